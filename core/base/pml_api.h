@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* core/base/pml_api.h - visibility, version and branch hints; included by every header. */
+#ifndef PML_API_H
+#define PML_API_H
+
+#define PML_VERSION_MAJOR 0
+#define PML_VERSION_MINOR 1
+#define PML_VERSION_PATCH 0
+#define PML_VERSION "0.1.0"
+
+#ifdef __cplusplus
+#define PML_BEGIN_DECLS extern "C" {
+#define PML_END_DECLS }
+#else
+#define PML_BEGIN_DECLS
+#define PML_END_DECLS
+#endif
+
+/* The library is built with -fvisibility=hidden; only what carries PML_API leaves it. */
+#define PML_API __attribute__((visibility("default")))
+#ifdef __cplusplus
+#define PML_THREAD_LOCAL __thread
+#else
+#define PML_THREAD_LOCAL _Thread_local
+#endif
+#define PML_PRINTF(fmt, args) __attribute__((format(printf, fmt, args)))
+#define PML_LIKELY(x) __builtin_expect(!!(x), 1)
+#define PML_UNLIKELY(x) __builtin_expect(!!(x), 0)
+
+#endif

@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* core/base/pml_clock.h - one clock for everything: ticks that cost an instruction, and their nanoseconds. */
+#ifndef PML_CLOCK_H
+#define PML_CLOCK_H
+
+#include "base/pml_api.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <time.h>
+
+PML_BEGIN_DECLS
+
+enum pml_clock_kind {
+  PML_CLOCK_MONOTONIC, /* clock_gettime(CLOCK_MONOTONIC_RAW): a tick is a nanosecond */
+  PML_CLOCK_COUNTER,   /* invariant TSC, or arm64's cntvct_el0 */
+};
+
+/*
+ * The calibration. Written once by pml_clock_init() before any other thread reads it, then constant, so that the
+ * inline readers need no barrier. ns = base_ns + ((ticks - base_ticks) * mult >> shift), the product taken in 128 bits:
+ * it cannot overflow for any 64-bit tick difference.
+ */
+struct pml_clock {
+  enum pml_clock_kind kind;
+  uint32_t shift;
+  uint64_t mult;
+  uint64_t base_ticks;
+  uint64_t base_ns; /* CLOCK_MONOTONIC_RAW at base_ticks, in ns */
+  double ticks_per_second;
+};
+
+extern PML_API struct pml_clock pml__clock;
+
+/* What pml_clock_describe() tells. */
+struct pml_clock_info {
+  const char *name;        /* "tsc", "cntvct" or "clock_gettime" */
+  const char *calibration; /* what ticks were calibrated against, or why there are none */
+  double ticks_per_second;
+  double resolution_ns; /* smallest step seen between two differing reads */
+  double cost_ns;       /* median cost of one pml_clock_ticks(), over batches */
+};
+
+/*
+ * pml_clock_init - choose and calibrate the clock; idempotent, called by every opener of the core.
+ *
+ * The counter is chosen when the CPU says it is invariant and the kernel itself trusts it; PMLUA_CLOCK=counter or
+ * PMLUA_CLOCK=monotonic overrides. Cost: up to 20 ms once when calibrated against CLOCK_MONOTONIC_RAW.
+ * Returns 0 or -EINVAL for an unknown PMLUA_CLOCK. Thread-safe.
+ */
+PML_API int pml_clock_init(void);
+
+/* pml_clock_describe - measure resolution and cost now (about 2 ms). Thread-safe. */
+PML_API int pml_clock_describe(struct pml_clock_info *info);
+
+/* pml_clock_realtime_ns - CLOCK_REALTIME in ns since 1970, for the time stamps of files. */
+PML_API uint64_t pml_clock_realtime_ns(void);
+
+/* The bare counter; only meaningful where kind is PML_CLOCK_COUNTER. */
+static inline uint64_t pml__clock_counter(void) {
+#if defined(__x86_64__)
+  uint32_t lo, hi;
+  __asm__ volatile("rdtsc" : "=a"(lo), "=d"(hi));
+  return ((uint64_t)hi << 32) | lo;
+#elif defined(__aarch64__)
+  uint64_t v;
+  __asm__ volatile("mrs %0, cntvct_el0" : "=r"(v));
+  return v;
+#else
+  return 0;
+#endif
+}
+
+/*
+ * pml_clock_ticks - now, in ticks. Not ordered against neighbouring instructions.
+ * Cost: one rdtsc or mrs and one predicted branch. Async-signal-safe.
+ */
+static inline uint64_t pml_clock_ticks(void) {
+  if (PML_LIKELY(pml__clock.kind == PML_CLOCK_COUNTER)) return pml__clock_counter();
+  struct timespec ts;
+  clock_gettime(CLOCK_MONOTONIC_RAW, &ts);
+  return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
+}
+
+/*
+ * pml_clock_ticks_ordered - the same, after every earlier instruction has finished and before any later one starts:
+ * what brackets a few instructions must be ordered, or they leak out. Cost: two fences more.
+ */
+static inline uint64_t pml_clock_ticks_ordered(void) {
+#if defined(__x86_64__)
+  __asm__ volatile("lfence" ::: "memory");
+  uint64_t t = pml_clock_ticks();
+  __asm__ volatile("lfence" ::: "memory");
+  return t;
+#elif defined(__aarch64__)
+  __asm__ volatile("isb" ::: "memory");
+  uint64_t t = pml_clock_ticks();
+  __asm__ volatile("isb" ::: "memory");
+  return t;
+#else
+  return pml_clock_ticks();
+#endif
+}
+
+/* pml_clock_ticks_to_ns - a tick difference in ns, rounded down. */
+static inline uint64_t pml_clock_ticks_to_ns(uint64_t ticks) {
+  return (uint64_t)(((unsigned __int128)ticks * pml__clock.mult) >> pml__clock.shift);
+}
+
+/* pml_clock_at_ns - the moment @ticks on the CLOCK_MONOTONIC_RAW axis, in ns. */
+static inline uint64_t pml_clock_at_ns(uint64_t ticks) {
+  return pml__clock.base_ns + pml_clock_ticks_to_ns(ticks - pml__clock.base_ticks);
+}
+
+/* pml_clock_ns - now, in ns. */
+static inline uint64_t pml_clock_ns(void) {
+  return pml_clock_at_ns(pml_clock_ticks());
+}
+
+PML_END_DECLS
+
+#endif

@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* core/base/pml_error.h - error codes, their names and texts, and the sentence of the last failure. */
+#ifndef PML_ERROR_H
+#define PML_ERROR_H
+
+#include "base/pml_api.h"
+
+PML_BEGIN_DECLS
+
+/*
+ * Functions return 0 or a negative code: -errno, or one of these, all below -4095 where the
+ * kernel's own numbers end. Each row: name (Lua sees it as "ENAME"), text, what to do about it.
+ */
+#define PML_ERROR_LIST(X)                                                                                              \
+  X(PML_ENOPMU, -4096, "this machine has no hardware PMU",                                                             \
+    "use software events, tracepoints or clocks (pmlua events), or a host that exposes its PMU")                       \
+  X(PML_EPARANOID, -4097, "perf_event_paranoid forbids this event",                                                    \
+    "append :u to count user space only, or lower kernel.perf_event_paranoid with sysctl")                             \
+  X(PML_ECAP, -4098, "a capability is missing", "run with CAP_PERFMON (or CAP_SYS_ADMIN) or as root")                  \
+  X(PML_ETOOMANY, -4099, "more events than the PMU has counters", "use fewer events, or ask for multiplexing")         \
+  X(PML_EWATCHDOG, -4100, "the NMI watchdog holds a counter",                                                          \
+    "turn it off with sysctl kernel.nmi_watchdog=0, or use one event less")                                            \
+  X(PML_ENOEVENT, -4101, "no such event", "list the events with pmlua events")                                         \
+  X(PML_ESYNTAX, -4102, "the event name is malformed", "see pmlua help events for the grammar")                        \
+  X(PML_ENOTHERE, -4103, "the PMU of this event is not on this machine", "choose an event of a PMU that is here")      \
+  X(PML_ENOSYMBOL, -4104, "no such symbol", "name a symbol of the program or its libraries, or an address")            \
+  X(PML_ECLOSED, -4105, "the handle is closed", "open it again")                                                       \
+  X(PML_EMODE, -4106, "the handle cannot do this", "see the manual of the function")                                   \
+  X(PML_EFULL, -4107, "the buffer is full", "ask for a larger buffer, or drain it more often")                         \
+  X(PML_EOTF2, -4108, "the OTF2 library refused", "see the text of the error")                                         \
+  X(PML_EFORMAT, -4109, "the input is malformed", "see the text of the error")
+
+#define PML_ERROR_ENUM(name, value, text, remedy) name = (value),
+enum pml_error_code { PML_ERROR_LIST(PML_ERROR_ENUM) };
+#undef PML_ERROR_ENUM
+
+/*
+ * pml_error_name - "ENOENT" for -ENOENT, "ENOPMU" for PML_ENOPMU, "EUNKNOWN" otherwise.
+ * pml_error_text - one line without a full stop.
+ * pml_error_remedy - what to do about it, or NULL where the text says all.
+ *
+ * All return static storage (unknown errno texts come from the C library). Thread-safe.
+ */
+PML_API const char *pml_error_name(int err);
+PML_API const char *pml_error_text(int err);
+PML_API const char *pml_error_remedy(int err);
+
+/*
+ * pml_error_detail - the sentence that explains @err when it is the calling thread's last failure
+ * (which event, which file, what to do), else pml_error_text(@err). Valid until the thread's next failure.
+ */
+PML_API const char *pml_error_detail(int err);
+
+/*
+ * pml_fail - remember the sentence of a failure on this thread and return @err.
+ * Not for hot paths. At most 511 bytes are kept. Thread-safe, not async-signal-safe.
+ */
+PML_API int pml_fail(int err, const char *fmt, ...) PML_PRINTF(2, 3);
+
+PML_END_DECLS
+
+#endif

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* core/base/pml_region.h - names of code regions, interned to small ids that hot paths and traces carry. */
+#ifndef PML_REGION_H
+#define PML_REGION_H
+
+#include "base/pml_api.h"
+
+#include <stdint.h>
+
+PML_BEGIN_DECLS
+
+/* 0 is no region; ids count from 1 without gaps, in the order of interning. */
+typedef uint32_t pml_region_t;
+
+struct pml_region_info {
+  const char *name;
+  const char *file; /* "" if unknown */
+  uint32_t line;    /* 0 if unknown */
+};
+
+/*
+ * pml_region_intern - the id of the region @name at @file:@line (@file may be NULL).
+ * The same three give the same id, from any thread, for the life of the process; the strings are copied.
+ *
+ * Returns 0 with *@id set, -EINVAL for a NULL or empty name, -ENOMEM.
+ * Cost: a lock and a hash; intern once, outside the hot path. Thread-safe, not async-signal-safe.
+ */
+PML_API int pml_region_intern(const char *name, const char *file, uint32_t line, pml_region_t *id);
+
+/* pml_region_describe - what @id stands for; -ENOENT if it was never given out. Lock-free, async-signal-safe. */
+PML_API int pml_region_describe(pml_region_t id, struct pml_region_info *info);
+
+/* pml_region_count - the largest id given out so far. Lock-free, async-signal-safe. */
+PML_API uint32_t pml_region_count(void);
+
+PML_END_DECLS
+
+#endif

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* core/base/pml_thread.h - what pmlua knows of a thread, one TLS look-up away. */
+#ifndef PML_THREAD_H
+#define PML_THREAD_H
+
+#include "base/pml_api.h"
+
+#include <stdint.h>
+#include <sys/types.h>
+
+PML_BEGIN_DECLS
+
+/*
+ * @id: process-unique, never reused, never 0 once registered; a fork gives the child's thread a new one, because the
+ * counters that the parent opened do not count the child.
+ */
+struct pml_thread {
+  uint64_t id;
+  pid_t tid;
+};
+
+/* initial-exec: the block is one segment-relative load away, in a shared library too. */
+extern PML_API PML_THREAD_LOCAL struct pml_thread pml__thread __attribute__((tls_model("initial-exec")));
+
+PML_API struct pml_thread *pml__thread_register(void);
+
+/* pml_thread_self - the calling thread; registers it at its first call. Cost: one TLS load, one predicted branch. */
+static inline struct pml_thread *pml_thread_self(void) {
+  if (PML_UNLIKELY(pml__thread.id == 0)) return pml__thread_register();
+  return &pml__thread;
+}
+
+/* pml_thread_id - the calling thread's id, or 0 if it never registered. Cost: one TLS load. Async-signal-safe. */
+static inline uint64_t pml_thread_id(void) {
+  return pml__thread.id;
+}
+
+PML_END_DECLS
+
+#endif

@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* core/pml.h - all of pmlua's C interface. */
+#ifndef PML_H
+#define PML_H
+
+#include "adapter/pml_probe.h"
+#include "base/pml_api.h"
+#include "base/pml_clock.h"
+#include "base/pml_error.h"
+#include "base/pml_region.h"
+#include "base/pml_thread.h"
+#include "source/pml_counter.h"
+#include "source/pml_event.h"
+#include "source/pml_eventset.h"
+#include "source/pml_group.h"
+#include "source/pml_samples.h"
+#include "substrate/pml_otf2.h"
+
+#endif

@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* core/source/pml_event.h - from an event's name to what the kernel is asked for; the list of all events. */
+#ifndef PML_EVENT_H
+#define PML_EVENT_H
+
+#include "base/pml_api.h"
+
+#include <linux/perf_event.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+PML_BEGIN_DECLS
+
+/*
+ * The grammar, one for every source:
+ *
+ *   clock::ticks  clock::ns                   pmlua's own clock
+ *   cycles  instructions  task-clock ...      perf's generic names (hardware, cache, software)
+ *   PMU::EVENT:UMASK  EVENT                   libpfm4's names, of any PMU it knows, here or not
+ *   pmu/event/  pmu/event=0x3c,umask=1/       a PMU of /sys/bus/event_source/devices, by its formats and events
+ *   rNNN                                      raw, hexadecimal, of the core PMU
+ *   subsys:event                              tracepoint
+ *   mem:ADDR|SYMBOL[+OFF][:rwx][:len]         hardware breakpoint (watchpoint); symbol of the calling process
+ *   uprobe:PATH:SYMBOL|0xOFFSET[%return]      user-space probe
+ *
+ * Any of them but the clocks may end in modifiers: :u user, :k kernel, :h hypervisor, or several at once (:uk).
+ */
+#define PML_EVENT_NAME_MAX 256
+#define PML_EVENT_PARTS_MAX 4
+
+enum pml_event_kind { PML_EVENT_CLOCK_TICKS, PML_EVENT_CLOCK_NS, PML_EVENT_PERF };
+
+/* One perf event of one PMU. A generic event on a hybrid CPU has a part per core type. */
+struct pml_event_part {
+  char pmu[64]; /* sysfs or libpfm4 name of the PMU */
+  struct perf_event_attr attr;
+  bool here;   /* false: encoded, but this machine has no such PMU */
+  int cpu_any; /* -1, or a cpu the PMU insists on (uncore), from its cpumask */
+};
+
+/* Plain data, owned by the caller, no resources: copy it, forget it. */
+struct pml_event {
+  enum pml_event_kind kind;
+  char name[PML_EVENT_NAME_MAX]; /* as asked for */
+  char unit[16];                 /* "", "ns", "ticks", or what sysfs says ("Joules") */
+  double scale;                  /* what a count is multiplied with to be in @unit; 1 if nothing is said */
+  unsigned nparts;               /* PML_EVENT_PERF: 1, or one per PMU of a hybrid CPU */
+  struct pml_event_part part[PML_EVENT_PARTS_MAX];
+};
+
+/*
+ * pml_event_parse - encode @name.
+ *
+ * Returns 0; PML_ENOEVENT (the detail names the nearest events), PML_ESYNTAX, PML_ENOSYMBOL, -EACCES (tracefs not
+ * readable: the detail says how), -ENAMETOOLONG. An event whose PMU is known but absent parses: part[].here is false.
+ * Cost: milliseconds at first (libpfm4 is set up), then microseconds. Thread-safe (a lock), not async-signal-safe.
+ */
+PML_API int pml_event_parse(struct pml_event *ev, const char *name);
+
+/* One row of the list. Strings live until the callback returns. */
+struct pml_event_info {
+  const char *name;        /* parses as it stands */
+  const char *description; /* one line, "" if none */
+  const char *source;      /* "clock", "generic", "libpfm4", "sysfs", "tracepoint", "breakpoint", "uprobe" */
+  const char *pmu;         /* PMU the event belongs to */
+  bool available;
+  const char *reason; /* why not available; "" otherwise */
+};
+
+typedef int pml_event_visit(const struct pml_event_info *info, void *arg); /* non-zero stops the walk */
+
+/*
+ * pml_event_list - every event pmlua can name, those of this machine's PMUs first, libpfm4's PMUs that are not here
+ * last. @pattern: NULL, or a glob (or plain text: substring) matched without case against name and description.
+ * @all: also the PMUs that are not here (tens of thousands of rows).
+ * Returns 0, what the visitor returned, or a negative code. Thread-safe; the visitor must not call back into pml_event.
+ */
+PML_API int pml_event_list(const char *pattern, bool all, pml_event_visit *visit, void *arg);
+
+/*
+ * pml_event_has_pmu - does this machine expose a hardware core PMU?
+ * Returns 1, or 0 with the detail of PML_ENOPMU set (why, and the remedy). Cost: one perf_event_open, then cached.
+ */
+PML_API int pml_event_has_pmu(void);
+
+/* pml_event_set_sysfs - read PMUs below @root instead of /sys (a described machine); NULL: back to /sys. */
+PML_API int pml_event_set_sysfs(const char *root);
+
+PML_END_DECLS
+
+#endif

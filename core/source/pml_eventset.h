@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* core/source/pml_eventset.h - any mix of sources, read in one ordered pass. */
+#ifndef PML_EVENTSET_H
+#define PML_EVENTSET_H
+
+#include "source/pml_counter.h"
+
+PML_BEGIN_DECLS
+
+#define PML_EVENTSET_NO_PAGE PML_OPEN_NO_PAGE /* never read in user space */
+#define PML_EVENTSET_UNGROUPED 0x10u          /* one read(2) per event, no group: for comparison */
+#define PML_EVENTSET_MULTIPLEX 0x20u          /* events that do not fit together take turns; counts need scaling */
+#define PML_EVENTSET_MAX 128u
+
+struct pml_eventset_options {
+  struct pml_target target; /* {0}: the calling thread */
+  unsigned flags;           /* PML_EVENTSET_* */
+};
+
+/* What event @i of a set is, and how it is read now. */
+struct pml_eventset_event {
+  const char *name;
+  const char *unit;
+  double scale;
+  enum pml_path path;
+  const char *why;   /* why not the page path; NULL if it is */
+  unsigned nparts;   /* > 1: hybrid, the value is the sum of its parts */
+};
+
+struct pml_eventset; /* opaque: its layout is tuned to the read */
+
+/*
+ * pml_eventset_open - parse and open @n events; they count from now on.
+ * The values of every read come in the order of @names. *@set is NULL on failure.
+ *
+ * Returns 0, -EINVAL (n is 0 or above PML_EVENTSET_MAX), or what pml_event_parse() and pml_counter_open() return; the
+ * detail names the event. Owned by the caller, one user at a time, closed from any thread; closing NULL is fine.
+ */
+PML_API int pml_eventset_open(struct pml_eventset **set, const char *const *names, size_t n,
+                              const struct pml_eventset_options *options);
+PML_API void pml_eventset_close(struct pml_eventset *set);
+
+PML_API size_t pml_eventset_size(const struct pml_eventset *set);
+PML_API int pml_eventset_event(const struct pml_eventset *set, size_t i, struct pml_eventset_event *info);
+
+/*
+ * Start, stop and reset take differences; the counters run all the time and no ioctl is made.
+ *
+ * pml_eventset_start - counts are taken relative to now.
+ * pml_eventset_read  - @values[size]: counts since start (since open, if never started).
+ * pml_eventset_stop  - the same, and the set stands still: later reads give the same values until start.
+ * pml_eventset_reset - counts are relative to now, running or stopped (a stopped set then reads 0).
+ * pml_eventset_accum - @values[i] += counts since start, then as reset.
+ * pml_eventset_read_ts - as read, and *@ticks is the clock right before the counters.
+ *
+ * Each returns the number of page reads tried again (>= 0, normally 0) or a negative code.
+ * A set that its owner thread reads takes the page path where it can; any other thread gets read(2): slower, not wrong.
+ * clock:: events count as the rest: since start. Cost: one group read(2) plus some 30 instructions, or some 35
+ * instructions per event by page. No lock, no allocation. Async-signal-safe (one user at a time).
+ */
+PML_API int pml_eventset_start(struct pml_eventset *set);
+PML_API int pml_eventset_read(struct pml_eventset *set, uint64_t *values);
+PML_API int pml_eventset_read_ts(struct pml_eventset *set, uint64_t *values, uint64_t *ticks);
+PML_API int pml_eventset_stop(struct pml_eventset *set, uint64_t *values);
+PML_API int pml_eventset_reset(struct pml_eventset *set);
+PML_API int pml_eventset_accum(struct pml_eventset *set, uint64_t *values);
+
+/*
+ * pml_eventset_readings - the same counts with the times that scaling needs, also since start: @out[size]. A clock has
+ * enabled == running == ns since start. For a hybrid event, the sum of the parts' raw counts and times.
+ */
+PML_API int pml_eventset_readings(struct pml_eventset *set, struct pml_reading *out);
+
+/* pml_eventset_part - part @p of hybrid event @i: its PMU's name and its own reading. -ENOENT past the last. */
+PML_API int pml_eventset_part(struct pml_eventset *set, size_t i, unsigned p, const char **pmu,
+                              struct pml_reading *out);
+
+PML_END_DECLS
+
+#endif

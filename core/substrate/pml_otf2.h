@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * core/substrate/pml_otf2.h - traces: enter, leave and metric records per thread, written as an OTF2 archive.
+ *
+ * The hot path appends to a ring that the calling thread alone writes; libotf2 is called only from pml_otf2_flush() and
+ * pml_otf2_close(), by whichever thread does that.
+ */
+#ifndef PML_OTF2_H
+#define PML_OTF2_H
+
+#include "base/pml_region.h"
+#include "source/pml_eventset.h"
+
+PML_BEGIN_DECLS
+
+struct pml_otf2;          /* an archive */
+struct pml_otf2_location; /* one thread in it */
+
+enum pml_otf2_mode { PML_OTF2_ACCUMULATED, PML_OTF2_ABSOLUTE }; /* since the start, or at the moment */
+
+struct pml_otf2_metric {
+  const char *name;
+  const char *description;
+  const char *unit;
+  enum pml_otf2_mode mode;
+  int64_t exponent; /* value * 10^exponent unit */
+};
+
+/*
+ * pml_otf2_open - an archive in folder @dir, which must exist; its anchor file is @dir/traces.otf2.
+ * @metrics: [nmetrics] members of the one metric class of the archive; nmetrics may be 0.
+ * @buffer_records: capacity of each location's ring, 0 for the default (65536).
+ * Returns 0, -EEXIST (there is a trace already), -ENOENT, -EACCES, -ENOSPC, PML_EOTF2, -ENOMEM; *@a is NULL on failure.
+ */
+PML_API int pml_otf2_open(struct pml_otf2 **a, const char *dir, const struct pml_otf2_metric *metrics, size_t nmetrics,
+                          size_t buffer_records);
+
+/*
+ * pml_otf2_location - the location of a thread, created with @name. The caller hands it to that thread; only that
+ * thread may record on it. Owned by the archive. A lock; not for hot paths.
+ */
+PML_API int pml_otf2_location(struct pml_otf2 *a, const char *name, struct pml_otf2_location **loc);
+
+/*
+ * pml_otf2_enter, _leave, _metric - append a record at @ticks of pml_clock.
+ *
+ * Ticks of a location must not go back: an earlier one is lifted to the last and counted. A leave without its enter is
+ * refused and counted. When the ring is full, whole enter/leave pairs are dropped and counted, so that what is
+ * kept stays balanced. Each returns 0 or PML_EFULL / -EINVAL. No lock, no allocation, no syscall; async-signal-safe
+ * as long as the signal handler does not interrupt a record of the same location.
+ */
+PML_API int pml_otf2_enter(struct pml_otf2_location *loc, uint64_t ticks, pml_region_t region);
+PML_API int pml_otf2_leave(struct pml_otf2_location *loc, uint64_t ticks, pml_region_t region);
+PML_API int pml_otf2_metric(struct pml_otf2_location *loc, uint64_t ticks, const uint64_t *values);
+
+/* pml_otf2_flush - hand what is recorded to libotf2; any thread, while others record. A lock among flushers. */
+PML_API int pml_otf2_flush(struct pml_otf2 *a);
+
+struct pml_otf2_stats {
+  uint64_t written;   /* records handed to libotf2 */
+  uint64_t dropped;   /* records dropped because a ring was full */
+  uint64_t lifted;    /* records whose time went back */
+  uint64_t unmatched; /* leaves without enter (refused), and enters left open at close (closed there) */
+};
+PML_API void pml_otf2_stats(struct pml_otf2 *a, struct pml_otf2_stats *s);
+
+/*
+ * pml_otf2_close - flush, close every region still open, write all definitions, free everything; NULL is fine.
+ * No thread may record any more. Returns 0 or the first error (what could be written is on disk all the same).
+ */
+PML_API int pml_otf2_close(struct pml_otf2 *a);
+
+PML_END_DECLS
+
+#endif
