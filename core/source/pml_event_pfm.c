@@ -150,7 +150,7 @@ static bool has_attribute(const pfm_event_info_t *info, const char *s, size_t n)
 }
 
 /* @wanted: whose nearest attributes are named; "" for the first unit masks there are. */
-static int fail_attribute(const char *name, const pfm_event_info_t *info, const char *wanted) {
+static int fail_attribute(const char *name, int nhead, const pfm_event_info_t *info, const char *wanted) {
   struct pml__nearest near = {.want = wanted};
   char text[300] = "", list[300] = "";
   for (int i = 0; i < info->nattrs; i++) {
@@ -163,9 +163,9 @@ static int fail_attribute(const char *name, const pfm_event_info_t *info, const 
   }
   if (!*wanted) return pml_fail(PML_ESYNTAX, "event \"%.160s\" needs a unit mask, such as %s", name, list);
   if (near.n)
-    return pml_fail(PML_ENOEVENT, "event %.100s has no attribute \"%.64s\"%s", info->name, wanted,
+    return pml_fail(PML_ENOEVENT, "event %.*s has no attribute \"%.64s\"%s", nhead, name, wanted,
                     pml__nearest_text(&near, text, sizeof text));
-  return pml_fail(PML_ENOEVENT, "event %.100s has no attribute \"%.64s\"%s%s", info->name, wanted,
+  return pml_fail(PML_ENOEVENT, "event %.*s has no attribute \"%.64s\"%s%s", nhead, name, wanted,
                   *list ? "; its unit masks: " : "", list);
 }
 
@@ -176,13 +176,14 @@ static int fail_encoding(const char *name, int r) {
   int idx = find_event(name, &s);
   if (idx < 0 || pfm_get_event_info(idx, PFM_OS_PERF_EVENT_EXT, &info) != PFM_SUCCESS)
     return pml_fail(PML_ESYNTAX, "event \"%.200s\": %s", name, pfm_strerror(r));
-  if (r == PFM_ERR_UMASK && !*s) return fail_attribute(name, &info, "");
+  int nhead = (int)(s - name) - (*s != '\0');
+  if (r == PFM_ERR_UMASK && !*s) return fail_attribute(name, nhead, &info, "");
   while (r == PFM_ERR_ATTR && *s) {
     size_t n = strcspn(s, ":"), key = strcspn(s, ":=");
     if (!has_attribute(&info, s, key)) {
       char wanted[PML_EVENT_NAME_MAX];
       pml__copy(wanted, key + 1 < sizeof wanted ? key + 1 : sizeof wanted, s);
-      return fail_attribute(name, &info, *wanted ? wanted : ":");
+      return fail_attribute(name, nhead, &info, *wanted ? wanted : ":");
     }
     s += n + (s[n] == ':');
   }
