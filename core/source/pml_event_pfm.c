@@ -105,7 +105,8 @@ static int fill(struct pml_event *ev, const struct perf_event_attr *attr, int id
   struct pml_event_part *part = pml__event_part_add(ev, pmu.name);
   part->attr = *attr;
   part->here = pmu.is_present && attr->type != PML__TYPE_NONE;
-  part->cpu_any = cpu >= 0 || attr->type < PERF_TYPE_MAX ? cpu : pml__sysfs_cpu_of(attr->type);
+  bool may_insist = cpu < 0 && attr->type >= PERF_TYPE_MAX && attr->type != PML__TYPE_NONE;
+  part->cpu_any = may_insist ? pml__sysfs_cpu_of(attr->type) : cpu;
   return 0;
 }
 
