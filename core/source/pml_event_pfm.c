@@ -9,6 +9,8 @@
 #include <string.h>
 #include <strings.h>
 
+#define LETTERS "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-:=."
+
 static pthread_mutex_t pfm_lock = PTHREAD_MUTEX_INITIALIZER;
 
 /*
@@ -194,6 +196,8 @@ static int fail_encoding(const char *name, int r) {
 int pml__event_parse_pfm(struct pml_event *ev, const char *name) {
   struct perf_event_attr attr;
   int idx, cpu, err;
+  /* What none of its names is made of need not be looked for in some four hundred tables. */
+  if (name[strspn(name, LETTERS)]) return PML__NOT_MINE;
   if (!pml__pfm_lock()) return PML__NOT_MINE;
   int r = encode_with_mods(name, &attr, &idx, &cpu);
   if (r == PFM_ERR_NOTFOUND && !strstr(name, "::")) r = encode_anywhere(name, &attr, &idx, &cpu);

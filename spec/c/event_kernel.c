@@ -82,14 +82,14 @@ static void call_getppid(void) {
 
 static void watchpoints(void) {
   char name[64];
-  check_counts("mem:event_kernel_global:w", write_global, TIMES, "writes to a global variable");
+  check_counts("mem:event_kernel_global:w:u", write_global, TIMES, "writes to a global variable");
   CHECK(ev.part[0].attr.bp_len == 4 && ev.part[0].attr.bp_addr == (uintptr_t)&event_kernel_global,
         "the length is the variable's");
   check_counts("mem:event_kernel_global", read_and_write_global, 2 * (uint64_t)TIMES, "reads and writes");
   check_counts("mem:event_kernel_global:w:4:k", write_global, 0, "nothing that the kernel did not do");
-  check_counts("mem:hidden+8:w:8", write_hidden, TIMES, "writes to an element of a static array");
-  check_counts("mem:odd+1:w:1", write_neighbours, TIMES, "one byte and not its neighbours");
-  (void)snprintf(name, sizeof name, "mem:%p:w", (volatile void *)&hidden[1]);
+  check_counts("mem:hidden+8:w:8:u", write_hidden, TIMES, "writes to an element of a static array");
+  check_counts("mem:odd+1:w:1:u", write_neighbours, TIMES, "one byte and not its neighbours");
+  (void)snprintf(name, sizeof name, "mem:%p:w:u", (volatile void *)&hidden[1]);
   check_counts(name, write_hidden, TIMES, "writes to an address");
   check_counts("mem:probed:x:u", call_probed, TIMES, "executions of a static function");
   CHECK(pml_event_parse(&ev, "mem:odd+1:w") == 0 && ev.part[0].attr.bp_len == 1,
@@ -148,6 +148,7 @@ int main(void) {
   char self[256] = "";
   if (readlink("/proc/self/exe", self, sizeof self - 1) <= 0) return check_done();
   grows("task-clock", call_probed);
+  grows("task-clock:u", call_probed);
   grows("cpu-clock:u", call_probed);
   grows("perf::TASK-CLOCK", call_probed);
   grows("msr/tsc/", call_probed);
