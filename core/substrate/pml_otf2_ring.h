@@ -76,18 +76,14 @@ static inline void pml__otf2_count(_Atomic uint64_t *counter) {
 
 /* pml__otf2_has_room - whether @slots more fit beside those promised; looks at the true tail only when it must. */
 static inline bool pml__otf2_has_room(struct pml_otf2_location *loc, uint64_t slots) {
-  if (PML_LIKELY(loc->budget + slots <= loc->limit)) return true;
+  if (loc->budget + slots <= loc->limit) return true;
   loc->limit = atomic_load_explicit(&loc->tail, memory_order_acquire) + loc->mask + 1;
   return loc->budget + slots <= loc->limit;
 }
 
-/* pml__otf2_put - fill the next slot without publishing it; returns its position. The caller has made sure of room. */
+/* pml__otf2_put - fill the next slot without publishing it; its position. The caller has seen to room and to time. */
 static inline uint64_t pml__otf2_put(struct pml_otf2_location *loc, uint64_t ticks, uint64_t word) {
   uint64_t head = atomic_load_explicit(&loc->head, memory_order_relaxed);
-  if (PML_UNLIKELY(ticks < loc->last_ticks)) {
-    ticks = loc->last_ticks;
-    pml__otf2_count(&loc->lifted);
-  }
   loc->last_ticks = ticks;
   loc->slots[head & loc->mask] = (struct pml__otf2_slot){ticks, word};
   return head;

@@ -21,7 +21,7 @@
 #include <unistd.h>
 
 /* A writer whose last flush fails is never freed by libotf2 (3.0.2); a leak of ours still counts. */
-const char *__lsan_default_suppressions(void);
+PML_API const char *__lsan_default_suppressions(void);
 const char *__lsan_default_suppressions(void) {
   return "leak:otf2_evt_writer_new\nleak:otf2_def_writer_new\nleak:otf2_global_def_writer_new\n";
 }
