@@ -152,16 +152,17 @@ static int region_ref(struct pml_otf2 *a, pml_region_t region, uint32_t *ref) {
 }
 
 static int write_record(struct pml_otf2 *a, struct pml_otf2_location *loc, uint64_t at) {
-  struct pml__otf2_slot s = loc->slots[at & loc->mask];
-  enum pml__otf2_kind kind = (enum pml__otf2_kind)(s.word >> 32);
+  const uint64_t *slot = &loc->words[(at & loc->mask) * 2];
+  uint64_t ticks = slot[0], word = slot[1];
+  enum pml__otf2_kind kind = (enum pml__otf2_kind)(word >> 32);
   if (kind == PML__OTF2_METRIC) {
     uint64_t values[PML__OTF2_METRICS_MAX];
     pml__otf2_values_out(loc, at, values, loc->nmetrics);
-    return pml__otf2_event(a, loc, kind, s.ticks, 0, values);
+    return pml__otf2_event(a, loc, kind, ticks, 0, values);
   }
   uint32_t ref;
-  int err = region_ref(a, (pml_region_t)s.word, &ref);
-  return err < 0 ? err : pml__otf2_event(a, loc, kind, s.ticks, ref, NULL);
+  int err = region_ref(a, (pml_region_t)word, &ref);
+  return err < 0 ? err : pml__otf2_event(a, loc, kind, ticks, ref, NULL);
 }
 
 /* After a failure the rings are still emptied, so that recording goes on as if nothing had happened. */
@@ -170,7 +171,7 @@ static void drain(struct pml_otf2 *a, struct pml_otf2_location *loc) {
   uint64_t at = atomic_load_explicit(&loc->tail, memory_order_relaxed);
   while (at != head) {
     if (a->error != 0 || remember(a, write_record(a, loc, at)) < 0) loc->discarded++;
-    bool metric = loc->slots[at & loc->mask].word >> 32 == PML__OTF2_METRIC;
+    bool metric = loc->words[(at & loc->mask) * 2 + 1] >> 32 == PML__OTF2_METRIC;
     at += metric ? loc->metric_slots : 1;
     atomic_store_explicit(&loc->tail, at, memory_order_release);
   }
@@ -200,7 +201,7 @@ void pml_otf2_stats(struct pml_otf2 *a, struct pml_otf2_stats *s) {
 
 static void free_location(struct pml_otf2_location *loc) {
   if (loc == NULL) return;
-  free(loc->slots);
+  free(loc->words);
   free(loc->open);
   free(loc->name);
   free(loc);
@@ -215,15 +216,15 @@ static struct pml_otf2_location *new_location(const struct pml_otf2 *a, const ch
   loc->nmetrics = a->nmetrics;
   loc->metric_slots = a->nmetrics == 0 ? 0 : 1 + (a->nmetrics + 1) / 2;
   loc->ref = a->nlocations;
-  loc->slots = aligned_alloc(PML__OTF2_CACHE_LINE, a->capacity * sizeof *loc->slots);
+  loc->words = aligned_alloc(PML__OTF2_CACHE_LINE, a->capacity * 2 * sizeof *loc->words);
   loc->open = calloc(a->capacity + 1, sizeof *loc->open);
   loc->name = strdup(name);
-  if (loc->slots == NULL || loc->open == NULL || loc->name == NULL) {
+  if (loc->words == NULL || loc->open == NULL || loc->name == NULL) {
     free_location(loc);
     return NULL;
   }
   /* Touch the ring now, or the first lap takes a page fault every 256 records. */
-  memset(loc->slots, 0, a->capacity * sizeof *loc->slots);
+  memset(loc->words, 0, a->capacity * 2 * sizeof *loc->words);
   return loc;
 }
 
