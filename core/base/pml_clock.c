@@ -25,8 +25,8 @@
 #define CHECK_BASELINE_NS 1000000u
 #define MEASURE_BASELINE_NS 10000000u
 #define TOLERANCE 1e-3 /* of a known rate; a 1 ms baseline measures to about 1e-4 */
-#define STEP_BATCHES 63
-#define STEP_READS 200
+#define STEPS 1024u    /* ticks: differences that are looked at */
+#define STEP_READS 20000u
 #define COST_BATCHES 21
 #define COST_READS 1000
 
@@ -274,28 +274,32 @@ static int by_size(const void *a, const void *b) {
   return (x > y) - (x < y);
 }
 
-static uint64_t smallest_step(void) {
-  uint64_t smallest = UINT64_MAX, before = pml_clock_ticks();
-  for (int i = 0; i < STEP_READS; i++) {
-    uint64_t now = pml_clock_ticks();
-    if (now > before && now - before < smallest) smallest = now - before;
-    before = now;
-  }
-  return smallest;
+static uint64_t common_divisor(uint64_t a, uint64_t b) {
+  return b == 0 ? a : common_divisor(b, a % b);
 }
 
 /*
- * A virtual TSC that steps in tens of ticks now and then makes a step of one: the median over batches is not fooled. A
- * clock that does not step in a whole batch is as coarse as the kernel says.
+ * The step of which the usual differences of two reads are multiples. The smallest difference would not do: some CPUs
+ * step in tens of ticks, but answer two reads within a step with numbers that differ by one.
  */
+static uint64_t usual_step(void) {
+  unsigned seen[STEPS] = {0};
+  uint64_t before = pml_clock_ticks(), step = 0;
+  for (unsigned i = 0; i < STEP_READS; i++) {
+    uint64_t now = pml_clock_ticks();
+    if (now > before && now - before < STEPS) seen[now - before]++;
+    before = now;
+  }
+  for (uint64_t d = 1; d < STEPS; d++)
+    if (seen[d] >= STEP_READS / 10) step = common_divisor(d, step);
+  return step;
+}
+
 static double resolution_ns(void) {
-  uint64_t batch[STEP_BATCHES];
-  for (int b = 0; b < STEP_BATCHES; b++) batch[b] = smallest_step();
-  qsort(batch, STEP_BATCHES, sizeof batch[0], by_size);
-  uint64_t step = batch[STEP_BATCHES / 2];
-  if (step != UINT64_MAX) return (double)step * NS_PER_S / pml__clock.ticks_per_second;
+  uint64_t step = usual_step();
+  if (step != 0) return (double)step * NS_PER_S / pml__clock.ticks_per_second;
   struct timespec ts;
-  clock_getres(CLOCK_MONOTONIC_RAW, &ts);
+  clock_getres(CLOCK_MONOTONIC_RAW, &ts); /* it hardly ever stepped: as coarse as the kernel says */
   return (double)ts.tv_sec * NS_PER_S + (double)ts.tv_nsec;
 }
 
