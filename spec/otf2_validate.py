@@ -6,7 +6,8 @@
 
 Prints "name: sentence" for every violation and exits 1, or "ok: N locations, N events" and exits 0; exit 2 is misuse.
 otf2-print accepts most of what is refused here. The reading is done in a child, because libotf2 may crash on what it
-cannot read or never end (OTF2_VALIDATE_LIMIT_S, 300), and below the `otf2` package, because that raises on the first reference it does not know.
+cannot read or never end (OTF2_VALIDATE_LIMIT_S, 300); and it is done below the `otf2` package, because that raises on
+the first reference it does not know.
 """
 
 import collections

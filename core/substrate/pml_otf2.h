@@ -29,11 +29,11 @@ struct pml_otf2_metric {
 /*
  * pml_otf2_open - an archive in folder @dir, which must exist; its anchor file is @dir/traces.otf2.
  * @metrics: [nmetrics] members of the one metric class of the archive; nmetrics may be 0.
- * @buffer_records: capacity of each location's ring, 0 for the default (65536); rounded up to a power of two. A record of
- * nmetrics values takes 1 + (nmetrics + 1) / 2 of it. Memory: 24 bytes each, and 4 MiB per location inside libotf2.
- * Returns 0, -EINVAL (no folder, above 255 metrics, a metric without a name), -EEXIST (there is a trace already), -ENOENT,
- * -EACCES, -EROFS, -ENOSPC, PML_EOTF2, -ENOMEM; *@a is NULL on failure. From the first open on libotf2 prints nothing in
- * this process: its error callback is ours.
+ * @buffer_records: capacity of each location's ring, 0 for the default (65536); rounded up to a power of two. A record
+ * of nmetrics values takes 1 + (nmetrics + 1) / 2 of it. Memory: 24 bytes each, and 4 MiB per location inside libotf2.
+ * Returns 0, -EINVAL (no folder, above 255 metrics, a metric without a name), -EEXIST (there is a trace already),
+ * -ENOENT, -EACCES, -EROFS, -ENOSPC, PML_EOTF2, -ENOMEM; *@a is NULL on failure. From the first open on libotf2 prints
+ * nothing in this process: its error callback is ours.
  */
 PML_API int pml_otf2_open(struct pml_otf2 **a, const char *dir, const struct pml_otf2_metric *metrics, size_t nmetrics,
                           size_t buffer_records);
@@ -49,11 +49,11 @@ PML_API int pml_otf2_location(struct pml_otf2 *a, const char *name, struct pml_o
  *
  * Ticks of a location must not go back: an earlier one is lifted to the last and counted. A leave without its enter is
  * refused and counted, and so is one of a region that is not the innermost. When the ring is full, whole enter/leave
- * pairs are dropped and counted, so that what is kept stays balanced; the same happens to regions nested deeper than the
- * ring has records. Each returns 0 or PML_EFULL (dropped) / -EINVAL (refused; also a region that was never interned,
- * or values in an archive without metrics). No lock, no allocation, no syscall; async-signal-safe as long as the signal
- * handler does not interrupt a record of the same location.
- * Cost: about 35 instructions an enter, 25 a leave, 47 and 5 per value a metric record.
+ * pairs are dropped and counted, so that what is kept stays balanced; the same happens to regions nested deeper than
+ * the ring has records. Each returns 0 or PML_EFULL (dropped) / -EINVAL (refused; also a region that was never
+ * interned, or values in an archive without metrics). No lock, no allocation, no syscall; async-signal-safe as long as
+ * the signal handler does not interrupt a record of the same location. Cost: about 35 instructions an enter, 25 a
+ * leave, 47 and 5 per value a metric record.
  */
 PML_API int pml_otf2_enter(struct pml_otf2_location *loc, uint64_t ticks, pml_region_t region);
 PML_API int pml_otf2_leave(struct pml_otf2_location *loc, uint64_t ticks, pml_region_t region);
@@ -61,8 +61,8 @@ PML_API int pml_otf2_metric(struct pml_otf2_location *loc, uint64_t ticks, const
 
 /*
  * pml_otf2_flush - hand what is recorded to libotf2; any thread, while others record. A lock among flushers.
- * Once libotf2 has failed, as on a full disk, every flush returns that failure and what it takes from the rings is lost and
- * counted as dropped; recording itself goes on undisturbed.
+ * Once libotf2 has failed, as on a full disk, every flush returns that failure and what it takes from the rings is lost
+ * and counted as dropped; recording itself goes on undisturbed.
  */
 PML_API int pml_otf2_flush(struct pml_otf2 *a);
 
