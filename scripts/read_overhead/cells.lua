@@ -59,7 +59,7 @@ end
 
 -- Why a path cannot be measured here, or true.
 local function possible(events, p)
-  if p.path == "page" and not events.pmu then return "needs a PMU: " .. events.why end
+  if p.path == "page" and not events.pmu then return "needs a PMU" end
   if p.events > #events.names then return ("needs a PMU with %d counters; here are %d"):format(p.events, #events.names) end
   return true
 end
