@@ -24,7 +24,9 @@ end
 local function sorted_of(series)
   if type(series) == "userdata" then
     if #series == 0 then return nil, "no samples" end
-    return series:copy():sort()
+    local copy, err = series:copy()
+    if not copy then return nil, err end
+    return copy:sort()
   end
   if type(series) ~= "table" then return nil, "samples are expected, not a " .. type(series) end
   local copy = {}
