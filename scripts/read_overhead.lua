@@ -84,8 +84,9 @@ return pml.experiment {
   description = [[
 What reading performance counters costs: operations (empty, start_stop, read, read_ts, accum, reset) on 1 to 8 events by
 the user-space page, by one read(2) per event and by one group read(2), in a bare loop; and a read inside a Sobel
-filter, STREAM and an LU factorisation. Takes some minutes; --quick some seconds. What is redundant is not measured:
-the empty operation once (it has no events), in the workloads the read alone and one number of events. The iterations
+filter, STREAM and an LU factorisation. Takes up to five minutes; --quick some seconds. What is redundant is not
+measured: the empty operation once (it has no events); by one read(2) per event, which is strictly linear, operations
+other than the read with 1, 2, 4 and 8 events; in the workloads the read alone, of one number of events. The iterations
 of a cell are spread over the rounds. STREAM and LU are read as often as they have phases: 10 times per round and
 vector, 4 n / nb times per round and phase.]],
   factors = prepare,
@@ -99,11 +100,11 @@ vector, 4 n / nb times per round and phase.]],
   quick = { repeats = 2000, rounds = 5, warmup = 20, stream_n = 1000000, n = 256, nb = 32 },
   options = {
     { name = "events", default = "", help = "events to read, separated by commas (1 to 8) instead of the usual ones" },
-    { name = "context-events", type = "integer", default = 2, help = "number of events read in the workloads" },
+    { name = "context-events", type = "integer", min = 1, default = 2, help = "number of events read in the workloads" },
     { name = "image", default = "", help = "PNM file for the Sobel filter; default a generated picture of 1920 x 1200" },
-    { name = "n", type = "integer", default = 1024, help = "unknowns of the LU factorisation" },
-    { name = "nb", type = "integer", default = 64, help = "columns of a panel of it" },
-    { name = "stream-n", type = "integer", default = 10000000, help = "elements of each array of STREAM" },
+    { name = "n", type = "integer", min = 1, default = 1024, help = "unknowns of the LU factorisation" },
+    { name = "nb", type = "integer", min = 1, default = 64, help = "columns of a panel of it" },
+    { name = "stream-n", type = "integer", min = 1, default = 10000000, help = "elements of each array of STREAM" },
   },
   examples = {
     "pmlua scripts/read_overhead.lua --quick",

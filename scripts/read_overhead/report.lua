@@ -21,46 +21,47 @@ local function say_table(run, names, rows)
   run:say(tabulate(names, rows))
 end
 
--- Operations by paths down, numbers of events across: figures 5.1 and 5.2 of the thesis in numbers.
-local function medians(run, o)
-  local names, rows = { "operation", "path" }, {}
-  for k = 1, o.most do names[k + 2] = k .. (k == 1 and " event" or " events") end
-  local empty = series.median(run, { context = "loop", operation = "empty" })
-  for _, operation in ipairs(o.operations) do
-    for _, path in ipairs(operation ~= "empty" and series.paths or {}) do
-      local row = { operation, path }
-      for k = 1, o.most do
-        local cell = series.find(run, { context = "loop", operation = operation, path = path, events = k })
-        row[k + 2] = cell and (cell.summary and cell.summary.median or cell.status)
-      end
-      rows[#rows + 1] = row
-    end
-  end
-  heading(run, ("Table 1. Median cost in the bare loop [%s]; the empty operation (two clock reads) is %s %s of it"):format(
-    run.unit, empty and ("%.1f"):format(empty) or "-", run.unit))
-  say_table(run, names, rows)
-end
-
 local function in_ticks(run, v)
   return v and v / run.scale
 end
 
-local function times(v)
-  return v and ("%.2fx"):format(v) or "-"
+-- "page (needs a PMU)": a path that cannot be measured says so where its name is.
+local function path_name(o, path)
+  return path == "page" and not o.lab.events.pmu and "page (needs a PMU)" or path
+end
+
+-- Operations by paths down, numbers of events across: figures 5.1 and 5.2 of the thesis in numbers.
+local function medians(run, o)
+  local names, rows = { "operation", "path" }, {}
+  for k = 1, o.most do names[k + 2] = k .. (k == 1 and " event" or " events") end
+  for _, operation in ipairs(o.operations) do
+    for _, path in ipairs(operation ~= "empty" and series.paths or {}) do
+      local row = { operation, path_name(o, path) }
+      for k = 1, o.most do
+        row[k + 2] = series.median(run, { context = "loop", operation = operation, path = path, events = k })
+      end
+      rows[#rows + 1] = row
+    end
+  end
+  local empty = series.median(run, { context = "loop", operation = "empty" })
+  heading(run, ("Table 1. Median cost in the bare loop [%s]; the empty operation, two clock reads, costs %s %s"):format(
+    run.unit, tabulate.number(empty), run.unit))
+  say_table(run, names, rows)
 end
 
 local function speedups(run, o)
   local rows = {}
-  local page_why = not o.lab.events.pmu and "needs a PMU" or nil
   for i, r in ipairs(series.speedups(run, o.contexts, o.context_events)) do
     rows[i] = {
-      r.context, r.page and in_ticks(run, r.page) or page_why, in_ticks(run, r.read), in_ticks(run, r.group),
-      r.page and times(series.ratio(r.read, r.page)) or page_why or "-", times(series.ratio(r.read, r.group)),
+      r.context, in_ticks(run, r.page), in_ticks(run, r.read), in_ticks(run, r.group), series.ratio(r.read, r.page),
+      series.ratio(r.read, r.group),
     }
   end
-  heading(run, ("Table 2. A read of %d events where applications would read: medians [ticks], speed-up over read(2) per event")
-    :format(o.context_events))
-  say_table(run, { "context", "page", "read", "group", "read/page", "read/group" }, rows)
+  heading(run, ("Table 2. A read of %d events where applications would read: medians [ticks], and how many times faster than")
+    :format(o.context_events) .. "\none read(2) per event")
+  say_table(run, {
+    "context", path_name(o, "page"), "read", "group", path_name(o, "page") .. " speed-up", "group speed-up",
+  }, rows)
 end
 
 local function alone(run, o)
@@ -78,13 +79,12 @@ end
 
 local function additional(run, o)
   local rows = {}
-  for i, f in ipairs(slope.all(run, o.operations, o.most)) do
-    rows[i] = { f.operation, f.path, f.first, f.each, in_ticks(run, f.each), f.r2 }
+  for i, f in ipairs(slope.all(run, o.operations)) do
+    rows[i] = { f.operation, f.path, f.first, f.second, f.each, in_ticks(run, f.each), f.r2 }
   end
-  heading(run, "Table 4. Cost of one event and of each additional one: a line through the medians of table 1")
-  say_table(run, {
-    "operation", "path", ("one [%s]"):format(run.unit), ("additional [%s]"):format(run.unit), "additional [ticks]", "r2",
-  }, rows)
+  local unit = (" [%s]"):format(run.unit)
+  heading(run, "Table 4. What an event costs: the first, the second, and each further one (a line through table 1)")
+  say_table(run, { "operation", "path", "first" .. unit, "second" .. unit, "each further" .. unit, "[ticks]", "r2" }, rows)
 end
 
 local share_columns = {
