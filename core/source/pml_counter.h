@@ -13,13 +13,12 @@ PML_BEGIN_DECLS
 
 /* What is counted. {0} is the calling thread only: pid 0, any_cpu. */
 struct pml_target {
-  pid_t pid;    /* 0 the calling thread, > 0 that thread or process, -1 every process on @cpu */
+  pid_t pid;    /* 0 the calling thread, > 0 that thread (a process's id: its first), -1 all on the cpu */
   int cpu_plus; /* 0 any cpu, else cpu number + 1 */
   bool inherit; /* count children created from now on, too */
 };
 
-/* A count is never scaled behind the user's back: it comes with the time it was enabled and the time it really counted.
- */
+/* A count is never scaled behind the user's back: it comes with the time it was enabled and the time it counted. */
 struct pml_reading {
   uint64_t raw;
   uint64_t enabled_ns;
@@ -74,8 +73,7 @@ PML_API void pml_counter_close(struct pml_counter *c);
  */
 PML_API int pml_counter_read(const struct pml_counter *c, struct pml_reading *r);
 
-/* pml_counter_path - the path a read by the calling thread takes now, and in *why (if not NULL) why it is not the page.
- */
+/* pml_counter_path - the path a read by the calling thread takes now; *why (if not NULL): why it is not the page. */
 PML_API enum pml_path pml_counter_path(const struct pml_counter *c, const char **why);
 
 PML_END_DECLS
