@@ -258,7 +258,7 @@ local function make_meta(exp, run, given, record, command)
   record.command, record.options, record.quick = json.array(command), run.options, given.quick or false
   record.seed, record.rounds, record.repeats, record.warmup = run.seed, run.rounds, run.repeats, run.warmup
   record.factors, record.sample_unit, record.unit, record.scale = factor_record(run.factors), exp.unit, run.unit, run.scale
-  record.files = json.array()
+  record.files, record.plot = json.array(), exp.plot
   return record
 end
 
@@ -290,13 +290,9 @@ end
 
 local function draw(run, given)
   if given.no_plot then return end
-  local drawn, err = plot.draw(run.dir, { stem = run.exp.plot, script = run.exp.file, meta = run.meta })
-  if drawn then
-    run.plots = drawn
-  else
-    io.stderr:write("pmlua: ", err, "\n")
-    run.plot_error = err
-  end
+  local drawn, err = plot.draw(run.dir)
+  run.plots = drawn
+  if err then io.stderr:write("pmlua: ", err, "\n") end
 end
 
 --- Run it from a program.
@@ -389,6 +385,7 @@ function Experiment:__pmlua_main(arg)
   end
   local command = { "pmlua", script }
   table.move(arg, 1, #arg, 3, command)
+  for i = -1, -#command - 16, -1 do given.debug = given.debug or arg[i] == "--debug" end
   core.sys.on_interrupt()
   local run, err = self:run(given, command)
   if not run then
