@@ -43,13 +43,6 @@ local function list(text)
   return out
 end
 
-local function check_image(path)
-  if path == "" then return end
-  local f, err = io.open(path, "rb")
-  if not f then error("option --image: " .. err, 0) end
-  f:close()
-end
-
 -- Events that are measured alone beside the chosen ones, and why not when they are not there.
 local function unavailable()
   local out = {}
@@ -63,7 +56,6 @@ local function unavailable()
 end
 
 local function prepare(options)
-  check_image(options.image)
   local sizes = {
     sobel = { image = options.image, width = options.quick and 480 or 1920, height = options.quick and 300 or 1200 },
     stream = { n = whole(options, "stream-n", 1, 1 << 34), repeats = options.quick and 3 or 10 },
@@ -74,6 +66,10 @@ local function prepare(options)
   if not lab.events then error(err, 0) end
   lab.measure, err = measure.new(pml, sizes, lab.events)
   if not lab.measure then error(err, 0) end
+  if options.image ~= "" then
+    err = select(2, lab.measure:look_at_image())
+    if err then error("option --image: " .. err, 0) end
+  end
   lab.context_events = math.min(whole(options, "context-events", 1, chosen.most), #lab.events.names)
   lab.rule = cells.rule(lab.events, lab.context_events, unavailable())
   return cells.factors(options.events ~= "" and #lab.events.names or chosen.most)

@@ -55,13 +55,25 @@ local function capacities(w, sizes, n)
   return out
 end
 
--- Hits spread over the whole picture; how large a file's is, its first run tells.
+--- Filter the user's picture once: whether it can be read, and how large it is.
+---@return boolean? ok
+---@return string? err
+function Measure:look_at_image()
+  local samples <close> = self.pml.samples.new(1)
+  local w, options = self.workload.sobel, { every = 1000000000 }
+  for k, v in pairs(self.sizes.sobel) do options[k] = v end
+  local run, err = w:run { operation = "empty", samples = { samples }, options = options }
+  if not run then return nil, err end
+  self:keep_results(w, run)
+  return true
+end
+
+-- Hits spread over the whole picture.
 local function every(sizes, results, n)
   local width, height = sizes.width, sizes.height
   for _, r in ipairs(results or {}) do
     if r.name == "width" then width = r.value elseif r.name == "height" then height = r.value end
   end
-  if (sizes.image or "") ~= "" and not results then return 1 end
   return math.max(1, math.floor(width * height / n))
 end
 
