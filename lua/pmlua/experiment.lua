@@ -8,7 +8,12 @@
 --       name    = "clock_cost",
 --       factors = { clock = { "ticks", "ns" } },
 --       setup   = function(p) return pml.clock[p.clock] end,
---       measure = function(read) local t = pml.clock.ticks(); read(); return pml.clock.ticks() - t end,
+--       measure = function(read)
+--         local start = pml.clock.ticks()
+--         for _ = 1, 100 do read() end
+--         return pml.clock.ticks() - start
+--       end,
+--       calls   = 100,
 --     }
 
 local core = require "pmlua.core"
@@ -48,6 +53,7 @@ local M = {}
 ---@field measure fun(state: any, p: table, n: integer, options: table): any, any n samples (pml.samples or array), or one
 ---number, then it is called n times; after the samples, a table kept in the round's `extra`. nil and a reason as for setup
 ---@field teardown? fun(state: any, p: table, options: table)
+---@field calls integer? operations that one sample covers; tables are per operation, samples.csv.gz is not
 ---@field unit string? of the samples; "ticks" (the default) are shown in ns
 ---@field units table<string, string>? units of numeric factors
 ---@field help table<string, string>? descriptions of factors
@@ -60,7 +66,7 @@ local M = {}
 
 local kinds = {
   name = "string", description = "string", constraints = "function", repeats = "number", rounds = "number",
-  warmup = "number", quick = "table", setup = "function", measure = "function", teardown = "function", unit = "string",
+  warmup = "number", calls = "number", quick = "table", setup = "function", measure = "function", teardown = "function", unit = "string",
   units = "table", help = "table", columns = "table", analyse = "function", options = "table", examples = "table",
   plot = "string", trace_events = "table", factors = "table or function",
 }
@@ -98,7 +104,7 @@ local function check_kinds(def)
     misuse("name must be letters, digits, _ and -; it names a folder")
   end
   if not def.measure then misuse("measure is missing") end
-  for _, k in ipairs { "repeats", "rounds", "warmup" } do
+  for _, k in ipairs { "repeats", "rounds", "warmup", "calls" } do
     local v = def[k]
     if v and (not math.tointeger(v) or v < (k == "warmup" and 0 or 1)) then misuse("%s must be a positive integer", k) end
   end
@@ -156,7 +162,7 @@ function M.define(def)
     local ok, err = sweep.factors(exp.factors)
     if not ok then misuse("%s", err) end
   end
-  exp.unit = exp.unit or "ticks"
+  exp.unit, exp.calls = exp.unit or "ticks", exp.calls or 1
   local info = origin()
   exp.source, exp.line = info.source, info.currentline
   exp.file = info.source:sub(1, 1) == "@" and info.source:sub(2) or info.short_src
@@ -242,9 +248,9 @@ local function numbers(exp, given)
 end
 
 -- Ticks mean nothing to a reader; nanoseconds do.
-local function scale_of(unit)
-  if unit ~= "ticks" then return 1, unit end
-  return 1e9 / core.clock.info().ticks_per_second, "ns"
+local function scale_of(unit, calls)
+  if unit ~= "ticks" then return 1 / calls, unit end
+  return 1e9 / core.clock.info().ticks_per_second / calls, "ns"
 end
 
 local function factor_record(factors)
@@ -258,7 +264,7 @@ local function make_meta(exp, run, given, record, command)
   record.command, record.options, record.quick = json.array(command), run.options, given.quick or false
   record.seed, record.rounds, record.repeats, record.warmup = run.seed, run.rounds, run.repeats, run.warmup
   record.factors, record.sample_unit, record.unit, record.scale = factor_record(run.factors), exp.unit, run.unit, run.scale
-  record.files, record.plot = json.array(), exp.plot
+  record.files, record.plot, record.calls = json.array(), exp.plot, exp.calls
   return record
 end
 
@@ -272,7 +278,7 @@ local function prepare(exp, given, command)
   local run = { exp = exp, core = core, options = options, cells = cells, factors = ordered }
   run.repeats, run.rounds, run.warmup = numbers(exp, given)
   run.seed = given.seed or math.random(1, 2 ^ 31 - 1)
-  run.scale, run.unit = scale_of(exp.unit)
+  run.scale, run.unit = scale_of(exp.unit, exp.calls)
   run.quick, run.quiet, run.json, run.debug = given.quick, given.quiet, given.json, given.debug
   local record = provenance.collect(core, exp.source:sub(1, 1) == "@" and exp.file or nil)
   run.meta = make_meta(exp, run, given, record, command)
