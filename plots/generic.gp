@@ -16,10 +16,10 @@ set xrange [0.4:run_cells + 0.6]
 set xtics rotate by (run_cells > 4 ? -40 : 0) noenhanced
 set grid noxtics
 set bmargin at screen (run_cells > 4 ? 0.30 : 0.14)
+if (low_min >= 0) set yrange [0:*]
 if (low_min > 0 && high_max > 30 * low_min) {
+  set yrange [*:*]
   set logscale y
-} else {
-  set yrange [(low_min >= 0 ? 0 : *):*]
 }
 set offsets 0, 0, graph 0.05, 0
 set boxwidth 0.5 absolute

@@ -71,6 +71,9 @@ local kinds = {
   plot = "string", trace_events = "table", factors = "table or function",
 }
 
+-- More rows than these are not printed at the end, they are in data.dat.
+local most_rows = 64
+
 local common = {
   { name = "quick", type = "flag", help = "a smoke run of some seconds" },
   { name = "out", help = "folder for the results", default = "results", metavar = "DIR" },
@@ -316,13 +319,22 @@ function Experiment:run(given, command)
   return run
 end
 
+local function all_measured(run)
+  for _, cell in ipairs(run.cells) do
+    if cell.status ~= "ok" then return false end
+  end
+  return true
+end
+
 local function summary_text(run)
+  if #run.cells > most_rows then return ("%d cells; the table is %s"):format(#run.cells, run:path "data.dat") end
   local u = " [" .. run.unit .. "]"
   local names = { "min" .. u, "q1" .. u, "median" .. u, "95 % interval", "q3" .. u, "p99" .. u, "max" .. u, "outliers" }
   for i, f in ipairs(run.factors) do table.insert(names, i, f.name) end
   for _, c in ipairs(run.exp.columns) do
     names[#names + 1] = c.name .. (c.unit and c.unit ~= "" and c.unit ~= "text" and " [" .. c.unit .. "]" or "")
   end
+  if not all_measured(run) then names[#names + 1] = "status" end
   local rows = {}
   for r, cell in ipairs(run.cells) do
     local row, s = {}, cell.summary
@@ -333,7 +345,7 @@ local function summary_text(run)
       table.move({ s.min, s.q1, s.median, interval, s.q3, s.p99, s.max, s.outliers }, 1, 8, at + 1, row)
       for k = 1, #run.exp.columns do row[at + 8 + k] = cell.derived and cell.derived[k] end
     end
-    if cell.status ~= "ok" then row[at + 4] = s and row[at + 4] or cell.status end
+    row[at + 8 + #run.exp.columns + 1] = cell.status
     rows[r] = row
   end
   return tabulate(names, rows)
