@@ -313,8 +313,7 @@ static void define_regions(struct defs *d) {
     OTF2_StringRef name = string(d, info.name);
     OTF2_StringRef file = string(d, info.file);
     defined(d, OTF2_GlobalDefWriter_WriteRegion(d->out, a->region_ref[id] - 1, name, name, 0, OTF2_REGION_ROLE_CODE,
-                                                OTF2_PARADIGM_USER, OTF2_REGION_FLAG_NONE, file, info.line,
-                                                OTF2_UNDEFINED_UINT32));
+                                                OTF2_PARADIGM_USER, OTF2_REGION_FLAG_NONE, file, info.line, 0));
   }
 }
 

@@ -20,6 +20,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+/* A writer whose last flush fails is never freed by libotf2 (3.0.2); a leak of ours still counts. */
+PML_API const char *__lsan_default_suppressions(void);
+const char *__lsan_default_suppressions(void) {
+  return "leak:otf2_evt_writer_new\nleak:otf2_def_writer_new\nleak:otf2_global_def_writer_new\n";
+}
+
 static const struct pml_otf2_metric two_metrics[] = {
     {"instructions", "instructions retired", "#", PML_OTF2_ACCUMULATED, 0},
     {"temperature", "of the package", "degC", PML_OTF2_ABSOLUTE, -3},
