@@ -311,7 +311,8 @@ static double median_cost_ns(void) {
     batch[b] = pml_clock_ticks() - start;
   }
   qsort(batch, COST_BATCHES, sizeof batch[0], by_size);
-  return (double)batch[COST_BATCHES / 2] * NS_PER_S / pml__clock.ticks_per_second / COST_READS;
+  uint64_t median = batch[COST_BATCHES / 2];
+  return (double)median * NS_PER_S / pml__clock.ticks_per_second / COST_READS;
 }
 
 int pml_clock_describe(struct pml_clock_info *info) {
