@@ -91,7 +91,7 @@ bool pml__sysfs_is_core(const char *pmu) {
 }
 
 static unsigned find_core_pmus(struct pml__core_pmu pmu[PML_EVENT_PARTS_MAX]) {
-  struct dirent **names;
+  struct dirent **names = NULL;
   unsigned found = 0;
   int n = pml__sysfs_names("", "", &names);
   for (int i = 0; i < n && found < PML_EVENT_PARTS_MAX; i++) {
@@ -129,7 +129,7 @@ int pml__sysfs_cpu(const char *pmu) {
 }
 
 int pml__sysfs_cpu_of(uint32_t type) {
-  struct dirent **names;
+  struct dirent **names = NULL;
   int cpu = -1;
   int n = pml__sysfs_names("", "", &names);
   for (int i = 0; i < n && cpu < 0; i++) {

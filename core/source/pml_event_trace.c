@@ -61,7 +61,7 @@ static int read_id(const char *path, uint64_t *id) {
 int pml__event_parse_trace(struct pml_event *ev, const char *base, const struct pml__mods *m) {
   char subsys[PML_EVENT_NAME_MAX], path[PATH_BYTES + PML_EVENT_NAME_MAX];
   const char *event;
-  uint64_t id;
+  uint64_t id = 0;
   int err;
   if (!split(base, subsys, &event)) return PML__NOT_MINE;
   const char *root = tracefs(&err);
