@@ -20,6 +20,7 @@ static inline struct pml_event perf_event(const char *name, const char *pmu, uin
   ev.part[0].attr.config = config;
   ev.part[0].here = true;
   ev.part[0].cpu_any = -1;
+  ev.part[0].attr.exclude_kernel = geteuid() != 0; /* what perf_event_paranoid=2 leaves to everybody */
   return ev;
 }
 
