@@ -32,7 +32,7 @@ static inline double pml_reading_scaled(const struct pml_reading *r) {
 }
 
 enum pml_path {
-  PML_PATH_PAGE, /* read in user space from the self-monitoring page */
+  PML_PATH_PAGE, /* read in user space from the self-monitoring page; a clock, which needs no kernel either */
   PML_PATH_READ, /* read(2) */
 };
 

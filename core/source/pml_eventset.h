@@ -24,7 +24,7 @@ struct pml_eventset_event {
   double scale;
   enum pml_path path;
   const char *why; /* why not the page path; NULL if it is */
-  unsigned nparts; /* > 1: hybrid, the value is the sum of its parts */
+  unsigned nparts; /* 0: a clock; > 1: hybrid, the value is the sum of its parts */
 };
 
 struct pml_eventset; /* opaque: its layout is tuned to the read */
