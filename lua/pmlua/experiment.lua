@@ -442,4 +442,10 @@ end
 --- Sum of a number that measure returned beside its samples: experiment.sum(cell, "retries").
 M.sum = runner.sum
 
-return setmetatable(M, { __call = function(_, def) return M.define(def) end })
+-- No tail call: the stack has to keep the line of the script.
+local function call(_, def)
+  local exp = M.define(def)
+  return exp
+end
+
+return setmetatable(M, { __call = call })

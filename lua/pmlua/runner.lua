@@ -202,7 +202,7 @@ end
 local function keep_outliers(cell, series, summary, round)
   local all = cell.outliers
   for _, o in ipairs(stats.outliers(series, summary.fence_lo, summary.fence_hi, outlier_limit)) do
-    all[#all + 1] = { round = round, index = o.index, value = o.value }
+    all[#all + 1] = { round = round, index = o.index - 1, value = o.value } -- as in samples.csv.gz
   end
   table.sort(all, function(a, b)
     if a.value ~= b.value then return a.value > b.value end
