@@ -186,7 +186,12 @@ int pml__otf2_create(struct pml_otf2 *a) {
   int err = try_folder(a, path, sizeof path);
   if (err < 0) return err;
   err = open_archive(a);
-  if (err < 0) rmdir(path);
+  /* Somebody else's trace, made in between, is left alone. */
+  if (err < 0 && err != -EEXIST) {
+    rmdir(path);
+    snprintf(path, sizeof path, "%s/" ANCHOR ".otf2", a->dir);
+    unlink(path);
+  }
   return err;
 }
 
