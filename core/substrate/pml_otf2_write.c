@@ -186,7 +186,12 @@ int pml__otf2_create(struct pml_otf2 *a) {
   int err = try_folder(a, path, sizeof path);
   if (err < 0) return err;
   err = open_archive(a);
-  if (err < 0) rmdir(path);
+  /* Somebody else's trace, made in between, is left alone. */
+  if (err < 0 && err != -EEXIST) {
+    rmdir(path);
+    snprintf(path, sizeof path, "%s/" ANCHOR ".otf2", a->dir);
+    unlink(path);
+  }
   return err;
 }
 
@@ -313,8 +318,7 @@ static void define_regions(struct defs *d) {
     OTF2_StringRef name = string(d, info.name);
     OTF2_StringRef file = string(d, info.file);
     defined(d, OTF2_GlobalDefWriter_WriteRegion(d->out, a->region_ref[id] - 1, name, name, 0, OTF2_REGION_ROLE_CODE,
-                                                OTF2_PARADIGM_USER, OTF2_REGION_FLAG_NONE, file, info.line,
-                                                OTF2_UNDEFINED_UINT32));
+                                                OTF2_PARADIGM_USER, OTF2_REGION_FLAG_NONE, file, info.line, 0));
   }
 }
 

@@ -69,12 +69,13 @@ static void task_clock_is_bracketed(void) {
     monotonic &= now >= last;
     last = now;
   }
-  spin_ns(2000000);
-  uint64_t inner1 = thread_ns(), c1 = raw_of(&c), outer1 = thread_ns();
+  spin_ns(20000000);
+  uint64_t inner = thread_ns() - inner0, counted = raw_of(&c) - c0, outer = thread_ns() - outer0;
   CHECK(monotonic, "task-clock never goes back");
-  CHECK(c1 - c0 <= outer1 - outer0 + 1000 && c1 - c0 + 1000 >= inner1 - inner0,
-        "task-clock %llu lies between the thread's own clock %llu and %llu", (unsigned long long)(c1 - c0),
-        (unsigned long long)(inner1 - inner0), (unsigned long long)(outer1 - outer0));
+  /* The two clocks part by some microseconds at each context switch, hence the tenth. */
+  CHECK(counted >= inner - inner / 10 && counted <= outer + outer / 10,
+        "task-clock %llu lies between the thread's own clock %llu and %llu", (unsigned long long)counted,
+        (unsigned long long)inner, (unsigned long long)outer);
   pml_counter_close(&c);
 }
 
@@ -205,9 +206,10 @@ static void whole_cpu(void) {
 
 static void refusals(void) {
   struct pml_counter c;
+  bool pmu = pml_event_has_pmu() == 1;
   struct pml_event hw = perf_event("cycles", "cpu", PERF_TYPE_HARDWARE, PERF_COUNT_HW_CPU_CYCLES);
   int rc = pml_counter_open(&c, &hw, 0, NULL, NULL, 0);
-  if (pml_event_has_pmu()) {
+  if (pmu) {
     CHECK(rc == 0, "cycles opens where there is a PMU: %s", pml_error_detail(rc));
     pml_counter_close(&c);
   } else {
