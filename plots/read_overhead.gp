@@ -28,7 +28,7 @@ add_place(name) = (name eq last_place || strstrt(name, "::") > 0 || strstrt(name
   : (contexts = contexts . " " . name, last_place = name, 0)
 stats "data.dat" using (add_place(strcol(c_context)), \
   strcol(c_context) eq "sobel/pixel" ? context_events = column(c_events) : 0, \
-  column(c_n) > 0 && column(c_events) > most_events ? most_events = column(c_events) : 0, 0) nooutput
+  column(c_samples) > 0 && column(c_events) > most_events ? most_events = column(c_events) : 0, 0) nooutput
 if (context_events == 0) context_events = 2
 places = words(contexts)
 
@@ -43,7 +43,7 @@ do for [place = 1:places] {
     found_text = ""
     found_cell = 0
     stats "data.dat" using (is_cell(word(contexts, place), word(paths, path), context_events) \
-      ? (found = column(c_n) > 0 ? column(c_median) : 0, found_text = strcol(c_status), found_cell = column(c_cell), 0) \
+      ? (found = column(c_samples) > 0 ? column(c_median) : 0, found_text = strcol(c_status), found_cell = column(c_cell), 0) \
       : 0) nooutput
     cell_of[at] = found_cell
     median_of[at] = found
@@ -53,7 +53,7 @@ do for [place = 1:places] {
 here(path) = median_of[path] > 0
 key_of(path) = spaced[path] . (here(path) || state_of[path] eq "" ? "" : " - " . without_underscores(state_of[path]))
 floor_ns = 0
-stats "data.dat" using (strcol(c_operation) eq "empty" && column(c_n) > 0 ? (floor_ns = column(c_median), 0) : 0) nooutput
+stats "data.dat" using (strcol(c_operation) eq "empty" && column(c_samples) > 0 ? (floor_ns = column(c_median), 0) : 0) nooutput
 
 set multiplot layout 2, 2 margins 0.072, 0.978, 0.105, 0.845 spacing 0.095, 0.19
 set label 1 "What a counter read costs" at screen 0.02, screen 0.972 left font ",16" noenhanced
@@ -69,7 +69,7 @@ set ylabel "cost of one read [ns]"
 set xrange [0.4:most_events + 0.6]
 set xtics 1
 top = 0
-stats "data.dat" using (strcol(c_context) eq "loop" && strcol(c_operation) eq "read" && column(c_n) > 0 \
+stats "data.dat" using (strcol(c_context) eq "loop" && strcol(c_operation) eq "read" && column(c_samples) > 0 \
   && column(c_q3) > top ? (top = column(c_q3), 0) : 0) nooutput
 set logscale y
 set yrange [(floor_ns > 0 ? floor_ns / 2 : 1):3 * top]
@@ -77,7 +77,7 @@ set grid ytics mytics
 set boxwidth 0.24 absolute
 set style fill solid 0.5 border
 x_of(path) = column(c_events) + 0.27 * (path - 2)
-when(path, value) = is_cell("loop", word(paths, path), 0) && column(c_n) > 0 ? value : NaN
+when(path, value) = is_cell("loop", word(paths, path), 0) && column(c_samples) > 0 ? value : NaN
 plot for [path = 1:3] "data.dat" using (x_of(path)):(when(path, column(c_q1))):(column(c_min)):(column(c_p99)):(column(c_q3)) \
        with candlesticks whiskerbars 0.6 linetype path notitle, \
      for [path = 1:3] keyentry with boxes linetype path title key_of(path), \

@@ -105,7 +105,7 @@ describe("scripts/read_overhead.lua --quick", function()
         local q3, p95, p99, max = tonumber(row.q3), tonumber(row.p95), tonumber(row.p99), tonumber(row.max)
         assert.is_true(0 < min and min <= q1 and q1 <= median and median <= q3 and q3 <= p95 and p95 <= p99 and p99 <= max,
           where)
-        assert.is_true(tonumber(row.n) > 0, where)
+        assert.is_true(tonumber(row.samples) > 0, where)
         assert.is_true(row.path_taken == row.path or row.path == "page", where)
       elseif row.path == "page" then
         assert.truthy(row.status:find "^needs_a_PMU" or row.status:find "ETOOMANY", where .. " " .. row.status)
@@ -116,7 +116,7 @@ describe("scripts/read_overhead.lua --quick", function()
 
   it("keeps every sample", function()
     local samples = {}
-    for _, row in ipairs(read_table(dir .. "/data.dat")) do samples[row.cell] = tonumber(row.n) end
+    for _, row in ipairs(read_table(dir .. "/data.dat")) do samples[row.cell] = tonumber(row.samples) end
     local seen = {}
     local pipe = assert(io.popen("zcat " .. dir .. "/samples.csv.gz"))
     assert.equal("cell,round,index,value", pipe:read "l")
