@@ -3,8 +3,9 @@
 --
 -- Try:  zcat results/read_overhead/latest/samples.csv.gz | head
 --
--- Columns: cell (as in data.dat), round from 1, index in the round from 0, value as measured. Compressed because a full run is 1e8 rows. The stream is flushed after each block of one cell and round, so that a
--- file that ends in the middle (kill -9, full disk) still decompresses up to the last whole block.
+-- Columns: cell (as in data.dat), round from 1, index in the round from 0, value as measured. Compressed because a full
+-- run is 1e8 rows. The stream is flushed after each block of one cell and round, so that a file that ends in the middle
+-- (kill -9, full disk) still decompresses up to the last whole block.
 
 local zlib = require "zlib"
 

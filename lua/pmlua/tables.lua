@@ -111,7 +111,8 @@ function M.outliers(run, status)
     end
   end
   return { title = run.exp.name .. " outliers", status = status, rows = rows, columns = {
-    { "cell", "", "as in data.dat" }, { "round", "", "round" }, { "index", "", "position in the round, from 0, as in samples.csv.gz" },
+    { "cell", "", "as in data.dat" }, { "round", "", "round" },
+    { "index", "", "position in the round, from 0, as in samples.csv.gz" },
     { "value", run.unit, "sample; the largest 100 per cell, data.dat has their number" },
   } }
 end
