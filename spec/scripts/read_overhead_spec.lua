@@ -132,7 +132,8 @@ describe("scripts/read_overhead.lua --quick", function()
   it("prints the tables with their units", function()
     for _, wanted in ipairs {
       "Clock: ", "Table 1. Median cost in the bare loop %[ns%]", "8 events", "Table 2. .*%[ticks%]", "Table 3. ", "msr/tsc/",
-      "Table 4. .*each further %[ns%]", "Table 5. ", "Table 6. ",
+      "Table 4. .*each further %[ns%]", "Table 5. ", "Table 6. ", "Table 7. ",
+      "lu/update +group +2 +",
     } do
       assert.truthy(text:find(wanted), wanted)
     end
