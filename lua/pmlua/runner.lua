@@ -212,6 +212,18 @@ local function keep_outliers(cell, series, summary, round)
   for i = #all, outlier_limit + 1, -1 do all[i] = nil end
 end
 
+-- The tallies of all cells together stay below half a GiB: 2^24 distinct values of 32 bytes.
+local function bounded(run, cell, merged)
+  local most = math.max(1 << 17, (1 << 24) // #run.cells)
+  if #merged.value <= most then return merged end
+  if not cell.coarse then
+    run:warn(("%s: %d distinct values; its quantiles are rounded to 1/8192, samples.csv.gz is exact"):format(cell.label,
+      #merged.value))
+  end
+  cell.coarse = true
+  return tally.coarsen(merged)
+end
+
 local function absorb(run, cell, round, position, series, extra)
   local t, err = tally.of(series)
   if not t then error(("measure: %s"):format(err), 0) end
@@ -224,7 +236,7 @@ local function absorb(run, cell, round, position, series, extra)
   cell.rounds[#cell.rounds + 1] = {
     round = round, position = position, n = s.n, min = s.min, median = s.median, mean = s.mean, max = s.max, extra = extra,
   }
-  cell.tally = tally.merge(cell.tally, t)
+  cell.tally = bounded(run, cell, tally.merge(cell.tally, t))
   run.meta.samples = run.meta.samples + s.n
 end
 
