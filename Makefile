@@ -73,13 +73,14 @@ $(B)/spec/%: spec/c/%.c $(B)/libpmlua.a
 	@mkdir -p $(@D)
 	$(CC) $(ALLCFLAGS) $(LDFLAGS) -rdynamic $< $(B)/libpmlua.a $(CORE_LIBS) -o $@
 
-$(B)/bench: $(BENCH_SRC) $(B)/libpmlua.a
-	$(CC) $(ALLCFLAGS) $(LDFLAGS) $(BENCH_SRC) $(B)/libpmlua.a $(CORE_LIBS) -o $@
+BENCH_OBJ := $(BENCH_SRC:%.c=$(B)/obj/%.o)
+$(B)/bench: $(BENCH_OBJ) $(B)/libpmlua.a
+	$(CC) $(SAN) $(LDFLAGS) $(BENCH_OBJ) $(B)/libpmlua.a $(CORE_LIBS) -o $@
 
 .PHONY: specs
 specs: $(SPEC_BIN)
 
--include $(CORE_OBJ:.o=.d) $(BIND_OBJ:.o=.d) $(MAIN_OBJ:.o=.d) $(WORK_SO:.so=.d) $(SPEC_BIN:=.d)
+-include $(CORE_OBJ:.o=.d) $(BIND_OBJ:.o=.d) $(MAIN_OBJ:.o=.d) $(WORK_SO:.so=.d) $(SPEC_BIN:=.d) $(BENCH_OBJ:.o=.d)
 
 # --- the two commands of a newcomer -----------------------------------------------------------------------------------
 
