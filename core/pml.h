@@ -4,6 +4,7 @@
 #define PML_H
 
 #include "adapter/pml_probe.h"
+#include "adapter/pml_workload.h"
 #include "base/pml_api.h"
 #include "base/pml_clock.h"
 #include "base/pml_error.h"

@@ -55,7 +55,7 @@ key_of(path) = spaced[path] . (here(path) || state_of[path] eq "" ? "" : " - " .
 floor_ns = 0
 stats "data.dat" using (strcol(c_operation) eq "empty" && column(c_samples) > 0 ? (floor_ns = column(c_median), 0) : 0) nooutput
 
-set multiplot layout 2, 2 margins 0.072, 0.978, 0.105, 0.845 spacing 0.095, 0.19
+set multiplot layout 2, 2 margins 0.085, 0.978, 0.105, 0.845 spacing 0.095, 0.19
 set label 1 "What a counter read costs" at screen 0.02, screen 0.972 left font ",16" noenhanced
 set title font ",11.5" offset 0, -0.3
 

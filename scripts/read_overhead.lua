@@ -114,8 +114,7 @@ vector, 4 n / nb times per round and phase.]],
   columns = {
     { name = "path_taken", unit = "text", description = "the path that the reads really took",
       value = function(cell) return cell.rounds[1].extra.path end },
-    { name = "retries", unit = "",
-      description = "page reads tried again; of STREAM and LU, those of all places at the one whose turn it was",
+    { name = "retries", unit = "", description = "page reads tried again",
       value = function(cell) return pml.experiment.sum(cell, "retries") or 0 end },
   },
   analyse = function(run)
