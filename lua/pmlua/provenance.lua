@@ -122,8 +122,9 @@ function M.versions(core)
   local maps = slurp("/proc/self/maps") or ""
   return {
     pmlua = core and core.version or nil, lua = _VERSION, kernel = first_line("/proc/sys/kernel/osrelease"),
-    libpfm4 = mapped_version(maps, "libpfm"), libotf2 = mapped_version(maps, "libotf2"),
-    libc = mapped_version(maps, "libc"), gnuplot = gnuplot_version(),
+    libpfm4 = mapped_version(maps, "libpfm"),
+    libotf2_so = mapped_version(maps, "libotf2") or mapped_version(maps, "libopen%-trace%-format2"),
+    gnuplot = gnuplot_version(),
   }
 end
 
