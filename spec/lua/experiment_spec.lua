@@ -267,6 +267,15 @@ return pml.experiment { name = "demo", factors = { k = { 1, 2 } }, rounds = 5, r
     end
   end)
 
+  it("runs what is given with -e", function()
+    local dir = helper.folder()
+    local text = "return pml.experiment { name = 'demo', unit = 's', measure = function() error 'boom' end }"
+    local code, _, err = helper.shell(("cd %s && %s/pmlua -e %s"):format(dir, helper.build, helper.quote(text)))
+    assert.equal(1, code)
+    assert.matches("%(command line%):1: boom", err)
+    assert.equal("failed", assert(results.open(dir .. "/results/demo/latest")).status)
+  end)
+
   it("prints JSON and nothing else on stdout with --json", function()
     local code, out = command([[return require "pmlua".experiment { name = "demo", factors = { k = { 1, 2 } }, unit = "ns",
       constraints = function(p) return p.k == 1 or "needs a PMU" end,
