@@ -14,6 +14,7 @@
 #include "source/pml_event.h"
 #include "source/pml_eventset.h"
 #include "source/pml_group.h"
+#include "source/pml_rdpmc.h"
 #include "source/pml_samples.h"
 #include "substrate/pml_otf2.h"
 
