@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * spec/c/page_path.c - the code that ships reads pages by rdpmc, without a PMU: where the kernel forbids the
- * instruction it raises SIGSEGV, and the handler does what a counter would do.
+ * spec/c/page_path.c - who reads pages and who must not, without a PMU: rdpmc is made by a signal handler, hardware
+ * events are opened as software events, and the page that the kernel maps for them is one that this spec wrote.
  */
 #include "base/pml_thread.h"
 #include "source/pml_eventset.h"
@@ -12,42 +12,29 @@
 #include "check.h"
 #include "events.h"
 
+#include <errno.h>
 #include <pthread.h>
-#include <signal.h>
-#include <ucontext.h>
+#include <stdarg.h>
+#include <sys/syscall.h>
 
 #if defined(__x86_64__)
+
+#include "trap.h"
 
 #define MEMBERS 3
 
 static struct perf_event_mmap_page page[MEMBERS];
 static volatile uint64_t counter[MEMBERS];
-static volatile unsigned emulated, interruptions;
+static volatile unsigned interruptions;
 
-static void emulate(int sig, siginfo_t *info, void *context) {
-  greg_t *reg = ((ucontext_t *)context)->uc_mcontext.gregs;
-  const uint8_t *insn = (const uint8_t *)(uintptr_t)reg[REG_RIP];
-  (void)info;
-  if (insn[0] != 0x0f || insn[1] != 0x33 || reg[REG_RCX] >= MEMBERS) { /* somebody else's fault */
-    signal(sig, SIG_DFL);
-    return;
-  }
-  uint64_t v = counter[reg[REG_RCX]];
-  reg[REG_RAX] = (greg_t)(v & UINT32_MAX);
-  reg[REG_RDX] = (greg_t)(v >> 32);
-  reg[REG_RIP] += 2;
-  emulated++;
+static bool answer(uint32_t number, uint64_t *value) {
+  if (number >= MEMBERS) return false;
+  *value = counter[number];
   if (interruptions > 0) {
     interruptions--;
-    page[reg[REG_RCX]].lock += 2;
+    page[number].lock += 2;
   }
-}
-
-static bool rdpmc_is_ours(void) {
-  struct sigaction sa = {.sa_sigaction = emulate, .sa_flags = SA_SIGINFO};
-  sigaction(SIGSEGV, &sa, NULL);
-  counter[1] = 0x123456789abc;
-  return pml__rdpmc_insn(1) == 0x123456789abc && emulated == 1;
+  return true;
 }
 
 static void fresh_pages(void) {
@@ -91,9 +78,9 @@ static void sets(struct pml_eventset *s) {
   fresh_pages();
   pml_eventset_start(s);
   counter[0] = 10, counter[1] = 20, counter[2] = 30;
-  unsigned before = emulated;
+  unsigned before = trap.taken;
   int rc = pml_eventset_read(s, v);
-  CHECK(rc == 0 && emulated - before == MEMBERS, "a set whose events all have a page reads nothing but pages");
+  CHECK(rc == 0 && trap.taken - before == MEMBERS, "a set whose events all have a page reads nothing but pages");
   CHECK(v[0] == 10 && v[1] == 20 && v[2] == 30, "in the order of the names");
   page[1].offset += 20, counter[1] = (UINT64_C(1) << 48) - 5;
   CHECK(pml_eventset_read(s, v) == 0 && v[1] == 15, "a counter that was set anew by the kernel goes on");
@@ -116,19 +103,26 @@ static void sets(struct pml_eventset *s) {
 
 struct visitor {
   struct pml_eventset *set;
-  unsigned emulated;
+  unsigned by_set, emulated;
   enum pml_path path;
   int rc;
 };
 
+static struct pml_group as_group(struct pml_eventset *s, uint64_t *buffer) {
+  return (struct pml_group){.member = s->counter, .buffer = buffer, .n = MEMBERS};
+}
+
 static void *visit(void *arg) {
   struct visitor *o = arg;
-  uint64_t v[MEMBERS];
-  struct pml_reading r;
-  unsigned before = emulated;
-  o->rc = pml_eventset_read(o->set, v) | pml_counter_read(&o->set->counter[1], &r);
+  uint64_t v[MEMBERS], buffer[3 + MEMBERS];
+  struct pml_reading r[MEMBERS];
+  struct pml_group g = as_group(o->set, buffer);
+  unsigned before = trap.taken;
+  o->rc = pml_eventset_read(o->set, v) | pml_counter_read(&o->set->counter[1], &r[0]);
+  o->by_set = trap.taken - before;
+  o->rc |= pml_group_read(&g, r);
+  o->emulated = trap.taken - before;
   o->path = pml_counter_path(&o->set->counter[0], NULL);
-  o->emulated = emulated - before;
   return NULL;
 }
 
@@ -138,12 +132,14 @@ static void on_another_thread(struct pml_eventset *s) {
   fresh_pages();
   pthread_create(&t, NULL, visit, &o);
   pthread_join(t, NULL);
-  CHECK(o.rc == 0 && o.emulated == 0 && o.path == PML_PATH_READ, "another thread never reads a page");
+  CHECK(o.rc == 0 && o.by_set == 0, "another thread never reads a set's or a counter's page");
+  CHECK(o.rc == 0 && o.emulated == o.by_set, "nor a group's");
+  CHECK(o.path == PML_PATH_READ, "and is told so");
 }
 
 static void counters_and_groups(struct pml_eventset *s) {
   uint64_t buffer[3 + MEMBERS];
-  struct pml_group g = {.member = s->counter, .buffer = buffer, .n = MEMBERS};
+  struct pml_group g = as_group(s, buffer);
   struct pml_reading r[MEMBERS];
   fresh_pages();
   counter[0] = 7, counter[2] = 9;
@@ -155,8 +151,103 @@ static void counters_and_groups(struct pml_eventset *s) {
   CHECK(pml_group_read(&g, r) == 0 && r[0].raw < 1000000, "unless one of them may not: then read(2) for all");
 }
 
+/* --- a kernel that gives every hardware event a page -----------------------------------------------------------------
+ */
+
+/* Linked with --wrap: the core's own calls come here. */
+long __real_syscall(long number, ...);
+long __wrap_syscall(long number, ...);
+void *__real_mmap(void *at, size_t bytes, int prot, int flags, int fd, off_t offset);
+void *__wrap_mmap(void *at, size_t bytes, int prot, int flags, int fd, off_t offset);
+
+static int dressed_fd = -1; /* the last hardware event that was opened, as page-faults */
+
+long __wrap_syscall(long number, ...) {
+  long a[6];
+  va_list ap;
+  va_start(ap, number);
+  for (int i = 0; i < 6; i++) a[i] = va_arg(ap, long);
+  va_end(ap);
+  struct perf_event_attr attr;
+  bool dress = number == SYS_perf_event_open && ((struct perf_event_attr *)(uintptr_t)a[0])->type == PERF_TYPE_HARDWARE;
+  if (dress) {
+    memcpy(&attr, (void *)(uintptr_t)a[0], sizeof attr);
+    attr.type = PERF_TYPE_SOFTWARE;
+    attr.config = PERF_COUNT_SW_PAGE_FAULTS;
+    a[0] = (long)(uintptr_t)&attr;
+  }
+  long rc = __real_syscall(number, a[0], a[1], a[2], a[3], a[4], a[5]);
+  if (dress) dressed_fd = (int)rc;
+  return rc;
+}
+
+void *__wrap_mmap(void *at, size_t bytes, int prot, int flags, int fd, off_t offset) {
+  if (fd < 0 || fd != dressed_fd) return __real_mmap(at, bytes, prot, flags, fd, offset);
+  void *m = __real_mmap(at, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  fresh_pages();
+  if (m != MAP_FAILED) memcpy(m, &page[0], sizeof page[0]);
+  return m;
+}
+
+/* Counter 0 of the page stands at 1000000 + 42; the faults that read(2) gives are fewer by far. */
+static bool counts_by_page(const struct pml_target *target, unsigned flags, enum pml_path *path, const char **why) {
+  struct pml_event ev = perf_event("cycles", "cpu", PERF_TYPE_HARDWARE, PERF_COUNT_HW_CPU_CYCLES);
+  struct pml_counter c;
+  struct pml_reading r = {0};
+  if (!CHECK(pml_counter_open(&c, &ev, 0, target, NULL, flags) == 0, "an event opens")) return false;
+  counter[0] = 42;
+  bool read = pml_counter_read(&c, &r) == 0;
+  *path = pml_counter_path(&c, why);
+  pml_counter_close(&c);
+  return CHECK(read, "is read") && r.raw == 1000042;
+}
+
+static void targets(void) {
+  pid_t parent = getppid() > 1 ? getppid() : 1;
+  static struct {
+    const char *what;
+    struct pml_target target;
+    unsigned flags;
+  } other[] = {
+      {"what is inherited", {.inherit = true}, 0},
+      {"another process", {.pid = 0}, 0},
+      {"a whole cpu", {.pid = -1, .cpu_plus = 1}, 0},
+      {"the own thread on one cpu only", {.cpu_plus = 1}, 0},
+      {"what shall not be read by page", {.pid = 0}, PML_OPEN_NO_PAGE},
+  };
+  enum pml_path path;
+  const char *why;
+  other[1].target.pid = parent;
+  CHECK(counts_by_page(NULL, 0, &path, &why) && path == PML_PATH_PAGE && why == NULL, "the own thread: by its page");
+  for (size_t i = 0; i < sizeof other / sizeof other[0]; i++) {
+    bool mine = i == 0 || i == 3 || i == 4;
+    if (!mine && geteuid() != 0) {
+      SKIP("another process or a cpu is counted for root only");
+      continue;
+    }
+    bool by_page = counts_by_page(&other[i].target, other[i].flags, &path, &why);
+    CHECK(!by_page && path == PML_PATH_READ && why != NULL, "%s: by read(2), because %s", other[i].what,
+          why != NULL ? why : "?");
+  }
+}
+
+static void forbidden(void) {
+  struct pml_event ev = perf_event("cycles", "cpu", PERF_TYPE_HARDWARE, PERF_COUNT_HW_CPU_CYCLES);
+  struct pml_counter c;
+  struct pml_reading r = {0};
+  if (!CHECK(pml_counter_open(&c, &ev, 0, NULL, NULL, 0) == 0, "an event opens")) return;
+  unsigned before = trap.taken;
+  c.page->cap_user_rdpmc = 0;
+  const char *why = NULL;
+  enum pml_path path = pml_counter_path(&c, &why);
+  CHECK(pml_counter_read(&c, &r) == 0 && r.raw < 1000000 && trap.taken == before && path == PML_PATH_READ &&
+            why != NULL,
+        "a permission taken away later: by read(2), because %s", why != NULL ? why : "?");
+  pml_counter_close(&c);
+}
+
 int main(void) {
-  if (!rdpmc_is_ours()) {
+  if (!trap_rdpmc(answer)) {
     SKIP("rdpmc does not fault here: a real counter answers");
     return check_done();
   }
@@ -166,6 +257,8 @@ int main(void) {
   on_another_thread(s);
   counters_and_groups(s);
   close_dressed(s);
+  targets();
+  forbidden();
   return check_done();
 }
 
