@@ -1,0 +1,311 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+-- spec/mutants.lua - break the readers on purpose, one line each, and see the specs notice. Try: lua5.4 spec/mutants.lua
+--
+-- A mutant is a copy of one source file in which one piece of text is replaced; the text must stand there exactly once,
+-- so that the mutants follow the code. The same spec program is built against the copy and must fail; built against
+-- the file as it is, it must pass. Ends with a table of what was caught by which claim after how many reads, and
+-- with `N passed, N failed, N skipped`.
+--
+-- `lua5.4 spec/mutants.lua pmu DIR` builds spec pmu_page against every mutant of the page reader into DIR, with a
+-- run.sh that does there, on a machine with a PMU, what this does here. CC is the compiler of that machine.
+--
+-- Not among them: either fence left out. On x86 both are for the compiler, which keeps volatile loads in order
+-- without them, so such a reader is no different; on arm they matter, but neither emulation here reorders loads.
+
+local BUILD = os.getenv "PMLUA_BUILD" or "build"
+local READER = "core/source/pml_rdpmc.h"
+local COUNTER, GROUP, SET = "core/source/pml_counter.c", "core/source/pml_group.c", "core/source/pml_eventset.c"
+
+--- name, file, text, replacement; `unless`: an architecture on which the mutant does what the original does;
+--- `pmu = false`: what a real PMU and the copies of its page do not bring to light.
+local mutants = {
+  { "offset ignored", READER, "uint64_t raw = (uint64_t)pc->offset + pmc;", "uint64_t raw = pmc;" },
+  { "index not decremented", READER, "PML_RDPMC_INSN(index - 1)", "PML_RDPMC_INSN(index)" },
+  { "sign-extension dropped", READER, "pmc = pml__rdpmc_sign_extend(pmc, pc->pmc_width);", "" },
+  { "zero-extension", READER, "(uint64_t)((int64_t)(pmc << shift) >> shift)", "(pmc << shift) >> shift" },
+  { "width is 32", READER, "(pmc, pc->pmc_width)", "(pmc, 32)" },
+  { "width is 40", READER, "(pmc, pc->pmc_width)", "(pmc, 40)" },
+  { "width is 48", READER, "(pmc, pc->pmc_width)", "(pmc, 48)" },
+  { "index 0 unchecked", READER, "index == 0 || ", "" },
+  { "largest index unchecked", READER, " || index > PML_RDPMC_COUNTERS", "", unless = "x86_64" },
+  { "seqlock removed", READER, "if (PML_LIKELY(stable && idle))", "if (true)" },
+  { "first load removed", READER, "uint32_t seq = pc->lock;", "uint32_t seq = 0;" },
+  { "first load too late", READER, "bool stable = pc->lock == seq;", "seq = pc->lock; bool stable = true;" },
+  { "second check removed", READER, "bool stable = pc->lock == seq;", "bool stable = true;" },
+  { "odd lock unchecked", READER, "bool idle = seq % 2 == 0;", "bool idle = true;" },
+  { "retry unbounded", READER, "tries <= PML_RDPMC_TRIES", "true" },
+  { "only one try", READER, "tries <= PML_RDPMC_TRIES", "tries <= 0" },
+  { "retries untold", READER, "r->running_ns = running;\n      return tries;", "r->running_ns = running; return 1;", pmu = false },
+  { "result written too early", READER, "uint64_t enabled = 0, running = 0;", "uint64_t enabled = 0, running = 0; r->raw = raw;",
+    pmu = false },
+  { "cap_user_rdpmc unchecked", READER, "if (PML_UNLIKELY(!pc->cap_user_rdpmc)) return 0;", "" },
+  { "cap_user_time unchecked", READER, "if (PML_UNLIKELY(!pc->cap_user_time)) return 0;", "" },
+  { "delta not added", READER, "uint64_t delta = pml__rdpmc_delta_ns(pc);", "uint64_t delta = 0;" },
+  { "delta not added to enabled", READER, "pc->time_enabled + delta", "pc->time_enabled" },
+  { "delta not added to running", READER, "pc->time_running + delta", "pc->time_running" },
+  { "running taken for enabled", READER, "pc->time_enabled + delta", "pc->time_running + delta" },
+  { "time not multiplied", READER, "quot * mult + ((rem * mult) >> shift)", "cyc" },
+  { "remainder dropped", READER, "quot * mult + ((rem * mult) >> shift)", "quot * mult" },
+  { "time offset ignored", READER, "return pc->time_offset + quot", "return quot" },
+  { "short-time mask ignored", READER, "if (pc->cap_user_time_short) {", "if (false) {" },
+  { "short time where it is not", READER, "if (pc->cap_user_time_short) {", "if (true) {", pmu = false },
+
+  { "counter: owner unchecked", COUNTER, "c->owner == pml_thread_id() && pml_rdpmc_read", "pml_rdpmc_read" },
+  { "counter: owner not asked for the path", COUNTER, "c->owner != pml_thread_id()", "false" },
+  { "counter: page of an inherited event", COUNTER, "if (attr->inherit) return", "if (false) return" },
+  { "counter: page of another's event", COUNTER, "if (pid != 0) return", "if (false) return" },
+  { "counter: page of a cpu-wide event", COUNTER, [[if (pid == -1) return "it counts a cpu, not the calling thread";
+  if (pid != 0) return "it counts another thread";]], "if (pid > 0) return \"it counts another thread\"; cpu = -1;" },
+  { "counter: page of a cpu-bound event", COUNTER, "if (cpu != -1) return", "if (false) return" },
+  { "counter: page though turned off", COUNTER, "if (flags & PML_OPEN_NO_PAGE) return", "if (false) return" },
+  { "counter: permission not asked for the path", COUNTER, "else if (!c->page->cap_user_rdpmc)", "else if (false)" },
+  { "group: owner unchecked", GROUP, "c->page != NULL && c->owner == self", "c->page != NULL && (self | 1)" },
+  { "group: half by page", GROUP, "if (tries == 0) return -EAGAIN;", "if (tries == 0) continue;" },
+  { "set: owner unchecked", SET, "bool owner = s->owner == pml_thread_id();", "bool owner = true;" },
+  { "set: half by page", SET, "if (PML_UNLIKELY(tries == 0)) return -EAGAIN;", "if (tries == 0) continue;" },
+}
+
+local function read(path)
+  local f <close> = assert(io.open(path))
+  return f:read "a"
+end
+
+local function write(path, text)
+  local f <close> = assert(io.open(path, "w"))
+  f:write(text)
+end
+
+local function capture(command)
+  local p <close> = assert(io.popen(command .. " 2>/dev/null"))
+  return (p:read("a"):gsub("%s+$", ""))
+end
+
+local function has(tool)
+  return capture("command -v " .. tool) ~= ""
+end
+
+--- Replace the one place where `find` stands in `text`; nil and how often it stands there if it is not one.
+local function substitute(text, find, replacement)
+  local from, to = text:find(find, 1, true)
+  if not from then return nil, 0 end
+  if text:find(find, to + 1, true) then return nil, 2 end
+  return text:sub(1, from - 1) .. replacement .. text:sub(to + 1)
+end
+
+--- Write the mutant's file below dir, where it hides the original; true, or false and why not.
+local function breed(mutant, dir)
+  local _, file, find, replacement = table.unpack(mutant)
+  local text, count = substitute(read(file), find, replacement)
+  if not text then
+    return false, ("its text stands %s in %s"):format(count == 0 and "nowhere" or "more than once", file)
+  end
+  os.execute(("mkdir -p '%s/source'"):format(dir))
+  write(dir .. "/" .. file:gsub("^core/", ""), text)
+  return true
+end
+
+local FLAGS = "-std=c11 -D_GNU_SOURCE -O2 -w"
+
+--- The specs that a mutant is put before: how to build one in a folder that may hold a mutant, and how to run it.
+local function programs()
+  local arch = capture "uname -m"
+  local cc = os.getenv "CC" or "gcc"
+  local native = ("%s %s -I'$DIR' -Icore %%s -o '$OUT' -lpthread"):format(cc, FLAGS)
+  local list = {
+    { title = arch, file = READER, arch = arch, build = native:format "spec/c/page_model.c", run = "'$OUT' 300000" },
+  }
+  if arch == "x86_64" then
+    list[2] = { title = "x86_64 as it ships", file = READER, arch = arch, build = native:format "spec/c/page_trap.c",
+      run = "'$OUT' 10000" }
+    list[3] = { title = "whose page", arch = arch, run = "'$OUT'", build = ("%s %s -I'$DIR' -Icore -Wl,--wrap=mmap,--wrap=syscall "
+      .. "spec/c/page_path.c $SOURCES %s/libpmlua.a -lpfm -lotf2 -lpthread -ldl -lm -o '$OUT'"):format(cc, FLAGS, BUILD) }
+  end
+  if arch == "aarch64" then return list end
+  local qemu = has "qemu-aarch64-static" and "qemu-aarch64-static" or "qemu-aarch64"
+  local arm = { title = "aarch64", file = READER, arch = "aarch64", run = qemu .. " '$OUT' 20000",
+    build = ("aarch64-linux-gnu-gcc %s -static -I'$DIR' -Icore spec/c/page_model.c -o '$OUT' -lpthread"):format(FLAGS) }
+  if not has "aarch64-linux-gnu-gcc" then
+    arm.missing = "no aarch64-linux-gnu-gcc here (Debian: gcc-aarch64-linux-gnu libc6-dev-arm64-cross)"
+  elseif not has(qemu) then
+    arm.missing = "no qemu-aarch64 here (Debian: qemu-user-static)"
+  end
+  list[#list + 1] = arm
+  return list
+end
+
+--- Does this program judge mutants of that file? The page reader's are left to the three that hold reads against a model.
+local function judges(program, file)
+  if program.file then return program.file == file end
+  return file ~= READER
+end
+
+--- A shell script that builds and runs, leaving OUT.build, OUT.said and OUT.status.
+local function script(program, dir, out, source)
+  local function fill(command)
+    return (command:gsub("%$(%u+)", { DIR = dir, OUT = out, SOURCES = source and dir .. "/" .. source or "" }))
+  end
+  return ("%s >'%s.build' 2>&1 || exit 0\ntimeout -k 2 60 %s >'%s.said' 2>&1 </dev/null\necho $? >'%s.status'\n")
+    :format(fill(program.build), out, fill(program.run), out, out)
+end
+
+--- All scripts, two at a time.
+local function run_all(folder, scripts)
+  local names = {}
+  for i, text in ipairs(scripts) do
+    names[i] = ("%s/%03d.sh"):format(folder, i)
+    write(names[i], text)
+  end
+  write(folder .. "/list", table.concat(names, "\n") .. "\n")
+  os.execute(("xargs -P 2 -n 1 sh <'%s/list'"):format(folder))
+end
+
+local function exists(path)
+  local f = io.open(path)
+  if f then f:close() end
+  return f ~= nil
+end
+
+--- What became of a job: "caught" and by what, "passed", "skipped" and why, or "broken" and why.
+local function verdict(out)
+  if not exists(out .. ".status") then return "broken", "does not compile:\n" .. read(out .. ".build") end
+  local status, said = tonumber(read(out .. ".status")), read(out .. ".said")
+  if status == 0 then return "passed" end
+  if status == 77 then return "skipped", said:match "SKIP ([^\n]*)" or "?" end
+  local claim, reads = said:match "violation: (%S+) after (%d+) reads"
+  if claim then return "caught", ("%s after %s"):format(claim, reads) end
+  local sentence = said:match "\nnot ok %d+ %- ([^\n]*)"
+  if sentence then return "caught", #sentence > 40 and sentence:sub(1, 37) .. "..." or sentence end
+  if status == 124 or status == 137 then return "caught", "time limit" end
+  return "broken", ("ended with status %d:\n%s"):format(status, said)
+end
+
+local count = { passed = 0, failed = 0, skipped = 0 }
+local function tell(kind, text)
+  count[kind] = count[kind] + 1
+  if kind ~= "passed" then
+    print(("%s %d - %s"):format(kind == "failed" and "not ok" or "ok", count.passed + count.failed + count.skipped, text))
+  end
+end
+
+--- Judge one job; what its cell of the table says.
+local function judge(job)
+  local what, how = verdict(job.out)
+  local name = job.mutant and job.mutant[1] or "as it is"
+  if what == "skipped" then
+    tell("skipped", ("# SKIP %s on %s: %s"):format(name, job.program.title, how))
+    return "skipped"
+  end
+  local wanted = job.mutant and "caught" or "passed"
+  if what == wanted then
+    tell("passed")
+    return how or "passes"
+  end
+  tell("failed", ("%s on %s: %s %s"):format(name, job.program.title, what == "passed" and "survived" or what, how or ""))
+  return what == "passed" and "SURVIVED" or "BROKEN"
+end
+
+local function print_table(list, rows)
+  local wide = { 41 }
+  local title = { "mutant" }
+  for i, p in ipairs(list) do
+    title[i + 1] = p.title
+    wide[i + 1] = i == 3 and 41 or 22
+  end
+  local function line(cells)
+    local text = {}
+    for i in ipairs(title) do text[i] = ("%-" .. wide[i] .. "s"):format(cells[i] or "-") end
+    print((table.concat(text, " "):gsub("%s+$", "")))
+  end
+  line(title)
+  for _, row in ipairs(rows) do line(row) end
+end
+
+--- Put every mutant, and the code as it is, before every program that judges it.
+local function run()
+  local folder = capture "mktemp -d"
+  local list, rows, jobs, scripts = programs(), { { "(the code as it is)" } }, {}, {}
+  local function add(row, column, program, mutant, dir)
+    local out = ("%s/%d-%d"):format(folder, row, column)
+    local source = mutant and mutant[2]:match "core/(.*%.c)$"
+    jobs[#jobs + 1] = { row = row, column = column, program = program, mutant = mutant, out = out }
+    scripts[#scripts + 1] = script(program, dir, out, source)
+  end
+  for i, program in ipairs(list) do
+    if program.missing then
+      tell("skipped", "# SKIP the mutants on " .. program.title .. ": " .. program.missing)
+    else
+      add(1, i, program, nil, folder .. "/none")
+    end
+  end
+  for m, mutant in ipairs(mutants) do
+    local dir = ("%s/m%d"):format(folder, m)
+    rows[m + 1] = { mutant[1] }
+    local bred, why = breed(mutant, dir)
+    if not bred then tell("failed", mutant[1] .. ": " .. why) end
+    for i, program in ipairs(list) do
+      local alike = mutant.unless == program.arch
+      if bred and not program.missing and not alike and judges(program, mutant[2]) then add(m + 1, i, program, mutant, dir) end
+    end
+  end
+  run_all(folder, scripts)
+  for _, job in ipairs(jobs) do rows[job.row][job.column + 1] = judge(job) end
+  os.execute(("rm -rf '%s'"):format(folder))
+  print_table(list, rows)
+end
+
+--- What runs where the PMU is: a shell and nothing else. The last line counts as everywhere.
+local RUNNER = [[
+#!/bin/sh
+# Each broken page reader on this machine's PMU: spec pmu_page must fail; as it is, it must pass.
+cd "$(dirname "$0")" || exit 1
+passed=0 failed=0 skipped=0
+while read -r program expected name; do
+  timeout 60 ./$program ${1:-2000} >/tmp/mutant.said 2>&1 </dev/null
+  status=$?
+  how=$(sed -n 's/^violation: \([a-z]*\) after \([0-9]*\) reads.*/\1 after \2/p' /tmp/mutant.said)
+  case $status in 132) how="SIGILL";; 124|143) how="time limit";; esac
+  if [ $status = 77 ]; then verdict="skipped: $(sed -n 's/.*SKIP //p' /tmp/mutant.said)"; skipped=$((skipped + 1))
+  elif [ $expected = pass ] && [ $status = 0 ]; then verdict=passes; passed=$((passed + 1))
+  elif [ $expected = fail ] && [ -n "$how" ]; then verdict=$how; passed=$((passed + 1))
+  else verdict="NOT AS EXPECTED (status $status)"; failed=$((failed + 1)); cat /tmp/mutant.said; fi
+  printf '%-41s %s\n' "$name" "$verdict"
+done <list
+echo "$passed passed, $failed failed, $skipped skipped"
+[ $failed = 0 ] && [ $((passed + skipped)) -gt 0 ]
+]]
+
+--- Build for another machine.
+local function build_for_pmu(dir)
+  local cc = os.getenv "CC" or "aarch64-linux-gnu-gcc"
+  local lines, folder = {}, capture "mktemp -d"
+  local function add(name, include, expected)
+    local program = ("m%02d"):format(#lines)
+    local ok = os.execute(("%s %s -static -I'%s' -Icore spec/c/pmu_page.c -o '%s/%s'"):format(cc, FLAGS, include, dir, program))
+    if not ok then error(name .. " does not compile", 0) end
+    lines[#lines + 1] = ("%s %s %s"):format(program, expected, name)
+  end
+  os.execute(("mkdir -p '%s'"):format(dir))
+  add("(the reader as it is)", folder .. "/none", "pass")
+  for i, mutant in ipairs(mutants) do
+    if mutant[2] == READER and mutant.pmu ~= false then
+      local include = ("%s/m%d"):format(folder, i)
+      local bred, why = breed(mutant, include)
+      if not bred then error(mutant[1] .. ": " .. why, 0) end
+      add(mutant[1], include, "fail")
+    end
+  end
+  write(dir .. "/list", table.concat(lines, "\n") .. "\n")
+  write(dir .. "/run.sh", RUNNER)
+  os.execute(("rm -rf '%s'"):format(folder))
+end
+
+if arg[1] == "pmu" and arg[2] then
+  build_for_pmu(arg[2])
+elseif #arg == 0 then
+  run()
+  print(("%d passed, %d failed, %d skipped"):format(count.passed, count.failed, count.skipped))
+  os.exit(count.failed == 0 and count.passed > 0)
+else
+  io.stderr:write("usage: lua5.4 spec/mutants.lua [pmu DIR]\n")
+  os.exit(2)
+end
