@@ -120,7 +120,7 @@ CHECK_LOG = $(shell mkdir -p $(B); echo $(B)/check-build.log)
 
 # --- parts of the check, also alone -----------------------------------------------------------------------------------
 
-.PHONY: lint fmt layers asan tsan bench fuzz soak
+.PHONY: lint fmt mutants layers asan tsan bench fuzz soak
 lint: ## compilers' warnings as errors, clang-tidy, cppcheck, luacheck, format
 	@clang-format --dry-run -Werror $(ALL_C)
 	@luacheck -q lua scripts spec
@@ -131,6 +131,8 @@ lint: ## compilers' warnings as errors, clang-tidy, cppcheck, luacheck, format
 	  || { cat $(B)/tidy.log; exit 1; }
 fmt: ## format the C sources
 	clang-format -i $(ALL_C)
+mutants: $(B)/libpmlua.a ## broken readers, one line each: every one must be caught
+	@PMLUA_BUILD=$(B) $(LUA) spec/mutants.lua
 layers: ## dependencies run one way
 	@$(LUA) spec/layers.lua
 asan: ## the C specs and the Lua specs under AddressSanitizer and UBSan

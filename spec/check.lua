@@ -35,9 +35,9 @@ local function whole(name, command, seconds)
   say(name, code == 0 and 1 or 0, code == 0 and 0 or 1, 0, now() - t)
 end
 
---- A C spec: its last line counts; 77 is a skip as a whole; dying on the way is a failure.
-local function cspec(program, seconds)
-  local t, name = now(), program:match("[^/]+$")
+--- A program that counts in its last line; 77 is a skip as a whole; dying on the way is a failure.
+local function counted(name, program, seconds)
+  local t = now()
   local out, code = sh(program, seconds)
   local p, f, s = out:match("(%d+) passed, (%d+) failed, (%d+) skipped%s*$")
   p, f, s = tonumber(p) or 0, tonumber(f) or 0, tonumber(s) or 0
@@ -48,7 +48,18 @@ local function cspec(program, seconds)
   end
   if f > 0 then io.write(out) end
   for reason in out:gmatch("[^\n]*SKIP[^\n]*") do skips[#skips + 1] = name .. ": " .. reason end
-  say("c " .. name, p, f, s, now() - t)
+  say(name, p, f, s, now() - t)
+  return out, f == 0
+end
+
+local function cspec(program, seconds)
+  counted("c " .. program:match("[^/]+$"), program, seconds)
+end
+
+--- The broken readers; who was caught by what is for the log.
+local function mutants()
+  local out, good = counted("mutants", "lua5.4 spec/mutants.lua", 600)
+  if good then io.write((out:gsub("[^\n]*\n?$", ""))) end
 end
 
 local function sources(pattern)
@@ -85,7 +96,8 @@ local steps = {
   layers = function() whole("layers", "make --no-print-directory layers", 60) end,
   lint = function() whole("lint", "make --no-print-directory lint", 900) end,
   c = function() for _, program in ipairs(sources()) do cspec(program, 120) end end,
-  ["c-threads"] = function() for _, program in ipairs(sources("pthread_create")) do cspec(program, 240) end end,
+  ["c-threads"] = function() for _, program in ipairs(sources("pthread_")) do cspec(program, 240) end end,
+  mutants = mutants,
   busted = function() for _, dir in ipairs { "spec/core", "spec/lua", "spec/scripts", "spec/house" } do busted(dir) end end,
   asan = function() whole("asan", "make --no-print-directory asan", 1200) end,
   tsan = function() whole("tsan", "make --no-print-directory tsan", 900) end,
@@ -93,7 +105,7 @@ local steps = {
     busted("spec/core", "PMLUA_BUILD=" .. build)
   end,
   soak = function()
-    local till, programs, n = now() + (tonumber(os.getenv("SOAK_SECONDS")) or 120), sources("pthread_create"), 0
+    local till, programs, n = now() + (tonumber(os.getenv("SOAK_SECONDS")) or 120), sources("pthread_"), 0
     repeat
       cspec(programs[n % #programs + 1], 240)
       n = n + 1
@@ -101,7 +113,7 @@ local steps = {
   end,
 }
 
-local order = #arg > 0 and arg or { "layers", "c", "busted", "lint", "asan", "tsan" }
+local order = #arg > 0 and arg or { "layers", "c", "mutants", "busted", "lint", "asan", "tsan" }
 for _, name in ipairs(order) do
   if not steps[name] then
     io.stderr:write("check: no step called ", name, "\n")

@@ -17,11 +17,12 @@ local READER = "core/source/pml_rdpmc.h"
 local COUNTER, GROUP, SET = "core/source/pml_counter.c", "core/source/pml_group.c", "core/source/pml_eventset.c"
 
 --- name, file, text, replacement; `unless`: an architecture on which the mutant does what the original does;
---- `pmu = false`: what a real PMU and the copies of its page do not bring to light.
+--- `pmu = false`: what a real PMU and the copies of its page do not bring to light; `pmu = "maybe"`: what only a PMU whose
+--- registers have 32 bits does, since arm's kernel sets the upper half of a larger one.
 local mutants = {
   { "offset ignored", READER, "uint64_t raw = (uint64_t)pc->offset + pmc;", "uint64_t raw = pmc;" },
   { "index not decremented", READER, "PML_RDPMC_INSN(index - 1)", "PML_RDPMC_INSN(index)" },
-  { "sign-extension dropped", READER, "pmc = pml__rdpmc_sign_extend(pmc, pc->pmc_width);", "" },
+  { "sign-extension dropped", READER, "pmc = pml__rdpmc_sign_extend(pmc, pc->pmc_width);", "", pmu = "maybe" },
   { "zero-extension", READER, "(uint64_t)((int64_t)(pmc << shift) >> shift)", "(pmc << shift) >> shift" },
   { "width is 32", READER, "(pmc, pc->pmc_width)", "(pmc, 32)" },
   { "width is 40", READER, "(pmc, pc->pmc_width)", "(pmc, 40)" },
@@ -36,8 +37,8 @@ local mutants = {
   { "retry unbounded", READER, "tries <= PML_RDPMC_TRIES", "true" },
   { "only one try", READER, "tries <= PML_RDPMC_TRIES", "tries <= 0" },
   { "retries untold", READER, "r->running_ns = running;\n      return tries;", "r->running_ns = running; return 1;", pmu = false },
-  { "result written too early", READER, "uint64_t enabled = 0, running = 0;", "uint64_t enabled = 0, running = 0; r->raw = raw;",
-    pmu = false },
+  { "result written too early", READER, "uint64_t enabled = 0, running = 0;",
+    "uint64_t enabled = 0, running = 0; r->raw = raw;", pmu = false },
   { "cap_user_rdpmc unchecked", READER, "if (PML_UNLIKELY(!pc->cap_user_rdpmc)) return 0;", "" },
   { "cap_user_time unchecked", READER, "if (PML_UNLIKELY(!pc->cap_user_time)) return 0;", "" },
   { "delta not added", READER, "uint64_t delta = pml__rdpmc_delta_ns(pc);", "uint64_t delta = 0;" },
@@ -117,8 +118,8 @@ local function programs()
   if arch == "x86_64" then
     list[2] = { title = "x86_64 as it ships", file = READER, arch = arch, build = native:format "spec/c/page_trap.c",
       run = "'$OUT' 10000" }
-    list[3] = { title = "whose page", arch = arch, run = "'$OUT'", build = ("%s %s -I'$DIR' -Icore -Wl,--wrap=mmap,--wrap=syscall "
-      .. "spec/c/page_path.c $SOURCES %s/libpmlua.a -lpfm -lotf2 -lpthread -ldl -lm -o '$OUT'"):format(cc, FLAGS, BUILD) }
+    list[3] = { title = "whose page", arch = arch, run = "'$OUT'", build = ("%s %s -I'$DIR' -Icore "
+      .. "-Wl,--wrap=mmap,--wrap=syscall spec/c/page_path.c $SOURCES %s/libpmlua.a -lpfm -lotf2 -lpthread -ldl -lm -o '$OUT'"):format(cc, FLAGS, BUILD) }
   end
   if arch == "aarch64" then return list end
   local qemu = has "qemu-aarch64-static" and "qemu-aarch64-static" or "qemu-aarch64"
@@ -266,7 +267,8 @@ while read -r program expected name; do
   case $status in 132) how="SIGILL";; 124|143) how="time limit";; esac
   if [ $status = 77 ]; then verdict="skipped: $(sed -n 's/.*SKIP //p' /tmp/mutant.said)"; skipped=$((skipped + 1))
   elif [ $expected = pass ] && [ $status = 0 ]; then verdict=passes; passed=$((passed + 1))
-  elif [ $expected = fail ] && [ -n "$how" ]; then verdict=$how; passed=$((passed + 1))
+  elif [ $expected != pass ] && [ -n "$how" ]; then verdict=$how; passed=$((passed + 1))
+  elif [ $expected = maybe ] && [ $status = 0 ]; then verdict="skipped: wants registers of 32 bits"; skipped=$((skipped + 1))
   else verdict="NOT AS EXPECTED (status $status)"; failed=$((failed + 1)); cat /tmp/mutant.said; fi
   printf '%-41s %s\n' "$name" "$verdict"
 done <list
@@ -291,7 +293,7 @@ local function build_for_pmu(dir)
       local include = ("%s/m%d"):format(folder, i)
       local bred, why = breed(mutant, include)
       if not bred then error(mutant[1] .. ": " .. why, 0) end
-      add(mutant[1], include, "fail")
+      add(mutant[1], include, mutant.pmu or "fail")
     end
   end
   write(dir .. "/list", table.concat(lines, "\n") .. "\n")

@@ -215,6 +215,7 @@ static bool alone(uint64_t config, uint64_t config1, uint64_t reads) {
     CHECK(!seen.broken, "event %" PRIu64 " alone, %u bits: every page read lies between two read(2)s", config, width);
   }
   close_event(&c);
+  if (!usable) SKIP("an event that does not open, or whose counter user space may not read");
   return usable;
 }
 
@@ -229,17 +230,20 @@ static void crowd(uint64_t config1, uint64_t reads) {
   bool live = open_event(&cycles, PERF_COUNT_HW_CPU_CYCLES, config1 | 1) == 0;
   for (; n < CROWD; n++)
     if (open_event(&c[n], PERF_COUNT_HW_INSTRUCTIONS, config1) != 0) break;
-  for (uint64_t i = 0; n > 0 && i < reads && !seen.broken; i++) {
+  for (uint64_t i = 0; n == CROWD && i < reads && !seen.broken; i++) {
     if (i % 8 == 0) hold.before = 1;
     if (i % 8 == 4) hold.after = 1;
     bracketed(&c[i % n], i % 3 == 0);
     if (live && !seen.broken) bracketed(&cycles, true);
   }
   by_page = seen.by_page - by_page, left = seen.left - left;
-  CHECK(!seen.broken && n == CROWD && by_page > 0,
-        "%zu events and a delay inside the read: %" PRIu64 " by page, %" PRIu64 " left to read(2), none mixed", n,
-        by_page, left);
-  if (left == 0) SKIP("all events had a counter all the time: none was seen without one");
+  if (n < CROWD)
+    SKIP("the kernel does not open so many events of this width for user space");
+  else
+    CHECK(!seen.broken && by_page > 0,
+          "%zu events and a delay inside the read: %" PRIu64 " by page, %" PRIu64 " left to read(2), none mixed", n,
+          by_page, left);
+  if (n == CROWD && left == 0) SKIP("all events had a counter all the time: none was seen without one");
   while (n > 0) close_event(&c[--n]);
   close_event(&cycles);
 }
