@@ -35,8 +35,9 @@ local mutants = {
   { "second check removed", READER, "bool stable = pc->lock == seq;", "bool stable = true;" },
   { "odd lock unchecked", READER, "bool idle = seq % 2 == 0;", "bool idle = true;" },
   { "retry unbounded", READER, "tries <= PML_RDPMC_TRIES", "true" },
-  { "only one try", READER, "tries <= PML_RDPMC_TRIES", "tries <= 0" },
-  { "retries untold", READER, "r->running_ns = running;\n      return tries;", "r->running_ns = running; return 1;", pmu = false },
+  { "no try at all", READER, "tries <= PML_RDPMC_TRIES", "tries <= 0" },
+  { "retries untold", READER, "r->running_ns = running;\n      return tries;", "r->running_ns = running; return 1;",
+    pmu = false },
   { "result written too early", READER, "uint64_t enabled = 0, running = 0;",
     "uint64_t enabled = 0, running = 0; r->raw = raw;", pmu = false },
   { "cap_user_rdpmc unchecked", READER, "if (PML_UNLIKELY(!pc->cap_user_rdpmc)) return 0;", "" },
@@ -119,7 +120,8 @@ local function programs()
     list[2] = { title = "x86_64 as it ships", file = READER, arch = arch, build = native:format "spec/c/page_trap.c",
       run = "'$OUT' 10000" }
     list[3] = { title = "whose page", arch = arch, run = "'$OUT'", build = ("%s %s -I'$DIR' -Icore "
-      .. "-Wl,--wrap=mmap,--wrap=syscall spec/c/page_path.c $SOURCES %s/libpmlua.a -lpfm -lotf2 -lpthread -ldl -lm -o '$OUT'"):format(cc, FLAGS, BUILD) }
+      .. "-Wl,--wrap=mmap,--wrap=syscall spec/c/page_path.c $SOURCES %s/libpmlua.a -lpfm -lotf2 -lpthread -ldl -lm "
+      .. "-o '$OUT'"):format(cc, FLAGS, BUILD) }
   end
   if arch == "aarch64" then return list end
   local qemu = has "qemu-aarch64-static" and "qemu-aarch64-static" or "qemu-aarch64"

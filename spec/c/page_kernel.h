@@ -38,8 +38,7 @@ static struct {
   uint64_t cycles, cycles_start, cycles_mask;
   uint64_t enabled, enabled_start, off;
   uint64_t count;
-  /* what came to pass, read after the join */
-  uint64_t epochs[PAGE_KINDS], wraps[KERNEL_WIDTHS], stalls;
+  _Atomic uint64_t wraps[KERNEL_WIDTHS]; /* registers that went through their wrap, by width */
 } kernel = {.seed = UINT64_C(0x9e3779b97f4a7c15)};
 
 static uint64_t kernel_random(void) {
@@ -109,7 +108,6 @@ static void plan_clock(struct perf_event_mmap_page *p) {
 static void plan(void) {
   struct perf_event_mmap_page *p = &kernel.next;
   kernel.kind = plan_kind();
-  kernel.epochs[kernel.kind]++;
   kernel.slot = (unsigned)kernel_below(MACHINE_SLOTS - 1); /* the last is never ours: arm reads it for what it is not */
   kernel.width = (unsigned)kernel_below(KERNEL_WIDTHS);
   kernel.loaded = plan_load(kernel_width[kernel.width]);
@@ -200,13 +198,22 @@ static void state(enum page_kind kind) {
   atomic_store(&machine.state, kernel.epoch << 4 | (uint64_t)kind);
 }
 
-/* Until two reads have ended, one of them begun in the stall; the bound is for a reader that waits for us. */
-static void stall(void) {
-  uint64_t from = machine_get(&machine.reads);
-  state(PAGE_STALLED);
-  kernel.stalls++;
-  for (int i = 0; i < 100000 && !atomic_load(&machine.stop) && machine_get(&machine.reads) < from + 2; i++)
+/*
+ * Stand still until @n more reads have ended: two, for one of them to have begun meanwhile. Where both threads share a
+ * cpu, the reader meets no state but those in which the kernel does so. No longer, though, if the reader has seen
+ * enough of this state and waits for the next.
+ */
+static void let_read(uint64_t n) {
+  uint64_t from = machine_get(&machine.reads), now = machine_get(&machine.state);
+  for (int i = 0; i < 100000 && machine_get(&machine.reads) < from + n; i++) {
+    if (atomic_load(&machine.stop) || machine_get(&machine.waits) == now) return;
     if (i > 1000) sched_yield();
+  }
+}
+
+static void stall(void) {
+  state(PAGE_STALLED);
+  let_read(2);
   state(PAGE_CHANGING);
 }
 
@@ -241,7 +248,9 @@ static void pass_time(uint64_t cycles) {
 
 static void dwell(void) {
   uint64_t steps = kernel_below(UINT64_C(1) << kernel_below(11)), start = kernel.count;
+  uint64_t stand = kernel_below(2) == 0 ? steps / 2 : UINT64_MAX;
   for (uint64_t i = 0; i < steps && !atomic_load(&machine.stop); i++) {
+    if (i == stand) let_read(2);
     if (kernel.kind == PAGE_DISABLED) continue;
     pass_time(kernel_below(100));
     if (kernel.kind == PAGE_MUXED) continue;

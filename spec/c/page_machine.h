@@ -39,6 +39,8 @@ enum page_kind {
   PAGE_KINDS
 };
 
+#define MACHINE_NO_STATE UINT64_MAX
+
 /* Each group of fields on its own cache line; everything here is atomic, since two threads share it. */
 static struct {
   _Alignas(64) _Atomic uint64_t count; /* the truth */
@@ -50,8 +52,9 @@ static struct {
   _Atomic uint64_t base[MACHINE_SLOTS];
   _Atomic uint64_t register_mask, clock_mask;
   _Alignas(64) _Atomic uint64_t reads; /* the reader's progress */
+  _Atomic uint64_t waits;              /* the state whose end the reader waits for, or MACHINE_NO_STATE */
   _Atomic bool stop;
-} machine;
+} machine = {.waits = MACHINE_NO_STATE};
 
 static volatile struct perf_event_mmap_page machine_page;
 
@@ -70,12 +73,13 @@ static struct {
 static void linger(enum linger here) {
   if (reading.linger != here) return;
   reading.linger = LINGER_NOWHERE;
-  uint64_t was = machine_get(&machine.state) >> 4;
-  for (int i = 0; i < 20000; i++) {
-    uint64_t now = machine_get(&machine.state);
-    if (now >> 4 != was || now % 16 == PAGE_STALLED) return;
+  uint64_t was = machine_get(&machine.state), now = was;
+  atomic_store(&machine.waits, was);
+  for (int i = 0; i < 20000 && now >> 4 == was >> 4 && now % 16 != PAGE_STALLED; i++) {
     if (i > 1000) sched_yield();
+    now = machine_get(&machine.state);
   }
+  atomic_store(&machine.waits, MACHINE_NO_STATE);
 }
 
 /* Findings that cannot wait for the end of the read: it might have none. */

@@ -19,7 +19,7 @@ int main(int argc, char **argv) {
   uint64_t reads = argc > 1 ? strtoull(argv[1], NULL, 10) : SANITIZED ? 100000 : 20000000;
   pthread_t thread;
   if (!CHECK(kernel_start(&thread, 20), "the kernel of the model runs")) return check_done();
-  reader_run(reads, 509);
+  reader_run(reads, 101);
   atomic_store(&machine.stop, true);
   pthread_join(thread, NULL);
   reader_says();

@@ -28,7 +28,7 @@ enum claim { READER_CLAIM_LIST(READER_ENUM) CLAIMS };
 
 static struct {
   uint64_t reads, by_page, retried, gave_up; /* gave_up: PML_RDPMC_TRIES in a stalled update */
-  uint64_t fallback[PAGE_KINDS], width[KERNEL_WIDTHS], lingered;
+  uint64_t fallback[PAGE_KINDS];
   bool broken[CLAIMS];
   struct pml_reading last;
 } reader;
@@ -118,7 +118,6 @@ static bool read_once(bool timed, enum linger lingers) {
   z.enabled = machine_get(&machine.enabled_max);
   z.count = machine_get(&machine.count);
   z.state = machine_get(&machine.state);
-  reader.lingered += lingers != LINGER_NOWHERE && reading.linger == LINGER_NOWHERE;
 
   bool good = path_holds(tries, timed, &a, &z);
   bool same = r.raw == untouched.raw && r.enabled_ns == untouched.enabled_ns && r.running_ns == untouched.running_ns;
@@ -134,6 +133,8 @@ static bool read_once(bool timed, enum linger lingers) {
 /* Each thing that the kernel does must have been met; until then reading goes on, though not for ever. */
 static bool has_met_all(void) {
   bool unknown = PML_RDPMC_COUNTERS == UINT32_MAX || reader.fallback[PAGE_UNKNOWN] > 0;
+  for (unsigned w = 0; w < KERNEL_WIDTHS; w++)
+    if (atomic_load(&kernel.wraps[w]) == 0) return false;
   return reader.gave_up > 0 && reader.retried > 0 && unknown && reader.fallback[PAGE_MUXED] > 0 &&
          reader.fallback[PAGE_DISABLED] > 0 && reader.fallback[PAGE_FORBIDDEN] > 0 &&
          reader.fallback[PAGE_TIMELESS] > 0;
@@ -151,7 +152,8 @@ static void reader_says(void) {
         " without a clock, %" PRIu64 " on an unknown counter",
         reader.fallback[PAGE_MUXED], reader.fallback[PAGE_DISABLED], reader.fallback[PAGE_FORBIDDEN],
         reader.fallback[PAGE_TIMELESS], reader.fallback[PAGE_UNKNOWN]);
-  const uint64_t *w = kernel.wraps;
+  uint64_t w[KERNEL_WIDTHS];
+  for (unsigned i = 0; i < KERNEL_WIDTHS; i++) w[i] = atomic_load(&kernel.wraps[i]);
   CHECK(w[0] > 0 && w[1] > 0 && w[2] > 0 && w[3] > 0,
         "counters wrapped: %" PRIu64 " of 32 bits, %" PRIu64 " of 40, %" PRIu64 " of 48, %" PRIu64 " of 64", w[0], w[1],
         w[2], w[3]);
@@ -166,8 +168,10 @@ static void pace(uint64_t enough) {
     since = reader.reads;
   }
   if (reader.reads - since < (now % 16 == PAGE_STALLED ? 4 : enough)) return;
+  atomic_store(&machine.waits, now);
   for (int i = 0; i < 20000 && machine_get(&machine.state) == now; i++)
     if (i > 1000) sched_yield();
+  atomic_store(&machine.waits, MACHINE_NO_STATE);
 }
 
 /* reader_run - @reads reads by page, and those in between that are left to read(2); counts and times by turns, every

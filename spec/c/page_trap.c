@@ -24,16 +24,16 @@ static bool answer_rdtsc(uint64_t *value) {
 }
 
 int main(int argc, char **argv) {
-  uint64_t reads = argc > 1 ? strtoull(argv[1], NULL, 10) : SANITIZED ? 20000 : 300000;
+  uint64_t reads = argc > 1 ? strtoull(argv[1], NULL, 10) : SANITIZED ? 20000 : 500000;
   pthread_t thread;
   if (!trap_rdpmc(answer_rdpmc)) {
     SKIP("rdpmc does not fault here: a real counter answers, and spec pmu_page reads it");
     return check_done();
   }
-  if (!CHECK(kernel_start(&thread, 1000), "the kernel of the model runs")) return check_done();
+  if (!CHECK(kernel_start(&thread, 250), "the kernel of the model runs")) return check_done();
   bool trapped = trap_rdtsc(answer_rdtsc);
   unsigned before = trap.taken;
-  if (trapped) reader_run(reads, 61);
+  if (trapped) reader_run(reads, 17);
   unsigned traps = trap.taken - before;
   trap_rdtsc(NULL);
   atomic_store(&machine.stop, true);
