@@ -56,8 +56,7 @@ static uint64_t kernel_ns(uint64_t cycles) {
   return (uint64_t)((uint128)cycles * kernel.next.time_mult >> kernel.next.time_shift);
 }
 
-/* --- planning an epoch ----------------------------------------------------------------------------------------------
- */
+/* --- planning an epoch --- */
 
 static enum page_kind plan_kind(void) {
   static const enum page_kind kind[16] = {[8] = PAGE_MUXED, PAGE_MUXED,    PAGE_MUXED,    PAGE_DISABLED,
@@ -123,8 +122,7 @@ static void plan(void) {
   if (kernel.kind == PAGE_UNKNOWN) p->index = PML_RDPMC_COUNTERS + 1 + (uint32_t)kernel_below(1000);
 }
 
-/* --- writing it ------------------------------------------------------------------------------------------------------
- */
+/* --- writing it --- */
 
 static bool kernel_counts_here(void) {
   return kernel.kind == PAGE_ON || kernel.kind == PAGE_TIMELESS;
@@ -232,8 +230,7 @@ static void update(void) {
   state(kernel.kind);
 }
 
-/* --- letting it count ------------------------------------------------------------------------------------------------
- */
+/* --- letting it count --- */
 
 static void pass_time(uint64_t cycles) {
   kernel.cycles += cycles;

@@ -152,8 +152,7 @@ static void counters_and_groups(struct pml_eventset *s) {
   CHECK(pml_group_read(&g, r) == 0 && r[0].raw < 1000000, "unless one of them may not: then read(2) for all");
 }
 
-/* --- a kernel that gives every hardware event a page -----------------------------------------------------------------
- */
+/* --- a kernel that gives every hardware event a page --- */
 
 /* Linked with --wrap: the core's own calls come here. */
 long __real_syscall(long number, ...);

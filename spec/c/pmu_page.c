@@ -93,8 +93,7 @@ static uint64_t held_up(uint32_t counter) {
   return v;
 }
 
-/* --- events ----------------------------------------------------------------------------------------------------------
- */
+/* --- events --- */
 
 static int open_event(struct counted *c, uint64_t config, uint64_t config1) {
   struct perf_event_attr attr = {.type = PERF_TYPE_HARDWARE,
