@@ -4,26 +4,30 @@ PREFIX  ?= /usr/local
 DESTDIR ?=
 B       ?= build
 CC      ?= gcc
+ifeq ($(origin CC),default)
+CC := gcc
+endif
 
-VERSION := $(shell sed -n 's/^\#define PML_VERSION "\(.*\)"/\1/p' core/base/pml_api.h)
-SOMAJOR := 0
-SONAME  := libpmlua.so.$(SOMAJOR)
+VERSION := $(shell sed -n 's/^.define PML_VERSION "\(.*\)"/\1/p' core/base/pml_api.h)
+SONAME  := libpmlua.so.0
 
 LUA        ?= lua5.4
 LUA_CFLAGS := $(shell pkg-config --cflags lua5.4 2>/dev/null)
 LUA_LIBS   := $(shell pkg-config --libs lua5.4 2>/dev/null)
 
-WARN    := -Wall -Wextra -Wconversion -Wmissing-prototypes -Wshadow -Werror
-OPT     ?= -O2
-CSTD    := -std=c11 -D_GNU_SOURCE
-CFLAGS  ?= -g
-ALLCFLAGS = $(CSTD) $(OPT) $(CFLAGS) $(WARN) $(SAN) -fPIC -fvisibility=hidden -Icore -MMD -MP
+WARN      := -Wall -Wextra -Wconversion -Wmissing-prototypes -Wshadow -Werror
+OPT       ?= -O2
+CFLAGS    ?= -g
+ALLCFLAGS  = -std=c11 -D_GNU_SOURCE $(OPT) $(CFLAGS) $(WARN) $(SAN) -fPIC -fvisibility=hidden -Icore -MMD -MP
 CORE_LIBS := -lpfm -lotf2 -lpthread -ldl -lm
 
 CORE_SRC := $(wildcard core/*/*.c)
 BIND_SRC := $(filter-out bindings/main.c,$(wildcard bindings/*.c))
 WORK_SRC := $(wildcard scripts/workloads/*.c)
 SPEC_SRC := $(wildcard spec/c/*.c)
+FUZZ_SRC := $(wildcard spec/fuzz/fuzz_*.c)
+BENCH_SRC := $(wildcard spec/bench/*.c)
+ALL_C    := $(wildcard core/*.h core/*/*.[ch] bindings/*.[ch] scripts/workloads/*.[ch] spec/c/*.[ch] spec/fuzz/*.[ch] spec/bench/*.[ch])
 
 CORE_OBJ := $(CORE_SRC:%.c=$(B)/obj/%.o)
 BIND_OBJ := $(BIND_SRC:%.c=$(B)/obj/%.o)
@@ -34,6 +38,8 @@ SPEC_BIN := $(SPEC_SRC:spec/c/%.c=$(B)/spec/%)
 .PHONY: all
 all: $(B)/libpmlua.so $(B)/libpmlua.a $(B)/lua/pmlua/core.so $(B)/pmlua $(WORK_SO)
 
+# --- building ---------------------------------------------------------------------------------------------------------
+
 $(B)/obj/%.o: %.c
 	@mkdir -p $(@D)
 	$(CC) $(ALLCFLAGS) $(LUA_CFLAGS) -c $< -o $@
@@ -43,34 +49,135 @@ $(B)/libpmlua.a: $(CORE_OBJ)
 	ar rcs $@ $^
 
 $(B)/$(SONAME): $(CORE_OBJ) core/libpmlua.map
-	$(CC) $(SAN) $(LDFLAGS) -shared -Wl,-soname,$(SONAME) -Wl,--version-script=core/libpmlua.map -Wl,-z,defs -Wl,--as-needed \
+	$(CC) $(SAN) $(LDFLAGS) -shared -Wl,-soname,$(SONAME) -Wl,--version-script=core/libpmlua.map -Wl,--as-needed \
 	  $(CORE_OBJ) $(CORE_LIBS) -o $@
 
 $(B)/libpmlua.so: $(B)/$(SONAME)
 	ln -sf $(SONAME) $@
 
-# The module for a stock lua5.4; it finds the library beside itself in the checkout, or in PREFIX/lib once installed.
+# The rpaths find the library beside the file in the checkout, then where `make install` puts it.
 $(B)/lua/pmlua/core.so: $(BIND_OBJ) $(B)/libpmlua.so
 	@mkdir -p $(@D)
-	$(CC) $(SAN) $(LDFLAGS) -shared -Wl,-rpath,'$$ORIGIN/../..:$$ORIGIN/../../../..' $(BIND_OBJ) -L$(B) -lpmlua -ldl -o $@
+	$(CC) $(SAN) $(LDFLAGS) -shared -Wl,-rpath,'$$ORIGIN/../..:$$ORIGIN/../../..' $(BIND_OBJ) -L$(B) -lpmlua -ldl -lm -o $@
 
 $(B)/pmlua: $(MAIN_OBJ) $(BIND_OBJ) $(B)/libpmlua.so
-	$(CC) $(SAN) $(LDFLAGS) -Wl,-rpath,'$$ORIGIN:$$ORIGIN/../lib' -Wl,-E $(MAIN_OBJ) $(BIND_OBJ) -L$(B) -lpmlua $(LUA_LIBS) -ldl -o $@
+	$(CC) $(SAN) $(LDFLAGS) -Wl,-rpath,'$$ORIGIN:$$ORIGIN/../lib' -Wl,-E $(MAIN_OBJ) $(BIND_OBJ) -L$(B) -lpmlua $(LUA_LIBS) \
+	  -ldl -lm -o $@
 
 $(B)/workloads/%.so: scripts/workloads/%.c $(B)/libpmlua.so
 	@mkdir -p $(@D)
-	$(CC) $(ALLCFLAGS) -shared -Wl,-rpath,'$$ORIGIN/..:$$ORIGIN/../../../lib' $< -L$(B) -lpmlua -lm -o $@
+	$(CC) $(ALLCFLAGS) $(LDFLAGS) -shared -Wl,-rpath,'$$ORIGIN/..:$$ORIGIN/../..' $< -L$(B) -lpmlua -lm -o $@
 
-# C specs see the internals, so they link the static library.
+# C specs see the internals, so they link the static library; -rdynamic lets dlsym find their symbols.
 $(B)/spec/%: spec/c/%.c $(B)/libpmlua.a
 	@mkdir -p $(@D)
-	$(CC) $(ALLCFLAGS) $< $(B)/libpmlua.a $(CORE_LIBS) -o $@
+	$(CC) $(ALLCFLAGS) $(LDFLAGS) -rdynamic $< $(B)/libpmlua.a $(CORE_LIBS) -o $@
+
+BENCH_OBJ := $(BENCH_SRC:%.c=$(B)/obj/%.o)
+$(B)/bench: $(BENCH_OBJ) $(B)/libpmlua.a
+	$(CC) $(SAN) $(LDFLAGS) $(BENCH_OBJ) $(B)/libpmlua.a $(CORE_LIBS) -o $@
 
 .PHONY: specs
 specs: $(SPEC_BIN)
 
-.PHONY: clean
-clean:
-	rm -rf build
+-include $(CORE_OBJ:.o=.d) $(BIND_OBJ:.o=.d) $(MAIN_OBJ:.o=.d) $(WORK_SO:.so=.d) $(SPEC_BIN:=.d) $(BENCH_OBJ:.o=.d)
 
--include $(shell find $(B) -name '*.d' 2>/dev/null)
+# --- the two commands of a newcomer -----------------------------------------------------------------------------------
+
+RUN_DEPS   := pkg-config lua5.4 liblua5.4-dev libpfm4-dev libotf2-trace-dev lua-filesystem lua-cjson lua-argparse lua-zlib gnuplot-nox
+CHECK_DEPS := lua-busted lua-check otf2-tools python3-otf2 clang clang-format clang-tidy cppcheck valgrind man-db
+
+# $(call need,PACKAGES): install what is missing, or say what to install and stop.
+define need
+@missing=; for p in $(1); do dpkg -s $$p >/dev/null 2>&1 || missing="$$missing $$p"; done; \
+if [ -z "$$missing" ]; then exit 0; fi; \
+if ! command -v apt-get >/dev/null 2>&1; then \
+  echo "pmlua needs these (Debian's names; install what your system calls them):$$missing" >&2; exit 1; fi; \
+if [ "$$(id -u)" = 0 ]; then as=; elif command -v sudo >/dev/null 2>&1; then as=sudo; else \
+  echo "pmlua needs:$$missing" >&2; echo "as root: apt-get install$$missing" >&2; exit 1; fi; \
+echo "installing:$$missing"; export DEBIAN_FRONTEND=noninteractive; \
+$$as apt-get update -qq && $$as apt-get install -y -qq --no-install-recommends $$missing >/dev/null
+endef
+
+.PHONY: deps deps-check run check
+deps: ## install the missing Debian packages that building and running need
+	$(call need,$(RUN_DEPS))
+deps-check: deps
+	$(call need,$(CHECK_DEPS))
+
+# A second make, because what pkg-config answers is read when make starts.
+run: deps ## set up, build, run the first experiment; ARGS="--quick" makes it short
+	@$(MAKE) --no-print-directory all
+	$(B)/pmlua scripts/read_overhead.lua $(ARGS)
+
+check: deps-check ## set up, build, run every test
+	@$(MAKE) --no-print-directory -j2 all specs >$(CHECK_LOG) 2>&1 || { cat $(CHECK_LOG); exit 1; }
+	@$(LUA) spec/check.lua $(CHECK_STEPS)
+CHECK_LOG = $(shell mkdir -p $(B); echo $(B)/check-build.log)
+
+# --- parts of the check, also alone -----------------------------------------------------------------------------------
+
+.PHONY: lint fmt layers asan tsan bench fuzz soak
+lint: ## compilers' warnings as errors, clang-tidy, cppcheck, luacheck, format
+	@clang-format --dry-run -Werror $(ALL_C)
+	@luacheck -q lua scripts spec
+	@$(MAKE) --no-print-directory -s CC=clang B=$(B)/clang all specs
+	@cppcheck -q --std=c11 --language=c --error-exitcode=1 --inline-suppr --suppress=missingIncludeSystem \
+	  --enable=warning,performance,portability -D__x86_64__ -Icore core bindings scripts/workloads
+	@clang-tidy --quiet $(CORE_SRC) $(wildcard bindings/*.c) $(WORK_SRC) -- -std=c11 -D_GNU_SOURCE -Icore $(LUA_CFLAGS) 2>$(B)/tidy.log \
+	  || { cat $(B)/tidy.log; exit 1; }
+fmt: ## format the C sources
+	clang-format -i $(ALL_C)
+layers: ## dependencies run one way
+	@$(LUA) spec/layers.lua
+asan: ## the C specs and the Lua specs under AddressSanitizer and UBSan
+	@$(MAKE) --no-print-directory -s -j2 B=$(B)/asan OPT=-O1 SAN="-fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer" all specs
+	@PMLUA_BUILD=$(B)/asan $(LUA) spec/check.lua c lua-asan
+tsan: ## the C specs with threads under ThreadSanitizer
+	@$(MAKE) --no-print-directory -s -j2 B=$(B)/tsan OPT=-O1 SAN=-fsanitize=thread specs
+	@PMLUA_BUILD=$(B)/tsan $(LUA) spec/check.lua c-threads
+bench: all $(B)/bench ## each figure beside its limit and its peer, in one run
+	@$(B)/bench
+	@$(B)/pmlua spec/bench/reader.lua
+FUZZ_SECONDS ?= 60
+fuzz: ## every parser under libFuzzer, FUZZ_SECONDS each (needs clang and libclang-rt-14-dev)
+	@$(MAKE) --no-print-directory -s -j2 CC=clang B=$(B)/fuzz OPT=-O1 SAN="-fsanitize=fuzzer-no-link,address,undefined" $(B)/fuzz/libpmlua.a
+	@for f in $(FUZZ_SRC); do n=$$(basename $$f .c); mkdir -p $(B)/fuzz/corpus/$$n; \
+	  clang -std=c11 -D_GNU_SOURCE -g -O1 -Icore -I. -fsanitize=fuzzer,address,undefined $$f $(B)/fuzz/libpmlua.a $(CORE_LIBS) -o $(B)/fuzz/$$n && \
+	  echo "fuzz $$n for $(FUZZ_SECONDS) s" && \
+	  $(B)/fuzz/$$n -max_total_time=$(FUZZ_SECONDS) -timeout=10 -print_final_stats=0 -verbosity=0 $(B)/fuzz/corpus/$$n || exit 1; done
+SOAK_SECONDS ?= 120
+soak: ## the concurrent structures again and again under ThreadSanitizer, SOAK_SECONDS in all
+	@$(MAKE) --no-print-directory -s -j2 B=$(B)/tsan OPT=-O1 SAN=-fsanitize=thread specs
+	@PMLUA_BUILD=$(B)/tsan SOAK_SECONDS=$(SOAK_SECONDS) $(LUA) spec/check.lua soak
+
+# --- installing -------------------------------------------------------------------------------------------------------
+
+D := $(DESTDIR)$(PREFIX)
+LUAVER := 5.4
+.PHONY: install
+install: all ## PREFIX (default /usr/local), DESTDIR for packagers
+	install -d $(D)/bin $(D)/lib/pkgconfig $(D)/lib/pmlua/workloads $(D)/lib/lua/$(LUAVER)/pmlua $(D)/share/lua/$(LUAVER) $(D)/share/man/man1 \
+	  $(D)/share/pmlua/scripts/workloads $(D)/share/pmlua/plots $(D)/share/doc/pmlua
+	install -m 755 $(B)/pmlua $(D)/bin/
+	install -m 755 $(B)/$(SONAME) $(D)/lib/
+	ln -sf $(SONAME) $(D)/lib/libpmlua.so
+	install -m 644 $(B)/libpmlua.a $(D)/lib/
+	install -m 755 $(B)/lua/pmlua/core.so $(D)/lib/lua/$(LUAVER)/pmlua/
+	$(if $(WORK_SO),install -m 755 $(WORK_SO) $(D)/lib/pmlua/workloads/)
+	for f in $(filter core/%.h,$(shell $(CC) -D_GNU_SOURCE -MM -Icore core/pml.h)); do \
+	  install -D -m 644 $$f $(D)/include/pmlua/$${f#core/} || exit 1; done
+	install -m 644 bindings/pmlua.h $(D)/include/pmlua/
+	(cd lua && find . -name '*.lua') | while read f; do install -D -m 644 lua/$$f $(D)/share/pmlua/lua/$$f; done
+	ln -sfn ../../pmlua/lua/pmlua $(D)/share/lua/$(LUAVER)/pmlua
+	(cd scripts && find . -type f) | while read f; do install -D -m 644 scripts/$$f $(D)/share/pmlua/scripts/$$f; done
+	install -m 644 plots/*.gp $(D)/share/pmlua/plots/
+	install -m 644 bindings/pmlua.1 $(D)/share/man/man1/
+	install -m 644 README.md CHANGELOG.md LICENSE $(D)/share/doc/pmlua/
+	sed -e 's|@PREFIX@|$(PREFIX)|' -e 's|@VERSION@|$(VERSION)|' bindings/pmlua.pc.in >$(D)/lib/pkgconfig/pmlua.pc
+
+.PHONY: clean help
+clean: ## remove build/
+	rm -rf $(B)
+help: ## this list
+	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 20

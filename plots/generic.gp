@@ -15,11 +15,14 @@ if (run_unit ne "ns") set ylabel "sample [" . run_unit . "]"
 set xrange [0.4:run_cells + 0.6]
 set xtics rotate by (run_cells > 4 ? -40 : 0) noenhanced
 set grid noxtics
-set bmargin at screen (run_cells > 4 ? 0.30 : 0.14)
+stats "data.dat" using (strlen(label_of(0))) name "label" nooutput
+set bmargin at screen (run_cells > 4 ? 0.09 + 0.007 * (label_max > 50 ? 50 : label_max) : 0.13)
+low_end = 0.02 * high_max
 if (low_min >= 0) set yrange [0:*]
 if (low_min > 0 && high_max > 30 * low_min) {
   set yrange [*:*]
   set logscale y
+  low_end = low_min
 }
 set offsets 0, 0, graph 0.05, 0
 set boxwidth 0.5 absolute
@@ -31,5 +34,5 @@ plot "data.dat" using (column(0) + 1):(column(c_q1)):(column(c_whisker_lo)):(col
      with candlesticks linetype 8 linewidth 2 notitle, \
   "" using (column(0) + 1):(column(c_median)):(column(c_median_lo)):(column(c_median_hi)) \
      with yerrorbars linetype 2 pointsize 0.7 title "median, 95 % interval", \
-  "" using (column(0) + 1):(low_min):(strcol(c_status) eq "ok" ? "" : strcol(c_status)) \
+  "" using (column(0) + 1):(low_end):(strcol(c_status) eq "ok" ? "" : plain(strcol(c_status))) \
      with labels rotate by 90 left noenhanced font ",9" textcolor rgb col_grey notitle

@@ -48,8 +48,9 @@ local function unavailable()
   local out = {}
   for _, c in ipairs(cells.contexts) do
     if c.event then
-      local set, err, code = pml.eventset.open { c.event }
-      if set then set:close() else out[c.event] = ("%s (%s)"):format(code, err):gsub("%c", " ") end
+      local set, err = pml.eventset.open { c.event }
+      -- "eventset.open: ECODE: event: why; what to do": the why, as it goes into a table
+      if set then set:close() else out[c.event] = err:gsub("^[%w_.]+: %u+: ", ""):match "^[^;]*" end
     end
   end
   return out
@@ -57,7 +58,7 @@ end
 
 local function prepare(options)
   local sizes = {
-    sobel = { image = options.image, width = options.quick and 480 or 1920, height = options.quick and 300 or 1200 },
+    sobel = { image = options.image or "", width = options.quick and 480 or 1920, height = options.quick and 300 or 1200 },
     stream = { n = whole(options, "stream-n", 1, 1 << 34), repeats = options.quick and 3 or 10 },
     lu = { n = whole(options, "n", 1, 100000), nb = whole(options, "nb", 1, 100000), repeats = options.quick and 1 or 4 },
   }
@@ -66,13 +67,13 @@ local function prepare(options)
   if not lab.events then error(err, 0) end
   lab.measure, err = measure.new(pml, sizes, lab.events)
   if not lab.measure then error(err, 0) end
-  if options.image ~= "" then
+  if options.image then
     err = select(2, lab.measure:look_at_image())
     if err then error("option --image: " .. err, 0) end
   end
   lab.context_events = math.min(whole(options, "context-events", 1, chosen.most), #lab.events.names)
   lab.rule = cells.rule(lab.events, lab.context_events, unavailable())
-  return cells.factors(options.events ~= "" and #lab.events.names or chosen.most)
+  return cells.factors(options.events and #lab.events.names or chosen.most)
 end
 
 return pml.experiment {
@@ -95,12 +96,14 @@ vector, 4 n / nb times per round and phase.]],
   rounds = 10,
   quick = { repeats = 2000, rounds = 5, warmup = 20, stream_n = 1000000, n = 256, nb = 32 },
   options = {
-    { name = "events", default = "", help = "events to read, separated by commas (1 to 8) instead of the usual ones" },
-    { name = "context-events", type = "integer", min = 1, default = 2, help = "number of events read in the workloads" },
-    { name = "image", default = "", help = "PNM file for the Sobel filter; default a generated picture of 1920 x 1200" },
-    { name = "n", type = "integer", min = 1, default = 1024, help = "unknowns of the LU factorisation" },
-    { name = "nb", type = "integer", min = 1, default = 64, help = "columns of a panel of it" },
-    { name = "stream-n", type = "integer", min = 1, default = 10000000, help = "elements of each array of STREAM" },
+    { name = "events", metavar = "LIST", help = "events to read, separated by commas (1 to 8) instead of the usual ones" },
+    { name = "context-events", type = "integer", metavar = "N", min = 1, default = 2,
+      help = "number of events read in the workloads" },
+    { name = "image", metavar = "FILE", help = "PNM file for the Sobel filter instead of a generated picture of 1920 x 1200" },
+    { name = "n", type = "integer", metavar = "N", min = 1, default = 1024, help = "unknowns of the LU factorisation" },
+    { name = "nb", type = "integer", metavar = "N", min = 1, default = 64, help = "columns of a panel of it" },
+    { name = "stream-n", type = "integer", metavar = "N", min = 1, default = 10000000,
+      help = "elements of each array of STREAM" },
   },
   examples = {
     "pmlua scripts/read_overhead.lua --quick",
@@ -111,7 +114,7 @@ vector, 4 n / nb times per round and phase.]],
   columns = {
     { name = "path_taken", unit = "text", description = "the path that the reads really took",
       value = function(cell) return cell.rounds[1].extra.path end },
-    { name = "retries", unit = "", description = "reads of the page that had to be tried again",
+    { name = "retries", unit = "", description = "page reads tried again",
       value = function(cell) return pml.experiment.sum(cell, "retries") or 0 end },
   },
   analyse = function(run)

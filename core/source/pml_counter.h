@@ -32,7 +32,7 @@ static inline double pml_reading_scaled(const struct pml_reading *r) {
 }
 
 enum pml_path {
-  PML_PATH_PAGE, /* read in user space from the self-monitoring page */
+  PML_PATH_PAGE, /* read in user space from the self-monitoring page; a clock, which needs no kernel either */
   PML_PATH_READ, /* read(2) */
 };
 
@@ -68,7 +68,7 @@ PML_API void pml_counter_close(struct pml_counter *c);
 
 /*
  * pml_counter_read - the count since open, by the page if the calling thread owns it, else by read(2).
- * Returns 0, PML_ECLOSED or -errno. Cost: some 35 instructions, or one syscall. Async-signal-safe. A counter may be
+ * Returns 0, PML_ECLOSED or -errno. Cost: some 60 instructions, or one syscall. Async-signal-safe. A counter may be
  * read by several threads at once, but not while it is closed.
  */
 PML_API int pml_counter_read(const struct pml_counter *c, struct pml_reading *r);

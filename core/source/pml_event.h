@@ -81,7 +81,8 @@ typedef int pml_event_visit(const struct pml_event_info *info, void *arg); /* no
 /*
  * pml_event_list - every event pmlua can name, those of this machine's PMUs first, libpfm4's PMUs that are not here
  * last. @pattern: NULL, or a glob (or plain text: substring) matched without case against name and description.
- * @all: also the PMUs that are not here (some hundred thousand rows, a second or two).
+ * @all: also the PMUs that are not here (about a hundred thousand rows, a second or two).
+ * Events of libpfm4 that need a number to be chosen (UNC_P_FREQ_BAND0_CYCLES:ff=N, some twenty) have no row.
  * Availability is asked of the kernel once per PMU, not per event. Where tracefs cannot be read one row stands for all
  * tracepoints and its reason says how to get them.
  * Returns 0, what the visitor returned, or a negative code. Thread-safe; the visitor must not call back into pml_event.

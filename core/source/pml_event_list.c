@@ -87,8 +87,8 @@ int pml_event_has_pmu(void) {
     atomic_store_explicit(&known, state, memory_order_relaxed);
   }
   if (state == 1) return 1;
-  (void)pml_fail(PML_ENOPMU, "this machine has no hardware PMU: %s; %s", pml__event_refusal(state),
-                 pml_error_remedy(PML_ENOPMU));
+  pml_error_note(PML_ENOPMU, "%s (%s)", pml_error_text(PML_ENOPMU),
+                 is_absence(state) ? "virtual machine or container?" : pml__event_refusal(state));
   return 0;
 }
 

@@ -186,7 +186,12 @@ int pml__otf2_create(struct pml_otf2 *a) {
   int err = try_folder(a, path, sizeof path);
   if (err < 0) return err;
   err = open_archive(a);
-  if (err < 0) rmdir(path);
+  /* Somebody else's trace, made in between, is left alone. */
+  if (err < 0 && err != -EEXIST) {
+    rmdir(path);
+    snprintf(path, sizeof path, "%s/" ANCHOR ".otf2", a->dir);
+    unlink(path);
+  }
   return err;
 }
 
@@ -305,16 +310,25 @@ static void define_locations(struct defs *d) {
   }
 }
 
+/* In the order of their references, which some readers expect. */
 static void define_regions(struct defs *d) {
-  struct pml_otf2 *a = d->a;
-  for (pml_region_t id = 1; id < a->region_capacity; id++) {
+  const struct pml_otf2 *a = d->a;
+  pml_region_t *by_ref = calloc(a->nregions + 1, sizeof *by_ref);
+  if (by_ref == NULL) {
+    if (d->err == 0) d->err = pml_fail(-ENOMEM, "no memory to define %u regions of the trace", a->nregions);
+    return;
+  }
+  for (pml_region_t id = 1; id < a->region_capacity; id++)
+    if (a->region_ref[id] != 0) by_ref[a->region_ref[id] - 1] = id;
+  for (uint32_t ref = 0; ref < a->nregions; ref++) {
     struct pml_region_info info;
-    if (a->region_ref[id] == 0 || pml_region_describe(id, &info) < 0) continue;
+    if (pml_region_describe(by_ref[ref], &info) < 0) continue;
     OTF2_StringRef name = string(d, info.name);
     OTF2_StringRef file = string(d, info.file);
-    defined(d, OTF2_GlobalDefWriter_WriteRegion(d->out, a->region_ref[id] - 1, name, name, 0, OTF2_REGION_ROLE_CODE,
-                                                OTF2_PARADIGM_USER, OTF2_REGION_FLAG_NONE, file, info.line, 0));
+    defined(d, OTF2_GlobalDefWriter_WriteRegion(d->out, ref, name, name, 0, OTF2_REGION_ROLE_CODE, OTF2_PARADIGM_USER,
+                                                OTF2_REGION_FLAG_NONE, file, info.line, 0));
   }
+  free(by_ref);
 }
 
 static void define_metrics(struct defs *d) {

@@ -3,8 +3,9 @@
 --
 -- Try:  zcat results/read_overhead/latest/samples.csv.gz | head
 --
--- Compressed because a full run is 1e8 rows. The stream is flushed after each block of one cell and round, so that a
--- file that ends in the middle (kill -9, full disk) still decompresses up to the last whole block.
+-- Columns: cell (as in data.dat), round from 1, index in the round from 0, value as measured. Compressed because a full
+-- run is 1e8 rows. The stream is flushed after each block of one cell and round, so that a file that ends in the middle
+-- (kill -9, full disk) still decompresses up to the last whole block.
 
 local zlib = require "zlib"
 
@@ -46,7 +47,7 @@ end
 local function put_array(self, prefix, series)
   local rows = {}
   for i = 1, #series do
-    rows[#rows + 1] = ("%s%d,%.17g\n"):format(prefix, i, series[i])
+    rows[#rows + 1] = ("%s%d,%.17g\n"):format(prefix, i - 1, series[i])
     if #rows == 4096 then
       local ok, err = self:put(table.concat(rows))
       if not ok then return nil, err end

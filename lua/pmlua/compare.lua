@@ -98,7 +98,7 @@ local function judge(cell, tests, threshold, resolution, time)
     if time then return (cell.ratio > 1 and "slower by " or "faster by ") .. percent end
     return (cell.ratio > 1 and "more by " or "less by ") .. percent
   end
-  if significant then return ("same (%s apart)"):format(percent) end
+  if significant then return ("cannot tell (the difference may be below %.3g %%)"):format(threshold * 100) end
   if least_p(cell.rounds_a, cell.rounds_b) * tests > level then
     return ("cannot tell (too few rounds for %d cells)"):format(tests)
   end

@@ -23,8 +23,9 @@ local plot = require "pmlua.plot"
 local provenance = require "pmlua.provenance"
 local results = require "pmlua.results"
 local runner = require "pmlua.runner"
+local summary = require "pmlua.summary"
 local sweep = require "pmlua.sweep"
-local tabulate = require "pmlua.tabulate"
+local tables = require "pmlua.tables"
 
 local M = {}
 
@@ -66,13 +67,11 @@ local M = {}
 
 local kinds = {
   name = "string", description = "string", constraints = "function", repeats = "number", rounds = "number",
-  warmup = "number", calls = "number", quick = "table", setup = "function", measure = "function", teardown = "function", unit = "string",
-  units = "table", help = "table", columns = "table", analyse = "function", options = "table", examples = "table",
+  warmup = "number", calls = "number", quick = "table", setup = "function", measure = "function", teardown = "function",
+  unit = "string", units = "table", help = "table", columns = "table", analyse = "function", options = "table",
+  examples = "table",
   plot = "string", trace_events = "table", factors = "table or function",
 }
-
--- More rows than these are not printed at the end, they are in data.dat.
-local most_rows = 64
 
 local common = {
   { name = "quick", type = "flag", help = "a smoke run of some seconds" },
@@ -85,52 +84,74 @@ local common = {
   { name = "quiet", type = "flag", help = "no progress and no warnings on stderr" },
 }
 
---- Misuse of a definition: raised at the script's line.
-local function misuse(...)
-  local text = string.format(...)
+-- Where the definition stands. `return pml.experiment {...}` is a tail call, of which the stack keeps no line: then the
+-- functions of the definition tell, measure first.
+local function origin(def)
   for level = 2, 20 do
-    local info = debug.getinfo(level, "S")
+    local info = debug.getinfo(level, "Slt")
     if not info then break end
-    if info.what ~= "C" and not info.source:find("pmlua/experiment.lua", 1, true) then error("experiment: " .. text, level) end
+    local ours = info.source:find("pmlua/experiment.lua", 1, true)
+    if not ours and info.what ~= "C" then return info.source, info.currentline end
+    if info.istailcall then break end
   end
-  error("experiment: " .. text, 0)
+  for _, k in ipairs { "measure", "setup", "constraints", "factors", "teardown", "analyse" } do
+    local f = type(def) == "table" and def[k]
+    local info = type(f) == "function" and debug.getinfo(f, "S")
+    if info and info.what == "Lua" then return info.source, info.linedefined end
+  end
+  local script = type(arg) == "table" and arg[0]
+  return script and "@" .. script or "=?", 0
+end
+
+local function place(source, line)
+  local file = source:sub(1, 1) == "@" and source:sub(2) or source:gsub("^=", ""):match("^[^\n]*")
+  return file, line > 0 and ("%s:%d: "):format(file, line) or file .. ": "
+end
+
+-- Misuse of a definition: raised with the script's line.
+local function misuse(def, ...)
+  local _, prefix = place(origin(def))
+  error(prefix .. "experiment: " .. string.format(...), 0)
 end
 
 local function check_kinds(def)
-  if type(def) ~= "table" then misuse("a table is expected, not a %s", type(def)) end
+  if type(def) ~= "table" then misuse(def, "a table is expected, not a %s", type(def)) end
   for k, v in pairs(def) do
     local kind = kinds[k]
-    if not kind then misuse("there is no field %s", tostring(k)) end
-    if not kind:find(type(v), 1, true) then misuse("%s must be a %s, not a %s", k, kind, type(v)) end
+    if not kind then misuse(def, "there is no field %s", tostring(k)) end
+    if not kind:find(type(v), 1, true) then misuse(def, "%s must be a %s, not a %s", k, kind, type(v)) end
   end
   if not def.name or not def.name:match("^[%w_][%w_%-]*$") then
-    misuse("name must be letters, digits, _ and -; it names a folder")
+    misuse(def, "name must be letters, digits, _ and -; it names a folder")
   end
-  if not def.measure then misuse("measure is missing") end
+  if not def.measure then misuse(def, "measure is missing") end
   for _, k in ipairs { "repeats", "rounds", "warmup", "calls" } do
     local v = def[k]
-    if v and (not math.tointeger(v) or v < (k == "warmup" and 0 or 1)) then misuse("%s must be a positive integer", k) end
+    if v and (not math.tointeger(v) or v < (k == "warmup" and 0 or 1)) then misuse(def, "%s must be a positive integer", k) end
   end
 end
 
-local function check_columns(columns)
-  for i, c in ipairs(columns) do
+local function check_columns(def)
+  local reserved = tables.reserved()
+  for i, c in ipairs(def.columns) do
     if type(c) ~= "table" or type(c.name) ~= "string" or type(c.value) ~= "function" then
-      misuse("columns[%d] must have a name and a function value(cell)", i)
+      misuse(def, "columns[%d] must have a name and a function value(cell)", i)
     end
+    if reserved[c.name] then misuse(def, "columns[%d]: data.dat has a column %s already", i, c.name) end
+    reserved[c.name] = true
   end
 end
 
-local function check_options(options)
+local function check_options(def)
   local taken = { help = true }
   for _, o in ipairs(common) do taken[o.name] = true end
-  for i, o in ipairs(options) do
+  for i, o in ipairs(def.options) do
     if type(o) ~= "table" or type(o.name) ~= "string" or not o.name:match("^%a[%w_%-]*$") then
-      misuse("options[%d] must have a name of letters, digits, _ and -", i)
+      misuse(def, "options[%d] must have a name of letters, digits, _ and -", i)
     end
-    if taken[o.name] then misuse("option --%s is there already", o.name) end
+    if taken[o.name] then misuse(def, "option --%s is there already", o.name) end
     if o.type and not ("string number integer flag"):find(o.type, 1, true) then
-      misuse("option --%s: type must be string, number, integer or flag", o.name)
+      misuse(def, "option --%s: type must be string, number, integer or flag", o.name)
     end
     taken[o.name] = true
   end
@@ -140,14 +161,13 @@ end
 local Experiment = {}
 Experiment.__index = Experiment
 
--- The file and line of the definition: errors and the trace's regions point there.
-local function origin()
-  for level = 2, 20 do
-    local info = debug.getinfo(level, "Sl")
-    if not info then break end
-    if info.what ~= "C" and not info.source:find("pmlua/experiment.lua", 1, true) then return info end
+-- A factor is a column of data.dat; it must not have the name of another.
+local function clash(exp, factors)
+  local taken = tables.reserved()
+  for _, c in ipairs(exp.columns) do taken[c.name] = true end
+  for _, f in ipairs(factors) do
+    if taken[f.name] then return ("factor %s: data.dat has a column of that name; choose another"):format(f.name) end
   end
-  return { source = "=?", short_src = "?", currentline = 0 }
 end
 
 --- Define an experiment. `return` it from a script to make it a command; or call its run().
@@ -158,17 +178,17 @@ function M.define(def)
   local exp = setmetatable({}, Experiment)
   for k, v in pairs(def) do exp[k] = v end
   for _, k in ipairs { "columns", "options", "units", "help", "quick" } do exp[k] = exp[k] or {} end
-  check_columns(exp.columns)
-  check_options(exp.options)
+  check_columns(exp)
+  check_options(exp)
   exp.factors = exp.factors or {}
   if type(exp.factors) == "table" then
-    local ok, err = sweep.factors(exp.factors)
-    if not ok then misuse("%s", err) end
+    local ordered, err = sweep.factors(exp.factors)
+    err = err or clash(exp, ordered)
+    if err then misuse(def, "%s", err) end
   end
   exp.unit, exp.calls = exp.unit or "ticks", exp.calls or 1
-  local info = origin()
-  exp.source, exp.line = info.source, info.currentline
-  exp.file = info.source:sub(1, 1) == "@" and info.source:sub(2) or info.short_src
+  exp.source, exp.line = origin(def)
+  exp.file = place(exp.source, exp.line)
   return exp
 end
 
@@ -277,6 +297,8 @@ local function prepare(exp, given, command)
   local factors = type(exp.factors) == "function" and exp.factors(options) or exp.factors
   local cells, ordered = sweep.cells(factors, exp.constraints and function(p) return exp.constraints(p, options) end)
   if not cells then return nil, "experiment: " .. ordered end
+  local same_name = clash(exp, ordered)
+  if same_name then return nil, "experiment: " .. same_name end
   if #cells == 0 then return nil, "experiment: the constraints leave no cell to measure" end
   local run = { exp = exp, core = core, options = options, cells = cells, factors = ordered }
   run.repeats, run.rounds, run.warmup = numbers(exp, given)
@@ -319,63 +341,12 @@ function Experiment:run(given, command)
   return run
 end
 
-local function all_measured(run)
-  for _, cell in ipairs(run.cells) do
-    if cell.status ~= "ok" then return false end
-  end
-  return true
-end
-
-local function summary_text(run)
-  if #run.cells > most_rows then return ("%d cells; the table is %s"):format(#run.cells, run:path "data.dat") end
-  local u = " [" .. run.unit .. "]"
-  local names = { "min" .. u, "q1" .. u, "median" .. u, "95 % interval", "q3" .. u, "p99" .. u, "max" .. u, "outliers" }
-  for i, f in ipairs(run.factors) do table.insert(names, i, f.name) end
-  for _, c in ipairs(run.exp.columns) do
-    names[#names + 1] = c.name .. (c.unit and c.unit ~= "" and c.unit ~= "text" and " [" .. c.unit .. "]" or "")
-  end
-  if not all_measured(run) then names[#names + 1] = "status" end
-  local rows = {}
-  for r, cell in ipairs(run.cells) do
-    local row, s = {}, cell.summary
-    for _, f in ipairs(run.factors) do row[#row + 1] = cell.p[f.name] end
-    local at = #row
-    if s then
-      local interval = s.median_lo and ("%s .. %s"):format(tabulate.number(s.median_lo), tabulate.number(s.median_hi)) or nil
-      table.move({ s.min, s.q1, s.median, interval, s.q3, s.p99, s.max, s.outliers }, 1, 8, at + 1, row)
-      for k = 1, #run.exp.columns do row[at + 8 + k] = cell.derived and cell.derived[k] end
-    end
-    row[at + 8 + #run.exp.columns + 1] = cell.status
-    rows[r] = row
-  end
-  return tabulate(names, rows)
-end
-
-local function json_text(run)
-  local cells = json.array()
-  for i, cell in ipairs(run.cells) do
-    local out = { cell = cell.index, factors = cell.p, label = cell.label, status = cell.status, n = 0 }
-    for k, v in pairs(cell.summary or {}) do
-      if type(v) == "number" and not k:find("^fence") then out[k] = v end
-    end
-    for k, c in ipairs(run.exp.columns) do out[c.name] = cell.derived and cell.derived[k] end
-    out.round_medians = json.array()
-    for r, round in ipairs(cell.rounds) do out.round_medians[r] = round.median * run.scale end
-    cells[i] = out
-  end
-  return json.encode {
-    name = run.exp.name, dir = run.dir, status = run.status, error = run.meta.error or run.lost_text, unit = run.unit,
-    seed = run.seed, rounds = run.rounds, repeats = run.repeats, warnings = run.meta.warnings, cells = cells,
-    plots = json.array(run.plots),
-  }
-end
-
 local function report(run)
   if run.json then
-    io.stdout:write(json_text(run))
+    io.stdout:write(summary.json(run))
     return
   end
-  run:say("\n" .. summary_text(run) .. "\n")
+  run:say("\n" .. summary.text(run) .. "\n")
   run:say(("%s: %s, %d samples, seed %d"):format(run.dir, run.status, run.meta.samples, run.seed))
   for _, f in ipairs(run.plots or {}) do run:say(f) end
 end
@@ -383,7 +354,8 @@ end
 local function parse(exp, arg)
   local script = arg[0] or exp.file
   local args = {}
-  for i, v in ipairs(arg) do args[i] = v end
+  -- code of -e has no arguments of its own: arg is the whole command line then
+  if exp.source:sub(1, 1) == "@" then table.move(arg, 1, #arg, 1, args) else script = "-e" end
   local parser = make_parser(exp, script)
   local ok, given = parser:pparse(args)
   if not ok then return nil, tostring(given):match("^[^\n]*"), script end
@@ -417,4 +389,10 @@ end
 --- Sum of a number that measure returned beside its samples: experiment.sum(cell, "retries").
 M.sum = runner.sum
 
-return setmetatable(M, { __call = function(_, def) return M.define(def) end })
+-- No tail call: the stack has to keep the line of the script.
+local function call(_, def)
+  local exp = M.define(def)
+  return exp
+end
+
+return setmetatable(M, { __call = call })

@@ -137,7 +137,7 @@ end
 
 local function anything_measured(data)
   for _, row in ipairs(data.rows) do
-    if (row.n or 0) > 0 then return true end
+    if (row.samples or 0) > 0 then return true end
   end
   return false
 end

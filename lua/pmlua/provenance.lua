@@ -122,8 +122,9 @@ function M.versions(core)
   local maps = slurp("/proc/self/maps") or ""
   return {
     pmlua = core and core.version or nil, lua = _VERSION, kernel = first_line("/proc/sys/kernel/osrelease"),
-    libpfm4 = mapped_version(maps, "libpfm"), libotf2 = mapped_version(maps, "libotf2"),
-    libc = mapped_version(maps, "libc"), gnuplot = gnuplot_version(),
+    libpfm4 = mapped_version(maps, "libpfm"),
+    libotf2_so = mapped_version(maps, "libotf2") or mapped_version(maps, "libopen%-trace%-format2"),
+    gnuplot = gnuplot_version(),
   }
 end
 
@@ -137,7 +138,7 @@ function M.warnings(m)
     warn("this is a virtual machine%s: time stolen by the host looks like the program's own",
       m.virtual_product and (" (%s)"):format(m.virtual_product) or "")
   end
-  if m.pmu == false then warn("no hardware PMU: %s", m.pmu_why or "the kernel offers none") end
+  if m.pmu == false then warn("%s", m.pmu_why or "this machine has no hardware PMU") end
   if m.governor and m.governor ~= "performance" then
     warn("the cpufreq governor is %s: clock frequency follows the load (cpupower frequency-set -g performance)", m.governor)
   end

@@ -42,13 +42,43 @@ function Run:warn(text)
   if not self.quiet then io.stderr:write("pmlua: warning: ", text, "\n") end
 end
 
--- Something that could not be written: said once each, the run's status is "failed", measuring goes on.
+-- Something could not be written: said once, the run's status is "failed", measuring goes on.
 function Run:lost(err)
-  if self.lost_text == err then return end
-  self.lost_text = self.lost_text or err
+  self:release()
   self.status = "failed"
+  if self.meta.error then return end
+  self.meta.error = err
   if self.progress then self.progress:clear() end
   io.stderr:write("pmlua: ", err, "\n")
+end
+
+-- Room that is kept for the tables while the samples may fill the disk: a file without a name, so that nothing of it is
+-- left whatever ends the process.
+local reserve_bytes = 128 * 1024
+
+function Run:reserve()
+  local path = self:path ".reserve"
+  local f = io.open(path, "wb")
+  if not f then return end
+  os.remove(path)
+  self.reserved = f
+  local written = f:write(("\0"):rep(reserve_bytes + 16 * 1024 * #self.cells)) and f:flush()
+  if not written then self:release() end -- a disk with less than that is left to the run
+end
+
+function Run:release()
+  if not self.reserved then return false end
+  self.reserved:close()
+  self.reserved = nil
+  return true
+end
+
+-- Write a file of the folder, if need be into the room that was kept for it.
+function Run:save(method, name, content)
+  local ok, err = self.folder[method](self.folder, name, content)
+  if ok then return true end
+  self:lost(err)
+  return self.folder[method](self.folder, name, content)
 end
 
 --- A path in the folder of the run.
@@ -75,12 +105,11 @@ end
 ---@param t {columns: table[], rows: table[], title?: string}
 ---@param description? string for meta.json
 function Run:write_table(name, t, description)
-  local ok, err = self.folder:write_table(name, {
+  local ok = self:save("write_table", name, {
     title = t.title or (self.exp.name .. " " .. name:gsub("%.dat$", "")), status = self:file_status(),
     columns = t.columns, rows = t.rows,
   })
-  if not ok then return self:lost(err) end
-  keep_file_name(self, name, description or "table of the experiment")
+  if ok then keep_file_name(self, name, description or "table of the experiment") end
 end
 
 function Run:file_status()
@@ -89,8 +118,7 @@ end
 
 function Run:write_meta()
   self.meta.status = self.status
-  local ok, err = self.folder:write("meta.json", json.encode(self.meta))
-  if not ok then self:lost(err) end
+  self:save("write", "meta.json", json.encode(self.meta))
 end
 
 local standard = {
@@ -109,8 +137,8 @@ function Run:write_tables()
     end
   end
   for _, s in ipairs(standard) do
-    local ok, err = self.folder:write_table(s[1], tables[s[2]](self, self:file_status()))
-    if ok then keep_file_name(self, s[1], s[3]) else self:lost(err) end
+    local ok = self:save("write_table", s[1], tables[s[2]](self, self:file_status()))
+    if ok then keep_file_name(self, s[1], s[3]) end
   end
 end
 
@@ -174,7 +202,7 @@ end
 local function keep_outliers(cell, series, summary, round)
   local all = cell.outliers
   for _, o in ipairs(stats.outliers(series, summary.fence_lo, summary.fence_hi, outlier_limit)) do
-    all[#all + 1] = { round = round, index = o.index, value = o.value }
+    all[#all + 1] = { round = round, index = o.index - 1, value = o.value } -- as in samples.csv.gz
   end
   table.sort(all, function(a, b)
     if a.value ~= b.value then return a.value > b.value end
@@ -182,6 +210,18 @@ local function keep_outliers(cell, series, summary, round)
     return a.index < b.index
   end)
   for i = #all, outlier_limit + 1, -1 do all[i] = nil end
+end
+
+-- The tallies of all cells together stay below half a GiB: 2^24 distinct values of 32 bytes.
+local function bounded(run, cell, merged)
+  local most = math.max(1 << 17, (1 << 24) // #run.cells)
+  if #merged.value <= most then return merged end
+  if not cell.coarse then
+    run:warn(("%s: %d distinct values; its quantiles are rounded to 1/8192, samples.csv.gz is exact"):format(cell.label,
+      #merged.value))
+  end
+  cell.coarse = true
+  return tally.coarsen(merged)
 end
 
 local function absorb(run, cell, round, position, series, extra)
@@ -196,7 +236,7 @@ local function absorb(run, cell, round, position, series, extra)
   cell.rounds[#cell.rounds + 1] = {
     round = round, position = position, n = s.n, min = s.min, median = s.median, mean = s.mean, max = s.max, extra = extra,
   }
-  cell.tally = tally.merge(cell.tally, t)
+  cell.tally = bounded(run, cell, tally.merge(cell.tally, t))
   run.meta.samples = run.meta.samples + s.n
 end
 
@@ -271,11 +311,11 @@ local function guarded(run, f)
   run.progress:clear()
   if run.core.sys.interrupted() then
     run.status = "interrupted"
-    run.meta.error = ("interrupted at %s"):format(run.at)
-    io.stderr:write(("pmlua: %s: %s; what was measured is kept\n"):format(run.exp.name, run.meta.error))
+    run.meta.error = run.meta.error or ("interrupted at %s"):format(run.at)
+    io.stderr:write(("pmlua: %s: interrupted at %s; what was measured is kept\n"):format(run.exp.name, run.at))
   else
     run.status = "failed"
-    run.meta.error = ("%s: %s"):format(run.at, err)
+    run.meta.error = run.meta.error or ("%s: %s"):format(run.at, err)
     -- the position first, so that editors and people find the line of the script
     io.stderr:write(("pmlua: %s (%s: %s)\n"):format(err, run.exp.name, run.at))
   end
@@ -334,10 +374,12 @@ function M.execute(run)
   run.meta.columns = describe_columns(run)
   run.meta.samples, run.meta.rounds_done = 0, 0
   run:write_meta()
+  run:reserve()
   open_companions(run)
   guarded(run, measure_all)
   debug.sethook()
   run.progress:done()
+  run:release()
   run.at = "tables"
   guarded(run, run.write_tables)
   close_companions(run)

@@ -34,6 +34,14 @@ local measured = {
   { "whisker_hi", "largest sample within 1.5 IQR of the quartiles" },
 }
 
+--- Names of data.dat's own columns: neither a factor nor a column of the experiment may have one.
+---@return table<string, boolean>
+function M.reserved()
+  local out = { cell = true, status = true, samples = true, outliers = true }
+  for _, m in ipairs(measured) do out[m[1]] = true end
+  return out
+end
+
 --- The summary of a cell over all its rounds, in the unit of the table.
 -- The interval of the median resamples rounds; with fewer than five rounds it is that of the order statistics, which
 -- takes samples for independent and is too narrow.
@@ -55,7 +63,7 @@ end
 function M.data(run, status)
   local columns = factor_columns(run)
   columns[#columns + 1] = { "status", "text", "ok, or why the cell was not measured" }
-  columns[#columns + 1] = { "n", "", "samples" }
+  columns[#columns + 1] = { "samples", "", "number of samples" }
   for _, m in ipairs(measured) do columns[#columns + 1] = { m[1], run.unit, m[2] } end
   columns[#columns + 1] = { "outliers", "", "samples outside 1.5 IQR of the quartiles (Tukey)" }
   for _, c in ipairs(run.exp.columns) do columns[#columns + 1] = c end
@@ -85,9 +93,9 @@ function M.rounds(run, status)
     end
   end
   return { title = run.exp.name .. " rounds", status = status, rows = rows, columns = {
-    { "cell", "", "as in data.dat" }, { "round", "", "round" }, { "position", "", "when in the round the cell had its turn" },
-    { "n", "", "samples" }, { "min", u, "smallest" }, { "median", u, "median of the round" }, { "mean", u, "mean" },
-    { "max", u, "largest" },
+    { "cell", "", "as in data.dat" }, { "round", "", "round" }, { "position", "", "turn of the cell in the round" },
+    { "samples", "", "number of samples" }, { "min", u, "smallest" }, { "median", u, "median of the round" },
+    { "mean", u, "mean" }, { "max", u, "largest" },
   } }
 end
 
@@ -103,7 +111,8 @@ function M.outliers(run, status)
     end
   end
   return { title = run.exp.name .. " outliers", status = status, rows = rows, columns = {
-    { "cell", "", "as in data.dat" }, { "round", "", "round" }, { "index", "", "position in the round, from 1" },
+    { "cell", "", "as in data.dat" }, { "round", "", "round" },
+    { "index", "", "position in the round, from 0, as in samples.csv.gz" },
     { "value", run.unit, "sample; the largest 100 per cell, data.dat has their number" },
   } }
 end

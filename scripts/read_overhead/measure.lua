@@ -125,15 +125,15 @@ function Measure:cell(p, n)
   if waiting and waiting.samples[c.site] then
     local samples = waiting.samples[c.site]
     waiting.samples[c.site] = nil
-    return samples, waiting.about
+    return samples, { path = waiting.about.path, retries = waiting.about.retries[c.site] }
   end
   local samples, about = self:run(p, n)
   if not samples then return nil, about end
   local own = samples[c.site]
   samples[c.site] = nil
-  -- retries are those of the run, and its phases lie in the time of this cell: told once
-  self.waiting[key] = { samples = samples, about = { path = about.path } }
-  return own, about
+  self.waiting[key] = { samples = samples, about = about }
+  -- the phases of the run lie in the time of this cell: told once
+  return own, { path = about.path, retries = about.retries[c.site], phases = about.phases }
 end
 
 return M

@@ -1,11 +1,12 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- scripts/read_overhead/report.lua - the tables people read: medians, speed-ups, cost per event, shares, workloads.
+-- scripts/read_overhead/report.lua - the tables people read: medians, speed-ups, cost per event, shares, distributions.
 --
 -- Try:  pmlua scripts/read_overhead.lua --quick --no-plot | head -60
 --
 -- Also ticks.dat, the whole summary in ticks of the clock beside data.dat's nanoseconds, for whoever compares with
 -- tables in cycles.
 
+local runner = require "pmlua.runner"
 local series = require "read_overhead.series"
 local tabulate = require "pmlua.tabulate"
 local share = require "read_overhead.share"
@@ -70,11 +71,11 @@ local function alone(run, o)
     local cell = c.event and series.find(run, { context = c.name })
     if cell then
       local s = cell.summary
-      rows[#rows + 1] = { c.event, s and s.median or cell.status, s and s.p99, in_ticks(run, s and s.median) }
+      rows[#rows + 1] = { c.event, s and s.median, s and s.p99, in_ticks(run, s and s.median), cell.status }
     end
   end
   heading(run, "Table 3. Other sources, alone in a set: a read in the bare loop")
-  say_table(run, { "event", ("median [%s]"):format(run.unit), ("p99 [%s]"):format(run.unit), "median [ticks]" }, rows)
+  say_table(run, { "event", ("median [%s]"):format(run.unit), ("p99 [%s]"):format(run.unit), "median [ticks]", "status" }, rows)
 end
 
 local function additional(run, o)
@@ -116,6 +117,24 @@ end
 
 local fields = { "min", "q1", "median", "q3", "p95", "p99", "max", "mean", "sd" }
 
+local function distributions(run)
+  local names, rows = { "context", "path", "events", "samples" }, {}
+  for k, f in ipairs(fields) do names[4 + k] = f end
+  table.move({ "outliers", "retries", "status" }, 1, 3, #names + 1, names)
+  for _, cell in ipairs(run.cells) do
+    local p, s = cell.p, cell.summary
+    if p.operation == "read" then
+      local row = { p.context, p.path, p.events, s and s.n }
+      for k, f in ipairs(fields) do row[4 + k] = s and s[f] end
+      table.move({ s and s.outliers, s and (runner.sum(cell, "retries") or 0), cell.status }, 1, 3, 5 + #fields, row)
+      rows[#rows + 1] = row
+    end
+  end
+  heading(run, ("Table 7. Distribution of every read [%s]; outliers are more than 1.5 interquartile ranges outside the quartiles")
+    :format(run.unit))
+  say_table(run, names, rows)
+end
+
 local function ticks(run)
   local columns, rows = { { "cell", "", "as in data.dat" } }, {}
   for _, f in ipairs(run.factors) do columns[#columns + 1] = { f.name, f.text and "text" or "", "factor" } end
@@ -150,6 +169,7 @@ function M.write(run, o)
   additional(run, o)
   shares(run, o)
   workloads(run, o)
+  distributions(run)
   ticks(run)
 end
 

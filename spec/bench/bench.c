@@ -72,7 +72,14 @@ static void set_start_stop(void *arg, size_t n) {
 static void set_rows(size_t n) {
   struct raw_group raw;
   struct pml_eventset *set = NULL;
-  int rc = pml_eventset_open(&set, names, n, NULL);
+  bool root = geteuid() == 0; /* others may count user space only */
+  char text[MOST][32];
+  const char *name[MOST];
+  for (size_t i = 0; i < n; i++) {
+    snprintf(text[i], sizeof text[i], "%s%s", names[i], root ? "" : ":u");
+    name[i] = text[i];
+  }
+  int rc = pml_eventset_open(&set, name, n, NULL);
   if (rc < 0 || !raw_open(&raw, n)) {
     printf("event set of %zu: %s\n", n, rc < 0 ? pml_error_detail(rc) : "the raw group does not open");
     pml_eventset_close(set);

@@ -23,10 +23,14 @@ static uint64_t raw_of(const struct pml_counter *c) {
   return pml_counter_read(c, &r) == 0 ? r.raw : UINT64_MAX;
 }
 
-static uint64_t thread_ns(void) {
+static uint64_t clock_of(clockid_t id) {
   struct timespec t;
-  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+  clock_gettime(id, &t);
   return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+static uint64_t thread_ns(void) {
+  return clock_of(CLOCK_THREAD_CPUTIME_ID);
 }
 
 static void spin_ns(uint64_t ns) {
@@ -44,7 +48,7 @@ static void counts_exactly(void) {
   raw_of(&c); /* the stack that a read needs has been touched now */
   uint64_t before = raw_of(&c);
   fresh_touch(&f, 257);
-  CHECK(raw_of(&c) - before == 257, "257 fresh pages are 257 faults");
+  CHECK(is_faults(raw_of(&c) - before, 257), "257 fresh pages are 257 faults");
   struct pml_reading r;
   CHECK(pml_counter_read(&c, &r) == 0 && r.enabled_ns > 0 && r.enabled_ns == r.running_ns,
         "a software event runs all the time it is enabled");
@@ -61,7 +65,7 @@ static void task_clock_is_bracketed(void) {
   struct pml_event ev = task_clock();
   struct pml_counter c;
   if (!CHECK(pml_counter_open(&c, &ev, 0, NULL, NULL, 0) == 0, "task-clock opens")) return;
-  uint64_t outer0 = thread_ns(), c0 = raw_of(&c), inner0 = thread_ns();
+  uint64_t outer0 = clock_of(CLOCK_MONOTONIC), c0 = raw_of(&c), inner0 = thread_ns();
   uint64_t last = c0;
   bool monotonic = true;
   for (int i = 0; i < 1000; i++) {
@@ -70,16 +74,21 @@ static void task_clock_is_bracketed(void) {
     last = now;
   }
   spin_ns(20000000);
-  uint64_t inner = thread_ns() - inner0, counted = raw_of(&c) - c0, outer = thread_ns() - outer0;
+  uint64_t inner = thread_ns() - inner0, counted = raw_of(&c) - c0, outer = clock_of(CLOCK_MONOTONIC) - outer0;
   CHECK(monotonic, "task-clock never goes back");
-  /* The two clocks part by some microseconds at each context switch, hence the tenth. */
+  /* Time that a hypervisor steals is in task-clock, not in the thread's clock; context switches are a little in both.
+   */
   CHECK(counted >= inner - inner / 10 && counted <= outer + outer / 10,
-        "task-clock %llu lies between the thread's own clock %llu and %llu", (unsigned long long)counted,
+        "task-clock %llu lies between the thread's clock %llu and the wall's %llu", (unsigned long long)counted,
         (unsigned long long)inner, (unsigned long long)outer);
   pml_counter_close(&c);
 }
 
 static void context_switches(void) {
+  if (geteuid() != 0) {
+    SKIP("a context switch happens in the kernel, which needs root to be counted");
+    return;
+  }
   struct pml_event ev = switches();
   struct pml_counter c;
   if (!CHECK(pml_counter_open(&c, &ev, 0, NULL, NULL, 0) == 0, "context-switches opens")) return;

@@ -120,9 +120,10 @@ static void uprobes(const char *self) {
   char name[400];
   (void)snprintf(name, sizeof name, "uprobe:%s:probed", self);
   check_counts(name, call_probed, TIMES, "calls of a static function of this program");
-  uint64_t offset = ev.part[0].attr.probe_offset;
+  uint64_t offset = ev.part[0].attr.probe_offset, at_entry = ev.part[0].attr.config;
   (void)snprintf(name, sizeof name, "uprobe:%s:probed%%return:u", self);
   check_counts(name, call_probed, TIMES, "its returns");
+  CHECK(ev.part[0].attr.config != at_entry, "a return differs from an entry");
   (void)snprintf(name, sizeof name, "uprobe:%s:0x%llx", self, (unsigned long long)offset);
   check_counts(name, call_probed, TIMES, "passes of an offset");
   (void)snprintf(name, sizeof name, "uprobe:%s:nobody", self);

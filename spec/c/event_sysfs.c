@@ -67,10 +67,20 @@ static void uncore(void) {
         "unit and scale of an uncore event");
   CHECK(ev.part[0].cpu_any == 4 && !attr()->exclude_hv && !attr()->exclude_guest,
         "the first cpu of its cpumask; nothing is excluded: such PMUs refuse that");
-  const char *german = setlocale(LC_NUMERIC, "de_DE.UTF-8");
   CHECK(encodes("power/energy-pkg/", 20, 2, 0, 0) && strcmp(ev.unit, "Joules") == 0 && ev.scale == 0x1p-32 &&
             ev.part[0].cpu_any == 0,
-        "energy in Joules, whatever the decimal point%s", german ? " (de_DE)" : "");
+        "energy in Joules");
+}
+
+/* The kernel writes a point into .scale whatever the program's locale is. */
+static void comma(void) {
+  static const char *const locales[] = {"de_DE.UTF-8", "de_DE", "fr_FR.UTF-8", "fr_FR", "es_ES.UTF-8", "it_IT.UTF-8"};
+  bool set = false;
+  for (size_t i = 0; i < sizeof locales / sizeof *locales && !set; i++) set = setlocale(LC_NUMERIC, locales[i]) != NULL;
+  if (set)
+    CHECK(pml_event_parse(&ev, "power/energy-pkg/") == 0 && ev.scale == 0x1p-32, "a decimal comma changes no scale");
+  else
+    SKIP("no locale with a decimal comma is installed (apt-get install locales-all)");
   (void)setlocale(LC_NUMERIC, "C");
 }
 
@@ -130,6 +140,7 @@ int main(void) {
   CHECK(pml_event_set_sysfs("spec/data/sysfs/desktop") == 0, "the described machine is found");
   core_pmu();
   uncore();
+  comma();
   wrong();
   CHECK(pml_event_set_sysfs("spec/data/sysfs/hybrid") == 0, "another machine takes its place at once");
   hybrid();

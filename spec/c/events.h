@@ -20,6 +20,7 @@ static inline struct pml_event perf_event(const char *name, const char *pmu, uin
   ev.part[0].attr.config = config;
   ev.part[0].here = true;
   ev.part[0].cpu_any = -1;
+  ev.part[0].attr.exclude_kernel = geteuid() != 0; /* what perf_event_paranoid=2 leaves to everybody */
   return ev;
 }
 
@@ -72,8 +73,8 @@ struct fresh {
 };
 
 /* Touch @n of them; how many could be touched. Not instrumented: a sanitizer's shadow would fault beside the page. */
-__attribute__((noinline, no_sanitize_address, no_sanitize_thread, no_sanitize_undefined)) static size_t
-fresh_touch(struct fresh *f, size_t n) {
+__attribute__((noinline, no_sanitize("address", "thread", "undefined"))) static size_t fresh_touch(struct fresh *f,
+                                                                                                   size_t n) {
   size_t done = 0;
   for (; done < n && f->next < f->pages; done++) f->at[f->next++ * f->page] = 1;
   return done;

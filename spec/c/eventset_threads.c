@@ -58,16 +58,17 @@ static void read_by_another(void) {
   fresh_touch(&mine, 50);
   tell(&o, 20);
   int rc = pml_eventset_read(o.set, v);
-  CHECK(rc == 0 && v[0] == 20, "thread B reads what A did, not what B did (%llu)", (unsigned long long)v[0]);
+  CHECK(rc == 0 && is_faults(v[0], 20), "thread B reads what A did, not what B did (%llu)", (unsigned long long)v[0]);
   tell(&o, 5);
   pml_eventset_stop(o.set, v);
-  CHECK(v[0] == 25, "and stops it (%llu)", (unsigned long long)v[0]);
+  CHECK(is_faults(v[0], 25), "and stops it (%llu)", (unsigned long long)v[0]);
   pml_eventset_start(o.set);
   tell(&o, 7);
   tell(&o, 0);
   pthread_join(t, NULL);
   rc = pml_eventset_read(o.set, v);
-  CHECK(rc == 0 && v[0] >= 7 && v[0] < 30, "the counts outlive their thread (%llu)", (unsigned long long)v[0]);
+  CHECK(rc == 0 && v[0] >= 7 && v[0] < 30 + STRAY_FAULTS, "the counts outlive their thread (%llu)",
+        (unsigned long long)v[0]);
   uint64_t again[2];
   pml_eventset_read(o.set, again);
   CHECK(memcmp(v, again, sizeof v) == 0, "and stand still from then on");
@@ -114,7 +115,7 @@ static void after_fork(void) {
     ok &= pml__eventset_open_events(&own_set, ev, 2, NULL) == 0;
     pml_eventset_start(own_set);
     fresh_touch(&f, 40);
-    ok &= pml_eventset_read(own_set, b) == 0 && b[0] >= 40 && b[0] < 60;
+    ok &= pml_eventset_read(own_set, b) == 0 && b[0] >= 40 && b[0] < 60 + STRAY_FAULTS;
     pml_eventset_close(own_set);
     pml_eventset_close(s);
     _exit(ok ? 0 : 1);

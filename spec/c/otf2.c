@@ -141,10 +141,10 @@ static int make_archive(const char *mode, const char *dir) {
 
 static void check_matching(void) {
   char dir[64];
-  struct pml_otf2 *a;
+  struct pml_otf2 *a = NULL;
   struct pml_otf2_location *loc;
   pml_region_t outer = region("outer"), inner = region("inner");
-  CHECK(fresh_dir(dir) && pml_otf2_open(&a, dir, NULL, 0, 0) == 0, "an archive opens in an empty folder");
+  if (!CHECK(fresh_dir(dir) && pml_otf2_open(&a, dir, NULL, 0, 0) == 0, "an archive opens in an empty folder")) return;
   CHECK(pml_otf2_location(a, "main", &loc) == 0, "a location is made");
   CHECK(pml_otf2_leave(loc, 5, outer) == -EINVAL, "a leave without its enter is refused");
   CHECK(pml_otf2_enter(loc, 10, 0) == -EINVAL, "region 0 is refused");
@@ -165,10 +165,12 @@ static void check_matching(void) {
 
 static void check_full_ring(void) {
   char dir[64];
-  struct pml_otf2 *a;
+  struct pml_otf2 *a = NULL;
   struct pml_otf2_location *loc;
   pml_region_t r = region("outer"), inner = region("inner");
-  CHECK(fresh_dir(dir) && pml_otf2_open(&a, dir, two_metrics, 2, 16) == 0, "an archive with the smallest ring opens");
+  if (!CHECK(fresh_dir(dir) && pml_otf2_open(&a, dir, two_metrics, 2, 16) == 0,
+             "an archive with the smallest ring opens"))
+    return;
   pml_otf2_location(a, "main", &loc);
   uint64_t values[2] = {1, 2}, attempted = 0;
   int kept = 0;
@@ -198,10 +200,10 @@ static void check_full_ring(void) {
 /* Kept enters around dropped ones, far deeper than the stack of open regions. */
 static void check_deep(void) {
   char dir[64];
-  struct pml_otf2 *a;
+  struct pml_otf2 *a = NULL;
   struct pml_otf2_location *loc;
   enum { DEPTH = 1000 };
-  CHECK(fresh_dir(dir) && pml_otf2_open(&a, dir, NULL, 0, 16) == 0, "a small ring for deep recursion");
+  if (!CHECK(fresh_dir(dir) && pml_otf2_open(&a, dir, NULL, 0, 16) == 0, "a small ring for deep recursion")) return;
   pml_otf2_location(a, "main", &loc);
   pml_region_t r = region("recursion");
   uint64_t kept = 0, refused = 0;
@@ -300,6 +302,27 @@ static void check_read_only_disk(void) {
   remove_tree(dir);
 }
 
+/* What is written to stderr goes to a file until quiet_end(), which says whether it is still empty. */
+struct quiet {
+  FILE *file;
+  int saved;
+};
+
+static void quiet_begin(struct quiet *q) {
+  q->file = tmpfile();
+  q->saved = dup(2);
+  if (q->file == NULL || q->saved < 0 || dup2(fileno(q->file), 2) < 0) abort();
+}
+
+static bool quiet_end(struct quiet *q) {
+  struct stat st;
+  bool empty = fstat(fileno(q->file), &st) == 0 && st.st_size == 0;
+  dup2(q->saved, 2);
+  close(q->saved);
+  fclose(q->file);
+  return empty;
+}
+
 /* The disk fills in the middle of the events, or only when the last of them is written at the close. */
 static void check_full_disk(const char *options, int (*archive)(const char *), const char *when) {
   char dir[64];
@@ -307,10 +330,45 @@ static void check_full_disk(const char *options, int (*archive)(const char *), c
   if (!small_disk(dir, options)) {
     SKIP("cannot mount a tmpfs (needs root), so there is no full disk");
   } else {
+    struct quiet q;
+    quiet_begin(&q);
     int err = archive(dir);
-    CHECK(err == -ENOSPC || err == PML_EOTF2, when);
+    CHECK(quiet_end(&q), "libotf2 prints nothing about it");
+    CHECK(err == -ENOSPC || err == PML_EOTF2, "%s", when);
     CHECK(strstr(pml_error_detail(err), dir) != NULL, "and the sentence names the folder");
     printf("# %s\n", pml_error_detail(err));
+  }
+  umount(dir);
+  remove_tree(dir);
+}
+
+/* A thread that records does not notice that the disk is full. */
+static void check_recording_goes_on(void) {
+  char dir[64];
+  struct pml_otf2 *a = NULL;
+  struct pml_otf2_location *loc;
+  uint64_t attempted = 0;
+  int err = 0;
+  fresh_dir(dir);
+  if (!small_disk(dir, "size=1m")) {
+    SKIP("cannot mount a tmpfs (needs root), so nothing is recorded past a full disk");
+    remove_tree(dir);
+    return;
+  }
+  if (CHECK(pml_otf2_open(&a, dir, NULL, 0, 4096) == 0, "an archive opens on a small disk")) {
+    pml_otf2_location(a, "main", &loc);
+    for (; attempted < 2000000 && err == 0; attempted += 2) {
+      pml_otf2_enter(loc, attempted, region("step"));
+      pml_otf2_leave(loc, attempted + 1, region("step"));
+      if (attempted % 2048 == 0) err = pml_otf2_flush(a);
+    }
+    CHECK(err == -ENOSPC, "a flush says that the disk is full");
+    CHECK(pml_otf2_enter(loc, attempted, region("step")) == 0, "recording goes on");
+    CHECK(pml_otf2_leave(loc, attempted + 1, region("step")) == 0, "and on");
+    CHECK(pml_otf2_flush(a) == -ENOSPC, "every later flush says it again");
+    struct pml_otf2_stats s = stats(a);
+    CHECK(s.written + s.dropped == attempted + 2, "what is lost is counted as dropped");
+    CHECK(pml_otf2_close(a) == -ENOSPC, "and so does the close");
   }
   umount(dir);
   remove_tree(dir);
@@ -329,5 +387,6 @@ int main(int argc, char **argv) {
   check_full_disk("size=4k", good_archive, "a disk that is full at the close is a failure");
   check_full_disk("size=64k,nr_inodes=2", good_archive, "a disk without room for one more file is a failure");
   check_full_disk("size=64k,nr_inodes=4", good_archive, "a disk without room for the definitions is a failure");
+  check_recording_goes_on();
   return check_done();
 }

@@ -3,7 +3,7 @@
 #ifndef SPEC_WORKLOAD_H
 #define SPEC_WORKLOAD_H
 
-#include "adapter/pml_probe.h"
+#include "adapter/pml_workload.h"
 #include "check.h"
 
 #include <dlfcn.h>

@@ -75,6 +75,16 @@ describe("a trace", function()
       local said, status = run(("%s/spec/otf2_threads %s"):format(BUILD, quote(dir)))
       assert.are.equal(0, status, said)
       assert.matches("^ok: 8 locations, %d+ events\n$", (validate(dir)))
+      if not has_print then return end
+      -- The small rings went round many times: each record's values (i, 2i, 3i) must have survived it.
+      local events, n = run("otf2-print " .. quote(dir .. "/traces.otf2")), 0
+      for a, b, c in events:gmatch '"a" <0>; UINT64; (%d+)[^\n]-"b" <1>; UINT64; (%d+)[^\n]-"c" <2>; UINT64; (%d+)' do
+        n = n + 1
+        if b ~= ("%d"):format(2 * a) or c ~= ("%d"):format(3 * a) then
+          error(("values are mixed up: %s, %s, %s"):format(a, b, c))
+        end
+      end
+      assert.is_true(n > 100, n .. " metric records")
     end)
   end)
 

@@ -32,6 +32,13 @@ describe("compare", function()
     assert.matches("^cannot tell %(the rounds spread", verdicts({ around(100, 0.3) }, { around(103, 0.3) })[1])
   end)
 
+  it("does not call what is surely different, but perhaps by less than the threshold, the same", function()
+    local a, b = around(1000, 0.004), around(1009, 0.004)
+    assert.equal("cannot tell (the difference may be below 1 %)", verdicts({ a }, { b })[1])
+    local r = assert(compare(helper.run_folder { a }, helper.run_folder { b }, { threshold = 0.001 }))
+    assert.equal("slower by 0.9 %", r.cells[1].verdict)
+  end)
+
   it("does not tell below the clock's resolution", function()
     assert.matches("resolution", verdicts({ around(10, 0.001) }, { around(10.5, 0.001) })[1])
     -- a sample of ten calls sees a tenth of it

@@ -67,7 +67,7 @@ function M.run_folder(medians, changes)
     rows[cell] = { cell, "p" .. cell, m and "ok" or "needs a PMU", #list, m, m, m, m, m, m, m }
     for r, v in ipairs(list) do rounds[#rounds + 1] = { cell, r, v } end
   end
-  local columns = { { "cell" }, { "path", "text" }, { "status", "text" }, { "n" } }
+  local columns = { { "cell" }, { "path", "text" }, { "status", "text" }, { "samples" } }
   for _, name in ipairs { "q1", "median", "median_lo", "median_hi", "q3", "whisker_lo", "whisker_hi" } do
     columns[#columns + 1] = { name, "ns", name }
   end

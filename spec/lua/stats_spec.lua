@@ -49,6 +49,22 @@ describe("stats", function()
     assert.equal(both.n, merged.n)
   end)
 
+  it("coarsens a tally of too many values: few values, near quantiles, the same extremes and number", function()
+    local random, values = rng(4), {}
+    for i = 1, 200000 do values[i] = random(1 << 40) / 7 - (i % 50 == 0 and 1 << 40 or 0) end
+    local exact = tally.of(values)
+    local coarse = tally.coarsen(exact)
+    assert.is_true(#coarse.value < 100000 and #exact.value > 190000)
+    for _, q in ipairs { 0.1, 0.25, 0.5, 0.9, 0.99 } do
+      near(exact:quantile(q), coarse:quantile(q), math.abs(exact:quantile(q)) / 4096)
+    end
+    assert.equal(exact:quantile(0), coarse:quantile(0))
+    assert.equal(exact:quantile(1), coarse:quantile(1))
+    assert.equal(exact.n, coarse.n)
+    for i = 2, #coarse.value do assert.is_true(coarse.value[i] > coarse.value[i - 1]) end
+    assert.equal(coarse.n, coarse.upto[#coarse.upto])
+  end)
+
   it("summarises: mean, deviation, fences and outliers", function()
     local s = assert(stats.summary { 2, 4, 4, 4, 5, 5, 7, 9, 100 })
     assert.equal(9, s.n)

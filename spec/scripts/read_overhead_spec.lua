@@ -105,7 +105,7 @@ describe("scripts/read_overhead.lua --quick", function()
         local q3, p95, p99, max = tonumber(row.q3), tonumber(row.p95), tonumber(row.p99), tonumber(row.max)
         assert.is_true(0 < min and min <= q1 and q1 <= median and median <= q3 and q3 <= p95 and p95 <= p99 and p99 <= max,
           where)
-        assert.is_true(tonumber(row.n) > 0, where)
+        assert.is_true(tonumber(row.samples) > 0, where)
         assert.is_true(row.path_taken == row.path or row.path == "page", where)
       elseif row.path == "page" then
         assert.truthy(row.status:find "^needs_a_PMU" or row.status:find "ETOOMANY", where .. " " .. row.status)
@@ -116,7 +116,7 @@ describe("scripts/read_overhead.lua --quick", function()
 
   it("keeps every sample", function()
     local samples = {}
-    for _, row in ipairs(read_table(dir .. "/data.dat")) do samples[row.cell] = tonumber(row.n) end
+    for _, row in ipairs(read_table(dir .. "/data.dat")) do samples[row.cell] = tonumber(row.samples) end
     local seen = {}
     local pipe = assert(io.popen("zcat " .. dir .. "/samples.csv.gz"))
     assert.equal("cell,round,index,value", pipe:read "l")
@@ -132,7 +132,8 @@ describe("scripts/read_overhead.lua --quick", function()
   it("prints the tables with their units", function()
     for _, wanted in ipairs {
       "Clock: ", "Table 1. Median cost in the bare loop %[ns%]", "8 events", "Table 2. .*%[ticks%]", "Table 3. ", "msr/tsc/",
-      "Table 4. .*each further %[ns%]", "Table 5. ", "Table 6. ",
+      "Table 4. .*each further %[ns%]", "Table 5. ", "Table 6. ", "Table 7. ",
+      "lu/update +group +2 +",
     } do
       assert.truthy(text:find(wanted), wanted)
     end

@@ -48,10 +48,10 @@ local function print_result(r)
   local unit = r.unit and (" [" .. r.unit .. "]") or ""
   print("A: " .. r.a .. "\nB: " .. r.b .. "\n")
   print(tabulate({ "cell", "median A" .. unit, "median B" .. unit, "B/A", "95 % interval", "verdict" }, rows))
-  for name, only in pairs { A = r.only_a, B = r.only_b } do
-    for _, label in ipairs(only) do print(("only in %s: %s"):format(name, label)) end
-  end
+  for _, label in ipairs(r.only_a) do print("only in A: " .. label) end
+  for _, label in ipairs(r.only_b) do print("only in B: " .. label) end
   print("\n" .. r.overall)
+  print("Each side is one start of the program; what changes from start to start is not in the intervals.")
 end
 
 ---@param args string[]

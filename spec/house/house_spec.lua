@@ -1,0 +1,174 @@
+-- The house itself: installing, linking, the layer rules, the counting of tests.
+
+local build = os.getenv("PMLUA_BUILD") or "build"
+
+local function sh(command)
+  local p = assert(io.popen("timeout 120 sh -c '" .. command:gsub("'", "'\\''") .. "' </dev/null 2>&1"))
+  local out = p:read("a")
+  local _, _, code = p:close()
+  return out, code
+end
+
+local function write(path, text)
+  local f <close> = assert(io.open(path, "w"))
+  f:write(text)
+end
+
+describe("make install", function()
+  local dest, prefix
+
+  setup(function()
+    dest = os.tmpname()
+    os.remove(dest)
+    prefix = dest .. "/opt/pmlua"
+    local out, code = sh(("make --no-print-directory install B=%s PREFIX=/opt/pmlua DESTDIR=%s"):format(build, dest))
+    assert.equal(0, code, out)
+  end)
+
+  teardown(function() sh("rm -rf " .. dest) end)
+
+  it("gives a command that runs from its new place", function()
+    local out, code = sh(("cd / && env -u LUA_PATH -u LUA_CPATH %s/bin/pmlua -e 'print(pml.version, pml.clock.ns() > 0)'")
+      :format(prefix))
+    assert.equal(0, code, out)
+    assert.equal("0.1.0\ttrue\n", out)
+  end)
+
+  it("gives a command whose verbs and experiments work from its new place", function()
+    local out, code = sh(("cd %s && %s/bin/pmlua events task-clock"):format(dest, prefix))
+    assert.equal(0, code, out)
+    assert.truthy(out:find("task-clock", 1, true))
+    out, code = sh(("cd %s && %s/bin/pmlua %s/share/pmlua/scripts/read_overhead.lua --help"):format(dest, prefix, prefix))
+    assert.equal(0, code, out)
+    assert.truthy(out:find("--iterations", 1, true))
+  end)
+
+  it("gives a module that a stock lua5.4 requires", function()
+    local paths = ("LUA_PATH='%s/share/lua/5.4/?.lua;%s/share/lua/5.4/?/init.lua;;' LUA_CPATH='%s/lib/lua/5.4/?.so;;'")
+      :format(prefix, prefix, prefix)
+    local out, code = sh("cd / && " .. paths .. [[ lua5.4 -e '
+      local pml = require "pmlua"
+      print(#pml.eventset { "task-clock", "clock::ns" })
+      assert(pml.paths.plots and pml.paths.workloads and pml.stats)']])
+    assert.equal(0, code, out)
+    assert.equal("2\n", out)
+  end)
+
+  it("gives headers and a library that pkg-config finds and C and C++ compile and link against", function()
+    write(dest .. "/t.c", [[
+#include <pml.h>
+#include <stdio.h>
+int main(void) {
+  const char *names[] = {"task-clock"};
+  struct pml_eventset *set;
+  uint64_t v;
+  if (pml_eventset_open(&set, names, 1, NULL) < 0 || pml_eventset_read(set, &v) < 0) return 1;
+  pml_eventset_close(set);
+  printf("%d\n", v > 0);
+  return 0;
+}
+]])
+    local flags = ("$(PKG_CONFIG_PATH=%s/lib/pkgconfig PKG_CONFIG_SYSROOT_DIR=%s pkg-config --cflags --libs pmlua)")
+      :format(prefix, dest)
+    for _, cc in ipairs { "gcc", "g++ -x c++" } do
+      local out, code = sh(("cd %s && %s t.c %s -o t && LD_LIBRARY_PATH=%s/lib ./t"):format(dest, cc, flags, prefix))
+      assert.equal(0, code, out)
+      assert.equal("1\n", out)
+    end
+  end)
+
+  it("gives a static library that links without the shared one", function()
+    local link = "cd %s && gcc t.c -I%s/include/pmlua %s/lib/libpmlua.a -lpfm -lotf2 -lpthread -ldl -lm -o ts && ./ts"
+    local out, code = sh(link:format(dest, prefix, prefix))
+    assert.equal(0, code, out)
+    assert.equal("1\n", out)
+  end)
+
+  it("gives a man page without mistakes", function()
+    local check = "LC_ALL=C.UTF-8 MANROFFSEQ='' MANWIDTH=80 man --warnings -E UTF-8 -l -Tutf8 -Z %s >/dev/null"
+    local out, code = sh(check:format(prefix .. "/share/man/man1/pmlua.1"))
+    assert.equal(0, code)
+    assert.equal("", out)
+  end)
+end)
+
+describe("libpmlua.so", function()
+  it("has a SONAME and exports nothing but pml_ names", function()
+    local out = sh(("objdump -p %s/libpmlua.so | grep SONAME"):format(build))
+    assert.truthy(out:find("libpmlua.so.0", 1, true))
+    out = sh(("nm -D --defined-only %s/libpmlua.so | awk '{print $3}' | grep -v -e '^pml_' -e '^PMLUA_0'"):format(build))
+    for name in out:gmatch("[^\n]+") do
+      name = name:gsub("@.*", "")
+      assert.truthy(name == "pml__clock" or name == "pml__thread" or name == "pml__thread_register", name)
+    end
+  end)
+
+  it("needs nothing but libc, libpfm4 and libotf2", function()
+    local out = sh(("objdump -p %s/libpmlua.so | awk '/NEEDED/ {print $2}'"):format(build))
+    for lib in out:gmatch("%S+") do
+      local known = false
+      for _, pattern in ipairs { "^libpfm", "^libopen%-trace%-format2", "^lib[cm]%.", "^ld%-linux", "^lib[atu][sb]?san" } do
+        known = known or lib:match(pattern)
+      end
+      assert.truthy(known, lib)
+    end
+  end)
+end)
+
+describe("make layers", function()
+  local dir
+
+  before_each(function()
+    dir = os.tmpname()
+    os.remove(dir)
+    sh("mkdir -p " .. dir .. "/core/base")
+  end)
+  after_each(function() sh("rm -rf " .. dir) end)
+
+  it("finds a core file that includes Lua", function()
+    write(dir .. "/core/base/x.c", '#include <lauxlib.h>\n')
+    local out, code = sh("lua5.4 spec/layers.lua " .. dir)
+    assert.equal(1, code)
+    assert.truthy(out:find("x.c:1: core/ knows no Lua", 1, true))
+  end)
+
+  it("finds a base file that includes a source", function()
+    write(dir .. "/core/base/x.h", '\n#include "source/pml_event.h"\n')
+    local out, code = sh("lua5.4 spec/layers.lua " .. dir)
+    assert.equal(1, code)
+    assert.truthy(out:find("x.h:2: base stands on nothing", 1, true))
+  end)
+
+  it("accepts what keeps to the layers", function()
+    write(dir .. "/core/base/x.h", '#include "base/pml_api.h"\n')
+    local out, code = sh("lua5.4 spec/layers.lua " .. dir)
+    assert.equal(0, code, out)
+  end)
+end)
+
+describe("the rockspec", function()
+  it("is a Lua file that names the package and how it is built", function()
+    local env = {}
+    assert(loadfile("pmlua-scm-1.rockspec", "t", env))()
+    assert.equal("pmlua", env.package)
+    assert.equal("make", env.build.type)
+    assert.equal("install", env.build.install_target)
+  end)
+end)
+
+describe("the tree", function()
+  it("says the same version everywhere", function()
+    local api = assert(io.open("core/base/pml_api.h")):read("a")
+    local version = api:match('PML_VERSION "([%d.]+)"')
+    assert.truthy(assert(io.open("CHANGELOG.md")):read("a"):find("## " .. version, 1, true))
+    assert.truthy(assert(io.open("bindings/pmlua.1")):read("a"):find("pmlua " .. version, 1, true))
+  end)
+
+  it("has a purpose line in every C file", function()
+    for file in sh("git ls-files 'core/*.[ch]' 'bindings/*.[ch]'"):gmatch("[^\n]+") do
+      local head = assert(io.open(file)):read(600)
+      assert.truthy(head:find("SPDX-License-Identifier: BSD-3-Clause", 1, true), file)
+      assert.truthy(head:find(file .. " - ", 1, true), file .. " does not say what it is for")
+    end
+  end)
+end)

@@ -1,0 +1,57 @@
+-- spec/layers.lua - dependencies run one way; run by `make layers`. Try: lua5.4 spec/layers.lua
+--
+-- Each rule names files and what must not stand in them. With an argument, the tree at that folder is checked
+-- instead of this one, so that the specs can show a violation being found.
+
+local root = arg[1] or "."
+
+local rules = {
+  { "core", "%.[ch]$", '#%s*include%s*[<"]lua[%w]*%.h', "core/ knows no Lua" },
+  { "core", "%.[ch]$", '#%s*include%s*[<"]lauxlib%.h', "core/ knows no Lua" },
+  { "core", "%.[ch]$", '#%s*include%s*[<"][^>"]*bindings/', "core/ never reaches bindings/" },
+  { "core", "%.[ch]$", "%f[%w_]f?printf%s*%(", "core/ never prints" },
+  { "core", "%.[ch]$", "%f[%w_]exit%s*%(", "core/ never exits" },
+  { "core", "%.[ch]$", "%f[%w_]abort%s*%(", "core/ never aborts" },
+  { "core/base", "%.[ch]$", '#%s*include%s*"source/', "base stands on nothing" },
+  { "core/base", "%.[ch]$", '#%s*include%s*"adapter/', "base stands on nothing" },
+  { "core/base", "%.[ch]$", '#%s*include%s*"substrate/', "base stands on nothing" },
+  { "core/source", "%.[ch]$", '#%s*include%s*"adapter/', "sources know no adapters" },
+  { "core/source", "%.[ch]$", '#%s*include%s*"substrate/', "sources know no substrates" },
+  { "core/adapter", "%.[ch]$", '#%s*include%s*"substrate/', "adapters reach substrates by registration only" },
+  { "core", "%.[ch]$", "#%s*include%s*<otf2/", "only the OTF2 substrate uses libotf2", "pml_otf2" },
+  { "core", "%.[ch]$", "#%s*include%s*<perfmon/", "only pml_event uses libpfm4", "pml_event_pfm" },
+  { "bindings", "%.[ch]$", "#%s*include%s*<otf2/", "bindings/ convert and check, the core does the work" },
+  { "bindings", "%.[ch]$", "#%s*include%s*<perfmon/", "bindings/ convert and check, the core does the work" },
+  { "plots", "%.gp$", "%f[%w_]system%s*%(", "plots/ read only result files" },
+  { "plots", "%.gp$", '[\'"]/', "plots/ read only result files" },
+}
+
+local function files(dir)
+  local p <close> = io.popen(("find '%s/%s' -type f 2>/dev/null | sort"):format(root, dir))
+  local list = {}
+  for f in p:lines() do list[#list + 1] = f end
+  return list
+end
+
+local found, looked = 0, 0
+for _, rule in ipairs(rules) do
+  local dir, name, pattern, why, except = table.unpack(rule)
+  for _, file in ipairs(files(dir)) do
+    if file:match(name) and not (except and file:find(except, 1, true)) then
+      looked = looked + 1
+      local n = 0
+      for line in io.lines(file) do
+        n = n + 1
+        if line:match(pattern) then
+          found = found + 1
+          print(("%s:%d: %s: %s"):format(file, n, why, line))
+        end
+      end
+    end
+  end
+end
+if looked == 0 then
+  print("layers: no file found below " .. root)
+  os.exit(1)
+end
+os.exit(found == 0)
