@@ -325,7 +325,7 @@ print(("calls %d raised %d refused %d answered %d broken %d"):format(counts.call
 
 -- Handles that are open at the end are closed by the state, in whatever order; finalizers use them meanwhile.
 local last = newhandles()
-Keep = setmetatable({ last, last.eventset:reader(), last.trace:location("end") }, { __gc = function(t)
+_G.kept = setmetatable({ last, last.eventset:reader(), last.trace:location("end") }, { __gc = function(t)
   for kind, h in pairs(t[1]) do
     for name, f in pairs(methodsof(h)) do
       local _, made = pcall(f, h, table.unpack(methods[kind][name] or {}))
