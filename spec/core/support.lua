@@ -10,8 +10,8 @@ package.path = ("%s/lua/?.lua;%s/lua/?/init.lua;%s"):format(pwd, pwd, package.pa
 package.cpath = ("%s/lua/?.so;%s"):format(M.build, package.cpath)
 
 -- A sanitizer must be in a process from its start: busted --lua=build/asan/pmlua has it, a stock Lua has not.
-local sanitized = M.build:find("asan", 1, true) or M.build:find("tsan", 1, true)
-if sanitized and not package.preload["pmlua.core"] and not (os.getenv("LD_PRELOAD") or ""):find("san", 1, true) then
+M.sanitized = M.build:find("asan", 1, true) or M.build:find("tsan", 1, true)
+if M.sanitized and not package.preload["pmlua.core"] and not (os.getenv("LD_PRELOAD") or ""):find("san", 1, true) then
   M.missing = "a stock Lua cannot load a sanitized core; use busted --lua=" .. M.build .. "/pmlua"
 else
   M.core = require "pmlua.core"

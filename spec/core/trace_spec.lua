@@ -51,6 +51,9 @@ describe("A trace", function()
     collectgarbage()
     collectgarbage()
     assert.is_true(main:enter(core.region.intern("r")))
+    main = nil -- luacheck: ignore 311
+    collectgarbage() -- closes the trace while its folder is there
+    collectgarbage()
   end)
 
   it("wants regions that exist and as many values as metrics", function()
