@@ -3,7 +3,6 @@ local helper = require "spec.lua.helper"
 local json = require "pmlua.json"
 local lfs = require "lfs"
 local results = require "pmlua.results"
-local sha256 = require "pmlua.sha256"
 
 describe("results", function()
   after_each(helper.clean)
@@ -99,15 +98,5 @@ describe("json", function()
 
   it("writes UTF-8 even of bytes that are not", function()
     assert.equal('"a?b"\n', json.encode("a\xffb"))
-  end)
-end)
-
-describe("sha256", function()
-  it("gives the digests of FIPS 180-4", function()
-    assert.equal("e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855", sha256(""))
-    assert.equal("ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad", sha256("abc"))
-    assert.equal("248d6a61d20638b8e5c026930c3e6039a33ce45964ff2167f6ecedd419db06c1",
-      sha256("abcdbcdecdefdefgefghfghighijhijkijkljklmklmnlmnomnopnopq"))
-    assert.equal("cdc76e5c9914fb9281a1c7e284d73e67f1809a48a497200e046d39ccc7112cd0", sha256(("a"):rep(1000000)))
   end)
 end)
