@@ -100,3 +100,35 @@ describe("json", function()
     assert.equal('"a?b"\n', json.encode("a\xffb"))
   end)
 end)
+
+describe("the folder of a run that was killed", function()
+  -- the process ends itself by SIGKILL inside the measurement of the given cell
+  local function killed_in(cell)
+    local dir = helper.folder()
+    helper.write(dir .. "/killed.lua", ([[
+      local pml = require "pmlua"
+      return pml.experiment { name = "killed", unit = "ns", rounds = 3, repeats = 30, warmup = 0, factors = { k = { 1, 2 } },
+        measure = function()
+          calls = (calls or 0) + 1
+          if calls > 10 * (%d - 1) then os.execute("kill -9 " .. pml.sys.pid()) end
+          return calls
+        end }]]):format(cell))
+    local code = helper.shell(("cd %s && %s/pmlua killed.lua --quiet --no-plot"):format(dir, helper.build))
+    assert.equal(137, code)
+    return results.open(dir .. "/results/killed/latest")
+  end
+
+  it("says that nothing was measured when it was the first cell", function()
+    local run, err = killed_in(1)
+    assert.is_nil(run)
+    assert.matches("ended before its first cell was measured", err)
+  end)
+
+  it("has the cells of the unfinished round", function()
+    local run = assert(killed_in(2))
+    assert.is_false(run.complete)
+    local measured = 0
+    for _, row in ipairs(run.data.rows) do measured = measured + (row.samples == 10 and 1 or 0) end
+    assert.equal(1, measured)
+  end)
+end)
