@@ -17,16 +17,18 @@ enum pml_clock_kind {
 };
 
 /*
- * The calibration. Written once by pml_clock_init() before any other thread reads it, then constant, so that the
- * inline readers need no barrier. ns = base_ns + ((ticks - base_ticks) * mult >> shift), the product taken in 128 bits:
- * it cannot overflow for any 64-bit tick difference.
+ * The calibration: ns = zero_ns + (ticks * mult >> PML_CLOCK_SHIFT), the product taken in 128 bits, so that it cannot
+ * overflow for any tick. The shift is a constant because a shift by a variable costs more than the multiplication; 48
+ * bits hold 2^-48 ns per tick and counters down to 16 kHz. Written once by pml_clock_init() before any other thread
+ * reads it, then constant, so that the inline readers need no barrier. Until then it is the clock_gettime clock, whose
+ * ticks are ns: the readers are right, only slower, but ticks from before and after must not be subtracted.
  */
+#define PML_CLOCK_SHIFT 48
+
 struct pml_clock {
   enum pml_clock_kind kind;
-  uint32_t shift;
-  uint64_t mult;
-  uint64_t base_ticks;
-  uint64_t base_ns; /* CLOCK_MONOTONIC_RAW at base_ticks, in ns */
+  uint64_t mult;    /* 2^48 ns per tick */
+  uint64_t zero_ns; /* CLOCK_MONOTONIC_RAW when ticks were 0, modulo 2^64 */
   double ticks_per_second;
 };
 
@@ -37,7 +39,7 @@ struct pml_clock_info {
   const char *name;        /* "tsc", "cntvct" or "clock_gettime" */
   const char *calibration; /* what ticks were calibrated against, or why there are none */
   double ticks_per_second;
-  double resolution_ns; /* smallest step seen between two differing reads */
+  double resolution_ns; /* smallest step seen between two differing reads; clock_getres() where none was seen */
   double cost_ns;       /* median cost of one pml_clock_ticks(), over batches */
 };
 
@@ -45,12 +47,18 @@ struct pml_clock_info {
  * pml_clock_init - choose and calibrate the clock; idempotent, called by every opener of the core.
  *
  * The counter is chosen when the CPU says it is invariant and the kernel itself trusts it; PMLUA_CLOCK=counter or
- * PMLUA_CLOCK=monotonic overrides. Cost: up to 20 ms once when calibrated against CLOCK_MONOTONIC_RAW.
- * Returns 0 or -EINVAL for an unknown PMLUA_CLOCK. Thread-safe.
+ * PMLUA_CLOCK=monotonic overrides. Its rate is the kernel's own (mult and shift of a perf page), or cntfrq_el0, each
+ * checked against CLOCK_MONOTONIC_RAW; else it is measured against CLOCK_MONOTONIC_RAW, to about 1e-6.
+ * Cost, once: about 1 ms for a rate that is known, up to 20 ms for one that is measured.
+ * Returns 0, -EINVAL for an unknown PMLUA_CLOCK, or -ENOTSUP where PMLUA_CLOCK=counter and there is none to read; the
+ * clock is clock_gettime then. Every call returns the same. Thread-safe.
  */
 PML_API int pml_clock_init(void);
 
-/* pml_clock_describe - measure resolution and cost now (about 2 ms). Thread-safe. */
+/*
+ * pml_clock_describe - what the clock is, with resolution and cost measured now (about 2 ms). Strings are static.
+ * Returns what pml_clock_init() returns; @info is filled in any case. Thread-safe.
+ */
 PML_API int pml_clock_describe(struct pml_clock_info *info);
 
 /* pml_clock_realtime_ns - CLOCK_REALTIME in ns since 1970, for the time stamps of files. */
@@ -82,34 +90,34 @@ static inline uint64_t pml_clock_ticks(void) {
   return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
 }
 
+/* No instruction passes it, in either direction. */
+static inline void pml__clock_fence(void) {
+#if defined(__x86_64__)
+  __asm__ volatile("lfence" ::: "memory");
+#elif defined(__aarch64__)
+  __asm__ volatile("isb" ::: "memory");
+#endif
+}
+
 /*
  * pml_clock_ticks_ordered - the same, after every earlier instruction has finished and before any later one starts:
  * what brackets a few instructions must be ordered, or they leak out. Cost: two fences more.
  */
 static inline uint64_t pml_clock_ticks_ordered(void) {
-#if defined(__x86_64__)
-  __asm__ volatile("lfence" ::: "memory");
+  pml__clock_fence();
   uint64_t t = pml_clock_ticks();
-  __asm__ volatile("lfence" ::: "memory");
+  pml__clock_fence();
   return t;
-#elif defined(__aarch64__)
-  __asm__ volatile("isb" ::: "memory");
-  uint64_t t = pml_clock_ticks();
-  __asm__ volatile("isb" ::: "memory");
-  return t;
-#else
-  return pml_clock_ticks();
-#endif
 }
 
-/* pml_clock_ticks_to_ns - a tick difference in ns, rounded down. */
+/* pml_clock_ticks_to_ns - a tick difference in ns, rounded down; never smaller for a larger difference. */
 static inline uint64_t pml_clock_ticks_to_ns(uint64_t ticks) {
-  return (uint64_t)(((unsigned __int128)ticks * pml__clock.mult) >> pml__clock.shift);
+  return (uint64_t)(((unsigned __int128)ticks * pml__clock.mult) >> PML_CLOCK_SHIFT);
 }
 
 /* pml_clock_at_ns - the moment @ticks on the CLOCK_MONOTONIC_RAW axis, in ns. */
 static inline uint64_t pml_clock_at_ns(uint64_t ticks) {
-  return pml__clock.base_ns + pml_clock_ticks_to_ns(ticks - pml__clock.base_ticks);
+  return pml__clock.zero_ns + pml_clock_ticks_to_ns(ticks);
 }
 
 /* pml_clock_ns - now, in ns. */

@@ -18,7 +18,8 @@ struct pml_target {
   bool inherit; /* count children created from now on, too */
 };
 
-/* A count is never scaled behind the user's back: it comes with the time it was enabled and the time it really counted. */
+/* A count is never scaled behind the user's back: it comes with the time it was enabled and the time it really counted.
+ */
 struct pml_reading {
   uint64_t raw;
   uint64_t enabled_ns;
@@ -47,9 +48,9 @@ enum pml_path {
 struct pml_counter {
   int fd; /* -1: closed */
   unsigned flags;
-  uint64_t owner;                         /* pml_thread id that may use @page; 0: nobody may */
+  uint64_t owner;                             /* pml_thread id that may use @page; 0: nobody may */
   volatile struct perf_event_mmap_page *page; /* NULL: not mapped */
-  const char *why;                        /* why there is no page path; NULL if there is one */
+  const char *why;                            /* why there is no page path; NULL if there is one */
 };
 
 /*
@@ -73,7 +74,8 @@ PML_API void pml_counter_close(struct pml_counter *c);
  */
 PML_API int pml_counter_read(const struct pml_counter *c, struct pml_reading *r);
 
-/* pml_counter_path - the path a read by the calling thread takes now, and in *why (if not NULL) why it is not the page. */
+/* pml_counter_path - the path a read by the calling thread takes now, and in *why (if not NULL) why it is not the page.
+ */
 PML_API enum pml_path pml_counter_path(const struct pml_counter *c, const char **why);
 
 PML_END_DECLS

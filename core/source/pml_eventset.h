@@ -23,8 +23,8 @@ struct pml_eventset_event {
   const char *unit;
   double scale;
   enum pml_path path;
-  const char *why;   /* why not the page path; NULL if it is */
-  unsigned nparts;   /* > 1: hybrid, the value is the sum of its parts */
+  const char *why; /* why not the page path; NULL if it is */
+  unsigned nparts; /* > 1: hybrid, the value is the sum of its parts */
 };
 
 struct pml_eventset; /* opaque: its layout is tuned to the read */

@@ -1,0 +1,306 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* core/base/pml_clock.c - which counter can be trusted, and how fast it ticks. */
+#include "base/pml_clock.h"
+
+#include "base/pml_error.h"
+
+#include <errno.h>
+#include <linux/perf_event.h>
+#include <math.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+#if defined(__x86_64__)
+#include <cpuid.h>
+#endif
+
+#define NS_PER_S 1000000000u
+#define ONE_NS (UINT64_C(1) << PML_CLOCK_SHIFT)
+#define BRACKETS 64 /* tries for a tight pair of counter and clock */
+#define CHECK_BASELINE_NS 1000000u
+#define MEASURE_BASELINE_NS 10000000u
+#define TOLERANCE 1e-3 /* of a known rate; a 1 ms baseline measures to about 1e-4 */
+#define STEP_READS 20000
+#define COST_BATCHES 21
+#define COST_READS 1000
+
+struct pml_clock pml__clock = {PML_CLOCK_MONOTONIC, ONE_NS, 0, NS_PER_S};
+
+/* How it was chosen; written once together with pml__clock. */
+static struct {
+  int err;
+  const char *name;
+  char calibration[256];
+} chosen;
+
+static uint64_t clock_ns(clockid_t id) {
+  struct timespec ts;
+  clock_gettime(id, &ts);
+  return (uint64_t)ts.tv_sec * NS_PER_S + (uint64_t)ts.tv_nsec;
+}
+
+uint64_t pml_clock_realtime_ns(void) {
+  return clock_ns(CLOCK_REALTIME);
+}
+
+/* Why the counter must not even be read, or NULL. */
+static const char *unreadable(void) {
+#if defined(__x86_64__)
+  int mode = PR_TSC_ENABLE;
+  if (prctl(PR_GET_TSC, &mode) == 0 && mode != PR_TSC_ENABLE) return "rdtsc is forbidden to this process (PR_SET_TSC)";
+  return NULL;
+#elif defined(__aarch64__)
+  return NULL;
+#else
+  return "pmlua knows no counter on this kind of CPU";
+#endif
+}
+
+/* Why the CPU's word is not enough, or NULL. */
+static const char *variant(void) {
+#if defined(__x86_64__)
+  unsigned a, b, c, d = 0;
+  if (!__get_cpuid(0x80000007, &a, &b, &c, &d) || !(d & (1u << 8)))
+    return "the CPU does not say that its TSC is invariant (CPUID 0x80000007)";
+#endif
+  return NULL;
+}
+
+static void current_clocksource(char *name, size_t size) {
+  static const char path[] = "/sys/devices/system/clocksource/clocksource0/current_clocksource";
+  snprintf(name, size, "unknown");
+  FILE *f = fopen(path, "re");
+  if (!f) return;
+  if (fgets(name, (int)size, f)) name[strcspn(name, "\n")] = '\0';
+  fclose(f);
+}
+
+/* The kernel watches its clocksource and drops one that misbehaves: what it still uses, we may use. */
+static bool kernel_trusts(const char *clocksource) {
+  static const char *const built_on_counter[] = {"tsc", "kvm-clock", "hyperv_clocksource_tsc_page", "arch_sys_counter"};
+  for (size_t i = 0; i < sizeof built_on_counter / sizeof built_on_counter[0]; i++)
+    if (strcmp(clocksource, built_on_counter[i]) == 0) return true;
+  return false;
+}
+
+/* Is the counter to be trusted? If not, @why says it. */
+static bool trusted(char *why, size_t size) {
+  const char *reason = variant();
+  char clocksource[64];
+  if (reason) {
+    snprintf(why, size, "%s", reason);
+    return false;
+  }
+  current_clocksource(clocksource, sizeof clocksource);
+  if (kernel_trusts(clocksource)) return true;
+  snprintf(why, size, "the kernel's clocksource is %s, which is not built on the counter", clocksource);
+  return false;
+}
+
+/* A counter value and the clock at the same moment. */
+struct moment {
+  uint64_t ticks, ns;
+};
+
+/* An interrupt or a lost time slice only widens a bracket: of many the tightest holds the smallest error. */
+static struct moment tightest_bracket(void) {
+  struct moment best = {0, 0};
+  uint64_t width = UINT64_MAX;
+  for (int i = 0; i < BRACKETS; i++) {
+    pml__clock_fence();
+    uint64_t before = pml__clock_counter();
+    pml__clock_fence();
+    uint64_t ns = clock_ns(CLOCK_MONOTONIC_RAW);
+    pml__clock_fence();
+    uint64_t after = pml__clock_counter();
+    pml__clock_fence();
+    if (after - before >= width) continue;
+    width = after - before;
+    best = (struct moment){before + width / 2, ns};
+  }
+  return best;
+}
+
+/* 2^48 ns per tick over at least @baseline_ns, 0 if the counter stands still or runs back; *@last is its end. */
+static uint64_t measure_mult(uint64_t baseline_ns, struct moment *last) {
+  struct moment first = tightest_bracket();
+  struct timespec pause = {0, (long)baseline_ns};
+  while (nanosleep(&pause, &pause) < 0 && errno == EINTR) continue;
+  *last = tightest_bracket();
+  if (last->ticks <= first.ticks || last->ns <= first.ns) return 0;
+  unsigned __int128 mult = ((unsigned __int128)(last->ns - first.ns) << PML_CLOCK_SHIFT) / (last->ticks - first.ticks);
+  return mult > UINT64_MAX ? 0 : (uint64_t)mult;
+}
+
+/* The rate the kernel itself uses, 0 if the page does not give one. The page is a seqlock. */
+static uint64_t mult_of_page(const volatile struct perf_event_mmap_page *page) {
+  for (int tries = 0; tries < 1000; tries++) {
+    uint32_t seq = page->lock;
+    __asm__ volatile("" ::: "memory");
+    bool given = page->cap_user_time;
+    uint64_t mult = page->time_mult;
+    unsigned shift = page->time_shift;
+    __asm__ volatile("" ::: "memory");
+    if (page->lock != seq || (seq & 1)) continue;
+    if (!given || mult == 0 || shift > PML_CLOCK_SHIFT) return 0;
+    unsigned up = PML_CLOCK_SHIFT - shift;
+    return mult > (UINT64_MAX >> up) ? 0 : mult << up;
+  }
+  return 0;
+}
+
+static uint64_t kernel_mult(void) {
+  struct perf_event_attr attr = {.type = PERF_TYPE_SOFTWARE,
+                                 .size = sizeof attr,
+                                 .config = PERF_COUNT_SW_DUMMY,
+                                 .exclude_kernel = 1,
+                                 .exclude_hv = 1};
+  int fd = (int)syscall(SYS_perf_event_open, &attr, 0, -1, -1, PERF_FLAG_FD_CLOEXEC);
+  if (fd < 0) return 0;
+  size_t size = (size_t)sysconf(_SC_PAGESIZE);
+  void *page = mmap(NULL, size, PROT_READ, MAP_SHARED, fd, 0);
+  uint64_t mult = 0;
+  if (page != MAP_FAILED) {
+    mult = mult_of_page(page);
+    munmap(page, size);
+  }
+  close(fd);
+  return mult;
+}
+
+/* What somebody tells about the rate: 2^48 ns per tick and who says so; 0 if nobody does. */
+static uint64_t known_mult(const char **who) {
+  *who = "the kernel's mult and shift";
+  uint64_t mult = kernel_mult();
+#if defined(__aarch64__)
+  if (mult == 0) {
+    uint64_t hz;
+    __asm__ volatile("mrs %0, cntfrq_el0" : "=r"(hz));
+    *who = "cntfrq_el0";
+    if (hz > 0) mult = (uint64_t)(((unsigned __int128)NS_PER_S << PML_CLOCK_SHIFT) / hz);
+  }
+#endif
+  return mult;
+}
+
+/* 2^48 ns per tick, 0 if the counter does not count; says how in chosen.calibration. */
+static uint64_t calibrate(struct moment *last) {
+  const char *who;
+  uint64_t known = known_mult(&who);
+  char *text = chosen.calibration;
+  size_t size = sizeof chosen.calibration;
+  if (known != 0) {
+    uint64_t seen = measure_mult(CHECK_BASELINE_NS, last);
+    if (fabs((double)seen / (double)known - 1) < TOLERANCE) {
+      snprintf(text, size, "%s, checked against CLOCK_MONOTONIC_RAW", who);
+      return known;
+    }
+  }
+  uint64_t mult = measure_mult(MEASURE_BASELINE_NS, last);
+  if (known != 0)
+    snprintf(text, size, "CLOCK_MONOTONIC_RAW over %u ms, because %s disagrees with it", MEASURE_BASELINE_NS / 1000000u,
+             who);
+  else
+    snprintf(text, size, "CLOCK_MONOTONIC_RAW over %u ms, because the kernel tells no rate (perf page)",
+             MEASURE_BASELINE_NS / 1000000u);
+  return mult;
+}
+
+static void no_counter(const char *why) {
+  chosen.name = "clock_gettime";
+  snprintf(chosen.calibration, sizeof chosen.calibration, "ticks are ns; no counter: %s", why);
+}
+
+static void use_counter(void) {
+  struct moment last;
+  uint64_t mult = calibrate(&last);
+  if (mult == 0) {
+    no_counter("it does not advance");
+    return;
+  }
+#if defined(__aarch64__)
+  chosen.name = "cntvct";
+#else
+  chosen.name = "tsc";
+#endif
+  pml__clock.mult = mult;
+  pml__clock.zero_ns = last.ns - pml_clock_ticks_to_ns(last.ticks);
+  pml__clock.ticks_per_second = NS_PER_S * ((double)ONE_NS / (double)mult);
+  pml__clock.kind = PML_CLOCK_COUNTER;
+}
+
+static void choose(void) {
+  const char *wish = getenv("PMLUA_CLOCK");
+  bool force = wish && strcmp(wish, "counter") == 0;
+  const char *cannot = unreadable();
+  char why[160];
+  if (wish && !force && strcmp(wish, "monotonic") != 0) {
+    chosen.err = -EINVAL;
+    no_counter("PMLUA_CLOCK is neither counter nor monotonic");
+  } else if (wish && !force) {
+    no_counter("PMLUA_CLOCK=monotonic");
+  } else if (cannot) {
+    chosen.err = force ? -ENOTSUP : 0;
+    no_counter(cannot);
+  } else if (!force && !trusted(why, sizeof why)) {
+    no_counter(why);
+  } else {
+    use_counter();
+    if (force && pml__clock.kind != PML_CLOCK_COUNTER) chosen.err = -ENOTSUP;
+  }
+}
+
+int pml_clock_init(void) {
+  static pthread_once_t once = PTHREAD_ONCE_INIT;
+  pthread_once(&once, choose);
+  if (chosen.err == -EINVAL)
+    return pml_fail(-EINVAL, "PMLUA_CLOCK is none of counter and monotonic; set it to one of them, or unset it");
+  if (chosen.err < 0)
+    return pml_fail(chosen.err, "PMLUA_CLOCK=counter cannot be had (%s); unset it", chosen.calibration);
+  return 0;
+}
+
+/* The smallest non-zero step; a clock that did not step in all these reads is as coarse as the kernel says. */
+static double smallest_step_ns(void) {
+  uint64_t smallest = UINT64_MAX, before = pml_clock_ticks();
+  for (int i = 0; i < STEP_READS; i++) {
+    uint64_t now = pml_clock_ticks();
+    if (now > before && now - before < smallest) smallest = now - before;
+    before = now;
+  }
+  if (smallest != UINT64_MAX) return (double)smallest * NS_PER_S / pml__clock.ticks_per_second;
+  struct timespec ts;
+  clock_getres(CLOCK_MONOTONIC_RAW, &ts);
+  return (double)ts.tv_sec * NS_PER_S + (double)ts.tv_nsec;
+}
+
+static int by_size(const void *a, const void *b) {
+  uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+  return (x > y) - (x < y);
+}
+
+static double median_cost_ns(void) {
+  uint64_t batch[COST_BATCHES];
+  for (int b = 0; b < COST_BATCHES; b++) {
+    uint64_t start = pml_clock_ticks();
+    for (int i = 0; i < COST_READS; i++) (void)pml_clock_ticks();
+    batch[b] = pml_clock_ticks() - start;
+  }
+  qsort(batch, COST_BATCHES, sizeof batch[0], by_size);
+  return (double)batch[COST_BATCHES / 2] * NS_PER_S / pml__clock.ticks_per_second / COST_READS;
+}
+
+int pml_clock_describe(struct pml_clock_info *info) {
+  int err = pml_clock_init();
+  *info = (struct pml_clock_info){.name = chosen.name,
+                                  .calibration = chosen.calibration,
+                                  .ticks_per_second = pml__clock.ticks_per_second,
+                                  .resolution_ns = smallest_step_ns(),
+                                  .cost_ns = median_cost_ns()};
+  return err;
+}

@@ -1,0 +1,160 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* core/base/pml_region.c - the table of regions: writers take a lock, readers none. */
+#include "base/pml_region.h"
+
+#include "base/pml_error.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+/*
+ * Entries live in chunks that double in size and never move, so that a reader may hold a pointer while others intern.
+ * Memory order: an entry is filled and its chunk published before @count is stored with release; a reader loads @count
+ * with acquire and then sees every entry up to it. Neither entries nor strings are freed before the process ends.
+ */
+#define FIRST_CHUNK 64u
+#define CHUNKS 26u
+#define CAPACITY ((uint32_t)(FIRST_CHUNK * ((UINT64_C(1) << CHUNKS) - 1)))
+
+struct entry {
+  struct pml_region_info info;
+  uint64_t hash;
+};
+
+static struct entry *_Atomic chunk[CHUNKS];
+static _Atomic uint32_t count;
+
+/* Guarded by @lock: open addressing over ids, 0 is a free slot, at most half full. */
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static pml_region_t *slot;
+static size_t nslots;
+
+static void take_lock(void) {
+  pthread_mutex_lock(&lock);
+}
+
+static void leave_lock(void) {
+  pthread_mutex_unlock(&lock);
+}
+
+/* A fork while another thread interns would leave the child a lock that nobody opens. */
+static void watch_forks(void) {
+  (void)pthread_atfork(take_lock, leave_lock, leave_lock);
+}
+
+/* FNV-1a; the terminating zeros are hashed too, so that ("ab","c") and ("a","bc") differ. */
+static uint64_t hash_bytes(uint64_t h, const void *bytes, size_t n) {
+  const unsigned char *b = bytes;
+  for (size_t i = 0; i < n; i++) h = (h ^ b[i]) * UINT64_C(0x100000001b3);
+  return h;
+}
+
+static uint64_t hash_region(const struct pml_region_info *r) {
+  uint64_t h = hash_bytes(UINT64_C(0xcbf29ce484222325), r->name, strlen(r->name) + 1);
+  h = hash_bytes(h, r->file, strlen(r->file) + 1);
+  return hash_bytes(h, &r->line, sizeof r->line);
+}
+
+/* Chunk k starts at index FIRST_CHUNK * (2^k - 1). */
+static unsigned chunk_of(uint32_t index) {
+  return 31u - (unsigned)__builtin_clz(index / FIRST_CHUNK + 1u);
+}
+
+static uint32_t chunk_start(unsigned k) {
+  return FIRST_CHUNK * ((1u << k) - 1u);
+}
+
+static struct entry *entry_of(pml_region_t id) {
+  unsigned k = chunk_of(id - 1);
+  return atomic_load_explicit(&chunk[k], memory_order_acquire) + (id - 1 - chunk_start(k));
+}
+
+static bool same(const struct entry *e, uint64_t hash, const struct pml_region_info *r) {
+  return e->hash == hash && e->info.line == r->line && strcmp(e->info.name, r->name) == 0 &&
+         strcmp(e->info.file, r->file) == 0;
+}
+
+/* The slot that holds the region, or the free one where it belongs. */
+static pml_region_t *find_slot(uint64_t hash, const struct pml_region_info *r) {
+  for (size_t i = hash & (nslots - 1);; i = (i + 1) & (nslots - 1))
+    if (slot[i] == 0 || same(entry_of(slot[i]), hash, r)) return &slot[i];
+}
+
+static int grow_slots(void) {
+  size_t n = nslots ? nslots * 2 : 256;
+  pml_region_t *bigger = calloc(n, sizeof *bigger);
+  if (!bigger) return -ENOMEM;
+  uint32_t used = atomic_load_explicit(&count, memory_order_relaxed);
+  for (pml_region_t id = 1; id <= used; id++) {
+    size_t i = entry_of(id)->hash & (n - 1);
+    while (bigger[i] != 0) i = (i + 1) & (n - 1);
+    bigger[i] = id;
+  }
+  free(slot);
+  slot = bigger;
+  nslots = n;
+  return 0;
+}
+
+static int copy_strings(struct pml_region_info *r) {
+  size_t name = strlen(r->name) + 1, file = strlen(r->file) + 1;
+  char *copy = malloc(name + file);
+  if (!copy) return -ENOMEM;
+  r->name = memcpy(copy, r->name, name);
+  r->file = memcpy(copy + name, r->file, file);
+  return 0;
+}
+
+static int append(struct pml_region_info r, uint64_t hash, pml_region_t *id) {
+  uint32_t index = atomic_load_explicit(&count, memory_order_relaxed);
+  if (index == CAPACITY) return -ENOMEM;
+  unsigned k = chunk_of(index);
+  struct entry *c = atomic_load_explicit(&chunk[k], memory_order_relaxed);
+  if (!c) {
+    c = calloc((size_t)FIRST_CHUNK << k, sizeof *c);
+    if (!c) return -ENOMEM;
+    atomic_store_explicit(&chunk[k], c, memory_order_release);
+  }
+  if (copy_strings(&r) < 0) return -ENOMEM;
+  c[index - chunk_start(k)] = (struct entry){r, hash};
+  atomic_store_explicit(&count, index + 1, memory_order_release);
+  *id = index + 1;
+  return 0;
+}
+
+static int intern_locked(const struct pml_region_info *r, uint64_t hash, pml_region_t *id) {
+  size_t used = atomic_load_explicit(&count, memory_order_relaxed);
+  if (2 * (used + 1) > nslots && grow_slots() < 0) return -ENOMEM;
+  pml_region_t *s = find_slot(hash, r);
+  int err = *s == 0 ? append(*r, hash, s) : 0;
+  *id = *s;
+  return err;
+}
+
+int pml_region_intern(const char *name, const char *file, uint32_t line, pml_region_t *id) {
+  static pthread_once_t once = PTHREAD_ONCE_INIT;
+  *id = 0;
+  if (!name || !*name) return pml_fail(-EINVAL, "a region needs a name that is not empty");
+  pthread_once(&once, watch_forks);
+  struct pml_region_info r = {name, file ? file : "", line};
+  uint64_t hash = hash_region(&r);
+  take_lock();
+  int err = intern_locked(&r, hash, id);
+  leave_lock();
+  if (err < 0) return pml_fail(err, "no memory to intern the region %.200s", name);
+  return 0;
+}
+
+int pml_region_describe(pml_region_t id, struct pml_region_info *info) {
+  if (id == 0 || id > pml_region_count()) return -ENOENT;
+  *info = entry_of(id)->info;
+  return 0;
+}
+
+uint32_t pml_region_count(void) {
+  return atomic_load_explicit(&count, memory_order_acquire);
+}

@@ -1,0 +1,174 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* core/source/pml_event.c - which parser a name belongs to, modifiers, and the answer to a name nobody knows. */
+#include "source/pml_event_internal.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+void pml__copy(char *to, size_t size, const char *from) {
+  size_t n = strnlen(from, size - 1);
+  memcpy(to, from, n);
+  to[n] = '\0';
+}
+
+bool pml__parse_u64(const char *s, size_t n, uint64_t *value) {
+  unsigned base = 10;
+  if (n > 2 && s[0] == '0' && (s[1] == 'x' || s[1] == 'X')) {
+    base = 16;
+    s += 2;
+    n -= 2;
+  }
+  if (n == 0) return false;
+  uint64_t v = 0;
+  for (size_t i = 0; i < n; i++) {
+    unsigned char c = (unsigned char)s[i];
+    unsigned digit = isdigit(c) ? (unsigned)(c - '0') : isxdigit(c) ? (unsigned)(tolower(c) - 'a') + 10u : 99u;
+    if (digit >= base || v > (UINT64_MAX - digit) / base) return false;
+    v = v * base + digit;
+  }
+  *value = v;
+  return true;
+}
+
+bool pml__mods_parse(struct pml__mods *m, const char *s) {
+  struct pml__mods got = {0};
+  for (; *s; s++) {
+    bool *flag = *s == 'u' ? &got.user : *s == 'k' ? &got.kernel : *s == 'h' ? &got.hyper : NULL;
+    if (!flag || *flag) return false;
+    *flag = got.any = true;
+  }
+  if (!got.any) return false;
+  *m = got;
+  return true;
+}
+
+void pml__mods_split(struct pml__mods *m, char *base, const char *name) {
+  *m = (struct pml__mods){0};
+  pml__copy(base, PML_EVENT_NAME_MAX, name);
+  char *colon = strrchr(base, ':');
+  if (colon && colon > base && colon[-1] != ':' && pml__mods_parse(m, colon + 1)) *colon = '\0';
+}
+
+void pml__mods_apply(const struct pml__mods *m, struct perf_event_attr *attr, bool core_pmu) {
+  attr->exclude_guest = core_pmu;
+  if (m->any) {
+    attr->exclude_user = !m->user;
+    attr->exclude_kernel = !m->kernel;
+    attr->exclude_hv = !m->hyper;
+  } else {
+    attr->exclude_hv = core_pmu;
+  }
+}
+
+struct pml_event_part *pml__event_part_add(struct pml_event *ev, const char *pmu) {
+  if (ev->nparts == PML_EVENT_PARTS_MAX) return NULL;
+  struct pml_event_part *part = &ev->part[ev->nparts++];
+  memset(part, 0, sizeof *part);
+  pml__copy(part->pmu, sizeof part->pmu, pmu);
+  part->attr.size = sizeof part->attr;
+  part->here = true;
+  part->cpu_any = -1;
+  return part;
+}
+
+static int parse_clock(struct pml_event *ev, const char *name) {
+  if (strcmp(name, "clock::ticks") == 0) {
+    ev->kind = PML_EVENT_CLOCK_TICKS;
+    pml__copy(ev->unit, sizeof ev->unit, "ticks");
+    return 0;
+  }
+  if (strcmp(name, "clock::ns") == 0) {
+    ev->kind = PML_EVENT_CLOCK_NS;
+    pml__copy(ev->unit, sizeof ev->unit, "ns");
+    return 0;
+  }
+  return pml_fail(PML_ENOEVENT, "no clock \"%s\"; there are clock::ticks and clock::ns (without modifiers)", name);
+}
+
+static int offer(const struct pml_event_info *info, void *near) {
+  pml__nearest_offer(near, info->name);
+  return 0;
+}
+
+/* Nobody knows @name: say what is near to it, among the events of its PMU if it names one. */
+static int fail_unknown(const char *name) {
+  struct pml__mods m;
+  char base[PML_EVENT_NAME_MAX], pmu[PML_EVENT_NAME_MAX] = "", text[512];
+  pml__mods_split(&m, base, name);
+  struct pml__nearest near = {.want = base};
+  struct pml__walk w = {.visit = offer, .arg = &near};
+
+  char *sep = strstr(base, "::");
+  if (sep) {
+    pml__copy(pmu, sizeof pmu, base);
+    pmu[sep - base] = '\0';
+    if (!pml__event_pfm_has_pmu(pmu)) {
+      near.want = pmu;
+      (void)pml__event_walk_pfm_pmus(&w);
+      return pml_fail(PML_ENOEVENT, "no PMU \"%.64s\" for event \"%.128s\"%s", pmu, name,
+                      pml__nearest_text(&near, text, sizeof text));
+    }
+    w.pmu = pmu;
+    (void)pml__event_walk_pfm(&w, false);
+  } else {
+    (void)pml__event_walk_generic(&w);
+    (void)pml__event_walk_pfm(&w, true);
+    (void)pml__event_walk_trace(&w);
+    (void)pml__event_walk_sysfs(&w);
+  }
+  return pml_fail(PML_ENOEVENT, "no event \"%.200s\"%s", name, pml__nearest_text(&near, text, sizeof text));
+}
+
+/* Clocks of the kernel count ns whoever named them. */
+static void set_unit(struct pml_event *ev) {
+  const struct perf_event_attr *a = &ev->part[0].attr;
+  if (ev->kind != PML_EVENT_PERF || a->type != PERF_TYPE_SOFTWARE) return;
+  if (a->config == PERF_COUNT_SW_CPU_CLOCK || a->config == PERF_COUNT_SW_TASK_CLOCK)
+    pml__copy(ev->unit, sizeof ev->unit, "ns");
+}
+
+static int parse_by_table(struct pml_event *ev, const char *name) {
+  struct pml__mods m;
+  char base[PML_EVENT_NAME_MAX];
+  pml__mods_split(&m, base, name);
+
+  int err = pml__event_parse_generic(ev, base, &m);
+  if (err == PML__NOT_MINE) err = pml__event_parse_raw(ev, base, &m);
+  if (err != PML__NOT_MINE) return err;
+  /* Tracepoints before libpfm4: it would find them as well, but only where debugfs was mounted when it was set up. */
+  int trace = pml__event_parse_trace(ev, base, &m);
+  if (trace == 0) return 0;
+  err = pml__event_parse_pfm(ev, name);
+  if (err != PML__NOT_MINE) return err;
+  if (trace != PML__NOT_MINE) return pml__event_parse_trace(ev, base, &m); /* again, for its detail */
+  return fail_unknown(name);
+}
+
+static int check_name(const char *name) {
+  if (!name || !*name) return pml_fail(PML_ESYNTAX, "an event name is empty");
+  if (strnlen(name, PML_EVENT_NAME_MAX) == PML_EVENT_NAME_MAX)
+    return pml_fail(-ENAMETOOLONG, "event name \"%.40s...\" is longer than %d bytes", name, PML_EVENT_NAME_MAX - 1);
+  for (size_t i = 0; name[i]; i++)
+    if ((unsigned char)name[i] < ' ' || name[i] == 0x7f)
+      return pml_fail(PML_ESYNTAX, "an event name has the control character 0x%02x at byte %zu",
+                      (unsigned)(unsigned char)name[i], i + 1);
+  return 0;
+}
+
+int pml_event_parse(struct pml_event *ev, const char *name) {
+  int err = check_name(name);
+  if (err < 0) return err;
+  memset(ev, 0, sizeof *ev);
+  ev->kind = PML_EVENT_PERF;
+  ev->scale = 1;
+  pml__copy(ev->name, sizeof ev->name, name);
+
+  if (strncmp(name, "clock::", 7) == 0) return parse_clock(ev, name);
+  if (strncmp(name, "mem:", 4) == 0) return pml__event_parse_mem(ev, name);
+  if (strncmp(name, "uprobe:", 7) == 0) return pml__event_parse_uprobe(ev, name);
+  err = strchr(name, '/') ? pml__event_parse_sysfs(ev, name) : parse_by_table(ev, name);
+  if (err == 0) set_unit(ev);
+  return err;
+}

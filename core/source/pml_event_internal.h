@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* core/source/pml_event_internal.h - what the pml_event*.c files share: modifiers, parsers, walkers, nearest names. */
+#ifndef PML_EVENT_INTERNAL_H
+#define PML_EVENT_INTERNAL_H
+
+#include "base/pml_error.h"
+#include "source/pml_event.h"
+
+#include <sys/types.h>
+
+/* A parser that answers this leaves the name to the next one. */
+#define PML__NOT_MINE 1
+
+/* :u :k :h; @any: at least one was given. */
+struct pml__mods {
+  bool user, kernel, hyper, any;
+};
+
+/* pml__mods_parse - @s is nothing but letters of "ukh", each at most once. */
+bool pml__mods_parse(struct pml__mods *m, const char *s);
+
+/*
+ * pml__mods_split - copy @name to @base (PML_EVENT_NAME_MAX bytes) without its trailing ":modifiers", if it has them.
+ */
+void pml__mods_split(struct pml__mods *m, char *base, const char *name);
+
+/* What is excluded where nothing is asked: a core PMU also leaves out hypervisor and guests, other PMUs may refuse to.
+ */
+void pml__mods_apply(const struct pml__mods *m, struct perf_event_attr *attr, bool core_pmu);
+
+/* pml__event_part_add - the next part of @ev, zeroed, with attr.size and @pmu set; NULL if there are too many. */
+struct pml_event_part *pml__event_part_add(struct pml_event *ev, const char *pmu);
+
+/* pml__copy - copy what fits and end it; never warns, never overflows. */
+void pml__copy(char *to, size_t size, const char *from);
+
+/* pml__parse_u64 - all @n bytes of @s are one number, decimal or 0x hexadecimal, that fits 64 bits. */
+bool pml__parse_u64(const char *s, size_t n, uint64_t *value);
+
+/* One walk over the list of events; made by pml_event_list() and, without asking the kernel, by the search for near
+ * names. */
+struct pml__walk {
+  const char *pattern; /* NULL: all */
+  bool all;            /* also PMUs that are not here */
+  bool probe;          /* find out availability */
+  const char *pmu;     /* NULL, or the only libpfm4 PMU to walk */
+  pml_event_visit *visit;
+  void *arg;
+};
+
+/* pml__walk_row - give @info to the visitor if it matches. Returns what the visitor returns. */
+int pml__walk_row(const struct pml__walk *w, const struct pml_event_info *info);
+
+/*
+ * pml__event_probe - may an event like @attr be opened? On @cpu >= 0 for every process, else on the calling thread.
+ * *reason: "", or why not, or with which modifier; static storage. Cost: one or two perf_event_open.
+ */
+bool pml__event_probe(const struct perf_event_attr *attr, int cpu, const char **reason);
+const char *pml__event_refusal(int err); /* why perf_event_open() said errno @err; static storage */
+
+/* Names near to one that does not exist: by Damerau-Levenshtein distance, case ignored. */
+#define PML__NEAREST_MAX 3
+struct pml__nearest {
+  const char *want;
+  unsigned n;
+  struct {
+    unsigned distance;
+    char name[PML_EVENT_NAME_MAX];
+  } best[PML__NEAREST_MAX];
+};
+void pml__nearest_offer(struct pml__nearest *near, const char *name);
+
+/* pml__nearest_text - "; nearest: a, b, c", or "" if nothing is near. */
+const char *pml__nearest_text(const struct pml__nearest *near, char *buf, size_t size);
+
+/* generic names and raw codes: pml_event_generic.c */
+int pml__event_parse_generic(struct pml_event *ev, const char *base, const struct pml__mods *m);
+int pml__event_parse_raw(struct pml_event *ev, const char *base, const struct pml__mods *m);
+int pml__event_walk_generic(const struct pml__walk *w);
+
+/* libpfm4: pml_event_pfm.c */
+int pml__event_parse_pfm(struct pml_event *ev, const char *name);
+int pml__event_walk_pfm(const struct pml__walk *w, bool here);
+int pml__event_walk_pfm_pmus(const struct pml__walk *w); /* the PMUs themselves, by name */
+bool pml__event_pfm_has_pmu(const char *name);
+
+/* PMUs of sysfs: pml_event_sysfs.c */
+struct pml__core_pmu {
+  char name[64];
+  uint32_t type;
+};
+/* pml__core_pmus - the core PMUs sysfs shows (2 and more: hybrid), sorted by name; cached. Returns their number. */
+unsigned pml__core_pmus(struct pml__core_pmu pmu[PML_EVENT_PARTS_MAX]);
+/* pml__sysfs_cpu_of - the first cpu in the cpumask of the PMU with this type, -1 if it has none. */
+int pml__sysfs_cpu_of(uint32_t type);
+/* pml__sysfs_file - read FILE of PMU into @buf, the trailing newline cut off; -errno. */
+int pml__sysfs_file(const char *pmu, const char *file, char *buf, size_t size);
+int pml__event_parse_sysfs(struct pml_event *ev, const char *name);
+int pml__event_walk_sysfs(const struct pml__walk *w);
+
+/* Where a format puts a value: "config1:0-7,32-35". */
+#define PML__FORMAT_RANGES 8
+struct pml__format {
+  unsigned word; /* 0 config, 1 config1, 2 config2, 3 config3 */
+  unsigned nranges;
+  unsigned bits;
+  struct {
+    unsigned low, high;
+  } range[PML__FORMAT_RANGES];
+};
+bool pml__format_parse(struct pml__format *f, const char *text);
+/* pml__format_put - set the bits of @f in @word to @value; false if it does not fit. */
+bool pml__format_put(const struct pml__format *f, uint64_t *word, uint64_t value);
+
+/* tracepoints: pml_event_trace.c */
+int pml__event_parse_trace(struct pml_event *ev, const char *base, const struct pml__mods *m);
+int pml__event_walk_trace(const struct pml__walk *w);
+
+/* breakpoints and uprobes: pml_event_probe.c */
+int pml__event_parse_mem(struct pml_event *ev, const char *name);
+int pml__event_parse_uprobe(struct pml_event *ev, const char *name);
+int pml__event_walk_probe(const struct pml__walk *w);
+
+/* symbols of ELF files: pml_event_elf.c */
+struct pml__symbol {
+  uint64_t value; /* address in the file's own layout */
+  uint64_t size;
+  uint64_t offset; /* in the file; UINT64_MAX if it has none (.bss) */
+};
+/* pml__elf_symbol - look @name up in .symtab and .dynsym. Returns 0, PML_ENOSYMBOL, PML_EFORMAT, -errno; no detail. */
+int pml__elf_symbol(const char *path, const char *name, struct pml__symbol *sym);
+/* pml__process_symbol - the same in the calling process: sym->value is the address. */
+int pml__process_symbol(const char *name, struct pml__symbol *sym);
+
+#endif

@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* core/source/pml_event_list.c - the list of all events, and whether the kernel would open them. */
+#include "source/pml_event_internal.h"
+
+#include <errno.h>
+#include <fnmatch.h>
+#include <stdatomic.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+static bool matches(const char *pattern, const char *text) {
+  if (!strpbrk(pattern, "*?[")) return strcasestr(text, pattern) != NULL;
+  return fnmatch(pattern, text, FNM_CASEFOLD) == 0;
+}
+
+int pml__walk_row(const struct pml__walk *w, const struct pml_event_info *info) {
+  if (w->pattern && !matches(w->pattern, info->name) && !matches(w->pattern, info->description)) return 0;
+  return w->visit(info, w->arg);
+}
+
+static int try_open(const struct perf_event_attr *attr, int cpu) {
+  struct perf_event_attr a = *attr;
+  a.disabled = 1;
+  int fd = (int)syscall(SYS_perf_event_open, &a, cpu >= 0 ? -1 : 0, cpu, -1, PERF_FLAG_FD_CLOEXEC);
+  if (fd < 0) return -errno;
+  (void)close(fd);
+  return 0;
+}
+
+const char *pml__event_refusal(int err) {
+  switch (-err) {
+  case ENOENT:
+  case ENODEV:
+  case EOPNOTSUPP:
+    return "this machine has no PMU that counts it (virtual machine or container?)";
+  case EACCES:
+  case EPERM:
+    return "not permitted: append :u, lower kernel.perf_event_paranoid, or use CAP_PERFMON (in a container, let "
+           "seccomp pass perf_event_open)";
+  case ENOSYS:
+    return "this kernel is built without perf_event_open";
+  case EBUSY:
+    return "its PMU is in use by someone else";
+  case EMFILE:
+  case ENFILE:
+    return "too many open files";
+  default:
+    return "the kernel refuses it";
+  }
+}
+
+bool pml__event_probe(const struct perf_event_attr *attr, int cpu, const char **reason) {
+  int err = try_open(attr, cpu);
+  *reason = "";
+  if (err == 0) return true;
+  if ((err == -EACCES || err == -EPERM) && cpu < 0 && !attr->exclude_kernel) {
+    struct perf_event_attr user = *attr;
+    user.exclude_kernel = user.exclude_hv = 1;
+    if (try_open(&user, cpu) == 0) {
+      *reason = "user space only: append :u (perf_event_paranoid)";
+      return true;
+    }
+  }
+  *reason = pml__event_refusal(err);
+  return false;
+}
+
+int pml_event_has_pmu(void) {
+  static _Atomic int known; /* 0: not asked yet, 1: there is one, else the kernel's -errno */
+  int state = atomic_load_explicit(&known, memory_order_relaxed);
+  if (state == 0) {
+    struct perf_event_attr attr = {.type = PERF_TYPE_HARDWARE, .size = sizeof attr, .exclude_kernel = 1};
+    attr.config = PERF_COUNT_HW_INSTRUCTIONS;
+    attr.exclude_hv = 1;
+    state = try_open(&attr, -1);
+    struct pml__core_pmu pmu[PML_EVENT_PARTS_MAX];
+    /* Refused for another reason than absence: sysfs shows whether there is one. */
+    bool absent = state == -ENOENT || state == -ENODEV || state == -EOPNOTSUPP || state == -ENOSYS;
+    if (state == 0 || (!absent && pml__core_pmus(pmu) > 0)) state = 1;
+    atomic_store_explicit(&known, state, memory_order_relaxed);
+  }
+  if (state == 1) return 1;
+  (void)pml_fail(PML_ENOPMU, "this machine has no hardware PMU: %s; %s", pml__event_refusal(state),
+                 pml_error_remedy(PML_ENOPMU));
+  return 0;
+}
+
+static int walk_clocks(const struct pml__walk *w) {
+  struct pml_event_info ticks = {
+      "clock::ticks", "pmlua's clock in its own ticks, the cheapest time stamp", "clock", "clock", true, ""};
+  struct pml_event_info ns = {"clock::ns", "pmlua's clock in ns", "clock", "clock", true, ""};
+  int err = pml__walk_row(w, &ticks);
+  return err ? err : pml__walk_row(w, &ns);
+}
+
+int pml_event_list(const char *pattern, bool all, pml_event_visit *visit, void *arg) {
+  struct pml__walk w = {.pattern = pattern && *pattern ? pattern : NULL, .all = all, .probe = true};
+  w.visit = visit;
+  w.arg = arg;
+  int err = walk_clocks(&w);
+  if (!err) err = pml__event_walk_generic(&w);
+  if (!err) err = pml__event_walk_sysfs(&w);
+  if (!err) err = pml__event_walk_pfm(&w, true);
+  if (!err) err = pml__event_walk_trace(&w);
+  if (!err) err = pml__event_walk_probe(&w);
+  if (!err && all) err = pml__event_walk_pfm(&w, false);
+  return err;
+}

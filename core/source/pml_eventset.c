@@ -1,0 +1,165 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* core/source/pml_eventset.c - the hot paths of an event set: snapshots and their differences. */
+#include "source/pml_eventset.h"
+
+#include "base/pml_clock.h"
+#include "base/pml_thread.h"
+#include "source/pml_eventset_private.h"
+#include "source/pml_rdpmc.h"
+
+#include <errno.h>
+#include <string.h>
+#include <unistd.h>
+
+static inline int read_block(const struct pml__eventset_group *g, uint64_t *snapshot) {
+  ssize_t got = read(g->fd, snapshot + g->offset, g->bytes);
+  if (PML_LIKELY(got == (ssize_t)g->bytes)) return 0;
+  return got < 0 ? -errno : -EIO; /* 0 bytes: the kernel gave the event up */
+}
+
+/* Every member by its page; -EAGAIN when any of them needs the kernel. */
+static inline int read_pages(const struct pml_eventset *s, const struct pml__eventset_group *g, uint64_t *snapshot,
+                             bool times) {
+  uint64_t *value = snapshot + g->values;
+  int again = 0;
+  for (uint32_t i = 0; i < g->n; i++) {
+    struct pml_reading r;
+    bool timed = times && i == 0; /* members are scheduled together: one's times are everyone's */
+    const volatile struct perf_event_mmap_page *page = s->page[g->first + i];
+    int tries = timed ? pml_rdpmc_read(page, &r) : pml_rdpmc_count(page, &value[i]);
+    if (PML_UNLIKELY(tries == 0)) return -EAGAIN;
+    again += tries - 1;
+    if (!timed) continue;
+    value[i] = r.raw;
+    snapshot[g->offset + PML__WORD_ENABLED] = r.enabled_ns;
+    snapshot[g->offset + PML__WORD_RUNNING] = r.running_ns;
+  }
+  return again;
+}
+
+int pml__eventset_snapshot(struct pml_eventset *s, uint64_t *snapshot, bool times) {
+  bool owner = s->owner == pml_thread_id();
+  int again = 0;
+  if (s->clocked || times) snapshot[s->clock_word] = pml_clock_ticks();
+  for (uint32_t i = 0; i < s->ngroups; i++) {
+    const struct pml__eventset_group *g = &s->group[i];
+    int rc = g->paged && owner ? read_pages(s, g, snapshot, times) : -EAGAIN;
+    if (rc == -EAGAIN) rc = read_block(g, snapshot);
+    if (PML_UNLIKELY(rc < 0)) return rc;
+    again += rc;
+  }
+  return again;
+}
+
+/* What most sets are, and what a read of them costs is what read(2) costs: nothing else is looked at. */
+static inline int snapshot(struct pml_eventset *s, uint64_t *into, bool times) {
+  if (PML_LIKELY(s->simple)) return read_block(&s->group[0], into);
+  return pml__eventset_snapshot(s, into, times);
+}
+
+static void differences_mixed(const struct pml_eventset *s, uint64_t *values) {
+  for (uint32_t i = 0; i < s->nextra; i++) {
+    uint32_t word = s->extra[i].word;
+    values[s->extra[i].event] += s->now[word] - s->base[word];
+  }
+  for (uint32_t i = 0; i < s->nns; i++) values[s->ns[i]] = pml_clock_ticks_to_ns(values[s->ns[i]]);
+}
+
+static inline void differences(const struct pml_eventset *s, uint64_t *values) {
+  const uint64_t *now = s->now, *base = s->base;
+  const uint32_t *word = s->word;
+  uint32_t n = s->n;
+  for (uint32_t i = 0; i < n; i++) values[i] = now[word[i]] - base[word[i]];
+  if (PML_UNLIKELY(s->nextra + s->nns > 0)) differences_mixed(s, values);
+}
+
+int pml_eventset_start(struct pml_eventset *s) {
+  int rc = snapshot(s, s->base, true);
+  if (PML_LIKELY(rc >= 0)) s->running = true;
+  return rc;
+}
+
+int pml_eventset_read(struct pml_eventset *s, uint64_t *values) {
+  int rc = 0;
+  if (PML_LIKELY(s->running)) rc = snapshot(s, s->now, false);
+  if (PML_UNLIKELY(rc < 0)) return rc;
+  differences(s, values);
+  return rc;
+}
+
+int pml_eventset_read_ts(struct pml_eventset *s, uint64_t *values, uint64_t *ticks) {
+  *ticks = pml_clock_ticks();
+  return pml_eventset_read(s, values);
+}
+
+int pml_eventset_stop(struct pml_eventset *s, uint64_t *values) {
+  int rc = 0;
+  if (PML_LIKELY(s->running)) rc = snapshot(s, s->now, true);
+  if (PML_UNLIKELY(rc < 0)) return rc;
+  s->running = false;
+  differences(s, values);
+  return rc;
+}
+
+int pml_eventset_reset(struct pml_eventset *s) {
+  if (PML_LIKELY(s->running)) return snapshot(s, s->base, true);
+  memcpy(s->base, s->now, s->words * sizeof *s->base);
+  return 0;
+}
+
+int pml_eventset_accum(struct pml_eventset *s, uint64_t *values) {
+  uint64_t count[PML_EVENTSET_MAX];
+  int rc = 0;
+  if (PML_LIKELY(s->running)) rc = snapshot(s, s->now, true);
+  if (PML_UNLIKELY(rc < 0)) return rc;
+  differences(s, count);
+  for (uint32_t i = 0; i < s->n; i++) values[i] += count[i];
+  if (PML_UNLIKELY(!s->running)) return pml_eventset_reset(s);
+  uint64_t *was = s->base; /* what is now is the new start: nothing falls between two accums */
+  s->base = s->now;
+  s->now = was;
+  return rc;
+}
+
+static void add_part(const struct pml_eventset *s, const struct pml__eventset_part *p, struct pml_reading *r) {
+  uint32_t block = s->group[p->group].offset;
+  r->raw += s->now[p->word] - s->base[p->word];
+  r->enabled_ns += s->now[block + PML__WORD_ENABLED] - s->base[block + PML__WORD_ENABLED];
+  r->running_ns += s->now[block + PML__WORD_RUNNING] - s->base[block + PML__WORD_RUNNING];
+}
+
+static struct pml_reading clock_reading(const struct pml_eventset *s, enum pml_event_kind kind) {
+  uint64_t ticks = s->now[s->clock_word] - s->base[s->clock_word];
+  uint64_t ns = pml_clock_ticks_to_ns(ticks);
+  return (struct pml_reading){.raw = kind == PML_EVENT_CLOCK_NS ? ns : ticks, .enabled_ns = ns, .running_ns = ns};
+}
+
+int pml_eventset_readings(struct pml_eventset *s, struct pml_reading *out) {
+  int rc = s->running ? snapshot(s, s->now, true) : 0;
+  if (rc < 0) return rc;
+  for (uint32_t i = 0; i < s->n; i++) {
+    const struct pml__eventset_info *e = &s->info[i];
+    if (e->kind != PML_EVENT_PERF) {
+      out[i] = clock_reading(s, e->kind);
+      continue;
+    }
+    out[i] = (struct pml_reading){0};
+    for (uint32_t p = 0; p < e->nparts; p++) add_part(s, &e->part[p], &out[i]);
+  }
+  return rc;
+}
+
+int pml_eventset_part(struct pml_eventset *s, size_t i, unsigned p, const char **pmu, struct pml_reading *out) {
+  if (i >= s->n || p >= s->info[i].nparts) return -ENOENT;
+  int rc = s->running ? snapshot(s, s->now, true) : 0;
+  if (rc < 0) return rc;
+  const struct pml__eventset_part *part = &s->info[i].part[p];
+  *pmu = part->pmu;
+  *out = (struct pml_reading){0};
+  add_part(s, part, out);
+  return rc;
+}
+
+size_t pml_eventset_size(const struct pml_eventset *s) {
+  return s->n;
+}

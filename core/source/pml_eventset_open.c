@@ -1,0 +1,319 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* core/source/pml_eventset_open.c - open an event set: as few kernel groups as the kernel allows. */
+#include "source/pml_eventset.h"
+
+#include "base/pml_clock.h"
+#include "base/pml_error.h"
+#include "base/pml_thread.h"
+#include "source/pml_counter_error.h"
+#include "source/pml_eventset_private.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#define CACHE_LINE 64u
+
+/* One part of one event, on its way into a group. */
+struct place {
+  uint32_t event, part;
+};
+
+struct opening {
+  struct pml_eventset *s;
+  const struct pml_event *ev;
+  const struct pml_eventset_options *options;
+  struct place place[PML__GROUP_MAX]; /* in the order of opening, as counter[] */
+  uint32_t nplaces;
+  uint32_t leader[PML__GROUP_MAX]; /* of each group, in counter[] */
+};
+
+static const struct pml_event_part *part_at(const struct opening *o, uint32_t counter) {
+  return &o->ev[o->place[counter].event].part[o->place[counter].part];
+}
+
+/*
+ * Hardware first, since a software event joins any group, but a group led by one takes any PMU's hardware and would
+ * hide which PMU it belongs to.
+ */
+static int rank(const struct pml_event_part *p) {
+  if (pml__counter_is_software(&p->attr, p->pmu)) return 2;
+  return p->attr.type < PERF_TYPE_MAX ? 0 : 1;
+}
+
+static void list_places(struct opening *o, size_t n) {
+  for (int r = 0; r <= 2; r++)
+    for (uint32_t i = 0; i < n; i++) {
+      const struct pml_event *ev = &o->ev[i];
+      for (uint32_t p = 0; ev->kind == PML_EVENT_PERF && p < ev->nparts; p++)
+        if (rank(&ev->part[p]) == r) o->place[o->nplaces++] = (struct place){i, p};
+    }
+}
+
+/* Would counter @member fit into a group that holds nothing but @leader? Then it is for want of counters that it did
+ * not. */
+static bool pair_opens(const struct opening *o, uint32_t leader, uint32_t member) {
+  struct pml_counter a, b;
+  const struct pml_target *t = &o->options->target;
+  const struct place *pa = &o->place[leader], *pb = &o->place[member];
+  if (pml_counter_open(&a, &o->ev[pa->event], pa->part, t, NULL, PML_OPEN_DISABLED | PML_OPEN_NO_PAGE) < 0)
+    return false;
+  int rc = pml_counter_open(&b, &o->ev[pb->event], pb->part, t, &a, PML_OPEN_NO_PAGE);
+  if (rc == 0) pml_counter_close(&b);
+  pml_counter_close(&a);
+  return rc == 0;
+}
+
+static void put_into_group(struct opening *o, uint32_t counter, uint32_t group) {
+  struct pml__eventset_part *p = &o->s->info[o->place[counter].event].part[o->place[counter].part];
+  memcpy(p->pmu, part_at(o, counter)->pmu, sizeof p->pmu);
+  p->counter = counter;
+  p->group = group;
+  p->position = o->s->group[group].n++;
+}
+
+/* Returns 0 when it joined, 1 when the group is not for it, or a negative code. */
+static int try_group(struct opening *o, uint32_t counter, uint32_t group) {
+  struct pml_eventset *s = o->s;
+  const struct place *pl = &o->place[counter];
+  const struct pml_counter *leader = &s->counter[o->leader[group]];
+  if (part_at(o, counter)->cpu_any != part_at(o, o->leader[group])->cpu_any) return 1;
+  int rc = pml_counter_open(&s->counter[counter], &o->ev[pl->event], pl->part, &o->options->target, leader,
+                            o->options->flags & PML_OPEN_NO_PAGE);
+  if (rc != PML_ETOOMANY) return rc;
+  if (o->options->flags & PML_EVENTSET_MULTIPLEX) return 1;
+  char why[512];
+  strncpy(why, pml_error_detail(rc), sizeof why - 1);
+  why[sizeof why - 1] = '\0';
+  return pair_opens(o, o->leader[group], counter) ? pml_fail(rc, "%s", why) : 1;
+}
+
+static int lead_group(struct opening *o, uint32_t counter) {
+  struct pml_eventset *s = o->s;
+  const struct place *pl = &o->place[counter];
+  bool alone = o->nplaces == 1 || (o->options->flags & PML_EVENTSET_UNGROUPED) != 0;
+  unsigned flags = PML_OPEN_DISABLED | (o->options->flags & PML_OPEN_NO_PAGE) | (alone ? 0 : PML__OPEN_GROUP);
+  int rc = pml_counter_open(&s->counter[counter], &o->ev[pl->event], pl->part, &o->options->target, NULL, flags);
+  if (rc < 0) return rc;
+  o->leader[s->ngroups] = counter;
+  put_into_group(o, counter, s->ngroups++);
+  return 0;
+}
+
+static int open_counter(struct opening *o, uint32_t counter) {
+  struct pml_eventset *s = o->s;
+  uint32_t ngroups = o->options->flags & PML_EVENTSET_UNGROUPED ? 0 : s->ngroups;
+  for (uint32_t g = 0; g < ngroups; g++) {
+    int rc = try_group(o, counter, g);
+    if (rc == 0) put_into_group(o, counter, g);
+    if (rc <= 0) return rc;
+  }
+  return lead_group(o, counter);
+}
+
+/* Where each group's block lies, and each event's word in it. */
+static void lay_out(struct opening *o) {
+  struct pml_eventset *s = o->s;
+  uint32_t word = 0, member = 0;
+  for (uint32_t i = 0; i < s->ngroups; i++) {
+    struct pml__eventset_group *g = &s->group[i];
+    bool grouped = (s->counter[o->leader[i]].flags & PML__OPEN_GROUP) != 0;
+    uint32_t words = grouped ? PML__WORD_GROUP_VALUES + g->n : 3;
+    g->fd = s->counter[o->leader[i]].fd;
+    g->offset = word;
+    g->values = word + (grouped ? PML__WORD_GROUP_VALUES : PML__WORD_SINGLE_VALUE);
+    g->first = member;
+    g->bytes = words * sizeof(uint64_t);
+    g->paged = true;
+    word += words;
+    member += g->n;
+  }
+  s->clock_word = word;
+  s->words = word + 1;
+}
+
+static void lay_out_event(struct pml_eventset *s, uint32_t i) {
+  struct pml__eventset_info *e = &s->info[i];
+  if (e->kind != PML_EVENT_PERF) {
+    s->word[i] = s->clock_word;
+    s->clocked = true;
+    if (e->kind == PML_EVENT_CLOCK_NS) s->ns[s->nns++] = i;
+    return;
+  }
+  for (uint32_t p = 0; p < e->nparts; p++) {
+    struct pml__eventset_part *part = &e->part[p];
+    struct pml__eventset_group *g = &s->group[part->group];
+    const struct pml_counter *c = &s->counter[part->counter];
+    part->word = g->values + part->position;
+    if (p == 0)
+      s->word[i] = part->word;
+    else
+      s->extra[s->nextra++] = (struct pml__eventset_extra){i, part->word};
+    s->page[g->first + part->position] = c->page;
+    if (c->page == NULL)
+      g->paged = false;
+    else
+      s->owner = c->owner;
+  }
+}
+
+static int allocate(struct pml_eventset *s, size_t n, size_t parts) {
+  size_t slots = parts > 0 ? parts : 1;
+  s->counter = calloc(slots, sizeof *s->counter);
+  s->group = calloc(slots, sizeof *s->group);
+  s->page = calloc(slots, sizeof *s->page);
+  s->extra = calloc(slots, sizeof *s->extra);
+  s->info = calloc(n, sizeof *s->info);
+  s->word = calloc(n, sizeof *s->word);
+  s->ns = calloc(n, sizeof *s->ns);
+  size_t most = (4 * slots + 1) * sizeof(uint64_t); /* a block has at most 4 words per member */
+  most = (most + CACHE_LINE - 1) / CACHE_LINE * CACHE_LINE;
+  s->base = aligned_alloc(CACHE_LINE, most);
+  s->now = aligned_alloc(CACHE_LINE, most);
+  if (!s->counter || !s->group || !s->page || !s->extra || !s->info || !s->word || !s->ns || !s->base || !s->now)
+    return pml_fail(-ENOMEM, "event set of %zu events: out of memory", n);
+  memset(s->base, 0, most);
+  memset(s->now, 0, most);
+  s->n = (uint32_t)n;
+  return 0;
+}
+
+static void describe(struct pml_eventset *s, const struct pml_event *ev) {
+  for (uint32_t i = 0; i < s->n; i++) {
+    struct pml__eventset_info *e = &s->info[i];
+    e->kind = ev[i].kind;
+    e->scale = ev[i].scale;
+    e->nparts = ev[i].kind == PML_EVENT_PERF ? ev[i].nparts : 0;
+    memcpy(e->name, ev[i].name, sizeof e->name);
+    memcpy(e->unit, ev[i].unit, sizeof e->unit);
+  }
+}
+
+static int enable_groups(const struct pml_eventset *s) {
+  for (uint32_t i = 0; i < s->ngroups; i++)
+    if (ioctl(s->group[i].fd, PERF_EVENT_IOC_ENABLE, 0) != 0)
+      return pml_fail(-errno, "event set: a group cannot be enabled: %s", strerror(errno));
+  return 0;
+}
+
+/*
+ * A group may open and still never get its counters (on x86 the NMI watchdog's is not looked at). It is told from one
+ * that waits for its cpu or its thread only where the counting has certainly begun: on this thread, or on a whole cpu.
+ */
+static int refuse_starved(const struct opening *o) {
+  const struct pml_eventset *s = o->s;
+  const struct pml_target *t = &o->options->target;
+  bool begun = t->pid == -1 || ((t->pid == 0 || t->pid == gettid()) && t->cpu_plus == 0);
+  if (!begun || (s->flags & PML_EVENTSET_MULTIPLEX)) return 0;
+  for (uint32_t i = 0; i < s->ngroups; i++) {
+    const uint64_t *block = s->base + s->group[i].offset;
+    const struct pml_event *ev = &o->ev[o->place[o->leader[i]].event];
+    if (ev->nparts > 1) continue; /* hybrid: the other kind of core may be the one that counts */
+    if (block[PML__WORD_ENABLED] > 0 && block[PML__WORD_RUNNING] == 0) return pml__counter_starved(ev->name);
+  }
+  return 0;
+}
+
+static int open_all(struct opening *o) {
+  struct pml_eventset *s = o->s;
+  for (; s->ncounters < o->nplaces; s->ncounters++) {
+    int rc = open_counter(o, s->ncounters);
+    if (rc < 0) return rc;
+  }
+  lay_out(o);
+  for (uint32_t i = 0; i < s->n; i++) lay_out_event(s, i);
+  bool paged = false;
+  for (uint32_t i = 0; i < s->ngroups; i++) paged |= s->group[i].paged;
+  s->simple = s->ngroups == 1 && !paged && !s->clocked;
+  int rc = enable_groups(s);
+  if (rc < 0) return rc;
+  rc = pml_eventset_start(s);
+  if (rc < 0) return pml_fail(rc, "event set: its first read failed: %s", pml_error_text(rc));
+  return refuse_starved(o);
+}
+
+int pml__eventset_open_events(struct pml_eventset **set, const struct pml_event *ev, size_t n,
+                              const struct pml_eventset_options *options) {
+  static const struct pml_eventset_options none = {0};
+  *set = NULL;
+  if (n == 0 || n > PML_EVENTSET_MAX)
+    return pml_fail(-EINVAL, "an event set takes 1 to %u events, not %zu", PML_EVENTSET_MAX, n);
+  int rc = pml_clock_init();
+  if (rc < 0) return rc;
+
+  struct opening *o = calloc(1, sizeof *o);
+  struct pml_eventset *s = aligned_alloc(CACHE_LINE, (sizeof *s + CACHE_LINE - 1) / CACHE_LINE * CACHE_LINE);
+  if (o == NULL || s == NULL) {
+    rc = pml_fail(-ENOMEM, "event set of %zu events: out of memory", n);
+    free(s);
+    goto done;
+  }
+  memset(s, 0, sizeof *s);
+  *o = (struct opening){.s = s, .ev = ev, .options = options != NULL ? options : &none};
+  s->flags = o->options->flags;
+  list_places(o, n);
+  rc = allocate(s, n, o->nplaces);
+  if (rc == 0) {
+    describe(s, ev);
+    rc = open_all(o);
+  }
+  if (rc < 0)
+    pml_eventset_close(s);
+  else
+    *set = s;
+done:
+  free(o);
+  return rc;
+}
+
+int pml_eventset_open(struct pml_eventset **set, const char *const *names, size_t n,
+                      const struct pml_eventset_options *options) {
+  *set = NULL;
+  if (n == 0 || n > PML_EVENTSET_MAX)
+    return pml_fail(-EINVAL, "an event set takes 1 to %u events, not %zu", PML_EVENTSET_MAX, n);
+  struct pml_event *ev = calloc(n, sizeof *ev);
+  if (ev == NULL) return pml_fail(-ENOMEM, "event set of %zu events: out of memory", n);
+  int rc = 0;
+  for (size_t i = 0; rc == 0 && i < n; i++) rc = pml_event_parse(&ev[i], names[i]);
+  if (rc == 0) rc = pml__eventset_open_events(set, ev, n, options);
+  free(ev);
+  return rc;
+}
+
+void pml_eventset_close(struct pml_eventset *s) {
+  if (s == NULL) return;
+  while (s->ncounters > 0) pml_counter_close(&s->counter[--s->ncounters]);
+  free(s->counter);
+  free(s->group);
+  free(s->page);
+  free(s->extra);
+  free(s->info);
+  free(s->word);
+  free(s->ns);
+  free(s->base);
+  free(s->now);
+  free(s);
+}
+
+/* A group takes the page path only as a whole: whoever in it cannot decides for all. */
+static enum pml_path part_path(const struct pml_eventset *s, const struct pml__eventset_part *part, const char **why) {
+  if (pml_counter_path(&s->counter[part->counter], why) == PML_PATH_READ) return PML_PATH_READ;
+  const struct pml__eventset_group *g = &s->group[part->group];
+  bool now = g->paged;
+  for (uint32_t i = 0; now && i < g->n; i++) now = s->page[g->first + i]->index != 0;
+  if (now) return PML_PATH_PAGE;
+  *why = "another event of its group needs read(2), which then reads all";
+  return PML_PATH_READ;
+}
+
+int pml_eventset_event(const struct pml_eventset *s, size_t i, struct pml_eventset_event *info) {
+  if (i >= s->n) return -ENOENT;
+  const struct pml__eventset_info *e = &s->info[i];
+  *info = (struct pml_eventset_event){.name = e->name, .unit = e->unit, .scale = e->scale, .nparts = e->nparts};
+  info->path = PML_PATH_PAGE;
+  for (uint32_t p = 0; p < e->nparts && info->path == PML_PATH_PAGE; p++)
+    info->path = part_path(s, &e->part[p], &info->why);
+  return 0;
+}

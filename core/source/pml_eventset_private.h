@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* core/source/pml_eventset_private.h - the layout of an event set, shared by its opening and its reading. */
+#ifndef PML_EVENTSET_PRIVATE_H
+#define PML_EVENTSET_PRIVATE_H
+
+#include "source/pml_counter_private.h"
+#include "source/pml_eventset.h"
+
+/*
+ * One pass over all sources fills a snapshot: an array of 64-bit words in which each kernel group has a block as
+ * read(2) writes it, and the clock has the last word. Every count is the difference of one word between two snapshots:
+ * `base`, taken at start, and `now`.
+ */
+struct pml__eventset_group {
+  int fd;          /* of the leader */
+  bool paged;      /* every member has a page */
+  uint32_t offset; /* of its block, in words */
+  uint32_t values; /* of its first value, in words */
+  uint32_t first;  /* its first member in page[] */
+  uint32_t n;      /* members */
+  size_t bytes;    /* of its block */
+};
+
+/* What an event is beside its words; cold. */
+struct pml__eventset_part {
+  char pmu[64];
+  uint32_t counter; /* in counter[] */
+  uint32_t group;
+  uint32_t position; /* in the group */
+  uint32_t word;     /* of its value in a snapshot */
+};
+
+struct pml__eventset_info {
+  enum pml_event_kind kind;
+  char name[PML_EVENT_NAME_MAX];
+  char unit[16];
+  double scale;
+  uint32_t nparts;
+  struct pml__eventset_part part[PML_EVENT_PARTS_MAX];
+};
+
+/* A further word that belongs to an event: the other parts of a hybrid one. */
+struct pml__eventset_extra {
+  uint32_t event, word;
+};
+
+struct pml_eventset {
+  /* What every read touches. */
+  bool running;
+  bool simple;  /* all events are one group, read by read(2) */
+  bool clocked; /* some event is a clock */
+  uint32_t n;
+  uint32_t ngroups;
+  uint32_t nextra;
+  uint32_t nns; /* clock::ns events */
+  uint32_t clock_word;
+  uint64_t owner;       /* thread that may use the pages */
+  uint64_t *base, *now; /* snapshots, cache-line aligned */
+  uint32_t *word;       /* [n] of each event's value */
+  struct pml__eventset_group *group;
+  volatile struct perf_event_mmap_page **page; /* by group, then member */
+  struct pml__eventset_extra *extra;
+  uint32_t *ns; /* [nns] */
+
+  /* What opening, closing and questions touch. */
+  unsigned flags;
+  uint32_t ncounters;
+  size_t words;
+  struct pml_counter *counter;
+  struct pml__eventset_info *info;
+};
+
+/* pml__eventset_open_events - as pml_eventset_open, of events that are parsed already. */
+int pml__eventset_open_events(struct pml_eventset **set, const struct pml_event *ev, size_t n,
+                              const struct pml_eventset_options *options);
+
+/* One pass over all sources into @snapshot; @times: also enabled and running. Returns page reads tried again, or < 0.
+ */
+int pml__eventset_snapshot(struct pml_eventset *s, uint64_t *snapshot, bool times);
+
+#endif

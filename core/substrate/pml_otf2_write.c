@@ -1,0 +1,344 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* core/substrate/pml_otf2_write.c - the only user of libotf2: files, events, definitions, and its errors as ours. */
+#include "substrate/pml_otf2_write.h"
+
+#include "base/pml_clock.h"
+#include "base/pml_error.h"
+
+#include <errno.h>
+#include <math.h>
+#include <otf2/otf2.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define ANCHOR "traces"
+#define PATH_BYTES 4096
+
+/* ---- errors ---- */
+
+/* What libotf2 last said on this thread; it tells its callback before it returns. */
+static PML_THREAD_LOCAL OTF2_ErrorCode said_code;
+static PML_THREAD_LOCAL char said[256];
+
+static OTF2_ErrorCode on_error(void *user, const char *file, uint64_t line, const char *function, OTF2_ErrorCode code,
+                               const char *format, va_list args) __attribute__((format(printf, 6, 0)));
+
+static OTF2_ErrorCode on_error(void *user, const char *file, uint64_t line, const char *function, OTF2_ErrorCode code,
+                               const char *format, va_list args) {
+  (void)user, (void)file, (void)line, (void)function;
+  /* One failure is told on its way up by each caller; the first tells most. Warnings are below 0. */
+  if (said_code == OTF2_SUCCESS && code > OTF2_SUCCESS) {
+    said_code = code;
+    vsnprintf(said, sizeof said, format, args);
+  }
+  return code;
+}
+
+static void silence(void) {
+  OTF2_Error_RegisterCallback(on_error, NULL);
+}
+
+static void forget(void) {
+  said_code = OTF2_SUCCESS;
+  said[0] = '\0';
+}
+
+static int code_of(OTF2_ErrorCode code) {
+  switch (code) {
+  case OTF2_ERROR_ENOSPC:
+    return -ENOSPC;
+  case OTF2_ERROR_EDQUOT:
+    return -EDQUOT;
+  case OTF2_ERROR_EACCES:
+    return -EACCES;
+  case OTF2_ERROR_EEXIST:
+    return -EEXIST;
+  case OTF2_ERROR_ENOENT:
+    return -ENOENT;
+  case OTF2_ERROR_ENOMEM:
+  case OTF2_ERROR_MEM_ALLOC_FAILED:
+    return -ENOMEM;
+  default:
+    return PML_EOTF2;
+  }
+}
+
+/* A failed call as ours, in the words of libotf2. @what completes "cannot ...". */
+static int failed(const struct pml_otf2 *a, const char *what, OTF2_ErrorCode returned) {
+  OTF2_ErrorCode code = said_code != OTF2_SUCCESS ? said_code : returned;
+  const char *text = said[0] != '\0' ? said : "no reason given";
+  int err = pml_fail(code_of(code), "cannot %s the trace in '%s': libotf2 says %s: %s", what, a->dir,
+                     OTF2_Error_GetName(code), text);
+  forget();
+  return err;
+}
+
+static int check(const struct pml_otf2 *a, const char *what, OTF2_ErrorCode returned) {
+  /* A lost write is told to the callback though the call that flushed returns success. */
+  if (PML_LIKELY(returned == OTF2_SUCCESS && said_code == OTF2_SUCCESS)) return 0;
+  return failed(a, what, returned);
+}
+
+/* ---- files ---- */
+
+static OTF2_FlushType flush_always(void *user, OTF2_FileType type, OTF2_LocationRef location, void *caller, bool last) {
+  (void)user, (void)type, (void)location, (void)caller, (void)last;
+  return OTF2_FLUSH;
+}
+
+/* No post-flush callback: it would add BufferFlush records, of a time that no thread spent. */
+static const OTF2_FlushCallbacks flush_callbacks = {.otf2_pre_flush = flush_always, .otf2_post_flush = NULL};
+
+static const char *machine_name(char *buf, size_t size) {
+  if (gethostname(buf, size) != 0) snprintf(buf, size, "unknown");
+  buf[size - 1] = '\0';
+  return buf;
+}
+
+static int exists(const struct pml_otf2 *a, const char *what) {
+  return pml_fail(-EEXIST, "there is a trace already: '%s/%s'; remove it or choose another folder", a->dir, what);
+}
+
+/*
+ * Making the folder of the event files tells what libotf2 would tell late or not at all: no such folder, no permission,
+ * read-only or full disk, and a trace that is there, without a moment between looking and making.
+ */
+static int make_folder(const struct pml_otf2 *a, char *path, size_t size) {
+  static const char *const file[] = {ANCHOR ".otf2", ANCHOR ".def"};
+  for (size_t i = 0; i < sizeof file / sizeof *file; i++) {
+    if ((size_t)snprintf(path, size, "%s/%s", a->dir, file[i]) >= size)
+      return pml_fail(-ENAMETOOLONG, "the path of the trace's folder is too long: '%.200s...'", a->dir);
+    if (access(path, F_OK) == 0) return exists(a, file[i]);
+  }
+  snprintf(path, size, "%s/%s", a->dir, ANCHOR);
+  if (mkdir(path, 0777) == 0) return 0;
+  if (errno == EEXIST) return exists(a, ANCHOR);
+  int err = -errno;
+  return pml_fail(err, "cannot make the trace's folder '%s': %s", path, pml_error_text(err));
+}
+
+static int open_archive(struct pml_otf2 *a) {
+  forget();
+  a->archive = OTF2_Archive_Open(a->dir, ANCHOR, OTF2_FILEMODE_WRITE, OTF2_CHUNK_SIZE_EVENTS_DEFAULT,
+                                 OTF2_CHUNK_SIZE_DEFINITIONS_DEFAULT, OTF2_SUBSTRATE_POSIX, OTF2_COMPRESSION_NONE);
+  if (a->archive == NULL) return failed(a, "create", OTF2_ERROR_INVALID);
+  int err = check(a, "set up", OTF2_Archive_SetFlushCallbacks(a->archive, &flush_callbacks, NULL));
+  if (err == 0) err = check(a, "set up", OTF2_Archive_SetSerialCollectiveCallbacks(a->archive));
+  if (err == 0) err = check(a, "set up", OTF2_Archive_SetCreator(a->archive, "pmlua " PML_VERSION));
+  char host[256];
+  if (err == 0) err = check(a, "set up", OTF2_Archive_SetMachineName(a->archive, machine_name(host, sizeof host)));
+  if (err == 0) err = check(a, "open the event files of", OTF2_Archive_OpenEvtFiles(a->archive));
+  if (err < 0) OTF2_Archive_Close(a->archive);
+  return err;
+}
+
+int pml__otf2_create(struct pml_otf2 *a) {
+  static pthread_once_t once = PTHREAD_ONCE_INIT;
+  pthread_once(&once, silence);
+  char path[PATH_BYTES];
+  int err = make_folder(a, path, sizeof path);
+  if (err < 0) return err;
+  err = open_archive(a);
+  if (err < 0) rmdir(path);
+  return err;
+}
+
+int pml__otf2_create_location(struct pml_otf2 *a, struct pml_otf2_location *loc) {
+  forget();
+  loc->writer = OTF2_Archive_GetEvtWriter(a->archive, loc->ref);
+  return loc->writer != NULL ? 0 : failed(a, "open an event file of", OTF2_ERROR_INVALID);
+}
+
+/* ---- events ---- */
+
+static OTF2_ErrorCode write_metric(struct pml_otf2 *a, OTF2_EvtWriter *writer, uint64_t ticks, const uint64_t *values) {
+  OTF2_Type type[PML__OTF2_METRICS_MAX];
+  OTF2_MetricValue value[PML__OTF2_METRICS_MAX];
+  for (size_t i = 0; i < a->nmetrics; i++) {
+    type[i] = OTF2_TYPE_UINT64;
+    value[i].unsigned_int = values[i];
+  }
+  return OTF2_EvtWriter_Metric(writer, NULL, ticks, 0, (uint8_t)a->nmetrics, type, value);
+}
+
+int pml__otf2_event(struct pml_otf2 *a, struct pml_otf2_location *loc, enum pml__otf2_kind kind, uint64_t ticks,
+                    uint32_t region, const uint64_t *values) {
+  OTF2_ErrorCode code = OTF2_SUCCESS;
+  switch (kind) {
+  case PML__OTF2_ENTER:
+    code = OTF2_EvtWriter_Enter(loc->writer, NULL, ticks, region);
+    break;
+  case PML__OTF2_LEAVE:
+    code = OTF2_EvtWriter_Leave(loc->writer, NULL, ticks, region);
+    break;
+  case PML__OTF2_METRIC:
+    code = write_metric(a, loc->writer, ticks, values);
+    break;
+  }
+  int err = check(a, "write events to", code);
+  if (err < 0) return err;
+  if (loc->nevents++ == 0) loc->first_written = ticks;
+  loc->last_written = ticks;
+  return 0;
+}
+
+/* ---- definitions ---- */
+
+/* The global definitions on their way out; string references are given in the order of writing. */
+struct defs {
+  struct pml_otf2 *a;
+  OTF2_GlobalDefWriter *out;
+  OTF2_StringRef nstrings;
+  int err; /* the first failure */
+};
+
+static void defined(struct defs *d, OTF2_ErrorCode code) {
+  int err = check(d->a, "write the definitions of", code);
+  if (err < 0 && d->err == 0) d->err = err;
+}
+
+/* String 0 is "" and stands for everything that is not said. */
+static OTF2_StringRef string(struct defs *d, const char *text) {
+  if (text[0] == '\0' && d->nstrings > 0) return 0;
+  defined(d, OTF2_GlobalDefWriter_WriteString(d->out, d->nstrings, text));
+  return d->nstrings++;
+}
+
+/* The time span is that of the events; a trace without any spans the archive's life. */
+static void define_clock(struct defs *d) {
+  struct pml_otf2 *a = d->a;
+  uint64_t first = UINT64_MAX, last = 0;
+  bool any = false;
+  for (const struct pml_otf2_location *loc = a->first; loc != NULL; loc = loc->next) {
+    if (loc->nevents == 0) continue;
+    any = true;
+    if (loc->first_written < first) first = loc->first_written;
+    if (loc->last_written > last) last = loc->last_written;
+  }
+  if (!any) {
+    first = a->opened_ticks;
+    last = pml_clock_ticks();
+  }
+  /* Events may be from before the archive was opened. */
+  uint64_t realtime = first >= a->opened_ticks ? a->opened_realtime_ns + pml_clock_ticks_to_ns(first - a->opened_ticks)
+                                               : a->opened_realtime_ns - pml_clock_ticks_to_ns(a->opened_ticks - first);
+  double rate = pml__clock.kind == PML_CLOCK_MONOTONIC ? 1e9 : pml__clock.ticks_per_second;
+  defined(d, OTF2_GlobalDefWriter_WriteClockProperties(d->out, (uint64_t)llround(rate), first, last - first, realtime));
+}
+
+static void define_process(struct defs *d) {
+  char host[256], process[512];
+  OTF2_StringRef name = string(d, machine_name(host, sizeof host));
+  OTF2_StringRef class = string(d, "node");
+  defined(d, OTF2_GlobalDefWriter_WriteSystemTreeNode(d->out, 0, name, class, OTF2_UNDEFINED_SYSTEM_TREE_NODE));
+  snprintf(process, sizeof process, "%.400s (%ld)", program_invocation_short_name, (long)getpid());
+  name = string(d, process);
+  defined(d, OTF2_GlobalDefWriter_WriteLocationGroup(d->out, 0, name, OTF2_LOCATION_GROUP_TYPE_PROCESS, 0,
+                                                     OTF2_UNDEFINED_LOCATION_GROUP));
+}
+
+/* What the trace lacks is said in the trace. */
+static void define_property(struct defs *d, const struct pml_otf2_location *loc, const char *name, uint64_t value) {
+  if (value == 0) return;
+  OTF2_AttributeValue v = {.uint64 = value};
+  OTF2_StringRef ref = string(d, name);
+  defined(d, OTF2_GlobalDefWriter_WriteLocationProperty(d->out, loc->ref, ref, OTF2_TYPE_UINT64, v));
+}
+
+static void define_locations(struct defs *d) {
+  for (const struct pml_otf2_location *loc = d->a->first; loc != NULL; loc = loc->next) {
+    OTF2_StringRef name = string(d, loc->name);
+    defined(d,
+            OTF2_GlobalDefWriter_WriteLocation(d->out, loc->ref, name, OTF2_LOCATION_TYPE_CPU_THREAD, loc->nevents, 0));
+    uint64_t dropped = atomic_load_explicit(&loc->dropped, memory_order_relaxed);
+    uint64_t unmatched = atomic_load_explicit(&loc->unmatched, memory_order_relaxed);
+    define_property(d, loc, "PMLUA::DROPPED", dropped + loc->discarded);
+    define_property(d, loc, "PMLUA::LIFTED", atomic_load_explicit(&loc->lifted, memory_order_relaxed));
+    define_property(d, loc, "PMLUA::UNMATCHED", unmatched + loc->closed);
+  }
+}
+
+static void define_regions(struct defs *d) {
+  struct pml_otf2 *a = d->a;
+  for (pml_region_t id = 1; id < a->region_capacity; id++) {
+    struct pml_region_info info;
+    if (a->region_ref[id] == 0 || pml_region_describe(id, &info) < 0) continue;
+    OTF2_StringRef name = string(d, info.name);
+    OTF2_StringRef file = string(d, info.file);
+    defined(d, OTF2_GlobalDefWriter_WriteRegion(d->out, a->region_ref[id] - 1, name, name, 0, OTF2_REGION_ROLE_CODE,
+                                                OTF2_PARADIGM_USER, OTF2_REGION_FLAG_NONE, file, info.line,
+                                                OTF2_UNDEFINED_UINT32));
+  }
+}
+
+static void define_metrics(struct defs *d) {
+  struct pml_otf2 *a = d->a;
+  OTF2_MetricMemberRef member[PML__OTF2_METRICS_MAX];
+  if (a->nmetrics == 0) return;
+  for (uint32_t i = 0; i < a->nmetrics; i++) {
+    const struct pml_otf2_metric *m = &a->metric[i];
+    OTF2_MetricMode mode = m->mode == PML_OTF2_ACCUMULATED ? OTF2_METRIC_ACCUMULATED_START : OTF2_METRIC_ABSOLUTE_POINT;
+    OTF2_StringRef name = string(d, m->name);
+    OTF2_StringRef description = string(d, m->description);
+    OTF2_StringRef unit = string(d, m->unit);
+    defined(d, OTF2_GlobalDefWriter_WriteMetricMember(d->out, i, name, description, OTF2_METRIC_TYPE_OTHER, mode,
+                                                      OTF2_TYPE_UINT64, OTF2_BASE_DECIMAL, m->exponent, unit));
+    member[i] = i;
+  }
+  defined(d, OTF2_GlobalDefWriter_WriteMetricClass(d->out, 0, (uint8_t)a->nmetrics, member, OTF2_METRIC_ASYNCHRONOUS,
+                                                   OTF2_RECORDER_KIND_CPU));
+}
+
+static int write_definitions(struct pml_otf2 *a) {
+  struct defs d = {.a = a, .out = OTF2_Archive_GetGlobalDefWriter(a->archive)};
+  if (d.out == NULL) return failed(a, "write the definitions of", OTF2_ERROR_INVALID);
+  define_clock(&d);
+  string(&d, "");
+  define_process(&d);
+  define_locations(&d);
+  define_regions(&d);
+  define_metrics(&d);
+  defined(&d, OTF2_Archive_CloseGlobalDefWriter(a->archive, d.out));
+  return d.err;
+}
+
+/* Readers want a local definition file per location, even an empty one. */
+static int write_local_definitions(struct pml_otf2 *a) {
+  int first = check(a, "open the definition files of", OTF2_Archive_OpenDefFiles(a->archive));
+  if (first < 0) return first;
+  for (struct pml_otf2_location *loc = a->first; loc != NULL; loc = loc->next) {
+    OTF2_DefWriter *writer = OTF2_Archive_GetDefWriter(a->archive, loc->ref);
+    int err = writer == NULL ? failed(a, "open a definition file of", OTF2_ERROR_INVALID)
+                             : check(a, "write a definition file of", OTF2_Archive_CloseDefWriter(a->archive, writer));
+    if (first == 0) first = err;
+  }
+  int err = check(a, "close the definition files of", OTF2_Archive_CloseDefFiles(a->archive));
+  return first != 0 ? first : err;
+}
+
+/* Each step of an end may fail for itself; the first failure's sentence is kept over the next ones. */
+struct ending {
+  int err;
+  char text[PML__OTF2_TEXT_BYTES];
+};
+
+static void ended(struct ending *e, int err) {
+  if (err == 0 || e->err != 0) return;
+  e->err = err;
+  snprintf(e->text, sizeof e->text, "%s", pml_error_detail(err));
+}
+
+int pml__otf2_finish(struct pml_otf2 *a) {
+  struct ending e = {0};
+  forget();
+  for (struct pml_otf2_location *loc = a->first; loc != NULL; loc = loc->next)
+    ended(&e, check(a, "close an event file of", OTF2_Archive_CloseEvtWriter(a->archive, loc->writer)));
+  ended(&e, check(a, "close the event files of", OTF2_Archive_CloseEvtFiles(a->archive)));
+  ended(&e, write_local_definitions(a));
+  ended(&e, write_definitions(a));
+  ended(&e, check(a, "close", OTF2_Archive_Close(a->archive)));
+  return e.err == 0 ? 0 : pml_fail(e.err, "%s", e.text);
+}

@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* spec/c/check.h - what every C spec says and how it ends: TAP lines, a closing count, 0 / 1 / 77. */
+#ifndef CHECK_H
+#define CHECK_H
+
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stdio.h>
+
+/* To be used from the main thread; workers hand their findings back to it. */
+static struct { unsigned passed, failed, skipped; } check__count;
+
+static inline unsigned check__number(void) {
+  return check__count.passed + check__count.failed + check__count.skipped;
+}
+
+__attribute__((format(printf, 5, 6))) static inline bool check__say(bool good, const char *file, int line,
+                                                                    const char *expr, const char *fmt, ...) {
+  good ? check__count.passed++ : check__count.failed++;
+  printf("%s %u - ", good ? "ok" : "not ok", check__number());
+  va_list ap;
+  va_start(ap, fmt);
+  vprintf(fmt, ap);
+  va_end(ap);
+  putchar('\n');
+  if (!good) printf("#   %s:%d: %s\n", file, line, expr);
+  fflush(stdout); /* a crash or a fork must neither lose nor double a line */
+  return good;
+}
+
+static inline void check__skip(const char *reason) {
+  check__count.skipped++;
+  printf("ok %u # SKIP %s\n", check__number(), reason);
+  fflush(stdout);
+}
+
+/* CHECK(cond, "sentence", ...) - one claim; the sentence may take printf arguments. Its value is the condition. */
+#define CHECK(cond, ...) check__say((cond) ? true : false, __FILE__, __LINE__, #cond, __VA_ARGS__)
+
+/* SKIP("reason") - a claim that this machine cannot put to the test; the program goes on. */
+#define SKIP(reason) check__skip(reason)
+
+/* The exit status: 1 if anything failed or nothing was claimed, 77 if all was skipped. */
+static inline int check_done(void) {
+  printf("1..%u\n", check__number());
+  printf("%u passed, %u failed, %u skipped\n", check__count.passed, check__count.failed, check__count.skipped);
+  fflush(stdout);
+  if (check__count.failed > 0 || check__number() == 0) return 1;
+  return check__count.passed == 0 ? 77 : 0;
+}
+
+#endif
