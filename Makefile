@@ -79,7 +79,7 @@ $(B)/bench: $(BENCH_SRC) $(B)/libpmlua.a
 .PHONY: specs
 specs: $(SPEC_BIN)
 
--include $(shell find $(B) -name '*.d' 2>/dev/null)
+-include $(CORE_OBJ:.o=.d) $(BIND_OBJ:.o=.d) $(MAIN_OBJ:.o=.d) $(WORK_SO:.so=.d) $(SPEC_BIN:=.d)
 
 # --- the two commands of a newcomer -----------------------------------------------------------------------------------
 
