@@ -126,7 +126,7 @@ static struct moment tightest_bracket(void) {
   return best;
 }
 
-/* 2^48 ns per tick over at least @baseline_ns, 0 if the counter stands still or runs back; *@last is its end. */
+/* ns per tick times 2^48 over at least @baseline_ns, 0 if the counter stands still or runs back; *@last is its end. */
 static uint64_t measure_mult(uint64_t baseline_ns, struct moment *last) {
   struct moment first = tightest_bracket();
   struct timespec pause = {0, (long)baseline_ns};
@@ -137,8 +137,11 @@ static uint64_t measure_mult(uint64_t baseline_ns, struct moment *last) {
   return mult > UINT64_MAX ? 0 : (uint64_t)mult;
 }
 
-/* The rate the kernel itself uses, 0 if the page does not give one. The page is a seqlock. */
-static uint64_t mult_of_page(const volatile struct perf_event_mmap_page *page) {
+/*
+ * The page is a seqlock: odd or changed means that the kernel was writing. It writes on the CPU that runs the thread, so
+ * that holding back the compiler is enough.
+ */
+uint64_t pml__clock_page_mult(const volatile struct perf_event_mmap_page *page) {
   for (int tries = 0; tries < 1000; tries++) {
     uint32_t seq = page->lock;
     __asm__ volatile("" ::: "memory");
@@ -166,14 +169,14 @@ static uint64_t kernel_mult(void) {
   void *page = mmap(NULL, size, PROT_READ, MAP_SHARED, fd, 0);
   uint64_t mult = 0;
   if (page != MAP_FAILED) {
-    mult = mult_of_page(page);
+    mult = pml__clock_page_mult(page);
     munmap(page, size);
   }
   close(fd);
   return mult;
 }
 
-/* What somebody tells about the rate: 2^48 ns per tick and who says so; 0 if nobody does. */
+/* What somebody tells about the rate: ns per tick times 2^48 and who says so; 0 if nobody does. */
 static uint64_t known_mult(const char **who) {
   *who = "the kernel's mult and shift";
   uint64_t mult = kernel_mult();
@@ -188,7 +191,7 @@ static uint64_t known_mult(const char **who) {
   return mult;
 }
 
-/* 2^48 ns per tick, 0 if the counter does not count; says how in chosen.calibration. */
+/* ns per tick times 2^48, 0 if the counter does not count; says how in chosen.calibration. */
 static uint64_t calibrate(struct moment *last) {
   const char *who;
   uint64_t known = known_mult(&who);

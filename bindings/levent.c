@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* bindings/levent.c - pml.event: names to events, and the list of all. */
+#include "lutil.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+static void pushparts(lua_State *L, const struct pml_event *ev) {
+  lua_createtable(L, (int)ev->nparts, 0);
+  for (unsigned i = 0; i < ev->nparts; i++) {
+    const struct pml_event_part *p = &ev->part[i];
+    lua_createtable(L, 0, 10);
+    lutil_setstr(L, "pmu", p->pmu);
+    lutil_setbool(L, "here", p->here);
+    lutil_setint(L, "type", p->attr.type);
+    lutil_setint(L, "config", p->attr.config);
+    lutil_setint(L, "config1", p->attr.config1);
+    lutil_setint(L, "config2", p->attr.config2);
+    lutil_setbool(L, "exclude_user", p->attr.exclude_user);
+    lutil_setbool(L, "exclude_kernel", p->attr.exclude_kernel);
+    lutil_setbool(L, "exclude_hv", p->attr.exclude_hv);
+    if (p->cpu_any >= 0) lutil_setint(L, "cpu", (uint64_t)p->cpu_any);
+    lua_rawseti(L, -2, (lua_Integer)i + 1);
+  }
+}
+
+static int l_parse(lua_State *L) {
+  struct pml_event ev;
+  int err = pml_event_parse(&ev, lutil_string(L, 1));
+  if (err < 0) return pml_pusherr(L, err, "event.parse");
+  lua_createtable(L, 0, 5);
+  lutil_setstr(L, "name", ev.name);
+  lutil_setstr(L, "kind", ev.kind == PML_EVENT_PERF ? "perf" : "clock");
+  lutil_setstr(L, "unit", ev.unit);
+  lutil_setnum(L, "scale", ev.scale);
+  if (ev.kind != PML_EVENT_PERF) ev.nparts = 0;
+  pushparts(L, &ev);
+  lua_setfield(L, -2, "parts");
+  return 1;
+}
+
+/*
+ * The walk holds the lock of the event tables, so its visitor must not enter Lua: an allocation there may raise, or run
+ * a finalizer that parses an event. Rows are kept as C strings, one after the other, and become tables afterwards.
+ */
+struct rows {
+  struct lutil_handle h;
+  char *text;
+  size_t used, capacity;
+  lua_Integer n;
+};
+
+static void rows_close(void *handle) {
+  struct rows *r = handle;
+  free(r->text);
+  r->text = NULL;
+}
+
+static const struct lutil_class rows_class = {"eventlist", sizeof(struct rows), rows_close};
+
+static int rows_add(struct rows *r, const char *s) {
+  size_t len = strlen(s) + 1;
+  if (len > r->capacity - r->used) {
+    size_t capacity = 2 * r->capacity + len + 65536;
+    char *text = realloc(r->text, capacity);
+    if (text == NULL) return -ENOMEM;
+    r->text = text;
+    r->capacity = capacity;
+  }
+  memcpy(r->text + r->used, s, len);
+  r->used += len;
+  return 0;
+}
+
+static int rows_visit(const struct pml_event_info *info, void *arg) {
+  struct rows *r = arg;
+  const char *field[] = {info->name, info->description,           info->source,
+                         info->pmu,  info->available ? "y" : "n", info->reason};
+  for (size_t i = 0; i < sizeof field / sizeof *field; i++) {
+    int err = rows_add(r, field[i] != NULL ? field[i] : "");
+    if (err < 0) return err;
+  }
+  r->n++;
+  return 0;
+}
+
+static const char *setnext(lua_State *L, const char *key, const char *s) {
+  lutil_setstr(L, key, s);
+  return s + strlen(s) + 1;
+}
+
+static void pushrows(lua_State *L, const struct rows *r) {
+  const char *s = r->text;
+  lua_createtable(L, r->n < 1000000 ? (int)r->n : 0, 0);
+  for (lua_Integer i = 1; i <= r->n; i++) {
+    lua_createtable(L, 0, 6);
+    s = setnext(L, "name", s);
+    s = setnext(L, "description", s);
+    s = setnext(L, "source", s);
+    s = setnext(L, "pmu", s);
+    lutil_setbool(L, "available", *s == 'y');
+    s = setnext(L, "reason", s + 2);
+    lua_rawseti(L, -2, i);
+  }
+}
+
+static int l_list(lua_State *L) {
+  const char *pattern = lutil_optstring(L, 1, NULL);
+  int all = lua_toboolean(L, 2);
+  struct rows *r = lutil_new(L, &rows_class, 0, 0);
+  r->h.open = 1;
+  int err = pml_event_list(pattern, all, rows_visit, r);
+  if (err < 0) return pml_pusherr(L, err, "event.list");
+  pushrows(L, r);
+  lutil_close(&r->h); /* tens of thousands of rows: not left to the collector */
+  return 1;
+}
+
+static int l_has_pmu(lua_State *L) {
+  int has = pml_event_has_pmu();
+  lua_pushboolean(L, has > 0);
+  if (has > 0) return 1;
+  lua_pushstring(L, pml_error_detail(PML_ENOPMU));
+  return 2;
+}
+
+static int l_set_sysfs(lua_State *L) {
+  return pml_pushdone(L, pml_event_set_sysfs(lutil_optstring(L, 1, NULL)), "event.set_sysfs");
+}
+
+int luaopen_pmlua_event(lua_State *L) {
+  static const luaL_Reg none[] = {{NULL, NULL}};
+  static const luaL_Reg functions[] = {
+      {"parse", l_parse}, {"list", l_list}, {"has_pmu", l_has_pmu}, {"set_sysfs", l_set_sysfs}, {NULL, NULL}};
+  lutil_class(L, &rows_class, none, NULL);
+  luaL_newlib(L, functions);
+  return 1;
+}

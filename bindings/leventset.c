@@ -1,0 +1,221 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* bindings/leventset.c - pml.eventset: any mix of sources, read in one pass. */
+#include "lutil.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+/* The values are part of the userdata, so that a read allocates nothing and finds them without another look-up. */
+struct handle {
+  struct lutil_handle h;
+  struct pml_eventset *set;
+  int n;
+  uint64_t value[];
+};
+
+static void eventset_close(void *handle) {
+  struct handle *s = handle;
+  pml_eventset_close(s->set);
+  s->set = NULL;
+}
+
+static const struct lutil_class eventset_class = {"eventset", sizeof(struct handle), eventset_close};
+
+static struct handle *check(lua_State *L) {
+  return lutil_check(L, 1, &eventset_class);
+}
+
+struct pml_eventset *lutil_eventset(lua_State *L, int idx) {
+  return ((struct handle *)lutil_check(L, idx, &eventset_class))->set;
+}
+
+static int l_open(lua_State *L) {
+  static const char *const known[] = {"pid", "cpu", "inherit", "no_page", "ungrouped", "multiplex", NULL};
+  const char *name[PML_EVENTSET_MAX];
+  struct pml_eventset_options options;
+  lua_settop(L, 2);
+  lutil_options(L, 2, known);
+  lutil_target(L, 2, &options.target);
+  options.flags = (lutil_flag(L, 2, "no_page") ? PML_EVENTSET_NO_PAGE : 0) |
+                  (lutil_flag(L, 2, "ungrouped") ? PML_EVENTSET_UNGROUPED : 0) |
+                  (lutil_flag(L, 2, "multiplex") ? PML_EVENTSET_MULTIPLEX : 0);
+  size_t n = lutil_names(L, 1, name, PML_EVENTSET_MAX);
+  struct handle *s = lutil_new(L, &eventset_class, n * sizeof s->value[0], 0);
+  int err = pml_eventset_open(&s->set, name, n, &options);
+  if (err < 0) return pml_pusherr(L, err, "eventset.open");
+  s->n = (int)n;
+  s->h.open = 1;
+  return 1;
+}
+
+static int pushvalues(lua_State *L, const struct handle *s) {
+  int n = s->n;
+  if (n > LUA_MINSTACK - 2) luaL_checkstack(L, n, NULL);
+  for (int i = 0; i < n; i++) lua_pushinteger(L, (lua_Integer)s->value[i]);
+  return n;
+}
+
+static int l_start(lua_State *L) {
+  int err = pml_eventset_start(check(L)->set);
+  if (err < 0) return pml_pusherr(L, err, "eventset.start");
+  lua_settop(L, 1);
+  return 1;
+}
+
+static int l_read(lua_State *L) {
+  struct handle *s = check(L);
+  int err = pml_eventset_read(s->set, s->value);
+  return err < 0 ? pml_pusherr(L, err, "eventset.read") : pushvalues(L, s);
+}
+
+static int l_read_ts(lua_State *L) {
+  struct handle *s = check(L);
+  uint64_t ticks;
+  int err = pml_eventset_read_ts(s->set, s->value, &ticks);
+  if (err < 0) return pml_pusherr(L, err, "eventset.read_ts");
+  lua_pushinteger(L, (lua_Integer)ticks);
+  return 1 + pushvalues(L, s);
+}
+
+static int l_stop(lua_State *L) {
+  struct handle *s = check(L);
+  int err = pml_eventset_stop(s->set, s->value);
+  return err < 0 ? pml_pusherr(L, err, "eventset.stop") : pushvalues(L, s);
+}
+
+static int l_reset(lua_State *L) {
+  int err = pml_eventset_reset(check(L)->set);
+  if (err < 0) return pml_pusherr(L, err, "eventset.reset");
+  lua_settop(L, 1);
+  return 1;
+}
+
+/* Sums are checked before the counts are taken: once taken they are gone. */
+static void checksums(lua_State *L, int n) {
+  for (int i = 1; i <= n; i++) {
+    if (lua_rawgeti(L, 2, i) != LUA_TNIL && !lua_isinteger(L, -1))
+      luaL_argerror(L, 2, lua_pushfstring(L, "sum %d is a %s, not an integer", i, luaL_typename(L, -1)));
+    lua_pop(L, 1);
+  }
+}
+
+static int l_accum(lua_State *L) {
+  struct handle *s = check(L);
+  lua_settop(L, 2);
+  if (lua_isnil(L, 2)) {
+    lua_createtable(L, s->n, 0);
+    lua_replace(L, 2);
+    s = check(L);
+  }
+  luaL_checktype(L, 2, LUA_TTABLE);
+  checksums(L, s->n);
+  memset(s->value, 0, (size_t)s->n * sizeof s->value[0]);
+  int err = pml_eventset_accum(s->set, s->value);
+  if (err < 0) return pml_pusherr(L, err, "eventset.accum");
+  for (int i = 0; i < s->n; i++) {
+    lua_rawgeti(L, 2, i + 1);
+    uint64_t sum = (uint64_t)lua_tointeger(L, -1) + s->value[i];
+    lua_pushinteger(L, (lua_Integer)sum);
+    lua_rawseti(L, 2, i + 1);
+    lua_pop(L, 1);
+  }
+  return 1;
+}
+
+/* The closure's only upvalue is the handle: no argument to check, no method to look up. */
+static int reader(lua_State *L) {
+  struct handle *s = lua_touserdata(L, lua_upvalueindex(1));
+  if (PML_UNLIKELY(s->set == NULL)) return luaL_error(L, "the eventset is closed");
+  int err = pml_eventset_read(s->set, s->value);
+  return PML_UNLIKELY(err < 0) ? pml_pusherr(L, err, "eventset.read") : pushvalues(L, s);
+}
+
+static int l_reader(lua_State *L) {
+  check(L);
+  lua_settop(L, 1);
+  lua_pushcclosure(L, reader, 1);
+  return 1;
+}
+
+/* What event @i is, copied: the set may be closed by a finalizer while tables are built from it. */
+struct copy {
+  struct pml_eventset_event info;
+  char name[PML_EVENT_NAME_MAX], unit[16], why[256];
+};
+
+static void copyevent(const struct pml_eventset *set, size_t i, struct copy *c) {
+  memset(c, 0, sizeof *c);
+  if (pml_eventset_event(set, i, &c->info) < 0) return;
+  snprintf(c->name, sizeof c->name, "%s", c->info.name);
+  snprintf(c->unit, sizeof c->unit, "%s", c->info.unit);
+  if (c->info.why != NULL) snprintf(c->why, sizeof c->why, "%s", c->info.why);
+}
+
+static int l_readings(lua_State *L) {
+  struct handle *s = check(L);
+  struct pml_reading r[PML_EVENTSET_MAX];
+  int err = pml_eventset_readings(s->set, r);
+  if (err < 0) return pml_pusherr(L, err, "eventset.readings");
+  lua_createtable(L, s->n, 0);
+  for (int i = 0; i < s->n; i++) {
+    struct copy c;
+    copyevent(check(L)->set, (size_t)i, &c);
+    lua_createtable(L, 0, 5);
+    lutil_setstr(L, "name", c.name);
+    lutil_setreading(L, &r[i]);
+    lua_rawseti(L, -2, i + 1);
+  }
+  return 1;
+}
+
+static int l_event(lua_State *L) {
+  const struct handle *s = check(L);
+  struct copy c;
+  copyevent(s->set, (size_t)lutil_int(L, 2, 1, s->n) - 1, &c);
+  lua_createtable(L, 0, 6);
+  lutil_setstr(L, "name", c.name);
+  lutil_setstr(L, "unit", c.unit);
+  lutil_setnum(L, "scale", c.info.scale);
+  lutil_setstr(L, "path", c.info.path == PML_PATH_PAGE ? "page" : "read");
+  if (c.why[0] != '\0') lutil_setstr(L, "why", c.why);
+  lutil_setint(L, "nparts", c.info.nparts);
+  return 1;
+}
+
+static int l_parts(lua_State *L) {
+  const struct handle *s = check(L);
+  size_t i = (size_t)lutil_int(L, 2, 1, s->n) - 1;
+  lua_newtable(L);
+  for (unsigned p = 0; p < PML_EVENT_PARTS_MAX; p++) {
+    const char *name = "";
+    char pmu[64];
+    struct pml_reading r;
+    int err = pml_eventset_part(check(L)->set, i, p, &name, &r);
+    if (err == -ENOENT /* past the last */) break;
+    if (err < 0) return pml_pusherr(L, err, "eventset.parts");
+    snprintf(pmu, sizeof pmu, "%s", name);
+    lua_createtable(L, 0, 5);
+    lutil_setstr(L, "pmu", pmu);
+    lutil_setreading(L, &r);
+    lua_rawseti(L, -2, (lua_Integer)p + 1);
+  }
+  return 1;
+}
+
+static int l_len(lua_State *L) {
+  lua_pushinteger(L, check(L)->n);
+  return 1;
+}
+
+int luaopen_pmlua_eventset(lua_State *L) {
+  static const luaL_Reg methods[] = {{"start", l_start},   {"read", l_read},         {"read_ts", l_read_ts},
+                                     {"stop", l_stop},     {"reset", l_reset},       {"accum", l_accum},
+                                     {"reader", l_reader}, {"readings", l_readings}, {"event", l_event},
+                                     {"parts", l_parts},   {"__len", l_len},         {NULL, NULL}};
+  static const luaL_Reg functions[] = {{"open", l_open}, {NULL, NULL}};
+  lutil_class(L, &eventset_class, methods, NULL);
+  luaL_newlib(L, functions);
+  lutil_callable(L, "open");
+  return 1;
+}

@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* bindings/lgroup.c - pml.group: events scheduled together. */
+#include "lutil.h"
+
+struct handle {
+  struct lutil_handle h;
+  struct pml_group group;
+};
+
+static void group_close(void *handle) {
+  pml_group_close(&((struct handle *)handle)->group);
+}
+
+static const struct lutil_class group_class = {"group", sizeof(struct handle), group_close};
+
+static int l_open(lua_State *L) {
+  static const char *const known[] = {"pid", "cpu", "inherit", "no_page", "disabled", NULL};
+  const char *name[PML_EVENTSET_MAX];
+  const struct pml_event *ev[PML_EVENTSET_MAX];
+  struct pml_target target;
+  lua_settop(L, 2);
+  lutil_options(L, 2, known);
+  lutil_target(L, 2, &target);
+  unsigned flags =
+      (lutil_flag(L, 2, "no_page") ? PML_OPEN_NO_PAGE : 0) | (lutil_flag(L, 2, "disabled") ? PML_OPEN_DISABLED : 0);
+  size_t n = lutil_names(L, 1, name, PML_EVENTSET_MAX);
+  struct pml_event *parsed = lua_newuserdatauv(L, n * sizeof *parsed, 0);
+  struct handle *g = lutil_new(L, &group_class, 0, 0);
+  int err = 0;
+  for (size_t i = 0; i < n && err == 0; i++) {
+    err = pml_event_parse(&parsed[i], name[i]);
+    ev[i] = &parsed[i];
+  }
+  if (err == 0) err = pml_group_open(&g->group, ev, NULL, n, &target, flags, NULL);
+  if (err < 0) return pml_pusherr(L, err, "group.open");
+  g->h.open = 1;
+  return 1;
+}
+
+static int l_read(lua_State *L) {
+  struct handle *g = lutil_check(L, 1, &group_class);
+  struct pml_reading r[PML_EVENTSET_MAX];
+  size_t n = g->group.n;
+  int retries = pml_group_read(&g->group, r);
+  if (retries < 0) return pml_pusherr(L, retries, "group.read");
+  lua_createtable(L, (int)n, 0);
+  for (size_t i = 0; i < n; i++) {
+    lua_createtable(L, 0, 4);
+    lutil_setreading(L, &r[i]);
+    lua_rawseti(L, -2, (lua_Integer)i + 1);
+  }
+  lua_pushinteger(L, retries);
+  return 2;
+}
+
+static int l_len(lua_State *L) {
+  const struct handle *g = lutil_check(L, 1, &group_class);
+  lua_pushinteger(L, (lua_Integer)g->group.n);
+  return 1;
+}
+
+int luaopen_pmlua_group(lua_State *L) {
+  static const luaL_Reg methods[] = {{"read", l_read}, {"__len", l_len}, {NULL, NULL}};
+  static const luaL_Reg functions[] = {{"open", l_open}, {NULL, NULL}};
+  lutil_class(L, &group_class, methods, NULL);
+  luaL_newlib(L, functions);
+  return 1;
+}

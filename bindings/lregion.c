@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* bindings/lregion.c - pml.region: names of code regions and their ids. */
+#include "lutil.h"
+
+static int l_intern(lua_State *L) {
+  const char *name = lutil_string(L, 1), *file = lutil_optstring(L, 2, NULL);
+  lua_Integer line = lutil_optint(L, 3, 0, 0, UINT32_MAX);
+  pml_region_t id = 0;
+  int err = pml_region_intern(name, file, (uint32_t)line, &id);
+  if (err < 0) return pml_pusherr(L, err, "region.intern");
+  lua_pushinteger(L, id);
+  return 1;
+}
+
+static int l_describe(lua_State *L) {
+  struct pml_region_info info;
+  int err = pml_region_describe((pml_region_t)lutil_int(L, 1, 0, UINT32_MAX), &info);
+  if (err < 0) return pml_pusherr(L, err, "region.describe");
+  lua_createtable(L, 0, 3);
+  lutil_setstr(L, "name", info.name);
+  lutil_setstr(L, "file", info.file);
+  lutil_setint(L, "line", info.line);
+  return 1;
+}
+
+static int l_count(lua_State *L) {
+  lua_pushinteger(L, pml_region_count());
+  return 1;
+}
+
+int luaopen_pmlua_region(lua_State *L) {
+  static const luaL_Reg functions[] = {
+      {"intern", l_intern}, {"describe", l_describe}, {"count", l_count}, {NULL, NULL}};
+  luaL_newlib(L, functions);
+  return 1;
+}

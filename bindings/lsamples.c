@@ -1,0 +1,240 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* bindings/lsamples.c - pml.samples: a series of raw samples. */
+#include "lutil.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#define CHUNK_BYTES (1u << 20) /* of one format() */
+#define PREFIX_MAX 255u
+#define BINS_MAX 1000000
+
+/* No value pointer is kept across an allocation in Lua: a closed series has n == 0, so loops that look at n just end.
+ */
+struct handle {
+  struct lutil_handle h;
+  struct pml_samples series;
+};
+
+static void samples_close(void *handle) {
+  pml_samples_close(&((struct handle *)handle)->series);
+}
+
+static const struct lutil_class samples_class = {"samples", sizeof(struct handle), samples_close};
+
+static struct pml_samples *check(lua_State *L) {
+  return lutil_samples(L, 1);
+}
+
+struct pml_samples *lutil_samples(lua_State *L, int idx) {
+  return &((struct handle *)lutil_check(L, idx, &samples_class))->series;
+}
+
+/*
+ * Samples are touched when they are made, so more than there is memory would not fail here but end in the kernel
+ * killing a process. Memory that is not free but can be had is counted by the kernel alone, in MemAvailable.
+ */
+static int fits(size_t capacity) {
+  unsigned long long kib = 0;
+  char line[128];
+  FILE *f = fopen("/proc/meminfo", "re");
+  while (f != NULL && fgets(line, sizeof line, f) != NULL)
+    if (sscanf(line, "MemAvailable: %llu", &kib) == 1) break;
+  if (f != NULL) fclose(f);
+  return kib == 0 || capacity / 128 < kib;
+}
+
+static int push(lua_State *L, size_t capacity, const char *where) {
+  struct handle *s = lutil_new(L, &samples_class, 0, 0);
+  int err = fits(capacity)
+                ? pml_samples_open(&s->series, capacity)
+                : pml_fail(-ENOMEM, "%zu samples need more memory than is available; ask for fewer", capacity);
+  if (err < 0) return pml_pusherr(L, err, where);
+  s->h.open = 1;
+  return 1;
+}
+
+static int l_new(lua_State *L) {
+  return push(L, (size_t)lutil_int(L, 1, 1, LUA_MAXINTEGER / 8), "samples.new");
+}
+
+static int l_len(lua_State *L) {
+  lua_pushinteger(L, (lua_Integer)check(L)->n);
+  return 1;
+}
+
+/* s[i], else a method; the methods are the upvalue. */
+static int l_index(lua_State *L) {
+  if (lua_type(L, 2) != LUA_TNUMBER) {
+    lua_settop(L, 2);
+    lua_rawget(L, lua_upvalueindex(1));
+    return 1;
+  }
+  const struct pml_samples *s = check(L);
+  int isint;
+  lua_Integer i = lua_tointegerx(L, 2, &isint);
+  if (!isint || i < 1 || (size_t)i > s->n) return 0;
+  lua_pushinteger(L, (lua_Integer)s->value[i - 1]);
+  return 1;
+}
+
+static int l_capacity(lua_State *L) {
+  lua_pushinteger(L, (lua_Integer)check(L)->capacity);
+  return 1;
+}
+
+static int l_push(lua_State *L) {
+  struct pml_samples *s = check(L);
+  lua_Integer v = lutil_int(L, 2, 0, LUA_MAXINTEGER);
+  return pml_pushdone(L, pml_samples_push(s, (uint64_t)v), "samples.push");
+}
+
+static int l_clear(lua_State *L) {
+  check(L)->n = 0;
+  lua_settop(L, 1);
+  return 1;
+}
+
+static void append(struct pml_samples *to, const struct pml_samples *from, size_t n) {
+  if (n > 0) memcpy(to->value + to->n, from->value, n * sizeof to->value[0]);
+  to->n += n;
+}
+
+static int l_copy(lua_State *L) {
+  size_t n = check(L)->n;
+  int pushed = push(L, n > 0 ? n : 1, "samples.copy");
+  if (pushed == 1) append(lutil_samples(L, -1), check(L), n);
+  return pushed;
+}
+
+static int l_append(lua_State *L) {
+  struct pml_samples *s = check(L);
+  const struct pml_samples *other = lutil_samples(L, 2);
+  if (other->n > s->capacity - s->n) {
+    int err = pml_fail(PML_EFULL, "%zu samples do not fit into %zu of %zu that are left", other->n, s->capacity - s->n,
+                       s->capacity);
+    return pml_pusherr(L, err, "samples.append");
+  }
+  append(s, other, other->n);
+  lua_settop(L, 1);
+  return 1;
+}
+
+static int l_sort(lua_State *L) {
+  int err = pml_samples_sort(check(L));
+  if (err < 0) return pml_pusherr(L, err, "samples.sort");
+  lua_settop(L, 1);
+  return 1;
+}
+
+static int l_quantile(lua_State *L) {
+  const struct pml_samples *s = check(L);
+  lua_pushnumber(L, pml_samples_quantile(s, luaL_checknumber(L, 2)));
+  return 1;
+}
+
+static int l_moments(lua_State *L) {
+  struct pml_samples_moments m;
+  pml_samples_moments(check(L), &m);
+  lua_createtable(L, 0, 4);
+  lutil_setnum(L, "mean", m.mean);
+  lutil_setnum(L, "sd", m.sd);
+  lutil_setnum(L, "min", m.min);
+  lutil_setnum(L, "max", m.max);
+  return 1;
+}
+
+static int l_format(lua_State *L) {
+  const char *prefix = lutil_string(L, 2);
+  if (strlen(prefix) > PREFIX_MAX) luaL_argerror(L, 2, "the prefix is longer than 255 bytes");
+  size_t first = (size_t)lutil_int(L, 3, 1, LUA_MAXINTEGER) - 1, next = first, used = 0;
+  size_t last = (size_t)lutil_optint(L, 4, LUA_MAXINTEGER, 0, LUA_MAXINTEGER);
+  check(L);
+  luaL_Buffer b;
+  char *chunk = luaL_buffinitsize(L, &b, CHUNK_BYTES);
+  const struct pml_samples *s = check(L);
+  if (last > s->n) last = s->n;
+  if (first < last) used = pml_samples_format(s, first, last, prefix, chunk, CHUNK_BYTES, &next);
+  luaL_pushresultsize(&b, used);
+  if (next >= last)
+    lua_pushnil(L);
+  else
+    lua_pushinteger(L, (lua_Integer)next + 1);
+  return 2;
+}
+
+static int l_above(lua_State *L) {
+  const struct pml_samples *s = check(L);
+  double threshold = luaL_checknumber(L, 2);
+  lua_Integer limit = lutil_int(L, 3, 0, LUA_MAXINTEGER), total = 0;
+  lua_newtable(L);
+  lua_newtable(L);
+  for (size_t i = 0; i < s->n; i++) {
+    uint64_t v = s->value[i];
+    if (!((double)v > threshold) || ++total > limit) continue;
+    lua_pushinteger(L, (lua_Integer)i + 1);
+    lua_rawseti(L, -3, total);
+    lua_pushinteger(L, (lua_Integer)v);
+    lua_rawseti(L, -2, total);
+  }
+  lua_pushinteger(L, total);
+  return 3;
+}
+
+/* Bins are half open, [lo + k w, lo + (k + 1) w): lo belongs to the first, hi to what is over. */
+static void count(const struct pml_samples *s, double lo, double hi, size_t bins, uint64_t *bin) {
+  uint64_t *under = &bin[bins], *over = &bin[bins + 1];
+  for (size_t i = 0; i < s->n; i++) {
+    double v = (double)s->value[i];
+    if (v < lo)
+      ++*under;
+    else if (v >= hi)
+      ++*over;
+    else {
+      size_t k = (size_t)((v - lo) / (hi - lo) * (double)bins);
+      bin[k < bins ? k : bins - 1]++;
+    }
+  }
+}
+
+static int l_histogram(lua_State *L) {
+  check(L);
+  double lo = luaL_checknumber(L, 2), hi = luaL_checknumber(L, 3);
+  size_t bins = (size_t)lutil_int(L, 4, 1, BINS_MAX);
+  if (!isfinite(lo)) luaL_argerror(L, 2, "the bound is not finite");
+  if (!isfinite(hi) || !(lo < hi)) luaL_argerror(L, 3, "the bound is not finite or not above the lower one");
+  uint64_t *bin = lua_newuserdatauv(L, (bins + 2) * sizeof *bin, 0);
+  memset(bin, 0, (bins + 2) * sizeof *bin);
+  count(check(L), lo, hi, bins, bin);
+  lua_createtable(L, (int)bins, 2);
+  for (size_t k = 0; k < bins; k++) {
+    lua_pushinteger(L, (lua_Integer)bin[k]);
+    lua_rawseti(L, -2, (lua_Integer)k + 1);
+  }
+  lutil_setint(L, "under", bin[bins]);
+  lutil_setint(L, "over", bin[bins + 1]);
+  return 1;
+}
+
+int luaopen_pmlua_samples(lua_State *L) {
+  static const luaL_Reg methods[] = {{"capacity", l_capacity},
+                                     {"push", l_push},
+                                     {"clear", l_clear},
+                                     {"copy", l_copy},
+                                     {"append", l_append},
+                                     {"sort", l_sort},
+                                     {"quantile", l_quantile},
+                                     {"moments", l_moments},
+                                     {"format", l_format},
+                                     {"above", l_above},
+                                     {"histogram", l_histogram},
+                                     {"__len", l_len},
+                                     {NULL, NULL}};
+  static const luaL_Reg functions[] = {{"new", l_new}, {NULL, NULL}};
+  lutil_class(L, &samples_class, methods, l_index);
+  luaL_newlib(L, functions);
+  return 1;
+}

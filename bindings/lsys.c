@@ -1,0 +1,217 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* bindings/lsys.c - pml.sys: the few things of the system that experiments need and Lua lacks. */
+#include "lutil.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <math.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/utsname.h>
+#include <time.h>
+#include <unistd.h>
+
+#define CPUS_MAX 65536
+#define HOOK_INSTRUCTIONS 100000 /* a millisecond or so of Lua */
+
+/* --- interruption --- */
+
+/*
+ * A first SIGINT or SIGTERM sets the flag and a debug hook. A script that asks (sys.interrupted) is told and goes on to
+ * tidy up; one that does not ask, but runs on in Lua, is raised at by the hook. The next signal has its default action.
+ * The hook is the main coroutine's: a script that loops in another is reached by the flag, or by the next signal.
+ */
+volatile int lutil_interrupted = 0;
+static lua_State *volatile hooked = NULL; /* main coroutine of the state that asked for the handlers */
+
+static void hook(lua_State *L, lua_Debug *ar) {
+  (void)ar;
+  lua_sethook(L, NULL, 0, 0);
+  luaL_error(L, "interrupted");
+}
+
+static void default_action(void) {
+  signal(SIGINT, SIG_DFL);
+  signal(SIGTERM, SIG_DFL);
+}
+
+static void on_signal(int sig) {
+  (void)sig;
+  lutil_interrupted = 1;
+  default_action();
+  if (hooked != NULL) lua_sethook(hooked, hook, LUA_MASKCOUNT, HOOK_INSTRUCTIONS);
+}
+
+static void unhook(void) {
+  if (hooked != NULL && lua_gethook(hooked) == hook) lua_sethook(hooked, NULL, 0, 0);
+}
+
+/* When the state ends, signals must no longer look for it. */
+static int l_state_ends(lua_State *L) {
+  lua_rawgeti(L, LUA_REGISTRYINDEX, LUA_RIDX_MAINTHREAD);
+  if (hooked == lua_tothread(L, -1)) {
+    default_action();
+    hooked = NULL;
+  }
+  return 0;
+}
+
+static int l_on_interrupt(lua_State *L) {
+  int on = lua_isnoneornil(L, 1) || lua_toboolean(L, 1);
+  unhook();
+  lutil_interrupted = 0;
+  default_action();
+  hooked = NULL;
+  if (!on) return 0;
+  lua_rawgeti(L, LUA_REGISTRYINDEX, LUA_RIDX_MAINTHREAD);
+  hooked = lua_tothread(L, -1);
+  struct sigaction sa = {.sa_handler = on_signal, .sa_flags = SA_RESTART};
+  sigemptyset(&sa.sa_mask);
+  sigaction(SIGINT, &sa, NULL);
+  sigaction(SIGTERM, &sa, NULL);
+  return 0;
+}
+
+static int l_interrupted(lua_State *L) {
+  if (lutil_interrupted) unhook();
+  lua_pushboolean(L, lutil_interrupted);
+  return 1;
+}
+
+/* --- processes and CPUs --- */
+
+static int l_pid(lua_State *L) {
+  lua_pushinteger(L, getpid());
+  return 1;
+}
+
+static int l_uname(lua_State *L) {
+  struct utsname u;
+  if (uname(&u) != 0) return pml_pusherr(L, -errno, "sys.uname");
+  lua_createtable(L, 0, 5);
+  lutil_setstr(L, "sysname", u.sysname);
+  lutil_setstr(L, "nodename", u.nodename);
+  lutil_setstr(L, "release", u.release);
+  lutil_setstr(L, "version", u.version);
+  lutil_setstr(L, "machine", u.machine);
+  return 1;
+}
+
+static int l_isatty(lua_State *L) {
+  lua_pushboolean(L, isatty((int)lutil_int(L, 1, 0, INT_MAX)));
+  return 1;
+}
+
+static int l_affinity(lua_State *L) {
+  size_t size = CPU_ALLOC_SIZE(CPUS_MAX);
+  cpu_set_t *set = lua_newuserdatauv(L, size, 0);
+  CPU_ZERO_S(size, set);
+  if (sched_getaffinity(0, size, set) != 0) return pml_pusherr(L, -errno, "sys.affinity");
+  lua_newtable(L);
+  lua_Integer n = 0;
+  for (size_t cpu = 0; cpu < CPUS_MAX; cpu++) {
+    if (!CPU_ISSET_S(cpu, size, set)) continue;
+    lua_pushinteger(L, (lua_Integer)cpu);
+    lua_rawseti(L, -2, ++n);
+  }
+  return 1;
+}
+
+/* A cpu, or an array of them, as affinity() gives it. */
+static int l_pin(lua_State *L) {
+  size_t size = CPU_ALLOC_SIZE(CPUS_MAX);
+  cpu_set_t *set = lua_newuserdatauv(L, size, 0);
+  CPU_ZERO_S(size, set);
+  if (lua_type(L, 1) != LUA_TTABLE)
+    CPU_SET_S((size_t)lutil_int(L, 1, 0, CPUS_MAX - 1), size, set);
+  else {
+    lua_Integer n = (lua_Integer)lua_rawlen(L, 1);
+    for (lua_Integer i = 1; i <= n; i++) {
+      int isint;
+      lua_rawgeti(L, 1, i);
+      lua_Integer cpu = lua_tointegerx(L, -1, &isint);
+      if (!isint || cpu < 0 || cpu >= CPUS_MAX) luaL_argerror(L, 1, "an element is not the number of a cpu");
+      CPU_SET_S((size_t)cpu, size, set);
+      lua_pop(L, 1);
+    }
+  }
+  int err = sched_setaffinity(0, size, set) == 0 ? 0 : -errno;
+  if (err == -EINVAL) err = pml_fail(err, "no such cpu is online and allowed here; see sys.affinity");
+  return pml_pushdone(L, err, "sys.pin");
+}
+
+static int l_cpu(lua_State *L) {
+  lua_pushinteger(L, sched_getcpu());
+  return 1;
+}
+
+static int l_nprocs(lua_State *L) {
+  lua_pushinteger(L, sysconf(_SC_NPROCESSORS_ONLN));
+  return 1;
+}
+
+/* --- time and files --- */
+
+static int l_sleep(lua_State *L) {
+  double seconds = luaL_checknumber(L, 1);
+  luaL_argcheck(L, seconds >= 0 && seconds <= 1e9, 1, "must be from 0 to 1e9 seconds"); /* false for NaN, too */
+  double whole = floor(seconds);
+  struct timespec ts = {.tv_sec = (time_t)whole, .tv_nsec = (long)((seconds - whole) * 1e9)};
+  while (nanosleep(&ts, &ts) != 0)
+    if (lutil_interrupted || errno != EINTR) return pml_pusherr(L, -errno, "sys.sleep");
+  lua_pushboolean(L, 1);
+  return 1;
+}
+
+static int l_fsync(lua_State *L) {
+  const char *path = lutil_string(L, 1);
+  /* Not to hang on a fifo that nobody writes. */
+  int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK), err = 0;
+  if (fd < 0 || fsync(fd) != 0) err = pml_fail(-errno, "%s: %s", path, strerror(errno));
+  if (fd >= 0) close(fd);
+  return pml_pushdone(L, err, "sys.fsync");
+}
+
+static int l_realpath(lua_State *L) {
+  const char *path = lutil_string(L, 1);
+  char real[PATH_MAX];
+  if (realpath(path, real) == NULL)
+    return pml_pusherr(L, pml_fail(-errno, "%s: %s", path, strerror(errno)), "sys.realpath");
+  lua_pushstring(L, real);
+  return 1;
+}
+
+/* A table in the registry that is collected with the state, and only then. */
+static void setsentinel(lua_State *L) {
+  if (lua_rawgetp(L, LUA_REGISTRYINDEX, (const void *)&hooked) == LUA_TNIL) {
+    lua_newtable(L);
+    lua_createtable(L, 0, 1);
+    lua_pushcfunction(L, l_state_ends);
+    lua_setfield(L, -2, "__gc");
+    lua_setmetatable(L, -2);
+    lua_rawsetp(L, LUA_REGISTRYINDEX, (const void *)&hooked);
+  }
+  lua_pop(L, 1);
+}
+
+int luaopen_pmlua_sys(lua_State *L) {
+  static const luaL_Reg functions[] = {{"interrupted", l_interrupted},
+                                       {"on_interrupt", l_on_interrupt},
+                                       {"pid", l_pid},
+                                       {"uname", l_uname},
+                                       {"isatty", l_isatty},
+                                       {"affinity", l_affinity},
+                                       {"pin", l_pin},
+                                       {"cpu", l_cpu},
+                                       {"nprocs", l_nprocs},
+                                       {"sleep", l_sleep},
+                                       {"fsync", l_fsync},
+                                       {"realpath", l_realpath},
+                                       {NULL, NULL}};
+  setsentinel(L);
+  luaL_newlib(L, functions);
+  return 1;
+}

@@ -1,0 +1,186 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* bindings/ltrace.c - pml.trace: OTF2 archives. */
+#include "lutil.h"
+
+#include <string.h>
+
+#define METRICS_MAX 128
+#define RECORDS_MAX (1 << 26)
+
+struct trace {
+  struct lutil_handle h;
+  struct pml_otf2 *archive;
+  size_t nmetrics;
+};
+
+/* A location is the archive's; its user value keeps the trace from being collected. */
+struct location {
+  struct lutil_handle h;
+  struct pml_otf2_location *location;
+  const struct trace *trace;
+};
+
+static void trace_close(void *handle) {
+  struct trace *t = handle;
+  pml_otf2_close(t->archive);
+  t->archive = NULL;
+}
+
+static const struct lutil_class trace_class = {"trace", sizeof(struct trace), trace_close};
+static const struct lutil_class location_class = {"location", sizeof(struct location), NULL};
+
+static struct trace *checktrace(lua_State *L) {
+  return lutil_check(L, 1, &trace_class);
+}
+
+static struct location *checklocation(lua_State *L) {
+  struct location *l = lutil_check(L, 1, &location_class);
+  if (!l->trace->h.open) luaL_error(L, "the trace of the location is closed");
+  return l;
+}
+
+/* --- open --- */
+
+static void readmetric(lua_State *L, int arg, struct pml_otf2_metric *m) {
+  static const char *const known[] = {"name", "description", "unit", "mode", "exponent", NULL};
+  luaL_checkstack(L, 8, NULL);
+  lutil_options(L, arg, known);
+  m->name = lutil_stringfield(L, arg, "name", NULL);
+  if (m->name == NULL || m->name[0] == '\0') luaL_error(L, "a metric has no name");
+  m->description = lutil_stringfield(L, arg, "description", "");
+  m->unit = lutil_stringfield(L, arg, "unit", "");
+  m->exponent = lutil_intfield(L, arg, "exponent", 0, -18, 18);
+  const char *mode = lutil_stringfield(L, arg, "mode", "accumulated");
+  if (strcmp(mode, "accumulated") == 0)
+    m->mode = PML_OTF2_ACCUMULATED;
+  else if (strcmp(mode, "absolute") == 0)
+    m->mode = PML_OTF2_ABSOLUTE;
+  else
+    luaL_error(L, "the mode of metric '%s' must be 'accumulated' or 'absolute'", m->name);
+}
+
+static size_t readmetrics(lua_State *L, struct pml_otf2_metric *metric) {
+  int type = lutil_field(L, 2, "metrics"), list = lua_gettop(L);
+  if (type == LUA_TNIL) return 0;
+  if (type != LUA_TTABLE) luaL_argerror(L, 2, "metrics must be an array of tables");
+  size_t n = lua_rawlen(L, list);
+  if (n > METRICS_MAX) luaL_argerror(L, 2, lua_pushfstring(L, "more than %d metrics", METRICS_MAX));
+  for (size_t i = 0; i < n; i++) {
+    luaL_checkstack(L, 8, NULL);
+    if (lua_rawgeti(L, list, (lua_Integer)i + 1) != LUA_TTABLE) luaL_argerror(L, 2, "a metric is not a table");
+    readmetric(L, lua_gettop(L), &metric[i]);
+  }
+  return n;
+}
+
+static int l_open(lua_State *L) {
+  static const char *const known[] = {"metrics", "buffer", NULL};
+  struct pml_otf2_metric metric[METRICS_MAX];
+  const char *dir = lutil_string(L, 1);
+  lua_settop(L, 2);
+  lutil_options(L, 2, known);
+  size_t records = (size_t)lutil_intfield(L, 2, "buffer", 0, 0, RECORDS_MAX);
+  size_t n = readmetrics(L, metric);
+  struct trace *t = lutil_new(L, &trace_class, 0, 0);
+  int err = pml_otf2_open(&t->archive, dir, metric, n, records);
+  if (err < 0) return pml_pusherr(L, err, "trace.open");
+  t->nmetrics = n;
+  t->h.open = 1;
+  return 1;
+}
+
+/* --- a trace --- */
+
+static int l_location(lua_State *L) {
+  const char *name = lutil_string(L, 2);
+  checktrace(L);
+  struct location *l = lutil_new(L, &location_class, 0, 1);
+  lua_pushvalue(L, 1);
+  lua_setiuservalue(L, -2, 1);
+  struct trace *t = checktrace(L);
+  int err = pml_otf2_location(t->archive, name, &l->location);
+  if (err < 0) return pml_pusherr(L, err, "trace.location");
+  l->trace = t;
+  l->h.open = 1;
+  return 1;
+}
+
+static int l_flush(lua_State *L) {
+  return pml_pushdone(L, pml_otf2_flush(checktrace(L)->archive), "trace.flush");
+}
+
+static int l_stats(lua_State *L) {
+  struct pml_otf2_stats s;
+  pml_otf2_stats(checktrace(L)->archive, &s);
+  lua_createtable(L, 0, 4);
+  lutil_setint(L, "written", s.written);
+  lutil_setint(L, "dropped", s.dropped);
+  lutil_setint(L, "lifted", s.lifted);
+  lutil_setint(L, "unmatched", s.unmatched);
+  return 1;
+}
+
+/* Unlike other handles' close it can fail, and says so. */
+static int l_close(lua_State *L) {
+  struct trace *t = lutil_self(L, 1, &trace_class);
+  int err = 0;
+  if (t->h.open) {
+    t->h.open = 0;
+    err = pml_otf2_close(t->archive);
+    t->archive = NULL;
+  }
+  return pml_pushdone(L, err, "trace.close");
+}
+
+/* --- a location --- */
+
+static uint64_t readticks(lua_State *L, int arg) {
+  return lua_isnoneornil(L, arg) ? pml_clock_ticks() : (uint64_t)lutil_int(L, arg, 0, LUA_MAXINTEGER);
+}
+
+static pml_region_t readregion(lua_State *L) {
+  lua_Integer id = luaL_checkinteger(L, 2);
+  if (id < 1 || id > (lua_Integer)pml_region_count()) luaL_argerror(L, 2, "no such region; use region.intern");
+  return (pml_region_t)id;
+}
+
+static int l_enter(lua_State *L) {
+  uint64_t ticks = readticks(L, 3);
+  pml_region_t region = readregion(L);
+  return pml_pushdone(L, pml_otf2_enter(checklocation(L)->location, ticks, region), "trace.enter");
+}
+
+static int l_leave(lua_State *L) {
+  uint64_t ticks = readticks(L, 3);
+  pml_region_t region = readregion(L);
+  return pml_pushdone(L, pml_otf2_leave(checklocation(L)->location, ticks, region), "trace.leave");
+}
+
+static int l_metric(lua_State *L) {
+  uint64_t value[METRICS_MAX], ticks = readticks(L, 3);
+  const struct location *l = checklocation(L);
+  luaL_checktype(L, 2, LUA_TTABLE);
+  size_t n = l->trace->nmetrics;
+  if (n == 0) luaL_error(L, "the trace was opened without metrics");
+  if (lua_rawlen(L, 2) != n) luaL_argerror(L, 2, lua_pushfstring(L, "%d value(s) are needed", (int)n));
+  for (size_t i = 0; i < n; i++) {
+    int isint;
+    lua_rawgeti(L, 2, (lua_Integer)i + 1);
+    value[i] = (uint64_t)lua_tointegerx(L, -1, &isint);
+    if (!isint) luaL_argerror(L, 2, lua_pushfstring(L, "value %d is not an integer", (int)i + 1));
+    lua_pop(L, 1);
+  }
+  return pml_pushdone(L, pml_otf2_metric(l->location, ticks, value), "trace.metric");
+}
+
+int luaopen_pmlua_trace(lua_State *L) {
+  static const luaL_Reg trace_methods[] = {
+      {"location", l_location}, {"flush", l_flush}, {"stats", l_stats}, {"close", l_close}, {NULL, NULL}};
+  static const luaL_Reg location_methods[] = {
+      {"enter", l_enter}, {"leave", l_leave}, {"metric", l_metric}, {NULL, NULL}};
+  static const luaL_Reg functions[] = {{"open", l_open}, {NULL, NULL}};
+  lutil_class(L, &trace_class, trace_methods, NULL);
+  lutil_class(L, &location_class, location_methods, NULL);
+  luaL_newlib(L, functions);
+  return 1;
+}

@@ -1,0 +1,262 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* bindings/lutil.c - what every binding shares: handles, failures, options. */
+#include "lutil.h"
+
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+
+/* --- handles --- */
+
+void *lutil_new(lua_State *L, const struct lutil_class *class, size_t extra, int values) {
+  struct lutil_handle *h = lua_newuserdatauv(L, class->size + extra, values);
+  memset(h, 0, class->size + extra);
+  h->class = class;
+  lua_rawgetp(L, LUA_REGISTRYINDEX, class);
+  lua_setmetatable(L, -2);
+  return h;
+}
+
+void *lutil_test(lua_State *L, int idx, const struct lutil_class *class) {
+  if (lua_type(L, idx) != LUA_TUSERDATA || lua_rawlen(L, idx) < class->size) return NULL;
+  struct lutil_handle *h = lua_touserdata(L, idx);
+  return h->class == class ? h : NULL;
+}
+
+void *lutil_self(lua_State *L, int arg, const struct lutil_class *class) {
+  void *h = lutil_test(L, arg, class);
+  if (h == NULL) luaL_typeerror(L, arg, class->name);
+  return h;
+}
+
+void *lutil_check(lua_State *L, int arg, const struct lutil_class *class) {
+  struct lutil_handle *h = lutil_self(L, arg, class);
+  if (!h->open) luaL_error(L, "the %s is closed", class->name);
+  return h;
+}
+
+void lutil_close(struct lutil_handle *h) {
+  if (!h->open) return;
+  h->open = 0;
+  if (h->class->close != NULL) h->class->close(h);
+}
+
+/* The class is an upvalue, so that one function serves all. */
+static const struct lutil_class *upclass(lua_State *L) {
+  return lua_touserdata(L, lua_upvalueindex(1));
+}
+
+static int h_close(lua_State *L) {
+  lutil_close(lutil_self(L, 1, upclass(L)));
+  return 0;
+}
+
+static int h_tostring(lua_State *L) {
+  const struct lutil_class *class = upclass(L);
+  const struct lutil_handle *h = lutil_self(L, 1, class);
+  if (h->open)
+    lua_pushfstring(L, "%s (%p)", class->name, (const void *)h);
+  else
+    lua_pushfstring(L, "%s (closed)", class->name);
+  return 1;
+}
+
+static void setclosure(lua_State *L, const struct lutil_class *class, lua_CFunction f, const char *key) {
+  lua_pushlightuserdata(L, (void *)class);
+  lua_pushcclosure(L, f, 1);
+  lua_setfield(L, -2, key);
+}
+
+void lutil_class(lua_State *L, const struct lutil_class *class, const luaL_Reg *methods, lua_CFunction index) {
+  lua_createtable(L, 0, 8); /* the metatable */
+  lua_pushfstring(L, "pml.%s", class->name);
+  lua_setfield(L, -2, "__name");
+  lua_pushboolean(L, 0);
+  lua_setfield(L, -2, "__metatable");
+  setclosure(L, class, h_close, "__gc");
+  setclosure(L, class, h_close, "__close");
+  setclosure(L, class, h_tostring, "__tostring");
+  lua_newtable(L); /* the methods */
+  setclosure(L, class, h_close, "close");
+  for (; methods->name != NULL; methods++) {
+    lua_pushcfunction(L, methods->func);
+    lua_setfield(L, methods->name[0] == '_' ? -3 : -2, methods->name);
+  }
+  if (index != NULL) lua_pushcclosure(L, index, 1);
+  lua_setfield(L, -2, "__index");
+  lua_rawsetp(L, LUA_REGISTRYINDEX, class);
+}
+
+/* --- failures --- */
+
+int pml_pusherr(lua_State *L, int err, const char *where) {
+  char detail[640]; /* a copy: a finalizer run by the pushes below may fail at something else */
+  snprintf(detail, sizeof detail, "%s", pml_error_detail(err));
+  const char *remedy = pml_error_remedy(err), *name = pml_error_name(err);
+  lua_pushnil(L);
+  if (remedy != NULL && strstr(detail, remedy) == NULL)
+    lua_pushfstring(L, "%s: %s: %s; %s", where, name, detail, remedy);
+  else
+    lua_pushfstring(L, "%s: %s: %s", where, name, detail);
+  lua_pushstring(L, name);
+  return 3;
+}
+
+int pml_pushdone(lua_State *L, int err, const char *where) {
+  if (err < 0) return pml_pusherr(L, err, where);
+  lua_pushboolean(L, 1);
+  return 1;
+}
+
+/* --- arguments --- */
+
+static void rangeerror(lua_State *L, int arg, const char *what, lua_Integer min, lua_Integer max) {
+  const char *msg =
+      max == LUA_MAXINTEGER
+          ? lua_pushfstring(L, "%smust be an integer not below %I", what, (LUAI_UACINT)min)
+          : lua_pushfstring(L, "%smust be an integer from %I to %I", what, (LUAI_UACINT)min, (LUAI_UACINT)max);
+  luaL_argerror(L, arg, msg);
+}
+
+lua_Integer lutil_int(lua_State *L, int arg, lua_Integer min, lua_Integer max) {
+  lua_Integer v = luaL_checkinteger(L, arg);
+  if (v < min || v > max) rangeerror(L, arg, "", min, max);
+  return v;
+}
+
+lua_Integer lutil_optint(lua_State *L, int arg, lua_Integer def, lua_Integer min, lua_Integer max) {
+  return lua_isnoneornil(L, arg) ? def : lutil_int(L, arg, min, max);
+}
+
+const char *lutil_string(lua_State *L, int arg) {
+  size_t len;
+  const char *s = luaL_checklstring(L, arg, &len);
+  if (strlen(s) != len) luaL_argerror(L, arg, "the string contains a zero byte");
+  return s;
+}
+
+const char *lutil_optstring(lua_State *L, int arg, const char *def) {
+  return lua_isnoneornil(L, arg) ? def : lutil_string(L, arg);
+}
+
+/* --- options --- */
+
+static int isknown(const char *key, const char *const *known) {
+  for (; *known != NULL; known++)
+    if (strcmp(key, *known) == 0) return 1;
+  return 0;
+}
+
+void lutil_options(lua_State *L, int arg, const char *const *known) {
+  if (lua_isnoneornil(L, arg)) return;
+  luaL_checktype(L, arg, LUA_TTABLE);
+  for (lua_pushnil(L); lua_next(L, arg) != 0; lua_pop(L, 1)) {
+    if (lua_type(L, -2) == LUA_TSTRING && isknown(lua_tostring(L, -2), known)) continue;
+    lua_pop(L, 1);
+    luaL_tolstring(L, -1, NULL);
+    luaL_argerror(L, arg, lua_pushfstring(L, "unknown option '%s'", lua_tostring(L, -1)));
+  }
+}
+
+int lutil_field(lua_State *L, int arg, const char *key) {
+  arg = lua_absindex(L, arg);
+  luaL_checkstack(L, 3, NULL);
+  if (lua_type(L, arg) != LUA_TTABLE) {
+    lua_pushnil(L);
+    return LUA_TNIL;
+  }
+  lua_pushstring(L, key);
+  return lua_rawget(L, arg);
+}
+
+int lutil_flag(lua_State *L, int arg, const char *key) {
+  int type = lutil_field(L, arg, key), v = lua_toboolean(L, -1);
+  lua_pop(L, 1);
+  if (type != LUA_TNIL && type != LUA_TBOOLEAN)
+    luaL_argerror(L, arg, lua_pushfstring(L, "option '%s' must be true or false", key));
+  return v;
+}
+
+lua_Integer lutil_intfield(lua_State *L, int arg, const char *key, lua_Integer def, lua_Integer min, lua_Integer max) {
+  int ok = 0, type = lutil_field(L, arg, key);
+  lua_Integer v = type == LUA_TNUMBER ? lua_tointegerx(L, -1, &ok) : def;
+  lua_pop(L, 1);
+  if (type == LUA_TNIL) return def;
+  if (!ok || v < min || v > max) rangeerror(L, arg, lua_pushfstring(L, "option '%s' ", key), min, max);
+  return v;
+}
+
+const char *lutil_stringfield(lua_State *L, int arg, const char *key, const char *def) {
+  size_t len;
+  int type = lutil_field(L, arg, key);
+  if (type == LUA_TNIL) return def;
+  if (type != LUA_TSTRING) luaL_argerror(L, arg, lua_pushfstring(L, "option '%s' must be a string", key));
+  const char *s = lua_tolstring(L, -1, &len);
+  if (strlen(s) != len) luaL_argerror(L, arg, lua_pushfstring(L, "option '%s' contains a zero byte", key));
+  return s;
+}
+
+size_t lutil_names(lua_State *L, int arg, const char **names, size_t max) {
+  luaL_checktype(L, arg, LUA_TTABLE);
+  size_t n = lua_rawlen(L, arg), len;
+  if (n < 1 || n > max) luaL_argerror(L, arg, lua_pushfstring(L, "a list of 1 to %d names is needed", (int)max));
+  luaL_checkstack(L, (int)n + LUA_MINSTACK, NULL);
+  for (size_t i = 0; i < n; i++) {
+    if (lua_rawgeti(L, arg, (lua_Integer)i + 1) != LUA_TSTRING)
+      luaL_argerror(L, arg, lua_pushfstring(L, "name %d is a %s, not a string", (int)i + 1, luaL_typename(L, -1)));
+    names[i] = lua_tolstring(L, -1, &len);
+    if (strlen(names[i]) != len) luaL_argerror(L, arg, lua_pushfstring(L, "name %d contains a zero byte", (int)i + 1));
+  }
+  return n;
+}
+
+void lutil_target(lua_State *L, int arg, struct pml_target *target) {
+  target->pid = (pid_t)lutil_intfield(L, arg, "pid", 0, -1, INT_MAX);
+  target->cpu_plus = (int)lutil_intfield(L, arg, "cpu", -1, 0, INT_MAX - 1) + 1;
+  target->inherit = lutil_flag(L, arg, "inherit");
+}
+
+/* --- results --- */
+
+void lutil_setint(lua_State *L, const char *key, uint64_t v) {
+  lua_pushinteger(L, (lua_Integer)v);
+  lua_setfield(L, -2, key);
+}
+
+void lutil_setnum(lua_State *L, const char *key, double v) {
+  lua_pushnumber(L, v);
+  lua_setfield(L, -2, key);
+}
+
+void lutil_setstr(lua_State *L, const char *key, const char *v) {
+  if (v == NULL) return;
+  lua_pushstring(L, v);
+  lua_setfield(L, -2, key);
+}
+
+void lutil_setbool(lua_State *L, const char *key, int v) {
+  lua_pushboolean(L, v);
+  lua_setfield(L, -2, key);
+}
+
+void lutil_setreading(lua_State *L, const struct pml_reading *r) {
+  lutil_setint(L, "raw", r->raw);
+  lutil_setint(L, "enabled_ns", r->enabled_ns);
+  lutil_setint(L, "running_ns", r->running_ns);
+  lutil_setnum(L, "scaled", pml_reading_scaled(r));
+}
+
+static int callwithoutself(lua_State *L) {
+  lua_pushvalue(L, lua_upvalueindex(1));
+  lua_replace(L, 1);
+  lua_call(L, lua_gettop(L) - 1, LUA_MULTRET);
+  return lua_gettop(L);
+}
+
+void lutil_callable(lua_State *L, const char *name) {
+  lua_createtable(L, 0, 1);
+  lua_getfield(L, -2, name);
+  lua_pushcclosure(L, callwithoutself, 1);
+  lua_setfield(L, -2, "__call");
+  lua_setmetatable(L, -2);
+}

@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* bindings/lutil.h - what every binding shares: handles, failures, options. */
+#ifndef LUTIL_H
+#define LUTIL_H
+
+#include "pml.h"
+
+#include <lauxlib.h>
+#include <lua.h>
+
+/*
+ * A handle is a full userdata that starts with its class. It is born closed, gets its resource, and is then marked
+ * open: whatever raises in between cannot leak. The class pointer is the type check: cheaper than a metatable look-up,
+ * and a userdata whose metatable was exchanged cannot pass for another.
+ *
+ * Any allocation in Lua may run a finalizer, and a finalizer may close any handle: copy what a handle points to before
+ * building tables, or look at the handle again in every round.
+ */
+struct lutil_class {
+  const char *name;            /* "eventset": in messages; the metatable is "pml.eventset" */
+  size_t size;                 /* of the struct that starts with struct lutil_handle */
+  void (*close)(void *handle); /* frees the resource of an open handle; NULL: there is none */
+};
+
+struct lutil_handle {
+  const struct lutil_class *class;
+  int open;
+};
+
+/* lutil_class - make the metatable of @class with @methods, close and the metamethods; @index may be NULL. */
+void lutil_class(lua_State *L, const struct lutil_class *class, const luaL_Reg *methods, lua_CFunction index);
+
+/* lutil_new - push a closed handle with @extra bytes after the struct, all zero, and @values user values. */
+void *lutil_new(lua_State *L, const struct lutil_class *class, size_t extra, int values);
+
+/* lutil_test - the handle at @idx, open or not, or NULL if it is none of @class. */
+void *lutil_test(lua_State *L, int idx, const struct lutil_class *class);
+
+/* lutil_self, lutil_check - the handle at argument @arg; raise if it is none of @class, or (check) if it is closed. */
+void *lutil_self(lua_State *L, int arg, const struct lutil_class *class);
+void *lutil_check(lua_State *L, int arg, const struct lutil_class *class);
+
+/* lutil_close - close the handle at argument 1 if it is open; a method, __gc and __close in one. */
+void lutil_close(struct lutil_handle *h);
+
+/* pml_pusherr - what the world refused: pushes nil, "where: ENAME: detail; remedy", "ENAME". Returns 3. */
+int pml_pusherr(lua_State *L, int err, const char *where);
+
+/* pml_pushdone - true if @err >= 0, else as pml_pusherr(). */
+int pml_pushdone(lua_State *L, int err, const char *where);
+
+/* Arguments. A range that is broken raises with the range; a string must not contain a zero byte. */
+lua_Integer lutil_int(lua_State *L, int arg, lua_Integer min, lua_Integer max);
+lua_Integer lutil_optint(lua_State *L, int arg, lua_Integer def, lua_Integer min, lua_Integer max);
+const char *lutil_string(lua_State *L, int arg);
+const char *lutil_optstring(lua_State *L, int arg, const char *def);
+
+/*
+ * Options: a table at @arg, or nothing. They are read raw, so that no metamethod runs between a check and its use.
+ * lutil_options raises for a key that is not in @known (NULL-terminated): a misspelt option is never ignored.
+ */
+void lutil_options(lua_State *L, int arg, const char *const *known);
+int lutil_field(lua_State *L, int arg, const char *key); /* push t[key] or nil; returns its type */
+int lutil_flag(lua_State *L, int arg, const char *key);
+lua_Integer lutil_intfield(lua_State *L, int arg, const char *key, lua_Integer def, lua_Integer min, lua_Integer max);
+const char *lutil_stringfield(lua_State *L, int arg, const char *key, const char *def); /* stays on the stack */
+
+/* lutil_names - the strings of the array at @arg, pushed so that they stay alive, and their number (1 to @max). */
+size_t lutil_names(lua_State *L, int arg, const char **names, size_t max);
+
+/* lutil_target - options pid, cpu and inherit. */
+void lutil_target(lua_State *L, int arg, struct pml_target *target);
+
+/* Fields of the table on top. Counts are 64 bits wide, and so are Lua's integers. */
+void lutil_setint(lua_State *L, const char *key, uint64_t v);
+void lutil_setnum(lua_State *L, const char *key, double v);
+void lutil_setstr(lua_State *L, const char *key, const char *v); /* NULL: not set */
+void lutil_setbool(lua_State *L, const char *key, int v);
+void lutil_setreading(lua_State *L, const struct pml_reading *r);
+
+/* lutil_callable - give the table on top a __call that is its function @name without the self. */
+void lutil_callable(lua_State *L, const char *name);
+
+/* What one handle's binding shows to another's. They raise as lutil_check() does. */
+struct pml_eventset *lutil_eventset(lua_State *L, int idx);
+struct pml_samples *lutil_samples(lua_State *L, int idx);
+
+/* Set by SIGINT and SIGTERM once a script asked for it; workloads poll it. */
+extern volatile int lutil_interrupted;
+
+/* The table of contents: each pushes one module. */
+#define LUTIL_MODULES(X)                                                                                               \
+  X(clock) X(event) X(counter) X(group) X(eventset) X(region) X(samples) X(workload) X(trace) X(sys)
+#define LUTIL_DECLARE(name) int luaopen_pmlua_##name(lua_State *L);
+LUTIL_MODULES(LUTIL_DECLARE)
+#undef LUTIL_DECLARE
+
+#endif

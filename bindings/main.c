@@ -1,0 +1,381 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* bindings/main.c - the command: runs scripts, code, verbs (each a Lua file) and a prompt. */
+#include "pmlua.h"
+
+#include <lauxlib.h>
+#include <lualib.h>
+
+#include <errno.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum status { DONE = 0, FAILED = 1, MISUSED = 2 };
+
+static bool debug = false;               /* --debug: messages in full, with a traceback */
+static const char *script = NULL;        /* as named on the command line: errors are reported at its lines */
+static char lua_dir[PATH_MAX + 16] = ""; /* holds pmlua/init.lua */
+
+/* --- messages --- */
+
+/* One line, whatever the message is; the rest of a longer one is for --debug. */
+static void complain(const char *msg) {
+  size_t len = debug ? strlen(msg) : strcspn(msg, "\n");
+  if (!debug && msg[len] == '\n' && len > 0 && msg[len - 1] == ':') len--;
+  fflush(stdout);
+  fprintf(stderr, "pmlua: %.*s\n", (int)(len < INT_MAX ? len : INT_MAX), msg);
+}
+
+static int misused(const char *what, const char *name) {
+  fflush(stdout);
+  fprintf(stderr, "pmlua: %s%s; see pmlua --help\n", what, name);
+  return MISUSED;
+}
+
+/* The line of the script that led here, when the message was raised in somebody else's file. */
+static void addposition(lua_State *L) {
+  lua_Debug ar;
+  const char *msg = lua_tostring(L, -1);
+  if (script == NULL || strncmp(msg, script, strlen(script)) == 0) return;
+  for (int level = 1; lua_getstack(L, level, &ar) != 0; level++) {
+    lua_getinfo(L, "Sl", &ar);
+    if (ar.source[0] != '@' || strcmp(ar.source + 1, script) != 0 || ar.currentline < 1) continue;
+    lua_pushfstring(L, "%s:%d: %s", script, ar.currentline, msg);
+    return;
+  }
+}
+
+static int handler(lua_State *L) {
+  if (!lua_isstring(L, 1)) {
+    if (luaL_getmetafield(L, 1, "__tostring") != LUA_TNIL)
+      luaL_tolstring(L, 1, NULL);
+    else
+      lua_pushfstring(L, "(error object is a %s value)", luaL_typename(L, 1));
+  } else {
+    lua_settop(L, 1);
+    lua_tostring(L, 1);
+  }
+  addposition(L);
+  if (debug) luaL_traceback(L, L, lua_tostring(L, -1), 1);
+  return 1;
+}
+
+static void report(lua_State *L) {
+  const char *msg = lua_tostring(L, -1);
+  complain(msg != NULL ? msg : "(error object is not a string)");
+  lua_pop(L, 1);
+}
+
+/* Call the function below @nargs arguments; on failure the message is printed and false returned. */
+static bool call(lua_State *L, int nargs, int nresults) {
+  int base = lua_gettop(L) - nargs;
+  lua_pushcfunction(L, handler);
+  lua_insert(L, base);
+  int err = lua_pcall(L, nargs, nresults, base);
+  lua_remove(L, base);
+  if (err != LUA_OK) report(L);
+  return err == LUA_OK;
+}
+
+/* --- where things are --- */
+
+static bool findlua(const char *dir, const char *below) {
+  char probe[sizeof lua_dir + 32];
+  if (snprintf(lua_dir, sizeof lua_dir, "%.*s%s", PATH_MAX - 1, dir, below) >= (int)sizeof lua_dir) return false;
+  snprintf(probe, sizeof probe, "%s/pmlua/init.lua", lua_dir);
+  return access(probe, R_OK) == 0;
+}
+
+/* The checkout has lua/ some levels above the command, an installation ../share/pmlua/lua beside it. */
+static bool locate(void) {
+  char dir[PATH_MAX], real[PATH_MAX];
+  const char *given = getenv("PMLUA_LUA");
+  if (given != NULL) return findlua(realpath(given, real) != NULL ? real : given, "");
+  ssize_t n = readlink("/proc/self/exe", dir, sizeof dir - 1);
+  if (n < 0) return false;
+  dir[n] = '\0';
+  for (int level = 0; level <= 3; level++) {
+    char *slash = strrchr(dir, '/');
+    if (slash == NULL) break;
+    *slash = '\0';
+    if (findlua(dir, "/lua") || findlua(dir, "/share/pmlua/lua")) return true;
+  }
+  return false;
+}
+
+static bool isverb(const char *name) {
+  char path[sizeof lua_dir + NAME_MAX + 32];
+  if (name[0] == '\0' || name[strspn(name, "abcdefghijklmnopqrstuvwxyz0123456789_-")] != '\0') return false;
+  int n = snprintf(path, sizeof path, "%s/pmlua/cmd/%s.lua", lua_dir, name);
+  return n < (int)sizeof path && access(path, R_OK) == 0;
+}
+
+/* package.path = DIR/?.lua;DIR/?/init.lua;package.path */
+static void addpath(lua_State *L, const char *dir) {
+  lua_getglobal(L, LUA_LOADLIBNAME);
+  lua_getfield(L, -1, "path");
+  const char *old = lua_tostring(L, -1);
+  lua_pushfstring(L, "%s/?.lua;%s/?/init.lua;%s", dir, dir, old != NULL ? old : "");
+  lua_setfield(L, -3, "path");
+  lua_pop(L, 2);
+}
+
+static void addscriptpath(lua_State *L, const char *name) {
+  const char *slash = strrchr(name, '/');
+  if (slash == NULL)
+    addpath(L, ".");
+  else {
+    lua_pushlstring(L, name, slash == name ? 1 : (size_t)(slash - name));
+    addpath(L, lua_tostring(L, -1));
+    lua_pop(L, 1);
+  }
+}
+
+static void setarg(lua_State *L, char **argv, int argc, int first) {
+  lua_createtable(L, argc - first, first + 1);
+  for (int i = 0; i < argc; i++) {
+    lua_pushstring(L, argv[i]);
+    lua_rawseti(L, -2, i - first);
+  }
+  lua_setglobal(L, "arg");
+}
+
+/* --- what is run --- */
+
+static bool require(lua_State *L, const char *module) {
+  lua_getglobal(L, "require");
+  lua_pushstring(L, module);
+  return call(L, 1, 1);
+}
+
+/* The exit status that the value on top means: an integer, or true (or nothing) for done and false for failed. */
+static int tostatus(lua_State *L) {
+  int status = DONE;
+  if (lua_isinteger(L, -1)) {
+    lua_Integer n = lua_tointeger(L, -1);
+    status = n >= 0 && n <= 255 ? (int)n : FAILED;
+  } else if (lua_isboolean(L, -1))
+    status = lua_toboolean(L, -1) ? DONE : FAILED;
+  lua_pop(L, 1);
+  return status;
+}
+
+/* A script's value that can be run is run: this is what `return pml.experiment {...}` does. */
+static int getmain(lua_State *L) {
+  int type = lua_istable(L, 1) ? lua_getfield(L, 1, "__pmlua_main") : LUA_TNIL;
+  if (type == LUA_TNIL) type = luaL_getmetafield(L, 1, "__pmlua_main");
+  lua_pushboolean(L, type == LUA_TFUNCTION);
+  if (type == LUA_TFUNCTION) lua_insert(L, -2);
+  return type == LUA_TFUNCTION ? 2 : 1;
+}
+
+static int runvalue(lua_State *L) {
+  int value = lua_gettop(L);
+  lua_pushcfunction(L, getmain);
+  lua_pushvalue(L, value);
+  if (!call(L, 1, 2)) return FAILED;
+  if (!lua_toboolean(L, -2)) {
+    lua_settop(L, value - 1);
+    return DONE;
+  }
+  lua_pushvalue(L, value);
+  lua_getglobal(L, "arg");
+  return call(L, 2, 1) ? tostatus(L) : FAILED;
+}
+
+static int runscript(lua_State *L, const char *name, char **argv, int argc, int first) {
+  bool input = strcmp(name, "-") == 0;
+  if (!input) {
+    script = name;
+    addscriptpath(L, name);
+  }
+  setarg(L, argv, argc, first);
+  /* Text only: precompiled code could do to the process what it likes. */
+  if (luaL_loadfilex(L, input ? NULL : name, "t") != LUA_OK) {
+    report(L);
+    return FAILED;
+  }
+  luaL_checkstack(L, argc, "too many arguments");
+  for (int i = first + 1; i < argc; i++) lua_pushstring(L, argv[i]);
+  return call(L, argc - first - 1, 1) ? runvalue(L) : FAILED;
+}
+
+static int runcode(lua_State *L, const char *code) {
+  if (luaL_loadbufferx(L, code, strlen(code), "=(command line)", "t") != LUA_OK) {
+    report(L);
+    return FAILED;
+  }
+  return call(L, 0, 1) ? runvalue(L) : FAILED;
+}
+
+static int callmodule(lua_State *L, const char *module, const char *function, int nargs) {
+  char name[NAME_MAX + 32];
+  snprintf(name, sizeof name, "pmlua.%s", module);
+  if (!require(L, name)) return FAILED;
+  if (!lua_istable(L, -1) || lua_getfield(L, -1, function) != LUA_TFUNCTION) {
+    lua_pushfstring(L, "%s has no function %s", name, function);
+    report(L);
+    return FAILED;
+  }
+  lua_remove(L, -2);
+  lua_insert(L, -nargs - 1);
+  return call(L, nargs, 1) ? tostatus(L) : FAILED;
+}
+
+static int runverb(lua_State *L, const char *verb, char **argv, int argc, int first) {
+  char module[NAME_MAX + 8];
+  setarg(L, argv, argc, first);
+  if (first + 1 < argc && (strcmp(argv[first + 1], "--help") == 0 || strcmp(argv[first + 1], "-h") == 0)) {
+    lua_createtable(L, 1, 0);
+    lua_pushstring(L, verb);
+    lua_rawseti(L, -2, 1);
+    return callmodule(L, "cmd.help", "run", 1);
+  }
+  snprintf(module, sizeof module, "cmd.%s", verb);
+  lua_getglobal(L, "arg");
+  return callmodule(L, module, "run", 1);
+}
+
+static int runhelp(lua_State *L) {
+  lua_newtable(L);
+  return callmodule(L, "cmd.help", "run", 1);
+}
+
+/* Neither a verb nor a file: the help module knows the nearest verb. */
+static int rununknown(lua_State *L, const char *name) {
+  lua_pushstring(L, name);
+  int status = callmodule(L, "cmd.help", "unknown", 1);
+  return status == DONE ? MISUSED : status;
+}
+
+static int runname(lua_State *L, char **argv, int argc, int first) {
+  const char *name = argv[first];
+  if (isverb(name)) return runverb(L, name, argv, argc, first);
+  if (strcmp(name, "-") == 0 || access(name, F_OK) == 0) return runscript(L, name, argv, argc, first);
+  return rununknown(L, name);
+}
+
+/* --- the command line --- */
+
+struct options {
+  bool interactive, version, help, code;
+  int first; /* index in argv of the script or verb; argc if there is none */
+};
+
+static bool takescode(const char *opt) {
+  return opt[0] == '-' && opt[1] == 'e';
+}
+
+/* Returns DONE, or MISUSED with the message printed. */
+static int parse(char **argv, int argc, struct options *o) {
+  int i = 1;
+  for (; i < argc && argv[i][0] == '-' && argv[i][1] != '\0'; i++) {
+    if (strcmp(argv[i], "--") == 0) {
+      i++;
+      break;
+    }
+    if (strcmp(argv[i], "-i") == 0)
+      o->interactive = true;
+    else if (strcmp(argv[i], "--debug") == 0)
+      debug = true;
+    else if (strcmp(argv[i], "--version") == 0)
+      o->version = true;
+    else if (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0)
+      o->help = true;
+    else if (takescode(argv[i])) {
+      o->code = true;
+      if (argv[i][2] == '\0' && ++i == argc) return misused("-e needs code", "");
+    } else
+      return misused("no such option: ", argv[i]);
+  }
+  o->first = i;
+  if (i == argc && !o->interactive && !o->code && !o->version && !o->help) return misused("nothing to run", "");
+  return DONE;
+}
+
+/* All -e in their order, until one fails. */
+static int runcodes(lua_State *L, char **argv, int first) {
+  int status = DONE;
+  for (int i = 1; i < first && status == DONE; i++) {
+    if (strcmp(argv[i], "--") == 0) break;
+    if (takescode(argv[i])) status = runcode(L, argv[i][2] != '\0' ? argv[i] + 2 : argv[++i]);
+  }
+  return status;
+}
+
+static int runall(lua_State *L, char **argv, int argc, const struct options *o) {
+  int status = DONE;
+  if (o->help) return runhelp(L);
+  setarg(L, argv, argc, o->first < argc ? o->first : 0);
+  if (o->code || o->interactive) { /* typed code is spared the require */
+    if (!require(L, "pmlua")) return FAILED;
+    lua_setglobal(L, "pml");
+  }
+  if (o->code) status = runcodes(L, argv, o->first);
+  if (status == DONE && o->first < argc) status = runname(L, argv, argc, o->first);
+  if (!o->interactive) return status;
+  lua_pushboolean(L, debug);
+  return callmodule(L, "repl", "run", 1);
+}
+
+struct invocation {
+  int argc;
+  char **argv;
+  const struct options *options;
+  int status;
+};
+
+static int protected(lua_State *L) {
+  struct invocation *in = lua_touserdata(L, 1);
+  luaL_openlibs(L);
+  luaL_getsubtable(L, LUA_REGISTRYINDEX, LUA_PRELOAD_TABLE);
+  lua_pushcfunction(L, luaopen_pmlua_core);
+  lua_setfield(L, -2, "pmlua.core");
+  lua_settop(L, 0);
+  addpath(L, lua_dir);
+  in->status = runall(L, in->argv, in->argc, in->options);
+  return 0;
+}
+
+static int run(int argc, char **argv, const struct options *o) {
+  struct invocation in = {argc, argv, o, FAILED};
+  lua_State *L = luaL_newstate();
+  if (L == NULL) {
+    complain("no memory for a Lua state");
+    return FAILED;
+  }
+  lua_pushcfunction(L, protected);
+  lua_pushlightuserdata(L, &in);
+  if (!call(L, 1, 0)) in.status = FAILED;
+  lua_close(L);
+  return in.status;
+}
+
+/* Output that did not arrive is a failure, even if the script left by os.exit. */
+static void flushoutput(void) {
+  if (fflush(stdout) == 0 && !ferror(stdout)) return;
+  fprintf(stderr, "pmlua: writing to standard output failed: %s\n", errno != 0 ? strerror(errno) : "output error");
+  _exit(FAILED);
+}
+
+int main(int argc, char **argv) {
+  struct options o = {0};
+  signal(SIGPIPE, SIG_DFL); /* a reader that left ends us quietly, even if our parent ignored the signal */
+  atexit(flushoutput);
+  int status = parse(argv, argc, &o);
+  if (status != DONE) return status;
+  if (o.version) {
+    printf("pmlua %s (%s)\n", PML_VERSION, LUA_RELEASE);
+    return DONE;
+  }
+  if (!locate()) {
+    complain(
+        "pmlua's Lua modules are not found beside the command; set PMLUA_LUA to the folder that holds pmlua/init.lua");
+    return FAILED;
+  }
+  return run(argc, argv, &o);
+}

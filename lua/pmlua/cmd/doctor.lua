@@ -1,0 +1,242 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+--- `pmlua doctor`: what works on this machine, what does not, why, and how to get it.
+--
+--     pmlua doctor
+
+local core = require "pmlua.core"
+
+local M = {
+  summary = "say what works here, what does not, why, and how to get it",
+  usage = "pmlua doctor [--json]",
+  help = [[
+One line for each ability: ok, limited or missing, what was found, and below it what would help.
+Nothing is changed. The exit status is 0 whatever is found: a machine without a PMU is not an error.
+
+  --json   an array of {name, status, finding, remedy}
+
+    pmlua doctor]],
+}
+
+local function slurp(path)
+  local f = io.open(path)
+  if not f then return nil end
+  local text = f:read("a")
+  f:close()
+  return text and (text:gsub("%s+$", ""))
+end
+
+local function exists(path)
+  return core.sys.realpath(path) ~= nil
+end
+
+--- The sentence of a refusal without the function and the code before it.
+local function sentence(err)
+  return (tostring(err):gsub("^[%w_.]+: E%w+: ", ""))
+end
+
+--- Open and close; true, or false and the sentence.
+local function try(name, options)
+  local counter, err = core.counter.open(name, options)
+  if not counter then return false, sentence(err) end
+  counter:close()
+  return true
+end
+
+--- Split "what happened; what to do".
+local function split(err)
+  local finding, remedy = err:match("^(.-); (.*)$")
+  return finding or err, remedy
+end
+
+local machine = core.sys.uname().machine
+local checks = {}
+
+local function check(name, f) checks[#checks + 1] = { name = name, run = f } end
+
+check("clock", function()
+  local info, err = core.clock.info()
+  if not info then return "missing", sentence(err) end
+  local finding = ("%s, %.6g MHz, resolution %.3g ns, cost %.3g ns; %s"):format(info.name,
+    info.ticks_per_second / 1e6, info.resolution_ns, info.cost_ns, info.calibration)
+  if info.name ~= "clock_gettime" then return "ok", finding end
+  return "limited", finding, "a CPU counter the kernel trusts (clocksource tsc) makes a timestamp cheaper"
+end)
+
+check("hardware PMU", function()
+  local has, why = core.event.has_pmu()
+  if has then return "ok", "the core PMU counts" end
+  local finding, remedy = split(why)
+  return "missing", finding, remedy or "use software events, tracepoints or clocks, or a host that exposes its PMU"
+end)
+
+check("user-space reads", function()
+  if not core.event.has_pmu() then return "missing", "there is no core PMU to read", nil end
+  local counter, err = core.counter.open("instructions:u")
+  if not counter then return "missing", split(sentence(err)) end
+  local path, why = counter:path()
+  counter:close()
+  if path == "page" then return "ok", "counters are read without a system call" end
+  local arm = machine == "aarch64"
+  return "limited", why or "counters are read by read(2)", arm and "sysctl kernel.perf_user_access=1"
+    or "write 1 to /sys/bus/event_source/devices/cpu/rdpmc"
+end)
+
+local function capability(bit)
+  local mask = (slurp("/proc/self/status") or ""):match("CapEff:%s*(%x+)")
+  return mask and (tonumber(mask, 16) >> bit) & 1 == 1
+end
+local CAP_SYS_ADMIN, CAP_PERFMON = 21, 38
+
+check("perf_event_paranoid", function()
+  local level = tonumber(slurp("/proc/sys/kernel/perf_event_paranoid") or "")
+  if not level then return "missing", "this kernel has no perf events", "a kernel built with CONFIG_PERF_EVENTS" end
+  local finding = ("level %d"):format(level)
+  if capability(CAP_PERFMON) or capability(CAP_SYS_ADMIN) then
+    return "ok", finding .. ", which does not bind this process"
+  elseif level <= 1 then
+    return "ok", finding .. ": own processes may be counted, kernel included"
+  elseif level == 2 then
+    return "limited", finding .. ": own processes may be counted, user space only",
+      "append :u to events, or sysctl kernel.perf_event_paranoid=1"
+  end
+  return "missing", finding .. ": nothing may be counted", "sysctl kernel.perf_event_paranoid=2, or run with CAP_PERFMON"
+end)
+
+check("capabilities", function()
+  if capability(CAP_SYS_ADMIN) then return "ok", "CAP_SYS_ADMIN: everything the kernel can count" end
+  if capability(CAP_PERFMON) then return "ok", "CAP_PERFMON: everything the kernel can count" end
+  return "limited", "neither CAP_PERFMON nor CAP_SYS_ADMIN: own processes only",
+    "run as root, or setcap cap_perfmon+ep on the command, for system-wide and kernel events"
+end)
+
+check("NMI watchdog", function()
+  local on = slurp("/proc/sys/kernel/nmi_watchdog")
+  if on == "1" then
+    return "limited", "it holds one hardware counter", "sysctl kernel.nmi_watchdog=0 while measuring"
+  end
+  return "ok", on == "0" and "off: no counter is held" or "this kernel has none"
+end)
+
+check("tracepoints", function()
+  for _, root in ipairs { "/sys/kernel/tracing", "/sys/kernel/debug/tracing" } do
+    if exists(root .. "/events/sched/sched_switch/id") and io.open(root .. "/events/sched/sched_switch/id") then
+      local works, err = try("sched:sched_switch")
+      if works then return "ok", "tracefs at " .. root end
+      return "limited", split(err)
+    end
+  end
+  if exists("/sys/kernel/tracing") then
+    return "missing", "tracefs is not mounted, or not readable by you",
+      "as root: mount -t tracefs nodev /sys/kernel/tracing; for users: mount -o remount,mode=755 /sys/kernel/tracing"
+  end
+  return "missing", "this kernel has no tracefs", "a kernel built with CONFIG_TRACING"
+end)
+
+check("breakpoints", function()
+  local works, err = try("mem:0x1000:w")
+  if works then return "ok", "accesses to an address can be counted (mem:SYMBOL:rw)" end
+  return "missing", split(err)
+end)
+
+check("uprobes", function()
+  if not exists("/sys/bus/event_source/devices/uprobe") then
+    return "missing", "this kernel has no uprobe PMU", "a kernel built with CONFIG_UPROBE_EVENTS"
+  end
+  local library = (slurp("/proc/self/maps") or ""):match("%s(/[^\n]*/libpmlua%.so[^\n]*)")
+  if not library then return "ok", "the uprobe PMU is there" end
+  local works, err = try("uprobe:" .. library .. ":pml_clock_init")
+  if works then return "ok", "calls of user-space functions can be counted (uprobe:PATH:SYMBOL)" end
+  return "missing", split(err)
+end)
+
+check("msr PMU", function()
+  if not exists("/sys/bus/event_source/devices/msr") then
+    if machine ~= "x86_64" then return "missing", "x86 only" end
+    return "missing", "this kernel has no msr PMU", "a kernel built with CONFIG_PERF_EVENTS_INTEL_UNCORE or the msr module"
+  end
+  local works, err = try("msr/tsc/")
+  if works then return "ok", "msr/tsc/ and its like count" end
+  return "missing", split(err)
+end)
+
+check("libpfm4", function()
+  local rows, err = core.event.list("PERF_COUNT_HW_CPU_CYCLES", false)
+  if not rows then return "missing", sentence(err) end
+  local encoded, why = core.event.parse("amd64_fam17h_zen2::RETIRED_INSTRUCTIONS")
+  if encoded then return "ok", "knows events of PMUs by name, here or not" end
+  return "limited", split(sentence(why))
+end)
+
+check("OTF2", function()
+  for library in (slurp("/proc/self/maps") or ""):gmatch("%s(/[^\n]*libotf2[^\n]*)") do
+    return "ok", "traces are written by " .. library
+  end
+  return "missing", "libotf2 is not loaded", "install libotf2-trace-dev and build again"
+end)
+
+local function command(name)
+  for dir in (os.getenv("PATH") or ""):gmatch("[^:]+") do
+    if exists(dir .. "/" .. name) then return dir .. "/" .. name end
+  end
+end
+
+check("gnuplot", function()
+  local path = command("gnuplot")
+  if path then return "ok", path end
+  return "missing", "experiments leave data, but no plots", "install gnuplot (Debian: gnuplot-nox)"
+end)
+
+check("virtual machine", function()
+  local cpuinfo = slurp("/proc/cpuinfo") or ""
+  local vendor = slurp("/sys/class/dmi/id/sys_vendor")
+  local virtual = cpuinfo:find("\nflags[^\n]* hypervisor[ \n]") or exists("/sys/hypervisor/type")
+  if not virtual then return "ok", "no hypervisor is seen" end
+  return "limited", "runs under a hypervisor" .. (vendor and vendor ~= "" and " (" .. vendor .. ")" or "")
+    .. ": times include its own", "measure on the bare machine, or compare within one run"
+end)
+
+check("CPU governor", function()
+  local governor = slurp("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor")
+  if not governor then return "ok", "the kernel does not scale the frequency here" end
+  if governor == "performance" then return "ok", governor end
+  return "limited", governor .. ": the frequency changes while measuring", "cpupower frequency-set -g performance"
+end)
+
+local function examine()
+  local rows = {}
+  for i, c in ipairs(checks) do
+    -- A check that fails to run is itself a finding; the others still have something to say.
+    local done, status, finding, remedy = pcall(c.run)
+    if not done then status, finding = "missing", "the check failed: " .. tostring(status) end
+    rows[i] = { name = c.name, status = status, finding = finding, remedy = remedy }
+  end
+  return rows
+end
+
+local function printrows(rows)
+  local counts = { ok = 0, limited = 0, missing = 0 }
+  for _, row in ipairs(rows) do
+    counts[row.status] = counts[row.status] + 1
+    io.write(("%-8s %-20s %s\n"):format(row.status, row.name, row.finding))
+    if row.remedy then io.write(("%-8s %-20s -> %s\n"):format("", "", row.remedy)) end
+  end
+  io.write(("\n%d ok, %d limited, %d missing\n"):format(counts.ok, counts.limited, counts.missing))
+end
+
+---@param args string[]
+---@return integer status
+function M.run(args)
+  if #args > 1 or (args[1] and args[1] ~= "--json") then
+    io.stderr:write("pmlua doctor: no such option: ", args[#args], "; usage: ", M.usage, "\n")
+    return 2
+  end
+  local rows = examine()
+  if args[1] then
+    io.write(require "cjson".encode(rows), "\n")
+  else
+    printrows(rows)
+  end
+  return 0
+end
+
+return M

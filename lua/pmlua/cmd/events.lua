@@ -1,0 +1,141 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+--- `pmlua events`: every event that can be named here, and why some cannot be counted.
+--
+--     pmlua events page-fault
+
+local core = require "pmlua.core"
+
+local M = {
+  summary = "list events, with what they count and why some are unavailable",
+  usage = "pmlua events [PATTERN] [--available] [--all] [--json]",
+  help = [[
+PATTERN selects by name and description: a glob ('*cache*miss*') or plain text, case does not matter.
+
+  --available   only what can be counted on this machine
+  --all         also the PMUs that libpfm4 knows but this machine does not have (tens of thousands of events)
+  --json        an array of {name, description, source, pmu, available, reason}
+
+How an event may be named:
+
+  clock::ticks  clock::ns              pmlua's own clock
+  cycles  task-clock ...               perf's generic names
+  PMU::EVENT:UMASK                     libpfm4's names
+  pmu/event/  pmu/event=0x3c,umask=1/  PMUs of /sys/bus/event_source/devices
+  rNNN                                 raw, hexadecimal, of the core PMU
+  subsys:event                         tracepoint
+  mem:ADDR|SYMBOL[+OFF][:rwx][:len]    breakpoint
+  uprobe:PATH:SYMBOL|0xOFFSET[%return] user-space probe
+
+and, but for the clocks, with modifiers: :u user, :k kernel, :h hypervisor, or several (:uk).
+
+    pmlua events page-fault]],
+}
+
+local titles = {
+  clock = "Clocks", generic = "Generic events of perf", libpfm4 = "Events of libpfm4",
+  sysfs = "PMUs of the kernel (/sys/bus/event_source/devices)", tracepoint = "Tracepoints",
+  breakpoint = "Breakpoints", uprobe = "User-space probes",
+}
+
+local function parse(args)
+  local options = {}
+  for _, arg in ipairs(args) do
+    if arg == "--all" or arg == "--json" or arg == "--available" then options[arg:sub(3)] = true
+    elseif arg:find("^%-") then return nil, "no such option: " .. arg
+    elseif options.pattern then return nil, "more than one pattern: " .. arg
+    else options.pattern = arg end
+  end
+  return options
+end
+
+local function select(rows)
+  local selected = {}
+  for _, row in ipairs(rows) do
+    if row.available then selected[#selected + 1] = row end
+  end
+  return selected
+end
+
+--- Rows by source, and within it by the reason why they are unavailable ("" first), each in the order of the list.
+local function arrange(rows)
+  local sources, bysource = {}, {}
+  for _, row in ipairs(rows) do
+    local source = bysource[row.source]
+    if not source then
+      source = { name = row.source, reasons = {}, byreason = {} }
+      bysource[row.source], sources[#sources + 1] = source, source
+    end
+    local reason = row.available and "" or row.reason
+    if not source.byreason[reason] then
+      source.byreason[reason] = {}
+      table.insert(source.reasons, reason == "" and 1 or #source.reasons + 1, reason)
+    end
+    table.insert(source.byreason[reason], row)
+  end
+  return sources
+end
+
+local function printrows(rows)
+  local width = 0
+  for _, row in ipairs(rows) do width = math.max(width, math.min(#row.name, 44)) end
+  for _, row in ipairs(rows) do
+    local line = ("  %-" .. width .. "s  %s"):format(row.name, row.description)
+    io.write((line:gsub("%s+$", "")), "\n")
+  end
+end
+
+local function printtable(rows)
+  for _, source in ipairs(arrange(rows)) do
+    io.write(titles[source.name] or source.name, "\n")
+    for _, reason in ipairs(source.reasons) do
+      if reason ~= "" then io.write("  -- unavailable: ", reason, "\n") end
+      printrows(source.byreason[reason])
+    end
+    io.write("\n")
+  end
+end
+
+local function summary(rows, all)
+  local available = #select(rows)
+  return ("%d event%s, %d available, %d unavailable%s\n"):format(#rows, #rows == 1 and "" or "s", available,
+    #rows - available, all and "" or "; --all lists the PMUs that are not here, too")
+end
+
+--- Nothing matched: it may still be an event that lists cannot hold, such as mem:ADDR, or a misspelt one.
+local function nothing(pattern)
+  local event, err = core.event.parse(pattern)
+  if event then
+    io.write(("no listed event matches '%s', but it is an event by itself: pml.eventset { %q } counts it\n"):format(
+      pattern, pattern))
+    return 0
+  end
+  io.stderr:write(("pmlua: no event matches '%s': %s\n"):format(pattern, (err:gsub("^event%.parse: ", ""))))
+  return 1
+end
+
+---@param args string[]
+---@return integer status
+function M.run(args)
+  local options, misuse = parse(args)
+  if not options then
+    io.stderr:write("pmlua events: ", misuse, "; usage: ", M.usage, "\n")
+    return 2
+  end
+  local rows, err = core.event.list(options.pattern, options.all)
+  if not rows then
+    io.stderr:write("pmlua events: ", err, "\n")
+    return 1
+  end
+  if options.available then rows = select(rows) end
+  if options.json then
+    local cjson = require "cjson"
+    io.write(cjson.encode(setmetatable(rows, cjson.array_mt)), "\n")
+    return 0
+  end
+  if #rows == 0 and options.pattern then return nothing(options.pattern) end
+  printtable(rows)
+  io.write(summary(rows, options.all))
+  return 0
+end
+
+return M

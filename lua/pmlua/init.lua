@@ -1,0 +1,64 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+--- pmlua - a laboratory for performance measurement.
+--
+-- require "pmlua" gives one table: what the C core offers (clock, event, counter, group, eventset, region, samples,
+-- workload, trace, sys) and, loaded when first named, the Lua modules beside this file (experiment, stats, plot, ...).
+-- Whatever the machine refuses comes back as nil, a sentence and a code; misuse raises.
+--
+--     pmlua -e 'local s <close> = pml.eventset { "task-clock", "clock::ns" }; print(s:read())'
+
+local core = require "pmlua.core"
+
+local _, file = ...
+
+---@class pml
+---@field version string
+---@field paths { lua: string?, scripts: string?, plots: string?, workloads: string? }
+local pml = { paths = {} }
+
+local function parent(path, levels)
+  for _ = 1, levels or 1 do path = path:match("^(.*)/[^/]*$") or "" end
+  return path
+end
+
+--- The first of the folders that is there.
+local function folder(...)
+  for _, path in ipairs { ... } do
+    local real = core.sys.realpath(path)
+    if real then return real end
+  end
+end
+
+-- The checkout and an installation (PREFIX/share/pmlua) keep scripts and plots beside lua.
+local here = core.sys.realpath(file or debug.getinfo(1, "S").source:sub(2))
+if here then
+  local lua = parent(here, 2)
+  pml.paths.lua = lua
+  pml.paths.scripts = folder(parent(lua) .. "/scripts")
+  pml.paths.plots = folder(parent(lua) .. "/plots")
+end
+
+-- Workloads are built code, so they are found from the code that runs now: build/pmlua, build/lua/pmlua/core.so,
+-- PREFIX/bin/pmlua or PREFIX/lib/lua/5.4/pmlua/core.so.
+local origin = parent(core.origin)
+pml.paths.workloads = folder(origin .. "/workloads", parent(origin) .. "/lib/pmlua/workloads",
+  parent(origin, 2) .. "/workloads", parent(origin, 3) .. "/pmlua/workloads")
+
+--- Where the Lua module pmlua.NAME is, if there is one.
+local function find(name)
+  return name ~= "init" and name:find("^[%a_][%w_]*$") and package.searchpath("pmlua." .. name, package.path)
+end
+
+for name, value in pairs(core) do
+  -- A Lua module of the same name builds on the core's table and stands for it.
+  if not (type(value) == "table" and find(name)) then pml[name] = value end
+end
+
+return setmetatable(pml, {
+  __index = function(self, name)
+    if type(name) ~= "string" or not find(name) then return nil end
+    local module = require("pmlua." .. name)
+    rawset(self, name, module)
+    return module
+  end,
+})

@@ -1,0 +1,288 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* spec/c/clock.c - the clock is right before it is set up and after, and says what it is. */
+#include "base/pml_clock.h"
+
+#include "base/pml_error.h"
+#include "check.h"
+
+#include <errno.h>
+#include <linux/perf_event.h>
+#include <math.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define THREADS 8
+#define TURNS 20000
+
+static uint64_t raw_ns(void) {
+  struct timespec ts;
+  clock_gettime(CLOCK_MONOTONIC_RAW, &ts);
+  return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
+}
+
+static void before_init(void) {
+  CHECK(pml__clock.kind == PML_CLOCK_MONOTONIC, "before init the clock is clock_gettime");
+  CHECK(pml_clock_ticks_to_ns(12345678901234567u) == 12345678901234567u && pml_clock_at_ns(42) == 42,
+        "before init a tick is a nanosecond");
+  uint64_t before = raw_ns(), now = pml_clock_ns(), after = raw_ns();
+  CHECK(before <= now && now <= after, "before init pml_clock_ns is CLOCK_MONOTONIC_RAW");
+}
+
+/* Init happens once per process, so each wish gets a process; its answer is the exit status. */
+static bool in_child(const char *wish, bool (*claim)(void)) {
+  pid_t pid = fork();
+  if (pid == 0) {
+    if (wish)
+      setenv("PMLUA_CLOCK", wish, 1);
+    else
+      unsetenv("PMLUA_CLOCK");
+    alarm(60);
+    _exit(claim() ? 0 : 1);
+  }
+  int status = -1;
+  return pid > 0 && waitpid(pid, &status, 0) == pid && WIFEXITED(status) && WEXITSTATUS(status) == 0;
+}
+
+static bool is_monotonic(void) {
+  struct pml_clock_info info;
+  return pml_clock_init() == 0 && pml_clock_describe(&info) == 0 && pml__clock.kind == PML_CLOCK_MONOTONIC &&
+         strcmp(info.name, "clock_gettime") == 0 && strstr(info.calibration, "PMLUA_CLOCK") &&
+         pml_clock_ticks_to_ns(7) == 7;
+}
+
+static bool is_misled(void) {
+  struct pml_clock_info info;
+  return pml_clock_init() == -EINVAL && pml_clock_init() == -EINVAL &&
+         strstr(pml_error_detail(-EINVAL), "PMLUA_CLOCK") && pml_clock_describe(&info) == -EINVAL &&
+         pml__clock.kind == PML_CLOCK_MONOTONIC && pml_clock_ns() > 0;
+}
+
+static bool is_counter(void) {
+  struct pml_clock_info info;
+  return pml_clock_init() == 0 && pml_clock_describe(&info) == 0 && pml__clock.kind == PML_CLOCK_COUNTER &&
+         strcmp(info.name, "clock_gettime") != 0;
+}
+
+#if defined(__x86_64__)
+/* Nothing in between may take the time: where the counter is forbidden, that would be fatal in the vDSO too. */
+static bool survives_forbidden_counter(void) {
+  if (prctl(PR_SET_TSC, PR_TSC_SIGSEGV) != 0) return false;
+  int err = pml_clock_init();
+  prctl(PR_SET_TSC, PR_TSC_ENABLE);
+  struct pml_clock_info info;
+  pml_clock_describe(&info);
+  return err == 0 && pml__clock.kind == PML_CLOCK_MONOTONIC && strstr(info.calibration, "rdtsc is forbidden");
+}
+
+static bool refuses_forbidden_counter(void) {
+  if (prctl(PR_SET_TSC, PR_TSC_SIGSEGV) != 0) return false;
+  int err = pml_clock_init();
+  prctl(PR_SET_TSC, PR_TSC_ENABLE);
+  return err == -ENOTSUP && strstr(pml_error_detail(err), "rdtsc is forbidden");
+}
+
+static bool tsc_can_be_forbidden(void) {
+  int mode = 0;
+  return prctl(PR_GET_TSC, &mode) == 0 && mode == PR_TSC_ENABLE;
+}
+#endif
+
+static void wishes(void) {
+  CHECK(in_child("monotonic", is_monotonic), "PMLUA_CLOCK=monotonic gives clock_gettime and says why");
+  CHECK(in_child("sundial", is_misled), "an unknown PMLUA_CLOCK is -EINVAL, every time, and leaves a clock that works");
+  CHECK(in_child("", is_misled), "an empty PMLUA_CLOCK is unknown, too");
+#if defined(__x86_64__) || defined(__aarch64__)
+  CHECK(in_child("counter", is_counter), "PMLUA_CLOCK=counter gives the counter");
+#else
+  (void)is_counter;
+  SKIP("no counter is known on this kind of CPU");
+#endif
+#if defined(__x86_64__)
+  if (tsc_can_be_forbidden()) {
+    CHECK(in_child(NULL, survives_forbidden_counter), "a process that must not read the TSC gets clock_gettime");
+    CHECK(in_child("counter", refuses_forbidden_counter), "and -ENOTSUP where it insists");
+  } else {
+    SKIP("PR_GET_TSC does not work here");
+  }
+#endif
+}
+
+static void *init_and_copy(void *arg) {
+  struct pml_clock *seen = arg;
+  if (pml_clock_init() == 0) *seen = pml__clock;
+  return NULL;
+}
+
+static void init_at_once(void) {
+  struct pml_clock seen[THREADS] = {{0}};
+  pthread_t t[THREADS];
+  unsetenv("PMLUA_CLOCK");
+  int started = 0, differ = 0;
+  while (started < THREADS && pthread_create(&t[started], NULL, init_and_copy, &seen[started]) == 0) started++;
+  for (int i = 0; i < started; i++) pthread_join(t[i], NULL);
+  for (int i = 0; i < THREADS; i++)
+    differ += seen[i].mult == 0 || seen[i].mult != pml__clock.mult || seen[i].zero_ns != pml__clock.zero_ns ||
+              seen[i].kind != pml__clock.kind;
+  CHECK(differ == 0, "%d threads that init at once get one calibration", THREADS);
+}
+
+/* Schoolbook multiplication in 32-bit digits, as a second opinion on the 128-bit one. */
+static uint64_t slow_ns(uint64_t ticks) {
+  uint64_t digit[4] = {0}, a[2] = {(uint32_t)ticks, ticks >> 32},
+           b[2] = {(uint32_t)pml__clock.mult, pml__clock.mult >> 32};
+  for (int i = 0; i < 2; i++) {
+    uint64_t carry = 0;
+    for (int j = 0; j < 2; j++) {
+      uint64_t v = a[i] * b[j] + digit[i + j] + carry;
+      digit[i + j] = (uint32_t)v;
+      carry = v >> 32;
+    }
+    digit[i + 2] += carry;
+  }
+  return digit[1] >> 16 | digit[2] << 16 | digit[3] << 48;
+}
+
+static void arithmetic(void) {
+  unsigned wrong = 0, backwards = 0;
+  uint64_t last = 0;
+  for (unsigned bit = 0; bit < 64; bit++)
+    for (int d = -2; d <= 2; d++) {
+      uint64_t ticks = (UINT64_C(1) << bit) + (uint64_t)(int64_t)d;
+      wrong += pml_clock_ticks_to_ns(ticks) != slow_ns(ticks);
+    }
+  wrong += pml_clock_ticks_to_ns(UINT64_MAX) != slow_ns(UINT64_MAX);
+  for (uint64_t ticks = UINT64_C(1) << 40, end = ticks + 100000; ticks < end; ticks++) {
+    backwards += pml_clock_ticks_to_ns(ticks) < last;
+    last = pml_clock_ticks_to_ns(ticks);
+  }
+  CHECK(wrong == 0, "ticks become ns without overflow, up to 2^64 - 1");
+  CHECK(backwards == 0, "more ticks are never less ns");
+  CHECK(pml_clock_ticks_to_ns(0) == 0, "no ticks are no ns");
+  double second = (double)pml_clock_ticks_to_ns((uint64_t)pml__clock.ticks_per_second);
+  CHECK(fabs(second - 1e9) <= 1e3, "ticks_per_second is a second (%.0f ns)", second);
+}
+
+/* Bounds hold however long the thread is kept waiting; the slack is what a rate wrong by 1e-4 may gain meanwhile. */
+static void axis(void) {
+  uint64_t begin = raw_ns();
+  unsigned outside = 0;
+  for (int i = 0; i < 200; i++) {
+    struct timespec pause = {0, 1000000};
+    nanosleep(&pause, NULL);
+    uint64_t before = raw_ns();
+    uint64_t now = pml_clock_at_ns(pml_clock_ticks_ordered());
+    uint64_t after = raw_ns(), slack = 2000 + (after - begin) / 10000;
+    outside += now + slack < before || now > after + slack;
+  }
+  CHECK(outside == 0, "pml_clock_ns stays on the axis of CLOCK_MONOTONIC_RAW");
+  uint64_t last = pml_clock_ns();
+  unsigned backwards = 0;
+  for (int i = 0; i < 1000000; i++) {
+    uint64_t now = pml_clock_ns();
+    backwards += now < last;
+    last = now;
+  }
+  CHECK(backwards == 0, "a million readings never go back");
+}
+
+static struct {
+  pthread_mutex_t lock;
+  uint64_t last;
+  unsigned backwards;
+} relay = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+static void *run_relay(void *arg) {
+  for (int i = 0; i < TURNS; i++) {
+    pthread_mutex_lock(&relay.lock);
+    uint64_t now = pml_clock_ticks_ordered();
+    relay.backwards += now < relay.last;
+    relay.last = now;
+    pthread_mutex_unlock(&relay.lock);
+  }
+  return arg;
+}
+
+static void between_threads(void) {
+  pthread_t t[2];
+  int started = 0;
+  while (started < 2 && pthread_create(&t[started], NULL, run_relay, NULL) == 0) started++;
+  for (int i = 0; i < started; i++) pthread_join(t[i], NULL);
+  CHECK(started == 2 && relay.last > 0 && relay.backwards == 0, "time does not go back from one thread to another");
+}
+
+static void description(void) {
+  struct pml_clock_info info;
+  CHECK(pml_clock_describe(&info) == 0, "the clock describes itself");
+  printf("# %s: %s; %.0f Hz, resolution %.2f ns, cost %.2f ns\n", info.name, info.calibration, info.ticks_per_second,
+         info.resolution_ns, info.cost_ns);
+  bool counter = pml__clock.kind == PML_CLOCK_COUNTER;
+  CHECK(counter == (strcmp(info.name, "clock_gettime") != 0), "its name is that of its kind");
+  CHECK(counter ? strlen(info.calibration) > 0 : strstr(info.calibration, "no counter: ") != NULL,
+        "it says what it was calibrated against, or why there is no counter");
+  CHECK(info.ticks_per_second == pml__clock.ticks_per_second && info.ticks_per_second > 0, "it has a rate");
+  CHECK(isfinite(info.resolution_ns) && info.resolution_ns > 0, "it has a resolution");
+  CHECK(isfinite(info.cost_ns) && info.cost_ns > 0, "it has a cost");
+  uint64_t before = (uint64_t)time(NULL), now = pml_clock_realtime_ns() / 1000000000u, after = (uint64_t)time(NULL);
+  CHECK(before <= now + 1 && now <= after + 1, "pml_clock_realtime_ns is the time of the day");
+}
+
+static bool file_says(const char *path, const char *word) {
+  char line[8192];
+  bool found = false;
+  FILE *f = fopen(path, "r");
+  if (!f) return false;
+  for (int i = 0; i < 64 && !found && fgets(line, sizeof line, f); i++) found = strstr(line, word) != NULL;
+  fclose(f);
+  return found;
+}
+
+static void choice(void) {
+  bool expected = file_says("/proc/cpuinfo", " nonstop_tsc") && file_says("/proc/cpuinfo", " constant_tsc") &&
+                  file_says("/sys/devices/system/clocksource/clocksource0/current_clocksource", "tsc");
+  struct pml_clock_info info;
+  pml_clock_describe(&info);
+  if (!expected)
+    SKIP("this machine's kernel does not run on an invariant TSC");
+  else if (strstr(info.calibration, "CPUID"))
+    SKIP("the CPUID seen here is not the machine's (an emulator)");
+  else
+    CHECK(strcmp(info.name, "tsc") == 0, "an invariant TSC that the kernel runs on is chosen");
+}
+
+static void perf_page(void) {
+  struct perf_event_mmap_page page;
+  memset(&page, 0, sizeof page);
+  page.time_mult = 0x80000000u;
+  page.time_shift = 31;
+  CHECK(pml__clock_page_mult(&page) == 0, "a page without cap_user_time gives no rate");
+  page.cap_user_time = 1;
+  CHECK(pml__clock_page_mult(&page) == UINT64_C(1) << 48, "mult 2^31 with shift 31 is 1 ns per tick");
+  page.time_mult = 0xffffffffu;
+  page.time_shift = 32;
+  CHECK(pml__clock_page_mult(&page) == UINT64_C(0xffffffff) << 16, "no bit of the kernel's mult is lost");
+  page.time_shift = 0;
+  CHECK(pml__clock_page_mult(&page) == 0, "a rate that does not fit is none");
+  page.time_mult = 0;
+  page.time_shift = 31;
+  CHECK(pml__clock_page_mult(&page) == 0, "a page that was never filled gives no rate");
+  page.time_mult = 0x80000000u;
+  page.lock = 1;
+  CHECK(pml__clock_page_mult(&page) == 0, "a page that is written for ever is given up");
+}
+
+int main(void) {
+  before_init();
+  wishes();
+  init_at_once();
+  arithmetic();
+  axis();
+  between_threads();
+  description();
+  choice();
+  perf_page();
+  return check_done();
+}

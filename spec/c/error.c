@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* spec/c/error.c - every code has a name, a text and a remedy, and a failure keeps its sentence on its thread. */
+#include "base/pml_error.h"
+
+#include "check.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <pthread.h>
+#include <string.h>
+
+static void names_and_texts(void) {
+#define ROW(name, value, text, remedy)                                                                                 \
+  CHECK(strcmp(pml_error_name(value), &#name[4]) == 0, #name " is named without PML_");                                \
+  CHECK(strcmp(pml_error_text(value), text) == 0 && text[strlen(text) - 1] != '.', #name " has its text");             \
+  CHECK(pml_error_remedy(value) && strcmp(pml_error_remedy(value), remedy) == 0, #name " has its remedy");             \
+  CHECK(value < -4095, #name " is beyond the kernel's numbers");
+  PML_ERROR_LIST(ROW)
+#undef ROW
+  CHECK(strcmp(pml_error_name(PML_ENOPMU), "ENOPMU") == 0, "PML_ENOPMU is ENOPMU");
+  CHECK(strcmp(pml_error_name(-ENOENT), "ENOENT") == 0, "-ENOENT is ENOENT");
+  CHECK(strcmp(pml_error_name(-EACCES), "EACCES") == 0, "-EACCES is EACCES");
+  CHECK(strcmp(pml_error_text(-EACCES), strerror(EACCES)) == 0, "-EACCES has the C library's text");
+  CHECK(pml_error_remedy(-ENOENT) == NULL, "an errno has no remedy of its own");
+}
+
+static void unknown_codes(void) {
+  const int unknown[] = {-4095, -4095 - 100, ENOENT, 1, INT_MAX, INT_MIN, INT_MIN + 1};
+  for (size_t i = 0; i < sizeof unknown / sizeof unknown[0]; i++)
+    CHECK(strcmp(pml_error_name(unknown[i]), "EUNKNOWN") == 0 &&
+              strcmp(pml_error_text(unknown[i]), "unknown error") == 0 && pml_error_remedy(unknown[i]) == NULL,
+          "%d is unknown, and says so", unknown[i]);
+  unsigned silent = 0;
+  for (int e = 1; e <= 4095; e++)
+    if (!pml_error_name(-e) || !*pml_error_name(-e) || !*pml_error_text(-e) || !*pml_error_detail(-e)) silent++;
+  CHECK(silent == 0, "no errno is without a name and a text");
+}
+
+static void details(void) {
+  CHECK(strcmp(pml_error_detail(-ENOENT), pml_error_text(-ENOENT)) == 0, "without a failure the detail is the text");
+  errno = EINTR;
+  CHECK(pml_fail(PML_ENOEVENT, "%s is no event; did you mean %s?", "cycels", "cycles") == PML_ENOEVENT,
+        "pml_fail returns its code");
+  CHECK(errno == EINTR, "pml_fail leaves errno alone");
+  CHECK(strcmp(pml_error_detail(PML_ENOEVENT), "cycels is no event; did you mean cycles?") == 0,
+        "the detail is the sentence of the failure");
+  CHECK(strcmp(pml_error_detail(PML_ESYNTAX), pml_error_text(PML_ESYNTAX)) == 0, "another code has only its text");
+  pml_fail(PML_ENOEVENT, "event 3: %s", pml_error_detail(PML_ENOEVENT));
+  CHECK(strcmp(pml_error_detail(PML_ENOEVENT), "event 3: cycels is no event; did you mean cycles?") == 0,
+        "a detail can be wrapped in a longer one");
+  pml_fail(-EIO, "disk");
+  CHECK(strcmp(pml_error_detail(PML_ENOEVENT), pml_error_text(PML_ENOEVENT)) == 0, "only the last failure is kept");
+}
+
+static void long_details(void) {
+  char text[1024];
+  memset(text, 'x', sizeof text);
+  text[511] = '\0';
+  pml_fail(-EIO, "%s", text);
+  CHECK(strcmp(pml_error_detail(-EIO), text) == 0, "511 bytes are kept whole");
+  text[511] = 'x';
+  text[1023] = '\0';
+  pml_fail(-EIO, "%s", text);
+  CHECK(strlen(pml_error_detail(-EIO)) == 511, "what is longer is cut at 511 bytes");
+  memcpy(&text[509], "\xe2\x82\xac", 3);
+  pml_fail(-EIO, "%s", text);
+  CHECK(strlen(pml_error_detail(-EIO)) == 509, "a character is not cut in half");
+}
+
+static void *other_thread(void *arg) {
+  const char **seen = arg;
+  seen[0] = strcmp(pml_error_detail(-EIO), pml_error_text(-EIO)) == 0 ? "text" : "detail of another thread";
+  pml_fail(-EIO, "mine");
+  seen[1] = strcmp(pml_error_detail(-EIO), "mine") == 0 ? "mine" : "not mine";
+  return NULL;
+}
+
+static void details_of_threads(void) {
+  const char *seen[2] = {"", ""};
+  pthread_t t;
+  pml_fail(-EIO, "main's");
+  if (!CHECK(pthread_create(&t, NULL, other_thread, seen) == 0, "a thread starts")) return;
+  pthread_join(t, NULL);
+  CHECK(strcmp(seen[0], "text") == 0, "a thread does not see the failure of another");
+  CHECK(strcmp(seen[1], "mine") == 0, "a thread sees its own");
+  CHECK(strcmp(pml_error_detail(-EIO), "main's") == 0, "and leaves ours");
+}
+
+int main(void) {
+  names_and_texts();
+  unknown_codes();
+  details();
+  long_details();
+  details_of_threads();
+  return check_done();
+}

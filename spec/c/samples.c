@@ -1,0 +1,214 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* spec/c/samples.c - a series keeps, sorts, summarises and writes its samples exactly. */
+#include "source/pml_samples.h"
+
+#include "check.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+static uint64_t seed = 88172645463325252u;
+
+static uint64_t random64(void) {
+  seed ^= seed << 13;
+  seed ^= seed >> 7;
+  return seed ^= seed << 17;
+}
+
+static void fill(struct pml_samples *s, const uint64_t *v, size_t n) {
+  s->n = 0;
+  for (size_t i = 0; i < n; i++) pml_samples_push(s, v[i]);
+}
+
+static void opening(void) {
+  struct pml_samples s;
+  CHECK(pml_samples_open(&s, 0) == -EINVAL && s.value == NULL, "a series of no capacity is -EINVAL");
+  CHECK(pml_samples_open(&s, SIZE_MAX) == -ENOMEM && s.value == NULL, "one beyond memory is -ENOMEM");
+  CHECK(pml_samples_open(&s, SIZE_MAX / 8) == -ENOMEM, "so is one whose bytes just do not overflow");
+  if (!CHECK(pml_samples_open(&s, 3) == 0 && s.n == 0 && s.capacity == 3, "a series opens empty")) return;
+  int err = 0;
+  for (uint64_t v = 10; v < 13; v++) err |= pml_samples_push(&s, v);
+  CHECK(err == 0 && s.n == 3, "it takes what it has room for");
+  CHECK(pml_samples_push(&s, 13) == PML_EFULL, "then it is full");
+  CHECK(s.n == 3 && s.value[0] == 10 && s.value[2] == 12, "and keeps what it has");
+  pml_samples_close(&s);
+  CHECK(s.value == NULL && s.n == 0 && s.capacity == 0, "closed, it is empty");
+  pml_samples_close(&s);
+  CHECK(pml_samples_push(&s, 1) == PML_EFULL, "pushing to a closed one is refused");
+}
+
+/* A push must not be the first to touch its page. */
+static void touched(void) {
+  struct pml_samples s;
+  size_t page = (size_t)sysconf(_SC_PAGESIZE), n = 1u << 20;
+  if (!CHECK(pml_samples_open(&s, n) == 0, "a series of a million opens")) return;
+  uintptr_t first = ((uintptr_t)s.value + page - 1) / page * page, end = (uintptr_t)(s.value + n) / page * page;
+  size_t pages = (end - first) / page, absent = 0;
+  unsigned char *in = calloc(pages, 1);
+  if (in && mincore((void *)first, end - first, in) == 0)
+    for (size_t i = 0; i < pages; i++) absent += !(in[i] & 1);
+  else
+    absent = pages;
+  CHECK(pages > 1000 && absent == 0, "all its memory is there before the first push");
+  free(in);
+  pml_samples_close(&s);
+}
+
+static int by_value(const void *a, const void *b) {
+  uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+  return (x > y) - (x < y);
+}
+
+enum { RANDOM, TICKS, CONSTANT, ASCENDING, DESCENDING, HIGH_BYTE, MIDDLE_BYTES, EXTREMES, SHAPES };
+static const char *const shape_name[SHAPES] = {"random",     "tick differences", "constant",     "ascending",
+                                               "descending", "high byte",        "middle bytes", "0 and 2^64 - 1"};
+
+static uint64_t shaped(int shape, size_t i, size_t n) {
+  switch (shape) {
+  case RANDOM:
+    return random64();
+  case TICKS:
+    return 40 + random64() % 30 + (i % 997 == 0 ? 100000 : 0);
+  case CONSTANT:
+    return 0x1234567890abcdef;
+  case ASCENDING:
+    return i;
+  case DESCENDING:
+    return n - i;
+  case HIGH_BYTE:
+    return random64() << 56 | 7;
+  case MIDDLE_BYTES:
+    return random64() & 0x00ffff0000ff00u;
+  default:
+    return random64() & 1 ? UINT64_MAX : 0;
+  }
+}
+
+static void sorting(void) {
+  static const size_t sizes[] = {0, 1, 2, 3, 255, 256, 257, 10007};
+  struct pml_samples s;
+  uint64_t *expected = calloc(10007, sizeof *expected);
+  if (!CHECK(expected && pml_samples_open(&s, 10007) == 0, "there is memory to sort")) return;
+  for (int shape = 0; shape < SHAPES; shape++) {
+    unsigned wrong = 0;
+    for (size_t k = 0; k < sizeof sizes / sizeof sizes[0]; k++) {
+      for (size_t i = 0; i < sizes[k]; i++) expected[i] = shaped(shape, i, sizes[k]);
+      fill(&s, expected, sizes[k]);
+      qsort(expected, sizes[k], sizeof *expected, by_value);
+      wrong += pml_samples_sort(&s) != 0 || s.n != sizes[k] || memcmp(s.value, expected, sizes[k] * 8) != 0;
+    }
+    CHECK(wrong == 0, "a series of %s is sorted as qsort does", shape_name[shape]);
+  }
+  free(expected);
+  pml_samples_close(&s);
+}
+
+static bool near(double a, double b) {
+  return fabs(a - b) <= 1e-12 * fabs(b);
+}
+
+static void moments(void) {
+  static const uint64_t v[] = {2, 4, 4, 4, 5, 5, 7, 9};
+  struct pml_samples s;
+  struct pml_samples_moments m;
+  if (!CHECK(pml_samples_open(&s, 100000) == 0, "there is memory to summarise")) return;
+  pml_samples_moments(&s, &m);
+  CHECK(isnan(m.mean) && isnan(m.sd) && isnan(m.min) && isnan(m.max), "an empty series has no moments");
+  fill(&s, v, 1);
+  pml_samples_moments(&s, &m);
+  CHECK(m.mean == 2 && isnan(m.sd) && m.min == 2 && m.max == 2, "one sample has a mean and no deviation");
+  fill(&s, v, 8);
+  pml_samples_moments(&s, &m);
+  CHECK(m.mean == 5 && near(m.sd, sqrt(32.0 / 7)) && m.min == 2 && m.max == 9, "2 4 4 4 5 5 7 9: 5, sqrt(32/7), 2, 9");
+  for (size_t i = 0; i < 8; i++) s.value[i] += UINT64_C(1) << 62;
+  pml_samples_moments(&s, &m);
+  CHECK(near(m.sd, sqrt(32.0 / 7)), "the deviation is the same 2^62 further on (%.17g)", m.sd);
+  fill(&s, (const uint64_t[]){UINT64_MAX, 0}, 2);
+  pml_samples_moments(&s, &m);
+  CHECK(near(m.mean, 0x1p63) && near(m.sd, 0x1p64 / sqrt(2)) && m.max == 0x1p64, "the largest values do not overflow");
+  s.n = 0;
+  while (pml_samples_push(&s, UINT64_MAX - s.n % 2) == 0) continue;
+  pml_samples_moments(&s, &m);
+  CHECK(near(m.sd, sqrt(0.25 * 100000 / 99999)), "a long series of huge values keeps its small spread");
+  pml_samples_close(&s);
+}
+
+/* Expected values: R, quantile(c(1, 2, 3, 4, 10), q), whose default is type 7. */
+static void quantiles(void) {
+  static const uint64_t v[] = {1, 2, 3, 4, 10};
+  static const double q[][2] = {{0, 1}, {0.1, 1.4}, {0.25, 2}, {0.33, 2.32}, {0.5, 3}, {0.75, 4}, {0.9, 7.6}, {1, 10}};
+  struct pml_samples s;
+  if (!CHECK(pml_samples_open(&s, 8) == 0, "there is memory for quantiles")) return;
+  CHECK(isnan(pml_samples_quantile(&s, 0.5)), "an empty series has no median");
+  fill(&s, v, 5);
+  for (size_t i = 0; i < sizeof q / sizeof q[0]; i++)
+    CHECK(near(pml_samples_quantile(&s, q[i][0]), q[i][1]), "1 2 3 4 10: quantile %g is %g", q[i][0], q[i][1]);
+  CHECK(isnan(pml_samples_quantile(&s, -1e-9)) && isnan(pml_samples_quantile(&s, 1 + 1e-9)) &&
+            isnan(pml_samples_quantile(&s, NAN)),
+        "outside [0, 1] there is none");
+  s.n = 1;
+  CHECK(pml_samples_quantile(&s, 0) == 1 && pml_samples_quantile(&s, 0.3) == 1 && pml_samples_quantile(&s, 1) == 1,
+        "one sample is all its quantiles");
+  fill(&s, (const uint64_t[]){1, 2, 3, 1000}, 4);
+  CHECK(pml_samples_quantile(&s, 0.5) == 2.5, "the median of an even series lies between");
+  pml_samples_close(&s);
+}
+
+static void text(void) {
+  struct pml_samples s;
+  char got[256], two[16];
+  size_t next = 99;
+  if (!CHECK(pml_samples_open(&s, 16) == 0, "there is memory for text")) return;
+  fill(&s, (const uint64_t[]){0, 42, UINT64_MAX}, 3);
+  size_t n = pml_samples_format(&s, 0, 3, "7,read,", got, sizeof got, &next);
+  const char all[] = "7,read,0,0\n7,read,1,42\n7,read,2,18446744073709551615\n";
+  CHECK(n == sizeof all - 1 && memcmp(got, all, n) == 0 && next == 3, "rows are prefix, index, comma, value");
+  n = pml_samples_format(&s, 1, 100, NULL, got, sizeof got, &next);
+  CHECK(n == 28 && memcmp(got, "1,42\n2,18446744073709551615\n", n) == 0 && next == 3,
+        "an end beyond the series is its end");
+  memset(two, '#', sizeof two);
+  n = pml_samples_format(&s, 0, 3, "", two, 9, &next);
+  CHECK(n == 9 && memcmp(two, "0,0\n1,42\n#", 10) == 0 && next == 2, "a row that just fits is written, no byte more");
+  memset(two, '#', sizeof two);
+  n = pml_samples_format(&s, 0, 3, "", two, 8, &next);
+  CHECK(n == 4 && memcmp(two, "0,0\n#", 5) == 0 && next == 1, "a row that does not fit is left for the next call");
+  CHECK(pml_samples_format(&s, 0, 3, "too long a prefix", two, 8, &next) == 0 && next == 0, "nor is half a prefix");
+  CHECK(pml_samples_format(&s, 3, 3, "", two, 8, &next) == 0 && next == 3, "nothing is nothing");
+  pml_samples_close(&s);
+}
+
+/* Every length of number, written piece by piece, against printf. */
+static void text_in_pieces(void) {
+  struct pml_samples s;
+  static char expected[65536], got[65536 + 64];
+  size_t want = 0, used = 0, next = 0, calls = 0;
+  if (!CHECK(pml_samples_open(&s, 1200) == 0, "there is memory for pieces")) return;
+  uint64_t power = 1;
+  for (int d = 0; d < 20; d++, power *= 10)
+    for (int k = -1; k <= 1; k++) pml_samples_push(&s, power + (uint64_t)(int64_t)k);
+  while (pml_samples_push(&s, random64() >> (random64() % 64)) == 0) continue;
+  for (size_t i = 0; i < s.n; i++)
+    want +=
+        (size_t)snprintf(expected + want, sizeof expected - want, "p %zu,%llu\n", i, (unsigned long long)s.value[i]);
+  while (next < s.n && calls++ < 2 * s.n) {
+    size_t room = 30 + random64() % 60;
+    used += pml_samples_format(&s, next, s.n, "p ", got + used, room, &next);
+  }
+  CHECK(next == s.n && used == want && memcmp(got, expected, want) == 0, "pieces make up what printf writes");
+  pml_samples_close(&s);
+}
+
+int main(void) {
+  opening();
+  touched();
+  sorting();
+  moments();
+  quantiles();
+  text();
+  text_in_pieces();
+  return check_done();
+}
