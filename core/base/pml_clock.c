@@ -138,8 +138,8 @@ static uint64_t measure_mult(uint64_t baseline_ns, struct moment *last) {
 }
 
 /*
- * The page is a seqlock: odd or changed means that the kernel was writing. It writes on the CPU that runs the thread, so
- * that holding back the compiler is enough.
+ * The page is a seqlock: odd or changed means that the kernel was writing. It writes on the CPU that runs the thread,
+ * so that holding back the compiler is enough.
  */
 uint64_t pml__clock_page_mult(const volatile struct perf_event_mmap_page *page) {
   for (int tries = 0; tries < 1000; tries++) {

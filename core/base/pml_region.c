@@ -104,8 +104,10 @@ static int copy_strings(struct pml_region_info *r) {
   size_t name = strlen(r->name) + 1, file = strlen(r->file) + 1;
   char *copy = malloc(name + file);
   if (!copy) return -ENOMEM;
-  r->name = memcpy(copy, r->name, name);
-  r->file = memcpy(copy + name, r->file, file);
+  memcpy(copy, r->name, name);
+  memcpy(copy + name, r->file, file);
+  r->name = copy;
+  r->file = copy + name;
   return 0;
 }
 

@@ -21,7 +21,7 @@ struct pml_samples {
 PML_API int pml_samples_open(struct pml_samples *s, size_t capacity);
 PML_API void pml_samples_close(struct pml_samples *s);
 
-/* pml_samples_push - append; a full series keeps what it has and returns PML_EFULL. Cost: 4 instructions. */
+/* pml_samples_push - append; a full series keeps what it has and returns PML_EFULL. Cost: 7 instructions. */
 static inline int pml_samples_push(struct pml_samples *s, uint64_t v) {
   if (PML_UNLIKELY(s->n == s->capacity)) return PML_EFULL;
   s->value[s->n++] = v;

@@ -8,6 +8,7 @@
 #include <limits.h>
 #include <pthread.h>
 #include <string.h>
+#include <wchar.h>
 
 static void names_and_texts(void) {
 #define ROW(name, value, text, remedy)                                                                                 \
@@ -52,6 +53,14 @@ static void details(void) {
   CHECK(strcmp(pml_error_detail(PML_ENOEVENT), pml_error_text(PML_ENOEVENT)) == 0, "only the last failure is kept");
 }
 
+/* In the C locale no byte stands for U+20AC, so printf itself fails. */
+static void unprintable(void) {
+  errno = EINTR;
+  CHECK(pml_fail(-EIO, "%ls", L"\u20ac") == -EIO && errno == EINTR,
+        "a sentence that cannot be made leaves errno alone");
+  CHECK(strcmp(pml_error_detail(-EIO), pml_error_text(-EIO)) == 0, "and the text stands in for it");
+}
+
 static void long_details(void) {
   char text[1024];
   memset(text, 'x', sizeof text);
@@ -90,6 +99,7 @@ int main(void) {
   names_and_texts();
   unknown_codes();
   details();
+  unprintable();
   long_details();
   details_of_threads();
   return check_done();

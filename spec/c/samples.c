@@ -91,8 +91,8 @@ static uint64_t shaped(int shape, size_t i, size_t n) {
 static void sorting(void) {
   static const size_t sizes[] = {0, 1, 2, 3, 255, 256, 257, 10007};
   struct pml_samples s;
-  uint64_t *expected = calloc(10007, sizeof *expected);
-  if (!CHECK(expected && pml_samples_open(&s, 10007) == 0, "there is memory to sort")) return;
+  static uint64_t expected[10007];
+  if (!CHECK(pml_samples_open(&s, 10007) == 0, "there is memory to sort")) return;
   for (int shape = 0; shape < SHAPES; shape++) {
     unsigned wrong = 0;
     for (size_t k = 0; k < sizeof sizes / sizeof sizes[0]; k++) {
@@ -103,7 +103,6 @@ static void sorting(void) {
     }
     CHECK(wrong == 0, "a series of %s is sorted as qsort does", shape_name[shape]);
   }
-  free(expected);
   pml_samples_close(&s);
 }
 
@@ -176,6 +175,9 @@ static void text(void) {
   memset(two, '#', sizeof two);
   n = pml_samples_format(&s, 0, 3, "", two, 8, &next);
   CHECK(n == 4 && memcmp(two, "0,0\n#", 5) == 0 && next == 1, "a row that does not fit is left for the next call");
+  memset(two, '#', sizeof two);
+  n = pml_samples_format(&s, 0, 3, "ab,", two, 13, &next);
+  CHECK(n == 7 && memcmp(two, "ab,0,0\n#", 8) == 0 && next == 1, "the prefix counts, too");
   CHECK(pml_samples_format(&s, 0, 3, "too long a prefix", two, 8, &next) == 0 && next == 0, "nor is half a prefix");
   CHECK(pml_samples_format(&s, 3, 3, "", two, 8, &next) == 0 && next == 3, "nothing is nothing");
   pml_samples_close(&s);
