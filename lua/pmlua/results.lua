@@ -1,0 +1,168 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+-- lua/pmlua/results.lua - the folder of a run: made, written so that a kill leaves it readable, opened again.
+--
+-- Try:  local r = assert(require("pmlua.results").open "results/read_overhead/latest");  print(r.status, #r.data.rows)
+--
+-- Each file is written beside its name and renamed over it: whoever reads, reads the last whole version.
+
+local dat = require "pmlua.dat"
+local json = require "pmlua.json"
+local lfs = require "lfs"
+
+local M = {}
+
+local function make_folders(path)
+  local made = path:sub(1, 1) == "/" and "" or "."
+  for part in path:gmatch("[^/]+") do
+    made = made .. "/" .. part
+    if lfs.attributes(made, "mode") ~= "directory" then
+      local ok, err = lfs.mkdir(made)
+      -- another run may have made it in between
+      if not ok and lfs.attributes(made, "mode") ~= "directory" then
+        return nil, ("cannot make the folder %s: %s"):format(path, err)
+      end
+    end
+  end
+  return true
+end
+
+-- `latest` is replaced by a rename: there is no moment without it.
+local function point_latest(parent, stamp)
+  local temporary = ("%s/.latest.%s"):format(parent, stamp)
+  os.remove(temporary)
+  local ok, err = lfs.link(stamp, temporary, true)
+  if ok then ok, err = os.rename(temporary, parent .. "/latest") end
+  if not ok then
+    os.remove(temporary)
+    return nil, ("cannot point %s/latest to this run: %s"):format(parent, err)
+  end
+  return true
+end
+
+---@class pmlua.Folder
+---@field path string
+local Folder = {}
+Folder.__index = Folder
+
+--- Make the folder of a new run: BASE/NAME/20261121T013000Z, with a suffix -2, -3 ... when two start in one second.
+---@param base string
+---@param name string
+---@return pmlua.Folder? folder
+---@return string? err
+function M.create(base, name)
+  local parent = base .. "/" .. name
+  local ok, err = make_folders(parent)
+  if not ok then return nil, err end
+  local stamp = os.date("!%Y%m%dT%H%M%SZ")
+  for i = 1, 1000 do
+    local own = i == 1 and stamp or ("%s-%d"):format(stamp, i)
+    local path = parent .. "/" .. own
+    local made, why, code = lfs.mkdir(path)
+    if made then
+      local pointed, no_link = point_latest(parent, own)
+      return setmetatable({ path = path, link_error = not pointed and no_link or nil }, Folder)
+    end
+    if code ~= 17 and lfs.symlinkattributes(path, "mode") == nil then -- not EEXIST
+      return nil, ("cannot make the folder %s: %s"):format(path, why)
+    end
+  end
+  return nil, ("cannot make a folder of a new name in %s"):format(parent)
+end
+
+--- Write a file of the folder, whole or not at all.
+---@param name string
+---@param text string
+---@return boolean? ok
+---@return string? err
+function Folder:write(name, text)
+  local path = self.path .. "/" .. name
+  local temporary = path .. ".tmp"
+  local f, err = io.open(temporary, "wb")
+  if not f then return nil, err end
+  local ok, why = f:write(text)
+  local closed, later = f:close() -- a full disk may show only here
+  if not (ok and closed) then
+    os.remove(temporary)
+    return nil, ("%s: %s"):format(path, why or later)
+  end
+  ok, err = os.rename(temporary, path)
+  if not ok then return nil, err end
+  return true
+end
+
+--- Write a table of the folder.
+---@param name string
+---@param t pmlua.Table
+function Folder:write_table(name, t)
+  return self:write(name, dat.format(t))
+end
+
+-- Field 22 of /proc/PID/stat: together with the pid it names one process, pids alone are given again.
+local function start_time(pid)
+  local f = io.open(("/proc/%d/stat"):format(pid), "r")
+  if not f then return nil end
+  local text = f:read("a") or ""
+  f:close()
+  local fields = {}
+  for field in (text:match("%) (.*)$") or ""):gmatch("%S+") do fields[#fields + 1] = field end
+  return tonumber(fields[20])
+end
+
+--- What identifies a running process in meta.json.
+function M.process(pid)
+  return { pid = pid, start_time = start_time(pid) }
+end
+
+-- "running" is only true while the process that wrote it lives.
+local function true_status(meta)
+  if meta.status ~= "running" then return meta.status end
+  local process = type(meta.process) == "table" and meta.process or {}
+  local pid = math.tointeger(process.pid)
+  if pid and process.start_time and start_time(pid) == process.start_time then return "running" end
+  return "incomplete"
+end
+
+local known = { running = true, complete = true, interrupted = true, failed = true }
+
+local function read_meta(path)
+  local f, err = io.open(path, "rb")
+  if not f then return nil, err end
+  local text = f:read("a")
+  f:close()
+  local meta, why = json.decode(text or "")
+  if type(meta) ~= "table" then return nil, ("%s: not JSON: %s"):format(path, why or "no object") end
+  if type(meta.name) ~= "string" or not known[meta.status] then
+    return nil, ("%s: no name or no status of a run in it"):format(path)
+  end
+  for _, key in ipairs { "machine", "versions", "factors", "columns", "files", "warnings" } do
+    if meta[key] ~= nil and type(meta[key]) ~= "table" then return nil, ("%s: %s is not a table"):format(path, key) end
+  end
+  return meta
+end
+
+--- Open the folder of a run.
+---@param path string also .../latest
+---@return {path: string, meta: table, status: string, complete: boolean, data: table, rounds: table?}? run
+---@return string? err one line that names the file
+function M.open(path)
+  path = #path > 1 and path:gsub("/+$", "") or path
+  local mode, err = lfs.attributes(path, "mode")
+  if not mode then return nil, ("%s: %s"):format(path, (err or "No such file or directory"):gsub("^.*: ", "")) end
+  if mode ~= "directory" then return nil, ("%s is not the folder of a run"):format(path) end
+  local meta, why = read_meta(path .. "/meta.json")
+  if not meta then return nil, why end
+  local data
+  data, why = dat.read(path .. "/data.dat")
+  if not data then return nil, why end
+  local rounds
+  if lfs.attributes(path .. "/rounds.dat", "mode") then
+    rounds, why = dat.read(path .. "/rounds.dat")
+    if not rounds then return nil, why end
+  end
+  local status = true_status(meta)
+  return setmetatable({
+    path = path, meta = meta, status = status, complete = status == "complete", data = data, rounds = rounds,
+  }, Folder)
+end
+
+return M

@@ -1,0 +1,129 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+-- scripts/read_overhead/events.lua - which eight events are read, and by which path each combination goes.
+--
+-- Try:  print(table.concat(require("read_overhead.events").choose(require "pmlua").names, " "))
+--
+-- With a PMU: instructions and cycles first, as in the papers, then what else it can count at the same time. Without:
+-- software events, which every Linux has; their page cannot be read in user space, so that path is not measured.
+
+local M = {}
+
+M.most = 8
+
+local hardware = {
+  "instructions", "cycles", "branches", "branch-misses", "cache-references", "cache-misses", "ref-cycles", "bus-cycles",
+  "stalled-cycles-frontend", "stalled-cycles-backend",
+}
+local software = {
+  "perf::TASK-CLOCK", "perf::CPU-CLOCK", "perf::PAGE-FAULTS", "perf::CONTEXT-SWITCHES", "perf::CPU-MIGRATIONS",
+  "perf::MINOR-FAULTS", "perf::MAJOR-FAULTS", "perf::ALIGNMENT-FAULTS", "perf::EMULATION-FAULTS", "perf::BPF-OUTPUT",
+}
+
+-- Paths as the table asks for them, and what that means to an event set.
+local path_options = {
+  page = {},
+  read = { no_page = true, ungrouped = true },
+  group = { no_page = true },
+}
+
+--- Open the set of a cell; the caller closes it.
+---@param pml table
+---@param names string[]
+---@param path string "page", "read" or "group"
+---@return userdata? set
+---@return string? err
+---@return string? code
+function M.open(pml, names, path)
+  local options = {}
+  for k, v in pairs(path_options[path]) do options[k] = v end
+  return pml.eventset.open(names, options)
+end
+
+-- Whether an event opens, and opens together with those before it.
+local function fits(pml, names, path)
+  local set = M.open(pml, names, path)
+  if set then set:close() end
+  return set ~= nil
+end
+
+local function gather(pml, candidates, path)
+  local names = {}
+  for _, name in ipairs(candidates) do
+    if #names == M.most then break end
+    names[#names + 1] = name
+    if not fits(pml, names, path) then names[#names] = nil end
+  end
+  return names
+end
+
+-- A kernel thread's counters cannot be counted without privilege: `:u` then.
+local function in_user_space(names)
+  local out = {}
+  for i, name in ipairs(names) do out[i] = name:match(":%a+$") and name or name .. ":u" end
+  return out
+end
+
+---@class read_overhead.Events
+---@field names string[] at most eight
+---@field pmu boolean
+---@field why? string why there is no PMU
+---@field note? string what the reader of the table has to know of them
+
+--- Choose the events.
+---@param pml table
+---@param asked? string[] the user's own choice
+---@return read_overhead.Events? events
+---@return string? err
+function M.choose(pml, asked)
+  local pmu, why = pml.event.has_pmu()
+  local events = { pmu = pmu and true or false, why = not pmu and why or nil }
+  if asked and #asked > 0 then
+    if #asked > M.most then return nil, ("%d events are asked for, at most %d can be measured"):format(#asked, M.most) end
+    for _, name in ipairs(asked) do
+      local ok, err = pml.event.parse(name)
+      if not ok then return nil, err end
+    end
+    local set, err = M.open(pml, asked, "group")
+    if not set then return nil, err end
+    set:close()
+    events.names = asked
+    return events
+  end
+  if events.pmu then
+    events.names = gather(pml, hardware, "page")
+    if #events.names == 0 then events.names = gather(pml, in_user_space(hardware), "page") end
+    if #events.names < M.most then
+      events.note = ("the PMU counts %d of these events at once; sets of more are not measured"):format(#events.names)
+    end
+  end
+  if not events.names or #events.names == 0 then
+    events.names = gather(pml, software, "group")
+    if #events.names == 0 then events.names = gather(pml, in_user_space(software), "group") end
+    events.note = "software events: read(2) is what they cost; the page path needs a PMU"
+  end
+  if #events.names == 0 then
+    return nil, "no event can be opened here; run `pmlua doctor`, or lower kernel.perf_event_paranoid"
+  end
+  return events
+end
+
+--- The first n of them.
+function M.first(events, n)
+  return table.move(events.names, 1, n, 1, {})
+end
+
+--- What a path is called after it has been asked for: "page", or "read" when the kernel has to be asked, and why.
+---@param set userdata
+---@param path string what was asked for
+---@return string taken
+---@return string? why
+function M.taken(set, path)
+  if path ~= "page" then return path end
+  for i = 1, #set do
+    local e = set:event(i)
+    if e.path ~= "page" then return #set > 1 and "group" or "read", ("%s: %s"):format(e.name, e.why or "no page") end
+  end
+  return "page"
+end
+
+return M
