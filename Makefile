@@ -73,13 +73,14 @@ $(B)/spec/%: spec/c/%.c $(B)/libpmlua.a
 	@mkdir -p $(@D)
 	$(CC) $(ALLCFLAGS) $(LDFLAGS) -rdynamic $< $(B)/libpmlua.a $(CORE_LIBS) -o $@
 
-$(B)/bench: $(BENCH_SRC) $(B)/libpmlua.a
-	$(CC) $(ALLCFLAGS) $(LDFLAGS) $(BENCH_SRC) $(B)/libpmlua.a $(CORE_LIBS) -o $@
+BENCH_OBJ := $(BENCH_SRC:%.c=$(B)/obj/%.o)
+$(B)/bench: $(BENCH_OBJ) $(B)/libpmlua.a
+	$(CC) $(SAN) $(LDFLAGS) $(BENCH_OBJ) $(B)/libpmlua.a $(CORE_LIBS) -o $@
 
 .PHONY: specs
 specs: $(SPEC_BIN)
 
--include $(CORE_OBJ:.o=.d) $(BIND_OBJ:.o=.d) $(MAIN_OBJ:.o=.d) $(WORK_SO:.so=.d) $(SPEC_BIN:=.d)
+-include $(CORE_OBJ:.o=.d) $(BIND_OBJ:.o=.d) $(MAIN_OBJ:.o=.d) $(WORK_SO:.so=.d) $(SPEC_BIN:=.d) $(BENCH_OBJ:.o=.d)
 
 # --- the two commands of a newcomer -----------------------------------------------------------------------------------
 
@@ -158,7 +159,7 @@ D := $(DESTDIR)$(PREFIX)
 LUAVER := 5.4
 .PHONY: install
 install: all ## PREFIX (default /usr/local), DESTDIR for packagers
-	install -d $(D)/bin $(D)/lib/pkgconfig $(D)/lib/pmlua/workloads $(D)/lib/lua/$(LUAVER)/pmlua $(D)/share/man/man1 \
+	install -d $(D)/bin $(D)/lib/pkgconfig $(D)/lib/pmlua/workloads $(D)/lib/lua/$(LUAVER)/pmlua $(D)/share/lua/$(LUAVER) $(D)/share/man/man1 \
 	  $(D)/share/pmlua/scripts/workloads $(D)/share/pmlua/plots $(D)/share/doc/pmlua
 	install -m 755 $(B)/pmlua $(D)/bin/
 	install -m 755 $(B)/$(SONAME) $(D)/lib/
@@ -166,9 +167,11 @@ install: all ## PREFIX (default /usr/local), DESTDIR for packagers
 	install -m 644 $(B)/libpmlua.a $(D)/lib/
 	install -m 755 $(B)/lua/pmlua/core.so $(D)/lib/lua/$(LUAVER)/pmlua/
 	$(if $(WORK_SO),install -m 755 $(WORK_SO) $(D)/lib/pmlua/workloads/)
-	for f in core/pml.h core/*/*.h; do case $$f in *_internal.h) ;; *) install -D -m 644 $$f $(D)/include/pmlua/$${f#core/};; esac; done
+	for f in $(filter core/%.h,$(shell $(CC) -D_GNU_SOURCE -MM -Icore core/pml.h)); do \
+	  install -D -m 644 $$f $(D)/include/pmlua/$${f#core/} || exit 1; done
 	install -m 644 bindings/pmlua.h $(D)/include/pmlua/
-	(cd lua && find . -name '*.lua') | while read f; do install -D -m 644 lua/$$f $(D)/share/lua/$(LUAVER)/$$f; done
+	(cd lua && find . -name '*.lua') | while read f; do install -D -m 644 lua/$$f $(D)/share/pmlua/lua/$$f; done
+	ln -sfn ../../pmlua/lua/pmlua $(D)/share/lua/$(LUAVER)/pmlua
 	(cd scripts && find . -type f) | while read f; do install -D -m 644 scripts/$$f $(D)/share/pmlua/scripts/$$f; done
 	install -m 644 plots/*.gp $(D)/share/pmlua/plots/
 	install -m 644 bindings/pmlua.1 $(D)/share/man/man1/

@@ -49,6 +49,13 @@ static int l_open(lua_State *L) {
   return 1;
 }
 
+/* pml.eventset {...}: the first argument is the module. */
+static int l_call(lua_State *L) {
+  lua_settop(L, 3);
+  lua_remove(L, 1);
+  return l_open(L);
+}
+
 static int pushvalues(lua_State *L, const struct handle *s) {
   int n = s->n;
   if (n > LUA_MINSTACK - 2) luaL_checkstack(L, n, NULL);
@@ -216,6 +223,9 @@ int luaopen_pmlua_eventset(lua_State *L) {
   static const luaL_Reg functions[] = {{"open", l_open}, {NULL, NULL}};
   lutil_class(L, &eventset_class, methods, NULL);
   luaL_newlib(L, functions);
-  lutil_callable(L, "open");
+  lua_createtable(L, 0, 1);
+  lua_pushcfunction(L, l_call);
+  lua_setfield(L, -2, "__call");
+  lua_setmetatable(L, -2);
   return 1;
 }

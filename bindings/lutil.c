@@ -245,18 +245,3 @@ void lutil_setreading(lua_State *L, const struct pml_reading *r) {
   lutil_setint(L, "running_ns", r->running_ns);
   lutil_setnum(L, "scaled", pml_reading_scaled(r));
 }
-
-static int callwithoutself(lua_State *L) {
-  lua_pushvalue(L, lua_upvalueindex(1));
-  lua_replace(L, 1);
-  lua_call(L, lua_gettop(L) - 1, LUA_MULTRET);
-  return lua_gettop(L);
-}
-
-void lutil_callable(lua_State *L, const char *name) {
-  lua_createtable(L, 0, 1);
-  lua_getfield(L, -2, name);
-  lua_pushcclosure(L, callwithoutself, 1);
-  lua_setfield(L, -2, "__call");
-  lua_setmetatable(L, -2);
-}

@@ -204,13 +204,19 @@ static void pushphases(lua_State *L, const struct scratch *r) {
 }
 
 static int pushoutcome(lua_State *L, const struct scratch *r, size_t sites, size_t nvalues) {
-  uint64_t retries = 0, skipped = 0;
-  for (size_t i = 0; i < sites; i++) retries += r->probe[i].retries, skipped += r->probe[i].skipped;
   lua_createtable(L, 0, 5);
   pushresults(L, r);
   lua_setfield(L, -2, "results");
-  lutil_setint(L, "retries", retries);
-  lutil_setint(L, "skipped", skipped);
+  lua_createtable(L, (int)sites, 0);
+  lua_createtable(L, (int)sites, 0);
+  for (size_t i = 0; i < sites; i++) {
+    lua_pushinteger(L, (lua_Integer)r->probe[i].retries);
+    lua_rawseti(L, -3, (lua_Integer)i + 1);
+    lua_pushinteger(L, (lua_Integer)r->probe[i].skipped);
+    lua_rawseti(L, -2, (lua_Integer)i + 1);
+  }
+  lua_setfield(L, -3, "skipped");
+  lua_setfield(L, -2, "retries");
   lua_createtable(L, (int)nvalues, 0);
   for (size_t i = 0; i < nvalues; i++) {
     lua_pushinteger(L, (lua_Integer)r->probe[0].values[i]);

@@ -4,6 +4,7 @@
 #define PML_H
 
 #include "adapter/pml_probe.h"
+#include "adapter/pml_workload.h"
 #include "base/pml_api.h"
 #include "base/pml_clock.h"
 #include "base/pml_error.h"
@@ -13,6 +14,7 @@
 #include "source/pml_event.h"
 #include "source/pml_eventset.h"
 #include "source/pml_group.h"
+#include "source/pml_rdpmc.h"
 #include "source/pml_samples.h"
 #include "substrate/pml_otf2.h"
 

@@ -17,7 +17,8 @@
 PML_BEGIN_DECLS
 
 #define PML_PROBE_OPERATION_LIST(X)                                                                                    \
-  X(EMPTY, "empty") X(START_STOP, "start_stop") X(READ, "read") X(READ_TS, "read_ts") X(ACCUM, "accum") X(RESET, "reset")
+  X(EMPTY, "empty")                                                                                                    \
+  X(START_STOP, "start_stop") X(READ, "read") X(READ_TS, "read_ts") X(ACCUM, "accum") X(RESET, "reset")
 
 #define PML_PROBE_ENUM(id, name) PML_PROBE_##id,
 enum pml_probe_operation { PML_PROBE_OPERATION_LIST(PML_PROBE_ENUM) PML_PROBE_OPERATIONS };
@@ -25,11 +26,11 @@ enum pml_probe_operation { PML_PROBE_OPERATION_LIST(PML_PROBE_ENUM) PML_PROBE_OP
 
 struct pml_probe {
   int (*operation)(struct pml_eventset *set, uint64_t *values);
-  struct pml_eventset *set; /* borrowed; may be NULL for PML_PROBE_EMPTY */
+  struct pml_eventset *set;    /* borrowed; may be NULL for PML_PROBE_EMPTY */
   struct pml_samples *samples; /* borrowed; one tick difference per hit */
-  uint64_t retries;         /* page reads tried again, summed over hits */
-  uint64_t skipped;         /* hits after the samples were full: the operation is then not made */
-  int error;                /* first failure of the operation, or 0 */
+  uint64_t retries;            /* page reads tried again, summed over hits */
+  uint64_t skipped;            /* hits after the samples were full: the operation is then not made */
+  int error;                   /* first failure of the operation, or 0 */
   uint64_t values[PML_EVENTSET_MAX];
 };
 
@@ -55,61 +56,12 @@ static inline void pml_probe_hit(struct pml_probe *p) {
   uint64_t t1 = pml_clock_ticks_ordered();
   s->value[s->n++] = t1 - t0;
   if (PML_UNLIKELY(rc != 0)) {
-    if (rc > 0) p->retries += (uint64_t)rc;
-    else if (p->error == 0) p->error = rc;
+    if (rc > 0)
+      p->retries += (uint64_t)rc;
+    else if (p->error == 0)
+      p->error = rc;
   }
 }
-
-/*
- * A workload is a shared object with one symbol, `const struct pml_workload pml_workload`. Options and results travel as
- * named numbers or strings, so that a script can ask for any workload in the same way.
- */
-struct pml_workload_option {
-  const char *name;
-  const char *help;
-  double value;       /* default */
-  const char *text;   /* default text; NULL: the option is a number */
-};
-
-/* What a workload says at its end: named numbers with units ("residual", "", 0.003). */
-struct pml_workload_result {
-  const char *name;
-  const char *unit;
-  double value;
-};
-
-#define PML_WORKLOAD_MAX 16
-#define PML_WORKLOAD_ABI 1
-
-/*
- * One place in the workload where the probe is hit; a workload has one probe per site, so that sites are kept apart.
- * Sites are also regions: the workload takes pml_clock_ticks() at its phases and keeps them in @phase.
- */
-struct pml_workload_phase {
-  pml_region_t region;
-  uint64_t enter_ticks, leave_ticks;
-};
-
-struct pml_workload_run {
-  struct pml_probe *probe;      /* [nsites], borrowed */
-  const double *number;         /* [noptions] in the order of pml_workload.option */
-  const char *const *text;      /* [noptions]; NULL for numbers */
-  struct pml_workload_result result[PML_WORKLOAD_MAX];
-  unsigned nresults;
-  struct pml_workload_phase *phase; /* [phase_capacity], borrowed, may be NULL: the phases for the trace, in order */
-  size_t nphases, phase_capacity;
-  const volatile int *stop;     /* becomes non-zero when the user interrupts: return soon, -EINTR */
-  char error[256];              /* a sentence, when run returns a negative code */
-};
-
-struct pml_workload {
-  unsigned abi; /* PML_WORKLOAD_ABI */
-  const char *name;
-  const char *help;                          /* one line */
-  const char *site[PML_WORKLOAD_MAX];        /* names of the places that are probed, NULL-terminated */
-  struct pml_workload_option option[PML_WORKLOAD_MAX]; /* ends with name == NULL */
-  int (*run)(struct pml_workload_run *r);    /* 0 or a negative code; frees all it took */
-};
 
 PML_END_DECLS
 

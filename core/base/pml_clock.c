@@ -25,7 +25,8 @@
 #define CHECK_BASELINE_NS 1000000u
 #define MEASURE_BASELINE_NS 10000000u
 #define TOLERANCE 1e-3 /* of a known rate; a 1 ms baseline measures to about 1e-4 */
-#define STEP_READS 20000
+#define STEPS 1024u    /* ticks: differences that are looked at */
+#define STEP_READS 20000u
 #define COST_BATCHES 21
 #define COST_READS 1000
 
@@ -268,23 +269,38 @@ int pml_clock_init(void) {
   return 0;
 }
 
-/* The smallest non-zero step; a clock that did not step in all these reads is as coarse as the kernel says. */
-static double smallest_step_ns(void) {
-  uint64_t smallest = UINT64_MAX, before = pml_clock_ticks();
-  for (int i = 0; i < STEP_READS; i++) {
-    uint64_t now = pml_clock_ticks();
-    if (now > before && now - before < smallest) smallest = now - before;
-    before = now;
-  }
-  if (smallest != UINT64_MAX) return (double)smallest * NS_PER_S / pml__clock.ticks_per_second;
-  struct timespec ts;
-  clock_getres(CLOCK_MONOTONIC_RAW, &ts);
-  return (double)ts.tv_sec * NS_PER_S + (double)ts.tv_nsec;
-}
-
 static int by_size(const void *a, const void *b) {
   uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
   return (x > y) - (x < y);
+}
+
+static uint64_t common_divisor(uint64_t a, uint64_t b) {
+  return b == 0 ? a : common_divisor(b, a % b);
+}
+
+/*
+ * The step of which the usual differences of two reads are multiples. The smallest difference would not do: some CPUs
+ * step in tens of ticks, but answer two reads within a step with numbers that differ by one.
+ */
+static uint64_t usual_step(void) {
+  unsigned seen[STEPS] = {0};
+  uint64_t before = pml_clock_ticks(), step = 0;
+  for (unsigned i = 0; i < STEP_READS; i++) {
+    uint64_t now = pml_clock_ticks();
+    if (now > before && now - before < STEPS) seen[now - before]++;
+    before = now;
+  }
+  for (uint64_t d = 1; d < STEPS; d++)
+    if (seen[d] >= STEP_READS / 10) step = common_divisor(d, step);
+  return step;
+}
+
+static double resolution_ns(void) {
+  uint64_t step = usual_step();
+  if (step != 0) return (double)step * NS_PER_S / pml__clock.ticks_per_second;
+  struct timespec ts;
+  clock_getres(CLOCK_MONOTONIC_RAW, &ts); /* it hardly ever stepped: as coarse as the kernel says */
+  return (double)ts.tv_sec * NS_PER_S + (double)ts.tv_nsec;
 }
 
 static double median_cost_ns(void) {
@@ -295,7 +311,8 @@ static double median_cost_ns(void) {
     batch[b] = pml_clock_ticks() - start;
   }
   qsort(batch, COST_BATCHES, sizeof batch[0], by_size);
-  return (double)batch[COST_BATCHES / 2] * NS_PER_S / pml__clock.ticks_per_second / COST_READS;
+  uint64_t median = batch[COST_BATCHES / 2];
+  return (double)median * NS_PER_S / pml__clock.ticks_per_second / COST_READS;
 }
 
 int pml_clock_describe(struct pml_clock_info *info) {
@@ -303,7 +320,7 @@ int pml_clock_describe(struct pml_clock_info *info) {
   *info = (struct pml_clock_info){.name = chosen.name,
                                   .calibration = chosen.calibration,
                                   .ticks_per_second = pml__clock.ticks_per_second,
-                                  .resolution_ns = smallest_step_ns(),
+                                  .resolution_ns = resolution_ns(),
                                   .cost_ns = median_cost_ns()};
   return err;
 }

@@ -39,7 +39,7 @@ struct pml_clock_info {
   const char *name;        /* "tsc", "cntvct" or "clock_gettime" */
   const char *calibration; /* what ticks were calibrated against, or why there are none */
   double ticks_per_second;
-  double resolution_ns; /* smallest step seen between two differing reads; clock_getres() where none was seen */
+  double resolution_ns; /* the step of which differences of reads are, as a rule, multiples */
   double cost_ns;       /* median cost of one pml_clock_ticks(), over batches */
 };
 

@@ -61,7 +61,7 @@ static void cut_to_whole_character(char *text, size_t n) {
   text[n] = '\0';
 }
 
-int pml_fail(int err, const char *fmt, ...) {
+void pml_error_note(int err, const char *fmt, ...) {
   int saved = errno;
   /* Not straight into last.text: wrapping pml_error_detail() in a longer sentence would read what it overwrites. */
   char text[sizeof last.text];
@@ -76,5 +76,4 @@ int pml_fail(int err, const char *fmt, ...) {
   memcpy(last.text, text, strlen(text) + 1);
   last.code = err;
   errno = saved;
-  return err;
 }

@@ -53,9 +53,11 @@ PML_API const char *pml_error_detail(int err);
 
 /*
  * pml_fail - remember the sentence of a failure on this thread and return @err.
+ * A macro, so that compiler and analyzer see which value is returned; @err is evaluated twice.
  * Not for hot paths. At most 511 bytes are kept. Thread-safe, not async-signal-safe.
  */
-PML_API int pml_fail(int err, const char *fmt, ...) PML_PRINTF(2, 3);
+#define pml_fail(err, ...) (pml_error_note((err), __VA_ARGS__), (err))
+PML_API void pml_error_note(int err, const char *fmt, ...) PML_PRINTF(2, 3);
 
 PML_END_DECLS
 

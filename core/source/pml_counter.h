@@ -13,13 +13,12 @@ PML_BEGIN_DECLS
 
 /* What is counted. {0} is the calling thread only: pid 0, any_cpu. */
 struct pml_target {
-  pid_t pid;    /* 0 the calling thread, > 0 that thread or process, -1 every process on @cpu */
+  pid_t pid;    /* 0 the calling thread, > 0 that thread (a process's id: its first), -1 all on the cpu */
   int cpu_plus; /* 0 any cpu, else cpu number + 1 */
   bool inherit; /* count children created from now on, too */
 };
 
-/* A count is never scaled behind the user's back: it comes with the time it was enabled and the time it really counted.
- */
+/* A count is never scaled behind the user's back: it comes with the time it was enabled and the time it counted. */
 struct pml_reading {
   uint64_t raw;
   uint64_t enabled_ns;
@@ -33,7 +32,7 @@ static inline double pml_reading_scaled(const struct pml_reading *r) {
 }
 
 enum pml_path {
-  PML_PATH_PAGE, /* read in user space from the self-monitoring page */
+  PML_PATH_PAGE, /* read in user space from the self-monitoring page; a clock, which needs no kernel either */
   PML_PATH_READ, /* read(2) */
 };
 
@@ -69,13 +68,12 @@ PML_API void pml_counter_close(struct pml_counter *c);
 
 /*
  * pml_counter_read - the count since open, by the page if the calling thread owns it, else by read(2).
- * Returns 0, PML_ECLOSED or -errno. Cost: some 35 instructions, or one syscall. Async-signal-safe. A counter may be
+ * Returns 0, PML_ECLOSED or -errno. Cost: some 60 instructions, or one syscall. Async-signal-safe. A counter may be
  * read by several threads at once, but not while it is closed.
  */
 PML_API int pml_counter_read(const struct pml_counter *c, struct pml_reading *r);
 
-/* pml_counter_path - the path a read by the calling thread takes now, and in *why (if not NULL) why it is not the page.
- */
+/* pml_counter_path - the path a read by the calling thread takes now; *why (if not NULL): why it is not the page. */
 PML_API enum pml_path pml_counter_path(const struct pml_counter *c, const char **why);
 
 PML_END_DECLS

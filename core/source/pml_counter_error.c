@@ -140,9 +140,11 @@ int pml__counter_refused(const struct pml__counter_request *q, int err) {
 int pml__counter_starved(const char *name) {
   if (watchdog_is_on())
     return pml_fail(PML_EWATCHDOG,
-                    "%s: its group gets no counter, and the NMI watchdog holds one; sysctl "
+                    "%s: its group does not get its counters, and the NMI watchdog holds one; sysctl "
                     "kernel.nmi_watchdog=0, or use one event less, or ask for multiplexing",
                     name);
   return pml_fail(PML_ETOOMANY,
-                  "%s: its group gets no counter, others hold them; use fewer events, or ask for multiplexing", name);
+                  "%s: its group does not get its counters: there are too few, or others hold them; use fewer events, "
+                  "or ask for multiplexing",
+                  name);
 }

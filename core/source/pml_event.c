@@ -115,7 +115,7 @@ static int fail_unknown(const char *name) {
   } else {
     (void)pml__event_walk_generic(&w);
     (void)pml__event_walk_pfm(&w, true);
-    (void)pml__event_walk_trace(&w);
+    if (strchr(base, ':')) (void)pml__event_walk_trace(&w);
     (void)pml__event_walk_sysfs(&w);
   }
   return pml_fail(PML_ENOEVENT, "no event \"%.200s\"%s", name, pml__nearest_text(&near, text, sizeof text));

@@ -24,7 +24,13 @@ PML_BEGIN_DECLS
  *   mem:ADDR|SYMBOL[+OFF][:rwx][:len]         hardware breakpoint (watchpoint); symbol of the calling process
  *   uprobe:PATH:SYMBOL|0xOFFSET[%return]      user-space probe
  *
- * Any of them but the clocks may end in modifiers: :u user, :k kernel, :h hypervisor, or several at once (:uk).
+ * Any of them but the clocks may end in modifiers: :u user, :k kernel, :h hypervisor, or several at once (:uk). Without
+ * one, nothing is excluded but, on core PMUs, the hypervisor and guests.
+ *
+ * pmu/.../ takes perf's own form of modifiers (pmu/event/u) as well; parameters given beside an event win over its own.
+ * mem: access is rw unless said, or x alone; the length is 1, 2, 4 or 8, unless said the symbol's own size, else 4,
+ * less where the address is not aligned to it. An EVENT without a PMU is looked for among the PMUs that are here, then
+ * among all others. Cache names are perf's: L1-dcache-loads, LLC-store-misses, iTLB-load-misses.
  */
 #define PML_EVENT_NAME_MAX 256
 #define PML_EVENT_PARTS_MAX 4
@@ -35,7 +41,7 @@ enum pml_event_kind { PML_EVENT_CLOCK_TICKS, PML_EVENT_CLOCK_NS, PML_EVENT_PERF 
 struct pml_event_part {
   char pmu[64]; /* sysfs or libpfm4 name of the PMU */
   struct perf_event_attr attr;
-  bool here;   /* false: encoded, but this machine has no such PMU */
+  bool here;   /* false: encoded, but this machine has no such PMU; generic and raw events leave that to the kernel */
   int cpu_any; /* -1, or a cpu the PMU insists on (uncore), from its cpumask */
 };
 
@@ -52,20 +58,22 @@ struct pml_event {
 /*
  * pml_event_parse - encode @name.
  *
- * Returns 0; PML_ENOEVENT (the detail names the nearest events), PML_ESYNTAX, PML_ENOSYMBOL, -EACCES (tracefs not
- * readable: the detail says how), -ENAMETOOLONG. An event whose PMU is known but absent parses: part[].here is false.
+ * Returns 0; PML_ENOEVENT (the detail names the nearest events), PML_ESYNTAX, PML_ENOSYMBOL, -EACCES or -ENOENT
+ * (tracefs not readable or not mounted: the detail says how to get it; or the file of a uprobe), PML_EFORMAT (a sysfs
+ * file or an ELF file is malformed), -ENAMETOOLONG, -ENOMEM. An event whose PMU is known but absent parses: part[].here
+ * is false; its attr.type is UINT32_MAX where perf has no number for such a PMU. *@ev is undefined after a failure.
  * Cost: milliseconds at first (libpfm4 is set up), then microseconds. Thread-safe (a lock), not async-signal-safe.
  */
 PML_API int pml_event_parse(struct pml_event *ev, const char *name);
 
 /* One row of the list. Strings live until the callback returns. */
 struct pml_event_info {
-  const char *name;        /* parses as it stands */
+  const char *name;        /* parses as it stands; breakpoints and uprobes are shown by an example of each shape */
   const char *description; /* one line, "" if none */
   const char *source;      /* "clock", "generic", "libpfm4", "sysfs", "tracepoint", "breakpoint", "uprobe" */
   const char *pmu;         /* PMU the event belongs to */
   bool available;
-  const char *reason; /* why not available; "" otherwise */
+  const char *reason; /* why not available, or under which restriction (:u only); "" otherwise */
 };
 
 typedef int pml_event_visit(const struct pml_event_info *info, void *arg); /* non-zero stops the walk */
@@ -73,7 +81,10 @@ typedef int pml_event_visit(const struct pml_event_info *info, void *arg); /* no
 /*
  * pml_event_list - every event pmlua can name, those of this machine's PMUs first, libpfm4's PMUs that are not here
  * last. @pattern: NULL, or a glob (or plain text: substring) matched without case against name and description.
- * @all: also the PMUs that are not here (tens of thousands of rows).
+ * @all: also the PMUs that are not here (about a hundred thousand rows, a second or two).
+ * Events of libpfm4 that need a number to be chosen (UNC_P_FREQ_BAND0_CYCLES:ff=N, some twenty) have no row.
+ * Availability is asked of the kernel once per PMU, not per event. Where tracefs cannot be read one row stands for all
+ * tracepoints and its reason says how to get them.
  * Returns 0, what the visitor returned, or a negative code. Thread-safe; the visitor must not call back into pml_event.
  */
 PML_API int pml_event_list(const char *pattern, bool all, pml_event_visit *visit, void *arg);
@@ -84,7 +95,10 @@ PML_API int pml_event_list(const char *pattern, bool all, pml_event_visit *visit
  */
 PML_API int pml_event_has_pmu(void);
 
-/* pml_event_set_sysfs - read PMUs below @root instead of /sys (a described machine); NULL: back to /sys. */
+/*
+ * pml_event_set_sysfs - read PMUs below @root instead of /sys (a described machine); NULL: back to /sys.
+ * Returns 0, -ENOENT, -EACCES, -ENAMETOOLONG. Thread-safe; for the whole process.
+ */
 PML_API int pml_event_set_sysfs(const char *root);
 
 PML_END_DECLS

@@ -20,7 +20,7 @@ struct image {
 };
 
 static bool get(const struct image *f, uint64_t offset, void *to, size_t n) {
-  if (offset > f->size || f->size - offset < n) return false;
+  if (!f->data || offset > f->size || f->size - offset < n) return false;
   memcpy(to, f->data + offset, n);
   return true;
 }

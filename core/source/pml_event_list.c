@@ -36,8 +36,8 @@ const char *pml__event_refusal(int err) {
     return "this machine has no PMU that counts it (virtual machine or container?)";
   case EACCES:
   case EPERM:
-    return "not permitted: append :u, lower kernel.perf_event_paranoid, or use CAP_PERFMON (in a container, let "
-           "seccomp pass perf_event_open)";
+    return "not permitted: lower kernel.perf_event_paranoid or use CAP_PERFMON (in a container, also let seccomp pass "
+           "perf_event_open)";
   case ENOSYS:
     return "this kernel is built without perf_event_open";
   case EBUSY:
@@ -50,17 +50,24 @@ const char *pml__event_refusal(int err) {
   }
 }
 
+static bool is_absence(int err) {
+  return err == -ENOENT || err == -ENODEV || err == -EOPNOTSUPP || err == -ENOSYS;
+}
+
 bool pml__event_probe(const struct perf_event_attr *attr, int cpu, const char **reason) {
   int err = try_open(attr, cpu);
   *reason = "";
   if (err == 0) return true;
   if ((err == -EACCES || err == -EPERM) && cpu < 0 && !attr->exclude_kernel) {
+    /* Permission is checked before presence: only the permitted form tells whether there is anything to permit. */
     struct perf_event_attr user = *attr;
     user.exclude_kernel = user.exclude_hv = 1;
-    if (try_open(&user, cpu) == 0) {
+    int user_err = try_open(&user, cpu);
+    if (user_err == 0) {
       *reason = "user space only: append :u (perf_event_paranoid)";
       return true;
     }
+    if (is_absence(user_err)) err = user_err;
   }
   *reason = pml__event_refusal(err);
   return false;
@@ -76,13 +83,12 @@ int pml_event_has_pmu(void) {
     state = try_open(&attr, -1);
     struct pml__core_pmu pmu[PML_EVENT_PARTS_MAX];
     /* Refused for another reason than absence: sysfs shows whether there is one. */
-    bool absent = state == -ENOENT || state == -ENODEV || state == -EOPNOTSUPP || state == -ENOSYS;
-    if (state == 0 || (!absent && pml__core_pmus(pmu) > 0)) state = 1;
+    if (state == 0 || (!is_absence(state) && pml__core_pmus(pmu) > 0)) state = 1;
     atomic_store_explicit(&known, state, memory_order_relaxed);
   }
   if (state == 1) return 1;
-  (void)pml_fail(PML_ENOPMU, "this machine has no hardware PMU: %s; %s", pml__event_refusal(state),
-                 pml_error_remedy(PML_ENOPMU));
+  pml_error_note(PML_ENOPMU, "%s (%s)", pml_error_text(PML_ENOPMU),
+                 is_absence(state) ? "virtual machine or container?" : pml__event_refusal(state));
   return 0;
 }
 

@@ -9,6 +9,8 @@
 #include <string.h>
 #include <strings.h>
 
+#define LETTERS "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-:=."
+
 static pthread_mutex_t pfm_lock = PTHREAD_MUTEX_INITIALIZER;
 
 /*
@@ -105,7 +107,8 @@ static int fill(struct pml_event *ev, const struct perf_event_attr *attr, int id
   struct pml_event_part *part = pml__event_part_add(ev, pmu.name);
   part->attr = *attr;
   part->here = pmu.is_present && attr->type != PML__TYPE_NONE;
-  part->cpu_any = cpu >= 0 || attr->type < PERF_TYPE_MAX ? cpu : pml__sysfs_cpu_of(attr->type);
+  bool may_insist = cpu < 0 && attr->type >= PERF_TYPE_MAX && attr->type != PML__TYPE_NONE;
+  part->cpu_any = may_insist ? pml__sysfs_cpu_of(attr->type) : cpu;
   return 0;
 }
 
@@ -150,7 +153,7 @@ static bool has_attribute(const pfm_event_info_t *info, const char *s, size_t n)
 }
 
 /* @wanted: whose nearest attributes are named; "" for the first unit masks there are. */
-static int fail_attribute(const char *name, const pfm_event_info_t *info, const char *wanted) {
+static int fail_attribute(const char *name, int nhead, const pfm_event_info_t *info, const char *wanted) {
   struct pml__nearest near = {.want = wanted};
   char text[300] = "", list[300] = "";
   for (int i = 0; i < info->nattrs; i++) {
@@ -163,9 +166,9 @@ static int fail_attribute(const char *name, const pfm_event_info_t *info, const 
   }
   if (!*wanted) return pml_fail(PML_ESYNTAX, "event \"%.160s\" needs a unit mask, such as %s", name, list);
   if (near.n)
-    return pml_fail(PML_ENOEVENT, "event %.100s has no attribute \"%.64s\"%s", info->name, wanted,
+    return pml_fail(PML_ENOEVENT, "event %.*s has no attribute \"%.64s\"%s", nhead, name, wanted,
                     pml__nearest_text(&near, text, sizeof text));
-  return pml_fail(PML_ENOEVENT, "event %.100s has no attribute \"%.64s\"%s%s", info->name, wanted,
+  return pml_fail(PML_ENOEVENT, "event %.*s has no attribute \"%.64s\"%s%s", nhead, name, wanted,
                   *list ? "; its unit masks: " : "", list);
 }
 
@@ -176,13 +179,14 @@ static int fail_encoding(const char *name, int r) {
   int idx = find_event(name, &s);
   if (idx < 0 || pfm_get_event_info(idx, PFM_OS_PERF_EVENT_EXT, &info) != PFM_SUCCESS)
     return pml_fail(PML_ESYNTAX, "event \"%.200s\": %s", name, pfm_strerror(r));
-  if (r == PFM_ERR_UMASK && !*s) return fail_attribute(name, &info, "");
+  int nhead = (int)(s - name) - (*s != '\0');
+  if (r == PFM_ERR_UMASK && !*s) return fail_attribute(name, nhead, &info, "");
   while (r == PFM_ERR_ATTR && *s) {
     size_t n = strcspn(s, ":"), key = strcspn(s, ":=");
     if (!has_attribute(&info, s, key)) {
       char wanted[PML_EVENT_NAME_MAX];
       pml__copy(wanted, key + 1 < sizeof wanted ? key + 1 : sizeof wanted, s);
-      return fail_attribute(name, &info, *wanted ? wanted : ":");
+      return fail_attribute(name, nhead, &info, *wanted ? wanted : ":");
     }
     s += n + (s[n] == ':');
   }
@@ -192,6 +196,8 @@ static int fail_encoding(const char *name, int r) {
 int pml__event_parse_pfm(struct pml_event *ev, const char *name) {
   struct perf_event_attr attr;
   int idx, cpu, err;
+  /* What none of its names is made of need not be looked for in some four hundred tables. */
+  if (name[strspn(name, LETTERS)]) return PML__NOT_MINE;
   if (!pml__pfm_lock()) return PML__NOT_MINE;
   int r = encode_with_mods(name, &attr, &idx, &cpu);
   if (r == PFM_ERR_NOTFOUND && !strstr(name, "::")) r = encode_anywhere(name, &attr, &idx, &cpu);

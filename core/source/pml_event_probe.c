@@ -211,9 +211,9 @@ static int read_uprobe_pmu(const char *name, uint32_t *type, struct pml__format 
 
 int pml__event_parse_uprobe(struct pml_event *ev, const char *name) {
   struct uprobe u = {0};
-  struct pml__format at_return;
-  uint64_t offset, word[4] = {0};
-  uint32_t type;
+  struct pml__format at_return = {0};
+  uint64_t offset = 0, word[4] = {0};
+  uint32_t type = 0;
   int err = split_uprobe(&u, name);
   if (err == 0) err = find_offset(&u, name, &offset);
   if (err == 0) err = read_uprobe_pmu(name, &type, &at_return);

@@ -62,6 +62,7 @@ static int visible(const struct dirent *entry) {
 
 int pml__sysfs_names(const char *pmu, const char *folder, struct dirent ***names) {
   char path[PML__PATH_MAX];
+  *names = NULL;
   if (device_path(path, pmu, folder) < 0) return 0;
   int n = scandir(path, names, visible, alphasort);
   return n < 0 ? 0 : n;
@@ -91,7 +92,7 @@ bool pml__sysfs_is_core(const char *pmu) {
 }
 
 static unsigned find_core_pmus(struct pml__core_pmu pmu[PML_EVENT_PARTS_MAX]) {
-  struct dirent **names;
+  struct dirent **names = NULL;
   unsigned found = 0;
   int n = pml__sysfs_names("", "", &names);
   for (int i = 0; i < n && found < PML_EVENT_PARTS_MAX; i++) {
@@ -129,7 +130,7 @@ int pml__sysfs_cpu(const char *pmu) {
 }
 
 int pml__sysfs_cpu_of(uint32_t type) {
-  struct dirent **names;
+  struct dirent **names = NULL;
   int cpu = -1;
   int n = pml__sysfs_names("", "", &names);
   for (int i = 0; i < n && cpu < 0; i++) {

@@ -62,7 +62,7 @@ static int walk_event(struct sysfs_walk *s, const char *event) {
 }
 
 int pml__event_walk_sysfs(const struct pml__walk *w) {
-  struct dirent **pmus, **events;
+  struct dirent **pmus = NULL, **events = NULL;
   int err = 0, npmu = pml__sysfs_names("", "", &pmus);
   for (int i = 0; i < npmu && !err; i++) {
     struct sysfs_walk s = {.w = w, .pmu = pmus[i]->d_name, .reason = ""};

@@ -49,7 +49,7 @@ static int read_attribute(const struct parse *p, const char *folder, const char 
 }
 
 static void offer_folder(const struct parse *p, const char *folder, struct pml__nearest *near) {
-  struct dirent **names;
+  struct dirent **names = NULL;
   int n = pml__sysfs_names(p->pmu, folder, &names);
   for (int i = 0; i < n; i++)
     if (!strchr(names[i]->d_name, '.')) pml__nearest_offer(near, names[i]->d_name);
@@ -66,7 +66,7 @@ static int fail_term(const struct parse *p, const char *key) {
 }
 
 static int apply_value(struct parse *p, const struct term *t, uint64_t value) {
-  char text[PML__ALIAS_MAX];
+  char text[PML__ALIAS_MAX] = "";
   struct pml__format f;
   static const char *const words[4] = {"config", "config1", "config2", "config3"};
   for (unsigned i = 0; i < 4; i++)
@@ -91,7 +91,7 @@ static int apply_term(struct parse *p, const struct term *t) {
 }
 
 static bool user_gives(const struct parse *p, const char *key) {
-  struct term t;
+  struct term t = {0};
   const char *s = p->terms;
   while (next_term(&s, &t) == 1)
     if (t.has_value && strcmp(t.key, key) == 0) return true;
@@ -99,7 +99,7 @@ static bool user_gives(const struct parse *p, const char *key) {
 }
 
 static int apply_alias(struct parse *p, const char *event, const char *text) {
-  struct term t;
+  struct term t = {0};
   int more, err = 0;
   while (err == 0 && (more = next_term(&text, &t)) != 0) {
     if (more < 0) return pml_fail(PML_EFORMAT, "PMU %s: its event \"%.64s\" is malformed", p->pmu, event);
@@ -125,7 +125,7 @@ static bool parse_scale(const char *text, double *scale) {
 }
 
 static int read_unit(struct parse *p, const char *event) {
-  char text[PML__ALIAS_MAX];
+  char text[PML__ALIAS_MAX] = "";
   if (read_attribute(p, "events", event, ".unit", text) == 0) pml__copy(p->ev->unit, sizeof p->ev->unit, text);
   if (read_attribute(p, "events", event, ".scale", text) == 0 && !parse_scale(text, &p->ev->scale))
     return pml_fail(PML_EFORMAT, "PMU %s: the scale of event \"%.64s\" is \"%.64s\", not a number", p->pmu, event,
@@ -135,8 +135,8 @@ static int read_unit(struct parse *p, const char *event) {
 
 /* The named event first, then the user's own parameters: they win. */
 static int apply_user_terms(struct parse *p) {
-  char text[PML__ALIAS_MAX];
-  struct term t;
+  char text[PML__ALIAS_MAX] = "";
+  struct term t = {0};
   for (int pass = 0; pass < 2; pass++) {
     const char *s = p->terms;
     int more;
@@ -158,7 +158,7 @@ static int apply_user_terms(struct parse *p) {
 
 static int fail_pmu(const char *pmu, int err) {
   char text[300] = "";
-  struct dirent **names;
+  struct dirent **names = NULL;
   if (err != -ENOENT && err != -ENOTDIR)
     return pml_fail(err == -EINVAL ? PML_EFORMAT : err, "PMU %s: cannot read its type", pmu);
   int n = pml__sysfs_names("", "", &names);

@@ -2,6 +2,7 @@
 /* core/source/pml_event_trace.c - tracepoints, by their numbers in tracefs. */
 #include "source/pml_event_internal.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -61,11 +62,12 @@ static int read_id(const char *path, uint64_t *id) {
 int pml__event_parse_trace(struct pml_event *ev, const char *base, const struct pml__mods *m) {
   char subsys[PML_EVENT_NAME_MAX], path[PATH_BYTES + PML_EVENT_NAME_MAX];
   const char *event;
-  uint64_t id;
+  uint64_t id = 0;
   int err;
   if (!split(base, subsys, &event)) return PML__NOT_MINE;
   const char *root = tracefs(&err);
-  if (!root) return fail_tracefs(base, err);
+  /* Unseen, it may be a tracepoint or not; in capitals it is rather a misspelt EVENT:UMASK. */
+  if (!root) return isupper((unsigned char)base[0]) ? PML__NOT_MINE : fail_tracefs(base, err);
   (void)snprintf(path, sizeof path, "%s/events/%s/%s/id", root, subsys, event);
   err = read_id(path, &id);
   if (err == -EACCES || err == -EPERM) return fail_tracefs(base, -EACCES);

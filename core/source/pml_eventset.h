@@ -24,7 +24,7 @@ struct pml_eventset_event {
   double scale;
   enum pml_path path;
   const char *why; /* why not the page path; NULL if it is */
-  unsigned nparts; /* > 1: hybrid, the value is the sum of its parts */
+  unsigned nparts; /* 0: a clock; > 1: hybrid, the value is the sum of its parts */
 };
 
 struct pml_eventset; /* opaque: its layout is tuned to the read */
@@ -55,8 +55,8 @@ PML_API int pml_eventset_event(const struct pml_eventset *set, size_t i, struct 
  *
  * Each returns the number of page reads tried again (>= 0, normally 0) or a negative code.
  * A set that its owner thread reads takes the page path where it can; any other thread gets read(2): slower, not wrong.
- * clock:: events count as the rest: since start. Cost: one group read(2) plus some 30 instructions, or some 35
- * instructions per event by page. No lock, no allocation. Async-signal-safe (one user at a time).
+ * clock:: events count as the rest: since start. Cost: one group read(2) plus some 30 instructions and 7 per event, or
+ * some 35 instructions per event by page. No lock, no allocation. Async-signal-safe (one user at a time).
  */
 PML_API int pml_eventset_start(struct pml_eventset *set);
 PML_API int pml_eventset_read(struct pml_eventset *set, uint64_t *values);

@@ -74,6 +74,35 @@ static void put_into_group(struct opening *o, uint32_t counter, uint32_t group) 
   p->position = o->s->group[group].n++;
 }
 
+/* Does the target run for certain by now? Else nobody can tell a group that waits from one that starves. */
+static bool target_runs(const struct pml_target *t) {
+  return t->pid == -1 || ((t->pid == 0 || t->pid == gettid()) && t->cpu_plus == 0);
+}
+
+/*
+ * Enable the group for a moment: does it get all its counters? The kernel's own check at open forgets counters that are
+ * held by others: on x86 the NMI watchdog's.
+ */
+static bool group_runs(int leader) {
+  uint64_t before[PML__WORD_GROUP_VALUES + PML__GROUP_MAX], after[PML__WORD_GROUP_VALUES + PML__GROUP_MAX];
+  if (read(leader, before, sizeof before) < 0 || ioctl(leader, PERF_EVENT_IOC_ENABLE, 0) != 0) return true;
+  bool seen = read(leader, after, sizeof after) > 0;
+  ioctl(leader, PERF_EVENT_IOC_DISABLE, 0);
+  bool enabled = seen && after[PML__WORD_ENABLED] > before[PML__WORD_ENABLED];
+  return !enabled || after[PML__WORD_RUNNING] > before[PML__WORD_RUNNING];
+}
+
+/* Joined, but the group would never run with it: in a multiplexed set it is better off in the next one. */
+static bool overfills(const struct opening *o, uint32_t counter, const struct pml_counter *leader) {
+  const struct pml_event *ev = &o->ev[o->place[counter].event];
+  const struct pml_event_part *p = part_at(o, counter);
+  if (!(o->options->flags & PML_EVENTSET_MULTIPLEX) || ev->nparts > 1) return false;
+  if (pml__counter_is_software(&p->attr, p->pmu) || !target_runs(&o->options->target)) return false;
+  if (group_runs(leader->fd)) return false;
+  pml_counter_close(&o->s->counter[counter]);
+  return true;
+}
+
 /* Returns 0 when it joined, 1 when the group is not for it, or a negative code. */
 static int try_group(struct opening *o, uint32_t counter, uint32_t group) {
   struct pml_eventset *s = o->s;
@@ -82,6 +111,7 @@ static int try_group(struct opening *o, uint32_t counter, uint32_t group) {
   if (part_at(o, counter)->cpu_any != part_at(o, o->leader[group])->cpu_any) return 1;
   int rc = pml_counter_open(&s->counter[counter], &o->ev[pl->event], pl->part, &o->options->target, leader,
                             o->options->flags & PML_OPEN_NO_PAGE);
+  if (rc == 0) return overfills(o, counter, leader) ? 1 : 0;
   if (rc != PML_ETOOMANY) return rc;
   if (o->options->flags & PML_EVENTSET_MULTIPLEX) return 1;
   char why[512];
@@ -204,9 +234,7 @@ static int enable_groups(const struct pml_eventset *s) {
  */
 static int refuse_starved(const struct opening *o) {
   const struct pml_eventset *s = o->s;
-  const struct pml_target *t = &o->options->target;
-  bool begun = t->pid == -1 || ((t->pid == 0 || t->pid == gettid()) && t->cpu_plus == 0);
-  if (!begun || (s->flags & PML_EVENTSET_MULTIPLEX)) return 0;
+  if (!target_runs(&o->options->target) || (s->flags & PML_EVENTSET_MULTIPLEX)) return 0;
   for (uint32_t i = 0; i < s->ngroups; i++) {
     const uint64_t *block = s->base + s->group[i].offset;
     const struct pml_event *ev = &o->ev[o->place[o->leader[i]].event];

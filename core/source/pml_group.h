@@ -9,7 +9,7 @@ PML_BEGIN_DECLS
 
 struct pml_group {
   struct pml_counter *member; /* [n], member[0] leads; owned */
-  uint64_t *buffer;           /* what read(2) fills: nr, enabled, running, value per member; owned */
+  uint64_t *buffer;           /* what read(2) fills: nr, times, values, or for one member value, times; owned */
   size_t n;                   /* 0: closed */
 };
 

@@ -47,10 +47,11 @@ static inline uint64_t pml__rdpmc_cycles(void) {
 #define PML_RDPMC_COUNTERS 32u /* 0 to 30: event counters, 31: the cycle counter */
 
 /* The number is part of the instruction: PMSELR_EL0, which would make it a variable, is shared state. */
-#define PML__RDPMC_EACH(X)                                                                                             \
-  X(0)                                                                                                                 \
-  X(1) X(2) X(3) X(4) X(5) X(6) X(7) X(8) X(9) X(10) X(11) X(12) X(13) X(14) X(15) X(16) X(17) X(18) X(19) X(20) X(21) \
-      X(22) X(23) X(24) X(25) X(26) X(27) X(28) X(29) X(30)
+/* clang-format off */
+#define PML__RDPMC_EACH(X) \
+  X(0) X(1) X(2) X(3) X(4) X(5) X(6) X(7) X(8) X(9) X(10) X(11) X(12) X(13) X(14) X(15) \
+  X(16) X(17) X(18) X(19) X(20) X(21) X(22) X(23) X(24) X(25) X(26) X(27) X(28) X(29) X(30)
+/* clang-format on */
 #define PML__RDPMC_CASE(n)                                                                                             \
   case n:                                                                                                              \
     __asm__ volatile("mrs %0, pmevcntr" #n "_el0" : "=r"(v));                                                          \
@@ -79,10 +80,11 @@ static inline uint64_t pml__rdpmc_cycles(void) {
 
 #define PML_RDPMC_COUNTERS 32u /* cycle, time, instret, hpmcounter3 to 31: CSR 0xc00 + n */
 
-#define PML__RDPMC_EACH(X)                                                                                             \
-  X(0)                                                                                                                 \
-  X(1) X(2) X(3) X(4) X(5) X(6) X(7) X(8) X(9) X(10) X(11) X(12) X(13) X(14) X(15) X(16) X(17) X(18) X(19) X(20) X(21) \
-      X(22) X(23) X(24) X(25) X(26) X(27) X(28) X(29) X(30) X(31)
+/* clang-format off */
+#define PML__RDPMC_EACH(X) \
+  X(0) X(1) X(2) X(3) X(4) X(5) X(6) X(7) X(8) X(9) X(10) X(11) X(12) X(13) X(14) X(15) \
+  X(16) X(17) X(18) X(19) X(20) X(21) X(22) X(23) X(24) X(25) X(26) X(27) X(28) X(29) X(30) X(31)
+/* clang-format on */
 #define PML__RDPMC_CASE(n)                                                                                             \
   case n:                                                                                                              \
     __asm__ volatile("csrr %0, %1" : "=r"(v) : "i"(0xc00 + n));                                                        \
@@ -192,7 +194,7 @@ static inline int pml_rdpmc_read(const volatile struct perf_event_mmap_page *pc,
   return pml__rdpmc(pc, r, true);
 }
 
-/* pml_rdpmc_count - the same without the times: some 20 instructions, no clock. */
+/* pml_rdpmc_count - the same without the times: some 25 instructions, no clock. */
 static inline int pml_rdpmc_count(const volatile struct perf_event_mmap_page *pc, uint64_t *raw) {
   struct pml_reading r;
   int tries = pml__rdpmc(pc, &r, false);

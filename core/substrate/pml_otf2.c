@@ -17,6 +17,12 @@
 
 /* ---- recording: the location's thread only ---- */
 
+/*
+ * The usual case of each call is one run of instructions without a call, so that it needs no stack frame; all else is
+ * in the *_rare functions, kept out of line.
+ */
+#define RARE __attribute__((noinline, cold))
+
 /* Regions are interned all the time, so what is unknown is looked up once more before it is refused. */
 static bool is_region(struct pml_otf2_location *loc, pml_region_t region) {
   uint32_t count = pml_region_count();
@@ -24,29 +30,53 @@ static bool is_region(struct pml_otf2_location *loc, pml_region_t region) {
   return region != 0 && region <= loc->known;
 }
 
-static int drop_enter(struct pml_otf2_location *loc, uint64_t leave) {
+static uint64_t lift(struct pml_otf2_location *loc, uint64_t ticks) {
+  if (ticks >= loc->last_ticks) return ticks;
+  pml__otf2_count(&loc->lifted);
+  return loc->last_ticks;
+}
+
+static inline int record_enter(struct pml_otf2_location *loc, uint64_t ticks, pml_region_t region) {
+  loc->open[loc->depth++] = pml__otf2_word(PML__OTF2_LEAVE, region);
+  loc->budget += 2;
+  pml__otf2_publish(loc, pml__otf2_put(loc, ticks, pml__otf2_word(PML__OTF2_ENTER, region)) + 1);
+  return 0;
+}
+
+static int drop_enter(struct pml_otf2_location *loc, pml_region_t region) {
   pml__otf2_count(&loc->dropped);
   if (loc->depth <= loc->mask) {
-    loc->open[loc->depth++] = leave | PML__OTF2_DROPPED;
+    loc->open[loc->depth++] = pml__otf2_word(PML__OTF2_LEAVE, region) | PML__OTF2_DROPPED;
   } else {
     if (loc->beyond++ == 0) loc->open[loc->depth++] = PML__OTF2_BEYOND;
   }
   return PML_EFULL;
 }
 
+RARE static int enter_rare(struct pml_otf2_location *loc, uint64_t ticks, pml_region_t region) {
+  if (!is_region(loc, region)) return -EINVAL;
+  if (loc->depth > loc->mask || !pml__otf2_has_room(loc, 2)) return drop_enter(loc, region);
+  return record_enter(loc, lift(loc, ticks), region);
+}
+
 int pml_otf2_enter(struct pml_otf2_location *loc, uint64_t ticks, pml_region_t region) {
-  if (PML_UNLIKELY(region - 1 >= loc->known) && !is_region(loc, region)) return -EINVAL;
-  uint64_t leave = pml__otf2_word(PML__OTF2_LEAVE, region);
-  if (PML_UNLIKELY(loc->depth > loc->mask || !pml__otf2_has_room(loc, 2))) return drop_enter(loc, leave);
-  loc->open[loc->depth++] = leave;
-  loc->budget += 2;
-  pml__otf2_publish(loc, pml__otf2_put(loc, ticks, pml__otf2_word(PML__OTF2_ENTER, region)) + 1);
+  if (PML_UNLIKELY(region - 1 >= loc->known || loc->depth > loc->mask || loc->budget + 2 > loc->limit ||
+                   ticks < loc->last_ticks))
+    return enter_rare(loc, ticks, region);
+  return record_enter(loc, ticks, region);
+}
+
+/* The slot was promised at the enter: the budget stays as it is, head moves into it. */
+static inline int record_leave(struct pml_otf2_location *loc, uint64_t ticks, uint64_t leave) {
+  loc->depth--;
+  pml__otf2_publish(loc, pml__otf2_put(loc, ticks, leave) + 1);
   return 0;
 }
 
-/* Not the leave of the innermost recorded region: one of a dropped enter, or none of ours. */
-static int leave_other(struct pml_otf2_location *loc, uint64_t leave) {
+/* Time went back, or it is the leave of a dropped enter, or of none of ours. */
+RARE static int leave_rare(struct pml_otf2_location *loc, uint64_t ticks, uint64_t leave) {
   uint64_t top = loc->depth > 0 ? loc->open[loc->depth - 1] : 0;
+  if (top == leave) return record_leave(loc, lift(loc, ticks), leave);
   if (top == PML__OTF2_BEYOND) {
     if (--loc->beyond == 0) loc->depth--;
   } else if (top == (leave | PML__OTF2_DROPPED)) {
@@ -61,25 +91,34 @@ static int leave_other(struct pml_otf2_location *loc, uint64_t leave) {
 
 int pml_otf2_leave(struct pml_otf2_location *loc, uint64_t ticks, pml_region_t region) {
   uint64_t leave = pml__otf2_word(PML__OTF2_LEAVE, region);
-  if (PML_UNLIKELY(loc->depth == 0 || loc->open[loc->depth - 1] != leave)) return leave_other(loc, leave);
-  loc->depth--;
-  /* The slot was promised at the enter: the budget stays as it is, head moves into it. */
-  pml__otf2_publish(loc, pml__otf2_put(loc, ticks, leave) + 1);
-  return 0;
+  if (PML_UNLIKELY(loc->depth == 0 || loc->open[loc->depth - 1] != leave || ticks < loc->last_ticks))
+    return leave_rare(loc, ticks, leave);
+  return record_leave(loc, ticks, leave);
 }
 
-int pml_otf2_metric(struct pml_otf2_location *loc, uint64_t ticks, const uint64_t *values) {
+static inline int record_metric(struct pml_otf2_location *loc, uint64_t ticks, const uint64_t *values) {
   uint64_t slots = loc->metric_slots;
-  if (PML_UNLIKELY(slots == 0)) return -EINVAL;
-  if (PML_UNLIKELY(!pml__otf2_has_room(loc, slots))) {
-    pml__otf2_count(&loc->dropped);
-    return PML_EFULL;
-  }
   loc->budget += slots;
   uint64_t head = pml__otf2_put(loc, ticks, pml__otf2_word(PML__OTF2_METRIC, 0));
   pml__otf2_values_in(loc, head, values, loc->nmetrics);
   pml__otf2_publish(loc, head + slots);
   return 0;
+}
+
+RARE static int metric_rare(struct pml_otf2_location *loc, uint64_t ticks, const uint64_t *values) {
+  if (loc->metric_slots == 0) return -EINVAL;
+  if (!pml__otf2_has_room(loc, loc->metric_slots)) {
+    pml__otf2_count(&loc->dropped);
+    return PML_EFULL;
+  }
+  return record_metric(loc, lift(loc, ticks), values);
+}
+
+int pml_otf2_metric(struct pml_otf2_location *loc, uint64_t ticks, const uint64_t *values) {
+  uint64_t slots = loc->metric_slots;
+  if (PML_UNLIKELY(slots == 0 || loc->budget + slots > loc->limit || ticks < loc->last_ticks))
+    return metric_rare(loc, ticks, values);
+  return record_metric(loc, ticks, values);
 }
 
 /* ---- draining: any thread, under the lock ---- */
@@ -113,16 +152,17 @@ static int region_ref(struct pml_otf2 *a, pml_region_t region, uint32_t *ref) {
 }
 
 static int write_record(struct pml_otf2 *a, struct pml_otf2_location *loc, uint64_t at) {
-  struct pml__otf2_slot s = loc->slots[at & loc->mask];
-  enum pml__otf2_kind kind = (enum pml__otf2_kind)(s.word >> 32);
+  const uint64_t *slot = &loc->words[(at & loc->mask) * 2];
+  uint64_t ticks = slot[0], word = slot[1];
+  enum pml__otf2_kind kind = (enum pml__otf2_kind)(word >> 32);
   if (kind == PML__OTF2_METRIC) {
     uint64_t values[PML__OTF2_METRICS_MAX];
     pml__otf2_values_out(loc, at, values, loc->nmetrics);
-    return pml__otf2_event(a, loc, kind, s.ticks, 0, values);
+    return pml__otf2_event(a, loc, kind, ticks, 0, values);
   }
   uint32_t ref;
-  int err = region_ref(a, (pml_region_t)s.word, &ref);
-  return err < 0 ? err : pml__otf2_event(a, loc, kind, s.ticks, ref, NULL);
+  int err = region_ref(a, (pml_region_t)word, &ref);
+  return err < 0 ? err : pml__otf2_event(a, loc, kind, ticks, ref, NULL);
 }
 
 /* After a failure the rings are still emptied, so that recording goes on as if nothing had happened. */
@@ -131,7 +171,7 @@ static void drain(struct pml_otf2 *a, struct pml_otf2_location *loc) {
   uint64_t at = atomic_load_explicit(&loc->tail, memory_order_relaxed);
   while (at != head) {
     if (a->error != 0 || remember(a, write_record(a, loc, at)) < 0) loc->discarded++;
-    bool metric = loc->slots[at & loc->mask].word >> 32 == PML__OTF2_METRIC;
+    bool metric = loc->words[(at & loc->mask) * 2 + 1] >> 32 == PML__OTF2_METRIC;
     at += metric ? loc->metric_slots : 1;
     atomic_store_explicit(&loc->tail, at, memory_order_release);
   }
@@ -161,7 +201,7 @@ void pml_otf2_stats(struct pml_otf2 *a, struct pml_otf2_stats *s) {
 
 static void free_location(struct pml_otf2_location *loc) {
   if (loc == NULL) return;
-  free(loc->slots);
+  free(loc->words);
   free(loc->open);
   free(loc->name);
   free(loc);
@@ -176,15 +216,15 @@ static struct pml_otf2_location *new_location(const struct pml_otf2 *a, const ch
   loc->nmetrics = a->nmetrics;
   loc->metric_slots = a->nmetrics == 0 ? 0 : 1 + (a->nmetrics + 1) / 2;
   loc->ref = a->nlocations;
-  loc->slots = aligned_alloc(PML__OTF2_CACHE_LINE, a->capacity * sizeof *loc->slots);
+  loc->words = aligned_alloc(PML__OTF2_CACHE_LINE, a->capacity * 2 * sizeof *loc->words);
   loc->open = calloc(a->capacity + 1, sizeof *loc->open);
   loc->name = strdup(name);
-  if (loc->slots == NULL || loc->open == NULL || loc->name == NULL) {
+  if (loc->words == NULL || loc->open == NULL || loc->name == NULL) {
     free_location(loc);
     return NULL;
   }
   /* Touch the ring now, or the first lap takes a page fault every 256 records. */
-  memset(loc->slots, 0, a->capacity * sizeof *loc->slots);
+  memset(loc->words, 0, a->capacity * 2 * sizeof *loc->words);
   return loc;
 }
 

@@ -27,11 +27,6 @@
 
 enum pml__otf2_kind { PML__OTF2_ENTER = 1, PML__OTF2_LEAVE, PML__OTF2_METRIC };
 
-struct pml__otf2_slot {
-  uint64_t ticks;
-  uint64_t word;
-};
-
 /* What is open, innermost last: the word that the leave will have, or one of these marks. */
 #define PML__OTF2_DROPPED (UINT64_C(1) << 63) /* this enter was dropped: drop its leave */
 #define PML__OTF2_BEYOND PML__OTF2_DROPPED    /* alone: the frame that stands for all regions too deep for the stack */
@@ -43,12 +38,12 @@ struct pml_otf2_location {
   uint64_t limit;  /* the last tail seen + capacity */
   uint64_t mask;   /* capacity - 1 */
   uint64_t last_ticks;
-  struct pml__otf2_slot *slots; /* [capacity] */
-  uint64_t *open;               /* [capacity + 1] */
-  uint32_t depth;               /* frames in @open */
-  uint32_t known;               /* every region id up to here exists */
-  uint64_t beyond;              /* regions that PML__OTF2_BEYOND stands for */
-  uint64_t metric_slots;        /* slots of a metric record; 0: the archive has no metrics */
+  uint64_t *words;       /* [2 * capacity] */
+  uint64_t *open;        /* [capacity + 1] */
+  uint32_t depth;        /* frames in @open */
+  uint32_t known;        /* every region id up to here exists */
+  uint64_t beyond;       /* regions that PML__OTF2_BEYOND stands for */
+  uint64_t metric_slots; /* slots of a metric record; 0: the archive has no metrics */
   uint64_t nmetrics;
   /* Counters of the recording thread, read by anybody. */
   _Atomic uint64_t dropped, lifted, unmatched;
@@ -76,20 +71,18 @@ static inline void pml__otf2_count(_Atomic uint64_t *counter) {
 
 /* pml__otf2_has_room - whether @slots more fit beside those promised; looks at the true tail only when it must. */
 static inline bool pml__otf2_has_room(struct pml_otf2_location *loc, uint64_t slots) {
-  if (PML_LIKELY(loc->budget + slots <= loc->limit)) return true;
+  if (loc->budget + slots <= loc->limit) return true;
   loc->limit = atomic_load_explicit(&loc->tail, memory_order_acquire) + loc->mask + 1;
   return loc->budget + slots <= loc->limit;
 }
 
-/* pml__otf2_put - fill the next slot without publishing it; returns its position. The caller has made sure of room. */
+/* pml__otf2_put - fill the next slot without publishing it; its position. The caller has seen to room and to time. */
 static inline uint64_t pml__otf2_put(struct pml_otf2_location *loc, uint64_t ticks, uint64_t word) {
   uint64_t head = atomic_load_explicit(&loc->head, memory_order_relaxed);
-  if (PML_UNLIKELY(ticks < loc->last_ticks)) {
-    ticks = loc->last_ticks;
-    pml__otf2_count(&loc->lifted);
-  }
   loc->last_ticks = ticks;
-  loc->slots[head & loc->mask] = (struct pml__otf2_slot){ticks, word};
+  uint64_t *slot = &loc->words[(head & loc->mask) * 2];
+  slot[0] = ticks;
+  slot[1] = word;
   return head;
 }
 
@@ -97,23 +90,23 @@ static inline void pml__otf2_publish(struct pml_otf2_location *loc, uint64_t hea
   atomic_store_explicit(&loc->head, head, memory_order_release);
 }
 
-/* pml__otf2_values - the @n values that follow the slot at @head, into or out of the ring, two per slot. */
+/* pml__otf2_values_in - the @n values that follow the slot at @head, into the ring; they may go over its end. */
 static inline void pml__otf2_values_in(struct pml_otf2_location *loc, uint64_t head, const uint64_t *values,
                                        uint64_t n) {
-  for (uint64_t i = 0; i < n; i += 2) {
-    struct pml__otf2_slot *s = &loc->slots[++head & loc->mask];
-    s->ticks = values[i];
-    if (i + 1 < n) s->word = values[i + 1];
+  uint64_t at = ((head + 1) & loc->mask) * 2, end = (loc->mask + 1) * 2;
+  uint64_t *to = loc->words + at;
+  if (PML_UNLIKELY(n > end - at)) {
+    for (; at < end; at++, n--) *to++ = *values++;
+    to = loc->words;
   }
+  for (uint64_t i = 0; i < n; i++) to[i] = values[i];
 }
 
+/* pml__otf2_values_out - and out of it again. */
 static inline void pml__otf2_values_out(const struct pml_otf2_location *loc, uint64_t at, uint64_t *values,
                                         uint64_t n) {
-  for (uint64_t i = 0; i < n; i += 2) {
-    const struct pml__otf2_slot *s = &loc->slots[++at & loc->mask];
-    values[i] = s->ticks;
-    if (i + 1 < n) values[i + 1] = s->word;
-  }
+  uint64_t mask = loc->mask * 2 + 1;
+  for (uint64_t i = 0; i < n; i++) values[i] = loc->words[((at + 1) * 2 + i) & mask];
 }
 
 #endif

@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <math.h>
 #include <otf2/otf2.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,6 +17,13 @@
 
 #define ANCHOR "traces"
 #define PATH_BYTES 4096
+
+/*
+ * libotf2 gathers writes below 4 MiB in a buffer of that size, and when emptying it fails it frees it twice (3.0.2). A
+ * chunk as large as the buffer is written past it: only the last part of a file is gathered, and that failure is
+ * handled.
+ */
+#define EVENT_CHUNK_BYTES (4u * 1024 * 1024)
 
 /* ---- errors ---- */
 
@@ -69,9 +77,8 @@ static int code_of(OTF2_ErrorCode code) {
 /* A failed call as ours, in the words of libotf2. @what completes "cannot ...". */
 static int failed(const struct pml_otf2 *a, const char *what, OTF2_ErrorCode returned) {
   OTF2_ErrorCode code = said_code != OTF2_SUCCESS ? said_code : returned;
-  const char *text = said[0] != '\0' ? said : "no reason given";
-  int err = pml_fail(code_of(code), "cannot %s the trace in '%s': libotf2 says %s: %s", what, a->dir,
-                     OTF2_Error_GetName(code), text);
+  int err = pml_fail(code_of(code), "cannot %s the trace in '%s': libotf2 says: %s%s%s", what, a->dir, said,
+                     said[0] != '\0' ? ": " : "", OTF2_Error_GetDescription(code));
   forget();
   return err;
 }
@@ -92,6 +99,38 @@ static OTF2_FlushType flush_always(void *user, OTF2_FileType type, OTF2_Location
 /* No post-flush callback: it would add BufferFlush records, of a time that no thread spent. */
 static const OTF2_FlushCallbacks flush_callbacks = {.otf2_pre_flush = flush_always, .otf2_post_flush = NULL};
 
+/* A chunk of libotf2's memory, in the list of its buffer. */
+struct chunk {
+  struct chunk *next;
+  _Alignas(max_align_t) unsigned char bytes[];
+};
+
+/*
+ * Its own pool would hold back 128 MiB of events per location. Here a buffer of events has one chunk; asked for a
+ * second one, the answer "no memory" makes libotf2 write the first to the file.
+ */
+static void *chunk_allocate(void *user, OTF2_FileType type, OTF2_LocationRef location, void **buffer, uint64_t size) {
+  (void)user, (void)location;
+  struct chunk *held = *buffer;
+  if (type == OTF2_FILETYPE_EVENTS && held != NULL) return NULL;
+  struct chunk *chunk = malloc(sizeof *chunk + size);
+  if (chunk == NULL) return NULL;
+  chunk->next = held;
+  *buffer = chunk;
+  return chunk->bytes;
+}
+
+static void chunk_free_all(void *user, OTF2_FileType type, OTF2_LocationRef location, void **buffer, bool last) {
+  (void)user, (void)type, (void)location, (void)last;
+  for (struct chunk *c = *buffer, *next; c != NULL; c = next) {
+    next = c->next;
+    free(c);
+  }
+  *buffer = NULL;
+}
+
+static const OTF2_MemoryCallbacks memory_callbacks = {.otf2_allocate = chunk_allocate, .otf2_free_all = chunk_free_all};
+
 static const char *machine_name(char *buf, size_t size) {
   if (gethostname(buf, size) != 0) snprintf(buf, size, "unknown");
   buf[size - 1] = '\0';
@@ -103,10 +142,11 @@ static int exists(const struct pml_otf2 *a, const char *what) {
 }
 
 /*
- * Making the folder of the event files tells what libotf2 would tell late or not at all: no such folder, no permission,
- * read-only or full disk, and a trace that is there, without a moment between looking and making.
+ * Making the folder of the event files tells what libotf2 tells late or without its errno: no such folder, no
+ * permission, read-only or full disk. libotf2 insists on making it itself, so it is removed again; @path keeps its
+ * name.
  */
-static int make_folder(const struct pml_otf2 *a, char *path, size_t size) {
+static int try_folder(const struct pml_otf2 *a, char *path, size_t size) {
   static const char *const file[] = {ANCHOR ".otf2", ANCHOR ".def"};
   for (size_t i = 0; i < sizeof file / sizeof *file; i++) {
     if ((size_t)snprintf(path, size, "%s/%s", a->dir, file[i]) >= size)
@@ -114,7 +154,10 @@ static int make_folder(const struct pml_otf2 *a, char *path, size_t size) {
     if (access(path, F_OK) == 0) return exists(a, file[i]);
   }
   snprintf(path, size, "%s/%s", a->dir, ANCHOR);
-  if (mkdir(path, 0777) == 0) return 0;
+  if (mkdir(path, 0777) == 0) {
+    rmdir(path);
+    return 0;
+  }
   if (errno == EEXIST) return exists(a, ANCHOR);
   int err = -errno;
   return pml_fail(err, "cannot make the trace's folder '%s': %s", path, pml_error_text(err));
@@ -122,10 +165,11 @@ static int make_folder(const struct pml_otf2 *a, char *path, size_t size) {
 
 static int open_archive(struct pml_otf2 *a) {
   forget();
-  a->archive = OTF2_Archive_Open(a->dir, ANCHOR, OTF2_FILEMODE_WRITE, OTF2_CHUNK_SIZE_EVENTS_DEFAULT,
+  a->archive = OTF2_Archive_Open(a->dir, ANCHOR, OTF2_FILEMODE_WRITE, EVENT_CHUNK_BYTES,
                                  OTF2_CHUNK_SIZE_DEFINITIONS_DEFAULT, OTF2_SUBSTRATE_POSIX, OTF2_COMPRESSION_NONE);
   if (a->archive == NULL) return failed(a, "create", OTF2_ERROR_INVALID);
   int err = check(a, "set up", OTF2_Archive_SetFlushCallbacks(a->archive, &flush_callbacks, NULL));
+  if (err == 0) err = check(a, "set up", OTF2_Archive_SetMemoryCallbacks(a->archive, &memory_callbacks, NULL));
   if (err == 0) err = check(a, "set up", OTF2_Archive_SetSerialCollectiveCallbacks(a->archive));
   if (err == 0) err = check(a, "set up", OTF2_Archive_SetCreator(a->archive, "pmlua " PML_VERSION));
   char host[256];
@@ -139,10 +183,15 @@ int pml__otf2_create(struct pml_otf2 *a) {
   static pthread_once_t once = PTHREAD_ONCE_INIT;
   pthread_once(&once, silence);
   char path[PATH_BYTES];
-  int err = make_folder(a, path, sizeof path);
+  int err = try_folder(a, path, sizeof path);
   if (err < 0) return err;
   err = open_archive(a);
-  if (err < 0) rmdir(path);
+  /* Somebody else's trace, made in between, is left alone. */
+  if (err < 0 && err != -EEXIST) {
+    rmdir(path);
+    snprintf(path, sizeof path, "%s/" ANCHOR ".otf2", a->dir);
+    unlink(path);
+  }
   return err;
 }
 
@@ -261,17 +310,25 @@ static void define_locations(struct defs *d) {
   }
 }
 
+/* In the order of their references, which some readers expect. */
 static void define_regions(struct defs *d) {
-  struct pml_otf2 *a = d->a;
-  for (pml_region_t id = 1; id < a->region_capacity; id++) {
+  const struct pml_otf2 *a = d->a;
+  pml_region_t *by_ref = calloc(a->nregions + 1, sizeof *by_ref);
+  if (by_ref == NULL) {
+    if (d->err == 0) d->err = pml_fail(-ENOMEM, "no memory to define %u regions of the trace", a->nregions);
+    return;
+  }
+  for (pml_region_t id = 1; id < a->region_capacity; id++)
+    if (a->region_ref[id] != 0) by_ref[a->region_ref[id] - 1] = id;
+  for (uint32_t ref = 0; ref < a->nregions; ref++) {
     struct pml_region_info info;
-    if (a->region_ref[id] == 0 || pml_region_describe(id, &info) < 0) continue;
+    if (pml_region_describe(by_ref[ref], &info) < 0) continue;
     OTF2_StringRef name = string(d, info.name);
     OTF2_StringRef file = string(d, info.file);
-    defined(d, OTF2_GlobalDefWriter_WriteRegion(d->out, a->region_ref[id] - 1, name, name, 0, OTF2_REGION_ROLE_CODE,
-                                                OTF2_PARADIGM_USER, OTF2_REGION_FLAG_NONE, file, info.line,
-                                                OTF2_UNDEFINED_UINT32));
+    defined(d, OTF2_GlobalDefWriter_WriteRegion(d->out, ref, name, name, 0, OTF2_REGION_ROLE_CODE, OTF2_PARADIGM_USER,
+                                                OTF2_REGION_FLAG_NONE, file, info.line, 0));
   }
+  free(by_ref);
 }
 
 static void define_metrics(struct defs *d) {

@@ -56,6 +56,12 @@ local function label(factors, p)
   return #parts > 0 and table.concat(parts, " ") or "all"
 end
 
+local function short_label(factors, p)
+  local parts = {}
+  for i, f in ipairs(factors) do parts[i] = tostring(p[f.name]) end
+  return #parts > 0 and table.concat(parts, " ") or "all"
+end
+
 -- true: measure; false: not a cell; a string: a cell of the table that cannot be measured here.
 local function judge(constraints, p)
   if not constraints then return true end
@@ -69,6 +75,7 @@ end
 ---@field index integer row of data.dat
 ---@field p table<string, any> the value of each factor
 ---@field label string "events=1 path=read"
+---@field short string "1 read"
 ---@field status string "ok", or why it is not measured
 
 --- Every combination, the last factor fastest.
@@ -94,7 +101,8 @@ function M.cells(factors, constraints)
     local verdict = judge(constraints, own)
     if verdict then
       cells[#cells + 1] = {
-        index = #cells + 1, p = own, label = label(ordered, own), status = verdict == true and "ok" or verdict,
+        index = #cells + 1, p = own, label = label(ordered, own), short = short_label(ordered, own),
+        status = verdict == true and "ok" or verdict,
       }
     end
   end

@@ -5,7 +5,7 @@
 --
 -- Clock ticks are quantised: a million samples of one operation have some hundred distinct values. A tally costs
 -- 32 bytes per distinct value (never more than 32 bytes per sample), so a whole experiment stays in memory while the
--- samples themselves go to the disk.
+-- samples themselves go to the disk. The runner coarsens tallies that grow beyond all that (and says so).
 
 local M = {}
 
@@ -24,7 +24,9 @@ end
 local function sorted_of(series)
   if type(series) == "userdata" then
     if #series == 0 then return nil, "no samples" end
-    return series:copy():sort()
+    local copy, err = series:copy()
+    if not copy then return nil, err end
+    return copy:sort()
   end
   if type(series) ~= "table" then return nil, "samples are expected, not a " .. type(series) end
   local copy = {}
@@ -102,6 +104,23 @@ local function find_rank(t, k)
     if t.upto[middle] >= k then high = middle else low = middle + 1 end
   end
   return low
+end
+
+--- A tally of at most some 4096 values per octave: inner values rounded to 1/8192 of themselves, the extremes kept.
+-- For series that are nearly all distinct values, so that memory stays bounded.
+---@param t pmlua.Tally
+---@return pmlua.Tally
+function M.coarsen(t)
+  local value, upto, last = {}, {}, #t.value
+  for i, v in ipairs(t.value) do
+    if i > 1 and i < last and v ~= 0 then
+      local step = 2.0 ^ (math.floor(math.log(math.abs(v), 2)) - 12)
+      v = math.max(t.value[1], math.min(math.floor(v / step + 0.5) * step, t.value[last]))
+    end
+    if v ~= value[#value] then value[#value + 1] = v end
+    upto[#value] = t.upto[i]
+  end
+  return setmetatable({ n = t.n, value = value, upto = upto }, Tally)
 end
 
 --- The k-th smallest sample.

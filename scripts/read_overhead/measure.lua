@@ -12,61 +12,36 @@ local chosen = require "read_overhead.events"
 
 local M = {}
 
+-- A phase more than these is not in the trace.
+local most_phases = 4096
+
 local Measure = {}
 Measure.__index = Measure
 
-local function readable(path)
-  local f = io.open(path, "rb")
-  if f then f:close() end
-  return f ~= nil
-end
-
--- Built beside the checkout's scripts, or installed under PREFIX/lib for scripts in PREFIX/share/pmlua/scripts.
-local function load_workload(pml, here, name)
-  for _, folder in ipairs { os.getenv "PMLUA_WORKLOADS", here .. "../build/workloads", here .. "../../../lib/pmlua/workloads" } do
-    local path = ("%s/%s.so"):format(folder, name)
-    if readable(path) then return pml.workload.load(path) end
-  end
-  return nil, ("the workload %s.so is not built; run make, or set PMLUA_WORKLOADS to its folder"):format(name)
-end
-
 --- @param pml table
---- @param here string folder of the script, with its last slash
 --- @param sizes table what the workloads are given: { sobel = {...}, stream = {...}, lu = {...} }
 --- @param events read_overhead.Events
-function M.new(pml, here, sizes, events)
-  local self = setmetatable({
-    pml = pml, sizes = sizes, events = events, workload = {}, waiting = {}, results = {}, taken = {}, retries = {},
-    skipped = 0,
-  }, Measure)
+--- @return table? measure
+--- @return string? err
+function M.new(pml, sizes, events)
+  local self = setmetatable({ pml = pml, sizes = sizes, events = events, workload = {}, waiting = {}, results = {} }, Measure)
+  if not pml.paths.workloads then return nil, "the workloads are not built; run make" end
   for _, name in ipairs { "loop", "sobel", "stream", "lu" } do
-    local w, err = load_workload(pml, here, name)
+    local w, err = pml.workload.load(("%s/%s.so"):format(pml.paths.workloads, name))
     if not w then return nil, err end
     self.workload[name] = w
   end
   return self
 end
 
--- The event set of a cell; nil for the empty operation.
+-- The event set of a cell and the path its reads really take; false for the empty operation.
 function Measure:open(p)
+  if p.operation == "empty" then return false, "none" end
   local c = cells.context(p.context)
-  if p.operation == "empty" then return nil end
   local names = c.event and { c.event } or chosen.first(self.events, p.events)
-  local path = p.path == "none" and "group" or p.path
-  local set, err = chosen.open(self.pml, names, path)
-  if not set then error(("%s: %s"):format(p.context, err), 0) end
-  return set
-end
-
-function Measure:note_path(p, set)
-  local taken, why = p.path, nil
-  if set and p.path ~= "none" then taken, why = chosen.taken(set, p.path) end
-  self.taken[M.key(p)] = { path = taken, why = why }
-end
-
---- What identifies a cell.
-function M.key(p)
-  return table.concat({ p.context, p.operation, p.path, p.events }, " ")
+  local set, err = chosen.open(self.pml, names, p.path)
+  if not set then return nil, err end
+  return set, chosen.taken(set, p.path)
 end
 
 local function capacities(w, sizes, n)
@@ -80,42 +55,59 @@ local function capacities(w, sizes, n)
   return out
 end
 
-local function workload_options(w, sizes, n)
-  local out = {}
-  for k, v in pairs(sizes or {}) do out[k] = v end
-  if w.name == "loop" then out.n = n end
-  if w.name == "sobel" and not out.every then
-    -- so that the hits spread over all of the generated picture
-    out.every = math.max(1, ((out.width or 1920) * (out.height or 1200)) // n)
+--- Filter the user's picture once: whether it can be read, and how large it is.
+---@return boolean? ok
+---@return string? err
+function Measure:look_at_image()
+  local samples <close> = self.pml.samples.new(1)
+  local w, options = self.workload.sobel, { every = 1000000000 }
+  for k, v in pairs(self.sizes.sobel) do options[k] = v end
+  local run, err = w:run { operation = "empty", samples = { samples }, options = options }
+  if not run then return nil, err end
+  self:keep_results(w, run)
+  return true
+end
+
+-- Hits spread over the whole picture.
+local function every(sizes, results, n)
+  local width, height = sizes.width, sizes.height
+  for _, r in ipairs(results or {}) do
+    if r.name == "width" then width = r.value elseif r.name == "height" then height = r.value end
   end
+  return math.max(1, math.floor(width * height / n))
+end
+
+function Measure:workload_options(w, n)
+  local out = {}
+  for k, v in pairs(self.sizes[w.name] or {}) do out[k] = v end
+  if w.name == "loop" then out.n = n end
+  if w.name == "sobel" then out.every = every(out, self.results.sobel, n) end
   return out
 end
 
--- Run the workload of a cell; samples of all its sites.
+-- Run the workload of a cell: the samples of all its sites, and what is told of the run.
 function Measure:run(p, n)
   local w = self.workload[cells.context(p.context).workload]
-  local samples = {}
-  for i, capacity in ipairs(capacities(w, self.sizes[w.name] or {}, n)) do samples[i] = self.pml.samples.new(capacity) end
-  local set <close> = self:open(p)
-  self:note_path(p, set)
+  local sizes, samples = self.sizes[w.name] or {}, {}
+  local set <close>, taken = self:open(p)
+  if set == nil then return nil, taken end
+  for i, capacity in ipairs(capacities(w, sizes, n)) do samples[i] = self.pml.samples.new(capacity) end
   if set then set:start() end
   local run, err = w:run {
-    operation = p.operation, set = set, samples = samples, options = workload_options(w, self.sizes[w.name], n),
-    phases = w.name ~= "loop" and 4096 or nil,
+    operation = p.operation, set = set or nil, samples = samples, options = self:workload_options(w, n),
+    phases = w.name ~= "loop" and most_phases or nil,
   }
-  if not run then error(err, 0) end
+  if not run then return nil, err end
   self:keep_results(w, run)
-  return samples, run
+  return samples, { phases = run.phases, retries = run.retries, path = taken }
 end
 
--- The last results of each workload, except that a residual or an error is the worst of all runs.
+-- Of all runs of a workload: the worst residual or error, the best rate, and what else it says the last time.
 function Measure:keep_results(w, run)
-  if w.name == "loop" then return end
   local kept = self.results[w.name] or {}
   for i, r in ipairs(run.results) do
-    local old = kept[i]
-    if old and (r.name == "residual" or r.name == "error") then r.value = math.max(r.value, old.value) end
-    if old and r.name:match("rate$") then r.value = math.max(r.value, old.value) end
+    local old = kept[i] and kept[i].value
+    if old and (r.name == "residual" or r.name == "error" or r.name:match("rate$")) then r.value = math.max(r.value, old) end
     kept[i] = r
   end
   self.results[w.name] = kept
@@ -124,31 +116,24 @@ end
 --- Measure a cell.
 ---@param p table the factors
 ---@param n integer how many samples are wanted; a workload may have fewer places to take them
----@return userdata samples
----@return table? phases regions of the workload, when it ran for this cell
+---@return userdata? samples
+---@return table|string about phases, retries, and the path that was taken; or why it cannot be measured
 function Measure:cell(p, n)
   local c = cells.context(p.context)
   local key = table.concat({ c.workload, p.operation, p.path, p.events, c.event or "" }, " ")
   local waiting = self.waiting[key]
-  if waiting and waiting[c.site] then
-    local samples = waiting[c.site]
-    waiting[c.site] = nil
-    self:note_path_like(p, key)
-    return samples
+  if waiting and waiting.samples[c.site] then
+    local samples = waiting.samples[c.site]
+    waiting.samples[c.site] = nil
+    return samples, { path = waiting.about.path, retries = waiting.about.retries[c.site] }
   end
-  local samples, run = self:run(p, n)
-  self.retries[M.key(p)] = (self.retries[M.key(p)] or 0) + run.retries
-  self.skipped = self.skipped + (run.skipped or 0)
-  self.path_of_run = self.path_of_run or {}
-  self.path_of_run[key] = self.taken[M.key(p)]
+  local samples, about = self:run(p, n)
+  if not samples then return nil, about end
   local own = samples[c.site]
   samples[c.site] = nil
-  self.waiting[key] = samples
-  return own, run.phases
-end
-
-function Measure:note_path_like(p, key)
-  self.taken[M.key(p)] = self.path_of_run[key]
+  self.waiting[key] = { samples = samples, about = about }
+  -- the phases of the run lie in the time of this cell: told once
+  return own, { path = about.path, retries = about.retries[c.site], phases = about.phases }
 end
 
 return M

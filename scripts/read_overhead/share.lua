@@ -3,27 +3,40 @@
 --
 -- Try:  print(require("read_overhead.share").of(measure, { operation = "read", path = "group", events = 2 }, 10000))
 --
--- instructions and cycles, once with :u and once with :k, around a loop of operations, less the same around the empty
--- loop. Two at a time, so that the PMU has room for the events of the set itself and nothing is scaled. Only a PMU can
--- tell user from kernel code.
+-- instructions and cycles, once with :u and once with :k, around two loops, one twice as long as the other: their
+-- difference is free of what opening and closing costs. The same of the empty loop is taken off. Two events at a time, so
+-- that the PMU has room for those of the set itself and nothing is scaled. Only a PMU can tell user from kernel code.
 
 local M = {}
 
-local pairs_of_events = { { "instructions:u", "instructions:k" }, { "cycles:u", "cycles:k" } }
+M.events = { { "instructions:u", "instructions:k" }, { "cycles:u", "cycles:k" } }
 
--- Counts around one run of the bare loop, per operation; nil when they had to be scaled.
+local empty = { context = "loop", operation = "empty", path = "none", events = 0 }
+
+-- Counts around one run of the bare loop.
 local function around(measure, p, names, n)
   local counter <close>, err = measure.pml.eventset.open(names, { no_page = true })
   if not counter then return nil, err end
   counter:start()
-  local samples <close> = measure:cell(p, n)
-  if not samples then return nil, "the loop could not be run" end
-  local readings = counter:readings()
+  local samples, why = measure:cell(p, n)
+  if not samples then return nil, why end
   local out = {}
-  for i, r in ipairs(readings) do
-    if r.enabled_ns ~= r.running_ns then return nil, names[i] .. " was multiplexed" end
-    out[i] = r.raw / n
+  for i, r in ipairs(counter:readings()) do
+    if r.enabled_ns ~= r.running_ns then return nil, names[i] .. " shared its counter with other events" end
+    out[i] = r.raw
   end
+  samples:close()
+  return out
+end
+
+-- Counts per iteration.
+local function each(measure, p, names, n)
+  local once, err = around(measure, p, names, n)
+  if not once then return nil, err end
+  local twice, why = around(measure, p, names, 2 * n)
+  if not twice then return nil, why end
+  local out = {}
+  for i = 1, #names do out[i] = (twice[i] - once[i]) / n end
   return out
 end
 
@@ -31,16 +44,16 @@ end
 ---@param measure table
 ---@param p table factors of a cell of the bare loop
 ---@param n integer
----@return {[1]: number, [2]: number, [3]: number, [4]: number}? instructions user, kernel, cycles user, kernel
+---@return number[]? counts in the order of the events
 ---@return string? err
 function M.of(measure, p, n)
   local out = {}
-  for _, names in ipairs(pairs_of_events) do
-    local floor, err = around(measure, { context = "loop", operation = "empty", path = "none", events = 0 }, names, n)
-    local own
-    if floor then own, err = around(measure, p, names, n) end
-    if not own then return nil, err end
-    for i = 1, 2 do out[#out + 1] = math.max(0, own[i] - floor[i]) end
+  for _, names in ipairs(M.events) do
+    local floor, err = each(measure, empty, names, n)
+    if not floor then return nil, err end
+    local own, why = each(measure, p, names, n)
+    if not own then return nil, why end
+    for i = 1, #names do out[#out + 1] = math.max(0, own[i] - floor[i]) end
   end
   return out
 end

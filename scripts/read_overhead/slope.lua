@@ -8,7 +8,7 @@ local M = {}
 --- Ordinary least squares.
 ---@param x number[]
 ---@param y number[]
----@return {first: number, each: number, r2: number?, n: integer}? nil for fewer than two points
+---@return {at_zero: number, each: number, r2: number?, n: integer}? nil for fewer than two points
 function M.fit(x, y)
   local n, sx, sy = #x, 0, 0
   if n < 2 then return nil end
@@ -19,19 +19,22 @@ function M.fit(x, y)
   end
   if sxx == 0 then return nil end
   local each = sxy / sxx
-  return { first = my + each * (1 - mx), each = each, r2 = syy > 0 and sxy ^ 2 / (sxx * syy) or nil, n = n }
+  return { at_zero = my - each * mx, each = each, r2 = syy > 0 and sxy ^ 2 / (sxx * syy) or nil, n = n }
 end
 
---- The line of every operation and path of the bare loop.
-function M.all(run, operations, most)
+--- For every operation and path of the bare loop: the cost of one event, what the second adds, and each further one.
+-- A second event turns a plain read into that of a group, which costs more than the event; the line begins there.
+---@return {operation: string, path: string, first: number?, second: number?, each: number, r2: number?, n: integer}[]
+function M.all(run, operations)
   local points, out = {}, {}
   for _, cell in ipairs(run.cells) do
     local p = cell.p
-    if p.context == "loop" and cell.summary and p.events >= 1 and p.events <= most then
+    if p.context == "loop" and cell.summary and p.events >= 1 then
       local key = p.operation .. " " .. p.path
-      points[key] = points[key] or { x = {}, y = {} }
-      table.insert(points[key].x, p.events)
-      table.insert(points[key].y, cell.summary.median)
+      points[key] = points[key] or { x = {}, y = {}, median = {} }
+      local data = points[key]
+      data.median[p.events] = cell.summary.median
+      if p.events >= 2 then data.x[#data.x + 1], data.y[#data.y + 1] = p.events, cell.summary.median end
     end
   end
   for _, operation in ipairs(operations) do
@@ -39,8 +42,11 @@ function M.all(run, operations, most)
       local data = points[operation .. " " .. path]
       local line = data and M.fit(data.x, data.y)
       if line then
-        line.operation, line.path = operation, path
-        out[#out + 1] = line
+        local one, two = data.median[1], data.median[2]
+        out[#out + 1] = {
+          operation = operation, path = path, first = one, second = one and two and two - one, each = line.each, r2 = line.r2,
+          n = line.n,
+        }
       end
     end
   end

@@ -99,7 +99,7 @@ static inline int pnm_sample(struct pnm_reader *in, const struct pnm_image *img,
 
 static inline int pnm_samples(struct pnm_reader *in, struct pnm_image *img, bool plain, unsigned channels) {
   for (size_t i = 0, n = img->width * img->height; i < n; i++) {
-    unsigned v[3];
+    unsigned v[3] = {0};
     for (unsigned c = 0; c < channels; c++) {
       int err = pnm_sample(in, img, plain, &v[c]);
       if (err) return err;

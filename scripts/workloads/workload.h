@@ -3,7 +3,7 @@
 #ifndef PMLUA_WORKLOAD_H
 #define PMLUA_WORKLOAD_H
 
-#include "adapter/pml_probe.h"
+#include "adapter/pml_workload.h"
 #include "base/pml_error.h"
 
 #include <errno.h>

@@ -240,17 +240,25 @@ static bool file_says(const char *path, const char *word) {
   return found;
 }
 
+#define CLOCKSOURCE "/sys/devices/system/clocksource/clocksource0/current_clocksource"
+
 static void choice(void) {
-  bool expected = file_says("/proc/cpuinfo", " nonstop_tsc") && file_says("/proc/cpuinfo", " constant_tsc") &&
-                  file_says("/sys/devices/system/clocksource/clocksource0/current_clocksource", "tsc");
   struct pml_clock_info info;
   pml_clock_describe(&info);
+#if defined(__aarch64__)
+  const char *counter = "cntvct";
+  bool expected = file_says(CLOCKSOURCE, "arch_sys_counter");
+#else
+  const char *counter = "tsc";
+  bool expected = file_says("/proc/cpuinfo", " nonstop_tsc") && file_says("/proc/cpuinfo", " constant_tsc") &&
+                  file_says(CLOCKSOURCE, "tsc");
+#endif
   if (!expected)
-    SKIP("this machine's kernel does not run on an invariant TSC");
+    SKIP("this machine's kernel does not run on an invariant counter");
   else if (strstr(info.calibration, "CPUID"))
     SKIP("the CPUID seen here is not the machine's (an emulator)");
   else
-    CHECK(strcmp(info.name, "tsc") == 0, "an invariant TSC that the kernel runs on is chosen");
+    CHECK(strcmp(info.name, counter) == 0, "an invariant counter that the kernel runs on is chosen");
 }
 
 static void perf_page(void) {

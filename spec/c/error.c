@@ -46,10 +46,10 @@ static void details(void) {
   CHECK(strcmp(pml_error_detail(PML_ENOEVENT), "cycels is no event; did you mean cycles?") == 0,
         "the detail is the sentence of the failure");
   CHECK(strcmp(pml_error_detail(PML_ESYNTAX), pml_error_text(PML_ESYNTAX)) == 0, "another code has only its text");
-  pml_fail(PML_ENOEVENT, "event 3: %s", pml_error_detail(PML_ENOEVENT));
+  pml_error_note(PML_ENOEVENT, "event 3: %s", pml_error_detail(PML_ENOEVENT));
   CHECK(strcmp(pml_error_detail(PML_ENOEVENT), "event 3: cycels is no event; did you mean cycles?") == 0,
         "a detail can be wrapped in a longer one");
-  pml_fail(-EIO, "disk");
+  pml_error_note(-EIO, "disk");
   CHECK(strcmp(pml_error_detail(PML_ENOEVENT), pml_error_text(PML_ENOEVENT)) == 0, "only the last failure is kept");
 }
 
@@ -65,21 +65,21 @@ static void long_details(void) {
   char text[1024];
   memset(text, 'x', sizeof text);
   text[511] = '\0';
-  pml_fail(-EIO, "%s", text);
+  pml_error_note(-EIO, "%s", text);
   CHECK(strcmp(pml_error_detail(-EIO), text) == 0, "511 bytes are kept whole");
   text[511] = 'x';
   text[1023] = '\0';
-  pml_fail(-EIO, "%s", text);
+  pml_error_note(-EIO, "%s", text);
   CHECK(strlen(pml_error_detail(-EIO)) == 511, "what is longer is cut at 511 bytes");
   memcpy(&text[509], "\xe2\x82\xac", 3);
-  pml_fail(-EIO, "%s", text);
+  pml_error_note(-EIO, "%s", text);
   CHECK(strlen(pml_error_detail(-EIO)) == 509, "a character is not cut in half");
 }
 
 static void *other_thread(void *arg) {
   const char **seen = arg;
   seen[0] = strcmp(pml_error_detail(-EIO), pml_error_text(-EIO)) == 0 ? "text" : "detail of another thread";
-  pml_fail(-EIO, "mine");
+  pml_error_note(-EIO, "mine");
   seen[1] = strcmp(pml_error_detail(-EIO), "mine") == 0 ? "mine" : "not mine";
   return NULL;
 }
@@ -87,7 +87,7 @@ static void *other_thread(void *arg) {
 static void details_of_threads(void) {
   const char *seen[2] = {"", ""};
   pthread_t t;
-  pml_fail(-EIO, "main's");
+  pml_error_note(-EIO, "main's");
   if (!CHECK(pthread_create(&t, NULL, other_thread, seen) == 0, "a thread starts")) return;
   pthread_join(t, NULL);
   CHECK(strcmp(seen[0], "text") == 0, "a thread does not see the failure of another");

@@ -3,7 +3,7 @@
 #ifndef SPEC_WORKLOAD_H
 #define SPEC_WORKLOAD_H
 
-#include "adapter/pml_probe.h"
+#include "adapter/pml_workload.h"
 #include "check.h"
 
 #include <dlfcn.h>
@@ -37,7 +37,10 @@ static inline void workload_defaults(struct workload *l) {
   }
 }
 
-/* The workloads are built beside the specs: build/spec/NAME and build/workloads/NAME.so. */
+/*
+ * The workloads are built beside the specs: build/spec/NAME and build/workloads/NAME.so. They stay loaded, as in the
+ * framework: what their library keeps for the life of the process must stay reachable for a leak checker.
+ */
 static inline bool workload_open(struct workload *l, const char *name, size_t capacity) {
   char path[PATH_MAX + 64];
   ssize_t n = readlink("/proc/self/exe", path, PATH_MAX);
@@ -46,7 +49,7 @@ static inline bool workload_open(struct workload *l, const char *name, size_t ca
   path[n] = 0;
   for (int up = 0; up < 2; up++) *strrchr(path, '/') = 0;
   snprintf(strchr(path, 0), 64, "/workloads/%s.so", name);
-  l->so = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+  l->so = dlopen(path, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
   if (!CHECK(l->so, "%s loads", path)) return false;
   l->w = (const struct pml_workload *)dlsym(l->so, "pml_workload");
   if (!CHECK(l->w && l->w->abi == PML_WORKLOAD_ABI && strcmp(l->w->name, name) == 0 && *l->w->help,

@@ -168,9 +168,9 @@ check("libpfm4", function()
 end)
 
 check("OTF2", function()
-  for library in (slurp("/proc/self/maps") or ""):gmatch("%s(/[^\n]*libotf2[^\n]*)") do
-    return "ok", "traces are written by " .. library
-  end
+  local maps = slurp("/proc/self/maps") or ""
+  local library = maps:match("%s(/[^\n]*libopen%-trace%-format2[^\n]*)") or maps:match("%s(/[^\n]*libotf2[^\n]*)")
+  if library then return "ok", "traces are written by " .. library end
   return "missing", "libotf2 is not loaded", "install libotf2-trace-dev and build again"
 end)
 

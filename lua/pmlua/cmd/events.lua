@@ -79,7 +79,9 @@ local function printrows(rows)
   local width = 0
   for _, row in ipairs(rows) do width = math.max(width, math.min(#row.name, 44)) end
   for _, row in ipairs(rows) do
-    local line = ("  %-" .. width .. "s  %s"):format(row.name, row.description)
+    -- Descriptions stay aligned: a name that is too long has a line of its own.
+    local name = #row.name > width and row.name .. "\n  " .. (" "):rep(width) or row.name .. (" "):rep(width - #row.name)
+    local line = "  " .. name .. "  " .. row.description
     io.write((line:gsub("%s+$", "")), "\n")
   end
 end
@@ -109,7 +111,7 @@ local function nothing(pattern)
       pattern, pattern))
     return 0
   end
-  io.stderr:write(("pmlua: no event matches '%s': %s\n"):format(pattern, (err:gsub("^event%.parse: ", ""))))
+  io.stderr:write(("pmlua: no event matches '%s': %s\n"):format(pattern, (err:gsub("^event%.parse: E%w+: ", ""))))
   return 1
 end
 

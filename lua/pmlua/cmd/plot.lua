@@ -1,0 +1,52 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+--- `pmlua plot DIR`: draw the figure of a run again, without measuring.
+--
+--     pmlua plot results/read_overhead/latest
+
+local M = {
+  summary = "draw the figure of a run again, without measuring",
+  usage = "pmlua plot [--refresh] DIR...",
+  help = [[
+DIR is the folder of a run, such as results/read_overhead/latest. Its plot.gp is drawn to plot.svg and plot.png; edit it as
+you like, it is the folder's own copy.
+
+  --refresh   first replace plot.gp and theme.gp by those that pmlua has now
+
+An incomplete run (interrupted, killed) is drawn with what it has, and the figure says so.
+
+    pmlua plot results/read_overhead/latest]],
+}
+
+local function parse(args)
+  local options = { dirs = {} }
+  for _, arg in ipairs(args) do
+    if arg == "--refresh" then options.refresh = true
+    elseif arg:find("^%-") then return nil, "no such option: " .. arg
+    else options.dirs[#options.dirs + 1] = arg end
+  end
+  if #options.dirs == 0 then return nil, "no folder given" end
+  return options
+end
+
+---@param args string[]
+---@return integer status
+function M.run(args)
+  local options, misuse = parse(args)
+  if not options then
+    io.stderr:write("pmlua plot: ", misuse, "; usage: ", M.usage, "\n")
+    return 2
+  end
+  local status = 0
+  for _, dir in ipairs(options.dirs) do
+    local files, err, run = require "pmlua.plot".draw(dir, { refresh = options.refresh })
+    if err then io.stderr:write("pmlua plot: ", err, "\n") end
+    if not files then status = 1 end
+    if run and not run.complete then
+      io.stderr:write(("pmlua plot: %s: this run is incomplete (%s)\n"):format(run.path, run.status))
+    end
+    for _, file in ipairs(files or {}) do print(file) end
+  end
+  return status
+end
+
+return M

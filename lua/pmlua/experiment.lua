@@ -1,0 +1,398 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+-- lua/pmlua/experiment.lua - an experiment: what it varies, how it measures, what it leaves; its command line.
+--
+-- Try:  pmlua scripts/clock_cost.lua --quick
+--
+--     local pml = require "pmlua"
+--     return pml.experiment {
+--       name    = "clock_cost",
+--       factors = { clock = { "ticks", "ns" } },
+--       setup   = function(p) return pml.clock[p.clock] end,
+--       measure = function(read)
+--         local start = pml.clock.ticks()
+--         for _ = 1, 100 do read() end
+--         return pml.clock.ticks() - start
+--       end,
+--       calls   = 100,
+--     }
+
+local core = require "pmlua.core"
+local argparse = require "argparse"
+local json = require "pmlua.json"
+local plot = require "pmlua.plot"
+local provenance = require "pmlua.provenance"
+local results = require "pmlua.results"
+local runner = require "pmlua.runner"
+local summary = require "pmlua.summary"
+local sweep = require "pmlua.sweep"
+local tables = require "pmlua.tables"
+
+local M = {}
+
+---@class pmlua.Option
+---@field name string the option is --name
+---@field default any
+---@field help string?
+---@field type "string"|"number"|"integer"|"flag"|nil "string"
+
+---@class pmlua.Column
+---@field name string
+---@field unit string?
+---@field description string?
+---@field value fun(cell: pmlua.Cell, run: pmlua.Run): number|string|nil
+
+---@class pmlua.Definition
+---@field name string letters, digits, _ and -
+---@field description string?
+---@field factors table|fun(options: table): table { a = {1, 2} }, or { {"a", {1, 2}}, ... } to keep an order
+---@field constraints? fun(p: table, options: table): boolean|string, string? false: no such cell; a string: why not
+---@field repeats integer? samples per cell over all rounds, 1000
+---@field rounds integer? 10
+---@field warmup integer? samples taken and thrown away before the first round, a tenth of a round, at most 1000
+---@field quick table? what --quick changes: repeats, rounds, warmup, and values of the options
+---@field setup? fun(p: table, options: table): any, string? the state; nil and a reason: cannot be measured here
+---@field measure fun(state: any, p: table, n: integer, options: table): any, any n samples (pml.samples or array), or one
+---number, then it is called n times; after the samples, a table kept in the round's `extra`. nil and a reason as for setup
+---@field teardown? fun(state: any, p: table, options: table)
+---@field calls integer? operations that one sample covers; tables are per operation, samples.csv.gz is not
+---@field unit string? of the samples; "ticks" (the default) are shown in ns
+---@field units table<string, string>? units of numeric factors
+---@field help table<string, string>? descriptions of factors
+---@field columns pmlua.Column[]? more columns of data.dat
+---@field analyse? fun(run: pmlua.Run) at the end: more tables (run:write_table), text (run:say)
+---@field options pmlua.Option[]?
+---@field examples string[]? command lines for --help
+---@field plot string? stem of the gnuplot script
+---@field trace_events string[]? events in the trace, read when a cell begins and ends
+
+local kinds = {
+  name = "string", description = "string", constraints = "function", repeats = "number", rounds = "number",
+  warmup = "number", calls = "number", quick = "table", setup = "function", measure = "function", teardown = "function",
+  unit = "string", units = "table", help = "table", columns = "table", analyse = "function", options = "table",
+  examples = "table",
+  plot = "string", trace_events = "table", factors = "table or function",
+}
+
+local common = {
+  { name = "quick", type = "flag", help = "a smoke run of some seconds" },
+  { name = "out", help = "folder for the results", default = "results", metavar = "DIR" },
+  { name = "no-plot", type = "flag", help = "do not draw" },
+  { name = "json", type = "flag", help = "print the summary of every cell as JSON" },
+  { name = "seed", type = "integer", help = "seed of the order of the cells (and of the bootstrap)", metavar = "N" },
+  { name = "rounds", type = "integer", help = "how many rounds the samples are split into", metavar = "N", min = 1 },
+  { name = "iterations", type = "integer", help = "samples per cell, over all rounds", metavar = "N", min = 1 },
+  { name = "quiet", type = "flag", help = "no progress and no warnings on stderr" },
+}
+
+-- Where the definition stands. `return pml.experiment {...}` is a tail call, of which the stack keeps no line: then the
+-- functions of the definition tell, measure first.
+local function origin(def)
+  for level = 2, 20 do
+    local info = debug.getinfo(level, "Slt")
+    if not info then break end
+    local ours = info.source:find("pmlua/experiment.lua", 1, true)
+    if not ours and info.what ~= "C" then return info.source, info.currentline end
+    if info.istailcall then break end
+  end
+  for _, k in ipairs { "measure", "setup", "constraints", "factors", "teardown", "analyse" } do
+    local f = type(def) == "table" and def[k]
+    local info = type(f) == "function" and debug.getinfo(f, "S")
+    if info and info.what == "Lua" then return info.source, info.linedefined end
+  end
+  local script = type(arg) == "table" and arg[0]
+  return script and "@" .. script or "=?", 0
+end
+
+local function place(source, line)
+  local file = source:sub(1, 1) == "@" and source:sub(2) or source:gsub("^=", ""):match("^[^\n]*")
+  return file, line > 0 and ("%s:%d: "):format(file, line) or file .. ": "
+end
+
+-- Misuse of a definition: raised with the script's line.
+local function misuse(def, ...)
+  local _, prefix = place(origin(def))
+  error(prefix .. "experiment: " .. string.format(...), 0)
+end
+
+local function check_kinds(def)
+  if type(def) ~= "table" then misuse(def, "a table is expected, not a %s", type(def)) end
+  for k, v in pairs(def) do
+    local kind = kinds[k]
+    if not kind then misuse(def, "there is no field %s", tostring(k)) end
+    if not kind:find(type(v), 1, true) then misuse(def, "%s must be a %s, not a %s", k, kind, type(v)) end
+  end
+  if not def.name or not def.name:match("^[%w_][%w_%-]*$") then
+    misuse(def, "name must be letters, digits, _ and -; it names a folder")
+  end
+  if not def.measure then misuse(def, "measure is missing") end
+  for _, k in ipairs { "repeats", "rounds", "warmup", "calls" } do
+    local v = def[k]
+    if v and (not math.tointeger(v) or v < (k == "warmup" and 0 or 1)) then misuse(def, "%s must be a positive integer", k) end
+  end
+end
+
+local function check_columns(def)
+  local reserved = tables.reserved()
+  for i, c in ipairs(def.columns) do
+    if type(c) ~= "table" or type(c.name) ~= "string" or type(c.value) ~= "function" then
+      misuse(def, "columns[%d] must have a name and a function value(cell)", i)
+    end
+    if reserved[c.name] then misuse(def, "columns[%d]: data.dat has a column %s already", i, c.name) end
+    reserved[c.name] = true
+  end
+end
+
+local function check_options(def)
+  local taken = { help = true }
+  for _, o in ipairs(common) do taken[o.name] = true end
+  for i, o in ipairs(def.options) do
+    if type(o) ~= "table" or type(o.name) ~= "string" or not o.name:match("^%a[%w_%-]*$") then
+      misuse(def, "options[%d] must have a name of letters, digits, _ and -", i)
+    end
+    if taken[o.name] then misuse(def, "option --%s is there already", o.name) end
+    if o.type and not ("string number integer flag"):find(o.type, 1, true) then
+      misuse(def, "option --%s: type must be string, number, integer or flag", o.name)
+    end
+    taken[o.name] = true
+  end
+end
+
+---@class pmlua.Experiment
+local Experiment = {}
+Experiment.__index = Experiment
+
+-- A factor is a column of data.dat; it must not have the name of another.
+local function clash(exp, factors)
+  local taken = tables.reserved()
+  for _, c in ipairs(exp.columns) do taken[c.name] = true end
+  for _, f in ipairs(factors) do
+    if taken[f.name] then return ("factor %s: data.dat has a column of that name; choose another"):format(f.name) end
+  end
+end
+
+--- Define an experiment. `return` it from a script to make it a command; or call its run().
+---@param def pmlua.Definition
+---@return pmlua.Experiment
+function M.define(def)
+  check_kinds(def)
+  local exp = setmetatable({}, Experiment)
+  for k, v in pairs(def) do exp[k] = v end
+  for _, k in ipairs { "columns", "options", "units", "help", "quick" } do exp[k] = exp[k] or {} end
+  check_columns(exp)
+  check_options(exp)
+  exp.factors = exp.factors or {}
+  if type(exp.factors) == "table" then
+    local ordered, err = sweep.factors(exp.factors)
+    err = err or clash(exp, ordered)
+    if err then misuse(def, "%s", err) end
+  end
+  exp.unit, exp.calls = exp.unit or "ticks", exp.calls or 1
+  exp.source, exp.line = origin(def)
+  exp.file = place(exp.source, exp.line)
+  return exp
+end
+
+local function key(option)
+  return (option.name:gsub("%-", "_"))
+end
+
+local function converter(option)
+  if option.type == "integer" then
+    return function(text)
+      local v = math.tointeger(tonumber(text))
+      if not v then return nil, ("option '--%s' needs an integer, not '%s'"):format(option.name, text) end
+      if option.min and v < option.min then return nil, ("option '--%s' must be at least %d"):format(option.name, option.min) end
+      return v
+    end
+  elseif option.type == "number" then
+    return function(text)
+      local v = tonumber(text)
+      if not v or v ~= v or math.abs(v) == math.huge then
+        return nil, ("option '--%s' needs a number, not '%s'"):format(option.name, text)
+      end
+      return v
+    end
+  end
+end
+
+local function add_option(parser, option)
+  local help = option.help or ""
+  if option.type == "flag" then
+    parser:flag("--" .. option.name):description(help):target(key(option))
+    return
+  end
+  if option.default ~= nil then help = ("%s (default: %s)"):format(help, tostring(option.default)) end
+  local o = parser:option("--" .. option.name):description(help):target(key(option)):argname("<" .. (option.metavar or
+    option.type or "value") .. ">"):args(1)
+  local convert = converter(option)
+  if convert then o:convert(convert) end
+end
+
+local function make_parser(exp, script)
+  local command = "pmlua " .. script
+  local examples = exp.examples or {
+    command, command .. " --quick --no-plot", command .. " --iterations 100000 --out /tmp/results",
+  }
+  local parser = argparse(command):description(exp.description or ("The experiment " .. exp.name .. ".")):add_help(false)
+  parser:epilog("Examples:\n  " .. table.concat(examples, "\n  "))
+  parser:flag("-h --help"):description("show this"):target("help_wanted")
+  for _, o in ipairs(common) do add_option(parser, o) end
+  for _, o in ipairs(exp.options) do add_option(parser, o) end
+  return parser
+end
+
+-- Values: given on the command line, else by --quick, else the default.
+local function own_options(exp, given)
+  local options = { quick = given.quick or false }
+  for _, o in ipairs(exp.options) do
+    local k = key(o)
+    local v = given[k]
+    if v == nil and given.quick then v = exp.quick[k] end
+    if v == nil then v = o.default end
+    if v == nil and o.type == "flag" then v = false end
+    options[k] = v
+  end
+  return options
+end
+
+local function default_warmup(repeats, rounds)
+  return math.min(1000, math.max(1, repeats // rounds // 10))
+end
+
+local function numbers(exp, given)
+  local quick = given.quick and exp.quick or {}
+  local repeats = given.iterations or quick.repeats
+    or (given.quick and math.min(exp.repeats or 1000, 1000)) or exp.repeats or 1000
+  local rounds = given.rounds or quick.rounds or exp.rounds or 10
+  repeats, rounds = math.tointeger(repeats), math.tointeger(rounds)
+  rounds = math.min(rounds, repeats)
+  local warmup = quick.warmup or exp.warmup or default_warmup(repeats, rounds)
+  return repeats, rounds, math.tointeger(warmup)
+end
+
+-- Ticks mean nothing to a reader; nanoseconds do.
+local function scale_of(unit, calls)
+  if unit ~= "ticks" then return 1 / calls, unit end
+  return 1e9 / core.clock.info().ticks_per_second / calls, "ns"
+end
+
+local function factor_record(factors)
+  local out = json.array()
+  for i, f in ipairs(factors) do out[i] = { name = f.name, levels = f.levels } end
+  return out
+end
+
+local function make_meta(exp, run, given, record, command)
+  record.name, record.description, record.status = exp.name, exp.description, "running"
+  record.command, record.options, record.quick = json.array(command), run.options, given.quick or false
+  record.seed, record.rounds, record.repeats, record.warmup = run.seed, run.rounds, run.repeats, run.warmup
+  record.factors, record.sample_unit, record.unit, record.scale = factor_record(run.factors), exp.unit, run.unit, run.scale
+  record.files, record.plot, record.calls = json.array(), exp.plot, exp.calls
+  return record
+end
+
+-- nil and a sentence when nothing can be measured or written at all.
+local function prepare(exp, given, command)
+  local options = own_options(exp, given)
+  local factors = type(exp.factors) == "function" and exp.factors(options) or exp.factors
+  local cells, ordered = sweep.cells(factors, exp.constraints and function(p) return exp.constraints(p, options) end)
+  if not cells then return nil, "experiment: " .. ordered end
+  local same_name = clash(exp, ordered)
+  if same_name then return nil, "experiment: " .. same_name end
+  if #cells == 0 then return nil, "experiment: the constraints leave no cell to measure" end
+  local run = { exp = exp, core = core, options = options, cells = cells, factors = ordered }
+  run.repeats, run.rounds, run.warmup = numbers(exp, given)
+  run.seed = given.seed or math.random(1, 2 ^ 31 - 1)
+  run.scale, run.unit = scale_of(exp.unit, exp.calls)
+  run.quick, run.quiet, run.json, run.debug = given.quick, given.quiet, given.json, given.debug
+  local record = provenance.collect(core, exp.source:sub(1, 1) == "@" and exp.file or nil)
+  run.meta = make_meta(exp, run, given, record, command)
+  local folder, err = results.create(given.out or "results", exp.name)
+  if not folder then return nil, err end
+  run.folder = folder
+  return run
+end
+
+local function show_warnings(run)
+  if run.quiet then return end
+  for _, w in ipairs(run.meta.warnings) do io.stderr:write("pmlua: warning: ", w, "\n") end
+  if run.folder.link_error then io.stderr:write("pmlua: warning: ", run.folder.link_error, "\n") end
+end
+
+local function draw(run, given)
+  if given.no_plot then return end
+  local drawn, err = plot.draw(run.dir)
+  run.plots = drawn
+  if err then io.stderr:write("pmlua: ", err, "\n") end
+end
+
+--- Run it from a program.
+---@param given? table { quick=, out=, no_plot=, json=, seed=, rounds=, iterations=, quiet=, and the experiment's options }
+---@param command? string[] the command line, for the record
+---@return pmlua.Run? run its status is "complete", "interrupted" or "failed"
+---@return string? err when nothing could be measured or written at all
+function Experiment:run(given, command)
+  given = given or {}
+  local run, err = prepare(self, given, command or {})
+  if not run then return nil, err end
+  show_warnings(run)
+  runner.execute(run)
+  draw(run, given)
+  return run
+end
+
+local function report(run)
+  if run.json then
+    io.stdout:write(summary.json(run))
+    return
+  end
+  run:say("\n" .. summary.text(run) .. "\n")
+  run:say(("%s: %s, %d samples, seed %d"):format(run.dir, run.status, run.meta.samples, run.seed))
+  for _, f in ipairs(run.plots or {}) do run:say(f) end
+end
+
+local function parse(exp, arg)
+  local script = arg[0] or exp.file
+  local args = {}
+  -- code of -e has no arguments of its own: arg is the whole command line then
+  if exp.source:sub(1, 1) == "@" then table.move(arg, 1, #arg, 1, args) else script = "-e" end
+  local parser = make_parser(exp, script)
+  local ok, given = parser:pparse(args)
+  if not ok then return nil, tostring(given):match("^[^\n]*"), script end
+  return given, parser, script
+end
+
+-- What main calls with the script's value and the command line; returns the exit status.
+function Experiment:__pmlua_main(arg)
+  local given, parser, script = parse(self, arg)
+  if not given then
+    io.stderr:write(("pmlua: %s: %s; see pmlua %s --help\n"):format(script, parser, script))
+    return 2
+  end
+  if given.help_wanted then
+    io.stdout:write(parser:get_help(), "\n")
+    return 0
+  end
+  local command = { "pmlua", script }
+  table.move(arg, 1, #arg, 3, command)
+  for i = -1, -#command - 16, -1 do given.debug = given.debug or arg[i] == "--debug" end
+  core.sys.on_interrupt()
+  local run, err = self:run(given, command)
+  if not run then
+    io.stderr:write("pmlua: ", err, "\n")
+    return 1
+  end
+  report(run)
+  return run.status == "complete" and 0 or 1
+end
+
+--- Sum of a number that measure returned beside its samples: experiment.sum(cell, "retries").
+M.sum = runner.sum
+
+-- No tail call: the stack has to keep the line of the script.
+local function call(_, def)
+  local exp = M.define(def)
+  return exp
+end
+
+return setmetatable(M, { __call = call })

@@ -1,0 +1,125 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+-- lua/pmlua/trace.lua - the run itself as an OTF2 trace: a region per cell, the phases of its workload inside, metrics.
+--
+-- Try:  otf2-print results/read_overhead/latest/traces.otf2 | head -30
+--
+-- A trace is company to the tables, not their condition: when it cannot be written the run says so once and goes on.
+-- What the core has under this name (pml.trace.open) is here, too.
+
+local M = setmetatable({}, { __index = function(_, name) return require "pmlua.core".trace[name] end })
+
+local Trace = {}
+Trace.__index = Trace
+
+local samples_metric = { name = "samples", description = "samples taken so far", unit = "#", mode = "accumulated" }
+
+-- Events of the script's choice, read at each enter and leave.
+local function open_events(core, names)
+  if not names or #names == 0 then return nil, { samples_metric } end
+  local set, err = core.eventset.open(names)
+  if not set then return nil, { samples_metric }, err end
+  local metrics = { samples_metric }
+  for i = 1, #set do
+    local e = set:event(i)
+    metrics[i + 1] = { name = e.name, description = "count since the start of the run", unit = e.unit ~= "" and e.unit or "#",
+                       mode = "accumulated" }
+  end
+  return set, metrics
+end
+
+--- Open the archive of a run in its folder.
+---@param core table pmlua.core
+---@param dir string
+---@param events? string[]
+---@return table? trace
+---@return string? err without a trace; beside a trace: why its events are missing
+function M.follow(core, dir, events)
+  local set, metrics, no_events = open_events(core, events)
+  local archive, err = core.trace.open(dir, { metrics = metrics })
+  local location
+  if archive then location, err = archive:location("main") end
+  if not location then
+    if archive then archive:close() end
+    if set then set:close() end
+    return nil, err
+  end
+  if set then set:start() end
+  return setmetatable({ core = core, archive = archive, location = location, set = set, samples = 0 }, Trace), no_events
+end
+
+function Trace:metric(ticks)
+  local values = { self.samples }
+  if self.set then table.move(table.pack(self.set:read()), 1, #self.set, 2, values) end
+  self.location:metric(values, ticks)
+end
+
+--- A cell begins.
+---@param label string
+---@param file? string the script
+---@param line? integer
+function Trace:enter(label, file, line)
+  self.region = self.core.region.intern(label, file, line)
+  self.entered = self.core.clock.ticks()
+  self.location:enter(self.region, self.entered)
+  self:metric(self.entered)
+end
+
+-- Phases come as intervals; a trace wants a sequence in time, properly nested. Of two that begin together the longer
+-- is the outer one; one that reaches over the end of its outer one is cut there.
+local function sequence(phases, first, last)
+  local sorted, out, open = table.move(phases, 1, #phases, 1, {}), {}, {}
+  table.sort(sorted, function(a, b)
+    if a.enter ~= b.enter then return a.enter < b.enter end
+    return a.leave > b.leave
+  end)
+  local function close_until(ticks)
+    while open[#open] and open[#open].leave <= ticks do
+      local p = table.remove(open)
+      out[#out + 1] = { "leave", p.region, p.leave }
+    end
+  end
+  for _, p in ipairs(sorted) do
+    if p.enter >= first and p.leave <= last and p.enter <= p.leave then
+      close_until(p.enter)
+      local outer = open[#open]
+      out[#out + 1] = { "enter", p.region, p.enter }
+      open[#open + 1] = { region = p.region, leave = outer and math.min(p.leave, outer.leave) or p.leave }
+    end
+  end
+  close_until(math.maxinteger)
+  return out
+end
+M.sequence = sequence
+
+--- The cell has been measured.
+---@param n integer samples it gave
+---@param phases? {region: integer, enter: integer, leave: integer}[]
+function Trace:leave(n, phases)
+  local now = self.core.clock.ticks()
+  for i, e in ipairs(sequence(phases or {}, self.entered, now)) do
+    self.location[e[1]](self.location, e[2], e[3])
+    if i % 16384 == 0 then self.archive:flush() end -- the ring holds 65536 records
+  end
+  self.samples = self.samples + n
+  self:metric(now)
+  self.location:leave(self.region, now)
+  self.region = nil
+end
+
+--- A round has ended: hand the records to the files.
+function Trace:flush()
+  return self.archive:flush()
+end
+
+--- Write the definitions and close; idempotent.
+---@return boolean? ok
+---@return string? err
+function Trace:close()
+  if not self.archive then return true end
+  local archive = self.archive
+  self.archive = nil
+  if self.set then self.set:close() end
+  return archive:close()
+end
+
+return M

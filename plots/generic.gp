@@ -1,0 +1,38 @@
+# SPDX-License-Identifier: BSD-3-Clause
+# plots/generic.gp - the figure of an experiment that brings none: a box per cell, its median with the 95 % interval.
+load "theme.gp"
+
+# The values of the factors, as one label.
+cell_label(n) = n == 0 ? "" : (n == 1 ? "" : cell_label(n - 1) . " ") . strcol(1 + n)
+label_of(dummy) = run_factors == 0 ? "all" : cell_label(run_factors)
+
+stats "data.dat" using (column(c_whisker_lo)) name "low" nooutput
+stats "data.dat" using (column(c_whisker_hi)) name "high" nooutput
+
+set title run_name . (strlen(run_description) > 0 ? ": " . run_description : "")
+set ylabel "time per sample [" . run_unit . "]"
+if (run_unit ne "ns") set ylabel "sample [" . run_unit . "]"
+set xrange [0.4:run_cells + 0.6]
+set xtics rotate by (run_cells > 4 ? -40 : 0) noenhanced
+set grid noxtics
+stats "data.dat" using (strlen(label_of(0))) name "label" nooutput
+set bmargin at screen (run_cells > 4 ? 0.09 + 0.007 * (label_max > 50 ? 50 : label_max) : 0.13)
+low_end = 0.02 * high_max
+if (low_min >= 0) set yrange [0:*]
+if (low_min > 0 && high_max > 30 * low_min) {
+  set yrange [*:*]
+  set logscale y
+  low_end = low_min
+}
+set offsets 0, 0, graph 0.05, 0
+set boxwidth 0.5 absolute
+set key inside top left horizontal
+
+plot "data.dat" using (column(0) + 1):(column(c_q1)):(column(c_whisker_lo)):(column(c_whisker_hi)):(column(c_q3)):xtic(label_of(0)) \
+     with candlesticks whiskerbars 0.5 linetype 1 title "quartiles, whiskers within 1.5 IQR", \
+  "" using (column(0) + 1):(column(c_median)):(column(c_median)):(column(c_median)):(column(c_median)) \
+     with candlesticks linetype 8 linewidth 2 notitle, \
+  "" using (column(0) + 1):(column(c_median)):(column(c_median_lo)):(column(c_median_hi)) \
+     with yerrorbars linetype 2 pointsize 0.7 title "median, 95 % interval", \
+  "" using (column(0) + 1):(low_end):(strcol(c_status) eq "ok" ? "" : plain(strcol(c_status))) \
+     with labels rotate by 90 left noenhanced font ",9" textcolor rgb col_grey notitle

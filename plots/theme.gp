@@ -1,0 +1,59 @@
+# SPDX-License-Identifier: BSD-3-Clause
+# plots/theme.gp - how pmlua's figures look: sizes, fonts, colours that colour-blind readers can tell apart, grid, key.
+#
+# A plot script runs in the folder of a run and begins with
+#
+#     load "theme.gp"
+#
+# It then has, from run.gp (written from meta.json and the header of data.dat):
+#   run_name, run_description, run_unit ("ns"), run_complete (0 or 1), run_status, run_subtitle (machine, kernel, date),
+#   run_cells (rows of data.dat), run_factors (how many), c_NAME: the number of column NAME of data.dat (c_median, c_q1 ...)
+# and from here: format, w_line (line width), plain(text), col_blue, col_orange ... and the line types 1 to 8 in these colours.
+#
+# Drawn again by hand:  gnuplot plot.gp   or   gnuplot -e "format='png'" plot.gp
+
+load "run.gp"
+
+if (!exists("format")) format = "svg"
+if (!exists("output_file")) output_file = "plot." . format
+if (!exists("plot_width")) plot_width = 960
+if (!exists("plot_height")) plot_height = 600
+
+if (format eq "png") {
+  set terminal pngcairo enhanced size 2*plot_width, 2*plot_height fontscale 2 linewidth 2 pointscale 2 \
+    font "DejaVu Sans,11" background "#ffffff"
+} else {
+  set terminal svg enhanced size plot_width, plot_height font "DejaVu Sans,Helvetica,Arial,sans-serif,12" \
+    background "#ffffff" rounded
+}
+set output output_file
+set encoding utf8
+
+# Okabe and Ito, Color universal design (2008)
+col_blue = "#0072B2"; col_vermillion = "#D55E00"; col_green = "#009E73"; col_orange = "#E69F00"
+col_purple = "#CC79A7"; col_sky = "#56B4E9"; col_yellow = "#F0E442"; col_black = "#000000"; col_grey = "#7f7f7f"
+w_line = 1.8
+set linetype 1 linecolor rgb col_blue       linewidth w_line pointtype 7
+set linetype 2 linecolor rgb col_vermillion linewidth w_line pointtype 5
+set linetype 3 linecolor rgb col_green      linewidth w_line pointtype 9
+set linetype 4 linecolor rgb col_orange     linewidth w_line pointtype 11
+set linetype 5 linecolor rgb col_purple     linewidth w_line pointtype 13
+set linetype 6 linecolor rgb col_sky        linewidth w_line pointtype 6
+set linetype 7 linecolor rgb col_yellow     linewidth w_line pointtype 4
+set linetype 8 linecolor rgb col_black      linewidth w_line pointtype 8
+set linetype cycle 8
+
+# In data files the blanks of a text are underscores.
+plain(s) = strstrt(s, "_") ? s[1:strstrt(s, "_") - 1] . " " . plain(s[strstrt(s, "_") + 1:*]) : s
+
+set border 3 linecolor rgb "#404040" linewidth 1
+set tics nomirror out scale 0.6
+set grid xtics ytics linetype 1 linecolor rgb "#dddddd" linewidth 0.6 dashtype solid
+set key outside right top vertical Left reverse samplen 1.6 spacing 1.15 noenhanced
+set style fill solid 0.35 border
+set boxwidth 0.6 relative
+set datafile missing "NaN"
+set title noenhanced
+set label 9001 run_subtitle at screen 0.995, screen 0.012 right noenhanced font ",8" textcolor rgb col_grey
+if (!run_complete) set label 9002 "incomplete run (" . run_status . ")" at screen 0.005, screen 0.012 left noenhanced \
+  font ",9" textcolor rgb col_vermillion

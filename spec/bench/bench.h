@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* spec/bench/bench.h - time several ways to do the same in one run, interleaved, and print a row for each. */
+#ifndef BENCH_H
+#define BENCH_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/* One way: does its operation @n times. */
+typedef void bench_batch(void *arg, size_t n);
+
+struct bench_op {
+  bench_batch *batch; /* NULL: not on this machine */
+  void *arg;
+  size_t n;            /* per batch; found by bench_run() */
+  double ns;           /* median over the rounds */
+  double instructions; /* in user space, or < 0 where nothing can count them */
+};
+
+/* Fill ns and instructions of @count operations, one batch of each per round, in turn. */
+void bench_run(struct bench_op *op, size_t count);
+
+/* @op against @reference (limit of the ratio) and, where there is one, @peer (which must be slower). */
+void bench_row(const char *figure, const struct bench_op *op, const char *reference_name,
+               const struct bench_op *reference, double limit, const char *peer_name, const struct bench_op *peer);
+void bench_head(void);
+unsigned bench_rows_over(void);
+
+/* A page that the bench owns, the counter instruction replaced by rdtsc: reader and bare sequence, without and with
+ * times. */
+bench_batch bench_page_count, bench_page_count_bare, bench_page_read, bench_page_read_bare;
+
+/* The real page of a counter of this thread; @arg is its struct pml_counter. */
+bench_batch bench_real_count, bench_real_count_bare;
+
+/* PAPI, if it is installed. */
+struct bench_papi;
+struct bench_papi *bench_papi_open(const char *const *names, size_t n); /* NULL: none, or it refuses; started */
+void bench_papi_close(struct bench_papi *p);
+const char *bench_papi_version(void); /* NULL: not installed */
+bench_batch bench_papi_read, bench_papi_start_stop, bench_papi_ns;
+
+#endif

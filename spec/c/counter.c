@@ -1,0 +1,340 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* spec/c/counter.c - one counter: what it counts, on whom, and how it refuses. */
+#include "base/pml_error.h"
+#include "base/pml_thread.h"
+#include "source/pml_counter.h"
+
+#include "check.h"
+#include "events.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <sched.h>
+#include <semaphore.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <time.h>
+
+static uint64_t raw_of(const struct pml_counter *c) {
+  struct pml_reading r;
+  return pml_counter_read(c, &r) == 0 ? r.raw : UINT64_MAX;
+}
+
+static uint64_t clock_of(clockid_t id) {
+  struct timespec t;
+  clock_gettime(id, &t);
+  return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+static uint64_t thread_ns(void) {
+  return clock_of(CLOCK_THREAD_CPUTIME_ID);
+}
+
+static void spin_ns(uint64_t ns) {
+  uint64_t end = thread_ns() + ns;
+  while (thread_ns() < end) {
+  }
+}
+
+static void counts_exactly(void) {
+  struct pml_event ev = faults();
+  struct pml_counter c;
+  struct fresh f = fresh_open(300);
+  bool opened = pml_counter_open(&c, &ev, 0, NULL, NULL, 0) == 0;
+  if (!CHECK(opened, "page-faults opens")) return;
+  raw_of(&c); /* the stack that a read needs has been touched now */
+  uint64_t before = raw_of(&c);
+  fresh_touch(&f, 257);
+  CHECK(is_faults(raw_of(&c) - before, 257), "257 fresh pages are 257 faults");
+  struct pml_reading r;
+  CHECK(pml_counter_read(&c, &r) == 0 && r.enabled_ns > 0 && r.enabled_ns == r.running_ns,
+        "a software event runs all the time it is enabled");
+  const char *why = NULL;
+  enum pml_path path = pml_counter_path(&c, &why);
+  CHECK(path == PML_PATH_READ && why != NULL, "its path is read(2): %s", why != NULL ? why : "?");
+  pml_counter_close(&c);
+  pml_counter_close(&c);
+  CHECK(pml_counter_read(&c, &r) == PML_ECLOSED, "closing twice is fine, reading a closed counter says so");
+  fresh_close(&f);
+}
+
+static void task_clock_is_bracketed(void) {
+  struct pml_event ev = task_clock();
+  struct pml_counter c;
+  if (!CHECK(pml_counter_open(&c, &ev, 0, NULL, NULL, 0) == 0, "task-clock opens")) return;
+  uint64_t outer0 = clock_of(CLOCK_MONOTONIC), c0 = raw_of(&c), inner0 = thread_ns();
+  uint64_t last = c0;
+  bool monotonic = true;
+  for (int i = 0; i < 1000; i++) {
+    uint64_t now = raw_of(&c);
+    monotonic &= now >= last;
+    last = now;
+  }
+  spin_ns(20000000);
+  uint64_t inner = thread_ns() - inner0, counted = raw_of(&c) - c0, outer = clock_of(CLOCK_MONOTONIC) - outer0;
+  CHECK(monotonic, "task-clock never goes back");
+  /* Time that a hypervisor steals is in task-clock, not in the thread's clock; context switches are a little in both.
+   */
+  CHECK(counted >= inner - inner / 10 && counted <= outer + outer / 10,
+        "task-clock %llu lies between the thread's clock %llu and the wall's %llu", (unsigned long long)counted,
+        (unsigned long long)inner, (unsigned long long)outer);
+  pml_counter_close(&c);
+}
+
+static void context_switches(void) {
+  if (geteuid() != 0) {
+    SKIP("a context switch happens in the kernel, which needs root to be counted");
+    return;
+  }
+  struct pml_event ev = switches();
+  struct pml_counter c;
+  if (!CHECK(pml_counter_open(&c, &ev, 0, NULL, NULL, 0) == 0, "context-switches opens")) return;
+  uint64_t before = raw_of(&c);
+  for (int i = 0; i < 20; i++) nanosleep(&(struct timespec){.tv_nsec = 1000}, NULL);
+  CHECK(raw_of(&c) - before >= 20, "20 sleeps are at least 20 switches");
+  pml_counter_close(&c);
+}
+
+/* A child process, or a thread, that touches pages when told and then waits. */
+struct worker {
+  sem_t go, done;
+  pid_t tid;
+  struct fresh *pages;
+};
+
+static void *work(void *arg) {
+  struct worker *w = arg;
+  w->tid = gettid();
+  fresh_touch(w->pages, 1); /* its stack is warm now */
+  sem_post(&w->done);
+  sem_wait(&w->go);
+  fresh_touch(w->pages, 100);
+  sem_post(&w->done);
+  sem_wait(&w->go);
+  return NULL;
+}
+
+static void another_thread(void) {
+  struct fresh f = fresh_open(200);
+  struct worker w = {.pages = &f};
+  sem_init(&w.go, 0, 0);
+  sem_init(&w.done, 0, 0);
+  pthread_t t;
+  pthread_create(&t, NULL, work, &w);
+  sem_wait(&w.done);
+  struct pml_event ev = faults();
+  struct pml_counter c;
+  struct pml_target target = {.pid = w.tid};
+  bool opened = pml_counter_open(&c, &ev, 0, &target, NULL, 0) == 0;
+  sem_post(&w.go);
+  sem_wait(&w.done);
+  uint64_t n = opened ? raw_of(&c) : 0;
+  CHECK(opened && n >= 100 && n <= 110, "another thread's 100 faults are counted (%llu)", (unsigned long long)n);
+  sem_post(&w.go);
+  pthread_join(t, NULL);
+  CHECK(opened && raw_of(&c) >= n && raw_of(&c) != UINT64_MAX, "and can still be read when the thread is gone");
+  pml_counter_close(&c);
+  fresh_close(&f);
+}
+
+static void another_process(void) {
+  int go[2], done[2];
+  char byte = 0;
+  if (pipe(go) != 0 || pipe(done) != 0) return;
+  struct fresh f = fresh_open(200);
+  pid_t pid = fork();
+  if (pid == 0) {
+    fresh_touch(&f, 1);
+    if (write(done[1], &byte, 1) == 1 && read(go[0], &byte, 1) == 1) fresh_touch(&f, 100);
+    _exit(write(done[1], &byte, 1) == 1 && read(go[0], &byte, 1) == 1 ? 0 : 1);
+  }
+  struct pml_event ev = faults();
+  struct pml_counter c;
+  struct pml_target target = {.pid = pid};
+  bool ready = read(done[0], &byte, 1) == 1;
+  bool opened = pml_counter_open(&c, &ev, 0, &target, NULL, 0) == 0;
+  ready = ready && write(go[1], &byte, 1) == 1 && read(done[0], &byte, 1) == 1;
+  uint64_t n = opened ? raw_of(&c) : 0;
+  CHECK(ready && opened && n >= 100 && n <= 120, "a child process's 100 faults are counted (%llu)",
+        (unsigned long long)n);
+  ready = write(go[1], &byte, 1) == 1;
+  waitpid(pid, NULL, 0);
+  pml_counter_close(&c);
+  int rc = pml_counter_open(&c, &ev, 0, &target, NULL, 0);
+  CHECK(ready && rc == -ESRCH && c.fd == -1, "a thread that is gone: %s", pml_error_detail(rc));
+  fresh_close(&f);
+  close(go[0]), close(go[1]), close(done[0]), close(done[1]);
+}
+
+static uint64_t faults_with_child(bool inherit) {
+  struct pml_event ev = faults();
+  struct pml_counter c;
+  struct pml_target target = {.inherit = inherit};
+  struct fresh f = fresh_open(2000);
+  if (pml_counter_open(&c, &ev, 0, &target, NULL, 0) != 0) return UINT64_MAX;
+  pid_t pid = fork();
+  if (pid == 0) {
+    fresh_touch(&f, 2000);
+    _exit(0);
+  }
+  waitpid(pid, NULL, 0);
+  uint64_t n = raw_of(&c);
+  pml_counter_close(&c);
+  fresh_close(&f);
+  return n;
+}
+
+static void inherited(void) {
+  uint64_t with = faults_with_child(true), without = faults_with_child(false);
+  CHECK(with != UINT64_MAX && with >= 2000, "an inherited counter has the child's 2000 faults (%llu)",
+        (unsigned long long)with);
+  CHECK(without < 1000, "a counter that is not inherited does not (%llu)", (unsigned long long)without);
+}
+
+static void whole_cpu(void) {
+  struct pml_event ev = software("cpu-clock", PERF_COUNT_SW_CPU_CLOCK);
+  struct pml_counter c;
+  struct pml_target target = {.pid = -1, .cpu_plus = 1};
+  int rc = pml_counter_open(&c, &ev, 0, &target, NULL, 0);
+  if (rc == PML_EPARANOID || rc == PML_ECAP) {
+    SKIP("counting a whole cpu needs CAP_PERFMON");
+    return;
+  }
+  uint64_t before = raw_of(&c);
+  nanosleep(&(struct timespec){.tv_nsec = 5000000}, NULL);
+  CHECK(rc == 0 && raw_of(&c) - before >= 4000000, "a cpu's clock goes on while this thread sleeps");
+  pml_counter_close(&c);
+  rc = pml_counter_open(&c, &ev, 0, &(struct pml_target){.pid = -1}, NULL, 0);
+  CHECK(rc == -EINVAL && c.fd == -1, "%s", pml_error_detail(rc));
+  rc = pml_counter_open(&c, &ev, 0, &(struct pml_target){.pid = -1, .cpu_plus = 100000}, NULL, 0);
+  CHECK(rc < 0 && c.fd == -1, "a cpu that does not exist: %s", pml_error_detail(rc));
+}
+
+static void refusals(void) {
+  struct pml_counter c;
+  bool pmu = pml_event_has_pmu() == 1;
+  struct pml_event hw = perf_event("cycles", "cpu", PERF_TYPE_HARDWARE, PERF_COUNT_HW_CPU_CYCLES);
+  int rc = pml_counter_open(&c, &hw, 0, NULL, NULL, 0);
+  if (pmu) {
+    CHECK(rc == 0, "cycles opens where there is a PMU: %s", pml_error_detail(rc));
+    pml_counter_close(&c);
+  } else {
+    CHECK(rc == PML_ENOPMU && strstr(pml_error_detail(rc), "cycles") != NULL, "no PMU: %s", pml_error_detail(rc));
+  }
+  struct pml_event absent = faults();
+  absent.part[0].here = false;
+  rc = pml_counter_open(&c, &absent, 0, NULL, NULL, 0);
+  CHECK(rc == PML_ENOTHERE && c.fd == -1, "a PMU that is not here: %s", pml_error_detail(rc));
+  struct pml_event clock = clock_event("clock::ns", PML_EVENT_CLOCK_NS);
+  CHECK(pml_counter_open(&c, &clock, 0, NULL, NULL, 0) == PML_EMODE && c.fd == -1, "a clock is no counter");
+  struct pml_event ev = faults();
+  CHECK(pml_counter_open(&c, &ev, 1, NULL, NULL, 0) == -EINVAL && c.fd == -1, "a part that the event has not");
+  struct pml_event odd = software("odd", 9999);
+  rc = pml_counter_open(&c, &odd, 0, NULL, NULL, 0);
+  CHECK(rc < 0 && c.fd == -1, "an unknown software event: %s", pml_error_detail(rc));
+}
+
+static void too_many_breakpoints(void) {
+  static uint64_t watched[32];
+  struct pml_counter c[32];
+  int n = 0, rc = 0;
+  for (; n < 32; n++) {
+    struct pml_event ev = watchpoint(&watched[n]);
+    rc = pml_counter_open(&c[n], &ev, 0, NULL, NULL, 0);
+    if (rc < 0) break;
+  }
+  if (n == 0)
+    SKIP("no hardware breakpoints here");
+  else
+    CHECK(rc == PML_ETOOMANY, "after %d watchpoints: %s", n, pml_error_detail(rc));
+  while (n > 0) pml_counter_close(&c[--n]);
+}
+
+static void out_of_descriptors(void) {
+  struct rlimit was;
+  getrlimit(RLIMIT_NOFILE, &was);
+  int next = dup(0);
+  close(next);
+  setrlimit(RLIMIT_NOFILE, &(struct rlimit){.rlim_cur = (rlim_t)next, .rlim_max = was.rlim_max});
+  struct pml_event ev = faults();
+  struct pml_counter c;
+  int rc = pml_counter_open(&c, &ev, 0, NULL, NULL, 0);
+  setrlimit(RLIMIT_NOFILE, &was);
+  CHECK(rc == -EMFILE && c.fd == -1, "%s", pml_error_detail(rc));
+}
+
+/* As nobody, in a child: the level that this machine has decides which refusal is due. */
+static int unprivileged(uid_t uid, const struct pml_event *ev, const struct pml_target *target) {
+  int status = 0;
+  pid_t pid = fork();
+  if (pid == 0) {
+    struct pml_counter c;
+    if (setresuid(uid, uid, uid) != 0) _exit(3);
+    int rc = pml_counter_open(&c, ev, 0, target, NULL, 0);
+    fprintf(stdout, "# %s\n", rc < 0 ? pml_error_detail(rc) : "allowed");
+    fflush(stdout);
+    _exit(rc == 0 ? 0 : rc == PML_EPARANOID ? 1 : rc == PML_ECAP ? 2 : 4);
+  }
+  waitpid(pid, &status, 0);
+  return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+static void without_privilege(void) {
+  FILE *f = fopen("/proc/sys/kernel/perf_event_paranoid", "r");
+  int level = -2;
+  bool known = f != NULL && fscanf(f, "%d", &level) == 1;
+  if (f != NULL) fclose(f);
+  if (geteuid() != 0 || !known) {
+    SKIP("dropping privileges needs root");
+    return;
+  }
+  struct pml_event kernel = task_clock(), user = faults();
+  user.part[0].attr.exclude_kernel = 1;
+  CHECK(unprivileged(65534, &kernel, NULL) == (level > 1 ? 1 : 0), "level %d and an event of the kernel", level);
+  CHECK(unprivileged(65534, &user, NULL) == (level > 2 ? 1 : 0), "level %d and an event of user space", level);
+  struct pml_target cpu = {.pid = -1, .cpu_plus = 1};
+  CHECK(unprivileged(65534, &user, &cpu) == (level > 0 ? 1 : 0), "level %d and a whole cpu", level);
+  struct pml_target init = {.pid = 1};
+  CHECK(unprivileged(65534, &user, &init) == (level > 2 ? 1 : 2), "level %d and somebody else's process", level);
+}
+
+/* The page path itself needs a PMU; who may take it does not. */
+static void page_path(void) {
+  struct pml_event ev = perf_event("cycles:u", "cpu", PERF_TYPE_HARDWARE, PERF_COUNT_HW_CPU_CYCLES);
+  ev.part[0].attr.exclude_kernel = 1;
+  struct pml_counter c;
+  const char *why = NULL;
+  if (!pml_event_has_pmu() || pml_counter_open(&c, &ev, 0, NULL, NULL, 0) != 0) {
+    SKIP("the page of a hardware counter needs a PMU");
+    return;
+  }
+  enum pml_path path = pml_counter_path(&c, &why);
+  printf("# cycles:u is read by %s%s%s\n", path == PML_PATH_PAGE ? "page" : "read(2)", why ? ": " : "", why ? why : "");
+  struct pml_reading byway[3];
+  struct pml_counter other = c;
+  other.owner = 0;
+  bool fine = pml_counter_read(&other, &byway[0]) == 0 && pml_counter_read(&c, &byway[1]) == 0 &&
+              pml_counter_read(&other, &byway[2]) == 0;
+  CHECK(fine && byway[0].raw <= byway[1].raw && byway[1].raw <= byway[2].raw, "both paths read the same count");
+  CHECK(byway[0].enabled_ns <= byway[1].enabled_ns && byway[1].enabled_ns <= byway[2].enabled_ns, "and the same time");
+  pml_counter_close(&c);
+}
+
+int main(void) {
+  counts_exactly();
+  task_clock_is_bracketed();
+  context_switches();
+  another_thread();
+  another_process();
+  inherited();
+  whole_cpu();
+  refusals();
+  too_many_breakpoints();
+  out_of_descriptors();
+  without_privilege();
+  page_path();
+  return check_done();
+}

@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * spec/c/otf2_threads.c - eight threads record while one flushes: nothing is lost without being counted.
+ *
+ * `otf2_threads DIR` leaves the archive in DIR for the validator.
+ */
+#include "base/pml_clock.h"
+#include "base/pml_error.h"
+#include "check.h"
+#include "substrate/pml_otf2.h"
+
+#include <ftw.h>
+#include <pthread.h>
+#include <sched.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+enum { NTHREADS = 8, ROUNDS = 4000, RECORDS = 64 };
+
+static const struct pml_otf2_metric metrics[] = {
+    {"a", NULL, "#", PML_OTF2_ACCUMULATED, 0},
+    {"b", NULL, "#", PML_OTF2_ACCUMULATED, 0},
+    {"c", NULL, "#", PML_OTF2_ACCUMULATED, 0},
+};
+
+struct worker {
+  pthread_t thread;
+  struct pml_otf2 *archive;
+  unsigned number;
+  uint64_t attempted, refused; /* refused: answers that are neither 0 nor "full" */
+};
+
+static atomic_int recording;
+
+static void count(struct worker *w, int answer) {
+  w->attempted++;
+  if (answer != 0 && answer != PML_EFULL) w->refused++;
+}
+
+static void record(struct worker *w, struct pml_otf2_location *loc, pml_region_t outer, pml_region_t inner) {
+  for (uint64_t i = 0; i < ROUNDS; i++) {
+    uint64_t values[3] = {i, i * 2, i * 3};
+    unsigned depth = 1 + (unsigned)(i % (RECORDS + 16)); /* now and then deeper than the ring, which must drop */
+    count(w, pml_otf2_enter(loc, pml_clock_ticks(), outer));
+    for (unsigned d = 0; d < depth; d++) count(w, pml_otf2_enter(loc, pml_clock_ticks(), inner));
+    count(w, pml_otf2_metric(loc, pml_clock_ticks(), values));
+    for (unsigned d = 0; d < depth; d++) count(w, pml_otf2_leave(loc, pml_clock_ticks(), inner));
+    count(w, pml_otf2_leave(loc, pml_clock_ticks(), outer));
+    if (i % 16 == 0) sched_yield();
+  }
+}
+
+static void *work(void *arg) {
+  struct worker *w = arg;
+  struct pml_otf2_location *loc;
+  pml_region_t outer, inner;
+  char name[32];
+  snprintf(name, sizeof name, "worker %u", w->number);
+  /* Regions and locations are made while others record and flush. */
+  bool ready = pml_region_intern(name, __FILE__, __LINE__, &outer) == 0 &&
+               pml_region_intern("inner", __FILE__, __LINE__, &inner) == 0 &&
+               pml_otf2_location(w->archive, name, &loc) == 0;
+  if (ready)
+    record(w, loc, outer, inner);
+  else
+    w->refused++;
+  atomic_fetch_sub(&recording, 1);
+  return NULL;
+}
+
+static int remove_one(const char *path, const struct stat *st, int type, struct FTW *ftw) {
+  (void)st, (void)type, (void)ftw;
+  return remove(path);
+}
+
+int main(int argc, char **argv) {
+  char own[] = "/tmp/pmlua-otf2-XXXXXX";
+  const char *dir = argc == 2 ? argv[1] : mkdtemp(own);
+  struct worker workers[NTHREADS] = {0};
+  struct pml_otf2 *a;
+  if (!CHECK(dir != NULL && pml_otf2_open(&a, dir, metrics, 3, RECORDS) == 0, "an archive opens")) return check_done();
+  atomic_store(&recording, NTHREADS);
+  for (unsigned i = 0; i < NTHREADS; i++) {
+    workers[i].archive = a;
+    workers[i].number = i;
+    if (pthread_create(&workers[i].thread, NULL, work, &workers[i]) != 0) abort();
+  }
+  unsigned flushes = 0, failures = 0, backwards = 0;
+  uint64_t seen = 0;
+  while (atomic_load(&recording) > 0) {
+    struct pml_otf2_stats s;
+    failures += pml_otf2_flush(a) != 0;
+    flushes++;
+    pml_otf2_stats(a, &s);
+    backwards += s.written + s.dropped < seen;
+    seen = s.written + s.dropped;
+  }
+  uint64_t attempted = 0, refused = 0;
+  for (unsigned i = 0; i < NTHREADS; i++) {
+    pthread_join(workers[i].thread, NULL);
+    attempted += workers[i].attempted;
+    refused += workers[i].refused;
+  }
+  CHECK(pml_otf2_flush(a) == 0 && failures == 0, "every flush succeeds");
+  struct pml_otf2_stats s;
+  pml_otf2_stats(a, &s);
+  CHECK(refused == 0, "a record is taken or dropped, never refused");
+  CHECK(backwards == 0, "counts only grow");
+  CHECK(s.written + s.dropped == attempted, "written and dropped add up to what was recorded");
+  CHECK(s.written > 0 && s.dropped > 0, "some is written and some is dropped, so both were put to the test");
+  CHECK(s.unmatched == 0 && s.lifted == 0, "nothing is unmatched or lifted");
+  CHECK(pml_otf2_close(a) == 0, "the archive closes");
+  printf("# %u flushes; %llu written, %llu dropped\n", flushes, (unsigned long long)s.written,
+         (unsigned long long)s.dropped);
+  if (argc != 2) nftw(dir, remove_one, 8, FTW_DEPTH | FTW_PHYS);
+  return check_done();
+}

@@ -1,0 +1,117 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+local helper = require "spec.lua.helper"
+local dat = require "pmlua.dat"
+local rng = require "pmlua.rng"
+
+local demo = {
+  title = "demo", status = "incomplete",
+  columns = { { "cell", "", "number" }, { name = "path", unit = "text", description = "how" }, { "time", "ns", "median" } },
+  rows = { { 1, "page", 12.5 }, { 2, "needs a PMU", nil }, false, { 3, "", 1e-7 } },
+}
+
+describe("dat", function()
+  after_each(helper.clean)
+
+  it("writes what it reads back", function()
+    local t = assert(dat.parse(dat.format(demo), "demo.dat"))
+    assert.equal("demo", t.title)
+    assert.equal("incomplete", t.status)
+    assert.same({ cell = 1, path = "page", time = 12.5 }, t.rows[1])
+    assert.same({ cell = 2, path = "needs_a_PMU" }, t.rows[2])
+    assert.same({ cell = 3, path = "-", time = 1e-7 }, t.rows[3])
+    assert.same({ name = "time", unit = "ns", description = "median" }, t.columns[3])
+    assert.equal(3, t.position.time)
+  end)
+
+  it("keeps every number exactly", function()
+    local random = rng(1)
+    for _ = 1, 300 do
+      local v = random(1 << 53) / random(1 << 53)
+      local t = dat.parse(dat.format { title = "x", columns = { { "v", "", "" } }, rows = { { v } } }, "x")
+      assert.equal(v, t.rows[1].v)
+    end
+  end)
+
+  it("makes one word of any text", function()
+    assert.equal("a_b", dat.word " a \t b\n")
+    assert.equal("-", dat.word "")
+    assert.equal("it's_'x'_'1", dat.word 'it\'s "x" #1')
+    assert.is_nil(dat.word("a\0b\27[1m"):find("%c"))
+  end)
+
+  it("raises when a text is written where numbers are declared", function()
+    assert.error_matches(function()
+      dat.format { title = "x", columns = { { "v", "ns", "" } }, rows = { { "fast" } } }
+    end, "column v holds numbers")
+  end)
+
+  it("is plotted by gnuplot, blocks and missing values included", function()
+    if not os.execute("command -v gnuplot >/dev/null") then return pending "gnuplot is not installed" end
+    local dir = helper.folder()
+    helper.write(dir .. "/demo.dat", dat.format(demo))
+    local program = 'set datafile missing "NaN"; stats "demo.dat" using 3'
+    local code, out = helper.shell(("cd %s && gnuplot -e %s 2>&1"):format(dir, helper.quote(program)))
+    assert.equal(0, code)
+    assert.matches("Records:%s+2", out)
+    assert.matches("Blocks:%s+2", out)
+  end)
+
+  it("names file and line of what is wrong", function()
+    local good = dat.format(demo)
+    for what, text in pairs {
+      ["f:8: 2 columns where 3 are declared"] = good:gsub("2 needs_a_PMU NaN", "2 needs_a_PMU"),
+      ["f:7: 4 columns where 3 are declared"] = good:gsub("1 page 12.5", "1 page 12.5 9"),
+      ['f:7: column time: "nan" is not a number'] = good:gsub("12.5", "nan"),
+      ['f:7: column time: "inf" is not a number'] = good:gsub("12.5", "inf"),
+      ['f:7: column time: "0x10" is not a number'] = good:gsub("12.5", "0x10"),
+      ['f:7: column time: "1e999" is not a number'] = good:gsub("12.5", "1e999"),
+      ["f:1: a line ends in CR LF; pmlua writes LF"] = good:gsub("\n", "\r\n"),
+      ["f:7: byte 0x00 in a text file"] = good:gsub("page", "pa\0ge"),
+      ["f:7: not UTF-8 text"] = good:gsub("page", "pa\xffge"),
+      ["f:1: empty file"] = "",
+      ["f:1: cut short: the last line has no end"] = "# pmlua demo",
+      ['f:1: not a pmlua table: the first line is not "# pmlua NAME"'] = "x\n",
+      ["f:3: column 2 out of order"] = good:gsub("# column 1", "# column 2"),
+      ["f:6: not a header line of pmlua: # cell path tim"] = good:gsub("# cell path time", "# cell path tim"),
+      ["f:2: the header is not complete"] = "# pmlua x\n# status: complete\n",
+    } do
+      local t, err = dat.parse(text, "f")
+      assert.is_nil(t)
+      assert.equal(what, err)
+    end
+  end)
+
+  it("answers any mutation with a table or a sentence, never with an error or a NaN", function()
+    local random, good = rng(20), dat.format(demo)
+    local refused = 0
+    for _ = 1, 5000 do
+      local text = good
+      for _ = 1, random(4) do
+        local at, what = random(#text), random(4)
+        local byte = string.char(random(256) - 1)
+        if what == 1 then text = text:sub(1, at - 1) .. byte .. text:sub(at + 1)
+        elseif what == 2 then text = text:sub(1, at - 1) .. text:sub(at + random(9))
+        elseif what == 3 then text = text:sub(1, at) .. byte .. text:sub(at + 1)
+        else text = text:sub(1, at) end
+        if text == "" then text = "\n" end
+      end
+      local ok, t, err = pcall(dat.parse, text, "f")
+      assert.is_true(ok, t)
+      if not t then
+        refused = refused + 1
+        assert.matches("^f:%d+: [^\n]+$", err)
+      else
+        for _, row in ipairs(t.rows) do
+          for _, v in pairs(row) do assert.is_true(v == v) end
+        end
+      end
+    end
+    assert.is_true(refused > 2000)
+  end)
+
+  it("says which file is not there", function()
+    local t, err = dat.read "/nonexistent/data.dat"
+    assert.is_nil(t)
+    assert.matches("/nonexistent/data.dat", err)
+  end)
+end)

@@ -1,0 +1,426 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+local helper = require "spec.lua.helper"
+
+if not helper.has_core then
+  describe("experiment", function() pending(helper.no_core) end)
+  return
+end
+
+local dat = require "pmlua.dat"
+local experiment = require "pmlua.experiment"
+local json = require "pmlua.json"
+local lfs = require "lfs"
+local results = require "pmlua.results"
+
+-- An experiment without a clock: what it gives is known.
+local function define(changes)
+  local def = {
+    name = "demo", factors = { k = { 1, 2, 3 } }, repeats = 60, rounds = 6, warmup = 0, unit = "ns",
+    measure = function(_, p, n)
+      local out = {}
+      for i = 1, n do out[i] = p.k * 100 + i % 5 end
+      return out
+    end,
+  }
+  for k, v in pairs(changes or {}) do def[k] = v end
+  return experiment(def)
+end
+
+local function run(changes, given)
+  local all = { out = helper.folder(), no_plot = true, quiet = true, seed = 7 }
+  for k, v in pairs(given or {}) do all[k] = v end
+  return assert(define(changes):run(all))
+end
+
+-- A script in a file, run by the command.
+local function script(text)
+  local dir = helper.folder()
+  helper.write(dir .. "/script.lua", text)
+  return dir .. "/script.lua", dir
+end
+
+local function command(text, arguments)
+  local path, dir = script(text)
+  local code, out, err = helper.pmlua(("%s --out %s --no-plot %s"):format(path, dir, arguments or ""))
+  return code, out, err, dir, path
+end
+
+local function csv(dir)
+  local _, out = helper.shell("zcat " .. dir .. "/samples.csv.gz 2>/dev/null")
+  return out
+end
+
+describe("experiment", function()
+  after_each(helper.clean)
+
+  it("measures every cell in every round and keeps every sample", function()
+    local r = run()
+    assert.equal("complete", r.status)
+    local opened = assert(results.open(r.dir))
+    assert.is_true(opened.complete)
+    assert.equal("complete", opened.data.status)
+    assert.equal(3, #opened.data.rows)
+    assert.equal(60, opened.data.rows[2].samples)
+    assert.equal(202, opened.data.rows[2].median)
+    assert.equal(18, #opened.rounds.rows)
+    local lines, count = csv(r.dir), 0
+    assert.matches("^cell,round,index,value\n", lines)
+    for cell, _, index, value in lines:gmatch("(%d+),(%d+),(%d+),(%d+)\n") do
+      count = count + 1
+      assert.equal(cell * 100 + (index + 1) % 5, tonumber(value))
+    end
+    assert.equal(180, count)
+    assert.equal(180, opened.meta.samples)
+  end)
+
+  it("visits cells in the order that the seed gives again", function()
+    local visited
+    local function note(_, p) visited[#visited + 1] = p.k return 1 end
+    local function order(seed)
+      visited = {}
+      run({ measure = note, repeats = 6 }, { seed = seed })
+      return table.concat(visited, " ")
+    end
+    local first = order(1)
+    assert.equal(first, order(1))
+    assert.is_not.equal(first, order(2))
+    assert.equal(18, #visited)
+  end)
+
+  it("takes samples objects, arrays and single numbers alike", function()
+    local as_object = run { measure = function(_, p, n)
+      local s = helper.core.samples.new(n)
+      for i = 1, n do s:push(p.k * 100 + i % 5) end
+      return s
+    end }
+    local calls = 0
+    local as_number = run { measure = function(_, p)
+      calls = calls + 1
+      return p.k * 100 + calls % 5
+    end }
+    local as_array = run()
+    for cell = 1, 3 do
+      for _, k in ipairs { "min", "median", "max", "mean" } do
+        assert.equal(as_array.cells[cell].summary[k], as_object.cells[cell].summary[k])
+        assert.equal(as_array.cells[cell].summary[k], as_number.cells[cell].summary[k])
+      end
+    end
+    assert.equal(180, calls)
+    assert.equal(csv(as_array.dir), csv(as_object.dir))
+  end)
+
+  it("shows ticks in nanoseconds and per call, and keeps ticks in the samples", function()
+    local r = run { unit = "ticks", calls = 10 }
+    local ns = 1e9 / helper.core.clock.info().ticks_per_second
+    assert.is_true(math.abs(r.cells[1].summary.median - 102 * ns / 10) < 1e-6)
+    assert.matches("\n1,1,0,101\n", csv(r.dir))
+    assert.equal("ns", r.unit)
+  end)
+
+  it("sets up, measures and tears down a cell in each round, and throws the warm-up away", function()
+    local log = {}
+    local r = run({
+      factors = {}, rounds = 2, repeats = 4, warmup = 3,
+      setup = function() log[#log + 1] = "setup" return { n = 0 } end,
+      measure = function(state, _, n) log[#log + 1] = "measure " .. n state.n = n return { 1, n } end,
+      teardown = function(state) log[#log + 1] = "teardown " .. state.n end,
+    })
+    local round = "setup, measure 2, teardown 2"
+    assert.equal("setup, measure 3, teardown 3, " .. round .. ", " .. round, table.concat(log, ", "))
+    assert.equal(4, r.cells[1].summary.n)
+  end)
+
+  it("keeps rows that cannot be measured, with their reason, from constraints, setup and measure", function()
+    local r = run {
+      factors = { k = { 1, 2, 3, 4, 5 } },
+      constraints = function(p) if p.k == 2 then return "needs a PMU" end return p.k ~= 5 end,
+      setup = function(p) if p.k == 3 then return nil, "counter.open: ENOENT: no event" end return {} end,
+      measure = function(_, p) if p.k == 4 then return nil, "no luck" end return 5 end,
+    }
+    assert.equal("complete", r.status)
+    local rows = assert(dat.read(r.dir .. "/data.dat")).rows
+    assert.equal(4, #rows)
+    assert.same({ "ok", "needs_a_PMU", "counter.open:_ENOENT:_no_event", "no_luck" },
+      { rows[1].status, rows[2].status, rows[3].status, rows[4].status })
+    assert.is_nil(rows[2].median)
+    assert.equal("needs a PMU", assert(results.open(r.dir)).meta.unmeasured[1].reason)
+  end)
+
+  it("adds columns, tables and text of the experiment", function()
+    local r = run {
+      columns = { { name = "retries", unit = "", description = "tried again",
+                    value = function(cell) return experiment.sum(cell, "retries") end } },
+      measure = function() return { 1, 2 }, { retries = 3 } end,
+      analyse = function(run_)
+        run_:write_table("extra.dat", { columns = { { "x", "ns", "of mine" } }, rows = { { 1 } } }, "mine")
+      end,
+    }
+    assert.equal(18, assert(dat.read(r.dir .. "/data.dat")).rows[1].retries)
+    assert.equal("complete", assert(dat.read(r.dir .. "/extra.dat")).status)
+    local named = {}
+    for _, f in ipairs(assert(results.open(r.dir)).meta.files) do named[f.name] = f.description end
+    assert.equal("mine", named["extra.dat"])
+    for _, name in ipairs { "data.dat", "rounds.dat", "outliers.dat", "histogram.dat", "samples.csv.gz", "traces.otf2" } do
+      assert.is_truthy(named[name], name)
+    end
+  end)
+
+  it("names outliers with their place in the samples", function()
+    local r = run { measure = function(_, p, n)
+      local out = {}
+      for i = 1, n do out[i] = 10 + i % 3 end
+      out[4] = p.k == 2 and 999 or out[4]
+      return out
+    end }
+    local rows = assert(dat.read(r.dir .. "/outliers.dat")).rows
+    assert.equal(6, #rows)
+    assert.same({ cell = 2, round = 1, index = 3, value = 999 }, rows[1])
+    assert.equal(6, r.cells[2].summary.outliers)
+  end)
+
+  it("gives options their types and defaults, and lets --quick change them", function()
+    local seen
+    local options = {
+      { name = "size-of", type = "integer", default = 8 }, { name = "file", default = "none" }, { name = "fast", type = "flag" },
+    }
+    local function measure(_, _, n, o) seen = o return { n } end
+    run({ options = options, measure = measure, quick = { repeats = 2, size_of = 3 } })
+    assert.same({ size_of = 8, file = "none", fast = false, quick = false }, seen)
+    local r = run({ options = options, measure = measure, quick = { repeats = 2, size_of = 3 } }, { quick = true, file = "x" })
+    assert.same({ size_of = 3, file = "x", fast = false, quick = true }, seen)
+    assert.equal(2, r.repeats)
+  end)
+
+  it("refuses a definition that makes none, with the line of the script", function()
+    for text, what in pairs {
+      ["name = 'a b'"] = "name must be letters", ["nonsense = 1"] = "there is no field nonsense",
+      ["factors = { a = {} }"] = "array of values", ["factors = { median = { 1 } }"] = "column of that name",
+      ["repeats = 0"] = "positive integer", ["repeats = 1.5"] = "positive integer",
+      ["options = { { name = 'out' } }"] = "there already",
+      ["columns = { { name = 'min', value = print } }"] = "has a column min already", ["setup = 7"] = "setup must be a function",
+      ["columns = { 3 }"] = "columns%[1%]", ["options = { { name = 'x', type = 'y' } }"] = "type must be",
+    } do
+      local code, out, err = command(("local pml = require 'pmlua'\nreturn pml.experiment { name = 'x',\n%s,\n"
+        .. "measure = function() return 1 end }\n"):format(text))
+      assert.equal(1, code)
+      assert.equal("", out)
+      assert.matches("^pmlua: [^\n]*script.lua:%d+: experiment: [^\n]*" .. what .. "[^\n]*\n$", err)
+    end
+    -- not error_matches: it takes positions away
+    local _, err = pcall(function() local _ = experiment(7) end)
+    assert.matches("experiment_spec.lua:%d+: experiment: a table is expected", err)
+    _, err = pcall(function() local _ = experiment { name = "x" } end)
+    assert.matches("experiment_spec.lua:%d+: experiment: measure is missing", err)
+  end)
+
+  it("keeps what was measured when measure raises, and says the line of the script", function()
+    local code, out, err, dir = command([[
+local pml = require "pmlua"
+local calls = 0
+return pml.experiment { name = "demo", factors = { k = { 1, 2 } }, rounds = 5, repeats = 5, warmup = 0, unit = "ns",
+  measure = function()
+    calls = calls + 1
+    if calls == 8 then error "boom" end
+    return 5
+  end }
+]], "--quiet")
+    assert.equal(1, code)
+    assert.matches("^pmlua: [^\n]*script.lua:6: boom %(demo: cell k=%d, round 4%)\n$", err)
+    assert.matches("failed, 7 samples", out)
+    local opened = assert(results.open(dir .. "/demo/latest"))
+    assert.equal("failed", opened.status)
+    assert.equal("incomplete", opened.data.status)
+    assert.equal(7, #opened.rounds.rows)
+    assert.equal(8, select(2, csv(opened.path):gsub("\n", "")))
+  end)
+
+  it("calls NaN, infinite and empty samples an error of measure", function()
+    local text = "return require 'pmlua'.experiment { name = 'demo', warmup = 0, measure = function() return %s end }"
+    for value, what in pairs {
+      ["{ 1, 0 / 0 }"] = "sample 2 is %-?nan", ["{}"] = "no samples", ["math.huge"] = "sample 1 is inf",
+    } do
+      local code, _, err = command(text:format(value), "--quiet")
+      assert.equal(1, code)
+      assert.matches("^pmlua: [^\n]*" .. what .. "[^\n]*\n$", err)
+    end
+  end)
+
+  it("is misused by unknown options and bad numbers: one line, status 2, nothing written", function()
+    local path, dir = script "return require 'pmlua'.experiment { name = 'demo', measure = function() return 1 end }"
+    for _, arguments in ipairs { "--nope", "--seed x", "--rounds 0", "--iterations 1.5", "--iterations", "extra" } do
+      local code, out, err = helper.pmlua(("%s --out %s/out %s"):format(path, dir, arguments))
+      assert.equal(2, code, arguments)
+      assert.equal("", out)
+      assert.matches("^pmlua: [^\n]+\n$", err)
+    end
+    assert.is_nil(lfs.attributes(dir .. "/out", "mode"))
+  end)
+
+  it("explains itself with --help", function()
+    local code, out = command([[return require "pmlua".experiment { name = "demo", measure = function() return 1 end,
+      options = { { name = "width", type = "integer", default = 640, help = "of the picture" } } }]], "--help")
+    assert.equal(0, code)
+    assert.matches("%-%-width <integer>%s+of the picture %(default: 640%)", out)
+    assert.matches("Examples:", out)
+    for _, o in ipairs { "quick", "out", "no%-plot", "json", "seed", "rounds", "iterations", "quiet" } do
+      assert.matches("%-%-" .. o, out)
+    end
+  end)
+
+  it("runs what is given with -e", function()
+    local dir = helper.folder()
+    local text = "return pml.experiment { name = 'demo', unit = 's', measure = function() error 'boom' end }"
+    local code, _, err = helper.shell(("cd %s && %s/pmlua -e %s"):format(dir, helper.build, helper.quote(text)))
+    assert.equal(1, code)
+    assert.matches("%(command line%):1: boom", err)
+    assert.equal("failed", assert(results.open(dir .. "/results/demo/latest")).status)
+  end)
+
+  it("prints JSON and nothing else on stdout with --json", function()
+    local code, out = command([[return require "pmlua".experiment { name = "demo", factors = { k = { 1, 2 } }, unit = "ns",
+      constraints = function(p) return p.k == 1 or "needs a PMU" end,
+      analyse = function(run) run:say "text" end, measure = function() return 3 end }]], "--json --quick --seed 5")
+    assert.equal(0, code)
+    local summary = assert(json.decode(out))
+    assert.equal("complete", summary.status)
+    assert.equal(5, summary.seed)
+    assert.equal(3, summary.cells[1].median)
+    assert.equal(10, #summary.cells[1].round_medians)
+    assert.equal("needs a PMU", summary.cells[2].status)
+  end)
+
+  it("says in one line that a folder cannot be written, before measuring", function()
+    local path, dir = script "return require 'pmlua'.experiment { name = 'demo', measure = function() error 'measured' end }"
+    helper.write(dir .. "/file", "")
+    for _, out_dir in ipairs { dir .. "/file", "/proc/nothing" } do
+      local code, out, err = helper.pmlua(("%s --quiet --out %s"):format(path, out_dir))
+      assert.equal(1, code)
+      assert.equal("", out)
+      assert.matches("^pmlua: cannot make the folder [^\n]+\n$", err)
+    end
+  end)
+
+  it("survives a full disk: says so once, keeps the tables, shows the summary", function()
+    local dir = helper.folder()
+    if os.execute("test $(id -u) != 0") or not os.execute(("mount -t tmpfs -o size=600k pmlua %s 2>/dev/null"):format(dir)) then
+      return pending "a small file system cannot be mounted here"
+    end
+    local path = script [[
+return require "pmlua".experiment { name = "demo", repeats = 200000, warmup = 0, unit = "ns", measure = function(_, _, n)
+  local out = {}
+  for i = 1, n do out[i] = math.random(1 << 40) end
+  return out
+end }]]
+    local code, out, err = helper.pmlua(("%s --quiet --no-plot --out %s"):format(path, dir))
+    local opened, why = results.open(dir .. "/demo/latest")
+    os.execute("umount " .. dir)
+    assert.equal(1, code)
+    assert.matches("^pmlua: [^\n]*No space left on device[^\n]*\n$", err)
+    assert.matches("failed, 200000 samples", out)
+    assert.is_truthy(opened, why)
+    assert.equal("failed", opened.status)
+    assert.equal(200000, opened.data.rows[1].samples)
+  end)
+
+  local endless = [[
+local pml = require "pmlua"
+return pml.experiment { name = "demo", factors = { k = { 1, 2 } }, rounds = 100000, repeats = 1000000, warmup = 0, unit = "ns",
+  measure = function(_, p, n)
+    local out = {}
+    for i = 1, n do out[i] = p.k end
+    pml.sys.sleep(0.005)
+    return out
+  end }
+]]
+
+  -- Start it, wait until two rounds are written, signal it; the status of the process.
+  local function stop(signal)
+    local path, dir = script(endless)
+    local code, out, err = helper.shell(([[%s/pmlua %s --quiet --no-plot --out %s & p=$!
+      i=0; while [ $i -lt 500 ] && ! grep -qs '"rounds_done": [2-9]' %s/demo/latest/meta.json; do sleep 0.02; i=$((i + 1)); done
+      kill -%s $p; wait $p]]):format(helper.build, path, dir, dir, signal))
+    return code, out, err, dir .. "/demo/latest"
+  end
+
+  it("keeps everything on Ctrl-C, says interrupted, and exits 1", function()
+    local code, out, err, dir = stop("INT")
+    assert.equal(1, code)
+    assert.matches("^pmlua: demo: interrupted at cell k=%d, round %d+; what was measured is kept\n$", err)
+    assert.matches("interrupted, %d+ samples", out)
+    local opened = assert(results.open(dir))
+    assert.equal("interrupted", opened.status)
+    assert.is_true(#opened.rounds.rows >= 4)
+    local total = 0
+    for _, row in ipairs(opened.rounds.rows) do total = total + row.samples end
+    assert.equal(total + 1, select(2, csv(dir):gsub("\n", "")))
+    assert.equal(0, (helper.shell("gzip -t " .. dir .. "/samples.csv.gz")))
+  end)
+
+  it("leaves a folder that can be read and plotted when killed, and that says it is incomplete", function()
+    local code, _, _, dir = stop("KILL")
+    assert.is_not.equal(0, code)
+    local opened = assert(results.open(dir))
+    assert.equal("incomplete", opened.status)
+    assert.equal("incomplete", opened.data.status)
+    assert.is_true(select(2, csv(dir):gsub("\n", "")) > 40)
+    local _, _, err = helper.pmlua("plot " .. dir)
+    assert.matches("incomplete", err)
+    local status, _, warned = helper.pmlua(("compare %s %s"):format(dir, dir))
+    assert.equal(0, status)
+    assert.matches("A is incomplete", warned)
+  end)
+
+  it("raises nothing when the trace cannot be written, and goes on", function()
+    local r = run { trace_events = { "no-such-event" } }
+    assert.equal("complete", r.status)
+    assert.matches("trace: .*no%-such%-event", table.concat(r.meta.warnings, "\n"))
+  end)
+
+  it("runs the ten lines that the manual shows", function()
+    local code, out = helper.pmlua(("%s/scripts/clock_cost.lua --quick --quiet --no-plot --json --out %s"):format(helper.root,
+      helper.folder()))
+    assert.equal(0, code)
+    assert.equal(4, #json.decode(out).cells)
+  end)
+end)
+
+describe("progress", function()
+  local progress = require "pmlua.progress"
+
+  local function sink()
+    local text = {}
+    return { write = function(_, ...) for _, s in ipairs { ... } do text[#text + 1] = s end end, flush = function() end }, text
+  end
+
+  local function drive(o)
+    local now, out, text = 0, sink()
+    o.out = out
+    o.now = function() return now end
+    local p = progress.new(o)
+    for round = 1, 2 do
+      for _, cell in ipairs { "a", "b" } do
+        p:step(cell, round)
+        now = now + 40
+        p:advance()
+      end
+      p:round(round)
+    end
+    p:done()
+    return table.concat(text)
+  end
+
+  it("is one line per round where there is no terminal", function()
+    assert.equal("round 1/2 done, 1 min 20 s left\nround 2/2 done\n", drive { total = 4, rounds = 2 })
+  end)
+
+  it("is one changing line on a terminal, taken back at the end", function()
+    local text = drive { total = 4, rounds = 2, tty = true }
+    assert.is_nil(text:find("\n"))
+    assert.matches("\rround 2/2   75 %%  b  %(40 s left%)", text)
+    assert.matches("\r +\r$", text)
+  end)
+
+  it("is silent when asked to be", function()
+    assert.equal("", drive { total = 4, rounds = 2, quiet = true })
+  end)
+end)

@@ -1,0 +1,126 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+local helper = require "spec.lua.helper"
+local lfs = require "lfs"
+local plot = require "pmlua.plot"
+
+local has_gnuplot = os.execute("command -v gnuplot >/dev/null 2>&1")
+
+local function draws(sentence, f)
+  it(sentence, function()
+    if not has_gnuplot then return pending "gnuplot is not installed" end
+    f()
+  end)
+end
+
+describe("plot", function()
+  after_each(helper.clean)
+
+  draws("draws SVG and PNG from the files of the folder alone, from anywhere", function()
+    local dir = helper.run_folder({ { 10, 12, 11 }, {}, { 900, 1000, 950 } }, { description = 'quotes " and \\ and \'' })
+    local files = assert(plot.draw(dir))
+    assert.same({ dir .. "/plot.svg", dir .. "/plot.png" }, files)
+    assert.matches("<svg", helper.read(files[1]))
+    assert.equal("\137PNG", helper.read(files[2]):sub(1, 4))
+    assert.matches("needs a PMU", helper.read(files[1]))
+    assert.matches("%[ns%]", helper.read(files[1]))
+    os.execute(("mkdir %s/moved && mv %s/*.gp %s/*.dat %s/moved"):format(dir, dir, dir, dir))
+    assert.equal(0, (helper.shell(("cd %s/moved && gnuplot plot.gp"):format(dir))))
+    assert.matches("<svg", helper.read(dir .. "/moved/plot.svg"))
+  end)
+
+  draws("says in the figure that the run is incomplete", function()
+    local dir = helper.run_folder({ { 10, 12, 11 } }, { status = "interrupted" })
+    local files = assert(plot.draw(dir))
+    assert.matches("incomplete run %(interrupted%)", helper.read(files[1]))
+  end)
+
+  draws("keeps an edited plot.gp, and replaces it when asked to", function()
+    local dir = helper.run_folder { { 10, 12, 11 } }
+    assert(plot.draw(dir))
+    helper.write(dir .. "/plot.gp", 'load "theme.gp"\nset title "mine"\nplot sin(x)\n')
+    assert.matches("mine", helper.read(assert(plot.draw(dir))[1]))
+    assert.is_nil(helper.read(assert(plot.draw(dir, { refresh = true }))[1]):find("mine"))
+  end)
+
+  draws("shows gnuplot's complaint as one line with the file, and keeps the figure that was there", function()
+    local dir = helper.run_folder { { 10, 12, 11 } }
+    assert(plot.draw(dir))
+    local before = helper.read(dir .. "/plot.svg")
+    helper.write(dir .. "/plot.gp", 'load "theme.gp"\nplot "no such file"\n')
+    local files, err = plot.draw(dir)
+    assert.is_nil(files)
+    assert.matches("plot.gp", err, 1, true)
+    assert.is_nil(err:find("\n"))
+    assert.equal(before, helper.read(dir .. "/plot.svg"))
+    assert.is_nil(lfs.attributes(dir .. "/.plot.svg.tmp", "mode"))
+    helper.write(dir .. "/plot.gp", "set nonsense\n")
+    files, err = plot.draw(dir)
+    assert.is_nil(files)
+    assert.matches("plot.gp:1: ", err, 1, true)
+  end)
+
+  draws("falls back to the generic figure when the named one is not there, and says so", function()
+    local files, note = plot.draw(helper.run_folder({ { 1, 2 } }, { plot = "nonexistent" }))
+    assert.equal(2, #files)
+    assert.matches("there is no plot nonexistent.gp", note)
+  end)
+
+  it("keeps the data and says what to install without gnuplot", function()
+    local dir = helper.run_folder { { 1, 2, 3 } }
+    local files, err = plot.draw(dir, { gnuplot = "no-such-gnuplot" })
+    assert.is_nil(files)
+    assert.matches("apt-get install gnuplot-nox", err, 1, true)
+    assert.equal("file", lfs.attributes(dir .. "/plot.gp", "mode"))
+  end)
+
+  it("has nothing to draw when nothing was measured", function()
+    local files, err = plot.draw(helper.run_folder { {} })
+    assert.is_nil(files)
+    assert.matches("no cell was measured", err)
+  end)
+
+  it("answers a corrupt or absent folder with one line", function()
+    local dir = helper.run_folder { { 1 } }
+    helper.write(dir .. "/data.dat", "\0\1\2")
+    for _, bad in ipairs { dir, "/nonexistent" } do
+      local files, err = plot.draw(bad)
+      assert.is_nil(files)
+      assert.is_nil(err:find("\n"))
+    end
+  end)
+
+  it("has plots that read only files beside them", function()
+    for file in lfs.dir(helper.root .. "/plots") do
+      if file:match("%.gp$") then
+        for name in helper.read(helper.root .. "/plots/" .. file):gmatch('"([^"\n]*%.[dg][ap]t?)"') do
+          assert.is_nil(name:find("/"), file .. " reads " .. name)
+        end
+      end
+    end
+  end)
+end)
+
+describe("pmlua plot", function()
+  if not helper.has_core then
+    pending("runs as a command: " .. helper.no_core)
+    return
+  end
+  after_each(helper.clean)
+
+  it("exits 1 for a folder that cannot be plotted and 2 when misused, in one line", function()
+    for arguments, status in pairs { ["/nonexistent"] = 1, ["/dev/null"] = 1, [""] = 2, ["--nope x"] = 2 } do
+      local code, out, err = helper.pmlua("plot " .. arguments)
+      assert.equal(status, code)
+      assert.equal("", out)
+      assert.matches("^pmlua plot: [^\n]+\n$", err)
+    end
+  end)
+
+  draws("prints the files it drew, and that a run is incomplete", function()
+    local dir = helper.run_folder({ { 1, 2, 3 } }, { status = "running", process = { pid = 4194303, start_time = 1 } })
+    local code, out, err = helper.pmlua("plot " .. dir)
+    assert.equal(0, code)
+    assert.equal(dir .. "/plot.svg\n" .. dir .. "/plot.png\n", out)
+    assert.matches("this run is incomplete", err)
+  end)
+end)

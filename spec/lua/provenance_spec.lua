@@ -1,0 +1,49 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+local helper = require "spec.lua.helper"
+local provenance = require "pmlua.provenance"
+local sha256 = require "pmlua.sha256"
+
+describe("provenance", function()
+  it("warns of what makes numbers less sure, once each", function()
+    local all = provenance.warnings {
+      virtual = true, virtual_product = "KVM", pmu = false, pmu_why = "why not", governor = "powersave, performance",
+      load_average = 3, cpus = 2, clock = { name = "clock_gettime", cost_ns = 25, calibration = "the TSC is not trusted" },
+    }
+    assert.equal(5, #all)
+    assert.matches("virtual machine %(KVM%)", all[1])
+    assert.equal("why not", all[2])
+    assert.matches("governor is powersave, performance", all[3])
+    assert.matches("load average 3.00 on 2 cpus", all[4])
+    assert.matches("clock_gettime, 25 ns a read: the TSC is not trusted", all[5])
+  end)
+
+  it("has nothing to say of a quiet machine", function()
+    assert.same({}, provenance.warnings { virtual = false, pmu = true, governor = "performance", load_average = 0.1, cpus = 4,
+                                          clock = { name = "tsc" } })
+  end)
+
+  it("records what the kernel tells, and the hash of the script", function()
+    local script = helper.root .. "/scripts/clock_cost.lua"
+    local record = provenance.collect(helper.has_core and helper.core or nil, script)
+    assert.equal(helper.read("/proc/sys/kernel/osrelease"):match("%S+"), record.versions.kernel)
+    assert.equal(tonumber((helper.read("/proc/loadavg"):match("^%S+"))) ~= nil, record.machine.load_average ~= nil)
+    assert.equal(tonumber((helper.read("/proc/meminfo"):match("MemTotal:%s*(%d+)"))), record.machine.memory_kib)
+    assert.equal(tonumber(helper.read("/proc/sys/kernel/perf_event_paranoid")), record.machine.perf_event_paranoid)
+    assert.equal(sha256(helper.read(script)), record.script_sha256)
+    assert.is_nil(record.machine.hostname)
+  end)
+
+  it("asks the core for what only it can tell", function()
+    if not helper.has_core then return pending(helper.no_core) end
+    local m = provenance.machine(helper.core)
+    assert.equal(helper.core.event.has_pmu() and true or false, m.pmu)
+    assert.is_true(m.pmu or type(m.pmu_why) == "string")
+    assert.is_true(#m.affinity >= 1)
+    assert.equal("string", type(m.clock.name))
+    assert.equal(helper.core.version, provenance.versions(helper.core).pmlua)
+  end)
+
+  it("survives a script that is not there", function()
+    assert.is_nil(provenance.collect(nil, "/nonexistent.lua").script_sha256)
+  end)
+end)

@@ -1,0 +1,113 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+local helper = require "spec.lua.helper"
+local json = require "pmlua.json"
+local lfs = require "lfs"
+local results = require "pmlua.results"
+local sha256 = require "pmlua.sha256"
+
+describe("results", function()
+  after_each(helper.clean)
+
+  it("makes a folder per run and points latest to the newest", function()
+    local base = helper.folder()
+    local a = assert(results.create(base .. "/deep/er", "demo"))
+    local b = assert(results.create(base .. "/deep/er", "demo"))
+    assert.is_not.equal(a.path, b.path)
+    assert.matches("/demo/%d%d%d%d%d%d%d%dT%d%d%d%d%d%dZ", a.path)
+    assert.equal(b.path:match("[^/]*$"), lfs.symlinkattributes(base .. "/deep/er/demo/latest", "target"))
+    for entry in lfs.dir(base .. "/deep/er/demo") do assert.is_nil(entry:match("^%.latest")) end
+  end)
+
+  it("says in one line why a folder cannot be made", function()
+    local base = helper.folder()
+    helper.write(base .. "/file", "")
+    local folder, err = results.create(base .. "/file/x", "demo")
+    assert.is_nil(folder)
+    assert.matches("^cannot make the folder [^\n]*file/x[^\n]*$", err)
+  end)
+
+  it("leaves the last whole version when a write fails", function()
+    local dir = helper.folder()
+    if os.execute("test $(id -u) != 0") or not os.execute(("mount -t tmpfs -o size=16k pmlua %s 2>/dev/null"):format(dir)) then
+      return pending "a small file system cannot be mounted here"
+    end
+    local folder = assert(results.create(dir, "demo"))
+    assert(folder:write("data.dat", "whole\n"))
+    local ok, err = folder:write("data.dat", ("x"):rep(100000))
+    local left = helper.read(folder.path .. "/data.dat")
+    local litter = lfs.attributes(folder.path .. "/data.dat.tmp", "mode")
+    os.execute("umount " .. dir)
+    assert.is_nil(ok)
+    assert.matches("data.dat: No space left on device", err)
+    assert.equal("whole\n", left)
+    assert.is_nil(litter)
+  end)
+
+  it("opens what was written", function()
+    local run = assert(results.open(helper.run_folder { { 1, 2, 3 }, {} } .. "/"))
+    assert.is_true(run.complete)
+    assert.equal(2, run.data.rows[1].median)
+    assert.equal("needs_a_PMU", run.data.rows[2].status)
+    assert.equal(3, #run.rounds.rows)
+  end)
+
+  it("calls a run incomplete whose process is gone, and running while it lives", function()
+    local gone = { pid = 4194303, start_time = 1 }
+    assert.equal("incomplete", assert(results.open(helper.run_folder({ { 1 } }, { status = "running", process = gone }))).status)
+    local pid = tonumber(helper.read("/proc/self/stat"):match("^%d+"))
+    local alive = results.process(pid)
+    assert.equal("running", assert(results.open(helper.run_folder({ { 1 } }, { status = "running", process = alive }))).status)
+    alive.start_time = alive.start_time + 1 -- the pid was given to another process
+    assert.equal("incomplete", assert(results.open(helper.run_folder({ { 1 } }, { status = "running", process = alive }))).status)
+    assert.equal("interrupted", assert(results.open(helper.run_folder({ { 1 } }, { status = "interrupted" }))).status)
+  end)
+
+  it("names the file that is missing or corrupt, in one line", function()
+    for file, text in pairs {
+      ["meta.json"] = "{", ["data.dat"] = "x", ["rounds.dat"] = "# pmlua x\n1 2\n",
+    } do
+      local dir = helper.run_folder { { 1, 2 } }
+      helper.write(dir .. "/" .. file, text)
+      local run, err = results.open(dir)
+      assert.is_nil(run)
+      assert.matches(file, err, 1, true)
+      assert.is_nil(err:find("\n"))
+    end
+    for _, meta in ipairs { "7", "[]", "null", '{"name": 1, "status": "complete"}', '{"name": "x", "status": "?"}',
+      '{"name": "x", "status": "complete", "machine": 3}', "\0\0" } do
+      local dir = helper.run_folder { { 1 } }
+      helper.write(dir .. "/meta.json", meta)
+      assert.is_nil((results.open(dir)), meta)
+    end
+    assert.is_nil((results.open("/nonexistent")))
+    assert.is_nil((results.open("/dev/null")))
+    assert.is_nil((results.open(helper.folder())))
+  end)
+end)
+
+describe("json", function()
+  it("orders keys, keeps empty arrays and numbers, and makes null of NaN", function()
+    local text = json.encode { b = json.array(), a = 0 / 0, c = { 1, 2.5, "x/y\n" }, d = {}, e = (1 << 53) + 1 }
+    assert.equal('{"a": null, "b": [], "c": [1, 2.5, "x/y\\n"], "d": {}, "e": 9007199254740993}\n', text)
+  end)
+
+  it("reads what it wrote", function()
+    local value = { a = { { x = 1 }, { y = ("long"):rep(40) } }, b = "ü\"\\", c = false }
+    assert.same(value, json.decode(json.encode(value)))
+    assert.is_nil((json.decode("{")))
+  end)
+
+  it("writes UTF-8 even of bytes that are not", function()
+    assert.equal('"a?b"\n', json.encode("a\xffb"))
+  end)
+end)
+
+describe("sha256", function()
+  it("gives the digests of FIPS 180-4", function()
+    assert.equal("e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855", sha256(""))
+    assert.equal("ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad", sha256("abc"))
+    assert.equal("248d6a61d20638b8e5c026930c3e6039a33ce45964ff2167f6ecedd419db06c1",
+      sha256("abcdbcdecdefdefgefghfghighijhijkijkljklmklmnlmnomnopnopq"))
+    assert.equal("cdc76e5c9914fb9281a1c7e284d73e67f1809a48a497200e046d39ccc7112cd0", sha256(("a"):rep(1000000)))
+  end)
+end)

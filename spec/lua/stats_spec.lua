@@ -1,0 +1,203 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+local helper = require "spec.lua.helper"
+local stats = require "pmlua.stats"
+local tally = require "pmlua.tally"
+local rng = require "pmlua.rng"
+
+local function near(expected, actual, error)
+  assert.is_true(math.abs(expected - actual) <= (error or 1e-9), ("%s is not near %s"):format(actual, expected))
+end
+
+-- The textbook way, on a sorted copy.
+local function slow_quantile(values, q)
+  local s = table.move(values, 1, #values, 1, {})
+  table.sort(s)
+  local h = (#s - 1) * q + 1
+  local k = math.floor(h)
+  return s[k] + (h - k) * ((s[k + 1] or s[k]) - s[k])
+end
+
+describe("stats", function()
+  it("gives the quantiles of type 7 that R gives", function()
+    -- quantile(c(1, 2, 3, 4, 10), c(.25, .5, .95), type = 7)
+    near(2, stats.quantile({ 10, 1, 3, 2, 4 }, 0.25))
+    near(3, stats.quantile({ 10, 1, 3, 2, 4 }, 0.5))
+    near(8.8, stats.quantile({ 10, 1, 3, 2, 4 }, 0.95))
+    near(1, stats.quantile({ 10, 1, 3, 2, 4 }, 0))
+    near(10, stats.quantile({ 10, 1, 3, 2, 4 }, 1))
+  end)
+
+  it("agrees with sorting, on many random series with ties", function()
+    local random = rng(7)
+    for n = 1, 60 do
+      local values = {}
+      for i = 1, n do values[i] = random(12) end
+      local t = tally.of(values)
+      for q = 0, 1, 0.05 do near(slow_quantile(values, q), t:quantile(q)) end
+      local sum = 0
+      for _, v in ipairs(values) do sum = sum + v end
+      near(sum / n, (t:moments()))
+    end
+  end)
+
+  it("merges two tallies into that of both series", function()
+    local a, b = { 5, 1, 5, 9 }, { 2, 5, 9, 11, 0 }
+    local merged = tally.merge(tally.of(a), tally.of(b))
+    local both = tally.of { 5, 1, 5, 9, 2, 5, 9, 11, 0 }
+    assert.same(both.value, merged.value)
+    assert.same(both.upto, merged.upto)
+    assert.equal(both.n, merged.n)
+  end)
+
+  it("coarsens a tally of too many values: few values, near quantiles, the same extremes and number", function()
+    local random, values = rng(4), {}
+    for i = 1, 200000 do values[i] = random(1 << 40) / 7 - (i % 50 == 0 and 1 << 40 or 0) end
+    local exact = tally.of(values)
+    local coarse = tally.coarsen(exact)
+    assert.is_true(#coarse.value < 100000 and #exact.value > 190000)
+    for _, q in ipairs { 0.1, 0.25, 0.5, 0.9, 0.99 } do
+      near(exact:quantile(q), coarse:quantile(q), math.abs(exact:quantile(q)) / 4096)
+    end
+    assert.equal(exact:quantile(0), coarse:quantile(0))
+    assert.equal(exact:quantile(1), coarse:quantile(1))
+    assert.equal(exact.n, coarse.n)
+    for i = 2, #coarse.value do assert.is_true(coarse.value[i] > coarse.value[i - 1]) end
+    assert.equal(coarse.n, coarse.upto[#coarse.upto])
+  end)
+
+  it("summarises: mean, deviation, fences and outliers", function()
+    local s = assert(stats.summary { 2, 4, 4, 4, 5, 5, 7, 9, 100 })
+    assert.equal(9, s.n)
+    near(140 / 9, s.mean)
+    near(31.72976, s.sd, 1e-5)
+    near(4, s.q1)
+    near(7, s.q3)
+    assert.equal(1, s.outliers)
+    assert.equal(9, s.whisker_hi)
+    assert.equal(2, s.whisker_lo)
+    assert.equal(100, s.max)
+  end)
+
+  it("names outliers with their position, largest first", function()
+    local found = stats.outliers({ 5, 5, 50, 5, 500, 5, -40 }, 0, 10)
+    assert.same({ { index = 5, value = 500 }, { index = 3, value = 50 }, { index = 7, value = -40 } }, found)
+    assert.equal(1, #stats.outliers({ 5, 5, 50, 5, 500 }, 0, 10, 1))
+  end)
+
+  it("encloses the median by order statistics, as the binomial tables have it", function()
+    -- D'Agostino; Hahn & Meeker: n = 10 gives ranks 2 and 9 at 95 %
+    assert.same({ 2, 9 }, { stats.median_ranks(10) })
+    assert.same({ 1, 6 }, { stats.median_ranks(6) })
+    assert.same({ 6, 15 }, { stats.median_ranks(20) })
+    local none, why = stats.median_ranks(5)
+    assert.is_nil(none)
+    assert.matches("too few", why)
+  end)
+
+  it("goes over to the normal approximation without a jump", function()
+    local low_exact, high_exact = stats.median_ranks(1000)
+    local low, high = stats.median_ranks(1001)
+    assert.is_true(math.abs(low - low_exact) <= 2 and math.abs(high - high_exact) <= 2)
+  end)
+
+  it("covers the true median about as often as it says", function()
+    local random, covered = rng(3), 0
+    for _ = 1, 400 do
+      local values = {}
+      for i = 1, 40 do values[i] = random(1000000) ^ 2 end
+      local s = stats.summary(values)
+      if s.median_lo <= 500000 ^ 2 and 500000 ^ 2 <= s.median_hi then covered = covered + 1 end
+    end
+    assert.is_true(covered >= 370 and covered <= 396, covered .. " of 400")
+  end)
+
+  it("answers empty, NaN and infinite series with a sentence", function()
+    for series, what in pairs {
+      [{}] = "no samples", [{ 1, 0 / 0 }] = "sample 2 is %-?nan", [{ math.huge, 1 }] = "sample 1 is inf",
+      [{ 1, "x" }] = "sample 2 is x",
+    } do
+      local s, err = stats.summary(series)
+      assert.is_nil(s)
+      assert.matches(what, err)
+      assert.is_nil((stats.quantile(series, 0.5)))
+    end
+    assert.is_nil((stats.summary(nil)))
+    assert.is_nil((stats.quantile({ 1 }, 2)))
+    assert.is_nil((stats.quantile({ 1 }, 0 / 0)))
+  end)
+
+  it("summarises one sample without inventing a deviation or an interval", function()
+    local s = assert(stats.summary { 3 })
+    assert.equal(3, s.median)
+    assert.is_nil(s.sd)
+    assert.is_nil(s.median_lo)
+  end)
+
+  it("bootstraps the same interval from the same seed", function()
+    local medians = { 10, 11, 12, 10, 9, 10, 13, 11 }
+    assert.same({ stats.rounds_interval(medians, 5) }, { stats.rounds_interval(medians, 5) })
+    local low, high = stats.rounds_interval(medians, 5)
+    assert.is_true(low >= 9 and low <= 10.5 and high >= 10.5 and high <= 13)
+    assert.is_nil((stats.rounds_interval({ 1, 2, 3, 4 }, 5)))
+  end)
+
+  it("tests rank sums exactly", function()
+    near(2 / 184756, stats.rank_sum({ 1, 2, 3, 4, 5, 6, 7, 8, 9, 10 }, { 11, 12, 13, 14, 15, 16, 17, 18, 19, 20 }))
+    -- wilcox.test(c(1, 3, 5), c(2, 4, 6, 8)): p-value = 0.4
+    near(0.4, stats.rank_sum({ 1, 3, 5 }, { 2, 4, 6, 8 }), 1e-9)
+    near(1, stats.rank_sum({ 4, 4, 4 }, { 4, 4, 4 }))
+  end)
+
+  it("tests many rounds by the normal approximation, near the exact value", function()
+    local a, b = {}, {}
+    for i = 1, 25 do a[i], b[i] = i, i + 8.5 end
+    local p = stats.rank_sum(a, b)
+    assert.is_true(p > 0.0005 and p < 0.02, tostring(p))
+    near(1, stats.rank_sum({ table.unpack(a, 1, 25) }, { table.unpack(a, 1, 25) }), 0.02)
+  end)
+
+  it("corrects p values after Holm", function()
+    local adjusted = stats.holm { 0.01, 0.04, 0.03 }
+    near(0.03, adjusted[1])
+    near(0.06, adjusted[2])
+    near(0.06, adjusted[3])
+  end)
+
+  it("bins a quantised series without a comb", function()
+    local values = {}
+    for i = 1, 3000 do values[i] = 26 * (i % 40) end
+    local bins, total = tally.of(values):histogram(100, 1), 0
+    for _, b in ipairs(bins) do
+      assert.is_true(b.count > 0)
+      total = total + b.count
+    end
+    assert.equal(3000, total)
+    assert.equal(1, #tally.of({ 7, 7, 7 }):histogram())
+  end)
+
+  if not helper.has_core then
+    pending("reads samples of the core: " .. helper.no_core)
+    return
+  end
+
+  it("says the same of a samples object as of an array, and leaves it as it was", function()
+    local random, values = rng(11), {}
+    local samples <close> = helper.core.samples.new(20000)
+    for i = 1, 20000 do
+      values[i] = random(50) * 26 + (i % 997 == 0 and 100000 + i or 0)
+      samples:push(values[i])
+    end
+    local a, b = stats.summary(values), stats.summary(samples)
+    for k, v in pairs(a) do near(v, b[k], 1e-6) end
+    assert.equal(values[1], samples[1])
+    assert.equal(values[20000], samples[20000])
+    assert.same(stats.outliers(values, a.fence_lo, a.fence_hi, 10), stats.outliers(samples, a.fence_lo, a.fence_hi, 10))
+    samples:clear()
+    assert.same({ nil, "no samples" }, { stats.summary(samples) })
+  end)
+
+  it("reads a tick difference above 2^63 as the large number that it is", function()
+    local t = tally.of { 1.0, 2.0 ^ 63 }
+    assert.equal(2.0 ^ 63, t:quantile(1))
+  end)
+end)

@@ -1,0 +1,89 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+local helper = require "spec.lua.helper"
+local trace = require "pmlua.trace"
+
+local function sequence(phases, first, last)
+  local out = {}
+  for i, e in ipairs(trace.sequence(phases, first, last)) do out[i] = table.concat(e, " ") end
+  return out
+end
+
+local function p(region, enter, leave)
+  return { region = region, enter = enter, leave = leave }
+end
+
+describe("trace", function()
+  after_each(helper.clean)
+
+  it("puts phases in the order of time", function()
+    assert.same({ "enter 2 10", "leave 2 20", "enter 1 20", "leave 1 30" }, sequence({ p(1, 20, 30), p(2, 10, 20) }, 0, 99))
+  end)
+
+  it("nests what lies inside, the longer of two that begin together outside", function()
+    assert.same({ "enter 1 10", "enter 2 10", "leave 2 20", "enter 3 25", "leave 3 30", "leave 1 40" },
+      sequence({ p(2, 10, 20), p(1, 10, 40), p(3, 25, 30) }, 0, 99))
+  end)
+
+  it("cuts what reaches over its outer phase, and drops what is not of this cell", function()
+    assert.same({ "enter 1 10", "enter 2 15", "leave 2 20", "leave 1 20" }, sequence({ p(1, 10, 20), p(2, 15, 30) }, 0, 99))
+    assert.same({}, sequence({ p(1, 5, 20), p(2, 50, 120), p(3, 30, 20) }, 10, 99))
+  end)
+
+  it("is balanced for any phases", function()
+    local random = require "pmlua.rng" (5)
+    for _ = 1, 200 do
+      local phases = {}
+      for i = 1, 20 do
+        local enter = random(100)
+        phases[i] = p(i, enter, enter + random(30))
+      end
+      local open, now = {}, 0
+      for _, e in ipairs(trace.sequence(phases, 0, 1000)) do
+        assert.is_true(e[3] >= now)
+        now = e[3]
+        if e[1] == "enter" then open[#open + 1] = e[2] else assert.equal(table.remove(open), e[2]) end
+      end
+      assert.equal(0, #open)
+    end
+  end)
+
+  if not helper.has_core then
+    pending("writes archives: " .. helper.no_core)
+    return
+  end
+
+  it("offers what the core has under its name", function()
+    assert.equal(helper.core.trace.open, trace.open)
+  end)
+
+  it("writes an archive that otf2-print reads: a region per cell, phases, metrics", function()
+    if not os.execute("command -v otf2-print >/dev/null") then return pending "otf2-print is not installed" end
+    local dir, clock = helper.folder(), helper.core.clock
+    local t, err = trace.follow(helper.core, dir, { "task-clock" })
+    assert.is_truthy(t, err)
+    local phase = helper.core.region.intern("panel")
+    for _ = 1, 2 do
+      t:enter("read 4", "script.lua", 7)
+      local enter = clock.ticks()
+      t:leave(100, { { region = phase, enter = enter, leave = clock.ticks() } })
+    end
+    assert.is_true(t:flush() ~= nil)
+    assert.is_true(t:close())
+    assert.is_true(t:close())
+    local code, out = helper.shell("otf2-print " .. dir .. "/traces.otf2")
+    assert.equal(0, code)
+    assert.equal(4, select(2, out:gsub("\nENTER", "")))
+    assert.equal(4, select(2, out:gsub("\nLEAVE", "")))
+    assert.matches('ENTER[^\n]*"read 4"[^\n]*\nMETRIC[^\n]*"samples"[^\n]*"task%-clock"[^\n]*\nENTER[^\n]*"panel"', out)
+  end)
+
+  it("says why there is none, and which events are missing", function()
+    local t, err = trace.follow(helper.core, "/nonexistent")
+    assert.is_nil(t)
+    assert.equal("string", type(err))
+    t, err = trace.follow(helper.core, helper.folder(), { "no-such-event" })
+    assert.is_truthy(t)
+    assert.matches("no%-such%-event", err)
+    t:close()
+  end)
+end)

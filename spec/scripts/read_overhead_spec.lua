@@ -1,0 +1,258 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+-- spec/scripts/read_overhead_spec.lua - the experiment, run for real by its command: files, tables, plot, trace, refusals.
+
+local lfs = require "lfs"
+
+local pmlua = (os.getenv "B" or "build") .. "/pmlua"
+
+local function shell(command)
+  local pipe = assert(io.popen(command .. " 2>&1; echo \" status $?\""))
+  local output = pipe:read "a"
+  pipe:close()
+  local text, status = output:match "^(.*) status (%d+)\n$"
+  return text, tonumber(status)
+end
+
+local function slurp(path)
+  local f = assert(io.open(path, "rb"))
+  local text = f:read "a"
+  f:close()
+  return text
+end
+
+local function temporary_folder()
+  local name = os.tmpname()
+  os.remove(name)
+  assert(lfs.mkdir(name))
+  return name
+end
+
+-- A table of the folder: rows by column name, all values as text.
+local function read_table(path)
+  local names, rows = {}, {}
+  for line in io.lines(path) do
+    local i, name = line:match "^# column (%d+): (%S+)"
+    if i then
+      names[tonumber(i)] = name
+    elseif line:sub(1, 1) ~= "#" and line:find "%S" then
+      local row, k = {}, 0
+      for word in line:gmatch "%S+" do
+        k = k + 1
+        row[names[k]] = word
+      end
+      rows[#rows + 1] = row
+    end
+  end
+  return rows
+end
+
+local function count(rows, want)
+  local n = 0
+  for _, row in ipairs(rows) do
+    local same = true
+    for k, v in pairs(want) do same = same and row[k] == v end
+    if same then n = n + 1 end
+  end
+  return n
+end
+
+-- One run serves all checks of what a run leaves.
+local out, text, status, dir, seconds
+local function run_once()
+  if out then return end
+  out = temporary_folder()
+  local before = os.time()
+  text, status = shell(("%s scripts/read_overhead.lua --quick --seed 7 --out %s"):format(pmlua, out))
+  seconds = os.time() - before
+  dir = out .. "/read_overhead/latest"
+end
+
+describe("scripts/read_overhead.lua --quick", function()
+  setup(run_once)
+  teardown(function() os.execute("rm -rf " .. out) end)
+
+  it("ends well and says where its files are", function()
+    assert.equal(0, status, text)
+    assert.truthy(text:find("plot.svg", 1, true) or not shell("command -v gnuplot"):find "gnuplot", text)
+    assert.truthy(text:find "complete", text)
+    -- the promise of --quick is 20 s; a machine under load gets some more
+    assert.is_true(seconds < 120, "took " .. seconds .. " s")
+  end)
+
+  it("has a row for every operation, number of events and path", function()
+    local rows = read_table(dir .. "/data.dat")
+    assert.equal(1, count(rows, { context = "loop", operation = "empty", path = "none", status = "ok" }))
+    for _, operation in ipairs { "start_stop", "read", "read_ts", "accum", "reset" } do
+      assert.equal(8, count(rows, { context = "loop", operation = operation, path = "page" }), operation)
+      assert.equal(8, count(rows, { context = "loop", operation = operation, path = "group" }), operation)
+    end
+    assert.equal(8, count(rows, { context = "loop", operation = "read", path = "read" }))
+    for _, context in ipairs {
+      "sobel/pixel", "stream/element", "stream/copy", "stream/scale", "stream/add", "stream/triad", "lu/panel_init",
+      "lu/panel_factorisation", "lu/broadcast", "lu/update",
+    } do
+      assert.equal(3, count(rows, { context = context, operation = "read", events = "2" }), context)
+    end
+  end)
+
+  it("measures what this machine can, and names what needs a PMU", function()
+    local rows, measured = read_table(dir .. "/data.dat"), 0
+    for _, row in ipairs(rows) do
+      local where = table.concat({ row.context, row.operation, row.path, row.events }, " ")
+      if row.status == "ok" then
+        measured = measured + 1
+        local min, q1, median = tonumber(row.min), tonumber(row.q1), tonumber(row.median)
+        local q3, p95, p99, max = tonumber(row.q3), tonumber(row.p95), tonumber(row.p99), tonumber(row.max)
+        assert.is_true(0 < min and min <= q1 and q1 <= median and median <= q3 and q3 <= p95 and p95 <= p99 and p99 <= max,
+          where)
+        assert.is_true(tonumber(row.samples) > 0, where)
+        assert.is_true(row.path_taken == row.path or row.path == "page", where)
+      elseif row.path == "page" then
+        assert.truthy(row.status:find "^needs_a_PMU" or row.status:find "ETOOMANY", where .. " " .. row.status)
+      end
+    end
+    assert.is_true(measured > 50, measured .. " cells are measured")
+  end)
+
+  it("keeps every sample", function()
+    local samples = {}
+    for _, row in ipairs(read_table(dir .. "/data.dat")) do samples[row.cell] = tonumber(row.samples) end
+    local seen = {}
+    local pipe = assert(io.popen("zcat " .. dir .. "/samples.csv.gz"))
+    assert.equal("cell,round,index,value", pipe:read "l")
+    for line in pipe:lines() do
+      local cell = line:match "^(%d+),%d+,%d+,%d+$"
+      assert.truthy(cell, line)
+      seen[cell] = (seen[cell] or 0) + 1
+    end
+    pipe:close()
+    for cell, n in pairs(samples) do assert.equal(n, seen[cell] or 0, "cell " .. cell) end
+  end)
+
+  it("prints the tables with their units", function()
+    for _, wanted in ipairs {
+      "Clock: ", "Table 1. Median cost in the bare loop %[ns%]", "8 events", "Table 2. .*%[ticks%]", "Table 3. ", "msr/tsc/",
+      "Table 4. .*each further %[ns%]", "Table 5. ", "Table 6. ", "Table 7. ",
+      "lu/update +group +2 +",
+    } do
+      assert.truthy(text:find(wanted), wanted)
+    end
+    if pmlua and not shell(pmlua .. " -e 'print(pml.event.has_pmu())'"):find "^true" then
+      assert.truthy(text:find("page (needs a PMU)", 1, true))
+    end
+  end)
+
+  it("solves its linear system, finds the same edges everywhere and validates its vectors", function()
+    local value = {}
+    for _, row in ipairs(read_table(dir .. "/workloads.dat")) do
+      value[row.workload .. " " .. row.result] = tonumber(row.value)
+    end
+    assert.is_true(value["lu residual"] > 0 and value["lu residual"] < 16)
+    assert.is_true(value["lu rate"] > 0)
+    assert.equal(8978977, value["sobel checksum"])
+    assert.equal(480, value["sobel width"])
+    assert.is_true(value["stream error"] < 1e-13)
+    assert.is_true(value["stream triad_rate"] > 0)
+  end)
+
+  it("writes the summary in ticks beside the one in ns", function()
+    local ns, ticks = read_table(dir .. "/data.dat"), read_table(dir .. "/ticks.dat")
+    assert.equal(#ns, #ticks)
+    local scale
+    for i, row in ipairs(ns) do
+      if row.status == "ok" then
+        scale = scale or tonumber(row.median) / tonumber(ticks[i].median)
+        assert.near(scale, tonumber(row.p99) / tonumber(ticks[i].p99), 1e-6 * scale)
+      end
+    end
+  end)
+
+  it("derives speed-ups and the cost of an additional event", function()
+    local speedup = read_table(dir .. "/speedup.dat")
+    assert.equal(11, #speedup)
+    for _, row in ipairs(speedup) do
+      assert.near(tonumber(row.read) / tonumber(row.group), tonumber(row.group_speedup), 1e-6)
+    end
+    assert.is_true(#read_table(dir .. "/slope.dat") >= 10)
+  end)
+
+  it("draws a plot", function()
+    if shell "command -v gnuplot" == "" then return pending "gnuplot is not installed" end
+    local svg = slurp(dir .. "/plot.svg")
+    assert.truthy(svg:find("What a counter read costs", 1, true))
+    assert.truthy(svg:find("</svg>", 1, true))
+    assert.truthy(svg:find("one read(2) per group", 1, true))
+    assert.equal("\137PNG", slurp(dir .. "/plot.png"):sub(1, 4))
+    local warnings = shell(("cd %s && gnuplot -e \"output_file='/dev/null'\" plot.gp"):format(dir))
+    assert.falsy(warnings:find "undefined" or warnings:find "rror", warnings)
+  end)
+
+  it("can be drawn when it was cut short after a round", function()
+    if shell "command -v gnuplot" == "" then return pending "gnuplot is not installed" end
+    local copy = temporary_folder()
+    shell(("cp %s/*.gp %s/meta.json %s/rounds.dat %s/outliers.dat %s/histogram.dat %s/data.dat %s"):format(
+      dir, dir, dir, dir, dir, dir, copy))
+    local said, code = shell(("%s plot %s"):format(pmlua, copy))
+    assert.equal(0, code, said)
+    os.execute("rm -rf " .. copy)
+  end)
+
+  it("leaves a trace that the validator accepts, with the phases of the LU factorisation", function()
+    local said, code = shell(("/usr/bin/python3 spec/otf2_validate.py %s/traces.otf2"):format(dir))
+    if code == 2 then return pending(said) end
+    assert.equal(0, code, said)
+    local dump = shell(("otf2-print %s/traces.otf2"):format(dir))
+    for _, region in ipairs { "panel_init", "panel_factorisation", "broadcast", "update", "sobel", "triad" } do
+      assert.truthy(dump:find(region, 1, true), region)
+    end
+  end)
+end)
+
+describe("scripts/read_overhead.lua", function()
+  local folder
+  setup(function() folder = temporary_folder() end)
+  teardown(function() os.execute("rm -rf " .. folder) end)
+
+  local function refused(options, wanted)
+    local said, code = shell(("%s scripts/read_overhead.lua --quick --out %s %s"):format(pmlua, folder, options))
+    assert.is_true(code == 1 or code == 2, options .. ": status " .. code)
+    assert.truthy(said:find(wanted), options .. ": " .. said)
+    assert.equal(1, select(2, said:gsub("pmlua: scripts", "")), "one line: " .. said)
+    assert.is_nil(lfs.attributes(folder .. "/read_overhead"), "nothing is left behind")
+  end
+
+  it("refuses options that make no sense, in one line that names them", function()
+    refused("--n 0", "%-%-n")
+    refused("--nb 0", "%-%-nb")
+    refused("--n 1000000", "%-%-n")
+    refused("--stream-n=-3", "%-%-stream%-n")
+    refused("--context-events 9", "%-%-context%-events")
+    refused("--iterations 0", "%-%-iterations")
+    refused("--iterations many", "%-%-iterations")
+    refused("--image /nowhere.ppm", "/nowhere.ppm")
+    refused("--image /tmp", "/tmp")
+    refused("--image /dev/null", "not a PNM file")
+    refused("--events perf::TASK-CLOK", "TASK%-CLOCK")
+    refused("--events " .. ("perf::TASK-CLOCK,"):rep(9), "at most 8")
+    refused("--no-such-option", "no%-such%-option")
+  end)
+
+  it("takes a picture, sizes and events of the user's choice", function()
+    local image = folder .. "/step.pgm"
+    local f = assert(io.open(image, "wb"))
+    f:write("P2 4 3 255 " .. ("0 0 100 100 "):rep(3))
+    f:close()
+    local said, code = shell(("%s scripts/read_overhead.lua --quick --no-plot --iterations 40 --rounds 2 --out %s --image %s "
+      .. "--n 50 --nb 64 --stream-n 1000 --events perf::PAGE-FAULTS,clock::ns,perf::TASK-CLOCK --context-events 3"):format(
+      pmlua, folder, image))
+    assert.equal(0, code, said)
+    local latest = folder .. "/read_overhead/latest"
+    for _, row in ipairs(read_table(latest .. "/workloads.dat")) do
+      if row.result == "checksum" then assert.equal("2400", row.value) end
+      if row.result == "panels" then assert.equal("1", row.value) end
+    end
+    local rows = read_table(latest .. "/data.dat")
+    assert.equal(3, count(rows, { context = "loop", operation = "read", path = "group", status = "ok" }))
+    assert.equal(1, count(rows, { context = "lu/update", path = "group", events = "3", status = "ok" }))
+  end)
+end)
