@@ -15,12 +15,14 @@ done
 for pattern in libpfm.so.* liblua5.4.so.* libopen-trace-format2.so.* liblua5.4-cjson.so.* liblua5.4-filesystem.so.* liblua5.4-zlib.so.* lua; do
   cp -a "$dir"/sys/usr/$lib/$pattern "$root/usr/$lib/"
 done
-cp -a "$dir"/sys/usr/share/lua/5.4 "$root/usr/share/lua/"
+cp -rL "$dir"/sys/usr/share/lua/5.4 "$root/usr/share/lua/"
 ln -sf aarch64-linux-gnu/ld-linux-aarch64.so.1 "$root/lib/ld-linux-aarch64.so.1"
 for part in pmlua libpmlua.so libpmlua.so.0 spec workloads lua; do cp -a "$dir/out/$part" "$root/pmlua/build/"; done
 cp -a lua scripts plots spec "$root/pmlua/"
 cp spec/arm/init "$root/init"
 chmod 755 "$root/init"
+mkdir -p "$root/etc"
+echo "root:x:0:0:root:/tmp:/bin/sh" >"$root/etc/passwd"
 mknod -m 600 "$root/dev/console" c 5 1
 mknod -m 666 "$root/dev/null" c 1 3
 (cd "$root" && find . -print0 | cpio -0 -o -H newc --quiet) | gzip -1 >"$dir/initrd.gz"

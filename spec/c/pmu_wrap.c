@@ -34,9 +34,10 @@ static void wraps(const char *how, const struct pml_event *like, uint64_t period
     if (n > most) most = n;
     pmu_bracket(&c, &b);
   }
-  CHECK(backwards == 0 && least >= WINDOW && least < WINDOW + 5000, "%s: none goes back; a window is +%llu at least",
-        how, (unsigned long long)(least - WINDOW));
-  if (pmu_is_exact()) CHECK(most == least, "%s: and +%llu at most", how, (unsigned long long)(most - WINDOW));
+  /* An interrupt may add some instructions; half a period, either way, would be a wrap lost or taken twice. */
+  CHECK(backwards == 0 && least >= WINDOW && most < WINDOW + period / 2,
+        "%s: none goes back; a window is +%llu to +%llu", how, (unsigned long long)(least - WINDOW),
+        (unsigned long long)(most - WINDOW));
   CHECK(b.right == ROUNDS && b.paged > ROUNDS / 2, "%s: %u of %u bracketed, %u by page", how, b.right, ROUNDS, b.paged);
   CHECK(after.raw - first.raw >= (uint64_t)ROUNDS * WINDOW, "%s: %llu wraps lost nothing", how,
         (unsigned long long)((after.raw - first.raw) / period));
@@ -88,6 +89,11 @@ static void past_32_bits(const char *name) {
   struct pml_reading p = {0}, k = {0}, last = {0};
   const uint64_t end = UINT64_C(1) << 32, step = UINT64_C(1) << 24;
   unsigned backwards = 0, apart = 0;
+  const char *quick = getenv("PMU_QUICK");
+  if (quick != NULL && strcmp(quick, "1") == 0) {
+    SKIP("2^32 events take too long where PMU_QUICK=1 says so");
+    return;
+  }
   if (!pmu_event(&ev, name)) return;
   if (pml_counter_open(&page, &ev, 0, NULL, NULL, 0) != 0) return;
   bool both = pml_counter_open(&kernel, &ev, 0, NULL, NULL, PML_OPEN_NO_PAGE) == 0;
