@@ -31,7 +31,7 @@
 #define KERNEL 8u /* and by read(2) */
 
 static volatile uint64_t sink;
-static uint64_t values[KERNEL];
+static uint64_t values[KERNEL], ticks;
 static struct pml_reading readings[PAGED];
 static struct pml_eventset *paged[PAGED + 1], *kernel1, *kernel8;
 static struct pml_group group1, group6;
@@ -70,9 +70,9 @@ PATH(eventset_read_kernel_1, pml_eventset_read(kernel1, values))
 PATH(eventset_read_kernel_8, pml_eventset_read(kernel8, values))
 PATH(probe_hit_empty, pml_probe_hit(&probe))
 PATH(samples_push, pml_samples_push(&samples, 7))
-PATH(otf2_enter, pml_otf2_enter(location, pml_clock_ticks(), region))
-PATH(otf2_leave, pml_otf2_leave(location, pml_clock_ticks(), region))
-PATH(otf2_metric, pml_otf2_metric(location, pml_clock_ticks(), values))
+PATH(otf2_enter, pml_otf2_enter(location, ticks, region))
+PATH(otf2_leave, pml_otf2_leave(location, ticks, region))
+PATH(otf2_metric, pml_otf2_metric(location, ticks, values))
 
 /* clang-format off */
 #define PATHS(X)                                                                                                       \
@@ -118,6 +118,7 @@ static int open_common(void) {
   static const struct pml_otf2_metric metric = {.name = "value", .description = "", .unit = "#"};
   int rc = pml_clock_init();
   if (rc < 0) return fail("clock", rc);
+  ticks = pml_clock_ticks();
   if (pml_thread_self()->id == 0) return fail("thread", -ENOMEM);
   rc = open_software(&kernel1, 1);
   if (rc == 0) rc = open_software(&kernel8, KERNEL);

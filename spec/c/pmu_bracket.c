@@ -82,7 +82,7 @@ static void full_group(void) {
 }
 
 static bool kernel_set_read(const struct pml_eventset *s, uint64_t *values) {
-  uint64_t snapshot[4 * PML_EVENTSET_MAX];
+  uint64_t snapshot[4 * PML_EVENTSET_MAX] = {0};
   for (uint32_t i = 0; i < s->ngroups; i++)
     if (read(s->group[i].fd, snapshot + s->group[i].offset, s->group[i].bytes) != (ssize_t)s->group[i].bytes)
       return false;

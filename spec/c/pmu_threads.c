@@ -11,6 +11,7 @@
 #define TRIES 20000u
 #define MOST_THREADS 4u
 #define WINDOW 1000u
+#define VISITS 2000u
 
 static struct pml_event insns;
 
@@ -79,15 +80,58 @@ static void threads(unsigned n, bool hops) {
   }
 }
 
+/* A set read by a thread on another cpu while its owner counts: by page, the reader would see its own cpu's register.
+ */
+struct visitor {
+  struct pml_eventset *set;
+  unsigned right, at_work;
+  bool done;
+};
+
+static bool kernel_count(const struct pml_eventset *s, uint64_t *value) {
+  uint64_t b[PML__WORD_GROUP_VALUES];
+  if (read(s->group[0].fd, b, sizeof b) != (ssize_t)sizeof b) return false;
+  *value = b[PML__WORD_SINGLE_VALUE] - s->base[s->word[0]];
+  return true;
+}
+
+static void *visit(void *arg) {
+  struct visitor *v = arg;
+  uint64_t before = 0, now = 0, after = 0;
+  for (unsigned i = 0; i < VISITS; i++) {
+    bool told = kernel_count(v->set, &before);
+    told = pml_eventset_read(v->set, &now) >= 0 && told;
+    told = kernel_count(v->set, &after) && told;
+    v->right += told && before <= now && now <= after;
+    v->at_work += told && before < after;
+  }
+  __atomic_store_n(&v->done, true, __ATOMIC_RELEASE);
+  return NULL;
+}
+
+static void visited(void) {
+  struct visitor v = {0};
+  pthread_t t;
+  if (pml__eventset_open_events(&v.set, &insns, 1, NULL) != 0) return;
+  pthread_create(&t, NULL, visit, &v);
+  for (unsigned i = 0; i < 100000 && !__atomic_load_n(&v.done, __ATOMIC_ACQUIRE); i++) pmu_spin(100000);
+  pthread_join(t, NULL);
+  CHECK(v.right == VISITS, "a set whose owner counts on: %u of %u reads of another thread bracketed", v.right, VISITS);
+  CHECK(v.at_work > 0, "%u of them while it counted on another cpu", v.at_work);
+  pml_eventset_close(v.set);
+}
+
 int main(void) {
   cpu_set_t allowed;
   if (!pmu_is_here() || !pmu_event(&insns, "instructions:u")) return check_done();
   threads(2, false);
   threads(4, false);
   sched_getaffinity(0, sizeof allowed, &allowed);
-  if (CPU_COUNT(&allowed) < 2)
-    SKIP("migration needs a second cpu");
-  else
-    threads(2, true);
+  if (CPU_COUNT(&allowed) < 2) {
+    SKIP("migration, and reading on one cpu what another counts, need a second cpu");
+    return check_done();
+  }
+  threads(2, true);
+  visited();
   return check_done();
 }

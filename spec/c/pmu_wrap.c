@@ -44,6 +44,16 @@ static void wraps(const char *how, const struct pml_event *like, uint64_t period
   pml_counter_close(&c);
 }
 
+/* Counting freely, the register starts half its range below 0: only the right width makes a count of it. */
+static void counts_freely(const char *how, const struct pml_event *ev) {
+  struct pml_counter c;
+  struct pmu_brackets b = {0};
+  if (pml_counter_open(&c, ev, 0, NULL, NULL, 0) != 0) return;
+  for (unsigned i = 0; i < ROUNDS; i++) pmu_bracket(&c, &b);
+  CHECK(b.right == ROUNDS && b.paged > ROUNDS / 2, "%s: %u of %u bracketed, %u by page", how, b.right, ROUNDS, b.paged);
+  pml_counter_close(&c);
+}
+
 /* arm64's config1 bit 0 asks for a 64-bit counter; without it, and without support, it has 32 bits. */
 static unsigned width_of(struct pml_event *ev, bool wide) {
   struct pml_counter c;
@@ -75,6 +85,7 @@ static void both_widths(const char *name) {
     CHECK(width >= 32 && width <= 64, "%s", how);
     if (wide) continue;
 #endif
+    counts_freely(how, &ev);
     if (strncmp(name, "instructions", 12) != 0) continue; /* only they are known to the last one */
     wraps(how, &ev, 100000);
     wraps(how, &ev, 7919);
