@@ -75,7 +75,7 @@ PML_API void pml_counter_close(struct pml_counter *c);
 
 /*
  * pml_counter_read - the count since open, by the page if the calling thread owns it, else by read(2).
- * Returns 0, PML_ECLOSED or -errno. Cost: some 60 instructions, or one syscall. Async-signal-safe. A counter may be
+ * Returns 0, PML_ECLOSED or -errno. Cost: some 90 instructions, or one syscall. Async-signal-safe. A counter may be
  * read by several threads at once, but not while it is closed.
  */
 PML_API int pml_counter_read(const struct pml_counter *c, struct pml_reading *r);

@@ -18,7 +18,7 @@ local machines = {
     guest = "pmu,PMU_EXACT=1,PMU_CYCLES_PER_INSTRUCTION=4" },
   { name = "32-bit counters", cpu = "cortex-a57", cpus = 1, icount = "shift=2,sleep=off",
     guest = "pmu,PMU_EXACT=1,PMU_CYCLES_PER_INSTRUCTION=4" },
-  { name = "two cpus", cpu = "max,pauth=off", cpus = 2, icount = "shift=0", guest = "threads" },
+  { name = "two cpus", cpu = "max,pauth=off", cpus = 2, icount = "shift=0,sleep=off", guest = "threads" },
 }
 
 -- What a program that does not count its own checks must have said: patterns, and what they stand for.

@@ -11,7 +11,9 @@
 #define TRIES 20000u
 #define MOST_THREADS 4u
 #define WINDOW 1000u
-#define VISITS 2000u
+#define EVERY 50u /* tries to a window */
+#define WINDOWS (TRIES / EVERY)
+#define VISITS 200u
 
 static struct pml_event insns;
 
@@ -48,7 +50,7 @@ static void *work(void *arg) {
   for (unsigned i = 0; i < TRIES; i++) {
     struct pml_reading before = {0}, after = {0};
     pmu_bracket(&c, &w->brackets);
-    if (i % 50 != 0) continue;
+    if (i % EVERY != 0) continue;
     bool told = pml_counter_read(&c, &before) == 0;
     if (w->hops) w->moves += hop(&allowed);
     sched_yield();
@@ -75,7 +77,9 @@ static void threads(unsigned n, bool hops) {
     CHECK(o->rc == 0 && o->brackets.right == TRIES, "%u thread%s%s, %u: %u of %u reads bracketed, %u by page", n,
           n > 1 ? "s" : "", hops ? " hopping" : "", i, o->brackets.right, TRIES, o->brackets.paged);
     CHECK(o->brackets.paged > TRIES / 2, "as a rule by page");
-    CHECK(o->strange == 0, "what other threads do is in no count of its own");
+    /* an emulator that gives its cpus turns lets a few of the other's instructions in at a turn's end */
+    unsigned few = pmu_is_exact() ? 0 : WINDOWS / 20;
+    CHECK(o->strange <= few, "what other threads do is in no count of its own (%u of %u windows)", o->strange, WINDOWS);
     if (hops) CHECK(o->moves > 0, "it moved %u times", o->moves);
   }
 }
@@ -84,8 +88,9 @@ static void threads(unsigned n, bool hops) {
  */
 struct visitor {
   struct pml_eventset *set;
+  cpu_set_t allowed;
   unsigned right, at_work;
-  bool done;
+  bool elsewhere, done;
 };
 
 static bool kernel_count(const struct pml_eventset *s, uint64_t *value) {
@@ -98,6 +103,7 @@ static bool kernel_count(const struct pml_eventset *s, uint64_t *value) {
 static void *visit(void *arg) {
   struct visitor *v = arg;
   uint64_t before = 0, now = 0, after = 0;
+  v->elsewhere = hop(&v->allowed);
   for (unsigned i = 0; i < VISITS; i++) {
     bool told = kernel_count(v->set, &before);
     told = pml_eventset_read(v->set, &now) >= 0 && told;
@@ -113,11 +119,14 @@ static void visited(void) {
   struct visitor v = {0};
   pthread_t t;
   if (pml__eventset_open_events(&v.set, &insns, 1, NULL) != 0) return;
+  sched_getaffinity(0, sizeof v.allowed, &v.allowed);
+  hop(&v.allowed); /* and stays there, while the other hops on */
   pthread_create(&t, NULL, visit, &v);
-  for (unsigned i = 0; i < 100000 && !__atomic_load_n(&v.done, __ATOMIC_ACQUIRE); i++) pmu_spin(100000);
+  for (unsigned i = 0; i < 20000 && !__atomic_load_n(&v.done, __ATOMIC_ACQUIRE); i++) pmu_spin(100000);
   pthread_join(t, NULL);
   CHECK(v.right == VISITS, "a set whose owner counts on: %u of %u reads of another thread bracketed", v.right, VISITS);
-  CHECK(v.at_work > 0, "%u of them while it counted on another cpu", v.at_work);
+  sched_setaffinity(0, sizeof v.allowed, &v.allowed);
+  CHECK(v.elsewhere && v.at_work > 0, "%u of them while it counted on another cpu", v.at_work);
   pml_eventset_close(v.set);
 }
 
