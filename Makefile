@@ -157,6 +157,8 @@ soak: ## the concurrent structures again and again under ThreadSanitizer, SOAK_S
 	@$(MAKE) --no-print-directory -s -j2 B=$(B)/tsan OPT=-O1 SAN=-fsanitize=thread specs
 	@PMLUA_BUILD=$(B)/tsan SOAK_SECONDS=$(SOAK_SECONDS) $(LUA) spec/check.lua soak
 
+include spec/arm/arm.mk
+
 # --- installing -------------------------------------------------------------------------------------------------------
 
 D := $(DESTDIR)$(PREFIX)

@@ -1,65 +1,23 @@
+-- SPDX-License-Identifier: BSD-3-Clause
 -- spec/check.lua - run the tests and count them. Try: lua5.4 spec/check.lua layers c
 --
 -- Steps are named on the command line; without any, all of `make check` runs. Every step is a child process bounded in
 -- time. C specs and busted count their own checks; any other step is one check. A skip prints its reason. The last line
 -- is `N passed, N failed, N skipped`, alone.
 
+package.path = "spec/?.lua;" .. package.path
+local tally = require "tally"
+
 local build = os.getenv("PMLUA_BUILD") or "build"
-local passed, failed, skipped = 0, 0, 0
-local skips = {}
-
-local function sh(command, seconds)
-  local p = assert(io.popen(("timeout -k 5 %d sh -c '%s' </dev/null 2>&1"):format(seconds, command:gsub("'", "'\\''"))))
-  local out = p:read("a")
-  local _, what, code = p:close()
-  if what == "signal" then code = 128 + code end
-  return out, code
-end
-
-local function say(name, p, f, s, seconds)
-  passed, failed, skipped = passed + p, failed + f, skipped + s
-  io.write(("%-34s %5d passed %3d failed %3d skipped  %5.1f s\n"):format(name, p, f, s, seconds))
-  io.flush()
-end
-
-local function now()
-  local f <close> = io.open("/proc/uptime")
-  return f:read("n")
-end
-
---- One command that passes or fails as a whole.
-local function whole(name, command, seconds)
-  local t = now()
-  local out, code = sh(command, seconds)
-  if code ~= 0 then io.write(out) end
-  say(name, code == 0 and 1 or 0, code == 0 and 0 or 1, 0, now() - t)
-end
-
---- A program that counts in its last line (a sanitizer may speak after it); 77 is a skip as a whole; dying on the way, or
---- ending without having counted, is a failure.
-local function counted(name, program, seconds)
-  local t = now()
-  local out, code = sh(program, seconds)
-  local p, f, s = ("\n" .. out):match(".*\n(%d+) passed, (%d+) failed, (%d+) skipped\n")
-  p, f, s = tonumber(p) or 0, tonumber(f) or 0, tonumber(s) or 0
-  if code == 77 and s == 0 then s = 1 end
-  if (code ~= 0 and code ~= 77 or p + s == 0) and f == 0 then
-    f = 1
-    out = out .. ("%s ended with status %d%s\n"):format(program, code, code == 124 and " (out of time)" or "")
-  end
-  if f > 0 then io.write(out) end
-  for reason in out:gmatch("[^\n]*SKIP[^\n]*") do skips[#skips + 1] = name .. ": " .. reason end
-  say(name, p, f, s, now() - t)
-  return out, f == 0
-end
+local whole, now = tally.whole, tally.now
 
 local function cspec(program, seconds)
-  counted("c " .. program:match("[^/]+$"), program, seconds)
+  tally.program("c " .. program:match("[^/]+$"), program, seconds)
 end
 
 --- The broken readers; who was caught by what is for the log.
 local function mutants()
-  local out, good = counted("mutants", "lua5.4 spec/mutants.lua", 600)
+  local out, good = tally.program("mutants", "lua5.4 spec/mutants.lua", 600)
   if good then io.write((out:gsub("[^\n]*\n?$", ""))) end
 end
 
@@ -80,17 +38,18 @@ end
 
 local function busted(what, lua)
   local t = now()
-  local out, code = sh(("PMLUA_BUILD=%s busted --lua=%s -o plainTerminal %s"):format(build, lua or "/usr/bin/lua5.4", what), 900)
+  local command = "PMLUA_BUILD=%s busted --lua=%s -o plainTerminal %s"
+  local out, code = tally.sh(command:format(build, lua or "/usr/bin/lua5.4", what), 900)
   local p, f, e, s = out:match("(%d+) success%S* / (%d+) failure%S* / (%d+) error%S* / (%d+) pending")
   if not p then
     io.write(out)
-    say("busted " .. what, 0, 1, 0, now() - t)
+    tally.say("busted " .. what, 0, 1, 0, now() - t)
     return
   end
   f = tonumber(f) + tonumber(e)
   if f > 0 or code ~= 0 then io.write(out) end
-  for reason in out:gmatch("\nPending[^\n]*\n[^\n]*\n[^\n]*") do skips[#skips + 1] = reason:gsub("%s*\n%s*", " | ") end
-  say("busted " .. what, tonumber(p), f, tonumber(s), now() - t)
+  for reason in out:gmatch("\nPending[^\n]*\n[^\n]*\n[^\n]*") do tally.skip((reason:gsub("%s*\n%s*", " | "))) end
+  tally.say("busted " .. what, tonumber(p), f, tonumber(s), now() - t)
 end
 
 local steps = {
@@ -99,6 +58,7 @@ local steps = {
   c = function() for _, program in ipairs(sources()) do cspec(program, 120) end end,
   ["c-threads"] = function() for _, program in ipairs(sources("pthread_")) do cspec(program, 240) end end,
   mutants = mutants,
+  costs = function() tally.program("costs", "lua5.4 spec/costs.lua " .. build .. "/spec/cost", 120) end,
   busted = function() for _, dir in ipairs { "spec/core", "spec/lua", "spec/scripts", "spec/house" } do busted(dir) end end,
   asan = function() whole("asan", "make --no-print-directory asan", 1200) end,
   tsan = function() whole("tsan", "make --no-print-directory tsan", 900) end,
@@ -112,11 +72,11 @@ local steps = {
     repeat
       cspec(programs[n % #programs + 1], 240)
       n = n + 1
-    until now() > till or failed > 0
+    until now() > till or tally.failed > 0
   end,
 }
 
-local order = #arg > 0 and arg or { "layers", "c", "mutants", "busted", "lint", "asan", "tsan" }
+local order = #arg > 0 and arg or { "layers", "c", "mutants", "costs", "busted", "lint", "asan", "tsan" }
 for _, name in ipairs(order) do
   if not steps[name] then
     io.stderr:write("check: no step called ", name, "\n")
@@ -124,6 +84,4 @@ for _, name in ipairs(order) do
   end
   steps[name]()
 end
-for _, s in ipairs(skips) do print("skipped: " .. s) end
-print(("%d passed, %d failed, %d skipped"):format(passed, failed, skipped))
-os.exit(failed == 0 and passed > 0)
+tally.finish()

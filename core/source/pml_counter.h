@@ -25,7 +25,14 @@ struct pml_reading {
   uint64_t running_ns;
 };
 
-/* pml_reading_scaled - the estimate raw * enabled / running; 0 running gives NaN, never a silent 0. */
+/*
+ * pml_reading_scaled - the estimate raw * enabled / running; 0 running gives NaN, never a silent 0.
+ *
+ * With s = running / enabled, the share of time that was seen, the events missed are taken to come at the rate of those
+ * seen: raw (1 - s) / s. If they really came at (1 + d) times that rate, the estimate is wrong by -d raw (1 - s) / s,
+ * that is by |d| (1 - s) of itself. So where the two rates differ by no more than d, |estimate - truth| <= d (1 - s)
+ * estimate: nothing for an event that always ran, and for an unsteady program, up to twice the rate unseen, 1 - s.
+ */
 static inline double pml_reading_scaled(const struct pml_reading *r) {
   if (r->enabled_ns == r->running_ns) return (double)r->raw;
   return (double)r->raw * (double)r->enabled_ns / (double)r->running_ns;
@@ -68,7 +75,7 @@ PML_API void pml_counter_close(struct pml_counter *c);
 
 /*
  * pml_counter_read - the count since open, by the page if the calling thread owns it, else by read(2).
- * Returns 0, PML_ECLOSED or -errno. Cost: some 60 instructions, or one syscall. Async-signal-safe. A counter may be
+ * Returns 0, PML_ECLOSED or -errno. Cost: some 90 instructions, or one syscall. Async-signal-safe. A counter may be
  * read by several threads at once, but not while it is closed.
  */
 PML_API int pml_counter_read(const struct pml_counter *c, struct pml_reading *r);

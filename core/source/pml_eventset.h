@@ -56,7 +56,7 @@ PML_API int pml_eventset_event(const struct pml_eventset *set, size_t i, struct 
  * Each returns the number of page reads tried again (>= 0, normally 0) or a negative code.
  * A set that its owner thread reads takes the page path where it can; any other thread gets read(2): slower, not wrong.
  * clock:: events count as the rest: since start. Cost: one group read(2) plus some 30 instructions and 7 per event, or
- * some 35 instructions per event by page. No lock, no allocation. Async-signal-safe (one user at a time).
+ * some 95 and 45 to 60 per event by page. No lock, no allocation. Async-signal-safe (one user at a time).
  */
 PML_API int pml_eventset_start(struct pml_eventset *set);
 PML_API int pml_eventset_read(struct pml_eventset *set, uint64_t *values);

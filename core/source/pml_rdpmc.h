@@ -187,14 +187,17 @@ static inline __attribute__((always_inline)) int pml__rdpmc(const volatile struc
  * @pc: page of a counter that counts the calling thread and no other; the caller makes sure of that.
  *
  * Returns the number of tries (>= 1), or 0 with *@r untouched: the event is not on a counter now, the kernel forbids
- * it, or the page never stood still; then read(2) must be used. Never a syscall. Async-signal-safe. Cost: some 35
- * instructions; a counter and a clock instruction among them.
+ * it, or the page never stood still; then read(2) must be used. Never a syscall. Async-signal-safe. Cost: some 70
+ * instructions, a counter and a clock instruction among them (each path's: spec/data/instruction_costs.tsv).
+ *
+ * arm64: when kernel.perf_user_access is set to 0 while a counter is open, the kernel forbids the instruction at once,
+ * but says so in the page (index 0) only when it next schedules the thread; a read in between is a SIGILL.
  */
 static inline int pml_rdpmc_read(const volatile struct perf_event_mmap_page *pc, struct pml_reading *r) {
   return pml__rdpmc(pc, r, true);
 }
 
-/* pml_rdpmc_count - the same without the times: some 25 instructions, no clock. */
+/* pml_rdpmc_count - the same without the times: some 30 to 45 instructions, no clock. */
 static inline int pml_rdpmc_count(const volatile struct perf_event_mmap_page *pc, uint64_t *raw) {
   struct pml_reading r;
   int tries = pml__rdpmc(pc, &r, false);

@@ -18,11 +18,13 @@ static bool of(const char *pmu, bool here) {
   return strcmp(ev.part[0].pmu, pmu) == 0 && ev.part[0].here == here && ev.part[0].cpu_any == -1;
 }
 
+#if defined(__x86_64__)
 static void check_fails(const char *name, int code, const char *says) {
   int err = pml_event_parse(&ev, name);
   CHECK(err == code && strstr(pml_error_detail(err), says), "\"%.60s\" fails with %s: %.200s", name,
         pml_error_name(err), pml_error_detail(err));
 }
+#endif
 
 static void here(void) {
   CHECK(encodes("perf::TASK-CLOCK", PERF_TYPE_SOFTWARE, PERF_COUNT_SW_TASK_CLOCK) && of("perf", true),

@@ -1,0 +1,102 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+-- spec/arm/check.lua - boot the emulated machines and count what their programs say. Try: make check-arm
+--
+-- Every machine is a boot of qemu with its own kind of PMU, bounded in time. Pass or fail is what the guest's lines say,
+-- never qemu's exit status; a machine that does not come to its end has failed. All of it goes to build/arm/log.
+
+package.path = "spec/?.lua;" .. package.path
+local tally = require "tally"
+
+local dir = "build/arm"
+local boot_seconds = 110
+
+-- Counts are exact where the emulator derives its clock from the instructions that it executes (-icount) on one cpu.
+local machines = {
+  { name = "64-bit counters", cpu = "max,pauth=off", cpus = 1, icount = "shift=0",
+    guest = "all,PMU_EXACT=1,PMU_CYCLES_PER_INSTRUCTION=1,PMU_QUICK=1" },
+  { name = "4 cycles each", cpu = "max,pauth=off", cpus = 1, icount = "shift=2,sleep=off",
+    guest = "pmu,PMU_EXACT=1,PMU_CYCLES_PER_INSTRUCTION=4" },
+  { name = "32-bit counters", cpu = "cortex-a57", cpus = 1, icount = "shift=2,sleep=off",
+    guest = "pmu,PMU_EXACT=1,PMU_CYCLES_PER_INSTRUCTION=4" },
+  { name = "two cpus", cpu = "max,pauth=off", cpus = 2, icount = "shift=0,sleep=off", guest = "threads" },
+}
+
+-- What a program that does not count its own checks must have said: patterns, and what they stand for.
+local claims = {
+  doctor = {
+    { "\nok +hardware PMU ", "there is a PMU" },
+    { "\nok +user%-space reads ", "counters are read in user space" },
+    { "\nok +clock +cntvct", "the clock is the CPU's counter" },
+    { "\nok +libpfm4 ", "libpfm4 encodes names" },
+    { "\nmissing +gnuplot ", "what the machine lacks is said" },
+  },
+  ["events cycles"] = { { "\n +cycles +", "perf's names" }, { "armv8_pmuv3/cpu_cycles/", "the PMU's own" } },
+  ["events armv8_pmuv3"] = { { "armv8_pmuv3/inst_retired/", "instructions" }, { " 0 unavailable", "all can be counted" } },
+  ["events nosuchevent"] = { status = 1, { "no event matches 'nosuchevent'", "an event that does not exist is said not to" } },
+  read_overhead = {
+    { "Table 1%.", "the costs are tabulated" },
+    { "\nread +page +%d", "with reads by page" },
+    { "\nread +group +%d", "and by group read(2)" },
+    { "gnuplot is not installed", "why there is no plot is said" },
+    { ": complete, %d+ samples", "the run is complete" },
+    { "instructions:u, cycles:u", "on the events asked for" },
+  },
+  ["data.dat"] = {
+    { "\n%d+ loop read page 1 ok 200 .- page 0\n", "reads of 1 event, really by page" },
+    { "\n%d+ loop read page 4 ok 200 .- page 0\n", "reads of 4 events, really by page" },
+    { "\n%d+ stream/triad read page 2 ok 6 .- page 0\n", "reads within STREAM, really by page" },
+    { "\n%d+ loop read group 4 ok 200 .- group 0\n", "and by group read(2)" },
+  },
+}
+
+local function claimed(name, out, code, seconds)
+  local passed, failed = 0, 0
+  for _, claim in ipairs(claims[name]) do
+    if ("\n" .. out):find(claim[1]) then
+      passed = passed + 1
+    else
+      failed = failed + 1
+      print(("not ok - %s: %s"):format(name, claim[2]))
+    end
+  end
+  if code ~= (claims[name].status or 0) then failed = failed + 1 end
+  if failed > 0 then io.write(out, ("%s ended with status %d\n"):format(name, code)) end
+  tally.say(name, passed, failed, 0, seconds)
+end
+
+--- Every program the guest ran, from its lines.
+local function programs(out)
+  local t = 0
+  for name, said, code, at in out:gmatch("BEGIN ([^\n]+)\n(.-)END %1 status (%d+) at ([%d.]+)\n") do
+    local seconds = tonumber(at) - t
+    t = tonumber(at)
+    if claims[name] then
+      claimed(name, said, tonumber(code), seconds)
+    else
+      tally.count(name, said, tonumber(code), seconds)
+    end
+  end
+end
+
+local function boot(m, log)
+  local command = ("qemu-system-aarch64 -M virt -cpu %s -smp %d -icount %s -m 1024 -nographic -no-reboot -nic none "
+    .. "-kernel %s/sys/boot/vmlinuz-* -initrd %s/initrd.gz -append 'console=ttyAMA0 quiet panic=-1 pmlua=%s'"):format(
+    m.cpu, m.cpus, m.icount, dir, dir, m.guest)
+  local t = tally.now()
+  local out = tally.sh(command, boot_seconds):gsub("\r", "")
+  log:write("==== ", m.name, ": ", command, "\n", out, "\n")
+  print(("-- %s: -cpu %s -smp %d -icount %s; seconds are the machine's own"):format(m.name, m.cpu, m.cpus, m.icount))
+  programs(out)
+  local ended = out:find("EXIT rc=0", 1, true) ~= nil
+  if not ended then io.write(out:sub(-2000), "\n") end
+  tally.say("came to its end", ended and 1 or 0, ended and 0 or 1, 0, tally.now() - t)
+end
+
+if arg[1] == "--skip" then
+  tally.skip("the emulated machines: " .. arg[2])
+  tally.say("emulated machines", 0, 0, 1, 0)
+  tally.finish(true)
+end
+local log <close> = assert(io.open(dir .. "/log", "w"))
+for _, m in ipairs(machines) do boot(m, log) end
+tally.finish()

@@ -1,0 +1,72 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+-- spec/tally.lua - run programs bounded in time, and count what they say.
+--
+-- A program counts its own checks: its last line is `N passed, N failed, N skipped`, and it ends with 77 if all of it
+-- was skipped. Anything else that is run is one check. What was skipped is listed at the end, with the reasons.
+
+local M = { passed = 0, failed = 0, skipped = 0 }
+local skips = {}
+
+--- Run a shell command for at most so many seconds; its output and its status.
+function M.sh(command, seconds)
+  local p = assert(io.popen(("timeout -k 5 %d sh -c '%s' </dev/null 2>&1"):format(seconds, command:gsub("'", "'\\''"))))
+  local out = p:read("a")
+  local _, what, code = p:close()
+  if what == "signal" then code = 128 + code end
+  return out, code
+end
+
+function M.now()
+  local f <close> = io.open("/proc/uptime")
+  return f:read("n")
+end
+
+--- Add to the sums and print a line.
+function M.say(name, p, f, s, seconds)
+  M.passed, M.failed, M.skipped = M.passed + p, M.failed + f, M.skipped + s
+  io.write(("%-34s %5d passed %3d failed %3d skipped  %5.1f s\n"):format(name, p, f, s, seconds))
+  io.flush()
+end
+
+function M.skip(reason)
+  skips[#skips + 1] = reason
+end
+
+--- What a program said (a sanitizer may speak after it), and how it ended; dying on the way, or ending without having
+--- counted, is a failure. Returns whether nothing failed.
+function M.count(name, out, code, seconds)
+  local p, f, s = ("\n" .. out):match(".*\n(%d+) passed, (%d+) failed, (%d+) skipped\n")
+  p, f, s = tonumber(p) or 0, tonumber(f) or 0, tonumber(s) or 0
+  if code == 77 and s == 0 then s = 1 end
+  if f == 0 and (code ~= 0 and code ~= 77 or p + s == 0) then
+    f = 1
+    out = out .. ("%s ended with status %d%s\n"):format(name, code, code == 124 and " (out of time)" or "")
+  end
+  if f > 0 then io.write(out) end
+  for reason in out:gmatch("[^\n]*SKIP[^\n]*") do M.skip(name .. ": " .. reason) end
+  M.say(name, p, f, s, seconds)
+  return f == 0
+end
+
+function M.program(name, command, seconds)
+  local t = M.now()
+  local out, code = M.sh(command, seconds)
+  return out, M.count(name, out, code, M.now() - t)
+end
+
+--- One command that passes or fails as a whole.
+function M.whole(name, command, seconds)
+  local t = M.now()
+  local out, code = M.sh(command, seconds)
+  if code ~= 0 then io.write(out) end
+  M.say(name, code == 0 and 1 or 0, code == 0 and 0 or 1, 0, M.now() - t)
+end
+
+--- The reasons, the closing line, and the exit; @may_skip: that nothing could be run is no failure.
+function M.finish(may_skip)
+  for _, s in ipairs(skips) do print("skipped: " .. s) end
+  print(("%d passed, %d failed, %d skipped"):format(M.passed, M.failed, M.skipped))
+  os.exit(M.failed == 0 and (M.passed > 0 or may_skip == true))
+end
+
+return M
