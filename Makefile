@@ -69,9 +69,11 @@ $(B)/workloads/%.so: scripts/workloads/%.c $(B)/libpmlua.so
 	$(CC) $(ALLCFLAGS) $(LDFLAGS) -shared -Wl,-rpath,'$$ORIGIN/..:$$ORIGIN/../..' $< -L$(B) -lpmlua -lm -o $@
 
 # C specs see the internals, so they link the static library; -rdynamic lets dlsym find their symbols.
+# A spec that needs more of the linker says so in its head: " * Link: FLAGS".
+link_of = $(shell sed -n 's/^ \* Link: //p' $(1))
 $(B)/spec/%: spec/c/%.c $(B)/libpmlua.a
 	@mkdir -p $(@D)
-	$(CC) $(ALLCFLAGS) $(LDFLAGS) -rdynamic $< $(B)/libpmlua.a $(CORE_LIBS) -o $@
+	$(CC) $(ALLCFLAGS) $(LDFLAGS) -rdynamic $(call link_of,$<) $< $(B)/libpmlua.a $(CORE_LIBS) -o $@
 
 BENCH_OBJ := $(BENCH_SRC:%.c=$(B)/obj/%.o)
 $(B)/bench: $(BENCH_OBJ) $(B)/libpmlua.a
