@@ -87,7 +87,7 @@ specs: $(SPEC_BIN)
 # --- the two commands of a newcomer -----------------------------------------------------------------------------------
 
 RUN_DEPS   := pkg-config lua5.4 liblua5.4-dev libpfm4-dev libotf2-trace-dev lua-filesystem lua-cjson lua-argparse lua-zlib gnuplot-nox
-CHECK_DEPS := lua-busted lua-check otf2-tools python3-otf2 clang clang-format clang-tidy cppcheck valgrind man-db
+CHECK_DEPS := g++ lua-busted lua-check otf2-tools python3-otf2 python3-six clang clang-format clang-tidy cppcheck valgrind man-db
 
 # $(call need,PACKAGES): install what is missing, or say what to install and stop.
 define need

@@ -133,7 +133,7 @@ static int l_accum(lua_State *L) {
 /* The closure's only upvalue is the handle: no argument to check, no method to look up. */
 static int reader(lua_State *L) {
   struct handle *s = lua_touserdata(L, lua_upvalueindex(1));
-  if (PML_UNLIKELY(s->set == NULL)) return luaL_error(L, "the eventset is closed");
+  if (PML_UNLIKELY(s->set == NULL)) return luaL_error(L, "eventset: the handle is closed");
   int err = pml_eventset_read(s->set, s->value);
   return PML_UNLIKELY(err < 0) ? pml_pusherr(L, err, "eventset.read") : pushvalues(L, s);
 }

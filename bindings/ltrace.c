@@ -35,7 +35,7 @@ static struct trace *checktrace(lua_State *L) {
 
 static struct location *checklocation(lua_State *L) {
   struct location *l = lutil_check(L, 1, &location_class);
-  if (!l->trace->h.open) luaL_error(L, "the trace of the location is closed");
+  if (!l->trace->h.open) luaL_error(L, "location: its trace is closed");
   return l;
 }
 

@@ -31,7 +31,7 @@ void *lutil_self(lua_State *L, int arg, const struct lutil_class *class) {
 
 void *lutil_check(lua_State *L, int arg, const struct lutil_class *class) {
   struct lutil_handle *h = lutil_self(L, arg, class);
-  if (!h->open) luaL_error(L, "the %s is closed", class->name);
+  if (!h->open) luaL_error(L, "%s: the handle is closed", class->name);
   return h;
 }
 

@@ -196,6 +196,8 @@ static int runscript(lua_State *L, const char *name, char **argv, int argc, int 
   setarg(L, argv, argc, first);
   /* Text only: precompiled code could do to the process what it likes. */
   if (luaL_loadfilex(L, input ? NULL : name, "t") != LUA_OK) {
+    const char *msg = lua_tostring(L, -1);
+    if (strstr(msg, name) == NULL) lua_pushfstring(L, "%s: %s", name, msg);
     report(L);
     return FAILED;
   }

@@ -10,13 +10,19 @@ stats "data.dat" using (column(c_whisker_lo)) name "low" nooutput
 stats "data.dat" using (column(c_whisker_hi)) name "high" nooutput
 
 set title run_name . (strlen(run_description) > 0 ? ": " . run_description : "")
-set ylabel "time per sample [" . run_unit . "]"
-if (run_unit ne "ns") set ylabel "sample [" . run_unit . "]"
+set xlabel run_factor_names noenhanced
+# Times in the unit in which the largest is below a thousand.
+unit = 1.0
+unit_name = run_unit
+if (run_unit eq "ns" && high_max >= 1e3) { unit = 1e-3; unit_name = "us" }
+if (run_unit eq "ns" && high_max >= 1e6) { unit = 1e-6; unit_name = "ms" }
+if (run_unit eq "ns" && high_max >= 1e9) { unit = 1e-9; unit_name = "s" }
+set ylabel (run_unit eq "ns" ? "time per sample [" : "sample [") . unit_name . "]"
 set xrange [0.4:run_cells + 0.6]
 set xtics rotate by (run_cells > 4 ? -40 : 0) noenhanced
 set grid noxtics
 stats "data.dat" using (strlen(label_of(0))) name "label" nooutput
-set bmargin at screen (run_cells > 4 ? 0.09 + 0.007 * (label_max > 50 ? 50 : label_max) : 0.13)
+set bmargin at screen (run_cells > 4 ? 0.12 + 0.007 * (label_max > 50 ? 50 : label_max) : 0.15)
 low_end = 0.02 * high_max
 if (low_min >= 0) set yrange [0:*]
 if (low_min > 0 && high_max > 30 * low_min) {
@@ -28,11 +34,11 @@ set offsets 0, 0, graph 0.05, 0
 set boxwidth 0.5 absolute
 set key inside top left horizontal
 
-plot "data.dat" using (column(0) + 1):(column(c_q1)):(column(c_whisker_lo)):(column(c_whisker_hi)):(column(c_q3)):xtic(label_of(0)) \
+plot "data.dat" using (column(0) + 1):(unit * column(c_q1)):(unit * column(c_whisker_lo)):(unit * column(c_whisker_hi)):(unit * column(c_q3)):xtic(label_of(0)) \
      with candlesticks whiskerbars 0.5 linetype 1 title "quartiles, whiskers within 1.5 IQR", \
-  "" using (column(0) + 1):(column(c_median)):(column(c_median)):(column(c_median)):(column(c_median)) \
+  "" using (column(0) + 1):(unit * column(c_median)):(unit * column(c_median)):(unit * column(c_median)):(unit * column(c_median)) \
      with candlesticks linetype 8 linewidth 2 notitle, \
-  "" using (column(0) + 1):(column(c_median)):(column(c_median_lo)):(column(c_median_hi)) \
+  "" using (column(0) + 1):(unit * column(c_median)):(unit * column(c_median_lo)):(unit * column(c_median_hi)) \
      with yerrorbars linetype 2 pointsize 0.7 title "median, 95 % interval", \
-  "" using (column(0) + 1):(low_end):(strcol(c_status) eq "ok" ? "" : plain(strcol(c_status))) \
+  "" using (column(0) + 1):(unit * low_end):(strcol(c_status) eq "ok" ? "" : plain(strcol(c_status))) \
      with labels rotate by 90 left noenhanced font ",9" textcolor rgb col_grey notitle

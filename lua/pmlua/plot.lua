@@ -81,7 +81,10 @@ local function run_gp(run)
   set("run_complete", run.complete and 1 or 0)
   set("run_subtitle", gnuplot_string(subtitle(meta)))
   set("run_cells", #run.data.rows)
-  set("run_factors", #(meta.factors or {}))
+  local factors = {}
+  for i, f in ipairs(meta.factors or {}) do factors[i] = tostring(f.name) end
+  set("run_factors", #factors)
+  set("run_factor_names", gnuplot_string(table.concat(factors, ", ")))
   for i, c in ipairs(run.data.columns) do set("c_" .. c.name:gsub("[^%w_]", "_"), i) end
   return table.concat(out, "\n") .. "\n"
 end

@@ -7,7 +7,6 @@
 
 local json = require "pmlua.json"
 local lfs = require "lfs"
-local sha256 = require "pmlua.sha256"
 
 local M = {}
 
@@ -111,11 +110,18 @@ local function mapped_version(maps, library)
   return maps:match(library .. "%.so%.([%d.]+)")
 end
 
+local function first_line_of(command)
+  local pipe <close> = io.popen("{ " .. command .. "; } 2>/dev/null", "r")
+  return pipe and pipe:read("l") or ""
+end
+
 local function gnuplot_version()
-  local pipe = io.popen("gnuplot --version 2>/dev/null", "r")
-  local line = pipe and pipe:read("l")
-  if pipe then pipe:close() end
-  return line and line:match("^gnuplot (.*)$")
+  return first_line_of("gnuplot --version"):match("^gnuplot (.*)$")
+end
+
+-- Of the content, so the file's name is only the shell's input.
+local function sha256(path)
+  return first_line_of("sha256sum <'" .. path:gsub("'", "'\\''") .. "'"):match("^%x+")
 end
 
 function M.versions(core)
@@ -157,10 +163,9 @@ end
 ---@return {machine: table, versions: table, warnings: string[], script: string?, script_sha256: string?}
 function M.collect(core, script)
   local machine = M.machine(core)
-  local text = script and slurp(script)
   return {
     machine = machine, versions = M.versions(core), warnings = json.array(M.warnings(machine)), script = script,
-    script_sha256 = text and sha256(text) or nil,
+    script_sha256 = script and sha256(script),
   }
 end
 

@@ -151,6 +151,9 @@ function M.open(path)
   if mode ~= "directory" then return nil, ("%s is not the folder of a run"):format(path) end
   local meta, why = read_meta(path .. "/meta.json")
   if not meta then return nil, why end
+  if meta.status ~= "complete" and not lfs.attributes(path .. "/data.dat") then
+    return nil, ("%s: the run ended before its first cell was measured; start it again"):format(path)
+  end
   local data
   data, why = dat.read(path .. "/data.dat")
   if not data then return nil, why end

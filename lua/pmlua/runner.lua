@@ -127,8 +127,10 @@ local standard = {
   { "histogram.dat", "histogram", "distribution per cell" },
 }
 
--- Tables are written again after each round; a kill -9 leaves those of the last round.
+-- Tables are written again after each round, and in a long round when the last are some seconds old and cost little:
+-- a kill -9 leaves those that were written last.
 function Run:write_tables()
+  local begun = self.core.clock.ns()
   for _, cell in ipairs(self.cells) do
     cell.summary = tables.summarise(self, cell)
     cell.derived = {}
@@ -140,6 +142,15 @@ function Run:write_tables()
     local ok = self:save("write_table", s[1], tables[s[2]](self, self:file_status()))
     if ok then keep_file_name(self, s[1], s[3]) end
   end
+  local now = self.core.clock.ns()
+  self.tables_due = now + math.max(2000000000, 50 * (now - begun))
+end
+
+function Run:tables_in_time()
+  self.tables_due = self.tables_due or self.core.clock.ns() -- the first cell at once: better one row than none
+  if self.core.clock.ns() < self.tables_due then return end
+  self:write_tables()
+  self:write_meta()
 end
 
 -- measure() gives a series, or one number, and is then called n times.
@@ -274,6 +285,7 @@ local function one_round(run, round, plan)
       local series, extra = visit(run, cell, plan.n, run.trace ~= nil)
       if series then absorb(run, cell, round, position, series, extra) else refused(run, cell, extra) end
       if type(series) == "userdata" then series:close() end
+      run:tables_in_time()
       check_interrupt(run)
     end
     run.progress:advance()

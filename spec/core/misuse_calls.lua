@@ -174,6 +174,12 @@ local functions = {
 local slow = { ["event.list"] = true, ["event.parse"] = true, ["clock.info"] = true, ["sys.sleep"] = true,
                ["counter.open"] = true, ["group.open"] = true, ["eventset.open"] = true, ["trace.open"] = true,
                ["event.set_sysfs"] = true, ["samples.new"] = true }
+-- One list is a walk over all of libpfm4 and tracefs; sleeping sleeps; 2^31 samples may well fit, but take a minute.
+local few = {
+  ["event.list"] = { NIL, -1, "a\0b", {}, print },
+  ["sys.sleep"] = { NIL, true, -1, 0 / 0, 1 / 0, 1e308, math.maxinteger, math.mininteger, "", "x", {}, print, file },
+  ["samples.new"] = { NIL, true, 0, -1, 1, math.maxinteger, math.mininteger, 1 << 53, 0.5, 0 / 0, "x", {}, print, file },
+}
 local target = { "pid", "cpu", "inherit", "no_page" }
 local affinity = core.sys.affinity()
 
@@ -183,8 +189,7 @@ for module, list in pairs(core) do
       local full = module .. "." .. name
       local valid = functions[module] and functions[module][name]
       if not valid then complain(full, "is not known to this file: give it valid arguments here") end
-      -- one list is a walk over all of libpfm4 and tracefs: a value of each type must do
-      attack(full, f, valid or {}, not slow[full], full == "event.list" and { NIL, -1, "a\0b", {}, print } or nil)
+      attack(full, f, valid or {}, not slow[full], few[full])
       core.event.set_sysfs()
       core.sys.on_interrupt(false)
     end
@@ -276,7 +281,7 @@ for kind, h in pairs(handles) do
   -- arithmetic, comparison, calls and indexing of a handle are errors of Lua, not of ours
   for _, operation in ipairs { "return h + 1", "return h .. ''", "return h < h", "return #h", "return h()",
                                "return h.x.y", "h.x = 1", "return h[1]", "return -h" } do
-    local f = load("local h = ... " .. operation, "=misuse_calls.lua")
+    local f = load("local h = ... " .. operation, "@misuse_calls.lua")
     counts.calls = counts.calls + 1
     local ok, message = pcall(f, h)
     if ok then counts.answered = counts.answered + 1 else checkraise(kind .. " " .. operation, message) end
@@ -320,9 +325,12 @@ print(("calls %d raised %d refused %d answered %d broken %d"):format(counts.call
 
 -- Handles that are open at the end are closed by the state, in whatever order; finalizers use them meanwhile.
 local last = newhandles()
-Keep = setmetatable({ last, last.eventset:reader(), last.trace:location("end") }, { __gc = function(t)
+_G.kept = setmetatable({ last, last.eventset:reader(), last.trace:location("end") }, { __gc = function(t)
   for kind, h in pairs(t[1]) do
-    for name, f in pairs(methodsof(h)) do pcall(f, h, table.unpack(methods[kind][name] or {})) end
+    for name, f in pairs(methodsof(h)) do
+      local _, made = pcall(f, h, table.unpack(methods[kind][name] or {}))
+      if type(made) == "userdata" then made:close() end -- a state that ends finalizes nothing that is made now
+    end
   end
   pcall(t[2])
   pcall(t[3].enter, t[3], region)

@@ -7,7 +7,8 @@ local M = {}
 
 local root = lfs.currentdir()
 M.root = root
-M.build = os.getenv("PMLUA_BUILD") or (root .. "/build")
+M.build = os.getenv("PMLUA_BUILD") or "build"
+if M.build:sub(1, 1) ~= "/" then M.build = root .. "/" .. M.build end
 package.path = ("%s/lua/?.lua;%s/lua/?/init.lua;%s"):format(root, root, package.path)
 package.cpath = ("%s/lua/?.so;%s"):format(M.build, package.cpath)
 

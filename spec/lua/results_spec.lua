@@ -3,7 +3,6 @@ local helper = require "spec.lua.helper"
 local json = require "pmlua.json"
 local lfs = require "lfs"
 local results = require "pmlua.results"
-local sha256 = require "pmlua.sha256"
 
 describe("results", function()
   after_each(helper.clean)
@@ -102,12 +101,34 @@ describe("json", function()
   end)
 end)
 
-describe("sha256", function()
-  it("gives the digests of FIPS 180-4", function()
-    assert.equal("e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855", sha256(""))
-    assert.equal("ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad", sha256("abc"))
-    assert.equal("248d6a61d20638b8e5c026930c3e6039a33ce45964ff2167f6ecedd419db06c1",
-      sha256("abcdbcdecdefdefgefghfghighijhijkijkljklmklmnlmnomnopnopq"))
-    assert.equal("cdc76e5c9914fb9281a1c7e284d73e67f1809a48a497200e046d39ccc7112cd0", sha256(("a"):rep(1000000)))
+describe("the folder of a run that was killed", function()
+  -- the process ends itself by SIGKILL inside the measurement of the given cell
+  local function killed_in(cell)
+    local dir = helper.folder()
+    helper.write(dir .. "/killed.lua", ([[
+      local pml = require "pmlua"
+      return pml.experiment { name = "killed", unit = "ns", rounds = 3, repeats = 30, warmup = 0, factors = { k = { 1, 2 } },
+        measure = function()
+          calls = (calls or 0) + 1
+          if calls > 10 * (%d - 1) then os.execute("kill -9 " .. pml.sys.pid()) end
+          return calls
+        end }]]):format(cell))
+    local code = helper.shell(("cd %s && %s/pmlua killed.lua --quiet --no-plot"):format(dir, helper.build))
+    assert.equal(137, code)
+    return results.open(dir .. "/results/killed/latest")
+  end
+
+  it("says that nothing was measured when it was the first cell", function()
+    local run, err = killed_in(1)
+    assert.is_nil(run)
+    assert.matches("ended before its first cell was measured", err)
+  end)
+
+  it("has the cells of the unfinished round", function()
+    local run = assert(killed_in(2))
+    assert.is_false(run.complete)
+    local measured = 0
+    for _, row in ipairs(run.data.rows) do measured = measured + (row.samples == 10 and 1 or 0) end
+    assert.equal(1, measured)
   end)
 end)

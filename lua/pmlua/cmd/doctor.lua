@@ -232,7 +232,7 @@ function M.run(args)
   end
   local rows = examine()
   if args[1] then
-    io.write(require "cjson".encode(rows), "\n")
+    io.write(require "pmlua.json".encode(rows))
   else
     printrows(rows)
   end

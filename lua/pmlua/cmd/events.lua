@@ -130,8 +130,8 @@ function M.run(args)
   end
   if options.available then rows = select(rows) end
   if options.json then
-    local cjson = require "cjson"
-    io.write(cjson.encode(setmetatable(rows, cjson.array_mt)), "\n")
+    local json = require "pmlua.json"
+    io.write(json.encode(json.array(rows)))
     return 0
   end
   if #rows == 0 and options.pattern then return nothing(options.pattern) end

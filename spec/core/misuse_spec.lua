@@ -1,0 +1,23 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+-- spec/core/misuse_spec.lua - no function of the bindings crashes, whatever a script passes.
+
+local support = require "spec.core.support"
+
+describe("The bindings, called with wrong arguments of every type,", function()
+  after_each(support.cleanup)
+
+  it("raise with the script's line or refuse with a sentence and a code, and never crash", function()
+    local workload = support.build .. "/workloads/loop.so"
+    local f = io.open(workload)
+    if f then f:close() else workload = "-" end
+    local status, out, err = support.shell(("%s/pmlua spec/core/misuse_calls.lua %s %s"):format(support.build,
+      support.folder(), workload), 600)
+    assert.equal("", err)
+    local calls, raised, refused, answered, broken =
+      out:match("calls (%d+) raised (%d+) refused (%d+) answered (%d+) broken (%d+)\n$")
+    assert.is_truthy(calls, out)
+    assert.equal("0", broken, out)
+    assert.equal(0, status)
+    assert.is_true(tonumber(raised) > 10000 and tonumber(refused) > 100 and tonumber(answered) > 1000, out)
+  end)
+end)

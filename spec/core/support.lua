@@ -1,0 +1,70 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+-- spec/core/support.lua - what the specs of the bindings share: the core under test, scratch folders, the command.
+
+local M = {}
+
+local pwd = assert(os.getenv("PWD"))
+M.build = os.getenv("PMLUA_BUILD") or "build"
+if M.build:sub(1, 1) ~= "/" then M.build = pwd .. "/" .. M.build end
+package.path = ("%s/lua/?.lua;%s/lua/?/init.lua;%s"):format(pwd, pwd, package.path)
+package.cpath = ("%s/lua/?.so;%s"):format(M.build, package.cpath)
+
+-- A sanitizer must be in a process from its start: busted --lua=build/asan/pmlua has it, a stock Lua has not.
+M.sanitized = M.build:find("asan", 1, true) or M.build:find("tsan", 1, true)
+if M.sanitized and not package.preload["pmlua.core"] and not (os.getenv("LD_PRELOAD") or ""):find("san", 1, true) then
+  M.missing = "a stock Lua cannot load a sanitized core; use busted --lua=" .. M.build .. "/pmlua"
+else
+  M.core = require "pmlua.core"
+end
+
+--- it(), or pending where the core cannot be loaded into this process.
+function M.it(name, f)
+  local busted = require "busted"
+  if M.missing then return busted.pending(name .. ": " .. M.missing) end
+  return busted.it(name, f)
+end
+
+function M.quote(text) return "'" .. text:gsub("'", "'\\''") .. "'" end
+
+function M.slurp(path)
+  local f = assert(io.open(path, "rb"))
+  local text = f:read("a")
+  f:close()
+  return text
+end
+
+function M.spit(path, text)
+  local f = assert(io.open(path, "wb"))
+  f:write(text)
+  f:close()
+  return path
+end
+
+local folders = {}
+
+--- A new empty folder, gone after cleanup().
+function M.folder()
+  local pipe = assert(io.popen("mktemp -d"))
+  local path = pipe:read("l")
+  pipe:close()
+  folders[#folders + 1] = path
+  return path
+end
+
+function M.cleanup()
+  for _, path in ipairs(folders) do os.execute("rm -rf " .. M.quote(path)) end
+  folders = {}
+end
+
+--- Run a shell command with a time limit: exit status, standard output, standard error.
+function M.shell(command, seconds)
+  local errors = os.tmpname()
+  local pipe = assert(io.popen(("timeout %d sh -c %s 2>%s"):format(seconds or 120, M.quote(command), errors)))
+  local out = pipe:read("a")
+  local _, how, code = pipe:close()
+  local err = M.slurp(errors)
+  os.remove(errors)
+  return how == "signal" and 128 + code or code or 0, out, err
+end
+
+return M

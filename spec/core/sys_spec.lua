@@ -1,0 +1,74 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+-- spec/core/sys_spec.lua - pml.sys from Lua; signals go to processes of their own.
+
+local support = require "spec.core.support"
+local it = support.it
+local sys = support.core and support.core.sys
+
+describe("The system", function()
+  after_each(support.cleanup)
+
+  it("pins the thread to a cpu, and lets it free again", function()
+    local all = sys.affinity()
+    assert.is_true(#all >= 1 and #all <= sys.nprocs())
+    assert.is_true(sys.pin(all[#all]))
+    assert.same({ all[#all] }, sys.affinity())
+    assert.equal(all[#all], sys.cpu())
+    assert.is_true(sys.pin(all))
+    assert.same(all, sys.affinity())
+    assert.equal("EINVAL", select(3, sys.pin(65535)))
+  end)
+
+  it("sleeps at least as long as asked", function()
+    local clock = support.core.clock
+    local before = clock.ns()
+    assert.is_true(sys.sleep(0.01))
+    assert.is_true(clock.ns() - before >= 1e7 * 0.99)
+    assert.error_matches(function() sys.sleep(0 / 0) end, "0 to 1e9")
+  end)
+
+  it("brings files to the disk and paths to their real name", function()
+    local dir = support.folder()
+    assert.is_true(sys.fsync(support.spit(dir .. "/f", "x")))
+    assert.is_true(sys.fsync(dir))
+    assert.equal("ENOENT", select(3, sys.fsync(dir .. "/nowhere")))
+    assert.equal(sys.realpath(dir), sys.realpath(dir .. "/../" .. dir:match("[^/]*$") .. "/."))
+  end)
+
+  it("knows the machine and the process", function()
+    assert.equal("Linux", sys.uname().sysname)
+    assert.is_true(sys.pid() > 0)
+    assert.is_boolean(sys.isatty(0))
+    assert.is_false(sys.interrupted())
+  end)
+end)
+
+describe("A signal", function()
+  after_each(support.cleanup)
+
+  local function run(code, kill)
+    local file = support.spit(support.folder() .. "/s.lua", "local sys = require 'pmlua'.sys\n" .. code)
+    return support.shell(("%s/pmlua %s & pid=$!; sleep 0.7; %s; wait $pid"):format(support.build, file,
+      (kill:gsub("PID", "$pid"))), 60)
+  end
+
+  -- A shell starts background jobs with SIGINT ignored; SIGTERM takes the same way.
+  it("raises in a long loop that does not ask", function()
+    local status, _, err = run("sys.on_interrupt()\nwhile true do end", "kill -TERM PID")
+    assert.equal(1, status)
+    assert.matches("^pmlua: [^\n]*s%.lua:3: interrupted\n$", err)
+  end)
+
+  it("is told to a script that asks, which then goes on to its end", function()
+    local status, out = run("sys.on_interrupt()\nwhile not sys.interrupted() do sys.sleep(10) end\n" ..
+      "for i = 1, 1e7 do end print 'tidied up'", "kill -INT PID; kill -TERM PID")
+    assert.same({ 0, "tidied up\n" }, { status, out })
+  end)
+
+  it("ends the process the second time, and the first if nobody asked for it", function()
+    local status = run("sys.on_interrupt()\nwhile true do pcall(function() while true do end end) end",
+      "kill -TERM PID; sleep 0.3; kill -TERM PID")
+    assert.equal(143, status)
+    assert.equal(143, (run("while true do end", "kill -TERM PID")))
+  end)
+end)

@@ -1,0 +1,215 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+-- spec/lua/command_spec.lua - the command as a shell sees it: what it runs, prints and returns.
+
+local support = require "spec.core.support"
+
+local dir, command
+
+local function run(arguments, before)
+  return support.shell(("cd %s && %s %s %s"):format(dir, before or "", command, arguments))
+end
+
+local function script(name, text)
+  return support.spit(dir .. "/" .. name, text)
+end
+
+--- Status and the one line on standard error.
+local function complaint(arguments, before)
+  local status, _, err = run(arguments, before)
+  return { status, err }
+end
+
+setup(function() command = support.build .. "/pmlua" end)
+before_each(function() dir = support.folder() end)
+after_each(support.cleanup)
+
+describe("pmlua SCRIPT", function()
+  it("runs it with arg and ... as lua does", function()
+    script("s.lua", "print(arg[0], #arg, ...) return nil")
+    assert.same({ 0, "s.lua\t2\t-x\tb c\n", "" }, { run("s.lua -x 'b c'") })
+    assert.same({ 0, "s.lua\t1\t1\n", "" }, { run("-- s.lua 1") })
+    assert.same({ 0, "1\n", "" }, { run("-", "echo 'print(1)' |") })
+  end)
+
+  it("finds modules beside the script first, then pmlua's", function()
+    script("sub.lua", "return 'mine'")
+    script("s.lua", "print(require 'sub', require 'pmlua'.version)")
+    local status, out = support.shell(("cd / && %s %s/s.lua"):format(command, dir))
+    assert.same({ 0, "mine\t0.1.0\n" }, { status, out })
+  end)
+
+  it("runs what a script returns when it can be run, and takes its status", function()
+    script("s.lua", "return { __pmlua_main = function(self, a) print(self ~= nil, a[1]) return 5 end }")
+    assert.same({ 5, "true\tx\n", "" }, { run("s.lua x") })
+    script("s.lua", "return setmetatable({}, { __pmlua_main = function() return false end })")
+    assert.equal(1, (run("s.lua")))
+    script("s.lua", "return { __pmlua_main = function() error 'out' end }")
+    assert.same({ 1, "pmlua: s.lua:1: out\n" }, complaint("s.lua"))
+  end)
+
+  it("closes handles when it leaves by os.exit", function()
+    script("s.lua", "local s = require 'pmlua'.eventset { 'clock::ns' }\n" ..
+      "coroutine.wrap(function() os.exit(3, true) end)() s()")
+    assert.equal(3, (run("s.lua")))
+  end)
+end)
+
+describe("An error is one line with the script's position:", function()
+  for name, case in pairs {
+    ["a syntax error"] = { "local x = = 1", "s.lua:1: unexpected symbol near '='" },
+    ["a run-time error"] = { "local t\nt.x = 1", "s.lua:2: attempt to index a nil value (local 't')" },
+    ["misuse of a binding"] = { "\nrequire 'pmlua'.clock.to_ns('x')",
+      "s.lua:2: bad argument #1 to 'to_ns' (number expected, got string)" },
+    ["an error of several lines"] = { "error 'a\\nb'", "s.lua:1: a" },
+    ["a module that is missing"] = { "require 'nowhere'", "s.lua:1: module 'nowhere' not found" },
+    ["a table"] = { "error {}", "s.lua:1: (error object is a table value)" },
+    ["nil"] = { "error(nil)", "s.lua:1: (error object is a nil value)" },
+    ["a table with a text"] = { "error(setmetatable({}, { __tostring = function() return 'mine' end }))", "s.lua:1: mine" },
+    ["a table whose text raises"] = { "error(setmetatable({}, { __tostring = function() error 'twice' end }))",
+      "s.lua:1: twice" },
+    ["precompiled code"] = { string.dump(load "return"), "s.lua: attempt to load a binary chunk (mode is 't')" },
+  } do
+    it(name, function()
+      script("s.lua", case[1])
+      assert.same({ 1, "pmlua: " .. case[2] .. "\n" }, complaint("s.lua"))
+    end)
+  end
+
+  it("and a traceback with --debug", function()
+    script("s.lua", "local function f() error 'deep' end\nf()")
+    local _, err = table.unpack(complaint("--debug s.lua"))
+    assert.matches("^pmlua: s%.lua:1: deep\nstack traceback:\n.*s%.lua:2:", err)
+  end)
+end)
+
+describe("pmlua -e CODE", function()
+  it("runs each in turn, with pml loaded, before the script", function()
+    script("s.lua", "print(a, pml ~= nil)")
+    assert.same({ 0, "1\n1\ttrue\n", "" }, { run("-e 'a = 1' -e'print(a)' s.lua") })
+  end)
+
+  it("stops at the first error", function()
+    local status, out, err = run("-e 'print(1)' -e 'error \"e\"' -e 'print(2)'")
+    assert.same({ 1, "1\n", "pmlua: (command line):1: e\n" }, { status, out, err })
+  end)
+end)
+
+describe("pmlua -i", function()
+  it("prints what lines give, continues what is incomplete and survives errors", function()
+    script("in", "1+1\nx =\n3\nx, nil\nerror 'e'\nerror {}\n= pml.version\nfor i = 1, 1 do\nprint 'loop' end\n) syntax\n")
+    local status, out, err = run("-i < in")
+    assert.equal(0, status)
+    assert.matches("2\n.*3\tnil\n.*0%.1%.0\n.*loop\n", out)
+    assert.matches("^pmlua: stdin:1: e\npmlua: %(error object is a table value%)\npmlua: stdin:1: unexpected symbol", err)
+  end)
+end)
+
+describe("Misuse of the command is answered with status 2 and a line:", function()
+  for arguments, answer in pairs {
+    [""] = "nothing to run",
+    ["-e"] = "-e needs code",
+    ["--bogus"] = "no such option: --bogus",
+    ["evnts"] = "did you mean 'pmlua events'?",
+    ["nowhere.lua"] = "'nowhere.lua' is neither a verb nor a file",
+    ["help docter"] = "did you mean 'doctor'?",
+    ["events --bogus"] = "no such option: --bogus",
+    ["events a b"] = "more than one pattern",
+    ["doctor x"] = "no such option: x",
+  } do
+    it("'" .. arguments .. "'", function()
+      local status, err = table.unpack(complaint(arguments))
+      assert.equal(2, status)
+      assert.matches("^pmlua[^\n]*\n$", err)
+      assert.is_truthy(err:find(answer, 1, true), err)
+    end)
+  end
+end)
+
+describe("Output", function()
+  it("that does not arrive is a failure", function()
+    assert.same({ 1, "pmlua: writing to standard output failed: No space left on device\n" }, complaint("--help > /dev/full"))
+    script("s.lua", "io.write 'x' os.exit(true)")
+    assert.equal(1, (run("s.lua > /dev/full")))
+  end)
+
+  it("into a pipe that closes ends the command quietly", function()
+    local _, out, err = run("events | head -1")
+    assert.equal("", err)
+    assert.matches("^[^\n]+\n$", out)
+  end)
+end)
+
+describe("The verbs", function()
+  it("explain themselves", function()
+    local _, overview = run("help")
+    assert.equal(overview, (select(2, run("--help"))))
+    for verb in overview:match("\nverbs:\n(.-)\n\n"):gmatch("%f[^\n\0]  (%S+)") do
+      local status, out = run("help " .. verb)
+      assert.equal(0, status)
+      assert.matches("^usage: pmlua " .. verb, out)
+      assert.matches("\n    pmlua " .. verb, out) -- an example
+      assert.equal(out, (select(2, run(verb .. " --help"))))
+    end
+  end)
+
+  it("list events, with a count at the end", function()
+    local status, out = run("events page-faults")
+    assert.equal(0, status)
+    assert.matches("\n  page%-faults +%S", out)
+    assert.matches("\n%d+ events, %d+ available, %d+ unavailable[^\n]*\n$", out)
+  end)
+
+  it("list events as JSON", function()
+    local rows = require "cjson".decode((select(2, run("events --json clock::"))))
+    assert.equal("clock::ticks", rows[1].name)
+    assert.equal("[]\n", (select(2, run("events --json 'no event is called like this'"))))
+  end)
+
+  it("name the nearest events where nothing matches, and events that lists cannot hold", function()
+    local status, err = table.unpack(complaint("events page-fautls"))
+    assert.equal(1, status)
+    assert.matches("^pmlua: no event matches 'page%-fautls': [^\n]*page%-faults", err)
+    assert.equal(0, (run("events mem:0x1234:w")))
+  end)
+
+  it("say what works here, with a remedy for what does not", function()
+    local status, out = run("doctor")
+    assert.equal(0, status)
+    assert.matches("^ok +clock", out)
+    assert.matches("\n%d+ ok, %d+ limited, %d+ missing\n$", out)
+    for _, row in ipairs(require "cjson".decode((select(2, run("doctor --json"))))) do
+      assert.is_truthy(({ ok = 1, limited = 1, missing = 1 })[row.status], row.name)
+      assert.is_nil(row.finding:find("the check failed", 1, true), row.finding)
+    end
+  end)
+end)
+
+describe("The modules", function()
+  it("are found from the command, wherever it is called, and from PMLUA_LUA", function()
+    local lua = support.shell and select(2, run("-e 'print(pml.paths.lua)'"))
+    assert.matches("/lua\n$", lua)
+    assert.matches("modules are not found", complaint("-e 'print(1)'", "PMLUA_LUA=/nowhere")[2])
+  end)
+
+  it("are those of an installation when the command is installed", function()
+    local root, lua = dir .. "/usr", select(2, run("-e 'io.write(pml.paths.lua)'"))
+    assert.equal(0, (support.shell(("mkdir -p %s/bin %s/lib/pmlua/workloads %s/share/pmlua/scripts %s/share/pmlua/plots && " ..
+      "cp %s %s/bin/ && cp %s/libpmlua.so.0 %s/lib/ && cp -r %s %s/share/pmlua/"):format(root, root, root, root, command, root,
+      support.build, root, lua, root))))
+    local _, out = support.shell(root .. "/bin/pmlua -e 'local p = pml.paths print(p.lua, p.scripts, p.plots, p.workloads)'")
+    local share = root .. "/share/pmlua"
+    assert.equal(table.concat({ share .. "/lua", share .. "/scripts", share .. "/plots", root .. "/lib/pmlua/workloads" }, "\t")
+      .. "\n", out)
+  end)
+
+  it("serve a stock Lua", function()
+    if support.sanitized then return pending("a stock Lua cannot load a sanitized core") end
+    local _, out = support.shell(("LUA_PATH='lua/?.lua;lua/?/init.lua;;' LUA_CPATH='%s/lua/?.so;;' lua5.4 -e " ..
+      "'local pml = require \"pmlua\" print(pml.version, pml.nothing, pml.stats ~= nil, pml.paths.lua)'"):format(support.build))
+    assert.matches("^0%.1%.0\tnil\ttrue\t/.*/lua\n$", out)
+  end)
+
+  it("refuse a clock that does not exist", function()
+    assert.matches("^pmlua: [^\n]*PMLUA_CLOCK[^\n]*\n$", complaint("-e 'print(1)'", "PMLUA_CLOCK=bogus")[2])
+  end)
+end)
