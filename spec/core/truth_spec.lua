@@ -73,7 +73,8 @@ describe("A script counts", function()
     local library
     for line in io.lines("/proc/self/maps") do library = library or line:match("%S*/libpmlua%.so%S*$") end
     if not library then return pending "this process has no libpmlua.so" end
-    local set <close> = counting { "uprobe:" .. library .. ":pml_region_count", "uprobe:" .. library .. ":pml_region_count%return" }
+    local name = ("uprobe:%s:pml_region_count"):format(library)
+    local set <close> = counting { name, name .. "%return" }
     if not set then return end
     set:start()
     for _ = 1, 500 do core.region.count() end
