@@ -165,10 +165,12 @@ $(B)/fuzz_%: spec/fuzz/fuzz_%.c $(B)/libpmlua.a $(B)/libpmlua_lua.a
 $(B)/planted_%: spec/fuzz/fuzz_%.c $(B)/libpmlua.a $(B)/libpmlua_lua.a
 	$(call fuzz_build,-DPLANT_BUG)
 
-SOAK_SECONDS ?= 120
-soak: ## the concurrent structures again and again under ThreadSanitizer, SOAK_SECONDS in all
-	@$(MAKE) --no-print-directory -s -j2 B=$(B)/tsan OPT=-O1 SAN=-fsanitize=thread specs
-	@PMLUA_BUILD=$(B)/tsan SOAK_SECONDS=$(SOAK_SECONDS) $(LUA) spec/check.lua soak
+SOAK_SECONDS ?= 600
+soak: ## threads, traces, forks at random with sums that must add up: SOAK_SECONDS, half of them under ThreadSanitizer
+	@$(MAKE) --no-print-directory -s $(B)/spec/soak
+	@$(MAKE) --no-print-directory -s -j2 B=$(B)/tsan OPT=-O1 SAN=-fsanitize=thread $(B)/tsan/spec/soak
+	@SOAK_SECONDS=$$(($(SOAK_SECONDS) / 2)) $(B)/spec/soak
+	@SOAK_SECONDS=$$(($(SOAK_SECONDS) / 2)) $(B)/tsan/spec/soak
 
 # --- installing -------------------------------------------------------------------------------------------------------
 

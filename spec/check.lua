@@ -95,13 +95,6 @@ local steps = {
     local p <close> = io.popen("pwd")
     busted("spec/core", p:read("l") .. "/" .. build .. "/pmlua")
   end,
-  soak = function()
-    local till, programs, n = now() + (tonumber(os.getenv("SOAK_SECONDS")) or 120), sources("pthread_create"), 0
-    repeat
-      cspec(programs[n % #programs + 1], 240)
-      n = n + 1
-    until now() > till or failed > 0
-  end,
 }
 
 local order = #arg > 0 and arg or { "layers", "c", "busted", "lint", "asan", "tsan" }

@@ -56,7 +56,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   }
   struct pml__walk w = {.visit = visit, .probe = true};
   PROMISE(pml__event_walk_sysfs(&w) == 0, "the list goes through");
-  PLANTED(err == 0 && ev.part[0].attr.config1 >> 60 == 5 && ev.scale == 2);
+  PLANTED(err == 0 && ev.part[0].attr.config1 >> 60 > 1 && ev.scale == 2);
   free(name);
   free(terms);
   return 0;
