@@ -69,9 +69,11 @@ $(B)/workloads/%.so: scripts/workloads/%.c $(B)/libpmlua.so
 	$(CC) $(ALLCFLAGS) $(LDFLAGS) -shared -Wl,-rpath,'$$ORIGIN/..:$$ORIGIN/../..' $< -L$(B) -lpmlua -lm -o $@
 
 # C specs see the internals, so they link the static library; -rdynamic lets dlsym find their symbols.
+# A spec that needs more of the linker says so in its head: " * Link: FLAGS".
+link_of = $(shell sed -n 's/^ \* Link: //p' $(1))
 $(B)/spec/%: spec/c/%.c $(B)/libpmlua.a
 	@mkdir -p $(@D)
-	$(CC) $(ALLCFLAGS) $(LDFLAGS) -rdynamic $< $(B)/libpmlua.a $(CORE_LIBS) -o $@
+	$(CC) $(ALLCFLAGS) $(LDFLAGS) -rdynamic $(call link_of,$<) $< $(B)/libpmlua.a $(CORE_LIBS) -o $@
 
 # This one plays the kernel to the core: it answers what the core asks of it.
 $(B)/spec/page_path: LDFLAGS += -Wl,--wrap=mmap,--wrap=syscall
@@ -121,7 +123,7 @@ CHECK_LOG = $(shell mkdir -p $(B); echo $(B)/check-build.log)
 
 # --- parts of the check, also alone -----------------------------------------------------------------------------------
 
-.PHONY: lint fmt mutants layers asan tsan bench fuzz soak
+.PHONY: lint fmt mutants layers asan tsan bench fuzz fuzz-proof soak
 lint: ## compilers' warnings as errors, clang-tidy, cppcheck, luacheck, format
 	@clang-format --dry-run -Werror $(ALL_C)
 	@luacheck -q lua scripts spec
@@ -146,16 +148,35 @@ bench: all $(B)/bench ## each figure beside its limit and its peer, in one run
 	@$(B)/bench
 	@$(B)/pmlua spec/bench/reader.lua
 FUZZ_SECONDS ?= 60
-fuzz: ## every parser under libFuzzer, FUZZ_SECONDS each (needs clang and libclang-rt-14-dev)
-	@$(MAKE) --no-print-directory -s -j2 CC=clang B=$(B)/fuzz OPT=-O1 SAN="-fsanitize=fuzzer-no-link,address,undefined" $(B)/fuzz/libpmlua.a
-	@for f in $(FUZZ_SRC); do n=$$(basename $$f .c); mkdir -p $(B)/fuzz/corpus/$$n; \
-	  clang -std=c11 -D_GNU_SOURCE -g -O1 -Icore -I. -fsanitize=fuzzer,address,undefined $$f $(B)/fuzz/libpmlua.a $(CORE_LIBS) -o $(B)/fuzz/$$n && \
-	  echo "fuzz $$n for $(FUZZ_SECONDS) s" && \
-	  $(B)/fuzz/$$n -max_total_time=$(FUZZ_SECONDS) -timeout=10 -print_final_stats=0 -verbosity=0 $(B)/fuzz/corpus/$$n || exit 1; done
-SOAK_SECONDS ?= 120
-soak: ## the concurrent structures again and again under ThreadSanitizer, SOAK_SECONDS in all
-	@$(MAKE) --no-print-directory -s -j2 B=$(B)/tsan OPT=-O1 SAN=-fsanitize=thread specs
-	@PMLUA_BUILD=$(B)/tsan SOAK_SECONDS=$(SOAK_SECONDS) $(LUA) spec/check.lua soak
+PROOF_SECONDS ?= 60
+FUZZ ?= $(FUZZ_SRC:spec/fuzz/fuzz_%.c=%)
+FUZZ_SAN := -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=undefined
+FUZZ_MAKE = $(MAKE) --no-print-directory -s -j2 CC=clang B=$(B)/fuzz OPT=-O1 SAN="$(FUZZ_SAN)"
+fuzz: ## every parser and the Lua API under libFuzzer, FUZZ_SECONDS each (needs clang and libclang-rt-14-dev)
+	@$(FUZZ_MAKE) $(FUZZ:%=$(B)/fuzz/fuzz_%)
+	@for n in $(FUZZ); do spec/fuzz/run.sh $(B)/fuzz fuzz_$$n $(FUZZ_SECONDS) || exit 1; done
+fuzz-proof: ## every fuzz target finds the bug planted in it
+	@$(FUZZ_MAKE) $(FUZZ:%=$(B)/fuzz/planted_%)
+	@for n in $(FUZZ); do spec/fuzz/run.sh $(B)/fuzz planted_$$n $(PROOF_SECONDS) || exit 1; done
+
+$(B)/libpmlua_lua.a: $(BIND_OBJ)
+	@rm -f $@
+	ar rcs $@ $^
+
+# $(call fuzz_build,FLAGS): archives give what a target asks for, so that each may be linked with all.
+fuzz_build = $(CC) $(ALLCFLAGS) -fsanitize=fuzzer $(1) -I. -Ibindings -Iscripts/workloads $(LUA_CFLAGS) $(call link_of,$<) $< \
+  $(B)/libpmlua_lua.a $(B)/libpmlua.a $(CORE_LIBS) $(LUA_LIBS) -rdynamic -o $@
+$(B)/fuzz_%: spec/fuzz/fuzz_%.c $(B)/libpmlua.a $(B)/libpmlua_lua.a
+	$(call fuzz_build)
+$(B)/planted_%: spec/fuzz/fuzz_%.c $(B)/libpmlua.a $(B)/libpmlua_lua.a
+	$(call fuzz_build,-DPLANT_BUG)
+
+SOAK_SECONDS ?= 600
+soak: ## threads, traces, forks at random with sums that must add up: SOAK_SECONDS, half of them under ThreadSanitizer
+	@$(MAKE) --no-print-directory -s $(B)/spec/soak
+	@$(MAKE) --no-print-directory -s -j2 B=$(B)/tsan OPT=-O1 SAN=-fsanitize=thread $(B)/tsan/spec/soak
+	@SOAK_SECONDS=$$(($(SOAK_SECONDS) / 2)) $(B)/spec/soak
+	@SOAK_SECONDS=$$(($(SOAK_SECONDS) / 2)) $(B)/tsan/spec/soak
 
 include spec/arm/arm.mk
 

@@ -67,13 +67,6 @@ local steps = {
     local p <close> = io.popen("pwd")
     busted("spec/core", p:read("l") .. "/" .. build .. "/pmlua")
   end,
-  soak = function()
-    local till, programs, n = now() + (tonumber(os.getenv("SOAK_SECONDS")) or 120), sources("pthread_"), 0
-    repeat
-      cspec(programs[n % #programs + 1], 240)
-      n = n + 1
-    until now() > till or tally.failed > 0
-  end,
 }
 
 local order = #arg > 0 and arg or { "layers", "c", "mutants", "costs", "busted", "lint", "asan", "tsan" }

@@ -146,6 +146,22 @@ static int parse_by_table(struct pml_event *ev, const char *name) {
   return fail_unknown(name);
 }
 
+static PML_THREAD_LOCAL int shortage;
+
+void pml__event_note_shortage(int err) {
+  if (shortage == 0 && (err == -ENOMEM || err == -EMFILE || err == -ENFILE)) shortage = err;
+}
+
+int pml__event_shortage(void) {
+  return shortage;
+}
+
+int pml__event_shortage_reset(int err) {
+  int was = shortage;
+  shortage = err;
+  return was;
+}
+
 static int check_name(const char *name) {
   if (!name || !*name) return pml_fail(PML_ESYNTAX, "an event name is empty");
   if (strnlen(name, PML_EVENT_NAME_MAX) == PML_EVENT_NAME_MAX)
@@ -157,9 +173,7 @@ static int check_name(const char *name) {
   return 0;
 }
 
-int pml_event_parse(struct pml_event *ev, const char *name) {
-  int err = check_name(name);
-  if (err < 0) return err;
+static int parse(struct pml_event *ev, const char *name) {
   memset(ev, 0, sizeof *ev);
   ev->kind = PML_EVENT_PERF;
   ev->scale = 1;
@@ -168,7 +182,18 @@ int pml_event_parse(struct pml_event *ev, const char *name) {
   if (strncmp(name, "clock::", 7) == 0) return parse_clock(ev, name);
   if (strncmp(name, "mem:", 4) == 0) return pml__event_parse_mem(ev, name);
   if (strncmp(name, "uprobe:", 7) == 0) return pml__event_parse_uprobe(ev, name);
-  err = strchr(name, '/') ? pml__event_parse_sysfs(ev, name) : parse_by_table(ev, name);
+  int err = strchr(name, '/') ? pml__event_parse_sysfs(ev, name) : parse_by_table(ev, name);
   if (err == 0) set_unit(ev);
+  return err;
+}
+
+int pml_event_parse(struct pml_event *ev, const char *name) {
+  int err = check_name(name);
+  if (err < 0) return err;
+  int before = pml__event_shortage_reset(0);
+  err = parse(ev, name);
+  int met = pml__event_shortage();
+  if (met < 0) return pml_fail(met, "event \"%.200s\": cannot look it up: %s", name, pml_error_text(met));
+  (void)pml__event_shortage_reset(before); /* a row of a list is parsed in the middle of that list */
   return err;
 }

@@ -106,7 +106,10 @@ int pml__elf_symbol(const char *path, const char *name, struct pml__symbol *sym)
   struct image f = {0};
   ElfW(Shdr) table;
   int err = map_file(&f, path);
-  if (err < 0) return err;
+  if (err < 0) {
+    pml__event_note_shortage(err);
+    return err;
+  }
   err = PML_ENOSYMBOL;
   for (size_t k = 0; k < 2 && err < 0; k++)
     for (uint64_t i = 0; i < f.head.e_shnum && err < 0; i++)

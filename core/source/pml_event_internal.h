@@ -37,6 +37,14 @@ void pml__copy(char *to, size_t size, const char *from);
 /* pml__parse_u64 - all @n bytes of @s are one number, decimal or 0x hexadecimal, that fits 64 bits. */
 bool pml__parse_u64(const char *s, size_t n, uint64_t *value);
 
+/*
+ * Want of memory or descriptors says nothing about an event: whoever meets it on the way notes it, and the parse, the
+ * list or the cache that was being made is given up. Per thread.
+ */
+void pml__event_note_shortage(int err); /* @err: any -errno; only ENOMEM, EMFILE and ENFILE are kept */
+int pml__event_shortage(void);          /* the first since the last reset, or 0 */
+int pml__event_shortage_reset(int err); /* set it to @err (0: none yet); returns what it was */
+
 /* One walk over the list of events; made by pml_event_list() and, without asking the kernel, by the search for near
  * names. */
 struct pml__walk {

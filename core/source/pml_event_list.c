@@ -15,6 +15,7 @@ static bool matches(const char *pattern, const char *text) {
 }
 
 int pml__walk_row(const struct pml__walk *w, const struct pml_event_info *info) {
+  if (pml__event_shortage() < 0) return pml__event_shortage();
   if (w->pattern && !matches(w->pattern, info->name) && !matches(w->pattern, info->description)) return 0;
   return w->visit(info, w->arg);
 }
@@ -80,11 +81,14 @@ int pml_event_has_pmu(void) {
     struct perf_event_attr attr = {.type = PERF_TYPE_HARDWARE, .size = sizeof attr, .exclude_kernel = 1};
     attr.config = PERF_COUNT_HW_INSTRUCTIONS;
     attr.exclude_hv = 1;
+    int before = pml__event_shortage_reset(0);
     state = try_open(&attr, -1);
+    pml__event_note_shortage(state);
     struct pml__core_pmu pmu[PML_EVENT_PARTS_MAX];
     /* Refused for another reason than absence: sysfs shows whether there is one. */
     if (state == 0 || (!is_absence(state) && pml__core_pmus(pmu) > 0)) state = 1;
-    atomic_store_explicit(&known, state, memory_order_relaxed);
+    if (pml__event_shortage() == 0) atomic_store_explicit(&known, state, memory_order_relaxed);
+    (void)pml__event_shortage_reset(before);
   }
   if (state == 1) return 1;
   pml_error_note(PML_ENOPMU, "%s (%s)", pml_error_text(PML_ENOPMU),
@@ -104,6 +108,7 @@ int pml_event_list(const char *pattern, bool all, pml_event_visit *visit, void *
   struct pml__walk w = {.pattern = pattern && *pattern ? pattern : NULL, .all = all, .probe = true};
   w.visit = visit;
   w.arg = arg;
+  (void)pml__event_shortage_reset(0);
   int err = walk_clocks(&w);
   if (!err) err = pml__event_walk_generic(&w);
   if (!err) err = pml__event_walk_sysfs(&w);
@@ -111,5 +116,6 @@ int pml_event_list(const char *pattern, bool all, pml_event_visit *visit, void *
   if (!err) err = pml__event_walk_trace(&w);
   if (!err) err = pml__event_walk_probe(&w);
   if (!err && all) err = pml__event_walk_pfm(&w, false);
-  return err;
+  int met = pml__event_shortage();
+  return met < 0 ? pml_fail(met, "the events cannot be listed: %s", pml_error_text(met)) : err;
 }

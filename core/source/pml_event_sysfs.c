@@ -46,7 +46,11 @@ int pml__sysfs_file(const char *pmu, const char *file, char *buf, size_t size) {
   int err = device_path(path, pmu, file);
   if (err < 0) return err;
   int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-  if (fd < 0) return -errno;
+  if (fd < 0) {
+    err = -errno;
+    pml__event_note_shortage(err);
+    return err;
+  }
   ssize_t n = read(fd, buf, size);
   err = n < 0 ? -errno : (size_t)n == size ? -EFBIG : 0;
   (void)close(fd);
@@ -65,6 +69,7 @@ int pml__sysfs_names(const char *pmu, const char *folder, struct dirent ***names
   *names = NULL;
   if (device_path(path, pmu, folder) < 0) return 0;
   int n = scandir(path, names, visible, alphasort);
+  if (n < 0) pml__event_note_shortage(-errno);
   return n < 0 ? 0 : n;
 }
 
@@ -112,7 +117,10 @@ unsigned pml__core_pmus(struct pml__core_pmu pmu[PML_EVENT_PARTS_MAX]) {
   pthread_mutex_unlock(&lock);
   if (known) return n;
 
+  int before = pml__event_shortage_reset(0);
   n = find_core_pmus(pmu);
+  if (pml__event_shortage() < 0) return n; /* not all, perhaps: to be found again */
+  (void)pml__event_shortage_reset(before);
   pthread_mutex_lock(&lock);
   memcpy(core, pmu, sizeof core);
   ncore = n;

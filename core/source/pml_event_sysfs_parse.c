@@ -115,7 +115,10 @@ static int apply_alias(struct parse *p, const char *event, const char *text) {
 /* strtod() of the C locale, whatever the program's is: the kernel writes a point. */
 static bool parse_scale(const char *text, double *scale) {
   locale_t c = newlocale(LC_NUMERIC_MASK, "C", (locale_t)0);
-  if (!c) return false;
+  if (!c) {
+    pml__event_note_shortage(-ENOMEM);
+    return false;
+  }
   char *end;
   double v = strtod_l(text, &end, c);
   freelocale(c);

@@ -50,7 +50,11 @@ static bool split(const char *base, char *subsys, const char **event) {
 static int read_id(const char *path, uint64_t *id) {
   char text[32];
   int fd = open(path, O_RDONLY | O_CLOEXEC);
-  if (fd < 0) return -errno;
+  if (fd < 0) {
+    int err = -errno;
+    pml__event_note_shortage(err);
+    return err;
+  }
   ssize_t n = read(fd, text, sizeof text);
   int err = n < 0 ? -errno : 0;
   (void)close(fd);
@@ -105,7 +109,10 @@ static int walk_file(struct trace_walk *t) {
   char path[PATH_BYTES], line[PML_EVENT_NAME_MAX];
   (void)snprintf(path, sizeof path, "%s/available_events", t->root);
   FILE *f = fopen(path, "re");
-  if (!f) return 0;
+  if (!f) {
+    pml__event_note_shortage(-errno);
+    return 0;
+  }
   int err = 0;
   while (!err && fgets(line, sizeof line, f)) {
     line[strcspn(line, "\n")] = '\0';

@@ -101,7 +101,9 @@ double pml_samples_quantile(const struct pml_samples *s, double q) {
   double h = (double)(s->n - 1) * q;
   size_t i = (size_t)h;
   if (i + 1 >= s->n) return (double)s->value[s->n - 1];
-  return (double)s->value[i] + (h - (double)i) * (double)(s->value[i + 1] - s->value[i]);
+  /* Above 2^53 the sum may be rounded past the upper neighbour. */
+  double upper = (double)s->value[i + 1];
+  return fmin((double)s->value[i] + (h - (double)i) * (double)(s->value[i + 1] - s->value[i]), upper);
 }
 
 /* Writes @v so that it ends right before @end; returns where it starts. */

@@ -64,9 +64,14 @@ static int code_of(OTF2_ErrorCode code) {
     return -EACCES;
   case OTF2_ERROR_EEXIST:
     return -EEXIST;
+  case OTF2_ERROR_EMFILE:
+    return -EMFILE;
+  case OTF2_ERROR_ENFILE:
+    return -ENFILE;
   case OTF2_ERROR_ENOENT:
     return -ENOENT;
   case OTF2_ERROR_ENOMEM:
+  case OTF2_ERROR_MEM_FAULT:
   case OTF2_ERROR_MEM_ALLOC_FAILED:
     return -ENOMEM;
   default:

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* spec/c/event_kernel.c - what the parser encodes, the kernel counts: one event of each kind, opened for real. */
 #include "check.h"
+#include "mounts.h"
 #include "pml.h"
 
 #include <errno.h>
@@ -148,6 +149,7 @@ static void grows(const char *name, void (*work)(void)) {
 int main(void) {
   char self[256] = "";
   if (readlink("/proc/self/exe", self, sizeof self - 1) <= 0) return check_done();
+  (void)mounts_tracefs();
   grows("task-clock", call_probed);
   grows("task-clock:u", call_probed);
   grows("cpu-clock:u", call_probed);

@@ -8,6 +8,7 @@
 #include "base/pml_clock.h"
 #include "base/pml_error.h"
 #include "check.h"
+#include "mounts.h"
 #include "substrate/pml_otf2.h"
 
 #include <errno.h>
@@ -286,7 +287,9 @@ static void check_forbidden(void) {
 }
 
 static bool small_disk(const char *dir, const char *options) {
-  return mount("pmlua", dir, "tmpfs", 0, options) == 0;
+  static int alone = -1;
+  if (alone < 0) alone = mounts_private();
+  return alone > 0 && mount("pmlua", dir, "tmpfs", 0, options) == 0;
 }
 
 static void check_read_only_disk(void) {

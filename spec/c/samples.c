@@ -154,6 +154,8 @@ static void quantiles(void) {
         "one sample is all its quantiles");
   fill(&s, (const uint64_t[]){1, 2, 3, 1000}, 4);
   CHECK(pml_samples_quantile(&s, 0.5) == 2.5, "the median of an even series lies between");
+  fill(&s, (const uint64_t[]){0xbc1040cbc7bda49, 0xe5f93dddf868f9d}, 2);
+  CHECK(pml_samples_quantile(&s, 1 - 0x1p-53) <= (double)s.value[1], "above 2^53 no quantile is past its neighbour");
   pml_samples_close(&s);
 }
 

@@ -1,0 +1,279 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * spec/c/operations.h - every operation of the core that takes memory or descriptors, for the specs that starve it.
+ *
+ * Each prepares what it needs, arms the shortage around the call under test, disarms it, and gives everything back.
+ * It returns what the call returned. A failed call must have left its handle closed: else HANDLE_OPEN.
+ */
+#ifndef SPEC_OPERATIONS_H
+#define SPEC_OPERATIONS_H
+
+#include "events.h"
+#include "pml.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdlib.h>
+
+/* No code of the core is positive. */
+#define HANDLE_OPEN 1000    /* a failure that left something open */
+#define LESS_THAN_SAID 1001 /* a success that is none */
+
+/* The spec's own: from arm() to disarm() the shortage is on. */
+static void arm(void);
+static void disarm(void);
+
+static char self_path[PATH_MAX], trace_dir[64];
+volatile uint32_t operations_watched;
+__attribute__((noinline, used)) static void operations_probed(void) {
+  __asm__ volatile("" ::: "memory");
+}
+
+static int parse(const char *name) {
+  struct pml_event ev;
+  arm();
+  int err = pml_event_parse(&ev, name);
+  disarm();
+  return err;
+}
+
+static int parse_generic(void) {
+  return parse("page-faults");
+}
+static int parse_cycles(void) {
+  return parse("cycles");
+}
+static int parse_pfm(void) {
+  return parse("amd64_fam19h_zen4::RETIRED_INSTRUCTIONS:u");
+}
+static int parse_perf(void) {
+  return parse("perf::TASK-CLOCK");
+}
+static int parse_trace(void) {
+  return parse("syscalls:sys_enter_getppid");
+}
+static int parse_mem(void) {
+  return parse("mem:operations_watched:w");
+}
+static int parse_mem_static(void) {
+  return parse("mem:operations_probed:x");
+}
+static int parse_uprobe(void) {
+  char name[PATH_MAX + 64];
+  snprintf(name, sizeof name, "uprobe:%s:operations_probed", self_path);
+  return parse(name);
+}
+static int parse_sysfs(void) {
+  return parse("msr/tsc/");
+}
+
+/* A machine with an uncore PMU whose events have scales and units. */
+static int parse_scaled(void) {
+  int err = pml_event_set_sysfs("spec/data/sysfs/desktop");
+  if (err == 0) err = parse("power/energy-pkg/");
+  (void)pml_event_set_sysfs(NULL);
+  return err;
+}
+static int parse_hybrid(void) {
+  struct pml_event ev;
+  int err = pml_event_set_sysfs("spec/data/sysfs/hybrid");
+  arm();
+  if (err == 0) err = pml_event_parse(&ev, "cycles");
+  disarm();
+  (void)pml_event_set_sysfs(NULL);
+  return err == 0 && ev.nparts != 2 ? LESS_THAN_SAID : err;
+}
+
+static int refuse(const char *name) {
+  int err = parse(name);
+  return err == PML_ENOEVENT ? 0 : err < 0 ? err : LESS_THAN_SAID;
+}
+static int parse_misspelt(void) {
+  return refuse("page-fualts");
+}
+static int parse_misspelt_pmu(void) {
+  return refuse("mrs/tsc/");
+}
+static int parse_misspelt_term(void) {
+  return refuse("msr/tcs/");
+}
+
+/* A list that is shorter than it should be is no success. */
+static uint64_t listed, all_listed;
+static int visit(const struct pml_event_info *info, void *arg) {
+  (void)info, (void)arg;
+  listed++;
+  return 0;
+}
+static int list_here(void) {
+  listed = 0;
+  arm();
+  int err = pml_event_list(NULL, false, visit, NULL);
+  disarm();
+  return err == 0 && listed < all_listed ? LESS_THAN_SAID : err;
+}
+static int has_pmu(void) {
+  arm();
+  int had = pml_event_has_pmu();
+  disarm();
+  return had < 0 ? had : 0;
+}
+
+static int open_counter(void) {
+  struct pml_event ev = faults();
+  struct pml_counter c;
+  arm();
+  int err = pml_counter_open(&c, &ev, 0, NULL, NULL, 0);
+  disarm();
+  if (err < 0 && c.fd != -1) return HANDLE_OPEN;
+  pml_counter_close(&c);
+  return err;
+}
+
+static int open_group(void) {
+  struct pml_event a = faults(), b = task_clock(), c = switches();
+  const struct pml_event *ev[] = {&a, &b, &c};
+  struct pml_group g;
+  arm();
+  int err = pml_group_open(&g, ev, NULL, 3, NULL, 0, NULL);
+  disarm();
+  if (err < 0 && (g.n != 0 || g.member || g.buffer)) return HANDLE_OPEN;
+  pml_group_close(&g);
+  return err;
+}
+
+static int open_names(const char *const *names, size_t n, unsigned flags) {
+  struct pml_eventset_options o = {.flags = flags};
+  struct pml_eventset *s = (struct pml_eventset *)1;
+  arm();
+  int err = pml_eventset_open(&s, names, n, &o);
+  disarm();
+  if (err < 0 && s) return HANDLE_OPEN;
+  pml_eventset_close(s);
+  return err;
+}
+static const char *const many[] = {"page-faults", "clock::ticks", "task-clock", "clock::ns", "context-switches"};
+static int open_set(void) {
+  return open_names(many, 5, 0);
+}
+static int open_set_of_one(void) {
+  return open_names(many, 1, 0);
+}
+static int open_set_ungrouped(void) {
+  return open_names(many, 5, PML_EVENTSET_UNGROUPED);
+}
+static int open_set_multiplexed(void) {
+  return open_names(many, 5, PML_EVENTSET_MULTIPLEX);
+}
+
+/* Enough for the table of slots to grow and for a second and a third chunk. */
+static int intern_regions(void) {
+  int err = 0;
+  pml_region_t id = 0;
+  char name[32];
+  arm();
+  for (uint32_t i = 0; i < 300 && err == 0; i++) {
+    snprintf(name, sizeof name, "operation %u", i);
+    err = pml_region_intern(name, "operations.h", i, &id);
+  }
+  disarm();
+  return err < 0 && id != 0 ? HANDLE_OPEN : err;
+}
+
+static int open_samples(void) {
+  struct pml_samples s;
+  arm();
+  int err = pml_samples_open(&s, 1000);
+  for (uint64_t i = 0; err == 0 && i < 1000; i++) err = pml_samples_push(&s, i * 7919 % 1000);
+  if (err == 0) err = pml_samples_sort(&s);
+  disarm();
+  pml_samples_close(&s);
+  return err;
+}
+
+static int remove_trace(void) {
+  char command[128];
+  snprintf(command, sizeof command, "rm -rf %s/*", trace_dir);
+  return system(command);
+}
+
+/* @record: also a location and records of it, to the end. */
+static int write_trace(bool record) {
+  static const struct pml_otf2_metric metric[] = {{"m", "a metric", "#", PML_OTF2_ACCUMULATED, 0}, {.name = "n"}};
+  struct pml_otf2 *a = (struct pml_otf2 *)1;
+  struct pml_otf2_location *loc = NULL;
+  pml_region_t region = 0;
+  uint64_t values[2] = {1, 2};
+  int err = pml_region_intern("traced", NULL, 0, &region);
+  if (err < 0) return HANDLE_OPEN;
+  arm();
+  err = pml_otf2_open(&a, trace_dir, metric, 2, 64);
+  if (err < 0 && a) return HANDLE_OPEN;
+  if (err == 0 && record) err = pml_otf2_location(a, "first", &loc);
+  if (err == 0 && record) {
+    pml_otf2_enter(loc, pml_clock_ticks(), region);
+    pml_otf2_metric(loc, pml_clock_ticks(), values);
+    pml_otf2_leave(loc, pml_clock_ticks(), region);
+    err = pml_otf2_flush(a);
+  }
+  int closed = pml_otf2_close(a);
+  disarm();
+  (void)remove_trace();
+  return err < 0 ? err : closed;
+}
+static int open_trace(void) {
+  return write_trace(false);
+}
+static int record_trace(void) {
+  return write_trace(true);
+}
+
+static int describe_clock(void) {
+  arm();
+  int err = pml_clock_init();
+  disarm();
+  return err;
+}
+
+static const struct operation {
+  const char *name;
+  int (*run)(void);
+  bool slow; /* a second run of it in each process would take too long */
+} operations[] = {
+    {"the clock", describe_clock, false},
+    {"a generic event's name", parse_generic, false},
+    {"a hardware event's name", parse_cycles, false},
+    {"a name of libpfm4", parse_pfm, false},
+    {"a name of libpfm4's perf", parse_perf, false},
+    {"a tracepoint's name", parse_trace, false},
+    {"a breakpoint's name", parse_mem, false},
+    {"a static function's breakpoint", parse_mem_static, false},
+    {"a uprobe's name", parse_uprobe, false},
+    {"a sysfs event's name", parse_sysfs, false},
+    {"a sysfs event with unit and scale", parse_scaled, false},
+    {"a hybrid machine's event", parse_hybrid, false},
+    {"a misspelt name", parse_misspelt, false},
+    {"a misspelt PMU", parse_misspelt_pmu, false},
+    {"a misspelt parameter", parse_misspelt_term, false},
+    {"the list of events", list_here, true},
+    {"whether there is a PMU", has_pmu, false},
+    {"a counter", open_counter, false},
+    {"a group", open_group, false},
+    {"an event set", open_set, false},
+    {"a set of one event", open_set_of_one, false},
+    {"an ungrouped set", open_set_ungrouped, false},
+    {"a multiplexed set", open_set_multiplexed, false},
+    {"300 regions", intern_regions, false},
+    {"samples and their sort", open_samples, false},
+    {"an empty trace", open_trace, false},
+    {"a trace", record_trace, false},
+};
+#define NOPERATIONS (sizeof operations / sizeof *operations)
+
+static inline bool operations_prepare(void) {
+  ssize_t n = readlink("/proc/self/exe", self_path, sizeof self_path - 1);
+  strcpy(trace_dir, "/tmp/pmlua-spec-XXXXXX");
+  return n > 0 && mkdtemp(trace_dir) != NULL;
+}
+
+#endif

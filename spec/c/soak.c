@@ -1,0 +1,282 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * spec/c/soak.c - threads that start, count, record, intern, parse, sort, fork and exit at random, with sums that must
+ * add up. SOAK_SECONDS (8) says how long, SOAK_SEED with which numbers.
+ *
+ * The time is cut into rounds of about two seconds. In each a trace is written by all threads and flushed by another
+ * meanwhile; at its end all threads are gone, and descriptors, memory and sums are looked at.
+ */
+#include "soak.h"
+#include "check.h"
+#include "events.h"
+#include "pml.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sched.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <time.h>
+
+/* ---- what a thread does, one of these after the other ---- */
+
+/* The pages it touches are the faults it counts; each way of reading says the same. */
+static void count_faults(struct worker *w) {
+  static const char *const names[] = {"page-faults", "clock::ticks", "task-clock", "clock::ns", "context-switches"};
+  struct pml_eventset *s;
+  uint64_t v[5] = {0}, sum[5] = {0}, touched = 0;
+  size_t n = 1 + soak_random(w) % 5;
+  struct pml_eventset_options o = {.flags = soak_random(w) % 3 == 0 ? PML_EVENTSET_UNGROUPED : 0};
+  struct fresh f = fresh_open(400);
+  pthread_rwlock_rdlock(&soak.forks); /* a fork would make every page of ours fault once more */
+  int err = pml_eventset_open(&s, names, n, &o);
+  soak_expect(err == 0, "a set opens");
+  if (err == 0) {
+    soak_warm(w, s);
+    pml_eventset_start(s);
+    for (int i = 0; i < 20; i++) {
+      touched += fresh_touch(&f, soak_random(w) % 20);
+      soak_expect(pml_eventset_accum(s, sum) >= 0, "a set accumulates");
+    }
+    soak_expect(is_faults(sum[0], touched), "accums add up to the faults");
+    uint64_t more = fresh_touch(&f, soak_random(w) % 20);
+    soak_expect(pml_eventset_read(s, v) >= 0 && is_faults(v[0], more), "a read tells those since the last accum");
+    soak_expect(pml_eventset_stop(s, v) >= 0 && is_faults(v[0], more), "and so does a stop");
+    pml_eventset_close(s);
+  }
+  pthread_rwlock_unlock(&soak.forks);
+  fresh_close(&f);
+  soak_add(&soak.faults, touched);
+}
+
+/* Each call is one record, whatever becomes of it. */
+static void record(struct worker *w) {
+  pml_region_t open[8];
+  unsigned depth = 0;
+  uint64_t value[2] = {w->seed, 2};
+  for (uint64_t i = 0, n = soak_random(w) % 2000; i < n || depth > 0; i++) {
+    unsigned what = (unsigned)soak_random(w) % 3;
+    int rc;
+    if (what == 0 && depth < 8 && i < n) {
+      open[depth] = soak.region[soak_random(w) % SOAK_NAMES];
+      rc = pml_otf2_enter(w->location, pml_clock_ticks(), open[depth]);
+      depth++;
+    } else if (what == 1 && depth > 0) {
+      depth--;
+      rc = pml_otf2_leave(w->location, pml_clock_ticks(), open[depth]);
+    } else {
+      rc = pml_otf2_metric(w->location, pml_clock_ticks(), value);
+    }
+    soak_add(&soak.attempted, 1);
+    soak_add(&soak.refused, rc == PML_EFULL);
+    soak_expect(rc == 0 || rc == PML_EFULL, "a record is kept or dropped");
+  }
+}
+
+static void intern(struct worker *w) {
+  char name[32];
+  for (int i = 0; i < 50; i++) {
+    struct pml_region_info info;
+    pml_region_t id;
+    uint64_t k = soak_random(w) % SOAK_NAMES;
+    soak_name(name, k);
+    soak_expect(pml_region_intern(name, "soak.c", (uint32_t)k, &id) == 0 && id == soak.region[k],
+                "a name keeps its id");
+    soak_expect(pml_region_describe(id, &info) == 0 && strcmp(info.name, name) == 0, "and an id its name");
+  }
+}
+
+static void parse(struct worker *w) {
+  static const char *const names[] = {
+      "cycles", "perf::TASK-CLOCK", "msr/tsc/", "page-fautls", "skx::L2_RQSTS:MISS", "mem:environ:w", "clock::ns"};
+  struct pml_event ev;
+  int err = pml_event_parse(&ev, names[soak_random(w) % 7]);
+  soak_expect(err <= 0 && (err == 0 || *pml_error_detail(err)), "a name parses, or a sentence says why not");
+}
+
+static void sort(struct worker *w) {
+  struct pml_samples s;
+  uint64_t sum = 0;
+  if (pml_samples_open(&s, 1000) < 0) return;
+  for (int i = 0; i < 1000; i++) {
+    uint64_t v = soak_random(w) >> (soak_random(w) % 64);
+    sum += v;
+    pml_samples_push(&s, v);
+  }
+  bool sorted = pml_samples_sort(&s) == 0;
+  for (size_t i = 0; i < s.n; i++) {
+    sorted = sorted && (i == 0 || s.value[i - 1] <= s.value[i]);
+    sum -= s.value[i];
+  }
+  soak_expect(sorted && sum == 0, "what is sorted is in order, and all of it is there");
+  pml_samples_close(&s);
+}
+
+/* Counters on other threads, which may be gone by now. */
+static void watch(struct worker *w) {
+  struct pml_event ev = task_clock();
+  struct pml_counter c;
+  struct pml_reading r;
+  struct pml_target t = {.pid = atomic_load(&soak.worker[soak_random(w) % SOAK_THREADS].tid)};
+  if (t.pid == 0) return;
+  int err = pml_counter_open(&c, &ev, 0, &t, NULL, 0);
+  soak_expect(err == 0 || err == -ESRCH, "a thread is watched, or is no more");
+  if (err < 0) return;
+  soak_expect(pml_counter_read(&c, &r) == 0, "a watched thread is read");
+  pml_counter_close(&c);
+}
+
+/* The child is a thread of its own: a new id, its own counters, and locks that nobody holds. */
+static int child(struct worker *w, uint64_t parent_id) {
+  static const char *const names[] = {"page-faults"};
+  struct pml_eventset *s;
+  struct fresh f = fresh_open(10);
+  uint64_t v = 0;
+  pml_region_t id;
+  alarm(20);
+  if (pml_thread_self()->id == parent_id) return 1;
+  if (pml_region_intern("region 1", "soak.c", 1, &id) < 0 || id != soak.region[1]) return 2;
+  if (pml_eventset_open(&s, names, 1, NULL) < 0) return 3;
+  soak_warm(w, s);
+  pml_eventset_start(s);
+  size_t n = fresh_touch(&f, 10);
+  pml_eventset_stop(s, &v);
+  pml_eventset_close(s);
+  return is_faults(v, n) ? 0 : 4;
+}
+
+/* The allocator of gcc 12's AddressSanitizer has a lock that a fork in another thread's hands leaves shut in the child.
+ */
+#if defined(__SANITIZE_ADDRESS__) || __has_feature(address_sanitizer)
+#define FORKS false
+#else
+#define FORKS true
+#endif
+
+static void fork_child(struct worker *w) {
+  int status = 0;
+  if (!FORKS) return;
+  uint64_t id = pml_thread_self()->id;
+  pthread_rwlock_wrlock(&soak.forks);
+  pid_t pid = fork();
+  if (pid == 0) _exit(child(w, id));
+  pthread_rwlock_unlock(&soak.forks);
+  soak_expect(pid > 0 && waitpid(pid, &status, 0) == pid, "a child is born and ends");
+  if (status != 0) fprintf(stderr, "a child ended with status 0x%x\n", (unsigned)status);
+  soak_expect(status == 0, "a child counts for itself");
+  soak_add(&soak.children, 1);
+}
+
+static void *work(void *arg) {
+  static void (*const action[])(struct worker *) = {count_faults, record, record, record, intern,    intern,
+                                                    parse,        sort,   watch,  watch,  fork_child};
+  struct worker *w = arg;
+  atomic_store(&w->tid, pml_thread_self()->tid);
+  for (uint64_t n = 1 + soak_random(w) % 20; n > 0 && !atomic_load(&soak.stop); n--)
+    action[soak_random(w) % (sizeof action / sizeof *action)](w);
+  soak_add(&soak.threads, 1);
+  atomic_store(&w->tid, 0);
+  atomic_store(&w->done, true);
+  return NULL;
+}
+
+static void *flush(void *arg) {
+  (void)arg;
+  while (!atomic_load(&soak.stop)) {
+    soak_expect(pml_otf2_flush(soak.trace) == 0, "a trace is flushed");
+    nanosleep(&(struct timespec){0, 3000000}, NULL);
+  }
+  return NULL;
+}
+
+/* ---- rounds ---- */
+
+static bool open_round(const char *dir) {
+  static const struct pml_otf2_metric metric[] = {{.name = "a"}, {.name = "b"}};
+  char command[96], name[32];
+  snprintf(command, sizeof command, "rm -rf %s/*", dir);
+  if (system(command) != 0 || pml_otf2_open(&soak.trace, dir, metric, 2, 4096) < 0) return false;
+  for (int i = 0; i < SOAK_THREADS; i++) {
+    snprintf(name, sizeof name, "worker %d", i);
+    if (pml_otf2_location(soak.trace, name, &soak.worker[i].location) < 0) return false;
+  }
+  soak.attempted = soak.refused = 0;
+  atomic_store(&soak.stop, false);
+  return true;
+}
+
+static bool start(struct worker *w) {
+  atomic_store(&w->done, false);
+  w->running = pthread_create(&w->thread, NULL, work, w) == 0;
+  return w->running;
+}
+
+/* Threads come as others go, until the round is over. */
+static bool run_round(double until) {
+  pthread_t flusher;
+  bool all = pthread_create(&flusher, NULL, flush, NULL) == 0;
+  if (!all) return false;
+  while (soak_now() < until) {
+    for (int i = 0; i < SOAK_THREADS; i++) {
+      struct worker *w = &soak.worker[i];
+      if (w->running && !atomic_load(&w->done)) continue;
+      if (w->running) pthread_join(w->thread, NULL);
+      all = start(w) && all;
+    }
+    nanosleep(&(struct timespec){0, 500000}, NULL);
+  }
+  atomic_store(&soak.stop, true);
+  for (int i = 0; i < SOAK_THREADS; i++) {
+    if (soak.worker[i].running) pthread_join(soak.worker[i].thread, NULL);
+    soak.worker[i].running = false;
+  }
+  pthread_join(flusher, NULL);
+  return all;
+}
+
+static void close_round(void) {
+  struct pml_otf2_stats s;
+  soak_expect(pml_otf2_flush(soak.trace) == 0, "the last flush");
+  pml_otf2_stats(soak.trace, &s);
+  soak_expect(s.written + s.dropped == soak.attempted, "what is written and dropped is what was recorded");
+  soak_expect(s.dropped == soak.refused && s.unmatched == 0, "what is dropped is what was said to be");
+  soak_expect(pml_otf2_close(soak.trace) == 0, "the trace is closed");
+  soak.written += s.written;
+  soak.dropped += s.dropped;
+}
+
+int main(void) {
+  const char *given = getenv("SOAK_SECONDS"), *seed = getenv("SOAK_SEED");
+  double seconds = given ? atof(given) : 8, began = soak_now(), told = began;
+  char dir[] = "/tmp/pmlua-soak-XXXXXX", command[96];
+  uint64_t first = seed ? strtoull(seed, NULL, 10) : (uint64_t)time(NULL);
+  if (!CHECK(mkdtemp(dir) && pml_clock_init() == 0 && soak_prepare(first), "prepared, SOAK_SEED=%llu",
+             (unsigned long long)first))
+    return check_done();
+  long descriptors = 0, memory = 0;
+  unsigned rounds = 0;
+  bool all = true;
+  do {
+    all = open_round(dir) && run_round(soak_now() + (seconds < 4 ? seconds / 2 : 2));
+    close_round();
+    if (rounds++ == 0) { /* what libraries set up once is there now */
+      descriptors = soak_descriptors();
+      memory = soak_memory();
+    }
+    soak_expect(soak_descriptors() == descriptors, "no descriptor is left open");
+    if (soak_now() - told < 10) continue;
+    told = soak_now();
+    soak_tell(told - began, rounds);
+  } while (all && soak_now() - began < seconds);
+  soak_tell(soak_now() - began, rounds);
+  long grown = soak_memory() - memory;
+  if (!FORKS) SKIP("children are not forked under AddressSanitizer: its allocator may lock up in them");
+  CHECK(all, "every thread started");
+  CHECK(soak.broken == 0, "%llu promises were looked at, %llu were broken", (unsigned long long)soak.kept,
+        (unsigned long long)soak.broken);
+  CHECK(pml_region_count() == SOAK_NAMES, "%u regions of %u names", pml_region_count(), SOAK_NAMES);
+  CHECK(grown < 256 * 1024, "memory has grown by %ld bytes over %u rounds", grown, rounds);
+  snprintf(command, sizeof command, "rm -rf %s", dir);
+  if (system(command) != 0) perror(command);
+  return check_done();
+}

@@ -1,0 +1,191 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * spec/c/starved.c - no memory, or no file descriptor, at every step of the core that takes one, in turn: an error that
+ * says so, no leak, no crash, and the next try works.
+ *
+ * Link: -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc,--wrap=aligned_alloc,--wrap=strdup,--wrap=free
+ * Link: -Wl,--wrap=mmap,--wrap=munmap,--wrap=fopen,--wrap=scandir,--wrap=newlocale,--wrap=open,--wrap=syscall
+ *
+ * The linker turns the calls that the core's own objects make into the calls below. What libpfm4, libotf2 and the C
+ * library take for themselves is theirs; fopen, scandir and newlocale stand for what the C library takes in our name.
+ */
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <locale.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "starved.h"
+
+enum resource { MEMORY, DESCRIPTOR };
+
+static bool armed;
+static enum resource short_of;
+static bool for_good; /* also every later step fails */
+static rlim_t limit;  /* not 0: no step is made to fail, but so many descriptors are all there are */
+static unsigned fail_at, taken;
+static long live;
+
+/* Shall this step fail? */
+static bool fails(enum resource what) {
+  if (!armed || what != short_of || limit) return false;
+  taken++;
+  if (fail_at == 0 || (for_good ? taken < fail_at : taken != fail_at)) return false;
+  errno = what == MEMORY ? ENOMEM : EMFILE;
+  return true;
+}
+
+static void *counted(void *p) {
+  if (p != NULL) live++;
+  return p;
+}
+
+void *__real_malloc(size_t n);
+void *__wrap_malloc(size_t n);
+void *__wrap_malloc(size_t n) {
+  return fails(MEMORY) ? NULL : counted(__real_malloc(n));
+}
+
+void *__real_calloc(size_t n, size_t size);
+void *__wrap_calloc(size_t n, size_t size);
+void *__wrap_calloc(size_t n, size_t size) {
+  return fails(MEMORY) ? NULL : counted(__real_calloc(n, size));
+}
+
+void *__real_realloc(void *p, size_t n);
+void *__wrap_realloc(void *p, size_t n);
+void *__wrap_realloc(void *p, size_t n) {
+  if (fails(MEMORY)) return NULL;
+  return p == NULL ? counted(__real_realloc(p, n)) : __real_realloc(p, n);
+}
+
+void *__real_aligned_alloc(size_t alignment, size_t n);
+void *__wrap_aligned_alloc(size_t alignment, size_t n);
+void *__wrap_aligned_alloc(size_t alignment, size_t n) {
+  return fails(MEMORY) ? NULL : counted(__real_aligned_alloc(alignment, n));
+}
+
+char *__real_strdup(const char *s);
+char *__wrap_strdup(const char *s);
+char *__wrap_strdup(const char *s) {
+  return fails(MEMORY) ? NULL : counted(__real_strdup(s));
+}
+
+void __real_free(void *p);
+void __wrap_free(void *p);
+void __wrap_free(void *p) {
+  if (p != NULL) live--;
+  __real_free(p);
+}
+
+void *__real_mmap(void *at, size_t n, int protection, int flags, int fd, off_t offset);
+void *__wrap_mmap(void *at, size_t n, int protection, int flags, int fd, off_t offset);
+void *__wrap_mmap(void *at, size_t n, int protection, int flags, int fd, off_t offset) {
+  if (fails(MEMORY)) return MAP_FAILED;
+  void *p = __real_mmap(at, n, protection, flags, fd, offset);
+  if (p != MAP_FAILED) live++;
+  return p;
+}
+
+int __real_munmap(void *at, size_t n);
+int __wrap_munmap(void *at, size_t n);
+int __wrap_munmap(void *at, size_t n) {
+  live--;
+  return __real_munmap(at, n);
+}
+
+FILE *__real_fopen(const char *path, const char *mode);
+FILE *__wrap_fopen(const char *path, const char *mode);
+FILE *__wrap_fopen(const char *path, const char *mode) {
+  return fails(MEMORY) || fails(DESCRIPTOR) ? NULL : __real_fopen(path, mode);
+}
+
+typedef int entry_filter(const struct dirent *entry);
+typedef int entry_order(const struct dirent **a, const struct dirent **b);
+int __real_scandir(const char *dir, struct dirent ***names, entry_filter *filter, entry_order *order);
+int __wrap_scandir(const char *dir, struct dirent ***names, entry_filter *filter, entry_order *order);
+int __wrap_scandir(const char *dir, struct dirent ***names, entry_filter *filter, entry_order *order) {
+  if (fails(MEMORY) || fails(DESCRIPTOR)) return -1;
+  int n = __real_scandir(dir, names, filter, order);
+  if (n >= 0) live += n + 1; /* what the caller frees */
+  return n;
+}
+
+locale_t __real_newlocale(int mask, const char *name, locale_t base);
+locale_t __wrap_newlocale(int mask, const char *name, locale_t base);
+locale_t __wrap_newlocale(int mask, const char *name, locale_t base) {
+  return fails(MEMORY) ? (locale_t)0 : __real_newlocale(mask, name, base);
+}
+
+int __real_open(const char *path, int flags, ...);
+int __wrap_open(const char *path, int flags, ...);
+int __wrap_open(const char *path, int flags, ...) { /* the core makes no file of its own: no mode */
+  return fails(DESCRIPTOR) ? -1 : __real_open(path, flags);
+}
+
+long __real_syscall(long number, ...);
+long __wrap_syscall(long number, ...);
+long __wrap_syscall(long number, ...) { /* perf_event_open only: five arguments */
+  long a[5];
+  va_list ap;
+  va_start(ap, number);
+  for (int i = 0; i < 5; i++) a[i] = va_arg(ap, long);
+  va_end(ap);
+  if (number == SYS_perf_event_open && fails(DESCRIPTOR)) return -1;
+  return __real_syscall(number, a[0], a[1], a[2], a[3], a[4]);
+}
+
+static struct rlimit usual;
+
+static void arm(void) {
+  armed = true;
+  taken = 0;
+  if (limit && fail_at) setrlimit(RLIMIT_NOFILE, &(struct rlimit){limit + fail_at - 1, usual.rlim_max});
+}
+static void disarm(void) {
+  armed = false;
+  setrlimit(RLIMIT_NOFILE, &usual);
+}
+static void starve_at(unsigned k) {
+  fail_at = k;
+}
+
+/* What a limit stops is not counted: a few more than the core ever has open at once. */
+static unsigned steps_taken(void) {
+  return limit ? 8 : taken;
+}
+static long memory_in_use(void) {
+  return live;
+}
+
+static bool is_no_memory(int err) {
+  return err == -ENOMEM;
+}
+static bool is_no_descriptor(int err) {
+  return err == -EMFILE;
+}
+
+int main(void) {
+  getrlimit(RLIMIT_NOFILE, &usual);
+  if (!CHECK(starve_prepare(), "a folder for traces")) return check_done();
+  starve_all("memory once", is_no_memory);
+  for_good = true;
+  starve_all("memory for good", is_no_memory);
+  for_good = false;
+  short_of = DESCRIPTOR;
+  starve_all("a descriptor once", is_no_descriptor);
+  int free_descriptor = dup(0);
+  close(free_descriptor);
+  limit = (rlim_t)free_descriptor;
+  starve_all("descriptors", is_no_descriptor);
+  rmdir(trace_dir);
+  return check_done();
+}

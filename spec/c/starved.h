@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * spec/c/starved.h - run each operation of operations.h with a shortage at its first, second, third ... step.
+ *
+ * Every run is a process of its own, because the core keeps some things for life (regions, paths of uprobes, what
+ * sysfs said). In it the operation first meets the shortage, then runs again without: it must then succeed, and memory
+ * and descriptors in use must be what they are when there was no shortage before.
+ */
+#ifndef SPEC_STARVED_H
+#define SPEC_STARVED_H
+
+#include "check.h"
+#include "operations.h"
+
+#include <sys/wait.h>
+
+#define STEPS_MAX 400u
+
+/* The spec's own: the shortage begins at step @k (0: never); how many steps were taken; what is in use. */
+static void starve_at(unsigned k);
+static unsigned steps_taken(void);
+static long memory_in_use(void);
+
+struct run {
+  int first, second; /* what the operation returned with the shortage, and again without */
+  unsigned steps;
+  long memory, descriptors;
+  char text[300];
+};
+static struct run *shared; /* written by the child */
+
+static long descriptors_in_use(void) {
+  long n = 0;
+  for (int fd = 0; fd < 256; fd++) n += fcntl(fd, F_GETFD) >= 0;
+  return n;
+}
+
+static void run_child(const struct operation *o, unsigned k) {
+  starve_at(k);
+  shared->first = o->run();
+  shared->steps = steps_taken();
+  snprintf(shared->text, sizeof shared->text, "%s", pml_error_detail(shared->first));
+  starve_at(0);
+  shared->second = o->slow ? 0 : o->run();
+  shared->memory = memory_in_use();
+  shared->descriptors = descriptors_in_use();
+  _exit(0);
+}
+
+/* What became of the child: 0, or the signal or status that ended it. */
+static int run_once(const struct operation *o, unsigned k) {
+  int status = -1;
+  memset(shared, 0, sizeof *shared);
+  fflush(stdout);
+  pid_t pid = fork();
+  if (pid == 0) run_child(o, k);
+  if (pid < 0 || waitpid(pid, &status, 0) != pid) return -1;
+  return status;
+}
+
+/* Is what the operation answered to a shortage of this kind the truth? */
+typedef bool answer_is_true(int err);
+
+static void starve_operation(const struct operation *o, const char *of_what, answer_is_true *right) {
+  if (run_once(o, 0) != 0 || shared->first > 0) {
+    CHECK(false, "%s works when nothing is short", o->name);
+    return;
+  }
+  struct run good = *shared;
+  if (good.first < 0) {
+    char why[512];
+    snprintf(why, sizeof why, "%s: not here: %.400s", o->name, good.text);
+    SKIP(why);
+    return;
+  }
+  unsigned k = 1, refused = 0, wrong = 0;
+  for (; k < STEPS_MAX && wrong < 3; k++) {
+    int status = run_once(o, k);
+    bool fine = status == 0 && (shared->first == 0 || (right(shared->first) && shared->text[0])) &&
+                shared->second == 0 && shared->memory == good.memory && shared->descriptors == good.descriptors;
+    wrong += !fine;
+    if (!fine)
+      CHECK(false, "%s, short of %s at %u: status %d, %s (%.150s), then %s; memory %ld of %ld, descriptors %ld of %ld",
+            o->name, of_what, k, status, pml_error_name(shared->first), shared->text, pml_error_name(shared->second),
+            shared->memory, good.memory, shared->descriptors, good.descriptors);
+    refused += shared->first < 0;
+    if (shared->first == 0 && shared->steps < k) break; /* it did not come as far as the shortage */
+  }
+  CHECK(k < STEPS_MAX && wrong == 0, "%s, short of %s at each of %u places: %u times refused", o->name, of_what, k,
+        refused);
+}
+
+static bool starve_prepare(void) {
+  shared = mmap(NULL, sizeof *shared, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  return shared != MAP_FAILED && operations_prepare();
+}
+
+/* What is set up once for all and belongs to libraries is set up here: their own shortages are not ours to test. */
+static void starve_all(const char *of_what, answer_is_true *right) {
+  struct pml_event ev;
+  starve_operation(&operations[0], of_what, right);
+  (void)pml_clock_init();
+  (void)pml_event_parse(&ev, "perf::TASK-CLOCK");
+  all_listed = listed = 0;
+  if (pml_event_list(NULL, false, visit, NULL) == 0) all_listed = listed;
+  for (size_t i = 1; i < NOPERATIONS; i++) starve_operation(&operations[i], of_what, right);
+}
+
+#endif

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* spec/fuzz/fuzz_elf.c - any bytes as an ELF file that is searched for symbols. */
+#include "fuzz.h"
+#include "source/pml_event_internal.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
+  static const char *const names[] = {"work", "probed"};
+  static char path[64];
+  static int fd = -1;
+  if (fd < 0) {
+    fd = fuzz_file("", 0);
+    snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
+  }
+  if (ftruncate(fd, (off_t)size) != 0 || pwrite(fd, data, size, 0) != (ssize_t)size) abort();
+  for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+    struct pml__symbol sym = {0};
+    int err = pml__elf_symbol(path, names[i], &sym);
+    PROMISE(err == 0 || err == PML_ENOSYMBOL || err == PML_EFORMAT, "found, not there, or no such file");
+    PLANTED(err == 0 && sym.offset != UINT64_MAX && sym.size > 0xffff);
+  }
+  return 0;
+}

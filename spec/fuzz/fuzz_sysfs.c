@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* spec/fuzz/fuzz_sysfs.c - any bytes as the files of a PMU in sysfs, and a name that is looked up in them. */
+#include "fuzz.h"
+#include "pml.h"
+#include "source/pml_event_internal.h"
+
+#include <sys/stat.h>
+
+static char pmu[128];
+
+static void make_machine(void) {
+  char path[160];
+  const char *part[] = {"/bus",
+                        "/bus/event_source",
+                        "/bus/event_source/devices",
+                        "/bus/event_source/devices/f",
+                        "/bus/event_source/devices/f/events",
+                        "/bus/event_source/devices/f/format"};
+  const char *root = fuzz_folder();
+  for (size_t i = 0; i < sizeof part / sizeof *part; i++) {
+    snprintf(path, sizeof path, "%s%s", root, part[i]);
+    if (mkdir(path, 0700) != 0) abort();
+  }
+  snprintf(pmu, sizeof pmu, "%s/bus/event_source/devices/f", root);
+  if (pml_event_set_sysfs(root) != 0) abort();
+}
+
+static int visit(const struct pml_event_info *info, void *arg) {
+  (void)arg;
+  PROMISE(strlen(info->name) < PML_EVENT_NAME_MAX, "a row's name has room");
+  return 0;
+}
+
+/* type | cpumask | format/a | format/b | events/e | its scale | its unit | the user's terms */
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
+  static const char *const files[] = {"type",     "cpumask",        "format/a",     "format/b",
+                                      "events/e", "events/e.scale", "events/e.unit"};
+  struct fuzz_input in = {data, data + size};
+  struct pml_event ev;
+  size_t n;
+  if (pmu[0] == '\0') make_machine();
+  for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
+    char *text = fuzz_text(&in, '|', &n);
+    fuzz_write(pmu, files[i], text, n);
+    free(text);
+  }
+  char *terms = fuzz_text(&in, 0, &n), *name = malloc(n + 8);
+  snprintf(name, n + 8, "f/%s/", terms);
+  int err = pml_event_parse(&ev, name);
+  PROMISE(err <= 0, "success, or a code");
+  if (err < 0) PROMISE(*pml_error_detail(err), "a failure has a sentence");
+  if (err == 0) {
+    PROMISE(ev.nparts == 1 && ev.scale != 0 && ev.scale - ev.scale == 0, "one part, with a finite scale");
+    PROMISE(ev.part[0].cpu_any >= -1, "a cpu, or none");
+    PROMISE(memchr(ev.unit, 0, sizeof ev.unit) != NULL, "the unit ends");
+  }
+  struct pml__walk w = {.visit = visit, .probe = true};
+  PROMISE(pml__event_walk_sysfs(&w) == 0, "the list goes through");
+  PLANTED(err == 0 && ev.part[0].attr.config1 >> 60 > 1 && ev.scale == 2);
+  free(name);
+  free(terms);
+  return 0;
+}
