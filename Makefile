@@ -75,9 +75,6 @@ $(B)/spec/%: spec/c/%.c $(B)/libpmlua.a
 	@mkdir -p $(@D)
 	$(CC) $(ALLCFLAGS) $(LDFLAGS) -rdynamic $(call link_of,$<) $< $(B)/libpmlua.a $(CORE_LIBS) -o $@
 
-# This one plays the kernel to the core: it answers what the core asks of it.
-$(B)/spec/page_path: LDFLAGS += -Wl,--wrap=mmap,--wrap=syscall
-
 BENCH_OBJ := $(BENCH_SRC:%.c=$(B)/obj/%.o)
 $(B)/bench: $(BENCH_OBJ) $(B)/libpmlua.a
 	$(CC) $(SAN) $(LDFLAGS) $(BENCH_OBJ) $(B)/libpmlua.a $(CORE_LIBS) -o $@

@@ -2,6 +2,8 @@
 /*
  * spec/c/page_path.c - who reads pages and who must not, without a PMU: rdpmc is made by a signal handler, hardware
  * events are opened as software events, and the page that the kernel maps for them is one that this spec wrote.
+ *
+ * Link: -Wl,--wrap=mmap,--wrap=syscall
  */
 #include "base/pml_thread.h"
 #include "source/pml_eventset.h"
