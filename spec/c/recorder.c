@@ -165,9 +165,10 @@ static void cap(void) {
   for (size_t c = 0; c < sizeof caps / sizeof caps[0]; c++) {
     struct pml_recorder *r = opened(PML_TYPE_DOUBLE, caps[c]);
     unsigned refused = 0;
-    for (int round = 0; round < 2; round++) {
+    for (unsigned round = 0; round < 2; round++) {
       refused = 0;
-      for (int i = 0; i < 20000; i++) refused += pml_recorder_push_double(r, i) == PML_EFULL;
+      for (int i = 0; i < 20000; i++)
+        if (pml_recorder_push_double(r, i) == PML_EFULL) refused++;
       if (round == 0) pml_recorder_reset(r);
     }
     CHECK(pml_recorder_count(r) == caps[c] && pml_recorder_dropped(r) == 20000 - caps[c] && refused == 20000 - caps[c],
@@ -215,7 +216,7 @@ static void asked_often(void) {
     double v = (x >> 8) % 100000;
     pml_recorder_push_double(r, v);
     pml_recorder_push_double(once, v);
-    if (i % 997 == 0) wrong += isnan(median(r));
+    if (i % 997 == 0 && isnan(median(r))) wrong++;
   }
   for (unsigned p = 0; p <= 100; p++) {
     struct pml_value a, b;
