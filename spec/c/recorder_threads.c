@@ -142,6 +142,7 @@ static void pushing_and_reading(void) {
 static void resetting(void) {
   struct pml_recorder *r = opened(PML_KEEP_ALL, 0);
   for (int round = 0; round < 3; round++) {
+    pml_recorder_reset(r); /* of the round before */
     struct outcome o = together(r, true);
     CHECK(o.wrong == 0 && o.misread == 0, "with resets, what is read is whole and in order (%u, %u wrong)", o.wrong,
           o.misread);
