@@ -232,6 +232,7 @@ static void sketches(void) {
   CHECK(o.wrong == 0 && o.misread == 0 && pml_recorder_count(r) == THREADS * PUSHES, "eight sketches are read as one");
   CHECK(pml_recorder_quantile(r, 50, &v) == 0 && fabs(v.d - 4e6) <= 4e6 * pml_recorder_error(r) + 1,
         "its median is within its bound (%g)", v.d);
+  pml_recorder_reset(r);
   o = together(r, true);
   CHECK(o.wrong == 0 && o.misread == 0, "and with resets");
   pml_recorder_close(r);
