@@ -202,6 +202,7 @@ typedef int visit(void *arg, const void *elements, size_t n);
 /* Elements @first to @end of a pinned lane. */
 static int visit_lane(const struct pml__recorder_lane *l, size_t bytes, uint64_t first, uint64_t end, visit *f,
                       void *arg) {
+  if (first >= end) return 0; /* there may be no chunk yet, or one about to be */
   const struct pml__recorder_chunk *c = l->first;
   while (first < end) {
     while (first >= c->first + c->capacity) c = c->next;
