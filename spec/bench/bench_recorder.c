@@ -83,10 +83,10 @@ static bool start_second(pthread_t *t, struct second *s) {
   int here = sched_getcpu();
   cpu_set_t one;
   if (pthread_create(t, NULL, run_second, s) != 0) return false;
-  for (int cpu = 0; cpu < CPU_SETSIZE; cpu++) {
+  for (size_t cpu = 0; cpu < CPU_SETSIZE; cpu++) {
     CPU_ZERO(&one);
     CPU_SET(cpu, &one);
-    if (cpu != here && pthread_setaffinity_np(*t, sizeof one, &one) == 0) return true;
+    if (cpu != (size_t)here && pthread_setaffinity_np(*t, sizeof one, &one) == 0) return true;
   }
   atomic_store(&s->go, -1);
   pthread_join(*t, NULL);
