@@ -47,12 +47,11 @@ static void push_called(void *arg, size_t n) {
   }
 }
 
-/* A thread that does the same on another cpu while a batch runs. */
+/* A thread that pushes on another cpu for as long as batches run. */
 struct second {
-  bench_batch *batch, *other;
+  bench_batch *push;
   void *arg;
-  _Atomic int go; /* 1: work, 0: wait, -1: end */
-  _Atomic int working;
+  atomic_bool end;
 };
 
 static void push_on(void *arg, size_t n) {
@@ -61,21 +60,8 @@ static void push_on(void *arg, size_t n) {
 
 static void *run_second(void *arg) {
   struct second *s = arg;
-  int go;
-  while ((go = atomic_load(&s->go)) >= 0) {
-    atomic_store(&s->working, go);
-    if (go) s->other(s->arg, SOME);
-  }
+  while (!atomic_load_explicit(&s->end, memory_order_relaxed)) s->push(s->arg, SOME);
   return NULL;
-}
-
-static void with_second(void *arg, size_t n) {
-  struct second *s = arg;
-  atomic_store(&s->go, 1);
-  while (!atomic_load(&s->working)) sched_yield();
-  s->batch(s->arg, n);
-  atomic_store(&s->go, 0);
-  while (atomic_load(&s->working)) sched_yield();
 }
 
 /* On the first cpu that is not the caller's; false if there is none. */
@@ -88,30 +74,32 @@ static bool start_second(pthread_t *t, struct second *s) {
     CPU_SET(cpu, &one);
     if (cpu != (size_t)here && pthread_setaffinity_np(*t, sizeof one, &one) == 0) return true;
   }
-  atomic_store(&s->go, -1);
+  atomic_store(&s->end, true);
   pthread_join(*t, NULL);
   return false;
 }
 
-static void second_rows(struct pml_recorder *r, struct bench_sde *sde) {
-  struct second mine = {.batch = push_inline, .other = push_on, .arg = r};
-  struct second theirs = {.batch = bench_sde_record_shared, .other = bench_sde_record_shared, .arg = sde};
-  struct bench_op op[3] = {{.batch = with_second, .arg = &mine}, {.batch = push_inline, .arg = r}, {.batch = NULL}};
+/* @op while a second thread does @push to the same recorder; false if there is no second cpu. */
+static bool run_with_second(struct bench_op *op, bench_batch *push) {
+  struct second s = {.push = push, .arg = op->arg};
   pthread_t t;
-  if (!start_second(&t, &mine)) {
+  if (!start_second(&t, &s)) return false;
+  bench_run(op, 1);
+  atomic_store(&s.end, true);
+  pthread_join(t, NULL);
+  return true;
+}
+
+static void second_rows(struct pml_recorder *r, struct bench_sde *sde) {
+  struct bench_op alone = {.batch = push_inline, .arg = r}, both = alone;
+  struct bench_op peer = {.batch = sde != NULL ? bench_sde_record_shared : NULL, .arg = sde};
+  bench_run(&alone, 1);
+  if (!run_with_second(&both, push_on)) {
     printf("%-34s needs a second cpu\n", "recorder push, 2 threads on one");
     return;
   }
-  bench_run(op, 2);
-  atomic_store(&mine.go, -1);
-  pthread_join(t, NULL);
-  if (sde != NULL && start_second(&t, &theirs)) {
-    op[2] = (struct bench_op){.batch = with_second, .arg = &theirs};
-    bench_run(&op[2], 1);
-    atomic_store(&theirs.go, -1);
-    pthread_join(t, NULL);
-  }
-  bench_row("recorder push, 2 threads on one", &op[0], "1 thread", &op[1], 1.2, "papi_sde_record", &op[2]);
+  if (sde != NULL) run_with_second(&peer, bench_sde_record_shared);
+  bench_row("recorder push, 2 threads on one", &both, "1 thread", &alone, 1.2, "papi_sde_record", &peer);
 }
 
 static void push_rows(void) {
