@@ -206,6 +206,24 @@ static void resets_and_slots(void) {
   pml_recorder_close(r);
 }
 
+/* A reader inside a lane, a reset, and pushes: the thread goes elsewhere, the reader's elements stay. */
+static void pinned(void) {
+  struct pml_recorder *r = opened(PML_TYPE_DOUBLE, 0);
+  for (int i = 0; i < 10; i++) pml_recorder_push_double(r, i);
+  struct pml__recorder_lane *lane = r->lanes;
+  const double *d = (const double *)(const void *)lane->first->data;
+  CHECK(pml__recorder_pin(lane, r->head.epoch), "a reader is inside");
+  pml_recorder_reset(r);
+  for (int i = 0; i < 10; i++) pml_recorder_push_double(r, -1);
+  CHECK(d[0] == 0 && d[9] == 9 && lane->tail.count == 10, "what it reads stays");
+  CHECK(pml_recorder_count(r) == 10 && median(r) == -1 && lane->next != NULL, "the pushes went to another lane");
+  CHECK(!pml__recorder_pin(lane, r->head.epoch), "which nobody reads in the new epoch");
+  pml_recorder_reset(r);
+  pml_recorder_push_double(r, 7);
+  CHECK(pml_recorder_count(r) == 1 && median(r) == 7 && lane->next->next == NULL, "no third is needed");
+  pml_recorder_close(r);
+}
+
 /* Quantiles asked between pushes agree with those of a series that was asked once. */
 static void asked_often(void) {
   struct pml_recorder *r = opened(PML_TYPE_DOUBLE, 0), *once = opened(PML_TYPE_DOUBLE, 0);
@@ -274,6 +292,7 @@ int main(void) {
   no_memory();
   cap();
   resets_and_slots();
+  pinned();
   asked_often();
   sketch();
   after_fork();
