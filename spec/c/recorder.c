@@ -35,7 +35,7 @@ static void watch_heap(unsigned refuse_after) {
 }
 
 #if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
-static const unsigned locks; /* a sanitizer has its own pthread_mutex_lock */
+static const unsigned locks = 1; /* not counted: a sanitizer has its own pthread_mutex_lock */
 #else
 static unsigned locks;
 
@@ -136,7 +136,7 @@ static void cost_of_growth(void) {
   pml_recorder_push_double(r, 0);
   const void *first = r->lanes->first;
   for (int i = 1; i < N; i++) wrong += pml_recorder_push_double(r, i) != 0;
-  CHECK(locks == locked, "ten million pushes take no lock");
+  CHECK(locks == locked && locks > 0, "ten million pushes take no lock");
   unsigned chunks = 0, large = 0, out_of_place = 0;
   uint64_t room = 0;
   for (struct pml__recorder_chunk *c = r->lanes->first; c != NULL; c = c->next) {
