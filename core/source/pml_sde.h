@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * core/source/pml_sde.h - software-defined events: what libraries tell of themselves, by name, to whoever reads.
+ *
+ * A library registers what it has (variables, callbacks) or lets pmlua keep it (created counters, recorders, counting
+ * sets); an event set reads it as "sde:::LIB::EVENT" like any other event. Semantics follow PAPI's libsde where
+ * programs rely on it.
+ */
+#ifndef PML_SDE_H
+#define PML_SDE_H
+
+#include "source/pml_recorder.h"
+#include "source/pml_value.h"
+
+#include <stdbool.h>
+
+PML_BEGIN_DECLS
+
+struct pml_sde_library; /* never freed before shutdown: a handle stays valid */
+struct pml_sde_counter; /* a created counter */
+struct pml_sde_set;     /* a counting set */
+struct pml_sde_event;   /* an event that somebody looks at; survives unregister: it then reads as a placeholder */
+
+#define PML_SDE_RO 0x00u
+#define PML_SDE_RW 0x01u
+#define PML_SDE_DELTA 0x00u
+#define PML_SDE_INSTANT 0x10u
+
+enum pml_sde_kind {
+  PML_SDE_PLACEHOLDER,
+  PML_SDE_REGISTERED,
+  PML_SDE_CALLBACK,
+  PML_SDE_CREATED,
+  PML_SDE_RECORDER,
+  PML_SDE_QUANTILE,
+  PML_SDE_COUNT,
+  PML_SDE_GROUP,
+  PML_SDE_SET
+};
+enum pml_sde_operation { PML_SDE_SUM, PML_SDE_MAX, PML_SDE_MIN };
+
+typedef int64_t pml_sde_callback(void *param); /* a double travels as its bits, as in libsde */
+
+/* pml_sde_library - the library of that name, made if it is new. -EINVAL for a bad name, -ENOMEM. */
+PML_API int pml_sde_library(struct pml_sde_library **lib, const char *name);
+
+/*
+ * Each registers @event of @lib ("LIB::EVENT"), filling in a placeholder that a reader left. Registering a name again
+ * that is there changes nothing and returns 0 (creates return the same handle). The object file that holds @variable
+ * or @callback is kept loaded until unregister, so that a dlclose() in between is survived.
+ * Return 0, -EINVAL (name, type, other kind under that name), -ENOMEM. Thread-safe; a lock, not for hot paths.
+ */
+PML_API int pml_sde_register(struct pml_sde_library *lib, const char *event, unsigned mode, enum pml_type type,
+                             void *variable);
+PML_API int pml_sde_register_callback(struct pml_sde_library *lib, const char *event, unsigned mode, enum pml_type type,
+                                      pml_sde_callback *callback, void *param);
+PML_API int pml_sde_create(struct pml_sde_library *lib, const char *event, unsigned mode, struct pml_sde_counter **c);
+PML_API int pml_sde_create_recorder(struct pml_sde_library *lib, const char *event,
+                                    const struct pml_recorder_options *options, struct pml_recorder **r);
+PML_API int pml_sde_create_set(struct pml_sde_library *lib, const char *event, struct pml_sde_set **set);
+PML_API int pml_sde_group_add(struct pml_sde_library *lib, const char *event, const char *group,
+                              enum pml_sde_operation operation); /* nests; the event must be there */
+PML_API int pml_sde_describe(struct pml_sde_library *lib, const char *event, const char *description);
+PML_API int pml_sde_unregister(struct pml_sde_library *lib, const char *event);
+PML_API int pml_sde_shutdown(struct pml_sde_library *lib); /* unregisters all of it; the handle then is spent */
+
+/*
+ * pml_sde_increment - add to a created counter: on a shard of the calling thread's own, no lock, no atomic
+ * read-modify-write unless an overflow threshold is set. reset: counts from 0 again.
+ */
+PML_API int pml_sde_increment(struct pml_sde_counter *c, int64_t by);
+PML_API int pml_sde_counter_reset(struct pml_sde_counter *c);
+PML_API int64_t pml_sde_counter_read(const struct pml_sde_counter *c);
+
+/* Counting sets: identity is the first @hashable bytes and @type_id. */
+PML_API int pml_sde_set_insert(struct pml_sde_set *s, size_t bytes, size_t hashable, const void *element,
+                               uint32_t type_id);
+PML_API int pml_sde_set_remove(struct pml_sde_set *s, size_t hashable, const void *element, uint32_t type_id);
+struct pml_sde_element {
+  uint32_t count, type_id;
+  size_t bytes;
+  const void *element; /* valid while the visitor runs */
+};
+PML_API int pml_sde_set_visit(struct pml_sde_set *s, int (*visit)(const struct pml_sde_element *, void *), void *arg);
+
+/*
+ * pml_sde_find - the event "LIB::EVENT" (with or without "sde:::"), for reading. An unknown one of the form LIB::EVENT
+ * becomes a placeholder (*made, if not NULL, says so) that reads -1 until it is registered; without "::" PML_ENOEVENT.
+ * Release with pml_sde_release(). Recorders also have EVENT:CNT and, where there is an order, :MIN :Q1 :MED :Q3 :MAX.
+ */
+PML_API int pml_sde_find(const char *name, struct pml_sde_event **ev, bool *made);
+PML_API void pml_sde_release(struct pml_sde_event *ev);
+
+/* pml_sde_read - the value now, widened. A recorder reads its count, a counting set its size. 0 or a negative code. */
+PML_API int pml_sde_read(struct pml_sde_event *ev, struct pml_value *v);
+/* pml_sde_write - a read-write registered or created counter; -EACCES for a read-only one, PML_EMODE for other kinds.
+ */
+PML_API int pml_sde_write(struct pml_sde_event *ev, const struct pml_value *v);
+PML_API int pml_sde_reset(struct pml_sde_event *ev); /* counters to 0, sets emptied, others: 0 and nothing happens */
+
+struct pml_sde_info {
+  const char *library, *name, *description; /* name without the library */
+  enum pml_sde_kind kind;
+  enum pml_type type;
+  unsigned mode;
+  struct pml_recorder *recorder; /* of a recorder and its derived events, else NULL */
+  struct pml_sde_set *set;
+};
+PML_API int pml_sde_info(struct pml_sde_event *ev, struct pml_sde_info *info); /* strings live as long as @ev */
+
+/* pml_sde_list - every event, placeholders too; the visitor must not register. Non-zero from it stops the walk. */
+PML_API int pml_sde_list(int (*visit)(const struct pml_sde_info *, void *), void *arg);
+
+/*
+ * pml_sde_on_overflow - call @notify once each time the value passes another multiple of @threshold: created counters
+ * from inside the increment, registered counters and callbacks when read or polled; -EINVAL for other kinds.
+ */
+PML_API int pml_sde_on_overflow(struct pml_sde_event *ev, int64_t threshold, void (*notify)(int64_t value, void *arg),
+                                void *arg);
+
+PML_END_DECLS
+
+#endif
