@@ -277,7 +277,9 @@ static int catch_up(struct pml_recorder *r) {
   else if (r->epoch != epoch)
     pml_quantile_clear(r->quantile);
   r->epoch = epoch;
-  int rc = 0;
+  uint64_t count = pml_recorder_count(r),
+           have = sketch ? 0 : pml_quantile_count(r->quantile) + pml_quantile_nans(r->quantile);
+  int rc = sketch || count <= have ? 0 : pml_quantile_reserve(r->quantile, count - have);
   for (struct pml__recorder_lane *l = first_lane(r); l != NULL && rc == 0; l = next_lane(l))
     rc = sketch ? merge_lane(r, l, epoch) : take_lane(r, l, epoch);
   return rc;
