@@ -83,7 +83,14 @@ int pml_eventset_start(struct pml_eventset *s) {
 
 int pml_eventset_read(struct pml_eventset *s, uint64_t *values) {
   int rc = 0;
-  if (PML_LIKELY(s->running)) rc = snapshot(s, s->now, false);
+  if (PML_LIKELY(s->running)) {
+    if (PML_LIKELY(s->simple))
+      rc = read_block(&s->group[0], s->now);
+    else if (s->sde_only)
+      return pml__eventset_sde_read(s, values);
+    else
+      rc = pml__eventset_snapshot(s, s->now, false);
+  }
   if (PML_UNLIKELY(rc < 0)) return rc;
   differences(s, values);
   return rc;

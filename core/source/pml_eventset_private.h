@@ -56,9 +56,10 @@ struct pml__eventset_sde {
 struct pml_eventset {
   /* What every read touches. */
   bool running;
-  bool simple;  /* all events are one group, read by read(2) */
-  bool clocked; /* some event is a clock */
-  bool mixed;   /* some event is more than one word's difference */
+  bool simple;   /* all events are one group, read by read(2) */
+  bool sde_only; /* all events are software-defined */
+  bool clocked;  /* some event is a clock */
+  bool mixed;    /* some event is more than one word's difference */
   uint32_t n;
   uint32_t ngroups;
   uint32_t nextra;
@@ -98,6 +99,7 @@ uint32_t pml__eventset_sde_words(const struct pml_event *ev, size_t n);
 int pml__eventset_sde_open(struct pml_eventset *s, const struct pml_event *ev, const struct pml_target *target);
 void pml__eventset_sde_close(struct pml_eventset *s);
 void pml__eventset_sde_snapshot(struct pml_eventset *s, uint64_t *snapshot);
+int pml__eventset_sde_read(struct pml_eventset *s, uint64_t *values); /* a running set with sde_only */
 void pml__eventset_sde_differences(const struct pml_eventset *s, uint64_t *values);
 /* Makes @count what accum is to add to @values as an integer. */
 void pml__eventset_sde_prepare_add(const struct pml_eventset *s, const uint64_t *values, uint64_t *count);

@@ -93,6 +93,26 @@ void pml__eventset_sde_differences(const struct pml_eventset *s, uint64_t *value
   }
 }
 
+/* Snapshot and difference in one pass, as far as events are plain; the first that is not has all done in two. */
+int pml__eventset_sde_read(struct pml_eventset *s, uint64_t *values) {
+  uint64_t *now = s->now + s->sde_word;
+  const uint64_t *base = s->base + s->sde_word;
+  uint32_t n = s->n, i = 0;
+  pml__sde_enter(s->reader);
+  for (; i < n; i++, now += PML__SDE_WORDS, base += PML__SDE_WORDS) {
+    const struct pml__sde_body *b = pml__sde_body_of(s->sde_event[i]);
+    if (PML_UNLIKELY(!pml__sde_plain(b) || base[PML__SDE_WHAT] != PML__SDE_HAS)) break;
+    uint64_t v = __atomic_load_n((const uint64_t *)b->variable, __ATOMIC_RELAXED);
+    now[PML__SDE_VALUE] = now[PML__SDE_BASE] = v;
+    now[PML__SDE_WHAT] = PML__SDE_HAS;
+    values[i] = v - base[PML__SDE_BASE];
+  }
+  if (PML_UNLIKELY(i < n)) pml__sde_snapshot(s->sde_event + i, n - i, now);
+  pml__sde_leave(s->reader);
+  if (PML_UNLIKELY(i < n)) pml__eventset_sde_differences(s, values);
+  return 0;
+}
+
 /*
  * Accum adds integers. What is something else is made to fit: the count becomes the difference of the bits that the sum
  * shall have and those that are there. Doubles are added as such; a level takes the place of the last one.

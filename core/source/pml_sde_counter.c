@@ -21,7 +21,13 @@ struct shard {
   _Alignas(64) _Atomic int64_t value;
 };
 
+/*
+ * What an increment looks at first is fast[]: by a thread's block number plus one, so that a thread that has no lane
+ * yet (0) and one that will have none (NO_LANE + 1) find NULL. NULL sends an increment the slow way, also while there
+ * is a threshold.
+ */
 struct pml_sde_counter {
+  struct shard *_Atomic fast[BLOCKS + 2];
   struct shard *_Atomic block[BLOCKS];
   struct pml__sde_overflow *_Atomic overflow;
   _Atomic uint32_t used; /* blocks */
@@ -30,8 +36,8 @@ struct pml_sde_counter {
 };
 
 struct lane {
-  uint32_t block; /* plus one; 0: not asked for yet */
-  uint32_t at;
+  uint64_t block; /* plus one; 0: not asked for yet */
+  uint64_t at;    /* of its shard in the block */
 };
 static PML_THREAD_LOCAL struct lane lane __attribute__((tls_model("initial-exec")));
 
@@ -114,41 +120,49 @@ static void count_overflow(struct pml__sde_overflow *o, int64_t by) {
     }
 }
 
-static __attribute__((noinline)) void increment_slowly(struct pml_sde_counter *c, int64_t by) {
+static inline void add(struct shard *shard, int64_t by) {
+  uint64_t sum = (uint64_t)atomic_load_explicit(&shard->value, memory_order_relaxed) + (uint64_t)by;
+  atomic_store_explicit(&shard->value, (int64_t)sum, memory_order_relaxed);
+}
+
+/*
+ * The fast way is opened, then it is looked whether there is a threshold; who sets a threshold stores it, then closes
+ * the fast way. All sequentially consistent: the way does not stay open.
+ */
+static void open_fast_way(struct pml_sde_counter *c, uint64_t k, struct shard *block) {
+  atomic_store_explicit(&c->fast[k], block, memory_order_seq_cst);
+  if (atomic_load_explicit(&c->overflow, memory_order_seq_cst) != NULL)
+    atomic_store_explicit(&c->fast[k], NULL, memory_order_seq_cst);
+}
+
+static __attribute__((noinline)) int increment_slowly(struct pml_sde_counter *c, int64_t by) {
   if (lane.block == 0) lane_take();
   struct shard *block = NULL;
   if (lane.block <= BLOCKS) {
     block = atomic_load_explicit(&c->block[lane.block - 1], memory_order_acquire);
-    if (block == NULL) block = block_make(c, lane.block - 1);
+    if (block == NULL) block = block_make(c, (uint32_t)lane.block - 1);
   }
-  if (block == NULL) {
+  if (block == NULL)
     atomic_fetch_add_explicit(&c->shared.value, by, memory_order_relaxed);
-  } else {
-    _Atomic int64_t *v = &block[lane.at].value;
-    uint64_t sum = (uint64_t)atomic_load_explicit(v, memory_order_relaxed) + (uint64_t)by;
-    atomic_store_explicit(v, (int64_t)sum, memory_order_relaxed);
-  }
+  else
+    add(&block[lane.at], by);
   struct pml__sde_overflow *o = atomic_load_explicit(&c->overflow, memory_order_acquire);
-  if (o != NULL) count_overflow(o, by);
+  if (o != NULL)
+    count_overflow(o, by);
+  else if (block != NULL)
+    open_fast_way(c, lane.block, block);
+  return 0;
 }
 
 /*
  * Relaxed throughout: a shard has one writer, so its load and store cannot lose an increment; a reader sees each shard
  * at some moment, and a sum says nothing about other memory. The block pointer is acquired, for its zeroes.
- * lane.block - 1 wraps for a thread that has no lane yet, and BLOCKS is one that will have none.
  */
 int pml_sde_increment(struct pml_sde_counter *c, int64_t by) {
-  uint32_t k = lane.block - 1;
   if (PML_UNLIKELY(c == NULL)) return -EINVAL;
-  struct shard *block = NULL;
-  if (PML_LIKELY(k < BLOCKS)) block = atomic_load_explicit(&c->block[k], memory_order_acquire);
-  if (PML_UNLIKELY(block == NULL || atomic_load_explicit(&c->overflow, memory_order_relaxed) != NULL)) {
-    increment_slowly(c, by);
-    return 0;
-  }
-  _Atomic int64_t *v = &block[lane.at].value;
-  uint64_t sum = (uint64_t)atomic_load_explicit(v, memory_order_relaxed) + (uint64_t)by;
-  atomic_store_explicit(v, (int64_t)sum, memory_order_relaxed);
+  struct shard *block = atomic_load_explicit(&c->fast[lane.block], memory_order_acquire);
+  if (PML_UNLIKELY(block == NULL)) return increment_slowly(c, by);
+  add(&block[lane.at], by);
   return 0;
 }
 
@@ -192,7 +206,8 @@ void pml__sde_counter_overflow(struct pml_sde_counter *c, struct pml__sde_overfl
     atomic_init(&o->total, value);
     atomic_init(&o->passed, value / o->threshold);
   }
-  atomic_store_explicit(&c->overflow, o, memory_order_release);
+  atomic_store_explicit(&c->overflow, o, memory_order_seq_cst);
+  for (uint32_t k = 0; o != NULL && k < BLOCKS + 2; k++) atomic_store_explicit(&c->fast[k], NULL, memory_order_seq_cst);
 }
 
 struct pml_sde_counter *pml__sde_counter_new(void) {

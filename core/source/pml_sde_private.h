@@ -60,7 +60,8 @@ struct pml__sde_body {
   enum pml_sde_kind kind;
   enum pml_type type; /* native */
   unsigned mode;
-  void *variable; /* PML_SDE_REGISTERED */
+  atomic_bool plain; /* see pml__sde_plain() */
+  void *variable;    /* PML_SDE_REGISTERED */
   pml_sde_callback *callback;
   void *param;
   struct pml_sde_counter *counter;
@@ -148,11 +149,36 @@ uint64_t pml__sde_set_size(const struct pml_sde_set *s);
 
 /* --- readers: pml_sde_reader.c --- */
 
-struct pml__sde_reader;
+/* One per event set, and one per single read while it lasts. Never freed, so that the list is walked without a lock. */
+struct pml__sde_reader {
+  _Alignas(64) _Atomic uint64_t passes; /* odd while inside; written by one user at a time */
+  atomic_bool taken;
+  struct pml__sde_reader *next;
+};
+extern atomic_bool pml__sde_expedited; /* membarrier(2) fences the readers on behalf of who waits for them */
 struct pml__sde_reader *pml__sde_reader_take(void); /* NULL: no memory */
 void pml__sde_reader_give_back(struct pml__sde_reader *r);
-void pml__sde_enter(struct pml__sde_reader *r);
-void pml__sde_leave(struct pml__sde_reader *r);
+/*
+ * The reader: passes becomes odd; then bodies are loaded. Who takes a body away: stores NULL; then loads passes. One of
+ * the two must see the other's store. So all four are sequentially consistent; but a store that is costs the reader a
+ * fence, and so it is relaxed where membarrier(2) makes every running thread of the process pass a full fence on behalf
+ * of the waiting side, between its store and its load: a reader's store is then either before that fence, and seen, or
+ * its loads are after it, and see NULL. Leaving is a release that the waiting side acquires: all was read before.
+ */
+static inline void pml__sde_enter(struct pml__sde_reader *r) {
+  uint64_t inside = atomic_load_explicit(&r->passes, memory_order_relaxed) + 1;
+  if (PML_LIKELY(atomic_load_explicit(&pml__sde_expedited, memory_order_relaxed)))
+    atomic_store_explicit(&r->passes, inside, memory_order_relaxed);
+  else
+    atomic_store_explicit(&r->passes, inside, memory_order_seq_cst);
+  atomic_signal_fence(memory_order_seq_cst);
+}
+
+static inline void pml__sde_leave(struct pml__sde_reader *r) {
+  uint64_t passes = atomic_load_explicit(&r->passes, memory_order_relaxed);
+  atomic_store_explicit(&r->passes, passes + 1, memory_order_release);
+}
+
 /*
  * pml__sde_wait_for_readers - until each reader that is inside now has left; called without the lock, since what it
  * waits for may be a callback that asks the registry something. False when called from inside a callback, where it
@@ -172,6 +198,13 @@ enum { PML__SDE_VALUE, PML__SDE_BASE, PML__SDE_WHAT, PML__SDE_WORDS };
 #define PML__SDE_HAS 1u    /* it has a value: it is no placeholder, no empty recorder */
 #define PML__SDE_DOUBLE 2u /* the bits are a double's */
 #define PML__SDE_LEVEL 4u  /* instant */
+
+/*
+ * pml__sde_plain - is it a 64-bit counter in a variable that nobody watches for overflow? What most events are.
+ */
+static inline bool pml__sde_plain(const struct pml__sde_body *b) {
+  return b != NULL && atomic_load_explicit(&((struct pml__sde_body *)b)->plain, memory_order_relaxed);
+}
 
 /* pml__sde_snapshot - by a reader that is inside: PML__SDE_WORDS words for each of @n events. */
 void pml__sde_snapshot(struct pml_sde_event *const *ev, size_t n, uint64_t *words);

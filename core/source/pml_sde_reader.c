@@ -14,21 +14,14 @@
 #define YIELDS 100u
 #define NAP_NS 100000
 
-/* One per event set, and one per single read while it lasts. Never freed, so that the list is walked without a lock. */
-struct pml__sde_reader {
-  _Alignas(64) _Atomic uint64_t passes; /* odd while inside; written by one user at a time */
-  atomic_bool taken;
-  struct pml__sde_reader *next;
-};
-
 static struct pml__sde_reader *_Atomic readers;
-static atomic_bool expedited; /* membarrier(2) fences the readers on behalf of who waits for them */
+atomic_bool pml__sde_expedited;
 static PML_THREAD_LOCAL unsigned callbacks;
 
 /* After a fork the registration is gone with the memory map, or is not: asked again, it costs nothing. */
 static void register_membarrier(void) {
   bool can = syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED, 0, 0) == 0;
-  atomic_store_explicit(&expedited, can, memory_order_seq_cst);
+  atomic_store_explicit(&pml__sde_expedited, can, memory_order_seq_cst);
 }
 
 static void prepare(void) {
@@ -58,27 +51,6 @@ void pml__sde_reader_give_back(struct pml__sde_reader *r) {
   if (r != NULL) atomic_store_explicit(&r->taken, false, memory_order_release);
 }
 
-/*
- * The reader: passes becomes odd; then bodies are loaded. Who takes a body away: stores NULL; then loads passes. One of
- * the two must see the other's store. So all four are sequentially consistent; but a store that is costs the reader a
- * fence, and so it is relaxed where membarrier(2) makes every running thread of the process pass a full fence on behalf
- * of the waiting side, between its store and its load: a reader's store is then either before that fence, and seen, or
- * its loads are after it, and see NULL. Leaving is a release that the waiting side acquires: all was read before.
- */
-void pml__sde_enter(struct pml__sde_reader *r) {
-  uint64_t inside = atomic_load_explicit(&r->passes, memory_order_relaxed) + 1;
-  if (PML_LIKELY(atomic_load_explicit(&expedited, memory_order_relaxed)))
-    atomic_store_explicit(&r->passes, inside, memory_order_relaxed);
-  else
-    atomic_store_explicit(&r->passes, inside, memory_order_seq_cst);
-  atomic_signal_fence(memory_order_seq_cst);
-}
-
-void pml__sde_leave(struct pml__sde_reader *r) {
-  uint64_t passes = atomic_load_explicit(&r->passes, memory_order_relaxed);
-  atomic_store_explicit(&r->passes, passes + 1, memory_order_release);
-}
-
 static void wait_for(struct pml__sde_reader *r) {
   uint64_t before = atomic_load_explicit(&r->passes, memory_order_seq_cst);
   if (before % 2 == 0) return;
@@ -95,7 +67,7 @@ bool pml__sde_wait_for_readers(void) {
   if (callbacks > 0) return false;
   struct pml__sde_reader *r = atomic_load_explicit(&readers, memory_order_acquire);
   if (r == NULL) return true;
-  if (atomic_load_explicit(&expedited, memory_order_relaxed))
+  if (atomic_load_explicit(&pml__sde_expedited, memory_order_relaxed))
     (void)syscall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0);
   for (; r != NULL; r = r->next) wait_for(r);
   return true;

@@ -66,6 +66,7 @@ int pml_sde_register(struct pml_sde_library *lib, const char *event, unsigned mo
   struct pml__sde_body *b = pml__sde_body_new(PML_SDE_REGISTERED, type, mode);
   if (b == NULL) return no_memory(name);
   b->variable = variable;
+  atomic_init(&b->plain, type == PML_TYPE_INT64 && (mode & PML_SDE_INSTANT) == 0);
   b->object[0] = pml__sde_object_hold(variable);
   return publish_or_free(lib, name, b);
 }
