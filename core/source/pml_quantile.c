@@ -85,9 +85,7 @@ static bool make_room(struct pml_quantile *q, size_t n) {
   if (n > most - q->n) return false;
   size_t need = q->n + n;
   if (need <= q->room) return true;
-  size_t room = q->room + q->room / 4;
-  if (room < need) room = need;
-  if (room > most) room = most;
+  size_t room = need > most - need / 4 ? most : need + need / 4; /* what is not touched takes no memory */
   char *array = pml__big_alloc(room * q->stored);
   if (array == NULL) return false;
   if (q->n > 0) memcpy(array, q->array, q->n * q->stored);
