@@ -222,7 +222,7 @@ static void groups(void) {
   CHECK(pml_sde_register(lib, "B", 0, PML_TYPE_INT64, &b) == 0 && is_int("SPEC::SUM", -5), "nor when registered again");
   static int64_t many[100];
   for (int i = 0; i < 100; i++) {
-    char name[8];
+    char name[16];
     snprintf(name, sizeof name, "M%d", i);
     many[i] = i;
     pml_sde_register(lib, name, 0, PML_TYPE_INT64, &many[i]);
@@ -230,7 +230,7 @@ static void groups(void) {
   }
   CHECK(is_int("SPEC::MANY", 4950), "a group of 100");
   for (int i = 0; i < 100; i += 2) {
-    char name[8];
+    char name[16];
     snprintf(name, sizeof name, "M%d", i);
     pml_sde_unregister(lib, name);
   }
