@@ -352,9 +352,9 @@ static int visit_element(const struct pml_sde_element *e, void *rows) {
 }
 
 static int l_set_values(lua_State *L) {
-  struct pml_sde_set *s = check_set(L);
+  check_set(L);
   struct rows *r = new_rows(L);
-  s = check_set(L);
+  struct pml_sde_set *s = check_set(L);
   int err = pml_sde_set_visit(s, visit_element, r);
   if (err < 0) return pml_pusherr(L, err, "countingset.values");
   lua_newtable(L);

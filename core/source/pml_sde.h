@@ -48,7 +48,13 @@ PML_API int pml_sde_library(struct pml_sde_library **lib, const char *name);
  * Each registers @event of @lib ("LIB::EVENT"), filling in a placeholder that a reader left. Registering a name again
  * that is there changes nothing and returns 0 (creates return the same handle). The object file that holds @variable
  * or @callback is kept loaded until unregister, so that a dlclose() in between is survived.
- * Return 0, -EINVAL (name, type, other kind under that name), -ENOMEM. Thread-safe; a lock, not for hot paths.
+ * A variable is aligned to its size. A callback's int or float is in the low bytes of what it returns.
+ * A SUM group counts from a start as its members do, instant members as they are; MAX and MIN are of the members'
+ * values as they are, and instant themselves.
+ * Unregister and shutdown return when no reader is in what was taken back, so that the variable may then be freed; from
+ * inside a callback they do not wait. Created counters, recorders and sets live on while somebody refers to the event.
+ * Return 0, -EINVAL (name, type, other kind under that name), PML_ECLOSED (the library was shut down), -ENOMEM.
+ * Thread-safe; a lock, not for hot paths.
  */
 PML_API int pml_sde_register(struct pml_sde_library *lib, const char *event, unsigned mode, enum pml_type type,
                              void *variable);

@@ -10,6 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define TWO_TO_63 9223372036854775808.0
+
 /* A value, and what of it is relative to a start: all of a counter, nothing of a level, the counters of a sum. */
 struct sample {
   struct pml_value value, base; /* of one type */
@@ -171,7 +173,7 @@ static void sample_counter(const struct pml__sde_body *b, struct sample *s) {
     double number = pml_value_number(&s->value);
     if (s->value.type == PML_TYPE_INT64)
       check_overflow(o, s->value.i);
-    else if (number > -0x1p63 && number < 0x1p63)
+    else if (fabs(number) < TWO_TO_63)
       check_overflow(o, (int64_t)number);
   }
 }
@@ -261,7 +263,7 @@ int pml_sde_read(struct pml_sde_event *ev, struct pml_value *v) {
 static bool as_integer(const struct pml_value *v, int64_t min, int64_t max, int64_t *i) {
   *i = v->i;
   if (v->type == PML_TYPE_DOUBLE) {
-    if (!(v->d >= -0x1p63 && v->d < 0x1p63) || v->d != floor(v->d)) return false;
+    if (!(fabs(v->d) < TWO_TO_63) || v->d != floor(v->d)) return false;
     *i = (int64_t)v->d;
   }
   return *i >= min && *i <= max;
@@ -360,7 +362,7 @@ int pml_sde_on_overflow(struct pml_sde_event *ev, int64_t threshold, void (*noti
     o->threshold = notify != NULL ? threshold : INT64_MAX;
     o->notify = notify;
     o->arg = arg;
-    bool fits = number > -0x1p63 && number < 0x1p63;
+    bool fits = fabs(number) < TWO_TO_63;
     atomic_init(&o->passed, v.type == PML_TYPE_INT64 ? v.i / o->threshold : fits ? (int64_t)number / o->threshold : 0);
     pml__sde_lock();
     rc = watch(ev, o);

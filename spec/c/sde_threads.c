@@ -195,7 +195,7 @@ static void blocking(void) {
   start(&t, read_block, ev);
   const struct timespec nap = {0, 1000000};
   for (int i = 0; i < 5000 && !atomic_load(&inside); i++) nanosleep(&nap, NULL);
-  struct pml_sde_event *other;
+  struct pml_sde_event *other = NULL;
   CHECK(pml_sde_register(lib, "OTHER", 0, PML_TYPE_INT64, &x) == 0 &&
             pml_sde_find("THREADS::OTHER", &other, NULL) == 0 && pml_sde_read(other, &v) == 0 && v.i == 3 &&
             pml_sde_increment(counter, 1) == 0,
