@@ -48,7 +48,13 @@ PML_API int pml_sde_library(struct pml_sde_library **lib, const char *name);
  * Each registers @event of @lib ("LIB::EVENT"), filling in a placeholder that a reader left. Registering a name again
  * that is there changes nothing and returns 0 (creates return the same handle). The object file that holds @variable
  * or @callback is kept loaded until unregister, so that a dlclose() in between is survived.
- * Return 0, -EINVAL (name, type, other kind under that name), -ENOMEM. Thread-safe; a lock, not for hot paths.
+ * A variable is aligned to its size. A callback's int or float is in the low bytes of what it returns.
+ * A SUM group counts from a start as its members do, instant members as they are; MAX and MIN are of the members'
+ * values as they are, and instant themselves.
+ * Unregister and shutdown return when no reader is in what was taken back, so that the variable may then be freed; from
+ * inside a callback they do not wait. Created counters, recorders and sets live on while somebody refers to the event.
+ * Return 0, -EINVAL (name, type, other kind under that name), PML_ECLOSED (the library was shut down), -ENOMEM.
+ * Thread-safe; a lock, not for hot paths.
  */
 PML_API int pml_sde_register(struct pml_sde_library *lib, const char *event, unsigned mode, enum pml_type type,
                              void *variable);
@@ -90,6 +96,8 @@ PML_API int pml_sde_set_visit(struct pml_sde_set *s, int (*visit)(const struct p
  */
 PML_API int pml_sde_find(const char *name, struct pml_sde_event **ev, bool *made);
 PML_API void pml_sde_release(struct pml_sde_event *ev);
+/* pml_sde_find_in - @event of @lib, there or a placeholder: to refer to it before it is created. */
+PML_API int pml_sde_find_in(struct pml_sde_library *lib, const char *event, struct pml_sde_event **ev);
 
 /* pml_sde_read - the value now, widened. A recorder reads its count, a counting set its size. 0 or a negative code. */
 PML_API int pml_sde_read(struct pml_sde_event *ev, struct pml_value *v);
@@ -100,6 +108,7 @@ PML_API int pml_sde_reset(struct pml_sde_event *ev); /* counters to 0, sets empt
 
 struct pml_sde_info {
   const char *library, *name, *description; /* name without the library */
+  const char *full_name;                    /* "LIB::EVENT" */
   enum pml_sde_kind kind;
   enum pml_type type;
   unsigned mode;

@@ -33,6 +33,9 @@ bench_batch bench_page_count, bench_page_count_bare, bench_page_read, bench_page
 /* The real page of a counter of this thread; @arg is its struct pml_counter. */
 bench_batch bench_real_count, bench_real_count_bare;
 
+/* Rows of software-defined events. */
+void bench_sde_rows(void);
+
 /* PAPI, if it is installed. */
 struct bench_papi;
 struct bench_papi *bench_papi_open(const char *const *names, size_t n); /* NULL: none, or it refuses; started */

@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* spec/bench/bench_sde_read.c - software-defined events: increments, reads of 8 counters and of a group of 100. */
+#include "bench.h"
+
+#include "source/pml_eventset.h"
+#include "source/pml_sde.h"
+
+#include <dlfcn.h>
+#include <pthread.h>
+#include <sched.h>
+#include <stdatomic.h>
+#include <stdio.h>
+
+#define EIGHT 8
+#define HUNDRED 100
+
+/* What a figure cannot go below: one counter of the thread's own, in memory; a load and a store for each that is read.
+ */
+static volatile int64_t own;
+static int64_t variable[HUNDRED];
+static volatile uint64_t sink[EIGHT];
+
+static void bare_increment(void *arg, size_t n) {
+  (void)arg;
+  for (size_t i = 0; i < n; i++) own = own + 1;
+}
+
+static void increment(void *counter, size_t n) {
+  for (size_t i = 0; i < n; i++) pml_sde_increment(counter, 1);
+}
+
+static void bare_read(void *arg, size_t n) {
+  const volatile int64_t *v = arg;
+  for (size_t i = 0; i < n; i++)
+    for (size_t k = 0; k < EIGHT; k++) sink[k] = (uint64_t)v[k];
+}
+
+static void bare_sum(void *arg, size_t n) {
+  const volatile int64_t *v = arg;
+  for (size_t i = 0; i < n; i++) {
+    int64_t sum = 0;
+    for (size_t k = 0; k < HUNDRED; k++) sum += v[k];
+    sink[0] = (uint64_t)sum;
+  }
+}
+
+static void read_set(void *set, size_t n) {
+  uint64_t v[PML_EVENTSET_MAX];
+  for (size_t i = 0; i < n; i++) pml_eventset_read(set, v);
+}
+
+/* --- the peer, found at run time --- */
+
+static struct {
+  void *(*init)(const char *);
+  int (*create)(void *, const char *, int, void **);
+  int (*increment)(void *, long long);
+} libsde;
+
+static void *peer_counter(void) {
+  void *so = dlopen("libsde.so.1", RTLD_NOW), *counter = NULL;
+  if (so == NULL) return NULL;
+  *(void **)&libsde.init = dlsym(so, "papi_sde_init");
+  *(void **)&libsde.create = dlsym(so, "papi_sde_create_counter");
+  *(void **)&libsde.increment = dlsym(so, "papi_sde_inc_counter");
+  if (libsde.init == NULL || libsde.create == NULL || libsde.increment == NULL) return NULL;
+  void *lib = libsde.init("BENCH");
+  return lib != NULL && libsde.create(lib, "COUNTER", 0, &counter) == 0 ? counter : NULL;
+}
+
+static void peer_increment(void *counter, size_t n) {
+  for (size_t i = 0; i < n; i++) libsde.increment(counter, 1);
+}
+
+/* --- a second thread that counts all the time, on another cpu if there is one --- */
+
+struct rival {
+  bench_batch *batch;
+  void *arg;
+  atomic_bool stop;
+};
+
+static void *run_rival(void *arg) {
+  struct rival *r = arg;
+  cpu_set_t all;
+  CPU_ZERO(&all);
+  for (size_t cpu = 0; cpu < CPU_SETSIZE; cpu++) CPU_SET(cpu, &all);
+  CPU_CLR((size_t)sched_getcpu(), &all);
+  (void)sched_setaffinity(0, sizeof all, &all);
+  while (!atomic_load_explicit(&r->stop, memory_order_relaxed)) r->batch(r->arg, 1000);
+  return NULL;
+}
+
+static void contended(struct bench_op *op, void *counter, bench_batch *batch) {
+  struct rival r = {.batch = batch, .arg = counter};
+  pthread_t t;
+  if (pthread_create(&t, NULL, run_rival, &r) != 0) return;
+  bench_run(op, 1);
+  atomic_store(&r.stop, true);
+  pthread_join(t, NULL);
+}
+
+static void increment_rows(struct pml_sde_library *lib) {
+  struct pml_sde_counter *c;
+  if (pml_sde_create(lib, "COUNTER", PML_SDE_RW, &c) != 0) return;
+  void *peer = peer_counter();
+  bench_batch *peers = peer != NULL ? peer_increment : NULL;
+  struct bench_op op[3] = {{.batch = bare_increment}, {.batch = increment, .arg = c}, {.batch = peers, .arg = peer}};
+  bench_run(op, 3);
+  bench_row("increment a created counter", &op[1], "increment in memory", &op[0], 3.0, "papi_sde_inc_counter", &op[2]);
+  struct bench_op two = {.batch = increment, .arg = c}, two_peer = {.batch = peers, .arg = peer};
+  contended(&two, c, increment);
+  if (peers != NULL) contended(&two_peer, peer, peers);
+  bench_row("increment, 2 threads, one counter", &two, "the same, 1 thread", &op[1], 1.5, "papi_sde_inc_counter",
+            &two_peer);
+}
+
+static void set_row(const char *figure, const char *const *names, size_t n, const char *reference, bench_batch *bare,
+                    double limit) {
+  struct pml_eventset *set;
+  if (pml_eventset_open(&set, names, n, NULL) != 0) return;
+  struct bench_papi *papi = bench_papi_open(names, n);
+  struct bench_op op[3] = {{.batch = bare, .arg = variable},
+                           {.batch = read_set, .arg = set},
+                           {.batch = papi != NULL ? bench_papi_read : NULL, .arg = papi}};
+  bench_run(op, 3);
+  bench_row(figure, &op[1], reference, &op[0], limit, "PAPI_read", &op[2]);
+  bench_papi_close(papi);
+  pml_eventset_close(set);
+}
+
+void bench_sde_rows(void) {
+  struct pml_sde_library *lib;
+  char name[EIGHT][32];
+  const char *names[EIGHT], *group = "sde:::BENCH::GROUP";
+  if (pml_sde_library(&lib, "BENCH") != 0) return;
+  increment_rows(lib);
+  for (int i = 0; i < HUNDRED; i++) {
+    char event[16];
+    snprintf(event, sizeof event, "V%d", i);
+    pml_sde_register(lib, event, PML_SDE_RO, PML_TYPE_INT64, &variable[i]);
+    pml_sde_group_add(lib, event, "GROUP", PML_SDE_SUM);
+  }
+  for (size_t i = 0; i < EIGHT; i++) {
+    snprintf(name[i], sizeof name[i], "sde:::BENCH::V%zu", i);
+    names[i] = name[i];
+  }
+  set_row("event set read, 1 registered", names, 1, "8 loads and stores", bare_read, 2.5);
+  set_row("event set read, 8 registered", names, EIGHT, "8 loads and stores", bare_read, 6.0);
+  set_row("event set read, a group of 100", &group, 1, "a sum of 100 loads", bare_sum, 3.0);
+  pml_sde_shutdown(lib);
+}
