@@ -109,13 +109,17 @@ static const char *const derived[] = {":CNT", ":MIN", ":Q1", ":MED", ":Q3", ":MA
 /* Calls @use with the name of each event that comes with recorder @event. */
 static int each_derived(const struct sde_library *lib, const char *event, bool quantiles,
                         int (*use)(const struct sde_library *, const char *)) {
-  char name[strlen(event) + 5];
-  for (size_t i = 0; i < (quantiles ? sizeof derived / sizeof *derived : 1); i++) {
-    strcpy(stpcpy(name, event), derived[i]);
-    int err = use(lib, name);
-    if (err < 0) return err;
+  size_t n = strlen(event), last = quantiles ? sizeof derived / sizeof *derived : 1;
+  char *name = malloc(n + sizeof ":CNT");
+  if (!name) return -ENOMEM;
+  memcpy(name, event, n);
+  int err = 0;
+  for (size_t i = 0; i < last && err >= 0; i++) {
+    strcpy(name + n, derived[i]);
+    err = use(lib, name);
   }
-  return 0;
+  free(name);
+  return err;
 }
 
 static int adopt(const struct sde_library *lib, const char *event) {
@@ -124,10 +128,17 @@ static int adopt(const struct sde_library *lib, const char *event) {
   return err < 0 ? err : pml__sde_refresh(e);
 }
 
+/* The event as it is known here, NULL if it is not. */
+static struct sde_event *known(const struct sde_library *lib, const char *event) {
+  char *name = pml__sde_full_name(lib->name, event);
+  struct sde_event *e = name ? pml__sde_known(name) : NULL;
+  free(name);
+  return e;
+}
+
 static int drop(const struct sde_library *lib, const char *event) {
-  char name[strlen(lib->name) + 2 + strlen(event) + 1];
-  strcpy(stpcpy(stpcpy(name, lib->name), "::"), event);
-  pml__sde_forget(name);
+  struct sde_event *e = known(lib, event);
+  if (e) pml__sde_forget(e);
   return 0;
 }
 
@@ -253,9 +264,7 @@ int papi_sde_counting_set_remove(void *set, size_t hashable, const void *element
 void *papi_sde_get_counter_handle(papi_handle_t handle, const char *event) {
   struct sde_library *lib = handle;
   if (!lib || !event || !atomic_load(&lib->registry)) return NULL;
-  char name[strlen(lib->name) + 2 + strlen(event) + 1];
-  strcpy(stpcpy(stpcpy(name, lib->name), "::"), event);
-  struct sde_event *e = pml__sde_known(name);
+  struct sde_event *e = known(lib, event);
   return e && atomic_load(&e->kind) != PML_SDE_PLACEHOLDER ? e : NULL;
 }
 

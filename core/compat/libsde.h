@@ -8,6 +8,7 @@
 #ifndef PML_COMPAT_LIBSDE_H
 #define PML_COMPAT_LIBSDE_H
 
+#include "base/pml_error.h"
 #include "compat/include/sde_lib.h"
 #include "source/pml_sde.h"
 
@@ -42,11 +43,14 @@ int pml__sde_event_of(struct sde_event **e, const struct sde_library *lib, const
 struct sde_event *pml__sde_known(const char *name);
 struct sde_event *pml__sde_of_code(uint32_t code);
 
+/* pml__sde_full_name - "LIB::EVENT", malloc'd; NULL for want of memory. */
+char *pml__sde_full_name(const char *library, const char *event);
+
 /* pml__sde_refresh - take over kind, type and mode from the registry. Returns the kind. */
 int pml__sde_refresh(struct sde_event *e);
 
-/* pml__sde_forget - the name, or all of a library's ("LIB::"), is unregistered. */
-void pml__sde_forget(const char *name);
+/* pml__sde_forget - the event, or all of a library's, is unregistered. */
+void pml__sde_forget(struct sde_event *e);
 void pml__sde_forget_library(const char *library);
 
 /* pml__sde_sync - give a code to every event that came in through pmlua's own interface. Returns how many there are. */

@@ -112,7 +112,7 @@ int pml__sde_event(struct sde_event **out, const char *name) {
   return 0;
 }
 
-static char *full_name(const char *library, const char *event) {
+char *pml__sde_full_name(const char *library, const char *event) {
   size_t n = strlen(library), m = strlen(event) + 1;
   char *name = malloc(n + 2 + m);
   if (!name) return NULL;
@@ -123,7 +123,7 @@ static char *full_name(const char *library, const char *event) {
 }
 
 int pml__sde_event_of(struct sde_event **e, const struct sde_library *lib, const char *event) {
-  char *name = full_name(lib->name, event);
+  char *name = pml__sde_full_name(lib->name, event);
   if (!name) return -ENOMEM;
   int err = pml__sde_event(e, name);
   free(name);
@@ -142,15 +142,10 @@ int pml__sde_refresh(struct sde_event *e) {
   return (int)info.kind;
 }
 
-static void forget(struct sde_event *e) {
+void pml__sde_forget(struct sde_event *e) {
   atomic_store(&e->kind, PML_SDE_PLACEHOLDER);
   atomic_store(&e->listed, false);
   atomic_store(&e->stored, 0);
-}
-
-void pml__sde_forget(const char *name) {
-  struct sde_event *e = pml__sde_known(name);
-  if (e) forget(e);
 }
 
 void pml__sde_forget_library(const char *library) {
@@ -158,7 +153,7 @@ void pml__sde_forget_library(const char *library) {
   uint32_t count = atomic_load(&codes);
   for (uint32_t code = 0; code < count; code++) {
     struct sde_event *e = pml__sde_of_code(code);
-    if (strncmp(e->name, library, n) == 0 && strncmp(e->name + n, "::", 2) == 0) forget(e);
+    if (strncmp(e->name, library, n) == 0 && strncmp(e->name + n, "::", 2) == 0) pml__sde_forget(e);
   }
 }
 
@@ -170,7 +165,7 @@ struct unknown {
 
 static int collect(const struct pml_sde_info *info, void *arg) {
   struct unknown *u = arg;
-  char *name = full_name(info->library, info->name);
+  char *name = pml__sde_full_name(info->library, info->name);
   if (!name) return -ENOMEM;
   struct sde_event *e = pml__sde_known(name);
   if (e) {
