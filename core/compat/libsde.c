@@ -14,7 +14,7 @@
 int _sde_be_verbose;
 int _sde_debug;
 
-int pml__sde_error(int err) {
+int pml__libsde_error(int err) {
   if (err >= 0) return SDE_OK;
   switch (err) {
   case -EINVAL:
@@ -51,7 +51,7 @@ papi_handle_t papi_sde_init(const char *name) {
   if (getenv("PAPI_VERBOSE")) _sde_be_verbose = 1;
   const char *debug = getenv("PAPI_DEBUG");
   if (debug && (strstr(debug, "SDE") || strstr(debug, "ALL"))) _sde_debug = 1;
-  struct sde_library *lib = pml__sde_library(name);
+  struct sde_library *lib = pml__libsde_library(name);
   struct pml_sde_library *registry;
   if (!lib || pml_sde_library(&registry, name) < 0) return NULL;
   atomic_store_explicit(&lib->registry, registry, memory_order_release);
@@ -61,8 +61,8 @@ papi_handle_t papi_sde_init(const char *name) {
 int papi_sde_shutdown(papi_handle_t handle) {
   ENTER(handle, lib, registry);
   if (!atomic_compare_exchange_strong(&lib->registry, &registry, NULL)) return SDE_EINVAL;
-  pml__sde_forget_library(lib->name); /* first, so that increments that come late meet a placeholder */
-  return pml__sde_error(pml_sde_shutdown(registry));
+  pml__libsde_forget_library(lib->name); /* first, so that increments that come late meet a placeholder */
+  return pml__libsde_error(pml_sde_shutdown(registry));
 }
 
 /*
@@ -72,15 +72,15 @@ int papi_sde_shutdown(papi_handle_t handle) {
 static int before(struct sde_event **e, const struct sde_library *lib, const char *event, int mode) {
   if (!event || !*event) return SDE_EINVAL;
   if (mode & ~(PAPI_SDE_RW | PAPI_SDE_INSTANT)) return SDE_ECMP;
-  int err = pml__sde_event_of(e, lib, event);
-  if (err < 0) return pml__sde_error(err);
-  return pml__sde_refresh(*e) != PML_SDE_PLACEHOLDER;
+  int err = pml__libsde_event_of(e, lib, event);
+  if (err < 0) return pml__libsde_error(err);
+  return pml__libsde_refresh(*e) != PML_SDE_PLACEHOLDER;
 }
 
 static int after(struct sde_event *e, int err) {
-  if (err < 0) return pml__sde_error(err);
-  pml__sde_refresh(e);
-  return pml__sde_filled(e);
+  if (err < 0) return pml__libsde_error(err);
+  pml__libsde_refresh(e);
+  return pml__libsde_filled(e);
 }
 
 int papi_sde_register_counter(papi_handle_t handle, const char *event, int mode, int type, void *counter) {
@@ -124,21 +124,21 @@ static int each_derived(const struct sde_library *lib, const char *event, bool q
 
 static int adopt(const struct sde_library *lib, const char *event) {
   struct sde_event *e;
-  int err = pml__sde_event_of(&e, lib, event);
-  return err < 0 ? err : pml__sde_refresh(e);
+  int err = pml__libsde_event_of(&e, lib, event);
+  return err < 0 ? err : pml__libsde_refresh(e);
 }
 
 /* The event as it is known here, NULL if it is not. */
 static struct sde_event *known(const struct sde_library *lib, const char *event) {
-  char *name = pml__sde_full_name(lib->name, event);
-  struct sde_event *e = name ? pml__sde_known(name) : NULL;
+  char *name = pml__libsde_full_name(lib->name, event);
+  struct sde_event *e = name ? pml__libsde_known(name) : NULL;
   free(name);
   return e;
 }
 
 static int drop(const struct sde_library *lib, const char *event) {
   struct sde_event *e = known(lib, event);
-  if (e) pml__sde_forget(e);
+  if (e) pml__libsde_forget(e);
   return 0;
 }
 
@@ -146,7 +146,7 @@ int papi_sde_unregister_counter(papi_handle_t handle, const char *event) {
   ENTER(handle, lib, registry);
   if (!event) return SDE_EINVAL;
   int err = pml_sde_unregister(registry, event);
-  if (err < 0) return err == PML_ENOEVENT || err == -ENOENT ? SDE_EINVAL : pml__sde_error(err);
+  if (err < 0) return err == PML_ENOEVENT || err == -ENOENT ? SDE_EINVAL : pml__libsde_error(err);
   (void)drop(lib, event);
   (void)each_derived(lib, event, true, drop);
   return SDE_OK;
@@ -156,7 +156,7 @@ int papi_sde_describe_counter(papi_handle_t handle, const char *event, const cha
   ENTER(handle, lib, registry);
   if (!event || !description) return SDE_EINVAL;
   int err = pml_sde_describe(registry, event, description);
-  return err == PML_ENOEVENT || err == -ENOENT ? SDE_EINVAL : pml__sde_error(err);
+  return err == PML_ENOEVENT || err == -ENOENT ? SDE_EINVAL : pml__libsde_error(err);
 }
 
 int papi_sde_add_counter_to_group(papi_handle_t handle, const char *event, const char *group, uint32_t flags) {
@@ -165,8 +165,8 @@ int papi_sde_add_counter_to_group(papi_handle_t handle, const char *event, const
   if (!event || !group || flags > PAPI_SDE_MIN) return SDE_EINVAL;
   int err = pml_sde_group_add(registry, event, group, (enum pml_sde_operation)flags);
   if (err == PML_ENOEVENT || err == -ENOENT) return SDE_EINVAL;
-  if (err < 0) return pml__sde_error(err);
-  err = pml__sde_event_of(&e, lib, group);
+  if (err < 0) return pml__libsde_error(err);
+  err = pml__libsde_event_of(&e, lib, group);
   return after(e, err);
 }
 
@@ -177,7 +177,7 @@ int papi_sde_create_counter(papi_handle_t handle, const char *event, int mode, v
   int there = before(&e, lib, event, mode);
   if (there < 0) return there;
   int err = pml_sde_create(registry, event, (unsigned)mode, &c);
-  if (err < 0) return pml__sde_error(err);
+  if (err < 0) return pml__libsde_error(err);
   atomic_store(&e->created, (void *)c);
   if (counter) *counter = e;
   return there ? SDE_OK : after(e, 0);
@@ -185,12 +185,12 @@ int papi_sde_create_counter(papi_handle_t handle, const char *event, int mode, v
 
 int papi_sde_inc_counter(void *counter, long long int increment) {
   ENTER_EVENT(counter, e, PML_SDE_CREATED);
-  return pml__sde_error(pml_sde_increment(atomic_load_explicit(&e->created, memory_order_relaxed), increment));
+  return pml__libsde_error(pml_sde_increment(atomic_load_explicit(&e->created, memory_order_relaxed), increment));
 }
 
 int papi_sde_reset_counter(void *counter) {
   ENTER_EVENT(counter, e, PML_SDE_CREATED);
-  return pml__sde_error(pml_sde_counter_reset(atomic_load(&e->created)));
+  return pml__libsde_error(pml_sde_counter_reset(atomic_load(&e->created)));
 }
 
 /* Our own comparators say what the elements are. */
@@ -214,7 +214,7 @@ int papi_sde_create_recorder(papi_handle_t handle, const char *event, size_t byt
   if (options.type != PML_TYPE_OTHER) options.compare = NULL;
   int err = there && atomic_load(&e->kind) != PML_SDE_RECORDER ? -EINVAL
                                                                : pml_sde_create_recorder(registry, event, &options, &r);
-  if (err < 0) return pml__sde_error(err);
+  if (err < 0) return pml__libsde_error(err);
   if (recorder) *recorder = e;
   if (there) return SDE_OK;
   atomic_store(&e->bytes, bytes);
@@ -226,7 +226,7 @@ int papi_sde_create_recorder(papi_handle_t handle, const char *event, size_t byt
 int papi_sde_record(void *recorder, size_t bytes, const void *value) {
   ENTER_EVENT(recorder, e, PML_SDE_RECORDER);
   if (!value || bytes != atomic_load_explicit(&e->bytes, memory_order_relaxed)) return SDE_EINVAL;
-  return pml__sde_error(pml_recorder_push(atomic_load_explicit(&e->created, memory_order_relaxed), value));
+  return pml__libsde_error(pml_recorder_push(atomic_load_explicit(&e->created, memory_order_relaxed), value));
 }
 
 int papi_sde_reset_recorder(void *recorder) {
@@ -242,7 +242,7 @@ int papi_sde_create_counting_set(papi_handle_t handle, const char *event, void *
   int there = before(&e, lib, event, PAPI_SDE_RO);
   if (there < 0) return there;
   int err = pml_sde_create_set(registry, event, &s);
-  if (err < 0) return pml__sde_error(err);
+  if (err < 0) return pml__libsde_error(err);
   atomic_store(&e->created, (void *)s);
   if (set) *set = e;
   return there ? SDE_OK : after(e, 0);
@@ -251,14 +251,14 @@ int papi_sde_create_counting_set(papi_handle_t handle, const char *event, void *
 int papi_sde_counting_set_insert(void *set, size_t bytes, size_t hashable, const void *element, uint32_t type_id) {
   ENTER_EVENT(set, e, PML_SDE_SET);
   if (!element || bytes == 0 || hashable == 0 || hashable > bytes) return SDE_EINVAL;
-  return pml__sde_error(pml_sde_set_insert(atomic_load(&e->created), bytes, hashable, element, type_id));
+  return pml__libsde_error(pml_sde_set_insert(atomic_load(&e->created), bytes, hashable, element, type_id));
 }
 
 int papi_sde_counting_set_remove(void *set, size_t hashable, const void *element, uint32_t type_id) {
   ENTER_EVENT(set, e, PML_SDE_SET);
   if (!element || hashable == 0) return SDE_EINVAL;
   int err = pml_sde_set_remove(atomic_load(&e->created), hashable, element, type_id);
-  return err == -ENOENT ? SDE_EINVAL : pml__sde_error(err);
+  return err == -ENOENT ? SDE_EINVAL : pml__libsde_error(err);
 }
 
 void *papi_sde_get_counter_handle(papi_handle_t handle, const char *event) {

@@ -36,34 +36,35 @@ struct sde_event {
 };
 
 /* All 0 or a negative code of pmlua's. The event is made, as a placeholder, if the registry does not have it. */
-int pml__sde_event(struct sde_event **e, const char *name);
-int pml__sde_event_of(struct sde_event **e, const struct sde_library *lib, const char *event);
+int pml__libsde_event(struct sde_event **e, const char *name);
+int pml__libsde_event_of(struct sde_event **e, const struct sde_library *lib, const char *event);
 
 /* Without making: NULL if nobody has used that name or code. of_code takes no lock: signal handlers of PAPI read. */
-struct sde_event *pml__sde_known(const char *name);
-struct sde_event *pml__sde_of_code(uint32_t code);
+struct sde_event *pml__libsde_known(const char *name);
+struct sde_event *pml__libsde_of_code(uint32_t code);
 
-/* pml__sde_full_name - "LIB::EVENT", malloc'd; NULL for want of memory. */
-char *pml__sde_full_name(const char *library, const char *event);
+/* pml__libsde_full_name - "LIB::EVENT", malloc'd; NULL for want of memory. */
+char *pml__libsde_full_name(const char *library, const char *event);
 
-/* pml__sde_refresh - take over kind, type and mode from the registry. Returns the kind. */
-int pml__sde_refresh(struct sde_event *e);
+/* pml__libsde_refresh - take over kind, type and mode from the registry. Returns the kind. */
+int pml__libsde_refresh(struct sde_event *e);
 
-/* pml__sde_forget - the event, or all of a library's, is unregistered. */
-void pml__sde_forget(struct sde_event *e);
-void pml__sde_forget_library(const char *library);
+/* pml__libsde_forget - the event, or all of a library's, is unregistered. */
+void pml__libsde_forget(struct sde_event *e);
+void pml__libsde_forget_library(const char *library);
 
-/* pml__sde_sync - give a code to every event that came in through pmlua's own interface. Returns how many there are. */
-uint32_t pml__sde_sync(void);
+/* pml__libsde_sync - give a code to every event that came in through pmlua's own interface. Returns how many there are.
+ */
+uint32_t pml__libsde_sync(void);
 
-/* pml__sde_library - the wrapper of that name, made if new. */
-struct sde_library *pml__sde_library(const char *name);
+/* pml__libsde_library - the wrapper of that name, made if new. */
+struct sde_library *pml__libsde_library(const char *name);
 
-/* pml__sde_filled - a placeholder became an event: whoever asked for its overflows is served from now on. */
-int pml__sde_filled(struct sde_event *e);
+/* pml__libsde_filled - a placeholder became an event: whoever asked for its overflows is served from now on. */
+int pml__libsde_filled(struct sde_event *e);
 
-/* pml__sde_error - a code of pmlua's as one of libsde's. */
-int pml__sde_error(int err);
+/* pml__libsde_error - a code of pmlua's as one of libsde's. */
+int pml__libsde_error(int err);
 
 /* The tool's side. The header of PAPI that declares these is not an installed one. */
 #pragma GCC visibility push(default)

@@ -33,7 +33,7 @@ static struct sde_event **code_place(uint32_t code, unsigned *chunk) {
   return chunks[k] ? chunks[k] + (code - FIRST * ((1u << k) - 1)) : NULL;
 }
 
-struct sde_event *pml__sde_of_code(uint32_t code) {
+struct sde_event *pml__libsde_of_code(uint32_t code) {
   unsigned chunk;
   if (code >= atomic_load_explicit(&codes, memory_order_acquire)) return NULL;
   return *code_place(code, &chunk);
@@ -51,7 +51,7 @@ static struct sde_event *look_up(const char *name) {
   return e;
 }
 
-struct sde_event *pml__sde_known(const char *name) {
+struct sde_event *pml__libsde_known(const char *name) {
   pthread_mutex_lock(&lock);
   struct sde_event *e = look_up(name);
   pthread_mutex_unlock(&lock);
@@ -87,8 +87,8 @@ static struct sde_event *insert(struct sde_event *fresh) {
   return e;
 }
 
-int pml__sde_event(struct sde_event **out, const char *name) {
-  struct sde_event *e = pml__sde_known(name);
+int pml__libsde_event(struct sde_event **out, const char *name) {
+  struct sde_event *e = pml__libsde_known(name);
   if (!e) {
     size_t length = strlen(name) + 1;
     struct sde_event *fresh = calloc(1, sizeof *fresh + length);
@@ -99,7 +99,7 @@ int pml__sde_event(struct sde_event **out, const char *name) {
       free(fresh);
       return err;
     }
-    pml__sde_refresh(fresh);
+    pml__libsde_refresh(fresh);
     e = insert(fresh);
     if (e != fresh) {
       pml_sde_release(fresh->event);
@@ -112,7 +112,7 @@ int pml__sde_event(struct sde_event **out, const char *name) {
   return 0;
 }
 
-char *pml__sde_full_name(const char *library, const char *event) {
+char *pml__libsde_full_name(const char *library, const char *event) {
   size_t n = strlen(library), m = strlen(event) + 1;
   char *name = malloc(n + 2 + m);
   if (!name) return NULL;
@@ -122,15 +122,15 @@ char *pml__sde_full_name(const char *library, const char *event) {
   return name;
 }
 
-int pml__sde_event_of(struct sde_event **e, const struct sde_library *lib, const char *event) {
-  char *name = pml__sde_full_name(lib->name, event);
+int pml__libsde_event_of(struct sde_event **e, const struct sde_library *lib, const char *event) {
+  char *name = pml__libsde_full_name(lib->name, event);
   if (!name) return -ENOMEM;
-  int err = pml__sde_event(e, name);
+  int err = pml__libsde_event(e, name);
   free(name);
   return err;
 }
 
-int pml__sde_refresh(struct sde_event *e) {
+int pml__libsde_refresh(struct sde_event *e) {
   struct pml_sde_info info;
   if (pml_sde_info(e->event, &info) < 0) return PML_SDE_PLACEHOLDER;
   if (atomic_load(&e->type) != (int)info.type) atomic_store(&e->stored, 0);
@@ -142,18 +142,18 @@ int pml__sde_refresh(struct sde_event *e) {
   return (int)info.kind;
 }
 
-void pml__sde_forget(struct sde_event *e) {
+void pml__libsde_forget(struct sde_event *e) {
   atomic_store(&e->kind, PML_SDE_PLACEHOLDER);
   atomic_store(&e->listed, false);
   atomic_store(&e->stored, 0);
 }
 
-void pml__sde_forget_library(const char *library) {
+void pml__libsde_forget_library(const char *library) {
   size_t n = strlen(library);
   uint32_t count = atomic_load(&codes);
   for (uint32_t code = 0; code < count; code++) {
-    struct sde_event *e = pml__sde_of_code(code);
-    if (strncmp(e->name, library, n) == 0 && strncmp(e->name + n, "::", 2) == 0) pml__sde_forget(e);
+    struct sde_event *e = pml__libsde_of_code(code);
+    if (strncmp(e->name, library, n) == 0 && strncmp(e->name + n, "::", 2) == 0) pml__libsde_forget(e);
   }
 }
 
@@ -165,9 +165,9 @@ struct unknown {
 
 static int collect(const struct pml_sde_info *info, void *arg) {
   struct unknown *u = arg;
-  char *name = pml__sde_full_name(info->library, info->name);
+  char *name = pml__libsde_full_name(info->library, info->name);
   if (!name) return -ENOMEM;
-  struct sde_event *e = pml__sde_known(name);
+  struct sde_event *e = pml__libsde_known(name);
   if (e) {
     if (info->kind != PML_SDE_PLACEHOLDER) atomic_store(&e->listed, true);
     free(name);
@@ -187,19 +187,19 @@ static int collect(const struct pml_sde_info *info, void *arg) {
   return 0;
 }
 
-uint32_t pml__sde_sync(void) {
+uint32_t pml__libsde_sync(void) {
   struct unknown u = {0};
   struct sde_event *e;
   (void)pml_sde_list(collect, &u);
   for (size_t i = 0; i < u.count; i++) {
-    (void)pml__sde_event(&e, u.names[i]);
+    (void)pml__libsde_event(&e, u.names[i]);
     free(u.names[i]);
   }
   free(u.names);
   return atomic_load_explicit(&codes, memory_order_acquire);
 }
 
-struct sde_library *pml__sde_library(const char *name) {
+struct sde_library *pml__libsde_library(const char *name) {
   pthread_mutex_lock(&lock);
   struct sde_library *lib = libraries;
   while (lib && strcmp(lib->name, name) != 0) lib = lib->next;

@@ -58,13 +58,13 @@ static double bits_double(int64_t bits) {
 /* The kind as far as known; what is not known may have been registered through pmlua's own interface meanwhile. */
 static int kind_of(struct sde_event *e) {
   int kind = atomic_load_explicit(&e->kind, memory_order_acquire);
-  return kind == PML_SDE_PLACEHOLDER ? pml__sde_refresh(e) : kind;
+  return kind == PML_SDE_PLACEHOLDER ? pml__libsde_refresh(e) : kind;
 }
 
 static int read_number(struct sde_event *e, bool delta, long long int *value) {
   struct pml_value v;
   int err = pml_sde_read(e->event, &v);
-  if (err < 0) return pml__sde_error(err);
+  if (err < 0) return pml__libsde_error(err);
   int64_t stored = delta && !(atomic_load(&e->mode) & PML_SDE_INSTANT) ? atomic_load(&e->stored) : 0;
   if (v.type == PML_TYPE_DOUBLE)
     v.d -= bits_double(stored);
@@ -92,7 +92,7 @@ static struct sde_event *recorder_of(const struct sde_event *e) {
   char name[n + 1];
   memcpy(name, e->name, n);
   name[n] = 0;
-  struct sde_event *r = pml__sde_known(name);
+  struct sde_event *r = pml__libsde_known(name);
   return r && kind_of(r) == PML_SDE_RECORDER ? r : NULL;
 }
 
@@ -113,7 +113,7 @@ static int read_quantile(struct sde_event *e, long long int *value) {
     int err = pml_recorder_quantile_bytes(atomic_load(&r->created), quantiles[i].percent, element);
     if (err < 0) {
       free(element);
-      return err == -ENOENT ? SDE_OK : pml__sde_error(err);
+      return err == -ENOENT ? SDE_OK : pml__libsde_error(err);
     }
     *value = (long long)(intptr_t)element;
     return SDE_OK;
@@ -149,11 +149,11 @@ static int read_set(struct sde_event *e, long long int *value) {
     free(list);
     list = next;
   }
-  return pml__sde_error(err);
+  return pml__libsde_error(err);
 }
 
 int sde_ti_read_counter(uint32_t code, long long int *value) {
-  struct sde_event *e = pml__sde_of_code(code);
+  struct sde_event *e = pml__libsde_of_code(code);
   if (!e || !value) return SDE_EINVAL;
   switch (kind_of(e)) {
   case PML_SDE_PLACEHOLDER:
@@ -174,7 +174,7 @@ int sde_ti_read_counter(uint32_t code, long long int *value) {
 }
 
 int sde_ti_write_counter(uint32_t code, long long value) {
-  struct sde_event *e = pml__sde_of_code(code);
+  struct sde_event *e = pml__libsde_of_code(code);
   if (!e) return SDE_EINVAL;
   int kind = kind_of(e);
   if (kind != PML_SDE_REGISTERED && kind != PML_SDE_CREATED) return SDE_EINVAL;
@@ -184,11 +184,11 @@ int sde_ti_write_counter(uint32_t code, long long value) {
     v.type = PML_TYPE_DOUBLE;
     v.d = bits_double(value);
   }
-  return pml__sde_error(pml_sde_write(e->event, &v));
+  return pml__libsde_error(pml_sde_write(e->event, &v));
 }
 
 int sde_ti_reset_counter(uint32_t code) {
-  struct sde_event *e = pml__sde_of_code(code);
+  struct sde_event *e = pml__libsde_of_code(code);
   long long int now;
   if (!e) return SDE_EINVAL;
   switch (kind_of(e)) {
@@ -200,7 +200,7 @@ int sde_ti_reset_counter(uint32_t code) {
     return err;
   }
   case PML_SDE_SET:
-    return pml__sde_error(pml_sde_reset(e->event));
+    return pml__libsde_error(pml_sde_reset(e->event));
   default:
     return SDE_OK;
   }
@@ -211,21 +211,21 @@ int sde_ti_name_to_code(const char *name, uint32_t *code) {
   if (!name || !code) return SDE_EINVAL;
   if (strncmp(name, "sde:::", 6) == 0) name += 6;
   if (!strstr(name, "::")) return SDE_ENOEVNT;
-  int err = pml__sde_event(&e, name);
-  if (err < 0) return pml__sde_error(err);
+  int err = pml__libsde_event(&e, name);
+  if (err < 0) return pml__libsde_error(err);
   *code = e->code;
   return SDE_OK;
 }
 
 int sde_ti_is_simple_counter(uint32_t code) {
-  struct sde_event *e = pml__sde_of_code(code);
+  struct sde_event *e = pml__libsde_of_code(code);
   if (!e) return 0;
   int kind = kind_of(e);
   return kind == PML_SDE_REGISTERED || kind == PML_SDE_COUNT;
 }
 
 int sde_ti_is_counter_set_to_overflow(uint32_t code) {
-  struct sde_event *e = pml__sde_of_code(code);
+  struct sde_event *e = pml__libsde_of_code(code);
   return e && atomic_load(&e->overflow) && kind_of(e) != PML_SDE_CREATED;
 }
 
@@ -245,10 +245,10 @@ static void find_papi(void) {
 /* libpapi keeps the deadline itself, so it hears of every growth, not of multiples of a threshold of ours. */
 static int watch_created(struct sde_event *e, bool on) {
   find_papi();
-  return pml__sde_error(pml_sde_on_overflow(e->event, on ? 1 : 0, on ? tell_papi : NULL, e));
+  return pml__libsde_error(pml_sde_on_overflow(e->event, on ? 1 : 0, on ? tell_papi : NULL, e));
 }
 
-int pml__sde_filled(struct sde_event *e) {
+int pml__libsde_filled(struct sde_event *e) {
   if (!atomic_load(&e->overflow)) return SDE_OK;
   int kind = kind_of(e);
   if (kind == PML_SDE_CREATED) return watch_created(e, true);
@@ -258,7 +258,7 @@ int pml__sde_filled(struct sde_event *e) {
 }
 
 int sde_ti_set_counter_overflow(uint32_t code, int threshold) {
-  struct sde_event *e = pml__sde_of_code(code);
+  struct sde_event *e = pml__libsde_of_code(code);
   if (!e) return SDE_EINVAL;
   int kind = kind_of(e);
   bool on = threshold > 0;
@@ -275,25 +275,25 @@ int sde_ti_set_counter_overflow(uint32_t code, int threshold) {
     break;
   }
   atomic_store(&e->overflow, on);
-  if (kind == PML_SDE_PLACEHOLDER && on) return SDE_OK; /* remembered: pml__sde_filled() acts on it */
+  if (kind == PML_SDE_PLACEHOLDER && on) return SDE_OK; /* remembered: pml__libsde_filled() acts on it */
   return 0xFF;                                          /* libpapi's cue to start (or end) its timer */
 }
 
 char *sde_ti_get_event_name(int code) {
-  struct sde_event *e = code < 0 ? NULL : pml__sde_of_code((uint32_t)code);
+  struct sde_event *e = code < 0 ? NULL : pml__libsde_of_code((uint32_t)code);
   return e && atomic_load(&e->listed) ? e->name : NULL;
 }
 
 char *sde_ti_get_event_description(int code) {
   struct pml_sde_info info;
-  struct sde_event *e = code < 0 ? NULL : pml__sde_of_code((uint32_t)code);
+  struct sde_event *e = code < 0 ? NULL : pml__libsde_of_code((uint32_t)code);
   if (!e || !atomic_load(&e->listed)) return NULL;
   if (pml_sde_info(e->event, &info) < 0 || !info.description || !*info.description) return e->name;
   return (char *)(uintptr_t)info.description; /* the ABI has no const; libpapi copies */
 }
 
 int sde_ti_get_num_reg_events(void) {
-  return (int)pml__sde_sync();
+  return (int)pml__libsde_sync();
 }
 
 /* PAPI_shutdown: the events belong to the libraries, which are still running. */
