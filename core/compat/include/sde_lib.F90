@@ -62,21 +62,21 @@ module papi_sde_fortran_wrappers
   end interface
 
   interface
-    type(c_ptr) function c_init(name) bind(C, name="papi_sde_init")
+    type(c_ptr) function sde_c_init(name) bind(C, name="papi_sde_init")
       import :: c_ptr, c_char
       character(kind=c_char), intent(in) :: name(*)
     end function
-    integer(c_int) function c_shutdown(handle) bind(C, name="papi_sde_shutdown")
+    integer(c_int) function sde_c_shutdown(handle) bind(C, name="papi_sde_shutdown")
       import :: c_ptr, c_int
       type(c_ptr), value :: handle
     end function
-    integer(c_int) function c_register(handle, event, mode, kind, counter) bind(C, name="papi_sde_register_counter")
+    integer(c_int) function sde_c_register(handle, event, mode, kind, counter) bind(C, name="papi_sde_register_counter")
       import :: c_ptr, c_char, c_int
       type(c_ptr), value :: handle, counter
       character(kind=c_char), intent(in) :: event(*)
       integer(c_int), value :: mode, kind
     end function
-    integer(c_int) function c_register_cb(handle, event, mode, kind, callback, param) &
+    integer(c_int) function sde_c_register_cb(handle, event, mode, kind, callback, param) &
         bind(C, name="papi_sde_register_counter_cb")
       import :: c_ptr, c_funptr, c_char, c_int
       type(c_ptr), value :: handle, param
@@ -84,38 +84,38 @@ module papi_sde_fortran_wrappers
       integer(c_int), value :: mode, kind
       type(c_funptr), value :: callback
     end function
-    integer(c_int) function c_unregister(handle, event) bind(C, name="papi_sde_unregister_counter")
+    integer(c_int) function sde_c_unregister(handle, event) bind(C, name="papi_sde_unregister_counter")
       import :: c_ptr, c_char, c_int
       type(c_ptr), value :: handle
       character(kind=c_char), intent(in) :: event(*)
     end function
-    integer(c_int) function c_describe(handle, event, description) bind(C, name="papi_sde_describe_counter")
+    integer(c_int) function sde_c_describe(handle, event, description) bind(C, name="papi_sde_describe_counter")
       import :: c_ptr, c_char, c_int
       type(c_ptr), value :: handle
       character(kind=c_char), intent(in) :: event(*), description(*)
     end function
-    integer(c_int) function c_group(handle, event, group, flags) bind(C, name="papi_sde_add_counter_to_group")
+    integer(c_int) function sde_c_group(handle, event, group, flags) bind(C, name="papi_sde_add_counter_to_group")
       import :: c_ptr, c_char, c_int, c_int32_t
       type(c_ptr), value :: handle
       character(kind=c_char), intent(in) :: event(*), group(*)
       integer(c_int32_t), value :: flags
     end function
-    integer(c_int) function c_create(handle, event, mode, counter) bind(C, name="papi_sde_create_counter")
+    integer(c_int) function sde_c_create(handle, event, mode, counter) bind(C, name="papi_sde_create_counter")
       import :: c_ptr, c_char, c_int
       type(c_ptr), value :: handle, counter
       character(kind=c_char), intent(in) :: event(*)
       integer(c_int), value :: mode
     end function
-    integer(c_int) function c_inc(counter, by) bind(C, name="papi_sde_inc_counter")
+    integer(c_int) function sde_c_inc(counter, by) bind(C, name="papi_sde_inc_counter")
       import :: c_ptr, c_int, c_long_long
       type(c_ptr), value :: counter
       integer(c_long_long), value :: by
     end function
-    integer(c_int) function c_reset(counter) bind(C, name="papi_sde_reset_counter")
+    integer(c_int) function sde_c_reset(counter) bind(C, name="papi_sde_reset_counter")
       import :: c_ptr, c_int
       type(c_ptr), value :: counter
     end function
-    integer(c_int) function c_create_recorder(handle, event, bytes, compare, recorder) &
+    integer(c_int) function sde_c_create_recorder(handle, event, bytes, compare, recorder) &
         bind(C, name="papi_sde_create_recorder")
       import :: c_ptr, c_funptr, c_char, c_int, c_size_t
       type(c_ptr), value :: handle, recorder
@@ -123,24 +123,24 @@ module papi_sde_fortran_wrappers
       integer(c_size_t), value :: bytes
       type(c_funptr), value :: compare
     end function
-    integer(c_int) function c_record(recorder, bytes, element) bind(C, name="papi_sde_record")
+    integer(c_int) function sde_c_record(recorder, bytes, element) bind(C, name="papi_sde_record")
       import :: c_ptr, c_int, c_size_t
       type(c_ptr), value :: recorder, element
       integer(c_size_t), value :: bytes
     end function
-    integer(c_int) function c_reset_recorder(recorder) bind(C, name="papi_sde_reset_recorder")
+    integer(c_int) function sde_c_reset_recorder(recorder) bind(C, name="papi_sde_reset_recorder")
       import :: c_ptr, c_int
       type(c_ptr), value :: recorder
     end function
-    type(c_ptr) function c_handle(handle, event) bind(C, name="papi_sde_get_counter_handle")
+    type(c_ptr) function sde_c_handle(handle, event) bind(C, name="papi_sde_get_counter_handle")
       import :: c_ptr, c_char
       type(c_ptr), value :: handle
       character(kind=c_char), intent(in) :: event(*)
     end function
   end interface
 
-  private :: c_init, c_shutdown, c_register, c_register_cb, c_unregister, c_describe, c_group, c_create, c_inc, c_reset
-  private :: c_create_recorder, c_record, c_reset_recorder, c_handle, tell
+
+  private :: tell
 
 contains
 
@@ -154,14 +154,14 @@ contains
     character(len=*), intent(in) :: library
     type(c_ptr), intent(out) :: handle
     integer, intent(out), optional :: error
-    handle = c_init(library // c_null_char)
+    handle = sde_c_init(library // c_null_char)
     call tell(merge(0_c_int, -14_c_int, c_associated(handle)), error)
   end subroutine
 
   subroutine papif_sde_shutdown(handle, error)
     type(c_ptr), intent(in) :: handle
     integer, intent(out), optional :: error
-    call tell(c_shutdown(handle), error)
+    call tell(sde_c_shutdown(handle), error)
   end subroutine
 
   subroutine papif_sde_register_counter(handle, event, mode, kind, counter, error)
@@ -170,7 +170,7 @@ contains
     integer, intent(in) :: mode, kind
     type(c_ptr), value :: counter
     integer, intent(out), optional :: error
-    call tell(c_register(handle, event // c_null_char, int(mode, c_int), int(kind, c_int), counter), error)
+    call tell(sde_c_register(handle, event // c_null_char, int(mode, c_int), int(kind, c_int), counter), error)
   end subroutine
 
   subroutine papif_sde_register_counter_cb(handle, event, mode, kind, callback, param, error)
@@ -180,21 +180,21 @@ contains
     type(c_funptr), intent(in) :: callback
     type(c_ptr), value :: param
     integer, intent(out), optional :: error
-    call tell(c_register_cb(handle, event // c_null_char, int(mode, c_int), int(kind, c_int), callback, param), error)
+    call tell(sde_c_register_cb(handle, event // c_null_char, int(mode, c_int), int(kind, c_int), callback, param), error)
   end subroutine
 
   subroutine papif_sde_unregister_counter(handle, event, error)
     type(c_ptr), intent(in) :: handle
     character(len=*), intent(in) :: event
     integer, intent(out), optional :: error
-    call tell(c_unregister(handle, event // c_null_char), error)
+    call tell(sde_c_unregister(handle, event // c_null_char), error)
   end subroutine
 
   subroutine papif_sde_describe_counter(handle, event, description, error)
     type(c_ptr), intent(in) :: handle
     character(len=*), intent(in) :: event, description
     integer, intent(out), optional :: error
-    call tell(c_describe(handle, event // c_null_char, description // c_null_char), error)
+    call tell(sde_c_describe(handle, event // c_null_char, description // c_null_char), error)
   end subroutine
 
   subroutine papif_sde_add_counter_to_group(handle, event, group, flags, error)
@@ -202,7 +202,7 @@ contains
     character(len=*), intent(in) :: event, group
     integer(c_int32_t), intent(in) :: flags
     integer, intent(out), optional :: error
-    call tell(c_group(handle, event // c_null_char, group // c_null_char, flags), error)
+    call tell(sde_c_group(handle, event // c_null_char, group // c_null_char, flags), error)
   end subroutine
 
   subroutine papif_sde_create_counter(handle, event, mode, counter, error)
@@ -211,20 +211,20 @@ contains
     integer(c_int), value :: mode
     type(c_ptr), value :: counter
     integer, intent(out), optional :: error
-    call tell(c_create(handle, event // c_null_char, mode, counter), error)
+    call tell(sde_c_create(handle, event // c_null_char, mode, counter), error)
   end subroutine
 
   subroutine papif_sde_inc_counter(counter, by, error)
     type(c_ptr), value :: counter
     integer(c_long_long), value :: by
     integer, intent(out), optional :: error
-    call tell(c_inc(counter, by), error)
+    call tell(sde_c_inc(counter, by), error)
   end subroutine
 
   subroutine papif_sde_reset_counter(counter, error)
     type(c_ptr), value :: counter
     integer, intent(out), optional :: error
-    call tell(c_reset(counter), error)
+    call tell(sde_c_reset(counter), error)
   end subroutine
 
   subroutine papif_sde_create_recorder(handle, event, bytes, compare, recorder, error)
@@ -234,7 +234,7 @@ contains
     type(c_funptr), intent(in) :: compare
     type(c_ptr), value :: recorder
     integer, intent(out), optional :: error
-    call tell(c_create_recorder(handle, event // c_null_char, bytes, compare, recorder), error)
+    call tell(sde_c_create_recorder(handle, event // c_null_char, bytes, compare, recorder), error)
   end subroutine
 
   subroutine papif_sde_record(recorder, bytes, element, error)
@@ -242,13 +242,13 @@ contains
     integer(c_size_t), value :: bytes
     type(c_ptr), value :: element
     integer, intent(out), optional :: error
-    call tell(c_record(recorder, bytes, element), error)
+    call tell(sde_c_record(recorder, bytes, element), error)
   end subroutine
 
   subroutine papif_sde_reset_recorder(recorder, error)
     type(c_ptr), value :: recorder
     integer, intent(out), optional :: error
-    call tell(c_reset_recorder(recorder), error)
+    call tell(sde_c_reset_recorder(recorder), error)
   end subroutine
 
   subroutine papif_sde_get_counter_handle(handle, event, counter, error)
@@ -256,7 +256,7 @@ contains
     character(len=*), intent(in) :: event
     type(c_ptr), intent(out) :: counter
     integer, intent(out), optional :: error
-    counter = c_handle(handle, event // c_null_char)
+    counter = sde_c_handle(handle, event // c_null_char)
     call tell(merge(0_c_int, -7_c_int, c_associated(counter)), error)
   end subroutine
 
