@@ -61,8 +61,11 @@ papi_handle_t papi_sde_init(const char *name) {
 int papi_sde_shutdown(papi_handle_t handle) {
   ENTER(handle, lib, registry);
   if (!atomic_compare_exchange_strong(&lib->registry, &registry, NULL)) return SDE_EINVAL;
-  pml__libsde_forget_library(lib->name); /* first, so that increments that come late meet a placeholder */
-  return pml__libsde_error(pml_sde_shutdown(registry));
+  pml__libsde_leave_library(lib->name);
+  pml__libsde_wait();
+  int err = pml_sde_shutdown(registry);
+  pml__libsde_left_library(lib->name, 0);
+  return pml__libsde_error(err);
 }
 
 /*
@@ -136,20 +139,30 @@ static struct sde_event *known(const struct sde_library *lib, const char *event)
   return e;
 }
 
-static int drop(const struct sde_library *lib, const char *event) {
+static int leave(const struct sde_library *lib, const char *event) {
   struct sde_event *e = known(lib, event);
-  if (e) pml__libsde_forget(e);
+  if (e) pml__libsde_leave(e);
+  return 0;
+}
+
+static int left(const struct sde_library *lib, const char *event) {
+  struct sde_event *e = known(lib, event);
+  if (e) pml__libsde_left(e, 0);
   return 0;
 }
 
 int papi_sde_unregister_counter(papi_handle_t handle, const char *event) {
   ENTER(handle, lib, registry);
-  if (!event) return SDE_EINVAL;
+  struct sde_event *e = event ? known(lib, event) : NULL;
+  if (!e || pml__libsde_refresh(e) == PML_SDE_PLACEHOLDER) return SDE_EINVAL;
+  bool recorder = atomic_load(&e->kind) == PML_SDE_RECORDER;
+  pml__libsde_leave(e);
+  if (recorder) (void)each_derived(lib, event, true, leave);
+  pml__libsde_wait();
   int err = pml_sde_unregister(registry, event);
-  if (err < 0) return err == PML_ENOEVENT || err == -ENOENT ? SDE_EINVAL : pml__libsde_error(err);
-  (void)drop(lib, event);
-  (void)each_derived(lib, event, true, drop);
-  return SDE_OK;
+  pml__libsde_left(e, err);
+  if (recorder) (void)each_derived(lib, event, true, left);
+  return pml__libsde_error(err);
 }
 
 int papi_sde_describe_counter(papi_handle_t handle, const char *event, const char *description) {

@@ -23,6 +23,7 @@ struct sde_library {
 struct sde_event {
   _Atomic int kind;      /* enum pml_sde_kind, what is known of it; a store releases the fields below */
   _Atomic bool listed;   /* false between unregister and the next use of the name */
+  _Atomic bool leaving;  /* being unregistered: a placeholder already, whatever the registry says */
   _Atomic bool overflow; /* somebody wants to hear of it */
   _Atomic unsigned mode;
   _Atomic int type;        /* enum pml_type */
@@ -49,9 +50,18 @@ char *pml__libsde_full_name(const char *library, const char *event);
 /* pml__libsde_refresh - take over kind, type and mode from the registry. Returns the kind. */
 int pml__libsde_refresh(struct sde_event *e);
 
-/* pml__libsde_forget - the event, or all of a library's, is unregistered. */
-void pml__libsde_forget(struct sde_event *e);
-void pml__libsde_forget_library(const char *library);
+/*
+ * Who reads what a recorder or a set points to holds on meanwhile; who unregisters it says so with leave(), waits for
+ * the readers, unregisters and says left(). With an @err the event stays.
+ */
+void pml__libsde_hold(void);
+void pml__libsde_let_go(void);
+void pml__libsde_leave(struct sde_event *e);
+void pml__libsde_wait(void);
+void pml__libsde_left(struct sde_event *e, int err);
+/* The two for all events of a library. */
+void pml__libsde_leave_library(const char *library);
+void pml__libsde_left_library(const char *library, int err);
 
 /* pml__libsde_sync - give a code to every event that came in through pmlua's own interface. Returns how many there are.
  */

@@ -130,31 +130,82 @@ int pml__libsde_event_of(struct sde_event **e, const struct sde_library *lib, co
   return err;
 }
 
-int pml__libsde_refresh(struct sde_event *e) {
+static pthread_rwlock_t objects = PTHREAD_RWLOCK_INITIALIZER;
+
+void pml__libsde_hold(void) {
+  pthread_rwlock_rdlock(&objects);
+}
+
+void pml__libsde_let_go(void) {
+  pthread_rwlock_unlock(&objects);
+}
+
+/*
+ * Whoever held on before the event was marked is gone after this; whoever comes later sees the mark. Nothing is locked
+ * while the registry unregisters, because it waits for callbacks, and they may call us.
+ */
+void pml__libsde_wait(void) {
+  pthread_rwlock_wrlock(&objects);
+  pthread_rwlock_unlock(&objects);
+}
+
+static int take_over(struct sde_event *e) {
   struct pml_sde_info info;
-  if (pml_sde_info(e->event, &info) < 0) return PML_SDE_PLACEHOLDER;
+  if (atomic_load(&e->leaving) || pml_sde_info(e->event, &info) < 0) return PML_SDE_PLACEHOLDER;
   if (atomic_load(&e->type) != (int)info.type) atomic_store(&e->stored, 0);
   atomic_store(&e->mode, info.mode);
   atomic_store(&e->type, (int)info.type);
-  if (info.kind == PML_SDE_RECORDER) atomic_store(&e->created, (void *)info.recorder);
+  if (info.kind == PML_SDE_RECORDER) {
+    atomic_store(&e->created, (void *)info.recorder);
+    atomic_store(&e->bytes, pml_recorder_options(info.recorder).bytes);
+  }
   if (info.kind == PML_SDE_SET) atomic_store(&e->created, (void *)info.set);
   atomic_store_explicit(&e->kind, (int)info.kind, memory_order_release);
   return (int)info.kind;
 }
 
-void pml__libsde_forget(struct sde_event *e) {
-  atomic_store(&e->kind, PML_SDE_PLACEHOLDER);
-  atomic_store(&e->listed, false);
-  atomic_store(&e->stored, 0);
+int pml__libsde_refresh(struct sde_event *e) {
+  pml__libsde_hold();
+  int kind = take_over(e);
+  pml__libsde_let_go();
+  return kind;
 }
 
-void pml__libsde_forget_library(const char *library) {
+void pml__libsde_leave(struct sde_event *e) {
+  atomic_store(&e->leaving, true);
+  atomic_store(&e->listed, false);
+}
+
+void pml__libsde_left(struct sde_event *e, int err) {
+  if (err == 0) {
+    atomic_store(&e->kind, PML_SDE_PLACEHOLDER);
+    atomic_store(&e->stored, 0);
+  } else {
+    atomic_store(&e->listed, true);
+  }
+  atomic_store(&e->leaving, false);
+}
+
+static void each_of(const char *library, void (*use)(struct sde_event *, int), int err) {
   size_t n = strlen(library);
   uint32_t count = atomic_load(&codes);
   for (uint32_t code = 0; code < count; code++) {
     struct sde_event *e = pml__libsde_of_code(code);
-    if (strncmp(e->name, library, n) == 0 && strncmp(e->name + n, "::", 2) == 0) pml__libsde_forget(e);
+    if (strncmp(e->name, library, n) == 0 && strncmp(e->name + n, "::", 2) == 0) use(e, err);
   }
+}
+
+static void leave(struct sde_event *e, int unused) {
+  (void)unused;
+  pml__libsde_leave(e);
+}
+
+void pml__libsde_leave_library(const char *library) {
+  each_of(library, leave, 0);
+}
+
+void pml__libsde_left_library(const char *library, int err) {
+  each_of(library, pml__libsde_left, err);
 }
 
 /* Names that have no code yet: collected while the registry is walked, looked up after. */

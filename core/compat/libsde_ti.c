@@ -58,6 +58,7 @@ static double bits_double(int64_t bits) {
 /* The kind as far as known; what is not known may have been registered through pmlua's own interface meanwhile. */
 static int kind_of(struct sde_event *e) {
   int kind = atomic_load_explicit(&e->kind, memory_order_acquire);
+  if (atomic_load(&e->leaving)) return PML_SDE_PLACEHOLDER;
   return kind == PML_SDE_PLACEHOLDER ? pml__libsde_refresh(e) : kind;
 }
 
@@ -93,7 +94,7 @@ static struct sde_event *recorder_of(const struct sde_event *e) {
   memcpy(name, e->name, n);
   name[n] = 0;
   struct sde_event *r = pml__libsde_known(name);
-  return r && kind_of(r) == PML_SDE_RECORDER ? r : NULL;
+  return r && !atomic_load(&r->leaving) && atomic_load(&r->kind) == PML_SDE_RECORDER ? r : NULL;
 }
 
 /* A malloc'd pointer to one element, 0 if there is none. */
@@ -152,6 +153,18 @@ static int read_set(struct sde_event *e, long long int *value) {
   return pml__libsde_error(err);
 }
 
+/* Unless it left in the moment before we held on. */
+static int read_object(struct sde_event *e, int (*read)(struct sde_event *, long long int *), long long int *value) {
+  pml__libsde_hold();
+  int err = SDE_OK;
+  if (atomic_load(&e->leaving) || atomic_load(&e->kind) == PML_SDE_PLACEHOLDER)
+    *value = -1;
+  else
+    err = read(e, value);
+  pml__libsde_let_go();
+  return err;
+}
+
 int sde_ti_read_counter(uint32_t code, long long int *value) {
   struct sde_event *e = pml__libsde_of_code(code);
   if (!e || !value) return SDE_EINVAL;
@@ -160,11 +173,11 @@ int sde_ti_read_counter(uint32_t code, long long int *value) {
     *value = -1;
     return SDE_OK;
   case PML_SDE_RECORDER:
-    return read_series(e, value);
+    return read_object(e, read_series, value);
   case PML_SDE_QUANTILE:
-    return read_quantile(e, value);
+    return read_object(e, read_quantile, value);
   case PML_SDE_SET:
-    return read_set(e, value);
+    return read_object(e, read_set, value);
   case PML_SDE_COUNT:
   case PML_SDE_GROUP:
     return read_number(e, false, value);
