@@ -173,6 +173,7 @@ int pml__libsde_refresh(struct sde_event *e) {
 
 void pml__libsde_leave(struct sde_event *e) {
   atomic_store(&e->leaving, true);
+  atomic_store(&e->kind, PML_SDE_PLACEHOLDER); /* increments that come late are refused */
   atomic_store(&e->listed, false);
 }
 
@@ -184,6 +185,7 @@ void pml__libsde_left(struct sde_event *e, int err) {
     atomic_store(&e->listed, true);
   }
   atomic_store(&e->leaving, false);
+  if (err < 0) (void)pml__libsde_refresh(e);
 }
 
 static void each_of(const char *library, void (*use)(struct sde_event *, int), int err) {
