@@ -89,9 +89,10 @@ static int after(struct sde_event *e, int err) {
 int papi_sde_register_counter(papi_handle_t handle, const char *event, int mode, int type, void *counter) {
   struct sde_event *e;
   ENTER(handle, lib, registry);
-  if (!counter || type < PAPI_SDE_long_long || type > PAPI_SDE_float) return SDE_EINVAL;
+  if (type < PAPI_SDE_long_long || type > PAPI_SDE_float) return SDE_EINVAL;
   int there = before(&e, lib, event, mode);
   if (there) return there < 0 ? there : SDE_OK;
+  if (!counter) return SDE_OK; /* a listing hook has no variable yet: the name is listed and reads as a placeholder */
   return after(e, pml_sde_register(registry, event, (unsigned)mode, (enum pml_type)type, counter));
 }
 
@@ -99,9 +100,10 @@ int papi_sde_register_counter_cb(papi_handle_t handle, const char *event, int mo
                                  void *param) {
   struct sde_event *e;
   ENTER(handle, lib, registry);
-  if (!callback || type < PAPI_SDE_long_long || type > PAPI_SDE_float) return SDE_EINVAL;
+  if (type < PAPI_SDE_long_long || type > PAPI_SDE_float) return SDE_EINVAL;
   int there = before(&e, lib, event, mode);
   if (there) return there < 0 ? there : SDE_OK;
+  if (!callback) return SDE_OK;
   /* long long and int64_t (long) are passed and returned alike wherever pmlua runs */
   pml_sde_callback *call = (pml_sde_callback *)(void (*)(void))callback;
   return after(e, pml_sde_register_callback(registry, event, (unsigned)mode, (enum pml_type)type, call, param));
@@ -179,7 +181,9 @@ int papi_sde_add_counter_to_group(papi_handle_t handle, const char *event, const
   int err = pml_sde_group_add(registry, event, group, (enum pml_sde_operation)flags);
   if (err == PML_ENOEVENT || err == -ENOENT) return SDE_EINVAL;
   if (err < 0) return pml__libsde_error(err);
+  struct sde_event *member = known(lib, event);
   err = pml__libsde_event_of(&e, lib, group);
+  if (err == 0 && member) err = pml__libsde_join(e, member, (enum pml_sde_operation)flags);
   return after(e, err);
 }
 

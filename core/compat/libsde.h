@@ -20,16 +20,24 @@ struct sde_library {
   char name[];
 };
 
+/* A group's member. Nodes come in front, complete before they are seen, and go when the group is unregistered. */
+struct sde_member {
+  struct sde_event *event;
+  struct sde_member *next;
+};
+
 struct sde_event {
   _Atomic int kind;      /* enum pml_sde_kind, what is known of it; a store releases the fields below */
   _Atomic bool listed;   /* false between unregister and the next use of the name */
   _Atomic bool leaving;  /* being unregistered: a placeholder already, whatever the registry says */
   _Atomic bool overflow; /* somebody wants to hear of it */
   _Atomic unsigned mode;
-  _Atomic int type;        /* enum pml_type */
-  _Atomic int64_t stored;  /* what start or reset saw; of a double its bits */
-  _Atomic(void *) created; /* pml_sde_counter, pml_recorder or pml_sde_set, by kind */
-  _Atomic size_t bytes;    /* of a recorder's element */
+  _Atomic int type;                     /* enum pml_type */
+  _Atomic int64_t stored;               /* what start or reset saw; of a double its bits */
+  _Atomic(void *) created;              /* pml_sde_counter, pml_recorder or pml_sde_set, by kind */
+  _Atomic size_t bytes;                 /* of a recorder's element */
+  _Atomic(struct sde_member *) members; /* of a group: libpapi wants them relative to what each stored */
+  enum pml_sde_operation operation;
   struct pml_sde_event *event;
   uint32_t code;
   struct sde_event *next; /* of the same hash */
@@ -59,6 +67,9 @@ void pml__libsde_let_go(void);
 void pml__libsde_leave(struct sde_event *e);
 void pml__libsde_wait(void);
 void pml__libsde_left(struct sde_event *e, int err);
+/* pml__libsde_join - @e is a member of @group from now on; once, however often it is said. 0 or -ENOMEM. */
+int pml__libsde_join(struct sde_event *group, struct sde_event *e, enum pml_sde_operation operation);
+
 /* The two for all events of a library. */
 void pml__libsde_leave_library(const char *library);
 void pml__libsde_left_library(const char *library, int err);

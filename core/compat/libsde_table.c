@@ -9,6 +9,7 @@
 
 #include <errno.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -145,8 +146,12 @@ void pml__libsde_let_go(void) {
  * while the registry unregisters, because it waits for callbacks, and they may call us.
  */
 void pml__libsde_wait(void) {
+  sigset_t all, before; /* libpapi reads from the handler of its timer: not while this thread keeps readers out */
+  sigfillset(&all);
+  pthread_sigmask(SIG_BLOCK, &all, &before);
   pthread_rwlock_wrlock(&objects);
   pthread_rwlock_unlock(&objects);
+  pthread_sigmask(SIG_SETMASK, &before, NULL);
 }
 
 static int take_over(struct sde_event *e) {
@@ -177,8 +182,34 @@ void pml__libsde_leave(struct sde_event *e) {
   atomic_store(&e->listed, false);
 }
 
+static void members_free(struct sde_member *m) {
+  while (m) {
+    struct sde_member *next = m->next;
+    free(m);
+    m = next;
+  }
+}
+
+int pml__libsde_join(struct sde_event *group, struct sde_event *e, enum pml_sde_operation operation) {
+  struct sde_member *fresh = malloc(sizeof *fresh);
+  if (!fresh) return -ENOMEM;
+  pthread_mutex_lock(&lock);
+  struct sde_member *first = atomic_load(&group->members), *m = first;
+  while (m && m->event != e) m = m->next;
+  if (!m) {
+    *fresh = (struct sde_member){e, first};
+    group->operation = operation;
+    atomic_store_explicit(&group->members, fresh, memory_order_release);
+  }
+  pthread_mutex_unlock(&lock);
+  if (m) free(fresh);
+  return 0;
+}
+
+/* After pml__libsde_wait(), so that nobody walks the members of a group. */
 void pml__libsde_left(struct sde_event *e, int err) {
   if (err == 0) {
+    members_free(atomic_exchange(&e->members, NULL));
     atomic_store(&e->kind, PML_SDE_PLACEHOLDER);
     atomic_store(&e->stored, 0);
   } else {

@@ -62,17 +62,71 @@ static int kind_of(struct sde_event *e) {
   return kind == PML_SDE_PLACEHOLDER ? pml__libsde_refresh(e) : kind;
 }
 
+/* The value now, with @delta relative to what was stored unless the event is an instant one. 0 or a code of pmlua's. */
+static int value_now(struct sde_event *e, bool delta, struct pml_value *v) {
+  int err = pml_sde_read(e->event, v);
+  if (err < 0 || !delta || (atomic_load(&e->mode) & PML_SDE_INSTANT)) return err;
+  int64_t stored = atomic_load(&e->stored);
+  if (v->type == PML_TYPE_DOUBLE)
+    v->d -= bits_double(stored);
+  else
+    v->i = (int64_t)((uint64_t)v->i - (uint64_t)stored);
+  return 0;
+}
+
 static int read_number(struct sde_event *e, bool delta, long long int *value) {
   struct pml_value v;
-  int err = pml_sde_read(e->event, &v);
-  if (err < 0) return pml__libsde_error(err);
-  int64_t stored = delta && !(atomic_load(&e->mode) & PML_SDE_INSTANT) ? atomic_load(&e->stored) : 0;
-  if (v.type == PML_TYPE_DOUBLE)
-    v.d -= bits_double(stored);
-  else
-    v.i -= stored;
-  *value = value_bits(&v);
-  return SDE_OK;
+  int err = value_now(e, delta, &v);
+  if (err == 0) *value = value_bits(&v);
+  return pml__libsde_error(err);
+}
+
+/* @into op= @v; a double among them makes the result one. */
+static void combine(struct pml_value *into, const struct pml_value *v, enum pml_sde_operation operation) {
+  if (into->type == PML_TYPE_DOUBLE || v->type == PML_TYPE_DOUBLE) {
+    double a = pml_value_number(into), b = pml_value_number(v);
+    into->type = PML_TYPE_DOUBLE;
+    into->d = operation == PML_SDE_SUM ? a + b : (operation == PML_SDE_MAX) == (b > a) ? b : a;
+  } else {
+    int64_t a = into->i, b = v->i;
+    if (operation == PML_SDE_SUM)
+      into->i = (int64_t)((uint64_t)a + (uint64_t)b);
+    else
+      into->i = (operation == PML_SDE_MAX) == (b > a) ? b : a;
+  }
+}
+
+#define DEEPEST 64 /* groups in groups; the registry refuses circles */
+
+/*
+ * A group as libpapi expects it: its members relative to what each of them stored when it was started itself. What was
+ * put into the group by pmlua's own interface is known to the registry only, which then answers for all.
+ */
+static int group_now(struct sde_event *e, unsigned depth, struct pml_value *v) {
+  struct sde_member *m = atomic_load_explicit(&e->members, memory_order_acquire);
+  bool first = true;
+  if (!m || depth == 0) return value_now(e, false, v);
+  for (; m; m = m->next) {
+    struct pml_value one;
+    int kind = atomic_load_explicit(&m->event->kind, memory_order_acquire);
+    if (kind == PML_SDE_PLACEHOLDER) continue; /* unregistered meanwhile */
+    int err = kind == PML_SDE_GROUP ? group_now(m->event, depth - 1, &one) : value_now(m->event, true, &one);
+    if (err < 0) return err;
+    if (first)
+      *v = one;
+    else
+      combine(v, &one, e->operation);
+    first = false;
+  }
+  if (first) *v = (struct pml_value){.type = PML_TYPE_INT64, .i = 0};
+  return 0;
+}
+
+static int read_group(struct sde_event *e, long long int *value) {
+  struct pml_value v;
+  int err = group_now(e, DEEPEST, &v);
+  if (err == 0) *value = value_bits(&v);
+  return pml__libsde_error(err);
 }
 
 /* A malloc'd copy of the series, the reader's to free, also when it is empty. */
@@ -178,8 +232,9 @@ int sde_ti_read_counter(uint32_t code, long long int *value) {
     return read_object(e, read_quantile, value);
   case PML_SDE_SET:
     return read_object(e, read_set, value);
-  case PML_SDE_COUNT:
   case PML_SDE_GROUP:
+    return read_object(e, read_group, value);
+  case PML_SDE_COUNT:
     return read_number(e, false, value);
   default:
     return read_number(e, true, value);
