@@ -94,7 +94,7 @@ static void reading(papi_handle_t lib) {
 
 static void writing(void) {
   int set = PAPI_NULL;
-  long long v[2] = {5, 6};
+  long long v[64] = {5, 6}; /* PAPI_write reads as many values as the component could have events */
   p_PAPI_create_eventset(&set);
   p_PAPI_add_named_event(set, "sde:::PAPISPEC::L");
   p_PAPI_add_named_event(set, "sde:::PAPISPEC::C");
