@@ -202,6 +202,7 @@ typedef int visit(void *arg, const void *elements, size_t n);
 /* Elements @first to @end of a pinned lane. */
 static int visit_lane(const struct pml__recorder_lane *l, size_t bytes, uint64_t first, uint64_t end, visit *f,
                       void *arg) {
+  if (first >= end) return 0; /* there may be no chunk yet, or one about to be */
   const struct pml__recorder_chunk *c = l->first;
   while (first < end) {
     while (first >= c->first + c->capacity) c = c->next;
@@ -277,7 +278,9 @@ static int catch_up(struct pml_recorder *r) {
   else if (r->epoch != epoch)
     pml_quantile_clear(r->quantile);
   r->epoch = epoch;
-  int rc = 0;
+  uint64_t count = pml_recorder_count(r),
+           have = sketch ? 0 : pml_quantile_count(r->quantile) + pml_quantile_nans(r->quantile);
+  int rc = sketch || count <= have ? 0 : pml_quantile_reserve(r->quantile, count - have);
   for (struct pml__recorder_lane *l = first_lane(r); l != NULL && rc == 0; l = next_lane(l))
     rc = sketch ? merge_lane(r, l, epoch) : take_lane(r, l, epoch);
   return rc;
