@@ -117,7 +117,7 @@ void pml__sde_event_free(struct pml_sde_event *ev);
 int pml__sde_each(int (*visit)(struct pml_sde_event *, void *), void *arg);
 
 static inline struct pml__sde_body *pml__sde_body_of(const struct pml_sde_event *ev) {
-  return atomic_load_explicit(&((struct pml_sde_event *)ev)->body, memory_order_acquire);
+  return atomic_load_explicit(&((struct pml_sde_event *)ev)->body, memory_order_seq_cst); /* pml__sde_enter() */
 }
 
 /* --- bodies: pml_sde_body.c, with the lock held --- */

@@ -48,7 +48,7 @@ static inline const struct pml__sde_members *members_of(const struct pml__sde_bo
 }
 
 static inline int type_of(const struct pml__sde_leaf *leaf) {
-  return atomic_load_explicit(&((struct pml__sde_leaf *)leaf)->type, memory_order_relaxed);
+  return atomic_load_explicit(&((struct pml__sde_leaf *)leaf)->type, memory_order_seq_cst); /* pml__sde_enter() */
 }
 
 /* Integers are summed apart from doubles: no bit of a large count is lost unless there are doubles to add it to. */

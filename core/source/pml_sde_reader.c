@@ -60,17 +60,18 @@ void pml__sde_reader_give_back(struct pml__sde_reader *r) {
 
 /*
  * The reader: passes becomes odd; then bodies are loaded. Who takes a body away: stores NULL; then loads passes. One of
- * the two must see the other's store, which takes a full fence between store and load on both sides. The waiting side
- * has membarrier(2) execute the reader's for it, so that the reader's own is free; where the kernel has none, the
- * reader pays for it. Leaving is a release that the waiting side acquires: all that was read was read before.
+ * the two must see the other's store. So all four are sequentially consistent; but a store that is costs the reader a
+ * fence, and so it is relaxed where membarrier(2) makes every running thread of the process pass a full fence on behalf
+ * of the waiting side, between its store and its load: a reader's store is then either before that fence, and seen, or
+ * its loads are after it, and see NULL. Leaving is a release that the waiting side acquires: all was read before.
  */
 void pml__sde_enter(struct pml__sde_reader *r) {
-  uint64_t passes = atomic_load_explicit(&r->passes, memory_order_relaxed);
-  atomic_store_explicit(&r->passes, passes + 1, memory_order_relaxed);
+  uint64_t inside = atomic_load_explicit(&r->passes, memory_order_relaxed) + 1;
   if (PML_LIKELY(atomic_load_explicit(&expedited, memory_order_relaxed)))
-    atomic_signal_fence(memory_order_seq_cst);
+    atomic_store_explicit(&r->passes, inside, memory_order_relaxed);
   else
-    atomic_thread_fence(memory_order_seq_cst);
+    atomic_store_explicit(&r->passes, inside, memory_order_seq_cst);
+  atomic_signal_fence(memory_order_seq_cst);
 }
 
 void pml__sde_leave(struct pml__sde_reader *r) {
@@ -79,7 +80,7 @@ void pml__sde_leave(struct pml__sde_reader *r) {
 }
 
 static void wait_for(struct pml__sde_reader *r) {
-  uint64_t before = atomic_load_explicit(&r->passes, memory_order_acquire);
+  uint64_t before = atomic_load_explicit(&r->passes, memory_order_seq_cst);
   if (before % 2 == 0) return;
   for (unsigned i = 0; atomic_load_explicit(&r->passes, memory_order_acquire) == before; i++) {
     static const struct timespec nap = {0, NAP_NS};
@@ -94,7 +95,6 @@ bool pml__sde_wait_for_readers(void) {
   if (callbacks > 0) return false;
   struct pml__sde_reader *r = atomic_load_explicit(&readers, memory_order_acquire);
   if (r == NULL) return true;
-  atomic_thread_fence(memory_order_seq_cst);
   if (atomic_load_explicit(&expedited, memory_order_relaxed))
     (void)syscall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0);
   for (; r != NULL; r = r->next) wait_for(r);

@@ -51,6 +51,14 @@ local function newhandles()
   h.samples:push(3)
   h.trace = newtrace()
   h.location = assert(h.trace:location("main"))
+  local library = assert(core.sde.library("MISUSE"))
+  h.sdelibrary = library
+  h.sdecounter = assert(library:counter("COUNTER"))
+  h.recorder = assert(library:recorder("RECORDER", { type = "int64", cap = 1000 }))
+  h.recorder:push(3)
+  h.countingset = assert(library:set("SET"))
+  h.countingset:insert("element", 1)
+  h.sdeevent = assert(core.sde.find("MISUSE::COUNTER"))
   h.workload = workload and assert(core.workload.load(workload)) or nil
   return h
 end
@@ -168,6 +176,7 @@ local functions = {
   samples = { new = { 4 } },
   workload = { load = { "/nowhere/x.so" } },
   trace = { open = { dir, {} } },
+  sde = { library = { "MISUSE" }, find = { "MISUSE::COUNTER" }, list = {} },
   sys = { interrupted = {}, on_interrupt = { false }, pid = {}, uname = {}, isatty = { 1 }, affinity = {}, pin = { 0 },
           sleep = { 0 }, fsync = { dir }, realpath = { dir }, cpu = {}, nprocs = {} },
 }
@@ -202,6 +211,12 @@ for _, opener in ipairs { "counter", "group", "eventset" } do
 end
 attackoptions("counter.open", core.counter.open, "task-clock", { "disabled", "part" })
 attackoptions("eventset.open", core.eventset.open, names, { "ungrouped", "multiplex" })
+attackoptions("sdelibrary:counter", function(event, options)
+  return handles.sdelibrary:counter(event, options)
+end, "OPTIONS", { "readonly", "instant" })
+attackoptions("sdelibrary:recorder", function(event, options)
+  return handles.sdelibrary:recorder(event, options)
+end, "OPTIONS", { "type", "keep", "alpha", "cap" })
 attackoptions("trace.open", core.trace.open, "/nowhere", { "metrics", "buffer" })
 for _, v in ipairs(values) do
   for _, key in ipairs { "name", "description", "unit", "mode", "exponent" } do
@@ -224,6 +239,14 @@ local methods = {
               quantile = { 0.5 }, moments = {}, format = { "1,2,", 1, 2 }, above = { 1, 10 }, histogram = { 0, 10, 4 } },
   workload = { run = { { operation = "empty", samples = { handles.samples } } } },
   trace = { location = { "l" }, flush = {}, stats = {} },
+  sdelibrary = { counter = { "COUNTER", {} }, recorder = { "RECORDER", {} }, set = { "SET" },
+                 group = { "GROUP", "sum", "COUNTER" }, describe = { "COUNTER", "counts" },
+                 unregister = { "COUNTER" }, shutdown = {} },
+  sdecounter = { add = { 1 }, read = {}, reset = {} },
+  recorder = { push = { 1 }, values = { 1, 2 }, quantile = { 50 }, count = {}, dropped = {}, nans = {}, error = {},
+               reset = {} },
+  countingset = { insert = { "e", 1 }, remove = { "e", 1 }, values = {} },
+  sdeevent = { read = {}, write = { 1 }, reset = {}, info = {}, open = {} },
   location = { enter = { region }, leave = { region }, metric = { { 1 } } },
 }
 
