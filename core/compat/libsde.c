@@ -120,7 +120,7 @@ static int each_derived(const struct sde_library *lib, const char *event, bool q
   memcpy(name, event, n);
   int err = 0;
   for (size_t i = 0; i < last && err >= 0; i++) {
-    strcpy(name + n, derived[i]);
+    memcpy(name + n, derived[i], strlen(derived[i]) + 1);
     err = use(lib, name);
   }
   free(name);

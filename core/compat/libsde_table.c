@@ -224,7 +224,7 @@ static void each_of(const char *library, void (*use)(struct sde_event *, int), i
   uint32_t count = atomic_load(&codes);
   for (uint32_t code = 0; code < count; code++) {
     struct sde_event *e = pml__libsde_of_code(code);
-    if (strncmp(e->name, library, n) == 0 && strncmp(e->name + n, "::", 2) == 0) use(e, err);
+    if (e && strncmp(e->name, library, n) == 0 && strncmp(e->name + n, "::", 2) == 0) use(e, err);
   }
 }
 

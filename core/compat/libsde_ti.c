@@ -185,7 +185,11 @@ static int append(const struct pml_sde_element *element, void *arg) {
     return -ENOMEM;
   }
   memcpy(copy, element->element, element->bytes);
-  *node = (cset_list_object_t){element->count, element->type_id, element->bytes, copy, NULL};
+  node->count = element->count;
+  node->type_id = element->type_id;
+  node->type_size = element->bytes;
+  node->ptr = copy;
+  node->next = NULL;
   **end = node;
   *end = &node->next;
   return 0;
