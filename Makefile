@@ -95,7 +95,7 @@ $(B)/spec/%: spec/c/%.c $(B)/libpmlua.a
 # Programs of libsde's users know only the drop-in, shared or (compat_static) archived.
 $(B)/spec/compat_%: spec/c/compat_%.c $(B)/compat/libsde.so
 	@mkdir -p $(@D)
-	$(CC) $(ALLCFLAGS) $(LDFLAGS) $< -Wl,-rpath,'$$ORIGIN/../compat:$$ORIGIN/..' -Wl,-rpath-link,$(B) -L$(B)/compat -lsde -lpthread -ldl -lm -o $@
+	$(CC) $(ALLCFLAGS) $(LDFLAGS) $< -Wl,-rpath,'$$ORIGIN/../compat:$$ORIGIN/..' -Wl,-rpath-link,$(B) -L$(B)/compat -lsde -Wl,--as-needed -L$(B) -lpmlua -lpthread -ldl -lm -o $@
 $(B)/spec/compat_static: spec/c/compat_static.c $(B)/compat/libsde.a
 	@mkdir -p $(@D)
 	$(CC) $(ALLCFLAGS) $(LDFLAGS) $< $(B)/compat/libsde.a -lpthread -ldl -lm -o $@

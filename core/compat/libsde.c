@@ -202,7 +202,8 @@ int papi_sde_create_counter(papi_handle_t handle, const char *event, int mode, v
 
 int papi_sde_inc_counter(void *counter, long long int increment) {
   ENTER_EVENT(counter, e, PML_SDE_CREATED);
-  return pml__libsde_error(pml_sde_increment(atomic_load_explicit(&e->created, memory_order_relaxed), increment));
+  int err = pml_sde_increment(atomic_load_explicit(&e->created, memory_order_relaxed), increment);
+  return PML_LIKELY(err == 0) ? SDE_OK : pml__libsde_error(err);
 }
 
 int papi_sde_reset_counter(void *counter) {
@@ -243,7 +244,16 @@ int papi_sde_create_recorder(papi_handle_t handle, const char *event, size_t byt
 int papi_sde_record(void *recorder, size_t bytes, const void *value) {
   ENTER_EVENT(recorder, e, PML_SDE_RECORDER);
   if (!value || bytes != atomic_load_explicit(&e->bytes, memory_order_relaxed)) return SDE_EINVAL;
-  return pml__libsde_error(pml_recorder_push(atomic_load_explicit(&e->created, memory_order_relaxed), value));
+  struct pml_recorder *r = atomic_load_explicit(&e->created, memory_order_relaxed);
+  int err;
+  if (atomic_load_explicit(&e->type, memory_order_relaxed) == PML_TYPE_DOUBLE) {
+    double d;
+    memcpy(&d, value, sizeof d);
+    err = pml_recorder_push_double(r, d);
+  } else {
+    err = pml_recorder_push(r, value);
+  }
+  return PML_LIKELY(err == 0) ? SDE_OK : pml__libsde_error(err);
 }
 
 int papi_sde_reset_recorder(void *recorder) {

@@ -101,7 +101,8 @@ static void writing(void) {
   p_PAPI_start(set);
   CHECK(p_PAPI_write(set, v) == PAPI_OK && level == 5, "PAPI_write reaches a registered counter");
   papi_sde_inc_counter(counter, 1);
-  CHECK(p_PAPI_stop(set, v) == PAPI_OK && v[0] == 5 && v[1] == 7 - 53, "and a created one: %lld", v[1]);
+  int stopped = p_PAPI_stop(set, v);
+  CHECK(stopped == PAPI_OK && v[0] == 5 && v[1] == 7 - 53, "and a created one: %lld", v[1]);
 }
 
 static void enumerating(void) {
