@@ -21,22 +21,24 @@ CFLAGS    ?= -g
 ALLCFLAGS  = -std=c11 -D_GNU_SOURCE $(OPT) $(CFLAGS) $(WARN) $(SAN) -fPIC -fvisibility=hidden -Icore -MMD -MP
 CORE_LIBS := -lpfm -lotf2 -lpthread -ldl -lm
 
-CORE_SRC := $(wildcard core/*/*.c)
+CORE_SRC := $(filter-out core/compat/%,$(wildcard core/*/*.c))
+SDE_SRC  := $(wildcard core/compat/libsde*.c)
 BIND_SRC := $(filter-out bindings/main.c,$(wildcard bindings/*.c))
 WORK_SRC := $(wildcard scripts/workloads/*.c)
 SPEC_SRC := $(wildcard spec/c/*.c)
 FUZZ_SRC := $(wildcard spec/fuzz/fuzz_*.c)
 BENCH_SRC := $(wildcard spec/bench/*.c)
-ALL_C    := $(wildcard core/*.h core/*/*.[ch] bindings/*.[ch] scripts/workloads/*.[ch] spec/c/*.[ch] spec/fuzz/*.[ch] spec/bench/*.[ch])
+ALL_C    := $(wildcard core/*.h core/*/*.[ch] core/*/*/*.h bindings/*.[ch] scripts/workloads/*.[ch] spec/c/*.[ch] spec/fuzz/*.[ch] spec/bench/*.[ch])
 
 CORE_OBJ := $(CORE_SRC:%.c=$(B)/obj/%.o)
+SDE_OBJ  := $(SDE_SRC:%.c=$(B)/obj/%.o)
 BIND_OBJ := $(BIND_SRC:%.c=$(B)/obj/%.o)
 MAIN_OBJ := $(B)/obj/bindings/main.o
 WORK_SO  := $(WORK_SRC:scripts/workloads/%.c=$(B)/workloads/%.so)
 SPEC_BIN := $(SPEC_SRC:spec/c/%.c=$(B)/spec/%)
 
 .PHONY: all
-all: $(B)/libpmlua.so $(B)/libpmlua.a $(B)/lua/pmlua/core.so $(B)/pmlua $(WORK_SO)
+all: $(B)/libpmlua.so $(B)/libpmlua.a $(B)/lua/pmlua/core.so $(B)/pmlua $(WORK_SO) $(B)/compat/libsde.so $(B)/compat/libsde.a
 
 # --- building ---------------------------------------------------------------------------------------------------------
 
@@ -64,6 +66,23 @@ $(B)/pmlua: $(MAIN_OBJ) $(BIND_OBJ) $(B)/libpmlua.so
 	$(CC) $(SAN) $(LDFLAGS) -Wl,-rpath,'$$ORIGIN:$$ORIGIN/../lib' -Wl,-E $(MAIN_OBJ) $(BIND_OBJ) -L$(B) -lpmlua $(LUA_LIBS) \
 	  -ldl -lm -o $@
 
+# The drop-in for PAPI's libsde: found under each name that programs were linked against. It shares the registry of
+# libpmlua.so, so that what is registered through it is what pmlua reads; the archive stands alone and carries its own.
+$(B)/compat/libsde.so.1.0: $(SDE_OBJ) core/compat/libsde.map $(B)/libpmlua.so
+	@mkdir -p $(@D)
+	$(CC) $(SAN) $(LDFLAGS) -shared -Wl,-soname,libsde.so.1 -Wl,--version-script=core/compat/libsde.map \
+	  -Wl,-rpath,'$$ORIGIN/..:$$ORIGIN/../..' $(SDE_OBJ) -L$(B) -lpmlua -ldl -o $@
+
+$(B)/compat/libsde.so: $(B)/compat/libsde.so.1.0
+	ln -sf libsde.so.1.0 $(@D)/libsde.so.1
+	ln -sf libsde.so.1 $@
+
+SDE_CORE := $(filter core/base/% core/source/pml_sde% core/source/pml_recorder% core/source/pml_quantile% core/source/pml_sketch%,$(CORE_SRC))
+$(B)/compat/libsde.a: $(SDE_OBJ) $(SDE_CORE:%.c=$(B)/obj/%.o)
+	@mkdir -p $(@D)
+	@rm -f $@
+	ar rcs $@ $^
+
 $(B)/workloads/%.so: scripts/workloads/%.c $(B)/libpmlua.so
 	@mkdir -p $(@D)
 	$(CC) $(ALLCFLAGS) $(LDFLAGS) -shared -Wl,-rpath,'$$ORIGIN/..:$$ORIGIN/../..' $< -L$(B) -lpmlua -lm -o $@
@@ -75,6 +94,14 @@ $(B)/spec/%: spec/c/%.c $(B)/libpmlua.a
 	@mkdir -p $(@D)
 	$(CC) $(ALLCFLAGS) $(LDFLAGS) -rdynamic $(call link_of,$<) $< $(B)/libpmlua.a $(CORE_LIBS) -o $@
 
+# Programs of libsde's users know only the drop-in, shared or (compat_static) archived.
+$(B)/spec/compat_%: spec/c/compat_%.c $(B)/compat/libsde.so
+	@mkdir -p $(@D)
+	$(CC) $(ALLCFLAGS) $(LDFLAGS) $< -Wl,-rpath,'$$ORIGIN/../compat:$$ORIGIN/..' -Wl,-rpath-link,$(B) -L$(B)/compat -lsde -Wl,--as-needed -L$(B) -lpmlua -lpthread -ldl -lm -o $@
+$(B)/spec/compat_static: spec/c/compat_static.c $(B)/compat/libsde.a
+	@mkdir -p $(@D)
+	$(CC) $(ALLCFLAGS) $(LDFLAGS) $< $(B)/compat/libsde.a -lpthread -ldl -lm -o $@
+
 BENCH_OBJ := $(BENCH_SRC:%.c=$(B)/obj/%.o)
 $(B)/bench: $(BENCH_OBJ) $(B)/libpmlua.a
 	$(CC) $(SAN) $(LDFLAGS) $(BENCH_OBJ) $(B)/libpmlua.a $(CORE_LIBS) -o $@
@@ -82,7 +109,7 @@ $(B)/bench: $(BENCH_OBJ) $(B)/libpmlua.a
 .PHONY: specs
 specs: $(SPEC_BIN)
 
--include $(CORE_OBJ:.o=.d) $(BIND_OBJ:.o=.d) $(MAIN_OBJ:.o=.d) $(WORK_SO:.so=.d) $(SPEC_BIN:=.d) $(BENCH_OBJ:.o=.d)
+-include $(CORE_OBJ:.o=.d) $(SDE_OBJ:.o=.d) $(BIND_OBJ:.o=.d) $(MAIN_OBJ:.o=.d) $(WORK_SO:.so=.d) $(SPEC_BIN:=.d) $(BENCH_OBJ:.o=.d)
 
 # --- the two commands of a newcomer -----------------------------------------------------------------------------------
 
@@ -127,7 +154,7 @@ lint: ## compilers' warnings as errors, clang-tidy, cppcheck, luacheck, format
 	@$(MAKE) --no-print-directory -s CC=clang B=$(B)/clang all specs
 	@cppcheck -q --std=c11 --language=c --error-exitcode=1 --inline-suppr --suppress=missingIncludeSystem \
 	  --enable=warning,performance,portability -D__x86_64__ -Icore core bindings scripts/workloads
-	@clang-tidy --quiet $(CORE_SRC) $(wildcard bindings/*.c) $(WORK_SRC) -- -std=c11 -D_GNU_SOURCE -Icore $(LUA_CFLAGS) 2>$(B)/tidy.log \
+	@clang-tidy --quiet $(CORE_SRC) $(SDE_SRC) $(wildcard bindings/*.c) $(WORK_SRC) -- -std=c11 -D_GNU_SOURCE -Icore $(LUA_CFLAGS) 2>$(B)/tidy.log \
 	  || { cat $(B)/tidy.log; exit 1; }
 fmt: ## format the C sources
 	clang-format -i $(ALL_C)
@@ -191,6 +218,12 @@ install: all ## PREFIX (default /usr/local), DESTDIR for packagers
 	install -m 644 $(B)/libpmlua.a $(D)/lib/
 	install -m 755 $(B)/lua/pmlua/core.so $(D)/lib/lua/$(LUAVER)/pmlua/
 	$(if $(WORK_SO),install -m 755 $(WORK_SO) $(D)/lib/pmlua/workloads/)
+	install -d $(D)/lib/pmlua/compat $(D)/include/pmlua/compat
+	install -m 755 $(B)/compat/libsde.so.1.0 $(D)/lib/pmlua/compat/
+	ln -sf libsde.so.1.0 $(D)/lib/pmlua/compat/libsde.so.1
+	ln -sf libsde.so.1 $(D)/lib/pmlua/compat/libsde.so
+	install -m 644 $(B)/compat/libsde.a $(D)/lib/pmlua/compat/
+	install -m 644 core/compat/include/* $(D)/include/pmlua/compat/
 	for f in $(filter core/%.h,$(shell $(CC) -D_GNU_SOURCE -MM -Icore core/pml.h)); do \
 	  install -D -m 644 $$f $(D)/include/pmlua/$${f#core/} || exit 1; done
 	install -m 644 bindings/pmlua.h $(D)/include/pmlua/

@@ -1,0 +1,319 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * core/compat/libsde.c - papi_sde_*: what an instrumented library calls, answered by pmlua's registry.
+ *
+ * The functions that run hot (inc_counter, record) check the handle's kind and hand on; no lock, no look-up.
+ */
+#include "compat/libsde.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+int _sde_be_verbose;
+int _sde_debug;
+
+int pml__libsde_error(int err) {
+  if (err >= 0) return SDE_OK;
+  switch (err) {
+  case -EINVAL:
+  case -EACCES:
+  case -EEXIST:
+  case PML_EMODE:
+    return SDE_EINVAL;
+  case -ENOENT:
+  case PML_ENOEVENT:
+    return SDE_ENOEVNT;
+  case -ENOMEM:
+  case PML_EFULL:
+    return SDE_ENOMEM;
+  default:
+    return SDE_EMISC;
+  }
+}
+
+/* What every function on a library asks first: nothing to do, a misuse, or go on with *lib. */
+#define ENTER(handle, lib, registry)                                                                                   \
+  struct sde_library *lib = (handle);                                                                                  \
+  if (!lib) return SDE_OK;                                                                                             \
+  struct pml_sde_library *registry = atomic_load_explicit(&lib->registry, memory_order_acquire);                       \
+  if (!registry) return SDE_EINVAL
+
+/* The same for functions on a counter, recorder or set. */
+#define ENTER_EVENT(handle, e, is)                                                                                     \
+  struct sde_event *e = (handle);                                                                                      \
+  if (!e) return SDE_OK;                                                                                               \
+  if (atomic_load_explicit(&e->kind, memory_order_acquire) != (is)) return SDE_EINVAL
+
+papi_handle_t papi_sde_init(const char *name) {
+  if (!name || !*name) return NULL;
+  if (getenv("PAPI_VERBOSE")) _sde_be_verbose = 1;
+  const char *debug = getenv("PAPI_DEBUG");
+  if (debug && (strstr(debug, "SDE") || strstr(debug, "ALL"))) _sde_debug = 1;
+  struct sde_library *lib = pml__libsde_library(name);
+  struct pml_sde_library *registry;
+  if (!lib || pml_sde_library(&registry, name) < 0) return NULL;
+  atomic_store_explicit(&lib->registry, registry, memory_order_release);
+  return lib;
+}
+
+int papi_sde_shutdown(papi_handle_t handle) {
+  ENTER(handle, lib, registry);
+  if (!atomic_compare_exchange_strong(&lib->registry, &registry, NULL)) return SDE_EINVAL;
+  pml__libsde_leave_library(lib->name);
+  pml__libsde_wait();
+  int err = pml_sde_shutdown(registry);
+  pml__libsde_left_library(lib->name, 0);
+  return pml__libsde_error(err);
+}
+
+/*
+ * Before registering: the event as it is known, 1 if a real one is there already (libsde then says OK and leaves it),
+ * 0 to go on, or a negative code of libsde's.
+ */
+static int before(struct sde_event **e, const struct sde_library *lib, const char *event, int mode) {
+  if (!event || !*event) return SDE_EINVAL;
+  if (mode & ~(PAPI_SDE_RW | PAPI_SDE_INSTANT)) return SDE_ECMP;
+  int err = pml__libsde_event_of(e, lib, event);
+  if (err < 0) return pml__libsde_error(err);
+  return pml__libsde_refresh(*e) != PML_SDE_PLACEHOLDER;
+}
+
+static int after(struct sde_event *e, int err) {
+  if (err < 0) return pml__libsde_error(err);
+  pml__libsde_refresh(e);
+  return pml__libsde_filled(e);
+}
+
+int papi_sde_register_counter(papi_handle_t handle, const char *event, int mode, int type, void *counter) {
+  struct sde_event *e;
+  ENTER(handle, lib, registry);
+  if (type < PAPI_SDE_long_long || type > PAPI_SDE_float) return SDE_EINVAL;
+  int there = before(&e, lib, event, mode);
+  if (there) return there < 0 ? there : SDE_OK;
+  if (!counter) return SDE_OK; /* a listing hook has no variable yet: the name is listed and reads as a placeholder */
+  return after(e, pml_sde_register(registry, event, (unsigned)mode, (enum pml_type)type, counter));
+}
+
+int papi_sde_register_counter_cb(papi_handle_t handle, const char *event, int mode, int type, papi_sde_fptr_t callback,
+                                 void *param) {
+  struct sde_event *e;
+  ENTER(handle, lib, registry);
+  if (type < PAPI_SDE_long_long || type > PAPI_SDE_float) return SDE_EINVAL;
+  int there = before(&e, lib, event, mode);
+  if (there) return there < 0 ? there : SDE_OK;
+  if (!callback) return SDE_OK;
+  /* long long and int64_t (long) are passed and returned alike wherever pmlua runs */
+  pml_sde_callback *call = (pml_sde_callback *)(void (*)(void))callback;
+  return after(e, pml_sde_register_callback(registry, event, (unsigned)mode, (enum pml_type)type, call, param));
+}
+
+static const char *const derived[] = {":CNT", ":MIN", ":Q1", ":MED", ":Q3", ":MAX"};
+
+/* Calls @use with the name of each event that comes with recorder @event. */
+static int each_derived(const struct sde_library *lib, const char *event, bool quantiles,
+                        int (*use)(const struct sde_library *, const char *)) {
+  size_t n = strlen(event), last = quantiles ? sizeof derived / sizeof *derived : 1;
+  char *name = malloc(n + sizeof ":CNT");
+  if (!name) return -ENOMEM;
+  memcpy(name, event, n);
+  int err = 0;
+  for (size_t i = 0; i < last && err >= 0; i++) {
+    memcpy(name + n, derived[i], strlen(derived[i]) + 1);
+    err = use(lib, name);
+  }
+  free(name);
+  return err;
+}
+
+static int adopt(const struct sde_library *lib, const char *event) {
+  struct sde_event *e;
+  int err = pml__libsde_event_of(&e, lib, event);
+  return err < 0 ? err : pml__libsde_refresh(e);
+}
+
+/* The event as it is known here, NULL if it is not. */
+static struct sde_event *known(const struct sde_library *lib, const char *event) {
+  char *name = pml__libsde_full_name(lib->name, event);
+  struct sde_event *e = name ? pml__libsde_known(name) : NULL;
+  free(name);
+  return e;
+}
+
+static int leave(const struct sde_library *lib, const char *event) {
+  struct sde_event *e = known(lib, event);
+  if (e) pml__libsde_leave(e);
+  return 0;
+}
+
+static int left(const struct sde_library *lib, const char *event) {
+  struct sde_event *e = known(lib, event);
+  if (e) pml__libsde_left(e, 0);
+  return 0;
+}
+
+int papi_sde_unregister_counter(papi_handle_t handle, const char *event) {
+  ENTER(handle, lib, registry);
+  struct sde_event *e = event ? known(lib, event) : NULL;
+  if (!e || pml__libsde_refresh(e) == PML_SDE_PLACEHOLDER) return SDE_EINVAL;
+  bool recorder = atomic_load(&e->kind) == PML_SDE_RECORDER;
+  pml__libsde_leave(e);
+  if (recorder) (void)each_derived(lib, event, true, leave);
+  pml__libsde_wait();
+  int err = pml_sde_unregister(registry, event);
+  pml__libsde_left(e, err);
+  if (recorder) (void)each_derived(lib, event, true, left);
+  return pml__libsde_error(err);
+}
+
+int papi_sde_describe_counter(papi_handle_t handle, const char *event, const char *description) {
+  ENTER(handle, lib, registry);
+  if (!event || !description) return SDE_EINVAL;
+  int err = pml_sde_describe(registry, event, description);
+  return err == PML_ENOEVENT || err == -ENOENT ? SDE_EINVAL : pml__libsde_error(err);
+}
+
+int papi_sde_add_counter_to_group(papi_handle_t handle, const char *event, const char *group, uint32_t flags) {
+  struct sde_event *e;
+  ENTER(handle, lib, registry);
+  if (!event || !group || flags > PAPI_SDE_MIN) return SDE_EINVAL;
+  int err = pml_sde_group_add(registry, event, group, (enum pml_sde_operation)flags);
+  if (err == PML_ENOEVENT || err == -ENOENT) return SDE_EINVAL;
+  if (err < 0) return pml__libsde_error(err);
+  struct sde_event *member = known(lib, event);
+  err = pml__libsde_event_of(&e, lib, group);
+  if (err == 0 && member) err = pml__libsde_join(e, member, (enum pml_sde_operation)flags);
+  return after(e, err);
+}
+
+int papi_sde_create_counter(papi_handle_t handle, const char *event, int mode, void **counter) {
+  struct sde_event *e;
+  struct pml_sde_counter *c;
+  ENTER(handle, lib, registry);
+  int there = before(&e, lib, event, mode);
+  if (there < 0) return there;
+  int err = pml_sde_create(registry, event, (unsigned)mode, &c);
+  if (err < 0) return pml__libsde_error(err);
+  atomic_store(&e->created, (void *)c);
+  if (counter) *counter = e;
+  return there ? SDE_OK : after(e, 0);
+}
+
+int papi_sde_inc_counter(void *counter, long long int increment) {
+  ENTER_EVENT(counter, e, PML_SDE_CREATED);
+  int err = pml_sde_increment(atomic_load_explicit(&e->created, memory_order_relaxed), increment);
+  return PML_LIKELY(err == 0) ? SDE_OK : pml__libsde_error(err);
+}
+
+int papi_sde_reset_counter(void *counter) {
+  ENTER_EVENT(counter, e, PML_SDE_CREATED);
+  return pml__libsde_error(pml_sde_counter_reset(atomic_load(&e->created)));
+}
+
+/* Our own comparators say what the elements are. */
+static enum pml_type type_of(size_t bytes, papi_sde_order_t *compare) {
+  if (compare == papi_sde_compare_double && bytes == sizeof(double)) return PML_TYPE_DOUBLE;
+  if (compare == papi_sde_compare_long_long && bytes == sizeof(long long)) return PML_TYPE_INT64;
+  if (compare == papi_sde_compare_int && bytes == sizeof(int)) return PML_TYPE_INT32;
+  if (compare == papi_sde_compare_float && bytes == sizeof(float)) return PML_TYPE_FLOAT;
+  return PML_TYPE_OTHER;
+}
+
+int papi_sde_create_recorder(papi_handle_t handle, const char *event, size_t bytes, papi_sde_order_t *compare,
+                             void **recorder) {
+  struct sde_event *e;
+  struct pml_recorder *r;
+  ENTER(handle, lib, registry);
+  if (bytes == 0) return SDE_EINVAL;
+  int there = before(&e, lib, event, PAPI_SDE_RO);
+  if (there < 0) return there;
+  struct pml_recorder_options options = {.type = type_of(bytes, compare), .bytes = bytes, .compare = compare};
+  if (options.type != PML_TYPE_OTHER) options.compare = NULL;
+  int err = there && atomic_load(&e->kind) != PML_SDE_RECORDER ? -EINVAL
+                                                               : pml_sde_create_recorder(registry, event, &options, &r);
+  if (err < 0) return pml__libsde_error(err);
+  if (recorder) *recorder = e;
+  if (there) return SDE_OK;
+  atomic_store(&e->bytes, bytes);
+  atomic_store(&e->created, (void *)r);
+  err = each_derived(lib, event, compare != NULL, adopt);
+  return after(e, err);
+}
+
+int papi_sde_record(void *recorder, size_t bytes, const void *value) {
+  ENTER_EVENT(recorder, e, PML_SDE_RECORDER);
+  if (!value || bytes != atomic_load_explicit(&e->bytes, memory_order_relaxed)) return SDE_EINVAL;
+  struct pml_recorder *r = atomic_load_explicit(&e->created, memory_order_relaxed);
+  int err;
+  if (atomic_load_explicit(&e->type, memory_order_relaxed) == PML_TYPE_DOUBLE) {
+    double d;
+    memcpy(&d, value, sizeof d);
+    err = pml_recorder_push_double(r, d);
+  } else {
+    err = pml_recorder_push(r, value);
+  }
+  return PML_LIKELY(err == 0) ? SDE_OK : pml__libsde_error(err);
+}
+
+int papi_sde_reset_recorder(void *recorder) {
+  ENTER_EVENT(recorder, e, PML_SDE_RECORDER);
+  pml_recorder_reset(atomic_load(&e->created));
+  return SDE_OK;
+}
+
+int papi_sde_create_counting_set(papi_handle_t handle, const char *event, void **set) {
+  struct sde_event *e;
+  struct pml_sde_set *s;
+  ENTER(handle, lib, registry);
+  int there = before(&e, lib, event, PAPI_SDE_RO);
+  if (there < 0) return there;
+  int err = pml_sde_create_set(registry, event, &s);
+  if (err < 0) return pml__libsde_error(err);
+  atomic_store(&e->created, (void *)s);
+  if (set) *set = e;
+  return there ? SDE_OK : after(e, 0);
+}
+
+int papi_sde_counting_set_insert(void *set, size_t bytes, size_t hashable, const void *element, uint32_t type_id) {
+  ENTER_EVENT(set, e, PML_SDE_SET);
+  if (!element || bytes == 0 || hashable == 0 || hashable > bytes) return SDE_EINVAL;
+  return pml__libsde_error(pml_sde_set_insert(atomic_load(&e->created), bytes, hashable, element, type_id));
+}
+
+int papi_sde_counting_set_remove(void *set, size_t hashable, const void *element, uint32_t type_id) {
+  ENTER_EVENT(set, e, PML_SDE_SET);
+  if (!element || hashable == 0) return SDE_EINVAL;
+  int err = pml_sde_set_remove(atomic_load(&e->created), hashable, element, type_id);
+  return err == -ENOENT ? SDE_EINVAL : pml__libsde_error(err);
+}
+
+void *papi_sde_get_counter_handle(papi_handle_t handle, const char *event) {
+  struct sde_library *lib = handle;
+  if (!lib || !event || !atomic_load(&lib->registry)) return NULL;
+  struct sde_event *e = known(lib, event);
+  return e && atomic_load(&e->kind) != PML_SDE_PLACEHOLDER ? e : NULL;
+}
+
+#define ORDER(a, b) (((a) > (b)) - ((a) < (b)))
+
+int papi_sde_compare_long_long(const void *a, const void *b) {
+  return ORDER(*(const long long *)a, *(const long long *)b);
+}
+
+int papi_sde_compare_int(const void *a, const void *b) {
+  return ORDER(*(const int *)a, *(const int *)b);
+}
+
+/* A NaN goes after every number, so that qsort has an order to find. */
+static int order_double(double a, double b) {
+  return isnan(a) || isnan(b) ? ORDER(isnan(a) != 0, isnan(b) != 0) : ORDER(a, b);
+}
+
+int papi_sde_compare_double(const void *a, const void *b) {
+  return order_double(*(const double *)a, *(const double *)b);
+}
+
+int papi_sde_compare_float(const void *a, const void *b) {
+  return order_double((double)*(const float *)a, (double)*(const float *)b);
+}

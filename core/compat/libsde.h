@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * core/compat/libsde.h - what stands between libsde's calls and pmlua's registry: libraries, events and their codes.
+ *
+ * libsde hands out untyped pointers and numbers; both lead here to one struct sde_event per name. It is never freed,
+ * so that a stale handle or code of a program is answered, not followed into freed memory.
+ */
+#ifndef PML_COMPAT_LIBSDE_H
+#define PML_COMPAT_LIBSDE_H
+
+#include "base/pml_error.h"
+#include "compat/include/sde_lib.h"
+#include "source/pml_sde.h"
+
+#include <stdatomic.h>
+
+struct sde_library {
+  _Atomic(struct pml_sde_library *) registry; /* NULL once shut down; init of the same name opens it again */
+  struct sde_library *next;
+  char name[];
+};
+
+/* A group's member. Nodes come in front, complete before they are seen, and go when the group is unregistered. */
+struct sde_member {
+  struct sde_event *event;
+  struct sde_member *next;
+};
+
+struct sde_event {
+  _Atomic int kind;      /* enum pml_sde_kind, what is known of it; a store releases the fields below */
+  _Atomic bool listed;   /* false between unregister and the next use of the name */
+  _Atomic bool leaving;  /* being unregistered: a placeholder already, whatever the registry says */
+  _Atomic bool overflow; /* somebody wants to hear of it */
+  _Atomic unsigned mode;
+  _Atomic int type;                     /* enum pml_type */
+  _Atomic int64_t stored;               /* what start or reset saw; of a double its bits */
+  _Atomic(void *) created;              /* pml_sde_counter, pml_recorder or pml_sde_set, by kind */
+  _Atomic size_t bytes;                 /* of a recorder's element */
+  _Atomic(struct sde_member *) members; /* of a group: libpapi wants them relative to what each stored */
+  enum pml_sde_operation operation;
+  struct pml_sde_event *event;
+  uint32_t code;
+  struct sde_event *next; /* of the same hash */
+  char name[];            /* LIB::EVENT */
+};
+
+/* All 0 or a negative code of pmlua's. The event is made, as a placeholder, if the registry does not have it. */
+int pml__libsde_event(struct sde_event **e, const char *name);
+int pml__libsde_event_of(struct sde_event **e, const struct sde_library *lib, const char *event);
+
+/* Without making: NULL if nobody has used that name or code. of_code takes no lock: signal handlers of PAPI read. */
+struct sde_event *pml__libsde_known(const char *name);
+struct sde_event *pml__libsde_of_code(uint32_t code);
+
+/* pml__libsde_full_name - "LIB::EVENT", malloc'd; NULL for want of memory. */
+char *pml__libsde_full_name(const char *library, const char *event);
+
+/* pml__libsde_refresh - take over kind, type and mode from the registry. Returns the kind. */
+int pml__libsde_refresh(struct sde_event *e);
+
+/*
+ * Who reads what a recorder or a set points to holds on meanwhile; who unregisters it says so with leave(), waits for
+ * the readers, unregisters and says left(). With an @err the event stays.
+ */
+void pml__libsde_hold(void);
+void pml__libsde_let_go(void);
+void pml__libsde_leave(struct sde_event *e);
+void pml__libsde_wait(void);
+void pml__libsde_left(struct sde_event *e, int err);
+/* pml__libsde_join - @e is a member of @group from now on; once, however often it is said. 0 or -ENOMEM. */
+int pml__libsde_join(struct sde_event *group, struct sde_event *e, enum pml_sde_operation operation);
+
+/* The two for all events of a library. */
+void pml__libsde_leave_library(const char *library);
+void pml__libsde_left_library(const char *library, int err);
+
+/* pml__libsde_sync - give a code to every event that came in through pmlua's own interface. Returns how many there are.
+ */
+uint32_t pml__libsde_sync(void);
+
+/* pml__libsde_library - the wrapper of that name, made if new. */
+struct sde_library *pml__libsde_library(const char *name);
+
+/* pml__libsde_filled - a placeholder became an event: whoever asked for its overflows is served from now on. */
+int pml__libsde_filled(struct sde_event *e);
+
+/* pml__libsde_error - a code of pmlua's as one of libsde's. */
+int pml__libsde_error(int err);
+
+/* The tool's side. The header of PAPI that declares these is not an installed one. */
+#pragma GCC visibility push(default)
+int sde_ti_read_counter(uint32_t code, long long int *value);
+int sde_ti_write_counter(uint32_t code, long long value);
+int sde_ti_reset_counter(uint32_t code);
+int sde_ti_name_to_code(const char *name, uint32_t *code);
+int sde_ti_is_simple_counter(uint32_t code);
+int sde_ti_is_counter_set_to_overflow(uint32_t code);
+int sde_ti_set_counter_overflow(uint32_t code, int threshold);
+char *sde_ti_get_event_name(int code);
+char *sde_ti_get_event_description(int code);
+int sde_ti_get_num_reg_events(void);
+int sde_ti_shutdown(void);
+#pragma GCC visibility pop
+
+#endif

@@ -1,0 +1,301 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * core/compat/libsde_table.c - the names and codes that libsde's callers hold, one struct sde_event each.
+ *
+ * One lock guards the two hashes. It is innermost: nothing of the registry is called under it, because the registry may
+ * be in the middle of a callback that registers through us.
+ */
+#include "compat/libsde.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define BUCKETS 1024u
+#define FIRST 64u /* codes in the first chunk; each further chunk is twice as large */
+#define CHUNKS 20u
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static struct sde_event *buckets[BUCKETS];
+static struct sde_library *libraries;
+
+/*
+ * Code to event without a lock, for PAPI reads from a signal handler that may have interrupted the lock's holder. An
+ * event is complete before the release-store of the count that covers it, and its place never moves.
+ */
+static struct sde_event **chunks[CHUNKS];
+static _Atomic uint32_t codes;
+
+static struct sde_event **code_place(uint32_t code, unsigned *chunk) {
+  unsigned k = 31u - (unsigned)__builtin_clz(code / FIRST + 1);
+  *chunk = k;
+  return chunks[k] ? chunks[k] + (code - FIRST * ((1u << k) - 1)) : NULL;
+}
+
+struct sde_event *pml__libsde_of_code(uint32_t code) {
+  unsigned chunk;
+  if (code >= atomic_load_explicit(&codes, memory_order_acquire)) return NULL;
+  return *code_place(code, &chunk);
+}
+
+static unsigned hash(const char *s) { /* FNV-1a */
+  uint32_t h = 2166136261u;
+  for (; *s; s++) h = (h ^ (unsigned char)*s) * 16777619u;
+  return h % BUCKETS;
+}
+
+static struct sde_event *look_up(const char *name) {
+  struct sde_event *e = buckets[hash(name)];
+  while (e && strcmp(e->name, name) != 0) e = e->next;
+  return e;
+}
+
+struct sde_event *pml__libsde_known(const char *name) {
+  pthread_mutex_lock(&lock);
+  struct sde_event *e = look_up(name);
+  pthread_mutex_unlock(&lock);
+  return e;
+}
+
+static int give_code(struct sde_event *e) {
+  unsigned chunk;
+  uint32_t code = atomic_load_explicit(&codes, memory_order_relaxed);
+  if (code >= FIRST * ((1u << CHUNKS) - 1)) return pml_fail(-ENOMEM, "libsde: no code is left for event %s", e->name);
+  struct sde_event **place = code_place(code, &chunk);
+  if (!place) {
+    chunks[chunk] = calloc((size_t)FIRST << chunk, sizeof *chunks[chunk]);
+    if (!chunks[chunk]) return -ENOMEM;
+    place = code_place(code, &chunk);
+  }
+  *place = e;
+  e->code = code;
+  atomic_store_explicit(&codes, code + 1, memory_order_release);
+  return 0;
+}
+
+/* @fresh goes in unless another thread was first. Returns what is in, NULL for want of memory. */
+static struct sde_event *insert(struct sde_event *fresh) {
+  pthread_mutex_lock(&lock);
+  struct sde_event *e = look_up(fresh->name);
+  if (!e && give_code(fresh) == 0) {
+    unsigned h = hash(fresh->name);
+    fresh->next = buckets[h];
+    buckets[h] = e = fresh;
+  }
+  pthread_mutex_unlock(&lock);
+  return e;
+}
+
+int pml__libsde_event(struct sde_event **out, const char *name) {
+  struct sde_event *e = pml__libsde_known(name);
+  if (!e) {
+    size_t length = strlen(name) + 1;
+    struct sde_event *fresh = calloc(1, sizeof *fresh + length);
+    if (!fresh) return -ENOMEM;
+    memcpy(fresh->name, name, length);
+    int err = pml_sde_find(name, &fresh->event, NULL);
+    if (err < 0) {
+      free(fresh);
+      return err;
+    }
+    pml__libsde_refresh(fresh);
+    e = insert(fresh);
+    if (e != fresh) {
+      pml_sde_release(fresh->event);
+      free(fresh);
+      if (!e) return -ENOMEM;
+    }
+  }
+  atomic_store(&e->listed, true);
+  *out = e;
+  return 0;
+}
+
+char *pml__libsde_full_name(const char *library, const char *event) {
+  size_t n = strlen(library), m = strlen(event) + 1;
+  char *name = malloc(n + 2 + m);
+  if (!name) return NULL;
+  memcpy(name, library, n);
+  memcpy(name + n, "::", 2);
+  memcpy(name + n + 2, event, m);
+  return name;
+}
+
+int pml__libsde_event_of(struct sde_event **e, const struct sde_library *lib, const char *event) {
+  char *name = pml__libsde_full_name(lib->name, event);
+  if (!name) return -ENOMEM;
+  int err = pml__libsde_event(e, name);
+  free(name);
+  return err;
+}
+
+static pthread_rwlock_t objects = PTHREAD_RWLOCK_INITIALIZER;
+
+void pml__libsde_hold(void) {
+  pthread_rwlock_rdlock(&objects);
+}
+
+void pml__libsde_let_go(void) {
+  pthread_rwlock_unlock(&objects);
+}
+
+/*
+ * Whoever held on before the event was marked is gone after this; whoever comes later sees the mark. Nothing is locked
+ * while the registry unregisters, because it waits for callbacks, and they may call us.
+ */
+void pml__libsde_wait(void) {
+  sigset_t all, before; /* libpapi reads from the handler of its timer: not while this thread keeps readers out */
+  sigfillset(&all);
+  pthread_sigmask(SIG_BLOCK, &all, &before);
+  pthread_rwlock_wrlock(&objects);
+  pthread_rwlock_unlock(&objects);
+  pthread_sigmask(SIG_SETMASK, &before, NULL);
+}
+
+static int take_over(struct sde_event *e) {
+  struct pml_sde_info info;
+  if (atomic_load(&e->leaving) || pml_sde_info(e->event, &info) < 0) return PML_SDE_PLACEHOLDER;
+  if (atomic_load(&e->type) != (int)info.type) atomic_store(&e->stored, 0);
+  atomic_store(&e->mode, info.mode);
+  atomic_store(&e->type, (int)info.type);
+  if (info.kind == PML_SDE_RECORDER) {
+    atomic_store(&e->created, (void *)info.recorder);
+    atomic_store(&e->bytes, pml_recorder_options(info.recorder).bytes);
+  }
+  if (info.kind == PML_SDE_SET) atomic_store(&e->created, (void *)info.set);
+  atomic_store_explicit(&e->kind, (int)info.kind, memory_order_release);
+  return (int)info.kind;
+}
+
+int pml__libsde_refresh(struct sde_event *e) {
+  pml__libsde_hold();
+  int kind = take_over(e);
+  pml__libsde_let_go();
+  return kind;
+}
+
+void pml__libsde_leave(struct sde_event *e) {
+  atomic_store(&e->leaving, true);
+  atomic_store(&e->kind, PML_SDE_PLACEHOLDER); /* increments that come late are refused */
+  atomic_store(&e->listed, false);
+}
+
+static void members_free(struct sde_member *m) {
+  while (m) {
+    struct sde_member *next = m->next;
+    free(m);
+    m = next;
+  }
+}
+
+int pml__libsde_join(struct sde_event *group, struct sde_event *e, enum pml_sde_operation operation) {
+  struct sde_member *fresh = malloc(sizeof *fresh);
+  if (!fresh) return -ENOMEM;
+  pthread_mutex_lock(&lock);
+  struct sde_member *first = atomic_load(&group->members), *m = first;
+  while (m && m->event != e) m = m->next;
+  if (!m) {
+    *fresh = (struct sde_member){e, first};
+    group->operation = operation;
+    atomic_store_explicit(&group->members, fresh, memory_order_release);
+  }
+  pthread_mutex_unlock(&lock);
+  if (m) free(fresh);
+  return 0;
+}
+
+/* After pml__libsde_wait(), so that nobody walks the members of a group. */
+void pml__libsde_left(struct sde_event *e, int err) {
+  if (err == 0) {
+    members_free(atomic_exchange(&e->members, NULL));
+    atomic_store(&e->kind, PML_SDE_PLACEHOLDER);
+    atomic_store(&e->stored, 0);
+  } else {
+    atomic_store(&e->listed, true);
+  }
+  atomic_store(&e->leaving, false);
+  if (err < 0) (void)pml__libsde_refresh(e);
+}
+
+static void each_of(const char *library, void (*use)(struct sde_event *, int), int err) {
+  size_t n = strlen(library);
+  uint32_t count = atomic_load(&codes);
+  for (uint32_t code = 0; code < count; code++) {
+    struct sde_event *e = pml__libsde_of_code(code);
+    if (e && strncmp(e->name, library, n) == 0 && strncmp(e->name + n, "::", 2) == 0) use(e, err);
+  }
+}
+
+static void leave(struct sde_event *e, int unused) {
+  (void)unused;
+  pml__libsde_leave(e);
+}
+
+void pml__libsde_leave_library(const char *library) {
+  each_of(library, leave, 0);
+}
+
+void pml__libsde_left_library(const char *library, int err) {
+  each_of(library, pml__libsde_left, err);
+}
+
+/* Names that have no code yet: collected while the registry is walked, looked up after. */
+struct unknown {
+  char **names;
+  size_t count, room;
+};
+
+static int collect(const struct pml_sde_info *info, void *arg) {
+  struct unknown *u = arg;
+  char *name = pml__libsde_full_name(info->library, info->name);
+  if (!name) return -ENOMEM;
+  struct sde_event *e = pml__libsde_known(name);
+  if (e) {
+    if (info->kind != PML_SDE_PLACEHOLDER) atomic_store(&e->listed, true);
+    free(name);
+    return 0;
+  }
+  if (u->count == u->room) {
+    size_t room = u->room ? 2 * u->room : 64;
+    char **more = realloc(u->names, room * sizeof *more);
+    if (!more) {
+      free(name);
+      return -ENOMEM;
+    }
+    u->names = more;
+    u->room = room;
+  }
+  u->names[u->count++] = name;
+  return 0;
+}
+
+uint32_t pml__libsde_sync(void) {
+  struct unknown u = {0};
+  struct sde_event *e;
+  (void)pml_sde_list(collect, &u);
+  for (size_t i = 0; i < u.count; i++) {
+    (void)pml__libsde_event(&e, u.names[i]);
+    free(u.names[i]);
+  }
+  free(u.names);
+  return atomic_load_explicit(&codes, memory_order_acquire);
+}
+
+struct sde_library *pml__libsde_library(const char *name) {
+  pthread_mutex_lock(&lock);
+  struct sde_library *lib = libraries;
+  while (lib && strcmp(lib->name, name) != 0) lib = lib->next;
+  if (!lib) {
+    size_t length = strlen(name) + 1;
+    lib = calloc(1, sizeof *lib + length);
+    if (lib) {
+      memcpy(lib->name, name, length);
+      lib->next = libraries;
+      libraries = lib;
+    }
+  }
+  pthread_mutex_unlock(&lock);
+  return lib;
+}

@@ -1,0 +1,160 @@
+-- The drop-in for libsde as a user of it sees it: its symbols, and programs in C++ and Fortran.
+
+local build = os.getenv("PMLUA_BUILD") or "build"
+local include = "core/compat/include"
+
+local function sh(command)
+  local p = assert(io.popen("timeout 120 sh -c '" .. command:gsub("'", "'\\''") .. "' </dev/null 2>&1"))
+  local out = p:read("a")
+  local _, _, code = p:close()
+  return out, code
+end
+
+local function write(path, text)
+  local f <close> = assert(io.open(path, "w"))
+  f:write(text)
+end
+
+local functions = [[
+papi_sde_init papi_sde_shutdown papi_sde_register_counter papi_sde_register_counter_cb papi_sde_unregister_counter
+papi_sde_describe_counter papi_sde_add_counter_to_group papi_sde_create_counter papi_sde_inc_counter
+papi_sde_reset_counter papi_sde_create_recorder papi_sde_record papi_sde_reset_recorder papi_sde_create_counting_set
+papi_sde_counting_set_insert papi_sde_counting_set_remove papi_sde_get_counter_handle papi_sde_compare_long_long
+papi_sde_compare_int papi_sde_compare_double papi_sde_compare_float sde_ti_read_counter sde_ti_write_counter
+sde_ti_reset_counter sde_ti_name_to_code sde_ti_is_simple_counter sde_ti_is_counter_set_to_overflow
+sde_ti_set_counter_overflow sde_ti_get_event_name sde_ti_get_event_description sde_ti_get_num_reg_events
+sde_ti_shutdown _sde_be_verbose _sde_debug]]
+
+local cxx = [[
+#include "sde_lib.h"
+#include "sde_lib.hpp"
+#include <cstdio>
+extern "C" int sde_ti_name_to_code(const char *, uint32_t *);
+extern "C" int sde_ti_read_counter(uint32_t, long long *);
+static long long twice(int *v) { return 2 * *v; }
+static long long value(const char *name) {
+  uint32_t code;
+  long long v = -99;
+  if (sde_ti_name_to_code(name, &code) == 0) sde_ti_read_counter(code, &v);
+  return v;
+}
+int main() {
+  papi_sde::PapiSde sde("CXX");
+  int seven = 7;
+  double real = 0.5;
+  sde.register_counter("I", PAPI_SDE_RO | PAPI_SDE_INSTANT, seven);
+  sde.register_counter("D", PAPI_SDE_RO | PAPI_SDE_INSTANT, real);
+  sde.register_counter_cb("CB", PAPI_SDE_RO | PAPI_SDE_INSTANT, twice, seven);
+  sde.add_counter_to_group("I", "G", PAPI_SDE_SUM);
+  auto *c = sde.create_counter("C", PAPI_SDE_RO | PAPI_SDE_INSTANT);
+  auto *r = sde.create_recorder("R", sizeof(double), papi_sde_compare_double);
+  auto *s = sde.create_counting_set("S");
+  ++*c; ++*c; --*c; *c += 40LL;
+  r->record(real);
+  s->insert(seven, 1u);
+  int wrong = r->record(seven);
+  auto *list = reinterpret_cast<cset_list_object_t *>(value("CXX::S"));
+  std::printf("%lld %lld %lld %lld %lld %d %u\n", value("CXX::I"), value("CXX::CB"), value("CXX::G"), value("CXX::C"),
+              value("CXX::R:CNT"), wrong, list->count);
+  int once = sde.unregister_counter("I"), again = sde.unregister_counter("I");
+  std::printf("%d %d\n", once, again);
+  delete c; delete r; delete s;
+}
+]]
+
+local fortran = [[
+program t
+  use, intrinsic :: iso_c_binding
+  use papi_sde_fortran_wrappers
+  implicit none
+  interface
+    integer(c_int) function name_to_code(name, code) bind(C, name="sde_ti_name_to_code")
+      import :: c_int, c_char, c_int32_t
+      character(kind=c_char), intent(in) :: name(*)
+      integer(c_int32_t), intent(out) :: code
+    end function
+    integer(c_int) function read_counter(code, v) bind(C, name="sde_ti_read_counter")
+      import :: c_int, c_int32_t, c_long_long
+      integer(c_int32_t), value :: code
+      integer(c_long_long), intent(out) :: v
+    end function
+  end interface
+  type(c_ptr) :: lib, found
+  type(c_ptr), target :: counter, recorder
+  integer(c_long_long), target :: v
+  real(c_double), target :: x
+  integer :: error, again
+  v = 11
+  x = 2.5d0
+  call papif_sde_init('FORT', lib, error)
+  call papif_sde_register_counter(lib, 'V', PAPI_SDE_RO + PAPI_SDE_INSTANT, PAPI_SDE_long_long, c_loc(v), error)
+  call papif_sde_describe_counter(lib, 'V', 'eleven')
+  call papif_sde_create_counter(lib, 'C', PAPI_SDE_INSTANT, c_loc(counter), error)
+  call papif_sde_inc_counter(counter, 3_c_long_long)
+  call papif_sde_get_counter_handle(lib, 'C', found)
+  call papif_sde_inc_counter(found, 4_c_long_long)
+  call papif_sde_create_recorder(lib, 'R', c_sizeof(x), c_null_funptr, c_loc(recorder), error)
+  call papif_sde_record(recorder, c_sizeof(x), c_loc(x), error)
+  call papif_sde_add_counter_to_group(lib, 'V', 'G', PAPI_SDE_SUM, error)
+  print '(4(I0,1X),I0)', value('V'), value('C'), value('R:CNT'), value('G'), error
+  call papif_sde_unregister_counter(lib, 'C', error)
+  call papif_sde_unregister_counter(lib, 'C', again)
+  print '(I0,1X,I0)', error, again
+contains
+  integer(c_long_long) function value(event)
+    character(len=*), intent(in) :: event
+    integer(c_int32_t) :: code
+    value = -99
+    if (name_to_code('FORT::' // event // c_null_char, code) == 0) error = read_counter(code, value)
+  end function
+end program
+]]
+
+describe("the drop-in for libsde", function()
+  local dir
+
+  setup(function()
+    dir = os.tmpname()
+    os.remove(dir)
+    sh("mkdir " .. dir)
+  end)
+  teardown(function() sh("rm -rf " .. dir) end)
+
+  it("exports libsde's names and nothing else", function()
+    local want, have = {}, {}
+    for name in functions:gmatch("%S+") do want[#want + 1] = name end
+    for name in sh(("nm -D --defined-only %s/compat/libsde.so"):format(build)):gmatch("%x+ %a ([%w_]+)") do
+      have[#have + 1] = name
+    end
+    table.sort(want)
+    table.sort(have)
+    assert.same(want, have)
+  end)
+
+  it("is found under the names that programs were linked against", function()
+    local out = sh(("objdump -p %s/compat/libsde.so"):format(build))
+    assert.equal("libsde.so.1", out:match("SONAME%s+(%S+)"))
+    local _, code = sh(("cd %s/compat && test -e libsde.so && test -e libsde.so.1 && test -e libsde.so.1.0"):format(build))
+    assert.equal(0, code)
+  end)
+
+  it("serves C++ programs", function()
+    write(dir .. "/t.cpp", cxx)
+    local out, code = sh(("g++ -std=c++11 -Wall -Wextra -Werror -I%s %s/t.cpp -o %s/t -L%s/compat -lsde -Wl,-rpath-link,%s && "
+      .. "LD_LIBRARY_PATH=%s/compat %s/t"):format(include, dir, dir, build, build, build, dir))
+    assert.equal(0, code, out)
+    assert.equal("7 14 7 41 1 -1 1\n0 -1\n", out)
+  end)
+
+  it("serves Fortran programs", function()
+    local _, missing = sh("command -v gfortran")
+    if missing ~= 0 then pending("gfortran is not installed") return end
+    write(dir .. "/t.f90", fortran)
+    local out, code = sh(("gfortran -std=f2008 -Wall -Werror -J%s %s/sde_lib.F90 %s/t.f90 -o %s/tf -L%s/compat -lsde "
+      .. "-Wl,-rpath-link,%s"):format(dir, include, dir, dir, build, build))
+    assert.equal(0, code, out)
+    out, code = sh(("LD_LIBRARY_PATH=%s/compat %s/tf"):format(build, dir))
+    assert.equal(0, code, out)
+    assert.equal("11 7 1 11 0\n0 -1\n", out)
+  end)
+end)
