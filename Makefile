@@ -23,16 +23,21 @@ CORE_LIBS := -lpfm -lotf2 -lpthread -ldl -lm
 
 CORE_SRC := $(wildcard core/*/*.c)
 BIND_SRC := $(filter-out bindings/main.c,$(wildcard bindings/*.c))
-WORK_SRC := $(wildcard scripts/workloads/*.c)
+WORK_SRC := $(wildcard scripts/workloads/*.c scripts/workloads/*/*.c)
 SPEC_SRC := $(wildcard spec/c/*.c)
 FUZZ_SRC := $(wildcard spec/fuzz/fuzz_*.c)
 BENCH_SRC := $(wildcard spec/bench/*.c)
-ALL_C    := $(wildcard core/*.h core/*/*.[ch] bindings/*.[ch] scripts/workloads/*.[ch] spec/c/*.[ch] spec/fuzz/*.[ch] spec/bench/*.[ch])
+ALL_C    := $(wildcard core/*.h core/*/*.[ch] bindings/*.[ch] scripts/workloads/*.[ch] scripts/workloads/*/*.[ch] spec/c/*.[ch] spec/fuzz/*.[ch] spec/bench/*.[ch])
 
 CORE_OBJ := $(CORE_SRC:%.c=$(B)/obj/%.o)
 BIND_OBJ := $(BIND_SRC:%.c=$(B)/obj/%.o)
 MAIN_OBJ := $(B)/obj/bindings/main.o
-WORK_SO  := $(WORK_SRC:scripts/workloads/%.c=$(B)/workloads/%.so)
+# A workload is a file, or a folder of files.
+WORK_ONE := $(patsubst scripts/workloads/%.c,$(B)/workloads/%.so,$(wildcard scripts/workloads/*.c))
+WORK_ALL := $(patsubst scripts/workloads/%/,$(B)/workloads/%.so,$(wildcard scripts/workloads/*/))
+WORK_SO  := $(WORK_ONE) $(WORK_ALL)
+WORK_LIBS_krylov := -lz
+work_obj  = $(addprefix $(B)/obj/,$(addsuffix .o,$(basename $(wildcard scripts/workloads/$(1)/*.c))))
 SPEC_BIN := $(SPEC_SRC:spec/c/%.c=$(B)/spec/%)
 
 .PHONY: all
@@ -64,14 +69,26 @@ $(B)/pmlua: $(MAIN_OBJ) $(BIND_OBJ) $(B)/libpmlua.so
 	$(CC) $(SAN) $(LDFLAGS) -Wl,-rpath,'$$ORIGIN:$$ORIGIN/../lib' -Wl,-E $(MAIN_OBJ) $(BIND_OBJ) -L$(B) -lpmlua $(LUA_LIBS) \
 	  -ldl -lm -o $@
 
-$(B)/workloads/%.so: scripts/workloads/%.c $(B)/libpmlua.so
+$(WORK_ONE): $(B)/workloads/%.so: scripts/workloads/%.c $(B)/libpmlua.so
 	@mkdir -p $(@D)
 	$(CC) $(ALLCFLAGS) $(LDFLAGS) -shared -Wl,-rpath,'$$ORIGIN/..:$$ORIGIN/../..' $< -L$(B) -lpmlua -lm -o $@
+
+.SECONDEXPANSION:
+$(WORK_ALL): $(B)/workloads/%.so: $$(call work_obj,$$*) $(B)/libpmlua.so
+	@mkdir -p $(@D)
+	$(CC) $(SAN) $(LDFLAGS) -shared -Wl,-rpath,'$$ORIGIN/..:$$ORIGIN/../..' $(call work_obj,$*) -L$(B) -lpmlua \
+	  $(WORK_LIBS_$*) -lm -o $@
 
 # C specs see the internals, so they link the static library; -rdynamic lets dlsym find their symbols.
 $(B)/spec/%: spec/c/%.c $(B)/libpmlua.a
 	@mkdir -p $(@D)
 	$(CC) $(ALLCFLAGS) $(LDFLAGS) -rdynamic $< $(B)/libpmlua.a $(CORE_LIBS) -o $@
+
+# Its specs call the Krylov library itself.
+KRYLOV_OBJ := $(filter-out %/workload.o,$(call work_obj,krylov))
+$(B)/spec/krylov_%: spec/c/krylov_%.c $(KRYLOV_OBJ) $(B)/libpmlua.a
+	@mkdir -p $(@D)
+	$(CC) $(ALLCFLAGS) -Iscripts/workloads $(LDFLAGS) -rdynamic $< $(KRYLOV_OBJ) $(B)/libpmlua.a $(CORE_LIBS) -lz -o $@
 
 BENCH_OBJ := $(BENCH_SRC:%.c=$(B)/obj/%.o)
 $(B)/bench: $(BENCH_OBJ) $(B)/libpmlua.a
@@ -80,11 +97,11 @@ $(B)/bench: $(BENCH_OBJ) $(B)/libpmlua.a
 .PHONY: specs
 specs: $(SPEC_BIN)
 
--include $(CORE_OBJ:.o=.d) $(BIND_OBJ:.o=.d) $(MAIN_OBJ:.o=.d) $(WORK_SO:.so=.d) $(SPEC_BIN:=.d) $(BENCH_OBJ:.o=.d)
+-include $(CORE_OBJ:.o=.d) $(BIND_OBJ:.o=.d) $(MAIN_OBJ:.o=.d) $(WORK_ONE:.so=.d) $(WORK_SRC:%.c=$(B)/obj/%.d) $(SPEC_BIN:=.d) $(BENCH_OBJ:.o=.d)
 
 # --- the two commands of a newcomer -----------------------------------------------------------------------------------
 
-RUN_DEPS   := pkg-config lua5.4 liblua5.4-dev libpfm4-dev libotf2-trace-dev lua-filesystem lua-cjson lua-argparse lua-zlib gnuplot-nox
+RUN_DEPS   := pkg-config lua5.4 liblua5.4-dev libpfm4-dev libotf2-trace-dev zlib1g-dev lua-filesystem lua-cjson lua-argparse lua-zlib gnuplot-nox
 CHECK_DEPS := g++ lua-busted lua-check otf2-tools python3-otf2 python3-six clang clang-format clang-tidy cppcheck valgrind man-db
 
 # $(call need,PACKAGES): install what is missing, or say what to install and stop.
@@ -143,7 +160,7 @@ FUZZ_SECONDS ?= 60
 fuzz: ## every parser under libFuzzer, FUZZ_SECONDS each (needs clang and libclang-rt-14-dev)
 	@$(MAKE) --no-print-directory -s -j2 CC=clang B=$(B)/fuzz OPT=-O1 SAN="-fsanitize=fuzzer-no-link,address,undefined" $(B)/fuzz/libpmlua.a
 	@for f in $(FUZZ_SRC); do n=$$(basename $$f .c); mkdir -p $(B)/fuzz/corpus/$$n; \
-	  clang -std=c11 -D_GNU_SOURCE -g -O1 -Icore -I. -fsanitize=fuzzer,address,undefined $$f $(B)/fuzz/libpmlua.a $(CORE_LIBS) -o $(B)/fuzz/$$n && \
+	  clang -std=c11 -D_GNU_SOURCE -g -O1 -Icore -I. -Iscripts/workloads -fsanitize=fuzzer,address,undefined $$f $(B)/fuzz/libpmlua.a $(CORE_LIBS) -lz -o $(B)/fuzz/$$n && \
 	  echo "fuzz $$n for $(FUZZ_SECONDS) s" && \
 	  $(B)/fuzz/$$n -max_total_time=$(FUZZ_SECONDS) -timeout=10 -print_final_stats=0 -verbosity=0 $(B)/fuzz/corpus/$$n || exit 1; done
 SOAK_SECONDS ?= 120
