@@ -14,8 +14,12 @@
 #include "source/pml_event.h"
 #include "source/pml_eventset.h"
 #include "source/pml_group.h"
+#include "source/pml_quantile.h"
 #include "source/pml_rdpmc.h"
+#include "source/pml_recorder.h"
 #include "source/pml_samples.h"
+#include "source/pml_sketch.h"
+#include "source/pml_value.h"
 #include "substrate/pml_otf2.h"
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/source/pml_quantile.h - exact quantiles by typed selection, and a sketch with a bound for endless series. */
+/* core/source/pml_quantile.h - exact quantiles of a growing series, typed, without a comparator call. */
 #ifndef PML_QUANTILE_H
 #define PML_QUANTILE_H
 
@@ -10,8 +10,11 @@
 PML_BEGIN_DECLS
 
 /*
- * Exact order statistics of a growing series: the part that was sorted stays sorted, each update sorts only what is new
- * and merges it. NaN are counted apart and never sorted in.
+ * Exact order statistics of a growing series: what was sorted stays sorted, each update sorts only what is new. New
+ * sorted runs are merged with older ones of like size only, and ranks are looked up across runs, so that a little news
+ * never moves a long series. NaN are counted apart and never sorted in.
+ * Memory: 8 bytes per element (PML_TYPE_OTHER: its own) plus a quarter for growth, and as much as is new while sorting.
+ * For one thread at a time.
  */
 struct pml_quantile; /* opaque */
 
@@ -28,26 +31,12 @@ PML_API size_t pml_quantile_nans(const struct pml_quantile *q);
 
 /*
  * pml_quantile_at - the element of index (n * percent) / 100, integer, from 0, capped at n - 1: libsde's rule, so that
- * 0, 25, 50, 75 and 100 are MIN, Q1, MED, Q3 and MAX. Valid until the next add, clear or close. NULL if there is none.
- * Cost: nothing if nothing was added since the last call, else the sort of what is new and one merge.
+ * 0, 25, 50, 75 and 100 are MIN, Q1, MED, Q3 and MAX. Valid until the next add, clear or close. NULL if there is none
+ * (empty, no comparator, percent above 100) or no memory to sort.
+ * A comparator that contradicts itself gives some element, never a crash.
+ * Cost: a look-up if nothing was added since it was asked for, else the sort of what is new.
  */
 PML_API const void *pml_quantile_at(struct pml_quantile *q, unsigned percent);
-
-/*
- * Streaming sketch with a relative error bound: every quantile it gives is within @alpha times its value of the true
- * one (DDSketch: Masson, Rim & Lee, VLDB 2019), in bounded memory; mergeable. Zeros and negatives are kept apart, NaN
- * counted.
- */
-struct pml_sketch;
-PML_API int pml_sketch_open(struct pml_sketch **s, double alpha, size_t max_buckets);
-PML_API void pml_sketch_close(struct pml_sketch *s);
-PML_API void pml_sketch_add(struct pml_sketch *s, double v);                          /* no allocation after open */
-PML_API int pml_sketch_merge(struct pml_sketch *into, const struct pml_sketch *from); /* -EINVAL: other alpha */
-PML_API double pml_sketch_at(const struct pml_sketch *s, double q);                   /* NaN if empty */
-PML_API uint64_t pml_sketch_count(const struct pml_sketch *s);
-PML_API uint64_t pml_sketch_nans(const struct pml_sketch *s);
-/* The bound that holds now: @alpha, or more where buckets had to be collapsed. */
-PML_API double pml_sketch_error(const struct pml_sketch *s);
 
 PML_END_DECLS
 

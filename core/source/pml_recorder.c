@@ -1,0 +1,360 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* core/source/pml_recorder.c - opening, pushing, and reading while others push. */
+#include "source/pml_recorder.h"
+
+#include "base/pml_error.h"
+#include "source/pml_recorder_lane.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define ALPHA 0.01
+#define ATTEMPTS 8
+
+/* --- opening ---------------------------------------------------------------------------------------------------------
+ */
+
+static size_t bytes_of(enum pml_type type) {
+  static const size_t bytes[] = {
+      [PML_TYPE_INT64] = 8, [PML_TYPE_INT32] = 4, [PML_TYPE_DOUBLE] = 8, [PML_TYPE_FLOAT] = 4};
+  return type < PML_TYPE_OTHER ? bytes[type] : 0;
+}
+
+static int check_options(struct pml_recorder_options *o) {
+  if ((unsigned)o->type > PML_TYPE_OTHER || (unsigned)o->keep > PML_KEEP_SKETCH)
+    return pml_fail(-EINVAL, "recorder: no such type (%d) or way of keeping (%d)", (int)o->type, (int)o->keep);
+  if (o->bytes == 0) o->bytes = bytes_of(o->type);
+  if (o->bytes == 0 || o->bytes > PML_RECORDER_BYTES_MAX ||
+      (o->type != PML_TYPE_OTHER && o->bytes != bytes_of(o->type)))
+    return pml_fail(-EINVAL, "recorder: an element of this type cannot have %zu bytes", o->bytes);
+  if (o->keep == PML_KEEP_SKETCH && o->type == PML_TYPE_OTHER)
+    return pml_fail(-EINVAL, "recorder: a sketch keeps numbers only; keep all elements of other types");
+  if (o->alpha == 0) o->alpha = ALPHA;
+  if (o->keep == PML_KEEP_SKETCH) o->cap = 0; /* its memory is bounded anyway */
+  if (o->cap > PML__RECORDER_CAP_MAX)
+    return pml_fail(-EINVAL, "recorder: a cap of more than 2^%d; 0 is no limit", PML__RECORDER_GRANT_BITS);
+  return 0;
+}
+
+/* All of a reset is one store; whatever else belongs to an epoch says of which it is. */
+static void begin_epoch(struct pml_recorder *r) {
+  __atomic_store_n(&r->dropped, 0, __ATOMIC_RELAXED);
+  __atomic_store_n(&r->head.epoch, pml__recorder_new_epoch(), __ATOMIC_RELEASE);
+}
+
+static int open_reading(struct pml_recorder *r) {
+  const struct pml_recorder_options *o = &r->options;
+  return o->keep == PML_KEEP_SKETCH ? pml_sketch_open(&r->merged, o->alpha, PML__RECORDER_BUCKETS)
+                                    : pml_quantile_open(&r->quantile, o->type, o->bytes, o->compare);
+}
+
+static void free_recorder(struct pml_recorder *r) {
+  pml__recorder_free_lanes(r);
+  pml_quantile_close(r->quantile);
+  pml_sketch_close(r->merged);
+  pthread_mutex_destroy(&r->reading);
+  free(r);
+}
+
+int pml_recorder_open(struct pml_recorder **out, const struct pml_recorder_options *options) {
+  *out = NULL;
+  struct pml_recorder_options o = *options;
+  int rc = check_options(&o);
+  if (rc < 0) return rc;
+  struct pml_recorder *r = aligned_alloc(64, sizeof *r);
+  if (r == NULL) return pml_fail(-ENOMEM, "recorder: no memory for it");
+  memset(r, 0, sizeof *r);
+  r->options = o;
+  pthread_mutex_init(&r->reading, NULL);
+  begin_epoch(r);
+  r->opened = r->head.epoch;
+  rc = open_reading(r);
+  if (rc == 0) rc = pml__recorder_slot_take(r);
+  r->head.slot_double = o.type == PML_TYPE_DOUBLE && o.keep == PML_KEEP_ALL ? r->head.slot : UINT32_MAX;
+  if (rc < 0) {
+    free_recorder(r);
+    return rc == PML_EFULL ? pml_fail(rc, "recorder: %d are open already; close some", PML_RECORDERS_MAX) : rc;
+  }
+  *out = r;
+  return 0;
+}
+
+void pml_recorder_close(struct pml_recorder *r) {
+  if (r == NULL) return;
+  pml__recorder_slot_give(r);
+  free_recorder(r);
+}
+
+struct pml_recorder_options pml_recorder_options(const struct pml_recorder *r) {
+  return r->options;
+}
+
+void pml_recorder_reset(struct pml_recorder *r) {
+  begin_epoch(r);
+}
+
+/* --- pushing ---------------------------------------------------------------------------------------------------------
+ */
+
+static double number_of(enum pml_type type, const void *element) {
+  union {
+    int64_t i64;
+    int32_t i32;
+    double d;
+    float f;
+  } v;
+  switch (type) {
+  case PML_TYPE_INT64:
+    return (double)*(const int64_t *)memcpy(&v.i64, element, sizeof v.i64);
+  case PML_TYPE_INT32:
+    return (double)*(const int32_t *)memcpy(&v.i32, element, sizeof v.i32);
+  case PML_TYPE_FLOAT:
+    return (double)*(const float *)memcpy(&v.f, element, sizeof v.f);
+  default:
+    return *(const double *)memcpy(&v.d, element, sizeof v.d);
+  }
+}
+
+/* The element is there before the count says so, for whoever loads the count with acquire. */
+static void store(const struct pml_recorder *r, struct pml__recorder_tail *t, const void *element) {
+  char *at = (char *)t->base + t->count * r->options.bytes;
+  if (r->options.bytes == 8)
+    memcpy(at, element, 8);
+  else if (r->options.bytes == 4)
+    memcpy(at, element, 4);
+  else
+    memcpy(at, element, r->options.bytes);
+  __atomic_store_n(&t->count, t->count + 1, __ATOMIC_RELEASE);
+}
+
+static __attribute__((noinline)) int push_slow(struct pml_recorder *r, const void *element) {
+  /* Acquire: a lane that is made now sees the reset that began the epoch complete. */
+  uint64_t epoch = __atomic_load_n(&r->head.epoch, __ATOMIC_ACQUIRE);
+  struct pml__recorder_lane *lane = pml__recorder_enter(r, epoch);
+  if (lane == NULL) {
+    __atomic_fetch_add(&r->dropped, 1, __ATOMIC_RELAXED);
+    return PML_EFULL;
+  }
+  if (lane->sketch != NULL) {
+    pml_sketch_add(lane->sketch, number_of(r->options.type, element));
+    __atomic_store_n(&lane->tail.count, lane->tail.count + 1, __ATOMIC_RELEASE);
+    lane->tail.limit = lane->tail.count; /* each push comes here */
+    return 0;
+  }
+  if (lane->tail.count == lane->tail.limit) {
+    int rc = pml__recorder_more(r, lane, epoch);
+    if (rc < 0) return rc;
+  }
+  store(r, &lane->tail, element);
+  return 0;
+}
+
+int pml_recorder_push(struct pml_recorder *r, const void *element) {
+  if (PML_UNLIKELY(r == NULL || element == NULL)) return -EINVAL;
+  struct pml__recorder_tail *t = pml__recorder_tail(&r->head, r->head.slot);
+  if (PML_UNLIKELY(t == NULL)) return push_slow(r, element);
+  store(r, t, element);
+  return 0;
+}
+
+int pml__recorder_push_double_slow(struct pml_recorder *r, double v) {
+  return r->options.type == PML_TYPE_DOUBLE ? push_slow(r, &v) : -EINVAL;
+}
+
+/* --- reading ---------------------------------------------------------------------------------------------------------
+ */
+
+static struct pml__recorder_lane *first_lane(const struct pml_recorder *r) {
+  return __atomic_load_n(&r->lanes, __ATOMIC_ACQUIRE);
+}
+
+static struct pml__recorder_lane *next_lane(const struct pml__recorder_lane *l) {
+  return __atomic_load_n(&l->next, __ATOMIC_ACQUIRE);
+}
+
+static uint64_t epoch_of(const struct pml_recorder *r) {
+  return __atomic_load_n(&r->head.epoch, __ATOMIC_ACQUIRE);
+}
+
+/* Lanes may start again while they are added up; if the epoch is the same afterwards, none has. */
+uint64_t pml_recorder_count(const struct pml_recorder *r) {
+  uint64_t count = 0, epoch = epoch_of(r);
+  for (int i = 0; i < ATTEMPTS; i++) {
+    count = 0;
+    for (struct pml__recorder_lane *l = first_lane(r); l != NULL; l = next_lane(l))
+      if (__atomic_load_n(&l->epoch, __ATOMIC_ACQUIRE) == epoch)
+        count += __atomic_load_n(&l->tail.count, __ATOMIC_ACQUIRE);
+    uint64_t now = epoch_of(r);
+    if (now == epoch) break;
+    epoch = now;
+  }
+  return count;
+}
+
+uint64_t pml_recorder_dropped(const struct pml_recorder *r) {
+  return __atomic_load_n(&r->dropped, __ATOMIC_RELAXED);
+}
+
+/* Called with elements that lie together; less than 0 ends the walk. */
+typedef int visit(void *arg, const void *elements, size_t n);
+
+/* Elements @first to @end of a pinned lane. */
+static int visit_lane(const struct pml__recorder_lane *l, size_t bytes, uint64_t first, uint64_t end, visit *f,
+                      void *arg) {
+  const struct pml__recorder_chunk *c = l->first;
+  while (first < end) {
+    while (first >= c->first + c->capacity) c = c->next;
+    uint64_t till = c->first + c->capacity < end ? c->first + c->capacity : end;
+    int rc = f(arg, (const char *)c->data + (first - c->first) * bytes, till - first);
+    if (rc < 0) return rc;
+    first = till;
+  }
+  return 0;
+}
+
+struct copy {
+  char *out;
+  size_t bytes;
+};
+
+static int copy_some(void *arg, const void *elements, size_t n) {
+  struct copy *c = arg;
+  memcpy(c->out, elements, n * c->bytes);
+  c->out += n * c->bytes;
+  return 0;
+}
+
+size_t pml_recorder_copy(struct pml_recorder *r, size_t first, void *out, size_t n) {
+  if (r->options.keep == PML_KEEP_SKETCH) return 0;
+  struct copy c = {out, r->options.bytes};
+  size_t left = n;
+  pthread_mutex_lock(&r->reading);
+  uint64_t epoch = epoch_of(r);
+  for (struct pml__recorder_lane *l = first_lane(r); l != NULL && left > 0; l = next_lane(l)) {
+    if (!pml__recorder_pin(l, epoch)) continue;
+    uint64_t count = __atomic_load_n(&l->tail.count, __ATOMIC_ACQUIRE);
+    uint64_t skip = first < count ? first : count, take = count - skip < left ? count - skip : left;
+    visit_lane(l, c.bytes, skip, skip + take, copy_some, &c);
+    pml__recorder_unpin(l);
+    first -= skip;
+    left -= take;
+  }
+  pthread_mutex_unlock(&r->reading);
+  return n - left;
+}
+
+static int take_some(void *arg, const void *elements, size_t n) {
+  return pml_quantile_add(arg, elements, n);
+}
+
+/* What is new in @l goes to the quantiles; those were emptied if the epoch is new. */
+static int take_lane(struct pml_recorder *r, struct pml__recorder_lane *l, uint64_t epoch) {
+  if (!pml__recorder_pin(l, epoch)) return 0;
+  uint64_t count = __atomic_load_n(&l->tail.count, __ATOMIC_ACQUIRE);
+  if (l->taken_epoch != epoch) l->taken = 0;
+  l->taken_epoch = epoch;
+  size_t before = pml_quantile_count(r->quantile) + pml_quantile_nans(r->quantile);
+  int rc = visit_lane(l, r->options.bytes, l->taken, count, take_some, r->quantile);
+  l->taken += pml_quantile_count(r->quantile) + pml_quantile_nans(r->quantile) - before;
+  pml__recorder_unpin(l);
+  return rc;
+}
+
+static int merge_lane(struct pml_recorder *r, struct pml__recorder_lane *l, uint64_t epoch) {
+  if (!pml__recorder_pin(l, epoch)) return 0;
+  int rc = pml_sketch_merge(r->merged, l->sketch);
+  pml__recorder_unpin(l);
+  return rc;
+}
+
+/* Brings quantiles, or the merged sketch, up to what is recorded now. Under @reading. */
+static int catch_up(struct pml_recorder *r) {
+  bool sketch = r->options.keep == PML_KEEP_SKETCH;
+  uint64_t epoch = epoch_of(r);
+  if (sketch)
+    pml_sketch_clear(r->merged);
+  else if (r->epoch != epoch)
+    pml_quantile_clear(r->quantile);
+  r->epoch = epoch;
+  int rc = 0;
+  for (struct pml__recorder_lane *l = first_lane(r); l != NULL && rc == 0; l = next_lane(l))
+    rc = sketch ? merge_lane(r, l, epoch) : take_lane(r, l, epoch);
+  return rc;
+}
+
+static int order_of(struct pml_recorder *r, unsigned percent, const void **element) {
+  int rc = catch_up(r);
+  if (rc < 0) return rc;
+  if (pml_quantile_count(r->quantile) == 0) return -ENOENT;
+  *element = pml_quantile_at(r->quantile, percent);
+  return *element != NULL ? 0 : pml_fail(-ENOMEM, "recorder: no memory to sort what is recorded");
+}
+
+static int sketch_at(struct pml_recorder *r, unsigned percent, struct pml_value *out) {
+  int rc = catch_up(r);
+  if (rc < 0) return rc;
+  if (pml_sketch_count(r->merged) == 0) return -ENOENT;
+  out->type = PML_TYPE_DOUBLE;
+  out->d = pml_sketch_at(r->merged, percent / 100.0);
+  return 0;
+}
+
+static void widen(enum pml_type type, const void *element, struct pml_value *out) {
+  bool whole = type == PML_TYPE_INT64 || type == PML_TYPE_INT32;
+  out->type = whole ? PML_TYPE_INT64 : PML_TYPE_DOUBLE;
+  if (type == PML_TYPE_INT64)
+    memcpy(&out->i, element, sizeof out->i);
+  else if (whole)
+    out->i = (int64_t)number_of(type, element);
+  else
+    out->d = number_of(type, element);
+}
+
+static int check_percent(unsigned percent) {
+  return percent <= 100 ? 0 : pml_fail(-EINVAL, "recorder: there is no quantile of %u percent; 0 to 100", percent);
+}
+
+int pml_recorder_quantile(struct pml_recorder *r, unsigned percent, struct pml_value *out) {
+  int rc = check_percent(percent);
+  if (rc < 0) return rc;
+  if (r->options.type == PML_TYPE_OTHER)
+    return pml_fail(PML_EMODE, "recorder: elements of other types are not numbers; ask for their bytes");
+  const void *element;
+  pthread_mutex_lock(&r->reading);
+  if (r->options.keep == PML_KEEP_SKETCH)
+    rc = sketch_at(r, percent, out);
+  else if ((rc = order_of(r, percent, &element)) == 0)
+    widen(r->options.type, element, out);
+  pthread_mutex_unlock(&r->reading);
+  return rc;
+}
+
+int pml_recorder_quantile_bytes(struct pml_recorder *r, unsigned percent, void *out) {
+  int rc = check_percent(percent);
+  if (rc < 0) return rc;
+  if (r->options.keep == PML_KEEP_SKETCH || (r->options.type == PML_TYPE_OTHER && r->options.compare == NULL))
+    return pml_fail(PML_EMODE, "recorder: a sketch has no elements, and without a comparator there is no order");
+  const void *element;
+  pthread_mutex_lock(&r->reading);
+  rc = order_of(r, percent, &element);
+  if (rc == 0) memcpy(out, element, r->options.bytes);
+  pthread_mutex_unlock(&r->reading);
+  return rc;
+}
+
+double pml_recorder_error(struct pml_recorder *r) {
+  if (r->options.keep != PML_KEEP_SKETCH) return 0;
+  pthread_mutex_lock(&r->reading);
+  double error = catch_up(r) == 0 ? pml_sketch_error(r->merged) : 1;
+  pthread_mutex_unlock(&r->reading);
+  return error;
+}
+
+uint64_t pml_recorder_nans(struct pml_recorder *r) {
+  pthread_mutex_lock(&r->reading);
+  (void)catch_up(r); /* without memory: those that were seen */
+  uint64_t nans = r->merged != NULL ? pml_sketch_nans(r->merged) : pml_quantile_nans(r->quantile);
+  pthread_mutex_unlock(&r->reading);
+  return nans;
+}

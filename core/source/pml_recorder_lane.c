@@ -1,0 +1,311 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* core/source/pml_recorder_lane.c - lanes of threads: made, adopted, rewound after a reset, kept over a fork. */
+#include "source/pml_recorder_lane.h"
+
+#include "base/pml_error.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define CHUNK_BYTES 512 /* the smallest */
+#define GROWTH 16       /* a chunk is at most a sixteenth of what is there */
+
+PML_THREAD_LOCAL struct pml__recorder_cells pml__recorder_cells __attribute__((tls_model("initial-exec")));
+
+static void *allocate(size_t bytes) {
+  return aligned_alloc(64, (bytes + 63) / 64 * 64);
+}
+void *(*pml__recorder_allocate)(size_t) = allocate;
+
+/* --- slots: who is open; opening, closing and threads that end take this lock, never a push ---------------------- */
+
+static struct {
+  pthread_mutex_t lock;
+  struct pml_recorder **slot;
+  uint32_t n;
+  pthread_key_t key; /* its destructor gives a thread's lanes back */
+  bool has_key;
+} slots = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+static pthread_once_t slots_once = PTHREAD_ONCE_INIT;
+
+/* Relaxed: the number only has to be new; it reaches others with the recorder or the reset that it is stored in. */
+uint64_t pml__recorder_new_epoch(void) {
+  static uint64_t last;
+  return __atomic_add_fetch(&last, 1, __ATOMIC_RELAXED);
+}
+
+/* Whether a cell is of the recorder that is in its slot now: epochs only grow, and a slot has one recorder at a time.
+ */
+static bool is_current(const struct pml_recorder *r, const struct pml__recorder_cell *cell) {
+  return r != NULL && cell->tail != NULL && cell->epoch >= r->opened;
+}
+
+static struct pml__recorder_lane *lane_of(const struct pml__recorder_cell *cell) {
+  return (struct pml__recorder_lane *)cell->tail; /* its first member */
+}
+
+/* Release: who adopts the lane sees all that its last owner did. */
+static void give_back(const struct pml__recorder_cells *cells) {
+  for (size_t i = 0; i < cells->n && i < slots.n; i++)
+    if (is_current(slots.slot[i], &cells->cell[i]))
+      __atomic_store_n(&lane_of(&cells->cell[i])->owned, 0, __ATOMIC_RELEASE);
+}
+
+static void thread_ends(void *arg) {
+  struct pml__recorder_cells mine = pml__recorder_cells;
+  pml__recorder_cells = (struct pml__recorder_cells){NULL, 0}; /* a later destructor that pushes starts anew */
+  pthread_mutex_lock(&slots.lock);
+  give_back(&mine);
+  pthread_mutex_unlock(&slots.lock);
+  free(arg);
+}
+
+/*
+ * Readers are waited for, so that the child finds no half-updated quantiles; pushes need no waiting. In the child, the
+ * thread's own lanes are as they were. Those of the threads that are not there any more can be read up to their count,
+ * but are never adopted: their owner may have been anywhere.
+ */
+static void before_fork(void) {
+  pthread_mutex_lock(&slots.lock);
+  for (uint32_t i = 0; i < slots.n; i++)
+    if (slots.slot[i] != NULL) pthread_mutex_lock(&slots.slot[i]->reading);
+}
+
+static void after_fork(void) {
+  for (uint32_t i = slots.n; i-- > 0;)
+    if (slots.slot[i] != NULL) pthread_mutex_unlock(&slots.slot[i]->reading);
+  pthread_mutex_unlock(&slots.lock);
+}
+
+/* What fails here only costs: lanes of ended threads are then not adopted. */
+static void prepare(void) {
+  slots.has_key = pthread_key_create(&slots.key, thread_ends) == 0;
+  (void)pthread_atfork(before_fork, after_fork, after_fork);
+}
+
+static int find_slot(struct pml_recorder *r) {
+  uint32_t i = 0;
+  while (i < slots.n && slots.slot[i] != NULL) i++;
+  if (i == PML_RECORDERS_MAX) return PML_EFULL;
+  if (i == slots.n) {
+    uint32_t n = slots.n < 8 ? 8 : slots.n * 2;
+    struct pml_recorder **slot = realloc(slots.slot, n * sizeof(struct pml_recorder *));
+    if (slot == NULL) return -ENOMEM;
+    for (uint32_t k = slots.n; k < n; k++) slot[k] = NULL;
+    slots.slot = slot;
+    slots.n = n;
+  }
+  slots.slot[i] = r;
+  r->head.slot = i;
+  return 0;
+}
+
+int pml__recorder_slot_take(struct pml_recorder *r) {
+  pthread_once(&slots_once, prepare);
+  pthread_mutex_lock(&slots.lock);
+  int rc = find_slot(r);
+  pthread_mutex_unlock(&slots.lock);
+  return rc;
+}
+
+void pml__recorder_slot_give(struct pml_recorder *r) {
+  pthread_mutex_lock(&slots.lock);
+  slots.slot[r->head.slot] = NULL;
+  pthread_mutex_unlock(&slots.lock);
+  pthread_mutex_lock(&r->reading); /* the reads that are under way */
+  pthread_mutex_unlock(&r->reading);
+}
+
+/* --- pinning: a reader copies while its lane may want to start again ----------------------------------------------
+ *
+ * An owner that finds its lane of an older epoch wants to write over it. It first says so (epoch 0) and then looks
+ * whether a reader is inside; a reader first says that it is inside and then looks at the epoch. All four are
+ * sequentially consistent, so that one of the two sees the other: the reader leaves the lane alone, or the owner does
+ * and takes another. Nobody waits. The reader's unpin is a release and the owner's look an acquire, so that what the
+ * owner writes comes after what the reader read.
+ */
+
+bool pml__recorder_pin(struct pml__recorder_lane *lane, uint64_t epoch) {
+  __atomic_store_n(&lane->pinned, 1, __ATOMIC_SEQ_CST);
+  if (__atomic_load_n(&lane->epoch, __ATOMIC_SEQ_CST) == epoch) return true;
+  pml__recorder_unpin(lane);
+  return false;
+}
+
+void pml__recorder_unpin(struct pml__recorder_lane *lane) {
+  __atomic_store_n(&lane->pinned, 0, __ATOMIC_RELEASE);
+}
+
+/* Empty @lane for @epoch, if no reader is inside. Chunks stay for the elements to come. */
+static bool rewind_lane(struct pml__recorder_lane *lane, uint64_t epoch) {
+  __atomic_store_n(&lane->epoch, 0, __ATOMIC_SEQ_CST);
+  if (__atomic_load_n(&lane->pinned, __ATOMIC_SEQ_CST) != 0) return false;
+  __atomic_store_n(&lane->tail.count, 0, __ATOMIC_RELAXED);
+  lane->tail.limit = 0;
+  lane->granted = 0;
+  lane->current = NULL;
+  if (lane->sketch != NULL) pml_sketch_clear(lane->sketch);
+  __atomic_store_n(&lane->epoch, epoch, __ATOMIC_RELEASE);
+  return true;
+}
+
+static bool own(struct pml__recorder_lane *lane) {
+  uint32_t none = 0;
+  return __atomic_load_n(&lane->owned, __ATOMIC_RELAXED) == 0 &&
+         __atomic_compare_exchange_n(&lane->owned, &none, 1, false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED);
+}
+
+static void disown(struct pml__recorder_lane *lane) {
+  __atomic_store_n(&lane->owned, 0, __ATOMIC_RELEASE);
+}
+
+static bool make_current(struct pml__recorder_lane *lane, uint64_t epoch) {
+  return __atomic_load_n(&lane->epoch, __ATOMIC_RELAXED) == epoch || rewind_lane(lane, epoch);
+}
+
+static struct pml__recorder_lane *adopt(struct pml_recorder *r, uint64_t epoch) {
+  struct pml__recorder_lane *l = __atomic_load_n(&r->lanes, __ATOMIC_ACQUIRE);
+  for (; l != NULL; l = __atomic_load_n(&l->next, __ATOMIC_ACQUIRE)) {
+    if (!own(l)) continue;
+    if (make_current(l, epoch)) return l;
+    disown(l);
+  }
+  return NULL;
+}
+
+/* Release, when it is linked: who finds the lane finds it complete. */
+static void append(struct pml_recorder *r, struct pml__recorder_lane *lane) {
+  struct pml__recorder_lane **end = &r->lanes, *none = NULL;
+  while (!__atomic_compare_exchange_n(end, &none, lane, false, __ATOMIC_RELEASE, __ATOMIC_ACQUIRE)) {
+    end = &none->next;
+    none = NULL;
+  }
+}
+
+static struct pml__recorder_lane *make(struct pml_recorder *r, uint64_t epoch) {
+  struct pml__recorder_lane *lane = pml__recorder_allocate(sizeof *lane);
+  if (lane == NULL) return NULL;
+  memset(lane, 0, sizeof *lane);
+  lane->owned = 1;
+  lane->epoch = epoch;
+  if (r->options.keep == PML_KEEP_SKETCH &&
+      pml_sketch_open(&lane->sketch, r->options.alpha, PML__RECORDER_BUCKETS) < 0) {
+    free(lane);
+    return NULL;
+  }
+  append(r, lane);
+  return lane;
+}
+
+static bool grow_cells(struct pml__recorder_cells *cells, uint32_t slot) {
+  if (slot < cells->n) return true;
+  size_t n = cells->n < 8 ? 8 : cells->n;
+  while (n <= slot) n *= 2;
+  struct pml__recorder_cell *cell = realloc(cells->cell, n * sizeof *cell);
+  if (cell == NULL) return false;
+  memset(cell + cells->n, 0, (n - cells->n) * sizeof *cell);
+  *cells = (struct pml__recorder_cells){cell, n};
+  if (slots.has_key) (void)pthread_setspecific(slots.key, cell);
+  return true;
+}
+
+struct pml__recorder_lane *pml__recorder_enter(struct pml_recorder *r, uint64_t epoch) {
+  if (!grow_cells(&pml__recorder_cells, r->head.slot)) return NULL;
+  struct pml__recorder_cell *cell = &pml__recorder_cells.cell[r->head.slot];
+  if (cell->epoch == epoch) return lane_of(cell);
+  if (is_current(r, cell)) {
+    struct pml__recorder_lane *lane = lane_of(cell);
+    if (make_current(lane, epoch)) {
+      cell->epoch = epoch;
+      return lane;
+    }
+    *cell = (struct pml__recorder_cell){0, NULL};
+    disown(lane);
+  }
+  struct pml__recorder_lane *lane = adopt(r, epoch);
+  if (lane == NULL) lane = make(r, epoch);
+  if (lane != NULL) *cell = (struct pml__recorder_cell){epoch, &lane->tail};
+  return lane;
+}
+
+void pml__recorder_free_lanes(struct pml_recorder *r) {
+  for (struct pml__recorder_lane *l = r->lanes, *next; l != NULL; l = next) {
+    next = l->next;
+    for (struct pml__recorder_chunk *c = l->first, *after; c != NULL; c = after) {
+      after = c->next;
+      free(c);
+    }
+    pml_sketch_close(l->sketch);
+    free(l);
+  }
+  r->lanes = NULL;
+}
+
+/* --- room ----------------------------------------------------------------------------------------------------------
+ */
+
+static int drop(struct pml_recorder *r) {
+  __atomic_fetch_add(&r->dropped, 1, __ATOMIC_RELAXED);
+  return PML_EFULL;
+}
+
+static struct pml__recorder_chunk *new_chunk(size_t element, uint64_t first) {
+  uint64_t least = CHUNK_BYTES / element, capacity = first / GROWTH;
+  if (capacity < least) capacity = least;
+  if (capacity == 0) capacity = 1;
+  size_t bytes = sizeof(struct pml__recorder_chunk) + capacity * element;
+  struct pml__recorder_chunk *c = pml__recorder_allocate(bytes);
+  if (c == NULL) return NULL;
+  c->next = NULL;
+  c->first = first;
+  c->capacity = capacity;
+  c->bytes = bytes;
+  return c;
+}
+
+/* The chunk for element @count: the next one of a lane that was rewound, or a new one. */
+static bool next_chunk(struct pml__recorder_lane *lane, size_t element) {
+  struct pml__recorder_chunk **at = lane->current != NULL ? &lane->current->next : &lane->first;
+  if (*at == NULL) *at = new_chunk(element, lane->tail.count);
+  if (*at == NULL) return false;
+  lane->current = *at;
+  lane->tail.base = (uintptr_t)(*at)->data - (*at)->first * element;
+  return true;
+}
+
+/*
+ * Room under the cap, up to @want elements. The word is tagged with the epoch it counts for: the first to ask in a new
+ * epoch counts from 0; who asks for one that is over takes nothing from the new one, and nobody will see what he
+ * pushes. Relaxed: only the word itself matters. The loop ends when nobody else wins.
+ */
+static uint64_t grant(struct pml_recorder *r, uint64_t epoch, uint64_t want) {
+  uint64_t word = __atomic_load_n(&r->granted, __ATOMIC_RELAXED), tag = epoch << PML__RECORDER_GRANT_BITS, got, used;
+  do {
+    int64_t newer = (int64_t)(tag - (word & ~PML__RECORDER_CAP_MAX)); /* tags wrap around */
+    if (newer < 0) return want;
+    used = newer > 0 ? 0 : word & PML__RECORDER_CAP_MAX;
+    uint64_t left = r->options.cap - used, share = (left + GROWTH - 1) / GROWTH;
+    got = want < share ? want : share;
+    if (got == 0) return 0;
+  } while (
+      !__atomic_compare_exchange_n(&r->granted, &word, tag | (used + got), true, __ATOMIC_RELAXED, __ATOMIC_RELAXED));
+  return got;
+}
+
+int pml__recorder_more(struct pml_recorder *r, struct pml__recorder_lane *lane, uint64_t epoch) {
+  struct pml__recorder_tail *t = &lane->tail;
+  uint64_t end = lane->current != NULL ? lane->current->first + lane->current->capacity : 0;
+  if (r->options.cap != 0 && t->count == lane->granted) {
+    uint64_t got = grant(r, epoch, end > t->count ? end - t->count : 64);
+    if (got == 0) return drop(r);
+    lane->granted += got;
+  }
+  if (t->count == end) {
+    if (!next_chunk(lane, r->options.bytes)) return drop(r);
+    end = lane->current->first + lane->current->capacity;
+  }
+  t->limit = r->options.cap != 0 && lane->granted < end ? lane->granted : end;
+  return 0;
+}
