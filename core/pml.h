@@ -18,6 +18,7 @@
 #include "source/pml_rdpmc.h"
 #include "source/pml_recorder.h"
 #include "source/pml_samples.h"
+#include "source/pml_sde.h"
 #include "source/pml_sketch.h"
 #include "source/pml_value.h"
 #include "substrate/pml_otf2.h"

@@ -48,6 +48,7 @@ int pml__eventset_snapshot(struct pml_eventset *s, uint64_t *snapshot, bool time
     if (PML_UNLIKELY(rc < 0)) return rc;
     again += rc;
   }
+  if (s->nsde > 0) pml__eventset_sde_snapshot(s, snapshot);
   return again;
 }
 
@@ -63,6 +64,7 @@ static void differences_mixed(const struct pml_eventset *s, uint64_t *values) {
     values[s->extra[i].event] += s->now[word] - s->base[word];
   }
   for (uint32_t i = 0; i < s->nns; i++) values[s->ns[i]] = pml_clock_ticks_to_ns(values[s->ns[i]]);
+  if (s->nsde > 0) pml__eventset_sde_differences(s, values);
 }
 
 static inline void differences(const struct pml_eventset *s, uint64_t *values) {
@@ -70,7 +72,7 @@ static inline void differences(const struct pml_eventset *s, uint64_t *values) {
   const uint32_t *word = s->word;
   uint32_t n = s->n;
   for (uint32_t i = 0; i < n; i++) values[i] = now[word[i]] - base[word[i]];
-  if (PML_UNLIKELY(s->nextra + s->nns > 0)) differences_mixed(s, values);
+  if (PML_UNLIKELY(s->mixed)) differences_mixed(s, values);
 }
 
 int pml_eventset_start(struct pml_eventset *s) {
@@ -113,6 +115,7 @@ int pml_eventset_accum(struct pml_eventset *s, uint64_t *values) {
   if (PML_LIKELY(s->running)) rc = snapshot(s, s->now, true);
   if (PML_UNLIKELY(rc < 0)) return rc;
   differences(s, count);
+  if (PML_UNLIKELY(s->nsde > 0)) pml__eventset_sde_prepare_add(s, values, count);
   for (uint32_t i = 0; i < s->n; i++) values[i] += count[i];
   if (PML_UNLIKELY(!s->running)) return pml_eventset_reset(s);
   uint64_t *was = s->base; /* what is now is the new start: nothing falls between two accums */
@@ -135,12 +138,15 @@ static struct pml_reading clock_reading(const struct pml_eventset *s, enum pml_e
 }
 
 int pml_eventset_readings(struct pml_eventset *s, struct pml_reading *out) {
+  uint64_t values[PML_EVENTSET_MAX];
   int rc = s->running ? snapshot(s, s->now, true) : 0;
   if (rc < 0) return rc;
+  if (s->nsde > 0) pml__eventset_sde_differences(s, values);
   for (uint32_t i = 0; i < s->n; i++) {
     const struct pml__eventset_info *e = &s->info[i];
     if (e->kind != PML_EVENT_PERF) {
       out[i] = clock_reading(s, e->kind);
+      if (e->kind == PML_EVENT_SDE) out[i].raw = values[i];
       continue;
     }
     out[i] = (struct pml_reading){0};

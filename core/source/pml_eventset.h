@@ -4,6 +4,7 @@
 #define PML_EVENTSET_H
 
 #include "source/pml_counter.h"
+#include "source/pml_value.h"
 
 PML_BEGIN_DECLS
 
@@ -23,8 +24,9 @@ struct pml_eventset_event {
   const char *unit;
   double scale;
   enum pml_path path;
-  const char *why; /* why not the page path; NULL if it is */
-  unsigned nparts; /* 0: a clock; > 1: hybrid, the value is the sum of its parts */
+  const char *why;    /* why not the page path; NULL if it is. Software-defined: why it reads -1, NULL if it does not */
+  unsigned nparts;    /* 0: a clock or software-defined; > 1: hybrid, the value is the sum of its parts */
+  enum pml_type type; /* PML_TYPE_INT64, or PML_TYPE_DOUBLE: its values are a double's bits; see pml_eventset_type() */
 };
 
 struct pml_eventset; /* opaque: its layout is tuned to the read */
@@ -44,6 +46,12 @@ PML_API size_t pml_eventset_size(const struct pml_eventset *set);
 PML_API int pml_eventset_event(const struct pml_eventset *set, size_t i, struct pml_eventset_event *info);
 
 /*
+ * pml_eventset_type - what the last values of event @i are: PML_TYPE_DOUBLE, their bits are a double's, else
+ * PML_TYPE_INT64. A software-defined event that nobody has registered yet is an integer, -1, until somebody does.
+ */
+PML_API enum pml_type pml_eventset_type(const struct pml_eventset *set, size_t i);
+
+/*
  * Start, stop and reset take differences; the counters run all the time and no ioctl is made.
  *
  * pml_eventset_start - counts are taken relative to now.
@@ -55,8 +63,12 @@ PML_API int pml_eventset_event(const struct pml_eventset *set, size_t i, struct 
  *
  * Each returns the number of page reads tried again (>= 0, normally 0) or a negative code.
  * A set that its owner thread reads takes the page path where it can; any other thread gets read(2): slower, not wrong.
- * clock:: events count as the rest: since start. Cost: one group read(2) plus some 30 instructions and 7 per event, or
- * some 35 instructions per event by page. No lock, no allocation. Async-signal-safe (one user at a time).
+ * Software-defined events count from this set's own start, whoever else reads them; instant ones give what is now, and
+ * accum puts it in the place of what was there. A MIN or MAX group is instant. Doubles travel as their bits. What reads
+ * as a placeholder is -1. Callbacks run at start, at each read and at stop; such sets, and those with quantiles, are
+ * not async-signal-safe. clock:: events count as the rest: since start. Cost: one group read(2) plus some 30
+ * instructions and 7 per event, or some 35 instructions per event by page, some 15 per software-defined variable. No
+ * lock, no allocation. Async-signal-safe (one user at a time).
  */
 PML_API int pml_eventset_start(struct pml_eventset *set);
 PML_API int pml_eventset_read(struct pml_eventset *set, uint64_t *values);
@@ -67,7 +79,8 @@ PML_API int pml_eventset_accum(struct pml_eventset *set, uint64_t *values);
 
 /*
  * pml_eventset_readings - the same counts with the times that scaling needs, also since start: @out[size]. A clock has
- * enabled == running == ns since start. For a hybrid event, the sum of the parts' raw counts and times.
+ * enabled == running == ns since start, a software-defined event too; of a double, raw has the bits. For a hybrid
+ * event, the sum of the parts' raw counts and times.
  */
 PML_API int pml_eventset_readings(struct pml_eventset *set, struct pml_reading *out);
 

@@ -8,9 +8,12 @@
 
 /*
  * One pass over all sources fills a snapshot: an array of 64-bit words in which each kernel group has a block as
- * read(2) writes it, and the clock has the last word. Every count is the difference of one word between two snapshots:
- * `base`, taken at start, and `now`.
+ * read(2) writes it, then the clock has a word, then each software-defined event three. Every count is the difference
+ * of one word between two snapshots: `base`, taken at start, and `now`.
  */
+struct pml_sde_event;
+struct pml__sde_reader;
+
 struct pml__eventset_group {
   int fd;          /* of the leader */
   bool paged;      /* every member has a page */
@@ -44,23 +47,35 @@ struct pml__eventset_extra {
   uint32_t event, word;
 };
 
+/* A software-defined event; cold. */
+struct pml__eventset_sde {
+  uint32_t event;
+  char absent[320]; /* why there is no value while nobody has registered it */
+};
+
 struct pml_eventset {
   /* What every read touches. */
   bool running;
   bool simple;  /* all events are one group, read by read(2) */
   bool clocked; /* some event is a clock */
+  bool mixed;   /* some event is more than one word's difference */
   uint32_t n;
   uint32_t ngroups;
   uint32_t nextra;
   uint32_t nns; /* clock::ns events */
   uint32_t clock_word;
+  uint32_t nsde; /* software-defined events */
+  uint32_t sde_word;
   uint64_t owner;       /* thread that may use the pages */
   uint64_t *base, *now; /* snapshots, cache-line aligned */
   uint32_t *word;       /* [n] of each event's value */
   struct pml__eventset_group *group;
   volatile struct perf_event_mmap_page **page; /* by group, then member */
   struct pml__eventset_extra *extra;
-  uint32_t *ns; /* [nns] */
+  uint32_t *ns;                     /* [nns] */
+  struct pml_sde_event **sde_event; /* [nsde] */
+  struct pml__eventset_sde *sde;    /* [nsde] */
+  struct pml__sde_reader *reader;   /* NULL if nsde is 0 */
 
   /* What opening, closing and questions touch. */
   unsigned flags;
@@ -77,5 +92,15 @@ int pml__eventset_open_events(struct pml_eventset **set, const struct pml_event 
 /* One pass over all sources into @snapshot; @times: also enabled and running. Returns page reads tried again, or < 0.
  */
 int pml__eventset_snapshot(struct pml_eventset *s, uint64_t *snapshot, bool times);
+
+/* Software-defined events of a set: pml_eventset_sde.c */
+uint32_t pml__eventset_sde_words(const struct pml_event *ev, size_t n);
+int pml__eventset_sde_open(struct pml_eventset *s, const struct pml_event *ev, const struct pml_target *target);
+void pml__eventset_sde_close(struct pml_eventset *s);
+void pml__eventset_sde_snapshot(struct pml_eventset *s, uint64_t *snapshot);
+void pml__eventset_sde_differences(const struct pml_eventset *s, uint64_t *values);
+/* Makes @count what accum is to add to @values as an integer. */
+void pml__eventset_sde_prepare_add(const struct pml_eventset *s, const uint64_t *values, uint64_t *count);
+void pml__eventset_sde_describe(const struct pml_eventset *s, size_t event, struct pml_eventset_event *info);
 
 #endif

@@ -100,6 +100,7 @@ PML_API int pml_sde_reset(struct pml_sde_event *ev); /* counters to 0, sets empt
 
 struct pml_sde_info {
   const char *library, *name, *description; /* name without the library */
+  const char *full_name;                    /* "LIB::EVENT" */
   enum pml_sde_kind kind;
   enum pml_type type;
   unsigned mode;

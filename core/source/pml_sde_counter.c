@@ -1,0 +1,209 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* core/source/pml_sde_counter.c - created counters: a shard for each thread, summed by whoever reads. */
+#include "source/pml_sde_private.h"
+
+#include "base/pml_error.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+/*
+ * A lane is a thread's number, smallest first, given back when the thread ends: there are never more lanes than there
+ * were threads at once. Shards are allocated in blocks that double, so that a counter that one thread uses has one.
+ */
+#define BLOCKS 16u
+#define LANES ((1u << BLOCKS) - 1u)
+#define NO_LANE BLOCKS /* block number of a thread beyond the last lane: it shares the first shard's atomic */
+
+struct shard {
+  _Alignas(64) _Atomic int64_t value;
+};
+
+struct pml_sde_counter {
+  struct shard *_Atomic block[BLOCKS];
+  struct pml__sde_overflow *_Atomic overflow;
+  _Atomic uint32_t used; /* blocks */
+  _Atomic int64_t base;  /* what a reset or a write takes off the sum */
+  struct shard shared;   /* of threads without a lane or a block */
+};
+
+struct lane {
+  uint32_t block; /* plus one; 0: not asked for yet */
+  uint32_t at;
+};
+static PML_THREAD_LOCAL struct lane lane __attribute__((tls_model("initial-exec")));
+
+static pthread_mutex_t lanes_lock = PTHREAD_MUTEX_INITIALIZER;
+static uint64_t lanes_taken[(LANES + 63) / 64];
+static pthread_key_t lane_key;
+
+/*
+ * The lock orders the last store of a thread that ended before the first load of the one that inherits its lane; that
+ * thread goes on from the shards' values.
+ */
+static void lane_return(void *number_plus) {
+  uintptr_t number = (uintptr_t)number_plus - 1;
+  pthread_mutex_lock(&lanes_lock);
+  lanes_taken[number / 64] &= ~(UINT64_C(1) << number % 64);
+  pthread_mutex_unlock(&lanes_lock);
+  lane = (struct lane){.block = NO_LANE + 1, .at = 0}; /* destructors that run later still count, on the shared one */
+}
+
+static void before_fork(void) {
+  pthread_mutex_lock(&lanes_lock);
+}
+
+static void after_fork(void) {
+  pthread_mutex_unlock(&lanes_lock);
+}
+
+static void prepare(void) {
+  (void)pthread_key_create(&lane_key, lane_return);
+  (void)pthread_atfork(before_fork, after_fork, after_fork);
+}
+
+static void lane_take(void) {
+  static pthread_once_t once = PTHREAD_ONCE_INIT;
+  pthread_once(&once, prepare);
+  lane = (struct lane){.block = NO_LANE + 1, .at = 0};
+  pthread_mutex_lock(&lanes_lock);
+  for (uint32_t w = 0; w < sizeof lanes_taken / sizeof lanes_taken[0]; w++) {
+    if (lanes_taken[w] == UINT64_MAX) continue;
+    uint32_t number = w * 64 + (uint32_t)__builtin_ctzll(~lanes_taken[w]);
+    if (number >= LANES) break;
+    if (pthread_setspecific(lane_key, (void *)(uintptr_t)(number + 1)) != 0) break; /* nobody would give it back */
+    lanes_taken[w] |= UINT64_C(1) << number % 64;
+    uint32_t block = 31u - (uint32_t)__builtin_clz(number + 1);
+    lane = (struct lane){.block = block + 1, .at = number + 1 - (1u << block)};
+    break;
+  }
+  pthread_mutex_unlock(&lanes_lock);
+}
+
+/* Block @k of @c, allocated by whoever needs it first; NULL: no memory. */
+static struct shard *block_make(struct pml_sde_counter *c, uint32_t k) {
+  size_t bytes = sizeof(struct shard) << k;
+  struct shard *fresh = aligned_alloc(_Alignof(struct shard), bytes), *there = NULL;
+  if (fresh == NULL) return NULL;
+  memset(fresh, 0, bytes);
+  if (!atomic_compare_exchange_strong_explicit(&c->block[k], &there, fresh, memory_order_acq_rel,
+                                               memory_order_acquire)) {
+    free(fresh);
+    fresh = there;
+  }
+  uint32_t used = atomic_load_explicit(&c->used, memory_order_relaxed);
+  while (used <= k &&
+         !atomic_compare_exchange_weak_explicit(&c->used, &used, k + 1, memory_order_acq_rel, memory_order_relaxed)) {
+  }
+  return fresh;
+}
+
+/* Once per multiple, by the thread whose increment passed it. */
+static void count_overflow(struct pml__sde_overflow *o, int64_t by) {
+  int64_t before = atomic_fetch_add_explicit(&o->total, by, memory_order_relaxed);
+  int64_t total = (int64_t)((uint64_t)before + (uint64_t)by);
+  int64_t multiple = total / o->threshold;
+  int64_t passed = atomic_load_explicit(&o->passed, memory_order_relaxed);
+  while (multiple > passed)
+    if (atomic_compare_exchange_weak_explicit(&o->passed, &passed, multiple, memory_order_relaxed,
+                                              memory_order_relaxed)) {
+      o->notify(total, o->arg);
+      return;
+    }
+}
+
+static __attribute__((noinline)) void increment_slowly(struct pml_sde_counter *c, int64_t by) {
+  if (lane.block == 0) lane_take();
+  struct shard *block = NULL;
+  if (lane.block <= BLOCKS) {
+    block = atomic_load_explicit(&c->block[lane.block - 1], memory_order_acquire);
+    if (block == NULL) block = block_make(c, lane.block - 1);
+  }
+  if (block == NULL) {
+    atomic_fetch_add_explicit(&c->shared.value, by, memory_order_relaxed);
+  } else {
+    _Atomic int64_t *v = &block[lane.at].value;
+    uint64_t sum = (uint64_t)atomic_load_explicit(v, memory_order_relaxed) + (uint64_t)by;
+    atomic_store_explicit(v, (int64_t)sum, memory_order_relaxed);
+  }
+  struct pml__sde_overflow *o = atomic_load_explicit(&c->overflow, memory_order_acquire);
+  if (o != NULL) count_overflow(o, by);
+}
+
+/*
+ * Relaxed throughout: a shard has one writer, so its load and store cannot lose an increment; a reader sees each shard
+ * at some moment, and a sum says nothing about other memory. The block pointer is acquired, for its zeroes.
+ * lane.block - 1 wraps for a thread that has no lane yet, and BLOCKS is one that will have none.
+ */
+int pml_sde_increment(struct pml_sde_counter *c, int64_t by) {
+  uint32_t k = lane.block - 1;
+  if (PML_UNLIKELY(c == NULL)) return -EINVAL;
+  struct shard *block = NULL;
+  if (PML_LIKELY(k < BLOCKS)) block = atomic_load_explicit(&c->block[k], memory_order_acquire);
+  if (PML_UNLIKELY(block == NULL || atomic_load_explicit(&c->overflow, memory_order_relaxed) != NULL)) {
+    increment_slowly(c, by);
+    return 0;
+  }
+  _Atomic int64_t *v = &block[lane.at].value;
+  uint64_t sum = (uint64_t)atomic_load_explicit(v, memory_order_relaxed) + (uint64_t)by;
+  atomic_store_explicit(v, (int64_t)sum, memory_order_relaxed);
+  return 0;
+}
+
+static uint64_t sum(const struct pml_sde_counter *counter) {
+  struct pml_sde_counter *c = (struct pml_sde_counter *)counter; /* atomics of C11 want it */
+  uint64_t total = (uint64_t)atomic_load_explicit(&c->shared.value, memory_order_relaxed);
+  uint32_t used = atomic_load_explicit(&c->used, memory_order_acquire);
+  for (uint32_t k = 0; k < used; k++) {
+    struct shard *block = atomic_load_explicit(&c->block[k], memory_order_acquire);
+    for (uint32_t i = 0; block != NULL && i < 1u << k; i++)
+      total += (uint64_t)atomic_load_explicit(&block[i].value, memory_order_relaxed);
+  }
+  return total;
+}
+
+int64_t pml_sde_counter_read(const struct pml_sde_counter *c) {
+  if (c == NULL) return 0;
+  int64_t base = atomic_load_explicit(&((struct pml_sde_counter *)c)->base, memory_order_relaxed);
+  return (int64_t)(sum(c) - (uint64_t)base);
+}
+
+/* The shards belong to their threads: a new value is a new base. */
+void pml__sde_counter_write(struct pml_sde_counter *c, int64_t value) {
+  atomic_store_explicit(&c->base, (int64_t)(sum(c) - (uint64_t)value), memory_order_relaxed);
+  struct pml__sde_overflow *o = atomic_load_explicit(&c->overflow, memory_order_acquire);
+  if (o == NULL) return;
+  atomic_store_explicit(&o->total, value, memory_order_relaxed);
+  atomic_store_explicit(&o->passed, value / o->threshold, memory_order_relaxed);
+}
+
+int pml_sde_counter_reset(struct pml_sde_counter *c) {
+  if (c == NULL) return -EINVAL;
+  pml__sde_counter_write(c, 0);
+  return 0;
+}
+
+/* Those before stay until the counter goes: an increment may be in one. NULL: none from now on. */
+void pml__sde_counter_overflow(struct pml_sde_counter *c, struct pml__sde_overflow *o) {
+  if (o != NULL) {
+    int64_t value = pml_sde_counter_read(c);
+    atomic_init(&o->total, value);
+    atomic_init(&o->passed, value / o->threshold);
+  }
+  atomic_store_explicit(&c->overflow, o, memory_order_release);
+}
+
+struct pml_sde_counter *pml__sde_counter_new(void) {
+  size_t bytes = (sizeof(struct pml_sde_counter) + 63) / 64 * 64;
+  struct pml_sde_counter *c = aligned_alloc(64, bytes);
+  if (c != NULL) memset(c, 0, bytes);
+  return c;
+}
+
+void pml__sde_counter_free(struct pml_sde_counter *c) {
+  if (c == NULL) return;
+  for (uint32_t k = 0; k < BLOCKS; k++) free(atomic_load_explicit(&c->block[k], memory_order_relaxed));
+  free(c);
+}

@@ -1,0 +1,179 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* core/source/pml_sde_private.h - what the pml_sde*.c files share: events, their bodies, readers and the lock. */
+#ifndef PML_SDE_PRIVATE_H
+#define PML_SDE_PRIVATE_H
+
+#include "source/pml_sde.h"
+
+#include <stdatomic.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define PML__SDE_OBJECTS 2u /* what a body may keep loaded: a function's object and its parameter's */
+#define PML__SDE_NAME_MAX 256u
+
+/*
+ * Two things are kept apart. An event is a name that somebody registered or asked for; readers hold references to it.
+ * Its body is what is read: written before it is published, exchanged under the registry's lock, NULL for a
+ * placeholder. Readers take the body without a lock, between pml__sde_enter() and pml__sde_leave(); who takes a body
+ * away waits for the readers that were inside (pml__sde_wait_for_readers()) before what it points to goes.
+ */
+
+/* A threshold; belongs to a body or a created counter and lives as long. */
+struct pml__sde_overflow {
+  int64_t threshold;
+  void (*notify)(int64_t value, void *arg);
+  void *arg;
+  _Atomic int64_t total;            /* created counters: the count since the threshold was set, of all threads */
+  _Atomic int64_t passed;           /* how many multiples were */
+  struct pml__sde_overflow *before; /* one that this replaced: an increment may still be in it */
+};
+
+/* A recorder is shared by its event and those derived from it; the last body closes it. */
+struct pml__sde_recorder {
+  struct pml_recorder *recorder;
+  _Atomic unsigned users;
+};
+
+/*
+ * A member as a group reads it: what takes one load is told apart from what takes more. @type is an enum pml_type (of
+ * the variable at @at), PML__LEAF_BODY, or PML__LEAF_GONE once it has left; nothing else of a leaf ever changes.
+ */
+struct pml__sde_leaf {
+  const void *at;
+  struct pml__sde_body *body;
+  _Atomic int type;
+  uint64_t relative; /* all ones; 0 for an instant one, which is not counted from a start */
+};
+#define PML__LEAF_BODY (-1)
+#define PML__LEAF_GONE (-2)
+
+/* The members of a group. They come behind the last one; an array that is full is replaced by a larger one. */
+struct pml__sde_members {
+  _Atomic uint32_t n;
+  uint32_t capacity;
+  struct pml__sde_members *before; /* outgrown, but a reader may be in it */
+  struct pml__sde_leaf leaf[];
+};
+
+struct pml__sde_body {
+  enum pml_sde_kind kind;
+  enum pml_type type; /* native */
+  unsigned mode;
+  void *variable; /* PML_SDE_REGISTERED */
+  pml_sde_callback *callback;
+  void *param;
+  struct pml_sde_counter *counter;
+  struct pml__sde_recorder *recorder;
+  unsigned percent; /* PML_SDE_QUANTILE */
+  struct pml_sde_set *set;
+  enum pml_sde_operation operation;
+  struct pml__sde_members *_Atomic members;
+  struct pml__sde_overflow *_Atomic overflow;
+  /* Under the registry's lock. */
+  unsigned groups;                   /* it is a member of */
+  struct pml__sde_members *outgrown; /* of groups it was in: go with it, when no reader is in them */
+  void *object[PML__SDE_OBJECTS];
+  struct pml__sde_body *next; /* of the retired ones of an event */
+};
+
+struct pml_sde_library {
+  char *name;
+  bool spent;
+  struct pml_sde_library *next;
+};
+
+struct pml_sde_event {
+  struct pml__sde_body *_Atomic body;
+  /* Under the registry's lock, or constant. */
+  struct pml_sde_library *library;
+  char *name;  /* "LIB::EVENT" */
+  size_t skip; /* bytes of "LIB::" */
+  char *description;
+  unsigned refs;
+  unsigned order; /* of registration, for lists */
+  struct pml__sde_body *retired;
+  struct pml__sde_text *texts; /* descriptions that were replaced: pml_sde_info() gave them out */
+  struct pml_sde_event *next;  /* of its hash chain */
+};
+
+struct pml__sde_text {
+  struct pml__sde_text *next;
+  char text[];
+};
+
+/* --- the registry: pml_sde.c; what takes an event is called with the lock held --- */
+
+void pml__sde_lock(void);
+void pml__sde_unlock(void);
+int pml__sde_full_name(char *to, const struct pml_sde_library *lib, const char *event);
+struct pml_sde_event *pml__sde_lookup(const char *name);
+/* The event "LIB::EVENT", a new placeholder without references if it is not there; NULL: no memory. */
+struct pml_sde_event *pml__sde_obtain(struct pml_sde_library *lib, const char *name);
+/* A placeholder that nobody refers to is forgotten; it is freed without the lock, since that may unload libraries. */
+struct pml_sde_event *pml__sde_drop(struct pml_sde_event *ev); /* NULL: it stays */
+void pml__sde_event_free(struct pml_sde_event *ev);
+/* Every event in turn; non-zero from @visit stops. */
+int pml__sde_each(int (*visit)(struct pml_sde_event *, void *), void *arg);
+
+static inline struct pml__sde_body *pml__sde_body_of(const struct pml_sde_event *ev) {
+  return atomic_load_explicit(&((struct pml_sde_event *)ev)->body, memory_order_acquire);
+}
+
+/* --- bodies: pml_sde_body.c, with the lock held --- */
+
+struct pml__sde_body *pml__sde_body_new(enum pml_sde_kind kind, enum pml_type type, unsigned mode);
+void pml__sde_body_free(struct pml__sde_body *b);
+void *pml__sde_object_hold(const void *address); /* may call the loader: without the lock */
+void pml__sde_object_drop(void *object);
+
+/* --- groups: pml_sde_group.c, with the lock held --- */
+
+void pml__sde_leave_groups(struct pml__sde_body *b); /* once readers have left, nobody reads it as a member */
+void pml__sde_members_free(struct pml__sde_members *m);
+
+/* --- created counters: pml_sde_counter.c --- */
+
+struct pml_sde_counter *pml__sde_counter_new(void);
+void pml__sde_counter_free(struct pml_sde_counter *c);
+void pml__sde_counter_write(struct pml_sde_counter *c, int64_t value);
+void pml__sde_counter_overflow(struct pml_sde_counter *c, struct pml__sde_overflow *o);
+
+/* --- counting sets: pml_sde_set.c --- */
+
+struct pml_sde_set *pml__sde_set_new(void);
+void pml__sde_set_free(struct pml_sde_set *s);
+void pml__sde_set_clear(struct pml_sde_set *s);
+uint64_t pml__sde_set_size(const struct pml_sde_set *s);
+
+/* --- readers: pml_sde_reader.c --- */
+
+struct pml__sde_reader;
+struct pml__sde_reader *pml__sde_reader_take(void); /* NULL: no memory */
+void pml__sde_reader_give_back(struct pml__sde_reader *r);
+void pml__sde_enter(struct pml__sde_reader *r);
+void pml__sde_leave(struct pml__sde_reader *r);
+/*
+ * pml__sde_wait_for_readers - until each reader that is inside now has left; called without the lock, since what it
+ * waits for may be a callback that asks the registry something. False when called from inside a callback, where it
+ * would wait for itself: then nothing may be taken away yet.
+ */
+bool pml__sde_wait_for_readers(void);
+void pml__sde_callback_begin(void);
+void pml__sde_callback_end(void);
+
+/* --- reading: pml_sde_read.c --- */
+
+/*
+ * What a snapshot of an event set holds of an event: its value's bits; what later values are relative to if this is
+ * where the counting starts, 0 for levels; and what both are.
+ */
+enum { PML__SDE_VALUE, PML__SDE_BASE, PML__SDE_WHAT, PML__SDE_WORDS };
+#define PML__SDE_HAS 1u    /* it has a value: it is no placeholder, no empty recorder */
+#define PML__SDE_DOUBLE 2u /* the bits are a double's */
+#define PML__SDE_LEVEL 4u  /* instant */
+
+/* pml__sde_snapshot - by a reader that is inside: PML__SDE_WORDS words for each of @n events. */
+void pml__sde_snapshot(struct pml_sde_event *const *ev, size_t n, uint64_t *words);
+
+#endif

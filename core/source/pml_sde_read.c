@@ -1,0 +1,373 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* core/source/pml_sde_read.c - the value of an event now: read without a lock, written, reset, watched for overflow. */
+#include "source/pml_sde.h"
+
+#include "base/pml_error.h"
+#include "source/pml_sde_private.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* A value, and what of it is relative to a start: all of a counter, nothing of a level, the counters of a sum. */
+struct sample {
+  struct pml_value value, base; /* of one type */
+  bool has;
+};
+
+/* One piece each: who writes the variable uses plain stores, and the caller of register promised alignment. */
+static inline struct pml_value load(const void *at, int type) {
+  struct pml_value v = {.type = PML_TYPE_INT64};
+  float f;
+  switch (type) {
+  case PML_TYPE_INT64:
+    v.i = __atomic_load_n((const int64_t *)at, __ATOMIC_RELAXED);
+    break;
+  case PML_TYPE_INT32:
+    v.i = __atomic_load_n((const int32_t *)at, __ATOMIC_RELAXED);
+    break;
+  case PML_TYPE_DOUBLE:
+    v.type = PML_TYPE_DOUBLE;
+    __atomic_load((const double *)at, &v.d, __ATOMIC_RELAXED);
+    break;
+  default: /* PML_TYPE_FLOAT */
+    v.type = PML_TYPE_DOUBLE;
+    __atomic_load((const float *)at, &f, __ATOMIC_RELAXED);
+    v.d = (double)f;
+  }
+  return v;
+}
+
+static void sample_body(const struct pml__sde_body *b, struct sample *s);
+
+static inline const struct pml__sde_members *members_of(const struct pml__sde_body *b, uint32_t *n) {
+  struct pml__sde_members *m = atomic_load_explicit(&((struct pml__sde_body *)b)->members, memory_order_acquire);
+  *n = m == NULL ? 0 : atomic_load_explicit(&m->n, memory_order_acquire);
+  return m;
+}
+
+static inline int type_of(const struct pml__sde_leaf *leaf) {
+  return atomic_load_explicit(&((struct pml__sde_leaf *)leaf)->type, memory_order_relaxed);
+}
+
+/* Integers are summed apart from doubles: no bit of a large count is lost unless there are doubles to add it to. */
+struct sums {
+  uint64_t i, ibase;
+  double d, dbase;
+  bool doubles;
+};
+
+static void add_value(struct sums *t, const struct pml_value *v, const struct pml_value *base) {
+  if (v->type == PML_TYPE_DOUBLE) {
+    t->d += v->d;
+    t->dbase += base->d;
+    t->doubles = true;
+  } else {
+    t->i += (uint64_t)v->i;
+    t->ibase += (uint64_t)base->i;
+  }
+}
+
+static void add_other(struct sums *t, const struct pml__sde_leaf *leaf, int type) {
+  struct sample s = {.has = true};
+  if (type == PML__LEAF_GONE) return;
+  if (type == PML__LEAF_BODY) {
+    sample_body(leaf->at, &s);
+  } else {
+    s.value = s.base = load(leaf->at, type);
+    if (leaf->relative == 0) s.base.i = 0; /* the bits of 0.0, too */
+  }
+  if (s.has) add_value(t, &s.value, &s.base);
+}
+
+static void sample_sum(const struct pml__sde_body *b, struct sample *s) {
+  uint32_t n;
+  const struct pml__sde_members *m = members_of(b, &n);
+  uint64_t i = 0, ibase = 0;
+  struct sums t = {0};
+  for (uint32_t k = 0; k < n; k++) {
+    const struct pml__sde_leaf *leaf = &m->leaf[k];
+    int type = type_of(leaf);
+    if (PML_LIKELY(type == PML_TYPE_INT64)) {
+      uint64_t v = __atomic_load_n((const uint64_t *)leaf->at, __ATOMIC_RELAXED);
+      i += v;
+      ibase += v & leaf->relative;
+    } else {
+      add_other(&t, leaf, type);
+    }
+  }
+  i += t.i;
+  ibase += t.ibase;
+  s->has = true;
+  if (PML_UNLIKELY(t.doubles)) {
+    s->value = (struct pml_value){.type = PML_TYPE_DOUBLE, .d = t.d + (double)(int64_t)i};
+    s->base = (struct pml_value){.type = PML_TYPE_DOUBLE, .d = t.dbase + (double)(int64_t)ibase};
+  } else {
+    s->value = (struct pml_value){.type = PML_TYPE_INT64, .i = (int64_t)i};
+    s->base = (struct pml_value){.type = PML_TYPE_INT64, .i = (int64_t)ibase};
+  }
+}
+
+static bool is_more(const struct pml_value *a, const struct pml_value *b) {
+  if (a->type == PML_TYPE_INT64 && b->type == PML_TYPE_INT64) return a->i > b->i;
+  return pml_value_number(a) > pml_value_number(b);
+}
+
+static bool is_nan(const struct pml_value *v) {
+  return v->type == PML_TYPE_DOUBLE && isnan(v->d);
+}
+
+/* The extreme of the members as they are now: a level, whatever they count. */
+static void sample_extreme(const struct pml__sde_body *b, struct sample *s) {
+  uint32_t n;
+  const struct pml__sde_members *m = members_of(b, &n);
+  bool doubles = false;
+  s->has = false;
+  for (uint32_t k = 0; k < n; k++) {
+    struct sample one = {.has = true};
+    int type = type_of(&m->leaf[k]);
+    if (type == PML__LEAF_GONE) continue;
+    if (type == PML__LEAF_BODY)
+      sample_body(m->leaf[k].at, &one);
+    else
+      one.value = load(m->leaf[k].at, type);
+    if (!one.has) continue;
+    doubles |= one.value.type == PML_TYPE_DOUBLE;
+    bool better = b->operation == PML_SDE_MAX ? is_more(&one.value, &s->value) : is_more(&s->value, &one.value);
+    if (!s->has || better || is_nan(&s->value)) s->value = one.value;
+    s->has = true;
+  }
+  if (s->has && doubles) s->value = (struct pml_value){.type = PML_TYPE_DOUBLE, .d = pml_value_number(&s->value)};
+  s->base = (struct pml_value){.type = s->value.type, .i = 0};
+}
+
+/* An int or a float that a callback gives is in the low bytes, as libsde has it. */
+static struct pml_value call(const struct pml__sde_body *b) {
+  pml__sde_callback_begin();
+  int64_t bits = b->callback(b->param);
+  pml__sde_callback_end();
+  return load(&bits, (int)b->type);
+}
+
+static void check_overflow(struct pml__sde_overflow *o, int64_t value) {
+  int64_t multiple = value / o->threshold;
+  int64_t passed = atomic_load_explicit(&o->passed, memory_order_relaxed);
+  while (multiple > passed)
+    if (atomic_compare_exchange_weak_explicit(&o->passed, &passed, multiple, memory_order_relaxed,
+                                              memory_order_relaxed)) {
+      pml__sde_callback_begin();
+      if (o->notify != NULL) o->notify(value, o->arg);
+      pml__sde_callback_end();
+      return;
+    }
+}
+
+static void sample_counter(const struct pml__sde_body *b, struct sample *s) {
+  s->has = true;
+  s->value = b->kind == PML_SDE_REGISTERED ? load(b->variable, (int)b->type) : call(b);
+  struct pml__sde_overflow *o = atomic_load_explicit(&((struct pml__sde_body *)b)->overflow, memory_order_acquire);
+  if (PML_UNLIKELY(o != NULL)) {
+    double number = pml_value_number(&s->value);
+    if (s->value.type == PML_TYPE_INT64)
+      check_overflow(o, s->value.i);
+    else if (number > -0x1p63 && number < 0x1p63)
+      check_overflow(o, (int64_t)number);
+  }
+}
+
+static void sample_body(const struct pml__sde_body *b, struct sample *s) {
+  s->has = true;
+  s->value = (struct pml_value){.type = PML_TYPE_INT64, .i = -1};
+  switch (b->kind) {
+  case PML_SDE_REGISTERED:
+  case PML_SDE_CALLBACK:
+    sample_counter(b, s);
+    break;
+  case PML_SDE_CREATED:
+    s->value.i = pml_sde_counter_read(b->counter);
+    break;
+  case PML_SDE_GROUP:
+    b->operation == PML_SDE_SUM ? sample_sum(b, s) : sample_extreme(b, s);
+    return;
+  case PML_SDE_RECORDER:
+  case PML_SDE_COUNT:
+    s->value.i = (int64_t)pml_recorder_count(b->recorder->recorder);
+    break;
+  case PML_SDE_QUANTILE:
+    s->has = pml_recorder_quantile(b->recorder->recorder, b->percent, &s->value) == 0;
+    break;
+  case PML_SDE_SET:
+    s->value.i = (int64_t)pml__sde_set_size(b->set);
+    break;
+  case PML_SDE_PLACEHOLDER:
+    s->has = false;
+  }
+  s->base = s->value;
+  if ((b->mode & PML_SDE_INSTANT) != 0) s->base.i = 0; /* the bits of 0.0, too */
+}
+
+static __attribute__((noinline)) void snapshot_one(const struct pml__sde_body *b, uint64_t *words) {
+  struct sample s = {.has = false};
+  if (b != NULL) sample_body(b, &s);
+  words[PML__SDE_VALUE] = s.has ? (uint64_t)s.value.i : UINT64_MAX; /* a double by its bits; -1: there is nothing */
+  words[PML__SDE_BASE] = s.has ? (uint64_t)s.base.i : 0;
+  words[PML__SDE_WHAT] = 0;
+  if (!s.has) return;
+  bool level = b->kind == PML_SDE_GROUP ? b->operation != PML_SDE_SUM : (b->mode & PML_SDE_INSTANT) != 0;
+  words[PML__SDE_WHAT] =
+      PML__SDE_HAS | (s.value.type == PML_TYPE_DOUBLE ? PML__SDE_DOUBLE : 0u) | (level ? PML__SDE_LEVEL : 0u);
+}
+
+/* Counters in variables of 64 bits are what most events are; the rest is looked at in turn. */
+void pml__sde_snapshot(struct pml_sde_event *const *ev, size_t n, uint64_t *words) {
+  for (size_t i = 0; i < n; i++, words += PML__SDE_WORDS) {
+    const struct pml__sde_body *b = pml__sde_body_of(ev[i]);
+    bool plain = b != NULL && b->kind == PML_SDE_REGISTERED && b->type == PML_TYPE_INT64 &&
+                 (b->mode & PML_SDE_INSTANT) == 0 &&
+                 atomic_load_explicit(&((struct pml__sde_body *)b)->overflow, memory_order_relaxed) == NULL;
+    if (PML_LIKELY(plain)) {
+      uint64_t v = __atomic_load_n((const uint64_t *)b->variable, __ATOMIC_RELAXED);
+      words[PML__SDE_VALUE] = words[PML__SDE_BASE] = v;
+      words[PML__SDE_WHAT] = PML__SDE_HAS;
+    } else {
+      snapshot_one(b, words);
+    }
+  }
+}
+
+/* --- one event --- */
+
+static int no_event(void) {
+  return pml_fail(-EINVAL, "software-defined event: there is none");
+}
+
+static int no_reader(const struct pml_sde_event *ev) {
+  return pml_fail(-ENOMEM, "%s: out of memory for one reader more", ev->name);
+}
+
+int pml_sde_read(struct pml_sde_event *ev, struct pml_value *v) {
+  uint64_t words[PML__SDE_WORDS];
+  if (ev == NULL) return no_event();
+  struct pml__sde_reader *r = pml__sde_reader_take();
+  if (r == NULL) return no_reader(ev);
+  pml__sde_enter(r);
+  pml__sde_snapshot(&ev, 1, words);
+  pml__sde_leave(r);
+  pml__sde_reader_give_back(r);
+  v->type = (words[PML__SDE_WHAT] & PML__SDE_DOUBLE) != 0 ? PML_TYPE_DOUBLE : PML_TYPE_INT64;
+  v->i = (int64_t)words[PML__SDE_VALUE];
+  return 0;
+}
+
+/* @v as an integer from @min to @max; false if it is none. */
+static bool as_integer(const struct pml_value *v, int64_t min, int64_t max, int64_t *i) {
+  *i = v->i;
+  if (v->type == PML_TYPE_DOUBLE) {
+    if (!(v->d >= -0x1p63 && v->d < 0x1p63) || v->d != floor(v->d)) return false;
+    *i = (int64_t)v->d;
+  }
+  return *i >= min && *i <= max;
+}
+
+static bool store(void *at, enum pml_type type, const struct pml_value *v) {
+  int64_t i = 0;
+  int32_t i32;
+  double d = pml_value_number(v);
+  float f = (float)d;
+  switch (type) {
+  case PML_TYPE_INT64:
+    if (!as_integer(v, INT64_MIN, INT64_MAX, &i)) return false;
+    __atomic_store_n((int64_t *)at, i, __ATOMIC_RELAXED);
+    return true;
+  case PML_TYPE_INT32:
+    if (!as_integer(v, INT32_MIN, INT32_MAX, &i)) return false;
+    i32 = (int32_t)i;
+    __atomic_store_n((int32_t *)at, i32, __ATOMIC_RELAXED);
+    return true;
+  case PML_TYPE_DOUBLE:
+    __atomic_store((double *)at, &d, __ATOMIC_RELAXED);
+    return true;
+  default:
+    __atomic_store((float *)at, &f, __ATOMIC_RELAXED);
+    return true;
+  }
+}
+
+static int write_body(const struct pml_sde_event *ev, const struct pml__sde_body *b, const struct pml_value *v) {
+  bool counter = b != NULL && (b->kind == PML_SDE_REGISTERED || b->kind == PML_SDE_CREATED);
+  if (!counter) return pml_fail(PML_EMODE, "%s cannot be written: it is no registered or created counter", ev->name);
+  if ((b->mode & PML_SDE_RW) == 0)
+    return pml_fail(-EACCES, "%s cannot be written: its library registered it as read-only", ev->name);
+  int64_t i = 0;
+  bool fits = b->kind == PML_SDE_REGISTERED ? store(b->variable, b->type, v) : as_integer(v, INT64_MIN, INT64_MAX, &i);
+  if (!fits) return pml_fail(-EINVAL, "%s cannot be written: %g does not fit its type", ev->name, pml_value_number(v));
+  if (b->kind == PML_SDE_CREATED) pml__sde_counter_write(b->counter, i);
+  return 0;
+}
+
+int pml_sde_write(struct pml_sde_event *ev, const struct pml_value *v) {
+  if (ev == NULL) return no_event();
+  struct pml__sde_reader *r = pml__sde_reader_take();
+  if (r == NULL) return no_reader(ev);
+  pml__sde_enter(r);
+  int rc = write_body(ev, pml__sde_body_of(ev), v);
+  pml__sde_leave(r);
+  pml__sde_reader_give_back(r);
+  return rc;
+}
+
+static void reset_body(const struct pml__sde_body *b) {
+  static const struct pml_value zero = {.type = PML_TYPE_INT64, .i = 0};
+  if (b->kind == PML_SDE_CREATED) pml__sde_counter_write(b->counter, 0);
+  if (b->kind == PML_SDE_SET) pml__sde_set_clear(b->set);
+  /* A read-only variable is its library's alone. */
+  if (b->kind == PML_SDE_REGISTERED && (b->mode & PML_SDE_RW) != 0) (void)store(b->variable, b->type, &zero);
+}
+
+int pml_sde_reset(struct pml_sde_event *ev) {
+  if (ev == NULL) return no_event();
+  struct pml__sde_reader *r = pml__sde_reader_take();
+  if (r == NULL) return no_reader(ev);
+  pml__sde_enter(r);
+  const struct pml__sde_body *b = pml__sde_body_of(ev);
+  if (b != NULL) reset_body(b);
+  pml__sde_leave(r);
+  pml__sde_reader_give_back(r);
+  return 0;
+}
+
+/* With the lock held. @o is the body's from here on. */
+static int watch(const struct pml_sde_event *ev, struct pml__sde_overflow *o) {
+  struct pml__sde_body *b = pml__sde_body_of(ev);
+  if (b == NULL || (b->kind != PML_SDE_CREATED && b->kind != PML_SDE_REGISTERED && b->kind != PML_SDE_CALLBACK))
+    return pml_fail(-EINVAL, "%s cannot overflow: it is no counter", ev->name);
+  o->before = atomic_load_explicit(&b->overflow, memory_order_relaxed);
+  atomic_store_explicit(&b->overflow, o, memory_order_release);
+  if (b->kind == PML_SDE_CREATED) pml__sde_counter_overflow(b->counter, o->notify != NULL ? o : NULL);
+  return 0;
+}
+
+int pml_sde_on_overflow(struct pml_sde_event *ev, int64_t threshold, void (*notify)(int64_t value, void *arg),
+                        void *arg) {
+  struct pml_value v;
+  if (ev == NULL) return no_event();
+  if (notify != NULL && threshold <= 0)
+    return pml_fail(-EINVAL, "%s: a threshold of %lld is not above 0", ev->name, (long long)threshold);
+  struct pml__sde_overflow *o = calloc(1, sizeof *o);
+  if (o == NULL) return pml_fail(-ENOMEM, "%s: out of memory for its threshold", ev->name);
+  int rc = pml_sde_read(ev, &v); /* before the lock: it may call back */
+  if (rc == 0) {
+    double number = pml_value_number(&v);
+    o->threshold = notify != NULL ? threshold : INT64_MAX;
+    o->notify = notify;
+    o->arg = arg;
+    bool fits = number > -0x1p63 && number < 0x1p63;
+    atomic_init(&o->passed, v.type == PML_TYPE_INT64 ? v.i / o->threshold : fits ? (int64_t)number / o->threshold : 0);
+    pml__sde_lock();
+    rc = watch(ev, o);
+    pml__sde_unlock();
+  }
+  if (rc < 0) free(o);
+  return rc;
+}
