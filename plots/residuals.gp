@@ -1,0 +1,102 @@
+# SPDX-License-Identifier: BSD-3-Clause
+# plots/residuals.gp - the residual of every iteration of each solver: with ILU(0) on the left, plain on the right, a row
+# of two for each matrix; crosses where the first part of a series says that it will converge.
+#
+# Reads events.dat, residuals.dat and prediction.dat.
+
+plot_width = 1180
+
+# events.dat: curve, matrix, solver, preconditioner, outcome, confirmed, numiter_I, SpmvCount_I, InitialResidual_D,
+# FinalResidual_D, SolverRuntime_D ...
+curves = 0
+stats "events.dat" using (curves = $1 > curves ? $1 : curves, 0) nooutput
+array matrix_of[curves]
+array solver_of[curves]
+array side_of[curves]
+array outcome_of[curves]
+array time_of[curves]
+array first_of[curves]
+keep(i, m, s, p, o, t, f) = (matrix_of[i] = m, solver_of[i] = s, side_of[i] = p, outcome_of[i] = o, time_of[i] = t, \
+  first_of[i] = f, 0)
+stats "events.dat" using (keep(int($1), strcol(2), strcol(3), strcol(4), strcol(5), $11, $9)) nooutput
+matrices = ""
+do for [i = 1:curves] {
+  if (strstrt(matrices . " ", " " . matrix_of[i] . " ") == 0) { matrices = matrices . " " . matrix_of[i] }
+}
+rows = words(matrices)
+plot_height = 120 + 350 * rows
+load "theme.gp"
+
+# A solver has one colour and dash in all panels: P before its name is the preconditioner.
+names = "BiCG BiCGStab CG CGS GMRES IDR QMR TFQMR IterRef LOBPCG"
+plain_name(s, side) = side eq "none" ? s : s[2:*]
+place(s) = strstrt(" " . names . " ", " " . s . " ") == 0 ? 1 : words((" " . names)[1:strstrt(" " . names . " ", " " . s . " ") + strlen(s)])
+style_of(i) = place(plain_name(solver_of[i], side_of[i]))
+seconds(t) = t < 1e-3 ? sprintf("%.0f µs", t * 1e6) : t < 1 ? sprintf("%.3g ms", t * 1e3) : sprintf("%.3g s", t)
+why_of(i) = outcome_of[i] eq "converged" ? "" : ", " . (outcome_of[i] eq "iterations" ? "not there" : outcome_of[i])
+key_of(i) = sprintf("%s  %s%s", solver_of[i], seconds(time_of[i]), why_of(i))
+shown(i, m, side) = matrix_of[i] eq m && side_of[i] eq side
+
+predicted_at(i, m, side) = shown(i, m, side) ? 1 : 0
+
+set label 1 "Residual per iteration, from the recorder of the solver library" at screen 0.012, 1 - 24.0 / plot_height left \
+  font ",16" noenhanced
+set label 2 "+ on the dashed target: where the first part of a series says that the solver converges;  times are the solvers', without the set-up of ILU(0)" \
+  at screen 0.012, 1 - 48.0 / plot_height left font ",9" noenhanced textcolor rgb col_grey
+top_edge = 1 - 92.0 / plot_height
+bottom_edge = 62.0 / plot_height
+panel = (top_edge - bottom_edge + 78.0 / plot_height) / rows
+set multiplot
+set logscale y
+set format y "10^{%L}"
+set grid nomytics
+set key outside right top vertical Left reverse samplen 1.2 spacing 1.0 noenhanced font ",9"
+do for [row = 1:rows] {
+  m = word(matrices, row)
+  # One range for both, so that left and right compare; a residual that explodes must not flatten the others.
+  low = 1e300
+  high = -1e300
+  tolerance = NaN
+  limit(i) = i < 1 || i > curves ? 0 : matrix_of[i] eq m
+  stats "residuals.dat" using (limit(int($1)) && $3 > 0 ? (low = $3 < low ? $3 : low, high = $3 > high ? $3 : high, 0) : 0) nooutput
+  first = 1
+  do for [i = 1:curves] { if (matrix_of[i] eq m) { first = first_of[i] } }
+  if (high > 1e8 * first) { high = 1e8 * first }
+  if (low < 1e-16 * first) { low = 1e-16 * first }
+  set tmargin at screen top_edge - (row - 1) * panel
+  set bmargin at screen top_edge - row * panel + 78.0 / plot_height
+  do for [column = 1:2] {
+    side = word("ilu0 none", column)
+    set lmargin at screen column == 1 ? 0.06 : 0.562
+    set rmargin at screen column == 1 ? 0.352 : 0.852
+    set title m . (column == 1 ? ", preconditioned with ILU(0)" : ", plain") font ",11" noenhanced
+    set xlabel row == rows ? "iteration" : ""
+    set ylabel column == 1 ? "residual" : ""
+    set yrange [low / 3 : high * 3]
+    set xrange [0:*]
+    here = 0
+    longest = 1
+    do for [i = 1:curves] { here = here + (shown(i, m, side) ? 1 : 0) }
+    if (here == 0) {
+      set xrange [0:1]
+      set label 3 "not solved this way: see the states in data.dat" at graph 0.5, graph 0.5 center textcolor rgb col_grey
+      plot NaN notitle
+      unset label 3
+    } else {
+      stats "prediction.dat" using (shown(int($1), m, side) && $8 > longest ? (longest = $8, 0) : 0) nooutput
+      set xrange [0:1.03 * longest]
+      plot for [i = 1:curves] "residuals.dat" using 2:($1 == i && shown(i, m, side) && $3 > 0 ? $3 : NaN) \
+             with lines linetype style_of(i) dashtype (style_of(i) > 8 ? 2 : 1) linewidth 1.4 notitle, \
+           for [i = 1:curves] "prediction.dat" using ($1 == i && shown(i, m, side) ? $7 : NaN):(run_target * first) \
+             with points linetype style_of(i) pointtype 1 pointsize 1.3 linewidth 2 notitle, \
+           for [i = 1:curves] shown(i, m, side) ? run_target * first : NaN with lines linetype 8 linewidth 0.7 dashtype 3 notitle, \
+           for [i = 1:curves] keyentry with lines linetype style_of(i) dashtype (style_of(i) > 8 ? 2 : 1) linewidth 2 \
+             title (shown(i, m, side) ? key_of(i) : "")
+    }
+  }
+  unset label 1
+  unset label 2
+  unset label 9001
+  unset label 9002
+}
+unset multiplot
