@@ -85,7 +85,7 @@ local function predictions(curves, part, tolerance)
     fit = fit or {}
     rows[i] = {
       c.number, c.matrix, c.title, fit.seen, fit.slope, fit.r2, fit.iteration, c.run.numiter_I, off and 100 * off,
-      (verdict:gsub(" ", "_")),
+      verdict, c.p.solver ~= "lobpcg" and target(c, tolerance) or nil,
     }
   end
   return { columns = {
@@ -93,7 +93,7 @@ local function predictions(curves, part, tolerance)
     { "seen", "", "iterations that the prediction saw" }, { "slope", "decades/iteration", "fitted to the second half of them" },
     { "r2", "", "share of the variance that the line explains" }, { "predicted", "", "iteration at which it converges" },
     { "iterations", "", "what the solver took, or had when it ended" }, { "off", "%", "predicted against taken" },
-    { "verdict", "text", "what became of the prediction" },
+    { "verdict", "text", "what became of the prediction" }, { "target", "", "the residual to get to" },
   }, rows = rows }
 end
 
