@@ -11,6 +11,7 @@ struct handle {
   struct lutil_handle h;
   struct pml_eventset *set;
   int n;
+  int typed; /* some events may be doubles: the set is asked which */
   uint64_t value[];
 };
 
@@ -45,6 +46,7 @@ static int l_open(lua_State *L) {
   int err = pml_eventset_open(&s->set, name, n, &options);
   if (err < 0) return pml_pusherr(L, err, "eventset.open");
   s->n = (int)n;
+  for (size_t i = 0; i < n; i++) s->typed |= strncmp(name[i], "sde:::", 6) == 0;
   s->h.open = 1;
   return 1;
 }
@@ -56,10 +58,27 @@ static int l_call(lua_State *L) {
   return l_open(L);
 }
 
+static int is_double(const struct handle *s, int i) {
+  return s->typed && pml_eventset_type(s->set, (size_t)i) == PML_TYPE_DOUBLE;
+}
+
+/* The bits of a double, as the core gives them. */
+static void pushtyped(lua_State *L, uint64_t bits, int as_double) {
+  double d;
+  memcpy(&d, &bits, sizeof d);
+  if (as_double)
+    lua_pushnumber(L, d);
+  else
+    lua_pushinteger(L, (lua_Integer)bits);
+}
+
 static int pushvalues(lua_State *L, const struct handle *s) {
   int n = s->n;
   if (n > LUA_MINSTACK - 2) luaL_checkstack(L, n, NULL);
-  for (int i = 0; i < n; i++) lua_pushinteger(L, (lua_Integer)s->value[i]);
+  if (PML_UNLIKELY(s->typed))
+    for (int i = 0; i < n; i++) pushtyped(L, s->value[i], is_double(s, i));
+  else
+    for (int i = 0; i < n; i++) lua_pushinteger(L, (lua_Integer)s->value[i]);
   return n;
 }
 
@@ -98,11 +117,15 @@ static int l_reset(lua_State *L) {
   return 1;
 }
 
-/* Sums are checked before the counts are taken: once taken they are gone. */
-static void checksums(lua_State *L, int n) {
-  for (int i = 1; i <= n; i++) {
-    if (lua_rawgeti(L, 2, i) != LUA_TNIL && !lua_isinteger(L, -1))
-      luaL_argerror(L, 2, lua_pushfstring(L, "sum %d is a %s, not an integer", i, luaL_typename(L, -1)));
+/* Sums are checked before the counts are taken: once taken they are gone. A double's sum may be an integer's. */
+static void takesums(lua_State *L, struct handle *s) {
+  for (int i = 0; i < s->n; i++) {
+    int type = lua_rawgeti(L, 2, i + 1), number = is_double(s, i);
+    if (type != LUA_TNIL && !lua_isinteger(L, -1) && !(s->typed && type == LUA_TNUMBER))
+      luaL_argerror(L, 2, lua_pushfstring(L, "sum %d is a %s, not an integer", i + 1, luaL_typename(L, -1)));
+    double d = lua_tonumber(L, -1);
+    s->value[i] = (uint64_t)lua_tointeger(L, -1);
+    if (number) memcpy(&s->value[i], &d, sizeof d);
     lua_pop(L, 1);
   }
 }
@@ -116,16 +139,12 @@ static int l_accum(lua_State *L) {
     s = check(L);
   }
   luaL_checktype(L, 2, LUA_TTABLE);
-  checksums(L, s->n);
-  memset(s->value, 0, (size_t)s->n * sizeof s->value[0]);
+  takesums(L, s);
   int err = pml_eventset_accum(s->set, s->value);
   if (err < 0) return pml_pusherr(L, err, "eventset.accum");
   for (int i = 0; i < s->n; i++) {
-    lua_rawgeti(L, 2, i + 1);
-    uint64_t sum = (uint64_t)lua_tointeger(L, -1) + s->value[i];
-    lua_pushinteger(L, (lua_Integer)sum);
+    pushtyped(L, s->value[i], s->set != NULL && is_double(s, i));
     lua_rawseti(L, 2, i + 1);
-    lua_pop(L, 1);
   }
   return 1;
 }
@@ -171,6 +190,12 @@ static int l_readings(lua_State *L) {
     lua_createtable(L, 0, 5);
     lutil_setstr(L, "name", c.name);
     lutil_setreading(L, &r[i]);
+    if (c.info.type == PML_TYPE_DOUBLE) {
+      double d;
+      memcpy(&d, &r[i].raw, sizeof d);
+      lutil_setnum(L, "raw", d);
+      lutil_setnum(L, "scaled", d);
+    }
     lua_rawseti(L, -2, i + 1);
   }
   return 1;
@@ -187,6 +212,7 @@ static int l_event(lua_State *L) {
   lutil_setstr(L, "path", c.info.path == PML_PATH_PAGE ? "page" : "read");
   if (c.why[0] != '\0') lutil_setstr(L, "why", c.why);
   lutil_setint(L, "nparts", c.info.nparts);
+  lutil_setstr(L, "type", c.info.type == PML_TYPE_DOUBLE ? "float" : "integer");
   return 1;
 }
 

@@ -108,19 +108,22 @@ void pml__eventset_sde_prepare_add(const struct pml_eventset *s, const uint64_t 
   }
 }
 
+/* Before the first read: as it was at start. */
+static bool is_double(const struct pml_eventset *s, size_t event) {
+  uint64_t what = s->now[s->word[event] + PML__SDE_WHAT];
+  if (what == 0) what = s->base[s->word[event] + PML__SDE_WHAT];
+  return (what & PML__SDE_DOUBLE) != 0;
+}
+
 void pml__eventset_sde_describe(const struct pml_eventset *s, size_t event, struct pml_eventset_event *info) {
-  for (uint32_t i = 0; i < s->nsde; i++) {
-    if (s->sde[i].event != event) continue;
-    uint64_t what = s->now[s->word[event] + PML__SDE_WHAT];
-    if (what == 0) what = s->base[s->word[event] + PML__SDE_WHAT]; /* not read yet: as it was at start */
-    struct pml_sde_info sde;
-    if (pml_sde_info(s->sde_event[i], &sde) == 0 && sde.kind == PML_SDE_PLACEHOLDER) info->why = s->sde[i].absent;
-    if ((what & PML__SDE_DOUBLE) != 0) info->type = PML_TYPE_DOUBLE;
-    return;
-  }
+  struct pml_sde_info sde;
+  if (is_double(s, event)) info->type = PML_TYPE_DOUBLE;
+  for (uint32_t i = 0; i < s->nsde; i++)
+    if (s->sde[i].event == event && pml_sde_info(s->sde_event[i], &sde) == 0 && sde.kind == PML_SDE_PLACEHOLDER)
+      info->why = s->sde[i].absent;
 }
 
 enum pml_type pml_eventset_type(const struct pml_eventset *s, size_t i) {
   if (s->nsde == 0 || i >= s->n || s->info[i].kind != PML_EVENT_SDE) return PML_TYPE_INT64;
-  return (s->now[s->word[i] + PML__SDE_WHAT] & PML__SDE_DOUBLE) != 0 ? PML_TYPE_DOUBLE : PML_TYPE_INT64;
+  return is_double(s, i) ? PML_TYPE_DOUBLE : PML_TYPE_INT64;
 }

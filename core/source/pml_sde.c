@@ -214,6 +214,18 @@ int pml_sde_find(const char *name, struct pml_sde_event **ev, bool *made) {
   return rc;
 }
 
+int pml_sde_find_in(struct pml_sde_library *lib, const char *event, struct pml_sde_event **ev) {
+  char name[PML__SDE_NAME_MAX];
+  *ev = NULL;
+  int rc = pml__sde_full_name(name, lib, event);
+  if (rc < 0) return rc;
+  pml__sde_lock();
+  *ev = pml__sde_obtain(lib, name);
+  if (*ev != NULL) (*ev)->refs++;
+  pml__sde_unlock();
+  return *ev != NULL ? 0 : pml_fail(-ENOMEM, "%s: out of memory", name);
+}
+
 void pml_sde_release(struct pml_sde_event *ev) {
   if (ev == NULL) return;
   pml__sde_lock();

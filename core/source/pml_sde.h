@@ -90,6 +90,8 @@ PML_API int pml_sde_set_visit(struct pml_sde_set *s, int (*visit)(const struct p
  */
 PML_API int pml_sde_find(const char *name, struct pml_sde_event **ev, bool *made);
 PML_API void pml_sde_release(struct pml_sde_event *ev);
+/* pml_sde_find_in - @event of @lib, there or a placeholder: to refer to it before it is created. */
+PML_API int pml_sde_find_in(struct pml_sde_library *lib, const char *event, struct pml_sde_event **ev);
 
 /* pml_sde_read - the value now, widened. A recorder reads its count, a counting set its size. 0 or a negative code. */
 PML_API int pml_sde_read(struct pml_sde_event *ev, struct pml_value *v);

@@ -151,11 +151,13 @@ static struct pml__sde_body *recorder_body(enum pml_sde_kind kind, enum pml_type
 
 /* With the lock held. A derived name that is taken by something else stays what it is. */
 static void publish_derived(struct pml_sde_library *lib, const char *name, const struct pml__sde_body *main,
-                            bool ordered) {
+                            const struct pml_recorder_options *o) {
+  bool ordered = o->type != PML_TYPE_OTHER || o->compare != NULL;
+  enum pml_type quantiles = o->keep == PML_KEEP_SKETCH ? PML_TYPE_DOUBLE : o->type;
   char full[PML__SDE_NAME_MAX];
   for (size_t i = 0; i < DERIVED; i++) {
     if (derived[i].kind == PML_SDE_QUANTILE && !ordered) continue;
-    enum pml_type type = derived[i].kind == PML_SDE_COUNT ? PML_TYPE_INT64 : main->type;
+    enum pml_type type = derived[i].kind == PML_SDE_COUNT ? PML_TYPE_INT64 : quantiles;
     struct pml__sde_body *b = recorder_body(derived[i].kind, type, main->recorder), *there = NULL;
     if (b == NULL) continue; /* out of memory: the recorder itself works */
     b->percent = derived[i].percent;
@@ -189,10 +191,9 @@ int pml_sde_create_recorder(struct pml_sde_library *lib, const char *event, cons
   struct pml__sde_body *b = NULL, *there = NULL;
   rc = open_recorder(name, options, &b);
   if (rc < 0) return rc;
-  bool ordered = options->type != PML_TYPE_OTHER || options->compare != NULL;
   pml__sde_lock();
   rc = publish(lib, name, b, &there);
-  if (rc > 0) publish_derived(lib, name, b, ordered);
+  if (rc > 0) publish_derived(lib, name, b, options);
   if (rc >= 0) *r = rc > 0 ? b->recorder->recorder : there->recorder->recorder;
   pml__sde_unlock();
   if (rc <= 0) pml__sde_body_free(b);

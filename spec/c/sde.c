@@ -1,0 +1,468 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* spec/c/sde.c - what software-defined events mean: registered, created, grouped, recorded, read by event sets. */
+#include "base/pml_error.h"
+#include "source/pml_event.h"
+#include "source/pml_eventset.h"
+#include "source/pml_sde.h"
+
+#include "check.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static struct pml_sde_library *lib;
+
+static struct pml_value value_of(const char *name) {
+  struct pml_sde_event *ev;
+  struct pml_value v = {.type = PML_TYPE_OTHER, .i = 0};
+  if (pml_sde_find(name, &ev, NULL) != 0) return v;
+  if (pml_sde_read(ev, &v) != 0) v.type = PML_TYPE_OTHER;
+  pml_sde_release(ev);
+  return v;
+}
+
+static bool is_int(const char *name, int64_t want) {
+  struct pml_value v = value_of(name);
+  return v.type == PML_TYPE_INT64 && v.i == want;
+}
+
+static bool is_double(const char *name, double want) {
+  struct pml_value v = value_of(name);
+  return v.type == PML_TYPE_DOUBLE && v.d == want;
+}
+
+static struct pml_eventset *open_set(const char *const *names, size_t n) {
+  struct pml_eventset *s = NULL;
+  return pml_eventset_open(&s, names, n, NULL) == 0 ? s : NULL;
+}
+
+static double as_double(uint64_t bits) {
+  double d;
+  memcpy(&d, &bits, sizeof d);
+  return d;
+}
+
+static void libraries(void) {
+  struct pml_sde_library *again = NULL, *none = NULL;
+  char longest[300];
+  memset(longest, 'x', sizeof longest);
+  longest[sizeof longest - 1] = '\0';
+  CHECK(pml_sde_library(&lib, "SPEC") == 0 && lib != NULL, "a library is made by its name");
+  CHECK(pml_sde_library(&again, "SPEC") == 0 && again == lib, "the same name gives the same handle");
+  CHECK(pml_sde_library(&none, "") == -EINVAL && pml_sde_library(&none, NULL) == -EINVAL && none == NULL,
+        "a library needs a name");
+  CHECK(pml_sde_library(&none, "a\nb") == -EINVAL, "a control character in a name is refused");
+  CHECK(pml_sde_library(&none, longest) == -EINVAL, "so is a name that no event set could hold");
+  int64_t v = 0;
+  CHECK(pml_sde_register(lib, longest, 0, PML_TYPE_INT64, &v) == -EINVAL, "also of an event");
+  CHECK(pml_sde_register(lib, "", 0, PML_TYPE_INT64, &v) == -EINVAL, "an event needs a name");
+  CHECK(pml_sde_register(lib, "odd %n \"name\" é::x", 0, PML_TYPE_INT64, &v) == 0 &&
+            is_int("SPEC::odd %n \"name\" é::x", 0),
+        "odd characters are fine");
+  pml_sde_unregister(lib, "odd %n \"name\" é::x");
+}
+
+static int64_t i64 = 5;
+static int32_t i32 = -7;
+static double f64 = 2.5;
+static float f32 = -0.5F;
+
+static int64_t count_calls(void *param) {
+  return ++*(int64_t *)param;
+}
+
+static int64_t give_double(void *param) {
+  int64_t bits;
+  memcpy(&bits, param, sizeof bits);
+  return bits;
+}
+
+static int64_t calls;
+static double given = 1.25;
+
+static void registered(void) {
+  CHECK(pml_sde_register(lib, "I64", PML_SDE_RW, PML_TYPE_INT64, &i64) == 0 && is_int("sde:::SPEC::I64", 5),
+        "a long long is read by its name");
+  CHECK(pml_sde_register(lib, "I32", PML_SDE_RW, PML_TYPE_INT32, &i32) == 0 && is_int("SPEC::I32", -7),
+        "an int is widened");
+  CHECK(pml_sde_register(lib, "F64", PML_SDE_RO, PML_TYPE_DOUBLE, &f64) == 0 && is_double("SPEC::F64", 2.5),
+        "a double is a double");
+  CHECK(pml_sde_register(lib, "F32", PML_SDE_RW | PML_SDE_INSTANT, PML_TYPE_FLOAT, &f32) == 0 &&
+            is_double("SPEC::F32", -0.5),
+        "a float is widened");
+  CHECK(pml_sde_register_callback(lib, "CALLS", 0, PML_TYPE_INT64, count_calls, &calls) == 0 &&
+            is_int("SPEC::CALLS", 1) && is_int("SPEC::CALLS", 2),
+        "a callback is called at each read");
+  CHECK(pml_sde_register_callback(lib, "GIVEN", 0, PML_TYPE_DOUBLE, give_double, &given) == 0 &&
+            is_double("SPEC::GIVEN", 1.25),
+        "a callback's double travels as its bits");
+  int64_t other = 99;
+  CHECK(pml_sde_register(lib, "I64", PML_SDE_RO, PML_TYPE_INT64, &other) == 0 && is_int("SPEC::I64", 5),
+        "registering again changes nothing");
+  CHECK(pml_sde_register_callback(lib, "I64", 0, PML_TYPE_INT64, count_calls, &calls) == -EINVAL,
+        "another kind under the name is refused");
+  CHECK(pml_sde_register(lib, "BAD", 0, PML_TYPE_OTHER, &other) == -EINVAL, "bytes are no counter");
+  CHECK(pml_sde_register(lib, "BAD", 0, PML_TYPE_INT64, NULL) == -EINVAL, "no variable is refused");
+  CHECK(pml_sde_register(lib, "BAD", 0, PML_TYPE_INT64, (char *)&i64 + 1) == -EINVAL, "so is one that is not aligned");
+  CHECK(pml_sde_register(lib, "BAD", 0x100, PML_TYPE_INT64, &other) == -EINVAL, "so is an unknown mode");
+}
+
+static int write_to(const char *name, struct pml_value v) {
+  struct pml_sde_event *ev;
+  int rc = pml_sde_find(name, &ev, NULL);
+  if (rc < 0) return rc;
+  rc = pml_sde_write(ev, &v);
+  pml_sde_release(ev);
+  return rc;
+}
+
+static int reset_of(const char *name) {
+  struct pml_sde_event *ev;
+  int rc = pml_sde_find(name, &ev, NULL);
+  if (rc < 0) return rc;
+  rc = pml_sde_reset(ev);
+  pml_sde_release(ev);
+  return rc;
+}
+
+static const struct pml_value eleven = {.type = PML_TYPE_INT64, .i = 11};
+static const struct pml_value half = {.type = PML_TYPE_DOUBLE, .d = 0.5};
+
+static void written(void) {
+  CHECK(write_to("SPEC::I64", eleven) == 0 && i64 == 11, "a read-write variable is written");
+  CHECK(write_to("SPEC::I32", eleven) == 0 && i32 == 11, "an int too");
+  CHECK(write_to("SPEC::F32", half) == 0 && f32 == 0.5F, "a float too");
+  CHECK(write_to("SPEC::F64", half) == -EACCES && f64 == 2.5, "a read-only one is not");
+  CHECK(write_to("SPEC::I64", half) == -EINVAL && i64 == 11, "half of something does not fit an integer");
+  CHECK(write_to("SPEC::I32", (struct pml_value){.type = PML_TYPE_INT64, .i = INT64_C(1) << 40}) == -EINVAL &&
+            i32 == 11,
+        "nor 2^40 an int");
+  CHECK(write_to("SPEC::I64", (struct pml_value){.type = PML_TYPE_DOUBLE, .d = NAN}) == -EINVAL, "nor NaN an integer");
+  CHECK(write_to("SPEC::CALLS", eleven) == PML_EMODE, "a callback cannot be written");
+  CHECK(write_to("SPEC::LATER", eleven) == PML_EMODE, "nor a placeholder");
+  CHECK(reset_of("SPEC::I64") == 0 && i64 == 0, "a reset makes a read-write variable 0");
+  CHECK(reset_of("SPEC::F64") == 0 && f64 == 2.5, "and leaves a read-only one alone");
+  CHECK(reset_of("SPEC::CALLS") == 0 && reset_of("SPEC::LATER") == 0, "what has no reset takes it in silence");
+}
+
+static unsigned notified;
+static int64_t notified_value;
+static void notify(int64_t value, void *arg) {
+  (void)arg;
+  notified++;
+  notified_value = value;
+}
+
+static void created(void) {
+  struct pml_sde_counter *c = NULL, *again = NULL;
+  CHECK(pml_sde_create(lib, "CREATED", PML_SDE_RW, &c) == 0 && is_int("SPEC::CREATED", 0), "a created counter is 0");
+  CHECK(pml_sde_create(lib, "CREATED", PML_SDE_RW, &again) == 0 && again == c, "created again it is the same");
+  CHECK(pml_sde_create(lib, "I64", 0, &again) == -EINVAL && again == NULL, "not under the name of something else");
+  for (int i = 0; i < 1000; i++) pml_sde_increment(c, i);
+  CHECK(is_int("SPEC::CREATED", 499500) && pml_sde_counter_read(c) == 499500, "it counts");
+  CHECK(pml_sde_increment(c, -500000) == 0 && is_int("SPEC::CREATED", -500), "downwards too");
+  CHECK(write_to("SPEC::CREATED", eleven) == 0 && is_int("SPEC::CREATED", 11), "it is written");
+  CHECK(pml_sde_counter_reset(c) == 0 && is_int("SPEC::CREATED", 0), "it is reset");
+  CHECK(pml_sde_increment(NULL, 1) == -EINVAL, "no counter is refused");
+
+  struct pml_sde_event *ev;
+  pml_sde_find("SPEC::CREATED", &ev, NULL);
+  CHECK(pml_sde_on_overflow(ev, 0, notify, NULL) == -EINVAL, "a threshold is above 0");
+  CHECK(pml_sde_on_overflow(ev, 100, notify, NULL) == 0, "a threshold is set");
+  for (int i = 0; i < 1000; i++) pml_sde_increment(c, 1);
+  CHECK(notified == 10 && notified_value == 1000, "1000 increments pass 10 multiples of 100 (%u)", notified);
+  pml_sde_increment(c, 1000);
+  CHECK(notified == 11, "one increment past several multiples notifies once");
+  CHECK(pml_sde_on_overflow(ev, 0, NULL, NULL) == 0 && pml_sde_increment(c, 1000) == 0 && notified == 11,
+        "without a function it is off");
+  CHECK(is_int("SPEC::CREATED", 3000), "and the counter lost nothing");
+  pml_sde_release(ev);
+  pml_sde_find("SPEC::I64", &ev, NULL);
+  CHECK(pml_sde_on_overflow(ev, 10, notify, NULL) == 0, "a variable is watched");
+  i64 = 25;
+  CHECK(is_int("SPEC::I64", 25) && is_int("SPEC::I64", 25) && notified == 12, "when it is read, once");
+  pml_sde_on_overflow(ev, 0, NULL, NULL);
+  pml_sde_release(ev);
+}
+
+static int64_t a = -5, b = -9, c3 = 4;
+
+static void groups(void) {
+  pml_sde_register(lib, "A", 0, PML_TYPE_INT64, &a);
+  pml_sde_register(lib, "B", 0, PML_TYPE_INT64, &b);
+  pml_sde_register(lib, "C", 0, PML_TYPE_INT64, &c3);
+  for (const char *m = "AB"; *m; m++) {
+    char name[2] = {*m, 0};
+    pml_sde_group_add(lib, name, "SUM", PML_SDE_SUM);
+    pml_sde_group_add(lib, name, "MAX", PML_SDE_MAX);
+    pml_sde_group_add(lib, name, "MIN", PML_SDE_MIN);
+  }
+  CHECK(is_int("SPEC::SUM", -14) && is_int("SPEC::MAX", -5) && is_int("SPEC::MIN", -9),
+        "sum, largest and smallest of negatives");
+  CHECK(pml_sde_group_add(lib, "A", "SUM", PML_SDE_SUM) == 0 && is_int("SPEC::SUM", -14), "a member counts once");
+  CHECK(pml_sde_group_add(lib, "SUM", "NEST", PML_SDE_MAX) == 0 &&
+            pml_sde_group_add(lib, "C", "NEST", PML_SDE_MAX) == 0 && is_int("SPEC::NEST", 4),
+        "groups nest");
+  CHECK(pml_sde_group_add(lib, "A", "SUM", PML_SDE_MIN) == -EINVAL, "another operation on a group is refused");
+  CHECK(pml_sde_group_add(lib, "A", "B", PML_SDE_SUM) == -EINVAL, "a counter is no group");
+  CHECK(pml_sde_group_add(lib, "NOBODY", "SUM", PML_SDE_SUM) == -EINVAL, "who is not there cannot be a member");
+  CHECK(pml_sde_group_add(lib, "NEST", "SUM", PML_SDE_SUM) == -EINVAL, "no group contains itself");
+  CHECK(pml_sde_group_add(lib, "SUM", "SUM", PML_SDE_SUM) == -EINVAL, "not even directly");
+  CHECK(pml_sde_group_add(lib, "F64", "MIXED", PML_SDE_SUM) == 0 &&
+            pml_sde_group_add(lib, "C", "MIXED", PML_SDE_SUM) == 0 && is_double("SPEC::MIXED", 6.5),
+        "a double among the members makes the sum one");
+  CHECK(pml_sde_unregister(lib, "B") == 0 && is_int("SPEC::SUM", -5) && is_int("SPEC::MIN", -5),
+        "who is unregistered is no member any more");
+  CHECK(pml_sde_register(lib, "B", 0, PML_TYPE_INT64, &b) == 0 && is_int("SPEC::SUM", -5), "nor when registered again");
+  static int64_t many[100];
+  for (int i = 0; i < 100; i++) {
+    char name[8];
+    snprintf(name, sizeof name, "M%d", i);
+    many[i] = i;
+    pml_sde_register(lib, name, 0, PML_TYPE_INT64, &many[i]);
+    pml_sde_group_add(lib, name, "MANY", PML_SDE_SUM);
+  }
+  CHECK(is_int("SPEC::MANY", 4950), "a group of 100");
+  for (int i = 0; i < 100; i += 2) {
+    char name[8];
+    snprintf(name, sizeof name, "M%d", i);
+    pml_sde_unregister(lib, name);
+  }
+  CHECK(is_int("SPEC::MANY", 2500), "of which every second leaves");
+}
+
+static void recorders(void) {
+  struct pml_recorder *r = NULL, *again = NULL;
+  struct pml_recorder_options o = {.type = PML_TYPE_DOUBLE};
+  CHECK(is_int("SPEC::REC:MED", -1), "a recorder's quantile reads -1 before there is one");
+  CHECK(pml_sde_create_recorder(lib, "REC", &o, &r) == 0 && is_int("SPEC::REC:CNT", 0), "a recorder starts empty");
+  CHECK(pml_sde_create_recorder(lib, "REC", &o, &again) == 0 && again == r, "created again it is the same");
+  CHECK(is_int("SPEC::REC:MED", -1), "the quantiles of nothing are nothing");
+  for (int i = 10; i >= 1; i--) {
+    double d = i;
+    pml_recorder_push(r, &d);
+  }
+  CHECK(is_int("SPEC::REC", 10) && is_int("SPEC::REC:CNT", 10), "it counts its elements");
+  CHECK(is_double("SPEC::REC:MIN", 1) && is_double("SPEC::REC:Q1", 3) && is_double("SPEC::REC:MED", 6) &&
+            is_double("SPEC::REC:Q3", 8) && is_double("SPEC::REC:MAX", 10),
+        "and knows its quantiles, by libsde's rule");
+  CHECK(pml_sde_group_add(lib, "REC", "SUM", PML_SDE_SUM) == -EINVAL, "it cannot be in a group");
+  CHECK(pml_sde_unregister(lib, "REC:MED") == -EINVAL, "a quantile does not go alone");
+  CHECK(pml_sde_create_recorder(lib, "REC2", NULL, &again) == -EINVAL, "without a type there is none");
+  struct pml_sde_event *ev;
+  struct pml_sde_info info;
+  pml_sde_find("SPEC::REC:MAX", &ev, NULL);
+  CHECK(pml_sde_info(ev, &info) == 0 && info.kind == PML_SDE_QUANTILE && info.recorder == r &&
+            info.type == PML_TYPE_DOUBLE && strcmp(info.name, "REC:MAX") == 0 && strcmp(info.library, "SPEC") == 0,
+        "what is derived knows the recorder");
+  CHECK(pml_sde_unregister(lib, "REC") == 0 && is_int("SPEC::REC:MAX", -1) && is_int("SPEC::REC", -1),
+        "with it they go");
+  CHECK(pml_recorder_count(r) == 10, "but while somebody refers to an event, its recorder stays");
+  pml_sde_release(ev);
+}
+
+static int add_counts(const struct pml_sde_element *e, void *sum) {
+  *(unsigned *)sum += e->count * 100 + e->type_id;
+  return 0;
+}
+
+static void sets(void) {
+  struct pml_sde_set *s = NULL, *again = NULL;
+  struct {
+    int id, value;
+  } e = {1, 10};
+  unsigned sum = 0;
+  CHECK(pml_sde_create_set(lib, "SET", &s) == 0 && pml_sde_create_set(lib, "SET", &again) == 0 && again == s,
+        "a counting set");
+  pml_sde_set_insert(s, sizeof e, sizeof e.id, &e, 7);
+  e.value = 20;
+  pml_sde_set_insert(s, sizeof e, sizeof e.id, &e, 7);
+  CHECK(is_int("SPEC::SET", 1), "one identity is one element");
+  pml_sde_set_insert(s, sizeof e, sizeof e.id, &e, 8);
+  CHECK(is_int("SPEC::SET", 2), "of another type it is another");
+  CHECK(pml_sde_set_visit(s, add_counts, &sum) == 0 && sum == 315, "each is counted (%u)", sum);
+  CHECK(pml_sde_set_remove(s, sizeof e.id, &e, 7) == 0 && is_int("SPEC::SET", 2), "taken out once it is in once less");
+  CHECK(pml_sde_set_remove(s, sizeof e.id, &e, 7) == 0 && is_int("SPEC::SET", 1), "taken out twice it is gone");
+  CHECK(pml_sde_set_remove(s, sizeof e.id, &e, 7) == -ENOENT, "then it is not there");
+  CHECK(pml_sde_set_insert(s, 4, 8, &e, 0) == -EINVAL, "an identity larger than the element is refused");
+  for (int i = 0; i < 10000; i++) {
+    e.id = i;
+    pml_sde_set_insert(s, sizeof e, sizeof e.id, &e, 9);
+  }
+  CHECK(is_int("SPEC::SET", 10001), "it grows");
+  CHECK(reset_of("SPEC::SET") == 0 && is_int("SPEC::SET", 0), "a reset empties it");
+}
+
+static void placeholders(void) {
+  struct pml_sde_event *ev = NULL;
+  bool made = false;
+  struct pml_value v;
+  CHECK(pml_sde_find("nothing", &ev, NULL) == PML_ENOEVENT && ev == NULL, "a name without :: is no event");
+  CHECK(pml_sde_find("LATE::X", &ev, &made) == 0 && made, "an unknown one becomes a placeholder");
+  CHECK(pml_sde_read(ev, &v) == 0 && v.i == -1, "that reads -1");
+  struct pml_sde_library *late;
+  int64_t x = 42;
+  pml_sde_library(&late, "LATE");
+  CHECK(pml_sde_register(late, "X", 0, PML_TYPE_INT64, &x) == 0 && pml_sde_read(ev, &v) == 0 && v.i == 42,
+        "until the library registers it");
+  CHECK(pml_sde_shutdown(late) == 0 && pml_sde_read(ev, &v) == 0 && v.i == -1, "after a shutdown it is one again");
+  CHECK(pml_sde_register(late, "X", 0, PML_TYPE_INT64, &x) == PML_ECLOSED, "the handle is spent");
+  CHECK(pml_sde_library(&late, "LATE") == 0 && pml_sde_register(late, "X", 0, PML_TYPE_INT64, &x) == 0 &&
+            pml_sde_read(ev, &v) == 0 && v.i == 42,
+        "until the library comes again");
+  pml_sde_shutdown(late);
+  pml_sde_release(ev);
+  CHECK(pml_sde_unregister(lib, "NOBODY") == -EINVAL, "what is not there cannot be unregistered");
+}
+
+struct seen {
+  unsigned n;
+  bool described, placeholder;
+};
+
+static int see(const struct pml_event_info *info, void *arg) {
+  struct seen *s = arg;
+  s->n++;
+  if (strcmp(info->name, "sde:::SPEC::I64") == 0)
+    s->described =
+        strcmp(info->description, "sixty-four bits") == 0 && info->available && strcmp(info->source, "sde") == 0;
+  if (strcmp(info->name, "sde:::SPEC::WAITING") == 0) s->placeholder = !info->available && info->reason[0] != '\0';
+  return 0;
+}
+
+static void listed(void) {
+  struct seen s = {0};
+  struct pml_sde_event *waiting;
+  struct pml_event ev;
+  CHECK(pml_sde_describe(lib, "I64", "sixty-four bits") == 0, "an event is described");
+  CHECK(pml_sde_describe(lib, "NOBODY", "x") == -EINVAL, "not one that is not there");
+  pml_sde_find("SPEC::WAITING", &waiting, NULL);
+  CHECK(pml_event_list("sde:::SPEC::*", false, see, &s) == 0 && s.described && s.placeholder,
+        "the list has it, and what is waited for");
+  pml_sde_release(waiting);
+  CHECK(pml_event_parse(&ev, "sde:::SPEC::I64") == 0 && ev.kind == PML_EVENT_SDE && ev.nparts == 0, "its name parses");
+  CHECK(pml_event_parse(&ev, "sde:::SPECI64") == PML_ENOEVENT && strstr(pml_error_detail(PML_ENOEVENT), "SPEC::I64"),
+        "what is no such name is told the nearest: %s", pml_error_detail(PML_ENOEVENT));
+  CHECK(pml_event_parse(&ev, "sde:::") == PML_ENOEVENT, "nothing is no name");
+}
+
+static void set_semantics(void) {
+  static const char *const names[] = {"sde:::SPEC::I64", "clock::ns",       "sde:::SPEC::F64", "sde:::SPEC::F32",
+                                      "sde:::SPEC::SUM", "sde:::SPEC::MAX", "sde:::SPEC::SOON"};
+  uint64_t v[7];
+  i64 = 100, f64 = 1.5, f32 = 9.0F, a = -5;
+  struct pml_eventset *s = open_set(names, 7), *other = open_set(names, 1);
+  if (!CHECK(s != NULL && other != NULL, "an event set takes them among others")) return;
+  pml_eventset_start(s);
+  i64 += 7, f64 += 0.25, f32 = 3.0F, a += 15;
+  CHECK(pml_eventset_read(s, v) == 0 && v[0] == 7 && as_double(v[2]) == 0.25, "counters count since start");
+  CHECK(v[1] > 0 && v[1] < UINT64_C(60000000000), "in the order of the names");
+  CHECK(as_double(v[3]) == 3.0 && v[4] == 15 && v[5] == 10 && v[6] == UINT64_MAX,
+        "levels, groups and placeholders are what they are");
+  CHECK(pml_eventset_type(s, 0) == PML_TYPE_INT64 && pml_eventset_type(s, 2) == PML_TYPE_DOUBLE &&
+            pml_eventset_type(s, 3) == PML_TYPE_DOUBLE,
+        "and the set tells doubles");
+  struct pml_eventset_event info;
+  CHECK(pml_eventset_event(s, 6, &info) == 0 && info.why != NULL, "and why one reads -1: %s", info.why);
+  CHECK(pml_eventset_event(s, 2, &info) == 0 && info.type == PML_TYPE_DOUBLE && info.nparts == 0 && info.why == NULL,
+        "what an event is");
+  double soon = 8.5;
+  CHECK(pml_sde_register(lib, "SOON", 0, PML_TYPE_DOUBLE, &soon) == 0 && pml_eventset_read(s, v) == 0 &&
+            as_double(v[6]) == 8.5 && pml_eventset_type(s, 6) == PML_TYPE_DOUBLE,
+        "a placeholder fills in while the set runs");
+  pml_eventset_start(other);
+  i64 += 1;
+  CHECK(pml_eventset_read(other, v) == 0 && v[0] == 1 && pml_eventset_read(s, v) == 0 && v[0] == 8,
+        "two sets on one counter do not disturb each other");
+  CHECK(pml_eventset_reset(s) == 0 && (f64 += 4, pml_eventset_stop(s, v)) == 0 && v[0] == 0 && as_double(v[2]) == 4 &&
+            as_double(v[3]) == 3,
+        "a reset counts from there, a level stays");
+  f64 += 1, f32 = 1;
+  CHECK(pml_eventset_read(s, v) == 0 && as_double(v[2]) == 4 && as_double(v[3]) == 3, "a stopped set stands still");
+  CHECK(pml_eventset_reset(s) == 0 && pml_eventset_read(s, v) == 0 && v[0] == 0 && as_double(v[2]) == 0,
+        "reset, it reads 0");
+  pml_eventset_start(s);
+  uint64_t sum[7] = {0};
+  for (int i = 1; i <= 10; i++) {
+    i64 += i, f64 += 0.5, f32 = (float)i;
+    pml_eventset_accum(s, sum);
+  }
+  CHECK(sum[0] == 55 && as_double(sum[2]) == 5.0 && as_double(sum[3]) == 10.0,
+        "accum adds counts as what they are, and keeps a level's last");
+  struct pml_reading r[7];
+  i64 += 3;
+  CHECK(pml_eventset_readings(s, r) == 0 && r[0].raw == 3 && r[0].running_ns > 0, "readings give them, too");
+  pml_sde_unregister(lib, "SOON");
+  CHECK(pml_eventset_read(s, v) == 0 && v[6] == UINT64_MAX, "what is unregistered reads -1 again");
+  pml_eventset_close(other);
+  pml_eventset_close(s);
+}
+
+static void larger_sets(void) {
+  char text[PML_EVENTSET_MAX][32];
+  const char *names[PML_EVENTSET_MAX];
+  static int64_t v[PML_EVENTSET_MAX];
+  uint64_t got[PML_EVENTSET_MAX];
+  for (unsigned i = 0; i < PML_EVENTSET_MAX; i++) {
+    snprintf(text[i], sizeof text[i], "sde:::SPEC::L%u", i);
+    names[i] = text[i];
+    pml_sde_register(lib, text[i] + sizeof "sde:::SPEC::" - 1, 0, PML_TYPE_INT64, &v[i]);
+  }
+  struct pml_eventset *s = open_set(names, PML_EVENTSET_MAX);
+  if (!CHECK(s != NULL, "a set takes %u of them", PML_EVENTSET_MAX)) return;
+  for (unsigned i = 0; i < PML_EVENTSET_MAX; i++) v[i] += i;
+  unsigned right = 0;
+  CHECK(pml_eventset_read(s, got) == 0, "it reads");
+  for (unsigned i = 0; i < PML_EVENTSET_MAX; i++) right += got[i] == i;
+  CHECK(right == PML_EVENTSET_MAX, "all of them right");
+  pml_eventset_close(s);
+  struct pml_eventset_options init = {.target = {.pid = 1}};
+  CHECK(pml_eventset_open(&s, names, 1, &init) == PML_EMODE && s == NULL, "not those of another process");
+}
+
+static int64_t unregister_me(void *param) {
+  (void)param;
+  pml_sde_unregister(lib, "SELF");
+  return 77;
+}
+
+static void hostile(void) {
+  CHECK(pml_sde_register_callback(lib, "SELF", 0, PML_TYPE_INT64, unregister_me, NULL) == 0 &&
+            is_int("SPEC::SELF", 77) && is_int("SPEC::SELF", -1),
+        "a callback may unregister itself");
+  CHECK(pml_sde_register(NULL, "X", 0, PML_TYPE_INT64, &i64) == -EINVAL && pml_sde_shutdown(NULL) == -EINVAL &&
+            pml_sde_read(NULL, NULL) == -EINVAL && pml_sde_info(NULL, NULL) == -EINVAL,
+        "NULL is refused");
+  pid_t child = fork();
+  if (child == 0) {
+    struct pml_sde_counter *c;
+    bool fine = is_int("SPEC::I64", i64) && pml_sde_create(lib, "CHILD", 0, &c) == 0 && pml_sde_increment(c, 3) == 0 &&
+                is_int("SPEC::CHILD", 3) && pml_sde_unregister(lib, "CHILD") == 0;
+    _exit(fine ? 0 : 1);
+  }
+  int status = 0;
+  CHECK(waitpid(child, &status, 0) == child && status == 0, "a forked child goes on with a copy");
+}
+
+int main(void) {
+  libraries();
+  registered();
+  written();
+  created();
+  groups();
+  recorders();
+  sets();
+  placeholders();
+  listed();
+  set_semantics();
+  larger_sets();
+  hostile();
+  CHECK(pml_sde_shutdown(lib) == 0 && is_int("SPEC::SUM", -1) && is_int("SPEC::CREATED", -1), "a shutdown takes all");
+  return check_done();
+}
