@@ -60,8 +60,10 @@ function Solve:once(p)
     if not run[name] then return nil, err, code end
   end
   run.outcome = outcomes[run.Outcome_I] or "unknown"
-  run.series, err, code = self.series:copy()
-  if not run.series then return nil, err, code end
+  -- a placeholder until the library's first solve: the recorder is there only now
+  self.recorder, err, code = self.recorder or self.series:open()
+  if not self.recorder then return nil, err, code end
+  run.series = self.recorder:values()
   return run
 end
 
