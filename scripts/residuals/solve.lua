@@ -61,7 +61,7 @@ function Solve:once(p)
   end
   run.outcome = outcomes[run.Outcome_I] or "unknown"
   -- a placeholder until the library's first solve: the recorder is there only now
-  self.recorder, err, code = self.recorder or self.series:open()
+  if not self.recorder then self.recorder, err, code = self.series:open() end
   if not self.recorder then return nil, err, code end
   run.series = self.recorder:values()
   return run
