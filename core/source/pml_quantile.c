@@ -88,8 +88,10 @@ static bool make_room(struct pml_quantile *q, size_t n) {
   size_t room = q->room + q->room / 4;
   if (room < need) room = need;
   if (room > most) room = most;
-  char *array = realloc(q->array, room * q->stored);
+  char *array = pml__big_alloc(room * q->stored);
   if (array == NULL) return false;
+  if (q->n > 0) memcpy(array, q->array, q->n * q->stored);
+  free(q->array);
   q->array = array;
   q->room = room;
   return true;
@@ -133,9 +135,14 @@ static void take_int32(uint64_t *key, const int32_t *v, size_t n) {
   for (size_t i = 0; i < n; i++) key[i] = (uint64_t)(int64_t)v[i] ^ TOP;
 }
 
+int pml_quantile_reserve(struct pml_quantile *q, size_t n) {
+  return make_room(q, n) ? 0 : pml_fail(-ENOMEM, "quantiles: no memory for %zu more elements", n);
+}
+
 int pml_quantile_add(struct pml_quantile *q, const void *elements, size_t n) {
   if (n == 0) return 0;
-  if (!make_room(q, n)) return pml_fail(-ENOMEM, "quantiles: no memory for %zu more elements", n);
+  int rc = pml_quantile_reserve(q, n);
+  if (rc < 0) return rc;
   void *end = q->array + q->n * q->stored;
   size_t taken = n;
   switch (q->type) {
@@ -198,7 +205,7 @@ static size_t scratch_needed(const struct pml_quantile *q) {
 /* Sorts what is new. Nothing is lost without memory: it is tried again at the next call. */
 static bool settle(struct pml_quantile *q) {
   if (q->sorted == q->n) return true;
-  void *scratch = malloc(scratch_needed(q) * q->stored);
+  void *scratch = pml__big_alloc(scratch_needed(q) * q->stored);
   if (scratch == NULL) return false;
   sort_tail(q, scratch);
   q->run[q->runs++] = q->n - q->sorted;

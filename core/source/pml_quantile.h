@@ -25,6 +25,8 @@ PML_API void pml_quantile_close(struct pml_quantile *q);
 
 /* pml_quantile_add - take @n elements in; they are copied. Returns 0 or -ENOMEM (then nothing of them is taken). */
 PML_API int pml_quantile_add(struct pml_quantile *q, const void *elements, size_t n);
+/* pml_quantile_reserve - room for @n more, so that adding them in parts moves nothing. Returns 0 or -ENOMEM. */
+PML_API int pml_quantile_reserve(struct pml_quantile *q, size_t n);
 PML_API void pml_quantile_clear(struct pml_quantile *q);
 PML_API size_t pml_quantile_count(const struct pml_quantile *q); /* without NaN */
 PML_API size_t pml_quantile_nans(const struct pml_quantile *q);

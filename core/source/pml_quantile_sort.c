@@ -3,10 +3,13 @@
 #include "source/pml_quantile_sort.h"
 
 #include <stdbool.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
-#define DIGIT 11 /* bits per pass: 2,048 counters fit the first-level cache beside the data */
+#define DIGIT 10 /* bits per pass: more targets than this at once miss the first-level cache and the TLB */
 #define SLOTS ((size_t)1 << DIGIT)
+#define HUGE_PAGE ((size_t)2 << 20)
 #define PASSES 3
 #define SMALL 16    /* up to here insertion is best */
 #define MIDDLE 1024 /* up to here clearing the counters would cost more than merging */
@@ -66,7 +69,7 @@ static void sort_digits(uint64_t *key, uint64_t *scratch, size_t n, unsigned shi
 
 /*
  * Three passes over the highest bits that differ leave most series sorted but for neighbours; what still has the same
- * high bits is sorted by the next ones below. A round settles 33 bits, so there are at most two below the first.
+ * high bits is sorted by the next ones below. A round settles 30 bits, so there are at most two below the first.
  */
 void pml__sort_keys(uint64_t *key, uint64_t *scratch, size_t n) {
   if (n <= MIDDLE) {
@@ -85,8 +88,19 @@ void pml__sort_keys(uint64_t *key, uint64_t *scratch, size_t n) {
   for (size_t i = 0, end; i < n; i = end) {
     uint64_t high = key[i] >> shift;
     for (end = i + 1; end < n && key[end] >> shift == high;) end++;
-    if (end - i > 1) pml__sort_keys(key + i, scratch, end - i); /* NOLINT(misc-no-recursion): fewer bits each time */
+    if (end - i <= SMALL)
+      insert_keys(key + i, end - i);
+    else
+      pml__sort_keys(key + i, scratch, end - i); /* NOLINT(misc-no-recursion): fewer bits each time */
   }
+}
+
+void *pml__big_alloc(size_t bytes) {
+  if (bytes < HUGE_PAGE || bytes > SIZE_MAX - HUGE_PAGE) return malloc(bytes);
+  bytes = (bytes + HUGE_PAGE - 1) / HUGE_PAGE * HUGE_PAGE;
+  void *p = aligned_alloc(HUGE_PAGE, bytes);
+  if (p != NULL) (void)madvise(p, bytes, MADV_HUGEPAGE); /* without, it is only slower */
+  return p;
 }
 
 void pml__merge_keys(uint64_t *first, size_t n_first, size_t n_second, uint64_t *scratch) {

@@ -8,6 +8,12 @@
 
 typedef int pml__compare(const void *, const void *);
 
+/*
+ * pml__big_alloc - malloc(), in huge pages where it is large: touching 8 MB for the first time costs as much as sorting
+ * them otherwise. To be freed by free().
+ */
+void *pml__big_alloc(size_t bytes);
+
 /* pml__sort_keys - ascending. @scratch: room for @n. Radix passes over the bits that differ; no comparator. */
 void pml__sort_keys(uint64_t *key, uint64_t *scratch, size_t n);
 

@@ -116,16 +116,14 @@ static double number_of(enum pml_type type, const void *element) {
   }
 }
 
-/* The element is there before the count says so, for whoever loads the count with acquire. */
-static void store(const struct pml_recorder *r, struct pml__recorder_tail *t, const void *element) {
-  char *at = (char *)t->base + t->count * r->options.bytes;
-  if (r->options.bytes == 8)
-    memcpy(at, element, 8);
-  else if (r->options.bytes == 4)
-    memcpy(at, element, 4);
-  else
-    memcpy(at, element, r->options.bytes);
+/*
+ * The element is there before the count says so, for whoever loads the count with acquire. @bytes is a constant for the
+ * common sizes, so that the copy is one store.
+ */
+static inline int store(struct pml__recorder_tail *t, const void *element, size_t bytes) {
+  memcpy((char *)t->base + t->count * bytes, element, bytes);
   __atomic_store_n(&t->count, t->count + 1, __ATOMIC_RELEASE);
+  return 0;
 }
 
 static __attribute__((noinline)) int push_slow(struct pml_recorder *r, const void *element) {
@@ -146,16 +144,15 @@ static __attribute__((noinline)) int push_slow(struct pml_recorder *r, const voi
     int rc = pml__recorder_more(r, lane, epoch);
     if (rc < 0) return rc;
   }
-  store(r, &lane->tail, element);
-  return 0;
+  return store(&lane->tail, element, r->options.bytes);
 }
 
 int pml_recorder_push(struct pml_recorder *r, const void *element) {
   if (PML_UNLIKELY(r == NULL || element == NULL)) return -EINVAL;
   struct pml__recorder_tail *t = pml__recorder_tail(&r->head, r->head.slot);
   if (PML_UNLIKELY(t == NULL)) return push_slow(r, element);
-  store(r, t, element);
-  return 0;
+  if (PML_LIKELY(r->options.bytes == 8)) return store(t, element, 8);
+  return r->options.bytes == 4 ? store(t, element, 4) : store(t, element, r->options.bytes);
 }
 
 int pml__recorder_push_double_slow(struct pml_recorder *r, double v) {
@@ -202,6 +199,7 @@ typedef int visit(void *arg, const void *elements, size_t n);
 /* Elements @first to @end of a pinned lane. */
 static int visit_lane(const struct pml__recorder_lane *l, size_t bytes, uint64_t first, uint64_t end, visit *f,
                       void *arg) {
+  if (first >= end) return 0; /* there may be no chunk yet, or one about to be */
   const struct pml__recorder_chunk *c = l->first;
   while (first < end) {
     while (first >= c->first + c->capacity) c = c->next;
@@ -277,7 +275,9 @@ static int catch_up(struct pml_recorder *r) {
   else if (r->epoch != epoch)
     pml_quantile_clear(r->quantile);
   r->epoch = epoch;
-  int rc = 0;
+  uint64_t count = pml_recorder_count(r),
+           have = sketch ? 0 : pml_quantile_count(r->quantile) + pml_quantile_nans(r->quantile);
+  int rc = sketch || count <= have ? 0 : pml_quantile_reserve(r->quantile, count - have);
   for (struct pml__recorder_lane *l = first_lane(r); l != NULL && rc == 0; l = next_lane(l))
     rc = sketch ? merge_lane(r, l, epoch) : take_lane(r, l, epoch);
   return rc;

@@ -17,10 +17,10 @@
  * Bucket i of level l holds (g^(i-1), g^i] with g = gamma^(2^l): joining the buckets 2j-1 and 2j gives bucket j of the
  * next level. It lies at place i modulo the size, so that the window of indices in use moves without moving counts.
  *
- * Memory order: one thread adds, another reads meanwhile. Everything both touch is atomic and relaxed, which costs the
- * adder nothing; a reader may miss what is being added. A collapse moves counts, and a wider window says what they
- * mean: both make @version odd first and even afterwards, and a reader that saw it odd or changed starts again (the
- * fences are those of a seqlock).
+ * Memory order: one thread adds, another reads meanwhile. A reader may miss what is being added. A collapse moves
+ * counts, and a wider window says what they mean: both make @version odd first and even afterwards, and a reader that
+ * saw it odd or changed starts again. Every store of the adder is a release and every load of the reader an acquire:
+ * who read anything stored after a move began also sees the version that the move began with.
  */
 struct half {
   uint64_t *bucket;
@@ -37,17 +37,17 @@ struct pml_sketch {
   uint64_t *scratch;
 };
 
-#define GET(x) __atomic_load_n(&(x), __ATOMIC_RELAXED)
-#define SET(x, v) __atomic_store_n(&(x), (v), __ATOMIC_RELAXED)
+#define GET(x) __atomic_load_n(&(x), __ATOMIC_ACQUIRE)
+#define SET(x, v) __atomic_store_n(&(x), (v), __ATOMIC_RELEASE)
 
 static double get_double(const double *at) {
   double v;
-  __atomic_load(at, &v, __ATOMIC_RELAXED);
+  __atomic_load(at, &v, __ATOMIC_ACQUIRE);
   return v;
 }
 
 static void set_double(double *at, double v) {
-  __atomic_store(at, &v, __ATOMIC_RELAXED);
+  __atomic_store(at, &v, __ATOMIC_RELEASE);
 }
 
 static void add_to(uint64_t *at, uint64_t n) {
@@ -120,11 +120,10 @@ static void collapse_half(struct pml_sketch *s, struct half *h) {
 
 static void begin_move(struct pml_sketch *s) {
   SET(s->version, s->version + 1);
-  __atomic_thread_fence(__ATOMIC_RELEASE); /* odd is seen before anything that moves */
 }
 
 static void end_move(struct pml_sketch *s) {
-  __atomic_store_n(&s->version, s->version + 1, __ATOMIC_RELEASE);
+  SET(s->version, s->version + 1);
 }
 
 static void collapse(struct pml_sketch *s) {
@@ -192,7 +191,6 @@ static bool copy_once(struct pml_sketch *to, const struct pml_sketch *from) {
   to->nans = GET(from->nans);
   to->min = get_double(&from->min);
   to->max = get_double(&from->max);
-  __atomic_thread_fence(__ATOMIC_ACQUIRE); /* what was read was read before the version is looked at again */
   return GET(from->version) == version;
 }
 

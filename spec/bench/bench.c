@@ -179,6 +179,7 @@ int main(void) {
   clock_rows();
   page_rows();
   real_page_rows();
+  bench_recorder_rows();
   printf("(*) on a page that the bench owns, the clock instruction in place of the counter's in both.\n");
   printf("%u over their limit\n", bench_rows_over());
   return 0;

@@ -40,4 +40,12 @@ void bench_papi_close(struct bench_papi *p);
 const char *bench_papi_version(void); /* NULL: not installed */
 bench_batch bench_papi_read, bench_papi_start_stop, bench_papi_ns;
 
+/* libsde, if it is installed: @arg is what open gave; each batch records into a recorder of its own. */
+struct bench_sde;
+struct bench_sde *bench_sde_open(void); /* NULL: none */
+bench_batch bench_sde_record, bench_sde_record_shared;
+
+/* Recorders and quantiles. */
+void bench_recorder_rows(void);
+
 #endif

@@ -1,0 +1,243 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* spec/c/quantile.c - exact quantiles give what qsort gives, on data made to break them. */
+#include "source/pml_quantile.h"
+#include "source/pml_quantile_sort.h"
+
+#include "check.h"
+
+#include <errno.h>
+#include <float.h>
+#include <math.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define MOST 60000
+
+static uint64_t seed = 88172645463325252u;
+
+static uint64_t any(void) {
+  seed ^= seed << 13;
+  seed ^= seed >> 7;
+  return seed ^= seed << 17;
+}
+
+static int by_double(const void *a, const void *b) {
+  double x = *(const double *)a, y = *(const double *)b;
+  return (x > y) - (x < y);
+}
+
+static int by_int64(const void *a, const void *b) {
+  int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+  return (x > y) - (x < y);
+}
+
+static double random_bits(size_t i) {
+  (void)i;
+  uint64_t bits = any();
+  double d;
+  memcpy(&d, &bits, sizeof d);
+  return d;
+}
+
+static double uniform(size_t i) {
+  (void)i;
+  return (double)(any() >> 11) / 9007199254740992.0;
+}
+
+static double ascending(size_t i) {
+  return (double)i;
+}
+
+static double descending(size_t i) {
+  return -(double)i;
+}
+
+static double few_values(size_t i) {
+  (void)i;
+  static const double value[] = {0.0, -0.0, INFINITY, -INFINITY, NAN, DBL_MAX, -DBL_MAX, 5e-324, -5e-324, 1, -1};
+  return value[any() % (sizeof value / sizeof value[0])];
+}
+
+static double equal(size_t i) {
+  (void)i;
+  return 42.5;
+}
+
+/* Groups that agree in their high bits, each too long for insertion: what the first radix passes leave unsorted. */
+static double low_bits(size_t i) {
+  return ldexp(1.0, (int)(i % 20)) * (1.0 + (double)(any() & 0x3fffff) * DBL_EPSILON);
+}
+
+static double heavy_tail(size_t i) {
+  return pow(uniform(i) + 1e-12, -3);
+}
+
+static const struct {
+  const char *name;
+  double (*make)(size_t);
+} kinds[] = {{"random bits", random_bits},  {"uniform", uniform},        {"ascending", ascending},
+             {"descending", descending},    {"few values", few_values},  {"equal", equal},
+             {"equal high bits", low_bits}, {"a heavy tail", heavy_tail}};
+
+/* Quantiles that differ from those of qsort, over all percents. */
+static unsigned wrong_doubles(struct pml_quantile *q, const double *v, size_t n) {
+  static double sorted[MOST];
+  size_t kept = 0;
+  unsigned wrong = 0;
+  for (size_t i = 0; i < n; i++)
+    if (!isnan(v[i])) sorted[kept++] = v[i];
+  qsort(sorted, kept, sizeof *sorted, by_double);
+  for (unsigned p = 0; p <= 100 && kept > 0; p++) {
+    size_t index = kept * p / 100 < kept ? kept * p / 100 : kept - 1;
+    const double *d = pml_quantile_at(q, p);
+    wrong += d == NULL || *d != sorted[index];
+  }
+  return wrong + (pml_quantile_count(q) != kept) + (pml_quantile_nans(q) != n - kept);
+}
+
+/* In parts of sizes from one to most, asked in between, so that runs of all lengths arise and merge. */
+static void doubles_in_parts(void) {
+  static double v[MOST];
+  for (size_t k = 0; k < sizeof kinds / sizeof kinds[0]; k++) {
+    struct pml_quantile *q;
+    if (pml_quantile_open(&q, PML_TYPE_DOUBLE, 0, NULL) != 0) return;
+    for (size_t i = 0; i < MOST; i++) v[i] = kinds[k].make(i);
+    unsigned wrong = 0, asked = 0;
+    for (size_t n = 0, part; n < MOST; n += part) {
+      part = any() % 3 == 0 ? 1 + any() % 20000 : 1 + any() % 40;
+      if (part > MOST - n) part = MOST - n;
+      wrong += pml_quantile_add(q, v + n, part) != 0;
+      if (++asked < 40 || n + part == MOST) wrong += wrong_doubles(q, v, n + part);
+    }
+    CHECK(wrong == 0, "%s: as qsort, in parts, at every percent (%u wrong)", kinds[k].name, wrong);
+    pml_quantile_clear(q);
+    wrong = pml_quantile_count(q) != 0 || pml_quantile_at(q, 50) != NULL || pml_quantile_add(q, v, 100) != 0;
+    CHECK(wrong + wrong_doubles(q, v, 100) == 0, "and again after clear");
+    pml_quantile_close(q);
+  }
+}
+
+static void sorting(void) {
+  static uint64_t key[MOST], want[MOST], scratch[MOST];
+  unsigned wrong = 0;
+  for (unsigned round = 0; round < 300; round++) {
+    size_t n = any() % (round < 280 ? 3000 : MOST) + 1;
+    uint64_t mask = any() >> (any() % 64), other = any();
+    for (size_t i = 0; i < n; i++) want[i] = key[i] = ((any() & mask) ^ other) >> 1;
+    pml__sort_keys(key, scratch, n);
+    qsort(want, n, sizeof *want, by_int64);
+    wrong += memcmp(key, want, n * sizeof *key) != 0;
+  }
+  CHECK(wrong == 0, "keys with bits that differ anywhere are sorted (%u of 300 not)", wrong);
+}
+
+static void other_types(void) {
+  static int64_t v64[MOST], want[MOST];
+  static int32_t v32[MOST];
+  static float vf[MOST];
+  struct pml_quantile *q64, *q32, *qf;
+  for (size_t i = 0; i < MOST; i++) {
+    v64[i] = want[i] = (int64_t)any();
+    v32[i] = (int32_t)any();
+    vf[i] = i % 100 == 0 ? NAN : (float)(v32[i] / 3);
+  }
+  v64[5] = want[5] = INT64_MIN;
+  v64[6] = want[6] = INT64_MAX;
+  v32[7] = INT32_MIN, v32[8] = INT32_MAX;
+  pml_quantile_open(&q64, PML_TYPE_INT64, 0, NULL);
+  pml_quantile_open(&q32, PML_TYPE_INT32, 0, NULL);
+  pml_quantile_open(&qf, PML_TYPE_FLOAT, 0, NULL);
+  pml_quantile_add(q64, v64, MOST);
+  pml_quantile_add(q32, v32, MOST);
+  pml_quantile_add(qf, vf, MOST);
+  unsigned wrong = 0;
+  qsort(want, MOST, sizeof *want, by_int64);
+  for (unsigned p = 0; p <= 100; p++)
+    wrong += *(const int64_t *)pml_quantile_at(q64, p) != want[p < 100 ? MOST / 100 * p : MOST - 1];
+  CHECK(wrong == 0, "int64, extremes included (%u wrong)", wrong);
+  for (size_t i = 0; i < MOST; i++) want[i] = v32[i];
+  qsort(want, MOST, sizeof *want, by_int64);
+  for (unsigned p = 0; p <= 100; p++)
+    wrong += *(const int32_t *)pml_quantile_at(q32, p) != want[p < 100 ? MOST / 100 * p : MOST - 1];
+  CHECK(wrong == 0, "int32 (%u wrong)", wrong);
+  size_t n = 0;
+  for (size_t i = 0; i < MOST; i++)
+    if (!isnan(vf[i])) want[n++] = (int64_t)vf[i];
+  qsort(want, n, sizeof *want, by_int64);
+  for (unsigned p = 0; p < 100; p++) wrong += (int64_t) * (const float *)pml_quantile_at(qf, p) != want[n * p / 100];
+  CHECK(wrong == 0 && pml_quantile_nans(qf) == MOST / 100, "float, NaN counted apart (%u wrong)", wrong);
+  pml_quantile_close(q64), pml_quantile_close(q32), pml_quantile_close(qf);
+}
+
+static void rule(void) {
+  struct pml_quantile *q;
+  pml_quantile_open(&q, PML_TYPE_INT32, 0, NULL);
+  CHECK(pml_quantile_at(q, 50) == NULL, "nothing has no median");
+  int32_t v[10] = {7, 3, 10, 1, 9, 2, 8, 5, 4, 6};
+  pml_quantile_add(q, v, 10);
+  const int32_t *q1 = pml_quantile_at(q, 25), *med = pml_quantile_at(q, 50), *q3 = pml_quantile_at(q, 75);
+  CHECK(*q1 == 3 && *med == 6 && *q3 == 8, "1 to 10 has Q1 3, MED 6, Q3 8 (%d %d %d)", *q1, *med, *q3);
+  CHECK(*(const int32_t *)pml_quantile_at(q, 0) == 1 && *(const int32_t *)pml_quantile_at(q, 100) == 10, "MIN and MAX");
+  CHECK(pml_quantile_at(q, 101) == NULL, "there are no 101 percent");
+  pml_quantile_close(q);
+  pml_quantile_close(NULL);
+  CHECK(pml_quantile_open(&q, PML_TYPE_OTHER, 0, NULL) == -EINVAL && q == NULL, "elements of no bytes are refused");
+  CHECK(pml_quantile_open(&q, (enum pml_type)77, 8, NULL) == -EINVAL, "so is an unknown type");
+  pml_quantile_open(&q, PML_TYPE_OTHER, 3, NULL);
+  CHECK(pml_quantile_add(q, "abcdef", 2) == 0 && pml_quantile_at(q, 0) == NULL, "without a comparator, no order");
+  pml_quantile_close(q);
+}
+
+static int by_bytes(const void *a, const void *b) {
+  return memcmp(a, b, 7);
+}
+
+static int contradicts_itself(const void *a, const void *b) {
+  (void)a, (void)b;
+  return (int)(any() % 3) - 1;
+}
+
+static int always_more(const void *a, const void *b) {
+  (void)a, (void)b;
+  return 1;
+}
+
+static void comparators(void) {
+  static char v[MOST][7], want[MOST][7];
+  for (size_t i = 0; i < MOST; i++)
+    for (size_t b = 0; b < 7; b++) want[i][b] = v[i][b] = (char)('a' + any() % 6);
+  struct pml_quantile *q;
+  pml_quantile_open(&q, PML_TYPE_OTHER, 7, by_bytes);
+  unsigned wrong = 0;
+  for (size_t n = 0, part; n < MOST; n += part) {
+    part = n % 7 == 0 ? 1 : MOST / 9;
+    if (part > MOST - n) part = MOST - n;
+    wrong += pml_quantile_add(q, v[n], part) != 0 || pml_quantile_at(q, 50) == NULL;
+  }
+  qsort(want, MOST, 7, by_bytes);
+  for (unsigned p = 0; p < 100; p++) wrong += memcmp(pml_quantile_at(q, p), want[MOST / 100 * p], 7) != 0;
+  CHECK(wrong == 0, "elements of 7 bytes in the order of their comparator (%u wrong)", wrong);
+  pml_quantile_close(q);
+  int (*const bad[])(const void *, const void *) = {contradicts_itself, always_more};
+  for (size_t c = 0; c < 2; c++) {
+    pml_quantile_open(&q, PML_TYPE_OTHER, 7, bad[c]);
+    wrong = 0;
+    for (size_t n = 0; n + 1000 <= 20000; n += 1000) {
+      pml_quantile_add(q, v[n], 1000);
+      const char *e = pml_quantile_at(q, 33);
+      wrong += e == NULL || e[0] < 'a' || e[6] > 'f';
+    }
+    CHECK(wrong == 0, "a comparator that contradicts itself gives some element of the series");
+    pml_quantile_close(q);
+  }
+}
+
+int main(void) {
+  rule();
+  sorting();
+  doubles_in_parts();
+  other_types();
+  comparators();
+  return check_done();
+}

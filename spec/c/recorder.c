@@ -1,0 +1,281 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* spec/c/recorder.c - what is pushed is there, in order, in few allocations and little memory. */
+#include "base/pml_error.h"
+#include "source/pml_recorder.h"
+#include "source/pml_recorder_lane.h"
+
+#include "check.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static struct {
+  void *(*real)(size_t);
+  unsigned calls, refuse_after; /* 0: never */
+  uint64_t bytes;
+} heap;
+
+static void *counting(size_t bytes) {
+  heap.calls++;
+  heap.bytes += bytes;
+  return heap.refuse_after != 0 && heap.calls > heap.refuse_after ? NULL : heap.real(bytes);
+}
+
+static void watch_heap(unsigned refuse_after) {
+  if (heap.real == NULL) heap.real = pml__recorder_allocate;
+  heap.calls = 0;
+  heap.bytes = 0;
+  heap.refuse_after = refuse_after;
+  pml__recorder_allocate = counting;
+}
+
+static struct pml_recorder *opened(enum pml_type type, uint64_t cap) {
+  struct pml_recorder *r;
+  struct pml_recorder_options o = {.type = type, .cap = cap};
+  return CHECK(pml_recorder_open(&r, &o) == 0, "a recorder opens") ? r : NULL;
+}
+
+static double median(struct pml_recorder *r) {
+  struct pml_value v = {.type = PML_TYPE_DOUBLE, .d = NAN};
+  return pml_recorder_quantile(r, 50, &v) == 0 ? pml_value_number(&v) : NAN;
+}
+
+static void types(void) {
+  struct pml_value v;
+  struct pml_recorder *r = opened(PML_TYPE_INT32, 0);
+  int wrong = 0;
+  for (int32_t i = 10; i >= 1; i--) wrong += pml_recorder_push(r, &i) != 0;
+  int32_t copy[12] = {0};
+  CHECK(wrong == 0 && pml_recorder_count(r) == 10, "ten int32 are kept");
+  CHECK(pml_recorder_copy(r, 7, copy, 12) == 3 && copy[0] == 3 && copy[2] == 1, "in the order of pushing");
+  CHECK(pml_recorder_quantile(r, 25, &v) == 0 && v.type == PML_TYPE_INT64 && v.i == 3, "Q1 is 3, widened");
+  CHECK(pml_recorder_quantile_bytes(r, 75, copy) == 0 && copy[0] == 8, "Q3 is 8, as it was pushed");
+  CHECK(pml_recorder_push_double(r, 1.5) == -EINVAL && pml_recorder_count(r) == 10, "a double is not an int32");
+  pml_recorder_close(r);
+
+  r = opened(PML_TYPE_INT64, 0);
+  int64_t large = INT64_MAX;
+  pml_recorder_push(r, &large);
+  CHECK(pml_recorder_quantile(r, 50, &v) == 0 && v.i == INT64_MAX, "int64 keep all their digits");
+  pml_recorder_close(r);
+
+  r = opened(PML_TYPE_FLOAT, 0);
+  float f[3] = {0.25f, NAN, -1.5f};
+  for (int i = 0; i < 3; i++) pml_recorder_push(r, &f[i]);
+  CHECK(pml_recorder_nans(r) == 1 && pml_recorder_count(r) == 3, "a NaN is kept and counted");
+  CHECK(pml_recorder_quantile(r, 0, &v) == 0 && v.type == PML_TYPE_DOUBLE && v.d == -1.5, "and not sorted in");
+  pml_recorder_close(r);
+  pml_recorder_close(NULL);
+}
+
+static int by_bytes(const void *a, const void *b) {
+  return memcmp(a, b, 5);
+}
+
+static void bytes(void) {
+  struct pml_recorder *r;
+  struct pml_recorder_options o = {.type = PML_TYPE_OTHER, .bytes = 5, .compare = by_bytes};
+  char out[5];
+  struct pml_value v;
+  if (!CHECK(pml_recorder_open(&r, &o) == 0, "elements of 5 bytes")) return;
+  static const char *const words[] = {"delta", "alpha", "omega", "gamma"};
+  for (int i = 0; i < 4000; i++) pml_recorder_push(r, words[i % 4]);
+  CHECK(pml_recorder_quantile_bytes(r, 0, out) == 0 && memcmp(out, "alpha", 5) == 0, "MIN is alpha");
+  CHECK(pml_recorder_quantile_bytes(r, 100, out) == 0 && memcmp(out, "omega", 5) == 0, "MAX is omega");
+  CHECK(pml_recorder_copy(r, 3998, out, 1) == 1 && memcmp(out, "omega", 5) == 0, "a copy from the middle");
+  CHECK(pml_recorder_quantile(r, 0, &v) == PML_EMODE, "they have no number");
+  pml_recorder_close(r);
+}
+
+static void refusals(void) {
+  struct pml_recorder *r;
+  struct pml_value v;
+  struct pml_recorder_options bad[] = {{.type = PML_TYPE_OTHER},
+                                       {.type = PML_TYPE_DOUBLE, .bytes = 4},
+                                       {.type = (enum pml_type)9},
+                                       {.type = PML_TYPE_OTHER, .bytes = (size_t)1 << 40},
+                                       {.type = PML_TYPE_OTHER, .bytes = 8, .keep = PML_KEEP_SKETCH},
+                                       {.type = PML_TYPE_DOUBLE, .keep = PML_KEEP_SKETCH, .alpha = 2},
+                                       {.type = PML_TYPE_DOUBLE, .keep = (enum pml_keep)5},
+                                       {.type = PML_TYPE_DOUBLE, .cap = UINT64_MAX}};
+  for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++)
+    CHECK(pml_recorder_open(&r, &bad[i]) == -EINVAL && r == NULL, "refused: %s", pml_error_detail(-EINVAL));
+  r = opened(PML_TYPE_DOUBLE, 0);
+  CHECK(pml_recorder_quantile(r, 50, &v) == -ENOENT && pml_recorder_nans(r) == 0, "an empty one has no median");
+  CHECK(pml_recorder_quantile(r, 101, &v) == -EINVAL, "and nothing beyond 100 percent");
+  CHECK(pml_recorder_push(r, NULL) == -EINVAL && pml_recorder_push(NULL, &v) == -EINVAL, "NULL is refused");
+  pml_recorder_close(r);
+}
+
+/* Ten million pushes: how often memory was asked for, for how much, and that no element ever moved. */
+static void cost_of_growth(void) {
+  enum { N = 10000000 };
+  watch_heap(0);
+  struct pml_recorder *r = opened(PML_TYPE_DOUBLE, 0);
+  int wrong = 0;
+  pml_recorder_push_double(r, 0);
+  const void *first = r->lanes->first;
+  for (int i = 1; i < N; i++) wrong += pml_recorder_push_double(r, i) != 0;
+  unsigned chunks = 0, large = 0, out_of_place = 0;
+  uint64_t room = 0;
+  for (struct pml__recorder_chunk *c = r->lanes->first; c != NULL; c = c->next) {
+    const double *d = (const double *)(const void *)c->data;
+    uint64_t last = c->first + c->capacity < N ? c->first + c->capacity : N;
+    large += c->capacity > 64 && c->capacity > c->first / 16;
+    for (uint64_t i = c->first; i < last; i++) out_of_place += d[i - c->first] != (double)i;
+    chunks++;
+    room += c->bytes;
+  }
+  CHECK(wrong == 0 && pml_recorder_count(r) == N, "ten million doubles are kept");
+  CHECK(heap.calls == chunks + 1 && heap.calls < 200, "in %u calls of the allocator: one lane, %u chunks", heap.calls,
+        chunks);
+  CHECK(large == 0, "no chunk is more than a sixteenth of what was there before");
+  CHECK(r->lanes->first == first && out_of_place == 0, "each element is where it was pushed to: nothing was copied");
+  double per = (double)heap.bytes / N;
+  CHECK(per <= 8.5 && heap.bytes >= room, "%.3f bytes per double", per);
+  pml_recorder_reset(r);
+  watch_heap(0);
+  for (int i = 0; i < N; i++) wrong += pml_recorder_push_double(r, -i) != 0;
+  CHECK(wrong == 0 && heap.calls == 0 && pml_recorder_count(r) == N, "after a reset, as many without any call");
+  pml_recorder_close(r);
+}
+
+static void no_memory(void) {
+  watch_heap(1); /* the lane, but no chunk */
+  struct pml_recorder *r = opened(PML_TYPE_DOUBLE, 0);
+  CHECK(pml_recorder_push_double(r, 1) == PML_EFULL && pml_recorder_push_double(r, 2) == PML_EFULL &&
+            pml_recorder_dropped(r) == 2 && pml_recorder_count(r) == 0,
+        "without memory, pushes are dropped and counted");
+  watch_heap(2);
+  int kept = 0;
+  for (int i = 0; i < 1000; i++) kept += pml_recorder_push_double(r, i) == 0;
+  CHECK((uint64_t)kept == pml_recorder_count(r) && pml_recorder_dropped(r) == 2 + 1000 - (uint64_t)kept && kept > 0,
+        "what was there stays (%d)", kept);
+  watch_heap(0);
+  CHECK(pml_recorder_push_double(r, 5) == 0, "with memory, it goes on");
+  pml_recorder_close(r);
+}
+
+static void cap(void) {
+  static const uint64_t caps[] = {1, 63, 64, 65, 1000, 12345};
+  for (size_t c = 0; c < sizeof caps / sizeof caps[0]; c++) {
+    struct pml_recorder *r = opened(PML_TYPE_DOUBLE, caps[c]);
+    unsigned refused = 0;
+    for (unsigned round = 0; round < 2; round++) {
+      refused = 0;
+      for (int i = 0; i < 20000; i++)
+        if (pml_recorder_push_double(r, i) == PML_EFULL) refused++;
+      if (round == 0) pml_recorder_reset(r);
+    }
+    CHECK(pml_recorder_count(r) == caps[c] && pml_recorder_dropped(r) == 20000 - caps[c] && refused == 20000 - caps[c],
+          "a cap of %llu keeps the first ones and counts the others, after a reset, too", (unsigned long long)caps[c]);
+    CHECK(median(r) == (double)(caps[c] / 2), "and the quantiles are of those");
+    pml_recorder_close(r);
+  }
+}
+
+static void resets_and_slots(void) {
+  struct pml_recorder *r = opened(PML_TYPE_DOUBLE, 0);
+  for (int i = 0; i < 100; i++) pml_recorder_push_double(r, 1);
+  CHECK(median(r) == 1, "a median is known");
+  pml_recorder_reset(r);
+  CHECK(pml_recorder_count(r) == 0 && isnan(median(r)) && pml_recorder_copy(r, 0, &(double){0}, 1) == 0,
+        "a reset forgets all");
+  pml_recorder_push_double(r, 2);
+  CHECK(median(r) == 2 && pml_recorder_count(r) == 1, "and begins anew");
+  uint32_t slot = r->head.slot;
+  pml_recorder_close(r);
+  r = opened(PML_TYPE_DOUBLE, 0);
+  CHECK(r->head.slot == slot && pml_recorder_count(r) == 0, "the next one has the same slot and nothing of the last");
+  pml_recorder_push_double(r, 3);
+  CHECK(pml_recorder_count(r) == 1 && median(r) == 3, "and takes pushes of the same thread");
+  struct pml_recorder *many[1000];
+  int wrong = 0;
+  for (int i = 0; i < 1000; i++) {
+    struct pml_recorder_options o = {.type = PML_TYPE_DOUBLE};
+    wrong += pml_recorder_open(&many[i], &o) != 0 || pml_recorder_push_double(many[i], i) != 0;
+  }
+  for (int i = 0; i < 1000; i++) wrong += pml_recorder_count(many[i]) != 1 || median(many[i]) != i;
+  for (int i = 0; i < 1000; i++) pml_recorder_close(many[i]);
+  CHECK(wrong == 0, "a thousand at once do not mix");
+  CHECK(pml_recorder_count(r) == 1, "nor touch an older one");
+  pml_recorder_close(r);
+}
+
+/* Quantiles asked between pushes agree with those of a series that was asked once. */
+static void asked_often(void) {
+  struct pml_recorder *r = opened(PML_TYPE_DOUBLE, 0), *once = opened(PML_TYPE_DOUBLE, 0);
+  unsigned wrong = 0;
+  uint32_t x = 12345;
+  for (int i = 0; i < 200000; i++) {
+    x = x * 1664525u + 1013904223u;
+    double v = (x >> 8) % 100000;
+    pml_recorder_push_double(r, v);
+    pml_recorder_push_double(once, v);
+    if (i % 997 == 0 && isnan(median(r))) wrong++;
+  }
+  for (unsigned p = 0; p <= 100; p++) {
+    struct pml_value a, b;
+    wrong += pml_recorder_quantile(r, p, &a) != 0 || pml_recorder_quantile(once, p, &b) != 0 || a.d != b.d;
+  }
+  CHECK(wrong == 0, "asking in between changes nothing (%u wrong)", wrong);
+  pml_recorder_close(r), pml_recorder_close(once);
+}
+
+static void sketch(void) {
+  struct pml_recorder *r;
+  struct pml_recorder_options o = {.type = PML_TYPE_INT64, .keep = PML_KEEP_SKETCH};
+  if (!CHECK(pml_recorder_open(&r, &o) == 0, "a recorder that keeps a sketch")) return;
+  watch_heap(0);
+  for (int64_t i = 1; i <= 100000; i++) pml_recorder_push(r, &i);
+  double m = median(r);
+  CHECK(heap.calls == 1 && pml_recorder_count(r) == 100000, "takes memory once");
+  CHECK(pml_recorder_error(r) == 0.01 && fabs(m - 50001) <= 0.01 * 50001, "gives %g for 50001, within its bound", m);
+  CHECK(pml_recorder_copy(r, 0, &m, 1) == 0 && pml_recorder_quantile_bytes(r, 50, &m) == PML_EMODE, "has no elements");
+  pml_recorder_reset(r);
+  CHECK(pml_recorder_count(r) == 0 && isnan(median(r)), "and is reset");
+  int64_t seven = 7;
+  pml_recorder_push(r, &seven);
+  CHECK(median(r) == 7 && pml_recorder_options(r).alpha == 0.01, "to begin anew");
+  pml_recorder_close(r);
+}
+
+static void after_fork(void) {
+  struct pml_recorder *r = opened(PML_TYPE_DOUBLE, 0);
+  for (int i = 0; i < 1000; i++) pml_recorder_push_double(r, 1);
+  pid_t pid = fork();
+  if (pid == 0) {
+    struct pml_recorder_options o = {.type = PML_TYPE_DOUBLE};
+    struct pml_recorder *own;
+    bool good = pml_recorder_count(r) == 1000;
+    for (int i = 0; i < 5000; i++) good &= pml_recorder_push_double(r, 2) == 0;
+    good &= pml_recorder_count(r) == 6000 && median(r) == 2 && r->lanes->next == NULL;
+    good &= pml_recorder_open(&own, &o) == 0 && pml_recorder_push_double(own, 3) == 0 && median(own) == 3;
+    pml_recorder_close(own);
+    pml_recorder_close(r);
+    _exit(good ? 0 : 1);
+  }
+  int status = 1;
+  waitpid(pid, &status, 0);
+  CHECK(status == 0, "a child sees what was recorded, goes on in the same lane, and opens its own");
+  CHECK(pml_recorder_count(r) == 1000 && median(r) == 1, "the parent's is as it was");
+  pml_recorder_close(r);
+}
+
+int main(void) {
+  types();
+  bytes();
+  refusals();
+  cost_of_growth();
+  no_memory();
+  cap();
+  resets_and_slots();
+  asked_often();
+  sketch();
+  after_fork();
+  return check_done();
+}

@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* spec/c/sketch.c - every quantile of a sketch is within the bound it states, merged or not, coarse or not. */
+#include "source/pml_sketch.h"
+
+#include "check.h"
+
+#include <errno.h>
+#include <float.h>
+#include <math.h>
+#include <stdlib.h>
+
+#define N 50000
+#define ROUNDING 1e-9 /* of log, exp and tanh */
+
+static uint64_t seed = 2463534242u;
+
+static double uniform(void) {
+  seed ^= seed << 13;
+  seed ^= seed >> 7;
+  seed ^= seed << 17;
+  return ((double)(seed >> 11) + 1) / 9007199254740993.0;
+}
+
+static double exponential(void) {
+  return -log(uniform());
+}
+
+static double pareto(void) { /* without a mean */
+  return pow(uniform(), -1 / 0.7);
+}
+
+static double lognormal_of_both_signs(void) {
+  double u = sqrt(-2 * log(uniform())) * cos(6.283185307179586 * uniform());
+  return uniform() < 0.3 ? -exp(4 * u) : uniform() < 0.1 ? 0 : exp(4 * u);
+}
+
+static double all_magnitudes(void) {
+  double v = exp((uniform() - 0.5) * 1400);
+  return uniform() < 0.5 ? v : -v;
+}
+
+static const struct {
+  const char *name;
+  double (*draw)(void);
+} kinds[] = {{"exponential", exponential},
+             {"Pareto without a mean", pareto},
+             {"lognormal of both signs with zeros", lognormal_of_both_signs},
+             {"600 orders of magnitude", all_magnitudes}};
+
+static int by_double(const void *a, const void *b) {
+  double x = *(const double *)a, y = *(const double *)b;
+  return (x > y) - (x < y);
+}
+
+/* The largest relative error over 1,001 quantiles of @v, which is sorted. */
+static double worst(const struct pml_sketch *s, const double *v, size_t n) {
+  double most = 0;
+  for (unsigned i = 0; i <= 1000; i++) {
+    size_t index = (size_t)floor(i / 1000.0 * (double)n);
+    double want = v[index < n ? index : n - 1], got = pml_sketch_at(s, i / 1000.0);
+    double error = want == got ? 0 : fabs(got - want) / fabs(want);
+    if (!(error <= most)) most = error;
+  }
+  return most;
+}
+
+static void bounds(void) {
+  static const struct {
+    double alpha;
+    size_t buckets;
+  } shape[] = {{0.01, 2048}, {0.001, 65536}, {0.02, 64}, {0.5, 16}};
+  static double v[N];
+  for (size_t k = 0; k < sizeof kinds / sizeof kinds[0]; k++)
+    for (size_t p = 0; p < sizeof shape / sizeof shape[0]; p++) {
+      struct pml_sketch *s, *part[3];
+      pml_sketch_open(&s, shape[p].alpha, shape[p].buckets);
+      for (int i = 0; i < 3; i++) pml_sketch_open(&part[i], shape[p].alpha, shape[p].buckets);
+      for (size_t i = 0; i < N; i++) {
+        v[i] = kinds[k].draw();
+        pml_sketch_add(s, v[i]);
+        pml_sketch_add(part[i * i % 3], v[i]); /* 0 or 1: the third stays empty */
+      }
+      qsort(v, N, sizeof *v, by_double);
+      double error = worst(s, v, N), bound = pml_sketch_error(s);
+      CHECK(error <= bound + ROUNDING && (p > 0 || k > 2 || bound == shape[p].alpha),
+            "%s, %g asked with %zu buckets: error %.3g within %.3g", kinds[k].name, shape[p].alpha, shape[p].buckets,
+            error, bound);
+      for (int i = 1; i < 3; i++) pml_sketch_merge(part[0], part[i]);
+      error = worst(part[0], v, N);
+      CHECK(error <= pml_sketch_error(part[0]) + ROUNDING && pml_sketch_error(part[0]) <= bound + ROUNDING &&
+                pml_sketch_count(part[0]) == N,
+            "and merged of three parts: %.3g", error);
+      CHECK(pml_sketch_at(part[0], 0) == v[0] && pml_sketch_at(s, 1) == v[N - 1], "minimum and maximum are exact");
+      pml_sketch_close(s);
+      for (int i = 0; i < 3; i++) pml_sketch_close(part[i]);
+    }
+}
+
+static void odd_values(void) {
+  struct pml_sketch *s, *other;
+  pml_sketch_open(&s, 0.01, 256);
+  CHECK(isnan(pml_sketch_at(s, 0.5)), "nothing has no median");
+  static const double v[] = {NAN, INFINITY, -INFINITY, 0.0, -0.0, DBL_MAX, -DBL_MAX, DBL_MIN, NAN};
+  for (size_t i = 0; i < sizeof v / sizeof v[0]; i++) pml_sketch_add(s, v[i]);
+  CHECK(pml_sketch_count(s) == 7 && pml_sketch_nans(s) == 2, "NaN are counted apart");
+  CHECK(pml_sketch_at(s, 0) == -INFINITY && pml_sketch_at(s, 1) == INFINITY, "infinities stand at the ends");
+  CHECK(pml_sketch_at(s, 0.5) == 0, "zeros between the signs");
+  CHECK(isnan(pml_sketch_at(s, 1.5)) && isnan(pml_sketch_at(s, NAN)), "there is no quantile beyond 1");
+  pml_sketch_clear(s);
+  CHECK(pml_sketch_count(s) == 0 && pml_sketch_nans(s) == 0 && pml_sketch_error(s) == 0.01, "clear forgets all");
+  for (int i = 1; i <= 10; i++) pml_sketch_add(s, i);
+  CHECK(fabs(pml_sketch_at(s, 0.25) - 3) <= 0.03 && fabs(pml_sketch_at(s, 0.5) - 6) <= 0.06, "libsde's index rule");
+  CHECK(pml_sketch_merge(s, s) == -EINVAL, "a sketch is not merged into itself");
+  pml_sketch_open(&other, 0.02, 256);
+  CHECK(pml_sketch_merge(s, other) == -EINVAL && pml_sketch_count(s) == 10, "nor one of another error");
+  pml_sketch_close(other);
+  pml_sketch_close(s);
+  pml_sketch_close(NULL);
+  CHECK(pml_sketch_open(&s, 0, 256) == -EINVAL && pml_sketch_open(&s, NAN, 256) == -EINVAL && s == NULL,
+        "an error that cannot be held is refused");
+}
+
+static void sizes_differ(void) {
+  static double v[N];
+  struct pml_sketch *coarse, *fine;
+  pml_sketch_open(&coarse, 0.01, 32);
+  pml_sketch_open(&fine, 0.01, 4096);
+  for (size_t i = 0; i < N; i++) pml_sketch_add(i % 2 ? coarse : fine, v[i] = pareto());
+  qsort(v, N, sizeof *v, by_double);
+  pml_sketch_merge(fine, coarse);
+  double error = worst(fine, v, N), bound = pml_sketch_error(fine);
+  CHECK(error <= bound + ROUNDING && bound >= pml_sketch_error(coarse) && pml_sketch_count(fine) == N,
+        "a coarse one merged into a fine one makes it coarse, and it says so (%.3g within %.3g)", error, bound);
+  pml_sketch_close(coarse), pml_sketch_close(fine);
+}
+
+int main(void) {
+  bounds();
+  odd_values();
+  sizes_differ();
+  return check_done();
+}
