@@ -28,7 +28,7 @@ static void tells(struct system *y) {
         "residuals");
   CHECK(told("SolverRuntime_D") == r->runtime_s && told("SetupRuntime_D") == r->setup_s && r->runtime_s > 0, "times");
   CHECK(told("MatrixRows_I") == (double)y->a.rows && told("MatrixNonzeros_I") == (double)y->a.nonzeros, "the matrix");
-  CHECK(told("Outcome_I") == r->outcome && told("IterativeResidual_RCRD_D:CNT") == (double)r->iterations + 1,
+  CHECK(told("Outcome_I") == (double)r->outcome && told("IterativeResidual_RCRD_D:CNT") == (double)r->iterations + 1,
         "the outcome, and a residual for every iteration");
 }
 

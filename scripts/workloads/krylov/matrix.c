@@ -23,11 +23,12 @@ void krylov_matrix_free(struct krylov_matrix *a) {
 static int allocate(struct krylov_matrix *a, size_t rows, size_t columns, size_t n, struct krylov_error *e) {
   *a = (struct krylov_matrix){.rows = rows, .columns = columns, .nonzeros = n};
   a->start = calloc(rows + 1, sizeof *a->start);
-  a->column = malloc((n + 1) * sizeof *a->column); /* never of no bytes */
-  a->value = malloc((n + 1) * sizeof *a->value);
+  a->column = calloc(n + 1, sizeof *a->column); /* never of no bytes */
+  a->value = calloc(n + 1, sizeof *a->value);
   if (a->start && a->column && a->value) return 0;
   krylov_matrix_free(a);
-  return krylov__fail(e, -ENOMEM, "no memory for a matrix of %zu rows and %zu entries", rows, n);
+  krylov__fail(e, -ENOMEM, "no memory for a matrix of %zu rows and %zu entries", rows, n);
+  return -ENOMEM;
 }
 
 /* Rows into columns; since the rows are walked in order, the new columns ascend. */
