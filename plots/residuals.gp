@@ -95,6 +95,11 @@ do for [row = 1:rows] {
       unset label 3
     } else {
       stats "prediction.dat" using (shown(int($1), m, side) && $8 > longest ? (longest = $8, 0) : 0) nooutput
+      # One that never arrives must not press those that do into a line: past five times the longest it is cut off.
+      arrived = 0
+      stats "prediction.dat" using (shown(int($1), m, side) && outcome_of[int($1)] eq "converged" && $8 > arrived \
+        ? (arrived = $8, 0) : 0) nooutput
+      if (arrived > 0 && longest > 5 * arrived) { longest = 5 * arrived }
       set xrange [0:1.03 * longest]
       set yrange [low / 3 : high * 3]
       plot for [i in here] "residuals.dat" using 2:($1 == i && $3 > 0 ? $3 : NaN) \
