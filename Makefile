@@ -24,17 +24,22 @@ CORE_LIBS := -lpfm -lotf2 -lpthread -ldl -lm
 CORE_SRC := $(filter-out core/compat/%,$(wildcard core/*/*.c))
 SDE_SRC  := $(wildcard core/compat/libsde*.c)
 BIND_SRC := $(filter-out bindings/main.c,$(wildcard bindings/*.c))
-WORK_SRC := $(wildcard scripts/workloads/*.c)
+WORK_SRC := $(wildcard scripts/workloads/*.c scripts/workloads/*/*.c)
 SPEC_SRC := $(wildcard spec/c/*.c)
 FUZZ_SRC := $(wildcard spec/fuzz/fuzz_*.c)
 BENCH_SRC := $(wildcard spec/bench/*.c)
-ALL_C    := $(wildcard core/*.h core/*/*.[ch] core/*/*/*.h bindings/*.[ch] scripts/workloads/*.[ch] spec/c/*.[ch] spec/fuzz/*.[ch] spec/bench/*.[ch])
+ALL_C    := $(wildcard core/*.h core/*/*.[ch] core/*/*/*.h bindings/*.[ch] scripts/workloads/*.[ch] scripts/workloads/*/*.[ch] spec/c/*.[ch] spec/fuzz/*.[ch] spec/bench/*.[ch])
 
 CORE_OBJ := $(CORE_SRC:%.c=$(B)/obj/%.o)
 SDE_OBJ  := $(SDE_SRC:%.c=$(B)/obj/%.o)
 BIND_OBJ := $(BIND_SRC:%.c=$(B)/obj/%.o)
 MAIN_OBJ := $(B)/obj/bindings/main.o
-WORK_SO  := $(WORK_SRC:scripts/workloads/%.c=$(B)/workloads/%.so)
+# A workload is a file, or a folder of files.
+WORK_ONE := $(patsubst scripts/workloads/%.c,$(B)/workloads/%.so,$(wildcard scripts/workloads/*.c))
+WORK_ALL := $(patsubst scripts/workloads/%/,$(B)/workloads/%.so,$(wildcard scripts/workloads/*/))
+WORK_SO  := $(WORK_ONE) $(WORK_ALL)
+WORK_LIBS_krylov := -lz
+work_obj  = $(addprefix $(B)/obj/,$(addsuffix .o,$(basename $(wildcard scripts/workloads/$(1)/*.c))))
 SPEC_BIN := $(SPEC_SRC:spec/c/%.c=$(B)/spec/%)
 
 .PHONY: all
@@ -83,9 +88,15 @@ $(B)/compat/libsde.a: $(SDE_OBJ) $(SDE_CORE:%.c=$(B)/obj/%.o)
 	@rm -f $@
 	ar rcs $@ $^
 
-$(B)/workloads/%.so: scripts/workloads/%.c $(B)/libpmlua.so
+$(WORK_ONE): $(B)/workloads/%.so: scripts/workloads/%.c $(B)/libpmlua.so
 	@mkdir -p $(@D)
 	$(CC) $(ALLCFLAGS) $(LDFLAGS) -shared -Wl,-rpath,'$$ORIGIN/..:$$ORIGIN/../..' $< -L$(B) -lpmlua -lm -o $@
+
+.SECONDEXPANSION:
+$(WORK_ALL): $(B)/workloads/%.so: $$(call work_obj,$$*) $(B)/libpmlua.so
+	@mkdir -p $(@D)
+	$(CC) $(SAN) $(LDFLAGS) -shared -Wl,-rpath,'$$ORIGIN/..:$$ORIGIN/../..' $(call work_obj,$*) -L$(B) -lpmlua \
+	  $(WORK_LIBS_$*) -lm -o $@
 
 # C specs see the internals, so they link the static library; -rdynamic lets dlsym find their symbols.
 # A spec that needs more of the linker says so in its head: " * Link: FLAGS".
@@ -102,6 +113,12 @@ $(B)/spec/compat_static: spec/c/compat_static.c $(B)/compat/libsde.a
 	@mkdir -p $(@D)
 	$(CC) $(ALLCFLAGS) $(LDFLAGS) $< $(B)/compat/libsde.a -lpthread -ldl -lm -o $@
 
+# Its specs call the Krylov library itself.
+KRYLOV_OBJ := $(filter-out %/workload.o,$(call work_obj,krylov))
+$(B)/spec/krylov_%: spec/c/krylov_%.c $(KRYLOV_OBJ) $(B)/libpmlua.a
+	@mkdir -p $(@D)
+	$(CC) $(ALLCFLAGS) -Iscripts/workloads $(LDFLAGS) -rdynamic $< $(KRYLOV_OBJ) $(B)/libpmlua.a $(CORE_LIBS) -lz -o $@
+
 BENCH_OBJ := $(BENCH_SRC:%.c=$(B)/obj/%.o)
 $(B)/bench: $(BENCH_OBJ) $(B)/libpmlua.a
 	$(CC) $(SAN) $(LDFLAGS) $(BENCH_OBJ) $(B)/libpmlua.a $(CORE_LIBS) -o $@
@@ -109,11 +126,11 @@ $(B)/bench: $(BENCH_OBJ) $(B)/libpmlua.a
 .PHONY: specs
 specs: $(SPEC_BIN)
 
--include $(CORE_OBJ:.o=.d) $(SDE_OBJ:.o=.d) $(BIND_OBJ:.o=.d) $(MAIN_OBJ:.o=.d) $(WORK_SO:.so=.d) $(SPEC_BIN:=.d) $(BENCH_OBJ:.o=.d)
+-include $(CORE_OBJ:.o=.d) $(SDE_OBJ:.o=.d) $(BIND_OBJ:.o=.d) $(MAIN_OBJ:.o=.d) $(WORK_ONE:.so=.d) $(WORK_SRC:%.c=$(B)/obj/%.d) $(SPEC_BIN:=.d) $(BENCH_OBJ:.o=.d)
 
 # --- the two commands of a newcomer -----------------------------------------------------------------------------------
 
-RUN_DEPS   := pkg-config lua5.4 liblua5.4-dev libpfm4-dev libotf2-trace-dev lua-filesystem lua-cjson lua-argparse lua-zlib gnuplot-nox
+RUN_DEPS   := pkg-config lua5.4 liblua5.4-dev libpfm4-dev libotf2-trace-dev zlib1g-dev lua-filesystem lua-cjson lua-argparse lua-zlib gnuplot-nox
 CHECK_DEPS := g++ lua-busted lua-check otf2-tools python3-otf2 python3-six clang clang-format clang-tidy cppcheck valgrind man-db \
   gcc-aarch64-linux-gnu libc6-dev-arm64-cross qemu-user-static
 
@@ -189,7 +206,7 @@ $(B)/libpmlua_lua.a: $(BIND_OBJ)
 
 # $(call fuzz_build,FLAGS): archives give what a target asks for, so that each may be linked with all.
 fuzz_build = $(CC) $(ALLCFLAGS) -fsanitize=fuzzer $(1) -I. -Ibindings -Iscripts/workloads $(LUA_CFLAGS) $(call link_of,$<) $< \
-  $(B)/libpmlua_lua.a $(B)/libpmlua.a $(CORE_LIBS) $(LUA_LIBS) -rdynamic -o $@
+  $(B)/libpmlua_lua.a $(B)/libpmlua.a $(CORE_LIBS) $(LUA_LIBS) -lz -rdynamic -o $@
 $(B)/fuzz_%: spec/fuzz/fuzz_%.c $(B)/libpmlua.a $(B)/libpmlua_lua.a
 	$(call fuzz_build)
 $(B)/planted_%: spec/fuzz/fuzz_%.c $(B)/libpmlua.a $(B)/libpmlua_lua.a

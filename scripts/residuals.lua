@@ -1,0 +1,116 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+-- scripts/residuals.lua - how Krylov solvers converge, seen from outside by their software-defined events.
+--
+-- Try:  pmlua scripts/residuals.lua --quick
+--
+-- After H. Jagode, A. Danalis, H. Anzt, J. Dongarra, PAPI software-defined events for in-depth performance analysis,
+-- figures 1 to 4 and table 3: the residual of every iteration of eight solvers, with and without ILU(0), from the
+-- library's recorder; its single-valued events as a table. What the paper reads from the slopes by eye is fitted: from
+-- the first part of each series, the iteration at which the solver will converge, beside what happened. The true
+-- residual of each solution is compared with the one its solver reports.
+
+local here = debug.getinfo(1, "S").source:match("^@(.*/)") or "./"
+package.path = here .. "?.lua;" .. package.path
+
+local pml = require "pmlua"
+local report = require "residuals.report"
+local solve = require "residuals.solve"
+
+local solvers = { "bicg", "bicgstab", "cg", "cgs", "gmres", "idr", "qmr", "tfqmr", "refine", "lobpcg" }
+local in_the_paper = 8 -- the first ones have their curve there
+
+-- What the options make of the experiment; set when the factors are asked for.
+local lab = {}
+
+local function words(text, option)
+  local out = {}
+  for word in text:gmatch "[^,]+" do out[#out + 1] = word end
+  if #out == 0 then error(("option --%s is empty"):format(option), 0) end
+  return out
+end
+
+local function choose_solvers(text)
+  if text == "paper" then return table.move(solvers, 1, in_the_paper, 1, {}) end
+  if text == "all" then return solvers end
+  local known = {}
+  for _, name in ipairs(solvers) do known[name] = true end
+  local out = words(text, "solvers")
+  for _, name in ipairs(out) do
+    if not known[name] then
+      error(("option --solvers: there is no %s; known are %s"):format(name, table.concat(solvers, ", ")), 0)
+    end
+  end
+  return out
+end
+
+local function within(options, name, min, max)
+  local v = options[name]
+  if not (v >= min and v <= max) then error(("option --%s is %g, it must be from %g to %g"):format(name, v, min, max), 0) end
+  return v
+end
+
+local function prepare(options)
+  within(options, "part", 0.05, 1)
+  within(options, "tolerance", 1e-300, 0.999)
+  within(options, "most", 1, 1000000000)
+  within(options, "stop", 0, 1e300)
+  local err
+  lab.solve, err = solve.new(pml, {
+    tolerance = options.tolerance, iterations = options.most, restart = within(options, "restart", 1, 10000),
+    s = within(options, "s", 1, 16), stop = options.stop,
+  })
+  if not lab.solve then error(err, 0) end
+  lab.part = options.part
+  return {
+    { "matrix", words(options.matrices, "matrices") }, { "preconditioner", { "ilu0", "none" } },
+    { "solver", choose_solvers(options.solvers) },
+  }
+end
+
+local function told(name)
+  return function(cell)
+    local run = lab.solve:outcome(cell.p)
+    return run and run[name]
+  end
+end
+
+return pml.experiment {
+  name = "residuals",
+  description = [[
+How Krylov solvers converge: the residual of every iteration, from the library's software-defined events, for each
+solver plain and preconditioned with ILU(0); their single-valued events; and the iteration at which each would converge,
+predicted from the first part of its series, beside what happened. A sample is the time of one solve.]],
+  factors = prepare,
+  help = { matrix = "what is solved", preconditioner = "none or ilu0", solver = "by which method" },
+  unit = "s",
+  repeats = 5,
+  rounds = 5,
+  warmup = 0,
+  quick = { repeats = 1, rounds = 1, matrices = "poisson2d:40,convdiff2d:40:40" },
+  options = {
+    { name = "matrices", metavar = "LIST", default = "poisson2d:128,convdiff3d:24:60",
+      help = "poisson2d:N, poisson3d:N, convdiff2d:N:C, convdiff3d:N:C or Matrix Market files, separated by commas" },
+    { name = "solvers", metavar = "LIST", default = "paper",
+      help = "paper (the eight with a curve there), all, or some of " .. table.concat(solvers, ",") },
+    { name = "tolerance", type = "number", metavar = "X", default = 1e-8, help = "relative to the right-hand side" },
+    { name = "most", type = "integer", metavar = "N", default = 1000, help = "iterations at most" },
+    { name = "restart", type = "integer", metavar = "N", default = 50, help = "steps of a cycle of gmres" },
+    { name = "s", type = "integer", metavar = "N", default = 4, help = "shadow vectors of idr, eigenpairs of lobpcg" },
+    { name = "stop", type = "number", metavar = "X", default = 0,
+      help = "give a solver up when its residual is X times the first one; 0: never" },
+    { name = "part", type = "number", metavar = "X", default = 0.75,
+      help = "share of each series that the prediction may see" },
+  },
+  examples = {
+    "pmlua scripts/residuals.lua --quick",
+    "pmlua scripts/residuals.lua --matrices bcsstk16.mtx.gz,watt_2.mtx.gz",
+    "pmlua scripts/residuals.lua --matrices west0479.mtx.gz --stop 1e6 --solvers bicgstab,gmres",
+  },
+  measure = function(_, p, n) return lab.solve:measure(p, n) end,
+  columns = {
+    { name = "outcome", unit = "text", description = "how the solve ended", value = told "outcome" },
+    { name = "iterations", unit = "", description = "of the last solve", value = told "numiter_I" },
+  },
+  analyse = function(run) report.write(run, lab.solve, lab.part) end,
+  plot = "residuals",
+}

@@ -1,0 +1,136 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+-- scripts/residuals/report.lua - residuals.dat, events.dat and prediction.dat, and what is said at the end.
+--
+-- Try:  pmlua scripts/residuals.lua --quick --no-plot && head results/residuals/latest/events.dat
+
+local predict = require "residuals.predict"
+local solve = require "residuals.solve"
+local tabulate = require "pmlua.tabulate"
+
+local M = {}
+
+-- The true residual may be this many times the reported one, or the target, and the solution still counts as right.
+local agree = 10
+
+-- MAGMA's way: CG, and PCG with a preconditioner.
+local function title(p)
+  local name = ({ bicgstab = "BiCGStab", bicg = "BiCG", refine = "IterRef" })[p.solver] or p.solver:upper()
+  return p.preconditioner == "none" and name or "P" .. name
+end
+
+-- A path's last part; data files have no blanks in names.
+local function short(matrix)
+  return (matrix:match "[^/]+$" or matrix):gsub("%.gz$", ""):gsub("%.mtx$", "")
+end
+
+-- The cells that were solved, numbered as the curves of the figure.
+local function solved(run, lab)
+  local out = {}
+  for _, cell in ipairs(run.cells) do
+    local r = lab:outcome(cell.p)
+    if r then
+      out[#out + 1] = {
+        number = #out + 1, p = cell.p, run = r, title = title(cell.p), matrix = short(cell.p.matrix),
+      }
+    end
+  end
+  return out
+end
+
+local function residuals(curves)
+  local rows = {}
+  for _, c in ipairs(curves) do
+    for k, residual in ipairs(c.run.series) do rows[#rows + 1] = { c.number, k - 1, residual } end
+  end
+  return { columns = {
+    { "curve", "", "row of events.dat" }, { "iteration", "", "0: before the first" },
+    { "residual", "", "2-norm, by the solver's own account" },
+  }, rows = rows }
+end
+
+-- The target that the solver had: relative to the right-hand side, which is the first residual (x starts at 0).
+local function target(c, tolerance)
+  return tolerance * c.run.InitialResidual_D
+end
+
+local function confirmed(c, tolerance)
+  if c.run.outcome ~= "converged" then return "-" end
+  return c.run.TrueResidual_D <= agree * math.max(c.run.FinalResidual_D, target(c, tolerance)) and "yes" or "no"
+end
+
+local function events(curves, tolerance)
+  local columns = {
+    { "curve", "", "row of this table" }, { "matrix", "text", "what is solved" },
+    { "solver", "text", "P: preconditioned with ILU(0)" }, { "preconditioner", "text", "none or ilu0" },
+    { "outcome", "text", "how it ended" }, { "confirmed", "text", "the true residual is what the solver reports" },
+  }
+  local units = { SolverRuntime_D = "s", SetupRuntime_D = "s" }
+  for _, name in ipairs(solve.events) do columns[#columns + 1] = { name, units[name] or "", "sde:::KRYLOV::" .. name } end
+  local rows = {}
+  for i, c in ipairs(curves) do
+    local row = { c.number, c.matrix, c.title, c.p.preconditioner, c.run.outcome, confirmed(c, tolerance) }
+    for _, name in ipairs(solve.events) do row[#row + 1] = c.run[name] end
+    rows[i] = row
+  end
+  return { columns = columns, rows = rows }
+end
+
+local function predictions(curves, part, tolerance)
+  local rows = {}
+  for i, c in ipairs(curves) do
+    -- LOBPCG's target is relative to the norm of the matrix, which no event tells
+    local fit = c.p.solver ~= "lobpcg" and predict.fit(c.run.series, part, target(c, tolerance)) or nil
+    local converged = c.run.outcome == "converged" or c.run.outcome == "drifted"
+    local verdict, off = predict.judge(fit, converged, c.run.numiter_I)
+    fit = fit or {}
+    rows[i] = {
+      c.number, c.matrix, c.title, fit.seen, fit.slope, fit.r2, fit.iteration, c.run.numiter_I, off and 100 * off,
+      verdict, c.p.solver ~= "lobpcg" and target(c, tolerance) or nil,
+    }
+  end
+  return { columns = {
+    { "curve", "", "row of events.dat" }, { "matrix", "text", "what is solved" }, { "solver", "text", "by which method" },
+    { "seen", "", "iterations that the prediction saw" }, { "slope", "decades/iteration", "fitted to the second half of them" },
+    { "r2", "", "share of the variance that the line explains" }, { "predicted", "", "iteration at which it converges" },
+    { "iterations", "", "what the solver took, or had when it ended" }, { "off", "%", "predicted against taken" },
+    { "verdict", "text", "what became of the prediction" }, { "target", "", "the residual to get to" },
+  }, rows = rows }
+end
+
+-- The columns of a table that are worth a line on a terminal.
+local function say(run, heading, t, chosen)
+  local at, rows = {}, {}
+  for i, c in ipairs(t.columns) do at[c[1]] = i end
+  for i, row in ipairs(t.rows) do
+    rows[i] = {}
+    for k, name in ipairs(chosen) do
+      local v = row[at[name]]
+      if math.type(v) == "float" then v = tonumber(("%.4g"):format(v)) end
+      if v == nil then v = "-" end
+      rows[i][k] = type(v) == "string" and v:gsub("_", " ") or v
+    end
+  end
+  run:say("\n" .. heading .. "\n" .. tabulate(chosen, rows))
+end
+
+--- Write the tables and say what stands in them.
+---@param run table
+---@param lab table residuals.solve
+---@param part number
+function M.write(run, lab, part)
+  local tolerance = lab.options.tolerance
+  local curves = solved(run, lab)
+  if #curves == 0 then return end
+  local single, foreseen = events(curves, tolerance), predictions(curves, part, tolerance)
+  run:write_table("residuals.dat", residuals(curves), "the residual of every iteration")
+  run:write_table("events.dat", single, "single-valued events of each solve")
+  run:write_table("prediction.dat", foreseen, "when each solver was expected to converge, and when it did")
+  say(run, "Single-valued events", single, {
+    "matrix", "solver", "numiter_I", "SpmvCount_I", "InitialResidual_D", "FinalResidual_D", "TrueResidual_D",
+    "SolverRuntime_D", "outcome", "confirmed",
+  })
+  say(run, ("Predicted from the first %.3g %% of each series"):format(100 * part), foreseen,
+    { "matrix", "solver", "seen", "slope", "r2", "predicted", "iterations", "off", "verdict" })
+end
+
+return M

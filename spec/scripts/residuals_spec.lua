@@ -1,0 +1,170 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+-- spec/scripts/residuals_spec.lua - the experiment, run for real by its command; and the predictions it makes.
+
+local lfs = require "lfs"
+
+package.path = "scripts/?.lua;" .. package.path
+local predict = require "residuals.predict"
+
+local pmlua = (os.getenv "PMLUA_BUILD" or os.getenv "B" or "build") .. "/pmlua"
+local data = "../shared/data"
+
+local function shell(command)
+  local pipe = assert(io.popen("timeout 240 " .. command .. " 2>&1; echo \" status $?\""))
+  local output = pipe:read "a"
+  pipe:close()
+  local text, status = output:match "^(.*) status (%d+)\n$"
+  return text, tonumber(status)
+end
+
+local function temporary_folder()
+  local name = os.tmpname()
+  os.remove(name)
+  assert(lfs.mkdir(name))
+  return name
+end
+
+-- A table of the folder: rows by column name, all values as text.
+local function read_table(path)
+  local names, rows = {}, {}
+  for line in io.lines(path) do
+    local i, name = line:match "^# column (%d+): (%S+)"
+    if i then
+      names[tonumber(i)] = name
+    elseif line:sub(1, 1) ~= "#" and line:find "%S" then
+      local row, k = {}, 0
+      for word in line:gmatch "%S+" do
+        k = k + 1
+        row[names[k]] = word
+      end
+      rows[#rows + 1] = row
+    end
+  end
+  return rows
+end
+
+local function run(out, arguments)
+  local text, status = shell(("%s scripts/residuals.lua --quick --seed 7 --out %s %s"):format(pmlua, out, arguments))
+  return text, status, out .. "/residuals/latest"
+end
+
+-- What holds of every solve: an end of the series that is the final residual, and finite numbers.
+local function check_solves(dir)
+  local last, length, events = {}, {}, read_table(dir .. "/events.dat")
+  for _, row in ipairs(read_table(dir .. "/residuals.dat")) do
+    last[row.curve], length[row.curve] = tonumber(row.residual), (length[row.curve] or 0) + 1
+  end
+  for _, e in ipairs(events) do
+    local where = e.matrix .. " " .. e.solver .. " " .. e.outcome
+    assert.equal(tonumber(e.FinalResidual_D), last[e.curve], where)
+    assert.equal(tonumber(e.numiter_I) + 1, length[e.curve], where)
+    for k, v in pairs(e) do assert.falsy(k:find "_[ID]$" and v:lower():find "nan" or v:lower():find "^-?inf$", where) end
+    if e.outcome == "converged" then
+      assert.equal("yes", e.confirmed, where)
+      local relative = tonumber(e.FinalResidual_D) / tonumber(e.InitialResidual_D)
+      assert.is_true(relative <= 1e-8 or e.solver:find "LOBPCG" ~= nil, where) -- its target is relative to the matrix
+    end
+  end
+  return events
+end
+
+describe("scripts/residuals.lua --quick", function()
+  local out, text, status, dir
+  setup(function()
+    out = temporary_folder()
+    text, status, dir = run(out, "")
+  end)
+  teardown(function() os.execute("rm -rf " .. out) end)
+
+  it("ends well, with eight solvers twice on each matrix", function()
+    assert.equal(0, status, text)
+    assert.equal(32, #check_solves(dir))
+    assert.truthy(text:find("Single-valued events", 1, true) and text:find("Predicted from the first 75 %", 1, true))
+    assert.truthy(lfs.attributes(dir .. "/plot.svg", "mode") or not shell("command -v gnuplot"):find "gnuplot", text)
+  end)
+
+  it("sees all of them converge on Poisson's problem, sooner with ILU(0)", function()
+    local taken = {}
+    for _, e in ipairs(read_table(dir .. "/events.dat")) do
+      if e.matrix == "poisson2d:40" then
+        assert.equal("converged", e.outcome, e.solver)
+        taken[e.solver] = tonumber(e.numiter_I)
+      end
+    end
+    for _, name in ipairs { "BiCG", "BiCGStab", "CG", "CGS", "GMRES", "IDR", "QMR", "TFQMR" } do
+      assert.is_true(taken["P" .. name] < taken[name], name)
+    end
+  end)
+
+  it("predicts nothing before the part it saw, and says what became of it", function()
+    for _, p in ipairs(read_table(dir .. "/prediction.dat")) do
+      if tonumber(p.predicted) then assert.is_true(tonumber(p.predicted) >= tonumber(p.seen), p.solver) end
+      assert.truthy(#p.verdict > 1, p.solver)
+    end
+  end)
+end)
+
+describe("scripts/residuals.lua", function()
+  local out
+  before_each(function() out = temporary_folder() end)
+  after_each(function() os.execute("rm -rf " .. out) end)
+
+  it("solves a structural problem of the SuiteSparse collection by every solver", function()
+    if not lfs.attributes(data .. "/bcsstk16.mtx.gz") then return pending("no matrices in " .. data) end
+    local text, status, dir = run(out, "--no-plot --solvers all --matrices " .. data .. "/bcsstk16.mtx.gz")
+    assert.equal(0, status, text)
+    local events = check_solves(dir)
+    assert.equal(20, #events)
+    for _, e in ipairs(events) do assert.equal("converged", e.outcome, e.solver) end
+  end)
+
+  it("comes to an end with those that are hard, too, and stops the one that explodes", function()
+    if not lfs.attributes(data .. "/west0479.mtx.gz") then return pending("no matrices in " .. data) end
+    local text, status, dir = run(out, ("--no-plot --stop 1e4 --matrices %s/west0479.mtx.gz,%s/watt_2.mtx.gz,%s/nnc1374.mtx.gz")
+      :format(data, data, data))
+    assert.equal(0, status, text)
+    local seen = {}
+    for _, e in ipairs(check_solves(dir)) do seen[e.outcome] = true end
+    assert.is_true(seen.converged and seen.diverged and seen.breakdown and seen.iterations)
+    assert.truthy(text:find("has no diagonal entry", 1, true))
+  end)
+
+  it("refuses what it does not know", function()
+    for arguments, says in pairs {
+      ["--solvers gauss"] = "gauss", ["--part 0"] = "part", ["--tolerance 2"] = "tolerance", ["--s 99"] = "--s",
+      ["--matrices poisson2d:x"] = "poisson2d:x", ["--matrices /nonexistent.mtx"] = "nonexistent",
+    } do
+      local text, status = run(out, "--no-plot " .. arguments)
+      assert.truthy(text:find(says, 1, true), text)
+      assert.is_true(status == 1 or arguments:find "matrices" ~= nil, arguments .. " " .. status)
+    end
+  end)
+end)
+
+describe("a prediction", function()
+  local function falling(decades, n)
+    local out = {}
+    for k = 0, n do out[k + 1] = 10 ^ (-decades * k) end
+    return out
+  end
+
+  it("goes on along a straight line", function()
+    local fit = predict.fit(falling(0.1, 40), 0.5, 1e-8)
+    assert.equal(20, fit.seen)
+    assert.is_true(math.abs(fit.iteration - 80) <= 1 and math.abs(fit.slope + 0.1) < 1e-9)
+    assert.equal("as predicted", (predict.judge(fit, true, 80)))
+    assert.equal("as predicted: not yet", (predict.judge(fit, false, 40)))
+    assert.equal("sooner", (predict.judge(fit, true, 40)))
+  end)
+
+  it("is never for one that stagnates, and none for one that is too short", function()
+    local flat = {}
+    for k = 1, 50 do flat[k] = 3 + k % 2 end
+    local fit = predict.fit(flat, 1, 1e-8)
+    assert.is_nil(fit.iteration)
+    assert.equal("as predicted: never", (predict.judge(fit, false, 49)))
+    assert.equal("unforeseen", (predict.judge(fit, true, 49)))
+    assert.is_nil(predict.fit({ 1, 0.1 }, 1, 1e-8))
+    assert.is_nil(predict.fit({ 0 }, 1, 0))
+  end)
+end)
