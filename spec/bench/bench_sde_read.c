@@ -107,7 +107,7 @@ static void increment_rows(struct pml_sde_library *lib) {
   bench_batch *peers = peer != NULL ? peer_increment : NULL;
   struct bench_op op[3] = {{.batch = bare_increment}, {.batch = increment, .arg = c}, {.batch = peers, .arg = peer}};
   bench_run(op, 3);
-  bench_row("increment a created counter", &op[1], "increment in memory", &op[0], 3.0, "papi_sde_inc_counter", &op[2]);
+  bench_row("increment a created counter", &op[1], "increment in memory", &op[0], 7.0, "papi_sde_inc_counter", &op[2]);
   struct bench_op two = {.batch = increment, .arg = c}, two_peer = {.batch = peers, .arg = peer};
   contended(&two, c, increment);
   if (peers != NULL) contended(&two_peer, peer, peers);

@@ -7,6 +7,7 @@
 #include "check.h"
 
 #include <pthread.h>
+#include <sched.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -89,7 +90,9 @@ static void counting(void) {
 
 /* --- readers while what they read comes and goes --- */
 
+/* It takes its time, so that who frees @param without waiting for it is seen. */
 static int64_t answer(void *param) {
+  for (int i = 0; i < 3; i++) sched_yield();
   return __atomic_load_n((int64_t *)param, __ATOMIC_RELAXED);
 }
 
