@@ -48,14 +48,13 @@ int pml__eventset_snapshot(struct pml_eventset *s, uint64_t *snapshot, bool time
     if (PML_UNLIKELY(rc < 0)) return rc;
     again += rc;
   }
-  if (s->nsde > 0) pml__eventset_sde_snapshot(s, snapshot);
   return again;
 }
 
 /* What most sets are, and what a read of them costs is what read(2) costs: nothing else is looked at. */
 static inline int snapshot(struct pml_eventset *s, uint64_t *into, bool times) {
   if (PML_LIKELY(s->simple)) return read_block(&s->group[0], into);
-  return pml__eventset_snapshot(s, into, times);
+  return s->snapshot(s, into, times);
 }
 
 static void differences_mixed(const struct pml_eventset *s, uint64_t *values) {
@@ -81,15 +80,17 @@ int pml_eventset_start(struct pml_eventset *s) {
   return rc;
 }
 
+int pml__eventset_read(struct pml_eventset *s, uint64_t *values) {
+  int rc = s->snapshot(s, s->now, false);
+  if (PML_LIKELY(rc >= 0)) differences(s, values);
+  return rc;
+}
+
 int pml_eventset_read(struct pml_eventset *s, uint64_t *values) {
   int rc = 0;
   if (PML_LIKELY(s->running)) {
-    if (PML_LIKELY(s->simple))
-      rc = read_block(&s->group[0], s->now);
-    else if (s->sde_only)
-      return pml__eventset_sde_read(s, values);
-    else
-      rc = pml__eventset_snapshot(s, s->now, false);
+    if (PML_UNLIKELY(!s->simple)) return s->read(s, values);
+    rc = read_block(&s->group[0], s->now);
   }
   if (PML_UNLIKELY(rc < 0)) return rc;
   differences(s, values);

@@ -56,10 +56,12 @@ struct pml__eventset_sde {
 struct pml_eventset {
   /* What every read touches. */
   bool running;
-  bool simple;   /* all events are one group, read by read(2) */
-  bool sde_only; /* all events are software-defined */
-  bool clocked;  /* some event is a clock */
-  bool mixed;    /* some event is more than one word's difference */
+  bool simple;  /* all events are one group, read by read(2) */
+  bool clocked; /* some event is a clock */
+  bool mixed;   /* some event is more than one word's difference */
+  /* How sets that are not simple are read: chosen at open, so that none pays for a source that it has not. */
+  int (*read)(struct pml_eventset *s, uint64_t *values);
+  int (*snapshot)(struct pml_eventset *s, uint64_t *snapshot, bool times);
   uint32_t n;
   uint32_t ngroups;
   uint32_t nextra;
@@ -92,14 +94,18 @@ int pml__eventset_open_events(struct pml_eventset **set, const struct pml_event 
 
 /* One pass over all sources into @snapshot; @times: also enabled and running. Returns page reads tried again, or < 0.
  */
-int pml__eventset_snapshot(struct pml_eventset *s, uint64_t *snapshot, bool times);
+int pml__eventset_snapshot(struct pml_eventset *s, uint64_t *snapshot,
+                           bool times); /* without software-defined events */
+int pml__eventset_sde_snapshot(struct pml_eventset *s, uint64_t *snapshot, bool times); /* with them */
+
+/* What pml_eventset_read() does with a running set. */
+int pml__eventset_read(struct pml_eventset *s, uint64_t *values);
+int pml__eventset_sde_read(struct pml_eventset *s, uint64_t *values); /* all events are software-defined */
 
 /* Software-defined events of a set: pml_eventset_sde.c */
 uint32_t pml__eventset_sde_words(const struct pml_event *ev, size_t n);
 int pml__eventset_sde_open(struct pml_eventset *s, const struct pml_event *ev, const struct pml_target *target);
 void pml__eventset_sde_close(struct pml_eventset *s);
-void pml__eventset_sde_snapshot(struct pml_eventset *s, uint64_t *snapshot);
-int pml__eventset_sde_read(struct pml_eventset *s, uint64_t *values); /* a running set with sde_only */
 void pml__eventset_sde_differences(const struct pml_eventset *s, uint64_t *values);
 /* Makes @count what accum is to add to @values as an integer. */
 void pml__eventset_sde_prepare_add(const struct pml_eventset *s, const uint64_t *values, uint64_t *count);

@@ -56,10 +56,13 @@ void pml__eventset_sde_close(struct pml_eventset *s) {
   free(s->sde);
 }
 
-void pml__eventset_sde_snapshot(struct pml_eventset *s, uint64_t *snapshot) {
+int pml__eventset_sde_snapshot(struct pml_eventset *s, uint64_t *snapshot, bool times) {
+  int rc = pml__eventset_snapshot(s, snapshot, times);
+  if (rc < 0) return rc;
   pml__sde_enter(s->reader);
   pml__sde_snapshot(s->sde_event, s->nsde, snapshot + s->sde_word);
   pml__sde_leave(s->reader);
+  return rc;
 }
 
 static inline double as_double(uint64_t bits) {
