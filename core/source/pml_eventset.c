@@ -76,30 +76,44 @@ static inline void differences(const struct pml_eventset *s, uint64_t *values) {
 
 int pml_eventset_start(struct pml_eventset *s) {
   int rc = snapshot(s, s->base, true);
-  if (PML_LIKELY(rc >= 0)) s->running = true;
+  if (PML_UNLIKELY(!s->running && rc >= 0)) {
+    s->running = true;
+    s->read = s->read_running;
+  }
   return rc;
 }
 
-int pml__eventset_read(struct pml_eventset *s, uint64_t *values) {
+static int read_mixed(struct pml_eventset *s, uint64_t *values) {
   int rc = s->snapshot(s, s->now, false);
   if (PML_LIKELY(rc >= 0)) differences(s, values);
   return rc;
 }
 
-int pml_eventset_read(struct pml_eventset *s, uint64_t *values) {
-  int rc = 0;
-  if (PML_LIKELY(s->running)) {
-    if (PML_UNLIKELY(!s->simple)) return s->read(s, values);
-    rc = read_block(&s->group[0], s->now);
-  }
-  if (PML_UNLIKELY(rc < 0)) return rc;
-  differences(s, values);
+static int read_simple(struct pml_eventset *s, uint64_t *values) {
+  int rc = read_block(&s->group[0], s->now);
+  if (PML_LIKELY(rc >= 0)) differences(s, values);
   return rc;
+}
+
+static int read_stopped(struct pml_eventset *s, uint64_t *values) {
+  differences(s, values);
+  return 0;
+}
+
+void pml__eventset_choose_read(struct pml_eventset *s) {
+  s->snapshot = s->nsde > 0 ? pml__eventset_sde_snapshot : pml__eventset_snapshot;
+  s->read_running = s->nsde == s->n ? pml__eventset_sde_read : read_mixed;
+  if (s->simple) s->read_running = read_simple;
+  s->read = s->running ? s->read_running : read_stopped;
+}
+
+int pml_eventset_read(struct pml_eventset *s, uint64_t *values) {
+  return s->read(s, values);
 }
 
 int pml_eventset_read_ts(struct pml_eventset *s, uint64_t *values, uint64_t *ticks) {
   *ticks = pml_clock_ticks();
-  return pml_eventset_read(s, values);
+  return s->read(s, values);
 }
 
 int pml_eventset_stop(struct pml_eventset *s, uint64_t *values) {
@@ -107,6 +121,7 @@ int pml_eventset_stop(struct pml_eventset *s, uint64_t *values) {
   if (PML_LIKELY(s->running)) rc = snapshot(s, s->now, true);
   if (PML_UNLIKELY(rc < 0)) return rc;
   s->running = false;
+  s->read = read_stopped;
   differences(s, values);
   return rc;
 }

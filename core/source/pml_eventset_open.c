@@ -259,8 +259,7 @@ static int open_all(struct opening *o) {
   bool paged = false;
   for (uint32_t i = 0; i < s->ngroups; i++) paged |= s->group[i].paged;
   s->simple = s->ngroups == 1 && !paged && !s->clocked && s->nsde == 0;
-  s->snapshot = s->nsde == 0 ? pml__eventset_snapshot : pml__eventset_sde_snapshot;
-  s->read = s->nsde == s->n ? pml__eventset_sde_read : pml__eventset_read;
+  pml__eventset_choose_read(s);
   s->mixed = s->nextra + s->nns + s->nsde > 0;
   rc = enable_groups(s);
   if (rc < 0) return rc;

@@ -59,8 +59,12 @@ struct pml_eventset {
   bool simple;  /* all events are one group, read by read(2) */
   bool clocked; /* some event is a clock */
   bool mixed;   /* some event is more than one word's difference */
-  /* How sets that are not simple are read: chosen at open, so that none pays for a source that it has not. */
+  /*
+   * How the set is read, by whether it runs and what is in it: no read looks at what it could know before, and nobody
+   * pays for a source that he has not. @snapshot is of sets that are not simple.
+   */
   int (*read)(struct pml_eventset *s, uint64_t *values);
+  int (*read_running)(struct pml_eventset *s, uint64_t *values);
   int (*snapshot)(struct pml_eventset *s, uint64_t *snapshot, bool times);
   uint32_t n;
   uint32_t ngroups;
@@ -98,8 +102,8 @@ int pml__eventset_snapshot(struct pml_eventset *s, uint64_t *snapshot,
                            bool times); /* without software-defined events */
 int pml__eventset_sde_snapshot(struct pml_eventset *s, uint64_t *snapshot, bool times); /* with them */
 
-/* What pml_eventset_read() does with a running set. */
-int pml__eventset_read(struct pml_eventset *s, uint64_t *values);
+/* Set @read and @snapshot by what is in the set, once that is known. */
+void pml__eventset_choose_read(struct pml_eventset *s);
 int pml__eventset_sde_read(struct pml_eventset *s, uint64_t *values); /* all events are software-defined */
 
 /* Software-defined events of a set: pml_eventset_sde.c */

@@ -18,7 +18,7 @@ apt-get $options -qq update || { echo "apt-get update failed: no package lists";
 kernel=$(apt-cache $options depends linux-image-cloud-arm64 | awk '/Depends:/ {print $2; exit}')
 test -n "$kernel" || { echo "this distribution has no linux-image-cloud-arm64"; exit 77; }
 runtime="busybox-static lua5.4 liblua5.4-0 libpfm4 libopen-trace-format2-10 lua-filesystem lua-cjson lua-argparse lua-zlib zlib1g libc6 libgcc-s1 libreadline8 libtinfo6"
-headers="liblua5.4-dev libpfm4-dev libotf2-trace-dev libopen-trace-format2-dev"
+headers="liblua5.4-dev libpfm4-dev libotf2-trace-dev libopen-trace-format2-dev zlib1g-dev"
 cd "$dir/apt/cache/archives"
 apt-get $options -qq download $kernel $runtime $headers || { echo "the arm64 packages could not be downloaded"; exit 77; }
 for package in *.deb; do dpkg-deb -x "$package" "$dir/sys"; done
@@ -26,6 +26,7 @@ mkdir -p "$dir/include" "$dir/lib"
 ln -sfn ../sys/usr/include/perfmon "$dir/include/perfmon"
 ln -sfn ../sys/usr/include/otf2 "$dir/include/otf2"
 ln -sfn ../sys/usr/include/lua5.4 "$dir/include/lua5.4"
-for lib in libpfm.so libotf2.so liblua5.4.so; do ln -sf "../sys/usr/lib/aarch64-linux-gnu/$lib" "$dir/lib/$lib"; done
+ln -sf ../sys/usr/include/zlib.h ../sys/usr/include/aarch64-linux-gnu/zconf.h "$dir/include/"
+for lib in libpfm.so libotf2.so liblua5.4.so libz.so; do ln -sf "../sys/usr/lib/aarch64-linux-gnu/$lib" "$dir/lib/$lib"; done
 ln -sf ../sys/usr/include/aarch64-linux-gnu/lua5.4-deb-multiarch.h "$dir/include/"
 touch "$dir/fetched"

@@ -248,6 +248,7 @@ static int dress(uint32_t n) {
   s->owner = pml_thread_self()->id;
   s->group[0].paged = true;
   s->simple = false;
+  pml__eventset_choose_read(s);
   for (uint32_t i = 0; i < n; i++) s->page[i] = &page[i];
   return pml_eventset_start(s);
 }

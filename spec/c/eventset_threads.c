@@ -87,6 +87,7 @@ static void page_is_the_owners(void) {
   s->page[0] = &page;
   s->group[0].paged = true;
   s->simple = false;
+  pml__eventset_choose_read(s);
   s->owner = pml_thread_self()->id;
   uint64_t v = 0;
   CHECK(pml_eventset_read(s, &v) == 0 && v < 1000, "a page without a counter (index 0) is left for read(2)");

@@ -61,6 +61,7 @@ static struct pml_eventset *open_dressed(void) {
   s->owner = pml_thread_self()->id;
   s->group[0].paged = true;
   s->simple = false;
+  pml__eventset_choose_read(s);
   for (uint32_t i = 0; i < MEMBERS; i++) {
     s->page[i] = s->counter[i].page = &page[i];
     s->counter[i].owner = s->owner;
