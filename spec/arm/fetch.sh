@@ -27,6 +27,7 @@ ln -sfn ../sys/usr/include/perfmon "$dir/include/perfmon"
 ln -sfn ../sys/usr/include/otf2 "$dir/include/otf2"
 ln -sfn ../sys/usr/include/lua5.4 "$dir/include/lua5.4"
 ln -sf ../sys/usr/include/zlib.h ../sys/usr/include/aarch64-linux-gnu/zconf.h "$dir/include/"
-for lib in libpfm.so libotf2.so liblua5.4.so libz.so; do ln -sf "../sys/usr/lib/aarch64-linux-gnu/$lib" "$dir/lib/$lib"; done
+for lib in libpfm.so libotf2.so liblua5.4.so; do ln -sf "../sys/usr/lib/aarch64-linux-gnu/$lib" "$dir/lib/$lib"; done
 ln -sf ../sys/usr/include/aarch64-linux-gnu/lua5.4-deb-multiarch.h "$dir/include/"
+ln -sf ../sys/lib/aarch64-linux-gnu/libz.so.1 "$dir/lib/libz.so"
 touch "$dir/fetched"
