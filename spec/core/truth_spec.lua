@@ -51,6 +51,7 @@ describe("A script counts", function()
   it("each fresh page as a fault", function()
     -- in a process of its own: memory that was in use before is not fresh
     local script = support.spit(support.folder() .. "/fault.lua", [[
+      local pml = require "pmlua"
       local set, err = pml.eventset.open { "page-faults", "major-faults" }
       if not set then return print(err) end
       set:start()
