@@ -189,7 +189,7 @@ bench: all $(B)/bench ## each figure beside its limit and its peer, in one run
 	@$(B)/bench
 	@$(B)/pmlua spec/bench/reader.lua
 FUZZ_SECONDS ?= 60
-PROOF_SECONDS ?= 60
+PROOF_SECONDS ?= 120
 FUZZ ?= $(FUZZ_SRC:spec/fuzz/fuzz_%.c=%)
 FUZZ_SAN := -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=undefined
 FUZZ_MAKE = $(MAKE) --no-print-directory -s -j2 CC=clang B=$(B)/fuzz OPT=-O1 SAN="$(FUZZ_SAN)"

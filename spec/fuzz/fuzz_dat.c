@@ -44,7 +44,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   lua_pushvalue(L, 1);
   lua_pushlstring(L, (const char *)data, size);
   fuzz_call(L, 1, 1);
-  PLANTED(lua_tointeger(L, -1) == 5);
+  PLANTED(lua_tointeger(L, -1) > 0 && lua_tointeger(L, -1) != 3);
   lua_settop(L, 1);
   return 0;
 }
