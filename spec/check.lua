@@ -69,6 +69,8 @@ local steps = {
   end,
 }
 
+-- The log of a whole run tells what machine proved what.
+if #arg == 0 then io.write(tally.sh(build .. "/pmlua doctor", 60), "\n") end
 local order = #arg > 0 and arg or { "layers", "c", "mutants", "costs", "busted", "lint", "asan", "tsan" }
 for _, name in ipairs(order) do
   if not steps[name] then

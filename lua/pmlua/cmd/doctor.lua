@@ -69,15 +69,28 @@ check("hardware PMU", function()
   return "missing", finding, remedy or "use software events, tracepoints or clocks, or a host that exposes its PMU"
 end)
 
+-- What the kernel's switch for user-space reads says; "" where there is none.
+local function read_policy()
+  if machine == "aarch64" then
+    local value = (slurp("/proc/sys/kernel/perf_user_access") or ""):match("%d+")
+    return value and (" (perf_user_access is %s: 0 nobody, 1 who asks at open)"):format(value) or ""
+  end
+  local value
+  for _, pmu in ipairs { "cpu", "cpu_core" } do
+    value = value or (slurp("/sys/bus/event_source/devices/" .. pmu .. "/rdpmc") or ""):match("%d+")
+  end
+  return value and (" (rdpmc is %s: 0 nobody, 1 who has an event open, 2 everybody)"):format(value) or ""
+end
+
 check("user-space reads", function()
   if not core.event.has_pmu() then return "missing", "there is no core PMU to read", nil end
   local counter, err = core.counter.open("instructions:u")
   if not counter then return "missing", split(sentence(err)) end
   local path, why = counter:path()
   counter:close()
-  if path == "page" then return "ok", "counters are read without a system call" end
+  if path == "page" then return "ok", "counters are read without a system call" .. read_policy() end
   local arm = machine == "aarch64"
-  return "limited", why or "counters are read by read(2)", arm and "sysctl kernel.perf_user_access=1"
+  return "limited", (why or "counters are read by read(2)") .. read_policy(), arm and "sysctl kernel.perf_user_access=1"
     or "write 1 to /sys/bus/event_source/devices/cpu/rdpmc"
 end)
 
