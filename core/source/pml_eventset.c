@@ -161,7 +161,7 @@ static struct pml_reading clock_reading(const struct pml_eventset *s, enum pml_e
 }
 
 int pml_eventset_readings(struct pml_eventset *s, struct pml_reading *out) {
-  uint64_t values[PML_EVENTSET_MAX];
+  uint64_t values[PML_EVENTSET_MAX] = {0};
   int rc = s->running ? snapshot(s, s->now, true) : 0;
   if (rc < 0) return rc;
   if (s->nsde > 0) pml__eventset_sde_differences(s, values);
