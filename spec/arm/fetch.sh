@@ -5,7 +5,7 @@
 # Exit status 77 with a sentence where the packages cannot be had.
 set -eu
 dir=$1
-test -f "$dir/fetched" && exit 0
+test "$dir/fetched" -nt "$0" && exit 0 # this list of packages is what was fetched
 for tool in apt-get apt-cache dpkg-deb; do
   command -v $tool >/dev/null || { echo "no $tool on this system: Debian's arm64 packages cannot be fetched"; exit 77; }
 done
