@@ -131,7 +131,7 @@ specs: $(SPEC_BIN)
 # --- the two commands of a newcomer -----------------------------------------------------------------------------------
 
 RUN_DEPS   := pkg-config lua5.4 liblua5.4-dev libpfm4-dev libotf2-trace-dev zlib1g-dev lua-filesystem lua-cjson lua-argparse lua-zlib gnuplot-nox
-CHECK_DEPS := g++ lua-busted lua-check otf2-tools python3-otf2 python3-six clang clang-format clang-tidy cppcheck valgrind man-db \
+CHECK_DEPS := g++ lua-busted lua-check otf2-tools python3-otf2 python3-six clang libomp-dev clang-format clang-tidy cppcheck valgrind man-db \
   gcc-aarch64-linux-gnu libc6-dev-arm64-cross qemu-user-static gfortran
 
 # $(call need,PACKAGES): install what is missing, or say what to install and stop.

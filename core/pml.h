@@ -4,11 +4,13 @@
 #define PML_H
 
 #include "adapter/pml_probe.h"
+#include "adapter/pml_section.h"
 #include "adapter/pml_workload.h"
 #include "base/pml_api.h"
 #include "base/pml_clock.h"
 #include "base/pml_error.h"
 #include "base/pml_region.h"
+#include "base/pml_stream.h"
 #include "base/pml_thread.h"
 #include "source/pml_counter.h"
 #include "source/pml_event.h"

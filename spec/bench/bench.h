@@ -51,4 +51,7 @@ bench_batch bench_sde_record, bench_sde_record_shared;
 /* Recorders and quantiles. */
 void bench_recorder_rows(void);
 
+/* Sections. */
+void bench_section_rows(void);
+
 #endif

@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* core/adapter/pml_section_events.c - the events of sections: lists that sections share, a set of each per thread. */
+#include "adapter/pml_section_private.h"
+#include "base/pml_error.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+static struct pml__section_list list[PML_SECTION_EVENT_LISTS_MAX]; /* under the lock until given out; then constant */
+static uint32_t nlists;
+
+int pml__section_list(const char *const *names, size_t n, struct pml__section_list **out) {
+  const struct pml_stream_metrics *metrics;
+  *out = NULL;
+  if (n > PML_SECTION_EVENTS_MAX)
+    return pml_fail(-EINVAL, "a section takes at most %u events, not %zu", PML_SECTION_EVENTS_MAX, n);
+  int err = pml_stream_metrics(names, n, &metrics);
+  if (err < 0) return err;
+  pthread_mutex_lock(&pml__section_lock);
+  uint32_t i = 0;
+  while (i < nlists && list[i].metrics != metrics) i++;
+  if (i == PML_SECTION_EVENT_LISTS_MAX) {
+    err = PML_EFULL;
+  } else {
+    if (i == nlists) list[nlists++] = (struct pml__section_list){.index = i, .metrics = metrics};
+    *out = &list[i];
+  }
+  pthread_mutex_unlock(&pml__section_lock);
+  return err < 0 ? pml_fail(err, "there are %u different lists of events already", PML_SECTION_EVENT_LISTS_MAX) : 0;
+}
+
+void pml__section_close_sets(struct pml__section_thread *t) {
+  for (uint32_t i = 0; i < PML_SECTION_EVENT_LISTS_MAX; i++) pml_eventset_close(t->set[i].set);
+  memset(t->set, 0, sizeof t->set);
+  t->stale_sets = false;
+}
+
+static void note_types(struct pml__section_list *l, const struct pml_eventset *set) {
+  uint32_t real = 0;
+  for (uint32_t i = 0; i < l->metrics->n; i++) real |= (uint32_t)(pml_eventset_type(set, i) == PML_TYPE_DOUBLE) << i;
+  __atomic_fetch_or(&l->real, real, __ATOMIC_RELAXED);
+}
+
+/* One try per thread: what cannot be opened now is not tried at every start. */
+static int open_set(struct pml__section_thread *t, struct pml__section_list *l) {
+  struct pml__section_set *s = &t->set[l->index];
+  if (s->tried) return pml_fail(-ENODEV, "the events of a section did not open on this thread");
+  s->tried = true;
+  int err = pml_eventset_open(&s->set, l->metrics->name, l->metrics->n, NULL);
+  if (err == 0) err = pml_eventset_start(s->set);
+  if (err < 0) {
+    pml_eventset_close(s->set);
+    s->set = NULL;
+    return err;
+  }
+  note_types(l, s->set);
+  return 0;
+}
+
+int pml__section_read(struct pml__section_thread *t, struct pml__section_list *l, uint64_t *values) {
+  if (PML_UNLIKELY(t->stale_sets)) pml__section_close_sets(t);
+  if (PML_UNLIKELY(t->set[l->index].set == NULL)) {
+    int err = open_set(t, l);
+    if (err < 0) return err;
+  }
+  return pml_eventset_read(t->set[l->index].set, values);
+}
+
+int pml__section_try(struct pml__section_thread *t, struct pml__section_list *l, uint64_t *values) {
+  if (t->set[l->index].set == NULL) t->set[l->index].tried = false;
+  return pml__section_read(t, l, values);
+}
+
+static uint64_t difference(uint64_t before, uint64_t after, bool real) {
+  double b, a;
+  if (!real) return after - before;
+  memcpy(&b, &before, sizeof b);
+  memcpy(&a, &after, sizeof a);
+  a -= b;
+  memcpy(&after, &a, sizeof after);
+  return after;
+}
+
+uint64_t pml__section_plus(uint64_t x, uint64_t y, bool real) {
+  double a, b;
+  if (!real) return x + y;
+  memcpy(&a, &x, sizeof a);
+  memcpy(&b, &y, sizeof b);
+  a += b;
+  memcpy(&x, &a, sizeof x);
+  return x;
+}
+
+bool pml__section_add_values(struct pml__section_thread *t, const struct pml_section *s, struct pml__section_stat *stat,
+                             const uint64_t *before, const uint64_t *after) {
+  uint32_t n = s->list->metrics->n, real = __atomic_load_n(&s->list->real, __ATOMIC_RELAXED);
+  if (PML_UNLIKELY(stat->value == NULL)) {
+    uint64_t *value = calloc(n, sizeof *value);
+    if (value == NULL) return false;
+    PML__SECTION_SET(stat->value, value);
+  }
+  pml__section_begin_update(t);
+  for (uint32_t i = 0; i < n; i++) {
+    bool is_real = real >> i & 1;
+    uint64_t more = before != NULL ? difference(before[i], after[i], is_real) : after[i];
+    PML__SECTION_SET(stat->value[i], pml__section_plus(stat->value[i], more, is_real));
+  }
+  pml__section_end_update(t);
+  return true;
+}

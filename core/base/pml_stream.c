@@ -1,0 +1,344 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* core/base/pml_stream.c - who consumes which events, and handing them out without a lock. */
+#include "base/pml_stream.h"
+
+#include "base/pml_error.h"
+#include "base/pml_thread.h"
+
+#include <errno.h>
+#include <linux/membarrier.h>
+#include <pthread.h>
+#include <sched.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#define YIELDS 100u
+#define NAP_NS 100000
+
+/*
+ * The lists of consumers, one per kind, are never changed while a thread may be in them: a change fills the other of
+ * two sets, publishes it, and then waits until no thread can be in the old one.
+ *
+ * Memory order. A thread that hands out an event stores an odd number to its `passes`, then loads the list; at the end
+ * it stores an even number with release. Whoever changes the lists stores the new pointers, then loads each `passes`.
+ * Between store and load each side needs a full fence, so that one of the two sees the other: the thread sees the new
+ * list, or the changer sees the odd number and waits for the next one. The fence of the event path is left out where
+ * membarrier(2) puts it into all threads at the time of the change; elsewhere the odd store is an exchange. The even
+ * store's release and the changer's acquire order all that the thread did in the old list, and in consumers' data,
+ * before whatever the changer does then. The pointers are stored with release and loaded with acquire, so that who
+ * finds a list finds it filled.
+ */
+struct entry {
+  void (*call)(void *data, const struct pml_stream_event *e);
+  uint32_t slot;
+};
+
+struct pml__stream_list {
+  uint32_t n;
+  struct entry at[PML_STREAM_CONSUMERS_MAX];
+};
+
+const struct pml__stream_list *pml__stream_list[PML_STREAM_KINDS];
+
+static struct pml__stream_list set_of_lists[2][PML_STREAM_KINDS];
+static unsigned set_in_use;
+
+/* Slots change under the lock, and only when no thread is in a list that names them. */
+static struct {
+  struct pml_stream_consumer consumer;
+  uint64_t id; /* 0: free */
+} slot[PML_STREAM_CONSUMERS_MAX];
+static uint64_t order[PML_STREAM_CONSUMERS_MAX]; /* ids, in the order of adding */
+static uint32_t nconsumers;
+static uint64_t last_id;
+
+struct thread {
+  _Atomic uint64_t passes; /* odd: in the consumers */
+  atomic_bool taken;
+  _Atomic uint64_t nested, refused; /* one writer */
+  struct {
+    uint64_t id; /* of the consumer that @data is for */
+    void *data;
+  } at[PML_STREAM_CONSUMERS_MAX];
+  struct thread *next;
+};
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static struct thread *_Atomic threads;
+static PML_THREAD_LOCAL struct thread *self __attribute__((tls_model("initial-exec")));
+static _Atomic uint64_t lost_threads; /* events of threads that there was no memory for */
+static atomic_bool expedited;
+static pthread_key_t key;
+static bool has_key;
+
+/* ---- threads ---- */
+
+/* The block is another thread's from here on, with all that this one did to it. */
+static void thread_ends(void *arg) {
+  struct thread *t = arg;
+  pthread_mutex_lock(&lock);
+  for (uint32_t i = 0; i < PML_STREAM_CONSUMERS_MAX; i++) {
+    const struct pml_stream_consumer *c = &slot[i].consumer;
+    if (slot[i].id != 0 && t->at[i].id == slot[i].id && t->at[i].data != NULL && c->thread_end != NULL)
+      c->thread_end(c->arg, t->at[i].data);
+  }
+  memset(t->at, 0, sizeof t->at);
+  pthread_mutex_unlock(&lock);
+  self = NULL;
+  /* A thread that a consumer ended never came back from its pass. */
+  uint64_t passes = atomic_load_explicit(&t->passes, memory_order_relaxed);
+  atomic_store_explicit(&t->passes, passes + passes % 2, memory_order_release);
+  atomic_store_explicit(&t->taken, false, memory_order_release);
+}
+
+static void register_membarrier(void) {
+  bool can = syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED, 0, 0) == 0;
+  atomic_store_explicit(&expedited, can, memory_order_seq_cst);
+}
+
+static void before_fork(void) {
+  pthread_mutex_lock(&lock);
+}
+
+static void after_fork(void) {
+  pthread_mutex_unlock(&lock);
+}
+
+/* Nobody consumes in the child, and the threads that are not there any more have left their blocks. */
+static void after_fork_in_child(void) {
+  for (unsigned k = 0; k < PML_STREAM_KINDS; k++) __atomic_store_n(&pml__stream_list[k], NULL, __ATOMIC_RELEASE);
+  memset(slot, 0, sizeof slot);
+  nconsumers = 0;
+  for (struct thread *t = atomic_load_explicit(&threads, memory_order_relaxed); t != NULL; t = t->next) {
+    memset(t->at, 0, sizeof t->at);
+    if (t == self) continue;
+    atomic_store_explicit(&t->passes, 0, memory_order_relaxed);
+    atomic_store_explicit(&t->taken, false, memory_order_relaxed);
+  }
+  register_membarrier();
+  pthread_mutex_unlock(&lock);
+}
+
+static void prepare(void) {
+  register_membarrier();
+  has_key = pthread_key_create(&key, thread_ends) == 0;
+  (void)pthread_atfork(before_fork, after_fork, after_fork_in_child);
+}
+
+static struct thread *take_block(void) {
+  struct thread *t = atomic_load_explicit(&threads, memory_order_acquire);
+  for (; t != NULL; t = t->next)
+    if (!atomic_load_explicit(&t->taken, memory_order_relaxed) &&
+        !atomic_exchange_explicit(&t->taken, true, memory_order_acquire))
+      return t;
+  t = calloc(1, sizeof *t);
+  if (t == NULL) return NULL;
+  atomic_init(&t->taken, true);
+  t->next = atomic_load_explicit(&threads, memory_order_relaxed);
+  while (!atomic_compare_exchange_weak_explicit(&threads, &t->next, t, memory_order_acq_rel, memory_order_acquire)) {
+  }
+  return t;
+}
+
+__attribute__((noinline, cold)) static struct thread *thread_begins(void) {
+  (void)pml_thread_self();
+  struct thread *t = take_block();
+  if (t == NULL) return NULL;
+  /* Without its destructor the thread would never be told to have ended, and its block stays taken. */
+  if (has_key) (void)pthread_setspecific(key, t);
+  self = t;
+  return t;
+}
+
+/* ---- handing out ---- */
+
+static void count_one(_Atomic uint64_t *counter) {
+  atomic_store_explicit(counter, atomic_load_explicit(counter, memory_order_relaxed) + 1, memory_order_relaxed);
+}
+
+/* In a pass, so that the slot stays what it is. */
+__attribute__((noinline, cold)) static void begin_for(struct thread *t, uint32_t i) {
+  t->at[i].id = slot[i].id;
+  t->at[i].data = NULL;
+  t->at[i].data = slot[i].consumer.thread_begin(slot[i].consumer.arg, pml_thread_id());
+}
+
+static void begin_pass(struct thread *t, uint64_t passes) {
+  if (PML_LIKELY(atomic_load_explicit(&expedited, memory_order_relaxed))) {
+    atomic_store_explicit(&t->passes, passes + 1, memory_order_relaxed);
+    atomic_signal_fence(memory_order_seq_cst);
+  } else {
+    (void)atomic_exchange_explicit(&t->passes, passes + 1, memory_order_seq_cst);
+  }
+}
+
+void pml__stream_raise(enum pml_stream_kind kind, const struct pml_stream_event *e) {
+  struct thread *t = self;
+  if (PML_UNLIKELY(t == NULL) && (t = thread_begins()) == NULL) {
+    atomic_fetch_add_explicit(&lost_threads, 1, memory_order_relaxed);
+    return;
+  }
+  uint64_t passes = atomic_load_explicit(&t->passes, memory_order_relaxed);
+  if (PML_UNLIKELY(passes % 2 != 0)) {
+    count_one(&t->nested);
+    return;
+  }
+  begin_pass(t, passes);
+  const struct pml__stream_list *list = __atomic_load_n(&pml__stream_list[kind], __ATOMIC_ACQUIRE);
+  for (uint32_t i = 0; list != NULL && i < list->n; i++) {
+    uint32_t at = list->at[i].slot;
+    if (PML_UNLIKELY(t->at[at].id != slot[at].id)) begin_for(t, at);
+    if (PML_LIKELY(t->at[at].data != NULL))
+      list->at[i].call(t->at[at].data, e);
+    else
+      count_one(&t->refused);
+  }
+  atomic_store_explicit(&t->passes, passes + 2, memory_order_release);
+}
+
+/* ---- who consumes ---- */
+
+static void wait_for(struct thread *t) {
+  uint64_t before = atomic_load_explicit(&t->passes, memory_order_seq_cst);
+  if (before % 2 == 0) return;
+  for (unsigned i = 0; atomic_load_explicit(&t->passes, memory_order_acquire) == before; i++) {
+    static const struct timespec nap = {0, NAP_NS};
+    if (i < YIELDS)
+      sched_yield();
+    else
+      nanosleep(&nap, NULL); /* a consumer that takes its time, or a thread that has no cpu */
+  }
+}
+
+static void wait_for_all(void) {
+  if (atomic_load_explicit(&expedited, memory_order_relaxed))
+    (void)syscall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0);
+  for (struct thread *t = atomic_load_explicit(&threads, memory_order_seq_cst); t != NULL; t = t->next) wait_for(t);
+}
+
+static uint32_t slot_of(uint64_t id) {
+  uint32_t i = 0;
+  while (i < PML_STREAM_CONSUMERS_MAX && slot[i].id != id) i++;
+  return i;
+}
+
+/* Under the lock: lists of @order as it is now, in the place of those that threads are in. */
+static void publish(void) {
+  set_in_use = 1 - set_in_use;
+  for (unsigned k = 0; k < PML_STREAM_KINDS; k++) {
+    struct pml__stream_list *list = &set_of_lists[set_in_use][k];
+    list->n = 0;
+    for (uint32_t i = 0; i < nconsumers; i++) {
+      uint32_t at = slot_of(order[i]);
+      if (slot[at].consumer.event[k] != NULL) list->at[list->n++] = (struct entry){slot[at].consumer.event[k], at};
+    }
+    __atomic_store_n(&pml__stream_list[k], list->n > 0 ? list : NULL, __ATOMIC_SEQ_CST);
+  }
+  wait_for_all();
+}
+
+static bool in_a_consumer(void) {
+  return self != NULL && atomic_load_explicit(&self->passes, memory_order_relaxed) % 2 != 0;
+}
+
+static bool consumes_nothing(const struct pml_stream_consumer *c) {
+  for (unsigned k = 0; k < PML_STREAM_KINDS; k++)
+    if (c->event[k] != NULL) return false;
+  return true;
+}
+
+int pml_stream_add(const struct pml_stream_consumer *c, uint64_t *id) {
+  static pthread_once_t once = PTHREAD_ONCE_INIT;
+  *id = 0;
+  if (c->thread_begin == NULL || consumes_nothing(c))
+    return pml_fail(-EINVAL, "a consumer of events needs thread_begin and a kind of event");
+  if (in_a_consumer()) return pml_fail(-EDEADLK, "a consumer of events cannot add another while it has one");
+  pthread_once(&once, prepare);
+  int err = 0;
+  pthread_mutex_lock(&lock);
+  if (nconsumers == PML_STREAM_CONSUMERS_MAX) {
+    err = pml_fail(PML_EFULL, "there are %u consumers of events already", PML_STREAM_CONSUMERS_MAX);
+  } else {
+    uint32_t at = slot_of(0);
+    slot[at].consumer = *c;
+    slot[at].id = order[nconsumers++] = *id = ++last_id;
+    publish();
+  }
+  pthread_mutex_unlock(&lock);
+  return err;
+}
+
+int pml_stream_remove(uint64_t id) {
+  if (in_a_consumer()) return pml_fail(-EDEADLK, "a consumer of events cannot remove one while it has an event");
+  int err = -ENOENT;
+  pthread_mutex_lock(&lock);
+  for (uint32_t i = 0; i < nconsumers && err != 0; i++) {
+    if (order[i] != id) continue;
+    memmove(&order[i], &order[i + 1], (--nconsumers - i) * sizeof order[0]);
+    publish();
+    memset(&slot[slot_of(id)], 0, sizeof slot[0]);
+    err = 0;
+  }
+  pthread_mutex_unlock(&lock);
+  return err < 0 ? pml_fail(err, "there is no such consumer of events") : 0;
+}
+
+void pml_stream_lost(struct pml_stream_lost *lost) {
+  *lost = (struct pml_stream_lost){0};
+  for (struct thread *t = atomic_load_explicit(&threads, memory_order_acquire); t != NULL; t = t->next) {
+    lost->nested += atomic_load_explicit(&t->nested, memory_order_relaxed);
+    lost->refused += atomic_load_explicit(&t->refused, memory_order_relaxed);
+  }
+  lost->refused += atomic_load_explicit(&lost_threads, memory_order_relaxed);
+}
+
+/* ---- names of values ---- */
+
+struct interned {
+  struct pml_stream_metrics metrics;
+  struct interned *next;
+};
+static struct interned *metrics; /* under the lock */
+
+static const struct pml_stream_metrics *find_metrics(const char *const *names, size_t n) {
+  for (struct interned *m = metrics; m != NULL; m = m->next) {
+    size_t same = 0;
+    while (m->metrics.n == n && same < n && strcmp(m->metrics.name[same], names[same]) == 0) same++;
+    if (same == n) return &m->metrics;
+  }
+  return NULL;
+}
+
+/* One piece of memory: the entry, the pointers, the strings. */
+static const struct pml_stream_metrics *copy_metrics(const char *const *names, size_t n) {
+  size_t bytes = sizeof(struct interned) + n * sizeof(char *);
+  for (size_t i = 0; i < n; i++) bytes += strlen(names[i]) + 1;
+  struct interned *m = malloc(bytes);
+  if (m == NULL) return NULL;
+  const char **name = (const char **)(m + 1);
+  char *text = (char *)(name + n);
+  for (size_t i = 0; i < n; i++) {
+    name[i] = text;
+    text = stpcpy(text, names[i]) + 1;
+  }
+  *m = (struct interned){{(uint32_t)n, name}, metrics};
+  metrics = m;
+  return &m->metrics;
+}
+
+int pml_stream_metrics(const char *const *names, size_t n, const struct pml_stream_metrics **out) {
+  *out = NULL;
+  if (n == 0 || n > PML_STREAM_METRICS_MAX)
+    return pml_fail(-EINVAL, "events carry 1 to %u values, not %zu", PML_STREAM_METRICS_MAX, n);
+  for (size_t i = 0; i < n; i++)
+    if (names[i] == NULL || names[i][0] == '\0') return pml_fail(-EINVAL, "value %zu of an event has no name", i + 1);
+  pthread_mutex_lock(&lock);
+  *out = find_metrics(names, n);
+  if (*out == NULL) *out = copy_metrics(names, n);
+  pthread_mutex_unlock(&lock);
+  return *out == NULL ? pml_fail(-ENOMEM, "no memory for the names of %zu values", n) : 0;
+}

@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * core/base/pml_stream.h - enter, leave and metric events: adapters raise them, whoever registered consumes them.
+ *
+ * Sections, intercepted calls, the user's own regions and plugins raise; profiles, traces and plugins consume. Neither
+ * knows the other. An event is handed, on the thread that raised it, to every consumer of its kind, in the order of
+ * their registration.
+ */
+#ifndef PML_STREAM_H
+#define PML_STREAM_H
+
+#include "base/pml_region.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+PML_BEGIN_DECLS
+
+enum pml_stream_kind { PML_STREAM_ENTER, PML_STREAM_LEAVE, PML_STREAM_METRIC, PML_STREAM_KINDS };
+
+#define PML_STREAM_CONSUMERS_MAX 16u
+#define PML_STREAM_METRICS_MAX 128u
+
+/* What the values of an event are. Interned: the same names in the same order are the same pointer, for good. */
+struct pml_stream_metrics {
+  uint32_t n;
+  const char *const *name; /* [n] */
+};
+
+struct pml_stream_event {
+  uint64_t ticks;                           /* of pml_clock; of one thread they do not go back */
+  pml_region_t region;                      /* 0 for a metric that belongs to none */
+  const struct pml_stream_metrics *metrics; /* NULL: the event carries no values */
+  const uint64_t *values;                   /* [metrics->n], valid during the call; sums since the thread began them */
+};
+
+/*
+ * What is called, on the thread concerned. @data is what thread_begin gave for that thread.
+ *
+ * thread_begin: before the first event of a thread; NULL: this thread's events are not wanted (they count as lost).
+ * thread_end:   the thread ends and raises no more; may be NULL. Called under the stream's lock: it must neither add
+ * nor remove consumers. Not called for threads that live when the consumer is removed, nor after a fork. event[kind]:
+ * NULL: this kind is not wanted. It may raise events itself: those reach nobody and are counted.
+ *
+ * A consumer that is added while regions are open sees their leaves without their enters.
+ */
+struct pml_stream_consumer {
+  void *(*thread_begin)(void *arg, uint64_t thread);
+  void (*thread_end)(void *arg, void *data);
+  void (*event[PML_STREAM_KINDS])(void *data, const struct pml_stream_event *e);
+  void *arg;
+};
+
+/*
+ * pml_stream_add - from now on @c (copied) gets events; *@id names it.
+ * pml_stream_remove - when it returns no call to the consumer is under way and none will be made.
+ *
+ * Both wait for events that other threads are handing out, so they must not be called with a lock that a consumer
+ * takes. After a fork the child has no consumers: what the parent writes is the parent's.
+ *
+ * Return 0, -EINVAL (no thread_begin, no event), PML_EFULL (PML_STREAM_CONSUMERS_MAX), -ENOENT (no such consumer) or
+ * -EDEADLK (called by a consumer). Thread-safe, not async-signal-safe.
+ */
+PML_API int pml_stream_add(const struct pml_stream_consumer *c, uint64_t *id);
+PML_API int pml_stream_remove(uint64_t id);
+
+/*
+ * pml_stream_metrics - intern @n names, copied, never freed. -EINVAL (none, too many, an empty name), -ENOMEM.
+ * A lock; thread-safe.
+ */
+PML_API int pml_stream_metrics(const char *const *names, size_t n, const struct pml_stream_metrics **out);
+
+struct pml_stream_lost {
+  uint64_t nested;  /* events raised by a consumer, or by a signal handler that interrupted one */
+  uint64_t refused; /* (event, consumer) pairs of a thread that the consumer does not want, or had no memory for */
+};
+PML_API void pml_stream_lost(struct pml_stream_lost *lost);
+
+/* --- what the inline functions need --- */
+
+struct pml__stream_list;
+extern PML_API const struct pml__stream_list *pml__stream_list[PML_STREAM_KINDS]; /* atomic; NULL: nobody */
+PML_API void pml__stream_raise(enum pml_stream_kind kind, const struct pml_stream_event *e);
+
+/*
+ * pml_stream_wanted - whether anybody consumes @kind: one load, one predicted branch. Relaxed: an event raised while a
+ * consumer is being added or removed may fall on either side; pml__stream_raise() looks again.
+ */
+static inline bool pml_stream_wanted(enum pml_stream_kind kind) {
+  return PML_UNLIKELY(__atomic_load_n(&pml__stream_list[kind], __ATOMIC_RELAXED) != NULL);
+}
+
+/*
+ * pml_stream_raise - hand @e to the consumers of its kind. No lock, no allocation but at a thread's first event.
+ * Async-signal-safe where the consumers are and the thread has raised before.
+ */
+static inline void pml_stream_raise(enum pml_stream_kind kind, const struct pml_stream_event *e) {
+  if (pml_stream_wanted(kind)) pml__stream_raise(kind, e);
+}
+
+PML_END_DECLS
+
+#endif

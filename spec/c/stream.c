@@ -1,0 +1,274 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* spec/c/stream.c - events reach those who asked for them, and nobody after he was removed. */
+#include "base/pml_error.h"
+#include "base/pml_stream.h"
+#include "base/pml_thread.h"
+
+#include "check.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define THREADS 4
+#define ROUNDS 400
+
+struct seen {
+  unsigned begun, ended, events[PML_STREAM_KINDS];
+  uint64_t thread, last_ticks, last_value;
+  pml_region_t last_region;
+  bool refuse, raise_more;
+  int tried_to_add, tried_to_remove;
+};
+
+static void *begin(void *arg, uint64_t thread) {
+  struct seen *s = arg;
+  s->begun++;
+  s->thread = thread;
+  return s->refuse ? NULL : s;
+}
+
+static void finish(void *arg, void *data) {
+  (void)data;
+  ((struct seen *)arg)->ended++;
+}
+
+static struct pml_stream_consumer all_of(struct seen *s);
+
+static void see(struct seen *s, enum pml_stream_kind kind, const struct pml_stream_event *e) {
+  s->events[kind]++;
+  s->last_ticks = e->ticks;
+  s->last_region = e->region;
+  if (e->metrics != NULL) s->last_value = e->values[e->metrics->n - 1];
+  if (!s->raise_more) return;
+  uint64_t id;
+  struct pml_stream_consumer c = all_of(s);
+  pml_stream_raise(kind, e);
+  s->tried_to_add = pml_stream_add(&c, &id);
+  s->tried_to_remove = pml_stream_remove(1);
+}
+
+static void on_enter(void *data, const struct pml_stream_event *e) {
+  see(data, PML_STREAM_ENTER, e);
+}
+static void on_leave(void *data, const struct pml_stream_event *e) {
+  see(data, PML_STREAM_LEAVE, e);
+}
+static void on_metric(void *data, const struct pml_stream_event *e) {
+  see(data, PML_STREAM_METRIC, e);
+}
+
+static struct pml_stream_consumer all_of(struct seen *s) {
+  return (struct pml_stream_consumer){
+      .thread_begin = begin, .thread_end = finish, .event = {on_enter, on_leave, on_metric}, .arg = s};
+}
+
+static void raise_one(enum pml_stream_kind kind, uint64_t ticks, pml_region_t region) {
+  struct pml_stream_event e = {.ticks = ticks, .region = region};
+  pml_stream_raise(kind, &e);
+}
+
+static void handing_out(void) {
+  struct seen a = {0}, b = {0};
+  struct pml_stream_consumer ca = all_of(&a), cb = {.thread_begin = begin, .event = {NULL, on_leave, NULL}, .arg = &b};
+  uint64_t ia, ib;
+  CHECK(!pml_stream_wanted(PML_STREAM_ENTER) && !pml_stream_wanted(PML_STREAM_LEAVE), "at first nobody wants events");
+  raise_one(PML_STREAM_ENTER, 1, 1);
+  CHECK(pml_stream_add(&cb, &ib) == 0 && !pml_stream_wanted(PML_STREAM_ENTER) && pml_stream_wanted(PML_STREAM_LEAVE),
+        "only the kinds that somebody asked for are wanted");
+  CHECK(pml_stream_add(&ca, &ia) == 0 && ia != ib && pml_stream_wanted(PML_STREAM_METRIC),
+        "a second consumer is added");
+  raise_one(PML_STREAM_ENTER, 10, 3);
+  raise_one(PML_STREAM_LEAVE, 20, 4);
+  CHECK(a.events[PML_STREAM_ENTER] == 1 && a.events[PML_STREAM_LEAVE] == 1 && b.events[PML_STREAM_LEAVE] == 1 &&
+            b.events[PML_STREAM_ENTER] == 0,
+        "each gets the kinds it asked for");
+  CHECK(a.last_ticks == 20 && a.last_region == 4, "with ticks and region");
+  CHECK(a.begun == 1 && b.begun == 1 && a.thread == pml_thread_id() && a.thread != 0,
+        "and is told once of the thread, by its id");
+  const char *names[] = {"x", "y"};
+  uint64_t values[] = {5, 6};
+  const struct pml_stream_metrics *m = NULL, *again = NULL;
+  CHECK(pml_stream_metrics(names, 2, &m) == 0 && pml_stream_metrics(names, 2, &again) == 0 && m == again &&
+            strcmp(m->name[1], "y") == 0,
+        "the same names are the same metrics");
+  CHECK(pml_stream_metrics(names, 1, &again) == 0 && again != m, "fewer names are others");
+  CHECK(pml_stream_metrics(names, 0, &again) == -EINVAL, "no names are refused");
+  struct pml_stream_event e = {.ticks = 30, .metrics = m, .values = values};
+  pml_stream_raise(PML_STREAM_METRIC, &e);
+  CHECK(a.events[PML_STREAM_METRIC] == 1 && a.last_value == 6, "a metric brings its values");
+  CHECK(pml_stream_remove(ia) == 0 && pml_stream_remove(ia) == -ENOENT, "a consumer is removed once");
+  raise_one(PML_STREAM_LEAVE, 40, 5);
+  CHECK(a.events[PML_STREAM_LEAVE] == 1 && b.events[PML_STREAM_LEAVE] == 2, "and gets nothing more, the other does");
+  CHECK(pml_stream_remove(ib) == 0 && !pml_stream_wanted(PML_STREAM_LEAVE), "the last one leaves nobody");
+}
+
+static void refusing(void) {
+  struct seen s = {.raise_more = true}, none = {.refuse = true};
+  struct pml_stream_consumer c = all_of(&s), r = all_of(&none), bad = {.thread_begin = begin};
+  struct pml_stream_lost before, after;
+  uint64_t id, many[PML_STREAM_CONSUMERS_MAX + 1];
+  pml_stream_lost(&before);
+  CHECK(pml_stream_add(&bad, &id) == -EINVAL && id == 0, "a consumer of nothing is refused");
+  pml_stream_add(&c, &id);
+  raise_one(PML_STREAM_ENTER, 1, 1);
+  pml_stream_lost(&after);
+  CHECK(s.events[PML_STREAM_ENTER] == 1 && after.nested == before.nested + 1,
+        "what a consumer raises reaches nobody, and is counted");
+  CHECK(s.tried_to_add == -EDEADLK && s.tried_to_remove == -EDEADLK, "a consumer can neither add nor remove");
+  pml_stream_remove(id);
+  pml_stream_add(&r, &id);
+  raise_one(PML_STREAM_ENTER, 1, 1);
+  raise_one(PML_STREAM_ENTER, 1, 1);
+  pml_stream_lost(&after);
+  CHECK(none.begun == 1 && none.events[PML_STREAM_ENTER] == 0 && after.refused == before.refused + 2,
+        "a thread that a consumer does not want is asked about once, and its events are counted");
+  pml_stream_remove(id);
+  struct seen lots = {0};
+  struct pml_stream_consumer l = all_of(&lots);
+  unsigned added = 0;
+  for (unsigned i = 0; i <= PML_STREAM_CONSUMERS_MAX; i++) added += pml_stream_add(&l, &many[i]) == 0;
+  CHECK(added == PML_STREAM_CONSUMERS_MAX && many[added] == 0, "there is a limit, and it is told");
+  raise_one(PML_STREAM_ENTER, 1, 1);
+  CHECK(lots.events[PML_STREAM_ENTER] == added, "up to it, all get the event");
+  for (unsigned i = 0; i < added; i++) pml_stream_remove(many[i]);
+}
+
+/* ---- threads raise while consumers come and go ---- */
+
+static atomic_bool stop;
+
+struct flow {
+  atomic_bool gone; /* removed: nothing may come */
+  atomic_uint late, begun, ended;
+  _Atomic uint64_t events;
+  struct mine *_Atomic first;
+};
+struct mine {
+  struct flow *flow;
+  uint64_t events;
+  struct mine *next;
+};
+
+static void *flow_begin(void *arg, uint64_t thread) {
+  struct flow *f = arg;
+  struct mine *m = malloc(sizeof *m);
+  (void)thread;
+  if (m == NULL) return NULL;
+  *m = (struct mine){f, 0, atomic_load(&f->first)};
+  while (!atomic_compare_exchange_weak(&f->first, &m->next, m)) {
+  }
+  atomic_fetch_add(&f->begun, 1);
+  return m;
+}
+
+/* After the consumer was removed. */
+static void free_all(struct flow *f) {
+  for (struct mine *m = atomic_load(&f->first), *next; m != NULL; m = next) {
+    next = m->next;
+    free(m);
+  }
+}
+
+static void flow_end(void *arg, void *data) {
+  struct flow *f = arg;
+  struct mine *m = data;
+  if (atomic_load(&f->gone)) atomic_fetch_add(&f->late, 1);
+  atomic_fetch_add(&f->ended, 1);
+  atomic_fetch_add(&f->events, m->events);
+}
+static void flow_event(void *data, const struct pml_stream_event *e) {
+  struct mine *m = data;
+  (void)e;
+  if (atomic_load_explicit(&m->flow->gone, memory_order_relaxed)) atomic_fetch_add(&m->flow->late, 1);
+  m->events++;
+}
+
+static void *raise_all(void *arg) {
+  while (!atomic_load_explicit(&stop, memory_order_relaxed)) {
+    raise_one(PML_STREAM_ENTER, 1, 1);
+    raise_one(PML_STREAM_LEAVE, 2, 1);
+  }
+  return arg;
+}
+
+static void coming_and_going(void) {
+  pthread_t t[THREADS];
+  unsigned late = 0, wrong = 0;
+  atomic_store(&stop, false);
+  for (int i = 0; i < THREADS; i++) pthread_create(&t[i], NULL, raise_all, NULL);
+  for (int round = 0; round < ROUNDS; round++) {
+    struct flow f = {0};
+    struct pml_stream_consumer c = {
+        .thread_begin = flow_begin, .thread_end = flow_end, .event = {flow_event, flow_event, NULL}, .arg = &f};
+    uint64_t id;
+    wrong += pml_stream_add(&c, &id) != 0;
+    if (round % 8 == 0) usleep(200);
+    wrong += pml_stream_remove(id) != 0;
+    atomic_store(&f.gone, true);
+    late += atomic_load(&f.late);
+    free_all(&f);
+    memset(&f, 0x55, sizeof f); /* whoever still used it would crash, or show in a sanitizer */
+  }
+  atomic_store(&stop, true);
+  for (int i = 0; i < THREADS; i++) pthread_join(t[i], NULL);
+  CHECK(wrong == 0 && late == 0, "%d consumers come and go under %d threads, and none is called when it has gone",
+        ROUNDS, THREADS);
+}
+
+static void *raise_some(void *arg) {
+  for (int i = 0; i < 1000; i++) raise_one(PML_STREAM_ENTER, 1, 1);
+  return arg;
+}
+
+static void threads_end(void) {
+  struct flow f = {0};
+  struct pml_stream_consumer c = {
+      .thread_begin = flow_begin, .thread_end = flow_end, .event = {flow_event, NULL, NULL}, .arg = &f};
+  uint64_t id;
+  pml_stream_add(&c, &id);
+  for (int i = 0; i < 20; i++) {
+    pthread_t t;
+    pthread_create(&t, NULL, raise_some, NULL);
+    pthread_join(t, NULL);
+  }
+  CHECK(atomic_load(&f.begun) == 20 && atomic_load(&f.ended) == 20, "each thread's end is told");
+  CHECK(atomic_load(&f.events) == 20000, "after all of its events");
+  pml_stream_remove(id);
+  free_all(&f);
+}
+
+static void forking(void) {
+  struct seen s = {0};
+  struct pml_stream_consumer c = all_of(&s);
+  uint64_t id, own;
+  pml_stream_add(&c, &id);
+  raise_one(PML_STREAM_ENTER, 1, 1);
+  pid_t pid = fork();
+  if (pid == 0) {
+    alarm(20);
+    raise_one(PML_STREAM_ENTER, 2, 1);
+    bool good = s.events[PML_STREAM_ENTER] == 1 && pml_stream_remove(id) == -ENOENT && pml_stream_add(&c, &own) == 0;
+    raise_one(PML_STREAM_ENTER, 3, 1);
+    _exit(good && s.events[PML_STREAM_ENTER] == 2 && s.begun == 2 ? 0 : 1);
+  }
+  int status = 1;
+  waitpid(pid, &status, 0);
+  CHECK(status == 0, "a child has no consumers, and may add its own");
+  raise_one(PML_STREAM_ENTER, 2, 1);
+  CHECK(s.events[PML_STREAM_ENTER] == 2, "the parent goes on with its own");
+  pml_stream_remove(id);
+}
+
+int main(void) {
+  handing_out();
+  refusing();
+  threads_end();
+  coming_and_going();
+  forking();
+  return check_done();
+}
