@@ -24,5 +24,7 @@
 #include "source/pml_sketch.h"
 #include "source/pml_value.h"
 #include "substrate/pml_otf2.h"
+#include "substrate/pml_otf2_stream.h"
+#include "substrate/pml_profile.h"
 
 #endif

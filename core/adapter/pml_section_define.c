@@ -135,7 +135,7 @@ static bool says_nothing(const struct pml_section_options *o) {
 
 static bool same_events(const struct pml_section *s, const struct pml_section_options *o) {
   if (s->list == NULL || o->nevents == 0) return s->list == NULL && o->nevents == 0;
-  const struct pml_stream_metrics *m;
+  struct pml_stream_metrics *m;
   return pml_stream_metrics(o->events, o->nevents, &m) == 0 && m == s->list->metrics;
 }
 

@@ -11,7 +11,7 @@ static struct pml__section_list list[PML_SECTION_EVENT_LISTS_MAX]; /* under the 
 static uint32_t nlists;
 
 int pml__section_list(const char *const *names, size_t n, struct pml__section_list **out) {
-  const struct pml_stream_metrics *metrics;
+  struct pml_stream_metrics *metrics;
   *out = NULL;
   if (n > PML_SECTION_EVENTS_MAX)
     return pml_fail(-EINVAL, "a section takes at most %u events, not %zu", PML_SECTION_EVENTS_MAX, n);
@@ -37,9 +37,8 @@ void pml__section_close_sets(struct pml__section_thread *t) {
 }
 
 static void note_types(struct pml__section_list *l, const struct pml_eventset *set) {
-  uint32_t real = 0;
-  for (uint32_t i = 0; i < l->metrics->n; i++) real |= (uint32_t)(pml_eventset_type(set, i) == PML_TYPE_DOUBLE) << i;
-  __atomic_fetch_or(&l->real, real, __ATOMIC_RELAXED);
+  for (uint32_t i = 0; i < l->metrics->n; i++)
+    if (pml_eventset_type(set, i) == PML_TYPE_DOUBLE) pml_stream_metrics_set_real(l->metrics, i);
 }
 
 /* One try per thread: what cannot be opened now is not tried at every start. */
@@ -94,15 +93,15 @@ uint64_t pml__section_plus(uint64_t x, uint64_t y, bool real) {
 
 bool pml__section_add_values(struct pml__section_thread *t, const struct pml_section *s, struct pml__section_stat *stat,
                              const uint64_t *before, const uint64_t *after) {
-  uint32_t n = s->list->metrics->n, real = __atomic_load_n(&s->list->real, __ATOMIC_RELAXED);
+  const struct pml_stream_metrics *m = s->list->metrics;
   if (PML_UNLIKELY(stat->value == NULL)) {
-    uint64_t *value = calloc(n, sizeof *value);
+    uint64_t *value = calloc(m->n, sizeof *value);
     if (value == NULL) return false;
     PML__SECTION_SET(stat->value, value);
   }
   pml__section_begin_update(t);
-  for (uint32_t i = 0; i < n; i++) {
-    bool is_real = real >> i & 1;
+  for (uint32_t i = 0; i < m->n; i++) {
+    bool is_real = pml_stream_metrics_real(m, i);
     uint64_t more = before != NULL ? difference(before[i], after[i], is_real) : after[i];
     PML__SECTION_SET(stat->value[i], pml__section_plus(stat->value[i], more, is_real));
   }

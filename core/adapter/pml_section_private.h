@@ -14,8 +14,7 @@
 /* A list of events that sections share. */
 struct pml__section_list {
   uint32_t index;
-  uint32_t real; /* atomic: bit i: event i is a double; known once a thread has opened the set */
-  const struct pml_stream_metrics *metrics;
+  struct pml_stream_metrics *metrics;
 };
 
 struct pml_section {

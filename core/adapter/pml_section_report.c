@@ -134,8 +134,8 @@ static bool more_rows(struct gathering *g) {
 }
 
 static void add_row_values(const struct pml_section *s, uint64_t *to, const uint64_t *from) {
-  uint32_t real = __atomic_load_n(&s->list->real, __ATOMIC_RELAXED);
-  for (uint32_t i = 0; i < s->list->metrics->n; i++) to[i] = pml__section_plus(to[i], from[i], real >> i & 1);
+  const struct pml_stream_metrics *m = s->list->metrics;
+  for (uint32_t i = 0; i < m->n; i++) to[i] = pml__section_plus(to[i], from[i], pml_stream_metrics_real(m, i));
 }
 
 /* @stat with its values into a row of its own, or that of its section. */
@@ -246,7 +246,7 @@ static void tell(const struct gathered *g, struct pml_section_row *row) {
 
 static void tell_values(const struct pml_section *s, const uint64_t *from, struct pml_section_value *to) {
   for (uint32_t i = 0; i < s->list->metrics->n; i++) {
-    to[i] = (struct pml_section_value){.real = __atomic_load_n(&s->list->real, __ATOMIC_RELAXED) >> i & 1};
+    to[i] = (struct pml_section_value){.real = pml_stream_metrics_real(s->list->metrics, i)};
     if (to[i].real)
       memcpy(&to[i].d, &from[i], sizeof to[i].d);
     else

@@ -304,7 +304,7 @@ struct interned {
 };
 static struct interned *metrics; /* under the lock */
 
-static const struct pml_stream_metrics *find_metrics(const char *const *names, size_t n) {
+static struct pml_stream_metrics *find_metrics(const char *const *names, size_t n) {
   for (struct interned *m = metrics; m != NULL; m = m->next) {
     size_t same = 0;
     while (m->metrics.n == n && same < n && strcmp(m->metrics.name[same], names[same]) == 0) same++;
@@ -314,7 +314,7 @@ static const struct pml_stream_metrics *find_metrics(const char *const *names, s
 }
 
 /* One piece of memory: the entry, the pointers, the strings. */
-static const struct pml_stream_metrics *copy_metrics(const char *const *names, size_t n) {
+static struct pml_stream_metrics *copy_metrics(const char *const *names, size_t n) {
   size_t bytes = sizeof(struct interned) + n * sizeof(char *);
   for (size_t i = 0; i < n; i++) bytes += strlen(names[i]) + 1;
   struct interned *m = malloc(bytes);
@@ -325,12 +325,12 @@ static const struct pml_stream_metrics *copy_metrics(const char *const *names, s
     name[i] = text;
     text = stpcpy(text, names[i]) + 1;
   }
-  *m = (struct interned){{(uint32_t)n, name}, metrics};
+  *m = (struct interned){{(uint32_t)n, name, {0, 0}}, metrics};
   metrics = m;
   return &m->metrics;
 }
 
-int pml_stream_metrics(const char *const *names, size_t n, const struct pml_stream_metrics **out) {
+int pml_stream_metrics(const char *const *names, size_t n, struct pml_stream_metrics **out) {
   *out = NULL;
   if (n == 0 || n > PML_STREAM_METRICS_MAX)
     return pml_fail(-EINVAL, "events carry 1 to %u values, not %zu", PML_STREAM_METRICS_MAX, n);

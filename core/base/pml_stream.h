@@ -26,6 +26,7 @@ enum pml_stream_kind { PML_STREAM_ENTER, PML_STREAM_LEAVE, PML_STREAM_METRIC, PM
 struct pml_stream_metrics {
   uint32_t n;
   const char *const *name; /* [n] */
+  uint64_t real[2];        /* atomic: a bit for each value that is a double's bits, as far as who raises has said */
 };
 
 struct pml_stream_event {
@@ -69,7 +70,15 @@ PML_API int pml_stream_remove(uint64_t id);
  * pml_stream_metrics - intern @n names, copied, never freed. -EINVAL (none, too many, an empty name), -ENOMEM.
  * A lock; thread-safe.
  */
-PML_API int pml_stream_metrics(const char *const *names, size_t n, const struct pml_stream_metrics **out);
+PML_API int pml_stream_metrics(const char *const *names, size_t n, struct pml_stream_metrics **out);
+
+/* Who raises says so before the first event with values; anybody asks. Thread-safe, async-signal-safe. */
+static inline void pml_stream_metrics_set_real(struct pml_stream_metrics *m, uint32_t i) {
+  __atomic_fetch_or(&m->real[i / 64], UINT64_C(1) << i % 64, __ATOMIC_RELAXED);
+}
+static inline bool pml_stream_metrics_real(const struct pml_stream_metrics *m, uint32_t i) {
+  return (__atomic_load_n(&m->real[i / 64], __ATOMIC_RELAXED) >> i % 64 & 1) != 0;
+}
 
 struct pml_stream_lost {
   uint64_t nested;  /* events raised by a consumer, or by a signal handler that interrupted one */

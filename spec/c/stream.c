@@ -92,7 +92,7 @@ static void handing_out(void) {
         "and is told once of the thread, by its id");
   const char *names[] = {"x", "y"};
   uint64_t values[] = {5, 6};
-  const struct pml_stream_metrics *m = NULL, *again = NULL;
+  struct pml_stream_metrics *m = NULL, *again = NULL;
   CHECK(pml_stream_metrics(names, 2, &m) == 0 && pml_stream_metrics(names, 2, &again) == 0 && m == again &&
             strcmp(m->name[1], "y") == 0,
         "the same names are the same metrics");

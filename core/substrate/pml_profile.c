@@ -1,0 +1,310 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* core/substrate/pml_profile.c - enters and leaves become call paths; threads' trees are merged for who asks. */
+#include "substrate/pml_profile.h"
+
+#include "base/pml_clock.h"
+#include "base/pml_error.h"
+#include "substrate/pml_profile_tree.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define FIRST_DEPTH 64u
+
+/* A call under way. @node: NULL if there was no room for its path. */
+struct frame {
+  struct pml__profile_node *node;
+  pml_region_t region;
+  uint64_t ticks, inner;
+};
+
+/* One thread. */
+struct track {
+  struct pml__profile_tree tree;
+  struct frame *frame; /* frame[0] is the root's */
+  size_t depth, capacity;
+  uint64_t beyond;                     /* enters for which there was no memory for a frame: their leaves come first */
+  uint64_t events, unmatched, dropped; /* atomic, one writer */
+  struct pml_profile *profile;
+  struct track *next;
+};
+
+struct pml_profile {
+  pthread_mutex_t lock; /* guards all below: threads begin and end, visits read */
+  struct track *tracks;
+  struct pml__profile_tree ended; /* merged, of threads that ended */
+  struct pml_profile_stats stats; /* of threads that ended, and how many threads there were */
+  uint64_t consumer;
+};
+
+/* One writer. */
+static void count_one(uint64_t *counter) {
+  __atomic_store_n(counter, *counter + 1, __ATOMIC_RELAXED);
+}
+static void add_to(uint64_t *figure, uint64_t more) {
+  __atomic_store_n(figure, *figure + more, __ATOMIC_RELAXED);
+}
+static uint64_t get(const uint64_t *figure) {
+  return __atomic_load_n(figure, __ATOMIC_RELAXED);
+}
+
+/* ---- events ---- */
+
+__attribute__((noinline, cold)) static bool deepen(struct track *t) {
+  struct frame *frame = realloc(t->frame, t->capacity * 2 * sizeof *frame);
+  if (frame == NULL) return false;
+  t->frame = frame;
+  t->capacity *= 2;
+  return true;
+}
+
+/* The node from which a call is made: that of the innermost call that has one. */
+static struct pml__profile_node *caller(const struct track *t) {
+  size_t i = t->depth;
+  while (t->frame[i].node == NULL) i--;
+  return t->frame[i].node;
+}
+
+static void on_enter(void *data, const struct pml_stream_event *e) {
+  struct track *t = data;
+  if (PML_UNLIKELY(t->beyond > 0 || (t->depth + 1 == t->capacity && !deepen(t)))) {
+    t->beyond++;
+    count_one(&t->dropped);
+    return;
+  }
+  struct pml__profile_node *parent = t->frame[t->depth].node;
+  if (PML_UNLIKELY(parent == NULL)) parent = caller(t);
+  struct pml__profile_node *node = pml__profile_tree_child(&t->tree, parent, e->region);
+  t->frame[++t->depth] = (struct frame){node, e->region, e->ticks, 0};
+  if (PML_UNLIKELY(node == NULL)) {
+    count_one(&t->dropped);
+    return;
+  }
+  __atomic_store_n(&node->running, node->running + 1, __ATOMIC_RELAXED);
+  count_one(&t->events);
+}
+
+static void end_call(struct pml__profile_node *node, uint64_t d, uint64_t inner) {
+  count_one(&node->count);
+  add_to(&node->sum, d);
+  add_to(&node->inner, inner < d ? inner : d);
+  if (d < node->min) __atomic_store_n(&node->min, d, __ATOMIC_RELAXED);
+  if (d > node->max) __atomic_store_n(&node->max, d, __ATOMIC_RELAXED);
+  __atomic_store_n(&node->running, node->running - 1, __ATOMIC_RELAXED);
+}
+
+static void on_leave(void *data, const struct pml_stream_event *e) {
+  struct track *t = data;
+  if (PML_UNLIKELY(t->beyond > 0)) {
+    t->beyond--;
+    return;
+  }
+  struct frame *f = &t->frame[t->depth];
+  if (PML_UNLIKELY(t->depth == 0 || f->region != e->region)) {
+    count_one(&t->unmatched);
+    return;
+  }
+  uint64_t d = e->ticks > f->ticks ? e->ticks - f->ticks : 0;
+  t->depth--;
+  if (PML_UNLIKELY(f->node == NULL)) {
+    f[-1].inner += f->inner; /* its own time is its parent's */
+    return;
+  }
+  end_call(f->node, d, f->inner);
+  f[-1].inner += d;
+}
+
+/* ---- threads ---- */
+
+static void free_track(struct track *t) {
+  if (t == NULL) return;
+  pml__profile_tree_close(&t->tree);
+  free(t->frame);
+  free(t);
+}
+
+static void *thread_begin(void *arg, uint64_t thread) {
+  struct pml_profile *p = arg;
+  struct track *t = calloc(1, sizeof *t);
+  (void)thread;
+  if (t != NULL) t->frame = calloc(FIRST_DEPTH, sizeof *t->frame);
+  if (t == NULL || t->frame == NULL || !pml__profile_tree_open(&t->tree)) {
+    free_track(t);
+    return NULL;
+  }
+  t->capacity = FIRST_DEPTH;
+  t->frame[0].node = pml__profile_tree_at(&t->tree, 0);
+  t->profile = p;
+  pthread_mutex_lock(&p->lock);
+  t->next = p->tracks;
+  p->tracks = t;
+  p->stats.threads++;
+  pthread_mutex_unlock(&p->lock);
+  return t;
+}
+
+static void add_counts(struct pml_profile_stats *s, const struct track *t) {
+  s->events += get(&t->events);
+  s->unmatched += get(&t->unmatched);
+  s->dropped += get(&t->dropped);
+}
+
+/* What was under way is no call: nobody runs it any more. */
+static void abandon_open(struct pml_profile *p, struct track *t) {
+  for (; t->depth > 0; t->depth--) {
+    if (t->frame[t->depth].node == NULL) continue;
+    t->frame[t->depth].node->running = 0;
+    p->stats.abandoned++;
+  }
+}
+
+static void thread_end(void *arg, void *data) {
+  struct pml_profile *p = arg;
+  struct track *t = data, **at = &p->tracks;
+  pthread_mutex_lock(&p->lock);
+  abandon_open(p, t);
+  /* Without the memory to merge it the track stays as it is, and is merged by each visit. */
+  if (pml__profile_tree_merge(&p->ended, &t->tree)) {
+    while (*at != t) at = &(*at)->next;
+    *at = t->next;
+    add_counts(&p->stats, t);
+    free_track(t);
+  }
+  pthread_mutex_unlock(&p->lock);
+}
+
+/* ---- life ---- */
+
+int pml_profile_open(struct pml_profile **out) {
+  *out = NULL;
+  int err = pml_clock_init();
+  if (err < 0) return err;
+  struct pml_profile *p = calloc(1, sizeof *p);
+  if (p == NULL || !pml__profile_tree_open(&p->ended)) {
+    free(p);
+    return pml_fail(-ENOMEM, "no memory for a profile");
+  }
+  pthread_mutex_init(&p->lock, NULL);
+  struct pml_stream_consumer c = {
+      .thread_begin = thread_begin, .thread_end = thread_end, .event = {on_enter, on_leave, NULL}, .arg = p};
+  err = pml_stream_add(&c, &p->consumer);
+  if (err < 0) {
+    pml__profile_tree_close(&p->ended);
+    free(p);
+    return err;
+  }
+  *out = p;
+  return 0;
+}
+
+void pml_profile_close(struct pml_profile *p) {
+  if (p == NULL) return;
+  (void)pml_stream_remove(p->consumer); /* -ENOENT in a child: nothing comes there anyway */
+  for (struct track *t = p->tracks, *next; t != NULL; t = next) {
+    next = t->next;
+    free_track(t);
+  }
+  pml__profile_tree_close(&p->ended);
+  pthread_mutex_destroy(&p->lock);
+  free(p);
+}
+
+void pml_profile_stats(struct pml_profile *p, struct pml_profile_stats *s) {
+  pthread_mutex_lock(&p->lock);
+  *s = p->stats;
+  for (const struct track *t = p->tracks; t != NULL; t = t->next) add_counts(s, t);
+  pthread_mutex_unlock(&p->lock);
+}
+
+/* ---- visiting ---- */
+
+static int by_time(const void *a, const void *b) {
+  const struct pml__profile_node *x = *(const struct pml__profile_node *const *)a;
+  const struct pml__profile_node *y = *(const struct pml__profile_node *const *)b;
+  if (x->parent != y->parent) return x->parent < y->parent ? -1 : 1;
+  if (x->sum != y->sum) return x->sum > y->sum ? -1 : 1;
+  return (x->index > y->index) - (x->index < y->index);
+}
+
+static struct pml_profile_node told(const struct pml__profile_node *n, uint32_t depth) {
+  double ns = 1e9 / pml__clock.ticks_per_second;
+  return (struct pml_profile_node){.region = n->region,
+                                   .depth = depth,
+                                   .nthreads = n->nthreads,
+                                   .running = n->running,
+                                   .count = n->count,
+                                   .inclusive_ns = ns * (double)n->sum,
+                                   .exclusive_ns = ns * (double)(n->sum - (n->inner < n->sum ? n->inner : n->sum)),
+                                   .min_ns = n->count > 0 ? ns * (double)n->min : 0,
+                                   .max_ns = ns * (double)n->max};
+}
+
+/*
+ * Children of a node stand together in @order, which is sorted by parent; first[i] is where those of node i begin. The
+ * stack has, for each depth, the next one to be told: no recursion, however deep the paths are.
+ */
+struct walk {
+  struct pml__profile_node **order;
+  uint32_t *first, *stack;
+  uint32_t n; /* nodes but for the root */
+};
+
+static bool prepare_walk(struct walk *w, const struct pml__profile_tree *t) {
+  w->n = t->n - 1;
+  w->order = malloc((w->n + 1u) * sizeof *w->order);
+  w->first = malloc((t->n + 1u) * sizeof *w->first);
+  w->stack = malloc((t->n + 1u) * sizeof *w->stack);
+  if (w->order == NULL || w->first == NULL || w->stack == NULL) return false;
+  for (uint32_t i = 0; i < w->n; i++) w->order[i] = pml__profile_tree_at(t, i + 1);
+  qsort(w->order, w->n, sizeof *w->order, by_time);
+  for (uint32_t node = 0, i = 0; node <= t->n; node++) {
+    while (i < w->n && w->order[i]->parent < node) i++;
+    w->first[node] = i;
+  }
+  return true;
+}
+
+static int walk(const struct walk *w, int (*visit)(const struct pml_profile_node *node, void *arg), void *arg) {
+  uint32_t depth = 0;
+  w->stack[0] = 0;
+  for (;;) {
+    uint32_t at = w->stack[depth];
+    uint32_t parent = depth == 0 ? 0 : w->order[w->stack[depth - 1] - 1]->index;
+    if (at == w->n || w->order[at]->parent != parent) {
+      if (depth-- == 0) return 0;
+      continue;
+    }
+    struct pml_profile_node node = told(w->order[at], depth);
+    int rc = visit(&node, arg);
+    if (rc != 0) return rc;
+    w->stack[depth] = at + 1;
+    w->stack[++depth] = w->first[w->order[at]->index];
+  }
+}
+
+static bool merge_all(struct pml_profile *p, struct pml__profile_tree *merged) {
+  pthread_mutex_lock(&p->lock);
+  bool all = pml__profile_tree_merge(merged, &p->ended);
+  for (const struct track *t = p->tracks; t != NULL && all; t = t->next)
+    all = pml__profile_tree_merge(merged, &t->tree);
+  pthread_mutex_unlock(&p->lock);
+  return all;
+}
+
+int pml_profile_visit(struct pml_profile *p, int (*visit)(const struct pml_profile_node *node, void *arg), void *arg) {
+  struct pml__profile_tree merged;
+  struct walk w = {0};
+  int err = -ENOMEM;
+  if (pml__profile_tree_open(&merged) && merge_all(p, &merged) && prepare_walk(&w, &merged)) err = 0;
+  if (err == 0)
+    err = walk(&w, visit, arg);
+  else
+    (void)pml_fail(err, "no memory to merge the profiles of all threads");
+  free(w.order);
+  free(w.first);
+  free(w.stack);
+  pml__profile_tree_close(&merged);
+  return err;
+}

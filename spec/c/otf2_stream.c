@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * spec/c/otf2_stream.c - sections on several threads in a trace: all of them, nested, with their events' values.
+ *
+ * `otf2_stream DIR` leaves the archive in DIR for the validator.
+ */
+#include "adapter/pml_section.h"
+#include "base/pml_error.h"
+#include "source/pml_sde.h"
+#include "substrate/pml_otf2_stream.h"
+
+#include "check.h"
+
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { THREADS = 4, CALLS = 500 };
+
+static struct pml_section *outer, *inner, *counted, *others;
+static int64_t count;
+
+static void *work(void *arg) {
+  for (int i = 0; i < CALLS; i++) {
+    pml_section_start(outer);
+    pml_section_start(inner);
+    pml_section_stop(outer); /* crossing: in the trace it must be nested all the same */
+    pml_section_stop(inner);
+  }
+  return arg;
+}
+
+static bool define_all(void) {
+  static const char *const names[] = {"sde:::TRACED::N", "clock::ns"}, *const other[] = {"clock::ns"};
+  struct pml_sde_library *lib;
+  struct pml_section_options o = {.events = names, .nevents = 2}, x = {.events = other, .nevents = 1};
+  return pml_sde_library(&lib, "TRACED") == 0 && pml_sde_register(lib, "N", PML_SDE_RO, PML_TYPE_INT64, &count) == 0 &&
+         pml_section_define("outer", NULL, &outer) == 0 && pml_section_define("inner", NULL, &inner) == 0 &&
+         pml_section_define("counted", &o, &counted) == 0 && pml_section_define("others", &x, &others) == 0;
+}
+
+static void trace(const char *dir) {
+  static const struct pml_otf2_metric metric[] = {{"sde:::TRACED::N", NULL, "#", PML_OTF2_ACCUMULATED, 0},
+                                                  {"clock::ns", NULL, "ns", PML_OTF2_ACCUMULATED, 0}};
+  struct pml_otf2 *a;
+  struct pml_otf2_stream *s;
+  struct pml_otf2_stats st;
+  pthread_t t[THREADS];
+  CHECK(define_all() && pml_otf2_open(&a, dir, metric, 2, 0) == 0 && pml_otf2_stream_open(&s, a) == 0,
+        "a trace records the stream: %s", pml_error_detail(0));
+  for (int i = 0; i < THREADS; i++) pthread_create(&t[i], NULL, work, NULL);
+  for (int i = 0; i < THREADS; i++) pthread_join(t[i], NULL);
+  for (int i = 0; i < 3; i++) {
+    pml_section_start(counted);
+    count += 10;
+    pml_section_stop(counted);
+  }
+  pml_section_start(others);
+  pml_section_stop(others);
+  CHECK(pml_otf2_stream_unrecorded(s) == 2, "values that the trace has no place for are counted");
+  pml_otf2_stream_close(s);
+  pml_section_start(outer);
+  pml_section_stop(outer);
+  CHECK(pml_otf2_flush(a) == 0, "the trace is flushed");
+  pml_otf2_stats(a, &st);
+  /* A crossing call: 2 enters, 2 leaves, and the inner one's leave and enter again. */
+  uint64_t records = (uint64_t)THREADS * CALLS * 6 + 3 * 4 + 2;
+  CHECK(st.written == records && st.dropped == 0 && st.unmatched == 0 && st.lifted == 0,
+        "every start and stop is recorded until the stream is closed, and nothing else (%llu of %llu)",
+        (unsigned long long)st.written, (unsigned long long)records);
+  CHECK(pml_otf2_close(a) == 0, "the trace is closed");
+}
+
+int main(int argc, char **argv) {
+  char dir[] = "/tmp/pmlua-otf2-stream-XXXXXX", command[64];
+  if (argc == 2) {
+    trace(argv[1]);
+    return check_done();
+  }
+  if (mkdtemp(dir) == NULL) return 1;
+  trace(dir);
+  snprintf(command, sizeof command, "rm -r %s", dir);
+  CHECK(system(command) == 0, "and was where it should be");
+  return check_done();
+}

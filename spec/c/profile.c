@@ -1,0 +1,249 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* spec/c/profile.c - call paths from enters and leaves: one thread's to the tick, many threads' to the call. */
+#include "adapter/pml_section.h"
+#include "base/pml_clock.h"
+#include "base/pml_error.h"
+#include "substrate/pml_profile.h"
+
+#include "check.h"
+#include "sanitized.h"
+
+#include <errno.h>
+#include <math.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <string.h>
+
+#define THREADS 4
+#define CALLS (SANITIZED ? 300 : 3000)
+
+static pml_region_t region[8];
+
+static void raise_at(enum pml_stream_kind kind, pml_region_t r, uint64_t ticks) {
+  struct pml_stream_event e = {.ticks = ticks, .region = r};
+  pml_stream_raise(kind, &e);
+}
+static void enter(int r, uint64_t ticks) {
+  raise_at(PML_STREAM_ENTER, region[r], ticks);
+}
+static void leave(int r, uint64_t ticks) {
+  raise_at(PML_STREAM_LEAVE, region[r], ticks);
+}
+
+/* ---- what a visit told: paths like "/a/b" ---- */
+
+struct paths {
+  size_t n, most;
+  char open[16][16];
+  struct {
+    char path[64];
+    struct pml_profile_node node;
+  } at[64];
+};
+
+static int keep(const struct pml_profile_node *node, void *arg) {
+  struct paths *p = arg;
+  struct pml_region_info info;
+  if (node->depth >= 16 || p->n == 64 || pml_region_describe(node->region, &info) < 0) return -1;
+  snprintf(p->open[node->depth], sizeof p->open[0], "%s", info.name);
+  char *to = p->at[p->n].path, *end = to + sizeof p->at[0].path;
+  for (uint32_t d = 0; d <= node->depth; d++) to += snprintf(to, (size_t)(end - to), "/%.8s", p->open[d]);
+  p->at[p->n++].node = *node;
+  return p->most != 0 && p->n == p->most ? 7 : 0;
+}
+
+static const struct pml_profile_node *node_at(const struct paths *p, const char *path) {
+  static const struct pml_profile_node none;
+  for (size_t i = 0; i < p->n; i++)
+    if (strcmp(p->at[i].path, path) == 0) return &p->at[i].node;
+  return &none;
+}
+
+static bool is_ns(double ns, uint64_t ticks) {
+  return fabs(ns - (double)ticks * 1e9 / pml__clock.ticks_per_second) < 0.01;
+}
+
+static void one_thread(void) {
+  struct pml_profile *p;
+  struct paths seen = {0};
+  struct pml_profile_stats s;
+  leave(0, 1);
+  CHECK(pml_profile_open(&p) == 0, "a profile is opened");
+  leave(3, 5); /* entered before */
+  enter(0, 1000);
+  enter(1, 1100);
+  enter(2, 1150);
+  leave(2, 1250);
+  leave(1, 1300);
+  enter(2, 1400);
+  leave(2, 1450);
+  enter(1, 1500);
+  leave(1, 1510);
+  leave(0, 2000);
+  enter(2, 3000);
+  enter(2, 3100); /* itself */
+  leave(3, 3150); /* not innermost */
+  leave(2, 3200);
+  CHECK(pml_profile_visit(p, keep, &seen) == 0 && seen.n == 6, "each call path is told once (%zu)", seen.n);
+  const struct pml_profile_node *a = node_at(&seen, "/a"), *ab = node_at(&seen, "/a/b");
+  CHECK(a->count == 1 && is_ns(a->inclusive_ns, 1000) && is_ns(a->exclusive_ns, 1000 - 200 - 50 - 10),
+        "inclusive time is all of it, exclusive what is in no region inside");
+  CHECK(ab->count == 2 && is_ns(ab->inclusive_ns, 210) && is_ns(ab->exclusive_ns, 110), "calls of one path add up");
+  CHECK(is_ns(ab->min_ns, 10) && is_ns(ab->max_ns, 200), "with the shortest and the longest");
+  CHECK(node_at(&seen, "/a/b/c")->count == 1 && is_ns(node_at(&seen, "/a/b/c")->inclusive_ns, 100) &&
+            is_ns(node_at(&seen, "/a/c")->inclusive_ns, 50),
+        "the same region from elsewhere is another path");
+  CHECK(node_at(&seen, "/c")->count == 0 && node_at(&seen, "/c")->running == 1 && node_at(&seen, "/c/c")->count == 1 &&
+            node_at(&seen, "/c/c")->running == 0,
+        "so is a call of itself; what is under way is told");
+  CHECK(strcmp(seen.at[0].path, "/a") == 0 && strcmp(seen.at[1].path, "/a/b") == 0 &&
+            strcmp(seen.at[2].path, "/a/b/c") == 0 && strcmp(seen.at[3].path, "/a/c") == 0,
+        "parents come before children, the longest first");
+  pml_profile_stats(p, &s);
+  CHECK(s.threads == 1 && s.events == 7 && s.unmatched == 2 && s.dropped == 0,
+        "leaves without their enter are counted, nothing else");
+  struct paths some = {.most = 2};
+  CHECK(pml_profile_visit(p, keep, &some) == 7 && some.n == 2, "a visit ends when the visitor says so");
+  leave(2, 4000);
+  pml_profile_close(p);
+  pml_profile_close(NULL);
+  CHECK(!pml_stream_wanted(PML_STREAM_ENTER), "closed, it wants no events");
+}
+
+static void deep_and_wide(void) {
+  enum { DEEP = 20000, WIDE = 5000 };
+  struct pml_profile *p;
+  struct pml_profile_stats s;
+  char name[32];
+  pml_profile_open(&p);
+  uint64_t now = 1;
+  for (int i = 0; i < DEEP; i++) enter(0, now++);
+  for (int i = 0; i < DEEP; i++) leave(0, now++);
+  for (int i = 0; i < WIDE; i++) {
+    pml_region_t r;
+    snprintf(name, sizeof name, "wide %d", i);
+    pml_region_intern(name, NULL, 0, &r);
+    for (int k = 0; k < 2; k++) {
+      raise_at(PML_STREAM_ENTER, r, now++);
+      raise_at(PML_STREAM_LEAVE, r, now++);
+    }
+  }
+  struct paths first = {.most = 1};
+  pml_profile_visit(p, keep, &first);
+  pml_profile_stats(p, &s);
+  CHECK(s.events == DEEP + 2 * WIDE && s.dropped == 0 && s.unmatched == 0, "%d deep and %d wide is no more than that",
+        DEEP, WIDE);
+  CHECK(first.n == 1 && is_ns(first.at[0].node.inclusive_ns, 2 * DEEP - 1), "and the times are right");
+  pml_profile_close(p);
+}
+
+/* ---- threads ---- */
+
+static atomic_bool done;
+
+static void *call(void *arg) {
+  for (int i = 0; i < CALLS; i++) {
+    uint64_t now = (uint64_t)i * 100;
+    enter(0, now);
+    enter(1 + i % 3, now + 10);
+    leave(1 + i % 3, now + 30);
+    leave(0, now + 50);
+  }
+  return arg;
+}
+
+static void *visit_all(void *arg) {
+  uintptr_t wrong = 0;
+  do {
+    struct paths seen = {0};
+    wrong += pml_profile_visit(arg, keep, &seen) != 0;
+    for (size_t i = 0; i < seen.n; i++) wrong += seen.at[i].node.count > (uint64_t)2 * THREADS * (uint64_t)CALLS;
+  } while (!atomic_load(&done));
+  return (void *)wrong;
+}
+
+static void many_threads(void) {
+  struct pml_profile *p;
+  struct paths seen = {0};
+  pthread_t t[THREADS], visitor;
+  void *wrong = NULL;
+  pml_profile_open(&p);
+  atomic_store(&done, false);
+  pthread_create(&visitor, NULL, visit_all, p);
+  for (int round = 0; round < 2; round++) {
+    for (int i = 0; i < THREADS; i++) pthread_create(&t[i], NULL, call, NULL);
+    for (int i = 0; i < THREADS; i++) pthread_join(t[i], NULL);
+  }
+  atomic_store(&done, true);
+  pthread_join(visitor, &wrong);
+  CHECK(wrong == NULL, "a profile is visited while threads call, begin and end");
+  pml_profile_visit(p, keep, &seen);
+  const struct pml_profile_node *a = node_at(&seen, "/a"), *b = node_at(&seen, "/a/b");
+  uint64_t calls = (uint64_t)2 * THREADS * (uint64_t)CALLS;
+  CHECK(a->count == calls && b->count == calls / 3 && a->nthreads == 2 * THREADS, "all calls of all threads are in it");
+  CHECK(fabs(a->inclusive_ns / a->exclusive_ns - 50.0 / 30) < 1e-6 && is_ns(b->min_ns, 20) && is_ns(b->max_ns, 20),
+        "with their times");
+  pml_profile_close(p);
+}
+
+static void *open_and_end(void *arg) {
+  enter(0, 10);
+  enter(1, 20);
+  return arg;
+}
+
+static void ending_early(void) {
+  struct pml_profile *p;
+  struct pml_profile_stats s;
+  struct paths seen = {0};
+  pthread_t t;
+  pml_profile_open(&p);
+  pthread_create(&t, NULL, open_and_end, NULL);
+  pthread_join(t, NULL);
+  pml_profile_stats(p, &s);
+  pml_profile_visit(p, keep, &seen);
+  CHECK(s.abandoned == 2 && node_at(&seen, "/a/b")->count == 0 && node_at(&seen, "/a/b")->running == 0,
+        "what a thread's end cut short is counted as that");
+  pml_profile_close(p);
+}
+
+/* ---- sections are regions ---- */
+
+static void sections(void) {
+  struct pml_profile *p;
+  struct paths seen = {0};
+  struct pml_section *outer, *inner;
+  if (pml_section_define("a", NULL, &outer) < 0 || pml_section_define("b", NULL, &inner) < 0) return;
+  pml_section_reset();
+  pml_profile_open(&p);
+  pml_section_start(outer);
+  for (int i = 0; i < 3; i++) {
+    pml_section_start(inner);
+    pml_section_stop(inner);
+  }
+  pml_section_stop(outer);
+  struct pml_section_report r;
+  pml_profile_visit(p, keep, &seen);
+  pml_section_report(false, &r);
+  const struct pml_profile_node *a = node_at(&seen, "/a"), *b = node_at(&seen, "/a/b");
+  CHECK(r.n == 2 && a->count == 1 && b->count == 3, "sections are in the profile");
+  CHECK(r.n == 2 && fabs(a->inclusive_ns - r.row[0].total_ns) < 0.01 &&
+            fabs(a->exclusive_ns - r.row[0].self_ns) < 0.01 && fabs(b->inclusive_ns - r.row[1].total_ns) < 0.01,
+        "which agrees with their own report");
+  pml_section_report_free(&r);
+  pml_profile_close(p);
+}
+
+int main(void) {
+  static const char *const names[] = {"a", "b", "c", "d"};
+  if (pml_clock_init() < 0) return 1;
+  for (int i = 0; i < 4; i++)
+    if (pml_region_intern(names[i], NULL, 0, &region[i]) < 0) return 1;
+  one_thread();
+  deep_and_wide();
+  many_threads();
+  ending_early();
+  sections();
+  return check_done();
+}
