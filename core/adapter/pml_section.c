@@ -84,9 +84,11 @@ RARE static int start_rare(struct pml_section *s) {
 
 int pml__section_start(struct pml_section *s) {
   struct pml__section_thread *t = pml__section_self;
+  uint32_t epoch = state();
+  if (PML_UNLIKELY(epoch == 0)) return 0; /* other languages have not asked before */
   if (PML_UNLIKELY(s == NULL || s->rare)) return start_rare(s);
   struct pml__section_stat *stat = stat_here(t, s->index);
-  if (PML_UNLIKELY(stat == NULL || t->top + 1 == t->limit || stat->epoch != state())) return start_rare(s);
+  if (PML_UNLIKELY(stat == NULL || t->top + 1 == t->limit || stat->epoch != epoch)) return start_rare(s);
   struct pml__section_frame *f = push(t, s, stat);
   uint64_t ticks = f->ticks = pml_clock_ticks();
   if (pml_stream_wanted(PML_STREAM_ENTER)) tell(PML_STREAM_ENTER, s, ticks, NULL);
@@ -223,12 +225,13 @@ RARE static int stop_rare(struct pml_section *s, uint64_t ticks, const double *w
   return err < 0 ? err : wrong;
 }
 
-static inline int stop(struct pml_section *s, const double *work, uint64_t iterations) {
+__attribute__((always_inline)) static inline int stop(struct pml_section *s, const double *work, uint64_t iterations) {
   uint64_t ticks = pml_clock_ticks();
   struct pml__section_thread *t = pml__section_self;
   struct pml__section_frame *f = t->top;
-  if (PML_UNLIKELY(f->section != s || s->rare || f->stat->epoch != state()))
-    return stop_rare(s, ticks, work, iterations);
+  uint32_t epoch = state();
+  if (PML_UNLIKELY(epoch == 0)) return 0;
+  if (PML_UNLIKELY(f->section != s || s->rare || f->stat->epoch != epoch)) return stop_rare(s, ticks, work, iterations);
   struct pml__section_stat *stat = f->stat;
   uint64_t d = since(f->ticks, ticks);
   int err = 0;

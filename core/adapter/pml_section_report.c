@@ -301,6 +301,39 @@ void pml_section_report_free(struct pml_section_report *r) {
   *r = (struct pml_section_report){0};
 }
 
+/* Adds one thread's statistics of @s, if it has any. */
+static int read_thread(struct pml__section_thread *t, const struct pml_section *s, struct gathered *sum,
+                       uint64_t *values) {
+  struct pml__section_stat *from = pml__section_stat_at(t, s->index), stat;
+  uint64_t own[PML_SECTION_EVENTS_MAX] = {0};
+  if (from == NULL) return 0;
+  int err = copy(t, s, from, &stat, own);
+  if (err < 0) return err;
+  bool old = stat.epoch != pml__section_epoch();
+  forget_old(&stat, pml__section_epoch());
+  if (!says_something(&stat)) return 0;
+  add_stat(&sum->stat, &stat);
+  sum->nthreads++;
+  if (s->list != NULL && !old) add_row_values(s, values, own);
+  return 0;
+}
+
+int pml_section_read(const struct pml_section *s, struct pml_section_row *row, struct pml_section_value *values) {
+  struct gathered sum = {.stat = {.min = UINT64_MAX}, .index = s->index};
+  uint64_t sums[PML_SECTION_EVENTS_MAX] = {0};
+  int err = 0;
+  pthread_mutex_lock(&pml__section_lock);
+  for (struct pml__section_thread *t = pml__section_threads(); t != NULL && err == 0; t = t->next)
+    err = read_thread(t, s, &sum, sums);
+  pthread_mutex_unlock(&pml__section_lock);
+  tell(&sum, row);
+  if (values != NULL && s->list != NULL) {
+    tell_values(s, sums, values);
+    row->value = values;
+  }
+  return err < 0 ? pml_fail(err, "a thread was held within a section's stop for a second; ask again") : 0;
+}
+
 int pml_section_quantile(const struct pml_section *s, unsigned percent, double *ns) {
   struct pml_value v;
   *ns = 0;

@@ -230,7 +230,8 @@ static void events(void) {
   for (size_t i = 0; i < r.n; i++) {
     if (r.row[i].section != s) continue;
     const struct pml_section_value *v = r.row[i].value;
-    CHECK(v != NULL && v[0].i == 14 && !v[0].real && v[1].real && v[1].d == 0.5, "with what its events counted inside, once");
+    CHECK(v != NULL && v[0].i == 14 && !v[0].real && v[1].real && v[1].d == 0.5,
+          "with what its events counted inside, once");
     CHECK(v != NULL && (double)v[2].i >= r.row[i].mean_ns, "and the time by another clock");
   }
   pml_section_report_free(&r);
