@@ -142,7 +142,7 @@ static void add_row_values(const struct pml_section *s, uint64_t *to, const uint
 static int gather(struct gathering *g, const struct pml__section_thread *t, const struct pml_section *s,
                   const struct pml__section_stat *stat, const uint64_t *values) {
   size_t at = g->row_of != NULL ? g->row_of[s->index] : 0;
-  if (at == 0) {
+  if (at == 0 || g->row == NULL) {
     if (g->n == g->capacity && !more_rows(g)) return -ENOMEM;
     struct gathered *row = &g->row[g->n++];
     *row = (struct gathered){.stat = *stat, .index = s->index, .nthreads = 1};
