@@ -33,7 +33,7 @@ module pml_sections
     real(c_double) :: total_ns = 0, self_ns = 0, min_ns = 0, max_ns = 0, mean_ns = 0, stddev_ns = 0, work = 0
     integer(c_int64_t) :: iterations = 0
     integer(c_int64_t) :: unmatched = 0, foreign = 0, crossed = 0, abandoned = 0, bad_work = 0, unread = 0
-    integer(c_int64_t) :: unrecorded = 0, overlap = 0
+    integer(c_int64_t) :: unrecorded = 0, unstarted = 0, overlap = 0
     type(c_ptr) :: value = c_null_ptr
   end type
 

@@ -66,9 +66,12 @@ RARE static int start_rare(struct pml_section *s) {
   if (s == NULL) return pml_fail(-EINVAL, "no section to start");
   struct pml__section_thread *t = pml__section_thread();
   struct pml__section_stat *stat = t != NULL ? pml__section_stat_of(t, s) : NULL;
-  if (stat == NULL || !pml__section_deepen(t, s->list != NULL))
-    return pml_fail(-ENOMEM, "no memory to start section %.200s", s->label);
-  int err = 0;
+  if (stat == NULL) return pml_fail(-ENOMEM, "no memory to start section %.200s", s->label);
+  int err = pml__section_deepen(t, s->list != NULL);
+  if (err < 0) {
+    count_misuse(t, stat, PML_SECTION_UNSTARTED);
+    return pml_fail(err, "section %.200s is %s", s->label, misuse_text[PML_SECTION_UNSTARTED]);
+  }
   uint64_t *row = NULL;
   if (s->list != NULL) {
     row = t->rows + (size_t)(t->top + 1 - t->frame) * PML_SECTION_EVENTS_MAX;

@@ -94,8 +94,8 @@ struct pml__section_thread *pml__section_thread(void);
 struct pml__section_stat *pml__section_stat_of(struct pml__section_thread *t, const struct pml_section *s);
 /* What is there, also of another thread (under the lock): NULL if there never was any. */
 struct pml__section_stat *pml__section_stat_at(struct pml__section_thread *t, uint32_t index);
-/* Room for one more frame (and @rows of values). */
-bool pml__section_deepen(struct pml__section_thread *t, bool rows);
+/* Room for one more frame (and @rows of values): 0, -ENOMEM or PML_EFULL. */
+int pml__section_deepen(struct pml__section_thread *t, bool rows);
 /* Threads, those under way and those that ended. Under the lock. */
 struct pml__section_thread *pml__section_threads(void);
 uint32_t pml__section_epoch(void);

@@ -170,6 +170,21 @@ static void misusing(void) {
         "misuses have names and texts");
 }
 
+/* A loop that forgets its stop. */
+static void forgetting(void) {
+  struct pml_section *s = defined("forgotten");
+  uint64_t started = 0;
+  int err = 0;
+  while (started < 3 * (uint64_t)PML_SECTION_DEPTH_MAX && (err = pml_section_start(s)) == 0) started++;
+  struct pml_section_row r = row_of(s);
+  CHECK(err == PML_EFULL && started >= PML_SECTION_DEPTH_MAX && r.running == started,
+        "starts without stops end at a depth, not with the memory");
+  CHECK(r.misuse[PML_SECTION_UNSTARTED] == 1, "and what was not started is told");
+  uint64_t stopped = 0;
+  while (stopped < started && pml_section_stop(s) == 0) stopped++;
+  CHECK(stopped == started && row_of(s).count == started, "all others are stopped as usual");
+}
+
 static void by_label(void) {
   char label[16] = "first";
   CHECK(pml_section_start_label(label) == 0 && pml_section_stop_label_work(label, 5, 1) == 0,
@@ -393,6 +408,7 @@ int main(int argc, char **argv) {
   counting();
   nesting();
   misusing();
+  forgetting();
   by_label();
   switching();
   events();
