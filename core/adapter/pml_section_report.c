@@ -103,9 +103,8 @@ static void add_stat(struct pml__section_stat *to, const struct pml__section_sta
   for (unsigned m = 0; m < PML_SECTION_MISUSES; m++) to->misuse[m] = add_up(to->misuse[m], from->misuse[m]);
 }
 
-bool pml__section_sum(struct pml__section_thread *t, const struct pml_section *s, struct pml__section_stat *to,
-                      const struct pml__section_stat *from) {
-  if (from->value != NULL && !pml__section_add_values(t, s, to, NULL, from->value)) return false;
+bool pml__section_sum(const struct pml_section *s, struct pml__section_stat *to, const struct pml__section_stat *from) {
+  if (from->value != NULL && !pml__section_add_values(s, to, NULL, from->value)) return false;
   add_stat(to, from);
   return true;
 }

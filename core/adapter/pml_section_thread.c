@@ -103,7 +103,7 @@ static bool fold(struct pml__section_thread *t) {
     if (from == NULL || from->epoch != pml__section_epoch()) continue;
     const struct pml_section *s = pml__section_at(i);
     struct pml__section_stat *to = stat_of(earlier, s, true);
-    if (to == NULL || !pml__section_sum(earlier, s, to, from)) return false;
+    if (to == NULL || !pml__section_sum(s, to, from)) return false;
   }
   return true;
 }
