@@ -56,11 +56,13 @@ struct pml__sde_members {
   struct pml__sde_leaf leaf[];
 };
 
+enum pml__sde_plain { PML__SDE_NOT_PLAIN, PML__SDE_PLAIN_VARIABLE, PML__SDE_PLAIN_CREATED };
+
 struct pml__sde_body {
   enum pml_sde_kind kind;
   enum pml_type type; /* native */
   unsigned mode;
-  atomic_bool plain; /* see pml__sde_plain() */
+  _Atomic int plain; /* enum pml__sde_plain */
   void *variable;    /* PML_SDE_REGISTERED */
   pml_sde_callback *callback;
   void *param;
@@ -135,6 +137,30 @@ void pml__sde_members_free(struct pml__sde_members *m);
 
 /* --- created counters: pml_sde_counter.c --- */
 
+/*
+ * What a reader needs of a created counter: the first lane's shard, which is all there is while one thread counts, and
+ * the rest: increments of threads without a shard, less what resets and writes took off.
+ */
+struct pml__sde_shard {
+  _Alignas(64) _Atomic int64_t value;
+};
+
+struct pml__sde_counter_head {
+  struct pml__sde_shard first;
+  _Alignas(64) _Atomic int64_t rest;
+  _Atomic uint32_t blocks; /* of shards: 1 with the first alone */
+};
+
+uint64_t pml__sde_counter_sum(const struct pml_sde_counter *c);
+
+/* Relaxed: a reader sees each shard at some moment, and a sum says nothing about other memory. */
+static inline uint64_t pml__sde_counter_value(const struct pml_sde_counter *c) {
+  struct pml__sde_counter_head *h = (struct pml__sde_counter_head *)(uintptr_t)c;
+  if (PML_UNLIKELY(atomic_load_explicit(&h->blocks, memory_order_relaxed) != 1)) return pml__sde_counter_sum(c);
+  return (uint64_t)atomic_load_explicit(&h->first.value, memory_order_relaxed) +
+         (uint64_t)atomic_load_explicit(&h->rest, memory_order_relaxed);
+}
+
 struct pml_sde_counter *pml__sde_counter_new(void);
 void pml__sde_counter_free(struct pml_sde_counter *c);
 void pml__sde_counter_write(struct pml_sde_counter *c, int64_t value);
@@ -200,10 +226,19 @@ enum { PML__SDE_VALUE, PML__SDE_BASE, PML__SDE_WHAT, PML__SDE_WORDS };
 #define PML__SDE_LEVEL 4u  /* instant */
 
 /*
- * pml__sde_plain - is it a 64-bit counter in a variable that nobody watches for overflow? What most events are.
+ * pml__sde_plain - the value of @b in @v if it is what most events are: a 64-bit counter, not instant, in a variable
+ * that nobody watches for overflow, or created. False: it has to be looked at more closely.
  */
-static inline bool pml__sde_plain(const struct pml__sde_body *b) {
-  return b != NULL && atomic_load_explicit(&((struct pml__sde_body *)b)->plain, memory_order_relaxed);
+static inline bool pml__sde_plain(const struct pml__sde_body *b, uint64_t *v) {
+  if (PML_UNLIKELY(b == NULL)) return false;
+  int plain = atomic_load_explicit(&((struct pml__sde_body *)b)->plain, memory_order_relaxed);
+  if (PML_LIKELY(plain == PML__SDE_PLAIN_VARIABLE))
+    *v = __atomic_load_n((const uint64_t *)b->variable, __ATOMIC_RELAXED);
+  else if (plain == PML__SDE_PLAIN_CREATED)
+    *v = pml__sde_counter_value(b->counter);
+  else
+    return false;
+  return true;
 }
 
 /* pml__sde_snapshot - by a reader that is inside: PML__SDE_WORDS words for each of @n events. */

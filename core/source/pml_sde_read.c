@@ -221,12 +221,11 @@ static __attribute__((noinline)) void snapshot_one(const struct pml__sde_body *b
       PML__SDE_HAS | (s.value.type == PML_TYPE_DOUBLE ? PML__SDE_DOUBLE : 0u) | (level ? PML__SDE_LEVEL : 0u);
 }
 
-/* Counters in variables of 64 bits are what most events are; the rest is looked at in turn. */
 void pml__sde_snapshot(struct pml_sde_event *const *ev, size_t n, uint64_t *words) {
   for (size_t i = 0; i < n; i++, words += PML__SDE_WORDS) {
     const struct pml__sde_body *b = pml__sde_body_of(ev[i]);
-    if (PML_LIKELY(pml__sde_plain(b))) {
-      uint64_t v = __atomic_load_n((const uint64_t *)b->variable, __ATOMIC_RELAXED);
+    uint64_t v;
+    if (PML_LIKELY(pml__sde_plain(b, &v))) {
       words[PML__SDE_VALUE] = words[PML__SDE_BASE] = v;
       words[PML__SDE_WHAT] = PML__SDE_HAS;
     } else {
@@ -343,8 +342,10 @@ static int watch(const struct pml_sde_event *ev, struct pml__sde_overflow *o) {
     return pml_fail(-EINVAL, "%s cannot overflow: it is no counter", ev->name);
   o->before = atomic_load_explicit(&b->overflow, memory_order_relaxed);
   atomic_store_explicit(&b->overflow, o, memory_order_release);
-  atomic_store_explicit(&b->plain, false, memory_order_release);
-  if (b->kind == PML_SDE_CREATED) pml__sde_counter_overflow(b->counter, o->notify != NULL ? o : NULL);
+  if (b->kind == PML_SDE_CREATED)
+    pml__sde_counter_overflow(b->counter, o->notify != NULL ? o : NULL);
+  else
+    atomic_store_explicit(&b->plain, PML__SDE_NOT_PLAIN, memory_order_release);
   return 0;
 }
 

@@ -66,7 +66,7 @@ int pml_sde_register(struct pml_sde_library *lib, const char *event, unsigned mo
   struct pml__sde_body *b = pml__sde_body_new(PML_SDE_REGISTERED, type, mode);
   if (b == NULL) return no_memory(name);
   b->variable = variable;
-  atomic_init(&b->plain, type == PML_TYPE_INT64 && (mode & PML_SDE_INSTANT) == 0);
+  if (type == PML_TYPE_INT64 && (mode & PML_SDE_INSTANT) == 0) atomic_init(&b->plain, PML__SDE_PLAIN_VARIABLE);
   b->object[0] = pml__sde_object_hold(variable);
   return publish_or_free(lib, name, b);
 }
@@ -97,6 +97,7 @@ int pml_sde_create(struct pml_sde_library *lib, const char *event, unsigned mode
     free(b);
     return no_memory(name);
   }
+  if ((mode & PML_SDE_INSTANT) == 0) atomic_init(&b->plain, PML__SDE_PLAIN_CREATED);
   pml__sde_lock();
   rc = publish(lib, name, b, &there);
   if (rc >= 0) *c = rc > 0 ? b->counter : there->counter;
