@@ -72,9 +72,10 @@ PML_API int pml_sde_shutdown(struct pml_sde_library *lib); /* unregisters all of
 
 /*
  * pml_sde_increment - add to a created counter: on a shard of the calling thread's own, no lock, no atomic
- * read-modify-write unless an overflow threshold is set. reset: counts from 0 again.
+ * read-modify-write unless an overflow threshold is set. Inline, below. 0, or -EINVAL if there is no counter.
+ * reset: counts from 0 again.
  */
-PML_API int pml_sde_increment(struct pml_sde_counter *c, int64_t by);
+static inline int pml_sde_increment(struct pml_sde_counter *c, int64_t by);
 PML_API int pml_sde_counter_reset(struct pml_sde_counter *c);
 PML_API int64_t pml_sde_counter_read(const struct pml_sde_counter *c);
 
@@ -126,6 +127,38 @@ PML_API int pml_sde_list(int (*visit)(const struct pml_sde_info *, void *), void
  */
 PML_API int pml_sde_on_overflow(struct pml_sde_event *ev, int64_t threshold, void (*notify)(int64_t value, void *arg),
                                 void *arg);
+
+/* --- what the inline increment needs ---------------------------------------------------------------------------- */
+
+#define PML__SDE_BLOCKS 16u
+
+/* A thread's place among the shards of any counter; by @block, a counter knows where they begin. */
+struct pml__sde_lane {
+  uint64_t block;    /* plus one; 0: not asked for yet, PML__SDE_BLOCKS + 1: it will have none */
+  uint64_t at_bytes; /* of its shard in the block */
+};
+
+extern PML_API PML_THREAD_LOCAL struct pml__sde_lane pml__sde_lane __attribute__((tls_model("initial-exec")));
+
+/* The head of a counter: where a block of shards begins; 0: the slow way knows why, also while there is a threshold. */
+struct pml__sde_fast {
+  uintptr_t block[PML__SDE_BLOCKS + 2];
+};
+
+PML_API int pml__sde_increment_slowly(struct pml_sde_counter *c, int64_t by);
+
+/*
+ * Relaxed: a shard has one writer, so its load and store cannot lose an increment; a reader sees each shard at some
+ * moment, and a sum says nothing about other memory. The block's address is acquired, for its zeroes.
+ */
+static inline int pml_sde_increment(struct pml_sde_counter *c, int64_t by) {
+  const struct pml__sde_fast *f = (const struct pml__sde_fast *)c;
+  uintptr_t block = PML_LIKELY(f != 0) ? __atomic_load_n(&f->block[pml__sde_lane.block], __ATOMIC_ACQUIRE) : 0;
+  if (PML_UNLIKELY(block == 0)) return pml__sde_increment_slowly(c, by);
+  uint64_t *shard = (uint64_t *)(block + pml__sde_lane.at_bytes);
+  __atomic_store_n(shard, __atomic_load_n(shard, __ATOMIC_RELAXED) + (uint64_t)by, __ATOMIC_RELAXED);
+  return 0;
+}
 
 PML_END_DECLS
 

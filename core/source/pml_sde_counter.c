@@ -13,27 +13,17 @@
  * A lane is a thread's number, smallest first, given back when the thread ends: there are never more lanes than there
  * were threads at once. Shards are allocated in blocks that double, so that a counter that one thread uses has one.
  */
-#define BLOCKS 16u
+#define BLOCKS PML__SDE_BLOCKS
 #define LANES ((1u << BLOCKS) - 1u)
-#define NO_LANE BLOCKS /* block number of a thread beyond the last lane: it shares the first shard's atomic */
+#define NO_LANE BLOCKS /* block number of a thread beyond the last lane: it adds to the rest */
 
-/*
- * What an increment looks at first is fast[]: by a thread's block number plus one, so that a thread that has no lane
- * yet (0) and one that will have none (NO_LANE + 1) find NULL. NULL sends an increment the slow way, also while there
- * is a threshold.
- */
 struct pml_sde_counter {
   struct pml__sde_counter_head head;
-  _Alignas(64) struct pml__sde_shard *_Atomic fast[BLOCKS + 2];
   struct pml__sde_shard *_Atomic block[BLOCKS]; /* the first one is in the head */
   struct pml__sde_overflow *_Atomic overflow;
 };
 
-struct lane {
-  uint64_t block; /* plus one; 0: not asked for yet */
-  uint64_t at;    /* of its shard in the block */
-};
-static PML_THREAD_LOCAL struct lane lane __attribute__((tls_model("initial-exec")));
+PML_THREAD_LOCAL struct pml__sde_lane pml__sde_lane __attribute__((tls_model("initial-exec")));
 
 static pthread_mutex_t lanes_lock = PTHREAD_MUTEX_INITIALIZER;
 static uint64_t lanes_taken[(LANES + 63) / 64];
@@ -48,7 +38,8 @@ static void lane_return(void *number_plus) {
   pthread_mutex_lock(&lanes_lock);
   lanes_taken[number / 64] &= ~(UINT64_C(1) << number % 64);
   pthread_mutex_unlock(&lanes_lock);
-  lane = (struct lane){.block = NO_LANE + 1, .at = 0}; /* destructors that run later still count, on the shared one */
+  pml__sde_lane =
+      (struct pml__sde_lane){.block = NO_LANE + 1}; /* destructors that run later still count: in the rest */
 }
 
 static void before_fork(void) {
@@ -67,7 +58,7 @@ static void prepare(void) {
 static void lane_take(void) {
   static pthread_once_t once = PTHREAD_ONCE_INIT;
   pthread_once(&once, prepare);
-  lane = (struct lane){.block = NO_LANE + 1, .at = 0};
+  pml__sde_lane = (struct pml__sde_lane){.block = NO_LANE + 1};
   pthread_mutex_lock(&lanes_lock);
   for (uint32_t w = 0; w < sizeof lanes_taken / sizeof lanes_taken[0]; w++) {
     if (lanes_taken[w] == UINT64_MAX) continue;
@@ -76,7 +67,8 @@ static void lane_take(void) {
     if (pthread_setspecific(lane_key, (void *)(uintptr_t)(number + 1)) != 0) break; /* nobody would give it back */
     lanes_taken[w] |= UINT64_C(1) << number % 64;
     uint32_t block = 31u - (uint32_t)__builtin_clz(number + 1);
-    lane = (struct lane){.block = block + 1, .at = number + 1 - (1u << block)};
+    uint64_t at = number + 1 - (1u << block);
+    pml__sde_lane = (struct pml__sde_lane){.block = block + 1, .at_bytes = at * sizeof(struct pml__sde_shard)};
     break;
   }
   pthread_mutex_unlock(&lanes_lock);
@@ -124,39 +116,29 @@ static inline void add(struct pml__sde_shard *shard, int64_t by) {
  * the fast way. All sequentially consistent: the way does not stay open.
  */
 static void open_fast_way(struct pml_sde_counter *c, uint64_t k, struct pml__sde_shard *block) {
-  atomic_store_explicit(&c->fast[k], block, memory_order_seq_cst);
+  __atomic_store_n(&c->head.fast.block[k], (uintptr_t)block, __ATOMIC_SEQ_CST);
   if (atomic_load_explicit(&c->overflow, memory_order_seq_cst) != NULL)
-    atomic_store_explicit(&c->fast[k], NULL, memory_order_seq_cst);
+    __atomic_store_n(&c->head.fast.block[k], 0, __ATOMIC_SEQ_CST);
 }
 
-static __attribute__((noinline)) int increment_slowly(struct pml_sde_counter *c, int64_t by) {
-  if (lane.block == 0) lane_take();
+int pml__sde_increment_slowly(struct pml_sde_counter *c, int64_t by) {
+  if (c == NULL) return -EINVAL;
+  if (pml__sde_lane.block == 0) lane_take();
   struct pml__sde_shard *block = NULL;
-  if (lane.block <= BLOCKS) {
-    block = atomic_load_explicit(&c->block[lane.block - 1], memory_order_acquire);
-    if (block == NULL) block = block_make(c, (uint32_t)lane.block - 1);
+  uint64_t k = pml__sde_lane.block;
+  if (k <= BLOCKS) {
+    block = atomic_load_explicit(&c->block[k - 1], memory_order_acquire);
+    if (block == NULL) block = block_make(c, (uint32_t)k - 1);
   }
   if (block == NULL)
     atomic_fetch_add_explicit(&c->head.rest, by, memory_order_relaxed);
   else
-    add(&block[lane.at], by);
+    add(&block[pml__sde_lane.at_bytes / sizeof *block], by);
   struct pml__sde_overflow *o = atomic_load_explicit(&c->overflow, memory_order_acquire);
   if (o != NULL)
     count_overflow(o, by);
   else if (block != NULL)
-    open_fast_way(c, lane.block, block);
-  return 0;
-}
-
-/*
- * Relaxed throughout: a shard has one writer, so its load and store cannot lose an increment; a reader sees each shard
- * at some moment, and a sum says nothing about other memory. The block pointer is acquired, for its zeroes.
- */
-int pml_sde_increment(struct pml_sde_counter *c, int64_t by) {
-  if (PML_UNLIKELY(c == NULL)) return -EINVAL;
-  struct pml__sde_shard *block = atomic_load_explicit(&c->fast[lane.block], memory_order_acquire);
-  if (PML_UNLIKELY(block == NULL)) return increment_slowly(c, by);
-  add(&block[lane.at], by);
+    open_fast_way(c, k, block);
   return 0;
 }
 
@@ -206,7 +188,7 @@ void pml__sde_counter_overflow(struct pml_sde_counter *c, struct pml__sde_overfl
     atomic_init(&o->passed, value / o->threshold);
   }
   atomic_store_explicit(&c->overflow, o, memory_order_seq_cst);
-  for (uint32_t k = 0; o != NULL && k < BLOCKS + 2; k++) atomic_store_explicit(&c->fast[k], NULL, memory_order_seq_cst);
+  for (uint32_t k = 0; o != NULL && k < BLOCKS + 2; k++) __atomic_store_n(&c->head.fast.block[k], 0, __ATOMIC_SEQ_CST);
 }
 
 struct pml_sde_counter *pml__sde_counter_new(void) {

@@ -138,14 +138,16 @@ void pml__sde_members_free(struct pml__sde_members *m);
 /* --- created counters: pml_sde_counter.c --- */
 
 /*
- * What a reader needs of a created counter: the first lane's shard, which is all there is while one thread counts, and
- * the rest: increments of threads without a shard, less what resets and writes took off.
+ * What increments and readers need of a created counter: the way to a thread's shard; the first lane's shard, which is
+ * all there is while one thread counts, and the rest: increments of threads without a shard, less what resets and
+ * writes took off.
  */
 struct pml__sde_shard {
   _Alignas(64) _Atomic int64_t value;
 };
 
 struct pml__sde_counter_head {
+  struct pml__sde_fast fast; /* atomic; the writers' line */
   struct pml__sde_shard first;
   _Alignas(64) _Atomic int64_t rest;
   _Atomic uint32_t blocks; /* of shards: 1 with the first alone */
@@ -153,7 +155,7 @@ struct pml__sde_counter_head {
 
 uint64_t pml__sde_counter_sum(const struct pml_sde_counter *c);
 
-/* Relaxed: a reader sees each shard at some moment, and a sum says nothing about other memory. */
+/* Relaxed, as the increment is. */
 static inline uint64_t pml__sde_counter_value(const struct pml_sde_counter *c) {
   struct pml__sde_counter_head *h = (struct pml__sde_counter_head *)(uintptr_t)c;
   if (PML_UNLIKELY(atomic_load_explicit(&h->blocks, memory_order_relaxed) != 1)) return pml__sde_counter_sum(c);
