@@ -55,8 +55,7 @@ void *bench_sde_recorder(const char *event); /* of doubles, with their order */
 void bench_sde_push(void *recorder, double v);
 bench_batch bench_sde_increment; /* @arg: what bench_sde_counter() gave */
 
-/* One recorder; record: a new one for each batch. shared: on top of what is there, as a second thread does. @arg: NULL
- */
+/* Into a recorder that is reset before it grows; into one that grows, for two threads. @arg: NULL. */
 bench_batch bench_sde_record, bench_sde_record_shared;
 
 /* Recorders and quantiles. */

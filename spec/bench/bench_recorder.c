@@ -30,20 +30,20 @@ static void bare_store(void *arg, size_t n) {
   b->n = 0;
   for (size_t i = 0; i < n; i++) {
     if (b->n == b->most) return;
-    b->at[b->n] = (double)i;
+    b->at[b->n] = (double)(int64_t)i;
     __atomic_store_n(&b->n, b->n + 1, __ATOMIC_RELEASE);
   }
 }
 
 static void push_inline(void *arg, size_t n) {
   pml_recorder_reset(arg);
-  for (size_t i = 0; i < n; i++) pml_recorder_push_double(arg, (double)i);
+  for (size_t i = 0; i < n; i++) pml_recorder_push_double(arg, (double)(int64_t)i);
 }
 
 static void push_called(void *arg, size_t n) {
   pml_recorder_reset(arg);
   for (size_t i = 0; i < n; i++) {
-    double v = (double)i;
+    double v = (double)(int64_t)i;
     pml_recorder_push(arg, &v);
   }
 }
@@ -57,7 +57,7 @@ struct second {
 };
 
 static void push_on(void *arg, size_t n) {
-  for (size_t i = 0; i < n; i++) pml_recorder_push_double(arg, (double)i);
+  for (size_t i = 0; i < n; i++) pml_recorder_push_double(arg, (double)(int64_t)i);
 }
 
 static void *run_second(void *arg) {

@@ -107,7 +107,7 @@ static void set_row(const char *figure, const char *const *names, size_t n, cons
 
 /* The same events for pmlua and, where it is installed, for libsde. */
 static void make_events(struct pml_sde_library *lib) {
-  char event[16];
+  char event[24];
   struct pml_sde_counter *c;
   for (int i = 0; i < HUNDRED; i++) {
     snprintf(event, sizeof event, "V%d", i);
@@ -124,7 +124,7 @@ static void make_events(struct pml_sde_library *lib) {
 }
 
 static void eight_row(const char *figure, const char *prefix, size_t n, double limit) {
-  char name[EIGHT][32];
+  char name[EIGHT][48];
   const char *names[EIGHT];
   for (size_t i = 0; i < n; i++) {
     snprintf(name[i], sizeof name[i], "sde:::BENCH::%s%zu", prefix, i);
