@@ -74,6 +74,8 @@ PATH(otf2_enter, pml_otf2_enter(location, ticks, region))
 PATH(otf2_leave, pml_otf2_leave(location, ticks, region))
 PATH(otf2_metric, pml_otf2_metric(location, ticks, values))
 
+#include "cost_sde.h"
+
 /* clang-format off */
 #define PATHS(X)                                                                                                       \
   X(nothing) X(clock_ticks) X(clock_ns) X(thread_id) X(rdpmc_count) X(rdpmc_read) X(counter_read_page)                 \
@@ -81,7 +83,7 @@ PATH(otf2_metric, pml_otf2_metric(location, ticks, values))
   X(eventset_read_page_4) X(eventset_read_page_5) X(eventset_read_page_6) X(eventset_read_ts_page_1)                   \
   X(eventset_start_stop_page_1) X(eventset_start_page_1) X(eventset_accum_page_1) X(eventset_reset_page_1)             \
   X(eventset_read_kernel_1) X(eventset_read_kernel_8) X(probe_hit_empty) X(samples_push) X(otf2_enter) X(otf2_leave)   \
-  X(otf2_metric)
+  X(otf2_metric) SDE_PATHS(X)
 /* clang-format on */
 #define ROW(name) {#name, path_##name},
 static const struct {
@@ -132,10 +134,12 @@ static int open_common(void) {
   if (rc < 0) return fail("trace", rc);
   rc = pml_region_intern("cost", NULL, 0, &region);
   if (rc < 0) return fail("region", rc);
-  return 0;
+  rc = sde_open();
+  return rc < 0 ? fail("software-defined events", rc) : 0;
 }
 
 static void close_all(void) {
+  sde_close();
   pml_otf2_close(archive);
   nftw(folder, remove_entry, 8, FTW_DEPTH | FTW_PHYS);
   pml_samples_close(&samples);
