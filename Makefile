@@ -39,6 +39,7 @@ WORK_ONE := $(patsubst scripts/workloads/%.c,$(B)/workloads/%.so,$(wildcard scri
 WORK_ALL := $(patsubst scripts/workloads/%/,$(B)/workloads/%.so,$(wildcard scripts/workloads/*/))
 WORK_SO  := $(WORK_ONE) $(WORK_ALL)
 WORK_LIBS_krylov := -lz
+WORK_LIBS_tamm := -lpthread -ldl
 work_obj  = $(addprefix $(B)/obj/,$(addsuffix .o,$(basename $(wildcard scripts/workloads/$(1)/*.c))))
 SPEC_BIN := $(SPEC_SRC:spec/c/%.c=$(B)/spec/%)
 
