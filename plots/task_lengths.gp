@@ -56,31 +56,35 @@ set xtics scale 0 () # the bars bring their own
 
 set tmargin at screen 1 - 74.0 / plot_height
 set bmargin at screen 0.46
-set yrange [0 : most * 1.22]
+set yrange [0 : most * 1.24]
 set ylabel "tasks" offset 0.5, 0
 set boxwidth 0.72 absolute
 set style fill solid 0.55 border
 plot "lengths.dat" using (x_of($1, $2)):5:2:xtic(stringcolumn(4)) with boxes linecolor variable, \
-     "" using (x_of($1, $2)):5:(on_bar($7, $8, $9)) with labels center offset 0, (crowded ? 0.6 : 1.15) \
+     "" using (x_of($1, $2)):5:(on_bar($7, $8, $9)) with labels center offset 0, (crowded ? 0.6 : 1.45) \
        font sprintf(",%d", number_size) noenhanced
 unset label 1
 unset label 2
 
 set tmargin at screen 0.41
-set bmargin at screen 110.0 / plot_height
+set bmargin at screen 118.0 / plot_height
 do for [i = 1:groups] {
-  set label 100 + i name_of[i] at first middle(i), screen 62.0 / plot_height center font ",11" noenhanced
-  set label 200 + i sprintf("%d DGEMMs, %s", dgemms_of[i], flop(flops_of[i])) at first middle(i), screen 44.0 / plot_height center \
+  set label 100 + i name_of[i] at first middle(i), screen 78.0 / plot_height center font ",11" noenhanced
+  set label 200 + i sprintf("%d DGEMMs, %s", dgemms_of[i], flop(flops_of[i])) at first middle(i), screen 60.0 / plot_height center \
     font sprintf(",%d", groups > 4 ? 8 : 9) noenhanced textcolor rgb col_grey
 }
-set xlabel "length of a task: DGEMMs one after the other" offset 0, 0.2
-set ylabel "time of a task [µs]"
+set label 301 "length of a task: DGEMMs one after the other" at graph 0.5, screen 34.0 / plot_height center
+# Two labels a decade: times of tasks seldom span more than two.
+unit = longest < 1e-3 ? 1e6 : 1e3
+set ylabel "time of a task [" . (longest < 1e-3 ? "µs" : "ms") . "]" offset 0.5, 0
 set logscale y
-set yrange [1e6 * shortest / 1.5 : 1e6 * longest * 1.5]
+set ytics ()
+do for [p = -6:6] { set ytics add (sprintf("%g", 10.0**p) 10.0**p, sprintf("%g", 3 * 10.0**p) 3 * 10.0**p) }
+set yrange [unit * shortest / 1.5 : unit * longest * 1.5]
 set grid ytics nomytics
 set boxwidth 0.45 absolute
 set bars 0.6
-plot "lengths.dat" using (x_of($1, $2)):(1e6 * $11):(1e6 * $10):(1e6 * $14):(1e6 * $13):2:xtic(stringcolumn(4)) \
+plot "lengths.dat" using (x_of($1, $2)):(unit * $11):(unit * $10):(unit * $14):(unit * $13):2:xtic(stringcolumn(4)) \
        with candlesticks linecolor variable whiskerbars, \
-     "" using (x_of($1, $2)):(1e6 * $12):(1e6 * $12):(1e6 * $12):(1e6 * $12):2 with candlesticks linecolor variable linewidth 3
+     "" using (x_of($1, $2)):(unit * $12):(unit * $12):(unit * $12):(unit * $12):2 with candlesticks linecolor variable linewidth 3
 unset multiplot
