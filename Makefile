@@ -120,6 +120,12 @@ $(B)/spec/krylov_%: spec/c/krylov_%.c $(KRYLOV_OBJ) $(B)/libpmlua.a
 	@mkdir -p $(@D)
 	$(CC) $(ALLCFLAGS) -Iscripts/workloads $(LDFLAGS) -rdynamic $< $(KRYLOV_OBJ) $(B)/libpmlua.a $(CORE_LIBS) -lz -o $@
 
+# The same for the contraction library.
+TAMM_OBJ := $(filter-out %/workload.o,$(call work_obj,tamm))
+$(B)/spec/tamm_%: spec/c/tamm_%.c $(TAMM_OBJ) $(B)/libpmlua.a
+	@mkdir -p $(@D)
+	$(CC) $(ALLCFLAGS) -Iscripts/workloads $(LDFLAGS) -rdynamic $< $(TAMM_OBJ) $(B)/libpmlua.a $(CORE_LIBS) -o $@
+
 BENCH_OBJ := $(BENCH_SRC:%.c=$(B)/obj/%.o)
 $(B)/bench: $(BENCH_OBJ) $(B)/libpmlua.a
 	$(CC) $(SAN) $(LDFLAGS) $(BENCH_OBJ) $(B)/libpmlua.a $(CORE_LIBS) -o $@

@@ -227,17 +227,15 @@ int tamm_contract(const struct tamm_term *term, const struct tamm_tensor *a, con
   int err = find_orders(&j, e);
   if (!err) err = tamm__tell_open(e);
   if (!err) err = find_tasks(&j, e);
-  if (!err) {
-    worker = calloc(options->threads, sizeof *worker);
-    if (!worker) err = tamm__fail(e, -ENOMEM, "no memory for %zu threads", options->threads);
-  }
-  if (!err) {
+  if (!err) worker = calloc(options->threads, sizeof *worker);
+  if (!err && !worker) err = tamm__fail(e, -ENOMEM, "no memory for %zu threads", options->threads);
+  if (worker) {
     tamm__tell_begin(term);
     double begun = now_s();
     err = run_threads(&j, worker, e);
     report->runtime_s = now_s() - begun;
+    if (!err) tell(&j, worker, report);
   }
-  if (!err) tell(&j, worker, report);
   free(worker);
   free(j.block);
   free(j.done);

@@ -25,7 +25,8 @@
 
 #define TAMM_RANK 4
 #define TAMM_TILE_MAX 64u
-#define TAMM_ORBITALS_MAX 1024u
+#define TAMM_SPIN_MAX 512u /* orbitals of a kind and spin */
+#define TAMM_ORBITALS_MAX (2 * TAMM_SPIN_MAX)
 #define TAMM_THREADS_MAX 256u
 
 struct tamm_error {

@@ -49,7 +49,7 @@ int tamm_orbitals_open(struct tamm_orbitals *o, const struct tamm_shape *shape, 
                       "%zu occupied, %zu virtual, %zu unpaired: each spin needs an occupied and a virtual "
                       "orbital",
                       shape->occupied, shape->virtuals, shape->unpaired);
-  if (shape->occupied > TAMM_ORBITALS_MAX / 2 || shape->virtuals > TAMM_ORBITALS_MAX / 2 ||
+  if (shape->occupied > TAMM_SPIN_MAX || shape->virtuals > TAMM_SPIN_MAX ||
       2 * shape->virtuals + shape->unpaired > TAMM_ORBITALS_MAX)
     return tamm__fail(e, -EINVAL, "%zu occupied, %zu virtual, %zu unpaired: more than %u spin orbitals of a kind",
                       shape->occupied, shape->virtuals, shape->unpaired, TAMM_ORBITALS_MAX);

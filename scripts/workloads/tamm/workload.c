@@ -34,13 +34,14 @@ static int read_options(struct pml_workload_run *r, struct problem *p) {
   if (!p->term)
     return workload_fail(r, -EINVAL, "option contraction is %.40s, it must be t2_2_5, t2_6, t2_7, t2_7_3 or t2_8",
                          r->text[CONTRACTION]);
-  int err = workload_size(r, OCCUPIED, "occupied", 1, TAMM_ORBITALS_MAX / 2, &shape.occupied);
-  if (!err) err = workload_size(r, VIRTUALS, "virtual", 1, TAMM_ORBITALS_MAX / 2, &shape.virtuals);
-  if (!err) err = workload_size(r, UNPAIRED, "unpaired", 0, TAMM_ORBITALS_MAX / 2, &shape.unpaired);
+  int err = workload_size(r, OCCUPIED, "occupied", 1, TAMM_SPIN_MAX, &shape.occupied);
+  if (!err) err = workload_size(r, VIRTUALS, "virtual", 1, TAMM_SPIN_MAX, &shape.virtuals);
+  if (!err) err = workload_size(r, UNPAIRED, "unpaired", 0, TAMM_SPIN_MAX, &shape.unpaired);
   if (!err) err = workload_size(r, TILE, "tile", 1, TAMM_TILE_MAX, &shape.tile);
   if (!err) err = workload_size(r, THREADS, "threads", 1, TAMM_THREADS_MAX, &p->options.threads);
   if (err) return err;
   err = failed(r, tamm_orbitals_open(&p->orbitals, &shape, &e), &e);
+  if (!err && !*blas) err = workload_fail(r, -EINVAL, "option blas is empty, it must be none, system or a path");
   p->options.dgemm = tamm_dgemm_own;
   p->options.interrupt = r->stop;
   if (!err && strcmp(blas, "none") != 0)
