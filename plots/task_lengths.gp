@@ -16,9 +16,11 @@ bars = 0
 groups = 0
 most = 1
 longest = 0
+typical = 0
 shortest = 1e300
 stats "lengths.dat" using (bars = $1 > bars ? $1 : bars, groups = $2 > groups ? $2 : groups, most = $5 > most ? $5 : most, \
-  longest = $14 > longest ? $14 : longest, shortest = $10 < shortest ? $10 : shortest, 0) nooutput
+  longest = $14 > longest ? $14 : longest, typical = $12 > typical ? $12 : typical, \
+  shortest = $10 < shortest ? $10 : shortest, 0) nooutput
 array first_bar[groups]
 array last_bar[groups]
 array name_of[groups]
@@ -49,7 +51,9 @@ set label 2 "on the bars: " . (crowded ? "FLOPs of a task (median)" : "FLOPs of 
 set multiplot
 set lmargin at screen 0.075
 set rmargin at screen 0.985
-set xrange [0.35 : x_of(bars, groups) + 0.65]
+# A few bars are no wider than many.
+spare = x_of(bars, groups) < 6 ? (6 - x_of(bars, groups)) / 2.0 : 0
+set xrange [0.35 - spare : x_of(bars, groups) + 0.65 + spare]
 set grid noxtics
 unset key
 set xtics scale 0 () # the bars bring their own
@@ -74,17 +78,19 @@ do for [i = 1:groups] {
     font sprintf(",%d", groups > 4 ? 8 : 9) noenhanced textcolor rgb col_grey
 }
 set label 301 "length of a task: DGEMMs one after the other" at graph 0.5, screen 34.0 / plot_height center
-# Two labels a decade: times of tasks seldom span more than two.
-unit = longest < 1e-3 ? 1e6 : 1e3
-set ylabel "time of a task [" . (longest < 1e-3 ? "µs" : "ms") . "]" offset 0.5, 0
+unit = typical < 1e-3 ? 1e6 : 1e3
+set ylabel "time of a task [" . (unit == 1e6 ? "µs" : "ms") . "]" offset 0.5, 0
 set logscale y
 set ytics ()
-do for [p = -6:6] { set ytics add (sprintf("%g", 10.0**p) 10.0**p, sprintf("%g", 3 * 10.0**p) 3 * 10.0**p) }
+do for [p = -6:9] {
+  set ytics add (sprintf("%g", 10.0**p) 10.0**p)
+  if (longest < 1e3 * shortest) { set ytics add (sprintf("%g", 3 * 10.0**p) 3 * 10.0**p) }
+}
 set yrange [unit * shortest / 1.5 : unit * longest * 1.5]
 set grid ytics nomytics
 set boxwidth 0.45 absolute
 set bars 0.6
 plot "lengths.dat" using (x_of($1, $2)):(unit * $11):(unit * $10):(unit * $14):(unit * $13):2:xtic(stringcolumn(4)) \
        with candlesticks linecolor variable whiskerbars, \
-     "" using (x_of($1, $2)):(unit * $12):(unit * $12):(unit * $12):(unit * $12):2 with candlesticks linecolor variable linewidth 3
+     "" using (x_of($1, $2) - 0.225):(unit * $12):(0.45):(0):2 with vectors nohead linecolor variable linewidth 3
 unset multiplot
