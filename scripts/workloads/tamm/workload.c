@@ -10,7 +10,7 @@ enum { FILL, CONTRACT, CHECK, SITES };
 
 static const char *const phase_name[SITES] = {"fill", "contract", "check"};
 
-/* Of sums of millions of products of numbers near 1, rounding leaves some 1e-15. */
+/* Of sums of millions of products of numbers below 1, rounding leaves some 1e-15. */
 static const double error_max = 1e-11;
 
 struct problem {
