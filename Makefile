@@ -39,6 +39,7 @@ WORK_ONE := $(patsubst scripts/workloads/%.c,$(B)/workloads/%.so,$(wildcard scri
 WORK_ALL := $(patsubst scripts/workloads/%/,$(B)/workloads/%.so,$(wildcard scripts/workloads/*/))
 WORK_SO  := $(WORK_ONE) $(WORK_ALL)
 WORK_LIBS_krylov := -lz
+WORK_LIBS_tamm := -lpthread -ldl
 work_obj  = $(addprefix $(B)/obj/,$(addsuffix .o,$(basename $(wildcard scripts/workloads/$(1)/*.c))))
 SPEC_BIN := $(SPEC_SRC:spec/c/%.c=$(B)/spec/%)
 
@@ -118,6 +119,12 @@ KRYLOV_OBJ := $(filter-out %/workload.o,$(call work_obj,krylov))
 $(B)/spec/krylov_%: spec/c/krylov_%.c $(KRYLOV_OBJ) $(B)/libpmlua.a
 	@mkdir -p $(@D)
 	$(CC) $(ALLCFLAGS) -Iscripts/workloads $(LDFLAGS) -rdynamic $< $(KRYLOV_OBJ) $(B)/libpmlua.a $(CORE_LIBS) -lz -o $@
+
+# The same for the contraction library.
+TAMM_OBJ := $(filter-out %/workload.o,$(call work_obj,tamm))
+$(B)/spec/tamm_%: spec/c/tamm_%.c $(TAMM_OBJ) $(B)/libpmlua.a
+	@mkdir -p $(@D)
+	$(CC) $(ALLCFLAGS) -Iscripts/workloads $(LDFLAGS) -rdynamic $< $(TAMM_OBJ) $(B)/libpmlua.a $(CORE_LIBS) -o $@
 
 BENCH_OBJ := $(BENCH_SRC:%.c=$(B)/obj/%.o)
 $(B)/bench: $(BENCH_OBJ) $(B)/libpmlua.a
