@@ -5,11 +5,38 @@
 #include <malloc.h>
 #include <sys/resource.h>
 
-/* With a constant @one the push is inline where it can be. */
+/* What the kernel counted of this thread since the last look. */
+static struct slow look(struct worker *w) {
+  struct rusage u;
+  struct slow now = w->seen;
+  if (getrusage(RUSAGE_THREAD, &u) == 0) {
+    now.faults = (uint32_t)u.ru_minflt;
+    now.waits = (uint32_t)u.ru_nvcsw;
+    now.preemptions = (uint32_t)u.ru_nivcsw;
+  }
+  struct slow since = {.faults = now.faults - w->seen.faults,
+                       .waits = now.waits - w->seen.waits,
+                       .preemptions = now.preemptions - w->seen.preemptions};
+  w->seen = now;
+  return since;
+}
+
+static __attribute__((noinline)) void note_slow(struct worker *w, size_t i) {
+  struct slow s = look(w);
+  s.index = (uint32_t)i;
+  if (w->nslow < RECORDER_SLOW_MAX) w->slow[w->nslow++] = s;
+}
+
+/*
+ * With a constant @one the push is inline where it can be. Only after a slow push is the kernel asked what happened in
+ * it; what happened between two pushes must not be put down to a later one, so a long pause is looked at, too.
+ */
 static inline __attribute__((always_inline)) void time_all(struct worker *w, int (*one)(void *, double)) {
-  uint64_t *duration = w->samples->value;
+  uint64_t *duration = w->samples->value, slow = w->slow_ticks, last;
   size_t i = 0;
-  for (; i < w->n; i++) {
+  (void)look(w);
+  last = pml_clock_ticks();
+  for (; i < w->n && w->error == 0; i++) {
     double v = w->first + (double)i;
     uint64_t t0 = pml_clock_ticks_ordered();
     int rc = one(w->recorder, v);
@@ -17,7 +44,9 @@ static inline __attribute__((always_inline)) void time_all(struct worker *w, int
     duration[i] = t1 - t0;
     if (PML_UNLIKELY(rc != 0)) w->error = rc < 0 ? rc : -EIO;
     if (PML_UNLIKELY((i & 1023) == 0 && w->stop != NULL && *w->stop)) w->error = -EINTR;
-    if (PML_UNLIKELY(w->error != 0)) break;
+    if (PML_UNLIKELY(t0 - last > slow)) (void)look(w);
+    if (PML_UNLIKELY(t1 - t0 > slow)) note_slow(w, i);
+    last = t1;
   }
   w->samples->n = i;
 }
@@ -76,19 +105,13 @@ static uint64_t heap_bytes(void) {
   return 0;
 }
 
-static uint64_t page_faults(void) {
-  struct rusage u;
-  return getrusage(RUSAGE_THREAD, &u) == 0 ? (uint64_t)u.ru_minflt : 0;
-}
-
 void recorder_watch(struct worker *w) {
   for (size_t i = 0; i < w->n && w->error == 0; i++) {
-    uint64_t bytes = heap_bytes(), faults = page_faults();
+    uint64_t before = heap_bytes();
     int rc = w->one(w->recorder, w->first + (double)i);
-    w->faults->value[i] = page_faults() - faults;
     uint64_t after = heap_bytes();
-    w->samples->value[i] = after > bytes ? after - bytes : 0;
-    w->samples->n = w->faults->n = i + 1;
+    w->samples->value[i] = after > before ? after - before : 0;
+    w->samples->n = i + 1;
     if (rc != 0) w->error = rc < 0 ? rc : -EIO;
     if (w->stop != NULL && *w->stop) w->error = -EINTR;
   }

@@ -44,13 +44,26 @@ struct gate {
   atomic_bool off;
 };
 
+/* A push that took long, and what the kernel counted of the thread meanwhile. */
+struct slow {
+  uint32_t index;
+  uint32_t faults, waits, preemptions; /* pages first touched; times off the cpu of its own will, and not */
+};
+
+#define RECORDER_SLOW_NS 500
+#define RECORDER_SLOW_MAX 4096 /* per run and thread; later ones are timed, but nothing more is told of them */
+
 struct worker {
   int (*one)(void *recorder, double v);
-  void (*loop)(struct worker *); /* does it @n times; fills @samples, and to watch, @faults */
+  void (*loop)(struct worker *); /* does it @n times and fills @samples */
   void *recorder;
   double first; /* the numbers pushed are first, first + 1 ... */
   size_t n;
-  struct pml_samples *samples, *faults;
+  struct pml_samples *samples;
+  struct slow *slow; /* [RECORDER_SLOW_MAX], touched before */
+  size_t nslow;
+  uint64_t slow_ticks;
+  struct slow seen; /* the kernel's counts when they were last looked at */
   const volatile int *stop;
   struct gate *gate;
   uint64_t start, end; /* ticks */
@@ -74,10 +87,7 @@ const struct element *recorder_element(const char *name);
 int recorder_push_nothing(void *recorder, double v);
 void recorder_time_nothing(struct worker *w);
 
-/*
- * recorder_watch - not timed: the bytes that each push took from the allocator (0 for all where it does not tell), and
- * the pages that it was the first to touch.
- */
+/* recorder_watch - not timed: the bytes that each push took from the allocator; 0 for all where it does not tell. */
 void recorder_watch(struct worker *w);
 
 #endif

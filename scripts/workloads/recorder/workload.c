@@ -16,7 +16,7 @@
 #define PUSHES (1 << 20) /* of a thread: all numbers are exact in a float */
 
 enum { O_THREADS, O_PUSHES, O_RECORDER, O_LIBRARY, O_KEEP, O_TYPE, O_MEASURE, O_LIBSDE };
-enum { BYTES = THREADS, FAULTS, KEPT, SITES };
+enum { BYTES = THREADS, SLOW, KEPT, SITES };
 
 /* --- recorders -------------------------------------------------------------------------------------------------------
  */
@@ -145,7 +145,8 @@ static bool start(struct worker *w, size_t n, size_t *started) {
   return pinned;
 }
 
-static void prepare(const struct job *j, const struct pml_workload_run *r, struct gate *gate, struct worker *w) {
+static void prepare(const struct job *j, const struct pml_workload_run *r, struct gate *gate, struct slow *slow,
+                    struct worker *w) {
   bool peer = j->library == LIBSDE;
   for (size_t t = 0; t < j->threads; t++) {
     w[t] = (struct worker){.recorder = j->nrecorders == 0 ? NULL : j->recorder[j->different ? t : 0],
@@ -155,14 +156,15 @@ static void prepare(const struct job *j, const struct pml_workload_run *r, struc
                            .first = (double)(t * j->pushes),
                            .n = j->pushes,
                            .samples = r->probe[j->watch ? BYTES : t].samples,
-                           .faults = r->probe[FAULTS].samples,
+                           .slow = &slow[t * RECORDER_SLOW_MAX],
+                           .slow_ticks = (uint64_t)(RECORDER_SLOW_NS * 1e-9 * pml__clock.ticks_per_second),
                            .stop = r->stop,
                            .gate = gate};
     w[t].loop = j->watch             ? recorder_watch
                 : j->library == NONE ? recorder_time_nothing
                 : peer               ? j->element->time_record
                                      : j->element->time_push;
-    w[t].samples->n = w[t].faults->n = 0;
+    w[t].samples->n = 0;
   }
 }
 
@@ -179,21 +181,39 @@ static void tell_times(struct pml_workload_run *r, const struct worker *w, size_
   workload_result(r, "overlap", "%", finish > begin ? 100 * (double)(finish - begin) / (double)(last - first) : 0);
 }
 
-static int push_and_look(struct pml_workload_run *r, struct job *j, pml_region_t region) {
-  struct gate gate = {.all = (unsigned)j->threads};
-  struct worker w[THREADS];
-  size_t started;
+/* Five numbers for each: thread, from 0; index; faults, waits, preemptions. */
+static void tell_slow(const struct worker *w, size_t n, struct pml_samples *out) {
+  out->n = 0;
+  for (size_t t = 0; t < n; t++)
+    for (size_t i = 0; i < w[t].nslow && out->capacity - out->n >= 5; i++) {
+      const struct slow *s = &w[t].slow[i];
+      const uint64_t row[] = {t, s->index, s->faults, s->waits, s->preemptions};
+      memcpy(&out->value[out->n], row, sizeof row);
+      out->n += 5;
+    }
+}
+
+static int join(struct pml_workload_run *r, const struct worker *w, size_t n, size_t started) {
   int err = 0;
-  prepare(j, r, &gate, w);
-  bool pinned = start(w, j->threads, &started);
   for (size_t t = 0; t < started; t++) {
     pthread_join(w[t].thread, NULL);
     if (err == 0) err = w[t].error;
   }
-  if (started < j->threads) return workload_fail(r, -EAGAIN, "thread %zu does not start", started + 1);
+  if (started < n) return workload_fail(r, -EAGAIN, "thread %zu does not start", started + 1);
   if (err == -EINTR) return workload_fail(r, err, "interrupted");
-  if (err < 0) return workload_fail(r, err, "a push failed: %s", pml_error_text(err));
+  return err < 0 ? workload_fail(r, err, "a push failed: %s", pml_error_text(err)) : 0;
+}
+
+static int push_and_look(struct pml_workload_run *r, struct job *j, struct slow *slow, pml_region_t region) {
+  struct gate gate = {.all = (unsigned)j->threads};
+  struct worker w[THREADS];
+  size_t started;
+  prepare(j, r, &gate, slow, w);
+  bool pinned = start(w, j->threads, &started);
+  int err = join(r, w, j->threads, started);
+  if (err < 0) return err;
   look_into_all(j, r->probe[KEPT].samples);
+  tell_slow(w, j->threads, r->probe[SLOW].samples);
   tell_times(r, w, j->threads, pinned, region);
   workload_result(r, "recorded", "", (double)j->recorded);
   workload_result(r, "dropped", "", (double)j->dropped);
@@ -215,10 +235,11 @@ static int check_room(struct pml_workload_run *r, const struct job *j) {
   if (j->watch && j->threads > 1) return workload_fail(r, -EINVAL, "option threads must be 1 to watch the growth");
   if (j->keep == PML_KEEP_SKETCH && j->library == LIBSDE)
     return workload_fail(r, -EINVAL, "option keep is sketch, but libsde keeps all");
-  for (size_t k = 0; k < (j->watch ? 2 : j->threads); k++)
-    if (r->probe[j->watch ? BYTES + k : k].samples->capacity < j->pushes)
-      return workload_fail(r, -EINVAL, "option pushes is %zu, there is room for %zu samples", j->pushes,
-                           r->probe[j->watch ? BYTES + k : k].samples->capacity);
+  for (size_t t = 0; t < j->threads; t++) {
+    const struct pml_samples *s = r->probe[j->watch ? BYTES : t].samples;
+    if (s->capacity < j->pushes)
+      return workload_fail(r, -EINVAL, "option pushes is %zu, there is room for %zu samples", j->pushes, s->capacity);
+  }
   return 0;
 }
 
@@ -251,12 +272,17 @@ static int run(struct pml_workload_run *r) {
   if (!err) err = workload_region(r, "push", &region);
   if (!err) err = workload_stopped(r, SITES);
   if (err) return err;
+  size_t bytes = j.threads * RECORDER_SLOW_MAX * sizeof(struct slow);
+  struct slow *slow = malloc(bytes);
+  if (slow == NULL) return workload_out_of_memory(r, (double)bytes);
+  memset(slow, 0xff, bytes);
 #ifdef __GLIBC__
   malloc_trim(0); /* pages of the last run go back, so that this one is the first to touch its own */
 #endif
   err = open_recorders(r, &j);
-  if (!err) err = push_and_look(r, &j, region);
+  if (!err) err = push_and_look(r, &j, slow, region);
   close_recorders(&j);
+  free(slow);
   return err;
 }
 
@@ -265,14 +291,14 @@ WORKLOAD_EXPORT const struct pml_workload pml_workload = {
     .name = "recorder",
     .help = "pushes to a recorder from several threads, each timed by itself",
     .site = {"thread1", "thread2", "thread3", "thread4", "thread5", "thread6", "thread7",
-             "thread8", [BYTES] = "bytes", [FAULTS] = "faults", [KEPT] = "kept"},
+             "thread8", [BYTES] = "bytes", [SLOW] = "slow", [KEPT] = "kept"},
     .option = {[O_THREADS] = {"threads", "how many push", 1, NULL},
                [O_PUSHES] = {"pushes", "by each thread", 16384, NULL},
                [O_RECORDER] = {"recorder", "same: one for all threads, or different ones", 0, "same"},
                [O_LIBRARY] = {"library", "pmlua, libsde, or none: only the clock is read", 0, "pmlua"},
                [O_KEEP] = {"keep", "all, or a sketch", 0, "all"},
                [O_TYPE] = {"type", "double, float, int64 or int32", 0, "double"},
-               [O_MEASURE] = {"measure", "time; or growth: bytes taken and pages touched by each push", 0, "time"},
+               [O_MEASURE] = {"measure", "time; or growth: the bytes that each push takes", 0, "time"},
                [O_LIBSDE] = {"libsde", "the file of PAPI's libsde", 0, "libsde.so.1"}},
     .run = run,
 };
