@@ -41,20 +41,21 @@ floor_count = 16384
 stats "distribution.dat" using ($4 > 0 ? (lowest = $2 > 0 && $2 < lowest ? $2 : lowest, longest = $3 > longest ? $3 : longest, \
   $4 * 16384.0 / samples_of[int($1)] < floor_count ? (floor_count = $4 * 16384.0 / samples_of[int($1)], 0) : 0) : 0) nooutput
 
-set multiplot layout 2, 2 margins 0.075, 0.982, 0.075, 0.835 spacing 0.085, 0.135
+set multiplot layout 2, 2 margins 0.068, 0.985, 0.088, 0.822 spacing 0.085, 0.14
 set label 1 "What a push to a recorder costs" at screen 0.02, screen 0.972 left font ",16" noenhanced
 set title font ",11.5" offset 0, -0.3
 set logscale xy
+set micro # in utf8: µs, not us
 set format x "%.0s %cs"
 
 # (a), (b) distribution
 set xlabel "duration of one push, two reads of the clock included"
-set ylabel "pushes of 16,384, in tenths of a decade" offset 1, 0
+set ylabel "pushes per 16,384, in tenths of a decade" offset 1, 0
 set xrange [0.8e-9 * lowest : 1.3e-9 * longest]
 set yrange [0.6 * floor_count : 40000]
 set format y "10^{%L}"
 set grid nomytics nomxtics
-set key at screen 0.985, screen 0.99 top right vertical maxrows 4 Left reverse samplen 2.4 spacing 1.1 noenhanced font ",10"
+set key at screen 0.985, screen 0.945 top right vertical maxrows 4 Left reverse samplen 2.4 spacing 1.1 noenhanced font ",10"
 dash_of(i) = different[i] ? 2 : 1
 middle(low, high) = 1e-9 * sqrt((low > 0 ? low : 0.5) * high)
 do for [panel = 1:2] {
@@ -85,8 +86,8 @@ do for [panel = 1:2] {
 # (c), (d) in turn: the last round of the cells where all is kept in one recorder. Short ones are thinned out.
 last_round = 0
 stats "spikes.dat" using ($2 > last_round ? (last_round = $2, 0) : 0) nooutput
-set xlabel "number of the push"
-set ylabel "duration of the push" offset 0, 0
+set xlabel "number of the push (last round; short ones: every 8th)"
+set ylabel "duration of the push" offset 1.5, 0
 unset logscale x
 set format x "%.0f"
 set format y "%.0s %cs"
@@ -100,8 +101,7 @@ do for [panel = 1:2] {
   do for [i = 1:cells] {
     if (threads[i] == n && measured(i) && !different[i] && (kind[i] == 2 || kind[i] == 4)) { here = sprintf("%d ", i) . here }
   }
-  set title (panel == 1 ? "(c) " : "(d) ") . plural(n) . (panel == 1 ? "" : ", one recorder") \
-    . ": the last round, every 8th of the short pushes"
+  set title (panel == 1 ? "(c) " : "(d) ") . plural(n) . (panel == 1 ? "" : ", one recorder") . ": push by push"
   plot for [i in here] "series.dat" using ($1 == i && ($4 > 2 * median[int(i)] || int($3) % 8 == 0) ? $3 : NaN):($4 * 1e-9) \
          with points linecolor rgb colour[kind[int(i)]] pointtype 7 pointsize 0.18, \
        for [i in here] "spikes.dat" using ($1 == i && $2 == last_round && own(strcol(7)) ? $4 : NaN):($5 * 1e-9) \
