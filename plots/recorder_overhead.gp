@@ -41,7 +41,7 @@ floor_count = 16384
 stats "distribution.dat" using ($4 > 0 ? (lowest = $2 > 0 && $2 < lowest ? $2 : lowest, longest = $3 > longest ? $3 : longest, \
   $4 * 16384.0 / samples_of[int($1)] < floor_count ? (floor_count = $4 * 16384.0 / samples_of[int($1)], 0) : 0) : 0) nooutput
 
-set multiplot layout 2, 2 margins 0.068, 0.985, 0.088, 0.822 spacing 0.085, 0.14
+set multiplot layout 2, 2 margins 0.072, 0.985, 0.088, 0.822 spacing 0.092, 0.14
 set label 1 "What a push to a recorder costs" at screen 0.02, screen 0.972 left font ",16" noenhanced
 set title font ",11.5" offset 0, -0.3
 set logscale xy
@@ -87,7 +87,7 @@ do for [panel = 1:2] {
 last_round = 0
 stats "spikes.dat" using ($2 > last_round ? (last_round = $2, 0) : 0) nooutput
 set xlabel "number of the push (last round; short ones: every 8th)"
-set ylabel "duration of the push" offset 1.5, 0
+set ylabel "duration of the push" offset 0.8, 0
 unset logscale x
 set format x "%.0f"
 set format y "%.0s %cs"

@@ -5,7 +5,8 @@
 --       print(#m:cell({ library = "pmlua", keep = "all", threads = 2, recorder = "same" }, 16384))
 --
 -- Lua is never in the timed loop. What each push takes from the allocator is watched in a run of its own, which is not
--- timed: a thread's lane, and libsde's array of one thread, grow at the same push each time.
+-- timed: a thread's lane, and libsde's array of one thread, grow at the same push each time. Watching is slow (some 15 us
+-- per push), so that only the first 65,536 are.
 
 local M = {}
 
@@ -14,6 +15,8 @@ M.most_threads = 8
 M.least_spike_ns = 1000
 
 local sites = { bytes = M.most_threads + 1, slow = M.most_threads + 2 }
+local most_watched = 1 << 16
+local most_pushes = 1 << 20 -- of a thread, as in the workload
 local slow_rows = 4096 -- of a thread, as in the workload
 local slow_numbers = 5 -- of a row
 
@@ -44,7 +47,14 @@ end
 -- One run of n pushes, with the wanted room in some sites; the caller closes the samples.
 function Measure:run(options, n, wanted)
   local samples = {}
-  for i = 1, #self.workload.sites do samples[i] = self.pml.samples.new(wanted[i] or 1) end
+  if n > most_pushes then
+    return nil, ("%d pushes in a round, at most %d are possible; make more rounds"):format(n, most_pushes)
+  end
+  for i = 1, #self.workload.sites do
+    local room, err = self.pml.samples.new(wanted[i] or 1)
+    if not room then return nil, err end
+    samples[i] = room
+  end
   options.pushes, options.type, options.libsde = n, self.options.type, self.options.libsde
   local done, err = self.workload:run { operation = "empty", samples = samples, options = options, phases = 1 }
   if not done then return nil, err end
@@ -65,10 +75,11 @@ end
 
 --- The bytes that a push takes from the allocator, by its number from 0, of a thread whose array nobody shares.
 ---@param p table
----@param n integer
+---@param pushes integer
 ---@return table<integer, integer>? growth nil: threads share libsde's one array, or nobody tells
-function Measure:growth(p, n)
+function Measure:growth(p, pushes)
   if p.library == "none" or (p.library == "libsde" and p.threads > 1 and p.recorder == "same") then return nil end
+  local n = math.min(pushes, most_watched)
   local key = ("%s %s %d"):format(p.library, p.keep, n)
   if self.grown[key] then return self.grown[key] end
   local samples = self:run({ library = p.library, keep = p.keep, measure = "growth" }, n, { [sites.bytes] = n })

@@ -98,11 +98,16 @@ static void look_into_all(struct job *j, struct pml_samples *kept) {
 /* --- threads ---------------------------------------------------------------------------------------------------------
  */
 
+/* Sleeping costs a late start, but where threads are more than cpus, those that are not here yet need one. */
 static bool pass(struct gate *g) {
+  const struct timespec nap = {.tv_nsec = 20000};
   atomic_fetch_add(&g->here, 1);
-  while (atomic_load(&g->here) < g->all) {
+  for (unsigned i = 0; atomic_load(&g->here) < g->all; i++) {
     if (atomic_load(&g->off)) return false;
-    sched_yield();
+    if (i < 1000)
+      sched_yield();
+    else
+      nanosleep(&nap, NULL);
   }
   return true;
 }
@@ -229,7 +234,7 @@ static int join(struct pml_workload_run *r, const struct worker *w, size_t n, si
 
 static int push_and_look(struct pml_workload_run *r, struct job *j, struct slow *slow, pml_region_t region) {
   struct gate gate = {.all = (unsigned)j->threads};
-  struct worker w[THREADS];
+  struct worker w[THREADS] = {0};
   size_t started;
   prepare(j, r, &gate, slow, w);
   bool pinned = start(w, j->threads, &started);
