@@ -76,7 +76,8 @@ end
 --- The bytes that a push takes from the allocator, by its number from 0, of a thread whose array nobody shares.
 ---@param p table
 ---@param pushes integer
----@return table<integer, integer>? growth nil: threads share libsde's one array, or nobody tells
+---@return table<integer, integer>? growth empty: none does, or the allocator does not tell; nil:
+---nobody knows, because threads share libsde's one array
 function Measure:growth(p, pushes)
   if p.library == "none" or (p.library == "libsde" and p.threads > 1 and p.recorder == "same") then return nil end
   local n = math.min(pushes, most_watched)
@@ -86,7 +87,6 @@ function Measure:growth(p, pushes)
   if not samples then return nil end
   local index, value = samples[sites.bytes]:above(0, n)
   close(samples)
-  if #index == 0 then return nil end
   local out = {}
   for k, i in ipairs(index) do out[i - 1] = value[k] end
   self.grown[key] = out

@@ -10,6 +10,7 @@ local tabulate = require "pmlua.tabulate"
 local M = {}
 
 local bins_per_decade = 10
+local most_in_series = 1 << 16 -- of a thread; what a figure can show
 
 local function measured(run)
   local out = {}
@@ -52,11 +53,14 @@ local function series(run, lab, cells)
     local last = lab.last[lab.key(cell.p)]
     local n = #last // cell.p.threads
     if #rows > 0 then rows[#rows + 1] = false end
-    for i = 1, #last do rows[#rows + 1] = { cell.index, (i - 1) // n + 1, (i - 1) % n, last[i] * run.scale } end
+    for i = 1, #last do
+      local index = (i - 1) % n
+      if index < most_in_series then rows[#rows + 1] = { cell.index, (i - 1) // n + 1, index, last[i] * run.scale } end
+    end
   end
   return { rows = rows, columns = {
     { "cell", "", "as in data.dat" }, { "thread", "", "from 1" }, { "index", "", "of the push, from 0" },
-    { "duration", run.unit, "in the last round" },
+    { "duration", run.unit, "in the last round; the first 65,536 of a thread" },
   } }
 end
 
