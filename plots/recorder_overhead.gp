@@ -87,7 +87,7 @@ do for [panel = 1:2] {
 last_round = 0
 stats "spikes.dat" using ($2 > last_round ? (last_round = $2, 0) : 0) nooutput
 set xlabel "number of the push (last round; short ones: every 8th)"
-set ylabel "duration of the push" offset 0.8, 0
+set ylabel "duration of the push" offset 1.4, 0
 unset logscale x
 set format x "%.0f"
 set format y "%.0s %cs"
