@@ -40,8 +40,10 @@ static int ask(lua_State *L) {
 static int open_session(struct live_session *s, const struct live *l) {
   if (s->state.L != NULL) return 0;
   int err = state_open(&s->state, NULL, LIVE_SESSION_BYTES);
-  if (err == 0) s->state.limit.stop = &l->stopping;
-  return err;
+  if (err < 0) return err;
+  s->state.limit.stop = &l->stopping;
+  s->state.limit.seconds = LIVE_FRAME_SECONDS;
+  return 0;
 }
 
 bool live__session_answer(struct live_session *s, const struct live *l, const struct live_frame *question, char **text,

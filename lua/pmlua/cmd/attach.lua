@@ -62,6 +62,7 @@ end
 
 --- Send code and print what it gives. false: the application is gone.
 function Session:evaluate(code)
+  if not self.link then return false end
   core.sys.on_interrupt()
   local text, err, kind = directory.ask(self.app, self.link, "eval", code, self.patience)
   core.sys.on_interrupt(false)
@@ -78,13 +79,16 @@ end
 --- An answer that was not waited for would come in place of the next.
 function Session:reconnect()
   if self.link then self.link:close() end
+  self.failed = true
   local ok, err = self:connect()
   complain(ok and "a new session begins; what was defined in the last is gone" or err)
   return ok
 end
 
 function Session:complete(left)
-  local text = self.link:ask("complete", left, 1)
+  if not self.link then return {} end
+  local text, _, kind = self.link:ask("complete", left, 1)
+  if not text and kind ~= "EREMOTEIO" and kind ~= "EMSGSIZE" then self:reconnect() end
   local words, start = {}, left:match("[^%s'\"()=,{}%[%]+*/<>~^#%%;]*$")
   for word in (text or ""):gmatch("[^\n]+") do
     -- Readline replaces what it takes for the word; the rest of a candidate must agree with what is there.

@@ -160,13 +160,16 @@ end
 --- Nothing matched: what the application has that is near.
 local function nothing(o, app, link)
   local all = directory.ask_json(app, link, "read", "*", o.patience)
-  local names = {}
-  for i, row in ipairs(all and all.rows or {}) do names[i] = row.name:gsub("^sde:::", "") end
-  local asked = table.concat(o.patterns, "', '")
+  local names, full = {}, {}
+  local asked = o.patterns[1]:gsub("^sde:::", "")
+  for i, row in ipairs(all and all.rows or {}) do
+    names[i] = asked:find("::", 1, true) and row.name:sub(7) or row.name:match("([^:]*)$")
+    full[names[i]] = row.name
+  end
   if #names == 0 then return complain(("%s (%d) has no events yet"):format(app.name, app.pid)) end
-  local near = require "pmlua.cmd.help".nearest((o.patterns[1]:gsub("^sde:::", "")), names)
-  return complain(("no event of %s (%d) matches '%s'; %s"):format(app.name, app.pid, asked,
-    near and ("did you mean 'sde:::%s'?"):format(near) or ("pmlua query %d lists them"):format(app.pid)))
+  local near = require "pmlua.cmd.help".nearest(asked, names)
+  return complain(("no event of %s (%d) matches '%s'; %s"):format(app.name, app.pid, table.concat(o.patterns, "', '"),
+    near and ("did you mean '%s'?"):format(full[near]) or ("pmlua query %d lists them"):format(app.pid)))
 end
 
 local Watch = {}

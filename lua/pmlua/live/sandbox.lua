@@ -109,7 +109,7 @@ local function rep(s, n, separator)
   check(s, "string", "string.rep")
   n = math.tointeger(check(n, "number", "string.rep")) or refuse("string.rep: the number has no integer representation")
   local bytes = #s + (separator and #check(separator, "string", "string.rep") or 0)
-  if n > ELEMENTS or n * bytes > BYTES then refuse("string.rep: the result would be too long") end
+  if n > BYTES or n * bytes > BYTES then refuse("string.rep: the result would be too long") end
   return string.rep(s, n, separator)
 end
 

@@ -14,7 +14,8 @@ local sandbox = require "pmlua.live.sandbox"
 local M = {}
 
 local CALLBACK_S = 1       -- that a callback of the application may take to give a value
-local CODE_S = 5           -- that code from outside may take
+local CODE_S = 4           -- that code from outside may take
+local GARBAGE_KB = 8192    -- from which it is collected before a question; functions in C do not collect for themselves
 local OUTPUT_BYTES = 1 << 20
 local VALUES = 65536       -- of a recorder, in one answer
 
@@ -213,8 +214,46 @@ local more = { live = { info = information }, sde = {} }
 for _, name in ipairs { "call", "functions", "stop_run" } do
   more.live[name] = core.live and core.live[name]
 end
-local found, rules = pcall(require, "pmlua.live.rules")
-if found then more.sde.watch = rules.add end
+-- --- watch rules that end with the session ---
+
+local RULES = 100
+
+--- A method of an object for who must not have the object.
+local function lend(object, name)
+  return function(_, ...) return object[name](object, ...) end
+end
+
+--- A series as a rule from outside sees it: not the recorder that it is read from.
+local function shown_series(series)
+  local methods = { last = lend(series, "last"), new = lend(series, "new"), slope = lend(series, "slope") }
+  local time = series.time and setmetatable({}, {
+    __index = function(_, i) return series.time[i] end, __len = function() return #series end, __metatable = false,
+  })
+  return setmetatable({}, {
+    __index = function(_, key)
+      if type(key) == "number" then return series[key] end
+      if key == "time" then return time end
+      if key == "resets" then return series.resets end
+      return methods[key]
+    end,
+    __len = function() return #series end,
+    __metatable = false,
+  })
+end
+
+function more.sde.watch(event, every, f, options)
+  local rules = require "pmlua.live.rules"
+  if type(f) ~= "function" then error("a rule is a function of a value and a series", 0) end
+  if #rules.list() >= RULES then error("a session has at most " .. RULES .. " watch rules", 0) end
+  local seen, shown
+  local rule = rules.add(event, every, function(value, series)
+    if series ~= seen then seen, shown = series, shown_series(series) end
+    return f(value, shown)
+  end, options)
+  local methods = {}
+  for _, name in ipairs { "cancel", "fired", "error", "last" } do methods[name] = lend(rule, name) end
+  return setmetatable({}, { __index = methods, __name = "watch rule", __metatable = false })
+end
 
 local env = sandbox.new(write, more)
 
@@ -319,6 +358,7 @@ local kinds = { info = info, read = read, complete = complete, eval = eval }
 ---@return string text
 function M.handle(kind, payload)
   sandbox.leave() -- the last question may have been cut off by a limit
+  if collectgarbage "count" > GARBAGE_KB then collectgarbage() end
   local f = kinds[kind]
   if not f then return false, "there is no question of this kind" end
   local done, ok, text = pcall(f, payload)
@@ -331,7 +371,8 @@ end
 ---@param now_s number the monotonic clock
 ---@return number? seconds until the next is due
 function M.tick(now_s)
-  if not found then return nil end
+  local rules = package.loaded["pmlua.live.rules"]
+  if not rules then return nil end
   local results = guarded(rules.tick, now_s)
   if not results[1] then error(results[2], 0) end
   return results[2]
