@@ -133,9 +133,8 @@ static int furnish(lua_State *L) {
 static int open_rules(struct live *l) {
   struct state *s = &l->rules.state;
   if (s->L != NULL) return 0;
-  int err = state_open(s, NULL, LIVE_RULES_BYTES);
+  int err = live__open_state(s, l, LIVE_RULES_BYTES);
   if (err < 0) return err;
-  s->limit.stop = &l->stopping;
   lua_pushcfunction(s->L, furnish);
   err = limit_call(s->L, 0, 0, 0);
   if (err < 0) state_close(s);
