@@ -5,6 +5,8 @@
 
 local core = require "pmlua.core"
 
+_G.pml = core -- what is asked for needs no require
+
 local M = {}
 
 local answers = {}
