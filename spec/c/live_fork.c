@@ -43,6 +43,11 @@ static int64_t answer_of_the_application(void *arg, const double *values, size_t
   return *(int *)arg;
 }
 
+static int64_t pid_of_the_application(void *arg, const double *values, size_t n) {
+  (void)arg, (void)values, (void)n;
+  return getpid();
+}
+
 static void forked(int number) {
   char path[LIVE_PATH_MAX], want[32], text[64];
   int go[2], fd = live_connect_self();
@@ -57,8 +62,8 @@ static void forked(int number) {
   snprintf(want, sizeof want, "%d", (int)pid);
   bool found = find_socket(path, pid);
   int child = found ? live_connect(path) : -1;
-  CHECK(live_evals(child, "require 'pmlua.core'.sys.pid()", want), "child %d is served under its own pid", number);
-  CHECK(live_evals(child, "require 'pmlua.core'.live.call('answer')", "42"), "with the functions of the application");
+  CHECK(live_evals(child, "pml.live.call('pid')", want), "child %d is served under its own pid", number);
+  CHECK(live_evals(child, "pml.live.call('answer')", "42"), "with the functions of the application");
   CHECK(live_ask(fd, LIVE_EVAL, "1", text, sizeof text) == LIVE_OK, "the parent's connections go on");
   close(go[1]);
   CHECK(ends_well(pid) && access(path, F_OK) != 0, "the child's exit removes its socket");
@@ -164,7 +169,7 @@ static int64_t fork_inside(void *arg, const double *values, size_t n) {
 static void forked_by_the_service(void) {
   pmlua_live_function("fork", fork_inside, NULL);
   int fd = live_connect_self();
-  CHECK(live_evals(fd, "require 'pmlua.core'.live.call('fork')", "7"), "a function that the service calls may fork");
+  CHECK(live_evals(fd, "pml.live.call('fork')", "7"), "a function that the service calls may fork");
   close(fd);
 }
 
@@ -176,6 +181,7 @@ int main(void) {
   return check_done();
 #endif
   alarm(100);
+  pmlua_live_function("pid", pid_of_the_application, NULL);
   pmlua_live_function("answer", answer_of_the_application, &answer);
   if (!CHECK(pmlua_live_start(NULL) == 0, "the service starts")) return check_done();
   for (int i = 1; i <= 3; i++) forked(i);

@@ -36,9 +36,8 @@ static int64_t increment(void *arg, const double *values, size_t n) {
 
 /* A client that asks until the end, over connections that live for some questions. */
 static void *ask(void *arg) {
-  static const char *const code[] = {"require 'pmlua.core'.sde.find('LIVE::N'):read()",
-                                     "require 'pmlua.core'.live.call('increment', 1)", "return nil + 1",
-                                     "while true do end"};
+  static const char *const code[] = {"pml.sde.find('LIVE::N'):read()", "pml.live.call('increment', 1)",
+                                     "return nil + 1", "while true do end"};
   unsigned n = *(const unsigned *)arg;
   char text[256];
   while (!atomic_load(&enough)) {
@@ -48,7 +47,7 @@ static void *ask(void *arg) {
       int kind = live_ask(fd, LIVE_EVAL, question, text, sizeof text);
       if (kind < 0) break; /* the service was stopped, or there was no place */
       atomic_fetch_add(kind == LIVE_OK ? &answers : &refusals, 1);
-      bool right = question[0] == 'r' && question[2] == 'q' ? kind == LIVE_OK : kind == LIVE_ERROR;
+      bool right = question[0] == 'p' ? kind == LIVE_OK : kind == LIVE_ERROR;
       /* A service that stops ends what it runs. */
       if (!right && strstr(text, "service ends") == NULL && strstr(text, "too many") == NULL) {
         if (atomic_fetch_add(&wrong, 1) == 0) fprintf(stderr, "%s: %s\n", question, text);

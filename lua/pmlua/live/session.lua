@@ -11,6 +11,8 @@ local evaluate = require "pmlua.evaluate"
 local json = require "pmlua.json"
 local sandbox = require "pmlua.live.sandbox"
 
+_G.pml = core -- what is asked for needs no require
+
 local M = {}
 
 local CALLBACK_S = 1       -- that a callback of the application may take to give a value
