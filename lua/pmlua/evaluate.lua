@@ -43,7 +43,7 @@ function M.text(results)
   if results.n == 0 then return nil end
   local texts = {}
   for i = 1, results.n do texts[i] = tostring(results[i]) end
-  return table.concat(texts, "\t")
+  return #texts == 1 and texts[1] or table.concat(texts, "\t") -- a long one is not copied
 end
 
 return M

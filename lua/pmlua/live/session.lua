@@ -18,7 +18,7 @@ local M = {}
 local CALLBACK_S = 1       -- that a callback of the application may take to give a value
 local CODE_S = 4           -- that code from outside may take
 local GARBAGE_KB = 8192    -- from which it is collected before a question; functions in C do not collect for themselves
-local OUTPUT_BYTES = 1 << 20
+local OUTPUT_BYTES = 10 << 20
 local VALUES = 65536       -- of a recorder, in one answer
 
 -- --- events ---
@@ -207,7 +207,7 @@ local function write(line)
 end
 
 local function take_output()
-  local text = table.concat(output, "\n")
+  local text = #output == 1 and output[1] or table.concat(output, "\n") -- a long one is not copied
   output, written = {}, 0
   return text
 end
