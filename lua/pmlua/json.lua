@@ -22,6 +22,7 @@ local escapes = { ['"'] = '\\"', ["\\"] = "\\\\", ["\b"] = "\\b", ["\f"] = "\\f"
 -- JSON is UTF-8; bytes that are not (a script's name may hold any) become question marks.
 local function text(s)
   if not utf8.len(s) then s = s:gsub("[\128-\255]", "?") end
+  if not s:find('[%c"\\]') then return '"' .. s .. '"' end
   return '"' .. s:gsub('[%c"\\]', function(c) return escapes[c] or ("\\u%04x"):format(c:byte()) end) .. '"'
 end
 
@@ -50,9 +51,9 @@ local function encode_table(t, indent)
     for i = 1, #t do items[i] = encode(t[i], inner) end
     return encode_list(items, "[", "]", indent)
   end
-  local keys = {}
-  for k in pairs(t) do keys[#keys + 1] = k end
-  table.sort(keys, function(a, b) return tostring(a) < tostring(b) end)
+  local keys, strings = {}, true
+  for k in pairs(t) do keys[#keys + 1], strings = k, strings and type(k) == "string" end
+  table.sort(keys, not strings and function(a, b) return tostring(a) < tostring(b) end or nil)
   for i, k in ipairs(keys) do
     items[i] = text(tostring(k)) .. ": " .. encode(t[k], inner)
   end

@@ -20,26 +20,31 @@ local CODE_S = 4           -- that code from outside may take
 local GARBAGE_KB = 8192    -- from which it is collected before a question; functions in C do not collect for themselves
 local OUTPUT_BYTES = 10 << 20
 local VALUES = 65536       -- of a recorder, in one answer
+local ROWS = 10000         -- in one answer
 
 -- --- events ---
 
---- Whether a name fits a glob (* and ?). Goes back to the last * only: cannot explode.
-local function fits(name, glob)
-  local n, g, star, mark = 1, 1, nil, 1
-  while n <= #name do
-    local c = glob:byte(g)
-    if c == 42 then
-      star, mark, g = g, n, g + 1
-    elseif c and (c == 63 or c == name:byte(n)) then
-      n, g = n + 1, g + 1
-    elseif star then
-      mark, n, g = mark + 1, mark + 1, star + 1
-    else
-      return false
-    end
+--- A glob (* and ?) as the pieces between its stars, each a pattern without repetition.
+local function compile_glob(glob)
+  local pieces = {}
+  for piece in (glob .. "*"):gmatch("([^*]*)%*") do
+    pieces[#pieces + 1] = piece:gsub("[^%w%s:_]", "%%%0"):gsub("%%%?", ".")
   end
-  while glob:byte(g) == 42 do g = g + 1 end
-  return g > #glob
+  if #pieces == 1 then return { exact = "^" .. pieces[1] .. "$" } end
+  local length = #glob:match("[^*]*$") -- of what must come last
+  return { first = "^" .. pieces[1], middle = { table.unpack(pieces, 2, #pieces - 1) }, last = "^" .. pieces[#pieces] .. "$",
+    length = length }
+end
+
+--- Whether a name fits: each piece is taken where it comes first, so that nothing is tried twice.
+local function fits(name, glob)
+  if glob.exact then return name:find(glob.exact) ~= nil end
+  local _, at = name:find(glob.first)
+  for _, piece in ipairs(glob.middle) do
+    if not at then return false end
+    _, at = name:find(piece, at + 1)
+  end
+  return at ~= nil and #name - at >= glob.length and name:find(glob.last, #name - glob.length + 1) ~= nil
 end
 
 --- A number as JSON can carry it: what a double cannot hold is text, what JSON has no word for is a reason.
@@ -123,6 +128,9 @@ local function select_events(globs)
     local derived = info.kind == "quantile" or info.kind == "count"
     if not derived or not recorders[info.name:match("^(.*):%w+$")] then shown[#shown + 1] = info end
   end
+  if #shown > ROWS then
+    error(("%d events match; at most %d are read at once, so narrow the pattern"):format(#shown, ROWS), 0)
+  end
   return shown
 end
 
@@ -146,7 +154,7 @@ local function read(payload)
   local globs, rows = {}, json.array()
   for line in payload:gmatch("[^\n]+") do
     local name, first = line:match("^%+(.-)%s+(%d+)$")
-    if not name then globs[#globs + 1] = full_name(line)
+    if not name then globs[#globs + 1] = compile_glob(full_name(line))
     else rows[#rows + 1] = series_row(full_name(name), math.max(1, math.tointeger(tonumber(first)) or 1)) end
   end
   local time = core.clock.realtime_ns() / 1e9
