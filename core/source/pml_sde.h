@@ -45,6 +45,14 @@ typedef int64_t pml_sde_callback(void *param); /* a double travels as its bits, 
 PML_API int pml_sde_library(struct pml_sde_library **lib, const char *name);
 
 /*
+ * pml_sde_on_first_library - call @notify once, from pml_sde_library() of whatever thread, when the process makes its
+ * first library; a placeholder that a reader left is none. One at a time: the last one given, before that, is called.
+ * Given later, it is called by the next pml_sde_library(). No lock is held meanwhile. Costs other calls nothing but a
+ * load.
+ */
+PML_API void pml_sde_on_first_library(void (*notify)(void));
+
+/*
  * Each registers @event of @lib ("LIB::EVENT"), filling in a placeholder that a reader left. Registering a name again
  * that is there changes nothing and returns 0 (creates return the same handle). The object file that holds @variable
  * or @callback is kept loaded until unregister, so that a dlclose() in between is survived.
