@@ -14,33 +14,27 @@ local history = require "pmlua.live.history"
 
 local M = {}
 
-local SHORTEST_S = 0.0001
+local SHORTEST_S = 0.001
 local PATIENCE_S = 1       -- with a callback of the application
 local STRIKES = 10         -- failures in a row that end a rule
 local KEEP = 1000          -- samples of a counter
+local GONE = 16            -- rules that were cancelled are still told of
 
 ---@class pmlua.Watch
 local Watch = {}
 Watch.__index = Watch
 
-local rules, last_id = {}, 0
+local rules, gone, last_id = {}, {}, 0
 local running -- the rule that runs; still set when the next tick comes: it was cut off by a limit
 
 local units = { us = 1e-6, ms = 1e-3, s = 1, m = 60, min = 60, h = 3600 }
 
 --- Seconds of a period: a number, or "100ms", "1s", "2m".
 local function seconds(every)
-  local s = every
-  if type(every) == "string" then
-    local number, unit = every:match("^%s*([%d.]+)%s*(%a*)%s*$")
-    local unit_s = units[unit == "" and "s" or unit]
-    s = tonumber(number) and unit_s and tonumber(number) * unit_s
-  end
-  if type(s) ~= "number" or not (s >= SHORTEST_S and s <= 1e9) then
-    error(("every is %s; it must be seconds, or such as \"100ms\", \"1s\", \"2m\", and not below 0.1 ms"):format(
-      type(every) == "string" and ("%q"):format(every) or tostring(every)), 3)
-  end
-  return s
+  if type(every) ~= "string" then return every end
+  local number, unit = every:match("^%s*([%d.]+)%s*(%a*)%s*$")
+  local unit_s = units[unit == "" and "s" or unit]
+  return tonumber(number) and unit_s and tonumber(number) * unit_s
 end
 
 local function place(fn)
@@ -49,40 +43,49 @@ local function place(fn)
 end
 
 local function say(rule, text)
-  io.stderr:write(("pmlua: rule %s: %s\n"):format(rule.name, text))
+  core.live.say(("rule %s: %s"):format(rule.name, text))
 end
 
-local known = { name = true, keep = true }
+local known = { name = true, keep = true, key = true }
 
-local function check_options(options)
-  for key in pairs(options) do
-    if not known[key] then error(("unknown option '%s'"):format(tostring(key)), 3) end
+--- What is wrong with the arguments of a watch.
+---@return string? err
+function M.wrong(event, every, fn, options)
+  if type(event) ~= "string" then return "the event's name must be a string" end
+  if type(fn) ~= "function" then return "a rule is a function of a value and a series" end
+  local s = seconds(every)
+  if type(s) ~= "number" or not (s >= SHORTEST_S and s <= 1e9) then
+    return ("every is %s; it must be seconds, or such as \"100ms\", \"1s\", \"2m\", and not below 1 ms"):format(
+      type(every) == "string" and ("%q"):format(every) or tostring(every))
   end
-  local keep = options.keep or KEEP
+  if options ~= nil and type(options) ~= "table" then return "the options must be a table" end
+  for key in pairs(options or {}) do
+    if not known[key] then return ("unknown option '%s'"):format(tostring(key)) end
+  end
+  local keep, name = options and options.keep or KEEP, options and options.name
   if math.type(keep) ~= "integer" or keep < 1 or keep > 1000000 then
-    error("option 'keep' must be an integer from 1 to 1000000", 3)
+    return "option 'keep' must be an integer from 1 to 1000000"
   end
-  if options.name ~= nil and type(options.name) ~= "string" then error("option 'name' must be a string", 3) end
-  return keep
+  if name ~= nil and type(name) ~= "string" then return "option 'name' must be a string" end
+  local handle <close>, err = core.sde.find(event)
+  return not handle and err or nil
 end
 
 --- Watch an event in this state.
 ---@param event string "LIB::EVENT"; one that nobody has registered yet is waited for
 ---@param every number|string seconds, or "100ms", "1s", "2m"
 ---@param fn fun(value: number, series: pmlua.Samples|pmlua.Elements): boolean? false cancels the rule
----@param options? { name: string?, keep: integer? }
+---@param options? { name: string?, keep: integer? } in messages; samples that the series of a counter keeps
 ---@return pmlua.Watch
 function M.add(event, every, fn, options)
-  if type(event) ~= "string" then error("the event's name must be a string", 2) end
-  if type(fn) ~= "function" then error("a rule is a function of a value and a series", 2) end
+  local wrong = M.wrong(event, every, fn, options)
+  if wrong then error(wrong, 2) end
   options = options or {}
-  local keep, period = check_options(options), seconds(every)
-  local handle, err = core.sde.find(event)
-  if not handle then error(err, 2) end
+  local handle = assert(core.sde.find(event))
   last_id = last_id + 1
   local rule = setmetatable({
-    id = last_id, event = handle:info().name, every_s = period, fn = fn, keep = keep, place = place(fn), handle = handle,
-    count = 0, strikes = 0,
+    id = last_id, event = handle:info().name, every_s = seconds(every), fn = fn, place = place(fn), handle = handle,
+    keep = options.keep or KEEP, key = options.key, count = 0, strikes = 0,
   }, Watch)
   rule.name = options.name or rule.place
   rules[#rules + 1] = rule
@@ -97,6 +100,9 @@ function M.cancel(id)
     if rule.id == id then
       rule.cancelled = true
       table.remove(rules, i)
+      rule.handle:close()
+      gone[#gone + 1] = rule
+      if #gone > GONE then table.remove(gone, 1) end
       return true
     end
   end
@@ -164,7 +170,7 @@ function M.tick(now_s)
   if running then
     local rule = running
     running = nil
-    failed(rule, "it ran longer than a rule may")
+    failed(rule, "it ran longer than a rule may, or took more memory")
   end
   for _, rule in ipairs(table.move(rules, 1, #rules, 1, {})) do
     if not rule.cancelled and now_s >= (rule.due or now_s) then
@@ -177,30 +183,30 @@ function M.tick(now_s)
   return soonest and math.max(0, soonest - now_s)
 end
 
---- Every rule, as it is told to who asks.
+local function told(rule)
+  return {
+    id = rule.id, key = rule.key, name = rule.name, event = rule.event, every_s = rule.every_s, fired = rule.count,
+    error = rule.message or rule.cancelled and "cancelled" or nil, last = rule.value,
+  }
+end
+
+--- Every rule, as it is told to who asks; then those that were cancelled lately.
 ---@return table[]
 function M.list()
   local out = {}
-  for i, rule in ipairs(rules) do
-    out[i] = {
-      id = rule.id, name = rule.name, event = rule.event, every_s = rule.every_s, fired = rule.count,
-      error = rule.message, last = rule.value,
-    }
-  end
+  for _, rule in ipairs(rules) do out[#out + 1] = told(rule) end
+  for _, rule in ipairs(gone) do out[#out + 1] = told(rule) end
   return out
 end
 
 --- Run a file that watches something. It is the user's own: nothing is kept from it.
 ---@param path string
----@return true? loaded
----@return string? err
 function M.load(path)
   M.scheduled = true
   local f, err = loadfile(path, "t")
-  if not f then return nil, err end
-  local good, message = pcall(f, path)
-  if not good then return nil, tostring(message) end
-  return true
+  if not f then error(err, 0) end
+  _G.pml = require "pmlua"
+  f(path)
 end
 
 --- Take over a rule that another state shipped (pmlua.live.ship).
@@ -208,6 +214,7 @@ end
 ---@return integer id
 function M.adopt(blob)
   M.scheduled = true
+  _G.pml = require "pmlua"
   local rule = require("pmlua.live.ship").open(blob)
   return M.add(rule.event, rule.every, rule.fn, rule.options).id
 end
