@@ -174,7 +174,8 @@ function M.tick(now_s)
   end
   for _, rule in ipairs(table.move(rules, 1, #rules, 1, {})) do
     if not rule.cancelled and now_s >= (rule.due or now_s) then
-      rule.due = math.max((rule.due or now_s) + rule.every_s, now_s) -- what was missed is not made up for
+      rule.due = (rule.due or now_s) + rule.every_s
+      if rule.due <= now_s then rule.due = now_s + rule.every_s end -- what was missed is not made up for
       run_guarded(rule, now_s)
     end
   end
