@@ -194,7 +194,8 @@ static void prepare(void);
 static int create(struct live **live, const struct pmlua_live_options *o) {
   struct live *l = new_live(o->name);
   if (l == NULL) return pml_fail(-ENOMEM, "live: out of memory or descriptors");
-  int fd = live_socket_listen(l->path, o->name), err = fd < 0 ? fd : 0;
+  atomic_init(&l->unasked, o->unasked != 0);
+  int fd = o->unasked != 0 ? -1 : live_socket_listen(l->path, o->name), err = fd < 0 && !o->unasked ? fd : 0;
   if (err == 0) {
     atomic_store(&l->listener, fd);
     l->stop_run = o->stop;
@@ -202,7 +203,7 @@ static int create(struct live **live, const struct pmlua_live_options *o) {
     l->rules_file = o->rules != NULL ? realpath(o->rules, NULL) : NULL;
     if (o->rules != NULL && l->rules_file == NULL) err = pml_fail(-errno, "rules %s: %s", o->rules, strerror(errno));
     if (err == 0) err = start_thread(l);
-    if (err < 0) unlink(l->path);
+    if (err < 0 && fd >= 0) unlink(l->path);
   }
   if (err < 0)
     live__free(l);
@@ -220,14 +221,27 @@ static void settle(void) {
   }
 }
 
+/* With the lock, for a service that had none so far. */
+static int add_socket(struct live *l, const char *name) {
+  if (name != NULL) live_socket_name(l->name, name);
+  int fd = live_socket_listen(l->path, l->name);
+  if (fd < 0) return fd;
+  atomic_store(&l->listener, fd);
+  atomic_store(&l->unasked, false);
+  live__wake(l);
+  return 0;
+}
+
 int pmlua_live_start(const struct pmlua_live_options *options) {
   static const struct pmlua_live_options none = {0};
   struct live *l = NULL;
   live__lock();
   settle();
   if (service.live != NULL) {
+    bool wanted = atomic_load(&service.live->unasked) && (options == NULL || options->unasked == 0);
+    int rc = wanted ? add_socket(service.live, options != NULL ? options->name : NULL) : 0;
     live__unlock();
-    return 0;
+    return rc;
   }
   service.starting = true;
   bool first = !service.prepared;
@@ -321,6 +335,7 @@ static struct live *heir(const struct live *l) {
   n->stop_arg = l->stop_arg;
   n->rules_file = l->rules_file != NULL ? strdup(l->rules_file) : NULL;
   n->delay_ms = CHILD_DELAY_MS;
+  atomic_init(&n->unasked, atomic_load(&l->unasked));
   if (start_thread(n) == 0) return n;
   live__free(n);
   return NULL;

@@ -61,9 +61,10 @@ struct live {
   char *rules_file;
   void (*stop_run)(const char *reason, void *arg);
   void *stop_arg;
-  int wake;     /* an eventfd */
-  int delay_ms; /* before the socket is made, in a forked child */
-  double since; /* seconds of CLOCK_MONOTONIC */
+  int wake;            /* an eventfd */
+  int delay_ms;        /* before the socket is made, in a forked child */
+  atomic_bool unasked; /* there is no socket */
+  double since;        /* seconds of CLOCK_MONOTONIC */
   pthread_t thread;
   /* Under live__lock. */
   char path[LIVE_PATH_MAX]; /* "": there is none (any more) */

@@ -34,6 +34,7 @@ static bool listen_late(struct live *l) {
   struct pollfd wake = {.fd = l->wake, .events = POLLIN};
   (void)poll(&wake, 1, l->delay_ms);
   if (is_stopping(l)) return false;
+  if (atomic_load(&l->unasked)) return true;
   int fd = live_socket_listen(path, l->name);
   if (fd < 0) {
     live__say("live: this forked process is not served: %s", pml_error_detail(fd));
@@ -167,7 +168,7 @@ void *live__main(void *arg) {
   on_thread = true;
   pthread_setname_np(pthread_self(), "pmlua-live");
   if (l->delay_ms == 0 || listen_late(l)) {
-    clean_folder();
+    if (!atomic_load(&l->unasked)) clean_folder();
     if (l->rules_file != NULL && !is_stopping(l)) live__rules_load(l, l->rules_file);
     loop(l);
   }

@@ -74,6 +74,7 @@ struct pmlua_live_options {
   const char *rules;                                /* a file of watch rules; NULL: none */
   void (*stop)(const char *reason, void *stop_arg); /* a rule stops the run: at most once, on the service's thread */
   void *stop_arg;                                   /* NULL stop: SIGTERM */
+  int unasked;                                      /* no socket, rules alone; a later start without this makes it */
 };
 
 /*
