@@ -253,7 +253,8 @@ end
 
 function more.sde.watch(event, every, f, options)
   local rules = require "pmlua.live.rules"
-  if type(f) ~= "function" then error("a rule is a function of a value and a series", 0) end
+  local wrong = rules.wrong(event, every, f, options)
+  if wrong then error(wrong, 0) end
   if #rules.list() >= RULES then error("a session has at most " .. RULES .. " watch rules", 0) end
   local seen, shown
   local rule = rules.add(event, every, function(value, series)
