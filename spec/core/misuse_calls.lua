@@ -176,7 +176,7 @@ local functions = {
   samples = { new = { 4 } },
   workload = { load = { "/nowhere/x.so" } },
   trace = { open = { dir, {} } },
-  sde = { library = { "MISUSE" }, find = { "MISUSE::COUNTER" }, list = {} },
+  sde = { library = { "MISUSE" }, find = { "MISUSE::COUNTER" }, list = {}, hook = { "/nonexistent" } },
   sys = { interrupted = {}, on_interrupt = { false }, pid = {}, uname = {}, isatty = { 1 }, affinity = {}, pin = { 0 },
           sleep = { 0 }, fsync = { dir }, realpath = { dir }, cpu = {}, nprocs = {} },
 }
