@@ -110,6 +110,9 @@ void live__talk(struct live_connection *c, const struct live *l, double now);
 bool live__talk_waits(const struct live_connection *c); /* for the peer, in the middle of a frame? */
 void live__talk_end(struct live_connection *c);
 
+/* live__open_state - a state of the service's, if it is not open: stopped with the service, without modules in C. */
+int live__open_state(struct state *s, const struct live *l, size_t memory_bytes);
+
 /* live__session_answer - true: ok. *text is malloc'd and never NULL on true; on false it may be: see the detail. */
 bool live__session_answer(struct live_session *s, const struct live *l, const struct live_frame *question, char **text,
                           size_t *n);

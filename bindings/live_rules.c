@@ -133,9 +133,8 @@ static int furnish(lua_State *L) {
 static int open_rules(struct live *l) {
   struct state *s = &l->rules.state;
   if (s->L != NULL) return 0;
-  int err = state_open(s, NULL, LIVE_RULES_BYTES);
+  int err = live__open_state(s, l, LIVE_RULES_BYTES);
   if (err < 0) return err;
-  s->limit.stop = &l->stopping;
   lua_pushcfunction(s->L, furnish);
   err = limit_call(s->L, 0, 0, 0);
   if (err < 0) state_close(s);
@@ -208,10 +207,15 @@ static int run(struct live *l, lua_CFunction f, struct errand *e) {
   return limit_call(l->rules.state.L, 1, 0, LIVE_RULES_INSTRUCTIONS);
 }
 
+/* A call that the end of the service cut short is nobody's mistake. */
+static void report(const struct live *l, const char *what, int err) {
+  if (!atomic_load(&l->stopping)) live__say("%s: %s", what, pml_error_detail(err));
+}
+
 void live__rules_load(struct live *l, const char *file) {
   struct errand e = {.file = file};
   int err = run(l, l_errand, &e);
-  if (err < 0) live__say("rules: %s", pml_error_detail(err));
+  if (err < 0) report(l, "rules", err);
   if (err == 0) l->rules.due = 0;
 }
 
@@ -220,7 +224,7 @@ static void read_mail(struct live *l) {
   for (const struct letter *letter = first; letter != NULL; letter = letter->next) {
     struct errand e = {.letter = letter};
     int err = run(l, l_errand, &e);
-    if (err < 0) live__say("a rule is refused: %s", pml_error_detail(err));
+    if (err < 0) report(l, "a rule is refused", err);
     l->rules.due = 0;
   }
   throw_away(first);
@@ -231,12 +235,12 @@ void live__rules_run(struct live *l, double now) {
   if (l->rules.due > now || l->rules.state.L == NULL) return;
   struct errand e = {.now = now, .next = HUGE_VAL};
   int err = run(l, l_errand, &e);
-  if (err < 0) live__say("rules: %s", pml_error_detail(err));
+  if (err < 0) report(l, "rules", err);
   l->rules.due = e.next > now + SOONEST_S ? e.next : now + SOONEST_S;
   if (err < 0) l->rules.due = now + 1; /* the module itself failed; its rules cannot make it */
   err = run(l, l_list, &e);
   if (err < 0)
-    live__say("rules: %s", pml_error_detail(err));
+    report(l, "rules", err);
   else
     publish(e.text);
 }

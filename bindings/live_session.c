@@ -3,6 +3,7 @@
 #include "live.h"
 
 #include <lauxlib.h>
+#include <lualib.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -37,17 +38,29 @@ static int ask(lua_State *L) {
   return 0;
 }
 
-static int open_session(struct live_session *s, const struct live *l) {
-  if (s->state.L != NULL) return 0;
-  int err = state_open(&s->state, NULL, LIVE_SESSION_BYTES);
-  if (err == 0) s->state.limit.stop = &l->stopping;
+/* A module in C would be linked to whatever Lua the process shows it, which need not be ours. */
+static int no_c_modules(lua_State *L) {
+  lua_getglobal(L, LUA_LOADLIBNAME);
+  lua_pushliteral(L, "");
+  lua_setfield(L, -2, "cpath");
+  return 0;
+}
+
+int live__open_state(struct state *s, const struct live *l, size_t memory_bytes) {
+  if (s->L != NULL) return 0;
+  int err = state_open(s, NULL, memory_bytes);
+  if (err < 0) return err;
+  s->limit.stop = &l->stopping;
+  lua_pushcfunction(s->L, no_c_modules);
+  err = limit_call(s->L, 0, 0, 0);
+  if (err < 0) state_close(s);
   return err;
 }
 
 bool live__session_answer(struct live_session *s, const struct live *l, const struct live_frame *question, char **text,
                           size_t *n) {
   struct asking a = {.question = question};
-  int err = open_session(s, l);
+  int err = live__open_state(&s->state, l, LIVE_SESSION_BYTES);
   if (err == 0) {
     lua_pushcfunction(s->state.L, ask);
     lua_pushlightuserdata(s->state.L, &a);

@@ -63,7 +63,7 @@ static inline int live_connect(const char *path) {
 }
 
 static inline int live_connect_self(void) {
-  char path[128];
+  char path[LIVE_PATH_MAX];
   return pmlua_live_path(path, sizeof path) == 0 ? live_connect(path) : -1;
 }
 
@@ -123,8 +123,7 @@ static inline bool live_ended(int fd) {
   char bytes[4096];
   ssize_t n;
   double until = live_now() + LIVE_WAIT_S;
-  do
-    n = recv(fd, bytes, sizeof bytes, 0);
+  do n = recv(fd, bytes, sizeof bytes, 0);
   while ((n > 0 || (n < 0 && errno == EINTR)) && live_now() < until);
   return n == 0 || (n < 0 && errno == ECONNRESET);
 }

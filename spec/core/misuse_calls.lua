@@ -179,14 +179,17 @@ local functions = {
   sde = { library = { "MISUSE" }, find = { "MISUSE::COUNTER" }, list = {}, hook = { "/nonexistent" } },
   sys = { interrupted = {}, on_interrupt = { false }, pid = {}, uname = {}, isatty = { 1 }, affinity = {}, pin = { 0 },
           sleep = { 0 }, fsync = { dir }, realpath = { dir }, cpu = {}, nprocs = {} },
+  live = { start = { { name = "misuse" } }, stop = {}, path = {}, folder = {}, rule = { "rule" }, cancel = { 1 },
+           rules = {}, functions = {}, call = { "f", 1 }, stop_run = {} },
 }
 local slow = { ["event.list"] = true, ["event.parse"] = true, ["clock.info"] = true, ["sys.sleep"] = true,
                ["counter.open"] = true, ["group.open"] = true, ["eventset.open"] = true, ["trace.open"] = true,
-               ["event.set_sysfs"] = true, ["samples.new"] = true }
+               ["event.set_sysfs"] = true, ["samples.new"] = true, ["live.start"] = true }
 -- One list is a walk over all of libpfm4 and tracefs; sleeping sleeps; 2^31 samples may well fit, but take a minute.
 local few = {
   ["event.list"] = { NIL, -1, "a\0b", {}, print },
   ["sys.sleep"] = { NIL, true, -1, 0 / 0, 1 / 0, 1e308, math.maxinteger, math.mininteger, "", "x", {}, print, file },
+  ["live.stop_run"] = { NIL, true, "a\0b", {}, print, file },
   ["samples.new"] = { NIL, true, 0, -1, 1, math.maxinteger, math.mininteger, 1 << 53, 0.5, 0 / 0, "x", {}, print, file },
 }
 local target = { "pid", "cpu", "inherit", "no_page" }
@@ -217,6 +220,7 @@ end, "OPTIONS", { "readonly", "instant" })
 attackoptions("sdelibrary:recorder", function(event, options)
   return handles.sdelibrary:recorder(event, options)
 end, "OPTIONS", { "type", "keep", "alpha", "cap" })
+attackoptions("live.start", function(_, options) return core.live.start(options) end, "", { "name", "rules" })
 attackoptions("trace.open", core.trace.open, "/nowhere", { "metrics", "buffer" })
 for _, v in ipairs(values) do
   for _, key in ipairs { "name", "description", "unit", "mode", "exponent" } do

@@ -4,7 +4,8 @@
 -- Try:  print(require("pmlua.live.session").handle("eval", "return 6 * 7"))
 
 local core = require "pmlua.core"
-local json = require "pmlua.json"
+
+_G.pml = core -- what is asked for needs no require
 
 local M = {}
 
@@ -12,8 +13,8 @@ local answers = {}
 
 function answers.info()
   local path = core.live.path()
-  return true, json.encode { pid = core.sys.pid(), name = path and path:match("/%d+%.([^/]*)$"), version = core.version,
-    protocol = 1 }
+  return true, ('{"pid":%d,"name":"%s","version":"%s","protocol":1}'):format(core.sys.pid(),
+    path and path:match("/%d+%.([^/]*)$") or "", core.version)
 end
 
 function answers.eval(payload)
