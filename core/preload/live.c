@@ -23,6 +23,7 @@ struct live_options {
   const char *name, *rules;
   void (*stop)(const char *reason, void *arg);
   void *stop_arg;
+  int unasked;
 };
 
 #ifndef __has_feature
