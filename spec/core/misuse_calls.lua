@@ -180,7 +180,7 @@ local functions = {
   samples = { new = { 4 } },
   workload = { load = { "/nowhere/x.so" } },
   trace = { open = { dir, {} } },
-  sde = { library = { "MISUSE" }, find = { "MISUSE::COUNTER" }, list = {} },
+  sde = { library = { "MISUSE" }, find = { "MISUSE::COUNTER" }, list = {}, hook = { "/nonexistent" } },
   sys = { interrupted = {}, on_interrupt = { false }, pid = {}, uname = {}, isatty = { 1 }, affinity = {}, pin = { 0 },
           sleep = { 0 }, exec = { { "/nowhere/program" }, { MISUSE = "yes" } }, fsync = { dir }, realpath = { dir }, cpu = {},
           nprocs = {} },
@@ -195,6 +195,7 @@ local slow = { ["event.list"] = true, ["event.parse"] = true, ["clock.info"] = t
 local few = {
   ["event.list"] = { NIL, -1, "a\0b", {}, print },
   ["sys.sleep"] = { NIL, true, -1, 0 / 0, 1 / 0, 1e308, math.maxinteger, math.mininteger, "", "x", {}, print, file },
+  ["live.say"] = { NIL, true, {}, print, file }, -- what it says would be heard
   ["live.stop_run"] = { NIL, true, "a\0b", {}, print, file },
   ["live.say"] = { NIL, true, {}, print, file },
   ["samples.new"] = { NIL, true, 0, -1, 1, math.maxinteger, math.mininteger, 1 << 53, 0.5, 0 / 0, "x", {}, print, file },
@@ -227,7 +228,7 @@ end, "OPTIONS", { "readonly", "instant" })
 attackoptions("sdelibrary:recorder", function(event, options)
   return handles.sdelibrary:recorder(event, options)
 end, "OPTIONS", { "type", "keep", "alpha", "cap" })
-attackoptions("live.start", function(_, options) return core.live.start(options) end, "", { "name", "rules" })
+attackoptions("live.start", function(_, options) return core.live.start(options) end, "", { "name", "rules", "unasked" })
 attackoptions("trace.open", core.trace.open, "/nowhere", { "metrics", "buffer" })
 for _, v in ipairs(values) do
   for _, key in ipairs { "name", "description", "unit", "mode", "exponent" } do
