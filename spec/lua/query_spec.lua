@@ -111,6 +111,7 @@ describe("pmlua query", function()
     assert.matches(two .. "  TWO +%d+s +1  [^\n]*app%.lua\n", out)
     local _, text = pmlua "query --json"
     assert.equal(2, #json.decode(text))
+    assert.matches('"rules": []', text, 1, true)
     _, out = pmlua "query TWO"
     assert.matches("sde:::SCRIPT::n +%d+  created rw\n", out)
   end)
@@ -206,7 +207,9 @@ describe("pmlua query", function()
     local pid = solver "SOLVER"
     os.execute("kill -STOP " .. pid)
     local status, _, err = pmlua "query SOLVER --patience 200ms"
+    local _, list = pmlua "query --patience 200ms"
     os.execute("kill -CONT " .. pid)
+    assert.matches("SOLVER +%- +%-  %(SOLVER %(%d+%) did not answer within 0.2 s", list)
     assert.equal(1, status)
     assert.matches("SOLVER %(%d+%) did not answer within 0.2 s", err)
     kill(pid)

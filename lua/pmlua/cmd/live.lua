@@ -126,7 +126,7 @@ function M.run(args)
   end
   local variables = { LD_PRELOAD = library }
   local others = os.getenv("LD_PRELOAD")
-  if others and others ~= "" then variables.LD_PRELOAD = library .. ":" .. others end
+  if others and others ~= "" then variables.LD_PRELOAD = others .. ":" .. library end
   variables.PMLUA_LIVE_NAME = o.name
   if o.rules then
     local real, gone = core.sys.realpath(o.rules)

@@ -132,6 +132,8 @@ local function list(o)
   for _, app in ipairs(applications) do
     local info, why, code = describe(app, o.patience or 1)
     if info then
+      json.array(info.rules)
+      json.array(info.functions)
       infos[#infos + 1] = info
       local command = info.command:gsub("%c", " ")
       rows[#rows + 1] = { ("%d"):format(app.pid), app.name, age(info.up_s), ("%d"):format(info.events), command }
