@@ -9,6 +9,7 @@
 #include <lualib.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #define PERIOD 256
 
@@ -47,7 +48,13 @@ void *limit_alloc(void *ud, void *block, size_t osize, size_t nsize) {
   return fresh;
 }
 
-/* --- instructions --- */
+/* --- instructions and time --- */
+
+static double now_s(void) {
+  struct timespec ts;
+  clock_gettime(CLOCK_MONOTONIC, &ts);
+  return (double)ts.tv_sec + 1e-9 * (double)ts.tv_nsec;
+}
 
 static void on_count(lua_State *L, lua_Debug *ar);
 
@@ -79,6 +86,8 @@ static void on_count(lua_State *L, lua_Debug *ar) {
   /* Relaxed: nothing else is read on the strength of it. */
   if (limit->stop != NULL && limit->exceeded == LIMIT_KEPT && atomic_load_explicit(limit->stop, memory_order_relaxed))
     limit->exceeded = LIMIT_STOPPED;
+  if (limit->seconds > 0 && limit->exceeded == LIMIT_KEPT && ar->event == LUA_HOOKCOUNT && now_s() > limit->until)
+    limit->exceeded = LIMIT_TIME;
   if (limit->exceeded != LIMIT_KEPT) stop(L, limit);
 }
 
@@ -101,6 +110,8 @@ static int failure(lua_State *L, const struct limit *limit, int status, uint64_t
     return pml_fail(PML_ELIMIT, "stopped after %llu instructions", (unsigned long long)instructions);
   case LIMIT_MEMORY:
     return pml_fail(PML_ELIMIT, "stopped at %zu bytes of memory", limit->cap);
+  case LIMIT_TIME:
+    return pml_fail(PML_ELIMIT, "stopped after %g s", limit->seconds);
   case LIMIT_STOPPED:
     return pml_fail(PML_ELIMIT, "stopped, because the service ends");
   default:
@@ -124,6 +135,7 @@ int limit_call(lua_State *L, int nargs, int nresults, uint64_t instructions) {
   if (outer.thread != NULL && outer.left < limit->left) limit->left = outer.left;
   uint64_t had = limit->left;
   limit->thread = L;
+  if (limit->seconds > 0 && outer.thread == NULL) limit->until = now_s() + limit->seconds;
   if (had != UINT64_MAX || limit->stop != NULL) lua_sethook(L, on_count, LUA_MASKCOUNT | LUA_MASKCALL, PERIOD);
   lua_pushcfunction(L, message);
   lua_insert(L, base);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * bindings/limit.h - how much a call into Lua may do: instructions and memory, whatever the code tries.
+ * bindings/limit.h - how much a call into Lua may do: instructions, memory and time, whatever the code tries.
  *
  * A state that is made with limit_alloc() and a struct limit keeps to both. What goes beyond ends at limit_call(), and
  * nowhere before: no pcall, xpcall handler, coroutine or __close gets away with it, because from then on no memory is
@@ -19,15 +19,17 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum limit_exceeded { LIMIT_KEPT, LIMIT_INSTRUCTIONS, LIMIT_MEMORY, LIMIT_STOPPED };
+enum limit_exceeded { LIMIT_KEPT, LIMIT_INSTRUCTIONS, LIMIT_MEMORY, LIMIT_TIME, LIMIT_STOPPED };
 
 struct limit {
   size_t used, cap;        /* bytes; cap 0: none */
   size_t refused;          /* the request that was refused last; 0 after one that was granted */
   const atomic_bool *stop; /* who sets it ends what runs; NULL: nobody does */
+  double seconds;          /* that a call may take, as an instruction may join long strings; 0: any time */
   /* While a call runs. */
   lua_State *thread; /* that was called on; NULL: none */
   uint64_t left;     /* instructions; UINT64_MAX: any number */
+  double until;      /* on the monotonic clock */
   enum limit_exceeded exceeded;
 };
 

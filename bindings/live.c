@@ -175,6 +175,7 @@ void live__free(struct live *l) {
   if (l->wake >= 0 && live__wake(l)) close(l->wake);
   pthread_cond_destroy(&l->stopped);
   free(l->rules_file);
+  free(l->mail.file);
   free(l);
 }
 
@@ -213,26 +214,67 @@ static int start_thread(struct live *l) {
 
 static void prepare(void);
 
+/* The rules' file, found now: the program may go to another folder. */
+static int find_rules(char **file, const char *rules) {
+  *file = rules != NULL ? realpath(rules, NULL) : NULL;
+  return rules == NULL || *file != NULL ? 0 : pml_fail(-errno, "rules %s: %s", rules, strerror(errno));
+}
+
 /* Without the lock: the socket and the thread are the kernel's, which takes its time. */
 static int create(struct live **live, const struct pmlua_live_options *o) {
   struct live *l = new_live(o->name, false);
   if (l == NULL) return pml_fail(-ENOMEM, "live: out of memory or descriptors");
-  int fd = live_socket_listen(l->path, o->name), err = fd < 0 ? fd : 0;
+  int err = find_rules(&l->rules_file, o->rules), fd = -1;
+  l->mail.file = l->rules_file != NULL ? strdup(l->rules_file) : NULL;
+  l->unasked = o->unasked != 0;
+  l->stop_run = o->stop;
+  l->stop_arg = o->stop_arg;
+  if (err == 0 && !l->unasked) {
+    fd = live_socket_listen(l->path, o->name);
+    err = fd < 0 ? fd : 0;
+  }
   if (err == 0) {
     atomic_store(&l->listener, fd);
     l->inode = live__inode(fd);
-    l->stop_run = o->stop;
-    l->stop_arg = o->stop_arg;
-    l->rules_file = o->rules != NULL ? realpath(o->rules, NULL) : NULL;
-    if (o->rules != NULL && l->rules_file == NULL) err = pml_fail(-errno, "rules %s: %s", o->rules, strerror(errno));
-    if (err == 0) err = start_thread(l);
-    if (err < 0) unlink(l->path);
+    err = start_thread(l);
+    if (err < 0 && fd >= 0) unlink(l->path);
   }
   if (err < 0)
     live__free(l);
   else
     *live = l;
   return err;
+}
+
+/* A service that had no socket gets one, and what else was asked for now. */
+static int add_socket(struct live *l, const struct pmlua_live_options *o) {
+  char path[LIVE_PATH_MAX], *file;
+  int err = find_rules(&file, o->rules);
+  if (err < 0) return err;
+  int fd = live_socket_listen(path, o->name);
+  if (fd < 0) {
+    free(file);
+    return fd;
+  }
+  live__lock();
+  if (file != NULL) {
+    free(l->rules_file);
+    free(l->mail.file);
+    l->rules_file = file;
+    l->mail.file = strdup(file);
+  }
+  if (o->stop != NULL) {
+    l->stop_run = o->stop;
+    l->stop_arg = o->stop_arg;
+  }
+  l->unasked = false;
+  live_socket_name(l->name, o->name);
+  memcpy(l->path, path, sizeof path);
+  l->inode = live__inode(fd);
+  atomic_store(&l->listener, fd);
+  (void)live__wake(l);
+  live__unlock();
+  return 0;
 }
 
 /* Wait, with the lock held in between only, until no other thread is starting. */
@@ -245,11 +287,13 @@ static void settle(void) {
 }
 
 int pmlua_live_start(const struct pmlua_live_options *options) {
-  static const struct pmlua_live_options none = {0};
-  struct live *l = NULL;
+  const struct pmlua_live_options told = {.name = secure_getenv("PMLUA_LIVE_NAME"),
+                                          .rules = secure_getenv("PMLUA_LIVE_RULES")};
+  const struct pmlua_live_options *o = options != NULL ? options : &told;
   live__lock();
   settle();
-  if (service.live != NULL) {
+  struct live *l = service.live;
+  if (l != NULL && (!l->unasked || o->unasked)) {
     live__unlock();
     return 0;
   }
@@ -258,7 +302,7 @@ int pmlua_live_start(const struct pmlua_live_options *options) {
   service.prepared = true;
   live__unlock();
   if (first) prepare();
-  int err = create(&l, options != NULL ? options : &none);
+  int err = l != NULL ? add_socket(l, o) : create(&l, o);
   live__lock();
   service.live = l;
   service.starting = false;
@@ -345,6 +389,8 @@ static struct live *heir(const struct live *l) {
   n->stop_run = l->stop_run;
   n->stop_arg = l->stop_arg;
   n->rules_file = l->rules_file != NULL ? strdup(l->rules_file) : NULL;
+  n->unasked = l->unasked;
+  n->mail.file = n->rules_file != NULL ? strdup(n->rules_file) : NULL;
   if (start_thread(n) == 0) return n;
   live__free(n);
   return NULL;
@@ -360,7 +406,6 @@ static void in_child(void) {
     close_copies(l);
     l->next = service.left;
     service.left = l;
-    live__rules_fork();
     if (!ours) service.live = heir(l);
   }
   live__unlock();

@@ -28,6 +28,7 @@
 #define LIVE_INPUT 4096
 
 #define LIVE_FRAME_INSTRUCTIONS 10000000u
+#define LIVE_FRAME_SECONDS 5.0
 #define LIVE_SESSION_BYTES (32u << 20)
 #define LIVE_RULES_INSTRUCTIONS 50000000u
 #define LIVE_RULES_BYTES (256u << 20)
@@ -55,22 +56,32 @@ struct live_rules {
   double due;
 };
 
+/* What other threads leave for the rules. Under live__lock. */
+struct live_mail {
+  struct live_letter *first, **last;
+  size_t n;
+  char *file; /* of rules, to be loaded; owned */
+  char *text; /* what the rules say of themselves; owned */
+};
+
 struct live {
   /* Constant while the thread runs. */
-  char name[LIVE_NAME_MAX + 1];
-  char *rules_file;
-  void (*stop_run)(const char *reason, void *arg);
-  void *stop_arg;
   bool inherited; /* the process was forked: socket and eventfd are made later, by the thread */
   double since;   /* seconds of CLOCK_MONOTONIC */
   pthread_t thread;
   /* Under live__lock. */
-  pthread_cond_t stopped;   /* stopping was set: ends the wait of a forked child */
-  int wake;                 /* an eventfd; -1: there is none (yet) */
+  pthread_cond_t stopped; /* stopping was set: ends the wait of a forked child */
+  int wake;               /* an eventfd; -1: there is none (yet) */
+  bool unasked;           /* rules alone: there is no socket, until somebody wants it */
+  char name[LIVE_NAME_MAX + 1];
+  char *rules_file;
+  void (*stop_run)(const char *reason, void *arg);
+  void *stop_arg;
   char path[LIVE_PATH_MAX]; /* "": there is none (any more) */
   atomic_bool stopping;     /* set under the lock; what Lua runs looks at it without */
   bool detached;            /* nobody will join: the thread frees */
   atomic_bool run_stopped;
+  struct live_mail mail;
   /* The thread's, but a forked child closes its copies. */
   _Atomic int listener;
   ino_t inode; /* of the listener */
@@ -133,9 +144,7 @@ int live__rules_post(const char *blob, size_t n, int64_t *id);
 int live__rules_cancel(int64_t id);
 char *live__rules_text(void); /* what the rules say of themselves; to be freed */
 /* The service's thread. */
-void live__rules_load(struct live *l, const char *file);
 void live__rules_run(struct live *l, double now);
 void live__rules_close(struct live *l);
-void live__rules_fork(void); /* a child has the rules file's, but not what was posted */
 
 #endif

@@ -34,24 +34,31 @@ static bool is_stopping(const struct live *l) {
  * which is followed by exec does without, and that a daemon may close all descriptors first.
  */
 static bool listen_late(struct live *l) {
-  char path[LIVE_PATH_MAX];
+  char path[LIVE_PATH_MAX], name[LIVE_NAME_MAX + 1];
   live__wait(l, live__now() + CHILD_DELAY_S);
+  live__lock();
+  bool wanted = !l->unasked && atomic_load(&l->listener) < 0;
+  memcpy(name, l->name, sizeof name);
+  live__unlock();
   if (is_stopping(l)) return false;
-  int wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-  int fd = wake < 0 ? pml_fail(-errno, "%s", strerror(errno)) : live_socket_listen(path, l->name);
-  if (fd < 0) {
-    live__say("live: this forked process is not served: %s", pml_error_detail(fd));
+  int wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK), fd = -1;
+  int err = wake < 0 ? pml_fail(-errno, "%s", strerror(errno)) : 0;
+  if (err == 0 && wanted) err = fd = live_socket_listen(path, name);
+  if (err < 0) {
+    live__say("live: this forked process is not served: %s", pml_error_detail(err));
     if (wake >= 0) close(wake);
     return false;
   }
   live__lock();
   bool stopping = is_stopping(l);
-  if (!stopping) memcpy(l->path, path, sizeof path);
   l->wake = wake;
-  l->inode = live__inode(fd);
-  atomic_store(&l->listener, fd);
+  if (fd >= 0) {
+    if (!stopping) memcpy(l->path, path, sizeof path);
+    l->inode = live__inode(fd);
+    atomic_store(&l->listener, fd);
+  }
   live__unlock();
-  if (stopping) unlink(path);
+  if (stopping && fd >= 0) unlink(path);
   return !stopping;
 }
 
@@ -194,8 +201,7 @@ void *live__main(void *arg) {
   on_thread = true;
   pthread_setname_np(pthread_self(), "pmlua-live");
   if (!l->inherited || listen_late(l)) {
-    clean_folder();
-    if (l->rules_file != NULL && !is_stopping(l)) live__rules_load(l, l->rules_file);
+    if (atomic_load(&l->listener) >= 0) clean_folder();
     loop(l);
   }
   end(l);

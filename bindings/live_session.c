@@ -61,6 +61,7 @@ bool live__session_answer(struct live_session *s, const struct live *l, const st
                           size_t *n) {
   struct asking a = {.question = question};
   int err = live__open_state(&s->state, l, LIVE_SESSION_BYTES);
+  if (err == 0) s->state.limit.seconds = LIVE_FRAME_SECONDS;
   if (err == 0) {
     lua_pushcfunction(s->state.L, ask);
     lua_pushlightuserdata(s->state.L, &a);

@@ -10,13 +10,15 @@
 #define VALUES_MAX 16
 
 static int l_start(lua_State *L) {
-  static const char *const known[] = {"name", "rules", NULL};
+  static const char *const known[] = {"name", "rules", "unasked", NULL};
   char path[LIVE_PATH_MAX];
   lutil_options(L, 1, known);
   struct pmlua_live_options o = {0};
   o.name = lutil_stringfield(L, 1, "name", NULL);
   o.rules = lutil_stringfield(L, 1, "rules", NULL);
+  o.unasked = lutil_flag(L, 1, "unasked");
   int err = pmlua_live_start(&o);
+  if (err == 0 && o.unasked) return pml_pushdone(L, err, "live.start");
   if (err == 0) err = pmlua_live_path(path, sizeof path);
   if (err < 0) return pml_pusherr(L, err, "live.start");
   lua_pushstring(L, path);
@@ -55,6 +57,12 @@ static int l_rule(lua_State *L) {
 
 static int l_cancel(lua_State *L) {
   return pml_pushdone(L, live__rules_cancel(luaL_checkinteger(L, 1)), "live.cancel");
+}
+
+/* A line on stderr that waits for nobody who holds the lock of stdio. */
+static int l_say(lua_State *L) {
+  live__say("%s", luaL_checkstring(L, 1));
+  return 0;
 }
 
 static int l_call(lua_State *L) {
@@ -115,7 +123,7 @@ int luaopen_pmlua_live(lua_State *L) {
   static const luaL_Reg functions[] = {
       {"start", l_start}, {"stop", l_stop},         {"path", l_path},   {"folder", l_folder},
       {"rule", l_rule},   {"cancel", l_cancel},     {"rules", l_rules}, {"functions", l_functions},
-      {"call", l_call},   {"stop_run", l_stop_run}, {NULL, NULL}};
+      {"call", l_call},   {"stop_run", l_stop_run}, {"say", l_say},     {NULL, NULL}};
   luaL_newlib(L, functions);
   return 1;
 }

@@ -130,8 +130,12 @@ PML_API int pml_sde_list(int (*visit)(const struct pml_sde_info *, void *), void
 
 /*
  * pml_sde_on_overflow - call @notify once each time the value passes another multiple of @threshold: created counters
- * from inside the increment, registered counters and callbacks when read or polled; -EINVAL for other kinds.
+ * from inside the increment; registered counters and callbacks when somebody reads them, and at the latest after
+ * PML_SDE_POLL_NS from a thread that polls them. NULL ends it. The object file that holds @notify is kept loaded.
+ * It may use the registry; one that hangs stops the polling. A forked child is told as its parent was. Returns 0,
+ * -EINVAL (other kinds, a threshold below 1), -ENOMEM, -EAGAIN (no thread).
  */
+#define PML_SDE_POLL_NS 1000000
 PML_API int pml_sde_on_overflow(struct pml_sde_event *ev, int64_t threshold, void (*notify)(int64_t value, void *arg),
                                 void *arg);
 

@@ -246,11 +246,11 @@ local methods = {
   sdelibrary = { counter = { "COUNTER", {} }, recorder = { "RECORDER", {} }, set = { "SET" },
                  group = { "GROUP", "sum", "COUNTER" }, describe = { "COUNTER", "counts" },
                  unregister = { "COUNTER" }, shutdown = {} },
-  sdecounter = { add = { 1 }, read = {}, reset = {} },
+  sdecounter = { add = { 1 }, read = {}, reset = {}, info = {} },
   recorder = { push = { 1 }, values = { 1, 2 }, quantile = { 50 }, count = {}, dropped = {}, nans = {}, error = {},
-               reset = {} },
-  countingset = { insert = { "e", 1 }, remove = { "e", 1 }, values = {} },
-  sdeevent = { read = {}, write = { 1 }, reset = {}, info = {}, open = {} },
+               reset = {}, epoch = {}, info = {} },
+  countingset = { insert = { "e", 1 }, remove = { "e", 1 }, values = {}, info = {} },
+  sdeevent = { read = { 1 }, write = { 1 }, reset = {}, info = {}, open = {} },
   location = { enter = { region }, leave = { region }, metric = { { 1 } } },
 }
 

@@ -105,6 +105,11 @@ end
 
 --- Nothing matched: it may still be an event that lists cannot hold, such as mem:ADDR, or a misspelt one.
 local function nothing(pattern)
+  if pattern:find("^sde:") and #core.sde.list() == 0 then
+    io.stderr:write("pmlua: no library of this process has registered software-defined events; ",
+      "pmlua query lists the running applications that have, and reads theirs\n")
+    return 1
+  end
   local event, err = core.event.parse(pattern)
   if event then
     io.write(("no listed event matches '%s', but it is an event by itself: pml.eventset { %q } counts it\n"):format(
