@@ -2,8 +2,6 @@
 /* bindings/lsde.c - pml.sde: libraries of software-defined events, created counters, events by name, the list. */
 #include "lsde.h"
 
-#include "source/pml_sde_patient.h"
-
 #include <errno.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -275,6 +273,11 @@ static int l_list(lua_State *L) {
   return 1;
 }
 
+/* Its code runs here, and stays. */
+static int l_hook(lua_State *L) {
+  return pml_pushdone(L, pml_sde_hook(lutil_string(L, 1)), "sde.hook");
+}
+
 int luaopen_pmlua_sde(lua_State *L) {
   static const luaL_Reg none[] = {{NULL, NULL}};
   static const luaL_Reg library[] = {
@@ -284,7 +287,8 @@ int luaopen_pmlua_sde(lua_State *L) {
       {"add", l_counter_add}, {"read", l_counter_read}, {"reset", l_counter_reset}, {"info", lsde_info}, {NULL, NULL}};
   static const luaL_Reg event[] = {{"read", l_event_read}, {"write", l_event_write}, {"reset", l_event_reset},
                                    {"info", lsde_info},    {"open", l_event_open},   {NULL, NULL}};
-  static const luaL_Reg functions[] = {{"library", l_library}, {"find", l_find}, {"list", l_list}, {NULL, NULL}};
+  static const luaL_Reg functions[] = {
+      {"library", l_library}, {"find", l_find}, {"list", l_list}, {"hook", l_hook}, {NULL, NULL}};
   lutil_class(L, &library_class, library, NULL);
   lutil_class(L, &counter_class, counter, NULL);
   lsde_open_recorders(L);

@@ -133,7 +133,7 @@ PML_API int pml_sde_list(int (*visit)(const struct pml_sde_info *, void *), void
  * from inside the increment; registered counters and callbacks when somebody reads them, and at the latest after
  * PML_SDE_POLL_NS from a thread that polls them. NULL ends it. The object file that holds @notify is kept loaded.
  * It may use the registry; one that hangs stops the polling. A forked child is told as its parent was. Returns 0,
- * -EINVAL (other kinds, a threshold below 1), -ENOMEM, -EAGAIN (no thread).
+ * -EINVAL (other kinds, a threshold below 1), -ENOMEM, -EAGAIN (no thread to poll: who reads makes it heard).
  */
 #define PML_SDE_POLL_NS 1000000
 PML_API int pml_sde_on_overflow(struct pml_sde_event *ev, int64_t threshold, void (*notify)(int64_t value, void *arg),

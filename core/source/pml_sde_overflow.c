@@ -204,6 +204,10 @@ int pml_sde_on_overflow(struct pml_sde_event *ev, int64_t threshold, void (*noti
     rc = watch(ev, o);
     pml__sde_unlock();
   }
-  if (rc < 0) pml__sde_overflow_free(o);
-  return rc < 0 || notify == NULL ? rc : poll_event(ev);
+  if (rc != 0) {
+    pml__sde_object_drop(o->object);
+    free(o);
+    return rc;
+  }
+  return notify != NULL ? poll_event(ev) : 0;
 }

@@ -60,10 +60,8 @@ static bool is_foreign(const struct pml__sde_body *b) {
   return false;
 }
 
-/* A body lives as long as its event is referred to; what becomes of the event after this look is its luck. */
-static bool needs_patience(const struct pml_sde_event *ev) {
-  const struct pml__sde_body *b = pml__sde_body_of(ev);
-  if (PML_LIKELY(b == NULL || b->kind != PML_SDE_GROUP)) return b != NULL && is_foreign(b);
+static bool needs_patience(const struct pml_sde_event *ev, const struct pml__sde_body *b) {
+  if (b->kind != PML_SDE_GROUP) return is_foreign(b);
   pml__sde_lock();
   b = pml__sde_body_of(ev);
   bool foreign = b != NULL && is_foreign(b);
@@ -219,7 +217,7 @@ static int wait_for(struct job *j, struct pml_value *v, const struct timespec *u
   return done ? rc : -ETIMEDOUT;
 }
 
-static int ask(struct pml_sde_event *ev, struct pml_value *v, uint64_t timeout_ns) {
+static __attribute__((noinline)) int ask(struct pml_sde_event *ev, struct pml_value *v, uint64_t timeout_ns) {
   static pthread_once_t once = PTHREAD_ONCE_INIT;
   pthread_once(&once, watch_forks);
   const struct timespec until = deadline(timeout_ns);
@@ -241,6 +239,9 @@ static int ask(struct pml_sde_event *ev, struct pml_value *v, uint64_t timeout_n
 }
 
 int pml_sde_read_patiently(struct pml_sde_event *ev, struct pml_value *v, uint64_t timeout_ns) {
-  if (ev == NULL || !needs_patience(ev)) return pml_sde_read(ev, v);
+  if (ev == NULL) return pml_sde_read(ev, v);
+  /* A body lives as long as its event is referred to; what becomes of the event after this look is its luck. */
+  const struct pml__sde_body *b = pml__sde_body_of(ev);
+  if (PML_LIKELY(b == NULL || pml__sde_plain(b)) || !needs_patience(ev, b)) return pml_sde_read(ev, v);
   return ask(ev, v, timeout_ns);
 }

@@ -192,6 +192,7 @@ static void *ask(void *arg) {
     a->late += rc == -ETIMEDOUT;
     a->other += rc != 0 && rc != -ETIMEDOUT;
   }
+  a->answers += read_when_free(a->event, &v) == 0; /* of the helper that the last one gave up */
   return NULL;
 }
 
@@ -214,7 +215,8 @@ static void from_many_threads(void) {
     other += a[i].other;
     pml_sde_release(a[i].event);
   }
-  CHECK(all == THREADS * 200 && other == 0 && answers > 0, "threads share a helper: %u answers of %u", answers, all);
+  CHECK(all == THREADS * 201 && other == 0 && answers >= THREADS, "threads share a helper: %u answers of %u", answers,
+        all);
   CHECK(pml_sde_unregister(lib, "ASKED") == 0, "and none is left inside");
 }
 

@@ -9,6 +9,7 @@
 
 local M = {}
 
+local NEW = 65536
 local SLOPE = 1000 -- elements of a recorder, or samples, that a slope looks at when it is not told
 
 --- Least squares; nil for fewer than two points or points at one place.
@@ -128,10 +129,11 @@ function Elements:sample(event)
   return value
 end
 
---- The elements that came since the rule looked last.
+--- The elements that came since the rule looked last; of more than 65,536 the newest.
 ---@return number[]
 function Elements:new()
-  return self.recorder:values(self.seen + 1, self.count - self.seen)
+  local n = math.min(self.count - self.seen, NEW)
+  return self.recorder:values(self.count - n + 1, n)
 end
 
 --- The last n elements, the oldest of them first.

@@ -15,6 +15,7 @@ local M = {}
 local STEPS = 1e9          -- of a pattern, at worst
 local BYTES = 16 << 20     -- of a repeated string
 local ELEMENTS = 1000000   -- that one call of a table function goes over
+local PATIENCE_S = 1.0     -- with a callback of the application
 
 local ns = core.clock.ns
 local deadline = math.huge
@@ -172,26 +173,37 @@ end
 --- A handle of the core with only some of its methods: what one could do with the others is not for outside.
 local function guarded(handle, name, methods)
   local index = {}
-  for method, wrap in pairs(methods) do
+  for method, wrap in pairs(methods) do -- `wrap` calls it
     local f = handle[method]
     index[method] = function(_, ...)
       check_time()
-      if wrap == true then return f(handle, ...) end
-      return wrap(f(handle, ...))
+      return wrap(f, handle, ...)
     end
   end
   return setmetatable({}, { __index = index, __name = name, __metatable = false })
 end
 
-local series_methods = { values = true, quantile = true, count = true, dropped = true, nans = true, error = true }
+local function as_it_is(f, handle, ...) return f(handle, ...) end
 
-local function guard_opened(handle, ...)
-  if not handle then return handle, ... end
-  if handle.quantile then return guarded(handle, "recorder", series_methods) end
-  return guarded(handle, "countingset", { values = true })
+local series_methods = {}
+for name in original.gmatch("values quantile count dropped nans error epoch info", "%S+") do
+  series_methods[name] = as_it_is
 end
 
-local event_methods = { read = true, write = true, info = true, open = guard_opened }
+local function opened(f, event)
+  local handle, err, code = f(event)
+  if not handle then return nil, err, code end
+  if handle.quantile then return guarded(handle, "recorder", series_methods) end
+  return guarded(handle, "countingset", { values = as_it_is, info = as_it_is })
+end
+
+--- A callback of the application must not hold up whoever else asks.
+local function patient(f, event, seconds)
+  if seconds ~= nil then check(seconds, "number", "sdeevent.read") end
+  return f(event, math.max(0, math.min(seconds or PATIENCE_S, PATIENCE_S)))
+end
+
+local event_methods = { read = patient, write = as_it_is, info = as_it_is, open = opened }
 
 --- A name that nobody registered would stay in the application as a placeholder: found is what is there.
 local function find_event(name)
@@ -285,6 +297,21 @@ end
 function M.leave()
   deadline = math.huge
   strings.__index = original
+end
+
+local function finish(library, done, ...)
+  strings.__index = library
+  if not done then error((...), 0) end
+  return ...
+end
+
+--- A function of ours for code from outside: while it runs, strings have their own methods again.
+function M.host(f)
+  return function(...)
+    local library = strings.__index
+    strings.__index = original
+    return finish(library, pcall(f, ...))
+  end
 end
 
 return M
