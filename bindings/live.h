@@ -52,7 +52,7 @@ struct live_connection {
 
 struct live_rules {
   struct state state;
-  double due;
+  double due, told;
 };
 
 struct live {
