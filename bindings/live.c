@@ -221,34 +221,38 @@ static void settle(void) {
   }
 }
 
-/* With the lock, for a service that had none so far. */
+/* Of a service that had none so far; nobody else starts or stops meanwhile. */
 static int add_socket(struct live *l, const char *name) {
-  if (name != NULL) live_socket_name(l->name, name);
-  int fd = live_socket_listen(l->path, l->name);
-  if (fd < 0) return fd;
-  atomic_store(&l->listener, fd);
-  atomic_store(&l->unasked, false);
-  live__wake(l);
-  return 0;
+  char path[LIVE_PATH_MAX];
+  int fd = live_socket_listen(path, name);
+  live__lock();
+  if (fd >= 0) {
+    live_socket_name(l->name, name);
+    memcpy(l->path, path, sizeof path);
+    atomic_store(&l->listener, fd);
+    atomic_store(&l->unasked, false);
+    live__wake(l);
+  }
+  service.starting = false;
+  live__unlock();
+  return fd < 0 ? fd : 0;
 }
 
 int pmlua_live_start(const struct pmlua_live_options *options) {
   static const struct pmlua_live_options none = {0};
-  struct live *l = NULL;
+  if (options == NULL) options = &none;
   live__lock();
   settle();
-  if (service.live != NULL) {
-    bool wanted = atomic_load(&service.live->unasked) && (options == NULL || options->unasked == 0);
-    int rc = wanted ? add_socket(service.live, options != NULL ? options->name : NULL) : 0;
-    live__unlock();
-    return rc;
-  }
-  service.starting = true;
+  struct live *l = service.live;
+  bool enough = l != NULL && (options->unasked != 0 || !atomic_load(&l->unasked));
+  service.starting = !enough;
   bool first = !service.prepared;
   service.prepared = true;
   live__unlock();
+  if (enough) return 0;
   if (first) prepare();
-  int err = create(&l, options != NULL ? options : &none);
+  if (l != NULL) return add_socket(l, options->name);
+  int err = create(&l, options);
   live__lock();
   service.live = l;
   service.starting = false;

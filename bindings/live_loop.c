@@ -34,7 +34,10 @@ static bool listen_late(struct live *l) {
   struct pollfd wake = {.fd = l->wake, .events = POLLIN};
   (void)poll(&wake, 1, l->delay_ms);
   if (is_stopping(l)) return false;
-  if (atomic_load(&l->unasked)) return true;
+  live__lock();
+  bool unasked = atomic_load(&l->unasked), there = l->path[0] != '\0'; /* made meanwhile by who wanted one */
+  live__unlock();
+  if (unasked || there) return true;
   int fd = live_socket_listen(path, l->name);
   if (fd < 0) {
     live__say("live: this forked process is not served: %s", pml_error_detail(fd));
