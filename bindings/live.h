@@ -53,7 +53,7 @@ struct live_connection {
 
 struct live_rules {
   struct state state;
-  double due;
+  double due, told;
 };
 
 /* What other threads leave for the rules. Under live__lock. */

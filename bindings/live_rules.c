@@ -11,6 +11,7 @@
 #define MODULE "pmlua.live.rules"
 #define LETTERS_MAX 4096
 #define BLOB_MAX (1u << 20)
+#define TOLD_S 0.05     /* the rules tell of themselves no more often, while they run more often */
 #define SOONEST_S 0.001 /* a rule cannot keep the thread from those who ask */
 
 struct live_letter {
@@ -228,6 +229,8 @@ void live__rules_run(struct live *l, double now) {
   if (err < 0) report(l, "rules", err);
   l->rules.due = e.next > now + SOONEST_S ? e.next : now + SOONEST_S;
   if (err < 0) l->rules.due = now + 1; /* the module itself failed; its rules cannot make it */
+  if (l->rules.due < now + TOLD_S && now < l->rules.told + TOLD_S) return;
+  l->rules.told = now;
   err = run(l, l_list, &e);
   if (err < 0)
     report(l, "rules", err);
