@@ -14,11 +14,11 @@
 #include <string.h>
 #include <sys/eventfd.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
 #define STACK_BYTES (1u << 20)
-#define CHILD_DELAY_MS 50 /* a fork that is followed by exec is then over */
 #define EXIT_WAIT_NS 500000000L
 #define FUNCTION_NAME_MAX 63
 
@@ -58,8 +58,18 @@ double live__now(void) {
   return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
 }
 
-void live__wake(const struct live *l) {
+ino_t live__inode(int fd) {
+  struct stat st;
+  return fstat(fd, &st) == 0 ? st.st_ino : 0;
+}
+
+/* The program may have closed our eventfd and have a file of that number: an eventfd is of no type. */
+bool live__wake(const struct live *l) {
+  struct stat st;
+  if (l->wake < 0) return true;
+  if (fstat(l->wake, &st) != 0 || (st.st_mode & S_IFMT) != 0) return false;
   (void)eventfd_write(l->wake, 1); /* it counts; full is as good */
+  return true;
 }
 
 /* stderr's lock is the application's, and whoever reads its stderr may be slow. */
@@ -150,27 +160,45 @@ int live__stop_run(const char *reason) {
   return 0;
 }
 
+void live__wait(struct live *l, double until) {
+  struct timespec t = {.tv_sec = (time_t)until, .tv_nsec = (long)((until - floor(until)) * 1e9)};
+  live__lock();
+  while (!atomic_load(&l->stopping) && pthread_cond_timedwait(&l->stopped, &service.lock, &t) == 0) continue;
+  live__unlock();
+}
+
 /* --- starting --- */
 
 void live__free(struct live *l) {
   if (l == NULL) return;
   int listener = atomic_load(&l->listener);
-  if (listener >= 0) close(listener);
-  if (l->wake >= 0) close(l->wake);
+  if (listener >= 0 && live__inode(listener) == l->inode) {
+    shutdown(listener, SHUT_RDWR); /* a child that was forked in the meantime may have a copy */
+    close(listener);
+  }
+  if (l->wake >= 0 && live__wake(l)) close(l->wake);
+  pthread_cond_destroy(&l->stopped);
   free(l->rules_file);
+  free(l->mail.file);
   free(l);
 }
 
-static struct live *new_live(const char *name) {
+static struct live *new_live(const char *name, bool inherited) {
   struct live *l = calloc(1, sizeof *l);
   if (l == NULL) return NULL;
   live_socket_name(l->name, name);
+  l->inherited = inherited;
   l->since = live__now();
+  pthread_condattr_t monotonic;
+  pthread_condattr_init(&monotonic);
+  pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
+  pthread_cond_init(&l->stopped, &monotonic);
+  pthread_condattr_destroy(&monotonic);
   l->rules.due = HUGE_VAL;
   atomic_init(&l->listener, -1);
   for (int i = 0; i < LIVE_CONNECTIONS; i++) atomic_init(&l->connection[i].fd, -1);
-  l->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-  if (l->wake >= 0) return l;
+  l->wake = inherited ? -1 : eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+  if (inherited || l->wake >= 0) return l;
   live__free(l);
   return NULL;
 }
@@ -190,19 +218,29 @@ static int start_thread(struct live *l) {
 
 static void prepare(void);
 
+/* The rules' file, found now: the program may go to another folder. */
+static int find_rules(char **file, const char *rules) {
+  *file = rules != NULL ? realpath(rules, NULL) : NULL;
+  return rules == NULL || *file != NULL ? 0 : pml_fail(-errno, "rules %s: %s", rules, strerror(errno));
+}
+
 /* Without the lock: the socket and the thread are the kernel's, which takes its time. */
 static int create(struct live **live, const struct pmlua_live_options *o) {
-  struct live *l = new_live(o->name);
+  struct live *l = new_live(o->name, false);
   if (l == NULL) return pml_fail(-ENOMEM, "live: out of memory or descriptors");
-  atomic_init(&l->unasked, o->unasked != 0);
-  int fd = o->unasked != 0 ? -1 : live_socket_listen(l->path, o->name), err = fd < 0 && !o->unasked ? fd : 0;
+  int err = find_rules(&l->rules_file, o->rules), fd = -1;
+  l->mail.file = l->rules_file != NULL ? strdup(l->rules_file) : NULL;
+  l->unasked = o->unasked != 0;
+  l->stop_run = o->stop;
+  l->stop_arg = o->stop_arg;
+  if (err == 0 && !l->unasked) {
+    fd = live_socket_listen(l->path, o->name);
+    err = fd < 0 ? fd : 0;
+  }
   if (err == 0) {
     atomic_store(&l->listener, fd);
-    l->stop_run = o->stop;
-    l->stop_arg = o->stop_arg;
-    l->rules_file = o->rules != NULL ? realpath(o->rules, NULL) : NULL;
-    if (o->rules != NULL && l->rules_file == NULL) err = pml_fail(-errno, "rules %s: %s", o->rules, strerror(errno));
-    if (err == 0) err = start_thread(l);
+    l->inode = live__inode(fd);
+    err = start_thread(l);
     if (err < 0 && fd >= 0) unlink(l->path);
   }
   if (err < 0)
@@ -210,6 +248,37 @@ static int create(struct live **live, const struct pmlua_live_options *o) {
   else
     *live = l;
   return err;
+}
+
+/* A service that had no socket gets one, and what else was asked for now. */
+static int add_socket(struct live *l, const struct pmlua_live_options *o) {
+  char path[LIVE_PATH_MAX], *file;
+  int err = find_rules(&file, o->rules);
+  if (err < 0) return err;
+  int fd = live_socket_listen(path, o->name);
+  if (fd < 0) {
+    free(file);
+    return fd;
+  }
+  live__lock();
+  if (file != NULL) {
+    free(l->rules_file);
+    free(l->mail.file);
+    l->rules_file = file;
+    l->mail.file = strdup(file);
+  }
+  if (o->stop != NULL) {
+    l->stop_run = o->stop;
+    l->stop_arg = o->stop_arg;
+  }
+  l->unasked = false;
+  live_socket_name(l->name, o->name);
+  memcpy(l->path, path, sizeof path);
+  l->inode = live__inode(fd);
+  atomic_store(&l->listener, fd);
+  (void)live__wake(l);
+  live__unlock();
+  return 0;
 }
 
 /* Wait, with the lock held in between only, until no other thread is starting. */
@@ -221,34 +290,23 @@ static void settle(void) {
   }
 }
 
-/* With the lock, for a service that had none so far. */
-static int add_socket(struct live *l, const char *name) {
-  if (name != NULL) live_socket_name(l->name, name);
-  int fd = live_socket_listen(l->path, l->name);
-  if (fd < 0) return fd;
-  atomic_store(&l->listener, fd);
-  atomic_store(&l->unasked, false);
-  live__wake(l);
-  return 0;
-}
-
 int pmlua_live_start(const struct pmlua_live_options *options) {
-  static const struct pmlua_live_options none = {0};
-  struct live *l = NULL;
+  const struct pmlua_live_options told = {.name = secure_getenv("PMLUA_LIVE_NAME"),
+                                          .rules = secure_getenv("PMLUA_LIVE_RULES")};
+  const struct pmlua_live_options *o = options != NULL ? options : &told;
   live__lock();
   settle();
-  if (service.live != NULL) {
-    bool wanted = atomic_load(&service.live->unasked) && (options == NULL || options->unasked == 0);
-    int rc = wanted ? add_socket(service.live, options != NULL ? options->name : NULL) : 0;
+  struct live *l = service.live;
+  if (l != NULL && (!l->unasked || o->unasked)) {
     live__unlock();
-    return rc;
+    return 0;
   }
   service.starting = true;
   bool first = !service.prepared;
   service.prepared = true;
   live__unlock();
   if (first) prepare();
-  int err = create(&l, options != NULL ? options : &none);
+  int err = l != NULL ? add_socket(l, o) : create(&l, o);
   live__lock();
   service.live = l;
   service.starting = false;
@@ -268,8 +326,9 @@ static struct live *take(void) {
     atomic_store(&l->stopping, true);
     if (l->path[0] != '\0') unlink(l->path);
     l->path[0] = '\0';
-    l->detached = pthread_equal(l->thread, pthread_self());
-    live__wake(l);
+    /* A thread that cannot be woken is left asleep. */
+    l->detached = !live__wake(l) || pthread_equal(l->thread, pthread_self());
+    pthread_cond_signal(&l->stopped);
   }
   live__unlock();
   return l;
@@ -319,7 +378,7 @@ int pmlua_live_path(char *path, size_t size) {
 static void close_copies(struct live *l) {
   int fd = atomic_exchange(&l->listener, -1);
   if (fd >= 0) close(fd);
-  close(l->wake);
+  if (l->wake >= 0) close(l->wake);
   l->wake = -1;
   for (int i = 0; i < LIVE_CONNECTIONS; i++) {
     fd = atomic_exchange(&l->connection[i].fd, -1);
@@ -329,13 +388,13 @@ static void close_copies(struct live *l) {
 
 /* Returns NULL when the child cannot be served: it runs on without. */
 static struct live *heir(const struct live *l) {
-  struct live *n = new_live(l->name);
+  struct live *n = new_live(l->name, true);
   if (n == NULL) return NULL;
   n->stop_run = l->stop_run;
   n->stop_arg = l->stop_arg;
   n->rules_file = l->rules_file != NULL ? strdup(l->rules_file) : NULL;
-  n->delay_ms = CHILD_DELAY_MS;
-  atomic_init(&n->unasked, atomic_load(&l->unasked));
+  n->unasked = l->unasked;
+  n->mail.file = n->rules_file != NULL ? strdup(n->rules_file) : NULL;
   if (start_thread(n) == 0) return n;
   live__free(n);
   return NULL;
@@ -351,7 +410,6 @@ static void in_child(void) {
     close_copies(l);
     l->next = service.left;
     service.left = l;
-    live__rules_fork();
     if (!ours) service.live = heir(l);
   }
   live__unlock();

@@ -40,6 +40,7 @@ struct live_session {
 
 struct live_connection {
   _Atomic int fd; /* -1: free. Written by the service's thread, read by a forked child, which closes its copy */
+  ino_t inode;    /* of the socket: see live__inode() */
   struct live_frame question;
   char input[LIVE_INPUT]; /* read, but not yet taken: from @from to @to */
   size_t from, to;
@@ -52,27 +53,38 @@ struct live_connection {
 
 struct live_rules {
   struct state state;
-  double due;
+  double due, told;
+};
+
+/* What other threads leave for the rules. Under live__lock. */
+struct live_mail {
+  struct live_letter *first, **last;
+  size_t n;
+  char *file; /* of rules, to be loaded; owned */
+  char *text; /* what the rules say of themselves; owned */
 };
 
 struct live {
   /* Constant while the thread runs. */
+  bool inherited; /* the process was forked: socket and eventfd are made later, by the thread */
+  double since;   /* seconds of CLOCK_MONOTONIC */
+  pthread_t thread;
+  /* Under live__lock. */
+  pthread_cond_t stopped; /* stopping was set: ends the wait of a forked child */
+  int wake;               /* an eventfd; -1: there is none (yet) */
+  bool unasked;           /* rules alone: there is no socket, until somebody wants it */
   char name[LIVE_NAME_MAX + 1];
   char *rules_file;
   void (*stop_run)(const char *reason, void *arg);
   void *stop_arg;
-  int wake;            /* an eventfd */
-  int delay_ms;        /* before the socket is made, in a forked child */
-  atomic_bool unasked; /* there is no socket */
-  double since;        /* seconds of CLOCK_MONOTONIC */
-  pthread_t thread;
-  /* Under live__lock. */
   char path[LIVE_PATH_MAX]; /* "": there is none (any more) */
   atomic_bool stopping;     /* set under the lock; what Lua runs looks at it without */
   bool detached;            /* nobody will join: the thread frees */
   atomic_bool run_stopped;
+  struct live_mail mail;
   /* The thread's, but a forked child closes its copies. */
   _Atomic int listener;
+  ino_t inode; /* of the listener */
   struct live_connection connection[LIVE_CONNECTIONS];
   struct live_rules rules;
   struct live *next; /* of those that a fork left behind */
@@ -86,12 +98,18 @@ extern int live_stop_signal;
 void live__lock(void);
 void live__unlock(void);
 struct live *live__running(void);                      /* under the lock; NULL: none */
-void live__wake(const struct live *l);                 /* under the lock */
+bool live__wake(const struct live *l);                 /* under the lock; false: the eventfd is lost */
 bool live__on_thread(void);                            /* is this the service's thread? */
 void live__say(const char *fmt, ...) PML_PRINTF(1, 2); /* "pmlua: ...", a line to stderr; takes no lock of stdio */
 double live__now(void);                                /* seconds of CLOCK_MONOTONIC */
 
-void live__free(struct live *l); /* whose thread has ended, or never began */
+/*
+ * live__inode - what tells a socket of ours from whatever has got its number, after a program has closed all
+ * descriptors, as daemons do. 0: nothing is open there.
+ */
+ino_t live__inode(int fd);
+void live__wait(struct live *l, double until); /* for the stop, until then at most */
+void live__free(struct live *l);               /* whose thread has ended, or never began */
 
 /* live__call - the application's function of that name. 0, PML_ECLOSED (no service), PML_EMODE (not on its thread),
  * -ENOENT. */
@@ -126,9 +144,7 @@ int live__rules_post(const char *blob, size_t n, int64_t *id);
 int live__rules_cancel(int64_t id);
 char *live__rules_text(void); /* what the rules say of themselves; to be freed */
 /* The service's thread. */
-void live__rules_load(struct live *l, const char *file);
 void live__rules_run(struct live *l, double now);
 void live__rules_close(struct live *l);
-void live__rules_fork(void); /* a child has the rules file's, but not what was posted */
 
 #endif

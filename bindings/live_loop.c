@@ -12,7 +12,8 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#define SILENT_S 5.0    /* in the middle of a frame, when others wait for the place */
+#define SILENT_S 5.0 /* in the middle of a frame, when others wait for the place */
+#define CHILD_DELAY_S 0.05
 #define BREATHER_S 0.1  /* after the kernel had no descriptor for a connection */
 #define ACCEPTED_MAX 16 /* at a time: those that are served have their turn */
 
@@ -28,24 +29,36 @@ static bool is_stopping(const struct live *l) {
 
 /* --- the socket --- */
 
-/* In a forked child the socket is made here, so that the fork itself does not wait for it. */
+/*
+ * In a forked child socket and eventfd are made here, a little later: so that the fork does not wait for it, that one
+ * which is followed by exec does without, and that a daemon may close all descriptors first.
+ */
 static bool listen_late(struct live *l) {
-  char path[LIVE_PATH_MAX];
-  struct pollfd wake = {.fd = l->wake, .events = POLLIN};
-  (void)poll(&wake, 1, l->delay_ms);
+  char path[LIVE_PATH_MAX], name[LIVE_NAME_MAX + 1];
+  live__wait(l, live__now() + CHILD_DELAY_S);
+  live__lock();
+  bool wanted = !l->unasked && atomic_load(&l->listener) < 0;
+  memcpy(name, l->name, sizeof name);
+  live__unlock();
   if (is_stopping(l)) return false;
-  if (atomic_load(&l->unasked)) return true;
-  int fd = live_socket_listen(path, l->name);
-  if (fd < 0) {
-    live__say("live: this forked process is not served: %s", pml_error_detail(fd));
+  int wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK), fd = -1;
+  int err = wake < 0 ? pml_fail(-errno, "%s", strerror(errno)) : 0;
+  if (err == 0 && wanted) err = fd = live_socket_listen(path, name);
+  if (err < 0) {
+    live__say("live: this forked process is not served: %s", pml_error_detail(err));
+    if (wake >= 0) close(wake);
     return false;
   }
   live__lock();
   bool stopping = is_stopping(l);
-  if (!stopping) memcpy(l->path, path, sizeof path);
-  atomic_store(&l->listener, fd);
+  l->wake = wake;
+  if (fd >= 0) {
+    if (!stopping) memcpy(l->path, path, sizeof path);
+    l->inode = live__inode(fd);
+    atomic_store(&l->listener, fd);
+  }
   live__unlock();
-  if (stopping) unlink(path);
+  if (stopping && fd >= 0) unlink(path);
   return !stopping;
 }
 
@@ -146,6 +159,25 @@ static void serve(struct live *l, struct waiting *w) {
   if (w->fd[1].revents != 0 && !is_stopping(l) && !accept_all(l, now)) w->accept_at = now + BREATHER_S;
 }
 
+/*
+ * A program that closes all descriptors closes ours with them, and their numbers are then its own. There is no more to
+ * be done with them than to forget them.
+ */
+static bool lost_descriptors(struct live *l, const struct waiting *w) {
+  for (int i = 0; i < LIVE_CONNECTIONS; i++)
+    if (w->fd[2 + i].revents & POLLNVAL) {
+      atomic_store(&l->connection[i].fd, -1);
+      live__talk_end(&l->connection[i]);
+    }
+  if (((w->fd[0].revents | w->fd[1].revents) & POLLNVAL) == 0) return false;
+  live__say("live: the program has closed the service's descriptors; it is not served any more");
+  live__lock();
+  if (w->fd[0].revents & POLLNVAL) l->wake = -1;
+  if (w->fd[1].revents & POLLNVAL) atomic_store(&l->listener, -1);
+  live__unlock();
+  return true;
+}
+
 static void loop(struct live *l) {
   struct waiting w = {.accept_at = 0};
   while (!is_stopping(l)) {
@@ -153,6 +185,7 @@ static void loop(struct live *l) {
     double now = live__now();
     set_poll(&w, l, now);
     if (poll(w.fd, 2 + LIVE_CONNECTIONS, patience(&w, l, now)) < 0 && errno != EINTR && errno != ENOMEM) break;
+    if (lost_descriptors(l, &w)) break;
     if (!is_stopping(l)) serve(l, &w);
   }
 }
@@ -167,9 +200,8 @@ void *live__main(void *arg) {
   struct live *l = arg;
   on_thread = true;
   pthread_setname_np(pthread_self(), "pmlua-live");
-  if (l->delay_ms == 0 || listen_late(l)) {
-    if (!atomic_load(&l->unasked)) clean_folder();
-    if (l->rules_file != NULL && !is_stopping(l)) live__rules_load(l, l->rules_file);
+  if (!l->inherited || listen_late(l)) {
+    if (atomic_load(&l->listener) >= 0) clean_folder();
     loop(l);
   }
   end(l);

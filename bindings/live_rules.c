@@ -11,45 +11,41 @@
 #define MODULE "pmlua.live.rules"
 #define LETTERS_MAX 4096
 #define BLOB_MAX (1u << 20)
+#define TOLD_S 0.05     /* the rules tell of themselves no more often, while they run more often */
 #define SOONEST_S 0.001 /* a rule cannot keep the thread from those who ask */
 
-struct letter {
-  struct letter *next;
+struct live_letter {
+  struct live_letter *next;
   int64_t id;
   bool cancel;
   size_t n;
   char blob[];
 };
 
-/* Under live__lock: threads of the application write, the service's thread empties. */
-static struct {
-  struct letter *first, **last;
-  size_t n;
-  int64_t ids;
-  char *text; /* what the rules say of themselves */
-} mail = {.last = &mail.first};
+static int64_t ids; /* under live__lock; of all services of the process, so that an old one fits no new rule */
 
 /* --- any thread --- */
 
 static int post(const char *blob, size_t n, int64_t *id, bool cancel) {
   if (n > BLOB_MAX) return pml_fail(-EMSGSIZE, "a rule is at most %u bytes long", BLOB_MAX);
-  struct letter *l = malloc(sizeof *l + n);
+  struct live_letter *l = malloc(sizeof *l + n);
   if (l == NULL) return pml_fail(-ENOMEM, "out of memory for a rule");
-  *l = (struct letter){.cancel = cancel, .n = n};
+  *l = (struct live_letter){.cancel = cancel, .n = n};
   if (n > 0) memcpy(l->blob, blob, n);
   int err = 0;
   live__lock();
-  if (live__running() == NULL)
+  struct live *to = live__running();
+  if (to == NULL)
     err = pml_fail(PML_ECLOSED, "nothing is served in this process; start it first");
-  else if (mail.n == LETTERS_MAX)
+  else if (to->mail.n == LETTERS_MAX)
     err = pml_fail(PML_EFULL, "%d rules wait already to be adopted", LETTERS_MAX);
   else {
-    l->id = cancel ? *id : ++mail.ids;
+    l->id = cancel ? *id : ++ids;
     *id = l->id;
-    *mail.last = l;
-    mail.last = &l->next;
-    mail.n++;
-    live__wake(live__running());
+    *(to->mail.first == NULL ? &to->mail.first : to->mail.last) = l;
+    to->mail.last = &l->next;
+    to->mail.n++;
+    (void)live__wake(to);
   }
   live__unlock();
   if (err < 0) free(l);
@@ -66,46 +62,38 @@ int live__rules_cancel(int64_t id) {
 
 char *live__rules_text(void) {
   live__lock();
-  char *text = strdup(mail.text != NULL ? mail.text : "[]");
+  const struct live *l = live__running();
+  char *text = strdup(l != NULL && l->mail.text != NULL ? l->mail.text : "[]");
   live__unlock();
   return text;
 }
 
-static struct letter *take_mail(void) {
+static struct live_letter *take_mail(struct live *l, char **file) {
   live__lock();
-  struct letter *first = mail.first;
-  mail.first = NULL;
-  mail.last = &mail.first;
-  mail.n = 0;
+  struct live_letter *first = l->mail.first;
+  *file = l->mail.file;
+  l->mail.first = NULL;
+  l->mail.file = NULL;
+  l->mail.n = 0;
   live__unlock();
   return first;
 }
 
-static void throw_away(struct letter *l) {
+static void throw_away(struct live_letter *l) {
   while (l != NULL) {
-    struct letter *next = l->next;
+    struct live_letter *next = l->next;
     free(l);
     l = next;
   }
 }
 
 /* Takes @text over. */
-static void publish(char *text) {
+static void publish(struct live *l, char *text) {
   live__lock();
-  char *old = mail.text;
-  mail.text = text;
+  char *old = l->mail.text;
+  l->mail.text = text;
   live__unlock();
   free(old);
-}
-
-/* A forked child has the lock. */
-void live__rules_fork(void) {
-  throw_away(mail.first);
-  free(mail.text);
-  mail.first = NULL;
-  mail.last = &mail.first;
-  mail.n = 0;
-  mail.text = NULL;
 }
 
 /* --- the service's thread --- */
@@ -144,7 +132,7 @@ static int open_rules(struct live *l) {
 /* One call into the module. */
 struct errand {
   const char *file;
-  const struct letter *letter;
+  const struct live_letter *letter;
   double now, next;
   char *text;
 };
@@ -212,7 +200,7 @@ static void report(const struct live *l, const char *what, int err) {
   if (!atomic_load(&l->stopping)) live__say("%s: %s", what, pml_error_detail(err));
 }
 
-void live__rules_load(struct live *l, const char *file) {
+static void load(struct live *l, const char *file) {
   struct errand e = {.file = file};
   int err = run(l, l_errand, &e);
   if (err < 0) report(l, "rules", err);
@@ -220,8 +208,11 @@ void live__rules_load(struct live *l, const char *file) {
 }
 
 static void read_mail(struct live *l) {
-  struct letter *first = take_mail();
-  for (const struct letter *letter = first; letter != NULL; letter = letter->next) {
+  char *file;
+  struct live_letter *first = take_mail(l, &file);
+  if (file != NULL) load(l, file);
+  free(file);
+  for (const struct live_letter *letter = first; letter != NULL; letter = letter->next) {
     struct errand e = {.letter = letter};
     int err = run(l, l_errand, &e);
     if (err < 0) report(l, "a rule is refused", err);
@@ -238,15 +229,19 @@ void live__rules_run(struct live *l, double now) {
   if (err < 0) report(l, "rules", err);
   l->rules.due = e.next > now + SOONEST_S ? e.next : now + SOONEST_S;
   if (err < 0) l->rules.due = now + 1; /* the module itself failed; its rules cannot make it */
+  if (l->rules.due < now + TOLD_S && now < l->rules.told + TOLD_S) return;
+  l->rules.told = now;
   err = run(l, l_list, &e);
   if (err < 0)
     report(l, "rules", err);
   else
-    publish(e.text);
+    publish(l, e.text);
 }
 
 void live__rules_close(struct live *l) {
   state_close(&l->rules.state);
-  publish(NULL);
-  throw_away(take_mail());
+  publish(l, NULL);
+  char *file;
+  throw_away(take_mail(l, &file));
+  free(file);
 }

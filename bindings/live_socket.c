@@ -53,10 +53,10 @@ int live_socket_folder(char folder[LIVE_PATH_MAX]) {
 void live_socket_name(char out[LIVE_NAME_MAX + 1], const char *name) {
   static const char allowed[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_.-";
   if (name == NULL || name[0] == '\0') name = program_invocation_short_name;
+  if (name[0] == '\0') name = "program";
   size_t n = 0;
   for (; n < LIVE_NAME_MAX && name[n] != '\0'; n++) out[n] = strchr(allowed, name[n]) != NULL ? name[n] : '_';
   out[n] = '\0';
-  if (n == 0) strcpy(out, "program");
 }
 
 /* --- sockets --- */

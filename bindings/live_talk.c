@@ -19,6 +19,7 @@ void live__talk_begin(struct live_connection *c, int fd, double now) {
   c->answer = NULL;
   c->last = false;
   c->since = now;
+  c->inode = live__inode(fd);
   c->session.state.L = NULL;
   c->session.due = HUGE_VAL;
   /* Release: a forked child that sees the descriptor closes it; what else is here it leaves alone. */
@@ -28,8 +29,10 @@ void live__talk_begin(struct live_connection *c, int fd, double now) {
 /* A child of a fork may have a copy of the descriptor for a moment: the shutdown tells the peer nevertheless. */
 void live__talk_end(struct live_connection *c) {
   int fd = atomic_exchange(&c->fd, -1);
-  shutdown(fd, SHUT_RDWR);
-  close(fd);
+  if (fd >= 0 && live__inode(fd) == c->inode) {
+    shutdown(fd, SHUT_RDWR);
+    close(fd);
+  }
   live_frame_reset(&c->question);
   free(c->answer);
   c->answer = NULL;
@@ -112,8 +115,8 @@ static int listen_to(struct live_connection *c, double now, bool *ended) {
 
 /* One question, or one piece of an answer: then it is the others' turn. */
 void live__talk(struct live_connection *c, const struct live *l, double now) {
-  bool ended = false;
-  if (c->answer == NULL) {
+  bool ended = live__inode(descriptor(c)) != c->inode;
+  if (!ended && c->answer == NULL) {
     int rc = listen_to(c, now, &ended);
     if (rc < 0) {
       set_error(c, pml_error_detail(rc));

@@ -79,7 +79,8 @@ struct pmlua_live_options {
 
 /*
  * pmlua_live_start - answer questions on a socket PID.NAME, mode 0600, in the user's runtime folder, to this user and
- * root alone. @options may be NULL; it is not kept. Served already: 0, and nothing changes.
+ * root alone. @options are not kept; NULL: name and rules are those of the environment's PMLUA_LIVE_NAME and
+ * PMLUA_LIVE_RULES, if set. Served already: 0, and nothing changes.
  *
  * One thread is started (pmlua-live, 1 MB of stack, all signals blocked); it has Lua states of its own, with limits.
  * Application threads are never waited for and never wait for it, apart from pmlua_live_stop(). Cost: a tenth of a

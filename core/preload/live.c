@@ -12,19 +12,10 @@
 
 #include <dlfcn.h>
 #include <stdbool.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #define EMBED "libpmlua-embed.so.0"
-
-/* As bindings/pmlua.h has it, which the core does not know. */
-struct live_options {
-  const char *name, *rules;
-  void (*stop)(const char *reason, void *arg);
-  void *stop_arg;
-  int unasked;
-};
 
 #ifndef __has_feature
 #define __has_feature(x) 0
@@ -57,8 +48,7 @@ static void complain(const char *why) {
 }
 
 static void serve(void) {
-  int (*start)(const struct live_options *);
-  struct live_options options = {.name = getenv("PMLUA_LIVE_NAME"), .rules = getenv("PMLUA_LIVE_RULES")};
+  int (*start)(const void *options);
   void *embed = dlopen(EMBED, RTLD_NOW | RTLD_LOCAL | (has_other_lua() ? DEEPBIND : 0));
   *(void **)&start = embed != NULL ? dlsym(embed, "pmlua_live_start") : NULL;
   if (start == NULL) {
@@ -66,7 +56,7 @@ static void serve(void) {
     complain(why != NULL ? why : EMBED " has no pmlua_live_start");
     return;
   }
-  int err = start(&options);
+  int err = start(NULL); /* as the environment says */
   if (err < 0) complain(pml_error_detail(err));
 }
 

@@ -157,6 +157,28 @@ static void stopped_early(void) {
   CHECK(ends_well(pid), "a child may stop and start in its first 50 ms");
 }
 
+/* As daemons do. In a fresh child the service comes later, in one that is served already it ends. */
+static void daemons(void) {
+  for (int late = 0; late <= 1; late++) {
+    pid_t pid = fork();
+    if (pid == 0) {
+      char path[LIVE_PATH_MAX];
+      if (late) find_socket(path, getpid());
+      for (int fd = 3; fd < 256; fd++) close(fd);
+      int file = open("/dev/null", O_RDWR | O_CLOEXEC), pair[2];
+      bool good = file == 3 && pipe(pair) == 0;
+      if (!late) good = good && find_socket(path, getpid());
+      good = good && pmlua_live_stop() == 0 && pmlua_live_start(NULL) == 0;
+      int fd = good ? live_connect_self() : -1;
+      good = good && live_evals(fd, "6", "6");
+      char byte;
+      good = good && fcntl(pair[0], F_SETFL, O_NONBLOCK) == 0 && read(pair[0], &byte, 1) < 0;
+      exit(!good);
+    }
+    CHECK(ends_well(pid), "a child that closes all descriptors %s is served", late ? "after it was" : "before it");
+  }
+}
+
 static int64_t fork_inside(void *arg, const double *values, size_t n) {
   (void)arg, (void)values, (void)n;
   pid_t pid = fork();
@@ -189,6 +211,7 @@ int main(void) {
   executions();
   left_behind();
   stopped_early();
+  daemons();
   forked_by_the_service();
   CHECK(sockets() == 1, "one socket is left: %d", sockets());
   pmlua_live_stop();
