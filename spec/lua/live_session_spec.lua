@@ -157,6 +157,16 @@ describe("Code from outside", function()
     end)
   end
 
+  it("cannot make pmlua's own patterns explode", function()
+    local blanks = (" "):rep(60000)
+    assert.is_false((session.handle("read", "+" .. blanks .. ("1"):rep(5000) .. "x")))
+    assert.is_true((session.handle("complete", ("sde:::"):rep(10000) .. "'")))
+    assert.is_true((session.handle("complete", ("a"):rep(60000) .. "!")))
+    assert.equal(1000, #select(2, eval "error(('x'):rep(8 << 20))"))
+    assert.same({ false, "" }, { eval "error((' '):rep(8 << 20), 0)" })
+    assert.matches("too long a text", select(2, eval "pml.sde.watch('X::Y', '1' .. (' '):rep(8 << 20) .. '!', print)"))
+  end)
+
   it("cannot change the methods of strings for others, nor keep its own", function()
     eval "string.upper = function() return 'mine' end"
     assert.same({ true, "mine" }, { eval "('x'):upper()" })
