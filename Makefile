@@ -240,11 +240,11 @@ $(B)/planted_%: spec/fuzz/fuzz_%.c $(B)/libpmlua.a $(B)/libpmlua_lua.a
 	$(call fuzz_build,-DPLANT_BUG)
 
 SOAK_SECONDS ?= 600
-soak: ## threads, traces, forks at random with sums that must add up: SOAK_SECONDS, half of them under ThreadSanitizer
-	@$(MAKE) --no-print-directory -s $(B)/spec/soak
-	@$(MAKE) --no-print-directory -s -j2 B=$(B)/tsan OPT=-O1 SAN=-fsanitize=thread $(B)/tsan/spec/soak
-	@SOAK_SECONDS=$$(($(SOAK_SECONDS) / 2)) $(B)/spec/soak
-	@SOAK_SECONDS=$$(($(SOAK_SECONDS) / 2)) $(B)/tsan/spec/soak
+SOAKS := soak live_threads
+soak: ## threads, traces, forks, questions at random with sums that must add up: SOAK_SECONDS, half of them under ThreadSanitizer
+	@$(MAKE) --no-print-directory -s $(SOAKS:%=$(B)/spec/%)
+	@$(MAKE) --no-print-directory -s -j2 B=$(B)/tsan OPT=-O1 SAN=-fsanitize=thread $(SOAKS:%=$(B)/tsan/spec/%)
+	@for s in $(SOAKS:%=$(B)/spec/%) $(SOAKS:%=$(B)/tsan/spec/%); do SOAK_SECONDS=$$(($(SOAK_SECONDS) / 4)) $$s || exit 1; done
 
 include spec/arm/arm.mk
 

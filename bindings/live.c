@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
@@ -171,7 +172,10 @@ void live__wait(struct live *l, double until) {
 void live__free(struct live *l) {
   if (l == NULL) return;
   int listener = atomic_load(&l->listener);
-  if (listener >= 0 && live__inode(listener) == l->inode) close(listener);
+  if (listener >= 0 && live__inode(listener) == l->inode) {
+    shutdown(listener, SHUT_RDWR); /* a child that was forked in the meantime may have a copy */
+    close(listener);
+  }
   if (l->wake >= 0 && live__wake(l)) close(l->wake);
   pthread_cond_destroy(&l->stopped);
   free(l->rules_file);

@@ -95,7 +95,8 @@ end
 ---@return any? value
 ---@return string? err
 function M.decode(json)
-  local cjson = require "cjson"
+  local found, cjson = pcall(require, "cjson")
+  if not found then return nil, "reading JSON needs lua-cjson (apt-get install lua-cjson)" end
   local ok, v = pcall(cjson.decode, json)
   if not ok then return nil, (tostring(v):gsub("^.-:%d+: ", "")) end
   return drop_null(v, cjson.null)

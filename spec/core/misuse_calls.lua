@@ -2,7 +2,8 @@
 -- spec/core/misuse_calls.lua - call every function and method of the bindings with wrong arguments of every type.
 --
 -- Run by misuse_spec.lua in a process of its own, so that a crash is seen. Prints a line for each broken promise and
--- at the end what the calls did. Arguments: a folder for traces, the socket of a process that serves, a workload's shared object or "-".
+-- at the end what the calls did. Arguments: a folder for traces, the socket of a process that serves, a workload's
+-- shared object or "-".
 
 local core = require "pmlua.core"
 
@@ -181,7 +182,8 @@ local functions = {
   trace = { open = { dir, {} } },
   sde = { library = { "MISUSE" }, find = { "MISUSE::COUNTER" }, list = {}, hook = { "/nonexistent" } },
   sys = { interrupted = {}, on_interrupt = { false }, pid = {}, uname = {}, isatty = { 1 }, affinity = {}, pin = { 0 },
-          sleep = { 0 }, exec = { { "/nowhere/program" }, { MISUSE = "yes" } }, fsync = { dir }, realpath = { dir }, cpu = {}, nprocs = {} },
+          sleep = { 0 }, exec = { { "/nowhere/program" }, { MISUSE = "yes" } }, fsync = { dir }, realpath = { dir }, cpu = {},
+          nprocs = {} },
   link = { connect = { "/nowhere/socket" } },
   live = { start = { { name = "misuse" } }, stop = {}, path = {}, folder = {}, rule = { "rule" }, cancel = { 1 },
            rules = {}, functions = {}, call = { "f", 1 }, stop_run = {}, say = {} },
@@ -194,7 +196,6 @@ local few = {
   ["event.list"] = { NIL, -1, "a\0b", {}, print },
   ["sys.sleep"] = { NIL, true, -1, 0 / 0, 1 / 0, 1e308, math.maxinteger, math.mininteger, "", "x", {}, print, file },
   ["live.stop_run"] = { NIL, true, "a\0b", {}, print, file },
-  ["live.say"] = { NIL, true, {}, print, file },
   ["samples.new"] = { NIL, true, 0, -1, 1, math.maxinteger, math.mininteger, 1 << 53, 0.5, 0 / 0, "x", {}, print, file },
 }
 local target = { "pid", "cpu", "inherit", "no_page" }

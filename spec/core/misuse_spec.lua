@@ -11,8 +11,8 @@ describe("The bindings, called with wrong arguments of every type,", function()
     local f = io.open(workload)
     if f then f:close() else workload = "-" end
     local served = support.folder() -- by a process that ends when its input does
-    local server = assert(io.popen(("XDG_RUNTIME_DIR=%s %s/pmlua -e 'pml.live.start { name = \"served\" } io.read()' >%s/out"):format(
-      served, support.build, served), "w"))
+    local serve = "XDG_RUNTIME_DIR=%s %s/pmlua -e 'pml.live.start { name = \"served\" } io.read()' >%s/out"
+    local server = assert(io.popen(serve:format(served, support.build, served), "w"))
     local socket = support.wait_for_socket(served)
     -- The service would say on stderr what it thinks of rules: where its folder should be is a file, which refuses it.
     local folder = support.folder()

@@ -175,6 +175,14 @@ describe("pmlua query", function()
     assert.matches("/nowhere/r.svg: cannot be written", err, 1, true)
   end)
 
+  it("gives up on a callback that blocks, not on the others", function()
+    solver("SOLVER", "blocks")
+    local status, out = pmlua "query SOLVER 'SOLVER::b*' SOLVER::half"
+    assert.equal(0, status)
+    assert.matches("half +0%.0005  callback\n", out)
+    assert.matches("blocks +%-  callback +%([^\n]*has not come back", out)
+  end)
+
   it("answers what is unknown, ambiguous, misspelt or misused with one line", function()
     local one = solver "TWIN"
     local two = solver "TWIN"
@@ -254,6 +262,38 @@ describe("pmlua attach", function()
     assert.is_true(wait_until(function() return not alive(pid) end))
   end)
 
+  it("is bounded in instructions, memory and time, and goes on", function()
+    solver "SOLVER"
+    local link = assert(support.core.link.connect(socket(next(started), "SOLVER")))
+    local function ask(code) return link:ask("eval", code, 60) end
+    for _, code in ipairs {
+      "while true do end", "pcall(function() while true do end end) return 'got away'",
+      "xpcall(function() while true do end end, function() while true do end end) return 'got away'",
+      "coroutine.wrap(function() while true do end end)() return 'got away'",
+      "while true do coroutine.wrap(function() end)() end",
+      "error(setmetatable({}, { __tostring = function() while true do end end }))",
+      "local x <close> = setmetatable({}, { __close = function() while true do end end }) error 'x'",
+      "co = coroutine.create(function() coroutine.yield() while true do end end) coroutine.resume(co) coroutine.resume(co)",
+    } do assert.matches("stopped after 10000000 instructions", select(2, ask(code)), 1, true) end
+    assert.matches("stopped at 33554432 bytes", select(2, ask "local t = {} while true do t[#t + 1] = {} end"), 1, true)
+    assert.matches("not enough memory", select(2, ask "local t = {} while true do t[#t + 1] = ('x'):rep(1e6) .. #t end"))
+    assert.matches("stack overflow", select(2, ask [[
+      local function f(n) return ('x'):gsub('.', function() return f(n + 1) end) end return f(1)]]))
+    assert.matches("stopped after 5 s", select(2, ask "local s = ('x'):rep(8e6) while true do local t = s .. 'x' end"))
+    assert.matches("the time for one question is over", select(2, ask [[
+      local s = ('a'):rep(30000) while true do s:find 'a*b' end]]))
+    assert.equal("3", (ask "1 + 2"))
+  end)
+
+  it("has completion, and watch rules that end with it", function()
+    solver "SOLVER"
+    local link = assert(support.core.link.connect(socket(next(started), "SOLVER")))
+    assert.equal("sde:::SOLVER::tolerance", (link:ask("complete", "pml.sde.find 'sde:::SOLVER::to")))
+    link:ask("eval", "pml.sde.watch('SOLVER::steps', '10ms', function(v) last = v end)")
+    assert.is_true(wait_until(function() return tonumber((link:ask("eval", "last"))) ~= nil end))
+    link:close()
+  end)
+
   it("answers misuse with a line", function()
     for arguments, answer in pairs { [""] = "say which application", ["a b"] = "more than one", ["--x"] = "no such option",
       ["a --patience x"] = "needs a time", ["nobody"] = "no application can be asked" } do
@@ -270,6 +310,15 @@ describe("pmlua live", function()
     local pid = solver "SOLVER"
     assert.equal(0, (attach("SOLVER", { "pml.sde.find 'SOLVER::tolerance':write(1)" })))
     assert.truthy(alive(pid))
+  end)
+
+  it("runs watch rules inside the program", function()
+    support.spit(dir .. "/rules.lua", [[
+      local pml = require "pmlua"
+      pml.sde.watch("SOLVER::iterations", "10ms", function(n)
+        if n > 5 then pml.sde.find "SOLVER::stop":write(1) return false end
+      end)]])
+    assert.equal(3, (pmlua("live --rules rules.lua " .. application .. " 60")))
   end)
 
   it("names the program after itself, and passes its arguments on", function()

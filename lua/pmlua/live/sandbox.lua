@@ -299,4 +299,19 @@ function M.leave()
   strings.__index = original
 end
 
+local function finish(library, done, ...)
+  strings.__index = library
+  if not done then error((...), 0) end
+  return ...
+end
+
+--- A function of ours for code from outside: while it runs, strings have their own methods again.
+function M.host(f)
+  return function(...)
+    local library = strings.__index
+    strings.__index = original
+    return finish(library, pcall(f, ...))
+  end
+end
+
 return M

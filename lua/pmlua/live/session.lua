@@ -220,7 +220,7 @@ local function take_output()
   return text
 end
 
-local more = { live = { info = information }, sde = {} }
+local more = { live = { info = sandbox.host(information) }, sde = {} }
 for _, name in ipairs { "call", "functions", "stop_run" } do
   more.live[name] = core.live and core.live[name]
 end
@@ -251,7 +251,9 @@ local function shown_series(series)
   })
 end
 
-function more.sde.watch(event, every, f, options)
+local run_outside
+
+local function watch(event, every, f, options)
   local rules = require "pmlua.live.rules"
   local wrong = rules.wrong(event, every, f, options)
   if wrong then error(wrong, 0) end
@@ -259,21 +261,29 @@ function more.sde.watch(event, every, f, options)
   local seen, shown
   local rule = rules.add(event, every, function(value, series)
     if series ~= seen then seen, shown = series, shown_series(series) end
-    return f(value, shown)
+    return run_outside(f, value, shown)
   end, options)
   local methods = {}
   for _, name in ipairs { "cancel", "fired", "error", "last" } do methods[name] = lend(rule, name) end
   return setmetatable({}, { __index = methods, __name = "watch rule", __metatable = false })
 end
 
+more.sde.watch = sandbox.host(watch)
+
 local env = sandbox.new(write, more)
 
---- Run f as code from outside: true, results ... or false, message.
-local function guarded(f, ...)
+--- Run f as code from outside, with a handler of errors: true, results ... or false, message; as table.pack gives them.
+local function guarded(f, handler, ...)
   sandbox.enter(env, CODE_S)
-  local results = table.pack(xpcall(f, evaluate.describe, ...))
+  local results = table.pack(xpcall(f, handler, ...))
   sandbox.leave()
   return results
+end
+
+function run_outside(f, ...)
+  local results = guarded(f, evaluate.describe, ...)
+  if not results[1] then error(results[2], 0) end
+  return results[2]
 end
 
 local function eval(payload)
@@ -282,7 +292,7 @@ local function eval(payload)
   local results = guarded(function()
     local text = evaluate.text(table.pack(f()))
     if text then write(text) end
-  end)
+  end, evaluate.describe)
   local text = take_output()
   if results[1] then return true, text end
   -- The error is one line; what was printed before it comes with the next answer.
@@ -384,9 +394,8 @@ end
 function M.tick(now_s)
   local rules = package.loaded["pmlua.live.rules"]
   if not rules then return nil end
-  local results = guarded(rules.tick, now_s)
-  if not results[1] then error(results[2], 0) end
-  return results[2]
+  sandbox.leave()
+  return rules.tick(now_s)
 end
 
 return M
