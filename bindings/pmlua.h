@@ -10,11 +10,12 @@
 
 #include "base/pml_error.h"
 
-#include <lua.h>
 #include <stddef.h>
 #include <stdint.h>
 
 PML_BEGIN_DECLS
+
+typedef struct lua_State lua_State; /* <lua.h>; in C++ <lua.hpp> */
 
 /*
  * luaopen_pmlua_core - push the table of all C modules (clock, event, counter, ...), as require "pmlua.core" gives it.
@@ -45,10 +46,10 @@ struct pmlua_options {
 
 /*
  * pmlua_open - a Lua state with the standard libraries, in which require "pmlua" works. @options may be NULL.
- * Owned by the caller, NULL on failure: -ENOENT (Lua folder), -ENOMEM, PML_ELIMIT, PML_ESCRIPT. Costs a millisecond.
- * pmlua_close - NULL: nothing happens. No function of the state may be running.
- * pmlua_state - the Lua state, to register functions of the application in; valid until close. What is called on it
- * directly is not protected: an error there is a panic, as in any Lua state.
+ * Owned by the caller, NULL on failure: -ENOENT (Lua folder), -ENOMEM, PML_ELIMIT, PML_ESCRIPT. Costs under a tenth of
+ * a millisecond; the first require "pmlua" in it, a few times that. pmlua_close - NULL: nothing happens. No function of
+ * the state may be running. pmlua_state - the Lua state, to register functions of the application in; valid until
+ * close. What is called on it directly is not protected: an error there is a panic, as in any Lua state.
  */
 PML_API int pmlua_open(struct pmlua **p, const struct pmlua_options *options);
 PML_API void pmlua_close(struct pmlua *p);
@@ -84,11 +85,11 @@ struct pmlua_live_options {
  *
  * One thread is started (pmlua-live, 1 MB of stack, all signals blocked); it has Lua states of its own, with limits.
  * Application threads are never waited for and never wait for it, apart from pmlua_live_stop(). Cost: a tenth of a
- * millisecond; while nobody asks and no rule is set, the thread sleeps. After fork() the child is served under its own
- * pid 50 ms later; exec and exit end the service. A forked child that does neither keeps some memory of its parent's
- * service.
- * Returns 0, -EPERM (the folder is not ours alone), -EADDRINUSE (another copy of pmlua serves this process), or why
- * socket or thread were refused. What rules say or fail at goes to stderr, in lines "pmlua: ...".
+ * millisecond (a socket, a thread); while nobody asks and no rule is set, the thread sleeps. After fork() the child is
+ * served under its own pid 50 ms later; exec and exit end the service. A forked child that does neither keeps some
+ * memory of its parent's service. Returns 0, -EPERM (the folder is not ours alone), -EADDRINUSE (another copy of pmlua
+ * serves this process), or why socket or thread were refused. What rules say or fail at goes to stderr, in lines
+ * "pmlua: ...".
  *
  * pmlua_live_stop - end the service, its socket and its connections; 0 also if there was none. Waits until a function
  * of the application that the service is calling has returned; called from such a function it does not wait.
