@@ -23,7 +23,8 @@ struct job {
   pthread_cond_t came;
   unsigned askers;
   bool done;
-  bool forgotten; /* its helper is in the process that this one was forked from */
+  bool inherited; /* by a forked child, without its askers */
+  bool forgotten; /* and without its helper */
   int rc;
   struct pml_value value;
 };
@@ -89,7 +90,7 @@ static void take_out(struct job *j) {
 /* Without the lock. */
 static void job_free(struct job *j) {
   pml_sde_release(j->event);
-  if (!j->forgotten) pthread_cond_destroy(&j->came); /* waiters that are gone would be waited for */
+  if (!j->inherited) pthread_cond_destroy(&j->came); /* it waits for waiters, which a child does not have */
   free(j);
 }
 
@@ -126,6 +127,7 @@ static void in_child(void) {
   jobs.n = 0;
   for (struct job *j = jobs.first; j != NULL; j = j->next) {
     j->askers = 0;
+    j->inherited = true;
     j->forgotten = j != mine;
     if (!j->forgotten) jobs.n++;
   }

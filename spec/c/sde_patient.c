@@ -6,6 +6,7 @@
 #include "source/pml_sde_private.h"
 
 #include "check.h"
+#include "sanitized.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -230,6 +231,15 @@ static void from_many_threads(void) {
 
 /* --- fork --- */
 
+static pid_t forked_child;
+
+static int64_t fork_inside(void *param) {
+  (void)param;
+  forked_child = fork();
+  if (forked_child == 0) alarm(60);
+  return 5;
+}
+
 #ifdef __SANITIZE_THREAD__
 static void forked_while_it_hangs(void) {
   SKIP("ThreadSanitizer has no threads in a forked child");
@@ -257,6 +267,21 @@ static void forked_while_it_hangs(void) {
 }
 #endif
 
+/* The helper is then all there is in the child, which ends when it does. */
+static void forked_by_the_callback(void) {
+  struct pml_value v = {.i = 0};
+  int status = -1;
+  if (SANITIZED) {
+    SKIP("a sanitizer goes over the memory of a child that has only a helper of its parent's threads");
+    return;
+  }
+  pml_sde_register_callback(lib, "INSIDE", 0, PML_TYPE_INT64, fork_inside, NULL);
+  struct pml_sde_event *ev = event("PATIENT::INSIDE");
+  CHECK(pml_sde_read_patiently(ev, &v, LONG) == 0 && v.i == 5, "a callback that forks is read");
+  CHECK(waitpid(forked_child, &status, 0) == forked_child && status == 0, "and its child ends (status %d)", status);
+  pml_sde_release(ev);
+}
+
 int main(void) {
   pml_sde_library(&lib, "PATIENT");
   plain_and_prompt();
@@ -265,6 +290,7 @@ int main(void) {
   too_many();
   from_many_threads();
   forked_while_it_hangs();
+  forked_by_the_callback();
   pml_sde_shutdown(lib);
   return check_done();
 }

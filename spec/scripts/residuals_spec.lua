@@ -134,18 +134,22 @@ describe("scripts/residuals.lua", function()
     local arguments = ("--no-plot --solvers %s --matrices %s %s"):format(solver, matrix, extra)
     local text, status, dir = run(out, arguments)
     assert.equal(0, status, text)
-    local full = read_table(dir .. "/events.dat")
+    local full, worst = read_table(dir .. "/events.dat"), 0
+    for _, row in ipairs(read_table(dir .. "/residuals.dat")) do
+      if row.curve == full[#full].curve then worst = math.max(worst, tonumber(row.residual)) end
+    end
     text, status, dir = run(out, ("%s --watch %g"):format(arguments, limit))
     assert.equal(0, status, text)
     local watched, stopped = read_table(dir .. "/events.dat"), read_table(dir .. "/stopped.dat")
     local last = #full -- without a preconditioner
     assert.equal("none", full[last].preconditioner)
-    assert.equal("iterations", full[last].outcome)
-    assert.is_true(tonumber(full[last].FinalResidual_D) > limit)
+    assert.is_true(worst > limit)
+    assert.truthy(full[last].outcome == "iterations" or full[last].outcome == "breakdown", full[last].outcome)
     assert.equal("stopped", watched[last].outcome, text)
     assert.is_true(tonumber(watched[last].numiter_I) < tonumber(full[last].numiter_I))
     assert.equal(watched[last].numiter_I, stopped[#stopped].iterations)
-    assert.equal(tonumber(full[last].numiter_I) - tonumber(watched[last].numiter_I), tonumber(stopped[#stopped].saved))
+    local most = tonumber(extra:match "%d+")
+    assert.equal(most - tonumber(watched[last].numiter_I), tonumber(stopped[#stopped].saved))
     assert.truthy(text:find("Stopped by the rule: residual above", 1, true) and text:find("%% saved"), text)
   end
 
