@@ -7,6 +7,7 @@
 
 #include <errno.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -84,6 +85,19 @@ static struct pml_sde_library *library_obtain(const char *name, size_t n) {
   return lib;
 }
 
+static void (*_Atomic first_library)(void);
+
+void pml_sde_on_first_library(void (*notify)(void)) {
+  atomic_store_explicit(&first_library, notify, memory_order_release);
+}
+
+/* Exchanged, so that of two threads with a first library one calls. */
+static void tell_of_library(void) {
+  if (PML_LIKELY(atomic_load_explicit(&first_library, memory_order_relaxed) == NULL)) return;
+  void (*notify)(void) = atomic_exchange_explicit(&first_library, NULL, memory_order_acq_rel);
+  if (notify != NULL) notify();
+}
+
 int pml_sde_library(struct pml_sde_library **lib, const char *name) {
   *lib = NULL;
   int rc = check_name("library", name);
@@ -95,7 +109,9 @@ int pml_sde_library(struct pml_sde_library **lib, const char *name) {
   *lib = library_obtain(name, n);
   if (*lib != NULL) (*lib)->spent = false;
   pml__sde_unlock();
-  return *lib != NULL ? 0 : pml_fail(-ENOMEM, "library \"%s\": out of memory", name);
+  if (*lib == NULL) return pml_fail(-ENOMEM, "library \"%s\": out of memory", name);
+  tell_of_library();
+  return 0;
 }
 
 /* --- events --- */

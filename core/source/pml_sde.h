@@ -45,6 +45,14 @@ typedef int64_t pml_sde_callback(void *param); /* a double travels as its bits, 
 PML_API int pml_sde_library(struct pml_sde_library **lib, const char *name);
 
 /*
+ * pml_sde_on_first_library - call @notify once, from pml_sde_library() of whatever thread, when the process makes its
+ * first library; a placeholder that a reader left is none. One at a time: the last one given, before that, is called.
+ * Given later, it is called by the next pml_sde_library(). No lock is held meanwhile. Costs other calls nothing but a
+ * load.
+ */
+PML_API void pml_sde_on_first_library(void (*notify)(void));
+
+/*
  * Each registers @event of @lib ("LIB::EVENT"), filling in a placeholder that a reader left. Registering a name again
  * that is there changes nothing and returns 0 (creates return the same handle). The object file that holds @variable
  * or @callback is kept loaded until unregister, so that a dlclose() in between is survived.
@@ -123,8 +131,12 @@ PML_API int pml_sde_list(int (*visit)(const struct pml_sde_info *, void *), void
 
 /*
  * pml_sde_on_overflow - call @notify once each time the value passes another multiple of @threshold: created counters
- * from inside the increment, registered counters and callbacks when read or polled; -EINVAL for other kinds.
+ * from inside the increment; registered counters and callbacks when somebody reads them, and at the latest after
+ * PML_SDE_POLL_NS from a thread that polls them. NULL ends it. The object file that holds @notify is kept loaded.
+ * It may use the registry; one that hangs stops the polling. A forked child is told as its parent was. Returns 0,
+ * -EINVAL (other kinds, a threshold below 1), -ENOMEM, -EAGAIN (no thread to poll: who reads makes it heard).
  */
+#define PML_SDE_POLL_NS 1000000
 PML_API int pml_sde_on_overflow(struct pml_sde_event *ev, int64_t threshold, void (*notify)(int64_t value, void *arg),
                                 void *arg);
 

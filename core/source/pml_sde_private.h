@@ -5,6 +5,7 @@
 
 #include "source/pml_sde.h"
 
+#include <pthread.h>
 #include <stdatomic.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -24,6 +25,7 @@ struct pml__sde_overflow {
   int64_t threshold;
   void (*notify)(int64_t value, void *arg);
   void *arg;
+  void *object;                     /* keeps @notify loaded */
   _Atomic int64_t total;            /* created counters: the count since the threshold was set, of all threads */
   _Atomic int64_t passed;           /* how many multiples were */
   struct pml__sde_overflow *before; /* one that this replaced: an increment may still be in it */
@@ -129,6 +131,8 @@ struct pml__sde_body *pml__sde_body_new(enum pml_sde_kind kind, enum pml_type ty
 void pml__sde_body_free(struct pml__sde_body *b);
 void *pml__sde_object_hold(const void *address); /* may call the loader: without the lock */
 void pml__sde_object_drop(void *object);
+/* pml__sde_thread - start a detached thread (@thread NULL) or a joinable one that no signal reaches. 0 or -errno. */
+int pml__sde_thread(pthread_t *thread, void *(*run)(void *), void *arg);
 
 /* --- groups: pml_sde_group.c, with the lock held --- */
 
@@ -179,7 +183,8 @@ uint64_t pml__sde_set_size(const struct pml_sde_set *s);
 
 /* One per event set, and one per single read while it lasts. Never freed, so that the list is walked without a lock. */
 struct pml__sde_reader {
-  _Alignas(64) _Atomic uint64_t passes; /* odd while inside; written by one user at a time */
+  _Alignas(64) _Atomic uint64_t passes;      /* odd while inside; written by one user at a time */
+  const struct pml__sde_body *_Atomic alone; /* inside, and touching nothing but this body; NULL: anything */
   atomic_bool taken;
   struct pml__sde_reader *next;
 };
@@ -208,13 +213,20 @@ static inline void pml__sde_leave(struct pml__sde_reader *r) {
 }
 
 /*
- * pml__sde_wait_for_readers - until each reader that is inside now has left; called without the lock, since what it
- * waits for may be a callback that asks the registry something. False when called from inside a callback, where it
- * would wait for itself: then nothing may be taken away yet.
+ * pml__sde_wait_for_readers - until each reader that is inside now has left, but for those that are alone with a body
+ * that is none of the @n that go: a callback that hangs holds up nobody but who takes it back. Called without the lock,
+ * since what it waits for may be a callback that asks the registry something. False when called from inside a
+ * callback, where it would wait for itself: then nothing may be taken away yet.
  */
-bool pml__sde_wait_for_readers(void);
+bool pml__sde_wait_for_readers(struct pml__sde_body *const *going, size_t n);
 void pml__sde_callback_begin(void);
 void pml__sde_callback_end(void);
+
+/* --- watching for overflow: pml_sde_overflow.c --- */
+
+void pml__sde_check_overflow(struct pml__sde_overflow *o, const struct pml_value *v);
+void pml__sde_overflow_free(struct pml__sde_overflow *o); /* and those before */
+bool pml__sde_is_watched(const struct pml__sde_body *b);  /* somebody is told when it passes a threshold */
 
 /* --- reading: pml_sde_read.c --- */
 

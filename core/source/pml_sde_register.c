@@ -240,7 +240,7 @@ static void withdraw(struct leaving *l, struct pml_sde_event *ev) {
  * nobody refers to the event, since handles of counters, recorders and sets may still be used.
  */
 static void finish(struct leaving *l) {
-  bool left = l->n > 0 && pml__sde_wait_for_readers();
+  bool left = l->n > 0 && pml__sde_wait_for_readers(l->body, l->n);
   for (size_t i = 0; i < l->n; i++) {
     for (unsigned o = 0; left && o < PML__SDE_OBJECTS; o++) {
       pml__sde_object_drop(l->body[i]->object[o]);
