@@ -59,7 +59,10 @@ end
 ---@param complete? fun(left: string): string[] what the word at the end of `left` may become
 function M.loop(prompt, execute, complete)
   if editing and complete then
-    readline.set_complete_function(function(line, _, to) return complete(line:sub(1, to)) end)
+    readline.set_complete_function(function(line, _, to)
+      readline.set_completion_append_character "" -- readline forgets it with each word
+      return complete(line:sub(1, to))
+    end)
   end
   while true do
     local code, f, err = read(prompt)

@@ -196,7 +196,6 @@ local few = {
   ["event.list"] = { NIL, -1, "a\0b", {}, print },
   ["sys.sleep"] = { NIL, true, -1, 0 / 0, 1 / 0, 1e308, math.maxinteger, math.mininteger, "", "x", {}, print, file },
   ["live.stop_run"] = { NIL, true, "a\0b", {}, print, file },
-  ["live.say"] = { NIL, true, {}, print, file }, -- what it says would be heard
   ["samples.new"] = { NIL, true, 0, -1, 1, math.maxinteger, math.mininteger, 1 << 53, 0.5, 0 / 0, "x", {}, print, file },
 }
 local target = { "pid", "cpu", "inherit", "no_page" }
