@@ -18,15 +18,28 @@ static struct pml__sde_reader *_Atomic readers;
 atomic_bool pml__sde_expedited;
 static PML_THREAD_LOCAL unsigned callbacks;
 
-/* After a fork the registration is gone with the memory map, or is not: asked again, it costs nothing. */
 static void register_membarrier(void) {
   bool can = syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED, 0, 0) == 0;
   atomic_store_explicit(&pml__sde_expedited, can, memory_order_seq_cst);
 }
 
+/*
+ * Threads that were reading are not there any more: nobody is to wait for them. Only a child that was forked inside of
+ * a callback cannot tell them from its own thread. The registration may be gone with the memory map; asked again, it
+ * costs nothing.
+ */
+static void in_child(void) {
+  struct pml__sde_reader *r = atomic_load_explicit(&readers, memory_order_acquire);
+  for (; r != NULL && callbacks == 0; r = r->next) {
+    uint64_t passes = atomic_load_explicit(&r->passes, memory_order_relaxed);
+    atomic_store_explicit(&r->passes, passes + passes % 2, memory_order_relaxed);
+  }
+  register_membarrier();
+}
+
 static void prepare(void) {
   register_membarrier();
-  (void)pthread_atfork(NULL, NULL, register_membarrier);
+  (void)pthread_atfork(NULL, NULL, in_child);
 }
 
 struct pml__sde_reader *pml__sde_reader_take(void) {

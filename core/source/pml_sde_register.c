@@ -33,7 +33,7 @@ static int publish(struct pml_sde_library *lib, const char *name, struct pml__sd
   if (ev == NULL) return no_memory(name);
   *there = pml__sde_body_of(ev);
   if (*there == NULL) {
-    atomic_store_explicit(&ev->body, b, memory_order_release);
+    pml__sde_fill(ev, lib, b);
     return 1;
   }
   if ((*there)->kind != b->kind) return pml_fail(-EINVAL, "%s is registered already, as something else", name);
@@ -209,7 +209,10 @@ struct leaving {
   struct pml_sde_event **ev;
   struct pml__sde_body **body;
   size_t n, room;
+  struct leaving *next; /* of those that a callback took back */
 };
+
+static struct leaving *postponed; /* under the registry's lock */
 
 static bool make_room(struct leaving *l, size_t more) {
   if (l->n + more <= l->room) return true;
@@ -235,14 +238,9 @@ static void withdraw(struct leaving *l, struct pml_sde_event *ev) {
   l->body[l->n++] = b;
 }
 
-/*
- * Without the lock. What a body points to outside of it may go when the readers have left. The body itself stays until
- * nobody refers to the event, since handles of counters, recorders and sets may still be used.
- */
-static void finish(struct leaving *l) {
-  bool left = l->n > 0 && pml__sde_wait_for_readers();
+static void let_go(struct leaving *l) {
   for (size_t i = 0; i < l->n; i++) {
-    for (unsigned o = 0; left && o < PML__SDE_OBJECTS; o++) {
+    for (unsigned o = 0; o < PML__SDE_OBJECTS; o++) {
       pml__sde_object_drop(l->body[i]->object[o]);
       l->body[i]->object[o] = NULL;
     }
@@ -250,6 +248,40 @@ static void finish(struct leaving *l) {
   }
   free(l->ev);
   free(l->body);
+}
+
+/* From inside a callback: its reader may be in a body of these, by a group. Without memory they stay for good. */
+static void postpone(const struct leaving *l) {
+  struct leaving *later = malloc(sizeof *later);
+  if (later == NULL) return;
+  *later = *l;
+  pml__sde_lock();
+  later->next = postponed;
+  postponed = later;
+  pml__sde_unlock();
+}
+
+/*
+ * Without the lock. What a body points to outside of it may go when the readers have left. The body itself stays until
+ * nobody refers to the event, since handles of counters, recorders and sets may still be used.
+ */
+static void finish(struct leaving *l) {
+  if (l->n == 0) {
+    let_go(l);
+    return;
+  }
+  pml__sde_lock();
+  struct leaving *earlier = postponed; /* before the wait, which is for their readers, too */
+  postponed = NULL;
+  pml__sde_unlock();
+  bool left = pml__sde_wait_for_readers();
+  left ? let_go(l) : postpone(l);
+  while (earlier != NULL) {
+    struct leaving *next = earlier->next;
+    left ? let_go(earlier) : postpone(earlier);
+    free(earlier);
+    earlier = next;
+  }
 }
 
 static void withdraw_derived(struct leaving *l, const char *name, const struct pml__sde_body *main) {
