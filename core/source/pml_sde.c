@@ -66,10 +66,10 @@ __attribute__((constructor)) static void watch_forks(void) {
 
 static int check_name(const char *what, const char *name) {
   if (name == NULL || name[0] == '\0') return pml_fail(-EINVAL, "software-defined event: the %s has no name", what);
-  for (const unsigned char *c = (const unsigned char *)name; *c != '\0'; c++)
-    if (*c < ' ' || *c == 0x7f)
-      return pml_fail(-EINVAL, "%s \"%.60s\": its name has the control character 0x%02x at byte %zu", what, name, *c,
-                      (size_t)(c - (const unsigned char *)name) + 1);
+  for (const char *c = name; *c != '\0'; c++)
+    if ((unsigned char)*c < ' ' || *c == 0x7f)
+      return pml_fail(-EINVAL, "%s \"%.*s...\": byte %zu of its name is the control character 0x%02x; leave it out",
+                      what, c - name < 60 ? (int)(c - name) : 60, name, (size_t)(c - name) + 1, (unsigned)*c);
   return 0;
 }
 

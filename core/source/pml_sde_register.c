@@ -28,7 +28,7 @@ static int check(char *name, const struct pml_sde_library *lib, const char *even
  */
 static int publish(struct pml_sde_library *lib, const char *name, struct pml__sde_body *b,
                    struct pml__sde_body **there) {
-  if (lib->spent) return pml_fail(PML_ECLOSED, "%s: its library was shut down; ask for the library again", name);
+  if (lib->spent) return pml_fail(PML_ECLOSED, "%s: its library was shut down", name);
   struct pml_sde_event *ev = pml__sde_obtain(lib, name);
   if (ev == NULL) return no_memory(name);
   *there = pml__sde_body_of(ev);
