@@ -174,19 +174,19 @@ static void late(const char *what, void (*meddle)(struct pml_sde_event *)) {
   struct pml_sde_event *ev;
   (void)pml_sde_create(lib, "COUNT", PML_SDE_RW, &counter);
   (void)pml_sde_find("HARD::COUNT", &ev, NULL);
-  atomic_store(&notified, 0);
   atomic_store(&counting, true);
   for (int i = 0; i < COUNTING; i++)
     if (pthread_create(&t[i], NULL, count, NULL) != 0) return;
   meddle(ev);
   atomic_store(&counting, false);
   for (int i = 0; i < COUNTING; i++) pthread_join(t[i], NULL);
+  atomic_store(&notified, 0);
   int64_t now = pml_sde_counter_read(counter), next = (now / THRESHOLD + 1) * THRESHOLD;
-  pml_sde_increment(counter, next - now - 100 * COUNTING);
+  pml_sde_increment(counter, next - now - 4 * COUNTING);
   int64_t early = atomic_exchange(&notified, 0);
-  pml_sde_increment(counter, 200 * COUNTING);
+  pml_sde_increment(counter, 8 * COUNTING);
   int64_t at = atomic_load(&notified);
-  CHECK(early < next && at >= next && at - next < 200 * COUNTING, "%s: the next multiple is told (%lld at %lld)", what,
+  CHECK(early == 0 && at >= next && at - next < 8 * COUNTING, "%s: the next multiple is told (%lld at %lld)", what,
         (long long)next, (long long)at);
   (void)pml_sde_on_overflow(ev, 0, NULL, NULL);
   pml_sde_release(ev);
