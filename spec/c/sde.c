@@ -372,7 +372,8 @@ static void set_semantics(void) {
             pml_eventset_type(s, 3) == PML_TYPE_DOUBLE,
         "and the set tells doubles");
   struct pml_eventset_event info;
-  CHECK(pml_eventset_event(s, 6, &info) == 0 && info.why != NULL, "and why one reads -1: %s", info.why);
+  bool known = pml_eventset_event(s, 6, &info) == 0 && info.why != NULL;
+  CHECK(known, "and why one reads -1: %s", known ? info.why : "?");
   CHECK(pml_eventset_event(s, 2, &info) == 0 && info.type == PML_TYPE_DOUBLE && info.nparts == 0 && info.why == NULL,
         "what an event is");
   double soon = 8.5;
