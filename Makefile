@@ -60,8 +60,9 @@ $(B)/libpmlua.a: $(CORE_OBJ)
 	@rm -f $@
 	ar rcs $@ $^
 
+# nodelete: threads that counted call into it when they end, also after the last dlclose().
 $(B)/$(SONAME): $(CORE_OBJ) core/libpmlua.map
-	$(CC) $(SAN) $(LDFLAGS) -shared -Wl,-soname,$(SONAME) -Wl,--version-script=core/libpmlua.map -Wl,--as-needed \
+	$(CC) $(SAN) $(LDFLAGS) -shared -Wl,-z,nodelete -Wl,-soname,$(SONAME) -Wl,--version-script=core/libpmlua.map -Wl,--as-needed \
 	  $(CORE_OBJ) $(CORE_LIBS) -o $@
 
 $(B)/libpmlua.so: $(B)/$(SONAME)
@@ -88,7 +89,7 @@ $(B)/libpmlua-embed.so: $(B)/$(EMBED_SONAME)
 # libpmlua.so, so that what is registered through it is what pmlua reads; the archive stands alone and carries its own.
 $(B)/compat/libsde.so.1.0: $(SDE_OBJ) core/compat/libsde.map $(B)/libpmlua.so
 	@mkdir -p $(@D)
-	$(CC) $(SAN) $(LDFLAGS) -shared -Wl,-soname,libsde.so.1 -Wl,--version-script=core/compat/libsde.map \
+	$(CC) $(SAN) $(LDFLAGS) -shared -Wl,-z,nodelete -Wl,-soname,libsde.so.1 -Wl,--version-script=core/compat/libsde.map \
 	  -Wl,-rpath,'$$ORIGIN/..:$$ORIGIN/../..' $(SDE_OBJ) -L$(B) -lpmlua -ldl -o $@
 
 $(B)/compat/libsde.so: $(B)/compat/libsde.so.1.0

@@ -81,7 +81,11 @@ static int l_recorder_push(lua_State *L) {
   struct pml_recorder *r = check_recorder(L);
   const struct pml_recorder_options o = pml_recorder_options(r);
   union element e;
-  return pml_pushdone(L, pml_recorder_push(r, check_element(L, 2, &o, &e)), "recorder.push");
+  int err = pml_recorder_push(r, check_element(L, 2, &o, &e));
+  if (err == PML_EFULL)
+    err = pml_fail(err, "its %s used up, so the value is dropped; dropped() counts such",
+                   o.cap > 0 ? "cap is" : "memory is");
+  return pml_pushdone(L, err, "recorder.push");
 }
 
 static void push_element(lua_State *L, const struct pml_recorder_options *o, const unsigned char *at) {

@@ -80,7 +80,8 @@ PML_API int pml_sde_shutdown(struct pml_sde_library *lib); /* unregisters all of
 
 /*
  * pml_sde_increment - add to a created counter: on a shard of the calling thread's own, no lock, no atomic
- * read-modify-write unless an overflow threshold is set. Inline, below. 0, or -EINVAL if there is no counter.
+ * read-modify-write unless an overflow threshold is set. Inline, below. 0, or -EINVAL if there is no counter. Not from
+ * signal handlers that interrupt an increment: one of the two would be lost.
  * reset: counts from 0 again.
  */
 static inline int pml_sde_increment(struct pml_sde_counter *c, int64_t by);

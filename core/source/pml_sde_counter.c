@@ -74,20 +74,23 @@ static void lane_take(void) {
   pthread_mutex_unlock(&lanes_lock);
 }
 
-/* Block @k of @c, allocated by whoever needs it first; NULL: no memory. */
+/*
+ * Block @k of @c, allocated by whoever needs it first; NULL: no memory. The number of blocks is raised before the block
+ * is there, not after: who finds the block and counts in it may be read, or forked, while its maker is still here.
+ */
 static struct pml__sde_shard *block_make(struct pml_sde_counter *c, uint32_t k) {
   size_t bytes = sizeof(struct pml__sde_shard) << k;
   struct pml__sde_shard *fresh = aligned_alloc(_Alignof(struct pml__sde_shard), bytes), *there = NULL;
   if (fresh == NULL) return NULL;
   memset(fresh, 0, bytes);
+  uint32_t blocks = atomic_load_explicit(&c->head.blocks, memory_order_relaxed);
+  while (blocks <= k && !atomic_compare_exchange_weak_explicit(&c->head.blocks, &blocks, k + 1, memory_order_relaxed,
+                                                               memory_order_relaxed)) {
+  }
   if (!atomic_compare_exchange_strong_explicit(&c->block[k], &there, fresh, memory_order_acq_rel,
                                                memory_order_acquire)) {
     free(fresh);
     fresh = there;
-  }
-  uint32_t blocks = atomic_load_explicit(&c->head.blocks, memory_order_relaxed);
-  while (blocks <= k && !atomic_compare_exchange_weak_explicit(&c->head.blocks, &blocks, k + 1, memory_order_acq_rel,
-                                                               memory_order_relaxed)) {
   }
   return fresh;
 }
@@ -162,7 +165,10 @@ int64_t pml_sde_counter_read(const struct pml_sde_counter *c) {
   return c != NULL ? (int64_t)pml__sde_counter_value(c) : 0;
 }
 
-/* The shards belong to their threads: a new value is a new rest. What else changes the rest meanwhile came before. */
+/*
+ * The shards belong to their threads: a new value is a new rest. What else changes the rest meanwhile came before. A
+ * threshold's total moves by as much: increments that come between are in both.
+ */
 void pml__sde_counter_write(struct pml_sde_counter *c, int64_t value) {
   int64_t rest = atomic_load_explicit(&c->head.rest, memory_order_relaxed), fresh;
   do fresh = (int64_t)((uint64_t)value - shards(c));
@@ -170,7 +176,7 @@ void pml__sde_counter_write(struct pml_sde_counter *c, int64_t value) {
       !atomic_compare_exchange_weak_explicit(&c->head.rest, &rest, fresh, memory_order_relaxed, memory_order_relaxed));
   struct pml__sde_overflow *o = atomic_load_explicit(&c->overflow, memory_order_acquire);
   if (o == NULL) return;
-  atomic_store_explicit(&o->total, value, memory_order_relaxed);
+  atomic_fetch_add_explicit(&o->total, (int64_t)((uint64_t)fresh - (uint64_t)rest), memory_order_relaxed);
   atomic_store_explicit(&o->passed, value / o->threshold, memory_order_relaxed);
 }
 
@@ -180,15 +186,22 @@ int pml_sde_counter_reset(struct pml_sde_counter *c) {
   return 0;
 }
 
-/* Those before stay until the counter goes: an increment may be in one. NULL: none from now on. */
+/*
+ * Those before stay until the counter goes: an increment may be in one. NULL: none from now on. What came by the fast
+ * way until it was closed is added to the total then; only increments that are under way just now may be missed.
+ */
 void pml__sde_counter_overflow(struct pml_sde_counter *c, struct pml__sde_overflow *o) {
+  int64_t value = pml_sde_counter_read(c);
   if (o != NULL) {
-    int64_t value = pml_sde_counter_read(c);
     atomic_init(&o->total, value);
     atomic_init(&o->passed, value / o->threshold);
   }
   atomic_store_explicit(&c->overflow, o, memory_order_seq_cst);
-  for (uint32_t k = 0; o != NULL && k < BLOCKS + 2; k++) __atomic_store_n(&c->head.fast.block[k], 0, __ATOMIC_SEQ_CST);
+  if (o == NULL) return;
+  for (uint32_t k = 0; k < BLOCKS + 2; k++) __atomic_store_n(&c->head.fast.block[k], 0, __ATOMIC_SEQ_CST);
+  value = atomic_load_explicit(&o->total, memory_order_relaxed);
+  int64_t missed = (int64_t)((uint64_t)pml_sde_counter_read(c) - (uint64_t)value);
+  atomic_fetch_add_explicit(&o->total, missed, memory_order_relaxed);
 }
 
 struct pml_sde_counter *pml__sde_counter_new(void) {

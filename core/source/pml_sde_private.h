@@ -115,6 +115,8 @@ int pml__sde_full_name(char *to, const struct pml_sde_library *lib, const char *
 struct pml_sde_event *pml__sde_lookup(const char *name);
 /* The event "LIB::EVENT", a new placeholder without references if it is not there; NULL: no memory. */
 struct pml_sde_event *pml__sde_obtain(struct pml_sde_library *lib, const char *name);
+/* @b, complete, is what is behind the placeholder @ev from now on; its name belongs to @lib. */
+void pml__sde_fill(struct pml_sde_event *ev, struct pml_sde_library *lib, struct pml__sde_body *b);
 /* A placeholder that nobody refers to is forgotten; it is freed without the lock, since that may unload libraries. */
 struct pml_sde_event *pml__sde_drop(struct pml_sde_event *ev); /* NULL: it stays */
 void pml__sde_event_free(struct pml_sde_event *ev);
@@ -178,6 +180,8 @@ struct pml_sde_set *pml__sde_set_new(void);
 void pml__sde_set_free(struct pml_sde_set *s);
 void pml__sde_set_clear(struct pml_sde_set *s);
 uint64_t pml__sde_set_size(const struct pml_sde_set *s);
+void pml__sde_set_lock(struct pml_sde_set *s); /* around a fork */
+void pml__sde_set_unlock(struct pml_sde_set *s);
 
 /* --- readers: pml_sde_reader.c --- */
 
@@ -216,9 +220,9 @@ static inline void pml__sde_leave(struct pml__sde_reader *r) {
  * pml__sde_wait_for_readers - until each reader that is inside now has left, but for those that are alone with a body
  * that is none of the @n that go: a callback that hangs holds up nobody but who takes it back. Called without the lock,
  * since what it waits for may be a callback that asks the registry something. False when called from inside a
- * callback, where it would wait for itself: then nothing may be taken away yet.
+ * callback, where it would wait for itself: then nothing may be taken away yet; or, without @wait, when one is inside.
  */
-bool pml__sde_wait_for_readers(struct pml__sde_body *const *going, size_t n);
+bool pml__sde_wait_for_readers(struct pml__sde_body *const *going, size_t n, bool wait);
 void pml__sde_callback_begin(void);
 void pml__sde_callback_end(void);
 

@@ -276,9 +276,18 @@ static bool store(void *at, enum pml_type type, const struct pml_value *v) {
     __atomic_store((double *)at, &d, __ATOMIC_RELAXED);
     return true;
   default:
+    if (isinf(f) && !isinf(d)) return false;
     __atomic_store((float *)at, &f, __ATOMIC_RELAXED);
     return true;
   }
+}
+
+static int no_fit(const struct pml_sde_event *ev, const struct pml__sde_body *b, const struct pml_value *v) {
+  static const char *const what[] = {"a 64-bit integer", "a 32-bit integer", "a double", "a float"};
+  if (v->type == PML_TYPE_INT64)
+    return pml_fail(-EINVAL, "%s cannot be written: it is %s, and %lld is none", ev->name, what[b->type],
+                    (long long)v->i);
+  return pml_fail(-EINVAL, "%s cannot be written: it is %s, and %.17g is none", ev->name, what[b->type], v->d);
 }
 
 static int write_body(const struct pml_sde_event *ev, const struct pml__sde_body *b, const struct pml_value *v) {
@@ -288,7 +297,7 @@ static int write_body(const struct pml_sde_event *ev, const struct pml__sde_body
     return pml_fail(-EACCES, "%s cannot be written: its library registered it as read-only", ev->name);
   int64_t i = 0;
   bool fits = b->kind == PML_SDE_REGISTERED ? store(b->variable, b->type, v) : as_integer(v, INT64_MIN, INT64_MAX, &i);
-  if (!fits) return pml_fail(-EINVAL, "%s cannot be written: %g does not fit its type", ev->name, pml_value_number(v));
+  if (!fits) return no_fit(ev, b, v);
   if (b->kind == PML_SDE_CREATED) pml__sde_counter_write(b->counter, i);
   return 0;
 }

@@ -74,26 +74,29 @@ static bool is_elsewhere(struct pml__sde_reader *r, struct pml__sde_body *const 
 }
 
 /* Within one pass a reader says at most once that it is alone, and after that loads no other body. */
-static void wait_for(struct pml__sde_reader *r, struct pml__sde_body *const *going, size_t n) {
+static bool has_left(struct pml__sde_reader *r, struct pml__sde_body *const *going, size_t n, bool wait) {
   uint64_t before = atomic_load_explicit(&r->passes, memory_order_seq_cst);
-  if (before % 2 == 0) return;
+  if (before % 2 == 0) return true;
   for (unsigned i = 0; atomic_load_explicit(&r->passes, memory_order_acquire) == before; i++) {
     static const struct timespec nap = {0, NAP_NS};
-    if (is_elsewhere(r, going, n)) return;
+    if (is_elsewhere(r, going, n)) return true;
+    if (!wait) return false;
     if (i < YIELDS)
       sched_yield();
     else
       nanosleep(&nap, NULL); /* a callback that takes its time */
   }
+  return true;
 }
 
-bool pml__sde_wait_for_readers(struct pml__sde_body *const *going, size_t n) {
+bool pml__sde_wait_for_readers(struct pml__sde_body *const *going, size_t n, bool wait) {
   if (callbacks > 0) return false;
   struct pml__sde_reader *r = atomic_load_explicit(&readers, memory_order_acquire);
   if (r == NULL) return true;
   if (atomic_load_explicit(&pml__sde_expedited, memory_order_relaxed))
     (void)syscall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0);
-  for (; r != NULL; r = r->next) wait_for(r, going, n);
+  for (; r != NULL; r = r->next)
+    if (!has_left(r, going, n, wait)) return false;
   return true;
 }
 
