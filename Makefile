@@ -10,6 +10,7 @@ endif
 
 VERSION := $(shell sed -n 's/^.define PML_VERSION "\(.*\)"/\1/p' core/base/pml_api.h)
 SONAME  := libpmlua.so.0
+EMBED_SONAME := libpmlua-embed.so.0
 
 LUA        ?= lua5.4
 LUA_CFLAGS := $(shell pkg-config --cflags lua5.4 2>/dev/null)
@@ -21,7 +22,8 @@ CFLAGS    ?= -g
 ALLCFLAGS  = -std=c11 -D_GNU_SOURCE $(OPT) $(CFLAGS) $(WARN) $(SAN) -fPIC -fvisibility=hidden -Icore -MMD -MP
 CORE_LIBS := -lpfm -lotf2 -lpthread -ldl -lm
 
-CORE_SRC := $(filter-out core/compat/%,$(wildcard core/*/*.c))
+CORE_SRC := $(filter-out core/compat/% core/preload/%,$(wildcard core/*/*.c))
+LIVE_SRC := core/preload/live.c
 SDE_SRC  := $(wildcard core/compat/libsde*.c)
 BIND_SRC := $(filter-out bindings/main.c,$(wildcard bindings/*.c))
 WORK_SRC := $(wildcard scripts/workloads/*.c scripts/workloads/*/*.c)
@@ -34,16 +36,19 @@ CORE_OBJ := $(CORE_SRC:%.c=$(B)/obj/%.o)
 SDE_OBJ  := $(SDE_SRC:%.c=$(B)/obj/%.o)
 BIND_OBJ := $(BIND_SRC:%.c=$(B)/obj/%.o)
 MAIN_OBJ := $(B)/obj/bindings/main.o
+LIVE_OBJ := $(LIVE_SRC:%.c=$(B)/obj/%.o)
 # A workload is a file, or a folder of files.
 WORK_ONE := $(patsubst scripts/workloads/%.c,$(B)/workloads/%.so,$(wildcard scripts/workloads/*.c))
 WORK_ALL := $(patsubst scripts/workloads/%/,$(B)/workloads/%.so,$(wildcard scripts/workloads/*/))
 WORK_SO  := $(WORK_ONE) $(WORK_ALL)
 WORK_LIBS_krylov := -lz
+WORK_LIBS_tamm := -lpthread -ldl
 work_obj  = $(addprefix $(B)/obj/,$(addsuffix .o,$(basename $(wildcard scripts/workloads/$(1)/*.c))))
 SPEC_BIN := $(SPEC_SRC:spec/c/%.c=$(B)/spec/%)
 
 .PHONY: all
-all: $(B)/libpmlua.so $(B)/libpmlua.a $(B)/lua/pmlua/core.so $(B)/pmlua $(WORK_SO) $(B)/compat/libsde.so $(B)/compat/libsde.a
+all: $(B)/libpmlua.so $(B)/libpmlua.a $(B)/lua/pmlua/core.so $(B)/pmlua $(WORK_SO) $(B)/compat/libsde.so $(B)/compat/libsde.a \
+  $(B)/libpmlua-embed.so $(B)/preload/libpmlua-live.so
 
 # --- building ---------------------------------------------------------------------------------------------------------
 
@@ -55,8 +60,9 @@ $(B)/libpmlua.a: $(CORE_OBJ)
 	@rm -f $@
 	ar rcs $@ $^
 
+# nodelete: threads that counted call into it when they end, also after the last dlclose().
 $(B)/$(SONAME): $(CORE_OBJ) core/libpmlua.map
-	$(CC) $(SAN) $(LDFLAGS) -shared -Wl,-soname,$(SONAME) -Wl,--version-script=core/libpmlua.map -Wl,--as-needed \
+	$(CC) $(SAN) $(LDFLAGS) -shared -Wl,-z,nodelete -Wl,-soname,$(SONAME) -Wl,--version-script=core/libpmlua.map -Wl,--as-needed \
 	  $(CORE_OBJ) $(CORE_LIBS) -o $@
 
 $(B)/libpmlua.so: $(B)/$(SONAME)
@@ -71,16 +77,30 @@ $(B)/pmlua: $(MAIN_OBJ) $(BIND_OBJ) $(B)/libpmlua.so
 	$(CC) $(SAN) $(LDFLAGS) -Wl,-rpath,'$$ORIGIN:$$ORIGIN/../lib' -Wl,-E $(MAIN_OBJ) $(BIND_OBJ) -L$(B) -lpmlua $(LUA_LIBS) \
 	  -ldl -lm -o $@
 
+# For applications: the bindings with Lua. Its symbols are its own, even inside a command that exports the same.
+$(B)/$(EMBED_SONAME): $(BIND_OBJ) bindings/embed.map $(B)/libpmlua.so
+	$(CC) $(SAN) $(LDFLAGS) -shared -Wl,-soname,$(EMBED_SONAME) -Wl,--version-script=bindings/embed.map -Wl,-Bsymbolic \
+	  -Wl,-rpath,'$$ORIGIN' $(BIND_OBJ) -L$(B) -lpmlua $(LUA_LIBS) -lpthread -ldl -lm -o $@
+
+$(B)/libpmlua-embed.so: $(B)/$(EMBED_SONAME)
+	ln -sf $(EMBED_SONAME) $@
+
 # The drop-in for PAPI's libsde: found under each name that programs were linked against. It shares the registry of
 # libpmlua.so, so that what is registered through it is what pmlua reads; the archive stands alone and carries its own.
 $(B)/compat/libsde.so.1.0: $(SDE_OBJ) core/compat/libsde.map $(B)/libpmlua.so
 	@mkdir -p $(@D)
-	$(CC) $(SAN) $(LDFLAGS) -shared -Wl,-soname,libsde.so.1 -Wl,--version-script=core/compat/libsde.map \
+	$(CC) $(SAN) $(LDFLAGS) -shared -Wl,-z,nodelete -Wl,-soname,libsde.so.1 -Wl,--version-script=core/compat/libsde.map \
 	  -Wl,-rpath,'$$ORIGIN/..:$$ORIGIN/../..' $(SDE_OBJ) -L$(B) -lpmlua -ldl -o $@
 
 $(B)/compat/libsde.so: $(B)/compat/libsde.so.1.0
 	ln -sf libsde.so.1.0 $(@D)/libsde.so.1
 	ln -sf libsde.so.1 $@
+
+# Preloaded, the same drop-in and what starts the service: it loads libpmlua-embed.so, which is beside libpmlua.so.
+$(B)/preload/libpmlua-live.so: $(SDE_OBJ) $(LIVE_OBJ) core/compat/libsde.map $(B)/libpmlua.so
+	@mkdir -p $(@D)
+	$(CC) $(SAN) $(LDFLAGS) -shared -Wl,-soname,libpmlua-live.so -Wl,--version-script=core/compat/libsde.map \
+	  -Wl,-rpath,'$$ORIGIN/..:$$ORIGIN/../..' $(SDE_OBJ) $(LIVE_OBJ) -L$(B) -lpmlua -ldl -o $@
 
 SDE_CORE := $(filter core/base/% core/source/pml_sde% core/source/pml_recorder% core/source/pml_quantile% core/source/pml_sketch%,$(CORE_SRC))
 $(B)/compat/libsde.a: $(SDE_OBJ) $(SDE_CORE:%.c=$(B)/obj/%.o)
@@ -119,6 +139,20 @@ $(B)/spec/krylov_%: spec/c/krylov_%.c $(KRYLOV_OBJ) $(B)/libpmlua.a
 	@mkdir -p $(@D)
 	$(CC) $(ALLCFLAGS) -Iscripts/workloads $(LDFLAGS) -rdynamic $< $(KRYLOV_OBJ) $(B)/libpmlua.a $(CORE_LIBS) -lz -o $@
 
+# The same for the contraction library.
+TAMM_OBJ := $(filter-out %/workload.o,$(call work_obj,tamm))
+$(B)/spec/tamm_%: spec/c/tamm_%.c $(TAMM_OBJ) $(B)/libpmlua.a
+	@mkdir -p $(@D)
+	$(CC) $(ALLCFLAGS) -Iscripts/workloads $(LDFLAGS) -rdynamic $< $(TAMM_OBJ) $(B)/libpmlua.a $(CORE_LIBS) -o $@
+# Specs of the service see its internals; embed is compiled and linked as an application is.
+$(B)/spec/live_%: spec/c/live_%.c $(B)/libpmlua_lua.a $(B)/libpmlua.a
+	@mkdir -p $(@D)
+	$(CC) $(ALLCFLAGS) -Ibindings $(LUA_CFLAGS) $(LDFLAGS) -rdynamic $(call link_of,$<) $< $(B)/libpmlua_lua.a $(B)/libpmlua.a $(CORE_LIBS) $(LUA_LIBS) -o $@
+$(B)/spec/live_preload: $(B)/preload/libpmlua-live.so $(B)/libpmlua-embed.so
+$(B)/spec/embed: spec/c/embed.c $(B)/libpmlua-embed.so
+	@mkdir -p $(@D)
+	$(CC) $(ALLCFLAGS) -Ibindings $(LUA_CFLAGS) $(LDFLAGS) $< -Wl,-rpath,'$$ORIGIN/..' -L$(B) -lpmlua-embed -lpmlua $(LUA_LIBS) -o $@
+
 BENCH_OBJ := $(BENCH_SRC:%.c=$(B)/obj/%.o)
 $(B)/bench: $(BENCH_OBJ) $(B)/libpmlua.a
 	$(CC) $(SAN) $(LDFLAGS) $(BENCH_OBJ) $(B)/libpmlua.a $(CORE_LIBS) -o $@
@@ -126,7 +160,7 @@ $(B)/bench: $(BENCH_OBJ) $(B)/libpmlua.a
 .PHONY: specs
 specs: $(SPEC_BIN)
 
--include $(CORE_OBJ:.o=.d) $(SDE_OBJ:.o=.d) $(BIND_OBJ:.o=.d) $(MAIN_OBJ:.o=.d) $(WORK_ONE:.so=.d) $(WORK_SRC:%.c=$(B)/obj/%.d) $(SPEC_BIN:=.d) $(BENCH_OBJ:.o=.d)
+-include $(CORE_OBJ:.o=.d) $(SDE_OBJ:.o=.d) $(LIVE_OBJ:.o=.d) $(BIND_OBJ:.o=.d) $(MAIN_OBJ:.o=.d) $(WORK_ONE:.so=.d) $(WORK_SRC:%.c=$(B)/obj/%.d) $(SPEC_BIN:=.d) $(BENCH_OBJ:.o=.d)
 
 # --- the two commands of a newcomer -----------------------------------------------------------------------------------
 
@@ -171,7 +205,7 @@ lint: ## compilers' warnings as errors, clang-tidy, cppcheck, luacheck, format
 	@$(MAKE) --no-print-directory -s CC=clang B=$(B)/clang all specs
 	@cppcheck -q --std=c11 --language=c --error-exitcode=1 --inline-suppr --suppress=missingIncludeSystem \
 	  --enable=warning,performance,portability -D__x86_64__ -Icore core bindings scripts/workloads
-	@clang-tidy --quiet $(CORE_SRC) $(SDE_SRC) $(wildcard bindings/*.c) $(WORK_SRC) -- -std=c11 -D_GNU_SOURCE -Icore $(LUA_CFLAGS) 2>$(B)/tidy.log \
+	@clang-tidy --quiet $(CORE_SRC) $(SDE_SRC) $(LIVE_SRC) $(wildcard bindings/*.c) $(WORK_SRC) -- -std=c11 -D_GNU_SOURCE -Icore $(LUA_CFLAGS) 2>$(B)/tidy.log \
 	  || { cat $(B)/tidy.log; exit 1; }
 fmt: ## format the C sources
 	clang-format -i $(ALL_C)
@@ -213,11 +247,11 @@ $(B)/planted_%: spec/fuzz/fuzz_%.c $(B)/libpmlua.a $(B)/libpmlua_lua.a
 	$(call fuzz_build,-DPLANT_BUG)
 
 SOAK_SECONDS ?= 600
-soak: ## threads, traces, forks at random with sums that must add up: SOAK_SECONDS, half of them under ThreadSanitizer
-	@$(MAKE) --no-print-directory -s $(B)/spec/soak
-	@$(MAKE) --no-print-directory -s -j2 B=$(B)/tsan OPT=-O1 SAN=-fsanitize=thread $(B)/tsan/spec/soak
-	@SOAK_SECONDS=$$(($(SOAK_SECONDS) / 2)) $(B)/spec/soak
-	@SOAK_SECONDS=$$(($(SOAK_SECONDS) / 2)) $(B)/tsan/spec/soak
+SOAKS := soak live_threads
+soak: ## threads, traces, forks, questions at random with sums that must add up: SOAK_SECONDS, half of them under ThreadSanitizer
+	@$(MAKE) --no-print-directory -s $(SOAKS:%=$(B)/spec/%)
+	@$(MAKE) --no-print-directory -s -j2 B=$(B)/tsan OPT=-O1 SAN=-fsanitize=thread $(SOAKS:%=$(B)/tsan/spec/%)
+	@for s in $(SOAKS:%=$(B)/spec/%) $(SOAKS:%=$(B)/tsan/spec/%); do SOAK_SECONDS=$$(($(SOAK_SECONDS) / 4)) $$s || exit 1; done
 
 include spec/arm/arm.mk
 
@@ -232,6 +266,10 @@ install: all ## PREFIX (default /usr/local), DESTDIR for packagers
 	install -m 755 $(B)/pmlua $(D)/bin/
 	install -m 755 $(B)/$(SONAME) $(D)/lib/
 	ln -sf $(SONAME) $(D)/lib/libpmlua.so
+	install -m 755 $(B)/$(EMBED_SONAME) $(D)/lib/
+	ln -sf $(EMBED_SONAME) $(D)/lib/libpmlua-embed.so
+	install -d $(D)/lib/pmlua/preload
+	install -m 755 $(B)/preload/libpmlua-live.so $(D)/lib/pmlua/preload/
 	install -m 644 $(B)/libpmlua.a $(D)/lib/
 	install -m 755 $(B)/lua/pmlua/core.so $(D)/lib/lua/$(LUAVER)/pmlua/
 	$(if $(WORK_SO),install -m 755 $(WORK_SO) $(D)/lib/pmlua/workloads/)
@@ -251,7 +289,8 @@ install: all ## PREFIX (default /usr/local), DESTDIR for packagers
 	install -m 644 plots/*.gp $(D)/share/pmlua/plots/
 	install -m 644 bindings/pmlua.1 $(D)/share/man/man1/
 	install -m 644 README.md CHANGELOG.md LICENSE $(D)/share/doc/pmlua/
-	sed -e 's|@PREFIX@|$(PREFIX)|' -e 's|@VERSION@|$(VERSION)|' bindings/pmlua.pc.in >$(D)/lib/pkgconfig/pmlua.pc
+	for p in pmlua pmlua-embed; do \
+	  sed -e 's|@PREFIX@|$(PREFIX)|' -e 's|@VERSION@|$(VERSION)|' bindings/$$p.pc.in >$(D)/lib/pkgconfig/$$p.pc || exit 1; done
 
 .PHONY: clean help
 clean: ## remove build/

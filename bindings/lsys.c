@@ -8,6 +8,8 @@
 #include <math.h>
 #include <sched.h>
 #include <signal.h>
+#include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/utsname.h>
@@ -15,6 +17,7 @@
 #include <unistd.h>
 
 #define CPUS_MAX 65536
+#define EXEC_WORDS_MAX 4096
 #define HOOK_INSTRUCTIONS 100000 /* a millisecond or so of Lua */
 
 /* --- interruption --- */
@@ -153,6 +156,30 @@ static int l_nprocs(lua_State *L) {
   return 1;
 }
 
+/*
+ * exec(words, variables) - become another program, found by PATH, with these environment variables set beside the
+ * others. Returns only on failure. What Lua has not written yet is written first; finalizers do not run.
+ */
+static int l_exec(lua_State *L) {
+  lua_settop(L, 2);
+  const char *words[EXEC_WORDS_MAX + 1];
+  size_t n = lutil_names(L, 1, words, EXEC_WORDS_MAX);
+  words[n] = NULL;
+  int top = lua_gettop(L);
+  if (!lua_isnoneornil(L, 2)) {
+    luaL_checktype(L, 2, LUA_TTABLE);
+    for (lua_pushnil(L); lua_next(L, 2) != 0; lua_pop(L, 1))
+      if (lua_type(L, top + 1) != LUA_TSTRING || lua_type(L, top + 2) != LUA_TSTRING)
+        luaL_argerror(L, 2, "names and values of variables must be strings");
+    for (lua_pushnil(L); lua_next(L, 2) != 0; lua_pop(L, 1))
+      if (setenv(lua_tostring(L, top + 1), lua_tostring(L, top + 2), 1) != 0)
+        return pml_pusherr(L, pml_fail(-errno, "%s: not the name of a variable", lua_tostring(L, top + 1)), "sys.exec");
+  }
+  fflush(NULL);
+  execvp(words[0], (char *const *)(uintptr_t)words);
+  return pml_pusherr(L, pml_fail(-errno, "%s: %s", words[0], strerror(errno)), "sys.exec");
+}
+
 /* --- time and files --- */
 
 static int l_sleep(lua_State *L) {
@@ -207,6 +234,7 @@ int luaopen_pmlua_sys(lua_State *L) {
                                        {"pin", l_pin},
                                        {"cpu", l_cpu},
                                        {"nprocs", l_nprocs},
+                                       {"exec", l_exec},
                                        {"sleep", l_sleep},
                                        {"fsync", l_fsync},
                                        {"realpath", l_realpath},

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* bindings/main.c - the command: runs scripts, code, verbs (each a Lua file) and a prompt. */
-#include "pmlua.h"
+#include "live.h"
+#include "locate.h"
+#include "pml.h"
+#include "state.h"
 
 #include <lauxlib.h>
 #include <lualib.h>
@@ -16,9 +19,9 @@
 
 enum status { DONE = 0, FAILED = 1, MISUSED = 2 };
 
-static bool debug = false;               /* --debug: messages in full, with a traceback */
-static const char *script = NULL;        /* as named on the command line: errors are reported at its lines */
-static char lua_dir[PATH_MAX + 16] = ""; /* holds pmlua/init.lua */
+static bool debug = false;            /* --debug: messages in full, with a traceback */
+static const char *script = NULL;     /* as named on the command line: errors are reported at its lines */
+static char lua_dir[LOCATE_MAX] = ""; /* holds pmlua/init.lua */
 
 /* --- messages --- */
 
@@ -83,30 +86,6 @@ static bool call(lua_State *L, int nargs, int nresults) {
 
 /* --- where things are --- */
 
-static bool findlua(const char *dir, const char *below) {
-  char probe[sizeof lua_dir + 32];
-  if (snprintf(lua_dir, sizeof lua_dir, "%.*s%s", PATH_MAX - 1, dir, below) >= (int)sizeof lua_dir) return false;
-  snprintf(probe, sizeof probe, "%s/pmlua/init.lua", lua_dir);
-  return access(probe, R_OK) == 0;
-}
-
-/* The checkout has lua/ some levels above the command, an installation ../share/pmlua/lua beside it. */
-static bool locate(void) {
-  char dir[PATH_MAX], real[PATH_MAX];
-  const char *given = getenv("PMLUA_LUA");
-  if (given != NULL) return findlua(realpath(given, real) != NULL ? real : given, "");
-  ssize_t n = readlink("/proc/self/exe", dir, sizeof dir - 1);
-  if (n < 0) return false;
-  dir[n] = '\0';
-  for (int level = 0; level <= 3; level++) {
-    char *slash = strrchr(dir, '/');
-    if (slash == NULL) break;
-    *slash = '\0';
-    if (findlua(dir, "/lua") || findlua(dir, "/share/pmlua/lua")) return true;
-  }
-  return false;
-}
-
 static bool isverb(const char *name) {
   char path[sizeof lua_dir + NAME_MAX + 32];
   if (name[0] == '\0' || name[strspn(name, "abcdefghijklmnopqrstuvwxyz0123456789_-")] != '\0') return false;
@@ -114,23 +93,13 @@ static bool isverb(const char *name) {
   return n < (int)sizeof path && access(path, R_OK) == 0;
 }
 
-/* package.path = DIR/?.lua;DIR/?/init.lua;package.path */
-static void addpath(lua_State *L, const char *dir) {
-  lua_getglobal(L, LUA_LOADLIBNAME);
-  lua_getfield(L, -1, "path");
-  const char *old = lua_tostring(L, -1);
-  lua_pushfstring(L, "%s/?.lua;%s/?/init.lua;%s", dir, dir, old != NULL ? old : "");
-  lua_setfield(L, -3, "path");
-  lua_pop(L, 2);
-}
-
 static void addscriptpath(lua_State *L, const char *name) {
   const char *slash = strrchr(name, '/');
   if (slash == NULL)
-    addpath(L, ".");
+    state_addpath(L, ".");
   else {
     lua_pushlstring(L, name, slash == name ? 1 : (size_t)(slash - name));
-    addpath(L, lua_tostring(L, -1));
+    state_addpath(L, lua_tostring(L, -1));
     lua_pop(L, 1);
   }
 }
@@ -334,11 +303,9 @@ struct invocation {
 static int protected(lua_State *L) {
   struct invocation *in = lua_touserdata(L, 1);
   luaL_openlibs(L);
-  luaL_getsubtable(L, LUA_REGISTRYINDEX, LUA_PRELOAD_TABLE);
-  lua_pushcfunction(L, luaopen_pmlua_core);
-  lua_setfield(L, -2, "pmlua.core");
+  state_preload(L);
   lua_settop(L, 0);
-  addpath(L, lua_dir);
+  state_addpath(L, lua_dir);
   in->status = runall(L, in->argv, in->argc, in->options);
   return 0;
 }
@@ -374,10 +341,11 @@ int main(int argc, char **argv) {
     printf("pmlua %s (%s)\n", PML_VERSION, LUA_RELEASE);
     return DONE;
   }
-  if (!locate()) {
-    complain(
-        "pmlua's Lua modules are not found beside the command; set PMLUA_LUA to the folder that holds pmlua/init.lua");
+  int err = locate_lua(lua_dir);
+  if (err < 0) {
+    complain(pml_error_detail(err));
     return FAILED;
   }
+  live_stop_signal = SIGINT;
   return run(argc, argv, &o);
 }

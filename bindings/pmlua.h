@@ -1,13 +1,21 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* bindings/pmlua.h - pmlua inside an application's own Lua 5.4 state. */
+/*
+ * bindings/pmlua.h - pmlua inside an application: Lua under limits, and questions to it while it runs.
+ *
+ * Link with libpmlua-embed (pkg-config pmlua-embed). Functions return 0 or a negative code, and pml_error_detail() of
+ * the code is the sentence: which file and line, what to do. No Lua error leaves them.
+ */
 #ifndef PMLUA_H
 #define PMLUA_H
 
-#include "base/pml_api.h"
+#include "base/pml_error.h"
 
-#include <lua.h>
+#include <stddef.h>
+#include <stdint.h>
 
 PML_BEGIN_DECLS
+
+typedef struct lua_State lua_State; /* <lua.h>; in C++ <lua.hpp> */
 
 /*
  * luaopen_pmlua_core - push the table of all C modules (clock, event, counter, ...), as require "pmlua.core" gives it.
@@ -21,6 +29,86 @@ PML_BEGIN_DECLS
  * and puts pmlua's Lua folder on package.path; scripts then say require "pmlua". Raises if PMLUA_CLOCK names no clock.
  */
 PML_API int luaopen_pmlua_core(lua_State *L);
+
+/* --- a state of the application's own --- */
+
+struct pmlua; /* one thread at a time */
+
+struct pmlua_limits {
+  uint64_t instructions; /* of Lua's virtual machine; 0: any number */
+  size_t memory_bytes;   /* that the state may have while it runs, libraries included (200 KB); 0: as it was opened */
+};
+
+struct pmlua_options {
+  const char *lua_dir; /* the folder that holds pmlua/init.lua; NULL: found by PMLUA_LUA or beside the library */
+  size_t memory_bytes; /* that the state may ever have; 0: any amount */
+};
+
+/*
+ * pmlua_open - a Lua state with the standard libraries, in which require "pmlua" works. @options may be NULL.
+ * Owned by the caller, NULL on failure: -ENOENT (Lua folder), -ENOMEM, PML_ELIMIT, PML_ESCRIPT. Costs under a tenth of
+ * a millisecond; the first require "pmlua" in it, a few times that. pmlua_close - NULL: nothing happens. No function of
+ * the state may be running. pmlua_state - the Lua state, to register functions of the application in; valid until
+ * close. What is called on it directly is not protected: an error there is a panic, as in any Lua state.
+ */
+PML_API int pmlua_open(struct pmlua **p, const struct pmlua_options *options);
+PML_API void pmlua_close(struct pmlua *p);
+PML_API lua_State *pmlua_state(struct pmlua *p);
+
+/*
+ * pmlua_run_string, pmlua_run_file - run Lua source, text only, under @limits (NULL: none).
+ * @name: what errors call the string.
+ * @results: the values it returned, as print shows them, separated by tabs; to be freed; NULL on failure. @results may
+ * be NULL.
+ * Return 0, PML_ESCRIPT (the detail is one line, "NAME:LINE: ..."), PML_ELIMIT, -ENOMEM. The state lives on after any
+ * of them, globals included. A limit cannot be caught by the script; it does not interrupt C functions, such as a
+ * pattern match, nor finalizers (__gc): limits guard against mistakes, they do not make foreign code safe.
+ */
+PML_API int pmlua_run_string(struct pmlua *p, const char *name, const char *code, const struct pmlua_limits *limits,
+                             char **results);
+PML_API int pmlua_run_file(struct pmlua *p, const char *path, const struct pmlua_limits *limits, char **results);
+
+/* --- questions to the running application: pmlua query, pmlua attach, watch rules --- */
+
+struct pmlua_live_options {
+  const char *name;                                 /* [A-Za-z0-9_.-], 32 bytes of it; NULL: the program's short name */
+  const char *rules;                                /* a file of watch rules; NULL: none */
+  void (*stop)(const char *reason, void *stop_arg); /* a rule stops the run: at most once, on the service's thread */
+  void *stop_arg;                                   /* NULL stop: SIGTERM */
+  int unasked;                                      /* no socket, rules alone; a later start without this makes it */
+};
+
+/*
+ * pmlua_live_start - answer questions on a socket PID.NAME, mode 0600, in the user's runtime folder, to this user and
+ * root alone. @options are not kept; NULL: name and rules are those of the environment's PMLUA_LIVE_NAME and
+ * PMLUA_LIVE_RULES, if set. Served already: 0, and nothing changes.
+ *
+ * One thread is started (pmlua-live, 1 MB of stack, all signals blocked); it has Lua states of its own, with limits.
+ * Application threads are never waited for and never wait for it, apart from pmlua_live_stop(). Cost: a tenth of a
+ * millisecond (a socket, a thread); while nobody asks and no rule is set, the thread sleeps. After fork() the child is
+ * served under its own pid 50 ms later; exec and exit end the service. A forked child that does neither keeps some
+ * memory of its parent's service. Returns 0, -EPERM (the folder is not ours alone), -EADDRINUSE (another copy of pmlua
+ * serves this process), or why socket or thread were refused. What rules say or fail at goes to stderr, in lines
+ * "pmlua: ...".
+ *
+ * pmlua_live_stop - end the service, its socket and its connections; 0 also if there was none. Waits until a function
+ * of the application that the service is calling has returned; called from such a function it does not wait.
+ *
+ * pmlua_live_path - the socket's path, of at most 108 bytes. Returns 0, PML_ECLOSED (not served), -ENAMETOOLONG.
+ *
+ * All thread-safe, none async-signal-safe.
+ */
+PML_API int pmlua_live_start(const struct pmlua_live_options *options);
+PML_API int pmlua_live_stop(void);
+PML_API int pmlua_live_path(char *path, size_t size);
+
+/*
+ * pmlua_live_function - rules may call @fn as @name, with numbers, on the service's thread: it should be short, and
+ * thread-safe. The same name again replaces; NULL @fn removes. One that is removed may still be running until
+ * pmlua_live_stop() returns. May come before the start. Returns 0, -EINVAL (name), -ENOMEM.
+ */
+typedef int64_t pmlua_live_callback(void *arg, const double *values, size_t n);
+PML_API int pmlua_live_function(const char *name, pmlua_live_callback *fn, void *arg);
 
 PML_END_DECLS
 

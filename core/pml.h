@@ -21,6 +21,8 @@
 #include "source/pml_recorder.h"
 #include "source/pml_samples.h"
 #include "source/pml_sde.h"
+#include "source/pml_sde_hook.h"
+#include "source/pml_sde_patient.h"
 #include "source/pml_sketch.h"
 #include "source/pml_value.h"
 #include "substrate/pml_otf2.h"

@@ -49,6 +49,16 @@ local function within(options, name, min, max)
   return v
 end
 
+-- From outside, as somebody would who cannot change the solver: it tells its residuals, and a wish is an event, too.
+local function stop_above(limit)
+  local wish, outcome = assert(pml.sde.find "KRYLOV::Stop_I"), assert(pml.sde.find "KRYLOV::Outcome_I")
+  return pml.sde.watch("KRYLOV::IterativeResidual_RCRD_D", "1ms", function(_, series)
+    for _, residual in ipairs(series:new()) do
+      if residual > limit and outcome:read() == -1 then return wish:write(1) end
+    end
+  end, { name = "--watch" })
+end
+
 local function prepare(options)
   within(options, "part", 0.05, 1)
   within(options, "tolerance", 1e-300, 0.999)
@@ -60,6 +70,8 @@ local function prepare(options)
     s = within(options, "s", 1, 16), stop = options.stop,
   })
   if not lab.solve then error(err, 0) end
+  lab.limit = within(options, "watch", 0, 1e300)
+  if lab.limit > 0 then lab.watch = stop_above(lab.limit) end
   lab.part = options.part
   return {
     { "matrix", words(options.matrices, "matrices") }, { "preconditioner", { "ilu0", "none" } },
@@ -98,6 +110,8 @@ predicted from the first part of its series, beside what happened. A sample is t
     { name = "s", type = "integer", metavar = "N", default = 4, help = "shadow vectors of idr, eigenpairs of lobpcg" },
     { name = "stop", type = "number", metavar = "X", default = 0,
       help = "give a solver up when its residual is X times the first one; 0: never" },
+    { name = "watch", type = "number", metavar = "X", default = 0,
+      help = "a rule beside the solver stops it once its residual is above X; 0: none" },
     { name = "part", type = "number", metavar = "X", default = 0.75,
       help = "share of each series that the prediction may see" },
   },
@@ -105,12 +119,18 @@ predicted from the first part of its series, beside what happened. A sample is t
     "pmlua scripts/residuals.lua --quick",
     "pmlua scripts/residuals.lua --matrices bcsstk16.mtx.gz,watt_2.mtx.gz",
     "pmlua scripts/residuals.lua --matrices west0479.mtx.gz --stop 1e6 --solvers bicgstab,gmres",
+    "pmlua scripts/residuals.lua --matrices convdiff2d:100:500 --watch 1e10 --solvers bicg,gmres",
   },
   measure = function(_, p, n) return lab.solve:measure(p, n) end,
   columns = {
     { name = "outcome", unit = "text", description = "how the solve ended", value = told "outcome" },
     { name = "iterations", unit = "", description = "of the last solve", value = told "numiter_I" },
   },
-  analyse = function(run) report.write(run, lab.solve, lab.part) end,
+  analyse = function(run)
+    report.write(run, lab.solve, lab.part)
+    if not lab.watch then return end
+    report.stopped(run, lab.solve, lab.limit)
+    lab.watch:cancel()
+  end,
   plot = "residuals",
 }

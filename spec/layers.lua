@@ -9,6 +9,7 @@ local rules = {
   { "core", "%.[ch]$", '#%s*include%s*[<"]lua[%w]*%.h', "core/ knows no Lua" },
   { "core", "%.[ch]$", '#%s*include%s*[<"]lauxlib%.h', "core/ knows no Lua" },
   { "core", "%.[ch]$", '#%s*include%s*[<"][^>"]*bindings/', "core/ never reaches bindings/" },
+  { "core", "%.[ch]$", '#%s*include%s*[<"]pmlua%.h', "core/ never reaches bindings/" },
   { "core", "%.[ch]$", "%f[%w_]f?printf%s*%(", "core/ never prints" },
   { "core", "%.[ch]$", "%f[%w_]exit%s*%(", "core/ never exits" },
   { "core", "%.[ch]$", "%f[%w_]abort%s*%(", "core/ never aborts" },

@@ -28,7 +28,9 @@ PML_BEGIN_DECLS
   X(PML_EMODE, -4106, "the handle cannot do this", "see the manual of the function")                                   \
   X(PML_EFULL, -4107, "the buffer is full", "ask for a larger buffer, or drain it more often")                         \
   X(PML_EOTF2, -4108, "the OTF2 library refused", "see the text of the error")                                         \
-  X(PML_EFORMAT, -4109, "the input is malformed", "see the text of the error")
+  X(PML_EFORMAT, -4109, "the input is malformed", "see the text of the error")                                         \
+  X(PML_ESCRIPT, -4110, "the script failed", "see the text of the error")                                              \
+  X(PML_ELIMIT, -4111, "a limit was reached", "do less at a time, or allow more")
 
 #define PML_ERROR_ENUM(name, value, text, remedy) name = (value),
 enum pml_error_code { PML_ERROR_LIST(PML_ERROR_ENUM) };

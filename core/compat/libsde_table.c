@@ -132,26 +132,51 @@ int pml__libsde_event_of(struct sde_event **e, const struct sde_library *lib, co
 }
 
 static pthread_rwlock_t objects = PTHREAD_RWLOCK_INITIALIZER;
+/* How often this thread holds on. Initial-exec: signal handlers of PAPI read, and no loader may allocate there. */
+static PML_THREAD_LOCAL unsigned held __attribute__((tls_model("initial-exec")));
 
 void pml__libsde_hold(void) {
   pthread_rwlock_rdlock(&objects);
+  held++;
 }
 
 void pml__libsde_let_go(void) {
+  held--;
   pthread_rwlock_unlock(&objects);
 }
 
 /*
  * Whoever held on before the event was marked is gone after this; whoever comes later sees the mark. Nothing is locked
- * while the registry unregisters, because it waits for callbacks, and they may call us.
+ * while the registry unregisters, because it waits for callbacks, and they may call us. Inside of a callback of a group
+ * it would wait for itself; then pml__libsde_left() frees nothing.
  */
 void pml__libsde_wait(void) {
   sigset_t all, before; /* libpapi reads from the handler of its timer: not while this thread keeps readers out */
+  if (held > 0) return;
   sigfillset(&all);
   pthread_sigmask(SIG_BLOCK, &all, &before);
   pthread_rwlock_wrlock(&objects);
   pthread_rwlock_unlock(&objects);
   pthread_sigmask(SIG_SETMASK, &before, NULL);
+}
+
+static void before_fork(void) {
+  pthread_mutex_lock(&lock);
+}
+
+static void in_parent(void) {
+  pthread_mutex_unlock(&lock);
+}
+
+/* Other threads that held on are not there any more; this one may, when a callback forks. */
+static void in_child(void) {
+  pthread_mutex_unlock(&lock);
+  objects = (pthread_rwlock_t)PTHREAD_RWLOCK_INITIALIZER;
+  for (unsigned i = 0; i < held; i++) pthread_rwlock_rdlock(&objects);
+}
+
+__attribute__((constructor)) static void watch_forks(void) {
+  (void)pthread_atfork(before_fork, in_parent, in_child);
 }
 
 static int take_over(struct sde_event *e) {
@@ -206,10 +231,11 @@ int pml__libsde_join(struct sde_event *group, struct sde_event *e, enum pml_sde_
   return 0;
 }
 
-/* After pml__libsde_wait(), so that nobody walks the members of a group. */
+/* After pml__libsde_wait(), so that nobody walks the members of a group; inside of a callback, its own read may. */
 void pml__libsde_left(struct sde_event *e, int err) {
   if (err == 0) {
-    members_free(atomic_exchange(&e->members, NULL));
+    struct sde_member *m = atomic_exchange(&e->members, NULL);
+    if (held == 0) members_free(m);
     atomic_store(&e->kind, PML_SDE_PLACEHOLDER);
     atomic_store(&e->stored, 0);
   } else {

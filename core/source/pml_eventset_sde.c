@@ -86,9 +86,10 @@ static uint64_t difference(const uint64_t *now, const uint64_t *base) {
   return as_bits(as_double(now[PML__SDE_VALUE]) - as_double(base[PML__SDE_BASE]));
 }
 
-void pml__eventset_sde_differences(const struct pml_eventset *s, uint64_t *values) {
-  const uint64_t *now = s->now + s->sde_word, *base = s->base + s->sde_word;
-  for (uint32_t i = 0; i < s->nsde; i++, now += PML__SDE_WORDS, base += PML__SDE_WORDS) {
+static void differences(const struct pml_eventset *s, uint32_t first, uint64_t *values) {
+  const uint64_t *now = s->now + s->sde_word + (size_t)first * PML__SDE_WORDS;
+  const uint64_t *base = s->base + s->sde_word + (size_t)first * PML__SDE_WORDS;
+  for (uint32_t i = first; i < s->nsde; i++, now += PML__SDE_WORDS, base += PML__SDE_WORDS) {
     if (PML_LIKELY(now[PML__SDE_WHAT] == PML__SDE_HAS && base[PML__SDE_WHAT] == PML__SDE_HAS))
       values[s->sde[i].event] = now[PML__SDE_VALUE] - base[PML__SDE_BASE];
     else
@@ -96,23 +97,28 @@ void pml__eventset_sde_differences(const struct pml_eventset *s, uint64_t *value
   }
 }
 
-/* Snapshot and difference in one pass, as far as events are plain; the first that is not has all done in two. */
+void pml__eventset_sde_differences(const struct pml_eventset *s, uint64_t *values) {
+  differences(s, 0, values);
+}
+
+/*
+ * Snapshot and difference in one pass as far as events are plain, from the first that is not in two. Of the plain ones
+ * nothing is kept but what they are: whoever wants their values again takes a snapshot.
+ */
 int pml__eventset_sde_read(struct pml_eventset *s, uint64_t *values) {
-  uint64_t *now = s->now + s->sde_word;
+  struct pml_sde_event *const *event = s->sde_event;
+  uint64_t *now = s->now + s->sde_word, v;
   const uint64_t *base = s->base + s->sde_word;
   uint32_t n = s->n, i = 0;
   pml__sde_enter(s->reader);
   for (; i < n; i++, now += PML__SDE_WORDS, base += PML__SDE_WORDS) {
-    const struct pml__sde_body *b = pml__sde_body_of(s->sde_event[i]);
-    if (PML_UNLIKELY(!pml__sde_plain(b) || base[PML__SDE_WHAT] != PML__SDE_HAS)) break;
-    uint64_t v = __atomic_load_n((const uint64_t *)b->variable, __ATOMIC_RELAXED);
-    now[PML__SDE_VALUE] = now[PML__SDE_BASE] = v;
+    if (PML_UNLIKELY(base[PML__SDE_WHAT] != PML__SDE_HAS || !pml__sde_plain(pml__sde_body_of(event[i]), &v))) break;
     now[PML__SDE_WHAT] = PML__SDE_HAS;
     values[i] = v - base[PML__SDE_BASE];
   }
-  if (PML_UNLIKELY(i < n)) pml__sde_snapshot(s->sde_event + i, n - i, now);
+  if (PML_UNLIKELY(i < n)) pml__sde_snapshot(event + i, n - i, now);
   pml__sde_leave(s->reader);
-  if (PML_UNLIKELY(i < n)) pml__eventset_sde_differences(s, values);
+  if (PML_UNLIKELY(i < n)) differences(s, i, values);
   return 0;
 }
 

@@ -283,10 +283,14 @@ static int catch_up(struct pml_recorder *r) {
   return rc;
 }
 
+static int nothing_yet(void) {
+  return pml_fail(-ENOENT, "recorder: no number was recorded yet, so there are no quantiles; push one first");
+}
+
 static int order_of(struct pml_recorder *r, unsigned percent, const void **element) {
   int rc = catch_up(r);
   if (rc < 0) return rc;
-  if (pml_quantile_count(r->quantile) == 0) return -ENOENT;
+  if (pml_quantile_count(r->quantile) == 0) return nothing_yet();
   *element = pml_quantile_at(r->quantile, percent);
   return *element != NULL ? 0 : pml_fail(-ENOMEM, "recorder: no memory to sort what is recorded");
 }
@@ -294,7 +298,7 @@ static int order_of(struct pml_recorder *r, unsigned percent, const void **eleme
 static int sketch_at(struct pml_recorder *r, unsigned percent, struct pml_value *out) {
   int rc = catch_up(r);
   if (rc < 0) return rc;
-  if (pml_sketch_count(r->merged) == 0) return -ENOENT;
+  if (pml_sketch_count(r->merged) == 0) return nothing_yet();
   out->type = PML_TYPE_DOUBLE;
   out->d = pml_sketch_at(r->merged, percent / 100.0);
   return 0;

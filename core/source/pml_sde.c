@@ -7,6 +7,7 @@
 
 #include <errno.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -29,19 +30,47 @@ void pml__sde_unlock(void) {
   pthread_mutex_unlock(&registry.lock);
 }
 
-/* A child is forked with the registry whole and its lock free. */
+static int each_set_of(struct pml_sde_event *ev, void (*use)(struct pml_sde_set *)) {
+  const struct pml__sde_body *b = pml__sde_body_of(ev);
+  if (b != NULL && b->set != NULL) use(b->set);
+  for (b = ev->retired; b != NULL; b = b->next)
+    if (b->set != NULL) use(b->set);
+  return 0;
+}
+
+static int lock_sets(struct pml_sde_event *ev, void *unused) {
+  (void)unused;
+  return each_set_of(ev, pml__sde_set_lock);
+}
+
+static int unlock_sets(struct pml_sde_event *ev, void *unused) {
+  (void)unused;
+  return each_set_of(ev, pml__sde_set_unlock);
+}
+
+static void before_fork(void) {
+  pml__sde_lock();
+  (void)pml__sde_each(lock_sets, NULL);
+}
+
+static void after_fork(void) {
+  (void)pml__sde_each(unlock_sets, NULL);
+  pml__sde_unlock();
+}
+
+/* A child is forked with the registry and the counting sets whole and their locks free. */
 __attribute__((constructor)) static void watch_forks(void) {
-  (void)pthread_atfork(pml__sde_lock, pml__sde_unlock, pml__sde_unlock);
+  (void)pthread_atfork(before_fork, after_fork, after_fork);
 }
 
 /* --- names --- */
 
 static int check_name(const char *what, const char *name) {
   if (name == NULL || name[0] == '\0') return pml_fail(-EINVAL, "software-defined event: the %s has no name", what);
-  for (const unsigned char *c = (const unsigned char *)name; *c != '\0'; c++)
-    if (*c < ' ' || *c == 0x7f)
-      return pml_fail(-EINVAL, "%s \"%.60s\": its name has the control character 0x%02x at byte %zu", what, name, *c,
-                      (size_t)(c - (const unsigned char *)name) + 1);
+  for (const char *c = name; *c != '\0'; c++)
+    if ((unsigned char)*c < ' ' || *c == 0x7f)
+      return pml_fail(-EINVAL, "%s \"%.*s...\": byte %zu of its name is the control character 0x%02x; leave it out",
+                      what, c - name < 60 ? (int)(c - name) : 60, name, (size_t)(c - name) + 1, (unsigned)*c);
   return 0;
 }
 
@@ -84,6 +113,19 @@ static struct pml_sde_library *library_obtain(const char *name, size_t n) {
   return lib;
 }
 
+static void (*_Atomic first_library)(void);
+
+void pml_sde_on_first_library(void (*notify)(void)) {
+  atomic_store_explicit(&first_library, notify, memory_order_release);
+}
+
+/* Exchanged, so that of two threads with a first library one calls. */
+static void tell_of_library(void) {
+  if (PML_LIKELY(atomic_load_explicit(&first_library, memory_order_relaxed) == NULL)) return;
+  void (*notify)(void) = atomic_exchange_explicit(&first_library, NULL, memory_order_acq_rel);
+  if (notify != NULL) notify();
+}
+
 int pml_sde_library(struct pml_sde_library **lib, const char *name) {
   *lib = NULL;
   int rc = check_name("library", name);
@@ -95,7 +137,9 @@ int pml_sde_library(struct pml_sde_library **lib, const char *name) {
   *lib = library_obtain(name, n);
   if (*lib != NULL) (*lib)->spent = false;
   pml__sde_unlock();
-  return *lib != NULL ? 0 : pml_fail(-ENOMEM, "library \"%s\": out of memory", name);
+  if (*lib == NULL) return pml_fail(-ENOMEM, "library \"%s\": out of memory", name);
+  tell_of_library();
+  return 0;
 }
 
 /* --- events --- */
@@ -143,6 +187,13 @@ struct pml_sde_event *pml__sde_obtain(struct pml_sde_library *lib, const char *n
   *at = ev;
   registry.events++;
   return ev;
+}
+
+/* A reader that asked first took the library to be what is before the first "::"; who registers knows better. */
+void pml__sde_fill(struct pml_sde_event *ev, struct pml_sde_library *lib, struct pml__sde_body *b) {
+  ev->library = lib;
+  ev->skip = strlen(lib->name) + 2;
+  atomic_store_explicit(&ev->body, b, memory_order_release);
 }
 
 void pml__sde_event_free(struct pml_sde_event *ev) {

@@ -45,6 +45,14 @@ typedef int64_t pml_sde_callback(void *param); /* a double travels as its bits, 
 PML_API int pml_sde_library(struct pml_sde_library **lib, const char *name);
 
 /*
+ * pml_sde_on_first_library - call @notify once, from pml_sde_library() of whatever thread, when the process makes its
+ * first library; a placeholder that a reader left is none. One at a time: the last one given, before that, is called.
+ * Given later, it is called by the next pml_sde_library(). No lock is held meanwhile. Costs other calls nothing but a
+ * load.
+ */
+PML_API void pml_sde_on_first_library(void (*notify)(void));
+
+/*
  * Each registers @event of @lib ("LIB::EVENT"), filling in a placeholder that a reader left. Registering a name again
  * that is there changes nothing and returns 0 (creates return the same handle). The object file that holds @variable
  * or @callback is kept loaded until unregister, so that a dlclose() in between is survived.
@@ -72,9 +80,11 @@ PML_API int pml_sde_shutdown(struct pml_sde_library *lib); /* unregisters all of
 
 /*
  * pml_sde_increment - add to a created counter: on a shard of the calling thread's own, no lock, no atomic
- * read-modify-write unless an overflow threshold is set. reset: counts from 0 again.
+ * read-modify-write unless an overflow threshold is set. Inline, below. 0, or -EINVAL if there is no counter. Not from
+ * signal handlers that interrupt an increment: one of the two would be lost.
+ * reset: counts from 0 again.
  */
-PML_API int pml_sde_increment(struct pml_sde_counter *c, int64_t by);
+static inline int pml_sde_increment(struct pml_sde_counter *c, int64_t by);
 PML_API int pml_sde_counter_reset(struct pml_sde_counter *c);
 PML_API int64_t pml_sde_counter_read(const struct pml_sde_counter *c);
 
@@ -122,10 +132,46 @@ PML_API int pml_sde_list(int (*visit)(const struct pml_sde_info *, void *), void
 
 /*
  * pml_sde_on_overflow - call @notify once each time the value passes another multiple of @threshold: created counters
- * from inside the increment, registered counters and callbacks when read or polled; -EINVAL for other kinds.
+ * from inside the increment; registered counters and callbacks when somebody reads them, and at the latest after
+ * PML_SDE_POLL_NS from a thread that polls them. NULL ends it. The object file that holds @notify is kept loaded.
+ * It may use the registry; one that hangs stops the polling. A forked child is told as its parent was. Returns 0,
+ * -EINVAL (other kinds, a threshold below 1), -ENOMEM, -EAGAIN (no thread to poll: who reads makes it heard).
  */
+#define PML_SDE_POLL_NS 1000000
 PML_API int pml_sde_on_overflow(struct pml_sde_event *ev, int64_t threshold, void (*notify)(int64_t value, void *arg),
                                 void *arg);
+
+/* --- what the inline increment needs ---------------------------------------------------------------------------- */
+
+#define PML__SDE_BLOCKS 16u
+
+/* A thread's place among the shards of any counter; by @block, a counter knows where they begin. */
+struct pml__sde_lane {
+  uint64_t block;    /* plus one; 0: not asked for yet, PML__SDE_BLOCKS + 1: it will have none */
+  uint64_t at_bytes; /* of its shard in the block */
+};
+
+extern PML_API PML_THREAD_LOCAL struct pml__sde_lane pml__sde_lane __attribute__((tls_model("initial-exec")));
+
+/* The head of a counter: where a block of shards begins; 0: the slow way knows why, also while there is a threshold. */
+struct pml__sde_fast {
+  uintptr_t block[PML__SDE_BLOCKS + 2];
+};
+
+PML_API int pml__sde_increment_slowly(struct pml_sde_counter *c, int64_t by);
+
+/*
+ * Relaxed: a shard has one writer, so its load and store cannot lose an increment; a reader sees each shard at some
+ * moment, and a sum says nothing about other memory. The block's address is acquired, for its zeroes.
+ */
+static inline int pml_sde_increment(struct pml_sde_counter *c, int64_t by) {
+  const struct pml__sde_fast *f = (const struct pml__sde_fast *)c;
+  uintptr_t block = PML_LIKELY(f != 0) ? __atomic_load_n(&f->block[pml__sde_lane.block], __ATOMIC_ACQUIRE) : 0;
+  if (PML_UNLIKELY(block == 0)) return pml__sde_increment_slowly(c, by);
+  uint64_t *shard = (uint64_t *)(block + pml__sde_lane.at_bytes);
+  __atomic_store_n(shard, __atomic_load_n(shard, __ATOMIC_RELAXED) + (uint64_t)by, __ATOMIC_RELAXED);
+  return 0;
+}
 
 PML_END_DECLS
 

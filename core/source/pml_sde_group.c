@@ -123,12 +123,12 @@ void pml__sde_leave_groups(struct pml__sde_body *b) {
   if (b->groups > 0) (void)pml__sde_each(leave_one, b);
 }
 
-static int new_group(struct pml_sde_event *ev, enum pml_sde_operation operation) {
+static int new_group(struct pml_sde_event *ev, struct pml_sde_library *lib, enum pml_sde_operation operation) {
   struct pml__sde_body *b =
       pml__sde_body_new(PML_SDE_GROUP, PML_TYPE_INT64, operation == PML_SDE_SUM ? PML_SDE_DELTA : PML_SDE_INSTANT);
   if (b == NULL) return -ENOMEM;
   b->operation = operation;
-  atomic_store_explicit(&ev->body, b, memory_order_release);
+  pml__sde_fill(ev, lib, b);
   return 0;
 }
 
@@ -145,7 +145,7 @@ static int add(struct pml_sde_library *lib, const char *event, const char *group
   struct pml_sde_event *g = pml__sde_obtain(lib, group);
   if (g == NULL) return pml_fail(-ENOMEM, "group %s: out of memory", group);
   struct pml__sde_body *gb = pml__sde_body_of(g);
-  int rc = gb == NULL ? new_group(g, operation) : 0;
+  int rc = gb == NULL ? new_group(g, lib, operation) : 0;
   if (rc < 0) pml__sde_event_free(pml__sde_drop(g));
   if (rc < 0) return pml_fail(rc, "group %s: out of memory", group);
   gb = pml__sde_body_of(g);

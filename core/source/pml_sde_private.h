@@ -5,6 +5,7 @@
 
 #include "source/pml_sde.h"
 
+#include <pthread.h>
 #include <stdatomic.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -24,6 +25,7 @@ struct pml__sde_overflow {
   int64_t threshold;
   void (*notify)(int64_t value, void *arg);
   void *arg;
+  void *object;                     /* keeps @notify loaded */
   _Atomic int64_t total;            /* created counters: the count since the threshold was set, of all threads */
   _Atomic int64_t passed;           /* how many multiples were */
   struct pml__sde_overflow *before; /* one that this replaced: an increment may still be in it */
@@ -56,11 +58,13 @@ struct pml__sde_members {
   struct pml__sde_leaf leaf[];
 };
 
+enum pml__sde_plain { PML__SDE_NOT_PLAIN, PML__SDE_PLAIN_VARIABLE, PML__SDE_PLAIN_CREATED };
+
 struct pml__sde_body {
   enum pml_sde_kind kind;
   enum pml_type type; /* native */
   unsigned mode;
-  atomic_bool plain; /* see pml__sde_plain() */
+  _Atomic int plain; /* enum pml__sde_plain */
   void *variable;    /* PML_SDE_REGISTERED */
   pml_sde_callback *callback;
   void *param;
@@ -111,6 +115,8 @@ int pml__sde_full_name(char *to, const struct pml_sde_library *lib, const char *
 struct pml_sde_event *pml__sde_lookup(const char *name);
 /* The event "LIB::EVENT", a new placeholder without references if it is not there; NULL: no memory. */
 struct pml_sde_event *pml__sde_obtain(struct pml_sde_library *lib, const char *name);
+/* @b, complete, is what is behind the placeholder @ev from now on; its name belongs to @lib. */
+void pml__sde_fill(struct pml_sde_event *ev, struct pml_sde_library *lib, struct pml__sde_body *b);
 /* A placeholder that nobody refers to is forgotten; it is freed without the lock, since that may unload libraries. */
 struct pml_sde_event *pml__sde_drop(struct pml_sde_event *ev); /* NULL: it stays */
 void pml__sde_event_free(struct pml_sde_event *ev);
@@ -127,6 +133,8 @@ struct pml__sde_body *pml__sde_body_new(enum pml_sde_kind kind, enum pml_type ty
 void pml__sde_body_free(struct pml__sde_body *b);
 void *pml__sde_object_hold(const void *address); /* may call the loader: without the lock */
 void pml__sde_object_drop(void *object);
+/* pml__sde_thread - start a detached thread (@thread NULL) or a joinable one that no signal reaches. 0 or -errno. */
+int pml__sde_thread(pthread_t *thread, void *(*run)(void *), void *arg);
 
 /* --- groups: pml_sde_group.c, with the lock held --- */
 
@@ -134,6 +142,32 @@ void pml__sde_leave_groups(struct pml__sde_body *b); /* once readers have left, 
 void pml__sde_members_free(struct pml__sde_members *m);
 
 /* --- created counters: pml_sde_counter.c --- */
+
+/*
+ * What increments and readers need of a created counter: the way to a thread's shard; the first lane's shard, which is
+ * all there is while one thread counts, and the rest: increments of threads without a shard, less what resets and
+ * writes took off.
+ */
+struct pml__sde_shard {
+  _Alignas(64) _Atomic int64_t value;
+};
+
+struct pml__sde_counter_head {
+  struct pml__sde_fast fast; /* atomic; the writers' line */
+  struct pml__sde_shard first;
+  _Alignas(64) _Atomic int64_t rest;
+  _Atomic uint32_t blocks; /* of shards: 1 with the first alone */
+};
+
+uint64_t pml__sde_counter_sum(const struct pml_sde_counter *c);
+
+/* Relaxed, as the increment is. */
+static inline uint64_t pml__sde_counter_value(const struct pml_sde_counter *c) {
+  struct pml__sde_counter_head *h = (struct pml__sde_counter_head *)(uintptr_t)c;
+  if (PML_UNLIKELY(atomic_load_explicit(&h->blocks, memory_order_relaxed) != 1)) return pml__sde_counter_sum(c);
+  return (uint64_t)atomic_load_explicit(&h->first.value, memory_order_relaxed) +
+         (uint64_t)atomic_load_explicit(&h->rest, memory_order_relaxed);
+}
 
 struct pml_sde_counter *pml__sde_counter_new(void);
 void pml__sde_counter_free(struct pml_sde_counter *c);
@@ -146,12 +180,15 @@ struct pml_sde_set *pml__sde_set_new(void);
 void pml__sde_set_free(struct pml_sde_set *s);
 void pml__sde_set_clear(struct pml_sde_set *s);
 uint64_t pml__sde_set_size(const struct pml_sde_set *s);
+void pml__sde_set_lock(struct pml_sde_set *s); /* around a fork */
+void pml__sde_set_unlock(struct pml_sde_set *s);
 
 /* --- readers: pml_sde_reader.c --- */
 
 /* One per event set, and one per single read while it lasts. Never freed, so that the list is walked without a lock. */
 struct pml__sde_reader {
-  _Alignas(64) _Atomic uint64_t passes; /* odd while inside; written by one user at a time */
+  _Alignas(64) _Atomic uint64_t passes;      /* odd while inside; written by one user at a time */
+  const struct pml__sde_body *_Atomic alone; /* inside, and touching nothing but this body; NULL: anything */
   atomic_bool taken;
   struct pml__sde_reader *next;
 };
@@ -180,13 +217,20 @@ static inline void pml__sde_leave(struct pml__sde_reader *r) {
 }
 
 /*
- * pml__sde_wait_for_readers - until each reader that is inside now has left; called without the lock, since what it
- * waits for may be a callback that asks the registry something. False when called from inside a callback, where it
- * would wait for itself: then nothing may be taken away yet.
+ * pml__sde_wait_for_readers - until each reader that is inside now has left, but for those that are alone with a body
+ * that is none of the @n that go: a callback that hangs holds up nobody but who takes it back. Called without the lock,
+ * since what it waits for may be a callback that asks the registry something. False when called from inside a
+ * callback, where it would wait for itself: then nothing may be taken away yet; or, without @wait, when one is inside.
  */
-bool pml__sde_wait_for_readers(void);
+bool pml__sde_wait_for_readers(struct pml__sde_body *const *going, size_t n, bool wait);
 void pml__sde_callback_begin(void);
 void pml__sde_callback_end(void);
+
+/* --- watching for overflow: pml_sde_overflow.c --- */
+
+void pml__sde_check_overflow(struct pml__sde_overflow *o, const struct pml_value *v);
+void pml__sde_overflow_free(struct pml__sde_overflow *o); /* and those before */
+bool pml__sde_is_watched(const struct pml__sde_body *b);  /* somebody is told when it passes a threshold */
 
 /* --- reading: pml_sde_read.c --- */
 
@@ -200,10 +244,19 @@ enum { PML__SDE_VALUE, PML__SDE_BASE, PML__SDE_WHAT, PML__SDE_WORDS };
 #define PML__SDE_LEVEL 4u  /* instant */
 
 /*
- * pml__sde_plain - is it a 64-bit counter in a variable that nobody watches for overflow? What most events are.
+ * pml__sde_plain - the value of @b in @v if it is what most events are: a 64-bit counter, not instant, in a variable
+ * that nobody watches for overflow, or created. False: it has to be looked at more closely.
  */
-static inline bool pml__sde_plain(const struct pml__sde_body *b) {
-  return b != NULL && atomic_load_explicit(&((struct pml__sde_body *)b)->plain, memory_order_relaxed);
+static inline bool pml__sde_plain(const struct pml__sde_body *b, uint64_t *v) {
+  if (PML_UNLIKELY(b == NULL)) return false;
+  int plain = atomic_load_explicit(&((struct pml__sde_body *)b)->plain, memory_order_relaxed);
+  if (PML_LIKELY(plain == PML__SDE_PLAIN_VARIABLE))
+    *v = __atomic_load_n((const uint64_t *)b->variable, __ATOMIC_RELAXED);
+  else if (plain == PML__SDE_PLAIN_CREATED)
+    *v = pml__sde_counter_value(b->counter);
+  else
+    return false;
+  return true;
 }
 
 /* pml__sde_snapshot - by a reader that is inside: PML__SDE_WORDS words for each of @n events. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/source/pml_sde_read.c - the value of an event now: read without a lock, written, reset, watched for overflow. */
+/* core/source/pml_sde_read.c - the value of an event now: read without a lock, written, reset. */
 #include "source/pml_sde.h"
 
 #include "base/pml_error.h"
@@ -7,7 +7,6 @@
 
 #include <errno.h>
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #define TWO_TO_63 9223372036854775808.0
@@ -152,30 +151,11 @@ static struct pml_value call(const struct pml__sde_body *b) {
   return load(&bits, (int)b->type);
 }
 
-static void check_overflow(struct pml__sde_overflow *o, int64_t value) {
-  int64_t multiple = value / o->threshold;
-  int64_t passed = atomic_load_explicit(&o->passed, memory_order_relaxed);
-  while (multiple > passed)
-    if (atomic_compare_exchange_weak_explicit(&o->passed, &passed, multiple, memory_order_relaxed,
-                                              memory_order_relaxed)) {
-      pml__sde_callback_begin();
-      if (o->notify != NULL) o->notify(value, o->arg);
-      pml__sde_callback_end();
-      return;
-    }
-}
-
 static void sample_counter(const struct pml__sde_body *b, struct sample *s) {
   s->has = true;
   s->value = b->kind == PML_SDE_REGISTERED ? load(b->variable, (int)b->type) : call(b);
   struct pml__sde_overflow *o = atomic_load_explicit(&((struct pml__sde_body *)b)->overflow, memory_order_acquire);
-  if (PML_UNLIKELY(o != NULL)) {
-    double number = pml_value_number(&s->value);
-    if (s->value.type == PML_TYPE_INT64)
-      check_overflow(o, s->value.i);
-    else if (fabs(number) < TWO_TO_63)
-      check_overflow(o, (int64_t)number);
-  }
+  if (PML_UNLIKELY(o != NULL)) pml__sde_check_overflow(o, &s->value);
 }
 
 static void sample_body(const struct pml__sde_body *b, struct sample *s) {
@@ -221,18 +201,19 @@ static __attribute__((noinline)) void snapshot_one(const struct pml__sde_body *b
       PML__SDE_HAS | (s.value.type == PML_TYPE_DOUBLE ? PML__SDE_DOUBLE : 0u) | (level ? PML__SDE_LEVEL : 0u);
 }
 
-/* Counters in variables of 64 bits are what most events are; the rest is looked at in turn. */
-void pml__sde_snapshot(struct pml_sde_event *const *ev, size_t n, uint64_t *words) {
-  for (size_t i = 0; i < n; i++, words += PML__SDE_WORDS) {
-    const struct pml__sde_body *b = pml__sde_body_of(ev[i]);
-    if (PML_LIKELY(pml__sde_plain(b))) {
-      uint64_t v = __atomic_load_n((const uint64_t *)b->variable, __ATOMIC_RELAXED);
-      words[PML__SDE_VALUE] = words[PML__SDE_BASE] = v;
-      words[PML__SDE_WHAT] = PML__SDE_HAS;
-    } else {
-      snapshot_one(b, words);
-    }
+/* Counters of 64 bits, in variables or created, are what most events are; the rest is looked at in turn. */
+static inline void snapshot_body(const struct pml__sde_body *b, uint64_t *words) {
+  uint64_t v;
+  if (PML_LIKELY(pml__sde_plain(b, &v))) {
+    words[PML__SDE_VALUE] = words[PML__SDE_BASE] = v;
+    words[PML__SDE_WHAT] = PML__SDE_HAS;
+  } else {
+    snapshot_one(b, words);
   }
+}
+
+void pml__sde_snapshot(struct pml_sde_event *const *ev, size_t n, uint64_t *words) {
+  for (size_t i = 0; i < n; i++, words += PML__SDE_WORDS) snapshot_body(pml__sde_body_of(ev[i]), words);
 }
 
 /* --- one event --- */
@@ -251,7 +232,14 @@ int pml_sde_read(struct pml_sde_event *ev, struct pml_value *v) {
   struct pml__sde_reader *r = pml__sde_reader_take();
   if (r == NULL) return no_reader(ev);
   pml__sde_enter(r);
-  pml__sde_snapshot(&ev, 1, words);
+  const struct pml__sde_body *b = pml__sde_body_of(ev);
+  if (PML_LIKELY(b == NULL || b->kind != PML_SDE_CALLBACK)) {
+    snapshot_body(b, words);
+  } else { /* it may hang */
+    atomic_store_explicit(&r->alone, b, memory_order_release);
+    snapshot_one(b, words);
+    atomic_store_explicit(&r->alone, NULL, memory_order_release);
+  }
   pml__sde_leave(r);
   pml__sde_reader_give_back(r);
   v->type = (words[PML__SDE_WHAT] & PML__SDE_DOUBLE) != 0 ? PML_TYPE_DOUBLE : PML_TYPE_INT64;
@@ -288,9 +276,18 @@ static bool store(void *at, enum pml_type type, const struct pml_value *v) {
     __atomic_store((double *)at, &d, __ATOMIC_RELAXED);
     return true;
   default:
+    if (isinf(f) && !isinf(d)) return false;
     __atomic_store((float *)at, &f, __ATOMIC_RELAXED);
     return true;
   }
+}
+
+static int no_fit(const struct pml_sde_event *ev, const struct pml__sde_body *b, const struct pml_value *v) {
+  static const char *const what[] = {"a 64-bit integer", "a 32-bit integer", "a double", "a float"};
+  if (v->type == PML_TYPE_INT64)
+    return pml_fail(-EINVAL, "%s cannot be written: it is %s, and %lld is none", ev->name, what[b->type],
+                    (long long)v->i);
+  return pml_fail(-EINVAL, "%s cannot be written: it is %s, and %.17g is none", ev->name, what[b->type], v->d);
 }
 
 static int write_body(const struct pml_sde_event *ev, const struct pml__sde_body *b, const struct pml_value *v) {
@@ -300,7 +297,7 @@ static int write_body(const struct pml_sde_event *ev, const struct pml__sde_body
     return pml_fail(-EACCES, "%s cannot be written: its library registered it as read-only", ev->name);
   int64_t i = 0;
   bool fits = b->kind == PML_SDE_REGISTERED ? store(b->variable, b->type, v) : as_integer(v, INT64_MIN, INT64_MAX, &i);
-  if (!fits) return pml_fail(-EINVAL, "%s cannot be written: %g does not fit its type", ev->name, pml_value_number(v));
+  if (!fits) return no_fit(ev, b, v);
   if (b->kind == PML_SDE_CREATED) pml__sde_counter_write(b->counter, i);
   return 0;
 }
@@ -334,40 +331,4 @@ int pml_sde_reset(struct pml_sde_event *ev) {
   pml__sde_leave(r);
   pml__sde_reader_give_back(r);
   return 0;
-}
-
-/* With the lock held. @o is the body's from here on. */
-static int watch(const struct pml_sde_event *ev, struct pml__sde_overflow *o) {
-  struct pml__sde_body *b = pml__sde_body_of(ev);
-  if (b == NULL || (b->kind != PML_SDE_CREATED && b->kind != PML_SDE_REGISTERED && b->kind != PML_SDE_CALLBACK))
-    return pml_fail(-EINVAL, "%s cannot overflow: it is no counter", ev->name);
-  o->before = atomic_load_explicit(&b->overflow, memory_order_relaxed);
-  atomic_store_explicit(&b->overflow, o, memory_order_release);
-  atomic_store_explicit(&b->plain, false, memory_order_release);
-  if (b->kind == PML_SDE_CREATED) pml__sde_counter_overflow(b->counter, o->notify != NULL ? o : NULL);
-  return 0;
-}
-
-int pml_sde_on_overflow(struct pml_sde_event *ev, int64_t threshold, void (*notify)(int64_t value, void *arg),
-                        void *arg) {
-  struct pml_value v;
-  if (ev == NULL) return no_event();
-  if (notify != NULL && threshold <= 0)
-    return pml_fail(-EINVAL, "%s: a threshold of %lld is not above 0", ev->name, (long long)threshold);
-  struct pml__sde_overflow *o = calloc(1, sizeof *o);
-  if (o == NULL) return pml_fail(-ENOMEM, "%s: out of memory for its threshold", ev->name);
-  int rc = pml_sde_read(ev, &v); /* before the lock: it may call back */
-  if (rc == 0) {
-    double number = pml_value_number(&v);
-    o->threshold = notify != NULL ? threshold : INT64_MAX;
-    o->notify = notify;
-    o->arg = arg;
-    bool fits = fabs(number) < TWO_TO_63;
-    atomic_init(&o->passed, v.type == PML_TYPE_INT64 ? v.i / o->threshold : fits ? (int64_t)number / o->threshold : 0);
-    pml__sde_lock();
-    rc = watch(ev, o);
-    pml__sde_unlock();
-  }
-  if (rc < 0) free(o);
-  return rc;
 }

@@ -28,12 +28,12 @@ static int check(char *name, const struct pml_sde_library *lib, const char *even
  */
 static int publish(struct pml_sde_library *lib, const char *name, struct pml__sde_body *b,
                    struct pml__sde_body **there) {
-  if (lib->spent) return pml_fail(PML_ECLOSED, "%s: its library was shut down; ask for the library again", name);
+  if (lib->spent) return pml_fail(PML_ECLOSED, "%s: its library was shut down", name);
   struct pml_sde_event *ev = pml__sde_obtain(lib, name);
   if (ev == NULL) return no_memory(name);
   *there = pml__sde_body_of(ev);
   if (*there == NULL) {
-    atomic_store_explicit(&ev->body, b, memory_order_release);
+    pml__sde_fill(ev, lib, b);
     return 1;
   }
   if ((*there)->kind != b->kind) return pml_fail(-EINVAL, "%s is registered already, as something else", name);
@@ -66,7 +66,7 @@ int pml_sde_register(struct pml_sde_library *lib, const char *event, unsigned mo
   struct pml__sde_body *b = pml__sde_body_new(PML_SDE_REGISTERED, type, mode);
   if (b == NULL) return no_memory(name);
   b->variable = variable;
-  atomic_init(&b->plain, type == PML_TYPE_INT64 && (mode & PML_SDE_INSTANT) == 0);
+  if (type == PML_TYPE_INT64 && (mode & PML_SDE_INSTANT) == 0) atomic_init(&b->plain, PML__SDE_PLAIN_VARIABLE);
   b->object[0] = pml__sde_object_hold(variable);
   return publish_or_free(lib, name, b);
 }
@@ -97,6 +97,7 @@ int pml_sde_create(struct pml_sde_library *lib, const char *event, unsigned mode
     free(b);
     return no_memory(name);
   }
+  if ((mode & PML_SDE_INSTANT) == 0) atomic_init(&b->plain, PML__SDE_PLAIN_CREATED);
   pml__sde_lock();
   rc = publish(lib, name, b, &there);
   if (rc >= 0) *c = rc > 0 ? b->counter : there->counter;
@@ -208,7 +209,10 @@ struct leaving {
   struct pml_sde_event **ev;
   struct pml__sde_body **body;
   size_t n, room;
+  struct leaving *next; /* of those that a callback took back */
 };
+
+static struct leaving *postponed; /* under the registry's lock */
 
 static bool make_room(struct leaving *l, size_t more) {
   if (l->n + more <= l->room) return true;
@@ -234,14 +238,9 @@ static void withdraw(struct leaving *l, struct pml_sde_event *ev) {
   l->body[l->n++] = b;
 }
 
-/*
- * Without the lock. What a body points to outside of it may go when the readers have left. The body itself stays until
- * nobody refers to the event, since handles of counters, recorders and sets may still be used.
- */
-static void finish(struct leaving *l) {
-  bool left = l->n > 0 && pml__sde_wait_for_readers();
+static void let_go(struct leaving *l) {
   for (size_t i = 0; i < l->n; i++) {
-    for (unsigned o = 0; left && o < PML__SDE_OBJECTS; o++) {
+    for (unsigned o = 0; o < PML__SDE_OBJECTS; o++) {
       pml__sde_object_drop(l->body[i]->object[o]);
       l->body[i]->object[o] = NULL;
     }
@@ -249,6 +248,42 @@ static void finish(struct leaving *l) {
   }
   free(l->ev);
   free(l->body);
+}
+
+/* Somebody is, or may be, in a body of these. Without memory they stay for good. */
+static void postpone(const struct leaving *l) {
+  struct leaving *later = malloc(sizeof *later);
+  if (later == NULL) return;
+  *later = *l;
+  pml__sde_lock();
+  later->next = postponed;
+  postponed = later;
+  pml__sde_unlock();
+}
+
+/* Those of earlier, as far as their readers have left; nobody waits for the others. */
+static void finish_earlier(void) {
+  pml__sde_lock();
+  struct leaving *earlier = postponed;
+  postponed = NULL;
+  pml__sde_unlock();
+  while (earlier != NULL) {
+    struct leaving *next = earlier->next;
+    pml__sde_wait_for_readers(earlier->body, earlier->n, false) ? let_go(earlier) : postpone(earlier);
+    free(earlier);
+    earlier = next;
+  }
+}
+
+/*
+ * Without the lock. What a body points to outside of it may go when the readers have left. The body itself stays until
+ * nobody refers to the event, since handles of counters, recorders and sets may still be used. From inside a callback
+ * nothing goes: its reader may be in a body of these, by a group.
+ */
+static void finish(struct leaving *l) {
+  bool left = l->n == 0 || pml__sde_wait_for_readers(l->body, l->n, true);
+  left ? let_go(l) : postpone(l);
+  if (left) finish_earlier();
 }
 
 static void withdraw_derived(struct leaving *l, const char *name, const struct pml__sde_body *main) {

@@ -56,6 +56,14 @@ void pml__sde_set_free(struct pml_sde_set *s) {
   free(s);
 }
 
+void pml__sde_set_lock(struct pml_sde_set *s) {
+  pthread_mutex_lock(&s->lock);
+}
+
+void pml__sde_set_unlock(struct pml_sde_set *s) {
+  pthread_mutex_unlock(&s->lock);
+}
+
 uint64_t pml__sde_set_size(const struct pml_sde_set *s) {
   return atomic_load_explicit(&((struct pml_sde_set *)s)->size, memory_order_relaxed);
 }

@@ -14,7 +14,7 @@ local _, file = ...
 
 ---@class pml
 ---@field version string
----@field paths { lua: string?, scripts: string?, plots: string?, workloads: string? }
+---@field paths { lua: string?, scripts: string?, plots: string?, workloads: string?, preload: string? }
 local pml = { paths = {} }
 
 local function parent(path, levels)
@@ -39,11 +39,15 @@ if here then
   pml.paths.plots = folder(parent(lua) .. "/plots")
 end
 
--- Workloads are built code, so they are found from the code that runs now: build/pmlua, build/lua/pmlua/core.so,
--- PREFIX/bin/pmlua or PREFIX/lib/lua/5.4/pmlua/core.so.
+-- Workloads and what is preloaded are built code, so they are found from the code that runs now: build/pmlua,
+-- build/lua/pmlua/core.so, PREFIX/bin/pmlua or PREFIX/lib/lua/5.4/pmlua/core.so.
 local origin = parent(core.origin)
-pml.paths.workloads = folder(origin .. "/workloads", parent(origin) .. "/lib/pmlua/workloads",
-  parent(origin, 2) .. "/workloads", parent(origin, 3) .. "/pmlua/workloads")
+local function built(name)
+  return folder(origin .. "/" .. name, parent(origin) .. "/lib/pmlua/" .. name, parent(origin, 2) .. "/" .. name,
+    parent(origin, 3) .. "/pmlua/" .. name)
+end
+pml.paths.workloads = built "workloads"
+pml.paths.preload = built "preload"
 
 --- Where the Lua module pmlua.NAME is, if there is one.
 local function find(name)

@@ -3,10 +3,8 @@
 --
 -- Try:  print(require("pmlua.json").encode{ b = {1, 2}, a = 0/0 })
 --
--- lua-cjson writes keys in the order of a hash and refuses NaN. Here a NaN or an infinity is null, an empty table an
--- object unless it is M.array{}.
-
-local cjson = require "cjson"
+-- A NaN or an infinity is null, an empty table an object unless it is M.array{}. Encoding needs nothing beside Lua, so
+-- that it works inside any application; reading needs lua-cjson.
 
 local M = {}
 
@@ -19,6 +17,22 @@ end
 
 local encode
 
+local escapes = { ['"'] = '\\"', ["\\"] = "\\\\", ["\b"] = "\\b", ["\f"] = "\\f", ["\n"] = "\\n", ["\r"] = "\\r", ["\t"] = "\\t" }
+
+-- JSON is UTF-8; bytes that are not (a script's name may hold any) become question marks.
+local function text(s)
+  if not utf8.len(s) then s = s:gsub("[\128-\255]", "?") end
+  if not s:find('[%c"\\]') then return '"' .. s .. '"' end
+  return '"' .. s:gsub('[%c"\\]', function(c) return escapes[c] or ("\\u%04x"):format(c:byte()) end) .. '"'
+end
+
+local function number(v)
+  if math.type(v) == "integer" then return ("%d"):format(v) end
+  if v ~= v or v == math.huge or v == -math.huge then return "null" end
+  local short = ("%.15g"):format(v)
+  return tonumber(short) == v and short or ("%.17g"):format(v)
+end
+
 local function is_array(t)
   return #t > 0 or getmetatable(t) == array_mark
 end
@@ -26,42 +40,32 @@ end
 local function encode_list(items, open, close, indent)
   if #items == 0 then return open .. close end
   local flat = open .. table.concat(items, ", ") .. close
-  if #flat + #indent <= 100 and not flat:find("\n") then return flat end
+  if not indent or #flat + #indent <= 100 and not flat:find("\n") then return flat end
   local inner = indent .. "  "
   return ("%s\n%s%s\n%s%s"):format(open, inner, table.concat(items, ",\n" .. inner), indent, close)
 end
 
 local function encode_table(t, indent)
-  local items = {}
+  local items, inner = {}, indent and indent .. "  "
   if is_array(t) then
-    for i = 1, #t do items[i] = encode(t[i], indent .. "  ") end
+    for i = 1, #t do items[i] = encode(t[i], inner) end
     return encode_list(items, "[", "]", indent)
   end
-  local keys = {}
-  for k in pairs(t) do keys[#keys + 1] = k end
-  table.sort(keys, function(a, b) return tostring(a) < tostring(b) end)
+  local keys, strings = {}, true
+  for k in pairs(t) do keys[#keys + 1], strings = k, strings and type(k) == "string" end
+  table.sort(keys, not strings and function(a, b) return tostring(a) < tostring(b) end or nil)
   for i, k in ipairs(keys) do
-    items[i] = cjson.encode(tostring(k)) .. ": " .. encode(t[k], indent .. "  ")
+    items[i] = text(tostring(k)) .. ": " .. encode(t[k], inner)
   end
   return encode_list(items, "{", "}", indent)
-end
-
--- JSON is UTF-8; bytes that are not (a script's name may hold any) become question marks.
-local function utf8_text(s)
-  if utf8.len(s) then return s end
-  return (s:gsub("[\128-\255]", "?"))
 end
 
 function encode(v, indent)
   local kind = type(v)
   if kind == "table" then return encode_table(v, indent) end
-  if kind == "string" then return (cjson.encode(utf8_text(v)):gsub("\\/", "/")) end
+  if kind == "string" then return text(v) end
   if kind == "boolean" then return tostring(v) end
-  if math.type(v) == "integer" then return ("%d"):format(v) end
-  if kind == "number" and v == v and v ~= math.huge and v ~= -math.huge then
-    local text = ("%.15g"):format(v)
-    return tonumber(text) == v and text or ("%.17g"):format(v)
-  end
+  if kind == "number" then return number(v) end
   return "null"
 end
 
@@ -72,21 +76,30 @@ function M.encode(value)
   return encode(value, "") .. "\n"
 end
 
-local function drop_null(v)
-  if v == cjson.null then return nil end
+--- A value as JSON text in one line, without a line feed.
+---@param value any
+---@return string
+function M.line(value)
+  return encode(value)
+end
+
+local function drop_null(v, null)
+  if v == null then return nil end
   if type(v) ~= "table" then return v end
-  for k, x in pairs(v) do v[k] = drop_null(x) end
+  for k, x in pairs(v) do v[k] = drop_null(x, null) end
   return v
 end
 
 --- Read JSON; null is nil.
----@param text string
+---@param json string
 ---@return any? value
 ---@return string? err
-function M.decode(text)
-  local ok, v = pcall(cjson.decode, text)
+function M.decode(json)
+  local found, cjson = pcall(require, "cjson")
+  if not found then return nil, "reading JSON needs lua-cjson (apt-get install lua-cjson)" end
+  local ok, v = pcall(cjson.decode, json)
   if not ok then return nil, (tostring(v):gsub("^.-:%d+: ", "")) end
-  return drop_null(v)
+  return drop_null(v, cjson.null)
 end
 
 return M

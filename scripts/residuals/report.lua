@@ -113,6 +113,34 @@ local function say(run, heading, t, chosen)
   run:say("\n" .. heading .. "\n" .. tabulate(chosen, rows))
 end
 
+--- The solves that a rule stopped, and what that saved of a run to the end, at their pace.
+---@param run table
+---@param lab table residuals.solve
+---@param limit number the residual that was too much
+function M.stopped(run, lab, limit)
+  local most, rows, taken, saved = lab.options.iterations, {}, 0, 0
+  for _, c in ipairs(solved(run, lab)) do
+    if c.run.outcome == "stopped" then
+      local left = most - c.run.numiter_I
+      local left_s = c.run.SolverRuntime_D / c.run.numiter_I * left
+      taken, saved = taken + c.run.SolverRuntime_D, saved + left_s
+      rows[#rows + 1] = { c.number, c.matrix, c.title, c.run.numiter_I, c.run.FinalResidual_D, left,
+                          c.run.SolverRuntime_D, left_s }
+    end
+  end
+  local t = { columns = {
+    { "curve", "", "row of events.dat" }, { "matrix", "text", "what is solved" }, { "solver", "text", "by which method" },
+    { "iterations", "", "after which it was stopped" }, { "residual", "", "that it had then" },
+    { "saved", "", ("iterations to the %d it was allowed"):format(most) }, { "time", "s", "that it took" },
+    { "saved_time", "s", "that the saved iterations would take at its pace" },
+  }, rows = rows }
+  run:write_table("stopped.dat", t, "the solves that the rule stopped")
+  if #rows == 0 then return run:say(("\nNo residual was seen above %g: nothing was stopped"):format(limit)) end
+  say(run, ("Stopped by the rule: residual above %g"):format(limit), t,
+    { "matrix", "solver", "iterations", "residual", "saved", "time", "saved_time" })
+  run:say(("%.3g s instead of up to %.3g s: %.3g %% saved"):format(taken, taken + saved, 100 * saved / (taken + saved)))
+end
+
 --- Write the tables and say what stands in them.
 ---@param run table
 ---@param lab table residuals.solve

@@ -171,6 +171,7 @@ int main(void) {
   int cpu = pin();
   struct pml_clock_info clock;
   if (pml_clock_init() != 0 || pml_clock_describe(&clock) != 0) return 1;
+  (void)bench_sde_open();
   const char *papi = bench_papi_version();
   printf("medians over 401 interleaved batches of 0.25 ms, cpu %d, clock %s (a read: %.1f ns), peer %s\n", cpu,
          clock.name, clock.cost_ns, papi != NULL ? papi : "not installed");

@@ -43,9 +43,19 @@ void bench_papi_close(struct bench_papi *p);
 const char *bench_papi_version(void); /* NULL: not installed */
 bench_batch bench_papi_read, bench_papi_start_stop, bench_papi_ns;
 
-/* libsde, if it is installed: @arg is what open gave; each batch records into a recorder of its own. */
-struct bench_sde;
-struct bench_sde *bench_sde_open(void); /* NULL: none */
+/*
+ * libsde, if it is installed. Opened before PAPI, which looks for it once; PAPI then reads what is registered there by
+ * the names that pmlua's registry has, too: sde:::BENCH::EVENT. False or NULL: not on this machine, or refused.
+ */
+bool bench_sde_open(void);
+bool bench_sde_register(const char *event, long long *variable);
+bool bench_sde_group_add(const char *event, const char *group);
+void *bench_sde_counter(const char *event);
+void *bench_sde_recorder(const char *event); /* of doubles, with their order */
+void bench_sde_push(void *recorder, double v);
+bench_batch bench_sde_increment; /* @arg: what bench_sde_counter() gave */
+
+/* Into a recorder that is reset before it grows; into one that grows, for two threads. @arg: NULL. */
 bench_batch bench_sde_record, bench_sde_record_shared;
 
 /* Recorders and quantiles. */

@@ -30,20 +30,20 @@ static void bare_store(void *arg, size_t n) {
   b->n = 0;
   for (size_t i = 0; i < n; i++) {
     if (b->n == b->most) return;
-    b->at[b->n] = (double)i;
+    b->at[b->n] = (double)(int64_t)i;
     __atomic_store_n(&b->n, b->n + 1, __ATOMIC_RELEASE);
   }
 }
 
 static void push_inline(void *arg, size_t n) {
   pml_recorder_reset(arg);
-  for (size_t i = 0; i < n; i++) pml_recorder_push_double(arg, (double)i);
+  for (size_t i = 0; i < n; i++) pml_recorder_push_double(arg, (double)(int64_t)i);
 }
 
 static void push_called(void *arg, size_t n) {
   pml_recorder_reset(arg);
   for (size_t i = 0; i < n; i++) {
-    double v = (double)i;
+    double v = (double)(int64_t)i;
     pml_recorder_push(arg, &v);
   }
 }
@@ -57,7 +57,7 @@ struct second {
 };
 
 static void push_on(void *arg, size_t n) {
-  for (size_t i = 0; i < n; i++) pml_recorder_push_double(arg, (double)i);
+  for (size_t i = 0; i < n; i++) pml_recorder_push_double(arg, (double)(int64_t)i);
 }
 
 static void *run_second(void *arg) {
@@ -106,35 +106,34 @@ static bool run_with_second(struct bench_op *op, bench_batch *push) {
   return true;
 }
 
-static void second_rows(struct pml_recorder *r, struct bench_sde *sde) {
+static void second_rows(struct pml_recorder *r) {
   struct bench_op alone = {.batch = push_inline, .arg = r}, both = alone;
-  struct bench_op peer = {.batch = sde != NULL ? bench_sde_record_shared : NULL, .arg = sde};
+  struct bench_op peer = {.batch = bench_sde_open() ? bench_sde_record_shared : NULL};
   bench_run(&alone, 1);
   if (!run_with_second(&both, push_on)) {
     printf("%-34s needs a second cpu\n", "recorder push, 2 threads on one");
     return;
   }
-  if (sde != NULL) run_with_second(&peer, bench_sde_record_shared);
+  if (peer.batch != NULL) run_with_second(&peer, bench_sde_record_shared);
   bench_row("recorder push, 2 threads on one", &both, "1 thread", &alone, 1.2, "papi_sde_record", &peer);
 }
 
 static void push_rows(void) {
   static double room[MILLION];
   struct bare bare = {room, 0, MILLION};
-  struct bench_sde *sde = bench_sde_open();
   struct pml_recorder *r;
   struct pml_recorder_options o = {.type = PML_TYPE_DOUBLE};
   if (pml_recorder_open(&r, &o) != 0) return;
   struct bench_op op[4] = {{.batch = bare_store, .arg = &bare},
                            {.batch = push_inline, .arg = r},
                            {.batch = push_called, .arg = r},
-                           {.batch = sde != NULL ? bench_sde_record : NULL, .arg = sde}};
+                           {.batch = bench_sde_open() ? bench_sde_record : NULL}};
   become_threaded();
   bench_run(op, 4);
   bench_row("recorder push, inline", &op[1], "store + count", &op[0], 5, "papi_sde_record", &op[3]);
   bench_row("recorder push, called", &op[2], "store + count", &op[0], 8, "papi_sde_record", &op[3]);
-  if (sde != NULL) bench_row("recorder push, inline", &op[1], "papi_sde_record", &op[3], 0.2, NULL, NULL);
-  second_rows(r, sde);
+  if (op[3].batch != NULL) bench_row("recorder push, inline", &op[1], "papi_sde_record", &op[3], 0.2, NULL, NULL);
+  second_rows(r);
   pml_recorder_close(r);
 }
 
@@ -177,14 +176,45 @@ static double qsort_ns(struct pml_recorder *r, double *copy) {
 enum { FIRST, AGAIN, MORE, QSORT, WAYS };
 
 /* What a batch would do, for bench_row(): these are timed one by one, because each needs a series in its own state. */
-static struct bench_op median_of(double *ns) {
-  qsort(ns, ROUNDS, sizeof *ns, by_double);
-  return (struct bench_op){.ns = ns[ROUNDS / 2], .instructions = -1};
+static struct bench_op median_of(double *ns, size_t n) {
+  qsort(ns, n, sizeof *ns, by_double);
+  return (struct bench_op){.batch = push_on, .ns = ns[n / 2], .instructions = -1};
+}
+
+/* --- the same of PAPI, through its own libsde --- */
+
+#define PEER_ROUNDS 3 /* each takes a second */
+
+static double papi_ns(struct bench_papi *papi) {
+  uint64_t t0 = pml_clock_ticks_ordered();
+  bench_papi_read(papi, 1);
+  return (double)pml_clock_ticks_to_ns(pml_clock_ticks_ordered() - t0);
+}
+
+/* Fills @op[FIRST], [AGAIN] and [MORE]; false where there is no PAPI with software-defined events. */
+static bool peer_quantiles(struct bench_op *op) {
+  static const char *const names[] = {"sde:::BENCH::QUANT:MIN", "sde:::BENCH::QUANT:Q1",  "sde:::BENCH::QUANT:MED",
+                                      "sde:::BENCH::QUANT:Q3",  "sde:::BENCH::QUANT:MAX", "sde:::BENCH::QUANT:CNT"};
+  double ns[MORE + 1][PEER_ROUNDS];
+  void *recorder = bench_sde_recorder("QUANT");
+  struct bench_papi *papi = recorder != NULL ? bench_papi_open(names, sizeof names / sizeof *names) : NULL;
+  if (papi == NULL) return false;
+  for (size_t i = 0; i < MILLION; i++) bench_sde_push(recorder, next_double());
+  for (int r = 0; r < PEER_ROUNDS; r++) {
+    bench_sde_push(recorder, next_double()); /* what it keeps sorted is then of no use to it */
+    ns[FIRST][r] = papi_ns(papi);
+    ns[AGAIN][r] = papi_ns(papi);
+    for (size_t i = 0; i < MILLION / 100; i++) bench_sde_push(recorder, next_double());
+    ns[MORE][r] = papi_ns(papi);
+  }
+  for (int w = FIRST; w <= MORE; w++) op[w] = median_of(ns[w], PEER_ROUNDS);
+  bench_papi_close(papi);
+  return true;
 }
 
 static void quantile_rows(void) {
   static double ns[WAYS][ROUNDS];
-  struct bench_op op[WAYS];
+  struct bench_op op[WAYS], peer[WAYS] = {{.batch = NULL}};
   double *copy = malloc(MILLION * sizeof *copy);
   struct pml_recorder *r;
   struct pml_recorder_options o = {.type = PML_TYPE_DOUBLE};
@@ -199,10 +229,11 @@ static void quantile_rows(void) {
     pml_recorder_close(r);
   }
   free(copy);
-  for (int w = 0; w < WAYS; w++) op[w] = median_of(ns[w]);
-  bench_row("5 quantiles + count, 1e6 doubles", &op[FIRST], "copy + qsort", &op[QSORT], 0.1, NULL, NULL);
-  bench_row("the same, nothing new", &op[AGAIN], "the first time", &op[FIRST], 0.001, NULL, NULL);
-  bench_row("the same, 1 % new", &op[MORE], "the first time", &op[FIRST], 0.1, NULL, NULL);
+  for (int w = 0; w < WAYS; w++) op[w] = median_of(ns[w], ROUNDS);
+  (void)peer_quantiles(peer);
+  bench_row("5 quantiles + count, 1e6 doubles", &op[FIRST], "copy + qsort", &op[QSORT], 0.1, "PAPI_read", &peer[FIRST]);
+  bench_row("the same, nothing new", &op[AGAIN], "the first time", &op[FIRST], 0.001, "PAPI_read", &peer[AGAIN]);
+  bench_row("the same, 1 % new", &op[MORE], "the first time", &op[FIRST], 0.1, "PAPI_read", &peer[MORE]);
 }
 
 void bench_recorder_rows(void) {

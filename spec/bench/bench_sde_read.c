@@ -5,7 +5,6 @@
 #include "source/pml_eventset.h"
 #include "source/pml_sde.h"
 
-#include <dlfcn.h>
 #include <pthread.h>
 #include <sched.h>
 #include <stdatomic.h>
@@ -17,7 +16,7 @@
 /* What a figure cannot go below: one counter of the thread's own, in memory; a load and a store for each that is read.
  */
 static volatile int64_t own;
-static int64_t variable[HUNDRED];
+static long long variable[HUNDRED];
 static volatile uint64_t sink[EIGHT];
 
 static void bare_increment(void *arg, size_t n) {
@@ -30,13 +29,13 @@ static void increment(void *counter, size_t n) {
 }
 
 static void bare_read(void *arg, size_t n) {
-  const volatile int64_t *v = arg;
+  const volatile long long *v = arg;
   for (size_t i = 0; i < n; i++)
     for (size_t k = 0; k < EIGHT; k++) sink[k] = (uint64_t)v[k];
 }
 
 static void bare_sum(void *arg, size_t n) {
-  const volatile int64_t *v = arg;
+  const volatile long long *v = arg;
   for (size_t i = 0; i < n; i++) {
     int64_t sum = 0;
     for (size_t k = 0; k < HUNDRED; k++) sum += v[k];
@@ -47,29 +46,6 @@ static void bare_sum(void *arg, size_t n) {
 static void read_set(void *set, size_t n) {
   uint64_t v[PML_EVENTSET_MAX];
   for (size_t i = 0; i < n; i++) pml_eventset_read(set, v);
-}
-
-/* --- the peer, found at run time --- */
-
-static struct {
-  void *(*init)(const char *);
-  int (*create)(void *, const char *, int, void **);
-  int (*increment)(void *, long long);
-} libsde;
-
-static void *peer_counter(void) {
-  void *so = dlopen("libsde.so.1", RTLD_NOW), *counter = NULL;
-  if (so == NULL) return NULL;
-  *(void **)&libsde.init = dlsym(so, "papi_sde_init");
-  *(void **)&libsde.create = dlsym(so, "papi_sde_create_counter");
-  *(void **)&libsde.increment = dlsym(so, "papi_sde_inc_counter");
-  if (libsde.init == NULL || libsde.create == NULL || libsde.increment == NULL) return NULL;
-  void *lib = libsde.init("BENCH");
-  return lib != NULL && libsde.create(lib, "COUNTER", 0, &counter) == 0 ? counter : NULL;
-}
-
-static void peer_increment(void *counter, size_t n) {
-  for (size_t i = 0; i < n; i++) libsde.increment(counter, 1);
 }
 
 /* --- a second thread that counts all the time, on another cpu if there is one --- */
@@ -103,8 +79,8 @@ static void contended(struct bench_op *op, void *counter, bench_batch *batch) {
 static void increment_rows(struct pml_sde_library *lib) {
   struct pml_sde_counter *c;
   if (pml_sde_create(lib, "COUNTER", PML_SDE_RW, &c) != 0) return;
-  void *peer = peer_counter();
-  bench_batch *peers = peer != NULL ? peer_increment : NULL;
+  void *peer = bench_sde_counter("COUNTER");
+  bench_batch *peers = peer != NULL ? bench_sde_increment : NULL;
   struct bench_op op[3] = {{.batch = bare_increment}, {.batch = increment, .arg = c}, {.batch = peers, .arg = peer}};
   bench_run(op, 3);
   bench_row("increment a created counter", &op[1], "increment in memory", &op[0], 7.0, "papi_sde_inc_counter", &op[2]);
@@ -129,24 +105,43 @@ static void set_row(const char *figure, const char *const *names, size_t n, cons
   pml_eventset_close(set);
 }
 
-void bench_sde_rows(void) {
-  struct pml_sde_library *lib;
-  char name[EIGHT][32];
-  const char *names[EIGHT], *group = "sde:::BENCH::GROUP";
-  if (pml_sde_library(&lib, "BENCH") != 0) return;
-  increment_rows(lib);
+/* The same events for pmlua and, where it is installed, for libsde. */
+static void make_events(struct pml_sde_library *lib) {
+  char event[24];
+  struct pml_sde_counter *c;
   for (int i = 0; i < HUNDRED; i++) {
-    char event[16];
     snprintf(event, sizeof event, "V%d", i);
     pml_sde_register(lib, event, PML_SDE_RO, PML_TYPE_INT64, &variable[i]);
     pml_sde_group_add(lib, event, "GROUP", PML_SDE_SUM);
+    if (bench_sde_register(event, &variable[i])) bench_sde_group_add(event, "GROUP");
   }
-  for (size_t i = 0; i < EIGHT; i++) {
-    snprintf(name[i], sizeof name[i], "sde:::BENCH::V%zu", i);
+  for (int i = 0; i < EIGHT; i++) {
+    snprintf(event, sizeof event, "C%d", i);
+    if (pml_sde_create(lib, event, PML_SDE_RW, &c) == 0) increment(c, 1);
+    void *peer = bench_sde_counter(event);
+    if (peer != NULL) bench_sde_increment(peer, 1);
+  }
+}
+
+static void eight_row(const char *figure, const char *prefix, size_t n, double limit) {
+  char name[EIGHT][48];
+  const char *names[EIGHT];
+  for (size_t i = 0; i < n; i++) {
+    snprintf(name[i], sizeof name[i], "sde:::BENCH::%s%zu", prefix, i);
     names[i] = name[i];
   }
-  set_row("event set read, 1 registered", names, 1, "8 loads and stores", bare_read, 2.5);
-  set_row("event set read, 8 registered", names, EIGHT, "8 loads and stores", bare_read, 6.0);
+  set_row(figure, names, n, "8 loads and stores", bare_read, limit);
+}
+
+void bench_sde_rows(void) {
+  struct pml_sde_library *lib;
+  const char *group = "sde:::BENCH::GROUP";
+  if (pml_sde_library(&lib, "BENCH") != 0) return;
+  increment_rows(lib);
+  make_events(lib);
+  eight_row("event set read, 1 registered", "V", 1, 2.5);
+  eight_row("event set read, 8 registered", "V", EIGHT, 6.0);
+  eight_row("event set read, 8 created", "C", EIGHT, 6.0);
   set_row("event set read, a group of 100", &group, 1, "a sum of 100 loads", bare_sum, 3.0);
   pml_sde_shutdown(lib);
 }

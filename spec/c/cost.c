@@ -45,7 +45,7 @@ static struct pml_otf2_location *location;
 static pml_region_t region;
 static struct pml_section *section;
 static struct pml_profile *profile;
-static const struct pml_stream_event event = {.region = 1};
+static const struct pml_stream_event raised = {.region = 1};
 static const char label[] = "cost";
 static bool off;
 
@@ -92,10 +92,12 @@ PATH(otf2_metric, pml_otf2_metric(location, ticks, values))
 PATH(section, pml_section_start(section); pml_section_stop(section))
 PATH(section_work, pml_section_start(section); pml_section_stop_work(section, 8, 1))
 PATH(section_label, pml_section_start_label(label); pml_section_stop_label(label))
-PATH(stream_unwanted, pml_stream_raise(PML_STREAM_ENTER, &event))
+PATH(stream_unwanted, pml_stream_raise(PML_STREAM_ENTER, &raised))
 /* In this order: from the one on there is a profile, from the other on sections are off. */
 PATH(section_profiled, once_open_profile(); pml_section_start(section); pml_section_stop(section))
 PATH(section_off, once_switch_off(); pml_section_start(section); pml_section_stop(section))
+
+#include "cost_sde.h"
 
 /* clang-format off */
 #define PATHS(X)                                                                                                       \
@@ -104,7 +106,8 @@ PATH(section_off, once_switch_off(); pml_section_start(section); pml_section_sto
   X(eventset_read_page_4) X(eventset_read_page_5) X(eventset_read_page_6) X(eventset_read_ts_page_1)                   \
   X(eventset_start_stop_page_1) X(eventset_start_page_1) X(eventset_accum_page_1) X(eventset_reset_page_1)             \
   X(eventset_read_kernel_1) X(eventset_read_kernel_8) X(probe_hit_empty) X(samples_push) X(otf2_enter) X(otf2_leave)   \
-  X(otf2_metric) X(section) X(section_work) X(section_label) X(stream_unwanted) X(section_profiled) X(section_off)
+  X(otf2_metric) SDE_PATHS(X) X(section) X(section_work) X(section_label) X(stream_unwanted) X(section_profiled)       \
+  X(section_off)
 /* clang-format on */
 #define ROW(name) {#name, path_##name},
 static const struct {
@@ -157,10 +160,12 @@ static int open_common(void) {
   if (rc < 0) return fail("region", rc);
   rc = pml_section_define(label, NULL, &section);
   if (rc < 0) return fail("section", rc);
-  return 0;
+  rc = sde_open();
+  return rc < 0 ? fail("software-defined events", rc) : 0;
 }
 
 static void close_all(void) {
+  sde_close();
   pml_profile_close(profile);
   pml_otf2_close(archive);
   nftw(folder, remove_entry, 8, FTW_DEPTH | FTW_PHYS);

@@ -8,12 +8,15 @@
 #include <dlfcn.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 static const char source[] = "long long value = 42;\n"
                              "static long long calls;\n"
                              "long long count(void *p) { return (long long)(*(int *)p * 1000) + ++calls; }\n"
                              "int param = 3;\n"
+                             "_Atomic long long heard;\n"
+                             "void notify(long v, void *arg) { (void)arg; heard = v; }\n"
                              "int order(const void *a, const void *b) { return *(char *)a - *(char *)b; }\n";
 
 static char dir[] = "/tmp/pmlua-sde-XXXXXX", path[64];
@@ -74,12 +77,36 @@ static void unloaded(void *so) {
   CHECK(reads("UNLOADED::CALL", -1), "and its events are placeholders");
 }
 
+/* Who watches for an overflow is code of the library, too. */
+static void unloaded_while_it_is_polled(void *so) {
+  struct pml_sde_library *lib;
+  struct pml_sde_event *ev;
+  const struct timespec nap = {0, 1000000};
+  void (*notify)(int64_t, void *);
+  _Atomic long long *heard = dlsym(so, "heard");
+  long long *value = dlsym(so, "value");
+  *(void **)&notify = dlsym(so, "notify");
+  pml_sde_library(&lib, "POLLED");
+  pml_sde_register(lib, "VALUE", PML_SDE_RW, PML_TYPE_INT64, value);
+  pml_sde_find("POLLED::VALUE", &ev, NULL);
+  CHECK(pml_sde_on_overflow(ev, 100, notify, NULL) == 0, "a library watches its own counter");
+  pml_sde_release(ev);
+  dlclose(so);
+  __atomic_store_n(value, 150, __ATOMIC_RELAXED);
+  for (int i = 0; i < 10000 && *heard == 0; i++) nanosleep(&nap, NULL);
+  CHECK(is_loaded() && *heard == 150, "unloaded, it hears of an overflow as before");
+  pml_sde_unregister(lib, "VALUE");
+  for (int i = 0; i < 10000 && is_loaded(); i++) nanosleep(&nap, NULL);
+  CHECK(!is_loaded(), "and goes once its counter has");
+}
+
 int main(void) {
   void *so = build();
   if (so == NULL)
     SKIP("no library to unload: there is no C compiler to make one");
   else
     unloaded(so);
+  if (so != NULL && (so = dlopen(path, RTLD_NOW)) != NULL) unloaded_while_it_is_polled(so);
   (void)unlink(path);
   (void)rmdir(dir);
   return check_done();

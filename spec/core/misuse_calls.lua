@@ -2,11 +2,12 @@
 -- spec/core/misuse_calls.lua - call every function and method of the bindings with wrong arguments of every type.
 --
 -- Run by misuse_spec.lua in a process of its own, so that a crash is seen. Prints a line for each broken promise and
--- at the end what the calls did. Arguments: a folder for traces, a workload's shared object or "-".
+-- at the end what the calls did. Arguments: a folder for traces, the socket of a process that serves, a workload's
+-- shared object or "-".
 
 local core = require "pmlua.core"
 
-local dir, workload = arg[1], arg[2] ~= "-" and arg[2] or nil
+local dir, server, workload = arg[1], arg[2], arg[3] ~= "-" and arg[3] or nil
 local seed = 12345
 
 local function random(n)
@@ -42,6 +43,8 @@ local function newtrace()
   return assert(core.trace.open(path, { metrics = { { name = "m" } }, buffer = 16 }))
 end
 
+local function newlink() return assert(core.link.connect(server)) end
+
 local function newhandles()
   local h = {}
   h.counter = assert(core.counter.open("task-clock"))
@@ -62,6 +65,7 @@ local function newhandles()
   h.section = assert(core.section.define { label = "misuse", record = true })
   h.sectionscope = assert(h.section:enter())
   h.profile = assert(core.profile.open())
+  h.link = newlink()
   h.workload = workload and assert(core.workload.load(workload)) or nil
   return h
 end
@@ -179,20 +183,26 @@ local functions = {
   samples = { new = { 4 } },
   workload = { load = { "/nowhere/x.so" } },
   trace = { open = { dir, {} } },
-  sde = { library = { "MISUSE" }, find = { "MISUSE::COUNTER" }, list = {} },
   section = { define = { { label = "misuse", record = true } }, start = { "misuse" }, stop = { "misuse", {} },
               report = { {} }, reset = {}, enable = { true } },
   profile = { open = {} },
+  sde = { library = { "MISUSE" }, find = { "MISUSE::COUNTER" }, list = {}, hook = { "/nonexistent" } },
   sys = { interrupted = {}, on_interrupt = { false }, pid = {}, uname = {}, isatty = { 1 }, affinity = {}, pin = { 0 },
-          sleep = { 0 }, fsync = { dir }, realpath = { dir }, cpu = {}, nprocs = {} },
+          sleep = { 0 }, exec = { { "/nowhere/program" }, { MISUSE = "yes" } }, fsync = { dir }, realpath = { dir }, cpu = {},
+          nprocs = {} },
+  link = { connect = { "/nowhere/socket" } },
+  live = { start = { { name = "misuse" } }, stop = {}, path = {}, folder = {}, rule = { "rule" }, cancel = { 1 },
+           rules = {}, functions = {}, call = { "f", 1 }, stop_run = {}, say = {} },
 }
 local slow = { ["event.list"] = true, ["event.parse"] = true, ["clock.info"] = true, ["sys.sleep"] = true,
                ["counter.open"] = true, ["group.open"] = true, ["eventset.open"] = true, ["trace.open"] = true,
-               ["event.set_sysfs"] = true, ["samples.new"] = true }
+               ["event.set_sysfs"] = true, ["samples.new"] = true, ["live.start"] = true }
 -- One list is a walk over all of libpfm4 and tracefs; sleeping sleeps; 2^31 samples may well fit, but take a minute.
 local few = {
   ["event.list"] = { NIL, -1, "a\0b", {}, print },
   ["sys.sleep"] = { NIL, true, -1, 0 / 0, 1 / 0, 1e308, math.maxinteger, math.mininteger, "", "x", {}, print, file },
+  ["live.say"] = { NIL, true, {}, print, file }, -- what it says would be heard
+  ["live.stop_run"] = { NIL, true, "a\0b", {}, print, file },
   ["samples.new"] = { NIL, true, 0, -1, 1, math.maxinteger, math.mininteger, 1 << 53, 0.5, 0 / 0, "x", {}, print, file },
 }
 local target = { "pid", "cpu", "inherit", "no_page" }
@@ -229,6 +239,7 @@ attackoptions("section.define", function(label, options)
 end, "misuse", { "label", "type", "exclusive", "events", "record", "file", "line" })
 attackoptions("section.stop", core.section.stop, "misuse", { "operations", "bytes", "iterations" })
 core.section.enable(true)
+attackoptions("live.start", function(_, options) return core.live.start(options) end, "", { "name", "rules", "unasked" })
 attackoptions("trace.open", core.trace.open, "/nowhere", { "metrics", "buffer" })
 for _, v in ipairs(values) do
   for _, key in ipairs { "name", "description", "unit", "mode", "exponent" } do
@@ -257,12 +268,13 @@ local methods = {
   sdelibrary = { counter = { "COUNTER", {} }, recorder = { "RECORDER", {} }, set = { "SET" },
                  group = { "GROUP", "sum", "COUNTER" }, describe = { "COUNTER", "counts" },
                  unregister = { "COUNTER" }, shutdown = {} },
-  sdecounter = { add = { 1 }, read = {}, reset = {} },
+  sdecounter = { add = { 1 }, read = {}, reset = {}, info = {} },
   recorder = { push = { 1 }, values = { 1, 2 }, quantile = { 50 }, count = {}, dropped = {}, nans = {}, error = {},
-               reset = {} },
-  countingset = { insert = { "e", 1 }, remove = { "e", 1 }, values = {} },
-  sdeevent = { read = {}, write = { 1 }, reset = {}, info = {}, open = {} },
+               reset = {}, epoch = {}, info = {} },
+  countingset = { insert = { "e", 1 }, remove = { "e", 1 }, values = {}, info = {} },
+  sdeevent = { read = { 1 }, write = { 1 }, reset = {}, info = {}, open = {} },
   location = { enter = { region }, leave = { region }, metric = { { 1 } } },
+  link = { ask = { "eval", "1 + 1", 1 } },
 }
 
 local function methodsof(h)

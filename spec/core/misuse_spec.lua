@@ -10,8 +10,16 @@ describe("The bindings, called with wrong arguments of every type,", function()
     local workload = support.build .. "/workloads/loop.so"
     local f = io.open(workload)
     if f then f:close() else workload = "-" end
-    local status, out, err = support.shell(("%s/pmlua spec/core/misuse_calls.lua %s %s"):format(support.build,
-      support.folder(), workload), 600)
+    local served = support.folder() -- by a process that ends when its input does
+    local serve = "XDG_RUNTIME_DIR=%s %s/pmlua -e 'pml.live.start { name = \"served\" } io.read()' >%s/out"
+    local server = assert(io.popen(serve:format(served, support.build, served), "w"))
+    local socket = support.wait_for_socket(served)
+    -- The service would say on stderr what it thinks of rules: where its folder should be is a file, which refuses it.
+    local folder = support.folder()
+    assert(io.open(folder .. "/pmlua", "w")):close()
+    local status, out, err = support.shell(("XDG_RUNTIME_DIR=%s %s/pmlua spec/core/misuse_calls.lua %s %s %s"):format(folder,
+      support.build, folder, socket, workload), 600)
+    server:close()
     assert.equal("", err)
     local calls, raised, refused, answered, broken =
       out:match("calls (%d+) raised (%d+) refused (%d+) answered (%d+) broken (%d+)\n$")

@@ -67,4 +67,16 @@ function M.shell(command, seconds)
   return how == "signal" and 128 + code or code or 0, out, err
 end
 
+--- The first socket of an application that serves below a runtime folder, once there is one.
+function M.wait_for_socket(runtime)
+  for _ = 1, 200 do
+    local pipe = assert(io.popen("ls -d " .. M.quote(runtime) .. "/pmlua/* 2>/dev/null"))
+    local path = pipe:read("l")
+    pipe:close()
+    if path then return path end
+    os.execute("sleep 0.05")
+  end
+  error("nothing serves below " .. runtime)
+end
+
 return M

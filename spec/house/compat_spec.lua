@@ -62,6 +62,40 @@ int main() {
 }
 ]]
 
+-- A thread counts and ends after the library was closed: what the library does at a thread's end is still there.
+local closing = [[
+#include <dlfcn.h>
+#include <pthread.h>
+#include <semaphore.h>
+#include <stdio.h>
+static void *so;
+static sem_t counted, closed;
+static void *work(void *arg) {
+  void *(*init)(const char *);
+  *(void **)&init = dlsym(so, "papi_sde_init");
+  int (*create)(void *, const char *, int, void **);
+  int (*inc)(void *, long long);
+  *(void **)&create = dlsym(so, "papi_sde_create_counter");
+  *(void **)&inc = dlsym(so, "papi_sde_inc_counter");
+  void *counter = NULL;
+  if (create(init("CLOSING"), "C", 0, &counter) == 0) inc(counter, 1);
+  sem_post(&counted);
+  sem_wait(&closed);
+  return arg;
+}
+int main(int argc, char **argv) {
+  pthread_t t;
+  sem_init(&counted, 0, 0);
+  sem_init(&closed, 0, 0);
+  if (argc < 2 || !(so = dlopen(argv[1], RTLD_NOW)) || pthread_create(&t, NULL, work, NULL)) return 1;
+  sem_wait(&counted);
+  dlclose(so);
+  sem_post(&closed);
+  pthread_join(t, NULL);
+  puts("ended");
+}
+]]
+
 local fortran = [[
 program t
   use, intrinsic :: iso_c_binding
@@ -136,6 +170,13 @@ describe("the drop-in for libsde", function()
     assert.equal("libsde.so.1", out:match("SONAME%s+(%S+)"))
     local _, code = sh(("cd %s/compat && test -e libsde.so && test -e libsde.so.1 && test -e libsde.so.1.0"):format(build))
     assert.equal(0, code)
+  end)
+
+  it("may be closed while threads that counted go on", function()
+    write(dir .. "/c.c", closing)
+    local out, code = sh(("cc %s/c.c -o %s/c -lpthread -ldl && %s/c %s/compat/libsde.so.1"):format(dir, dir, dir, build))
+    assert.equal(0, code, out)
+    assert.equal("ended\n", out)
   end)
 
   it("serves C++ programs", function()

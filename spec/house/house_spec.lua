@@ -77,6 +77,25 @@ int main(void) {
     end
   end)
 
+  it("gives a library for applications, and the example of one compiles with what pkg-config says", function()
+    local flags = ("$(PKG_CONFIG_PATH=%s/lib/pkgconfig pkg-config --cflags --libs pmlua-embed)"):format(prefix)
+    -- Packagers' DESTDIR is no part of the paths that pkg-config knows.
+    local compile = "gcc -D_GNU_SOURCE -I%s/include/pmlua spec/c/embed.c -L%s/lib %s -o %s/embed"
+    local out, code = sh(compile:format(prefix, prefix, flags, dest))
+    assert.equal(0, code, out)
+    out, code = sh(("cd / && XDG_RUNTIME_DIR=%s LD_LIBRARY_PATH=%s/lib %s/embed"):format(dest, prefix, dest))
+    assert.equal(0, code, out)
+    assert.truthy(out:find("\n11 passed, 0 failed, 0 skipped\n", 1, true), out)
+  end)
+
+  it("gives a preloaded library that finds its parts", function()
+    local preload = prefix .. "/lib/pmlua/preload/libpmlua-live.so"
+    local out = sh("ldd " .. preload)
+    assert.truthy(out:find(prefix .. "/lib/pmlua/preload/../../libpmlua.so.0", 1, true), out)
+    assert.falsy(out:find("not found", 1, true), out)
+    assert.truthy(io.open(prefix .. "/lib/libpmlua-embed.so.0"), "which is where it looks for the rest")
+  end)
+
   it("gives a static library that links without the shared one", function()
     local link = "cd %s && gcc t.c -I%s/include/pmlua %s/lib/libpmlua.a -lpfm -lotf2 -lpthread -ldl -lm -o ts && ./ts"
     local out, code = sh(link:format(dest, prefix, prefix))

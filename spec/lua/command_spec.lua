@@ -184,11 +184,22 @@ describe("The verbs", function()
   end)
 end)
 
+describe("pmlua events sde:", function()
+  it("says that no library of this process has registered any, and how to ask another", function()
+    for _, pattern in ipairs { "sde:", "'sde:::*'" } do
+      local status, err = table.unpack(complaint("events " .. pattern))
+      assert.equal(1, status)
+      assert.matches("^pmlua: no library of this process has registered [^\n]*; pmlua query lists [^\n]*\n$", err)
+    end
+  end)
+end)
+
 describe("The modules", function()
   it("are found from the command, wherever it is called, and from PMLUA_LUA", function()
     local lua = support.shell and select(2, run("-e 'print(pml.paths.lua)'"))
     assert.matches("/lua\n$", lua)
-    assert.matches("modules are not found", complaint("-e 'print(1)'", "PMLUA_LUA=/nowhere")[2])
+    local message = complaint("-e 'print(1)'", "PMLUA_LUA=/nowhere")[2]
+    assert.matches("PMLUA_LUA is /nowhere, which does not hold pmlua/init.lua", message, 1, true)
   end)
 
   it("are those of an installation when the command is installed", function()

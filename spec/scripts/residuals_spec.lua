@@ -129,9 +129,62 @@ describe("scripts/residuals.lua", function()
     assert.truthy(text:find("has no diagonal entry", 1, true))
   end)
 
+  -- By iterations, not by time: a rule that is kept waiting stops it later, but long before these run out.
+  local function stopped_early(matrix, solver, limit, extra)
+    local arguments = ("--no-plot --solvers %s --matrices %s %s"):format(solver, matrix, extra)
+    local text, status, dir = run(out, arguments)
+    assert.equal(0, status, text)
+    local full, worst = read_table(dir .. "/events.dat"), 0
+    for _, row in ipairs(read_table(dir .. "/residuals.dat")) do
+      if row.curve == full[#full].curve then worst = math.max(worst, tonumber(row.residual)) end
+    end
+    text, status, dir = run(out, ("%s --watch %g"):format(arguments, limit))
+    assert.equal(0, status, text)
+    local watched, stopped = read_table(dir .. "/events.dat"), read_table(dir .. "/stopped.dat")
+    local last = #full -- without a preconditioner
+    assert.equal("none", full[last].preconditioner)
+    assert.is_true(worst > limit)
+    assert.truthy(full[last].outcome == "iterations" or full[last].outcome == "breakdown", full[last].outcome)
+    assert.equal("stopped", watched[last].outcome, text)
+    assert.is_true(tonumber(watched[last].numiter_I) < tonumber(full[last].numiter_I))
+    assert.equal(watched[last].numiter_I, stopped[#stopped].iterations)
+    local most = tonumber(extra:match "%d+")
+    assert.equal(most - tonumber(watched[last].numiter_I), tonumber(stopped[#stopped].saved))
+    assert.truthy(text:find("Stopped by the rule: residual above", 1, true) and text:find("%% saved"), text)
+  end
+
+  it("stops a solver that explodes by a rule beside it, which without the rule goes on to its last iteration", function()
+    stopped_early("convdiff2d:100:500", "cgs", 1e12, "--most 4000")
+  end)
+
+  it("does so with a chemical plant of the SuiteSparse collection, as the paper would have it", function()
+    if not lfs.attributes(data .. "/west0479.mtx.gz") then return pending("no matrices in " .. data) end
+    stopped_early(data .. "/west0479.mtx.gz", "bicgstab", 1e14, "--most 100000")
+  end)
+
+  it("leaves alone what stays below the rule's limit", function()
+    local text, status, dir = run(out, "--no-plot --solvers cg,gmres --matrices poisson2d:40 --watch 1e10")
+    assert.equal(0, status, text)
+    for _, e in ipairs(check_solves(dir)) do assert.equal("converged", e.outcome, e.solver) end
+    assert.truthy(text:find("nothing was stopped", 1, true), text)
+  end)
+
+  it("is stopped by the rules file that ships, too", function()
+    local text, status = shell(pmlua .. " -e " .. ("%q"):format([[
+      package.path = 'scripts/?.lua;' .. package.path
+      assert(pml.live.start { unasked = true, rules = 'scripts/rules/stop_diverged.lua' })
+      local lab = assert(require('residuals.solve').new(pml, { tolerance = 1e-8, iterations = 4000 }))
+      local p = { matrix = 'convdiff2d:100:500', solver = 'cgs', preconditioner = 'none' }
+      assert(lab:measure(p, 1))
+      print(lab:outcome(p).outcome)]]):gsub("\\\n", "\n"))
+    assert.equal(0, status, text)
+    assert.truthy(text:find("stopped\n", 1, true) and text:find("pmlua: a residual of", 1, true), text)
+  end)
+
   it("refuses what it does not know", function()
     for arguments, says in pairs {
       ["--solvers gauss"] = "gauss", ["--part 0"] = "part", ["--tolerance 2"] = "tolerance", ["--s 99"] = "--s",
+      ["--watch 1e301"] = "watch",
       ["--matrices poisson2d:x"] = "poisson2d:x", ["--matrices /nonexistent.mtx"] = "nonexistent",
     } do
       local text, status = run(out, "--no-plot " .. arguments)

@@ -7,12 +7,14 @@ local core = require "pmlua.core"
 
 local M = {
   summary = "list events, with what they count and why some are unavailable",
-  usage = "pmlua events [PATTERN] [--available] [--all] [--json]",
+  usage = "pmlua events [PATTERN] [--available] [--all] [--sde FILE] [--json]",
   help = [[
 PATTERN selects by name and description: a glob ('*cache*miss*') or plain text, case does not matter.
 
   --available   only what can be counted on this machine
   --all         also the PMUs that libpfm4 knows but this machine does not have (tens of thousands of events)
+  --sde FILE    the software-defined events that the library in FILE tells of itself: its papi_sde_hook_list_events()
+                is called; the library is loaded for it, no application runs
   --json        an array of {name, description, source, pmu, available, reason}
 
 How an event may be named:
@@ -34,13 +36,19 @@ and, but for the clocks, with modifiers: :u user, :k kernel, :h hypervisor, or s
 local titles = {
   clock = "Clocks", generic = "Generic events of perf", libpfm4 = "Events of libpfm4",
   sysfs = "PMUs of the kernel (/sys/bus/event_source/devices)", tracepoint = "Tracepoints",
-  breakpoint = "Breakpoints", uprobe = "User-space probes",
+  breakpoint = "Breakpoints", sde = "Software-defined events", uprobe = "User-space probes",
 }
 
 local function parse(args)
-  local options = {}
-  for _, arg in ipairs(args) do
-    if arg == "--all" or arg == "--json" or arg == "--available" then options[arg:sub(3)] = true
+  local options, i = {}, 0
+  while i < #args do
+    i = i + 1
+    local arg = args[i]
+    if arg == "--sde" then
+      i = i + 1
+      options.sde = args[i]
+      if not options.sde then return nil, "--sde needs a FILE" end
+    elseif arg == "--all" or arg == "--json" or arg == "--available" then options[arg:sub(3)] = true
     elseif arg:find("^%-") then return nil, "no such option: " .. arg
     elseif options.pattern then return nil, "more than one pattern: " .. arg
     else options.pattern = arg end
@@ -103,8 +111,27 @@ local function summary(rows, all)
     #rows - available, all and "" or "; --all lists the PMUs that are not here, too")
 end
 
+--- What a library tells of itself; whether it has values yet is not the question.
+local function of_library(options)
+  local done, err = core.sde.hook(options.sde)
+  if not done then return nil, err end
+  local rows, all = {}, core.event.list(options.pattern or "sde:::*")
+  for _, row in ipairs(all or {}) do
+    if row.source == "sde" then
+      row.available, row.reason = true, nil
+      rows[#rows + 1] = row
+    end
+  end
+  return rows
+end
+
 --- Nothing matched: it may still be an event that lists cannot hold, such as mem:ADDR, or a misspelt one.
 local function nothing(pattern)
+  if pattern:find("^sde:") and #core.sde.list() == 0 then
+    io.stderr:write("pmlua: no library of this process has registered software-defined events; ",
+      "pmlua query lists the running applications that have, and reads theirs\n")
+    return 1
+  end
   local event, err = core.event.parse(pattern)
   if event then
     io.write(("no listed event matches '%s', but it is an event by itself: pml.eventset { %q } counts it\n"):format(
@@ -123,7 +150,9 @@ function M.run(args)
     io.stderr:write("pmlua events: ", misuse, "; usage: ", M.usage, "\n")
     return 2
   end
-  local rows, err = core.event.list(options.pattern, options.all)
+  local rows, err
+  if options.sde then rows, err = of_library(options)
+  else rows, err = core.event.list(options.pattern, options.all) end
   if not rows then
     io.stderr:write("pmlua events: ", err, "\n")
     return 1
@@ -136,7 +165,7 @@ function M.run(args)
   end
   if #rows == 0 and options.pattern then return nothing(options.pattern) end
   printtable(rows)
-  io.write(summary(rows, options.all))
+  io.write(options.sde and ("%d event%s\n"):format(#rows, #rows == 1 and "" or "s") or summary(rows, options.all))
   return 0
 end
 

@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* bindings/embed.c - Lua states for applications: opened, run under limits, closed. */
+#include "pmlua.h"
+#include "state.h"
+
+#include <errno.h>
+#include <lauxlib.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct pmlua {
+  struct state state;
+};
+
+int pmlua_open(struct pmlua **p, const struct pmlua_options *options) {
+  static const struct pmlua_options none = {0};
+  if (options == NULL) options = &none;
+  *p = NULL;
+  struct pmlua *fresh = malloc(sizeof *fresh);
+  if (fresh == NULL) return pml_fail(-ENOMEM, "out of memory for a Lua state");
+  int err = state_open(&fresh->state, options->lua_dir, options->memory_bytes);
+  if (err < 0) {
+    free(fresh);
+    return err;
+  }
+  *p = fresh;
+  return 0;
+}
+
+void pmlua_close(struct pmlua *p) {
+  if (p == NULL) return;
+  state_close(&p->state);
+  free(p);
+}
+
+lua_State *pmlua_state(struct pmlua *p) {
+  return p->state.L;
+}
+
+/* --- running --- */
+
+struct job {
+  const char *name, *code, *path; /* path: a file, else code */
+  char *text;
+};
+
+static void load(lua_State *L, const struct job *job) {
+  int status;
+  if (job->path != NULL)
+    status = luaL_loadfilex(L, job->path, "t"); /* text only: precompiled code could do what it likes */
+  else {
+    lua_pushfstring(L, "=%s", job->name);
+    status = luaL_loadbufferx(L, job->code, strlen(job->code), lua_tostring(L, -1), "t");
+    lua_remove(L, -2);
+  }
+  if (status != LUA_OK) lua_error(L);
+}
+
+/* What is on the stack above @base, as print shows it. */
+static void tell(lua_State *L, int base) {
+  int top = lua_gettop(L);
+  luaL_Buffer b;
+  luaL_checkstack(L, LUA_MINSTACK, "too many results");
+  luaL_buffinit(L, &b);
+  for (int i = base + 1; i <= top; i++) {
+    if (i > base + 1) luaL_addchar(&b, '\t');
+    luaL_tolstring(L, i, NULL);
+    luaL_addvalue(&b);
+  }
+  luaL_pushresult(&b);
+}
+
+static int run(lua_State *L) {
+  struct job *job = lua_touserdata(L, 1);
+  lua_settop(L, 0);
+  load(L, job);
+  lua_call(L, 0, LUA_MULTRET);
+  tell(L, 0);
+  job->text = state_copy(L, -1, NULL);
+  return 0;
+}
+
+static int run_job(struct pmlua *p, struct job *job, const struct pmlua_limits *limits, char **results) {
+  static const struct pmlua_limits none = {0};
+  if (limits == NULL) limits = &none;
+  if (results != NULL) *results = NULL;
+  lua_State *L = p->state.L;
+  if (!lua_checkstack(L, 3)) return pml_fail(-ENOMEM, "out of memory for Lua's stack");
+  size_t cap = p->state.limit.cap;
+  if (limits->memory_bytes != 0 && (cap == 0 || limits->memory_bytes < cap)) p->state.limit.cap = limits->memory_bytes;
+  lua_pushcfunction(L, run);
+  lua_pushlightuserdata(L, job);
+  int err = limit_call(L, 1, 0, limits->instructions);
+  p->state.limit.cap = cap;
+  if (err == 0 && results != NULL)
+    *results = job->text;
+  else
+    free(job->text);
+  return err;
+}
+
+int pmlua_run_string(struct pmlua *p, const char *name, const char *code, const struct pmlua_limits *limits,
+                     char **results) {
+  struct job job = {.name = name, .code = code};
+  return run_job(p, &job, limits, results);
+}
+
+int pmlua_run_file(struct pmlua *p, const char *path, const struct pmlua_limits *limits, char **results) {
+  struct job job = {.path = path};
+  return run_job(p, &job, limits, results);
+}

@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* bindings/live_talk.c - one connection: questions in, answers out, never waiting. */
+#include "live.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+static int descriptor(const struct live_connection *c) {
+  return atomic_load_explicit(&c->fd, memory_order_relaxed);
+}
+
+void live__talk_begin(struct live_connection *c, int fd, double now) {
+  live_frame_question(&c->question);
+  c->from = c->to = c->length = c->sent = 0;
+  c->answer = NULL;
+  c->last = false;
+  c->since = now;
+  c->inode = live__inode(fd);
+  c->session.state.L = NULL;
+  c->session.due = HUGE_VAL;
+  /* Release: a forked child that sees the descriptor closes it; what else is here it leaves alone. */
+  atomic_store_explicit(&c->fd, fd, memory_order_release);
+}
+
+/* A child of a fork may have a copy of the descriptor for a moment: the shutdown tells the peer nevertheless. */
+void live__talk_end(struct live_connection *c) {
+  int fd = atomic_exchange(&c->fd, -1);
+  if (fd >= 0 && live__inode(fd) == c->inode) {
+    shutdown(fd, SHUT_RDWR);
+    close(fd);
+  }
+  live_frame_reset(&c->question);
+  free(c->answer);
+  c->answer = NULL;
+  state_close(&c->session.state);
+  c->session.due = HUGE_VAL;
+  c->from = c->to = 0;
+}
+
+bool live__talk_waits(const struct live_connection *c) {
+  return c->answer != NULL || c->question.header_length > 0;
+}
+
+/* --- answers --- */
+
+static void set_answer(struct live_connection *c, enum live_kind kind, const char *text, size_t n) {
+  char header[LIVE_HEADER_MAX];
+  size_t h = live_frame_header(header, kind, n);
+  c->answer = malloc(h + n);
+  if (c->answer == NULL) return;
+  memcpy(c->answer, header, h);
+  if (n > 0) memcpy(c->answer + h, text, n);
+  c->length = h + n;
+  c->sent = 0;
+}
+
+static void set_error(struct live_connection *c, const char *text) {
+  set_answer(c, LIVE_ERROR, text, strlen(text));
+}
+
+static void find_answer(struct live_connection *c, const struct live *l) {
+  char *text = NULL;
+  size_t n = 0;
+  bool ok = live__session_answer(&c->session, l, &c->question, &text, &n);
+  if (n > LIVE_ANSWER_MAX)
+    set_error(c, "the answer is longer than 16 MB; ask for less");
+  else
+    set_answer(c, ok ? LIVE_OK : LIVE_ERROR, text, n);
+  free(text);
+}
+
+/* Returns false when the connection has ended. */
+static bool send_answer(struct live_connection *c, double now) {
+  while (c->sent < c->length) {
+    ssize_t n = send(descriptor(c), c->answer + c->sent, c->length - c->sent, MSG_NOSIGNAL);
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0) return errno == EAGAIN || errno == EWOULDBLOCK;
+    c->sent += (size_t)n;
+    c->since = now;
+  }
+  free(c->answer);
+  c->answer = NULL;
+  return !c->last;
+}
+
+/* --- questions --- */
+
+/* Returns false when nothing (more) is there, or with *ended when the peer has left. */
+static bool receive(struct live_connection *c, double now, bool *ended) {
+  if (c->from < c->to) return true;
+  ssize_t n = recv(descriptor(c), c->input, sizeof c->input, 0);
+  if (n < 0 && (errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR)) return false;
+  *ended = n <= 0;
+  if (n <= 0) return false;
+  c->from = 0;
+  c->to = (size_t)n;
+  c->since = now;
+  return true;
+}
+
+/* Up to one whole question; returns what live_frame_feed() does. */
+static int listen_to(struct live_connection *c, double now, bool *ended) {
+  while (receive(c, now, ended)) {
+    size_t taken;
+    int rc = live_frame_feed(&c->question, c->input + c->from, c->to - c->from, &taken);
+    c->from += taken;
+    if (rc != 0) return rc;
+  }
+  return 0;
+}
+
+/* One question, or one piece of an answer: then it is the others' turn. */
+void live__talk(struct live_connection *c, const struct live *l, double now) {
+  bool ended = live__inode(descriptor(c)) != c->inode;
+  if (!ended && c->answer == NULL) {
+    int rc = listen_to(c, now, &ended);
+    if (rc < 0) {
+      set_error(c, pml_error_detail(rc));
+      c->last = true;
+    } else if (rc > 0) {
+      find_answer(c, l);
+      live_frame_reset(&c->question);
+    }
+    if (rc != 0 && c->answer == NULL) ended = true; /* no memory for an answer */
+  }
+  if (!ended && c->answer != NULL) ended = !send_answer(c, now);
+  if (ended) live__talk_end(c);
+}

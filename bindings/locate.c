@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* bindings/locate.c - where pmlua's Lua folder is. */
+#include "locate.h"
+
+#include "base/pml_error.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define LEVELS 5 /* PREFIX/lib/lua/5.4/pmlua/core.so */
+
+static bool holds(char out[LOCATE_MAX], const char *dir, const char *below) {
+  char probe[LOCATE_MAX + 32];
+  if (snprintf(out, LOCATE_MAX, "%.*s%s", PATH_MAX - 1, dir, below) >= LOCATE_MAX) return false;
+  snprintf(probe, sizeof probe, "%s/pmlua/init.lua", out);
+  return access(probe, R_OK) == 0;
+}
+
+static bool near(char out[LOCATE_MAX], char path[PATH_MAX]) {
+  for (int level = 0; level <= LEVELS; level++) {
+    char *slash = strrchr(path, '/');
+    if (slash == NULL) return false;
+    *slash = '\0';
+    if (holds(out, path, "/lua") || holds(out, path, "/share/pmlua/lua")) return true;
+  }
+  return false;
+}
+
+void locate_code(char path[PATH_MAX]) {
+  Dl_info info;
+  if (dladdr((void *)(uintptr_t)locate_code, &info) != 0 && info.dli_fname != NULL &&
+      realpath(info.dli_fname, path) != NULL)
+    return;
+  /* A position-dependent command may be known to the loader by the bare name it was called with. */
+  if (realpath("/proc/self/exe", path) == NULL) path[0] = '\0';
+}
+
+int locate_lua(char dir[LOCATE_MAX]) {
+  char path[PATH_MAX];
+  const char *given = getenv("PMLUA_LUA");
+  if (given != NULL) {
+    if (holds(dir, realpath(given, path) != NULL ? path : given, "")) return 0;
+    return pml_fail(-ENOENT, "PMLUA_LUA is %.200s, which does not hold pmlua/init.lua", given);
+  }
+  locate_code(path);
+  if (near(dir, path)) return 0;
+  if (realpath("/proc/self/exe", path) != NULL && near(dir, path)) return 0;
+  return pml_fail(-ENOENT, "pmlua's Lua modules are not found beside its code; set PMLUA_LUA to the folder that holds "
+                           "pmlua/init.lua");
+}

@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* bindings/locate.h - where pmlua's Lua folder is, for the command, the module and the libraries alike. */
+#ifndef LOCATE_H
+#define LOCATE_H
+
+#include <limits.h>
+#include <stddef.h>
+
+#define LOCATE_MAX (PATH_MAX + 32)
+
+/*
+ * locate_lua - the folder that holds pmlua/init.lua: PMLUA_LUA if it is set; else near the file that this code was
+ * loaded from, or near the program: lua/ of a checkout or share/pmlua/lua of an installation, some folders above.
+ * Returns 0, or -ENOENT, and pml_error_detail() says what to do.
+ */
+int locate_lua(char dir[LOCATE_MAX]);
+
+/* locate_code - the file that this code was loaded from: command, module or library; "" if nobody knows. */
+void locate_code(char path[PATH_MAX]);
+
+#endif

@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* bindings/lsde.h - what the bindings of software-defined events share: handles, rows, values. */
+#ifndef LSDE_H
+#define LSDE_H
+
+#include "lutil.h"
+
+/* Whatever a handle points to lives as long as its event is referred to, also when the library takes it back. */
+struct lsde_handle {
+  struct lutil_handle h;
+  struct pml_sde_event *event;
+  union {
+    struct pml_sde_library *library; /* never freed */
+    struct pml_sde_counter *counter;
+    struct pml_recorder *recorder;
+    struct pml_sde_set *set;
+  };
+};
+
+extern const struct lutil_class lsde_recorder_class, lsde_set_class;
+
+void lsde_handle_close(void *handle);
+
+/* lsde_library - the library at argument 1; raises as lutil_check() does. */
+struct pml_sde_library *lsde_library(lua_State *L);
+
+/* lsde_new - push a handle of @class that refers to EVENT of the library at argument 1, before the event is made. */
+struct lsde_handle *lsde_new(lua_State *L, const struct lutil_class *class, const char *event, int *err);
+
+/* lsde_done - 1 with the handle on top, or closes it and gives what pml_pusherr() does. */
+int lsde_done(lua_State *L, struct lsde_handle *h, int err, const char *where);
+
+int lsde_pushvalue(lua_State *L, const struct pml_value *v);
+
+/* lsde_info - method info of every handle with an event. */
+int lsde_info(lua_State *L);
+
+extern const char *const lsde_type_names[];
+
+/*
+ * Rows of bytes, collected by visitors of the core: none may enter Lua, which may raise. lsde_add returns 0 or -ENOMEM.
+ */
+struct lsde_rows {
+  struct lutil_handle h;
+  char *text;
+  size_t used, capacity;
+};
+struct lsde_rows *lsde_newrows(lua_State *L);
+int lsde_add(struct lsde_rows *r, const void *data, size_t n);
+
+/* Methods of libraries that make recorders and sets; and the metatables of these. */
+int lsde_library_recorder(lua_State *L);
+int lsde_library_set(lua_State *L);
+void lsde_open_recorders(lua_State *L);
+void lsde_open_sets(lua_State *L);
+
+#endif

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* bindings/state.h - a Lua state with pmlua in it and limits around it. */
+#ifndef STATE_H
+#define STATE_H
+
+#include "limit.h"
+
+struct state { /* stays where it is while it is open */
+  lua_State *L;
+  struct limit limit;
+};
+
+/*
+ * state_open - standard libraries, pmlua.core preloaded, pmlua's Lua folder first on package.path.
+ * @lua_dir: that folder; NULL: it is looked for (locate.h).
+ * @memory_bytes: all that the state may ever have; 0: any amount.
+ * Returns 0, -ENOENT (no Lua folder), -ENOMEM, PML_ELIMIT, PML_ESCRIPT (PMLUA_CLOCK names no clock).
+ */
+int state_open(struct state *s, const char *lua_dir, size_t memory_bytes);
+void state_close(struct state *s); /* NULL or not open: nothing happens */
+
+/* state_copy - the string at @idx in memory of malloc(), *n its length if @n is not NULL. Raises for want of memory. */
+char *state_copy(lua_State *L, int idx, size_t *n);
+
+/* state_addpath - package.path = DIR/?.lua;DIR/?/init.lua;package.path. state_preload - pmlua.core. Both may raise. */
+void state_addpath(lua_State *L, const char *dir);
+void state_preload(lua_State *L);
+
+#endif

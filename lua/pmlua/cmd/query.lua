@@ -1,0 +1,296 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+--- `pmlua query`: the software-defined events of a running application, once or followed, as a table, a plot or JSON.
+--
+--     pmlua query SOLVER 'sde:::*residual*' --watch 1s
+
+local core = require "pmlua.core"
+local directory = require "pmlua.live.directory"
+local json = require "pmlua.json"
+local series = require "pmlua.live.series"
+local view = require "pmlua.live.view"
+
+local M = {
+  summary = "read the software-defined events of a running application",
+  usage = "pmlua query [PID|NAME [PATTERN...]] [--watch EVERY] [--count N] [--plot [FILE]] [--json] [--patience TIME]",
+  help = [[
+Without arguments: the applications that can be asked. An application can be asked that was started by
+pmlua live -- COMMAND, or that calls pmlua_live_start() (C) or pml.live.start() (Lua).
+
+PATTERN is the name of an event or a glob (* and ?), with or without sde:::. Without one, all events are shown.
+A recorder is shown with its count and its quantiles; LIB::RECORDER:MED names one of them.
+
+  --watch EVERY     read again and again, such as every 1s or 250ms, and show what changed; on a terminal the
+                    table is drawn anew, else each is appended. Ends with the application, or by Ctrl-C
+  --count N         end after N readings
+  --plot            draw in the terminal: the values of recorders, any other event over the time it is watched
+  --plot FILE       write the plot to FILE (.svg or .png) at the end
+  --json            a line for each reading: {name, pid, rows, time_s}
+  --patience TIME   wait that long for an answer (5s)
+
+    pmlua query
+    pmlua query SOLVER 'sde:::*residual*' --watch 1s
+    pmlua query SOLVER '*::residual' --plot residual.svg]],
+}
+
+local CLEAR = "\27[H\27[J"
+
+-- --- the command line ---
+
+local units = { ms = 1e-3, s = 1, [""] = 1, m = 60, min = 60, h = 3600 }
+
+local function duration(text)
+  local number, unit = (text or ""):match("^([%d.]+)(%a*)$")
+  local seconds = number and units[unit] and tonumber(number)
+  seconds = seconds and seconds * units[unit]
+  return seconds and seconds >= 0.001 and seconds <= 1e6 and seconds or nil
+end
+
+local takes = {
+  watch = function(o, text)
+    o.watch = duration(text)
+    return o.watch ~= nil, "a time, such as 1s or 250ms"
+  end,
+  patience = function(o, text)
+    o.patience = duration(text)
+    return o.patience ~= nil, "a time, such as 5s"
+  end,
+  count = function(o, text)
+    o.count = math.tointeger(tonumber(text))
+    return o.count and o.count > 0, "a number of readings"
+  end,
+}
+
+local function is_picture(text)
+  return text ~= nil and text:find("%.svg$") or text ~= nil and text:find("%.png$")
+end
+
+--- One option at args[i]; the place of the last word that belongs to it, or nil and what is wrong.
+local function take_option(o, args, i)
+  local name, value = args[i]:match("^%-%-([%a-]+)=?(.*)$")
+  local inline = args[i]:find("=", 1, true) ~= nil
+  if name == "json" and not inline then
+    o.json = true
+  elseif name == "plot" then
+    o.plot = true
+    if not inline and is_picture(args[i + 1]) then value, i = args[i + 1], i + 1 end
+    if value ~= "" and not is_picture(value) then return nil, "--plot writes .svg or .png, not " .. value end
+    o.file = value ~= "" and value or nil
+  elseif takes[name] then
+    if not inline then value, i = args[i + 1], i + 1 end
+    local good, needs = takes[name](o, value)
+    if not good then return nil, ("--%s needs %s"):format(name, needs) end
+  else
+    return nil, "no such option: " .. args[i]
+  end
+  return i
+end
+
+local function parse(args)
+  local o, i = { patterns = {} }, 1
+  while i <= #args do
+    if args[i]:find("^%-") then
+      local last, misuse = take_option(o, args, i)
+      if not last then return nil, misuse end
+      i = last
+    elseif not o.which then o.which = args[i]
+    else o.patterns[#o.patterns + 1] = args[i] end
+    i = i + 1
+  end
+  if o.json and o.plot then return nil, "--json and --plot exclude each other" end
+  if not o.which and (o.watch or o.plot or o.count) then return nil, "say which application: PID or NAME" end
+  if o.count and o.count > 1 and not o.watch then o.watch = 1 end
+  return o
+end
+
+local function complain(text)
+  io.stdout:flush()
+  io.stderr:write("pmlua query: ", text, "\n")
+  return 1
+end
+
+-- --- who can be asked ---
+
+local function age(seconds)
+  if not seconds then return "-" end
+  local s = math.floor(seconds)
+  if s < 60 then return ("%ds"):format(s) end
+  if s < 3600 then return ("%dm%02ds"):format(s // 60, s % 60) end
+  if s < 86400 then return ("%dh%02dm"):format(s // 3600, s % 3600 // 60) end
+  return ("%dd%02dh"):format(s // 86400, s % 86400 // 3600)
+end
+
+local function describe(app, patience)
+  local link <close>, err, code = directory.connect(app)
+  if not link then return nil, err, code end
+  return directory.ask_json(app, link, "info", "", patience)
+end
+
+local function list(o)
+  local applications, err = directory.list()
+  if not applications then return complain(err) end
+  local rows, infos = { { "PID", "NAME", "UP", "EVENTS", "COMMAND" } }, json.array()
+  for _, app in ipairs(applications) do
+    local info, why, code = describe(app, o.patience or 1)
+    if info then
+      json.array(info.rules)
+      json.array(info.functions)
+      infos[#infos + 1] = info
+      local command = info.command:gsub("%c", " ")
+      rows[#rows + 1] = { ("%d"):format(app.pid), app.name, age(info.up_s), ("%d"):format(info.events), command }
+    elseif code ~= "ECONNREFUSED" and code ~= "ENOENT" then -- else it ended just now
+      rows[#rows + 1] = { ("%d"):format(app.pid), app.name, "-", "-", "(" .. why .. ")" }
+    end
+  end
+  if o.json then io.write(json.encode(infos))
+  elseif #rows > 1 then io.write(view.plain(rows, { true, false, true, true }))
+  else io.write("no application can be asked; start one with pmlua live -- COMMAND, or let it call pmlua_live_start()\n") end
+  return 0
+end
+
+-- --- asking one ---
+
+local function terminal_size()
+  local columns, lines = tonumber(os.getenv("COLUMNS")), tonumber(os.getenv("LINES"))
+  if columns and lines then return columns, lines end
+  local pipe = io.popen("stty size 2>/dev/null </dev/tty")
+  local l, c = pipe:read("a"):match("(%d+) (%d+)")
+  pipe:close()
+  c, l = tonumber(c) or 80, tonumber(l) or 24
+  return math.max(c, 40), math.max(l, 12)
+end
+
+--- Nothing matched: what the application has that is near.
+local function nothing(o, app, link)
+  local all = directory.ask_json(app, link, "read", "*", o.patience)
+  local names, full = {}, {}
+  local asked = o.patterns[1]:gsub("^sde:::", "")
+  for i, row in ipairs(all and all.rows or {}) do
+    names[i] = asked:find("::", 1, true) and row.name:sub(7) or row.name:match("([^:]*)$")
+    full[names[i]] = row.name
+  end
+  if #names == 0 then return complain(("%s (%d) has no events yet"):format(app.name, app.pid)) end
+  local near = require "pmlua.cmd.help".nearest(asked, names)
+  return complain(("no event of %s (%d) matches '%s'; %s"):format(app.name, app.pid, table.concat(o.patterns, "', '"),
+    near and ("did you mean '%s'?"):format(full[near]) or ("pmlua query %d lists them"):format(app.pid)))
+end
+
+local Watch = {}
+Watch.__index = Watch
+
+function Watch:title()
+  return ("%s (%d)"):format(self.app.name, self.app.pid)
+end
+
+function Watch:draw()
+  if not series.drawable(self.series) then return "nothing to draw yet\n" end
+  local columns, lines = terminal_size()
+  local text, err = series.text(self.series, self:title(), columns, lines - 2)
+  return text or err .. "\n"
+end
+
+--- Show one answer.
+function Watch:show(answer)
+  local o = self.options
+  if o.json then
+    io.write(view.json(answer, self.app), "\n")
+  elseif o.file then
+    io.write(("\r%d readings"):format(self.readings):rep(self.tty and 1 or 0))
+  else
+    local text = o.plot and self:draw() or view.table(answer, self.before, o.watch ~= nil)
+    local when = os.date("%H:%M:%S", math.floor(answer.time_s))
+    if not o.watch then io.write(text)
+    elseif self.tty then io.write(CLEAR, self:title(), ", ", when, "; Ctrl-C ends\n", text)
+    else io.write("# ", self:title(), ", ", os.date("%Y-%m-%d ", math.floor(answer.time_s)), when, "\n", text, "\n") end
+  end
+  io.flush()
+end
+
+--- Read once: true, or nil, what went wrong, and its code.
+function Watch:read()
+  local o = self.options
+  local function ask(payload)
+    return directory.ask_json(self.app, self.link, "read", payload, o.patience)
+  end
+  local answer, err, code = ask(table.concat(o.patterns, "\n"))
+  if not answer then return nil, err, code end
+  view.restore(answer)
+  self.rows = #answer.rows
+  self.readings = self.readings + 1
+  if o.plot then
+    local ok, why, how = series.add(self.series, answer, ask)
+    if not ok then return nil, why, how end
+  end
+  if self.rows > 0 or o.watch then self:show(answer) end
+  self.before = answer
+  return true
+end
+
+--- Until the next reading is due; false if the user ended it.
+function Watch:wait()
+  local left = self.began + self.readings * self.options.watch - core.clock.ns() / 1e9
+  if left > 0 then core.sys.sleep(left) end
+  return not core.sys.interrupted()
+end
+
+--- Whether anything that is drawn must be watched for it.
+local function needs_time(set)
+  for _, s in ipairs(set.list) do
+    if not s.recorder then return true end
+  end
+  return false
+end
+
+--- Read as often as was asked. Returns a status and, if the application ended meanwhile, true.
+function Watch:run()
+  local o = self.options
+  self.began = core.clock.ns() / 1e9
+  while true do
+    local ok, err, code = self:read()
+    if core.sys.interrupted() then return 0 end
+    if not ok then
+      if code ~= "ECONNRESET" or self.readings == 0 then return complain(err) end
+      complain(("%s has ended, after %d reading%s"):format(self:title(), self.readings, self.readings == 1 and "" or "s"))
+      return 0
+    end
+    if self.rows == 0 and not o.watch then return nothing(o, self.app, self.link) end
+    if o.plot and not o.watch and needs_time(self.series) then o.watch = 1 end
+    if not o.watch or self.readings == o.count or not self:wait() then return 0 end
+  end
+end
+
+local function write_picture(watch)
+  local o = watch.options
+  if watch.tty and o.watch then io.write("\n") end
+  if not series.drawable(watch.series) then return complain("nothing to plot: no value was read") end
+  local ok, err = series.picture(watch.series, watch:title(), o.file)
+  if not ok then return complain(err) end
+  print(o.file)
+  return 0
+end
+
+---@param args string[]
+---@return integer status
+function M.run(args)
+  local o, misuse = parse(args)
+  if not o then
+    io.stderr:write("pmlua query: ", misuse, "; usage: ", M.usage, "\n")
+    return 2
+  end
+  if not o.which then return list(o) end
+  o.patience = o.patience or 5
+  if #o.patterns == 0 then o.patterns[1] = "*" end
+  local app, err = directory.find(o.which)
+  if not app then return complain(err) end
+  core.sys.on_interrupt()
+  local link <close>, why = directory.connect(app)
+  if not link then return complain(why) end
+  local watch = setmetatable({ options = o, app = app, link = link, series = series.new(), readings = 0,
+    tty = core.sys.isatty(1) }, Watch)
+  local status = watch:run()
+  if o.file and watch.readings > 0 and (status == 0 or series.drawable(watch.series)) then
+    status = math.max(status, write_picture(watch))
+  end
+  return status
+end
+
+return M

@@ -1,0 +1,84 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+-- lua/pmlua/sde.lua - software-defined events: what the core has under this name, and rules that watch them.
+--
+-- Try:  pml.sde.watch("sde:::DEMO::steps", "100ms", function(steps) if steps > 5 then pml.live.stop_run "enough" end end)
+--
+-- A script that measures is busy: a rule runs on a thread of its own, in a Lua state of its own. The function goes
+-- there with copies of its upvalues; what it changes in them does not come back, and globals are those of the other
+-- state. In a file of rules, or where a state runs its rules itself, the function is called as it stands.
+
+local core = require "pmlua.core"
+
+local M = {}
+for name, value in pairs(core.sde) do M[name] = value end
+
+-- --- a rule that runs elsewhere ---
+
+---@class pmlua.Shipped
+local Shipped = {}
+Shipped.__index = Shipped
+
+local shipped = 0
+
+--- What the other state last told of the rule.
+local function told(self)
+  local text = core.live.rules()
+  for _, rule in ipairs(text and require("pmlua.json").decode(text) or {}) do
+    if rule.key == self.key then self.known = rule end
+  end
+  return self.known
+end
+
+--- JSON knows no integers.
+local function whole(v) return v and math.tointeger(v) or v end
+
+--- Stop watching; a run of the function that is under way ends first.
+---@return true? done
+---@return string? err
+---@return string? code
+function Shipped:cancel() return core.live.cancel(self.id) end
+
+--- How often the function ran.
+---@return integer
+function Shipped:fired() return whole(told(self).fired or 0) end
+
+--- What went wrong last.
+---@return string?
+function Shipped:error() return told(self).error end
+
+--- The value that the function saw last.
+---@return number?
+function Shipped:last() return whole(told(self).last) end
+
+local function ship(event, every, fn, options)
+  local rules = require "pmlua.live.rules"
+  local wrong = rules.wrong(event, every, fn, options)
+  if wrong then error(wrong, 3) end
+  shipped = shipped + 1
+  local key = ("%d.%p"):format(shipped, fn)
+  local copy = { key = key }
+  for name, value in pairs(options or {}) do copy[name] = value end
+  local good, blob = pcall(require("pmlua.live.ship").pack, { event = event, every = every, fn = fn, options = copy })
+  if not good then error(blob, 3) end
+  local started, err = core.live.start { unasked = true }
+  if not started then error(err, 3) end
+  local id, refused = core.live.rule(blob)
+  if not id then error(refused, 3) end
+  return setmetatable({ id = id, key = key, known = {} }, Shipped)
+end
+
+--- Call a function with an event's value every so often. It may write events (pml.sde.find(name):write(v)), call
+--- functions that the application gave (pml.live.call), stop the run (pml.live.stop_run), and cancel itself by
+--- returning false. An error in it is said on stderr; ten in a row cancel it. A forked child goes on without it.
+---@param event string "LIB::EVENT"; one that nobody has registered yet is waited for
+---@param every number|string seconds, or "100ms", "1s", "2m"
+---@param fn fun(value: number, series: pmlua.Samples|pmlua.Elements): boolean? see pmlua.live.history
+---@param options? { name: string?, keep: integer? }
+---@return pmlua.Watch|pmlua.Shipped
+function M.watch(event, every, fn, options)
+  local here = package.loaded["pmlua.live.rules"]
+  if here and here.scheduled then return here.add(event, every, fn, options) end
+  return ship(event, every, fn, options)
+end
+
+return M

@@ -1,0 +1,106 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+-- scripts/recorder_overhead.lua - what a push to a recorder costs, every push timed by itself.
+--
+-- Try:  pmlua scripts/recorder_overhead.lua --quick
+--
+-- After H. Jagode, A. Danalis, H. Anzt, J. Dongarra, PAPI software-defined events for in-depth performance analysis,
+-- figure 7: 16,384 doubles are recorded, and the distribution of the durations is drawn on logarithmic axes. There the
+-- series was one array that grew by realloc; each growth was a spike of some microseconds. Here spikes are counted and
+-- located: what the recorder does at the same push round after round, and what the machine does to it at any. From one and
+-- from two threads, to the same and to different recorders, beside PAPI's libsde where it is installed.
+
+local here = debug.getinfo(1, "S").source:match("^@(.*/)") or "./"
+package.path = here .. "?.lua;" .. package.path
+
+local pml = require "pmlua"
+local measure = require "recorder_overhead.measure"
+local report = require "recorder_overhead.report"
+local spikes = require "recorder_overhead.spikes"
+
+local pushes = 16384
+local rounds = 20
+
+-- What the options and this machine make of the experiment; set when the factors are asked for.
+local lab = {}
+
+local function thread_numbers(text)
+  local out, seen = {}, {}
+  for word in (text .. ","):gmatch "([^,]*)," do
+    local n = math.tointeger(tonumber(word))
+    if not n or n < 1 or n > measure.most_threads then
+      error(("option --threads: %s is not a number of threads, 1 to %d"):format(word == "" and "nothing" or word,
+        measure.most_threads), 0)
+    end
+    if seen[n] then error(("option --threads: %d is there twice"):format(n), 0) end
+    seen[n], out[#out + 1] = true, n
+  end
+  return out
+end
+
+local function prepare(options)
+  local threads = thread_numbers(options.threads)
+  local err
+  lab, err = measure.new(pml, { type = options.type, libsde = options.libsde })
+  if not lab then error(err, 0) end
+  return {
+    { "library", { "none", "pmlua", "libsde" } }, { "keep", { "all", "sketch" } }, { "threads", threads },
+    { "recorder", { "same", "different" } },
+  }
+end
+
+-- Of the floor there is one cell for each number of threads; one thread has one recorder; libsde keeps all.
+local function constraints(p)
+  if p.recorder == "different" and (p.threads == 1 or p.library == "none") then return false end
+  if p.keep == "sketch" and p.library ~= "pmlua" then return false end
+  return p.library == "libsde" and lab.no_libsde or true
+end
+
+local function mean_of(name)
+  return function(cell)
+    local sum = 0
+    for _, r in ipairs(cell.rounds) do sum = sum + r.extra[name] end
+    return sum / #cell.rounds
+  end
+end
+
+return pml.experiment {
+  name = "recorder_overhead",
+  description = [[
+What a push to a recorder costs: 16,384 numbers per round and thread, each push timed by itself; by one thread and by two,
+to the same recorder and to different ones, all numbers kept or a sketch of them; PAPI's libsde beside it where it is
+installed; and the floor, two reads of the clock with nothing between. Spikes are counted and located. Needs no PMU. Each
+round has a new recorder and new memory. --iterations is 16,384 times the rounds, or as many as are asked for.]],
+  factors = prepare,
+  constraints = constraints,
+  help = {
+    library = "none: two reads of the clock", keep = "all numbers, or a sketch", threads = "that push at the same time",
+    recorder = "one for all threads, or one each",
+  },
+  repeats = pushes * rounds,
+  rounds = rounds,
+  quick = { repeats = pushes * 5, rounds = 5 },
+  options = {
+    { name = "threads", metavar = "LIST", default = "1,2", help = "numbers of threads, 1 to 8, separated by commas" },
+    { name = "type", metavar = "TYPE", default = "double", help = "of what is pushed: double, float, int64 or int32" },
+    { name = "libsde", metavar = "FILE", default = "libsde.so.1", help = "PAPI's libsde" },
+  },
+  examples = {
+    "pmlua scripts/recorder_overhead.lua --quick",
+    "pmlua scripts/recorder_overhead.lua --threads 1,2,4 --type int64",
+    "pmlua scripts/recorder_overhead.lua --libsde /opt/papi/lib/libsde.so",
+  },
+  measure = function(_, p, n) return lab:cell(p, n) end,
+  columns = {
+    { name = "typical", unit = "ns", description = "mean without spikes",
+      value = function(cell, run) return (spikes.typical(run, cell)) end },
+    { name = "net", unit = "ns", description = "the same less that of the floor",
+      value = function(cell, run) return (select(2, spikes.typical(run, cell))) end },
+    { name = "spikes", unit = "", description = "samples above 10 times the median and 1 us",
+      value = function(cell, run) return #spikes.of(run, cell) end },
+    { name = "overlap", unit = "%", description = "of the time of a round, all threads were pushing; mean of the rounds",
+      value = mean_of "overlap" },
+    { name = "pinned", unit = "", description = "1: each thread had a cpu of its own", value = mean_of "pinned" },
+  },
+  analyse = function(run) report.write(run, lab) end,
+  plot = "recorder_overhead",
+}

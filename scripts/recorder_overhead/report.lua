@@ -1,0 +1,185 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+-- scripts/recorder_overhead/report.lua - distribution.dat, spikes.dat, growth.dat, series.dat, and what is said at the end.
+--
+-- Try:  pmlua scripts/recorder_overhead.lua --quick --no-plot && head results/recorder_overhead/latest/distribution.dat
+
+local spikes = require "recorder_overhead.spikes"
+local stats = require "pmlua.stats"
+local tabulate = require "pmlua.tabulate"
+
+local M = {}
+
+local bins_per_decade = 10
+local most_in_series = 1 << 16 -- of a thread; what a figure can show
+
+local function measured(run)
+  local out = {}
+  for _, cell in ipairs(run.cells) do
+    if cell.summary then out[#out + 1] = cell end
+  end
+  return out
+end
+
+-- Of a value in ns; what is shorter than one is in bin -1.
+local function bin_of(v)
+  return v < 1 and -1 or math.floor(bins_per_decade * math.log(v, 10) + 1e-9)
+end
+
+-- From the shortest to the longest sample, on a logarithmic axis; unlike histogram.dat nothing is left out.
+local function distribution(run, cells)
+  local rows = {}
+  for _, cell in ipairs(cells) do
+    local counts, before, first, last = {}, 0, nil, nil
+    for i, v in ipairs(cell.tally.value) do
+      local bin = bin_of(v * run.scale)
+      counts[bin] = (counts[bin] or 0) + cell.tally.upto[i] - before
+      before, first, last = cell.tally.upto[i], first or bin, bin
+    end
+    if #rows > 0 then rows[#rows + 1] = false end
+    for bin = first, last do
+      local low = bin < 0 and 0 or 10 ^ (bin / bins_per_decade)
+      rows[#rows + 1] = { cell.index, low, 10 ^ ((bin + 1) / bins_per_decade), counts[bin] or 0 }
+    end
+  end
+  return { rows = rows, columns = {
+    { "cell", "", "as in data.dat" }, { "low", run.unit, "bin from" }, { "high", run.unit, "bin to, exclusive" },
+    { "count", "", "samples; all of the cell" },
+  } }
+end
+
+local function series(run, lab, cells)
+  local rows = {}
+  for _, cell in ipairs(cells) do
+    local last = lab.last[lab.key(cell.p)]
+    local n = #last // cell.p.threads
+    if #rows > 0 then rows[#rows + 1] = false end
+    for i = 1, #last do
+      local index = (i - 1) % n
+      if index < most_in_series then rows[#rows + 1] = { cell.index, (i - 1) // n + 1, index, last[i] * run.scale } end
+    end
+  end
+  return { rows = rows, columns = {
+    { "cell", "", "as in data.dat" }, { "thread", "", "from 1" }, { "index", "", "of the push, from 0" },
+    { "duration", run.unit, "in the last round; the first 65,536 of a thread" },
+  } }
+end
+
+local function spike_rows(run, lab, cells)
+  local rows = {}
+  for _, cell in ipairs(cells) do
+    for _, s in ipairs((spikes.locate(run, lab, cell))) do
+      rows[#rows + 1] = { cell.index, s.round, s.thread, s.index, s.value, s.rounds, s.cause }
+    end
+  end
+  return { rows = rows, columns = {
+    { "cell", "", "as in data.dat" }, { "round", "", "round" }, { "thread", "", "from 1" },
+    { "index", "", "of the push, from 0" }, { "duration", run.unit, "more than 10 medians of the cell, and than 1 us" },
+    { "rounds", "", "that have a spike at this push" },
+    { "cause", "text", table.concat(spikes.causes, ", ") .. ": see recorder_overhead/spikes.lua" },
+  } }
+end
+
+local function growth(lab, cells)
+  local rows, seen = {}, {}
+  for _, cell in ipairs(cells) do
+    local p, n = cell.p, cell.rounds[1].extra.pushes
+    local g = not seen[p.library .. p.keep] and lab:growth(p, n)
+    for i = 0, g and n - 1 or -1 do
+      if g[i] then rows[#rows + 1] = { p.library, p.keep, i, g[i] } end
+    end
+    if g then seen[p.library .. p.keep] = true end
+  end
+  return { rows = rows, columns = {
+    { "library", "text", "whose recorder" }, { "keep", "text", "all or a sketch" },
+    { "index", "", "of the push of a thread, from 0" }, { "bytes", "", "that it took from the allocator" },
+  } }
+end
+
+local function name(p)
+  local library = p.library == "none" and "none (floor)" or p.library .. (p.keep == "sketch" and ", sketch" or "")
+  return library, p.threads, p.threads == 1 and "one" or p.library == "none" and "-" or p.recorder
+end
+
+local function heading(run, text)
+  run:say("\n" .. text)
+end
+
+local function costs(run, cells)
+  local rows = {}
+  for _, cell in ipairs(cells) do
+    local library, threads, recorder = name(cell.p)
+    local s = cell.summary
+    local typical, net = spikes.typical(run, cell)
+    rows[#rows + 1] = {
+      library, threads, recorder, s and s.n, s and s.min, s and s.median, s and s.p99, s and s.max, typical, net,
+      s and ("%.0f"):format(cell.derived[4]), cell.status,
+    }
+  end
+  local u = (" [%s]"):format(run.unit)
+  heading(run, "Table 1. Duration of one push, two reads of the clock included; typical: the mean without spikes, which is"
+    .. "\nfiner than the steps of the clock; the same less the floor: that of two reads with nothing between them")
+  run:say(tabulate({
+    "library", "threads", "recorder", "pushes", "min" .. u, "median" .. u, "p99" .. u, "max" .. u, "typical" .. u,
+    "less the floor" .. u, "overlap [%]", "status",
+  }, rows))
+end
+
+local function spike_table(run, lab, cells)
+  local rows, names = {}, { "library", "threads", "recorder", ("above [%s]"):format(run.unit), "spikes", "per 16384" }
+  table.move(spikes.causes, 1, #spikes.causes, #names + 1, names)
+  names[#names + 1] = "fixed places"
+  for _, cell in ipairs(cells) do
+    local all, places = spikes.locate(run, lab, cell)
+    local per, count = cell.summary.n / 16384, {}
+    for _, s in ipairs(all) do count[s.cause] = (count[s.cause] or 0) + 1 end
+    local row = table.pack(name(cell.p))
+    table.move({ spikes.bound(cell), #all, #all / per }, 1, 3, 4, row)
+    for _, c in ipairs(spikes.causes) do row[#row + 1] = count[c] and count[c] / per or 0 end
+    row[#row + 1] = places
+    rows[#rows + 1] = row
+  end
+  heading(run, ("Table 2. Spikes, pushes of more than %d medians and more than 1 us, and per 16,384 pushes by cause: the"
+    .. "\nrecorder grew, or touched a new page of its memory; others at the same push in more than half of the rounds; the"
+    .. "\nthread waited, or was preempted; the machine; untold. Fixed places have a spike in more than half of the rounds")
+    :format(spikes.medians))
+  run:say(tabulate(names, rows))
+end
+
+local function growth_table(run, lab, cells)
+  local rows = {}
+  for _, cell in ipairs(cells) do
+    local taken = lab:growth(cell.p, cell.rounds[1].extra.pushes)
+    local bytes, times, all = 0, 0, {}
+    for _, b in pairs(taken or {}) do bytes, times = bytes + b, times + 1 end
+    for _, r in ipairs(cell.rounds) do table.move(r.extra.at_growth, 1, #r.extra.at_growth, #all + 1, all) end
+    if #all > 0 then
+      table.sort(all)
+      local row = table.pack(name(cell.p))
+      table.move({ times, bytes / 1024, stats.median(all) * run.scale, all[#all] * run.scale }, 1, 4, 4, row)
+      rows[#rows + 1] = row
+    end
+  end
+  local u = (" [%s]"):format(run.unit)
+  heading(run, "Table 3. Pushes of a thread that take memory from the allocator: how many, how much in all, how long they take")
+  run:say(tabulate({ "library", "threads", "recorder", "pushes", "memory [KiB]", "median" .. u, "max" .. u }, rows))
+end
+
+--- Write the tables and say what stands in them.
+---@param run table
+---@param lab recorder_overhead.Measure
+function M.write(run, lab)
+  local cells = measured(run)
+  local clock = run.core.clock.info()
+  run:say(("Clock: %s; its smallest step is %.1f ns. What is pushed: %s"):format(clock.name, clock.resolution_ns,
+    lab.options.type))
+  if lab.no_libsde then run:say("Rows of libsde are missing: " .. lab.no_libsde) end
+  run:write_table("distribution.dat", distribution(run, cells), "distribution per cell in logarithmic bins, complete")
+  run:write_table("spikes.dat", spike_rows(run, lab, cells), "every spike: where, how long, whose")
+  run:write_table("growth.dat", growth(lab, cells), "what each push takes from the allocator, watched apart")
+  run:write_table("series.dat", series(run, lab, cells), "duration by number of the push, last round")
+  costs(run, run.cells)
+  spike_table(run, lab, cells)
+  growth_table(run, lab, cells)
+end
+
+return M

@@ -1,0 +1,102 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+-- scripts/task_lengths.lua - how a tensor contraction library cuts its work up, seen from outside by its events.
+--
+-- Try:  pmlua scripts/task_lengths.lua --quick
+--
+-- After H. Jagode, A. Danalis, H. Anzt, J. Dongarra, PAPI software-defined events for in-depth performance analysis,
+-- figure 5 and table 4: tasks of a length (a chain of DGEMMs) in five contractions of coupled cluster, and the
+-- floating-point operations of each, from the library's counters and recorders. A task has more links where spin lets
+-- more pairs of blocks meet: so two lengths per contraction, the longer twice the shorter. Beside the paper: the time of
+-- each task, and how evenly the threads are busy.
+
+local here = debug.getinfo(1, "S").source:match("^@(.*/)") or "./"
+package.path = here .. "?.lua;" .. package.path
+
+local pml = require "pmlua"
+local contract = require "task_lengths.contract"
+local report = require "task_lengths.report"
+
+local contractions = { "t2_7_3", "t2_7", "t2_2_5", "t2_6", "t2_8" } -- in the order of the figure
+
+-- What the options make of the experiment; set when the factors are asked for.
+local lab
+
+local function choose(text)
+  local known, out, taken = {}, {}, {}
+  for _, name in ipairs(contractions) do known[name] = true end
+  for name in text:gmatch "[^,]+" do
+    if not known[name] then
+      error(("option --contractions: there is no %s; known are %s"):format(name, table.concat(contractions, ", ")), 0)
+    end
+    if taken[name] then error(("option --contractions: %s is there twice"):format(name), 0) end
+    out[#out + 1], taken[name] = name, true
+  end
+  if #out == 0 then error("option --contractions is empty", 0) end
+  return out
+end
+
+local function within(options, name, min, max)
+  local v = options[name]
+  if not (v >= min and v <= max) then error(("option --%s is %d, it must be from %d to %d"):format(name, v, min, max), 0) end
+  return v
+end
+
+local function prepare(options)
+  local names = choose(options.contractions)
+  local sizes = {
+    occupied = within(options, "occupied", 1, 512), virtual = within(options, "virtual", 1, 512),
+    tile = within(options, "tile", 1, 64), threads = within(options, "threads", 1, 256), blas = options.blas,
+    unpaired = within(options, "unpaired", 0, options.occupied - 1),
+  }
+  local err
+  lab, err = contract.new(pml, names, sizes)
+  if not lab then error(err, 0) end
+  return { { "contraction", names } }
+end
+
+local function told(name)
+  return function(cell)
+    local run = lab:outcome(cell.p.contraction)
+    return run and run[name]
+  end
+end
+
+return pml.experiment {
+  name = "task_lengths",
+  description = [[
+How a tiled tensor contraction is cut into tasks: DGEMMs and floating-point operations of each task, from the library's
+software-defined events, for five contractions of coupled cluster; and the time of each task. Results are checked. A
+sample is the time of one contraction.]],
+  factors = prepare,
+  help = { contraction = "a term of the doubles equations" },
+  unit = "ms",
+  repeats = 10,
+  rounds = 5,
+  warmup = 1,
+  quick = { repeats = 2, rounds = 1, warmup = 0, occupied = 7, virtual = 13, tile = 4 },
+  options = {
+    { name = "contractions", metavar = "LIST", default = table.concat(contractions, ","), help = "separated by commas" },
+    { name = "occupied", type = "integer", metavar = "N", default = 15, help = "occupied orbitals of alpha spin" },
+    { name = "virtual", type = "integer", metavar = "N", default = 31, help = "virtual orbitals of alpha spin" },
+    { name = "unpaired", type = "integer", metavar = "N", default = 0,
+      help = "so many occupied orbitals less, and virtual ones more, of beta spin" },
+    { name = "tile", type = "integer", metavar = "N", default = 8, help = "orbitals in a tile, at most" },
+    { name = "threads", type = "integer", metavar = "N", default = math.min(pml.sys.nprocs(), 256),
+      help = "that do the tasks" },
+    { name = "blas", metavar = "LIB", default = "none",
+      help = "none: the workload's own DGEMM; system, or the path of a library: that of a BLAS" },
+  },
+  examples = {
+    "pmlua scripts/task_lengths.lua --quick",
+    "pmlua scripts/task_lengths.lua --tile 5 --unpaired 3 --contractions t2_7_3,t2_8",
+    "pmlua scripts/task_lengths.lua --threads 1 --blas system",
+  },
+  measure = function(_, p, n) return lab:measure(p.contraction, n) end,
+  columns = {
+    { name = "tasks", unit = "", description = "of a contraction", value = told "tasks" },
+    { name = "dgemms", unit = "", description = "of a contraction", value = told "dgemms" },
+    { name = "flops", unit = "FLOP", description = "of a contraction", value = told "flops" },
+  },
+  analyse = function(run) report.write(run, lab) end,
+  plot = "task_lengths",
+}

@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* spec/c/cost_sde.h - the paths of software-defined events whose instructions cost.c counts, and what they work on. */
+#ifndef SPEC_COST_SDE_H
+#define SPEC_COST_SDE_H
+
+#include "source/pml_eventset.h"
+#include "source/pml_sde.h"
+
+#include <stdio.h>
+
+#define SDE_EVENTS 8
+#define SDE_MEMBERS 100
+#define SDE_PUSHED 100000 /* so many are there that the chunk has room for those that are counted */
+
+static int64_t sde_variable[SDE_MEMBERS];
+static double sde_number = 1.5;
+static struct pml_sde_counter *sde_counter;
+static struct pml_recorder *sde_recorder;
+static struct pml_eventset *sde_registered1, *sde_registered8, *sde_created8, *sde_group100;
+static uint64_t sde_values[SDE_EVENTS];
+
+static int sde_open_set(struct pml_eventset **s, const char *prefix, size_t n) {
+  char name[SDE_EVENTS][48];
+  const char *names[SDE_EVENTS];
+  for (size_t i = 0; i < n; i++) {
+    snprintf(name[i], sizeof name[i], "sde:::COST::%s%zu", prefix, i);
+    names[i] = name[i];
+  }
+  int rc = pml_eventset_open(s, names, n, NULL);
+  return rc < 0 ? rc : pml_eventset_start(*s);
+}
+
+static int sde_make_events(struct pml_sde_library *lib) {
+  const struct pml_recorder_options options = {.type = PML_TYPE_DOUBLE};
+  char event[24];
+  int rc = pml_sde_create_recorder(lib, "SERIES", &options, &sde_recorder);
+  for (int i = 0; i < SDE_PUSHED && rc == 0; i++) rc = pml_recorder_push(sde_recorder, &sde_number);
+  for (int i = 0; i < SDE_MEMBERS && rc == 0; i++) {
+    snprintf(event, sizeof event, "V%d", i);
+    rc = pml_sde_register(lib, event, PML_SDE_RO, PML_TYPE_INT64, &sde_variable[i]);
+    if (rc == 0) rc = pml_sde_group_add(lib, event, "GROUP0", PML_SDE_SUM);
+  }
+  for (int i = 0; i < SDE_EVENTS && rc == 0; i++) {
+    snprintf(event, sizeof event, "C%d", i);
+    rc = pml_sde_create(lib, event, PML_SDE_RW, &sde_counter);
+    if (rc == 0) rc = pml_sde_increment(sde_counter, 1);
+  }
+  return rc;
+}
+
+static int sde_open(void) {
+  struct pml_sde_library *lib;
+  int rc = pml_sde_library(&lib, "COST");
+  if (rc == 0) rc = sde_make_events(lib);
+  if (rc == 0) rc = sde_open_set(&sde_registered1, "V", 1);
+  if (rc == 0) rc = sde_open_set(&sde_registered8, "V", SDE_EVENTS);
+  if (rc == 0) rc = sde_open_set(&sde_created8, "C", SDE_EVENTS);
+  if (rc == 0) rc = sde_open_set(&sde_group100, "GROUP", 1);
+  return rc;
+}
+
+static void sde_close(void) {
+  pml_eventset_close(sde_registered1);
+  pml_eventset_close(sde_registered8);
+  pml_eventset_close(sde_created8);
+  pml_eventset_close(sde_group100);
+}
+
+PATH(sde_increment, pml_sde_increment(sde_counter, 1))
+PATH(recorder_push_double, pml_recorder_push_double(sde_recorder, sde_number))
+PATH(recorder_push, pml_recorder_push(sde_recorder, &sde_number))
+PATH(eventset_read_registered_1, pml_eventset_read(sde_registered1, sde_values))
+PATH(eventset_read_registered_8, pml_eventset_read(sde_registered8, sde_values))
+PATH(eventset_read_created_8, pml_eventset_read(sde_created8, sde_values))
+PATH(eventset_read_group_of_100, pml_eventset_read(sde_group100, sde_values))
+
+/* clang-format off */
+#define SDE_PATHS(X)                                                                                                   \
+  X(sde_increment) X(recorder_push_double) X(recorder_push) X(eventset_read_registered_1)                              \
+  X(eventset_read_registered_8) X(eventset_read_created_8) X(eventset_read_group_of_100)
+/* clang-format on */
+
+#endif

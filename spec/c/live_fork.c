@@ -1,0 +1,220 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* spec/c/live_fork.c - forked children are served under their own pid; what is executed is not; exit tidies up. */
+#include "base/pml_error.h"
+#include "check.h"
+#include "live.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/wait.h>
+
+static char runtime[64];
+
+/* The socket of that process, waited for. */
+static bool find_socket(char path[LIVE_PATH_MAX], pid_t pid) {
+  snprintf(path, LIVE_PATH_MAX, "%s/pmlua/%d.live_fork", runtime, (int)pid);
+  for (double until = live_now() + LIVE_WAIT_S; live_now() < until; live_sleep_ms(5)) {
+    int fd = live_connect(path);
+    if (fd < 0) continue;
+    close(fd);
+    return true;
+  }
+  return false;
+}
+
+static int sockets(void) {
+  char folder[96];
+  int n = 0;
+  snprintf(folder, sizeof folder, "%s/pmlua", runtime);
+  DIR *d = opendir(folder);
+  for (const struct dirent *e; d != NULL && (e = readdir(d)) != NULL;) n += e->d_name[0] != '.';
+  if (d != NULL) closedir(d);
+  return n;
+}
+
+static bool ends_well(pid_t pid) {
+  int status;
+  return waitpid(pid, &status, 0) == pid && WIFEXITED(status) && WEXITSTATUS(status) == 0;
+}
+
+static int64_t answer_of_the_application(void *arg, const double *values, size_t n) {
+  (void)values, (void)n;
+  return *(int *)arg;
+}
+
+static int64_t pid_of_the_application(void *arg, const double *values, size_t n) {
+  (void)arg, (void)values, (void)n;
+  return getpid();
+}
+
+static void forked(int number) {
+  char path[LIVE_PATH_MAX], want[32], text[64];
+  int go[2], fd = live_connect_self();
+  if (pipe(go) != 0) return;
+  pid_t pid = fork();
+  if (pid == 0) {
+    char c;
+    close(go[1]);
+    exit(read(go[0], &c, 1) != 0); /* until the parent lets go: then atexit */
+  }
+  close(go[0]);
+  snprintf(want, sizeof want, "%d", (int)pid);
+  bool found = find_socket(path, pid);
+  int child = found ? live_connect(path) : -1;
+  CHECK(live_evals(child, "pml.live.call('pid')", want), "child %d is served under its own pid", number);
+  CHECK(live_evals(child, "pml.live.call('answer')", "42"), "with the functions of the application");
+  CHECK(live_ask(fd, LIVE_EVAL, "1", text, sizeof text) == LIVE_OK, "the parent's connections go on");
+  close(go[1]);
+  CHECK(ends_well(pid) && access(path, F_OK) != 0, "the child's exit removes its socket");
+  CHECK(live_evals(fd, "2", "2"), "and not the parent's");
+  close(child);
+  close(fd);
+}
+
+/* The parent lets go of a connection of which a child has a copy. */
+static void copies(void) {
+  int fd = live_connect_self(), go[2];
+  if (pipe(go) != 0) return;
+  if (!live_evals(fd, "1", "1")) CHECK(false, "a connection is served");
+  pid_t pid = fork();
+  if (pid == 0) {
+    char c;
+    close(go[1]);
+    close(fd);
+    _exit(read(go[0], &c, 1) != 0);
+  }
+  close(go[0]);
+  live_send(fd, "nonsense\n", 9);
+  CHECK(live_ended(fd), "a connection ends, although a child was forked meanwhile");
+  close(go[1]);
+  CHECK(ends_well(pid), "and the child ends by _exit");
+  close(fd);
+}
+
+static void executed(const char *how, pid_t pid) {
+  char path[LIVE_PATH_MAX];
+  snprintf(path, sizeof path, "%s/pmlua/%d.live_fork", runtime, (int)pid);
+  live_sleep_ms(200);
+  CHECK(access(path, F_OK) != 0, "%s: what was executed is not served", how);
+  kill(pid, SIGKILL);
+  waitpid(pid, NULL, 0);
+}
+
+static void executions(void) {
+  int fd = live_connect_self();
+  pid_t pid = fork();
+  if (pid == 0) {
+    execlp("sleep", "sleep", "20", (char *)NULL);
+    _exit(1);
+  }
+  executed("fork and exec", pid);
+  pid = vfork();
+  if (pid == 0) {
+    execlp("sleep", "sleep", "20", (char *)NULL);
+    _exit(1);
+  }
+  executed("vfork and exec", pid);
+  CHECK(live_evals(fd, "3", "3"), "the parent goes on");
+  FILE *p = popen("echo out", "r");
+  char line[8] = "";
+  bool read_it = p != NULL && fgets(line, sizeof line, p) != NULL;
+  CHECK(read_it && strcmp(line, "out\n") == 0, "popen works");
+  if (p != NULL) pclose(p);
+  close(fd);
+}
+
+/* A served child executes: its socket stays behind, until somebody starts. */
+static void left_behind(void) {
+  char path[LIVE_PATH_MAX];
+  pid_t pid = fork();
+  if (pid == 0) {
+    find_socket(path, getpid());
+    execlp("true", "true", (char *)NULL);
+    _exit(1);
+  }
+  CHECK(ends_well(pid), "a served child executes another program");
+  snprintf(path, sizeof path, "%s/pmlua/%d.live_fork", runtime, (int)pid);
+  CHECK(access(path, F_OK) == 0 && live_connect(path) < 0, "its socket stays, and nobody listens");
+  pmlua_live_stop();
+  pmlua_live_start(NULL);
+  int fd = live_connect_self();
+  CHECK(live_evals(fd, "4", "4") && access(path, F_OK) != 0, "the next start removes it");
+  close(fd);
+}
+
+/* A child that stops and starts on its own while its service is still to come. */
+static void stopped_early(void) {
+  pid_t pid = fork();
+  if (pid == 0) {
+    char path[LIVE_PATH_MAX];
+    bool good = pmlua_live_stop() == 0 && pmlua_live_path(path, sizeof path) == PML_ECLOSED;
+    good = good && pmlua_live_start(NULL) == 0;
+    int fd = good ? live_connect_self() : -1;
+    good = good && live_evals(fd, "5", "5");
+    exit(!good);
+  }
+  CHECK(ends_well(pid), "a child may stop and start in its first 50 ms");
+}
+
+/* As daemons do. In a fresh child the service comes later, in one that is served already it ends. */
+static void daemons(void) {
+  for (int late = 0; late <= 1; late++) {
+    pid_t pid = fork();
+    if (pid == 0) {
+      char path[LIVE_PATH_MAX];
+      if (late) find_socket(path, getpid());
+      for (int fd = 3; fd < 256; fd++) close(fd);
+      int file = open("/dev/null", O_RDWR | O_CLOEXEC), pair[2];
+      bool good = file == 3 && pipe(pair) == 0;
+      if (!late) good = good && find_socket(path, getpid());
+      good = good && pmlua_live_stop() == 0 && pmlua_live_start(NULL) == 0;
+      int fd = good ? live_connect_self() : -1;
+      good = good && live_evals(fd, "6", "6");
+      char byte;
+      good = good && fcntl(pair[0], F_SETFL, O_NONBLOCK) == 0 && read(pair[0], &byte, 1) < 0;
+      exit(!good);
+    }
+    CHECK(ends_well(pid), "a child that closes all descriptors %s is served", late ? "after it was" : "before it");
+  }
+}
+
+static int64_t fork_inside(void *arg, const double *values, size_t n) {
+  (void)arg, (void)values, (void)n;
+  pid_t pid = fork();
+  if (pid == 0) _exit(7);
+  int status = 0;
+  waitpid(pid, &status, 0);
+  return WEXITSTATUS(status);
+}
+
+static void forked_by_the_service(void) {
+  pmlua_live_function("fork", fork_inside, NULL);
+  int fd = live_connect_self();
+  CHECK(live_evals(fd, "pml.live.call('fork')", "7"), "a function that the service calls may fork");
+  close(fd);
+}
+
+int main(void) {
+  static int answer = 42;
+  snprintf(runtime, sizeof runtime, "%s", live_runtime());
+#if defined(__SANITIZE_THREAD__) || __has_feature(thread_sanitizer)
+  SKIP("ThreadSanitizer does not start threads in forked children");
+  return check_done();
+#endif
+  alarm(100);
+  pmlua_live_function("pid", pid_of_the_application, NULL);
+  pmlua_live_function("answer", answer_of_the_application, &answer);
+  if (!CHECK(pmlua_live_start(NULL) == 0, "the service starts")) return check_done();
+  for (int i = 1; i <= 3; i++) forked(i);
+  copies();
+  executions();
+  left_behind();
+  stopped_early();
+  daemons();
+  forked_by_the_service();
+  CHECK(sockets() == 1, "one socket is left: %d", sockets());
+  pmlua_live_stop();
+  CHECK(sockets() == 0, "and none after the stop");
+  return check_done();
+}

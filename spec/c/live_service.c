@@ -1,0 +1,230 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* spec/c/live_service.c - the service answers, and survives what comes over its socket. */
+#include "base/pml_error.h"
+#include "check.h"
+#include "live.h"
+
+#include <fcntl.h>
+
+#define PLACES 16
+
+static char text[4096];
+
+static void life(void) {
+  char path[LIVE_PATH_MAX], again[LIVE_PATH_MAX];
+  struct stat st;
+  const struct pmlua_live_options o = {.name = "spec"};
+  CHECK(pmlua_live_path(path, sizeof path) == PML_ECLOSED, "before the start there is no path");
+  CHECK(pmlua_live_stop() == 0, "and nothing to stop");
+  int err = pmlua_live_start(&o);
+  if (!CHECK(err == 0 && pmlua_live_path(path, sizeof path) == 0, "it starts: %s", pml_error_detail(err))) return;
+  CHECK(lstat(path, &st) == 0 && S_ISSOCK(st.st_mode) && (st.st_mode & 0777) == 0600, "its socket has mode 0600");
+  CHECK(pmlua_live_path(again, 8) == -ENAMETOOLONG, "a path that does not fit is not cut");
+  CHECK(pmlua_live_start(NULL) == 0 && pmlua_live_path(again, sizeof again) == 0 && strcmp(path, again) == 0,
+        "started again it goes on as it is");
+  int fd = live_connect(path);
+  CHECK(live_evals(fd, "6 * 7", "42"), "it answers");
+  CHECK(pmlua_live_stop() == 0 && access(path, F_OK) != 0, "stopped, its socket is gone");
+  CHECK(live_ended(fd), "and its connections have ended");
+  close(fd);
+  CHECK(pmlua_live_stop() == 0, "stopped again nothing happens");
+  for (int i = 0; i < 20; i++)
+    if (pmlua_live_start(&o) < 0 || pmlua_live_stop() < 0) CHECK(false, "it starts and stops in round %d", i);
+  const struct pmlua_live_options norules = {.rules = "/nowhere/rules.lua"};
+  err = pmlua_live_start(&norules);
+  CHECK(err == -ENOENT && pmlua_live_path(path, sizeof path) == PML_ECLOSED, "a missing file of rules is refused: %s",
+        pml_error_detail(err));
+}
+
+static void questions(void) {
+  int fd = live_connect_self();
+  CHECK(live_ask(fd, LIVE_INFO, "", text, sizeof text) == LIVE_OK && strstr(text, "\"pid\"") != NULL, "info: %s", text);
+  CHECK(live_ask(fd, LIVE_EVAL, "error('no', 0)", text, sizeof text) == LIVE_ERROR && strchr(text, '\n') == NULL,
+        "an error is an answer of one line: %s", text);
+  CHECK(live_ask(fd, LIVE_EVAL, "while true do end", text, sizeof text) == LIVE_ERROR, "so is a loop: %s", text);
+  CHECK(live_ask(fd, LIVE_EVAL, "local t = {} while true do t[#t + 1] = ('x'):rep(4096) .. #t end", text,
+                 sizeof text) == LIVE_ERROR,
+        "so is a memory bomb: %s", text);
+  CHECK(live_evals(fd, "1 + 1", "2"), "and the connection's state lives on");
+  int other = live_connect_self();
+  CHECK(live_evals(fd, "x = 1 return x", "1") && live_evals(other, "x", "nil"), "each connection has its own state");
+  close(other);
+  close(fd);
+}
+
+/* --- what is no question --- */
+
+static bool answers_error_and_ends(const char *bytes, size_t n) {
+  struct live_frame answer;
+  int fd = live_connect_self();
+  bool good = live_send(fd, bytes, n) && live_receive(fd, &answer);
+  if (good) {
+    good = answer.kind == LIVE_ERROR && live_ended(fd);
+    live_frame_reset(&answer);
+  }
+  close(fd);
+  return good;
+}
+
+static void garbage(void) {
+  static const char http[] = "GET / HTTP/1.1\r\nHost: x\r\n\r\n";
+  CHECK(answers_error_and_ends(http, sizeof http - 1), "a browser's question gets an error and the end");
+  CHECK(answers_error_and_ends("pmlua1 eval 65537\n", 18), "so does one that is too long");
+  static char zeros[100000];
+  int fd = live_connect_self();
+  (void)live_send(fd, zeros, sizeof zeros); /* may be cut off */
+  CHECK(live_ended(fd), "a hundred thousand zero bytes are the end of a connection");
+  close(fd);
+  unsigned seed = 1;
+  for (int i = 0; i < 200; i++) {
+    char bytes[300];
+    for (size_t k = 0; k < sizeof bytes; k++) bytes[k] = (char)((seed = seed * 1103515245u + 12345u) >> 16);
+    if (i % 2) memcpy(bytes, "pmlua1 eval 250\n", 16);
+    fd = live_connect_self();
+    if (!live_send(fd, bytes, sizeof bytes) && i % 2) CHECK(false, "random bytes are read");
+    shutdown(fd, SHUT_WR);
+    if (!live_ended(fd)) CHECK(false, "and answered in time");
+    close(fd);
+  }
+  fd = live_connect_self();
+  CHECK(live_evals(fd, "'still'", "still"), "after two hundred times random bytes it answers");
+  close(fd);
+}
+
+static void slow_peers(void) {
+  static const char question[] = "pmlua1 eval 8\nreturn 7";
+  int fd = live_connect_self(), half = live_connect_self(), gone = live_connect_self();
+  bool sent = live_send(half, question, 9) && live_send(gone, question, 18);
+  close(gone);
+  for (size_t i = 0; i < sizeof question - 1 && sent; i++) {
+    sent = live_send(fd, question + i, 1);
+    live_sleep_ms(1);
+  }
+  struct live_frame answer;
+  bool there = sent && live_receive(fd, &answer);
+  CHECK(there && strcmp(answer.payload, "7") == 0, "a question that comes byte by byte is answered");
+  if (there) live_frame_reset(&answer);
+  there = live_send(half, question + 9, sizeof question - 10) && live_receive(half, &answer);
+  CHECK(there && strcmp(answer.payload, "7") == 0, "and one whose second half came later");
+  if (there) live_frame_reset(&answer);
+  shutdown(half, SHUT_WR);
+  CHECK(live_ended(half), "a peer that closes its half is let go");
+  close(half);
+  close(fd);
+}
+
+/* Two questions at once are answered one after the other. */
+static void pipelined(void) {
+  static const char two[] = "pmlua1 eval 8\nreturn 1pmlua1 eval 8\nreturn 2";
+  struct live_frame answer[2];
+  int fd = live_connect_self();
+  bool there = live_send(fd, two, sizeof two - 1) && live_receive(fd, &answer[0]);
+  there = there && live_receive(fd, &answer[1]);
+  CHECK(there && strcmp(answer[0].payload, "1") == 0 && strcmp(answer[1].payload, "2") == 0,
+        "two questions in one piece get two answers in their order");
+  if (there) {
+    live_frame_reset(&answer[0]);
+    live_frame_reset(&answer[1]);
+  }
+  close(fd);
+}
+
+/* --- those who never read --- */
+
+static void never_reading(void) {
+  static const char big[] = "return ('x'):rep(8 << 20)";
+  int deaf[4];
+  for (int i = 0; i < 4; i++) {
+    deaf[i] = live_connect_self();
+    live_question(deaf[i], LIVE_EVAL, big, sizeof big - 1);
+  }
+  int fd = live_connect_self();
+  CHECK(live_evals(fd, "1", "1"), "four who do not read their 8 MB keep nobody else from an answer");
+  struct live_frame answer;
+  bool there = live_receive(deaf[0], &answer);
+  CHECK(there && answer.length == 8u << 20, "one of them reads it after all");
+  if (there) live_frame_reset(&answer);
+  for (int i = 0; i < 4; i++) close(deaf[i]);
+  CHECK(live_ask(fd, LIVE_EVAL, "return ('x'):rep(17 << 20)", text, sizeof text) == LIVE_ERROR,
+        "an answer above 16 MB is an error: %s", text);
+  close(fd);
+}
+
+static void flood(void) {
+  int fd[8], calm = live_connect_self();
+  static char questions_[64 << 10];
+  size_t n = 0;
+  while (n + 16 < sizeof questions_) n += (size_t)sprintf(questions_ + n, "pmlua1 eval 1\n1");
+  for (int i = 0; i < 8; i++) {
+    fd[i] = live_connect_self();
+    fcntl(fd[i], F_SETFL, O_NONBLOCK);
+  }
+  int answered = 0;
+  for (int round = 0; round < 50; round++) {
+    for (int i = 0; i < 8; i++)
+      if (send(fd[i], questions_, n, MSG_NOSIGNAL) < 0 && errno != EAGAIN)
+        CHECK(false, "a flood is refused: %d", errno);
+    answered += live_evals(calm, "1 + 2", "3");
+  }
+  CHECK(answered == 50, "beside eight floods a calm one is answered 50 times: %d", answered);
+  for (int i = 0; i < 8; i++) close(fd[i]);
+  close(calm);
+}
+
+/* --- places --- */
+
+static bool is_told_too_many(int fd) {
+  struct live_frame answer;
+  bool there = live_receive(fd, &answer);
+  bool told = there && answer.kind == LIVE_ERROR && strstr(answer.payload, "too many") != NULL;
+  if (there) live_frame_reset(&answer);
+  return told && live_ended(fd);
+}
+
+static void seventeen(void) {
+  int fd[PLACES];
+  bool all = true;
+  for (int i = 0; i < PLACES; i++) {
+    fd[i] = live_connect_self();
+    all = live_evals(fd[i], "1", "1") && all;
+  }
+  CHECK(all, "sixteen are served at once");
+  int one = live_connect_self();
+  CHECK(is_told_too_many(one), "the seventeenth is told so, and its connection ends");
+  close(one);
+  live_send(fd[3], "pmlua1 ev", 9);
+  live_sleep_ms(5300);
+  one = live_connect_self();
+  CHECK(live_evals(one, "2", "2"), "it is served, once another has been silent for 5 s in the middle of a question");
+  CHECK(live_ended(fd[3]), "and that one has made place");
+  CHECK(live_evals(fd[4], "3", "3"), "while those who are merely silent stay");
+  close(one);
+  for (int i = 0; i < PLACES; i++) close(fd[i]);
+  for (int i = 0; i < 100 && (one = live_connect_self()) >= 0 && !live_evals(one, "4", "4"); i++) close(one);
+  CHECK(live_evals(one, "5", "5"), "those who leave make place");
+  close(one);
+}
+
+static int open_descriptors(void) {
+  int n = 0;
+  for (int fd = 0; fd < 256; fd++) n += fcntl(fd, F_GETFD) >= 0;
+  return n;
+}
+
+int main(void) {
+  live_runtime();
+  alarm(100);
+  int before = open_descriptors();
+  life();
+  if (!CHECK(pmlua_live_start(NULL) == 0, "it starts")) return check_done();
+  questions();
+  garbage();
+  slow_peers();
+  pipelined();
+  never_reading();
+  flood();
+  seventeen();
+  CHECK(pmlua_live_stop() == 0, "it stops");
+  CHECK(open_descriptors() == before, "and leaves no descriptor open");
+  return check_done();
+}

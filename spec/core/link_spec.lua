@@ -1,0 +1,115 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+-- spec/core/link_spec.lua - pml.link: what becomes of a question when the other side is slow, broken or gone.
+
+local support = require "spec.core.support"
+local it = support.it
+local core = support.core
+
+local dir
+
+--- A server that runs this Python on the connection c; its socket.
+local function server(code)
+  local path = dir .. "/socket"
+  os.remove(path)
+  support.spit(dir .. "/server.py", ([[
+import socket, os, signal, time
+signal.alarm(20)
+s = socket.socket(socket.AF_UNIX)
+s.bind(%q)
+s.listen(8)
+c, _ = s.accept()
+%s
+]]):format(path, code))
+  os.execute(("python3 %s/server.py >%s/out 2>&1 &"):format(dir, dir))
+  return path
+end
+
+local function connect(path)
+  for _ = 1, 200 do
+    local link, _, code = core.link.connect(path)
+    if link then return link end
+    assert.is_true(code == "ENOENT" or code == "ECONNREFUSED", code)
+    core.sys.sleep(0.02)
+  end
+  error("no server")
+end
+
+local function code_of(...) return (select(3, ...)) end
+
+before_each(function() dir = support.folder() end)
+after_each(support.cleanup)
+
+describe("A link", function()
+  it("is refused where there is no socket, or nobody listens", function()
+    assert.equal("ENOENT", code_of(core.link.connect(dir .. "/nothing")))
+    assert.equal("ECONNREFUSED", code_of(core.link.connect(support.spit(dir .. "/file", ""))))
+    assert.equal("ENAMETOOLONG", code_of(core.link.connect(("/x"):rep(100))))
+    assert.has_error(function() core.link.connect("a\0b") end)
+  end)
+
+  it("puts together what comes in pieces", function()
+    local link <close> = connect(server [[
+c.recv(1000)
+for b in b"ok 5\nhello":
+    c.sendall(bytes([b])); time.sleep(0.01)
+c.recv(1000)
+c.sendall(b"ok 0\n")]])
+    assert.equal("hello", (link:ask("eval", "x")))
+    assert.equal("", (link:ask("info")))
+  end)
+
+  it("can be asked again after an error of the application's", function()
+    local link <close> = connect(server [[
+c.recv(1000); c.sendall(b"error 5\nwrong")
+c.recv(1000); c.sendall(b"ok 1\n1"); c.recv(1)]])
+    assert.same({ nil, "link.ask: EREMOTEIO: wrong", "EREMOTEIO" }, { link:ask("eval", "x") })
+    assert.equal("1", (link:ask("eval", "x")))
+  end)
+
+  it("refuses a question that is too long, and lives on", function()
+    local link <close> = connect(server 'c.recv(1000); c.sendall(b"ok 1\\n1"); c.recv(1)')
+    assert.equal("EMSGSIZE", code_of(link:ask("eval", ("x"):rep(65537))))
+    assert.equal("1", (link:ask("eval", "x")))
+  end)
+
+  for name, bytes in pairs {
+    ["garbage"] = "GET / HTTP/1.1\\r\\n\\r\\n", ["a header without an end"] = ("x"):rep(100), ["a negative length"] = "ok -1\\n",
+    ["a question"] = "pmlua1 eval 1\\nx", ["more than one answer"] = "ok 1\\n1ok 1\\n2", ["a length beyond all bounds"] =
+      "ok 99999999\\n",
+  } do
+    it("closes on " .. name, function()
+      local link = connect(server('c.recv(1000); c.sendall(b"' .. bytes .. '"); c.recv(1)'))
+      local _, err, code = link:ask("eval", "x")
+      assert.is_true(code == "EFORMAT" or code == "EMSGSIZE", err)
+      assert.has_error(function() link:ask("eval", "x") end, "link: the handle is closed")
+    end)
+  end
+
+  it("waits as long as it was told for an answer", function()
+    local link = connect(server 'time.sleep(5)')
+    assert.equal("ETIMEDOUT", code_of(link:ask("eval", "x", 0.05)))
+    link = connect(server 'c.recv(1000); c.sendall(b"ok 10\\n12345"); time.sleep(5)')
+    assert.equal("ETIMEDOUT", code_of(link:ask("eval", "x", 0.2)))
+  end)
+
+  it("notices that the application is gone, and is not killed by it", function()
+    local link = connect(server 'c.recv(1000)')
+    assert.equal("ECONNRESET", code_of(link:ask("eval", "x", 5)))
+    link = connect(server 'c.recv(1000); c.sendall(b"ok 10\\n123")')
+    assert.equal("ECONNRESET", code_of(link:ask("eval", "x", 5)))
+    link = connect(server 'c.close()')
+    core.sys.sleep(0.2)
+    assert.equal("ECONNRESET", code_of(link:ask("eval", ("x"):rep(65536), 5)))
+  end)
+
+  it("ends its waiting when it is interrupted", function()
+    local path = server 'time.sleep(10)'
+    local status, out = support.shell(([[%s/pmlua -e '
+      local link
+      repeat link = pml.link.connect(%q) until link
+      pml.sys.on_interrupt()
+      os.execute("(sleep 0.2; kill -INT " .. pml.sys.pid() .. ") &")
+      print(select(3, link:ask("eval", "x", 15)))']]):format(support.build, path), 20)
+    assert.same({ 0, "EINTR\n" }, { status, out })
+  end)
+end)

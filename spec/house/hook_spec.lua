@@ -1,0 +1,114 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+-- spec/house/hook_spec.lua - a library's events are listed without an application, by pmlua and by PAPI's own tool.
+
+local helper = require "spec.lua.helper"
+
+local hooked = [[
+#include "sde_lib.h"
+static long long served;
+static long long answer(void *param) { (void)param; return 42; }
+papi_handle_t papi_sde_hook_list_events(papi_sde_fptr_struct_t *f) {
+  void *counter, *recorder, *set;
+  papi_handle_t h = f->init("HOOKED");
+  f->register_counter(h, "served", PAPI_SDE_RO | PAPI_SDE_DELTA, PAPI_SDE_long_long, &served);
+  f->describe_counter(h, "served", "Requests served");
+  f->register_counter(h, "load", PAPI_SDE_RO | PAPI_SDE_INSTANT, PAPI_SDE_double, 0);
+  f->describe_counter(h, "load", "How busy it is");
+  f->register_counter_cb(h, "answer", PAPI_SDE_RO | PAPI_SDE_INSTANT, PAPI_SDE_long_long, answer, 0);
+  f->create_counter(h, "created", PAPI_SDE_RO, &counter);
+  f->inc_counter(counter, 1);
+  f->create_recorder(h, "latency", sizeof(double), 0, &recorder);
+  f->create_counting_set(h, "kinds", &set);
+  f->add_counter_to_group(h, "served", "all", PAPI_SDE_SUM);
+  return f->get_counter_handle(h, "created") ? h : 0;
+}]]
+
+local constructed = [[
+#include "sde_lib.h"
+static int level;
+__attribute__((constructor)) static void begin(void) {
+  papi_sde_register_counter(papi_sde_init("LOADED"), "level", PAPI_SDE_RO | PAPI_SDE_INSTANT, PAPI_SDE_int, &level);
+}]]
+
+local events = { "served", "load", "answer", "created", "latency", "latency:CNT", "kinds", "all" }
+
+--- The path of a library made of source by the compiler that is here.
+local function build(source, flags)
+  local dir = helper.folder()
+  helper.write(dir .. "/lib.c", source)
+  local status, _, err = helper.shell(("cc -shared -fPIC -Wall -Werror -I%s/core/compat/include %s/lib.c -o %s/lib.so %s")
+    :format(helper.root, dir, dir, flags or ""))
+  assert.equal(0, status, err)
+  return dir .. "/lib.so"
+end
+
+describe("A library that lists its events", function()
+  if helper.shell "command -v cc" ~= 0 then
+    return it("needs a compiler to be made", function() pending("there is no C compiler (cc)") end)
+  end
+  after_each(helper.clean)
+
+  it("is asked by pmlua events --sde", function()
+    local library = build(hooked)
+    local status, out, err = helper.pmlua("events --sde " .. library)
+    assert.equal(0, status, err)
+    for _, name in ipairs(events) do assert.truthy(out:find("  sde:::HOOKED::" .. name .. "%f[%s]"), name) end
+    assert.matches("HOOKED::served +Requests served", out)
+    assert.matches("HOOKED::load +How busy it is", out)
+    assert.matches("\n8 events\n$", out)
+    local _, json = helper.pmlua(("events --sde %s '*busy*' --json"):format(library))
+    local rows = require("pmlua.json").decode(json)
+    assert.same({ 1, "sde:::HOOKED::load", true }, { #rows, rows[1].name, rows[1].available })
+  end)
+
+  it("may as well register them when it is loaded, linked against libsde or not", function()
+    for _, flags in ipairs { "", ("-L%s/compat -lsde -Wl,-rpath-link,%s"):format(helper.build, helper.build) } do
+      local status, out, err = helper.pmlua("events --sde " .. build(constructed, flags))
+      assert.equal(0, status, err)
+      assert.matches("sde:::LOADED::level\n\n1 event\n", out)
+    end
+  end)
+
+  it("has its callbacks read with patience: one that hangs is given up, and others go on", function()
+    local library = build([[
+#include "sde_lib.h"
+#include <unistd.h>
+static long long hang(void *param) { while (sleep(1000) == 0) (void)param; return 0; }
+]] .. hooked:gsub("f%->create_counter", 'f->register_counter_cb(h, "hang", 0, PAPI_SDE_long_long, hang, 0);\n  %0'))
+    local status, out, err = helper.pmlua("-e " .. helper.quote(([[
+      assert(pml.sde.hook %q)
+      local function read(name, s) return pml.sde.find("HOOKED::" .. name):read(s) end
+      print(read("answer", 60), read("served", 0))
+      print(read("hang", 0.01))
+      local calls = 0
+      for i = 1, 1000 do if select(3, read("hang", 60)) == "ETIMEDOUT" then calls = calls + 1 end end
+      print(calls, read("answer", 60), pml.sde.library "HOOKED":unregister "served")]]):format(library)))
+    assert.equal(0, status, err)
+    assert.matches("^42\t0\nnil\t[^\n]*HOOKED::hang: its library's callback has not come back[^\n]*\tETIMEDOUT\n"
+      .. "1000\t42\ttrue\n$", out)
+  end)
+
+  it("is told from one that has none, and from what is no library", function()
+    for says, file in pairs {
+      ["has no function papi_sde_hook_list_events%(%)"] = build "int nothing;", ["No such file"] = "/nonexistent.so",
+      ["cannot be loaded"] = helper.root .. "/Makefile",
+    } do
+      local status, out, err = helper.pmlua("events --sde " .. file)
+      assert.same({ 1, "" }, { status, out })
+      assert.matches("^pmlua events: [^\n]*" .. says .. "[^\n]*\n$", err)
+    end
+    assert.equal(2, (helper.pmlua "events --sde"))
+  end)
+
+  it("is listed by PAPI's papi_native_avail through the drop-in", function()
+    if helper.shell "command -v papi_native_avail" ~= 0 then
+      return pending "papi_native_avail is not installed (Debian: papi-tools)"
+    end
+    local status, out, err = helper.shell(("LD_LIBRARY_PATH=%s/compat papi_native_avail -sde %s"):format(helper.build,
+      build(hooked)))
+    assert.equal(0, status, err)
+    for _, name in ipairs(events) do assert.truthy(out:find("| sde:::HOOKED::" .. name .. " ", 1, true), name .. "\n" .. out) end
+    assert.matches("sde:::HOOKED::served[^\n]*\n|%s+Requests served", out)
+    assert.matches("sde:::HOOKED::load[^\n]*\n|%s+How busy it is", out)
+  end)
+end)

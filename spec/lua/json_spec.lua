@@ -1,0 +1,39 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+-- spec/lua/json_spec.lua - JSON for people, and for applications that have no lua-cjson.
+
+local helper = require "spec.lua.helper"
+local json = require "pmlua.json"
+
+describe("JSON", function()
+  it("comes back as it was, whatever a text holds", function()
+    local bytes = {}
+    for i = 0, 127 do bytes[#bytes + 1] = string.char(i) end
+    for _, text in ipairs { "", table.concat(bytes), "a/b", "\u{e9}\u{20ac}\u{1f600}", 'quote " and \\' } do
+      assert.same({ text, { [text] = text } }, json.decode(json.encode { text, { [text] = text } }))
+    end
+    assert.equal('"a?b"', json.line "a\255b")
+  end)
+
+  it("has null for what it has no word for, and numbers that come back", function()
+    assert.equal("[null, null, null, 1, 0.1, 1e+300, -9223372036854775808]",
+      json.line { 0 / 0, 1 / 0, -1 / 0, 1, 0.1, 1e300, math.mininteger })
+    for _, v in ipairs { 1 / 3, 2 ^ 53 + 2.0, 5e-324, 1.7976931348623157e308 } do
+      assert.equal(v, json.decode(json.encode { v })[1])
+    end
+  end)
+
+  it("is one line, or indented with keys in order", function()
+    local value = { b = { 1, 2 }, a = { x = true }, list = json.array(), none = {} }
+    assert.equal('{"a": {"x": true}, "b": [1, 2], "list": [], "none": {}}', json.line(value))
+    local long = json.encode { key = ("x"):rep(80), other = ("y"):rep(80) }
+    assert.equal(4, select(2, long:gsub("\n", "")))
+    assert.is_nil(json.line({ key = ("x"):rep(200), other = "y" }):find "\n")
+  end)
+
+  it("is written without any module in C, which only reading needs", function()
+    local status, out, err = helper.pmlua([[-e 'package.cpath = "" local j = require "pmlua.json"]] ..
+      [[ print(j.line { 1, "a\n" }, j.decode "1")']])
+    assert.equal(0, status, err)
+    assert.equal('[1, "a\\n"]\tnil\treading JSON needs lua-cjson (apt-get install lua-cjson)\n', out)
+  end)
+end)

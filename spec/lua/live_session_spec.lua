@@ -1,0 +1,255 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+-- spec/lua/live_session_spec.lua - what an application answers to one connection, and what code from outside cannot do.
+
+local support = require "spec.core.support"
+local it = support.it
+local core = support.core
+
+local session, json
+
+setup(function()
+  if support.missing then return end
+  session, json = require "pmlua.live.session", require "pmlua.json"
+end)
+
+local function eval(code)
+  return session.handle("eval", code)
+end
+
+local function answer(payload)
+  local ok, text = session.handle("read", payload)
+  assert.is_true(ok, text)
+  local byname = {}
+  for _, row in ipairs(assert(json.decode(text)).rows) do byname[row.name:match("^sde:::[^:]+::(.*)$")] = row end
+  return byname
+end
+
+describe("A read", function()
+  local lib
+
+  before_each(function() lib = core and assert(core.sde.library("READ")) end)
+
+  it("gives counters, series with their quantiles, groups and sets by glob", function()
+    lib:counter("n"):add(42)
+    assert(lib:describe("n", "how many"))
+    local r = lib:recorder("r", { type = "double" })
+    for i = 1, 5 do r:push(i / 2) end
+    lib:set("s"):insert("a", 1)
+    lib:group("g", "sum", "n")
+    local rows = answer "READ::*"
+    assert.same({ 42, "created", "how many", true }, { rows.n.value, rows.n.kind, rows.n.description, rows.n.writable })
+    assert.same({ 5, "recorder" }, { rows.r.value, rows.r.kind })
+    assert.same({ count = 5, dropped = 0, nans = 0, error = 0, min = 0.5, q1 = 1, median = 1.5, q3 = 2, max = 2.5 },
+      rows.r.recorder)
+    assert.same({ 1, 42 }, { rows.s.value, rows.g.value })
+    assert.is_nil(rows["r:MED"])
+    assert.same({ 1.5 }, { answer("sde:::READ::?:MED")["r:MED"].value })
+    assert.is_nil(next(answer "READ::x*"))
+  end)
+
+  it("gives whole numbers exactly and says why there is none", function()
+    lib:counter("max"):add(math.maxinteger)
+    assert.equal("9223372036854775807", answer("READ::max").max.value)
+    local held <close> = core.sde.find("READ::later")
+    assert.matches("registered", answer("READ::later").later.reason)
+    assert.is_nil(answer("READ::later").later.value)
+    assert.equal(-1, held:read())
+    local r = lib:recorder("inf", { type = "double" })
+    r:push(1 / 0)
+    assert.same({ nil, "the value is infinite" }, { answer("READ::inf:MAX")["inf:MAX"].value,
+      answer("READ::inf:MAX")["inf:MAX"].reason })
+  end)
+
+  it("gives the values of a series from a place on", function()
+    local r = lib:recorder("series", { type = "int64" })
+    for i = 1, 70000 do r:push(i) end
+    local row = answer("+READ::series 3").series
+    assert.same({ 3, 65536, 65539 }, { row.values[1], #row.values, row.next })
+    row = answer("+sde:::READ::series 65539").series
+    assert.same({ 65539, 70000, 70001 }, { row.values[1], row.values[#row.values], row.next })
+    row = answer("+READ::series 70001").series
+    assert.same({ 0, 70001 }, { #row.values, row.next })
+    lib:counter("nocounter")
+    assert.matches("neither", answer("+READ::nocounter 1").nocounter.reason)
+  end)
+
+  it("is not held up by a glob of many stars", function()
+    lib:counter(("a"):rep(200))
+    assert.is_nil(next(answer("READ::" .. ("*a"):rep(100) .. "b")))
+  end)
+end)
+
+describe("Code from outside", function()
+  it("is an expression or statements, with what it prints first", function()
+    assert.same({ true, "3\tx" }, { eval "1 + 2, 'x'" })
+    assert.same({ true, "" }, { eval "kept = 5" })
+    assert.same({ true, "a\tnil\n5" }, { eval "print('a', nil) return kept" })
+    assert.same({ false, "stdin:1: unexpected symbol near <eof>" }, { eval "x =" })
+    assert.same({ false, "stdin:1: first" }, { eval "error 'first\\nsecond'" })
+    assert.same({ false, "(error object is a table value)" }, { eval "error {}" })
+  end)
+
+  it("writes a read-write counter and reads series, and makes no events", function()
+    local lib = core.sde.library("CODE")
+    local n, r = lib:counter("n"), lib:recorder("r", { type = "int64" })
+    lib:counter("ro", { readonly = true })
+    r:push(7)
+    eval "pml.sde.find 'CODE::n':write(12)"
+    assert.equal(12, n:read())
+    assert.matches("EACCES", select(2, eval "pml.sde.find 'CODE::ro':write(1)"))
+    assert.same({ true, "7" }, { eval "pml.sde.find 'sde:::CODE::r':open():values()[1]" })
+    assert.same({ true, "nil\tnil\tnil" }, { eval "pml.sde.library, pml.sde.find 'CODE::r':open().push, pml.eventset" })
+    local before = #core.sde.list()
+    assert.matches("no event is called sde:::CODE::made", select(2, eval "pml.sde.find 'CODE::made'"))
+    assert.equal(before, #core.sde.list())
+  end)
+
+  -- A few elements whose length, by Lua's search for a border, is 2^62.
+  local far = "local t = { 1, 1, nil, 1, 1, nil, nil, 1, 1 } for i = 4, 62 do t[1 << i] = 1 end assert(#t > 1e9) "
+  for name, case in pairs {
+    ["files"] = { "return io.open('/etc/passwd')", "global 'io'" },
+    ["commands"] = { "return os.execute('true')", "field 'execute'" },
+    ["the end of the process"] = { "os.exit(1)", "field 'exit'" },
+    ["removing files"] = { "os.remove('/tmp/x')", "field 'remove'" },
+    ["modules"] = { "return require 'pmlua.core'", "global 'require'" },
+    ["what is loaded"] = { "return package.loaded", "global 'package'" },
+    ["files as code"] = { "dofile('/etc/passwd')", "global 'dofile'" },
+    ["debugging"] = { "return debug.getregistry()", "global 'debug'" },
+    ["bytecode"] = { "assert(load(string.char(27) .. 'Lua'))", "attempt to load a binary chunk" },
+    ["bytecode by mode"] = { "assert(load('\\27Lua', 'x', 'b'))", "attempt to load a binary chunk" },
+    ["code in pieces"] = { "assert(load(function() return '\\27Lua' end))", "only the text of code" },
+    ["dumping"] = { "return string.dump(print)", "field 'dump'" },
+    ["dumping by method"] = { "return ('x').dump(print)", "field 'dump'" },
+    ["finalizers"] = { "setmetatable({}, { __gc = function() while true do end end })", "__gc" },
+    ["finalizers promised"] = { "setmetatable({}, { __gc = true })", "__gc" },
+    ["collecting"] = { "collectgarbage 'stop'", "only 'count'" },
+    ["collecting by default"] = { "collectgarbage()", "only 'count'" },
+    ["long strings"] = { "return ('x'):rep(1e9)", "too long" },
+    ["long strings by separator"] = { "return string.rep('', 1e6, ('x'):rep(1e3))", "too long" },
+    ["empty strings for ever"] = { "return ('').rep('', 1e15)", "too long" },
+    ["a pattern bomb"] = { ("return ('a'):rep(30000):find(%q)"):format(("a*"):rep(20) .. "b"), "could take" },
+    ["a match bomb"] = { "return ('a'):rep(30000):match('.-.-.-b')", "could take" },
+    ["a gsub bomb"] = { "return ('a'):rep(30000):gsub('a+a+b', '')", "could take" },
+    ["a gmatch bomb"] = { "for _ in ('a'):rep(30000):gmatch('.+.+b') do end", "could take" },
+    ["a bomb of options"] = { ("return ('a'):rep(60):find(%q)"):format(("a?"):rep(60) .. ("a"):rep(60)), "could take" },
+    ["a bomb in a set"] = { "return ('a'):rep(30000):find('[%]a]*[]a]*[^]b]*b')", "could take" },
+    ["a bomb by back reference"] = { "return ('a'):rep(30000):find('(.*)%1%1b')", "could take" },
+    ["a plain search that is too long"] = { "return ('a'):rep(1e5):find(('a'):rep(5e4) .. 'b', 1, true)", "could take" },
+    ["moving without end"] = { "table.move({}, 1, 1e15, 2)", "elements" },
+    ["moving with overflow"] = { "table.move({}, math.mininteger, math.maxinteger, 2)", "elements" },
+    ["unpacking without end"] = { "return table.unpack({}, 1, 1e8)", "elements" },
+    ["joining without end"] = { "return table.concat(setmetatable({}, {__index = function() return '' end}), '', 1, 2)",
+      "metatable" },
+    ["joining far"] = { "return table.concat({}, '', 1, math.maxinteger)", "elements" },
+    ["sorting what C answers"] = { "table.sort(setmetatable({}, { __index = tostring, __len = function() return 2^30 end }))",
+      "metatable" },
+    ["sorting a border far away"] = { far .. "table.sort(t, tonumber)", "elements" },
+    ["inserting before a border far away"] = { far .. "table.insert(t, 1, 1)", "elements" },
+    ["printing without end"] = { "local s = ('x'):rep(1e6) for i = 1, 100 do print(s) end", "too much was printed" },
+    ["recursion"] = { "local function f() return 1 + f() end return f()", "stack overflow" },
+    ["recursion of matching"] = { "return (('x'):rep(300000)):find(('(.'):rep(40))", "too many captures" },
+    ["deep nesting of code"] = { "assert(load(('('):rep(1e5)))", "overflow" },
+  } do
+    it("is denied " .. name, function()
+      local ok, message = eval(case[1])
+      assert.is_false(ok, message)
+      assert.matches(case[2], message, 1, true)
+    end)
+  end
+
+  it("cannot make pmlua's own patterns explode", function()
+    local blanks = (" "):rep(60000)
+    assert.is_false((session.handle("read", "+" .. blanks .. ("1"):rep(5000) .. "x")))
+    assert.is_true((session.handle("complete", ("sde:::"):rep(10000) .. "'")))
+    assert.is_true((session.handle("complete", ("a"):rep(60000) .. "!")))
+    assert.equal(1000, #select(2, eval "error(('x'):rep(8 << 20))"))
+    assert.same({ false, "" }, { eval "error((' '):rep(8 << 20), 0)" })
+    assert.matches("too long a text", select(2, eval "pml.sde.watch('X::Y', '1' .. (' '):rep(8 << 20) .. '!', print)"))
+  end)
+
+  it("cannot change the methods of strings for others, nor keep its own", function()
+    eval "string.upper = function() return 'mine' end"
+    assert.same({ true, "mine" }, { eval "('x'):upper()" })
+    assert.equal("X", ("x"):upper())
+    eval "string = nil"
+    assert.same({ true, "X" }, { eval "('x'):upper()" })
+    assert.same({ true, "nil" }, { eval "getmetatable('')" })
+    assert.equal(string, getmetatable("").__index)
+    eval "string = {}"
+  end)
+
+  it("cannot get at the metatables of what it is given", function()
+    core.sde.library("GUARD"):counter("n")
+    assert.same({ true, "false" }, { eval "getmetatable(pml.sde.find 'GUARD::n')" })
+    assert.is_false((eval "setmetatable(pml.sde.find 'GUARD::n', {})"))
+    assert.same({ true, "nil" }, { eval "getmetatable(print)" })
+  end)
+
+  it("is lent series and rules without what they are made of", function()
+    local lib = core.sde.library("LENT")
+    local n, r = lib:counter("n"), lib:recorder("r", { type = "double" })
+    r:push(1)
+    r:push(5)
+    eval [[
+      function look(value, series)
+        seen = { value, #series, series[1], #series:last(5), series.time and series.time[1], series.handle, series.recorder,
+          getmetatable(series), series.sample }
+      end
+      one = pml.sde.watch("LENT::r", 0.001, look)]]
+    session.tick(1000.0)
+    assert.same({ true, "5.0\t2\t1.0\t2\tnil\tnil\tnil\tfalse\tnil" }, { eval "table.unpack(seen, 1, 9)" })
+    assert.same({ true, "1\t5.0\tnil\tnil\tfalse" },
+      { eval "one:fired(), one:last(), one:error(), one.handle, getmetatable(one)" })
+    eval "one:cancel() two = pml.sde.watch('LENT::n', 0.001, function(v, s) look(v, s) return false end)"
+    n:add(3)
+    session.tick(1001.5)
+    assert.same({ true, "3\t1\t3\t1\t1001.5\tnil\tnil\tfalse\tnil" }, { eval "table.unpack(seen, 1, 9)" })
+    assert.is_nil((session.tick(1002.0)))
+    assert.matches("at most 100", select(2, eval "for i = 1, 200 do pml.sde.watch('LENT::n', 1, print) end"))
+    assert.matches("^every is \"soon\"", select(2, eval "pml.sde.watch('LENT::n', 'soon', print)"))
+    eval "r = pml.sde.find 'LENT::r':open()"
+    assert.same({ true, "2\tnil\tnil\tnil" }, { eval "r:count(), r.push, r.reset, r.close" })
+  end)
+
+  it("fails alone: the next question is answered", function()
+    eval "error(setmetatable({}, { __tostring = function() error 'again' end }))"
+    eval "setmetatable(_G, { __index = function() error 'no' end, __newindex = function() error 'no' end })"
+    eval "rawset(_G, 'kept', { print, pml, tostring }) print, pml, tostring = nil"
+    assert.same({ true, "7" }, { eval "3 + 4" })
+    eval "setmetatable(_G, nil) print, pml, tostring = kept[1], kept[2], kept[3]"
+    assert.is_true((session.handle("read", "*")))
+    assert.is_true((session.handle("complete", "str")))
+    assert.is_true((session.handle("info", "")))
+    assert.same({ false, "there is no question of this kind" }, { session.handle("bogus", "") })
+  end)
+end)
+
+describe("Completion", function()
+  local function complete(text)
+    local _, words = session.handle("complete", text)
+    return words
+  end
+
+  it("knows globals, fields, methods and, in strings and after sde:::, events", function()
+    core.sde.library("COMPLETE"):counter("alpha")
+    core.sde.library("COMPLETE"):counter("beta")
+    eval "apples = { red = 1, [1] = 2, ['no name'] = 3, eat = function() end }"
+    assert.equal("apples", complete "x = appl")
+    assert.equal("apples.eat\napples.red", complete "print(apples.")
+    assert.equal("apples:eat", complete "apples:")
+    assert.equal("pml.sde.find", complete "pml.sde.f")
+    assert.equal("sde:::COMPLETE::alpha", complete "pml.sde.find 'sde:::COMPLETE::a")
+    assert.equal("COMPLETE::alpha\nCOMPLETE::beta", complete 'pml.sde.find("COMPLETE::')
+    assert.equal("sde:::COMPLETE::beta", complete "sde:::COMPLETE::b")
+    assert.equal("", complete "nowhere.at.all")
+    eval "e = pml.sde.find 'COMPLETE::alpha'"
+    assert.equal("e:read", complete "e:r")
+  end)
+
+  it("runs none of the metamethods that it passes", function()
+    eval "trap = setmetatable({}, { __index = function() error 'trapped' end, __pairs = error })"
+    assert.equal("", complete "trap.x.")
+    eval "trap = setmetatable({ a = 1 }, { __index = setmetatable({}, { __index = error }) })"
+    assert.equal("trap.a", complete "trap.")
+  end)
+end)

@@ -1,0 +1,349 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+-- spec/lua/query_spec.lua - pmlua live, query and attach with real applications, end to end.
+
+local support = require "spec.core.support"
+local json = require "pmlua.json"
+local quote = support.quote
+
+local command, application = support.build .. "/pmlua", support.build .. "/spec/compat_application"
+local dir, runtime, started
+
+local function environment()
+  return "cd " .. quote(dir) .. " && XDG_RUNTIME_DIR=" .. quote(runtime) .. " "
+end
+
+--- Status, standard output, standard error; `variables` go before the command.
+local function pmlua(arguments, variables)
+  return support.shell(environment() .. (variables or "") .. command .. " " .. arguments)
+end
+
+--- Status and standard output alone.
+local function output(arguments)
+  local status, out = pmlua(arguments)
+  return { status, out }
+end
+
+--- Lines fed to pmlua attach.
+local function attach(which, lines)
+  support.spit(dir .. "/typed", table.concat(lines, "\n") .. "\n")
+  return pmlua("attach " .. which .. " <typed")
+end
+
+local function alive(pid) return (os.execute("kill -0 " .. pid .. " 2>/dev/null")) end
+
+local function wait_until(condition)
+  for _ = 1, 200 do
+    if condition() then return true end
+    support.core.sys.sleep(0.05)
+  end
+  return false
+end
+
+local function socket(pid, name) return ("%s/pmlua/%s.%s"):format(runtime, pid, name) end
+
+local function exists(path) return (os.execute("test -e " .. quote(path))) end
+
+--- Start a command in the background and wait for its socket; its pid.
+local function start(arguments, name)
+  local pidfile = os.tmpname()
+  assert(os.execute(environment() .. ("sh -c 'echo $$ >%s; exec timeout 60 %s' >out 2>err &"):format(pidfile, arguments)))
+  -- timeout's child is what serves
+  local pid
+  assert.is_true(wait_until(function()
+    local p = io.popen(("ls %s/pmlua 2>/dev/null"):format(quote(runtime)))
+    for entry in p:lines() do
+      local id, called = entry:match("^(%d+)%.(.*)$")
+      if called == name and not started[id] then pid = id end
+    end
+    p:close()
+    return pid ~= nil
+  end), "no socket for " .. name .. ": " .. support.slurp(dir .. "/err"))
+  os.remove(pidfile)
+  started[pid] = true
+  return pid
+end
+
+local function kill(pid, signal)
+  os.execute(("kill -%s %s 2>/dev/null"):format(signal or "KILL", pid))
+  wait_until(function() return not alive(pid) end)
+end
+
+local function solver(name, more)
+  return start(("%s live --name %s -- %s 60 %s"):format(command, name, application, more or ""), name)
+end
+
+local it = (support.missing and support.it) or function(name, f) return require "busted".it(name, f) end
+
+before_each(function()
+  dir = support.folder()
+  runtime = dir .. "/run"
+  assert(os.execute("mkdir -m 700 " .. runtime))
+  started = {}
+end)
+after_each(function()
+  for pid in pairs(started) do kill(pid) end
+  support.cleanup()
+end)
+
+describe("pmlua query", function()
+  it("says what to do when nobody can be asked", function()
+    local status, out = pmlua "query"
+    assert.equal(0, status)
+    assert.matches("no application can be asked; start one with pmlua live", out, 1, true)
+    assert.same({ 0, "[]\n" }, output "query --json")
+    local failed, _, err = pmlua "query nobody"
+    assert.equal(1, failed)
+    assert.matches("^pmlua query: no application can be asked; [^\n]*\n$", err)
+  end)
+
+  it("lists who can be asked, also a script that serves itself", function()
+    local one = solver "ONE"
+    support.spit(dir .. "/app.lua", [[
+      local pml = require "pmlua"
+      local n = pml.sde.library("SCRIPT"):counter("n")
+      assert(pml.live.start { name = "TWO" })
+      for _ = 1, 600 do n:add(1) pml.sys.sleep(0.1) end]])
+    local two = start(command .. " app.lua", "TWO")
+    local status, out = pmlua "query"
+    assert.equal(0, status)
+    assert.matches("^ *PID  NAME +UP  EVENTS  COMMAND\n", out)
+    assert.matches(one .. "  ONE +%d+s +14  %S*compat_application 60\n", out)
+    assert.matches(two .. "  TWO +%d+s +1  [^\n]*app%.lua\n", out)
+    local _, text = pmlua "query --json"
+    assert.equal(2, #json.decode(text))
+    assert.matches('"rules": []', text, 1, true)
+    _, out = pmlua "query TWO"
+    assert.matches("sde:::SCRIPT::n +%d+  created rw\n", out)
+  end)
+
+  it("shows an unmodified program's events in a table", function()
+    local pid = solver "SOLVER"
+    local status, out = pmlua("query " .. pid)
+    assert.equal(0, status)
+    for _, line in ipairs { "sde:::SOLVER::iterations +%d+  registered\n", "tolerance +0%.001  registered rw  where it stops\n",
+      "half +0%.0005  callback\n", "residual +20  recorder +norm of the residual, one value an iteration\n",
+      "  :MIN +3%.63798e%-12\n", "  :MED +3%.8147e%-06\n", "  :MAX +1\n", "steps +%d+  created\n", "matrices +1  set\n",
+      "work +%d+  group\n" } do
+      assert.matches(line, out)
+    end
+    status, out = pmlua "query SOLVER 'SOLVER::t*' sde:::SOLVER::residual:MED"
+    assert.equal(0, status)
+    assert.same({ 3, true, true }, { select(2, out:gsub("\n", "")), out:find("tolerance") ~= nil, out:find(":MED") ~= nil })
+  end)
+
+  it("follows values and their changes, as tables and as a line of JSON each", function()
+    solver "SOLVER"
+    local status, out = pmlua "query SOLVER '*steps' --watch 50ms --count 3"
+    assert.equal(0, status)
+    assert.equal(3, select(2, out:gsub("# SOLVER %(%d+%), %d+%-%d+%-%d+ %d+:%d+:%d+\n", "")))
+    assert.matches("CHANGE.*steps +%d+ +%+%d+  created", out)
+    status, out = pmlua "query SOLVER '*steps' '*tolerance' --watch=50ms --count=4 --json"
+    assert.equal(0, status)
+    local last, lines = 0, 0
+    for line in out:gmatch("[^\n]+") do
+      local answer = assert(json.decode(line))
+      local value
+      for _, row in ipairs(answer.rows) do value = row.name == "sde:::SOLVER::steps" and row.value or value end
+      assert.equal("SOLVER", answer.name)
+      assert.is_true(value > last)
+      last, lines = value, lines + 1
+    end
+    assert.equal(4, lines)
+  end)
+
+  it("ends with a sentence when the application does, and keeps what it saw", function()
+    local pid = solver "SOLVER"
+    os.execute("(sleep 0.7; kill " .. pid .. ") &")
+    local status, out, err = pmlua "query SOLVER '*steps' --watch 100ms --plot seen.svg"
+    assert.same({ 0, "seen.svg" }, { status, out:match("[^\n]*\n$"):sub(1, -2) })
+    assert.matches("^pmlua query: SOLVER %(%d+%) has ended, after %d+ readings\n$", err)
+    assert.matches("^<%?xml", support.slurp(dir .. "/seen.svg"))
+  end)
+
+  it("draws the values of recorders, in characters and as pictures", function()
+    solver "SOLVER"
+    local status, out = pmlua("query SOLVER '*::residual' --plot", "COLUMNS=90 LINES=30 ")
+    assert.equal(0, status)
+    assert.matches("1e%-06 .*number of the value.*SOLVER::residual %*", out)
+    assert.same({ 0, "r.svg\n" }, output "query SOLVER '*::residual' --plot r.svg")
+    local picture = support.slurp(dir .. "/r.svg")
+    assert.matches("SOLVER::residual", picture, 1, true)
+    assert.matches("number of the value", picture, 1, true)
+    assert.same({ 0, "r.png\n" }, output "query SOLVER '*::residual' --plot=r.png")
+    assert.equal("\137PNG", support.slurp(dir .. "/r.png"):sub(1, 4))
+    local failed, _, err = pmlua "query SOLVER '*::residual' --plot /nowhere/r.svg"
+    assert.equal(1, failed)
+    assert.matches("/nowhere/r.svg: cannot be written", err, 1, true)
+  end)
+
+  it("gives up on a callback that blocks, not on the others", function()
+    solver("SOLVER", "blocks")
+    local status, out = pmlua "query SOLVER 'SOLVER::b*' SOLVER::half"
+    assert.equal(0, status)
+    assert.matches("half +0%.0005  callback\n", out)
+    assert.matches("blocks +%-  callback +%([^\n]*has not come back", out)
+  end)
+
+  it("answers what is unknown, ambiguous, misspelt or misused with one line", function()
+    local one = solver "TWIN"
+    local two = solver "TWIN"
+    for arguments, answer in pairs {
+      ["TWINN"] = "did you mean 'TWIN'?", ["TWIN"] = "2 applications are called 'TWIN'; choose one by its pid: ",
+      ["999999999"] = "no application called '999999999' can be asked; pmlua query lists",
+      [one .. " residul"] = "did you mean 'sde:::SOLVER::residual'?",
+      [two .. " 'NOLIB::*'"] = "no event of TWIN (" .. two .. ") matches 'NOLIB::*'",
+      ["TWIN --bogus"] = "no such option: --bogus", ["TWIN --watch soon"] = "--watch needs a time",
+      ["TWIN --count 0"] = "--count needs a number", ["TWIN --plot=x.pdf"] = "--plot writes .svg or .png",
+      ["--watch 1s"] = "say which application", ["TWIN --json --plot"] = "exclude each other",
+    } do
+      local status, _, err = pmlua("query " .. arguments)
+      assert.is_true(status == 1 or status == 2, arguments)
+      assert.matches(answer, err, 1, true)
+      assert.equal(1, select(2, err:gsub("\n", "")))
+    end
+  end)
+
+  it("says that an application is stopped, and forgets one that was killed", function()
+    local pid = solver "SOLVER"
+    os.execute("kill -STOP " .. pid)
+    local status, _, err = pmlua "query SOLVER --patience 200ms"
+    local _, list = pmlua "query --patience 200ms"
+    os.execute("kill -CONT " .. pid)
+    assert.matches("SOLVER +%- +%-  %(SOLVER %(%d+%) did not answer within 0.2 s", list)
+    assert.equal(1, status)
+    assert.matches("SOLVER %(%d+%) did not answer within 0.2 s", err)
+    kill(pid)
+    assert.truthy(exists(socket(pid, "SOLVER")))
+    assert.matches("no application can be asked", select(2, pmlua "query"))
+    assert.falsy(exists(socket(pid, "SOLVER")))
+  end)
+
+  it("removes a socket that nobody listens to, and leaves other files alone", function()
+    assert(os.execute("mkdir -m 700 " .. runtime .. "/pmlua"))
+    local p = io.popen("exec sleep 30 & echo $!") -- a process that is there, but serves nothing
+    local pid = p:read("l")
+    support.spit(socket(pid, "FILE"), "")
+    assert(os.execute(("python3 -c 'import socket; s = socket.socket(socket.AF_UNIX); s.bind(%q)'"):format(socket(pid, "STALE"))))
+    assert.matches("no application can be asked", select(2, pmlua "query"))
+    local stale, file = exists(socket(pid, "STALE")), exists(socket(pid, "FILE"))
+    os.execute("kill " .. pid)
+    p:close()
+    assert.falsy(stale)
+    assert.truthy(file)
+  end)
+end)
+
+describe("pmlua attach", function()
+  it("runs what is piped in inside the application, and writes where that is allowed", function()
+    local pid = solver "SOLVER"
+    local status, out, err = attach("SOLVER", { "pml.live.info().pid", "x = {", "  2 }", "x[1] * 4",
+      "pml.sde.find 'SOLVER::tolerance':write(8)", "pml.sde.find 'SOLVER::half':read()", "print('a', 'b')" })
+    assert.equal(0, status, err)
+    assert.equal(pid .. "\n8\ntrue\n4.0\na\tb\n", out)
+    assert.matches("^inside SOLVER %(%d+%): [^\n]*\nwatch rules made here end with the session", err)
+    assert.equal("8.0\n", (select(2, attach(pid, { "pml.sde.find 'SOLVER::tolerance':read()" }))))
+  end)
+
+  it("goes on after errors, and says by its status that there were some", function()
+    solver "SOLVER"
+    local status, out, err = attach("SOLVER", { "error 'wrong'", "x = = 1", "io.open 'x'", "while true do end", "1 + 1",
+      "(" })
+    assert.same({ 1, "2\n" }, { status, out })
+    for _, message in ipairs { "stdin:1: wrong", "stdin:1: unexpected symbol near '='", "global 'io'",
+      "stopped after 10000000 instructions", "near <eof>" } do
+      assert.matches("pmlua attach: [^\n]*" .. message:gsub("[%(%)]", "%%%0"), err)
+    end
+  end)
+
+  it("can end the application's work, and notices that it has ended", function()
+    local pid = solver "SOLVER"
+    local status, out, err = attach("SOLVER", { "pml.sde.find 'SOLVER::stop':write(1)",
+      "repeat until false", "pml.sde.find 'SOLVER::steps':read()" })
+    assert.matches("^true\n", out)
+    assert.matches("ended or closed the connection", err)
+    assert.equal(1, status)
+    assert.is_true(wait_until(function() return not alive(pid) end))
+  end)
+
+  it("is bounded in instructions, memory and time, and goes on", function()
+    solver "SOLVER"
+    local link = assert(support.core.link.connect(socket(next(started), "SOLVER")))
+    local function ask(code) return link:ask("eval", code, 60) end
+    for _, code in ipairs {
+      "while true do end", "pcall(function() while true do end end) return 'got away'",
+      "xpcall(function() while true do end end, function() while true do end end) return 'got away'",
+      "coroutine.wrap(function() while true do end end)() return 'got away'",
+      "while true do coroutine.wrap(function() end)() end",
+      "error(setmetatable({}, { __tostring = function() while true do end end }))",
+      "local x <close> = setmetatable({}, { __close = function() while true do end end }) error 'x'",
+      "co = coroutine.create(function() coroutine.yield() while true do end end) coroutine.resume(co) coroutine.resume(co)",
+    } do assert.matches("stopped after 10000000 instructions", select(2, ask(code)), 1, true) end
+    assert.matches("stopped at 33554432 bytes", select(2, ask "local t = {} while true do t[#t + 1] = {} end"), 1, true)
+    assert.matches("not enough memory", select(2, ask "local t = {} while true do t[#t + 1] = ('x'):rep(1e6) .. #t end"))
+    assert.matches("stack overflow", select(2, ask [[
+      local function f(n) return ('x'):gsub('.', function() return f(n + 1) end) end return f(1)]]))
+    assert.matches("stopped after 5 s", select(2, ask "local s = ('x'):rep(8e6) while true do local t = s .. 'x' end"))
+    assert.matches("the time for one question is over", select(2, ask [[
+      local s = ('a'):rep(30000) while true do s:find 'a*b' end]]))
+    assert.equal("3", (ask "1 + 2"))
+  end)
+
+  it("has completion, and watch rules that end with it", function()
+    solver "SOLVER"
+    local link = assert(support.core.link.connect(socket(next(started), "SOLVER")))
+    assert.equal("sde:::SOLVER::tolerance", (link:ask("complete", "pml.sde.find 'sde:::SOLVER::to")))
+    link:ask("eval", "pml.sde.watch('SOLVER::steps', '10ms', function(v) last = v end)")
+    assert.is_true(wait_until(function() return tonumber((link:ask("eval", "last"))) ~= nil end))
+    link:close()
+  end)
+
+  it("answers misuse with a line", function()
+    for arguments, answer in pairs { [""] = "say which application", ["a b"] = "more than one", ["--x"] = "no such option",
+      ["a --patience x"] = "needs a time", ["nobody"] = "no application can be asked" } do
+      local _, _, err = pmlua("attach " .. arguments)
+      assert.matches(answer, err, 1, true)
+    end
+  end)
+end)
+
+describe("pmlua live", function()
+  it("returns the program's exit status", function()
+    assert.equal(7, (pmlua "live -- sh -c 'exit 7'"))
+    assert.equal(0, (pmlua("live " .. application .. " 0.1")))
+    local pid = solver "SOLVER"
+    assert.equal(0, (attach("SOLVER", { "pml.sde.find 'SOLVER::tolerance':write(1)" })))
+    assert.truthy(alive(pid))
+  end)
+
+  it("runs watch rules inside the program", function()
+    support.spit(dir .. "/rules.lua", [[
+      local pml = require "pmlua"
+      pml.sde.watch("SOLVER::iterations", "10ms", function(n)
+        if n > 5 then pml.sde.find "SOLVER::stop":write(1) return false end
+      end)]])
+    assert.equal(3, (pmlua("live --rules rules.lua " .. application .. " 60")))
+  end)
+
+  it("names the program after itself, and passes its arguments on", function()
+    assert.same({ 0, "a b|c\n" }, output "live -- printf '%s|%s\\n' 'a b' c")
+    start(command .. " live " .. application .. " 60", "compat_application")
+  end)
+
+  it("says what it cannot run, and why", function()
+    support.spit(dir .. "/plain", "x")
+    support.spit(dir .. "/one.c", "int main(void) { return 0; }\n")
+    assert(os.execute(("cd %s && gcc -static one.c -o static && printf '#!%s/static\\n' >script && chmod +x script"):format(
+      dir, dir)))
+    for arguments, case in pairs {
+      ["nowhere"] = { 127, "nowhere: command not found" }, ["./nowhere"] = { 127, "./nowhere: command not found" },
+      ["./plain"] = { 126, "./plain cannot be executed; chmod +x" }, ["./"] = { 126, "is a folder" },
+      ["./static"] = { 126, "./static is statically linked" }, ["./script"] = { 126, "/static is statically linked" },
+      [""] = { 2, "say what to run" }, ["--name 'a/b' x"] = { 2, "--name: only letters" },
+      ["--rules nowhere.lua true"] = { 1, "nowhere.lua: No such file" }, ["--bogus"] = { 2, "no such option" },
+    } do
+      local status, _, err = pmlua("live " .. arguments)
+      assert.equal(case[1], status, arguments .. err)
+      assert.matches(case[2], err, 1, true)
+    end
+  end)
+end)

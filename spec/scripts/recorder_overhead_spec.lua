@@ -1,0 +1,228 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+-- spec/scripts/recorder_overhead_spec.lua - the experiment, run for real by its command; its tables against the raw samples.
+
+local lfs = require "lfs"
+local zlib = require "zlib"
+
+local build = os.getenv "PMLUA_BUILD" or os.getenv "B" or "build"
+local pmlua = build .. "/pmlua"
+local pushes, rounds = 16384, 5
+
+local function shell(command)
+  local pipe = assert(io.popen("timeout 240 " .. command .. " 2>&1; echo \" status $?\""))
+  local output = pipe:read "a"
+  pipe:close()
+  local text, status = output:match "^(.*) status (%d+)\n$"
+  return text, tonumber(status)
+end
+
+local function temporary_folder()
+  local name = os.tmpname()
+  os.remove(name)
+  assert(lfs.mkdir(name))
+  return name
+end
+
+-- A table of the folder: rows by column name, numbers where they are.
+local function read_table(path)
+  local names, rows = {}, {}
+  for line in io.lines(path) do
+    local i, name = line:match "^# column (%d+): (%S+)"
+    if i then
+      names[tonumber(i)] = name
+    elseif line:sub(1, 1) ~= "#" and line:find "%S" then
+      local row, k = {}, 0
+      for word in line:gmatch "%S+" do
+        k = k + 1
+        row[names[k]] = tonumber(word) or word
+      end
+      rows[#rows + 1] = row
+    end
+  end
+  return rows
+end
+
+-- Raw samples in ticks by cell, round and their index in it, from 0.
+local function read_samples(path)
+  local file <close> = assert(io.open(path, "rb"))
+  local text = zlib.inflate()(file:read "a")
+  local out = {}
+  for cell, round, index, value in text:gmatch "(%d+),(%d+),(%d+),(%d+)\n" do
+    local key = cell .. " " .. round
+    out[key] = out[key] or {}
+    out[key][tonumber(index)] = tonumber(value)
+  end
+  return out
+end
+
+local function scale_of(dir)
+  local file <close> = assert(io.open(dir .. "/meta.json"))
+  return tonumber(file:read("a"):match '"scale":%s*([%d%.eE+-]+)')
+end
+
+local function run(out, arguments, environment)
+  local text, status = shell(("env %s %s scripts/recorder_overhead.lua --quick --seed 7 --out %s %s"):format(
+    environment or "", pmlua, out, arguments))
+  return text, status, out .. "/recorder_overhead/latest"
+end
+
+local function close_to(a, b)
+  return math.abs(a - b) <= 1e-6 * math.max(math.abs(a), math.abs(b))
+end
+
+describe("scripts/recorder_overhead.lua --quick", function()
+  local out, text, status, dir, cells, samples, scale
+  setup(function()
+    out = temporary_folder()
+    text, status, dir = run(out, "")
+    assert.equal(0, status, text)
+    cells, samples, scale = read_table(dir .. "/data.dat"), read_samples(dir .. "/samples.csv.gz"), scale_of(dir)
+  end)
+  teardown(function() os.execute("rm -rf " .. out) end)
+
+  it("times every push of every thread", function()
+    assert.equal(11, #cells)
+    for _, c in ipairs(cells) do
+      if c.status == "ok" then
+        assert.equal(pushes * rounds * c.threads, c.samples, c.library)
+        for round = 1, rounds do
+          local raw = samples[c.cell .. " " .. round]
+          for i = 0, pushes * c.threads - 1 do assert(raw[i], "a sample is missing") end
+        end
+      end
+    end
+  end)
+
+  it("has a floor for each number of threads, and what a push costs above it", function()
+    local floors = {}
+    for _, c in ipairs(cells) do
+      if c.library == "none" then
+        floors[c.threads] = c.typical
+      elseif c.status == "ok" then
+        assert.is_true(close_to(c.typical - floors[c.threads], c.net), c.library)
+      end
+    end
+    assert.is_true(floors[1] > 0 and floors[2] > 0)
+  end)
+
+  it("measures libsde, or says why not", function()
+    for _, c in ipairs(cells) do
+      if c.library == "libsde" and c.status ~= "ok" then
+        assert.truthy(c.status:find "libsde" and text:find("Rows of libsde are missing: ", 1, true), c.status)
+      end
+    end
+  end)
+
+  it("leaves no sample out of the distribution", function()
+    local counted = {}
+    for _, b in ipairs(read_table(dir .. "/distribution.dat")) do
+      assert.is_true(b.low < b.high)
+      counted[b.cell] = (counted[b.cell] or 0) + b.count
+    end
+    for _, c in ipairs(cells) do assert.equal(c.samples, counted[c.cell] or 0) end
+  end)
+
+  it("calls a spike what is one, and every one", function()
+    local listed, bound = {}, {}
+    for _, c in ipairs(cells) do
+      listed[c.cell], bound[c.cell] = 0, c.samples > 0 and math.max(1000, 10 * c.median) or nil
+    end
+    for _, s in ipairs(read_table(dir .. "/spikes.dat")) do
+      local raw = samples[s.cell .. " " .. s.round][(s.thread - 1) * pushes + s.index]
+      assert.is_true(close_to(raw * scale, s.duration) and s.duration > bound[s.cell])
+      assert.is_true(s.rounds >= 1 and s.rounds <= rounds)
+      listed[s.cell] = listed[s.cell] + 1
+    end
+    local all = {}
+    for key, raw in pairs(samples) do
+      local cell = tonumber(key:match "%d+")
+      for _, v in pairs(raw) do
+        if v * scale > bound[cell] then all[cell] = (all[cell] or 0) + 1 end
+      end
+    end
+    for _, c in ipairs(cells) do
+      assert.equal(all[c.cell] or 0, listed[c.cell])
+      if c.status == "ok" then assert.equal(c.spikes, listed[c.cell]) end
+    end
+  end)
+
+  it("knows at which pushes a recorder takes memory, and calls only those growth", function()
+    local grows, library = {}, {}
+    for _, g in ipairs(read_table(dir .. "/growth.dat")) do
+      assert.is_true(g.bytes > 0)
+      grows[g.library .. g.keep .. g.index] = true
+    end
+    if not next(grows) then return pending "the allocator does not tell what it gives out" end
+    assert.is_true(grows.pmluaall0 and grows.pmluasketch0)
+    for _, c in ipairs(cells) do library[c.cell] = c.library .. c.keep end
+    for _, s in ipairs(read_table(dir .. "/spikes.dat")) do
+      if s.cause == "grew" then assert.is_true(grows[library[s.cell] .. s.index], library[s.cell] .. " " .. s.index) end
+    end
+  end)
+
+  it("draws, and keeps the last round push by push", function()
+    local seen = {}
+    for _, s in ipairs(read_table(dir .. "/series.dat")) do
+      seen[s.cell] = (seen[s.cell] or 0) + 1
+      assert(close_to(samples[s.cell .. " " .. rounds][(s.thread - 1) * pushes + s.index] * scale, s.duration))
+    end
+    for _, c in ipairs(cells) do assert.equal(c.status == "ok" and pushes * c.threads or nil, seen[c.cell]) end
+    assert.truthy(lfs.attributes(dir .. "/plot.svg", "mode") or not shell("command -v gnuplot"):find "gnuplot", text)
+  end)
+end)
+
+describe("scripts/recorder_overhead.lua", function()
+  local out
+  before_each(function() out = temporary_folder() end)
+  after_each(function() os.execute("rm -rf " .. out) end)
+
+  it("runs without libsde, and draws what there is", function()
+    local text, status, dir = run(out, "--libsde /nonexistent/libsde.so --iterations 2000 --threads 2")
+    assert.equal(0, status, text)
+    assert.truthy(text:find("Rows of libsde are missing: libsde: /nonexistent/libsde.so", 1, true), text)
+    local missing = 0
+    for _, c in ipairs(read_table(dir .. "/data.dat")) do
+      if c.library == "libsde" then
+        missing = missing + 1
+        assert.equal(0, c.samples)
+        assert.truthy(c.status:find "cannot_open", c.status)
+      else
+        assert.equal(4000, c.samples)
+      end
+    end
+    assert.equal(2, missing)
+    assert.truthy(lfs.attributes(dir .. "/plot.svg", "mode") or not shell("command -v gnuplot"):find "gnuplot", text)
+  end)
+
+  it("does not take pmlua's own drop-in for libsde", function()
+    local drop_in = build .. "/compat/libsde.so.1"
+    if not lfs.attributes(drop_in, "mode") then return pending "the drop-in is not built" end
+    local text, status = run(out, "--no-plot --iterations 100", "LD_LIBRARY_PATH=" .. build .. "/compat")
+    assert.equal(0, status, text)
+    assert.truthy(text:find("pmlua's own drop-in", 1, true), text)
+  end)
+
+  it("pushes other types, from other numbers of threads", function()
+    for _, type in ipairs { "float", "int64", "int32" } do
+      local text, status, dir = run(out, "--no-plot --iterations 2000 --threads 3 --type " .. type)
+      assert.equal(0, status, text)
+      for _, c in ipairs(read_table(dir .. "/data.dat")) do
+        assert.is_true(c.samples == 6000 or (c.library == "libsde" and c.status ~= "ok"), c.library .. c.status)
+      end
+    end
+  end)
+
+  it("refuses what it does not know, in one line", function()
+    for arguments, says in pairs {
+      ["--threads 9"] = "--threads: 9", ["--threads 0"] = "--threads: 0", ["--threads 1,,2"] = "--threads: nothing",
+      ["--threads 2,2"] = "2 is there twice", ["--threads two"] = "two", ["--type string"] = "type is string",
+      ["--library libfoo"] = "--library", ["--rounds 0"] = "--rounds",
+    } do
+      local text, status = run(out, "--no-plot " .. arguments)
+      assert.truthy(text:find(says, 1, true), text)
+      assert.is_true(status == 1 or status == 2, arguments .. " " .. status)
+      local lines = select(2, text:gsub("[^\n]+", ""))
+      assert.equal(1, lines, text)
+    end
+  end)
+end)
