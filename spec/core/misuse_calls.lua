@@ -59,6 +59,7 @@ local function newhandles()
   h.countingset = assert(library:set("SET"))
   h.countingset:insert("element", 1)
   h.sdeevent = assert(core.sde.find("MISUSE::COUNTER"))
+  h.command = assert(core.command.spawn { "/bin/true" })
   h.workload = workload and assert(core.workload.load(workload)) or nil
   return h
 end
@@ -168,7 +169,8 @@ end
 local names = { "task-clock", "page-faults" }
 local functions = {
   clock = { ticks = {}, ticks_ordered = {}, ns = {}, to_ns = { 1 }, at_ns = { 1 }, realtime_ns = {}, info = {} },
-  event = { parse = { "task-clock" }, list = { "task-clock", false }, has_pmu = {}, set_sysfs = { "/sys" } },
+  event = { parse = { "task-clock" }, list = { "task-clock", false }, pmus = {}, has_pmu = {}, set_sysfs = { "/sys" } },
+  command = { spawn = { { "/bin/true" } } },
   counter = { open = { "task-clock", {} } },
   group = { open = { names, {} } },
   eventset = { open = { names, {} } },
@@ -182,7 +184,7 @@ local functions = {
 }
 local slow = { ["event.list"] = true, ["event.parse"] = true, ["clock.info"] = true, ["sys.sleep"] = true,
                ["counter.open"] = true, ["group.open"] = true, ["eventset.open"] = true, ["trace.open"] = true,
-               ["event.set_sysfs"] = true, ["samples.new"] = true }
+               ["event.set_sysfs"] = true, ["samples.new"] = true, ["command.spawn"] = true }
 -- One list is a walk over all of libpfm4 and tracefs; sleeping sleeps; 2^31 samples may well fit, but take a minute.
 local few = {
   ["event.list"] = { NIL, -1, "a\0b", {}, print },
@@ -242,6 +244,7 @@ local methods = {
   sdelibrary = { counter = { "COUNTER", {} }, recorder = { "RECORDER", {} }, set = { "SET" },
                  group = { "GROUP", "sum", "COUNTER" }, describe = { "COUNTER", "counts" },
                  unregister = { "COUNTER" }, shutdown = {} },
+  command = { pid = {}, start = {}, wait = { 5 }, kill = { 0 } },
   sdecounter = { add = { 1 }, read = {}, reset = {} },
   recorder = { push = { 1 }, values = { 1, 2 }, quantile = { 50 }, count = {}, dropped = {}, nans = {}, error = {},
                reset = {} },
