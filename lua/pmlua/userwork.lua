@@ -79,7 +79,7 @@ end
 ---@return number rate
 ---@return string? reason
 function M.performance(workload, seconds)
-  if not (seconds > 0) then return 0 / 0, "no time passed" end
+  if seconds ~= seconds or seconds <= 0 then return 0 / 0, "no time passed" end
   return workload / seconds
 end
 

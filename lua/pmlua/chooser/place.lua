@@ -246,8 +246,8 @@ end
 local function list_of(events)
   local names = {}
   for i, e in ipairs(events) do
-    if i > 6 then
-      names[i] = ("%d more"):format(#events - 6)
+    if i > 4 and #events > 5 then
+      names[i] = ("%d more"):format(#events - 4)
       break
     end
     names[i] = e.short

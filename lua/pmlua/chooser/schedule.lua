@@ -10,7 +10,7 @@
 
 local M = {}
 
-M.NODES = 20000 -- attempts to put a unit into a run, some hundred thousand a second
+M.NODES = 60000 -- attempts to put a unit into a run, some hundred thousand a second
 
 local function bits(mask)
   local n = 0
@@ -146,9 +146,9 @@ end
 
 --- Depth first: unit @i goes into each run there is, then into a new one. @search keeps the best plan and the count.
 local function branch(search, i, runs)
-  if #search.best <= search.bound or search.nodes >= search.limit then return end
+  if #search.best <= search.bound or search.nodes >= search.limit or #runs >= #search.best then return end
   if i > #search.units then
-    search.best = { table.unpack(runs) } -- shorter than the best before: it was cut below otherwise
+    search.best = { table.unpack(runs) }
     return
   end
   local u = search.units[i]

@@ -21,7 +21,8 @@ return {
     { name = "PAPI_L2_DCA", about = "data asked of L2",
       formula = "asked",
       events = {
-        asked = "CORE_TO_L2_CACHEABLE_REQUEST_ACCESS_STATUS:LS_RD_BLK_C:LS_RD_BLK_C_S:LS_RD_BLK_L_HIT_X:LS_RD_BLK_L_HIT_S:LS_RD_BLK_X",
+        asked = "CORE_TO_L2_CACHEABLE_REQUEST_ACCESS_STATUS:LS_RD_BLK_C:LS_RD_BLK_C_S:LS_RD_BLK_L_HIT_X:" ..
+          "LS_RD_BLK_L_HIT_S:LS_RD_BLK_X",
       } },
     { name = "PAPI_L1_ICM", about = "code that L1 missed",
       formula = "hit + missed",
