@@ -106,9 +106,9 @@ local function add_group(self, wanted, group)
   return true
 end
 
-local function add_event(self, wanted, name, err)
-  local event, why = self:event(name)
-  if not event then return nil, err or why end
+local function add_event(self, wanted, name)
+  local event, err = self:event(name)
+  if not event then return nil, err end
   if not wanted.by_name[event.key] then
     local item = { name = event.short, events = { event }, dead = event.dead }
     wanted.by_name[event.key] = item
@@ -131,6 +131,7 @@ local function add_name(self, wanted, name)
   end
   local ok, err = add_event(self, wanted, name)
   if ok then return true end
+  if err:find("did you mean", 1, true) or err:find("; nearest: ", 1, true) then return nil, err end
   local names = {}
   for n in pairs(self.groups) do names[#names + 1] = n end
   for n in pairs(self.presets) do names[#names + 1] = n end

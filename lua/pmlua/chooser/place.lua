@@ -106,8 +106,11 @@ local function placements(pmu, counters, config)
       return list, ""
     end
   end
+  for _, d in ipairs(pmu.dead or {}) do
+    if config >= 0 and matches(d, config) then return {}, "", d.why end
+  end
   for _, rule in ipairs(pmu.lists) do
-    if matches(rule, config) then return rule_placements(rule, counters.general) end
+    if config >= 0 and matches(rule, config) then return rule_placements(rule, counters.general) end
   end
   return singles(counters.mask), ""
 end
@@ -125,12 +128,9 @@ local function shared_registers(pmu, config, config1)
 end
 
 local function on_core(pmu, counters, event, config, config1)
-  for _, d in ipairs(pmu.dead or {}) do
-    if config & 0xffff == d.code then event.dead = d.why end
-  end
-  event.placements, event.why = placements(pmu, counters, config)
+  event.placements, event.why, event.dead = placements(pmu, counters, config)
   event.registers = shared_registers(pmu, config, config1)
-  if #event.placements == 0 then event.dead = "no counter of this PMU can count it" end
+  if #event.placements == 0 then event.dead = event.dead or "no counter of this PMU can count it" end
   return event
 end
 

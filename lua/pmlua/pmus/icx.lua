@@ -27,7 +27,11 @@ return {
     { name = "LD_LAT (MSR 0x3f6)", codes = { 0x01cd }, registers = 1 },
     { name = "FRONTEND (MSR 0x3f7)", codes = { 0x01c6 }, registers = 1 },
   },
-  dead = { { code = 0x0200, why = "the kernel has no fixed counter for code 0x0200: use CPU_CLK_UNHALTED:THREAD_P" } },
+  -- Event 0 stands for fixed counters by their number; the kernel knows no others than those above.
+  dead = {
+    { code = 0x0200, why = "the kernel has no fixed counter for code 0x0200; cycles are CPU_CLK_UNHALTED:THREAD_P" },
+    { event = 0x00, why = "event 0 is for fixed counters, and the kernel has none for this unit mask" },
+  },
   generic = { [0] = 0x003c, 0x00c0, 0x4f2e, 0x412e, 0x00c4, 0x00c5, false, false, false, 0x0300 },
   watchdog = 0x003c,
 }
