@@ -39,7 +39,8 @@ local function read(set, events, counts)
   local readings, err = set:readings()
   if not readings then return nil, sentence(err) end
   for i, r in ipairs(readings) do
-    counts[events[i]] = { raw = r.raw, value = r.scaled, enabled_ns = r.enabled_ns, running_ns = r.running_ns,
+    counts[events[i]] = { raw = r.raw, value = r.enabled_ns == r.running_ns and r.raw or r.scaled,
+      enabled_ns = r.enabled_ns, running_ns = r.running_ns,
       coverage = r.enabled_ns > 0 and r.running_ns / r.enabled_ns or 0 }
   end
   return true
