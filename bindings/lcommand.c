@@ -6,6 +6,7 @@
 #include <signal.h>
 
 #define ARGUMENTS_MAX 4096
+#define SLICE_MS 100
 
 struct handle {
   struct lutil_handle h;
@@ -58,14 +59,26 @@ static void pushend(lua_State *L, const struct pml_command_end *end) {
   lutil_setint(L, "maxrss_bytes", e.maxrss_bytes);
 }
 
-/* An interrupt from the terminal has reached the child too; one that was sent to us alone is passed on, once. */
+/*
+ * An interrupt from the terminal has reached the child too; one that was sent to us alone is passed on, once. A handler
+ * may run right before the wait begins, which it then does not end: so nobody waits longer than a slice at a time.
+ */
+static int wait_in_slices(struct pml_command *c, int64_t left_ms) {
+  int err, passed = 0;
+  for (;;) {
+    if (lutil_interrupted && !passed++) pml_command_kill(c, SIGTERM);
+    int slice = left_ms >= 0 && left_ms < SLICE_MS ? (int)left_ms : SLICE_MS;
+    err = pml_command_wait(c, slice);
+    if (left_ms >= 0) left_ms -= slice;
+    if (err != -EINTR && (err != -ETIMEDOUT || left_ms == 0)) return err;
+  }
+}
+
 static int l_wait(lua_State *L) {
   struct pml_command *c = check(L);
   double seconds = luaL_optnumber(L, 2, -1);
   luaL_argcheck(L, lua_isnoneornil(L, 2) || (seconds >= 0 && seconds <= 1e6), 2, "must be from 0 to 1e6 seconds");
-  int timeout = seconds < 0 ? -1 : (int)(seconds * 1000), err, passed = 0;
-  while ((err = pml_command_wait(c, timeout)) == -EINTR)
-    if (lutil_interrupted && !passed++) pml_command_kill(c, SIGTERM);
+  int err = wait_in_slices(c, seconds < 0 ? -1 : (int64_t)(seconds * 1000));
   if (err < 0) return pml_pusherr(L, err, "command.wait");
   pushend(L, &c->end);
   return 1;

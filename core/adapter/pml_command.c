@@ -136,12 +136,11 @@ int pml_command_wait(struct pml_command *c, int timeout_ms) {
     int left = -1;
     if (timeout_ms >= 0) {
       uint64_t spent = (now_ns() - from) / 1000000u;
-      if (spent > (uint64_t)timeout_ms) return pml_fail(-ETIMEDOUT, "the command still runs after %d ms", timeout_ms);
+      if (spent > (uint64_t)timeout_ms) return pml_fail(-ETIMEDOUT, "the command still runs");
       left = timeout_ms - (int)spent;
     }
     r = wait_once(c, left);
-    if (r == -ETIMEDOUT && reap(c, WNOHANG) != 0)
-      return pml_fail(-ETIMEDOUT, "the command still runs after %d ms", timeout_ms);
+    if (r == -ETIMEDOUT && reap(c, WNOHANG) != 0) return pml_fail(-ETIMEDOUT, "the command still runs");
     if (r == -EINTR) return -EINTR;
   }
 }

@@ -53,13 +53,13 @@ function M.open(options)
     "the NMI watchdog is taken to be on; --watchdog off says otherwise")
   self.counters = place.counters(pmu, self.smt)
   self.groups = groups.of(pmu.name)
-  if options.groups then
-    local file, why = groups.read(options.groups)
-    if not file then return nil, why end
-    self.groups, self.file = file.groups, file
-  end
   self.presets = groups.presets(pmu.name)
-  return self
+  if not options.groups then return self end
+  local file, why = groups.read(options.groups)
+  if not file then return nil, why end
+  self.groups, self.file = file.groups, file
+  if (" " .. table.concat(file.pmus, " ") .. " "):find(" " .. pmu.name .. " ", 1, true) then return self end
+  return nil, ("%s: its groups are for %s, not for %s"):format(options.groups, table.concat(file.pmus, ", "), pmu.name)
 end
 
 -- --- what was asked for ---
@@ -84,7 +84,7 @@ function Chooser:event_of(group, name)
 end
 
 local function add_metric(self, wanted, group, metric)
-  local full = group.name .. "/" .. metric.name
+  local full = group.name == "PAPI" and metric.name or group.name .. "/" .. metric.name
   if wanted.by_name[full] then return true end
   local item = { name = full, group = group, metric = metric, events = {}, dead = nil }
   for _, name in pairs(metric.events) do

@@ -29,7 +29,8 @@ describe("pmlua choose answers", function()
   for name, patterns in pairs {
     [""] = { "verified by opening it: |every run was opened on this machine|this machine refuses the plan" },
     ["--pmu intel_skx"] = { "^skx %(Intel Skylake%-X", "4 general counters, 3 fixed with SMT",
-                            "the NMI watchdog is taken to be on", "not verified by opening it: this machine has no skx|every run" },
+                            "the NMI watchdog is taken to be on",
+                            "not verified by opening it: this machine has no skx|every run" },
     ["--pmu amd64_fam19h_zen4"] = { "^amd64_fam19h_zen4 %(AMD Zen%): 6 general counters" },
     ["--pmu arm_n1"] = { "^arm_n1 %(Arm Neoverse N1%): 6 general counters, 1 fixed" },
   } do
@@ -96,6 +97,8 @@ describe("pmlua choose refuses", function()
     local status, _, err = choose("--pmu arm_n1 --groups " .. file .. " MINE")
     assert.equal(1, status)
     assert.equal(("pmlua choose: %s:4: group MINE: arm_n1 has no event CPU_CYCLE; did you mean CPU_CYCLES?\n"):format(file), err)
+    local other, _, why = choose("--pmu skx --groups " .. file .. " MINE")
+    assert.same({ 1, ("pmlua choose: %s: its groups are for arm_n1, not for skx\n"):format(file) }, { other, why })
     support.spit(file, "return {\n  pmus = = 1 }\n")
     status, _, err = choose("--groups " .. file .. " MINE")
     assert.equal(1, status)
