@@ -125,23 +125,26 @@ static int wait_once(const struct pml_command *c, int timeout_ms) {
   return last ? -ETIMEDOUT : 0;
 }
 
+/* What is left of @timeout_ms, or -1 without a limit. */
+static int left_of(int timeout_ms, uint64_t from) {
+  if (timeout_ms < 0) return -1;
+  uint64_t spent = (now_ns() - from) / 1000000u;
+  return spent >= (uint64_t)timeout_ms ? 0 : timeout_ms - (int)spent;
+}
+
 int pml_command_wait(struct pml_command *c, int timeout_ms) {
   uint64_t from = now_ns();
+  bool last = false;
   if (c->done) return 0;
   if (c->pid == 0) return PML_ECLOSED;
   if (c->line >= 0) return pml_fail(PML_EMODE, "the command is not started yet");
   for (;;) {
     int r = reap(c, WNOHANG);
     if (r <= 0) return r;
-    int left = -1;
-    if (timeout_ms >= 0) {
-      uint64_t spent = (now_ns() - from) / 1000000u;
-      if (spent > (uint64_t)timeout_ms) return pml_fail(-ETIMEDOUT, "the command still runs");
-      left = timeout_ms - (int)spent;
-    }
-    r = wait_once(c, left);
-    if (r == -ETIMEDOUT && reap(c, WNOHANG) != 0) return pml_fail(-ETIMEDOUT, "the command still runs");
+    if (last) return pml_fail(-ETIMEDOUT, "the command still runs");
+    r = wait_once(c, left_of(timeout_ms, from));
     if (r == -EINTR) return -EINTR;
+    last = r == -ETIMEDOUT;
   }
 }
 
