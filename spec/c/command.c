@@ -99,6 +99,18 @@ static void a_signal_ends_the_wait_but_not_the_child(void) {
   pml_command_close(&c);
 }
 
+static void without_a_pidfd_the_end_is_looked_for(void) {
+  struct pml_command c;
+  char *const argv[] = {"sleep", "0.2", NULL};
+  CHECK(pml_command_spawn(&c, argv) == 0, "a command is forked");
+  if (c.pidfd >= 0) close(c.pidfd);
+  c.pidfd = -1; /* as on a kernel before 5.3 */
+  CHECK(pml_command_start(&c) == 0, "it starts");
+  CHECK(pml_command_wait(&c, 15) == -ETIMEDOUT, "a wait has a limit");
+  CHECK(pml_command_wait(&c, PATIENCE_MS) == 0 && c.end.status == 0, "the end is seen");
+  pml_command_close(&c);
+}
+
 static void closing_leaves_no_child_and_no_descriptor(void) {
   int before = descriptors();
   for (int i = 0; i < 20; i++) {
@@ -134,6 +146,7 @@ int main(void) {
   what_cannot_run_is_told_by_start();
   a_child_killed_before_it_starts_is_seen_to_end();
   a_signal_ends_the_wait_but_not_the_child();
+  without_a_pidfd_the_end_is_looked_for();
   closing_leaves_no_child_and_no_descriptor();
   a_child_whose_parent_dies_goes_with_it();
   return check_done();
