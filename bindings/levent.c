@@ -117,6 +117,25 @@ static int l_list(lua_State *L) {
   return 1;
 }
 
+static int l_pmus(lua_State *L) {
+  int n = pml_event_pmus(NULL, 0);
+  struct pml_event_pmu *pmu = lua_newuserdatauv(L, (size_t)n * sizeof *pmu + 1, 0);
+  n = pml_event_pmus(pmu, (size_t)n);
+  lua_createtable(L, n, 0);
+  for (int i = 0; i < n; i++) {
+    lua_createtable(L, 0, 7);
+    lutil_setstr(L, "name", pmu[i].name);
+    lutil_setstr(L, "description", pmu[i].description);
+    lutil_setstr(L, "kind", pmu[i].kind);
+    lutil_setint(L, "counters", pmu[i].counters);
+    lutil_setint(L, "fixed", pmu[i].fixed);
+    lutil_setint(L, "events", pmu[i].events);
+    lutil_setbool(L, "here", pmu[i].here);
+    lua_rawseti(L, -2, (lua_Integer)i + 1);
+  }
+  return 1;
+}
+
 static int l_has_pmu(lua_State *L) {
   int has = pml_event_has_pmu();
   lua_pushboolean(L, has > 0);
@@ -131,8 +150,8 @@ static int l_set_sysfs(lua_State *L) {
 
 int luaopen_pmlua_event(lua_State *L) {
   static const luaL_Reg none[] = {{NULL, NULL}};
-  static const luaL_Reg functions[] = {
-      {"parse", l_parse}, {"list", l_list}, {"has_pmu", l_has_pmu}, {"set_sysfs", l_set_sysfs}, {NULL, NULL}};
+  static const luaL_Reg functions[] = {{"parse", l_parse},     {"list", l_list},           {"pmus", l_pmus},
+                                       {"has_pmu", l_has_pmu}, {"set_sysfs", l_set_sysfs}, {NULL, NULL}};
   lutil_class(L, &rows_class, none, NULL);
   luaL_newlib(L, functions);
   return 1;

@@ -3,6 +3,7 @@
 #ifndef PML_H
 #define PML_H
 
+#include "adapter/pml_command.h"
 #include "adapter/pml_probe.h"
 #include "adapter/pml_section.h"
 #include "adapter/pml_workload.h"

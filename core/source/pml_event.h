@@ -90,6 +90,23 @@ typedef int pml_event_visit(const struct pml_event_info *info, void *arg); /* no
  */
 PML_API int pml_event_list(const char *pattern, bool all, pml_event_visit *visit, void *arg);
 
+/* A PMU that libpfm4 has tables for. Plain data. */
+struct pml_event_pmu {
+  char name[64], description[128];
+  const char *kind;  /* "core", "uncore", "os" (perf's generic and raw events), "unknown"; static */
+  unsigned counters; /* general counters, of a core that runs one thread; 0: libpfm4 does not say */
+  unsigned fixed;    /* counters that are bound to one event each */
+  unsigned events;   /* event names, without their unit masks */
+  bool here;         /* libpfm4 recognised this machine's CPU as having it, whether the kernel exposes it or not */
+};
+
+/*
+ * pml_event_pmus - the PMUs that libpfm4 has tables for; which these are depends on the architecture it was built for.
+ * @out: @max elements, of which as many are filled as there are PMUs; NULL with @max 0 to count.
+ * Returns the number of PMUs (0 if libpfm4 is not usable). Cost: microseconds, once libpfm4 is set up. Thread-safe.
+ */
+PML_API int pml_event_pmus(struct pml_event_pmu *out, size_t max);
+
 /*
  * pml_event_has_pmu - does this machine expose a hardware core PMU?
  * Returns 1, or 0 with the detail of PML_ENOPMU set (why, and the remedy). Cost: one perf_event_open, then cached.

@@ -127,3 +127,40 @@ bool pml__event_pfm_has_pmu(const char *name) {
   pml__pfm_unlock();
   return found;
 }
+
+static const char *kind_of(const pfm_pmu_info_t *pmu) {
+  switch (pmu->type) {
+  case PFM_PMU_TYPE_CORE:
+    return "core";
+  case PFM_PMU_TYPE_UNCORE:
+    return "uncore";
+  case PFM_PMU_TYPE_OS_GENERIC:
+    return "os";
+  default:
+    return "unknown";
+  }
+}
+
+static unsigned positive(int n) {
+  return n > 0 ? (unsigned)n : 0;
+}
+
+int pml_event_pmus(struct pml_event_pmu *out, size_t max) {
+  int n = 0;
+  pfm_pmu_info_t pmu;
+  if (!pml__pfm_lock()) return 0;
+  for (int i = 0; i < PFM_PMU_MAX; i++) {
+    if (!pml__pfm_pmu(i, &pmu)) continue;
+    if ((size_t)n++ >= max) continue;
+    struct pml_event_pmu *p = &out[n - 1];
+    pml__copy(p->name, sizeof p->name, pmu.name);
+    pml__copy(p->description, sizeof p->description, pmu.desc);
+    p->kind = kind_of(&pmu);
+    p->counters = positive(pmu.num_cntrs);
+    p->fixed = positive(pmu.num_fixed_cntrs);
+    p->events = positive(pmu.nevents);
+    p->here = pmu.is_present;
+  }
+  pml__pfm_unlock();
+  return n;
+}

@@ -33,6 +33,15 @@ local claims = {
   ["events cycles"] = { { "\n +cycles +", "perf's names" }, { "armv8_pmuv3/cpu_cycles/", "the PMU's own" } },
   ["events armv8_pmuv3"] = { { "armv8_pmuv3/inst_retired/", "instructions" }, { " 0 unavailable", "all can be counted" } },
   ["events nosuchevent"] = { status = 1, { "no event matches 'nosuchevent'", "an event that does not exist is said not to" } },
+  encode = { { "\n%d+ passed, 0 failed, ", "every event of the groups for Arm PMUs is encoded" },
+             { "\narm_a64fx\t", "those of A64FX" }, { "\narm_n1\t", "of Neoverse N1" }, { "\narm_v1\t", "and V1" } },
+  choose = {
+    { "\nevery run was opened on this machine: it fits\n", "a plan is verified by opening it" },
+    { "\nFLOPS/ipc +1%.000 +instruction/cycle +100 %% +1\n", "a metric is right, where a cycle is an instruction" },
+    { "\ninstructions:u +%d%d%d%d+ +100 %% +1\n", "all the time it ran" },
+    { "\ntask%-clock +%d+ +100 %% +1\n", "with software events beside it" },
+    { "\n1 run; no plan has fewer\n", "in one run" },
+  },
   read_overhead = {
     { "Table 1%.", "the costs are tabulated" },
     { "\nread +page +%d", "with reads by page" },

@@ -49,6 +49,8 @@ all)
   run "events cycles" build/pmlua events cycles
   run "events armv8_pmuv3" build/pmlua events armv8_pmuv3
   run "events nosuchevent" build/pmlua events nosuchevent
+  run encode build/pmlua spec/lua/encode.lua
+  run choose build/pmlua choose cycles:u instructions:u task-clock PAPI_TOT_INS FLOPS/ipc --run -- build/pmlua --version
   specs "*"
   run mutants sh build/mutants/run.sh
   run costs lua5.4 spec/costs.lua build/spec/cost

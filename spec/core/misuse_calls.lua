@@ -66,6 +66,7 @@ local function newhandles()
   h.sectionscope = assert(h.section:enter())
   h.profile = assert(core.profile.open())
   h.link = newlink()
+  h.command = assert(core.command.spawn { "/bin/true" })
   h.workload = workload and assert(core.workload.load(workload)) or nil
   return h
 end
@@ -175,7 +176,8 @@ end
 local names = { "task-clock", "page-faults" }
 local functions = {
   clock = { ticks = {}, ticks_ordered = {}, ns = {}, to_ns = { 1 }, at_ns = { 1 }, realtime_ns = {}, info = {} },
-  event = { parse = { "task-clock" }, list = { "task-clock", false }, has_pmu = {}, set_sysfs = { "/sys" } },
+  event = { parse = { "task-clock" }, list = { "task-clock", false }, pmus = {}, has_pmu = {}, set_sysfs = { "/sys" } },
+  command = { spawn = { { "/bin/true" } } },
   counter = { open = { "task-clock", {} } },
   group = { open = { names, {} } },
   eventset = { open = { names, {} } },
@@ -196,7 +198,7 @@ local functions = {
 }
 local slow = { ["event.list"] = true, ["event.parse"] = true, ["clock.info"] = true, ["sys.sleep"] = true,
                ["counter.open"] = true, ["group.open"] = true, ["eventset.open"] = true, ["trace.open"] = true,
-               ["event.set_sysfs"] = true, ["samples.new"] = true, ["live.start"] = true }
+               ["event.set_sysfs"] = true, ["samples.new"] = true, ["live.start"] = true, ["command.spawn"] = true }
 -- One list is a walk over all of libpfm4 and tracefs; sleeping sleeps; 2^31 samples may well fit, but take a minute.
 local few = {
   ["event.list"] = { NIL, -1, "a\0b", {}, print },
@@ -269,6 +271,7 @@ local methods = {
                  group = { "GROUP", "sum", "COUNTER" }, describe = { "COUNTER", "counts" },
                  unregister = { "COUNTER" }, shutdown = {} },
   sdecounter = { add = { 1 }, read = {}, reset = {}, info = {} },
+  command = { pid = {}, start = {}, wait = { 5 }, kill = { 0 } },
   recorder = { push = { 1 }, values = { 1, 2 }, quantile = { 50 }, count = {}, dropped = {}, nans = {}, error = {},
                reset = {}, epoch = {}, info = {} },
   countingset = { insert = { "e", 1 }, remove = { "e", 1 }, values = {}, info = {} },

@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* bindings/lcommand.c - pml.command: a program that waits until counters are on it, and its end. */
+#include "lutil.h"
+
+#include <errno.h>
+#include <signal.h>
+
+#define ARGUMENTS_MAX 4096
+#define SLICE_MS 100
+
+struct handle {
+  struct lutil_handle h;
+  struct pml_command c;
+};
+
+static void command_close(void *handle) {
+  pml_command_close(&((struct handle *)handle)->c);
+}
+
+static const struct lutil_class command_class = {"command", sizeof(struct handle), command_close};
+
+static struct pml_command *check(lua_State *L) {
+  return &((struct handle *)lutil_check(L, 1, &command_class))->c;
+}
+
+static int l_spawn(lua_State *L) {
+  const char **argv = lua_newuserdatauv(L, (ARGUMENTS_MAX + 1) * sizeof *argv, 0);
+  size_t n = lutil_names(L, 1, argv, ARGUMENTS_MAX);
+  argv[n] = NULL;
+  struct handle *s = lutil_new(L, &command_class, 0, 0);
+  int err = pml_command_spawn(&s->c, (char *const *)(uintptr_t)argv);
+  if (err < 0) return pml_pusherr(L, err, "command.spawn");
+  s->h.open = 1;
+  return 1;
+}
+
+static int l_pid(lua_State *L) {
+  lua_pushinteger(L, check(L)->pid);
+  return 1;
+}
+
+static int l_start(lua_State *L) {
+  int err = pml_command_start(check(L));
+  if (err < 0) return pml_pusherr(L, err, "command.start");
+  lua_settop(L, 1);
+  return 1;
+}
+
+static void pushend(lua_State *L, const struct pml_command_end *end) {
+  struct pml_command_end e = *end;
+  lua_createtable(L, 0, 6);
+  if (e.signal == 0)
+    lutil_setint(L, "status", (uint64_t)e.status);
+  else
+    lutil_setint(L, "signal", (uint64_t)e.signal);
+  lutil_setint(L, "real_ns", e.real_ns);
+  lutil_setint(L, "user_ns", e.user_ns);
+  lutil_setint(L, "system_ns", e.system_ns);
+  lutil_setint(L, "maxrss_bytes", e.maxrss_bytes);
+}
+
+/*
+ * An interrupt from the terminal has reached the child too; one that was sent to us alone is passed on, once. A handler
+ * may run right before the wait begins, which it then does not end: so nobody waits longer than a slice at a time.
+ */
+static int wait_in_slices(struct pml_command *c, int64_t left_ms) {
+  int err, passed = 0;
+  for (;;) {
+    if (lutil_interrupted && !passed++) pml_command_kill(c, SIGTERM);
+    int slice = left_ms >= 0 && left_ms < SLICE_MS ? (int)left_ms : SLICE_MS;
+    err = pml_command_wait(c, slice);
+    if (left_ms >= 0) left_ms -= slice;
+    if (err != -EINTR && (err != -ETIMEDOUT || left_ms == 0)) return err;
+  }
+}
+
+static int l_wait(lua_State *L) {
+  struct pml_command *c = check(L);
+  double seconds = luaL_optnumber(L, 2, -1);
+  luaL_argcheck(L, lua_isnoneornil(L, 2) || (seconds >= 0 && seconds <= 1e6), 2, "must be from 0 to 1e6 seconds");
+  int err = wait_in_slices(c, seconds < 0 ? -1 : (int64_t)(seconds * 1000));
+  if (err < 0) return pml_pusherr(L, err, "command.wait");
+  pushend(L, &c->end);
+  return 1;
+}
+
+static int l_kill(lua_State *L) {
+  return pml_pushdone(L, pml_command_kill(check(L), (int)lutil_int(L, 2, 0, 64)), "command.kill");
+}
+
+int luaopen_pmlua_command(lua_State *L) {
+  static const luaL_Reg methods[] = {
+      {"pid", l_pid}, {"start", l_start}, {"wait", l_wait}, {"kill", l_kill}, {NULL, NULL}};
+  static const luaL_Reg functions[] = {{"spawn", l_spawn}, {NULL, NULL}};
+  lutil_class(L, &command_class, methods, NULL);
+  luaL_newlib(L, functions);
+  return 1;
+}

@@ -1,0 +1,262 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+--- Event groups: which events say something together, and the formulas that turn them into metrics.
+--
+-- FLOPS, BANDWIDTH, VECTOR, CACHE, CYCLE, LOADSTORE and USER are data in groups/, a file per family of PMUs; PAPI's
+-- presets are data in presets/. A metric names events of its group, constants of its file, inputs, `time` (seconds), and
+-- metrics above it.
+--
+--     pmlua -e 'for name, group in pairs(pml.groups.of("skx")) do print(name, #group.metrics) end'
+
+local datafile = require "pmlua.datafile"
+local formula = require "pmlua.formula"
+
+local M = {}
+
+--- The groups that every file has, in the order they are listed.
+M.NAMES = { "FLOPS", "BANDWIDTH", "VECTOR", "CACHE", "CYCLE", "LOADSTORE", "USER" }
+
+---@class pmlua.Metric
+---@field name string
+---@field group string of its group, or "PAPI" for a preset
+---@field unit string
+---@field about string
+---@field formula pmlua.Formula
+---@field events table<string, string> all it needs, of the metrics it names too: key -> event
+---@field parts string[] the metrics it names
+---@field thresholds { [1]: string, [2]: string }[]
+
+---@class pmlua.Group
+---@field name string
+---@field prose string
+---@field source string
+---@field events table<string, string>
+---@field inputs table<string, string>
+---@field metrics pmlua.Metric[]
+---@field by_name table<string, pmlua.Metric>
+---@field constants table<string, number>
+
+-- --- checking: every error has the file and the line ---
+
+local Reader = {}
+Reader.__index = Reader
+
+function Reader:fail(near, what)
+  error({ text = ("%s:%d: %s"):format(self.path, datafile.line_of(self.text, near), what) }, 0)
+end
+
+function Reader:strings(t, where)
+  for k, v in pairs(t) do
+    if type(k) ~= "string" or type(v) ~= "string" then self:fail(where, where .. ": names with texts are needed") end
+  end
+  return t
+end
+
+function Reader:constants(data)
+  local values, dimensions = {}, { time = { s = 1 } }
+  for name, pair in pairs(data.constants or {}) do
+    if type(pair) ~= "table" or type(pair[1]) ~= "number" or type(pair[2]) ~= "string" then
+      self:fail(name, ("constant %s: a number and a unit are needed"):format(name))
+    end
+    values[name], dimensions[name] = pair[1], formula.unit_dimension(pair[2])
+  end
+  return values, dimensions
+end
+
+local operators = { ["<"] = true, ["<="] = true, [">"] = true, [">="] = true }
+
+function Reader:thresholds(m)
+  for _, t in ipairs(m.thresholds or {}) do
+    local operator, number = tostring(t[1]):match("^([<>]=?) *(-?[%d.]+)$")
+    if not operators[operator] or not tonumber(number) or type(t[2]) ~= "string" then
+      self:fail(m.name, ("metric %s: a threshold is { \"< 0.5\", \"what it means\" }"):format(m.name))
+    end
+  end
+  return m.thresholds or {}
+end
+
+--- A name in a formula: an event, a metric above, a constant, an input or time.
+function Reader:resolve(group, metric, name)
+  local other = group.by_name[name]
+  if group.events[name] then
+    metric.events[name] = group.events[name]
+  elseif other then
+    metric.parts[#metric.parts + 1] = name
+    for k, event in pairs(other.events) do metric.events[k] = event end
+  elseif name ~= "time" and not group.constants[name] and not group.inputs[name] then
+    local known = { "time" }
+    for _, t in ipairs { group.events, group.by_name, group.constants, group.inputs } do
+      for k in pairs(t) do known[#known + 1] = k end
+    end
+    table.sort(known)
+    local nearest = require "pmlua.cmd.help".nearest(name, known)
+    self:fail(metric.name, ("metric %s: no event or metric above is called %s%s"):format(metric.name, name,
+      nearest and "; did you mean " .. nearest .. "?" or ""))
+  end
+end
+
+function Reader:metric(group, m)
+  if type(m) ~= "table" or type(m.name) ~= "string" or type(m.formula) ~= "string" then
+    self:fail(group.name, ("group %s: a metric needs a name and a formula"):format(group.name))
+  end
+  local compiled, err = formula.compile(m.formula)
+  if not compiled then self:fail(m.name, ("metric %s: formula: %s"):format(m.name, err)) end
+  ---@cast compiled pmlua.Formula
+  if group.by_name[m.name] or group.events[m.name] then
+    self:fail(m.name, ("metric %s: the name is taken in group %s"):format(m.name, group.name))
+  end
+  local metric = { name = m.name, group = group.name, unit = m.unit or "", about = m.about or "", formula = compiled,
+    events = {}, parts = {}, thresholds = self:thresholds(m) }
+  for _, name in ipairs(compiled.names) do self:resolve(group, metric, name) end
+  local ok, why = compiled:check_unit(metric.unit, group.dimensions)
+  if not ok then self:fail(m.name, ("metric %s: formula: %s"):format(m.name, why)) end
+  group.dimensions[m.name] = formula.unit_dimension(metric.unit)
+  group.metrics[#group.metrics + 1], group.by_name[m.name] = metric, metric
+end
+
+function Reader:group(data, name, g)
+  if type(g) ~= "table" or type(g.events) ~= "table" or type(g.metrics) ~= "table" then
+    self:fail(name, ("group %s: it needs events and metrics"):format(name))
+  end
+  local constants, dimensions = self:constants(data)
+  local group = { name = name, prose = g.prose or "", source = data.source or "", metrics = {}, by_name = {},
+    events = self:strings(g.events, name), inputs = self:strings(g.inputs or {}, name), constants = constants,
+    dimensions = dimensions }
+  for _, m in ipairs(g.metrics) do self:metric(group, m) end
+  return group
+end
+
+--- Presets are metrics that have their events with them; each is a group of its own.
+function Reader:presets(data)
+  local groups = {}
+  for _, p in ipairs(data.presets) do
+    if type(p) ~= "table" or type(p.name) ~= "string" or type(p.events) ~= "table" then
+      self:fail("presets", "a preset needs a name, a formula and events")
+    end
+    local group = { name = "PAPI", prose = "", source = data.source or "", metrics = {}, by_name = {}, inputs = {},
+      events = self:strings(p.events, p.name), constants = {}, dimensions = {} }
+    self:metric(group, p)
+    groups[p.name] = group
+  end
+  return groups
+end
+
+function Reader:all(data)
+  if type(data.pmus) ~= "table" or #data.pmus == 0 then self:fail("return", "pmus, the PMUs it is for, are missing") end
+  if type(data.presets) == "table" then return self:presets(data) end
+  if type(data.groups) ~= "table" then self:fail("return", "groups are missing") end
+  local groups = {}
+  local names = {}
+  for name in pairs(data.groups) do names[#names + 1] = tostring(name) end
+  table.sort(names) -- the first error is the same in every run
+  for _, name in ipairs(names) do groups[name] = self:group(data, name, data.groups[name]) end
+  return groups
+end
+
+--- Check the text of a file of groups or presets.
+---@param text string
+---@param path string for errors
+---@return { pmus: string[], groups: table<string, pmlua.Group> }? file
+---@return string? err "file:line: what"
+function M.parse(text, path)
+  local data, err = datafile.parse(text, path)
+  if not data then return nil, err end
+  local done, groups = pcall(Reader.all, setmetatable({ text = text, path = path }, Reader), data)
+  if done then return { pmus = data.pmus, groups = groups, text = text, path = path } end
+  if type(groups) ~= "table" then error(groups, 0) end
+  return nil, groups.text
+end
+
+--- Check a file of groups or presets.
+---@param path string
+---@return { pmus: string[], groups: table<string, pmlua.Group> }? file
+---@return string? err
+function M.read(path)
+  local f, err = io.open(path, "rb")
+  if not f then return nil, err end
+  local text = f:read("a")
+  f:close()
+  if not text then return nil, path .. ": cannot be read" end
+  return M.parse(text, path)
+end
+
+-- --- the files that ship ---
+
+local shipped = {} -- folder -> files
+
+local function files_of(folder)
+  if shipped[folder] then return shipped[folder] end
+  local files = {}
+  for _, file in ipairs(datafile.list(folder)) do
+    local read, err = M.read(file.path)
+    if not read then error(err, 0) end
+    files[#files + 1] = read
+  end
+  shipped[folder] = files
+  return files
+end
+
+local function of(folder, pmu)
+  for _, file in ipairs(files_of(folder)) do
+    for _, name in ipairs(file.pmus) do
+      if name == pmu then return file.groups end
+    end
+  end
+  return {}
+end
+
+--- The groups of a PMU, by name.
+---@param pmu string libpfm4's name of it, or "generic"
+---@return table<string, pmlua.Group>
+function M.of(pmu) return of("groups", pmu) end
+
+--- PAPI's presets of a PMU, by name, each as a group of one metric.
+---@param pmu string
+---@return table<string, pmlua.Group>
+function M.presets(pmu) return of("presets", pmu) end
+
+--- The PMUs that have groups, sorted.
+---@return string[]
+function M.pmus()
+  local names = {}
+  for _, file in ipairs(files_of("groups")) do
+    for _, name in ipairs(file.pmus) do names[#names + 1] = name end
+  end
+  table.sort(names)
+  return names
+end
+
+-- --- evaluation ---
+
+--- What the thresholds of a metric say of its value.
+---@param metric pmlua.Metric
+---@param value number
+---@return string? says
+function M.judge(metric, value)
+  for _, t in ipairs(metric.thresholds) do
+    local operator, limit = t[1]:match("^([<>]=?) *(.*)$")
+    limit = tonumber(limit)
+    local holds = operator == "<" and value < limit or operator == "<=" and value <= limit
+      or operator == ">" and value > limit or operator == ">=" and value >= limit
+    if holds then return t[2] end
+  end
+end
+
+--- The value of a metric from counts.
+---@param group pmlua.Group
+---@param metric pmlua.Metric
+---@param counts table<string, number> by key of the group's events; also time and inputs
+---@return number value NaN where it cannot be calculated
+---@return string? reason
+function M.value(group, metric, counts)
+  local values = setmetatable({}, { __index = function(_, name)
+    return group.constants[name] or counts[name]
+  end })
+  for _, part in ipairs(metric.parts) do
+    local v, why = M.value(group, group.by_name[part], counts)
+    if why then return v, why end
+    rawset(values, part, v)
+  end
+  return metric.formula:value(values)
+end
+
+return M

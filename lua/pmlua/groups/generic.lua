@@ -1,0 +1,101 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+-- Any PMU that the kernel drives, and none: perf's generic names.
+return {
+  pmus = { "generic" },
+  source = "Event names: perf_event_open(2); groups: K. Mikami, K. Ono, J. Nonaka, Performance evaluation and " ..
+    "visualization of scientific applications using PMlib.",
+  constants = { line = { 64, "byte" }, ns = { 1e-9, "s" } },
+  groups = {
+    FLOPS = {
+      prose = "perf has no generic name for floating-point work, so there is none here: instructions stand where " ..
+        "operations would. A PMU that pmlua knows by name has the real thing.",
+      events = {
+        instructions = "instructions", cycles = "cycles",
+      },
+      metrics = {
+        { name = "instruction_rate", unit = "instruction/s", formula = "instructions / time" },
+        { name = "ipc", unit = "instruction/cycle", formula = "instructions / cycles",
+          thresholds = { { "< 1", "most issue slots are empty" } } },
+      },
+    },
+    BANDWIDTH = {
+      prose = "Misses of the last level cache, taken as lines of 64 bytes. What counts as last level and as a miss is " ..
+        "up to the kernel and the CPU.",
+      events = {
+        misses = "cache-misses", references = "cache-references",
+      },
+      metrics = {
+        { name = "memory_read", unit = "byte/s", formula = "line * misses / time" },
+        { name = "last_level", unit = "byte/s", formula = "line * references / time" },
+      },
+    },
+    VECTOR = {
+      prose = "perf has no generic name for vector instructions, so there is none here: instructions per second of " ..
+        "CPU time show at least whether a change of the code removed any.",
+      events = {
+        instructions = "instructions", cpu_ns = "task-clock",
+      },
+      metrics = {
+        { name = "instructions_per_cpu_second", unit = "instruction/s", formula = "instructions / (ns * cpu_ns)" },
+      },
+    },
+    CACHE = {
+      prose = "Loads and misses of the first and the last level, by the names that perf gives them.",
+      events = {
+        loads = "L1-dcache-loads", load_misses = "L1-dcache-load-misses", references = "cache-references",
+        misses = "cache-misses", instructions = "instructions",
+      },
+      metrics = {
+        { name = "l1_miss_ratio", unit = "%", formula = "100 * load_misses / loads",
+          thresholds = { { "> 10", "the working set does not stay in L1" } } },
+        { name = "ll_miss_ratio", unit = "%", formula = "100 * misses / references",
+          thresholds = { { "> 50", "most of what reaches the last level goes to memory" } } },
+        { name = "ll_mpki", unit = "miss/1000 instructions", formula = "1000 * misses / instructions",
+          thresholds = { { "> 10", "memory latency is likely to show" } } },
+      },
+    },
+    CYCLE = {
+      prose = "Cycles, instructions and branches, and what the operating system knows without any counter: CPU time, " ..
+        "page faults and changes of context.",
+      events = {
+        cycles = "cycles", instructions = "instructions", branches = "branches", mispredicted = "branch-misses",
+        cpu_ns = "task-clock", faults = "page-faults", switches = "context-switches",
+      },
+      metrics = {
+        { name = "ipc", unit = "instruction/cycle", formula = "instructions / cycles",
+          thresholds = { { "< 1", "most issue slots are empty" } } },
+        { name = "mispredict_ratio", unit = "%", formula = "100 * mispredicted / branches",
+          thresholds = { { "> 5", "branches are hard to predict" } } },
+        { name = "cpus", unit = "", formula = "ns * cpu_ns / time" },
+        { name = "frequency", unit = "cycle/s", formula = "cycles / (ns * cpu_ns)" },
+        { name = "fault_rate", unit = "1/s", formula = "faults / time" },
+        { name = "switch_rate", unit = "1/s", formula = "switches / time" },
+      },
+    },
+    LOADSTORE = {
+      prose = "Loads and stores of the first level cache, by the names that perf gives them.",
+      events = {
+        loads = "L1-dcache-loads", stores = "L1-dcache-stores", instructions = "instructions",
+      },
+      metrics = {
+        { name = "loads_per_instruction", unit = "", formula = "loads / instructions" },
+        { name = "stores_per_instruction", unit = "", formula = "stores / instructions" },
+        { name = "loads_per_store", unit = "", formula = "loads / stores" },
+      },
+    },
+    USER = {
+      prose = "The arithmetic workload that the user counted in the source, per second of elapsed and of CPU time. " ..
+        "Counts of operations to set beside it need a PMU that pmlua knows by name.",
+      inputs = { work = "the workload counted in the source (equation 1), in flop" },
+      events = {
+        cpu_ns = "task-clock", instructions = "instructions",
+      },
+      metrics = {
+        { name = "user_rate", unit = "flop/s", formula = "work / time", about = "equation 2, user perspective" },
+        { name = "rate_per_cpu_second", unit = "flop/s", formula = "work / (ns * cpu_ns)",
+          about = "without the time that the CPU was elsewhere" },
+        { name = "work_per_instruction", unit = "flop/instruction", formula = "work / instructions" },
+      },
+    },
+  },
+}

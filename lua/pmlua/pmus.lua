@@ -1,0 +1,115 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+--- What is known of each PMU: how many counters it has, which event may sit on which, what events share.
+--
+-- The facts are data, one file per family in pmus/, each with its source. A PMU goes by libpfm4's name (skx,
+-- amd64_fam19h_zen4, arm_n1); intel_skx is understood too. libpfm4 has tables only of the PMUs of the architecture that
+-- it was built for; for the others the facts carry the numbers of the events.
+--
+--     pmlua -e 'print(pml.pmus.get("intel_skx").title)'
+
+local core = require "pmlua.core"
+local datafile = require "pmlua.datafile"
+
+local M = {}
+
+---@class pmlua.Pmu
+---@field name string libpfm4's
+---@field title string
+---@field source string
+---@field general { smt: integer, single: integer } general counters of a hardware thread, with SMT on and off
+---@field fixed { code: integer, counter: integer, general: boolean }[]
+---@field lists table[] which counters an event may use; the first that matches holds
+---@field shared table[] registers that events share
+---@field generic table<integer, integer|false> codes of perf's generic hardware events
+---@field watchdog? integer code of the event that the NMI watchdog counts
+---@field events? table<string, integer> numbers of events, where libpfm4 may have no table
+---@field known boolean libpfm4 has its table
+
+local facts -- by name
+
+local function load_facts()
+  facts = {}
+  for _, file in ipairs(datafile.list("pmus")) do
+    local data, err = datafile.read(file.path)
+    if not data then error(err, 0) end
+    for _, name in ipairs(data.names) do facts[name] = data end
+  end
+end
+
+local function of_libpfm4(name)
+  for _, pmu in ipairs(core.event.pmus()) do
+    if pmu.name == name then return pmu end
+  end
+end
+
+--- The name libpfm4 uses: some tools say intel_skx for its skx, people say zen4 for amd64_fam19h_zen4.
+local function canonical(name)
+  name = name:lower()
+  local short = name:gsub("^intel_", "")
+  if facts[name] or facts[short] then return facts[name] and name or short end
+  for known in pairs(facts) do
+    if known:sub(-#name - 1) == "_" .. name then return known end
+  end
+  return name
+end
+
+--- Every PMU that there are facts of, sorted.
+---@return string[]
+function M.names()
+  if not facts then load_facts() end
+  local names = {}
+  for name in pairs(facts) do names[#names + 1] = name end
+  table.sort(names)
+  return names
+end
+
+--- A PMU that only libpfm4 knows: how many counters it has, not which event may sit on which.
+local function bare(pmu)
+  return { name = pmu.name, title = pmu.description, known = true, fixed = {}, lists = {}, shared = {}, generic = {},
+    general = { smt = pmu.counters, single = pmu.counters }, source = "libpfm4's number of general counters; which " ..
+    "event may sit on which is not known, nor are fixed counters: a plan may need more runs, or fail to open" }
+end
+
+--- The facts of a PMU.
+---@param name string
+---@return pmlua.Pmu? pmu
+---@return string? err
+function M.get(name)
+  if not facts then load_facts() end
+  local found = canonical(name)
+  local other = of_libpfm4(found)
+  if facts[found] then return setmetatable({ name = found, known = other ~= nil }, { __index = facts[found] }) end
+  if other and other.kind == "core" and other.counters > 0 then return bare(other) end
+  local nearest = require "pmlua.cmd.help".nearest(found, M.names())
+  return nil, ("%s: no such core PMU; %s"):format(name, nearest and "did you mean " .. nearest .. "?"
+    or "known are " .. table.concat(M.names(), ", "))
+end
+
+--- The core PMU of this machine, as libpfm4 recognises its CPU, whether the kernel exposes it or not.
+---@return string name "generic" where libpfm4 recognises none
+---@return string? note then: why
+function M.here()
+  if not facts then load_facts() end
+  for _, pmu in ipairs(core.event.pmus()) do
+    if pmu.here and pmu.kind == "core" then return pmu.name end
+  end
+  return "generic", "libpfm4 does not recognise this CPU: perf's generic names are used"
+end
+
+local function slurp(path)
+  local f = io.open(path)
+  local text = f and f:read("a")
+  if f then f:close() end
+  return text
+end
+
+--- What this machine says of SMT and of the NMI watchdog; nil where it does not say.
+---@return boolean? smt
+---@return boolean? watchdog
+function M.conditions()
+  local smt, watchdog = slurp("/sys/devices/system/cpu/smt/active"), slurp("/proc/sys/kernel/nmi_watchdog")
+  local function truth(text) if text then return text:match("%d") == "1" end end
+  return truth(smt), truth(watchdog)
+end
+
+return M

@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* spec/c/command.c - a child that waits until counters are on it: its life, its ends, and what is left behind. */
+#include "check.h"
+
+#include "pml.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define PATIENCE_MS 60000
+
+static char *const shell_true[] = {"sh", "-c", "exit 0", NULL};
+
+static int descriptors(void) {
+  int n = 0;
+  for (int fd = 0; fd < 256; fd++) n += fcntl(fd, F_GETFD) >= 0;
+  return n;
+}
+
+static void a_command_waits_then_runs(void) {
+  struct pml_command c;
+  char *const argv[] = {"sh", "-c", "exit 3", NULL};
+  CHECK(pml_command_spawn(&c, argv) == 0, "a command is forked");
+  CHECK(c.pid > 0 && !c.done, "it has a process and no end yet");
+  CHECK(pml_command_wait(&c, 0) == PML_EMODE, "it cannot be waited for before it is started");
+  CHECK(pml_command_kill(&c, 0) == 0, "its process is there");
+  CHECK(pml_command_start(&c) == 0, "it starts");
+  CHECK(pml_command_start(&c) == -EALREADY, "once");
+  CHECK(pml_command_wait(&c, PATIENCE_MS) == 0, "it ends");
+  CHECK(c.done && c.pid == 0 && c.end.status == 3 && c.end.signal == 0 && c.end.real_ns > 0 && c.end.maxrss_bytes > 0,
+        "with its exit status, times and memory, and no process");
+  CHECK(pml_command_wait(&c, 0) == 0, "the end can be asked for again");
+  CHECK(pml_command_kill(&c, SIGKILL) == -ESRCH, "it is sent no signal any more");
+  pml_command_close(&c);
+  pml_command_close(&c);
+}
+
+static void counters_on_it_see_the_whole_program(void) {
+  struct pml_command c;
+  struct pml_eventset *set = NULL;
+  const char *names[] = {"page-faults"};
+  uint64_t faults = 0;
+  CHECK(pml_command_spawn(&c, shell_true) == 0, "a command is forked");
+  struct pml_eventset_options options = {.target = {.pid = c.pid, .inherit = true}};
+  CHECK(pml_eventset_open(&set, names, 1, &options) == 0, "counters are put on it before it is its program");
+  CHECK(pml_command_start(&c) == 0, "it starts");
+  CHECK(pml_command_wait(&c, PATIENCE_MS) == 0, "it ends");
+  CHECK(set != NULL && pml_eventset_read(set, &faults) >= 0, "the counters can be read after its end");
+  CHECK(faults > 20, "and saw the program being loaded"); /* a program is loaded page by page */
+  pml_eventset_close(set);
+  pml_command_close(&c);
+}
+
+static void what_cannot_run_is_told_by_start(void) {
+  struct pml_command c;
+  char *const missing[] = {"/nowhere/at/all", NULL}, *const folder[] = {"/", NULL};
+  CHECK(pml_command_spawn(&c, missing) == 0, "a command whose program is missing is forked");
+  CHECK(pml_command_start(&c) == -ENOENT, "start says that it is missing");
+  CHECK(c.done && c.end.status == 127, "and the child is gone");
+  pml_command_close(&c);
+  CHECK(pml_command_spawn(&c, folder) == 0, "a command whose program is a folder is forked");
+  CHECK(pml_command_start(&c) == -EACCES, "start says that it cannot be run");
+  pml_command_close(&c);
+}
+
+static void a_child_killed_before_it_starts_is_seen_to_end(void) {
+  struct pml_command c;
+  CHECK(pml_command_spawn(&c, shell_true) == 0, "a command is forked");
+  CHECK(pml_command_kill(&c, SIGKILL) == 0, "it is killed while it waits");
+  CHECK(pml_command_start(&c) == 0, "start does not mind");
+  CHECK(pml_command_wait(&c, PATIENCE_MS) == 0, "it ends");
+  CHECK(c.end.status == -1 && c.end.signal == SIGKILL, "by the signal");
+  pml_command_close(&c);
+}
+
+static volatile sig_atomic_t alarms;
+static void on_alarm(int sig) {
+  (void)sig;
+  alarms = alarms + 1;
+}
+
+static void a_signal_ends_the_wait_but_not_the_child(void) {
+  struct pml_command c;
+  char *const argv[] = {"sleep", "60", NULL};
+  struct sigaction sa = {.sa_handler = on_alarm, .sa_flags = SA_RESTART};
+  sigaction(SIGALRM, &sa, NULL);
+  CHECK(pml_command_spawn(&c, argv) == 0, "a command is forked");
+  CHECK(pml_command_start(&c) == 0, "it starts");
+  CHECK(pml_command_wait(&c, 1) == -ETIMEDOUT, "a wait has a limit");
+  ualarm(50000, 0);
+  CHECK(pml_command_wait(&c, PATIENCE_MS) == -EINTR, "a signal handler ends the wait, even with SA_RESTART");
+  CHECK(alarms == 1 && pml_command_kill(&c, 0) == 0, "and the child runs on");
+  CHECK(pml_command_kill(&c, SIGTERM) == 0, "it is told to end");
+  CHECK(pml_command_wait(&c, PATIENCE_MS) == 0 && c.end.signal == SIGTERM, "it ends by that");
+  pml_command_close(&c);
+}
+
+static void without_a_pidfd_the_end_is_looked_for(void) {
+  struct pml_command c;
+  char *const argv[] = {"sleep", "0.2", NULL};
+  CHECK(pml_command_spawn(&c, argv) == 0, "a command is forked");
+  if (c.pidfd >= 0) close(c.pidfd);
+  c.pidfd = -1; /* as on a kernel before 5.3 */
+  CHECK(pml_command_start(&c) == 0, "it starts");
+  CHECK(pml_command_wait(&c, 15) == -ETIMEDOUT, "a wait has a limit");
+  CHECK(pml_command_wait(&c, PATIENCE_MS) == 0 && c.end.status == 0, "the end is seen");
+  pml_command_close(&c);
+}
+
+static void closing_leaves_no_child_and_no_descriptor(void) {
+  int before = descriptors();
+  for (int i = 0; i < 20; i++) {
+    struct pml_command c;
+    char *const argv[] = {"sleep", "60", NULL};
+    CHECK(pml_command_spawn(&c, argv) == 0, "a command is forked");
+    if (i % 2 == 1) CHECK(pml_command_start(&c) == 0, "it starts (every second one)");
+    pml_command_close(&c);
+  }
+  CHECK(descriptors() == before, "no descriptor is left");
+  CHECK(waitpid(-1, NULL, WNOHANG) == -1 && errno == ECHILD, "no child is left");
+}
+
+static void a_child_whose_parent_dies_goes_with_it(void) {
+  int line[2];
+  char byte;
+  CHECK(pipe(line) == 0, "there is a pipe");
+  pid_t parent = fork();
+  if (parent == 0) {
+    struct pml_command c;
+    close(line[0]);
+    _exit(pml_command_spawn(&c, shell_true) == 0 ? 0 : 1); /* the child holds the pipe's end as long as it lives */
+  }
+  close(line[1]);
+  CHECK(waitpid(parent, NULL, 0) == parent, "a process that spawned a command is gone");
+  CHECK(read(line[0], &byte, 1) == 0, "and the command with it"); /* everybody who had it is gone */
+  close(line[0]);
+}
+
+int main(void) {
+  a_command_waits_then_runs();
+  counters_on_it_see_the_whole_program();
+  what_cannot_run_is_told_by_start();
+  a_child_killed_before_it_starts_is_seen_to_end();
+  a_signal_ends_the_wait_but_not_the_child();
+  without_a_pidfd_the_end_is_looked_for();
+  closing_leaves_no_child_and_no_descriptor();
+  a_child_whose_parent_dies_goes_with_it();
+  return check_done();
+}

@@ -1,0 +1,235 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+-- spec/lua/choose_spec.lua - pmlua choose as a shell sees it: plans for any PMU, and runs of a command.
+
+local support = require "spec.core.support"
+local cjson = require "cjson"
+local pmu_here = support.core.event.has_pmu()
+
+local function choose(arguments, before)
+  return support.shell(("%s %s/pmlua choose %s"):format(before or "", support.build, arguments))
+end
+
+local function data(arguments)
+  local status, out, err = choose("--json " .. arguments)
+  local done, decoded = pcall(cjson.decode, out)
+  assert(done, out .. err)
+  return decoded, status, err
+end
+
+local function row(d, name)
+  for _, r in ipairs(d.results) do
+    if r.name == name then return r end
+  end
+  error("no result " .. name)
+end
+
+after_each(support.cleanup)
+
+describe("pmlua choose answers", function()
+  for name, patterns in pairs {
+    [""] = { "verified by opening it: |every run was opened on this machine|this machine refuses the plan" },
+    ["--pmu intel_skx"] = { "^skx %(Intel Skylake%-X", "4 general counters, 3 fixed with SMT",
+                            "the NMI watchdog is taken to be on",
+                            "not verified by opening it: this machine has no skx|every run" },
+    ["--pmu amd64_fam19h_zen4"] = { "^amd64_fam19h_zen4 %(AMD Zen%): 6 general counters" },
+    ["--pmu arm_n1"] = { "^arm_n1 %(Arm Neoverse N1%): 6 general counters, 1 fixed" },
+  } do
+    it("for " .. (name == "" and "this machine" or name), function()
+      local status, out, err = choose(name .. " CYCLE")
+      assert.same({ 0, "" }, { status, err })
+      assert.matches("run 1 of %d+: CYCLE/ipc", out)
+      assert.matches("\n%d+ runs?; no", out)
+      for _, any in ipairs(patterns) do
+        local found = false
+        for pattern in any:gmatch("[^|]+") do found = found or out:find(pattern) end
+        assert.is_truthy(found, any .. "\n" .. out)
+      end
+    end)
+  end
+
+  it("with what conflicts, why, and what can still be added", function()
+    local status, out = choose("--pmu skx --smt on --watchdog off --more MEM_LOAD_RETIRED:L1_HIT MEM_LOAD_RETIRED:L1_MISS " ..
+      "MEM_LOAD_RETIRED:L2_HIT MEM_LOAD_RETIRED:L2_MISS MEM_LOAD_RETIRED:L3_HIT")
+    assert.equal(0, status)
+    assert.matches("5 events do not fit together: .* compete for counters 0%-3: 5 events, 4 counters\n", out)
+    assert.matches("\n2 runs; no plan has fewer\n", out)
+    assert.matches("\nrun 1 has room for any of 9 events of skx %(%d+ do not fit%):\n", out)
+    assert.matches("\n  UNHALTED_REFERENCE_CYCLES\n", out)
+  end)
+
+  it("with the groups and presets that there are, and their sources", function()
+    local status, out = choose("--pmu a64fx --list")
+    assert.equal(0, status)
+    assert.matches("\nFLOPS\n  Floating%-point operations%.", out)
+    assert.matches("\n  flop %[flop%] = fixed %+ 4 %* scalable\n", out)
+    assert.matches("\nPAPI_TOT_CYC  cycles = cycles  %(cycles: CPU_CYCLES%)\n", out)
+  end)
+
+  it("as an object", function()
+    local d, status = data("--pmu skx --smt off --watchdog off FLOPS/flop task-clock")
+    assert.equal(0, status)
+    assert.same({ "skx", 8, 3, true, true, 1 }, { d.pmu, d.general, d.fixed, d.exact, d.together, #d.runs })
+    assert.equal(9, #d.runs[1].events)
+  end)
+end)
+
+describe("pmlua choose refuses", function()
+  for arguments, answer in pairs {
+    [""] = { 2, "name a group, a metric, a preset or an event" }, ["--bogus"] = { 2, "no such option: %-%-bogus" },
+    ["--pmu"] = { 2, "%-%-pmu needs a value" }, ["--smt perhaps X"] = { 2, "%-%-smt is on or off, not perhaps" },
+    ["X --run"] = { 2, "%-%-run needs a command after %-%-" }, ["X -- true"] = { 2, "a command needs %-%-run" },
+    ["--work much X"] = { 2, "%-%-work needs a number" }, ["--pmu skq X"] = { 1, "skq: no such core PMU; did you mean skx%?" },
+    ["--pmu skx FLOPZ"] = { 1, "did you mean FLOPS%?" }, ["--groups /nowhere.lua X"] = { 1, "/nowhere%.lua: No such file" },
+    ["--pmu spr CPU_CLK_UNHALTED:THREAD"] = { 1, "nothing of this can be counted on spr" },
+    ["--pmu generic task-clock --out /nowhere/x"] = { 1, "/nowhere/x: No such file" },
+  } do
+    it(("'%s'"):format(arguments), function()
+      local status, _, err = choose(arguments)
+      assert.equal(answer[1], status)
+      assert.matches("^pmlua choose: [^\n]*" .. answer[2] .. "[^\n]*\n$", err)
+    end)
+  end
+
+  it("an unknown event in a file of groups, with its line and the nearest name", function()
+    local file = support.folder() .. "/mine.lua"
+    support.spit(file, "return {\n  pmus = { 'arm_n1' },\n  groups = { MINE = {\n    events = { c = 'CPU_CYCLE' },\n" ..
+      "    metrics = { { name = 'cycles', formula = 'c' } },\n  } },\n}\n")
+    local status, _, err = choose("--pmu arm_n1 --groups " .. file .. " MINE")
+    assert.equal(1, status)
+    assert.equal(("pmlua choose: %s:4: group MINE: arm_n1 has no event CPU_CYCLE; did you mean CPU_CYCLES?\n"):format(file), err)
+    local other, _, why = choose("--pmu skx --groups " .. file .. " MINE")
+    assert.same({ 1, ("pmlua choose: %s: its groups are for arm_n1, not for skx\n"):format(file) }, { other, why })
+    support.spit(file, "return {\n  pmus = = 1 }\n")
+    status, _, err = choose("--groups " .. file .. " MINE")
+    assert.equal(1, status)
+    assert.equal(("pmlua choose: %s:2: unexpected symbol near '='\n"):format(file), err)
+  end)
+end)
+
+describe("pmlua choose --run", function()
+  it("counts a command and its children, and tells the share of time counted", function()
+    local d, status, err = data("--pmu generic page-faults task-clock CYCLE/cpus --run -- sh -c 'sh -c true; sh -c true'")
+    assert.same({ 0, "" }, { status, err })
+    assert.is_true(row(d, "page-faults").value > 100)
+    assert.equal(1, row(d, "page-faults").coverage)
+    local cpus, clock = row(d, "CYCLE/cpus").value, row(d, "task-clock").value
+    assert.is_true(math.abs(cpus - clock / d.runs[1].ended.real_ns) < 1e-9 * cpus) -- the formula, on this run's own numbers
+    assert.equal(0, d.runs[1].ended.status)
+  end)
+
+  it("says plainly what this machine cannot count, once, and counts the rest", function()
+    if pmu_here then pending("this machine has a PMU: nothing is refused") return end
+    local status, out, err = choose("--pmu generic CYCLE --run -- true")
+    assert.same({ 0, "" }, { status, err })
+    assert.matches("\nCYCLE/ipc +%- +instruction/cycle +%- +%- +%a+: see %[1%]\n", out)
+    assert.matches("\nCYCLE/fault_rate +%d+ +1/s +100 %% +1\n", out)
+    local _, times = out:gsub("has no hardware PMU; use software events", "")
+    assert.equal(1, times)
+  end)
+
+  it("fails when nothing can be counted, and does not run the command for it", function()
+    if pmu_here then pending("this machine has a PMU: something can be counted") return end
+    local file = support.folder() .. "/ran"
+    local status, out, err = choose("--pmu zen4 FLOPS --run -- touch " .. file)
+    assert.equal(1, status)
+    assert.matches("^pmlua choose: nothing of this can be counted here: this machine has no hardware PMU[^\n]*\n$", err)
+    assert.matches("run 1 of 3", out)
+    assert.is_nil(io.open(file))
+  end)
+
+  it("sets a user workload beside what was counted", function()
+    local d = data("--pmu generic --work 1e6 USER/user_rate USER/rate_per_cpu_second --run -- true")
+    assert.is_true(math.abs(row(d, "USER/user_rate").value - 1e15 / d.runs[1].ended.real_ns) < 1e-3)
+    assert.is_true(row(d, "USER/rate_per_cpu_second").value > 0)
+    d = data("--pmu generic USER/user_rate task-clock --run -- true")
+    assert.equal("work was not counted", row(d, "USER/user_rate").problem)
+  end)
+
+  it("runs a Lua script itself, and leaves the command's output apart with --out", function()
+    local folder = support.folder()
+    support.spit(folder .. "/s.lua", "print(require 'pmlua'.version, ...)\n")
+    local status, out = choose(("--pmu generic page-faults --out %s/report --run -- %s/s.lua a b"):format(folder, folder))
+    assert.same({ 0, "0.1.0\ta\tb\n" }, { status, out })
+    assert.matches("\npage%-faults +%d+ +100 %% +1\n", support.slurp(folder .. "/report"))
+  end)
+
+  it("tells when the command fails, or cannot be run", function()
+    local status, out, err = choose("--pmu generic page-faults --run -- sh -c 'exit 7'")
+    assert.equal(1, status)
+    assert.equal("pmlua choose: run 1: the command ended with status 7\n", err)
+    assert.matches("\nrun 1 of 1: exit status 7, ", out)
+    for command, answer in pairs {
+      ["sh -c 'kill -9 $$'"] = "run 1: the command ended with signal 9",
+      ["/nowhere/at/all"] = "/nowhere/at/all: No such file or directory",
+    } do
+      local code, _, why = choose("--pmu generic page-faults --run -- " .. command)
+      assert.same({ 1, "pmlua choose: " .. answer .. "\n" }, { code, why })
+    end
+  end)
+
+  it("runs the command once for each run of the plan", function()
+    if pmu_here then pending("this machine has a PMU: the groups below are counted together") return end
+    -- Two runs by counters; a software event rides in the first, the second has hardware alone and is not made.
+    local folder = support.folder()
+    local d = data(("--pmu generic cycles instructions branches branch-misses cache-misses page-faults --run -- " ..
+      "sh -c 'echo x >>%s/times'"):format(folder))
+    assert.equal(2, #d.runs)
+    assert.equal("x\n", support.slurp(folder .. "/times"))
+  end)
+
+  it("stops when it is interrupted, with what it has", function()
+    local folder = support.folder()
+    local status, _, err = choose(("--pmu generic page-faults --out %s/report --run -- sh -c 'kill -INT $PPID; exec sleep 60'")
+      :format(folder), "timeout 30")
+    assert.equal(1, status)
+    assert.equal("pmlua choose: interrupted in run 1\n", err)
+    assert.matches("ended by signal 15", support.slurp(folder .. "/report"))
+  end)
+end)
+
+describe("What came out of runs", function()
+  local chooser = assert(require "pmlua.chooser".open { pmu = "skx", smt = false, watchdog = false })
+  local plan = assert(chooser:choose { "CYCLE/ipc", "CYCLE/stalled", "USER/difference", "USER/ratio" })
+
+  --- Results as runs leave them, from counts by event name.
+  local function combined(values, running)
+    local results = {}
+    for r, run in ipairs(plan.runs) do
+      results[r] = { counts = {}, refused = {}, ended = { real_ns = 2000000000, status = 0 } }
+      for _, e in ipairs(run.events) do
+        local n = values[e.event.short] or 0
+        results[r].counts[e.event] = { value = n, coverage = running and running[e.event.short] or 1 }
+      end
+    end
+    local rows = {}
+    for _, row_of in ipairs(require "pmlua.chooser.run".combine(chooser, plan, results, { work = 100 })) do
+      rows[row_of.name] = row_of
+    end
+    return rows
+  end
+
+  it("is a value with the least share of time that any of its events counted", function()
+    local rows = combined({ ["INST_RETIRED:ANY_P"] = 300, ["CPU_CLK_THREAD_UNHALTED:THREAD_P"] = 600 },
+      { ["INST_RETIRED:ANY_P"] = 0.25 })
+    assert.equal(0.5, rows["CYCLE/ipc"].value)
+    assert.equal(0.25, rows["CYCLE/ipc"].coverage)
+    assert.equal("most issue slots are empty", rows["CYCLE/ipc"].says)
+  end)
+
+  it("is an error where an event never counted, never a zero", function()
+    local rows = combined({ ["INST_RETIRED:ANY_P"] = 300, ["CPU_CLK_THREAD_UNHALTED:THREAD_P"] = 600 },
+      { ["INST_RETIRED:ANY_P"] = 0 })
+    assert.is_nil(rows["CYCLE/ipc"].value)
+    assert.equal("INST_RETIRED:ANY_P never counted: 0 % of the time it was enabled", rows["CYCLE/ipc"].problem)
+  end)
+
+  it("has a reason where it cannot be calculated, and is called negative where it is and cannot be", function()
+    local rows = combined { ["INST_RETIRED:ANY_P"] = 300 }
+    assert.equal("division by zero: cycles is 0", rows["CYCLE/ipc"].problem)
+    rows = combined { ["CYCLE_ACTIVITY:STALLS_TOTAL"] = -5, ["CPU_CLK_THREAD_UNHALTED:THREAD_P"] = 10 }
+    assert.is_true(rows["CYCLE/stalled"].negative)
+    assert.equal(-50, rows["CYCLE/stalled"].value)
+    assert.equal(-100, rows["USER/difference"].value) -- the hardware did less than the user counted: no contradiction
+    assert.is_nil(rows["USER/difference"].negative)
+  end)
+end)

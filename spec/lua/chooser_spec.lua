@@ -1,0 +1,340 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+-- spec/lua/chooser_spec.lua - what fits on the counters, why not, and the fewest runs, against brute force.
+
+require "spec.core.support"
+local chooser = require "pmlua.chooser"
+local place = require "pmlua.chooser.place"
+local schedule = require "pmlua.chooser.schedule"
+
+local function open(pmu, smt, watchdog)
+  return assert(chooser.open { pmu = pmu, smt = smt or false, watchdog = watchdog or false })
+end
+
+local function events_of(c, names)
+  local list = {}
+  for i, name in ipairs(names) do list[i] = assert(c:event(name)) end
+  return list
+end
+
+--- The label of each event's counter, or nil and why not.
+local function fit(c, names)
+  local list = events_of(c, names)
+  local where, why = place.fit(list)
+  if not where then return nil, why end
+  local labels = {}
+  for i, e in ipairs(list) do labels[i] = where[e] and place.label(where[e]) or "-" end
+  return labels
+end
+
+describe("On its counters,", function()
+  it("Skylake-X has four for a thread with SMT, eight without", function()
+    local names = {}
+    for i = 0, 7 do names[i + 1] = "UOPS_DISPATCHED_PORT:PORT_" .. i end
+    assert.is_truthy(fit(open("skx", false), names))
+    local where, why = fit(open("skx", true), names)
+    assert.is_nil(where)
+    assert.matches("compete for counters 0%-3: 5 events, 4 counters$", why)
+  end)
+
+  it("fixed counters take the events that belong on them, and free the general ones", function()
+    local where = assert(fit(open("skx", true), { "INST_RETIRED:ANY_P", "CPU_CLK_UNHALTED", "UNHALTED_REFERENCE_CYCLES",
+      "L1D:REPLACEMENT", "L2_LINES_IN:ALL", "L2_TRANS:L2_WB", "LONGEST_LAT_CACHE:MISS" }))
+    assert.same({ "fixed 0", "fixed 1", "fixed 2" }, { where[1], where[2], where[3] })
+  end)
+
+  it("an event of the lower four does not fit above them, and gets one of them from who can do without", function()
+    local c = open("skx", false)
+    local retired = { "MEM_LOAD_RETIRED:L1_HIT", "MEM_LOAD_RETIRED:L1_MISS", "MEM_LOAD_RETIRED:L2_HIT",
+      "MEM_LOAD_RETIRED:L2_MISS" }
+    local any = { "L1D:REPLACEMENT", "L2_LINES_IN:ALL", "L2_TRANS:L2_WB", "LONGEST_LAT_CACHE:MISS" }
+    local all = { table.unpack(any) }
+    for _, name in ipairs(retired) do all[#all + 1] = name end
+    local where = assert(fit(c, all)) -- those that may go anywhere came first
+    for i = 5, 8 do assert.is_true(tonumber(where[i]) < 4) end
+    retired[5] = "MEM_LOAD_RETIRED:L3_HIT"
+    assert.same({ nil, "MEM_LOAD_RETIRED:L1_HIT, MEM_LOAD_RETIRED:L1_MISS, MEM_LOAD_RETIRED:L2_HIT, MEM_LOAD_RETIRED:L2_MISS, "
+      .. "MEM_LOAD_RETIRED:L3_HIT compete for counters 0-3: 5 events, 4 counters" }, { fit(c, retired) })
+  end)
+
+  it("an event with a list of one counter keeps it from others", function()
+    local c = open("skx", true)
+    assert.same({ "1" }, fit(c, { "INST_RETIRED:PREC_DIST" }))
+    assert.same({ nil,
+      "r01ce, r02cd compete for counter 0: 2 events, 1 counter" }, { fit(open("spr", false), { "r02cd", "r01ce" }) })
+  end)
+
+  it("registers that events share hold so many values", function()
+    local c = open("spr", false)
+    local two = { "OCR:READS_TO_CORE_DRAM", "OCR:READS_TO_CORE_L3_HIT" }
+    assert.is_truthy(fit(c, two))
+    two[3] = "OFFCORE_RESPONSE_1:READS_TO_CORE_DRAM" -- the same value as the first: it needs no register of its own
+    assert.is_truthy(fit(c, two))
+    two[4] = "OCR:READS_TO_CORE_L3_MISS"
+    assert.matches("need 3 values of OFFCORE_RSP .*, which has 2$", select(2, fit(c, two)))
+  end)
+
+  it("AMD counts floating-point operations on an even counter and the next", function()
+    local c = open("zen4")
+    assert.same({ "4", "5", "0+1", "2+3" }, fit(c, { "RETIRED_INSTRUCTIONS", "CYCLES_NOT_IN_HALT", "RETIRED_SSE_AVX_FLOPS:ANY",
+      "RETIRED_SSE_AVX_FLOPS:MAC_FLOPS" }))
+    assert.matches("two counters each: 4 do not fit$", select(2, fit(c, { "RETIRED_SSE_AVX_FLOPS:ANY",
+      "RETIRED_SSE_AVX_FLOPS:MAC_FLOPS", "RETIRED_SSE_AVX_FLOPS:DIV_FLOPS", "RETIRED_SSE_AVX_FLOPS:MULT_FLOPS" })))
+    assert.matches("compete for counters? .* that RETIRED_SSE_AVX_FLOPS:ANY leaves: 5 events, 4 counters", select(2, fit(c, {
+      "RETIRED_SSE_AVX_FLOPS:ANY", "RETIRED_INSTRUCTIONS", "CYCLES_NOT_IN_HALT", "RETIRED_OPS", "LS_DISPATCH:LD_DISPATCH",
+      "LS_DISPATCH:STORE_DISPATCH" })))
+  end)
+
+  it("Arm has six and one for cycles, A64FX eight and one", function()
+    local n1 = open("arm_n1")
+    local six = { "L1D_CACHE", "L1D_CACHE_REFILL", "L2D_CACHE_ACCESS", "L2D_CACHE_REFILL", "LD_SPEC", "ST_SPEC" }
+    six[7] = "CPU_CYCLES"
+    assert.equal("fixed 0", fit(n1, six)[7])
+    six[8] = "INST_RETIRED"
+    assert.matches("7 events, 6 counters$", select(2, fit(n1, six)))
+    assert.equal(8, open("a64fx").counters.general)
+  end)
+
+  it("what is not counted by the core takes none of its counters", function()
+    assert.same({ "-", "-", "-" }, fit(open("skx"), { "task-clock", "clock::ns", "msr/tsc/" }))
+  end)
+
+  it("a name that the kernel cannot count is refused with the name that can", function()
+    local event = assert(open("spr"):event("CPU_CLK_UNHALTED:THREAD"))
+    assert.matches("; cycles are CPU_CLK_UNHALTED:THREAD_P$", event.dead)
+    assert.matches("^event 0 is for fixed counters", assert(open("spr"):event("TOPDOWN:MEMORY_BOUND_SLOTS")).dead)
+    assert.is_nil(assert(open("spr"):event("TOPDOWN:SLOTS")).dead)
+  end)
+
+  it("two names of one event are one event", function()
+    local c = open("skx")
+    assert.equal(c:event("CPU_CLK_UNHALTED"), c:event("intel_skx::CPU_CLK_THREAD_UNHALTED:THREAD_P"))
+    assert.equal(c:event("FP_ARITH:SCALAR_DOUBLE"), c:event("FP_ARITH_INST_RETIRED:SCALAR_DOUBLE"))
+    assert.not_equal(c:event("CPU_CLK_UNHALTED"), c:event("CPU_CLK_UNHALTED:u"))
+  end)
+end)
+
+-- --- a plan ---
+
+--- Promises that every plan keeps.
+local function check_plan(c, plan)
+  for _, item in ipairs(plan.items) do
+    if not item.dead and not item.split then
+      local run = plan.runs[item.run]
+      for _, e in ipairs(item.events) do assert.is_true(run.has[e], item.name) end
+    end
+  end
+  for _, run in ipairs(plan.runs) do
+    local taken = 0
+    for _, e in ipairs(run.events) do
+      assert.equal(0, taken & e.mask)
+      taken = taken | e.mask
+    end
+  end
+  assert.is_true(#plan.runs >= plan.bound)
+  assert.is_true(not plan.exact or #plan.runs == plan.bound)
+  assert.is_truthy(c)
+end
+
+describe("A plan", function()
+  for _, pmu in ipairs { "skx", "icx", "spr", "zen2", "zen3", "zen4", "arm_n1", "arm_v1", "a64fx", "generic" } do
+    it("of every group on " .. pmu .. " keeps the events of each metric in one run", function()
+      for _, smt in ipairs { true, false } do
+        local c = open(pmu, smt, true)
+        local plan = assert(c:choose(require "pmlua.groups".NAMES))
+        check_plan(c, plan)
+        for _, item in ipairs(plan.items) do assert.is_nil(item.dead, item.name) end
+      end
+    end)
+  end
+
+  it("leaves no counter to two, and tells which the NMI watchdog has", function()
+    local plan = assert(open("skx", true, true):choose { "CYCLE" })
+    assert.same({ event = "the NMI watchdog", counter = "fixed 1" }, plan.runs[1].reserved)
+    assert.is_nil(assert(open("skx", true, false):choose { "CYCLE" }).runs[1].reserved)
+  end)
+
+  it("takes a metric apart that does not fit, along the metrics it is made of, and says why", function()
+    local plan = assert(open("skx", true):choose { "FLOPS/flop" })
+    local flop = plan.items[1]
+    assert.matches("compete for counters 0%-3: 5 events, 4 counters$", flop.split)
+    assert.same({ 1, 2 }, flop.runs)
+    assert.equal(4, #plan.runs[1].events)
+    assert.is_nil(assert(open("skx", false):choose { "FLOPS/flop" }).items[1].split)
+  end)
+
+  it("tells which pairs never go together", function()
+    local plan = assert(open("skx"):choose { "MEM_TRANS_RETIRED:LOAD_LATENCY:ldlat=4", "MEM_TRANS_RETIRED:LOAD_LATENCY:ldlat=8" })
+    assert.is_false(plan.together)
+    assert.equal(1, #plan.rivals)
+    assert.matches("need 2 values of LD_LAT", plan.rivals[1].why)
+    assert.equal(2, #plan.runs)
+  end)
+
+  it("tells what can still be added to a run", function()
+    local c = open("arm_n1")
+    local plan = assert(c:choose { "L1D_CACHE", "L1D_CACHE_REFILL", "L2D_CACHE_ACCESS", "L2D_CACHE_REFILL", "LD_SPEC" })
+    local fitting, others = c:more(plan.runs[1])
+    assert.is_true(#fitting > 90 and others == 0)
+    plan = assert(c:choose { "L1D_CACHE", "L1D_CACHE_REFILL", "L2D_CACHE_ACCESS", "L2D_CACHE_REFILL", "LD_SPEC", "ST_SPEC" })
+    fitting, others = c:more(plan.runs[1])
+    assert.same({ "CPU_CYCLES" }, fitting)
+    assert.is_true(others > 90)
+  end)
+
+  it("knows groups, metrics, presets and events, and the nearest name of what it does not", function()
+    local c = open("skx")
+    assert.equal(1, #assert(c:choose { "PAPI_TOT_CYC" }).items)
+    assert.equal("FLOPS/ipc", assert(c:choose { "FLOPS/ipc" }).items[1].name)
+    assert.equal(2, #assert(c:choose { "task-clock", "CPU_CLK_UNHALTED", "CPU_CLK_UNHALTED" }).items)
+    assert.matches("did you mean FLOPS%?$", select(2, c:choose { "FLOPZ" }))
+    assert.matches("did you mean PAPI_TOT_CYC%?$", select(2, c:choose { "PAPI_TOT_CYK" }))
+    assert.matches("^group FLOPS has no metric x; it has sp_flop, ", select(2, c:choose { "FLOPS/x" }))
+    assert.matches("is an event of amd64_fam19h_zen4, not of skx$", select(2, c:choose { "amd64_fam19h_zen4::RETIRED_OPS" }))
+    assert.matches("did you mean CPU_CYCLES%?$", select(2, open("arm_n1"):choose { "CPU_CYCLE" }))
+  end)
+
+  it("for an unknown PMU is refused with the nearest name", function()
+    assert.same({ nil, "intel_skz: no such core PMU; known are " .. table.concat(require "pmlua.pmus".names(), ", ") },
+      { chooser.open { pmu = "intel_skz" } })
+  end)
+end)
+
+-- --- against brute force ---
+
+local seed = 20260101
+local function random(n)
+  seed = (seed * 1103515245 + 12345) & 0x7fffffff
+  return (seed >> 8) % n + 1
+end
+
+--- Do events fit? By trying every placement of every event.
+local function brute_fit(events, at, taken)
+  at, taken = at or 1, taken or 0
+  if at > #events then return true end
+  for _, mask in ipairs(events[at].placements) do
+    if mask & taken == 0 and brute_fit(events, at + 1, taken | mask) then return true end
+  end
+  return #events[at].placements == 0 and brute_fit(events, at + 1, taken)
+end
+
+local function brute_registers(events)
+  local values, n = {}, 0
+  for _, e in ipairs(events) do
+    for _, r in ipairs(e.registers) do
+      if not values[r.value] then values[r.value], n = true, n + 1 end
+    end
+  end
+  return n <= 2
+end
+
+local function random_event(name, counters)
+  local placements, kind = {}, random(6)
+  if kind == 1 and counters >= 2 then
+    for i = 0, counters - 2, 2 do placements[#placements + 1] = 3 << i end
+  elseif kind > 1 then
+    for i = 0, counters - 1 do
+      if kind > 4 or random(2) == 1 then placements[#placements + 1] = 1 << i end
+    end
+    if #placements == 0 then placements[1] = 1 << random(counters) - 1 end
+  end
+  local registers = random(5) == 1 and { { name = "R", value = tostring(random(4)), registers = 2 } } or {}
+  return { short = name, placements = placements, registers = registers }
+end
+
+--- The fewest runs, by trying every partition of the units.
+local function brute_runs(units, events, fits)
+  local best = #units
+  local function go(i, runs)
+    if #runs >= best then return end
+    if i > #units then
+      best = #runs
+      return
+    end
+    for r = 1, #runs + 1 do
+      local before = runs[r]
+      runs[r] = schedule.union(before or {}, units[i].events)
+      local list = {}
+      for n, e in ipairs(runs[r]) do list[n] = events[e] end
+      if fits(list) then go(i + 1, runs) end
+      runs[r] = before
+    end
+  end
+  go(1, {})
+  return best
+end
+
+describe("On random problems,", function()
+  it("matching says what trying every placement says", function()
+    local yes, no = 0, 0
+    for _ = 1, 3000 do
+      local counters, events = random(6), {}
+      for i = 1, random(7) do events[i] = random_event("E" .. i, counters) end
+      local expected = brute_fit(events) and brute_registers(events)
+      local where = place.fit(events)
+      assert.equal(expected, where ~= nil)
+      if where then yes = yes + 1 else no = no + 1 end
+    end
+    assert.is_true(yes > 500 and no > 500)
+  end)
+
+  it("a plan has as many runs as the best of all plans", function()
+    local more_than_greedy = 0
+    for _ = 1, 400 do
+      local counters, events, units = 1 + random(4), {}, {}
+      for i = 1, 2 + random(7) do events[i] = random_event("E" .. i, counters) end
+      for _ = 1, 2 + random(5) do
+        local set = {}
+        for _ = 1, random(3) do set = schedule.union(set, { random(#events) }) end
+        local list = {}
+        for n, e in ipairs(set) do list[n] = events[e] end
+        if brute_fit(list) and brute_registers(list) then units[#units + 1] = { name = "U", events = set } end
+      end
+      local function fits(list) return brute_fit(list) and brute_registers(list) end
+      local used, map = {}, {}
+      for _, u in ipairs(units) do -- only what is asked for is planned for
+        local set = {}
+        for n, e in ipairs(u.events) do
+          if not map[e] then used[#used + 1], map[e] = events[e], #used + 1 end
+          set[n] = map[e]
+        end
+        table.sort(set)
+        u.events = set
+      end
+      local plan = schedule.plan(units, used, {}, place.fit)
+      assert.is_true(plan.exact)
+      assert.equal(brute_runs(units, used, fits), #plan.runs)
+      for _, run in ipairs(plan.runs) do
+        local list = {}
+        for n, e in ipairs(run.events) do list[n] = used[e] end
+        assert.is_true(fits(list))
+      end
+      if plan.nodes > 0 then more_than_greedy = more_than_greedy + 1 end
+    end
+    assert.is_true(more_than_greedy > 5) -- branch and bound had something to do
+  end)
+
+  it("a hundred events are planned within the nodes that are allowed, and what is known of the plan is said", function()
+    local calls = 0
+    local function counted(events)
+      calls = calls + 1
+      return place.fit(events)
+    end
+    for _ = 1, 5 do
+      local events, units = {}, {}
+      for i = 1, 100 do
+        events[i] = random_event("E" .. i, 8)
+        if #events[i].placements > 0 or i % 2 == 0 then units[#units + 1] = { name = "U", events = { i } } end
+      end
+      for i = 1, 20 do units[#units + 1] = { name = "M", events = schedule.union({ 2 * i }, { 2 * i + 2 }) } end
+      for i = #units, 1, -1 do
+        local list = {}
+        for n, e in ipairs(units[i].events) do list[n] = events[e] end
+        if not place.fit(list) then table.remove(units, i) end
+      end
+      local plan = schedule.plan(units, events, {}, counted, 2000)
+      assert.is_true(plan.nodes <= 2000 + #units)
+      assert.is_true(plan.exact == (#plan.runs == plan.bound) and #plan.runs >= plan.bound)
+    end
+    assert.is_true(calls <= 5 * (2200 + 120 * 60), calls) -- no more than the search, and the first plan's tries of each run
+  end)
+end)

@@ -1,0 +1,42 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+-- spec/lua/encode.lua - not a spec by itself: encode every event of every group and preset through libpfm4.
+--
+-- Run by groups_spec.lua in the builds that there are (a libpfm4 has tables of one architecture only), and in the emulated
+-- machines of make check-arm. A line for each event: PMU, event, and its code or what is wrong; the numbers that pmus/
+-- gives for events are compared with libpfm4's. The last line counts.
+
+local core = require "pmlua.core"
+local groups = require "pmlua.groups"
+local pmus = require "pmlua.pmus"
+
+local passed, failed, unknown = 0, 0, 0
+
+local function check(pmu, name)
+  local event, err = core.event.parse(pmu.name == "generic" and name or pmu.name .. "::" .. name)
+  local code = event and (event.parts[1] and event.parts[1].config or 0)
+  local own = pmu.events and pmu.events[name:match("^[%w_]+")]
+  if code and (not own or own == code) then
+    passed = passed + 1
+    print(("%s\t%s\t0x%x"):format(pmu.name, name, code))
+  else
+    failed = failed + 1
+    print(("%s\t%s\t%s"):format(pmu.name, name, err or ("pmus/ says 0x%x, libpfm4 0x%x"):format(own, code)))
+  end
+end
+
+for _, name in ipairs(groups.pmus()) do
+  local pmu = assert(pmus.get(name))
+  if pmu.known or name == "generic" then
+    for _, list in ipairs { groups.of(name), groups.presets(name) } do
+      for _, group in pairs(list) do
+        for _, event in pairs(group.events) do check(pmu, event) end
+      end
+    end
+    for event in pairs(pmu.events or {}) do check(pmu, event) end
+  else
+    unknown = unknown + 1
+    print(name .. "\t-\tunknown to this libpfm4")
+  end
+end
+print(("%d passed, %d failed, %d unknown"):format(passed, failed, unknown))
+os.exit(failed == 0)

@@ -1,0 +1,213 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+-- spec/lua/groups_spec.lua - event groups, presets and facts of PMUs: every name is encoded, every formula evaluated.
+
+local support = require "spec.core.support"
+local formula = require "pmlua.formula"
+local groups = require "pmlua.groups"
+local pmus = require "pmlua.pmus"
+local core = support.core
+
+after_each(support.cleanup)
+
+local function encoded(out)
+  local passed, failed, unknown = out:match("(%d+) passed, (%d+) failed, (%d+) unknown%s*$")
+  return tonumber(passed), tonumber(failed), tonumber(unknown)
+end
+
+describe("Every event of every group and preset is encoded by libpfm4, on any machine:", function()
+  it("those of the architecture that this libpfm4 was built for", function()
+    local status, out, err = support.shell(support.build .. "/pmlua spec/lua/encode.lua")
+    assert.equal("", err)
+    local passed, failed = encoded(out)
+    assert.equal(0, failed, out)
+    assert.equal(0, status)
+    assert.is_true(passed > 100, out)
+  end)
+
+  it("those of Arm, in the arm64 build", function()
+    if core.sys.uname().machine == "aarch64" then return end -- they were encoded above
+    local arm = "qemu-aarch64-static -L build/arm/sys -E LD_LIBRARY_PATH=" ..
+      "build/arm/out:build/arm/sys/usr/lib/aarch64-linux-gnu build/arm/out/pmlua "
+    if support.shell(arm .. "-e 'os.exit(pml.event.pmus ~= nil)'") ~= 0 then
+      pending("a libpfm4 for x86 knows no Arm PMU, and there is no arm64 build of this version (make check-arm makes one)")
+      return
+    end
+    local status, out, err = support.shell(arm .. "spec/lua/encode.lua", 300)
+    local passed, failed = encoded(out)
+    assert.equal(0, failed, out .. err)
+    assert.equal(0, status, err)
+    assert.is_true(passed > 500, out)
+  end)
+
+  it("and where it has no table, the facts have the numbers", function()
+    for _, name in ipairs(groups.pmus()) do
+      local pmu = assert(pmus.get(name))
+      for _, list in ipairs { pmu.events and groups.of(name) or {}, pmu.events and groups.presets(name) or {} } do
+        for _, group in pairs(list) do
+          for _, event in pairs(group.events) do assert.is_truthy(pmu.events[event], name .. "::" .. event) end
+        end
+      end
+    end
+  end)
+end)
+
+describe("Every PMU that is promised", function()
+  for _, name in ipairs { "skx", "clx", "icx", "spr", "amd64_fam17h_zen2", "amd64_fam19h_zen3", "amd64_fam19h_zen4", "arm_n1",
+                          "arm_v1", "arm_a64fx", "generic" } do
+    it(name .. " has every group with prose and source, and presets", function()
+      local list = groups.of(name)
+      for _, group in ipairs(groups.NAMES) do
+        assert.is_truthy(list[group], group)
+        assert.is_true(#list[group].prose > 20 and #list[group].source > 20 and #list[group].metrics > 0)
+      end
+      assert.is_truthy(groups.presets(name).PAPI_TOT_CYC)
+      local pmu = assert(pmus.get(name))
+      assert.is_true(pmu.general.smt > 0 and pmu.general.single >= pmu.general.smt and #pmu.source > 20)
+    end)
+  end
+
+  it("goes by the names that people use", function()
+    assert.equal("skx", pmus.get("intel_skx").name)
+    assert.equal("amd64_fam19h_zen4", pmus.get("Zen4").name)
+    assert.equal("arm_n1", pmus.get("n1").name)
+    assert.same({ nil, "skq: no such core PMU; did you mean skx?" }, { pmus.get("skq") })
+  end)
+
+  it("is known to libpfm4 with its number of counters, or by its facts alone", function()
+    local list, here = core.event.pmus(), 0
+    assert.is_true(#list > 3)
+    for _, pmu in ipairs(list) do
+      assert.is_true(#pmu.name > 0 and math.type(pmu.counters) == "integer" and math.type(pmu.events) == "integer")
+      assert.is_truthy(({ core = 1, uncore = 1, os = 1, unknown = 1 })[pmu.kind])
+      if pmu.here then here = here + 1 end
+    end
+    assert.is_true(here > 0) -- perf's own at least
+    assert.equal(list[1].name, core.event.pmus()[1].name)
+  end)
+end)
+
+-- --- formulas on worked numbers ---
+
+local function worked()
+  local counts, metrics = {}, {}
+  for line in io.lines("spec/data/worked_formulas.tsv") do
+    local name, number = line:match("^count\t(%S+)\t(%S+)$")
+    if name then counts[name] = tonumber(number) end
+    local pmu, group, metric, value = line:match("^metric\t(%S+)\t(%S+)\t(%S+)\t(%S+)$")
+    if pmu then metrics[("%s %s %s"):format(pmu, group, metric)] = tonumber(value) end
+  end
+  return counts, metrics
+end
+
+describe("Every formula", function()
+  it("comes to what was worked out apart from it", function()
+    local counts, expected = worked()
+    local seen = 0
+    for _, pmu in ipairs(groups.pmus()) do
+      for _, list in ipairs { groups.of(pmu), groups.presets(pmu) } do
+        for name, group in pairs(list) do
+          for _, metric in ipairs(group.metrics) do
+            local what = ("%s %s %s"):format(pmu, name, metric.name)
+            assert.is_truthy(expected[what], what .. " was never worked out: see spec/data/worked_formulas.tsv")
+            local value, why = groups.value(group, metric, counts)
+            assert.is_nil(why, what)
+            assert.is_true(math.abs(value - expected[what]) <= 1e-12 * math.abs(expected[what]), what)
+            seen, expected[what] = seen + 1, nil
+          end
+        end
+      end
+    end
+    assert.is_true(seen > 400)
+    assert.is_nil(next(expected)) -- nothing was worked out for a metric that is gone
+  end)
+
+  it("of FLOPS on Skylake is equation 7", function()
+    local group = groups.of("skx").FLOPS
+    local counts = { fpsp1 = 1, fpdp1 = 10, fpsp4 = 100, fpsp8 = 1000, fpsp16 = 10000, fpdp2 = 1e5, fpdp4 = 1e6, fpdp8 = 1e7,
+                     time = 2 }
+    -- 1 + 10 + 4*100 + 8*1000 + 16*10000 + 2*1e5 + 4*1e6 + 8*1e7
+    assert.equal(84368411, (groups.value(group, group.by_name.flop, counts)))
+    assert.equal(84368411 / 2, (groups.value(group, group.by_name.flop_rate, counts)))
+    assert.equal(84368411, (groups.value(groups.presets("skx").PAPI_FP_OPS, groups.presets("skx").PAPI_FP_OPS.metrics[1],
+      { s1 = 1, d1 = 10, s4 = 100, s8 = 1000, s16 = 10000, d2 = 1e5, d4 = 1e6, d8 = 1e7 })))
+  end)
+
+  it("can be equation 8, whose last term is printed with the name of the first", function()
+    local f = assert(formula.compile("fpdp1 + 2.0 * fpdp2 + 4.0 * fpdp4 + 8.0 * fpdp8 + 16.0 * fpdp16"))
+    local function kernel(...)
+      local n = { ... }
+      return (f:value { fpdp1 = n[1], fpdp2 = n[2], fpdp4 = n[3], fpdp8 = n[4], fpdp16 = n[5] })
+    end
+    -- Table III; the fused multiply-add does twice the work of the addition, and table IV gives both the ratio 1.0
+    assert.equal(2048710, kernel(190, 260, 5.12e5, 0, 0))
+    assert.equal(4096720, kernel(200, 260, 0, 5.12e5, 0))
+    assert.equal("12.0", ("%.1f"):format(kernel(190, 260, 1.02e6, 2.56e6, 0) / kernel(190, 260, 5.12e5, 0, 0)))
+    assert.equal(16, kernel(0, 0, 0, 0, 1))
+  end)
+
+  it("says what its thresholds mean, and why it has no value", function()
+    local group = groups.of("skx").CYCLE
+    assert.equal("most issue slots are empty", groups.judge(group.by_name.ipc, 0.5))
+    assert.is_nil(groups.judge(group.by_name.ipc, 2))
+    local value, why = groups.value(group, group.by_name.ipc, { instructions = 5, cycles = 0 })
+    assert.is_true(value ~= value)
+    assert.equal("division by zero: cycles is 0", why)
+    local user = groups.of("skx").USER
+    assert.same("work was not counted", select(2, groups.value(user, user.by_name.user_rate, { time = 1 })))
+  end)
+end)
+
+-- --- bad files ---
+
+local good = [[
+return {
+  pmus = { "skx" },
+  constants = { line = { 64, "byte" } },
+  groups = {
+    MINE = {
+      prose = "p",
+      events = { cycles = "CPU_CLK_UNHALTED" },
+      metrics = {
+        { name = "rate", unit = "1/s", formula = "cycles / time", thresholds = { { "< 1", "slow" } } },
+      },
+    },
+  },
+}
+]]
+
+describe("A file of groups", function()
+  it("of one's own is read", function()
+    local file = assert(groups.parse(good, "mine.lua"))
+    assert.equal(0.5, (groups.value(file.groups.MINE, file.groups.MINE.by_name.rate, { cycles = 1, time = 2 })))
+  end)
+
+  for what, case in pairs {
+    ["has a syntax error"] = { '"skx" }', '"skx" = }', "^mine%.lua:2: '}' expected near '='$" },
+    ["has a formula with an error"] = { "cycles / time", "cycles / ",
+      "^mine%.lua:9: metric rate: formula: column 10: it ends where" },
+    ["has an unknown name in a formula"] = { "cycles / time", "cycle / time",
+      "^mine%.lua:9: metric rate: no event or metric above is called cycle; did you mean cycles%?$" },
+    ["has a formula in another unit"] = { '"1/s"', '"byte/s"',
+      "^mine%.lua:9: metric rate: formula: column 1: it comes out as s%^%-1, not as byte/s$" },
+    ["has a threshold that is none"] = { '"< 1"', '"below"', "^mine%.lua:9: metric rate: a threshold is" },
+    ["has a metric that is called like an event"] = { '"rate"', '"cycles"', "^mine%.lua:7: metric cycles: the name is taken" },
+    ["has no PMU"] = { '"skx"', "", "^mine%.lua:1: pmus" },
+    ["has a constant without a unit"] = { '64, "byte"', "64", "^mine%.lua:3: constant line: a number and a unit" },
+    ["never ends"] = { "return", "while true do end return", "^mine%.lua:1: runs too long for a data file$" },
+    ["reaches for the system"] = { "return", "os.exit() return", "^mine%.lua:1: attempt to index a nil value %(global 'os'%)" },
+    ["reaches for the methods of strings"] = { '"p"', '("p"):rep(1e9)', "^mine%.lua:6: attempt to" },
+    ["holds functions"] = { '"p"', "function() end", "^mine%.lua:1: the table%.groups%.MINE%.prose is a function, not data$" },
+  } do
+    it("that " .. what .. " is refused with its line", function()
+      local first, last = good:find(case[1], 1, true)
+      local file, err = groups.parse(good:sub(1, first - 1) .. case[2] .. good:sub(last + 1), "mine.lua")
+      assert.is_nil(file)
+      assert.matches(case[3], err)
+    end)
+  end
+
+  it("that is refused leaves strings as they were", function()
+    groups.parse("return ('x'):rep(2)", "mine.lua")
+    assert.equal("xx", ("x"):rep(2))
+  end)
+end)

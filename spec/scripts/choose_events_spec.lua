@@ -1,0 +1,30 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+-- spec/scripts/choose_events_spec.lua - the table of how many runs everything takes.
+
+local support = require "spec.core.support"
+
+local function run(arguments)
+  return support.shell(("%s/pmlua scripts/choose_events.lua %s"):format(support.build, arguments))
+end
+
+describe("scripts/choose_events.lua", function()
+  it("has a row for each PMU, two where SMT takes counters away", function()
+    local status, out, err = run("")
+    assert.same({ 0, "" }, { status, err })
+    assert.matches("^PMU +threads +general +fixed +FLOPS +BANDWIDTH +VECTOR +CACHE +CYCLE +LOADSTORE +USER +all\n", out)
+    assert.matches("\nskx +2 +4 +3 +2%+ ", out)
+    assert.matches("\nskx +1 +8 +3 +1 ", out)
+    assert.matches("\narm_a64fx +any +8 +1 +1 ", out)
+    local _, lines = out:gsub("\n", "")
+    assert.equal(1 + 11 + 2, lines) -- the head, eleven PMUs, and skx and clx once more
+  end)
+
+  it("takes the PMUs that are named, and knows which it does not", function()
+    local status, out = run("zen4")
+    assert.equal(0, status)
+    assert.matches("\namd64_fam19h_zen4 +any +6 +0 ", out)
+    local _, _, err = run("knl")
+    assert.matches("knl: there are no groups for this PMU", err)
+    assert.equal(1, (run("knl")))
+  end)
+end)
