@@ -209,7 +209,8 @@ struct leaving {
   struct pml_sde_event **ev;
   struct pml__sde_body **body;
   size_t n, room;
-  struct leaving *next; /* of those that a callback took back */
+  struct leaving *later; /* room for a copy of this among the postponed */
+  struct leaving *next;  /* of the postponed */
 };
 
 static struct leaving *postponed; /* under the registry's lock */
@@ -221,7 +222,8 @@ static bool make_room(struct leaving *l, size_t more) {
   if (ev != NULL) l->ev = ev;
   struct pml__sde_body **body = realloc(l->body, room * sizeof(struct pml__sde_body *));
   if (body != NULL) l->body = body;
-  if (ev == NULL || body == NULL) return false;
+  if (l->later == NULL) l->later = malloc(sizeof *l->later);
+  if (ev == NULL || body == NULL || l->later == NULL) return false;
   l->room = room;
   return true;
 }
@@ -248,12 +250,12 @@ static void let_go(struct leaving *l) {
   }
   free(l->ev);
   free(l->body);
+  free(l->later);
 }
 
-/* Somebody is, or may be, in a body of these. Without memory they stay for good. */
+/* Somebody is, or may be, in a body of these. */
 static void postpone(const struct leaving *l) {
-  struct leaving *later = malloc(sizeof *later);
-  if (later == NULL) return;
+  struct leaving *later = l->later;
   *later = *l;
   pml__sde_lock();
   later->next = postponed;
@@ -268,10 +270,9 @@ static void finish_earlier(void) {
   postponed = NULL;
   pml__sde_unlock();
   while (earlier != NULL) {
-    struct leaving *next = earlier->next;
-    pml__sde_wait_for_readers(earlier->body, earlier->n, false) ? let_go(earlier) : postpone(earlier);
-    free(earlier);
-    earlier = next;
+    struct leaving l = *earlier;
+    earlier = l.next;
+    pml__sde_wait_for_readers(l.body, l.n, false) ? let_go(&l) : postpone(&l);
   }
 }
 
