@@ -119,6 +119,12 @@ $(B)/spec/krylov_%: spec/c/krylov_%.c $(KRYLOV_OBJ) $(B)/libpmlua.a
 	@mkdir -p $(@D)
 	$(CC) $(ALLCFLAGS) -Iscripts/workloads $(LDFLAGS) -rdynamic $< $(KRYLOV_OBJ) $(B)/libpmlua.a $(CORE_LIBS) -lz -o $@
 
+# So do those of the arithmetic kernels.
+KERNELS_OBJ := $(filter-out %/workload.o,$(call work_obj,kernels))
+$(B)/spec/kernels_%: spec/c/kernels_%.c $(KERNELS_OBJ) $(B)/libpmlua.a
+	@mkdir -p $(@D)
+	$(CC) $(ALLCFLAGS) -Iscripts/workloads $(LDFLAGS) -rdynamic $< $(KERNELS_OBJ) $(B)/libpmlua.a $(CORE_LIBS) -o $@
+
 BENCH_OBJ := $(BENCH_SRC:%.c=$(B)/obj/%.o)
 $(B)/bench: $(BENCH_OBJ) $(B)/libpmlua.a
 	$(CC) $(SAN) $(LDFLAGS) $(BENCH_OBJ) $(B)/libpmlua.a $(CORE_LIBS) -o $@

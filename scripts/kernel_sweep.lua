@@ -17,6 +17,9 @@ local flops = require "kernels.flops"
 local kernels = require "kernels.lab"
 local report = require "kernels.report"
 
+-- A call of a long loop is a batch by itself, and takes up to a tenth of a second: fewer of these.
+local long, few = 1 << 20, 3
+
 -- What the options and this machine make of the experiment; set when the factors are asked for.
 local lab
 
@@ -86,7 +89,8 @@ return pml.experiment {
   description = [[
 Rates of add, mult, fma, divide, sqrt and mix (1 / sqrt(a * a + b * b)) over loops of 1 to 50 turns and of powers of
 two, in double and single precision, one element at a time and in vectors. A copy runs on every core, pinned, all
-started together; a sample is the slowest one's time per call, in batches of 0.1 ms or more. The cost of a call that
+started together; a sample is the slowest one's time per call, in batches of 0.1 ms or more
+(of loops beyond 2^20 turns, three a round). The cost of a call that
 returns at once is measured in the same way and subtracted in `net` and `gflops`, not in the samples; where it is
 larger than what is left, calling hides behind the work and the row says so. Takes up to three minutes; --quick some
 seconds.]],
@@ -117,6 +121,7 @@ seconds.]],
     "pmlua scripts/kernel_sweep.lua --copies 1 --longest 20",
   },
   measure = function(_, p, n)
+    if p.n > long then n = math.min(n, few) end
     return lab:measure({ kernel = p.kernel, precision = p.precision, build = p.build, n = p.n }, n)
   end,
   columns = {

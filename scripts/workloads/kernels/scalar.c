@@ -10,14 +10,7 @@
 #endif
 #define EACH_CHAIN(X) EACH_OF_12(X)
 
-#define ONE_TYPE double
-#define NAME(x) x##_double
-#define ONE_LOAD(p) (*(p))
-#define ONE_STORE(p, v) (*(p) = (v))
-#define ONE_SPLAT(x) ((ONE_TYPE)(x))
-#define ONE_FMA(x, y, z) ELEMENT_FMA_double(x, y, z)
-#define ONE_SQRT(x) ELEMENT_SQRT_double(x)
-#define ONE_KEEP(x) ELEMENT_KEEP(x)
+#define ELEMENT double
 #define VEC_TYPE double
 #define LANES 1
 #define VEC_LOAD(p) ONE_LOAD(p)
@@ -28,14 +21,7 @@
 #define VEC_KEEP(x) ONE_KEEP(x)
 #include "template.h"
 
-#define ONE_TYPE float
-#define NAME(x) x##_float
-#define ONE_LOAD(p) (*(p))
-#define ONE_STORE(p, v) (*(p) = (v))
-#define ONE_SPLAT(x) ((ONE_TYPE)(x))
-#define ONE_FMA(x, y, z) ELEMENT_FMA_float(x, y, z)
-#define ONE_SQRT(x) ELEMENT_SQRT_float(x)
-#define ONE_KEEP(x) ELEMENT_KEEP(x)
+#define ELEMENT float
 #define VEC_TYPE float
 #define LANES 1
 #define VEC_LOAD(p) ONE_LOAD(p)

@@ -2,9 +2,10 @@
 /*
  * scripts/workloads/kernels/template.h - the kernels for one element type and one width; included once for each.
  *
- * The includer defines, and this file undefines: ONE_TYPE, its vector VEC_TYPE of LANES elements, NAME(x), and for K in
- * ONE and VEC: K_LOAD(p), K_STORE(p, v), K_SPLAT(x), K_FMA(x, y, z) = x * y + z, K_SQRT(x), K_KEEP(v). Before its first
- * inclusion: TARGET, the attribute of the functions, and EACH_CHAIN(X), X(k) for each independent chain of the peak.
+ * The includer defines ELEMENT (double or float), its vector VEC_TYPE of LANES elements, VEC_LOAD(p), VEC_STORE(p, v),
+ * VEC_SPLAT(x), VEC_FMA(x, y, z) = x * y + z, VEC_SQRT(x) and VEC_KEEP(v), all undefined at the end of this file; and,
+ * before its first inclusion, TARGET, the attribute of the functions, and EACH_CHAIN(X), X(k) for each chain of the
+ * peak.
  *
  * Loops are counted through an asm statement that says nothing to the machine: a compiler can neither vectorise nor
  * merge them, so that a build has the width that its name says, and a remainder is done one element at a time.
@@ -20,6 +21,19 @@
 #endif
 
 #define COUNTED(i) __asm__ volatile("" : "+r"(i))
+
+#define PASTE_(x, y) x##y
+#define PASTE(x, y) PASTE_(x, y)
+#define NAME(x) PASTE(x##_, ELEMENT)
+
+/* One element, as its vector: what a remainder is made of. */
+#define ONE_TYPE ELEMENT
+#define ONE_LOAD(p) (*(p))
+#define ONE_STORE(p, v) (*(p) = (v))
+#define ONE_SPLAT(x) ((ELEMENT)(x))
+#define ONE_FMA(x, y, z) PASTE(ELEMENT_FMA_, ELEMENT)(x, y, z)
+#define ONE_SQRT(x) PASTE(ELEMENT_SQRT_, ELEMENT)(x)
+#define ONE_KEEP(x) ELEMENT_KEEP(x)
 
 #define EXPRESSION_add(K, x, y, d) ((x) + (y))
 #define EXPRESSION_mult(K, x, y, d) ((x) * (y))
@@ -112,16 +126,9 @@ ALIGNED TARGET static void NAME(peak)(const void *a, const void *b, void *c, con
   EACH_CHAIN(CHAIN_KEEP)
 }
 
-#undef ONE_TYPE
+#undef ELEMENT
 #undef VEC_TYPE
 #undef LANES
-#undef NAME
-#undef ONE_LOAD
-#undef ONE_STORE
-#undef ONE_SPLAT
-#undef ONE_FMA
-#undef ONE_SQRT
-#undef ONE_KEEP
 #undef VEC_LOAD
 #undef VEC_STORE
 #undef VEC_SPLAT

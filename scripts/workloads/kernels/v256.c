@@ -8,14 +8,7 @@
 #define TARGET __attribute__((target("avx2,fma")))
 #define EACH_CHAIN(X) EACH_OF_12(X)
 
-#define ONE_TYPE double
-#define NAME(x) x##_double
-#define ONE_LOAD(p) (*(p))
-#define ONE_STORE(p, v) (*(p) = (v))
-#define ONE_SPLAT(x) ((ONE_TYPE)(x))
-#define ONE_FMA(x, y, z) ELEMENT_FMA_double(x, y, z)
-#define ONE_SQRT(x) ELEMENT_SQRT_double(x)
-#define ONE_KEEP(x) ELEMENT_KEEP(x)
+#define ELEMENT double
 #define VEC_TYPE __m256d
 #define LANES 4
 #define VEC_LOAD(p) _mm256_loadu_pd(p)
@@ -26,14 +19,7 @@
 #define VEC_KEEP(x) __asm__ volatile("" : : "x"(x))
 #include "template.h"
 
-#define ONE_TYPE float
-#define NAME(x) x##_float
-#define ONE_LOAD(p) (*(p))
-#define ONE_STORE(p, v) (*(p) = (v))
-#define ONE_SPLAT(x) ((ONE_TYPE)(x))
-#define ONE_FMA(x, y, z) ELEMENT_FMA_float(x, y, z)
-#define ONE_SQRT(x) ELEMENT_SQRT_float(x)
-#define ONE_KEEP(x) ELEMENT_KEEP(x)
+#define ELEMENT float
 #define VEC_TYPE __m256
 #define LANES 8
 #define VEC_LOAD(p) _mm256_loadu_ps(p)
@@ -54,11 +40,13 @@ static const char *missing(void) {
 static const char *missing(void) {
   return "there are no 256-bit kernels for this architecture";
 }
-#define FUNCTIONS_MISSING
+#undef FUNCTIONS
+#define FUNCTIONS                                                                                                      \
+  {                                                                                                                    \
+    {NULL}, {                                                                                                          \
+      NULL                                                                                                             \
+    }                                                                                                                  \
+  }
 #endif
 
-#if defined(FUNCTIONS_MISSING)
-const struct kernels_build kernels_256 = {"256", 256, missing, {{NULL}}};
-#else
 const struct kernels_build kernels_256 = {"256", 256, missing, FUNCTIONS};
-#endif

@@ -8,14 +8,7 @@
 #define TARGET __attribute__((target("avx512f,avx2,fma")))
 #define EACH_CHAIN(X) EACH_OF_24(X)
 
-#define ONE_TYPE double
-#define NAME(x) x##_double
-#define ONE_LOAD(p) (*(p))
-#define ONE_STORE(p, v) (*(p) = (v))
-#define ONE_SPLAT(x) ((ONE_TYPE)(x))
-#define ONE_FMA(x, y, z) ELEMENT_FMA_double(x, y, z)
-#define ONE_SQRT(x) ELEMENT_SQRT_double(x)
-#define ONE_KEEP(x) ELEMENT_KEEP(x)
+#define ELEMENT double
 #define VEC_TYPE __m512d
 #define LANES 8
 #define VEC_LOAD(p) _mm512_loadu_pd(p)
@@ -26,14 +19,7 @@
 #define VEC_KEEP(x) __asm__ volatile("" : : "v"(x))
 #include "template.h"
 
-#define ONE_TYPE float
-#define NAME(x) x##_float
-#define ONE_LOAD(p) (*(p))
-#define ONE_STORE(p, v) (*(p) = (v))
-#define ONE_SPLAT(x) ((ONE_TYPE)(x))
-#define ONE_FMA(x, y, z) ELEMENT_FMA_float(x, y, z)
-#define ONE_SQRT(x) ELEMENT_SQRT_float(x)
-#define ONE_KEEP(x) ELEMENT_KEEP(x)
+#define ELEMENT float
 #define VEC_TYPE __m512
 #define LANES 16
 #define VEC_LOAD(p) _mm512_loadu_ps(p)
@@ -53,11 +39,13 @@ static const char *missing(void) {
 static const char *missing(void) {
   return "there are no 512-bit kernels for this architecture";
 }
-#define FUNCTIONS_MISSING
+#undef FUNCTIONS
+#define FUNCTIONS                                                                                                      \
+  {                                                                                                                    \
+    {NULL}, {                                                                                                          \
+      NULL                                                                                                             \
+    }                                                                                                                  \
+  }
 #endif
 
-#if defined(FUNCTIONS_MISSING)
-const struct kernels_build kernels_512 = {"512", 512, missing, {{NULL}}};
-#else
 const struct kernels_build kernels_512 = {"512", 512, missing, FUNCTIONS};
-#endif
