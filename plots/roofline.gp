@@ -48,7 +48,8 @@ least(a, b) = a < b ? a : b
 set samples 400
 set logscale xy
 set logscale x 2
-set format x "%g"
+set xtics ("1/64" 1.0 / 64, "1/16" 1.0 / 16, "1/4" 0.25, "1" 1, "4" 4, "16" 16, "64" 64)
+set tics font ",10"
 set grid xtics ytics mytics
 set xrange [from_x:to_x]
 set yrange [lowest / 3 : highest * 3]
@@ -59,14 +60,14 @@ set label 2 "per core, all cores at work; colour: where the vectors lie; of each
 array panel_precision[2] = ["double", "single"]
 do for [panel = 1:2] {
   precision = panel_precision[panel]
-  set lmargin at screen panel == 1 ? 0.06 : 0.47
-  set rmargin at screen panel == 1 ? 0.435 : 0.845
-  set tmargin at screen 0.855
+  set lmargin at screen panel == 1 ? 0.055 : 0.46
+  set rmargin at screen panel == 1 ? 0.42 : 0.825
+  set tmargin at screen 0.845
   set bmargin at screen 0.115
   set title precision . " precision" font ",12"
   set xlabel "intensity [flops per byte, by the source]"
   set ylabel panel == 1 ? "GFLOPS per core" : ""
-  if (panel == 2) { set key at screen 0.86, screen 0.855 left top vertical Left reverse samplen 1.8 spacing 1.15 noenhanced font ",10" } \
+  if (panel == 2) { set key at screen 0.835, screen 0.845 left top vertical Left reverse samplen 1.8 spacing 1.15 noenhanced font ",10" } \
   else { unset key }
   peak = 0
   set xrange [*:*]

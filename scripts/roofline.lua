@@ -91,7 +91,7 @@ counted). Under them the kernels of kernel_sweep, and what --place names. Caches
   quick = { repeats = 2, rounds = 1 },
   options = {
     { name = "place", metavar = "WHAT",
-      help = "NAME:INTENSITY:GFLOPS[:single], several separated by commas, or a file with such lines: flops per byte, rate per core" },
+      help = "NAME:INTENSITY:GFLOPS[:single], several separated by commas, or a file of such lines; flops per byte, per core" },
     { name = "builds", metavar = "LIST",
       help = "some of scalar,128,256,512; without: scalar,256,512 on x86-64, scalar,128 elsewhere" },
     { name = "copies", type = "integer", metavar = "N", default = 0, help = "cores that work at once; 0: all" },

@@ -84,10 +84,12 @@ local function steps(run, lab)
       local at, before = gross(by_n[n]), gross(by_n[n - 1])
       if lanes > 1 and at and before then sum, count = sum + math.log(at / before), count + 1 end
     end
-    if lanes > 1 then rows[#rows + 1] = { c.kernel, c.precision, c.build, lanes, count, count > 0 and math.exp(sum / count) or nil } end
+    local step = count > 0 and math.exp(sum / count) or nil
+    if lanes > 1 then rows[#rows + 1] = { c.kernel, c.precision, c.build, lanes, count, step } end
   end)
   return { columns = {
-    { "kernel", "text", "what is computed" }, { "precision", "text", "of its elements" }, { "build", "text", "bits of its vectors" },
+    { "kernel", "text", "what is computed" }, { "precision", "text", "of its elements" },
+    { "build", "text", "bits of its vectors" },
     { "lanes", "", "elements of a vector" }, { "steps", "", "lengths that are compared" },
     { "step", "", "rate at a multiple of the vector / rate one turn before" },
   }, rows = rows }
@@ -147,14 +149,14 @@ function M.sweep(run, lab)
   run.core_pml = lab.pml
   column = {}
   M.caches(run, lab.levels)
-  local flat, stepped, both = plateaus(run, lab), steps(run, lab), nil
-  local why
-  both, why = counted(run, lab, run.options.flop_events)
+  local flat, stepped = plateaus(run, lab), steps(run, lab)
+  local both, why = counted(run, lab, run.options.flop_events)
   run:write_table("plateaus.dat", flat, "rates in each cache")
   run:write_table("steps.dat", stepped, "how steep the steps of short loops are")
   run:write_table("workload.dat", both, "operations by the source and by the PMU")
   say(run, ("Table 1. Plateaus: GFLOPS per core with %d cores at work, by where the vectors lie"):format(lab.cores), flat)
-  say(run, "Table 2. Steps: a loop of a whole number of vectors against one that is a turn shorter (geometric mean,\ncalling included)", stepped)
+  say(run, "Table 2. Steps: a loop of a whole number of vectors against one that is a turn shorter (geometric mean,\n"
+    .. "calling included)", stepped)
   if why then
     run:say("\nTable 3. Operations by the PMU against those of the source: " .. why)
   else

@@ -35,7 +35,9 @@ function M.parse(text)
   local out = {}
   if not text then return out end
   local f <close> = not text:find(":", 1, true) and io.open(text) or nil
-  if not f and not text:find(":", 1, true) then return nil, ("%q is neither NAME:INTENSITY:GFLOPS nor a file that can be read"):format(text) end
+  if not f and not text:find(":", 1, true) then
+    return nil, ("%q is neither NAME:INTENSITY:GFLOPS nor a file that can be read"):format(text)
+  end
   for word in (f and f:read "a" or text):gmatch(f and "[^\n]+" or "[^,]+") do
     word = word:gsub("#.*", "")
     if word:find "%S" then

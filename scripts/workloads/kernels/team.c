@@ -2,11 +2,11 @@
 /* scripts/workloads/kernels/team.c - pinned threads, a spinning barrier, one batch of calls at a time. */
 #include "team.h"
 
+#include "../cpus.h"
 #include "base/pml_clock.h"
 
 #include <errno.h>
 #include <pthread.h>
-#include <sched.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdlib.h>
@@ -15,14 +15,13 @@
 
 #define LINE ((size_t)64)
 #define HUGE_PAGE ((size_t)2 << 20)
-#define CPUS_MAX ((size_t)1 << 16)
 
 enum { WAIT, GO, GIVE_UP };
 
 struct member {
   struct team *team;
   pthread_t thread;
-  int cpu;
+  size_t cpu;
   int error;
   void *block;
   struct team_vectors v;
@@ -33,8 +32,7 @@ struct team {
   unsigned members;
   enum kernels_precision precision;
   size_t n;
-  cpu_set_t *before; /* the leader's affinity */
-  size_t before_bytes;
+  struct cpus before; /* of the leader */
   atomic_int start;
   atomic_uint arrived, turn;
   kernels_function *function; /* what the next turn calls; NULL: go home */
@@ -42,34 +40,9 @@ struct team {
   struct member member[];
 };
 
-/* The affinity of the calling thread, for kernels with any number of cpus; NULL: no memory, or refused. */
-static cpu_set_t *affinity(size_t *bytes) {
-  for (size_t cpus = 1024; cpus <= CPUS_MAX; cpus *= 2) {
-    cpu_set_t *set = CPU_ALLOC(cpus);
-    *bytes = CPU_ALLOC_SIZE(cpus);
-    if (set && sched_getaffinity(0, *bytes, set) == 0) return set;
-    CPU_FREE(set);
-    if (!set || errno != EINVAL) break;
-  }
-  return NULL;
-}
-
 unsigned team_cpus(void) {
-  size_t bytes;
-  cpu_set_t *set = affinity(&bytes);
-  unsigned n = set ? (unsigned)CPU_COUNT_S(bytes, set) : 1;
-  CPU_FREE(set);
-  return n;
-}
-
-static int pin(int cpu, size_t bytes) {
-  cpu_set_t *set = CPU_ALLOC(bytes * 8);
-  if (!set) return -ENOMEM;
-  CPU_ZERO_S(bytes, set);
-  CPU_SET_S((size_t)cpu, bytes, set);
-  int err = sched_setaffinity(0, bytes, set) == 0 ? 0 : -errno;
-  CPU_FREE(set);
-  return err;
+  struct cpus c;
+  return cpus_get(&c) == 0 ? cpus_count(&c) : 1;
 }
 
 /* Spins, because a futex would start the members microseconds apart; yields, in case a cpu is not theirs alone. */
@@ -129,7 +102,7 @@ static int take_vectors(struct member *m) {
 }
 
 static void prepare(struct member *m) {
-  m->error = pin(m->cpu, m->team->before_bytes);
+  m->error = cpus_pin(m->cpu);
   if (!m->error) m->error = take_vectors(m);
 }
 
@@ -158,18 +131,17 @@ static void *follow(void *arg) {
 
 static void dismiss(struct team *t, unsigned threads) {
   for (unsigned i = 1; i < threads; i++) pthread_join(t->member[i].thread, NULL);
-  if (t->before) sched_setaffinity(0, t->before_bytes, t->before);
+  cpus_set(&t->before);
   for (unsigned i = 0; i < t->members; i++) free(t->member[i].block);
-  CPU_FREE(t->before);
   free(t);
 }
 
 static void assign_cpus(struct team *t) {
-  unsigned member = 0;
-  for (size_t cpu = 0; member < t->members; cpu++) {
-    if (!CPU_ISSET_S(cpu, t->before_bytes, t->before)) continue;
-    t->member[member].team = t;
-    t->member[member++].cpu = (int)cpu;
+  size_t cpu = 0;
+  for (unsigned i = 0; i < t->members; i++, cpu++) {
+    cpu = cpus_next(&t->before, cpu);
+    t->member[i].team = t;
+    t->member[i].cpu = cpu;
   }
 }
 
@@ -182,8 +154,7 @@ int team_open(struct team **out, unsigned members, enum kernels_precision precis
   t->members = members;
   t->precision = precision;
   t->n = n;
-  t->before = affinity(&t->before_bytes);
-  int err = t->before ? 0 : -ENOMEM;
+  int err = cpus_get(&t->before);
   unsigned threads = 1;
   if (!err) assign_cpus(t);
   for (; threads < members && !err; threads += !err)
