@@ -90,8 +90,8 @@ return pml.experiment {
 Rates of add, mult, fma, divide, sqrt and mix (1 / sqrt(a * a + b * b)) over loops of 1 to 50 turns and of powers of
 two, in double and single precision, one element at a time and in vectors. A copy runs on every core, pinned, all
 started together; a sample is the slowest one's time per call, in batches of 0.1 ms or more
-(of loops beyond 2^20 turns, three a round). The cost of a call that
-returns at once is measured in the same way and subtracted in `net` and `gflops`, not in the samples; where it is
+(of loops beyond 2^20 turns, three a round). The cost of calling a
+kernel with no element to work on is measured in the same way and subtracted in `net` and `gflops`, not in the samples; where it is
 larger than what is left, calling hides behind the work and the row says so. Takes up to three minutes; --quick some
 seconds.]],
   factors = prepare,
@@ -125,7 +125,7 @@ seconds.]],
     return lab:measure({ kernel = p.kernel, precision = p.precision, build = p.build, n = p.n }, n)
   end,
   columns = {
-    { name = "overhead", unit = "ns", description = "a call that returns at once, the fastest batch", value = overhead },
+    { name = "overhead", unit = "ns", description = "of a call for no element, the fastest batch", value = overhead },
     { name = "net", unit = "ns", description = "median less overhead", value = net },
     { name = "flops", unit = "", description = "floating-point operations of a call, by the source",
       value = function(cell) return last(cell, "flops") end },

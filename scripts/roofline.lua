@@ -105,7 +105,7 @@ counted). Under them the kernels of kernel_sweep, and what --place names. Caches
     return lab:measure({ kernel = p.kernel, precision = p.precision, build = p.build, n = turns(p) }, n)
   end,
   columns = {
-    { name = "overhead", unit = "ns", description = "a call that returns at once",
+    { name = "overhead", unit = "ns", description = "of a call for no element",
       value = function(c) return last(c, "overhead") end },
     { name = "flops", unit = "", description = "floating-point operations of a call, by the source",
       value = function(c) return last(c, "flops") end },

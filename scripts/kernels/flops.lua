@@ -94,7 +94,7 @@ function M.per_call(counter, lab, o)
   for i, e in ipairs(counter.events) do
     local r = readings[i]
     sum = sum + e[2] * r.scaled
-    if r.enabled > 0 then share = math.min(share, r.running / r.enabled) end
+    if r.enabled_ns > 0 then share = math.min(share, r.running_ns / r.enabled_ns) end
   end
   return sum / about.calls_made, share
 end

@@ -45,9 +45,8 @@
 #define FUNCTIONS                                                                                                      \
   {                                                                                                                    \
     {add_double, mult_double, fma_double,  divide_double, sqrt_double,                                                 \
-     mix_double, copy_double, load_double, peak_double,   nothing},                                                    \
-        {add_float, mult_float, fma_float,  divide_float, sqrt_float,                                                  \
-         mix_float, copy_float, load_float, peak_float,   nothing},                                                    \
+     mix_double, copy_double, load_double, peak_double},                                                               \
+        {add_float, mult_float, fma_float, divide_float, sqrt_float, mix_float, copy_float, load_float, peak_float},   \
   }
 
 #endif

@@ -24,8 +24,7 @@
   X(MIX, mix, 5, 2, 1)       /* c = 1 / sqrt(a * a + b * b), not fused */                                              \
   X(COPY, copy, 0, 1, 1)     /* c = a */                                                                               \
   X(LOAD, load, 0, 1, 0)     /* a is read into registers */                                                            \
-  X(PEAK, peak, 2, 0, 0)     /* x = x * d + b, fused, in registers; n must be a multiple of KERNELS_PEAK_STEP */       \
-  X(EMPTY, empty, 0, 0, 0)   /* returns at once: what calling costs */
+  X(PEAK, peak, 2, 0, 0)     /* x = x * d + b, fused, in registers; n must be a multiple of KERNELS_PEAK_STEP */
 
 #define KERNELS_ENUM(id, name, flops, loads, stores) KERNELS_##id,
 enum kernels_id { KERNELS_LIST(KERNELS_ENUM) KERNELS_COUNT };

@@ -36,6 +36,7 @@ struct team {
   atomic_int start;
   atomic_uint arrived, turn;
   kernels_function *function; /* what the next turn calls; NULL: go home */
+  size_t turns;
   uint64_t calls;
   struct member member[];
 };
@@ -106,8 +107,10 @@ static void prepare(struct member *m) {
   if (!m->error) m->error = take_vectors(m);
 }
 
-static uint64_t batch(const struct member *m, kernels_function *f, uint64_t calls) {
-  size_t n = m->team->n;
+static uint64_t batch(const struct member *m) {
+  kernels_function *f = m->team->function;
+  uint64_t calls = m->team->calls;
+  size_t n = m->team->turns;
   uint64_t begin = pml_clock_ticks_ordered();
   for (uint64_t i = 0; i < calls; i++) f(m->v.a, m->v.b, m->v.c, m->v.d, n);
   return pml_clock_ticks_ordered() - begin;
@@ -124,7 +127,7 @@ static void *follow(void *arg) {
   for (;;) {
     meet(t);
     if (!t->function) return NULL;
-    m->ticks = batch(m, t->function, t->calls);
+    m->ticks = batch(m);
     meet(t);
   }
 }
@@ -186,11 +189,12 @@ struct team_vectors team_vectors(const struct team *t) {
   return t->member[0].v;
 }
 
-uint64_t team_call(struct team *t, kernels_function *f, uint64_t calls, uint64_t *fastest) {
+uint64_t team_call(struct team *t, kernels_function *f, size_t n, uint64_t calls, uint64_t *fastest) {
   t->function = f;
+  t->turns = n;
   t->calls = calls;
   meet(t);
-  t->member[0].ticks = batch(&t->member[0], f, calls);
+  t->member[0].ticks = batch(&t->member[0]);
   meet(t);
   uint64_t slowest = 0, least = UINT64_MAX;
   for (unsigned i = 0; i < t->members; i++) {

@@ -38,9 +38,9 @@ unsigned team_members(const struct team *t);
 struct team_vectors team_vectors(const struct team *t);
 
 /*
- * team_call - all call @f @calls times, each timed by itself. Returns the ticks of the slowest; *@fastest (may be NULL)
- * those of the fastest.
+ * team_call - all call @f @calls times on the first @n elements, each timed by itself. Returns the ticks of the
+ * slowest; *@fastest (may be NULL) those of the fastest.
  */
-uint64_t team_call(struct team *t, kernels_function *f, uint64_t calls, uint64_t *fastest);
+uint64_t team_call(struct team *t, kernels_function *f, size_t n, uint64_t calls, uint64_t *fastest);
 
 #endif

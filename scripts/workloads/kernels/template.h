@@ -67,12 +67,6 @@
     }                                                                                                                  \
   }
 
-/* All builds call the same one: what calling costs does not depend on the width. */
-__attribute__((noinline)) static void nothing(const void *a, const void *b, void *c, const void *d, size_t n) {
-  (void)a, (void)b, (void)c, (void)d, (void)n;
-  __asm__ volatile("");
-}
-
 #define CHAIN_BEGIN(k) VEC_TYPE x##k = VEC_LOAD(p + (k)*LANES);
 #define CHAIN_STEP(k) x##k = VEC_FMA(x##k, z, y);
 #define CHAIN_COUNT(k) +1

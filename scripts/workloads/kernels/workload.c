@@ -3,8 +3,8 @@
  * scripts/workloads/kernels/workload.c - one kernel in one build over vectors of one length, a copy on every core.
  *
  * A sample is the ticks that the slowest core took for a batch of calls. The batch is made long enough first. The same
- * number of calls of a function that returns at once is what calling costs: `overhead`, of the fastest of several
- * batches, for the caller to subtract. The counting inside the kernel stays in, as in the paper.
+ * number of calls of the same kernel with no element to work on is what calling it costs: `overhead`, of the fastest of
+ * several batches, for the caller to subtract. The counting inside the loop stays in, as in the paper.
  */
 #include "../workload.h"
 #include "team.h"
@@ -33,7 +33,7 @@ struct plan {
 };
 
 static int choose_kernel(struct pml_workload_run *r, struct plan *p) {
-  for (unsigned i = 0; i < KERNELS_EMPTY; i++)
+  for (unsigned i = 0; i < KERNELS_COUNT; i++)
     if (strcmp(r->text[KERNEL], kernel[i].name) == 0) {
       p->kernel = (enum kernels_id)i;
       return 0;
@@ -127,7 +127,7 @@ static int validate(struct pml_workload_run *r, const struct plan *p, const stru
 static uint64_t calibrate(struct team *t, kernels_function *f, const struct plan *p, uint64_t *made) {
   uint64_t calls = 1;
   for (;;) {
-    double ns = (double)pml_clock_ticks_to_ns(team_call(t, f, calls, NULL));
+    double ns = (double)pml_clock_ticks_to_ns(team_call(t, f, p->n, calls, NULL));
     *made += calls;
     if (ns >= 0.8 * (double)p->batch_ns || calls >= CALLS_MAX) return calls;
     double factor = 1.05 * (double)p->batch_ns / (ns < 1 ? 1 : ns);
@@ -136,17 +136,17 @@ static uint64_t calibrate(struct team *t, kernels_function *f, const struct plan
 }
 
 static int sample(struct pml_workload_run *r, const struct plan *p, struct team *t) {
-  kernels_function *const *function = p->build->function[p->precision];
-  uint64_t made = 0, calls = calibrate(t, function[p->kernel], p, &made), least = UINT64_MAX, fastest = 0;
+  kernels_function *f = p->build->function[p->precision][p->kernel];
+  uint64_t made = 0, calls = calibrate(t, f, p, &made), least = UINT64_MAX, fastest = 0;
   double spread = 0;
   for (unsigned i = 0; i < EMPTY_BATCHES; i++) {
-    uint64_t ticks = team_call(t, function[KERNELS_EMPTY], calls, NULL);
+    uint64_t ticks = team_call(t, f, 0, calls, NULL);
     if (ticks < least) least = ticks;
   }
   int err = workload_stopped(r, 1);
   size_t taken = 0;
   for (; taken < p->samples && !err; taken++) {
-    uint64_t slowest = team_call(t, function[p->kernel], calls, &fastest);
+    uint64_t slowest = team_call(t, f, p->n, calls, &fastest);
     made += calls;
     spread += fastest ? (double)slowest / (double)fastest : 1;
     if (pml_samples_push(r->probe[0].samples, slowest)) r->probe[0].skipped++;
