@@ -54,7 +54,7 @@ local function prepare(options)
   end
   lab, err = kernels.new(pml, { copies = options.copies, batch_ns = options.quick and 20000 or 100000 })
   if not lab then error(err, 0) end
-  lab.chosen, lab.levels = chosen, caches.levels(lab.cores)
+  lab.chosen, lab.levels = chosen, caches.levels(lab.cores, pml.sys.affinity()[1])
   return {
     { "kernel", chosen.kernels }, { "precision", chosen.precisions }, { "build", chosen.builds },
     { "n", lengths(options) },
@@ -91,8 +91,8 @@ Rates of add, mult, fma, divide, sqrt and mix (1 / sqrt(a * a + b * b)) over loo
 two, in double and single precision, one element at a time and in vectors. A copy runs on every core, pinned, all
 started together; a sample is the slowest one's time per call, in batches of 0.1 ms or more
 (of loops beyond 2^20 turns, three a round). The cost of calling a
-kernel with no element to work on is measured in the same way and subtracted in `net` and `gflops`, not in the samples; where it is
-larger than what is left, calling hides behind the work and the row says so. Takes up to three minutes; --quick some
+kernel with no element to work on is measured in the same way and subtracted in `net` and `gflops`, not in the samples;
+where it is larger than what is left, calling hides behind the work and the row says so. Takes two to three minutes; --quick some
 seconds.]],
   factors = prepare,
   constraints = function(p) return lab:missing(p.build) or lab:too_large(p.precision, p.n) or true end,
@@ -101,8 +101,8 @@ seconds.]],
     n = "turns of the loop: elements of each vector",
   },
   unit = "ns",
-  repeats = 15,
-  rounds = 3,
+  repeats = 10,
+  rounds = 2,
   warmup = 0,
   quick = { repeats = 2, rounds = 1, longest = 20 },
   options = {

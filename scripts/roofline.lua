@@ -36,7 +36,7 @@ local function prepare(options)
   end
   lab, err = kernels.new(pml, { copies = options.copies, batch_ns = options.quick and 50000 or 200000 })
   if not lab then error(err, 0) end
-  lab.builds, lab.levels, lab.placed, lab.level = builds, caches.levels(lab.cores), placed, {}
+  lab.builds, lab.levels, lab.placed, lab.level = builds, caches.levels(lab.cores, pml.sys.affinity()[1]), placed, {}
   local names = { "registers" }
   for i, level in ipairs(lab.levels) do names[i + 1], lab.level[level.name] = level.name, level end
   return {

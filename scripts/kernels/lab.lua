@@ -5,8 +5,8 @@
 --       local ns, about = lab:measure({ kernel = "add", precision = "double", build = "256", n = 1000 }, 5)
 --
 -- A sample is what the slowest core took for a batch of calls, divided by their number. `overhead` is the same of a
--- kernel that has no element to work on: what calling it costs. It is told beside the samples, and subtracted by M.net alone, so
--- that the raw times are kept.
+-- kernel that has no element to work on: what calling it costs. It is told beside the samples, so that the raw
+-- times are kept.
 
 local M = {}
 
@@ -91,11 +91,6 @@ function Lab:measure(o, count)
   local out = {}
   for i = 1, #samples do out[i] = samples[i] * self.ns_per_tick / about.calls end
   return out, about
-end
-
---- ns per call without the calling; not above 0 where calling hides behind it.
-function M.net(ns, about)
-  return ns - about.overhead
 end
 
 function M.median(values)

@@ -10,15 +10,13 @@ local tabulate = require "pmlua.tabulate"
 
 local M = {}
 
-local column = {}
-
--- Where the columns of the experiment are in what a cell derives.
+--- A column of the experiment's own, of one cell.
 local function derived(run, cell, name)
-  if not column[name] then
-    for k, c in ipairs(run.exp.columns) do column[c.name] = k end
+  for k, c in ipairs(run.exp.columns) do
+    if c.name == name then return cell.derived and cell.derived[k] end
   end
-  return cell.derived and cell.derived[column[name]]
 end
+M.derived = derived
 
 -- f(cells of one curve by n, the curve) for each kernel, precision and build.
 local function curves(run, lab, f)
@@ -97,17 +95,19 @@ end
 
 -- Table IV: operations as the PMU counts them beside those of the source.
 local function counted(run, lab, events)
-  local counter, why = flops.open(run.core_pml, events)
+  local counter, why = flops.open(lab.pml, events)
   local rows = {}
-  curves(run, lab, function(_, c)
+  curves(run, lab, function(by_n, c)
     local state, per_call, share = lab:missing(c.build) or why, nil, nil
     if not state then
       per_call, share = flops.per_call(counter, lab, { kernel = c.kernel, precision = c.precision, build = c.build, n = 1000 })
       state = per_call and "ok" or share
     end
-    local written = 1000 * (c.kernel == "mix" and 5 or c.kernel == "fma" and 2 or 1)
+    local n, cell = next(by_n)
+    local each = cell and derived(run, cell, "flops")
+    local written = each and 1000 * each / n
     rows[#rows + 1] = {
-      c.kernel, c.precision, c.build, written, per_call, per_call and per_call / written, per_call and share, state,
+      c.kernel, c.precision, c.build, written, per_call, per_call and written and per_call / written, per_call and share, state,
     }
   end)
   if counter then counter.set:close() end
@@ -146,8 +146,6 @@ end
 
 --- Write the tables of a sweep and say what stands in them.
 function M.sweep(run, lab)
-  run.core_pml = lab.pml
-  column = {}
   M.caches(run, lab.levels)
   local flat, stepped = plateaus(run, lab), steps(run, lab)
   local both, why = counted(run, lab, run.options.flop_events)

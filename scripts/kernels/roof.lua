@@ -5,6 +5,8 @@
 
 local report = require "kernels.report"
 
+local derived = report.derived
+
 -- Percent of a roof from which a point is said to be above it: what is left of rounding is not.
 local over = 100.05
 
@@ -48,12 +50,6 @@ function M.parse(text)
   end
   if #out == 0 then return nil, ("%q names no point"):format(text) end
   return out
-end
-
-local function derived(run, cell, name)
-  for k, c in ipairs(run.exp.columns) do
-    if c.name == name then return cell.derived and cell.derived[k] end
-  end
 end
 
 -- The best peak of each precision, and all of them.

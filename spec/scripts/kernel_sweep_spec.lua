@@ -60,14 +60,17 @@ describe("scripts/kernel_sweep.lua --quick", function()
 
   it("has a row for each curve in the tables, and each operation count has a value or a reason", function()
     local curves = {}
-    for _, r in ipairs(tables.read(dir .. "/data.dat")) do curves[r.kernel .. r.precision .. r.build] = true end
+    for _, r in ipairs(tables.read(dir .. "/data.dat")) do
+      local curve = r.kernel .. r.precision .. r.build
+      curves[curve] = curves[curve] or r.status == "ok"
+    end
     local count = 0
     for _ in pairs(curves) do count = count + 1 end
     assert.equal(count, #tables.read(dir .. "/plateaus.dat"))
     local counted = tables.read(dir .. "/workload.dat")
     assert.equal(count, #counted)
     for _, r in ipairs(counted) do
-      assert.equal(1000 * formula[r.kernel][1], r.user)
+      if curves[r.kernel .. r.precision .. r.build] then assert.equal(1000 * formula[r.kernel][1], r.user) end
       if r.state == "ok" then assert.is_true(r.ratio >= 0) else assert.truthy(r.system == nil and #r.state > 5) end
     end
     assert.is_true(#tables.read(dir .. "/caches.dat") >= 2)
