@@ -168,7 +168,7 @@ static void tell(struct pml_workload_run *r, const struct plan *p, unsigned memb
 }
 
 static int run(struct pml_workload_run *r) {
-  struct plan p = {0};
+  struct plan p = {.build = &kernels_scalar};
   struct team *t = NULL;
   pml_region_t region;
   int err = read_options(r, &p);
