@@ -55,7 +55,7 @@ set xrange [from_x:to_x]
 set yrange [lowest / 3 : highest * 3]
 set multiplot
 set label 1 "Roofs of this machine, and the kernels under them" at screen 0.012, 0.966 left font ",16" noenhanced
-set label 2 "per core, all cores at work; colour: where the vectors lie; of each kernel its fastest build; a section of the user: star, red where it is above every roof" \
+set label 2 "per core, all cores at work; roofs: fastest batch, points: medians of the fastest build; colour: where the vectors lie; star: a section of the user, red above every roof" \
   at screen 0.012, 0.928 left font ",9" noenhanced textcolor rgb col_grey
 array panel_precision[2] = ["double", "single"]
 do for [panel = 1:2] {

@@ -19,8 +19,8 @@ local roof = require "kernels.roof"
 -- What the options and this machine make of the experiment; set when the factors are asked for.
 local lab
 
--- The peak's chains: a whole number of them in every build.
-local peak_turns = 384 * 16
+-- A whole number of the peak's chains in every build, and so many that beginning and ending them is nothing.
+local peak_turns = 384 * 256
 
 local bandwidth = { load = 1, copy = 2, add = 3 } -- numbers that an element moves
 local numbers = { load = 1, copy = 2, sqrt = 2 }
@@ -77,7 +77,8 @@ return pml.experiment {
 The roofs of this machine, per core with all cores at work: peak rates of each precision and vector width, from
 independent chains of fused multiply-adds in registers; the bandwidth of each cache and of memory, the best of reading,
 copying and adding vectors that fill half of it (bytes of the source: a line that a store fetches first is not
-counted). Under them the kernels of kernel_sweep, and what --place names. Caches are those of sysfs.]],
+counted). Roofs are those of the fastest batch; what stands under them, the kernels of kernel_sweep, is the median;
+--place adds sections of one's own. Caches are those of sysfs.]],
   factors = prepare,
   constraints = cell,
   help = {

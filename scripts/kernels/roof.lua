@@ -52,13 +52,20 @@ function M.parse(text)
   return out
 end
 
+-- A roof is what the machine can do: the rate of the fastest batch, where what stands under it has that of the median.
+local function fastest(run, cell, amount)
+  local s = cell.summary
+  local ns = s and s.min - derived(run, cell, "overhead")
+  return ns and ns > 0 and derived(run, cell, amount) / ns or nil
+end
+
 -- The best peak of each precision, and all of them.
 local function peaks(run, lab)
   local best, rows = {}, {}
   for _, cell in ipairs(run.cells) do
     local p = cell.p
     if p.kernel == "peak" then
-      local rate = derived(run, cell, "gflops")
+      local rate = fastest(run, cell, "flops")
       rows[#rows + 1] = { p.precision, p.build, rate, rate and rate * lab.cores, cell.status }
       if rate and rate > (best[p.precision] or 0) then best[p.precision] = rate end
     end
@@ -76,7 +83,7 @@ local function bandwidths(run, lab)
   local best, by = {}, {}
   for _, cell in ipairs(run.cells) do
     local p = cell.p
-    local rate = moves[p.kernel] and derived(run, cell, "gbytes")
+    local rate = moves[p.kernel] and fastest(run, cell, "bytes")
     if rate and rate > (best[p.level] or 0) then
       best[p.level], by[p.level] = rate, ("%s %s %s"):format(p.kernel, p.precision, p.build)
     end
