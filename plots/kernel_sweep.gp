@@ -21,8 +21,11 @@ load "theme.gp"
 
 line_names = "L1 L2 L3 L4"
 array limit[4] = [0, 0, 0, 0]
-stats "caches.dat" using (strstrt(line_names, strcol(1)) && column(2) > 0 \
-  ? (limit[(strstrt(line_names, strcol(1)) + 2) / 3] = column(2) / column(3), 0) : 0) nooutput
+# A run that was killed has no caches.dat.
+if (system("test -f caches.dat && echo yes") eq "yes") {
+  stats "caches.dat" using (strstrt(line_names, strcol(1)) && column(2) > 0 \
+    ? (limit[(strstrt(line_names, strcol(1)) + 2) / 3] = column(2) / column(3), 0) : 0) nooutput
+}
 
 is_cell(kernel, precision, build) = strcol(c_kernel) eq kernel && strcol(c_precision) eq precision && strcol(c_build) eq build
 # Where calling hides behind the work, the rate that is left after the subtraction is none.

@@ -2,6 +2,7 @@
 /*
  * spec/c/kernels_loops.c - the arithmetic kernels against plain loops: each build, precision and length computes what
  * the source says and writes nothing beside its vector; and a team of threads calls as often as it is told.
+ * The team starts them by pthread_create(), so ThreadSanitizer runs this spec, too.
  */
 #include "kernels/kernels.h"
 #include "kernels/team.h"
@@ -11,10 +12,8 @@
 
 #include <errno.h>
 #include <math.h>
-#include <pthread.h>
 #include <sched.h>
 #include <stdatomic.h>
-#include <string.h>
 
 #define LONGEST 200
 #define GUARD 64
