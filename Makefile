@@ -133,17 +133,14 @@ $(B)/spec/compat_static: spec/c/compat_static.c $(B)/compat/libsde.a
 	@mkdir -p $(@D)
 	$(CC) $(ALLCFLAGS) $(LDFLAGS) $< $(B)/compat/libsde.a -lpthread -ldl -lm -o $@
 
-# Its specs call the Krylov library itself.
-KRYLOV_OBJ := $(filter-out %/workload.o,$(call work_obj,krylov))
-$(B)/spec/krylov_%: spec/c/krylov_%.c $(KRYLOV_OBJ) $(B)/libpmlua.a
-	@mkdir -p $(@D)
-	$(CC) $(ALLCFLAGS) -Iscripts/workloads $(LDFLAGS) -rdynamic $< $(KRYLOV_OBJ) $(B)/libpmlua.a $(CORE_LIBS) -lz -o $@
+# Specs of a library among the workloads (spec/c/krylov_*.c) call it themselves.
+define library_specs
+$(B)/spec/$(1)_%: spec/c/$(1)_%.c $(filter-out %/workload.o,$(call work_obj,$(1))) $(B)/libpmlua.a
+	@mkdir -p $$(@D)
+	$$(CC) $$(ALLCFLAGS) -Iscripts/workloads $$(LDFLAGS) -rdynamic $$(filter %.c %.o,$$^) $(B)/libpmlua.a $$(CORE_LIBS) $$(WORK_LIBS_$(1)) -o $$@
+endef
+$(foreach l,krylov tamm kernels,$(eval $(call library_specs,$(l))))
 
-# The same for the contraction library.
-TAMM_OBJ := $(filter-out %/workload.o,$(call work_obj,tamm))
-$(B)/spec/tamm_%: spec/c/tamm_%.c $(TAMM_OBJ) $(B)/libpmlua.a
-	@mkdir -p $(@D)
-	$(CC) $(ALLCFLAGS) -Iscripts/workloads $(LDFLAGS) -rdynamic $< $(TAMM_OBJ) $(B)/libpmlua.a $(CORE_LIBS) -o $@
 # Specs of the service see its internals; embed is compiled and linked as an application is.
 $(B)/spec/live_%: spec/c/live_%.c $(B)/libpmlua_lua.a $(B)/libpmlua.a
 	@mkdir -p $(@D)

@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 -- lua/pmlua/experiment.lua - an experiment: what it varies, how it measures, what it leaves; its command line.
 --
--- Try:  pmlua scripts/clock_cost.lua --quick
+-- Try:  pmlua scripts/timers.lua --quick
 --
 --     local pml = require "pmlua"
 --     return pml.experiment {

@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 -- lua/pmlua/summary.lua - what a run prints at its end: a table for people, or JSON.
 --
--- Try:  pmlua scripts/clock_cost.lua --quick --json | head
+-- Try:  pmlua scripts/timers.lua --quick --json | head
 
 local json = require "pmlua.json"
 local tabulate = require "pmlua.tabulate"

@@ -376,11 +376,11 @@ return pml.experiment { name = "demo", factors = { k = { 1, 2 } }, rounds = 1000
     assert.matches("trace: .*no%-such%-event", table.concat(r.meta.warnings, "\n"))
   end)
 
-  it("runs the ten lines that the manual shows", function()
-    local code, out = helper.pmlua(("%s/scripts/clock_cost.lua --quick --quiet --no-plot --json --out %s"):format(helper.root,
-      helper.folder()))
+  it("says the summary of every cell as JSON, for programs", function()
+    local code, out = helper.pmlua(("%s/scripts/timers.lua --clocks ns,lua:os.clock --quick --quiet --no-plot --json --out %s")
+      :format(helper.root, helper.folder()))
     assert.equal(0, code)
-    assert.equal(4, #json.decode(out).cells)
+    assert.equal(2, #json.decode(out).cells)
   end)
 end)
 

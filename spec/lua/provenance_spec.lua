@@ -22,7 +22,7 @@ describe("provenance", function()
   end)
 
   it("records what the kernel tells, and the hash of the script", function()
-    local script = helper.root .. "/scripts/clock_cost.lua"
+    local script = helper.root .. "/scripts/timers.lua"
     local record = provenance.collect(helper.has_core and helper.core or nil, script)
     assert.equal(helper.read("/proc/sys/kernel/osrelease"):match("%S+"), record.versions.kernel)
     assert.equal(tonumber((helper.read("/proc/loadavg"):match("^%S+"))) ~= nil, record.machine.load_average ~= nil)

@@ -1,0 +1,110 @@
+# SPDX-License-Identifier: BSD-3-Clause
+# plots/kernel_sweep.gp - rates of the kernels: a column for each build, for each precision a row of short loops and one
+# of long ones, in which dashed lines are where three vectors fill a cache.
+#
+# Reads data.dat and, for the lines, caches.dat.
+
+# data.dat is walked once: which builds, precisions and kernels there are, the highest rate of each precision.
+load "run.gp"
+builds = ""
+precisions = ""
+kernels = ""
+once(list, name) = strstrt(list . " ", " " . name . " ") ? list : list . " " . name
+low_rate = 1e30
+stats "data.dat" using (builds = once(builds, strcol(c_build)), precisions = once(precisions, strcol(c_precision)), \
+  kernels = once(kernels, strcol(c_kernel)), 0) nooutput
+columns = words(builds)
+rows = 2 * words(precisions)
+plot_width = 1180
+plot_height = 110 + 285 * rows
+load "theme.gp"
+
+line_names = "L1 L2 L3 L4"
+array limit[4] = [0, 0, 0, 0]
+# A run that was killed has no caches.dat.
+if (system("test -f caches.dat && echo yes") eq "yes") {
+  stats "caches.dat" using (strstrt(line_names, strcol(1)) && column(2) > 0 \
+    ? (limit[(strstrt(line_names, strcol(1)) + 2) / 3] = column(2) / column(3), 0) : 0) nooutput
+}
+
+is_cell(kernel, precision, build) = strcol(c_kernel) eq kernel && strcol(c_precision) eq precision && strcol(c_build) eq build
+# Where calling hides behind the work, the rate that is left after the subtraction is none.
+sure(x) = strcol(c_subtraction) eq "ok"
+rate(x) = sure(x) ? column(c_gflops) : NaN
+gross(x) = column(c_flops) / column(c_median)
+build_name(b) = b eq "scalar" ? "one element at a time" : b . "-bit vectors"
+
+set label 1 "What basic arithmetic reaches, per core" at screen 0.012, 1 - 22.0 / plot_height left font ",16" noenhanced
+set label 2 "a copy on every core at once; short loops: the cost of calling is in the rates;  long loops: it is subtracted; dashed: three vectors fill a cache" \
+  at screen 0.012, 1 - 46.0 / plot_height left font ",9" noenhanced textcolor rgb col_grey
+top_edge = 1 - 96.0 / plot_height
+step = (top_edge - 24.0 / plot_height) / rows
+width = (0.985 - 0.06) / columns
+set multiplot
+set ylabel offset 1, 0 font ",10"
+set tics font ",9.5"
+do for [row = 1:rows] {
+  precision = word(precisions, (row + 1) / 2)
+  short = row % 2 == 1
+  set tmargin at screen top_edge - (row - 1) * step
+  set bmargin at screen top_edge - row * step + 82.0 / plot_height
+  highest = 0
+  lowest = 1e30
+  set xrange [*:*]
+  set yrange [*:*]
+  stats "data.dat" using (strcol(c_precision) eq precision && column(c_samples) > 0 && (short ? column(c_n) <= 50 : column(c_n) >= 64) \
+    ? (short && gross(0) > highest ? (highest = gross(0)) : 0, !short && sure(0) && rate(0) > highest ? (highest = rate(0)) : 0, \
+       !short && sure(0) && rate(0) < lowest ? (lowest = rate(0)) : 0, 0) : 0) nooutput
+  if (highest == 0) { highest = 1 }
+  if (lowest > highest) { lowest = highest / 10 }
+  do for [column = 1:columns] {
+    build = word(builds, column)
+    set lmargin at screen 0.055 + (column - 1) * width
+    set rmargin at screen 0.055 + column * width - 0.04
+    set title sprintf("%s precision, %s", precision, build_name(build)) font ",10.5" offset 0, -0.5
+    set xlabel (short ? "turns of the loop" : row == rows ? "turns of the loop (powers of two)" : "turns of the loop") offset 0, 0.6 font ",10"
+    set ylabel (column == 1 ? "GFLOPS per core" : "")
+    if (row == 1 && column == 1) {
+      set key at screen 0.985, screen 1 - 14.0 / plot_height right top horizontal Left reverse samplen 1.6 maxrows 2 noenhanced font ",10"
+    } else {
+      unset key
+    }
+    unset arrow
+    unset label 20
+    unset label 21
+    unset label 22
+    unset label 23
+    if (short) {
+      unset logscale
+      set format x "%g"
+      set xrange [0:51]
+      set xtics 0, 8, 48
+      set yrange [0:1.05 * highest]
+      plot for [k = 1:words(kernels)] "data.dat" \
+        using (column(c_n)):(is_cell(word(kernels, k), precision, build) && column(c_n) <= 50 ? gross(0) : NaN) \
+        with linespoints linetype k linewidth 1.2 pointsize 0.35 title word(kernels, k)
+    } else {
+      set logscale xy
+      set format x "2^{%L}"
+      set logscale x 2
+      set xrange [40:2**24 * 1.5]
+      set xtics 64, 8
+      set yrange [lowest / 1.5 : highest * 2]
+      do for [l = 1:4] {
+        if (limit[l] > 0) {
+          at = limit[l] / 3 / (precision eq "double" ? 8 : 4)
+          set arrow from at, graph 0 to at, graph 1 nohead linetype 8 linewidth 0.8 dashtype 2
+          set label 19 + l word(line_names, l) at at, graph 0.95 right offset -0.3, 0 font ",8" textcolor rgb col_grey
+        }
+      }
+      plot for [k = 1:words(kernels)] "data.dat" \
+        using (column(c_n)):(is_cell(word(kernels, k), precision, build) && column(c_n) >= 64 && (int(column(c_n)) & (int(column(c_n)) - 1)) == 0 ? rate(0) : NaN) \
+        with linespoints linetype k linewidth 1.2 pointsize 0.35 title word(kernels, k)
+    }
+    unset label 1
+    unset label 2
+    unset label 9001
+    unset label 9002
+  }
+}
+unset multiplot

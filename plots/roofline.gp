@@ -1,0 +1,119 @@
+# SPDX-License-Identifier: BSD-3-Clause
+# plots/roofline.gp - the envelope of measured peaks and bandwidths, a panel for each precision, and what is under it.
+#
+# Reads peaks.dat, roofs.dat and points.dat.
+
+plot_width = 1180
+plot_height = 640
+load "theme.gp"
+
+# peaks.dat: precision, build, gflops ...; roofs.dat: level, gbytes ...; points.dat: name, precision, build, level,
+# intensity, gflops, roof, share, verdict.
+levels = ""
+array speed[8]
+stats "roofs.dat" using (levels = levels . " " . strcol(1), speed[words(levels)] = column(2) > 0 ? column(2) : NaN, 0) nooutput
+builds = ""
+stats "peaks.dat" using (strstrt(builds . " ", " " . strcol(2) . " ") ? 0 : (builds = builds . " " . strcol(2), 0)) nooutput
+kernels = "add mult fma divide sqrt mix"
+array mark[6] = [5, 7, 9, 11, 13, 3]
+
+# The fastest build of each kernel at each level: what others reach is in points.dat.
+array point_x[64]
+array point_y[64]
+array point_precision[64]
+array point_name[64]
+array point_level[64]
+array point_verdict[64]
+points = 0
+at(name, precision, level) = (k = 0, sum [i = 1:points] (point_name[i] eq name && point_precision[i] eq precision \
+  && point_level[i] eq level && level ne "placed" ? (k = i, 0) : 0), k)
+put(i, name, precision, level, x, y, v) = (point_name[i] = name, point_precision[i] = precision, point_level[i] = level, \
+  point_x[i] = x, point_y[i] = y, point_verdict[i] = v, 0)
+keep(name, precision, level, x, y, v) = (p = at(name, precision, level), \
+  p > 0 ? (y > point_y[p] ? put(p, name, precision, level, x, y, v) : 0) \
+        : points < 64 ? (points = points + 1, put(points, name, precision, level, x, y, v)) : 0)
+stats "points.dat" using (keep(strcol(1), strcol(2), strcol(4), column(5), column(6), strcol(9))) nooutput
+
+lowest = 1e30
+highest = 0
+do for [i = 1:points] { if (point_y[i] < lowest) { lowest = point_y[i] } }
+do for [i = 1:points] { if (point_y[i] > highest) { highest = point_y[i] } }
+stats "peaks.dat" using (column(3) > highest ? (highest = column(3), 0) : 0) nooutput
+from_x = 2.0 ** -6
+to_x = 2.0 ** 5
+do for [i = 1:points] { if (point_x[i] < from_x) { from_x = point_x[i] / 2 } }
+do for [i = 1:points] { if (point_x[i] > to_x) { to_x = point_x[i] * 2 } }
+
+least(a, b) = a < b ? a : b
+set samples 400
+set logscale xy
+set logscale x 2
+set xtics ("1/64" 1.0 / 64, "1/16" 1.0 / 16, "1/4" 0.25, "1" 1, "4" 4, "16" 16, "64" 64)
+set tics font ",10"
+set grid xtics ytics mytics
+set xrange [from_x:to_x]
+set yrange [lowest / 3 : highest * 3]
+set multiplot
+set label 1 "Roofs of this machine, and the kernels under them" at screen 0.012, 0.966 left font ",16" noenhanced
+set label 2 "per core, all cores at work; roofs: fastest batch, points: medians of the fastest build; colour: where the vectors lie; star: a section of the user, red above every roof" \
+  at screen 0.012, 0.928 left font ",9" noenhanced textcolor rgb col_grey
+array panel_precision[2] = ["double", "single"]
+do for [panel = 1:2] {
+  precision = panel_precision[panel]
+  set lmargin at screen panel == 1 ? 0.055 : 0.46
+  set rmargin at screen panel == 1 ? 0.42 : 0.825
+  set tmargin at screen 0.845
+  set bmargin at screen 0.115
+  set title precision . " precision" font ",12"
+  set xlabel "intensity [flops per byte, by the source]"
+  set ylabel panel == 1 ? "GFLOPS per core" : ""
+  if (panel == 2) { set key at screen 0.835, screen 0.845 left top vertical Left reverse samplen 1.8 spacing 1.15 noenhanced font ",10" } \
+  else { unset key }
+  peak = 0
+  set xrange [*:*]
+  set yrange [*:*]
+  stats "peaks.dat" using (strcol(1) eq precision && column(3) > peak ? (peak = column(3), 0) : 0) nooutput
+  set xrange [from_x:to_x]
+  set yrange [lowest / 3 : highest * 3]
+  # Peaks that are nearly the same share a label.
+  said = ""
+  do for [b = 1:words(builds)] {
+    build = word(builds, b)
+    height = 0
+    set xrange [*:*]
+    set yrange [*:*]
+    stats "peaks.dat" using (strcol(1) eq precision && strcol(2) eq build && column(3) > 0 ? (height = column(3), 0) : 0) nooutput
+    set xrange [from_x:to_x]
+    set yrange [lowest / 3 : highest * 3]
+    if (height > 0) {
+      dash = height == peak ? 1 : 2 # in brackets it would be a pattern
+      set arrow 10 + b from least(height / speed[1], to_x), height to to_x, height nohead linetype 8 linewidth (height == peak ? 1.8 : 0.8) \
+        dashtype dash
+      near = height > peak / 1.15 && height < peak
+      peak_text = near ? "" : sprintf("%s: %.3g", build eq "scalar" ? "scalar" : build . " bits", height)
+      set label 30 + b peak_text at to_x / 1.1, height right offset 0, 0.6 \
+        font ",9" noenhanced
+    }
+  }
+  placed(i) = i > points ? 0 : point_level[i] eq "placed" && point_precision[i] eq precision
+  above(i) = i > points ? 0 : strstrt(point_verdict[i], "above") > 0
+  do for [i = 1:points] {
+    if (placed(i)) { set label 60 + i point_name[i] at point_x[i], point_y[i] left offset 0.8, 0.5 font ",9" noenhanced } \
+    else { unset label 60 + i }
+  }
+  mine(i, kernel, level) = i > points ? 0 : point_name[i] eq kernel && point_level[i] eq level && point_precision[i] eq precision
+  mine_x(i, k, l) = mine(i, word(kernels, k), word(levels, l)) ? point_x[i] : NaN
+  placed_x(i) = placed(i) ? point_x[i] : NaN
+  plot for [l = 1:words(levels)] least(peak, x * speed[l]) with lines linetype l linewidth 2 \
+         title sprintf("%s: %.3g GB/s", word(levels, l), speed[l]), \
+       for [l = 1:words(levels)] for [k = 1:words(kernels)] point_x using (mine_x(int($1), k, l)):(point_y[int($1)]) \
+         with points linetype l pointtype mark[k] pointsize 0.9 notitle, \
+       point_x using (placed_x(int($1))):(point_y[int($1)]):(above(int($1)) ? 0xD55E00 : 0) \
+         with points linecolor rgb variable pointtype 3 pointsize 1.6 linewidth 2 notitle, \
+       for [k = 1:words(kernels)] keyentry with points linecolor rgb col_grey pointtype mark[k] pointsize 0.9 title word(kernels, k)
+  unset label 1
+  unset label 2
+  unset label 9001
+  unset label 9002
+}
+unset multiplot

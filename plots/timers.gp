@@ -1,0 +1,77 @@
+# SPDX-License-Identifier: BSD-3-Clause
+# plots/timers.gp - the clocks: what a reading costs and how fine it is, what clocks say in the first microseconds, and how
+# long the steps between two readings are.
+#
+# Reads data.dat, stairs.dat and jitter.dat.
+
+plot_width = 1180
+plot_height = 860
+load "theme.gp"
+
+# Clocks that say the same are one curve: the general timers, the precise ones, processor time, and Lua's.
+curves = "ticks MONOTONIC MONOTONIC_COARSE gettimeofday THREAD_CPUTIME_ID lua:ticks"
+step_curves = "ticks-ordered MONOTONIC gettimeofday THREAD_CPUTIME_ID lua:ticks"
+style(name) = name[1:5] eq "ticks" ? 1 : words(curves[1:strstrt(curves . " ", name . " ")] . "x")
+
+set multiplot
+set label 1 "The clocks of this machine" at screen 0.012, 0.972 left font ",16" noenhanced
+
+# (a) cost and resolution, a row for each clock
+set lmargin at screen 0.175
+set rmargin at screen 0.485
+set tmargin at screen 0.885
+set bmargin at screen 0.085
+set title "(a) Cost of a reading, and the smallest step" font ",11.5"
+set logscale x
+set format x "10^{%L}"
+set xlabel "[ns]"
+set yrange [run_cells + 0.6 : 0.4]
+set ytics () font ",9.5" noenhanced
+put(i, name) = (note = note . sprintf("set ytics add ('%s' %d); ", name, i), 0)
+note = ""
+stats "data.dat" using (put(int(column(c_cell)), strcol(c_clock))) nooutput
+eval note
+set xrange [0.2:*]
+set grid xtics ytics
+set key at graph 0.98, graph 0.975 right top vertical Left reverse samplen 1.6 noenhanced font ",9.5"
+plot "data.dat" using (column(c_claimed)):(column(c_cell)) with points linetype 8 pointtype 6 pointsize 1 title "step it claims", \
+     "" using (column(c_resolution)):(column(c_cell)) with points linetype 2 pointtype 5 pointsize 0.8 title "smallest step seen", \
+     "" using (column(c_q1)):(column(c_cell)):(column(c_q1)):(column(c_p99)) with xerrorbars linetype 1 pointtype 0 linewidth 1.2 notitle, \
+     "" using (column(c_median)):(column(c_cell)) with points linetype 1 pointtype 7 pointsize 0.8 title "cost (line: to 99 %)"
+unset label 1
+unset label 9001
+unset label 9002
+
+# (b) stairs
+set lmargin at screen 0.565
+set rmargin at screen 0.98
+set tmargin at screen 0.885
+set bmargin at screen 0.575
+set title "(b) What clocks say in the first 4 µs"
+unset logscale
+set format "%g"
+set xlabel "since the first reading, by the counter [µs]"
+set ylabel "since the first reading, by the clock [µs]"
+set xrange [0:4]
+set yrange [-0.3:5]
+set ytics autofreq font ",10" enhanced
+set xtics font ",10"
+set key at graph 0.02, graph 0.97 left top vertical Left reverse samplen 1.6 spacing 1.05 noenhanced font ",9"
+plot for [name in curves] "stairs.dat" using ($3 / 1000):(strcol(2) eq name ? $4 / 1000 : NaN) \
+  with steps linetype style(name) linewidth 1.4 title name
+
+# (c) steps
+set tmargin at screen 0.445
+set bmargin at screen 0.085
+set title "(c) Steps from one reading to the next: how many are longer"
+set logscale xy
+set format x "10^{%L}"
+set format y "10^{%L}"
+set xlabel "length of the step [ns]"
+set ylabel "share of the steps"
+set xrange [1:*]
+set yrange [1e-6:1.5]
+set key at graph 0.98, graph 0.97 right top
+plot for [name in step_curves] "jitter.dat" using (strcol(2) eq name && $4 > 0 ? $4 : NaN):($3 > 0 ? $3 : 1e-6) \
+  with linespoints linetype style(name) linewidth 1.4 pointsize 0.4 title name
+unset multiplot

@@ -1,0 +1,148 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+-- scripts/kernel_sweep.lua - what basic arithmetic costs in loops of 1 to 2^24 turns, by precision and vector width.
+--
+-- Try:  pmlua scripts/kernel_sweep.lua --quick
+--
+-- After K. Mikami, K. Ono, J. Nonaka, Performance evaluation and visualization of scientific applications using PMlib
+-- (2018), figures 6, 7 and 9 to 12 and table IV: six kernels, a copy on every core, the calling overhead subtracted.
+-- Short loops rise in steps as long as a vector; long ones fall to the plateau of the cache that they fit into. The
+-- operations that the PMU counts, beside those that the source has, need a PMU; all else does not.
+
+local here = debug.getinfo(1, "S").source:match("^@(.*/)") or "./"
+package.path = here .. "?.lua;" .. package.path
+
+local pml = require "pmlua"
+local caches = require "kernels.caches"
+local flops = require "kernels.flops"
+local kernels = require "kernels.lab"
+local report = require "kernels.report"
+
+-- A call of a long loop is a batch by itself, and takes up to a tenth of a second: fewer of these.
+local long, few = 1 << 20, 3
+
+-- What the options and this machine make of the experiment; set when the factors are asked for.
+local lab
+
+local function lengths(options)
+  if options.longest < 0 or options.longest > 30 then
+    error(("option --longest is %d, it must be from 0 to 30"):format(options.longest), 0)
+  end
+  local out = {}
+  for n = 1, math.min(options.quick and 17 or 50, 1 << options.longest) do out[n] = n end
+  for e = 0, options.longest, options.quick and 3 or 1 do
+    if 1 << e > #out and 1 << e > out[#out] then out[#out + 1] = 1 << e end
+  end
+  return out
+end
+
+local function prepare(options)
+  local cores = #pml.sys.affinity()
+  if options.copies < 0 or options.copies > cores then
+    error(("option --copies is %d, it must be from 0 to %d, the cpus of this process"):format(options.copies, cores), 0)
+  end
+  local x86 = pml.sys.uname().machine == "x86_64"
+  local chosen = {
+    kernels = kernels.choose(options.kernels, kernels.kernels, "kernels"),
+    precisions = kernels.choose(options.precisions, kernels.precisions, "precisions"),
+    builds = kernels.choose(options.builds or (x86 and "scalar,256,512" or "scalar,128"), kernels.builds, "builds"),
+  }
+  local err
+  if options.flop_events then
+    local _
+    _, err = flops.parse(options.flop_events)
+    if err then error("option --flop-events: " .. err, 0) end
+  end
+  lab, err = kernels.new(pml, { copies = options.copies, batch_ns = options.quick and 20000 or 100000 })
+  if not lab then error(err, 0) end
+  lab.chosen, lab.levels = chosen, caches.levels(lab.cores, pml.sys.affinity()[1])
+  return {
+    { "kernel", chosen.kernels }, { "precision", chosen.precisions }, { "build", chosen.builds },
+    { "n", lengths(options) },
+  }
+end
+
+local function last(cell, name)
+  local round = cell.rounds[#cell.rounds]
+  return round and round.extra[name]
+end
+
+-- The fastest of the rounds: what disturbs a batch of calls that do nothing only makes it longer.
+local function overhead(cell)
+  local least
+  for _, r in ipairs(cell.rounds) do least = math.min(least or r.extra.overhead, r.extra.overhead) end
+  return least
+end
+
+local function net(cell)
+  return cell.summary and cell.summary.median - overhead(cell)
+end
+
+local function rate(amount)
+  return function(cell)
+    local ns = net(cell)
+    return ns and ns > 0 and last(cell, amount) / ns or nil
+  end
+end
+
+return pml.experiment {
+  name = "kernel_sweep",
+  description = [[
+Rates of add, mult, fma, divide, sqrt and mix (1 / sqrt(a * a + b * b)) over loops of 1 to 50 turns and of powers of
+two, in double and single precision, one element at a time and in vectors. A copy runs on every core, pinned, all
+started together; a sample is the slowest one's time per call, in batches of 0.1 ms or more
+(of loops beyond 2^20 turns, three a round). The cost of calling a
+kernel with no element to work on is measured in the same way and subtracted in `net` and `gflops`, not in the samples;
+where it is larger than what is left, calling hides behind the work and the row says so. Takes two to three minutes; --quick some
+seconds.]],
+  factors = prepare,
+  constraints = function(p) return lab:missing(p.build) or lab:too_large(p.precision, p.n) or true end,
+  help = {
+    kernel = "what is computed", precision = "of its elements", build = "scalar, or bits of its vectors",
+    n = "turns of the loop: elements of each vector",
+  },
+  unit = "ns",
+  repeats = 30,
+  rounds = 2,
+  warmup = 0,
+  quick = { repeats = 2, rounds = 1, longest = 20 },
+  options = {
+    { name = "kernels", metavar = "LIST", default = "add,mult,fma,divide,sqrt,mix", help = "some of them" },
+    { name = "precisions", metavar = "LIST", default = "double,single", help = "one or both" },
+    { name = "builds", metavar = "LIST",
+      help = "some of scalar,128,256,512; without: scalar,256,512 on x86-64, scalar,128 elsewhere" },
+    { name = "longest", type = "integer", metavar = "E", default = 24, help = "the longest loop has 2^E turns" },
+    { name = "copies", type = "integer", metavar = "N", default = 0, help = "cores that run it at once; 0: all" },
+    { name = "flop-events", metavar = "LIST",
+      help = "EVENT*WEIGHT,... whose sum is the floating-point operations, for a cpu that is not known" },
+  },
+  examples = {
+    "pmlua scripts/kernel_sweep.lua --quick",
+    "pmlua scripts/kernel_sweep.lua --kernels add,divide --precisions double --builds scalar,128,256,512",
+    "pmlua scripts/kernel_sweep.lua --copies 1 --longest 20",
+  },
+  measure = function(_, p, n)
+    if p.n > long then n = math.min(n, few) end
+    return lab:measure({ kernel = p.kernel, precision = p.precision, build = p.build, n = p.n }, n)
+  end,
+  columns = {
+    { name = "overhead", unit = "ns", description = "of a call for no element, the fastest batch", value = overhead },
+    { name = "net", unit = "ns", description = "median less overhead", value = net },
+    { name = "flops", unit = "", description = "floating-point operations of a call, by the source",
+      value = function(cell) return last(cell, "flops") end },
+    { name = "bytes", unit = "B", description = "read and written by a call, by the source",
+      value = function(cell) return last(cell, "bytes") end },
+    { name = "gflops", unit = "GFLOPS", description = "of the slowest core: flops / net", value = rate "flops" },
+    { name = "gbytes", unit = "GB/s", description = "of the slowest core: bytes / net", value = rate "bytes" },
+    { name = "cores", unit = "", description = "that run it at once", value = function(cell) return last(cell, "cores") end },
+    { name = "spread", unit = "", description = "slowest core / fastest core, mean of the last round",
+      value = function(cell) return last(cell, "spread") end },
+    { name = "subtraction", unit = "text", description = "ok; or the call hides behind the work, rates are too high",
+      value = function(cell)
+        local ns = net(cell)
+        if not ns then return nil end
+        return ns >= overhead(cell) and "ok" or ns > 0 and "hides" or "nothing left"
+      end },
+  },
+  analyse = function(run) report.sweep(run, lab) end,
+  plot = "kernel_sweep",
+}

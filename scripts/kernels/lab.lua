@@ -1,0 +1,117 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+-- scripts/kernels/lab.lua - run a kernel on all cores and hand over its samples, in ns per call.
+--
+-- Try:  local lab = require("kernels.lab").new(require "pmlua")
+--       local ns, about = lab:measure({ kernel = "add", precision = "double", build = "256", n = 1000 }, 5)
+--
+-- A sample is what the slowest core took for a batch of calls, divided by their number. `overhead` is the same of a
+-- kernel that has no element to work on: what calling it costs. It is told beside the samples, so that the raw
+-- times are kept.
+
+local M = {}
+
+M.precisions = { "double", "single" }
+M.kernels = { "add", "mult", "fma", "divide", "sqrt", "mix" }
+M.builds = { "scalar", "128", "256", "512" }
+M.lanes = {
+  double = { scalar = 1, ["128"] = 2, ["256"] = 4, ["512"] = 8 }, single = { scalar = 1, ["128"] = 4, ["256"] = 8, ["512"] = 16 },
+}
+M.bytes = { double = 8, single = 4 }
+
+local Lab = {}
+Lab.__index = Lab
+
+--- Bytes of memory that may be taken, or nil where the kernel does not tell.
+local function available_memory()
+  local f <close> = io.open("/proc/meminfo")
+  local kilobytes = f and f:read("a"):match "MemAvailable:%s*(%d+) kB"
+  return kilobytes and tonumber(kilobytes) * 1024
+end
+
+---@param pml table
+---@param options? { copies: integer?, batch_ns: integer? } copies 0: all cores
+---@return table? lab
+---@return string? err
+function M.new(pml, options)
+  if not pml.paths.workloads then return nil, "the workloads are not built; run make" end
+  local workload, err = pml.workload.load(pml.paths.workloads .. "/kernels.so")
+  if not workload then return nil, err end
+  options = options or {}
+  local self = setmetatable({
+    pml = pml, workload = workload, copies = options.copies or 0, batch_ns = options.batch_ns or 100000,
+    ns_per_tick = 1e9 / pml.clock.info().ticks_per_second, memory = available_memory(), refused = {},
+  }, Lab)
+  self.cores = self.copies > 0 and self.copies or #pml.sys.affinity()
+  return self
+end
+
+local function by_name(results)
+  local out = {}
+  for _, r in ipairs(results) do out[r.name] = r.value end
+  return out
+end
+
+--- Why a size cannot be measured on this machine, or nil.
+function Lab:too_large(precision, n)
+  local bytes = 3.0 * M.bytes[precision] * n * self.cores
+  if not self.memory or bytes <= self.memory / 2 then return nil end
+  return ("needs %.3g GB for %d cores; half of the free memory is %.3g GB"):format(bytes / 1e9, self.cores, self.memory / 2e9)
+end
+
+--- Why a build cannot run on this machine, or nil: asked of the workload, once.
+function Lab:missing(build)
+  local why = self.refused[build]
+  if why == nil then
+    local samples, err, code = self:measure({ kernel = "copy", precision = "double", build = build, n = 1, copies = 1,
+      batch_ns = 1 }, 1)
+    if not samples and code ~= "ENOTSUP" then error(err, 0) end
+    why = not samples and err:match "cannot run: (.*)$" or false
+    self.refused[build] = why
+  end
+  return why or nil
+end
+
+--- Measure one kernel.
+---@param o { kernel: string, precision: string, build: string, n: integer, copies: integer?, batch_ns: integer? }
+---@param count integer samples
+---@return number[]? ns per call
+---@return table|string about overhead [ns], cores, spread, flops and bytes per call, calls_made, phases; or what failed
+---@return string? code
+function Lab:measure(o, count)
+  local samples <close> = self.pml.samples.new(count)
+  local run, err, code = self.workload:run {
+    operation = "empty", samples = { samples }, phases = 1, options = {
+      kernel = o.kernel, precision = o.precision, build = o.build, n = o.n, copies = o.copies or self.copies,
+      batch_ns = o.batch_ns or self.batch_ns, samples = count,
+    },
+  }
+  if not run then return nil, err, code end
+  local about = by_name(run.results)
+  about.overhead, about.phases = about.overhead * self.ns_per_tick, run.phases
+  local out = {}
+  for i = 1, #samples do out[i] = samples[i] * self.ns_per_tick / about.calls end
+  return out, about
+end
+
+function M.median(values)
+  local sorted = table.move(values, 1, #values, 1, {})
+  table.sort(sorted)
+  local half = (#sorted + 1) // 2
+  return #sorted % 2 == 1 and sorted[half] or (sorted[half] + sorted[half + 1]) / 2
+end
+
+--- Words of a list option, each of which must be known.
+function M.choose(text, known, option)
+  local out, is_known = {}, {}
+  for _, name in ipairs(known) do is_known[name] = true end
+  for word in text:gmatch "[^,]+" do
+    if not is_known[word] then
+      error(("option --%s: there is no %s; known are %s"):format(option, word, table.concat(known, ", ")), 0)
+    end
+    out[#out + 1] = word
+  end
+  if #out == 0 then error(("option --%s is empty; known are %s"):format(option, table.concat(known, ", ")), 0) end
+  return out
+end
+
+return M

@@ -1,0 +1,165 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+-- scripts/kernels/report.lua - what a sweep says: plateaus by cache, steps by vector, operations counted and written.
+--
+-- Try:  pmlua scripts/kernel_sweep.lua --quick --no-plot | tail -40
+
+local caches = require "kernels.caches"
+local flops = require "kernels.flops"
+local kernels = require "kernels.lab"
+local tabulate = require "pmlua.tabulate"
+
+local M = {}
+
+--- A column of the experiment's own, of one cell.
+local function derived(run, cell, name)
+  for k, c in ipairs(run.exp.columns) do
+    if c.name == name then return cell.derived and cell.derived[k] end
+  end
+end
+M.derived = derived
+
+-- f(cells of one curve by n, the curve) for each kernel, precision and build.
+local function curves(run, lab, f)
+  local at = {}
+  for _, cell in ipairs(run.cells) do
+    local p = cell.p
+    local key = p.kernel .. p.precision .. p.build
+    at[key] = at[key] or {}
+    at[key][p.n] = cell
+  end
+  for _, kernel in ipairs(lab.chosen.kernels) do
+    for _, precision in ipairs(lab.chosen.precisions) do
+      for _, build in ipairs(lab.chosen.builds) do
+        f(at[kernel .. precision .. build] or {}, { kernel = kernel, precision = precision, build = build })
+      end
+    end
+  end
+end
+
+local function certain(run, cell)
+  return derived(run, cell, "subtraction") == "ok" and derived(run, cell, "gflops") or nil
+end
+
+-- Rates of the loops whose vectors lie in a level, their median.
+local function plateaus(run, lab)
+  local columns = {
+    { "kernel", "text", "what is computed" }, { "precision", "text", "of its elements" },
+    { "build", "text", "scalar, or bits of its vectors" },
+  }
+  for _, level in ipairs(lab.levels) do
+    columns[#columns + 1] = { level.name, "GFLOPS", "per core, median of the lengths whose vectors lie there" }
+  end
+  local rows = {}
+  curves(run, lab, function(by_n, c)
+    local values, row = {}, { c.kernel, c.precision, c.build }
+    for n, cell in pairs(by_n) do
+      local level = n >= 64 and cell.summary and caches.level_of(lab.levels, derived(run, cell, "bytes"))
+      local rate = level and certain(run, cell)
+      if rate then
+        values[level] = values[level] or {}
+        table.insert(values[level], rate)
+      end
+    end
+    for i, level in ipairs(lab.levels) do row[3 + i] = values[level.name] and kernels.median(values[level.name]) end
+    rows[#rows + 1] = row
+  end)
+  return { columns = columns, rows = rows }
+end
+
+-- Turns per ns, calling and all: what is left when calling is subtracted from a very short loop is not certain.
+local function gross(cell)
+  return cell and cell.summary and cell.p.n / cell.summary.median
+end
+
+-- How much faster a loop is whose length is a multiple of the vector's than one a turn shorter: geometric mean over the
+-- short loops.
+local function steps(run, lab)
+  local rows = {}
+  curves(run, lab, function(by_n, c)
+    local lanes = kernels.lanes[c.precision][c.build]
+    local sum, count = 0, 0
+    for n = lanes, 50, lanes do
+      local at, before = gross(by_n[n]), gross(by_n[n - 1])
+      if lanes > 1 and at and before then sum, count = sum + math.log(at / before), count + 1 end
+    end
+    local step = count > 0 and math.exp(sum / count) or nil
+    if lanes > 1 then rows[#rows + 1] = { c.kernel, c.precision, c.build, lanes, count, step } end
+  end)
+  return { columns = {
+    { "kernel", "text", "what is computed" }, { "precision", "text", "of its elements" },
+    { "build", "text", "bits of its vectors" },
+    { "lanes", "", "elements of a vector" }, { "steps", "", "lengths that are compared" },
+    { "step", "", "rate at a multiple of the vector / rate one turn before" },
+  }, rows = rows }
+end
+
+-- Table IV: operations as the PMU counts them beside those of the source.
+local function counted(run, lab, events)
+  local counter, why = flops.open(lab.pml, events)
+  local rows = {}
+  curves(run, lab, function(by_n, c)
+    local state, per_call, share = lab:missing(c.build) or why, nil, nil
+    if not state then
+      per_call, share = flops.per_call(counter, lab, { kernel = c.kernel, precision = c.precision, build = c.build, n = 1000 })
+      state = per_call and "ok" or share
+    end
+    local n, cell = next(by_n)
+    local each = cell and derived(run, cell, "flops")
+    local written = each and 1000 * each / n
+    rows[#rows + 1] = {
+      c.kernel, c.precision, c.build, written, per_call, per_call and written and per_call / written, per_call and share, state,
+    }
+  end)
+  if counter then counter.set:close() end
+  return { columns = {
+    { "kernel", "text", "what is computed" }, { "precision", "text", "of its elements" }, { "build", "text", "scalar, or bits" },
+    { "user", "flops", "of 1000 turns, by the source" }, { "system", "flops", "of 1000 turns, by the PMU" },
+    { "ratio", "", "system / user" }, { "counted", "", "share of the time that the events were counted in" },
+    { "state", "text", "ok, or why it is not measured" },
+  }, rows = rows }, why
+end
+
+local function say(run, heading, t)
+  local names, rows = {}, {}
+  for i, c in ipairs(t.columns) do names[i] = c[1] .. (c[2] ~= "" and c[2] ~= "text" and " [" .. c[2] .. "]" or "") end
+  for i, row in ipairs(t.rows) do
+    rows[i] = table.move(row, 1, #names, 1, {})
+    for k, c in ipairs(t.columns) do
+      if c[2] == "text" and rows[i][k] == nil then rows[i][k] = "-" end
+    end
+  end
+  run:say("\n" .. heading .. "\n" .. tabulate(names, rows))
+end
+M.say = say
+
+--- caches.dat, which plots mark.
+function M.caches(run, levels)
+  local rows = {}
+  for i, l in ipairs(levels) do rows[i] = { l.name, l.bytes > 0 and l.bytes or nil, l.shared, l.set, l.source } end
+  local t = { columns = {
+    { "level", "text", "name" }, { "bytes", "B", "size" }, { "shared", "", "cpus that share it" },
+    { "set", "B", "working set per core that is said to lie there" }, { "source", "text", "of the size" },
+  }, rows = rows }
+  run:write_table("caches.dat", t, "the caches of a core")
+  return t
+end
+
+--- Write the tables of a sweep and say what stands in them.
+function M.sweep(run, lab)
+  M.caches(run, lab.levels)
+  local flat, stepped = plateaus(run, lab), steps(run, lab)
+  local both, why = counted(run, lab, run.options.flop_events)
+  run:write_table("plateaus.dat", flat, "rates in each cache")
+  run:write_table("steps.dat", stepped, "how steep the steps of short loops are")
+  run:write_table("workload.dat", both, "operations by the source and by the PMU")
+  say(run, ("Table 1. Plateaus: GFLOPS per core with %d cores at work, by where the vectors lie"):format(lab.cores), flat)
+  say(run, "Table 2. Steps: a loop of a whole number of vectors against one that is a turn shorter (geometric mean,\n"
+    .. "calling included)", stepped)
+  if why then
+    run:say("\nTable 3. Operations by the PMU against those of the source: " .. why)
+  else
+    say(run, "Table 3. Operations by the PMU against those of the source", both)
+  end
+end
+
+return M

@@ -1,0 +1,165 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+-- scripts/kernels/roof.lua - the envelope from measured peaks and bandwidths, and the points under it.
+--
+-- Try:  print(require("kernels.roof").height({ peak = 60, bandwidth = 8 }, 0.5))
+
+local report = require "kernels.report"
+
+local derived = report.derived
+
+-- Percent of a roof from which a point is said to be above it: what is left of rounding is not.
+local over = 100.05
+
+local M = {}
+
+--- What a roof allows at an intensity [flops per byte]: min(peak, intensity * bandwidth), Williams et al., equation 1.
+---@param roof { peak: number, bandwidth: number? } GFLOPS, GB/s
+function M.height(roof, intensity)
+  return math.min(roof.peak, roof.bandwidth and intensity * roof.bandwidth or roof.peak)
+end
+
+local function point(text)
+  local name, intensity, gflops, precision = text:match "^%s*([^:%s]+):([^:%s]+):([^:%s]+):?(%a*)%s*$"
+  intensity, gflops = tonumber(intensity), tonumber(gflops)
+  if precision == "" then precision = "double" end
+  if not (name and intensity and gflops and intensity > 0 and gflops > 0 and intensity < math.huge and gflops < math.huge)
+    or precision ~= "double" and precision ~= "single" then
+    return nil, ("%q is no NAME:INTENSITY:GFLOPS[:single] with positive numbers"):format(text)
+  end
+  return { name = name, intensity = intensity, gflops = gflops, precision = precision }
+end
+
+--- Points of the user: separated by commas, or lines of a file ('#' begins a comment).
+---@param text string?
+---@return {name: string, intensity: number, gflops: number, precision: string}[]?
+---@return string? err
+function M.parse(text)
+  local out = {}
+  if not text then return out end
+  local f <close> = not text:find(":", 1, true) and io.open(text) or nil
+  if not f and not text:find(":", 1, true) then
+    return nil, ("%q is neither NAME:INTENSITY:GFLOPS nor a file that can be read"):format(text)
+  end
+  for word in (f and f:read "a" or text):gmatch(f and "[^\n]+" or "[^,]+") do
+    word = word:gsub("#.*", "")
+    if word:find "%S" then
+      local p, err = point(word)
+      if not p then return nil, err end
+      out[#out + 1] = p
+    end
+  end
+  if #out == 0 then return nil, ("%q names no point"):format(text) end
+  return out
+end
+
+-- A roof is what the machine can do: the rate of the fastest batch, where what stands under it has that of the median.
+local function fastest(run, cell, amount)
+  local s = cell.summary
+  local ns = s and s.min - derived(run, cell, "overhead")
+  return ns and ns > 0 and derived(run, cell, amount) / ns or nil
+end
+
+-- The best peak of each precision, and all of them.
+local function peaks(run, lab)
+  local best, rows = {}, {}
+  for _, cell in ipairs(run.cells) do
+    local p = cell.p
+    if p.kernel == "peak" then
+      local rate = fastest(run, cell, "flops")
+      rows[#rows + 1] = { p.precision, p.build, rate, rate and rate * lab.cores, cell.status }
+      if rate and rate > (best[p.precision] or 0) then best[p.precision] = rate end
+    end
+  end
+  return best, { columns = {
+    { "precision", "text", "of the elements" }, { "build", "text", "scalar, or bits of a vector" },
+    { "gflops", "GFLOPS", "per core" }, { "all", "GFLOPS", "of all cores that work" }, { "state", "text", "ok, or why not" },
+  }, rows = rows }
+end
+
+local moves = { load = true, copy = true, add = true }
+
+-- The best bandwidth of each level, and what reached it.
+local function bandwidths(run, lab)
+  local best, by = {}, {}
+  for _, cell in ipairs(run.cells) do
+    local p = cell.p
+    local rate = moves[p.kernel] and fastest(run, cell, "bytes")
+    if rate and rate > (best[p.level] or 0) then
+      best[p.level], by[p.level] = rate, ("%s %s %s"):format(p.kernel, p.precision, p.build)
+    end
+  end
+  local rows = {}
+  for i, level in ipairs(lab.levels) do
+    local rate = best[level.name]
+    rows[i] = { level.name, rate, rate and rate * lab.cores, level.set, by[level.name] or "not measured", level.source }
+  end
+  return best, { columns = {
+    { "level", "text", "name" }, { "gbytes", "GB/s", "per core" }, { "all", "GB/s", "of all cores that work" },
+    { "set", "B", "working set of a core" }, { "best", "text", "what reached it" }, { "source", "text", "of the cache's size" },
+  }, rows = rows }
+end
+
+-- A measured point against the roof of its level; one of the user against that of the nearest level, the highest.
+local function judged(name, p, roof)
+  local height = M.height(roof, p.intensity)
+  local share = 100 * p.gflops / height
+  return {
+    name, p.precision, p.build or "-", p.level, p.intensity, p.gflops, height, share,
+    share >= over and ("above the roof by %.1f %%"):format(share - 100) or "under it",
+  }
+end
+
+local function points(run, lab, peak, bandwidth)
+  local rows = {}
+  for _, cell in ipairs(run.cells) do
+    local p, rate, bytes = cell.p, derived(run, cell, "gflops"), derived(run, cell, "bytes")
+    if p.kernel ~= "peak" and rate and peak[p.precision] and bandwidth[p.level] then
+      rows[#rows + 1] = judged(p.kernel, {
+        precision = p.precision, build = p.build, level = p.level, gflops = rate,
+        intensity = derived(run, cell, "flops") / bytes,
+      }, { peak = peak[p.precision], bandwidth = bandwidth[p.level] })
+    end
+  end
+  for _, p in ipairs(lab.placed) do
+    local highest
+    for _, level in ipairs(lab.levels) do highest = math.max(highest or 0, bandwidth[level.name] or 0) end
+    if peak[p.precision] and (highest or 0) > 0 then
+      p.level = "placed"
+      rows[#rows + 1] = judged(p.name, p, { peak = peak[p.precision], bandwidth = highest })
+    end
+  end
+  return { columns = {
+    { "name", "text", "kernel, or name of the section" }, { "precision", "text", "of its elements" },
+    { "build", "text", "scalar, or bits" }, { "level", "text", "whose roof it is under; placed: the highest" },
+    { "intensity", "flops/B", "operations / bytes" }, { "gflops", "GFLOPS", "per core" }, { "roof", "GFLOPS", "there" },
+    { "share", "%", "of the roof" }, { "verdict", "text", "under the roof or above it" },
+  }, rows = rows }
+end
+
+-- Of what is measured in several builds the fastest is worth a line on a terminal; what is above a roof is, always.
+local function worth_saying(t)
+  local best, rows = {}, {}
+  local function key(r) return r[1] .. r[2] .. r[4] end
+  for _, r in ipairs(t.rows) do
+    if not best[key(r)] or r[6] > best[key(r)] then best[key(r)] = r[6] end
+  end
+  for _, r in ipairs(t.rows) do
+    if r[6] == best[key(r)] or r[8] >= over then rows[#rows + 1] = r end
+  end
+  return { columns = t.columns, rows = rows }
+end
+
+--- Write roofs, peaks and points, and say what stands in them.
+function M.write(run, lab)
+  local peak, peak_table = peaks(run, lab)
+  local bandwidth, roof_table = bandwidths(run, lab)
+  local point_table = points(run, lab, peak, bandwidth)
+  run:write_table("peaks.dat", peak_table, "peak rates")
+  run:write_table("roofs.dat", roof_table, "bandwidth of each level")
+  run:write_table("points.dat", point_table, "what is under the roofs")
+  report.say(run, ("Table 1. Peaks: chains of multiply-adds in registers, %d cores at work"):format(lab.cores), peak_table)
+  report.say(run, "Table 2. Bandwidths: read and written, the best of load, copy and add", roof_table)
+  report.say(run, "Table 3. Under the roofs, the fastest build of each", worth_saying(point_table))
+end
+
+return M

@@ -1,0 +1,92 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+-- scripts/timers.lua - every clock there is: what it costs, how fine it is, whether it goes back, how it jitters.
+--
+-- Try:  pmlua scripts/timers.lua --quick
+--
+-- After K. Mikami, K. Ono, J. Nonaka, Performance evaluation and visualization of scientific applications using PMlib
+-- (2018), figure 5: the general timer beside the precise one. C clocks are read in C, four more from Lua, where the
+-- interpreter's call is in the cost.
+
+local here = debug.getinfo(1, "S").source:match("^@(.*/)") or "./"
+package.path = here .. "?.lua;" .. package.path
+
+local pml = require "pmlua"
+local clocks = require "timers.clocks"
+local report = require "timers.report"
+
+-- What the options make of the experiment; set when the factors are asked for.
+local lab
+
+local function prepare(options)
+  local cpus = #pml.sys.affinity()
+  if options.reads < 10 or options.reads > 100000000 then
+    error(("option --reads is %d, it must be from 10 to 100000000"):format(options.reads), 0)
+  end
+  if options.threads < 0 or options.threads > cpus then
+    error(("option --threads is %d, it must be from 0 to %d, the cpus of this process"):format(options.threads, cpus), 0)
+  end
+  local chosen, err = clocks.choose(options.clocks)
+  if not chosen then error("option --clocks: " .. err, 0) end
+  lab, err = clocks.new(pml, { reads = options.reads, threads = options.threads })
+  if not lab then error(err, 0) end
+  return { { "clock", chosen } }
+end
+
+local function sum(name) return function(cell) return pml.experiment.sum(cell, name) end end
+
+local function extreme(name, pick)
+  return function(cell)
+    local out
+    for _, r in ipairs(cell.rounds) do
+      local v = r.extra[name]
+      if v then out = out and pick(out, v) or v end
+    end
+    return out
+  end
+end
+
+return pml.experiment {
+  name = "timers",
+  description = [[
+Every clock: what a reading costs (batches of 100); its resolution, the smallest step between readings that follow each
+other, beside the one that it claims; whether it ever goes back, from one reading to the next and between the cpus; and
+the distribution of the steps, which is the jitter of whoever measures with it. `ticks` is the counter of the cpu (TSC,
+cntvct), `ticks-ordered` the same between fences; lua: clocks are called from Lua.]],
+  factors = prepare,
+  help = { clock = "which one" },
+  unit = "ns",
+  repeats = 10000,
+  rounds = 10,
+  quick = { repeats = 400, rounds = 2, warmup = 1, reads = 10000 },
+  options = {
+    { name = "clocks", metavar = "LIST", default = "all", help = "some of " .. table.concat(clocks.names, ",") },
+    { name = "reads", type = "integer", metavar = "N", default = 200000, help = "readings in a row, and of each cpu, a round" },
+    { name = "threads", type = "integer", metavar = "N", default = 0, help = "cpus whose readings are compared; 0: all" },
+  },
+  examples = {
+    "pmlua scripts/timers.lua --quick",
+    "pmlua scripts/timers.lua --clocks ticks,MONOTONIC,gettimeofday --reads 10000000",
+  },
+  measure = function(_, p, n) return lab:measure(p.clock, n) end,
+  columns = {
+    { name = "claimed", unit = "ns", description = "resolution by clock_getres, or the unit that it counts in",
+      value = extreme("claimed", math.min) },
+    { name = "resolution", unit = "ns", description = "smallest step that was seen", value = extreme("least", math.min) },
+    { name = "reads", unit = "", description = "readings in a row, all rounds", value = sum "reads" },
+    { name = "still", unit = "%", description = "readings that say the same as the one before",
+      value = function(cell)
+        local still, reads = sum "still"(cell), sum "reads"(cell)
+        return still and reads and 100 * still / reads
+      end },
+    { name = "back", unit = "", description = "readings earlier than the one before", value = sum "back" },
+    { name = "worst_back", unit = "ns", description = "by at most", value = extreme("worst_back", math.max) },
+    { name = "across_reads", unit = "", description = "readings on all cpus at once", value = sum "across_reads" },
+    { name = "across_back", unit = "", description = "readings earlier than one that another cpu had shown",
+      value = sum "across_back" },
+    { name = "across_worst", unit = "ns", description = "by at most", value = extreme("across_worst", math.max) },
+    { name = "longest", unit = "ns", description = "longest step: what interrupts the program, or the clock's own",
+      value = extreme("most", math.max) },
+  },
+  analyse = function(run) report.write(run, lab) end,
+  plot = "timers",
+}

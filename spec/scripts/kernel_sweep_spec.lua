@@ -1,0 +1,132 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+-- spec/scripts/kernel_sweep_spec.lua - the experiment, run for real by its command; and what it makes of caches.
+
+package.path = "scripts/?.lua;spec/scripts/?.lua;lua/?.lua;lua/?/init.lua;" .. package.path
+local caches = require "kernels.caches"
+local flops = require "kernels.flops"
+local tables = require "tables"
+
+-- Operations of an element, and numbers that it moves, as the source has them.
+local formula = {
+  add = { 1, 3 }, mult = { 1, 3 }, fma = { 2, 3 }, divide = { 1, 3 }, sqrt = { 1, 2 }, mix = { 5, 3 },
+}
+
+describe("scripts/kernel_sweep.lua --quick", function()
+  local out, text, status, dir
+  setup(function()
+    out = tables.temporary_folder()
+    text, status, dir = tables.run("kernel_sweep", out, "")
+  end)
+  teardown(function() os.execute("rm -rf " .. out) end)
+
+  it("ends well, with a picture and its tables", function()
+    assert.equal(0, status, text)
+    for _, words in ipairs { "Table 1. Plateaus", "Table 2. Steps", "Table 3. Operations by the PMU" } do
+      assert.truthy(text:find(words, 1, true), words)
+    end
+    assert.is_true(tables.drawn(dir), text)
+  end)
+
+  it("has samples in every cell, or says why not", function()
+    local rows = tables.read(dir .. "/data.dat")
+    assert.is_true(#rows >= 6 * 2 * 2 * 20)
+    for _, r in ipairs(rows) do
+      if r.status == "ok" then assert.equal(2, r.samples) else assert.truthy(#r.status > 5 and r.samples == 0) end
+    end
+  end)
+
+  it("counts operations and bytes by the formulas", function()
+    for _, r in ipairs(tables.read(dir .. "/data.dat")) do
+      if r.status == "ok" then
+        assert.equal(formula[r.kernel][1] * r.n, r.flops)
+        assert.equal(formula[r.kernel][2] * r.n * (r.precision == "double" and 8 or 4), r.bytes)
+      end
+    end
+  end)
+
+  it("subtracts the overhead openly: no rate is made of what is not above it", function()
+    for _, r in ipairs(tables.read(dir .. "/data.dat")) do
+      if r.status == "ok" then
+        assert.is_true(math.abs(r.net - (r.median - r.overhead)) <= 1e-6 * r.median)
+        assert.equal(r.net >= r.overhead and "ok" or r.net > 0 and "hides" or "nothing_left", r.subtraction)
+        if r.net > 0 then
+          assert.is_true(math.abs(r.gflops * r.net - r.flops) <= 1e-6 * r.flops)
+        else
+          assert.is_nil(r.gflops)
+        end
+      end
+    end
+  end)
+
+  it("has a row for each curve in the tables, and each operation count has a value or a reason", function()
+    local curves = {}
+    for _, r in ipairs(tables.read(dir .. "/data.dat")) do
+      local curve = r.kernel .. r.precision .. r.build
+      curves[curve] = curves[curve] or r.status == "ok"
+    end
+    local count = 0
+    for _ in pairs(curves) do count = count + 1 end
+    assert.equal(count, #tables.read(dir .. "/plateaus.dat"))
+    local counted = tables.read(dir .. "/workload.dat")
+    assert.equal(count, #counted)
+    for _, r in ipairs(counted) do
+      if curves[r.kernel .. r.precision .. r.build] then assert.equal(1000 * formula[r.kernel][1], r.user) end
+      if r.state == "ok" then assert.is_true(r.ratio >= 0) else assert.truthy(r.system == nil and #r.state > 5) end
+    end
+    assert.is_true(#tables.read(dir .. "/caches.dat") >= 2)
+  end)
+end)
+
+describe("scripts/kernel_sweep.lua", function()
+  it("counts operations by the events that it is given", function()
+    local out = tables.temporary_folder()
+    -- every event counts something per call: here the task's clock stands for operations, twice
+    local text, status, dir = tables.run("kernel_sweep", out,
+      "--no-plot --kernels add --precisions double --builds scalar --longest 3 --flop-events task-clock*2,task-clock")
+    assert.equal(0, status, text)
+    local rows = tables.read(dir .. "/workload.dat")
+    assert.equal(1, #rows)
+    assert.equal("ok", rows[1].state)
+    assert.is_true(rows[1].system > 0 and math.abs(rows[1].ratio - rows[1].system / 1000) < 1e-9)
+    assert.truthy(text:find("system / user", 1, true) or text:find("ratio", 1, true))
+    os.execute("rm -rf " .. out)
+  end)
+
+  it("refuses what it does not know, in one line", function()
+    tables.refuses("kernel_sweep", {
+      ["--kernels sine"] = "no sine", ["--precisions half"] = "no half", ["--builds 1024"] = "no 1024",
+      ["--longest 31"] = "--longest is 31", ["--longest=-1"] = "--longest is -1", ["--copies 100000"] = "--copies is 100000",
+      ["--flop-events ,"] = "--flop-events", ["--kernels ,"] = "--kernels is empty",
+    })
+  end)
+end)
+
+describe("the caches of a core", function()
+  local levels = {
+    { name = "L1", set = 16 << 10 }, { name = "L2", set = 512 << 10 }, { name = "memory", set = 64 << 20 },
+  }
+
+  it("tell where vectors lie, but not between two levels", function()
+    assert.equal("L1", caches.level_of(levels, 8 << 10))
+    assert.equal("L2", caches.level_of(levels, 256 << 10))
+    assert.equal("memory", caches.level_of(levels, 64 << 20))
+    assert.is_nil(caches.level_of(levels, 32 << 10))
+    assert.is_nil(caches.level_of(levels, 4 << 20))
+  end)
+
+  it("are those of this machine, or said to be assumed, and end with memory", function()
+    local here = caches.levels(1)
+    assert.equal("memory", here[#here].name)
+    for i, l in ipairs(here) do
+      assert.truthy(l.source == "sysfs" or l.source:find "assumed")
+      assert.is_true(l.set > 0 and (i == 1 or l.set > here[i - 1].set))
+    end
+  end)
+end)
+
+describe("events for operations", function()
+  it("are names with weights", function()
+    assert.same({ { "a:u", 8 }, { "cpu/event=1,umask=2/", 1 }, { "b", 0.5 } }, flops.parse "a:u*8,cpu/event=1,umask=2/,b*0.5")
+    assert.is_nil(flops.parse "a,,b")
+  end)
+end)

@@ -1,0 +1,69 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+-- spec/scripts/tables.lua - for the specs of the experiments: run one by its command, read the tables that it leaves.
+
+local assert = require "luassert"
+local lfs = require "lfs"
+
+local M = {}
+
+M.pmlua = (os.getenv "PMLUA_BUILD" or os.getenv "B" or "build") .. "/pmlua"
+
+function M.shell(command)
+  local pipe = io.popen("timeout 240 " .. command .. " 2>&1; echo \" status $?\"")
+  local output = pipe:read "a"
+  pipe:close()
+  local text, status = output:match "^(.*) status (%d+)\n$"
+  return text, tonumber(status)
+end
+
+function M.temporary_folder()
+  local name = os.tmpname()
+  os.remove(name)
+  assert.truthy(lfs.mkdir(name))
+  return name
+end
+
+--- A table of a folder: rows by column name, numbers as numbers ("NaN" is nil), texts as texts.
+function M.read(path)
+  local names, text, rows = {}, {}, {}
+  for line in io.lines(path) do
+    local i, name, unit = line:match "^# column (%d+): (%S+) %[([^%]]*)%]"
+    if i then
+      names[tonumber(i)], text[name] = name, unit == "text"
+    elseif line:sub(1, 1) ~= "#" and line:find "%S" then
+      local row, k = {}, 0
+      for word in line:gmatch "%S+" do
+        k = k + 1
+        if text[names[k]] then row[names[k]] = word elseif word ~= "NaN" then row[names[k]] = tonumber(word) or error(word) end
+      end
+      assert.equal(#names, k, path .. ": a row has as many values as there are columns")
+      rows[#rows + 1] = row
+    end
+  end
+  return rows
+end
+
+--- Run scripts/NAME.lua --quick: what it says, its exit status, its folder.
+function M.run(name, out, arguments)
+  local text, status = M.shell(("%s scripts/%s.lua --quick --seed 7 --out %s %s"):format(M.pmlua, name, out, arguments))
+  return text, status, ("%s/%s/latest"):format(out, name)
+end
+
+--- Each argument is refused in one line that names it; nothing is measured.
+function M.refuses(name, arguments)
+  local out = M.temporary_folder()
+  for argument, says in pairs(arguments) do
+    local text, status = M.run(name, out, "--no-plot " .. argument)
+    assert.is_not.equal(0, status, argument)
+    assert.truthy(text:find(says, 1, true), argument .. ": " .. text)
+    assert.equal(1, select(2, text:gsub("\n", "")), text)
+  end
+  os.execute("rm -rf " .. out)
+end
+
+--- Whether there is a picture, where gnuplot is.
+function M.drawn(dir)
+  return lfs.attributes(dir .. "/plot.svg", "mode") == "file" or not M.shell("command -v gnuplot"):find "gnuplot"
+end
+
+return M
