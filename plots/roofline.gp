@@ -60,8 +60,8 @@ set label 2 "per core, all cores at work; roofs: fastest batch, points: medians 
 array panel_precision[2] = ["double", "single"]
 do for [panel = 1:2] {
   precision = panel_precision[panel]
-  set lmargin at screen panel == 1 ? 0.055 : 0.46
-  set rmargin at screen panel == 1 ? 0.42 : 0.825
+  set lmargin at screen panel == 1 ? 0.075 : 0.47
+  set rmargin at screen panel == 1 ? 0.43 : 0.825
   set tmargin at screen 0.845
   set bmargin at screen 0.115
   set title precision . " precision" font ",12"
