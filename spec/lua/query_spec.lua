@@ -283,8 +283,9 @@ describe("pmlua attach", function()
     assert.matches("stack overflow", select(2, ask [[
       local function f(n) return ('x'):gsub('.', function() return f(n + 1) end) end return f(1)]]))
     assert.matches("stopped after 5 s", select(2, ask "local s = ('x'):rep(8e6) while true do local t = s .. 'x' end"))
-    assert.matches("the time for one question is over", select(2, ask [[
-      local s = ('a'):rep(30000) while true do s:find 'a*b' end]]))
+    -- by the sandbox, or by the hook if one search took long
+    local _, late = ask [[local s = ('a'):rep(30000) while true do s:find 'a*b' end]]
+    assert.is_truthy(late:find("the time for one question is over", 1, true) or late:find("stopped after 5 s", 1, true))
     assert.equal("3", (ask "1 + 2"))
   end)
 
