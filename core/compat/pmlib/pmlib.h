@@ -62,6 +62,7 @@ extern const size_t pmlib_nchoosers;
 /* --- what the program said of a section beyond its definition --- */
 
 struct pmlib_figures {
+  uint32_t number; /* OpenMP's, of a thread */
   uint64_t count;
   double seconds, work;
   double value[PMLIB_EVENTS_MAX];
@@ -83,6 +84,8 @@ struct pmlib_known {
 };
 /* pmlib_known_of - NULL if the program said nothing; pmlib_lock is held. */
 struct pmlib_known *pmlib_known_of(const struct pml_section *s);
+/* pmlib_number_of - what OpenMP called the thread when it first started a section; pmlib_lock is held. */
+uint32_t pmlib_number_of(uint64_t thread);
 void pmlib_lock(void);
 void pmlib_unlock(void);
 
@@ -94,7 +97,7 @@ struct pmlib_section {
   bool inclusive, parallel;
   uint64_t misuse[PML_SECTION_MISUSES];
   uint32_t nthreads;
-  struct pmlib_figures *thread; /* [nthreads] in the order in which they began */
+  struct pmlib_figures *thread; /* [nthreads] by number */
 };
 
 struct pmlib_process {

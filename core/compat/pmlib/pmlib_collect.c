@@ -34,6 +34,12 @@ static struct pmlib_figures figures_of(const struct pml_section_row *row, const 
   return f;
 }
 
+static void insert(struct pmlib_section *s, const struct pmlib_figures *f) {
+  uint32_t at = s->nthreads++;
+  for (; at > 0 && s->thread[at - 1].number > f->number; at--) s->thread[at] = s->thread[at - 1];
+  s->thread[at] = *f;
+}
+
 /* The rows of one section, [n] of them. */
 static bool take_section(struct pmlib_section *s, const struct pml_section_row *row, uint32_t n) {
   struct pml_section_info info;
@@ -47,7 +53,8 @@ static bool take_section(struct pmlib_section *s, const struct pml_section_row *
   for (uint32_t i = 0; s->thread != NULL && i < n; i++) {
     struct pmlib_figures f = figures_of(&row[i], k);
     for (int m = 0; m < PML_SECTION_MISUSES; m++) s->misuse[m] += row[i].misuse[m];
-    if (f.count > 0) s->thread[s->nthreads++] = f;
+    f.number = pmlib_number_of(row[i].thread);
+    if (f.count > 0) insert(s, &f);
   }
   pmlib_unlock();
   if (s->misuse[PML_SECTION_OVERLAP] > 0) s->inclusive = true;

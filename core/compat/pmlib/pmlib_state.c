@@ -2,6 +2,7 @@
 /* core/compat/pmlib/pmlib_state.c - PMlib's calls that measure, handed to pmlua's sections. */
 #include "base/pml_clock.h"
 #include "base/pml_error.h"
+#include "base/pml_thread.h"
 #include "compat/pmlib/pmlib.h"
 
 #include <dlfcn.h>
@@ -68,8 +69,8 @@ bool pmlib_on(void) {
 }
 
 /* Says @what once for each of the few places that call it. */
-static void once(int *said, const char *what, const char *label, const char *why) {
-  if (__atomic_exchange_n(said, 1, __ATOMIC_RELAXED) == 0) pmlib_warn("%s '%.200s': %s", what, label, why);
+static void once(int *said, const char *what, const char *why) {
+  if (__atomic_exchange_n(said, 1, __ATOMIC_RELAXED) == 0) pmlib_warn("%.200s: %s", what, why);
 }
 
 static struct pml_section *define(const char *label, enum pmlib_type type, bool exclusive) {
@@ -82,14 +83,14 @@ static struct pml_section *define(const char *label, enum pmlib_type type, bool 
   if (s != NULL) return s;
   int err = pml_section_define(label, &o, &s);
   if (err < 0) s = pml_section_find(label); /* another thread, with other options */
-  if (s == NULL) once(&said, "section", label, pml_error_detail(err));
+  if (s == NULL) once(&said, label, pml_error_detail(err));
   return s;
 }
 
 static bool label_ok(const char *label) {
   static int said;
   if (label != NULL && *label != '\0') return true;
-  once(&said, "label", "", "it is empty, the call is ignored");
+  once(&said, "label", "it is empty, the call is ignored");
   return false;
 }
 
@@ -112,8 +113,49 @@ void pmlib_properties(const char *label, int t, bool exclusive) {
   pmlib_unlock();
 }
 
+/* ---- the numbers that OpenMP gives to threads, for the report ---- */
+
+struct numbered {
+  uint64_t thread;
+  uint32_t number;
+  struct numbered *next;
+};
+static struct numbered *numbers; /* under the lock */
+static _Thread_local bool is_numbered;
+
+static int call_openmp(const char *name, int otherwise) {
+  void *f = dlsym(RTLD_DEFAULT, name);
+  int (*call)(void);
+  if (f == NULL) return otherwise;
+  memcpy(&call, &f, sizeof call);
+  return call();
+}
+
+int pmlib_max_threads(void) {
+  return call_openmp("omp_get_max_threads", 1);
+}
+
+static void number_thread(void) {
+  is_numbered = true;
+  struct numbered *n = malloc(sizeof *n);
+  if (n == NULL) return;
+  n->thread = pml_thread_self()->id;
+  n->number = (uint32_t)call_openmp("omp_get_thread_num", 0);
+  pmlib_lock();
+  n->next = numbers;
+  numbers = n;
+  pmlib_unlock();
+}
+
+uint32_t pmlib_number_of(uint64_t thread) {
+  const struct numbered *n = numbers;
+  while (n != NULL && n->thread != thread) n = n->next;
+  return n == NULL ? 0 : n->number;
+}
+
 void pmlib_start(const char *label) {
   if (!pmlib_on()) return;
+  if (PML_UNLIKELY(!is_numbered)) number_thread();
   struct pml_section *s = label == NULL ? NULL : pml_section_find(label);
   if (PML_UNLIKELY(s == NULL)) {
     if (!label_ok(label)) return;
@@ -203,7 +245,7 @@ void pmlib_reset_all(void) {
 
 /* ---- the rest ---- */
 
-bool pmlib_setting(struct pmlib_setting *s) {
+bool pmlib_tell(struct pmlib_setting *s) {
   *s = (struct pmlib_setting){.processes = 1, .threads = 1};
   if (!pmlib_on()) return false;
   *s = (struct pmlib_setting){.processes = pmlib.nprocs, .threads = pmlib_max_threads(), .rank = pmlib.rank};
@@ -227,13 +269,5 @@ void pmlib_set_mode(const char *mode) {
 
 void pmlib_no_power(void) {
   static int said;
-  if (pmlib_on() && pmlib.rank == 0) once(&said, "power knob", "", "there is no power API here, the call is ignored");
-}
-
-int pmlib_max_threads(void) {
-  void *f = dlsym(RTLD_DEFAULT, "omp_get_max_threads");
-  int (*call)(void);
-  if (f == NULL) return 1;
-  memcpy(&call, &f, sizeof call);
-  return call();
+  if (pmlib_on() && pmlib.rank == 0) once(&said, "power knob", "there is no power API here, the call is ignored");
 }

@@ -8,6 +8,8 @@
 #include <string.h>
 #include <time.h>
 
+#define WIDEST 64 /* column of labels */
+
 double pmlib_speed(double per_second, enum pmlib_type type, const char **unit) {
   static const char *const units[2][4] = {{"MB/sec", "GB/sec", "TB/sec", "PB/sec"},
                                           {"Mflops", "Gflops", "Tflops", "Pflops"}};
@@ -46,6 +48,12 @@ static size_t *ordered(const struct pmlib_run *run, bool as_defined, size_t *n) 
   size_t *order = calloc(run->nsections == 0 ? 1 : run->nsections, sizeof *order);
   *n = order == NULL ? 0 : pmlib_order(run, as_defined, order);
   return order;
+}
+
+/* A label with its mark, in a column; a longer one moves the rest of its line. */
+static void text_label(FILE *fp, int width, const struct pmlib_merged *s) {
+  size_t n = strlen(s->label);
+  fprintf(fp, "%s%-*s:", s->label, n < (size_t)width ? width - (int)n : 0, pmlib_mark(s));
 }
 
 static void rule(FILE *fp, int width, const char *columns) {
@@ -98,9 +106,9 @@ static void text_head(FILE *fp, const struct pmlib_run *run, const char *host, c
 static void text_basic_row(FILE *fp, int width, const struct pmlib_run *run, const struct pmlib_merged *s) {
   const char *unit, *mark = pmlib_mark(s);
   double speed = pmlib_speed(rate(s->mean.work, s->mean.seconds), s->type, &unit);
-  fprintf(fp, "%s%-*s: %8llu   %9.3e %6.2f  %9.3e  %8.2e    %9.3e  %8.2e %6.2f %s%s\n", s->label,
-          width - (int)strlen(s->label), mark, (unsigned long long)s->mean.count, s->mean.seconds,
-          100 * rate(s->mean.seconds, run->seconds),
+  text_label(fp, width, s);
+  fprintf(fp, " %8llu   %9.3e %6.2f  %9.3e  %8.2e    %9.3e  %8.2e %6.2f %s%s\n", (unsigned long long)s->mean.count,
+          s->mean.seconds, 100 * rate(s->mean.seconds, run->seconds),
           s->calls > 0 ? s->mean.seconds * run->nprocs / (double)s->calls : 0, s->deviation.seconds, s->mean.work,
           s->deviation.work, speed, unit, mark[0] == ' ' ? mark + 1 : mark);
 }
@@ -108,7 +116,7 @@ static void text_basic_row(FILE *fp, int width, const struct pmlib_run *run, con
 /* Exclusive sections of one type: of the mean process, then of all. */
 static void text_sums(FILE *fp, int width, const struct pmlib_run *run, enum pmlib_type type) {
   double seconds = 0, work = 0;
-  const char *unit;
+  const char *unit, *what = type == PMLIB_COMM ? "Sum of exclusive COMM" : "Sum of exclusive CALC";
   for (size_t i = 0; i < run->nsections; i++) {
     const struct pmlib_merged *s = &run->section[i];
     if (s->inclusive || s->type != type) continue;
@@ -117,10 +125,10 @@ static void text_sums(FILE *fp, int width, const struct pmlib_run *run, enum pml
   }
   if (!(seconds > 0)) return;
   double speed = pmlib_speed(rate(work, seconds), type, &unit);
-  fprintf(fp, "%-*s   %9.3e %6.2f %26s%9.3e %9s%6.2f %s\n", width + 10, "Sum of exclusive sections", seconds,
+  fprintf(fp, "%-*s   %9.3e %6.2f %26s%9.3e %9s%6.2f %s\n", width + 10, what, seconds,
           100 * rate(seconds, run->seconds), "", work, "", speed, unit);
   speed = pmlib_speed(rate(work * run->nprocs, seconds), type, &unit);
-  fprintf(fp, "%-*s   %16s %26s%9.3e %9s%6.2f %s\n", width + 10, "Sum of all processes", "", "", work * run->nprocs, "",
+  fprintf(fp, "%-*s   %16s %26s%9.3e %9s%6.2f %s\n", width + 10, "  of all processes", "", "", work * run->nprocs, "",
           speed, unit);
 }
 
@@ -152,7 +160,7 @@ static void text_basic_values(FILE *fp, int width, const struct pmlib_run *run, 
   rule(fp, width, "+------------------------");
   for (size_t i = 0; i < n; i++) {
     const struct pmlib_merged *s = &run->section[order[i]];
-    fprintf(fp, "%s%-*s:", s->label, width - (int)strlen(s->label), pmlib_mark(s));
+    text_label(fp, width, s);
     text_values(fp, s->mean.value);
     fputc('\n', fp);
   }
@@ -166,7 +174,7 @@ void pmlib_text_basic(FILE *fp, const struct pmlib_run *run, const char *host, c
   for (size_t i = 0; i < n; i++) {
     const struct pmlib_merged *s = &run->section[order[i]];
     int w = (int)(strlen(s->label) + strlen(pmlib_mark(s))) + 1;
-    if (w > width) width = w;
+    if (w > width && w <= WIDEST) width = w;
   }
   text_head(fp, run, host, comment);
   fprintf(fp, "\n%-*s|  calls   |      time of the mean process [sec]    | work stated by the program\n", width,
@@ -231,7 +239,7 @@ void pmlib_text_threads(FILE *fp, const struct pmlib_run *run, int rank, bool as
     fputc('\n', fp);
     for (uint32_t t = 0; of != NULL && t < of->nthreads; t++) {
       const struct pmlib_figures *f = &of->thread[t];
-      fprintf(fp, "%6u %8llu  %9.3e  %8.1f  %9.3e  %9.3e %s", t, (unsigned long long)f->count, f->seconds,
+      fprintf(fp, "%6u %8llu  %9.3e  %8.1f  %9.3e  %9.3e %s", f->number, (unsigned long long)f->count, f->seconds,
               100 * rate(f->seconds, s->mean.seconds), f->work, rate(f->work, f->seconds), unit);
       text_values(fp, f->value);
       fputc('\n', fp);

@@ -59,26 +59,26 @@ class PerfMonitor {
 public:
   enum Type { COMM, CALC }; /* work is bytes moved, or operations */
 
-  int num_process = 1;
-  int num_threads = 1;
-  int my_rank = -1;
-  int my_thread = 0;
-  int m_nWatch = 0; /* sections, the background one included, as of the last gather() */
-  int init_nWatch = 0;
-  int reserved_nWatch = 0;
-  int level_POWER = 0; /* power is not measured */
-  int num_power = 0;
-
-  PerfMonitor() {} /* for const and threadprivate objects */
+  /* Set by initialize(). No constructor: g++ lets only such a class be threadprivate after its definition. */
+  int num_process;
+  int num_threads;
+  int my_rank;
+  int my_thread;
+  int m_nWatch; /* sections, the background one included, as of the last gather() */
+  int init_nWatch;
+  int reserved_nWatch;
+  int level_POWER; /* 0: power is not measured */
+  int num_power;
 
   /* Must come first, after MPI_Init. Further calls change nothing. Any number of sections has room. */
   void initialize(int n = 100) {
     struct pmlib_setting s;
     pmlib_initialize();
-    if (pmlib_setting(&s)) m_nWatch = 1;
+    m_nWatch = pmlib_tell(&s) ? 1 : 0;
     num_process = s.processes;
     num_threads = s.threads;
     my_rank = s.rank;
+    my_thread = level_POWER = num_power = 0;
     init_nWatch = reserved_nWatch = n;
   }
 

@@ -22,8 +22,8 @@ struct pmlib_setting {
 };
 
 PMLIB_CALL void pmlib_initialize(void);
-/* pmlib_setting - false under BYPASS_PMLIB, when @s is one process. */
-PMLIB_CALL bool pmlib_setting(struct pmlib_setting *s);
+/* pmlib_tell - false under BYPASS_PMLIB, when @s is one process. */
+PMLIB_CALL bool pmlib_tell(struct pmlib_setting *s);
 PMLIB_CALL void pmlib_properties(const char *label, int type,
                                  bool exclusive); /* type 0: bytes moved, else operations */
 PMLIB_CALL void pmlib_start(const char *label);
