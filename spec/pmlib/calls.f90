@@ -31,7 +31,7 @@ program calls
   call f_pm_getpowerknob(0, knob)
   call f_pm_setpowerknob(0, 1)
   print '(A,4(1X,I0))', "facts", n, mid, inside, knob
-  call flush(6)
+  flush(6)
   call f_pm_stop_root()
   call f_pm_report("")
   call f_pm_print("", "that-host", "of Fortran", 1)
