@@ -35,8 +35,8 @@ local function run(command, variables)
   return out
 end
 
-local units = { Mflops = 1e6, Gflops = 1e9, Tflops = 1e12, Pflops = 1e15 }
-for name, factor in pairs(units) do units[name:gsub("flops", "B/sec")] = factor end
+local units = { Mflops = 1e6, Gflops = 1e9, Tflops = 1e12, Pflops = 1e15,
+  ["MB/sec"] = 1e6, ["GB/sec"] = 1e9, ["TB/sec"] = 1e12, ["PB/sec"] = 1e15 }
 
 --- The rows of the first basic report, in order, and by label.
 local function basic(out)
