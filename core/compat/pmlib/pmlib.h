@@ -45,7 +45,7 @@ struct pmlib {
   uint64_t begin_ticks, end_ticks; /* of the background; end is 0 while it runs */
   const char *mode;                /* as the program told it, or NULL */
 };
-extern struct pmlib pmlib; /* constant after pmlib_initialize() but for the ticks and mode */
+extern struct pmlib pmlib; /* constant after pmlib_initialize() but for ticks, mode and what MPI says */
 
 /* pmlib_on - whether calls do anything; initializes if nobody has. One load afterwards. */
 bool pmlib_on(void);

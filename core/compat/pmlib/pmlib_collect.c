@@ -204,20 +204,21 @@ void pmlib_collect(bool collective) {
   struct pmlib_process mine;
   free_run();
   bool up = collective && pmlib_mpi(&rank, &nprocs) && nprocs > 1;
-  bool took = pmlib_take(&mine);
-  if (up) {
-    have_last = gather(&mine, rank, nprocs);
+  bool have = pmlib_take(&mine);
+  if (up) { /* it may not have been when the program initialized */
+    pmlib.rank = rank;
+    pmlib.nprocs = nprocs;
+    have = gather(&mine, rank, nprocs);
     pmlib_free_process(&mine);
-  } else if (took && (last.process = malloc(sizeof *last.process)) != NULL) {
-    last.process[0] = mine;
-    last.nprocs = 1;
+  } else if (have) {
+    have = (last.process = malloc(sizeof *last.process)) != NULL;
+    if (have) last.process[0] = mine;
+    last.nprocs = have ? 1 : 0;
     last.alone = pmlib.nprocs > 1;
-    have_last = true;
   }
-  if (have_last && !merge()) {
-    pmlib_warn("report: no memory");
-    free_run();
-  }
+  if (have) have = merge();
+  if (!have) free_run();
+  have_last = have;
 }
 
 const struct pmlib_run *pmlib_last(void) {

@@ -90,8 +90,9 @@ static int by_value(const void *a, const void *b) {
 /* @color[nprocs]: a group for each colour there is, in their order, numbered from 0. */
 static void print_each_color(FILE *fp, const struct pmlib_run *run, const int *color, bool as_defined) {
   size_t nprocs = run->nprocs;
-  int *sorted = calloc(2 * nprocs, sizeof *sorted), *ranks = sorted + nprocs, number = 0;
+  int *sorted = calloc(2 * nprocs, sizeof *sorted), number = 0;
   if (sorted == NULL) return;
+  int *ranks = sorted + nprocs;
   memcpy(sorted, color, nprocs * sizeof *sorted);
   qsort(sorted, nprocs, sizeof *sorted, by_value);
   for (size_t i = 0; i < nprocs; i++) {

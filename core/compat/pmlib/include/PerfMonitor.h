@@ -27,7 +27,6 @@
 
 #include <cassert>
 #include <cstdarg>
-#include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -35,6 +34,7 @@
 #include <map>
 #include <string>
 
+#include <stdint.h>
 #include <string.h>
 #include <sys/time.h>
 #ifdef _OPENMP
@@ -126,8 +126,7 @@ public:
   /* For the ranks in pp_ranks, as many as p_group has; group is a number to print. Not collective. */
   void printGroup(FILE *fp, MPI_Group p_group, MPI_Comm p_comm, int *pp_ranks, int group = 0, int legend = 0,
                   int op_sort = 0) {
-    std::uintptr_t handle = 0;
-    static_assert(sizeof p_group <= sizeof handle, "an MPI handle is an integer or a pointer");
+    uintptr_t handle = 0; /* holds an integer as well as a pointer */
     std::memcpy(&handle, &p_group, sizeof p_group);
     (void)p_comm;
     pmlib_print_group(fp, handle, pp_ranks, group, legend == 1, op_sort == 1);
