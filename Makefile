@@ -265,6 +265,7 @@ install: all ## PREFIX (default /usr/local), DESTDIR for packagers
 	install -m 644 core/compat/pmlib/include/* $(D)/include/pmlua/pmlib/
 	for f in $(filter core/%.h,$(shell $(CC) -D_GNU_SOURCE -MM -Icore core/pml.h)); do \
 	  install -D -m 644 $$f $(D)/include/pmlua/$${f#core/} || exit 1; done
+	install -m 644 core/adapter/pml_section.hpp core/adapter/pml_section.F90 $(D)/include/pmlua/adapter/
 	install -m 644 bindings/pmlua.h $(D)/include/pmlua/
 	(cd lua && find . -name '*.lua') | while read f; do install -D -m 644 lua/$$f $(D)/share/pmlua/lua/$$f; done
 	ln -sfn ../../pmlua/lua/pmlua $(D)/share/lua/$(LUAVER)/pmlua

@@ -10,6 +10,7 @@
 struct trace {
   struct lutil_handle h;
   struct pml_otf2 *archive;
+  struct pml_otf2_stream *stream; /* NULL: not attached */
   size_t nmetrics;
 };
 
@@ -20,10 +21,16 @@ struct location {
   const struct trace *trace;
 };
 
-static void trace_close(void *handle) {
-  struct trace *t = handle;
-  pml_otf2_close(t->archive);
+static int close_trace(struct trace *t) {
+  pml_otf2_stream_close(t->stream);
+  t->stream = NULL;
+  int err = pml_otf2_close(t->archive);
   t->archive = NULL;
+  return err;
+}
+
+static void trace_close(void *handle) {
+  (void)close_trace(handle);
 }
 
 static const struct lutil_class trace_class = {"trace", sizeof(struct trace), trace_close};
@@ -120,14 +127,30 @@ static int l_stats(lua_State *L) {
   return 1;
 }
 
+/* From now on the trace records sections, and whatever else the stream brings, on every thread. */
+static int l_attach(lua_State *L) {
+  struct trace *t = checktrace(L);
+  int err = t->stream != NULL ? 0 : pml_otf2_stream_open(&t->stream, t->archive);
+  return pml_pushdone(L, err, "trace.attach");
+}
+
+/* How many events had values that the trace has no place for; 0 if it was not attached. */
+static int l_detach(lua_State *L) {
+  struct trace *t = checktrace(L);
+  uint64_t unrecorded = t->stream != NULL ? pml_otf2_stream_unrecorded(t->stream) : 0;
+  pml_otf2_stream_close(t->stream);
+  t->stream = NULL;
+  lua_pushinteger(L, (lua_Integer)unrecorded);
+  return 1;
+}
+
 /* Unlike other handles' close it can fail, and says so. */
 static int l_close(lua_State *L) {
   struct trace *t = lutil_self(L, 1, &trace_class);
   int err = 0;
   if (t->h.open) {
     t->h.open = 0;
-    err = pml_otf2_close(t->archive);
-    t->archive = NULL;
+    err = close_trace(t);
   }
   return pml_pushdone(L, err, "trace.close");
 }
@@ -175,7 +198,8 @@ static int l_metric(lua_State *L) {
 
 int luaopen_pmlua_trace(lua_State *L) {
   static const luaL_Reg trace_methods[] = {
-      {"location", l_location}, {"flush", l_flush}, {"stats", l_stats}, {"close", l_close}, {NULL, NULL}};
+      {"location", l_location}, {"flush", l_flush}, {"stats", l_stats}, {"attach", l_attach},
+      {"detach", l_detach},     {"close", l_close}, {NULL, NULL}};
   static const luaL_Reg location_methods[] = {
       {"enter", l_enter}, {"leave", l_leave}, {"metric", l_metric}, {NULL, NULL}};
   static const luaL_Reg functions[] = {{"open", l_open}, {NULL, NULL}};

@@ -86,8 +86,11 @@ struct pml_samples *lutil_samples(lua_State *L, int idx);
 extern volatile int lutil_interrupted;
 
 /* The table of contents: each pushes one module. */
+/* clang-format off */
 #define LUTIL_MODULES(X)                                                                                               \
-  X(clock) X(event) X(counter) X(group) X(eventset) X(region) X(samples) X(workload) X(trace) X(sys) X(sde)
+  X(clock) X(event) X(counter) X(group) X(eventset) X(region) X(samples) X(workload) X(trace) X(sys) X(sde) X(section) \
+  X(profile)
+/* clang-format on */
 #define LUTIL_DECLARE(name) int luaopen_pmlua_##name(lua_State *L);
 LUTIL_MODULES(LUTIL_DECLARE)
 #undef LUTIL_DECLARE

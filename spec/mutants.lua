@@ -14,6 +14,7 @@
 
 local BUILD = os.getenv "PMLUA_BUILD" or "build"
 local READER = "core/source/pml_rdpmc.h"
+local SECTION, STREAM = "core/adapter/pml_section.c", "core/base/pml_stream.c"
 local COUNTER, GROUP, SET = "core/source/pml_counter.c", "core/source/pml_group.c", "core/source/pml_eventset.c"
 
 --- name, file, text, replacement; `unless`: an architecture on which the mutant does what the original does;
@@ -65,6 +66,13 @@ local mutants = {
   { "group: half by page", GROUP, "if (tries == 0) return -EAGAIN;", "if (tries == 0) continue;" },
   { "set: owner unchecked", SET, "bool owner = s->owner == pml_thread_id();", "bool owner = true;" },
   { "set: half by page", SET, "if (PML_UNLIKELY(tries == 0)) return -EAGAIN;", "if (tries == 0) continue;" },
+
+  { "section: reset unseen at a stop", SECTION, " || f->stat->epoch != epoch", "" },
+  { "section: recursion counted twice", SECTION, "if (PML_UNLIKELY(stat->depth != 0))", "if (false)" },
+  { "section: crossing charged to both", SECTION, "f->child += inner;", "" },
+  { "section: label taken by its address", SECTION, " && strcmp(found->label, label) == 0", "" },
+  { "stream: nobody waited for", STREAM, "NULL, __ATOMIC_SEQ_CST);\n  }\n  wait_for_all();",
+    "NULL, __ATOMIC_SEQ_CST);\n  }" },
 }
 
 local function read(path)
@@ -101,7 +109,7 @@ local function breed(mutant, dir)
   if not text then
     return false, ("its text stands %s in %s"):format(count == 0 and "nowhere" or "more than once", file)
   end
-  os.execute(("mkdir -p '%s/source'"):format(dir))
+  os.execute(("mkdir -p '%s/%s'"):format(dir, file:match "core/(.*)/"))
   write(dir .. "/" .. file:gsub("^core/", ""), text)
   return true
 end
@@ -123,6 +131,10 @@ local function programs()
       .. "-Wl,--wrap=mmap,--wrap=syscall spec/c/page_path.c $SOURCES %s/libpmlua.a -lpfm -lotf2 -lpthread -ldl -lm "
       .. "-o '$OUT'"):format(cc, FLAGS, BUILD) }
   end
+  for _, of in ipairs { { "sections", SECTION, "section" }, { "stream", STREAM, "stream" } } do
+    list[#list + 1] = { title = of[1], file = of[2], arch = arch, run = "'$OUT'", build = ("%s %s -I'$DIR' -Icore "
+      .. "spec/c/%s.c $SOURCES %s/libpmlua.a -lpfm -lotf2 -lpthread -ldl -lm -o '$OUT'"):format(cc, FLAGS, of[3], BUILD) }
+  end
   if arch == "aarch64" then return list end
   local qemu = has "qemu-aarch64-static" and "qemu-aarch64-static" or "qemu-aarch64"
   local arm = { title = "aarch64", file = READER, arch = "aarch64", run = qemu .. " '$OUT' 20000",
@@ -136,10 +148,10 @@ local function programs()
   return list
 end
 
---- Does this program judge mutants of that file? The page reader's are left to the three that hold reads against a model.
+--- Does this program judge mutants of that file? Those of a file with programs of its own are left to them.
 local function judges(program, file)
   if program.file then return program.file == file end
-  return file ~= READER
+  return file ~= READER and file ~= SECTION and file ~= STREAM
 end
 
 --- A shell script that builds and runs, leaving OUT.build, OUT.said and OUT.status.
@@ -212,7 +224,7 @@ local function print_table(list, rows)
   local title = { "mutant" }
   for i, p in ipairs(list) do
     title[i + 1] = p.title
-    wide[i + 1] = i == 3 and 41 or 22
+    wide[i + 1] = p.file == READER and 22 or 41
   end
   local function line(cells)
     local text = {}

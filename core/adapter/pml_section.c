@@ -66,9 +66,12 @@ RARE static int start_rare(struct pml_section *s) {
   if (s == NULL) return pml_fail(-EINVAL, "no section to start");
   struct pml__section_thread *t = pml__section_thread();
   struct pml__section_stat *stat = t != NULL ? pml__section_stat_of(t, s) : NULL;
-  if (stat == NULL || !pml__section_deepen(t, s->list != NULL))
-    return pml_fail(-ENOMEM, "no memory to start section %.200s", s->label);
-  int err = 0;
+  if (stat == NULL) return pml_fail(-ENOMEM, "no memory to start section %.200s", s->label);
+  int err = pml__section_deepen(t, s->list != NULL);
+  if (err < 0) {
+    count_misuse(t, stat, PML_SECTION_UNSTARTED);
+    return pml_fail(err, "section %.200s is %s", s->label, misuse_text[PML_SECTION_UNSTARTED]);
+  }
   uint64_t *row = NULL;
   if (s->list != NULL) {
     row = t->rows + (size_t)(t->top + 1 - t->frame) * PML_SECTION_EVENTS_MAX;
@@ -82,11 +85,32 @@ RARE static int start_rare(struct pml_section *s) {
   return err < 0 ? err : 0;
 }
 
-int pml__section_start(struct pml_section *s) {
+/* Sections with events or a series, once their thread has all that they need. */
+__attribute__((noinline)) static int start_counted(struct pml_section *s) {
   struct pml__section_thread *t = pml__section_self;
-  if (PML_UNLIKELY(s == NULL || s->rare)) return start_rare(s);
   struct pml__section_stat *stat = stat_here(t, s->index);
   if (PML_UNLIKELY(stat == NULL || t->top + 1 == t->limit || stat->epoch != state())) return start_rare(s);
+  uint64_t *row = NULL;
+  if (s->list != NULL) {
+    if (PML_UNLIKELY(t->rows == NULL || !pml__section_has_set(t, s->list))) return start_rare(s);
+    row = t->rows + (size_t)(t->top + 1 - t->frame) * PML_SECTION_EVENTS_MAX;
+    if (PML_UNLIKELY(pml_eventset_read(t->set[s->list->index].set, row) < 0)) return start_rare(s);
+  }
+  struct pml__section_frame *f = push(t, s, stat);
+  f->row = row;
+  uint64_t ticks = f->ticks = pml_clock_ticks();
+  if (pml_stream_wanted(PML_STREAM_ENTER)) tell(PML_STREAM_ENTER, s, ticks, row);
+  return 0;
+}
+
+int pml__section_start(struct pml_section *s) {
+  struct pml__section_thread *t = pml__section_self;
+  uint32_t epoch = state();
+  if (PML_UNLIKELY(epoch == 0)) return 0; /* other languages have not asked before */
+  if (PML_UNLIKELY(s == NULL)) return start_rare(s);
+  if (s->counted) return start_counted(s);
+  struct pml__section_stat *stat = stat_here(t, s->index);
+  if (PML_UNLIKELY(stat == NULL || t->top + 1 == t->limit || stat->epoch != epoch)) return start_rare(s);
   struct pml__section_frame *f = push(t, s, stat);
   uint64_t ticks = f->ticks = pml_clock_ticks();
   if (pml_stream_wanted(PML_STREAM_ENTER)) tell(PML_STREAM_ENTER, s, ticks, NULL);
@@ -131,17 +155,22 @@ RARE static int bad_work(const struct pml_section *s) {
   return pml_fail(-EINVAL, "the workload of section %.200s is negative or no number", s->label);
 }
 
-/* Frame @f ends; where it stands is the caller's. */
-static int end_call(struct pml__section_thread *t, const struct pml__section_frame *f, uint64_t ticks,
-                    const double *work, uint64_t iterations) {
+/*
+ * Frame @f ends at @ticks with @values, NULL if there are none; where it stands is the caller's. What is counted inside
+ * a call of itself is counted by the outermost.
+ */
+static inline int end_call(struct pml__section_thread *t, const struct pml__section_frame *f, uint64_t ticks,
+                           const uint64_t *values, const double *work, uint64_t iterations) {
   struct pml__section_stat *stat = f->stat;
+  struct pml_recorder *r = f->section->recorder;
   uint64_t d = since(f->ticks, ticks);
   int err = 0;
   pml__section_begin_update(t);
+  bool added = values == NULL || stat->depth != 1 || pml__section_add_values(f->section, stat, f->row, values);
   add_call(stat, d, f->child);
   if (work != NULL) err = add_work(stat, *work, iterations);
   pml__section_end_update(t);
-  struct pml_recorder *r = f->section->recorder;
+  if (PML_UNLIKELY(!added)) count_misuse(t, stat, PML_SECTION_UNREAD);
   if (r != NULL && pml_recorder_push_double(r, (double)d) < 0) count_misuse(t, stat, PML_SECTION_UNRECORDED);
   return err < 0 ? bad_work(f->section) : 0;
 }
@@ -209,26 +238,48 @@ RARE static int stop_rare(struct pml_section *s, uint64_t ticks, const double *w
   uint64_t now[PML_SECTION_EVENTS_MAX];
   int err = 0;
   (void)pml__section_stat_of(t, s); /* there is a block; the statistics may be of before a reset */
+  const uint64_t *values = NULL;
   if (f->row != NULL) {
     err = pml__section_read(t, s->list, now);
-    bool outermost = f->stat->depth == 1; /* what is counted inside a call of itself is counted there */
-    if (err < 0 || (outermost && !pml__section_add_values(t, s, f->stat, f->row, now)))
+    if (err < 0)
       count_misuse(t, f->stat, PML_SECTION_UNREAD);
+    else
+      values = now;
   }
   if (f != t->top) count_misuse(t, f->stat, PML_SECTION_CROSSED);
   charge(t, f, ticks);
-  tell_leaves(t, f, ticks, f->row != NULL && err >= 0 ? now : NULL);
-  int wrong = end_call(t, f, ticks, work, iterations);
+  tell_leaves(t, f, ticks, values);
+  int wrong = end_call(t, f, ticks, values, work, iterations);
   take_out(t, f);
   return err < 0 ? err : wrong;
 }
 
-static inline int stop(struct pml_section *s, const double *work, uint64_t iterations) {
+/* The same for stops: of the innermost section, with no reset since its start. */
+__attribute__((noinline)) static int stop_counted(struct pml_section *s, uint64_t ticks, const double *work,
+                                                  uint64_t iterations) {
+  struct pml__section_thread *t = pml__section_self;
+  struct pml__section_frame *f = t->top;
+  uint64_t now[PML_SECTION_EVENTS_MAX], *values = f->row != NULL ? now : NULL;
+  if (values != NULL) {
+    if (PML_UNLIKELY(!pml__section_has_set(t, s->list))) return stop_rare(s, ticks, work, iterations);
+    if (PML_UNLIKELY(pml_eventset_read(t->set[s->list->index].set, now) < 0))
+      return stop_rare(s, ticks, work, iterations);
+  }
+  int err = end_call(t, f, ticks, values, work, iterations);
+  f[-1].child += since(f->ticks, ticks);
+  t->top = f - 1;
+  if (pml_stream_wanted(PML_STREAM_LEAVE)) tell(PML_STREAM_LEAVE, s, ticks, values);
+  return err;
+}
+
+__attribute__((always_inline)) static inline int stop(struct pml_section *s, const double *work, uint64_t iterations) {
   uint64_t ticks = pml_clock_ticks();
   struct pml__section_thread *t = pml__section_self;
   struct pml__section_frame *f = t->top;
-  if (PML_UNLIKELY(f->section != s || s->rare || f->stat->epoch != state()))
-    return stop_rare(s, ticks, work, iterations);
+  uint32_t epoch = state();
+  if (PML_UNLIKELY(epoch == 0)) return 0;
+  if (PML_UNLIKELY(f->section != s || f->stat->epoch != epoch)) return stop_rare(s, ticks, work, iterations);
+  if (s->counted) return stop_counted(s, ticks, work, iterations);
   struct pml__section_stat *stat = f->stat;
   uint64_t d = since(f->ticks, ticks);
   int err = 0;

@@ -125,7 +125,7 @@ static int prepare_section(struct pml_section *s, const char *label, const struc
   s->type = o->type;
   s->exclusive = o->exclusive;
   s->record = o->record;
-  s->rare = s->list != NULL || s->recorder != NULL;
+  s->counted = s->list != NULL || s->recorder != NULL;
   return 0;
 }
 

@@ -91,20 +91,22 @@ uint64_t pml__section_plus(uint64_t x, uint64_t y, bool real) {
   return x;
 }
 
-bool pml__section_add_values(struct pml__section_thread *t, const struct pml_section *s, struct pml__section_stat *stat,
-                             const uint64_t *before, const uint64_t *after) {
+bool pml__section_add_values(const struct pml_section *s, struct pml__section_stat *stat, const uint64_t *before,
+                             const uint64_t *after) {
   const struct pml_stream_metrics *m = s->list->metrics;
   if (PML_UNLIKELY(stat->value == NULL)) {
     uint64_t *value = calloc(m->n, sizeof *value);
     if (value == NULL) return false;
     PML__SECTION_SET(stat->value, value);
   }
-  pml__section_begin_update(t);
+  if (before != NULL && __atomic_load_n(&m->real[0], __ATOMIC_RELAXED) == 0) {
+    for (uint32_t i = 0; i < m->n; i++) PML__SECTION_SET(stat->value[i], stat->value[i] + (after[i] - before[i]));
+    return true;
+  }
   for (uint32_t i = 0; i < m->n; i++) {
     bool is_real = pml_stream_metrics_real(m, i);
     uint64_t more = before != NULL ? difference(before[i], after[i], is_real) : after[i];
     PML__SECTION_SET(stat->value[i], pml__section_plus(stat->value[i], more, is_real));
   }
-  pml__section_end_update(t);
   return true;
 }

@@ -20,7 +20,7 @@ struct pml__section_list {
 struct pml_section {
   uint32_t index;
   pml_region_t region;
-  bool rare; /* has events or a recorder */
+  bool counted; /* has events or a recorder */
   bool exclusive;
   enum pml_section_type type;
   enum pml_section_record record;
@@ -94,8 +94,8 @@ struct pml__section_thread *pml__section_thread(void);
 struct pml__section_stat *pml__section_stat_of(struct pml__section_thread *t, const struct pml_section *s);
 /* What is there, also of another thread (under the lock): NULL if there never was any. */
 struct pml__section_stat *pml__section_stat_at(struct pml__section_thread *t, uint32_t index);
-/* Room for one more frame (and @rows of values). */
-bool pml__section_deepen(struct pml__section_thread *t, bool rows);
+/* Room for one more frame (and @rows of values): 0, -ENOMEM or PML_EFULL. */
+int pml__section_deepen(struct pml__section_thread *t, bool rows);
 /* Threads, those under way and those that ended. Under the lock. */
 struct pml__section_thread *pml__section_threads(void);
 uint32_t pml__section_epoch(void);
@@ -108,12 +108,16 @@ int pml__section_list(const char *const *names, size_t n, struct pml__section_li
 int pml__section_read(struct pml__section_thread *t, struct pml__section_list *list, uint64_t *values);
 /* The same at a definition: a set that did not open before is tried again. */
 int pml__section_try(struct pml__section_thread *t, struct pml__section_list *list, uint64_t *values);
-/* Add @after - @before (NULL: 0) to the sums of @stat, which is @t's. False: no memory. */
-bool pml__section_add_values(struct pml__section_thread *t, const struct pml_section *s, struct pml__section_stat *stat,
-                             const uint64_t *before, const uint64_t *after);
+/* Add @after - @before (NULL: 0) to the sums of @stat, which is being updated. False: no memory. */
+bool pml__section_add_values(const struct pml_section *s, struct pml__section_stat *stat, const uint64_t *before,
+                             const uint64_t *after);
 /* Two sums of one event; @real: the bits are doubles'. */
 uint64_t pml__section_plus(uint64_t x, uint64_t y, bool real);
 void pml__section_close_sets(struct pml__section_thread *t);
+
+static inline bool pml__section_has_set(const struct pml__section_thread *t, const struct pml__section_list *list) {
+  return !t->stale_sets && t->set[list->index].set != NULL;
+}
 
 /* ---- pml_section_define.c ---- */
 
@@ -124,9 +128,8 @@ int pml__section_by_label(const char *label, struct pml_section **s);
 
 /* ---- pml_section_report.c ---- */
 
-/* Add @from, which stands still, to @to, which is @t's. False: no memory for the values. */
-bool pml__section_sum(struct pml__section_thread *t, const struct pml_section *s, struct pml__section_stat *to,
-                      const struct pml__section_stat *from);
+/* Add @from to @to, both of which stand still. False: no memory for the values. */
+bool pml__section_sum(const struct pml_section *s, struct pml__section_stat *to, const struct pml__section_stat *from);
 
 /* ---- updates ---- */
 

@@ -103,9 +103,8 @@ static void add_stat(struct pml__section_stat *to, const struct pml__section_sta
   for (unsigned m = 0; m < PML_SECTION_MISUSES; m++) to->misuse[m] = add_up(to->misuse[m], from->misuse[m]);
 }
 
-bool pml__section_sum(struct pml__section_thread *t, const struct pml_section *s, struct pml__section_stat *to,
-                      const struct pml__section_stat *from) {
-  if (from->value != NULL && !pml__section_add_values(t, s, to, NULL, from->value)) return false;
+bool pml__section_sum(const struct pml_section *s, struct pml__section_stat *to, const struct pml__section_stat *from) {
+  if (from->value != NULL && !pml__section_add_values(s, to, NULL, from->value)) return false;
   add_stat(to, from);
   return true;
 }
@@ -142,7 +141,7 @@ static void add_row_values(const struct pml_section *s, uint64_t *to, const uint
 static int gather(struct gathering *g, const struct pml__section_thread *t, const struct pml_section *s,
                   const struct pml__section_stat *stat, const uint64_t *values) {
   size_t at = g->row_of != NULL ? g->row_of[s->index] : 0;
-  if (at == 0) {
+  if (at == 0 || g->row == NULL) {
     if (g->n == g->capacity && !more_rows(g)) return -ENOMEM;
     struct gathered *row = &g->row[g->n++];
     *row = (struct gathered){.stat = *stat, .index = s->index, .nthreads = 1};
@@ -299,6 +298,39 @@ void pml_section_report_free(struct pml_section_report *r) {
   free(r->row);
   free(r->values);
   *r = (struct pml_section_report){0};
+}
+
+/* Adds one thread's statistics of @s, if it has any. */
+static int read_thread(struct pml__section_thread *t, const struct pml_section *s, struct gathered *sum,
+                       uint64_t *values) {
+  struct pml__section_stat *from = pml__section_stat_at(t, s->index), stat;
+  uint64_t own[PML_SECTION_EVENTS_MAX] = {0};
+  if (from == NULL) return 0;
+  int err = copy(t, s, from, &stat, own);
+  if (err < 0) return err;
+  bool old = stat.epoch != pml__section_epoch();
+  forget_old(&stat, pml__section_epoch());
+  if (!says_something(&stat)) return 0;
+  add_stat(&sum->stat, &stat);
+  sum->nthreads++;
+  if (s->list != NULL && !old) add_row_values(s, values, own);
+  return 0;
+}
+
+int pml_section_read(const struct pml_section *s, struct pml_section_row *row, struct pml_section_value *values) {
+  struct gathered sum = {.stat = {.min = UINT64_MAX}, .index = s->index};
+  uint64_t sums[PML_SECTION_EVENTS_MAX] = {0};
+  int err = 0;
+  pthread_mutex_lock(&pml__section_lock);
+  for (struct pml__section_thread *t = pml__section_threads(); t != NULL && err == 0; t = t->next)
+    err = read_thread(t, s, &sum, sums);
+  pthread_mutex_unlock(&pml__section_lock);
+  tell(&sum, row);
+  if (values != NULL && s->list != NULL) {
+    tell_values(s, sums, values);
+    row->value = values;
+  }
+  return err < 0 ? pml_fail(err, "a thread was held within a section's stop for a second; ask again") : 0;
 }
 
 int pml_section_quantile(const struct pml_section *s, unsigned percent, double *ns) {

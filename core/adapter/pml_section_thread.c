@@ -3,8 +3,10 @@
  */
 #include "adapter/pml_section_private.h"
 #include "base/pml_clock.h"
+#include "base/pml_error.h"
 #include "base/pml_thread.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -101,7 +103,7 @@ static bool fold(struct pml__section_thread *t) {
     if (from == NULL || from->epoch != pml__section_epoch()) continue;
     const struct pml_section *s = pml__section_at(i);
     struct pml__section_stat *to = stat_of(earlier, s, true);
-    if (to == NULL || !pml__section_sum(earlier, s, to, from)) return false;
+    if (to == NULL || !pml__section_sum(s, to, from)) return false;
   }
   return true;
 }
@@ -200,25 +202,26 @@ struct pml__section_thread *pml__section_thread(void) {
   return t;
 }
 
-bool pml__section_deepen(struct pml__section_thread *t, bool rows) {
+int pml__section_deepen(struct pml__section_thread *t, bool rows) {
   size_t room = (size_t)(t->limit - t->frame), depth = (size_t)(t->top - t->frame);
   bool full = depth + 1 == room;
-  if (!full && (!rows || t->rows != NULL)) return true;
+  if (!full && (!rows || t->rows != NULL)) return 0;
+  if (full && room > PML_SECTION_DEPTH_MAX) return PML_EFULL;
   size_t more = full ? room * 2 : room;
   if (rows || t->rows != NULL) {
     uint64_t *row = realloc(t->rows, more * PML_SECTION_EVENTS_MAX * sizeof *row);
-    if (row == NULL) return false;
+    if (row == NULL) return -ENOMEM;
     t->rows = row;
     for (size_t i = 1; i <= depth; i++)
       if (t->frame[i].row != NULL) t->frame[i].row = row + i * PML_SECTION_EVENTS_MAX;
   }
-  if (!full) return true;
+  if (!full) return 0;
   struct pml__section_frame *frame = realloc(t->frame, more * sizeof *frame);
-  if (frame == NULL) return false;
+  if (frame == NULL) return -ENOMEM;
   t->frame = frame;
   t->top = frame + depth;
   t->limit = frame + more;
-  return true;
+  return 0;
 }
 
 /* Room for block @b. Under the lock, which all readers of other threads' arrays hold. */

@@ -22,7 +22,7 @@ struct pml_profile;
  * Returns 0, -ENOMEM, or what pml_stream_add() returns; *@p is NULL on failure.
  * In a child after a fork the parent's profile gets no events, and can only be closed.
  *
- * Cost of an event: some 40 instructions beyond the stream's. Memory: 96 bytes per call path and thread.
+ * Cost of an event: some 140 instructions, the stream's share among them. Memory: 96 bytes per call path and thread.
  */
 PML_API int pml_profile_open(struct pml_profile **p);
 PML_API void pml_profile_close(struct pml_profile *p);

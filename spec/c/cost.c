@@ -10,12 +10,14 @@
  * compiler and the C library first, since both decide the figure.
  */
 #include "adapter/pml_probe.h"
+#include "adapter/pml_section.h"
 #include "base/pml_error.h"
 #include "base/pml_thread.h"
 #include "source/pml_eventset_private.h"
 #include "source/pml_group.h"
 #include "source/pml_rdpmc.h"
 #include "substrate/pml_otf2.h"
+#include "substrate/pml_profile.h"
 
 #include "events.h"
 
@@ -41,6 +43,20 @@ static struct pml_probe probe;
 static struct pml_otf2 *archive;
 static struct pml_otf2_location *location;
 static pml_region_t region;
+static struct pml_section *section;
+static struct pml_profile *profile;
+static const struct pml_stream_event event = {.region = 1};
+static const char label[] = "cost";
+static bool off;
+
+static inline void once_open_profile(void) {
+  if (profile == NULL && pml_profile_open(&profile) < 0) profile = NULL;
+}
+
+static inline void once_switch_off(void) {
+  if (!off) pml_section_enable(false);
+  off = true;
+}
 
 #define PATH(name, ...)                                                                                                \
   static __attribute__((noinline)) void path_##name(void) {                                                            \
@@ -73,6 +89,13 @@ PATH(samples_push, pml_samples_push(&samples, 7))
 PATH(otf2_enter, pml_otf2_enter(location, ticks, region))
 PATH(otf2_leave, pml_otf2_leave(location, ticks, region))
 PATH(otf2_metric, pml_otf2_metric(location, ticks, values))
+PATH(section, pml_section_start(section); pml_section_stop(section))
+PATH(section_work, pml_section_start(section); pml_section_stop_work(section, 8, 1))
+PATH(section_label, pml_section_start_label(label); pml_section_stop_label(label))
+PATH(stream_unwanted, pml_stream_raise(PML_STREAM_ENTER, &event))
+/* In this order: from the one on there is a profile, from the other on sections are off. */
+PATH(section_profiled, once_open_profile(); pml_section_start(section); pml_section_stop(section))
+PATH(section_off, once_switch_off(); pml_section_start(section); pml_section_stop(section))
 
 /* clang-format off */
 #define PATHS(X)                                                                                                       \
@@ -81,7 +104,7 @@ PATH(otf2_metric, pml_otf2_metric(location, ticks, values))
   X(eventset_read_page_4) X(eventset_read_page_5) X(eventset_read_page_6) X(eventset_read_ts_page_1)                   \
   X(eventset_start_stop_page_1) X(eventset_start_page_1) X(eventset_accum_page_1) X(eventset_reset_page_1)             \
   X(eventset_read_kernel_1) X(eventset_read_kernel_8) X(probe_hit_empty) X(samples_push) X(otf2_enter) X(otf2_leave)   \
-  X(otf2_metric)
+  X(otf2_metric) X(section) X(section_work) X(section_label) X(stream_unwanted) X(section_profiled) X(section_off)
 /* clang-format on */
 #define ROW(name) {#name, path_##name},
 static const struct {
@@ -132,10 +155,13 @@ static int open_common(void) {
   if (rc < 0) return fail("trace", rc);
   rc = pml_region_intern("cost", NULL, 0, &region);
   if (rc < 0) return fail("region", rc);
+  rc = pml_section_define(label, NULL, &section);
+  if (rc < 0) return fail("section", rc);
   return 0;
 }
 
 static void close_all(void) {
+  pml_profile_close(profile);
   pml_otf2_close(archive);
   nftw(folder, remove_entry, 8, FTW_DEPTH | FTW_PHYS);
   pml_samples_close(&samples);

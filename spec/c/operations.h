@@ -228,6 +228,69 @@ static int record_trace(void) {
   return write_trace(true);
 }
 
+/* One call of each of two sections, with an event and a series, deeper than there is room for at first. */
+static int call_sections(void) {
+  static const char *const events[] = {"page-faults:u"};
+  struct pml_section_options o = {.events = events, .nevents = 1, .record = PML_SECTION_RECORD_ALL};
+  struct pml_section *s = NULL;
+  int err = pml_section_define("operations", &o, &s);
+  int depth = 0;
+  while (err == 0 && depth < 40 && (err = pml_section_start(s)) == 0) depth++;
+  for (; depth > 0; depth--) (void)pml_section_stop(s);
+  if (err == 0) err = pml_section_start_label("operations by label");
+  if (err == 0) err = pml_section_stop_label("operations by label");
+  return err < 0 && s == NULL && pml_section_find("operations") ? HANDLE_OPEN : err;
+}
+
+static int report_sections(void) {
+  struct pml_section_report r;
+  int err = pml_section_report(true, &r);
+  for (size_t i = 0; err == 0 && i < r.n; i++)
+    if (r.row[i].misuse[PML_SECTION_UNRECORDED] > 0 || r.row[i].misuse[PML_SECTION_UNREAD] > 0) err = -ENOMEM;
+  if (err == 0 && r.n != 2) err = LESS_THAN_SAID;
+  pml_section_report_free(&r);
+  return err;
+}
+
+static int use_sections(void) {
+  pml_section_reset();
+  arm();
+  int err = call_sections();
+  if (err == 0) err = report_sections();
+  disarm();
+  return err;
+}
+
+static int count_path(const struct pml_profile_node *node, void *arg) {
+  (void)node;
+  ++*(unsigned *)arg;
+  return 0;
+}
+
+/* What a consumer had no memory for is counted, not told to who raised it. */
+static int profile_sections(void) {
+  struct pml_profile *p = (struct pml_profile *)1;
+  struct pml_profile_stats stats;
+  struct pml_stream_lost before, after;
+  unsigned paths = 0;
+  pml_section_reset();
+  pml_stream_lost(&before);
+  arm();
+  int err = pml_profile_open(&p);
+  if (err < 0 && p) return HANDLE_OPEN;
+  if (err == 0) {
+    err = call_sections();
+    if (err == 0) err = pml_profile_visit(p, count_path, &paths);
+    pml_profile_stats(p, &stats);
+    pml_stream_lost(&after);
+    if (err == 0 && (stats.dropped > 0 || after.refused > before.refused)) err = -ENOMEM;
+    if (err == 0 && paths != 41) err = LESS_THAN_SAID;
+    pml_profile_close(p);
+  }
+  disarm();
+  return err;
+}
+
 static int describe_clock(void) {
   arm();
   int err = pml_clock_init();
@@ -267,6 +330,8 @@ static const struct operation {
     {"samples and their sort", open_samples, false},
     {"an empty trace", open_trace, false},
     {"a trace", record_trace, false},
+    {"sections", use_sections, false},
+    {"a profile of sections", profile_sections, false},
 };
 #define NOPERATIONS (sizeof operations / sizeof *operations)
 

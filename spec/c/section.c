@@ -65,8 +65,7 @@ static void defining(void) {
   CHECK(pml_section_start(NULL) == -EINVAL && pml_section_stop(NULL) == -EINVAL,
         "no section is refused, not crashed on");
   char strange[] = "\x01\xff\n%s\"';\t";
-  c = defined(strange);
-  pml_section_describe(c, &info);
+  if (pml_section_define(strange, NULL, &c) == 0) pml_section_describe(c, &info);
   CHECK(strcmp(info.label, strange) == 0, "a label of any bytes is kept as it is");
   char *huge = malloc(1 << 20);
   memset(huge, 'x', (1 << 20) - 1);
@@ -170,6 +169,21 @@ static void misusing(void) {
         "misuses have names and texts");
 }
 
+/* A loop that forgets its stop. */
+static void forgetting(void) {
+  struct pml_section *s = defined("forgotten");
+  uint64_t started = 0;
+  int err = 0;
+  while (started < 3 * (uint64_t)PML_SECTION_DEPTH_MAX && (err = pml_section_start(s)) == 0) started++;
+  struct pml_section_row r = row_of(s);
+  CHECK(err == PML_EFULL && started >= PML_SECTION_DEPTH_MAX && r.running == started,
+        "starts without stops end at a depth, not with the memory");
+  CHECK(r.misuse[PML_SECTION_UNSTARTED] == 1, "and what was not started is told");
+  uint64_t stopped = 0;
+  while (stopped < started && pml_section_stop(s) == 0) stopped++;
+  CHECK(stopped == started && row_of(s).count == started, "all others are stopped as usual");
+}
+
 static void by_label(void) {
   char label[16] = "first";
   CHECK(pml_section_start_label(label) == 0 && pml_section_stop_label_work(label, 5, 1) == 0,
@@ -230,7 +244,8 @@ static void events(void) {
   for (size_t i = 0; i < r.n; i++) {
     if (r.row[i].section != s) continue;
     const struct pml_section_value *v = r.row[i].value;
-    CHECK(v != NULL && v[0].i == 14 && !v[0].real && v[1].real && v[1].d == 0.5, "with what its events counted inside, once");
+    CHECK(v != NULL && v[0].i == 14 && !v[0].real && v[1].real && v[1].d == 0.5,
+          "with what its events counted inside, once");
     CHECK(v != NULL && (double)v[2].i >= r.row[i].mean_ns, "and the time by another clock");
   }
   pml_section_report_free(&r);
@@ -392,6 +407,7 @@ int main(int argc, char **argv) {
   counting();
   nesting();
   misusing();
+  forgetting();
   by_label();
   switching();
   events();

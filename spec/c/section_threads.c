@@ -14,6 +14,7 @@
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -227,6 +228,29 @@ static void events_and_series(void) {
   pml_section_report_free(&r);
 }
 
+/* A thread that can open no set of its own. */
+static void unreadable_events(void) {
+  const char *names[] = {"page-faults:u"};
+  struct pml_section_options o = {.events = names, .nevents = 1};
+  struct pml_section *s;
+  struct pml_section_row row;
+  struct rlimit usual, none;
+  pthread_t t;
+  if (pml_section_define("unreadable", &o, &s) < 0) {
+    SKIP("no software event can be opened here");
+    return;
+  }
+  getrlimit(RLIMIT_NOFILE, &usual);
+  none = (struct rlimit){0, usual.rlim_max};
+  setrlimit(RLIMIT_NOFILE, &none);
+  pthread_create(&t, NULL, use_events, s);
+  pthread_join(t, NULL);
+  setrlimit(RLIMIT_NOFILE, &usual);
+  pml_section_read(s, &row, NULL);
+  CHECK(row.count == 50 && row.max_ns > 0 && row.misuse[PML_SECTION_UNREAD] == 50,
+        "without descriptors for its events a thread's times count, and what was not read is told");
+}
+
 #if SANITIZED
 static void forking(void) {
   SKIP("sanitizers do not allow threads to be left behind by a fork");
@@ -284,6 +308,7 @@ int main(void) {
   misusing();
   many_threads();
   events_and_series();
+  unreadable_events();
   forking();
   a_million();
   return check_done();

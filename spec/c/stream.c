@@ -220,6 +220,35 @@ static void coming_and_going(void) {
         ROUNDS, THREADS);
 }
 
+/* ---- who is in a consumer is waited for ---- */
+
+static atomic_int inside; /* 1: in the consumer, 2: about to leave it */
+
+static void linger(void *data, const struct pml_stream_event *e) {
+  (void)data, (void)e;
+  atomic_store(&inside, 1);
+  usleep(50000);
+  atomic_store(&inside, 2);
+}
+
+static void *raise_once(void *arg) {
+  raise_one(PML_STREAM_ENTER, 1, 1);
+  return arg;
+}
+
+static void waiting(void) {
+  struct seen s = {0};
+  struct pml_stream_consumer c = {.thread_begin = begin, .event = {linger, NULL, NULL}, .arg = &s};
+  pthread_t t;
+  uint64_t id;
+  pml_stream_add(&c, &id);
+  pthread_create(&t, NULL, raise_once, NULL);
+  for (int i = 0; i < 10000 && atomic_load(&inside) == 0; i++) usleep(100);
+  CHECK(pml_stream_remove(id) == 0 && atomic_load(&inside) == 2,
+        "a call that is under way ends before the removal does");
+  pthread_join(t, NULL);
+}
+
 static void *raise_some(void *arg) {
   for (int i = 0; i < 1000; i++) raise_one(PML_STREAM_ENTER, 1, 1);
   return arg;
@@ -268,6 +297,7 @@ int main(void) {
   handing_out();
   refusing();
   threads_end();
+  waiting();
   coming_and_going();
   forking();
   return check_done();

@@ -59,6 +59,9 @@ local function newhandles()
   h.countingset = assert(library:set("SET"))
   h.countingset:insert("element", 1)
   h.sdeevent = assert(core.sde.find("MISUSE::COUNTER"))
+  h.section = assert(core.section.define { label = "misuse", record = true })
+  h.sectionscope = assert(h.section:enter())
+  h.profile = assert(core.profile.open())
   h.workload = workload and assert(core.workload.load(workload)) or nil
   return h
 end
@@ -177,6 +180,9 @@ local functions = {
   workload = { load = { "/nowhere/x.so" } },
   trace = { open = { dir, {} } },
   sde = { library = { "MISUSE" }, find = { "MISUSE::COUNTER" }, list = {} },
+  section = { define = { { label = "misuse", record = true } }, start = { "misuse" }, stop = { "misuse", {} },
+              report = { {} }, reset = {}, enable = { true } },
+  profile = { open = {} },
   sys = { interrupted = {}, on_interrupt = { false }, pid = {}, uname = {}, isatty = { 1 }, affinity = {}, pin = { 0 },
           sleep = { 0 }, fsync = { dir }, realpath = { dir }, cpu = {}, nprocs = {} },
 }
@@ -217,6 +223,12 @@ end, "OPTIONS", { "readonly", "instant" })
 attackoptions("sdelibrary:recorder", function(event, options)
   return handles.sdelibrary:recorder(event, options)
 end, "OPTIONS", { "type", "keep", "alpha", "cap" })
+attackoptions("section.define", function(label, options)
+  options.label = options.label or label
+  return core.section.define(options)
+end, "misuse", { "label", "type", "exclusive", "events", "record", "file", "line" })
+attackoptions("section.stop", core.section.stop, "misuse", { "operations", "bytes", "iterations" })
+core.section.enable(true)
 attackoptions("trace.open", core.trace.open, "/nowhere", { "metrics", "buffer" })
 for _, v in ipairs(values) do
   for _, key in ipairs { "name", "description", "unit", "mode", "exponent" } do
@@ -238,7 +250,10 @@ local methods = {
   samples = { capacity = {}, push = { 1 }, clear = {}, copy = {}, append = { handles.samples }, sort = {},
               quantile = { 0.5 }, moments = {}, format = { "1,2,", 1, 2 }, above = { 1, 10 }, histogram = { 0, 10, 4 } },
   workload = { run = { { operation = "empty", samples = { handles.samples } } } },
-  trace = { location = { "l" }, flush = {}, stats = {} },
+  trace = { location = { "l" }, flush = {}, stats = {}, attach = {}, detach = {} },
+  section = { start = {}, stop = { {} }, enter = {}, info = {}, quantile = { 50 } },
+  sectionscope = { stop = { { operations = 1 } } },
+  profile = { nodes = {}, stats = {} },
   sdelibrary = { counter = { "COUNTER", {} }, recorder = { "RECORDER", {} }, set = { "SET" },
                  group = { "GROUP", "sum", "COUNTER" }, describe = { "COUNTER", "counts" },
                  unregister = { "COUNTER" }, shutdown = {} },

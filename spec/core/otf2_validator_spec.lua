@@ -88,6 +88,14 @@ describe("a trace", function()
     end)
   end)
 
+  trace_it("is valid when it recorded the sections of five threads", function()
+    with_folder(function(dir)
+      local said, status = run(("%s/spec/otf2_stream %s"):format(BUILD, quote(dir)))
+      assert.are.equal(0, status, said)
+      assert.matches("^ok: 5 locations, %d+ events\n$", (validate(dir)))
+    end)
+  end)
+
   trace_it("says what was recorded, in the words of otf2-print", function()
     if not has_print then return pending "otf2-print is not installed" end
     with_folder(function(dir)

@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* bindings/lprofile.c - pml.profile: call paths of regions, with their counts and times. */
+#include "lutil.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+struct handle {
+  struct lutil_handle h;
+  struct pml_profile *profile;
+};
+
+static void profile_close(void *handle) {
+  struct handle *h = handle;
+  pml_profile_close(h->profile);
+  h->profile = NULL;
+}
+
+/* Holds what a visit told while tables are built from it: a finalizer may close the profile meanwhile. */
+struct nodes {
+  struct lutil_handle h;
+  struct pml_profile_node *node;
+  size_t n, capacity;
+};
+
+static void nodes_close(void *handle) {
+  struct nodes *all = handle;
+  free(all->node);
+  all->node = NULL;
+}
+
+static const struct lutil_class profile_class = {"profile", sizeof(struct handle), profile_close};
+static const struct lutil_class nodes_class = {"profilenodes", sizeof(struct nodes), nodes_close};
+
+static struct pml_profile *check(lua_State *L) {
+  return ((struct handle *)lutil_check(L, 1, &profile_class))->profile;
+}
+
+static int l_open(lua_State *L) {
+  struct handle *h = lutil_new(L, &profile_class, 0, 0);
+  int err = pml_profile_open(&h->profile);
+  if (err < 0) return pml_pusherr(L, err, "profile.open");
+  h->h.open = 1;
+  return 1;
+}
+
+static int keep(const struct pml_profile_node *node, void *arg) {
+  struct nodes *all = arg;
+  if (all->n == all->capacity) {
+    size_t capacity = all->capacity == 0 ? 64 : all->capacity * 2;
+    struct pml_profile_node *more = realloc(all->node, capacity * sizeof *more);
+    if (more == NULL) return pml_fail(-ENOMEM, "no memory for %zu call paths", capacity);
+    all->node = more;
+    all->capacity = capacity;
+  }
+  all->node[all->n++] = *node;
+  return 0;
+}
+
+static void pushnode(lua_State *L, const struct pml_profile_node *node) {
+  struct pml_region_info info = {.name = "?"};
+  (void)pml_region_describe(node->region, &info);
+  lua_createtable(L, 0, 10);
+  lutil_setstr(L, "name", info.name);
+  lutil_setint(L, "region", node->region);
+  lutil_setint(L, "depth", node->depth);
+  lutil_setint(L, "threads", node->nthreads);
+  lutil_setint(L, "running", node->running);
+  lutil_setint(L, "count", node->count);
+  lutil_setnum(L, "inclusive_ns", node->inclusive_ns);
+  lutil_setnum(L, "exclusive_ns", node->exclusive_ns);
+  lutil_setnum(L, "min_ns", node->min_ns);
+  lutil_setnum(L, "max_ns", node->max_ns);
+}
+
+static int l_nodes(lua_State *L) {
+  check(L);
+  struct nodes *all = lutil_new(L, &nodes_class, 0, 0);
+  all->h.open = 1;
+  int err = pml_profile_visit(check(L), keep, all);
+  if (err < 0) return pml_pusherr(L, err, "profile.nodes");
+  lua_newtable(L);
+  for (size_t i = 0; i < all->n; i++) {
+    pushnode(L, &all->node[i]);
+    lua_rawseti(L, -2, (lua_Integer)i + 1);
+  }
+  lutil_close(&all->h);
+  return 1;
+}
+
+static int l_stats(lua_State *L) {
+  struct pml_profile_stats s;
+  pml_profile_stats(check(L), &s);
+  lua_createtable(L, 0, 5);
+  lutil_setint(L, "threads", s.threads);
+  lutil_setint(L, "events", s.events);
+  lutil_setint(L, "unmatched", s.unmatched);
+  lutil_setint(L, "dropped", s.dropped);
+  lutil_setint(L, "abandoned", s.abandoned);
+  return 1;
+}
+
+int luaopen_pmlua_profile(lua_State *L) {
+  static const luaL_Reg methods[] = {{"nodes", l_nodes}, {"stats", l_stats}, {NULL, NULL}};
+  static const luaL_Reg none[] = {{NULL, NULL}};
+  static const luaL_Reg functions[] = {{"open", l_open}, {NULL, NULL}};
+  lutil_class(L, &profile_class, methods, NULL);
+  lutil_class(L, &nodes_class, none, NULL);
+  luaL_newlib(L, functions);
+  return 1;
+}
