@@ -161,6 +161,7 @@ static struct pmlib_merged *merged_of(const struct pmlib_section *s) {
 
 static bool merge(void) {
   size_t most = 1;
+  last.nsections = 0;
   for (uint32_t p = 0; p < last.nprocs; p++) most += last.process[p].nsections;
   last.section = calloc(most, sizeof *last.section);
   if (last.section == NULL) return false;

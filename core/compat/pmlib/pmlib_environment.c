@@ -45,17 +45,19 @@ static size_t choose(const char *variable, const char *const *words, size_t n, c
   return 0;
 }
 
-/* "a  b c" to pointers into a copy that stays. */
+static char *event_text; /* what the names of events point into */
+
+/* "a  b c" to pointers to its words; how many there are, of which at most @most are kept. */
 static size_t split(const char *text, const char **word, size_t most) {
   static const char blanks[] = " \t\n";
-  char *copy = strdup(text), *next = NULL;
   size_t n = 0;
-  if (copy == NULL) return 0;
-  for (char *w = strtok_r(copy, blanks, &next); w != NULL; w = strtok_r(NULL, blanks, &next)) {
+  event_text = strdup(text);
+  if (event_text == NULL) return 0;
+  char *next = NULL;
+  for (char *w = strtok_r(event_text, blanks, &next); w != NULL; w = strtok_r(NULL, blanks, &next)) {
     if (n < most) word[n] = w;
     n++;
   }
-  if (n == 0) free(copy);
   return n;
 }
 
