@@ -153,24 +153,43 @@ uint32_t pmlib_number_of(uint64_t thread) {
   return n == NULL ? 0 : n->number;
 }
 
+/* ---- starting and stopping ---- */
+
+/* Programs start from few places: where a label stood last time is where it stands, if it still says the same. */
+#define PLACES 64u
+struct place {
+  const char *at, *label;
+  struct pml_section *section;
+};
+static _Thread_local struct place places[PLACES];
+
+static struct pml_section *look_up(const char *label, struct place *p) {
+  struct pml_section_info info;
+  struct pml_section *s = label_ok(label) ? define(label, PMLIB_CALC, true) : NULL;
+  if (s == NULL) return NULL;
+  if (!is_numbered) number_thread();
+  pml_section_describe(s, &info);
+  p->at = label;
+  p->label = info.label;
+  p->section = s;
+  return s;
+}
+
+static struct pml_section *section_of(const char *label) {
+  struct place *p = &places[((uintptr_t)label >> 3 ^ (uintptr_t)label >> 9) % PLACES];
+  if (PML_LIKELY(label != NULL && p->at == label && strcmp(p->label, label) == 0)) return p->section;
+  return look_up(label, p);
+}
+
 void pmlib_start(const char *label) {
   if (!pmlib_on()) return;
-  if (PML_UNLIKELY(!is_numbered)) number_thread();
-  struct pml_section *s = label == NULL ? NULL : pml_section_find(label);
-  if (PML_UNLIKELY(s == NULL)) {
-    if (!label_ok(label)) return;
-    s = define(label, PMLIB_CALC, true);
-  }
+  struct pml_section *s = section_of(label);
   if (s != NULL) (void)pml_section_start(s); /* what goes wrong is counted, and named in the report */
 }
 
 void pmlib_stop(const char *label, double work, unsigned iterations) {
   if (!pmlib_on()) return;
-  struct pml_section *s = label == NULL ? NULL : pml_section_find(label);
-  if (PML_UNLIKELY(s == NULL)) {
-    if (!label_ok(label)) return;
-    s = define(label, PMLIB_CALC, true);
-  }
+  struct pml_section *s = section_of(label);
   if (s == NULL) return;
   double done = work * iterations;
   if (pmlib.tracing == PMLIB_TRACE_FULL && done > 0) pmlib_trace_work(s, done);
