@@ -21,7 +21,7 @@ static void work() {
     PM.stop("inner part", 1e6, 2);
   }
   spin(40);
-  PM.stop("outer", 7.0);
+  PM.stop("outer", 5e5);
   PM.start("copy");
   spin(10);
   PM.stop("copy", 5e8);
