@@ -3,6 +3,8 @@
 #include <PerfMonitor.h>
 
 #include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 using namespace pm_lib;
 PerfMonitor PM;
@@ -55,6 +57,9 @@ static void parts() {
   PM.printThreads(stdout, 0, 1);
   PM.printThreads(stdout, 9);
   PM.printLegend(stdout);
+  int ranks[] = {0};
+  PM.printGroup(stdout, 0, MPI_COMM_WORLD, ranks, 4);
+  PM.printComm(stdout, MPI_COMM_WORLD, 3, 0);
 }
 
 /* What PMlib's own machinery calls. */
@@ -106,6 +111,13 @@ int main(int argc, char **argv) {
   if (what == "parts") parts();
   if (what == "inside") inside();
   if (what == "trace") PM.postTrace();
+  if (what == "fork") {
+    std::fflush(stdout);
+    pid_t child = fork();
+    if (child == 0) std::exit(0);
+    waitpid(child, NULL, 0);
+    what = "none";
+  }
   if (what == "null")
     PM.report(NULL);
   else if (what != "none" && what != "parts" && what != "inside")

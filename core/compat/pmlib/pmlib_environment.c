@@ -68,7 +68,7 @@ static void choose_events(void) {
   if (pmlib.chooser == &pmlib_choosers[0]) return;
   size_t n = split(own != NULL ? own : pmlib.chooser->events, pmlib.event, PMLIB_EVENTS_MAX);
   if (n == 0)
-    WHY("no event name says that on every CPU; name this CPU's in PMLUA_CHOOSER_EVENTS (see pmlua choose)");
+    WHY("no event name says that on every CPU; name this CPU's in PMLUA_CHOOSER_EVENTS (see pmlua events)");
   else if (n > PMLIB_EVENTS_MAX)
     WHY("%zu events are named, at most %u can be", n, PMLIB_EVENTS_MAX);
   if (pmlib.why_no_events[0] != '\0') return;

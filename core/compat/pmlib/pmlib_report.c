@@ -69,7 +69,7 @@ static void print_ranks(FILE *fp, const struct pmlib_run *run, const int *ranks,
 void pmlib_print_group(FILE *fp, uintptr_t group, const int *ranks, int number, bool legend, bool as_defined) {
   if (!pmlib_on() || pmlib.rank != 0) return;
   const struct pmlib_run *run = pmlib_last();
-  int n = pmlib_mpi_group_size(group);
+  int n = pmlib.nprocs == 1 ? 1 : pmlib_mpi_group_size(group);
   if (run == NULL || n < 0 || ranks == NULL) {
     pmlib_warn("printGroup %d: %s", number, n < 0 ? "MPI is not up" : "nothing was gathered, call report() before");
     return;
@@ -105,25 +105,37 @@ static void print_each_color(FILE *fp, const struct pmlib_run *run, const int *c
   free(sorted);
 }
 
-void pmlib_print_colors(FILE *fp, int color, bool legend, bool as_defined) {
+/* The colours of all ranks, malloc'd, on rank 0 as many as @run has; NULL with the reason. */
+static int *gather_colors(int color, const struct pmlib_run *run, const char **why) {
   char *all = NULL;
   uint64_t *size = NULL;
-  if (!pmlib_on()) return;
-  int err = pmlib_mpi_gather((const char *)&color, sizeof color, &all, &size);
-  const struct pmlib_run *run = pmlib_last();
-  if (err < 0)
-    pmlib_warn("printComm: %s", err == -EIO ? "MPI is not up" : pml_error_text(err));
-  else if (pmlib.rank == 0 && run == NULL)
-    pmlib_warn("printComm: nothing was gathered, call report() before");
-  else if (pmlib.rank == 0) {
-    if (fp == NULL) fp = stdout;
-    int *colors = calloc(run->nprocs, sizeof *colors);
-    if (colors != NULL) memcpy(colors, all, run->nprocs * sizeof *colors);
-    if (colors != NULL) print_each_color(fp, run, colors, as_defined);
-    free(colors);
-    if (legend) pmlib_text_legend(fp);
-    fflush(fp);
-  }
+  size_t n = run == NULL ? 1 : run->nprocs;
+  int *colors = calloc(n, sizeof *colors);
+  int err = colors == NULL ? -ENOMEM : 0;
+  if (pmlib.nprocs > 1) err = pmlib_mpi_gather((const char *)&color, sizeof color, &all, &size);
+  *why = err == -EIO ? "MPI is not up" : err < 0 ? pml_error_text(err) : "nothing was gathered, call report() before";
+  if (err == 0 && colors != NULL)
+    memcpy(colors, all == NULL || n == 1 ? (const char *)&color : all, n * sizeof *colors);
   free(all);
   free(size);
+  if (err == 0 && run != NULL) return colors;
+  free(colors);
+  return NULL;
+}
+
+void pmlib_print_colors(FILE *fp, int color, bool legend, bool as_defined) {
+  const char *why;
+  if (!pmlib_on()) return;
+  const struct pmlib_run *run = pmlib_last();
+  int *colors = gather_colors(color, run, &why);
+  if (colors == NULL && pmlib.rank == 0) pmlib_warn("printComm: %s", why);
+  if (colors == NULL || pmlib.rank != 0) {
+    free(colors);
+    return;
+  }
+  if (fp == NULL) fp = stdout;
+  print_each_color(fp, run, colors, as_defined);
+  if (legend) pmlib_text_legend(fp);
+  fflush(fp);
+  free(colors);
 }

@@ -9,6 +9,7 @@
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 struct pmlib pmlib = {.chooser = &pmlib_choosers[0], .nprocs = 1};
 
@@ -30,7 +31,10 @@ struct pmlib_known *pmlib_known_of(const struct pml_section *s) {
   return k;
 }
 
+static pid_t owner;
+
 static void at_exit(void) {
+  if (getpid() != owner) return; /* a child: what there is to tell is its parent's */
   pmlib_trace_close();
   if (!pmlib.report_asked || pmlib_printed() || pmlib.rank > 0) return;
   pmlib_stop_root();
@@ -49,6 +53,7 @@ static void initialize(void) {
   (void)pmlib_mpi(&pmlib.rank, &pmlib.nprocs);
   pmlib_environment();
   pmlib_trace_open();
+  owner = getpid();
   (void)atexit(at_exit);
   pmlib.begin_ticks = pml_clock_ticks();
   __atomic_store_n(&state, ON, __ATOMIC_RELEASE);
