@@ -25,15 +25,17 @@ CORE_LIBS := -lpfm -lotf2 -lpthread -ldl -lm
 CORE_SRC := $(filter-out core/compat/% core/preload/%,$(wildcard core/*/*.c))
 LIVE_SRC := core/preload/live.c
 SDE_SRC  := $(wildcard core/compat/libsde*.c)
+PM_SRC   := $(wildcard core/compat/pmlib/*.c)
 BIND_SRC := $(filter-out bindings/main.c,$(wildcard bindings/*.c))
 WORK_SRC := $(wildcard scripts/workloads/*.c scripts/workloads/*/*.c)
 SPEC_SRC := $(wildcard spec/c/*.c)
 FUZZ_SRC := $(wildcard spec/fuzz/fuzz_*.c)
 BENCH_SRC := $(wildcard spec/bench/*.c)
-ALL_C    := $(wildcard core/*.h core/*/*.[ch] core/*/*/*.h bindings/*.[ch] scripts/workloads/*.[ch] scripts/workloads/*/*.[ch] spec/c/*.[ch] spec/fuzz/*.[ch] spec/bench/*.[ch])
+ALL_C    := $(wildcard core/*.h core/*/*.[ch] core/*/*/*.[ch] core/*/*/*/*.h bindings/*.[ch] scripts/workloads/*.[ch] scripts/workloads/*/*.[ch] spec/c/*.[ch] spec/fuzz/*.[ch] spec/bench/*.[ch] spec/pmlib/*.c spec/pmlib/*.cpp)
 
 CORE_OBJ := $(CORE_SRC:%.c=$(B)/obj/%.o)
 SDE_OBJ  := $(SDE_SRC:%.c=$(B)/obj/%.o)
+PM_OBJ   := $(PM_SRC:%.c=$(B)/obj/%.o)
 BIND_OBJ := $(BIND_SRC:%.c=$(B)/obj/%.o)
 MAIN_OBJ := $(B)/obj/bindings/main.o
 LIVE_OBJ := $(LIVE_SRC:%.c=$(B)/obj/%.o)
@@ -48,7 +50,7 @@ SPEC_BIN := $(SPEC_SRC:spec/c/%.c=$(B)/spec/%)
 
 .PHONY: all
 all: $(B)/libpmlua.so $(B)/libpmlua.a $(B)/lua/pmlua/core.so $(B)/pmlua $(WORK_SO) $(B)/compat/libsde.so $(B)/compat/libsde.a \
-  $(B)/libpmlua-embed.so $(B)/preload/libpmlua-live.so
+  $(B)/compat/libPM.so $(B)/compat/libPM.a $(B)/libpmlua-embed.so $(B)/preload/libpmlua-live.so
 
 # --- building ---------------------------------------------------------------------------------------------------------
 
@@ -108,6 +110,19 @@ $(B)/compat/libsde.a: $(SDE_OBJ) $(SDE_CORE:%.c=$(B)/obj/%.o)
 	@rm -f $@
 	ar rcs $@ $^
 
+# PMlib's calls under both names that its users link: MPI is looked up at run time, so they are one library.
+$(B)/compat/libPM.so: $(PM_OBJ) $(B)/libpmlua.so
+	@mkdir -p $(@D)
+	$(CC) $(SAN) $(LDFLAGS) -shared -Wl,-soname,libPM.so -Wl,-rpath,'$$ORIGIN/..:$$ORIGIN/../..' $(PM_OBJ) -L$(B) -lpmlua \
+	  -lpthread -ldl -lm -o $@
+	ln -sf libPM.so $(@D)/libPMmpi.so
+
+$(B)/compat/libPM.a: $(PM_OBJ) $(CORE_OBJ)
+	@mkdir -p $(@D)
+	@rm -f $@
+	ar rcs $@ $^
+	ln -sf libPM.a $(@D)/libPMmpi.a
+
 $(WORK_ONE): $(B)/workloads/%.so: scripts/workloads/%.c $(B)/libpmlua.so
 	@mkdir -p $(@D)
 	$(CC) $(ALLCFLAGS) $(LDFLAGS) -shared -Wl,-rpath,'$$ORIGIN/..:$$ORIGIN/../..' $< -L$(B) -lpmlua -lm -o $@
@@ -157,13 +172,13 @@ $(B)/bench: $(BENCH_OBJ) $(B)/libpmlua.a
 .PHONY: specs
 specs: $(SPEC_BIN)
 
--include $(CORE_OBJ:.o=.d) $(SDE_OBJ:.o=.d) $(LIVE_OBJ:.o=.d) $(BIND_OBJ:.o=.d) $(MAIN_OBJ:.o=.d) $(WORK_ONE:.so=.d) $(WORK_SRC:%.c=$(B)/obj/%.d) $(SPEC_BIN:=.d) $(BENCH_OBJ:.o=.d)
+-include $(CORE_OBJ:.o=.d) $(SDE_OBJ:.o=.d) $(PM_OBJ:.o=.d) $(LIVE_OBJ:.o=.d) $(BIND_OBJ:.o=.d) $(MAIN_OBJ:.o=.d) $(WORK_ONE:.so=.d) $(WORK_SRC:%.c=$(B)/obj/%.d) $(SPEC_BIN:=.d) $(BENCH_OBJ:.o=.d)
 
 # --- the two commands of a newcomer -----------------------------------------------------------------------------------
 
 RUN_DEPS   := pkg-config lua5.4 liblua5.4-dev libpfm4-dev libotf2-trace-dev zlib1g-dev lua-filesystem lua-cjson lua-argparse lua-zlib gnuplot-nox
 CHECK_DEPS := g++ lua-busted lua-check otf2-tools python3-otf2 python3-six clang libomp-dev clang-format clang-tidy cppcheck valgrind man-db \
-  gcc-aarch64-linux-gnu libc6-dev-arm64-cross qemu-user-static gfortran
+  gcc-aarch64-linux-gnu libc6-dev-arm64-cross qemu-user-static gfortran openmpi-bin libopenmpi-dev
 
 # $(call need,PACKAGES): install what is missing, or say what to install and stop.
 define need
@@ -202,7 +217,7 @@ lint: ## compilers' warnings as errors, clang-tidy, cppcheck, luacheck, format
 	@$(MAKE) --no-print-directory -s CC=clang B=$(B)/clang all specs
 	@cppcheck -q --std=c11 --language=c --error-exitcode=1 --inline-suppr --suppress=missingIncludeSystem \
 	  --enable=warning,performance,portability -D__x86_64__ -Icore core bindings scripts/workloads
-	@clang-tidy --quiet $(CORE_SRC) $(SDE_SRC) $(LIVE_SRC) $(wildcard bindings/*.c) $(WORK_SRC) -- -std=c11 -D_GNU_SOURCE -Icore $(LUA_CFLAGS) 2>$(B)/tidy.log \
+	@clang-tidy --quiet $(CORE_SRC) $(SDE_SRC) $(PM_SRC) $(LIVE_SRC) $(wildcard bindings/*.c) $(WORK_SRC) -- -std=c11 -D_GNU_SOURCE -Icore $(LUA_CFLAGS) 2>$(B)/tidy.log \
 	  || { cat $(B)/tidy.log; exit 1; }
 fmt: ## format the C sources
 	clang-format -i $(ALL_C)
@@ -276,6 +291,12 @@ install: all ## PREFIX (default /usr/local), DESTDIR for packagers
 	ln -sf libsde.so.1 $(D)/lib/pmlua/compat/libsde.so
 	install -m 644 $(B)/compat/libsde.a $(D)/lib/pmlua/compat/
 	install -m 644 core/compat/include/* $(D)/include/pmlua/compat/
+	install -m 755 $(B)/compat/libPM.so $(D)/lib/pmlua/compat/
+	install -m 644 $(B)/compat/libPM.a $(D)/lib/pmlua/compat/
+	ln -sf libPM.so $(D)/lib/pmlua/compat/libPMmpi.so
+	ln -sf libPM.a $(D)/lib/pmlua/compat/libPMmpi.a
+	install -d $(D)/include/pmlua/pmlib
+	install -m 644 core/compat/pmlib/include/* $(D)/include/pmlua/pmlib/
 	for f in $(filter core/%.h,$(shell $(CC) -D_GNU_SOURCE -MM -Icore core/pml.h)); do \
 	  install -D -m 644 $$f $(D)/include/pmlua/$${f#core/} || exit 1; done
 	install -m 644 core/adapter/pml_section.hpp core/adapter/pml_section.F90 $(D)/include/pmlua/adapter/

@@ -1,0 +1,184 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * core/compat/pmlib/pmlib.h - what the C++, C and Fortran calls of PMlib share, over pmlua's sections.
+ *
+ *   state    initialize, start, stop, reset, and what the environment asks for
+ *   collect  the figures of this process, then of all ranks
+ *   mpi      MPI, looked up in the running program
+ *   report   text
+ *   trace    an OTF2 archive of the sections
+ *
+ * Unlike the rest of the core this writes text: reports to the file the program names, warnings to standard error, as
+ * programs expect of PMlib.
+ */
+#ifndef PML_COMPAT_PMLIB_H
+#define PML_COMPAT_PMLIB_H
+
+#include "adapter/pml_section.h"
+#include "compat/pmlib/include/pmlib_calls.h"
+
+#include <stdio.h>
+
+PML_BEGIN_DECLS
+
+#define PMLIB_EVENTS_MAX 16u
+
+enum pmlib_type { PMLIB_COMM, PMLIB_CALC };
+enum pmlib_level { PMLIB_BASIC, PMLIB_DETAIL, PMLIB_FULL };
+enum pmlib_tracing { PMLIB_TRACE_OFF, PMLIB_TRACE_ON, PMLIB_TRACE_FULL };
+
+struct pmlib_chooser {
+  const char *name;
+  const char *prose;
+  const char *events; /* separated by blanks; "" if no name is right on every CPU */
+};
+
+struct pmlib {
+  enum pmlib_level level;
+  enum pmlib_tracing tracing;
+  bool report_asked; /* PMLIB_REPORT is set */
+  const struct pmlib_chooser *chooser;
+  size_t nevents;
+  const char *event[PMLIB_EVENTS_MAX];
+  char why_no_events[512]; /* "" if events are counted, or none were asked for */
+  int rank, nprocs;
+  uint64_t begin_ticks, end_ticks; /* of the background; end is 0 while it runs */
+  const char *mode;                /* as the program told it, or NULL */
+};
+extern struct pmlib pmlib; /* constant after pmlib_initialize() but for ticks, mode and what MPI says */
+
+/* pmlib_on - whether calls do anything; initializes if nobody has. One load afterwards. */
+bool pmlib_on(void);
+int pmlib_max_threads(void);
+
+/* pmlib_warn - one line on standard error. */
+void pmlib_warn(const char *fmt, ...) PML_PRINTF(1, 2);
+
+/* pmlib_environment - reads the variables into pmlib; what means nothing is warned of. */
+void pmlib_environment(void);
+extern const struct pmlib_chooser pmlib_choosers[];
+extern const size_t pmlib_nchoosers;
+
+/* --- what the program said of a section beyond its definition --- */
+
+struct pmlib_figures {
+  uint32_t number; /* OpenMP's, of a thread */
+  uint64_t count;
+  double seconds, work;
+  double value[PMLIB_EVENTS_MAX];
+};
+
+/* What a thread had when its section was reset. */
+struct pmlib_base {
+  uint64_t thread;
+  struct pmlib_figures was;
+};
+
+struct pmlib_known {
+  const struct pml_section *section;
+  enum pmlib_type type;
+  bool exclusive;
+  size_t nbases;
+  struct pmlib_base *base;
+  struct pmlib_known *next;
+};
+/* pmlib_known_of - NULL if the program said nothing; pmlib_lock is held. */
+struct pmlib_known *pmlib_known_of(const struct pml_section *s);
+/* pmlib_number_of - what OpenMP called the thread when it first started a section; pmlib_lock is held. */
+uint32_t pmlib_number_of(uint64_t thread);
+void pmlib_lock(void);
+void pmlib_unlock(void);
+
+/* --- figures --- */
+
+struct pmlib_section {
+  char *label;
+  enum pmlib_type type;
+  bool inclusive, parallel;
+  uint64_t misuse[PML_SECTION_MISUSES];
+  uint32_t nthreads;
+  struct pmlib_figures *thread; /* [nthreads] by number */
+};
+
+struct pmlib_process {
+  char host[64];
+  double seconds; /* since pmlib_initialize() */
+  uint32_t nthreads;
+  uint32_t nsections;
+  struct pmlib_section *section;
+};
+
+/* The sections of all processes, merged by label. */
+struct pmlib_merged {
+  const char *label;
+  enum pmlib_type type;
+  bool inclusive, parallel;
+  const struct pmlib_section **of; /* [nprocs], NULL where the process has none */
+  struct pmlib_figures mean, deviation;
+  uint64_t calls; /* of all */
+};
+
+struct pmlib_run {
+  uint32_t nprocs;
+  struct pmlib_process *process;
+  size_t nsections;
+  struct pmlib_merged *section;
+  double seconds; /* mean */
+  bool alone;     /* there were other ranks, but MPI was not up */
+};
+
+/* pmlib_figures_of - of a process: calls and time of the thread with most, work and events of all. */
+struct pmlib_figures pmlib_figures_of(const struct pmlib_section *s);
+
+/*
+ * pmlib_here - the figures of this process. pmlib_collect - of all ranks, on rank 0; collective. Both replace what
+ * pmlib_last() gives, NULL if there is none (rank > 0, no memory). Not thread-safe.
+ */
+void pmlib_collect(bool collective);
+const struct pmlib_run *pmlib_last(void);
+
+/* A process as bytes, and back; both allocate, NULL or false for want of memory or of bytes. */
+char *pmlib_pack(const struct pmlib_process *p, size_t *bytes);
+bool pmlib_unpack(const char *bytes, size_t n, struct pmlib_process *p);
+bool pmlib_take(struct pmlib_process *p); /* this process, now */
+void pmlib_free_process(struct pmlib_process *p);
+
+/* --- MPI --- */
+
+/* pmlib_mpi - whether there is one that is up; sets rank and size. Looks again at every call. */
+bool pmlib_mpi(int *rank, int *size);
+/* pmlib_mpi_gather - on rank 0 *all has the bytes of all, @size[nprocs] each, both malloc'd. 0 or -ENOMEM, -EIO. */
+int pmlib_mpi_gather(const char *mine, size_t n, char **all, uint64_t **size);
+/* pmlib_mpi_group_size - -1 if there is no MPI. _of_fortran: the C handle of Fortran's. */
+int pmlib_mpi_group_size(uintptr_t group);
+uintptr_t pmlib_mpi_group_of_fortran(int group);
+
+/* --- text --- */
+
+/* pmlib_printed - whether the program has asked for any of it. */
+bool pmlib_printed(void);
+
+/* pmlib_speed - work per second in the unit that suits it: Mflops to Pflops, MB/sec to PB/sec. */
+double pmlib_speed(double per_second, enum pmlib_type type, const char **unit);
+
+/* Of what was collected, on rank 0: what PMLIB_REPORT asks for, and its parts. */
+void pmlib_text_report(FILE *fp, const struct pmlib_run *run);
+void pmlib_text_legend(FILE *fp);
+void pmlib_text_basic(FILE *fp, const struct pmlib_run *run, const char *host, const char *comment, bool as_defined);
+void pmlib_text_ranks(FILE *fp, const struct pmlib_run *run, const int *ranks, int n, bool as_defined);
+void pmlib_text_threads(FILE *fp, const struct pmlib_run *run, int rank, bool as_defined);
+/* pmlib_order - indices of the sections that were called, [run->nsections]; returns how many. */
+size_t pmlib_order(const struct pmlib_run *run, bool as_defined, size_t *order);
+const char *pmlib_mark(const struct pmlib_merged *s);
+
+/* --- tracing --- */
+
+void pmlib_trace_open(void);
+/* pmlib_trace_work - the calling thread has done @work more. */
+void pmlib_trace_work(const struct pml_section *s, double work);
+/* pmlib_trace_tick - now and then hands on what was recorded. */
+void pmlib_trace_tick(void);
+
+PML_END_DECLS
+
+#endif

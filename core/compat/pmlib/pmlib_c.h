@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * core/compat/pmlib/pmlib_c.h - the C calls as the library has them, for the Fortran calls that stand on them.
+ *
+ * MPI handles come as uintptr_t: a pointer of Open MPI's fills it, an integer of MPICH's its lower half.
+ */
+#ifndef PML_COMPAT_PMLIB_C_H
+#define PML_COMPAT_PMLIB_C_H
+
+#include "compat/pmlib/include/pmlib_api_C.h"
+#include "compat/pmlib/pmlib.h"
+
+void C_pm_printgroup(const char *fc, uintptr_t p_group, uintptr_t p_comm, const int *pp_ranks, int group, int legend,
+                     int fp_sort);
+void C_pm_printcomm(const char *fc, uintptr_t new_comm, int icolor, int key, int legend, int fp_sort);
+
+/* pmlib_open_report - to append to @name; standard output if it is "", cannot be opened, or this is not rank 0. */
+FILE *pmlib_open_report(const char *name);
+void pmlib_close_report(FILE *fp);
+
+#endif
