@@ -22,7 +22,7 @@ load "theme.gp"
 line_names = "L1 L2 L3 L4"
 array limit[4] = [0, 0, 0, 0]
 # A run that was killed has no caches.dat.
-if (system("test -f caches.dat && echo yes") eq "yes") {
+if (strstrt(run_files, " caches.dat ")) {
   stats "caches.dat" using (strstrt(line_names, strcol(1)) && column(2) > 0 \
     ? (limit[(strstrt(line_names, strcol(1)) + 2) / 3] = column(2) / column(3), 0) : 0) nooutput
 }

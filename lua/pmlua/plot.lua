@@ -70,6 +70,16 @@ local function subtitle(meta)
   return table.concat(parts, " · ")
 end
 
+--- The tables that are there, each between blanks: a run that was killed lacks those that are written at its end.
+local function data_files(path)
+  local names = {}
+  for name in lfs.dir(path) do
+    if name:find "^[%w_%-]+%.dat$" then names[#names + 1] = name end
+  end
+  table.sort(names)
+  return (" %s "):format(table.concat(names, " "))
+end
+
 local function run_gp(run)
   local meta, out = run.meta, {}
   local function set(name, value) out[#out + 1] = ("%s = %s"):format(name, value) end
@@ -86,6 +96,7 @@ local function run_gp(run)
   set("run_factors", #factors)
   set("run_factor_names", gnuplot_string(table.concat(factors, ", ")))
   for i, c in ipairs(run.data.columns) do set("c_" .. c.name:gsub("[^%w_]", "_"), i) end
+  set("run_files", gnuplot_string(data_files(run.path)))
   return table.concat(out, "\n") .. "\n"
 end
 
