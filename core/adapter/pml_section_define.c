@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* core/adapter/pml_section_define.c - labels to sections: defining takes a lock, finding none. */
 #include "adapter/pml_section_private.h"
+#include "adapter/pml_section_text.h"
 #include "base/pml_clock.h"
 #include "base/pml_error.h"
 
@@ -185,6 +186,8 @@ static int check(const char *label, const struct pml_section_options *o) {
     return err < 0 ? err
                    : pml_fail(-EINVAL, "PMLUA_SECTIONS is neither on nor off; set it to one of them, or unset it");
   }
+  int err = pml__section_prepare_file();
+  if (err < 0) return err;
   if (label == NULL || *label == '\0') return pml_fail(-EINVAL, "a section needs a label that is not empty");
   if ((unsigned)o->type > PML_SECTION_COMMUNICATION)
     return pml_fail(-EINVAL, "section %.200s has an unknown type", label);
