@@ -175,9 +175,21 @@ function M.process_name(report, i)
   return p.rank and ("rank %d"):format(p.rank) or ("%s:%d"):format(sections.show(p.host), p.pid)
 end
 
---- A section's label as it is shown: (*) says that it is inclusive.
+local LABEL_MAX = 48 -- characters
+
+--- A text of so many characters at most.
+---@param text string UTF-8
+---@param max integer?
+---@return string
+function M.short(text, max)
+  max = max or LABEL_MAX
+  if (utf8.len(text) or 0) <= max then return text end
+  return text:sub(1, utf8.offset(text, max) - 1) .. "…"
+end
+
+--- A section's label as tables and plots show it: (*) says that it is inclusive.
 function M.label(section)
-  return sections.show(section.label) .. (section.exclusive and "" or " (*)")
+  return M.short(sections.show(section.label)) .. (section.exclusive and "" or " (*)")
 end
 
 return M

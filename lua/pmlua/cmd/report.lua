@@ -106,10 +106,9 @@ local function processes_of(o)
 end
 
 local function drawn(o, report)
-  local plot = require "pmlua.report.plot"
   for _, name in ipairs { "plot", "timeline" } do
     if o[name] then
-      local ok, err = plot[name == "plot" and "bars" or "timeline"](report, o[name])
+      local ok, err = require("pmlua.report." .. name).draw(report, o[name])
       if not ok then return nil, err end
       io.stderr:write("pmlua report: ", o[name], "\n")
     end

@@ -10,17 +10,9 @@ local view = require "pmlua.live.view"
 
 local M = {}
 
-local LABEL_MAX = 48 -- characters of a label in a table
+local COMMAND_MAX = 100 -- characters that are shown
 
---- A text as one cell of a table.
-local function short(text)
-  if (utf8.len(text) or 0) <= LABEL_MAX then return text end
-  return text:sub(1, utf8.offset(text, LABEL_MAX) - 1) .. "…"
-end
-
-local function label_of(section)
-  return short(sections.show(section.label)) .. (section.exclusive and "" or " (*)")
-end
+local short, label_of = report.short, report.label
 
 local function integer(v)
   return math.type(v) == "integer" and ("%d"):format(v) or ("%.6g"):format(v)
@@ -51,7 +43,7 @@ local function head(r)
     r.processes[#r.processes].rank) or ""
   if #r.processes == 1 then ranks = first.rank and (" (rank %d)"):format(first.rank) or "" end
   return ("%s%s on %s, %s: %s\n"):format(plural(#r.processes, "process", "processes"), ranks,
-    plural(distinct(r.processes, "host"), "host"), plural(nthreads, "thread"), sections.show(first.command))
+    plural(distinct(r.processes, "host"), "host"), plural(nthreads, "thread"), short(sections.show(first.command), COMMAND_MAX))
 end
 
 -- --- tables of times ---
@@ -126,7 +118,7 @@ local function events(r)
       local v = s.all.values[name]
       local per_call, per_s = v and s.all.count > 0 and v / s.all.count, v and s.all.total_ns > 0 and v / s.all.total_ns * 1e9
       rows[#rows + 1] = { i == 1 and label_of(s) or "", short(sections.show(name)), v and integer(v) or "-",
-        per_call and ("%.6g"):format(per_call) or "-", units.scaled(per_s or nil, ""):gsub(" $", "") }
+        per_call and ("%.6g"):format(per_call) or "-", (units.scaled(per_s or nil, ""):gsub(" $", "")) }
     end
   end
   return #rows > 1 and "\nevents\n" .. lined_up(rows, 2) or ""
