@@ -4,7 +4,7 @@
 # sections.dat, fields separated by tabs: number, time, self time, least and most time of a process [s], 1 calculation or
 # 2 communication, label, what stands behind the bar. run.gp says bars, longest_label, longest, several, bars_note.
 load "run.gp"
-plot_height = 170 + 34 * bars
+plot_height = 186 + 34 * bars
 plot_width = 1080
 load "theme.gp"
 
@@ -21,9 +21,9 @@ set ytics scale 0 noenhanced
 set grid noytics
 set lmargin 1.1 * longest_label + 2
 set rmargin 3
-set bmargin at screen 112.0 / plot_height
+set bmargin at screen 128.0 / plot_height
 set tmargin at screen 1 - 48.0 / plot_height
-set key at screen 0.5, screen 44.0 / plot_height center center horizontal maxrows 1 noenhanced width 1
+set key at screen 0.5, screen 44.0 / plot_height center center horizontal noenhanced width 1
 half = 0.33
 
 plot "sections.dat" using (0):1:(0):(unit * $3):($1 - half):($1 + half):(int($6)):ytic(stringcolumn(7)) \

@@ -54,7 +54,8 @@ function M.draw(r, path)
   end
   local note = shown < #r.sections and ("%d of %d sections"):format(shown, #r.sections) or ""
   local run = picture.run_gp(title(r), { "bars = " .. shown, "longest_label = " .. widest,
-    ("longest = %.9g"):format(longest / 1e9), "several = " .. (#r.processes > 1 and 1 or 0), "bars_note = " .. picture.string(note) })
+    ("longest = %.9g"):format(longest / 1e9), "several = " .. (#r.processes > 1 and 1 or 0),
+    "bars_note = " .. picture.string(note) })
   return picture.draw("sections", { ["run.gp"] = run, ["sections.dat"] = table.concat(lines, "\n") .. "\n" }, path)
 end
 

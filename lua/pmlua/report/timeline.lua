@@ -132,7 +132,8 @@ local function data_of(lanes, ended, depths, colour)
   for i, lane in ipairs(lanes) do
     for depth = 0, depths - 1 do
       for _, b in ipairs(M.boxes(at_depth(lane.calls, depth), step)) do
-        lines[#lines + 1] = ("%.12g %.12g %d %d %d"):format(b.first / 1e9, math.min(b.last, ended) / 1e9, i, depth, colour[b.name])
+        local last = math.min(b.last, ended)
+        lines[#lines + 1] = ("%.12g %.12g %d %d %d"):format(b.first / 1e9, last / 1e9, i, depth, colour[b.name])
       end
     end
   end
