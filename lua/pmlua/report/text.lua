@@ -29,7 +29,7 @@ local function distinct(list, key)
 end
 
 local function plural(n, word, many)
-  return ("%d %s"):format(n, n == 1 and word or many or word .. "s")
+  return integer(n) .. " " .. (n == 1 and word or many or word .. "s")
 end
 
 local function head(r)

@@ -31,7 +31,7 @@ function M.work(v, type) return v == 0 and "-" or M.scaled(v, names[type][1]) en
 
 function M.rate(v, type) return M.scaled(v, names[type][2]) end
 
-function M.percent(share) return share and ("%.1f"):format(100 * share) or "-" end
+function M.percent(share) return share and share == share and ("%.1f"):format(100 * share) or "-" end
 
 --- Units of the data files of event groups: those of rates get a prefix, counts and ratios do not.
 function M.metric(v, unit)
