@@ -8,9 +8,9 @@
  * without the rank, which is its parent's. The environment is read at the first pml_section_define(), which fails if
  * DIR cannot be written to.
  *
- * The file is written by a function that atexit() calls. A process that ends by _exit(), quick_exit(), abort(), a
- * signal or exec leaves none, unless it called pml_section_write() before. Threads that are still running are told as
- * of that moment.
+ * The file is written by a function that atexit() calls. A process that ends by _exit() or quick_exit(), that is
+ * killed by a signal, abort's among them, or that becomes another program by exec leaves none, unless it called
+ * pml_section_write() before. Threads that are still running are told as of that moment.
  */
 #ifndef PML_SECTION_FILE_H
 #define PML_SECTION_FILE_H

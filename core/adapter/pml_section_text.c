@@ -200,7 +200,8 @@ int pml__section_text(struct pml__text *t, bool timeline, size_t *rows) {
   struct pml_section_report report;
   *t = (struct pml__text){0};
   int err = pml__section_prepare_file();
-  if (err == 0) err = pml_section_report(true, &report);
+  if (err != 0) return err;
+  err = pml_section_report(true, &report);
   if (err < 0) return err;
   err = in_plain_locale(t, &report, timeline);
   *rows = report.n;

@@ -424,7 +424,7 @@ end
     assert.same({ 0, "" }, { status, err })
     assert.same({ "done", "5" }, { table.unpack(cells(out, "done"), 1, 2) })
     assert.matches("under way: at work %(%*%): 1 call", out)
-    assert.matches("\n5\tnil\n", answer)
+    assert.equal("5\tnil\n", answer)
     assert.matches("no application called 'NOSUCH' can be asked", twice)
   end)
 end)
