@@ -87,6 +87,17 @@ describe("A report of known files", function()
     assert.matches("\nunder way: all %(%*%): 1 call, not in the figures\n", out)
   end)
 
+  it("shows no byte of a file that is not text", function()
+    local path = support.spit(support.folder() .. "/f", file({ command = "a\xffb" },
+      (rank0:gsub("stopped", "st\xfe\\x1bopped"):gsub("task%-clock", "task\xff"))))
+    for _, form in ipairs { "--detail --threads --legend", "--json", "--csv" } do
+      local status, out = pmlua(path .. " " .. form)
+      assert.equal(0, status)
+      assert.truthy(utf8.len(out))
+      assert.falsy(out:gsub("\n", ""):find("%c"))
+    end
+  end)
+
   it("sorts by time, calls or label", function()
     local dir = known()
     local function order(by)

@@ -145,7 +145,8 @@ local function remarks(r)
     for _, name in ipairs(kinds) do
       local text
       for _, p in ipairs(r.processes) do text = text or p.misuse[name] end
-      lines[#lines + 1] = ("misuse: %s: %s, %s: %s"):format(label_of(s), name, plural(s.all.misuse[name], "time"), text)
+      lines[#lines + 1] = ("misuse: %s: %s, %s: %s"):format(label_of(s), name, plural(s.all.misuse[name], "time"),
+        sections.show(text))
     end
     if s.all.running > 0 then
       lines[#lines + 1] = ("under way: %s: %s, not in the figures"):format(label_of(s), plural(s.all.running, "call"))
