@@ -15,12 +15,14 @@ set datafile separator "\t"
 set datafile commentschars ""
 set title run_name . (bars_note eq "" ? "" : " (" . bars_note . ")")
 set xlabel "time [" . unit_name . "]"
-set xrange [0 : unit * longest * 1.55]
+# What stands behind the longest bar needs some 290 pixels of the width.
+left = 24 + 7.8 * longest_label
+set xrange [0 : unit * longest * (plot_width - left - 20) / (plot_width - left - 310)]
 set yrange [bars + 0.6 : 0.4]
 set ytics scale 0 noenhanced
 set grid noytics
-set lmargin 1.1 * longest_label + 2
-set rmargin 3
+set lmargin at screen left / plot_width
+set rmargin at screen 1 - 20.0 / plot_width
 set bmargin at screen 128.0 / plot_height
 set tmargin at screen 1 - 48.0 / plot_height
 set key at screen 0.5, screen 44.0 / plot_height center center horizontal noenhanced width 1

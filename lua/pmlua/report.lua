@@ -16,6 +16,18 @@ local M = {}
 ---@field total_of string "exclusive", or "self" where no section is exclusive
 ---@field notes string[] what is missing
 
+local LABEL_MAX = 48 -- characters
+
+--- A text of so many characters at most.
+---@param text string UTF-8
+---@param max integer?
+---@return string
+function M.short(text, max)
+  max = max or LABEL_MAX
+  if (utf8.len(text) or 0) <= max then return text end
+  return text:sub(1, utf8.offset(text, max) - 1) .. "…"
+end
+
 local function same(section, other, process)
   for _, what in ipairs { "type", "exclusive" } do
     if section[what] ~= other[what] then
@@ -144,7 +156,8 @@ local function notes_of(processes)
   local notes = { missing_ranks(processes) }
   for _, p in ipairs(processes) do
     if p.command ~= processes[1].command then
-      notes[#notes + 1] = ("these are different programs: %s and %s"):format(processes[1].command, p.command)
+      notes[#notes + 1] = ("these are different programs: %s and %s"):format(M.short(sections.show(processes[1].command)),
+        M.short(sections.show(p.command)))
       break
     end
   end
@@ -173,18 +186,6 @@ end
 function M.process_name(report, i)
   local p = report.processes[i]
   return p.rank and ("rank %d"):format(p.rank) or ("%s:%d"):format(sections.show(p.host), p.pid)
-end
-
-local LABEL_MAX = 48 -- characters
-
---- A text of so many characters at most.
----@param text string UTF-8
----@param max integer?
----@return string
-function M.short(text, max)
-  max = max or LABEL_MAX
-  if (utf8.len(text) or 0) <= max then return text end
-  return text:sub(1, utf8.offset(text, max) - 1) .. "…"
 end
 
 --- A section's label as tables and plots show it: (*) says that it is inclusive.

@@ -68,9 +68,12 @@ end
 
 local function refuse(what) error({ what = what }, 0) end
 
+--- What stands in a field, in one line.
+local function quoted(text) return '"' .. M.show(text:sub(1, 40)) .. '"' end
+
 local function whole(text, what)
   local v = text:match("^%d+$") and math.tointeger(tonumber(text))
-  if not v then refuse(("%s is %q, not a number from 0 on"):format(what, text:sub(1, 40))) end
+  if not v then refuse(("%s is %s, not a number from 0 on"):format(what, quoted(text))) end
   return v
 end
 
@@ -83,7 +86,7 @@ end
 --- Of operations and iterations users say what they like.
 local function amount(text, what)
   local v = text == "inf" and math.huge or text:match(SIGNIFICANT) and tonumber(text)
-  if not v or v < 0 then refuse(("%s is %q, not a number from 0 on"):format(what, text:sub(1, 40))) end
+  if not v or v < 0 then refuse(("%s is %s, not a number from 0 on"):format(what, quoted(text))) end
   local exact = math.tointeger(v)
   return exact and exact <= WHOLE_MAX and exact or v + 0.0
 end
@@ -91,7 +94,7 @@ end
 local function duration(text, what)
   local v = text:match(SIGNIFICANT) and tonumber(text)
   if not v or not (v >= 0 and v < math.huge) then
-    refuse(("%s is %q, not a time"):format(what, text:sub(1, 40)))
+    refuse(("%s is %s, not a time"):format(what, quoted(text)))
   end
   return v + 0.0
 end
@@ -100,7 +103,7 @@ local odd = { inf = math.huge, ["-inf"] = -math.huge, nan = 0 / 0, ["-nan"] = 0 
 
 local function value(text)
   local v = odd[text] or text:match(SIGNIFICANT) and tonumber(text)
-  if not v then refuse(("a value is %q, not a number"):format(text:sub(1, 40))) end
+  if not v then refuse(("a value is %s, not a number"):format(quoted(text))) end
   return v
 end
 
@@ -108,7 +111,7 @@ local function one_of(text, ...)
   for _, word in ipairs { ... } do
     if text == word then return word end
   end
-  refuse(("%q where %s is needed"):format(text:sub(1, 40), table.concat({ ... }, " or ")))
+  refuse(("%s where %s is needed"):format(quoted(text), table.concat({ ... }, " or ")))
 end
 
 -- --- lines: each takes its fields and knows where it may stand ---

@@ -309,6 +309,8 @@ describe("What cannot be reported", function()
     assert.matches("^2: the pid is \"x\", not a number", of(good:gsub("pid\t7", "pid\tx")))
     assert.matches(": row has 10 fields, not 11$", of(good:gsub("2048\t1\n", "2048\n", 1)))
     assert.matches(": total_ns is \"%-5\", not a time$", of(good:gsub("\t40e6", "\t-5", 1)))
+    assert.matches(": \"comm\\x0aication\" where calculation or communication is needed$",
+      of(good:gsub("communication", "comm\\nication")))
     assert.matches(": total_ns is \"nan\", not a time$", of(good:gsub("\t40e6", "\tnan", 1)))
     assert.matches(": no such line: \\x00\\xff", of(good:gsub("host", "\0\xff")))
     assert.matches(": section solve is there twice$", of(good:gsub("\thalo", "\tsolve")))
@@ -437,6 +439,32 @@ end
     assert.matches("under way: at work %(%*%): 1 call", out)
     assert.equal("5\tnil\n", answer)
     assert.matches("no application called 'NOSUCH' can be asked", twice)
+  end)
+end)
+
+describe("A program under pmlua live", function()
+  it("is reported by its sections alone", function()
+    local dir = support.folder()
+    local environment = ("cd %s && export XDG_RUNTIME_DIR=%s; "):format(dir, dir)
+    support.spit(dir .. "/run.lua", [[
+local pml = require "pmlua"
+local s = pml.section.define { label = "unchanged" }
+s:start() s:stop()
+for _ = 1, 600 do
+  if io.open "end" then os.exit(0) end
+  pml.sys.sleep(0.05)
+end
+]])
+    os.execute(environment .. ("%s live --name UNCHANGED -- %s run.lua >out 2>err &"):format(command, command))
+    local status, out, err
+    for _ = 1, 100 do
+      status, out, err = support.shell(environment .. command .. " report UNCHANGED")
+      if status == 0 then break end
+      support.core.sys.sleep(0.1)
+    end
+    support.spit(dir .. "/end", "")
+    assert.same({ 0, "" }, { status, err })
+    assert.same({ "unchanged (*)", "1" }, { table.unpack(cells(out, "unchanged"), 1, 2) })
   end)
 end)
 

@@ -21,7 +21,7 @@ function M.scaled(v, unit)
   return ("%s%.*f %s%s"):gsub("%*", tostring(digits)):format(v < 0 and "-" or "", size, prefixes[step], unit)
 end
 
---- Nanoseconds; what is below one is as much as 0 to a clock.
+--- Of nanoseconds.
 function M.time(ns) return M.scaled(ns and ns / 1e9, "s") end
 
 local names = { calculation = { "FLOP", "FLOPS" }, communication = { "B", "B/s" } }
