@@ -37,6 +37,7 @@ PML_BEGIN_DECLS
  *     region          ID NAME; in the timeline
  *     timeline        THREAD EVENTS DROPPED; the events that follow
  *     + or -          NS ID: enter or leave, since started
+ *     unseen          threads that are not in the timeline; only if there are any
  *     end             the number of lines above
  *
  * In texts a backslash is \\, a tab \t, a line feed \n, any other control byte \xHH; other bytes are as they are.

@@ -29,7 +29,7 @@ struct lane {
 /* Who changes or reads the timeline holds `control`, also while the stream is asked; consumers take `lock` alone. */
 static pthread_mutex_t control = PTHREAD_MUTEX_INITIALIZER, lock = PTHREAD_MUTEX_INITIALIZER;
 static struct lane *lanes;
-static uint32_t nlanes, capacity;
+static uint32_t nlanes, capacity, unseen; /* unseen: threads without a lane */
 static bool on;
 static uint64_t id;
 
@@ -46,6 +46,8 @@ static void *thread_begin(void *arg, uint64_t thread) {
     lane->next = lanes;
     lanes = lane;
     nlanes++;
+  } else if (unseen < UINT32_MAX) {
+    unseen++;
   }
   pthread_mutex_unlock(&lock);
   return lane;
@@ -76,7 +78,7 @@ static void after_fork_in_child(void) {
   pthread_mutex_init(&control, NULL);
   pthread_mutex_init(&lock, NULL);
   lanes = NULL;
-  nlanes = 0;
+  nlanes = unseen = 0;
   on = false;
 }
 
@@ -97,7 +99,7 @@ static int begin(uint32_t events) {
     free(lanes);
     lanes = next;
   }
-  nlanes = 0;
+  nlanes = unseen = 0;
   capacity = events;
   int err = pml_stream_add(&consumer, &id);
   on = err == 0;
@@ -154,7 +156,12 @@ void pml__section_timeline_text(struct pml__text *t) {
   pthread_mutex_lock(&control);
   pthread_mutex_lock(&lock);
   struct lane *lane = lanes;
+  uint32_t others = unseen;
   pthread_mutex_unlock(&lock);
+  if (others > 0) {
+    pml__text_add(t, "unseen\t%u", others);
+    pml__text_end(t);
+  }
   for (; lane != NULL; lane = lane->next) tell_lane(t, lane, told, regions);
   pthread_mutex_unlock(&control);
   free(told);

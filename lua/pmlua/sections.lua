@@ -21,6 +21,7 @@ local SIGNIFICANT = "^[-+]?[%d.]+[eE]?[-+]?%d*$"
 ---@field written_ns integer
 ---@field sections pmlua.Section[]
 ---@field timeline { thread: integer, dropped: integer, events: table[] }[]
+---@field unseen? integer threads that are not in the timeline
 ---@field regions table<integer, string>
 
 ---@class pmlua.Section
@@ -126,7 +127,7 @@ local function last_row(self)
 end
 
 local takes = { pid = 1, rank = 2, host = 1, command = 1, started = 1, written = 1, clock = 2, section = 4, event = 2,
-  row = 11, misuse = 3, region = 2, timeline = 3, ["+"] = 2, ["-"] = 2, quantiles = #M.QUANTILES }
+  row = 11, misuse = 3, region = 2, timeline = 3, unseen = 1, ["+"] = 2, ["-"] = 2, quantiles = #M.QUANTILES }
 
 local line = {}
 
@@ -198,6 +199,8 @@ function line.timeline(self, f)
     dropped = counted(f[3], "the number of dropped events"), events = {} }
   table.insert(self.process.timeline, self.lane)
 end
+
+function line.unseen(self, f) self.process.unseen = counted(f[1], "the number of threads") end
 
 local function moment(self, f, leave)
   local lane, region = self.lane, whole(f[2], "the region")

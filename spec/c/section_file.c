@@ -290,6 +290,28 @@ static void timeline_of_a_part(void) {
   CHECK(pml_section_timeline(0) == 0, "it ends");
 }
 
+static void *one_call(void *arg) {
+  call(arg, 1, 1);
+  return NULL;
+}
+
+static void many_threads(void) {
+  char line[32];
+  unsigned n = PML_SECTION_TIMELINE_THREADS_MAX + 3, started = 0;
+  CHECK(pml_section_timeline(2) == 0, "a timeline begins");
+  for (unsigned i = 0; i < n; i++) {
+    pthread_t thread;
+    if (pthread_create(&thread, NULL, one_call, pml_section_find("plain")) != 0) break;
+    started++;
+    pthread_join(thread, NULL);
+  }
+  char *text = text_now(true);
+  snprintf(line, sizeof line, "\nunseen\t%u\n", started - PML_SECTION_TIMELINE_THREADS_MAX);
+  CHECK(started == n && has(text, line), "threads beyond the most that it takes are counted");
+  free(text);
+  CHECK(pml_section_timeline(0) == 0, "it ends");
+}
+
 static void files(void) {
   unsigned n;
   CHECK(mkdir(in_dir("written"), 0700) == 0, "there is a folder");
@@ -323,6 +345,7 @@ int main(int argc, char **argv) {
   texts();
   locales();
   timeline_of_a_part();
+  many_threads();
   files();
   char command[PATH_MAX];
   snprintf(command, sizeof command, "rm -rf %s", dir);

@@ -9,7 +9,6 @@
 local picture = require "pmlua.picture"
 local report = require "pmlua.report"
 local sections = require "pmlua.sections"
-local units = require "pmlua.report.units"
 
 local M = {}
 
@@ -149,8 +148,7 @@ local function note_of(all, shown, dropped)
   local parts = {}
   if shown < all then parts[#parts + 1] = ("%d of %d threads"):format(shown, all) end
   if dropped > 0 then
-    parts[#parts + 1] = ("cut: the first events of each thread, %s later ones are not in it"):format(
-      (units.scaled(dropped, ""):gsub(" $", "")))
+    parts[#parts + 1] = ("cut: the first events of each thread, %d later ones are not in it"):format(dropped)
   end
   return table.concat(parts, "; ")
 end
@@ -163,7 +161,8 @@ end
 function M.draw(r, path)
   local lanes, dropped, begun = lanes_of(r)
   local all = #lanes
-  if all == 0 then
+  for _, p in ipairs(r.processes) do all = all + (p.unseen or 0) end
+  if #lanes == 0 then
     return nil, r.processes[1].name .. ": no timeline in it; the program leaves one that runs with PMLUA_REPORT_TIMELINE=on too"
   end
   for i = #lanes, LANES + 1, -1 do lanes[i] = nil end
