@@ -139,8 +139,8 @@ static int push_answer(lua_State *L, struct link *l) {
  * answer may be under way.
  */
 static int l_ask(lua_State *L) {
-  static const char *const kinds[] = {"info", "read", "complete", "eval", NULL};
-  static const enum live_kind values[] = {LIVE_INFO, LIVE_READ, LIVE_COMPLETE, LIVE_EVAL};
+  static const char *const kinds[] = {"info", "read", "complete", "sections", "eval", NULL};
+  static const enum live_kind values[] = {LIVE_INFO, LIVE_READ, LIVE_COMPLETE, LIVE_SECTIONS, LIVE_EVAL};
   size_t n;
   struct link *l = lutil_check(L, 1, &link_class);
   enum live_kind kind = values[luaL_checkoption(L, 2, NULL, kinds)];

@@ -2,6 +2,9 @@
 /* bindings/lsection.c - pml.section: named sections of a script, and the report over all sections of the process. */
 #include "lutil.h"
 
+#include "adapter/pml_section_file.h"
+
+#include <stdlib.h>
 #include <string.h>
 
 /* A section is never freed: closing its handle ends the handle. */
@@ -245,6 +248,41 @@ static int l_report(lua_State *L) {
   return 1;
 }
 
+/* Holds the text of a file while a string is made of it. */
+struct text {
+  struct lutil_handle h;
+  char *at;
+};
+
+static void text_close(void *handle) {
+  free(((struct text *)handle)->at);
+}
+
+static const struct lutil_class text_class = {"sectiontext", sizeof(struct text), text_close};
+
+static int l_text(lua_State *L) {
+  static const char *const known[] = {"timeline", NULL};
+  lutil_options(L, 1, known);
+  size_t n;
+  bool timeline = lutil_flag(L, 1, "timeline");
+  struct text *t = lutil_new(L, &text_class, 0, 0);
+  int err = pml_section_text(timeline, &t->at, &n);
+  if (err < 0) return pml_pusherr(L, err, "section.text");
+  t->h.open = 1;
+  lua_pushlstring(L, t->at, n);
+  lutil_close(&t->h);
+  return 1;
+}
+
+static int l_write(lua_State *L) {
+  return pml_pushdone(L, pml_section_write(lutil_string(L, 1)), "section.write");
+}
+
+static int l_timeline(lua_State *L) {
+  uint32_t events = (uint32_t)lutil_int(L, 1, 0, PML_SECTION_TIMELINE_EVENTS_MAX);
+  return pml_pushdone(L, pml_section_timeline(events), "section.timeline");
+}
+
 static int l_reset(lua_State *L) {
   (void)L;
   pml_section_reset();
@@ -262,12 +300,13 @@ int luaopen_pmlua_section(lua_State *L) {
                                              {"info", l_info},           {"quantile", l_quantile}, {NULL, NULL}};
   static const luaL_Reg scope_methods[] = {{"stop", l_scope_stop}, {NULL, NULL}};
   static const luaL_Reg none[] = {{NULL, NULL}};
-  static const luaL_Reg functions[] = {{"define", l_define}, {"start", l_start}, {"stop", l_stop},
-                                       {"report", l_report}, {"reset", l_reset}, {"enable", l_enable},
-                                       {NULL, NULL}};
+  static const luaL_Reg functions[] = {
+      {"define", l_define}, {"start", l_start}, {"stop", l_stop},   {"report", l_report},     {"reset", l_reset},
+      {"enable", l_enable}, {"text", l_text},   {"write", l_write}, {"timeline", l_timeline}, {NULL, NULL}};
   lutil_class(L, &section_class, section_methods, NULL);
   lutil_class(L, &scope_class, scope_methods, NULL);
   lutil_class(L, &report_class, none, NULL);
+  lutil_class(L, &text_class, none, NULL);
   luaL_newlib(L, functions);
   return 1;
 }

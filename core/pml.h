@@ -6,6 +6,7 @@
 #include "adapter/pml_command.h"
 #include "adapter/pml_probe.h"
 #include "adapter/pml_section.h"
+#include "adapter/pml_section_file.h"
 #include "adapter/pml_workload.h"
 #include "base/pml_api.h"
 #include "base/pml_clock.h"

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* core/adapter/pml_section_define.c - labels to sections: defining takes a lock, finding none. */
 #include "adapter/pml_section_private.h"
+#include "adapter/pml_section_text.h"
 #include "base/pml_clock.h"
 #include "base/pml_error.h"
 
@@ -185,12 +186,27 @@ static int check(const char *label, const struct pml_section_options *o) {
     return err < 0 ? err
                    : pml_fail(-EINVAL, "PMLUA_SECTIONS is neither on nor off; set it to one of them, or unset it");
   }
+  int err = pml__section_prepare_file();
+  if (err < 0) return err;
   if (label == NULL || *label == '\0') return pml_fail(-EINVAL, "a section needs a label that is not empty");
   if ((unsigned)o->type > PML_SECTION_COMMUNICATION)
     return pml_fail(-EINVAL, "section %.200s has an unknown type", label);
   if ((unsigned)o->record > PML_SECTION_RECORD_SKETCH)
     return pml_fail(-EINVAL, "section %.200s has an unknown kind of record", label);
   return o->nevents > 0 && o->events == NULL ? pml_fail(-EINVAL, "section %.200s has no names of events", label) : 0;
+}
+
+static void (*first)(void); /* atomic */
+
+void pml_section_on_first(void (*notify)(void)) {
+  __atomic_store_n(&first, notify, __ATOMIC_RELEASE);
+}
+
+/* Exchanged, so that of two threads with a first section one calls. */
+static void tell_of_section(void) {
+  if (PML_LIKELY(__atomic_load_n(&first, __ATOMIC_RELAXED) == NULL)) return;
+  void (*notify)(void) = __atomic_exchange_n(&first, NULL, __ATOMIC_ACQ_REL);
+  if (notify != NULL) notify();
 }
 
 int pml_section_define(const char *label, const struct pml_section_options *options, struct pml_section **out) {
@@ -201,8 +217,10 @@ int pml_section_define(const char *label, const struct pml_section_options *opti
   if (err < 0) return err;
   struct pml_section *s = find(label, hash_of(label));
   err = s != NULL ? agree(s, o) : make(label, o, &s);
-  if (err == 0) *out = s;
-  return err;
+  if (err < 0) return err;
+  *out = s;
+  tell_of_section();
+  return 0;
 }
 
 int pml__section_by_label(const char *label, struct pml_section **s) {

@@ -3,10 +3,11 @@
  * core/preload/live.c - questions to a program that was never changed: LD_PRELOAD=libpmlua-live.so.
  *
  * The library brings papi_sde_* on pmlua's registry, before any libsde that the program was linked with. When the
- * process registers its first software-defined event library, and not before, libpmlua-embed.so is loaded and serves
- * the process as PMLUA_LIVE_NAME, with the watch rules of PMLUA_LIVE_RULES. Processes that register nothing never
- * load Lua.
+ * process registers its first software-defined event library or defines its first section, and not before,
+ * libpmlua-embed.so is loaded and serves the process as PMLUA_LIVE_NAME, with the watch rules of PMLUA_LIVE_RULES.
+ * Processes that do neither never load Lua.
  */
+#include "adapter/pml_section.h"
 #include "base/pml_error.h"
 #include "source/pml_sde.h"
 
@@ -48,6 +49,8 @@ static void complain(const char *why) {
 }
 
 static void serve(void) {
+  static bool served; /* atomic */
+  if (__atomic_exchange_n(&served, true, __ATOMIC_ACQ_REL)) return;
   int (*start)(const void *options);
   void *embed = dlopen(EMBED, RTLD_NOW | RTLD_LOCAL | (has_other_lua() ? DEEPBIND : 0));
   *(void **)&start = embed != NULL ? dlsym(embed, "pmlua_live_start") : NULL;
@@ -60,6 +63,7 @@ static void serve(void) {
   if (err < 0) complain(pml_error_detail(err));
 }
 
-__attribute__((constructor)) static void wait_for_a_library(void) {
+__attribute__((constructor)) static void wait_for_something_to_tell(void) {
   pml_sde_on_first_library(serve);
+  pml_section_on_first(serve);
 }

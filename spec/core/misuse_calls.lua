@@ -186,7 +186,8 @@ local functions = {
   workload = { load = { "/nowhere/x.so" } },
   trace = { open = { dir, {} } },
   section = { define = { { label = "misuse", record = true } }, start = { "misuse" }, stop = { "misuse", {} },
-              report = { {} }, reset = {}, enable = { true } },
+              report = { {} }, reset = {}, enable = { true }, text = { {} }, timeline = { 8 },
+              write = { dir .. "/nowhere/sections" } },
   profile = { open = {} },
   sde = { library = { "MISUSE" }, find = { "MISUSE::COUNTER" }, list = {}, hook = { "/nonexistent" } },
   sys = { interrupted = {}, on_interrupt = { false }, pid = {}, uname = {}, isatty = { 1 }, affinity = {}, pin = { 0 },
@@ -198,13 +199,15 @@ local functions = {
 }
 local slow = { ["event.list"] = true, ["event.parse"] = true, ["clock.info"] = true, ["sys.sleep"] = true,
                ["counter.open"] = true, ["group.open"] = true, ["eventset.open"] = true, ["trace.open"] = true,
-               ["event.set_sysfs"] = true, ["samples.new"] = true, ["live.start"] = true, ["command.spawn"] = true }
+               ["event.set_sysfs"] = true, ["samples.new"] = true, ["live.start"] = true, ["command.spawn"] = true,
+               ["section.text"] = true }
 -- One list is a walk over all of libpfm4 and tracefs; sleeping sleeps; 2^31 samples may well fit, but take a minute.
 local few = {
   ["event.list"] = { NIL, -1, "a\0b", {}, print },
   ["sys.sleep"] = { NIL, true, -1, 0 / 0, 1 / 0, 1e308, math.maxinteger, math.mininteger, "", "x", {}, print, file },
   ["live.say"] = { NIL, true, {}, print, file }, -- what it says would be heard
   ["live.stop_run"] = { NIL, true, "a\0b", {}, print, file },
+  ["section.write"] = { NIL, true, "", "a\0b", {}, print, file }, -- else it would
   ["samples.new"] = { NIL, true, 0, -1, 1, math.maxinteger, math.mininteger, 1 << 53, 0.5, 0 / 0, "x", {}, print, file },
 }
 local target = { "pid", "cpu", "inherit", "no_page" }
@@ -239,6 +242,7 @@ attackoptions("section.define", function(label, options)
   options.label = options.label or label
   return core.section.define(options)
 end, "misuse", { "label", "type", "exclusive", "events", "record", "file", "line" })
+attackoptions("section.text", core.section.text, nil, { "timeline" })
 attackoptions("section.stop", core.section.stop, "misuse", { "operations", "bytes", "iterations" })
 core.section.enable(true)
 attackoptions("live.start", function(_, options) return core.live.start(options) end, "", { "name", "rules", "unasked" })

@@ -116,6 +116,33 @@ describe("A section", function()
   end)
 end)
 
+describe("A process's sections", function()
+  after_each(support.cleanup)
+
+  it("are text, and a file that is read back", function()
+    core.section.reset()
+    local s = assert(core.section.define { label = "lua file", exclusive = true })
+    assert.is_true(core.section.timeline(100))
+    for _ = 1, 4 do
+      s:start()
+      s:stop { operations = 2.5 }
+    end
+    assert.is_true(core.section.timeline(0))
+    local path = support.folder() .. "/f"
+    assert.is_true(core.section.write(path))
+    local process = assert(require "pmlua.sections".read(path))
+    assert.same({ core.sys.pid(), "lua file", true }, { process.pid, process.sections[1].label, process.sections[1].exclusive })
+    local r, told = process.sections[1].rows[1], row "lua file"
+    assert.same({ 4, 10, 4, 0, told.total_ns, told.stddev_ns }, { r.count, r.work, r.iterations, r.running, r.total_ns,
+      r.stddev_ns })
+    assert.same({ 1, 8, 0 }, { #process.timeline, #process.timeline[1].events, process.timeline[1].dropped })
+    local without = assert(require "pmlua.sections".parse(core.section.text(), "text"))
+    assert.same({ 0, 4 }, { #without.timeline, without.sections[1].rows[1].count })
+    assert.same({ 1 }, { #assert(require "pmlua.sections".parse(core.section.text { timeline = true }, "text")).timeline })
+    assert.equal("ENOENT", select(3, core.section.write(path .. ".no/f")))
+  end)
+end)
+
 describe("A profile", function()
   it("tells the paths by which sections were reached", function()
     local p <close> = assert(core.profile.open())

@@ -79,6 +79,25 @@ describe("A read", function()
   end)
 end)
 
+describe("The question for sections", function()
+  it("is answered with what a file of them would say", function()
+    local s = assert(core.section.define { label = "asked for" })
+    s:start()
+    s:stop()
+    local ok, text = session.handle("sections", "")
+    assert.is_true(ok, text)
+    local process, found = assert(require "pmlua.sections".parse(text, "answer")), nil
+    for _, section in ipairs(process.sections) do found = section.label == "asked for" and section or found end
+    assert.equal(1, found.rows[1].count)
+  end)
+
+  it("can be put in code too, which may only read", function()
+    assert.same({ true, "number" }, { eval "type(pml.section.report()[1].count)" })
+    local _, others = eval "pml.section.start, pml.section.reset, pml.section.write, pml.section.define"
+    assert.equal("nil\tnil\tnil\tnil", others)
+  end)
+end)
+
 describe("Code from outside", function()
   it("is an expression or statements, with what it prints first", function()
     assert.same({ true, "3\tx" }, { eval "1 + 2, 'x'" })

@@ -10,7 +10,8 @@ local M = {
   usage = "pmlua live [--name NAME] [--rules FILE] [--] CMD [ARGS]",
   help = [[
 CMD is run with a library preloaded that serves questions from the moment on that the program, or a library of its,
-registers software-defined events (papi_sde_* or pml_sde_*). The program need not be changed. Its exit status is returned.
+registers software-defined events (papi_sde_* or pml_sde_*) or defines a section (pml_section_*). The program
+need not be changed. Its exit status is returned.
 
   --name NAME    what it is called in pmlua query; else the program's own name
   --rules FILE   watch rules in Lua (pml.sde.watch) that run inside the program

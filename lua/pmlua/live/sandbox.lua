@@ -225,6 +225,7 @@ local function new_pml(more)
     version = core.version,
     clock = copy(core.clock, "ticks ticks_ordered ns to_ns at_ns realtime_ns"),
     sde = { list = timed(core.sde.list), find = find_event },
+    section = { report = timed(core.section.report) },
   }
   for name, value in pairs(more or {}) do
     if type(value) ~= "table" then pml[name] = value

@@ -4,7 +4,7 @@
 --
 -- Try:  pmlua query SOLVER 'sde:::*residual' --plot
 
-local core = require "pmlua.core"
+local picture = require "pmlua.picture"
 
 local M = {}
 
@@ -82,14 +82,6 @@ end
 
 -- --- drawing ---
 
-local function quote(text)
-  return "'" .. text:gsub("'", "'\\''") .. "'"
-end
-
-local function string_of(text)
-  return '"' .. tostring(text):gsub("%c+", " "):gsub('[\\"]', "\\%0") .. '"'
-end
-
 --- Lowest and highest number of all series.
 local function range(set)
   local low, high = math.huge, -math.huge
@@ -106,61 +98,31 @@ local function spans_decades(set)
   return low > 0 and high / low >= 100
 end
 
-local function write_data(set, path)
-  local f <close>, err = io.open(path, "w")
-  if not f then return nil, err end
+local function data_of(set)
+  local lines = {}
+  local function put(text) lines[#lines + 1] = text end
   for _, s in ipairs(set.list) do
-    f:write("# ", s.name, "\n")
-    if #s.x == 0 then f:write("NaN NaN\n") end
-    for i, x in ipairs(s.x) do f:write(("%.10g %.17g\n"):format(x, s.y[i])) end
-    f:write("\n\n")
+    put("# " .. s.name)
+    if #s.x == 0 then put "NaN NaN" end
+    for i, x in ipairs(s.x) do put(("%.10g %.17g"):format(x, s.y[i])) end
+    put "\n"
   end
-  return f:close()
-end
-
-local function variables(set, title, complete)
-  local lines, names, recorders = {}, {}, 0
-  for i, s in ipairs(set.list) do
-    names[i] = string_of((s.name:gsub("^sde:::", "")))
-    if s.recorder then recorders = recorders + 1 end
-  end
-  local function put(name, value) lines[#lines + 1] = name .. " = " .. value end
-  put("run_name", string_of(title))
-  put("run_subtitle", string_of(("pmlua %s, %s"):format(core.version, os.date("!%Y-%m-%d %H:%M:%S UTC"))))
-  put("run_complete", 1)
-  put("run_status", string_of(complete or ""))
-  put("series_n", #set.list)
-  put("series_log", spans_decades(set) and 1 or 0)
-  put("series_x", string_of(recorders == #set.list and "number of the value" or recorders == 0 and "time [s]"
-    or "number of the value, or time [s]"))
-  lines[#lines + 1] = ("array series_name[%d] = [%s]"):format(#names, table.concat(names, ", "))
   return table.concat(lines, "\n") .. "\n"
 end
 
-local function gnuplot(folder, script)
-  local pipe = io.popen(("cd %s && timeout 60 gnuplot %s 2>&1 </dev/null"):format(quote(folder), script))
-  local output = pipe:read("a")
-  local ok = pipe:close()
-  if ok then return output end
-  if not os.execute("command -v gnuplot >/dev/null 2>&1") then
-    return nil, "gnuplot is not installed (apt-get install gnuplot-nox)"
+local function variables(set, title)
+  local lines, names, recorders = {}, {}, 0
+  for i, s in ipairs(set.list) do
+    names[i] = picture.string((s.name:gsub("^sde:::", "")))
+    if s.recorder then recorders = recorders + 1 end
   end
-  return nil, output:match("line %d+: ([^\n]*)") or "gnuplot failed"
-end
-
-local function write(path, text)
-  local f <close>, err = io.open(path, "w")
-  if not f then return nil, err end
-  return f:write(text)
-end
-
-local function in_folder(f)
-  local folder = os.tmpname()
-  os.remove(folder)
-  if not os.execute("mkdir -m 700 " .. quote(folder)) then return nil, folder .. ": no folder can be made there" end
-  local result, err = f(folder)
-  os.execute("rm -rf " .. quote(folder))
-  return result, err
+  local function put(name, value) lines[#lines + 1] = name .. " = " .. value end
+  put("series_n", #set.list)
+  put("series_log", spans_decades(set) and 1 or 0)
+  put("series_x", picture.string(recorders == #set.list and "number of the value" or recorders == 0 and "time [s]"
+    or "number of the value, or time [s]"))
+  lines[#lines + 1] = ("array series_name[%d] = [%s]"):format(#names, table.concat(names, ", "))
+  return picture.run_gp(title, lines)
 end
 
 local dumb = [[
@@ -178,12 +140,12 @@ plot for [i = 1:series_n] "series.dat" index i - 1 using 1:2 with lines title se
 ---@return string? text
 ---@return string? err
 function M.text(set, title, columns, lines)
-  return in_folder(function(folder)
-    local ok, err = write_data(set, folder .. "/series.dat")
-    ok, err = ok and write(folder .. "/run.gp", variables(set, title)), err
-    ok, err = ok and write(folder .. "/text.gp", dumb:format(columns, lines)), err
+  return picture.in_folder(function(folder)
+    local ok, err = picture.write(folder .. "/series.dat", data_of(set))
+    if ok then ok, err = picture.write(folder .. "/run.gp", variables(set, title)) end
+    if ok then ok, err = picture.write(folder .. "/text.gp", dumb:format(columns, lines)) end
     if not ok then return nil, err end
-    local text, why = gnuplot(folder, "text.gp")
+    local text, why = picture.gnuplot(folder, "text.gp")
     return text and text:gsub("^\f?\n*", ""), why
   end)
 end
@@ -192,21 +154,7 @@ end
 ---@return boolean? ok
 ---@return string? err
 function M.picture(set, title, path)
-  local plots = require "pmlua".paths.plots
-  if not plots then return nil, "pmlua's folder of plots is not found" end
-  return in_folder(function(folder)
-    local ok, err = write_data(set, folder .. "/series.dat")
-    ok, err = ok and write(folder .. "/run.gp", variables(set, title)), err
-    if not ok then return nil, err end
-    local copied = os.execute(("cp %s/theme.gp %s/series.gp %s"):format(quote(plots), quote(plots), quote(folder)))
-    if not copied then return nil, plots .. ": theme.gp or series.gp cannot be read" end
-    local format = path:match("%.(%a+)$")
-    local done, why = gnuplot(folder, ("-e %s series.gp"):format(quote(("format='%s'; output_file='picture'"):format(format))))
-    if not done then return nil, why end
-    local moved = os.execute(("cp %s/picture %s 2>/dev/null"):format(quote(folder), quote(path)))
-    if not moved then return nil, path .. ": cannot be written" end
-    return true
-  end)
+  return picture.draw("series", { ["series.dat"] = data_of(set), ["run.gp"] = variables(set, title) }, path)
 end
 
 return M

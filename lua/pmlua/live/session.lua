@@ -238,10 +238,17 @@ local function read(payload)
   return true, reading.read(payload)
 end
 
-local kinds = { info = info, read = read, complete = complete, eval = eval }
+--- What a file of the process's sections would say, without its timeline.
+local function sections()
+  local text, err = core.section.text()
+  if not text then return false, first_line(err) end
+  return true, text
+end
+
+local kinds = { info = info, read = read, complete = complete, sections = sections, eval = eval }
 
 --- Answer one question.
----@param kind string info, read, complete or eval
+---@param kind string info, read, complete, sections or eval
 ---@param payload string
 ---@return boolean ok
 ---@return string text

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* core/adapter/pml_section_text.h - text that grows, and who writes which part of a section file. Internal. */
+#ifndef PML_SECTION_TEXT_H
+#define PML_SECTION_TEXT_H
+
+#include "base/pml_api.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct pml__text {
+  char *at;
+  size_t n, capacity, lines;
+  bool failed; /* no memory: what follows is dropped */
+};
+
+/* Fields of a line: the first by pml__text_line(), each further one after a tab, the line feed by pml__text_end(). */
+void pml__text_add(struct pml__text *t, const char *format, ...) PML_PRINTF(2, 3);
+void pml__text_field(struct pml__text *t, const char *text); /* any bytes, escaped */
+void pml__text_end(struct pml__text *t);
+
+/* What belongs to the process as it was when sections were first used. */
+struct pml__section_origin {
+  int pid;
+  long rank, size;     /* -1: not known */
+  uint64_t started_ns; /* CLOCK_REALTIME */
+  uint64_t zero_ns;    /* the same moment on pml_clock's axis */
+};
+const struct pml__section_origin *pml__section_origin(void);
+
+/* Once the clock runs: reads the environment at its first call. The same result at every call, with its sentence. */
+int pml__section_prepare_file(void);
+
+/* As pml_section_text(); @rows: how many there are. */
+int pml__section_text(struct pml__text *t, bool timeline, size_t *rows);
+void pml__section_timeline_text(struct pml__text *t);
+
+#endif

@@ -1,0 +1,149 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+--- `pmlua report`: what the sections of a run took, merged over its processes and threads.
+--
+--     PMLUA_REPORT=out mpirun -n 4 ./solver; pmlua report out
+
+local M = {
+  summary = "tell what the sections of a program took, over processes and threads",
+  usage = "pmlua report DIR|FILE...|PID|NAME [--basic] [--detail] [--threads] [--legend] [--sort time|calls|label]\n"
+    .. "       [--json|--csv] [--plot FILE] [--timeline FILE] [--pmu NAME] [--patience TIME]",
+  help = [[
+DIR is where a run left its files: every process that uses sections and is started with PMLUA_REPORT=DIR in its
+environment leaves one when it ends, each rank its own. FILE is one of them, PID or NAME an application that can be
+asked now (pmlua query lists those).
+
+  --basic          a row per section (what is shown without an option); (*) marks inclusive sections
+  --detail         a row per section and process
+  --threads        a row per section and thread
+  --legend         what the columns, events and metrics mean
+  --sort ORDER     by time (default), calls or label
+  --json           all of it as JSON
+  --csv            as CSV: the table that was asked for
+  --plot FILE      a bar for each section (.svg or .png)
+  --timeline FILE  when each thread was in which section (.svg or .png); the run needs PMLUA_REPORT_TIMELINE=on too
+  --pmu NAME       take the formulas of this PMU's event groups, such as skx, for the events that sections counted
+  --patience TIME  wait so many seconds for an application's answer (5)
+
+    PMLUA_REPORT=out mpirun -n 4 ./solver
+    pmlua report out --detail --plot sections.svg]],
+}
+
+-- --- the command line ---
+
+local flags = { basic = true, detail = true, threads = true, legend = true, json = true, csv = true }
+
+local takes = {}
+
+local function picture(o, name, text)
+  o[name] = text
+  return text and (text:find "%.svg$" or text:find "%.png$") and true, "a file that ends in .svg or .png"
+end
+
+function takes.plot(o, text) return picture(o, "plot", text) end
+function takes.timeline(o, text) return picture(o, "timeline", text) end
+
+function takes.sort(o, text)
+  o.sort = text
+  return text == "time" or text == "calls" or text == "label", "time, calls or label"
+end
+
+function takes.pmu(o, text)
+  o.pmu = text
+  return text and text ~= "" and text:sub(1, 1) ~= "-", "the name of a PMU, such as skx"
+end
+
+function takes.patience(o, text)
+  o.patience = tonumber((text or ""):match("^([%d.]+)s?$"))
+  return o.patience and o.patience > 0 and o.patience <= 1e6, "a time in seconds, such as 5"
+end
+
+local function parse(args)
+  local o, i = { paths = {}, patience = 5 }, 1
+  while i <= #args do
+    local name, value = args[i]:match("^%-%-(%a+)$"), nil
+    if not name then name, value = args[i]:match("^%-%-(%a+)=(.*)$") end
+    if name and flags[name] and not value then o[name] = true
+    elseif name and takes[name] then
+      if not value then value, i = args[i + 1], i + 1 end
+      local good, needs = takes[name](o, value)
+      if not good then return nil, ("--%s needs %s"):format(name, needs) end
+    elseif args[i]:find("^%-") then return nil, "no such option: " .. args[i]
+    else o.paths[#o.paths + 1] = args[i] end
+    i = i + 1
+  end
+  if #o.paths == 0 then return nil, "say whose: a folder, files, or an application's pid or name" end
+  if o.json and o.csv then return nil, "--json and --csv exclude each other" end
+  if o.csv and (o.basic and 1 or 0) + (o.detail and 1 or 0) + (o.threads and 1 or 0) > 1 then
+    return nil, "--csv is one table: --basic, --detail or --threads"
+  end
+  return o
+end
+
+-- --- whose ---
+
+local function ask(which, patience)
+  local directory = require "pmlua.live.directory"
+  local app, err = directory.find(which)
+  if not app then return nil, ("%s: no such file or folder; and %s"):format(which, err) end
+  local link <close>, why = directory.connect(app)
+  if not link then return nil, why end
+  local text
+  text, why = directory.ask(app, link, "sections", "", patience)
+  if not text then return nil, ("%s (%d): %s"):format(app.name, app.pid, why) end
+  local process
+  process, why = require "pmlua.sections".parse(text, ("%s (%d)"):format(app.name, app.pid))
+  return process and { process }, why
+end
+
+local function processes_of(o)
+  local lfs, missing = require "lfs", nil
+  for _, path in ipairs(o.paths) do
+    if not lfs.attributes(path, "mode") then missing = missing or path end
+  end
+  if not missing then return require "pmlua.sections".read_all(o.paths) end
+  if #o.paths == 1 then return ask(missing, o.patience) end
+  return nil, missing .. ": no such file or folder"
+end
+
+local function drawn(o, report)
+  for _, name in ipairs { "plot", "timeline" } do
+    if o[name] then
+      local ok, err = require("pmlua.report." .. name).draw(report, o[name])
+      if not ok then return nil, err end
+      io.stderr:write("pmlua report: ", o[name], "\n")
+    end
+  end
+  return true
+end
+
+local function tell(o)
+  local processes, err = processes_of(o)
+  if not processes then return nil, err end
+  local report, why = require "pmlua.report".build(processes, o.sort)
+  if not report then return nil, why end
+  local ok
+  ok, why = require "pmlua.report.metrics".add(report, o.pmu)
+  if not ok then return nil, why end
+  local data = require "pmlua.report.data"
+  if o.json then io.write(data.json(report))
+  elseif o.csv then io.write(data.csv(report, o.threads and "threads" or o.detail and "detail" or "basic"))
+  else io.write(require "pmlua.report.text".format(report, o)) end
+  return drawn(o, report)
+end
+
+---@param args string[]
+---@return integer status
+function M.run(args)
+  local o, misuse = parse(args)
+  if not o then
+    io.stderr:write("pmlua report: ", misuse, "; usage: ", (M.usage:gsub("\n%s+", " ")), "\n")
+    return 2
+  end
+  local ok, err = tell(o)
+  if ok then return 0 end
+  io.stdout:flush()
+  io.stderr:write("pmlua report: ", (err:gsub("%c", "?")), "\n")
+  return 1
+end
+
+return M

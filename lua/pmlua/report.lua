@@ -1,0 +1,196 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+-- lua/pmlua/report.lua - what sections took, over the processes and threads of a run.
+--
+-- Try:  pmlua report DIR --detail
+--
+-- What it comes to is here; how it looks is in report/: text, csv, json, plot.
+
+local sections = require "pmlua.sections"
+
+local M = {}
+
+---@class pmlua.Report
+---@field processes pmlua.SectionProcess[]
+---@field sections table[] each with all, by_process and by_thread: statistics with share and rate
+---@field total_ns number what shares are of
+---@field total_of string "exclusive", or "self" where no section is exclusive
+---@field notes string[] what is missing
+
+local LABEL_MAX = 48 -- characters
+
+--- A text of so many characters at most.
+---@param text string UTF-8
+---@param max integer?
+---@return string
+function M.short(text, max)
+  max = max or LABEL_MAX
+  if (utf8.len(text) or 0) <= max then return text end
+  return text:sub(1, utf8.offset(text, max) - 1) .. "…"
+end
+
+local function same(section, other, process)
+  for _, what in ipairs { "type", "exclusive" } do
+    if section[what] ~= other[what] then
+      return nil, ("%s: section %s has another %s than in %s: these are different programs"):format(process.name,
+        sections.show(section.label):sub(1, 60), what == "type" and "type" or "exclusiveness", other.process.name)
+    end
+  end
+  return true
+end
+
+local function add_events(section, s)
+  for _, e in ipairs(s.events) do
+    if not section.known[e.name] then
+      section.known[e.name] = true
+      section.events[#section.events + 1] = e.name
+    end
+  end
+end
+
+--- Sections of all processes by label, in the order of their first appearance.
+local function gather(processes)
+  local list, by_label = {}, {}
+  for i, process in ipairs(processes) do
+    for _, s in ipairs(process.sections) do
+      local section = by_label[s.label]
+      if not section then
+        section = { label = s.label, type = s.type, exclusive = s.exclusive, record = s.record, process = process, events = {},
+          known = {}, rows = {}, quantiles = {}, by_process = {} }
+        list[#list + 1], by_label[s.label] = section, section
+      end
+      local ok, err = same(s, section, process)
+      if not ok then return nil, err end
+      add_events(section, s)
+      for _, row in ipairs(s.rows) do
+        row.process = i
+        section.rows[#section.rows + 1] = row
+      end
+      section.quantiles[i] = s.quantiles
+      local merged = sections.merge(s.rows)
+      merged.process = i
+      section.by_process[#section.by_process + 1] = merged
+    end
+  end
+  return list
+end
+
+local function rate(row)
+  return row.work > 0 and row.total_ns > 0 and row.work / row.total_ns * 1e9 or nil
+end
+
+--- What shares are of: all exclusive time, or, where no section is exclusive, all self time. Either adds up to 100 %.
+local function totals(list, processes)
+  local any = false
+  for _, s in ipairs(list) do any = any or s.exclusive end
+  local all, each = 0.0, {}
+  for i in ipairs(processes) do each[i] = 0.0 end
+  for _, s in ipairs(list) do
+    for _, row in ipairs(s.by_process) do
+      local ns = any and (s.exclusive and row.total_ns or 0.0) or not any and row.self_ns or 0.0
+      all, each[row.process] = all + ns, each[row.process] + ns
+    end
+  end
+  return all, each, any and "exclusive" or "self"
+end
+
+local function derive(s, total, each, of, n)
+  local field = of == "exclusive" and "total_ns" or "self_ns"
+  local function share(row, whole) return whole > 0 and row[field] / whole or nil end
+  s.all = sections.merge(s.rows)
+  s.all.share, s.all.rate = share(s.all, total), rate(s.all)
+  s.all.time_ns, s.all.own_ns = s.all.total_ns / n, s.all.self_ns / n
+  local longest = 0.0
+  for _, row in ipairs(s.by_process) do
+    row.share, row.rate = share(row, each[row.process]), rate(row)
+    longest = math.max(longest, row.total_ns)
+  end
+  for _, row in ipairs(s.rows) do row.share, row.rate = share(row, each[row.process]), rate(row) end
+  s.all.imbalance = s.all.time_ns > 0 and longest / s.all.time_ns or nil
+  s.by_thread, s.rows, s.known = s.rows, nil, nil
+end
+
+local orders = {
+  time = function(a, b) return a.all.total_ns > b.all.total_ns end,
+  calls = function(a, b) return a.all.count > b.all.count end,
+  label = function(a, b) return a.label < b.label end,
+}
+M.ORDERS = { "time", "calls", "label" }
+
+local function sort(list, order)
+  local less = orders[order]
+  table.sort(list, function(a, b)
+    if less(a, b) then return true elseif less(b, a) then return false end
+    return a.label < b.label
+  end)
+end
+
+--- Ranks as people list them: 0, 2 to 5.
+local function ranges(numbers)
+  local parts, i = {}, 1
+  while i <= #numbers do
+    local last = i
+    while numbers[last + 1] == numbers[last] + 1 do last = last + 1 end
+    parts[#parts + 1] = last > i and ("%d to %d"):format(numbers[i], numbers[last]) or ("%d"):format(numbers[i])
+    i = last + 1
+  end
+  return table.concat(parts, ", ")
+end
+
+local LISTED = 1 << 20
+
+local function missing_ranks(processes)
+  local here, size, missing = {}, 0, {}
+  for _, p in ipairs(processes) do
+    if p.rank then here[p.rank] = true end
+    size = math.max(size, p.size or 0)
+  end
+  if next(here) == nil then return nil end
+  for rank = 0, math.min(size, LISTED) - 1 do
+    if not here[rank] then missing[#missing + 1] = rank end
+  end
+  if #missing == 0 then return nil end
+  return ("of %d ranks these left no file, or are not given: %s"):format(size, ranges(missing))
+end
+
+local function notes_of(processes)
+  local notes = { missing_ranks(processes) }
+  for _, p in ipairs(processes) do
+    if p.command ~= processes[1].command then
+      notes[#notes + 1] = ("these are different programs: %s and %s"):format(M.short(sections.show(processes[1].command)),
+        M.short(sections.show(p.command)))
+      break
+    end
+  end
+  return notes
+end
+
+--- A report over processes.
+---@param processes pmlua.SectionProcess[] in order
+---@param order string? time, calls or label
+---@return pmlua.Report? report
+---@return string? err one line
+function M.build(processes, order)
+  local list, err = gather(processes)
+  if not list then return nil, err end
+  if #list == 0 then return nil, ("%s: no section was used"):format(processes[1].name) end
+  local total, each, of = totals(list, processes)
+  for _, s in ipairs(list) do derive(s, total, each, of, #processes) end
+  sort(list, order or "time")
+  return { processes = processes, sections = list, total_ns = total, total_of = of, notes = notes_of(processes) }
+end
+
+--- What a process is called in a table.
+---@param report pmlua.Report
+---@param i integer
+---@return string
+function M.process_name(report, i)
+  local p = report.processes[i]
+  return p.rank and ("rank %d"):format(p.rank) or ("%s:%d"):format(sections.show(p.host), p.pid)
+end
+
+--- A section's label as tables and plots show it: (*) says that it is inclusive.
+function M.label(section)
+  return M.short(sections.show(section.label)) .. (section.exclusive and "" or " (*)")
+end
+
+return M

@@ -1,0 +1,88 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+-- lua/pmlua/report/metrics.lua - what the events of a section say by the formulas of the groups that have them.
+--
+-- Try:  pmlua report DIR --pmu skx
+--
+-- A metric is there when all its events were counted. `time` is that of the section and `work` what its stops said, so
+-- that USER's ratio compares what the source counted with what the hardware did.
+
+local groups = require "pmlua.groups"
+
+local M = {}
+
+--- The counts of a group's events in a section, by the group's names for them.
+local function counts_of(group, row)
+  local counts = { time = row.total_ns / 1e9, work = row.work }
+  for key, event in pairs(group.events) do counts[key] = row.values[event] end
+  return counts
+end
+
+local function complete(metric, row)
+  if next(metric.events) == nil then return false end -- the table has time and work alone already
+  for _, event in pairs(metric.events) do
+    if row.values[event] == nil then return false end
+  end
+  return true
+end
+
+local function metrics_of(pmu, row)
+  local list, of = {}, groups.of(pmu)
+  for _, name in ipairs(groups.NAMES) do
+    for _, metric in ipairs(of[name] and of[name].metrics or {}) do
+      if complete(metric, row) then
+        local v, why = groups.value(of[name], metric, counts_of(of[name], row))
+        list[#list + 1] = { group = name, name = metric.name, unit = metric.unit, value = v, reason = why, about = metric.about,
+          says = not why and groups.judge(metric, v) or nil }
+      end
+    end
+  end
+  return list
+end
+
+--- The PMUs with a metric for these events, but for "generic".
+local function candidates(report)
+  local list = {}
+  for _, pmu in ipairs(groups.pmus()) do
+    local fits = false
+    for _, s in ipairs(pmu ~= "generic" and report.sections or {}) do fits = fits or #metrics_of(pmu, s.all) > 0 end
+    if fits then list[#list + 1] = pmu end
+  end
+  return list
+end
+
+--- Whose formulas to take: the PMU asked for, that of this machine, or the only one that fits.
+local function choose(report, wish)
+  local fitting = candidates(report)
+  local here = require "pmlua.pmus".here()
+  for _, pmu in ipairs(fitting) do
+    if pmu == (wish or here) then return pmu end
+  end
+  if wish or #fitting == 0 then return nil end
+  if #fitting == 1 then return fitting[1] end
+  return nil, ("the events fit the groups of %s; --pmu NAME says whose formulas to take"):format(table.concat(fitting, ", "))
+end
+
+--- Add to each section its metrics. Several PMUs may fit: then a note says so.
+---@param report pmlua.Report
+---@param wish string? a PMU
+---@return boolean? ok
+---@return string? err
+function M.add(report, wish)
+  if wish and next(groups.of(wish)) == nil then
+    return nil, ("no groups of a PMU called %s; there are %s"):format(wish, table.concat(groups.pmus(), ", "))
+  end
+  local any = false
+  for _, s in ipairs(report.sections) do any = any or #s.events > 0 end
+  if not any then return true end
+  local pmu, note = choose(report, wish)
+  report.pmu = pmu or wish
+  report.notes[#report.notes + 1] = note
+  for _, s in ipairs(report.sections) do
+    s.metrics = pmu and metrics_of(pmu, s.all) or {}
+    local generic = pmu ~= "generic" and metrics_of("generic", s.all) or {}
+    table.move(generic, 1, #generic, #s.metrics + 1, s.metrics)
+  end
+  return true
+end
+
+return M

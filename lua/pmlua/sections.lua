@@ -1,0 +1,384 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+-- lua/pmlua/sections.lua - the files that processes leave of their sections: read strictly, merged over threads and ranks.
+--
+-- Try:  PMLUA_REPORT=out ./program; pmlua -e 'print(#pml.sections.read_all { "out" }[1].sections)'
+--
+-- The format is described in core/adapter/pml_section_file.h.
+
+local M = {}
+
+local WHOLE_MAX = 1 << 53 -- up to here doubles are exact
+local SIGNIFICANT = "^[-+]?[%d.]+[eE]?[-+]?%d*$"
+
+---@class pmlua.SectionProcess
+---@field name string the file, or the application that was asked
+---@field pid integer
+---@field rank? integer
+---@field size? integer
+---@field host string
+---@field command string
+---@field started_ns integer
+---@field written_ns integer
+---@field sections pmlua.Section[]
+---@field timeline { thread: integer, dropped: integer, events: table[] }[]
+---@field unseen? integer threads that are not in the timeline
+---@field regions table<integer, string>
+
+---@class pmlua.Section
+---@field label string any bytes
+---@field type string calculation or communication
+---@field exclusive boolean
+---@field record string none, all or sketch
+---@field events { name: string, real: boolean }[]
+---@field quantiles? number[] 0, 25, 50, 75, 95, 99, 100 %, ns
+---@field rows table[] a thread each
+
+M.QUANTILES = { 0, 25, 50, 75, 95, 99, 100 }
+
+-- --- labels ---
+
+local escaped = { ["\\"] = "\\", t = "\t", n = "\n" }
+
+local function unescape(text)
+  local parts, at = {}, 1
+  while true do
+    local s = text:find("\\", at, true)
+    if not s then break end
+    parts[#parts + 1] = text:sub(at, s - 1)
+    local c = text:sub(s + 1, s + 1)
+    local hex = c == "x" and text:match("^%x%x", s + 2)
+    if not hex and not escaped[c] then return nil end
+    parts[#parts + 1] = hex and string.char(tonumber(hex, 16)) or escaped[c]
+    at = s + (hex and 4 or 2)
+  end
+  parts[#parts + 1] = text:sub(at)
+  return table.concat(parts)
+end
+
+--- A label for people and for JSON: UTF-8 without control characters; no two labels look alike.
+---@param label string
+---@return string
+function M.show(label)
+  local function hex(c) return ("\\x%02x"):format(c:byte()) end
+  local text = label:gsub("\\", "\\\\"):gsub("[%c\127]", hex)
+  if not utf8.len(text) then return (text:gsub("[\128-\255]", hex)) end
+  return (text:gsub("\xc2[\128-\159]", function(c) return hex(c) .. hex(c:sub(2)) end))
+end
+
+-- --- fields ---
+
+local function refuse(what) error({ what = what }, 0) end
+
+--- What stands in a field, in one line.
+local function quoted(text) return '"' .. M.show(text:sub(1, 40)) .. '"' end
+
+local function whole(text, what)
+  local v = text:match("^%d+$") and math.tointeger(tonumber(text))
+  if not v then refuse(("%s is %s, not a number from 0 on"):format(what, quoted(text))) end
+  return v
+end
+
+local function counted(text, what)
+  local v = whole(text, what)
+  if v > WHOLE_MAX then refuse(("%s is too large: %s"):format(what, text)) end
+  return v
+end
+
+--- Of operations and iterations users say what they like.
+local function amount(text, what)
+  local v = text == "inf" and math.huge or text:match(SIGNIFICANT) and tonumber(text)
+  if not v or v < 0 then refuse(("%s is %s, not a number from 0 on"):format(what, quoted(text))) end
+  local exact = math.tointeger(v)
+  return exact and exact <= WHOLE_MAX and exact or v + 0.0
+end
+
+local function duration(text, what)
+  local v = text:match(SIGNIFICANT) and tonumber(text)
+  if not v or not (v >= 0 and v < math.huge) then
+    refuse(("%s is %s, not a time"):format(what, quoted(text)))
+  end
+  return v + 0.0
+end
+
+local odd = { inf = math.huge, ["-inf"] = -math.huge, nan = 0 / 0, ["-nan"] = 0 / 0 }
+
+local function value(text)
+  local v = odd[text] or text:match(SIGNIFICANT) and tonumber(text)
+  if not v then refuse(("a value is %s, not a number"):format(quoted(text))) end
+  return v
+end
+
+local function one_of(text, ...)
+  for _, word in ipairs { ... } do
+    if text == word then return word end
+  end
+  refuse(("%s where %s is needed"):format(quoted(text), table.concat({ ... }, " or ")))
+end
+
+-- --- lines: each takes its fields and knows where it may stand ---
+
+local function inside(self)
+  return self.section or refuse "it belongs to a section, and there is none above"
+end
+
+local function last_row(self)
+  local rows = inside(self).rows
+  return rows[#rows] or refuse "it belongs to a row, and there is none above"
+end
+
+local takes = { pid = 1, rank = 2, host = 1, command = 1, started = 1, written = 1, clock = 2, section = 4, event = 2,
+  row = 11, misuse = 3, region = 2, timeline = 3, unseen = 1, ["+"] = 2, ["-"] = 2, quantiles = #M.QUANTILES }
+
+local line = {}
+
+function line.pid(self, f) self.process.pid = whole(f[1], "the pid") end
+
+function line.rank(self, f)
+  self.process.rank = counted(f[1], "the rank")
+  if f[2] ~= "-1" then self.process.size = counted(f[2], "the number of ranks") end
+end
+
+function line.host(self, f) self.process.host = f[1] end
+function line.command(self, f) self.process.command = f[1] end
+function line.started(self, f) self.process.started_ns = whole(f[1], "the start") end
+function line.written(self, f) self.process.written_ns = whole(f[1], "the end") end
+
+function line.clock(self, f)
+  self.process.clock, self.process.ticks_per_second = f[1], duration(f[2], "the rate of the clock")
+end
+
+function line.section(self, f)
+  if f[1] == "" then refuse "a section without a label" end
+  if self.labels[f[1]] then refuse(("section %s is there twice"):format(M.show(f[1]):sub(1, 60))) end
+  self.section = { label = f[1], type = one_of(f[2], "calculation", "communication"),
+    exclusive = one_of(f[3], "exclusive", "inclusive") == "exclusive", record = one_of(f[4], "none", "all", "sketch"),
+    events = {}, rows = {} }
+  self.labels[f[1]] = true
+  table.insert(self.process.sections, self.section)
+end
+
+function line.event(self, f)
+  local events = inside(self).events
+  if f[1] == "" or #inside(self).rows > 0 then refuse "an event without a name, or below the rows" end
+  events[#events + 1] = { name = f[1], real = one_of(f[2], "integer", "real") == "real" }
+end
+
+function line.quantiles(self, f)
+  local q = {}
+  for i, text in ipairs(f) do q[i] = duration(text, "a quantile") end
+  inside(self).quantiles = q
+end
+
+function line.row(self, f)
+  local row = { thread = whole(f[1], "the thread"), running = counted(f[2], "the calls under way"),
+    count = counted(f[3], "the number of calls"), work = amount(f[10], "the work"),
+    iterations = amount(f[11], "the number of iterations"), misuse = {}, values = {} }
+  for i, name in ipairs { "total_ns", "self_ns", "min_ns", "max_ns", "mean_ns", "stddev_ns" } do
+    row[name] = duration(f[3 + i], name)
+  end
+  table.insert(inside(self).rows, row)
+end
+
+function line.values(self, f)
+  local row, events = last_row(self), inside(self).events
+  if #f ~= #events then refuse(("%d values of %d events"):format(#f, #events)) end
+  for i, e in ipairs(events) do row.values[e.name] = value(f[i]) end
+end
+
+function line.misuse(self, f)
+  local row = last_row(self)
+  if not f[1]:find("^%l+$") then refuse "a misuse without a name" end
+  row.misuse[f[1]] = counted(f[2], "the number of misuses")
+  self.process.misuse[f[1]] = f[3]
+end
+
+function line.region(self, f) self.process.regions[whole(f[1], "the region")] = f[2] end
+
+function line.timeline(self, f)
+  self.lane = { thread = whole(f[1], "the thread"), promised = counted(f[2], "the number of events"),
+    dropped = counted(f[3], "the number of dropped events"), events = {} }
+  table.insert(self.process.timeline, self.lane)
+end
+
+function line.unseen(self, f) self.process.unseen = counted(f[1], "the number of threads") end
+
+local function moment(self, f, leave)
+  local lane, region = self.lane, whole(f[2], "the region")
+  if not lane then refuse "an event of a timeline, and no timeline above" end
+  if not self.process.regions[region] then refuse(("region %d has no name above"):format(region)) end
+  lane.events[#lane.events + 1] = { ns = counted(f[1], "the moment"), region = region, leave = leave }
+end
+
+line["+"] = function(self, f) moment(self, f, false) end
+line["-"] = function(self, f) moment(self, f, true) end
+
+-- --- a file ---
+
+local function take(self, text)
+  local f, key = {}, nil
+  for field in (text .. "\t"):gmatch("([^\t]*)\t") do
+    if key == nil then key = field
+    else f[#f + 1] = unescape(field) or refuse "a backslash that escapes nothing" end
+  end
+  local f_line = line[key]
+  if not f_line then refuse(("no such line: %s"):format(M.show(key):sub(1, 40))) end
+  if takes[key] and #f ~= takes[key] then refuse(("%s has %d fields, not %d"):format(key, #f, takes[key])) end
+  f_line(self, f)
+end
+
+local function check_whole(self)
+  for _, name in ipairs { "pid", "host", "command", "started_ns", "written_ns" } do
+    if not self.process[name] then refuse("it does not say its " .. name:gsub("_ns", "")) end
+  end
+  for _, lane in ipairs(self.process.timeline) do
+    if #lane.events ~= lane.promised then
+      refuse(("the timeline of thread %d has %d events, not %d"):format(lane.thread, #lane.events, lane.promised))
+    end
+  end
+end
+
+--- Lines one by one; the number of the line that fails is left in self.at.
+local function read_lines(self, text)
+  local ended
+  if text:sub(-1) ~= "\n" then refuse "it is cut short: the last line has no end" end
+  for content in text:gmatch("(.-)\n") do
+    self.at = self.at + 1
+    if ended then refuse "a line below the end" end
+    if self.at == 1 then
+      local version = content:match("^pmlua%-sections\t(%d+)$")
+      if not version then refuse "it is not a section file: the first line is not \"pmlua-sections\"" end
+      if version ~= "1" then refuse(("it is of version %s; this pmlua reads version 1"):format(version)) end
+    elseif content:find("^end\t") then
+      ended = content == ("end\t%d"):format(self.at - 1) or refuse "lines are missing above"
+    else take(self, content) end
+  end
+  if not ended then refuse "it is cut short: the end is missing" end
+  check_whole(self)
+end
+
+--- Read what pml_section_text() made.
+---@param text string
+---@param name string for errors
+---@return pmlua.SectionProcess? process
+---@return string? err "name:line: what"
+function M.parse(text, name)
+  local process = { name = name, sections = {}, timeline = {}, regions = {}, misuse = {} }
+  local self = { process = process, labels = {}, at = 0 }
+  local done, err = pcall(read_lines, self, text)
+  if done then return process end
+  if type(err) ~= "table" then error(err, 0) end
+  return nil, ("%s:%d: %s"):format(name, math.max(self.at, 1), err.what)
+end
+
+---@param path string
+---@return pmlua.SectionProcess? process
+---@return string? err
+function M.read(path)
+  local f, err = io.open(path, "rb")
+  if not f then return nil, err end
+  local text, why = f:read("a")
+  f:close()
+  if not text then return nil, ("%s: %s"):format(path, why) end
+  return M.parse(text, path)
+end
+
+local function files_in(folder)
+  local lfs, names = require "lfs", {}
+  local listed, iterator, state = pcall(lfs.dir, folder)
+  if not listed then return nil, (tostring(iterator):gsub("^cannot open ", "")) end
+  for entry in iterator, state do
+    if entry:find("^sections%..*%.txt$") then names[#names + 1] = folder .. "/" .. entry end
+  end
+  table.sort(names)
+  if #names > 0 then return names end
+  return nil, ("%s: no file sections.*.txt in it; a program leaves one that runs with PMLUA_REPORT=%s"):format(folder, folder)
+end
+
+--- Two files of one rank are of two runs, whose sum would say nothing.
+local function check_ranks(processes)
+  local of = {}
+  for _, p in ipairs(processes) do
+    local other = p.rank and of[p.rank]
+    if other then
+      return nil, ("rank %d is in two files, %s and %s: of two runs? name the files of one"):format(p.rank, other.name, p.name)
+    end
+    if p.rank then of[p.rank] = p end
+  end
+  return true
+end
+
+local function before(a, b)
+  if a.rank ~= b.rank then return (a.rank or math.huge) < (b.rank or math.huge) end
+  if a.host ~= b.host then return a.host < b.host end
+  if a.pid ~= b.pid then return a.pid < b.pid end
+  return a.name < b.name
+end
+
+--- Put processes in order: ranks first. Nil where they are not of one run.
+---@param processes pmlua.SectionProcess[]
+---@return pmlua.SectionProcess[]? processes
+---@return string? err
+function M.order(processes)
+  table.sort(processes, before)
+  local ok, err = check_ranks(processes)
+  if not ok then return nil, err end
+  return processes
+end
+
+--- The processes of files, and of all section files in folders.
+---@param paths string[]
+---@return pmlua.SectionProcess[]? processes
+---@return string? err one line
+function M.read_all(paths)
+  local lfs, files, seen, processes = require "lfs", {}, {}, {}
+  for _, path in ipairs(paths) do
+    local found, err = { path }, nil
+    if lfs.attributes(path, "mode") == "directory" then found, err = files_in(path) end
+    if not found then return nil, err end
+    for _, file in ipairs(found) do
+      if not seen[file] then files[#files + 1], seen[file] = file, true end
+    end
+  end
+  for i, file in ipairs(files) do
+    local process, err = M.read(file)
+    if not process then return nil, err end
+    processes[i] = process
+  end
+  return M.order(processes)
+end
+
+-- --- merging ---
+
+local function plus(a, b)
+  local sum = a + b
+  if math.type(sum) == "integer" and (a ~ sum) & (b ~ sum) < 0 then return a + 0.0 + b end -- it wrapped around
+  return sum
+end
+
+local function add_into(sums, more)
+  for name, v in pairs(more) do sums[name] = sums[name] and plus(sums[name], v) or v end
+end
+
+--- Rows as one: sums, extremes, and mean and standard deviation of all calls, of whatever row.
+---@param rows table[]
+---@return table row
+function M.merge(rows)
+  local m = { count = 0, running = 0, total_ns = 0.0, self_ns = 0.0, min_ns = 0.0, max_ns = 0.0, mean_ns = 0.0,
+    stddev_ns = 0.0, work = 0, iterations = 0, values = {}, misuse = {}, threads = #rows }
+  local least, sum, square = math.huge, 0.0, 0.0
+  for _, r in ipairs(rows) do
+    for _, name in ipairs { "count", "running", "work", "iterations" } do m[name] = plus(m[name], r[name]) end
+    m.total_ns, m.self_ns = m.total_ns + r.total_ns, m.self_ns + r.self_ns
+    add_into(m.values, r.values)
+    add_into(m.misuse, r.misuse)
+    if r.count > 0 then least, m.max_ns = math.min(least, r.min_ns), math.max(m.max_ns, r.max_ns) end
+    sum = sum + r.count * r.mean_ns
+  end
+  if m.count == 0 then return m end
+  m.min_ns, m.mean_ns = least, sum / m.count
+  for _, r in ipairs(rows) do square = square + r.count * (r.stddev_ns ^ 2 + (r.mean_ns - m.mean_ns) ^ 2) end
+  m.stddev_ns = math.sqrt(square / m.count)
+  return m
+end
+
+return M

@@ -1,0 +1,353 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* spec/c/section_file.c - what a process leaves behind of its sections, as text, as a file, and when it ends. */
+#include "adapter/pml_section_file.h"
+#include "base/pml_error.h"
+
+#include "check.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <limits.h>
+#include <locale.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static char dir[] = "/tmp/pmlua-section-file-XXXXXX";
+
+static char *in_dir(const char *name) {
+  static char path[4][PATH_MAX];
+  static unsigned i;
+  char *p = path[i++ % 4];
+  snprintf(p, PATH_MAX, "%s/%s", dir, name);
+  return p;
+}
+
+static struct pml_section *section(const char *label, const struct pml_section_options *o) {
+  struct pml_section *s = NULL;
+  int err = pml_section_define(label, o, &s);
+  if (err < 0) printf("# %s\n", pml_error_detail(err));
+  return s;
+}
+
+static void call(struct pml_section *s, double work, unsigned times) {
+  for (unsigned i = 0; i < times; i++) {
+    pml_section_start(s);
+    pml_section_stop_work(s, work, 2);
+  }
+}
+
+/* ---- programs: this one, started again with a word that says what to be ---- */
+
+/* Ends in the way that its parent wants to see. */
+static int program(const char *what) {
+  struct pml_section *s = NULL;
+  int err = strcmp(what, "unused") == 0 ? 0 : pml_section_define("program", NULL, &s);
+  if (strcmp(what, "refused") == 0) return err == 0 ? 0 : 10 + (strstr(pml_error_detail(err), "PMLUA_REPORT") != NULL);
+  if (s != NULL) call(s, 1, 3);
+  if (strcmp(what, "underscore") == 0) _exit(0);
+  if (strcmp(what, "fork") == 0) {
+    pid_t child = fork();
+    if (child == 0) {
+      call(s, 1, 5);
+      exit(0);
+    }
+    waitpid(child, NULL, 0);
+  }
+  if (strcmp(what, "moved") == 0 && chdir("/") != 0) return 1;
+  return 0;
+}
+
+/* Run self with two variables more, in @dir; the exit status. */
+static int run(const char *what, const char *report, const char *rank, const char *timeline) {
+  static char self[PATH_MAX];
+  if (self[0] == '\0' && readlink("/proc/self/exe", self, sizeof self - 1) < 0) return -1;
+  fflush(stdout);
+  pid_t child = fork();
+  if (child == 0) {
+    if (chdir(dir) != 0) _exit(99);
+    setenv("PMLUA_REPORT", report, 1);
+    if (rank != NULL) setenv("OMPI_COMM_WORLD_RANK", rank, 1);
+    if (rank != NULL) setenv("OMPI_COMM_WORLD_SIZE", "4", 1);
+    if (timeline != NULL) setenv("PMLUA_REPORT_TIMELINE", timeline, 1);
+    execl(self, self, what, (char *)NULL);
+    _exit(98);
+  }
+  int status = 0;
+  waitpid(child, &status, 0);
+  return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+/* The text of the one file in @folder whose name has @part in it; *@n of them there are. Caller frees. */
+static char *left_in(const char *folder, const char *part, unsigned *n) {
+  char *text = NULL, path[PATH_MAX + NAME_MAX + 2];
+  DIR *d = opendir(in_dir(folder));
+  *n = 0;
+  for (struct dirent *e; d != NULL && (e = readdir(d)) != NULL;) {
+    if (e->d_name[0] == '.' || strstr(e->d_name, part) == NULL) continue;
+    snprintf(path, sizeof path, "%s/%s", in_dir(folder), e->d_name);
+    FILE *f = fopen(path, "r");
+    size_t size = 0, got = 0;
+    free(text);
+    text = NULL;
+    while (f != NULL && (got = fread((text = realloc(text, size + 4097)) + size, 1, 4096, f)) > 0) size += got;
+    if (text != NULL) text[size] = '\0';
+    if (f != NULL) fclose(f);
+    ++*n;
+  }
+  if (d != NULL) closedir(d);
+  return text;
+}
+
+static bool has(const char *text, const char *part) {
+  return text != NULL && strstr(text, part) != NULL;
+}
+
+static void at_the_end(void) {
+  unsigned n;
+  CHECK(run("plain", "ended", NULL, NULL) == 0, "a program ends");
+  char *text = left_in("ended", "sections.", &n);
+  CHECK(n == 1 && has(text, "\nsection\tprogram\tcalculation\tinclusive\tnone\nrow\t"),
+        "and left a file of its section");
+  CHECK(has(text, "section_file plain\n") && !has(text, "\nrank\t"), "with its command and no rank");
+  free(text);
+  run("unused", "unused", NULL, NULL);
+  run("underscore", "unused", NULL, NULL);
+  free(left_in("unused", "", &n));
+  CHECK(n == 0, "one without sections leaves none, nor does one that ends by _exit()");
+  CHECK(run("moved", "moved", NULL, NULL) == 0, "a program that changes its folder ends");
+  free(left_in("moved", "sections.", &n));
+  CHECK(n == 1, "and left its file where it was told to at first");
+}
+
+static void ranks(void) {
+  unsigned n;
+  run("plain", "ranks", "0", NULL);
+  run("fork", "ranks", "3", NULL);
+  free(left_in("ranks", "sections.", &n));
+  CHECK(n == 3, "two ranks and a forked child leave a file each (%u)", n);
+  char *text = left_in("ranks", "sections.rank3.", &n);
+  CHECK(n == 1 && has(text, "\nrank\t3\t4\n"), "a rank's file says which of how many");
+  free(text);
+  run("fork", "forked", "1", NULL);
+  text = left_in("forked", "rank1", &n);
+  CHECK(n == 1 && has(text, "\t0\t3\t"), "the parent's calls are its own");
+  free(text);
+  run("plain", "odd", "x1", NULL);
+  run("plain", "odd", "-1", NULL);
+  run("plain", "odd", "99999999999999999999", NULL);
+  text = left_in("odd", "sections.", &n);
+  CHECK(n == 3 && !has(text, "\nrank\t"), "a rank that is no number is none");
+  free(text);
+}
+
+static void refused(void) {
+  FILE *f = fopen(in_dir("file"), "w");
+  if (f != NULL) fclose(f);
+  CHECK(run("refused", "file", NULL, NULL) == 11, "a file where the folder should be: the definition says so");
+  CHECK(run("refused", "no/such/folder", NULL, NULL) == 11, "so does a folder in none");
+  CHECK(run("refused", "t", NULL, "many") == 11 && run("refused", "t", NULL, "-3") == 11 &&
+            run("refused", "t", NULL, "99999999999") == 11,
+        "and a timeline of no number of events");
+  CHECK(run("refused", "t", NULL, "off") == 0 && run("refused", "t", NULL, "0") == 0, "off is fine");
+  CHECK(run("refused", "", NULL, NULL) == 0, "an empty name is none");
+}
+
+static void timelines(void) {
+  unsigned n;
+  run("plain", "long", NULL, "on");
+  char *text = left_in("long", "sections.", &n);
+  CHECK(has(text, "\tprogram\ntimeline\t1\t6\t0\n+\t"), "a timeline has three enters and three leaves");
+  free(text);
+  run("plain", "short", NULL, "4");
+  text = left_in("short", "sections.", &n);
+  CHECK(has(text, "\ntimeline\t1\t4\t2\n"), "of a short one the rest is counted");
+  free(text);
+}
+
+/* ---- text ---- */
+
+static void *worker(void *arg) {
+  call(arg, 10, 4);
+  return NULL;
+}
+
+static char *text_now(bool timeline) {
+  char *text = NULL;
+  size_t n = 0;
+  int err = pml_section_text(timeline, &text, &n);
+  CHECK(err == 0 && text != NULL && strlen(text) == n, "the text is made and as long as it says");
+  return text;
+}
+
+static unsigned lines_of(const char *text) {
+  unsigned n = 0;
+  for (; *text != '\0'; text++) n += *text == '\n';
+  return n;
+}
+
+/* What follows the line of @label, which is as in the text. */
+static const char *rows_of(const char *text, const char *label) {
+  char line[256];
+  snprintf(line, sizeof line, "\nsection\t%s\t", label);
+  const char *at = strstr(text, line);
+  return at != NULL ? strchr(at + 1, '\n') + 1 : "";
+}
+
+static void texts(void) {
+  static const char *const events[] = {"clock::ns", "task-clock"};
+  const struct pml_section_options counted = {.type = PML_SECTION_COMMUNICATION,
+                                              .exclusive = true,
+                                              .events = events,
+                                              .nevents = 2,
+                                              .record = PML_SECTION_RECORD_ALL};
+  struct pml_section *plain = section("plain", NULL), *both = section("both", &counted);
+  struct pml_section *strange = section("a\tb\nc\\d\x01\x7f\xff", NULL);
+  pthread_t thread;
+  if (plain == NULL || both == NULL || strange == NULL) return;
+  call(plain, 2.5, 3);
+  call(both, 100, 1);
+  call(strange, 0, 1);
+  pml_section_stop(strange);
+  pthread_create(&thread, NULL, worker, plain);
+  pthread_join(thread, NULL);
+  char *text = text_now(false), end[64];
+  snprintf(end, sizeof end, "\nend\t%u\n", lines_of(text) - 1);
+  CHECK(strncmp(text, "pmlua-sections\t1\npid\t", 21) == 0 && has(text, end), "it begins and ends as it should");
+  CHECK(has(text, "\nsection\tboth\tcommunication\texclusive\tall\nevent\tclock::ns\tinteger\nevent\ttask-"
+                  "clock\tinteger\nquantiles\t"),
+        "a section has its type, its events and its quantiles");
+  unsigned long long thread_id, count, iterations, calls = 0;
+  double work, all = 0, t[6];
+  int rows = 0, at;
+  for (const char *p = rows_of(text, "plain");
+       sscanf(p, "row\t%llu\t0\t%llu\t%lf\t%lf\t%lf\t%lf\t%lf\t%lf\t%lf\t%llu\n%n", &thread_id, &count, &t[0], &t[1],
+              &t[2], &t[3], &t[4], &t[5], &work, &iterations, &at) == 10;
+       p += at) {
+    rows++;
+    calls += count;
+    all += work;
+    CHECK(iterations == 2 * count && t[0] >= t[3] && t[2] <= t[4] && t[4] <= t[3], "a thread's row adds up");
+  }
+  CHECK(rows == 2 && calls == 7 && all == 3 * 2.5 + 4 * 10, "both threads have their rows: %d, %llu calls", rows,
+        calls);
+  CHECK(has(rows_of(text, "both"), "\nvalues\t"), "events have their sums");
+  const char *odd = rows_of(text, "a\\tb\\nc\\\\d\\x01\\x7f\xff");
+  CHECK(*odd != '\0' && has(odd, "\nmisuse\tunmatched\t1\tstopped without a start\n"),
+        "any label is one field, misuse is told");
+  free(text);
+}
+
+/* Numbers do not follow the locale that the application has set. */
+static void locales(void) {
+  static const char *const commas[] = {"de_DE.UTF-8", "fr_FR.UTF-8", "de_DE", "fr_FR"};
+  const char *set = NULL;
+  for (size_t i = 0; i < sizeof commas / sizeof commas[0] && set == NULL; i++) set = setlocale(LC_ALL, commas[i]);
+  if (set == NULL) {
+    SKIP("no locale with a decimal comma is installed");
+    return;
+  }
+  char *text = text_now(false);
+  const char *numbers = strstr(text, "\nclock\t");
+  CHECK(numbers != NULL && strchr(numbers, ',') == NULL, "numbers have points where the application has commas");
+  free(text);
+  setlocale(LC_ALL, "C");
+}
+
+static void timeline_of_a_part(void) {
+  struct pml_section *s = pml_section_find("plain");
+  CHECK(pml_section_timeline(PML_SECTION_TIMELINE_EVENTS_MAX + 1) == -EINVAL, "a timeline has its limit");
+  CHECK(pml_section_timeline(8) == 0, "it begins");
+  call(s, 1, 1);
+  CHECK(pml_section_timeline(0) == 0, "and ends");
+  call(s, 1, 1);
+  char *text = text_now(true);
+  CHECK(has(text, "\t2\t0\n+\t"), "what it kept is what was between");
+  free(text);
+  CHECK(pml_section_timeline(8) == 0, "it begins anew");
+  text = text_now(true);
+  CHECK(!has(text, "\ntimeline\t"), "and has forgotten");
+  free(text);
+  text = NULL;
+  pid_t child = fork();
+  if (child == 0) {
+    call(s, 1, 2);
+    size_t n;
+    bool none = pml_section_text(true, &text, &n) == 0 && !has(text, "\ntimeline\t");
+    free(text);
+    bool again = pml_section_timeline(8) == 0;
+    call(s, 1, 2);
+    bool some = pml_section_text(true, &text, &n) == 0 && has(text, "\ntimeline\t");
+    free(text);
+    _exit(none && again && some ? 0 : 1);
+  }
+  int status = 1;
+  waitpid(child, &status, 0);
+  CHECK(status == 0, "a forked child keeps none until it asks");
+  CHECK(pml_section_timeline(0) == 0, "it ends");
+}
+
+static void *one_call(void *arg) {
+  call(arg, 1, 1);
+  return NULL;
+}
+
+static void many_threads(void) {
+  char line[32];
+  unsigned n = PML_SECTION_TIMELINE_THREADS_MAX + 3, started = 0;
+  CHECK(pml_section_timeline(2) == 0, "a timeline begins");
+  for (unsigned i = 0; i < n; i++) {
+    pthread_t thread;
+    if (pthread_create(&thread, NULL, one_call, pml_section_find("plain")) != 0) break;
+    started++;
+    pthread_join(thread, NULL);
+  }
+  char *text = text_now(true);
+  snprintf(line, sizeof line, "\nunseen\t%u\n", started - PML_SECTION_TIMELINE_THREADS_MAX);
+  CHECK(started == n && has(text, line), "threads beyond the most that it takes are counted");
+  free(text);
+  CHECK(pml_section_timeline(0) == 0, "it ends");
+}
+
+static void files(void) {
+  unsigned n;
+  CHECK(mkdir(in_dir("written"), 0700) == 0, "there is a folder");
+  CHECK(pml_section_write(in_dir("written/one")) == 0 && pml_section_write(in_dir("written/one")) == 0,
+        "a file is written, and again over itself");
+  char *text = left_in("written", "one", &n);
+  CHECK(n == 1 && has(text, "\nend\t"), "it is whole, and nothing else is there");
+  free(text);
+  CHECK(pml_section_write(in_dir("nowhere/one")) == -ENOENT && has(pml_error_detail(-ENOENT), "nowhere"),
+        "a folder that is not there is named");
+  CHECK(mkdir(in_dir("written/two"), 0700) == 0 && pml_section_write(in_dir("written/two")) == -EISDIR,
+        "a folder is not replaced");
+  free(left_in("written", ".tmp", &n));
+  CHECK(n == 0, "what failed leaves nothing");
+  CHECK(pml_section_write("") == -EINVAL && pml_section_write(NULL) == -EINVAL, "no path is misuse");
+  int err = access("/dev/full", W_OK) == 0 ? pml_section_write("/dev/full/x") : -ENOTDIR;
+  CHECK(err == -ENOTDIR, "a path through a file is refused");
+}
+
+int main(int argc, char **argv) {
+  if (argc > 1) return program(argv[1]);
+  for (const char *const *v = (const char *const[]){"PMLUA_REPORT", "PMLUA_REPORT_TIMELINE", "OMPI_COMM_WORLD_RANK",
+                                                    "PMI_RANK", "PMIX_RANK", "SLURM_PROCID", NULL};
+       *v != NULL; v++)
+    unsetenv(*v);
+  if (mkdtemp(dir) == NULL) return 1;
+  at_the_end();
+  ranks();
+  refused();
+  timelines();
+  texts();
+  locales();
+  timeline_of_a_part();
+  many_threads();
+  files();
+  char command[PATH_MAX];
+  snprintf(command, sizeof command, "rm -rf %s", dir);
+  return system(command) == 0 ? check_done() : 1;
+}

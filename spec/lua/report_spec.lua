@@ -1,0 +1,498 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+-- spec/lua/report_spec.lua - pmlua report: what section files say, merged, shown and drawn; end to end with real programs.
+
+local support = require "spec.core.support"
+local it = support.it
+local quote = support.quote
+local json = require "pmlua.json"
+
+local sections
+local command, example = support.build .. "/pmlua", support.build .. "/spec/section_report_example"
+
+setup(function()
+  if not support.missing then sections = require "pmlua.sections" end
+end)
+teardown(support.cleanup)
+
+local function pmlua(arguments) return support.shell(command .. " report " .. arguments) end
+
+--- A file's text; `body` are its lines below the head.
+local function file(head, body)
+  local lines = { "pmlua-sections\t1", ("pid\t%d"):format(head.pid or 7) }
+  if head.rank then lines[#lines + 1] = ("rank\t%d\t%d"):format(head.rank, head.size or -1) end
+  for _, line in ipairs { "host\tnode", "command\t" .. (head.command or "./solver -n 4"), "started\t1000", "written\t2000",
+    "clock\ttsc\t1e9" } do lines[#lines + 1] = line end
+  for line in body:gmatch("[^\n]+") do lines[#lines + 1] = line end
+  lines[#lines + 1] = ("end\t%d"):format(#lines)
+  return table.concat(lines, "\n") .. "\n"
+end
+
+local function tabs(text) return (text:gsub(" +", "\t")) end
+
+--- Rank 0 has two threads, rank 1 one. Times: solve 100 ms in 4 calls, halo 20 ms in 2 on rank 0, 10 ms in 1 on rank 1,
+--- all of them 300 ms (inclusive), of which 170 ms are its own.
+local rank0 = tabs [[
+section all calculation inclusive none
+row 1 0 1 200e6 120e6 200e6 200e6 200e6 0 0 0
+section solve calculation exclusive none
+event task-clock integer
+row 1 0 2 40e6 40e6 10e6 30e6 20e6 10e6 2e6 2
+values 40000000
+row 2 0 1 20e6 20e6 20e6 20e6 20e6 0 1e6 1
+values 18000000
+section halo communication exclusive none
+row 1 0 2 20e6 20e6 10e6 10e6 10e6 0 4096 2
+misuse unmatched 3 stopped
+]]
+local rank1 = tabs [[
+section all calculation inclusive none
+row 1 1 1 100e6 50e6 100e6 100e6 100e6 0 0 0
+section solve calculation exclusive none
+event task-clock integer
+row 1 0 1 40e6 40e6 40e6 40e6 40e6 0 1e6 1
+values 40000000
+section halo communication exclusive none
+row 1 0 1 10e6 10e6 10e6 10e6 10e6 0 2048 1
+]]
+
+local function known()
+  local dir = support.folder()
+  support.spit(dir .. "/sections.rank0.node.7.txt", file({ rank = 0, size = 2 }, rank0))
+  support.spit(dir .. "/sections.rank1.node.8.txt", file({ rank = 1, size = 2, pid = 8 }, rank1))
+  support.spit(dir .. "/other.txt", "not one of them")
+  return dir
+end
+
+--- The cells of a line of a table; one blank does not part them.
+local function cells(text, beginning)
+  local line = ("\n" .. text):match("\n(" .. beginning .. "[^\n]*)")
+  local list = {}
+  for cell in ((line or ""):gsub("   *", "\0")):gmatch("%Z+") do list[#list + 1] = cell end
+  return list
+end
+
+describe("A report of known files", function()
+  it("adds calls and work, averages times over ranks, and marks inclusive sections", function()
+    local status, out, err = pmlua(quote(known()))
+    assert.same({ 0, "" }, { status, err })
+    assert.matches("^2 processes %(ranks 0 to 1%) on 1 host, 3 threads: %./solver %-n 4\n", out)
+    -- exclusive time: 100 ms + 30 ms
+    assert.same({ "solve", "4", "50.00 ms", "76.9", "50.00 ms", "25.00 ms", "10.00 ms", "40.00 ms", "11.18 ms", "4.000 MFLOP",
+      "40.00 MFLOPS", "1.200" }, cells(out, "solve"))
+    assert.same({ "halo", "3", "15.00 ms", "23.1", "15.00 ms", "10.00 ms", "10.00 ms", "10.00 ms", "0 s", "6.144 kB",
+      "204.8 kB/s", "1.333" }, cells(out, "halo"))
+    assert.same({ "all (*)", "2", "150.0 ms", "230.8", "85.00 ms", "150.0 ms", "100.0 ms", "200.0 ms", "50.00 ms", "-", "-",
+      "1.333" }, cells(out, "all"))
+    assert.matches("\nmisuse: halo: unmatched, 3 times: stopped\n", out)
+    assert.matches("\nunder way: all %(%*%): 1 call, not in the figures\n", out)
+  end)
+
+  it("shows no byte of a file that is not text", function()
+    local path = support.spit(support.folder() .. "/f", file({ command = "a\xffb" },
+      (rank0:gsub("stopped", "st\xfe\\x1bopped"):gsub("task%-clock", "task\xff"))))
+    for _, form in ipairs { "--detail --threads --legend", "--json", "--csv" } do
+      local status, out = pmlua(path .. " " .. form)
+      assert.equal(0, status)
+      assert.truthy(utf8.len(out))
+      assert.falsy(out:gsub("\n", ""):find("%c"))
+    end
+  end)
+
+  it("sorts by time, calls or label", function()
+    local dir = known()
+    local function order(by)
+      local _, out = pmlua(quote(dir) .. " --csv " .. by)
+      local list = {}
+      for label in out:gmatch("\n(%a+),c") do list[#list + 1] = label end
+      return table.concat(list, " ")
+    end
+    assert.same({ "all solve halo", "all solve halo", "solve halo all", "all halo solve" },
+      { order "", order "--sort time", order "--sort=calls", order "--sort label" })
+  end)
+
+  it("tells of each process and each thread", function()
+    local _, out = pmlua(quote(known()) .. " --detail --threads")
+    local detail, threads = out:match("\nper process\n(.-)\nper thread\n(.*)")
+    -- of rank 0's 80 ms of exclusive time
+    assert.same({ "solve", "rank 0", "3", "60.00 ms", "75.0", "60.00 ms", "20.00 ms", "10.00 ms", "30.00 ms", "8.165 ms",
+      "3.000 MFLOP", "50.00 MFLOPS" }, cells(detail, "solve"))
+    assert.same({ "solve", "rank 0", "1", "2", "40.00 ms", "50.0", "40.00 ms", "20.00 ms", "10.00 ms", "30.00 ms", "10.00 ms",
+      "2.000 MFLOP", "50.00 MFLOPS" }, cells(threads, "solve"))
+    assert.falsy(out:find("MAX/AVG", 1, true))
+  end)
+
+  it("explains itself, events and their metrics included", function()
+    local _, out = pmlua(quote(known()) .. " --legend")
+    for _, line in ipairs { "%(%*%)  +inclusive", "SIGMA is the standard deviation", "share of the time of all exclusive",
+      "task%-clock: %a+", "USER rate_per_cpu_second: in flop/s" } do assert.matches(line, out) end
+    assert.same({ "solve", "task-clock", "98000000", "2.45e+07", "980.0 M" }, cells(out:match("\nevents\n(.*)"), "solve"))
+    -- 4e6 operations in 0.098 s on the CPU
+    assert.matches("USER +rate_per_cpu_second +40%.82 MFLOPS", out)
+    assert.matches("CYCLE +cpus +0%.980", out)
+  end)
+
+  it("gives all of it as JSON", function()
+    local status, out = pmlua(quote(known()) .. " --json")
+    assert.equal(0, status)
+    local r = assert(json.decode(out))
+    local solve
+    for _, s in ipairs(r.sections) do solve = s.label == "solve" and s or solve end
+    assert.same({ 0.13, "exclusive", 2, 3, "rank 1", 1 }, { r.total_s, r.total_of, #r.processes, #r.sections,
+      r.processes[2].name, r.processes[2].rank })
+    assert.same({ 4, 0.1, 0.05, 4e6, 4e7, 1.2, true, "operation" }, { solve.calls, solve.time_s, solve.time_average_s, solve.work,
+      solve.rate, solve.imbalance, solve.exclusive, solve.unit })
+    assert.same({ 98000000, 3, 2, "rank 0" }, { solve.events["task-clock"], #solve.threads, #solve.processes,
+      solve.threads[2].process })
+    assert.same({ 2, 0.018, 0.01, 0.03 }, { solve.threads[2].thread, solve.threads[2].events["task-clock"] / 1e9,
+      solve.threads[1].min_s, solve.processes[1].max_s })
+    assert.truthy(math.abs(solve.stddev_s - math.sqrt(125) / 1000) < 1e-12)
+  end)
+
+  it("gives one table as CSV", function()
+    local _, out = pmlua(quote(known()) .. " --csv")
+    assert.matches("^section,type,exclusive,calls,running,time_s,share,self_s,mean_s,min_s,max_s,stddev_s,work,iterations,"
+      .. "rate,task%-clock\n", out)
+    assert.matches("\nsolve,calculation,yes,4,0,0%.1,0%.769230769230769,0%.1,0%.025,0%.01,0%.04,0%.01118033988749%d+,4000000,4,"
+      .. "40000000,98000000\n", out)
+    assert.matches("\nall,calculation,no,2,1,0%.3,[%d.]+,0%.17,0%.15,0%.1,0%.2,0%.05,0,0,,\n", out)
+    _, out = pmlua(quote(known()) .. " --csv --threads")
+    assert.matches("\nsolve,calculation,yes,rank 0,2,1,0,0%.02,0%.25,", out)
+  end)
+
+  it("takes shares of self time where no section is exclusive", function()
+    local path = support.spit(support.folder() .. "/f", file({}, tabs [[
+section outer calculation inclusive none
+row 1 0 1 100 25 100 100 100 0 0 0
+section inner calculation inclusive none
+row 1 0 1 75 75 75 75 75 0 0 0
+]]))
+    local _, out = pmlua(path .. " --legend")
+    assert.equal("25.0", cells(out, "outer")[4])
+    assert.equal("75.0", cells(out, "inner")[4])
+    assert.matches("none is exclusive", out)
+  end)
+
+  it("says which ranks are missing, and of programs that they differ", function()
+    local path = support.spit(support.folder() .. "/sections.a.txt", file({ rank = 3, size = 7, command = "a" }, rank1))
+    local other = support.spit(support.folder() .. "/sections.b.txt", file({ rank = 0, size = 7, command = "b" }, rank0))
+    local _, out = pmlua(path .. " " .. other)
+    assert.matches("note: of 7 ranks these left no file, or are not given: 1 to 2, 4 to 6\n", out)
+    assert.matches("note: these are different programs: b and a\n", out)
+  end)
+
+  it("takes the formulas of the PMU that is asked for", function()
+    local path = support.spit(support.folder() .. "/f", file({}, tabs [[
+section s calculation exclusive none
+event FP_ARITH_INST_RETIRED:SCALAR_SINGLE integer
+event FP_ARITH_INST_RETIRED:128B_PACKED_SINGLE integer
+event FP_ARITH_INST_RETIRED:256B_PACKED_SINGLE integer
+event FP_ARITH_INST_RETIRED:512B_PACKED_SINGLE integer
+event FP_ARITH_INST_RETIRED:SCALAR_DOUBLE integer
+event FP_ARITH_INST_RETIRED:128B_PACKED_DOUBLE integer
+event FP_ARITH_INST_RETIRED:256B_PACKED_DOUBLE integer
+event FP_ARITH_INST_RETIRED:512B_PACKED_DOUBLE integer
+row 1 0 1 1e9 1e9 1e9 1e9 1e9 0 100 1
+values 0 0 0 0 10 20 30 0
+]]))
+    local _, out = pmlua(path .. " --pmu skx")
+    assert.matches("\nmetrics of skx\n", out)
+    -- 10 + 2 * 20 + 4 * 30 = 170 operations where the source counted 100
+    assert.matches("USER +ratio +1%.700", out)
+    assert.matches("USER +difference +70%.00 FLOP", out)
+    local status, _, err = pmlua(path .. " --pmu nosuch")
+    assert.equal(1, status)
+    assert.matches("^pmlua report: no groups of a PMU called nosuch; there are [^\n]+\n$", err)
+  end)
+end)
+
+describe("Merged statistics", function()
+  it("are those of all calls, however they were spread over threads and ranks", function()
+    local seed, all, rows = 42, {}, {}
+    local function random()
+      seed = (seed * 6364136223846793005 + 1442695040888963407)
+      return ((seed >> 33) % 100000) / 7
+    end
+    local function row_of(list, thread)
+      local r = { thread = thread, running = 0, count = #list, min_ns = math.huge, max_ns = 0, total_ns = 0, self_ns = 0,
+        work = #list, iterations = #list, values = {}, misuse = {}, mean_ns = 0, stddev_ns = 0 }
+      local square = 0
+      for _, v in ipairs(list) do
+        r.total_ns, r.min_ns, r.max_ns = r.total_ns + v, math.min(r.min_ns, v), math.max(r.max_ns, v)
+      end
+      if #list == 0 then r.min_ns = 0 return r end
+      r.mean_ns = r.total_ns / #list
+      for _, v in ipairs(list) do square = square + (v - r.mean_ns) ^ 2 end
+      r.stddev_ns = math.sqrt(square / #list)
+      return r
+    end
+    for thread, n in ipairs { 1, 0, 17, 300, 2 } do
+      local list = {}
+      for i = 1, n do
+        list[i] = random() + 1000 * thread
+        all[#all + 1] = list[i]
+      end
+      rows[thread] = row_of(list, thread)
+    end
+    local merged, whole = sections.merge(rows), row_of(all, 0)
+    assert.same({ 320, 5, 320, 320 }, { merged.count, merged.threads, merged.work, merged.iterations })
+    assert.same({ whole.min_ns, whole.max_ns }, { merged.min_ns, merged.max_ns })
+    for _, name in ipairs { "total_ns", "mean_ns", "stddev_ns" } do
+      assert.truthy(math.abs(merged[name] - whole[name]) <= 1e-9 * whole[name], name)
+    end
+  end)
+
+  it("become a floating point number rather than wrap around", function()
+    local function row(v)
+      return { count = 1, running = 0, total_ns = 1.0, self_ns = 1.0, min_ns = 1.0, max_ns = 1.0, mean_ns = 1.0, stddev_ns = 0.0,
+        work = 0, iterations = 0, values = { e = v }, misuse = {} }
+    end
+    assert.equal(0x1p64, sections.merge({ row(math.maxinteger), row(math.maxinteger) }).values.e)
+    assert.equal(math.maxinteger, sections.merge({ row(math.maxinteger), row(0) }).values.e)
+  end)
+end)
+
+describe("Labels of any bytes", function()
+  it("go through a file and are shown as text that tells them apart", function()
+    local code = [[
+local pml = require "pmlua"
+local labels = { "tab\there", "line\nfeed", "quote\"and,comma", "back\\x41", "backA", "\x01\x7f", "bad\xff\xfe", "Größe µ",
+  "\27[31mred", "pct%d%s", "\xc2\x9b", ("x"):rep(5000), "#", "  ", "(*)" }
+for i, label in ipairs(labels) do
+  local s = assert(pml.section.define { label = label })
+  for _ = 1, i do s:start() s:stop() end
+end
+assert(pml.section.write(arg[1]))
+local p = assert(pml.sections.read(arg[1]))
+assert(#p.sections == #labels)
+for i, label in ipairs(labels) do assert(p.sections[i].label == label and p.sections[i].rows[1].count == i) end
+]]
+    local dir = support.folder()
+    support.spit(dir .. "/odd.lua", code)
+    local status, _, err = support.shell(("%s %s/odd.lua %s/f"):format(command, dir, dir))
+    assert.same({ 0, "" }, { status, err })
+    local out
+    status, out = pmlua(dir .. "/f")
+    assert.equal(0, status)
+    assert.falsy(out:gsub("\n", ""):find("%c"))
+    assert.truthy(utf8.len(out))
+    for _, text in ipairs { "tab\\x09here", "back\\\\x41", "bad\\xff\\xfe", "Größe µ (*)", "\\x1b[31mred", "\\xc2\\x9b (*)" } do
+      assert.truthy(out:find(text, 1, true), text)
+    end
+    _, out = pmlua(dir .. "/f --json")
+    assert.equal(15, #json.decode(out).sections)
+    _, out = pmlua(dir .. "/f --csv")
+    assert.truthy(out:find('\n"quote""and,comma",calculation,no,3,', 1, true))
+    status = pmlua(("%s/f --plot %s/p.svg"):format(dir, dir))
+    assert.equal(0, status)
+  end)
+end)
+
+describe("What cannot be reported", function()
+  local function refused(arguments)
+    local status, out, err = pmlua(arguments)
+    assert.same({ 1, "" }, { status, out })
+    return err:match("^pmlua report: ([^\n]+)\n$") or error("not one line: " .. err)
+  end
+
+  it("is said in one line with the file and the place", function()
+    local dir, good = support.folder(), file({}, rank1)
+    local path = dir .. "/f"
+    local function of(text) return (refused(support.spit(path, text)):gsub("^" .. path:gsub("%p", "%%%0") .. ":", "")) end
+    local _, lines = good:gsub("\n", "")
+    assert.equal("1: it is cut short: the last line has no end", of "")
+    assert.matches("^1: it is not a section file", of "hello\n")
+    assert.matches("^1: it is of version 2; this pmlua reads version 1", of(good:gsub("sections\t1", "sections\t2")))
+    assert.matches("^%d+: it is cut short", of(good:sub(1, #good // 2)))
+    assert.equal(lines - 1 .. ": it is cut short: the end is missing", of(good:gsub("end\t.*", "")))
+    assert.equal(lines - 1 .. ": lines are missing above", of((good:gsub("host[^\n]*\n", ""))))
+    assert.equal(lines + 1 .. ": a line below the end", of(good .. "pid\t1\n"))
+    assert.matches("^2: the pid is \"x\", not a number", of(good:gsub("pid\t7", "pid\tx")))
+    assert.matches(": row has 10 fields, not 11$", of(good:gsub("2048\t1\n", "2048\n", 1)))
+    assert.matches(": total_ns is \"%-5\", not a time$", of(good:gsub("\t40e6", "\t-5", 1)))
+    assert.matches(": \"comm\\x0aication\" where calculation or communication is needed$",
+      of(good:gsub("communication", "comm\\nication")))
+    assert.matches(": total_ns is \"nan\", not a time$", of(good:gsub("\t40e6", "\tnan", 1)))
+    assert.matches(": no such line: \\x00\\xff", of(good:gsub("host", "\0\xff")))
+    assert.matches(": section solve is there twice$", of(good:gsub("\thalo", "\tsolve")))
+    assert.matches(": 1 values of 2 events$", of(good:gsub("(event[^\n]*\n)", "%1event\tx\tinteger\n")))
+    assert.matches(": a backslash that escapes nothing$", of(good:gsub("halo", "ha\\lo")))
+    assert.matches(": it belongs to a section", of(good:gsub("section\tall[^\n]*", "misuse\twork\t1\tx")))
+  end)
+
+  it("is an empty folder, a file that is not there, or a rank that is there twice", function()
+    local dir = support.folder()
+    assert.equal(("%s: no file sections.*.txt in it; a program leaves one that runs with PMLUA_REPORT=%s"):format(dir, dir),
+      refused(dir))
+    assert.matches("^" .. dir:gsub("%p", "%%%0") .. "/x: no such file or folder", refused(dir .. "/x"))
+    assert.equal(dir .. "/x: no such file or folder", refused(dir .. "/x " .. dir))
+    support.spit(dir .. "/sections.a.txt", file({ rank = 1 }, rank1))
+    support.spit(dir .. "/sections.b.txt", file({ rank = 1, pid = 9 }, rank1))
+    assert.equal(("rank 1 is in two files, %s/sections.a.txt and %s/sections.b.txt: of two runs? name the files of one")
+      :format(dir, dir), refused(dir))
+    support.spit(dir .. "/sections.b.txt", file({ rank = 2 }, (rank1:gsub("exclusive", "inclusive"))))
+    assert.matches("section solve has another exclusiveness than in", refused(dir))
+    support.spit(dir .. "/none", file({}, ""))
+    assert.equal(dir .. "/none: no section was used", refused(dir .. "/none"))
+    support.spit(dir .. "/one", file({}, rank1))
+    assert.matches("/one: no timeline in it; the program leaves one that runs with PMLUA_REPORT_TIMELINE=on too",
+      select(3, pmlua(("%s/one --timeline %s/t.svg"):format(dir, dir))))
+    assert.matches("/no/p%.svg: cannot be written\n$", select(3, pmlua(("%s/one --plot %s/no/p.svg"):format(dir, dir))))
+  end)
+
+  it("is misuse where the command line is wrong", function()
+    local wrong = { [""] = "say whose", ["x --no"] = "no such option: --no", ["x --sort up"] = "--sort needs time",
+      ["x --sort"] = "--sort needs", ["x --plot a.pdf"] = "--plot needs a file that ends in", ["x --json --csv"] = "exclude",
+      ["x --csv --detail --threads"] = "one table", ["x --patience 0"] = "--patience needs",
+      ["x --json=1"] = "no such option" }
+    for arguments, said in pairs(wrong) do
+      local status, out, err = pmlua(arguments)
+      assert.same({ 2, "" }, { status, out })
+      assert.truthy(err:find(said, 1, true), err)
+      assert.matches("^[^\n]+\n$", err)
+    end
+  end)
+end)
+
+describe("A program with sections", function()
+  --- Run the example with variables; the report of what it left as JSON.
+  local function reported(dir, run)
+    local status, _, err = support.shell(("cd %s && PMLUA_REPORT=out PMLUA_REPORT_TIMELINE=on %s"):format(dir, run))
+    assert.equal(0, status, err)
+    local out
+    status, out, err = pmlua(dir .. "/out --json")
+    assert.same({ 0, "" }, { status, err })
+    return assert(json.decode(out))
+  end
+
+  local function check(r, processes, steps)
+    local by = {}
+    for _, s in ipairs(r.sections) do by[s.label] = s end
+    local n = 2 * processes
+    assert.same({ processes, n, n * steps, n * steps, n * (steps // 4) },
+      { #r.processes, by.solve.calls, by.sweep.calls, by.exchange.calls, by.residual.calls })
+    assert.same({ n * steps * 4.0 * 128 * 510, n * steps * 2.0 * 512 * 8, "byte" }, { by.sweep.work, by.exchange.work,
+      by.exchange.unit })
+    assert.same({ n, processes, processes }, { #by.sweep.threads, #by.sweep.processes, #by.residual.quantiles })
+    local inner = by.sweep.time_s + by.exchange.time_s + by.residual.time_s
+    assert.truthy(math.abs(by.solve.self_s + inner - by.solve.time_s) < 1e-6)
+    assert.truthy(by.sweep.events["task-clock"] > 0)
+    assert.same({}, r.notes)
+  end
+
+  it("is reported when it has ended, and drawn", function()
+    local dir = support.folder()
+    check(reported(dir, example .. " 8"), 1, 8)
+    local status, out, err = pmlua(("%s/out --plot %s/p.svg --timeline %s/t.png"):format(dir, dir, dir))
+    assert.same({ 0, ("pmlua report: %s/p.svg\npmlua report: %s/t.png\n"):format(dir, dir) }, { status, err })
+    assert.matches("solve %(%*%)", out)
+    local svg = support.slurp(dir .. "/p.svg")
+    for _, text in ipairs { "<svg", "solve %(%*%)", "exchange", "16 calls" } do assert.matches(text, svg) end
+    assert.equal("\137PNG", support.slurp(dir .. "/t.png"):sub(1, 4))
+  end)
+
+  it("is merged over processes that say they are ranks", function()
+    local dir, run = support.folder(), ("PMI_SIZE=3 PMI_RANK=%d " .. example .. " 4 &")
+    local r = reported(dir, ("sh -c '%s %s %s wait'"):format(run:format(0), run:format(1), run:format(2)))
+    check(r, 3, 4)
+    assert.same({ "rank 0", "rank 1", "rank 2" }, { r.processes[1].name, r.processes[2].name, r.processes[3].name })
+  end)
+
+  if os.execute("command -v mpirun >/dev/null 2>&1") then
+    it("is merged over the ranks of mpirun -n 2", function()
+      local dir = support.folder()
+      local root = "OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 "
+      local r = reported(dir, root .. "timeout 60 mpirun --oversubscribe -n 2 " .. example .. " 8")
+      check(r, 2, 8)
+      assert.same({ 0, 1, 2 }, { r.processes[1].rank, r.processes[2].rank, r.processes[2].size })
+    end)
+  else
+    pending "is merged over the ranks of mpirun -n 2: Open MPI is not installed (apt-get install openmpi-bin)"
+  end
+
+  it("is reported while it runs", function()
+    local dir = support.folder()
+    local environment = ("cd %s && export XDG_RUNTIME_DIR=%s; "):format(dir, dir)
+    support.spit(dir .. "/run.lua", [[
+local pml = require "pmlua"
+assert(pml.live.start { name = "RUNNING" })
+local s = pml.section.define { label = "done", exclusive = true }
+for _ = 1, 5 do s:start() s:stop { operations = 10 } end
+pml.section.start "at work"
+io.open("ready", "w"):close()
+for _ = 1, 600 do
+  if io.open "end" then os.exit(0) end
+  pml.sys.sleep(0.05)
+end
+]])
+    os.execute(environment .. command .. " run.lua >out 2>err &")
+    for _ = 1, 200 do
+      if io.open(dir .. "/ready") then break end
+      support.core.sys.sleep(0.05)
+    end
+    local status, out, err = support.shell(environment .. command .. " report RUNNING")
+    local _, answer = support.shell(environment .. "echo 'return pml.section.report()[1].count, pml.section.start' | " .. command
+      .. " attach RUNNING")
+    local twice = select(3, support.shell(environment .. command .. " report NOSUCH"))
+    support.spit(dir .. "/end", "")
+    assert.same({ 0, "" }, { status, err })
+    assert.same({ "done", "5" }, { table.unpack(cells(out, "done"), 1, 2) })
+    assert.matches("under way: at work %(%*%): 1 call", out)
+    assert.equal("5\tnil\n", answer)
+    assert.matches("no application called 'NOSUCH' can be asked", twice)
+  end)
+end)
+
+describe("A program under pmlua live", function()
+  it("is reported by its sections alone", function()
+    if support.sanitized then return pending("a sanitized library cannot be preloaded") end
+    local dir = support.folder()
+    local environment = ("cd %s && export XDG_RUNTIME_DIR=%s; "):format(dir, dir)
+    support.spit(dir .. "/run.lua", [[
+local pml = require "pmlua"
+local s = pml.section.define { label = "unchanged" }
+s:start() s:stop()
+for _ = 1, 600 do
+  if io.open "end" then os.exit(0) end
+  pml.sys.sleep(0.05)
+end
+]])
+    os.execute(environment .. ("%s live --name UNCHANGED -- %s run.lua >out 2>err &"):format(command, command))
+    local status, out, err
+    for _ = 1, 100 do
+      status, out, err = support.shell(environment .. command .. " report UNCHANGED")
+      if status == 0 then break end
+      support.core.sys.sleep(0.1)
+    end
+    support.spit(dir .. "/end", "")
+    assert.same({ 0, "" }, { status, err })
+    assert.same({ "unchanged (*)", "1" }, { table.unpack(cells(out, "unchanged"), 1, 2) })
+  end)
+end)
+
+describe("A timeline", function()
+  local function calls(events, regions)
+    local list, open = require "pmlua.report.timeline".calls({ events = events }, regions or { "a", "b" })
+    local out = {}
+    for i, c in ipairs(list) do out[i] = { c.name, c.first, c.last, c.depth } end
+    return out, open
+  end
+  local function enter(ns, region) return { ns = ns, region = region, leave = false } end
+  local function leave(ns, region) return { ns = ns, region = region, leave = true } end
+
+  it("pairs enters and leaves, nested and cut", function()
+    assert.same({ { "b", 2, 3, 1 }, { "a", 1, 5, 0 } }, (calls { enter(1, 1), enter(2, 2), leave(3, 2), leave(5, 1) }))
+    local cut, open = calls { leave(1, 1), enter(2, 1), enter(4, 2) }
+    assert.same({ { { "b", 4, 4, 1 }, { "a", 2, 4, 0 } }, 2 }, { cut, open })
+  end)
+
+  it("gathers what is too short to be seen by what took most", function()
+    local function box(...) return require "pmlua.report.timeline".boxes(...) end
+    assert.same({ { first = 0, last = 20, name = "a" } }, box({ { first = 0, last = 20, name = "a" } }, 10))
+    local short = {}
+    for i = 0, 19 do
+      short[#short + 1] = { first = i * 10, last = i * 10 + 7, name = "a" }
+      short[#short + 1] = { first = i * 10 + 7, last = i * 10 + 9, name = "b" }
+    end
+    assert.same({ { first = 0, last = 200, name = "a" } }, box(short, 50))
+  end)
+end)
