@@ -54,6 +54,6 @@ set style fill solid 0.35 border
 set boxwidth 0.6 relative
 set datafile missing "NaN"
 set title noenhanced
-set label 9001 run_subtitle at screen 0.995, screen 0.012 right noenhanced font ",8" textcolor rgb col_grey
+set label 9001 run_subtitle at screen 0.995, character 0.6 right noenhanced font ",8" textcolor rgb col_grey
 if (!run_complete) set label 9002 "incomplete run (" . run_status . ")" at screen 0.005, screen 0.012 left noenhanced \
   font ",9" textcolor rgb col_vermillion
