@@ -153,10 +153,10 @@ struct pml__sde_shard {
 };
 
 struct pml__sde_counter_head {
-  struct pml__sde_fast fast; /* atomic; the writers' line */
+  struct pml__sde_fast fast; /* atomic */
+  _Atomic uint32_t blocks;   /* of shards: 1 with the first alone */
+  _Atomic int64_t rest;
   struct pml__sde_shard first;
-  _Alignas(64) _Atomic int64_t rest;
-  _Atomic uint32_t blocks; /* of shards: 1 with the first alone */
 };
 
 uint64_t pml__sde_counter_sum(const struct pml_sde_counter *c);
