@@ -12,12 +12,12 @@ mkdir -p "$root/$lib" "$root/usr/$lib"
 for pattern in ld-linux* libc.so* libm.so* libdl.so* libpthread.so* libgcc_s.so* libz.so* libreadline.so* libtinfo.so* librt.so*; do
   cp -a "$dir"/sys/$lib/$pattern "$root/$lib/" 2>/dev/null || true
 done
-for pattern in libpfm.so.* liblua5.4.so.* libopen-trace-format2.so.* liblua5.4-cjson.so.* liblua5.4-filesystem.so.* liblua5.4-zlib.so.* lua; do
+for pattern in libpfm.so.* liblua5.4.so.* libopen-trace-format2.so.* liblua5.4-cjson.so.* liblua5.4-filesystem.so.* liblua5.4-zlib.so.* libgomp.so.* lua; do
   cp -a "$dir"/sys/usr/$lib/$pattern "$root/usr/$lib/"
 done
 cp -rL "$dir"/sys/usr/share/lua/5.4 "$root/usr/share/lua/"
 ln -sf aarch64-linux-gnu/ld-linux-aarch64.so.1 "$root/lib/ld-linux-aarch64.so.1"
-for part in pmlua libpmlua.so libpmlua.so.0 spec workloads lua mutants compat; do cp -a "$dir/out/$part" "$root/pmlua/build/"; done
+for part in pmlua libpmlua.so libpmlua.so.0 libpmlua-embed.so libpmlua-embed.so.0 preload spec workloads lua mutants compat; do cp -a "$dir/out/$part" "$root/pmlua/build/"; done
 cp -a lua scripts plots spec "$root/pmlua/"
 cp spec/arm/init "$root/init"
 chmod 755 "$root/init"
