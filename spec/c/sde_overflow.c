@@ -174,14 +174,21 @@ static void in_a_child(void) {
 }
 #endif
 
-static void *nothing(void *arg) {
-  return arg;
+static void *tell_tid(void *tid) {
+  *(pid_t *)tid = gettid();
+  return NULL;
 }
 
-/* After a first thread: a sanitizer starts one of its own with it. */
+/* After a first thread: a sanitizer starts one of its own with it. The kernel may have it longer than its joiner waits.
+ */
 static unsigned threads_to_begin_with(void) {
   pthread_t t;
-  if (pthread_create(&t, NULL, nothing, NULL) == 0) pthread_join(t, NULL);
+  pid_t tid = 0;
+  char path[64];
+  if (pthread_create(&t, NULL, tell_tid, &tid) != 0) return threads();
+  pthread_join(t, NULL);
+  snprintf(path, sizeof path, "/proc/self/task/%d", (int)tid);
+  for (int i = 0; i < 10000 && access(path, F_OK) == 0; i++) nanosleep(&nap, NULL);
   return threads();
 }
 
