@@ -22,7 +22,9 @@ CFLAGS    ?= -g
 ALLCFLAGS  = -std=c11 -D_GNU_SOURCE $(OPT) $(CFLAGS) $(WARN) $(SAN) -fPIC -fvisibility=hidden -Icore -MMD -MP
 CORE_LIBS := -lpfm -lotf2 -lpthread -ldl -lm
 
-CORE_SRC := $(filter-out core/compat/% core/preload/%,$(wildcard core/*/*.c))
+CORE_SRC := $(filter-out core/compat/% core/preload/%,$(wildcard core/*/*.c core/adapter/arch/*/*.c))
+# Each instruction set has its own; for the others these files are empty.
+CORE_ASM := $(wildcard core/adapter/arch/*/*.S)
 LIVE_SRC := core/preload/live.c
 SDE_SRC  := $(wildcard core/compat/libsde*.c)
 BIND_SRC := $(filter-out bindings/main.c,$(wildcard bindings/*.c))
@@ -30,9 +32,9 @@ WORK_SRC := $(wildcard scripts/workloads/*.c scripts/workloads/*/*.c)
 SPEC_SRC := $(wildcard spec/c/*.c)
 FUZZ_SRC := $(wildcard spec/fuzz/fuzz_*.c)
 BENCH_SRC := $(wildcard spec/bench/*.c)
-ALL_C    := $(wildcard core/*.h core/*/*.[ch] core/*/*/*.h bindings/*.[ch] scripts/workloads/*.[ch] scripts/workloads/*/*.[ch] spec/c/*.[ch] spec/fuzz/*.[ch] spec/bench/*.[ch])
+ALL_C    := $(wildcard core/*.h core/*/*.[ch] core/*/*/*.h core/adapter/arch/*/*.c bindings/*.[ch] scripts/workloads/*.[ch] scripts/workloads/*/*.[ch] spec/c/*.[ch] spec/c/intercept/*.[ch] spec/fuzz/*.[ch] spec/bench/*.[ch])
 
-CORE_OBJ := $(CORE_SRC:%.c=$(B)/obj/%.o)
+CORE_OBJ := $(CORE_SRC:%.c=$(B)/obj/%.o) $(CORE_ASM:%.S=$(B)/obj/%.o)
 SDE_OBJ  := $(SDE_SRC:%.c=$(B)/obj/%.o)
 BIND_OBJ := $(BIND_SRC:%.c=$(B)/obj/%.o)
 MAIN_OBJ := $(B)/obj/bindings/main.o
@@ -55,6 +57,10 @@ all: $(B)/libpmlua.so $(B)/libpmlua.a $(B)/lua/pmlua/core.so $(B)/pmlua $(WORK_S
 $(B)/obj/%.o: %.c
 	@mkdir -p $(@D)
 	$(CC) $(ALLCFLAGS) $(LUA_CFLAGS) -c $< -o $@
+
+$(B)/obj/%.o: %.S
+	@mkdir -p $(@D)
+	$(CC) $(CFLAGS) -MMD -MP -c $< -o $@
 
 $(B)/libpmlua.a: $(CORE_OBJ)
 	@rm -f $@
@@ -132,6 +138,20 @@ $(B)/spec/compat_%: spec/c/compat_%.c $(B)/compat/libsde.so
 $(B)/spec/compat_static: spec/c/compat_static.c $(B)/compat/libsde.a
 	@mkdir -p $(@D)
 	$(CC) $(ALLCFLAGS) $(LDFLAGS) $< $(B)/compat/libsde.a -lpthread -ldl -lm -o $@
+
+# A library to intercept, in C and C++; one spec is linked in each way that binds calls.
+INTERCEPT_H := $(wildcard spec/c/intercept/*.h)
+$(B)/spec/libintercept.so: spec/c/intercept/library.c spec/c/intercept/throw.cpp $(INTERCEPT_H)
+	@mkdir -p $(@D)
+	$(CC) $(filter-out -MMD -MP,$(ALLCFLAGS)) -Wno-psabi -fsemantic-interposition -c spec/c/intercept/library.c -o $(@:.so=.o)
+	$(CXX) $(OPT) $(CFLAGS) -Wall -Wextra -Werror $(SAN) -fPIC -shared $(LDFLAGS) spec/c/intercept/throw.cpp $(@:.so=.o) -o $@
+intercept_link = $(CC) $(ALLCFLAGS) -Wno-psabi $(LDFLAGS) $(1) $< -L$(B)/spec -lintercept -Wl,-rpath,'$$ORIGIN' $(B)/libpmlua.a $(CORE_LIBS)
+$(B)/spec/intercept_%: spec/c/intercept_%.c $(B)/spec/libintercept.so $(B)/libpmlua.a $(INTERCEPT_H)
+	$(call intercept_link,-Wl$(comma)-z$(comma)lazy) -o $@
+	$(call intercept_link,-Wl$(comma)-z$(comma)now$(comma)-z$(comma)relro) -o $@.now
+	$(call intercept_link,-fno-plt) -o $@.noplt
+	$(call intercept_link,-no-pie -fno-pie) -o $@.nopie
+comma := ,
 
 # Its specs call the Krylov library itself.
 KRYLOV_OBJ := $(filter-out %/workload.o,$(call work_obj,krylov))
