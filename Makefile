@@ -26,6 +26,7 @@ CORE_SRC := $(filter-out core/compat/% core/preload/%,$(wildcard core/*/*.c core
 # Each instruction set has its own; for the others these files are empty.
 CORE_ASM := $(wildcard core/adapter/arch/*/*.S)
 LIVE_SRC := core/preload/live.c
+RECORD_SRC := core/preload/record.c
 SDE_SRC  := $(wildcard core/compat/libsde*.c)
 BIND_SRC := $(filter-out bindings/main.c,$(wildcard bindings/*.c))
 WORK_SRC := $(wildcard scripts/workloads/*.c scripts/workloads/*/*.c)
@@ -39,6 +40,7 @@ SDE_OBJ  := $(SDE_SRC:%.c=$(B)/obj/%.o)
 BIND_OBJ := $(BIND_SRC:%.c=$(B)/obj/%.o)
 MAIN_OBJ := $(B)/obj/bindings/main.o
 LIVE_OBJ := $(LIVE_SRC:%.c=$(B)/obj/%.o)
+RECORD_OBJ := $(RECORD_SRC:%.c=$(B)/obj/%.o)
 # A workload is a file, or a folder of files.
 WORK_ONE := $(patsubst scripts/workloads/%.c,$(B)/workloads/%.so,$(wildcard scripts/workloads/*.c))
 WORK_ALL := $(patsubst scripts/workloads/%/,$(B)/workloads/%.so,$(wildcard scripts/workloads/*/))
@@ -50,7 +52,7 @@ SPEC_BIN := $(SPEC_SRC:spec/c/%.c=$(B)/spec/%)
 
 .PHONY: all
 all: $(B)/libpmlua.so $(B)/libpmlua.a $(B)/lua/pmlua/core.so $(B)/pmlua $(WORK_SO) $(B)/compat/libsde.so $(B)/compat/libsde.a \
-  $(B)/libpmlua-embed.so $(B)/preload/libpmlua-live.so
+  $(B)/libpmlua-embed.so $(B)/preload/libpmlua-live.so $(B)/preload/libpmlua-record.so
 
 # --- building ---------------------------------------------------------------------------------------------------------
 
@@ -107,6 +109,12 @@ $(B)/preload/libpmlua-live.so: $(SDE_OBJ) $(LIVE_OBJ) core/compat/libsde.map $(B
 	@mkdir -p $(@D)
 	$(CC) $(SAN) $(LDFLAGS) -shared -Wl,-soname,libpmlua-live.so -Wl,--version-script=core/compat/libsde.map \
 	  -Wl,-rpath,'$$ORIGIN/..:$$ORIGIN/../..' $(SDE_OBJ) $(LIVE_OBJ) -L$(B) -lpmlua -ldl -o $@
+
+# Preloaded, it records the calls between the program's libraries.
+$(B)/preload/libpmlua-record.so: $(RECORD_OBJ) $(B)/libpmlua.so
+	@mkdir -p $(@D)
+	$(CC) $(SAN) $(LDFLAGS) -shared -Wl,-z,nodelete -Wl,-soname,libpmlua-record.so -Wl,-rpath,'$$ORIGIN/..:$$ORIGIN/../..' $(RECORD_OBJ) \
+	  -L$(B) -lpmlua -lpthread -ldl -o $@
 
 SDE_CORE := $(filter core/base/% core/source/pml_sde% core/source/pml_recorder% core/source/pml_quantile% core/source/pml_sketch%,$(CORE_SRC))
 $(B)/compat/libsde.a: $(SDE_OBJ) $(SDE_CORE:%.c=$(B)/obj/%.o)
@@ -180,7 +188,7 @@ $(B)/bench: $(BENCH_OBJ) $(B)/libpmlua.a
 .PHONY: specs
 specs: $(SPEC_BIN)
 
--include $(CORE_OBJ:.o=.d) $(SDE_OBJ:.o=.d) $(LIVE_OBJ:.o=.d) $(BIND_OBJ:.o=.d) $(MAIN_OBJ:.o=.d) $(WORK_ONE:.so=.d) $(WORK_SRC:%.c=$(B)/obj/%.d) $(SPEC_BIN:=.d) $(BENCH_OBJ:.o=.d)
+-include $(CORE_OBJ:.o=.d) $(SDE_OBJ:.o=.d) $(LIVE_OBJ:.o=.d) $(RECORD_OBJ:.o=.d) $(BIND_OBJ:.o=.d) $(MAIN_OBJ:.o=.d) $(WORK_ONE:.so=.d) $(WORK_SRC:%.c=$(B)/obj/%.d) $(SPEC_BIN:=.d) $(BENCH_OBJ:.o=.d)
 
 # --- the two commands of a newcomer -----------------------------------------------------------------------------------
 
@@ -225,7 +233,7 @@ lint: ## compilers' warnings as errors, clang-tidy, cppcheck, luacheck, format
 	@$(MAKE) --no-print-directory -s CC=clang B=$(B)/clang all specs
 	@cppcheck -q --std=c11 --language=c --error-exitcode=1 --inline-suppr --suppress=missingIncludeSystem \
 	  --enable=warning,performance,portability -D__x86_64__ -Icore core bindings scripts/workloads
-	@clang-tidy --quiet $(CORE_SRC) $(SDE_SRC) $(LIVE_SRC) $(wildcard bindings/*.c) $(WORK_SRC) -- -std=c11 -D_GNU_SOURCE -Icore $(LUA_CFLAGS) 2>$(B)/tidy.log \
+	@clang-tidy --quiet $(CORE_SRC) $(SDE_SRC) $(LIVE_SRC) $(RECORD_SRC) $(wildcard bindings/*.c) $(WORK_SRC) -- -std=c11 -D_GNU_SOURCE -Icore $(LUA_CFLAGS) 2>$(B)/tidy.log \
 	  || { cat $(B)/tidy.log; exit 1; }
 fmt: ## format the C sources
 	clang-format -i $(ALL_C)
@@ -289,7 +297,7 @@ install: all ## PREFIX (default /usr/local), DESTDIR for packagers
 	install -m 755 $(B)/$(EMBED_SONAME) $(D)/lib/
 	ln -sf $(EMBED_SONAME) $(D)/lib/libpmlua-embed.so
 	install -d $(D)/lib/pmlua/preload
-	install -m 755 $(B)/preload/libpmlua-live.so $(D)/lib/pmlua/preload/
+	install -m 755 $(B)/preload/libpmlua-live.so $(B)/preload/libpmlua-record.so $(D)/lib/pmlua/preload/
 	install -m 644 $(B)/libpmlua.a $(D)/lib/
 	install -m 755 $(B)/lua/pmlua/core.so $(D)/lib/lua/$(LUAVER)/pmlua/
 	$(if $(WORK_SO),install -m 755 $(WORK_SO) $(D)/lib/pmlua/workloads/)
