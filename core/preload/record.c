@@ -35,6 +35,7 @@
 
 #define RING 262144u
 #define NAP_NS 10000000
+#define PROGRAMS_MAX 1000u
 #define PATIENCE 300 /* naps: how long an ending process waits for its results */
 
 static struct {
@@ -104,14 +105,18 @@ static void add_head(struct out *o) {
                        (unsigned long long)p.unmatched, (unsigned long long)p.dropped, (unsigned long long)p.abandoned);
 }
 
-/* One process may become several programs; each has its file. */
+/* The @i-th result of this process, which may become several programs. */
+static void name_result(char *path, size_t room, const char *kind, const char *end, unsigned i) {
+  if (i == 1)
+    snprintf(path, room, "%s/%s%d%s", record.dir, kind, (int)record.pid, end);
+  else
+    snprintf(path, room, "%s/%s%d-%u%s", record.dir, kind, (int)record.pid, i, end);
+}
+
 static int create(char *path, size_t room) {
   int fd = -1;
-  for (unsigned i = 1; i < 1000 && fd < 0; i++) {
-    if (i == 1)
-      snprintf(path, room, "%s/%d.calls", record.dir, (int)record.pid);
-    else
-      snprintf(path, room, "%s/%d-%u.calls", record.dir, (int)record.pid, i);
+  for (unsigned i = 1; i < PROGRAMS_MAX && fd < 0; i++) {
+    name_result(path, room, "", ".calls", i);
     fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
     if (fd < 0 && errno != EEXIST) break;
   }
@@ -164,8 +169,13 @@ static int start_trace(void) {
   sigset_t all, before;
   pthread_t thread;
   record.archive = NULL;
-  snprintf(path, sizeof path, "%s/trace-%d", record.dir, (int)record.pid);
-  if (mkdir(path, 0777) != 0) return pml_fail(-errno, "%.400s: %s", path, strerror(errno));
+  int made = -1;
+  for (unsigned i = 1; i < PROGRAMS_MAX && made < 0; i++) {
+    name_result(path, sizeof path, "trace-", "", i);
+    made = mkdir(path, 0777);
+    if (made < 0 && errno != EEXIST) break;
+  }
+  if (made < 0) return pml_fail(-errno, "%.400s: %s", path, strerror(errno));
   int err = pml_otf2_open(&record.archive, path, NULL, 0, RING);
   if (err == 0) err = pml_otf2_stream_open(&record.stream, record.archive);
   if (err < 0) return err;
