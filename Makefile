@@ -151,7 +151,7 @@ $(B)/spec/compat_static: spec/c/compat_static.c $(B)/compat/libsde.a
 INTERCEPT_H := $(wildcard spec/c/intercept/*.h)
 $(B)/spec/libintercept.so: spec/c/intercept/library.c spec/c/intercept/throw.cpp $(INTERCEPT_H)
 	@mkdir -p $(@D)
-	$(CC) $(filter-out -MMD -MP,$(ALLCFLAGS)) -Wno-psabi -fsemantic-interposition -c spec/c/intercept/library.c -o $(@:.so=.o)
+	$(CC) $(filter-out -MMD -MP,$(ALLCFLAGS)) -Wno-psabi -fexceptions -fsemantic-interposition -c spec/c/intercept/library.c -o $(@:.so=.o)
 	$(CXX) $(OPT) $(CFLAGS) -Wall -Wextra -Werror $(SAN) -fPIC -shared $(LDFLAGS) spec/c/intercept/throw.cpp $(@:.so=.o) -o $@
 intercept_link = $(CC) $(ALLCFLAGS) -Wno-psabi $(LDFLAGS) $(1) $< -L$(B)/spec -lintercept -Wl,-rpath,'$$ORIGIN' $(B)/libpmlua.a $(CORE_LIBS)
 $(B)/spec/intercept_%: spec/c/intercept_%.c $(B)/spec/libintercept.so $(B)/libpmlua.a $(INTERCEPT_H)

@@ -204,12 +204,29 @@ static void after_fork(void) {
   pthread_mutex_unlock(&table);
 }
 
+/* Kept for good: a dlsym() may be reading what was chosen before. */
+static struct kept {
+  struct kept *next;
+  char text[];
+} *kept; /* under whole */
+
 static int copy(const char **to, const char *from) {
-  *to = from != NULL ? strdup(from) : NULL;
-  return from != NULL && *to == NULL ? -ENOMEM : 0;
+  *to = NULL;
+  if (from == NULL) return 0;
+  struct kept *k = kept;
+  while (k != NULL && strcmp(k->text, from) != 0) k = k->next;
+  if (k == NULL) {
+    size_t n = strlen(from) + 1;
+    k = malloc(sizeof *k + n);
+    if (k == NULL) return -ENOMEM;
+    memcpy(k->text, from, n);
+    k->next = kept;
+    kept = k;
+  }
+  *to = k->text;
+  return 0;
 }
 
-/* Never freed: a dlsym() may be reading what was. */
 static int choose(const struct pml_intercept_options *o) {
   static const struct pml_intercept_options all;
   if (o == NULL) o = &all;

@@ -97,6 +97,16 @@ int lib_errno(int set) {
   return was;
 }
 
+static void clean(int **cleaned) {
+  ++**cleaned;
+}
+int lib_guard(int (*back)(void *arg), void *arg, int *cleaned) {
+  __attribute__((cleanup(clean))) int *guard = cleaned;
+  int got = back(arg);
+  __asm__ volatile("" : "+r"(got));
+  return got + (guard == NULL);
+}
+
 #ifdef __x86_64__
 wide4 lib_avx(wide4 a, wide4 b, wide4 c, wide4 d, wide4 e, wide4 f, wide4 g, wide4 h, wide4 i) {
   return a + 2 * b + 3 * c + 4 * d + 5 * e + 6 * f + 7 * g + 8 * h + 9 * i;

@@ -46,6 +46,7 @@ CALLED int lib_tail(int n);      /* ends with a jump to lib_tailed */
 CALLED int lib_tailed(int n);
 CALLED int lib_back(int (*back)(void *arg), void *arg);
 CALLED int lib_errno(int set);
+CALLED int lib_guard(int (*back)(void *arg), void *arg, int *cleaned); /* counts there however @back ends */
 
 #ifdef __x86_64__
 typedef double wide4 __attribute__((vector_size(32)));
@@ -59,6 +60,5 @@ __attribute__((target("avx512f"))) CALLED wide8 lib_avx512(wide8 a, wide8 b, wid
 /* Of the part in C++. */
 CALLED int lib_catch(int (*back)(void *arg), void *arg); /* what @back gave, or 1000 + what was thrown */
 CALLED int lib_throw(int n);                             /* throws @n if it is above 0 */
-CALLED int lib_guard(int (*back)(void *arg), void *arg, int *destroyed);
 
 #endif
