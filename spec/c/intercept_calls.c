@@ -358,6 +358,12 @@ static void variants(const char *self) {
   static const char *const kind[] = {"now", "noplt", "nopie"};
   char command[4096];
   for (size_t i = 0; i < sizeof kind / sizeof kind[0]; i++) {
+#ifdef __clang__
+    if (strcmp(kind[i], "noplt") == 0) {
+      SKIP("this compiler keeps addresses of functions in registers: those slots are left alone");
+      continue;
+    }
+#endif
     snprintf(command, sizeof command, "%s.%s variant >/dev/null", self, kind[i]);
     CHECK(system(command) == 0, "all that holds for a program that is linked with %s", kind[i]);
   }

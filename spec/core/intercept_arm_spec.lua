@@ -18,8 +18,8 @@ describe("interception on arm64", function()
     local dir = io.popen("mktemp -d"):read("l")
     finally(function() os.execute("rm -rf " .. support.quote(dir)) end)
     local library, program = dir .. "/libintercept.so", dir .. "/intercept_calls"
-    local status, _, err = support.shell(CC .. FLAGS .. "-shared -fexceptions -fsemantic-interposition spec/c/intercept/library.c -o " ..
-      library)
+    local status, _, err = support.shell(CC .. FLAGS .. "-shared -fexceptions -fsemantic-interposition " ..
+      "spec/c/intercept/library.c -o " .. library)
     assert.same({ 0, "" }, { status, err })
     status, _, err = support.shell(CC .. FLAGS .. "-DWITHOUT_CPLUSPLUS spec/c/intercept_calls.c core/base/*.c " ..
       "core/adapter/pml_intercept*.c core/adapter/arch/aarch64/*.[cS] -L" .. dir .. " -lintercept -Wl,-rpath," .. dir ..
