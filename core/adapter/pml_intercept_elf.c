@@ -25,16 +25,16 @@
 struct object {
   uintptr_t base, lo, hi; /* of its image */
   char *path;
-  const ElfW(Phdr) * phdr;
+  const Elf64_Phdr *phdr;
   uint32_t nphdr;
   bool program, wanted, late;
   /* of its dynamic section */
-  const ElfW(Sym) * sym;
+  const Elf64_Sym *sym;
   const char *str;
-  const ElfW(Rela) * jmprel, *rela;
+  const Elf64_Rela *jmprel, *rela;
   size_t njmprel, nrela;
   const uint16_t *versym;
-  const ElfW(Verneed) * verneed;
+  const Elf64_Verneed *verneed;
   void *handle;
 };
 
@@ -55,14 +55,14 @@ static bool scanned_before;
 
 /* ---- collecting ---- */
 
-static const void *pointer(const struct object *o, ElfW(Addr) a) {
+static const void *pointer(const struct object *o, Elf64_Addr a) {
   return (const void *)(a < o->base ? o->base + a
                                     : a); /* NOLINT(performance-no-int-to-ptr): loaders relocate it or not */
 }
 
-static void read_dynamic(struct object *o, const ElfW(Dyn) * d) {
+static void read_dynamic(struct object *o, const Elf64_Dyn *d) {
   for (; d->d_tag != DT_NULL; d++) {
-    ElfW(Addr) a = d->d_un.d_ptr;
+    Elf64_Addr a = d->d_un.d_ptr;
     switch (d->d_tag) {
     case DT_SYMTAB:
       o->sym = pointer(o, a);
@@ -74,13 +74,13 @@ static void read_dynamic(struct object *o, const ElfW(Dyn) * d) {
       o->jmprel = pointer(o, a);
       break;
     case DT_PLTRELSZ:
-      o->njmprel = d->d_un.d_val / sizeof(ElfW(Rela));
+      o->njmprel = d->d_un.d_val / sizeof(Elf64_Rela);
       break;
     case DT_RELA:
       o->rela = pointer(o, a);
       break;
     case DT_RELASZ:
-      o->nrela = d->d_un.d_val / sizeof(ElfW(Rela));
+      o->nrela = d->d_un.d_val / sizeof(Elf64_Rela);
       break;
     case DT_VERSYM:
       o->versym = pointer(o, a);
@@ -118,9 +118,9 @@ static int collect(struct dl_phdr_info *info, size_t size, void *arg) {
   o->program = all->n == 0;
   o->path = path_of(info, o->program);
   if (o->path == NULL) return -ENOMEM;
-  const ElfW(Dyn) *dynamic = NULL;
+  const Elf64_Dyn *dynamic = NULL;
   for (uint32_t i = 0; i < o->nphdr; i++) {
-    const ElfW(Phdr) *p = &o->phdr[i];
+    const Elf64_Phdr *p = &o->phdr[i];
     uintptr_t at = o->base + p->p_vaddr;
     if (p->p_type == PT_DYNAMIC) dynamic = (const void *)at; /* NOLINT(performance-no-int-to-ptr) */
     if (p->p_type != PT_LOAD) continue;
@@ -141,7 +141,7 @@ static const struct object *object_at(const struct objects *all, uintptr_t addre
 
 static bool is_code(const struct object *o, uintptr_t address) {
   for (uint32_t i = 0; i < o->nphdr; i++) {
-    const ElfW(Phdr) *p = &o->phdr[i];
+    const Elf64_Phdr *p = &o->phdr[i];
     if (p->p_type == PT_LOAD && (p->p_flags & PF_X) != 0 && address - o->base - p->p_vaddr < p->p_memsz) return true;
   }
   return false;
@@ -158,9 +158,9 @@ static void free_objects(struct objects *all) {
 static const char *version_of(const struct object *o, size_t i) {
   if (o->versym == NULL || o->verneed == NULL) return NULL;
   uint16_t version = o->versym[i] & 0x7fff;
-  const ElfW(Verneed) *need = o->verneed;
+  const Elf64_Verneed *need = o->verneed;
   while (version > 1) {
-    const ElfW(Vernaux) *aux = (const void *)((const char *)need + need->vn_aux);
+    const Elf64_Vernaux *aux = (const void *)((const char *)need + need->vn_aux);
     for (uint16_t n = 0; n < need->vn_cnt; n++) {
       if ((aux->vna_other & 0x7fff) == version) return o->str + aux->vna_name;
       aux = (const void *)((const char *)aux + aux->vna_next);
@@ -190,19 +190,19 @@ static uintptr_t resolve(const struct object *o, size_t symbol, const char *name
 }
 
 /* A slot of the PLT that is not filled yet points into its own object, and not to where that has the function. */
-static bool is_unfilled(const struct object *o, const ElfW(Sym) * s, uintptr_t value) {
+static bool is_unfilled(const struct object *o, const Elf64_Sym *s, uintptr_t value) {
   if (value - o->lo >= o->hi - o->lo) return false;
   return s->st_shndx == SHN_UNDEF || (value != o->base + s->st_value && ELF64_ST_TYPE(s->st_info) != STT_GNU_IFUNC);
 }
 
-static uintptr_t *slot_at(const struct object *o, const ElfW(Rela) * r) {
+static uintptr_t *slot_at(const struct object *o, const Elf64_Rela *r) {
   return (uintptr_t *)(o->base + r->r_offset); /* NOLINT(performance-no-int-to-ptr) */
 }
 
 /* What slot @r shall have instead of @value; 0: it stays as it is. */
-static uintptr_t thunk_for(const struct objects *all, const struct object *o, const ElfW(Rela) * r, uintptr_t value) {
+static uintptr_t thunk_for(const struct objects *all, const struct object *o, const Elf64_Rela *r, uintptr_t value) {
   size_t symbol = ELF64_R_SYM(r->r_info);
-  const ElfW(Sym) *s = &o->sym[symbol];
+  const Elf64_Sym *s = &o->sym[symbol];
   const char *name = o->str + s->st_name;
   if (symbol == 0 || (HAS_VARIANTS && (s->st_other & VARIANT_CONVENTION) != 0)) return 0;
   bool door = strcmp(name, "dlopen") == 0 || strcmp(name, "dlsym") == 0;
@@ -286,7 +286,7 @@ static void note_use(void *arg, uintptr_t slot, bool call) {
 static void find_uses(const struct object *o, struct uses *u) {
   qsort(u->at, u->n, sizeof *u->at, by_slot);
   for (uint32_t i = 0; i < o->nphdr; i++) {
-    const ElfW(Phdr) *p = &o->phdr[i];
+    const Elf64_Phdr *p = &o->phdr[i];
     if (p->p_type != PT_LOAD || (p->p_flags & PF_X) == 0 || (p->p_flags & PF_R) == 0) continue;
     const uint8_t *text = (const uint8_t *)(o->base + p->p_vaddr); /* NOLINT(performance-no-int-to-ptr) */
     (void)pml_arch_scan(text, text + p->p_memsz, (uintptr_t)u->at[0].slot, (uintptr_t)u->at[u->n - 1].slot + 1,
@@ -298,7 +298,7 @@ static void find_uses(const struct object *o, struct uses *u) {
 static int fill_addresses(struct objects *all, const struct object *o, struct opened *w) {
   struct uses u = {NULL, 0};
   for (size_t i = 0; i < o->nrela; i++) {
-    const ElfW(Rela) *r = &o->rela[i];
+    const Elf64_Rela *r = &o->rela[i];
     if (ELF64_R_TYPE(r->r_info) != pml__arch_glob_dat) continue;
     unsigned char type = ELF64_ST_TYPE(o->sym[ELF64_R_SYM(r->r_info)].st_info);
     uintptr_t value = __atomic_load_n(slot_at(o, r), __ATOMIC_RELAXED);
@@ -328,7 +328,7 @@ static int scan_object(struct objects *all, struct object *o) {
   if (o->handle == NULL) return 0;
   all->stats->objects++;
   for (size_t i = 0; i < o->njmprel; i++) {
-    const ElfW(Rela) *r = &o->jmprel[i];
+    const Elf64_Rela *r = &o->jmprel[i];
     if (ELF64_R_TYPE(r->r_info) != pml__arch_jump_slot) continue;
     uintptr_t value = __atomic_load_n(slot_at(o, r), __ATOMIC_RELAXED), thunk = thunk_for(all, o, r, value);
     if (thunk != 0) all->stats->slots += fill(o, &w, slot_at(o, r), value, thunk);
@@ -381,13 +381,13 @@ int pml__intercept_scan(const struct pml_intercept_options *options, struct pml_
 
 static void restore_object(struct object *o) {
   const struct {
-    const ElfW(Rela) * at;
+    const Elf64_Rela *at;
     size_t n;
   } lists[2] = {{o->jmprel, o->njmprel}, {o->rela, o->nrela}};
   struct opened w = {0, 0, false};
   for (size_t l = 0; l < 2; l++) {
     for (size_t i = 0; i < lists[l].n; i++) {
-      const ElfW(Rela) *r = &lists[l].at[i];
+      const Elf64_Rela *r = &lists[l].at[i];
       uint32_t type = (uint32_t)ELF64_R_TYPE(r->r_info);
       if (type != pml__arch_jump_slot && type != pml__arch_glob_dat) continue;
       uintptr_t value = __atomic_load_n(slot_at(o, r), __ATOMIC_RELAXED), target = pml__intercept_target(value);
@@ -424,7 +424,7 @@ void pml__intercept_restore(void) {
 uintptr_t pml__intercept_found(const struct pml_intercept_options *o, uintptr_t address, const char *name) {
   Dl_info info;
   struct link_map *map = NULL;
-  const ElfW(Sym) *s = NULL;
+  const Elf64_Sym *s = NULL;
   char program[PATH_MAX];
   const void *at = (const void *)address; /* NOLINT(performance-no-int-to-ptr) */
   if (!pml__intercept_wants_function(o, name)) return address;

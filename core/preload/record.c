@@ -5,7 +5,7 @@
  * PMLUA_RECORD_DIR: the folder for results, which must exist; without it nothing happens. PMLUA_RECORD_LIB, _SYM, _NOT:
  * patterns as in pml_intercept.h. PMLUA_RECORD_TRACE=1: an OTF2 trace beside the profile.
  *
- * Each process leaves PID.calls, written when it exits, calls _exit() or abort(), by a destructor or a copy of the
+ * Each process leaves PID.calls, written when it exits, by a destructor, or calls _exit() or abort, by a copy of the
  * process: one that ends in a signal handler may hold any lock, and must end all the same. With a trace, trace-PID is
  * written all along by a thread of its own. What a process killed by a signal, or one that executes another program,
  * has recorded since is lost.
