@@ -208,7 +208,7 @@ static void after_fork(void) {
 static struct kept {
   struct kept *next;
   char text[];
-} *kept; /* under whole */
+} * kept; /* under whole */
 
 static int copy(const char **to, const char *from) {
   *to = NULL;
