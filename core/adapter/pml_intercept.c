@@ -29,6 +29,7 @@ static struct {
   uint32_t n;       /* functions */
   uint32_t *bucket; /* 1 + the function; 0: free */
   uint32_t nbuckets;
+  int err;   /* why the last thunk could not be made */
 } functions; /* under table */
 
 /* ---- thunks ---- */
@@ -94,7 +95,7 @@ static uintptr_t intern(uintptr_t target, pml_region_t region) {
   uint32_t *bucket = bucket_of(target, region);
   if (*bucket == 0) {
     if (functions.n % PML__INTERCEPT_BLOCK == 0 && functions.thunks[functions.n / PML__INTERCEPT_BLOCK] == 0 &&
-        more_thunks() < 0)
+        (functions.err = more_thunks()) < 0)
       return 0;
     *function_at(functions.n) = (struct pml__intercept_function){target, region};
     *bucket = ++functions.n;
@@ -253,8 +254,10 @@ int pml_intercept_install(const struct pml_intercept_options *o) {
   if (err == 0) {
     __atomic_store_n(&pml__intercept_on, true, __ATOMIC_RELEASE);
     counts.objects = counts.slots = counts.shared = 0;
+    functions.err = 0;
     err = pml__intercept_scan(&chosen, &counts);
     __atomic_store_n(&seen_adds, loaded(), __ATOMIC_RELAXED);
+    if (err == 0 && functions.err < 0) err = pml_fail(functions.err, "no executable memory for thunks");
     if (err < 0) {
       pml__intercept_restore();
       __atomic_store_n(&pml__intercept_on, false, __ATOMIC_RELEASE);

@@ -49,7 +49,7 @@ struct pml_intercept_options {
  * loaded later, through dlopen() or found at a dlsym().
  * @o: copied; NULL: all.
  *
- * Returns 0, -EALREADY (it is), -ENOTSUP (this instruction set), PML_EMODE (a shadow stack), -ENOMEM, -EACCES (no
+ * Returns 0, -EALREADY (it is), PML_EMODE (a shadow stack), -ENOMEM, -EACCES (no
  * memory may become executable). A running thread may make a call or two more without an event. Thread-safe; not
  * async-signal-safe; not from a consumer of the stream.
  *
