@@ -22,8 +22,11 @@ CFLAGS    ?= -g
 ALLCFLAGS  = -std=c11 -D_GNU_SOURCE $(OPT) $(CFLAGS) $(WARN) $(SAN) -fPIC -fvisibility=hidden -Icore -MMD -MP
 CORE_LIBS := -lpfm -lotf2 -lpthread -ldl -lm
 
-CORE_SRC := $(filter-out core/compat/% core/preload/%,$(wildcard core/*/*.c))
+CORE_SRC := $(filter-out core/compat/% core/preload/%,$(wildcard core/*/*.c core/adapter/arch/*/*.c))
+# Each instruction set has its own; for the others these files are empty.
+CORE_ASM := $(wildcard core/adapter/arch/*/*.S)
 LIVE_SRC := core/preload/live.c
+RECORD_SRC := core/preload/record.c
 SDE_SRC  := $(wildcard core/compat/libsde*.c)
 PM_SRC   := $(wildcard core/compat/pmlib/*.c)
 BIND_SRC := $(filter-out bindings/main.c,$(wildcard bindings/*.c))
@@ -31,14 +34,15 @@ WORK_SRC := $(wildcard scripts/workloads/*.c scripts/workloads/*/*.c)
 SPEC_SRC := $(wildcard spec/c/*.c)
 FUZZ_SRC := $(wildcard spec/fuzz/fuzz_*.c)
 BENCH_SRC := $(wildcard spec/bench/*.c)
-ALL_C    := $(wildcard core/*.h core/*/*.[ch] core/*/*/*.[ch] core/*/*/*/*.h bindings/*.[ch] scripts/workloads/*.[ch] scripts/workloads/*/*.[ch] spec/c/*.[ch] spec/fuzz/*.[ch] spec/bench/*.[ch] spec/pmlib/*.c spec/pmlib/*.cpp)
+ALL_C    := $(wildcard core/*.h core/*/*.[ch] core/*/*/*.[ch] core/*/*/*/*.h bindings/*.[ch] scripts/workloads/*.[ch] scripts/workloads/*/*.[ch] spec/c/*.[ch] spec/c/intercept/*.[ch] spec/fuzz/*.[ch] spec/bench/*.[ch] spec/pmlib/*.c spec/pmlib/*.cpp)
 
-CORE_OBJ := $(CORE_SRC:%.c=$(B)/obj/%.o)
+CORE_OBJ := $(CORE_SRC:%.c=$(B)/obj/%.o) $(CORE_ASM:%.S=$(B)/obj/%.o)
 SDE_OBJ  := $(SDE_SRC:%.c=$(B)/obj/%.o)
 PM_OBJ   := $(PM_SRC:%.c=$(B)/obj/%.o)
 BIND_OBJ := $(BIND_SRC:%.c=$(B)/obj/%.o)
 MAIN_OBJ := $(B)/obj/bindings/main.o
 LIVE_OBJ := $(LIVE_SRC:%.c=$(B)/obj/%.o)
+RECORD_OBJ := $(RECORD_SRC:%.c=$(B)/obj/%.o)
 # A workload is a file, or a folder of files.
 WORK_ONE := $(patsubst scripts/workloads/%.c,$(B)/workloads/%.so,$(wildcard scripts/workloads/*.c))
 WORK_ALL := $(patsubst scripts/workloads/%/,$(B)/workloads/%.so,$(wildcard scripts/workloads/*/))
@@ -50,13 +54,17 @@ SPEC_BIN := $(SPEC_SRC:spec/c/%.c=$(B)/spec/%)
 
 .PHONY: all
 all: $(B)/libpmlua.so $(B)/libpmlua.a $(B)/lua/pmlua/core.so $(B)/pmlua $(WORK_SO) $(B)/compat/libsde.so $(B)/compat/libsde.a \
-  $(B)/compat/libPM.so $(B)/compat/libPM.a $(B)/libpmlua-embed.so $(B)/preload/libpmlua-live.so
+  $(B)/compat/libPM.so $(B)/compat/libPM.a $(B)/libpmlua-embed.so $(B)/preload/libpmlua-live.so $(B)/preload/libpmlua-record.so
 
 # --- building ---------------------------------------------------------------------------------------------------------
 
 $(B)/obj/%.o: %.c
 	@mkdir -p $(@D)
 	$(CC) $(ALLCFLAGS) $(LUA_CFLAGS) -c $< -o $@
+
+$(B)/obj/%.o: %.S
+	@mkdir -p $(@D)
+	$(CC) $(CFLAGS) -MMD -MP -c $< -o $@
 
 $(B)/libpmlua.a: $(CORE_OBJ)
 	@rm -f $@
@@ -103,6 +111,12 @@ $(B)/preload/libpmlua-live.so: $(SDE_OBJ) $(LIVE_OBJ) core/compat/libsde.map $(B
 	@mkdir -p $(@D)
 	$(CC) $(SAN) $(LDFLAGS) -shared -Wl,-soname,libpmlua-live.so -Wl,--version-script=core/compat/libsde.map \
 	  -Wl,-rpath,'$$ORIGIN/..:$$ORIGIN/../..' $(SDE_OBJ) $(LIVE_OBJ) -L$(B) -lpmlua -ldl -o $@
+
+# Preloaded, it records the calls between the program's libraries.
+$(B)/preload/libpmlua-record.so: $(RECORD_OBJ) $(B)/libpmlua.so
+	@mkdir -p $(@D)
+	$(CC) $(SAN) $(LDFLAGS) -shared -Wl,-z,nodelete -Wl,-soname,libpmlua-record.so -Wl,-rpath,'$$ORIGIN/..:$$ORIGIN/../..' $(RECORD_OBJ) \
+	  -L$(B) -lpmlua -lpthread -ldl -o $@
 
 SDE_CORE := $(filter core/base/% core/source/pml_sde% core/source/pml_recorder% core/source/pml_quantile% core/source/pml_sketch%,$(CORE_SRC))
 $(B)/compat/libsde.a: $(SDE_OBJ) $(SDE_CORE:%.c=$(B)/obj/%.o)
@@ -156,6 +170,20 @@ $(B)/spec/$(1)_%: spec/c/$(1)_%.c $(filter-out %/workload.o,$(call work_obj,$(1)
 endef
 $(foreach l,krylov tamm kernels,$(eval $(call library_specs,$(l))))
 
+# A library to intercept, in C and C++; one spec is linked in each way that binds calls.
+INTERCEPT_H := $(wildcard spec/c/intercept/*.h)
+$(B)/spec/libintercept.so: spec/c/intercept/library.c spec/c/intercept/throw.cpp $(INTERCEPT_H)
+	@mkdir -p $(@D)
+	$(CC) $(filter-out -MMD -MP,$(ALLCFLAGS)) -Wno-psabi -fexceptions -fsemantic-interposition -c spec/c/intercept/library.c -o $(@:.so=.o)
+	$(CXX) $(OPT) $(CFLAGS) -Wall -Wextra -Werror $(SAN) -fPIC -shared $(LDFLAGS) spec/c/intercept/throw.cpp $(@:.so=.o) -o $@
+intercept_link = $(CC) $(ALLCFLAGS) -Wno-psabi $(LDFLAGS) $(1) $< -L$(B)/spec -lintercept -Wl,-rpath,'$$ORIGIN' $(B)/libpmlua.a $(CORE_LIBS)
+$(B)/spec/intercept_%: spec/c/intercept_%.c $(B)/spec/libintercept.so $(B)/libpmlua.a $(INTERCEPT_H)
+	$(call intercept_link,-Wl$(comma)-z$(comma)lazy) -o $@
+	$(call intercept_link,-Wl$(comma)-z$(comma)now$(comma)-z$(comma)relro) -o $@.now
+	$(call intercept_link,-fno-plt) -o $@.noplt
+	$(call intercept_link,-no-pie -fno-pie) -o $@.nopie
+comma := ,
+
 # Specs of the service see its internals; embed is compiled and linked as an application is.
 $(B)/spec/live_%: spec/c/live_%.c $(B)/libpmlua_lua.a $(B)/libpmlua.a
 	@mkdir -p $(@D)
@@ -172,7 +200,7 @@ $(B)/bench: $(BENCH_OBJ) $(B)/libpmlua.a
 .PHONY: specs
 specs: $(SPEC_BIN)
 
--include $(CORE_OBJ:.o=.d) $(SDE_OBJ:.o=.d) $(PM_OBJ:.o=.d) $(LIVE_OBJ:.o=.d) $(BIND_OBJ:.o=.d) $(MAIN_OBJ:.o=.d) $(WORK_ONE:.so=.d) $(WORK_SRC:%.c=$(B)/obj/%.d) $(SPEC_BIN:=.d) $(BENCH_OBJ:.o=.d)
+-include $(CORE_OBJ:.o=.d) $(SDE_OBJ:.o=.d) $(PM_OBJ:.o=.d) $(LIVE_OBJ:.o=.d) $(RECORD_OBJ:.o=.d) $(BIND_OBJ:.o=.d) $(MAIN_OBJ:.o=.d) $(WORK_ONE:.so=.d) $(WORK_SRC:%.c=$(B)/obj/%.d) $(SPEC_BIN:=.d) $(BENCH_OBJ:.o=.d)
 
 # --- the two commands of a newcomer -----------------------------------------------------------------------------------
 
@@ -217,7 +245,7 @@ lint: ## compilers' warnings as errors, clang-tidy, cppcheck, luacheck, format
 	@$(MAKE) --no-print-directory -s CC=clang B=$(B)/clang all specs
 	@cppcheck -q --std=c11 --language=c --error-exitcode=1 --inline-suppr --suppress=missingIncludeSystem \
 	  --enable=warning,performance,portability -D__x86_64__ -Icore core bindings scripts/workloads
-	@clang-tidy --quiet $(CORE_SRC) $(SDE_SRC) $(PM_SRC) $(LIVE_SRC) $(wildcard bindings/*.c) $(WORK_SRC) -- -std=c11 -D_GNU_SOURCE -Icore $(LUA_CFLAGS) 2>$(B)/tidy.log \
+	@clang-tidy --quiet $(CORE_SRC) $(SDE_SRC) $(PM_SRC) $(LIVE_SRC) $(RECORD_SRC) $(wildcard bindings/*.c) $(WORK_SRC) -- -std=c11 -D_GNU_SOURCE -Icore $(LUA_CFLAGS) 2>$(B)/tidy.log \
 	  || { cat $(B)/tidy.log; exit 1; }
 fmt: ## format the C sources
 	clang-format -i $(ALL_C)
@@ -281,7 +309,7 @@ install: all ## PREFIX (default /usr/local), DESTDIR for packagers
 	install -m 755 $(B)/$(EMBED_SONAME) $(D)/lib/
 	ln -sf $(EMBED_SONAME) $(D)/lib/libpmlua-embed.so
 	install -d $(D)/lib/pmlua/preload
-	install -m 755 $(B)/preload/libpmlua-live.so $(D)/lib/pmlua/preload/
+	install -m 755 $(B)/preload/libpmlua-live.so $(B)/preload/libpmlua-record.so $(D)/lib/pmlua/preload/
 	install -m 644 $(B)/libpmlua.a $(D)/lib/
 	install -m 755 $(B)/lua/pmlua/core.so $(D)/lib/lua/$(LUAVER)/pmlua/
 	$(if $(WORK_SO),install -m 755 $(WORK_SO) $(D)/lib/pmlua/workloads/)

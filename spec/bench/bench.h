@@ -61,6 +61,9 @@ bench_batch bench_sde_record, bench_sde_record_shared;
 /* Recorders and quantiles. */
 void bench_recorder_rows(void);
 
+/* Intercepted calls. */
+void bench_intercept_rows(void);
+
 /* Sections. */
 void bench_section_rows(void);
 

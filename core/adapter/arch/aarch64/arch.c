@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* core/adapter/arch/aarch64/arch.c - thunks. */
+#if defined(__aarch64__)
+#include "adapter/arch/pml_arch.h"
+#include "base/pml_error.h"
+
+#include <elf.h>
+#include <string.h>
+#include <sys/prctl.h>
+
+#define THUNK 32u
+#define GET_SHADOW_STACK 74 /* of prctl(2), since Linux 6.13 */
+
+const uint32_t pml__arch_jump_slot = R_AARCH64_JUMP_SLOT, pml__arch_glob_dat = R_AARCH64_GLOB_DAT;
+
+void pml__arch_enter(void);
+
+int pml_arch_prepare(void) {
+  uint64_t status = 0;
+  if (prctl(GET_SHADOW_STACK, &status, 0, 0, 0) == 0 && (status & 1) != 0)
+    return pml_fail(PML_EMODE, "the guarded control stack is on: a call that returns elsewhere would end this program");
+  return 0;
+}
+
+size_t pml_arch_thunks_bytes(uint32_t n) {
+  return (size_t)n * THUNK;
+}
+
+uintptr_t pml_arch_thunk(uintptr_t block, uint32_t i) {
+  return block + (uintptr_t)i * THUNK;
+}
+
+/* bti c; movz and movk of the function to w16; ldr x17, the stub; br x17; nop; the stub's address. */
+void pml_arch_thunks_write(void *block, uint32_t first, uint32_t n) {
+  void (*enter)(void) = pml__arch_enter;
+  uint8_t *at = block;
+  for (uint32_t i = 0; i < n; i++, at += THUNK) {
+    uint32_t function = first + i;
+    uint32_t code[6] = {
+        0xd503245f, 0x52800010 | (function & 0xffff) << 5, 0x72a00010 | (function >> 16) << 5, 0x58000071, 0xd61f0220,
+        0xd503201f};
+    memcpy(at, code, sizeof code);
+    memcpy(at + sizeof code, &enter, sizeof enter);
+  }
+  __builtin___clear_cache(block, (char *)at);
+}
+
+/* An address is loaded into a register, by two instructions or more, and called from there: code does not show it. */
+bool pml_arch_scan(const uint8_t *text, const uint8_t *end, uintptr_t lo, uintptr_t hi,
+                   void (*seen)(void *arg, uintptr_t slot, bool call), void *arg) {
+  (void)text, (void)end, (void)lo, (void)hi, (void)seen, (void)arg;
+  return false;
+}
+
+#else
+typedef int pml_arch_is_another;
+#endif

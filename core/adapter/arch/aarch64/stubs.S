@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * core/adapter/arch/aarch64/stubs.S - what runs before and after an intercepted function.
+ *
+ * Functions with another convention for vector registers (SVE, vector PCS) are marked in their symbols and never come
+ * here.
+ */
+
+  .section .note.GNU-stack, "", %progbits
+
+#if defined(__aarch64__)
+
+  .text
+
+  .macro general op
+  \op x0, x1, [sp, #16]
+  \op x2, x3, [sp, #32]
+  \op x4, x5, [sp, #48]
+  \op x6, x7, [sp, #64]
+  \op x8, x9, [sp, #80]
+  \op x10, x11, [sp, #96]
+  \op x12, x13, [sp, #112]
+  \op x14, x15, [sp, #128]
+  .endm
+  .macro vectors op
+  \op q0, q1, [sp, #144]
+  \op q2, q3, [sp, #176]
+  \op q4, q5, [sp, #208]
+  \op q6, q7, [sp, #240]
+  .endm
+
+#define FRAME 288
+
+/* From a thunk: w16 is the function. */
+  .globl pml__arch_enter
+  .hidden pml__arch_enter
+  .type pml__arch_enter, %function
+  .balign 16
+pml__arch_enter:
+  .cfi_startproc
+  hint #36 /* bti j and c: the thunk jumps here */
+  stp x29, x30, [sp, #-FRAME]!
+  .cfi_def_cfa_offset FRAME
+  .cfi_offset x29, -FRAME
+  .cfi_offset x30, -FRAME + 8
+  mov x29, sp
+  general stp
+  vectors stp
+  str x18, [sp, #272]
+  mov w0, w16
+  add x1, sp, #8
+  add x2, sp, #FRAME
+  bl pml__intercept_enter
+  mov x16, x0
+  vectors ldp
+  general ldp
+  ldr x18, [sp, #272]
+  ldp x29, x30, [sp], #FRAME
+  .cfi_restore x29
+  .cfi_restore x30
+  .cfi_def_cfa_offset 0
+  br x16
+  .cfi_endproc
+  .size pml__arch_enter, . - pml__arch_enter
+
+/* From a pad: x16 is its address. */
+  .globl pml__arch_leave
+  .hidden pml__arch_leave
+  .type pml__arch_leave, %function
+  .balign 16
+pml__arch_leave:
+  .cfi_startproc
+  .cfi_register x30, x16
+  stp x29, x16, [sp, #-FRAME]!
+  .cfi_def_cfa_offset FRAME
+  .cfi_offset x29, -FRAME
+  .cfi_offset x30, -FRAME + 8
+  mov x29, sp
+  general stp
+  vectors stp
+  str x18, [sp, #272]
+  mov x0, x16
+  add x1, sp, #FRAME
+  bl pml__intercept_leave
+  str x0, [sp, #8]
+  vectors ldp
+  general ldp
+  ldr x18, [sp, #272]
+  ldp x29, x30, [sp], #FRAME
+  .cfi_restore x29
+  .cfi_restore x30
+  .cfi_def_cfa_offset 0
+  ret
+  .cfi_endproc
+  .size pml__arch_leave, . - pml__arch_leave
+
+/*
+ * Doors to dlopen and dlsym, which look at their return address to know who asks: what needs that goes on to the true
+ * function as it came. name, who decides (the same arguments, and the return address), the true one, ours.
+ */
+  .macro door name, decide, real, ours
+  .globl \name
+  .hidden \name
+  .type \name, %function
+  .balign 16
+\name:
+  .cfi_startproc
+  hint #34 /* bti c */
+  stp x29, x30, [sp, #-32]!
+  .cfi_def_cfa_offset 32
+  .cfi_offset x29, -32
+  .cfi_offset x30, -24
+  mov x29, sp
+  stp x0, x1, [sp, #16]
+  mov x2, x30
+  bl \decide
+  mov w16, w0
+  ldp x0, x1, [sp, #16]
+  ldp x29, x30, [sp], #32
+  .cfi_restore x29
+  .cfi_restore x30
+  .cfi_def_cfa_offset 0
+  cbnz w16, 1f
+  adrp x16, \real
+  ldr x16, [x16, #:lo12:\real]
+  br x16
+1:
+  b \ours
+  .cfi_endproc
+  .size \name, . - \name
+  .endm
+
+  door pml__arch_dlopen, pml__intercept_takes_dlopen, pml__intercept_real_dlopen, pml__intercept_dlopen
+  door pml__arch_dlsym, pml__intercept_takes_dlsym, pml__intercept_real_dlsym, pml__intercept_dlsym
+
+#endif

@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * core/adapter/arch/pml_arch.h - what interception needs of an instruction set: thunks, and pads that calls return to.
+ *
+ * Interception replaces the address of a function by that of a thunk, which puts its index into a scratch register and
+ * jumps to the enter stub. The stub saves every register that may carry an argument, calls pml__intercept_enter(), and
+ * jumps to the function. If the call is recorded its return address has become that of a pad. There is a pad for each
+ * call under way, and for each pad a slot at a fixed distance, which has the true return address: so that one rule of
+ * unwinding, the same for all pads, leads from a pad to the caller, whoever unwinds (exceptions, cancellation,
+ * backtraces, debuggers). A pad jumps to the leave stub, which saves every register that may carry a result, calls
+ * pml__intercept_leave() and returns to the caller.
+ */
+#ifndef PML_ARCH_H
+#define PML_ARCH_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define PML_ARCH_PADS 32768u /* calls under way at a time, in all threads; pads.S has the same number */
+#define PML_ARCH_PAD_BYTES 16u
+
+/* A slot has the size of a pad: the rule of unwinding counts on it. */
+struct pml_arch_slot {
+  uintptr_t address; /* the code that made the call; the rule of unwinding reads it */
+  uintptr_t sp;      /* of the call */
+};
+extern struct pml_arch_slot pml__arch_slot[PML_ARCH_PADS];
+extern char pml__arch_pads[];
+
+static inline uintptr_t pml_arch_pad(uint32_t i) {
+  return (uintptr_t)pml__arch_pads + (uintptr_t)i * PML_ARCH_PAD_BYTES;
+}
+
+/* Called by the stubs. @address: where the return address of the call is; @sp: the stack pointer at the call. */
+uintptr_t pml__intercept_enter(uint32_t function, uintptr_t *address, uintptr_t sp);
+uintptr_t pml__intercept_leave(uintptr_t pad, uintptr_t sp);
+
+/* What this CPU has of registers to save. Returns 0 or PML_EMODE: a shadow stack is on, which pads would violate. */
+int pml_arch_prepare(void);
+
+/* The bytes of @n thunks, for functions from @first on; the block begins with them. */
+size_t pml_arch_thunks_bytes(uint32_t n);
+void pml_arch_thunks_write(void *block, uint32_t first, uint32_t n);
+uintptr_t pml_arch_thunk(uintptr_t block, uint32_t i);
+
+/* The relocations that fill a slot for calls, and one for addresses that code loads or calls through. */
+extern const uint32_t pml__arch_jump_slot, pml__arch_glob_dat;
+
+/*
+ * Of the slots of addresses in [@lo, @hi), those that the code in [@text, @end) calls or jumps through, and those that
+ * it uses in any other way: @seen is told of each, @call says which. False if this instruction set does not show it.
+ */
+bool pml_arch_scan(const uint8_t *text, const uint8_t *end, uintptr_t lo, uintptr_t hi,
+                   void (*seen)(void *arg, uintptr_t slot, bool call), void *arg);
+
+#endif

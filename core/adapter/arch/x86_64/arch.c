@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* core/adapter/arch/x86_64/arch.c - thunks, and what this CPU has of registers. */
+#if defined(__x86_64__)
+#include "adapter/arch/pml_arch.h"
+#include "base/pml_error.h"
+
+#include <cpuid.h>
+#include <elf.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#define THUNK 16u
+#define SHSTK_STATUS 0x5005 /* of arch_prctl(2), since Linux 6.6 */
+
+#define X87 0x01u
+#define AVX 0x04u
+#define AVX512 0x40u
+#define ASK 0x80000000u
+
+const uint32_t pml__arch_jump_slot = R_X86_64_JUMP_SLOT, pml__arch_glob_dat = R_X86_64_GLOB_DAT;
+
+extern uint32_t pml__arch_vectors;
+uint32_t pml__arch_vectors = X87;
+
+void pml__arch_enter(void);
+
+/* Registers that the kernel does not save it does not let us use: XCR0 has the last word. */
+static uint32_t vectors(void) {
+  uint32_t a, b, c, d, low, high, has = X87;
+  if (!__get_cpuid(1, &a, &b, &c, &d) || (c & bit_OSXSAVE) == 0) return has;
+  __asm__ volatile("xgetbv" : "=a"(low), "=d"(high) : "c"(0));
+  has |= low & AVX;
+  if ((low & 0xe0) == 0xe0 && __get_cpuid_count(7, 0, &a, &b, &c, &d) && (b & bit_AVX512F) != 0) has |= AVX512;
+  if (__get_cpuid_count(13, 1, &a, &b, &c, &d) && (a & 4) != 0) has |= ASK;
+  return has;
+}
+
+int pml_arch_prepare(void) {
+  uint64_t status = 0;
+  if (syscall(SYS_arch_prctl, SHSTK_STATUS, &status) == 0 && (status & 1) != 0)
+    return pml_fail(PML_EMODE, "the shadow stack is on: a call that returns elsewhere would end this program; start it "
+                               "with GLIBC_TUNABLES=glibc.cpu.x86_shstk=off");
+  pml__arch_vectors = vectors();
+  return 0;
+}
+
+size_t pml_arch_thunks_bytes(uint32_t n) {
+  return (size_t)n * THUNK + sizeof(uintptr_t);
+}
+
+uintptr_t pml_arch_thunk(uintptr_t block, uint32_t i) {
+  return block + (uintptr_t)i * THUNK;
+}
+
+/* endbr64; mov $function, %r11d; jmp *enter(%rip). The address of the stub is behind the last one. */
+void pml_arch_thunks_write(void *block, uint32_t first, uint32_t n) {
+  static const uint8_t code[THUNK] = {0xf3, 0x0f, 0x1e, 0xfa, 0x41, 0xbb, 0, 0, 0, 0, 0xff, 0x25, 0, 0, 0, 0};
+  uint8_t *at = block;
+  for (uint32_t i = 0; i < n; i++, at += THUNK) {
+    uint32_t function = first + i, distance = (n - i - 1) * THUNK;
+    memcpy(at, code, sizeof code);
+    memcpy(at + 6, &function, sizeof function);
+    memcpy(at + 12, &distance, sizeof distance);
+  }
+  void (*enter)(void) = pml__arch_enter;
+  memcpy(at, &enter, sizeof enter);
+}
+
+/* A slot is used relative to the instruction's end: call and jmp are ff 15 and ff 25 before the distance. */
+bool pml_arch_scan(const uint8_t *text, const uint8_t *end, uintptr_t lo, uintptr_t hi,
+                   void (*seen)(void *arg, uintptr_t slot, bool call), void *arg) {
+  for (const uint8_t *p = text + 2; p + 4 <= end; p++) {
+    int32_t distance;
+    memcpy(&distance, p, sizeof distance);
+    uintptr_t slot = (uintptr_t)(p + 4) + (uintptr_t)(intptr_t)distance;
+    if (slot - lo < hi - lo) seen(arg, slot, p[-2] == 0xff && (p[-1] == 0x15 || p[-1] == 0x25));
+  }
+  return true;
+}
+
+#else
+typedef int pml_arch_is_another;
+#endif

@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* core/adapter/arch/x86_64/pads.S - the pads that recorded calls return to, and how to unwind through them. */
+
+  .section .note.GNU-stack, "", %progbits
+
+#if defined(__x86_64__)
+
+  .text
+  .balign 16
+begin: /* a return address is looked up as one less: the first pad's must be found, too */
+  .fill 16, 1, 0x90
+  .globl pml__arch_pads
+  .hidden pml__arch_pads
+  .type pml__arch_pads, @function
+pml__arch_pads:
+  .rept 32768
+  .balign 16, 0x90
+  leaq -7(%rip), %r11 /* after 7 bytes: the pad's own address */
+  jmp pml__arch_leave
+  .endr
+  .balign 16, 0x90
+end:
+  .size pml__arch_pads, . - pml__arch_pads
+
+/*
+ * The unwinder stands at a pad: register 16 is its address. The caller's
+ * address is in the pad's slot, at (register 16 & -16) + slots - pads.
+ *
+ * A pad has no frame: to libgcc, which knows its way back to the handler by the stack pointer, it would be the frame of
+ * its caller. The mark of a signal's frame ("S") sets them apart. It also says that the caller stands at the address,
+ * not behind a call before it, so the rule gives the address less one.
+ */
+  .section .eh_frame, "a", @unwind
+  .balign 8
+cie:
+  .long cie_end - cie_begin
+cie_begin:
+  .long 0
+  .byte 1
+  .asciz "zRS"
+  .uleb128 1
+  .sleb128 -8
+  .byte 16
+  .uleb128 1
+  .byte 0x1b /* DW_EH_PE_pcrel | DW_EH_PE_sdata4 */
+  .byte 0x0c, 7, 0 /* DW_CFA_def_cfa rsp + 0 */
+  .balign 8, 0
+cie_end:
+  .long fde_end - fde_begin
+fde_begin:
+  .long fde_begin - cie
+  .long begin - .
+  .long end - begin
+  .uleb128 0
+  .byte 0x16, 16 /* DW_CFA_val_expression of the return address */
+  .uleb128 rule_end - rule
+rule:
+  .byte 0x80, 1    /* DW_OP_breg16 1 */
+  .byte 0x09, 0xf0 /* DW_OP_const1s -16 */
+  .byte 0x1a       /* DW_OP_and */
+  .byte 0x0d       /* DW_OP_const4s */
+  .long pml__arch_slot - rule
+  .byte 0x22       /* DW_OP_plus */
+  .byte 0x0d
+  .long pml__arch_pads - rule
+  .byte 0x1c       /* DW_OP_minus */
+  .byte 0x06, 0x31, 0x1c /* DW_OP_deref, DW_OP_lit1, DW_OP_minus */
+rule_end:
+  .balign 8, 0
+fde_end:
+
+#endif

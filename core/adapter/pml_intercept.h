@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * core/adapter/pml_intercept.h - calls between libraries become events of pml_stream, without headers, at run time.
+ *
+ * Loaded objects call each other through slots that the loader fills. Interception fills those of the chosen functions
+ * with thunks (adapter/arch/pml_arch.h), which raise an enter, run the function on the caller's own stack frame, so
+ * that arguments of any number stay where they are, and raise a leave when it returns. The region is the function, with
+ * its library as the file. The program's signal handlers, stack limits and environment are left alone.
+ *
+ * Handled: every argument and result of the platform's C convention, with variable arguments, vectors of any width that
+ * the CPU has, x87, structs in registers and memory; recursion; tail calls; exceptions and cancellation, which unwind
+ * through a recorded call by its unwinding rule; longjmp, whose skipped calls get their leave with the thread's next
+ * event; threads; forks (the child goes on without consumers, as pml_stream says) and vfork; contexts of
+ * makecontext(3), also resumed by another thread, as long as a stack that is given up has no recorded call open on it.
+ *
+ * Left alone, because a changed return address or a second return would harm: setjmp and its kin, getcontext and
+ * swapcontext, vfork, clone, what throws or unwinds, mcount and __fentry__, __tls_get_addr, functions with another
+ * convention for vector registers; and always libc, the loader, sanitizers and pmlua, as callers and as callees, unless
+ * @lib names libc or a sanitizer itself. A function that looks at its own return address for another reason sees that
+ * of pmlua. On x86-64 what keeps a shadow stack is refused.
+ *
+ * Not seen: calls inside a library that do not go through its slots; pointers in tables that the loader filled (virtual
+ * functions, callbacks in static data); functions whose address, taken through a slot, code also loads or compares, as
+ * comparisons must hold (on arm64 every slot but those of the PLT, since its calls cannot be told from loads); what
+ * dlvsym(), dlmopen() and dlsym(RTLD_NEXT) give; calls of signal handlers that interrupt the recording itself, which
+ * are counted.
+ */
+#ifndef PML_INTERCEPT_H
+#define PML_INTERCEPT_H
+
+#include "base/pml_api.h"
+
+#include <stdint.h>
+
+PML_BEGIN_DECLS
+
+/*
+ * Patterns of fnmatch(3), several separated by ':'; NULL: all. A library is matched by its file name, with and without
+ * ".so" and what follows; by its path if the pattern has a '/'. A program is no library unless a pattern names it.
+ */
+struct pml_intercept_options {
+  const char *lib; /* whose functions */
+  const char *sym; /* which functions, by their names in the symbol table */
+  const char *but; /* neither libraries nor functions with these names */
+};
+
+/*
+ * pml_intercept_install - from now on calls are events: those of all objects that are loaded, and of those that are
+ * loaded later, through dlopen() or found at a dlsym().
+ * @o: copied; NULL: all.
+ *
+ * Returns 0, -EALREADY (it is), PML_EMODE (a shadow stack), -ENOMEM, -EACCES (no
+ * memory may become executable). A running thread may make a call or two more without an event. Thread-safe; not
+ * async-signal-safe; not from a consumer of the stream.
+ *
+ * Cost, once: about a microsecond per call slot. Of a call: some three times two clock reads, and what the
+ * consumers take; the registers that are saved are a third of it. While nobody consumes: half of that. Memory:
+ * 1 MiB for 32768 calls under way in all threads at a time (more are not recorded, and counted), 48 bytes per function.
+ */
+PML_API int pml_intercept_install(const struct pml_intercept_options *o);
+
+/*
+ * pml_intercept_remove - slots have their functions again. Calls under way return as they came, and their leaves are
+ * raised; pointers that dlsym() gave stay good, and raise no more. Idempotent. Thread-safe.
+ */
+PML_API void pml_intercept_remove(void);
+
+struct pml_intercept_stats {
+  uint64_t objects;   /* that were looked at */
+  uint64_t functions; /* that are intercepted */
+  uint64_t slots;     /* filled with thunks */
+  uint64_t shared;    /* slots of chosen functions left alone: their code also takes the address */
+  uint64_t deep;      /* calls not recorded: too many under way */
+  uint64_t nested;    /* calls not recorded: made by the recording itself, or by a handler that interrupted it */
+};
+PML_API void pml_intercept_stats(struct pml_intercept_stats *s);
+
+PML_END_DECLS
+
+#endif

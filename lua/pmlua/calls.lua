@@ -1,0 +1,109 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+-- lua/pmlua/calls.lua - what recorded processes left in a folder: their call paths, and all of them by function.
+--
+-- Try:  for _, f in ipairs(require("pmlua.calls").read("calls").functions) do print(f.library, f.name, f.calls) end
+
+local M = {}
+
+---@class pmlua.calls.path
+---@field depth integer 0: called by no recorded function
+---@field library string
+---@field name string
+---@field calls integer that ended
+---@field running integer that had not ended
+---@field threads integer
+---@field inclusive_ns number
+---@field exclusive_ns number
+---@field min_ns number
+---@field max_ns number
+
+local figures = { "depth", "calls", "running", "threads", "inclusive_ns", "exclusive_ns", "min_ns", "max_ns" }
+
+local function path_of(line)
+  local fields = {}
+  for field in (line .. "\t"):gmatch("(.-)\t") do fields[#fields + 1] = field end
+  if #fields < #figures + 3 then return nil end
+  local path = { library = fields[#figures + 2], name = fields[#figures + 3] }
+  for i, figure in ipairs(figures) do
+    path[figure] = math.tointeger(tonumber(fields[i + 1])) or tonumber(fields[i + 1])
+    if not path[figure] then return nil end
+  end
+  return path
+end
+
+--- One process: its head's fields, paths, and whether the file is whole; nil and why.
+local function process(file)
+  local f <close>, err = io.open(file, "r")
+  if not f then return nil, err end
+  local p = { paths = {}, whole = false }
+  for line in f:lines() do
+    local key, value = line:match("^([a-z]+)\t(.*)$")
+    if line == "end" then p.whole = true
+    elseif key == "call" then
+      local path = path_of(line)
+      if not path then return nil, file .. ": not what a recorded process writes" end
+      p.paths[#p.paths + 1] = path
+    elseif key then p[key] = math.tointeger(tonumber(value)) or value
+    end
+  end
+  return p
+end
+
+local function add(functions, path, outermost)
+  local key = path.library .. "\0" .. path.name
+  local f = functions[key]
+  if not f then
+    f = { library = path.library, name = path.name, calls = 0, running = 0, inclusive_ns = 0, exclusive_ns = 0, max_ns = 0 }
+    functions[key] = f
+    functions[#functions + 1] = f
+  end
+  f.calls, f.running, f.exclusive_ns = f.calls + path.calls, f.running + path.running, f.exclusive_ns + path.exclusive_ns
+  if outermost then f.inclusive_ns = f.inclusive_ns + path.inclusive_ns end
+  if path.calls > 0 then
+    f.min_ns = math.min(f.min_ns or math.huge, path.min_ns)
+    f.max_ns = math.max(f.max_ns, path.max_ns)
+  end
+end
+
+--- Time in a function called by itself, however far down, is in the outer call already.
+local function sum(functions, paths)
+  local above = {}
+  for _, path in ipairs(paths) do
+    local outermost = true
+    for depth = 0, path.depth - 1 do
+      local a = above[depth]
+      if a.library == path.library and a.name == path.name then outermost = false end
+    end
+    above[path.depth] = path
+    add(functions, path, outermost)
+  end
+end
+
+local function by_time(a, b)
+  if a.exclusive_ns ~= b.exclusive_ns then return a.exclusive_ns > b.exclusive_ns end
+  return a.library .. a.name < b.library .. b.name
+end
+
+--- { processes, functions by exclusive time, longest first }; nil and why.
+---@param dir string
+---@return table?
+---@return string? err
+function M.read(dir)
+  local lfs = require "lfs"
+  local files, processes, functions = {}, {}, {}
+  for name in lfs.dir(dir) do
+    if name:find("%.calls$") then files[#files + 1] = name end
+  end
+  table.sort(files)
+  for i, name in ipairs(files) do
+    local p, err = process(dir .. "/" .. name)
+    if not p then return nil, err end
+    processes[i] = p
+    sum(functions, p.paths)
+  end
+  for i = #functions, 1, -1 do functions[functions[i].library .. "\0" .. functions[i].name] = nil end
+  table.sort(functions, by_time)
+  return { processes = processes, functions = functions }
+end
+
+return M

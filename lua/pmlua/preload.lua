@@ -1,0 +1,90 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+-- lua/pmlua/preload.lua - running a program with a library of ours preloaded: where both are, and what is in the way.
+--
+-- Try:  print(require("pmlua.preload").obstacle("/usr/bin/su"))
+
+local M = {}
+
+local NOT_FOUND, NOT_RUN = 127, 126 -- as shells say it
+
+local function attributes(path)
+  local lfs = require "lfs"
+  return lfs.attributes(path)
+end
+
+--- Where the shell would find it; nil and why.
+function M.locate(command)
+  local places = { command }
+  if not command:find("/", 1, true) then
+    places = {}
+    for dir in ((os.getenv("PATH") or "/bin:/usr/bin") .. ":"):gmatch("([^:]*):") do
+      places[#places + 1] = (dir ~= "" and dir or ".") .. "/" .. command
+    end
+  end
+  local seen
+  for _, path in ipairs(places) do
+    local a = attributes(path)
+    if a and a.mode == "file" and a.permissions:find("[xst]") then return path end
+    seen = seen or (a and path)
+  end
+  if not seen then return nil, command .. ": command not found", NOT_FOUND end
+  local what = attributes(seen).mode == "directory" and "is a folder" or "cannot be executed; chmod +x makes it so"
+  return nil, seen .. " " .. what, NOT_RUN
+end
+
+--- Bytes of a file as an integer; little endian or not is the machine's, as the file's.
+local function integer(f, at, bytes)
+  f:seek("set", at)
+  local text = f:read(bytes)
+  return text and #text == bytes and string.unpack("=I" .. bytes, text) or 0
+end
+
+local function obstacle(path, depth)
+  local a = attributes(path)
+  local owner = attributes("/proc/self").uid
+  if a and a.permissions:find("^..s") and a.uid ~= owner then
+    return path .. " is set-uid: the loader ignores preloading there"
+  elseif a and a.permissions:find("^.....s") then
+    return path .. " is set-gid: the loader may ignore preloading there"
+  end
+  local f <close> = io.open(path, "rb")
+  local head = f and f:read(20) or ""
+  local interpreter = head:sub(1, 2) == "#!" and f:seek("set", 2) and f:read("l"):match("^%s*(%S+)")
+  if interpreter then return depth < 4 and obstacle(interpreter, depth + 1) or nil end
+  if head:sub(1, 4) ~= "\127ELF" then return nil end
+  if head:byte(5) ~= 2 then return path .. " is a 32-bit program: the library to preload is for 64 bits" end
+  local at, size, n = integer(f, 32, 8), integer(f, 54, 2), integer(f, 56, 2)
+  for i = 0, n - 1 do
+    if integer(f, at + i * size, 4) == 3 then return nil end -- PT_INTERP: it asks for a loader
+  end
+  return path .. " is statically linked: no loader runs that could preload", true
+end
+
+--- Why the loader will not preload anything into this file, if so. An interpreter stands for its script.
+---@param path string
+---@return string? why
+---@return boolean? static
+function M.obstacle(path)
+  return obstacle(path, 0)
+end
+
+--- The library libpmlua-NAME.so; nil and why.
+---@param name string
+---@return string?
+---@return string? err
+function M.library(name)
+  local dir = require "pmlua".paths.preload
+  local path = dir and ("%s/libpmlua-%s.so"):format(dir, name)
+  if path and attributes(path) then return path end
+  return nil, ("libpmlua-%s.so is not found beside the command; build it with make all"):format(name)
+end
+
+--- LD_PRELOAD with this library after what it has.
+---@param library string
+---@return string
+function M.with(library)
+  local others = os.getenv("LD_PRELOAD")
+  return others and others ~= "" and others .. ":" .. library or library
+end
+
+return M

@@ -1,0 +1,398 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* spec/c/intercept_calls.c - an intercepted call is the plain call, with an enter and a leave. */
+#include "check.h"
+#include "intercept/library.h"
+
+#include "adapter/pml_intercept.h"
+#include "base/pml_error.h"
+#include "base/pml_stream.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/time.h>
+#include <sys/wait.h>
+#include <ucontext.h>
+#include <unistd.h>
+
+#define REGIONS 256
+
+static uint64_t entered[REGIONS], left[REGIONS]; /* atomic */
+
+static void *begin(void *arg, uint64_t thread) {
+  (void)thread;
+  return arg;
+}
+static void on_enter(void *data, const struct pml_stream_event *e) {
+  (void)data;
+  if (e->region < REGIONS) __atomic_fetch_add(&entered[e->region], 1, __ATOMIC_RELAXED);
+}
+/* What a consumer may do: it uses every vector register that it likes, and errno. */
+static void on_leave(void *data, const struct pml_stream_event *e) {
+  on_enter(data, e);
+  __atomic_fetch_sub(&entered[e->region % REGIONS], 1, __ATOMIC_RELAXED);
+  if (e->region < REGIONS) __atomic_fetch_add(&left[e->region], 1, __ATOMIC_RELAXED);
+#ifdef __x86_64__
+  __asm__ volatile("pcmpeqd %%xmm0, %%xmm0\n pcmpeqd %%xmm1, %%xmm1\n pcmpeqd %%xmm7, %%xmm7\n fldz\n fstp %%st(0)"
+                   :
+                   :
+                   : "xmm0", "xmm1", "xmm7");
+  if (__builtin_cpu_supports("avx")) __asm__ volatile("vzeroall" : : : "xmm0", "xmm1", "xmm7");
+#endif
+  errno = ENOTTY;
+}
+
+static pml_region_t region(const char *name) {
+  struct pml_region_info info;
+  for (pml_region_t i = 1; i <= pml_region_count(); i++)
+    if (pml_region_describe(i, &info) == 0 && strcmp(info.name, name) == 0) return i;
+  return 0;
+}
+static uint64_t enters(const char *name) {
+  return __atomic_load_n(&entered[region(name)], __ATOMIC_RELAXED);
+}
+static uint64_t leaves(const char *name) {
+  return __atomic_load_n(&left[region(name)], __ATOMIC_RELAXED);
+}
+static bool balanced(const char *name, uint64_t n) {
+  bool is = enters(name) == n && leaves(name) == n;
+  if (!is)
+    printf("# %s: %llu enters, %llu leaves\n", name, (unsigned long long)enters(name),
+           (unsigned long long)leaves(name));
+  return is;
+}
+static void forget(void) {
+  memset(entered, 0, sizeof entered);
+  memset(left, 0, sizeof left);
+}
+
+/* ---- every class of arguments ---- */
+
+struct results {
+  long integers;
+  double doubles, mixed, variable[3];
+  struct two two;
+  struct floats floats;
+  struct pair pair;
+  struct many many;
+  long double extended;
+  long double _Complex wide;
+  float _Complex small;
+  __int128 int128;
+  int recursive, tail, was, is;
+  double avx[4], avx512[8];
+};
+
+#ifdef __x86_64__
+__attribute__((target("avx"))) static void call_avx(double *out) {
+  wide4 v[9];
+  for (int i = 0; i < 9; i++) v[i] = (wide4){i, 10 + i, 20 + i, 30 + i};
+  wide4 r = lib_avx(v[0], v[1], v[2], v[3], v[4], v[5], v[6], v[7], v[8]);
+  memcpy(out, &r, sizeof r);
+}
+__attribute__((target("avx512f"))) static void call_avx512(double *out) {
+  wide8 v[9];
+  for (int i = 0; i < 9; i++) v[i] = (wide8){i, 10 + i, 20 + i, 30 + i, 40 + i, 50 + i, 60 + i, 70 + i};
+  wide8 r = lib_avx512(v[0], v[1], v[2], v[3], v[4], v[5], v[6], v[7], v[8]);
+  memcpy(out, &r, sizeof r);
+}
+#endif
+
+static void call_all(struct results *r) {
+  const struct many many = {{1, 2, 3, 4, 5, 6, 7, 8, 9}, 0.5};
+  memset(r, 0, sizeof *r);
+  r->integers = lib_integers(1, -2, 3, -4, 5, -6, 7, -8, 9, -10, 11, -12);
+  r->doubles = lib_doubles(.1, .2, .3, .4, .5, .6, .7, .8, .9, 1., 1.1, 1.2);
+  r->mixed =
+      lib_mixed(-1, 2, 3, 4, 5, (struct two){6, 7}, (struct floats){8, 9}, many, (struct pair){10, 11}, 12, "13");
+  r->variable[0] = lib_variable("idids", 1, 2., 3, 4., "five");
+  r->variable[1] = lib_variable("iiiiiiiidddddddddddlm", 1, 2, 3, 4, 5, 6, 7, 8, 1., 2., 3., 4., 5., 6., 7., 8., 9.,
+                                10., 11., 12.L, many);
+  r->variable[2] = lib_variable("");
+  r->two = lib_two((struct two){3, 4}, 5);
+  r->floats = lib_floats((struct floats){3, 4}, 5);
+  r->pair = lib_pair((struct pair){3, 4}, 5);
+  r->many = lib_many(many, 7);
+  r->extended = lib_extended(1.25L, 3, 0x1p-60L);
+  r->wide = lib_complex(1.5L + 2.5L * I, 3 - 4 * I);
+  r->small = lib_small_complex(2 + 3 * I);
+  r->int128 = lib_int128(3, (__int128)1 << 100, -5);
+  r->recursive = lib_recursive(10);
+  r->tail = lib_tail(20);
+  errno = EDOM;
+  r->was = lib_errno(ERANGE);
+  r->is = errno;
+  lib_nothing();
+#ifdef __x86_64__
+  if (__builtin_cpu_supports("avx")) call_avx(r->avx);
+  if (__builtin_cpu_supports("avx512f")) call_avx512(r->avx512);
+#endif
+}
+
+static bool same(const struct results *a, const struct results *b) {
+  return a->integers == b->integers && a->doubles == b->doubles && a->mixed == b->mixed &&
+         memcmp(a->variable, b->variable, sizeof a->variable) == 0 && memcmp(&a->two, &b->two, sizeof a->two) == 0 &&
+         memcmp(&a->floats, &b->floats, sizeof a->floats) == 0 && memcmp(&a->pair, &b->pair, sizeof a->pair) == 0 &&
+         memcmp(&a->many, &b->many, sizeof a->many) == 0 && a->extended == b->extended && a->wide == b->wide &&
+         a->small == b->small && a->int128 == b->int128 && a->recursive == b->recursive && a->tail == b->tail &&
+         a->was == b->was && a->is == b->is && memcmp(a->avx, b->avx, sizeof a->avx) == 0 &&
+         memcmp(a->avx512, b->avx512, sizeof a->avx512) == 0;
+}
+
+static void arguments(const struct results *plain) {
+  static const struct {
+    const char *name;
+    uint64_t n;
+  } calls[] = {{"lib_integers", 1}, {"lib_doubles", 1},    {"lib_mixed", 1},         {"lib_variable", 3},
+               {"lib_two", 1},      {"lib_floats", 1},     {"lib_pair", 1},          {"lib_many", 1},
+               {"lib_extended", 1}, {"lib_complex", 1},    {"lib_small_complex", 1}, {"lib_int128", 1},
+               {"lib_nothing", 1},  {"lib_recursive", 11}, {"lib_tail", 1},          {"lib_tailed", 1},
+               {"lib_errno", 1}};
+  struct results r;
+  call_all(&r);
+  CHECK(same(plain, &r), "every class of arguments and results is as without interception");
+  CHECK(r.was == EDOM && r.is == ERANGE, "errno is the caller's on the way in and the function's on the way out");
+  bool exact = true;
+  for (size_t i = 0; i < sizeof calls / sizeof calls[0]; i++) exact &= balanced(calls[i].name, calls[i].n);
+  CHECK(exact, "each call is one enter and one leave: recursion, tail calls and calls within the library too");
+#ifdef __x86_64__
+  if (__builtin_cpu_supports("avx"))
+    CHECK(balanced("lib_avx", 1), "calls with 256-bit vectors are recorded");
+  else
+    SKIP("this CPU has no AVX");
+  if (__builtin_cpu_supports("avx512f"))
+    CHECK(balanced("lib_avx512", 1), "calls with 512-bit vectors are recorded");
+  else
+    SKIP("this CPU has no AVX-512");
+#endif
+}
+
+/* ---- calls that do not return as they came ---- */
+
+#ifndef WITHOUT_CPLUSPLUS
+static int throws(void *arg) {
+  return lib_recursive(3) + lib_throw(*(int *)arg);
+}
+static int guards(void *arg) {
+  static int seven = 7;
+  return lib_guard(throws, &seven, arg);
+}
+
+static void exceptions(void) {
+  int cleaned = 0, none = 0;
+  forget();
+  CHECK(lib_catch(guards, &cleaned) == 1007 && cleaned == 1,
+        "an exception passes through recorded calls: what they leave is cleaned up, the handler gets it");
+  CHECK(lib_catch(throws, &none) == 4, "and where none is thrown the result is returned");
+  lib_nothing();
+  CHECK(balanced("lib_catch", 2) && balanced("lib_guard", 1) && balanced("lib_throw", 2) &&
+            balanced("lib_recursive", 8),
+        "calls that an exception ended have their leave with the next event");
+}
+
+#else
+static void exceptions(void) {
+  SKIP("exceptions: there is no C++ compiler for this machine");
+}
+#endif
+
+static jmp_buf out;
+static int jumps(void *arg) {
+  (void)arg;
+  longjmp(out, 5);
+}
+static int goes_deeper(void *arg) {
+  (void)arg;
+  return lib_back(jumps, NULL);
+}
+
+static void jumping(void) {
+  forget();
+  volatile int times = 0;
+  for (int i = 0; i < 100; i++)
+    if (setjmp(out) == 0)
+      lib_back(goes_deeper, NULL);
+    else
+      times++;
+  lib_nothing();
+  CHECK(times == 100 && balanced("lib_back", 200) && balanced("lib_nothing", 1),
+        "longjmp out of recorded calls: they have their leaves with the next event");
+}
+
+/* ---- threads ---- */
+
+#define THREADS 16
+#define CALLS 2000
+
+static void *storm(void *arg) {
+  long bad = 0;
+  for (int i = 0; i < CALLS; i++) bad += lib_integers(i, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1) != i + 12;
+  bad += lib_recursive(100) != 101;
+  *(long *)arg = bad;
+  return NULL;
+}
+
+static void threads(void) {
+  pthread_t t[THREADS];
+  long bad[THREADS], sum = 0;
+  forget();
+  for (int i = 0; i < THREADS; i++) pthread_create(&t[i], NULL, storm, &bad[i]);
+  for (int i = 0; i < THREADS; i++) {
+    pthread_join(t[i], NULL);
+    sum += bad[i];
+  }
+  CHECK(sum == 0 && balanced("lib_integers", THREADS * CALLS) && balanced("lib_recursive", THREADS * 101),
+        "%d threads: every call is counted, every result right", THREADS);
+}
+
+static int waits(void *arg) {
+  __atomic_store_n((int *)arg, 1, __ATOMIC_RELEASE);
+  for (int i = 0; i < 1000; i++) usleep(10000); /* ten seconds at most: pthread_cancel ends it */
+  return 0;
+}
+static int waits_guarded(void *arg) {
+  int *at = arg;
+  return lib_guard(waits, &at[0], &at[1]);
+}
+static void *cancelled(void *arg) {
+  lib_back(waits_guarded, arg);
+  return NULL;
+}
+
+static void cancelling(void) {
+  int at[2] = {0, 0};
+  pthread_t t;
+  void *end = NULL;
+  pthread_create(&t, NULL, cancelled, at);
+  for (int i = 0; i < 1000 && __atomic_load_n(&at[0], __ATOMIC_ACQUIRE) == 0; i++) usleep(10000);
+  pthread_cancel(t);
+  pthread_join(t, &end);
+  CHECK(end == PTHREAD_CANCELED && at[1] == 1,
+        "a thread is cancelled inside recorded calls, and what they leave is cleaned up");
+}
+
+/* ---- contexts ---- */
+
+static ucontext_t main_context, context[2];
+static int turns;
+
+static int gives_way(void *arg) {
+  ucontext_t *mine = arg;
+  for (int i = 0; i < 3; i++) {
+    turns += lib_tail(0);
+    swapcontext(mine, &main_context);
+  }
+  return 41;
+}
+static void coroutine(int which) {
+  turns += lib_back(gives_way, &context[which]);
+}
+
+static void contexts(void) {
+  static char stack[2][256 * 1024];
+  forget();
+  for (int i = 0; i < 2; i++) {
+    getcontext(&context[i]);
+    context[i].uc_stack.ss_sp = stack[i];
+    context[i].uc_stack.ss_size = sizeof stack[i];
+    context[i].uc_link = &main_context;
+    makecontext(&context[i], (void (*)(void))(uintptr_t)coroutine, 1, i);
+  }
+  for (int round = 0; round < 4; round++)
+    for (int i = 0; i < 2; i++) {
+      swapcontext(&main_context, &context[i]);
+      lib_nothing();
+    }
+  CHECK(turns == 2 * 42 + 6 * 2 && balanced("lib_back", 2) && balanced("lib_tail", 6) && balanced("lib_nothing", 8),
+        "two contexts that take turns inside recorded calls return each to its own caller");
+}
+
+/* ---- signals and processes ---- */
+
+static volatile sig_atomic_t handled, wrong;
+
+static void handler(int sig) {
+  (void)sig;
+  handled++;
+  wrong += lib_integers(handled, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1) != handled + 12;
+}
+
+static void signals(void) {
+  struct sigaction a = {.sa_handler = handler, .sa_flags = SA_RESTART};
+  const struct itimerval often = {{0, 300}, {0, 300}}, never = {{0, 0}, {0, 0}};
+  forget();
+  sigaction(SIGALRM, &a, NULL);
+  setitimer(ITIMER_REAL, &often, NULL);
+  long bad = 0, calls = 0;
+  for (; calls < 3000000 && handled < 200; calls++) bad += lib_tail((int)calls) != 2 * ((int)calls + 1);
+  setitimer(ITIMER_REAL, &never, NULL);
+  signal(SIGALRM, SIG_DFL);
+  CHECK(bad == 0 && wrong == 0 && balanced("lib_tail", (uint64_t)calls), "handlers that call intercepted functions");
+  struct pml_intercept_stats s;
+  pml_intercept_stats(&s);
+  CHECK(enters("lib_integers") == leaves("lib_integers") && enters("lib_integers") + s.nested >= (uint64_t)handled,
+        "%d calls by handlers are recorded, or counted as not: %llu and %llu", (int)handled,
+        (unsigned long long)enters("lib_integers"), (unsigned long long)s.nested);
+}
+
+static int forks(void *arg) {
+  (void)arg;
+  return (int)fork();
+}
+
+static void forking(void) {
+  fflush(stdout);
+  int pid = lib_back(forks, NULL) - 1;
+  if (pid == 0) _exit(lib_tail(2) == 6 && lib_recursive(3) == 4 ? 3 : 4);
+  int status = 0;
+  waitpid(pid, &status, 0);
+  CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 3, "the child of a fork inside a recorded call goes on");
+}
+
+/* ---- the same program, bound in other ways ---- */
+
+static void variants(const char *self) {
+  static const char *const kind[] = {"now", "noplt", "nopie"};
+  char command[4096];
+  for (size_t i = 0; i < sizeof kind / sizeof kind[0]; i++) {
+#ifdef __clang__
+    if (strcmp(kind[i], "noplt") == 0) {
+      SKIP("this compiler keeps addresses of functions in registers: those slots are left alone");
+      continue;
+    }
+#endif
+    snprintf(command, sizeof command, "%s.%s variant >/dev/null", self, kind[i]);
+    CHECK(system(command) == 0, "all that holds for a program that is linked with %s", kind[i]);
+  }
+}
+
+int main(int argc, char **argv) {
+  struct results plain, after;
+  struct pml_stream_consumer c = {.thread_begin = begin, .event = {on_enter, on_leave, NULL}, .arg = &plain};
+  struct pml_intercept_options o = {.lib = "libintercept", .but = "lib_floats_of_nobody"};
+  uint64_t id;
+  call_all(&plain);
+  CHECK(pml_stream_add(&c, &id) == 0, "a consumer of enters and leaves");
+  int err = pml_intercept_install(&o);
+  CHECK(err == 0, "interception is installed%s%s", err < 0 ? ": " : "", err < 0 ? pml_error_detail(err) : "");
+  CHECK(pml_intercept_install(&o) == -EALREADY, "once");
+  arguments(&plain);
+  exceptions();
+  jumping();
+  threads();
+  cancelling();
+  contexts();
+  signals();
+  forking();
+  pml_intercept_remove();
+  forget();
+  call_all(&after);
+  CHECK(same(&plain, &after) && enters("lib_tail") == 0, "removed, there are no events");
+  CHECK(pml_intercept_install(&o) == 0 && lib_tail(1) == 4 && balanced("lib_tail", 1), "installed again, there are");
+  pml_intercept_remove();
+  if (argc == 1) variants(argv[0]);
+  return check_done();
+}

@@ -1,0 +1,135 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+-- spec/lua/record_spec.lua - pmlua record with real programs: unharmed, and told exactly what they called.
+
+local support = require "spec.core.support"
+local json = require "pmlua.json"
+local quote = support.quote
+
+local command = support.build .. "/pmlua"
+local dir
+
+--- Status, standard output, standard error.
+local function shell(text)
+  return support.shell("cd " .. quote(dir) .. " && " .. text)
+end
+
+local function has(tool)
+  return (support.shell("command -v " .. tool)) == 0
+end
+
+--- The figures of a recording by function name.
+local function recorded(arguments)
+  local status, out, err = shell(command .. " record --json " .. arguments)
+  local text = out:match("\n?({\n.*)$")
+  assert.truthy(text, err)
+  local calls = json.decode(text)
+  local by_name = {}
+  for _, f in ipairs(calls.functions) do by_name[f.name] = f end
+  return by_name, calls, status, out:sub(1, #out - #text)
+end
+
+--- A program linked with zlib: sums `argv[1]` pieces in a child process each and itself, leaves by `how`.
+local program = [[
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include <zlib.h>
+int main(int argc, char **argv) {
+  int n = atoi(argv[1]), how = atoi(argv[2]);
+  unsigned long sum = 0;
+  pid_t child = fork();
+  for (int i = 0; i < n; i++) sum = crc32(sum, (const unsigned char *)"pmlua", 5);
+  if (child == 0) return (int)(sum % 100);
+  waitpid(child, NULL, 0);
+  if (how == 1) _exit(7);
+  if (how == 2) abort();
+  return argc + how;
+}
+]]
+
+describe("pmlua record", function()
+  setup(function()
+    dir = io.popen("mktemp -d"):read("l")
+    support.spit(dir .. "/sums.c", program)
+    assert.equal(0, (shell("gcc -O1 sums.c -o sums -lz")))
+  end)
+  teardown(function() os.execute("rm -rf " .. quote(dir)) end)
+
+  it("counts the calls of a program and of its children exactly", function()
+    local by_name, calls, status = recorded("-o exact -- ./sums 1000 0")
+    assert.equal(3, status)
+    assert.equal(2, #calls.processes)
+    local f = by_name.crc32
+    assert.same({ 2000, 0, true }, { f.calls, f.running, f.library:find("^libz%.so") ~= nil })
+    assert.is_true(f.min_ns > 0 and f.min_ns <= f.max_ns and f.exclusive_ns <= f.inclusive_ns)
+  end)
+
+  it("has the results of a process that leaves by _exit or abort", function()
+    local by_name, _, status = recorded("-o left -- ./sums 10 1")
+    assert.same({ 7, 20 }, { status, by_name.crc32.calls })
+    by_name, _, status = recorded("-o aborted -- ./sums 10 2")
+    assert.same({ 128 + 6, 20 }, { status, by_name.crc32.calls })
+  end)
+
+  it("records the chosen libraries and functions alone", function()
+    local by_name = recorded("-o chosen --lib libz --sym 'crc*' -- ./sums 3 0")
+    assert.equal(6, by_name.crc32.calls)
+    by_name = recorded("-o other --lib libnone -- ./sums 3 0")
+    assert.same({}, by_name)
+    by_name = recorded("-o but --not crc32 -- ./sums 3 0")
+    assert.is_nil(by_name.crc32)
+  end)
+
+  it("writes a trace with as many enters and leaves", function()
+    if not has("otf2-print") then return pending("otf2-print is not installed") end
+    recorded("-o traced --trace --sym crc32 -- ./sums 50 0")
+    local _, out = shell("for t in traced/trace-*/traces.otf2; do otf2-print $t; done")
+    local enters, leaves = select(2, out:gsub("\nENTER", "")), select(2, out:gsub("\nLEAVE", ""))
+    assert.same({ 100, 100 }, { enters, leaves })
+  end)
+
+  local programs = {
+    python = { "python3", [[import json, threading, zlib
+def f(): print(json.dumps(json.loads('[1, 2.5, {"a": null}]')), zlib.crc32(b'abc'))
+t = [threading.Thread(target=f) for _ in range(4)]
+for x in t: x.start(); x.join()]], "python3 -c %s" },
+    git = { "git", "", "sh -c 'git init -q repo; cd repo; git -c user.name=a -c user.email=a@b commit -q --allow-empty -m x " ..
+      "--date=2020-01-01; git log --format=%%s; git gc -q; git fsck; rm -rf ../repo'%s" },
+    sqlite = { "sqlite3", "create table t(a); insert into t values(1),(2); select sum(a), sqrt(2) from t;",
+      "sqlite3 :memory: %s" },
+    gcc = { "gcc", "", "gcc -S -O2 sums.c -o -%s" },
+    gnuplot = { "gnuplot", "set term svg; set output; plot sin(x)", "gnuplot -e %s" },
+    node = { "node", "console.log(JSON.stringify([1, 2]), require('zlib').gzipSync('aaaa').length)", "node -e %s" },
+  }
+  for name, p in pairs(programs) do
+    it("leaves " .. name .. " as it is", function()
+      if not has(p[1]) then return pending(p[1] .. " is not installed") end
+      local line = p[3]:format(p[2] ~= "" and quote(p[2]) or "")
+      local status, out, err = shell(line)
+      local recorded_status, recorded_out, recorded_err = shell(command .. " record -o real-" .. name .. " -- " .. line)
+      assert.same({ status, out }, { recorded_status, recorded_out })
+      assert.equal(err, recorded_err:sub(1, #err))
+      assert.truthy(recorded_err:find("%d+ process[es]*; results in "))
+    end)
+  end
+
+  it("says what it cannot record, and where it cannot write", function()
+    support.spit(dir .. "/file", "")
+    shell("printf 'int main(void) { return 0; }' | gcc -static -x c - -o static")
+    local cases = {
+      [""] = { 2, "say what to run" },
+      ["--bogus true"] = { 2, "no such option: %-%-bogus" },
+      ["--lib"] = { 2, "%-%-lib needs a value" },
+      ["-- ./nothere"] = { 127, "./nothere: command not found" },
+      ["-- ./static"] = { 126, "./static is statically linked" },
+      ["-o file -- true"] = { 1, "file: " },
+      ["-o exact -- true"] = { 1, "exact has results of another recording" },
+    }
+    for arguments, expected in pairs(cases) do
+      local status, _, err = shell(command .. " record " .. arguments)
+      assert.same({ arguments, expected[1] }, { arguments, status })
+      assert.truthy(err:find("^pmlua record: .*" .. expected[2]), err)
+      assert.equal(1, select(2, err:gsub("\n", "")), err)
+    end
+  end)
+end)
