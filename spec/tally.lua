@@ -7,11 +7,15 @@
 local M = { passed = 0, failed = 0, skipped = 0 }
 local skips = {}
 
---- Run a shell command for at most so many seconds; its output and its status.
+--- Run a shell command for at most so many seconds; its output and its status. The output goes through a file: a
+--- process that outlives the command would hold a pipe open.
 function M.sh(command, seconds)
-  local p = assert(io.popen(("timeout -k 5 %d sh -c '%s' </dev/null 2>&1"):format(seconds, command:gsub("'", "'\\''"))))
-  local out = p:read("a")
-  local _, what, code = p:close()
+  local file = os.tmpname()
+  local line = "timeout -k 5 %d sh -c '%s' </dev/null >%s 2>&1"
+  local _, what, code = os.execute(line:format(seconds, command:gsub("'", "'\\''"), file))
+  local f <close> = assert(io.open(file, "rb"))
+  local out = f:read("a")
+  os.remove(file)
   if what == "signal" then code = 128 + code end
   return out, code
 end
