@@ -2,17 +2,9 @@
 
 local build = os.getenv("PMLUA_BUILD") or "build"
 
-local function sh(command)
-  local p = assert(io.popen("timeout 120 sh -c '" .. command:gsub("'", "'\\''") .. "' </dev/null 2>&1"))
-  local out = p:read("a")
-  local _, _, code = p:close()
-  return out, code
-end
-
-local function write(path, text)
-  local f <close> = assert(io.open(path, "w"))
-  f:write(text)
-end
+package.path = "spec/?.lua;" .. package.path
+local shell = require "shell"
+local sh, write = shell.sh, shell.write
 
 describe("make install", function()
   local dest, prefix

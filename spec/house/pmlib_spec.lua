@@ -7,12 +7,9 @@ local link = ("-L%s/compat -Wl,-rpath-link,%s"):format(build, build)
 local here = assert(io.popen("pwd")):read("l")
 local library = build:sub(1, 1) == "/" and build or here .. "/" .. build
 
-local function sh(command)
-  local p = assert(io.popen("timeout 120 sh -c '" .. command:gsub("'", "'\\''") .. "' </dev/null 2>&1"))
-  local out = p:read("a")
-  local _, _, code = p:close()
-  return out, code
-end
+package.path = "spec/?.lua;" .. package.path
+local shell = require "shell"
+local sh = shell.sh
 
 local function has(command)
   return select(2, sh("command -v " .. command)) == 0

@@ -1,49 +1,18 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 -- spec/scripts/read_overhead_spec.lua - the experiment, run for real by its command: files, tables, plot, trace, refusals.
 
+package.path = "spec/scripts/?.lua;" .. package.path
 local lfs = require "lfs"
+local tables = require "tables"
+local shell, temporary_folder, read_table = tables.shell, tables.temporary_folder, tables.words
 
-local pmlua = (os.getenv "B" or "build") .. "/pmlua"
-
-local function shell(command)
-  local pipe = assert(io.popen(command .. " 2>&1; echo \" status $?\""))
-  local output = pipe:read "a"
-  pipe:close()
-  local text, status = output:match "^(.*) status (%d+)\n$"
-  return text, tonumber(status)
-end
+local pmlua = tables.pmlua
 
 local function slurp(path)
   local f = assert(io.open(path, "rb"))
   local text = f:read "a"
   f:close()
   return text
-end
-
-local function temporary_folder()
-  local name = os.tmpname()
-  os.remove(name)
-  assert(lfs.mkdir(name))
-  return name
-end
-
--- A table of the folder: rows by column name, all values as text.
-local function read_table(path)
-  local names, rows = {}, {}
-  for line in io.lines(path) do
-    local i, name = line:match "^# column (%d+): (%S+)"
-    if i then
-      names[tonumber(i)] = name
-    elseif line:sub(1, 1) ~= "#" and line:find "%S" then
-      local row, k = {}, 0
-      for word in line:gmatch "%S+" do
-        k = k + 1
-        row[names[k]] = word
-      end
-      rows[#rows + 1] = row
-    end
-  end
-  return rows
 end
 
 local function count(rows, want)

@@ -1,46 +1,15 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 -- spec/scripts/recorder_overhead_spec.lua - the experiment, run for real by its command; its tables against the raw samples.
 
+package.path = "spec/scripts/?.lua;" .. package.path
 local lfs = require "lfs"
+local tables = require "tables"
+local shell, temporary_folder, read_table = tables.shell, tables.temporary_folder, tables.read
 local zlib = require "zlib"
 
 local build = os.getenv "PMLUA_BUILD" or os.getenv "B" or "build"
-local pmlua = build .. "/pmlua"
+local pmlua = tables.pmlua
 local pushes, rounds = 16384, 5
-
-local function shell(command)
-  local pipe = assert(io.popen("timeout 240 " .. command .. " 2>&1; echo \" status $?\""))
-  local output = pipe:read "a"
-  pipe:close()
-  local text, status = output:match "^(.*) status (%d+)\n$"
-  return text, tonumber(status)
-end
-
-local function temporary_folder()
-  local name = os.tmpname()
-  os.remove(name)
-  assert(lfs.mkdir(name))
-  return name
-end
-
--- A table of the folder: rows by column name, numbers where they are.
-local function read_table(path)
-  local names, rows = {}, {}
-  for line in io.lines(path) do
-    local i, name = line:match "^# column (%d+): (%S+)"
-    if i then
-      names[tonumber(i)] = name
-    elseif line:sub(1, 1) ~= "#" and line:find "%S" then
-      local row, k = {}, 0
-      for word in line:gmatch "%S+" do
-        k = k + 1
-        row[names[k]] = tonumber(word) or word
-      end
-      rows[#rows + 1] = row
-    end
-  end
-  return rows
-end
 
 -- Raw samples in ticks by cell, round and their index in it, from 0.
 local function read_samples(path)

@@ -3,45 +3,13 @@
 
 local lfs = require "lfs"
 
-package.path = "scripts/?.lua;" .. package.path
+package.path = "scripts/?.lua;spec/scripts/?.lua;" .. package.path
 local predict = require "residuals.predict"
+local tables = require "tables"
+local shell, temporary_folder, read_table = tables.shell, tables.temporary_folder, tables.words
 
-local pmlua = (os.getenv "PMLUA_BUILD" or os.getenv "B" or "build") .. "/pmlua"
+local pmlua = tables.pmlua
 local data = "../shared/data"
-
-local function shell(command)
-  local pipe = assert(io.popen("timeout 240 " .. command .. " 2>&1; echo \" status $?\""))
-  local output = pipe:read "a"
-  pipe:close()
-  local text, status = output:match "^(.*) status (%d+)\n$"
-  return text, tonumber(status)
-end
-
-local function temporary_folder()
-  local name = os.tmpname()
-  os.remove(name)
-  assert(lfs.mkdir(name))
-  return name
-end
-
--- A table of the folder: rows by column name, all values as text.
-local function read_table(path)
-  local names, rows = {}, {}
-  for line in io.lines(path) do
-    local i, name = line:match "^# column (%d+): (%S+)"
-    if i then
-      names[tonumber(i)] = name
-    elseif line:sub(1, 1) ~= "#" and line:find "%S" then
-      local row, k = {}, 0
-      for word in line:gmatch "%S+" do
-        k = k + 1
-        row[names[k]] = word
-      end
-      rows[#rows + 1] = row
-    end
-  end
-  return rows
-end
 
 local function run(out, arguments)
   local text, status = shell(("%s scripts/residuals.lua --quick --seed 7 --out %s %s"):format(pmlua, out, arguments))

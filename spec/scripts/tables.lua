@@ -4,16 +4,16 @@
 local assert = require "luassert"
 local lfs = require "lfs"
 
+package.path = "spec/?.lua;" .. package.path
+local shell = require "shell"
+
 local M = {}
 
 M.pmlua = (os.getenv "PMLUA_BUILD" or os.getenv "B" or "build") .. "/pmlua"
 
+--- What a command says, both streams, and its exit status.
 function M.shell(command)
-  local pipe = io.popen("timeout 240 " .. command .. " 2>&1; echo \" status $?\"")
-  local output = pipe:read "a"
-  pipe:close()
-  local text, status = output:match "^(.*) status (%d+)\n$"
-  return text, tonumber(status)
+  return shell.sh(command, 240)
 end
 
 function M.temporary_folder()
@@ -23,8 +23,8 @@ function M.temporary_folder()
   return name
 end
 
---- A table of a folder: rows by column name, numbers as numbers ("NaN" is nil), texts as texts.
-function M.read(path)
+--- A table of a folder: rows by column name, all values as text; and which columns are text by their unit.
+function M.words(path)
   local names, text, rows = {}, {}, {}
   for line in io.lines(path) do
     local i, name, unit = line:match "^# column (%d+): (%S+) %[([^%]]*)%]"
@@ -34,10 +34,22 @@ function M.read(path)
       local row, k = {}, 0
       for word in line:gmatch "%S+" do
         k = k + 1
-        if text[names[k]] then row[names[k]] = word elseif word ~= "NaN" then row[names[k]] = tonumber(word) or error(word) end
+        row[names[k]] = word
       end
       assert.equal(#names, k, path .. ": a row has as many values as there are columns")
       rows[#rows + 1] = row
+    end
+  end
+  return rows, text
+end
+
+--- The same with numbers as numbers ("NaN" is nil).
+function M.read(path)
+  local rows, text = M.words(path)
+  for _, row in ipairs(rows) do
+    for name, word in pairs(row) do
+      if word == "NaN" then row[name] = nil
+      elseif not text[name] then row[name] = tonumber(word) or error(word) end
     end
   end
   return rows

@@ -1,44 +1,12 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 -- spec/scripts/task_lengths_spec.lua - the experiment, run for real by its command, against a tiling made here.
 
+package.path = "spec/scripts/?.lua;" .. package.path
 local lfs = require "lfs"
+local tables = require "tables"
+local shell, temporary_folder, read_table = tables.shell, tables.temporary_folder, tables.words
 
-local pmlua = (os.getenv "PMLUA_BUILD" or os.getenv "B" or "build") .. "/pmlua"
-
-local function shell(command)
-  local pipe = assert(io.popen("timeout 240 " .. command .. " 2>&1; echo \" status $?\""))
-  local output = pipe:read "a"
-  pipe:close()
-  local text, status = output:match "^(.*) status (%d+)\n$"
-  return text, tonumber(status)
-end
-
-local function temporary_folder()
-  local name = os.tmpname()
-  os.remove(name)
-  assert(lfs.mkdir(name))
-  return name
-end
-
--- A table of the folder: rows by column name, all values as text; and the names.
-local function read_table(path)
-  local names, rows = {}, {}
-  for line in io.lines(path) do
-    local i, name = line:match "^# column (%d+): (%S+)"
-    if i then
-      names[tonumber(i)] = name
-    elseif line:sub(1, 1) ~= "#" and line:find "%S" then
-      local row, k = {}, 0
-      for word in line:gmatch "%S+" do
-        k = k + 1
-        row[names[k]] = word
-      end
-      assert.equal(#names, k, path)
-      rows[#rows + 1] = row
-    end
-  end
-  return rows
-end
+local pmlua = tables.pmlua
 
 local function run(out, arguments)
   local text, status = shell(("%s scripts/task_lengths.lua --quick --seed 7 --out %s %s"):format(pmlua, out, arguments))
