@@ -37,6 +37,8 @@ struct pml_profile {
   struct pml__profile_tree ended; /* merged, of threads that ended */
   struct pml_profile_stats stats; /* of threads that ended, and how many threads there were */
   uint64_t consumer;
+  const struct pml_profile_memory *memory; /* NULL: the heap */
+  uint32_t ntrees;                         /* atomic */
 };
 
 /* One writer. */
@@ -125,12 +127,16 @@ static void free_track(struct track *t) {
   free(t);
 }
 
+static bool open_tree(struct pml_profile *p, struct pml__profile_tree *t) {
+  return pml__profile_tree_open(t, p->memory, __atomic_fetch_add(&p->ntrees, 1, __ATOMIC_RELAXED));
+}
+
 static void *thread_begin(void *arg, uint64_t thread) {
   struct pml_profile *p = arg;
   struct track *t = calloc(1, sizeof *t);
   (void)thread;
   if (t != NULL) t->frame = calloc(FIRST_DEPTH, sizeof *t->frame);
-  if (t == NULL || t->frame == NULL || !pml__profile_tree_open(&t->tree)) {
+  if (t == NULL || t->frame == NULL || !open_tree(p, &t->tree)) {
     free_track(t);
     return NULL;
   }
@@ -177,12 +183,13 @@ static void thread_end(void *arg, void *data) {
 
 /* ---- life ---- */
 
-int pml_profile_open(struct pml_profile **out) {
+int pml_profile_open_in(struct pml_profile **out, const struct pml_profile_memory *memory) {
   *out = NULL;
   int err = pml_clock_init();
   if (err < 0) return err;
   struct pml_profile *p = calloc(1, sizeof *p);
-  if (p == NULL || !pml__profile_tree_open(&p->ended)) {
+  if (p != NULL) p->memory = memory;
+  if (p == NULL || !open_tree(p, &p->ended)) {
     free(p);
     return pml_fail(-ENOMEM, "no memory for a profile");
   }
@@ -199,11 +206,18 @@ int pml_profile_open(struct pml_profile **out) {
   return 0;
 }
 
+int pml_profile_open(struct pml_profile **out) {
+  return pml_profile_open_in(out, NULL);
+}
+
 void pml_profile_close(struct pml_profile *p) {
   if (p == NULL) return;
-  (void)pml_stream_remove(p->consumer); /* -ENOENT in a child: nothing comes there anyway */
+  /* -ENOENT in a child: nothing comes there anyway, and memory that is not the heap's is the parent's. */
+  bool others = pml_stream_remove(p->consumer) == -ENOENT && p->memory != NULL;
+  if (others) pml__profile_tree_forget(&p->ended);
   for (struct track *t = p->tracks, *next; t != NULL; t = next) {
     next = t->next;
+    if (others) pml__profile_tree_forget(&t->tree);
     free_track(t);
   }
   pml__profile_tree_close(&p->ended);
@@ -297,7 +311,7 @@ int pml_profile_visit(struct pml_profile *p, int (*visit)(const struct pml_profi
   struct pml__profile_tree merged;
   struct walk w = {0};
   int err = -ENOMEM;
-  if (pml__profile_tree_open(&merged) && merge_all(p, &merged) && prepare_walk(&w, &merged)) err = 0;
+  if (pml__profile_tree_open(&merged, NULL, 0) && merge_all(p, &merged) && prepare_walk(&w, &merged)) err = 0;
   if (err == 0)
     err = walk(&w, visit, arg);
   else

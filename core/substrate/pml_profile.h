@@ -25,6 +25,21 @@ struct pml_profile;
  * Cost of an event: some 140 instructions, the stream's share among them. Memory: 96 bytes per call path and thread.
  */
 PML_API int pml_profile_open(struct pml_profile **p);
+
+/*
+ * Where call paths are kept instead of the heap, such as a file that outlives the process. get: zeroed memory for part
+ * @part of tree @tree (tree 0: of threads that ended), NULL: none; put: it is of no use any more; name: @region is
+ * among them. Called on the threads that raise events. In a child after a fork neither is called.
+ */
+struct pml_profile_memory {
+  void *(*get)(void *arg, uint32_t tree, uint32_t part, size_t bytes);
+  void (*put)(void *arg, void *memory);
+  void (*name)(void *arg, pml_region_t region);
+  void *arg;
+};
+
+/* pml_profile_open_in - the same with call paths in @m, which is borrowed until the profile is closed. */
+PML_API int pml_profile_open_in(struct pml_profile **p, const struct pml_profile_memory *m);
 PML_API void pml_profile_close(struct pml_profile *p);
 
 struct pml_profile_node {

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define FIRST_CHUNK 64u
+#define FIRST_CHUNK PML__PROFILE_FIRST_CHUNK
 #define FIRST_SLOTS 128u
 
 #define GET(field) __atomic_load_n(&(field), __ATOMIC_RELAXED)
@@ -23,14 +23,28 @@ struct pml__profile_node *pml__profile_tree_at(const struct pml__profile_tree *t
   return &t->chunk[k][index - chunk_start(k)];
 }
 
+static void *get(const struct pml__profile_tree *t, unsigned k) {
+  size_t n = (size_t)FIRST_CHUNK << k;
+  if (t->memory == NULL) return calloc(n, sizeof(struct pml__profile_node));
+  return t->memory->get(t->memory->arg, t->id, k, n * sizeof(struct pml__profile_node));
+}
+
+static void put(const struct pml__profile_tree *t, void *chunk) {
+  if (t->memory == NULL)
+    free(chunk);
+  else if (chunk != NULL)
+    t->memory->put(t->memory->arg, chunk);
+}
+
 static struct pml__profile_node *append(struct pml__profile_tree *t, uint32_t parent, pml_region_t region) {
   uint32_t index = t->n;
   if (index == PML_PROFILE_NODES_MAX) return NULL;
   unsigned k = chunk_of(index);
   if (t->chunk[k] == NULL) {
-    t->chunk[k] = calloc((size_t)FIRST_CHUNK << k, sizeof *t->chunk[k]);
+    t->chunk[k] = get(t, k);
     if (t->chunk[k] == NULL) return NULL;
   }
+  if (t->memory != NULL && region != 0) t->memory->name(t->memory->arg, region);
   struct pml__profile_node *node = pml__profile_tree_at(t, index);
   node->index = index;
   node->parent = parent;
@@ -68,15 +82,21 @@ static bool grow(struct pml__profile_tree *t) {
   return true;
 }
 
-bool pml__profile_tree_open(struct pml__profile_tree *t) {
+bool pml__profile_tree_open(struct pml__profile_tree *t, const struct pml_profile_memory *memory, uint32_t id) {
   memset(t, 0, sizeof *t);
+  t->memory = memory;
+  t->id = id;
   if (grow(t) && append(t, 0, 0) != NULL) return true;
   pml__profile_tree_close(t);
   return false;
 }
 
+void pml__profile_tree_forget(struct pml__profile_tree *t) {
+  memset(t->chunk, 0, sizeof t->chunk);
+}
+
 void pml__profile_tree_close(struct pml__profile_tree *t) {
-  for (unsigned k = 0; k < PML__PROFILE_CHUNKS; k++) free(t->chunk[k]);
+  for (unsigned k = 0; k < PML__PROFILE_CHUNKS; k++) put(t, t->chunk[k]);
   free(t->slot);
   memset(t, 0, sizeof *t);
 }
@@ -102,7 +122,7 @@ struct pml__profile_node *pml__profile_tree_child(struct pml__profile_tree *t, s
 }
 
 /* @to stands still, @from may be in use. */
-static void add(struct pml__profile_node *to, const struct pml__profile_node *from) {
+void pml__profile_tree_add(struct pml__profile_node *to, const struct pml__profile_node *from) {
   uint64_t min = GET(from->min), max = GET(from->max);
   to->running += GET(from->running);
   to->count += GET(from->count);
@@ -125,7 +145,8 @@ bool pml__profile_tree_merge(struct pml__profile_tree *to, const struct pml__pro
     all = same != NULL;
     if (all) at[i] = same->index;
   }
-  for (uint32_t i = 1; i < n && all; i++) add(pml__profile_tree_at(to, at[i]), pml__profile_tree_at(from, i));
+  for (uint32_t i = 1; i < n && all; i++)
+    pml__profile_tree_add(pml__profile_tree_at(to, at[i]), pml__profile_tree_at(from, i));
   free(at);
   return all;
 }

@@ -11,6 +11,7 @@
 
 #include "substrate/pml_profile.h"
 
+#define PML__PROFILE_FIRST_CHUNK 64u
 #define PML__PROFILE_CHUNKS 15u /* 64 * (2^15 - 1) is more than PML_PROFILE_NODES_MAX */
 
 struct pml__profile_node {
@@ -28,15 +29,21 @@ struct pml__profile_tree {
   uint32_t n;                                           /* atomic */
   uint32_t *slot; /* [mask + 1], the owner's: (parent, region) to index; 0 is free */
   uint32_t mask;
+  uint32_t id;                             /* for @memory */
+  const struct pml_profile_memory *memory; /* NULL: the heap */
 };
 
-/* Returns whether there is memory for the root. */
-bool pml__profile_tree_open(struct pml__profile_tree *t);
+/* Returns whether there is memory for the root. @memory: for its nodes, NULL: the heap; borrowed. */
+bool pml__profile_tree_open(struct pml__profile_tree *t, const struct pml_profile_memory *memory, uint32_t id);
 void pml__profile_tree_close(struct pml__profile_tree *t);
+/* Its nodes are somebody else's: closing it leaves them alone. */
+void pml__profile_tree_forget(struct pml__profile_tree *t);
 struct pml__profile_node *pml__profile_tree_at(const struct pml__profile_tree *t, uint32_t index);
 /* The child of @parent for @region, made if need be; NULL: no room. By the owner only. */
 struct pml__profile_node *pml__profile_tree_child(struct pml__profile_tree *t, struct pml__profile_node *parent,
                                                   pml_region_t region);
+/* The figures of @from, which may be in use, into @to. */
+void pml__profile_tree_add(struct pml__profile_node *to, const struct pml__profile_node *from);
 /* All of @from, which may be growing, into @to; false: no room for all. */
 bool pml__profile_tree_merge(struct pml__profile_tree *to, const struct pml__profile_tree *from);
 
