@@ -210,6 +210,15 @@ int pml_profile_open(struct pml_profile **out) {
   return pml_profile_open_in(out, NULL);
 }
 
+int pml__profile_of(struct pml_profile **out, struct pml__profile_tree *tree) {
+  struct pml_profile *p = calloc(1, sizeof *p);
+  *out = p;
+  if (p == NULL) return pml_fail(-ENOMEM, "no memory for a profile");
+  pthread_mutex_init(&p->lock, NULL);
+  p->ended = *tree;
+  return 0;
+}
+
 void pml_profile_close(struct pml_profile *p) {
   if (p == NULL) return;
   /* -ENOENT in a child: nothing comes there anyway, and memory that is not the heap's is the parent's. */

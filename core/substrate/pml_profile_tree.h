@@ -47,4 +47,7 @@ void pml__profile_tree_add(struct pml__profile_node *to, const struct pml__profi
 /* All of @from, which may be growing, into @to; false: no room for all. */
 bool pml__profile_tree_merge(struct pml__profile_tree *to, const struct pml__profile_tree *from);
 
+/* A profile of what is in @tree alone, without events to come; takes it over if it returns 0. -ENOMEM. */
+int pml__profile_of(struct pml_profile **p, struct pml__profile_tree *tree);
+
 #endif
