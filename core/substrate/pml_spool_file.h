@@ -26,7 +26,7 @@
 #define PML__SPOOL_NAME_MAX 16383u
 
 enum pml__spool_counter {
-  PML__SPOOL_DROPPED,   /* events without room, or too deep to follow */
+  PML__SPOOL_DROPPED,   /* calls, and values alone, without room or too deep to follow */
   PML__SPOOL_UNMATCHED, /* leaves of what was not entered, or is not innermost */
   PML__SPOOL_LIFTED,    /* events whose time went back */
   PML__SPOOL_DEEP,      /* calls left out: by each limit */

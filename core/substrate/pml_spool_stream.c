@@ -197,10 +197,7 @@ static void on_leave(void *data, const struct pml_stream_event *e) {
   if (PML_UNLIKELY(enter == NULL)) return;
   if (PML_UNLIKELY(t->spool->limits.min_ticks != 0) && take_back(t, enter, e)) return;
   size_t values = room_for_values(t, e);
-  if (!has_room(t, values + 1)) {
-    count(t, PML__SPOOL_DROPPED);
-    return;
-  }
+  if (!has_room(t, values + 1)) return; /* the reader ends the call with the thread's last event */
   uint64_t ticks = lift(t, e->ticks);
   if (PML_UNLIKELY(values > 0)) put_values(t, e, ticks);
   put(t, ticks, PML__SPOOL_WORD(PML__SPOOL_LEAVE, e->region));

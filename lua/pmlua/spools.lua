@@ -10,6 +10,8 @@ local core = require "pmlua.core"
 
 local M = {}
 
+local ROUNDS = 3
+
 ---@class pmlua.spools.process
 ---@field name string
 ---@field ended string how: exit, _exit, exec, cut (short), running, failed
@@ -31,9 +33,9 @@ local function is_running(dir, name)
 end
 
 --- How the process ended, as far as it can be told: who is killed cannot say so.
-local function ending(dir, name, story, known)
+local function ending(name, story, running, known)
   if story.ended ~= "running" then return story.ended end
-  if is_running(dir, name) then return "running" end
+  if running then return "running" end
   local pid, program = pid_of(name)
   return known[("%d-%d"):format(pid, program + 1)] and "exec" or "cut"
 end
@@ -81,10 +83,11 @@ end
 
 local function results(dir, name, known, progress)
   local path = ("%s/%s.spool"):format(dir, name)
+  local running = is_running(dir, name) -- before it is read: what is said at the end must be in it
   local spool <close>, err = core.spool.open(path)
   if not spool then return { name = name, ended = "cut", err = sentence(err) } end
   local story = spool:story()
-  local p = { name = name, pid = story.pid, ended = ending(dir, name, story, known) }
+  local p = { name = name, pid = story.pid, ended = ending(name, story, running, known) }
   local profile <close>, lost = spool:profile()
   if not profile then p.err = sentence(lost) return p end
   local written
@@ -95,22 +98,34 @@ local function results(dir, name, known, progress)
   return p
 end
 
+--- Names of spools that are not among the known ones, which they become.
+local function new_names(dir, known)
+  local lfs = require "lfs"
+  local names = {}
+  for entry in lfs.dir(dir) do
+    local name = entry:match("^(%d+[-%d]*)%.spool$")
+    if name and not known[name] then names[#names + 1] = name end
+  end
+  for _, name in ipairs(names) do known[name] = true end
+  table.sort(names)
+  return names
+end
+
 --- All spools of a folder become results. What is still written to keeps its spool, and so does what could not be read.
 ---@param dir string
 ---@param progress? fun(name: string, done: integer, all: integer) while a trace is written
 ---@return pmlua.spools.process[]
 function M.gather(dir, progress)
-  local lfs = require "lfs"
   local real = core.sys.realpath(dir) or dir
-  local names, known, processes = {}, {}, {}
-  for entry in lfs.dir(real) do
-    local name = entry:match("^(%d+[-%d]*)%.spool$")
-    if name then names[#names + 1], known[name] = name, true end
-  end
-  table.sort(names)
-  for i, name in ipairs(names) do
-    local tell = progress and function(done, all) progress(name, done, all) end
-    processes[i] = results(real, name, known, tell)
+  local known, processes = {}, {}
+  local names = new_names(real, known)
+  for _ = 1, ROUNDS do -- children that began meanwhile
+    for _, name in ipairs(names) do
+      local tell = progress and function(done, all) progress(name, done, all) end
+      processes[#processes + 1] = results(real, name, known, tell)
+    end
+    names = new_names(real, known)
+    if #names == 0 then break end
   end
   return processes
 end
