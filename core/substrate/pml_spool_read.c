@@ -35,7 +35,7 @@ void *pml__spool_read_part(const struct pml_spool_reader *r, const struct pml__s
 }
 
 pml_region_t pml__spool_region(const struct pml_spool_reader *r, uint32_t theirs) {
-  return theirs < PML__SPOOL_MARKS ? r->region[theirs] : 0;
+  return theirs < r->nregions ? r->region[theirs] : 0;
 }
 
 /* ---- extents ---- */
@@ -81,6 +81,18 @@ static int find_extents(struct pml_spool_reader *r) {
 
 /* ---- names ---- */
 
+static bool make_room(struct pml_spool_reader *r, uint32_t theirs) {
+  uint32_t n = r->nregions == 0 ? 256 : r->nregions;
+  while (n <= theirs) n *= 2;
+  if (n == r->nregions) return true;
+  pml_region_t *more = realloc(r->region, n * sizeof *more);
+  if (more == NULL) return false;
+  memset(more + r->nregions, 0, (n - r->nregions) * sizeof *more);
+  r->region = more;
+  r->nregions = n;
+  return true;
+}
+
 /* The name at @text, of @left bytes: a file and a name, each with its end; false: it is none. */
 static bool intern(struct pml_spool_reader *r, uint32_t theirs, const char *text, size_t left) {
   size_t file = strnlen(text, left);
@@ -89,7 +101,7 @@ static bool intern(struct pml_spool_reader *r, uint32_t theirs, const char *text
   size_t n = strnlen(name, left - file - 1);
   if (n == 0 || n == left - file - 1 || n > PML__SPOOL_NAME_MAX) return false;
   pml_region_t ours;
-  if (pml_region_intern(name, text, 0, &ours) < 0) return false;
+  if (!make_room(r, theirs) || pml_region_intern(name, text, 0, &ours) < 0) return false;
   r->region[theirs] = ours;
   return true;
 }
@@ -143,8 +155,6 @@ static int read_file(struct pml_spool_reader *r, const char *path) {
   r->bytes = (uint64_t)st.st_size;
   if (!S_ISREG(st.st_mode) || r->bytes < sizeof r->head)
     return pml_fail(PML_EFORMAT, "'%.300s' is no spool of a recorded process", path);
-  r->region = calloc(PML__SPOOL_MARKS, sizeof *r->region);
-  if (r->region == NULL) return pml_fail(-ENOMEM, "no memory to read a spool");
   int err = pml__spool_read_at(r, 0, &r->head, sizeof r->head);
   if (err == 0) err = check_head(r, path);
   if (err == 0) err = find_extents(r);

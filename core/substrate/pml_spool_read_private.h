@@ -17,7 +17,8 @@ struct pml_spool_reader {
   struct pml__spool_head head;
   struct pml__spool_part *part; /* [nparts], as they follow each other */
   size_t nparts, parts_capacity;
-  pml_region_t *region; /* [PML__SPOOL_MARKS]: theirs to ours; 0: it has no name */
+  pml_region_t *region; /* [nregions]: theirs to ours; 0: it has no name */
+  uint32_t nregions;
   uint64_t count[PML__SPOOL_COUNTERS];
 };
 
