@@ -39,9 +39,10 @@ PML_BEGIN_DECLS
  * ".so" and what follows; by its path if the pattern has a '/'. A program is no library unless a pattern names it.
  */
 struct pml_intercept_options {
-  const char *lib; /* whose functions */
-  const char *sym; /* which functions, by their names in the symbol table */
-  const char *but; /* neither libraries nor functions with these names */
+  const char *lib;    /* whose functions */
+  const char *sym;    /* which functions, by their names in the symbol table */
+  const char *but;    /* neither libraries nor functions with these names */
+  const char *filter; /* a file of rules (pml_filter.h), which may leave out more; libraries are its files */
 };
 
 /*
