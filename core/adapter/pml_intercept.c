@@ -47,6 +47,10 @@ const struct pml__choice *pml__intercept_chosen(void) {
   return is_on() ? __atomic_load_n(&chosen, __ATOMIC_ACQUIRE) : NULL;
 }
 
+const struct pml__choice *pml__intercept_last_choice(void) {
+  return __atomic_load_n(&chosen, __ATOMIC_ACQUIRE);
+}
+
 static int scan(void) {
   struct traffic t = traffic();
   int err = pml__intercept_scan(chosen, &counts, t.subs != seen_subs);

@@ -65,6 +65,7 @@ void pml__arch_dlvsym(void);
 
 /* What is chosen now; NULL: calls are not intercepted. Lock-free. */
 const struct pml__choice *pml__intercept_chosen(void);
+const struct pml__choice *pml__intercept_last_choice(void); /* also when it is over; NULL: there was none */
 /* Look at what was loaded since, unless somebody is at it. */
 void pml__intercept_scan_new(void);
 

@@ -63,10 +63,14 @@ static uintptr_t *slot_at(const struct pml__object *o, const Elf64_Rela *r, uint
 
 /* ---- what a slot calls ---- */
 
-/* A slot of the PLT that is not filled yet points into its own object, and not to where that has the function. */
+/*
+ * A slot of the PLT that is not filled yet points into its own object, and not to where that has the function. Where
+ * it has one that chooses the function (IFUNC) nobody sees from the address whether that has been done: then it is
+ * taken as not filled, which leads to the same.
+ */
 static bool is_unfilled(const struct pml__object *o, const Elf64_Sym *s, uintptr_t value) {
   if (value - o->lo >= o->hi - o->lo) return false;
-  return s->st_shndx == SHN_UNDEF || (value != o->base + s->st_value && ELF64_ST_TYPE(s->st_info) != STT_GNU_IFUNC);
+  return s->st_shndx == SHN_UNDEF || ELF64_ST_TYPE(s->st_info) == STT_GNU_IFUNC || value != o->base + s->st_value;
 }
 
 /* What the slot of @symbol shall have instead of @value; 0: it stays as it is. */
