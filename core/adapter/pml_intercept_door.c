@@ -22,18 +22,17 @@ void *pml__intercept_dlopen(const char *file, int mode);
 void *pml__intercept_dlsym(void *handle, const char *name);
 void *pml__intercept_dlvsym(void *handle, const char *name, const char *version);
 
-static struct {
-  void *handle; /* of all that the program sees */
-  uintptr_t lo, hi;
-} program;
+/* Of all that the program sees. Unlike RTLD_DEFAULT it binds nothing to whom asks: what is found may be closed. */
+void *pml__intercept_global;
+static uintptr_t program_lo, program_hi;
 
 void pml__intercept_doors_prepare(void) {
   struct pml__object o = {0};
-  if (!pml__object_at(&o, (uintptr_t)getauxval(AT_PHDR))) return;
+  pml__intercept_global = pml__intercept_real_dlopen(NULL, RTLD_LAZY);
+  if (pml__intercept_global == NULL || !pml__object_at(&o, (uintptr_t)getauxval(AT_PHDR))) return;
   free(o.path);
-  program.handle = o.program ? pml__intercept_real_dlopen(NULL, RTLD_LAZY) : NULL;
-  program.lo = o.lo;
-  program.hi = program.handle != NULL ? o.hi : o.lo;
+  program_lo = o.lo;
+  program_hi = o.hi;
 }
 
 /* ---- which there are ---- */
@@ -76,22 +75,35 @@ void *pml__intercept_dlopen(const char *file, int mode) {
 
 /* ---- dlsym ---- */
 
+static bool is_program(uintptr_t address) {
+  return address - program_lo < program_hi - program_lo;
+}
+
+/* What was loaded with the program is never closed. */
+static bool stays(uintptr_t address) {
+  struct pml__object o = {0};
+  bool is = pml__object_at(&o, address) && o.startup;
+  free(o.path);
+  return is;
+}
+
 /*
  * What the special handles stand for depends on the caller. For the program RTLD_DEFAULT is all that is global, and
- * RTLD_NEXT the same without the program itself.
+ * RTLD_NEXT the same without the program itself. What the loader would keep for the caller's sake is left to it.
  */
 static bool takes(void *handle, const char *name, const char *version, const void *caller) {
   if (handle != RTLD_DEFAULT && handle != RTLD_NEXT) return true;
-  if ((uintptr_t)caller - program.lo >= program.hi - program.lo || name == NULL) return false;
+  if (!is_program((uintptr_t)caller) || name == NULL) return false;
   int saved = errno;
-  void *found = version != NULL ? pml__intercept_real_dlvsym(program.handle, name, version)
-                                : pml__intercept_real_dlsym(program.handle, name);
+  void *at = version != NULL ? pml__intercept_real_dlvsym(pml__intercept_global, name, version)
+                             : pml__intercept_real_dlsym(pml__intercept_global, name);
+  bool good = at != NULL && (handle == RTLD_DEFAULT || !is_program((uintptr_t)at)) && stays((uintptr_t)at);
   errno = saved;
-  return found != NULL && (handle == RTLD_DEFAULT || (uintptr_t)found - program.lo >= program.hi - program.lo);
+  return good;
 }
 
 static void *of_all(void *handle) {
-  return handle == RTLD_DEFAULT || handle == RTLD_NEXT ? program.handle : handle;
+  return handle == RTLD_DEFAULT || handle == RTLD_NEXT ? pml__intercept_global : handle;
 }
 
 /* The thunk for what was found, if that is a function that is chosen; else what was found. */

@@ -15,7 +15,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* How many objects were loaded with the program; 0: not known, and then those up to the loader itself are. */
+/* How many objects were loaded with the program, at least. */
 static size_t nstartup;
 
 /* ---- bounds ---- */
@@ -119,6 +119,7 @@ static int add(struct dl_phdr_info *info, size_t size, void *arg) {
   }
   struct pml__object *o = &all->at[all->n];
   *o = (struct pml__object){.base = info->dlpi_addr, .program = all->n == 0};
+  o->startup = o->program || all->n < nstartup;
   o->path = path_of(info, o->program);
   if (o->path == NULL) return -ENOMEM;
   read_segments(o, info);
@@ -131,11 +132,6 @@ static int by_lo(const void *a, const void *b, void *arg) {
   return (x->lo > y->lo) - (x->lo < y->lo);
 }
 
-static const struct pml__object *loader_among(const struct pml__objects *all) {
-  uintptr_t base = (uintptr_t)getauxval(AT_BASE);
-  return base != 0 ? pml__objects_find(all, base) : NULL;
-}
-
 int pml__objects_collect(struct pml__objects *all) {
   *all = (struct pml__objects){0};
   int err = dl_iterate_phdr(add, all);
@@ -144,9 +140,6 @@ int pml__objects_collect(struct pml__objects *all) {
   if (all->by_address == NULL) return -ENOMEM;
   for (size_t i = 0; i < all->n; i++) all->by_address[i] = (uint32_t)i;
   qsort_r(all->by_address, all->n, sizeof *all->by_address, by_lo, all->at);
-  const struct pml__object *loader = nstartup == 0 ? loader_among(all) : NULL;
-  size_t n = loader != NULL ? (size_t)(loader - all->at) + 1 : nstartup;
-  for (size_t i = 0; i < all->n; i++) all->at[i].startup = i < n || i == 0;
   return 0;
 }
 
@@ -179,7 +172,9 @@ struct wanted {
 static int add_wanted(struct dl_phdr_info *info, size_t size, void *arg) {
   struct wanted *w = arg;
   (void)size;
-  *w->o = (struct pml__object){.base = info->dlpi_addr, .program = w->n++ == 0};
+  *w->o = (struct pml__object){.base = info->dlpi_addr, .program = w->n == 0};
+  w->o->startup = w->o->program || w->n < nstartup;
+  w->n++;
   read_segments(w->o, info);
   if (segment_of(w->o, w->address) == NULL) return 0;
   w->o->path = path_of(info, w->o->program);
@@ -191,14 +186,16 @@ bool pml__object_at(struct pml__object *o, uintptr_t address) {
   return dl_iterate_phdr(add_wanted, &w) == 1 && o->path != NULL;
 }
 
-/* When this library is loaded with the program so are all that are there when it begins: constructors come later. */
+/*
+ * Those up to the loader itself in its list were loaded with the program; and all that are there when this begins, if
+ * this is one of them.
+ */
 __attribute__((constructor)) static void count_startup(void) {
   struct pml__objects all;
-  struct pml__object me;
-  if (pml__objects_collect(&all) == 0 && pml__object_at(&me, (uintptr_t)pml__arch_pads)) {
-    const struct pml__object *found = pml__objects_find(&all, (uintptr_t)pml__arch_pads);
-    if (found != NULL && found->startup) nstartup = all.n;
-    free(me.path);
+  if (pml__objects_collect(&all) == 0) {
+    const struct pml__object *loader = pml__objects_find(&all, (uintptr_t)getauxval(AT_BASE));
+    const struct pml__object *me = pml__objects_find(&all, (uintptr_t)pml__arch_pads);
+    if (loader != NULL) nstartup = me != NULL && me < loader ? all.n : (size_t)(loader - all.at) + 1;
   }
   pml__objects_free(&all);
 }

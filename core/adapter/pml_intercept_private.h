@@ -59,6 +59,8 @@ extern void *(*pml__intercept_real_dlopen)(const char *file, int mode);
 extern void *(*pml__intercept_real_dlsym)(void *handle, const char *name);
 extern void *(*pml__intercept_real_dlvsym)(void *handle, const char *name, const char *version);
 
+extern void *pml__intercept_global; /* a handle of all that is global */
+
 void pml__arch_dlopen(void);
 void pml__arch_dlsym(void);
 void pml__arch_dlvsym(void);

@@ -114,7 +114,7 @@ uintptr_t pml__slots_resolve(struct pml__slots *x, const struct pml__object *o, 
     uintptr_t one = x->index != NULL ? only(x->index, &x->all, name, n) : 0;
     if (one != 0) return one;
   }
-  uintptr_t global = look_up(RTLD_DEFAULT, name, version);
+  uintptr_t global = look_up(pml__intercept_global, name, version);
   const struct pml__object *of = global != 0 ? pml__objects_find(&x->all, global) : NULL;
   bool stays = of != NULL && of->startup;
   if (o->startup) return stays ? global : 0;

@@ -70,7 +70,7 @@ static uintptr_t *slot_at(const struct pml__object *o, const Elf64_Rela *r, uint
  */
 static bool is_unfilled(const struct pml__object *o, const Elf64_Sym *s, uintptr_t value) {
   if (value - o->lo >= o->hi - o->lo) return false;
-  return s->st_shndx == SHN_UNDEF || ELF64_ST_TYPE(s->st_info) == STT_GNU_IFUNC || value != o->base + s->st_value;
+  return s->st_shndx == SHN_UNDEF || value != o->base + s->st_value;
 }
 
 /* What the slot of @symbol shall have instead of @value; 0: it stays as it is. */
