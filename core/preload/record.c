@@ -3,7 +3,7 @@
  * core/preload/record.c - the calls of a program that was never changed: LD_PRELOAD=libpmlua-record.so.
  *
  * PMLUA_RECORD_DIR: the folder for results, which must exist; without it nothing happens. PMLUA_RECORD_LIB, _SYM, _NOT:
- * patterns as in pml_intercept.h. PMLUA_RECORD_TRACE=1: every enter and leave beside the profile; for those alone
+ * patterns as in pml_intercept.h; _FILTER: a filter file. PMLUA_RECORD_TRACE=1: every enter and leave beside the profile; for those alone
  * PMLUA_RECORD_MAX_DEPTH, PMLUA_RECORD_MAX_CALLS and PMLUA_RECORD_MIN_NS are limits.
  *
  * Each program that a process runs writes PID.spool (pml_spool.h) as it goes, so that no end loses anything and nothing
@@ -157,7 +157,8 @@ static void start_in_child(void) {
 
 __attribute__((constructor)) static void start_in_program(void) {
   const char *dir = getenv("PMLUA_RECORD_DIR");
-  struct pml_intercept_options o = {getenv("PMLUA_RECORD_LIB"), getenv("PMLUA_RECORD_SYM"), getenv("PMLUA_RECORD_NOT")};
+  struct pml_intercept_options o = {getenv("PMLUA_RECORD_LIB"), getenv("PMLUA_RECORD_SYM"), getenv("PMLUA_RECORD_NOT"),
+                                    getenv("PMLUA_RECORD_FILTER")};
   if (dir == NULL || dir[0] == '\0' || strlen(dir) >= sizeof record.dir) return;
   int saved = errno;
   memcpy(record.dir, dir, strlen(dir) + 1);
