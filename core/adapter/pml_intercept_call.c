@@ -22,7 +22,7 @@ PML_THREAD_LOCAL struct pml__intercept_thread pml__intercept_self __attribute__(
 #define pad pml__intercept_pad
 
 struct pml__intercept_function *pml__intercept_block[PML__INTERCEPT_BLOCKS];
-bool pml__intercept_on;
+bool pml__intercept_on, pml__intercept_counter;
 
 static uint32_t untouched = CHUNK; /* atomic: pads from here on were never used */
 static uint32_t given_back;        /* atomic: the list of those that threads left */
@@ -208,6 +208,9 @@ int pml__intercept_calls_prepare(void) {
   first_hi = (uintptr_t)__libc_stack_end;
   first_lo = first_hi - bytes;
   first = pthread_self();
+  pml__arch_slot[NONE].sp = UINTPTR_MAX; /* every call is inside */
+  (void)pml_clock_init();                /* what it says is of PMLUA_CLOCK; there is a clock in any case */
+  pml__intercept_counter = pml__clock.kind == PML_CLOCK_COUNTER;
   done = true;
   return 0;
 }

@@ -201,6 +201,12 @@ static uint32_t slot_of(uint64_t id) {
   return i;
 }
 
+/* In the place of a plain function that a consumer does not have. */
+static bool cannot(void *data, const struct pml_stream_event *e) {
+  (void)data, (void)e;
+  return false;
+}
+
 /* Under the lock: lists of @order as it is now, in the place of those that threads are in. */
 static void publish(void) {
   set_in_use = 1 - set_in_use;
@@ -210,7 +216,9 @@ static void publish(void) {
     for (uint32_t i = 0; i < nconsumers; i++) {
       uint32_t at = slot_of(order[i]);
       const struct pml_stream_consumer *c = &slot[at].consumer;
-      if (c->event[k] != NULL) list->at[list->n++] = (struct pml__stream_entry){c->event[k], c->plain[k], order[i], at};
+      if (c->event[k] != NULL)
+        list->at[list->n++] =
+            (struct pml__stream_entry){c->event[k], c->plain[k] != NULL ? c->plain[k] : cannot, order[i], at};
     }
     __atomic_store_n(&pml__stream_list[k], list->n > 0 ? list : NULL, __ATOMIC_SEQ_CST);
   }

@@ -14,7 +14,7 @@
 
 struct pml__stream_entry {
   void (*call)(void *data, const struct pml_stream_event *e);
-  bool (*plain)(void *data, const struct pml_stream_event *e); /* NULL: it has none */
+  bool (*plain)(void *data, const struct pml_stream_event *e); /* never NULL */
   uint64_t id;                                                 /* of the consumer */
   uint32_t slot;
 };
@@ -66,14 +66,6 @@ static inline void pml__stream_end_pass(struct pml__stream_thread *t) {
   atomic_store_explicit(&t->passes, passes + 1, memory_order_release);
 }
 
-static inline bool pml__stream_hand_plainly(struct pml__stream_thread *t, const struct pml__stream_entry *c,
-                                            const struct pml_stream_event *e) {
-  if (PML_UNLIKELY(t->at[c->slot].id != c->id || c->plain == NULL)) return false;
-  if (PML_LIKELY(t->at[c->slot].data != NULL)) return c->plain(t->at[c->slot].data, e);
-  pml__stream_count(&t->refused);
-  return true;
-}
-
 /*
  * pml__stream_raise_plainly - as pml_stream_raise(), with general registers only.
  * @t: pml__stream_self, not NULL.
@@ -81,12 +73,14 @@ static inline bool pml__stream_hand_plainly(struct pml__stream_thread *t, const 
  * Returns true: it is done. False: the pass is open, and pml__stream_go_on() must follow, with the same event, once
  * all registers are saved.
  */
-static inline bool pml__stream_raise_plainly(struct pml__stream_thread *t, enum pml_stream_kind kind,
-                                             const struct pml_stream_event *e) {
-  if (!pml__stream_begin_pass(t)) return true;
+__attribute__((always_inline)) static inline bool
+pml__stream_raise_plainly(struct pml__stream_thread *t, enum pml_stream_kind kind, const struct pml_stream_event *e) {
+  if (PML_UNLIKELY(!pml__stream_begin_pass(t))) return true;
   const struct pml__stream_list *list = __atomic_load_n(&pml__stream_list[kind], __ATOMIC_ACQUIRE);
   for (uint32_t i = 0; list != NULL && i < list->n; i++) {
-    if (PML_LIKELY(pml__stream_hand_plainly(t, &list->at[i], e))) continue;
+    const struct pml__stream_entry *c = &list->at[i];
+    void *data = t->at[c->slot].data;
+    if (PML_LIKELY(t->at[c->slot].id == c->id && data != NULL && c->plain(data, e))) continue;
     t->list = list;
     t->handed = i;
     return false;

@@ -40,10 +40,10 @@ bool pml__histograms_merge(struct pml__histograms *to, const struct pml__histogr
 /* The octave of @ticks gets its counts; false: no memory. */
 bool pml__histogram_grow(struct pml__histogram *h, uint64_t ticks);
 
+/* Below EXACT the logarithm is that of 8, and the ticks are the bucket. */
 static inline uint32_t pml__histogram_bucket(uint64_t ticks) {
-  if (ticks < PML__HISTOGRAM_EXACT) return (uint32_t)ticks;
-  uint32_t log = 63u - (uint32_t)__builtin_clzll(ticks);
-  uint32_t bucket = (log - 2) * 8 + (uint32_t)(ticks >> (log - 3) & 7);
+  uint32_t shift = 60u - (uint32_t)__builtin_clzll(ticks | 8);
+  uint32_t bucket = shift * 8 + (uint32_t)(ticks >> shift);
   return bucket < PML_PROFILE_BUCKETS ? bucket : PML_PROFILE_BUCKETS - 1;
 }
 

@@ -4,8 +4,8 @@
 
 bool pml__profile_enter_plainly(void *data, const struct pml_stream_event *e) {
   struct pml__profile_track *t = data;
-  struct pml__profile_node *parent = t->frame[t->depth].node;
-  if (PML_UNLIKELY(t->beyond > 0 || t->depth + 1 == t->capacity || parent == NULL)) return false;
+  struct pml__profile_node *parent = t->top->node;
+  if (PML_UNLIKELY(t->top == t->last || parent == NULL)) return false;
   struct pml__profile_node *node = pml__profile_tree_known(&t->tree, parent, e->region);
   if (PML_UNLIKELY(node == NULL)) return false;
   pml__profile_begin_call(t, node, e);
@@ -14,7 +14,7 @@ bool pml__profile_enter_plainly(void *data, const struct pml_stream_event *e) {
 
 bool pml__profile_leave_plainly(void *data, const struct pml_stream_event *e) {
   struct pml__profile_track *t = data;
-  const struct pml__profile_frame *f = &t->frame[t->depth];
+  const struct pml__profile_frame *f = t->top;
   if (PML_UNLIKELY(t->beyond > 0 || f->region != e->region || f->node == NULL || f->node->histogram == NULL))
     return false;
   uint64_t d = pml__profile_duration(f, e), *count = pml__histogram_count(f->node->histogram, d);

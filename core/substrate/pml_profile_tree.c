@@ -70,8 +70,8 @@ struct pml__profile_node *pml__profile_tree_child(struct pml__profile_tree *t, s
 /* @to stands still, @from may be in use. */
 static void add(struct pml__profile_node *to, const struct pml__profile_node *from) {
   uint64_t min = GET(from->min), max = GET(from->max);
-  to->running += GET(from->running);
   to->count += GET(from->count);
+  to->entered += GET(from->entered);
   to->sum += GET(from->sum);
   to->inner += GET(from->inner);
   if (min < to->min) to->min = min;

@@ -17,10 +17,10 @@
 struct pml__profile_node {
   uint32_t index, parent; /* parent < index: a reader meets parents first. The root is 0 and its own parent */
   pml_region_t region;
-  uint32_t running;                 /* atomic */
-  uint64_t count, sum, inner;       /* atomic; ticks, and those of them in children */
-  uint64_t min, max;                /* atomic */
   uint32_t nthreads;                /* of a merged tree */
+  uint64_t entered, count;          /* atomic; calls begun, and those of them that ended */
+  uint64_t sum, inner;              /* atomic; ticks, and those of them in children */
+  uint64_t min, max;                /* atomic */
   struct pml__profile_node *latest; /* the child that was entered last: the owner's */
   struct pml__histogram *histogram; /* of the region, the owner's; NULL: none yet, or a merged tree's */
 };
