@@ -146,7 +146,7 @@ struct pml_arch_way pml__intercept_enter_full(uint32_t function, const uintptr_t
   struct pml__intercept_thread *t = &pml__intercept_self;
   int saved = errno;
   if (i != NONE) {
-    pml__stream_go_on(&t->event);
+    pml__stream_go_on(PML_STREAM_ENTER, &t->event);
   } else if (take_lists(t, sp)) {
     i = open_call(t, f->region, *address, sp);
   } else {
@@ -177,7 +177,7 @@ uintptr_t pml__intercept_leave_full(uintptr_t address, uintptr_t sp, uint32_t be
   bool here = true;
   int saved = errno;
   if (begun != NONE) {
-    pml__stream_go_on(&t->event);
+    pml__stream_go_on(PML_STREAM_LEAVE, &t->event);
   } else {
     if (!take_lists(t, sp)) return back; /* begun before; the pad is lost */
     if (t->open == i)

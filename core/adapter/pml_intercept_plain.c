@@ -25,13 +25,20 @@ __attribute__((no_sanitize_thread)) struct pml_arch_way pml__intercept_leave(uin
 
 #else
 
-/* False: it needs all registers to go on. */
-__attribute__((always_inline)) static inline bool raise_plainly(struct pml__intercept_thread *t,
-                                                                struct pml__stream_thread *s, enum pml_stream_kind kind,
-                                                                pml_region_t region) {
+/* As the stream's pass begins, this thread's lists are taken, and given back after it. False: all registers, please. */
+static inline void begin(struct pml__intercept_thread *t, struct pml__stream_thread *s, uintptr_t sp) {
+  pml__intercept_set_busy(t, sp - PML__INTERCEPT_BELOW);
+  pml__stream_begin_plainly(s);
+}
+static inline bool hand_out(struct pml__intercept_thread *t, struct pml__stream_thread *s, enum pml_stream_kind kind,
+                            pml_region_t region) {
   t->event.ticks = pml__clock_counter();
   t->event.region = region;
-  return pml__stream_raise_plainly(s, kind, &t->event);
+  return pml__stream_hand_plainly(s, kind, &t->event);
+}
+static inline void end(struct pml__intercept_thread *t, struct pml__stream_thread *s) {
+  pml__stream_end_pass(s);
+  pml__intercept_end_busy(t);
 }
 
 /* The innermost open call is further out than @sp, or its end is this one: a tail call. */
@@ -54,12 +61,13 @@ struct pml_arch_way pml__intercept_enter(uint32_t function, uintptr_t *address, 
   uintptr_t back = *address;
   if (PML_UNLIKELY(!__atomic_load_n(&pml__intercept_on, __ATOMIC_RELAXED))) return (struct pml_arch_way){f->target, 0};
   if (PML_UNLIKELY(t->busy != 0)) return while_busy(t, f->target, sp);
-  if (PML_UNLIKELY(s == NULL || t->free == PML__INTERCEPT_NONE || !is_inside(t, back, sp) || !pml__intercept_counter))
+  if (PML_UNLIKELY(s == NULL || pml__stream_in_pass(s) || t->free == PML__INTERCEPT_NONE || !is_inside(t, back, sp) ||
+                   !pml__intercept_counter))
     return all_registers;
-  pml__intercept_set_busy(t, sp - PML__INTERCEPT_BELOW);
+  begin(t, s, sp);
   uint32_t i = pml__intercept_open(t, f->region, back, sp);
-  if (PML_UNLIKELY(!raise_plainly(t, s, PML_STREAM_ENTER, f->region))) return (struct pml_arch_way){0, i};
-  pml__intercept_end_busy(t);
+  if (PML_UNLIKELY(!hand_out(t, s, PML_STREAM_ENTER, f->region))) return (struct pml_arch_way){0, i};
+  end(t, s);
   return (struct pml_arch_way){f->target, pml_arch_pad(i)};
 }
 
@@ -68,12 +76,13 @@ struct pml_arch_way pml__intercept_leave(uintptr_t address, uintptr_t sp) {
   struct pml__intercept_pad *p = &pml__intercept_pad[i];
   struct pml__intercept_thread *t = &pml__intercept_self;
   struct pml__stream_thread *s = pml__stream_self;
-  if (PML_UNLIKELY(t->busy != 0 || s == NULL || t->open != i || !pml__intercept_counter)) return all_registers;
-  pml__intercept_set_busy(t, sp - PML__INTERCEPT_BELOW);
+  if (PML_UNLIKELY(t->busy != 0 || s == NULL || pml__stream_in_pass(s) || t->open != i || !pml__intercept_counter))
+    return all_registers;
+  begin(t, s, sp);
   t->open = p->next;
-  if (PML_UNLIKELY(!raise_plainly(t, s, PML_STREAM_LEAVE, p->region))) return (struct pml_arch_way){0, i};
+  if (PML_UNLIKELY(!hand_out(t, s, PML_STREAM_LEAVE, p->region))) return (struct pml_arch_way){0, i};
   pml__intercept_release(t, i);
-  pml__intercept_end_busy(t);
+  end(t, s);
   return (struct pml_arch_way){p->back, 0};
 }
 
