@@ -78,8 +78,8 @@ static void on_leave(void *data, const struct pml_stream_event *e) {
     return;
   }
   uint64_t d = pml__profile_duration(f, e);
-  struct pml__histogram *h = f->node->histogram;
-  pml__profile_end_call(t, d, h != NULL && pml__histogram_grow(h, d) ? pml__histogram_count(h, d) : NULL);
+  if (f->node->histogram != NULL) pml__histogram_add(f->node->histogram, d);
+  pml__profile_end_call(t, d);
 }
 
 /* ---- threads ---- */

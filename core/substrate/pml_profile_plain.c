@@ -17,8 +17,11 @@ bool pml__profile_leave_plainly(void *data, const struct pml_stream_event *e) {
   const struct pml__profile_frame *f = t->top;
   if (PML_UNLIKELY(t->beyond > 0 || f->region != e->region || f->node == NULL || f->node->histogram == NULL))
     return false;
-  uint64_t d = pml__profile_duration(f, e), *count = pml__histogram_count(f->node->histogram, d);
+  struct pml__histogram *h = f->node->histogram;
+  uint64_t d = pml__profile_duration(f, e), *count = pml__histogram_count(h);
   if (PML_UNLIKELY(count == NULL)) return false;
-  pml__profile_end_call(t, d, count);
+  pml__profile_count(count);
+  __atomic_store_n(&h->late, d + 1, __ATOMIC_RELAXED);
+  pml__profile_end_call(t, d);
   return true;
 }

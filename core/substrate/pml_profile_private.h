@@ -57,8 +57,8 @@ static inline void pml__profile_begin_call(struct pml__profile_track *t, struct 
   pml__profile_count(&node->entered);
 }
 
-/* The innermost call has a node; it took @d ticks, and is counted at @count if that is not NULL. */
-static inline void pml__profile_end_call(struct pml__profile_track *t, uint64_t d, uint64_t *count) {
+/* The innermost call has a node; it took @d ticks. */
+static inline void pml__profile_end_call(struct pml__profile_track *t, uint64_t d) {
   struct pml__profile_frame *f = t->top--;
   struct pml__profile_node *node = f->node;
   pml__profile_count(&node->count);
@@ -66,7 +66,6 @@ static inline void pml__profile_end_call(struct pml__profile_track *t, uint64_t 
   pml__profile_add(&node->inner, f->inner);
   if (d < node->min) __atomic_store_n(&node->min, d, __ATOMIC_RELAXED);
   if (d > node->max) __atomic_store_n(&node->max, d, __ATOMIC_RELAXED);
-  if (PML_LIKELY(count != NULL)) pml__profile_count(count);
   f[-1].inner += d;
 }
 
