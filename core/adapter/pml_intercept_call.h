@@ -42,10 +42,12 @@ struct pml__intercept_thread {
   struct pml_stream_event event; /* that is being handed out */
 };
 
+#pragma GCC visibility push(hidden) /* no detour over the table of addresses */
 extern struct pml__intercept_pad pml__intercept_pad[PML_ARCH_PADS];
 extern PML_THREAD_LOCAL struct pml__intercept_thread pml__intercept_self __attribute__((tls_model("initial-exec")));
 extern uint64_t pml__intercept_nested; /* atomic */
 extern bool pml__intercept_counter;    /* the clock is read by an instruction */
+#pragma GCC visibility pop
 
 static inline bool pml__intercept_own(const struct pml__intercept_thread *t, uintptr_t sp) {
   return sp - t->lo < t->hi - t->lo;

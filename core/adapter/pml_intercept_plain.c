@@ -65,10 +65,10 @@ struct pml_arch_way pml__intercept_enter(uint32_t function, uintptr_t *address, 
                    !pml__intercept_counter))
     return all_registers;
   begin(t, s, sp);
-  uint32_t i = pml__intercept_open(t, f->region, back, sp);
-  if (PML_UNLIKELY(!hand_out(t, s, PML_STREAM_ENTER, f->region))) return (struct pml_arch_way){0, i};
+  (void)pml__intercept_open(t, f->region, back, sp);
+  if (PML_UNLIKELY(!hand_out(t, s, PML_STREAM_ENTER, f->region))) return (struct pml_arch_way){0, t->open};
   end(t, s);
-  return (struct pml_arch_way){f->target, pml_arch_pad(i)};
+  return (struct pml_arch_way){f->target, pml_arch_pad(t->open)};
 }
 
 struct pml_arch_way pml__intercept_leave(uintptr_t address, uintptr_t sp) {

@@ -18,7 +18,7 @@
 
 #define YIELDS 100u
 #define NAP_NS 100000
-#define NOBODYS UINT64_MAX /* the generation of no list */
+#define NOBODYS PML__STREAM_NOBODYS
 
 /*
  * The lists of consumers, one per kind, are never changed while a thread may be in them: a change fills the other of

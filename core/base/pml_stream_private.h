@@ -41,6 +41,8 @@ struct pml__stream_thread {
   struct pml__stream_thread *next;
 };
 
+#pragma GCC visibility push(hidden)
+
 /* NULL until the thread's first event. */
 extern PML_THREAD_LOCAL struct pml__stream_thread *pml__stream_self __attribute__((tls_model("initial-exec")));
 extern atomic_bool pml__stream_expedited;
@@ -48,6 +50,10 @@ extern atomic_bool pml__stream_expedited;
 /* Of the list in use, or what none has. Published as the list is: whoever is in a pass may go by the one or the other.
  */
 extern _Atomic uint64_t pml__stream_generation[PML_STREAM_KINDS];
+
+#pragma GCC visibility pop
+
+#define PML__STREAM_NOBODYS UINT64_MAX /* the generation of no list; stubs.S has it, too */
 
 static inline void pml__stream_count(_Atomic uint64_t *counter) {
   atomic_store_explicit(counter, atomic_load_explicit(counter, memory_order_relaxed) + 1, memory_order_relaxed);

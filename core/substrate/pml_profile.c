@@ -39,7 +39,9 @@ static struct pml__profile_node *caller(const struct pml__profile_track *t) {
 /* The first call by a path brings its node, and the first of its region a histogram, both as far as there is memory. */
 static struct pml__profile_node *node_for(struct pml__profile_track *t, pml_region_t region) {
   struct pml__profile_node *node = pml__profile_tree_child(&t->tree, caller(t), region);
-  if (node != NULL && node->histogram == NULL) node->histogram = pml__histograms_of(&t->histograms, region);
+  if (node == NULL || node->histogram != &pml__histogram_none) return node;
+  node->histogram = pml__histograms_of(&t->histograms, region);
+  if (node->histogram == NULL) node->histogram = &pml__histogram_none;
   return node;
 }
 
@@ -78,7 +80,7 @@ static void on_leave(void *data, const struct pml_stream_event *e) {
     return;
   }
   uint64_t d = pml__profile_duration(f, e);
-  if (f->node->histogram != NULL) pml__histogram_add(f->node->histogram, d);
+  pml__histogram_add(f->node->histogram, d);
   pml__profile_end_call(t, d);
 }
 

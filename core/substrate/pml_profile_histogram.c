@@ -7,6 +7,8 @@
 
 #define FIRST_SLOTS 64u
 
+struct pml__histogram pml__histogram_none;
+
 static struct pml__histogram **find(const struct pml__histograms *all, pml_region_t region) {
   uint32_t i = (uint32_t)((uint64_t)region * UINT64_C(0x9e3779b97f4a7c15) >> 32) & all->mask;
   while (all->slot[i] != NULL && all->slot[i]->region != region) i = (i + 1) & all->mask;
@@ -58,6 +60,7 @@ static bool add_octave(struct pml__histogram *h, uint32_t i) {
 }
 
 void pml__histogram_add(struct pml__histogram *h, uint64_t ticks) {
+  if (h == &pml__histogram_none) return;
   uint32_t bucket = pml__histogram_bucket(h->late - 1);
   if (h->late != 0 && (h->octave[bucket / 8] != NULL || add_octave(h, bucket / 8))) {
     uint64_t *count = &h->octave[bucket / 8][bucket % 8];

@@ -56,6 +56,9 @@ static inline uint64_t pml__histogram_ticks(uint32_t i) {
   return i < PML__HISTOGRAM_EXACT ? i : (uint64_t)(8 + i % 8) << (i / 8 - 1);
 }
 
+/* Of regions that there is no memory for one: it stays empty. */
+extern __attribute__((visibility("hidden"))) struct pml__histogram pml__histogram_none;
+
 /* Where the latest call is to be counted; NULL: nowhere yet. */
 static inline uint64_t *pml__histogram_count(const struct pml__histogram *h) {
   uint32_t bucket = pml__histogram_bucket(h->late - 1);

@@ -15,8 +15,7 @@ bool pml__profile_enter_plainly(void *data, const struct pml_stream_event *e) {
 bool pml__profile_leave_plainly(void *data, const struct pml_stream_event *e) {
   struct pml__profile_track *t = data;
   const struct pml__profile_frame *f = t->top;
-  if (PML_UNLIKELY(t->beyond > 0 || f->region != e->region || f->node == NULL || f->node->histogram == NULL))
-    return false;
+  if (PML_UNLIKELY(t->beyond > 0 || f->region != e->region || f->node == NULL)) return false;
   struct pml__histogram *h = f->node->histogram;
   uint64_t d = pml__profile_duration(f, e), *count = pml__histogram_count(h);
   if (PML_UNLIKELY(count == NULL)) return false;

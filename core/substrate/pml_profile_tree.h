@@ -22,7 +22,7 @@ struct pml__profile_node {
   uint64_t sum, inner;              /* atomic; ticks, and those of them in children */
   uint64_t min, max;                /* atomic */
   struct pml__profile_node *latest; /* the child that was entered last: the owner's */
-  struct pml__histogram *histogram; /* of the region, the owner's; NULL: none yet, or a merged tree's */
+  struct pml__histogram *histogram; /* of the region, the owner's; never NULL */
 };
 
 struct pml__profile_tree {
