@@ -3,8 +3,8 @@
  * core/preload/record.c - the calls of a program that was never changed: LD_PRELOAD=libpmlua-record.so.
  *
  * PMLUA_RECORD_DIR: the folder for results, which must exist; without it nothing happens. PMLUA_RECORD_LIB, _SYM, _NOT:
- * patterns as in pml_intercept.h; _FILTER: a filter file. PMLUA_RECORD_TRACE=1: every enter and leave beside the profile; for those alone
- * PMLUA_RECORD_MAX_DEPTH, PMLUA_RECORD_MAX_CALLS and PMLUA_RECORD_MIN_NS are limits.
+ * patterns as in pml_intercept.h; _FILTER: a filter file. PMLUA_RECORD_TRACE=1: every enter and leave beside the
+ * profile; for those alone PMLUA_RECORD_MAX_DEPTH, PMLUA_RECORD_MAX_CALLS and PMLUA_RECORD_MIN_NS are limits.
  *
  * Each program that a process runs writes PID.spool (pml_spool.h) as it goes, so that no end loses anything and nothing
  * is left to do at the end. Nothing is ever printed, no thread or signal handler is added. Whoever ran the program
@@ -109,8 +109,8 @@ static int make_spool(void) {
   return err;
 }
 
-static void *get_memory(void *spool, uint32_t tree, uint32_t part, size_t bytes) {
-  return pml_spool_get(spool, tree, part, bytes);
+static void *get_memory(void *spool, uint32_t whose, uint32_t part, size_t bytes) {
+  return pml_spool_get(spool, whose, part, bytes);
 }
 static void put_memory(void *spool, void *memory) {
   pml_spool_put(spool, memory);
@@ -164,7 +164,8 @@ __attribute__((constructor)) static void start_in_program(void) {
   memcpy(record.dir, dir, strlen(dir) + 1);
   int err = start();
   if (err == 0) err = pml_intercept_install(&o);
-  if (err == 0) err = -pthread_atfork(NULL, NULL, start_in_child); /* after that of interception, whose locks it takes */
+  if (err == 0)
+    err = -pthread_atfork(NULL, NULL, start_in_child); /* after that of interception, whose locks it takes */
   if (err < 0)
     give_up(err);
   else

@@ -2,29 +2,17 @@
 /* core/substrate/pml_profile_tree.c - nodes in chunks that never move, a hash of (parent, region) to find them. */
 #include "substrate/pml_profile_tree.h"
 
+#include "substrate/pml_profile_histogram.h"
+
 #include <stdlib.h>
 #include <string.h>
 
-#define FIRST_CHUNK PML__PROFILE_FIRST_CHUNK
 #define FIRST_SLOTS 128u
 
 #define GET(field) __atomic_load_n(&(field), __ATOMIC_RELAXED)
 
-static unsigned chunk_of(uint32_t index) {
-  return 31u - (unsigned)__builtin_clz(index / FIRST_CHUNK + 1u);
-}
-
-static uint32_t chunk_start(unsigned k) {
-  return FIRST_CHUNK * ((1u << k) - 1u);
-}
-
-struct pml__profile_node *pml__profile_tree_at(const struct pml__profile_tree *t, uint32_t index) {
-  unsigned k = chunk_of(index);
-  return &t->chunk[k][index - chunk_start(k)];
-}
-
 static void *get(const struct pml__profile_tree *t, unsigned k) {
-  size_t n = (size_t)FIRST_CHUNK << k;
+  size_t n = (size_t)PML__PROFILE_CHUNK << k;
   if (t->memory == NULL) return calloc(n, sizeof(struct pml__profile_node));
   return t->memory->get(t->memory->arg, t->id, k, n * sizeof(struct pml__profile_node));
 }
@@ -39,7 +27,7 @@ static void put(const struct pml__profile_tree *t, void *chunk) {
 static struct pml__profile_node *append(struct pml__profile_tree *t, uint32_t parent, pml_region_t region) {
   uint32_t index = t->n;
   if (index == PML_PROFILE_NODES_MAX) return NULL;
-  unsigned k = chunk_of(index);
+  unsigned k = 31u - (unsigned)__builtin_clz(index / PML__PROFILE_CHUNK + 1u);
   if (t->chunk[k] == NULL) {
     t->chunk[k] = get(t, k);
     if (t->chunk[k] == NULL) return NULL;
@@ -50,21 +38,9 @@ static struct pml__profile_node *append(struct pml__profile_tree *t, uint32_t pa
   node->parent = parent;
   node->region = region;
   node->min = UINT64_MAX;
+  node->histogram = &pml__histogram_none;
   __atomic_store_n(&t->n, index + 1, __ATOMIC_RELEASE);
   return node;
-}
-
-static uint32_t hash_of(uint32_t parent, pml_region_t region) {
-  uint64_t h = ((uint64_t)parent << 32 | region) * UINT64_C(0x9e3779b97f4a7c15);
-  return (uint32_t)(h >> 32);
-}
-
-static uint32_t *find(const struct pml__profile_tree *t, uint32_t parent, pml_region_t region) {
-  for (uint32_t i = hash_of(parent, region) & t->mask;; i = (i + 1) & t->mask) {
-    if (t->slot[i] == 0) return &t->slot[i];
-    const struct pml__profile_node *node = pml__profile_tree_at(t, t->slot[i]);
-    if (node->parent == parent && node->region == region) return &t->slot[i];
-  }
 }
 
 /* At most half full. */
@@ -77,7 +53,7 @@ static bool grow(struct pml__profile_tree *t) {
   t->mask = slots - 1;
   for (uint32_t i = 1; i < t->n; i++) {
     const struct pml__profile_node *node = pml__profile_tree_at(t, i);
-    *find(t, node->parent, node->region) = i;
+    *pml__profile_tree_find(t, node->parent, node->region) = i;
   }
   return true;
 }
@@ -103,20 +79,13 @@ void pml__profile_tree_close(struct pml__profile_tree *t) {
 
 struct pml__profile_node *pml__profile_tree_child(struct pml__profile_tree *t, struct pml__profile_node *parent,
                                                   pml_region_t region) {
-  struct pml__profile_node *node = parent->latest;
-  if (PML_LIKELY(node != NULL && node->region == region)) return node;
-  uint32_t *slot = find(t, parent->index, region);
-  if (*slot != 0) {
-    node = pml__profile_tree_at(t, *slot);
-  } else {
-    if (2 * (t->n + 1) > t->mask + 1) {
-      if (!grow(t)) return NULL;
-      slot = find(t, parent->index, region);
-    }
-    node = append(t, parent->index, region);
-    if (node == NULL) return NULL;
-    *slot = node->index;
-  }
+  struct pml__profile_node *node = pml__profile_tree_known(t, parent, region);
+  if (node != NULL) return node;
+  if (2 * (t->n + 1) > t->mask + 1 && !grow(t)) return NULL;
+  uint32_t *slot = pml__profile_tree_find(t, parent->index, region);
+  node = append(t, parent->index, region);
+  if (node == NULL) return NULL;
+  *slot = node->index;
   parent->latest = node;
   return node;
 }
@@ -124,8 +93,8 @@ struct pml__profile_node *pml__profile_tree_child(struct pml__profile_tree *t, s
 /* @to stands still, @from may be in use. */
 void pml__profile_tree_add(struct pml__profile_node *to, const struct pml__profile_node *from) {
   uint64_t min = GET(from->min), max = GET(from->max);
-  to->running += GET(from->running);
   to->count += GET(from->count);
+  to->entered += GET(from->entered);
   to->sum += GET(from->sum);
   to->inner += GET(from->inner);
   if (min < to->min) to->min = min;

@@ -125,8 +125,13 @@ static struct pml__spool_extent *lasting_extent(struct pml_spool *s, uint32_t un
 
 /* ---- memory ---- */
 
+/* @bytes is a multiple of 64. */
+static struct pml__spool_block **list_for(struct pml_spool *s, uint64_t bytes) {
+  return &s->free[57 - __builtin_clzll(bytes)];
+}
+
 static struct pml__spool_block *reuse(struct pml_spool *s, uint64_t bytes) {
-  struct pml__spool_block **at = &s->free;
+  struct pml__spool_block **at = list_for(s, bytes);
   while (*at != NULL && (*at)->bytes != bytes) at = &(*at)->next;
   struct pml__spool_block *b = *at;
   if (b == NULL) return NULL;
@@ -154,7 +159,7 @@ static struct pml__spool_block *carve(struct pml_spool *s, uint64_t bytes) {
   return b;
 }
 
-void *pml_spool_get(struct pml_spool *s, uint32_t tree, uint32_t part, size_t bytes) {
+void *pml_spool_get(struct pml_spool *s, uint32_t whose, uint32_t part, size_t bytes) {
   uint64_t rounded = ((uint64_t)bytes + 63) & ~UINT64_C(63);
   if (bytes == 0 || bytes > (UINT64_C(1) << 40)) return NULL;
   pthread_mutex_lock(&s->lock);
@@ -162,7 +167,7 @@ void *pml_spool_get(struct pml_spool *s, uint32_t tree, uint32_t part, size_t by
   if (b == NULL) b = carve(s, rounded);
   if (b != NULL) {
     b->bytes = rounded;
-    b->tree = tree;
+    b->whose = whose;
     b->part = part;
     b->next = NULL;
     __atomic_store_n(&b->used, PML__SPOOL_USED, __ATOMIC_RELEASE);
@@ -176,8 +181,9 @@ void pml_spool_put(struct pml_spool *s, void *memory) {
   struct pml__spool_block *b = (struct pml__spool_block *)memory - 1;
   pthread_mutex_lock(&s->lock);
   __atomic_store_n(&b->used, 0, __ATOMIC_RELEASE);
-  b->next = s->free;
-  s->free = b;
+  struct pml__spool_block **list = list_for(s, b->bytes);
+  b->next = *list;
+  *list = b;
   pthread_mutex_unlock(&s->lock);
 }
 

@@ -48,10 +48,10 @@ PML_API void pml_spool_end(struct pml_spool *s, enum pml_spool_end how);
 PML_API void pml_spool_lose_child(struct pml_spool *s);
 
 /*
- * pml_spool_get - @bytes of the file, zeroed, for part @part of the tree @tree; NULL: no room. A lock.
+ * pml_spool_get - @bytes of the file, zeroed, aligned to 64, for part @part of @whose; NULL: no room. A lock.
  * pml_spool_put - it is of no use any more. NULL is fine. Neither in the child of a fork.
  */
-PML_API void *pml_spool_get(struct pml_spool *s, uint32_t tree, uint32_t part, size_t bytes);
+PML_API void *pml_spool_get(struct pml_spool *s, uint32_t whose, uint32_t part, size_t bytes);
 PML_API void pml_spool_put(struct pml_spool *s, void *memory);
 
 /* pml_spool_name - the name of @region goes into the file, once. Lock-free. */

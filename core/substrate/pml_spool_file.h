@@ -22,6 +22,7 @@
 #define PML__SPOOL_TEXT_BYTES 7168u
 #define PML__SPOOL_EVENT_UNITS 4u
 #define PML__SPOOL_MARKS (1u << 20) /* regions from here on are not recorded */
+#define PML__SPOOL_SIZES 40
 #define PML__SPOOL_FILE_MAX 4095u
 #define PML__SPOOL_NAME_MAX 16383u
 
@@ -76,12 +77,13 @@ struct pml__spool_name {
 /* In an extent of memory, one after the other. */
 struct pml__spool_block {
   uint32_t used; /* atomic, stored last: PML__SPOOL_USED */
-  uint32_t tree, part;
-  uint32_t unused;
+  uint32_t whose, part;
+  uint32_t unused[5];
   uint64_t bytes;                /* of what follows, a multiple of 64; 0: no more blocks */
   struct pml__spool_block *next; /* in the list of free ones: the writer's */
+  uint64_t padding[2];
 };
-_Static_assert(sizeof(struct pml__spool_block) == 32, "memory is aligned");
+_Static_assert(sizeof(struct pml__spool_block) == 64, "memory is aligned");
 #define PML__SPOOL_USED 0x75u
 
 /* In an extent of events: {ticks, kind << 32 | region}. */
@@ -113,9 +115,9 @@ struct pml_spool {
   struct pml__spool_extent *names; /* atomic: where names are put now */
   struct pml__spool_map *maps;     /* atomic: extents that stay mapped */
 
-  pthread_mutex_t lock; /* guards what follows */
-  struct pml__spool_block *free;
-  char *at, *end; /* of the extent that small blocks come from */
+  pthread_mutex_t lock;                            /* guards what follows */
+  struct pml__spool_block *free[PML__SPOOL_SIZES]; /* by the logarithm of their sizes */
+  char *at, *end;                                  /* of the extent that small blocks come from */
 
   uint32_t *mark; /* [PML__SPOOL_MARKS] atomic: a bit if the region has its name in the file, and its calls */
   struct pml_spool_limits limits;

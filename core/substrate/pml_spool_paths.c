@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/substrate/pml_spool_paths.c - the memory of a profile, found again in a spool. */
+/* core/substrate/pml_spool_paths.c - the memory of a profile, found again in a spool: call paths and durations. */
 #include "base/pml_error.h"
-#include "substrate/pml_profile_tree.h"
+#include "substrate/pml_profile_private.h"
 #include "substrate/pml_spool_read_private.h"
 
 #include <errno.h>
@@ -10,7 +10,7 @@
 
 #define NODE_BYTES sizeof(struct pml__profile_node)
 
-/* A piece of a tree: nodes from @first on. */
+/* A piece of a thread's tree: nodes from those of the part before it on. */
 struct piece {
   uint32_t tree, part;
   uint64_t at, bytes; /* in the file */
@@ -33,7 +33,43 @@ static int add_piece(struct pieces *all, const struct piece *p) {
   return 0;
 }
 
-static int find_blocks(const struct pml_spool_reader *r, const struct pml__spool_part *p, struct pieces *all) {
+/* What is gathered from blocks. */
+struct found {
+  struct pieces pieces;
+  struct pml__histograms histograms;
+};
+
+/* The counts of one octave, or the latest call of a histogram: as a histogram that has nothing else. */
+static int add_durations(const struct pml_spool_reader *r, const struct pml__spool_block *b, uint64_t at,
+                         struct pml__histograms *all) {
+  struct pml__histogram h;
+  uint64_t counts[8];
+  struct pml__histogram one = {.region = pml__spool_region(r, b->whose)};
+  struct pml__histograms from = {.first = &one};
+  if (one.region == 0) return 0;
+  if (b->part == PML__HISTOGRAM_PART) {
+    if (b->bytes < sizeof h) return 0;
+    int err = pml__spool_read_at(r, at, &h, sizeof h);
+    if (err < 0) return err;
+    one.late = h.late;
+  } else {
+    int err = pml__spool_read_at(r, at, counts, sizeof counts);
+    if (err < 0) return err;
+    one.octave[b->part - PML__HISTOGRAM_OCTAVE_PART(0)] = counts;
+  }
+  return pml__histograms_merge(all, &from) ? 0 : pml_fail(-ENOMEM, "no memory for the durations of a spool");
+}
+
+static int add_block(const struct pml_spool_reader *r, const struct pml__spool_block *b, uint64_t at,
+                     struct found *all) {
+  struct piece p = {b->whose, b->part, at, b->bytes};
+  if (b->used != PML__SPOOL_USED) return 0;
+  if (b->part < PML__PROFILE_CHUNKS) return add_piece(&all->pieces, &p);
+  if (b->part < PML__HISTOGRAM_PART || b->part >= PML__HISTOGRAM_OCTAVE_PART(PML__HISTOGRAM_OCTAVES)) return 0;
+  return add_durations(r, b, at, &all->histograms);
+}
+
+static int find_blocks(const struct pml_spool_reader *r, const struct pml__spool_part *p, struct found *all) {
   uint64_t at = p->at + sizeof(struct pml__spool_extent), end = p->at + (uint64_t)p->units * PML__SPOOL_UNIT;
   while (at + sizeof(struct pml__spool_block) <= end) {
     struct pml__spool_block b;
@@ -41,8 +77,7 @@ static int find_blocks(const struct pml_spool_reader *r, const struct pml__spool
     if (err < 0) return err;
     at += sizeof b;
     if (b.bytes == 0 || b.bytes % 64 != 0 || b.bytes > end - at) return 0;
-    struct piece found = {b.tree, b.part, at, b.bytes};
-    err = b.used == PML__SPOOL_USED && b.part < PML__PROFILE_CHUNKS ? add_piece(all, &found) : 0;
+    err = add_block(r, &b, at, all);
     if (err < 0) return err;
     at += b.bytes;
   }
@@ -84,7 +119,7 @@ static bool graft(struct grafting *g, const struct pml__profile_node *node, int 
 }
 
 static bool graft_piece(struct grafting *g, const struct piece *p, int *err) {
-  uint32_t n = PML__PROFILE_FIRST_CHUNK << p->part;
+  uint32_t n = PML__PROFILE_CHUNK << p->part;
   if (p->bytes < n * NODE_BYTES) return false;
   uint32_t *at = realloc(g->at, (g->n + (size_t)n) * sizeof *at);
   struct pml__profile_node *node = malloc(n * NODE_BYTES);
@@ -113,18 +148,25 @@ static int graft_all(const struct pml_spool_reader *r, const struct pieces *all,
   return err;
 }
 
-int pml_spool_read_profile(struct pml_spool_reader *r, struct pml_profile **out) {
-  struct pieces all = {0};
-  struct pml__profile_tree merged;
+static int find_all(const struct pml_spool_reader *r, struct found *all) {
   int err = 0;
+  for (size_t i = 0; i < r->nparts && err == 0; i++)
+    if (r->part[i].kind == PML__SPOOL_MEMORY) err = find_blocks(r, &r->part[i], all);
+  if (all->pieces.n > 0) qsort(all->pieces.piece, all->pieces.n, sizeof *all->pieces.piece, by_tree);
+  return err;
+}
+
+int pml_spool_read_profile(struct pml_spool_reader *r, struct pml_profile **out) {
+  struct found all = {0};
+  struct pml__profile_tree merged;
   *out = NULL;
   if (!pml__profile_tree_open(&merged, NULL, 0)) return pml_fail(-ENOMEM, "no memory for the call paths of a spool");
-  for (size_t i = 0; i < r->nparts && err == 0; i++)
-    if (r->part[i].kind == PML__SPOOL_MEMORY) err = find_blocks(r, &r->part[i], &all);
-  if (all.n > 0) qsort(all.piece, all.n, sizeof *all.piece, by_tree);
-  if (err == 0) err = graft_all(r, &all, &merged);
-  free(all.piece);
-  if (err == 0) err = pml__profile_of(out, &merged);
-  if (err < 0) pml__profile_tree_close(&merged);
+  int err = find_all(r, &all);
+  if (err == 0) err = graft_all(r, &all.pieces, &merged);
+  free(all.pieces.piece);
+  if (err == 0) err = pml__profile_of(out, &merged, &all.histograms);
+  if (err == 0) return 0;
+  pml__histograms_close(&all.histograms);
+  pml__profile_tree_close(&merged);
   return err;
 }

@@ -269,8 +269,8 @@ static void no_room(void) {
 
 /* ---- a profile ---- */
 
-static void *get(void *s, uint32_t tree, uint32_t part, size_t bytes) {
-  return pml_spool_get(s, tree, part, bytes);
+static void *get(void *s, uint32_t whose, uint32_t part, size_t bytes) {
+  return pml_spool_get(s, whose, part, bytes);
 }
 static void put(void *s, void *memory) {
   pml_spool_put(s, memory);
