@@ -19,6 +19,7 @@
 #include <errno.h>
 #include <limits.h>
 #include <pthread.h>
+#include <stdarg.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -37,22 +38,54 @@ static struct {
 
 /* ---- what is told of the process ---- */
 
-static void tell(const char *failure) {
-  struct pml_intercept_stats s = {0};
-  struct pml_profile_stats p = {0};
-  char text[PATH_MAX + 2048], program[PATH_MAX];
+struct text {
+  size_t n;
+  char at[PATH_MAX + 3072];
+};
+
+__attribute__((format(printf, 2, 3))) static void say(struct text *t, const char *format, ...) {
+  va_list args;
+  va_start(args, format);
+  int n = vsnprintf(t->at + t->n, sizeof t->at - t->n, format, args);
+  va_end(args);
+  if (n > 0 && (size_t)n < sizeof t->at - t->n) t->n += (size_t)n;
+  t->at[t->n] = '\0'; /* a line that has no room is left out */
+}
+
+static void say_counts(struct text *t) {
+  struct pml_intercept_stats s;
+  struct pml_profile_stats p;
+  pml_intercept_stats(&s);
+  pml_profile_stats(record.profile, &p);
+  say(t, "objects\t%llu\nfunctions\t%llu\nslots\t%llu\nshared\t%llu\ndeep\t%llu\nnested\t%llu\n",
+      (unsigned long long)s.objects, (unsigned long long)s.functions, (unsigned long long)s.slots,
+      (unsigned long long)s.shared, (unsigned long long)s.deep, (unsigned long long)s.nested);
+  say(t, "threads\t%u\nunmatched\t%llu\ndropped\t%llu\nabandoned\t%llu\n", p.threads, (unsigned long long)p.unmatched,
+      (unsigned long long)p.dropped, (unsigned long long)p.abandoned);
+}
+
+static int say_unmatched(const struct pml_intercept_unmatched *u, void *arg) {
+  char near[512] = "";
+  size_t n = 0;
+  for (unsigned i = 0; i < u->n && n < sizeof near; i++)
+    n += (size_t)snprintf(near + n, sizeof near - n, "%s%s", i > 0 ? "," : "", u->nearest[i]);
+  say(arg, "unmatched_%s\t%s\t%s\n", u->option, u->pattern, near);
+  return 0;
+}
+
+/* @failure: why nothing is recorded; NULL: it is. What is loaded later may match, so that is told @at_end only. */
+static void tell(const char *failure, bool at_end) {
+  struct text t = {0};
+  char program[PATH_MAX];
   ssize_t n = readlink("/proc/self/exe", program, sizeof program - 1);
   program[n > 0 ? n : 0] = '\0';
-  if (failure == NULL) pml_intercept_stats(&s);
-  if (record.profile != NULL) pml_profile_stats(record.profile, &p);
-  snprintf(text, sizeof text,
-           "program\t%s\nobjects\t%llu\nfunctions\t%llu\nslots\t%llu\nshared\t%llu\ndeep\t%llu\nnested\t%llu\n"
-           "threads\t%u\nunmatched\t%llu\ndropped\t%llu\nabandoned\t%llu\n%s%.400s%s",
-           program, (unsigned long long)s.objects, (unsigned long long)s.functions, (unsigned long long)s.slots,
-           (unsigned long long)s.shared, (unsigned long long)s.deep, (unsigned long long)s.nested, p.threads,
-           (unsigned long long)p.unmatched, (unsigned long long)p.dropped, (unsigned long long)p.abandoned,
-           failure != NULL ? "failure\t" : "", failure != NULL ? failure : "", failure != NULL ? "\n" : "");
-  pml_spool_tell(record.spool, text);
+  say(&t, "program\t%s\n", program);
+  if (failure != NULL)
+    say(&t, "failure\t%s\n", failure);
+  else
+    say_counts(&t);
+  if (at_end) (void)pml_intercept_unmatched(say_unmatched, &t);
+  pml_spool_tell(record.spool, t.at);
 }
 
 /* ---- the end ---- */
@@ -63,7 +96,7 @@ static bool is_ours(void) {
 
 __attribute__((destructor)) static void finish(void) {
   if (!is_ours()) return;
-  tell(NULL);
+  tell(NULL, true);
   pml_spool_end(record.spool, PML_SPOOL_EXIT);
 }
 
@@ -133,7 +166,7 @@ static int start(void) {
 /* What went wrong is told in the spool, if there is one. */
 static void give_up(int err) {
   if (record.spool == NULL) return;
-  tell(pml_error_detail(err));
+  tell(pml_error_detail(err), false);
   pml_spool_end(record.spool, PML_SPOOL_FAILED);
   record.spool = NULL;
 }
@@ -150,7 +183,7 @@ static void start_in_child(void) {
   if (err < 0)
     give_up(err);
   else
-    tell(NULL);
+    tell(NULL, false);
   pml_spool_close(parents);
   errno = saved;
 }
@@ -169,6 +202,6 @@ __attribute__((constructor)) static void start_in_program(void) {
   if (err < 0)
     give_up(err);
   else
-    tell(NULL);
+    tell(NULL, false);
   errno = saved;
 }

@@ -82,11 +82,14 @@ local function tell_missing(all, complain)
   say("left_brief", "%d calls are left out of the traces: --min-duration")
 end
 
---- Patterns that matched in no process, a line each, with the names that are near.
+--- Patterns that matched in no process, a line each, with the names that are near. A process says so when it exits.
 local function tell_unmatched(all, complain)
   local processes, count, near, order = 0, {}, {}, {}
   for _, p in ipairs(all.processes) do
-    if p.ended ~= "failed" then processes = processes + 1 end
+    if p.ended == "exit" then processes = processes + 1
+    elseif #p.paths > 0 then
+      return -- it may have matched, and could not say so
+    end
     for _, u in ipairs(p.unmatched_patterns) do
       local key = u.option .. "\0" .. u.pattern
       if not count[key] then order[#order + 1] = u end
