@@ -44,6 +44,24 @@ static int l_open(lua_State *L) {
   return 1;
 }
 
+/* The handle is made in protected mode, for a profile that nobody holds yet. */
+static int new_handle(lua_State *L) {
+  lutil_new(L, &profile_class, 0, 0);
+  return 1;
+}
+
+void lutil_pushprofile(lua_State *L, struct pml_profile *p) {
+  luaL_checkstack(L, 4, NULL);
+  lua_pushcfunction(L, new_handle);
+  if (lua_pcall(L, 0, 1, 0) != LUA_OK) {
+    pml_profile_close(p);
+    lua_error(L);
+  }
+  struct handle *h = lua_touserdata(L, -1);
+  h->profile = p;
+  h->h.open = 1;
+}
+
 static int keep(const struct pml_profile_node *node, void *arg) {
   struct nodes *all = arg;
   if (all->n == all->capacity) {
@@ -60,8 +78,9 @@ static int keep(const struct pml_profile_node *node, void *arg) {
 static void pushnode(lua_State *L, const struct pml_profile_node *node) {
   struct pml_region_info info = {.name = "?"};
   (void)pml_region_describe(node->region, &info);
-  lua_createtable(L, 0, 10);
+  lua_createtable(L, 0, 11);
   lutil_setstr(L, "name", info.name);
+  lutil_setstr(L, "file", info.file);
   lutil_setint(L, "region", node->region);
   lutil_setint(L, "depth", node->depth);
   lutil_setint(L, "threads", node->nthreads);

@@ -31,18 +31,26 @@ local function path_of(line)
   return path
 end
 
+--- "libnone\tlibz,libm" of a line unmatched_lib: a pattern that matched nothing, and names near to it.
+local function unmatched(option, value)
+  local pattern, nearest = value:match("^([^\t]*)\t?(.*)$")
+  return { option = option, pattern = pattern, nearest = nearest }
+end
+
 --- One process: its head's fields, paths, and whether the file is whole; nil and why.
 local function process(file)
   local f <close>, err = io.open(file, "r")
   if not f then return nil, err end
-  local p = { paths = {}, whole = false }
+  local p = { paths = {}, unmatched_patterns = {}, whole = false }
   for line in f:lines() do
-    local key, value = line:match("^([a-z]+)\t(.*)$")
+    local key, value = line:match("^([a-z_]+)\t(.*)$")
     if line == "end" then p.whole = true
     elseif key == "call" then
       local path = path_of(line)
       if not path then return nil, file .. ": not what a recorded process writes" end
       p.paths[#p.paths + 1] = path
+    elseif key and key:find("^unmatched_") then
+      table.insert(p.unmatched_patterns, unmatched(key:sub(#"unmatched_" + 1), value))
     elseif key then p[key] = math.tointeger(tonumber(value)) or value
     end
   end
