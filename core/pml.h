@@ -9,6 +9,7 @@
 #include "adapter/pml_section.h"
 #include "adapter/pml_section_file.h"
 #include "adapter/pml_workload.h"
+#include "adapter/pml_wrap.h"
 #include "base/pml_api.h"
 #include "base/pml_clock.h"
 #include "base/pml_error.h"
