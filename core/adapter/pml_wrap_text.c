@@ -55,8 +55,11 @@ static bool has_room(void) {
 }
 
 static bool keep(uint64_t number, const char *text, size_t n) {
-  struct text *found, *new = has_room() ? malloc(sizeof *new + n + 1) : NULL;
-  if (new == NULL) return false;
+  struct text *found, *new = malloc(sizeof *new + n + 1);
+  if (new == NULL || !has_room()) {
+    free(new);
+    return false;
+  }
   new->number = number;
   memcpy(new->text, text, n);
   new->text[n] = '\0';
