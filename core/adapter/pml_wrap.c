@@ -13,13 +13,14 @@
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #define LIBRARY "WRAP"
 #define NAME_BYTES 1024u
 
 enum { UNKNOWN, NO_RECORDERS, RECORDERS }; /* pml_wrap_function.records */
 
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* while a function is prepared */
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* what functions are, and texts_of */
 static uint64_t functions, missing, unrecorded;          /* atomic */
 
 /* Which metrics have texts among their values: kept for good, as metrics are. */
@@ -36,6 +37,62 @@ static void add(uint64_t *counter, uint64_t n) {
 
 /* ---- a function's first time ---- */
 
+/* All that a function needs. It is made without a lock of ours, maybe by several threads: each gets the same. */
+struct made {
+  pml_region_t region;
+  const struct pml_stream_metrics *metrics[2];
+  uint32_t is_text[2];
+  struct pml_recorder *recorder[2][PML_WRAP_VALUES_MAX];
+  uint32_t recorders;
+};
+
+static void name_value(char *name, const struct pml_wrap_function *f, const struct pml_wrap_value *v) {
+  snprintf(name, NAME_BYTES, "%s:%s", f->name, v->name);
+}
+
+/* The values that go with events, by "FUNCTION:VALUE", which no other function has. */
+static int make_metrics(const struct pml_wrap_function *f, const struct pml_wrap_value *value, uint32_t n,
+                        const struct pml_stream_metrics **out, uint32_t *is_text) {
+  char text[PML_WRAP_VALUES_MAX][NAME_BYTES];
+  const char *name[PML_WRAP_VALUES_MAX];
+  uint32_t used = 0, is_real = 0;
+  struct pml_stream_metrics *m;
+  for (uint32_t i = 0; i < n; i++) {
+    if ((value[i].keep & PML_WRAP_METRIC) == 0) continue;
+    *is_text |= (uint32_t)(value[i].type == PML_WRAP_TEXT) << used;
+    is_real |= (uint32_t)(value[i].type == PML_WRAP_REAL) << used;
+    name_value(text[used], f, &value[i]);
+    name[used] = text[used];
+    used++;
+  }
+  if (used == 0) return 0;
+  int err = pml_stream_metrics(name, used, &m);
+  if (err < 0) return err;
+  for (uint32_t i = 0; i < used; i++)
+    if ((is_real >> i & 1) != 0) pml_stream_metrics_set_real(m, i);
+  *out = m;
+  return 0;
+}
+
+/* A recorder that cannot be is missed by whoever asks for it; the call goes on. */
+static void make_recorders(const struct pml_wrap_function *f, const struct pml_wrap_value *value, uint32_t n,
+                           struct pml_recorder **recorder, uint32_t *made) {
+  struct pml_sde_library *library;
+  char name[NAME_BYTES];
+  for (uint32_t i = 0; i < n; i++) {
+    const struct pml_wrap_value *v = &value[i];
+    const struct pml_recorder_options o = {.type = v->type == PML_WRAP_REAL ? PML_TYPE_DOUBLE : PML_TYPE_INT64,
+                                           .keep = PML_KEEP_SKETCH};
+    if ((v->keep & PML_WRAP_RECORD) == 0 || v->type == PML_WRAP_TEXT) continue;
+    name_value(name, f, v);
+    if (pml_sde_library(&library, LIBRARY) < 0 || pml_sde_create_recorder(library, name, &o, &recorder[i]) < 0) {
+      recorder[i] = NULL;
+      add(&unrecorded, 1);
+    }
+    *made += recorder[i] != NULL;
+  }
+}
+
 static int note_texts(const struct pml_stream_metrics *m, uint32_t is_text) {
   if (is_text == 0) return 0;
   struct texts_of *t = malloc(sizeof *t);
@@ -45,67 +102,18 @@ static int note_texts(const struct pml_stream_metrics *m, uint32_t is_text) {
   return 0;
 }
 
-static void name_value(char *name, const struct pml_wrap_function *f, const struct pml_wrap_value *v) {
-  snprintf(name, NAME_BYTES, "%s:%s", f->name, v->name);
-}
-
-/* The values that go with events, by "FUNCTION:VALUE", which no other function has. */
-static int make_metrics(const struct pml_wrap_function *f, const struct pml_wrap_value *value, uint32_t n,
-                        const struct pml_stream_metrics **out) {
-  char text[PML_WRAP_VALUES_MAX][NAME_BYTES];
-  const char *name[PML_WRAP_VALUES_MAX];
-  uint32_t used = 0, is_text = 0, is_real = 0;
-  struct pml_stream_metrics *m;
-  for (uint32_t i = 0; i < n; i++) {
-    if ((value[i].keep & PML_WRAP_METRIC) == 0) continue;
-    is_text |= (uint32_t)(value[i].type == PML_WRAP_TEXT) << used;
-    is_real |= (uint32_t)(value[i].type == PML_WRAP_REAL) << used;
-    name_value(text[used], f, &value[i]);
-    name[used] = text[used];
-    used++;
-  }
-  if (used == 0) return 0;
-  int err = pml_stream_metrics(name, used, &m);
-  for (uint32_t i = 0; i < used && err == 0; i++)
-    if ((is_real >> i & 1) != 0) pml_stream_metrics_set_real(m, i);
-  if (err == 0) err = note_texts(m, is_text);
-  if (err == 0) *out = m;
-  return err;
-}
-
-/* A recorder that cannot be is missed by whoever asks for it; the call goes on. */
-static bool make_recorders(const struct pml_wrap_function *f, struct pml_wrap_value *value, uint32_t n) {
-  struct pml_sde_library *library;
-  char name[NAME_BYTES];
-  bool any = false;
-  for (uint32_t i = 0; i < n; i++) {
-    struct pml_wrap_value *v = &value[i];
-    const struct pml_recorder_options o = {.type = v->type == PML_WRAP_REAL ? PML_TYPE_DOUBLE : PML_TYPE_INT64,
-                                           .keep = PML_KEEP_SKETCH};
-    if ((v->keep & PML_WRAP_RECORD) == 0 || v->type == PML_WRAP_TEXT) continue;
-    name_value(name, f, v);
-    if (pml_sde_library(&library, LIBRARY) < 0 || pml_sde_create_recorder(library, name, &o, &v->recorder) < 0) {
-      v->recorder = NULL;
-      add(&unrecorded, 1);
-    }
-    any |= v->recorder != NULL;
-  }
-  return any;
-}
-
-static int prepare_locked(struct pml_wrap_function *f) {
-  pml_region_t region;
-  if (f->nin > PML_WRAP_VALUES_MAX) f->nin = PML_WRAP_VALUES_MAX;
-  if (f->nout > PML_WRAP_VALUES_MAX) f->nout = PML_WRAP_VALUES_MAX;
-  int err = pml__intercept_calls_prepare();
-  if (err == 0) err = pml_region_intern(f->name, f->library, 0, &region);
-  if (err == 0) err = make_metrics(f, f->in, f->nin, &f->metrics[0]);
-  if (err == 0) err = make_metrics(f, f->out, f->nout, &f->metrics[1]);
+/* Under the lock, which no other is taken in. */
+static int publish(struct pml_wrap_function *f, const struct made *m) {
+  if (f->records != UNKNOWN) return 0;
+  int err = note_texts(m->metrics[0], m->is_text[0]);
+  if (err == 0) err = note_texts(m->metrics[1], m->is_text[1]);
   if (err < 0) return err;
-  bool in = make_recorders(f, f->in, f->nin), out = make_recorders(f, f->out, f->nout);
-  f->region = region;
+  f->region = m->region;
+  memcpy(f->metrics, m->metrics, sizeof f->metrics);
+  for (uint32_t i = 0; i < f->nin; i++) f->in[i].recorder = m->recorder[0][i];
+  for (uint32_t i = 0; i < f->nout; i++) f->out[i].recorder = m->recorder[1][i];
   add(&functions, 1);
-  __atomic_store_n(&f->records, in || out ? RECORDERS : NO_RECORDERS, __ATOMIC_RELEASE);
+  __atomic_store_n(&f->records, m->recorders > 0 ? RECORDERS : NO_RECORDERS, __ATOMIC_RELEASE);
   return 0;
 }
 
@@ -120,15 +128,26 @@ static void watch_forks(void) {
   (void)pthread_atfork(before_fork, after_fork, after_fork);
 }
 
-/* Claimed. False: no memory; it is tried again at the next call. */
-static bool prepare(struct pml_wrap_function *f) {
+/* Claimed. False: no memory, or more values than can be; it is tried again at the next call. */
+__attribute__((noinline, cold)) static bool prepare_first(struct pml_wrap_function *f) {
   static pthread_once_t once = PTHREAD_ONCE_INIT;
-  if (PML_LIKELY(__atomic_load_n(&f->records, __ATOMIC_ACQUIRE) != UNKNOWN)) return true;
+  struct made m = {0};
   pthread_once(&once, watch_forks);
+  int err = f->nin <= PML_WRAP_VALUES_MAX && f->nout <= PML_WRAP_VALUES_MAX ? pml__intercept_calls_prepare() : -EINVAL;
+  if (err == 0) err = pml_region_intern(f->name, f->library, 0, &m.region);
+  if (err == 0) err = make_metrics(f, f->in, f->nin, &m.metrics[0], &m.is_text[0]);
+  if (err == 0) err = make_metrics(f, f->out, f->nout, &m.metrics[1], &m.is_text[1]);
+  if (err < 0) return false;
+  make_recorders(f, f->in, f->nin, m.recorder[0], &m.recorders);
+  make_recorders(f, f->out, f->nout, m.recorder[1], &m.recorders);
   pthread_mutex_lock(&lock);
-  int err = f->records == UNKNOWN ? prepare_locked(f) : 0;
+  err = publish(f, &m);
   pthread_mutex_unlock(&lock);
   return err == 0;
+}
+
+static bool prepare(struct pml_wrap_function *f) {
+  return PML_LIKELY(__atomic_load_n(&f->records, __ATOMIC_ACQUIRE) != UNKNOWN) || prepare_first(f);
 }
 
 bool pml__wrap_records(struct pml_wrap_function *f) {
