@@ -62,6 +62,9 @@ $(B)/obj/%.o: %.c
 	@mkdir -p $(@D)
 	$(CC) $(ALLCFLAGS) $(LUA_CFLAGS) -c $< -o $@
 
+# What runs while vector registers are somebody's who has not saved them.
+$(B)/obj/%_plain.o: ALLCFLAGS += -mgeneral-regs-only
+
 $(B)/obj/%.o: %.S
 	@mkdir -p $(@D)
 	$(CC) $(CFLAGS) -MMD -MP -c $< -o $@

@@ -298,7 +298,8 @@ int pml_buffer_open(struct pml_buffer **out, const struct pml_buffer_options *op
   if (b == NULL) return pml_fail(-ENOMEM, "no memory for a buffer of events");
   pthread_mutex_init(&b->lock, NULL);
   b->pid = getpid();
-  const struct pml_stream_consumer c = {thread_begin, thread_end, {on_enter, on_leave, on_metric}, b};
+  const struct pml_stream_consumer c = {
+      .thread_begin = thread_begin, .thread_end = thread_end, .event = {on_enter, on_leave, on_metric}, .arg = b};
   int err = options_of(b, options);
   if (err == 0) err = pml_stream_add(&c, &b->consumer);
   if (err < 0) {
