@@ -179,6 +179,25 @@ $(B)/spec/libintercept.so: spec/c/intercept/library.c spec/c/intercept/throw.cpp
 	@mkdir -p $(@D)
 	$(CC) $(filter-out -MMD -MP,$(ALLCFLAGS)) -Wno-psabi -fexceptions -fsemantic-interposition -c spec/c/intercept/library.c -o $(@:.so=.o)
 	$(CXX) $(OPT) $(CFLAGS) -Wall -Wextra -Werror $(SAN) -fPIC -shared $(LDFLAGS) spec/c/intercept/throw.cpp $(@:.so=.o) -o $@
+# Libraries with every kind of slot; the variants of one differ in how it is linked.
+SLOTS_SO := $(patsubst spec/c/intercept/%.c,$(B)/spec/%.so,$(wildcard spec/c/intercept/slots_*.c))
+SLOTS_VARIANTS := now norelro relr sysv stripped symbolic noplt
+SLOTS_now := -Wl,-z,now,-z,relro
+SLOTS_norelro := -Wl,-z,lazy,-z,norelro
+SLOTS_relr := -Wl,-z,now,-z,pack-relative-relocs
+SLOTS_sysv := -Wl,-z,lazy,--hash-style=sysv
+SLOTS_stripped := -Wl,-s,-z,lazy
+SLOTS_symbolic := -Wl,-Bsymbolic,-z,lazy
+SLOTS_noplt := -fno-plt
+slots_build = $(CC) $(filter-out -MMD -MP $(SAN),$(ALLCFLAGS)) -Wno-psabi -fsemantic-interposition -shared $(1) $< \
+  $(filter %.so,$^) -Wl,--no-as-needed -Wl,-rpath,'$$ORIGIN' -o $@
+$(B)/spec/slots_%.so: spec/c/intercept/slots_%.c $(B)/spec/libintercept.so $(INTERCEPT_H)
+	$(call slots_build,-Wl$(comma)-z$(comma)lazy $(call link_of,$<))
+$(B)/spec/slots_both.so: $(B)/spec/slots_versions.so
+$(SLOTS_VARIANTS:%=$(B)/spec/leaf_%.so): $(B)/spec/leaf_%.so: spec/c/intercept/slots_leaf.c $(B)/spec/libintercept.so $(INTERCEPT_H)
+	$(call slots_build,$(SLOTS_$*))
+$(B)/spec/intercept_slots $(B)/spec/intercept_damaged: $(SLOTS_SO) $(SLOTS_VARIANTS:%=$(B)/spec/leaf_%.so)
+
 intercept_link = $(CC) $(ALLCFLAGS) -Wno-psabi $(LDFLAGS) $(1) $< -L$(B)/spec -lintercept -Wl,-rpath,'$$ORIGIN' $(B)/libpmlua.a $(CORE_LIBS)
 $(B)/spec/intercept_%: spec/c/intercept_%.c $(B)/spec/libintercept.so $(B)/libpmlua.a $(INTERCEPT_H)
 	$(call intercept_link,-Wl$(comma)-z$(comma)lazy) -o $@

@@ -39,9 +39,10 @@ PML_BEGIN_DECLS
  * ".so" and what follows; by its path if the pattern has a '/'. A program is no library unless a pattern names it.
  */
 struct pml_intercept_options {
-  const char *lib; /* whose functions */
-  const char *sym; /* which functions, by their names in the symbol table */
-  const char *but; /* neither libraries nor functions with these names */
+  const char *lib;    /* whose functions */
+  const char *sym;    /* which functions, by their names in the symbol table */
+  const char *but;    /* neither libraries nor functions with these names */
+  const char *filter; /* a file of rules (pml_filter.h), which may leave out more; libraries are its files */
 };
 
 /*
@@ -74,6 +75,25 @@ struct pml_intercept_stats {
   uint64_t nested;    /* calls not recorded: made by the recording itself, or by a handler that interrupted it */
 };
 PML_API void pml_intercept_stats(struct pml_intercept_stats *s);
+
+/* A pattern that was given as "lib" or "sym" and matched no library, or no function of the chosen libraries. */
+struct pml_intercept_unmatched {
+  const char *option, *pattern;
+  unsigned n;
+  const char *nearest[3]; /* n names that there are, the nearest first */
+};
+typedef int pml_intercept_unmatched_visit(const struct pml_intercept_unmatched *u, void *arg);
+
+/*
+ * pml_intercept_unmatched - patterns of the last installation that have matched nothing so far, also after its removal.
+ * What is loaded later may match still: ask at the end. Functions that exist match, whether anybody calls them or not;
+ * where no library matches, no function is missed.
+ *
+ * Returns 0, -ENOMEM, or what @visit returned: not 0 ends it. Strings are the visitor's until it returns.
+ * Cost: some microseconds; with functions that are missed, a microsecond per function of the chosen libraries and
+ * pattern. Thread-safe; not async-signal-safe.
+ */
+PML_API int pml_intercept_unmatched(pml_intercept_unmatched_visit *visit, void *arg);
 
 PML_END_DECLS
 

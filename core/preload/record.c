@@ -3,7 +3,7 @@
  * core/preload/record.c - the calls of a program that was never changed: LD_PRELOAD=libpmlua-record.so.
  *
  * PMLUA_RECORD_DIR: the folder for results, which must exist; without it nothing happens. PMLUA_RECORD_LIB, _SYM, _NOT:
- * patterns as in pml_intercept.h. PMLUA_RECORD_TRACE=1: an OTF2 trace beside the profile.
+ * patterns as in pml_intercept.h; _FILTER: a filter file. PMLUA_RECORD_TRACE=1: an OTF2 trace beside the profile.
  *
  * Each process leaves PID.calls, written when it exits, by a destructor, or calls _exit() or abort, by a copy of the
  * process: one that ends in a signal handler may hold any lock, and must end all the same. With a trace, trace-PID is
@@ -274,7 +274,8 @@ static void start_in_child(void) {
 
 __attribute__((constructor)) static void start_in_program(void) {
   const char *dir = getenv("PMLUA_RECORD_DIR");
-  struct pml_intercept_options o = {getenv("PMLUA_RECORD_LIB"), getenv("PMLUA_RECORD_SYM"), getenv("PMLUA_RECORD_NOT")};
+  struct pml_intercept_options o = {getenv("PMLUA_RECORD_LIB"), getenv("PMLUA_RECORD_SYM"), getenv("PMLUA_RECORD_NOT"),
+                                    getenv("PMLUA_RECORD_FILTER")};
   if (dir == NULL || dir[0] == '\0' || strlen(dir) >= sizeof record.dir) return;
   int saved = errno;
   memcpy(record.dir, dir, strlen(dir) + 1);

@@ -242,41 +242,4 @@ pml__arch_leave:
   .cfi_endproc
   .size pml__arch_leave, . - pml__arch_leave
 
-/*
- * Doors to dlopen and dlsym, which look at their return address to know who asks: what needs that goes on to the true
- * function as it came. name, who decides (the same arguments, and the return address), the true one, ours.
- */
-  .macro door name, decide, real, ours
-  .globl \name
-  .hidden \name
-  .type \name, @function
-  .balign 16
-\name:
-  .cfi_startproc
-  endbr64
-  pushq %rdi
-  .cfi_adjust_cfa_offset 8
-  pushq %rsi
-  .cfi_adjust_cfa_offset 8
-  pushq %rax
-  .cfi_adjust_cfa_offset 8
-  movq 24(%rsp), %rdx
-  call \decide
-  movl %eax, %ecx
-  popq %rax
-  .cfi_adjust_cfa_offset -8
-  popq %rsi
-  .cfi_adjust_cfa_offset -8
-  popq %rdi
-  .cfi_adjust_cfa_offset -8
-  testl %ecx, %ecx
-  jnz \ours
-  jmp *\real(%rip)
-  .cfi_endproc
-  .size \name, . - \name
-  .endm
-
-  door pml__arch_dlopen, pml__intercept_takes_dlopen, pml__intercept_real_dlopen, pml__intercept_dlopen
-  door pml__arch_dlsym, pml__intercept_takes_dlsym, pml__intercept_real_dlsym, pml__intercept_dlsym
-
 #endif
