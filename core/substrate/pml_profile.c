@@ -4,7 +4,7 @@
 
 #include "base/pml_clock.h"
 #include "base/pml_error.h"
-#include "substrate/pml_profile_tree.h"
+#include "substrate/pml_profile_private.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -13,47 +13,14 @@
 
 #define FIRST_DEPTH 64u
 
-/* A call under way. @node: NULL if there was no room for its path. */
-struct frame {
-  struct pml__profile_node *node;
-  pml_region_t region;
-  uint64_t ticks, inner;
-};
-
-/* One thread. */
-struct track {
-  struct pml__profile_tree tree;
-  struct frame *frame; /* frame[0] is the root's */
-  size_t depth, capacity;
-  uint64_t beyond;                     /* enters for which there was no memory for a frame: their leaves come first */
-  uint64_t events, unmatched, dropped; /* atomic, one writer */
-  struct pml_profile *profile;
-  struct track *next;
-};
-
-struct pml_profile {
-  pthread_mutex_t lock; /* guards all below: threads begin and end, visits read */
-  struct track *tracks;
-  struct pml__profile_tree ended; /* merged, of threads that ended */
-  struct pml_profile_stats stats; /* of threads that ended, and how many threads there were */
-  uint64_t consumer;
-};
-
-/* One writer. */
-static void count_one(uint64_t *counter) {
-  __atomic_store_n(counter, *counter + 1, __ATOMIC_RELAXED);
-}
-static void add_to(uint64_t *figure, uint64_t more) {
-  __atomic_store_n(figure, *figure + more, __ATOMIC_RELAXED);
-}
 static uint64_t get(const uint64_t *figure) {
   return __atomic_load_n(figure, __ATOMIC_RELAXED);
 }
 
 /* ---- events ---- */
 
-__attribute__((noinline, cold)) static bool deepen(struct track *t) {
-  struct frame *frame = realloc(t->frame, t->capacity * 2 * sizeof *frame);
+__attribute__((noinline, cold)) static bool deepen(struct pml__profile_track *t) {
+  struct pml__profile_frame *frame = realloc(t->frame, t->capacity * 2 * sizeof *frame);
   if (frame == NULL) return false;
   t->frame = frame;
   t->capacity *= 2;
@@ -61,73 +28,71 @@ __attribute__((noinline, cold)) static bool deepen(struct track *t) {
 }
 
 /* The node from which a call is made: that of the innermost call that has one. */
-static struct pml__profile_node *caller(const struct track *t) {
+static struct pml__profile_node *caller(const struct pml__profile_track *t) {
   size_t i = t->depth;
   while (t->frame[i].node == NULL) i--;
   return t->frame[i].node;
 }
 
-static void on_enter(void *data, const struct pml_stream_event *e) {
-  struct track *t = data;
-  if (PML_UNLIKELY(t->beyond > 0 || (t->depth + 1 == t->capacity && !deepen(t)))) {
-    t->beyond++;
-    count_one(&t->dropped);
-    return;
-  }
-  struct pml__profile_node *parent = t->frame[t->depth].node;
-  if (PML_UNLIKELY(parent == NULL)) parent = caller(t);
-  struct pml__profile_node *node = pml__profile_tree_child(&t->tree, parent, e->region);
-  t->frame[++t->depth] = (struct frame){node, e->region, e->ticks, 0};
-  if (PML_UNLIKELY(node == NULL)) {
-    count_one(&t->dropped);
-    return;
-  }
-  __atomic_store_n(&node->running, node->running + 1, __ATOMIC_RELAXED);
-  count_one(&t->events);
+/* The first call by a path brings its node, and the first of its region a histogram, both as far as there is memory. */
+static struct pml__profile_node *node_for(struct pml__profile_track *t, pml_region_t region) {
+  struct pml__profile_node *node = pml__profile_tree_child(&t->tree, caller(t), region);
+  if (node != NULL && node->histogram == NULL) node->histogram = pml__histograms_of(&t->histograms, region);
+  return node;
 }
 
-static void end_call(struct pml__profile_node *node, uint64_t d, uint64_t inner) {
-  count_one(&node->count);
-  add_to(&node->sum, d);
-  add_to(&node->inner, inner < d ? inner : d);
-  if (d < node->min) __atomic_store_n(&node->min, d, __ATOMIC_RELAXED);
-  if (d > node->max) __atomic_store_n(&node->max, d, __ATOMIC_RELAXED);
-  __atomic_store_n(&node->running, node->running - 1, __ATOMIC_RELAXED);
+static void on_enter(void *data, const struct pml_stream_event *e) {
+  struct pml__profile_track *t = data;
+  if (pml__profile_enter_plainly(t, e)) return;
+  if (t->beyond > 0 || (t->depth + 1 == t->capacity && !deepen(t))) {
+    t->beyond++;
+    pml__profile_count(&t->dropped);
+    return;
+  }
+  struct pml__profile_node *node = node_for(t, e->region);
+  if (node != NULL) {
+    pml__profile_begin_call(t, node, e);
+    return;
+  }
+  t->frame[++t->depth] = (struct pml__profile_frame){NULL, e->region, e->ticks, 0};
+  pml__profile_count(&t->dropped);
 }
 
 static void on_leave(void *data, const struct pml_stream_event *e) {
-  struct track *t = data;
-  if (PML_UNLIKELY(t->beyond > 0)) {
+  struct pml__profile_track *t = data;
+  if (pml__profile_leave_plainly(t, e)) return;
+  if (t->beyond > 0) {
     t->beyond--;
     return;
   }
-  struct frame *f = &t->frame[t->depth];
-  if (PML_UNLIKELY(t->depth == 0 || f->region != e->region)) {
-    count_one(&t->unmatched);
+  struct pml__profile_frame *f = &t->frame[t->depth];
+  if (t->depth == 0 || f->region != e->region) {
+    pml__profile_count(&t->unmatched);
     return;
   }
-  uint64_t d = e->ticks > f->ticks ? e->ticks - f->ticks : 0;
-  t->depth--;
-  if (PML_UNLIKELY(f->node == NULL)) {
+  if (f->node == NULL) {
+    t->depth--;
     f[-1].inner += f->inner; /* its own time is its parent's */
     return;
   }
-  end_call(f->node, d, f->inner);
-  f[-1].inner += d;
+  uint64_t d = pml__profile_duration(f, e);
+  struct pml__histogram *h = f->node->histogram;
+  pml__profile_end_call(t, d, h != NULL && pml__histogram_grow(h, d) ? pml__histogram_count(h, d) : NULL);
 }
 
 /* ---- threads ---- */
 
-static void free_track(struct track *t) {
+static void free_track(struct pml__profile_track *t) {
   if (t == NULL) return;
   pml__profile_tree_close(&t->tree);
+  pml__histograms_close(&t->histograms);
   free(t->frame);
   free(t);
 }
 
 static void *thread_begin(void *arg, uint64_t thread) {
   struct pml_profile *p = arg;
-  struct track *t = calloc(1, sizeof *t);
+  struct pml__profile_track *t = calloc(1, sizeof *t);
   (void)thread;
   if (t != NULL) t->frame = calloc(FIRST_DEPTH, sizeof *t->frame);
   if (t == NULL || t->frame == NULL || !pml__profile_tree_open(&t->tree)) {
@@ -145,14 +110,14 @@ static void *thread_begin(void *arg, uint64_t thread) {
   return t;
 }
 
-static void add_counts(struct pml_profile_stats *s, const struct track *t) {
+static void add_counts(struct pml_profile_stats *s, const struct pml__profile_track *t) {
   s->events += get(&t->events);
   s->unmatched += get(&t->unmatched);
   s->dropped += get(&t->dropped);
 }
 
 /* What was under way is no call: nobody runs it any more. */
-static void abandon_open(struct pml_profile *p, struct track *t) {
+static void abandon_open(struct pml_profile *p, struct pml__profile_track *t) {
   for (; t->depth > 0; t->depth--) {
     if (t->frame[t->depth].node == NULL) continue;
     t->frame[t->depth].node->running = 0;
@@ -162,11 +127,13 @@ static void abandon_open(struct pml_profile *p, struct track *t) {
 
 static void thread_end(void *arg, void *data) {
   struct pml_profile *p = arg;
-  struct track *t = data, **at = &p->tracks;
+  struct pml__profile_track *t = data, **at = &p->tracks;
   pthread_mutex_lock(&p->lock);
   abandon_open(p, t);
   /* Without the memory to merge it the track stays as it is, and is merged by each visit. */
-  if (pml__profile_tree_merge(&p->ended, &t->tree)) {
+  bool merged = pml__histograms_merge(&p->ended_histograms, &t->histograms);
+  if (merged) pml__histograms_close(&t->histograms);
+  if (merged && pml__profile_tree_merge(&p->ended, &t->tree)) {
     while (*at != t) at = &(*at)->next;
     *at = t->next;
     add_counts(&p->stats, t);
@@ -187,8 +154,11 @@ int pml_profile_open(struct pml_profile **out) {
     return pml_fail(-ENOMEM, "no memory for a profile");
   }
   pthread_mutex_init(&p->lock, NULL);
-  struct pml_stream_consumer c = {
-      .thread_begin = thread_begin, .thread_end = thread_end, .event = {on_enter, on_leave, NULL}, .arg = p};
+  struct pml_stream_consumer c = {.thread_begin = thread_begin,
+                                  .thread_end = thread_end,
+                                  .event = {on_enter, on_leave, NULL},
+                                  .plain = {pml__profile_enter_plainly, pml__profile_leave_plainly, NULL},
+                                  .arg = p};
   err = pml_stream_add(&c, &p->consumer);
   if (err < 0) {
     pml__profile_tree_close(&p->ended);
@@ -202,11 +172,12 @@ int pml_profile_open(struct pml_profile **out) {
 void pml_profile_close(struct pml_profile *p) {
   if (p == NULL) return;
   (void)pml_stream_remove(p->consumer); /* -ENOENT in a child: nothing comes there anyway */
-  for (struct track *t = p->tracks, *next; t != NULL; t = next) {
+  for (struct pml__profile_track *t = p->tracks, *next; t != NULL; t = next) {
     next = t->next;
     free_track(t);
   }
   pml__profile_tree_close(&p->ended);
+  pml__histograms_close(&p->ended_histograms);
   pthread_mutex_destroy(&p->lock);
   free(p);
 }
@@ -214,7 +185,7 @@ void pml_profile_close(struct pml_profile *p) {
 void pml_profile_stats(struct pml_profile *p, struct pml_profile_stats *s) {
   pthread_mutex_lock(&p->lock);
   *s = p->stats;
-  for (const struct track *t = p->tracks; t != NULL; t = t->next) add_counts(s, t);
+  for (const struct pml__profile_track *t = p->tracks; t != NULL; t = t->next) add_counts(s, t);
   pthread_mutex_unlock(&p->lock);
 }
 
@@ -284,11 +255,14 @@ static int walk(const struct walk *w, int (*visit)(const struct pml_profile_node
   }
 }
 
-static bool merge_all(struct pml_profile *p, struct pml__profile_tree *merged) {
+bool pml__profile_merge(struct pml_profile *p, struct pml__profile_tree *tree, struct pml__histograms *histograms) {
   pthread_mutex_lock(&p->lock);
-  bool all = pml__profile_tree_merge(merged, &p->ended);
-  for (const struct track *t = p->tracks; t != NULL && all; t = t->next)
-    all = pml__profile_tree_merge(merged, &t->tree);
+  bool all = pml__profile_tree_merge(tree, &p->ended);
+  if (all && histograms != NULL) all = pml__histograms_merge(histograms, &p->ended_histograms);
+  for (const struct pml__profile_track *t = p->tracks; t != NULL && all; t = t->next) {
+    all = pml__profile_tree_merge(tree, &t->tree);
+    if (all && histograms != NULL) all = pml__histograms_merge(histograms, &t->histograms);
+  }
   pthread_mutex_unlock(&p->lock);
   return all;
 }
@@ -297,7 +271,7 @@ int pml_profile_visit(struct pml_profile *p, int (*visit)(const struct pml_profi
   struct pml__profile_tree merged;
   struct walk w = {0};
   int err = -ENOMEM;
-  if (pml__profile_tree_open(&merged) && merge_all(p, &merged) && prepare_walk(&w, &merged)) err = 0;
+  if (pml__profile_tree_open(&merged) && pml__profile_merge(p, &merged, NULL) && prepare_walk(&w, &merged)) err = 0;
   if (err == 0)
     err = walk(&w, visit, arg);
   else

@@ -22,7 +22,8 @@ struct pml_profile;
  * Returns 0, -ENOMEM, or what pml_stream_add() returns; *@p is NULL on failure.
  * In a child after a fork the parent's profile gets no events, and can only be closed.
  *
- * Cost of an event: some 140 instructions, the stream's share among them. Memory: 96 bytes per call path and thread.
+ * Cost of an event: some COST instructions, the stream's share among them. Memory of a thread: 96 bytes per call path,
+ * and per function 352 and 64 for each octave of durations that it has calls of.
  */
 PML_API int pml_profile_open(struct pml_profile **p);
 PML_API void pml_profile_close(struct pml_profile *p);
@@ -45,6 +46,29 @@ struct pml_profile_node {
  */
 PML_API int pml_profile_visit(struct pml_profile *p, int (*visit)(const struct pml_profile_node *node, void *arg),
                               void *arg);
+
+/*
+ * Durations are counted in buckets: those below 16 ticks of pml_clock are exact, above there are eight to the octave,
+ * and the last has all that are longer than 2^44 ticks.
+ */
+#define PML_PROFILE_BUCKETS 336u
+
+struct pml_profile_function {
+  pml_region_t region;
+  uint64_t count;
+  double min_ns, median_ns, max_ns; /* inclusive; the median to half a bucket, some 6 % */
+  const uint64_t *bucket;           /* [PML_PROFILE_BUCKETS] calls by inclusive duration, valid during the visit */
+};
+
+/*
+ * pml_profile_functions - every region that a call of ended, wherever it was called from, in the order of regions; ends
+ * early with what @visit returns if that is not 0. As with pml_profile_visit() threads may go on.
+ * pml_profile_bucket_ns - the least duration in bucket @i; of PML_PROFILE_BUCKETS, the most that one has.
+ * Returns 0, -ENOMEM, or what @visit returned.
+ */
+PML_API int pml_profile_functions(struct pml_profile *p, int (*visit)(const struct pml_profile_function *f, void *arg),
+                                  void *arg);
+PML_API double pml_profile_bucket_ns(uint32_t i);
 
 struct pml_profile_stats {
   uint32_t threads;   /* that raised events */

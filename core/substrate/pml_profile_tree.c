@@ -5,30 +5,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define FIRST_CHUNK 64u
 #define FIRST_SLOTS 128u
 
 #define GET(field) __atomic_load_n(&(field), __ATOMIC_RELAXED)
 
-static unsigned chunk_of(uint32_t index) {
-  return 31u - (unsigned)__builtin_clz(index / FIRST_CHUNK + 1u);
-}
-
-static uint32_t chunk_start(unsigned k) {
-  return FIRST_CHUNK * ((1u << k) - 1u);
-}
-
-struct pml__profile_node *pml__profile_tree_at(const struct pml__profile_tree *t, uint32_t index) {
-  unsigned k = chunk_of(index);
-  return &t->chunk[k][index - chunk_start(k)];
-}
-
 static struct pml__profile_node *append(struct pml__profile_tree *t, uint32_t parent, pml_region_t region) {
   uint32_t index = t->n;
   if (index == PML_PROFILE_NODES_MAX) return NULL;
-  unsigned k = chunk_of(index);
+  unsigned k = 31u - (unsigned)__builtin_clz(index / PML__PROFILE_CHUNK + 1u);
   if (t->chunk[k] == NULL) {
-    t->chunk[k] = calloc((size_t)FIRST_CHUNK << k, sizeof *t->chunk[k]);
+    t->chunk[k] = calloc((size_t)PML__PROFILE_CHUNK << k, sizeof *t->chunk[k]);
     if (t->chunk[k] == NULL) return NULL;
   }
   struct pml__profile_node *node = pml__profile_tree_at(t, index);
@@ -38,19 +24,6 @@ static struct pml__profile_node *append(struct pml__profile_tree *t, uint32_t pa
   node->min = UINT64_MAX;
   __atomic_store_n(&t->n, index + 1, __ATOMIC_RELEASE);
   return node;
-}
-
-static uint32_t hash_of(uint32_t parent, pml_region_t region) {
-  uint64_t h = ((uint64_t)parent << 32 | region) * UINT64_C(0x9e3779b97f4a7c15);
-  return (uint32_t)(h >> 32);
-}
-
-static uint32_t *find(const struct pml__profile_tree *t, uint32_t parent, pml_region_t region) {
-  for (uint32_t i = hash_of(parent, region) & t->mask;; i = (i + 1) & t->mask) {
-    if (t->slot[i] == 0) return &t->slot[i];
-    const struct pml__profile_node *node = pml__profile_tree_at(t, t->slot[i]);
-    if (node->parent == parent && node->region == region) return &t->slot[i];
-  }
 }
 
 /* At most half full. */
@@ -63,7 +36,7 @@ static bool grow(struct pml__profile_tree *t) {
   t->mask = slots - 1;
   for (uint32_t i = 1; i < t->n; i++) {
     const struct pml__profile_node *node = pml__profile_tree_at(t, i);
-    *find(t, node->parent, node->region) = i;
+    *pml__profile_tree_find(t, node->parent, node->region) = i;
   }
   return true;
 }
@@ -83,20 +56,13 @@ void pml__profile_tree_close(struct pml__profile_tree *t) {
 
 struct pml__profile_node *pml__profile_tree_child(struct pml__profile_tree *t, struct pml__profile_node *parent,
                                                   pml_region_t region) {
-  struct pml__profile_node *node = parent->latest;
-  if (PML_LIKELY(node != NULL && node->region == region)) return node;
-  uint32_t *slot = find(t, parent->index, region);
-  if (*slot != 0) {
-    node = pml__profile_tree_at(t, *slot);
-  } else {
-    if (2 * (t->n + 1) > t->mask + 1) {
-      if (!grow(t)) return NULL;
-      slot = find(t, parent->index, region);
-    }
-    node = append(t, parent->index, region);
-    if (node == NULL) return NULL;
-    *slot = node->index;
-  }
+  struct pml__profile_node *node = pml__profile_tree_known(t, parent, region);
+  if (node != NULL) return node;
+  if (2 * (t->n + 1) > t->mask + 1 && !grow(t)) return NULL;
+  uint32_t *slot = pml__profile_tree_find(t, parent->index, region);
+  node = append(t, parent->index, region);
+  if (node == NULL) return NULL;
+  *slot = node->index;
   parent->latest = node;
   return node;
 }

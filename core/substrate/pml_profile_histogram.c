@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* core/substrate/pml_profile_histogram.c - histograms of durations, one for each function of a thread. */
+#include "substrate/pml_profile_histogram.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define FIRST_SLOTS 64u
+
+static struct pml__histogram **find(const struct pml__histograms *all, pml_region_t region) {
+  uint32_t i = (uint32_t)((uint64_t)region * UINT64_C(0x9e3779b97f4a7c15) >> 32) & all->mask;
+  while (all->slot[i] != NULL && all->slot[i]->region != region) i = (i + 1) & all->mask;
+  return &all->slot[i];
+}
+
+/* At most half full. */
+static bool more_slots(struct pml__histograms *all) {
+  struct pml__histograms more = *all;
+  more.mask = all->slot == NULL ? FIRST_SLOTS - 1 : all->mask * 2 + 1;
+  more.slot = calloc(more.mask + 1, sizeof *more.slot);
+  if (more.slot == NULL) return false;
+  for (struct pml__histogram *h = all->first; h != NULL; h = h->next) *find(&more, h->region) = h;
+  free(all->slot);
+  all->slot = more.slot;
+  all->mask = more.mask;
+  return true;
+}
+
+void pml__histograms_close(struct pml__histograms *all) {
+  for (struct pml__histogram *h = all->first, *next; h != NULL; h = next) {
+    next = h->next;
+    for (uint32_t i = 0; i < PML__HISTOGRAM_OCTAVES; i++) free(h->octave[i]);
+    free(h);
+  }
+  free(all->slot);
+  memset(all, 0, sizeof *all);
+}
+
+struct pml__histogram *pml__histograms_of(struct pml__histograms *all, pml_region_t region) {
+  if ((all->slot == NULL || 2 * (all->n + 1) > all->mask + 1) && !more_slots(all)) return NULL;
+  struct pml__histogram **at = find(all, region);
+  if (*at != NULL) return *at;
+  struct pml__histogram *h = calloc(1, sizeof *h);
+  if (h == NULL) return NULL;
+  h->region = region;
+  h->next = all->first;
+  __atomic_store_n(&all->first, h, __ATOMIC_RELEASE);
+  all->n++;
+  return *at = h;
+}
+
+static bool add_octave(struct pml__histogram *h, uint32_t i) {
+  uint64_t *counts = aligned_alloc(64, 64);
+  if (counts == NULL) return false;
+  memset(counts, 0, 64);
+  __atomic_store_n(&h->octave[i], counts, __ATOMIC_RELEASE);
+  return true;
+}
+
+bool pml__histogram_grow(struct pml__histogram *h, uint64_t ticks) {
+  uint32_t i = pml__histogram_bucket(ticks) / 8;
+  return h->octave[i] != NULL || add_octave(h, i);
+}
+
+static const uint64_t *counts_of(const struct pml__histogram *h, uint32_t octave) {
+  return __atomic_load_n(&h->octave[octave], __ATOMIC_ACQUIRE);
+}
+
+/* Room for all of @from. */
+static bool make_room(struct pml__histograms *to, const struct pml__histogram *from) {
+  struct pml__histogram *h = pml__histograms_of(to, from->region);
+  bool all = h != NULL;
+  for (uint32_t i = 0; i < PML__HISTOGRAM_OCTAVES && all; i++)
+    all = counts_of(from, i) == NULL || h->octave[i] != NULL || add_octave(h, i);
+  return all;
+}
+
+/* An octave that came meanwhile is left for the next time. */
+static void add(struct pml__histogram *to, const struct pml__histogram *from) {
+  for (uint32_t i = 0; i < PML__HISTOGRAM_OCTAVES; i++) {
+    const uint64_t *counts = counts_of(from, i);
+    for (uint32_t b = 0; b < 8 && counts != NULL && to->octave[i] != NULL; b++)
+      to->octave[i][b] += __atomic_load_n(&counts[b], __ATOMIC_RELAXED);
+  }
+}
+
+bool pml__histograms_merge(struct pml__histograms *to, const struct pml__histograms *from) {
+  const struct pml__histogram *first = __atomic_load_n(&from->first, __ATOMIC_ACQUIRE);
+  for (const struct pml__histogram *h = first; h != NULL; h = h->next)
+    if (!make_room(to, h)) return false;
+  for (const struct pml__histogram *h = first; h != NULL; h = h->next) add(*find(to, h->region), h);
+  return true;
+}

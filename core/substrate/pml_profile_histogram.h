@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * core/substrate/pml_profile_histogram.h - how many calls of each function took how long: one thread counts, others may
+ * read meanwhile. Internal.
+ *
+ * Durations below PML__HISTOGRAM_EXACT ticks have a bucket each; above, every octave has eight of equal width, so that
+ * a bucket is at most an eighth of its durations wide. The counts of an octave are one cache line, made when it is
+ * first needed.
+ *
+ * Histograms never move and are not taken out before all are. One is filled, then linked with release; an octave is
+ * cleared, then stored with release; a reader loads both with acquire. Counts are stored and loaded relaxed.
+ */
+#ifndef PML_PROFILE_HISTOGRAM_H
+#define PML_PROFILE_HISTOGRAM_H
+
+#include "substrate/pml_profile.h"
+
+#define PML__HISTOGRAM_OCTAVES 42u /* the first two are exact; what is longer than 2^44 ticks is in the last bucket */
+#define PML__HISTOGRAM_EXACT 16u
+
+_Static_assert(PML_PROFILE_BUCKETS == 8 * PML__HISTOGRAM_OCTAVES, "an octave has eight buckets");
+
+struct pml__histogram {
+  pml_region_t region;
+  struct pml__histogram *next;
+  uint64_t *octave[PML__HISTOGRAM_OCTAVES]; /* [8] atomic counts; NULL: none */
+};
+
+struct pml__histograms {
+  struct pml__histogram *first; /* atomic */
+  struct pml__histogram **slot; /* [mask + 1], the owner's: a hash of regions */
+  uint32_t n, mask;
+};
+
+void pml__histograms_close(struct pml__histograms *all);
+/* That of @region, made if need be; NULL: no memory. By the owner only. */
+struct pml__histogram *pml__histograms_of(struct pml__histograms *all, pml_region_t region);
+/* All of @from, which may be growing, into @to; false: no memory, and nothing is added. */
+bool pml__histograms_merge(struct pml__histograms *to, const struct pml__histograms *from);
+/* The octave of @ticks gets its counts; false: no memory. */
+bool pml__histogram_grow(struct pml__histogram *h, uint64_t ticks);
+
+static inline uint32_t pml__histogram_bucket(uint64_t ticks) {
+  if (ticks < PML__HISTOGRAM_EXACT) return (uint32_t)ticks;
+  uint32_t log = 63u - (uint32_t)__builtin_clzll(ticks);
+  uint32_t bucket = (log - 2) * 8 + (uint32_t)(ticks >> (log - 3) & 7);
+  return bucket < PML_PROFILE_BUCKETS ? bucket : PML_PROFILE_BUCKETS - 1;
+}
+
+/* The least of bucket @i, in ticks. */
+static inline uint64_t pml__histogram_ticks(uint32_t i) {
+  return i < PML__HISTOGRAM_EXACT ? i : (uint64_t)(8 + i % 8) << (i / 8 - 1);
+}
+
+/* Where a call of @ticks is counted; NULL: the octave has no counts yet. */
+static inline uint64_t *pml__histogram_count(const struct pml__histogram *h, uint64_t ticks) {
+  uint32_t bucket = pml__histogram_bucket(ticks);
+  uint64_t *octave = h->octave[bucket / 8];
+  return PML_LIKELY(octave != NULL) ? &octave[bucket % 8] : NULL;
+}
+
+#endif

@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* core/substrate/pml_profile_private.h - what the parts of a profile share: one thread's. Internal. */
+#ifndef PML_PROFILE_PRIVATE_H
+#define PML_PROFILE_PRIVATE_H
+
+#include "substrate/pml_profile_histogram.h"
+#include "substrate/pml_profile_tree.h"
+
+#include <pthread.h>
+
+/* A call under way. @node: NULL if there was no room for its path. */
+struct pml__profile_frame {
+  struct pml__profile_node *node;
+  pml_region_t region;
+  uint64_t ticks, inner;
+};
+
+/* One thread. */
+struct pml__profile_track {
+  struct pml__profile_tree tree;
+  struct pml__histograms histograms;
+  struct pml__profile_frame *frame; /* frame[0] is the root's */
+  size_t depth, capacity;
+  uint64_t beyond;                     /* enters for which there was no memory for a frame: their leaves come first */
+  uint64_t events, unmatched, dropped; /* atomic, one writer */
+  struct pml_profile *profile;
+  struct pml__profile_track *next;
+};
+
+struct pml_profile {
+  pthread_mutex_t lock; /* guards all below: threads begin and end, visits read */
+  struct pml__profile_track *tracks;
+  struct pml__profile_tree ended; /* merged, of threads that ended */
+  struct pml__histograms ended_histograms;
+  struct pml_profile_stats stats; /* of threads that ended, and how many threads there were */
+  uint64_t consumer;
+};
+
+/* The trees of all threads into @tree, and unless it is NULL their histograms into @histograms; false: no memory. */
+bool pml__profile_merge(struct pml_profile *p, struct pml__profile_tree *tree, struct pml__histograms *histograms);
+
+/* One writer. */
+static inline void pml__profile_count(uint64_t *counter) {
+  __atomic_store_n(counter, *counter + 1, __ATOMIC_RELAXED);
+}
+static inline void pml__profile_add(uint64_t *figure, uint64_t more) {
+  __atomic_store_n(figure, *figure + more, __ATOMIC_RELAXED);
+}
+
+/* The frame of a call that has a node. */
+static inline void pml__profile_begin_call(struct pml__profile_track *t, struct pml__profile_node *node,
+                                           const struct pml_stream_event *e) {
+  struct pml__profile_frame *f = &t->frame[++t->depth];
+  f->node = node;
+  f->region = e->region;
+  f->ticks = e->ticks;
+  f->inner = 0;
+  __atomic_store_n(&node->running, node->running + 1, __ATOMIC_RELAXED);
+  pml__profile_count(&t->events);
+}
+
+/* The innermost call has a node; it took @d ticks, and is counted at @count if that is not NULL. */
+static inline void pml__profile_end_call(struct pml__profile_track *t, uint64_t d, uint64_t *count) {
+  struct pml__profile_frame *f = &t->frame[t->depth--];
+  struct pml__profile_node *node = f->node;
+  pml__profile_count(&node->count);
+  pml__profile_add(&node->sum, d);
+  pml__profile_add(&node->inner, f->inner < d ? f->inner : d);
+  if (d < node->min) __atomic_store_n(&node->min, d, __ATOMIC_RELAXED);
+  if (d > node->max) __atomic_store_n(&node->max, d, __ATOMIC_RELAXED);
+  __atomic_store_n(&node->running, node->running - 1, __ATOMIC_RELAXED);
+  if (PML_LIKELY(count != NULL)) pml__profile_count(count);
+  f[-1].inner += d;
+}
+
+static inline uint64_t pml__profile_duration(const struct pml__profile_frame *f, const struct pml_stream_event *e) {
+  return e->ticks > f->ticks ? e->ticks - f->ticks : 0;
+}
+
+/* With general registers only. False, and nothing has changed: not without memory, or not to be counted. */
+bool pml__profile_enter_plainly(void *data, const struct pml_stream_event *e);
+bool pml__profile_leave_plainly(void *data, const struct pml_stream_event *e);
+
+#endif
