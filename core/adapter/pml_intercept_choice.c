@@ -38,22 +38,52 @@ static void classify(struct pml__pattern *p) {
   p->kind = p->text[plain] == '\0' ? '=' : strcmp(p->text + plain, "*") == 0 ? '*' : '?';
 }
 
-/* @text, separated by ':', is cut into the patterns and belongs to them. */
-static int compile(struct pml__patterns *p, char *text) {
+static unsigned key_of(const char *name, size_t n) {
+  return n < 2 ? PML__PATTERN_KEYS - 1
+               : ((unsigned char)name[0] * 7u + (unsigned char)name[1]) % (PML__PATTERN_KEYS - 1);
+}
+
+static int by_key(const void *a, const void *b) {
+  const struct pml__pattern *x = a, *y = b;
+  unsigned i = key_of(x->text, x->n), j = key_of(y->text, y->n);
+  return (i > j) - (i < j);
+}
+
+static void sort(struct pml__patterns *p) {
+  qsort(p->at, p->n, sizeof *p->at, by_key);
+  for (size_t i = 0; i < p->n; i++) p->begin[key_of(p->at[i].text, p->at[i].n) + 1] = i + 1;
+  for (size_t k = 0; k < PML__PATTERN_KEYS; k++)
+    if (p->begin[k + 1] == 0) p->begin[k + 1] = p->begin[k];
+}
+
+static void release(struct pml__patterns *p) {
+  free(p->asked);
+  free(p->text);
+  free(p->at);
+  *p = (struct pml__patterns){0};
+}
+
+static bool compile(struct pml__patterns *p, const char *asked) {
   size_t n = 1;
-  *p = (struct pml__patterns){NULL, 0};
-  if (text == NULL) return 0;
-  for (const char *c = text; *c != '\0'; c++) n += *c == ':';
+  *p = (struct pml__patterns){0};
+  if (asked == NULL) return true;
+  for (const char *c = asked; *c != '\0'; c++) n += *c == ':';
+  p->asked = strdup(asked);
+  p->text = strdup(asked);
   p->at = calloc(n, sizeof *p->at);
-  if (p->at == NULL) return -ENOMEM;
-  for (char *at = text, *end; at != NULL; at = end) {
+  if (p->asked == NULL || p->text == NULL || p->at == NULL) {
+    release(p);
+    return false;
+  }
+  for (char *at = p->text, *end; at != NULL; at = end) {
     end = strchr(at, ':');
     if (end != NULL) *end++ = '\0';
     if (*at == '\0') continue;
     p->at[p->n].text = at;
     classify(&p->at[p->n++]);
   }
-  return 0;
+  sort(p);
+  return true;
 }
 
 static bool matches(const struct pml__pattern *p, const char *name, size_t n) {
@@ -67,10 +97,15 @@ static bool matches(const struct pml__pattern *p, const char *name, size_t n) {
   }
 }
 
-static bool any_matches(const struct pml__patterns *p, const char *name, size_t n) {
-  for (size_t i = 0; i < p->n; i++)
+static bool matches_of(const struct pml__patterns *p, unsigned key, const char *name, size_t n) {
+  for (size_t i = p->begin[key]; i < p->begin[key + 1]; i++)
     if (matches(&p->at[i], name, n)) return true;
   return false;
+}
+
+static bool any_matches(const struct pml__patterns *p, const char *name, size_t n) {
+  unsigned key = key_of(name, n), other = PML__PATTERN_KEYS - 1;
+  return matches_of(p, key, name, n) || (key != other && matches_of(p, other, name, n));
 }
 
 static void mark(struct pml__pattern *p) {
@@ -82,9 +117,7 @@ static void mark(struct pml__pattern *p) {
 static struct pml__patterns base, ours, never;
 
 static void compile_fixed(void) {
-  static char base_text[] = BASE, ours_text[] = OURS, never_text[] = NEVER;
-  if (compile(&base, base_text) < 0 || compile(&ours, ours_text) < 0 || compile(&never, never_text) < 0)
-    base.n = ours.n = never.n = 0;
+  if (!compile(&base, BASE) || !compile(&ours, OURS) || !compile(&never, NEVER)) release(&never);
 }
 
 static bool fixed_are_ready(void) {
@@ -170,22 +203,14 @@ void pml__choice_note(const struct pml__choice *c, const char *name, size_t n) {
 
 static struct pml__choice *choices; /* under the caller's lock */
 
-/* The text of a compiled list is cut: it is told by its patterns. */
-static bool same_patterns(const struct pml__patterns *p, const char *text) {
-  size_t at = 0, n = text != NULL ? strlen(text) : 0;
-  for (size_t i = 0; i < p->n; i++) {
-    at += strspn(text + at, ":");
-    size_t length = strcspn(text + at, ":");
-    if (at >= n || strlen(p->at[i].text) != length || memcmp(p->at[i].text, text + at, length) != 0) return false;
-    at += length;
-  }
-  return at + (at < n ? strspn(text + at, ":") : 0) == n;
+static bool same(const char *a, const char *b) {
+  return a == NULL || b == NULL ? a == b : strcmp(a, b) == 0;
 }
 
 static struct pml__choice *made_before(const struct pml_intercept_options *o) {
   struct pml__choice *c = choices;
-  while (c != NULL && !(c->filter == NULL && o->filter == NULL && same_patterns(&c->lib, o->lib) &&
-                        same_patterns(&c->sym, o->sym) && same_patterns(&c->but, o->but)))
+  while (c != NULL && !(c->filter == NULL && o->filter == NULL && same(c->lib.asked, o->lib) &&
+                        same(c->sym.asked, o->sym) && same(c->but.asked, o->but)))
     c = c->next;
   return c;
 }
@@ -194,25 +219,16 @@ static void forget_matches(struct pml__patterns *p) {
   for (size_t i = 0; i < p->n; i++) __atomic_store_n(&p->at[i].matched, false, __ATOMIC_RELAXED);
 }
 
-static bool copy(char **to, const char *from) {
-  *to = from != NULL ? strdup(from) : NULL;
-  return from == NULL || *to != NULL;
-}
-
 static void discard(struct pml__choice *c) {
-  free(c->lib.at);
-  free(c->sym.at);
-  free(c->but.at);
-  free(c->lib_text);
-  free(c->sym_text);
-  free(c->but_text);
+  release(&c->lib);
+  release(&c->sym);
+  release(&c->but);
   pml_filter_close(c->filter);
   free(c);
 }
 
 static int fill(struct pml__choice *c, const struct pml_intercept_options *o) {
-  if (!copy(&c->lib_text, o->lib) || !copy(&c->sym_text, o->sym) || !copy(&c->but_text, o->but) ||
-      compile(&c->lib, c->lib_text) < 0 || compile(&c->sym, c->sym_text) < 0 || compile(&c->but, c->but_text) < 0)
+  if (!compile(&c->lib, o->lib) || !compile(&c->sym, o->sym) || !compile(&c->but, o->but))
     return pml_fail(-ENOMEM, "no memory for what to intercept");
   return o->filter != NULL ? pml_filter_open(&c->filter, o->filter) : 0;
 }

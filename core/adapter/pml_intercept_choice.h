@@ -20,14 +20,16 @@ struct pml__pattern {
   bool matched; /* atomic */
 };
 
+/* Sorted by the key of their first two letters; the last key is of those that begin otherwise. */
+#define PML__PATTERN_KEYS 65u
 struct pml__patterns {
+  char *asked, *text; /* as given, and cut into the patterns; NULL: none were given */
   struct pml__pattern *at;
-  size_t n;
+  size_t n, begin[PML__PATTERN_KEYS + 1];
 };
 
 struct pml__choice {
   struct pml__choice *next; /* all that ever were: a dlsym() may be reading one */
-  char *lib_text, *sym_text, *but_text;
   struct pml__patterns lib, sym, but;
   struct pml_filter *filter;
 };

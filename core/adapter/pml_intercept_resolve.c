@@ -33,10 +33,15 @@ static bool count(void *arg, uint32_t hash, size_t symbol) {
   return true;
 }
 
+/* Hashes of names that differ in their last letter are neighbours. */
+static size_t place(const struct pml__index *x, uint32_t hash) {
+  return (size_t)((hash * UINT64_C(0x9e3779b97f4a7c15)) >> 32) & (x->room - 1);
+}
+
 static bool enter(void *arg, uint32_t hash, size_t symbol) {
   struct pml__index *x = arg;
   if ((x->n + 1) * 2 > x->room) return false;
-  size_t i = (hash >> 1) & (x->room - 1);
+  size_t i = place(x, hash);
   while (x->at[i].hash != 0) i = (i + 1) & (x->room - 1);
   x->at[i] = (struct entry){hash, x->object, (uint32_t)symbol};
   x->n++;
@@ -79,7 +84,7 @@ static uintptr_t only(const struct pml__index *x, const struct pml__objects *all
   uint32_t hash = pml__object_hash(name, n) | 1;
   const struct entry *found = NULL;
   if (x->room == 0) return 0;
-  for (size_t i = (hash >> 1) & (x->room - 1); x->at[i].hash != 0; i = (i + 1) & (x->room - 1)) {
+  for (size_t i = place(x, hash); x->at[i].hash != 0; i = (i + 1) & (x->room - 1)) {
     const struct entry *e = &x->at[i];
     if (e->hash != hash) continue;
     const struct pml__object *o = &all->at[e->object];

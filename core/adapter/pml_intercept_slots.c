@@ -81,7 +81,9 @@ static uintptr_t thunk_for(struct pml__slots *x, const struct pml__object *o, si
   if (name == NULL || value == 0 || pml__symbol_is_variant(s) || pml__intercept_target(value) != 0) return 0;
   const struct pml__intercept_door *door = pml__intercept_door_named(name);
   const struct pml__object *of = NULL;
-  if (is_unfilled(o, s, value)) {
+  if (door == NULL && !x->any_wanted) return 0;
+  bool unfilled = is_unfilled(o, s, value);
+  if (unfilled) {
     if (door == NULL && !pml__choice_function(x->choice, name, n)) return 0;
     value = pml__slots_resolve(x, o, symbol, name, n);
     x->left |= value == 0;
@@ -89,7 +91,7 @@ static uintptr_t thunk_for(struct pml__slots *x, const struct pml__object *o, si
   if (door != NULL) return value == door->real ? door->ours : 0;
   of = value != 0 ? pml__objects_find(&x->all, value) : NULL;
   if (of == NULL || !of->wanted || !pml__object_is_code(of, value)) return 0;
-  if (!pml__choice_function(x->choice, name, n)) return 0;
+  if (!unfilled && !pml__choice_function(x->choice, name, n)) return 0;
   if (pml__wrap_lists(&o->wrapped, name) || pml__wrap_lists(&of->wrapped, name)) return 0;
   pml__choice_note(x->choice, name, n);
   return pml__intercept_thunk(value, name, file_of(of->path));
@@ -227,6 +229,7 @@ static int scan_all(struct pml__slots *x, bool *left, bool unloaded) {
     struct pml__object *o = &x->all.at[i];
     o->wanted = pml__choice_library(x->choice, o->path, o->program);
     o->wrapped = pml__wrap_listed(o);
+    x->any_wanted |= o->wanted;
   }
   for (size_t i = 0; i < x->all.n && err == 0; i++) {
     struct pml__object *o = &x->all.at[i];

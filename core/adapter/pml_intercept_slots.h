@@ -14,8 +14,9 @@ struct pml__slots {
   const struct pml__choice *choice;
   struct pml_intercept_stats *stats;
   struct pml__index *index; /* NULL: not needed yet */
-  size_t asked;             /* slots of the program's first objects that were not filled yet */
-  bool again, left;         /* the object was looked at before; slots of it are left to the loader */
+  bool any_wanted;
+  size_t asked;     /* slots of the program's first objects that were not filled yet */
+  bool again, left; /* the object was looked at before; slots of it are left to the loader */
 };
 
 /* Where @o's reference to @name, its symbol @symbol, leads; 0: that is left to the loader. */

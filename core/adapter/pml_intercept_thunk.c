@@ -23,17 +23,14 @@ static struct {
 /* One range of addresses for all thunks that there may ever be: whether an address is one of them is a subtraction. */
 static uintptr_t range; /* atomic; 0: not reserved yet */
 
-static uintptr_t block_bytes(void) {
-  uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE) - 1;
-  return (pml_arch_thunks_bytes(PML__INTERCEPT_BLOCK) + page) & ~page;
-}
+static uintptr_t block_bytes; /* of the thunks of a block; written before the range */
 
 static struct pml__intercept_function *function_at(uint32_t i) {
   return &pml__intercept_block[i / PML__INTERCEPT_BLOCK][i % PML__INTERCEPT_BLOCK];
 }
 
 static uintptr_t thunk_at(uint32_t i) {
-  return pml_arch_thunk(range + i / PML__INTERCEPT_BLOCK * block_bytes(), i % PML__INTERCEPT_BLOCK);
+  return pml_arch_thunk(range + i / PML__INTERCEPT_BLOCK * block_bytes, i % PML__INTERCEPT_BLOCK);
 }
 
 static uint32_t *bucket_of(uintptr_t target, pml_region_t region) {
@@ -63,8 +60,10 @@ static bool more_buckets(void) {
 
 static int reserve(void) {
   if (range != 0) return 0;
+  uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE) - 1;
+  block_bytes = (pml_arch_thunks_bytes(PML__INTERCEPT_BLOCK) + page) & ~page;
   void *at =
-      mmap(NULL, PML__INTERCEPT_BLOCKS * block_bytes(), PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+      mmap(NULL, PML__INTERCEPT_BLOCKS * block_bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (at == MAP_FAILED) return -ENOMEM;
   __atomic_store_n(&range, (uintptr_t)at, __ATOMIC_RELEASE);
   return 0;
@@ -76,11 +75,11 @@ static int more_thunks(void) {
   if (at == PML__INTERCEPT_BLOCKS || reserve() < 0) return -ENOMEM;
   struct pml__intercept_function *block = calloc(PML__INTERCEPT_BLOCK, sizeof *block);
   if (block == NULL) return -ENOMEM;
-  void *code = (void *)(range + at * block_bytes()); /* NOLINT(performance-no-int-to-ptr) */
-  int err = mprotect(code, block_bytes(), PROT_READ | PROT_WRITE) == 0 ? 0 : -ENOMEM;
+  void *code = (void *)(range + at * block_bytes); /* NOLINT(performance-no-int-to-ptr) */
+  int err = mprotect(code, block_bytes, PROT_READ | PROT_WRITE) == 0 ? 0 : -ENOMEM;
   if (err == 0) {
     pml_arch_thunks_write(code, functions.n, PML__INTERCEPT_BLOCK);
-    err = mprotect(code, block_bytes(), PROT_READ | PROT_EXEC) == 0 ? 0 : -EACCES;
+    err = mprotect(code, block_bytes, PROT_READ | PROT_EXEC) == 0 ? 0 : -EACCES;
   }
   if (err < 0) {
     free(block);
@@ -115,9 +114,9 @@ uintptr_t pml__intercept_thunk(uintptr_t target, const char *name, const char *l
 
 uintptr_t pml__intercept_target(uintptr_t address) {
   uintptr_t from = __atomic_load_n(&range, __ATOMIC_ACQUIRE);
-  if (from == 0 || address - from >= PML__INTERCEPT_BLOCKS * block_bytes()) return 0;
-  uintptr_t step = pml_arch_thunk(0, 1), inside = (address - from) % block_bytes();
-  uint32_t i = (uint32_t)((address - from) / block_bytes() * PML__INTERCEPT_BLOCK + inside / step);
+  if (from == 0 || address - from >= PML__INTERCEPT_BLOCKS * block_bytes) return 0;
+  uintptr_t step = pml_arch_thunk(0, 1), inside = (address - from) % block_bytes;
+  uint32_t i = (uint32_t)((address - from) / block_bytes * PML__INTERCEPT_BLOCK + inside / step);
   if (inside % step != 0 || i >= __atomic_load_n(&functions.n, __ATOMIC_ACQUIRE)) return 0;
   return function_at(i)->target;
 }
