@@ -53,7 +53,7 @@ static int l_open(lua_State *L) {
                                            (uint32_t)lutil_intfield(L, 1, "records", 0, 0, PML_BUFFER_RECORDS_MAX),
                                        .threads = (uint32_t)lutil_intfield(L, 1, "threads", 0, 0, UINT16_MAX)};
   struct handle *h = lutil_new(L, &buffer_class, 0, 0);
-  h->batch = malloc(sizeof *h->batch);
+  h->batch = calloc(1, sizeof *h->batch);
   int err = h->batch != NULL ? 0 : pml_fail(-ENOMEM, "no memory for a batch of events");
   if (err == 0) err = pml_buffer_open(&h->buffer, &o);
   if (err < 0) {
@@ -133,7 +133,10 @@ static int l_take(lua_State *L) {
   (void)pml_buffer_drain(h->buffer, take, h->batch);
   lua_Integer n = h->batch->n;
   /* The tables grow, which may run a finalizer that closes the buffer. */
-  for (lua_Integer i = 1; i <= n; i++) push_event(L, &check(L)->batch->event[i - 1], i);
+  for (lua_Integer i = 1; i <= n; i++) {
+    struct pml_buffer_event copy = check(L)->batch->event[i - 1];
+    push_event(L, &copy, i);
+  }
   for (uint32_t i = 0; i < (h = check(L))->batch->nvalues; i++) {
     struct values copy = h->batch->values[i];
     push_values(L, &copy);
