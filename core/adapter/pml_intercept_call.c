@@ -23,7 +23,7 @@ PML_THREAD_LOCAL struct pml__intercept_thread pml__intercept_self __attribute__(
 #define pad pml__intercept_pad
 
 struct pml__intercept_function *pml__intercept_block[PML__INTERCEPT_BLOCKS];
-bool pml__intercept_on;
+bool pml__intercept_on, pml__intercept_counter;
 
 static uint32_t untouched = CHUNK; /* atomic: pads from here on were never used */
 static uint32_t given_back;        /* atomic: the list of those that threads left */
@@ -150,7 +150,7 @@ struct pml_arch_way pml__intercept_enter_full(uint32_t function, const uintptr_t
   struct pml__intercept_thread *t = &pml__intercept_self;
   int saved = errno;
   if (i != NONE) {
-    pml__stream_go_on(&t->event);
+    pml__stream_go_on(PML_STREAM_ENTER, &t->event);
   } else if (take_lists(t, sp)) {
     i = open_call(t, f->region, *address, sp);
   } else {
@@ -188,7 +188,7 @@ uintptr_t pml__intercept_leave_full(uintptr_t address, uintptr_t sp, uint32_t be
   bool here = true;
   int saved = errno;
   if (begun != NONE) {
-    pml__stream_go_on(&t->event);
+    pml__stream_go_on(PML_STREAM_LEAVE, &t->event);
   } else {
     if (!take_lists(t, sp)) return back; /* begun before; the pad is lost */
     here = take_call(t, i);
@@ -248,6 +248,9 @@ int pml__intercept_calls_prepare(void) {
   if (getrlimit(RLIMIT_STACK, &limit) == 0 && limit.rlim_cur < bytes) bytes = (uintptr_t)limit.rlim_cur;
   first_hi = (uintptr_t)__libc_stack_end;
   first_lo = first_hi - bytes;
+  pml__arch_slot[NONE].sp = UINTPTR_MAX; /* every call is inside */
+  (void)pml_clock_init();                /* what it says is of PMLUA_CLOCK; there is a clock in any case */
+  pml__intercept_counter = pml__clock.kind == PML_CLOCK_COUNTER;
   done = true;
   pthread_mutex_unlock(&lock);
   return 0;

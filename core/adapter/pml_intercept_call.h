@@ -37,14 +37,17 @@ struct pml__intercept_pad {
 
 struct pml__intercept_thread {
   uintptr_t busy;
-  uintptr_t lo, hi; /* its own stack; hi 0: not asked yet */
-  uint32_t open, free;
+  uintptr_t lo, hi;              /* its own stack; hi 0: not asked yet */
+  uint32_t open, free;           /* lists of pads; no list ends with pad 0, which stands for the outermost call */
   struct pml_stream_event event; /* that is being handed out */
 };
 
+#pragma GCC visibility push(hidden) /* no detour over the table of addresses */
 extern struct pml__intercept_pad pml__intercept_pad[PML_ARCH_PADS];
 extern PML_THREAD_LOCAL struct pml__intercept_thread pml__intercept_self __attribute__((tls_model("initial-exec")));
 extern uint64_t pml__intercept_nested; /* atomic */
+extern bool pml__intercept_counter;    /* the clock is read by an instruction */
+#pragma GCC visibility pop
 
 static inline bool pml__intercept_own(const struct pml__intercept_thread *t, uintptr_t sp) {
   return sp - t->lo < t->hi - t->lo;
@@ -82,7 +85,7 @@ static inline uintptr_t pml__intercept_code_behind(uintptr_t address) {
              : address;
 }
 
-/* The thread has a free pad. */
+/* The thread has a free pad; then it also knows its stack. */
 static inline uint32_t pml__intercept_open(struct pml__intercept_thread *t, pml_region_t region, uintptr_t back,
                                            uintptr_t sp) {
   uint32_t i = t->free;

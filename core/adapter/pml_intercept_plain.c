@@ -25,55 +25,66 @@ __attribute__((no_sanitize_thread)) struct pml_arch_way pml__intercept_leave(uin
 
 #else
 
-/* False: it needs all registers to go on. */
-static inline bool raise_plainly(struct pml__intercept_thread *t, struct pml__stream_thread *s,
-                                 enum pml_stream_kind kind, pml_region_t region) {
+/* As the stream's pass begins, this thread's lists are taken, and given back after it. False: all registers, please. */
+static inline void begin(struct pml__intercept_thread *t, struct pml__stream_thread *s, uintptr_t sp) {
+  pml__intercept_set_busy(t, sp - PML__INTERCEPT_BELOW);
+  pml__stream_begin_plainly(s);
+}
+static inline bool hand_out(struct pml__intercept_thread *t, struct pml__stream_thread *s, enum pml_stream_kind kind,
+                            pml_region_t region) {
   t->event.ticks = pml__clock_counter();
   t->event.region = region;
-  return pml__stream_raise_plainly(s, kind, &t->event);
+  return pml__stream_hand_plainly(s, kind, &t->event);
+}
+static inline void end(struct pml__intercept_thread *t, struct pml__stream_thread *s) {
+  pml__stream_end_pass(s);
+  pml__intercept_end_busy(t);
 }
 
-/* The innermost open call is not further in than @sp, or its end is this one: a tail call. */
+/* The innermost open call is further out than @sp, or its end is this one: a tail call. */
 static inline bool is_inside(const struct pml__intercept_thread *t, uintptr_t address, uintptr_t sp) {
   uintptr_t innermost = pml__arch_slot[t->open].sp;
-  return t->open == PML__INTERCEPT_NONE || innermost > sp ||
-         (innermost == sp && address == pml_arch_pad_return(t->open));
+  return PML_LIKELY(innermost > sp) || (innermost == sp && address == pml_arch_pad_return(t->open));
+}
+
+__attribute__((noinline, cold)) static struct pml_arch_way while_busy(const struct pml__intercept_thread *t,
+                                                                      uintptr_t target, uintptr_t sp) {
+  if (!pml__intercept_is_busy(t, sp)) return all_registers;
+  __atomic_fetch_add(&pml__intercept_nested, 1, __ATOMIC_RELAXED);
+  return (struct pml_arch_way){target, 0};
 }
 
 struct pml_arch_way pml__intercept_enter(uint32_t function, uintptr_t *address, uintptr_t sp) {
   const struct pml__intercept_function *f = pml__intercept_function(function);
   struct pml__intercept_thread *t = &pml__intercept_self;
   struct pml__stream_thread *s = pml__stream_self;
-  if (!__atomic_load_n(&pml__intercept_on, __ATOMIC_RELAXED)) return (struct pml_arch_way){f->target, 0};
-  if (PML_UNLIKELY(t->busy != 0)) {
-    if (!pml__intercept_is_busy(t, sp)) return all_registers;
-    __atomic_fetch_add(&pml__intercept_nested, 1, __ATOMIC_RELAXED);
-    return (struct pml_arch_way){f->target, 0};
-  }
-  if (PML_UNLIKELY(s == NULL || t->hi == 0 || t->free == PML__INTERCEPT_NONE || !is_inside(t, *address, sp) ||
-                   pml__clock.kind != PML_CLOCK_COUNTER))
+  uintptr_t back = *address;
+  if (PML_UNLIKELY(!__atomic_load_n(&pml__intercept_on, __ATOMIC_RELAXED))) return (struct pml_arch_way){f->target, 0};
+  if (PML_UNLIKELY(t->busy != 0)) return while_busy(t, f->target, sp);
+  if (PML_UNLIKELY(s == NULL || pml__stream_in_pass(s) || t->free == PML__INTERCEPT_NONE || !is_inside(t, back, sp) ||
+                   !pml__intercept_counter))
     return all_registers;
-  pml__intercept_set_busy(t, sp - PML__INTERCEPT_BELOW);
-  uint32_t i = pml__intercept_open(t, f->region, *address, sp);
-  if (PML_UNLIKELY(!raise_plainly(t, s, PML_STREAM_ENTER, f->region))) return (struct pml_arch_way){0, i};
-  pml__intercept_end_busy(t);
-  return (struct pml_arch_way){f->target, pml_arch_pad(i)};
+  begin(t, s, sp);
+  (void)pml__intercept_open(t, f->region, back, sp);
+  if (PML_UNLIKELY(!hand_out(t, s, PML_STREAM_ENTER, f->region))) return (struct pml_arch_way){0, t->open};
+  end(t, s);
+  return (struct pml_arch_way){f->target, pml_arch_pad(t->open)};
 }
 
 struct pml_arch_way pml__intercept_leave(uintptr_t address, uintptr_t sp) {
   uint32_t i = pml_arch_pad_of(address);
+  struct pml__intercept_pad *p = &pml__intercept_pad[i];
   struct pml__intercept_thread *t = &pml__intercept_self;
   struct pml__stream_thread *s = pml__stream_self;
-  uintptr_t back = pml__intercept_pad[i].back;
-  if (PML_UNLIKELY(t->busy != 0 || s == NULL || t->open != i || pml__clock.kind != PML_CLOCK_COUNTER))
+  if (PML_UNLIKELY(t->busy != 0 || s == NULL || pml__stream_in_pass(s) || t->open != i || !pml__intercept_counter))
     return all_registers;
-  pml__intercept_set_busy(t, sp - PML__INTERCEPT_BELOW);
-  t->open = pml__intercept_pad[i].next;
-  if (PML_UNLIKELY(!raise_plainly(t, s, PML_STREAM_LEAVE, pml__intercept_pad[i].region)))
-    return (struct pml_arch_way){0, i};
+  begin(t, s, sp);
+  t->open = p->next;
+  if (PML_UNLIKELY(!hand_out(t, s, PML_STREAM_LEAVE, p->region))) return (struct pml_arch_way){0, i};
+  __asm__("" : "+r"(i)); /* it is less to have @p computed again than to save another register for it */
   pml__intercept_release(t, i);
-  pml__intercept_end_busy(t);
-  return (struct pml_arch_way){back, 0};
+  end(t, s);
+  return (struct pml_arch_way){pml__intercept_pad[i].back, i};
 }
 
 #endif

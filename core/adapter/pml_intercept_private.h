@@ -18,13 +18,14 @@ struct pml__intercept_function {
 };
 
 /* A piece is published before its first thunk is anywhere, and stays. */
-extern struct pml__intercept_function *pml__intercept_block[PML__INTERCEPT_BLOCKS];
+extern
+    __attribute__((visibility("hidden"))) struct pml__intercept_function *pml__intercept_block[PML__INTERCEPT_BLOCKS];
 
 /* ---- calls ---- */
 
 int pml__intercept_calls_prepare(void);
 void pml__intercept_calls_stats(struct pml_intercept_stats *s);
-extern bool pml__intercept_on; /* atomic: calls are recorded */
+extern __attribute__((visibility("hidden"))) bool pml__intercept_on; /* atomic: calls are recorded */
 
 /*
  * Calls that wrappers make, on the same lists. Between claim and let_go the thread is at them, and nothing else is

@@ -187,18 +187,26 @@ static void choose(struct pml_stream_event *e, const struct pml_wrap_value *valu
 /* The event is the thread's own, without values. errno is the program's: a function may be called to tell it. */
 static inline void raise_event(struct pml__intercept_thread *t, struct pml__stream_thread *s, enum pml_stream_kind kind,
                                pml_region_t region) {
+  pml__stream_begin_plainly(s);
   t->event.ticks = pml_clock_ticks();
   t->event.region = region;
-  if (PML_LIKELY(pml__stream_raise_plainly(s, kind, &t->event))) return;
+  if (PML_LIKELY(pml__stream_hand_plainly(s, kind, &t->event))) {
+    pml__stream_end_pass(s);
+    return;
+  }
   int saved = errno;
-  pml__stream_go_on(&t->event);
+  pml__stream_go_on(kind, &t->event);
   errno = saved;
 }
 
-/* Whether nothing is rare here: the thread is known, has a free place, and no call was left by a longjmp. */
+/* Nobody is at the thread's calls, nor at its events. */
+static inline bool is_free(const struct pml__intercept_thread *t, const struct pml__stream_thread *s) {
+  return t->busy == 0 && s != NULL && !pml__stream_in_pass(s);
+}
+
+/* Nor is anything rare: there is a free place, and no call was left by a longjmp. */
 static inline bool is_plain(const struct pml__intercept_thread *t, const struct pml__stream_thread *s, uintptr_t sp) {
-  return t->busy == 0 && s != NULL && t->hi != 0 && t->free != PML__INTERCEPT_NONE &&
-         (t->open == PML__INTERCEPT_NONE || pml__arch_slot[t->open].sp > sp);
+  return is_free(t, s) && t->free != PML__INTERCEPT_NONE && pml__arch_slot[t->open].sp > sp;
 }
 
 __attribute__((noinline)) static void enter_fully(struct pml_wrap_call *call, struct pml_wrap_function *f,
@@ -260,7 +268,7 @@ void pml__wrap_leave(struct pml_wrap_call *call) {
   struct pml__intercept_thread *t = &pml__intercept_self;
   struct pml__stream_thread *s = pml__stream_self;
   uint32_t i = call->at;
-  if (PML_UNLIKELY(call->results != NULL || t->busy != 0 || s == NULL || t->open != i)) {
+  if (PML_UNLIKELY(call->results != NULL || !is_free(t, s) || t->open != i)) {
     leave_fully(call);
     return;
   }

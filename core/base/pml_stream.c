@@ -18,6 +18,7 @@
 
 #define YIELDS 100u
 #define NAP_NS 100000
+#define NOBODYS PML__STREAM_NOBODYS
 
 /*
  * The lists of consumers, one per kind, are never changed while a thread may be in them: a change fills the other of
@@ -44,13 +45,14 @@ static struct {
 } slot[PML_STREAM_CONSUMERS_MAX];
 static uint64_t order[PML_STREAM_CONSUMERS_MAX]; /* ids, in the order of adding */
 static uint32_t nconsumers;
-static uint64_t last_id;
+static uint64_t last_id, last_generation;
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct pml__stream_thread *_Atomic threads;
 PML_THREAD_LOCAL struct pml__stream_thread *pml__stream_self __attribute__((tls_model("initial-exec")));
 static _Atomic uint64_t lost_threads; /* events of threads that there was no memory for */
 atomic_bool pml__stream_expedited;
+_Atomic uint64_t pml__stream_generation[PML_STREAM_KINDS] = {NOBODYS, NOBODYS, NOBODYS};
 static pthread_key_t key;
 static bool has_key;
 
@@ -66,6 +68,7 @@ static void thread_ends(void *arg) {
       c->thread_end(c->arg, t->at[i].data);
   }
   memset(t->at, 0, sizeof t->at);
+  memset(t->only, 0, sizeof t->only);
   pthread_mutex_unlock(&lock);
   pml__stream_self = NULL;
   /* A thread that a consumer ended never came back from its pass. */
@@ -89,11 +92,15 @@ static void after_fork(void) {
 
 /* Nobody consumes in the child, and the threads that are not there any more have left their blocks. */
 static void after_fork_in_child(void) {
-  for (unsigned k = 0; k < PML_STREAM_KINDS; k++) __atomic_store_n(&pml__stream_list[k], NULL, __ATOMIC_RELEASE);
+  for (unsigned k = 0; k < PML_STREAM_KINDS; k++) {
+    __atomic_store_n(&pml__stream_list[k], NULL, __ATOMIC_RELEASE);
+    atomic_store_explicit(&pml__stream_generation[k], NOBODYS, memory_order_release);
+  }
   memset(slot, 0, sizeof slot);
   nconsumers = 0;
   for (struct pml__stream_thread *t = atomic_load_explicit(&threads, memory_order_relaxed); t != NULL; t = t->next) {
     memset(t->at, 0, sizeof t->at);
+    memset(t->only, 0, sizeof t->only);
     if (t == pml__stream_self) continue;
     atomic_store_explicit(&t->passes, 0, memory_order_relaxed);
     atomic_store_explicit(&t->taken, false, memory_order_relaxed);
@@ -143,9 +150,9 @@ __attribute__((noinline, cold)) static void begin_for(struct pml__stream_thread 
   t->at[i].data = slot[i].consumer.thread_begin(slot[i].consumer.arg, pml_thread_id());
 }
 
-static void hand_out(struct pml__stream_thread *t, const struct pml__stream_list *list, uint32_t from,
+static void hand_out(struct pml__stream_thread *t, const struct pml__stream_list *list,
                      const struct pml_stream_event *e) {
-  for (uint32_t i = from; list != NULL && i < list->n; i++) {
+  for (uint32_t i = 0; list != NULL && i < list->n; i++) {
     uint32_t at = list->at[i].slot;
     if (PML_UNLIKELY(t->at[at].id != list->at[i].id)) begin_for(t, at);
     if (PML_LIKELY(t->at[at].data != NULL))
@@ -162,11 +169,31 @@ void pml__stream_raise(enum pml_stream_kind kind, const struct pml_stream_event 
     atomic_fetch_add_explicit(&lost_threads, 1, memory_order_relaxed);
     return;
   }
-  if (pml__stream_begin_pass(t)) hand_out(t, __atomic_load_n(&pml__stream_list[kind], __ATOMIC_ACQUIRE), 0, e);
+  if (pml__stream_begin_pass(t)) hand_out(t, __atomic_load_n(&pml__stream_list[kind], __ATOMIC_ACQUIRE), e);
 }
 
-void pml__stream_go_on(const struct pml_stream_event *e) {
-  hand_out(pml__stream_self, pml__stream_self->list, pml__stream_self->handed, e);
+/* Interrupted while it is learnt, the generation says that it is not. */
+static void learn_only(struct pml__stream_thread *t, enum pml_stream_kind kind, const struct pml__stream_list *list) {
+  uint32_t at = list->at[0].slot;
+  if (list->n != 1 || list->at[0].plain == NULL || t->only[kind].generation == list->generation ||
+      !atomic_load_explicit(&pml__stream_expedited, memory_order_relaxed))
+    return;
+  if (t->at[at].id != list->at[0].id) begin_for(t, at);
+  if (t->at[at].data == NULL) return;
+  t->only[kind].generation = 0;
+  atomic_signal_fence(memory_order_seq_cst);
+  t->only[kind].plain = list->at[0].plain;
+  t->only[kind].data = t->at[at].data;
+  atomic_signal_fence(memory_order_seq_cst);
+  t->only[kind].generation = list->generation;
+}
+
+void pml__stream_go_on(enum pml_stream_kind kind, const struct pml_stream_event *e) {
+  struct pml__stream_thread *t = pml__stream_self;
+  atomic_thread_fence(memory_order_seq_cst);
+  const struct pml__stream_list *list = __atomic_load_n(&pml__stream_list[kind], __ATOMIC_ACQUIRE);
+  if (list != NULL) learn_only(t, kind, list);
+  hand_out(t, list, e);
 }
 
 void pml__stream_abandon(void) {
@@ -212,7 +239,9 @@ static void publish(void) {
       const struct pml_stream_consumer *c = &slot[at].consumer;
       if (c->event[k] != NULL) list->at[list->n++] = (struct pml__stream_entry){c->event[k], c->plain[k], order[i], at};
     }
+    list->generation = ++last_generation;
     __atomic_store_n(&pml__stream_list[k], list->n > 0 ? list : NULL, __ATOMIC_SEQ_CST);
+    atomic_store_explicit(&pml__stream_generation[k], list->n > 0 ? list->generation : NOBODYS, memory_order_seq_cst);
   }
   wait_for_all();
 }

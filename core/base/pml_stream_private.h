@@ -21,15 +21,19 @@ struct pml__stream_entry {
 
 struct pml__stream_list {
   uint32_t n;
+  uint64_t generation; /* no other list of the kind has it */
   struct pml__stream_entry at[PML_STREAM_CONSUMERS_MAX];
 };
 
 struct pml__stream_thread {
   _Atomic uint64_t passes; /* odd: in the consumers */
   atomic_bool taken;
-  _Atomic uint64_t nested, refused;    /* one writer */
-  const struct pml__stream_list *list; /* of a pass that needs all registers to go on, */
-  uint32_t handed;                     /* and how many consumers have had its event */
+  _Atomic uint64_t nested, refused; /* one writer */
+  struct {
+    uint64_t generation; /* of the list that has one consumer, with a plain function; 0: not known to be so */
+    bool (*plain)(void *data, const struct pml_stream_event *e);
+    void *data;
+  } only[PML_STREAM_KINDS];
   struct {
     uint64_t id; /* of the consumer that @data is for */
     void *data;
@@ -37,9 +41,19 @@ struct pml__stream_thread {
   struct pml__stream_thread *next;
 };
 
+#pragma GCC visibility push(hidden)
+
 /* NULL until the thread's first event. */
 extern PML_THREAD_LOCAL struct pml__stream_thread *pml__stream_self __attribute__((tls_model("initial-exec")));
 extern atomic_bool pml__stream_expedited;
+
+/* Of the list in use, or what none has. Published as the list is: whoever is in a pass may go by the one or the other.
+ */
+extern _Atomic uint64_t pml__stream_generation[PML_STREAM_KINDS];
+
+#pragma GCC visibility pop
+
+#define PML__STREAM_NOBODYS UINT64_MAX /* the generation of no list; stubs.S has it, too */
 
 static inline void pml__stream_count(_Atomic uint64_t *counter) {
   atomic_store_explicit(counter, atomic_load_explicit(counter, memory_order_relaxed) + 1, memory_order_relaxed);
@@ -66,36 +80,30 @@ static inline void pml__stream_end_pass(struct pml__stream_thread *t) {
   atomic_store_explicit(&t->passes, passes + 1, memory_order_release);
 }
 
-static inline bool pml__stream_hand_plainly(struct pml__stream_thread *t, const struct pml__stream_entry *c,
-                                            const struct pml_stream_event *e) {
-  if (PML_UNLIKELY(t->at[c->slot].id != c->id || c->plain == NULL)) return false;
-  if (PML_LIKELY(t->at[c->slot].data != NULL)) return c->plain(t->at[c->slot].data, e);
-  pml__stream_count(&t->refused);
-  return true;
-}
-
 /*
- * pml__stream_raise_plainly - as pml_stream_raise(), with general registers only.
- * @t: pml__stream_self, not NULL.
+ * pml__stream_hand_plainly - in a pass, hand an event to its consumers with general registers only.
  *
- * Returns true: it is done. False: the pass is open, and pml__stream_go_on() must follow, with the same event, once
- * all registers are saved.
+ * Returns false where that is not known to do: there are several consumers, or the one wants more. The pass stays open,
+ * and pml__stream_go_on() must follow, with the same event, once all registers are saved; it ends the pass.
+ *
+ * pml__stream_begin_plainly - begin such a pass. The thread is in none. Where threads need a fence of their own nothing
+ * is known of consumers, so that only pml__stream_go_on(), which has one, looks at their list.
  */
-static inline bool pml__stream_raise_plainly(struct pml__stream_thread *t, enum pml_stream_kind kind,
-                                             const struct pml_stream_event *e) {
-  if (!pml__stream_begin_pass(t)) return true;
-  const struct pml__stream_list *list = __atomic_load_n(&pml__stream_list[kind], __ATOMIC_ACQUIRE);
-  for (uint32_t i = 0; list != NULL && i < list->n; i++) {
-    if (PML_LIKELY(pml__stream_hand_plainly(t, &list->at[i], e))) continue;
-    t->list = list;
-    t->handed = i;
-    return false;
-  }
-  pml__stream_end_pass(t);
-  return true;
+static inline bool pml__stream_hand_plainly(struct pml__stream_thread *t, enum pml_stream_kind kind,
+                                            const struct pml_stream_event *e) {
+  uint64_t generation = atomic_load_explicit(&pml__stream_generation[kind], memory_order_acquire);
+  return PML_LIKELY(t->only[kind].generation == generation) && PML_LIKELY(t->only[kind].plain(t->only[kind].data, e));
+}
+static inline bool pml__stream_in_pass(const struct pml__stream_thread *t) {
+  return atomic_load_explicit(&t->passes, memory_order_relaxed) % 2 != 0;
+}
+static inline void pml__stream_begin_plainly(struct pml__stream_thread *t) {
+  uint64_t passes = atomic_load_explicit(&t->passes, memory_order_relaxed);
+  atomic_store_explicit(&t->passes, passes + 1, memory_order_relaxed);
+  atomic_signal_fence(memory_order_seq_cst);
 }
 
-void pml__stream_go_on(const struct pml_stream_event *e);
+void pml__stream_go_on(enum pml_stream_kind kind, const struct pml_stream_event *e);
 
 /* The thread left its consumers by a longjmp: the pass is over. */
 void pml__stream_abandon(void);

@@ -20,31 +20,35 @@ static uint64_t get(const uint64_t *figure) {
 /* ---- events ---- */
 
 __attribute__((noinline, cold)) static bool deepen(struct pml__profile_track *t) {
-  struct pml__profile_frame *frame = realloc(t->frame, t->capacity * 2 * sizeof *frame);
+  size_t depth = (size_t)(t->top - t->frame), capacity = 2 * ((size_t)(t->last - t->frame) + 1);
+  struct pml__profile_frame *frame = realloc(t->frame, capacity * sizeof *frame);
   if (frame == NULL) return false;
   t->frame = frame;
-  t->capacity *= 2;
+  t->top = frame + depth;
+  t->last = frame + capacity - 1;
   return true;
 }
 
 /* The node from which a call is made: that of the innermost call that has one. */
 static struct pml__profile_node *caller(const struct pml__profile_track *t) {
-  size_t i = t->depth;
-  while (t->frame[i].node == NULL) i--;
-  return t->frame[i].node;
+  const struct pml__profile_frame *f = t->top;
+  while (f->node == NULL) f--;
+  return f->node;
 }
 
 /* The first call by a path brings its node, and the first of its region a histogram, both as far as there is memory. */
 static struct pml__profile_node *node_for(struct pml__profile_track *t, pml_region_t region) {
   struct pml__profile_node *node = pml__profile_tree_child(&t->tree, caller(t), region);
-  if (node != NULL && node->histogram == NULL) node->histogram = pml__histograms_of(&t->histograms, region);
+  if (node == NULL || node->histogram != &pml__histogram_none) return node;
+  node->histogram = pml__histograms_of(&t->histograms, region);
+  if (node->histogram == NULL) node->histogram = &pml__histogram_none;
   return node;
 }
 
 static void on_enter(void *data, const struct pml_stream_event *e) {
   struct pml__profile_track *t = data;
   if (pml__profile_enter_plainly(t, e)) return;
-  if (t->beyond > 0 || (t->depth + 1 == t->capacity && !deepen(t))) {
+  if (t->beyond > 0 || (t->top == t->last && !deepen(t))) {
     t->beyond++;
     pml__profile_count(&t->dropped);
     return;
@@ -54,7 +58,7 @@ static void on_enter(void *data, const struct pml_stream_event *e) {
     pml__profile_begin_call(t, node, e);
     return;
   }
-  t->frame[++t->depth] = (struct pml__profile_frame){NULL, e->region, e->ticks, 0};
+  *++t->top = (struct pml__profile_frame){NULL, e->region, e->ticks, 0};
   pml__profile_count(&t->dropped);
 }
 
@@ -65,19 +69,19 @@ static void on_leave(void *data, const struct pml_stream_event *e) {
     t->beyond--;
     return;
   }
-  struct pml__profile_frame *f = &t->frame[t->depth];
-  if (t->depth == 0 || f->region != e->region) {
+  struct pml__profile_frame *f = t->top;
+  if (f == t->frame || f->region != e->region) {
     pml__profile_count(&t->unmatched);
     return;
   }
   if (f->node == NULL) {
-    t->depth--;
+    t->top--;
     f[-1].inner += f->inner; /* its own time is its parent's */
     return;
   }
   uint64_t d = pml__profile_duration(f, e);
-  struct pml__histogram *h = f->node->histogram;
-  pml__profile_end_call(t, d, h != NULL && pml__histogram_grow(h, d) ? pml__histogram_count(h, d) : NULL);
+  pml__histogram_add(f->node->histogram, d);
+  pml__profile_end_call(t, f, d);
 }
 
 /* ---- threads ---- */
@@ -99,7 +103,8 @@ static void *thread_begin(void *arg, uint64_t thread) {
     free_track(t);
     return NULL;
   }
-  t->capacity = FIRST_DEPTH;
+  t->top = t->frame;
+  t->last = t->frame + FIRST_DEPTH - 1;
   t->frame[0].node = pml__profile_tree_at(&t->tree, 0);
   t->profile = p;
   pthread_mutex_lock(&p->lock);
@@ -111,16 +116,22 @@ static void *thread_begin(void *arg, uint64_t thread) {
 }
 
 static void add_counts(struct pml_profile_stats *s, const struct pml__profile_track *t) {
-  s->events += get(&t->events);
   s->unmatched += get(&t->unmatched);
   s->dropped += get(&t->dropped);
 }
 
+static uint64_t calls_begun(const struct pml__profile_tree *tree) {
+  uint64_t n = 0;
+  for (uint32_t i = 1; i < __atomic_load_n(&tree->n, __ATOMIC_ACQUIRE); i++)
+    n += get(&pml__profile_tree_at(tree, i)->entered);
+  return n;
+}
+
 /* What was under way is no call: nobody runs it any more. */
 static void abandon_open(struct pml_profile *p, struct pml__profile_track *t) {
-  for (; t->depth > 0; t->depth--) {
-    if (t->frame[t->depth].node == NULL) continue;
-    t->frame[t->depth].node->running = 0;
+  for (; t->top > t->frame; t->top--) {
+    if (t->top->node == NULL) continue;
+    t->top->node->entered--;
     p->stats.abandoned++;
   }
 }
@@ -185,7 +196,11 @@ void pml_profile_close(struct pml_profile *p) {
 void pml_profile_stats(struct pml_profile *p, struct pml_profile_stats *s) {
   pthread_mutex_lock(&p->lock);
   *s = p->stats;
-  for (const struct pml__profile_track *t = p->tracks; t != NULL; t = t->next) add_counts(s, t);
+  s->events += p->stats.abandoned + calls_begun(&p->ended);
+  for (const struct pml__profile_track *t = p->tracks; t != NULL; t = t->next) {
+    s->events += calls_begun(&t->tree);
+    add_counts(s, t);
+  }
   pthread_mutex_unlock(&p->lock);
 }
 
@@ -204,7 +219,7 @@ static struct pml_profile_node told(const struct pml__profile_node *n, uint32_t 
   return (struct pml_profile_node){.region = n->region,
                                    .depth = depth,
                                    .nthreads = n->nthreads,
-                                   .running = n->running,
+                                   .running = (uint32_t)(n->entered > n->count ? n->entered - n->count : 0),
                                    .count = n->count,
                                    .inclusive_ns = ns * (double)n->sum,
                                    .exclusive_ns = ns * (double)(n->sum - (n->inner < n->sum ? n->inner : n->sum)),

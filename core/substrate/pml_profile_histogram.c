@@ -7,6 +7,8 @@
 
 #define FIRST_SLOTS 64u
 
+struct pml__histogram pml__histogram_none;
+
 static struct pml__histogram **find(const struct pml__histograms *all, pml_region_t region) {
   uint32_t i = (uint32_t)((uint64_t)region * UINT64_C(0x9e3779b97f4a7c15) >> 32) & all->mask;
   while (all->slot[i] != NULL && all->slot[i]->region != region) i = (i + 1) & all->mask;
@@ -57,21 +59,33 @@ static bool add_octave(struct pml__histogram *h, uint32_t i) {
   return true;
 }
 
-bool pml__histogram_grow(struct pml__histogram *h, uint64_t ticks) {
-  uint32_t i = pml__histogram_bucket(ticks) / 8;
-  return h->octave[i] != NULL || add_octave(h, i);
+void pml__histogram_add(struct pml__histogram *h, uint64_t ticks) {
+  if (h == &pml__histogram_none) return;
+  uint32_t bucket = pml__histogram_bucket(h->late - 1);
+  if (h->late != 0 && (h->octave[bucket / 8] != NULL || add_octave(h, bucket / 8))) {
+    uint64_t *count = &h->octave[bucket / 8][bucket % 8];
+    __atomic_store_n(count, *count + 1, __ATOMIC_RELAXED);
+  }
+  __atomic_store_n(&h->late, ticks + 1, __ATOMIC_RELAXED);
 }
 
 static const uint64_t *counts_of(const struct pml__histogram *h, uint32_t octave) {
   return __atomic_load_n(&h->octave[octave], __ATOMIC_ACQUIRE);
 }
 
+/* The octave of its latest call; beyond all: it had none. */
+static uint32_t late_octave(const struct pml__histogram *h) {
+  uint64_t late = __atomic_load_n(&h->late, __ATOMIC_RELAXED);
+  return late != 0 ? pml__histogram_bucket(late - 1) / 8 : PML__HISTOGRAM_OCTAVES;
+}
+
 /* Room for all of @from. */
 static bool make_room(struct pml__histograms *to, const struct pml__histogram *from) {
   struct pml__histogram *h = pml__histograms_of(to, from->region);
   bool all = h != NULL;
+  uint32_t late = late_octave(from);
   for (uint32_t i = 0; i < PML__HISTOGRAM_OCTAVES && all; i++)
-    all = counts_of(from, i) == NULL || h->octave[i] != NULL || add_octave(h, i);
+    all = (counts_of(from, i) == NULL && i != late) || h->octave[i] != NULL || add_octave(h, i);
   return all;
 }
 
@@ -82,6 +96,9 @@ static void add(struct pml__histogram *to, const struct pml__histogram *from) {
     for (uint32_t b = 0; b < 8 && counts != NULL && to->octave[i] != NULL; b++)
       to->octave[i][b] += __atomic_load_n(&counts[b], __ATOMIC_RELAXED);
   }
+  uint64_t late = __atomic_load_n(&from->late, __ATOMIC_RELAXED);
+  uint32_t bucket = pml__histogram_bucket(late - 1);
+  if (late != 0 && to->octave[bucket / 8] != NULL) to->octave[bucket / 8][bucket % 8]++;
 }
 
 bool pml__histograms_merge(struct pml__histograms *to, const struct pml__histograms *from) {

@@ -7,6 +7,9 @@
  * a bucket is at most an eighth of its durations wide. The counts of an octave are one cache line, made when it is
  * first needed.
  *
+ * The latest call of a function waits in `late` for the next one before it is counted: the address of a count depends
+ * on the clock, and a store there would hold up the next read of the clock by half of what that takes.
+ *
  * Histograms never move and are not taken out before all are. One is filled, then linked with release; an octave is
  * cleared, then stored with release; a reader loads both with acquire. Counts are stored and loaded relaxed.
  */
@@ -23,6 +26,7 @@ _Static_assert(PML_PROFILE_BUCKETS == 8 * PML__HISTOGRAM_OCTAVES, "an octave has
 struct pml__histogram {
   pml_region_t region;
   struct pml__histogram *next;
+  uint64_t late;                            /* atomic; 1 + the ticks of the latest call, 0: there was none */
   uint64_t *octave[PML__HISTOGRAM_OCTAVES]; /* [8] atomic counts; NULL: none */
 };
 
@@ -37,13 +41,13 @@ void pml__histograms_close(struct pml__histograms *all);
 struct pml__histogram *pml__histograms_of(struct pml__histograms *all, pml_region_t region);
 /* All of @from, which may be growing, into @to; false: no memory, and nothing is added. */
 bool pml__histograms_merge(struct pml__histograms *to, const struct pml__histograms *from);
-/* The octave of @ticks gets its counts; false: no memory. */
-bool pml__histogram_grow(struct pml__histogram *h, uint64_t ticks);
+/* A call of @ticks; it is lost if there is no memory for its octave. */
+void pml__histogram_add(struct pml__histogram *h, uint64_t ticks);
 
+/* Below EXACT the logarithm is that of 8, and the ticks are the bucket. */
 static inline uint32_t pml__histogram_bucket(uint64_t ticks) {
-  if (ticks < PML__HISTOGRAM_EXACT) return (uint32_t)ticks;
-  uint32_t log = 63u - (uint32_t)__builtin_clzll(ticks);
-  uint32_t bucket = (log - 2) * 8 + (uint32_t)(ticks >> (log - 3) & 7);
+  uint32_t shift = 60u - (uint32_t)__builtin_clzll(ticks | 8);
+  uint32_t bucket = shift * 8 + (uint32_t)(ticks >> shift);
   return bucket < PML_PROFILE_BUCKETS ? bucket : PML_PROFILE_BUCKETS - 1;
 }
 
@@ -52,9 +56,12 @@ static inline uint64_t pml__histogram_ticks(uint32_t i) {
   return i < PML__HISTOGRAM_EXACT ? i : (uint64_t)(8 + i % 8) << (i / 8 - 1);
 }
 
-/* Where a call of @ticks is counted; NULL: the octave has no counts yet. */
-static inline uint64_t *pml__histogram_count(const struct pml__histogram *h, uint64_t ticks) {
-  uint32_t bucket = pml__histogram_bucket(ticks);
+/* Of regions that there is no memory for one: it stays empty. */
+extern __attribute__((visibility("hidden"))) struct pml__histogram pml__histogram_none;
+
+/* Where the latest call is to be counted; NULL: nowhere yet. */
+static inline uint64_t *pml__histogram_count(const struct pml__histogram *h) {
+  uint32_t bucket = pml__histogram_bucket(h->late - 1);
   uint64_t *octave = h->octave[bucket / 8];
   return PML_LIKELY(octave != NULL) ? &octave[bucket % 8] : NULL;
 }

@@ -19,10 +19,10 @@ struct pml__profile_frame {
 struct pml__profile_track {
   struct pml__profile_tree tree;
   struct pml__histograms histograms;
-  struct pml__profile_frame *frame; /* frame[0] is the root's */
-  size_t depth, capacity;
-  uint64_t beyond;                     /* enters for which there was no memory for a frame: their leaves come first */
-  uint64_t events, unmatched, dropped; /* atomic, one writer */
+  struct pml__profile_frame *frame;      /* frame[0] is the root's */
+  struct pml__profile_frame *top, *last; /* the innermost call's; the last there is room for */
+  uint64_t beyond;                       /* enters for which there was no memory for a frame: their leaves come first */
+  uint64_t unmatched, dropped;           /* atomic, one writer */
   struct pml_profile *profile;
   struct pml__profile_track *next;
 };
@@ -47,30 +47,27 @@ static inline void pml__profile_add(uint64_t *figure, uint64_t more) {
   __atomic_store_n(figure, *figure + more, __ATOMIC_RELAXED);
 }
 
-/* The frame of a call that has a node. */
 static inline void pml__profile_begin_call(struct pml__profile_track *t, struct pml__profile_node *node,
                                            const struct pml_stream_event *e) {
-  struct pml__profile_frame *f = &t->frame[++t->depth];
+  struct pml__profile_frame *f = ++t->top;
   f->node = node;
   f->region = e->region;
   f->ticks = e->ticks;
   f->inner = 0;
-  __atomic_store_n(&node->running, node->running + 1, __ATOMIC_RELAXED);
-  pml__profile_count(&t->events);
+  pml__profile_count(&node->entered);
 }
 
-/* The innermost call has a node; it took @d ticks, and is counted at @count if that is not NULL. */
-static inline void pml__profile_end_call(struct pml__profile_track *t, uint64_t d, uint64_t *count) {
-  struct pml__profile_frame *f = &t->frame[t->depth--];
+/* The innermost call, @f, has a node; it took @d ticks. */
+static inline void pml__profile_end_call(struct pml__profile_track *t, struct pml__profile_frame *f, uint64_t d) {
   struct pml__profile_node *node = f->node;
+  uint64_t inner = f->inner;
+  t->top = f - 1;
+  f[-1].inner += d;
   pml__profile_count(&node->count);
   pml__profile_add(&node->sum, d);
-  pml__profile_add(&node->inner, f->inner < d ? f->inner : d);
+  pml__profile_add(&node->inner, inner);
   if (d < node->min) __atomic_store_n(&node->min, d, __ATOMIC_RELAXED);
   if (d > node->max) __atomic_store_n(&node->max, d, __ATOMIC_RELAXED);
-  __atomic_store_n(&node->running, node->running - 1, __ATOMIC_RELAXED);
-  if (PML_LIKELY(count != NULL)) pml__profile_count(count);
-  f[-1].inner += d;
 }
 
 static inline uint64_t pml__profile_duration(const struct pml__profile_frame *f, const struct pml_stream_event *e) {

@@ -2,6 +2,8 @@
 /* core/substrate/pml_profile_tree.c - nodes in chunks that never move, a hash of (parent, region) to find them. */
 #include "substrate/pml_profile_tree.h"
 
+#include "substrate/pml_profile_histogram.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -22,6 +24,7 @@ static struct pml__profile_node *append(struct pml__profile_tree *t, uint32_t pa
   node->parent = parent;
   node->region = region;
   node->min = UINT64_MAX;
+  node->histogram = &pml__histogram_none;
   __atomic_store_n(&t->n, index + 1, __ATOMIC_RELEASE);
   return node;
 }
@@ -70,8 +73,8 @@ struct pml__profile_node *pml__profile_tree_child(struct pml__profile_tree *t, s
 /* @to stands still, @from may be in use. */
 static void add(struct pml__profile_node *to, const struct pml__profile_node *from) {
   uint64_t min = GET(from->min), max = GET(from->max);
-  to->running += GET(from->running);
   to->count += GET(from->count);
+  to->entered += GET(from->entered);
   to->sum += GET(from->sum);
   to->inner += GET(from->inner);
   if (min < to->min) to->min = min;

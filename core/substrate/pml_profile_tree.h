@@ -17,12 +17,12 @@
 struct pml__profile_node {
   uint32_t index, parent; /* parent < index: a reader meets parents first. The root is 0 and its own parent */
   pml_region_t region;
-  uint32_t running;                 /* atomic */
-  uint64_t count, sum, inner;       /* atomic; ticks, and those of them in children */
-  uint64_t min, max;                /* atomic */
   uint32_t nthreads;                /* of a merged tree */
+  uint64_t entered, count;          /* atomic; calls begun, and those of them that ended */
+  uint64_t sum, inner;              /* atomic; ticks, and those of them in children */
+  uint64_t min, max;                /* atomic */
   struct pml__profile_node *latest; /* the child that was entered last: the owner's */
-  struct pml__histogram *histogram; /* of the region, the owner's; NULL: none yet, or a merged tree's */
+  struct pml__histogram *histogram; /* of the region, the owner's; never NULL */
 };
 
 struct pml__profile_tree {
@@ -58,8 +58,6 @@ static inline uint32_t *pml__profile_tree_find(const struct pml__profile_tree *t
 /* The child of @parent for @region; NULL: it has none. By the owner only. */
 static inline struct pml__profile_node *pml__profile_tree_known(const struct pml__profile_tree *t,
                                                                 struct pml__profile_node *parent, pml_region_t region) {
-  struct pml__profile_node *node = parent->latest;
-  if (PML_LIKELY(node != NULL && node->region == region)) return node;
   uint32_t index = *pml__profile_tree_find(t, parent->index, region);
   if (index == 0) return NULL;
   return parent->latest = pml__profile_tree_at(t, index);

@@ -28,8 +28,8 @@ struct pml_arch_slot {
   uintptr_t address; /* the code that made the call; the rule of unwinding reads it */
   uintptr_t sp;      /* of the call */
 };
-extern struct pml_arch_slot pml__arch_slot[PML_ARCH_PADS];
-extern char pml__arch_pads[];
+extern __attribute__((visibility("hidden"))) struct pml_arch_slot pml__arch_slot[PML_ARCH_PADS];
+extern __attribute__((visibility("hidden"))) char pml__arch_pads[];
 
 #ifdef __x86_64__
 #define PML_ARCH_PAD_RETURN 7u

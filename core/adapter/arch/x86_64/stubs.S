@@ -104,10 +104,9 @@
 pml__arch_enter:
   .cfi_startproc
   endbr64
-  movq %rax, -16(%rsp)
-  movq pml__stream_list@GOTPCREL(%rip), %rax
-  cmpq $0, (%rax)
+  cmpq $-1, pml__stream_generation(%rip) /* of enters: nobody consumes them */
   jne .Lenter_wanted
+  movq %rax, -16(%rsp)
   movq %rcx, -24(%rsp)
   movl %r11d, %eax
   shrl $10, %eax
@@ -120,7 +119,6 @@ pml__arch_enter:
   movq -24(%rsp), %rcx
   jmp *%r11
 .Lenter_wanted:
-  movq -16(%rsp), %rax
   frame 96
   general 1
   movl %r11d, -72(%rbp)
