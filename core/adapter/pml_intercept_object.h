@@ -84,6 +84,8 @@ static inline bool pml__symbol_is_variant(const Elf64_Sym *s) {
 /* Symbol @i, or NULL; its name and the name's length, or NULL. */
 const Elf64_Sym *pml__object_symbol(const struct pml__object *o, size_t i);
 const char *pml__object_name(const struct pml__object *o, const Elf64_Sym *s, size_t *n);
+/* Whether that is the name, of @n bytes. */
+bool pml__object_is_named(const struct pml__object *o, const Elf64_Sym *s, const char *name, size_t n);
 /* The version of symbol @i that the object needs, or NULL. */
 const char *pml__object_needs(const struct pml__object *o, size_t i);
 

@@ -10,7 +10,7 @@
 
 #include <dlfcn.h>
 #include <stdlib.h>
-#include <string.h>
+#include <sys/mman.h>
 
 #define ASKED_ONE_BY_ONE 256u
 
@@ -55,8 +55,9 @@ static struct pml__index *make(const struct pml__objects *all) {
   for (size_t i = 0; i < all->n; i++)
     if (all->at[i].startup) pml__object_walk(&all->at[i], count, &n);
   while (room < n * 2 + 2) room *= 2;
-  x->at = calloc(room, sizeof *x->at);
-  x->room = x->at != NULL ? room : 0;
+  /* All of it will be touched: its pages come at once. */
+  x->at = mmap(NULL, room * sizeof *x->at, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
+  x->room = x->at != MAP_FAILED ? room : 0;
   for (size_t i = 0; i < all->n && x->room > 0; i++) {
     x->object = (uint32_t)i;
     if (all->at[i].startup) pml__object_walk(&all->at[i], enter, x);
@@ -66,7 +67,7 @@ static struct pml__index *make(const struct pml__objects *all) {
 
 void pml__index_free(struct pml__index *x) {
   if (x == NULL) return;
-  free(x->at);
+  if (x->room > 0) munmap(x->at, x->room * sizeof *x->at);
   free(x);
 }
 
@@ -89,13 +90,37 @@ static uintptr_t only(const struct pml__index *x, const struct pml__objects *all
     if (e->hash != hash) continue;
     const struct pml__object *o = &all->at[e->object];
     const Elf64_Sym *s = &o->sym[e->symbol];
-    size_t length;
-    const char *other = pml__object_name(o, s, &length);
-    if (other == NULL || length != n || memcmp(other, name, n) != 0 || s->st_shndx == SHN_UNDEF) continue;
+    if (s->st_shndx == SHN_UNDEF || !pml__object_is_named(o, s, name, n)) continue;
     if (found != NULL) return 0;
     found = e;
   }
   return found != NULL ? plain(&all->at[found->object], found->symbol) : 0;
+}
+
+/*
+ * What is looked up next is far apart in memory: the entry, the symbol, its name. A bunch of slots waits for each of
+ * them together instead of one after the other.
+ */
+void pml__slots_fetch(const struct pml__slots *x, const struct pml__object *o, const Elf64_Rela *r, size_t count) {
+  const struct entry *e[PML__SLOTS_BUNCH];
+  if (x->index == NULL || x->index->room == 0) return;
+  for (size_t i = 0; i < count; i++) {
+    size_t n;
+    const Elf64_Sym *s = pml__object_symbol(o, ELF64_R_SYM(r[i].r_info));
+    const char *name = s != NULL ? pml__object_name(o, s, &n) : NULL;
+    e[i] = &x->index->at[name != NULL ? place(x->index, pml__object_hash(name, n) | 1) : 0];
+    __builtin_prefetch(e[i]);
+  }
+  for (size_t i = 0; i < count; i++) {
+    const struct pml__object *of = &x->all.at[e[i]->object];
+    __builtin_prefetch(of->sym + e[i]->symbol);
+    if (of->versym != NULL) __builtin_prefetch(of->versym + e[i]->symbol);
+  }
+  for (size_t i = 0; i < count; i++) {
+    if (e[i]->hash == 0) continue;
+    const struct pml__object *of = &x->all.at[e[i]->object];
+    __builtin_prefetch(of->str + of->sym[e[i]->symbol].st_name);
+  }
 }
 
 /* ---- the loader's search ---- */

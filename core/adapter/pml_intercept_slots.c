@@ -100,6 +100,8 @@ static uintptr_t thunk_for(struct pml__slots *x, const struct pml__object *o, si
 static void fill_calls(struct pml__slots *x, const struct pml__object *o, struct opened *w) {
   for (size_t i = 0; i < o->njmprel; i++) {
     const Elf64_Rela *r = &o->jmprel[i];
+    size_t left = o->njmprel - i;
+    if (i % PML__SLOTS_BUNCH == 0) pml__slots_fetch(x, o, r, left < PML__SLOTS_BUNCH ? left : PML__SLOTS_BUNCH);
     uintptr_t *slot = slot_at(o, r, pml__arch_jump_slot);
     if (slot == NULL) continue;
     uintptr_t value = __atomic_load_n(slot, __ATOMIC_RELAXED);

@@ -20,6 +20,10 @@ const char *pml__object_name(const struct pml__object *o, const Elf64_Sym *s, si
   return string_at(o, s->st_name, n);
 }
 
+bool pml__object_is_named(const struct pml__object *o, const Elf64_Sym *s, const char *name, size_t n) {
+  return s->st_name < o->nstr && o->nstr - s->st_name > n && memcmp(o->str + s->st_name, name, n + 1) == 0;
+}
+
 /* ---- versions ---- */
 
 /* @bytes from @at + @offset on, if they are in the segment of the needed versions. */
@@ -151,11 +155,8 @@ struct sought {
 
 static bool is_sought(void *arg, uint32_t hash, size_t symbol) {
   struct sought *x = arg;
-  size_t n;
-  if (hash != x->hash) return true;
   const Elf64_Sym *s = &x->o->sym[symbol];
-  const char *name = pml__object_name(x->o, s, &n);
-  if (name == NULL || n != x->n || memcmp(name, x->name, n) != 0 || s->st_shndx == SHN_UNDEF) return true;
+  if (hash != x->hash || s->st_shndx == SHN_UNDEF || !pml__object_is_named(x->o, s, x->name, x->n)) return true;
   unsigned type = ELF64_ST_TYPE(s->st_info);
   x->found = !pml__symbol_is_variant(s) &&
              (type == STT_GNU_IFUNC || (type == STT_FUNC && x->o->base + s->st_value == x->address));

@@ -44,7 +44,7 @@ static uint32_t *bucket_of(uintptr_t target, pml_region_t region) {
 }
 
 static bool more_buckets(void) {
-  uint32_t old = functions.nbuckets, n = old == 0 ? 1024 : old * 2;
+  uint32_t old = functions.nbuckets, n = old == 0 ? 1024 : old * 4;
   uint32_t *before = functions.bucket, *bucket = calloc(n, sizeof *bucket);
   if (bucket == NULL) return false;
   functions.bucket = bucket;
