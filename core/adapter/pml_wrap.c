@@ -161,11 +161,17 @@ bool pml__wrap_records(struct pml_wrap_function *f) {
   return good && __atomic_load_n(&f->records, __ATOMIC_RELAXED) == RECORDERS;
 }
 
-int pml__wrap_missing(const struct pml_wrap_function *f) {
+/* The handle is kept: what was found must not go. */
+void *pml__wrap_look(const struct pml_wrap_function *f) {
+  void *library = f->library != NULL ? dlopen(f->library, RTLD_LAZY | RTLD_NOLOAD) : NULL;
+  void *real = library != NULL ? dlsym(library, f->name) : NULL;
+  if (real != NULL) return real;
+  if (library != NULL) dlclose(library);
   add(&missing, 1);
   errno = ENOSYS;
-  return pml_fail(-ENOSYS, "nothing has '%.200s' behind its wrapper: is %.200s loaded?", f->name,
-                  f->library != NULL ? f->library : "its library");
+  pml_error_note(-ENOSYS, "nothing has '%.200s' behind its wrapper: is %.200s loaded?", f->name,
+                 f->library != NULL ? f->library : "its library");
+  return NULL;
 }
 
 /* ---- calls ---- */

@@ -18,6 +18,24 @@ local sources = ("abcdefgh"):rep(1000)
 -- Debian's lua-zlib calls these two through slots, and takes the addresses of the others, whose slots stay.
 local DEFLATE, INFLATE = "deflateInit2_", "inflateInit2_"
 
+--- As a generator would write it.
+local wrapper = [[
+#include "adapter/pml_wrap.h"
+static struct pml_wrap_value in_crc32[] = {PML_WRAP_VALUE("len", PML_WRAP_INTEGER, PML_WRAP_METRIC | PML_WRAP_RECORD),
+                                           PML_WRAP_VALUE("buf", PML_WRAP_TEXT, PML_WRAP_METRIC)};
+static struct pml_wrap_value out_crc32[] = {PML_WRAP_VALUE("return", PML_WRAP_INTEGER, PML_WRAP_METRIC)};
+PML_WRAP_FUNCTION_VALUES(wrapped, "crc32", "libz.so.1", "zlib.h", 1, in_crc32, 2, out_crc32, 1);
+__attribute__((visibility("default"))) unsigned long crc32(unsigned long crc, const char *buf, unsigned len) {
+  uint64_t in[2], out[1];
+  unsigned long (*real)(unsigned long, const char *, unsigned);
+  PML_WRAP_CALL_VALUES(call, &wrapped, in, in[0] = pml_wrap_from_integer(len); in[1] = pml_wrap_from_text(buf));
+  *(void **)&real = pml_wrap_real(&wrapped);
+  unsigned long result = real != NULL ? real(crc, buf, len) : 0;
+  PML_WRAP_RESULTS(call, &wrapped, out, out[0] = pml_wrap_from_integer((int64_t)result));
+  return result;
+}
+]]
+
 describe("Interception of the own process", function()
   local zlib = require "zlib"
   local function deflates(n) for _ = 1, n or 1 do zlib.deflate() end end
@@ -150,6 +168,30 @@ describe("Interception of the own process", function()
       calls:drain(function(name) if name == "exp" then n = n + 1 end end)
       print(n)]])
     assert.same({ 0, "100\n", "" }, { code, out, err })
+  end)
+
+  it("tells the values that wrappers take, and counts their calls once", function()
+    if support.shell("command -v cc") ~= 0 then return pending "there is no C compiler to build a wrapper with" end
+    local folder = support.folder()
+    local source = support.spit(folder .. "/wrap.c", wrapper)
+    local code, out, err = support.shell(("cc -O2 -fPIC -shared -fexceptions -Icore %s -L%s -lpmlua -Wl,-rpath,%s -o %s"):format(
+      source, support.build, support.build, folder .. "/libpmlua-wrap-z.so"))
+    assert.same({ 0, "", "" }, { code, out, err })
+    code, out, err = support.shell(("LD_PRELOAD=%s %s/pmlua -e %s"):format(folder .. "/libpmlua-wrap-z.so", support.build,
+      support.quote [[
+        local pml = require "pmlua"
+        local zlib = require "zlib"
+        local three = zlib.crc32()("three")
+        local calls <close> = assert(pml.intercept { lib = "libz" })
+        for _, text in ipairs { "one", "three" } do zlib.crc32()(text) end
+        calls:drain(function(name, library, _, _, depth, _, values)
+          if not values or values["crc32:len"] == 0 then return end -- each sum begins with an empty one
+          print(name, library, depth, values["crc32:len"], values["crc32:buf"], values["crc32:return"] == three)
+        end)
+        for _, f in ipairs(calls:functions()) do if f.name == "crc32" then print(f.library, f.calls) end end
+        print(math.tointeger(pml.sde.find("WRAP::crc32:len:MAX"):read()))]]))
+    assert.same({ 0, "" }, { code, err })
+    assert.equal("crc32\tlibz.so.1\t0\t3\tone\tfalse\ncrc32\tlibz.so.1\t0\t5\tthree\ttrue\nlibz.so.1\t4\n5\n", out)
   end)
 
   it("raises for what is no option", function()
