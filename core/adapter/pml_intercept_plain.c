@@ -81,9 +81,10 @@ struct pml_arch_way pml__intercept_leave(uintptr_t address, uintptr_t sp) {
   begin(t, s, sp);
   t->open = p->next;
   if (PML_UNLIKELY(!hand_out(t, s, PML_STREAM_LEAVE, p->region))) return (struct pml_arch_way){0, i};
+  __asm__("" : "+r"(i)); /* it is less to have @p computed again than to save another register for it */
   pml__intercept_release(t, i);
   end(t, s);
-  return (struct pml_arch_way){p->back, 0};
+  return (struct pml_arch_way){pml__intercept_pad[i].back, i};
 }
 
 #endif

@@ -81,7 +81,7 @@ static void on_leave(void *data, const struct pml_stream_event *e) {
   }
   uint64_t d = pml__profile_duration(f, e);
   pml__histogram_add(f->node->histogram, d);
-  pml__profile_end_call(t, d);
+  pml__profile_end_call(t, f, d);
 }
 
 /* ---- threads ---- */

@@ -62,16 +62,17 @@ static inline void pml__profile_begin_call(struct pml__profile_track *t, struct 
   pml__profile_count(&node->entered);
 }
 
-/* The innermost call has a node; it took @d ticks. */
-static inline void pml__profile_end_call(struct pml__profile_track *t, uint64_t d) {
-  struct pml__profile_frame *f = t->top--;
+/* The innermost call, @f, has a node; it took @d ticks. */
+static inline void pml__profile_end_call(struct pml__profile_track *t, struct pml__profile_frame *f, uint64_t d) {
   struct pml__profile_node *node = f->node;
+  uint64_t inner = f->inner;
+  t->top = f - 1;
+  f[-1].inner += d;
   pml__profile_count(&node->count);
   pml__profile_add(&node->sum, d);
-  pml__profile_add(&node->inner, f->inner);
+  pml__profile_add(&node->inner, inner);
   if (d < node->min) __atomic_store_n(&node->min, d, __ATOMIC_RELAXED);
   if (d > node->max) __atomic_store_n(&node->max, d, __ATOMIC_RELAXED);
-  f[-1].inner += d;
 }
 
 static inline uint64_t pml__profile_duration(const struct pml__profile_frame *f, const struct pml_stream_event *e) {

@@ -64,6 +64,9 @@ void bench_recorder_rows(void);
 /* Intercepted calls. */
 void bench_intercept_rows(void);
 
+/* Calls by wrappers. */
+void bench_wrap_rows(void);
+
 /* Sections. */
 void bench_section_rows(void);
 
