@@ -112,6 +112,15 @@ static void *grown(void *array, size_t n, size_t *room, size_t size) {
   return more;
 }
 
+static bool kept(struct unit *u, CXCursor c) {
+  CXCursor *more = grown(u->cursor, u->cursors, &u->cursor_room, sizeof *more);
+  u->full = more == NULL;
+  if (u->full) return false;
+  u->cursor = more;
+  u->cursor[u->cursors++] = c;
+  return true;
+}
+
 static enum CXChildVisitResult gather(CXCursor c, CXCursor parent, CXClientData arg) {
   struct unit *u = arg;
   (void)parent;
@@ -129,20 +138,13 @@ static enum CXChildVisitResult gather(CXCursor c, CXCursor parent, CXClientData 
   case CXCursor_Constructor:
   case CXCursor_Destructor:
   case CXCursor_ConversionFunction:
-  case CXCursor_ClassTemplate:
   case CXCursor_FunctionTemplate:
-    break;
+    return kept(u, c) ? CXChildVisit_Continue : CXChildVisit_Break;
+  case CXCursor_ClassTemplate:
+    return kept(u, c) ? CXChildVisit_Recurse : CXChildVisit_Break;
   default:
     return CXChildVisit_Continue;
   }
-  CXCursor *more = grown(u->cursor, u->cursors, &u->cursor_room, sizeof *more);
-  if (more == NULL) {
-    u->full = true;
-    return CXChildVisit_Break;
-  }
-  u->cursor = more;
-  u->cursor[u->cursors++] = c;
-  return CXChildVisit_Continue;
 }
 
 static void gather_include(CXFile file, CXSourceLocation *stack, unsigned depth, CXClientData arg) {
@@ -173,7 +175,8 @@ static bool has_virtual_base(CXCursor class) {
   return found;
 }
 
-/* --- tables ------------------------------------------------------------------------------------------------------- */
+/* --- tables -------------------------------------------------------------------------------------------------------
+ */
 
 /* A Lua error between here and the disposal would leak a string; only "out of memory" can raise. */
 static void setstring(lua_State *L, const char *key, CXString s) {
@@ -310,10 +313,19 @@ static void setmethod(lua_State *L, CXCursor c) {
   lua_setfield(L, -2, "access");
 }
 
+/* A function of a template has no types yet, and no symbol. */
+static bool in_template(CXCursor c) {
+  for (CXCursor p = c; cl.Cursor_isNull(p) == 0; p = cl.getCursorSemanticParent(p)) {
+    enum CXCursorKind kind = cl.getCursorKind(p);
+    if (kind == CXCursor_ClassTemplate || kind == CXCursor_FunctionTemplate) return true;
+    if (kind == CXCursor_TranslationUnit || cl.isInvalid(kind) != 0) break;
+  }
+  return false;
+}
+
 static void push_declaration(lua_State *L, CXCursor c) {
   enum CXCursorKind kind = cl.getCursorKind(c);
   bool born = kind == CXCursor_Constructor || kind == CXCursor_Destructor;
-  bool template = kind == CXCursor_ClassTemplate || kind == CXCursor_FunctionTemplate;
   lua_createtable(L, 0, 16);
   lua_pushstring(L, kind_of(kind));
   lua_setfield(L, -2, "kind");
@@ -321,7 +333,11 @@ static void push_declaration(lua_State *L, CXCursor c) {
   push_scope(L, c);
   lua_setfield(L, -2, "scope");
   setplace(L, cl.getCursorLocation(c));
-  if (template) return;
+  if (in_template(c)) {
+    setflag(L, "template", true);
+    setflag(L, "static", cl.CXXMethod_isStatic(c) != 0);
+    return;
+  }
   CXType type = cl.getCursorType(c);
   setsymbols(L, c, born);
   settypes(L, "result", "canonical_result", cl.getCursorResultType(c));
@@ -366,7 +382,8 @@ static void push_includes(lua_State *L, const struct unit *u) {
   }
 }
 
-/* --- the module --------------------------------------------------------------------------------------------------- */
+/* --- the module ---------------------------------------------------------------------------------------------------
+ */
 
 static int unit_gc(lua_State *L) {
   struct unit *u = lua_touserdata(L, 1);

@@ -1,0 +1,120 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+-- lua/pmlua/wrap/plan.lua - from headers, libraries and filter to the functions that are wrapped, and those left out.
+--
+-- Try:  pmlua wrap check
+
+local choose = require "pmlua.wrap.choose"
+local headers = require "pmlua.wrap.headers"
+local library = require "pmlua.wrap.library"
+local shell = require "pmlua.wrap.shell"
+local templates = require "pmlua.wrap.templates"
+local values = require "pmlua.wrap.values"
+local variadic = require "pmlua.wrap.variadic"
+
+local M = {}
+
+---@class pmlua.wrap.plan
+---@field functions pmlua.wrap.function[] that are wrapped, by symbol
+---@field left table[] that are not, with @why
+---@field missing table[] those of @left that no library has
+---@field foreign pmlua.wrap.function[] those of @functions that link without the libraries, too
+---@field libraries table[]
+
+--- The filter, and whether it says which files are meant; nil and why.
+local function filter_of(cfg)
+  local core = require "pmlua.core"
+  local text = shell.slurp(cfg.filter)
+  if not text then return { wants = function() return true end }, false end
+  local filter, err = core.filter.open(cfg.filter)
+  if not filter then return nil, (err:gsub("^[%w_.]+: [%w_]+: ", "")) end
+  return filter, ("\n" .. text):find("\n%s*SCOREP_FILE_NAMES_BEGIN") ~= nil
+end
+
+local function by_symbol(a, b) return a.symbol < b.symbol end
+
+--- The libraries that define what links without -lfoo: libc and its kin.
+local function base(cfg)
+  return library.functions(library.find({ language = cfg.language, ldflags = "-nodefaultlibs -nostartfiles -Wl,-e,main",
+    libs = "$(" .. library.compiler(cfg.language) .. " -print-file-name=libc.so.6) -lm" }, cfg.build) or {})
+end
+
+--- Sift out what does not link, note what links anyway.
+local function link(cfg, plan, defined)
+  local symbols = {}
+  for i, f in ipairs(plan.functions) do symbols[i] = f.symbol end
+  local undefined, without = library.undefined(cfg, symbols, cfg.build)
+  if not undefined then return nil, without end
+  local own
+  plan.functions = choose.sift(plan.functions, plan.left, function(f)
+    f.library = defined[f.symbol]
+    f.foreign = not without[f.symbol]
+    if f.foreign and not f.library then
+      own = own or base(cfg)
+      f.library = own[f.symbol]
+    end
+    if undefined[f.symbol] or not f.library then
+      plan.missing[#plan.missing + 1] = f
+      return "no library has it"
+    end
+  end)
+  return true
+end
+
+--- What the folder's headers, libraries and filter come to; nil, why, and the compiler's errors.
+---@param cfg pmlua.wrap.folder
+---@return pmlua.wrap.plan?
+---@return string? err
+---@return string[]? errors
+function M.make(cfg)
+  local unit, err, errors = headers.read(cfg.headers, cfg.language, cfg.cflags)
+  if not unit then return nil, err, errors end
+  local filter, says_files = filter_of(cfg)
+  if not filter then return nil, says_files end
+  local libraries, missing = library.find(cfg, cfg.build)
+  if not libraries then return nil, missing end
+  local own = says_files and function() return true end or headers.own(unit)
+  local plan = { libraries = libraries, missing = {}, foreign = {} }
+  plan.functions, plan.left = choose.declared(unit, cfg.language, own)
+  local defined = library.functions(libraries)
+  if cfg.language == "c++" then M.add_templates(plan, unit, own, defined) end
+  choose.entitle(plan.functions, plan.left)
+  plan.functions = choose.sift(plan.functions, plan.left, function(f)
+    if not filter:wants(f.file, f.title, f.symbol) then return "the filter excludes it" end
+  end)
+  local linked, refused = link(cfg, plan, defined)
+  if not linked then return nil, refused end
+  plan.functions = choose.sift(plan.functions, plan.left, variadic.twin(plan.functions, cfg.variadic))
+  table.sort(plan.functions, by_symbol)
+  table.sort(plan.left, by_symbol)
+  for _, f in ipairs(plan.functions) do
+    if f.foreign then plan.foreign[#plan.foreign + 1] = f end
+  end
+  if #plan.functions == 0 then return nil, M.nothing(cfg, plan, unit) end
+  local chosen, wrong = values.choose(plan.functions, cfg.record)
+  if not chosen then return nil, wrong end
+  return plan
+end
+
+function M.add_templates(plan, unit, own, defined)
+  local seen = {}
+  for _, list in ipairs { plan.functions, plan.left } do
+    for _, f in ipairs(list) do seen[f.symbol] = true end
+  end
+  local functions, left = templates.instantiated(unit, own, defined, seen)
+  table.move(functions, 1, #functions, #plan.functions + 1, plan.functions)
+  table.move(left, 1, #left, #plan.left + 1, plan.left)
+end
+
+--- Why there is nothing to wrap, in one line.
+function M.nothing(cfg, plan, unit)
+  if #unit.includes == 0 then return "nothing to wrap: headers.h includes nothing" end
+  if #plan.left == 0 then return "nothing to wrap: the headers declare no functions with a symbol of their own" end
+  if #plan.libraries == 0 then
+    return ("nothing to wrap: %d functions are declared, and no library is behind '%s'; set libs in wrap.lua"):format(
+      #plan.left, cfg.libs)
+  end
+  return ("nothing to wrap: %d functions are declared; of %s, for example, %s"):format(#plan.left, plan.left[1].symbol,
+    plan.left[1].why)
+end
+
+return M
