@@ -37,7 +37,7 @@ WORK_SRC := $(wildcard scripts/workloads/*.c scripts/workloads/*/*.c)
 SPEC_SRC := $(wildcard spec/c/*.c)
 FUZZ_SRC := $(wildcard spec/fuzz/fuzz_*.c)
 BENCH_SRC := $(wildcard spec/bench/*.c)
-ALL_C    := $(wildcard core/*.h core/*/*.[ch] core/*/*/*.[ch] core/*/*/*/*.h bindings/*.[ch] scripts/workloads/*.[ch] scripts/workloads/*/*.[ch] spec/c/*.[ch] spec/c/intercept/*.[ch] spec/fuzz/*.[ch] spec/bench/*.[ch] spec/pmlib/*.c spec/pmlib/*.cpp)
+ALL_C    := $(wildcard core/*.h core/*/*.[ch] core/*/*/*.[ch] core/*/*/*/*.h bindings/*.[ch] scripts/workloads/*.[ch] scripts/workloads/*/*.[ch] spec/c/*.[ch] spec/c/intercept/*.[ch] spec/c/wrap/*.[ch] spec/fuzz/*.[ch] spec/bench/*.[ch] spec/pmlib/*.c spec/pmlib/*.cpp)
 
 CORE_OBJ := $(CORE_SRC:%.c=$(B)/obj/%.o) $(CORE_ASM:%.S=$(B)/obj/%.o)
 SDE_OBJ  := $(SDE_SRC:%.c=$(B)/obj/%.o)
@@ -190,6 +190,22 @@ $(B)/spec/intercept_%: spec/c/intercept_%.c $(B)/spec/libintercept.so $(B)/libpm
 	$(call intercept_link,-fno-plt) -o $@.noplt
 	$(call intercept_link,-no-pie -fno-pie) -o $@.nopie
 comma := ,
+
+# Wrappers of the same library, of the four kinds: in the program or shared, found by --wrap or by their names.
+WRAPPED := lib_nothing lib_recursive lib_back lib_catch lib_throw lib_errno lib_two lib_mixed
+wrap_flags := $(WRAPPED:%=-Wl,--wrap=%)
+wrap_compile = $(CC) $(filter-out -MMD -MP -Wmissing-prototypes,$(ALLCFLAGS)) -Wno-psabi -fexceptions -c spec/c/wrap/wrappers.c
+wrap_link = $(CC) $(filter-out -MMD -MP,$(ALLCFLAGS)) -Wno-psabi -fexceptions $(LDFLAGS) -rdynamic $(1) $< -L$(B)/spec -lintercept \
+  -Wl,-rpath,'$$ORIGIN:$$ORIGIN/..'
+$(B)/spec/wrap_%: spec/c/wrap_%.c spec/c/wrap/wrappers.c core/adapter/pml_wrap.h $(B)/spec/libintercept.so $(B)/libpmlua.a $(B)/libpmlua.so
+	$(wrap_compile) -DLINK_TIME -o $@.link.o
+	$(wrap_compile) -o $@.run.o
+	$(CC) $(SAN) $(LDFLAGS) -shared $(wrap_flags) $@.link.o -L$(B)/spec -lintercept -Wl,-rpath,'$$ORIGIN:$$ORIGIN/..' -L$(B) -lpmlua -o $(B)/spec/libpmlua-wrap-link.so
+	$(CC) $(SAN) $(LDFLAGS) -shared $@.run.o -Wl,-rpath,'$$ORIGIN/..' -L$(B) -lpmlua -o $(B)/spec/libpmlua-wrap-run.so
+	$(call wrap_link,$(wrap_flags) $@.link.o) $(B)/libpmlua.a $(CORE_LIBS) -o $@
+	$(call wrap_link,$(wrap_flags) -L$(B)/spec -lpmlua-wrap-link) -L$(B) -lpmlua -lpthread -ldl -o $@.shared
+	$(call wrap_link,$@.run.o) $(B)/libpmlua.a $(CORE_LIBS) -o $@.runtime
+	$(call wrap_link) -L$(B) -lpmlua -lpthread -ldl -o $@.preload
 
 # Specs of the service see its internals; embed is compiled and linked as an application is.
 $(B)/spec/live_%: spec/c/live_%.c $(B)/libpmlua_lua.a $(B)/libpmlua.a

@@ -9,6 +9,7 @@
 #include <errno.h>
 #include <pthread.h>
 #include <sys/resource.h>
+#include <unistd.h>
 
 /* The kernel keeps that much below the top of the first thread's stack free of everything else. */
 #define STACK_GAP ((uintptr_t)128 << 20)
@@ -48,7 +49,6 @@ static uint32_t given_back;        /* atomic: the list of those that threads lef
 static uint64_t deep, nested;      /* atomic */
 static pthread_key_t key;
 static uintptr_t first_lo, first_hi; /* the first thread's stack */
-static pthread_t first;
 
 /* ---- pads ---- */
 
@@ -103,7 +103,7 @@ __attribute__((noinline, cold)) static void thread_begins(struct thread *t) {
   size_t bytes;
   t->lo = first_lo;
   t->hi = first_hi;
-  if (!pthread_equal(pthread_self(), first)) {
+  if (gettid() != getpid()) {
     t->lo = 0;
     t->hi = 1; /* unknown: no address is its own */
     if (pthread_getattr_np(pthread_self(), &attr) == 0) {
@@ -162,20 +162,27 @@ static void count_one(uint64_t *counter) {
   __atomic_fetch_add(counter, 1, __ATOMIC_RELAXED);
 }
 
-static void open_call(struct thread *t, const struct pml__intercept_function *f, uintptr_t *address, uintptr_t sp) {
+/* A call at @sp that will return to @address is now the innermost; NONE: too many are under way. */
+static inline uint32_t take_pad(struct thread *t, uintptr_t address, uintptr_t sp) {
   if (PML_UNLIKELY(t->hi == 0)) thread_begins(t);
-  if (PML_UNLIKELY(t->open != NONE && pml__arch_slot[t->open].sp <= sp)) close_left(t, sp, *address);
+  if (PML_UNLIKELY(t->open != NONE && pml__arch_slot[t->open].sp <= sp)) close_left(t, sp, address);
   uint32_t i = t->free;
   if (PML_UNLIKELY(i == NONE) && (i = t->free = more_pads()) == NONE) {
     count_one(&deep);
-    return;
+    return NONE;
   }
   t->free = pad[i].next;
-  pml__arch_slot[i] = (struct pml_arch_slot){code_behind(*address), sp};
-  pad[i].back = *address;
-  pad[i].region = f->region;
+  pml__arch_slot[i] = (struct pml_arch_slot){code_behind(address), sp};
+  pad[i].back = address;
   pad[i].next = t->open;
   t->open = i;
+  return i;
+}
+
+static void open_call(struct thread *t, const struct pml__intercept_function *f, uintptr_t *address, uintptr_t sp) {
+  uint32_t i = take_pad(t, *address, sp);
+  if (PML_UNLIKELY(i == NONE)) return;
+  pad[i].region = f->region;
   raise_event(PML_STREAM_ENTER, f->region);
   *address = pml_arch_pad(i);
 }
@@ -213,6 +220,13 @@ __attribute__((noinline, cold)) static bool take_out(struct thread *t, uint32_t 
   return false;
 }
 
+/* Call @i is over, and those that were left inside it. */
+static inline bool take_call(struct thread *t, uint32_t i) {
+  if (PML_UNLIKELY(t->open != i)) return take_out(t, i);
+  t->open = pad[i].next;
+  return true;
+}
+
 uintptr_t pml__intercept_leave(uintptr_t address, uintptr_t sp) {
   uint32_t i = (uint32_t)((address - (uintptr_t)pml__arch_pads) / PML_ARCH_PAD_BYTES);
   struct thread *t = &self;
@@ -221,11 +235,7 @@ uintptr_t pml__intercept_leave(uintptr_t address, uintptr_t sp) {
   int saved = errno;
   t->busy = (uintptr_t)__builtin_frame_address(0);
   __atomic_signal_fence(__ATOMIC_SEQ_CST);
-  bool here = true;
-  if (PML_LIKELY(t->open == i))
-    t->open = pad[i].next;
-  else
-    here = take_out(t, i);
+  bool here = take_call(t, i);
   raise_event(PML_STREAM_LEAVE, pad[i].region);
   if (PML_LIKELY(here)) release(t, i);
   __atomic_signal_fence(__ATOMIC_SEQ_CST);
@@ -234,23 +244,63 @@ uintptr_t pml__intercept_leave(uintptr_t address, uintptr_t sp) {
   return back;
 }
 
+/* ---- calls of wrappers ---- */
+
+bool pml__intercept_claim(uintptr_t sp) {
+  struct thread *t = &self;
+  if (PML_UNLIKELY(is_busy(t, sp))) {
+    count_one(&nested);
+    return false;
+  }
+  t->busy = (uintptr_t)__builtin_frame_address(0);
+  __atomic_signal_fence(__ATOMIC_SEQ_CST);
+  return true;
+}
+
+void pml__intercept_let_go(void) {
+  __atomic_signal_fence(__ATOMIC_SEQ_CST);
+  self.busy = 0;
+}
+
+uint32_t pml__intercept_begin(struct pml_stream_event *e, uintptr_t sp) {
+  struct thread *t = &self;
+  uint32_t i = take_pad(t, 0, sp);
+  if (PML_UNLIKELY(i == NONE)) return NONE;
+  pad[i].region = e->region;
+  e->ticks = pml_clock_ticks();
+  pml_stream_raise(PML_STREAM_ENTER, e);
+  return i;
+}
+
+void pml__intercept_end(uint32_t i, struct pml_stream_event *e) {
+  struct thread *t = &self;
+  bool here = take_call(t, i);
+  e->ticks = pml_clock_ticks();
+  pml_stream_raise(PML_STREAM_LEAVE, e);
+  if (PML_LIKELY(here)) release(t, i);
+}
+
 /* ---- life ---- */
 
 /* glibc's name for the address that the first thread's stack began at. */
 extern void *__libc_stack_end;
 
 int pml__intercept_calls_prepare(void) {
+  static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
   static bool done;
   struct rlimit limit;
-  if (done) return 0;
-  int err = pthread_key_create(&key, thread_ends);
-  if (err != 0) return pml_fail(-err, "no key for the calls of threads");
+  pthread_mutex_lock(&lock);
+  int err = done ? 0 : pthread_key_create(&key, thread_ends);
+  if (err != 0 || done) {
+    pthread_mutex_unlock(&lock);
+    return err != 0 ? pml_fail(-err, "no key for the calls of threads") : 0;
+  }
   uintptr_t bytes = STACK_GAP;
   if (getrlimit(RLIMIT_STACK, &limit) == 0 && limit.rlim_cur < bytes) bytes = (uintptr_t)limit.rlim_cur;
   first_hi = (uintptr_t)__libc_stack_end;
   first_lo = first_hi - bytes;
-  first = pthread_self();
   done = true;
+  pthread_mutex_unlock(&lock);
   return 0;
 }
 

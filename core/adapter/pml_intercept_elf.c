@@ -2,6 +2,7 @@
 /* core/adapter/pml_intercept_elf.c - the slots through which loaded objects call each other, and filling them. */
 #include "adapter/arch/pml_arch.h"
 #include "adapter/pml_intercept_private.h"
+#include "adapter/pml_wrap_private.h"
 #include "base/pml_error.h"
 
 #include <dlfcn.h>
@@ -36,6 +37,7 @@ struct object {
   const uint16_t *versym;
   const Elf64_Verneed *verneed;
   void *handle;
+  struct pml__wrap_list wrapped;
 };
 
 struct objects {
@@ -130,6 +132,7 @@ static int collect(struct dl_phdr_info *info, size_t size, void *arg) {
   all->n++;
   if (dynamic != NULL && pml__intercept_wants_caller(o->path)) read_dynamic(o, dynamic);
   o->wanted = pml__intercept_wants_library(all->options, o->path, o->program);
+  o->wrapped = pml__wrap_listed(o->phdr, o->nphdr, o->base);
   return 0;
 }
 
@@ -213,6 +216,7 @@ static uintptr_t thunk_for(const struct objects *all, const struct object *o, co
   if (door && value == (uintptr_t)dlsym) return (uintptr_t)pml__arch_dlsym;
   const struct object *target = value != 0 ? object_at(all, value) : NULL;
   if (door || target == NULL || !target->wanted || !is_code(target, value)) return 0;
+  if (pml__wrap_lists(&o->wrapped, name) || pml__wrap_lists(&target->wrapped, name)) return 0;
   const char *slash = strrchr(target->path, '/');
   return pml__intercept_thunk(value, name, slash != NULL ? slash + 1 : target->path);
 }
@@ -439,7 +443,7 @@ uintptr_t pml__intercept_found(const struct pml_intercept_options *o, uintptr_t 
     program[n > 0 ? n : 0] = '\0';
     path = program;
   }
-  if (!pml__intercept_wants_library(o, path, is_program)) return address;
+  if (!pml__intercept_wants_library(o, path, is_program) || pml__wrap_listed_at(address, name)) return address;
   const char *slash = strrchr(path, '/');
   uintptr_t thunk = pml__intercept_thunk(address, name, slash != NULL ? slash + 1 : path);
   return thunk != 0 ? thunk : address;

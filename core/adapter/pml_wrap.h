@@ -28,7 +28,7 @@
  *   }
  *
  * A wrapper that a C++ exception or a cancellation may pass is compiled with -fexceptions; it then gets its leave. One
- * that is left by a longjmp gets it with the thread's next wrapped call. A shared library of wrappers is called
+ * that is left by a longjmp gets it with the thread's next recorded call. A shared library of wrappers is called
  * libpmlua-wrap-NAME.so.
  */
 #ifndef PML_WRAP_H
@@ -139,8 +139,7 @@ static inline void *pml_wrap_real(struct pml_wrap_function *f) {
 struct pml_wrap_call {
   struct pml_wrap_function *function; /* NULL: nobody was told of the enter */
   const uint64_t *results;
-  void *thread;
-  uint32_t at;
+  uint32_t at; /* among the calls under way */
 };
 
 PML_API bool pml__wrap_records(struct pml_wrap_function *f);
@@ -152,11 +151,11 @@ PML_API void pml__wrap_leave(struct pml_wrap_call *call);
  * pml_wrap_enter - raise the enter of @f. Who gets it gets the leave, however the wrapper ends; who begins to listen in
  * between may get the leave alone. errno is kept.
  *
- * Cost: while nobody wants enters, a load and a predicted branch. Else one clock read and some 40 instructions beside
- * what the stream takes; a lock and allocations at a function's first call, and at a thread's. Memory: 4 KiB per
- * thread, up to 1 MiB for 65536 wrapped calls under way; deeper ones are not recorded, and counted. Nor are calls made
- * by the recording itself, or by a signal handler that interrupts it. Thread-safe; async-signal-safe after the
- * thread's and the function's first call, as far as the consumers are.
+ * Cost: while nobody wants enters, a load and a predicted branch. Else one clock read and some 50 instructions beside
+ * what the stream takes; a lock and allocations at a function's first call, and at a thread's. Calls under way are on
+ * the list of interception, so that both nest, and share its limits: more than it holds are not recorded, and counted.
+ * Nor are calls made by the recording itself, or by a signal handler that interrupts it. Thread-safe;
+ * async-signal-safe after the thread's and the function's first call, as far as the consumers are.
  */
 static inline void pml_wrap_enter(struct pml_wrap_call *call, struct pml_wrap_function *f) {
   call->function = NULL;
@@ -225,13 +224,13 @@ PML_API bool pml_wrap_is_text(const struct pml_stream_metrics *m, uint32_t i);
 /* --- what happened ------------------------------------------------------------------------------------------------ */
 
 struct pml_wrap_stats {
-  uint64_t functions; /* that were called while somebody listened, or have recorders */
-  uint64_t deep;      /* calls not recorded: too many under way, or no memory */
-  uint64_t nested;    /* calls not recorded: made by the recording itself, or by a handler that interrupted it */
-  uint64_t missing;   /* functions that were nowhere behind their wrappers */
-  uint64_t texts;     /* that are kept */
-  uint64_t nameless;  /* times that a text was not among them, and there was no room */
+  uint64_t functions;  /* that were called while somebody listened, or have recorders */
+  uint64_t unrecorded; /* values that no recorder could be made for: a name too long, no memory */
+  uint64_t missing;    /* calls of functions that were nowhere behind their wrappers */
+  uint64_t texts;      /* that are kept */
+  uint64_t nameless;   /* times that a text was new, and there was no room */
 };
+/* Calls that were not recorded are among those of pml_intercept_stats(). Lock-free. */
 PML_API void pml_wrap_stats(struct pml_wrap_stats *s);
 
 PML_END_DECLS

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* core/adapter/pml_wrap_private.h - what interception asks about wrappers, so that no call is counted twice. */
+#ifndef PML_WRAP_PRIVATE_H
+#define PML_WRAP_PRIVATE_H
+
+#include "adapter/pml_wrap.h"
+
+#include <link.h>
+
+/* The functions that an object has wrappers for, sorted by their names; in the object's own memory. */
+struct pml__wrap_list {
+  struct pml_wrap_function **at;
+  size_t n;
+};
+
+/*
+ * pml__wrap_listed - those of a loaded object, by its note. An object that is not relocated yet, or whose note is
+ * damaged, has none. The list is sorted in place: one caller at a time.
+ * pml__wrap_lists - whether @name is one of them, or the name that the linker gives to a wrapper of one.
+ * pml__wrap_listed_at - the same for the object that has @address. Takes the loader's lock.
+ */
+struct pml__wrap_list pml__wrap_listed(const Elf64_Phdr *phdr, size_t nphdr, uintptr_t base);
+bool pml__wrap_lists(const struct pml__wrap_list *list, const char *name);
+bool pml__wrap_listed_at(uintptr_t address, const char *name);
+
+/* The part of the texts. */
+void pml__wrap_count_texts(struct pml_wrap_stats *s);
+
+#endif
