@@ -114,7 +114,7 @@ pml__arch_leave:
   stp x0, x1, [sp, #16]
   mov x2, x30
   bl \decide
-  mov w16, w0
+  and w16, w0, #255 /* a bool is one byte */
   ldp x0, x1, [sp, #16]
   ldp x29, x30, [sp], #32
   .cfi_restore x29

@@ -206,7 +206,7 @@ pml__arch_leave:
   .cfi_adjust_cfa_offset 8
   movq 24(%rsp), %rdx
   call \decide
-  movl %eax, %ecx
+  movzbl %al, %ecx /* a bool is one byte */
   popq %rax
   .cfi_adjust_cfa_offset -8
   popq %rsi
