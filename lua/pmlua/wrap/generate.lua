@@ -32,9 +32,7 @@ local c_head = [[
 #include <stdarg.h>
 
 #define PMLW_T(...) __typeof__(__VA_ARGS__)
-#define PMLW_A(...) __typeof__(__VA_ARGS__)
 #define PMLW_NOTHING(...) ({ static const __typeof__(__VA_ARGS__) pmlw_zero; pmlw_zero; })
-#define PMLW_PASS(a) a
 ]]
 
 local cxx_head = [[
@@ -87,12 +85,17 @@ local function is_void(f)
   return f.canonical_result == "void"
 end
 
+--- In C all arguments go as they are.
+local function argument(language, type)
+  return ("%s(%s)"):format(language == "c" and "PMLW_T" or "PMLW_A", type)
+end
+
 --- The types of the parameters, of the function itself or of the twin it goes to.
-local function types(f)
+local function types(f, language)
   local list = {}
   if f.method then list[1] = "void *" end
   for i, p in ipairs((f.twin or f).parameters) do
-    list[#list + 1] = f.twin and i == #f.twin.parameters and "va_list" or ("PMLW_A(%s)"):format(p.type)
+    list[#list + 1] = f.twin and i == #f.twin.parameters and "va_list" or argument(language, p.type)
   end
   return list
 end
@@ -101,15 +104,15 @@ end
 local function declared(f, language)
   local list = {}
   if f.method then list[1] = "void *pmlw_self" end
-  for i, p in ipairs(f.parameters) do list[#list + 1] = ("PMLW_A(%s) pmlw_%d"):format(p.type, i) end
+  for i, p in ipairs(f.parameters) do list[#list + 1] = ("%s pmlw_%d"):format(argument(language, p.type), i) end
   if f.twin then list[#list + 1] = "..." end
   return #list > 0 and table.concat(list, ", ") or language == "c" and "void" or ""
 end
 
-local function passed(f)
+local function passed(f, language)
   local list = {}
   if f.method then list[1] = "pmlw_self" end
-  for i in ipairs(f.parameters) do list[#list + 1] = ("PMLW_PASS(pmlw_%d)"):format(i) end
+  for i in ipairs(f.parameters) do list[#list + 1] = (language == "c" and "pmlw_%d" or "PMLW_PASS(pmlw_%d)"):format(i) end
   if f.twin then list[#list + 1] = "pmlw_list" end
   return table.concat(list, ", ")
 end
@@ -167,7 +170,7 @@ local function nothing(f, language)
 end
 
 local function body(f, n, language)
-  local call = ("pmlw_real(%s)"):format(passed(f))
+  local call = ("pmlw_real(%s)"):format(passed(f, language))
   local last = f.parameters[#f.parameters] and "pmlw_" .. #f.parameters or "pmlw_self"
   local kept = not is_void(f) and (f.out or f.twin)
   local text = ("  PMLW_FIND(%d, pmlw_%s%d, %s);\n"):format(n, f.twin and "v" or "f", n, nothing(f, language)) .. enter(f, n)
@@ -183,7 +186,7 @@ end
 local function wrapper(f, n, language, wrapped)
   local target = f.twin and f.twin.symbol or f.symbol
   local real = (wrapped[target] and "__real_" or "") .. target
-  local list = types(f)
+  local list = types(f, language)
   local head = ("PMLW_T(%s) pmlw_w%d(%s)"):format(f.result, n, declared(f, language))
   return table.concat {
     ("\n/* %s */\n"):format((f.title:gsub("%*/", "* /"))), f.library.archive and "#ifndef PMLW_RUN\n" or "",
