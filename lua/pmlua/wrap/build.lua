@@ -158,11 +158,11 @@ end
 ---@return string? err
 ---@return string[]? errors
 function M.run(cfg)
-  local where, err = {}, nil
-  where.library, err = paths.library()
-  if not where.library then return nil, err end
-  where.include, err = paths.include()
-  if not where.include then return nil, err end
+  local lib, missing = paths.library()
+  if not lib then return nil, missing end
+  local include, absent = paths.include()
+  if not include then return nil, absent end
+  local where = { library = lib, include = include }
   local made, refusal = folder.make(cfg.build)
   if not made then return nil, refusal end
   local p, why, errors = plan.make(cfg)

@@ -153,8 +153,10 @@ local function enter(f, n)
   for i, v in ipairs(f.inside or {}) do
     fill[i] = ("pmlw_in[%d] = %s"):format(i - 1, convert(v, "pmlw_" .. v.number))
   end
-  return ("  uint64_t pmlw_in[%d], pmlw_out[%d];\n"):format(math.max(#fill, 1), math.max(f.out and #f.out or 0, 1)) ..
-    ("  PML_WRAP_CALL_VALUES(pmlw_call, &pmlw_f%d, pmlw_in, %s);\n"):format(n, #fill > 0 and table.concat(fill, "; ") or "(void)0")
+  if #fill == 0 then fill[1] = "(void)0" end
+  return ("  uint64_t pmlw_in[%d], pmlw_out[%d];\n"):format(math.max(f.inside and #f.inside or 0, 1),
+    math.max(f.out and #f.out or 0, 1)) ..
+    ("  PML_WRAP_CALL_VALUES(pmlw_call, &pmlw_f%d, pmlw_in, %s);\n"):format(n, table.concat(fill, "; "))
 end
 
 local function results(f, n)

@@ -113,7 +113,7 @@ function M.sentence(cfg, out)
   local name = out:match("cannot find %-l([^%s:]+)")
   if not name then return "the link fails: " .. (out:match("[^\n]*error[^\n]*") or out:match("[^\n]*") or "") end
   local nearest = require("pmlua.cmd.help").nearest(name, known(cfg))
-  return ("library -l%s is not found%s"):format(name, nearest and "; did you mean -l" .. nearest .. "?" or "; -L names its folder")
+  return ("library -l%s is not found; %s"):format(name, nearest and "did you mean -l" .. nearest .. "?" or "-L names its folder")
 end
 
 local function trace(cfg, libs, object)

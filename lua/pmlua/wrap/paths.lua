@@ -59,7 +59,8 @@ end
 function M.default()
   local library = M.library()
   if not library then return nil end
-  return first(library .. "/pmlua") and library .. "/pmlua/wrap" or library .. "/wrap"
+  -- build/pmlua is the command, PREFIX/lib/pmlua a folder
+  return first(library .. "/pmlua/.") and library .. "/pmlua/wrap" or library .. "/wrap"
 end
 
 --- The folders of installed wrappers, in the order they are searched.

@@ -91,7 +91,7 @@ function M.choose(functions, wishes)
     end
     if not found then
       local nearest = require("pmlua.cmd.help").nearest(wish.f, known)
-      return nil, ("--record %s: no such function is wrapped%s"):format(text, nearest and "; did you mean " .. nearest .. "?" or "")
+      return nil, ("--record %s: no such function is wrapped"):format(text) .. (nearest and "; did you mean " .. nearest .. "?" or "")
     end
   end
   return true
