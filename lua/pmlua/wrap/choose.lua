@@ -69,7 +69,7 @@ local function obstacle(d, symbol, bodies, f)
   if d.unprototyped then return "its parameters are not declared" end
   if twice[symbol] then return "it returns twice, or to another place" end
   if d.virtual_base and (d.kind == "constructor" and symbol:find("C2") or d.kind == "destructor" and symbol:find("D2")) then
-    return "it takes a hidden table of virtual bases"
+    return "as a base it takes a hidden table of virtual bases"
   end
   if nameless(f.result) then return "its result has no name as a type" end
   for _, p in ipairs(f.parameters) do

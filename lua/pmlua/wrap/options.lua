@@ -38,14 +38,16 @@ end
 --- The options by name ('-' as '_'), other words in the array part; nil and what is wrong.
 ---@param args string[]
 ---@param kinds table<string, pmlua.wrap.kind>
+---@param words integer? other words at most; 1 if nil
 ---@return table?
 ---@return string? misuse
-function M.parse(args, kinds)
+function M.parse(args, kinds, words)
   local o, i = {}, 1
   while i <= #args do
     local word = args[i]
     local key, value = word:match("^%-%-([%a-]+)=?(.*)$")
     if not word:find("^%-") or word == "-" then
+      if #o == (words or 1) then return nil, "what is " .. word .. "?" end
       o[#o + 1] = word
       i = i + 1
     elseif not key or not kinds[key] then

@@ -57,7 +57,11 @@ local function count(cfg, w, program, lib, first)
   shell.run("rm -rf " .. quote(results))
   if not found then return nil, err end
   local wrapped, counts, sum = {}, {}, 0
-  for _, f in ipairs(w.functions) do wrapped[f.symbol] = f.library end
+  for _, f in ipairs(w.functions) do
+    -- the recorder demangles where the program has what it takes
+    wrapped[f.symbol] = f.library
+    wrapped[f.title or f.symbol] = f.library
+  end
   for _, f in ipairs(found.functions) do
     if wrapped[f.name] == f.library then
       counts[f.name] = (counts[f.name] or 0) + f.calls + f.running

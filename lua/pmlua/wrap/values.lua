@@ -71,6 +71,14 @@ local function add(f, wish)
   return true
 end
 
+--- Whether a wish means the function: its symbol, or its name or title, all of it or the last parts.
+local function meant(f, wish)
+  for _, name in ipairs { f.name, f.title } do
+    if name == wish or name:sub(-#wish - 2) == "::" .. wish then return true end
+  end
+  return f.symbol == wish
+end
+
 --- Note in the functions what is recorded of them; nil and what is wrong.
 ---@param functions pmlua.wrap.function[]
 ---@param wishes string[]
@@ -82,8 +90,8 @@ function M.choose(functions, wishes)
     if not wish then return nil, wrong end
     local found, known = false, {}
     for _, f in ipairs(functions) do
-      known[#known + 1] = f.symbol
-      if f.symbol == wish.f or f.name == wish.f or f.title == wish.f then
+      known[#known + 1] = f.name
+      if meant(f, wish.f) then
         found = true
         local added, err = add(f, wish)
         if not added then return nil, "--record " .. text .. ": " .. err end

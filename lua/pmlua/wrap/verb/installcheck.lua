@@ -13,7 +13,11 @@ Exit status 1 if a way does not build, fails, or counts nothing.
     pmlua wrap installcheck wrap-zlib]],
 }
 
-local LINES = 10 -- of functions
+local LINES, WIDTH = 10, 60 -- of functions
+
+local function short(name)
+  return #name > WIDTH and name:sub(1, WIDTH - 3) .. "..." or name
+end
 
 --- The functions with most calls in any way, and what each way counted.
 local function rows_of(trials)
@@ -27,7 +31,7 @@ local function rows_of(trials)
   table.sort(names, function(a, b) return most[a] > most[b] or most[a] == most[b] and a < b end)
   local rows = {}
   for i = 1, math.min(#names, LINES) do
-    rows[i] = { names[i] }
+    rows[i] = { short(names[i]) }
     for _, t in ipairs(trials) do table.insert(rows[i], t.counts and t.counts[names[i]] or 0) end
   end
   rows[#rows + 1] = { ("all %d functions"):format(#names) }
