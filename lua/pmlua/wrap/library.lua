@@ -151,6 +151,25 @@ function M.is_archive(file)
   return file:find("%.a$") ~= nil or file:find("%.a%(") ~= nil
 end
 
+--- A linker's script is no library; what it names is.
+local function is_script(file)
+  local f <close> = io.open(file, "rb")
+  local head = f and f:read(4) or ""
+  return head ~= "\127ELF" and head ~= "!<ar" and head ~= "!<th"
+end
+
+--- Names behind -l that the flags themselves say: they are meant, even where the compiler links them anyway.
+local function said(libs)
+  local names = {}
+  for _, word in ipairs(shell.words(libs) or {}) do
+    local name = word:match("^%-l:?(.+)")
+    if name then names[name] = true end
+  end
+  return function(file)
+    return names[(file:match("[^/]*$"):gsub("^lib", ""):gsub("%.so.*$", ""):gsub("%.a$", ""))] == true
+  end
+end
+
 --- The libraries that -lfoo stand for: { file, soname, archive }[]; nil and why.
 ---@param cfg table
 ---@param scratch string a folder
@@ -167,10 +186,10 @@ function M.find(cfg, scratch)
   os.remove(source)
   os.remove(object)
   if not without then return nil, refused end
-  local core, list = require "pmlua.core", {}
+  local core, list, meant = require "pmlua.core", {}, said(cfg.libs)
   for _, file in ipairs(with) do
-    local real = not without[file] and (core.sys.realpath(file) or file)
-    if real then list[#list + 1] = { file = real, soname = M.soname(real), archive = M.is_archive(real) } end
+    local real = (not without[file] or meant(file)) and (core.sys.realpath(file) or file)
+    if real and not is_script(real) then list[#list + 1] = { file = real, soname = M.soname(real), archive = M.is_archive(real) } end
   end
   return list
 end

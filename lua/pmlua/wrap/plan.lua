@@ -17,7 +17,7 @@ local M = {}
 ---@field functions pmlua.wrap.function[] that are wrapped, by symbol
 ---@field left table[] that are not, with @why
 ---@field missing table[] those of @left that no library has
----@field foreign pmlua.wrap.function[] those of @functions that link without the libraries, too
+---@field foreign table[] those of @left that link without the libraries
 ---@field libraries table[]
 
 --- The filter, and whether it says which files are meant; nil and why.
@@ -32,30 +32,18 @@ end
 
 local function by_symbol(a, b) return a.symbol < b.symbol end
 
---- The libraries that define what links without -lfoo: libc and its kin.
-local function base(cfg)
-  return library.functions(library.find({ language = cfg.language, ldflags = "-nodefaultlibs -nostartfiles -Wl,-e,main",
-    libs = "$(" .. library.compiler(cfg.language) .. " -print-file-name=libc.so.6) -lm" }, cfg.build) or {})
-end
-
---- Sift out what does not link, note what links anyway.
+--- Sift out what the libraries do not have: what links without them, too, is not theirs.
 local function link(cfg, plan, defined)
   local symbols = {}
   for i, f in ipairs(plan.functions) do symbols[i] = f.symbol end
   local undefined, without = library.undefined(cfg, symbols, cfg.build)
   if not undefined then return nil, without end
-  local own
   plan.functions = choose.sift(plan.functions, plan.left, function(f)
     f.library = defined[f.symbol]
-    f.foreign = not without[f.symbol]
-    if f.foreign and not f.library then
-      own = own or base(cfg)
-      f.library = own[f.symbol]
-    end
-    if undefined[f.symbol] or not f.library then
-      plan.missing[#plan.missing + 1] = f
-      return "no library has it"
-    end
+    if f.library and not undefined[f.symbol] then return nil end
+    local foreign = not without[f.symbol]
+    table.insert(foreign and plan.foreign or plan.missing, f)
+    return foreign and "it is of another library, which is linked anyway" or "no library has it"
   end)
   return true
 end
@@ -86,9 +74,6 @@ function M.make(cfg)
   plan.functions = choose.sift(plan.functions, plan.left, variadic.twin(plan.functions, cfg.variadic))
   table.sort(plan.functions, by_symbol)
   table.sort(plan.left, by_symbol)
-  for _, f in ipairs(plan.functions) do
-    if f.foreign then plan.foreign[#plan.foreign + 1] = f end
-  end
   if #plan.functions == 0 then return nil, M.nothing(cfg, plan, unit) end
   local chosen, wrong = values.choose(plan.functions, cfg.record)
   if not chosen then return nil, wrong end
@@ -108,7 +93,9 @@ end
 --- Why there is nothing to wrap, in one line.
 function M.nothing(cfg, plan, unit)
   if #unit.includes == 0 then return "nothing to wrap: headers.h includes nothing" end
-  if #plan.left == 0 then return "nothing to wrap: the headers declare no functions with a symbol of their own" end
+  if #plan.left == 0 then
+    return "nothing to wrap: the listed headers declare no functions themselves; rules for files in the filter name others"
+  end
   if #plan.libraries == 0 then
     return ("nothing to wrap: %d functions are declared, and no library is behind '%s'; set libs in wrap.lua"):format(
       #plan.left, cfg.libs)

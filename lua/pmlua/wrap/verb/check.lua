@@ -30,7 +30,9 @@ function M.run(args, say, complain)
   local p, err = plan.make(cfg)
   if not p then return complain(err) end
   local other, absent = {}, {}
-  for _, f in ipairs(p.missing) do absent[f] = true end
+  for _, functions in ipairs { p.missing, p.foreign } do
+    for _, f in ipairs(functions) do absent[f] = true end
+  end
   for _, f in ipairs(p.left) do
     if not absent[f] then other[#other + 1] = f end
   end
