@@ -27,7 +27,7 @@
   X(getTranslationUnitCursor) X(visitChildren) X(getCursorKind) X(getCursorSpelling) X(getCursorLocation) \
   X(getCursorSemanticParent) X(getCursorType) X(getCursorResultType) X(getTypeSpelling) X(getCanonicalType) \
   X(getCursorLinkage) X(getCXXAccessSpecifier) X(getCursorAvailability) X(isCursorDefinition) X(getCursorDefinition) \
-  X(getCursorReferenced) X(isVirtualBase) X(isInvalid) X(isFunctionTypeVariadic) \
+  X(getCursorReferenced) X(getIncludedFile) X(Location_isFromMainFile) X(isVirtualBase) X(isInvalid) X(isFunctionTypeVariadic) \
   X(Cursor_isNull) X(Cursor_getNumArguments) X(Cursor_getArgument) X(Cursor_getMangling) X(Cursor_getCXXManglings) \
   X(Cursor_isFunctionInlined) X(CXXMethod_isStatic) X(CXXMethod_isConst) X(CXXMethod_isVirtual) \
   X(CXXMethod_isPureVirtual)
@@ -91,7 +91,7 @@ static int missing(lua_State *L) {
 struct included {
   CXFile file;
   unsigned line; /* of the main file, whose include brought it */
-  bool direct;
+  bool direct;   /* the main file itself includes it, though another may have been first */
 };
 
 struct unit {
@@ -121,6 +121,17 @@ static bool kept(struct unit *u, CXCursor c) {
   return true;
 }
 
+static void keep_include(struct unit *u, CXFile file, CXSourceLocation at, bool direct) {
+  struct included *more = grown(u->include, u->includes, &u->include_room, sizeof *more);
+  u->full = u->full || more == NULL;
+  if (more == NULL || file == NULL) return;
+  u->include = more;
+  struct included *i = &u->include[u->includes++];
+  i->file = file;
+  i->direct = direct;
+  cl.getExpansionLocation(at, NULL, &i->line, NULL, NULL);
+}
+
 static enum CXChildVisitResult gather(CXCursor c, CXCursor parent, CXClientData arg) {
   struct unit *u = arg;
   (void)parent;
@@ -142,20 +153,17 @@ static enum CXChildVisitResult gather(CXCursor c, CXCursor parent, CXClientData 
     return kept(u, c) ? CXChildVisit_Continue : CXChildVisit_Break;
   case CXCursor_ClassTemplate:
     return kept(u, c) ? CXChildVisit_Recurse : CXChildVisit_Break;
+  case CXCursor_InclusionDirective:
+    if (cl.Location_isFromMainFile(cl.getCursorLocation(c)) != 0)
+      keep_include(u, cl.getIncludedFile(c), cl.getCursorLocation(c), true);
+    return CXChildVisit_Continue;
   default:
     return CXChildVisit_Continue;
   }
 }
 
 static void gather_include(CXFile file, CXSourceLocation *stack, unsigned depth, CXClientData arg) {
-  struct unit *u = arg;
-  struct included *more = depth > 0 ? grown(u->include, u->includes, &u->include_room, sizeof *more) : NULL;
-  if (more == NULL) return;
-  u->include = more;
-  struct included *i = &u->include[u->includes++];
-  i->file = file;
-  i->direct = depth == 1;
-  cl.getExpansionLocation(stack[depth - 1], NULL, &i->line, NULL, NULL);
+  if (depth > 0) keep_include(arg, file, stack[depth - 1], false);
 }
 
 static enum CXChildVisitResult look_for_virtual_base(CXCursor c, CXCursor parent, CXClientData found) {
@@ -431,7 +439,8 @@ static int l_parse(lua_State *L) {
   if (!opened()) return missing(L);
   struct unit *u = new_unit(L);
   u->index = cl.createIndex(0, 0);
-  enum CXErrorCode err = cl.parseTranslationUnit2(u->index, file, list, n, NULL, 0, CXTranslationUnit_None, &u->tu);
+  enum CXErrorCode err =
+      cl.parseTranslationUnit2(u->index, file, list, n, NULL, 0, CXTranslationUnit_DetailedPreprocessingRecord, &u->tu);
   if (err == CXError_Crashed) return refuse(L, "EFAULT", "libclang crashed while it read the headers");
   if (err != CXError_Success) return refuse(L, "EINVAL", "libclang does not accept the file or the flags");
   cl.visitChildren(cl.getTranslationUnitCursor(u->tu), gather, u);

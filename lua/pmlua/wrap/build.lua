@@ -7,6 +7,8 @@
 --   NAME.lua                         what is wrapped, for list, show, cc and installcheck
 --   left_out.txt                     what is not, and why
 --
+-- Of a static library, libpmlua-wrap-NAME-link.a alone.
+--
 -- Try:  pmlua wrap build
 
 local folder = require "pmlua.wrap.folder"
@@ -68,6 +70,8 @@ local function write(cfg, p, include)
   return nil, ("the wrapper does not compile; see %s"):format(cfg.source)
 end
 
+--- Whether all libraries are shared. The dynamic linker neither finds nor replaces what is linked into a program, so for
+--- a static library there are static wrappers for link time alone.
 local function shared_only(p)
   for _, l in ipairs(p.libraries) do
     if l.archive then return false end
@@ -83,16 +87,19 @@ end
 local function commands(cfg, p, kind, where)
   local object = ("%s/%s.o"):format(cfg.build, kind)
   local so, archive = M.file(cfg, kind, "so"), M.file(cfg, kind, "a")
-  local libs = (kind == "run" or shared_only(p)) and cfg.libs or ""
-  return table.concat({
+  local list = {
     ("%s %s -c %s -o %s"):format(compiler(cfg, where.include), kind == "run" and "-DPMLW_RUN" or "", quote(cfg.source),
       quote(object)),
-    ("rm -f %s && ar rcs %s %s"):format(quote(archive), quote(archive), quote(object)),
-    ("%s -shared -o %s -Wl,-soname,%s %s %s %s -Wl,--no-as-needed %s -L%s -lpmlua -Wl,-rpath,%s"):format(
-      library.compiler(cfg.language), quote(so), so:match("[^/]*$"), quote(object), kind == "link" and quote("@" .. cfg.build
-        .. "/" .. cfg.name .. ".wrap") or "", cfg.ldflags, libs, quote(where.library), quote(where.library)),
-    ("rm -f %s"):format(quote(object)),
-  }, " && ")
+    ("rm -f %s %s && ar rcs %s %s"):format(quote(so), quote(archive), quote(archive), quote(object)),
+  }
+  if shared_only(p) then
+    local wrapped = kind == "link" and quote(("@%s/%s.wrap"):format(cfg.build, cfg.name)) or ""
+    list[#list + 1] = ("%s -shared -o %s -Wl,-soname,%s %s %s %s -Wl,--no-as-needed %s -L%s -lpmlua -Wl,-rpath,%s"):format(
+      library.compiler(cfg.language), quote(so), so:match("[^/]*$"), quote(object), wrapped, cfg.ldflags, cfg.libs,
+      quote(where.library), quote(where.library))
+  end
+  list[#list + 1] = "rm -f " .. quote(object)
+  return table.concat(list, " && ")
 end
 
 local function flags(p)
@@ -104,14 +111,13 @@ end
 --- What others want to know of the wrapper.
 local function description(cfg, p)
   local d = { name = cfg.name, language = cfg.language, libs = cfg.libs, ldflags = cfg.ldflags, libraries = {}, functions = {},
-    left_out = #p.left, version = require("pmlua").version, runs = false }
+    left_out = #p.left, version = require("pmlua").version, shared = shared_only(p) }
   for i, l in ipairs(p.libraries) do d.libraries[i] = l.soname end
   for i, f in ipairs(p.functions) do
     local records = {}
     for _, list in ipairs { f.inside or {}, f.out or {} } do
       for _, v in ipairs(list) do records[#records + 1] = v.name end
     end
-    d.runs = d.runs or not f.library.archive
     d.functions[i] = { symbol = f.symbol, title = f.title ~= f.symbol and f.title or nil, library = f.library.soname,
       place = ("%s:%d"):format(f.file, f.line), by = f.twin and f.twin.symbol, records = #records > 0 and records or nil }
   end
@@ -139,7 +145,7 @@ local function make(cfg, p, where)
   if not wrote then return nil, err end
   local d = description(cfg, p)
   local line = commands(cfg, p, "link", where)
-  if d.runs then
+  if d.shared then
     -- both at a time: a wrapper of thousands of functions takes long
     line = ("( %s ) & other=$!; ( %s ); own=$?; wait $other && exit $own"):format(line, commands(cfg, p, "run", where))
   else

@@ -60,7 +60,7 @@ end
 ---@return string? err
 function M.read(file, more)
   local chunk, err = loadfile(file, "t", {})
-  if not chunk then return nil, (err:gsub("^cannot open (.*)$", "%1: it is not there")) end
+  if not chunk then return nil, (err:gsub("^cannot open (.*)$", "%1")) end
   local fine, t = pcall(chunk)
   if not fine then return nil, tostring(t) end
   if type(t) ~= "table" then return nil, file .. ": it must return a table" end

@@ -191,13 +191,12 @@ local function wrapper(f, n, language, wrapped)
   local list = types(f, language)
   local head = ("PMLW_T(%s) pmlw_w%d(%s)"):format(f.result, n, declared(f, language))
   return table.concat {
-    ("\n/* %s */\n"):format((f.title:gsub("%*/", "* /"))), f.library.archive and "#ifndef PMLW_RUN\n" or "",
+    ("\n/* %s */\n"):format((f.title:gsub("%*/", "* /"))),
     ("typedef PMLW_T(%s) pmlw_t%d(%s);\n"):format(f.result, n, #list > 0 and table.concat(list, ", ") or
       language == "c" and "void" or ""),
     description(f, n), f.twin and twin_description(f, n) or "",
     ("PMLW_REAL(%d, %s)\n"):format(n, quoted(real)),
     ("%s PMLW_LABEL(%s);\n"):format(head, quoted(f.symbol)), head, " {\n", body(f, n, language), "}\n",
-    f.library.archive and "#endif\n" or "",
   }
 end
 

@@ -75,7 +75,7 @@ local function files(w)
   for _, kind in ipairs { "link", "run" } do
     for _, suffix in ipairs { "so", "a" } do
       local file = ("libpmlua-wrap-%s-%s.%s"):format(w.name, kind, suffix)
-      if kind == "link" or w.runs then list[#list + 1] = file end
+      if w.shared or kind == "link" and suffix == "a" then list[#list + 1] = file end
     end
   end
   return list

@@ -113,7 +113,8 @@ function M.sentence(cfg, out)
   local name = out:match("cannot find %-l([^%s:]+)")
   if not name then return "the link fails: " .. (out:match("[^\n]*error[^\n]*") or out:match("[^\n]*") or "") end
   local nearest = require("pmlua.cmd.help").nearest(name, known(cfg))
-  return ("library -l%s is not found; %s"):format(name, nearest and "did you mean -l" .. nearest .. "?" or "-L names its folder")
+  local hint = nearest and "did you mean -l" .. nearest .. "?" or "-L names its folder"
+  return ("library -l%s is not found; %s"):format(name, hint)
 end
 
 local function trace(cfg, libs, object)
@@ -189,7 +190,9 @@ function M.find(cfg, scratch)
   local core, list, meant = require "pmlua.core", {}, said(cfg.libs)
   for _, file in ipairs(with) do
     local real = (not without[file] or meant(file)) and (core.sys.realpath(file) or file)
-    if real and not is_script(real) then list[#list + 1] = { file = real, soname = M.soname(real), archive = M.is_archive(real) } end
+    if real and not is_script(real) then
+      list[#list + 1] = { file = real, soname = M.soname(real), archive = M.is_archive(real) }
+    end
   end
   return list
 end

@@ -42,14 +42,15 @@ local function append(list, ...)
   for _, v in ipairs { ... } do list[#list + 1] = v end
 end
 
---- What stands before all inputs, and what behind, for one wrapper.
+--- What stands before all inputs, and what behind, for one wrapper; whether it becomes part of the program.
 local function additions(before, after, w, o)
-  local file = ("%s/libpmlua-wrap-%s-%s.%s"):format(w.dir, w.name, o.runtime and "run" or "link", o.static and "a" or "so")
+  local static = o.static or not w.shared
+  local file = ("%s/libpmlua-wrap-%s-%s.%s"):format(w.dir, w.name, o.runtime and "run" or "link", static and "a" or "so")
   local libs = shell.words(w.ldflags .. " " .. w.libs) or {}
   if not o.runtime then
-    append(after, ("@%s/%s.wrap"):format(w.dir, w.name), file)
-    if o.static then append(after, table.unpack(libs)) end
-  elseif o.static then
+    -- the wrapper needs the library behind it, too
+    append(after, ("@%s/%s.wrap"):format(w.dir, w.name), file, table.unpack(libs))
+  elseif static then
     -- its functions are the program's own; the library must be there for them to find, though nothing else refers to it
     append(before, "-Wl,--whole-archive", file, "-Wl,--no-whole-archive")
     append(after, "-Wl,--push-state,--no-as-needed")
@@ -58,12 +59,13 @@ local function additions(before, after, w, o)
   else
     append(before, "-Wl,--push-state,--no-as-needed", file, "-Wl,--pop-state")
   end
-  if not o.static then append(after, "-Wl,-rpath," .. w.dir) end
+  if not static then append(after, "-Wl,-rpath," .. w.dir) end
+  return static
 end
 
 --- The line with the wrappers in it, in a new table; a line that does not link comes back as it is. nil and why.
 ---@param words string[]
----@param wrappers { dir: string, name: string, libs: string, ldflags: string, runs: boolean }[]
+---@param wrappers { dir: string, name: string, libs: string, ldflags: string, shared: boolean }[]
 ---@param o { runtime: boolean?, static: boolean? }
 ---@return string[]?
 ---@return string? err
@@ -71,12 +73,12 @@ function M.with(words, wrappers, o)
   if not M.links(words) then return words end
   local library, missing = paths.library()
   if not library then return nil, missing end
-  local before, after = {}, {}
+  local before, after, static = {}, {}, false
   for _, w in ipairs(wrappers) do
-    if o.runtime and not w.runs then return nil, w.name .. " wraps a static library; it has no wrappers for run time" end
-    additions(before, after, w, o)
+    if o.runtime and not w.shared then return nil, w.name .. " wraps a static library; it has no wrappers for run time" end
+    static = additions(before, after, w, o) or static
   end
-  append(after, "-L" .. library, "-lpmlua", "-Wl,-rpath," .. library)
+  if static then append(after, "-L" .. library, "-lpmlua", "-Wl,-rpath," .. library) end
   local n, line = compiler_words(words), {}
   table.move(words, 1, n, 1, line)
   append(line, table.unpack(before))

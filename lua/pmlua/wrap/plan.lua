@@ -33,13 +33,12 @@ end
 local function by_symbol(a, b) return a.symbol < b.symbol end
 
 --- Sift out what the libraries do not have: what links without them, too, is not theirs.
-local function link(cfg, plan, defined)
+local function link(cfg, plan)
   local symbols = {}
   for i, f in ipairs(plan.functions) do symbols[i] = f.symbol end
   local undefined, without = library.undefined(cfg, symbols, cfg.build)
   if not undefined then return nil, without end
   plan.functions = choose.sift(plan.functions, plan.left, function(f)
-    f.library = defined[f.symbol]
     if f.library and not undefined[f.symbol] then return nil end
     local foreign = not without[f.symbol]
     table.insert(foreign and plan.foreign or plan.missing, f)
@@ -66,12 +65,17 @@ function M.make(cfg)
   local defined = library.functions(libraries)
   if cfg.language == "c++" then M.add_templates(plan, unit, own, defined) end
   choose.entitle(plan.functions, plan.left)
+  local there = {} -- a twin need not be wanted itself
+  for _, f in ipairs(plan.functions) do
+    f.library = defined[f.symbol]
+    if f.library then there[#there + 1] = f end
+  end
   plan.functions = choose.sift(plan.functions, plan.left, function(f)
     if not filter:wants(f.file, f.title, f.symbol) then return "the filter excludes it" end
   end)
-  local linked, refused = link(cfg, plan, defined)
+  local linked, refused = link(cfg, plan)
   if not linked then return nil, refused end
-  plan.functions = choose.sift(plan.functions, plan.left, variadic.twin(plan.functions, cfg.variadic))
+  plan.functions = choose.sift(plan.functions, plan.left, variadic.twin(there, cfg.variadic))
   table.sort(plan.functions, by_symbol)
   table.sort(plan.left, by_symbol)
   if #plan.functions == 0 then return nil, M.nothing(cfg, plan, unit) end

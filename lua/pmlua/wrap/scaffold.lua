@@ -42,10 +42,10 @@ wrapper and `pmlua record` see are counted once.
 
 | message | what to do |
 | --- | --- |
-| the headers do not compile: headers.h:3: ... | the line of headers.h and the compiler's message: flags or an include are missing |
+| the headers do not compile: headers.h:3: ... | the line of headers.h, the compiler's message: a flag or an include is missing |
 | library -lfoo is not found | name it as the linker does; -L in ldflags |
 | the example does not build without wrapper | the flags in wrap.lua or EXAMPLE are wrong |
-| nothing to wrap: ... | no listed header declares a function that the libraries have; see build/left_out.txt |
+| nothing to wrap: ... | no listed header declares a function that the libraries have |
 | it takes '...' and has no twin with a va_list | name the twin in wrap.lua: variadic = { f = "vf" } |
 | its code is in the header | inline functions are part of the program: no wrapper sees them |
 | the compiler refuses its wrapper: ... | a type that is not complete, or has no name; the function is left out |

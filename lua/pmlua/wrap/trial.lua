@@ -107,13 +107,13 @@ function M.run(cfg, w)
   local built, err = build(cfg, w, nil, plain)
   try("intercepted", plain, built, err, libraries(w))
   for _, way in ipairs(ways) do
-    if w.runs or not way.runtime then
+    if w.shared or way.static and not way.runtime then
       local program = ("%s/example-%s-%s"):format(cfg.build, way.runtime and "run" or "link", way.static and "static" or "shared")
       local done, wrong = build(cfg, w, way, program)
       try(way.name, program, done, wrong, NONE)
     end
   end
-  if w.runs then
+  if w.shared then
     try("preloaded", plain, built, err, NONE, ("%s/libpmlua-wrap-%s-run.so"):format(w.dir, w.name))
   end
   return trials

@@ -99,7 +99,8 @@ function M.choose(functions, wishes)
     end
     if not found then
       local nearest = require("pmlua.cmd.help").nearest(wish.f, known)
-      return nil, ("--record %s: no such function is wrapped"):format(text) .. (nearest and "; did you mean " .. nearest .. "?" or "")
+      local hint = nearest and "; did you mean " .. nearest .. "?" or ""
+      return nil, ("--record %s: no such function is wrapped"):format(text) .. hint
     end
   end
   return true

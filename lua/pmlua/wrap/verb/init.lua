@@ -107,7 +107,7 @@ local function try(cfg, say)
   if not libraries then return nil, err end
   say("libraries: " .. found_line(libraries))
   for _, l in ipairs(libraries) do
-    if l.archive then say(l.soname .. " is static: wrappers for link time only") end
+    if l.archive then say(l.soname .. " is static: wrappers for link time only, static too") end
   end
   local unit, why = headers.read(cfg.headers, cfg.language, cfg.cflags)
   if not unit then return nil, why end

@@ -26,7 +26,7 @@ function M.run(args, say, complain)
   say(("language   %s"):format(w.language))
   say(("libraries  %s"):format(table.concat(w.libraries, " ")))
   say(("linked     %s"):format((w.ldflags .. " " .. w.libs):match("^%s*(.-)%s*$")))
-  say(("kinds      link time%s; shared and static"):format(w.runs and " and run time" or ""))
+  say("kinds      " .. (w.shared and "link time and run time; shared and static" or "link time, static"))
   say(("folder     %s"):format(w.dir))
   say(("functions  %d, %d left out"):format(#w.functions, w.left_out))
   for _, f in ipairs(w.functions) do say(line_of(f)) end
