@@ -29,7 +29,10 @@ LIVE_SRC := core/preload/live.c
 RECORD_SRC := core/preload/record.c
 SDE_SRC  := $(wildcard core/compat/libsde*.c)
 PM_SRC   := $(wildcard core/compat/pmlib/*.c)
-BIND_SRC := $(filter-out bindings/main.c,$(wildcard bindings/*.c))
+BIND_SRC := $(filter-out bindings/main.c bindings/clang.c,$(wildcard bindings/*.c))
+# Its own module, only where libclang's headers are: it opens libclang when it is asked.
+CLANG_INC := $(patsubst %/clang-c/Index.h,%,$(lastword $(sort $(wildcard /usr/include/clang-c/Index.h /usr/lib/llvm-*/include/clang-c/Index.h))))
+CLANG_SO := $(if $(CLANG_INC),$(B)/lua/pmlua/clang.so)
 WORK_SRC := $(wildcard scripts/workloads/*.c scripts/workloads/*/*.c)
 SPEC_SRC := $(wildcard spec/c/*.c)
 FUZZ_SRC := $(wildcard spec/fuzz/fuzz_*.c)
@@ -54,7 +57,7 @@ SPEC_BIN := $(SPEC_SRC:spec/c/%.c=$(B)/spec/%)
 
 .PHONY: all
 all: $(B)/libpmlua.so $(B)/libpmlua.a $(B)/lua/pmlua/core.so $(B)/pmlua $(WORK_SO) $(B)/compat/libsde.so $(B)/compat/libsde.a \
-  $(B)/compat/libPM.so $(B)/compat/libPM.a $(B)/libpmlua-embed.so $(B)/preload/libpmlua-live.so $(B)/preload/libpmlua-record.so
+  $(B)/compat/libPM.so $(B)/compat/libPM.a $(B)/libpmlua-embed.so $(B)/preload/libpmlua-live.so $(B)/preload/libpmlua-record.so $(CLANG_SO)
 
 # --- building ---------------------------------------------------------------------------------------------------------
 
@@ -85,6 +88,10 @@ $(B)/libpmlua.so: $(B)/$(SONAME)
 $(B)/lua/pmlua/core.so: $(BIND_OBJ) $(B)/libpmlua.so
 	@mkdir -p $(@D)
 	$(CC) $(SAN) $(LDFLAGS) -shared -Wl,-rpath,'$$ORIGIN/../..:$$ORIGIN/../../..' $(BIND_OBJ) -L$(B) -lpmlua -ldl -lm -o $@
+
+$(B)/lua/pmlua/clang.so: bindings/clang.c
+	@mkdir -p $(@D)
+	$(CC) $(ALLCFLAGS) $(LUA_CFLAGS) -isystem $(CLANG_INC) $(LDFLAGS) -shared $< -ldl -o $@
 
 $(B)/pmlua: $(MAIN_OBJ) $(BIND_OBJ) $(B)/libpmlua.so
 	$(CC) $(SAN) $(LDFLAGS) -Wl,-rpath,'$$ORIGIN:$$ORIGIN/../lib' -Wl,-E $(MAIN_OBJ) $(BIND_OBJ) -L$(B) -lpmlua $(LUA_LIBS) \
@@ -244,7 +251,7 @@ specs: $(SPEC_BIN)
 
 RUN_DEPS   := pkg-config lua5.4 liblua5.4-dev libpfm4-dev libotf2-trace-dev zlib1g-dev lua-filesystem lua-cjson lua-argparse lua-zlib gnuplot-nox
 CHECK_DEPS := g++ lua-busted lua-check otf2-tools python3-otf2 python3-six clang libomp-dev clang-format clang-tidy cppcheck valgrind man-db \
-  gcc-aarch64-linux-gnu libc6-dev-arm64-cross qemu-user-static gfortran openmpi-bin libopenmpi-dev
+  libclang-dev gcc-aarch64-linux-gnu libc6-dev-arm64-cross qemu-user-static gfortran openmpi-bin libopenmpi-dev
 
 # $(call need,PACKAGES): install what is missing, or say what to install and stop.
 define need
@@ -283,7 +290,7 @@ lint: ## compilers' warnings as errors, clang-tidy, cppcheck, luacheck, format
 	@$(MAKE) --no-print-directory -s CC=clang B=$(B)/clang all specs
 	@cppcheck -q --std=c11 --language=c --error-exitcode=1 --inline-suppr --suppress=missingIncludeSystem \
 	  --enable=warning,performance,portability -D__x86_64__ -Icore core bindings scripts/workloads
-	@clang-tidy --quiet $(CORE_SRC) $(SDE_SRC) $(PM_SRC) $(LIVE_SRC) $(RECORD_SRC) $(wildcard bindings/*.c) $(WORK_SRC) -- -std=c11 -D_GNU_SOURCE -Icore $(LUA_CFLAGS) 2>$(B)/tidy.log \
+	@clang-tidy --quiet $(CORE_SRC) $(SDE_SRC) $(PM_SRC) $(LIVE_SRC) $(RECORD_SRC) bindings/main.c $(BIND_SRC) $(if $(CLANG_INC),bindings/clang.c) $(WORK_SRC) -- -std=c11 -D_GNU_SOURCE -Icore $(LUA_CFLAGS) $(CLANG_INC:%=-isystem %) 2>$(B)/tidy.log \
 	  || { cat $(B)/tidy.log; exit 1; }
 fmt: ## format the C sources
 	clang-format -i $(ALL_C)
@@ -350,6 +357,7 @@ install: all ## PREFIX (default /usr/local), DESTDIR for packagers
 	install -m 755 $(B)/preload/libpmlua-live.so $(B)/preload/libpmlua-record.so $(D)/lib/pmlua/preload/
 	install -m 644 $(B)/libpmlua.a $(D)/lib/
 	install -m 755 $(B)/lua/pmlua/core.so $(D)/lib/lua/$(LUAVER)/pmlua/
+	$(if $(CLANG_SO),install -m 755 $(CLANG_SO) $(D)/lib/lua/$(LUAVER)/pmlua/)
 	$(if $(WORK_SO),install -m 755 $(WORK_SO) $(D)/lib/pmlua/workloads/)
 	install -d $(D)/lib/pmlua/compat $(D)/include/pmlua/compat
 	install -m 755 $(B)/compat/libsde.so.1.0 $(D)/lib/pmlua/compat/
