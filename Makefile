@@ -251,7 +251,8 @@ specs: $(SPEC_BIN)
 
 RUN_DEPS   := pkg-config lua5.4 liblua5.4-dev libpfm4-dev libotf2-trace-dev zlib1g-dev lua-filesystem lua-cjson lua-argparse lua-zlib gnuplot-nox
 CHECK_DEPS := g++ lua-busted lua-check otf2-tools python3-otf2 python3-six clang libomp-dev clang-format clang-tidy cppcheck valgrind man-db \
-  libclang-dev gcc-aarch64-linux-gnu libc6-dev-arm64-cross qemu-user-static gfortran openmpi-bin libopenmpi-dev
+  libclang-dev gcc-aarch64-linux-gnu libc6-dev-arm64-cross qemu-user-static gfortran openmpi-bin libopenmpi-dev sqlite3 git \
+  libpython3.11-testsuite
 
 # $(call need,PACKAGES): install what is missing, or say what to install and stop.
 define need
