@@ -22,7 +22,7 @@ describe("interception on arm64", function()
       "spec/c/intercept/library.c -o " .. library)
     assert.same({ 0, "" }, { status, err })
     status, _, err = support.shell(CC .. FLAGS .. "-DWITHOUT_CPLUSPLUS spec/c/intercept_calls.c core/base/*.c " ..
-      "core/adapter/pml_intercept*.c core/adapter/pml_filter.c core/adapter/arch/aarch64/*.[cS] -L" .. dir ..
+      "core/adapter/pml_intercept*.c core/adapter/pml_wrap_note.c core/adapter/pml_filter.c core/adapter/arch/aarch64/*.[cS] -L" .. dir ..
       " -lintercept -Wl,-rpath," .. dir ..
       " -lpthread -ldl -lm -o " .. program)
     assert.same({ 0, "" }, { status, err })
