@@ -24,7 +24,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define CASES (SANITIZED ? 40 : 600)
+#define CASES (SANITIZED ? 40 : 1000)
 #define BYTES_MAX (1 << 20)
 
 static unsigned char whole[BYTES_MAX], damaged[BYTES_MAX];
