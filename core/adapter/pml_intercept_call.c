@@ -187,8 +187,9 @@ uintptr_t pml__intercept_leave_full(uintptr_t address, uintptr_t sp, uint32_t be
   uintptr_t back = pad[i].back;
   bool here = true;
   int saved = errno;
-  if (begun != NONE) {
+  if (begun == PML__INTERCEPT_BEGUN) {
     pml__stream_go_on(PML_STREAM_LEAVE, &t->event);
+    here = false; /* the pad is free already */
   } else {
     if (!take_lists(t, sp)) return back; /* begun before; the pad is lost */
     here = take_call(t, i);

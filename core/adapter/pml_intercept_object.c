@@ -171,14 +171,21 @@ struct wanted {
   size_t n;
 };
 
+static bool holds(const struct dl_phdr_info *info, uintptr_t address) {
+  for (uint32_t i = 0; i < info->dlpi_phnum; i++) {
+    const Elf64_Phdr *p = &info->dlpi_phdr[i];
+    if (p->p_type == PT_LOAD && address - info->dlpi_addr - p->p_vaddr < p->p_memsz) return true;
+  }
+  return false;
+}
+
 static int add_wanted(struct dl_phdr_info *info, size_t size, void *arg) {
   struct wanted *w = arg;
+  size_t i = w->n++;
   (void)size;
-  *w->o = (struct pml__object){.base = info->dlpi_addr, .program = w->n == 0};
-  w->o->startup = w->o->program || w->n < nstartup;
-  w->n++;
+  if (!holds(info, w->address)) return 0;
+  *w->o = (struct pml__object){.base = info->dlpi_addr, .program = i == 0, .startup = i == 0 || i < nstartup};
   read_segments(w->o, info);
-  if (segment_of(w->o, w->address) == NULL) return 0;
   w->o->path = path_of(info, w->o->program);
   return 1;
 }

@@ -71,20 +71,21 @@ struct pml_arch_way pml__intercept_enter(uint32_t function, uintptr_t *address, 
   return (struct pml_arch_way){f->target, pml_arch_pad(t->open)};
 }
 
+/* The pad is free, and the call not open, before the event: nobody takes pads while it lasts. */
 struct pml_arch_way pml__intercept_leave(uintptr_t address, uintptr_t sp) {
   uint32_t i = pml_arch_pad_of(address);
   struct pml__intercept_pad *p = &pml__intercept_pad[i];
   struct pml__intercept_thread *t = &pml__intercept_self;
   struct pml__stream_thread *s = pml__stream_self;
+  uintptr_t back = p->back;
   if (PML_UNLIKELY(t->busy != 0 || s == NULL || pml__stream_in_pass(s) || t->open != i || !pml__intercept_counter))
     return all_registers;
   begin(t, s, sp);
   t->open = p->next;
-  if (PML_UNLIKELY(!hand_out(t, s, PML_STREAM_LEAVE, p->region))) return (struct pml_arch_way){0, i};
-  __asm__("" : "+r"(i)); /* it is less to have @p computed again than to save another register for it */
   pml__intercept_release(t, i);
+  if (PML_UNLIKELY(!hand_out(t, s, PML_STREAM_LEAVE, p->region))) return (struct pml_arch_way){0, PML__INTERCEPT_BEGUN};
   end(t, s);
-  return (struct pml_arch_way){pml__intercept_pad[i].back, i};
+  return (struct pml_arch_way){back, back};
 }
 
 #endif

@@ -55,6 +55,7 @@ struct pml__choice;
 /* @unloaded: objects have gone since the last scan. */
 int pml__intercept_scan(const struct pml__choice *c, struct pml_intercept_stats *s, bool unloaded);
 void pml__intercept_restore(void);
+void pml__intercept_give_up(void); /* a scan that will never end */
 
 /* ---- doors: functions of the loader with which a program looks for others ---- */
 

@@ -259,6 +259,11 @@ int pml__intercept_scan(const struct pml__choice *choice, struct pml_intercept_s
   return err;
 }
 
+void pml__intercept_give_up(void) {
+  known = NULL;
+  nknown = 0;
+}
+
 /* ---- back ---- */
 
 static void restore_slots(const struct pml__object *o, struct opened *w, const Elf64_Rela *r, size_t n, uint32_t type) {
