@@ -151,6 +151,8 @@ struct pml_arch_way pml__intercept_enter_full(uint32_t function, const uintptr_t
   int saved = errno;
   if (i != NONE) {
     pml__stream_go_on(PML_STREAM_ENTER, &t->event);
+  } else if (!__atomic_load_n(&pml__intercept_on, __ATOMIC_RELAXED)) {
+    return (struct pml_arch_way){f->target, 0};
   } else if (take_lists(t, sp)) {
     i = open_call(t, f->region, *address, sp);
   } else {

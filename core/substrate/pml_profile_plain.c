@@ -23,11 +23,11 @@ bool pml__profile_enter_plainly(void *data, const struct pml_stream_event *e) {
 bool pml__profile_leave_plainly(void *data, const struct pml_stream_event *e) {
   struct pml__profile_track *t = data;
   struct pml__profile_frame *f = t->top;
-  if (PML_UNLIKELY(t->beyond > 0 || f->region != e->region || f->node == NULL)) return false;
+  if (PML_UNLIKELY(f->region != e->region || f->node == NULL)) return false;
   struct pml__histogram *h = f->node->histogram;
   uint64_t d = pml__profile_duration(f, e), *count = pml__histogram_count(h);
   if (PML_UNLIKELY(count == NULL)) return false;
-  pml__profile_count(count);
+  pml__own_add(count, 1);
   __atomic_store_n(&h->late, d + 1, __ATOMIC_RELAXED);
   pml__profile_end_call(t, f, d);
   return true;
