@@ -75,7 +75,7 @@ static int tell_libraries(const struct asked *a, pml_intercept_unmatched_visit *
 /* ---- functions ---- */
 
 static bool see_function(void *arg, uint32_t hash, size_t symbol) {
-  const struct asked *a = arg;
+  struct asked *a = arg;
   const Elf64_Sym *s = pml__object_symbol(a->o, symbol);
   size_t n;
   (void)hash;
