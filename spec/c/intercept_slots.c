@@ -10,6 +10,7 @@
 
 #include <dlfcn.h>
 #include <link.h>
+#include <pthread.h>
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -200,6 +201,43 @@ static void either(const char *what) {
 #endif
 }
 
+/* ---- all at once ---- */
+
+#define THREADS 4
+#define ROUNDS (SANITIZED ? 40 : 200)
+
+static void *open_and_close(void *arg) {
+  static const char *const files[THREADS] = {"slots_leaf.so", "leaf_now.so", "leaf_norelro.so", "leaf_sysv.so"};
+  size_t which = (size_t)(uintptr_t)arg;
+  uintptr_t wrong = 0;
+  for (int i = 0; i < ROUNDS; i++) {
+    void *handle = open_library(files[(which + (size_t)i % 2) % THREADS], RTLD_LAZY);
+    wrong += call(handle, "leaf_calls", i) != 2 * (i + 1) + 1 || call(handle, "leaf_twice", i) != 2 * (i + 1);
+    if (handle == NULL || dlclose(handle) != 0) wrong++;
+  }
+  return (void *)wrong; /* NOLINT(performance-no-int-to-ptr) */
+}
+
+static void together(const struct pml_intercept_options *o) {
+  pthread_t thread[THREADS];
+  uintptr_t wrong = 0;
+  for (uintptr_t i = 0; i < THREADS; i++) pthread_create(&thread[i], NULL, open_and_close, (void *)i);
+  for (int i = 0; i < ROUNDS; i++) {
+    pml_intercept_remove();
+    wrong += pml_intercept_install(o) != 0;
+  }
+  for (int i = 0; i < THREADS; i++) {
+    void *theirs = NULL;
+    pthread_join(thread[i], &theirs);
+    wrong += (uintptr_t)theirs;
+  }
+  CHECK(wrong == 0, "threads open and close libraries while interception is installed and removed");
+  forget();
+  void *handle = open_library("slots_leaf.so", RTLD_LAZY);
+  CHECK(seen_again(handle), "and afterwards every call is seen");
+  if (handle != NULL) dlclose(handle);
+}
+
 /* ---- nothing found ---- */
 
 struct missed {
@@ -316,6 +354,7 @@ int main(int argc, char **argv) {
   several();
   openers();
   reopened();
+  together(&o);
   pml_intercept_remove();
   unmatched();
   filtered();
