@@ -29,7 +29,8 @@ LIVE_SRC := core/preload/live.c
 RECORD_SRC := core/preload/record.c
 SDE_SRC  := $(wildcard core/compat/libsde*.c)
 PM_SRC   := $(wildcard core/compat/pmlib/*.c)
-BIND_SRC := $(filter-out bindings/main.c bindings/clang.c,$(wildcard bindings/*.c))
+CLANG_SRC := bindings/clang.c bindings/clang_table.c
+BIND_SRC := $(filter-out bindings/main.c $(CLANG_SRC),$(wildcard bindings/*.c))
 # Its own module, only where libclang's headers are: it opens libclang when it is asked.
 CLANG_INC := $(patsubst %/clang-c/Index.h,%,$(lastword $(sort $(wildcard /usr/include/clang-c/Index.h /usr/lib/llvm-*/include/clang-c/Index.h))))
 CLANG_SO := $(if $(CLANG_INC),$(B)/lua/pmlua/clang.so)
@@ -89,9 +90,9 @@ $(B)/lua/pmlua/core.so: $(BIND_OBJ) $(B)/libpmlua.so
 	@mkdir -p $(@D)
 	$(CC) $(SAN) $(LDFLAGS) -shared -Wl,-rpath,'$$ORIGIN/../..:$$ORIGIN/../../..' $(BIND_OBJ) -L$(B) -lpmlua -ldl -lm -o $@
 
-$(B)/lua/pmlua/clang.so: bindings/clang.c
+$(B)/lua/pmlua/clang.so: $(CLANG_SRC) bindings/clang.h
 	@mkdir -p $(@D)
-	$(CC) $(ALLCFLAGS) $(LUA_CFLAGS) -isystem $(CLANG_INC) $(LDFLAGS) -shared $< -ldl -o $@
+	$(CC) $(filter-out -MMD -MP,$(ALLCFLAGS)) $(LUA_CFLAGS) -isystem $(CLANG_INC) $(LDFLAGS) -shared $(CLANG_SRC) -ldl -o $@
 
 $(B)/pmlua: $(MAIN_OBJ) $(BIND_OBJ) $(B)/libpmlua.so
 	$(CC) $(SAN) $(LDFLAGS) -Wl,-rpath,'$$ORIGIN:$$ORIGIN/../lib' -Wl,-E $(MAIN_OBJ) $(BIND_OBJ) -L$(B) -lpmlua $(LUA_LIBS) \
@@ -291,7 +292,7 @@ lint: ## compilers' warnings as errors, clang-tidy, cppcheck, luacheck, format
 	@$(MAKE) --no-print-directory -s CC=clang B=$(B)/clang all specs
 	@cppcheck -q --std=c11 --language=c --error-exitcode=1 --inline-suppr --suppress=missingIncludeSystem \
 	  --enable=warning,performance,portability -D__x86_64__ -Icore core bindings scripts/workloads
-	@clang-tidy --quiet $(CORE_SRC) $(SDE_SRC) $(PM_SRC) $(LIVE_SRC) $(RECORD_SRC) bindings/main.c $(BIND_SRC) $(if $(CLANG_INC),bindings/clang.c) $(WORK_SRC) -- -std=c11 -D_GNU_SOURCE -Icore $(LUA_CFLAGS) $(CLANG_INC:%=-isystem %) 2>$(B)/tidy.log \
+	@clang-tidy --quiet $(CORE_SRC) $(SDE_SRC) $(PM_SRC) $(LIVE_SRC) $(RECORD_SRC) bindings/main.c $(BIND_SRC) $(if $(CLANG_INC),$(CLANG_SRC)) $(WORK_SRC) -- -std=c11 -D_GNU_SOURCE -Icore $(LUA_CFLAGS) $(CLANG_INC:%=-isystem %) 2>$(B)/tidy.log \
 	  || { cat $(B)/tidy.log; exit 1; }
 fmt: ## format the C sources
 	clang-format -i $(ALL_C)

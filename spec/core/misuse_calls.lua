@@ -43,6 +43,14 @@ local function newtrace()
   return assert(core.trace.open(path, { metrics = { { name = "m" } }, buffer = 16 }))
 end
 
+local function newfilter()
+  local path = dir .. "/misuse.filter"
+  local f <close> = assert(io.open(path, "w"))
+  f:write("SCOREP_REGION_NAMES_BEGIN EXCLUDE a*\nSCOREP_REGION_NAMES_END\n")
+  f:close()
+  return assert(core.filter.open(path))
+end
+
 local function newlink() return assert(core.link.connect(server)) end
 
 -- A process has one: the last that was asked for. No library is called so: what is tried here are its doors.
@@ -75,6 +83,7 @@ local function newhandles()
   h.profile = assert(core.profile.open())
   h.buffer = assert(core.buffer.open { records = 256, threads = 2 })
   h.interception = newinterception()
+  h.filter = newfilter()
   h.link = newlink()
   h.command = assert(core.command.spawn { "/bin/true" })
   h.workload = workload and assert(core.workload.load(workload)) or nil

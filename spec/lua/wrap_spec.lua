@@ -201,10 +201,21 @@ describe("pmlua wrap, of a C library with all that is difficult,", function()
   end)
 
   it("counts a call once when pmlua record looks at it, too", function()
-    done(shell(("%s cc --wrap plain -- gcc example.o -L. -lplain -Wl,-rpath,%s -o both"):format(command, dir)))
-    local out = done(shell("rm -rf twice && " .. command .. " record --json -o twice -- ./both 2>/dev/null"))
-    for _, f in ipairs(require("pmlua.json").decode(out:match("\n({\n.*)$")).functions) do
-      if f.name == "plain_add" then assert.equal(100, f.calls) end
+    done(shell(("gcc example.o -L. -lplain -Wl,-rpath,%s -o both-preloaded"):format(dir)))
+    for _, how in ipairs { "", "--static", "--runtime", "--runtime --static", "preloaded" } do
+      local preload, program = "", "./both"
+      if how == "preloaded" then
+        preload, program = ("LD_PRELOAD=%s/plain/build/libpmlua-wrap-plain-run.so "):format(dir), "./both-preloaded"
+      else
+        done(shell(("%s cc --wrap plain %s -- gcc example.o -L. -lplain -Wl,-rpath,%s -o both"):format(command, how, dir)))
+      end
+      local out = done(shell(("rm -rf twice && %s%s record --json -o twice -- %s 2>/dev/null"):format(preload, command, program)))
+      local adds, swaps = 0, 0
+      for _, f in ipairs(require("pmlua.json").decode(out:match("\n({\n.*)$")).functions) do
+        if f.name == "plain_add" then adds = adds + f.calls end
+        if f.name == "plain_swap" then swaps = swaps + f.calls end
+      end
+      assert.same({ how, 100, 1 }, { how, adds, swaps })
     end
   end)
 

@@ -109,7 +109,8 @@ local function declaration(p, set)
     if i < #p.parts and part:find("<", 1, true) then class = class or set.class[path] end
   end
   if class then return set.member[path] or class, true end
-  return set["function"][path], false
+  -- of functions that are no templates the result is not told
+  return p.result and set["function"][path], false
 end
 
 --- The result's type in C++, for the compiler to find.
