@@ -70,7 +70,7 @@ end
 M.all = {
   { name = "plain", title = "plain call", group = "floor", around = as_it_is },
   { name = "clocks", title = "two clock reads around it", group = "floor", mode = "clocks", around = as_it_is },
-  { name = "by_hand", title = "LD_PRELOAD, written by hand", group = "others",
+  { name = "by_hand", title = "wrapper by hand, preloaded", group = "others",
     around = preloaded("LD_PRELOAD", "by_hand.so"), seen = seen_by_ours },
   { name = "filtered", title = "pmlua record, call not chosen", group = "pmlua",
     around = recorded "--sym none_of_these", seen = seen_by_record },
@@ -81,7 +81,7 @@ M.all = {
     seen = seen_by_record },
   { name = "metrics", title = "intercepted, profile with an event", group = "pmlua", around = recorded "--event EVENT",
     seen = seen_by_record },
-  { name = "ld_audit", title = "LD_AUDIT, enter and exit", group = "others", around = preloaded("LD_AUDIT", "audit.so"),
+  { name = "ld_audit", title = "audit by the loader (rtld-audit)", group = "others", around = preloaded("LD_AUDIT", "audit.so"),
     seen = seen_by_ours },
   { name = "uftrace", title = "uftrace", group = "others", needs = "uftrace", package = "uftrace",
     around = function(_, program) return "uftrace record --force -d uftrace.data " .. program end, seen = seen_by_uftrace },
