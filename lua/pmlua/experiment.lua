@@ -61,6 +61,7 @@ local M = {}
 ---@field columns pmlua.Column[]? more columns of data.dat
 ---@field analyse? fun(run: pmlua.Run) at the end: more tables (run:write_table), text (run:say)
 ---@field options pmlua.Option[]?
+---@field command string? the command line may end in a command of the user's: what --help calls it; options.command has it
 ---@field examples string[]? command lines for --help
 ---@field plot string? stem of the gnuplot script
 ---@field trace_events string[]? events in the trace, read when a cell begins and ends
@@ -70,7 +71,7 @@ local kinds = {
   warmup = "number", calls = "number", quick = "table", setup = "function", measure = "function", teardown = "function",
   unit = "string", units = "table", help = "table", columns = "table", analyse = "function", options = "table",
   examples = "table",
-  plot = "string", trace_events = "table", factors = "table or function",
+  command = "string", plot = "string", trace_events = "table", factors = "table or function",
 }
 
 local common = {
@@ -235,6 +236,7 @@ local function make_parser(exp, script)
   }
   local parser = argparse(command):description(exp.description or ("The experiment " .. exp.name .. ".")):add_help(false)
   parser:epilog("Examples:\n  " .. table.concat(examples, "\n  "))
+  if exp.command then parser:usage(("Usage: %s [OPTIONS] [--] %s"):format(command, exp.command)) end
   parser:flag("-h --help"):description("show this"):target("help_wanted")
   for _, o in ipairs(common) do add_option(parser, o) end
   for _, o in ipairs(exp.options) do add_option(parser, o) end
@@ -252,6 +254,7 @@ local function own_options(exp, given)
     if v == nil and o.type == "flag" then v = false end
     options[k] = v
   end
+  if exp.command then options.command = json.array(given.command) end
   return options
 end
 
@@ -354,14 +357,27 @@ local function report(run)
   for _, f in ipairs(run.plots or {}) do run:say(("  %-8s %s"):format("plot", f)) end
 end
 
+-- The user's command begins after --, or at the first word that is neither an option nor the value of one.
+local function split(exp, args)
+  local takes, i = {}, 1
+  for _, list in ipairs { common, exp.options } do
+    for _, o in ipairs(list) do takes["--" .. o.name] = o.type ~= "flag" end
+  end
+  while args[i] and args[i] ~= "--" and args[i]:sub(1, 1) == "-" do i = i + (takes[args[i]] and 2 or 1) end
+  return { table.unpack(args, 1, i - 1) }, { table.unpack(args, args[i] == "--" and i + 1 or i) }
+end
+
 local function parse(exp, arg)
   local script = arg[0] or exp.file
   local args = {}
   -- code of -e has no arguments of its own: arg is the whole command line then
   if exp.source:sub(1, 1) == "@" then table.move(arg, 1, #arg, 1, args) else script = "-e" end
   local parser = make_parser(exp, script)
+  local command
+  if exp.command then args, command = split(exp, args) end
   local ok, given = parser:pparse(args)
   if not ok then return nil, tostring(given):match("^[^\n]*"), script end
+  given.command = command
   return given, parser, script
 end
 

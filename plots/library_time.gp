@@ -1,0 +1,101 @@
+# SPDX-License-Identifier: BSD-3-Clause
+# plots/library_time.gp - which libraries a command spends its time in, by each view; how long their functions take; what
+# each view costs.
+#
+# Reads data.dat, shares.dat, function.dat and distribution.dat.
+
+plot_width = 1180
+plot_height = 640
+load "theme.gp"
+
+views = "plain instrumentation sampling interception"
+rgb_of(view) = view eq "plain" ? 0x7f7f7f : view eq "instrumentation" ? 0x009E73 : view eq "sampling" ? 0xE69F00 : 0x0072B2
+has(file) = strstrt(run_files, " " . file . " ") > 0
+
+# Columns of shares.dat are the views that were measured, without plain, in this order; of a view that is not, NaN.
+seen = ""
+stats "data.dat" using (column(c_samples) > 0 && strcol(c_view) ne "plain" ? (seen = seen . " " . strcol(c_view), 0) : 0) nooutput
+nseen = words(seen)
+
+set multiplot
+set label 1 "Where a command spends its time, and who says so" at screen 0.012, 0.962 left font ",16" noenhanced
+
+# (a) share by library
+set lmargin at screen 0.155
+set rmargin at screen 0.46
+set tmargin at screen 0.865
+set bmargin at screen 0.36
+set title "(a) Share of the run by library, without what it calls" font ",11.5" offset 0, -0.4
+set xlabel "% of the run"
+set xrange [0:*]
+set grid noytics xtics
+set ytics () font ",10" noenhanced
+note = ""
+rows = 0
+put(name) = (rows = rows + 1, note = note . sprintf("set ytics add ('%s' %d); ", name, rows), 0)
+if (has("shares.dat")) { stats "shares.dat" using (put(strcol(1))) nooutput }
+eval note
+set yrange [rows + 0.6 : 0.4]
+set key at graph 0.99, graph 0.04 right bottom vertical Left reverse invert samplen 1.2 noenhanced font ",10" opaque
+height = 0.8 / (nseen > 0 ? nseen : 1)
+low(i) = $0 + 1 - 0.4 + (i - 1) * height
+if (rows > 0 && nseen > 0) {
+  plot for [i = 1:nseen] "shares.dat" using (column(i + 1) / 2):(low(i) + 0.45 * height):(0):(column(i + 1)): \
+         (low(i)):(low(i) + 0.9 * height) with boxxyerror linecolor rgb rgb_of(word(seen, i)) fillstyle solid 0.75 noborder \
+         title word(seen, i)
+}
+unset label 1
+unset label 9001
+unset label 9002
+
+# (c) what a view costs
+set tmargin at screen 0.255
+set bmargin at screen 0.1
+set title "(c) How long the command then runs"
+set xlabel "[s]   mark: median, line: quartiles, number: times as long as without"
+unset key
+note = ""
+rows = 0
+stats "data.dat" using (put(strcol(c_view))) nooutput
+set ytics ()
+eval note
+set yrange [rows + 0.6 : 0.4]
+longest = 0
+stats "data.dat" using (column(c_samples) > 0 && column(c_q3) > longest ? (longest = column(c_q3), 0) : 0) nooutput
+set xrange [0 : 1.25 * longest]
+plot "data.dat" using (column(c_median)):($0 + 1):(column(c_q1)):(column(c_q3)):(rgb_of(strcol(c_view))) with xerrorbars \
+       linecolor rgb variable pointtype 7 pointsize 1.1 linewidth 1.4, \
+     "" using (column(c_q3)):($0 + 1):(strcol(c_view) eq "plain" ? "" : column(c_samples) > 0 ? sprintf("%.2f", \
+       column(c_slowdown)) : "not measured") with labels left offset 1.2, 0 font ",9.5"
+
+# (b) durations of the functions that take most of the time
+most = 8
+set lmargin at screen 0.68
+set rmargin at screen 0.985
+set tmargin at screen 0.865
+set bmargin at screen 0.1
+set title "(b) How long calls take: the functions of most time, by interception"
+set logscale x
+set format x "%.0s %cs"
+set micro # in utf8: µs, not us
+set xlabel "duration of a call, with what it calls; height: how many, logarithmic"
+set xrange [*:*]
+note = ""
+rows = 0
+say(rank, name, library, rate) = rank > most ? 0 : (rows = rows + 1, note = note . \
+  sprintf("set ytics add (\"%s\\n%s, %s/s\" %d); ", strlen(name) > 34 ? name[1:32] . "…" : name, library, \
+  rate < 10 ? sprintf("%.2g", rate) : gprintf("%.3s%c", rate), rank), 0)
+if (has("function.dat")) { stats "function.dat" using (strcol(1) eq "interception" ? say($2, strcol(5), strcol(3), $7) : 0) nooutput }
+set ytics () font ",9"
+eval note
+set yrange [rows + 0.25 : 0.05]
+set grid xtics ytics
+mine(view, rank) = view eq "interception" && rank <= most
+if (rows > 0) {
+  plot "distribution.dat" using ($1 <= most && $4 > 0 ? 0.5e-9 * ($4 + $5) : NaN):($1 - 0.4 * $7):(1e-9 * ($4 > 0 ? $4 : 0.5)): \
+         (1e-9 * $5):($1 - 0.8 * $7):($1) with boxxyerror linecolor rgb col_blue fillstyle solid 0.55 noborder, \
+       "function.dat" using (mine(strcol(1), $2) && $11 > 0 ? 1e-9 * $11 : NaN):2:(1e-9 * ($13 - $11)):(0) with vectors nohead \
+         linecolor rgb col_blue linewidth 1.2, \
+       "" using (mine(strcol(1), $2) ? 1e-9 * $12 : NaN):2 with points pointtype 7 pointsize 0.9 linecolor rgb col_vermillion
+}
+unset multiplot
