@@ -18,15 +18,18 @@ stats "data.dat" using (column(c_samples) > 0 && strcol(c_view) ne "plain" ? (se
 nseen = words(seen)
 
 set multiplot
+set tics font ",10"
 set label 1 "Where a command spends its time, and who says so" at screen 0.012, 0.962 left font ",16" noenhanced
 
 # (a) share by library
-set lmargin at screen 0.155
-set rmargin at screen 0.46
-set tmargin at screen 0.865
-set bmargin at screen 0.36
-set title "(a) Share of the run by library, without what it calls" font ",11.5" offset 0, -0.4
-set xlabel "% of the run"
+set label 2 strlen(run_command) > 130 ? run_command[1:128] . "…" : run_command at screen 0.012, 0.925 left font ",10" \
+  textcolor rgb col_grey noenhanced
+set lmargin at screen 0.135
+set rmargin at screen 0.45
+set tmargin at screen 0.855
+set bmargin at screen 0.395
+set title "(a) Time in libraries, without what they call" font ",11.5" offset 0, -0.4
+set xlabel "% of the run" font ",10" offset 0, 0.4
 set xrange [0:*]
 set grid noytics xtics
 set ytics () font ",10" noenhanced
@@ -45,14 +48,15 @@ if (rows > 0 && nseen > 0) {
          title word(seen, i)
 }
 unset label 1
+unset label 2
 unset label 9001
 unset label 9002
 
 # (c) what a view costs
 set tmargin at screen 0.255
-set bmargin at screen 0.1
+set bmargin at screen 0.115
 set title "(c) How long the command then runs"
-set xlabel "[s]   mark: median, line: quartiles, number: times as long as without"
+set xlabel "[s], median and quartiles; number: as a multiple of the plain run"
 unset key
 note = ""
 rows = 0
@@ -70,21 +74,23 @@ plot "data.dat" using (column(c_median)):($0 + 1):(column(c_q1)):(column(c_q3)):
 
 # (b) durations of the functions that take most of the time
 most = 8
-set lmargin at screen 0.68
-set rmargin at screen 0.985
-set tmargin at screen 0.865
-set bmargin at screen 0.1
-set title "(b) How long calls take: the functions of most time, by interception"
+set lmargin at screen 0.675
+set rmargin at screen 0.975
+set tmargin at screen 0.855
+set bmargin at screen 0.115
+set title "(b) How long calls of the busiest functions take"
 set logscale x
 set format x "%.0s %cs"
 set micro # in utf8: µs, not us
-set xlabel "duration of a call, with what it calls; height: how many, logarithmic"
+set xlabel "with what they call; height: how many, logarithmic; red: median" font ",9.5"
 set xrange [*:*]
+set xtics 1e-10, 100 font ",10"
+set mxtics 10
 note = ""
 rows = 0
 say(rank, name, library, rate) = rank > most ? 0 : (rows = rows + 1, note = note . \
-  sprintf("set ytics add (\"%s\\n%s, %s/s\" %d); ", strlen(name) > 34 ? name[1:32] . "…" : name, library, \
-  rate < 10 ? sprintf("%.2g", rate) : gprintf("%.3s%c", rate), rank), 0)
+  sprintf("set ytics add (\"%s\\n%s, %s calls/s\" %d); ", strlen(name) > 34 ? name[1:32] . "…" : name, library, \
+  rate < 10 ? sprintf("%.2g", rate) : gprintf(rate < 10000 ? "%.0f" : "%.0s %c", rate), rank), 0)
 if (has("function.dat")) { stats "function.dat" using (strcol(1) eq "interception" ? say($2, strcol(5), strcol(3), $7) : 0) nooutput }
 set ytics () font ",9"
 eval note
