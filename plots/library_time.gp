@@ -35,11 +35,11 @@ set grid noytics xtics
 set ytics () font ",10" noenhanced
 note = ""
 rows = 0
-put(name) = (rows = rows + 1, note = note . sprintf("set ytics add ('%s' %d); ", name, rows), 0)
+put(name) = (rows = rows + 1, note = note . sprintf("set ytics add ('%s' %d); ", name[1:1] eq "(" ? plain(name) : name, rows), 0)
 if (has("shares.dat")) { stats "shares.dat" using (put(strcol(1))) nooutput }
 eval note
 set yrange [rows + 0.6 : 0.4]
-set key at graph 0.99, graph 0.04 right bottom vertical Left reverse invert samplen 1.2 noenhanced font ",10" opaque
+set key at graph 0.99, graph (rows > 3 ? 0.14 : 0.04) right bottom vertical Left reverse invert samplen 1.2 noenhanced font ",10" opaque
 height = 0.8 / (nseen > 0 ? nseen : 1)
 low(i) = $0 + 1 - 0.4 + (i - 1) * height
 if (rows > 0 && nseen > 0) {
@@ -85,7 +85,7 @@ set micro # in utf8: µs, not us
 set xlabel "with what they call; height: how many, logarithmic; red: median" font ",9.5"
 set xrange [*:*]
 set xtics 1e-10, 100 font ",10"
-set mxtics 10
+set mxtics default
 note = ""
 rows = 0
 say(rank, name, library, rate) = rank > most ? 0 : (rows = rows + 1, note = note . \
