@@ -165,11 +165,11 @@ local function share_table(cells)
       rows[#rows + 1] = row
     else
       several = several + 1
-      for i = 1, #cells do other[i] = (other[i] or 0) + (row[i + 1] or 0) end
+      for i = 1, #cells do other[i] = row[i + 1] and (other[i] or 0) + row[i + 1] or other[i] end
     end
   end
   if several > 0 then
-    table.insert(rows, #rows, { ("(%d more)"):format(several), table.unpack(other) })
+    table.insert(rows, #rows, { ("(%d more)"):format(several), table.unpack(other, 1, #cells) })
   end
   return { rows = rows, columns = columns }
 end
