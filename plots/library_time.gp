@@ -56,7 +56,7 @@ unset label 9002
 set tmargin at screen 0.255
 set bmargin at screen 0.115
 set title "(c) How long the command then runs"
-set xlabel "[s], median and quartiles; number: as a multiple of the plain run"
+set xlabel "[s]; number: as a multiple of the plain run; open mark: of processors" font ",9.5"
 unset key
 note = ""
 rows = 0
@@ -69,6 +69,8 @@ stats "data.dat" using (column(c_samples) > 0 && column(c_q3) > longest ? (longe
 set xrange [0 : 1.25 * longest]
 plot "data.dat" using (column(c_median)):($0 + 1):(column(c_q1)):(column(c_q3)):(rgb_of(strcol(c_view))) with xerrorbars \
        linecolor rgb variable pointtype 7 pointsize 1.1 linewidth 1.4, \
+     "" using (column(c_processor)):($0 + 1):(rgb_of(strcol(c_view))) with points linecolor rgb variable pointtype 4 \
+       pointsize 1.1 linewidth 1.4, \
      "" using (column(c_q3)):($0 + 1):(strcol(c_view) eq "plain" ? "" : column(c_samples) > 0 ? sprintf("%.2f", \
        column(c_slowdown)) : "not measured") with labels left offset 1.2, 0 font ",9.5"
 

@@ -34,6 +34,12 @@ local function plain_median(run)
   end
 end
 
+local function median_processor_time(cell)
+  local all = {}
+  for i, r in ipairs(cell.rounds) do all[i] = r.extra.processor_s end
+  return pml.stats.median(all)
+end
+
 local function sum_of_calls(cell)
   local sum
   for _, f in ipairs(report.seen(cell).functions) do
@@ -79,6 +85,8 @@ smooths pictures by 2-D transforms of FFTW, qt_scene [FRAMES] draws with Qt wher
   columns = {
     { name = "slowdown", unit = "", description = "median over that of the plain runs",
       value = function(cell, run) return plain_median(run) and cell.summary.median / plain_median(run) end },
+    { name = "processor", unit = "s", description = "that processors worked for it, median of the rounds",
+      value = median_processor_time },
     { name = "functions", unit = "", description = "that were seen, in the run that is shown",
       value = function(cell) return #report.seen(cell).functions end },
     { name = "calls", unit = "", description = "that were seen in it", value = sum_of_calls },

@@ -4,8 +4,8 @@
 -- Try:  local subject = require("library_time.subject").new { command = { "gnuplot", "--version" } }
 --       print(require("library_time.views").interception(subject, { limit = 60 }).seconds)
 --
--- Each view gives { seconds, status, functions }: how long the command ran, how it ended, and of each function that was
--- seen library, name, time of its own in seconds, and what else the view knows. The time is that of the command alone,
+-- Each view gives { seconds, processor_s, status, functions }: how long the command ran, how long processors worked for it,
+-- how it ended, and of each function that was seen library, name, time of its own in seconds, what else the view knows. The time is that of the command alone,
 -- from the moment it becomes the program: what a tool does before or afterwards is not in it.
 
 local build = require "programs.build"
@@ -54,7 +54,10 @@ local function finish(command, limit)
   if not ended then return nil, sentence(err) end
   if ended.signal then return nil, ("the command was ended by signal %d"):format(ended.signal) end
   if ended.status == 126 or ended.status == 127 then return nil, "the command cannot be run" end
-  return { seconds = ended.real_ns / 1e9, status = ended.status, functions = {} }
+  return {
+    seconds = ended.real_ns / 1e9, processor_s = (ended.user_ns + ended.system_ns) / 1e9, status = ended.status,
+    functions = {},
+  }
 end
 
 local function run(words, variables, options)
@@ -66,7 +69,7 @@ local function run(words, variables, options)
 end
 
 --- As it is.
----@return { seconds: number, status: integer, functions: library_time.Function[] }?
+---@return { seconds: number, processor_s: number, status: integer, functions: library_time.Function[] }?
 ---@return string? err
 function M.plain(subject, options)
   return run(subject.words, {}, options)
