@@ -5,8 +5,8 @@
 --       print(require("library_time.views").interception(subject, { limit = 60 }).seconds)
 --
 -- Each view gives { seconds, processor_s, status, functions }: how long the command ran, how long processors worked for it,
--- how it ended, and of each function that was seen library, name, time of its own in seconds, what else the view knows. The time is that of the command alone,
--- from the moment it becomes the program: what a tool does before or afterwards is not in it.
+-- how it ended, and of each function that was seen library, name, time of its own in seconds, what else the view knows.
+-- The time is that of the command alone, from its first moment: what a tool does before or afterwards is not in it.
 
 local build = require "programs.build"
 local core = require "pmlua.core"
@@ -105,15 +105,10 @@ function M.interception(subject, options)
   return out
 end
 
--- perf opens its events, then its file gets a head: from there on nothing is missed.
-local function perf_is_ready(perf, path)
-  local lfs = require "lfs"
-  local deadline = core.clock.ns() + ready_s * 1000000000
-  while core.clock.ns() < deadline do
-    if (lfs.attributes(path, "size") or 0) > 0 then return true end
-    if perf:wait(0.02) then return false end
-  end
-  return false
+-- perf answers when it follows the command: from there on nothing is missed.
+local function perf_is_ready(folder)
+  local answer = folder:run("echo enable >perf.control && head -n 1 perf.answer", ready_s)
+  return answer ~= nil and answer:find("ack", 1, true) ~= nil
 end
 
 local function last_line(path)
@@ -149,13 +144,14 @@ end
 function M.sampling(subject, options)
   if not build.is_here "perf" then return nil, "perf is not installed (Debian: apt-get install linux-perf)" end
   local path, log = subject.folder.path .. "/perf.data", subject.folder.path .. "/perf.log"
-  subject.folder:run("rm -f perf.data perf.log", 60)
+  subject.folder:run("rm -f perf.*; mkfifo perf.control perf.answer", 60)
   local command <close>, err = core.command.spawn(words_of(subject.words, {}))
   if not command then return nil, sentence(err) end
   local perf <close> = assert(core.command.spawn { "sh", "-c", 'exec "$@" >$0 2>&1 </dev/null', log, "perf", "record", "-q",
-    "-B", "-N", "-e", "cpu-clock", "-F", tostring(M.samples_per_second), "-o", path, "-p", tostring(command:pid()) })
+    "-B", "-N", "-e", "cpu-clock", "-F", tostring(M.samples_per_second), "-o", path, "-p", tostring(command:pid()),
+    ("--control=fifo:%s/perf.control,%s/perf.answer"):format(subject.folder.path, subject.folder.path) })
   assert(perf:start())
-  if not perf_is_ready(perf, path) then return nil, "perf: " .. (last_line(log) or "it is not ready in time") end
+  if not perf_is_ready(subject.folder) then return nil, "perf: " .. (last_line(log) or "it is not ready in time") end
   local started, refused = command:start()
   if not started then return nil, sentence(refused) end
   local out, why = finish(command, options.limit)
