@@ -4,7 +4,7 @@
 # Reads data.dat.
 
 plot_width = 1040
-plot_height = 640
+plot_height = 740
 load "theme.gp"
 
 # A row for each way, in the order of the table; in it a mark for each number of threads.
@@ -33,11 +33,11 @@ plural(n) = n eq "1" ? "one thread" : n . " threads at the same time, each"
 
 set label 1 "What it costs to see a call between libraries" at screen 0.02, 0.958 left font ",16" noenhanced
 set label 2 "a function that does next to nothing, in a library of its own; mark: median, line: quartiles, number: ratio to the grey line" \
-  at screen 0.02, 0.915 left font ",10" textcolor rgb col_grey noenhanced
+  at screen 0.02, 0.922 left font ",10" textcolor rgb col_grey noenhanced
 set lmargin at screen 0.25
 set rmargin at screen 0.965
-set tmargin at screen 0.84
-set bmargin at screen 0.115
+set tmargin at screen 0.855
+set bmargin at screen 0.1
 set logscale x
 set format x "%.0s %cs"
 set micro # in utf8: µs, not us
@@ -47,7 +47,7 @@ set xrange [1e-9:3e-3]
 set yrange [rows + 0.6 : 0.4]
 set ytics () font ",10" noenhanced
 eval title_line
-set key at screen 0.965, screen 0.895 right top horizontal Left reverse samplen 1.2 noenhanced font ",10"
+set key at screen 0.965, screen 0.902 right top horizontal Left reverse samplen 1.2 noenhanced font ",10"
 set arrow 1 from first 1e-9 * floor_ns, graph 0 to first 1e-9 * floor_ns, graph 1 nohead linecolor rgb col_grey linewidth 1.2
 set arrow 2 from first 1.35e-9 * floor_ns, graph 0 to first 1.35e-9 * floor_ns, graph 1 nohead linecolor rgb col_grey \
   linewidth 0.8 dashtype 3

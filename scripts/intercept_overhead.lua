@@ -5,8 +5,8 @@
 --
 -- After R. Brendel, B. Wesarg, R. Tschueter, M. Weber, T. Ilsche, S. Oeste, Generic library interception for improved
 -- performance measurement and insight (2017), which leaves open what an intercepted call costs. A program calls a function
--- of a library that does next to nothing; between them stand pmlua, with nobody who listens, with a profile, a trace, an
--- event; a wrapper written by hand; the loader's LD_AUDIT; uftrace; ltrace. The yardstick is what none of them can do
+-- of a library that does next to nothing; between them stands pmlua by its two doors, at run time and by generated wrappers,
+-- with nobody who listens, a profile, a trace, an event; a wrapper written by hand; the loader's LD_AUDIT; uftrace; ltrace. The yardstick is what none of them can do
 -- without: the call and two reads of the clock.
 
 local here = debug.getinfo(1, "S").source:match("^@(.*/)") or "./"
@@ -70,8 +70,9 @@ return pml.experiment {
   description = [[
 What a call between libraries costs when somebody looks: plain; between two reads of the clock (the yardstick); through a
 wrapper written by hand and preloaded; intercepted by pmlua with nobody who listens, with a profile, with a trace, with an
-event read at each enter and leave, and not chosen; by LD_AUDIT, uftrace and ltrace where they are. A sample is the mean of
-1,000 calls (ltrace: 10). Each thread calls on a cpu of its own. Programs are compiled for the run: it needs a C compiler.]],
+event read at each enter and leave, and not chosen; through wrappers that pmlua generates; by LD_AUDIT, uftrace and ltrace
+where they are. A sample is the mean of 1,000 calls (ltrace: 10). Each thread calls on a cpu of its own. Programs are
+compiled for the run: it needs a C compiler, and libclang for the generated wrappers.]],
   factors = prepare,
   constraints = function(p) return ways.absent(ways.named[p.way]) or true end,
   help = { way = "how the call is seen", threads = "that call at the same time" },

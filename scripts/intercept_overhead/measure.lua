@@ -11,6 +11,7 @@ local M = {}
 
 M.most_threads = 64
 M.calls = 1000 -- of a batch
+M.linking = "-L%s -lcalls -Wl,-rpath,%s -lpthread"
 local time_limit_s = 120
 
 ---@class intercept_overhead.Measure
@@ -18,6 +19,7 @@ local time_limit_s = 120
 ---@field command string pmlua
 ---@field libpmlua string
 ---@field event string
+---@field no_wrapper string? why no wrapper was generated
 local Measure = {}
 Measure.__index = Measure
 
@@ -37,14 +39,32 @@ end
 local function compile(folder)
   local at = build.quote(folder.path)
   local steps = {
-    { "library", "libcalls.so", { "calls_library.c" } },
+    { "library", "libcalls.so", { "calls_library.c" }, "-Wl,-soname,libcalls.so" },
     { "library", "by_hand.so", { "calls_by_hand.c" } },
     { "library", "audit.so", { "calls_audit.c" } },
-    { "program", "calls", { "calls.c" }, ("-L%s -lcalls -Wl,-rpath,%s -lpthread"):format(at, at) },
+    { "program", "calls", { "calls.c" }, M.linking:format(at, at) },
   }
   for _, step in ipairs(steps) do
     local path, err = folder[step[1]](folder, step[2], step[3], step[4])
     if not path then return nil, err end
+  end
+  return true
+end
+
+-- The wrapper that pmlua generates, and the program linked with it in both ways; nil and why.
+local function wrap(folder, command)
+  local at = build.quote(folder.path)
+  local steps = {
+    ("wrap init wrapper --name calls --headers calls.h --cflags -I%s --ldflags -L%s --libs -lcalls"):format(
+      build.quote(build.sources), at),
+    "wrap build wrapper",
+    "cc --wrap calls -- " .. folder:program_command("calls.linked", { "calls.c" }, M.linking:format(at, at)),
+    "cc --wrap calls --runtime -- " .. folder:program_command("calls.before", { "calls.c" }, M.linking:format(at, at)),
+  }
+  for _, step in ipairs(steps) do
+    local said, err = folder:run(("env LD_LIBRARY_PATH=%s PMLUA_WRAP_PATH=%s/wrapper/build %s %s"):format(at, at,
+      build.quote(command), step), time_limit_s)
+    if not said then return nil, err end
   end
   return true
 end
@@ -64,6 +84,7 @@ function M.new(pml, options)
     folder:close()
     return nil, why
   end
+  self.no_wrapper = select(2, wrap(folder, command))
   return self
 end
 
@@ -86,7 +107,8 @@ end
 function Measure:cell(p, n)
   local way = ways.named[p.way]
   local calls, batches = way.calls or M.calls, math.min(n, way.batches or n)
-  local program = ("./calls %d %d %d %s"):format(p.threads, batches, calls, way.mode or "")
+  if way.wrapped and self.no_wrapper then return nil, ("%s: %s"):format(p.way, self.no_wrapper) end
+  local program = ("./%s %d %d %d %s"):format(way.wrapped or "calls", p.threads, batches, calls, way.mode or "")
   self:clean()
   local text, err = self.folder:run(way.around(self, program), time_limit_s)
   if not text then return nil, ("%s: %s"):format(p.way, err) end

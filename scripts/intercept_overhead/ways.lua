@@ -20,6 +20,7 @@ local M = {}
 ---@field needs? string a command
 ---@field package? string Debian's name of what has it
 ---@field mode? string of the program
+---@field wrapped? string the program that is linked with a wrapper of pmlua's
 ---@field around fun(lab, program: string): string the shell command, in the folder of the programs
 ---@field seen? fun(lab): integer?, string? calls that were seen in the last run; nil and why not
 
@@ -40,6 +41,13 @@ end
 local function recorded(options)
   return function(lab, program)
     return ("%s record %s -o recorded -- %s"):format(quote(lab.command), options:gsub("EVENT", quote(lab.event)), program)
+  end
+end
+
+-- The wrapper depends on the library, and finds it so.
+local function with_library(around)
+  return function(lab, program)
+    return ("env LD_LIBRARY_PATH=%s %s"):format(quote(lab.folder.path), around(lab, program))
   end
 end
 
@@ -81,6 +89,12 @@ M.all = {
     seen = seen_by_record },
   { name = "metrics", title = "intercepted, profile with an event", group = "pmlua", around = recorded "--event EVENT",
     seen = seen_by_record },
+  { name = "wrap_idle", title = "pmlua wrap, nobody listens", group = "pmlua", wrapped = "calls.linked",
+    around = with_library(as_it_is) },
+  { name = "wrap_linked", title = "pmlua wrap at link time, profile", group = "pmlua", wrapped = "calls.linked",
+    around = with_library(recorded ""), seen = seen_by_record },
+  { name = "wrap_before", title = "pmlua wrap at run time, profile", group = "pmlua", wrapped = "calls.before",
+    around = with_library(recorded ""), seen = seen_by_record },
   { name = "ld_audit", title = "audit by the loader (rtld-audit)", group = "others", around = preloaded("LD_AUDIT", "audit.so"),
     seen = seen_by_ours },
   { name = "uftrace", title = "uftrace", group = "others", needs = "uftrace", package = "uftrace",

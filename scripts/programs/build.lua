@@ -8,11 +8,12 @@
 -- They are compiled on the machine that runs them, since what they need (FFTW, Qt) is not everywhere, and since tools are
 -- measured on a program that is as the user's own: optimised, dynamically linked, lazily bound, without debug information.
 
-local M = {}
-
 local core = require "pmlua.core"
 
-local here = core.sys.realpath(debug.getinfo(1, "S").source:match "^@(.*)/" or ".") .. "/"
+local M = {}
+
+--- Where the sources are.
+M.sources = core.sys.realpath(debug.getinfo(1, "S").source:match "^@(.*)/" or ".")
 
 local flags = {
   c = "-std=c11 -D_GNU_SOURCE -O2 -Wl,-z,lazy",
@@ -91,18 +92,21 @@ local function compiler(language)
     language == "c" and "gcc" or "g++")
 end
 
-local function compile(folder, name, sources, more)
+--- The compiler's command line for a program; nil and why.
+---@param name string
+---@param sources string[]
+---@param more? string further words for the compiler
+---@return string? command
+---@return string? err
+function Folder.program_command(_, name, sources, more)
   local language = sources[1]:match "%.(%a+)$"
   local cc, err = compiler(language)
   if not cc then return nil, err end
   local words = { cc, flags[language] }
-  for _, file in ipairs(sources) do words[#words + 1] = M.quote(here .. file) end
+  for _, file in ipairs(sources) do words[#words + 1] = M.quote(M.sources .. "/" .. file) end
   words[#words + 1] = more or ""
   words[#words + 1] = "-o " .. M.quote(name)
-  local log = folder.path .. "/compiler"
-  local command = ("%s 2>%s"):format(table.concat(words, " "), M.quote(log))
-  if not folder:run(command, 300) then return nil, ("%s: %s"):format(name, first_error(slurp(log))) end
-  return folder.path .. "/" .. name
+  return table.concat(words, " ")
 end
 
 --- Compile a program from files beside this one.
@@ -112,12 +116,18 @@ end
 ---@return string? path
 ---@return string? err the compiler's first error
 function Folder:program(name, sources, more)
-  return compile(self, name, sources, more)
+  local log = self.path .. "/compiler"
+  local command, err = self:program_command(name, sources, more)
+  if not command then return nil, err end
+  if not self:run(("%s 2>%s"):format(command, M.quote(log)), 300) then
+    return nil, ("%s: %s"):format(name, first_error(slurp(log)))
+  end
+  return self.path .. "/" .. name
 end
 
 --- Compile a shared library.
 function Folder:library(name, sources, more)
-  return compile(self, name, sources, "-fPIC -shared " .. (more or ""))
+  return self:program(name, sources, "-fPIC -shared " .. (more or ""))
 end
 
 return M
