@@ -144,7 +144,7 @@ local function check_columns(def)
 end
 
 local function check_options(def)
-  local taken = { help = true }
+  local taken = { help = true, command = def.command and true }
   for _, o in ipairs(common) do taken[o.name] = true end
   for i, o in ipairs(def.options) do
     if type(o) ~= "table" or type(o.name) ~= "string" or not o.name:match("^%a[%w_%-]*$") then

@@ -78,7 +78,8 @@ local function library_table(cells)
     { "view", "text", "who says so" },
     { "library", "text", views.program .. ": the command; " .. M.rest .. ": neither, such as libc and the command itself" },
     { "calls", "", "to it" }, { "rate", "1/s", "calls in a second of the run" },
-    { "time", "s", "in it, without what it called" }, { "share", "%", "of the run" },
+    { "time", "s", "in it, without what it called, of all threads" },
+    { "share", "%", "of the run; of several threads together it may be more than 100" },
   } }
 end
 
