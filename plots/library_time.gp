@@ -56,7 +56,7 @@ unset label 9002
 set tmargin at screen 0.255
 set bmargin at screen 0.115
 set title "(c) How long the command then runs"
-set xlabel "[s]; number: as a multiple of the plain run; open mark: of processors" font ",9.5"
+set xlabel "[s]; open mark: of processors; number: that, as a multiple of the plain run" font ",9.5"
 unset key
 note = ""
 rows = 0
@@ -66,12 +66,13 @@ eval note
 set yrange [rows + 0.6 : 0.4]
 longest = 0
 stats "data.dat" using (column(c_samples) > 0 && column(c_q3) > longest ? (longest = column(c_q3), 0) : 0) nooutput
+stats "data.dat" using (column(c_samples) > 0 && column(c_processor) > longest ? (longest = column(c_processor), 0) : 0) nooutput
 set xrange [0 : 1.25 * longest]
 plot "data.dat" using (column(c_median)):($0 + 1):(column(c_q1)):(column(c_q3)):(rgb_of(strcol(c_view))) with xerrorbars \
        linecolor rgb variable pointtype 7 pointsize 1.1 linewidth 1.4, \
      "" using (column(c_processor)):($0 + 1):(rgb_of(strcol(c_view))) with points linecolor rgb variable pointtype 4 \
        pointsize 1.1 linewidth 1.4, \
-     "" using (column(c_q3)):($0 + 1):(strcol(c_view) eq "plain" ? "" : column(c_samples) > 0 ? sprintf("%.2f", \
+     "" using (column(c_q3) > column(c_processor) ? column(c_q3) : column(c_processor)):($0 + 1):(strcol(c_view) eq "plain" ? "" : column(c_samples) > 0 ? sprintf("%.2f", \
        column(c_slowdown)) : "not measured") with labels left offset 1.2, 0 font ",9.5"
 
 # (b) durations of the functions that take most of the time
@@ -98,12 +99,13 @@ set ytics () font ",9"
 eval note
 set yrange [rows + 0.25 : 0.05]
 set grid xtics ytics
+at(ns) = 1e-9 * (ns < 1 ? 1 : ns) # on a logarithmic axis: shorter than a step of the clock is 0
 mine(view, rank) = view eq "interception" && rank <= most
 if (rows > 0) {
-  plot "distribution.dat" using ($1 <= most && $4 > 0 ? 0.5e-9 * ($4 + $5) : NaN):($1 - 0.4 * $7):(1e-9 * ($4 > 0 ? $4 : 0.5)): \
+  plot "distribution.dat" using ($1 <= most ? 0.5e-9 * ($4 + $5) : NaN):($1 - 0.4 * $7):(at($4)): \
          (1e-9 * $5):($1 - 0.8 * $7):($1) with boxxyerror linecolor rgb col_blue fillstyle solid 0.55 noborder, \
-       "function.dat" using (mine(strcol(1), $2) && $11 > 0 ? 1e-9 * $11 : NaN):2:(1e-9 * ($13 - $11)):(0) with vectors nohead \
+       "function.dat" using (mine(strcol(1), $2) ? at($11) : NaN):2:(at($13) - at($11)):(0) with vectors nohead \
          linecolor rgb col_blue linewidth 1.2, \
-       "" using (mine(strcol(1), $2) ? 1e-9 * $12 : NaN):2 with points pointtype 7 pointsize 0.9 linecolor rgb col_vermillion
+       "" using (mine(strcol(1), $2) ? at($12) : NaN):2 with points pointtype 7 pointsize 0.9 linecolor rgb col_vermillion
 }
 unset multiplot
