@@ -17,19 +17,31 @@ local function print_table(all, dir)
   local rows = {}
   for i, f in ipairs(all.functions) do
     if i > LINES then break end
-    rows[i] = { f.library, f.name, f.calls, f.inclusive_ns, f.exclusive_ns, f.min_ns, f.max_ns }
+    rows[i] = { f.library, f.name, f.calls, f.inclusive_ns, f.exclusive_ns, f.min_ns, f.median_ns, f.max_ns }
   end
-  local names = { "library", "function", "calls", "inclusive [ns]", "exclusive [ns]", "min [ns]", "max [ns]" }
+  local names = { "library", "function", "calls", "inclusive [ns]", "exclusive [ns]", "min [ns]", "median [ns]", "max [ns]" }
   if #rows > 0 then io.stderr:write("\n", tabulate(names, rows), "\n") end
   local more = #all.functions - #rows
   if more > 0 then io.stderr:write(("and %d functions more; --json has all\n"):format(more)) end
   io.stderr:write(("%d %s; results in %s\n"):format(#all.processes, #all.processes == 1 and "process" or "processes", dir))
 end
 
+--- JSON's objects have strings as keys.
+local function names_of(bucket)
+  local named = {}
+  for i, n in pairs(bucket or {}) do named[tostring(i)] = n end
+  return named
+end
+
 local function print_json(all)
   local json = require "pmlua.json"
+  for _, f in ipairs(all.functions) do f.bucket = names_of(f.bucket) end
   json.array(all.functions)
-  for _, p in ipairs(all.processes) do json.array(p.paths) end
+  for _, p in ipairs(all.processes) do
+    json.array(p.paths)
+    json.array(p.unmatched_patterns)
+    p.durations = nil -- the sum has all
+  end
   print(json.encode(all))
 end
 
@@ -109,6 +121,9 @@ end
 --- Why the table is empty.
 local function tell_nothing(all, complain)
   if #all.functions > 0 then return end
+  for _, p in ipairs(all.processes) do
+    if p.ended == "failed" then return end -- that is why
+  end
   local functions = total(all, "functions")
   if functions > 0 then
     complain(("no call was recorded: none of %d chosen functions was called"):format(functions))

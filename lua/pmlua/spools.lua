@@ -11,6 +11,7 @@ local core = require "pmlua.core"
 local M = {}
 
 local ROUNDS = 3
+local SHORTLY = 0.05 -- seconds
 
 ---@class pmlua.spools.process
 ---@field name string
@@ -45,12 +46,25 @@ local function call_line(n)
     n.inclusive_ns, n.exclusive_ns, n.min_ns, n.max_ns, n.file, core.region.demangle(n.name))
 end
 
+--- Calls by duration: bucket:calls, for those that have any.
+local function function_line(f)
+  local buckets, n = {}, 0
+  for i in pairs(f.bucket) do
+    n = n + 1
+    buckets[n] = i
+  end
+  table.sort(buckets)
+  for k, i in ipairs(buckets) do buckets[k] = ("%d:%d"):format(i, f.bucket[i]) end
+  return ("function\t%d\t%.0f\t%.0f\t%.0f\t%s\t%s\t%s\n"):format(f.count, f.min_ns, f.median_ns, f.max_ns, f.file,
+    core.region.demangle(f.name), table.concat(buckets, " "))
+end
+
 local counted = { "lost_children", "deep", "brief", "often" }
 
 local function head_lines(story, ended)
   local lines = { story.text, ("pid\t%d\nparent\t%d\nended\t%s\n"):format(story.pid, story.parent, ended) }
   for _, what in ipairs(counted) do lines[#lines + 1] = ("left_%s\t%d\n"):format(what, story[what]) end
-  lines[#lines + 1] = ("untraced\t%d\n"):format(story.dropped)
+  lines[#lines + 1] = ("untraced\t%d\ntick_ns\t%.17g\n"):format(story.dropped, core.profile.bucket_ns(1))
   return table.concat(lines)
 end
 
@@ -61,6 +75,7 @@ local function write_calls(path, story, ended, profile)
   if not f then return nil, err end
   f:write(head_lines(story, ended))
   for _, node in ipairs(profile:nodes()) do f:write(call_line(node)) end
+  for _, of in ipairs(profile:functions()) do f:write(function_line(of)) end
   local ok
   ok, err = f:write("end\n")
   if ok then ok, err = f:close() else f:close() end
@@ -81,10 +96,18 @@ local function write_trace(spool, dir, name, story, progress)
   return open
 end
 
+--- A process that has just begun has made the file, but may have nothing in it yet.
+local function open(path)
+  local spool, err, code = core.spool.open(path)
+  if spool or code ~= "EFORMAT" then return spool, err end
+  core.sys.sleep(SHORTLY)
+  return core.spool.open(path)
+end
+
 local function results(dir, name, known, progress)
   local path = ("%s/%s.spool"):format(dir, name)
   local running = is_running(dir, name) -- before it is read: what is said at the end must be in it
-  local spool <close>, err = core.spool.open(path)
+  local spool <close>, err = open(path)
   if not spool then return { name = name, ended = "cut", err = sentence(err) } end
   local story = spool:story()
   local p = { name = name, pid = story.pid, ended = ending(name, story, running, known) }
