@@ -75,11 +75,22 @@ function M.plain(subject, options)
   return run(subject.words, {}, options)
 end
 
+-- Of a recorded function calls by duration, shortest first.
+local function histogram(f)
+  local calls, order, out = require "pmlua.calls", {}, {}
+  for i in pairs(f.bucket or {}) do order[#order + 1] = i end
+  table.sort(order)
+  for k, i in ipairs(order) do
+    out[k] = { low = calls.bucket_ns(i, f.tick_ns), high = calls.bucket_ns(i + 1, f.tick_ns), count = f.bucket[i] }
+  end
+  return out
+end
+
 local function from_record(subject, f)
   return {
     library = library_name(subject, f.library), name = f.name, calls = f.calls, exclusive_s = f.exclusive_ns / 1e9,
     inclusive_s = f.inclusive_ns / 1e9, min_ns = f.min_ns, median_ns = f.median_ns, max_ns = f.max_ns,
-    histogram = f.histogram,
+    histogram = f.tick_ns and histogram(f),
   }
 end
 
