@@ -55,6 +55,7 @@ local M = {}
 ---@field columns pmlua.Column[]? more columns of data.dat
 ---@field analyse? fun(run: pmlua.Run) at the end: more tables (run:write_table), text (run:say)
 ---@field options pmlua.Option[]?
+---@field command string? the command line may end in a command of the user's: what --help calls it; options.command has it
 ---@field examples string[]? command lines for --help
 ---@field plot string? stem of the gnuplot script
 ---@field trace_events string[]? events in the trace, read when a cell begins and ends
@@ -64,7 +65,7 @@ local kinds = {
   warmup = "number", calls = "number", quick = "table", setup = "function", measure = "function", teardown = "function",
   unit = "string", units = "table", help = "table", columns = "table", analyse = "function", options = "table",
   examples = "table",
-  plot = "string", trace_events = "table", factors = "table or function",
+  command = "string", plot = "string", trace_events = "table", factors = "table or function",
 }
 
 -- Where the definition stands. `return pml.experiment {...}` is a tail call, of which the stack keeps no line: then the
@@ -147,7 +148,7 @@ function M.define(def)
   for k, v in pairs(def) do exp[k] = v end
   for _, k in ipairs { "columns", "options", "units", "help", "quick" } do exp[k] = exp[k] or {} end
   check_columns(exp)
-  local wrong = options.check(exp.options)
+  local wrong = options.check(exp)
   if wrong then misuse(def, "%s", wrong) end
   exp.factors = exp.factors or {}
   if type(exp.factors) == "table" then
@@ -258,6 +259,16 @@ local function report(run)
     if run.core.sys.realpath(run:path(f[2])) then run:say(("  %-8s %s"):format(f[1], run:path(f[2]))) end
   end
   for _, f in ipairs(run.plots or {}) do run:say(("  %-8s %s"):format("plot", f)) end
+end
+
+-- The user's command begins after --, or at the first word that is neither an option nor the value of one.
+local function split(exp, args)
+  local takes, i = {}, 1
+  for _, list in ipairs { common, exp.options } do
+    for _, o in ipairs(list) do takes["--" .. o.name] = o.type ~= "flag" end
+  end
+  while args[i] and args[i] ~= "--" and args[i]:sub(1, 1) == "-" do i = i + (takes[args[i]] and 2 or 1) end
+  return { table.unpack(args, 1, i - 1) }, { table.unpack(args, args[i] == "--" and i + 1 or i) }
 end
 
 local function parse(exp, arg)

@@ -4,6 +4,7 @@
 --     pmlua scripts/timers.lua --help
 
 local argparse = require "argparse"
+local json = require "pmlua.json"
 
 local M = {}
 
@@ -29,12 +30,12 @@ local common = {
 local kinds = { string = true, number = true, integer = true, flag = true }
 
 --- What is wrong with the options that an experiment defines, if anything is.
----@param own pmlua.Option[]
+---@param exp pmlua.Experiment
 ---@return string? err
-function M.check(own)
-  local taken = { help = true }
+function M.check(exp)
+  local taken = { help = true, command = exp.command and true }
   for _, o in ipairs(common) do taken[o.name] = true end
-  for i, o in ipairs(own) do
+  for i, o in ipairs(exp.options) do
     if type(o) ~= "table" or type(o.name) ~= "string" or not o.name:match("^%a[%w_%-]*$") then
       return ("options[%d] must have a name of letters, digits, _ and -"):format(i)
     end
@@ -89,6 +90,7 @@ local function make_parser(exp, script)
   }
   local parser = argparse(command):description(exp.description or ("The experiment " .. exp.name .. ".")):add_help(false)
   parser:epilog("Examples:\n  " .. table.concat(examples, "\n  "))
+  if exp.command then parser:usage(("Usage: %s [OPTIONS] [--] %s"):format(command, exp.command)) end
   parser:flag("-h --help"):description("show this"):target("help_wanted")
   for _, o in ipairs(common) do add_option(parser, o) end
   for _, o in ipairs(exp.options) do add_option(parser, o) end
@@ -109,6 +111,16 @@ local function bind_numbers(args)
   return bound
 end
 
+--- The user's command begins after --, or at the first word that is neither an option nor the value of one.
+local function split(exp, args)
+  local takes, i = {}, 1
+  for _, list in ipairs { common, exp.options } do
+    for _, o in ipairs(list) do takes["--" .. o.name] = o.type ~= "flag" end
+  end
+  while args[i] and args[i] ~= "--" and args[i]:sub(1, 1) == "-" do i = i + (takes[args[i]] and 2 or 1) end
+  return { table.unpack(args, 1, i - 1) }, { table.unpack(args, args[i] == "--" and i + 1 or i) }
+end
+
 --- What a command line gives. With help_wanted its `help` is the text to print.
 ---@param exp pmlua.Experiment
 ---@param script string its name for the user
@@ -116,9 +128,11 @@ end
 ---@return table? given by name, "-" as "_"
 ---@return string? err one line
 function M.parse(exp, script, args)
-  local parser = make_parser(exp, script)
+  local parser, command = make_parser(exp, script), nil
+  if exp.command then args, command = split(exp, args) end
   local ok, given = parser:pparse(bind_numbers(args))
   if not ok then return nil, (tostring(given):match("^[^\n]*")) end
+  given.command = command
   if given.help_wanted then given.help = parser:get_help() end
   return given
 end
@@ -137,6 +151,7 @@ function M.values(exp, given)
     if v == nil and o.type == "flag" then v = false end
     options[k] = v
   end
+  if exp.command then options.command = json.array(given.command) end
   return options
 end
 

@@ -269,6 +269,26 @@ return pml.experiment { name = "demo", factors = { k = { 1, 2 } }, rounds = 5, r
     end
   end)
 
+  it("takes the end of the command line for a command, from -- or the first word on, where it is defined so", function()
+    for line, words in pairs {
+      ["--quiet --size 3 -- --quick 'a b'"] = "--quick|a b", ["--quiet --size 3 true --size 4"] = "true|--size|4",
+      ["--quiet --size=3"] = "", ["--size 3 --quiet --"] = "",
+    } do
+      local code, out, err = command([[return require "pmlua".experiment { name = "demo", command = "CMD [ARGS]",
+        options = { { name = "size", type = "integer" } }, measure = function(_, _, _, o)
+          assert(o.size == 3)
+          io.write("<", table.concat(o.command, "|"), ">")
+          return 1
+        end, repeats = 1, warmup = 0 }]], "--no-plot " .. line)
+      assert.equal(0, code, err)
+      assert.truthy(out:find("<" .. words .. ">", 1, true), line .. ": " .. out)
+    end
+    local code, out = command([[return require "pmlua".experiment { name = "demo", command = "CMD [ARGS]",
+      measure = function() return 1 end }]], "--help")
+    assert.equal(0, code)
+    assert.matches("%[OPTIONS%] %[%-%-%] CMD %[ARGS%]", out)
+  end)
+
   it("explains itself with --help", function()
     local code, out = command([[return require "pmlua".experiment { name = "demo", measure = function() return 1 end,
       options = { { name = "width", type = "integer", default = 640, help = "of the picture" } } }]], "--help")
