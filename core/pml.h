@@ -9,6 +9,7 @@
 #include "adapter/pml_section.h"
 #include "adapter/pml_section_file.h"
 #include "adapter/pml_workload.h"
+#include "adapter/pml_wrap.h"
 #include "base/pml_api.h"
 #include "base/pml_clock.h"
 #include "base/pml_error.h"
@@ -28,8 +29,11 @@
 #include "source/pml_sde_patient.h"
 #include "source/pml_sketch.h"
 #include "source/pml_value.h"
+#include "substrate/pml_buffer.h"
 #include "substrate/pml_otf2.h"
 #include "substrate/pml_otf2_stream.h"
 #include "substrate/pml_profile.h"
+#include "substrate/pml_spool.h"
+#include "substrate/pml_spool_read.h"
 
 #endif

@@ -91,6 +91,8 @@ static char *path_of(const struct dl_phdr_info *info, bool program) {
 static void read_segments(struct pml__object *o, const struct dl_phdr_info *info) {
   uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE) - 1, dynamic = 0;
   o->lo = UINTPTR_MAX;
+  o->phdr = info->dlpi_phdr;
+  o->nphdr = info->dlpi_phnum;
   for (uint32_t i = 0; i < info->dlpi_phnum; i++) {
     const Elf64_Phdr *p = &info->dlpi_phdr[i];
     uintptr_t at = o->base + p->p_vaddr, end = at + p->p_memsz;

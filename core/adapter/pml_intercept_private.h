@@ -18,13 +18,25 @@ struct pml__intercept_function {
 };
 
 /* A piece is published before its first thunk is anywhere, and stays. */
-extern struct pml__intercept_function *pml__intercept_block[PML__INTERCEPT_BLOCKS];
+extern
+    __attribute__((visibility("hidden"))) struct pml__intercept_function *pml__intercept_block[PML__INTERCEPT_BLOCKS];
 
 /* ---- calls ---- */
 
 int pml__intercept_calls_prepare(void);
 void pml__intercept_calls_stats(struct pml_intercept_stats *s);
-extern bool pml__intercept_on; /* atomic: calls are recorded */
+extern __attribute__((visibility("hidden"))) bool pml__intercept_on; /* atomic: calls are recorded */
+
+/*
+ * Calls that wrappers make, on the same lists. Between claim and let_go the thread is at them, and nothing else is
+ * recorded on it; false: it was already. begin raises @e as an enter, at the stack pointer @sp, and gives the call's
+ * number, 0: too many are under way; end raises @e as its leave. Both fill in the ticks.
+ */
+struct pml_stream_event;
+bool pml__intercept_claim(uintptr_t sp);
+void pml__intercept_let_go(void);
+uint32_t pml__intercept_begin(struct pml_stream_event *e, uintptr_t sp);
+void pml__intercept_end(uint32_t i, struct pml_stream_event *e);
 
 /* ---- thunks ---- */
 

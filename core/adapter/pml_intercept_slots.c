@@ -92,6 +92,7 @@ static uintptr_t thunk_for(struct pml__slots *x, const struct pml__object *o, si
   of = value != 0 ? pml__objects_find(&x->all, value) : NULL;
   if (of == NULL || !of->wanted || !pml__object_is_code(of, value)) return 0;
   if (!unfilled && !pml__choice_function(x->choice, name, n)) return 0;
+  if (pml__wrap_lists(&o->wrapped, name) || pml__wrap_lists(&of->wrapped, name)) return 0;
   pml__choice_note(x->choice, name, n);
   return pml__intercept_thunk(value, name, file_of(of->path));
 }
@@ -229,6 +230,7 @@ static int scan_all(struct pml__slots *x, bool *left, bool unloaded) {
   for (size_t i = 0; i < x->all.n; i++) {
     struct pml__object *o = &x->all.at[i];
     o->wanted = pml__choice_library(x->choice, o->path, o->program);
+    o->wrapped = pml__wrap_listed(o);
     x->any_wanted |= o->wanted;
   }
   for (size_t i = 0; i < x->all.n && err == 0; i++) {

@@ -10,7 +10,8 @@ local function has(tool)
   return (support.shell("command -v " .. tool)) == 0
 end
 
-local CORE = " core/base/*.c core/adapter/pml_intercept*.c core/adapter/pml_filter.c core/adapter/arch/aarch64/*.[cS] "
+local CORE = " core/base/*.c core/adapter/pml_intercept*.c core/adapter/pml_wrap_note.c core/adapter/pml_filter.c "
+  .. "core/adapter/arch/aarch64/*.[cS] "
 
 --- How the libraries with every kind of slot are linked; the names are the Makefile's.
 local LEAVES = {
