@@ -38,7 +38,7 @@ WORK_SRC := $(wildcard scripts/workloads/*.c scripts/workloads/*/*.c)
 SPEC_SRC := $(wildcard spec/c/*.c)
 FUZZ_SRC := $(wildcard spec/fuzz/fuzz_*.c)
 BENCH_SRC := $(wildcard spec/bench/*.c)
-ALL_C    := $(wildcard core/*.h core/*/*.[ch] core/*/*/*.[ch] core/*/*/*/*.h bindings/*.[ch] scripts/workloads/*.[ch] scripts/workloads/*/*.[ch] spec/c/*.[ch] spec/c/intercept/*.[ch] spec/c/wrap/*.[ch] spec/fuzz/*.[ch] spec/bench/*.[ch] spec/pmlib/*.c spec/pmlib/*.cpp)
+ALL_C    := $(wildcard core/*.h core/*/*.[ch] core/*/*/*.[ch] core/*/*/*/*.h bindings/*.[ch] scripts/workloads/*.[ch] scripts/workloads/*/*.[ch] scripts/programs/*.[ch] spec/c/*.[ch] spec/c/intercept/*.[ch] spec/c/wrap/*.[ch] spec/fuzz/*.[ch] spec/bench/*.[ch] spec/pmlib/*.c spec/pmlib/*.cpp)
 
 CORE_OBJ := $(CORE_SRC:%.c=$(B)/obj/%.o) $(CORE_ASM:%.S=$(B)/obj/%.o)
 SDE_OBJ  := $(SDE_SRC:%.c=$(B)/obj/%.o)
@@ -65,6 +65,9 @@ all: $(B)/libpmlua.so $(B)/libpmlua.a $(B)/lua/pmlua/core.so $(B)/pmlua $(WORK_S
 $(B)/obj/%.o: %.c
 	@mkdir -p $(@D)
 	$(CC) $(ALLCFLAGS) $(LUA_CFLAGS) -c $< -o $@
+
+# What runs while vector registers are somebody's who has not saved them.
+$(B)/obj/%_plain.o: ALLCFLAGS += -mgeneral-regs-only
 
 $(B)/obj/%.o: %.S
 	@mkdir -p $(@D)
@@ -184,6 +187,25 @@ $(B)/spec/libintercept.so: spec/c/intercept/library.c spec/c/intercept/throw.cpp
 	@mkdir -p $(@D)
 	$(CC) $(filter-out -MMD -MP,$(ALLCFLAGS)) -Wno-psabi -fexceptions -fsemantic-interposition -c spec/c/intercept/library.c -o $(@:.so=.o)
 	$(CXX) $(OPT) $(CFLAGS) -Wall -Wextra -Werror $(SAN) -fPIC -shared $(LDFLAGS) spec/c/intercept/throw.cpp $(@:.so=.o) -o $@
+# Libraries with every kind of slot; the variants of one differ in how it is linked.
+SLOTS_SO := $(patsubst spec/c/intercept/%.c,$(B)/spec/%.so,$(wildcard spec/c/intercept/slots_*.c))
+SLOTS_VARIANTS := now norelro relr sysv stripped symbolic noplt
+SLOTS_now := -Wl,-z,now,-z,relro
+SLOTS_norelro := -Wl,-z,lazy,-z,norelro
+SLOTS_relr := -Wl,-z,now,-z,pack-relative-relocs
+SLOTS_sysv := -Wl,-z,lazy,--hash-style=sysv
+SLOTS_stripped := -Wl,-s,-z,lazy
+SLOTS_symbolic := -Wl,-Bsymbolic,-z,lazy
+SLOTS_noplt := -fno-plt
+slots_build = $(CC) $(filter-out -MMD -MP $(SAN),$(ALLCFLAGS)) -Wno-psabi -fsemantic-interposition -shared $(1) $< \
+  $(filter %.so,$^) -Wl,--no-as-needed -Wl,-rpath,'$$ORIGIN' -o $@
+$(B)/spec/slots_%.so: spec/c/intercept/slots_%.c $(B)/spec/libintercept.so $(INTERCEPT_H)
+	$(call slots_build,-Wl$(comma)-z$(comma)lazy $(call link_of,$<))
+$(B)/spec/slots_both.so: $(B)/spec/slots_versions.so
+$(SLOTS_VARIANTS:%=$(B)/spec/leaf_%.so): $(B)/spec/leaf_%.so: spec/c/intercept/slots_leaf.c $(B)/spec/libintercept.so $(INTERCEPT_H)
+	$(call slots_build,$(SLOTS_$*))
+$(B)/spec/intercept_slots $(B)/spec/intercept_damaged: $(SLOTS_SO) $(SLOTS_VARIANTS:%=$(B)/spec/leaf_%.so)
+
 intercept_link = $(CC) $(ALLCFLAGS) -Wno-psabi $(LDFLAGS) $(1) $< -L$(B)/spec -lintercept -Wl,-rpath,'$$ORIGIN' $(B)/libpmlua.a $(CORE_LIBS)
 $(B)/spec/intercept_%: spec/c/intercept_%.c $(B)/spec/libintercept.so $(B)/libpmlua.a $(INTERCEPT_H)
 	$(call intercept_link,-Wl$(comma)-z$(comma)lazy) -o $@
@@ -230,7 +252,8 @@ specs: $(SPEC_BIN)
 
 RUN_DEPS   := pkg-config lua5.4 liblua5.4-dev libpfm4-dev libotf2-trace-dev zlib1g-dev lua-filesystem lua-cjson lua-argparse lua-zlib gnuplot-nox
 CHECK_DEPS := g++ lua-busted lua-check otf2-tools python3-otf2 python3-six clang libomp-dev clang-format clang-tidy cppcheck valgrind man-db \
-  libclang-dev gcc-aarch64-linux-gnu libc6-dev-arm64-cross qemu-user-static gfortran openmpi-bin libopenmpi-dev
+  libclang-dev gcc-aarch64-linux-gnu libc6-dev-arm64-cross qemu-user-static gfortran openmpi-bin libopenmpi-dev sqlite3 git \
+  libpython3.11-testsuite
 
 # $(call need,PACKAGES): install what is missing, or say what to install and stop.
 define need
@@ -268,7 +291,7 @@ lint: ## compilers' warnings as errors, clang-tidy, cppcheck, luacheck, format
 	@luacheck -q lua scripts spec
 	@$(MAKE) --no-print-directory -s CC=clang B=$(B)/clang all specs
 	@cppcheck -q --std=c11 --language=c --error-exitcode=1 --inline-suppr --suppress=missingIncludeSystem \
-	  --enable=warning,performance,portability -D__x86_64__ -Icore core bindings scripts/workloads
+	  --enable=warning,performance,portability -D__x86_64__ -Icore core bindings scripts/workloads $(wildcard scripts/programs/*.[ch])
 	@clang-tidy --quiet $(CORE_SRC) $(SDE_SRC) $(PM_SRC) $(LIVE_SRC) $(RECORD_SRC) bindings/main.c $(BIND_SRC) $(if $(CLANG_INC),$(CLANG_SRC)) $(WORK_SRC) -- -std=c11 -D_GNU_SOURCE -Icore $(LUA_CFLAGS) $(CLANG_INC:%=-isystem %) 2>$(B)/tidy.log \
 	  || { cat $(B)/tidy.log; exit 1; }
 fmt: ## format the C sources
@@ -311,7 +334,7 @@ $(B)/planted_%: spec/fuzz/fuzz_%.c $(B)/libpmlua.a $(B)/libpmlua_lua.a
 	$(call fuzz_build,-DPLANT_BUG)
 
 SOAK_SECONDS ?= 600
-SOAKS := soak live_threads
+SOAKS := soak live_threads buffer
 soak: ## threads, traces, forks, questions at random with sums that must add up: SOAK_SECONDS, half of them under ThreadSanitizer
 	@$(MAKE) --no-print-directory -s $(SOAKS:%=$(B)/spec/%)
 	@$(MAKE) --no-print-directory -s -j2 B=$(B)/tsan OPT=-O1 SAN=-fsanitize=thread $(SOAKS:%=$(B)/tsan/spec/%)

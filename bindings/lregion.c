@@ -2,6 +2,9 @@
 /* bindings/lregion.c - pml.region: names of code regions and their ids. */
 #include "lutil.h"
 
+#include <dlfcn.h>
+#include <stdlib.h>
+
 static int l_intern(lua_State *L) {
   const char *name = lutil_string(L, 1), *file = lutil_optstring(L, 2, NULL);
   lua_Integer line = lutil_optint(L, 3, 0, 0, UINT32_MAX);
@@ -28,9 +31,25 @@ static int l_count(lua_State *L) {
   return 1;
 }
 
+/* A C++ name as people write it; the name itself if it is none, or there is no C++ library here. */
+static int l_demangle(lua_State *L) {
+  static char *(*demangle)(const char *name, char *buffer, size_t *n, int *status);
+  static void *library;
+  const char *name = lutil_string(L, 1);
+  lua_settop(L, 1);
+  if (name[0] != '_' || name[1] != 'Z') return 1;
+  if (library == NULL && (library = dlopen("libstdc++.so.6", RTLD_LAZY)) != NULL)
+    *(void **)&demangle = dlsym(library, "__cxa_demangle");
+  char *nice = demangle != NULL ? demangle(name, NULL, NULL, NULL) : NULL;
+  if (nice == NULL) return 1;
+  lua_pushstring(L, nice);
+  free(nice);
+  return 1;
+}
+
 int luaopen_pmlua_region(lua_State *L) {
   static const luaL_Reg functions[] = {
-      {"intern", l_intern}, {"describe", l_describe}, {"count", l_count}, {NULL, NULL}};
+      {"intern", l_intern}, {"describe", l_describe}, {"count", l_count}, {"demangle", l_demangle}, {NULL, NULL}};
   luaL_newlib(L, functions);
   return 1;
 }

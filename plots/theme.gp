@@ -6,7 +6,7 @@
 #     load "theme.gp"
 #
 # It then has, from run.gp (written from meta.json and the header of data.dat):
-#   run_name, run_description, run_unit ("ns"), run_complete (0 or 1), run_status, run_subtitle (machine, kernel, date),
+#   run_name, run_description, run_unit ("ns"), run_command, run_complete (0 or 1), run_status, run_subtitle (machine, kernel, date),
 #   run_cells (rows of data.dat), run_factors (how many), c_NAME: the number of column NAME of data.dat (c_median, c_q1 ...)
 # and from here: format, w_line (line width), plain(text), col_blue, col_orange ... and the line types 1 to 8 in these colours.
 #

@@ -19,11 +19,25 @@
  * @lib names libc or a sanitizer itself. A function that looks at its own return address for another reason sees that
  * of pmlua. On x86-64 what keeps a shadow stack is refused.
  *
- * Not seen: calls inside a library that do not go through its slots; pointers in tables that the loader filled (virtual
- * functions, callbacks in static data); functions whose address, taken through a slot, code also loads or compares, as
- * comparisons must hold (on arm64 every slot but those of the PLT, since its calls cannot be told from loads); what
- * dlvsym(), dlmopen() and dlsym(RTLD_NEXT) give; calls of signal handlers that interrupt the recording itself, which
- * are counted.
+ * Seen through every kind of slot: bound when it is called or when the object is loaded, read-only or not, with a PLT
+ * or (x86-64, gcc) without; functions chosen by others (IFUNC), versions of one name (two functions, one region),
+ * libraries that are closed and opened again; and through pointers that the program or a library gets from dlsym() or
+ * dlvsym().
+ *
+ * Not seen: calls inside a library that do not go through its slots (-Bsymbolic, hidden functions); pointers in tables
+ * that the loader filled (virtual functions, callbacks in static data); functions whose address, taken through a slot,
+ * code also loads or compares, as comparisons must hold (on arm64 every slot but those of the PLT, since its calls
+ * cannot be told from loads); calls of signal handlers that interrupt the recording itself, which are counted. Nor:
+ * - objects of dlmopen(): another namespace has its own libc, with which nothing here is shared;
+ * - what RTLD_NEXT and RTLD_DEFAULT give to a library, since that depends on its place among the others; to the
+ *   program, RTLD_NEXT of what it defines itself, and what may be closed again, which the loader keeps for who asks;
+ * - slots of an object of dlopen() that the loader has not bound yet, if the function is found in two places (which
+ *   comes first depends on how it was opened) or only in an object that may be closed before: they are looked at
+ *   again with the next dlopen() or dlsym() that brings something;
+ * - what constructors of an object call while it is opened; and what dlopen() of a bare name brings (where that is
+ *   looked for depends on who asks) until the next dlsym(), or dlopen() of a path.
+ *
+ * Files may be stripped or damaged: of their tables is believed what the loader had to, and no more.
  */
 #ifndef PML_INTERCEPT_H
 #define PML_INTERCEPT_H
@@ -39,9 +53,10 @@ PML_BEGIN_DECLS
  * ".so" and what follows; by its path if the pattern has a '/'. A program is no library unless a pattern names it.
  */
 struct pml_intercept_options {
-  const char *lib; /* whose functions */
-  const char *sym; /* which functions, by their names in the symbol table */
-  const char *but; /* neither libraries nor functions with these names */
+  const char *lib;    /* whose functions */
+  const char *sym;    /* which functions, by their names in the symbol table */
+  const char *but;    /* neither libraries nor functions with these names */
+  const char *filter; /* a file of rules (pml_filter.h), which may leave out more; libraries are its files */
 };
 
 /*
@@ -49,13 +64,14 @@ struct pml_intercept_options {
  * loaded later, through dlopen() or found at a dlsym().
  * @o: copied; NULL: all.
  *
- * Returns 0, -EALREADY (it is), PML_EMODE (a shadow stack), -ENOMEM, -EACCES (no
- * memory may become executable). A running thread may make a call or two more without an event. Thread-safe; not
+ * Returns 0, -EALREADY (it is), PML_EMODE (a shadow stack), -ENOMEM, -EACCES (no memory may become executable), or what
+ * pml_filter_open() says of the filter. A running thread may make a call or two more without an event. Thread-safe; not
  * async-signal-safe; not from a consumer of the stream.
  *
- * Cost, once: about a microsecond per call slot. Of a call: some three times two clock reads, and what the
- * consumers take; the registers that are saved are a third of it. While nobody consumes: half of that. Memory:
- * 1 MiB for 32768 calls under way in all threads at a time (more are not recorded, and counted), 48 bytes per function.
+ * Cost, once: about half a microsecond per call slot, some twenty per object. Of a call: some three times two clock
+ * reads, and what the consumers take; the registers that are saved are a third of it. While nobody consumes: half of
+ * that. Memory: 1 MiB for 32768 calls under way in all threads at a time (more are not recorded, and counted), some 150
+ * bytes per function.
  */
 PML_API int pml_intercept_install(const struct pml_intercept_options *o);
 
@@ -74,6 +90,25 @@ struct pml_intercept_stats {
   uint64_t nested;    /* calls not recorded: made by the recording itself, or by a handler that interrupted it */
 };
 PML_API void pml_intercept_stats(struct pml_intercept_stats *s);
+
+/* A pattern that was given as "lib" or "sym" and matched no library, or no function of the chosen libraries. */
+struct pml_intercept_unmatched {
+  const char *option, *pattern;
+  unsigned n;
+  const char *nearest[3]; /* n names that there are, the nearest first */
+};
+typedef int pml_intercept_unmatched_visit(const struct pml_intercept_unmatched *u, void *arg);
+
+/*
+ * pml_intercept_unmatched - patterns of the last installation that have matched nothing so far, also after its removal.
+ * What is loaded later may match still: ask at the end. Functions that exist match, whether anybody calls them or not;
+ * where no library matches, no function is missed.
+ *
+ * Returns 0, -ENOMEM, or what @visit returned: not 0 ends it. Strings are the visitor's until it returns.
+ * Cost: some microseconds; with functions that are missed, a microsecond per function of the chosen libraries and
+ * pattern. Thread-safe; not async-signal-safe.
+ */
+PML_API int pml_intercept_unmatched(pml_intercept_unmatched_visit *visit, void *arg);
 
 PML_END_DECLS
 

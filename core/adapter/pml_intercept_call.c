@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/adapter/pml_intercept_call.c - enters and leaves of intercepted calls, and which of them are open. */
-#include "adapter/arch/pml_arch.h"
-#include "adapter/pml_intercept_private.h"
+/* core/adapter/pml_intercept_call.c - enters and leaves of intercepted calls where all registers are saved: what is
+ * rare.
+ */
+#include "adapter/pml_intercept_call.h"
 #include "base/pml_clock.h"
 #include "base/pml_error.h"
-#include "base/pml_stream.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -14,39 +14,21 @@
 /* The kernel keeps that much below the top of the first thread's stack free of everything else. */
 #define STACK_GAP ((uintptr_t)128 << 20)
 #define CHUNK 64u
-#define NONE 0u /* pad 0 is never used */
-
-/*
- * A thread has a list of its open calls, innermost first, and one of free pads, which it takes from all in chunks. A
- * pad is used again only when its call cannot return any more: it returned, or it is on the thread's own stack below
- * where that stack is now. Of calls on other stacks nobody can say that before they return, in whatever order.
- *
- * While a thread changes its lists, or hands out an event, `busy` is the stack pointer it does so at. Calls made then,
- * by a consumer, by an allocator, by a signal handler that interrupted, go to their functions unrecorded: the lists
- * have one user at a time. A handler may leave with a longjmp; then the stack tells that nobody is at it any more, and
- * the lists are whole: every change is one store, and can at worst lose a pad.
- */
-static struct {
-  uint32_t next; /* in the list it is in */
-  pml_region_t region;
-  uintptr_t back; /* where the call returns to: a pad, too, if it is the end of a recorded one (a tail call) */
-} pad[PML_ARCH_PADS];
+#define NONE PML__INTERCEPT_NONE
 
 struct pml_arch_slot pml__arch_slot[PML_ARCH_PADS];
+struct pml__intercept_pad pml__intercept_pad[PML_ARCH_PADS];
+PML_THREAD_LOCAL struct pml__intercept_thread pml__intercept_self __attribute__((tls_model("initial-exec")));
 
-struct thread {
-  uintptr_t busy;
-  uintptr_t lo, hi; /* its own stack; hi 0: not asked yet */
-  uint32_t open, free;
-};
-static PML_THREAD_LOCAL struct thread self __attribute__((tls_model("initial-exec")));
+#define pad pml__intercept_pad
 
 struct pml__intercept_function *pml__intercept_block[PML__INTERCEPT_BLOCKS];
-bool pml__intercept_on;
+bool pml__intercept_on, pml__intercept_counter;
 
 static uint32_t untouched = CHUNK; /* atomic: pads from here on were never used */
 static uint32_t given_back;        /* atomic: the list of those that threads left */
-static uint64_t deep, nested;      /* atomic */
+uint64_t pml__intercept_nested;    /* atomic */
+static uint64_t deep;              /* atomic */
 static pthread_key_t key;
 static uintptr_t first_lo, first_hi; /* the first thread's stack */
 
@@ -75,20 +57,16 @@ __attribute__((noinline, cold)) static uint32_t more_pads(void) {
 
 /* ---- threads ---- */
 
-static bool own(const struct thread *t, uintptr_t sp) {
-  return sp - t->lo < t->hi - t->lo;
-}
-
 /* Its calls on its own stack are over with it; those on others may be gone on with by another thread. */
 static void thread_ends(void *arg) {
-  struct thread *t = arg;
+  struct pml__intercept_thread *t = arg;
   t->busy = (uintptr_t)__builtin_frame_address(0);
   uint32_t open = t->open, free = t->free;
   t->open = t->free = NONE;
   while (open != NONE) {
     uint32_t i = open;
     open = pad[i].next;
-    if (!own(t, pml__arch_slot[i].sp)) continue;
+    if (!pml__intercept_own(t, pml__arch_slot[i].sp)) continue;
     pad[i].next = free;
     free = i;
   }
@@ -97,7 +75,7 @@ static void thread_ends(void *arg) {
   t->busy = 0;
 }
 
-__attribute__((noinline, cold)) static void thread_begins(struct thread *t) {
+__attribute__((noinline, cold)) static void thread_begins(struct pml__intercept_thread *t) {
   pthread_attr_t attr;
   void *lo;
   size_t bytes;
@@ -119,98 +97,76 @@ __attribute__((noinline, cold)) static void thread_begins(struct thread *t) {
 
 /* ---- events ---- */
 
-static void raise_event(enum pml_stream_kind kind, pml_region_t region) {
-  struct pml_stream_event e = {.ticks = pml_clock_ticks(), .region = region};
-  pml_stream_raise(kind, &e);
-}
-
-/* Somebody is at the lists: this thread further up its stack, or who knows. */
-static bool is_busy(const struct thread *t, uintptr_t sp) {
-  return t->busy != 0 && !(own(t, t->busy) && own(t, sp) && t->busy < sp);
-}
-
-static void release(struct thread *t, uint32_t i) {
-  pad[i].next = t->free;
-  t->free = i;
+static void raise_event(struct pml__intercept_thread *t, enum pml_stream_kind kind, pml_region_t region) {
+  t->event.ticks = pml_clock_ticks();
+  t->event.region = region;
+  pml_stream_raise(kind, &t->event);
 }
 
 /* The innermost calls, as far as they are on the own stack and below @sp, were left without a return. */
-static void close_left(struct thread *t, uintptr_t sp, uintptr_t address) {
-  while (t->open != NONE && own(t, sp)) {
+static void close_left(struct pml__intercept_thread *t, uintptr_t sp, uintptr_t address) {
+  while (t->open != NONE && pml__intercept_own(t, sp)) {
     uint32_t i = t->open;
     uintptr_t at = pml__arch_slot[i].sp;
     /* At the same place: a tail call, which will return to the pad, or a later call. */
-    if (!own(t, at) || at > sp || (at == sp && address == pml_arch_pad(i))) return;
+    if (!pml__intercept_own(t, at) || at > sp || (at == sp && address == pml_arch_pad_return(i))) return;
     t->open = pad[i].next;
-    raise_event(PML_STREAM_LEAVE, pad[i].region);
-    release(t, i);
+    raise_event(t, PML_STREAM_LEAVE, pad[i].region);
+    pml__intercept_release(t, i);
   }
-}
-
-/*
- * Unwinding leads from a pad to the code that made the call at once, also where a tail call returns to a pad: two pads
- * at one stack pointer would be one to libgcc.
- */
-static uintptr_t code_behind(uintptr_t address) {
-  uintptr_t distance = address - (uintptr_t)pml__arch_pads;
-  return distance < (uintptr_t)PML_ARCH_PADS * PML_ARCH_PAD_BYTES
-             ? pml__arch_slot[distance / PML_ARCH_PAD_BYTES].address
-             : address;
 }
 
 static void count_one(uint64_t *counter) {
   __atomic_fetch_add(counter, 1, __ATOMIC_RELAXED);
 }
 
-/* A call at @sp that will return to @address is now the innermost; NONE: too many are under way. */
-static inline uint32_t take_pad(struct thread *t, uintptr_t address, uintptr_t sp) {
+/* The lists are ours, or somebody is at them: false. Who left them by a longjmp was in the stream, too. */
+static bool take_lists(struct pml__intercept_thread *t, uintptr_t sp) {
+  if (PML_UNLIKELY(pml__intercept_is_busy(t, sp))) return false;
+  if (PML_UNLIKELY(t->busy != 0)) pml__stream_abandon();
+  pml__intercept_set_busy(t, sp - PML__INTERCEPT_BELOW);
+  return true;
+}
+
+/* Before a call begins. False: too many are under way. */
+static bool make_ready(struct pml__intercept_thread *t, uintptr_t back, uintptr_t sp) {
   if (PML_UNLIKELY(t->hi == 0)) thread_begins(t);
-  if (PML_UNLIKELY(t->open != NONE && pml__arch_slot[t->open].sp <= sp)) close_left(t, sp, address);
-  uint32_t i = t->free;
-  if (PML_UNLIKELY(i == NONE) && (i = t->free = more_pads()) == NONE) {
-    count_one(&deep);
-    return NONE;
-  }
-  t->free = pad[i].next;
-  pml__arch_slot[i] = (struct pml_arch_slot){code_behind(address), sp};
-  pad[i].back = address;
-  pad[i].next = t->open;
-  t->open = i;
+  close_left(t, sp, back);
+  if (PML_LIKELY(t->free != NONE) || (t->free = more_pads()) != NONE) return true;
+  count_one(&deep);
+  return false;
+}
+
+static uint32_t open_call(struct pml__intercept_thread *t, pml_region_t region, uintptr_t back, uintptr_t sp) {
+  if (!make_ready(t, back, sp)) return NONE;
+  uint32_t i = pml__intercept_open(t, region, back, sp);
+  raise_event(t, PML_STREAM_ENTER, region);
   return i;
 }
 
-static void open_call(struct thread *t, const struct pml__intercept_function *f, uintptr_t *address, uintptr_t sp) {
-  uint32_t i = take_pad(t, *address, sp);
-  if (PML_UNLIKELY(i == NONE)) return;
-  pad[i].region = f->region;
-  raise_event(PML_STREAM_ENTER, f->region);
-  *address = pml_arch_pad(i);
-}
-
 /* errno is the caller's: a function may be called to tell it. */
-uintptr_t pml__intercept_enter(uint32_t function, uintptr_t *address, uintptr_t sp) {
-  struct pml__intercept_function *block =
-      __atomic_load_n(&pml__intercept_block[function / PML__INTERCEPT_BLOCK], __ATOMIC_RELAXED);
-  const struct pml__intercept_function *f = &block[function % PML__INTERCEPT_BLOCK];
-  struct thread *t = &self;
-  if (!pml_stream_wanted(PML_STREAM_ENTER) || !__atomic_load_n(&pml__intercept_on, __ATOMIC_RELAXED)) return f->target;
-  if (PML_UNLIKELY(is_busy(t, sp))) {
-    count_one(&nested);
-    return f->target;
-  }
+struct pml_arch_way pml__intercept_enter_full(uint32_t function, const uintptr_t *address, uintptr_t sp, uint32_t i) {
+  const struct pml__intercept_function *f = pml__intercept_function(function);
+  struct pml__intercept_thread *t = &pml__intercept_self;
   int saved = errno;
-  t->busy = (uintptr_t)__builtin_frame_address(0);
-  __atomic_signal_fence(__ATOMIC_SEQ_CST);
-  open_call(t, f, address, sp);
-  __atomic_signal_fence(__ATOMIC_SEQ_CST);
-  t->busy = 0;
+  if (i != NONE) {
+    pml__stream_go_on(PML_STREAM_ENTER, &t->event);
+  } else if (!__atomic_load_n(&pml__intercept_on, __ATOMIC_RELAXED)) {
+    return (struct pml_arch_way){f->target, 0};
+  } else if (take_lists(t, sp)) {
+    i = open_call(t, f->region, *address, sp);
+  } else {
+    count_one(&pml__intercept_nested);
+    return (struct pml_arch_way){f->target, 0};
+  }
+  pml__intercept_end_busy(t);
   errno = saved;
-  return f->target;
+  return (struct pml_arch_way){f->target, i != NONE ? pml_arch_pad(i) : 0};
 }
 
 /* Call @i is not the innermost: it leaves the list, and those left inside it with it. False: another thread began it.
  */
-__attribute__((noinline, cold)) static bool take_out(struct thread *t, uint32_t i) {
+__attribute__((noinline, cold)) static bool take_out(struct pml__intercept_thread *t, uint32_t i) {
   close_left(t, pml__arch_slot[i].sp - 1, 0);
   for (uint32_t *at = &t->open; *at != NONE; at = &pad[*at].next) {
     if (*at != i) continue;
@@ -221,25 +177,28 @@ __attribute__((noinline, cold)) static bool take_out(struct thread *t, uint32_t 
 }
 
 /* Call @i is over, and those that were left inside it. */
-static inline bool take_call(struct thread *t, uint32_t i) {
+static bool take_call(struct pml__intercept_thread *t, uint32_t i) {
   if (PML_UNLIKELY(t->open != i)) return take_out(t, i);
   t->open = pad[i].next;
   return true;
 }
 
-uintptr_t pml__intercept_leave(uintptr_t address, uintptr_t sp) {
-  uint32_t i = (uint32_t)((address - (uintptr_t)pml__arch_pads) / PML_ARCH_PAD_BYTES);
-  struct thread *t = &self;
+uintptr_t pml__intercept_leave_full(uintptr_t address, uintptr_t sp, uint32_t begun) {
+  uint32_t i = pml_arch_pad_of(address);
+  struct pml__intercept_thread *t = &pml__intercept_self;
   uintptr_t back = pad[i].back;
-  if (PML_UNLIKELY(is_busy(t, sp))) return back; /* begun before; the pad is lost */
+  bool here = true;
   int saved = errno;
-  t->busy = (uintptr_t)__builtin_frame_address(0);
-  __atomic_signal_fence(__ATOMIC_SEQ_CST);
-  bool here = take_call(t, i);
-  raise_event(PML_STREAM_LEAVE, pad[i].region);
-  if (PML_LIKELY(here)) release(t, i);
-  __atomic_signal_fence(__ATOMIC_SEQ_CST);
-  t->busy = 0;
+  if (begun == PML__INTERCEPT_BEGUN) {
+    pml__stream_go_on(PML_STREAM_LEAVE, &t->event);
+    here = false; /* the pad is free already */
+  } else {
+    if (!take_lists(t, sp)) return back; /* begun before; the pad is lost */
+    here = take_call(t, i);
+    raise_event(t, PML_STREAM_LEAVE, pad[i].region);
+  }
+  if (here) pml__intercept_release(t, i);
+  pml__intercept_end_busy(t);
   errno = saved;
   return back;
 }
@@ -247,37 +206,30 @@ uintptr_t pml__intercept_leave(uintptr_t address, uintptr_t sp) {
 /* ---- calls of wrappers ---- */
 
 bool pml__intercept_claim(uintptr_t sp) {
-  struct thread *t = &self;
-  if (PML_UNLIKELY(is_busy(t, sp))) {
-    count_one(&nested);
-    return false;
-  }
-  t->busy = (uintptr_t)__builtin_frame_address(0);
-  __atomic_signal_fence(__ATOMIC_SEQ_CST);
-  return true;
+  bool mine = take_lists(&pml__intercept_self, sp);
+  if (PML_UNLIKELY(!mine)) count_one(&pml__intercept_nested);
+  return mine;
 }
 
 void pml__intercept_let_go(void) {
-  __atomic_signal_fence(__ATOMIC_SEQ_CST);
-  self.busy = 0;
+  pml__intercept_end_busy(&pml__intercept_self);
 }
 
 uint32_t pml__intercept_begin(struct pml_stream_event *e, uintptr_t sp) {
-  struct thread *t = &self;
-  uint32_t i = take_pad(t, 0, sp);
-  if (PML_UNLIKELY(i == NONE)) return NONE;
-  pad[i].region = e->region;
+  struct pml__intercept_thread *t = &pml__intercept_self;
+  if (PML_UNLIKELY(!make_ready(t, 0, sp))) return NONE;
+  uint32_t i = pml__intercept_open(t, e->region, 0, sp);
   e->ticks = pml_clock_ticks();
   pml_stream_raise(PML_STREAM_ENTER, e);
   return i;
 }
 
 void pml__intercept_end(uint32_t i, struct pml_stream_event *e) {
-  struct thread *t = &self;
+  struct pml__intercept_thread *t = &pml__intercept_self;
   bool here = take_call(t, i);
   e->ticks = pml_clock_ticks();
   pml_stream_raise(PML_STREAM_LEAVE, e);
-  if (PML_LIKELY(here)) release(t, i);
+  if (PML_LIKELY(here)) pml__intercept_release(t, i);
 }
 
 /* ---- life ---- */
@@ -299,6 +251,9 @@ int pml__intercept_calls_prepare(void) {
   if (getrlimit(RLIMIT_STACK, &limit) == 0 && limit.rlim_cur < bytes) bytes = (uintptr_t)limit.rlim_cur;
   first_hi = (uintptr_t)__libc_stack_end;
   first_lo = first_hi - bytes;
+  pml__arch_slot[NONE].sp = UINTPTR_MAX; /* every call is inside */
+  (void)pml_clock_init();                /* what it says is of PMLUA_CLOCK; there is a clock in any case */
+  pml__intercept_counter = pml__clock.kind == PML_CLOCK_COUNTER;
   done = true;
   pthread_mutex_unlock(&lock);
   return 0;
@@ -306,5 +261,5 @@ int pml__intercept_calls_prepare(void) {
 
 void pml__intercept_calls_stats(struct pml_intercept_stats *s) {
   s->deep = __atomic_load_n(&deep, __ATOMIC_RELAXED);
-  s->nested = __atomic_load_n(&nested, __ATOMIC_RELAXED);
+  s->nested = __atomic_load_n(&pml__intercept_nested, __ATOMIC_RELAXED);
 }

@@ -18,13 +18,14 @@ struct pml__intercept_function {
 };
 
 /* A piece is published before its first thunk is anywhere, and stays. */
-extern struct pml__intercept_function *pml__intercept_block[PML__INTERCEPT_BLOCKS];
+extern
+    __attribute__((visibility("hidden"))) struct pml__intercept_function *pml__intercept_block[PML__INTERCEPT_BLOCKS];
 
 /* ---- calls ---- */
 
 int pml__intercept_calls_prepare(void);
 void pml__intercept_calls_stats(struct pml_intercept_stats *s);
-extern bool pml__intercept_on; /* atomic: calls are recorded */
+extern __attribute__((visibility("hidden"))) bool pml__intercept_on; /* atomic: calls are recorded */
 
 /*
  * Calls that wrappers make, on the same lists. Between claim and let_go the thread is at them, and nothing else is
@@ -37,28 +38,50 @@ void pml__intercept_let_go(void);
 uint32_t pml__intercept_begin(struct pml_stream_event *e, uintptr_t sp);
 void pml__intercept_end(uint32_t i, struct pml_stream_event *e);
 
-/* ---- choice ---- */
-
-/* Whether @names, patterns separated by ':', have one for @name. */
-bool pml__intercept_matches(const char *patterns, const char *name);
-bool pml__intercept_wants_library(const struct pml_intercept_options *o, const char *path, bool program);
-bool pml__intercept_wants_function(const struct pml_intercept_options *o, const char *name);
-bool pml__intercept_wants_caller(const char *path);
-
-/* ---- objects; all under the lock of pml_intercept.c ---- */
+/* ---- thunks ---- */
 
 /* The thunk of @target, known as @name in @library; 0: no memory. */
 uintptr_t pml__intercept_thunk(uintptr_t target, const char *name, const char *library);
 /* The function behind a thunk; 0: @address is none. */
 uintptr_t pml__intercept_target(uintptr_t address);
+uint32_t pml__intercept_functions(void);
+int pml__intercept_thunks_error(void); /* why the last could not be made, since this was asked */
+void pml__intercept_thunks_watch_forks(void);
 
-int pml__intercept_scan(const struct pml_intercept_options *o, struct pml_intercept_stats *s);
+/* ---- slots; under the lock of pml_intercept.c ---- */
+
+struct pml__choice;
+
+/* @unloaded: objects have gone since the last scan. */
+int pml__intercept_scan(const struct pml__choice *c, struct pml_intercept_stats *s, bool unloaded);
 void pml__intercept_restore(void);
-/* The thunk for what dlsym() found, or the address itself. */
-uintptr_t pml__intercept_found(const struct pml_intercept_options *o, uintptr_t address, const char *name);
+void pml__intercept_give_up(void); /* a scan that will never end */
 
-/* The doors, and what is behind them. */
+/* ---- doors: functions of the loader with which a program looks for others ---- */
+
+struct pml__intercept_door {
+  const char *name;
+  uintptr_t real, ours;
+};
+const struct pml__intercept_door *pml__intercept_door_named(const char *name);
+uintptr_t pml__intercept_behind_door(uintptr_t address); /* 0: it is none */
+void pml__intercept_doors_prepare(void);
+
+/* The true ones, also where this code is part of a program whose slots are filled. */
+extern void *(*pml__intercept_real_dlopen)(const char *file, int mode);
+extern void *(*pml__intercept_real_dlsym)(void *handle, const char *name);
+extern void *(*pml__intercept_real_dlvsym)(void *handle, const char *name, const char *version);
+
+extern void *pml__intercept_global; /* a handle of all that is global */
+
 void pml__arch_dlopen(void);
 void pml__arch_dlsym(void);
+void pml__arch_dlvsym(void);
+
+/* What is chosen now; NULL: calls are not intercepted. Lock-free. */
+const struct pml__choice *pml__intercept_chosen(void);
+const struct pml__choice *pml__intercept_last_choice(void); /* also when it is over; NULL: there was none */
+/* Look at what was loaded since, unless somebody is at it. */
+void pml__intercept_scan_new(void);
 
 #endif

@@ -2,7 +2,7 @@
 /* core/adapter/pml_wrap.c - enters, leaves and values of wrapped calls. */
 #include "adapter/pml_wrap.h"
 
-#include "adapter/pml_intercept_private.h"
+#include "adapter/pml_intercept_call.h"
 #include "adapter/pml_wrap_private.h"
 #include "base/pml_clock.h"
 #include "base/pml_error.h"
@@ -161,11 +161,17 @@ bool pml__wrap_records(struct pml_wrap_function *f) {
   return good && __atomic_load_n(&f->records, __ATOMIC_RELAXED) == RECORDERS;
 }
 
-int pml__wrap_missing(const struct pml_wrap_function *f) {
+/* The handle is kept: what was found must not go. */
+void *pml__wrap_look(const struct pml_wrap_function *f) {
+  void *library = f->library != NULL ? dlopen(f->library, RTLD_LAZY | RTLD_NOLOAD) : NULL;
+  void *real = library != NULL ? dlsym(library, f->name) : NULL;
+  if (real != NULL) return real;
+  if (library != NULL) dlclose(library);
   add(&missing, 1);
   errno = ENOSYS;
-  return pml_fail(-ENOSYS, "nothing has '%.200s' behind its wrapper: is %.200s loaded?", f->name,
-                  f->library != NULL ? f->library : "its library");
+  pml_error_note(-ENOSYS, "nothing has '%.200s' behind its wrapper: is %.200s loaded?", f->name,
+                 f->library != NULL ? f->library : "its library");
+  return NULL;
 }
 
 /* ---- calls ---- */
@@ -184,8 +190,33 @@ static void choose(struct pml_stream_event *e, const struct pml_wrap_value *valu
   e->values = to;
 }
 
-/* errno is the program's: a function may be called to tell it. */
-void pml__wrap_enter(struct pml_wrap_call *call, struct pml_wrap_function *f, const uint64_t *in) {
+/* The event is the thread's own, without values. errno is the program's: a function may be called to tell it. */
+static inline void raise_event(struct pml__intercept_thread *t, struct pml__stream_thread *s, enum pml_stream_kind kind,
+                               pml_region_t region) {
+  pml__stream_begin_plainly(s);
+  t->event.ticks = pml_clock_ticks();
+  t->event.region = region;
+  if (PML_LIKELY(pml__stream_hand_plainly(s, kind, &t->event))) {
+    pml__stream_end_pass(s);
+    return;
+  }
+  int saved = errno;
+  pml__stream_go_on(kind, &t->event);
+  errno = saved;
+}
+
+/* Nobody is at the thread's calls, nor at its events. */
+static inline bool is_free(const struct pml__intercept_thread *t, const struct pml__stream_thread *s) {
+  return t->busy == 0 && s != NULL && !pml__stream_in_pass(s);
+}
+
+/* Nor is anything rare: there is a free place, and no call was left by a longjmp. */
+static inline bool is_plain(const struct pml__intercept_thread *t, const struct pml__stream_thread *s, uintptr_t sp) {
+  return is_free(t, s) && t->free != PML__INTERCEPT_NONE && pml__arch_slot[t->open].sp > sp;
+}
+
+__attribute__((noinline)) static void enter_fully(struct pml_wrap_call *call, struct pml_wrap_function *f,
+                                                  const uint64_t *in) {
   uint64_t values[PML_WRAP_VALUES_MAX];
   int saved = errno;
   if (!pml__intercept_claim((uintptr_t)call)) return;
@@ -194,11 +225,27 @@ void pml__wrap_enter(struct pml_wrap_call *call, struct pml_wrap_function *f, co
     if (in != NULL && f->records == RECORDERS) record(f->in, f->nin, in);
     if (in != NULL && (e.metrics = f->metrics[0]) != NULL) choose(&e, f->in, f->nin, in, values);
     call->results = NULL;
-    call->at = pml_stream_wanted(PML_STREAM_ENTER) ? pml__intercept_begin(&e, (uintptr_t)call) : 0;
-    if (PML_LIKELY(call->at != 0)) call->function = f;
+    call->at = pml_stream_wanted(PML_STREAM_ENTER) ? pml__intercept_begin(&e, (uintptr_t)call) : PML__INTERCEPT_NONE;
+    if (PML_LIKELY(call->at != PML__INTERCEPT_NONE)) call->function = f;
   }
   pml__intercept_let_go();
   errno = saved;
+}
+
+void pml__wrap_enter(struct pml_wrap_call *call, struct pml_wrap_function *f, const uint64_t *in) {
+  struct pml__intercept_thread *t = &pml__intercept_self;
+  struct pml__stream_thread *s = pml__stream_self;
+  uintptr_t sp = (uintptr_t)call;
+  if (PML_UNLIKELY(in != NULL || __atomic_load_n(&f->records, __ATOMIC_ACQUIRE) == UNKNOWN || !is_plain(t, s, sp))) {
+    enter_fully(call, f, in);
+    return;
+  }
+  pml__intercept_set_busy(t, sp - PML__INTERCEPT_BELOW);
+  call->results = NULL;
+  call->at = pml__intercept_open(t, f->region, 0, sp);
+  call->function = f;
+  raise_event(t, s, PML_STREAM_ENTER, f->region);
+  pml__intercept_end_busy(t);
 }
 
 void pml__wrap_results(struct pml_wrap_call *call, struct pml_wrap_function *f, const uint64_t *out) {
@@ -211,7 +258,7 @@ void pml__wrap_results(struct pml_wrap_call *call, struct pml_wrap_function *f, 
   errno = saved;
 }
 
-void pml__wrap_leave(struct pml_wrap_call *call) {
+__attribute__((noinline)) static void leave_fully(const struct pml_wrap_call *call) {
   const struct pml_wrap_function *f = call->function;
   struct pml_stream_event e = {.region = f->region};
   uint64_t values[PML_WRAP_VALUES_MAX];
@@ -221,6 +268,21 @@ void pml__wrap_leave(struct pml_wrap_call *call) {
   pml__intercept_end(call->at, &e);
   pml__intercept_let_go();
   errno = saved;
+}
+
+void pml__wrap_leave(struct pml_wrap_call *call) {
+  struct pml__intercept_thread *t = &pml__intercept_self;
+  struct pml__stream_thread *s = pml__stream_self;
+  uint32_t i = call->at;
+  if (PML_UNLIKELY(call->results != NULL || !is_free(t, s) || t->open != i)) {
+    leave_fully(call);
+    return;
+  }
+  pml__intercept_set_busy(t, (uintptr_t)call - PML__INTERCEPT_BELOW);
+  t->open = pml__intercept_pad[i].next;
+  raise_event(t, s, PML_STREAM_LEAVE, call->function->region);
+  pml__intercept_release(t, i);
+  pml__intercept_end_busy(t);
 }
 
 /* ---- what happened ---- */

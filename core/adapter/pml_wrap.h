@@ -111,11 +111,12 @@ struct pml_wrap_function {
 
 /* --- the function itself ------------------------------------------------------------------------------------------ */
 
-PML_API int pml__wrap_missing(const struct pml_wrap_function *f);
+PML_API void *pml__wrap_look(const struct pml_wrap_function *f);
 
 /*
  * pml_wrap_real - for wrappers that carry the function's own name: the function that is found next, after the object
- * that the wrapper is in. Looked up once.
+ * that the wrapper is in; else that of the library by its name, if that is loaded where not all see it, as what scripts
+ * and plugins bring. Such a library stays loaded from then on. Looked up once.
  *
  * NULL with errno ENOSYS: it is nowhere behind the wrapper, where the loader would have refused the call, or the
  * program would have seen a weak symbol that is not there. pml_error_detail(-ENOSYS) then is the sentence. The wrapper
@@ -126,10 +127,8 @@ static inline void *pml_wrap_real(struct pml_wrap_function *f) {
   void *real = __atomic_load_n(&f->real, __ATOMIC_RELAXED);
   if (PML_LIKELY(real != NULL)) return real;
   real = dlsym((void *)-1L, f->name); /* RTLD_NEXT, which is after the caller: so this is inline */
-  if (real == NULL)
-    (void)pml__wrap_missing(f);
-  else
-    __atomic_store_n(&f->real, real, __ATOMIC_RELAXED);
+  if (real == NULL) real = pml__wrap_look(f);
+  if (real != NULL) __atomic_store_n(&f->real, real, __ATOMIC_RELAXED);
   return real;
 }
 

@@ -5,8 +5,6 @@
 
 #include "adapter/pml_wrap.h"
 
-#include <link.h>
-
 /* The functions that an object has wrappers for, sorted by their names; in the object's own memory. */
 struct pml__wrap_list {
   struct pml_wrap_function **at;
@@ -14,14 +12,13 @@ struct pml__wrap_list {
 };
 
 /*
- * pml__wrap_listed - those of a loaded object, by its note. An object that is not relocated yet, or whose note is
- * damaged, has none. The list is sorted in place: one caller at a time.
- * pml__wrap_lists - whether @name is one of them, or the name that the linker gives to a wrapper of one.
- * pml__wrap_listed_at - the same for the object that has @address. Takes the loader's lock.
+ * pml__wrap_listed - those of a loaded object, by its note. One that is not relocated yet, or whose note is damaged,
+ * has none. The list is sorted in place, once. Thread-safe. pml__wrap_lists - whether @name is one of them, or the name
+ * that the linker gives to a wrapper of one.
  */
-struct pml__wrap_list pml__wrap_listed(const Elf64_Phdr *phdr, size_t nphdr, uintptr_t base);
+struct pml__object;
+struct pml__wrap_list pml__wrap_listed(const struct pml__object *o);
 bool pml__wrap_lists(const struct pml__wrap_list *list, const char *name);
-bool pml__wrap_listed_at(uintptr_t address, const char *name);
 
 /* The part of the texts. */
 void pml__wrap_count_texts(struct pml_wrap_stats *s);

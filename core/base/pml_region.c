@@ -18,6 +18,7 @@
  */
 #define FIRST_CHUNK 64u
 #define CHUNKS 26u
+#define TEXT_BYTES 16384u
 #define CAPACITY ((uint32_t)(FIRST_CHUNK * ((UINT64_C(1) << CHUNKS) - 1)))
 
 struct entry {
@@ -46,10 +47,17 @@ static void watch_forks(void) {
   (void)pthread_atfork(take_lock, leave_lock, leave_lock);
 }
 
-/* FNV-1a; the terminating zeros are hashed too, so that ("ab","c") and ("a","bc") differ. */
+/* Eight bytes at a time; the terminating zeros are hashed too, so that ("ab","c") and ("a","bc") differ. */
 static uint64_t hash_bytes(uint64_t h, const void *bytes, size_t n) {
   const unsigned char *b = bytes;
-  for (size_t i = 0; i < n; i++) h = (h ^ b[i]) * UINT64_C(0x100000001b3);
+  for (; n > 0; b += 8) {
+    uint64_t word = 0;
+    size_t some = n < 8 ? n : 8;
+    memcpy(&word, b, some);
+    h = (h ^ word) * UINT64_C(0x9e3779b97f4a7c15);
+    h ^= h >> 29;
+    n -= some;
+  }
   return h;
 }
 
@@ -85,7 +93,7 @@ static pml_region_t *find_slot(uint64_t hash, const struct pml_region_info *r) {
 }
 
 static int grow_slots(void) {
-  size_t n = nslots ? nslots * 2 : 256;
+  size_t n = nslots ? nslots * 4 : 256;
   pml_region_t *bigger = calloc(n, sizeof *bigger);
   if (!bigger) return -ENOMEM;
   uint32_t used = atomic_load_explicit(&count, memory_order_relaxed);
@@ -100,9 +108,23 @@ static int grow_slots(void) {
   return 0;
 }
 
+/* Strings stay for good, so they need no block of their own each. */
+static char *room_for(size_t bytes) {
+  static char *at, *end; /* under lock */
+  if (bytes > TEXT_BYTES / 8) return malloc(bytes);
+  if ((size_t)(end - at) < bytes) {
+    char *more = malloc(TEXT_BYTES);
+    if (!more) return NULL;
+    at = more;
+    end = more + TEXT_BYTES;
+  }
+  at += bytes;
+  return at - bytes;
+}
+
 static int copy_strings(struct pml_region_info *r) {
   size_t name = strlen(r->name) + 1, file = strlen(r->file) + 1;
-  char *copy = malloc(name + file);
+  char *copy = room_for(name + file);
   if (!copy) return -ENOMEM;
   memcpy(copy, r->name, name);
   memcpy(copy + name, r->file, file);

@@ -3,13 +3,13 @@
 #include "base/pml_stream.h"
 
 #include "base/pml_error.h"
+#include "base/pml_stream_private.h"
 #include "base/pml_thread.h"
 
 #include <errno.h>
 #include <linux/membarrier.h>
 #include <pthread.h>
 #include <sched.h>
-#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
@@ -18,6 +18,7 @@
 
 #define YIELDS 100u
 #define NAP_NS 100000
+#define NOBODYS PML__STREAM_NOBODYS
 
 /*
  * The lists of consumers, one per kind, are never changed while a thread may be in them: a change fills the other of
@@ -32,16 +33,6 @@
  * before whatever the changer does then. The pointers are stored with release and loaded with acquire, so that who
  * finds a list finds it filled.
  */
-struct entry {
-  void (*call)(void *data, const struct pml_stream_event *e);
-  uint32_t slot;
-};
-
-struct pml__stream_list {
-  uint32_t n;
-  struct entry at[PML_STREAM_CONSUMERS_MAX];
-};
-
 const struct pml__stream_list *pml__stream_list[PML_STREAM_KINDS];
 
 static struct pml__stream_list set_of_lists[2][PML_STREAM_KINDS];
@@ -54,24 +45,14 @@ static struct {
 } slot[PML_STREAM_CONSUMERS_MAX];
 static uint64_t order[PML_STREAM_CONSUMERS_MAX]; /* ids, in the order of adding */
 static uint32_t nconsumers;
-static uint64_t last_id;
-
-struct thread {
-  _Atomic uint64_t passes; /* odd: in the consumers */
-  atomic_bool taken;
-  _Atomic uint64_t nested, refused; /* one writer */
-  struct {
-    uint64_t id; /* of the consumer that @data is for */
-    void *data;
-  } at[PML_STREAM_CONSUMERS_MAX];
-  struct thread *next;
-};
+static uint64_t last_id, last_generation;
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static struct thread *_Atomic threads;
-static PML_THREAD_LOCAL struct thread *self __attribute__((tls_model("initial-exec")));
+static struct pml__stream_thread *_Atomic threads;
+PML_THREAD_LOCAL struct pml__stream_thread *pml__stream_self __attribute__((tls_model("initial-exec")));
 static _Atomic uint64_t lost_threads; /* events of threads that there was no memory for */
-static atomic_bool expedited;
+atomic_bool pml__stream_expedited;
+_Atomic uint64_t pml__stream_generation[PML_STREAM_KINDS] = {NOBODYS, NOBODYS, NOBODYS};
 static pthread_key_t key;
 static bool has_key;
 
@@ -79,7 +60,7 @@ static bool has_key;
 
 /* The block is another thread's from here on, with all that this one did to it. */
 static void thread_ends(void *arg) {
-  struct thread *t = arg;
+  struct pml__stream_thread *t = arg;
   pthread_mutex_lock(&lock);
   for (uint32_t i = 0; i < PML_STREAM_CONSUMERS_MAX; i++) {
     const struct pml_stream_consumer *c = &slot[i].consumer;
@@ -87,17 +68,18 @@ static void thread_ends(void *arg) {
       c->thread_end(c->arg, t->at[i].data);
   }
   memset(t->at, 0, sizeof t->at);
+  memset(t->only, 0, sizeof t->only);
   pthread_mutex_unlock(&lock);
-  self = NULL;
+  pml__stream_self = NULL;
   /* A thread that a consumer ended never came back from its pass. */
-  uint64_t passes = atomic_load_explicit(&t->passes, memory_order_relaxed);
-  atomic_store_explicit(&t->passes, passes + passes % 2, memory_order_release);
+  uint64_t passes = __atomic_load_n(&t->passes, __ATOMIC_RELAXED);
+  __atomic_store_n(&t->passes, passes + passes % 2, __ATOMIC_RELEASE);
   atomic_store_explicit(&t->taken, false, memory_order_release);
 }
 
 static void register_membarrier(void) {
   bool can = syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED, 0, 0) == 0;
-  atomic_store_explicit(&expedited, can, memory_order_seq_cst);
+  atomic_store_explicit(&pml__stream_expedited, can, memory_order_seq_cst);
 }
 
 static void before_fork(void) {
@@ -110,13 +92,17 @@ static void after_fork(void) {
 
 /* Nobody consumes in the child, and the threads that are not there any more have left their blocks. */
 static void after_fork_in_child(void) {
-  for (unsigned k = 0; k < PML_STREAM_KINDS; k++) __atomic_store_n(&pml__stream_list[k], NULL, __ATOMIC_RELEASE);
+  for (unsigned k = 0; k < PML_STREAM_KINDS; k++) {
+    __atomic_store_n(&pml__stream_list[k], NULL, __ATOMIC_RELEASE);
+    atomic_store_explicit(&pml__stream_generation[k], NOBODYS, memory_order_release);
+  }
   memset(slot, 0, sizeof slot);
   nconsumers = 0;
-  for (struct thread *t = atomic_load_explicit(&threads, memory_order_relaxed); t != NULL; t = t->next) {
+  for (struct pml__stream_thread *t = atomic_load_explicit(&threads, memory_order_relaxed); t != NULL; t = t->next) {
     memset(t->at, 0, sizeof t->at);
-    if (t == self) continue;
-    atomic_store_explicit(&t->passes, 0, memory_order_relaxed);
+    memset(t->only, 0, sizeof t->only);
+    if (t == pml__stream_self) continue;
+    __atomic_store_n(&t->passes, 0, __ATOMIC_RELAXED);
     atomic_store_explicit(&t->taken, false, memory_order_relaxed);
   }
   register_membarrier();
@@ -129,8 +115,8 @@ static void prepare(void) {
   (void)pthread_atfork(before_fork, after_fork, after_fork_in_child);
 }
 
-static struct thread *take_block(void) {
-  struct thread *t = atomic_load_explicit(&threads, memory_order_acquire);
+static struct pml__stream_thread *take_block(void) {
+  struct pml__stream_thread *t = atomic_load_explicit(&threads, memory_order_acquire);
   for (; t != NULL; t = t->next)
     if (!atomic_load_explicit(&t->taken, memory_order_relaxed) &&
         !atomic_exchange_explicit(&t->taken, true, memory_order_acquire))
@@ -144,68 +130,83 @@ static struct thread *take_block(void) {
   return t;
 }
 
-__attribute__((noinline, cold)) static struct thread *thread_begins(void) {
+__attribute__((noinline, cold)) static struct pml__stream_thread *thread_begins(void) {
   (void)pml_thread_self();
-  struct thread *t = take_block();
+  struct pml__stream_thread *t = take_block();
   if (t == NULL) return NULL;
   /* Without its destructor the thread would never be told to have ended, and its block stays taken. */
   if (has_key) (void)pthread_setspecific(key, t);
-  self = t;
+  pml__stream_self = t;
   return t;
 }
 
 /* ---- handing out ---- */
 
-static void count_one(_Atomic uint64_t *counter) {
-  atomic_store_explicit(counter, atomic_load_explicit(counter, memory_order_relaxed) + 1, memory_order_relaxed);
-}
-
 /* In a pass, so that the slot stays what it is. */
-__attribute__((noinline, cold)) static void begin_for(struct thread *t, uint32_t i) {
+__attribute__((noinline, cold)) static void begin_for(struct pml__stream_thread *t, uint32_t i) {
   t->at[i].id = slot[i].id;
   t->at[i].data = NULL;
+  if (slot[i].id == 0) return; /* a consumer forked: in the child there is none */
   t->at[i].data = slot[i].consumer.thread_begin(slot[i].consumer.arg, pml_thread_id());
 }
 
-static void begin_pass(struct thread *t, uint64_t passes) {
-  if (PML_LIKELY(atomic_load_explicit(&expedited, memory_order_relaxed))) {
-    atomic_store_explicit(&t->passes, passes + 1, memory_order_relaxed);
-    atomic_signal_fence(memory_order_seq_cst);
-  } else {
-    (void)atomic_exchange_explicit(&t->passes, passes + 1, memory_order_seq_cst);
+static void hand_out(struct pml__stream_thread *t, const struct pml__stream_list *list,
+                     const struct pml_stream_event *e) {
+  for (uint32_t i = 0; list != NULL && i < list->n; i++) {
+    uint32_t at = list->at[i].slot;
+    if (PML_UNLIKELY(t->at[at].id != list->at[i].id)) begin_for(t, at);
+    if (PML_LIKELY(t->at[at].data != NULL))
+      list->at[i].call(t->at[at].data, e);
+    else
+      pml__stream_count(&t->refused);
   }
+  pml__stream_end_pass(t);
 }
 
 void pml__stream_raise(enum pml_stream_kind kind, const struct pml_stream_event *e) {
-  struct thread *t = self;
+  struct pml__stream_thread *t = pml__stream_self;
   if (PML_UNLIKELY(t == NULL) && (t = thread_begins()) == NULL) {
     atomic_fetch_add_explicit(&lost_threads, 1, memory_order_relaxed);
     return;
   }
-  uint64_t passes = atomic_load_explicit(&t->passes, memory_order_relaxed);
-  if (PML_UNLIKELY(passes % 2 != 0)) {
-    count_one(&t->nested);
+  if (pml__stream_begin_pass(t)) hand_out(t, __atomic_load_n(&pml__stream_list[kind], __ATOMIC_ACQUIRE), e);
+}
+
+/* Interrupted while it is learnt, the generation says that it is not. */
+static void learn_only(struct pml__stream_thread *t, enum pml_stream_kind kind, const struct pml__stream_list *list) {
+  uint32_t at = list->at[0].slot;
+  if (list->n != 1 || list->at[0].plain == NULL || t->only[kind].generation == list->generation ||
+      !atomic_load_explicit(&pml__stream_expedited, memory_order_relaxed))
     return;
-  }
-  begin_pass(t, passes);
+  if (t->at[at].id != list->at[0].id) begin_for(t, at);
+  if (t->at[at].data == NULL) return;
+  t->only[kind].generation = 0;
+  atomic_signal_fence(memory_order_seq_cst);
+  t->only[kind].plain = list->at[0].plain;
+  t->only[kind].data = t->at[at].data;
+  atomic_signal_fence(memory_order_seq_cst);
+  t->only[kind].generation = list->generation;
+}
+
+void pml__stream_go_on(enum pml_stream_kind kind, const struct pml_stream_event *e) {
+  struct pml__stream_thread *t = pml__stream_self;
+  atomic_thread_fence(memory_order_seq_cst);
   const struct pml__stream_list *list = __atomic_load_n(&pml__stream_list[kind], __ATOMIC_ACQUIRE);
-  for (uint32_t i = 0; list != NULL && i < list->n; i++) {
-    uint32_t at = list->at[i].slot;
-    if (PML_UNLIKELY(t->at[at].id != slot[at].id)) begin_for(t, at);
-    if (PML_LIKELY(t->at[at].data != NULL))
-      list->at[i].call(t->at[at].data, e);
-    else
-      count_one(&t->refused);
-  }
-  atomic_store_explicit(&t->passes, passes + 2, memory_order_release);
+  if (list != NULL) learn_only(t, kind, list);
+  hand_out(t, list, e);
+}
+
+void pml__stream_abandon(void) {
+  struct pml__stream_thread *t = pml__stream_self;
+  if (t != NULL && __atomic_load_n(&t->passes, __ATOMIC_RELAXED) % 2 != 0) pml__stream_end_pass(t);
 }
 
 /* ---- who consumes ---- */
 
-static void wait_for(struct thread *t) {
-  uint64_t before = atomic_load_explicit(&t->passes, memory_order_seq_cst);
+static void wait_for(struct pml__stream_thread *t) {
+  uint64_t before = __atomic_load_n(&t->passes, __ATOMIC_SEQ_CST);
   if (before % 2 == 0) return;
-  for (unsigned i = 0; atomic_load_explicit(&t->passes, memory_order_acquire) == before; i++) {
+  for (unsigned i = 0; __atomic_load_n(&t->passes, __ATOMIC_ACQUIRE) == before; i++) {
     static const struct timespec nap = {0, NAP_NS};
     if (i < YIELDS)
       sched_yield();
@@ -215,9 +216,10 @@ static void wait_for(struct thread *t) {
 }
 
 static void wait_for_all(void) {
-  if (atomic_load_explicit(&expedited, memory_order_relaxed))
+  if (atomic_load_explicit(&pml__stream_expedited, memory_order_relaxed))
     (void)syscall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0);
-  for (struct thread *t = atomic_load_explicit(&threads, memory_order_seq_cst); t != NULL; t = t->next) wait_for(t);
+  for (struct pml__stream_thread *t = atomic_load_explicit(&threads, memory_order_seq_cst); t != NULL; t = t->next)
+    wait_for(t);
 }
 
 static uint32_t slot_of(uint64_t id) {
@@ -234,15 +236,18 @@ static void publish(void) {
     list->n = 0;
     for (uint32_t i = 0; i < nconsumers; i++) {
       uint32_t at = slot_of(order[i]);
-      if (slot[at].consumer.event[k] != NULL) list->at[list->n++] = (struct entry){slot[at].consumer.event[k], at};
+      const struct pml_stream_consumer *c = &slot[at].consumer;
+      if (c->event[k] != NULL) list->at[list->n++] = (struct pml__stream_entry){c->event[k], c->plain[k], order[i], at};
     }
+    list->generation = ++last_generation;
     __atomic_store_n(&pml__stream_list[k], list->n > 0 ? list : NULL, __ATOMIC_SEQ_CST);
+    atomic_store_explicit(&pml__stream_generation[k], list->n > 0 ? list->generation : NOBODYS, memory_order_seq_cst);
   }
   wait_for_all();
 }
 
 static bool in_a_consumer(void) {
-  return self != NULL && atomic_load_explicit(&self->passes, memory_order_relaxed) % 2 != 0;
+  return pml__stream_self != NULL && __atomic_load_n(&pml__stream_self->passes, __ATOMIC_RELAXED) % 2 != 0;
 }
 
 static bool consumes_nothing(const struct pml_stream_consumer *c) {
@@ -289,7 +294,7 @@ int pml_stream_remove(uint64_t id) {
 
 void pml_stream_lost(struct pml_stream_lost *lost) {
   *lost = (struct pml_stream_lost){0};
-  for (struct thread *t = atomic_load_explicit(&threads, memory_order_acquire); t != NULL; t = t->next) {
+  for (struct pml__stream_thread *t = atomic_load_explicit(&threads, memory_order_acquire); t != NULL; t = t->next) {
     lost->nested += atomic_load_explicit(&t->nested, memory_order_relaxed);
     lost->refused += atomic_load_explicit(&t->refused, memory_order_relaxed);
   }

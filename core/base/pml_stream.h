@@ -41,8 +41,11 @@ struct pml_stream_event {
  *
  * thread_begin: before the first event of a thread; NULL: this thread's events are not wanted (they count as lost).
  * thread_end:   the thread ends and raises no more; may be NULL. Called under the stream's lock: it must neither add
- * nor remove consumers. Not called for threads that live when the consumer is removed, nor after a fork. event[kind]:
- * NULL: this kind is not wanted. It may raise events itself: those reach nobody and are counted.
+ * nor remove consumers. Not called for threads that live when the consumer is removed, nor after a fork.
+ * event[kind]:  NULL: this kind is not wanted. It may raise events itself: those reach nobody and are counted.
+ * plain[kind]:  the same event, taken with general registers only, where an adapter has not saved the others: compiled
+ * with -mgeneral-regs-only, it calls nothing that is not, and leaves errno alone. False: it cannot, and has changed
+ * nothing; event[kind] gets the event. NULL: always event[kind]. An intercepted call costs half if all have one.
  *
  * A consumer that is added while regions are open sees their leaves without their enters.
  */
@@ -50,6 +53,7 @@ struct pml_stream_consumer {
   void *(*thread_begin)(void *arg, uint64_t thread);
   void (*thread_end)(void *arg, void *data);
   void (*event[PML_STREAM_KINDS])(void *data, const struct pml_stream_event *e);
+  bool (*plain[PML_STREAM_KINDS])(void *data, const struct pml_stream_event *e);
   void *arg;
 };
 

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/source/pml_event_internal.h - what the pml_event*.c files share: modifiers, parsers, walkers, nearest names. */
+/* core/source/pml_event_internal.h - what the pml_event*.c files share: modifiers, parsers, walkers. */
 #ifndef PML_EVENT_INTERNAL_H
 #define PML_EVENT_INTERNAL_H
 
 #include "base/pml_error.h"
+#include "base/pml_nearest.h"
 #include "source/pml_event.h"
 
 #include <sys/types.h>
@@ -65,21 +66,6 @@ int pml__walk_row(const struct pml__walk *w, const struct pml_event_info *info);
  */
 bool pml__event_probe(const struct perf_event_attr *attr, int cpu, const char **reason);
 const char *pml__event_refusal(int err); /* why perf_event_open() said errno @err; static storage */
-
-/* Names near to one that does not exist: by Damerau-Levenshtein distance, case ignored. */
-#define PML__NEAREST_MAX 3
-struct pml__nearest {
-  const char *want;
-  unsigned n;
-  struct {
-    unsigned distance;
-    char name[PML_EVENT_NAME_MAX];
-  } best[PML__NEAREST_MAX];
-};
-void pml__nearest_offer(struct pml__nearest *near, const char *name);
-
-/* pml__nearest_text - "; nearest: a, b, c", or "" if nothing is near. */
-const char *pml__nearest_text(const struct pml__nearest *near, char *buf, size_t size);
 
 /* generic names and raw codes: pml_event_generic.c */
 int pml__event_parse_generic(struct pml_event *ev, const char *base, const struct pml__mods *m);

@@ -151,6 +151,27 @@ static int region_ref(struct pml_otf2 *a, pml_region_t region, uint32_t *ref) {
   return 0;
 }
 
+int pml__otf2_write(struct pml_otf2 *a, struct pml_otf2_location *loc, enum pml__otf2_kind kind, uint64_t ticks,
+                    pml_region_t region, const uint64_t *values) {
+  uint32_t ref = 0;
+  pthread_mutex_lock(&a->lock);
+  int err = a->error;
+  if (err == 0 && kind != PML__OTF2_METRIC) err = remember(a, region_ref(a, region, &ref));
+  if (err == 0) err = remember(a, pml__otf2_event(a, loc, kind, ticks, ref, values));
+  pthread_mutex_unlock(&a->lock);
+  return err;
+}
+
+int pml__otf2_origin(struct pml_otf2 *a, const char *process, uint64_t ticks, uint64_t realtime_ns) {
+  char *copy = strdup(process);
+  if (copy == NULL) return pml_fail(-ENOMEM, "no memory for a trace in '%s'", a->dir);
+  free(a->process);
+  a->process = copy;
+  a->opened_ticks = ticks;
+  a->opened_realtime_ns = realtime_ns;
+  return 0;
+}
+
 static int write_record(struct pml_otf2 *a, struct pml_otf2_location *loc, uint64_t at) {
   const uint64_t *slot = &loc->words[(at & loc->mask) * 2];
   uint64_t ticks = slot[0], word = slot[1];
@@ -260,6 +281,7 @@ static void free_archive(struct pml_otf2 *a) {
   }
   free(a->metric);
   free(a->region_ref);
+  free(a->process);
   free(a->dir);
   pthread_mutex_destroy(&a->lock);
   free(a);

@@ -288,7 +288,10 @@ static void define_process(struct defs *d) {
   OTF2_StringRef name = string(d, machine_name(host, sizeof host));
   OTF2_StringRef class = string(d, "node");
   defined(d, OTF2_GlobalDefWriter_WriteSystemTreeNode(d->out, 0, name, class, OTF2_UNDEFINED_SYSTEM_TREE_NODE));
-  snprintf(process, sizeof process, "%.400s (%ld)", program_invocation_short_name, (long)getpid());
+  if (d->a->process != NULL)
+    snprintf(process, sizeof process, "%.500s", d->a->process);
+  else
+    snprintf(process, sizeof process, "%.400s (%ld)", program_invocation_short_name, (long)getpid());
   name = string(d, process);
   defined(d, OTF2_GlobalDefWriter_WriteLocationGroup(d->out, 0, name, OTF2_LOCATION_GROUP_TYPE_PROCESS, 0,
                                                      OTF2_UNDEFINED_LOCATION_GROUP));

@@ -4,7 +4,7 @@
 
 #include "base/pml_clock.h"
 #include "base/pml_error.h"
-#include "substrate/pml_profile_tree.h"
+#include "substrate/pml_profile_private.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -13,129 +13,105 @@
 
 #define FIRST_DEPTH 64u
 
-/* A call under way. @node: NULL if there was no room for its path. */
-struct frame {
-  struct pml__profile_node *node;
-  pml_region_t region;
-  uint64_t ticks, inner;
-};
-
-/* One thread. */
-struct track {
-  struct pml__profile_tree tree;
-  struct frame *frame; /* frame[0] is the root's */
-  size_t depth, capacity;
-  uint64_t beyond;                     /* enters for which there was no memory for a frame: their leaves come first */
-  uint64_t events, unmatched, dropped; /* atomic, one writer */
-  struct pml_profile *profile;
-  struct track *next;
-};
-
-struct pml_profile {
-  pthread_mutex_t lock; /* guards all below: threads begin and end, visits read */
-  struct track *tracks;
-  struct pml__profile_tree ended; /* merged, of threads that ended */
-  struct pml_profile_stats stats; /* of threads that ended, and how many threads there were */
-  uint64_t consumer;
-};
-
-/* One writer. */
-static void count_one(uint64_t *counter) {
-  __atomic_store_n(counter, *counter + 1, __ATOMIC_RELAXED);
-}
-static void add_to(uint64_t *figure, uint64_t more) {
-  __atomic_store_n(figure, *figure + more, __ATOMIC_RELAXED);
-}
 static uint64_t get(const uint64_t *figure) {
   return __atomic_load_n(figure, __ATOMIC_RELAXED);
 }
 
 /* ---- events ---- */
 
-__attribute__((noinline, cold)) static bool deepen(struct track *t) {
-  struct frame *frame = realloc(t->frame, t->capacity * 2 * sizeof *frame);
+__attribute__((noinline, cold)) static bool deepen(struct pml__profile_track *t) {
+  size_t depth = (size_t)(t->top - t->frame), capacity = 2 * ((size_t)(t->last - t->frame) + 1);
+  struct pml__profile_frame *frame = realloc(t->frame, capacity * sizeof *frame);
   if (frame == NULL) return false;
   t->frame = frame;
-  t->capacity *= 2;
+  t->top = frame + depth;
+  t->last = frame + capacity - 1;
   return true;
 }
 
 /* The node from which a call is made: that of the innermost call that has one. */
-static struct pml__profile_node *caller(const struct track *t) {
-  size_t i = t->depth;
-  while (t->frame[i].node == NULL) i--;
-  return t->frame[i].node;
+static struct pml__profile_node *caller(const struct pml__profile_track *t) {
+  const struct pml__profile_frame *f = t->top;
+  while (f->node == NULL) f--;
+  return f->node;
+}
+
+/* The first call by a path brings its node, and the first of its region a histogram, both as far as there is memory. */
+static struct pml__profile_node *node_for(struct pml__profile_track *t, pml_region_t region) {
+  struct pml__profile_node *node = pml__profile_tree_child(&t->tree, caller(t), region);
+  if (node == NULL || node->histogram != &pml__histogram_none) return node;
+  node->histogram = pml__histograms_of(&t->histograms, region);
+  if (node->histogram == NULL) node->histogram = &pml__histogram_none;
+  return node;
 }
 
 static void on_enter(void *data, const struct pml_stream_event *e) {
-  struct track *t = data;
-  if (PML_UNLIKELY(t->beyond > 0 || (t->depth + 1 == t->capacity && !deepen(t)))) {
-    t->beyond++;
-    count_one(&t->dropped);
+  struct pml__profile_track *t = data;
+  if (pml__profile_enter_plainly(t, e)) return;
+  if (t->beyond > 0 || (t->top == t->last && !deepen(t))) {
+    if (t->beyond++ == 0) t->hidden = t->top->region;
+    t->top->region = 0;
+    pml__own_add(&t->dropped, 1);
     return;
   }
-  struct pml__profile_node *parent = t->frame[t->depth].node;
-  if (PML_UNLIKELY(parent == NULL)) parent = caller(t);
-  struct pml__profile_node *node = pml__profile_tree_child(&t->tree, parent, e->region);
-  t->frame[++t->depth] = (struct frame){node, e->region, e->ticks, 0};
-  if (PML_UNLIKELY(node == NULL)) {
-    count_one(&t->dropped);
+  struct pml__profile_node *node = node_for(t, e->region);
+  if (node != NULL) {
+    pml__profile_begin_call(t, node, e);
     return;
   }
-  __atomic_store_n(&node->running, node->running + 1, __ATOMIC_RELAXED);
-  count_one(&t->events);
-}
-
-static void end_call(struct pml__profile_node *node, uint64_t d, uint64_t inner) {
-  count_one(&node->count);
-  add_to(&node->sum, d);
-  add_to(&node->inner, inner < d ? inner : d);
-  if (d < node->min) __atomic_store_n(&node->min, d, __ATOMIC_RELAXED);
-  if (d > node->max) __atomic_store_n(&node->max, d, __ATOMIC_RELAXED);
-  __atomic_store_n(&node->running, node->running - 1, __ATOMIC_RELAXED);
+  *++t->top = (struct pml__profile_frame){NULL, e->region, e->ticks, 0};
+  pml__own_add(&t->dropped, 1);
 }
 
 static void on_leave(void *data, const struct pml_stream_event *e) {
-  struct track *t = data;
-  if (PML_UNLIKELY(t->beyond > 0)) {
-    t->beyond--;
+  struct pml__profile_track *t = data;
+  if (pml__profile_leave_plainly(t, e)) return;
+  if (t->beyond > 0) {
+    if (--t->beyond == 0) t->top->region = t->hidden;
     return;
   }
-  struct frame *f = &t->frame[t->depth];
-  if (PML_UNLIKELY(t->depth == 0 || f->region != e->region)) {
-    count_one(&t->unmatched);
+  struct pml__profile_frame *f = t->top;
+  if (f == t->frame || f->region != e->region) {
+    pml__own_add(&t->unmatched, 1);
     return;
   }
-  uint64_t d = e->ticks > f->ticks ? e->ticks - f->ticks : 0;
-  t->depth--;
-  if (PML_UNLIKELY(f->node == NULL)) {
+  if (f->node == NULL) {
+    t->top--;
     f[-1].inner += f->inner; /* its own time is its parent's */
     return;
   }
-  end_call(f->node, d, f->inner);
-  f[-1].inner += d;
+  uint64_t d = pml__profile_duration(f, e);
+  pml__histogram_add(f->node->histogram, d);
+  pml__profile_end_call(t, f, d);
 }
 
 /* ---- threads ---- */
 
-static void free_track(struct track *t) {
+static void free_track(struct pml__profile_track *t) {
   if (t == NULL) return;
   pml__profile_tree_close(&t->tree);
+  pml__histograms_close(&t->histograms);
   free(t->frame);
   free(t);
 }
 
+static bool open_tree(struct pml_profile *p, struct pml__profile_tree *t) {
+  return pml__profile_tree_open(t, p->memory, __atomic_fetch_add(&p->ntrees, 1, __ATOMIC_RELAXED));
+}
+
 static void *thread_begin(void *arg, uint64_t thread) {
   struct pml_profile *p = arg;
-  struct track *t = calloc(1, sizeof *t);
+  struct pml__profile_track *t = calloc(1, sizeof *t);
   (void)thread;
   if (t != NULL) t->frame = calloc(FIRST_DEPTH, sizeof *t->frame);
-  if (t == NULL || t->frame == NULL || !pml__profile_tree_open(&t->tree)) {
+  if (t == NULL || t->frame == NULL || !open_tree(p, &t->tree)) {
     free_track(t);
     return NULL;
   }
-  t->capacity = FIRST_DEPTH;
+  t->top = t->frame;
+  t->last = t->frame + FIRST_DEPTH - 1;
   t->frame[0].node = pml__profile_tree_at(&t->tree, 0);
+  t->histograms.memory = p->memory;
   t->profile = p;
   pthread_mutex_lock(&p->lock);
   t->next = p->tracks;
@@ -145,28 +121,36 @@ static void *thread_begin(void *arg, uint64_t thread) {
   return t;
 }
 
-static void add_counts(struct pml_profile_stats *s, const struct track *t) {
-  s->events += get(&t->events);
+static void add_counts(struct pml_profile_stats *s, const struct pml__profile_track *t) {
   s->unmatched += get(&t->unmatched);
   s->dropped += get(&t->dropped);
 }
 
+static uint64_t calls_begun(const struct pml__profile_tree *tree) {
+  uint64_t n = 0;
+  for (uint32_t i = 1; i < __atomic_load_n(&tree->n, __ATOMIC_ACQUIRE); i++)
+    n += get(&pml__profile_tree_at(tree, i)->entered);
+  return n;
+}
+
 /* What was under way is no call: nobody runs it any more. */
-static void abandon_open(struct pml_profile *p, struct track *t) {
-  for (; t->depth > 0; t->depth--) {
-    if (t->frame[t->depth].node == NULL) continue;
-    t->frame[t->depth].node->running = 0;
+static void abandon_open(struct pml_profile *p, struct pml__profile_track *t) {
+  for (; t->top > t->frame; t->top--) {
+    if (t->top->node == NULL) continue;
+    t->top->node->entered--;
     p->stats.abandoned++;
   }
 }
 
 static void thread_end(void *arg, void *data) {
   struct pml_profile *p = arg;
-  struct track *t = data, **at = &p->tracks;
+  struct pml__profile_track *t = data, **at = &p->tracks;
   pthread_mutex_lock(&p->lock);
   abandon_open(p, t);
   /* Without the memory to merge it the track stays as it is, and is merged by each visit. */
-  if (pml__profile_tree_merge(&p->ended, &t->tree)) {
+  bool merged = pml__histograms_merge(&p->ended_histograms, &t->histograms);
+  if (merged) pml__histograms_close(&t->histograms);
+  if (merged && pml__profile_tree_merge(&p->ended, &t->tree)) {
     while (*at != t) at = &(*at)->next;
     *at = t->next;
     add_counts(&p->stats, t);
@@ -177,18 +161,22 @@ static void thread_end(void *arg, void *data) {
 
 /* ---- life ---- */
 
-int pml_profile_open(struct pml_profile **out) {
+int pml_profile_open_in(struct pml_profile **out, const struct pml_profile_memory *memory) {
   *out = NULL;
   int err = pml_clock_init();
   if (err < 0) return err;
   struct pml_profile *p = calloc(1, sizeof *p);
-  if (p == NULL || !pml__profile_tree_open(&p->ended)) {
+  if (p != NULL) p->memory = p->ended_histograms.memory = memory;
+  if (p == NULL || !open_tree(p, &p->ended)) {
     free(p);
     return pml_fail(-ENOMEM, "no memory for a profile");
   }
   pthread_mutex_init(&p->lock, NULL);
-  struct pml_stream_consumer c = {
-      .thread_begin = thread_begin, .thread_end = thread_end, .event = {on_enter, on_leave, NULL}, .arg = p};
+  struct pml_stream_consumer c = {.thread_begin = thread_begin,
+                                  .thread_end = thread_end,
+                                  .event = {on_enter, on_leave, NULL},
+                                  .plain = {pml__profile_enter_plainly, pml__profile_leave_plainly, NULL},
+                                  .arg = p};
   err = pml_stream_add(&c, &p->consumer);
   if (err < 0) {
     pml__profile_tree_close(&p->ended);
@@ -199,14 +187,37 @@ int pml_profile_open(struct pml_profile **out) {
   return 0;
 }
 
+int pml_profile_open(struct pml_profile **out) {
+  return pml_profile_open_in(out, NULL);
+}
+
+int pml__profile_of(struct pml_profile **out, struct pml__profile_tree *tree, struct pml__histograms *histograms) {
+  struct pml_profile *p = calloc(1, sizeof *p);
+  *out = p;
+  if (p == NULL) return pml_fail(-ENOMEM, "no memory for a profile");
+  pthread_mutex_init(&p->lock, NULL);
+  p->ended = *tree;
+  p->ended_histograms = *histograms;
+  return 0;
+}
+
+static void forget(struct pml__profile_tree *tree, struct pml__histograms *histograms) {
+  pml__profile_tree_forget(tree);
+  pml__histograms_forget(histograms);
+}
+
 void pml_profile_close(struct pml_profile *p) {
   if (p == NULL) return;
-  (void)pml_stream_remove(p->consumer); /* -ENOENT in a child: nothing comes there anyway */
-  for (struct track *t = p->tracks, *next; t != NULL; t = next) {
+  /* -ENOENT in a child: nothing comes there anyway, and memory that is not the heap's is the parent's. */
+  bool others = pml_stream_remove(p->consumer) == -ENOENT && p->memory != NULL;
+  if (others) forget(&p->ended, &p->ended_histograms);
+  for (struct pml__profile_track *t = p->tracks, *next; t != NULL; t = next) {
     next = t->next;
+    if (others) forget(&t->tree, &t->histograms);
     free_track(t);
   }
   pml__profile_tree_close(&p->ended);
+  pml__histograms_close(&p->ended_histograms);
   pthread_mutex_destroy(&p->lock);
   free(p);
 }
@@ -214,7 +225,11 @@ void pml_profile_close(struct pml_profile *p) {
 void pml_profile_stats(struct pml_profile *p, struct pml_profile_stats *s) {
   pthread_mutex_lock(&p->lock);
   *s = p->stats;
-  for (const struct track *t = p->tracks; t != NULL; t = t->next) add_counts(s, t);
+  s->events += p->stats.abandoned + calls_begun(&p->ended);
+  for (const struct pml__profile_track *t = p->tracks; t != NULL; t = t->next) {
+    s->events += calls_begun(&t->tree);
+    add_counts(s, t);
+  }
   pthread_mutex_unlock(&p->lock);
 }
 
@@ -233,7 +248,7 @@ static struct pml_profile_node told(const struct pml__profile_node *n, uint32_t 
   return (struct pml_profile_node){.region = n->region,
                                    .depth = depth,
                                    .nthreads = n->nthreads,
-                                   .running = n->running,
+                                   .running = (uint32_t)(n->entered > n->count ? n->entered - n->count : 0),
                                    .count = n->count,
                                    .inclusive_ns = ns * (double)n->sum,
                                    .exclusive_ns = ns * (double)(n->sum - (n->inner < n->sum ? n->inner : n->sum)),
@@ -284,11 +299,14 @@ static int walk(const struct walk *w, int (*visit)(const struct pml_profile_node
   }
 }
 
-static bool merge_all(struct pml_profile *p, struct pml__profile_tree *merged) {
+bool pml__profile_merge(struct pml_profile *p, struct pml__profile_tree *tree, struct pml__histograms *histograms) {
   pthread_mutex_lock(&p->lock);
-  bool all = pml__profile_tree_merge(merged, &p->ended);
-  for (const struct track *t = p->tracks; t != NULL && all; t = t->next)
-    all = pml__profile_tree_merge(merged, &t->tree);
+  bool all = pml__profile_tree_merge(tree, &p->ended);
+  if (all && histograms != NULL) all = pml__histograms_merge(histograms, &p->ended_histograms);
+  for (const struct pml__profile_track *t = p->tracks; t != NULL && all; t = t->next) {
+    all = pml__profile_tree_merge(tree, &t->tree);
+    if (all && histograms != NULL) all = pml__histograms_merge(histograms, &t->histograms);
+  }
   pthread_mutex_unlock(&p->lock);
   return all;
 }
@@ -297,7 +315,8 @@ int pml_profile_visit(struct pml_profile *p, int (*visit)(const struct pml_profi
   struct pml__profile_tree merged;
   struct walk w = {0};
   int err = -ENOMEM;
-  if (pml__profile_tree_open(&merged) && merge_all(p, &merged) && prepare_walk(&w, &merged)) err = 0;
+  if (pml__profile_tree_open(&merged, NULL, 0) && pml__profile_merge(p, &merged, NULL) && prepare_walk(&w, &merged))
+    err = 0;
   if (err == 0)
     err = walk(&w, visit, arg);
   else

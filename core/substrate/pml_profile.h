@@ -22,9 +22,26 @@ struct pml_profile;
  * Returns 0, -ENOMEM, or what pml_stream_add() returns; *@p is NULL on failure.
  * In a child after a fork the parent's profile gets no events, and can only be closed.
  *
- * Cost of an event: some 140 instructions, the stream's share among them. Memory: 96 bytes per call path and thread.
+ * Cost of an event: some COST instructions, the stream's share among them. Memory of a thread: 96 bytes per call path,
+ * and per function 512 and 64 for each octave of durations that it has calls of.
  */
 PML_API int pml_profile_open(struct pml_profile **p);
+
+/*
+ * Where figures are kept instead of the heap, such as a file that outlives the process. get: zeroed memory for part
+ * @part of @whose, a thread's call paths or a region's durations, aligned to 64 bytes, NULL: none; put: it is of no use
+ * any more; name: @region is among them. Called on the threads that raise events. In a child after a fork none is
+ * called.
+ */
+struct pml_profile_memory {
+  void *(*get)(void *arg, uint32_t whose, uint32_t part, size_t bytes);
+  void (*put)(void *arg, void *memory);
+  void (*name)(void *arg, pml_region_t region);
+  void *arg;
+};
+
+/* pml_profile_open_in - the same with figures in @m, which is borrowed until the profile is closed. */
+PML_API int pml_profile_open_in(struct pml_profile **p, const struct pml_profile_memory *m);
 PML_API void pml_profile_close(struct pml_profile *p);
 
 struct pml_profile_node {
@@ -45,6 +62,27 @@ struct pml_profile_node {
  */
 PML_API int pml_profile_visit(struct pml_profile *p, int (*visit)(const struct pml_profile_node *node, void *arg),
                               void *arg);
+
+/* Durations are counted in buckets: those below 16 ticks of pml_clock are exact, above there are eight to the octave.
+ */
+#define PML_PROFILE_BUCKETS 496u
+
+struct pml_profile_function {
+  pml_region_t region;
+  uint64_t count;
+  double min_ns, median_ns, max_ns; /* inclusive; the median to half a bucket, some 6 % */
+  const uint64_t *bucket;           /* [PML_PROFILE_BUCKETS] calls by inclusive duration, valid during the visit */
+};
+
+/*
+ * pml_profile_functions - every region that a call of ended, wherever it was called from, in the order of regions; ends
+ * early with what @visit returns if that is not 0. As with pml_profile_visit() threads may go on.
+ * pml_profile_bucket_ns - the least duration in bucket @i; of PML_PROFILE_BUCKETS, the most that one has.
+ * Returns 0, -ENOMEM, or what @visit returned.
+ */
+PML_API int pml_profile_functions(struct pml_profile *p, int (*visit)(const struct pml_profile_function *f, void *arg),
+                                  void *arg);
+PML_API double pml_profile_bucket_ns(uint32_t i);
 
 struct pml_profile_stats {
   uint32_t threads;   /* that raised events */

@@ -2,55 +2,45 @@
 /* core/substrate/pml_profile_tree.c - nodes in chunks that never move, a hash of (parent, region) to find them. */
 #include "substrate/pml_profile_tree.h"
 
+#include "substrate/pml_profile_histogram.h"
+
 #include <stdlib.h>
 #include <string.h>
 
-#define FIRST_CHUNK 64u
 #define FIRST_SLOTS 128u
 
 #define GET(field) __atomic_load_n(&(field), __ATOMIC_RELAXED)
 
-static unsigned chunk_of(uint32_t index) {
-  return 31u - (unsigned)__builtin_clz(index / FIRST_CHUNK + 1u);
+static void *get(const struct pml__profile_tree *t, unsigned k) {
+  size_t n = (size_t)PML__PROFILE_CHUNK << k;
+  if (t->memory == NULL) return calloc(n, sizeof(struct pml__profile_node));
+  return t->memory->get(t->memory->arg, t->id, k, n * sizeof(struct pml__profile_node));
 }
 
-static uint32_t chunk_start(unsigned k) {
-  return FIRST_CHUNK * ((1u << k) - 1u);
-}
-
-struct pml__profile_node *pml__profile_tree_at(const struct pml__profile_tree *t, uint32_t index) {
-  unsigned k = chunk_of(index);
-  return &t->chunk[k][index - chunk_start(k)];
+static void put(const struct pml__profile_tree *t, void *chunk) {
+  if (t->memory == NULL)
+    free(chunk);
+  else if (chunk != NULL)
+    t->memory->put(t->memory->arg, chunk);
 }
 
 static struct pml__profile_node *append(struct pml__profile_tree *t, uint32_t parent, pml_region_t region) {
   uint32_t index = t->n;
   if (index == PML_PROFILE_NODES_MAX) return NULL;
-  unsigned k = chunk_of(index);
+  unsigned k = 31u - (unsigned)__builtin_clz(index / PML__PROFILE_CHUNK + 1u);
   if (t->chunk[k] == NULL) {
-    t->chunk[k] = calloc((size_t)FIRST_CHUNK << k, sizeof *t->chunk[k]);
+    t->chunk[k] = get(t, k);
     if (t->chunk[k] == NULL) return NULL;
   }
+  if (t->memory != NULL && region != 0) t->memory->name(t->memory->arg, region);
   struct pml__profile_node *node = pml__profile_tree_at(t, index);
   node->index = index;
   node->parent = parent;
   node->region = region;
   node->min = UINT64_MAX;
+  node->histogram = &pml__histogram_none;
   __atomic_store_n(&t->n, index + 1, __ATOMIC_RELEASE);
   return node;
-}
-
-static uint32_t hash_of(uint32_t parent, pml_region_t region) {
-  uint64_t h = ((uint64_t)parent << 32 | region) * UINT64_C(0x9e3779b97f4a7c15);
-  return (uint32_t)(h >> 32);
-}
-
-static uint32_t *find(const struct pml__profile_tree *t, uint32_t parent, pml_region_t region) {
-  for (uint32_t i = hash_of(parent, region) & t->mask;; i = (i + 1) & t->mask) {
-    if (t->slot[i] == 0) return &t->slot[i];
-    const struct pml__profile_node *node = pml__profile_tree_at(t, t->slot[i]);
-    if (node->parent == parent && node->region == region) return &t->slot[i];
-  }
 }
 
 /* At most half full. */
@@ -63,49 +53,48 @@ static bool grow(struct pml__profile_tree *t) {
   t->mask = slots - 1;
   for (uint32_t i = 1; i < t->n; i++) {
     const struct pml__profile_node *node = pml__profile_tree_at(t, i);
-    *find(t, node->parent, node->region) = i;
+    *pml__profile_tree_find(t, node->parent, node->region) = i;
   }
   return true;
 }
 
-bool pml__profile_tree_open(struct pml__profile_tree *t) {
+bool pml__profile_tree_open(struct pml__profile_tree *t, const struct pml_profile_memory *memory, uint32_t id) {
   memset(t, 0, sizeof *t);
+  t->memory = memory;
+  t->id = id;
   if (grow(t) && append(t, 0, 0) != NULL) return true;
   pml__profile_tree_close(t);
   return false;
 }
 
+void pml__profile_tree_forget(struct pml__profile_tree *t) {
+  memset(t->chunk, 0, sizeof t->chunk);
+}
+
 void pml__profile_tree_close(struct pml__profile_tree *t) {
-  for (unsigned k = 0; k < PML__PROFILE_CHUNKS; k++) free(t->chunk[k]);
+  for (unsigned k = 0; k < PML__PROFILE_CHUNKS; k++) put(t, t->chunk[k]);
   free(t->slot);
   memset(t, 0, sizeof *t);
 }
 
 struct pml__profile_node *pml__profile_tree_child(struct pml__profile_tree *t, struct pml__profile_node *parent,
                                                   pml_region_t region) {
-  struct pml__profile_node *node = parent->latest;
-  if (PML_LIKELY(node != NULL && node->region == region)) return node;
-  uint32_t *slot = find(t, parent->index, region);
-  if (*slot != 0) {
-    node = pml__profile_tree_at(t, *slot);
-  } else {
-    if (2 * (t->n + 1) > t->mask + 1) {
-      if (!grow(t)) return NULL;
-      slot = find(t, parent->index, region);
-    }
-    node = append(t, parent->index, region);
-    if (node == NULL) return NULL;
-    *slot = node->index;
-  }
+  struct pml__profile_node *node = pml__profile_tree_known(t, parent, region);
+  if (node != NULL) return node;
+  if (2 * (t->n + 1) > t->mask + 1 && !grow(t)) return NULL;
+  uint32_t *slot = pml__profile_tree_find(t, parent->index, region);
+  node = append(t, parent->index, region);
+  if (node == NULL) return NULL;
+  *slot = node->index;
   parent->latest = node;
   return node;
 }
 
 /* @to stands still, @from may be in use. */
-static void add(struct pml__profile_node *to, const struct pml__profile_node *from) {
+void pml__profile_tree_add(struct pml__profile_node *to, const struct pml__profile_node *from) {
   uint64_t min = GET(from->min), max = GET(from->max);
-  to->running += GET(from->running);
   to->count += GET(from->count);
+  to->entered += GET(from->entered);
   to->sum += GET(from->sum);
   to->inner += GET(from->inner);
   if (min < to->min) to->min = min;
@@ -125,7 +114,8 @@ bool pml__profile_tree_merge(struct pml__profile_tree *to, const struct pml__pro
     all = same != NULL;
     if (all) at[i] = same->index;
   }
-  for (uint32_t i = 1; i < n && all; i++) add(pml__profile_tree_at(to, at[i]), pml__profile_tree_at(from, i));
+  for (uint32_t i = 1; i < n && all; i++)
+    pml__profile_tree_add(pml__profile_tree_at(to, at[i]), pml__profile_tree_at(from, i));
   free(at);
   return all;
 }

@@ -5,6 +5,19 @@
 
 local M = {}
 
+---@class pmlua.calls.function
+---@field library string
+---@field name string
+---@field calls integer
+---@field running integer
+---@field inclusive_ns number not counting calls inside others of the same function
+---@field exclusive_ns number
+---@field min_ns? number of a call, inclusive; nil: none ended
+---@field median_ns? number
+---@field max_ns number
+---@field bucket? table<integer, integer> calls by duration: from bucket_ns(i, tick_ns) to that of i + 1
+---@field tick_ns? number
+
 ---@class pmlua.calls.path
 ---@field depth integer 0: called by no recorded function
 ---@field library string
@@ -31,18 +44,41 @@ local function path_of(line)
   return path
 end
 
+--- { library, name, count, min_ns, median_ns, max_ns, bucket }; nil: it is no such line.
+local function function_of(line)
+  local count, min, median, max, library, name, buckets = line:match(
+    "^function\t(%d+)\t(%d+)\t(%d+)\t(%d+)\t([^\t]*)\t([^\t]*)\t([%d: ]*)$")
+  if not count then return nil end
+  local f = { library = library, name = name, count = math.tointeger(count), bucket = {},
+    min_ns = tonumber(min), median_ns = tonumber(median), max_ns = tonumber(max) }
+  for i, n in buckets:gmatch("(%d+):(%d+)") do f.bucket[math.tointeger(i)] = math.tointeger(n) end
+  return f
+end
+
+--- "libnone\tlibz,libm" of a line unmatched_lib: a pattern that matched nothing, and names near to it.
+local function unmatched(option, value)
+  local pattern, nearest = value:match("^([^\t]*)\t?(.*)$")
+  return { option = option, pattern = pattern, nearest = nearest }
+end
+
 --- One process: its head's fields, paths, and whether the file is whole; nil and why.
 local function process(file)
   local f <close>, err = io.open(file, "r")
   if not f then return nil, err end
-  local p = { paths = {}, whole = false }
+  local p = { paths = {}, durations = {}, unmatched_patterns = {}, whole = false }
   for line in f:lines() do
-    local key, value = line:match("^([a-z]+)\t(.*)$")
+    local key, value = line:match("^([a-z_]+)\t(.*)$")
     if line == "end" then p.whole = true
     elseif key == "call" then
       local path = path_of(line)
       if not path then return nil, file .. ": not what a recorded process writes" end
       p.paths[#p.paths + 1] = path
+    elseif key == "function" then
+      local of = function_of(line)
+      if not of then return nil, file .. ": not what a recorded process writes" end
+      p.durations[#p.durations + 1] = of
+    elseif key and key:find("^unmatched_") then
+      table.insert(p.unmatched_patterns, unmatched(key:sub(#"unmatched_" + 1), value))
     elseif key then p[key] = math.tointeger(tonumber(value)) or value
     end
   end
@@ -79,6 +115,48 @@ local function sum(functions, paths)
   end
 end
 
+--- The least duration in a bucket: below 16 ticks they are exact, above there are eight to the octave.
+---@param i integer
+---@param tick_ns number
+function M.bucket_ns(i, tick_ns)
+  return tick_ns * (i < 16 and i or (8 + i % 8) << (i // 8 - 1))
+end
+
+--- As if the durations in a bucket were evenly spread: good to half a bucket, some 6 %.
+local function median_of(f, tick_ns)
+  local order, before = {}, 0
+  for i in pairs(f.bucket) do order[#order + 1] = i end
+  table.sort(order)
+  local half = 0
+  for _, i in ipairs(order) do half = half + f.bucket[i] / 2 end
+  for _, i in ipairs(order) do
+    if before + f.bucket[i] >= half then
+      local from = M.bucket_ns(i, tick_ns)
+      local to = i < 16 and from or M.bucket_ns(i + 1, tick_ns)
+      local median = from + (to - from) * (half - before) / f.bucket[i]
+      return math.max(f.min_ns, math.min(median, f.max_ns))
+    end
+    before = before + f.bucket[i]
+  end
+end
+
+--- Calls by duration of all processes; the clock is the same for all, as they ran on one machine.
+local function add_durations(functions, processes)
+  for _, p in ipairs(processes) do
+    for _, of in ipairs(p.durations) do
+      local f = functions[of.library .. "\0" .. of.name]
+      if f then
+        f.bucket = f.bucket or {}
+        for i, n in pairs(of.bucket) do f.bucket[i] = (f.bucket[i] or 0) + n end
+        f.tick_ns = p.tick_ns
+      end
+    end
+  end
+  for _, f in ipairs(functions) do
+    if f.bucket and f.min_ns and f.tick_ns then f.median_ns = median_of(f, f.tick_ns) end
+  end
+end
+
 local function by_time(a, b)
   if a.exclusive_ns ~= b.exclusive_ns then return a.exclusive_ns > b.exclusive_ns end
   return a.library .. a.name < b.library .. b.name
@@ -101,6 +179,7 @@ function M.read(dir)
     processes[i] = p
     sum(functions, p.paths)
   end
+  add_durations(functions, processes)
   for i = #functions, 1, -1 do functions[functions[i].library .. "\0" .. functions[i].name] = nil end
   table.sort(functions, by_time)
   return { processes = processes, functions = functions }

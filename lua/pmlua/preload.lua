@@ -79,6 +79,24 @@ function M.library(name)
   return nil, ("libpmlua-%s.so is not found beside the command; build it with make all"):format(name)
 end
 
+--- What running a command with libpmlua-NAME.so needs: the library. Else nil, why, the exit status that says so, and
+--- whether it is because the program is static.
+---@param name string
+---@param command string
+---@return string? library
+---@return string? err
+---@return integer? status
+---@return boolean? static
+function M.ready(name, command)
+  local library, missing = M.library(name)
+  if not library then return nil, missing, 1 end
+  local path, err, status = M.locate(command)
+  if not path then return nil, err, status end
+  local why, static = M.obstacle(path)
+  if why then return nil, why, NOT_RUN, static end
+  return library
+end
+
 --- LD_PRELOAD with this library after what it has.
 ---@param library string
 ---@return string

@@ -10,8 +10,12 @@
 
 #include <dlfcn.h>
 #include <math.h>
+#include <pthread.h>
+#include <sched.h>
+#include <stdatomic.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <string.h>
 
 static volatile uint64_t sink;
 static volatile double value;
@@ -41,6 +45,10 @@ static void drop(void *data, const struct pml_stream_event *e) {
   (void)data;
   (void)e;
 }
+static bool drop_plainly(void *data, const struct pml_stream_event *e) {
+  drop(data, e);
+  return true;
+}
 
 static bool begin_to_intercept(function **plain) {
   static const struct pml_intercept_options o = {.lib = "libm", .sym = "logb"};
@@ -55,25 +63,67 @@ static bool begin_to_intercept(function **plain) {
   return err == 0 && s.slots > 0;
 }
 
+static void row(const char *figure, function **plain, double limit) {
+  struct bench_op op[2] = {{.batch = plain_and_clocks, .arg = plain}, {.batch = call}};
+  bench_run(op, 2);
+  bench_row(figure, &op[1], "plain call + two clock reads", &op[0], limit, NULL, NULL);
+}
+
+/* ---- with a second thread that makes the same calls, on a cpu of its own ---- */
+
+static atomic_bool end;
+
+static void *run_second(void *arg) {
+  while (!atomic_load_explicit(&end, memory_order_relaxed)) call(arg, 64);
+  return NULL;
+}
+
+static bool start_second(pthread_t *t) {
+  int here = sched_getcpu();
+  atomic_store(&end, false);
+  if (pthread_create(t, NULL, run_second, NULL) != 0) return false;
+  for (int cpu = 0; cpu < CPU_SETSIZE; cpu++) {
+    cpu_set_t one;
+    CPU_ZERO(&one);
+    CPU_SET((size_t)cpu, &one);
+    if (cpu != here && pthread_setaffinity_np(*t, sizeof one, &one) == 0) return true;
+  }
+  atomic_store(&end, true);
+  pthread_join(*t, NULL);
+  return false;
+}
+
+static void rows_with_profile(function **plain) {
+  struct pml_profile *profile = NULL;
+  pthread_t t;
+  if (pml_profile_open(&profile) < 0) return;
+  row("intercepted call, profile", plain, 1.35);
+  if (start_second(&t)) {
+    row("intercepted call, profile, 2 thr.", plain, 1.35);
+    atomic_store(&end, true);
+    pthread_join(t, NULL);
+  } else {
+    printf("%-34s needs a second cpu\n", "intercepted call, profile, 2 thr.");
+  }
+  pml_profile_close(profile);
+}
+
+/* A consumer that may use every register has them all saved: for information, its limit is what that took once. */
 void bench_intercept_rows(void) {
   static int self;
   function *plain;
-  struct pml_stream_consumer c = {.thread_begin = begin, .event = {drop, drop, NULL}, .arg = &self};
-  struct pml_profile *profile = NULL;
+  struct pml_stream_consumer c = {
+      .thread_begin = begin, .event = {drop, drop, NULL}, .plain = {drop_plainly, drop_plainly, NULL}, .arg = &self};
   uint64_t id;
   if (!begin_to_intercept(&plain)) return;
-  struct bench_op idle[2] = {{.batch = plain_and_clocks, .arg = &plain}, {.batch = call}};
-  bench_run(idle, 2);
-  bench_row("intercepted call, nobody asks", &idle[1], "plain call + two clock reads", &idle[0], 1.35, NULL, NULL);
+  row("intercepted call, nobody asks", &plain, 0.5);
   if (pml_stream_add(&c, &id) < 0) return;
-  struct bench_op op[2] = {{.batch = plain_and_clocks, .arg = &plain}, {.batch = call}};
-  bench_run(op, 2);
-  bench_row("intercepted call", &op[1], "plain call + two clock reads", &op[0], 1.35, NULL, NULL);
+  row("intercepted call", &plain, 1.35);
   (void)pml_stream_remove(id);
-  if (pml_profile_open(&profile) < 0) return;
-  struct bench_op with[2] = {{.batch = plain_and_clocks, .arg = &plain}, {.batch = call}};
-  bench_run(with, 2);
-  bench_row("intercepted call, with a profile", &with[1], "intercepted call", &op[1], 2.0, NULL, NULL);
-  pml_profile_close(profile);
+  rows_with_profile(&plain);
+  memset(c.plain, 0, sizeof c.plain);
+  if (pml_stream_add(&c, &id) < 0) return;
+  row("intercepted call, all registers", &plain, 4.0);
+  (void)pml_stream_remove(id);
   pml_intercept_remove();
 }

@@ -3,12 +3,15 @@
  * core/adapter/arch/pml_arch.h - what interception needs of an instruction set: thunks, and pads that calls return to.
  *
  * Interception replaces the address of a function by that of a thunk, which puts its index into a scratch register and
- * jumps to the enter stub. The stub saves every register that may carry an argument, calls pml__intercept_enter(), and
- * jumps to the function. If the call is recorded its return address has become that of a pad. There is a pad for each
- * call under way, and for each pad a slot at a fixed distance, which has the true return address: so that one rule of
- * unwinding, the same for all pads, leads from a pad to the caller, whoever unwinds (exceptions, cancellation,
- * backtraces, debuggers). A pad jumps to the leave stub, which saves every register that may carry a result, calls
- * pml__intercept_leave() and returns to the caller.
+ * jumps to the enter stub. The stub saves the general registers that may carry an argument and calls
+ * pml__intercept_enter(). A call that is recorded is made again, with the arguments where they are, from a pad: there
+ * is one for each call under way, and for each pad a slot at a fixed distance, which has the true return address: so
+ * that one rule of unwinding, the same for all pads, leads from a pad to the caller, whoever unwinds (exceptions,
+ * cancellation, backtraces, debuggers). When the function has returned to it, the pad jumps to the leave stub, which
+ * saves the registers that may carry a result, calls pml__intercept_leave() and returns to the caller. So every return
+ * is that of a call, as the CPU predicts it and as a shadow stack wants it.
+ *
+ * Vector registers are saved only when one of the two says so; then the stub calls its _full twin.
  */
 #ifndef PML_ARCH_H
 #define PML_ARCH_H
@@ -25,16 +28,43 @@ struct pml_arch_slot {
   uintptr_t address; /* the code that made the call; the rule of unwinding reads it */
   uintptr_t sp;      /* of the call */
 };
-extern struct pml_arch_slot pml__arch_slot[PML_ARCH_PADS];
-extern char pml__arch_pads[];
+extern __attribute__((visibility("hidden"))) struct pml_arch_slot pml__arch_slot[PML_ARCH_PADS];
+extern __attribute__((visibility("hidden"))) char pml__arch_pads[];
+
+#ifdef __x86_64__
+#define PML_ARCH_PAD_RETURN 7u
+#else
+#define PML_ARCH_PAD_RETURN 8u
+#endif
 
 static inline uintptr_t pml_arch_pad(uint32_t i) {
   return (uintptr_t)pml__arch_pads + (uintptr_t)i * PML_ARCH_PAD_BYTES;
 }
+/* What the function of a call from pad @i returns to, and which pad that is in. */
+static inline uintptr_t pml_arch_pad_return(uint32_t i) {
+  return pml_arch_pad(i) + PML_ARCH_PAD_RETURN;
+}
+static inline uint32_t pml_arch_pad_of(uintptr_t address) {
+  return (uint32_t)((address - (uintptr_t)pml__arch_pads) / PML_ARCH_PAD_BYTES);
+}
 
-/* Called by the stubs. @address: where the return address of the call is; @sp: the stack pointer at the call. */
-uintptr_t pml__intercept_enter(uint32_t function, uintptr_t *address, uintptr_t sp);
-uintptr_t pml__intercept_leave(uintptr_t pad, uintptr_t sp);
+/*
+ * What the stubs are told, in two registers. From enter: the function, and the pad to call it from. From leave: the
+ * address to return to. @to 0: all registers must be saved, and the _full twin called, with what is in @pad. From that,
+ * @pad 0: jump to the function, nothing is recorded.
+ */
+struct pml_arch_way {
+  uintptr_t to, pad;
+};
+
+/*
+ * Called by the stubs. @address: where the return address of the call is; @sp: the stack pointer at the call, before
+ * and after it. The first two use general registers only.
+ */
+struct pml_arch_way pml__intercept_enter(uint32_t function, uintptr_t *address, uintptr_t sp);
+struct pml_arch_way pml__intercept_leave(uintptr_t pad, uintptr_t sp);
+struct pml_arch_way pml__intercept_enter_full(uint32_t function, const uintptr_t *address, uintptr_t sp, uint32_t i);
+uintptr_t pml__intercept_leave_full(uintptr_t pad, uintptr_t sp, uint32_t i);
 
 /* What this CPU has of registers to save. Returns 0 or PML_EMODE: a shadow stack is on, which pads would violate. */
 int pml_arch_prepare(void);

@@ -56,20 +56,10 @@ function M.run(args)
     io.stderr:write("pmlua live: ", misuse, "; usage: ", M.usage, "\n")
     return 2
   end
-  local library, missing = preload.library("live")
+  local library, err, status, static = preload.ready("live", o.words[1])
   if not library then
-    complain(missing)
-    return 1
-  end
-  local path, err, status = preload.locate(o.words[1])
-  if not path then
-    complain(err)
+    complain(err .. (static and "; let it call pmlua_live_start() itself" or ""))
     return status
-  end
-  local why, static = preload.obstacle(path)
-  if why then
-    complain(why .. (static and "; let it call pmlua_live_start() itself" or ""))
-    return NOT_RUN
   end
   local variables = { LD_PRELOAD = preload.with(library) }
   variables.PMLUA_LIVE_NAME = o.name

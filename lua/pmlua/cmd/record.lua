@@ -5,6 +5,7 @@
 
 local core = require "pmlua.core"
 local preload = require "pmlua.preload"
+local recording = require "pmlua.recording"
 
 local M = {
   summary = "run a program and tell which library functions it spends its time in",
@@ -18,24 +19,67 @@ itself: short functions look longer than they are.
   --lib GLOB   only functions of these libraries (libz, libstdc*); may be repeated, as may the next two
   --sym GLOB   only these functions
   --not GLOB   neither libraries nor functions with these names
-  --trace      an OTF2 trace of each process, too: every enter and leave, with one thread more to write it
+  --filter FILE   a filter file as Score-P reads them, in addition
+  --trace      an OTF2 trace of each process, too: every enter and leave
   --json       the table and every call path as JSON, on standard output
   -o DIR       the folder for the results; it is made, and must not hold results (default: pmlua-record-PID)
+  --finish DIR    runs nothing: has the results of processes that were still running, or of a recording cut short
 
-A process killed by a signal, and one that executes another program in its place, leaves no results.
+What keeps a trace small; the table has all calls, and what is left out of the trace is told:
+
+  --max-depth N        no calls inside N others
+  --max-calls N        no more than N calls of each function of a process
+  --min-duration TIME  no calls shorter than that (10us, 1ms; ns if there is no unit) that recorded none inside
+
+However a process ends, by a signal or by executing another program, what it has recorded is there.
 
     pmlua record -- python3 -c 'import json; print(json.dumps([1, 2]))'
     pmlua record --lib libz --trace -o zipped -- ./compress input]],
 }
 
-local LINES = 40 -- of the table that people read
 local NOT_RUN = 126 -- as shells say it
-local takes_value = { ["--lib"] = "LIB", ["--sym"] = "SYM", ["--not"] = "NOT", ["-o"] = "DIR" }
+local BITS = { ["--max-depth"] = 31, ["--max-calls"] = 31, ["--min-duration"] = 60 }
+local takes_value = {
+  ["--lib"] = "LIB", ["--sym"] = "SYM", ["--not"] = "NOT", ["--filter"] = "FILTER", ["-o"] = "DIR", ["--finish"] = "FINISH",
+  ["--max-depth"] = "MAX_DEPTH", ["--max-calls"] = "MAX_CALLS", ["--min-duration"] = "MIN_NS",
+}
+local repeats = { LIB = true, SYM = true, NOT = true }
+local of_a_trace = { "MAX_DEPTH", "MAX_CALLS", "MIN_NS" }
+local unit_ns = { [""] = 1, ns = 1, us = 1e3, ms = 1e6, s = 1e9 }
+
+--- A whole number from 1 on, of ns if it is a time; nil: it is none.
+local function limit(name, text)
+  local digits, unit = text:match("^([%d.]+)(%a*)$")
+  local v = tonumber(digits)
+  if not v or not unit_ns[unit] or (unit ~= "" and name ~= "--min-duration") then return nil end
+  v = math.tointeger(v * unit_ns[unit])
+  return v and v >= 1 and v < 1 << BITS[name] and v or nil
+end
+
+--- Takes the value of an option; what is wrong with it.
+local function take(o, name, value)
+  local key = takes_value[name]
+  if BITS[name] then
+    o[key] = limit(name, value)
+    local what = key == "MIN_NS" and "duration; say 10us or 1ms" or "number from 1 on"
+    return not o[key] and ("%s: '%s' is no %s"):format(name, value, what)
+  end
+  o[key] = repeats[key] and o[key] and o[key] .. ":" .. value or value
+end
+
+local function check(o)
+  if o.FINISH then return (#o.words > 0 or o.DIR) and "--finish runs nothing and takes its folder itself" or nil end
+  if #o.words == 0 then return "say what to run" end
+  if o.words[1]:find("=", 1, true) then return "a command with '=' in its name cannot be recorded" end
+  for _, key in ipairs(of_a_trace) do
+    if o[key] and not o.trace then return "--max-depth, --max-calls and --min-duration are of a trace; add --trace" end
+  end
+end
 
 local function parse(args)
   local o, i = {}, 1
   while i <= #args and args[i]:find("^%-") do
-    local name, value = args[i]:match("^(%-%-[%a]+)=(.*)$")
+    local name, value = args[i]:match("^(%-%-[%a-]+)=(.*)$")
     name = name or args[i]
     i = i + 1
     if name == "--" then break end
@@ -44,13 +88,13 @@ local function parse(args)
     else
       if not value then value, i = args[i], i + 1 end
       if not value or value == "" then return nil, name .. " needs a value" end
-      local key = takes_value[name]
-      o[key] = key ~= "DIR" and o[key] and o[key] .. ":" .. value or value
+      local wrong = take(o, name, value)
+      if wrong then return nil, wrong end
     end
   end
   o.words = { table.unpack(args, i) }
-  if #o.words == 0 then return nil, "say what to run" end
-  if o.words[1]:find("=", 1, true) then return nil, "a command with '=' in its name cannot be recorded" end
+  local wrong = check(o)
+  if wrong then return nil, wrong end
   return o
 end
 
@@ -68,7 +112,7 @@ local function folder(name)
   local made, err = lfs.mkdir(name)
   if not made and lfs.attributes(name, "mode") ~= "directory" then return nil, name .. ": " .. err end
   for entry in lfs.dir(name) do
-    if entry:find("%.calls$") or entry:find("^trace%-") then
+    if entry:find("%.calls$") or entry:find("%.spool$") or entry:find("^trace%-") then
       return nil, name .. " has results of another recording; remove them, or name another folder with -o"
     end
   end
@@ -82,62 +126,35 @@ local function folder(name)
   return real
 end
 
---- How the command ended; nil and why.
-local function run(o, path, library, dir)
+--- The filter file by its full path, readable; nil and why.
+local function filter(name)
+  local f <close>, err = io.open(name, "r")
+  if not f then return nil, err end
+  local _, unreadable = f:read(0)
+  if unreadable then return nil, name .. ": " .. unreadable end
+  return core.sys.realpath(name)
+end
+
+local variables = { "LIB", "SYM", "NOT", "FILTER", "MAX_DEPTH", "MAX_CALLS", "MIN_NS" }
+
+--- How the command ended; nil and why. An interrupt from the terminal is the command's; what it left is told all the same.
+local function run(o, library, dir)
   local words = { "env", "LD_PRELOAD=" .. preload.with(library), "PMLUA_RECORD_DIR=" .. dir }
-  for _, name in ipairs { "LIB", "SYM", "NOT" } do
+  for _, name in ipairs(variables) do
     words[#words + 1] = o[name] and ("PMLUA_RECORD_%s=%s"):format(name, o[name])
   end
   if o.trace then words[#words + 1] = "PMLUA_RECORD_TRACE=1" end
-  words[#words + 1] = path
-  table.move(o.words, 2, #o.words, #words + 1, words)
+  table.move(o.words, 1, #o.words, #words + 1, words)
   local command <close>, err = core.command.spawn(words)
   if not command then return nil, sentence(err) end
+  core.sys.on_interrupt()
   local started, refused = command:start()
+  local ended, lost
+  if started then ended, lost = command:wait() end
+  core.sys.interrupted()
+  core.sys.on_interrupt(false)
   if not started then return nil, sentence(refused) end
-  local ended, lost = command:wait()
   return ended, lost and sentence(lost)
-end
-
-local function print_table(calls, dir)
-  local tabulate = require "pmlua.tabulate"
-  local rows = {}
-  for i, f in ipairs(calls.functions) do
-    if i > LINES then break end
-    rows[i] = { f.library, f.name, f.calls, f.inclusive_ns, f.exclusive_ns, f.min_ns, f.max_ns }
-  end
-  local names = { "library", "function", "calls", "inclusive [ns]", "exclusive [ns]", "min [ns]", "max [ns]" }
-  io.stderr:write("\n", tabulate(names, rows), "\n")
-  local more = #calls.functions - #rows
-  if more > 0 then io.stderr:write(("and %d functions more; --json has all\n"):format(more)) end
-  io.stderr:write(("%d %s; results in %s\n"):format(#calls.processes, #calls.processes == 1 and "process" or "processes", dir))
-end
-
---- What is not in the table, a line each.
-local function warn(calls)
-  local deep, nested = 0, 0
-  for _, p in ipairs(calls.processes) do
-    deep, nested = deep + (p.deep or 0), nested + (p.nested or 0)
-    if not p.whole then complain(("the results of process %s are not whole"):format(p.pid)) end
-  end
-  if deep > 0 then complain(("%d calls are not recorded: too many were under way"):format(deep)) end
-  if nested > 0 then complain(("%d calls are not recorded: they interrupted the recording"):format(nested)) end
-end
-
-local function report(o, dir)
-  local calls, err = require("pmlua.calls").read(dir)
-  if not calls then return nil, err end
-  if #calls.processes == 0 then return nil, "no process left results in " .. dir end
-  warn(calls)
-  if o.json then
-    local json = require "pmlua.json"
-    json.array(calls.functions)
-    for _, p in ipairs(calls.processes) do json.array(p.paths) end
-    print(json.encode(calls))
-  else
-    print_table(calls, dir)
-  end
-  return true
 end
 
 ---@param args string[]
@@ -148,33 +165,31 @@ function M.run(args)
     io.stderr:write("pmlua record: ", misuse, "; usage: ", M.usage, "\n")
     return 2
   end
-  local library, missing = preload.library("record")
+  if o.FINISH then return recording.report(o, o.FINISH, complain) and 0 or 1 end
+  local library, err, status = preload.ready("record", o.words[1])
   if not library then
-    complain(missing)
-    return 1
-  end
-  local path, err, status = preload.locate(o.words[1])
-  if not path then
     complain(err)
     return status
   end
-  local why = preload.obstacle(path)
-  if why then
-    complain(why)
-    return NOT_RUN
+  local refused, dir
+  if o.FILTER then
+    o.FILTER, refused = filter(o.FILTER)
+    if not o.FILTER then
+      complain(refused)
+      return 1
+    end
   end
-  local dir, refused = folder(o.DIR or ("pmlua-record-%d"):format(core.sys.pid()))
+  dir, refused = folder(o.DIR or ("pmlua-record-%d"):format(core.sys.pid()))
   if not dir then
     complain(refused)
     return 1
   end
-  local ended, lost = run(o, path, library, dir)
+  local ended, lost = run(o, library, dir)
   if not ended then
     complain(lost)
     return NOT_RUN
   end
-  local reported, failure = report(o, dir)
-  if not reported then complain(failure) end
+  recording.report(o, dir, complain)
   return ended.signal and 128 + ended.signal or ended.status
 end
 

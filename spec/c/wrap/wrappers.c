@@ -55,6 +55,7 @@ int WRAPPER(lib_back)(int (*back)(void *arg), void *arg) {
   return real(back, arg);
 }
 
+#ifndef WITHOUT_CPLUSPLUS
 WRAPPED(lib_catch);
 int WRAPPER(lib_catch)(int (*back)(void *arg), void *arg) {
   PML_WRAP_CALL(call, &wrapped_lib_catch);
@@ -68,6 +69,7 @@ int WRAPPER(lib_throw)(int n) {
   REAL(int, lib_throw, int);
   return real(n);
 }
+#endif
 
 WRAPPED(lib_errno);
 int WRAPPER(lib_errno)(int set) {

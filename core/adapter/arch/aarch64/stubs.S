@@ -94,43 +94,4 @@ pml__arch_leave:
   .cfi_endproc
   .size pml__arch_leave, . - pml__arch_leave
 
-/*
- * Doors to dlopen and dlsym, which look at their return address to know who asks: what needs that goes on to the true
- * function as it came. name, who decides (the same arguments, and the return address), the true one, ours.
- */
-  .macro door name, decide, real, ours
-  .globl \name
-  .hidden \name
-  .type \name, %function
-  .balign 16
-\name:
-  .cfi_startproc
-  hint #34 /* bti c */
-  stp x29, x30, [sp, #-32]!
-  .cfi_def_cfa_offset 32
-  .cfi_offset x29, -32
-  .cfi_offset x30, -24
-  mov x29, sp
-  stp x0, x1, [sp, #16]
-  mov x2, x30
-  bl \decide
-  and w16, w0, #255 /* a bool is one byte */
-  ldp x0, x1, [sp, #16]
-  ldp x29, x30, [sp], #32
-  .cfi_restore x29
-  .cfi_restore x30
-  .cfi_def_cfa_offset 0
-  cbnz w16, 1f
-  adrp x16, \real
-  ldr x16, [x16, #:lo12:\real]
-  br x16
-1:
-  b \ours
-  .cfi_endproc
-  .size \name, . - \name
-  .endm
-
-  door pml__arch_dlopen, pml__intercept_takes_dlopen, pml__intercept_real_dlopen, pml__intercept_dlopen
-  door pml__arch_dlsym, pml__intercept_takes_dlsym, pml__intercept_real_dlsym, pml__intercept_dlsym
-
 #endif

@@ -67,11 +67,15 @@ void pml_arch_thunks_write(void *block, uint32_t first, uint32_t n) {
   memcpy(at, &enter, sizeof enter);
 }
 
-/* A slot is used relative to the instruction's end: call and jmp are ff 15 and ff 25 before the distance. */
+/*
+ * A slot is used relative to the instruction's end, by an operand that ends in 101 and has no register: call and jmp are
+ * ff 15 and ff 25 before the distance. Any four bytes can be the distance to some slot, so the operand matters.
+ */
 bool pml_arch_scan(const uint8_t *text, const uint8_t *end, uintptr_t lo, uintptr_t hi,
                    void (*seen)(void *arg, uintptr_t slot, bool call), void *arg) {
   for (const uint8_t *p = text + 2; p + 4 <= end; p++) {
     int32_t distance;
+    if ((p[-1] & 0xc7) != 0x05) continue;
     memcpy(&distance, p, sizeof distance);
     uintptr_t slot = (uintptr_t)(p + 4) + (uintptr_t)(intptr_t)distance;
     if (slot - lo < hi - lo) seen(arg, slot, p[-2] == 0xff && (p[-1] == 0x15 || p[-1] == 0x25));

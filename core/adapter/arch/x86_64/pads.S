@@ -7,7 +7,7 @@
 
   .text
   .balign 16
-begin: /* a return address is looked up as one less: the first pad's must be found, too */
+begin: /* a return address is looked up as one less: the first pad's own address must be found, too */
   .fill 16, 1, 0x90
   .globl pml__arch_pads
   .hidden pml__arch_pads
@@ -15,16 +15,17 @@ begin: /* a return address is looked up as one less: the first pad's must be fou
 pml__arch_pads:
   .rept 32768
   .balign 16, 0x90
-  leaq -7(%rip), %r11 /* after 7 bytes: the pad's own address */
-  jmp pml__arch_leave
+  endbr64
+  call *%r11
+  jmp pml__arch_leave /* PML_ARCH_PAD_RETURN is here */
   .endr
   .balign 16, 0x90
 end:
   .size pml__arch_pads, . - pml__arch_pads
 
 /*
- * The unwinder stands at a pad: register 16 is its address. The caller's
- * address is in the pad's slot, at (register 16 & -16) + slots - pads.
+ * The unwinder stands in a pad: register 16 is where. The caller's address is in the pad's slot, at
+ * (register 16 & -16) + slots - pads. The stack pointer is the caller's, behind the call as before it.
  *
  * A pad has no frame: to libgcc, which knows its way back to the handler by the stack pointer, it would be the frame of
  * its caller. The mark of a signal's frame ("S") sets them apart. It also says that the caller stands at the address,

@@ -65,55 +65,107 @@
   .endif
   .endm
 
-  .macro general op, at
-  gp \op, rax, \at
-  gp \op, rdx, \at + 8
-  gp \op, rcx, \at + 16
-  gp \op, rdi, \at + 24
-  gp \op, rsi, \at + 32
-  gp \op, r8, \at + 40
-  gp \op, r9, \at + 48
+  .macro general op
+  gp \op, rax, 8
+  gp \op, rdx, 16
+  gp \op, rcx, 24
+  gp \op, rdi, 32
+  gp \op, rsi, 40
+  gp \op, r8, 48
+  gp \op, r9, 56
+  gp \op, r10, 64
   .endm
-  .macro gp op, register, at
+  .macro gp op, register, below
   .if \op
-  movq %\register, \at(%rsp)
+  movq %\register, -\below(%rbp)
   .else
-  movq \at(%rsp), %\register
+  movq -\below(%rbp), %\register
   .endif
   .endm
 
-/* From a thunk: %r11d is the function. r10 may carry the frame of a nested function's outer one. */
+  .macro frame bytes
+  pushq %rbp
+  .cfi_adjust_cfa_offset 8
+  .cfi_rel_offset %rbp, 0
+  movq %rsp, %rbp
+  .cfi_def_cfa_register %rbp
+  subq $\bytes, %rsp
+  .endm
+
+/*
+ * From a thunk: %r11d is the function. r10 may carry the frame of a nested function's outer one. While nobody consumes
+ * it jumps on with a function's target, the first member of the 16 bytes of one; what is below the stack pointer is
+ * nobody's else, and safe from signal handlers.
+ */
   .globl pml__arch_enter
   .hidden pml__arch_enter
   .type pml__arch_enter, @function
-  .balign 16
+  .balign 64
 pml__arch_enter:
   .cfi_startproc
   endbr64
-  pushq %rbp
-  .cfi_def_cfa_offset 16
-  .cfi_offset %rbp, -16
-  movq %rsp, %rbp
-  .cfi_def_cfa_register %rbp
-  andq $-64, %rsp
-  subq $640, %rsp
-  general 1, 512
-  movq %r10, 568(%rsp)
-  in_use
-  movl %r10d, 576(%rsp)
-  vectors 1, 7
+  cmpq $-1, pml__stream_generation(%rip) /* of enters: nobody consumes them */
+  jne .Lenter_wanted
+  movq %rax, -16(%rsp)
+  movq %rcx, -24(%rsp)
+  movl %r11d, %eax
+  shrl $10, %eax
+  leaq pml__intercept_block(%rip), %rcx
+  movq (%rcx, %rax, 8), %rcx
+  andl $1023, %r11d
+  shll $4, %r11d
+  movq (%rcx, %r11), %r11
+  movq -16(%rsp), %rax
+  movq -24(%rsp), %rcx
+  jmp *%r11
+.Lenter_wanted:
+  frame 96
+  general 1
+  movl %r11d, -72(%rbp)
   movl %r11d, %edi
   leaq 8(%rbp), %rsi
   movq %rsi, %rdx
   call pml__intercept_enter
+  testq %rax, %rax
+  jz .Lenter_all
+.Lenter_recorded:
   movq %rax, %r11
-  movl 576(%rsp), %r10d
-  vectors 0, 7
-  general 0, 512
-  movq 568(%rsp), %r10
+  movq %rdx, 8(%rbp) /* in the place of the return address, which has been kept: it stands where the pad's will */
+  general 0
   leave
+  .cfi_remember_state
   .cfi_def_cfa %rsp, 8
+  .cfi_restore %rbp
+  leaq 8(%rsp), %rsp
+  .cfi_def_cfa %rsp, 0
+  jmp *-8(%rsp)
+.Lenter_unrecorded:
+  .cfi_restore_state
+  movq %rax, %r11
+  general 0
+  leave
+  .cfi_remember_state
+  .cfi_def_cfa %rsp, 8
+  .cfi_restore %rbp
   jmp *%r11
+.Lenter_all:
+  .cfi_restore_state
+  movl %edx, -76(%rbp)
+  andq $-64, %rsp
+  subq $512, %rsp
+  in_use
+  movl %r10d, -80(%rbp)
+  vectors 1, 7
+  movl -72(%rbp), %edi
+  leaq 8(%rbp), %rsi
+  movq %rsi, %rdx
+  movl -76(%rbp), %ecx
+  call pml__intercept_enter_full
+  movl -80(%rbp), %r10d
+  vectors 0, 7
+  testq %rdx, %rdx
+  jnz .Lenter_recorded
+  jmp .Lenter_unrecorded
   .cfi_endproc
   .size pml__arch_enter, . - pml__arch_enter
 
@@ -125,102 +177,65 @@ pml__arch_enter:
   cmpl $0x4100, %eax
   .endm
 
-/*
- * From a pad: %r11 is its address. It ends with a jump, not with a return: the function's return has taken the
- * caller's entry from the CPU's stack of predictions already.
- */
+/* From a pad, whose address the function has just returned to: it stands below the stack pointer. */
   .globl pml__arch_leave
   .hidden pml__arch_leave
   .type pml__arch_leave, @function
-  .balign 16
+  .balign 64
 pml__arch_leave:
   .cfi_startproc
   .cfi_def_cfa %rsp, 0
-  .cfi_register %rip, %r11
-  pushq %r11
+  leaq -8(%rsp), %rsp
   .cfi_def_cfa_offset 8
-  .cfi_offset %rip, -8
-  pushq %rbp
-  .cfi_def_cfa_offset 16
-  .cfi_offset %rbp, -16
-  movq %rsp, %rbp
-  .cfi_def_cfa_register %rbp
-  andq $-64, %rsp
-  subq $448, %rsp
-  general 1, 256
-  in_use
-  movl %r10d, 320(%rsp)
-  vectors 1, 3
-  movl $0, 324(%rsp)
-  testb $X87, %r10b
-  jz 9f
-  empty
-  je 9f
-  fstpt 336(%rsp)
-  movl $1, 324(%rsp)
-  empty
-  je 9f
-  fstpt 352(%rsp)
-  movl $2, 324(%rsp)
-9:
+  frame 144
+  general 1
   movq 8(%rbp), %rdi
   leaq 16(%rbp), %rsi
   call pml__intercept_leave
+  testq %rax, %rax
+  jz .Lleave_all
+.Lleave_done:
   movq %rax, 8(%rbp)
-  cmpl $1, 324(%rsp)
-  jb 8f
-  je 7f
-  fldt 352(%rsp)
-7:
-  fldt 336(%rsp)
-8:
-  movl 320(%rsp), %r10d
-  vectors 0, 3
-  general 0, 256
+  general 0
   leave
+  .cfi_remember_state
   .cfi_def_cfa %rsp, 8
-  popq %r11
-  .cfi_def_cfa_offset 0
-  .cfi_register %rip, %r11
-  jmp *%r11
+  .cfi_restore %rbp
+  ret
+.Lleave_all:
+  .cfi_restore_state
+  movl %edx, -76(%rbp)
+  andq $-64, %rsp
+  subq $256, %rsp
+  in_use
+  movl %r10d, -80(%rbp)
+  vectors 1, 3
+  movl $0, -84(%rbp)
+  testb $X87, %r10b
+  jz .Lleave_saved
+  empty
+  je .Lleave_saved
+  fstpt -112(%rbp)
+  movl $1, -84(%rbp)
+  empty
+  je .Lleave_saved
+  fstpt -128(%rbp)
+  movl $2, -84(%rbp)
+.Lleave_saved:
+  movq 8(%rbp), %rdi
+  leaq 16(%rbp), %rsi
+  movl -76(%rbp), %edx
+  call pml__intercept_leave_full
+  movl -80(%rbp), %r10d
+  vectors 0, 3
+  cmpl $1, -84(%rbp)
+  jb .Lleave_done
+  je .Lleave_one
+  fldt -128(%rbp)
+.Lleave_one:
+  fldt -112(%rbp)
+  jmp .Lleave_done
   .cfi_endproc
   .size pml__arch_leave, . - pml__arch_leave
-
-/*
- * Doors to dlopen and dlsym, which look at their return address to know who asks: what needs that goes on to the true
- * function as it came. name, who decides (the same arguments, and the return address), the true one, ours.
- */
-  .macro door name, decide, real, ours
-  .globl \name
-  .hidden \name
-  .type \name, @function
-  .balign 16
-\name:
-  .cfi_startproc
-  endbr64
-  pushq %rdi
-  .cfi_adjust_cfa_offset 8
-  pushq %rsi
-  .cfi_adjust_cfa_offset 8
-  pushq %rax
-  .cfi_adjust_cfa_offset 8
-  movq 24(%rsp), %rdx
-  call \decide
-  movzbl %al, %ecx /* a bool is one byte */
-  popq %rax
-  .cfi_adjust_cfa_offset -8
-  popq %rsi
-  .cfi_adjust_cfa_offset -8
-  popq %rdi
-  .cfi_adjust_cfa_offset -8
-  testl %ecx, %ecx
-  jnz \ours
-  jmp *\real(%rip)
-  .cfi_endproc
-  .size \name, . - \name
-  .endm
-
-  door pml__arch_dlopen, pml__intercept_takes_dlopen, pml__intercept_real_dlopen, pml__intercept_dlopen
-  door pml__arch_dlsym, pml__intercept_takes_dlsym, pml__intercept_real_dlsym, pml__intercept_dlsym
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/source/pml_event_nearest.c - which known names are near to a misspelt one. */
-#include "source/pml_event_internal.h"
+/* core/base/pml_nearest.c - which known names are near to a misspelt one. */
+#include "base/pml_nearest.h"
 
 #include <ctype.h>
 #include <stdio.h>
@@ -50,7 +50,7 @@ static void insert(struct pml__nearest *near, const char *name, unsigned d) {
   }
   for (; at > 0 && near->best[at - 1].distance > d; at--) near->best[at] = near->best[at - 1];
   near->best[at].distance = d;
-  pml__copy(near->best[at].name, sizeof near->best[at].name, name);
+  snprintf(near->best[at].name, sizeof near->best[at].name, "%s", name);
 }
 
 void pml__nearest_offer(struct pml__nearest *near, const char *name) {
@@ -59,7 +59,7 @@ void pml__nearest_offer(struct pml__nearest *near, const char *name) {
   if (limit < 1) limit = 1;
   if (near->n == PML__NEAREST_MAX) limit = min_of(limit, near->best[PML__NEAREST_MAX - 1].distance);
   unsigned d = distance(near->want, nwant, name, strnlen(name, COMPARED_MAX + 1), limit);
-  /* Who left out the PMU's name means the event. */
+  /* Who left out the PMU's name means the event; who left out the namespace, the function. */
   const char *event = strstr(name, "::");
   if (event && !strstr(near->want, "::"))
     d = min_of(d, distance(near->want, nwant, event + 2, strnlen(event + 2, COMPARED_MAX + 1), limit));

@@ -1,0 +1,165 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* core/adapter/pml_intercept_door.c - dlopen, dlsym and dlvsym of the program: what they bring is intercepted, too. */
+#include "adapter/pml_intercept_choice.h"
+#include "adapter/pml_intercept_object.h"
+#include "adapter/pml_intercept_private.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/auxv.h>
+
+/* Their addresses are in the code of doors.S, which has no other way to them. */
+void *(*pml__intercept_real_dlopen)(const char *file, int mode) = dlopen;
+void *(*pml__intercept_real_dlsym)(void *handle, const char *name) = dlsym;
+void *(*pml__intercept_real_dlvsym)(void *handle, const char *name, const char *version) = dlvsym;
+
+bool pml__intercept_takes_dlopen(const char *file, int mode, const void *caller);
+bool pml__intercept_takes_dlsym(void *handle, const char *name, const void *caller);
+bool pml__intercept_takes_dlvsym(void *handle, const char *name, const char *version, const void *caller);
+void *pml__intercept_dlopen(const char *file, int mode);
+void *pml__intercept_dlsym(void *handle, const char *name);
+void *pml__intercept_dlvsym(void *handle, const char *name, const char *version);
+
+/* Of all that the program sees. Unlike RTLD_DEFAULT it binds nothing to whom asks: what is found may be closed. */
+void *pml__intercept_global;
+static uintptr_t program_lo, program_hi;
+
+void pml__intercept_doors_prepare(void) {
+  struct pml__object o = {0};
+  pml__intercept_global = pml__intercept_real_dlopen(NULL, RTLD_LAZY);
+  if (pml__intercept_global == NULL || !pml__object_at(&o, (uintptr_t)getauxval(AT_PHDR))) return;
+  free(o.path);
+  program_lo = o.lo;
+  program_hi = o.hi;
+}
+
+/* ---- which there are ---- */
+
+static const struct pml__intercept_door doors[] = {
+    {"dlopen", (uintptr_t)dlopen, (uintptr_t)pml__arch_dlopen},
+    {"dlsym", (uintptr_t)dlsym, (uintptr_t)pml__arch_dlsym},
+    {"dlvsym", (uintptr_t)dlvsym, (uintptr_t)pml__arch_dlvsym},
+};
+#define DOORS (sizeof doors / sizeof doors[0])
+
+const struct pml__intercept_door *pml__intercept_door_named(const char *name) {
+  if (name[0] != 'd' || name[1] != 'l') return NULL;
+  for (size_t i = 0; i < DOORS; i++)
+    if (strcmp(doors[i].name, name) == 0) return &doors[i];
+  return NULL;
+}
+
+uintptr_t pml__intercept_behind_door(uintptr_t address) {
+  for (size_t i = 0; i < DOORS; i++)
+    if (address == doors[i].ours) return doors[i].real;
+  return 0;
+}
+
+/* ---- dlopen ---- */
+
+/* Where a bare name is looked for, and what $ORIGIN is, depends on the caller. */
+bool pml__intercept_takes_dlopen(const char *file, int mode, const void *caller) {
+  (void)mode, (void)caller;
+  return file != NULL && strchr(file, '/') != NULL && strchr(file, '$') == NULL;
+}
+
+void *pml__intercept_dlopen(const char *file, int mode) {
+  void *handle = pml__intercept_real_dlopen(file, mode);
+  int saved = errno;
+  if (handle != NULL) pml__intercept_scan_new();
+  errno = saved;
+  return handle;
+}
+
+/* ---- dlsym ---- */
+
+static bool is_program(uintptr_t address) {
+  return address - program_lo < program_hi - program_lo;
+}
+
+/* Whether it is a wrapper of @name that looks for the function behind it. */
+static bool is_wrapper(uintptr_t caller, const char *name) {
+  struct pml__object o = {0};
+  struct pml__wrap_list wrapped = {NULL, 0};
+  if (pml__object_at(&o, caller)) wrapped = pml__wrap_listed(&o);
+  free(o.path);
+  return pml__wrap_lists(&wrapped, name);
+}
+
+/* What was loaded with the program is never closed. */
+static bool stays(uintptr_t address) {
+  struct pml__object o = {0};
+  bool is = pml__object_at(&o, address) && o.startup;
+  free(o.path);
+  return is;
+}
+
+/*
+ * What the special handles stand for depends on the caller. For the program RTLD_DEFAULT is all that is global, and
+ * RTLD_NEXT the same without the program itself. What the loader would keep for the caller's sake is left to it.
+ */
+static bool takes(void *handle, const char *name, const char *version, const void *caller) {
+  if (handle != RTLD_DEFAULT && handle != RTLD_NEXT) return true;
+  if (!is_program((uintptr_t)caller) || name == NULL) return false;
+  int saved = errno;
+  if (handle == RTLD_NEXT && is_wrapper((uintptr_t)caller, name)) return false;
+  void *at = version != NULL ? pml__intercept_real_dlvsym(pml__intercept_global, name, version)
+                             : pml__intercept_real_dlsym(pml__intercept_global, name);
+  bool good = at != NULL && (handle == RTLD_DEFAULT || !is_program((uintptr_t)at)) && stays((uintptr_t)at);
+  errno = saved;
+  return good;
+}
+
+static void *of_all(void *handle) {
+  return handle == RTLD_DEFAULT || handle == RTLD_NEXT ? pml__intercept_global : handle;
+}
+
+/* The thunk for what was found, if that is a function that is chosen; else what was found. */
+static void *found(void *at, const char *name) {
+  const struct pml__choice *c = pml__intercept_chosen();
+  struct pml__object o = {0};
+  uintptr_t address = (uintptr_t)at, thunk = 0;
+  size_t n = strlen(name);
+  if (c == NULL || !pml__choice_function(c, name, n) || !pml__object_at(&o, address)) return at;
+  struct pml__wrap_list wrapped = pml__wrap_listed(&o);
+  if (pml__choice_library(c, o.path, o.program) && pml__object_exports(&o, name, address) &&
+      !pml__wrap_lists(&wrapped, name)) {
+    const char *slash = strrchr(o.path, '/');
+    pml__choice_note(c, name, n);
+    thunk = pml__intercept_thunk(address, name, slash != NULL ? slash + 1 : o.path);
+  }
+  free(o.path);
+  return thunk != 0 ? (void *)thunk : at; /* NOLINT(performance-no-int-to-ptr) */
+}
+
+bool pml__intercept_takes_dlsym(void *handle, const char *name, const void *caller) {
+  return takes(handle, name, NULL, caller);
+}
+
+void *pml__intercept_dlsym(void *handle, const char *name) {
+  int saved = errno;
+  pml__intercept_scan_new();
+  errno = saved;
+  void *at = pml__intercept_real_dlsym(of_all(handle), name);
+  saved = errno;
+  if (at != NULL) at = found(at, name);
+  errno = saved;
+  return at;
+}
+
+bool pml__intercept_takes_dlvsym(void *handle, const char *name, const char *version, const void *caller) {
+  return version != NULL && takes(handle, name, version, caller);
+}
+
+void *pml__intercept_dlvsym(void *handle, const char *name, const char *version) {
+  int saved = errno;
+  pml__intercept_scan_new();
+  errno = saved;
+  void *at = pml__intercept_real_dlvsym(of_all(handle), name, version);
+  saved = errno;
+  if (at != NULL) at = found(at, name);
+  errno = saved;
+  return at;
+}

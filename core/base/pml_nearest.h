@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* core/base/pml_nearest.h - known names near to one that is not: Damerau-Levenshtein distance, case ignored. */
+#ifndef PML_NEAREST_H
+#define PML_NEAREST_H
+
+#include <stddef.h>
+
+#define PML__NEAREST_MAX 3
+#define PML__NEAREST_NAME 256 /* what is longer is cut */
+
+/* Set want, the rest to 0; offer it every name that there is. */
+struct pml__nearest {
+  const char *want;
+  unsigned n;
+  struct {
+    unsigned distance;
+    char name[PML__NEAREST_NAME];
+  } best[PML__NEAREST_MAX];
+};
+void pml__nearest_offer(struct pml__nearest *near, const char *name);
+
+/* pml__nearest_text - "; nearest: a, b, c", or "" if nothing is near. */
+const char *pml__nearest_text(const struct pml__nearest *near, char *buf, size_t size);
+
+#endif

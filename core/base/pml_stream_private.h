@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * core/base/pml_stream_private.h - handing out an event with general registers only, for adapters that run before
+ * others' code has had its vector registers saved. Internal.
+ *
+ * What is inline here is compiled with -mgeneral-regs-only by who uses it so. Ordering: see pml_stream.c.
+ */
+#ifndef PML_STREAM_PRIVATE_H
+#define PML_STREAM_PRIVATE_H
+
+#include "base/pml_own.h"
+#include "base/pml_stream.h"
+
+#include <stdatomic.h>
+
+struct pml__stream_entry {
+  void (*call)(void *data, const struct pml_stream_event *e);
+  bool (*plain)(void *data, const struct pml_stream_event *e); /* NULL: it has none */
+  uint64_t id;                                                 /* of the consumer */
+  uint32_t slot;
+};
+
+struct pml__stream_list {
+  uint32_t n;
+  uint64_t generation; /* no other list of the kind has it */
+  struct pml__stream_entry at[PML_STREAM_CONSUMERS_MAX];
+};
+
+struct pml__stream_thread {
+  uint64_t passes; /* atomic, one writer; odd: in the consumers */
+  atomic_bool taken;
+  _Atomic uint64_t nested, refused; /* one writer */
+  struct {
+    uint64_t generation; /* of the list that has one consumer, with a plain function; 0: not known to be so */
+    bool (*plain)(void *data, const struct pml_stream_event *e);
+    void *data;
+  } only[PML_STREAM_KINDS];
+  struct {
+    uint64_t id; /* of the consumer that @data is for */
+    void *data;
+  } at[PML_STREAM_CONSUMERS_MAX];
+  struct pml__stream_thread *next;
+};
+
+#pragma GCC visibility push(hidden)
+
+/* NULL until the thread's first event. */
+extern PML_THREAD_LOCAL struct pml__stream_thread *pml__stream_self __attribute__((tls_model("initial-exec")));
+extern atomic_bool pml__stream_expedited;
+
+/* Of the list in use, or what none has. Published as the list is: whoever is in a pass may go by the one or the other.
+ */
+extern _Atomic uint64_t pml__stream_generation[PML_STREAM_KINDS];
+
+#pragma GCC visibility pop
+
+#define PML__STREAM_NOBODYS UINT64_MAX /* the generation of no list; stubs.S has it, too */
+
+static inline void pml__stream_count(_Atomic uint64_t *counter) {
+  atomic_store_explicit(counter, atomic_load_explicit(counter, memory_order_relaxed) + 1, memory_order_relaxed);
+}
+
+/* False: the thread is in the consumers already; that is counted. */
+static inline bool pml__stream_begin_pass(struct pml__stream_thread *t) {
+  uint64_t passes = __atomic_load_n(&t->passes, __ATOMIC_RELAXED);
+  if (PML_UNLIKELY(passes % 2 != 0)) {
+    pml__stream_count(&t->nested);
+    return false;
+  }
+  if (PML_LIKELY(atomic_load_explicit(&pml__stream_expedited, memory_order_relaxed))) {
+    __atomic_store_n(&t->passes, passes + 1, __ATOMIC_RELAXED);
+    atomic_signal_fence(memory_order_seq_cst);
+  } else {
+    (void)__atomic_exchange_n(&t->passes, passes + 1, __ATOMIC_SEQ_CST);
+  }
+  return true;
+}
+
+static inline void pml__stream_end_pass(struct pml__stream_thread *t) {
+  __atomic_thread_fence(__ATOMIC_RELEASE); /* no instruction on x86-64 */
+  pml__own_add(&t->passes, 1);
+  atomic_signal_fence(memory_order_seq_cst);
+}
+
+/*
+ * pml__stream_hand_plainly - in a pass, hand an event to its consumers with general registers only.
+ *
+ * Returns false where that is not known to do: there are several consumers, or the one wants more. The pass stays open,
+ * and pml__stream_go_on() must follow, with the same event, once all registers are saved; it ends the pass.
+ *
+ * pml__stream_begin_plainly - begin such a pass. The thread is in none. Where threads need a fence of their own nothing
+ * is known of consumers, so that only pml__stream_go_on(), which has one, looks at their list.
+ */
+static inline bool pml__stream_hand_plainly(struct pml__stream_thread *t, enum pml_stream_kind kind,
+                                            const struct pml_stream_event *e) {
+  uint64_t generation = atomic_load_explicit(&pml__stream_generation[kind], memory_order_acquire);
+  return PML_LIKELY(t->only[kind].generation == generation) && PML_LIKELY(t->only[kind].plain(t->only[kind].data, e));
+}
+static inline bool pml__stream_in_pass(const struct pml__stream_thread *t) {
+  return __atomic_load_n(&t->passes, __ATOMIC_RELAXED) % 2 != 0;
+}
+static inline void pml__stream_begin_plainly(struct pml__stream_thread *t) {
+  pml__own_add(&t->passes, 1);
+  atomic_signal_fence(memory_order_seq_cst);
+}
+
+void pml__stream_go_on(enum pml_stream_kind kind, const struct pml_stream_event *e);
+
+/* The thread left its consumers by a longjmp: the pass is over. */
+void pml__stream_abandon(void);
+
+#endif

@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * core/substrate/pml_spool.h - one file per process that has what was recorded, however the process ends.
+ *
+ * The file is mapped shared, so that what is written into it is the kernel's at once: SIGKILL, exec, _exit and a crash
+ * lose nothing. Whoever comes later reads it (pml_spool_read.h). It holds the names of regions, the memory of a profile
+ * (pml_profile.h), and, if asked for, every enter and leave.
+ *
+ * The file grows in extents. Each is allocated on the disk before it is mapped, so that a full disk is a refusal and no
+ * SIGBUS; a limit on file sizes is asked for first, so that there is no SIGXFSZ. What finds no room is dropped and
+ * counted. One descriptor is kept, with a high number and closed by exec; before each use it is compared with the file,
+ * in case the program closed it and opened another, and if it is gone the file is opened again by its path.
+ */
+#ifndef PML_SPOOL_H
+#define PML_SPOOL_H
+
+#include "base/pml_api.h"
+#include "base/pml_stream.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+PML_BEGIN_DECLS
+
+struct pml_spool;
+
+enum pml_spool_end { PML_SPOOL_RUNNING, PML_SPOOL_EXIT, PML_SPOOL_LEFT, PML_SPOOL_FAILED };
+
+/*
+ * pml_spool_open - make the file @path (absolute, if the process may change its folder); it must not exist.
+ * pml_spool_close - no more is written; what is in the file stays. In the child of a fork, whose copy of the spool is
+ * of no other use, nothing is written either. NULL is fine.
+ *
+ * Return 0, -errno of open, allocation or mapping, -EFBIG (a limit on file sizes), -ENOMEM; *@s is NULL on failure.
+ * Not async-signal-safe. Memory: 16 KiB, and 64 KiB as soon as anything is recorded.
+ */
+PML_API int pml_spool_open(struct pml_spool **s, const char *path);
+PML_API void pml_spool_close(struct pml_spool *s);
+
+/* pml_spool_tell - @text, lines of key and value, takes the place of what was told before; cut at some 7 KB. */
+PML_API void pml_spool_tell(struct pml_spool *s, const char *text);
+
+/* pml_spool_end - how the process ends. One store; async-signal-safe. */
+PML_API void pml_spool_end(struct pml_spool *s, enum pml_spool_end how);
+
+/* pml_spool_lose_child - a child could not be recorded: called by that child, before it closes. Async-signal-safe. */
+PML_API void pml_spool_lose_child(struct pml_spool *s);
+
+/*
+ * pml_spool_get - @bytes of the file, zeroed, aligned to 64, for part @part of @whose; NULL: no room. A lock.
+ * pml_spool_put - it is of no use any more. NULL is fine. Neither in the child of a fork.
+ */
+PML_API void *pml_spool_get(struct pml_spool *s, uint32_t whose, uint32_t part, size_t bytes);
+PML_API void pml_spool_put(struct pml_spool *s, void *memory);
+
+/* pml_spool_name - the name of @region goes into the file, once. Lock-free. */
+PML_API void pml_spool_name(struct pml_spool *s, pml_region_t region);
+
+/* What keeps a trace small; 0: no limit. What is left out is counted. */
+struct pml_spool_limits {
+  uint32_t max_depth;         /* calls inside that many others */
+  uint32_t max_calls;         /* of a function, in all threads */
+  uint64_t min_ticks;         /* calls that recorded none inside and were shorter */
+  const char *const *metrics; /* names of the values to keep, NULL: none */
+  size_t nmetrics;
+};
+
+/*
+ * pml_spool_trace - from now on every enter and leave of all threads goes into the file, 16 bytes each, and the values
+ * of events with these metrics. What is kept is balanced. Ends with pml_spool_close().
+ * @limits: copied; NULL: none. Returns 0, -ENOMEM, or what pml_stream_add() returns.
+ *
+ * Cost of an event: no lock, no allocation, general registers only; for each 16000 events of a thread five syscalls.
+ * Memory: 256 KiB of the file mapped per thread, 16 bytes per call under way, 4 MiB of address space for marks.
+ */
+PML_API int pml_spool_trace(struct pml_spool *s, const struct pml_spool_limits *limits);
+
+PML_END_DECLS
+
+#endif

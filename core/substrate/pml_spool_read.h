@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * core/substrate/pml_spool_read.h - what a process left in its spool, or has in it so far.
+ *
+ * Whatever is in the file, reading ends in results or in PML_EFORMAT: nothing in it is trusted. Names become regions of
+ * the reading process. What does not fit together (names, paths, events) is left out.
+ */
+#ifndef PML_SPOOL_READ_H
+#define PML_SPOOL_READ_H
+
+#include "substrate/pml_profile.h"
+#include "substrate/pml_spool.h"
+
+PML_BEGIN_DECLS
+
+struct pml_spool_reader;
+
+/*
+ * pml_spool_read_open - @path is read from now on; its process may still write to it.
+ * pml_spool_read_close - NULL is fine.
+ * Returns 0, -errno of open or read, PML_EFORMAT (no spool, or of another version, machine or clock), -ENOMEM; *@r is
+ * NULL on failure. Memory: 16 bytes per extent, 4 per region.
+ */
+PML_API int pml_spool_read_open(struct pml_spool_reader **r, const char *path);
+PML_API void pml_spool_read_close(struct pml_spool_reader *r);
+
+struct pml_spool_story {
+  int pid, parent;
+  enum pml_spool_end ended;
+  bool traced;
+  const char *text;                                /* what pml_spool_tell() told last; the reader's */
+  uint64_t lost_children;                          /* that could not be recorded */
+  uint64_t dropped, unmatched, lifted, unrecorded; /* of the trace, as in pml_otf2_stats */
+  uint64_t deep, brief, often;                     /* calls that its limits left out */
+};
+PML_API void pml_spool_read_story(const struct pml_spool_reader *r, struct pml_spool_story *s);
+
+/* pml_spool_read_profile - the call paths, to be visited and closed as any profile. 0, -errno, -ENOMEM. */
+PML_API int pml_spool_read_profile(struct pml_spool_reader *r, struct pml_profile **p);
+
+/*
+ * pml_spool_read_trace - the events as an OTF2 archive in the folder @dir, which exists, of process @process.
+ * @progress: is told bytes done and in all now and then; what it returns, if not 0, ends the work. NULL: nobody asks.
+ * @open: calls that had not returned; they end where their thread's events end. Returns 0, what pml_otf2_open() and
+ * pml_otf2_close() return, or what @progress returned.
+ */
+PML_API int pml_spool_read_trace(struct pml_spool_reader *r, const char *dir, const char *process,
+                                 int (*progress)(uint64_t done, uint64_t all, void *arg), void *arg, uint64_t *open);
+
+PML_END_DECLS
+
+#endif

@@ -1,0 +1,183 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+-- lua/pmlua/recording.lua - what people are told of a recording: the table of functions, and all that is not in it.
+--
+-- Try:  require("pmlua.recording").report({}, "pmlua-record-4711", print)
+
+local core = require "pmlua.core"
+local calls = require "pmlua.calls"
+local spools = require "pmlua.spools"
+
+local M = {}
+
+local LINES = 40     -- of the table
+local PROCESSES = 5  -- that are named one by one
+
+local function print_table(all, dir)
+  local tabulate = require "pmlua.tabulate"
+  local rows = {}
+  for i, f in ipairs(all.functions) do
+    if i > LINES then break end
+    rows[i] = { f.library, f.name, f.calls, f.inclusive_ns, f.exclusive_ns, f.min_ns, f.median_ns, f.max_ns }
+  end
+  local names = { "library", "function", "calls", "inclusive [ns]", "exclusive [ns]", "min [ns]", "median [ns]", "max [ns]" }
+  if #rows > 0 then io.stderr:write("\n", tabulate(names, rows), "\n") end
+  local more = #all.functions - #rows
+  if more > 0 then io.stderr:write(("and %d functions more; --json has all\n"):format(more)) end
+  io.stderr:write(("%d %s; results in %s\n"):format(#all.processes, #all.processes == 1 and "process" or "processes", dir))
+end
+
+--- JSON's objects have strings as keys.
+local function names_of(bucket)
+  local named = {}
+  for i, n in pairs(bucket or {}) do named[tostring(i)] = n end
+  return named
+end
+
+local function print_json(all)
+  local json = require "pmlua.json"
+  for _, f in ipairs(all.functions) do f.bucket = names_of(f.bucket) end
+  json.array(all.functions)
+  for _, p in ipairs(all.processes) do
+    json.array(p.paths)
+    json.array(p.unmatched_patterns)
+    p.durations = nil -- the sum has all
+  end
+  print(json.encode(all))
+end
+
+local function total(all, field)
+  local n = 0
+  for _, p in ipairs(all.processes) do n = n + (p[field] or 0) end
+  return n
+end
+
+local function name_of(p)
+  return ("process %s (%s)"):format(p.pid, tostring(p.program):match("[^/]*$"))
+end
+
+--- A line for each of these processes, as far as they are few.
+local function name_some(all, complain, of_them, what)
+  local n = 0
+  for _, p in ipairs(all.processes) do
+    if of_them(p) then
+      n = n + 1
+      if n <= PROCESSES then complain(name_of(p) .. " " .. what(p)) end
+    end
+  end
+  if n > PROCESSES then complain(("and so it is with %d processes more"):format(n - PROCESSES)) end
+end
+
+local function tell_endings(all, dir, complain)
+  name_some(all, complain, function(p) return not p.whole end, function() return "has results that are not whole" end)
+  name_some(all, complain, function(p) return p.ended == "failed" end,
+    function(p) return "is not recorded: " .. tostring(p.failure) end)
+  name_some(all, complain, function(p) return p.ended == "cut" end, function()
+    return "was cut short, by a signal or by executing a program that is not recorded; what it did until then is told"
+  end)
+  name_some(all, complain, function(p) return p.ended == "running" end, function()
+    return "is still running; when it has ended, tell the rest with pmlua record --finish " .. dir
+  end)
+end
+
+local function tell_missing(all, complain)
+  local function say(field, text)
+    local n = total(all, field)
+    if n > 0 then complain(text:format(n)) end
+  end
+  say("deep", "%d calls are not recorded: too many were under way")
+  say("nested", "%d calls are not recorded: they interrupted the recording")
+  say("dropped", "%d calls are not recorded: there was no room for their paths")
+  say("left_lost_children", "children are not recorded, as no file could be made for them: %d")
+  say("untraced", "%d calls are not in the traces: there was no room for them")
+  say("left_deep", "%d calls are left out of the traces: --max-depth")
+  say("left_often", "%d calls are left out of the traces: --max-calls")
+  say("left_brief", "%d calls are left out of the traces: --min-duration")
+end
+
+--- Patterns that matched in no process, a line each, with the names that are near. A process says so when it exits.
+local function tell_unmatched(all, complain)
+  local processes, count, near, order = 0, {}, {}, {}
+  for _, p in ipairs(all.processes) do
+    if p.ended == "exit" then processes = processes + 1
+    elseif #p.paths > 0 then
+      return -- it may have matched, and could not say so
+    end
+    for _, u in ipairs(p.unmatched_patterns) do
+      local key = u.option .. "\0" .. u.pattern
+      if not count[key] then order[#order + 1] = u end
+      count[key] = (count[key] or 0) + 1
+      near[key] = near[key] or (u.nearest ~= "" and u.nearest)
+    end
+  end
+  for _, u in ipairs(order) do
+    local key = u.option .. "\0" .. u.pattern
+    local nearest = near[key] and ("; near to it: " .. near[key]:gsub(",", ", ")) or ""
+    if count[key] == processes then
+      complain(("--%s '%s' matches no %s%s"):format(u.option, u.pattern, u.option == "lib" and "library" or "function", nearest))
+    end
+  end
+end
+
+--- Why the table is empty.
+local function tell_nothing(all, complain)
+  if #all.functions > 0 then return end
+  for _, p in ipairs(all.processes) do
+    if p.ended == "failed" then return end -- that is why
+  end
+  local functions = total(all, "functions")
+  if functions > 0 then
+    complain(("no call was recorded: none of %d chosen functions was called"):format(functions))
+  else
+    complain("no call was recorded: the programs call no chosen function of a chosen library")
+  end
+end
+
+local function tell_failures(processes, complain)
+  for _, p in ipairs(processes) do
+    if p.err then complain(("process %s: %s"):format(p.name, p.err)) end
+  end
+end
+
+--- How far a trace is, on a terminal, as soon as it takes a while.
+local function progress_bar()
+  if not core.sys.isatty(2) then return nil, function() end end
+  local began, shown = os.time(), false
+  local function show(name, done, all)
+    if os.time() - began < 1 then return end
+    shown = true
+    io.stderr:write(("\rwriting trace-%s: %3d %% "):format(name, 100 * done // math.max(all, 1)))
+  end
+  return show, function()
+    if shown then io.stderr:write("\r", (" "):rep(40), "\r") end
+  end
+end
+
+--- Turns what is in the folder into results, prints them, and says what is missing, a line each.
+---@param o { json?: boolean }
+---@param dir string
+---@param complain fun(text: string)
+---@return boolean whether there are results
+function M.report(o, dir, complain)
+  local lfs = require "lfs"
+  if lfs.attributes(dir, "mode") ~= "directory" then
+    complain(dir .. ": no such folder")
+    return false
+  end
+  local show, clear = progress_bar()
+  local processes = spools.gather(dir, show)
+  clear()
+  tell_failures(processes, complain)
+  local all, err = calls.read(dir)
+  if not all or #all.processes == 0 then
+    complain(err or ("no process left results in %s: none could make a file there, or had the memory to"):format(dir))
+    return false
+  end
+  tell_endings(all, dir, complain)
+  tell_missing(all, complain)
+  tell_unmatched(all, complain)
+  tell_nothing(all, complain)
+  if o.json then print_json(all) else print_table(all, dir) end
+  return true
+end
+
+return M

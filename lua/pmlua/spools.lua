@@ -1,0 +1,156 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+-- lua/pmlua/spools.lua - from what recorded processes wrote while they ran to results: NAME.calls, and trace-NAME.
+--
+-- A process leaves NAME.spool, NAME being its number, with "-2" and so on for the programs it became later. It is read,
+-- turned into results, and removed, unless its process still writes to it.
+--
+-- Try:  for _, p in ipairs(require("pmlua.spools").gather("pmlua-record-4711")) do print(p.name, p.ended) end
+
+local core = require "pmlua.core"
+
+local M = {}
+
+local ROUNDS = 3
+local SHORTLY = 0.05 -- seconds
+
+---@class pmlua.spools.process
+---@field name string
+---@field ended string how: exit, _exit, exec, cut (short), running, failed
+---@field err? string why it has no results, or not all
+
+local function sentence(err)
+  return (err:gsub("^[%w_.]+: E%w+: ", ""))
+end
+
+local function pid_of(name)
+  return math.tointeger(tonumber(name:match("^%d+"))), math.tointeger(tonumber(name:match("%-(%d+)$"))) or 1
+end
+
+--- Whether the process is there and has the file mapped: its number may be another's by now.
+local function is_running(dir, name)
+  local f <close> = io.open(("/proc/%d/maps"):format((pid_of(name))), "r")
+  local maps = f and f:read("a")
+  return maps ~= nil and maps:find(("%s/%s.spool"):format(dir, name), 1, true) ~= nil
+end
+
+--- How the process ended, as far as it can be told: who is killed cannot say so.
+local function ending(name, story, running, known)
+  if story.ended ~= "running" then return story.ended end
+  if running then return "running" end
+  local pid, program = pid_of(name)
+  return known[("%d-%d"):format(pid, program + 1)] and "exec" or "cut"
+end
+
+local function call_line(n)
+  return ("call\t%d\t%d\t%d\t%d\t%.0f\t%.0f\t%.0f\t%.0f\t%s\t%s\n"):format(n.depth, n.count, n.running, n.threads,
+    n.inclusive_ns, n.exclusive_ns, n.min_ns, n.max_ns, n.file, core.region.demangle(n.name))
+end
+
+--- Calls by duration: bucket:calls, for those that have any.
+local function function_line(f)
+  local buckets, n = {}, 0
+  for i in pairs(f.bucket) do
+    n = n + 1
+    buckets[n] = i
+  end
+  table.sort(buckets)
+  for k, i in ipairs(buckets) do buckets[k] = ("%d:%d"):format(i, f.bucket[i]) end
+  return ("function\t%d\t%.0f\t%.0f\t%.0f\t%s\t%s\t%s\n"):format(f.count, f.min_ns, f.median_ns, f.max_ns, f.file,
+    core.region.demangle(f.name), table.concat(buckets, " "))
+end
+
+local counted = { "lost_children", "deep", "brief", "often" }
+
+local function head_lines(story, ended)
+  local lines = { story.text, ("pid\t%d\nparent\t%d\nended\t%s\n"):format(story.pid, story.parent, ended) }
+  for _, what in ipairs(counted) do lines[#lines + 1] = ("left_%s\t%d\n"):format(what, story[what]) end
+  lines[#lines + 1] = ("untraced\t%d\ntick_ns\t%.17g\n"):format(story.dropped, core.profile.bucket_ns(1))
+  return table.concat(lines)
+end
+
+--- Written under another name first, so that there is never half a file.
+local function write_calls(path, story, ended, profile)
+  local made <const> = path .. ".new"
+  local f, err = io.open(made, "w")
+  if not f then return nil, err end
+  f:write(head_lines(story, ended))
+  for _, node in ipairs(profile:nodes()) do f:write(call_line(node)) end
+  for _, of in ipairs(profile:functions()) do f:write(function_line(of)) end
+  local ok
+  ok, err = f:write("end\n")
+  if ok then ok, err = f:close() else f:close() end
+  if ok then ok, err = os.rename(made, path) end
+  if ok then return true end
+  os.remove(made)
+  return nil, err
+end
+
+local function write_trace(spool, dir, name, story, progress)
+  local lfs = require "lfs"
+  local folder = ("%s/trace-%s"):format(dir, name)
+  local made, err = lfs.mkdir(folder)
+  if not made then return nil, folder .. ": " .. err end
+  local program = story.text:match("program\t[^\n]*/([^\n/]+)") or "?"
+  local open, refused = spool:trace(folder, ("%s (%d)"):format(program, story.pid), progress)
+  if not open then return nil, sentence(refused) end
+  return open
+end
+
+--- A process that has just begun has made the file, but may have nothing in it yet.
+local function open(path)
+  local spool, err, code = core.spool.open(path)
+  if spool or code ~= "EFORMAT" then return spool, err end
+  core.sys.sleep(SHORTLY)
+  return core.spool.open(path)
+end
+
+local function results(dir, name, known, progress)
+  local path = ("%s/%s.spool"):format(dir, name)
+  local running = is_running(dir, name) -- before it is read: what is said at the end must be in it
+  local spool <close>, err = open(path)
+  if not spool then return { name = name, ended = "cut", err = sentence(err) } end
+  local story = spool:story()
+  local p = { name = name, pid = story.pid, ended = ending(name, story, running, known) }
+  local profile <close>, lost = spool:profile()
+  if not profile then p.err = sentence(lost) return p end
+  local written
+  written, p.err = write_calls(("%s/%s.calls"):format(dir, name), story, p.ended, profile)
+  if not written or p.ended == "running" then return p end
+  if story.traced then p.open, p.err = write_trace(spool, dir, name, story, progress) end
+  if not p.err then os.remove(path) end
+  return p
+end
+
+--- Names of spools that are not among the known ones, which they become.
+local function new_names(dir, known)
+  local lfs = require "lfs"
+  local names = {}
+  for entry in lfs.dir(dir) do
+    local name = entry:match("^(%d+[-%d]*)%.spool$")
+    if name and not known[name] then names[#names + 1] = name end
+  end
+  for _, name in ipairs(names) do known[name] = true end
+  table.sort(names)
+  return names
+end
+
+--- All spools of a folder become results. What is still written to keeps its spool, and so does what could not be read.
+---@param dir string
+---@param progress? fun(name: string, done: integer, all: integer) while a trace is written
+---@return pmlua.spools.process[]
+function M.gather(dir, progress)
+  local real = core.sys.realpath(dir) or dir
+  local known, processes = {}, {}
+  local names = new_names(real, known)
+  for _ = 1, ROUNDS do -- children that began meanwhile
+    for _, name in ipairs(names) do
+      local tell = progress and function(done, all) progress(name, done, all) end
+      processes[#processes + 1] = results(real, name, known, tell)
+    end
+    names = new_names(real, known)
+    if #names == 0 then break end
+  end
+  return processes
+end
+
+return M

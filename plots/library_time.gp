@@ -1,0 +1,111 @@
+# SPDX-License-Identifier: BSD-3-Clause
+# plots/library_time.gp - which libraries a command spends its time in, by each view; how long their functions take; what
+# each view costs.
+#
+# Reads data.dat, shares.dat, function.dat and distribution.dat.
+
+plot_width = 1180
+plot_height = 640
+load "theme.gp"
+
+views = "plain instrumentation sampling interception"
+rgb_of(view) = view eq "plain" ? 0x7f7f7f : view eq "instrumentation" ? 0x009E73 : view eq "sampling" ? 0xE69F00 : 0x0072B2
+has(file) = strstrt(run_files, " " . file . " ") > 0
+
+# Columns of shares.dat are the views that were measured, without plain, in this order; of a view that is not, NaN.
+seen = ""
+stats "data.dat" using (column(c_samples) > 0 && strcol(c_view) ne "plain" ? (seen = seen . " " . strcol(c_view), 0) : 0) nooutput
+nseen = words(seen)
+
+set multiplot
+set tics font ",10"
+set label 1 "Where a command spends its time, and who says so" at screen 0.012, 0.962 left font ",16" noenhanced
+
+# (a) share by library
+set label 2 strlen(run_command) > 130 ? run_command[1:128] . "…" : run_command at screen 0.012, 0.925 left font ",10" \
+  textcolor rgb col_grey noenhanced
+set lmargin at screen 0.135
+set rmargin at screen 0.45
+set tmargin at screen 0.855
+set bmargin at screen 0.395
+set title "(a) Time in libraries, without what they call" font ",11.5" offset 0, -0.4
+set xlabel "% of the run" font ",10" offset 0, 0.4
+set xrange [0:*]
+set grid noytics xtics
+set ytics () font ",10" noenhanced
+note = ""
+rows = 0
+put(name) = (rows = rows + 1, note = note . sprintf("set ytics add ('%s' %d); ", name[1:1] eq "(" ? plain(name) : name, rows), 0)
+if (has("shares.dat")) { stats "shares.dat" using (put(strcol(1))) nooutput }
+eval note
+set yrange [rows + 0.6 : 0.4]
+set key at graph 0.99, graph (rows > 3 ? 0.14 : 0.04) right bottom vertical Left reverse invert samplen 1.2 noenhanced font ",10" opaque
+height = 0.8 / (nseen > 0 ? nseen : 1)
+low(i) = $0 + 1 - 0.4 + (i - 1) * height
+if (rows > 0 && nseen > 0) {
+  plot for [i = 1:nseen] "shares.dat" using (column(i + 1) / 2):(low(i) + 0.45 * height):(0):(column(i + 1)): \
+         (low(i)):(low(i) + 0.9 * height) with boxxyerror linecolor rgb rgb_of(word(seen, i)) fillstyle solid 0.75 noborder \
+         title word(seen, i)
+}
+unset label 1
+unset label 2
+unset label 9001
+unset label 9002
+
+# (c) what a view costs
+set tmargin at screen 0.255
+set bmargin at screen 0.115
+set title "(c) How long the command then runs"
+set xlabel "[s]; open mark: of processors; number: that, as a multiple of the plain run" font ",9.5"
+unset key
+note = ""
+rows = 0
+stats "data.dat" using (put(strcol(c_view))) nooutput
+set ytics ()
+eval note
+set yrange [rows + 0.6 : 0.4]
+longest = 0
+stats "data.dat" using (column(c_samples) > 0 && column(c_q3) > longest ? (longest = column(c_q3), 0) : 0) nooutput
+stats "data.dat" using (column(c_samples) > 0 && column(c_processor) > longest ? (longest = column(c_processor), 0) : 0) nooutput
+set xrange [0 : 1.25 * longest]
+plot "data.dat" using (column(c_median)):($0 + 1):(column(c_q1)):(column(c_q3)):(rgb_of(strcol(c_view))) with xerrorbars \
+       linecolor rgb variable pointtype 7 pointsize 1.1 linewidth 1.4, \
+     "" using (column(c_processor)):($0 + 1):(rgb_of(strcol(c_view))) with points linecolor rgb variable pointtype 4 \
+       pointsize 1.1 linewidth 1.4, \
+     "" using (column(c_q3) > column(c_processor) ? column(c_q3) : column(c_processor)):($0 + 1):(strcol(c_view) eq "plain" ? "" : column(c_samples) > 0 ? sprintf("%.2f", \
+       column(c_slowdown)) : "not measured") with labels left offset 1.2, 0 font ",9.5"
+
+# (b) durations of the functions that take most of the time
+most = 8
+set lmargin at screen 0.675
+set rmargin at screen 0.975
+set tmargin at screen 0.855
+set bmargin at screen 0.115
+set title "(b) How long calls of the busiest functions take"
+set logscale x
+set format x "%.0s %cs"
+set micro # in utf8: µs, not us
+set xlabel "with what they call; height: how many, logarithmic; red: median" font ",9.5"
+set xrange [1e-9:*]
+set xtics 1e-9, 100 font ",10"
+set mxtics default
+note = ""
+rows = 0
+say(rank, name, library, rate) = rank > most ? 0 : (rows = rows + 1, note = note . \
+  sprintf("set ytics add (\"%s\\n%s, %s calls/s\" %d); ", strlen(name) > 34 ? name[1:32] . "…" : name, library, \
+  rate < 10 ? sprintf("%.2g", rate) : gprintf(rate < 10000 ? "%.0f" : "%.0s %c", rate), rank), 0)
+if (has("function.dat")) { stats "function.dat" using (strcol(1) eq "interception" ? say($2, strcol(5), strcol(3), $7) : 0) nooutput }
+set ytics () font ",9"
+eval note
+set yrange [rows + 0.25 : 0.05]
+set grid xtics ytics
+at(ns) = 1e-9 * (ns < 1 ? 1 : ns) # on a logarithmic axis: shorter than a step of the clock is 0
+mine(view, rank) = view eq "interception" && rank <= most
+if (rows > 0) {
+  plot "distribution.dat" using ($1 <= most ? 0.5e-9 * ($4 + $5) : NaN):($1 - 0.4 * $7):(at($4)): \
+         (at(1.3 * $5) > at($5) ? at($5) : 1.3e-9):($1 - 0.8 * $7):($1) with boxxyerror linecolor rgb col_blue fillstyle solid 0.55 noborder, \
+       "function.dat" using (mine(strcol(1), $2) ? at($11) : NaN):2:(at($13) - at($11)):(0) with vectors nohead \
+         linecolor rgb col_blue linewidth 1.2, \
+       "" using (mine(strcol(1), $2) ? at($12) : NaN):2 with points pointtype 7 pointsize 0.9 linecolor rgb col_vermillion
+}
+unset multiplot

@@ -1,0 +1,99 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+-- scripts/library_time.lua - which libraries a command spends its time in, and who says what about that.
+--
+-- Try:  pmlua scripts/library_time.lua --quick gnuplot -e 'set terminal dumb; plot sin(x)'
+--
+-- After R. Brendel, B. Wesarg, R. Tschueter, M. Weber, T. Ilsche, S. Oeste, Generic library interception for improved
+-- performance measurement and insight (2017): calls of FFTW and Qt are recorded without touching the program, and the same
+-- run is told by instrumentation, which knows the program alone, by sampling, which knows places and no calls, and by
+-- interception. As there, each runs five times and the median run is shown.
+
+local here = debug.getinfo(1, "S").source:match("^@(.*/)") or "./"
+package.path = here .. "?.lua;" .. package.path
+
+local pml = require "pmlua"
+local report = require "library_time.report"
+local subject = require "library_time.subject"
+local views = require "library_time.views"
+
+-- What the options and this machine make of the experiment; set when the factors are asked for.
+local lab
+
+local function prepare(options)
+  if options.limit <= 0 then error("option --limit must be more than 0 seconds", 0) end
+  local err
+  lab, err = subject.new(options)
+  if not lab then error(err, 0) end
+  return { { "view", options.compare and { "plain", "instrumentation", "sampling", "interception" }
+    or { "plain", "interception" } } }
+end
+
+local function processor_time(cell)
+  local all = {}
+  for i, r in ipairs(cell.rounds) do all[i] = r.extra.processor_s end
+  return pml.stats.median(all)
+end
+
+-- By the time of processors: that of the run is longer, too, when other programs are busy.
+local function slowdown(cell, run)
+  for _, other in ipairs(run.cells) do
+    if other.p.view == "plain" and other.summary then return processor_time(cell) / processor_time(other) end
+  end
+end
+
+local function sum_of_calls(cell)
+  local sum
+  for _, f in ipairs(report.seen(cell).functions) do
+    if f.calls then sum = (sum or 0) + f.calls end
+  end
+  return sum
+end
+
+return pml.experiment {
+  name = "library_time",
+  description = [[
+Run a command by itself and with its calls to libraries recorded, and tell which libraries it spends its time in, how often
+their functions are called, and how long they take. --compare runs it under two other views, too: instrumentation by the
+compiler (of --program, whose source is there) and sampling by perf. --program runs one of ours instead: fftw2d [SIZE...]
+smooths pictures by 2-D transforms of FFTW, qt_scene [FRAMES] draws with Qt where no screen is; they are compiled for the run.]],
+  factors = prepare,
+  help = { view = "plain: nobody looks" },
+  command = "CMD [ARGS]",
+  unit = "s",
+  repeats = 5,
+  rounds = 5,
+  warmup = 1,
+  quick = { repeats = 1, rounds = 1, warmup = 0 },
+  options = {
+    { name = "program", metavar = "NAME", help = "run " .. table.concat(subject.programs, " or ") .. ", with these arguments" },
+    { name = "compare", type = "flag", help = "by instrumentation and sampling, too" },
+    { name = "lib", metavar = "GLOB", help = "record only functions of these libraries" },
+    { name = "sym", metavar = "GLOB", help = "record only these functions" },
+    { name = "not", metavar = "GLOB", help = "record neither libraries nor functions with these names" },
+    { name = "top", type = "integer", metavar = "N", min = 1, default = 12, help = "functions in each table that is said" },
+    { name = "limit", type = "number", metavar = "S", default = 600, help = "seconds that a run may take" },
+  },
+  examples = {
+    "pmlua scripts/library_time.lua python3 -c 'import json; print(json.dumps(list(range(100000))))'",
+    "pmlua scripts/library_time.lua --compare --program fftw2d",
+    "pmlua scripts/library_time.lua --not 'libstdc*' -- ./simulation input",
+  },
+  measure = function(_, p, _, options)
+    local out, err = views[p.view](lab, options)
+    if not out then return nil, err end
+    return out.seconds, out
+  end,
+  columns = {
+    { name = "processor", unit = "s", description = "that processors worked for it, median of the rounds",
+      value = processor_time },
+    { name = "slowdown", unit = "", description = "of that, over that of the plain runs", value = slowdown },
+    { name = "functions", unit = "", description = "that were seen, in the run that is shown",
+      value = function(cell) return #report.seen(cell).functions end },
+    { name = "calls", unit = "", description = "that were seen in it", value = sum_of_calls },
+  },
+  analyse = function(run)
+    report.write(run, run.options.top)
+    lab.folder:close()
+  end,
+  plot = "library_time",
+}

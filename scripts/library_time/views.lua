@@ -1,0 +1,202 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+-- scripts/library_time/views.lua - run a command once: as it is, or looked at by interception, sampling, instrumentation.
+--
+-- Try:  local subject = require("library_time.subject").new { command = { "gnuplot", "--version" } }
+--       print(require("library_time.views").interception(subject, { limit = 60 }).seconds)
+--
+-- Each view gives { seconds, processor_s, status, functions }: how long the command ran, how long processors worked for it,
+-- how it ended, and of each function that was seen library, name, time of its own in seconds, what else the view knows.
+-- The time is that of the command alone, from its first moment: what a tool does before or afterwards is not in it.
+
+local build = require "programs.build"
+local core = require "pmlua.core"
+local preload = require "pmlua.preload"
+
+local M = {}
+
+M.samples_per_second = 1000
+local ready_s = 10 -- until perf has opened its events
+local end_s = 60 -- until it has written them
+
+---@class library_time.Function
+---@field library string "(program)" is the command itself, "(kernel)" the kernel
+---@field name string
+---@field exclusive_s number
+---@field inclusive_s number?
+---@field calls integer?
+---@field min_ns number?
+---@field median_ns number?
+---@field max_ns number?
+---@field histogram { low: number, high: number, count: integer }[]? calls by inclusive duration in ns
+
+M.program, M.kernel = "(program)", "(kernel)"
+
+local function sentence(err)
+  return (tostring(err):gsub("^[%w_.]+: E%w+: ", ""))
+end
+
+-- libz.so.1.2.13 as the file is called, libz.so.1 as programs ask for it.
+local function library_name(subject, file)
+  if subject.names[file] then return M.program end
+  if file:find "^%[kernel" or file:find "^%[guest.kernel" then return M.kernel end
+  return file:match "^(.*%.so%.%d+)%.[%d.]+$" or file
+end
+
+-- The command under a shell that keeps its output away from ours, and with these variables.
+local function words_of(words, variables)
+  local out = { "sh", "-c", 'exec "$@" >/dev/null 2>&1 </dev/null', "sh", "env" }
+  table.move(variables, 1, #variables, #out + 1, out)
+  return table.move(words, 1, #words, #out + 1, out)
+end
+
+local function finish(command, limit)
+  local ended, err = command:wait(limit)
+  if not ended then return nil, sentence(err) end
+  if ended.signal then return nil, ("the command was ended by signal %d"):format(ended.signal) end
+  if ended.status == 126 or ended.status == 127 then return nil, "the command cannot be run" end
+  return {
+    seconds = ended.real_ns / 1e9, processor_s = (ended.user_ns + ended.system_ns) / 1e9, status = ended.status,
+    functions = {},
+  }
+end
+
+local function run(words, variables, options)
+  local command <close>, err = core.command.spawn(words_of(words, variables))
+  if not command then return nil, sentence(err) end
+  local started, refused = command:start()
+  if not started then return nil, sentence(refused) end
+  return finish(command, options.limit)
+end
+
+--- As it is.
+---@return { seconds: number, processor_s: number, status: integer, functions: library_time.Function[] }?
+---@return string? err
+function M.plain(subject, options)
+  return run(subject.words, {}, options)
+end
+
+-- Of a recorded function calls by duration, shortest first.
+local function histogram(f)
+  local calls, order, out = require "pmlua.calls", {}, {}
+  for i in pairs(f.bucket or {}) do order[#order + 1] = i end
+  table.sort(order)
+  for k, i in ipairs(order) do
+    out[k] = { low = calls.bucket_ns(i, f.tick_ns), high = calls.bucket_ns(i + 1, f.tick_ns), count = f.bucket[i] }
+  end
+  return out
+end
+
+local function from_record(subject, f)
+  return {
+    library = library_name(subject, f.library), name = f.name, calls = f.calls, exclusive_s = f.exclusive_ns / 1e9,
+    inclusive_s = f.inclusive_ns / 1e9, min_ns = f.min_ns, median_ns = f.median_ns, max_ns = f.max_ns,
+    histogram = f.tick_ns and histogram(f),
+  }
+end
+
+--- Every call between libraries, as `pmlua record` sees it.
+function M.interception(subject, options)
+  local library, missing = preload.library "record"
+  if not library then return nil, missing end
+  local dir = subject.folder.path .. "/recorded"
+  subject.folder:run("rm -rf recorded; mkdir recorded", 60)
+  local variables = { "LD_PRELOAD=" .. preload.with(library), "PMLUA_RECORD_DIR=" .. dir }
+  for name, variable in pairs { lib = "LIB", sym = "SYM", ["not"] = "NOT" } do
+    if options[name] then variables[#variables + 1] = ("PMLUA_RECORD_%s=%s"):format(variable, options[name]) end
+  end
+  local out, err = run(subject.words, variables, options)
+  if not out then return nil, err end
+  for _, p in ipairs(require("pmlua.spools").gather(dir)) do
+    if p.err then return nil, ("process %s: %s"):format(p.name, p.err) end
+  end
+  local calls, unread = require("pmlua.calls").read(dir)
+  if not calls then return nil, unread end
+  if #calls.processes == 0 then return nil, "no process of the command left results" end
+  for i, f in ipairs(calls.functions) do out.functions[i] = from_record(subject, f) end
+  return out
+end
+
+-- perf answers when it follows the command: from there on nothing is missed.
+local function perf_is_ready(folder)
+  local answer = folder:run("echo enable >perf.control && head -n 1 perf.answer", ready_s)
+  return answer ~= nil and answer:find("ack", 1, true) ~= nil
+end
+
+local function last_line(path)
+  local f <close> = io.open(path, "r")
+  local text = f and f:read "a" or ""
+  return text:match "([^\n]+)%s*$"
+end
+
+-- Lines of perf report: samples|file|[k] symbol. What has no symbol is an address.
+local function read_samples(subject, out)
+  local text, err = subject.folder:run("perf report -i perf.data --stdio -q -F sample,dso,sym -t '|'", 120)
+  if not text then return nil, err end
+  local by, total = {}, 0
+  for n, file, name in text:gmatch "(%d+)%s*|([^|\n]-)%s*|%[.%] ([^\n]-)%s*\n" do
+    n = tonumber(n)
+    local library = library_name(subject, file)
+    name = name:find "^0x%x+$" and "(no symbol)" or name
+    local f = by[library .. "\0" .. name]
+    if not f then
+      f = { library = library, name = name, samples = 0 }
+      by[library .. "\0" .. name], out.functions[#out.functions + 1] = f, f
+    end
+    f.samples, total = f.samples + n, total + n
+  end
+  if total == 0 then return nil, "perf has not a single sample" end
+  -- A sample stands for as much of the processors' time as the next.
+  out.samples = total
+  for _, f in ipairs(out.functions) do f.exclusive_s = f.samples / M.samples_per_second end
+  return out
+end
+
+--- Where the command is, a thousand times a second of processor time, by perf on the kernel's clock of it.
+function M.sampling(subject, options)
+  if not build.is_here "perf" then return nil, "perf is not installed (Debian: apt-get install linux-perf)" end
+  local path, log = subject.folder.path .. "/perf.data", subject.folder.path .. "/perf.log"
+  subject.folder:run("rm -f perf.*; mkfifo perf.control perf.answer", 60)
+  local command <close>, err = core.command.spawn(words_of(subject.words, {}))
+  if not command then return nil, sentence(err) end
+  local perf <close> = assert(core.command.spawn { "sh", "-c", 'exec "$@" >$0 2>&1 </dev/null', log, "perf", "record", "-q",
+    "-B", "-N", "-e", "cpu-clock", "-F", tostring(M.samples_per_second), "-o", path, "-p", tostring(command:pid()),
+    ("--control=fifo:%s/perf.control,%s/perf.answer"):format(subject.folder.path, subject.folder.path) })
+  assert(perf:start())
+  if not perf_is_ready(subject.folder) then return nil, "perf: " .. (last_line(log) or "it is not ready in time") end
+  local started, refused = command:start()
+  if not started then return nil, sentence(refused) end
+  local out, why = finish(command, options.limit)
+  local written = perf:wait(end_s)
+  if not out then return nil, why end
+  if not written then return nil, "perf did not end with the command" end
+  return read_samples(subject, out)
+end
+
+-- What functions.c writes; C++ names as people write them where binutils are.
+local function read_functions(subject, out)
+  local text, err = subject.folder:run("c++filt <functions 2>/dev/null || cat functions", 60)
+  if not text then return nil, err end
+  local by = {}
+  for calls, inclusive, exclusive, name in text:gmatch "(%d+)\t(%d+)\t(%d+)\t([^\n]*)\n" do
+    local f = by[name]
+    if not f then
+      f = { library = M.program, name = name, calls = 0, inclusive_s = 0, exclusive_s = 0 }
+      by[name], out.functions[#out.functions + 1] = f, f
+    end
+    f.calls, f.inclusive_s = f.calls + math.tointeger(calls), f.inclusive_s + inclusive / 1e9
+    f.exclusive_s = f.exclusive_s + exclusive / 1e9
+  end
+  return out
+end
+
+--- Every call of a function of the program, as the compiler's -finstrument-functions tells it.
+function M.instrumentation(subject, options)
+  if not subject.instrumented then return nil, subject.why end
+  local path = subject.folder.path .. "/functions"
+  os.remove(path)
+  local out, err = run(subject.instrumented, { "FUNCTIONS_OUT=" .. path }, options)
+  if not out then return nil, err end
+  return read_functions(subject, out)
+end
+
+return M

@@ -1,0 +1,133 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+-- scripts/programs/build.lua - the programs that experiments run: compiled when they are asked for, where a compiler is.
+--
+-- Try:  local build = require "programs.build"
+--       local folder <close> = build.folder()
+--       print(folder:program("fftw2d", { "fftw2d.c" }, "-lfftw3 -lm"))
+--
+-- They are compiled on the machine that runs them, since what they need (FFTW, Qt) is not everywhere, and since tools are
+-- measured on a program that is as the user's own: optimised, dynamically linked, lazily bound, without debug information.
+
+local core = require "pmlua.core"
+
+local M = {}
+
+--- Where the sources are.
+M.sources = core.sys.realpath(debug.getinfo(1, "S").source:match "^@(.*)/" or ".")
+
+local flags = {
+  c = "-std=c11 -D_GNU_SOURCE -O2 -Wl,-z,lazy",
+  cpp = "-std=c++17 -O2 -Wl,-z,lazy",
+}
+
+--- A word for the shell.
+---@param text any
+function M.quote(text)
+  return "'" .. tostring(text):gsub("'", "'\\''") .. "'"
+end
+
+--- Whether the shell finds a command.
+function M.is_here(command)
+  return (os.execute("command -v " .. M.quote(command) .. " >/dev/null 2>&1"))
+end
+
+local function slurp(path)
+  local f <close> = io.open(path, "r")
+  return f and f:read "a" or ""
+end
+
+---@class programs.Folder
+---@field path string
+local Folder = {}
+Folder.__index = Folder
+
+--- Remove it with all that is in it; idempotent.
+function Folder:close()
+  if self.path then os.execute("rm -rf " .. M.quote(self.path)) end
+  self.path = nil
+end
+Folder.__close = Folder.close
+Folder.__gc = Folder.close
+
+--- A folder of its own, gone when it is closed or the script ends.
+---@return programs.Folder? folder
+---@return string? err
+function M.folder()
+  local path = os.tmpname()
+  os.remove(path)
+  if not os.execute("mkdir -m 700 " .. M.quote(path)) then return nil, path .. ": no folder can be made there" end
+  return setmetatable({ path = path }, Folder)
+end
+
+--- Run a shell command in the folder, bounded in time.
+---@param command string
+---@param seconds integer
+---@return string? text what it wrote to standard output
+---@return string? err the last line of what it wrote to standard error, or how it ended
+function Folder:run(command, seconds)
+  local complaint = self.path .. "/stderr"
+  local pipe = io.popen(("cd %s && timeout -k 5 %d sh -c %s 2>%s </dev/null"):format(M.quote(self.path), seconds,
+    M.quote(command), M.quote(complaint)))
+  local text = pipe:read "a"
+  local ok, _, code = pipe:close()
+  if ok then return text end
+  if code == 124 or code == 137 then return nil, ("it had not ended after %d s"):format(seconds) end
+  local line = slurp(complaint):match "([^\n]+)%s*$" or ("it ended with status %d"):format(code)
+  return nil, (line:gsub("; usage: .*", ""))
+end
+
+-- The compiler's first error, without the path of our file.
+local function first_error(text)
+  local line = text:match "[^\n]*error: ([^\n]*)" or text:match "[^\n]*undefined reference[^\n]*" or text:match "[^\n]+"
+  return line or "the compiler failed and said nothing"
+end
+
+local function compiler(language)
+  local wanted = os.getenv(language == "c" and "CC" or "CXX")
+  if wanted and wanted ~= "" then return wanted end
+  for _, name in ipairs(language == "c" and { "cc", "gcc", "clang" } or { "c++", "g++", "clang++" }) do
+    if M.is_here(name) then return name end
+  end
+  return nil, ("there is no %s compiler; apt-get install %s"):format(language == "c" and "C" or "C++",
+    language == "c" and "gcc" or "g++")
+end
+
+--- The compiler's command line for a program; nil and why.
+---@param name string
+---@param sources string[]
+---@param more? string further words for the compiler
+---@return string? command
+---@return string? err
+function Folder.program_command(_, name, sources, more)
+  local language = sources[1]:match "%.(%a+)$"
+  local cc, err = compiler(language)
+  if not cc then return nil, err end
+  local words = { cc, flags[language] }
+  for _, file in ipairs(sources) do words[#words + 1] = M.quote(M.sources .. "/" .. file) end
+  words[#words + 1] = more or ""
+  words[#words + 1] = "-o " .. M.quote(name)
+  return table.concat(words, " ")
+end
+
+--- Compile a program from files beside this one.
+---@param name string
+---@param sources string[]
+---@param more? string further words for the compiler
+---@return string? path
+---@return string? err the compiler's first error
+function Folder:program(name, sources, more)
+  local log = self.path .. "/compiler"
+  local command, err = self:program_command(name, sources, more)
+  if not command then return nil, err end
+  if not self:run(("%s 2>%s"):format(command, M.quote(log)), 300) then
+    return nil, ("%s: %s"):format(name, first_error(slurp(log)))
+  end
+  return self.path .. "/" .. name
+end
+
+--- Compile a shared library.
+function Folder:library(name, sources, more)
+  return self:program(name, sources, "-fPIC -shared " .. (more or ""))
+end
+
+return M

@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* spec/c/intercept/slots_global.c - functions for all, if it is opened so; slots_user.c calls them, and has one too. */
+#include "library.h"
+
+CALLED int global_only(void);
+CALLED int global_or_own(void);
+
+int global_only(void) {
+  return 7;
+}
+int global_or_own(void) {
+  return 1;
+}

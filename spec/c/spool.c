@@ -1,0 +1,354 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* spec/c/spool.c - what is written to a spool is what is read from it, wherever it ends, and by however many threads.
+ */
+#include "base/pml_clock.h"
+#include "base/pml_error.h"
+#include "substrate/pml_otf2.h"
+#include "substrate/pml_profile.h"
+#include "substrate/pml_spool_file.h"
+#include "substrate/pml_spool_read_private.h"
+
+#include "check.h"
+#include "sanitized.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define THREADS 4
+#define CALLS (SANITIZED ? 3000 : 30000)
+
+static char dir[] = "/tmp/pmlua-spool-XXXXXX", path[128];
+static pml_region_t outer, inner;
+
+static void raise_at(enum pml_stream_kind kind, pml_region_t r, uint64_t ticks) {
+  struct pml_stream_event e = {.ticks = ticks, .region = r};
+  pml_stream_raise(kind, &e);
+}
+static void enter(pml_region_t r, uint64_t ticks) {
+  raise_at(PML_STREAM_ENTER, r, ticks);
+}
+static void leave(pml_region_t r, uint64_t ticks) {
+  raise_at(PML_STREAM_LEAVE, r, ticks);
+}
+
+/* ---- a spool and what is read from it ---- */
+
+static struct pml_spool *fresh(const struct pml_spool_limits *limits) {
+  struct pml_spool *s;
+  unlink(path);
+  int err = pml_spool_open(&s, path);
+  if (err == 0) err = pml_spool_trace(s, limits);
+  if (err < 0) printf("# %s\n", pml_error_detail(err));
+  return err == 0 ? s : NULL;
+}
+
+/* The events of a trace, as its archive counts them. */
+struct told {
+  int err;
+  uint64_t written, open;
+  struct pml_spool_story story;
+};
+
+/* The archive's folder goes away again; how much was written is seen in the events' files. */
+static struct told read_back(void) {
+  struct told t = {0};
+  struct pml_spool_reader *r;
+  char command[500], folder[200];
+  snprintf(folder, sizeof folder, "%s/trace", dir);
+  snprintf(command, sizeof command, "rm -rf %s; mkdir %s", folder, folder);
+  t.err = system(command) != 0 ? -1 : pml_spool_read_open(&r, path);
+  if (t.err < 0) return t;
+  t.err = pml_spool_read_trace(r, folder, "spec (1)", NULL, NULL, &t.open);
+  pml_spool_read_story(r, &t.story);
+  for (size_t i = 0; i < r->nparts; i++) {
+    int err;
+    if (r->part[i].kind != PML__SPOOL_EVENTS) continue;
+    struct pml__spool_event *e = pml__spool_read_part(r, &r->part[i], &err);
+    for (size_t k = PML__SPOOL_FIRST_EVENT; e != NULL && k < PML__SPOOL_EXTENT_EVENTS && e[k].word != 0; k++)
+      t.written += e[k].word >> 32 <= PML__SPOOL_LEAVE;
+    free(e);
+  }
+  pml_spool_read_close(r);
+  return t;
+}
+
+/* ---- one thread ---- */
+
+static void pairs(void) {
+  struct pml_spool *s = fresh(NULL);
+  if (!CHECK(s != NULL, "a spool is made")) return;
+  struct pml_spool *second;
+  CHECK(pml_spool_open(&second, path) == -EEXIST, "a second one in its place is refused");
+  for (uint64_t i = 0; i < 100; i++) {
+    enter(outer, 10 * i);
+    enter(inner, 10 * i + 2);
+    leave(inner, 10 * i + 4);
+    leave(outer, 10 * i + 8);
+  }
+  leave(inner, 5000);
+  enter(outer, 4000);
+  pml_spool_tell(s, "one\t1\n");
+  pml_spool_tell(s, "two\t2\n");
+  struct told t = read_back();
+  CHECK(t.err == 0 && t.written == 401 && t.open == 1, "every event is there while the process goes on (%d, %llu)",
+        t.err, (unsigned long long)t.written);
+  CHECK(t.story.unmatched == 1 && t.story.pid == getpid() && t.story.ended == PML_SPOOL_RUNNING &&
+            strcmp(t.story.text, "two\t2\n") == 0,
+        "with its story as it is now");
+  leave(outer, 3000);
+  pml_spool_end(s, PML_SPOOL_EXIT);
+  pml_spool_close(s);
+  t = read_back();
+  CHECK(t.written == 402 && t.open == 0 && t.story.lifted == 1 && t.story.ended == PML_SPOOL_EXIT,
+        "and when it has ended; time does not go back");
+}
+
+/* ---- limits ---- */
+
+static void nest(int depth, uint64_t at) {
+  for (int i = 0; i < depth; i++) enter(outer, at + (uint64_t)i);
+  for (int i = depth; i-- > 0;) leave(outer, at + (uint64_t)(2 * depth - i));
+}
+
+static void limits(void) {
+  struct pml_spool *s = fresh(&(struct pml_spool_limits){.max_depth = 3});
+  for (uint64_t i = 0; i < 10; i++) nest(5, 100 * i);
+  pml_spool_close(s);
+  struct told t = read_back();
+  CHECK(t.written == 60 && t.story.deep == 20, "calls inside too many others are left out and counted");
+
+  s = fresh(&(struct pml_spool_limits){.max_calls = 7});
+  for (uint64_t i = 0; i < 10; i++) nest(2, 100 * i);
+  pml_spool_close(s);
+  t = read_back();
+  CHECK(t.written == 14 && t.story.often == 13, "no more calls of a function than allowed are kept");
+
+  s = fresh(&(struct pml_spool_limits){.min_ticks = 50, .max_calls = 1000});
+  for (uint64_t i = 0; i < 20000; i++) nest(3, 100 * i);
+  enter(outer, 9000000);
+  enter(inner, 9000001);
+  leave(inner, 9000002);
+  leave(outer, 9000100);
+  pml_spool_close(s);
+  t = read_back();
+  CHECK(t.written == 2 && t.story.brief == 60001 && t.story.often == 0,
+        "short calls are taken back, with short ones inside, and count for no other limit (%llu, %llu)",
+        (unsigned long long)t.written, (unsigned long long)t.story.brief);
+}
+
+/* Every call is longer than the least, and they fill several extents. */
+static void long_calls(void) {
+  struct pml_spool *s = fresh(&(struct pml_spool_limits){.min_ticks = 2});
+  for (uint64_t i = 0; i < CALLS; i++) {
+    enter(outer, 10 * i);
+    leave(outer, 10 * i + 5);
+    enter(outer, 10 * i + 6);
+    leave(outer, 10 * i + 7);
+  }
+  pml_spool_close(s);
+  struct told t = read_back();
+  CHECK(t.written == 2 * CALLS && t.story.brief == CALLS,
+        "a call that is taken back is so in every place of an extent");
+}
+
+/* ---- values ---- */
+
+static void values(void) {
+  static const char *const names[] = {"a", "b", "c"};
+  struct pml_spool *s = fresh(&(struct pml_spool_limits){.metrics = names, .nmetrics = 3});
+  struct pml_stream_metrics *m, *other;
+  (void)pml_stream_metrics(names, 3, &m);
+  (void)pml_stream_metrics(names, 2, &other);
+  uint64_t value[3] = {1, 2, 3};
+  struct pml_stream_event e = {.region = outer, .metrics = m, .values = value};
+  for (uint64_t i = 0; i < 2 * CALLS; i++) {
+    e.ticks = i;
+    pml_stream_raise(i % 2 == 0 ? PML_STREAM_ENTER : PML_STREAM_LEAVE, &e);
+    value[i % 3]++;
+  }
+  e.metrics = other;
+  pml_stream_raise(PML_STREAM_ENTER, &e);
+  e.metrics = NULL;
+  pml_stream_raise(PML_STREAM_LEAVE, &e);
+  pml_spool_tell(s, "event\ta\nevent\tb\nevent\tc\n");
+  pml_spool_close(s);
+  struct told t = read_back();
+  CHECK(t.err == 0 && t.story.unrecorded == 1 && t.open == 0, "values are kept, and others are counted: %s",
+        pml_error_detail(t.err));
+}
+
+/* ---- many threads ---- */
+
+static void *work(void *arg) {
+  for (uint64_t i = 0; i < CALLS; i++) {
+    uint64_t now = pml_clock_ticks();
+    enter(outer, now);
+    leave(outer, now + 1);
+  }
+  return arg;
+}
+
+static void threads(void) {
+  struct pml_spool *s = fresh(NULL);
+  struct stat st;
+  for (int round = 0; round < 8; round++) {
+    pthread_t t[THREADS];
+    for (int i = 0; i < THREADS; i++) pthread_create(&t[i], NULL, work, NULL);
+    for (int i = 0; i < THREADS; i++) pthread_join(t[i], NULL);
+  }
+  pml_spool_close(s);
+  struct told t = read_back();
+  CHECK(t.err == 0 && t.open == 0 && t.written == UINT64_C(2) * 8 * THREADS * CALLS && t.story.dropped == 0,
+        "every event of all threads is there");
+  uint64_t least = UINT64_C(16) * 2 * 8 * THREADS * CALLS;
+  if (stat(path, &st) != 0) return;
+  CHECK((uint64_t)st.st_size < least + (2 * THREADS + 2) * 4 * PML__SPOOL_UNIT,
+        "and a thread goes on where one that ended left room (%lld bytes for %llu)", (long long)st.st_size,
+        (unsigned long long)least);
+}
+
+/* ---- the world ends ---- */
+
+/* In a child: an endless run of calls, killed in the middle of it. */
+static void killed(void) {
+  int status, up[2];
+  char byte = 0;
+  if (pipe(up) != 0) return;
+  pid_t pid = fork();
+  if (pid == 0) {
+    struct pml_spool *s = fresh(NULL);
+    alarm(20);
+    for (uint64_t i = 0; s != NULL; i++) {
+      enter(outer, 4 * i);
+      enter(inner, 4 * i + 1);
+      leave(inner, 4 * i + 2);
+      leave(outer, 4 * i + 3);
+      if (i == 1000 && write(up[1], &byte, 1) < 0) _exit(9);
+    }
+    _exit(9);
+  }
+  close(up[1]);
+  bool began = read(up[0], &byte, 1) == 1;
+  close(up[0]);
+  kill(pid, SIGKILL);
+  waitpid(pid, &status, 0);
+  struct told t = read_back();
+  static const uint64_t open[] = {0, 1, 2, 1}; /* after so many of the four events of a round */
+  CHECK(began && WIFSIGNALED(status) && t.err == 0 && t.written > 4000 && t.open == open[t.written % 4],
+        "of a process that is killed every event is there until then (%llu, %llu open)", (unsigned long long)t.written,
+        (unsigned long long)t.open);
+}
+
+static void no_room(void) {
+  int status;
+  fflush(stdout);
+  pid_t pid = fork();
+  if (pid == 0) {
+    struct rlimit r = {1 << 20, 1 << 20};
+    struct pml_spool *s = fresh(NULL);
+    setrlimit(RLIMIT_FSIZE, &r);
+    for (uint64_t i = 0; i < 100000; i++) nest(2, 10 * i);
+    pml_spool_close(s);
+    _exit(3);
+  }
+  waitpid(pid, &status, 0);
+  struct told t = read_back();
+  CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 3, "a limit on file sizes does not kill");
+  CHECK(t.err == 0 && t.written / 2 + t.story.dropped + t.open / 2 >= 199999 && t.story.dropped > 100000,
+        "and what found no room is counted");
+}
+
+/* ---- a profile ---- */
+
+static void *get(void *s, uint32_t whose, uint32_t part, size_t bytes) {
+  return pml_spool_get(s, whose, part, bytes);
+}
+static void put(void *s, void *memory) {
+  pml_spool_put(s, memory);
+}
+static void name(void *s, pml_region_t region) {
+  pml_spool_name(s, region);
+}
+
+struct sums {
+  uint64_t calls, running, nodes;
+  double inclusive_ns;
+};
+
+static int add(const struct pml_profile_node *n, void *arg) {
+  struct sums *s = arg;
+  s->calls += n->count;
+  s->running += n->running;
+  s->nodes++;
+  s->inclusive_ns += n->inclusive_ns;
+  return 0;
+}
+
+static void profile(void) {
+  struct pml_spool *s;
+  struct pml_profile *p, *found = NULL;
+  struct pml_spool_reader *r = NULL;
+  struct sums mine = {0}, read = {0};
+  pthread_t t[THREADS];
+  unlink(path);
+  CHECK(pml_spool_open(&s, path) == 0, "a spool is made");
+  struct pml_profile_memory m = {get, put, name, s};
+  CHECK(pml_profile_open_in(&p, &m) == 0, "a profile is in it");
+  for (int i = 0; i < THREADS; i++) pthread_create(&t[i], NULL, work, NULL);
+  for (int i = 0; i < THREADS; i++) pthread_join(t[i], NULL);
+  for (uint64_t i = 0; i < 300; i++) nest((int)i, 10000 * i);
+  enter(outer, 5000000);
+  (void)pml_profile_visit(p, add, &mine);
+  CHECK(pml_spool_read_open(&r, path) == 0 && pml_spool_read_profile(r, &found) == 0, "it is read while it goes on: %s",
+        pml_error_detail(0));
+  if (found != NULL) (void)pml_profile_visit(found, add, &read);
+  CHECK(read.nodes == 299 && read.nodes == mine.nodes && read.calls == mine.calls && read.running == 1 &&
+            read.inclusive_ns == mine.inclusive_ns,
+        "with every path, call and tick (%llu paths)", (unsigned long long)read.nodes);
+  leave(outer, 5000001);
+  pml_profile_close(found);
+  pml_spool_read_close(r);
+  pml_profile_close(p);
+  pml_spool_close(s);
+}
+
+static void no_spool(void) {
+  struct pml_spool_reader *r;
+  char other[160];
+  snprintf(other, sizeof other, "%s/nowhere", dir);
+  CHECK(pml_spool_read_open(&r, other) == -ENOENT && r == NULL, "a file that is not there is said to be not there");
+  CHECK(pml_spool_read_open(&r, dir) == PML_EFORMAT, "a folder is no spool");
+  int fd = open(path, O_RDWR | O_TRUNC);
+  CHECK(fd >= 0 && ftruncate(fd, 70000) == 0 && pml_spool_read_open(&r, path) == PML_EFORMAT, "neither are zeros");
+  close(fd);
+}
+
+int main(void) {
+  char command[64];
+  if (mkdtemp(dir) == NULL) return 1;
+  snprintf(path, sizeof path, "%s/1.spool", dir);
+  pml_clock_init();
+  pml_region_intern("outer", "lib.so", 0, &outer);
+  pml_region_intern("inner", "lib.so", 0, &inner);
+  pairs();
+  limits();
+  long_calls();
+  values();
+  threads();
+  profile();
+  killed();
+  no_room();
+  no_spool();
+  snprintf(command, sizeof command, "rm -rf %s", dir);
+  if (system(command) != 0) return 1;
+  return check_done();
+}

@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * spec/fuzz/fuzz_spool.c - any bytes in a spool: a story, call paths and balanced events, or a reason why not.
+ *
+ * A spool is units of 64 KiB; an input is pieces of bytes with their places in an empty spool of a few units, in which
+ * an extent of each kind has begun.
+ */
+#include "base/pml_clock.h"
+#include "base/pml_error.h"
+#include "fuzz.h"
+#include "substrate/pml_profile_tree.h"
+#include "substrate/pml_spool_read_private.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#define UNITS 8u
+#define NAMES_UNIT 1u
+#define MEMORY_UNIT 2u
+#define EVENTS_UNIT 3u
+
+static int file = -1;
+static char path[64], dir[] = "/tmp/pmlua-fuzz-spool-XXXXXX";
+
+static void put(uint64_t at, const void *from, size_t n) {
+  PROMISE(pwrite(file, from, n, (off_t)at) == (ssize_t)n, "the file takes it");
+}
+
+static void put_extent(uint32_t unit, uint32_t kind, uint32_t units) {
+  struct pml__spool_extent e = {.kind = kind, .units = units, .thread = 1, .tid = 1};
+  put((uint64_t)unit * PML__SPOOL_UNIT, &e, sizeof e);
+}
+
+static void empty_spool(void) {
+  struct pml__spool_head h = {.version = PML__SPOOL_VERSION,
+                              .node_bytes = sizeof(struct pml__profile_node),
+                              .clock_kind = (uint32_t)pml__clock.kind,
+                              .traced = 1,
+                              .told = 1};
+  struct {
+    uint32_t region, bytes; /* as in struct pml__spool_name */
+    char text[8];
+  } name = {1, 16, "l\0f"};
+  memcpy(h.magic, PML__SPOOL_MAGIC, sizeof h.magic);
+  PROMISE(ftruncate(file, 0) == 0 && ftruncate(file, UNITS * PML__SPOOL_UNIT) == 0, "the file is empty");
+  put(0, &h, sizeof h);
+  put_extent(NAMES_UNIT, PML__SPOOL_NAMES, 1);
+  put_extent(MEMORY_UNIT, PML__SPOOL_MEMORY, 1);
+  put_extent(EVENTS_UNIT, PML__SPOOL_EVENTS, PML__SPOOL_EVENT_UNITS);
+  put(NAMES_UNIT * PML__SPOOL_UNIT + sizeof(struct pml__spool_extent), &name, sizeof name);
+}
+
+/* A piece: its unit, its place in it counted in 8 bytes, how many bytes, the bytes. */
+static void put_pieces(struct fuzz_input *in) {
+  while (in->at < in->end) {
+    uint64_t unit = fuzz_byte(in) % UNITS, place = fuzz_byte(in);
+    size_t n = fuzz_byte(in);
+    if (n > (size_t)(in->end - in->at)) n = (size_t)(in->end - in->at);
+    put(unit * PML__SPOOL_UNIT + 8 * place, in->at, n);
+    in->at += n;
+  }
+}
+
+static int visit(const struct pml_profile_node *node, void *arg) {
+  struct pml_region_info info;
+  uint32_t *last = arg;
+  PROMISE(node->depth <= *last + 1u || node->depth == 0, "a call path follows its caller's");
+  PROMISE(pml_region_describe(node->region, &info) == 0, "and has a name");
+  *last = node->depth;
+  return 0;
+}
+
+static void check_trace(struct pml_spool_reader *r) {
+  char command[100];
+  uint64_t open;
+  snprintf(command, sizeof command, "%s/traces", dir);
+  int err = pml_spool_read_trace(r, dir, "fuzz (1)", NULL, NULL, &open);
+  PROMISE(err == 0 || err == -ENOMEM || err == PML_EFORMAT, "a trace is written, or cannot be for a reason");
+  snprintf(command, sizeof command, "rm -rf %s/traces*", dir);
+  PROMISE(system(command) == 0, "and goes away");
+}
+
+static void check_all(struct pml_spool_reader *r) {
+  struct pml_spool_story s;
+  struct pml_profile *p;
+  uint32_t last = 0;
+  pml_spool_read_story(r, &s);
+  PROMISE(strlen(s.text) < PML__SPOOL_TEXT_BYTES && s.ended <= PML_SPOOL_FAILED, "a story is told");
+  int err = pml_spool_read_profile(r, &p);
+  PROMISE((err == 0) == (p != NULL), "there is a profile or a reason");
+  if (p != NULL) PROMISE(pml_profile_visit(p, visit, &last) == 0, "and it can be visited");
+  PLANTED(last == 1);
+  pml_profile_close(p);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
+  struct fuzz_input in = {data, data + size};
+  struct pml_spool_reader *r;
+  if (file < 0) {
+    file = memfd_create("spool", 0);
+    snprintf(path, sizeof path, "/proc/self/fd/%d", file);
+    PROMISE(file >= 0 && mkdtemp(dir) != NULL && pml_clock_init() == 0, "there is a file and a folder");
+  }
+  bool trace = fuzz_byte(&in) == 0; /* takes a thousand times as long */
+  empty_spool();
+  put_pieces(&in);
+  int err = pml_spool_read_open(&r, path);
+  PROMISE(err == 0 || err == PML_EFORMAT || err == -ENOMEM, "a spool is read, or is none");
+  PROMISE(err == 0 || (r == NULL && *pml_error_detail(err) && !strchr(pml_error_detail(err), '\n')),
+          "and the reason is one line");
+  if (err == 0) check_all(r);
+  if (err == 0 && trace) check_trace(r);
+  pml_spool_read_close(r);
+  return 0;
+}

@@ -1,0 +1,228 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+-- spec/lua/record_worlds_spec.lua - pmlua record where programs end badly and the world is narrow: nothing is lost that
+-- could be kept, and the program is as it would be without.
+
+local support = require "spec.core.support"
+local json = require "pmlua.json"
+local quote = support.quote
+
+local command = support.build .. "/pmlua"
+local dir
+
+--- Works 100 calls, then does `argv[1]`, then perhaps works on; its calls are of zlib's crc32 alone.
+local program = [[
+#define _GNU_SOURCE
+#include <fcntl.h>
+#include <grp.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include <zlib.h>
+static unsigned long sum;
+static void work(int n) {
+  for (int i = 0; i < n; i++) sum = crc32(sum, (const unsigned char *)"pmlua", 5);
+}
+static void child(void) {
+  pid_t pid = fork();
+  if (pid == 0) {
+    work(5);
+    _exit(0);
+  }
+  waitpid(pid, NULL, 0);
+}
+static int limited(int what, rlim_t most) {
+  struct rlimit r = {most, most};
+  return setrlimit(what, &r);
+}
+static void close_all(void) {
+  struct stat st;
+  for (int i = 3; i < 2000; i++) close(i);
+  int fd = open("victim", O_RDWR | O_CREAT | O_TRUNC, 0644);
+  for (int i = 0; i < 600; i++) (void)!dup(fd);
+  work(100000);
+  if (fd != 3 || fstat(fd, &st) != 0 || st.st_size != 0) exit(99);
+}
+static int grave(const char *how, char **argv) {
+  if (strcmp(how, "kill") == 0) return raise(SIGKILL);
+  if (strcmp(how, "segv") == 0) return raise(SIGSEGV);
+  if (strcmp(how, "_exit") == 0) _exit(5);
+  if (strcmp(how, "exec") == 0) return execl(argv[0], argv[0], "none", (char *)NULL);
+  if (strcmp(how, "chroot") == 0) return chroot("/proc") || chdir("/");
+  if (strcmp(how, "chdir") == 0) return chdir("/");
+  if (strcmp(how, "drop") == 0) return setgroups(0, NULL) || setgid(65534) || setuid(65534);
+  if (strcmp(how, "fsize") == 0) return limited(RLIMIT_FSIZE, 1 << 20);
+  if (strcmp(how, "vm") == 0) return limited(RLIMIT_AS, 64 << 20);
+  return 0;
+}
+int main(int argc, char **argv) {
+  const char *how = argc > 1 ? argv[1] : "none";
+  work(100);
+  if (grave(how, argv) != 0) return 98;
+  if (strcmp(how, "close") == 0) close_all();
+  if (strcmp(how, "none") != 0) {
+    work(100000);
+    child();
+  }
+  printf("%lu\n", sum);
+  return 3;
+}
+]]
+
+local function shell(text)
+  return support.shell("cd " .. quote(dir) .. " && " .. text)
+end
+
+local number = 0
+--- What a recording of `./grave HOW` has: crc32's figures, all, status, output, errors.
+local function recorded(how, options, prefix)
+  number = number + 1
+  local folder = "r" .. number
+  local status, out, err = shell(("%s%s record --json --sym crc32 %s -o %s -- ./grave %s"):format(prefix or "", command,
+    options or "", folder, how))
+  local text = out:match("\n?({\n.*)$")
+  assert.truthy(text, err)
+  local calls = json.decode(text)
+  return calls.functions[1], calls, status, out:sub(1, #out - #text), err, folder
+end
+
+local function traced(folder)
+  local _, out = shell(("for t in %s/trace-*/traces.otf2; do otf2-print $t; done"):format(folder))
+  return select(2, out:gsub("\nENTER", "")), select(2, out:gsub("\nLEAVE", ""))
+end
+
+local function endings(calls)
+  local names = {}
+  for i, p in ipairs(calls.processes) do names[i] = p.ended end
+  table.sort(names)
+  return table.concat(names, " ")
+end
+
+describe("pmlua record, when things go wrong,", function()
+  setup(function()
+    dir = io.popen("mktemp -d"):read("l")
+    os.execute("chmod 755 " .. quote(dir))
+    support.spit(dir .. "/grave.c", program)
+    assert.equal(0, (shell("gcc -O1 grave.c -o grave -lz")))
+  end)
+  teardown(function() os.execute("rm -rf " .. quote(dir)) end)
+
+  local has_print = (support.shell("command -v otf2-print")) == 0
+  local is_root = support.shell("test $(id -u) = 0") == 0
+
+  it("has every call of a program that was killed, and says that it was cut short", function()
+    for how, expected in pairs { kill = { 137, 100, "cut" }, segv = { 139, 100, "cut" }, _exit = { 5, 100, "_exit" } } do
+      local f, calls, status, _, err, folder = recorded(how, "--trace")
+      assert.same({ how, table.unpack(expected) }, { how, status, f.calls, endings(calls) })
+      assert.equal(expected[3] == "cut", err:find("process %d+ %(grave%) was cut short") ~= nil, err)
+      if has_print then assert.same({ 100, 100 }, { traced(folder) }) end
+    end
+  end)
+
+  it("has the calls of a program before it executes another, and those of that one", function()
+    local f, calls, status, out = recorded("exec", "--trace")
+    assert.same({ 3, 200, "exec exit", true }, { status, f.calls, endings(calls), out:find("^%d+\n$") ~= nil })
+  end)
+
+  it("goes on where the program closes every descriptor, and writes to none of the program's", function()
+    local f, _, status = recorded("close", "--trace")
+    assert.same({ 3, 200105 }, { status, f.calls })
+  end)
+
+  it("goes on in another folder", function()
+    local f, calls, status = recorded("chdir", "--trace")
+    assert.same({ 3, 100105, 2 }, { status, f.calls, #calls.processes })
+  end)
+
+  for how, what in pairs { chroot = "in another root", drop = "without its privileges" } do
+    it("goes on " .. what .. ", and counts the children that have no file there", function()
+      if not is_root then return pending("only root can do that") end
+      local f, _, status, _, err = recorded(how, "--trace")
+      assert.same({ 3, 100100 }, { status, f.calls })
+      assert.truthy(err:find("children are not recorded, as no file could be made for them: 1", 1, true), err)
+    end)
+  end
+
+  it("says what a limit on file sizes left out of a trace, and leaves the program alone", function()
+    local f, calls, status, _, err, folder = recorded("fsize", "--trace")
+    assert.same({ 3, 100105 }, { status, f.calls })
+    local missing = tonumber(err:match("(%d+) calls are not in the traces"))
+    assert.truthy(missing, err)
+    if not has_print then return end
+    local enters, leaves = traced(folder)
+    assert.same({ enters, 100105 - missing }, { leaves, enters })
+    assert.equal(2, #calls.processes)
+  end)
+
+  it("goes on where there is little memory", function()
+    local f, _, status = recorded("vm", "--trace")
+    assert.same({ 3, true }, { status, f.calls >= 100100 })
+    local status_of, out, err = shell("ulimit -v 30000; " .. command .. " record -o tight -- ./grave none")
+    assert.same({ 3, true }, { status_of, out:find("^%d+\n") ~= nil }, err)
+  end)
+
+  it("says what a full disk left out of a trace, and leaves the program alone", function()
+    if not is_root or shell("mkdir small && mount -t tmpfs -o size=1m none small") ~= 0 then
+      return pending("no small file system can be mounted here")
+    end
+    local status, out, err = shell(command .. " record --trace --sym crc32 -o small/r -- ./grave chdir")
+    local left = shell("ls small/r/*.spool")
+    shell("umount small")
+    assert.same({ 3, true }, { status, out:find("^%d+\n") ~= nil })
+    assert.truthy(err:find("no room") or err:find("No space"), err)
+    assert.is_true(left == 0 or err:find("crc32") ~= nil, err)
+  end)
+
+  it("tells the rest of a process that was still running", function()
+    local _, _, err = shell(command .. " record --sym crc32 -o late -- sh -c './grave none >/dev/null; " ..
+      [[(exec sleep 0.5; true) & (sleep 0.3; ./grave none >/dev/null) >/dev/null 2>&1 &']])
+    assert.truthy(err:find("is still running; when it has ended, tell the rest with pmlua record --finish", 1, true), err)
+    local finished, said
+    for _ = 1, 50 do
+      finished, _, said = shell("sleep 0.1; " .. command .. " record --finish late")
+      if not said:find("still running") then break end
+    end
+    assert.same({ 0, true }, { finished, said:find("crc32 +200 ") ~= nil }, said)
+  end)
+
+  it("keeps a trace small by depth, by number and by duration, and tells what is left out", function()
+    if not has_print then return pending("otf2-print is not installed") end
+    local f, _, _, _, err, folder = recorded("none", "--trace --max-calls 30")
+    assert.same({ 100, 30, 30 }, { f.calls, traced(folder) })
+    assert.truthy(err:find("70 calls are left out of the traces: --max-calls", 1, true), err)
+    f, _, _, _, err, folder = recorded("none", "--trace --min-duration 10s")
+    assert.same({ 100, 0, 0 }, { f.calls, traced(folder) })
+    assert.truthy(err:find("100 calls are left out of the traces: --min-duration", 1, true), err)
+    local _, out = shell(command .. " record --trace --lib libz --max-depth 1 -o flat -- ./grave none 2>&1")
+    local inner = tonumber(out:match("crc32_z +(%d+)") or 0)
+    assert.same({ 100, 100 }, { traced("flat") })
+    assert.equal(inner, tonumber(out:match("(%d+) calls are left out of the traces: %-%-max%-depth") or 0), out)
+  end)
+
+  it("says that no call was recorded", function()
+    local status, _, err = shell(command .. " record --lib 'nosuch*' -o nothing -- ./grave none")
+    assert.same({ 3, true }, { status, err:find("no call was recorded", 1, true) ~= nil })
+  end)
+
+  it("says which option it does not understand", function()
+    local cases = {
+      ["--max-calls 5 -- true"] = { 2, "are of a trace; add %-%-trace" },
+      ["--trace --max-calls 0 -- true"] = { 2, "'0' is no number from 1 on" },
+      ["--trace --min-duration 5weeks -- true"] = { 2, "'5weeks' is no duration" },
+      ["--filter nowhere -- true"] = { 1, "nowhere: No such file" },
+      ["--filter . -- true"] = { 1, "%.: Is a directory" },
+      ["--finish r -- true"] = { 2, "runs nothing" },
+      ["--finish nowhere"] = { 1, "nowhere: no such folder" },
+    }
+    for arguments, expected in pairs(cases) do
+      local status, _, err = shell(command .. " record " .. arguments)
+      assert.same({ arguments, expected[1] }, { arguments, status })
+      assert.truthy(err:find("^pmlua record: .*" .. expected[2]), err)
+      assert.equal(1, select(2, err:gsub("\n", "")), err)
+    end
+  end)
+end)

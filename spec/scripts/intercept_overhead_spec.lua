@@ -1,0 +1,124 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+-- spec/scripts/intercept_overhead_spec.lua - the experiment, run for real by its command: every way, and what it saw.
+
+package.path = "scripts/?.lua;spec/scripts/?.lua;lua/?.lua;lua/?/init.lua;" .. package.path
+package.cpath = (os.getenv "PMLUA_BUILD" or os.getenv "B" or "build") .. "/lua/?.so;" .. package.cpath
+local tables = require "tables"
+
+local has_compiler = tables.shell "command -v cc || command -v gcc || command -v clang" ~= ""
+
+-- Ways that count the calls, and how much of them they must have seen.
+local sees = { by_hand = 1, profile = 1, trace = 1, metrics = 1, ld_audit = 1, filtered = 0, wrap_linked = 1,
+  wrap_before = 1 }
+
+describe("scripts/intercept_overhead.lua --quick", function()
+  if not has_compiler then return pending "there is no C compiler, and its programs are compiled for the run" end
+  local out, text, status, dir, rows
+  setup(function()
+    out = tables.temporary_folder()
+    text, status, dir = tables.run("intercept_overhead", out, "")
+    assert.equal(0, status, text)
+    rows = tables.read(dir .. "/data.dat")
+  end)
+  teardown(function() os.execute("rm -rf " .. out) end)
+
+  it("has a row for every way and number of threads, and a picture", function()
+    local ways = require "intercept_overhead.ways"
+    assert.equal(2 * #ways.all, #rows)
+    for i, r in ipairs(rows) do
+      assert.equal(ways.all[(i + 1) // 2].name, r.way)
+      assert.equal(2 - i % 2, r.threads)
+    end
+    assert.is_true(tables.drawn(dir), text)
+  end)
+
+  it("measures a way, or says why not", function()
+    for _, r in ipairs(rows) do
+      if r.status == "ok" then
+        assert.is_true(r.samples > 0 and r.min > 0 and r.ratio > 0 and r.net == r.net, r.way)
+        assert.equal(0, r.samples % r.threads, r.way)
+      else
+        assert.is_true(#r.status > 5 and r.samples == 0, r.way)
+        assert.truthy(text:find(r.way, 1, true), r.way)
+      end
+    end
+  end)
+
+  it("measures what needs no other program", function()
+    local ok = {}
+    for _, r in ipairs(rows) do ok[r.way] = r.status == "ok" end
+    for _, way in ipairs { "plain", "clocks", "by_hand", "filtered", "idle", "profile", "trace", "ld_audit" } do
+      assert.is_true(ok[way], way)
+    end
+  end)
+
+  it("measures generated wrappers where there is libclang", function()
+    local why
+    for _, r in ipairs(rows) do
+      if r.way:find "^wrap_" and r.status ~= "ok" then why = r.status:gsub("_", " ") end
+    end
+    if why and why:find "libclang" then return pending(why) end
+    assert.is_nil(why)
+  end)
+
+  it("takes for the yardstick the call between two reads of the clock, of as many threads", function()
+    local clocks, plain = {}, {}
+    for _, r in ipairs(rows) do
+      if r.way == "clocks" then clocks[r.threads] = r.median end
+      if r.way == "plain" then plain[r.threads] = r.median end
+    end
+    for _, r in ipairs(rows) do
+      if r.status == "ok" then
+        assert.is_true(math.abs(r.ratio * clocks[r.threads] / r.median - 1) < 1e-6, r.way)
+        assert.is_true(math.abs(r.net - (r.median - plain[r.threads])) < 1e-6 * r.median, r.way)
+      end
+    end
+  end)
+
+  it("has seen every call in every way that counts them, and none that was not chosen", function()
+    for _, r in ipairs(rows) do
+      if r.status == "ok" then
+        assert.is_true(r.calls > r.samples, r.way)
+        if sees[r.way] then assert.equal(sees[r.way] * r.calls, r.seen, r.way) end
+      end
+    end
+  end)
+end)
+
+describe("scripts/intercept_overhead.lua", function()
+  it("refuses what it does not know, in one line", function()
+    tables.refuses("intercept_overhead", {
+      ["--threads 0"] = "--threads: 0", ["--threads 1,,2"] = "--threads: nothing", ["--threads 2,2"] = "2 is there twice",
+      ["--threads 65"] = "--threads: 65", ["--ways sundial"] = "no sundial", ["--event no-such-event"] = "--event",
+    })
+  end)
+
+  it("says that a tool is not installed, and measures the others", function()
+    if not has_compiler then return pending "there is no C compiler" end
+    local out = tables.temporary_folder()
+    -- a PATH of what the run needs and no tool
+    local bin = out .. "/bin"
+    tables.shell(("mkdir %s; for c in sh cc gcc as ld env timeout rm mkdir cp cat; do ln -s $(command -v $c) %s/$c; done")
+      :format(bin, bin))
+    local text, status = tables.shell(("PATH=%s %s scripts/intercept_overhead.lua --quick --no-plot --out %s --ways "
+      .. "by_hand,uftrace,ltrace --threads 1"):format(bin, tables.pmlua, out))
+    assert.equal(0, status, text)
+    for _, r in ipairs(tables.read(out .. "/intercept_overhead/latest/data.dat")) do
+      local tool = r.way == "uftrace" or r.way == "ltrace"
+      assert.equal(tool, r.status:find("^" .. r.way .. "_is_not_installed") ~= nil, r.way .. ": " .. r.status)
+      assert.equal(not tool, r.samples > 0, r.way)
+    end
+    os.execute("rm -rf " .. out)
+  end)
+
+  it("says that there is no compiler", function()
+    local out = tables.temporary_folder()
+    local bin = out .. "/bin"
+    tables.shell(("mkdir %s; for c in sh env timeout rm mkdir; do ln -s $(command -v $c) %s/$c; done"):format(bin, bin))
+    local text, status = tables.shell(("PATH=%s CC= %s scripts/intercept_overhead.lua --quick --no-plot --out %s")
+      :format(bin, tables.pmlua, out))
+    assert.equal(1, status, text)
+    assert.truthy(text:find("there is no C compiler; apt-get install gcc", 1, true), text)
+    os.execute("rm -rf " .. out)
+  end)
+end)
