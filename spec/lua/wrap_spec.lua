@@ -116,6 +116,9 @@ describe("pmlua wrap, of a C library with all that is difficult,", function()
     assert.equal("no library has it", left.plain_absent)
     assert.equal("its parameters are not declared", left.plain_old)
     assert.truthy(left.plain_sum:find("has no twin with a va_list; --variadic plain_sum=TWIN names one", 1, true))
+    if require("pmlua.core").sys.uname().machine == "x86_64" then
+      assert.equal("it has another calling convention", left.plain_unusual)
+    end
     assert.is_nil(left.plain_format)
     assert.is_nil(left.plain_log)
   end)
@@ -125,6 +128,7 @@ describe("pmlua wrap, of a C library with all that is difficult,", function()
     local truth = { plain_swap = 1, plain_add = 100, plain_each = 1, plain_scale = 1, plain_total = 1, plain_fill = 1,
       plain_length = 2, plain_next = 1, plain_other = 1, plain_apply = 1, plain_choose = 1, plain_choose_raw = 1,
       plain_first = 1, plain_many = 1, plain_fact = 1, plain_leap = 1, plain_format = 1, plain_log = 1, plain_renamed_v2 = 1 }
+    ways.intercepted.plain_unusual = nil -- wrappers leave it out
     assert.same(truth, ways.intercepted)
     assert.same(truth, ways["link-time, shared"])
     assert.same(truth, ways["link-time, static"])
