@@ -116,6 +116,9 @@ describe("pmlua wrap, of a C library with all that is difficult,", function()
     assert.equal("no library has it", left.plain_absent)
     assert.equal("its parameters are not declared", left.plain_old)
     assert.truthy(left.plain_sum:find("has no twin with a va_list; --variadic plain_sum=TWIN names one", 1, true))
+    if require("pmlua.core").sys.uname().machine == "x86_64" then
+      assert.equal("it has another calling convention", left.plain_unusual)
+    end
     assert.is_nil(left.plain_format)
     assert.is_nil(left.plain_log)
   end)
@@ -125,6 +128,7 @@ describe("pmlua wrap, of a C library with all that is difficult,", function()
     local truth = { plain_swap = 1, plain_add = 100, plain_each = 1, plain_scale = 1, plain_total = 1, plain_fill = 1,
       plain_length = 2, plain_next = 1, plain_other = 1, plain_apply = 1, plain_choose = 1, plain_choose_raw = 1,
       plain_first = 1, plain_many = 1, plain_fact = 1, plain_leap = 1, plain_format = 1, plain_log = 1, plain_renamed_v2 = 1 }
+    ways.intercepted.plain_unusual = nil -- wrappers leave it out
     assert.same(truth, ways.intercepted)
     assert.same(truth, ways["link-time, shared"])
     assert.same(truth, ways["link-time, static"])
@@ -253,7 +257,8 @@ describe("pmlua wrap, of a C++ library with all that is difficult,", function()
   setup(function()
     if missing then return end
     done(wrap(("init fancy --name fancy --language c++ --headers fancy.hpp --cflags -I%s --ldflags '-L%s -Wl,-rpath,%s' " ..
-      "--libs -lfancy --example %s/fancy_example.cc --record Shape::length:scale"):format(fixtures, dir, dir, fixtures)))
+      "--libs -lfancy --example %s/fancy_example.cc --record Shape::length:scale " ..
+      "--record 'as<double>(double) const:1'"):format(fixtures, dir, dir, fixtures)))
     assert.truthy(done(wrap("build fancy")):find("73 functions are wrapped", 1, true))
   end)
 
@@ -411,6 +416,20 @@ describe("pmlua wrap and pmlua cc", function()
       "g++ -fsyntax-only a.cc", "gcc -M a.c" } do
       assert.is_false(links(text), text)
     end
+  end)
+end)
+
+describe("pmlua wrap, where it is installed,", function()
+  it("builds, installs and tries a wrapper with what is there", function()
+    local prefix = dir .. "/opt"
+    done(support.shell(("make -s install B=%s PREFIX=%s"):format(quote(support.build), quote(prefix)), 300))
+    local installed = ("cd %s && env -u PMLUA_WRAP_PATH %s/bin/pmlua wrap "):format(quote(dir), quote(prefix))
+    done(support.shell(("%sinit moved --name moved --headers plain.h --cflags '-I%s -O2 -fno-guess-branch-probability' " ..
+      "--ldflags '-L%s -Wl,-rpath,%s' --libs -lplain " ..
+      "--example %s/plain_example.c"):format(installed, fixtures, dir, dir, fixtures)))
+    done(support.shell("make -s -C " .. quote(dir .. "/moved") .. " install installcheck", 300))
+    local out = done(support.shell(installed .. "list"))
+    assert.truthy(out:find(prefix .. "/lib/pmlua/wrap", 1, true), out)
   end)
 end)
 
