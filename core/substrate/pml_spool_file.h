@@ -15,7 +15,7 @@
 
 #include <pthread.h>
 
-#define PML__SPOOL_MAGIC "PMLSPOOL"
+#define PML__SPOOL_MAGIC UINT64_C(0x4c4f4f50534c4d50) /* PMLSPOOL, read from low to high */
 #define PML__SPOOL_VERSION 1u
 #define PML__SPOOL_UNIT 65536u
 #define PML__SPOOL_HEAD_BYTES 16384u
@@ -38,7 +38,7 @@ enum pml__spool_counter {
 };
 
 struct pml__spool_head {
-  char magic[8];
+  uint64_t magic;               /* atomic, stored last */
   uint32_t version, node_bytes; /* of struct pml__profile_node */
   uint32_t clock_kind;
   uint32_t ended; /* atomic: enum pml_spool_end */

@@ -34,7 +34,8 @@ static void put_extent(uint32_t unit, uint32_t kind, uint32_t units) {
 }
 
 static void empty_spool(void) {
-  struct pml__spool_head h = {.version = PML__SPOOL_VERSION,
+  struct pml__spool_head h = {.magic = PML__SPOOL_MAGIC,
+                              .version = PML__SPOOL_VERSION,
                               .node_bytes = sizeof(struct pml__profile_node),
                               .clock_kind = (uint32_t)pml__clock.kind,
                               .traced = 1,
@@ -43,7 +44,6 @@ static void empty_spool(void) {
     uint32_t region, bytes; /* as in struct pml__spool_name */
     char text[8];
   } name = {1, 16, "l\0f"};
-  memcpy(h.magic, PML__SPOOL_MAGIC, sizeof h.magic);
   PROMISE(ftruncate(file, 0) == 0 && ftruncate(file, UNITS * PML__SPOOL_UNIT) == 0, "the file is empty");
   put(0, &h, sizeof h);
   put_extent(NAMES_UNIT, PML__SPOOL_NAMES, 1);
@@ -95,6 +95,12 @@ static void check_all(struct pml_spool_reader *r) {
   pml_profile_close(p);
 }
 
+static bool one_in_32(const uint8_t *data, size_t size) {
+  uint32_t h = 2166136261u;
+  for (size_t i = 0; i < size; i++) h = (h ^ data[i]) * 16777619u;
+  return h >> 27 == 0;
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   struct fuzz_input in = {data, data + size};
   struct pml_spool_reader *r;
@@ -103,7 +109,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     snprintf(path, sizeof path, "/proc/self/fd/%d", file);
     PROMISE(file >= 0 && mkdtemp(dir) != NULL && pml_clock_init() == 0, "there is a file and a folder");
   }
-  bool trace = fuzz_byte(&in) == 0; /* takes a thousand times as long */
+  bool trace = one_in_32(data, size); /* takes a thousand times as long */
   empty_spool();
   put_pieces(&in);
   int err = pml_spool_read_open(&r, path);
