@@ -3,6 +3,7 @@
  * rare.
  */
 #include "adapter/pml_intercept_call.h"
+#include "adapter/pml_intercept_events.h"
 #include "base/pml_clock.h"
 #include "base/pml_error.h"
 
@@ -71,6 +72,7 @@ static void thread_ends(void *arg) {
     free = i;
   }
   give_back(free);
+  pml__intercept_stop_counting();
   t->hi = 0;
   t->busy = 0;
 }
@@ -98,7 +100,10 @@ __attribute__((noinline, cold)) static void thread_begins(struct pml__intercept_
 /* ---- events ---- */
 
 static void raise_event(struct pml__intercept_thread *t, enum pml_stream_kind kind, pml_region_t region) {
+  bool counts = pml__intercept_counts();
+  if (PML_UNLIKELY(counts && kind == PML_STREAM_ENTER)) pml__intercept_read(&t->event);
   t->event.ticks = pml_clock_ticks();
+  if (PML_UNLIKELY(counts && kind == PML_STREAM_LEAVE)) pml__intercept_read(&t->event);
   t->event.region = region;
   pml_stream_raise(kind, &t->event);
 }
@@ -200,6 +205,8 @@ extern void *__libc_stack_end;
 int pml__intercept_calls_prepare(void) {
   static bool done;
   struct rlimit limit;
+  /* What reads counters needs all registers. */
+  pml__intercept_counter = pml__clock.kind == PML_CLOCK_COUNTER && !pml__intercept_counts();
   if (done) return 0;
   int err = pthread_key_create(&key, thread_ends);
   if (err != 0) return pml_fail(-err, "no key for the calls of threads");
@@ -210,7 +217,7 @@ int pml__intercept_calls_prepare(void) {
   first = pthread_self();
   pml__arch_slot[NONE].sp = UINTPTR_MAX; /* every call is inside */
   (void)pml_clock_init();                /* what it says is of PMLUA_CLOCK; there is a clock in any case */
-  pml__intercept_counter = pml__clock.kind == PML_CLOCK_COUNTER;
+  pml__intercept_counter = pml__clock.kind == PML_CLOCK_COUNTER && !pml__intercept_counts();
   done = true;
   return 0;
 }

@@ -310,5 +310,6 @@ int pml_spool_open(struct pml_spool **out, const char *path) {
 void pml_spool_close(struct pml_spool *s) {
   if (s == NULL) return;
   pml__spool_trace_end(s);
+  pml__spool_sum_end(s);
   release(s);
 }

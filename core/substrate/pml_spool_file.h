@@ -86,6 +86,14 @@ struct pml__spool_block {
 _Static_assert(sizeof(struct pml__spool_block) == 64, "memory is aligned");
 #define PML__SPOOL_USED 0x75u
 
+/* A block with this part: sums of a region's values. */
+#define PML__SPOOL_SUMS_PART 0x200u
+struct pml__spool_sums {
+  pml_region_t region;
+  uint32_t n;
+  uint64_t sum[]; /* [n] atomic */
+};
+
 /* In an extent of events: {ticks, kind << 32 | region}. */
 struct pml__spool_event {
   uint64_t ticks; /* of PML__SPOOL_THREAD: the tid */
@@ -125,6 +133,8 @@ struct pml_spool {
   uint64_t consumer;
   struct pml__spool_track *tracks, *spare; /* under the lock */
   uint32_t nthreads;                       /* atomic */
+  uint64_t summing;
+  struct pml__spool_summer *summers, *spare_summers; /* under the lock */
 };
 #define PML__SPOOL_NAMED (UINT32_C(1) << 31)
 
@@ -133,7 +143,8 @@ struct pml_spool {
 struct pml__spool_extent *pml__spool_extent(struct pml_spool *s, uint32_t units);
 void pml__spool_unmap(struct pml__spool_extent *e);
 
-/* Ends the consumer, if there is one. */
+/* Each ends its consumer, if there is one. */
+void pml__spool_sum_end(struct pml_spool *s);
 void pml__spool_trace_end(struct pml_spool *s);
 
 #endif

@@ -188,6 +188,57 @@ static void values(void) {
         pml_error_detail(t.err));
 }
 
+struct added {
+  uint64_t outer, inner;
+  double outer_seconds;
+};
+
+static int add_sums(const struct pml_spool_function_sums *f, void *arg) {
+  struct added *a = arg;
+  double seconds;
+  memcpy(&seconds, &f->sum[1], sizeof seconds);
+  if (f->n != 2 || f->real != 2) return -EINVAL;
+  *(f->region == outer ? &a->outer : &a->inner) += f->sum[0];
+  if (f->region == outer) a->outer_seconds += seconds;
+  return 0;
+}
+
+static void with_values(enum pml_stream_kind kind, pml_region_t r, const struct pml_stream_metrics *m, uint64_t count,
+                        double seconds) {
+  uint64_t value[2] = {count, 0};
+  memcpy(&value[1], &seconds, sizeof seconds);
+  struct pml_stream_event e = {.ticks = count, .region = r, .metrics = m, .values = value};
+  pml_stream_raise(kind, &e);
+}
+
+static void sums(void) {
+  static const char *const names[] = {"count", "seconds"};
+  struct pml_stream_metrics *m;
+  struct pml_spool *s;
+  struct pml_spool_reader *r = NULL;
+  struct added a = {0};
+  (void)pml_stream_metrics(names, 2, &m);
+  pml_stream_metrics_set_real(m, 1);
+  unlink(path);
+  CHECK(pml_spool_open(&s, path) == 0 && pml_spool_sum(s, names, 2) == 0, "a spool sums values");
+  for (uint64_t i = 0; i < 1000; i++) {
+    with_values(PML_STREAM_ENTER, outer, m, 100 * i, (double)i);
+    with_values(PML_STREAM_ENTER, inner, m, 100 * i + 10, (double)i + 0.25);
+    with_values(PML_STREAM_ENTER, outer, m, 100 * i + 11, (double)i + 0.25);
+    with_values(PML_STREAM_LEAVE, outer, m, 100 * i + 14, (double)i + 0.25);
+    with_values(PML_STREAM_LEAVE, inner, m, 100 * i + 30, (double)i + 0.5);
+    with_values(PML_STREAM_LEAVE, outer, m, 100 * i + 50, (double)i + 1);
+  }
+  enter(outer, 0); /* without values */
+  leave(outer, 1);
+  int err = pml_spool_read_open(&r, path);
+  if (err == 0) err = pml_spool_read_sums(r, add_sums, &a);
+  CHECK(err == 0 && a.outer == 33000 && a.inner == 17000 && a.outer_seconds == 750,
+        "what a call inside adds is its own, also where functions call each other");
+  pml_spool_read_close(r);
+  pml_spool_close(s);
+}
+
 /* ---- many threads ---- */
 
 static void *work(void *arg) {
@@ -345,6 +396,7 @@ int main(void) {
   limits();
   long_calls();
   values();
+  sums();
   threads();
   profile();
   killed();
