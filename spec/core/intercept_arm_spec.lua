@@ -28,9 +28,11 @@ describe("interception on arm64", function()
       "$(ls core/adapter/pml_intercept*.c | grep -v _plain) core/adapter/arch/aarch64/*.[cS] " .. dir .. "/plain.o -L" ..
       dir .. " -lintercept -Wl,-rpath," .. dir .. " -lpthread -ldl -lm -o " .. program)
     assert.same({ 0, "" }, { status, err })
-    local out
-    status, out = support.shell(("%s -L %s %s variant"):format(RUN, SYSROOT, program))
-    assert.same({ 0, nil }, { status, out:match("not ok[^\n]*") })
-    assert.truthy(out:find("\n%d+ passed, 0 failed, 1 skipped"))
+    for _, way in ipairs { "variant", "plain", "mixed" } do
+      local out
+      status, out = support.shell(("%s -L %s %s %s"):format(RUN, SYSROOT, program, way))
+      assert.same({ 0, nil }, { status, out:match("not ok[^\n]*") })
+      assert.truthy(out:find("\n%d+ passed, 0 failed, 1 skipped"))
+    end
   end)
 end)
