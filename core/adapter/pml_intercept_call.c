@@ -3,7 +3,6 @@
  * rare.
  */
 #include "adapter/pml_intercept_call.h"
-#include "adapter/pml_intercept_events.h"
 #include "base/pml_clock.h"
 #include "base/pml_error.h"
 
@@ -28,7 +27,8 @@ bool pml__intercept_on, pml__intercept_counter;
 static uint32_t untouched = CHUNK; /* atomic: pads from here on were never used */
 static uint32_t given_back;        /* atomic: the list of those that threads left */
 uint64_t pml__intercept_nested;    /* atomic */
-static uint64_t deep;              /* atomic */
+const struct pml__intercept_counting *pml__intercept_counting;
+static uint64_t deep; /* atomic */
 static pthread_key_t key;
 static uintptr_t first_lo, first_hi; /* the first thread's stack */
 static pthread_t first;
@@ -72,7 +72,7 @@ static void thread_ends(void *arg) {
     free = i;
   }
   give_back(free);
-  pml__intercept_stop_counting();
+  if (pml__intercept_counting != NULL) pml__intercept_counting->thread_ends();
   t->hi = 0;
   t->busy = 0;
 }
@@ -100,10 +100,10 @@ __attribute__((noinline, cold)) static void thread_begins(struct pml__intercept_
 /* ---- events ---- */
 
 static void raise_event(struct pml__intercept_thread *t, enum pml_stream_kind kind, pml_region_t region) {
-  bool counts = pml__intercept_counts();
-  if (PML_UNLIKELY(counts && kind == PML_STREAM_ENTER)) pml__intercept_read(&t->event);
+  const struct pml__intercept_counting *c = __atomic_load_n(&pml__intercept_counting, __ATOMIC_ACQUIRE);
+  if (PML_UNLIKELY(c != NULL) && kind == PML_STREAM_ENTER) c->read(&t->event);
   t->event.ticks = pml_clock_ticks();
-  if (PML_UNLIKELY(counts && kind == PML_STREAM_LEAVE)) pml__intercept_read(&t->event);
+  if (PML_UNLIKELY(c != NULL) && kind == PML_STREAM_LEAVE) c->read(&t->event);
   t->event.region = region;
   pml_stream_raise(kind, &t->event);
 }
@@ -152,6 +152,8 @@ struct pml_arch_way pml__intercept_enter_full(uint32_t function, const uintptr_t
   int saved = errno;
   if (i != NONE) {
     pml__stream_go_on(PML_STREAM_ENTER, &t->event);
+  } else if (!__atomic_load_n(&pml__intercept_on, __ATOMIC_RELAXED)) {
+    return (struct pml_arch_way){f->target, 0};
   } else if (take_lists(t, sp)) {
     i = open_call(t, f->region, *address, sp);
   } else {
@@ -181,8 +183,9 @@ uintptr_t pml__intercept_leave_full(uintptr_t address, uintptr_t sp, uint32_t be
   uintptr_t back = pad[i].back;
   bool here = true;
   int saved = errno;
-  if (begun != NONE) {
+  if (begun == PML__INTERCEPT_BEGUN) {
     pml__stream_go_on(PML_STREAM_LEAVE, &t->event);
+    here = false; /* the pad is free already */
   } else {
     if (!take_lists(t, sp)) return back; /* begun before; the pad is lost */
     if (t->open == i)
@@ -206,7 +209,7 @@ int pml__intercept_calls_prepare(void) {
   static bool done;
   struct rlimit limit;
   /* What reads counters needs all registers. */
-  pml__intercept_counter = pml__clock.kind == PML_CLOCK_COUNTER && !pml__intercept_counts();
+  pml__intercept_counter = pml__clock.kind == PML_CLOCK_COUNTER && pml__intercept_counting == NULL;
   if (done) return 0;
   int err = pthread_key_create(&key, thread_ends);
   if (err != 0) return pml_fail(-err, "no key for the calls of threads");
@@ -217,7 +220,7 @@ int pml__intercept_calls_prepare(void) {
   first = pthread_self();
   pml__arch_slot[NONE].sp = UINTPTR_MAX; /* every call is inside */
   (void)pml_clock_init();                /* what it says is of PMLUA_CLOCK; there is a clock in any case */
-  pml__intercept_counter = pml__clock.kind == PML_CLOCK_COUNTER && !pml__intercept_counts();
+  pml__intercept_counter = pml__clock.kind == PML_CLOCK_COUNTER && pml__intercept_counting == NULL;
   done = true;
   return 0;
 }

@@ -2,6 +2,7 @@
 /* core/adapter/pml_intercept_events.c - a thread's counters are opened at its first call and closed when it ends. */
 #include "adapter/pml_intercept_events.h"
 
+#include "adapter/pml_intercept_private.h"
 #include "base/pml_error.h"
 #include "source/pml_eventset.h"
 
@@ -9,7 +10,7 @@
 #include <pthread.h>
 #include <string.h>
 
-static struct pml_stream_metrics *metrics; /* atomic; NULL: nothing is counted */
+static struct pml_stream_metrics *metrics; /* set before anything is counted */
 static unsigned forks;                     /* this process's number of them: a parent's counters do not count a child */
 
 static PML_THREAD_LOCAL struct {
@@ -23,11 +24,7 @@ static void after_fork_in_child(void) {
   forks++;
 }
 
-bool pml__intercept_counts(void) {
-  return __atomic_load_n(&metrics, __ATOMIC_ACQUIRE) != NULL;
-}
-
-void pml__intercept_stop_counting(void) {
+static void thread_ends(void) {
   pml_eventset_close(self.set);
   self.set = NULL;
   self.tried = false;
@@ -48,27 +45,26 @@ static void note_types(struct pml_stream_metrics *m, const struct pml_eventset *
 }
 
 __attribute__((noinline, cold)) static void begin(struct pml_stream_metrics *m) {
-  pml__intercept_stop_counting();
+  thread_ends();
   self.tried = true;
   self.forks = forks;
   if (open_set(&self.set, m) == 0) note_types(m, self.set);
 }
 
-void pml__intercept_read(struct pml_stream_event *e) {
-  struct pml_stream_metrics *m = __atomic_load_n(&metrics, __ATOMIC_ACQUIRE);
+static void read_values(struct pml_stream_event *e) {
   e->metrics = NULL;
-  if (m == NULL) return;
-  if (PML_UNLIKELY(!self.tried || self.forks != forks)) begin(m);
+  if (PML_UNLIKELY(!self.tried || self.forks != forks)) begin(metrics);
   if (self.set == NULL || pml_eventset_read(self.set, self.value) < 0) return;
-  e->metrics = m;
+  e->metrics = metrics;
   e->values = self.value;
 }
 
 int pml_intercept_count(const char *const *names, size_t n, const struct pml_stream_metrics **out) {
+  static const struct pml__intercept_counting counting = {read_values, thread_ends};
   struct pml_stream_metrics *m;
   struct pml_eventset *trial;
   *out = NULL;
-  if (pml__intercept_counts()) return pml_fail(-EALREADY, "calls have their counts already");
+  if (pml__intercept_counting != NULL) return pml_fail(-EALREADY, "calls have their counts already");
   if (n > PML_INTERCEPT_EVENTS_MAX)
     return pml_fail(-EINVAL, "a call takes at most %u events, not %zu", PML_INTERCEPT_EVENTS_MAX, n);
   int err = pml_stream_metrics(names, n, &m);
@@ -78,7 +74,7 @@ int pml_intercept_count(const char *const *names, size_t n, const struct pml_str
   pml_eventset_close(trial);
   err = -pthread_atfork(NULL, NULL, after_fork_in_child);
   if (err < 0) return pml_fail(err, "no memory to count in children");
-  __atomic_store_n(&metrics, m, __ATOMIC_RELEASE);
-  *out = m;
+  *out = metrics = m;
+  __atomic_store_n(&pml__intercept_counting, &counting, __ATOMIC_RELEASE);
   return 0;
 }

@@ -22,11 +22,6 @@ PML_BEGIN_DECLS
  */
 PML_API int pml_intercept_count(const char *const *names, size_t n, const struct pml_stream_metrics **metrics);
 
-/* Whether there is anything to count; @e gets its values, or none; the thread ends. Internal. */
-bool pml__intercept_counts(void);
-void pml__intercept_read(struct pml_stream_event *e);
-void pml__intercept_stop_counting(void);
-
 PML_END_DECLS
 
 #endif

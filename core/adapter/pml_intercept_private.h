@@ -27,6 +27,14 @@ int pml__intercept_calls_prepare(void);
 void pml__intercept_calls_stats(struct pml_intercept_stats *s);
 extern __attribute__((visibility("hidden"))) bool pml__intercept_on; /* atomic: calls are recorded */
 
+/* Who gives events values (pml_intercept_events.c): for @e, or none; a thread ends. NULL: nobody. */
+struct pml_stream_event;
+struct pml__intercept_counting {
+  void (*read)(struct pml_stream_event *e);
+  void (*thread_ends)(void);
+};
+extern const struct pml__intercept_counting *pml__intercept_counting; /* atomic */
+
 /* ---- thunks ---- */
 
 /* The thunk of @target, known as @name in @library; 0: no memory. */

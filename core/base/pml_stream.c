@@ -32,6 +32,11 @@
  * store's release and the changer's acquire order all that the thread did in the old list, and in consumers' data,
  * before whatever the changer does then. The pointers are stored with release and loaded with acquire, so that who
  * finds a list finds it filled.
+ *
+ * An adapter that has general registers only (pml_stream_private.h) goes by the generation of a list in the place of
+ * its pointer: it is stored and loaded at the same places, so the same holds of it. A thread knows what a generation
+ * stands for only if membarrier(2) makes the fence; else each of its events finds that it does not, and
+ * pml__stream_go_on() makes up for the exchange before it looks at the list.
  */
 const struct pml__stream_list *pml__stream_list[PML_STREAM_KINDS];
 
@@ -72,8 +77,8 @@ static void thread_ends(void *arg) {
   pthread_mutex_unlock(&lock);
   pml__stream_self = NULL;
   /* A thread that a consumer ended never came back from its pass. */
-  uint64_t passes = atomic_load_explicit(&t->passes, memory_order_relaxed);
-  atomic_store_explicit(&t->passes, passes + passes % 2, memory_order_release);
+  uint64_t passes = __atomic_load_n(&t->passes, __ATOMIC_RELAXED);
+  __atomic_store_n(&t->passes, passes + passes % 2, __ATOMIC_RELEASE);
   atomic_store_explicit(&t->taken, false, memory_order_release);
 }
 
@@ -102,7 +107,7 @@ static void after_fork_in_child(void) {
     memset(t->at, 0, sizeof t->at);
     memset(t->only, 0, sizeof t->only);
     if (t == pml__stream_self) continue;
-    atomic_store_explicit(&t->passes, 0, memory_order_relaxed);
+    __atomic_store_n(&t->passes, 0, __ATOMIC_RELAXED);
     atomic_store_explicit(&t->taken, false, memory_order_relaxed);
   }
   register_membarrier();
@@ -190,7 +195,7 @@ static void learn_only(struct pml__stream_thread *t, enum pml_stream_kind kind, 
 
 void pml__stream_go_on(enum pml_stream_kind kind, const struct pml_stream_event *e) {
   struct pml__stream_thread *t = pml__stream_self;
-  atomic_thread_fence(memory_order_seq_cst);
+  (void)__atomic_fetch_add(&t->passes, 0, __ATOMIC_SEQ_CST); /* the odd store, now as the exchange */
   const struct pml__stream_list *list = __atomic_load_n(&pml__stream_list[kind], __ATOMIC_ACQUIRE);
   if (list != NULL) learn_only(t, kind, list);
   hand_out(t, list, e);
@@ -198,15 +203,15 @@ void pml__stream_go_on(enum pml_stream_kind kind, const struct pml_stream_event 
 
 void pml__stream_abandon(void) {
   struct pml__stream_thread *t = pml__stream_self;
-  if (t != NULL && atomic_load_explicit(&t->passes, memory_order_relaxed) % 2 != 0) pml__stream_end_pass(t);
+  if (t != NULL && __atomic_load_n(&t->passes, __ATOMIC_RELAXED) % 2 != 0) pml__stream_end_pass(t);
 }
 
 /* ---- who consumes ---- */
 
 static void wait_for(struct pml__stream_thread *t) {
-  uint64_t before = atomic_load_explicit(&t->passes, memory_order_seq_cst);
+  uint64_t before = __atomic_load_n(&t->passes, __ATOMIC_SEQ_CST);
   if (before % 2 == 0) return;
-  for (unsigned i = 0; atomic_load_explicit(&t->passes, memory_order_acquire) == before; i++) {
+  for (unsigned i = 0; __atomic_load_n(&t->passes, __ATOMIC_ACQUIRE) == before; i++) {
     static const struct timespec nap = {0, NAP_NS};
     if (i < YIELDS)
       sched_yield();
@@ -247,7 +252,7 @@ static void publish(void) {
 }
 
 static bool in_a_consumer(void) {
-  return pml__stream_self != NULL && atomic_load_explicit(&pml__stream_self->passes, memory_order_relaxed) % 2 != 0;
+  return pml__stream_self != NULL && __atomic_load_n(&pml__stream_self->passes, __ATOMIC_RELAXED) % 2 != 0;
 }
 
 static bool consumes_nothing(const struct pml_stream_consumer *c) {

@@ -75,6 +75,12 @@
   gp \op, r9, 56
   gp \op, r10, 64
   .endm
+  .macro results op /* of C, and the two more that Swift returns values in */
+  gp \op, rax, 8
+  gp \op, rdx, 16
+  gp \op, rcx, 24
+  gp \op, r8, 32
+  .endm
   .macro gp op, register, below
   .if \op
   movq %\register, -\below(%rbp)
@@ -128,14 +134,11 @@ pml__arch_enter:
   call pml__intercept_enter
   testq %rax, %rax
   jz .Lenter_all
-.Lenter_done:
+.Lenter_recorded:
   movq %rax, %r11
-  testq %rdx, %rdx
-  jz .Lenter_unrecorded
   movq %rdx, 8(%rbp) /* in the place of the return address, which has been kept: it stands where the pad's will */
   general 0
-  movq %rbp, %rsp
-  popq %rbp
+  leave
   .cfi_remember_state
   .cfi_def_cfa %rsp, 8
   .cfi_restore %rbp
@@ -144,9 +147,9 @@ pml__arch_enter:
   jmp *-8(%rsp)
 .Lenter_unrecorded:
   .cfi_restore_state
+  movq %rax, %r11
   general 0
-  movq %rbp, %rsp
-  popq %rbp
+  leave
   .cfi_remember_state
   .cfi_def_cfa %rsp, 8
   .cfi_restore %rbp
@@ -166,7 +169,9 @@ pml__arch_enter:
   call pml__intercept_enter_full
   movl -80(%rbp), %r10d
   vectors 0, 7
-  jmp .Lenter_done
+  testq %rdx, %rdx
+  jnz .Lenter_recorded
+  jmp .Lenter_unrecorded
   .cfi_endproc
   .size pml__arch_enter, . - pml__arch_enter
 
@@ -189,7 +194,7 @@ pml__arch_leave:
   leaq -8(%rsp), %rsp
   .cfi_def_cfa_offset 8
   frame 144
-  general 1
+  results 1
   movq 8(%rbp), %rdi
   leaq 16(%rbp), %rsi
   call pml__intercept_leave
@@ -197,9 +202,8 @@ pml__arch_leave:
   jz .Lleave_all
 .Lleave_done:
   movq %rax, 8(%rbp)
-  general 0
-  movq %rbp, %rsp
-  popq %rbp
+  results 0
+  leave
   .cfi_remember_state
   .cfi_def_cfa %rsp, 8
   .cfi_restore %rbp
