@@ -15,7 +15,11 @@
 local BUILD = os.getenv "PMLUA_BUILD" or "build"
 local READER = "core/source/pml_rdpmc.h"
 local SECTION, STREAM = "core/adapter/pml_section.c", "core/base/pml_stream.c"
+local SDE, SDE_COUNTER = "core/source/pml_sde_private.h", "core/source/pml_sde_counter.c"
 local COUNTER, GROUP, SET = "core/source/pml_counter.c", "core/source/pml_group.c", "core/source/pml_eventset.c"
+
+--- A header stands in several sources: those of @SOURCES_OF are built with it.
+local SOURCES_OF = { [SDE] = "core/source/pml_sde*.c" }
 
 --- name, file, text, replacement; `unless`: an architecture on which the mutant does what the original does;
 --- `pmu = false`: what a real PMU and the copies of its page do not bring to light; `pmu = "maybe"`: what only a PMU whose
@@ -73,6 +77,13 @@ local mutants = {
   { "section: label taken by its address", SECTION, " && strcmp(found->label, label) == 0", "" },
   { "stream: nobody waited for", STREAM, "NULL, __ATOMIC_SEQ_CST);\n  }\n  wait_for_all();",
     "NULL, __ATOMIC_SEQ_CST);\n  }" },
+
+  { "sde: what has no shard left out", SDE, " +\n         (uint64_t)atomic_load_explicit(&h->rest, memory_order_relaxed)", "" },
+  { "sde: other threads' shards left out", SDE, "memory_order_relaxed) != 1)", "memory_order_relaxed) == 0)" },
+  { "sde: a new value ignores the shards", SDE_COUNTER, "((uint64_t)value - shards(c))", "value" },
+  { "sde: a multiple told again", SDE_COUNTER, "while (multiple > passed)", "while (multiple >= passed)" },
+  { "sde: shards of later blocks left out", SDE_COUNTER, "for (uint32_t k = 1; k < blocks; k++)",
+    "for (uint32_t k = 1; k < 1; k++)" },
 }
 
 local function read(path)
@@ -131,9 +142,10 @@ local function programs()
       .. "-Wl,--wrap=mmap,--wrap=syscall spec/c/page_path.c $SOURCES %s/libpmlua.a -lpfm -lotf2 -lpthread -ldl -lm "
       .. "-o '$OUT'"):format(cc, FLAGS, BUILD) }
   end
-  for _, of in ipairs { { "sections", SECTION, "section" }, { "stream", STREAM, "stream" } } do
-    list[#list + 1] = { title = of[1], file = of[2], arch = arch, run = "'$OUT'", build = ("%s %s -I'$DIR' -Icore "
-      .. "spec/c/%s.c $SOURCES %s/libpmlua.a -lpfm -lotf2 -lpthread -ldl -lm -o '$OUT'"):format(cc, FLAGS, of[3], BUILD) }
+  for _, of in ipairs { { SECTION, "section" }, { STREAM, "stream" }, { SDE, "sde_threads" }, { SDE_COUNTER, "sde_threads" } } do
+    list[#list + 1] = { title = "its own spec", file = of[1], arch = arch, run = "'$OUT'", build = ("%s %s "
+      .. "-I'$DIR' -Icore spec/c/%s.c $SOURCES %s/libpmlua.a -lpfm -lotf2 -lpthread -ldl -lm -o '$OUT'"):format(cc, FLAGS,
+      of[2], BUILD) }
   end
   if arch == "aarch64" then return list end
   local qemu = has "qemu-aarch64-static" and "qemu-aarch64-static" or "qemu-aarch64"
@@ -151,13 +163,13 @@ end
 --- Does this program judge mutants of that file? Those of a file with programs of its own are left to them.
 local function judges(program, file)
   if program.file then return program.file == file end
-  return file ~= READER and file ~= SECTION and file ~= STREAM
+  return file == COUNTER or file == GROUP or file == SET
 end
 
 --- A shell script that builds and runs, leaving OUT.build, OUT.said and OUT.status.
 local function script(program, dir, out, source)
   local function fill(command)
-    return (command:gsub("%$(%u+)", { DIR = dir, OUT = out, SOURCES = source and dir .. "/" .. source or "" }))
+    return (command:gsub("%$(%u+)", { DIR = dir, OUT = out, SOURCES = source or "" }))
   end
   return ("%s >'%s.build' 2>&1 || exit 0\ntimeout -k 2 60 %s >'%s.said' 2>&1 </dev/null\necho $? >'%s.status'\n")
     :format(fill(program.build), out, fill(program.run), out, out)
@@ -188,7 +200,7 @@ local function verdict(out)
   if status == 77 then return "skipped", said:match "SKIP ([^\n]*)" or "?" end
   local claim, reads = said:match "violation: (%S+) after (%d+) reads"
   if claim then return "caught", ("%s after %s"):format(claim, reads) end
-  local sentence = said:match "\nnot ok %d+ %- ([^\n]*)"
+  local sentence = ("\n" .. said):match "\nnot ok %d+ %- ([^\n]*)"
   if sentence then return "caught", #sentence > 40 and sentence:sub(1, 37) .. "..." or sentence end
   if status == 124 or status == 137 then return "caught", "time limit" end
   return "broken", ("ended with status %d:\n%s"):format(status, said)
@@ -219,30 +231,33 @@ local function judge(job)
   return what == "passed" and "SURVIVED" or "BROKEN"
 end
 
+--- A column for each title of a program; of the programs that share one, one judged the mutant.
 local function print_table(list, rows)
-  local wide = { 41 }
-  local title = { "mutant" }
-  for i, p in ipairs(list) do
-    title[i + 1] = p.title
-    wide[i + 1] = p.file == READER and 22 or 41
+  local titles, wide = { "mutant" }, { mutant = 41 }
+  for _, p in ipairs(list) do
+    if not wide[p.title] then titles[#titles + 1] = p.title end
+    wide[p.title] = p.file == READER and 22 or 41
   end
   local function line(cells)
     local text = {}
-    for i in ipairs(title) do text[i] = ("%-" .. wide[i] .. "s"):format(cells[i] or "-") end
+    for i, title in ipairs(titles) do text[i] = ("%-" .. wide[title] .. "s"):format(cells[title] or "-") end
     print((table.concat(text, " "):gsub("%s+$", "")))
   end
-  line(title)
+  local head = {}
+  for _, title in ipairs(titles) do head[title] = title end
+  line(head)
   for _, row in ipairs(rows) do line(row) end
 end
 
 --- Put every mutant, and the code as it is, before every program that judges it.
 local function run()
   local folder = capture "mktemp -d"
-  local list, rows, jobs, scripts = programs(), { { "(the code as it is)" } }, {}, {}
+  local list, rows, jobs, scripts = programs(), { { mutant = "(the code as it is)" } }, {}, {}
   local function add(row, column, program, mutant, dir)
     local out = ("%s/%d-%d"):format(folder, row, column)
-    local source = mutant and mutant[2]:match "core/(.*%.c)$"
-    jobs[#jobs + 1] = { row = row, column = column, program = program, mutant = mutant, out = out }
+    local own = mutant and mutant[2]:match "core/(.*%.c)$"
+    local source = own and dir .. "/" .. own or mutant and SOURCES_OF[mutant[2]]
+    jobs[#jobs + 1] = { row = row, program = program, mutant = mutant, out = out }
     scripts[#scripts + 1] = script(program, dir, out, source)
   end
   for i, program in ipairs(list) do
@@ -254,7 +269,7 @@ local function run()
   end
   for m, mutant in ipairs(mutants) do
     local dir = ("%s/m%d"):format(folder, m)
-    rows[m + 1] = { mutant[1] }
+    rows[m + 1] = { mutant = mutant[1] }
     local bred, why = breed(mutant, dir)
     if not bred then tell("failed", mutant[1] .. ": " .. why) end
     for i, program in ipairs(list) do
@@ -263,7 +278,7 @@ local function run()
     end
   end
   run_all(folder, scripts)
-  for _, job in ipairs(jobs) do rows[job.row][job.column + 1] = judge(job) end
+  for _, job in ipairs(jobs) do rows[job.row][job.program.title] = judge(job) end
   os.execute(("rm -rf '%s'"):format(folder))
   print_table(list, rows)
 end

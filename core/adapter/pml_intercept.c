@@ -67,6 +67,20 @@ void pml__intercept_scan_new(void) {
   pthread_mutex_unlock(&whole);
 }
 
+/*
+ * No lock is taken before a fork: who scans waits for the loader, which the forking thread may hold. Where another
+ * thread was at it, what it had noted is given up, and all is looked at again.
+ */
+static void after_fork_in_child(void) {
+  static const pthread_mutex_t free_lock = PTHREAD_MUTEX_INITIALIZER;
+  if (pthread_mutex_trylock(&whole) != 0) {
+    pml__intercept_give_up();
+    whole = free_lock;
+  } else {
+    pthread_mutex_unlock(&whole);
+  }
+}
+
 static int prepare(void) {
   static bool done;
   int err = pml_arch_prepare();
@@ -74,6 +88,7 @@ static int prepare(void) {
   if (err < 0 || done) return err;
   (void)pml_clock_init(); /* what it says is of PMLUA_CLOCK; there is a clock in any case */
   pml__intercept_thunks_watch_forks();
+  (void)pthread_atfork(NULL, NULL, after_fork_in_child);
   pml__intercept_doors_prepare();
   done = true;
   return 0;

@@ -19,11 +19,25 @@
  * @lib names libc or a sanitizer itself. A function that looks at its own return address for another reason sees that
  * of pmlua. On x86-64 what keeps a shadow stack is refused.
  *
- * Not seen: calls inside a library that do not go through its slots; pointers in tables that the loader filled (virtual
- * functions, callbacks in static data); functions whose address, taken through a slot, code also loads or compares, as
- * comparisons must hold (on arm64 every slot but those of the PLT, since its calls cannot be told from loads); what
- * dlvsym(), dlmopen() and dlsym(RTLD_NEXT) give; calls of signal handlers that interrupt the recording itself, which
- * are counted.
+ * Seen through every kind of slot: bound when it is called or when the object is loaded, read-only or not, with a PLT
+ * or (x86-64, gcc) without; functions chosen by others (IFUNC), versions of one name (two functions, one region),
+ * libraries that are closed and opened again; and through pointers that the program or a library gets from dlsym() or
+ * dlvsym().
+ *
+ * Not seen: calls inside a library that do not go through its slots (-Bsymbolic, hidden functions); pointers in tables
+ * that the loader filled (virtual functions, callbacks in static data); functions whose address, taken through a slot,
+ * code also loads or compares, as comparisons must hold (on arm64 every slot but those of the PLT, since its calls
+ * cannot be told from loads); calls of signal handlers that interrupt the recording itself, which are counted. Nor:
+ * - objects of dlmopen(): another namespace has its own libc, with which nothing here is shared;
+ * - what RTLD_NEXT and RTLD_DEFAULT give to a library, since that depends on its place among the others; to the
+ *   program, RTLD_NEXT of what it defines itself, and what may be closed again, which the loader keeps for who asks;
+ * - slots of an object of dlopen() that the loader has not bound yet, if the function is found in two places (which
+ *   comes first depends on how it was opened) or only in an object that may be closed before: they are looked at
+ *   again with the next dlopen() or dlsym() that brings something;
+ * - what constructors of an object call while it is opened; and what dlopen() of a bare name brings (where that is
+ *   looked for depends on who asks) until the next dlsym(), or dlopen() of a path.
+ *
+ * Files may be stripped or damaged: of their tables is believed what the loader had to, and no more.
  */
 #ifndef PML_INTERCEPT_H
 #define PML_INTERCEPT_H
@@ -50,13 +64,14 @@ struct pml_intercept_options {
  * loaded later, through dlopen() or found at a dlsym().
  * @o: copied; NULL: all.
  *
- * Returns 0, -EALREADY (it is), PML_EMODE (a shadow stack), -ENOMEM, -EACCES (no
- * memory may become executable). A running thread may make a call or two more without an event. Thread-safe; not
+ * Returns 0, -EALREADY (it is), PML_EMODE (a shadow stack), -ENOMEM, -EACCES (no memory may become executable), or what
+ * pml_filter_open() says of the filter. A running thread may make a call or two more without an event. Thread-safe; not
  * async-signal-safe; not from a consumer of the stream.
  *
- * Cost, once: about a microsecond per call slot. Of a call: some three times two clock reads, and what the
- * consumers take; the registers that are saved are a third of it. While nobody consumes: half of that. Memory:
- * 1 MiB for 32768 calls under way in all threads at a time (more are not recorded, and counted), 48 bytes per function.
+ * Cost, once: about half a microsecond per call slot, some twenty per object. Of a call: some three times two clock
+ * reads, and what the consumers take; the registers that are saved are a third of it. While nobody consumes: half of
+ * that. Memory: 1 MiB for 32768 calls under way in all threads at a time (more are not recorded, and counted), some 150
+ * bytes per function.
  */
 PML_API int pml_intercept_install(const struct pml_intercept_options *o);
 

@@ -9,6 +9,7 @@
 #include <errno.h>
 #include <pthread.h>
 #include <sys/resource.h>
+#include <unistd.h>
 
 /* The kernel keeps that much below the top of the first thread's stack free of everything else. */
 #define STACK_GAP ((uintptr_t)128 << 20)
@@ -30,7 +31,6 @@ uint64_t pml__intercept_nested;    /* atomic */
 static uint64_t deep;              /* atomic */
 static pthread_key_t key;
 static uintptr_t first_lo, first_hi; /* the first thread's stack */
-static pthread_t first;
 
 /* ---- pads ---- */
 
@@ -81,7 +81,7 @@ __attribute__((noinline, cold)) static void thread_begins(struct pml__intercept_
   size_t bytes;
   t->lo = first_lo;
   t->hi = first_hi;
-  if (!pthread_equal(pthread_self(), first)) {
+  if (gettid() != getpid()) {
     t->lo = 0;
     t->hi = 1; /* unknown: no address is its own */
     if (pthread_getattr_np(pthread_self(), &attr) == 0) {
@@ -128,13 +128,17 @@ static bool take_lists(struct pml__intercept_thread *t, uintptr_t sp) {
   return true;
 }
 
-static uint32_t open_call(struct pml__intercept_thread *t, pml_region_t region, uintptr_t back, uintptr_t sp) {
+/* Before a call begins. False: too many are under way. */
+static bool make_ready(struct pml__intercept_thread *t, uintptr_t back, uintptr_t sp) {
   if (PML_UNLIKELY(t->hi == 0)) thread_begins(t);
   close_left(t, sp, back);
-  if (t->free == NONE && (t->free = more_pads()) == NONE) {
-    count_one(&deep);
-    return NONE;
-  }
+  if (PML_LIKELY(t->free != NONE) || (t->free = more_pads()) != NONE) return true;
+  count_one(&deep);
+  return false;
+}
+
+static uint32_t open_call(struct pml__intercept_thread *t, pml_region_t region, uintptr_t back, uintptr_t sp) {
+  if (!make_ready(t, back, sp)) return NONE;
   uint32_t i = pml__intercept_open(t, region, back, sp);
   raise_event(t, PML_STREAM_ENTER, region);
   return i;
@@ -147,6 +151,8 @@ struct pml_arch_way pml__intercept_enter_full(uint32_t function, const uintptr_t
   int saved = errno;
   if (i != NONE) {
     pml__stream_go_on(PML_STREAM_ENTER, &t->event);
+  } else if (!__atomic_load_n(&pml__intercept_on, __ATOMIC_RELAXED)) {
+    return (struct pml_arch_way){f->target, 0};
   } else if (take_lists(t, sp)) {
     i = open_call(t, f->region, *address, sp);
   } else {
@@ -170,20 +176,25 @@ __attribute__((noinline, cold)) static bool take_out(struct pml__intercept_threa
   return false;
 }
 
+/* Call @i is over, and those that were left inside it. */
+static bool take_call(struct pml__intercept_thread *t, uint32_t i) {
+  if (PML_UNLIKELY(t->open != i)) return take_out(t, i);
+  t->open = pad[i].next;
+  return true;
+}
+
 uintptr_t pml__intercept_leave_full(uintptr_t address, uintptr_t sp, uint32_t begun) {
   uint32_t i = pml_arch_pad_of(address);
   struct pml__intercept_thread *t = &pml__intercept_self;
   uintptr_t back = pad[i].back;
   bool here = true;
   int saved = errno;
-  if (begun != NONE) {
+  if (begun == PML__INTERCEPT_BEGUN) {
     pml__stream_go_on(PML_STREAM_LEAVE, &t->event);
+    here = false; /* the pad is free already */
   } else {
     if (!take_lists(t, sp)) return back; /* begun before; the pad is lost */
-    if (t->open == i)
-      t->open = pad[i].next;
-    else
-      here = take_out(t, i);
+    here = take_call(t, i);
     raise_event(t, PML_STREAM_LEAVE, pad[i].region);
   }
   if (here) pml__intercept_release(t, i);
@@ -192,26 +203,59 @@ uintptr_t pml__intercept_leave_full(uintptr_t address, uintptr_t sp, uint32_t be
   return back;
 }
 
+/* ---- calls of wrappers ---- */
+
+bool pml__intercept_claim(uintptr_t sp) {
+  bool mine = take_lists(&pml__intercept_self, sp);
+  if (PML_UNLIKELY(!mine)) count_one(&pml__intercept_nested);
+  return mine;
+}
+
+void pml__intercept_let_go(void) {
+  pml__intercept_end_busy(&pml__intercept_self);
+}
+
+uint32_t pml__intercept_begin(struct pml_stream_event *e, uintptr_t sp) {
+  struct pml__intercept_thread *t = &pml__intercept_self;
+  if (PML_UNLIKELY(!make_ready(t, 0, sp))) return NONE;
+  uint32_t i = pml__intercept_open(t, e->region, 0, sp);
+  e->ticks = pml_clock_ticks();
+  pml_stream_raise(PML_STREAM_ENTER, e);
+  return i;
+}
+
+void pml__intercept_end(uint32_t i, struct pml_stream_event *e) {
+  struct pml__intercept_thread *t = &pml__intercept_self;
+  bool here = take_call(t, i);
+  e->ticks = pml_clock_ticks();
+  pml_stream_raise(PML_STREAM_LEAVE, e);
+  if (PML_LIKELY(here)) pml__intercept_release(t, i);
+}
+
 /* ---- life ---- */
 
 /* glibc's name for the address that the first thread's stack began at. */
 extern void *__libc_stack_end;
 
 int pml__intercept_calls_prepare(void) {
+  static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
   static bool done;
   struct rlimit limit;
-  if (done) return 0;
-  int err = pthread_key_create(&key, thread_ends);
-  if (err != 0) return pml_fail(-err, "no key for the calls of threads");
+  pthread_mutex_lock(&lock);
+  int err = done ? 0 : pthread_key_create(&key, thread_ends);
+  if (err != 0 || done) {
+    pthread_mutex_unlock(&lock);
+    return err != 0 ? pml_fail(-err, "no key for the calls of threads") : 0;
+  }
   uintptr_t bytes = STACK_GAP;
   if (getrlimit(RLIMIT_STACK, &limit) == 0 && limit.rlim_cur < bytes) bytes = (uintptr_t)limit.rlim_cur;
   first_hi = (uintptr_t)__libc_stack_end;
   first_lo = first_hi - bytes;
-  first = pthread_self();
   pml__arch_slot[NONE].sp = UINTPTR_MAX; /* every call is inside */
   (void)pml_clock_init();                /* what it says is of PMLUA_CLOCK; there is a clock in any case */
   pml__intercept_counter = pml__clock.kind == PML_CLOCK_COUNTER;
   done = true;
+  pthread_mutex_unlock(&lock);
   return 0;
 }
 

@@ -27,6 +27,7 @@ _Static_assert(sizeof(struct pml__intercept_function) == 16 && offsetof(struct p
                "stubs know functions");
 
 #define PML__INTERCEPT_NONE 0u   /* pad 0 is never used */
+#define PML__INTERCEPT_BEGUN 1u  /* a leave that only lacks its event */
 #define PML__INTERCEPT_BELOW 16u /* between the call's stack pointer and `busy`: the stubs' frames are deeper */
 
 struct pml__intercept_pad {

@@ -79,6 +79,15 @@ static bool is_program(uintptr_t address) {
   return address - program_lo < program_hi - program_lo;
 }
 
+/* Whether it is a wrapper of @name that looks for the function behind it. */
+static bool is_wrapper(uintptr_t caller, const char *name) {
+  struct pml__object o = {0};
+  struct pml__wrap_list wrapped = {NULL, 0};
+  if (pml__object_at(&o, caller)) wrapped = pml__wrap_listed(&o);
+  free(o.path);
+  return pml__wrap_lists(&wrapped, name);
+}
+
 /* What was loaded with the program is never closed. */
 static bool stays(uintptr_t address) {
   struct pml__object o = {0};
@@ -95,6 +104,7 @@ static bool takes(void *handle, const char *name, const char *version, const voi
   if (handle != RTLD_DEFAULT && handle != RTLD_NEXT) return true;
   if (!is_program((uintptr_t)caller) || name == NULL) return false;
   int saved = errno;
+  if (handle == RTLD_NEXT && is_wrapper((uintptr_t)caller, name)) return false;
   void *at = version != NULL ? pml__intercept_real_dlvsym(pml__intercept_global, name, version)
                              : pml__intercept_real_dlsym(pml__intercept_global, name);
   bool good = at != NULL && (handle == RTLD_DEFAULT || !is_program((uintptr_t)at)) && stays((uintptr_t)at);
@@ -113,7 +123,9 @@ static void *found(void *at, const char *name) {
   uintptr_t address = (uintptr_t)at, thunk = 0;
   size_t n = strlen(name);
   if (c == NULL || !pml__choice_function(c, name, n) || !pml__object_at(&o, address)) return at;
-  if (pml__choice_library(c, o.path, o.program) && pml__object_exports(&o, name, address)) {
+  struct pml__wrap_list wrapped = pml__wrap_listed(&o);
+  if (pml__choice_library(c, o.path, o.program) && pml__object_exports(&o, name, address) &&
+      !pml__wrap_lists(&wrapped, name)) {
     const char *slash = strrchr(o.path, '/');
     pml__choice_note(c, name, n);
     thunk = pml__intercept_thunk(address, name, slash != NULL ? slash + 1 : o.path);

@@ -91,6 +91,8 @@ static char *path_of(const struct dl_phdr_info *info, bool program) {
 static void read_segments(struct pml__object *o, const struct dl_phdr_info *info) {
   uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE) - 1, dynamic = 0;
   o->lo = UINTPTR_MAX;
+  o->phdr = info->dlpi_phdr;
+  o->nphdr = info->dlpi_phnum;
   for (uint32_t i = 0; i < info->dlpi_phnum; i++) {
     const Elf64_Phdr *p = &info->dlpi_phdr[i];
     uintptr_t at = o->base + p->p_vaddr, end = at + p->p_memsz;
@@ -169,14 +171,21 @@ struct wanted {
   size_t n;
 };
 
+static bool holds(const struct dl_phdr_info *info, uintptr_t address) {
+  for (uint32_t i = 0; i < info->dlpi_phnum; i++) {
+    const Elf64_Phdr *p = &info->dlpi_phdr[i];
+    if (p->p_type == PT_LOAD && address - info->dlpi_addr - p->p_vaddr < p->p_memsz) return true;
+  }
+  return false;
+}
+
 static int add_wanted(struct dl_phdr_info *info, size_t size, void *arg) {
   struct wanted *w = arg;
+  size_t i = w->n++;
   (void)size;
-  *w->o = (struct pml__object){.base = info->dlpi_addr, .program = w->n == 0};
-  w->o->startup = w->o->program || w->n < nstartup;
-  w->n++;
+  if (!holds(info, w->address)) return 0;
+  *w->o = (struct pml__object){.base = info->dlpi_addr, .program = i == 0, .startup = i == 0 || i < nstartup};
   read_segments(w->o, info);
-  if (segment_of(w->o, w->address) == NULL) return 0;
   w->o->path = path_of(info, w->o->program);
   return 1;
 }

@@ -13,6 +13,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "adapter/pml_wrap_private.h"
+
 #define PML__SEGMENTS 16u /* what an object has more is not looked at */
 
 struct pml__segment {
@@ -39,6 +41,10 @@ struct pml__object {
   const uint32_t *gnu_hash, *hash;
   size_t nsym, nstr, njmprel, nrela; /* bounds; there may be fewer symbols */
   void *handle;                      /* while it is pinned */
+  const Elf64_Phdr *phdr;
+  size_t nphdr;
+  struct pml__wrap_list wrapped; /* what it has wrappers for; for the user of this */
+  bool asked;                    /* it was asked for them */
 };
 
 struct pml__objects {

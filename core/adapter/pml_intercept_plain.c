@@ -47,21 +47,13 @@ static inline bool is_inside(const struct pml__intercept_thread *t, uintptr_t ad
   return PML_LIKELY(innermost > sp) || (innermost == sp && address == pml_arch_pad_return(t->open));
 }
 
-__attribute__((noinline, cold)) static struct pml_arch_way while_busy(const struct pml__intercept_thread *t,
-                                                                      uintptr_t target, uintptr_t sp) {
-  if (!pml__intercept_is_busy(t, sp)) return all_registers;
-  __atomic_fetch_add(&pml__intercept_nested, 1, __ATOMIC_RELAXED);
-  return (struct pml_arch_way){target, 0};
-}
-
 struct pml_arch_way pml__intercept_enter(uint32_t function, uintptr_t *address, uintptr_t sp) {
   const struct pml__intercept_function *f = pml__intercept_function(function);
   struct pml__intercept_thread *t = &pml__intercept_self;
   struct pml__stream_thread *s = pml__stream_self;
   uintptr_t back = *address;
-  if (PML_UNLIKELY(!__atomic_load_n(&pml__intercept_on, __ATOMIC_RELAXED))) return (struct pml_arch_way){f->target, 0};
-  if (PML_UNLIKELY(t->busy != 0)) return while_busy(t, f->target, sp);
-  if (PML_UNLIKELY(s == NULL || pml__stream_in_pass(s) || t->free == PML__INTERCEPT_NONE || !is_inside(t, back, sp) ||
+  if (PML_UNLIKELY(t->busy != 0 || s == NULL || pml__stream_in_pass(s) || t->free == PML__INTERCEPT_NONE ||
+                   !is_inside(t, back, sp) || !__atomic_load_n(&pml__intercept_on, __ATOMIC_RELAXED) ||
                    !pml__intercept_counter))
     return all_registers;
   begin(t, s, sp);
@@ -71,19 +63,21 @@ struct pml_arch_way pml__intercept_enter(uint32_t function, uintptr_t *address, 
   return (struct pml_arch_way){f->target, pml_arch_pad(t->open)};
 }
 
+/* The pad is free, and the call not open, before the event: nobody takes pads while it lasts. */
 struct pml_arch_way pml__intercept_leave(uintptr_t address, uintptr_t sp) {
   uint32_t i = pml_arch_pad_of(address);
   struct pml__intercept_pad *p = &pml__intercept_pad[i];
   struct pml__intercept_thread *t = &pml__intercept_self;
   struct pml__stream_thread *s = pml__stream_self;
+  uintptr_t back = p->back;
   if (PML_UNLIKELY(t->busy != 0 || s == NULL || pml__stream_in_pass(s) || t->open != i || !pml__intercept_counter))
     return all_registers;
   begin(t, s, sp);
   t->open = p->next;
-  if (PML_UNLIKELY(!hand_out(t, s, PML_STREAM_LEAVE, p->region))) return (struct pml_arch_way){0, i};
   pml__intercept_release(t, i);
+  if (PML_UNLIKELY(!hand_out(t, s, PML_STREAM_LEAVE, p->region))) return (struct pml_arch_way){0, PML__INTERCEPT_BEGUN};
   end(t, s);
-  return (struct pml_arch_way){p->back, 0};
+  return (struct pml_arch_way){back, back};
 }
 
 #endif

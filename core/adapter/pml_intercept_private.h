@@ -27,6 +27,17 @@ int pml__intercept_calls_prepare(void);
 void pml__intercept_calls_stats(struct pml_intercept_stats *s);
 extern __attribute__((visibility("hidden"))) bool pml__intercept_on; /* atomic: calls are recorded */
 
+/*
+ * Calls that wrappers make, on the same lists. Between claim and let_go the thread is at them, and nothing else is
+ * recorded on it; false: it was already. begin raises @e as an enter, at the stack pointer @sp, and gives the call's
+ * number, 0: too many are under way; end raises @e as its leave. Both fill in the ticks.
+ */
+struct pml_stream_event;
+bool pml__intercept_claim(uintptr_t sp);
+void pml__intercept_let_go(void);
+uint32_t pml__intercept_begin(struct pml_stream_event *e, uintptr_t sp);
+void pml__intercept_end(uint32_t i, struct pml_stream_event *e);
+
 /* ---- thunks ---- */
 
 /* The thunk of @target, known as @name in @library; 0: no memory. */
@@ -44,6 +55,7 @@ struct pml__choice;
 /* @unloaded: objects have gone since the last scan. */
 int pml__intercept_scan(const struct pml__choice *c, struct pml_intercept_stats *s, bool unloaded);
 void pml__intercept_restore(void);
+void pml__intercept_give_up(void); /* a scan that will never end */
 
 /* ---- doors: functions of the loader with which a program looks for others ---- */
 

@@ -16,7 +16,7 @@ struct asked {
   const struct pml__choice *choice;
   struct pml__objects all;
   const struct pml__object *o; /* whose symbols are walked */
-  struct pml__nearest *near;   /* NULL: matches are noted */
+  struct pml__nearest near;    /* they are offered to it, unless it wants nothing: then matches are noted */
 };
 
 static bool is_open(const struct pml__pattern *p) {
@@ -75,7 +75,7 @@ static int tell_libraries(const struct asked *a, pml_intercept_unmatched_visit *
 /* ---- functions ---- */
 
 static bool see_function(void *arg, uint32_t hash, size_t symbol) {
-  const struct asked *a = arg;
+  struct asked *a = arg;
   const Elf64_Sym *s = pml__object_symbol(a->o, symbol);
   size_t n;
   (void)hash;
@@ -83,8 +83,8 @@ static bool see_function(void *arg, uint32_t hash, size_t symbol) {
   if (ELF64_ST_TYPE(s->st_info) != STT_FUNC && ELF64_ST_TYPE(s->st_info) != STT_GNU_IFUNC) return true;
   const char *name = pml__object_name(a->o, s, &n);
   if (name == NULL) return true;
-  if (a->near != NULL)
-    pml__nearest_offer(a->near, name);
+  if (a->near.want != NULL)
+    pml__nearest_offer(&a->near, name);
   else
     pml__choice_note(a->choice, name, n);
   return true;
@@ -108,12 +108,12 @@ static int tell_functions(struct asked *a, pml_intercept_unmatched_visit *visit,
   see_functions(a);
   for (size_t i = 0; i < p->n && err == 0; i++) {
     if (!is_open(&p->at[i])) continue;
-    struct pml__nearest near = {.want = want};
     letters(want, p->at[i].text);
-    a->near = &near;
+    a->near = (struct pml__nearest){.want = want};
     see_functions(a);
-    err = tell("sym", p->at[i].text, &near, visit, arg);
+    err = tell("sym", p->at[i].text, &a->near, visit, arg);
   }
+  a->near.want = NULL;
   return err;
 }
 

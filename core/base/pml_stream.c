@@ -72,8 +72,8 @@ static void thread_ends(void *arg) {
   pthread_mutex_unlock(&lock);
   pml__stream_self = NULL;
   /* A thread that a consumer ended never came back from its pass. */
-  uint64_t passes = atomic_load_explicit(&t->passes, memory_order_relaxed);
-  atomic_store_explicit(&t->passes, passes + passes % 2, memory_order_release);
+  uint64_t passes = __atomic_load_n(&t->passes, __ATOMIC_RELAXED);
+  __atomic_store_n(&t->passes, passes + passes % 2, __ATOMIC_RELEASE);
   atomic_store_explicit(&t->taken, false, memory_order_release);
 }
 
@@ -102,7 +102,7 @@ static void after_fork_in_child(void) {
     memset(t->at, 0, sizeof t->at);
     memset(t->only, 0, sizeof t->only);
     if (t == pml__stream_self) continue;
-    atomic_store_explicit(&t->passes, 0, memory_order_relaxed);
+    __atomic_store_n(&t->passes, 0, __ATOMIC_RELAXED);
     atomic_store_explicit(&t->taken, false, memory_order_relaxed);
   }
   register_membarrier();
@@ -198,15 +198,15 @@ void pml__stream_go_on(enum pml_stream_kind kind, const struct pml_stream_event 
 
 void pml__stream_abandon(void) {
   struct pml__stream_thread *t = pml__stream_self;
-  if (t != NULL && atomic_load_explicit(&t->passes, memory_order_relaxed) % 2 != 0) pml__stream_end_pass(t);
+  if (t != NULL && __atomic_load_n(&t->passes, __ATOMIC_RELAXED) % 2 != 0) pml__stream_end_pass(t);
 }
 
 /* ---- who consumes ---- */
 
 static void wait_for(struct pml__stream_thread *t) {
-  uint64_t before = atomic_load_explicit(&t->passes, memory_order_seq_cst);
+  uint64_t before = __atomic_load_n(&t->passes, __ATOMIC_SEQ_CST);
   if (before % 2 == 0) return;
-  for (unsigned i = 0; atomic_load_explicit(&t->passes, memory_order_acquire) == before; i++) {
+  for (unsigned i = 0; __atomic_load_n(&t->passes, __ATOMIC_ACQUIRE) == before; i++) {
     static const struct timespec nap = {0, NAP_NS};
     if (i < YIELDS)
       sched_yield();
@@ -247,7 +247,7 @@ static void publish(void) {
 }
 
 static bool in_a_consumer(void) {
-  return pml__stream_self != NULL && atomic_load_explicit(&pml__stream_self->passes, memory_order_relaxed) % 2 != 0;
+  return pml__stream_self != NULL && __atomic_load_n(&pml__stream_self->passes, __ATOMIC_RELAXED) % 2 != 0;
 }
 
 static bool consumes_nothing(const struct pml_stream_consumer *c) {

@@ -8,6 +8,7 @@
 #ifndef PML_STREAM_PRIVATE_H
 #define PML_STREAM_PRIVATE_H
 
+#include "base/pml_own.h"
 #include "base/pml_stream.h"
 
 #include <stdatomic.h>
@@ -26,7 +27,7 @@ struct pml__stream_list {
 };
 
 struct pml__stream_thread {
-  _Atomic uint64_t passes; /* odd: in the consumers */
+  uint64_t passes; /* atomic, one writer; odd: in the consumers */
   atomic_bool taken;
   _Atomic uint64_t nested, refused; /* one writer */
   struct {
@@ -61,23 +62,24 @@ static inline void pml__stream_count(_Atomic uint64_t *counter) {
 
 /* False: the thread is in the consumers already; that is counted. */
 static inline bool pml__stream_begin_pass(struct pml__stream_thread *t) {
-  uint64_t passes = atomic_load_explicit(&t->passes, memory_order_relaxed);
+  uint64_t passes = __atomic_load_n(&t->passes, __ATOMIC_RELAXED);
   if (PML_UNLIKELY(passes % 2 != 0)) {
     pml__stream_count(&t->nested);
     return false;
   }
   if (PML_LIKELY(atomic_load_explicit(&pml__stream_expedited, memory_order_relaxed))) {
-    atomic_store_explicit(&t->passes, passes + 1, memory_order_relaxed);
+    __atomic_store_n(&t->passes, passes + 1, __ATOMIC_RELAXED);
     atomic_signal_fence(memory_order_seq_cst);
   } else {
-    (void)atomic_exchange_explicit(&t->passes, passes + 1, memory_order_seq_cst);
+    (void)__atomic_exchange_n(&t->passes, passes + 1, __ATOMIC_SEQ_CST);
   }
   return true;
 }
 
 static inline void pml__stream_end_pass(struct pml__stream_thread *t) {
-  uint64_t passes = atomic_load_explicit(&t->passes, memory_order_relaxed);
-  atomic_store_explicit(&t->passes, passes + 1, memory_order_release);
+  __atomic_thread_fence(__ATOMIC_RELEASE); /* no instruction on x86-64 */
+  pml__own_add(&t->passes, 1);
+  atomic_signal_fence(memory_order_seq_cst);
 }
 
 /*
@@ -95,11 +97,10 @@ static inline bool pml__stream_hand_plainly(struct pml__stream_thread *t, enum p
   return PML_LIKELY(t->only[kind].generation == generation) && PML_LIKELY(t->only[kind].plain(t->only[kind].data, e));
 }
 static inline bool pml__stream_in_pass(const struct pml__stream_thread *t) {
-  return atomic_load_explicit(&t->passes, memory_order_relaxed) % 2 != 0;
+  return __atomic_load_n(&t->passes, __ATOMIC_RELAXED) % 2 != 0;
 }
 static inline void pml__stream_begin_plainly(struct pml__stream_thread *t) {
-  uint64_t passes = atomic_load_explicit(&t->passes, memory_order_relaxed);
-  atomic_store_explicit(&t->passes, passes + 1, memory_order_relaxed);
+  pml__own_add(&t->passes, 1);
   atomic_signal_fence(memory_order_seq_cst);
 }
 

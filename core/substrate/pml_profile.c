@@ -49,8 +49,9 @@ static void on_enter(void *data, const struct pml_stream_event *e) {
   struct pml__profile_track *t = data;
   if (pml__profile_enter_plainly(t, e)) return;
   if (t->beyond > 0 || (t->top == t->last && !deepen(t))) {
-    t->beyond++;
-    pml__profile_count(&t->dropped);
+    if (t->beyond++ == 0) t->hidden = t->top->region;
+    t->top->region = 0;
+    pml__own_add(&t->dropped, 1);
     return;
   }
   struct pml__profile_node *node = node_for(t, e->region);
@@ -59,19 +60,19 @@ static void on_enter(void *data, const struct pml_stream_event *e) {
     return;
   }
   *++t->top = (struct pml__profile_frame){NULL, e->region, e->ticks, 0};
-  pml__profile_count(&t->dropped);
+  pml__own_add(&t->dropped, 1);
 }
 
 static void on_leave(void *data, const struct pml_stream_event *e) {
   struct pml__profile_track *t = data;
   if (pml__profile_leave_plainly(t, e)) return;
   if (t->beyond > 0) {
-    t->beyond--;
+    if (--t->beyond == 0) t->top->region = t->hidden;
     return;
   }
   struct pml__profile_frame *f = t->top;
   if (f == t->frame || f->region != e->region) {
-    pml__profile_count(&t->unmatched);
+    pml__own_add(&t->unmatched, 1);
     return;
   }
   if (f->node == NULL) {
@@ -81,7 +82,7 @@ static void on_leave(void *data, const struct pml_stream_event *e) {
   }
   uint64_t d = pml__profile_duration(f, e);
   pml__histogram_add(f->node->histogram, d);
-  pml__profile_end_call(t, d);
+  pml__profile_end_call(t, f, d);
 }
 
 /* ---- threads ---- */

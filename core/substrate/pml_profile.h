@@ -23,7 +23,7 @@ struct pml_profile;
  * In a child after a fork the parent's profile gets no events, and can only be closed.
  *
  * Cost of an event: some COST instructions, the stream's share among them. Memory of a thread: 96 bytes per call path,
- * and per function 352 and 64 for each octave of durations that it has calls of.
+ * and per function 512 and 64 for each octave of durations that it has calls of.
  */
 PML_API int pml_profile_open(struct pml_profile **p);
 
@@ -63,11 +63,9 @@ struct pml_profile_node {
 PML_API int pml_profile_visit(struct pml_profile *p, int (*visit)(const struct pml_profile_node *node, void *arg),
                               void *arg);
 
-/*
- * Durations are counted in buckets: those below 16 ticks of pml_clock are exact, above there are eight to the octave,
- * and the last has all that are longer than 2^44 ticks.
+/* Durations are counted in buckets: those below 16 ticks of pml_clock are exact, above there are eight to the octave.
  */
-#define PML_PROFILE_BUCKETS 336u
+#define PML_PROFILE_BUCKETS 496u
 
 struct pml_profile_function {
   pml_region_t region;

@@ -5,6 +5,7 @@
 #include "substrate/pml_profile_private.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdlib.h>
 
 struct function {
@@ -16,8 +17,13 @@ static double ns_per_tick(void) {
   return 1e9 / pml__clock.ticks_per_second;
 }
 
+/* The least of bucket @i, in ticks; 2^64 does not fit an integer. */
+static double least(uint32_t i) {
+  return i < PML__HISTOGRAM_EXACT ? i : ldexp(8 + i % 8, (int)(i / 8) - 1);
+}
+
 double pml_profile_bucket_ns(uint32_t i) {
-  return ns_per_tick() * (double)pml__histogram_ticks(i < PML_PROFILE_BUCKETS ? i : PML_PROFILE_BUCKETS);
+  return ns_per_tick() * least(i < PML_PROFILE_BUCKETS ? i : PML_PROFILE_BUCKETS);
 }
 
 static int by_region(const void *a, const void *b) {
@@ -60,7 +66,7 @@ static double median_of(const uint64_t *bucket, uint64_t count) {
   double before = 0, half = (double)count / 2;
   uint32_t i = 0;
   while (i + 1 < PML_PROFILE_BUCKETS && before + (double)bucket[i] < half) before += (double)bucket[i++];
-  double from = (double)pml__histogram_ticks(i), width = (double)pml__histogram_ticks(i + 1) - from;
+  double from = least(i), width = least(i + 1) - from;
   return i < PML__HISTOGRAM_EXACT ? from : from + width * (half - before) / (double)bucket[i];
 }
 

@@ -18,7 +18,7 @@
 
 #include "substrate/pml_profile.h"
 
-#define PML__HISTOGRAM_OCTAVES 42u /* the first two are exact; what is longer than 2^44 ticks is in the last bucket */
+#define PML__HISTOGRAM_OCTAVES 62u /* the first two are exact */
 #define PML__HISTOGRAM_EXACT 16u
 
 _Static_assert(PML_PROFILE_BUCKETS == 8 * PML__HISTOGRAM_OCTAVES, "an octave has eight buckets");
@@ -55,13 +55,7 @@ void pml__histogram_add(struct pml__histogram *h, uint64_t ticks);
 /* Below EXACT the logarithm is that of 8, and the ticks are the bucket. */
 static inline uint32_t pml__histogram_bucket(uint64_t ticks) {
   uint32_t shift = 60u - (uint32_t)__builtin_clzll(ticks | 8);
-  uint32_t bucket = shift * 8 + (uint32_t)(ticks >> shift);
-  return bucket < PML_PROFILE_BUCKETS ? bucket : PML_PROFILE_BUCKETS - 1;
-}
-
-/* The least of bucket @i, in ticks. */
-static inline uint64_t pml__histogram_ticks(uint32_t i) {
-  return i < PML__HISTOGRAM_EXACT ? i : (uint64_t)(8 + i % 8) << (i / 8 - 1);
+  return shift * 8 + (uint32_t)(ticks >> shift);
 }
 
 /* Of regions that there is no memory for one: it stays empty. */

@@ -3,6 +3,7 @@
 #ifndef PML_PROFILE_PRIVATE_H
 #define PML_PROFILE_PRIVATE_H
 
+#include "base/pml_own.h"
 #include "substrate/pml_profile_histogram.h"
 #include "substrate/pml_profile_tree.h"
 
@@ -21,8 +22,9 @@ struct pml__profile_track {
   struct pml__histograms histograms;
   struct pml__profile_frame *frame;      /* frame[0] is the root's */
   struct pml__profile_frame *top, *last; /* the innermost call's; the last there is room for */
-  uint64_t beyond;                       /* enters for which there was no memory for a frame: their leaves come first */
-  uint64_t unmatched, dropped;           /* atomic, one writer */
+  uint64_t beyond;             /* enters for which there was no memory for a frame: their leaves come first; */
+  pml_region_t hidden;         /* until then the innermost frame has region 0, and this is what it had */
+  uint64_t unmatched, dropped; /* atomic, one writer */
   struct pml_profile *profile;
   struct pml__profile_track *next;
 };
@@ -44,14 +46,7 @@ bool pml__profile_merge(struct pml_profile *p, struct pml__profile_tree *tree, s
 /* A profile of @tree and @histograms alone, without events to come; takes both over if it returns 0. -ENOMEM. */
 int pml__profile_of(struct pml_profile **p, struct pml__profile_tree *tree, struct pml__histograms *histograms);
 
-/* One writer. */
-static inline void pml__profile_count(uint64_t *counter) {
-  __atomic_store_n(counter, *counter + 1, __ATOMIC_RELAXED);
-}
-static inline void pml__profile_add(uint64_t *figure, uint64_t more) {
-  __atomic_store_n(figure, *figure + more, __ATOMIC_RELAXED);
-}
-
+/* The frame of a call that has a node. */
 static inline void pml__profile_begin_call(struct pml__profile_track *t, struct pml__profile_node *node,
                                            const struct pml_stream_event *e) {
   struct pml__profile_frame *f = ++t->top;
@@ -59,19 +54,20 @@ static inline void pml__profile_begin_call(struct pml__profile_track *t, struct 
   f->region = e->region;
   f->ticks = e->ticks;
   f->inner = 0;
-  pml__profile_count(&node->entered);
+  pml__own_add(&node->entered, 1);
 }
 
-/* The innermost call has a node; it took @d ticks. */
-static inline void pml__profile_end_call(struct pml__profile_track *t, uint64_t d) {
-  struct pml__profile_frame *f = t->top--;
+/* The innermost call, @f, has a node; it took @d ticks. */
+static inline void pml__profile_end_call(struct pml__profile_track *t, struct pml__profile_frame *f, uint64_t d) {
   struct pml__profile_node *node = f->node;
-  pml__profile_count(&node->count);
-  pml__profile_add(&node->sum, d);
-  pml__profile_add(&node->inner, f->inner);
+  uint64_t inner = f->inner;
+  t->top = f - 1;
+  f[-1].inner += d;
+  pml__own_add(&node->count, 1);
+  pml__own_add(&node->sum, d);
+  pml__own_add(&node->inner, inner);
   if (d < node->min) __atomic_store_n(&node->min, d, __ATOMIC_RELAXED);
   if (d > node->max) __atomic_store_n(&node->max, d, __ATOMIC_RELAXED);
-  f[-1].inner += d;
 }
 
 static inline uint64_t pml__profile_duration(const struct pml__profile_frame *f, const struct pml_stream_event *e) {

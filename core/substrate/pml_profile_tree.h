@@ -64,8 +64,6 @@ static inline uint32_t *pml__profile_tree_find(const struct pml__profile_tree *t
 /* The child of @parent for @region; NULL: it has none. By the owner only. */
 static inline struct pml__profile_node *pml__profile_tree_known(const struct pml__profile_tree *t,
                                                                 struct pml__profile_node *parent, pml_region_t region) {
-  struct pml__profile_node *node = parent->latest;
-  if (PML_LIKELY(node != NULL && node->region == region)) return node;
   uint32_t index = *pml__profile_tree_find(t, parent->index, region);
   if (index == 0) return NULL;
   return parent->latest = pml__profile_tree_at(t, index);

@@ -17,8 +17,8 @@
 --     }
 
 local core = require "pmlua.core"
-local argparse = require "argparse"
 local json = require "pmlua.json"
+local options = require "pmlua.options"
 local plot = require "pmlua.plot"
 local provenance = require "pmlua.provenance"
 local results = require "pmlua.results"
@@ -28,12 +28,6 @@ local sweep = require "pmlua.sweep"
 local tables = require "pmlua.tables"
 
 local M = {}
-
----@class pmlua.Option
----@field name string the option is --name
----@field default any
----@field help string?
----@field type "string"|"number"|"integer"|"flag"|nil "string"
 
 ---@class pmlua.Column
 ---@field name string
@@ -72,17 +66,6 @@ local kinds = {
   unit = "string", units = "table", help = "table", columns = "table", analyse = "function", options = "table",
   examples = "table",
   command = "string", plot = "string", trace_events = "table", factors = "table or function",
-}
-
-local common = {
-  { name = "quick", type = "flag", help = "a smoke run of some seconds" },
-  { name = "out", help = "folder for the results", default = "results", metavar = "DIR" },
-  { name = "no-plot", type = "flag", help = "do not draw" },
-  { name = "json", type = "flag", help = "print the summary of every cell as JSON" },
-  { name = "seed", type = "integer", help = "seed of the order of the cells (and of the bootstrap)", metavar = "N" },
-  { name = "rounds", type = "integer", help = "how many rounds the samples are split into", metavar = "N", min = 1 },
-  { name = "iterations", type = "integer", help = "samples per cell, over all rounds", metavar = "N", min = 1 },
-  { name = "quiet", type = "flag", help = "no progress and no warnings on stderr" },
 }
 
 -- Where the definition stands. `return pml.experiment {...}` is a tail call, of which the stack keeps no line: then the
@@ -143,21 +126,6 @@ local function check_columns(def)
   end
 end
 
-local function check_options(def)
-  local taken = { help = true, command = def.command and true }
-  for _, o in ipairs(common) do taken[o.name] = true end
-  for i, o in ipairs(def.options) do
-    if type(o) ~= "table" or type(o.name) ~= "string" or not o.name:match("^%a[%w_%-]*$") then
-      misuse(def, "options[%d] must have a name of letters, digits, _ and -", i)
-    end
-    if taken[o.name] then misuse(def, "option --%s is there already", o.name) end
-    if o.type and not ("string number integer flag"):find(o.type, 1, true) then
-      misuse(def, "option --%s: type must be string, number, integer or flag", o.name)
-    end
-    taken[o.name] = true
-  end
-end
-
 ---@class pmlua.Experiment
 local Experiment = {}
 Experiment.__index = Experiment
@@ -180,7 +148,8 @@ function M.define(def)
   for k, v in pairs(def) do exp[k] = v end
   for _, k in ipairs { "columns", "options", "units", "help", "quick" } do exp[k] = exp[k] or {} end
   check_columns(exp)
-  check_options(exp)
+  local wrong = options.check(exp)
+  if wrong then misuse(def, "%s", wrong) end
   exp.factors = exp.factors or {}
   if type(exp.factors) == "table" then
     local ordered, err = sweep.factors(exp.factors)
@@ -191,71 +160,6 @@ function M.define(def)
   exp.source, exp.line = origin(def)
   exp.file = place(exp.source, exp.line)
   return exp
-end
-
-local function key(option)
-  return (option.name:gsub("%-", "_"))
-end
-
-local function converter(option)
-  if option.type == "integer" then
-    return function(text)
-      local v = math.tointeger(tonumber(text))
-      if not v then return nil, ("option '--%s' needs an integer, not '%s'"):format(option.name, text) end
-      if option.min and v < option.min then return nil, ("option '--%s' must be at least %d"):format(option.name, option.min) end
-      return v
-    end
-  elseif option.type == "number" then
-    return function(text)
-      local v = tonumber(text)
-      if not v or v ~= v or math.abs(v) == math.huge then
-        return nil, ("option '--%s' needs a number, not '%s'"):format(option.name, text)
-      end
-      return v
-    end
-  end
-end
-
-local function add_option(parser, option)
-  local help = option.help or ""
-  if option.type == "flag" then
-    parser:flag("--" .. option.name):description(help):target(key(option))
-    return
-  end
-  if option.default ~= nil then help = ("%s (default: %s)"):format(help, tostring(option.default)) end
-  local o = parser:option("--" .. option.name):description(help):target(key(option)):argname("<" .. (option.metavar or
-    option.type or "value") .. ">"):args(1)
-  local convert = converter(option)
-  if convert then o:convert(convert) end
-end
-
-local function make_parser(exp, script)
-  local command = "pmlua " .. script
-  local examples = exp.examples or {
-    command, command .. " --quick --no-plot", command .. " --iterations 100000 --out /tmp/results",
-  }
-  local parser = argparse(command):description(exp.description or ("The experiment " .. exp.name .. ".")):add_help(false)
-  parser:epilog("Examples:\n  " .. table.concat(examples, "\n  "))
-  if exp.command then parser:usage(("Usage: %s [OPTIONS] [--] %s"):format(command, exp.command)) end
-  parser:flag("-h --help"):description("show this"):target("help_wanted")
-  for _, o in ipairs(common) do add_option(parser, o) end
-  for _, o in ipairs(exp.options) do add_option(parser, o) end
-  return parser
-end
-
--- Values: given on the command line, else by --quick, else the default.
-local function own_options(exp, given)
-  local options = { quick = given.quick or false }
-  for _, o in ipairs(exp.options) do
-    local k = key(o)
-    local v = given[k]
-    if v == nil and given.quick then v = exp.quick[k] end
-    if v == nil then v = o.default end
-    if v == nil and o.type == "flag" then v = false end
-    options[k] = v
-  end
-  if exp.command then options.command = json.array(given.command) end
-  return options
 end
 
 local function default_warmup(repeats, rounds)
@@ -296,14 +200,14 @@ end
 
 -- nil and a sentence when nothing can be measured or written at all.
 local function prepare(exp, given, command)
-  local options = own_options(exp, given)
-  local factors = type(exp.factors) == "function" and exp.factors(options) or exp.factors
-  local cells, ordered = sweep.cells(factors, exp.constraints and function(p) return exp.constraints(p, options) end)
+  local values = options.values(exp, given)
+  local factors = type(exp.factors) == "function" and exp.factors(values) or exp.factors
+  local cells, ordered = sweep.cells(factors, exp.constraints and function(p) return exp.constraints(p, values) end)
   if not cells then return nil, "experiment: " .. ordered end
   local same_name = clash(exp, ordered)
   if same_name then return nil, "experiment: " .. same_name end
   if #cells == 0 then return nil, "experiment: the constraints leave no cell to measure" end
-  local run = { exp = exp, core = core, options = options, cells = cells, factors = ordered }
+  local run = { exp = exp, core = core, options = values, cells = cells, factors = ordered }
   run.repeats, run.rounds, run.warmup = numbers(exp, given)
   run.seed = given.seed or math.random(1, 2 ^ 31 - 1)
   run.scale, run.unit = scale_of(exp.unit, exp.calls)
@@ -372,24 +276,18 @@ local function parse(exp, arg)
   local args = {}
   -- code of -e has no arguments of its own: arg is the whole command line then
   if exp.source:sub(1, 1) == "@" then table.move(arg, 1, #arg, 1, args) else script = "-e" end
-  local parser = make_parser(exp, script)
-  local command
-  if exp.command then args, command = split(exp, args) end
-  local ok, given = parser:pparse(args)
-  if not ok then return nil, tostring(given):match("^[^\n]*"), script end
-  given.command = command
-  return given, parser, script
+  return script, options.parse(exp, script, args)
 end
 
 -- What main calls with the script's value and the command line; returns the exit status.
 function Experiment:__pmlua_main(arg)
-  local given, parser, script = parse(self, arg)
+  local script, given, misused = parse(self, arg)
   if not given then
-    io.stderr:write(("pmlua: %s: %s; see pmlua %s --help\n"):format(script, parser, script))
+    io.stderr:write(("pmlua: %s: %s; see pmlua %s --help\n"):format(script, misused, script))
     return 2
   end
-  if given.help_wanted then
-    io.stdout:write(parser:get_help(), "\n")
+  if given.help then
+    io.stdout:write(given.help, "\n")
     return 0
   end
   local command = { "pmlua", script }

@@ -9,6 +9,7 @@
 
 local datafile = require "pmlua.datafile"
 local formula = require "pmlua.formula"
+local overlay = require "pmlua.overlay"
 
 local M = {}
 
@@ -159,6 +160,8 @@ end
 ---@return string? err "file:line: what"
 function M.parse(text, path)
   local data, err = datafile.parse(text, path)
+  if not data then return nil, err end
+  data, err = overlay.whole(data, text, path)
   if not data then return nil, err end
   local done, groups = pcall(Reader.all, setmetatable({ text = text, path = path }, Reader), data)
   if done then return { pmus = data.pmus, groups = groups, text = text, path = path } end

@@ -183,6 +183,8 @@ int main(void) {
   bench_sde_rows();
   bench_section_rows();
   bench_intercept_rows();
+  bench_wrap_rows();
+  bench_startup_rows();
   bench_recorder_rows();
   printf("(*) on a page that the bench owns, the clock instruction in place of the counter's in both.\n");
   printf("%u over their limit\n", bench_rows_over());

@@ -64,6 +64,12 @@ void bench_recorder_rows(void);
 /* Intercepted calls. */
 void bench_intercept_rows(void);
 
+/* Calls by wrappers. */
+void bench_wrap_rows(void);
+
+/* The start of an intercepted program with many slots. */
+void bench_startup_rows(void);
+
 /* Sections. */
 void bench_section_rows(void);
 

@@ -11,11 +11,13 @@
  */
 #include "adapter/pml_probe.h"
 #include "adapter/pml_section.h"
+#include "adapter/pml_wrap.h"
 #include "base/pml_error.h"
 #include "base/pml_thread.h"
 #include "source/pml_eventset_private.h"
 #include "source/pml_group.h"
 #include "source/pml_rdpmc.h"
+#include "substrate/pml_buffer.h"
 #include "substrate/pml_otf2.h"
 #include "substrate/pml_profile.h"
 
@@ -51,6 +53,22 @@ static bool off;
 
 static inline void once_open_profile(void) {
   if (profile == NULL && pml_profile_open(&profile) < 0) profile = NULL;
+}
+
+static struct pml_buffer *buffer;
+
+/* In the place of the profile. */
+static inline void once_open_buffer(void) {
+  if (buffer != NULL) return;
+  pml_profile_close(profile);
+  profile = NULL;
+  if (pml_buffer_open(&buffer, NULL) < 0) buffer = NULL;
+}
+
+PML_WRAP_FUNCTION(wrapped, "cost", "cost", NULL, 0);
+static __attribute__((noinline)) void call_wrapped(void) {
+  PML_WRAP_CALL(call, &wrapped);
+  __asm__ volatile("");
 }
 
 static inline void once_switch_off(void) {
@@ -93,8 +111,11 @@ PATH(section, pml_section_start(section); pml_section_stop(section))
 PATH(section_work, pml_section_start(section); pml_section_stop_work(section, 8, 1))
 PATH(section_label, pml_section_start_label(label); pml_section_stop_label(label))
 PATH(stream_unwanted, pml_stream_raise(PML_STREAM_ENTER, &raised))
-/* In this order: from the one on there is a profile, from the other on sections are off. */
+PATH(wrap_unwanted, call_wrapped())
+/* In this order: there is a profile, then a buffer, and at last sections are off. */
+PATH(wrap_profiled, once_open_profile(); call_wrapped())
 PATH(section_profiled, once_open_profile(); pml_section_start(section); pml_section_stop(section))
+PATH(wrap_buffered, once_open_buffer(); call_wrapped())
 PATH(section_off, once_switch_off(); pml_section_start(section); pml_section_stop(section))
 
 #include "cost_sde.h"
@@ -106,8 +127,8 @@ PATH(section_off, once_switch_off(); pml_section_start(section); pml_section_sto
   X(eventset_read_page_4) X(eventset_read_page_5) X(eventset_read_page_6) X(eventset_read_ts_page_1)                   \
   X(eventset_start_stop_page_1) X(eventset_start_page_1) X(eventset_accum_page_1) X(eventset_reset_page_1)             \
   X(eventset_read_kernel_1) X(eventset_read_kernel_8) X(probe_hit_empty) X(samples_push) X(otf2_enter) X(otf2_leave)   \
-  X(otf2_metric) SDE_PATHS(X) X(section) X(section_work) X(section_label) X(stream_unwanted) X(section_profiled)       \
-  X(section_off)
+  X(otf2_metric) SDE_PATHS(X) X(section) X(section_work) X(section_label) X(stream_unwanted) X(wrap_unwanted)          \
+  X(wrap_profiled) X(section_profiled) X(wrap_buffered) X(section_off)
 /* clang-format on */
 #define ROW(name) {#name, path_##name},
 static const struct {
@@ -166,6 +187,7 @@ static int open_common(void) {
 
 static void close_all(void) {
   sde_close();
+  pml_buffer_close(buffer);
   pml_profile_close(profile);
   pml_otf2_close(archive);
   nftw(folder, remove_entry, 8, FTW_DEPTH | FTW_PHYS);

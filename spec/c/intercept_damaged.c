@@ -24,7 +24,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define CASES (SANITIZED ? 40 : 600)
+#define CASES (SANITIZED ? 40 : 1000)
 #define BYTES_MAX (1 << 20)
 
 static unsigned char whole[BYTES_MAX], damaged[BYTES_MAX];
@@ -43,19 +43,36 @@ struct range {
   size_t at, n;
 };
 
-/* Program headers, the dynamic section, and the segment of all other tables. */
-static struct range range_of(unsigned which) {
+static const Elf64_Phdr *header(uint32_t type) {
   const Elf64_Ehdr *e = (const void *)whole;
   const Elf64_Phdr *p = (const void *)(whole + e->e_phoff);
-  if (which == 0) return (struct range){e->e_phoff, e->e_phnum * sizeof *p};
   for (unsigned i = 0; i < e->e_phnum; i++)
-    if (p[i].p_type == (which == 1 ? PT_DYNAMIC : PT_LOAD)) return (struct range){p[i].p_offset, p[i].p_filesz};
-  return (struct range){0, size};
+    if (p[i].p_type == type) return &p[i];
+  return p;
+}
+
+/* Of a tag of the dynamic section; its tables are in the first segment, where addresses are places in the file. */
+static uint64_t dynamic(int64_t tag) {
+  const Elf64_Phdr *p = header(PT_DYNAMIC);
+  const Elf64_Dyn *d = (const void *)(whole + p->p_offset);
+  while (d->d_tag != tag && d->d_tag != DT_NULL) d++;
+  return d->d_tag == tag ? d->d_un.d_val : 0;
+}
+
+/* The program headers, the dynamic section, a table, or whatever is in their segment. */
+static struct range range_of(unsigned which) {
+  static const int64_t tables[] = {DT_JMPREL, DT_SYMTAB, DT_STRTAB, DT_GNU_HASH, DT_VERSYM, DT_VERNEED, DT_RELA};
+  const Elf64_Ehdr *e = (const void *)whole;
+  if (which == 0) return (struct range){e->e_phoff, e->e_phnum * sizeof(Elf64_Phdr)};
+  if (which == 1) return (struct range){header(PT_DYNAMIC)->p_offset, header(PT_DYNAMIC)->p_filesz};
+  if (which == 2) return (struct range){header(PT_LOAD)->p_offset, header(PT_LOAD)->p_filesz};
+  int64_t tag = tables[which % (sizeof tables / sizeof tables[0])];
+  return (struct range){dynamic(tag), tag == DT_JMPREL ? dynamic(DT_PLTRELSZ) : 240};
 }
 
 static void damage(void) {
-  static const uint64_t odd[] = {0, 1, 0x7f, 0xffff, 0x7fffffff, 0xffffffff, 1u << 20, UINT64_MAX, UINT64_MAX / 24};
-  struct range r = range_of((unsigned)some(4));
+  static const uint64_t odd[] = {0, 1, 0x7f, 0x3fff, 0x7ffffff, 0x7fffffff, 0xffffffff, UINT64_MAX, UINT64_MAX / 24};
+  struct range r = range_of((unsigned)some(17));
   memcpy(damaged, whole, size);
   for (uint64_t times = 1 + some(3); times > 0; times--) {
     size_t at = r.at + some(r.n - 8), bytes = some(2) == 0 ? 8 : 4;

@@ -3,12 +3,14 @@
 #include "check.h"
 #include "intercept/counted.h"
 #include "intercept/library.h"
+#include "sanitized.h"
 
 #include "adapter/pml_intercept.h"
 #include "base/pml_error.h"
 
 #include <dlfcn.h>
 #include <link.h>
+#include <pthread.h>
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -56,6 +58,12 @@ static void linked(void) {
                  {"leaf_stripped.so", "one without the symbols that debuggers want", 1, 1},
                  {"leaf_symbolic.so", "one that calls itself without a slot, which nobody sees", 0, 1}};
   for (size_t i = 0; i < sizeof variant / sizeof variant[0]; i++) {
+#ifdef __aarch64__
+    if (strcmp(variant[i].file, "leaf_relr.so") == 0) {
+      SKIP("packed relocations: this linker has none for arm64");
+      continue;
+    }
+#endif
     forget();
     void *handle = open_library(variant[i].file, RTLD_LAZY);
     int twice = call(handle, "leaf_twice", 3), other = call(handle, "leaf_calls", 3);
@@ -152,9 +160,12 @@ static void reopened(void) {
       taken = mmap((void *)base, 4096, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
     if (taken != MAP_FAILED && i % 6 == 5) munmap(taken, 4096);
   }
-  CHECK(good && same > 0 && moved > 0,
-        "a library that is closed and opened again, or another in its place: %d times there, %d elsewhere", same,
+  CHECK(good && moved > 0, "a library that is closed and opened again, or another in its place: %d times elsewhere",
         moved);
+  if (same > 0)
+    CHECK(good, "and %d times where one was before", same);
+  else
+    SKIP("the loader put no library where one was before");
 }
 
 /*
@@ -174,6 +185,10 @@ static void bound(const char *what) {
 }
 
 static void either(const char *what) {
+#if SANITIZED
+  (void)what;
+  SKIP("RTLD_DEEPBIND: sanitizers do not allow it");
+#else
   void *global = open_library("slots_global.so", RTLD_LAZY | RTLD_GLOBAL);
   void *user = open_library("slots_user.so", RTLD_LAZY);
   int all_first = call_plain(user, "user_either");
@@ -183,6 +198,49 @@ static void either(const char *what) {
   CHECK(all_first == 11 && own_first == 12, "%s: what all see comes first, with RTLD_DEEPBIND the library's own", what);
   if (user != NULL) dlclose(user);
   if (global != NULL) dlclose(global);
+#endif
+}
+
+/* ---- all at once ---- */
+
+#define THREADS 4
+#define ROUNDS (SANITIZED ? 40 : 200)
+
+static void *open_and_close(void *arg) {
+  static const char *const files[THREADS] = {"slots_leaf.so", "leaf_now.so", "leaf_norelro.so", "leaf_sysv.so"};
+  size_t which = (size_t)(uintptr_t)arg;
+  uintptr_t wrong = 0;
+  for (int i = 0; i < ROUNDS; i++) {
+    void *handle = open_library(files[(which + (size_t)i % 2) % THREADS], RTLD_LAZY);
+    wrong += call(handle, "leaf_calls", i) != 2 * (i + 1) + 1 || call(handle, "leaf_twice", i) != 2 * (i + 1);
+    if (handle == NULL || dlclose(handle) != 0) wrong++;
+  }
+  return (void *)wrong; /* NOLINT(performance-no-int-to-ptr) */
+}
+
+static void together(const struct pml_intercept_options *o) {
+#ifdef __SANITIZE_THREAD__
+  (void)o, (void)open_and_close;
+  SKIP("threads that open libraries: this sanitizer does not see the loader's locks");
+#else
+  pthread_t thread[THREADS];
+  uintptr_t wrong = 0;
+  for (uintptr_t i = 0; i < THREADS; i++) pthread_create(&thread[i], NULL, open_and_close, (void *)i);
+  for (int i = 0; i < ROUNDS; i++) {
+    pml_intercept_remove();
+    wrong += pml_intercept_install(o) != 0;
+  }
+  for (int i = 0; i < THREADS; i++) {
+    void *theirs = NULL;
+    pthread_join(thread[i], &theirs);
+    wrong += (uintptr_t)theirs;
+  }
+  CHECK(wrong == 0, "threads open and close libraries while interception is installed and removed");
+  forget();
+  void *handle = open_library("slots_leaf.so", RTLD_LAZY);
+  CHECK(seen_again(handle), "and afterwards every call is seen");
+  if (handle != NULL) dlclose(handle);
+#endif
 }
 
 /* ---- nothing found ---- */
@@ -219,7 +277,7 @@ static int stop(const struct pml_intercept_unmatched *u, void *arg) {
 }
 
 static void unmatched(void) {
-  CHECK(misses("libintercept:libm.so*", "lib_t*:lib_back", ""), "patterns that match leave nothing to say");
+  CHECK(misses("libintercept:libinterce*.so", "lib_t*:lib_back", ""), "patterns that match leave nothing to say");
   CHECK(misses("libintercept", "lib_tial:lib_nothing", "sym lib_tial: lib_tail\n"),
         "of a function that is not there the nearest is told");
   CHECK(misses("libintercpt:libintercept", NULL, "lib libintercpt: libintercept\n"), "of a library, too");
@@ -301,6 +359,7 @@ int main(int argc, char **argv) {
   several();
   openers();
   reopened();
+  together(&o);
   pml_intercept_remove();
   unmatched();
   filtered();

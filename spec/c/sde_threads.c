@@ -22,6 +22,7 @@ static struct pml_sde_counter *counter;
 static atomic_bool stop;
 static _Atomic unsigned notified;
 static _Atomic unsigned wrong;
+static pthread_barrier_t together; /* a thread that ended lends its place in the counter to the next */
 
 static void *start(pthread_t *t, void *(*f)(void *), void *arg) {
   if (pthread_create(t, NULL, f, arg) != 0) abort();
@@ -29,9 +30,10 @@ static void *start(pthread_t *t, void *(*f)(void *), void *arg) {
 }
 
 static void *count_up(void *arg) {
-  (void)arg;
+  pthread_barrier_wait(&together);
   for (int i = 0; i < INCREMENTS; i++) pml_sde_increment(counter, 1);
-  return NULL;
+  pthread_barrier_wait(&together);
+  return arg;
 }
 
 static void *count_briefly(void *arg) {
@@ -60,6 +62,13 @@ static void *watch(void *arg) {
 static void counting(void) {
   pthread_t t[THREADS], reader;
   pml_sde_create(lib, "COUNT", PML_SDE_RW, &counter);
+  pthread_barrier_init(&together, NULL, THREADS);
+  struct pml_sde_event *ev;
+  pml_sde_find("THREADS::COUNT", &ev, NULL);
+  const struct pml_value seven = {.type = PML_TYPE_INT64, .i = 7};
+  CHECK(pml_sde_write(ev, &seven) == 0 && pml_sde_counter_read(counter) == 7,
+        "a counter that nobody counts in is written");
+  pml_sde_counter_reset(counter);
   start(&reader, watch, NULL);
   for (int i = 0; i < THREADS; i++) start(&t[i], count_up, NULL);
   for (int i = 0; i < THREADS; i++) pthread_join(t[i], NULL);
@@ -68,6 +77,8 @@ static void counting(void) {
   atomic_store(&stop, false);
   CHECK(pml_sde_counter_read(counter) == (int64_t)THREADS * INCREMENTS, "no increment of %d threads is lost", THREADS);
   CHECK(atomic_load(&wrong) == 0, "and no reader saw the count go back");
+  CHECK(pml_sde_write(ev, &seven) == 0 && pml_sde_counter_read(counter) == 7,
+        "a value written stands for what all have counted");
 
   int64_t before = pml_sde_counter_read(counter);
   for (int i = 0; i < 50; i++) {
@@ -76,8 +87,6 @@ static void counting(void) {
   }
   CHECK(pml_sde_counter_read(counter) - before == 50 * THREADS * 10, "nor of threads that come and go");
 
-  struct pml_sde_event *ev;
-  pml_sde_find("THREADS::COUNT", &ev, NULL);
   pml_sde_counter_reset(counter);
   pml_sde_on_overflow(ev, 1000, notify, NULL);
   for (int i = 0; i < THREADS; i++) start(&t[i], count_up, NULL);

@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- spec/core/intercept_arm_spec.lua - interception on arm64: the C spec, cross-compiled, under user-mode emulation.
+-- spec/core/intercept_arm_spec.lua - interception on arm64: the C specs, cross-compiled, under user-mode emulation.
 
 local support = require "spec.core.support"
 
@@ -10,25 +10,64 @@ local function has(tool)
   return (support.shell("command -v " .. tool)) == 0
 end
 
+local CORE = " core/base/*.c core/adapter/pml_intercept*.c core/adapter/pml_wrap_note.c core/adapter/pml_filter.c "
+  .. "core/adapter/arch/aarch64/*.[cS] "
+
+--- How the libraries with every kind of slot are linked; the names are the Makefile's.
+local LEAVES = {
+  now = "-Wl,-z,now,-z,relro", norelro = "-Wl,-z,lazy,-z,norelro",
+  sysv = "-Wl,-z,lazy,--hash-style=sysv", stripped = "-Wl,-s,-z,lazy", symbolic = "-Wl,-Bsymbolic,-z,lazy",
+}
+
 describe("interception on arm64", function()
-  it("is the plain call, with an enter and a leave", function()
-    for _, tool in ipairs { CC, RUN } do
-      if not has(tool) then return pending(tool .. " is not installed") end
-    end
-    local dir = io.popen("mktemp -d"):read("l")
-    finally(function() os.execute("rm -rf " .. support.quote(dir)) end)
-    local library, program = dir .. "/libintercept.so", dir .. "/intercept_calls"
-    local status, _, err = support.shell(CC .. FLAGS .. "-shared -fexceptions -fsemantic-interposition " ..
-      "spec/c/intercept/library.c -o " .. library)
+  local dir
+
+  local function compile(what)
+    local status, _, err = support.shell(CC .. FLAGS .. what)
     assert.same({ 0, "" }, { status, err })
-    status, _, err = support.shell(CC .. FLAGS .. "-DWITHOUT_CPLUSPLUS spec/c/intercept_calls.c core/base/*.c " ..
-      "core/adapter/pml_intercept*.c core/adapter/pml_filter.c core/adapter/arch/aarch64/*.[cS] -L" .. dir ..
-      " -lintercept -Wl,-rpath," .. dir ..
-      " -lpthread -ldl -lm -o " .. program)
-    assert.same({ 0, "" }, { status, err })
-    local out
-    status, out = support.shell(("%s -L %s %s variant"):format(RUN, SYSROOT, program))
+  end
+
+  --- A library that may call libintercept.so, from spec/c/intercept/SOURCE.c.
+  local function library(name, source, flags)
+    compile(("-shared -fsemantic-interposition spec/c/intercept/%s.c %s -L%s -lintercept -Wl,-rpath,'$ORIGIN' -o %s/%s.so")
+      :format(source, flags, dir, dir, name))
+  end
+
+  --- What the spec said that is built from spec/c/NAME.c.
+  local function run(name)
+    compile(("-DWITHOUT_CPLUSPLUS spec/c/%s.c"):format(name) .. CORE ..
+      ("-L%s -lintercept -Wl,-rpath,%s -lpthread -ldl -lm -o %s/%s"):format(dir, dir, dir, name))
+    local status, out = support.shell(("%s -L %s %s/%s variant"):format(RUN, SYSROOT, dir, name))
     assert.same({ 0, nil }, { status, out:match("not ok[^\n]*") })
-    assert.truthy(out:find("\n%d+ passed, 0 failed, 1 skipped"))
+    return out
+  end
+
+  local function missing()
+    for _, tool in ipairs { CC, RUN } do
+      if not has(tool) then return tool .. " is not installed" end
+    end
+  end
+
+  setup(function()
+    dir = io.popen("mktemp -d"):read("l")
+    if missing() then return end
+    compile("-shared -fexceptions -fsemantic-interposition spec/c/intercept/library.c -o " .. dir .. "/libintercept.so")
+  end)
+  teardown(function() os.execute("rm -rf " .. support.quote(dir)) end)
+
+  it("is the plain call, with an enter and a leave", function()
+    if missing() then return pending(missing()) end
+    assert.truthy(run("intercept_calls"):find("\n%d+ passed, 0 failed, 1 skipped"))
+  end)
+
+  it("sees calls through every kind of slot", function()
+    if missing() then return pending(missing()) end
+    for name, flags in pairs(LEAVES) do library("leaf_" .. name, "slots_leaf", flags) end
+    for _, name in ipairs { "leaf", "chosen", "global", "user", "opener" } do
+      library("slots_" .. name, "slots_" .. name, "-Wl,-z,lazy")
+    end
+    library("slots_versions", "slots_versions", "-Wl,--version-script=spec/c/intercept/slots_versions.map")
+    library("slots_both", "slots_both", "-Wl,-z,lazy " .. dir .. "/slots_versions.so")
+    assert.truthy(run("intercept_slots"):find("\n%d+ passed, 0 failed, [23] skipped"))
   end)
 end)

@@ -43,7 +43,23 @@ local function newtrace()
   return assert(core.trace.open(path, { metrics = { { name = "m" } }, buffer = 16 }))
 end
 
+local function newfilter()
+  local path = dir .. "/misuse.filter"
+  local f <close> = assert(io.open(path, "w"))
+  f:write("SCOREP_REGION_NAMES_BEGIN EXCLUDE a*\nSCOREP_REGION_NAMES_END\n")
+  f:close()
+  return assert(core.filter.open(path))
+end
+
 local function newlink() return assert(core.link.connect(server)) end
+
+-- A process has one: the last that was asked for. No library is called so: what is tried here are its doors.
+local installed
+local function newinterception()
+  if installed then installed:close() end
+  installed = assert(core.intercept.install { lib = "libnothing-is-called-so" })
+  return installed
+end
 
 local function newhandles()
   local h = {}
@@ -65,6 +81,9 @@ local function newhandles()
   h.section = assert(core.section.define { label = "misuse", record = true })
   h.sectionscope = assert(h.section:enter())
   h.profile = assert(core.profile.open())
+  h.buffer = assert(core.buffer.open { records = 256, threads = 2 })
+  h.interception = newinterception()
+  h.filter = newfilter()
   h.link = newlink()
   h.command = assert(core.command.spawn { "/bin/true" })
   h.workload = workload and assert(core.workload.load(workload)) or nil
@@ -77,6 +96,7 @@ local shut = io.tmpfile()
 shut:close()
 local handles, dead = newhandles(), newhandles()
 for _, h in pairs(dead) do closed(h) end
+handles.interception = newinterception()
 
 local NIL = {} -- stands for nil in lists
 local values = {
@@ -189,6 +209,9 @@ local functions = {
               report = { {} }, reset = {}, enable = { true }, text = { {} }, timeline = { 8 },
               write = { dir .. "/nowhere/sections" } },
   profile = { open = {} },
+  filter = { open = { dir .. "/misuse.filter" } },
+  buffer = { open = { { records = 256, threads = 2 } } },
+  intercept = { install = { { lib = "libnothing", sym = "f*", ["not"] = "g*" } } },
   sde = { library = { "MISUSE" }, find = { "MISUSE::COUNTER" }, list = {}, hook = { "/nonexistent" } },
   sys = { interrupted = {}, on_interrupt = { false }, pid = {}, uname = {}, isatty = { 1 }, affinity = {}, pin = { 0 },
           sleep = { 0 }, exec = { { "/nowhere/program" }, { MISUSE = "yes" } }, fsync = { dir }, realpath = { dir }, cpu = {},
@@ -246,6 +269,11 @@ attackoptions("section.text", core.section.text, nil, { "timeline" })
 attackoptions("section.stop", core.section.stop, "misuse", { "operations", "bytes", "iterations" })
 core.section.enable(true)
 attackoptions("live.start", function(_, options) return core.live.start(options) end, "", { "name", "rules", "unasked" })
+attackoptions("buffer.open", function(_, options) return core.buffer.open(options) end, "", { "records", "threads" })
+handles.interception:close()
+attackoptions("intercept.install", function(_, options) return core.intercept.install(options) end, "",
+  { "lib", "sym", "not" })
+handles.interception = newinterception()
 attackoptions("trace.open", core.trace.open, "/nowhere", { "metrics", "buffer" })
 for _, v in ipairs(values) do
   for _, key in ipairs { "name", "description", "unit", "mode", "exponent" } do
@@ -271,6 +299,9 @@ local methods = {
   section = { start = {}, stop = { {} }, enter = {}, info = {}, quantile = { 50 } },
   sectionscope = { stop = { { operations = 1 } } },
   profile = { nodes = {}, stats = {} },
+  filter = { wants = { "/usr/include/a.h", "a()", "_Z1av" } },
+  buffer = { take = { {}, {}, {}, {}, {} }, leave_out = { 1, true }, stats = {} },
+  interception = { stats = {} },
   sdelibrary = { counter = { "COUNTER", {} }, recorder = { "RECORDER", {} }, set = { "SET" },
                  group = { "GROUP", "sum", "COUNTER" }, describe = { "COUNTER", "counts" },
                  unregister = { "COUNTER" }, shutdown = {} },

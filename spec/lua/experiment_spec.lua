@@ -199,6 +199,7 @@ describe("experiment", function()
       ["options = { { name = 'out' } }"] = "there already",
       ["columns = { { name = 'min', value = print } }"] = "has a column min already", ["setup = 7"] = "setup must be a function",
       ["columns = { 3 }"] = "columns%[1%]", ["options = { { name = 'x', type = 'y' } }"] = "type must be",
+      ["options = { { name = 'x', type = 'r i' } }"] = "type must be",
     } do
       local code, out, err = command(("local pml = require 'pmlua'\nreturn pml.experiment { name = 'x',\n%s,\n"
         .. "measure = function() return 1 end }\n"):format(text))
@@ -254,6 +255,18 @@ return pml.experiment { name = "demo", factors = { k = { 1, 2 } }, rounds = 5, r
       assert.matches("^pmlua: [^\n]+\n$", err)
     end
     assert.is_nil(lfs.attributes(dir .. "/out", "mode"))
+  end)
+
+  it("takes negative numbers for what they are", function()
+    local said = { 'return require "pmlua".experiment { name = "demo", measure = function() return 1 end,',
+      'options = { { name = "shift", type = "number", default = 0 } },',
+      'analyse = function(run) run:say("shift " .. run.options.shift) end }' }
+    local path, dir = script(table.concat(said, "\n"))
+    for _, given in ipairs { "--shift -3", "--shift=-3" } do
+      local code, out, err = helper.pmlua(("%s --out %s/out --quick --no-plot %s"):format(path, dir, given))
+      assert.equal(0, code, err)
+      assert.matches("shift %-3", out .. err)
+    end
   end)
 
   it("takes the end of the command line for a command, from -- or the first word on, where it is defined so", function()

@@ -211,3 +211,62 @@ describe("A file of groups", function()
     assert.equal("xx", ("x"):rep(2))
   end)
 end)
+
+describe("A file that is like another", function()
+  local dir
+
+  local function write(name, text)
+    support.spit(("%s/%s.lua"):format(dir, name), text)
+  end
+
+  local function read(name)
+    return groups.read(("%s/%s.lua"):format(dir, name))
+  end
+
+  before_each(function()
+    dir = support.folder()
+    write("base", good)
+  end)
+
+  it("has the other's groups, with its own events in them", function()
+    write("mine", 'return { like = "base", pmus = { "icx" }, groups = { MINE = { events = { cycles = "OTHER" } } } }')
+    local file = assert(read "mine")
+    assert.same({ "icx" }, file.pmus)
+    assert.same({ cycles = "OTHER" }, file.groups.MINE.by_name.rate.events)
+    assert.same({ cycles = "CPU_CLK_UNHALTED" }, read("base").groups.MINE.events)
+  end)
+
+  it("replaces a group as a whole that it gives metrics for", function()
+    write("mine", 'return { like = "base", pmus = { "icx" }, groups = { MINE = { events = { a = "A" },\n' ..
+      'metrics = { { name = "a_rate", formula = "a / time", unit = "1/s" } } } } }')
+    local mine = assert(read "mine").groups.MINE
+    assert.same({ { a = "A" }, 1, "a_rate" }, { mine.events, #mine.metrics, mine.metrics[1].name })
+  end)
+
+  it("does without an event that is false, and says which formula misses it", function()
+    write("mine", 'return { like = "base", pmus = { "icx" }, groups = { MINE = { events = { cycles = false } } } }')
+    local file, err = read "mine"
+    assert.is_nil(file)
+    assert.matches("mine%.lua:1: metric rate: no event or metric above is called cycles", err)
+  end)
+
+  it("does not stand for the other's PMUs", function()
+    write("mine", 'return { like = "base" }')
+    assert.matches("mine%.lua:1: pmus", select(2, read "mine"))
+  end)
+
+  for what, case in pairs {
+    ["is like nothing that is there"] = { '"nosuch"', "mine%.lua:2: like: .*nosuch%.lua: No such file" },
+    ["is like itself"] = { '"mine"', "mine%.lua:2: like: files are like each other in a circle" },
+    ["is like a path"] = { '"../base"', "mine%.lua:2: like: the name of a file beside this one is needed" },
+    ["is like a file with an error"] = { '"broken"', "mine%.lua:2: like: .*broken%.lua:1: " },
+  } do
+    it("and " .. what .. " is refused with its line", function()
+      write("broken", "return {")
+      write("mine", "return {\n  like = " .. case[1] .. ',\n  pmus = { "icx" } }')
+      local file, err = read "mine"
+      assert.is_nil(file)
+      assert.matches(case[2], err)
+    end)
+  end
+end)

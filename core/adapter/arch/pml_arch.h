@@ -49,9 +49,9 @@ static inline uint32_t pml_arch_pad_of(uintptr_t address) {
 }
 
 /*
- * What the stubs are told, in two registers. From enter: the function, and the pad to call it from, or 0: jump there,
- * nothing is recorded. From leave: the address to return to. @to 0: all registers must be saved, and the other
- * one called, with what is in @pad.
+ * What the stubs are told, in two registers. From enter: the function, and the pad to call it from. From leave: the
+ * address to return to. @to 0: all registers must be saved, and the _full twin called, with what is in @pad. From that,
+ * @pad 0: jump to the function, nothing is recorded.
  */
 struct pml_arch_way {
   uintptr_t to, pad;

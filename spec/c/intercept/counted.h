@@ -13,7 +13,7 @@
 
 #define COUNTED_REGIONS 512
 
-static uint64_t counted_enters[COUNTED_REGIONS], counted_leaves[COUNTED_REGIONS];
+static uint64_t counted_enters[COUNTED_REGIONS], counted_leaves[COUNTED_REGIONS]; /* atomic */
 
 static void *counted_begin(void *arg, uint64_t thread) {
   (void)thread;
@@ -21,11 +21,11 @@ static void *counted_begin(void *arg, uint64_t thread) {
 }
 static void counted_enter(void *data, const struct pml_stream_event *e) {
   (void)data;
-  if (e->region < COUNTED_REGIONS) counted_enters[e->region]++;
+  if (e->region < COUNTED_REGIONS) __atomic_fetch_add(&counted_enters[e->region], 1, __ATOMIC_RELAXED);
 }
 static void counted_leave(void *data, const struct pml_stream_event *e) {
   (void)data;
-  if (e->region < COUNTED_REGIONS) counted_leaves[e->region]++;
+  if (e->region < COUNTED_REGIONS) __atomic_fetch_add(&counted_leaves[e->region], 1, __ATOMIC_RELAXED);
 }
 
 static inline int count_calls(void) {

@@ -128,14 +128,11 @@ pml__arch_enter:
   call pml__intercept_enter
   testq %rax, %rax
   jz .Lenter_all
-.Lenter_done:
+.Lenter_recorded:
   movq %rax, %r11
-  testq %rdx, %rdx
-  jz .Lenter_unrecorded
   movq %rdx, 8(%rbp) /* in the place of the return address, which has been kept: it stands where the pad's will */
   general 0
-  movq %rbp, %rsp
-  popq %rbp
+  leave
   .cfi_remember_state
   .cfi_def_cfa %rsp, 8
   .cfi_restore %rbp
@@ -144,9 +141,9 @@ pml__arch_enter:
   jmp *-8(%rsp)
 .Lenter_unrecorded:
   .cfi_restore_state
+  movq %rax, %r11
   general 0
-  movq %rbp, %rsp
-  popq %rbp
+  leave
   .cfi_remember_state
   .cfi_def_cfa %rsp, 8
   .cfi_restore %rbp
@@ -166,7 +163,9 @@ pml__arch_enter:
   call pml__intercept_enter_full
   movl -80(%rbp), %r10d
   vectors 0, 7
-  jmp .Lenter_done
+  testq %rdx, %rdx
+  jnz .Lenter_recorded
+  jmp .Lenter_unrecorded
   .cfi_endproc
   .size pml__arch_enter, . - pml__arch_enter
 
@@ -198,8 +197,7 @@ pml__arch_leave:
 .Lleave_done:
   movq %rax, 8(%rbp)
   general 0
-  movq %rbp, %rsp
-  popq %rbp
+  leave
   .cfi_remember_state
   .cfi_def_cfa %rsp, 8
   .cfi_restore %rbp

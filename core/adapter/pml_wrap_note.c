@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * core/adapter/pml_wrap_note.c - which functions a loaded object has wrappers for.
+ *
+ * A wrapper that was linked with --wrap calls the function through a slot of its own object. Interception would count
+ * that call again, so it leaves the slot alone; the note tells it, whether it looks before the object's constructors
+ * ran or after.
+ */
+#include "adapter/pml_intercept_object.h"
+#include "adapter/pml_wrap_private.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define WRAP "__wrap_"
+
+/* An object, and how much of its segments can be read, found when it is asked for: plus one; 0: not yet. */
+struct image {
+  const struct pml__object *o;
+  size_t readable[PML__SEGMENTS];
+};
+
+/* Whether all of it can be read, in one segment. */
+static bool holds(struct image *m, uintptr_t at, size_t bytes) {
+  for (uint32_t i = 0; i < m->o->nsegments; i++) {
+    const struct pml__segment *s = &m->o->segment[i];
+    if (at - s->lo >= s->hi - s->lo) continue;
+    if (m->readable[i] == 0) m->readable[i] = pml__object_readable(m->o, s) + 1;
+    size_t offset = at - s->lo;
+    return offset < m->readable[i] && bytes < m->readable[i] - offset;
+  }
+  return false;
+}
+
+static bool is_whole(struct image *m, const struct pml_wrap_function *f) {
+  return holds(m, (uintptr_t)f, sizeof *f) && holds(m, (uintptr_t)f->name, 1);
+}
+
+static int by_name(const void *a, const void *b) {
+  const struct pml_wrap_function *const *x = a, *const *y = b;
+  return strcmp((*x)->name, (*y)->name);
+}
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* while a list is sorted; the loader is not called */
+
+static void before_fork(void) {
+  pthread_mutex_lock(&lock);
+}
+static void after_fork(void) {
+  pthread_mutex_unlock(&lock);
+}
+static void watch_forks(void) {
+  (void)pthread_atfork(before_fork, after_fork, after_fork);
+}
+
+/* Whoever has a list has it sorted, and nobody changes it any more. */
+static void sort(const struct pml__wrap_list *l) {
+  static pthread_once_t once = PTHREAD_ONCE_INIT;
+  bool sorted = true;
+  pthread_once(&once, watch_forks);
+  pthread_mutex_lock(&lock);
+  for (size_t i = 1; i < l->n && sorted; i++) sorted = strcmp(l->at[i - 1]->name, l->at[i]->name) <= 0;
+  if (!sorted) qsort(l->at, l->n, sizeof *l->at, by_name);
+  pthread_mutex_unlock(&lock);
+}
+
+static struct pml__wrap_list list_at(struct image *m, uintptr_t begin, uintptr_t end) {
+  struct pml__wrap_list none = {NULL, 0}, l = {(struct pml_wrap_function **)begin, (end - begin) / sizeof *l.at};
+  if (end <= begin || begin % sizeof *l.at != 0 || !holds(m, begin, end - begin)) return none;
+  for (size_t i = 0; i < l.n; i++)
+    if (!is_whole(m, l.at[i])) return none;
+  sort(&l);
+  return l;
+}
+
+/* Both are relative to where they are. */
+static struct pml__wrap_list read_note(struct image *m, const char *at, size_t bytes) {
+  struct pml__wrap_list none = {NULL, 0};
+  Elf64_Nhdr head;
+  int32_t to[2];
+  while (bytes >= sizeof head) {
+    memcpy(&head, at, sizeof head);
+    size_t name = (head.n_namesz + (size_t)3) & ~(size_t)3, rest = (head.n_descsz + (size_t)3) & ~(size_t)3;
+    if (name > bytes - sizeof head || rest > bytes - sizeof head - name) return none;
+    if (head.n_type == PML_WRAP_NOTE_TYPE && head.n_namesz == sizeof PML_WRAP_NOTE_NAME && rest == sizeof to &&
+        memcmp(at + sizeof head, PML_WRAP_NOTE_NAME, sizeof PML_WRAP_NOTE_NAME) == 0) {
+      const char *desc = at + sizeof head + name;
+      memcpy(to, desc, sizeof to);
+      return list_at(m, (uintptr_t)(desc + to[0]), (uintptr_t)(desc + sizeof to[0] + to[1]));
+    }
+    at += sizeof head + name + rest;
+    bytes -= sizeof head + name + rest;
+  }
+  return none;
+}
+
+struct pml__wrap_list pml__wrap_listed(const struct pml__object *o) {
+  struct pml__wrap_list list = {NULL, 0};
+  struct image m = {.o = o};
+  for (size_t i = 0; i < o->nphdr && list.n == 0; i++) {
+    const Elf64_Phdr *p = &o->phdr[i];
+    uintptr_t at = o->base + p->p_vaddr;
+    if (p->p_type == PT_NOTE && p->p_align <= 4 && holds(&m, at, p->p_memsz))
+      list = read_note(&m, (const char *)at, p->p_memsz); /* NOLINT(performance-no-int-to-ptr) */
+  }
+  return list;
+}
+
+bool pml__wrap_lists(const struct pml__wrap_list *list, const char *name) {
+  if (list->n == 0) return false;
+  if (strncmp(name, WRAP, sizeof WRAP - 1) == 0) name += sizeof WRAP - 1;
+  struct pml_wrap_function key = {.name = name};
+  const struct pml_wrap_function *at = &key;
+  return bsearch(&at, list->at, list->n, sizeof *list->at, by_name) != NULL;
+}

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* core/adapter/pml_wrap_private.h - what interception asks about wrappers, so that no call is counted twice. */
+#ifndef PML_WRAP_PRIVATE_H
+#define PML_WRAP_PRIVATE_H
+
+#include "adapter/pml_wrap.h"
+
+/* The functions that an object has wrappers for, sorted by their names; in the object's own memory. */
+struct pml__wrap_list {
+  struct pml_wrap_function **at;
+  size_t n;
+};
+
+/*
+ * pml__wrap_listed - those of a loaded object, by its note. One that is not relocated yet, or whose note is damaged,
+ * has none. The list is sorted in place, once. Thread-safe. pml__wrap_lists - whether @name is one of them, or the name
+ * that the linker gives to a wrapper of one.
+ */
+struct pml__object;
+struct pml__wrap_list pml__wrap_listed(const struct pml__object *o);
+bool pml__wrap_lists(const struct pml__wrap_list *list, const char *name);
+
+/* The part of the texts. */
+void pml__wrap_count_texts(struct pml_wrap_stats *s);
+
+#endif

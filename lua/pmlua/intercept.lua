@@ -1,0 +1,268 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+-- lua/pmlua/intercept.lua - the calls between the libraries of this process, for a script: how often, how long, each.
+--
+-- Try:  local calls <close> = pml.intercept { lib = "libm" }; for i = 1, 9 do math.exp(i) end
+--       calls:drain(function(name, library, enter_ns, duration_ns) print(name, library, duration_ns) end)
+--
+-- Lua never runs inside a call: C keeps the events of each thread in a ring of bounded size, and the script takes them
+-- when it likes. What came meanwhile and found no room is dropped, in whole calls, and counted. Wrapped calls
+-- (pmlua wrap) are told as well, once. A process has one interception at a time.
+
+local core = require "pmlua.core"
+
+local M = {}
+
+---@class pmlua.Interception
+---@field package installed table
+---@field package profile table
+---@field package buffer? table
+---@field package keep string|fun(name: string, library: string): string|false
+local Interception = {}
+Interception.__index = Interception
+Interception.__name = "pmlua.Interception"
+
+-- --- which functions are kept ---
+
+--- "events", "profile" or false, asked once per function.
+local function decision(self, name, library)
+  if type(self.keep) == "string" then return self.keep end
+  local kept = self.keep(name, library)
+  if kept ~= "events" and kept ~= "profile" and kept ~= false then
+    error(("intercept: keep gave %s for %s; 'events', 'profile' or false is needed"):format(tostring(kept), name), 0)
+  end
+  return kept
+end
+
+--- A region that is a function has its library as the file and no line; others, such as sections, are not kept.
+local function decide(self)
+  for id = self.asked + 1, core.region.count() do
+    local region = core.region.describe(id)
+    local called = region.line == 0 and region.file ~= ""
+    local kept = called and decision(self, region.name, region.file)
+    self.kept[id] = kept and { name = region.name, library = region.file, events = kept == "events" } or false
+    if self.buffer and kept ~= "events" then self.buffer:leave_out(id, true) end
+    self.asked = id
+  end
+end
+
+-- --- what was raised ---
+
+local function with_events(self)
+  if not self.buffer then error("intercept: keep = 'profile' keeps no events", 3) end
+end
+
+--- Call f with what was raised until now, in batches. What is in the arrays is good during the call.
+---@param f fun(n: integer, time: integer[], region: integer[], kind: integer[], thread: integer[], values: table)
+--- [1] to [n]: ns of CLOCK_MONOTONIC_RAW; a region, see name(); 1 an enter, -1 a leave, 0 a metric; the thread. values
+--- has, for events that carry some, a table by "FUNCTION:VALUE"
+---@return integer n events
+function Interception:batches(f)
+  with_events(self)
+  decide(self)
+  local b, till, all = self.batch, self.buffer:stats().events, 0
+  while self.taken < till do
+    local n = self.buffer:take(b.time, b.region, b.kind, b.thread, b.values)
+    if n == 0 then break end
+    self.taken, all = self.taken + n, all + n
+    f(n, b.time, b.region, b.kind, b.thread, b.values)
+  end
+  return all
+end
+
+local function merged(a, b)
+  if not a or not b then return a or b end
+  for name, value in pairs(b) do a[name] = value end
+  return a
+end
+
+--- What the leave of a region ends: its place among the open calls, as a rule the last.
+local function innermost(open, region)
+  local i = #open
+  while i > 0 and open[i].region ~= region do i = i - 1 end
+  return i
+end
+
+--- One batch, from self.at on, so that an error in f loses no other call.
+local function tell_calls(self, f)
+  local b, calls = self.batch, 0
+  local time, regions, kinds, threads, values = b.time, b.region, b.kind, b.thread, b.values
+  while self.at <= self.n do
+    local i = self.at
+    self.at = i + 1
+    local region, thread = regions[i], threads[i]
+    local kept = self.kept[region]
+    local open = self.open[thread] or {}
+    self.open[thread] = open
+    if kept and kept.events and kinds[i] == 1 then
+      open[#open + 1] = { region = region, enter = time[i], values = values[i] }
+    elseif kept and kept.events and kinds[i] == -1 then
+      local at = innermost(open, region)
+      if at > 0 then
+        local call = table.remove(open, at)
+        calls = calls + 1
+        f(kept.name, kept.library, call.enter, time[i] - call.enter, at - 1, thread, merged(call.values, values[i]))
+      end
+    end
+  end
+  return calls
+end
+
+--- Call f with every call that ended since the last drain, thread after thread, in the order of their ends.
+---@param f fun(name: string, library: string, enter_ns: integer, duration_ns: integer, depth: integer, thread: integer,
+--- values: table?)
+---@return integer n calls
+function Interception:drain(f)
+  with_events(self)
+  local calls = tell_calls(self, f) -- what an error left
+  self:batches(function(n)
+    self.n, self.at = n, 1
+    calls = calls + tell_calls(self, f)
+  end)
+  return calls
+end
+
+--- The function that a batch calls by a number.
+---@param region integer
+---@return string? name nil: not kept
+---@return string? library
+function Interception:name(region)
+  decide(self)
+  local kept = self.kept[region]
+  if kept then return kept.name, kept.library end
+end
+
+-- --- totals ---
+
+local function new_function(kept)
+  return { name = kept.name, library = kept.library, calls = 0, running = 0, inclusive_ns = 0, exclusive_ns = 0, max_ns = 0 }
+end
+
+local function add(f, node, outermost)
+  f.calls, f.running = f.calls + node.count, f.running + node.running
+  f.exclusive_ns = f.exclusive_ns + node.exclusive_ns
+  if outermost then f.inclusive_ns = f.inclusive_ns + node.inclusive_ns end
+  if node.count > 0 then
+    f.min_ns, f.max_ns = math.min(f.min_ns or math.huge, node.min_ns), math.max(f.max_ns, node.max_ns)
+  end
+end
+
+local function by_time(a, b)
+  if a.exclusive_ns ~= b.exclusive_ns then return a.exclusive_ns > b.exclusive_ns end
+  return a.library .. a.name < b.library .. b.name
+end
+
+---@class pmlua.InterceptedFunction
+---@field name string as in the symbol table
+---@field library string
+---@field calls integer that ended
+---@field running integer
+---@field inclusive_ns number
+---@field exclusive_ns number
+---@field min_ns number? of a call; nil: none ended
+---@field max_ns number
+
+--- Functions that were called, by the time in themselves, longest first; what called itself counts its time once.
+---@return pmlua.InterceptedFunction[]?
+---@return string? err
+---@return string? code
+function Interception:functions()
+  decide(self)
+  local nodes, err, code = self.profile:nodes()
+  if not nodes then return nil, err, code end
+  local found, list, above = {}, {}, {}
+  for _, node in ipairs(nodes) do
+    local outermost = true
+    for depth = 0, node.depth - 1 do outermost = outermost and above[depth] ~= node.region end
+    above[node.depth] = node.region
+    local kept = self.kept[node.region]
+    if kept then
+      found[node.region] = found[node.region] or new_function(kept)
+      add(found[node.region], node, outermost)
+    end
+  end
+  for _, f in pairs(found) do list[#list + 1] = f end
+  table.sort(list, by_time)
+  return list
+end
+
+--- What was looked at, and what is missing: slots, functions, nested, deep; events, dropped, unmatched, refused.
+---@return table<string, integer>
+function Interception:stats()
+  return merged(self.last or self.installed:stats(), self.buffer and self.buffer:stats())
+end
+
+-- --- life ---
+
+--- Calls are no events any more; what was kept can still be asked for.
+function Interception:stop()
+  if self.last then return end
+  self.last = self.installed:stats()
+  self.installed:close()
+end
+
+--- stop(), and forget all.
+function Interception:close()
+  self:stop()
+  self.profile:close()
+  if self.buffer then self.buffer:close() end
+end
+Interception.__close = Interception.close
+
+local function patterns(options, key)
+  local value = options[key]
+  if type(value) == "table" then value = table.concat(value, ":") end
+  if value ~= nil and (type(value) ~= "string" or value == "") then
+    error(("intercept: option '%s' must be a pattern or a list of patterns"):format(key), 4)
+  end
+  return value
+end
+
+local known = { lib = true, sym = true, ["not"] = true, keep = true, records = true, threads = true }
+
+local function checked(options)
+  if options ~= nil and type(options) ~= "table" then error("intercept: a table of options is needed", 3) end
+  options = options or {}
+  for key in pairs(options) do
+    if not known[key] then error(("intercept: unknown option '%s'"):format(tostring(key)), 3) end
+  end
+  local keep = options.keep == nil and "events" or options.keep
+  if keep ~= "events" and keep ~= "profile" and type(keep) ~= "function" then
+    error("intercept: option 'keep' must be 'events', 'profile' or a function", 3)
+  end
+  return keep, { lib = patterns(options, "lib"), sym = patterns(options, "sym"), ["not"] = patterns(options, "not") },
+    { records = options.records, threads = options.threads }
+end
+
+local function fresh(keep)
+  return setmetatable({ keep = keep, kept = {}, asked = 0, open = {}, taken = 0, at = 1, n = 0,
+    batch = { time = {}, region = {}, kind = {}, thread = {}, values = {} } }, Interception)
+end
+
+--- Intercept calls of this process. Patterns are globs, several in a list or separated by ":".
+---@param options? table
+--- lib: whose functions (every library but libc, the loader and pmlua); sym: which; not: neither libraries nor functions
+--- of these names. keep: "events" (and totals), "profile" (totals alone), or who says that per function, or false.
+--- records: of a thread's ring (65536); threads: that have rings (64).
+---@return pmlua.Interception?
+---@return string? err
+---@return string? code
+function M.open(options)
+  local keep, chosen, sizes = checked(options)
+  local self = fresh(keep)
+  local err, code
+  if keep ~= "profile" then
+    self.buffer, err, code = core.buffer.open(sizes)
+    if not self.buffer then return nil, err, code end
+  end
+  self.profile, err, code = core.profile.open()
+  if self.profile then self.installed, err, code = core.intercept.install(chosen) end
+  if self.installed then
+    decide(self)
+    return self
+  end
+  if self.profile then self.profile:close() end
+  if self.buffer then self.buffer:close() end
+  return nil, err, code
+end
+
+return setmetatable(M, { __call = function(_, options) return M.open(options) end })

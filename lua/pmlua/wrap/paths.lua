@@ -1,0 +1,75 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+-- lua/pmlua/wrap/paths.lua - where a wrapper finds pmlua's headers and library, and where installed wrappers are.
+--
+-- Try:  print(require("pmlua.wrap.paths").installed()[1])
+
+local core = require "pmlua.core"
+
+local M = {}
+
+local function parent(path, levels)
+  for _ = 1, levels or 1 do path = path:match("^(.*)/[^/]*$") or "" end
+  return path
+end
+
+--- The first of the files that is there, by its full path.
+local function first(...)
+  for _, path in ipairs { ... } do
+    local real = core.sys.realpath(path)
+    if real then return real end
+  end
+end
+
+-- The code that runs: build/pmlua, build/lua/pmlua/core.so, PREFIX/bin/pmlua or PREFIX/lib/lua/5.4/pmlua/core.so.
+local origin = parent(core.origin) == "" and "." or parent(core.origin)
+local here = core.origin:find("%.so$") and { parent(origin, 2), parent(origin, 3) } or { origin, parent(origin) .. "/lib" }
+local folder = core.sys.realpath(core.origin) and here or { origin }
+
+--- The folder with libpmlua.so.
+function M.library()
+  for _, dir in ipairs(folder) do
+    if first(dir .. "/libpmlua.so") then return first(dir) end
+  end
+  return nil, "libpmlua.so is not found beside the command; build it with make all"
+end
+
+--- The folder with adapter/pml_wrap.h: of the checkout, or of the installation.
+function M.include()
+  local lua = require "pmlua".paths.lua
+  local checkout = lua and parent(lua) .. "/core"
+  local installed = lua and parent(lua, 3) .. "/include/pmlua"
+  for _, dir in ipairs { checkout, installed } do
+    if first(dir .. "/adapter/pml_wrap.h") then return first(dir) end
+  end
+  return nil, "pmlua's headers are not found beside its Lua modules; install them with make install"
+end
+
+--- The module that reads headers, or nil and what to do.
+function M.clang()
+  local found = package.searchpath("pmlua.clang", package.cpath)
+  for _, dir in ipairs(folder) do
+    found = found or first(dir .. "/lua/pmlua/clang.so", dir .. "/lua/5.4/pmlua/clang.so")
+  end
+  local open = found and package.loadlib(found, "luaopen_pmlua_clang")
+  if open then return open() end
+  return nil, "pmlua was built without libclang's headers; install libclang-dev and build again"
+end
+
+--- Where `pmlua wrap install` puts wrappers unless it is told another place.
+function M.default()
+  local library = M.library()
+  if not library then return nil end
+  -- build/pmlua is the command, PREFIX/lib/pmlua a folder
+  return first(library .. "/pmlua/.") and library .. "/pmlua/wrap" or library .. "/wrap"
+end
+
+--- The folders of installed wrappers, in the order they are searched.
+---@return string[]
+function M.installed()
+  local list = {}
+  for dir in (os.getenv("PMLUA_WRAP_PATH") or ""):gmatch("[^:]+") do list[#list + 1] = dir end
+  list[#list + 1] = M.default()
+  return list
+end
+
+return M

@@ -1,0 +1,134 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+--- `pmlua wrap init`: a working folder for a new wrapper.
+
+local database = require "pmlua.wrap.database"
+local folder = require "pmlua.wrap.folder"
+local headers = require "pmlua.wrap.headers"
+local library = require "pmlua.wrap.library"
+local scaffold = require "pmlua.wrap.scaffold"
+local shell = require "pmlua.wrap.shell"
+local values = require "pmlua.wrap.values"
+
+local M = {
+  usage = "pmlua wrap init [DIR] --name NAME --libs FLAGS --headers HEADER... [OPTIONS] | --recipe FILE",
+  help = [[
+Makes a working folder (wrap-NAME, unless DIR is given) with a README, a Makefile, the header list, an example program
+and a filter, and says which shared libraries are behind the flags.
+
+  --name NAME               what the wrapper is called
+  --headers HEADER...       what applications include: zlib.h, <QtGui/QtGui>, ./own.h
+  --libs FLAGS              how applications are linked: '-lz'
+  --cflags FLAGS            how they are compiled; $(pkg-config --cflags ...) stays as it is
+  --ldflags FLAGS           more for the linker: '-L/opt/lib'
+  --language c|c++          of the headers (default: c)
+  --compile-commands FILE   compile flags and language from a compile_commands.json
+  --example FILE            the example program
+  --variadic F=TWIN         F takes '...' and goes to TWIN, which takes a va_list; may be repeated
+  --record F:ARGUMENT       also record an argument, by name or number, or F:return; =metric (on the event) or =recorder
+                            (an event with quantiles) for one of both; may be repeated
+  --recipe FILE             a Lua file that returns all of this: name, language, cflags, ldflags, libs, variadic, record,
+                            headers, example, filter (texts), package
+  --update                  change the configuration of a folder that is there
+
+    pmlua wrap init --name zlib --headers zlib.h --libs -lz --record crc32:len]],
+}
+
+local kinds = { name = "value", headers = "list", libs = "value", cflags = "value", ldflags = "value", language = "value",
+  ["compile-commands"] = "value", example = "value", variadic = "many", record = "many", recipe = "value", update = "flag" }
+
+--- What a recipe, or the folder that is updated, says before the options do.
+local function before(o)
+  if o.recipe then return folder.read(o.recipe, folder.recipe_fields) end
+  if o.update then
+    local cfg, err = folder.load(o[1] or ".")
+    if not cfg then return nil, err end
+    local t = {}
+    for field in pairs(folder.fields) do t[field] = cfg[field] end
+    return t
+  end
+  return {}
+end
+
+local function twins(list, into)
+  for _, text in ipairs(list or {}) do
+    local f, twin = text:match("^([^=]+)=([^=]+)$")
+    if not f then return nil, "--variadic " .. text .. ": say FUNCTION=TWIN" end
+    into[f] = twin
+  end
+  return true
+end
+
+--- All that is said, as a recipe's table; nil and why, and whether that is misuse.
+local function gather(o)
+  local t, err = before(o)
+  if not t then return nil, err end
+  if o.compile_commands then
+    local found, why = database.read(o.compile_commands)
+    if not found then return nil, why end
+    t.cflags, t.language = found.cflags, found.language
+  end
+  for _, field in ipairs { "name", "libs", "cflags", "ldflags", "language", "headers" } do t[field] = o[field] or t[field] end
+  if o.example then
+    local text, missing = shell.slurp(o.example)
+    if not text then return nil, missing end
+    t.example = text
+  end
+  t.variadic, t.record = t.variadic or {}, o.record or t.record or {}
+  local fine, misuse = twins(o.variadic, t.variadic)
+  for _, text in ipairs(fine and t.record or {}) do
+    if fine then fine, misuse = values.parse(text) end
+  end
+  if not fine then return nil, misuse, true end
+  if not t.name then return nil, "say --name NAME", true end
+  if not t.name:find("^[%w_][%w_.-]*$") then return nil, "--name: letters, digits, '_', '.' and '-'", true end
+  if t.language and t.language ~= "c" and t.language ~= "c++" then return nil, "--language: c or c++", true end
+  return t
+end
+
+--- What stands against writing the folder.
+local function obstacle(cfg, o)
+  local lfs = require "lfs"
+  if lfs.attributes(cfg.dir .. "/wrap.lua") and not o.update then
+    return cfg.dir .. " is a working folder already; --update changes its configuration"
+  end
+end
+
+local function found_line(libraries)
+  local names = {}
+  for i, l in ipairs(libraries) do names[i] = l.soname .. " (" .. l.file .. ")" end
+  return #names > 0 and table.concat(names, ", ") or "none"
+end
+
+--- Written, then tried: what is found behind the flags, and what the headers come to. nil and why.
+local function try(cfg, say)
+  local made, refused = folder.make(cfg.build)
+  if not made then return nil, refused end
+  local libraries, err = library.find(cfg, cfg.build)
+  if not libraries then return nil, err end
+  say("libraries: " .. found_line(libraries))
+  for _, l in ipairs(libraries) do
+    if l.archive then say(l.soname .. " is static: wrappers for link time only, static too") end
+  end
+  local unit, why = headers.read(cfg.headers, cfg.language, cfg.cflags)
+  if not unit then return nil, why end
+  return true
+end
+
+function M.run(args, say, complain)
+  local o, misuse = require("pmlua.wrap.options").parse(args, kinds)
+  if not o then return complain(misuse, 2) end
+  local t, err, misused = gather(o)
+  if not t then return complain(err, misused and 2 or 1) end
+  local cfg = folder.complete(o[1] or o.update and "." or "wrap-" .. t.name, t)
+  local against = obstacle(cfg, o)
+  if against then return complain(against) end
+  local written, refused = scaffold.write(cfg, { headers = t.headers, example = t.example, filter = t.filter, update = o.update })
+  if not written then return complain(refused) end
+  cfg = folder.load(cfg.dir)
+  local fine, why = try(cfg, say)
+  if not fine then return complain(why .. (t.package and "; it comes with Debian's " .. t.package or "")) end
+  say(("%s is ready; next: cd %s && make, or pmlua wrap build %s"):format(cfg.dir, cfg.dir, cfg.dir))
+  return 0
+end
+
+return M

@@ -1,0 +1,71 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+--- `pmlua wrap installcheck`: the example with the installed wrapper, in every way.
+
+local M = {
+  usage = "pmlua wrap installcheck [DIR]",
+  help = [[
+Builds the example of the working folder with the installed wrapper in each way (or with the one in build/, if it is not
+installed), runs it, and counts its calls; first those of the program as it is, by interception. Link-time wrappers see the
+calls of the program alone, the others also those of libraries.
+
+Exit status 1 if a way does not build, fails, or counts nothing.
+
+    pmlua wrap installcheck wrap-zlib]],
+}
+
+local LINES, WIDTH = 10, 60 -- of functions
+
+local function short(name)
+  return #name > WIDTH and name:sub(1, WIDTH - 3) .. "..." or name
+end
+
+--- The functions with most calls in any way, and what each way counted.
+local function rows_of(trials)
+  local most, names = {}, {}
+  for _, t in ipairs(trials) do
+    for name, n in pairs(t.counts or {}) do
+      if not most[name] then names[#names + 1] = name end
+      most[name] = math.max(most[name] or 0, n)
+    end
+  end
+  table.sort(names, function(a, b) return most[a] > most[b] or most[a] == most[b] and a < b end)
+  local rows = {}
+  for i = 1, math.min(#names, LINES) do
+    rows[i] = { short(names[i]) }
+    for _, t in ipairs(trials) do table.insert(rows[i], t.counts and t.counts[names[i]] or 0) end
+  end
+  rows[#rows + 1] = { ("all %d functions"):format(#names) }
+  for _, t in ipairs(trials) do table.insert(rows[#rows], t.sum or 0) end
+  return rows
+end
+
+local function table_of(trials)
+  local heads = { "calls" }
+  for _, t in ipairs(trials) do heads[#heads + 1] = t.way end
+  return require("pmlua.tabulate")(heads, rows_of(trials))
+end
+
+function M.run(args, say, complain)
+  local installed = require "pmlua.wrap.installed"
+  local o, misuse = require("pmlua.wrap.options").parse(args, {})
+  if not o then return complain(misuse, 2) end
+  local cfg, missing = require("pmlua.wrap.folder").load(o[1] or ".")
+  if not cfg then return complain(missing) end
+  local w, err = installed.find(cfg.name), nil
+  if not w then w, err = installed.built(cfg) end
+  if not w then return complain(err) end
+  say("with the wrapper in " .. w.dir)
+  local trials = require("pmlua.wrap.trial").run(cfg, w)
+  say(table_of(trials))
+  local bad = 0
+  for _, t in ipairs(trials) do
+    local why = t.err or t.sum == 0 and "no call is counted; the example must call a wrapped function"
+    if why then
+      complain(t.way .. ": " .. why)
+      bad = bad + 1
+    end
+  end
+  return bad == 0 and 0 or 1
+end
+
+return M

@@ -1,0 +1,26 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+--- `pmlua wrap list`: the wrappers that are installed.
+
+local M = {
+  usage = "pmlua wrap list",
+  help = [[
+The wrappers in the folders of PMLUA_WRAP_PATH and beside pmlua: name, language, number of functions, libraries, folder.
+
+    pmlua wrap list]],
+}
+
+function M.run(args, say, complain)
+  if #args > 0 then return complain("list takes no arguments", 2) end
+  local rows = {}
+  for i, w in ipairs(require("pmlua.wrap.installed").list()) do
+    rows[i] = { w.name, w.language, #w.functions, table.concat(w.libraries, " "), w.dir }
+  end
+  if #rows == 0 then
+    say("no wrappers are installed; pmlua wrap init begins one")
+  else
+    say(require("pmlua.tabulate")({ "name", "language", "functions", "libraries", "folder" }, rows))
+  end
+  return 0
+end
+
+return M

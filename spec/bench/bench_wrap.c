@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* spec/bench/bench_wrap.c - a call by a generated wrapper, beside two clock reads and the plain call. */
+#include "bench.h"
+
+#include "adapter/pml_wrap.h"
+#include "base/pml_clock.h"
+#include "substrate/pml_buffer.h"
+#include "substrate/pml_profile.h"
+
+#include <math.h>
+#include <stdint.h>
+#include <stdio.h>
+
+static volatile uint64_t sink;
+static volatile double value;
+
+/* A function of libm that does next to nothing. */
+typedef double function(double);
+
+PML_WRAP_FUNCTION(wrapped_significand, "significand", "libm.so.6", "math.h", 0);
+static __attribute__((noinline)) double wrap_significand(double x) {
+  PML_WRAP_CALL(call, &wrapped_significand);
+  function *real;
+  *(void **)&real = pml_wrap_real(&wrapped_significand);
+  return real(x);
+}
+
+static struct pml_wrap_value in_ilogb[] = {PML_WRAP_VALUE("x", PML_WRAP_REAL, PML_WRAP_METRIC | PML_WRAP_RECORD)};
+PML_WRAP_FUNCTION_VALUES(wrapped_ilogb, "ilogb", "libm.so.6", "math.h", 0, in_ilogb, 1, NULL, 0);
+static __attribute__((noinline)) int wrap_ilogb(double x) {
+  uint64_t in[1];
+  PML_WRAP_CALL_VALUES(call, &wrapped_ilogb, in, in[0] = pml_wrap_from_real(x));
+  int (*real)(double);
+  *(void **)&real = pml_wrap_real(&wrapped_ilogb);
+  return real(x);
+}
+
+static void plain_and_clocks(void *arg, size_t n) {
+  function *const f = *(function *const *)arg;
+  for (size_t i = 0; i < n; i++) {
+    sink = pml_clock_ticks();
+    value = f((double)i);
+    sink = pml_clock_ticks();
+  }
+}
+static void call(void *arg, size_t n) {
+  (void)arg;
+  for (size_t i = 0; i < n; i++) value = wrap_significand((double)i);
+}
+static void call_with_value(void *arg, size_t n) {
+  (void)arg;
+  for (size_t i = 0; i < n; i++) value = wrap_ilogb((double)i);
+}
+
+static void *begin(void *arg, uint64_t thread) {
+  (void)thread;
+  return arg;
+}
+static void drop(void *data, const struct pml_stream_event *e) {
+  (void)data;
+  (void)e;
+}
+
+static bool drop_plainly(void *data, const struct pml_stream_event *e) {
+  drop(data, e);
+  return true;
+}
+
+static void row(const char *figure, bench_batch *batch, function **plain, double limit) {
+  struct bench_op op[2] = {{.batch = plain_and_clocks, .arg = plain}, {.batch = batch}};
+  bench_run(op, 2);
+  bench_row(figure, &op[1], "plain call + two clock reads", &op[0], limit, NULL, NULL);
+}
+
+static int take(const struct pml_buffer_event *e, void *arg) {
+  (void)e;
+  ++*(uint64_t *)arg;
+  return 0;
+}
+static void call_and_drain(void *arg, size_t n) {
+  uint64_t taken = 0;
+  call(NULL, n);
+  (void)pml_buffer_drain(arg, take, &taken);
+}
+
+static void row_with_buffer(function **plain) {
+  const struct pml_buffer_options o = {.records = 1u << 20};
+  struct pml_buffer *b;
+  if (pml_buffer_open(&b, &o) < 0) return;
+  struct bench_op op[2] = {{.batch = plain_and_clocks, .arg = plain}, {.batch = call_and_drain, .arg = b}};
+  bench_run(op, 2);
+  bench_row("wrapped call, buffered and drained", &op[1], "plain call + two clock reads", &op[0], 2.5, NULL, NULL);
+  pml_buffer_close(b);
+}
+
+/* A value is recorded in a sketch, which alone takes about what the clock reads do: for information. */
+void bench_wrap_rows(void) {
+  static int self;
+  struct pml_stream_consumer c = {
+      .thread_begin = begin, .event = {drop, drop, NULL}, .plain = {drop_plainly, drop_plainly, NULL}, .arg = &self};
+  struct pml_profile *profile = NULL;
+  function *plain;
+  uint64_t id;
+  *(void **)&plain = pml_wrap_real(&wrapped_significand);
+  if (plain == NULL) return;
+  row("wrapped call, nobody asks", call, &plain, 0.5);
+  if (pml_stream_add(&c, &id) < 0) return;
+  row("wrapped call", call, &plain, 1.35);
+  row("wrapped call, a value recorded", call_with_value, &plain, 3.0);
+  (void)pml_stream_remove(id);
+  if (pml_profile_open(&profile) < 0) return;
+  row("wrapped call, profile", call, &plain, 1.35);
+  pml_profile_close(profile);
+  row_with_buffer(&plain);
+}

@@ -1,0 +1,455 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+-- spec/lua/wrap_spec.lua - pmlua wrap and pmlua cc: libraries with everything that is difficult, and one of the world's.
+
+local support = require "spec.core.support"
+local quote = support.quote
+
+local command = support.build .. "/pmlua"
+local pwd = assert(os.getenv("PWD"))
+local fixtures = pwd .. "/spec/lua/wrap"
+local dir
+
+local function shell(text, seconds)
+  return support.shell("cd " .. quote(dir) .. " && export PMLUA_WRAP_PATH=" .. quote(dir .. "/lib/pmlua/wrap") .. " && " .. text,
+    seconds or 300)
+end
+
+--- pmlua's own verbs: status, output, errors.
+local function wrap(arguments)
+  return shell(command .. " wrap " .. arguments)
+end
+
+local function done(status, out, err)
+  assert.equal(0, status, out .. err)
+  return out
+end
+
+local function why_not()
+  if (support.shell("command -v gcc g++ nm objdump c++filt")) ~= 0 then return "no compiler or no binutils" end
+  local clang, missing = require("pmlua.wrap.paths").clang()
+  if not clang then return missing end
+  local there, absent = clang.available()
+  return not there and absent
+end
+local missing = why_not()
+
+local function it(name, f)
+  local busted = require "busted"
+  if missing then return busted.pending(name .. ": " .. missing) end
+  return busted.it(name, f)
+end
+
+local function lines_of(text)
+  local set = {}
+  for line in text:gmatch("[^\n]+") do set[line] = true end
+  return set
+end
+
+--- What was left out, function -> why.
+local function left_out(folder)
+  local left = {}
+  for title, why in support.slurp(dir .. "/" .. folder .. "/build/left_out.txt"):gmatch("([^\t\n]+)\t([^\t]+)\t[^\n]*\n") do
+    left[title] = why
+  end
+  return left
+end
+
+--- The example in every way: the counts of each, by way.
+local function trial(folder)
+  local cfg = assert(require("pmlua.wrap.folder").load(dir .. "/" .. folder))
+  local w = assert(require("pmlua.wrap.installed").built(cfg))
+  local ways = {}
+  for _, t in ipairs(require("pmlua.wrap.trial").run(cfg, w)) do
+    assert.is_nil(t.err, t.way .. ": " .. tostring(t.err))
+    ways[t.way] = t.counts
+  end
+  return ways
+end
+
+--- All programs that the trial has built say the same.
+local function assert_same_output(folder, name)
+  local there = ("cd %s/build && "):format(folder)
+  local expected = done(shell(there .. "./example"))
+  assert.is_true(#expected > 0)
+  for _, how in ipairs { "link-shared", "link-static", "run-shared", "run-static" } do
+    assert.equal(expected, done(shell(there .. "./example-" .. how)), how)
+  end
+  assert.equal(expected, done(shell(("%sLD_PRELOAD=./libpmlua-wrap-%s-run.so ./example"):format(there, name))))
+end
+
+local function setup_library(name, source, compiler)
+  done(shell(("%s -O1 -fPIC -shared %s/%s -Wl,-soname,lib%s.so.3 -o lib%s.so.3 && ln -s lib%s.so.3 lib%s.so"):format(compiler,
+    fixtures, source, name, name, name, name)))
+end
+
+setup(function()
+  dir = support.folder()
+  if missing then return end
+  setup_library("plain", "plain.c", "gcc")
+  setup_library("fancy", "fancy.cpp", "g++")
+end)
+teardown(support.cleanup)
+
+describe("pmlua wrap, of a C library with all that is difficult,", function()
+  local flags
+
+  setup(function()
+    if missing then return end
+    flags = ("--cflags -I%s --ldflags '-L%s -Wl,-rpath,%s' --libs -lplain"):format(fixtures, dir, dir)
+    local out = done(wrap(("init plain --name plain --headers plain.h %s --example %s/plain_example.c " ..
+      "--variadic plain_log=plain_log_with_list --record plain_length:text --record plain_scale:x=metric " ..
+      "--record plain_next:kind --record plain_many:2 --record plain_fact:return"):format(flags, fixtures)))
+    assert.truthy(out:find("libplain.so.3", 1, true), out)
+    assert.truthy(done(wrap("build plain")):find("21 functions are wrapped", 1, true))
+  end)
+
+  it("writes a folder with all that the steps need", function()
+    for _, file in ipairs { "wrap.lua", "README.md", "Makefile", "headers.h", "example.c", "plain.filter" } do
+      assert.is_true(#support.slurp(dir .. "/plain/" .. file) > 0, file)
+    end
+    done(shell("make -n -C plain check installcheck"))
+    assert.equal("#include <plain.h>", support.slurp(dir .. "/plain/headers.h"):match("#include[^\n]*"))
+  end)
+
+  it("names what it leaves out, and why", function()
+    local left = left_out("plain")
+    assert.equal("no library has it", left.plain_absent)
+    assert.equal("its parameters are not declared", left.plain_old)
+    assert.truthy(left.plain_sum:find("has no twin with a va_list; --variadic plain_sum=TWIN names one", 1, true))
+    assert.is_nil(left.plain_format)
+    assert.is_nil(left.plain_log)
+  end)
+
+  it("counts every call in every way, and changes nothing that the program says", function()
+    local ways = trial("plain")
+    local truth = { plain_swap = 1, plain_add = 100, plain_each = 1, plain_scale = 1, plain_total = 1, plain_fill = 1,
+      plain_length = 2, plain_next = 1, plain_other = 1, plain_apply = 1, plain_choose = 1, plain_choose_raw = 1,
+      plain_first = 1, plain_many = 1, plain_fact = 1, plain_leap = 1, plain_format = 1, plain_log = 1, plain_renamed_v2 = 1 }
+    assert.same(truth, ways.intercepted)
+    assert.same(truth, ways["link-time, shared"])
+    assert.same(truth, ways["link-time, static"])
+    truth.plain_fact = 5 -- the library's calls of itself are seen, too
+    assert.same(truth, ways["run-time, shared"])
+    assert.same(truth, ways["run-time, static"])
+    assert.same(truth, ways.preloaded)
+    assert_same_output("plain", "plain")
+  end)
+
+  it("checks functions against the library, and fixes the filter", function()
+    local status, out = wrap("check plain")
+    assert.equal(1, status)
+    assert.truthy(out:find("in no library: 1\n  plain_absent\n", 1, true), out)
+    assert.truthy(out:find("EXCLUDE MANGLED plain_absent", 1, true), out)
+    done(wrap("check plain --fix"))
+    out = done(wrap("check plain"))
+    assert.truthy(out:find("in no library: 0\n", 1, true), out)
+    assert.truthy(out:find("plain_absent: the filter excludes it", 1, true), out)
+  end)
+
+  it("tells functions that link without the library", function()
+    done(wrap("init mixed --name mixed --headers plain.h stdio.h " .. flags))
+    local status, out = wrap("check mixed")
+    assert.equal(1, status)
+    assert.truthy(out:find("link without the libraries, too: %d+\n.*\n  printf\n"), out)
+    done(wrap("check mixed --fix"))
+    assert.truthy(done(wrap("check mixed")):find("link without the libraries, too: 0\n", 1, true))
+  end)
+
+  it("wraps what the filter says", function()
+    done(wrap("init few --name few --headers plain.h " .. flags))
+    support.spit(dir .. "/few/few.filter", "SCOREP_REGION_NAMES_BEGIN EXCLUDE * INCLUDE plain_f*\nSCOREP_REGION_NAMES_END\n")
+    done(wrap("build few"))
+    local wrapped = {}
+    for f in support.slurp(dir .. "/few/build/few.wrap"):gmatch("%-%-wrap=(%S+)") do wrapped[#wrapped + 1] = f end
+    assert.same({ "plain_fact", "plain_fill", "plain_first", "plain_format" }, wrapped)
+  end)
+
+  it("installs, lists and shows the wrapper", function()
+    local out = done(wrap("install plain --prefix " .. dir))
+    assert.truthy(out:find("plain is installed in " .. dir .. "/lib/pmlua/wrap", 1, true), out)
+    assert.truthy(done(wrap("list")):find("plain +c +21 +libplain.so.3"))
+    local shown = lines_of(done(wrap("show plain")))
+    local place = fixtures:gsub("%p", "%%%0") .. "/plain.h:"
+    local function line_of(pattern)
+      for line in pairs(shown) do
+        if line:find(pattern) then return line end
+      end
+      return ""
+    end
+    assert.truthy(line_of("^  plain_log "):find(place .. "%d+  %(through plain_log_with_list%)"))
+    assert.truthy(line_of("^  plain_fact "):find("(records return)", 1, true))
+  end)
+
+  it("gives link lines what they need, and leaves others alone", function()
+    local line = "gcc -I" .. fixtures .. " -c " .. fixtures .. "/plain_example.c -o example.o"
+    assert.equal(line .. "\n", done(shell(command .. " cc --wrap plain --print -- " .. line)))
+    done(shell(command .. " cc --wrap plain -- " .. line))
+    for _, how in ipairs { "", "--static", "--runtime", "--runtime --static" } do
+      done(shell(("%s cc --wrap plain %s -- gcc example.o -L. -lplain -Wl,-rpath,%s -o linked"):format(command, how, dir)))
+      done(shell("rm -rf recorded && ./linked >plain.out && " .. command ..
+        " record --json --lib none -o recorded -- ./linked >record.out 2>/dev/null"))
+      local text = support.slurp(dir .. "/record.out")
+      local plain = support.slurp(dir .. "/plain.out")
+      assert.equal(plain, text:sub(1, #plain))
+      local functions = require("pmlua.json").decode(text:sub(#plain + 1)).functions
+      local adds = 0
+      for _, f in ipairs(functions) do
+        if f.name == "plain_add" and f.library == "libplain.so.3" then adds = adds + f.calls end
+      end
+      assert.equal(100, adds, how)
+    end
+  end)
+
+  it("counts a call once when pmlua record looks at it, too", function()
+    done(shell(("gcc example.o -L. -lplain -Wl,-rpath,%s -o both-preloaded"):format(dir)))
+    for _, how in ipairs { "", "--static", "--runtime", "--runtime --static", "preloaded" } do
+      local preload, program = "", "./both"
+      if how == "preloaded" then
+        preload, program = ("LD_PRELOAD=%s/plain/build/libpmlua-wrap-plain-run.so "):format(dir), "./both-preloaded"
+      else
+        done(shell(("%s cc --wrap plain %s -- gcc example.o -L. -lplain -Wl,-rpath,%s -o both"):format(command, how, dir)))
+      end
+      local out = done(shell(("rm -rf twice && %s%s record --json -o twice -- %s 2>/dev/null"):format(preload, command, program)))
+      local adds, swaps = 0, 0
+      for _, f in ipairs(require("pmlua.json").decode(out:match("\n({\n.*)$")).functions) do
+        if f.name == "plain_add" then adds = adds + f.calls end
+        if f.name == "plain_swap" then swaps = swaps + f.calls end
+      end
+      assert.same({ how, 100, 1 }, { how, adds, swaps })
+    end
+  end)
+
+  it("wraps a static library for link time", function()
+    done(shell(("gcc -c %s/plain.c -o plain.o && ar rcs libplainstatic.a plain.o"):format(fixtures)))
+    local out = done(wrap(("init archived --name archived --headers plain.h --cflags -I%s --ldflags -L%s --libs -lplainstatic " ..
+      "--example %s/plain_example.c"):format(fixtures, dir, fixtures)))
+    assert.truthy(out:find("libplainstatic.a is static: wrappers for link time only, static too", 1, true), out)
+    done(wrap("build archived"))
+    local ways = trial("archived")
+    assert.equal(100, ways["link-time, static"].plain_add)
+    assert.is_nil(ways.preloaded)
+    local files = shell("ls archived/build/*.so")
+    assert.is_true(files ~= 0, "no shared wrapper")
+  end)
+
+  it("refuses to record what is not there, or is no number and no text", function()
+    local cases = {
+      ["plain_fact:m"] = "plain_fact has no argument 'm'; it has n, return",
+      ["plain_fat:n"] = "no such function is wrapped; did you mean plain_fact?",
+      ["plain_swap:p"] = "plain_swap: p is a struct plain_pair, which cannot be recorded",
+      ["plain_length:text=recorder"] = "plain_length: text is a text; it can be a metric only",
+    }
+    for wish, expected in pairs(cases) do
+      done(wrap(("init wish --update --name wish --headers plain.h %s --record %s"):format(flags, wish):gsub("%-%-update ",
+        io.open(dir .. "/wish/wrap.lua") and "--update " or "")))
+      local status, _, err = wrap("build wish")
+      assert.equal(1, status)
+      assert.equal(("pmlua wrap: --record %s: %s\n"):format(wish, expected), err)
+    end
+  end)
+end)
+
+describe("pmlua wrap, of a C++ library with all that is difficult,", function()
+  setup(function()
+    if missing then return end
+    done(wrap(("init fancy --name fancy --language c++ --headers fancy.hpp --cflags -I%s --ldflags '-L%s -Wl,-rpath,%s' " ..
+      "--libs -lfancy --example %s/fancy_example.cc --record Shape::length:scale " ..
+      "--record 'as<double>(double) const:1'"):format(fixtures, dir, dir, fixtures)))
+    assert.truthy(done(wrap("build fancy")):find("73 functions are wrapped", 1, true))
+  end)
+
+  it("names what it leaves out, and why", function()
+    local left = left_out("fancy")
+    assert.equal("no library has it", left["fancy::missing(int)"])
+    assert.equal("it is pure virtual", left["fancy::Abstract::must()"])
+    assert.equal("its code is in the header", left["fancy::v2::Shape::in_header() const"])
+    assert.equal("as a base it takes a hidden table of virtual bases", left["fancy::Left::Left()"])
+    assert.truthy(left["fancy::v2::Shape::sum(int, ...) const"]:find("has no twin", 1, true))
+  end)
+
+  it("counts members, overloads, operators, templates and exceptions in every way, and changes nothing", function()
+    local ways = trial("fancy")
+    local text = "std::__cxx11::basic_string<char, std::char_traits<char>, std::allocator<char> >"
+    local truth = { ["fancy::Stack<int>::push(int const&)"] = 10, ["fancy::v2::Shape::check(int)"] = 2,
+      ["fancy::area(int)"] = 1, ["fancy::area(int, int)"] = 1, ["fancy::area(double)"] = 1, ["fancy::pick(bool)"] = 2,
+      ["fancy::v2::Shape::operator+=(fancy::v2::Shape const&)"] = 1, ["fancy::v2::Shape::operator int() const"] = 1,
+      ["fancy::v2::Shape::operator()(int, int) const"] = 1, ["fancy::v2::Shape::operator[](unsigned long) const"] = 1,
+      ["fancy::v2::operator==(fancy::v2::Shape const&, fancy::v2::Shape const&)"] = 1, ["fancy_plain"] = 1,
+      ["fancy::v2::Shape::take(fancy::Counted, fancy::Counted const&, fancy::Counted&&)"] = 1,
+      ["fancy::v2::Shape::give(int) const"] = 1, ["fancy::v2::Shape::both(std::pair<int, int>) const"] = 1,
+      ["fancy::v2::Shape::print(char*, unsigned long, char const*, ...) const"] = 1, ["int fancy::largest<int>(int, int)"] = 1,
+      ["fancy::Stack<int>::top()"] = 1, ["fancy::Stack<int>::top() const"] = 1, ["fancy::Stack<int>::made()"] = 1,
+      ["double fancy::Stack<int>::as<double>(double) const"] = 1, ["fancy::Special<char>::size()"] = 1,
+      ["fancy::v2::Shape::count()"] = 2, ["fancy::Left::Left()"] = 1, ["fancy::v2::Shape::secret(int) const"] = 1,
+      ["fancy::v2::Shape::rename(" .. text .. ")"] = 1, ["fancy::v2::Shape::copy() const"] = 1 }
+    for way, counts in pairs(ways) do
+      for f, n in pairs(truth) do assert.equal(n, counts[f], way .. ": " .. f) end
+    end
+    assert.same(ways["link-time, shared"], ways["link-time, static"])
+    assert.same(ways["run-time, shared"], ways["run-time, static"])
+    assert.same(ways["run-time, shared"], ways.preloaded)
+    assert_same_output("fancy", "fancy")
+  end)
+end)
+
+describe("pmlua wrap, of zlib,", function()
+  local header = io.open("/usr/include/zlib.h")
+
+  local function with_zlib(name, f)
+    it(name, function()
+      if not header then return pending("zlib.h is not installed") end
+      f()
+    end)
+  end
+
+  with_zlib("counts in every way what interception counts", function()
+    support.spit(dir .. "/zlib.recipe", ("return { name = 'zlib', package = 'zlib1g-dev', headers = { 'zlib.h' }, " ..
+      "libs = '-lz', record = { 'crc32:len', 'crc32:return=metric', 'gzopen:1' }, example = %q }\n"):format(
+      support.slurp(fixtures .. "/zipped.c")))
+    done(wrap("init --recipe zlib.recipe"))
+    done(wrap("build wrap-zlib"))
+    assert.same({}, left_out("wrap-zlib"))
+    local ways = trial("wrap-zlib")
+    assert.same({ compress = 1, uncompress = 1, crc32 = 25, gzopen = 2, gzprintf = 1, gzclose = 2, gzgets = 1, zError = 1 },
+      ways["link-time, shared"])
+    assert.same(ways["link-time, shared"], ways["link-time, static"])
+    -- the twin of gzprintf is called by its wrapper, which does not count it
+    ways.intercepted.gzvprintf = nil
+    assert.is_true(ways.intercepted.deflate > 0, "a call from the library to itself")
+    assert.same(ways.intercepted, ways["run-time, shared"])
+    assert.same(ways.intercepted, ways["run-time, static"])
+    assert.same(ways.intercepted, ways.preloaded)
+    assert_same_output("wrap-zlib", "zlib")
+  end)
+
+  with_zlib("records arguments and results with quantiles", function()
+    if not package.searchpath("zlib", package.cpath) then return pending("lua-zlib is not installed") end
+    support.spit(dir .. "/values.lua", [[
+local pml, zlib = require "pmlua", require "zlib"
+local crc = zlib.crc32()
+for i = 1, 9 do crc(("x"):rep(10 * i)) end
+for _, q in ipairs { "CNT", "MIN", "MED", "MAX" } do
+  local set = assert(pml.eventset { "sde:::WRAP::crc32:len:" .. q })
+  print(q, set:read())
+end]])
+    local out = done(shell(("LD_PRELOAD=%s/wrap-zlib/build/libpmlua-wrap-zlib-run.so %s values.lua"):format(dir, command)))
+    assert.truthy(out:find("^CNT\t10\nMIN\t0.0\nMED\t[45]%d%.%d+\nMAX\t90.0\n$"), out) -- the first sum is of nothing
+  end)
+end)
+
+describe("pmlua wrap and pmlua cc", function()
+  it("say in one line what is wrong, and what to do", function()
+    support.spit(dir .. "/bad.h", "#include <stdio.h>\n#include <plainn.h>\n")
+    support.spit(dir .. "/empty.h", "\n")
+    local init = "wrap init x%d --name x --headers "
+    local cases = {
+      { "wrap", 2, "say what to do" },
+      { "wrap buld", 2, "there is no 'buld'; did you mean 'build'" },
+      { "wrap init", 2, "say %-%-name NAME" },
+      { "wrap init --name a/b", 2, "%-%-name: letters" },
+      { "wrap init --name", 2, "%-%-name needs a value" },
+      { "wrap init --bogus", 2, "no such option: %-%-bogus" },
+      { "wrap init a b --name x", 2, "what is b" },
+      { "wrap init --name x --record f", 2, "say FUNCTION:ARGUMENT" },
+      { "wrap init --name x --variadic f", 2, "say FUNCTION=TWIN" },
+      { "wrap init --name x --language java", 2, "%-%-language: c or c%+%+" },
+      { "wrap init --recipe nothere.lua", 1, "nothere.lua: No such file" },
+      { "wrap init --name x --compile-commands empty.h", 1, "empty.h is no list of compile commands" },
+      { init:format(1) .. "plainn.h --libs -lz", 1, "headers.h:2: 'plainn.h' file not found" },
+      { init:format(2) .. dir .. "/bad.h", 1, "headers.h:2: /.*/bad.h:2: 'plainn.h' file not found" },
+      { init:format(3) .. "zlib.h --libs -lzz", 1, "library %-lzz is not found; did you mean %-lz%?" },
+      { "wrap build nothere", 1, "nothere: no such folder" },
+      { "wrap build .", 1, ". has no wrap.lua; pmlua wrap init makes a folder" },
+      { "wrap show nothere", 1, "there is no wrapper 'nothere'" },
+      { "cc -- gcc", 2, "say %-%-wrap NAME" },
+      { "cc --wrap plain", 2, "say which compiler" },
+      { "cc --wrap plan -- gcc x.c", 1, "there is no wrapper 'plan'; did you mean 'plain'" },
+    }
+    for _, case in ipairs(cases) do
+      local status, out, err = shell(command .. " " .. case[1])
+      assert.same({ case[1], case[2] }, { case[1], status }, err)
+      assert.truthy(err:find("^pmlua %w+: .*" .. case[3]), err .. out)
+      assert.equal(1, select(2, err:gsub("\n", "")), err)
+    end
+  end)
+
+  it("say that there is nothing to wrap", function()
+    support.spit(dir .. "/inline.h", "static inline int one(void) { return 1; }\n")
+    done(wrap(("init none --name none --headers %s/inline.h"):format(dir)))
+    local status, _, err = wrap("build none")
+    assert.equal(1, status)
+    assert.truthy(err:find("nothing to wrap: the listed headers declare no functions", 1, true), err)
+  end)
+
+  it("say what to install where libclang is not", function()
+    local status, _, err = shell("PMLUA_LIBCLANG=/nothere.so " .. command .. " wrap build plain")
+    assert.equal(1, status)
+    assert.equal("pmlua wrap: libclang is not found; install libclang-dev (or set PMLUA_LIBCLANG to its file)\n", err)
+  end)
+
+  it("take flags and language from a compile_commands.json", function()
+    support.spit(dir .. "/compile_commands.json", ([=[ [
+      {"directory": "%s", "file": "a.cpp", "command": "g++ -DWIDTH='3 4' -I include -O2 -std=c++17 -c a.cpp -o a.o"},
+      {"directory": "/b", "file": "b.cpp", "arguments": ["g++", "-isystem", "sys", "-I/abs", "-DWIDTH=3 4", "-c", "b.cpp"]}
+    ] ]=]):format(dir))
+    local found = assert(require("pmlua.wrap.database").read(dir .. "/compile_commands.json"))
+    assert.equal("c++", found.language)
+    local words = assert(require("pmlua.wrap.shell").words(found.cflags))
+    assert.same({ "-DWIDTH=3 4", "-I" .. dir .. "/include", "-std=c++17", "-isystem", "/b/sys", "-I/abs" }, words)
+  end)
+
+  it("know a line that links from one that does not", function()
+    local line = require "pmlua.wrap.line"
+    local function links(text)
+      local words = {}
+      for word in text:gmatch("%S+") do words[#words + 1] = word end
+      return line.links(words)
+    end
+    for _, text in ipairs { "gcc a.c", "ccache gcc -O2 a.o -lz -o a", "g++ -shared a.o", "cc @objects -o x", "gcc a" } do
+      assert.is_true(links(text), text)
+    end
+    for _, text in ipairs { "gcc -c a.c", "gcc -E a.c", "gcc --version", "gcc -o x", "cc -S a.c", "gcc -r a.o b.o -o c.o",
+      "g++ -fsyntax-only a.cc", "gcc -M a.c" } do
+      assert.is_false(links(text), text)
+    end
+  end)
+end)
+
+describe("pmlua wrap, where it is installed,", function()
+  it("builds, installs and tries a wrapper with what is there", function()
+    local prefix = dir .. "/opt"
+    done(support.shell(("make -s install B=%s PREFIX=%s"):format(quote(support.build), quote(prefix)), 300))
+    local installed = ("cd %s && env -u PMLUA_WRAP_PATH %s/bin/pmlua wrap "):format(quote(dir), quote(prefix))
+    done(support.shell(("%sinit moved --name moved --headers plain.h --cflags '-I%s -O2 -fno-guess-branch-probability' " ..
+      "--ldflags '-L%s -Wl,-rpath,%s' --libs -lplain " ..
+      "--example %s/plain_example.c"):format(installed, fixtures, dir, dir, fixtures)))
+    done(support.shell("make -s -C " .. quote(dir .. "/moved") .. " install installcheck", 300))
+    local out = done(support.shell(installed .. "list"))
+    assert.truthy(out:find(prefix .. "/lib/pmlua/wrap", 1, true), out)
+  end)
+end)
+
+describe("A demangled name", function()
+  local parse = require("pmlua.wrap.templates").parse
+
+  it("tells class, member and types of the arguments", function()
+    local p = parse("ns::Map<std::pair<int, char>, (ns::Kind)2>::find(std::pair<int, char> const&, int (*)(int, int)) const")
+    assert.same({ "ns", "Map<std::pair<int, char>, (ns::Kind)2>", "find" }, p.parts)
+    assert.same({ "std::pair<int, char> const&", "int (*)(int, int)" }, p.parameters)
+    assert.is_true(p.const)
+    assert.is_nil(p.result)
+  end)
+
+  it("tells the result of a function template, and operators from brackets", function()
+    local p = parse("std::vector<int, std::allocator<int> > ns::make<int>(int)")
+    assert.same({ "std::vector<int, std::allocator<int> >", "ns::make<int>" }, { p.result, p.name })
+    p = parse("A<int>::operator()(int)")
+    assert.same({ { "A<int>", "operator()" }, { "int" } }, { p.parts, p.parameters })
+    p = parse("A<int>::operator<(A<int> const&) const")
+    assert.same({ { "A<int>", "operator<" }, { "A<int> const&" } }, { p.parts, p.parameters })
+    p = parse("A<int>::operator bool() const")
+    assert.same({ "A<int>", "operator bool" }, p.parts)
+    assert.is_nil(parse("vtable for A<int>"))
+    assert.is_nil(parse("A<int>::f(int) [clone .cold]"))
+  end)
+end)
