@@ -73,7 +73,7 @@ static void thread_ends(void *arg) {
       c->thread_end(c->arg, t->at[i].data);
   }
   memset(t->at, 0, sizeof t->at);
-  memset(t->only, 0, sizeof t->only);
+  memset(t->known, 0, sizeof t->known);
   pthread_mutex_unlock(&lock);
   pml__stream_self = NULL;
   /* A thread that a consumer ended never came back from its pass. */
@@ -105,7 +105,7 @@ static void after_fork_in_child(void) {
   nconsumers = 0;
   for (struct pml__stream_thread *t = atomic_load_explicit(&threads, memory_order_relaxed); t != NULL; t = t->next) {
     memset(t->at, 0, sizeof t->at);
-    memset(t->only, 0, sizeof t->only);
+    memset(t->known, 0, sizeof t->known);
     if (t == pml__stream_self) continue;
     __atomic_store_n(&t->passes, 0, __ATOMIC_RELAXED);
     atomic_store_explicit(&t->taken, false, memory_order_relaxed);
@@ -155,17 +155,24 @@ __attribute__((noinline, cold)) static void begin_for(struct pml__stream_thread 
   t->at[i].data = slot[i].consumer.thread_begin(slot[i].consumer.arg, pml_thread_id());
 }
 
+static bool has_it(const struct pml__stream_several *s, uint64_t id) {
+  uint32_t i = 0;
+  while (i < s->handed && s->at[i].id != id) i++;
+  return i < s->handed;
+}
+
+/* To all but those that have it already, if any do. */
 static void hand_out(struct pml__stream_thread *t, const struct pml__stream_list *list,
-                     const struct pml_stream_event *e) {
+                     const struct pml__stream_several *have, const struct pml_stream_event *e) {
   for (uint32_t i = 0; list != NULL && i < list->n; i++) {
     uint32_t at = list->at[i].slot;
+    if (PML_UNLIKELY(have != NULL && has_it(have, list->at[i].id))) continue;
     if (PML_UNLIKELY(t->at[at].id != list->at[i].id)) begin_for(t, at);
     if (PML_LIKELY(t->at[at].data != NULL))
       list->at[i].call(t->at[at].data, e);
     else
       pml__stream_count(&t->refused);
   }
-  pml__stream_end_pass(t);
 }
 
 void pml__stream_raise(enum pml_stream_kind kind, const struct pml_stream_event *e) {
@@ -174,36 +181,58 @@ void pml__stream_raise(enum pml_stream_kind kind, const struct pml_stream_event 
     atomic_fetch_add_explicit(&lost_threads, 1, memory_order_relaxed);
     return;
   }
-  if (pml__stream_begin_pass(t)) hand_out(t, __atomic_load_n(&pml__stream_list[kind], __ATOMIC_ACQUIRE), e);
+  if (!pml__stream_begin_pass(t)) return;
+  hand_out(t, __atomic_load_n(&pml__stream_list[kind], __ATOMIC_ACQUIRE), NULL, e);
+  pml__stream_end_pass(t);
+}
+
+/* What the thread has for the consumers of @list; false: not all of them take events plainly. */
+static bool gather(struct pml__stream_thread *t, struct pml__stream_several *s, const struct pml__stream_list *list) {
+  if (list->n > PML__STREAM_SEVERAL) return false;
+  s->n = list->n;
+  s->handed = 0;
+  for (uint32_t i = 0; i < list->n; i++) {
+    uint32_t at = list->at[i].slot;
+    if (list->at[i].plain == NULL) return false;
+    if (t->at[at].id != list->at[i].id) begin_for(t, at);
+    if (t->at[at].data == NULL) return false;
+    s->at[i].plain = list->at[i].plain;
+    s->at[i].data = t->at[at].data;
+    s->at[i].id = list->at[i].id;
+  }
+  return true;
 }
 
 /* Interrupted while it is learnt, the generation says that it is not. */
-static void learn_only(struct pml__stream_thread *t, enum pml_stream_kind kind, const struct pml__stream_list *list) {
-  uint32_t at = list->at[0].slot;
-  if (list->n != 1 || list->at[0].plain == NULL || t->only[kind].generation == list->generation ||
+static void learn(struct pml__stream_thread *t, enum pml_stream_kind kind, const struct pml__stream_list *list) {
+  struct pml__stream_several *s = &t->several[kind];
+  if (t->known[kind].generation == list->generation || s->handed > 0 ||
       !atomic_load_explicit(&pml__stream_expedited, memory_order_relaxed))
     return;
-  if (t->at[at].id != list->at[0].id) begin_for(t, at);
-  if (t->at[at].data == NULL) return;
-  t->only[kind].generation = 0;
+  t->known[kind].generation = 0;
   atomic_signal_fence(memory_order_seq_cst);
-  t->only[kind].plain = list->at[0].plain;
-  t->only[kind].data = t->at[at].data;
+  if (!gather(t, s, list)) return;
+  t->known[kind].plain = s->n == 1 ? s->at[0].plain : pml__stream_hand_several;
+  t->known[kind].data = s->n == 1 ? s->at[0].data : s;
   atomic_signal_fence(memory_order_seq_cst);
-  t->only[kind].generation = list->generation;
+  t->known[kind].generation = list->generation;
 }
 
 void pml__stream_go_on(enum pml_stream_kind kind, const struct pml_stream_event *e) {
   struct pml__stream_thread *t = pml__stream_self;
   (void)__atomic_fetch_add(&t->passes, 0, __ATOMIC_SEQ_CST); /* the odd store, now as the exchange */
   const struct pml__stream_list *list = __atomic_load_n(&pml__stream_list[kind], __ATOMIC_ACQUIRE);
-  if (list != NULL) learn_only(t, kind, list);
-  hand_out(t, list, e);
+  if (list != NULL) learn(t, kind, list);
+  hand_out(t, list, &t->several[kind], e);
+  t->several[kind].handed = 0;
+  pml__stream_end_pass(t);
 }
 
 void pml__stream_abandon(void) {
   struct pml__stream_thread *t = pml__stream_self;
-  if (t != NULL && __atomic_load_n(&t->passes, __ATOMIC_RELAXED) % 2 != 0) pml__stream_end_pass(t);
+  if (t == NULL || __atomic_load_n(&t->passes, __ATOMIC_RELAXED) % 2 == 0) return;
+  for (unsigned k = 0; k < PML_STREAM_KINDS; k++) t->several[k].handed = 0;
+  pml__stream_end_pass(t);
 }
 
 /* ---- who consumes ---- */

@@ -26,15 +26,30 @@ struct pml__stream_list {
   struct pml__stream_entry at[PML_STREAM_CONSUMERS_MAX];
 };
 
+#define PML__STREAM_SEVERAL 4u /* consumers that are handed to plainly */
+
+/* Consumers of one list, all of them with plain functions, as a thread knows them. */
+struct pml__stream_several {
+  uint32_t n;
+  uint32_t handed; /* of them, when one wanted more: those before it have the event */
+  struct {
+    bool (*plain)(void *data, const struct pml_stream_event *e);
+    void *data;
+    uint64_t id; /* of the consumer */
+  } at[PML__STREAM_SEVERAL];
+};
+
 struct pml__stream_thread {
   uint64_t passes; /* atomic, one writer; odd: in the consumers */
   atomic_bool taken;
   _Atomic uint64_t nested, refused; /* one writer */
   struct {
-    uint64_t generation; /* of the list that has one consumer, with a plain function; 0: not known to be so */
-    bool (*plain)(void *data, const struct pml_stream_event *e);
-    void *data;
-  } only[PML_STREAM_KINDS];
+    uint64_t generation; /* of the list whose consumers all have plain functions; 0: not known to be so */
+    bool (*plain)(void *data,
+                  const struct pml_stream_event *e); /* that of the only one, or pml__stream_hand_several() */
+    void *data;                                      /* its, or the several */
+  } known[PML_STREAM_KINDS];
+  struct pml__stream_several several[PML_STREAM_KINDS];
   struct {
     uint64_t id; /* of the consumer that @data is for */
     void *data;
@@ -83,7 +98,7 @@ static inline void pml__stream_end_pass(struct pml__stream_thread *t) {
 /*
  * pml__stream_hand_plainly - in a pass, hand an event to its consumers with general registers only.
  *
- * Returns false where that is not known to do: there are several consumers, or the one wants more. The pass stays open,
+ * Returns false where that is not known to do: one has no plain function, or wants more. The pass stays open,
  * and pml__stream_go_on() must follow, with the same event, once all registers are saved; it ends the pass.
  *
  * pml__stream_begin_plainly - begin such a pass. The thread is in none. Where threads need a fence of their own nothing
@@ -92,7 +107,8 @@ static inline void pml__stream_end_pass(struct pml__stream_thread *t) {
 static inline bool pml__stream_hand_plainly(struct pml__stream_thread *t, enum pml_stream_kind kind,
                                             const struct pml_stream_event *e) {
   uint64_t generation = atomic_load_explicit(&pml__stream_generation[kind], memory_order_acquire);
-  return PML_LIKELY(t->only[kind].generation == generation) && PML_LIKELY(t->only[kind].plain(t->only[kind].data, e));
+  return PML_LIKELY(t->known[kind].generation == generation) &&
+         PML_LIKELY(t->known[kind].plain(t->known[kind].data, e));
 }
 static inline bool pml__stream_in_pass(const struct pml__stream_thread *t) {
   return __atomic_load_n(&t->passes, __ATOMIC_RELAXED) % 2 != 0;
@@ -101,6 +117,9 @@ static inline void pml__stream_begin_plainly(struct pml__stream_thread *t) {
   pml__own_add(&t->passes, 1);
   atomic_signal_fence(memory_order_seq_cst);
 }
+
+/* The plain function of several consumers; @several is a struct pml__stream_several. */
+bool pml__stream_hand_several(void *several, const struct pml_stream_event *e);
 
 void pml__stream_go_on(enum pml_stream_kind kind, const struct pml_stream_event *e);
 

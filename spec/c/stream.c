@@ -2,6 +2,7 @@
 /* spec/c/stream.c - events reach those who asked for them, and nobody after he was removed. */
 #include "base/pml_error.h"
 #include "base/pml_stream.h"
+#include "base/pml_stream_private.h"
 #include "base/pml_thread.h"
 
 #include "check.h"
@@ -293,6 +294,81 @@ static void forking(void) {
   pml_stream_remove(id);
 }
 
+/* ---- with general registers only ---- */
+
+struct plain {
+  uint64_t plain, full, last;
+  unsigned refuses; /* every so many events */
+};
+
+static void *plain_begin(void *arg, uint64_t thread) {
+  (void)thread;
+  return arg;
+}
+static void plain_event(void *data, const struct pml_stream_event *e) {
+  struct plain *p = data;
+  p->full++;
+  p->last = e->ticks;
+}
+static bool plainly(void *data, const struct pml_stream_event *e) {
+  struct plain *p = data;
+  if (p->refuses != 0 && e->ticks % p->refuses == 0) return false;
+  p->plain++;
+  p->last = e->ticks;
+  return true;
+}
+
+/* As an adapter does that has not saved all registers; whether they did without. */
+static bool raise_plainly(uint64_t ticks) {
+  struct pml__stream_thread *t = pml__stream_self;
+  struct pml_stream_event e = {.ticks = ticks, .region = 1};
+  pml__stream_begin_plainly(t);
+  if (pml__stream_hand_plainly(t, PML_STREAM_ENTER, &e)) {
+    pml__stream_end_pass(t);
+    return true;
+  }
+  pml__stream_go_on(PML_STREAM_ENTER, &e);
+  return false;
+}
+
+static void add_plain(struct plain *p, uint64_t *id, bool is_plain) {
+  struct pml_stream_consumer c = {.thread_begin = plain_begin,
+                                  .event = {plain_event, NULL, NULL},
+                                  .plain = {is_plain ? plainly : NULL, NULL, NULL},
+                                  .arg = p};
+  pml_stream_add(&c, id);
+}
+
+static void general_registers(void) {
+  struct plain p[3] = {{.refuses = 0}, {.refuses = 3}, {.refuses = 5}}, other = {.refuses = 0};
+  uint64_t id[3], id_of_other, without = 0;
+  bool expedited = atomic_load(&pml__stream_expedited);
+  for (int i = 0; i < 3; i++) add_plain(&p[i], &id[i], true);
+  raise_one(PML_STREAM_ENTER, 1, 1); /* the thread is known now */
+  for (uint64_t i = 1; i <= 1500; i++) without += raise_plainly(i);
+  bool each = true;
+  for (int i = 0; i < 3; i++) each &= p[i].plain + p[i].full == 1501 && p[i].last == 1500;
+  CHECK(each, "three consumers have each event once, whoever of them wants more registers");
+  if (expedited)
+    CHECK(without >= 799 && p[0].plain >= 1499 && p[1].plain >= 999 && p[2].plain >= 799,
+          "and none has more than it wants: %llu events went plainly, %llu, %llu and %llu of each",
+          (unsigned long long)without, (unsigned long long)p[0].plain, (unsigned long long)p[1].plain,
+          (unsigned long long)p[2].plain);
+  add_plain(&other, &id_of_other, false);
+  bool never = true;
+  for (uint64_t i = 1; i <= 100; i++) never &= !raise_plainly(i * 7 + 1);
+  CHECK(never && other.full == 100 && p[0].plain + p[0].full == 1601,
+        "beside one without a plain function all are full");
+  pml_stream_remove(id_of_other);
+  pml_stream_remove(id[1]);
+  for (uint64_t i = 1; i <= 100; i++) (void)raise_plainly(i);
+  CHECK(p[0].plain + p[0].full == 1701 && p[2].plain + p[2].full == 1701 && p[1].plain + p[1].full == 1601 &&
+            other.full == 100,
+        "who is removed has no more, the others all");
+  pml_stream_remove(id[0]);
+  pml_stream_remove(id[2]);
+}
+
 int main(void) {
   handing_out();
   refusing();
@@ -300,5 +376,6 @@ int main(void) {
   waiting();
   coming_and_going();
   forking();
+  general_registers();
   return check_done();
 }

@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* core/base/pml_stream_plain.c - one event for several consumers, with general registers only. */
+#include "base/pml_stream_private.h"
+
+bool pml__stream_hand_several(void *several, const struct pml_stream_event *e) {
+  struct pml__stream_several *s = several;
+  for (uint32_t i = 0; i < s->n; i++) {
+    if (PML_LIKELY(s->at[i].plain(s->at[i].data, e))) continue;
+    s->handed = i;
+    return false;
+  }
+  return true;
+}
