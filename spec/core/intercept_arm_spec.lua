@@ -25,7 +25,8 @@ describe("interception on arm64", function()
       dir .. "/plain.o")
     assert.same({ 0, "" }, { status, err })
     status, _, err = support.shell(CC .. FLAGS .. "-DWITHOUT_CPLUSPLUS spec/c/intercept_calls.c core/base/*.c " ..
-      "$(ls core/adapter/pml_intercept*.c core/adapter/pml_filter.c | grep -v -e _plain -e _events) core/adapter/arch/aarch64/*.[cS] " .. dir .. "/plain.o -L" ..
+      "$(ls core/adapter/pml_intercept*.c core/adapter/pml_filter.c | grep -v -e _plain -e _events) " ..
+      "core/adapter/arch/aarch64/*.[cS] " .. dir .. "/plain.o -L" ..
       dir .. " -lintercept -Wl,-rpath," .. dir .. " -lpthread -ldl -lm -o " .. program)
     assert.same({ 0, "" }, { status, err })
     for _, way in ipairs { "variant", "plain", "mixed" } do

@@ -43,6 +43,17 @@ local function newtrace()
   return assert(core.trace.open(path, { metrics = { { name = "m" } }, buffer = 16 }))
 end
 
+--- What `true` leaves when it is recorded; nil: the library cannot be preloaded here.
+local function newspool()
+  local folder = os.tmpname()
+  os.remove(folder)
+  folder = dir .. "/" .. folder:match("[^/]*$")
+  os.execute(("mkdir -p '%s'; LD_PRELOAD=$(realpath %s/preload/libpmlua-record.so) PMLUA_RECORD_DIR='%s' true 2>/dev/null")
+    :format(folder, os.getenv("PMLUA_BUILD") or "build", folder))
+  local path = io.popen(("ls '%s'/*.spool 2>/dev/null"):format(folder)):read("l")
+  return path and assert(core.spool.open(path))
+end
+
 local function newlink() return assert(core.link.connect(server)) end
 
 local function newhandles()
@@ -65,6 +76,7 @@ local function newhandles()
   h.section = assert(core.section.define { label = "misuse", record = true })
   h.sectionscope = assert(h.section:enter())
   h.profile = assert(core.profile.open())
+  h.spool = newspool()
   h.link = newlink()
   h.command = assert(core.command.spawn { "/bin/true" })
   h.workload = workload and assert(core.workload.load(workload)) or nil
@@ -181,14 +193,15 @@ local functions = {
   counter = { open = { "task-clock", {} } },
   group = { open = { names, {} } },
   eventset = { open = { names, {} } },
-  region = { intern = { "r", "f.c", 1 }, describe = { 1 }, count = {} },
+  region = { intern = { "r", "f.c", 1 }, describe = { 1 }, count = {}, demangle = { "_Z1fv" } },
   samples = { new = { 4 } },
   workload = { load = { "/nowhere/x.so" } },
   trace = { open = { dir, {} } },
   section = { define = { { label = "misuse", record = true } }, start = { "misuse" }, stop = { "misuse", {} },
               report = { {} }, reset = {}, enable = { true }, text = { {} }, timeline = { 8 },
               write = { dir .. "/nowhere/sections" } },
-  profile = { open = {} },
+  profile = { open = {}, bucket_ns = { 1 } },
+  spool = { open = { "/nowhere/1.spool" } },
   sde = { library = { "MISUSE" }, find = { "MISUSE::COUNTER" }, list = {}, hook = { "/nonexistent" } },
   sys = { interrupted = {}, on_interrupt = { false }, pid = {}, uname = {}, isatty = { 1 }, affinity = {}, pin = { 0 },
           sleep = { 0 }, exec = { { "/nowhere/program" }, { MISUSE = "yes" } }, fsync = { dir }, realpath = { dir }, cpu = {},
@@ -270,7 +283,8 @@ local methods = {
   trace = { location = { "l" }, flush = {}, stats = {}, attach = {}, detach = {} },
   section = { start = {}, stop = { {} }, enter = {}, info = {}, quantile = { 50 } },
   sectionscope = { stop = { { operations = 1 } } },
-  profile = { nodes = {}, stats = {} },
+  profile = { nodes = {}, functions = {}, stats = {} },
+  spool = { story = {}, profile = {}, sums = {}, trace = { dir .. "/nowhere", "misuse (1)", function() end } },
   sdelibrary = { counter = { "COUNTER", {} }, recorder = { "RECORDER", {} }, set = { "SET" },
                  group = { "GROUP", "sum", "COUNTER" }, describe = { "COUNTER", "counts" },
                  unregister = { "COUNTER" }, shutdown = {} },
