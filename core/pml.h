@@ -6,6 +6,7 @@
 #include "adapter/pml_command.h"
 #include "adapter/pml_filter.h"
 #include "adapter/pml_intercept.h"
+#include "adapter/pml_intercept_events.h"
 #include "adapter/pml_probe.h"
 #include "adapter/pml_section.h"
 #include "adapter/pml_section_file.h"

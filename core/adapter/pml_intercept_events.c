@@ -62,7 +62,7 @@ static void read_values(struct pml_stream_event *e) {
 int pml_intercept_count(const char *const *names, size_t n, const struct pml_stream_metrics **out) {
   static const struct pml__intercept_counting counting = {read_values, thread_ends};
   struct pml_stream_metrics *m;
-  struct pml_eventset *trial;
+  struct pml_eventset *trial = NULL;
   *out = NULL;
   if (pml__intercept_counting != NULL) return pml_fail(-EALREADY, "calls have their counts already");
   if (n > PML_INTERCEPT_EVENTS_MAX)

@@ -29,6 +29,7 @@
 #include <unistd.h>
 
 #define PROGRAMS_MAX 1000u
+#define EVENTS_BYTES 4096
 
 static struct {
   char dir[PATH_MAX - 64];
@@ -129,10 +130,12 @@ static int start_counting(void) {
   const char *all = getenv("PMLUA_RECORD_EVENTS");
   const struct pml_stream_metrics *metrics;
   if (all == NULL) return 0;
-  char *text = strdup(all), *rest = text;
-  if (text == NULL) return pml_fail(-ENOMEM, "no memory for the names of events");
+  static char text[EVENTS_BYTES]; /* for good */
+  char *rest = text;
+  if (strlen(all) >= sizeof text) return pml_fail(-EINVAL, "the names of the events are too long");
+  memcpy(text, all, strlen(all) + 1);
   for (char *name; (name = strsep(&rest, "\n")) != NULL && record.nevents < PML_INTERCEPT_EVENTS_MAX;)
-    if (name[0] != '\0') record.event[record.nevents++] = name; /* for good */
+    if (name[0] != '\0') record.event[record.nevents++] = name;
   return pml_intercept_count(record.event, record.nevents, &metrics);
 }
 

@@ -33,7 +33,8 @@ enum pml_spool_end { PML_SPOOL_RUNNING, PML_SPOOL_EXIT, PML_SPOOL_LEFT, PML_SPOO
  * of no other use, nothing is written either. NULL is fine.
  *
  * Return 0, -errno of open, allocation or mapping, -EFBIG (a limit on file sizes), -ENOMEM; *@s is NULL on failure.
- * Not async-signal-safe. Memory: 16 KiB, and 64 KiB as soon as anything is recorded.
+ * Not async-signal-safe. Of the file, mapped: 16 KiB, 64 KiB with the first name, 64 KiB with the first
+ * pml_spool_get(), and as much again whenever one of these is full.
  */
 PML_API int pml_spool_open(struct pml_spool **s, const char *path);
 PML_API void pml_spool_close(struct pml_spool *s);

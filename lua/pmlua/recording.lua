@@ -10,6 +10,7 @@ local spools = require "pmlua.spools"
 local M = {}
 
 local LINES = 40     -- of the table
+local NAME = 64      -- bytes of a function's
 local PROCESSES = 5  -- that are named one by one
 
 --- Events that were counted, in the order they were asked for.
@@ -20,12 +21,17 @@ local function events_of(all)
   return {}
 end
 
+--- C++ names may be longer than a screen is wide.
+local function shortened(name)
+  return #name <= NAME and name or name:sub(1, NAME - 3) .. "..."
+end
+
 local function print_table(all, dir)
   local tabulate = require "pmlua.tabulate"
   local rows, events = {}, events_of(all)
   for i, f in ipairs(all.functions) do
     if i > LINES then break end
-    rows[i] = { f.library, f.name, f.calls, f.inclusive_ns, f.exclusive_ns, f.min_ns, f.median_ns, f.max_ns }
+    rows[i] = { f.library, shortened(f.name), f.calls, f.inclusive_ns, f.exclusive_ns, f.min_ns, f.median_ns, f.max_ns }
     for k, event in ipairs(events) do rows[i][7 + k + 1] = f.events and f.events[event] or 0 end
   end
   local names = { "library", "function", "calls", "inclusive [ns]", "exclusive [ns]", "min [ns]", "median [ns]", "max [ns]" }

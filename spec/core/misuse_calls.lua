@@ -51,16 +51,15 @@ local function newfilter()
   return assert(core.filter.open(path))
 end
 
---- What a process left that was recorded.
-local spooled
+--- What `true` leaves when it is recorded; nil: the library cannot be preloaded here.
 local function newspool()
-  if not spooled then
-    local library = assert(require("pmlua.preload").library("record"))
-    os.execute(("mkdir -p '%s/spool'; LD_PRELOAD='%s' PMLUA_RECORD_DIR='%s/spool' PMLUA_RECORD_TRACE=1 /bin/true")
-      :format(dir, library, dir))
-    spooled = io.popen(("ls -d '%s'/spool/*.spool"):format(dir)):read("l")
-  end
-  return assert(core.spool.open(spooled))
+  local folder = os.tmpname()
+  os.remove(folder)
+  folder = dir .. "/" .. folder:match("[^/]*$")
+  os.execute(("mkdir -p '%s'; LD_PRELOAD=$(realpath %s/preload/libpmlua-record.so) PMLUA_RECORD_DIR='%s' true 2>/dev/null")
+    :format(folder, os.getenv("PMLUA_BUILD") or "build", folder))
+  local path = io.popen(("ls '%s'/*.spool 2>/dev/null"):format(folder)):read("l")
+  return path and assert(core.spool.open(path))
 end
 
 local function newlink() return assert(core.link.connect(server)) end
@@ -313,7 +312,7 @@ local methods = {
   section = { start = {}, stop = { {} }, enter = {}, info = {}, quantile = { 50 } },
   sectionscope = { stop = { { operations = 1 } } },
   profile = { nodes = {}, stats = {}, functions = {} },
-  spool = { story = {}, profile = {}, trace = { dir .. "/nosuch", "misuse", function() end } },
+  spool = { story = {}, sums = {}, profile = {}, trace = { dir .. "/nosuch", "misuse", function() end } },
   buffer = { take = { {}, {}, {}, {}, {} }, leave_out = { 1, true }, stats = {} },
   interception = { stats = {} },
   filter = { wants = { "/usr/include/a.h", "a()", "_Z1av" } },

@@ -1,0 +1,86 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+-- spec/core/spool_spec.lua - what a recorded process left, from Lua: a story, call paths, durations, a trace.
+
+local support = require "spec.core.support"
+local core = require "pmlua.core"
+local quote = support.quote
+
+describe("a spool", function()
+  local dir, path
+
+  setup(function()
+    dir = io.popen("mktemp -d"):read("l")
+    support.spit(dir .. "/sums.c", [[
+#include <zlib.h>
+int main(void) {
+  unsigned long sum = adler32(0, 0, 0);
+  for (int i = 0; i < 1000; i++) sum = crc32(sum, (const unsigned char *)"pmlua", 5);
+  return sum == 1;
+}
+]])
+    assert.equal(0, (support.shell(("cd %s && gcc -O1 sums.c -o sums -lz"):format(quote(dir)))))
+    local status, _, err = support.shell(("LD_PRELOAD=$(realpath %s/preload/libpmlua-record.so) PMLUA_RECORD_DIR=%s " ..
+      "PMLUA_RECORD_TRACE=1 %s/sums"):format(support.build, quote(dir), quote(dir)))
+    assert.equal(0, status, err)
+    path = io.popen(("ls %s/*.spool"):format(quote(dir))):read("l")
+  end)
+  teardown(function() os.execute("rm -rf " .. quote(dir)) end)
+
+  it("tells whose it is and how it ended", function()
+    local s <close> = assert(core.spool.open(path))
+    local story = s:story()
+    assert.same({ "exit", true, 0, 0 }, { story.ended, story.traced, story.dropped, story.lost_children })
+    assert.equal(path:match("(%d+)%.spool$"), tostring(story.pid))
+    assert.truthy(story.text:find("^program\t/[^\n]*/sums\n"))
+  end)
+
+  it("has call paths, and durations for each function's calls", function()
+    local s <close> = assert(core.spool.open(path))
+    local p <close> = assert(s:profile())
+    local calls, spread = {}, {}
+    for _, n in ipairs(p:nodes()) do calls[n.name] = (calls[n.name] or 0) + n.count end
+    for _, f in ipairs(p:functions()) do
+      spread[f.name] = 0
+      for i, n in pairs(f.bucket) do
+        assert.is_true(core.profile.bucket_ns(i) <= f.max_ns and core.profile.bucket_ns(i + 1) >= f.min_ns)
+        spread[f.name] = spread[f.name] + n
+      end
+      assert.equal(f.count, spread[f.name])
+      assert.is_true(f.min_ns <= f.median_ns and f.median_ns <= f.max_ns)
+    end
+    assert.same({ 1000, 1 }, { calls.crc32, calls.adler32 })
+    for name, n in pairs(calls) do assert.equal(n, spread[name] or 0, name) end
+    assert.same({}, s:sums())
+  end)
+
+  it("becomes a trace, and says how far it is", function()
+    local s <close> = assert(core.spool.open(path))
+    local told = {}
+    local open = assert(s:trace(dir, "sums (1)", function(done, all)
+      told[#told + 1] = done <= all and pcall(s.story, s)
+    end))
+    assert.equal(0, open)
+    assert.is_true(#told > 0)
+    for _, usable in ipairs(told) do assert.is_false(usable) end -- a spool that is read is closed to others
+    assert.equal("exit", s:story().ended)
+    local _, err, code = s:trace(dir, "again (1)")
+    assert.same({ "EEXIST", true }, { code, err:find("^spool%.trace: EEXIST: ") ~= nil })
+    os.execute(("rm -rf %s/traces*"):format(quote(dir)))
+    assert.error_matches(function() s:trace(dir, "sums (1)", function() error("enough", 0) end) end, "^enough$")
+    assert.equal("exit", s:story().ended)
+  end)
+
+  it("that is none, is not there or is closed says so", function()
+    local _, err, code = core.spool.open(dir .. "/nowhere.spool")
+    assert.same({ "ENOENT", true }, { code, err:find("^spool%.open: ENOENT: .*nowhere") ~= nil })
+    support.spit(dir .. "/text", ("text"):rep(9999))
+    _, err, code = core.spool.open(dir .. "/text")
+    assert.same({ "EFORMAT", true }, { code, err:find("is no spool of a recorded process", 1, true) ~= nil })
+    local s = core.spool.open(path)
+    s:close()
+    s:close()
+    for _, method in ipairs { "story", "profile", "sums", "trace" } do
+      assert.error_matches(function() s[method](s, dir, "x") end, "closed")
+    end
+  end)
+end)
