@@ -30,15 +30,22 @@ static int l_install(lua_State *L) {
 
 static int l_stats(lua_State *L) {
   struct pml_intercept_stats s;
+  struct pml_wrap_stats w;
   lutil_check(L, 1, &intercept_class);
   pml_intercept_stats(&s);
-  lua_createtable(L, 0, 6);
+  pml_wrap_stats(&w);
+  lua_createtable(L, 0, 12);
   lutil_setint(L, "objects", s.objects);
   lutil_setint(L, "functions", s.functions);
   lutil_setint(L, "slots", s.slots);
   lutil_setint(L, "shared", s.shared);
   lutil_setint(L, "deep", s.deep);
   lutil_setint(L, "nested", s.nested);
+  lutil_setint(L, "wrapped", w.functions);
+  lutil_setint(L, "missing", w.missing);
+  lutil_setint(L, "unrecorded", w.unrecorded);
+  lutil_setint(L, "texts", w.texts);
+  lutil_setint(L, "nameless", w.nameless);
   return 1;
 }
 

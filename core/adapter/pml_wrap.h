@@ -116,7 +116,8 @@ PML_API void *pml__wrap_look(const struct pml_wrap_function *f);
 /*
  * pml_wrap_real - for wrappers that carry the function's own name: the function that is found next, after the object
  * that the wrapper is in; else that of the library by its name, if that is loaded where not all see it, as what scripts
- * and plugins bring. Such a library stays loaded from then on. Looked up once.
+ * and plugins bring. Such a library stays loaded from then on. Looked up once: a library that the program opens for all
+ * to see, closes and opens again must not move in between.
  *
  * NULL with errno ENOSYS: it is nowhere behind the wrapper, where the loader would have refused the call, or the
  * program would have seen a weak symbol that is not there. pml_error_detail(-ENOSYS) then is the sentence. The wrapper

@@ -56,7 +56,7 @@ struct pml_buffer_event {
  * after that event, with what @visit returned if that is not 0. The next drain goes on there.
  * Returns 0: all that was there when each thread's turn began, or what @visit returned. Drains of several threads take
  * turns; @visit must not drain. Never stalls a thread that raises.
- * Cost: some 10 ns per event.
+ * Cost: a few ns per event.
  */
 PML_API int pml_buffer_drain(struct pml_buffer *b, int (*visit)(const struct pml_buffer_event *e, void *arg),
                              void *arg);

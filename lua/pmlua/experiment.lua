@@ -261,16 +261,6 @@ local function report(run)
   for _, f in ipairs(run.plots or {}) do run:say(("  %-8s %s"):format("plot", f)) end
 end
 
--- The user's command begins after --, or at the first word that is neither an option nor the value of one.
-local function split(exp, args)
-  local takes, i = {}, 1
-  for _, list in ipairs { common, exp.options } do
-    for _, o in ipairs(list) do takes["--" .. o.name] = o.type ~= "flag" end
-  end
-  while args[i] and args[i] ~= "--" and args[i]:sub(1, 1) == "-" do i = i + (takes[args[i]] and 2 or 1) end
-  return { table.unpack(args, 1, i - 1) }, { table.unpack(args, args[i] == "--" and i + 1 or i) }
-end
-
 local function parse(exp, arg)
   local script = arg[0] or exp.file
   local args = {}

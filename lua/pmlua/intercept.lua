@@ -185,7 +185,8 @@ function Interception:functions()
   return list
 end
 
---- What was looked at, and what is missing: slots, functions, nested, deep; events, dropped, unmatched, refused.
+--- What was looked at, and what is missing: objects, slots, functions, shared, nested, deep; of wrappers wrapped, missing,
+--- unrecorded, texts, nameless (core/adapter/pml_wrap.h); of events threads, events, dropped, unmatched, refused.
 ---@return table<string, integer>
 function Interception:stats()
   return merged(self.last or self.installed:stats(), self.buffer and self.buffer:stats())

@@ -14,6 +14,7 @@
 #include "base/pml_error.h"
 #include "base/pml_stream.h"
 #include "source/pml_sde.h"
+#include "substrate/pml_otf2_stream.h"
 #include "substrate/pml_profile.h"
 
 #include <dlfcn.h>
@@ -397,20 +398,40 @@ static void all_ways(double plain) {
   comers();
 }
 
-/* A profile misses no leave if both doors' events nest. */
-static void nesting(void) {
-  struct pml_profile *profile;
-  struct pml_profile_stats s;
-  if (!CHECK(pml_profile_open(&profile) == 0, "a profile of both doors")) return;
-  for (int i = 0; i < 100; i++) {
+static void all_ways_out(void) {
+  for (volatile int i = 0; i < 100; i++) {
     if (setjmp(out) == 0) lib_back(jumps_deeper, NULL);
     lib_tail(1);
     lib_recursive(5);
   }
   lib_nothing();
-  pml_profile_stats(profile, &s);
-  CHECK(s.events > 100 * 8 && s.unmatched == 0 && s.dropped == 0, "both doors' events nest, whichever way calls end");
+}
+
+/* A profile and a trace miss no leave if both doors' events nest. */
+static void nesting(void) {
+  char dir[] = "/tmp/pmlua-wrap-XXXXXX", command[64];
+  struct pml_profile *profile = NULL;
+  struct pml_profile_stats s;
+  struct pml_otf2 *trace = NULL;
+  struct pml_otf2_stream *stream = NULL;
+  struct pml_otf2_stats t = {0};
+  if (mkdtemp(dir) == NULL) return;
+  int err = pml_profile_open(&profile);
+  if (err == 0) err = pml_otf2_open(&trace, dir, NULL, 0, 65536);
+  if (err == 0) err = pml_otf2_stream_open(&stream, trace);
+  if (CHECK(err == 0, "a profile and a trace of both doors")) {
+    all_ways_out();
+    pml_otf2_stream_close(stream);
+    err = pml_otf2_flush(trace);
+    pml_profile_stats(profile, &s);
+    pml_otf2_stats(trace, &t);
+    CHECK(s.events > 100 * 8 && s.unmatched == 0 && s.dropped == 0, "their events nest, whichever way calls end");
+    CHECK(err == 0 && t.written == 2 * s.events && t.unmatched == 0 && t.dropped == 0, "in a trace, too");
+  }
   pml_profile_close(profile);
+  CHECK(pml_otf2_close(trace) == 0, "the trace is whole");
+  snprintf(command, sizeof command, "rm -rf %s", dir);
+  if (system(command) != 0) printf("# %s stays\n", dir);
 }
 
 static void both(double plain) {

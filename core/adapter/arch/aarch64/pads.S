@@ -7,7 +7,7 @@
 
   .text
   .balign 16
-begin: /* a return address is looked up as one less: the first pad's must be found, too */
+begin: /* a return address is looked up as one less: the first pad's own address must be found, too */
   .rept 4
   nop
   .endr
@@ -16,17 +16,17 @@ begin: /* a return address is looked up as one less: the first pad's must be fou
   .type pml__arch_pads, %function
 pml__arch_pads:
   .rept 32768
-  adr x16, .
+  hint #36 /* bti j and c */
+  blr x16
+  adr x16, . /* PML_ARCH_PAD_RETURN is here */
   b pml__arch_leave
-  nop
-  nop
   .endr
 end:
   .size pml__arch_pads, . - pml__arch_pads
 
 /*
- * The unwinder stands at a pad: register 30 is its address, perhaps signed above bit 47. The caller's
- * address is in the pad's slot, at (register 30 & -16) + slots - pads.
+ * The unwinder stands in a pad: register 30 is where, perhaps signed above bit 47. The caller's address is in the pad's
+ * slot, at (register 30 & -16) + slots - pads. The stack pointer is the caller's, behind the call as before it.
  *
  * A pad has no frame: to libgcc, which knows its way back to the handler by the stack pointer, it would be the frame of
  * its caller. The mark of a signal's frame ("S") sets them apart. It also says that the caller stands at the address,

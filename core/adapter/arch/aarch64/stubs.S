@@ -31,43 +31,76 @@
 
 #define FRAME 288
 
-/* From a thunk: w16 is the function. */
+/*
+ * From a thunk: w16 is the function. While nobody consumes it jumps on with a function's target, the first member of
+ * the 16 bytes of one.
+ */
   .globl pml__arch_enter
   .hidden pml__arch_enter
   .type pml__arch_enter, %function
-  .balign 16
+  .balign 64
 pml__arch_enter:
   .cfi_startproc
   hint #36 /* bti j and c: the thunk jumps here */
+  adrp x17, pml__stream_generation
+  ldr x17, [x17, #:lo12:pml__stream_generation] /* of enters: nobody consumes them */
+  cmn x17, #1
+  b.ne .Lenter_wanted
+  stp x0, x1, [sp, #-16]!
+  .cfi_def_cfa_offset 16
+  lsr w17, w16, #10
+  adrp x0, pml__intercept_block
+  add x0, x0, #:lo12:pml__intercept_block
+  ldr x0, [x0, x17, lsl #3]
+  and w17, w16, #1023
+  add x0, x0, x17, lsl #4
+  ldr x16, [x0]
+  ldp x0, x1, [sp], #16
+  .cfi_def_cfa_offset 0
+  br x16
+.Lenter_wanted:
   stp x29, x30, [sp, #-FRAME]!
   .cfi_def_cfa_offset FRAME
   .cfi_offset x29, -FRAME
   .cfi_offset x30, -FRAME + 8
   mov x29, sp
   general stp
-  vectors stp
-  str x18, [sp, #272]
+  stp x18, x16, [sp, #272]
   mov w0, w16
   add x1, sp, #8
   add x2, sp, #FRAME
   bl pml__intercept_enter
+  cbz x0, .Lenter_all
+.Lenter_recorded:
   mov x16, x0
+  mov x17, x1
+  b .Lenter_go
+.Lenter_all:
+  mov w3, w1
+  vectors stp
+  ldr w0, [sp, #280]
+  add x1, sp, #8
+  add x2, sp, #FRAME
+  bl pml__intercept_enter_full
   vectors ldp
+  cbnz x1, .Lenter_recorded
+  mov x17, x0
+.Lenter_go:
   general ldp
   ldr x18, [sp, #272]
   ldp x29, x30, [sp], #FRAME
   .cfi_restore x29
   .cfi_restore x30
   .cfi_def_cfa_offset 0
-  br x16
+  br x17
   .cfi_endproc
   .size pml__arch_enter, . - pml__arch_enter
 
-/* From a pad: x16 is its address. */
+/* From a pad: x16 is where the function returned to. */
   .globl pml__arch_leave
   .hidden pml__arch_leave
   .type pml__arch_leave, %function
-  .balign 16
+  .balign 64
 pml__arch_leave:
   .cfi_startproc
   .cfi_register x30, x16
@@ -77,20 +110,30 @@ pml__arch_leave:
   .cfi_offset x30, -FRAME + 8
   mov x29, sp
   general stp
-  vectors stp
   str x18, [sp, #272]
   mov x0, x16
   add x1, sp, #FRAME
   bl pml__intercept_leave
+  cbz x0, .Lleave_all
+.Lleave_done:
   str x0, [sp, #8]
-  vectors ldp
   general ldp
   ldr x18, [sp, #272]
+  .cfi_remember_state
   ldp x29, x30, [sp], #FRAME
   .cfi_restore x29
   .cfi_restore x30
   .cfi_def_cfa_offset 0
   ret
+.Lleave_all:
+  .cfi_restore_state
+  mov w2, w1
+  vectors stp
+  ldr x0, [sp, #8]
+  add x1, sp, #FRAME
+  bl pml__intercept_leave_full
+  vectors ldp
+  b .Lleave_done
   .cfi_endproc
   .size pml__arch_leave, . - pml__arch_leave
 

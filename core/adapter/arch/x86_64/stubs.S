@@ -75,6 +75,12 @@
   gp \op, r9, 56
   gp \op, r10, 64
   .endm
+  .macro results op /* of C, and the two more that Swift returns values in */
+  gp \op, rax, 8
+  gp \op, rdx, 16
+  gp \op, rcx, 24
+  gp \op, r8, 32
+  .endm
   .macro gp op, register, below
   .if \op
   movq %\register, -\below(%rbp)
@@ -188,7 +194,7 @@ pml__arch_leave:
   leaq -8(%rsp), %rsp
   .cfi_def_cfa_offset 8
   frame 144
-  general 1
+  results 1
   movq 8(%rbp), %rdi
   leaq 16(%rbp), %rsi
   call pml__intercept_leave
@@ -196,7 +202,7 @@ pml__arch_leave:
   jz .Lleave_all
 .Lleave_done:
   movq %rax, 8(%rbp)
-  general 0
+  results 0
   leave
   .cfi_remember_state
   .cfi_def_cfa %rsp, 8
