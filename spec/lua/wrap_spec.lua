@@ -259,7 +259,7 @@ describe("pmlua wrap, of a C++ library with all that is difficult,", function()
     done(wrap(("init fancy --name fancy --language c++ --headers fancy.hpp --cflags -I%s --ldflags '-L%s -Wl,-rpath,%s' " ..
       "--libs -lfancy --example %s/fancy_example.cc --record Shape::length:scale " ..
       "--record 'as<double>(double) const:1'"):format(fixtures, dir, dir, fixtures)))
-    assert.truthy(done(wrap("build fancy")):find("73 functions are wrapped", 1, true))
+    assert.truthy(done(wrap("build fancy")):find("77 functions are wrapped", 1, true))
   end)
 
   it("names what it leaves out, and why", function()
@@ -283,6 +283,7 @@ describe("pmlua wrap, of a C++ library with all that is difficult,", function()
       ["fancy::v2::Shape::give(int) const"] = 1, ["fancy::v2::Shape::both(std::pair<int, int>) const"] = 1,
       ["fancy::v2::Shape::print(char*, unsigned long, char const*, ...) const"] = 1, ["int fancy::largest<int>(int, int)"] = 1,
       ["fancy::Stack<int>::top()"] = 1, ["fancy::Stack<int>::top() const"] = 1, ["fancy::Stack<int>::made()"] = 1,
+      ["fancy::Stack<int>::sum(int, int) const"] = 1,
       ["double fancy::Stack<int>::as<double>(double) const"] = 1, ["fancy::Special<char>::size()"] = 1,
       ["fancy::v2::Shape::count()"] = 2, ["fancy::Left::Left()"] = 1, ["fancy::v2::Shape::secret(int) const"] = 1,
       ["fancy::v2::Shape::rename(" .. text .. ")"] = 1, ["fancy::v2::Shape::copy() const"] = 1 }

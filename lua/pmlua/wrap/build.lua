@@ -58,7 +58,10 @@ local function write(cfg, p, include)
     if not guilty then return nil, "the wrapper does not compile: " .. why end
     local kept = {}
     for n, f in ipairs(p.functions) do
-      if guilty[n] then
+      if guilty[n] and f.other_result then
+        f.result, f.other_result = f.other_result, nil
+        kept[#kept + 1] = f
+      elseif guilty[n] then
         f.why = "the compiler refuses its wrapper: " .. guilty[n]
         p.left[#p.left + 1] = f
       else
