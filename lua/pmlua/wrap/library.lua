@@ -51,13 +51,12 @@ local function undefined(cfg, libs, object)
   return set
 end
 
---- Whether each symbol links with the wrapper's libraries, and whether it links without them: two sets of those that
---- do not; nil and why.
+--- The symbols that do not link with the wrapper's libraries, and those that do not without them, as sets; nil and why.
 ---@param cfg table the folder's configuration
 ---@param symbols string[]
 ---@param scratch string a folder
----@return table<string, true>? missing
----@return table<string, true>|string foreign those that need the libraries; or why
+---@return table<string, true>? with
+---@return table<string, true>|string without or why
 function M.undefined(cfg, symbols, scratch)
   local source, object = scratch .. "/probe" .. suffix(cfg.language), scratch .. "/probe.o"
   local written, err = shell.spit(source, probe(symbols))
