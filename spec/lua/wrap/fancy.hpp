@@ -105,10 +105,12 @@ public:
   ~Stack();
   void push(const T &v);
   T pop();
-  std::size_t size() const;
+  std::size_t size() const noexcept;
   const T &top() const;
-  T &top();
-  static int made();
+  T &top() noexcept;
+  static int made() noexcept;
+  T sum(T a) const; /* a call with one argument is ambiguous */
+  T sum(T a, T b = T()) const;
   template <class U> U as(U extra) const;
 
 private:

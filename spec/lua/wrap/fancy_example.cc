@@ -55,8 +55,9 @@ static void templates() {
   texts.push("text");
   const Stack<int> &same = numbers;
   std::cout << numbers.pop() << ' ' << numbers.size() << ' ' << same.top() << ' ' << ++numbers.top() << ' '
-            << Stack<int>::made() << ' ' << numbers.as(0.5) << ' ' << texts.pop() << ' ' << largest(3, 4) << ' '
-            << largest(std::string("a"), std::string("b")) << ' ' << Special<char>().size() << '\n';
+            << Stack<int>::made() << ' ' << numbers.sum(1, 2) << ' ' << numbers.as(0.5) << ' ' << texts.pop() << ' '
+            << largest(3, 4) << ' ' << largest(std::string("a"), std::string("b")) << ' ' << Special<char>().size()
+            << '\n';
 }
 
 int main() {
