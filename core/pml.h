@@ -28,6 +28,7 @@
 #include "source/pml_sde_patient.h"
 #include "source/pml_sketch.h"
 #include "source/pml_value.h"
+#include "source/pml_watchpoint.h"
 #include "substrate/pml_otf2.h"
 #include "substrate/pml_otf2_stream.h"
 #include "substrate/pml_profile.h"
