@@ -133,7 +133,7 @@ static int install(void) {
   return 0;
 }
 
-static int check(const struct pml_watchpoint *p) {
+int pml_watchpoint_check(const struct pml_watchpoint *p) {
   bool call = p->access == HW_BREAKPOINT_X;
   uint32_t n = p->length;
   if (!call && (p->access == 0 || (p->access & ~(uint32_t)HW_BREAKPOINT_RW) != 0))
@@ -142,6 +142,9 @@ static int check(const struct pml_watchpoint *p) {
   if (p->access == HW_BREAKPOINT_R)
     return pml_fail(-EINVAL, "%.120s: x86 cannot watch reads alone; use rw, or w", p->name);
 #endif
+  /* The handler's own read would fire it, without end. */
+  if (p->content != PML_CONTENT_NONE && p->access != HW_BREAKPOINT_W)
+    return pml_fail(-EINVAL, "%.120s: contents are taken at writes alone; watch w", p->name);
   if (!call && n != 1 && n != 2 && n != 4 && n != 8)
     return pml_fail(-EINVAL, "%.120s has %u bytes; a hardware breakpoint covers 1, 2, 4 or 8", p->name, n);
   if (!call && p->address % n != 0)
@@ -255,7 +258,7 @@ static void describe(struct pml_watchpoints *w, const struct pml_watchpoint *poi
 static int open_set(struct pml_watchpoints *w, const struct pml_watchpoint *point,
                     const struct pml_watchpoint_options *o) {
   int err = pml_clock_init();
-  for (unsigned i = 0; i < w->points && err == 0; i++) err = check(&point[i]);
+  for (unsigned i = 0; i < w->points && err == 0; i++) err = pml_watchpoint_check(&point[i]);
   if (err == 0) err = pml__store_create(&w->store, o->path, o->values);
   if (err < 0) return err;
   describe(w, point);

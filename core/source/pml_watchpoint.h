@@ -44,9 +44,15 @@ struct pml_watchpoint {
   uint64_t address;  /* in the process that is watched */
   uint32_t length;   /* bytes: 1, 2, 4, 8, to which the address is a multiple */
   uint32_t access;   /* HW_BREAKPOINT_R, _W, _X of <linux/hw_breakpoint.h> */
-  uint32_t content;  /* enum pml_content */
+  uint32_t content;  /* enum pml_content; of writes only: the access is HW_BREAKPOINT_W */
   uint32_t reserved; /* 0 */
 };
+
+/*
+ * pml_watchpoint_check - can hardware do this? Returns 0, or -EINVAL with a detail: x stands alone, x86 has no r alone,
+ * data are 1, 2, 4 or 8 bytes at a multiple of that, contents are taken at writes.
+ */
+PML_API int pml_watchpoint_check(const struct pml_watchpoint *p);
 
 /* One access. */
 struct pml_watchpoint_value {
