@@ -153,11 +153,11 @@ static void search_units(struct search *s) {
 static int nothing(const struct search *s) {
   char text[400];
   if (s->thread_local_)
-    return pml_fail(PML_EMODE, "%.160s is thread-local: each thread has another one, where is not known before it runs",
+    return pml_fail(-ENXIO, "%.160s is thread-local: each thread has another one, where is not known before it runs",
                     s->name);
   if (s->optimised_away)
     return pml_fail(
-        PML_EMODE, "%.160s has no address: the compiler keeps it in registers or left it out (volatile, or -O0, helps)",
+        -ENXIO, "%.160s has no address: the compiler keeps it in registers or left it out (volatile, or -O0, helps)",
         s->name);
   if (s->symbols == 0 && !s->units)
     return pml_fail(PML_ENOSYMBOL, "%.160s is stripped: it has neither symbols nor debug information", s->path);
@@ -168,7 +168,7 @@ static int nothing(const struct search *s) {
 static int untyped(struct search *s, struct pml_variable *v) {
   uint64_t offset = 0;
   if (s->rest[0] == '+' && !pml__parse_u64(s->rest + 1, strlen(s->rest + 1), &offset))
-    return pml_fail(PML_ESYNTAX, "%.160s: the offset %.60s is no number", s->name, s->rest + 1);
+    return pml_fail(-EINVAL, "%.160s: the offset %.60s is no number", s->name, s->rest + 1);
   v->address = (s->symbol ? s->address : s->at) + offset;
   v->bytes = s->symbol && offset == 0 ? s->bytes : 0;
   v->function = s->function && offset == 0;
@@ -179,17 +179,17 @@ static int conclude(struct search *s, bool typed, struct pml_variable *v) {
   bool member = s->rest[0] == '.' || s->rest[0] == '[';
   if (!s->symbol && s->found == 0) return nothing(s);
   if ((s->symbol ? s->same : s->found) > 1)
-    return pml_fail(PML_EMODE, "%.160s: there are %u of this name in %.160s, which is not clear", s->base,
+    return pml_fail(-EINVAL, "%.160s: there are %u of this name in %.160s, which is not clear", s->base,
                     s->symbol ? s->same : s->found, s->path);
   if (s->function && (typed || member))
-    return pml_fail(PML_EMODE, "%.160s is a function: it has calls, but no content", s->name);
+    return pml_fail(-EINVAL, "%.160s is a function: it has calls, but no content", s->name);
   if (s->found > 0 && !s->function && s->rest[0] != '+') {
     v->address = s->at;
     int err = pml__variable_resolve(s->dw, &s->die, s->name, s->rest, v);
     /* Accesses to a whole array or struct are counted at its beginning. */
     if (err == 0 || typed || member) return err;
   } else if (typed || member) {
-    return pml_fail(PML_EMODE, "%.160s: %.160s has no debug information that tells its type; compile with -g", s->name,
+    return pml_fail(-ENODATA, "%.160s: %.160s has no debug information that tells its type; compile with -g", s->name,
                     s->path);
   }
   return untyped(s, v);
@@ -235,7 +235,7 @@ int pml_variable_find(const char *path, const char *name, bool typed, struct pml
   struct search s = {.path = path, .name = name};
   memset(v, 0, sizeof *v);
   if (*name == '\0' || strlen(name) >= sizeof s.base)
-    return pml_fail(PML_ESYNTAX, "\"%.160s\" is no name of a variable or function", name);
+    return pml_fail(-EINVAL, "\"%.160s\" is no name of a variable or function", name);
   s.dw = pml__libdw();
   if (s.dw == NULL) return PML_ENOTHERE;
   int err = begin(&s);

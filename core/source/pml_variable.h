@@ -24,9 +24,10 @@ struct pml_variable {
  * @name: NAME, then .MEMBER and [INDEX] as often as it takes; static ones, too. NAME+OFFSET is so many bytes behind.
  * @typed: its type must be known, so that its content can be read; without it a symbol is enough.
  *
- * Returns 0, PML_ENOSYMBOL (with the nearest names), PML_EMODE (it has no content or no address that can be watched, or
- * the file no debug information), PML_EFORMAT, PML_ENOTHERE (libdw is not installed, or was not when this was built),
- * or -errno; each with a detail. Cost: milliseconds to seconds, by the size of the debug information. Thread-safe.
+ * Returns 0, PML_ENOSYMBOL (with the nearest names), -EINVAL (no such member or element, not clear which, no content
+ * that is a number), -ENODATA (no debug information), -ENXIO (no fixed address: thread-local, or optimised away),
+ * PML_EFORMAT, PML_ENOTHERE (libdw is not installed, or was not when this was built), or -errno; each with a detail.
+ * Cost: milliseconds to seconds, by the size of the debug information. Thread-safe.
  */
 PML_API int pml_variable_find(const char *path, const char *name, bool typed, struct pml_variable *v);
 

@@ -10,7 +10,7 @@
 
 /*
  * pml__variable_resolve - follow @rest (.MEMBER, [INDEX]) from the variable at @die; adds to v->address, sets the rest.
- * Returns 0, PML_ENOSYMBOL or PML_EMODE, with a detail that begins with @name.
+ * Returns 0, -EINVAL or -ENODATA, with a detail that begins with @name.
  */
 int pml__variable_resolve(const struct pml__libdw *dw, Dwarf_Die *die, const char *name, const char *rest,
                           struct pml_variable *v);

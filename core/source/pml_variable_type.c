@@ -7,7 +7,7 @@
 #include "base/pml_error.h"
 #include "source/pml_event_internal.h"
 
-#include <ctype.h>
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -77,12 +77,12 @@ static int take_member(struct walk *w, const char **rest) {
   w->near = (struct pml__nearest){.want = member};
   int tag = peel(w, &bare) ? w->dw->dwarf_tag(&bare) : 0;
   if (w->dimension > 0 || (tag != DW_TAG_structure_type && tag != DW_TAG_union_type && tag != DW_TAG_class_type))
-    return pml_fail(PML_EMODE, "%.200s: what should have a member %.100s is no struct", w->name, member);
+    return pml_fail(-EINVAL, "%.200s: what should have a member %.100s is no struct", w->name, member);
   if (!find_member(w, &bare, member, w->offset, 0))
-    return pml_fail(PML_ENOSYMBOL, "%.200s: there is no member %.100s%s", w->name, member,
+    return pml_fail(-EINVAL, "%.200s: there is no member %.100s%s", w->name, member,
                     pml__nearest_text(&w->near, text, sizeof text));
   if (w->offset == UINT64_MAX)
-    return pml_fail(PML_EMODE, "%.200s: %.100s is a bit field, which has no address of its own", w->name, member);
+    return pml_fail(-EINVAL, "%.200s: %.100s is a bit field, which has no address of its own", w->name, member);
   return 0;
 }
 
@@ -112,15 +112,15 @@ static int take_index(struct walk *w, const char **rest) {
   Dwarf_Word size;
   const char *end = strchr(*rest, ']');
   if (end == NULL || !pml__parse_u64(*rest + 1, (size_t)(end - *rest - 1), &index))
-    return pml_fail(PML_ESYNTAX, "%.200s: an index is a number in brackets, [3]", w->name);
+    return pml_fail(-EINVAL, "%.200s: an index is a number in brackets, [3]", w->name);
   *rest = end + 1;
   unsigned count = peel(w, &bare) && w->dw->dwarf_tag(&bare) == DW_TAG_array_type ? dimensions(w, &bare, n) : 0;
   if (count <= w->dimension || !type_of(w->dw, &bare, &element) || w->dw->dwarf_aggregate_size(&element, &size) != 0)
-    return pml_fail(PML_EMODE, "%.200s: what has the index %llu is no array", w->name, (unsigned long long)index);
+    return pml_fail(-EINVAL, "%.200s: what has the index %llu is no array", w->name, (unsigned long long)index);
   uint64_t have = n[w->dimension];
   if (have != 0 && index >= have)
-    return pml_fail(PML_EMODE, "%.200s: the index %llu is too large, there are %llu", w->name,
-                    (unsigned long long)index, (unsigned long long)have);
+    return pml_fail(-EINVAL, "%.200s: the index %llu is too large, there are %llu", w->name, (unsigned long long)index,
+                    (unsigned long long)have);
   for (unsigned i = w->dimension + 1; i < count; i++) size *= n[i];
   w->offset += index * size;
   if (++w->dimension == count) {
@@ -212,7 +212,7 @@ static int settle(struct walk *w, struct pml_variable *v) {
   Dwarf_Die bare;
   Dwarf_Word bytes = 0;
   if (w->dimension > 0 || !peel(w, &bare))
-    return pml_fail(PML_EMODE, "%.200s is an array; name an element, [0]", w->name);
+    return pml_fail(-EINVAL, "%.200s is an array; name an element, [0]", w->name);
   name_type(w, v->type, sizeof v->type);
   (void)w->dw->dwarf_aggregate_size(&bare, &bytes);
   v->bytes = bytes;
@@ -221,13 +221,13 @@ static int settle(struct walk *w, struct pml_variable *v) {
   if (v->content != PML_CONTENT_NONE) return 0;
   switch (w->dw->dwarf_tag(&bare)) {
   case DW_TAG_array_type:
-    return pml_fail(PML_EMODE, "%.200s is an array; name an element, [0]", w->name);
+    return pml_fail(-EINVAL, "%.200s is an array; name an element, [0]", w->name);
   case DW_TAG_structure_type:
   case DW_TAG_class_type:
   case DW_TAG_union_type:
-    return pml_fail(PML_EMODE, "%.200s is a %.60s; name a member, .x", w->name, v->type);
+    return pml_fail(-EINVAL, "%.200s is a %.60s; name a member, .x", w->name, v->type);
   default:
-    return pml_fail(PML_EMODE, "%.200s is a %.60s of %llu bytes, whose content is not read", w->name, v->type,
+    return pml_fail(-EINVAL, "%.200s is a %.60s of %llu bytes, whose content is not read", w->name, v->type,
                     (unsigned long long)v->bytes);
   }
 }
@@ -236,14 +236,14 @@ int pml__variable_resolve(const struct pml__libdw *dw, Dwarf_Die *die, const cha
                           struct pml_variable *v) {
   struct walk w = {.dw = dw, .name = name};
   int err = 0;
-  if (!type_of(dw, die, &w.type)) return pml_fail(PML_EMODE, "%.200s: its type is not told", name);
+  if (!type_of(dw, die, &w.type)) return pml_fail(-ENODATA, "%.200s: its type is not told", name);
   while (err == 0 && *rest != '\0') {
     if (*rest == '.')
       err = take_member(&w, &rest);
     else if (*rest == '[')
       err = take_index(&w, &rest);
     else
-      err = pml_fail(PML_ESYNTAX, "%.200s: \"%.60s\" is neither .MEMBER nor [INDEX]", name, rest);
+      err = pml_fail(-EINVAL, "%.200s: \"%.60s\" is neither .MEMBER nor [INDEX]", name, rest);
   }
   return err < 0 ? err : settle(&w, v);
 }
