@@ -67,7 +67,7 @@ struct pml_watchpoint_lane {
   uint64_t accesses;
   uint64_t
       late; /* of them: signalled after the thread had gone on, because it blocks SIGTRAP; contents are later ones */
-  uint64_t dropped; /* of them: counted, but neither time nor content was kept, for want of room */
+  uint64_t dropped; /* of them: neither time nor content was kept, for want of room; 0 where none was asked for */
 };
 
 struct pml_watchpoint_summary {

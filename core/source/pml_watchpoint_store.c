@@ -108,7 +108,7 @@ void pml__store_push(const struct pml_watchpoint_store *s, uint32_t lane, struct
     uint32_t n = atomic_load_explicit(&c->n, memory_order_relaxed);
     c->value[n] = v;
     atomic_store_explicit(&c->n, n + 1, memory_order_release);
-  } else {
+  } else if (s->head->chunks_max > 0) {
     bump(&l->dropped, 1);
   }
   if (late) bump(&l->late, 1);

@@ -142,7 +142,8 @@ static void check_room(void) {
   for (uint64_t i = 0; i < 10; i++) counter = i;
   (void)pml_watchpoints_stop(w);
   (void)pml_watchpoint_lane(pml_watchpoints_store(w), 0, &l);
-  CHECK(l.accesses == 10 && all(pml_watchpoints_store(w), 0, value, VALUES) == 0, "counts need no room");
+  CHECK(l.accesses == 10 && l.dropped == 0 && all(pml_watchpoints_store(w), 0, value, VALUES) == 0,
+        "counts need no room");
   pml_watchpoints_close(w);
 }
 
@@ -172,6 +173,34 @@ static void check_file(void) {
     pml_watchpoint_unload(file);
   }
   CHECK(pml_watchpoints_open(&w, &p, 1, &o) == -EEXIST, "a file that is there is not written over");
+  (void)unlink(path);
+}
+
+static void check_plan(void) {
+  char path[64];
+  struct pml_watchpoint_plan p = {.values = 7}, again;
+  struct pml_watchpoint point[PML_WATCHPOINTS_MAX];
+  (void)snprintf(path, sizeof path, "/tmp/watchplan-%d", (int)getpid());
+  int err = pml_watchpoint_plan_add(&p, "/proc/self/exe", "wanted", 0, true);
+  if (err == PML_ENOTHERE) {
+    SKIP(pml_error_detail(err));
+    return;
+  }
+  CHECK(err == 0, "a variable is planned%s%s", err ? ": " : "", err ? pml_error_detail(err) : "");
+  CHECK(pml_watchpoint_plan_add(&p, "/proc/self/exe", "called", 0, false) == 0, "and a function");
+  CHECK(pml_watchpoint_plan_add(&p, "/proc/self/exe", "small", HW_BREAKPOINT_RW, true) == -EINVAL,
+        "no contents at reads");
+  CHECK(pml_watchpoint_plan_write(&p, path) == 0 && pml_watchpoint_plan_read(&again, path) == 0, "a plan is kept");
+  size_t n = pml_watchpoint_plan_place(&again, point);
+  CHECK(n == 2 && again.values == 7, "its objects are found in the process");
+  CHECK(n == 2 && point[0].address == (uintptr_t)&wanted && point[1].address == (uintptr_t)called,
+        "at their addresses");
+  CHECK(point[0].access == HW_BREAKPOINT_W && point[0].length == 8 && point[0].content == PML_CONTENT_FLOAT,
+        "a double's writes");
+  CHECK(point[1].access == HW_BREAKPOINT_X && strcmp(point[0].type, "volatile double") == 0, "and a function's calls");
+  CHECK(pml_watchpoint_plan_write(&p, path) == -EEXIST, "a plan that is there stays");
+  (void)truncate(path, 100);
+  CHECK(pml_watchpoint_plan_read(&again, path) == PML_EFORMAT, "half a plan is none");
   (void)unlink(path);
 }
 
@@ -228,5 +257,6 @@ int main(void) {
   check_room();
   check_file();
   check_refusals();
+  check_plan();
   return check_done();
 }
