@@ -52,7 +52,7 @@ static void check_found(const char *name, volatile void *at, size_t bytes, enum 
   if (!CHECK(err == 0, "%s is found%s%s", name, err ? ": " : "", err ? pml_error_detail(err) : "")) return;
   CHECK(v.address + base() == (uintptr_t)at, "%s is where it is", name);
   CHECK(v.bytes == bytes && v.content == content && !v.function, "it has %zu bytes of its kind", bytes);
-  CHECK(strcmp(v.type, type) == 0, "its type is %s, not '%s'", type, v.type);
+  CHECK(strcmp(v.type, type) == 0, "its type is %s", v.type);
 }
 
 static void check_all(void) {
