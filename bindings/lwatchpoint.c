@@ -12,6 +12,10 @@ static const char *const content_name[] = {"none", "signed", "unsigned", "float"
 
 /* --- find --- */
 
+static int l_available(lua_State *L) {
+  return pml_pushdone(L, pml_watchpoint_available(), "watchpoint.available");
+}
+
 static int l_find(lua_State *L) {
   struct pml_variable v;
   const char *path = lutil_string(L, 1), *name = lutil_string(L, 2);
@@ -177,7 +181,8 @@ static int l_values(lua_State *L) {
 
 int luaopen_pmlua_watchpoint(lua_State *L) {
   static const luaL_Reg methods[] = {{"summary", l_summary}, {"lane", l_lane}, {"values", l_values}, {NULL, NULL}};
-  static const luaL_Reg functions[] = {{"find", l_find}, {"plan", l_plan}, {"load", l_load}, {NULL, NULL}};
+  static const luaL_Reg functions[] = {
+      {"available", l_available}, {"find", l_find}, {"plan", l_plan}, {"load", l_load}, {NULL, NULL}};
   lutil_class(L, &store_class, methods, NULL);
   luaL_newlib(L, functions);
   return 1;

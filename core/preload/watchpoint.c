@@ -22,7 +22,9 @@
 
 static struct {
   char dir[PATH_MAX - 64];
-  struct pml_watchpoint_plan plan;
+  uint64_t values;
+  size_t points;
+  struct pml_watchpoint point[PML_WATCHPOINTS_MAX]; /* those of the plan that this process has */
   struct pml_watchpoints *set;
 } watch;
 
@@ -33,23 +35,20 @@ static void complain(const char *why) {
 }
 
 /* A process may become several programs. */
-static int open_file(const struct pml_watchpoint *point, size_t n) {
+static int open_file(void) {
   char path[PATH_MAX];
-  const struct pml_watchpoint_options o = {.values = watch.plan.values, .path = path};
+  const struct pml_watchpoint_options o = {.values = watch.values, .path = path};
   int err = -EEXIST;
   for (unsigned i = 1; i < PROGRAMS_MAX && err == -EEXIST; i++) {
     (void)snprintf(path, sizeof path, i == 1 ? "%s/%d.watchpoints" : "%s/%d-%u.watchpoints", watch.dir, (int)getpid(),
                    i);
-    err = pml_watchpoints_open(&watch.set, point, n, &o);
+    err = pml_watchpoints_open(&watch.set, watch.point, watch.points, &o);
   }
   return err;
 }
 
 static void start(void) {
-  struct pml_watchpoint point[PML_WATCHPOINTS_MAX];
-  size_t n = pml_watchpoint_plan_place(&watch.plan, point);
-  if (n == 0) return;
-  int err = open_file(point, n);
+  int err = open_file();
   if (err == 0) err = pml_watchpoints_start(watch.set);
   if (err < 0) complain(pml_error_detail(err));
 }
@@ -60,17 +59,25 @@ static void start_in_child(void) {
   start();
 }
 
-__attribute__((constructor)) static void start_in_program(void) {
+static int read_plan(void) {
   char path[PATH_MAX];
+  struct pml_watchpoint_plan plan;
+  (void)snprintf(path, sizeof path, "%s/plan", watch.dir);
+  int err = pml_watchpoint_plan_read(&plan, path);
+  if (err < 0) return err;
+  watch.values = plan.values;
+  watch.points = pml_watchpoint_plan_place(&plan, watch.point);
+  return 0;
+}
+
+__attribute__((constructor)) static void start_in_program(void) {
   const char *dir = getenv("PMLUA_WATCHPOINT_DIR");
   if (dir == NULL || dir[0] == '\0' || strlen(dir) >= sizeof watch.dir) return;
   int saved = errno;
   memcpy(watch.dir, dir, strlen(dir) + 1);
-  (void)snprintf(path, sizeof path, "%s/plan", watch.dir);
-  int err = pml_watchpoint_plan_read(&watch.plan, path);
-  if (err < 0) {
-    complain(pml_error_detail(err));
-  } else {
+  int err = read_plan();
+  if (err < 0) complain(pml_error_detail(err));
+  if (watch.points > 0) {
     start();
     (void)pthread_atfork(NULL, NULL, start_in_child);
   }

@@ -247,9 +247,8 @@ int pml_variable_find(const char *path, const char *name, bool typed, struct pml
 #else
 
 int pml_variable_find(const char *path, const char *name, bool typed, struct pml_variable *v) {
-  (void)path, (void)typed, (void)v;
-  return pml_fail(PML_ENOTHERE, "%.200s: this pmlua was built without libdw (Debian: libdw-dev), which finds variables",
-                  name);
+  (void)path, (void)name, (void)typed, (void)v;
+  return pml_fail(PML_ENOTHERE, "this pmlua was built without libdw (Debian: libdw-dev), which finds variables");
 }
 
 #endif

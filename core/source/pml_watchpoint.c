@@ -195,6 +195,22 @@ static int refused(const struct pml_watchpoint *p, struct perf_event_attr a, int
   return pml_fail(PML_EMODE, "%.120s: this kernel does not signal at breakpoints; Linux 5.13 does", p->name);
 }
 
+int pml_watchpoint_available(void) {
+#if defined(__x86_64__)
+  static volatile uint64_t probed;
+  const struct pml_watchpoint p = {
+      .name = "a variable", .address = (uintptr_t)&probed, .length = sizeof probed, .access = HW_BREAKPOINT_W};
+  struct perf_event_attr a;
+  fill(&a, &p);
+  int fd = perf_open(&a, 0);
+  if (fd < 0) return refused(&p, a, fd);
+  (void)close(fd);
+  return 0;
+#else
+  return pml_fail(-ENOTSUP, "watchpoints are for x86-64: other CPUs report an access before it is made");
+#endif
+}
+
 /* Programs count on getting the lowest descriptors, and close those that they know. */
 static int out_of_the_way(int fd) {
   struct rlimit limit;
@@ -239,10 +255,11 @@ static int open_thread(struct pml_watchpoints *w, pid_t tid, uint32_t generation
 
 static int open_threads(struct pml_watchpoints *w, uint32_t generation) {
   DIR *d = opendir("/proc/self/task");
-  int err = d == NULL ? -errno : 0;
+  int err = 0;
+  if (d == NULL) return -errno;
   for (const struct dirent *e; err == 0 && (e = readdir(d)) != NULL;)
     if (e->d_name[0] != '.') err = open_thread(w, (pid_t)strtol(e->d_name, NULL, 10), generation);
-  if (d != NULL) (void)closedir(d);
+  (void)closedir(d);
   return err;
 }
 
@@ -257,7 +274,8 @@ static void describe(struct pml_watchpoints *w, const struct pml_watchpoint *poi
 
 static int open_set(struct pml_watchpoints *w, const struct pml_watchpoint *point,
                     const struct pml_watchpoint_options *o) {
-  int err = pml_clock_init();
+  int err = pml_watchpoint_available();
+  if (err == 0) err = pml_clock_init();
   for (unsigned i = 0; i < w->points && err == 0; i++) err = pml_watchpoint_check(&point[i]);
   if (err == 0) err = pml__store_create(&w->store, o->path, o->values);
   if (err < 0) return err;

@@ -20,15 +20,17 @@ PML_BEGIN_DECLS
  * access and the handler: let the program's own lock, if it has one, keep the others out. What the kernel does for
  * the program, such as read(2) into the variable, is not seen.
  *
- * Cost: an exception and a signal for each access, some 2 us on bare hardware and 12 in a virtual machine, of which the
- * exception alone takes three quarters (measured there); nothing for accesses to anything else.
+ * Cost: an exception and a signal for each access; in a virtual machine 12 us were measured, 9 of them for the
+ * exception (scripts/watchpoint.lua). Accesses to anything else cost nothing.
+ *
+ * x86-64 only: other CPUs report an access before it is made.
  *
  * SIGTRAP is taken at the first open and kept as long as the process lives, so that no late signal can end it; traps
  * that are not ours go to whom they went before. A program that takes SIGTRAP itself, or blocks it on a thread, makes
  * accesses miss or late: both are counted.
  */
 
-#define PML_WATCHPOINTS_MAX 4 /* x86 has four debug registers; arm64 as many or more */
+#define PML_WATCHPOINTS_MAX 4 /* the debug registers of x86 */
 #define PML_WATCHPOINT_VALUES_MAX (UINT64_C(1) << 32)
 
 enum pml_content {
@@ -53,6 +55,13 @@ struct pml_watchpoint {
  * data are 1, 2, 4 or 8 bytes at a multiple of that, contents are taken at writes.
  */
 PML_API int pml_watchpoint_check(const struct pml_watchpoint *p);
+
+/*
+ * pml_watchpoint_available - can this process have watchpoints at all? Returns 0, -ENOTSUP (x86-64 only),
+ * PML_EPARANOID, PML_EMODE (a kernel before Linux 5.13), PML_ENOTHERE (no breakpoints, as in some virtual machines),
+ * -ENOSPC (all are taken) or -errno, with a detail. Cost: two syscalls.
+ */
+PML_API int pml_watchpoint_available(void);
 
 /* One access. */
 struct pml_watchpoint_value {
@@ -125,14 +134,16 @@ struct pml_watchpoints;
  * pml_watchpoints_open - set up @n watchpoints on all threads that there are now and that these make later.
  * A thread that another one makes meanwhile may be left out. Forked children are not watched.
  *
- * Returns 0, -EINVAL (length, alignment, access), -EBUSY (there is a set), -ENOSPC (no debug register left),
- * PML_EPARANOID, PML_EMODE (a kernel before Linux 5.13), PML_ENOTHERE (no breakpoints, as in some virtual machines) or
- * -errno, with a detail. Pair with pml_watchpoints_close(). Not async-signal-safe; the functions below neither.
+ * Returns 0, -EINVAL (as pml_watchpoint_check()), -EBUSY (there is a set), -ENOSPC (no debug register left), what
+ * pml_watchpoint_available() says, or -errno, with a detail.
+ * Pair with pml_watchpoints_close(). Not async-signal-safe; the functions below neither.
  */
 PML_API int pml_watchpoints_open(struct pml_watchpoints **w, const struct pml_watchpoint *point, size_t n,
                                  const struct pml_watchpoint_options *o);
-/* Start and stop; a stop notes what the kernel counted. Idempotent. Return 0 or -errno. Cost: a syscall per thread and
- * point. */
+/*
+ * Start and stop; a stop notes what the kernel counted. Idempotent. Return 0 or -errno.
+ * Cost: a syscall per point and thread that there was at the open.
+ */
 PML_API int pml_watchpoints_start(struct pml_watchpoints *w);
 PML_API int pml_watchpoints_stop(struct pml_watchpoints *w);
 /* pml_watchpoints_store - to collect from, until it is closed. */

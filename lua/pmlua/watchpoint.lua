@@ -4,8 +4,8 @@
 -- Try:  pmlua -e 'print(pml.watchpoint.find("/bin/sh", "environ").address)'
 --
 -- The program runs with a library preloaded that sets hardware breakpoints on every thread. Each process leaves a file of
--- counts, times and contents per thread, which read() turns into tables. What the core has under this name (find, plan,
--- load) is here, too.
+-- counts, times and contents per thread, which read() turns into tables. What the core has under this name
+-- (available, find, plan, load) is here, too.
 
 local core = require "pmlua.core"
 local preload = require "pmlua.preload"
@@ -91,6 +91,8 @@ function M.run(words, points, options)
   if not path then return nil, err, status or NOT_FOUND end
   local why = preload.obstacle(path)
   if why then return nil, why, NOT_RUN end
+  local possible, impossible = core.watchpoint.available()
+  if not possible then return nil, sentence(impossible), FAILED end
   local planned
   planned, err = plan(options.dir, options.object or path, points, options.values)
   if not planned then return nil, err, FAILED end
@@ -220,7 +222,8 @@ function M.write_trace(process, number, dir)
     location, err = archive:location("thread " .. lane.thread)
     if not location then return nil, err end
     for k, ticks in ipairs(lane.ticks) do
-      location:metric({ content and scaled(lane.value[k], 10 ^ places) or k }, ticks)
+      local v = lane.value[k]
+      if v == v then location:metric({ content and scaled(v, 10 ^ places) or k }, ticks) end -- there is no integer for NaN
       if k % 16384 == 0 then archive:flush() end -- the ring holds 65536 records
     end
     archive:flush()

@@ -25,12 +25,8 @@ function M:possible(p)
   if not self.pml.paths.programs or not lfs.attributes(self.pml.paths.programs .. "/watched") then
     return nil, "the program to watch is not built; make all builds it"
   end
-  if p.watched == "yes" then
-    local set, err = self.pml.eventset { "mem:0x1000:w" }
-    if not set then return nil, err end
-    set:close()
-  end
-  return true
+  if p.watched == "no" then return true end
+  return self.pml.watchpoint.available()
 end
 
 function M:command(p)

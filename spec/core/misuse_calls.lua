@@ -208,7 +208,7 @@ local functions = {
           sleep = { 0 }, exec = { { "/nowhere/program" }, { MISUSE = "yes" } }, fsync = { dir }, realpath = { dir }, cpu = {},
           nprocs = {} },
   link = { connect = { "/nowhere/socket" } },
-  watchpoint = { find = { "/proc/self/exe", "main", false }, load = { "/nowhere/watchpoints" },
+  watchpoint = { available = {}, find = { "/proc/self/exe", "main", false }, load = { "/nowhere/watchpoints" },
                  plan = { dir .. "/nowhere/plan", { { path = "/proc/self/exe", name = "main" } }, 1 } },
   live = { start = { { name = "misuse" } }, stop = {}, path = {}, folder = {}, rule = { "rule" }, cancel = { 1 },
            rules = {}, functions = {}, call = { "f", 1 }, stop_run = {}, say = {} },

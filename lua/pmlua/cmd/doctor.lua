@@ -151,9 +151,11 @@ check("breakpoints", function()
   return "missing", split(err)
 end)
 
-check("libdw", function()
+check("watchpoints", function()
+  local possible, why = core.watchpoint.available()
+  if not possible then return "missing", split(sentence(why)) end
   local found, err, code = core.watchpoint.find("/proc/self/exe", "main")
-  if found or code ~= "ENOTHERE" then return "ok", "variables of programs are found by name and type (pmlua watchpoint)" end
+  if found or code ~= "ENOTHERE" then return "ok", "accesses of a program's threads, and what they write (pmlua watchpoint)" end
   return "missing", sentence(err):match("^[^;]*"), "install libdw1 (Debian), and libdw-dev where pmlua is built"
 end)
 
