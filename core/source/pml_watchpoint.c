@@ -39,6 +39,7 @@ struct pml_watchpoints {
 
 /* What the handler knows. A generation is never used twice, so that late signals find nothing. */
 static struct {
+  _Atomic bool taken;
   _Atomic(struct pml_watchpoints *) set;
   _Atomic uint32_t generation, inside;
   struct sigaction before;
@@ -263,25 +264,16 @@ static int open_threads(struct pml_watchpoints *w, uint32_t generation) {
   return err;
 }
 
-static void describe(struct pml_watchpoints *w, const struct pml_watchpoint *point) {
-  struct pml__store_head *h = w->store.head;
-  h->points = w->points;
-  h->pid = w->pid;
-  h->ticks_per_second = pml__clock.ticks_per_second;
-  memcpy(h->point, point, w->points * sizeof *point);
-  if (readlink("/proc/self/exe", h->program, sizeof h->program - 1) < 0) h->program[0] = '\0';
-}
-
 static int open_set(struct pml_watchpoints *w, const struct pml_watchpoint *point,
                     const struct pml_watchpoint_options *o) {
   int err = pml_watchpoint_available();
   if (err == 0) err = pml_clock_init();
   for (unsigned i = 0; i < w->points && err == 0; i++) err = pml_watchpoint_check(&point[i]);
-  if (err == 0) err = pml__store_create(&w->store, o->path, o->values);
+  if (err == 0) err = pml__store_create(&w->store, o->path, o->values, point, w->points);
   if (err < 0) return err;
-  describe(w, point);
   err = install();
   uint32_t generation = atomic_fetch_add_explicit(&trap.generation, 1, memory_order_relaxed) + 1;
+  atomic_store_explicit(&trap.set, w, memory_order_seq_cst);
   if (err == 0) err = open_threads(w, generation);
   return err;
 }
@@ -296,7 +288,6 @@ static void release(struct pml_watchpoints *w) {
 int pml_watchpoints_open(struct pml_watchpoints **to, const struct pml_watchpoint *point, size_t n,
                          const struct pml_watchpoint_options *o) {
   static const struct pml_watchpoint_options nothing = {0};
-  struct pml_watchpoints *none = NULL;
   if (o == NULL) o = &nothing;
   *to = NULL;
   if (n == 0 || n > PML_WATCHPOINTS_MAX)
@@ -306,14 +297,16 @@ int pml_watchpoints_open(struct pml_watchpoints **to, const struct pml_watchpoin
   if (w == NULL) return -ENOMEM;
   w->pid = getpid();
   w->points = (unsigned)n;
-  if (!atomic_compare_exchange_strong(&trap.set, &none, w)) {
+  if (atomic_exchange(&trap.taken, true)) {
     free(w);
     return pml_fail(-EBUSY, "this process has watchpoints already; close those first");
   }
   int err = open_set(w, point, o);
   if (err < 0) {
     bool made = w->store.head != NULL && o->path != NULL;
-    pml_watchpoints_close(w);
+    atomic_store_explicit(&trap.set, NULL, memory_order_seq_cst);
+    release(w); /* nothing was enabled: no handler can be at it */
+    atomic_store(&trap.taken, false);
     if (made) (void)unlink(o->path);
     return err;
   }
@@ -350,10 +343,11 @@ static int note_hits(const struct pml_watchpoints *w) {
 }
 
 int pml_watchpoints_stop(struct pml_watchpoints *w) {
-  if (!w->started || w->pid != getpid()) return 0;
+  struct pml__store_head *h = w->store.head;
+  if (h == NULL || !w->started || w->pid != getpid()) return 0;
   w->started = false;
   int err = tell_all(w, PERF_EVENT_IOC_DISABLE);
-  w->store.head->stop_ticks = pml_clock_ticks();
+  h->stop_ticks = pml_clock_ticks();
   int lost = note_hits(w);
   return err < 0 ? err : lost;
 }
@@ -373,4 +367,5 @@ void pml_watchpoints_close(struct pml_watchpoints *w) {
     nanosleep(&some, NULL);
   /* A thread that a debugger holds in the handler would come back to it. */
   if (atomic_load_explicit(&trap.inside, memory_order_acquire) == 0) release(w);
+  atomic_store(&trap.taken, false);
 }

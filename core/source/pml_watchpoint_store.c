@@ -2,6 +2,7 @@
 /* core/source/pml_watchpoint_store.c - what watchpoints take: written in signal handlers, read meanwhile or later. */
 #include "source/pml_watchpoint_store.h"
 
+#include "base/pml_clock.h"
 #include "base/pml_error.h"
 
 #include <errno.h>
@@ -31,38 +32,49 @@ static void lay_out(struct pml_watchpoint_store *s, void *memory, size_t bytes) 
   s->bytes = bytes;
 }
 
-static int map_new(void **memory, const char *path, size_t bytes) {
-  int fd = -1, flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, err = 0;
+/* NULL and *err. */
+static void *map_new(const char *path, size_t bytes, int *err) {
+  int fd = -1, flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE;
   if (path != NULL) {
     fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-    if (fd < 0) return -errno;
-    if (ftruncate(fd, (off_t)bytes) != 0) err = -errno;
     flags = MAP_SHARED;
+    if (fd < 0) *err = -errno;
+    if (fd < 0) return NULL;
   }
-  if (err == 0) {
-    *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, flags, fd, 0);
-    if (*memory == MAP_FAILED) err = -errno;
-  }
+  void *memory = MAP_FAILED;
+  if (fd < 0 || ftruncate(fd, (off_t)bytes) == 0) memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, flags, fd, 0);
+  *err = memory == MAP_FAILED ? -errno : 0;
   if (fd >= 0) (void)close(fd);
-  if (err < 0 && path != NULL) (void)unlink(path);
-  return err;
+  if (memory != MAP_FAILED) return memory;
+  if (path != NULL) (void)unlink(path);
+  return NULL;
 }
 
-int pml__store_create(struct pml_watchpoint_store *s, const char *path, uint64_t values) {
+static void describe(struct pml__store_head *h, const struct pml_watchpoint *point, unsigned n) {
+  memcpy(h->magic, PML__STORE_MAGIC, sizeof h->magic);
+  h->version = PML__STORE_VERSION;
+  h->pid = getpid();
+  h->ticks_per_second = pml__clock.ticks_per_second;
+  h->points = n;
+  memcpy(h->point, point, n * sizeof *point);
+  for (size_t i = 0; i < PML_WATCHPOINTS_MAX; i++) h->hits[i] = -1;
+  if (readlink("/proc/self/exe", h->program, sizeof h->program - 1) < 0) h->program[0] = '\0';
+}
+
+int pml__store_create(struct pml_watchpoint_store *s, const char *path, uint64_t values,
+                      const struct pml_watchpoint *point, unsigned n) {
   if (values > PML_WATCHPOINT_VALUES_MAX)
     return pml_fail(-EINVAL, "%llu values are more than a watchpoint can keep", (unsigned long long)values);
   uint64_t chunks = (values + PML__CHUNK_VALUES - 1) / PML__CHUNK_VALUES;
-  void *memory = NULL;
-  int err = map_new(&memory, path, bytes_of(chunks));
-  if (err < 0)
+  int err = 0;
+  void *memory = map_new(path, bytes_of(chunks), &err);
+  if (memory == NULL)
     return pml_fail(err, "%.400s: no room for %llu values: %s", path != NULL ? path : "memory",
                     (unsigned long long)values, strerror(-err));
   lay_out(s, memory, bytes_of(chunks));
-  memcpy(s->head->magic, PML__STORE_MAGIC, sizeof s->head->magic);
-  s->head->version = PML__STORE_VERSION;
+  describe(s->head, point, n);
   s->head->bytes = s->bytes;
   s->head->chunks_max = (uint32_t)chunks;
-  for (size_t i = 0; i < PML_WATCHPOINTS_MAX; i++) s->head->hits[i] = -1;
   return 0;
 }
 
@@ -124,42 +136,41 @@ static int check(const struct pml__store_head *h, size_t bytes) {
   return 0;
 }
 
-static int map_old(void **memory, size_t *bytes, const char *path) {
+/* NULL and *err. */
+static void *map_old(const char *path, size_t *bytes, int *err) {
   struct stat st;
-  int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK), err = 0;
-  if (fd < 0) return -errno;
-  if (fstat(fd, &st) != 0)
-    err = -errno;
-  else if (!S_ISREG(st.st_mode) || (uint64_t)st.st_size < bytes_of(0))
-    err = PML_EFORMAT;
-  if (err == 0) {
+  void *memory = MAP_FAILED;
+  int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+  if (fd < 0 || fstat(fd, &st) != 0) {
+    *err = -errno;
+  } else if (!S_ISREG(st.st_mode) || (uint64_t)st.st_size < bytes_of(0)) {
+    *err = PML_EFORMAT;
+  } else {
     *bytes = (size_t)st.st_size;
-    *memory = mmap(NULL, *bytes, PROT_READ, MAP_SHARED, fd, 0);
-    if (*memory == MAP_FAILED) err = -errno;
+    memory = mmap(NULL, *bytes, PROT_READ, MAP_SHARED, fd, 0);
+    *err = memory == MAP_FAILED ? -errno : 0;
   }
-  (void)close(fd);
-  return err;
+  if (fd >= 0) (void)close(fd);
+  return memory == MAP_FAILED ? NULL : memory;
 }
 
 int pml_watchpoint_load(struct pml_watchpoint_store **to, const char *path) {
-  void *memory = NULL;
   size_t bytes = 0;
+  int err = 0;
   *to = NULL;
-  int err = map_old(&memory, &bytes, path);
-  if (err == 0 && check(memory, bytes) < 0) {
-    (void)munmap(memory, bytes);
-    err = PML_EFORMAT;
+  void *memory = map_old(path, &bytes, &err);
+  if (memory != NULL) err = check(memory, bytes);
+  struct pml_watchpoint_store *s = err == 0 ? calloc(1, sizeof *s) : NULL;
+  if (s != NULL && memory != NULL) {
+    lay_out(s, memory, bytes);
+    *to = s;
+    return 0;
   }
+  free(s);
+  if (memory != NULL) (void)munmap(memory, bytes);
   if (err == PML_EFORMAT) return pml_fail(err, "%.400s is not what watchpoints of this version left", path);
-  if (err < 0) return pml_fail(err, "%.400s: %s", path, strerror(-err));
-  struct pml_watchpoint_store *s = calloc(1, sizeof *s);
-  if (s == NULL) {
-    (void)munmap(memory, bytes);
-    return -ENOMEM;
-  }
-  lay_out(s, memory, bytes);
-  *to = s;
-  return 0;
+  if (err == 0) err = -ENOMEM;
+  return pml_fail(err, "%.400s: %s", path, strerror(-err));
 }
 
 void pml_watchpoint_unload(struct pml_watchpoint_store *s) {

@@ -54,8 +54,9 @@ struct pml_watchpoint_store {
   size_t bytes;
 };
 
-/* Make one: 0 or -errno. @values as in struct pml_watchpoint_options. */
-int pml__store_create(struct pml_watchpoint_store *s, const char *path, uint64_t values);
+/* Make one of the calling process: 0 or -errno. @path and @values as in struct pml_watchpoint_options. */
+int pml__store_create(struct pml_watchpoint_store *s, const char *path, uint64_t values,
+                      const struct pml_watchpoint *point, unsigned n);
 void pml__store_unmap(struct pml_watchpoint_store *s);
 
 /* pml__store_take - a new lane's number, UINT32_MAX if there is none. These two are async-signal-safe. */
