@@ -29,6 +29,8 @@
   X(dwarf_tag)                                                                                                         \
   X(dwarf_diename)                                                                                                     \
   X(dwarf_child)                                                                                                       \
+  X(dwarf_dieoffset)                                                                                                   \
+  X(dwarf_attr)                                                                                                        \
   X(dwarf_siblingof)                                                                                                   \
   X(dwarf_attr_integrate)                                                                                              \
   X(dwarf_hasattr_integrate)                                                                                           \

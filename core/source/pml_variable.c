@@ -32,6 +32,7 @@ struct search {
   bool units, optimised_away;
   unsigned found;
   uint64_t at;
+  Dwarf_Off declared; /* inside a scope: the definition stands elsewhere and points to it */
   Dwarf_Die die;
 };
 
@@ -91,13 +92,17 @@ static bool fixed_address(const struct search *s, Dwarf_Die *die, uint64_t *addr
   return true;
 }
 
-static bool is_named(const struct search *s, Dwarf_Die *die) {
+static bool is_named(const struct search *s, Dwarf_Die *die, const char *want) {
   Dwarf_Attribute a;
+  Dwarf_Die declaration;
+  if (s->declared != 0 && s->dw->dwarf_attr(die, DW_AT_specification, &a) != NULL &&
+      s->dw->dwarf_formref_die(&a, &declaration) != NULL && s->dw->dwarf_dieoffset(&declaration) == s->declared)
+    return true;
   const char *name = s->dw->dwarf_diename(die);
-  if (name != NULL && strcmp(name, s->base) == 0) return true;
+  if (name != NULL && strcmp(name, want) == 0) return true;
   if (s->dw->dwarf_attr_integrate(die, DW_AT_linkage_name, &a) == NULL) return false;
   name = s->dw->dwarf_formstring(&a);
-  return name != NULL && strcmp(name, s->base) == 0;
+  return name != NULL && strcmp(name, want) == 0;
 }
 
 static void take_die(struct search *s, Dwarf_Die *die, int tag) {
@@ -120,22 +125,39 @@ static void take_die(struct search *s, Dwarf_Die *die, int tag) {
   s->function = tag == DW_TAG_subprogram;
 }
 
-static bool is_scope(int tag, bool deep) {
+static void look_at(struct search *s, Dwarf_Die *die, int tag, const char *want) {
+  if (!is_named(s, die, want)) return;
+  if (want != s->base && s->dw->dwarf_hasattr(die, DW_AT_declaration))
+    s->declared = s->dw->dwarf_dieoffset(die);
+  else if (tag != DW_TAG_member)
+    take_die(s, die, tag);
+}
+
+/* What is left of SCOPE::NAME inside this scope; all of it where the scope was not named. */
+static const char *inside(const struct search *s, Dwarf_Die *scope, const char *want) {
+  const char *name = s->dw->dwarf_diename(scope);
+  size_t n = name != NULL ? strlen(name) : 0;
+  return n > 0 && strncmp(want, name, n) == 0 && strncmp(want + n, "::", 2) == 0 ? want + n + 2 : want;
+}
+
+static bool is_scope(int tag, bool named, bool deep) {
   if (tag == DW_TAG_namespace || tag == DW_TAG_module) return true;
+  if (tag == DW_TAG_class_type || tag == DW_TAG_structure_type) return named;
   return deep && (tag == DW_TAG_subprogram || tag == DW_TAG_lexical_block);
 }
 
-static void search_scope(struct search *s, Dwarf_Die *scope, bool deep, unsigned depth) {
+static void search_scope(struct search *s, Dwarf_Die *scope, const char *want, bool deep, unsigned depth) {
   Dwarf_Die die;
   if (depth == DEPTH_MAX || s->dw->dwarf_child(scope, &die) != 0) return;
   do {
     int tag = s->dw->dwarf_tag(&die);
-    if (tag == DW_TAG_variable || tag == DW_TAG_subprogram) {
+    if (tag == DW_TAG_variable || tag == DW_TAG_subprogram || tag == DW_TAG_member) {
       const char *name = depth == 0 && s->symbols == 0 ? s->dw->dwarf_diename(&die) : NULL;
       if (name != NULL) pml__nearest_offer(&s->near, name);
-      if (is_named(s, &die)) take_die(s, &die, tag);
+      look_at(s, &die, tag, want);
     }
-    if (is_scope(tag, deep)) search_scope(s, &die, deep, depth + 1);
+    const char *left = inside(s, &die, want);
+    if (is_scope(tag, left != want, deep)) search_scope(s, &die, left, deep, depth + 1);
   } while (s->dw->dwarf_siblingof(&die, &die) == 0);
 }
 
@@ -144,7 +166,7 @@ static void search_units(struct search *s) {
   for (int deep = 0; deep < 2 && s->found == 0 && !s->optimised_away; deep++) {
     Dwarf_Addr bias;
     for (Dwarf_Die *unit = NULL; (unit = s->dw->dwfl_module_nextcu(s->module, unit, &bias)) != NULL; s->units = true)
-      search_scope(s, unit, deep == 1, 0);
+      search_scope(s, unit, s->base, deep == 1, 0);
   }
 }
 

@@ -24,9 +24,9 @@ end
 ---@return string? err
 function M.accesses(text)
   local rest = text:match "^mem:(.+)$" or text
-  local name, access = rest:match "^(.-):([rwx]+)$"
+  local name, access = rest:match "^(.-[^:]):([rwx]+)$"
   name = name or rest
-  if name == "" or name:find("[^:]:[^:]") or name:find "^0x" then
+  if name == "" or name:gsub("::", ""):find ":" or name:find "^%d" then
     return nil, ("'%s' is not mem:SYMBOL[+OFFSET][:rwx]"):format(text)
   end
   return { name = name, access = access or "" }
@@ -50,6 +50,9 @@ local function place(point, program, objects)
       found = core.watchpoint.find(object, point.name, point.content)
       if found then return object end
     end
+  end
+  if code == "EFORMAT" then
+    return nil, program .. " is no program, but a script perhaps; name the file that has the symbols (--in FILE)"
   end
   return nil, sentence(err)
 end

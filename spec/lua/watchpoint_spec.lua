@@ -74,13 +74,26 @@ local library = "int shared; static volatile double hidden; " ..
   "void bump(int n) { for (int i = 0; i < n; i++) hidden = i / 2.0; shared = n; }"
 local user = "void bump(int n); int main(void) { bump(7); return 0; }"
 
+local plus = [[
+namespace solver {
+namespace inner { volatile float residual; }
+class grid { public: static volatile int level; };
+volatile int grid::level;
+template <typename T> __attribute__((noinline)) void step(T x) { inner::residual = (float)x; }
+static void refine() { static volatile int depth; depth = depth + 1; grid::level = 5; }
+}
+int main() { for (int i = 0; i < 3; i++) solver::step(i / 2.0); solver::refine(); return 0; }
+]]
+
 local function build()
   support.spit(dir .. "/app.c", program)
   support.spit(dir .. "/lib.c", library)
   support.spit(dir .. "/user.c", user)
+  support.spit(dir .. "/plus.cpp", plus)
   local lines = {
     "gcc -g -O1 -pthread app.c -o app", "gcc -g -O1 -pthread -no-pie app.c -o nopie", "gcc -O1 -pthread app.c -o nodebug",
     "strip -o stripped app", "gcc -O1 -static -pthread app.c -o static", "gcc -g -O1 -shared -fPIC lib.c -o libwatched.so",
+    "g++ -g -O1 plus.cpp -o plus",
     "gcc user.c -L. -lwatched -Wl,-rpath,'$ORIGIN' -o user", "objcopy --only-keep-debug app app.debug",
     "strip -o split app", "objcopy --add-gnu-debuglink=app.debug split",
   }
@@ -167,6 +180,14 @@ describe("pmlua watchpoint", function()
     assert.same({ 0, 0.5, 1, 1.5, 2, 2.5, 3 }, processes[1].lanes[1].value)
   end)
 
+  watch_it("knows namespaces, classes, and what is static in a function", function()
+    local points = "-v solver::inner::residual -v refine::depth -v solver::grid::level -e _ZN6solver4stepIdEEvT_"
+    local processes = watched("-o scopes " .. points .. " -- ./plus")
+    assert.same({ ["solver::inner::residual"] = { 3 }, ["refine::depth"] = { 1 }, ["solver::grid::level"] = { 1 },
+      _ZN6solver4stepIdEEvT_ = { 3 } }, accesses(processes[1]))
+    assert.same({ 0, 0.5, 1 }, processes[1].lanes[1].value)
+  end)
+
   watch_it("needs no debug information to count", function()
     assert.same({ work = { 10, 11, 12 }, count = { 10 } }, accesses(watched("-o bare -e work:x -e count:w -- ./nodebug")[1]))
   end)
@@ -234,7 +255,7 @@ describe("pmlua watchpoint", function()
       cases["-v point -- ./app"] = { 1, "name a member" }
       cases["-e count:wx -- ./app"] = { 1, "on execution, or on reads and writes" }
       cases["-e count -e count -e count -e count -e count -- ./app"] = { 1, "hold 4" }
-      cases["-e count --in app.c -- ./app"] = { 1, "ELF" }
+      cases["-e count --in app.c -- ./app"] = { 1, "script perhaps" }
     end
     for arguments, expected in pairs(cases) do
       local status, _, err = shell(command .. " watchpoint " .. arguments)
