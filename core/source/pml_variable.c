@@ -133,9 +133,12 @@ static void look_at(struct search *s, Dwarf_Die *die, int tag, const char *want)
     take_die(s, die, tag);
 }
 
-/* What is left of SCOPE::NAME inside this scope; all of it where the scope was not named. */
+/* What is left of SCOPE::NAME inside this scope; all of it where the scope was not named. A file's name needs no path.
+ */
 static const char *inside(const struct search *s, Dwarf_Die *scope, const char *want) {
   const char *name = s->dw->dwarf_diename(scope);
+  const char *slash = name != NULL ? strrchr(name, '/') : NULL;
+  if (slash != NULL) name = slash + 1;
   size_t n = name != NULL ? strlen(name) : 0;
   return n > 0 && strncmp(want, name, n) == 0 && strncmp(want + n, "::", 2) == 0 ? want + n + 2 : want;
 }
@@ -166,7 +169,7 @@ static void search_units(struct search *s) {
   for (int deep = 0; deep < 2 && s->found == 0 && !s->optimised_away; deep++) {
     Dwarf_Addr bias;
     for (Dwarf_Die *unit = NULL; (unit = s->dw->dwfl_module_nextcu(s->module, unit, &bias)) != NULL; s->units = true)
-      search_scope(s, unit, s->base, deep == 1, 0);
+      search_scope(s, unit, inside(s, unit, s->base), deep == 1, 0);
   }
 }
 
@@ -201,8 +204,8 @@ static int conclude(struct search *s, bool typed, struct pml_variable *v) {
   bool member = s->rest[0] == '.' || s->rest[0] == '[';
   if (!s->symbol && s->found == 0) return nothing(s);
   if ((s->symbol ? s->same : s->found) > 1)
-    return pml_fail(-EINVAL, "%.160s: there are %u of this name in %.160s, which is not clear", s->base,
-                    s->symbol ? s->same : s->found, s->path);
+    return pml_fail(-EINVAL, "%.160s: there are %u of this name in %.160s; FILE.c::%.60s tells which", s->base,
+                    s->symbol ? s->same : s->found, s->path, s->base);
   if (s->function && (typed || member))
     return pml_fail(-EINVAL, "%.160s is a function: it has calls, but no content", s->name);
   if (s->found > 0 && !s->function && s->rest[0] != '+') {
@@ -217,9 +220,12 @@ static int conclude(struct search *s, bool typed, struct pml_variable *v) {
   return untyped(s, v);
 }
 
+/* A file's name has a dot, too. */
 static void split(struct search *s) {
-  size_t n = strcspn(s->name, ".[+");
-  s->rest = s->name + (n == 0 ? strlen(s->name) : n);
+  const char *last = s->name;
+  for (const char *at = s->name; (at = strstr(at, "::")) != NULL; at += 2) last = at + 2;
+  size_t n = strcspn(last, ".[+");
+  s->rest = last + (n == 0 ? strlen(last) : n);
   (void)snprintf(s->base, sizeof s->base, "%.*s", (int)(s->rest - s->name), s->name);
 }
 

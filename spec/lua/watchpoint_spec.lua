@@ -85,15 +85,24 @@ static void refine() { static volatile int depth; depth = depth + 1; grid::level
 int main() { for (int i = 0; i < 3; i++) solver::step(i / 2.0); solver::refine(); return 0; }
 ]]
 
+-- Two of one name.
+local twin = "static volatile int twin; int FUNCTION(void) { for (int i = 0; i < TIMES; i++) twin = i; return twin; }"
+local twins = "int one(void); int two(void); int main(void) { return one() + two(); }"
+
 local function build()
   support.spit(dir .. "/app.c", program)
   support.spit(dir .. "/lib.c", library)
   support.spit(dir .. "/user.c", user)
   support.spit(dir .. "/plus.cpp", plus)
+  support.spit(dir .. "/one.c", twin)
+  support.spit(dir .. "/two.c", twin)
+  support.spit(dir .. "/twins.c", twins)
   local lines = {
     "gcc -g -O1 -pthread app.c -o app", "gcc -g -O1 -pthread -no-pie app.c -o nopie", "gcc -O1 -pthread app.c -o nodebug",
     "strip -o stripped app", "gcc -O1 -static -pthread app.c -o static", "gcc -g -O1 -shared -fPIC lib.c -o libwatched.so",
-    "g++ -g -O1 plus.cpp -o plus",
+    "g++ -g -O1 plus.cpp -o plus", "mkdir below; mv one.c two.c below",
+    "gcc -g -O1 -c below/one.c -DFUNCTION=one -DTIMES=2; gcc -g -O1 -c below/two.c -DFUNCTION=two -DTIMES=3",
+    "gcc twins.c one.o two.o -o twins",
     "gcc user.c -L. -lwatched -Wl,-rpath,'$ORIGIN' -o user", "objcopy --only-keep-debug app app.debug",
     "strip -o split app", "objcopy --add-gnu-debuglink=app.debug split",
   }
@@ -188,6 +197,11 @@ describe("pmlua watchpoint", function()
     assert.same({ 0, 0.5, 1 }, processes[1].lanes[1].value)
   end)
 
+  watch_it("tells two variables of one name apart by their files", function()
+    local processes = watched "-o twins-apart -v one.c::twin -e two.c::twin:w -- ./twins"
+    assert.same({ ["one.c::twin"] = { 2 }, ["two.c::twin"] = { 3 } }, accesses(processes[1]))
+  end)
+
   watch_it("needs no debug information to count", function()
     assert.same({ work = { 10, 11, 12 }, count = { 10 } }, accesses(watched("-o bare -e work:x -e count:w -- ./nodebug")[1]))
   end)
@@ -251,6 +265,7 @@ describe("pmlua watchpoint", function()
       cases["-e cuont -- ./app"] = { 1, "nearest: count" }
       cases["-e count -- ./stripped"] = { 1, "stripped" }
       cases["-v count -- ./nodebug"] = { 1, "compile with %-g" }
+      cases["-v twin -- ./twins"] = { 1, "there are 2 of this name in ./twins; FILE.c::twin tells which" }
       cases["-v work -- ./app"] = { 1, "is a function" }
       cases["-v point -- ./app"] = { 1, "name a member" }
       cases["-e count:wx -- ./app"] = { 1, "on execution, or on reads and writes" }
