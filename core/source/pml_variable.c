@@ -206,6 +206,8 @@ static int conclude(struct search *s, bool typed, struct pml_variable *v) {
   if ((s->symbol ? s->same : s->found) > 1)
     return pml_fail(-EINVAL, "%.160s: there are %u of this name in %.160s; FILE.c::%.60s tells which", s->base,
                     s->symbol ? s->same : s->found, s->path, s->base);
+  if (typed && s->rest[0] == '+')
+    return pml_fail(-EINVAL, "%.160s: bytes behind a symbol have no type; name a member or an element", s->name);
   if (s->function && (typed || member))
     return pml_fail(-EINVAL, "%.160s is a function: it has calls, but no content", s->name);
   if (s->found > 0 && !s->function && s->rest[0] != '+') {

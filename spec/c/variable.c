@@ -99,6 +99,7 @@ static void check_refusals(void) {
   check_refused("variable_int.x", true, -EINVAL, "no struct");
   check_refused("variable_int[0]", true, -EINVAL, "no array");
   check_refused("variable_int+x", false, -EINVAL, "no number");
+  check_refused("variable_int+4", true, -EINVAL, "no type");
   check_refused("variable_long_double", true, -EINVAL, "long double of 16 bytes");
   check_refused("variable_thread_local", true, -ENXIO, "thread-local");
   check_refused("", true, -EINVAL, "no name");
