@@ -94,6 +94,7 @@ static void record(const struct pml_watchpoints *w, uint32_t generation, unsigne
 
 /* A trap of somebody else's: as if we were not there. */
 static void pass_on(int sig, siginfo_t *info, void *context) {
+  int saved = errno;
   if (trap.before.sa_flags & SA_SIGINFO) {
     trap.before.sa_sigaction(sig, info, context);
   } else if (trap.before.sa_handler == SIG_DFL) {
@@ -103,14 +104,17 @@ static void pass_on(int sig, siginfo_t *info, void *context) {
   } else if (trap.before.sa_handler != SIG_IGN) {
     trap.before.sa_handler(sig);
   }
+  errno = saved;
 }
 
+/*
+ * It calls nothing of the C library but gettid(), once: a program's calls of such a function may be what is watched,
+ * and a handler that made one each time would never end. Nothing of it sets errno.
+ */
 static void on_trap(int sig, siginfo_t *info, void *context) {
   const struct perf_siginfo *t = (const void *)info;
-  int saved = errno;
   if (info->si_code != TRAP_OF_PERF || (t->data & TAG_MASK) != TAG) {
     pass_on(sig, info, context);
-    errno = saved;
     return;
   }
   atomic_fetch_add_explicit(&trap.inside, 1, memory_order_seq_cst);
@@ -120,7 +124,6 @@ static void on_trap(int sig, siginfo_t *info, void *context) {
   if (w != NULL && generation == atomic_load_explicit(&trap.generation, memory_order_relaxed) && point < w->points)
     record(w, generation, point, (t->flags & LATE) != 0);
   atomic_fetch_sub_explicit(&trap.inside, 1, memory_order_release);
-  errno = saved;
 }
 
 /* --- open --- */

@@ -20,8 +20,8 @@ PML_BEGIN_DECLS
  * access and the handler: let the program's own lock, if it has one, keep the others out. What the kernel does for
  * the program, such as read(2) into the variable, is not seen.
  *
- * Cost: an exception and a signal for each access; in a virtual machine 12 us were measured, 9 of them for the
- * exception (scripts/watchpoint.lua). Accesses to anything else cost nothing.
+ * Cost: an exception and a signal for each access; in a virtual machine 12 to 23 us were measured, three quarters of
+ * them for the exception (scripts/watchpoint.lua). Accesses to anything else cost nothing.
  *
  * x86-64 only: other CPUs report an access before it is made.
  *

@@ -197,6 +197,14 @@ describe("pmlua watchpoint", function()
     assert.same({ 0, 0.5, 1 }, processes[1].lanes[1].value)
   end)
 
+  watch_it("counts calls of functions of the C library that its own handler might need", function()
+    shell "mkdir errnos"
+    support.spit(dir .. "/errno.c", "#include <errno.h>\nint *volatile p; " ..
+      "int main(void) { for (int i = 0; i < 9; i++) p = __errno_location(); return 0; }")
+    shell "gcc -O0 errno.c -o errno"
+    assert.is_true(accesses(watched("-o errnos -e __errno_location:x -- ./errno")[1]).__errno_location[1] >= 9)
+  end)
+
   watch_it("tells two variables of one name apart by their files", function()
     local processes = watched "-o twins-apart -v one.c::twin -e two.c::twin:w -- ./twins"
     assert.same({ ["one.c::twin"] = { 2 }, ["two.c::twin"] = { 3 } }, accesses(processes[1]))
