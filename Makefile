@@ -27,6 +27,7 @@ CORE_SRC := $(filter-out core/compat/% core/preload/%,$(wildcard core/*/*.c core
 CORE_ASM := $(wildcard core/adapter/arch/*/*.S)
 LIVE_SRC := core/preload/live.c
 RECORD_SRC := core/preload/record.c
+WATCHPOINT_SRC := core/preload/watchpoint.c
 SDE_SRC  := $(wildcard core/compat/libsde*.c)
 PM_SRC   := $(wildcard core/compat/pmlib/*.c)
 CLANG_SRC := bindings/clang.c bindings/clang_table.c
@@ -47,6 +48,10 @@ BIND_OBJ := $(BIND_SRC:%.c=$(B)/obj/%.o)
 MAIN_OBJ := $(B)/obj/bindings/main.o
 LIVE_OBJ := $(LIVE_SRC:%.c=$(B)/obj/%.o)
 RECORD_OBJ := $(RECORD_SRC:%.c=$(B)/obj/%.o)
+WATCHPOINT_OBJ := $(WATCHPOINT_SRC:%.c=$(B)/obj/%.o)
+# Programs for experiments that look at one from outside.
+# The others are built by the experiments that look at them.
+PROGRAMS := $(B)/programs/watched
 # A workload is a file, or a folder of files.
 WORK_ONE := $(patsubst scripts/workloads/%.c,$(B)/workloads/%.so,$(wildcard scripts/workloads/*.c))
 WORK_ALL := $(patsubst scripts/workloads/%/,$(B)/workloads/%.so,$(wildcard scripts/workloads/*/))
@@ -58,7 +63,8 @@ SPEC_BIN := $(SPEC_SRC:spec/c/%.c=$(B)/spec/%)
 
 .PHONY: all
 all: $(B)/libpmlua.so $(B)/libpmlua.a $(B)/lua/pmlua/core.so $(B)/pmlua $(WORK_SO) $(B)/compat/libsde.so $(B)/compat/libsde.a \
-  $(B)/compat/libPM.so $(B)/compat/libPM.a $(B)/libpmlua-embed.so $(B)/preload/libpmlua-live.so $(B)/preload/libpmlua-record.so $(CLANG_SO)
+  $(B)/compat/libPM.so $(B)/compat/libPM.a $(B)/libpmlua-embed.so $(B)/preload/libpmlua-live.so $(B)/preload/libpmlua-record.so \
+  $(B)/preload/libpmlua-watchpoint.so $(PROGRAMS) $(CLANG_SO)
 
 # --- building ---------------------------------------------------------------------------------------------------------
 
@@ -128,6 +134,17 @@ $(B)/preload/libpmlua-record.so: $(RECORD_OBJ) $(B)/libpmlua.so
 	@mkdir -p $(@D)
 	$(CC) $(SAN) $(LDFLAGS) -shared -Wl,-z,nodelete -Wl,-soname,libpmlua-record.so -Wl,-rpath,'$$ORIGIN/..:$$ORIGIN/../..' $(RECORD_OBJ) \
 	  -L$(B) -lpmlua -lpthread -ldl -o $@
+
+# Preloaded, it watches variables and functions of the program.
+$(B)/preload/libpmlua-watchpoint.so: $(WATCHPOINT_OBJ) $(B)/libpmlua.so
+	@mkdir -p $(@D)
+	$(CC) $(SAN) $(LDFLAGS) -shared -Wl,-z,nodelete -Wl,-soname,libpmlua-watchpoint.so -Wl,-rpath,'$$ORIGIN/..:$$ORIGIN/../..' $(WATCHPOINT_OBJ) \
+	  -L$(B) -lpmlua -lpthread -o $@
+
+# They know nothing of pmlua, and have debug information. ThreadSanitizer does not know OpenMP's barriers.
+$(PROGRAMS): $(B)/programs/%: scripts/programs/%.c
+	@mkdir -p $(@D)
+	$(CC) -std=c11 -D_GNU_SOURCE -O2 -g $(WARN) $(filter-out -fsanitize=thread,$(SAN)) -fopenmp $< -o $@
 
 SDE_CORE := $(filter core/base/% core/source/pml_sde% core/source/pml_recorder% core/source/pml_quantile% core/source/pml_sketch%,$(CORE_SRC))
 $(B)/compat/libsde.a: $(SDE_OBJ) $(SDE_CORE:%.c=$(B)/obj/%.o)
@@ -246,11 +263,11 @@ $(B)/bench: $(BENCH_OBJ) $(B)/libpmlua.a
 .PHONY: specs
 specs: $(SPEC_BIN)
 
--include $(CORE_OBJ:.o=.d) $(SDE_OBJ:.o=.d) $(PM_OBJ:.o=.d) $(LIVE_OBJ:.o=.d) $(RECORD_OBJ:.o=.d) $(BIND_OBJ:.o=.d) $(MAIN_OBJ:.o=.d) $(WORK_ONE:.so=.d) $(WORK_SRC:%.c=$(B)/obj/%.d) $(SPEC_BIN:=.d) $(BENCH_OBJ:.o=.d)
+-include $(CORE_OBJ:.o=.d) $(SDE_OBJ:.o=.d) $(PM_OBJ:.o=.d) $(LIVE_OBJ:.o=.d) $(RECORD_OBJ:.o=.d) $(WATCHPOINT_OBJ:.o=.d) $(BIND_OBJ:.o=.d) $(MAIN_OBJ:.o=.d) $(WORK_ONE:.so=.d) $(WORK_SRC:%.c=$(B)/obj/%.d) $(SPEC_BIN:=.d) $(BENCH_OBJ:.o=.d)
 
 # --- the two commands of a newcomer -----------------------------------------------------------------------------------
 
-RUN_DEPS   := pkg-config lua5.4 liblua5.4-dev libpfm4-dev libotf2-trace-dev zlib1g-dev lua-filesystem lua-cjson lua-argparse lua-zlib gnuplot-nox
+RUN_DEPS   := pkg-config lua5.4 liblua5.4-dev libdw-dev libpfm4-dev libotf2-trace-dev zlib1g-dev lua-filesystem lua-cjson lua-argparse lua-zlib gnuplot-nox
 CHECK_DEPS := g++ lua-busted lua-check otf2-tools python3-otf2 python3-six clang libomp-dev clang-format clang-tidy cppcheck valgrind man-db \
   libclang-dev gcc-aarch64-linux-gnu libc6-dev-arm64-cross qemu-user-static gfortran openmpi-bin libopenmpi-dev sqlite3 git \
   libpython3.11-testsuite
@@ -292,7 +309,7 @@ lint: ## compilers' warnings as errors, clang-tidy, cppcheck, luacheck, format
 	@$(MAKE) --no-print-directory -s CC=clang B=$(B)/clang all specs
 	@cppcheck -q --std=c11 --language=c --error-exitcode=1 --inline-suppr --suppress=missingIncludeSystem \
 	  --enable=warning,performance,portability -D__x86_64__ -Icore core bindings scripts/workloads $(wildcard scripts/programs/*.[ch])
-	@clang-tidy --quiet $(CORE_SRC) $(SDE_SRC) $(PM_SRC) $(LIVE_SRC) $(RECORD_SRC) bindings/main.c $(BIND_SRC) $(if $(CLANG_INC),$(CLANG_SRC)) $(WORK_SRC) -- -std=c11 -D_GNU_SOURCE -Icore $(LUA_CFLAGS) $(CLANG_INC:%=-isystem %) 2>$(B)/tidy.log \
+	@clang-tidy --quiet $(CORE_SRC) $(SDE_SRC) $(PM_SRC) $(LIVE_SRC) $(RECORD_SRC) $(WATCHPOINT_SRC) bindings/main.c $(BIND_SRC) $(if $(CLANG_INC),$(CLANG_SRC)) $(WORK_SRC) -- -std=c11 -D_GNU_SOURCE -Icore $(LUA_CFLAGS) $(CLANG_INC:%=-isystem %) 2>$(B)/tidy.log \
 	  || { cat $(B)/tidy.log; exit 1; }
 fmt: ## format the C sources
 	clang-format -i $(ALL_C)
@@ -356,7 +373,9 @@ install: all ## PREFIX (default /usr/local), DESTDIR for packagers
 	install -m 755 $(B)/$(EMBED_SONAME) $(D)/lib/
 	ln -sf $(EMBED_SONAME) $(D)/lib/libpmlua-embed.so
 	install -d $(D)/lib/pmlua/preload
-	install -m 755 $(B)/preload/libpmlua-live.so $(B)/preload/libpmlua-record.so $(D)/lib/pmlua/preload/
+	install -m 755 $(B)/preload/libpmlua-live.so $(B)/preload/libpmlua-record.so $(B)/preload/libpmlua-watchpoint.so $(D)/lib/pmlua/preload/
+	install -d $(D)/lib/pmlua/programs
+	install -m 755 $(PROGRAMS) $(D)/lib/pmlua/programs/
 	install -m 644 $(B)/libpmlua.a $(D)/lib/
 	install -m 755 $(B)/lua/pmlua/core.so $(D)/lib/lua/$(LUAVER)/pmlua/
 	$(if $(CLANG_SO),install -m 755 $(CLANG_SO) $(D)/lib/lua/$(LUAVER)/pmlua/)

@@ -2,7 +2,7 @@
 --- pmlua - a laboratory for performance measurement.
 --
 -- require "pmlua" gives one table: what the C core offers (clock, event, counter, group, eventset, region, samples,
--- workload, trace, sys, sde, section, profile) and, loaded when first named, the Lua modules beside this file
+-- workload, trace, sys, sde, section, profile, watchpoint) and, loaded when first named, the Lua modules beside this file
 -- (experiment, stats, plot, ...).
 -- Whatever the machine refuses comes back as nil, a sentence and a code; misuse raises.
 --
@@ -14,7 +14,7 @@ local _, file = ...
 
 ---@class pml
 ---@field version string
----@field paths { lua: string?, scripts: string?, plots: string?, workloads: string?, preload: string? }
+---@field paths { lua: string?, scripts: string?, plots: string?, workloads: string?, preload: string?, programs: string? }
 local pml = { paths = {} }
 
 local function parent(path, levels)
@@ -48,6 +48,7 @@ local function built(name)
 end
 pml.paths.workloads = built "workloads"
 pml.paths.preload = built "preload"
+pml.paths.programs = built "programs"
 
 --- Where the Lua module pmlua.NAME is, if there is one.
 local function find(name)

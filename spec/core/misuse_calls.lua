@@ -62,6 +62,19 @@ local function newspool()
   return path and assert(core.spool.open(path))
 end
 
+-- The file that a watched process leaves: a head, 4096 lanes of 64 bytes, one chunk of 16384; one access.
+local function newwatchpoints()
+  local path = dir .. "/watchpoints"
+  local f <close> = assert(io.open(path, "wb"))
+  local bytes = 4096 + 4096 * 64 + 16384
+  local head = string.pack("<c8I4I4I8I4I4I4i4", "pmlwatch", 1, 1, bytes, 1, 1, 1, 42)
+  local lane = string.pack("<I4I4I8I8I8I4I4", 42, 0, 1, 0, 0, 1, 1)
+  local chunk = string.pack("<I4I4I8I8I8", 0, 1, 0, 7, 8)
+  f:write(head, ("\0"):rep(4096 - #head), lane, ("\0"):rep(4096 * 64 - #lane), chunk, ("\0"):rep(16384 - #chunk))
+  f:close()
+  return assert(core.watchpoint.load(path))
+end
+
 local function newlink() return assert(core.link.connect(server)) end
 
 -- A process has one: the last that was asked for. No library is called so: what is tried here are its doors.
@@ -98,6 +111,7 @@ local function newhandles()
   h.filter = newfilter()
   h.link = newlink()
   h.command = assert(core.command.spawn { "/bin/true" })
+  h.watchpoints = newwatchpoints()
   h.workload = workload and assert(core.workload.load(workload)) or nil
   return h
 end
@@ -230,13 +244,15 @@ local functions = {
           sleep = { 0 }, exec = { { "/nowhere/program" }, { MISUSE = "yes" } }, fsync = { dir }, realpath = { dir }, cpu = {},
           nprocs = {} },
   link = { connect = { "/nowhere/socket" } },
+  watchpoint = { available = {}, find = { "/proc/self/exe", "main", false }, load = { "/nowhere/watchpoints" },
+                 plan = { dir .. "/nowhere/plan", { { path = "/proc/self/exe", name = "main" } }, 1 } },
   live = { start = { { name = "misuse" } }, stop = {}, path = {}, folder = {}, rule = { "rule" }, cancel = { 1 },
            rules = {}, functions = {}, call = { "f", 1 }, stop_run = {}, say = {} },
 }
 local slow = { ["event.list"] = true, ["event.parse"] = true, ["clock.info"] = true, ["sys.sleep"] = true,
                ["counter.open"] = true, ["group.open"] = true, ["eventset.open"] = true, ["trace.open"] = true,
                ["event.set_sysfs"] = true, ["samples.new"] = true, ["live.start"] = true, ["command.spawn"] = true,
-               ["section.text"] = true }
+               ["section.text"] = true, ["watchpoint.find"] = true, ["watchpoint.plan"] = true }
 -- One list is a walk over all of libpfm4 and tracefs; sleeping sleeps; 2^31 samples may well fit, but take a minute.
 local few = {
   ["event.list"] = { NIL, -1, "a\0b", {}, print },
@@ -244,6 +260,7 @@ local few = {
   ["live.say"] = { NIL, true, {}, print, file }, -- what it says would be heard
   ["live.stop_run"] = { NIL, true, "a\0b", {}, print, file },
   ["section.write"] = { NIL, true, "", "a\0b", {}, print, file }, -- else it would
+  ["watchpoint.plan"] = { NIL, true, "", "a\0b", {}, { {} }, print, file }, -- so would this
   ["samples.new"] = { NIL, true, 0, -1, 1, math.maxinteger, math.mininteger, 1 << 53, 0.5, 0 / 0, "x", {}, print, file },
 }
 local target = { "pid", "cpu", "inherit", "no_page" }
@@ -287,6 +304,10 @@ handles.interception:close()
 attackoptions("intercept.install", function(_, options) return core.intercept.install(options) end, "",
   { "lib", "sym", "not" })
 handles.interception = newinterception()
+attackoptions("watchpoint.plan", function(_, point)
+  point.path, point.name = point.path or "/proc/self/exe", point.name or "main"
+  return core.watchpoint.plan(dir .. "/nowhere/plan", { point })
+end, "", { "path", "name", "access", "content" })
 attackoptions("trace.open", core.trace.open, "/nowhere", { "metrics", "buffer" })
 for _, v in ipairs(values) do
   for _, key in ipairs { "name", "description", "unit", "mode", "exponent" } do
@@ -320,6 +341,7 @@ local methods = {
                  group = { "GROUP", "sum", "COUNTER" }, describe = { "COUNTER", "counts" },
                  unregister = { "COUNTER" }, shutdown = {} },
   sdecounter = { add = { 1 }, read = {}, reset = {}, info = {} },
+  watchpoints = { summary = {}, lane = { 1 }, values = { 1 } },
   command = { pid = {}, start = {}, wait = { 5 }, kill = { 0 } },
   recorder = { push = { 1 }, values = { 1, 2 }, quantile = { 50 }, count = {}, dropped = {}, nans = {}, error = {},
                reset = {}, epoch = {}, info = {} },

@@ -151,6 +151,14 @@ check("breakpoints", function()
   return "missing", split(err)
 end)
 
+check("watchpoints", function()
+  local possible, why = core.watchpoint.available()
+  if not possible then return "missing", split(sentence(why)) end
+  local found, err, code = core.watchpoint.find("/proc/self/exe", "main")
+  if found or code ~= "ENOTHERE" then return "ok", "accesses of a program's threads, and what they write (pmlua watchpoint)" end
+  return "missing", sentence(err):match("^[^;]*"), "install libdw1 (Debian), and libdw-dev where pmlua is built"
+end)
+
 check("uprobes", function()
   if not exists("/sys/bus/event_source/devices/uprobe") then
     return "missing", "this kernel has no uprobe PMU", "a kernel built with CONFIG_UPROBE_EVENTS"

@@ -1,0 +1,189 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* bindings/lwatchpoint.c - pml.watchpoint: where variables are, plans for programs to be run, and what these left. */
+#include "lutil.h"
+
+#include <linux/hw_breakpoint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define SLICE 1024
+
+static const char *const content_name[] = {"none", "signed", "unsigned", "float"};
+
+/* --- find --- */
+
+static int l_available(lua_State *L) {
+  return pml_pushdone(L, pml_watchpoint_available(), "watchpoint.available");
+}
+
+static int l_find(lua_State *L) {
+  struct pml_variable v;
+  const char *path = lutil_string(L, 1), *name = lutil_string(L, 2);
+  int err = pml_variable_find(path, name, lua_toboolean(L, 3), &v);
+  if (err < 0) return pml_pusherr(L, err, "watchpoint.find");
+  lua_createtable(L, 0, 5);
+  lutil_setint(L, "address", v.address);
+  lutil_setint(L, "bytes", v.bytes);
+  lutil_setbool(L, "func", v.function);
+  lutil_setstr(L, "content", content_name[v.content]);
+  lutil_setstr(L, "type", v.type);
+  return 1;
+}
+
+/* --- plan --- */
+
+static uint32_t read_access(lua_State *L, int arg, const char *access) {
+  uint32_t all = 0;
+  for (const char *s = access; *s; s++) {
+    uint32_t bit = *s == 'r' ? HW_BREAKPOINT_R : *s == 'w' ? HW_BREAKPOINT_W : *s == 'x' ? HW_BREAKPOINT_X : 0;
+    if (bit == 0 || (all & bit) != 0)
+      luaL_argerror(L, arg, lua_pushfstring(L, "access '%s' is not of r, w and x", access));
+    all |= bit;
+  }
+  return all;
+}
+
+/* { path = , name = , access = "rw", content = true } on top of the stack */
+static int add_point(lua_State *L, struct pml_watchpoint_plan *p) {
+  static const char *const known[] = {"path", "name", "access", "content", NULL};
+  int t = lua_gettop(L);
+  lutil_options(L, t, known);
+  const char *path = lutil_stringfield(L, t, "path", NULL), *name = lutil_stringfield(L, t, "name", NULL);
+  if (path == NULL || name == NULL) return luaL_argerror(L, 2, "a point needs path and name");
+  uint32_t access = read_access(L, 2, lutil_stringfield(L, t, "access", ""));
+  int err = pml_watchpoint_plan_add(p, path, name, access, lutil_flag(L, t, "content") != 0);
+  lua_settop(L, t);
+  return err;
+}
+
+static int l_plan(lua_State *L) {
+  struct pml_watchpoint_plan p = {.points = 0};
+  const char *path = lutil_string(L, 1);
+  luaL_checktype(L, 2, LUA_TTABLE);
+  p.values = (uint64_t)lutil_optint(L, 3, 0, 0, (lua_Integer)PML_WATCHPOINT_VALUES_MAX);
+  lua_Integer n = (lua_Integer)lua_rawlen(L, 2);
+  if (n < 1) return luaL_argerror(L, 2, "a list of points is needed");
+  for (lua_Integer i = 1; i <= n; i++) {
+    if (lua_rawgeti(L, 2, i) != LUA_TTABLE) return luaL_argerror(L, 2, "a point is a table");
+    int err = add_point(L, &p);
+    if (err < 0) return pml_pusherr(L, err, "watchpoint.plan");
+    lua_settop(L, 3);
+  }
+  return pml_pushdone(L, pml_watchpoint_plan_write(&p, path), "watchpoint.plan");
+}
+
+/* --- what was left --- */
+
+struct handle {
+  struct lutil_handle h;
+  struct pml_watchpoint_store *store;
+};
+
+static void store_close(void *handle) {
+  pml_watchpoint_unload(((struct handle *)handle)->store);
+}
+
+static const struct lutil_class store_class = {"watchpoints", sizeof(struct handle), store_close};
+
+static const struct pml_watchpoint_store *check(lua_State *L) {
+  return ((struct handle *)lutil_check(L, 1, &store_class))->store;
+}
+
+static int l_load(lua_State *L) {
+  const char *path = lutil_string(L, 1);
+  struct handle *s = lutil_new(L, &store_class, 0, 0);
+  int err = pml_watchpoint_load(&s->store, path);
+  if (err < 0) return pml_pusherr(L, err, "watchpoint.load");
+  s->h.open = 1;
+  return 1;
+}
+
+static void push_point(lua_State *L, const struct pml_watchpoint *p, int64_t hits) {
+  char access[4] = "";
+  size_t n = 0;
+  if (p->access & HW_BREAKPOINT_R) access[n++] = 'r';
+  if (p->access & HW_BREAKPOINT_W) access[n++] = 'w';
+  if (p->access & HW_BREAKPOINT_X) access[n++] = 'x';
+  lua_createtable(L, 0, 7);
+  lutil_setstr(L, "name", p->name);
+  lutil_setstr(L, "type", p->type);
+  lutil_setstr(L, "access", access);
+  lutil_setstr(L, "content", content_name[p->content <= PML_CONTENT_FLOAT ? p->content : PML_CONTENT_NONE]);
+  lutil_setint(L, "address", p->address);
+  lutil_setint(L, "length", p->length);
+  if (hits >= 0) lutil_setint(L, "hits", (uint64_t)hits);
+}
+
+static int l_summary(lua_State *L) {
+  struct pml_watchpoint_summary s;
+  pml_watchpoint_summary(check(L), &s);
+  lua_createtable(L, 0, 8);
+  lutil_setint(L, "pid", (uint64_t)s.pid);
+  lutil_setstr(L, "program", s.program);
+  lutil_setint(L, "lanes", s.lanes);
+  lutil_setint(L, "lost", s.lost);
+  lutil_setint(L, "start_ticks", s.start_ticks);
+  if (s.stop_ticks != 0) lutil_setint(L, "stop_ticks", s.stop_ticks);
+  lutil_setnum(L, "ticks_per_second", s.ticks_per_second);
+  lua_createtable(L, (int)s.points, 0);
+  for (unsigned i = 0; i < s.points; i++) {
+    push_point(L, &s.point[i], s.hits[i]);
+    lua_rawseti(L, -2, (lua_Integer)i + 1);
+  }
+  lua_setfield(L, -2, "points");
+  return 1;
+}
+
+static int l_lane(lua_State *L) {
+  struct pml_watchpoint_lane lane;
+  const struct pml_watchpoint_store *s = check(L);
+  lua_Integer i = lutil_int(L, 2, 1, INT32_MAX);
+  if (pml_watchpoint_lane(s, (unsigned)(i - 1), &lane) < 0) return luaL_argerror(L, 2, "there is no such lane");
+  lua_createtable(L, 0, 5);
+  lutil_setint(L, "tid", (uint64_t)lane.tid);
+  lutil_setint(L, "point", lane.point + 1u);
+  lutil_setint(L, "accesses", lane.accesses);
+  lutil_setint(L, "late", lane.late);
+  lutil_setint(L, "dropped", lane.dropped);
+  return 1;
+}
+
+static void push_number(lua_State *L, struct pml_value v) {
+  if (v.type == PML_TYPE_DOUBLE)
+    lua_pushnumber(L, v.d);
+  else
+    lua_pushinteger(L, (lua_Integer)v.i);
+}
+
+/* lane -> ticks, values: two arrays. The store is looked at anew in every round: a finalizer may have closed it. */
+static int l_values(lua_State *L) {
+  struct pml_watchpoint_value v[SLICE];
+  struct pml_watchpoint_cursor c = {0};
+  struct pml_watchpoint_summary s;
+  struct pml_watchpoint_lane lane;
+  lua_Integer i = lutil_int(L, 2, 1, INT32_MAX), at = 0;
+  pml_watchpoint_summary(check(L), &s);
+  if (pml_watchpoint_lane(check(L), (unsigned)(i - 1), &lane) < 0) return luaL_argerror(L, 2, "there is no such lane");
+  lua_settop(L, 2);
+  lua_newtable(L);
+  lua_newtable(L);
+  for (size_t n; (n = pml_watchpoint_collect(check(L), (unsigned)(i - 1), &c, v, SLICE)) > 0;) {
+    for (size_t k = 0; k < n; k++) {
+      at++;
+      lua_pushinteger(L, (lua_Integer)v[k].ticks);
+      lua_rawseti(L, 3, at);
+      push_number(L, pml_watchpoint_decode(&s.point[lane.point], v[k].bits));
+      lua_rawseti(L, 4, at);
+    }
+  }
+  return 2;
+}
+
+int luaopen_pmlua_watchpoint(lua_State *L) {
+  static const luaL_Reg methods[] = {{"summary", l_summary}, {"lane", l_lane}, {"values", l_values}, {NULL, NULL}};
+  static const luaL_Reg functions[] = {
+      {"available", l_available}, {"find", l_find}, {"plan", l_plan}, {"load", l_load}, {NULL, NULL}};
+  lutil_class(L, &store_class, methods, NULL);
+  luaL_newlib(L, functions);
+  return 1;
+}

@@ -1,0 +1,204 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+--- `pmlua watchpoint -- CMD`: which threads access a variable, call a function, and what they write, without changing CMD.
+--
+--     pmlua watchpoint -e mem:counter:w -v state.level -- ./solver
+
+local core = require "pmlua.core"
+
+local M = {
+  summary = "run a program and tell which threads access a variable or call a function, and what they write",
+  usage = "pmlua watchpoint [-e mem:SYMBOL[+OFF][:rwx]] [-v VARIABLE] [--in FILE] [--values N] [--trace] [--json] [-o DIR] " ..
+    "[--] CMD [ARGS]",
+  help = [[
+CMD is run as it is; hardware breakpoints are set on all its threads, and on those of its children that have the symbols.
+Then a table of accesses by thread is printed on standard error, and CMD's exit status is returned. Each access costs
+the program some microseconds. Nothing needs a PMU.
+
+  -e mem:SYMBOL:rwx  count accesses: r, w, rw, or calls: x; default rw, of a function x. SYMBOL is a variable or a function,
+                     static ones too, a member or an element: v.x[3], or in a scope: space::v,
+                     file.c::v. mem: may be left out
+  -v VARIABLE        note each value that is written; its type is found in the debug information (gcc -g)
+  --in FILE          the program or library that has the symbols, if CMD is not it (a script, sh -c ...) nor loads it
+  --values N         how many accesses to keep with their times, by each process (default: 4000000); 0 only counts
+  --trace            an OTF2 trace of each symbol, too
+  --json             threads with the times and values of their accesses as JSON, on standard output
+  -o DIR             the folder for the results; it is made, and must not hold results (default: pmlua-watchpoint-PID)
+
+-e and -v may be repeated; together they are four at most: the CPU has no more debug registers. A value is taken right
+after the write, by the thread that wrote; when two threads write at once without a lock, it may be the other's. What the
+kernel writes for the program is not seen, nor are static programs and libraries that are loaded later.
+
+    pmlua watchpoint -e mem:work:x -- ./app
+    pmlua watchpoint -v 'grid.level[2]' --trace -o levels -- ./app input]],
+}
+
+local VALUES = 4000000
+local RANGE = 1 << 32
+local takes_value = { ["-e"] = true, ["-v"] = true, ["--in"] = true, ["--values"] = true, ["-o"] = true }
+
+local function add_point(o, name, value)
+  if name == "-v" then
+    o.points[#o.points + 1] = { name = value, content = true }
+    return true
+  end
+  local point, err = require("pmlua.watchpoint").accesses(value)
+  o.points[#o.points + 1] = point
+  return point, err
+end
+
+local function take(o, name, value)
+  if name == "-e" or name == "-v" then return add_point(o, name, value) end
+  if name == "--values" then
+    o.values = math.tointeger(tonumber(value))
+    if not o.values or o.values < 0 or o.values > RANGE then return nil, "--values is a number from 0 to 2^32, not " .. value end
+  else
+    o[name == "-o" and "dir" or "object"] = value
+  end
+  return true
+end
+
+local function parse(args)
+  local o, i = { points = {}, values = VALUES }, 1
+  while i <= #args and args[i]:find "^%-" do
+    local name, value = args[i]:match "^(%-%-%a+)=(.*)$"
+    name = name or args[i]
+    i = i + 1
+    if name == "--" then break end
+    if name == "--trace" or name == "--json" then o[name:sub(3)] = true
+    elseif not takes_value[name] then return nil, "no such option: " .. name
+    else
+      if not value then value, i = args[i], i + 1 end
+      if not value or value == "" then return nil, name .. " needs a value" end
+      local ok, err = take(o, name, value)
+      if not ok then return nil, err end
+    end
+  end
+  o.words = { table.unpack(args, i) }
+  if #o.points == 0 then return nil, "say what to watch, with -e or -v" end
+  if #o.words == 0 then return nil, "say what to run" end
+  if o.words[1]:find("=", 1, true) then return nil, "a command with '=' in its name cannot be watched" end
+  return o
+end
+
+local function complain(text)
+  io.stderr:write("pmlua watchpoint: ", text, "\n")
+end
+
+--- The folder, made, by its full path; nil and why.
+local function folder(name)
+  local lfs = require "lfs"
+  local made, err = lfs.mkdir(name)
+  if not made and lfs.attributes(name, "mode") ~= "directory" then return nil, name .. ": " .. err end
+  if lfs.attributes(name .. "/plan") then
+    return nil, name .. " has results of another watch; remove them, or name another folder with -o"
+  end
+  local real, gone = core.sys.realpath(name)
+  return real, gone
+end
+
+local function range(lane)
+  local least, most
+  for _, v in ipairs(lane.value) do
+    least, most = math.min(least or v, v), math.max(most or v, v)
+  end
+  return least, most
+end
+
+local function print_table(processes)
+  local names, rows = { "pid", "symbol", "access", "type", "thread", "accesses", "first", "last", "least", "most" }, {}
+  for _, process in ipairs(processes) do
+    for _, lane in ipairs(process.lanes) do
+      local p, least, most, first, last = process.points[lane.point], nil, nil, nil, nil
+      if p.content ~= "none" then
+        least, most = range(lane)
+        first, last = lane.value[1], lane.value[#lane.value]
+      end
+      rows[#rows + 1] = { process.pid, p.name, p.access, p.type ~= "" and p.type or "-", lane.thread, lane.accesses, first, last,
+                          least, most }
+    end
+  end
+  if #rows > 0 then io.stderr:write("\n", require "pmlua.tabulate"(names, rows), "\n") end
+end
+
+--- What is not in the table, a line each.
+local function warn(process)
+  local late, dropped, touched = 0, 0, {}
+  for _, lane in ipairs(process.lanes) do
+    late, dropped, touched[lane.point] = late + lane.late, dropped + lane.dropped, true
+  end
+  local function say(n, text) if n > 0 then complain(("process %d: " .. text):format(process.pid, n)) end end
+  for i, p in ipairs(process.points) do
+    if not touched[i] then complain(("process %d: no thread accessed %s"):format(process.pid, p.name)) end
+  end
+  say(dropped, "%d accesses are counted, but have neither time nor value; --values asks for more")
+  say(late, "%d accesses were seen late, because a thread blocks SIGTRAP: their values may be later ones")
+  say(process.lost, "%d accesses are by more threads than can be told apart")
+  say(process.missed or 0, "%d accesses happened, but no thread was told: the program takes SIGTRAP itself, or was ending")
+  if not process.missed then complain(("process %d did not come to its end"):format(process.pid)) end
+end
+
+local function print_json(processes)
+  local json = require "pmlua.json"
+  for _, process in ipairs(json.array(processes)) do
+    json.array(process.points)
+    for _, lane in ipairs(json.array(process.lanes)) do
+      json.array(lane.ns)
+      lane.value = process.points[lane.point].content ~= "none" and json.array(lane.value) or nil
+      lane.ticks = nil
+    end
+  end
+  print(json.encode(processes))
+end
+
+local function trace(processes, dir)
+  local watchpoint = require "pmlua.watchpoint"
+  for _, process in ipairs(processes) do
+    for i, p in ipairs(process.points) do
+      local name = ("%s/trace-%d-%s"):format(dir, process.pid, p.name:gsub("[^%w_]", "_"))
+      local ok, err = watchpoint.write_trace(process, i, name)
+      if not ok then return nil, err end
+    end
+  end
+  return true
+end
+
+local function report(o, dir)
+  local processes, err = require("pmlua.watchpoint").read(dir)
+  if not processes then return nil, err end
+  if #processes == 0 then return nil, "nothing was watched: no process had the symbols loaded when it started" end
+  for _, process in ipairs(processes) do warn(process) end
+  if o.trace then
+    local ok, refused = trace(processes, dir)
+    if not ok then complain(refused) end
+  end
+  if o.json then print_json(processes) else print_table(processes) end
+  return true
+end
+
+---@param args string[]
+---@return integer status
+function M.run(args)
+  local o, misuse = parse(args)
+  if not o then
+    io.stderr:write("pmlua watchpoint: ", misuse, "; usage: ", M.usage, "\n")
+    return 2
+  end
+  local dir, refused = folder(o.dir or ("pmlua-watchpoint-%d"):format(core.sys.pid()))
+  if not dir then
+    complain(refused)
+    return 1
+  end
+  local options = { dir = dir, values = o.values, object = o.object }
+  local ended, err, status = require("pmlua.watchpoint").run(o.words, o.points, options)
+  if not ended then
+    complain(err)
+    if not o.dir then require("lfs").rmdir(dir) end
+    return status
+  end
+  local reported, failure = report(o, dir)
+  if not reported then complain(failure)
+  elseif not o.json then io.stderr:write("results in ", dir, "\n") end
+  return ended.signal and 128 + ended.signal or ended.status
+end
+
+return M

@@ -1,0 +1,237 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+-- lua/pmlua/watchpoint.lua - accesses to variables and calls of functions of a program that was never changed.
+--
+-- Try:  pmlua -e 'print(pml.watchpoint.find("/bin/sh", "environ").address)'
+--
+-- The program runs with a library preloaded that sets hardware breakpoints on every thread. Each process leaves a file of
+-- counts, times and contents per thread, which read() turns into tables. What the core has under this name
+-- (available, find, plan, load) is here, too.
+
+local core = require "pmlua.core"
+local preload = require "pmlua.preload"
+
+local M = setmetatable({}, { __index = function(_, name) return core.watchpoint[name] end })
+
+local NOT_FOUND, NOT_RUN, FAILED = 127, 126, 1 -- as shells say it
+
+local function sentence(err)
+  return (err:gsub("^[%w_.]+: E%w+: ", ""))
+end
+
+--- What is to be watched: "mem:SYMBOL[+OFFSET][:rwx]" or the symbol alone.
+---@param text string
+---@return {name: string, access: string}? point
+---@return string? err
+function M.accesses(text)
+  local rest = text:match "^mem:(.+)$" or text
+  local name, access = rest:match "^(.-[^:]):([rwx]+)$"
+  name = name or rest
+  if name == "" or name:gsub("::", ""):find ":" or name:find "^%d" then
+    return nil, ("'%s' is not mem:SYMBOL[+OFFSET][:rwx]"):format(text)
+  end
+  return { name = name, access = access or "" }
+end
+
+--- The shared objects that the loader would bring into a program.
+local function objects_of(path)
+  local list = {}
+  local quoted = "'" .. path:gsub("'", "'\\''") .. "'"
+  local p <close> = assert(io.popen("LD_TRACE_LOADED_OBJECTS=1 " .. quoted .. " 2>/dev/null </dev/null"))
+  for line in p:lines() do list[#list + 1] = line:match "=> (/.-) %(0x" or line:match "^%s+(/.-) %(0x" end
+  return list
+end
+
+-- In the program, or else in its libraries; the error is that of the program.
+local function place(point, program, objects)
+  local found, err, code = core.watchpoint.find(program, point.name, point.content)
+  if found then return program end
+  if code == "ENOSYMBOL" then
+    for _, object in ipairs(objects()) do
+      found = core.watchpoint.find(object, point.name, point.content)
+      if found then return object end
+    end
+  end
+  if code == "EFORMAT" then
+    return nil, program .. " is no program, but a script perhaps; name the file that has the symbols (--in FILE)"
+  end
+  return nil, sentence(err)
+end
+
+--- Write the plan: which addresses of which objects.
+---@param dir string
+---@param program string path of the ELF file that has the points, or whose libraries have them
+---@param points {name: string, access: string?, content: boolean?}[]
+---@param values integer accesses to keep
+---@return boolean? ok
+---@return string? err
+local function plan(dir, program, points, values)
+  local known, list = nil, {}
+  local function objects()
+    known = known or (not preload.obstacle(program) and objects_of(program) or {})
+    return known
+  end
+  for i, p in ipairs(points) do
+    local path, err = place(p, program, objects)
+    if not path then return nil, err end
+    list[i] = { path = path, name = p.name, access = p.access, content = p.content }
+  end
+  local ok, err = core.watchpoint.plan(dir .. "/plan", list, values)
+  return ok, err and sentence(err)
+end
+
+--- Run a program with watchpoints.
+---@param words string[] the command
+---@param points {name: string, access: string?, content: boolean?}[] content: keep what is written, too
+---@param options {dir: string, values: integer, object: string?, set: string[]?} the folder, by its full path, must exist and
+---have no plan; how many accesses to keep; the file that has the symbols, if not the command's; more of the environment
+---@return table? ended as command:wait() says it
+---@return string? err
+---@return integer? status for the caller's own end
+function M.run(words, points, options)
+  local library, missing = preload.library "watchpoint"
+  if not library then return nil, missing, FAILED end
+  local path, err, status = preload.locate(words[1])
+  if not path then return nil, err, status or NOT_FOUND end
+  local why = preload.obstacle(path)
+  if why then return nil, why, NOT_RUN end
+  local possible, impossible = core.watchpoint.available()
+  if not possible then return nil, sentence(impossible), FAILED end
+  local planned
+  planned, err = plan(options.dir, options.object or path, points, options.values)
+  if not planned then return nil, err, FAILED end
+  local line = { "env", "LD_PRELOAD=" .. preload.with(library), "PMLUA_WATCHPOINT_DIR=" .. options.dir }
+  table.move(options.set or {}, 1, #(options.set or {}), #line + 1, line)
+  line[#line + 1] = path
+  table.move(words, 2, #words, #line + 1, line)
+  local command <close>, refused = core.command.spawn(line)
+  if not command then return nil, sentence(refused), NOT_RUN end
+  local started
+  started, refused = command:start()
+  if not started then return nil, sentence(refused), NOT_RUN end
+  local ended, lost = command:wait()
+  if not ended then return nil, sentence(lost), NOT_RUN end
+  return ended
+end
+
+---@class pmlua.watchpoint.Lane what one thread did to one point
+---@field tid integer
+---@field thread integer from 0, in the order in which the process made them
+---@field point integer
+---@field accesses integer
+---@field late integer
+---@field dropped integer
+---@field first_ns number? since the start of the watch
+---@field last_ns number?
+---@field ns number[] times of the accesses that were kept
+---@field ticks integer[] the same, by the clock
+---@field value number[] what was in the variable; 0 without content
+
+---@class pmlua.watchpoint.Process
+---@field pid integer
+---@field program string
+---@field points table[] name, type, access, content, hits
+---@field lanes pmlua.watchpoint.Lane[] by point, then thread
+---@field lost integer accesses of threads beyond those that there is room for
+---@field missed integer? accesses that the kernel counted but no handler saw; nil: the process did not come to its end
+
+local function read_lanes(store, s)
+  local lanes, tids, number = {}, {}, {}
+  for i = 1, s.lanes do
+    local lane = store:lane(i)
+    local ticks, value = store:values(i)
+    lane.ticks, lane.value, lane.ns = ticks, value, {}
+    for k, t in ipairs(ticks) do lane.ns[k] = (t - s.start_ticks) * 1e9 / s.ticks_per_second end
+    lane.first_ns, lane.last_ns = lane.ns[1], lane.ns[#ticks]
+    lanes[i] = lane
+    if not number[lane.tid] then tids[#tids + 1], number[lane.tid] = lane.tid, 0 end
+  end
+  table.sort(tids)
+  for i, tid in ipairs(tids) do number[tid] = i - 1 end
+  for _, lane in ipairs(lanes) do lane.thread = number[lane.tid] end
+  table.sort(lanes, function(a, b)
+    if a.point ~= b.point then return a.point < b.point end
+    return a.thread < b.thread
+  end)
+  return lanes
+end
+
+local function missed(s, lanes)
+  local n = 0
+  for _, p in ipairs(s.points) do
+    if not p.hits then return nil end
+    n = n + p.hits
+  end
+  for _, lane in ipairs(lanes) do n = n - lane.accesses end
+  return math.max(0, n - s.lost)
+end
+
+--- What the processes of a run left.
+---@param dir string
+---@return pmlua.watchpoint.Process[]? processes by pid
+---@return string? err
+function M.read(dir)
+  local lfs = require "lfs"
+  local list = {}
+  for entry in lfs.dir(dir) do
+    if entry:find "^[%d-]+%.watchpoints$" then
+      local store <close>, err = core.watchpoint.load(dir .. "/" .. entry)
+      if not store then return nil, sentence(err) end
+      local s = store:summary()
+      s.lanes = read_lanes(store, s)
+      s.missed = missed(s, s.lanes)
+      list[#list + 1] = s
+    end
+  end
+  table.sort(list, function(a, b) return a.pid < b.pid end)
+  return list
+end
+
+-- Metrics of traces are integers times a power of ten: the smallest number of decimals that loses nothing, up to nine.
+local function decimals(lanes)
+  local need = 0
+  for _, lane in ipairs(lanes) do
+    for _, v in ipairs(lane.value) do
+      while need < 9 and math.abs(v) < 2 ^ 53 / 10 ^ need and v * 10 ^ need % 1 ~= 0 do need = need + 1 end
+    end
+  end
+  return need
+end
+
+local function scaled(v, scale)
+  local n = math.floor(v * scale + 0.5)
+  return math.tointeger(n) or (v > 0 and math.maxinteger or math.mininteger)
+end
+
+--- One point of a process as an OTF2 trace: a location for each thread, a metric that is the content at each write, or
+--- the count at each access.
+---@param process pmlua.watchpoint.Process
+---@param number integer of the point
+---@param dir string is made, if need be
+---@return boolean? ok
+---@return string? err
+function M.write_trace(process, number, dir)
+  local point, lanes = process.points[number], {}
+  for _, lane in ipairs(process.lanes) do if lane.point == number then lanes[#lanes + 1] = lane end end
+  local content = point.content ~= "none"
+  local places = content and decimals(lanes) or 0
+  require("lfs").mkdir(dir)
+  local archive, err = core.trace.open(dir, { metrics = { {
+    name = point.name, mode = content and "absolute" or "accumulated", exponent = -places,
+    description = content and "what was written" or "accesses so far", unit = content and "" or "#",
+  } } })
+  if not archive then return nil, err end
+  for _, lane in ipairs(lanes) do
+    local location
+    location, err = archive:location("thread " .. lane.thread)
+    if not location then return nil, err end
+    for k, ticks in ipairs(lane.ticks) do
+      local v = lane.value[k]
+      if v == v then location:metric({ content and scaled(v, 10 ^ places) or k }, ticks) end -- there is no integer for NaN
+      if k % 16384 == 0 then archive:flush() end -- the ring holds 65536 records
+    end
+    archive:flush()
+  end
+  return archive:close()
+end
+
+return M

@@ -1,0 +1,67 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+-- scripts/watchpoint.lua - accesses and contents of variables of a program that was never changed, thread by thread.
+--
+-- Try:  pmlua scripts/watchpoint.lua --quick
+--
+-- After R. Schöne, R. Tschüter, T. Ilsche, J. Schuchart, D. Hackenberg, W. Nagel, Extending the functionality of Score-P
+-- through plugins, section 3.5. Figure 5: calls of two functions in a parallel loop of 22 chunks on 4 threads, which are
+-- 6 * 506 on two threads and 5 * 506 on the others. Figure 6: what is written to one variable by two threads, whose
+-- loop is shared out statically or dynamically. And what watching costs: the same loops without it.
+
+local here = debug.getinfo(1, "S").source:match("^@(.*/)") or "./"
+package.path = here .. "?.lua;" .. package.path
+
+local pml = require "pmlua"
+local report = require "watchpoint.report"
+local watch = require "watchpoint.watch"
+
+local lab = {}
+
+local function within(options, name, min, max)
+  local v = options[name]
+  if not (v >= min and v <= max) then error(("option --%s is %d, it must be from %d to %d"):format(name, v, min, max), 0) end
+  return v
+end
+
+local function prepare(options)
+  within(options, "writes", 100, 10000000)
+  within(options, "chunk", 1, 10000000)
+  within(options, "regions", 1, 10000)
+  lab.watch = watch.new(pml, options)
+  return { { "loop", { "chunks", "static", "dynamic" } }, { "watched", { "no", "yes" } } }
+end
+
+return pml.experiment {
+  name = "watchpoint",
+  description = [[
+Accesses of threads to variables and functions of an unmodified program, and what they write, by hardware breakpoints:
+calls in a parallel loop of 22 chunks on 4 threads, and the content of a variable that two threads write under static and
+dynamic scheduling; each loop without being watched, too. A sample is the time of the loop, by the program's own account.]],
+  factors = prepare,
+  help = { loop = "of the program", watched = "no: as it is" },
+  unit = "s",
+  repeats = 5,
+  rounds = 5,
+  warmup = 0,
+  quick = { repeats = 1, rounds = 1, writes = 10000, chunk = 410 },
+  options = {
+    { name = "writes", type = "integer", metavar = "N", default = 100000, help = "to d_var, in the static and the dynamic loop" },
+    { name = "chunk", type = "integer", metavar = "N", default = 4096,
+      help = "iterations that a thread takes at a time in the dynamic loop" },
+    { name = "regions", type = "integer", metavar = "N", default = 1, help = "parallel regions of 22 chunks" },
+  },
+  examples = { "pmlua scripts/watchpoint.lua --quick", "pmlua scripts/watchpoint.lua --chunk 64" },
+  setup = function(p) return lab.watch:possible(p) end,
+  measure = function(_, p, n) return lab.watch:measure(p, n) end,
+  columns = {
+    { name = "threads", unit = "", description = "of the loop", value = function(cell) return watch.threads[cell.p.loop] end },
+    { name = "accesses", unit = "", description = "of all threads to what is watched, in the last run",
+      value = function(cell) return lab.watch:accesses(cell.p) end },
+    { name = "cpu", unit = "s", description = "processor time of the program, median",
+      value = function(cell) return lab.watch:cpu(cell.p) end },
+    { name = "cost", unit = "us", description = "processor time that watching adds, per access",
+      value = function(cell) return lab.watch:cost(cell.p) end },
+  },
+  analyse = function(run) report.write(run, lab.watch) end,
+  plot = "watchpoint",
+}

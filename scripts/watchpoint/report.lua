@@ -1,0 +1,108 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+-- scripts/watchpoint/report.lua - accesses.dat, calls.dat and content.dat, a trace of each loop, and what is said at the end.
+--
+-- Try:  pmlua scripts/watchpoint.lua --quick --no-plot && head results/watchpoint/latest/accesses.dat
+
+local tabulate = require "pmlua.tabulate"
+
+local M = {}
+
+local loops = { "chunks", "static", "dynamic" }
+local drawn = 1500 -- of a thread's accesses; the traces have all
+
+-- The accesses of a lane that are drawn: evenly, the first and the last among them.
+local function thin(lane, each)
+  local n = #lane.ns
+  local step = math.max(1, n // drawn)
+  for k = 1, n, step do each(k) end
+  if n > 1 and (n - 1) % step ~= 0 then each(n) end
+end
+
+local function accesses(lab)
+  local rows = {}
+  for _, loop in ipairs(loops) do
+    local run = lab:run_of(loop)
+    for _, lane in ipairs(run and run.lanes or {}) do
+      local least, most = math.huge, -math.huge
+      for _, v in ipairs(lane.value) do least, most = math.min(least, v), math.max(most, v) end
+      local content = run.points[lane.point].content ~= "none" and #lane.value > 0
+      rows[#rows + 1] = {
+        loop, run.points[lane.point].name, lane.thread, lane.accesses, content and least or nil, content and most or nil,
+        lane.first_ns and lane.first_ns / 1e6, lane.last_ns and lane.last_ns / 1e6, lane.late, lane.dropped,
+      }
+    end
+  end
+  return { columns = {
+    { "loop", "text", "of the program" }, { "symbol", "text", "what was watched" },
+    { "thread", "", "0: the first that the process made, of those with accesses" },
+    { "accesses", "", "calls, or writes" }, { "least", "", "of what was written" }, { "most", "", "of what was written" },
+    { "first", "ms", "access, since the program's start" }, { "last", "ms", "access" },
+    { "late", "", "seen after the thread had gone on" }, { "dropped", "", "counted, but not kept" },
+  }, rows = rows }
+end
+
+local function calls(run)
+  local rows = {}
+  for _, lane in ipairs(run and run.lanes or {}) do
+    thin(lane, function(k) rows[#rows + 1] = { run.points[lane.point].name, lane.thread, lane.ns[k] / 1e6, k } end)
+  end
+  return { columns = {
+    { "symbol", "text", "the function" }, { "thread", "", "that calls" }, { "time", "ms", "since the program's start" },
+    { "calls", "", "so far" },
+  }, rows = rows }
+end
+
+local function contents(lab)
+  local rows = {}
+  for _, loop in ipairs { "static", "dynamic" } do
+    local run = lab:run_of(loop)
+    for _, lane in ipairs(run and run.lanes or {}) do
+      thin(lane, function(k) rows[#rows + 1] = { loop, lane.thread, lane.ns[k] / 1e6, lane.value[k] } end)
+    end
+  end
+  return { columns = {
+    { "loop", "text", "how iterations are shared out" }, { "thread", "", "that writes" },
+    { "time", "ms", "since the program's start" }, { "value", "", "what it wrote" },
+  }, rows = rows }
+end
+
+local function traces(run, lab)
+  for _, loop in ipairs(loops) do
+    local process = lab:run_of(loop)
+    for i, point in ipairs(process and process.points or {}) do
+      local ok, err = require("pmlua.watchpoint").write_trace(process, i, ("%s/%s-%s"):format(run.dir, loop, point.name))
+      if not ok then run:warn(("no trace of %s: %s"):format(point.name, err)) end
+    end
+  end
+end
+
+local function warn(run, lab)
+  for _, loop in ipairs(loops) do
+    local process = lab:run_of(loop)
+    local lost = process and process.lost + (process.missed or 0) or 0
+    if lost > 0 then run:warn(("loop %s: %d accesses are in no thread's count"):format(loop, lost)) end
+    for _, lane in ipairs(process and process.lanes or {}) do
+      if lane.dropped > 0 then
+        run:warn(("loop %s, thread %d: %d accesses have no time"):format(loop, lane.thread, lane.dropped))
+      end
+    end
+  end
+end
+
+--- Tables and traces into the run's folder, and the counts on the terminal.
+---@param run table
+---@param lab table watchpoint.watch
+function M.write(run, lab)
+  local t = accesses(lab)
+  run:write_table("accesses.dat", t)
+  run:write_table("calls.dat", calls(lab:run_of "chunks"))
+  run:write_table("content.dat", contents(lab))
+  traces(run, lab)
+  warn(run, lab)
+  local names, rows = {}, {}
+  for i = 1, 6 do names[i] = t.columns[i][1] end
+  for i, row in ipairs(t.rows) do rows[i] = table.move(row, 1, 6, 1, {}) end
+  if #rows > 0 then run:say("\n" .. tabulate(names, rows)) end
+end
+
+return M

@@ -1,0 +1,261 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* spec/c/watchpoint.c - accesses, contents and calls, thread by thread, as they were made. */
+#include "check.h"
+#include "pml.h"
+
+#include <errno.h>
+#include <linux/hw_breakpoint.h>
+#include <pthread.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define WRITES 200
+#define THREADS 3
+#define VALUES 100000
+
+static volatile double wanted;
+static volatile uint64_t counter;
+static volatile int8_t small;
+static volatile int untouched;
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+
+__attribute__((noinline)) static void called(void) {
+  __asm__ volatile("" ::: "memory");
+}
+
+static struct pml_watchpoint on(const char *name, volatile void *at, size_t n, uint32_t access, uint32_t content) {
+  struct pml_watchpoint p = {.address = (uintptr_t)at, .length = (uint32_t)n, .access = access, .content = content};
+  (void)snprintf(p.name, sizeof p.name, "%s", name);
+  return p;
+}
+
+/* All values of lane @i; at most @n. */
+static size_t all(const struct pml_watchpoint_store *s, unsigned i, struct pml_watchpoint_value *v, size_t n) {
+  struct pml_watchpoint_cursor c = {0};
+  size_t got = 0, more;
+  while (got < n && (more = pml_watchpoint_collect(s, i, &c, v + got, n - got < 77 ? n - got : 77)) > 0) got += more;
+  return got;
+}
+
+static struct pml_watchpoint_value value[VALUES];
+
+static void *write_mine(void *arg) {
+  double base = *(double *)arg;
+  for (int i = 0; i < WRITES; i++) {
+    pthread_mutex_lock(&lock);
+    wanted = base + i / 2.0;
+    pthread_mutex_unlock(&lock);
+  }
+  return NULL;
+}
+
+static void check_contents(void) {
+  double base[THREADS] = {1000, 2000, 3000};
+  pthread_t thread[THREADS];
+  struct pml_watchpoints *w;
+  const struct pml_watchpoint p = on("wanted", &wanted, sizeof wanted, HW_BREAKPOINT_W, PML_CONTENT_FLOAT);
+  const struct pml_watchpoint_options o = {.values = VALUES};
+  int err = pml_watchpoints_open(&w, &p, 1, &o);
+  if (!CHECK(err == 0, "a double is watched%s%s", err ? ": " : "", err ? pml_error_detail(err) : "")) return;
+  wanted = -1;
+  CHECK(pml_watchpoints_start(w) == 0, "it starts");
+  for (int t = 0; t < THREADS; t++) pthread_create(&thread[t], NULL, write_mine, &base[t]);
+  for (int t = 0; t < THREADS; t++) pthread_join(thread[t], NULL);
+  CHECK(pml_watchpoints_stop(w) == 0, "it stops");
+  wanted = -2;
+  struct pml_watchpoint_summary s;
+  struct pml_watchpoint_lane l;
+  pml_watchpoint_summary(pml_watchpoints_store(w), &s);
+  CHECK(s.lanes == THREADS && s.points == 1 && s.lost == 0, "each thread that writes has a lane: %u", s.lanes);
+  CHECK(s.hits[0] == THREADS * WRITES, "the kernel counts every write: %lld", (long long)s.hits[0]);
+  CHECK(s.start_ticks < s.stop_ticks && s.pid == getpid() && strstr(s.program, "watchpoint"), "who and when is known");
+  for (unsigned i = 0; i < s.lanes; i++) {
+    CHECK(pml_watchpoint_lane(pml_watchpoints_store(w), i, &l) == 0 && l.accesses == WRITES,
+          "a thread's writes are its own");
+    CHECK(l.late == 0 && l.dropped == 0, "none is late, none is dropped");
+    size_t n = all(pml_watchpoints_store(w), i, value, VALUES);
+    bool same = n == WRITES, ordered = n == WRITES;
+    double first = n > 0 ? pml_watchpoint_decode(&p, value[0].bits).d : 0;
+    for (size_t k = 0; k < n; k++) {
+      same = same && pml_watchpoint_decode(&p, value[k].bits).d == first + (double)k / 2.0;
+      ordered =
+          ordered && value[k].ticks > (k > 0 ? value[k - 1].ticks : s.start_ticks) && value[k].ticks < s.stop_ticks;
+    }
+    CHECK(same && (first == 1000 || first == 2000 || first == 3000), "the values are those that it wrote, from %g",
+          first);
+    CHECK(ordered, "in the order of their times");
+  }
+  pml_watchpoints_close(w);
+}
+
+static void check_kinds(void) {
+  struct pml_watchpoints *w;
+  struct pml_watchpoint p[PML_WATCHPOINTS_MAX] = {
+      on("counter", &counter, 8, HW_BREAKPOINT_RW, PML_CONTENT_NONE),
+      on("called", (volatile void *)(uintptr_t)called, 0, HW_BREAKPOINT_X, PML_CONTENT_NONE),
+      on("small", &small, 1, HW_BREAKPOINT_W, PML_CONTENT_SIGNED),
+      on("untouched", &untouched, 4, HW_BREAKPOINT_W, PML_CONTENT_NONE),
+  };
+  const struct pml_watchpoint_options o = {.values = VALUES};
+  int err = pml_watchpoints_open(&w, p, 4, &o);
+  if (!CHECK(err == 0, "four are watched at once%s%s", err ? ": " : "", err ? pml_error_detail(err) : "")) return;
+  (void)pml_watchpoints_start(w);
+  for (int i = 0; i < 10; i++) called();
+  for (int i = 0; i < 20; i++) counter++; /* one read, one write; x86 may do both at once */
+  small = -7;
+  (void)pml_watchpoints_stop(w);
+  struct pml_watchpoint_summary s;
+  struct pml_watchpoint_lane l;
+  uint64_t accesses[PML_WATCHPOINTS_MAX] = {0};
+  pml_watchpoint_summary(pml_watchpoints_store(w), &s);
+  for (unsigned i = 0; i < s.lanes && pml_watchpoint_lane(pml_watchpoints_store(w), i, &l) == 0; i++) {
+    accesses[l.point] = l.accesses;
+    size_t n = all(pml_watchpoints_store(w), i, value, VALUES);
+    if (l.point == 0) CHECK(n == l.accesses && value[0].bits == 0, "without contents there are times");
+    if (n > 0 && l.point == 2)
+      CHECK(pml_watchpoint_decode(&p[2], value[n - 1].bits).i == -7, "a small negative one is read");
+  }
+  CHECK(accesses[0] >= 20 && accesses[0] <= 40, "reads and writes are counted: %llu", (unsigned long long)accesses[0]);
+  CHECK(accesses[1] == 10, "calls are counted: %llu", (unsigned long long)accesses[1]);
+  CHECK(accesses[2] == 1 && accesses[3] == 0, "one write is one, none is none");
+  pml_watchpoints_close(w);
+}
+
+static void check_room(void) {
+  struct pml_watchpoints *w;
+  struct pml_watchpoint_lane l = {0};
+  const struct pml_watchpoint p = on("counter", &counter, 8, HW_BREAKPOINT_W, PML_CONTENT_UNSIGNED);
+  const struct pml_watchpoint_options little = {.values = 1};
+  if (pml_watchpoints_open(&w, &p, 1, &little) < 0) return;
+  (void)pml_watchpoints_start(w);
+  for (uint64_t i = 0; i < 1500; i++) counter = i;
+  (void)pml_watchpoints_stop(w);
+  (void)pml_watchpoint_lane(pml_watchpoints_store(w), 0, &l);
+  size_t n = all(pml_watchpoints_store(w), 0, value, VALUES);
+  CHECK(l.accesses == 1500 && n == 1023 && l.dropped == 1500 - 1023,
+        "what has no room is counted and said to be dropped");
+  pml_watchpoints_close(w);
+  if (pml_watchpoints_open(&w, &p, 1, NULL) < 0) return;
+  (void)pml_watchpoints_start(w);
+  for (uint64_t i = 0; i < 10; i++) counter = i;
+  (void)pml_watchpoints_stop(w);
+  (void)pml_watchpoint_lane(pml_watchpoints_store(w), 0, &l);
+  CHECK(l.accesses == 10 && l.dropped == 0 && all(pml_watchpoints_store(w), 0, value, VALUES) == 0,
+        "counts need no room");
+  pml_watchpoints_close(w);
+}
+
+static void check_file(void) {
+  char path[64];
+  struct pml_watchpoints *w;
+  struct pml_watchpoint_store *file;
+  struct pml_watchpoint_lane l = {0};
+  (void)snprintf(path, sizeof path, "/tmp/watchpoint-%d", (int)getpid());
+  const struct pml_watchpoint p = on("counter", &counter, 8, HW_BREAKPOINT_W, PML_CONTENT_UNSIGNED);
+  const struct pml_watchpoint_options o = {.values = VALUES, .path = path};
+  pid_t child = fork();
+  if (child == 0) { /* it ends without a word */
+    if (pml_watchpoints_open(&w, &p, 1, &o) < 0 || pml_watchpoints_start(w) < 0) _exit(2);
+    for (uint64_t i = 0; i < 50; i++) counter = i;
+    (void)kill(getpid(), SIGKILL);
+  }
+  int status = 0;
+  (void)waitpid(child, &status, 0);
+  CHECK(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL, "a process is killed while it is watched");
+  if (CHECK(pml_watchpoint_load(&file, path) == 0, "its file can be read")) {
+    struct pml_watchpoint_summary s;
+    pml_watchpoint_summary(file, &s);
+    (void)pml_watchpoint_lane(file, 0, &l);
+    CHECK(s.pid == child && s.stop_ticks == 0 && s.hits[0] == -1, "and says that it did not end");
+    CHECK(l.accesses == 50 && all(file, 0, value, VALUES) == 50 && value[49].bits == 49, "and has all of it");
+    pml_watchpoint_unload(file);
+  }
+  CHECK(pml_watchpoints_open(&w, &p, 1, &o) == -EEXIST, "a file that is there is not written over");
+  (void)unlink(path);
+}
+
+static void check_plan(void) {
+  char path[64];
+  struct pml_watchpoint_plan p = {.values = 7}, again;
+  struct pml_watchpoint point[PML_WATCHPOINTS_MAX];
+  (void)snprintf(path, sizeof path, "/tmp/watchplan-%d", (int)getpid());
+  int err = pml_watchpoint_plan_add(&p, "/proc/self/exe", "wanted", 0, true);
+  if (err == PML_ENOTHERE) {
+    SKIP(pml_error_detail(err));
+    return;
+  }
+  CHECK(err == 0, "a variable is planned%s%s", err ? ": " : "", err ? pml_error_detail(err) : "");
+  CHECK(pml_watchpoint_plan_add(&p, "/proc/self/exe", "called", 0, false) == 0, "and a function");
+  CHECK(pml_watchpoint_plan_add(&p, "/proc/self/exe", "small", HW_BREAKPOINT_RW, true) == -EINVAL,
+        "no contents at reads");
+  CHECK(pml_watchpoint_plan_write(&p, path) == 0 && pml_watchpoint_plan_read(&again, path) == 0, "a plan is kept");
+  size_t n = pml_watchpoint_plan_place(&again, point);
+  CHECK(n == 2 && again.values == 7, "its objects are found in the process");
+  CHECK(n == 2 && point[0].address == (uintptr_t)&wanted && point[1].address == (uintptr_t)called,
+        "at their addresses");
+  CHECK(point[0].access == HW_BREAKPOINT_W && point[0].length == 8 && point[0].content == PML_CONTENT_FLOAT,
+        "a double's writes");
+  CHECK(point[1].access == HW_BREAKPOINT_X && strcmp(point[0].type, "volatile double") == 0, "and a function's calls");
+  CHECK(pml_watchpoint_plan_write(&p, path) == -EEXIST, "a plan that is there stays");
+  (void)truncate(path, 100);
+  CHECK(pml_watchpoint_plan_read(&again, path) == PML_EFORMAT, "half a plan is none");
+  (void)unlink(path);
+}
+
+static volatile int others;
+static void on_other_trap(int sig) {
+  (void)sig;
+  others++;
+}
+
+static void check_refusals(void) {
+  static volatile char odd[16] __attribute__((aligned(16)));
+  struct pml_watchpoints *w, *second;
+  struct pml_watchpoint p = on("odd", odd + 1, 4, HW_BREAKPOINT_W, PML_CONTENT_NONE);
+  struct pml_watchpoint_store *file;
+  CHECK(pml_watchpoints_open(&w, &p, 1, NULL) == -EINVAL && strstr(pml_error_detail(-EINVAL), "multiple"),
+        "what is not aligned is refused");
+  p = on("odd", odd, 3, HW_BREAKPOINT_W, PML_CONTENT_NONE);
+  CHECK(pml_watchpoints_open(&w, &p, 1, NULL) == -EINVAL && strstr(pml_error_detail(-EINVAL), "1, 2, 4 or 8"),
+        "so are three bytes");
+  p = on("odd", odd, 4, HW_BREAKPOINT_RW, PML_CONTENT_SIGNED);
+  CHECK(pml_watchpoints_open(&w, &p, 1, NULL) == -EINVAL, "contents at reads are refused");
+  p = on("odd", odd, 4, HW_BREAKPOINT_W, PML_CONTENT_NONE);
+  CHECK(pml_watchpoints_open(&w, &p, 0, NULL) == -EINVAL, "none is not a set");
+  CHECK(pml_watchpoints_open(&w, &p, 5, NULL) == -ENOSPC, "five are too many");
+  CHECK(pml_watchpoint_load(&file, "/dev/null") == PML_EFORMAT, "a device is no store");
+  CHECK(pml_watchpoint_load(&file, "/proc/self/exe") == PML_EFORMAT, "nor is a program");
+  CHECK(pml_watchpoint_load(&file, "/nowhere") == -ENOENT, "nor nothing");
+  if (!CHECK(pml_watchpoints_open(&w, &p, 1, NULL) == 0, "one set is opened")) return;
+  CHECK(pml_watchpoints_open(&second, &p, 1, NULL) == -EBUSY, "a second one is not");
+  pml_watchpoints_close(w);
+}
+
+/* Is there anything to test here? */
+static bool possible(void) {
+  struct pml_watchpoints *w;
+  const struct pml_watchpoint p = on("untouched", &untouched, 4, HW_BREAKPOINT_W, PML_CONTENT_NONE);
+  int err = pml_watchpoints_open(&w, &p, 1, NULL);
+  if (err < 0) {
+    SKIP(pml_error_detail(err));
+    return false;
+  }
+  pml_watchpoints_close(w);
+  return true;
+}
+
+int main(void) {
+  (void)signal(SIGTRAP, on_other_trap);
+  if (!possible()) return check_done();
+  (void)raise(SIGTRAP);
+  CHECK(others == 1, "a trap that is not ours goes to whom it went before");
+  check_contents();
+  check_kinds();
+  check_room();
+  check_file();
+  check_refusals();
+  check_plan();
+  return check_done();
+}

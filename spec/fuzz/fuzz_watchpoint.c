@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* spec/fuzz/fuzz_watchpoint.c - any head, lanes and chunks as the file that a watched process left, any bytes as a
+ * plan. */
+#include "fuzz.h"
+#include "source/pml_watchpoint_plan.h"
+#include "source/pml_watchpoint_store.h"
+
+#define CHUNKS 3u
+#define LANES 4u
+#define HEAD_BYTES 4096u
+
+static struct {
+  union {
+    struct pml__store_head head;
+    char page[HEAD_BYTES];
+  };
+  struct pml__store_lane lane[PML__STORE_LANES];
+  struct pml__store_chunk chunk[CHUNKS];
+} file;
+
+static void fill(struct fuzz_input *in, void *to, size_t n) {
+  for (size_t i = 0; i < n; i++) ((uint8_t *)to)[i] = fuzz_byte(in);
+}
+
+/* What is checked first is right most of the time, else nothing else would be seen. */
+static void compose(struct fuzz_input *in) {
+  uint8_t wrong = fuzz_byte(in);
+  memset(&file, 0, sizeof file);
+  memcpy(file.head.magic, PML__STORE_MAGIC, sizeof file.head.magic);
+  file.head.version = (wrong & 0xf) == 1 ? fuzz_byte(in) : PML__STORE_VERSION;
+  file.head.bytes = (wrong & 0xf) == 2 ? fuzz_word(in) : sizeof file;
+  file.head.chunks_max = (wrong & 0xf) == 3 ? (uint32_t)fuzz_word(in) : CHUNKS;
+  file.head.points = fuzz_byte(in) % 6;
+  file.head.lanes = (wrong & 0xf) == 4 ? (uint32_t)fuzz_word(in) : fuzz_byte(in) % (LANES + 2);
+  for (unsigned i = 0; i < CHUNKS; i++) {
+    file.chunk[i].next = (wrong & 0x10) ? (uint32_t)fuzz_word(in) : fuzz_byte(in) % (CHUNKS + 2);
+    file.chunk[i].n = (wrong & 0x20) ? (uint32_t)fuzz_word(in) : fuzz_byte(in) * 5u;
+  }
+  for (unsigned i = 0; i < LANES; i++) {
+    file.lane[i].point = fuzz_byte(in) % 6;
+    file.lane[i].first = (wrong & 0x40) ? (uint32_t)fuzz_word(in) : fuzz_byte(in) % (CHUNKS + 2);
+  }
+  fill(in, file.head.point, sizeof file.head.point);
+}
+
+static void collect(const struct pml_watchpoint_store *s, const struct pml_watchpoint_summary *sum, unsigned i) {
+  static struct pml_watchpoint_value v[100];
+  struct pml_watchpoint_cursor c = {0};
+  struct pml_watchpoint_lane lane;
+  size_t all = 0, n;
+  if (pml_watchpoint_lane(s, i, &lane) < 0) return;
+  PROMISE(lane.point < sum->points, "a lane is of a point that there is");
+  while ((n = pml_watchpoint_collect(s, i, &c, v, 100)) > 0) all += n;
+  PROMISE(all <= CHUNKS * PML__CHUNK_VALUES + 100, "there are no more values than there is room for");
+  PLANTED(all > 2u * PML__CHUNK_VALUES);
+  (void)pml_watchpoint_decode(&sum->point[lane.point], file.head.bytes);
+}
+
+static void read_plan(const struct fuzz_input *in, const char *path, int fd) {
+  struct pml_watchpoint_plan p = {.magic = "pmlplan"};
+  struct pml_watchpoint point[PML_WATCHPOINTS_MAX];
+  size_t n = (size_t)(in->end - in->at) < sizeof p ? (size_t)(in->end - in->at) : sizeof p;
+  memcpy(&p, in->at, n);
+  memcpy(p.magic, "pmlplan1", sizeof p.magic);
+  if (ftruncate(fd, 0) != 0 || pwrite(fd, &p, n < 8 ? n : sizeof p, 0) < 0) abort();
+  if (pml_watchpoint_plan_read(&p, path) < 0) return;
+  PROMISE(p.points <= PML_WATCHPOINTS_MAX, "a plan has no more points than hardware");
+  PROMISE(pml_watchpoint_plan_place(&p, point) <= p.points, "and places no more");
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
+  struct fuzz_input in = {data, data + size};
+  struct pml_watchpoint_store *s;
+  struct pml_watchpoint_summary sum;
+  static char path[64];
+  static int fd = -1;
+  if (fd < 0) {
+    fd = fuzz_file("", 0);
+    snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
+  }
+  if (fuzz_byte(&in) & 1) {
+    read_plan(&in, path, fd);
+    return 0;
+  }
+  compose(&in);
+  size_t bytes = sizeof file - ((fuzz_byte(&in) & 0x1f) == 1 ? fuzz_byte(&in) : 0);
+  if (ftruncate(fd, (off_t)bytes) != 0 || pwrite(fd, &file, bytes, 0) != (ssize_t)bytes) abort();
+  if (pml_watchpoint_load(&s, path) < 0) return 0;
+  pml_watchpoint_summary(s, &sum);
+  PROMISE(sum.points <= PML_WATCHPOINTS_MAX && sum.lanes <= PML__STORE_LANES, "a summary fits");
+  PROMISE(memchr(sum.point[0].name, '\0', sizeof sum.point[0].name) != NULL, "names end");
+  for (unsigned i = 0; i < LANES + 2; i++) collect(s, &sum, i);
+  pml_watchpoint_unload(s);
+  return 0;
+}
