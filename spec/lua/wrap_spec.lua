@@ -83,7 +83,8 @@ local function setup_library(name, source, compiler)
 end
 
 setup(function()
-  dir = support.folder()
+  dir = support.folder() .. "/libraries.ab" -- a name that is easily mistaken
+  assert(os.execute("mkdir " .. quote(dir)))
   if missing then return end
   setup_library("plain", "plain.c", "gcc")
   setup_library("fancy", "fancy.cpp", "g++")
