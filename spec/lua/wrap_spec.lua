@@ -83,7 +83,8 @@ local function setup_library(name, source, compiler)
 end
 
 setup(function()
-  dir = support.folder()
+  dir = support.folder() .. "/libraries.ab" -- a name that is easily mistaken
+  assert(os.execute("mkdir " .. quote(dir)))
   if missing then return end
   setup_library("plain", "plain.c", "gcc")
   setup_library("fancy", "fancy.cpp", "g++")
@@ -166,6 +167,10 @@ describe("pmlua wrap, of a C library with all that is difficult,", function()
     local wrapped = {}
     for f in support.slurp(dir .. "/few/build/few.wrap"):gmatch("%-%-wrap=(%S+)") do wrapped[#wrapped + 1] = f end
     assert.same({ "plain_fact", "plain_fill", "plain_first", "plain_format" }, wrapped)
+    support.spit(dir .. "/few/few.filter", "EXCLUDE plain_*\n")
+    local status, _, err = wrap("build few")
+    assert.equal(1, status)
+    assert.truthy(err:find("few.filter:1: .EXCLUDE. stands in no block; [^\n]*\n$"), err)
   end)
 
   it("installs, lists and shows the wrapper", function()

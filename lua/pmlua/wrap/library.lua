@@ -134,8 +134,8 @@ local function trace(cfg, libs, object)
   if not done then return nil, M.sentence(cfg, out) end
   local files = {}
   for line in out:gmatch("[^\n]+") do
-    local file = line:match("^%(?(/.-%.a)%)?") or line:match("^(/.*%.so[%d.]*)$") or line:match("^(%g+%.so[%d.]*)$") or
-      line:match("^%(?(%g-%.a)%)?")
+    local file = line:match("^(.*%.so[%d.]*)$") or line:match("^(.*%.a)$") or line:match("^%((.*%.a)%)[^/]*$") or
+      line:match("^(.*%.a)%([^/]*%)$")
     if file and not files[file] then
       files[file] = true
       files[#files + 1] = file
