@@ -120,6 +120,8 @@ end
 --- What the linker said, in one line; of a library that is not there with the nearest that is.
 function M.sentence(cfg, out)
   local name = out:match("cannot find %-l([^%s:]+)")
+  local file = out:match("cannot find ([^%s:]+)")
+  if file and not name then return ("%s is neither a file nor a linker's flag; libraries are named as in -lz"):format(file) end
   if not name then return "the link fails: " .. (out:match("[^\n]*error[^\n]*") or out:match("[^\n]*") or "") end
   local nearest = require("pmlua.cmd.help").nearest(name, known(cfg, name))
   local hint = nearest and "did you mean -l" .. nearest .. "?" or "-L names its folder"
