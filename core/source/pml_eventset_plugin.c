@@ -1,0 +1,218 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* core/source/pml_eventset_plugin.c - metrics of plugins in an event set: opened, read, and their differences. */
+#include "source/pml_eventset_private.h"
+
+#include "base/pml_error.h"
+#include "source/pml_plugin_guard.h"
+#include "source/pml_plugin_private.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define ABSENT UINT64_MAX /* what reads as a placeholder: -1, of a double no number */
+
+uint32_t pml__eventset_plugin_words(const struct pml_event *ev, size_t n) {
+  uint32_t words = 0;
+  for (size_t i = 0; i < n; i++) words += ev[i].kind == PML_EVENT_PLUGIN;
+  return words;
+}
+
+/* What a read calls without a lock: a strictly synchronous metric's own function, if its value is one as it stands. */
+static void choose(struct pml__eventset_plugin *e) {
+  const struct pml_plugin *p = e->plugin;
+  bool plain = p->sync == PML_PLUGIN_STRICTLY_SYNC && !pml_mode_is_relative(e->mode) && e->counter != NULL;
+  e->get = plain && !e->counter->dead && pml__plugin_alive(p) ? p->call.get_current_value : NULL;
+}
+
+static int open_one(struct pml_eventset *s, uint32_t i, const char *name) {
+  struct pml__eventset_plugin *e = &s->plugin[s->nplugin];
+  uint32_t metric = 0;
+  int err = pml__plugin_lookup(name, &e->plugin, &metric);
+  if (err < 0) return pml_fail(PML_ENOEVENT, "%s is not there any more", name);
+  const struct pml_plugin_metric *m = &e->plugin->metric[metric];
+  struct pml__plugin_use *use = pml__plugin_join(e->plugin, &err);
+  if (err < 0) return err;
+  e->event = i;
+  e->metric = m;
+  e->mode = m->mode;
+  e->counter = use != NULL ? &use->counter[metric] : NULL;
+  if (e->counter != NULL && e->counter->dead)
+    return pml_fail(PML_EPLUGIN, "%s is dropped: %s", name, e->plugin->trouble);
+  e->id = e->counter != NULL ? e->counter->id : -1;
+  e->level = pml_mode_is_level(m->mode) || e->counter == NULL || e->plugin->sync == PML_PLUGIN_ASYNC;
+  e->real = m->value == PML_PLUGIN_DOUBLE && e->counter != NULL;
+  choose(e);
+  s->plugin_plain &= e->get != NULL && !e->level && !e->real;
+  s->word[i] = s->plugin_word + s->nplugin++;
+  return 0;
+}
+
+int pml__eventset_plugin_open(struct pml_eventset *s, const struct pml_event *ev, const struct pml_target *target) {
+  uint32_t n = pml__eventset_plugin_words(ev, s->n);
+  if (n == 0) return 0;
+  if (target->pid != 0 && target->pid != getpid() && target->pid != gettid())
+    return pml_fail(PML_EMODE, "plugins measure this process: their metrics cannot be read of pid %d",
+                    (int)target->pid);
+  s->plugin = calloc(n, sizeof *s->plugin);
+  s->plugin_reader = pml__sde_reader_take();
+  if (s->plugin == NULL || s->plugin_reader == NULL)
+    return pml_fail(-ENOMEM, "event set with %u metrics of plugins: out of memory", n);
+  atomic_store(&s->plugin_reader->alone, &pml__plugin_inside);
+  s->plugin_epoch = atomic_load(&pml__plugin_epoch);
+  s->plugin_plain = true;
+  int rc = 0;
+  for (uint32_t i = 0; rc == 0 && i < s->n; i++)
+    if (ev[i].kind == PML_EVENT_PLUGIN) rc = open_one(s, i, ev[i].name);
+  return rc;
+}
+
+void pml__eventset_plugin_close(struct pml_eventset *s) {
+  if (s->plugin_reader != NULL) atomic_store(&s->plugin_reader->alone, NULL);
+  pml__sde_reader_give_back(s->plugin_reader);
+  free(s->plugin);
+}
+
+/* ---- reading ---- */
+
+/* Some plugin ended or was dropped: its events go on with what they had. */
+__attribute__((noinline, cold)) static void look_again(struct pml_eventset *s, uint64_t epoch) {
+  s->plugin_epoch = epoch;
+  for (uint32_t i = 0; i < s->nplugin; i++) {
+    struct pml__eventset_plugin *e = &s->plugin[i];
+    bool had = e->get != NULL;
+    choose(e);
+    if (!had || e->get != NULL) continue;
+    e->frozen = true;
+    e->last = s->plugin_last != NULL ? s->plugin_last[i] : 0;
+    s->plugin_plain = false;
+  }
+}
+
+__attribute__((noinline)) static uint64_t ask(struct pml__eventset_plugin *e) {
+  struct pml__plugin_counter *c = e->counter;
+  if (e->frozen) return e->last;
+  if (c == NULL) return ABSENT;
+  pml__plugin_ask(c);
+  return c->has ? c->value : e->level ? ABSENT : 0;
+}
+
+struct pass {
+  struct pml_eventset *s;
+  uint64_t *words;
+  uint32_t at;
+};
+
+static void read_all(void *arg) {
+  struct pass *pass = arg;
+  const struct pml__eventset_plugin *e = pass->s->plugin;
+  uint64_t *words = pass->words;
+  uint32_t n = pass->s->nplugin;
+  for (; pass->at < n; pass->at++) {
+    uint32_t i = pass->at;
+    words[i] = PML_LIKELY(e[i].get != NULL) ? e[i].get(e[i].id) : ask((struct pml__eventset_plugin *)(uintptr_t)&e[i]);
+  }
+}
+
+/* An exception came out of the metric that @pass is at. */
+__attribute__((noinline, cold)) static void threw(struct pass *pass, struct _Unwind_Exception *e) {
+  struct pml__eventset_plugin *of = &pass->s->plugin[pass->at];
+  pml__plugin_threw(of->plugin, "get_current_value", e);
+  look_again(pass->s, atomic_load(&pml__plugin_epoch));
+}
+
+/* The plugins' words of a snapshot. */
+static inline void read_words(struct pml_eventset *s, uint64_t *words) {
+  struct pass pass = {.s = s, .words = words};
+  struct _Unwind_Exception *e;
+  pml__sde_enter(s->plugin_reader);
+  uint64_t epoch = atomic_load_explicit(&pml__plugin_epoch, memory_order_seq_cst);
+  if (PML_UNLIKELY(s->plugin_epoch != epoch)) look_again(s, epoch);
+  while (PML_UNLIKELY((e = pml__guard_call(read_all, &pass)) != NULL)) threw(&pass, e);
+  pml__sde_leave(s->plugin_reader);
+  s->plugin_last = words;
+}
+
+int pml__eventset_plugin_snapshot(struct pml_eventset *s, uint64_t *snapshot, bool times) {
+  int rc = s->nsde > 0 ? pml__eventset_sde_snapshot(s, snapshot, times) : pml__eventset_snapshot(s, snapshot, times);
+  if (PML_LIKELY(rc >= 0)) read_words(s, snapshot + s->plugin_word);
+  return rc;
+}
+
+static inline double as_double(uint64_t bits) {
+  double d;
+  memcpy(&d, &bits, sizeof d);
+  return d;
+}
+
+static inline uint64_t as_bits(double d) {
+  uint64_t bits;
+  memcpy(&bits, &d, sizeof bits);
+  return bits;
+}
+
+void pml__eventset_plugin_differences(const struct pml_eventset *s, uint64_t *values) {
+  const uint64_t *now = s->now + s->plugin_word, *base = s->base + s->plugin_word;
+  if (s->plugin_plain) return; /* what every event's difference is */
+  for (uint32_t i = 0; i < s->nplugin; i++) {
+    const struct pml__eventset_plugin *e = &s->plugin[i];
+    if (e->level)
+      values[e->event] = now[i];
+    else if (e->real)
+      values[e->event] = as_bits(as_double(now[i]) - as_double(base[i]));
+  }
+}
+
+/* All events are metrics of plugins: no other source is looked at. */
+int pml__eventset_plugin_read(struct pml_eventset *s, uint64_t *values) {
+  uint64_t *now = s->now + s->plugin_word;
+  const uint64_t *base = s->base + s->plugin_word;
+  read_words(s, now);
+  for (uint32_t i = 0; i < s->nplugin; i++) values[i] = now[i] - base[i];
+  if (PML_UNLIKELY(!s->plugin_plain)) pml__eventset_plugin_differences(s, values);
+  return 0;
+}
+
+void pml__eventset_plugin_prepare_add(const struct pml_eventset *s, const uint64_t *values, uint64_t *count) {
+  for (uint32_t i = 0; i < s->nplugin; i++) {
+    const struct pml__eventset_plugin *e = &s->plugin[i];
+    if (e->level)
+      count[e->event] -= values[e->event];
+    else if (e->real)
+      count[e->event] = as_bits(as_double(values[e->event]) + as_double(count[e->event])) - values[e->event];
+  }
+}
+
+/* ---- what they are ---- */
+
+static const struct pml__eventset_plugin *plugin_of(const struct pml_eventset *s, size_t event) {
+  const struct pml__eventset_plugin *e = s->plugin;
+  while (e->event != event) e++;
+  return e;
+}
+
+bool pml__eventset_plugin_is_real(const struct pml_eventset *s, size_t event) {
+  return plugin_of(s, event)->real;
+}
+
+/* A relative metric's values are added up, so that what is told of it is accumulated. */
+static enum pml_mode told(enum pml_mode m) {
+  static const enum pml_mode sum[] = {PML_MODE_ACCUMULATED_POINT, PML_MODE_ACCUMULATED_LAST, PML_MODE_ACCUMULATED_NEXT};
+  return pml_mode_is_relative(m) ? sum[m - PML_MODE_RELATIVE_POINT] : m;
+}
+
+void pml__eventset_plugin_describe(const struct pml_eventset *s, size_t event, struct pml_eventset_event *info) {
+  const struct pml__eventset_plugin *e = plugin_of(s, event);
+  info->type = e->real ? PML_TYPE_DOUBLE : PML_TYPE_INT64;
+  info->mode = told(e->mode);
+  info->unit = e->metric->unit;
+  info->binary = e->metric->binary;
+  info->exponent = e->metric->exponent;
+  if (e->counter == NULL)
+    info->why = "another process of the job measures it";
+  else if (!pml__plugin_alive(e->plugin))
+    info->why = "its plugin has ended or was dropped: this is its last value";
+  else if (e->plugin->sync == PML_PLUGIN_ASYNC)
+    info->why = "its values come when the plugin ends, as a series";
+}
