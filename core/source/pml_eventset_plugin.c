@@ -39,7 +39,7 @@ static int open_one(struct pml_eventset *s, uint32_t i, const char *name) {
   e->mode = m->mode;
   e->counter = use != NULL ? &use->counter[metric] : NULL;
   if (e->counter != NULL && e->counter->dead)
-    return pml_fail(PML_EPLUGIN, "%s is dropped: %s", name, e->plugin->trouble);
+    return pml_fail(PML_EPLUGIN, "%s is dropped: its plugin refused it here, or gave what it cannot have", name);
   e->id = e->counter != NULL ? e->counter->id : -1;
   e->level = pml_mode_is_level(m->mode) || e->counter == NULL || e->plugin->sync == PML_PLUGIN_ASYNC;
   e->real = m->value == PML_PLUGIN_DOUBLE && e->counter != NULL;

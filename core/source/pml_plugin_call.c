@@ -88,7 +88,7 @@ void pml__plugin_synchronize(struct pml_plugin *p, bool responsible, bool begin)
     if (begin)
       j.mode =
           pml__plugin_mpi() ? SCOREP_METRIC_SYNCHRONIZATION_MODE_BEGIN_MPP : SCOREP_METRIC_SYNCHRONIZATION_MODE_BEGIN;
-    if (p->call.synchronize != NULL) (void)call(p, "synchronize", synchronize, &j);
+    if (p->call.synchronize != NULL) (void)call(p, begin ? "synchronize" : "synchronize at the end", synchronize, &j);
     return;
   }
   if (!responsible) return;
