@@ -81,6 +81,7 @@ void lutil_setreading(lua_State *L, const struct pml_reading *r);
 /* What one handle's binding shows to another's. They raise as lutil_check() does. */
 struct pml_eventset *lutil_eventset(lua_State *L, int idx);
 struct pml_samples *lutil_samples(lua_State *L, int idx);
+struct pml_plugin *lutil_plugin(lua_State *L, int idx);
 
 /* Set by SIGINT and SIGTERM once a script asked for it; workloads poll it. */
 extern volatile int lutil_interrupted;
@@ -89,7 +90,7 @@ extern volatile int lutil_interrupted;
 /* clang-format off */
 #define LUTIL_MODULES(X)                                                                                               \
   X(clock) X(event) X(counter) X(group) X(eventset) X(region) X(samples) X(workload) X(trace) X(sys) X(sde) X(section) \
-  X(profile) X(link) X(live) X(command)
+  X(profile) X(link) X(live) X(command) X(plugin)
 /* clang-format on */
 #define LUTIL_DECLARE(name) int luaopen_pmlua_##name(lua_State *L);
 LUTIL_MODULES(LUTIL_DECLARE)
