@@ -65,6 +65,7 @@ static void readmetric(lua_State *L, int arg, struct pml_otf2_metric *m) {
   static const char *const known[] = {"name", "description", "unit", "mode", "type", "base", "exponent", NULL};
   luaL_checkstack(L, 10, NULL);
   lutil_options(L, arg, known);
+  *m = (struct pml_otf2_metric){0};
   m->name = lutil_stringfield(L, arg, "name", NULL);
   if (m->name == NULL || m->name[0] == '\0') luaL_error(L, "a metric has no name");
   m->description = lutil_stringfield(L, arg, "description", "");
@@ -157,11 +158,12 @@ static int l_detach(lua_State *L) {
   return 1;
 }
 
-/* The series of a plugin, each on a location of its own; how many values there were. */
+/* The series of a plugin, each on a location of its own, from some ticks on; how many values there were. */
 static int l_plugin(lua_State *L) {
   struct pml_plugin *p = lutil_plugin(L, 2);
+  uint64_t since = (uint64_t)lutil_optint(L, 3, 0, 0, LUA_MAXINTEGER);
   size_t written;
-  int err = pml_otf2_plugin(checktrace(L)->archive, p, &written);
+  int err = pml_otf2_plugin(checktrace(L)->archive, p, since, &written);
   if (err < 0) return pml_pusherr(L, err, "trace.plugin");
   lua_pushinteger(L, (lua_Integer)written);
   return 1;

@@ -156,8 +156,8 @@ int pml_plugin_collect(struct pml_plugin *p) {
                     p->sync == PML_PLUGIN_ASYNC ? "its series are collected when it ends" : "it has no series");
   if (inside == p) return pml_fail(-EDEADLK, "plugin %s is asked from inside itself", p->name);
   const struct pml_plugin *before = enter(p);
-  int err = pml__plugin_alive(p) ? 0 : refuse(p);
-  if (err == 0) take_all(p);
+  if (pml__plugin_alive(p)) take_all(p);
+  int err = pml__plugin_alive(p) ? 0 : refuse(p); /* also when it failed just now */
   leave(p, before);
   return err;
 }

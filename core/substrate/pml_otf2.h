@@ -28,6 +28,7 @@ struct pml_otf2_metric {
   int64_t exponent; /* value * 10^exponent unit */
   bool binary;      /* value * 2^exponent unit */
   bool real;        /* the values' bits are doubles' */
+  bool is_signed;   /* or an int64's; else a uint64's */
 };
 
 /*
@@ -72,11 +73,11 @@ PML_API int pml_otf2_series(struct pml_otf2 *a, const struct pml_otf2_metric *me
                             const struct pml_plugin_pair *pair, size_t n);
 
 /*
- * pml_otf2_plugin - all series that @p has by now, each as pml_otf2_series(); *@written values. PML_EMODE: a plugin
- * without series. Once per plugin, after its end: what is written stays written.
+ * pml_otf2_plugin - all series that @p has by now, of what it measured at @since_ticks or later, each as
+ * pml_otf2_series(); *@written values. PML_EMODE: a plugin without series. What is written twice is there twice.
  */
 struct pml_plugin;
-PML_API int pml_otf2_plugin(struct pml_otf2 *a, struct pml_plugin *p, size_t *written);
+PML_API int pml_otf2_plugin(struct pml_otf2 *a, struct pml_plugin *p, uint64_t since_ticks, size_t *written);
 
 /*
  * pml_otf2_flush - hand what is recorded to libotf2; any thread, while others record. A lock among flushers.

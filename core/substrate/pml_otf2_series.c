@@ -40,14 +40,17 @@ static const OTF2_MetricMode otf2_mode[PML_MODES] = {OTF2_METRIC_ACCUMULATED_STA
                                                      OTF2_METRIC_ABSOLUTE_NEXT,     OTF2_METRIC_RELATIVE_POINT,
                                                      OTF2_METRIC_RELATIVE_LAST,     OTF2_METRIC_RELATIVE_NEXT};
 
+uint8_t pml__otf2_type(const struct pml_otf2_metric *m) {
+  return m->real ? OTF2_TYPE_DOUBLE : m->is_signed ? OTF2_TYPE_INT64 : OTF2_TYPE_UINT64;
+}
+
 static void define_member(struct pml__otf2_defs *d, uint32_t ref, const struct pml_otf2_metric *m) {
   OTF2_StringRef name = pml__otf2_string(d, m->name);
   OTF2_StringRef description = pml__otf2_string(d, m->description);
   OTF2_StringRef unit = pml__otf2_string(d, m->unit);
-  pml__otf2_defined(
-      d, OTF2_GlobalDefWriter_WriteMetricMember(d->out, ref, name, description, OTF2_METRIC_TYPE_OTHER,
-                                                otf2_mode[m->mode], m->real ? OTF2_TYPE_DOUBLE : OTF2_TYPE_UINT64,
-                                                m->binary ? OTF2_BASE_BINARY : OTF2_BASE_DECIMAL, m->exponent, unit));
+  pml__otf2_defined(d, OTF2_GlobalDefWriter_WriteMetricMember(
+                           d->out, ref, name, description, OTF2_METRIC_TYPE_OTHER, otf2_mode[m->mode],
+                           pml__otf2_type(m), m->binary ? OTF2_BASE_BINARY : OTF2_BASE_DECIMAL, m->exponent, unit));
 }
 
 /* Behind the archive's own class, 0, each series has a class and its instance. */
@@ -133,6 +136,7 @@ int pml_otf2_series(struct pml_otf2 *a, const struct pml_otf2_metric *metric, co
 struct writing {
   struct pml_otf2 *a;
   const char *plugin;
+  uint64_t since;
   size_t written;
 };
 
@@ -140,7 +144,9 @@ static int write_one(const struct pml_plugin_series *s, void *arg) {
   struct writing *w = arg;
   char name[512], place[600];
   const struct pml_plugin_metric *m = s->metric;
-  if (s->n == 0) return 0;
+  size_t from = 0;
+  while (from < s->n && s->pair[from].ticks < w->since) from++;
+  if (from == s->n) return 0;
   (void)snprintf(name, sizeof name, "plugin::%s::%s", w->plugin, m->name);
   if (s->thread != 0)
     (void)snprintf(place, sizeof place, "%s of thread %d", name, s->tid);
@@ -150,15 +156,16 @@ static int write_one(const struct pml_plugin_series *s, void *arg) {
   metric.exponent = m->exponent;
   metric.binary = m->binary;
   metric.real = m->value == PML_PLUGIN_DOUBLE;
-  int err = pml_otf2_series(w->a, &metric, place, s->pair, s->n);
-  if (err == 0) w->written += s->n;
+  metric.is_signed = m->value == PML_PLUGIN_INT64;
+  int err = pml_otf2_series(w->a, &metric, place, s->pair + from, s->n - from);
+  if (err == 0) w->written += s->n - from;
   return err;
 }
 
-int pml_otf2_plugin(struct pml_otf2 *a, struct pml_plugin *p, size_t *written) {
+int pml_otf2_plugin(struct pml_otf2 *a, struct pml_plugin *p, uint64_t since_ticks, size_t *written) {
   struct pml_plugin_info info;
   pml_plugin_describe(p, &info);
-  struct writing w = {.a = a, .plugin = info.name};
+  struct writing w = {.a = a, .plugin = info.name, .since = since_ticks};
   int err = pml_plugin_series(p, write_one, &w);
   *written = w.written;
   return err;

@@ -215,7 +215,7 @@ static OTF2_ErrorCode write_metric(struct pml_otf2 *a, OTF2_EvtWriter *writer, u
   OTF2_Type type[PML__OTF2_METRICS_MAX];
   OTF2_MetricValue value[PML__OTF2_METRICS_MAX];
   for (size_t i = 0; i < a->nmetrics; i++) {
-    type[i] = a->metric[i].real ? OTF2_TYPE_DOUBLE : OTF2_TYPE_UINT64;
+    type[i] = pml__otf2_type(&a->metric[i]);
     value[i].unsigned_int = values[i];
   }
   return OTF2_EvtWriter_Metric(writer, NULL, ticks, 0, (uint8_t)a->nmetrics, type, value);
@@ -223,7 +223,7 @@ static OTF2_ErrorCode write_metric(struct pml_otf2 *a, OTF2_EvtWriter *writer, u
 
 int pml__otf2_value(struct pml_otf2 *a, struct pml_otf2_location *loc, uint64_t ticks, uint64_t bits) {
   const struct pml__otf2_series *series = loc->series;
-  OTF2_Type type = series->metric.real ? OTF2_TYPE_DOUBLE : OTF2_TYPE_UINT64;
+  OTF2_Type type = pml__otf2_type(&series->metric);
   OTF2_MetricValue value = {.unsigned_int = bits};
   OTF2_ErrorCode code = OTF2_EvtWriter_Metric(loc->writer, NULL, ticks, series->ref, 1, &type, &value);
   if (PML_UNLIKELY(code != OTF2_SUCCESS || said_code != OTF2_SUCCESS)) return check(a, "write events to", code);

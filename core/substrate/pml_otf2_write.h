@@ -55,6 +55,7 @@ int pml__otf2_check_metrics(const struct pml_otf2_metric *metrics, size_t n);
 /* --- pml_otf2_series.c --- */
 
 bool pml__otf2_metric_copy(struct pml_otf2_metric *to, const struct pml_otf2_metric *from); /* false: no memory */
+uint8_t pml__otf2_type(const struct pml_otf2_metric *m);                                    /* OTF2_Type */
 void pml__otf2_metric_free(struct pml_otf2_metric *m);
 void pml__otf2_series_free(struct pml__otf2_series *s);
 

@@ -99,4 +99,51 @@ function M.define(t)
     every = def.collect and seconds(def.every) or nil, events = events_of(def) }
 end
 
+-- --- beside a run ---
+
+---@class pmlua.PluginFollower
+local Follower = {}
+Follower.__index = Follower
+
+--- Let all plugins that measure in their own time begin, those of the environment too; nil if there are none.
+---@return pmlua.PluginFollower?
+function M.follow()
+  local self = setmetatable({ plugins = {}, since = core.clock.ticks(), since_ns = core.clock.ns() }, Follower)
+  for _, info in ipairs(core.plugin.list()) do
+    local p = info.sync:find "^async" and (info.state == "loaded" or info.state == "running") and core.plugin.find(info.name)
+    if p and p:start() then self.plugins[#self.plugins + 1] = { handle = p, ends = info.sync == "async" } end
+  end
+  return #self.plugins > 0 and self or nil
+end
+
+--- A series from some time on; what stood before it is another index.
+local function add_rows(rows, series, since_ns)
+  local old = #rows
+  for i, ns in ipairs(series.ns) do
+    if ns >= since_ns then
+      if old > 0 and #rows == old then rows[#rows + 1] = false end
+      rows[#rows + 1] = { series.event, series.thread or 0, (ns - since_ns) * 1e-9, series.value[i] * series.scale,
+        series.unit, series.mode }
+    end
+  end
+end
+
+--- Collect what the plugins measured, into a trace and a table; those that give it only at their end are ended.
+---@param archive? pmlua.Trace
+---@return { columns: table, rows: table }? table
+---@return string? err
+function Follower:finish(archive)
+  local rows, err = {}, nil
+  for _, p in ipairs(self.plugins) do
+    local done, why = p.handle[p.ends and "stop" or "collect"](p.handle)
+    if done and archive then done, why = archive:plugin(p.handle, self.since) end
+    err = err or not done and why or nil
+    for _, series in ipairs(p.handle:series() or {}) do add_rows(rows, series, self.since_ns) end
+  end
+  return #rows > 0 and { title = "what plugins measured in their own time; an index for each metric and place", rows = rows,
+    columns = { { "event", "text", "metric of a plugin" }, { "thread", "", "that measured it; 0: the process or more" },
+      { "time", "s", "since the run began" }, { "value", "", "in the unit beside it" }, { "unit", "text", "" },
+      { "mode", "text", "what the value is, and of what time" } } } or nil, err
+end
+
 return M
