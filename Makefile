@@ -191,7 +191,7 @@ $(B)/spec/intercept_%: spec/c/intercept_%.c $(B)/spec/libintercept.so $(B)/libpm
 comma := ,
 
 # Metric plugins to load, built as others build theirs: by what scorep-config says.
-PLUGINS := steps thrower gauge_thread gauge_process gauge_host gauge_once gauge_seldom series_async series_event \
+PLUGINS := steps zero thrower gauge_thread gauge_process gauge_host gauge_once gauge_seldom series_async series_event \
   $(addprefix bad_,unlike newer scopeless shared dumb failing nothing empty endless modeless refusing boasting hollow backwards timeless hanging)
 PLUGIN_SO := $(PLUGINS:%=$(B)/spec/plugins/lib%.so)
 plugin_cc = @mkdir -p $(@D) && $(1) $(OPT) $(CFLAGS) -Wall -Wextra -Werror $(SAN) -fPIC -shared $(LDFLAGS) \
@@ -215,7 +215,7 @@ $(B)/spec/plugins/libthrower.so: spec/c/plugins/thrower.cpp $(B)/scorep-config
 	$(call plugin_cc,$(CXX))
 $(B)/spec/plugins/lib%.so: spec/c/plugins/%.c $(B)/scorep-config
 	$(call plugin_cc,$(CC) -std=gnu11)
-$(B)/spec/plugin $(B)/spec/plugin_threads: $(PLUGIN_SO)
+$(B)/spec/plugin $(B)/spec/plugin_threads $(B)/spec/cost $(B)/bench: | $(PLUGIN_SO)
 
 # Specs of the service see its internals; embed is compiled and linked as an application is.
 $(B)/spec/live_%: spec/c/live_%.c $(B)/libpmlua_lua.a $(B)/libpmlua.a

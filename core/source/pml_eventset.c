@@ -105,7 +105,8 @@ void pml__eventset_choose_read(struct pml_eventset *s) {
   s->snapshot = s->nsde > 0 ? pml__eventset_sde_snapshot : pml__eventset_snapshot;
   if (s->nplugin > 0) s->snapshot = pml__eventset_plugin_snapshot;
   s->read_running = s->nsde == s->n ? pml__eventset_sde_read : read_mixed;
-  if (s->nplugin == s->n) s->read_running = pml__eventset_plugin_read;
+  if (s->nplugin == s->n)
+    s->read_running = s->n == 1 && s->plugin_plain ? pml__eventset_plugin_read_one : pml__eventset_plugin_read;
   if (s->simple) s->read_running = read_simple;
   s->read = s->running ? s->read_running : read_stopped;
 }

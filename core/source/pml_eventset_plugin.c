@@ -23,7 +23,9 @@ uint32_t pml__eventset_plugin_words(const struct pml_event *ev, size_t n) {
 static void choose(struct pml__eventset_plugin *e) {
   const struct pml_plugin *p = e->plugin;
   bool plain = p->sync == PML_PLUGIN_STRICTLY_SYNC && !pml_mode_is_relative(e->mode) && e->counter != NULL;
-  e->get = plain && !e->counter->dead && pml__plugin_alive(p) ? p->call.get_current_value : NULL;
+  e->get = NULL;
+  /* An int32_t is passed as the low half of a register, so that the guard may pass any word. */
+  if (plain && !e->counter->dead && pml__plugin_alive(p)) memcpy(&e->get, &p->call.get_current_value, sizeof e->get);
 }
 
 static int open_one(struct pml_eventset *s, uint32_t i, const char *name) {
@@ -40,13 +42,21 @@ static int open_one(struct pml_eventset *s, uint32_t i, const char *name) {
   e->counter = use != NULL ? &use->counter[metric] : NULL;
   if (e->counter != NULL && e->counter->dead)
     return pml_fail(PML_EPLUGIN, "%s is dropped: its plugin refused it here, or gave what it cannot have", name);
-  e->id = e->counter != NULL ? e->counter->id : -1;
+  e->id = e->counter != NULL ? (uint32_t)e->counter->id : 0;
   e->level = pml_mode_is_level(m->mode) || e->counter == NULL || e->plugin->sync == PML_PLUGIN_ASYNC;
   e->real = m->value == PML_PLUGIN_DOUBLE && e->counter != NULL;
   choose(e);
   s->plugin_plain &= e->get != NULL && !e->level && !e->real;
   s->word[i] = s->plugin_word + s->nplugin++;
   return 0;
+}
+
+/* Epochs count from 0: none is NEVER. */
+#define NEVER UINT64_MAX
+
+static void note_epoch(struct pml_eventset *s, uint64_t epoch) {
+  s->plugin_seen = epoch;
+  s->plugin_epoch = atomic_load_explicit(&pml__sde_expedited, memory_order_relaxed) ? epoch : NEVER;
 }
 
 int pml__eventset_plugin_open(struct pml_eventset *s, const struct pml_event *ev, const struct pml_target *target) {
@@ -60,7 +70,7 @@ int pml__eventset_plugin_open(struct pml_eventset *s, const struct pml_event *ev
   if (s->plugin == NULL || s->plugin_reader == NULL)
     return pml_fail(-ENOMEM, "event set with %u metrics of plugins: out of memory", n);
   atomic_store(&s->plugin_reader->alone, &pml__plugin_inside);
-  s->plugin_epoch = atomic_load(&pml__plugin_epoch);
+  note_epoch(s, atomic_load(&pml__plugin_epoch));
   s->plugin_plain = true;
   int rc = 0;
   for (uint32_t i = 0; rc == 0 && i < s->n; i++)
@@ -78,7 +88,7 @@ void pml__eventset_plugin_close(struct pml_eventset *s) {
 
 /* Some plugin ended or was dropped: its events go on with what they had. */
 __attribute__((noinline, cold)) static void look_again(struct pml_eventset *s, uint64_t epoch) {
-  s->plugin_epoch = epoch;
+  note_epoch(s, epoch);
   for (uint32_t i = 0; i < s->nplugin; i++) {
     struct pml__eventset_plugin *e = &s->plugin[i];
     bool had = e->get != NULL;
@@ -88,6 +98,7 @@ __attribute__((noinline, cold)) static void look_again(struct pml_eventset *s, u
     e->last = s->plugin_last != NULL ? s->plugin_last[i] : 0;
     s->plugin_plain = false;
   }
+  pml__eventset_choose_read(s);
 }
 
 __attribute__((noinline)) static uint64_t ask(struct pml__eventset_plugin *e) {
@@ -98,45 +109,50 @@ __attribute__((noinline)) static uint64_t ask(struct pml__eventset_plugin *e) {
   return c->has ? c->value : e->level ? ABSENT : 0;
 }
 
-struct pass {
-  struct pml_eventset *s;
-  uint64_t *words;
-  uint32_t at;
-};
-
-static void read_all(void *arg) {
-  struct pass *pass = arg;
-  const struct pml__eventset_plugin *e = pass->s->plugin;
-  uint64_t *words = pass->words;
-  uint32_t n = pass->s->nplugin;
-  for (; pass->at < n; pass->at++) {
-    uint32_t i = pass->at;
-    words[i] = PML_LIKELY(e[i].get != NULL) ? e[i].get(e[i].id) : ask((struct pml__eventset_plugin *)(uintptr_t)&e[i]);
-  }
+/* An exception came out of metric @i: it stands at what it was. */
+__attribute__((noinline, cold)) static uint64_t threw(struct pml_eventset *s, uint32_t i, struct _Unwind_Exception *e) {
+  pml__plugin_threw(s->plugin[i].plugin, "get_current_value", e);
+  look_again(s, atomic_load(&pml__plugin_epoch));
+  return s->plugin[i].last;
 }
 
-/* An exception came out of the metric that @pass is at. */
-__attribute__((noinline, cold)) static void threw(struct pass *pass, struct _Unwind_Exception *e) {
-  struct pml__eventset_plugin *of = &pass->s->plugin[pass->at];
-  pml__plugin_threw(of->plugin, "get_current_value", e);
-  look_again(pass->s, atomic_load(&pml__plugin_epoch));
+static inline uint64_t value_of(struct pml_eventset *s, uint32_t i) {
+  struct pml__eventset_plugin *p = &s->plugin[i];
+  if (PML_UNLIKELY(p->get == NULL)) return ask(p);
+  struct pml__guarded got = pml__guard_get(p->id, p->get);
+  return PML_LIKELY(got.e == NULL) ? got.value : threw(s, i, got.e);
 }
 
-/* The plugins' words of a snapshot. */
-static inline void read_words(struct pml_eventset *s, uint64_t *words) {
-  struct pass pass = {.s = s, .words = words};
-  struct _Unwind_Exception *e;
-  pml__sde_enter(s->plugin_reader);
+/*
+ * As pml__sde_enter() and pml__sde_leave(), but without counting passes: nothing is loaded, so that a read does not
+ * wait for the one before. Who ends a plugin looks until it finds the reader outside; since a pass that began after the
+ * end does not call the plugin any more, missing a moment outside only costs another look.
+ */
+__attribute__((noinline, cold)) static void enter_slowly(struct pml_eventset *s) {
+  atomic_store_explicit(&s->plugin_reader->passes, 1, memory_order_seq_cst);
   uint64_t epoch = atomic_load_explicit(&pml__plugin_epoch, memory_order_seq_cst);
-  if (PML_UNLIKELY(s->plugin_epoch != epoch)) look_again(s, epoch);
-  while (PML_UNLIKELY((e = pml__guard_call(read_all, &pass)) != NULL)) threw(&pass, e);
-  pml__sde_leave(s->plugin_reader);
+  if (s->plugin_seen != epoch) look_again(s, epoch);
+}
+
+static inline void enter(struct pml_eventset *s) {
+  atomic_store_explicit(&s->plugin_reader->passes, 1, memory_order_relaxed);
+  atomic_signal_fence(memory_order_seq_cst);
+  uint64_t epoch = atomic_load_explicit(&pml__plugin_epoch, memory_order_seq_cst);
+  if (PML_UNLIKELY(s->plugin_epoch != epoch)) enter_slowly(s);
+}
+
+static inline void leave(struct pml_eventset *s, const uint64_t *words) {
   s->plugin_last = words;
+  atomic_store_explicit(&s->plugin_reader->passes, 0, memory_order_release);
 }
 
 int pml__eventset_plugin_snapshot(struct pml_eventset *s, uint64_t *snapshot, bool times) {
   int rc = s->nsde > 0 ? pml__eventset_sde_snapshot(s, snapshot, times) : pml__eventset_snapshot(s, snapshot, times);
-  if (PML_LIKELY(rc >= 0)) read_words(s, snapshot + s->plugin_word);
+  if (PML_UNLIKELY(rc < 0)) return rc;
+  uint64_t *words = snapshot + s->plugin_word;
+  enter(s);
+  for (uint32_t i = 0; i < s->nplugin; i++) words[i] = value_of(s, i);
+  leave(s, words);
   return rc;
 }
 
@@ -168,9 +184,28 @@ void pml__eventset_plugin_differences(const struct pml_eventset *s, uint64_t *va
 int pml__eventset_plugin_read(struct pml_eventset *s, uint64_t *values) {
   uint64_t *now = s->now + s->plugin_word;
   const uint64_t *base = s->base + s->plugin_word;
-  read_words(s, now);
-  for (uint32_t i = 0; i < s->nplugin; i++) values[i] = now[i] - base[i];
+  uint32_t i = 0;
+  enter(s);
+  do {
+    uint64_t v = value_of(s, i);
+    now[i] = v;
+    values[i] = v - base[i];
+  } while (++i < s->nplugin);
+  leave(s, now);
   if (PML_UNLIKELY(!s->plugin_plain)) pml__eventset_plugin_differences(s, values);
+  return 0;
+}
+
+int pml__eventset_plugin_read_one(struct pml_eventset *s, uint64_t *values) {
+  uint64_t *now = s->now + s->plugin_word;
+  const struct pml__eventset_plugin *p = s->plugin;
+  enter(s);
+  if (PML_UNLIKELY(!s->plugin_plain)) return pml__eventset_plugin_read(s, values);
+  struct pml__guarded got = pml__guard_get(p->id, p->get);
+  if (PML_UNLIKELY(got.e != NULL)) got.value = threw(s, 0, got.e);
+  now[0] = got.value;
+  values[0] = got.value - s->base[s->plugin_word];
+  leave(s, now);
   return 0;
 }
 

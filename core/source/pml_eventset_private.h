@@ -59,8 +59,8 @@ struct pml__eventset_sde {
 
 /* A metric of a plugin. The first line is what a read of a strictly synchronous one looks at. */
 struct pml__eventset_plugin {
-  uint64_t (*get)(int32_t id); /* NULL: it is asked in another way, or not at all */
-  int32_t id;
+  uint64_t (*get)(uint64_t id); /* NULL: it is asked in another way, or not at all. Takes the low half */
+  uint64_t id;
   uint32_t event;
   bool level, real, frozen;
   enum pml_mode mode;
@@ -102,7 +102,8 @@ struct pml_eventset {
   struct pml__sde_reader *reader;        /* NULL if nsde is 0 */
   uint32_t nplugin, plugin_word;         /* metrics of plugins */
   bool plugin_plain;                     /* each of them is the difference of two words, as it stands */
-  uint64_t plugin_epoch;                 /* as of which @plugin knows what has ended */
+  uint64_t plugin_epoch;                 /* that reads expect; none, where each of them needs a fence */
+  uint64_t plugin_seen;                  /* as of which @plugin knows what has ended */
   struct pml__eventset_plugin *plugin;   /* [nplugin] */
   struct pml__sde_reader *plugin_reader; /* NULL if nplugin is 0 */
   const uint64_t *plugin_last;           /* the words that were read last */
@@ -143,7 +144,8 @@ uint32_t pml__eventset_plugin_words(const struct pml_event *ev, size_t n);
 int pml__eventset_plugin_open(struct pml_eventset *s, const struct pml_event *ev, const struct pml_target *target);
 void pml__eventset_plugin_close(struct pml_eventset *s);
 int pml__eventset_plugin_snapshot(struct pml_eventset *s, uint64_t *snapshot, bool times);
-int pml__eventset_plugin_read(struct pml_eventset *s, uint64_t *values); /* all events are metrics of plugins */
+int pml__eventset_plugin_read(struct pml_eventset *s, uint64_t *values);     /* all events are metrics of plugins */
+int pml__eventset_plugin_read_one(struct pml_eventset *s, uint64_t *values); /* the one event is a plain one */
 void pml__eventset_plugin_differences(const struct pml_eventset *s, uint64_t *values);
 void pml__eventset_plugin_prepare_add(const struct pml_eventset *s, const uint64_t *values, uint64_t *count);
 void pml__eventset_plugin_describe(const struct pml_eventset *s, size_t event, struct pml_eventset_event *info);

@@ -13,65 +13,48 @@
 #if defined(__x86_64__) || defined(__aarch64__)
 
 /*
- * pml__guard_call has one call in it, so that its personality needs no table: whatever comes by is caught, and lands
- * behind the call with the exception where results are, which is what the function then returns.
+ * There is one call in it, so that its personality needs no table: whatever comes by is caught, and lands behind the
+ * call with the exception in the register of the second result, where a call that returns has NULL.
  */
 #if defined(__x86_64__)
-__asm__(".text\n"
-        ".globl pml__guard_call\n"
-        ".hidden pml__guard_call\n"
-        ".hidden pml__guard_landing\n"
-        ".hidden pml__guard_personality\n"
-        ".type pml__guard_call, @function\n"
-        "pml__guard_call:\n"
-        ".cfi_startproc\n"
-        ".cfi_personality 0x1b, pml__guard_personality\n"
-        "  endbr64\n"
-        "  pushq %rbp\n"
-        ".cfi_def_cfa_offset 16\n"
-        ".cfi_offset %rbp, -16\n"
-        "  movq %rsp, %rbp\n"
-        ".cfi_def_cfa_register %rbp\n"
-        "  movq %rdi, %rax\n"
-        "  movq %rsi, %rdi\n"
-        "  call *%rax\n"
-        "  xorl %eax, %eax\n"
-        ".globl pml__guard_landing\n"
-        "pml__guard_landing:\n"
-        "  popq %rbp\n"
-        ".cfi_def_cfa %rsp, 8\n"
-        "  ret\n"
-        ".cfi_endproc\n"
-        ".size pml__guard_call, .-pml__guard_call\n");
+#define GUARD_TYPE "@function"
+#define GUARD_CALL                                                                                                     \
+  "subq $8, %rsp\n"                                                                                                    \
+  ".cfi_def_cfa_offset 16\n"                                                                                           \
+  "call *%rsi\n"                                                                                                       \
+  "xorl %edx, %edx\n"
+#define GUARD_LAND                                                                                                     \
+  "addq $8, %rsp\n"                                                                                                    \
+  ".cfi_def_cfa_offset 8\n"
 #else
+#define GUARD_TYPE "%function"
+#define GUARD_CALL                                                                                                     \
+  "stp x29, x30, [sp, -16]!\n"                                                                                         \
+  ".cfi_def_cfa_offset 16\n"                                                                                           \
+  ".cfi_offset 29, -16\n"                                                                                              \
+  ".cfi_offset 30, -8\n"                                                                                               \
+  "mov x29, sp\n"                                                                                                      \
+  "blr x1\n"                                                                                                           \
+  "mov x1, 0\n"
+#define GUARD_LAND                                                                                                     \
+  "ldp x29, x30, [sp], 16\n"                                                                                           \
+  ".cfi_restore 29\n"                                                                                                  \
+  ".cfi_restore 30\n"                                                                                                  \
+  ".cfi_def_cfa_offset 0\n"
+#endif
 __asm__(".text\n"
-        ".globl pml__guard_call\n"
-        ".hidden pml__guard_call\n"
+        ".globl pml__guard_get\n"
+        ".hidden pml__guard_get\n"
         ".hidden pml__guard_landing\n"
         ".hidden pml__guard_personality\n"
-        ".type pml__guard_call, %function\n"
-        "pml__guard_call:\n"
+        ".type pml__guard_get, " GUARD_TYPE "\n"
+        "pml__guard_get:\n"
         ".cfi_startproc\n"
-        ".cfi_personality 0x1b, pml__guard_personality\n"
-        "  stp x29, x30, [sp, -16]!\n"
-        ".cfi_def_cfa_offset 16\n"
-        ".cfi_offset 29, -16\n"
-        ".cfi_offset 30, -8\n"
-        "  mov x29, sp\n"
-        "  mov x2, x0\n"
-        "  mov x0, x1\n"
-        "  blr x2\n"
-        "  mov x0, 0\n"
-        ".globl pml__guard_landing\n"
-        "pml__guard_landing:\n"
-        "  ldp x29, x30, [sp], 16\n"
-        ".cfi_restore 29\n"
-        ".cfi_restore 30\n"
-        ".cfi_def_cfa_offset 0\n"
-        "  ret\n"
+        ".cfi_personality 0x1b, pml__guard_personality\n" /* a 32-bit offset from here */
+        GUARD_CALL ".globl pml__guard_landing\n"
+        "pml__guard_landing:\n" GUARD_LAND "ret\n"
         ".cfi_endproc\n"
-        ".size pml__guard_call, .-pml__guard_call\n");
-#endif
+        ".size pml__guard_get, .-pml__guard_get\n");
 
 extern const char pml__guard_landing[];
 _Unwind_Reason_Code pml__guard_personality(int version, _Unwind_Action actions, _Unwind_Exception_Class class,
@@ -86,19 +69,34 @@ __attribute__((used)) _Unwind_Reason_Code pml__guard_personality(int version, _U
   if ((actions & _UA_FORCE_UNWIND) != 0) return _URC_CONTINUE_UNWIND;
   if ((actions & _UA_SEARCH_PHASE) != 0) return _URC_HANDLER_FOUND;
   if ((actions & _UA_HANDLER_FRAME) == 0) return _URC_CONTINUE_UNWIND;
-  _Unwind_SetGR(context, __builtin_eh_return_data_regno(0), (uintptr_t)e);
+  _Unwind_SetGR(context, __builtin_eh_return_data_regno(1), (uintptr_t)e);
   _Unwind_SetIP(context, (uintptr_t)pml__guard_landing);
   return _URC_INSTALL_CONTEXT;
 }
 
 #else
 
-struct _Unwind_Exception *pml__guard_call(void (*f)(void *arg), void *arg) {
-  f(arg);
-  return NULL;
+struct pml__guarded pml__guard_get(uint64_t arg, uint64_t (*f)(uint64_t)) {
+  return (struct pml__guarded){f(arg), NULL};
 }
 
 #endif
+
+struct calling {
+  void (*f)(void *arg);
+  void *arg;
+};
+
+static uint64_t call(uint64_t arg) {
+  const struct calling *c = (const struct calling *)(uintptr_t)arg;
+  c->f(c->arg);
+  return 0;
+}
+
+struct _Unwind_Exception *pml__guard_call(void (*f)(void *arg), void *arg) {
+  struct calling c = {f, arg};
+  return pml__guard_get((uintptr_t)&c, call).e;
+}
 
 /* What the C++ run time of the code that threw offers, whichever that is. */
 struct runtime {

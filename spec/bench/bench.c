@@ -10,6 +10,7 @@
 #include <linux/perf_event.h>
 #include <sched.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -168,6 +169,13 @@ static int pin(void) {
 }
 
 int main(void) {
+  if (getenv("ONLY")) {
+    pin();
+    pml_clock_init();
+    bench_head();
+    bench_plugin_rows();
+    return 0;
+  }
   int cpu = pin();
   struct pml_clock_info clock;
   if (pml_clock_init() != 0 || pml_clock_describe(&clock) != 0) return 1;
@@ -182,6 +190,7 @@ int main(void) {
   real_page_rows();
   bench_sde_rows();
   bench_section_rows();
+  bench_plugin_rows();
   bench_intercept_rows();
   bench_recorder_rows();
   printf("(*) on a page that the bench owns, the clock instruction in place of the counter's in both.\n");
