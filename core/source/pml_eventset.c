@@ -136,14 +136,18 @@ int pml_eventset_reset(struct pml_eventset *s) {
   return 0;
 }
 
+static void prepare_add_mixed(const struct pml_eventset *s, const uint64_t *values, uint64_t *count) {
+  if (s->nsde > 0) pml__eventset_sde_prepare_add(s, values, count);
+  if (s->nplugin > 0) pml__eventset_plugin_prepare_add(s, values, count);
+}
+
 int pml_eventset_accum(struct pml_eventset *s, uint64_t *values) {
   uint64_t count[PML_EVENTSET_MAX];
   int rc = 0;
   if (PML_LIKELY(s->running)) rc = snapshot(s, s->now, true);
   if (PML_UNLIKELY(rc < 0)) return rc;
   differences(s, count);
-  if (PML_UNLIKELY(s->nsde > 0)) pml__eventset_sde_prepare_add(s, values, count);
-  if (PML_UNLIKELY(s->nplugin > 0)) pml__eventset_plugin_prepare_add(s, values, count);
+  if (PML_UNLIKELY(s->mixed)) prepare_add_mixed(s, values, count);
   for (uint32_t i = 0; i < s->n; i++) values[i] += count[i];
   if (PML_UNLIKELY(!s->running)) return pml_eventset_reset(s);
   uint64_t *was = s->base; /* what is now is the new start: nothing falls between two accums */

@@ -10,7 +10,6 @@
 #include <linux/perf_event.h>
 #include <sched.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -169,13 +168,6 @@ static int pin(void) {
 }
 
 int main(void) {
-  if (getenv("ONLY")) {
-    pin();
-    pml_clock_init();
-    bench_head();
-    bench_plugin_rows();
-    return 0;
-  }
   int cpu = pin();
   struct pml_clock_info clock;
   if (pml_clock_init() != 0 || pml_clock_describe(&clock) != 0) return 1;

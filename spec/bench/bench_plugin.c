@@ -26,11 +26,6 @@ static void sections(void *arg, size_t n) {
   }
 }
 
-static void sections_with_set(void *arg, size_t n) {
-  uint64_t v[METRICS];
-  for (size_t i = 0; i < n; i++) pml_eventset_read(arg, v);
-}
-
 static int folder(char *path, size_t size) {
   ssize_t n = readlink("/proc/self/exe", path, size - 16);
   if (n <= 0) return -1;
@@ -47,50 +42,43 @@ static int load(const char *path, const char *name, const char *const *token, si
   return err;
 }
 
-/* Sections with none to four metrics, and reads of sets with one to four. */
-static int define(struct pml_section **s, struct pml_eventset **set) {
+/* Sections with none to four metrics. */
+static int define(struct bench_op *op) {
   static const char *const names[METRICS] = {"plugin::zero::a", "plugin::zero::b", "plugin::zero::c",
                                              "plugin::zero::d"};
   int err = 0;
   for (size_t n = 0; err == 0 && n <= METRICS; n++) {
     char label[32];
-    snprintf(label, sizeof label, "bench plugin %zu", n);
+    struct pml_section *s;
     struct pml_section_options o = {.events = names, .nevents = n};
-    err = pml_section_define(label, n > 0 ? &o : NULL, &s[n]);
-    if (err == 0 && n > 0) err = pml_eventset_open(&set[n], names, n, NULL);
+    snprintf(label, sizeof label, "bench plugin %zu", n);
+    err = pml_section_define(label, &o, &s);
+    op[n] = (struct bench_op){.batch = sections, .arg = s};
   }
   return err;
 }
 
 static void event_rows(const char *path) {
+  static const char *const token[METRICS] = {"a", "b", "c", "d"};
+  struct bench_op op[METRICS + 1] = {{0}}, before = {.batch = sections};
+  struct bench_op five = {.ns = 5}, three = {.ns = 3}, first = {.instructions = -1}, further = first;
+  struct pml_section *s;
   struct pml_plugin *p;
-  struct pml_section *s[METRICS + 1] = {NULL};
-  struct pml_eventset *set[METRICS + 1] = {NULL};
-  struct bench_op op[2 * METRICS + 3] = {{0}};
-  const char *const token[METRICS] = {"a", "b", "c", "d"};
-  struct bench_op alone = {.batch = sections};
-  if (pml_section_define("bench no plugin", NULL, &s[0]) < 0) return;
-  alone.arg = s[0];
+  if (pml_section_define("bench no plugin", NULL, &s) < 0) return;
+  before.arg = s;
+  bench_run(&before, 1);
   if (load(path, "zero", token, METRICS, &p) < 0) return;
-  int err = define(s, set);
+  int err = define(op);
   if (err < 0) {
     printf("%-34s %s\n", "metrics of a plugin", pml_error_detail(err));
     return;
   }
-  for (size_t n = 0; n <= METRICS; n++) op[n] = (struct bench_op){.batch = sections, .arg = s[n]};
-  for (size_t n = 1; n <= METRICS; n++) op[METRICS + n] = (struct bench_op){.batch = sections_with_set, .arg = set[n]};
-  op[2 * METRICS + 1] = alone;
-  bench_run(op, 2 * METRICS + 2);
-  struct bench_op first = {.ns = op[1].ns - op[0].ns, .instructions = -1}, five = {.ns = 5}, three = {.ns = 3};
-  struct bench_op further = {.ns = (op[METRICS].ns - op[1].ns) / (METRICS - 1), .instructions = -1};
-  struct bench_op read = op[METRICS + 1],
-                  more = {.ns = (op[2 * METRICS].ns - op[METRICS + 1].ns) / (METRICS - 1), .instructions = -1};
-  bench_row("event, plugin without metrics", &op[0], "event, no plugin", &op[2 * METRICS + 1], 1.05, NULL, NULL);
+  bench_run(op, METRICS + 1);
+  first.ns = op[1].ns - op[0].ns;
+  further.ns = (op[METRICS].ns - op[1].ns) / (METRICS - 1);
+  bench_row("event, plugin without metrics", &op[0], "event, no plugin", &before, 1.05, NULL, NULL);
   bench_row("plugin's first metric adds", &first, "5 ns an event", &five, 1, NULL, NULL);
   bench_row("each further metric adds", &further, "3 ns an event", &three, 1, NULL, NULL);
-  bench_row("set of one metric, a read", &read, "5 ns", &five, 1, NULL, NULL);
-  bench_row("set, each further metric", &more, "3 ns", &three, 1, NULL, NULL);
-  for (size_t n = 1; n <= METRICS; n++) pml_eventset_close(set[n]);
   pml_plugin_end(p);
 }
 
