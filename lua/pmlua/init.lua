@@ -2,7 +2,7 @@
 --- pmlua - a laboratory for performance measurement.
 --
 -- require "pmlua" gives one table: what the C core offers (clock, event, counter, group, eventset, region, samples,
--- workload, trace, sys, sde, section, profile) and, loaded when first named, the Lua modules beside this file
+-- workload, trace, sys, sde, section, profile, plugin) and, loaded when first named, the Lua modules beside this file
 -- (experiment, stats, plot, ...).
 -- Whatever the machine refuses comes back as nil, a sentence and a code; misuse raises.
 --
