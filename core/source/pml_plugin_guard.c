@@ -4,11 +4,39 @@
 #include "source/pml_plugin_guard.h"
 
 #include <dlfcn.h>
+#include <pthread.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unwind.h>
+
+static void find(void *object, const char *name, void *function) {
+  void *at = dlsym(object != NULL ? object : RTLD_DEFAULT, name);
+  memcpy(function, &at, sizeof at);
+}
+
+/*
+ * The unwinder's functions, looked up: nothing else here needs its library, and what throws has it loaded. Written
+ * once, before anything is called that may throw.
+ */
+static struct {
+  void (*set_register)(struct _Unwind_Context *, int, _Unwind_Word);
+  void (*set_ip)(struct _Unwind_Context *, _Unwind_Ptr);
+  void (*delete_exception)(struct _Unwind_Exception *);
+} unwinder;
+
+static void find_unwinder(void) {
+  void *library = dlopen("libgcc_s.so.1", RTLD_NOW | RTLD_LOCAL);
+  find(library, "_Unwind_SetGR", &unwinder.set_register);
+  find(library, "_Unwind_SetIP", &unwinder.set_ip);
+  find(library, "_Unwind_DeleteException", &unwinder.delete_exception);
+}
+
+void pml__guard_prepare(void) {
+  static pthread_once_t once = PTHREAD_ONCE_INIT;
+  pthread_once(&once, find_unwinder);
+}
 
 #if defined(__x86_64__) || defined(__aarch64__)
 
@@ -66,11 +94,12 @@ __attribute__((used)) _Unwind_Reason_Code pml__guard_personality(int version, _U
                                                                  struct _Unwind_Context *context) {
   (void)class;
   if (version != 1) return _URC_FATAL_PHASE1_ERROR;
-  if ((actions & _UA_FORCE_UNWIND) != 0) return _URC_CONTINUE_UNWIND;
+  if ((actions & _UA_FORCE_UNWIND) != 0 || unwinder.set_register == NULL || unwinder.set_ip == NULL)
+    return _URC_CONTINUE_UNWIND;
   if ((actions & _UA_SEARCH_PHASE) != 0) return _URC_HANDLER_FOUND;
   if ((actions & _UA_HANDLER_FRAME) == 0) return _URC_CONTINUE_UNWIND;
-  _Unwind_SetGR(context, __builtin_eh_return_data_regno(1), (uintptr_t)e);
-  _Unwind_SetIP(context, (uintptr_t)pml__guard_landing);
+  unwinder.set_register(context, __builtin_eh_return_data_regno(1), (uintptr_t)e);
+  unwinder.set_ip(context, (uintptr_t)pml__guard_landing);
   return _URC_INSTALL_CONTEXT;
 }
 
@@ -106,11 +135,6 @@ struct runtime {
   char *(*demangle)(const char *, char *, size_t *, int *);
 };
 
-static void find(void *object, const char *name, void *function) {
-  void *at = dlsym(object != NULL ? object : RTLD_DEFAULT, name);
-  memcpy(function, &at, sizeof at);
-}
-
 /* A class of exceptions is eight characters, the most significant first: the vendor, then the language. */
 static int is_cxx(const struct _Unwind_Exception *e) {
   return (e->exception_class >> 8 & 0xffffff) == 0x432b2b; /* "C++" */
@@ -126,7 +150,7 @@ void pml__guard_end(struct _Unwind_Exception *e, void *object, char *text, size_
     find(object, "__cxa_demangle", &cxx.demangle);
   }
   if (cxx.begin == NULL || cxx.end == NULL) {
-    _Unwind_DeleteException(e);
+    if (unwinder.delete_exception != NULL) unwinder.delete_exception(e);
     return;
   }
   (void)cxx.begin(e);

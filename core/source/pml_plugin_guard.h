@@ -14,6 +14,9 @@
 
 struct _Unwind_Exception;
 
+/* pml__guard_prepare - once before the first call; idempotent, thread-safe. Loads the unwinder's library. */
+void pml__guard_prepare(void);
+
 /*
  * pml__guard_get - f(arg), or the exception that came out of it, to be told to pml__guard_end() on the same thread;
  * then the value is none. What @f had under way is abandoned: it must hold no lock and own no memory while it calls

@@ -199,6 +199,7 @@ static int describe_all(struct opening *o, const struct pml_plugin_options *opti
 
 int pml__plugin_open(struct pml_plugin *p, const struct pml_plugin_options *options) {
   struct opening o = {.p = p};
+  pml__guard_prepare();
   int err = open_library(p, options);
   if (err == 0) err = ask_info(&o);
   if (err == 0) err = validate(p);
