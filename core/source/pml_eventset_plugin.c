@@ -102,11 +102,10 @@ __attribute__((noinline, cold)) static void look_again(struct pml_eventset *s, u
 }
 
 __attribute__((noinline)) static uint64_t ask(struct pml__eventset_plugin *e) {
-  struct pml__plugin_counter *c = e->counter;
+  uint64_t value;
   if (e->frozen) return e->last;
-  if (c == NULL) return ABSENT;
-  pml__plugin_ask(c);
-  return c->has ? c->value : e->level ? ABSENT : 0;
+  if (e->counter != NULL && pml__plugin_ask(e->counter, &value)) return value;
+  return e->level ? ABSENT : 0;
 }
 
 /* An exception came out of metric @i: it stands at what it was. */

@@ -106,8 +106,9 @@ void pml__plugin_threw(struct pml_plugin *p, const char *what, struct _Unwind_Ex
 
 /* The calling thread's use of @p, joined if need be; NULL: there is none (not here, ended). *@err: 0 or why. */
 struct pml__plugin_use *pml__plugin_join(struct pml_plugin *p, int *err);
-/* Ask for a value or take in a series, as the plugin is; c->value and c->has are up to date then. Takes the lock. */
-void pml__plugin_ask(struct pml__plugin_counter *c);
+/* Ask for a value or take in a series, as the plugin is; the newest value, false if there is none. Takes the lock. */
+bool pml__plugin_ask(struct pml__plugin_counter *c, uint64_t *value);
+
 /* --- pml_plugin_series.c --- */
 
 /* With the lock. */

@@ -134,12 +134,15 @@ static void ask(struct pml__plugin_counter *c) {
   }
 }
 
-void pml__plugin_ask(struct pml__plugin_counter *c) {
+bool pml__plugin_ask(struct pml__plugin_counter *c, uint64_t *value) {
   struct pml_plugin *p = c->use->plugin;
-  if (inside == p) return; /* a plugin that reads its own event */
-  const struct pml_plugin *before = enter(p);
-  ask(c);
-  leave(p, before);
+  bool again = inside == p; /* a plugin that reads its own event: this thread has the lock */
+  const struct pml_plugin *before = again ? p : enter(p);
+  if (!again) ask(c);
+  bool has = c->has;
+  *value = c->value;
+  if (!again) leave(p, before);
+  return has;
 }
 
 /* ---- collecting and ending ---- */

@@ -32,8 +32,8 @@ static inline double pml_value_number(const struct pml_value *v) {
 }
 
 /*
- * What a metric's values are, and the time that each is of: since the beginning, that point, from the one before (LAST),
- * until the next (NEXT). The order is Score-P's and OTF2's.
+ * What a metric's values are, and the time that each is of: since the beginning, that point, from the one before
+ * (LAST), until the next (NEXT). The order is Score-P's and OTF2's.
  */
 #define PML_MODE_LIST(X)                                                                                               \
   X(ACCUMULATED_START, "accumulated_start")                                                                            \
