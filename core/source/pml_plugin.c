@@ -158,6 +158,14 @@ static void at_exit(void) {
   for (struct pml_plugin *p = first; p != NULL; p = p->next) (void)pml_plugin_end(p);
 }
 
+/*
+ * Exit runs its handlers last to first, and destructors of a plugin's static objects are among them: ours must come
+ * after whatever the plugin has registered in its first calls.
+ */
+void pml__plugin_end_at_exit(void) {
+  (void)atexit(at_exit);
+}
+
 static void before_fork(void) {
   pthread_mutex_lock(&load_lock);
   pthread_mutex_lock(&list_lock);
@@ -180,7 +188,6 @@ static void after_fork_in_child(void) {
 
 static void prepare(void) {
   owner = getpid();
-  (void)atexit(at_exit);
   (void)pthread_atfork(before_fork, after_fork, after_fork_in_child);
 }
 
@@ -192,6 +199,7 @@ void pml__plugin_insert(struct pml_plugin *p) {
   *end = p;
   end = &p->next;
   pthread_mutex_unlock(&list_lock);
+  pml__plugin_end_at_exit();
 }
 
 int pml_plugin_list(pml_plugin_visit *visit, void *arg) {

@@ -81,6 +81,8 @@ static inline bool pml__plugin_alive(const struct pml_plugin *p) {
 struct pml_plugin *pml__plugin_new(const char *name, const char *path);
 void pml__plugin_free(struct pml_plugin *p); /* one that was never listed */
 void pml__plugin_insert(struct pml_plugin *p);
+/* Once more end all plugins when the process ends, before whatever has been registered to be done then by now. */
+void pml__plugin_end_at_exit(void);
 /* Copied; one that is there already stays as it is. -EINVAL, PML_EFULL, -ENOMEM. */
 int pml__plugin_add_metric(struct pml_plugin *p, const struct pml_plugin_metric *m);
 

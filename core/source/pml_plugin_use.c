@@ -55,8 +55,9 @@ static struct pml__plugin_use *join(struct pml_plugin *p, bool responsible) {
   while (*at != NULL) at = &(*at)->next;
   *at = use;
   int loaded = PML_PLUGIN_LOADED;
-  (void)atomic_compare_exchange_strong(&p->state, &loaded, PML_PLUGIN_RUNNING);
+  bool first = atomic_compare_exchange_strong(&p->state, &loaded, PML_PLUGIN_RUNNING);
   if (pml__plugin_alive(p)) pml__plugin_synchronize(p, responsible, true);
+  if (first) pml__plugin_end_at_exit();
   return use;
 }
 

@@ -440,6 +440,35 @@ static void forked(void) {
   pml_eventset_close(set);
 }
 
+/* A process that ends without ending its plugins: they are, before their static objects go. */
+static void ended_by_exit(void) {
+  char log[] = "/tmp/pmlua-plugin-XXXXXX", text[128] = "";
+  int fd = mkstemp(log), status = 0;
+  if (!CHECK(fd >= 0, "a file for what a plugin says at its end")) return;
+  pid_t child = fork();
+  if (child == 0) {
+    setenv("SPEC_ENDS", log, 1);
+    execl("/proc/self/exe", "plugin", NULL);
+    _exit(9);
+  }
+  waitpid(child, &status, 0);
+  ssize_t n = read(fd, text, sizeof text - 1);
+  close(fd);
+  unlink(log);
+  CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 0, "a process ends with a plugin at work");
+  CHECK(n > 0 && strncmp(text, "initialized", 11) == 0, "which is finalized with its static objects still there: %s",
+        text);
+}
+
+static int end_with_plugin(const char *log) {
+  struct pml_plugin *p;
+  struct pml_eventset *set;
+  setenv("THROWER_LOG", log, 1);
+  if (load("thrower", "m", &p) < 0 || open_one(&set, "plugin::thrower::m") < 0) return 8;
+  pml_eventset_close(set);
+  return 0;
+}
+
 /* The loader takes its path when a program starts. */
 static void start_anew(char **argv) {
   if (getenv("SCOREP_METRIC_PLUGINS_SEP") != NULL) return;
@@ -454,6 +483,7 @@ static void start_anew(char **argv) {
 int main(int argc, char **argv) {
   (void)argc;
   find_folder();
+  if (getenv("SPEC_ENDS") != NULL) return end_with_plugin(getenv("SPEC_ENDS"));
   start_anew(argv);
   pml_plugin_on_trouble(on_trouble);
   environment();
@@ -471,5 +501,6 @@ int main(int argc, char **argv) {
   others_go_on();
   hanging();
   forked();
+  ended_by_exit();
   return check_done();
 }
