@@ -39,7 +39,7 @@ WORK_SRC := $(wildcard scripts/workloads/*.c scripts/workloads/*/*.c)
 SPEC_SRC := $(wildcard spec/c/*.c)
 FUZZ_SRC := $(wildcard spec/fuzz/fuzz_*.c)
 BENCH_SRC := $(wildcard spec/bench/*.c)
-ALL_C    := $(wildcard spec/lua/wrap/* core/*.h core/*/*.[ch] core/*/*/*.[ch] core/*/*/*/*.h bindings/*.[ch] scripts/workloads/*.[ch] scripts/workloads/*/*.[ch] scripts/programs/*.[ch] spec/c/*.[ch] spec/c/intercept/*.[ch] spec/c/wrap/*.[ch] spec/fuzz/*.[ch] spec/bench/*.[ch] spec/pmlib/*.c spec/pmlib/*.cpp)
+ALL_C    := $(wildcard spec/lua/wrap/* core/*.h core/*/*.[ch] core/*/*/*.[ch] core/*/*/*/*.h bindings/*.[ch] scripts/workloads/*.[ch] scripts/workloads/*/*.[ch] scripts/programs/*.[ch] spec/c/*.[ch] spec/c/intercept/*.[ch] spec/c/wrap/*.[ch] spec/c/plugins/*.c spec/c/plugins/*.cpp core/compat/scorep/include/scorep/*.h spec/fuzz/*.[ch] spec/bench/*.[ch] spec/pmlib/*.c spec/pmlib/*.cpp)
 
 CORE_OBJ := $(CORE_SRC:%.c=$(B)/obj/%.o) $(CORE_ASM:%.S=$(B)/obj/%.o)
 SDE_OBJ  := $(SDE_SRC:%.c=$(B)/obj/%.o)
@@ -64,7 +64,7 @@ SPEC_BIN := $(SPEC_SRC:spec/c/%.c=$(B)/spec/%)
 .PHONY: all
 all: $(B)/libpmlua.so $(B)/libpmlua.a $(B)/lua/pmlua/core.so $(B)/pmlua $(WORK_SO) $(B)/compat/libsde.so $(B)/compat/libsde.a \
   $(B)/compat/libPM.so $(B)/compat/libPM.a $(B)/libpmlua-embed.so $(B)/preload/libpmlua-live.so $(B)/preload/libpmlua-record.so \
-  $(B)/preload/libpmlua-watchpoint.so $(PROGRAMS) $(CLANG_SO)
+  $(B)/preload/libpmlua-watchpoint.so $(PROGRAMS) $(B)/scorep-config $(CLANG_SO)
 
 # --- building ---------------------------------------------------------------------------------------------------------
 
@@ -165,6 +165,12 @@ $(B)/compat/libPM.a: $(PM_OBJ) $(CORE_OBJ)
 	ar rcs $@ $^
 	ln -sf libPM.a $(@D)/libPMmpi.a
 
+# What builds of Score-P plugins ask. $(call scorep_config,TO,INCLUDE): its path from there, or absolute.
+scorep_config = sed -e 's|@INCLUDE@|$(2)|' -e 's|@PREFIX@|$(PREFIX)|' -e 's|@VERSION@|$(VERSION)|' core/compat/scorep/scorep-config.in >$(1) && chmod 755 $(1)
+$(B)/scorep-config: core/compat/scorep/scorep-config.in
+	@mkdir -p $(@D)
+	$(call scorep_config,$@,$(CURDIR)/core/compat/scorep/include)
+
 $(WORK_ONE): $(B)/workloads/%.so: scripts/workloads/%.c $(B)/libpmlua.so
 	@mkdir -p $(@D)
 	$(CC) $(ALLCFLAGS) $(LDFLAGS) -shared -Wl,-rpath,'$$ORIGIN/..:$$ORIGIN/../..' $< -L$(B) -lpmlua -lm -o $@
@@ -246,6 +252,33 @@ $(B)/spec/wrap_%: spec/c/wrap_%.c spec/c/wrap/wrappers.c core/adapter/pml_wrap.h
 	$(call wrap_link,$(wrap_flags) -L$(B)/spec -lpmlua-wrap-link) -L$(B) -lpmlua -lpthread -ldl -o $@.shared
 	$(call wrap_link,$@.run.o) $(B)/libpmlua.a $(CORE_LIBS) -o $@.runtime
 	$(call wrap_link) -L$(B) -lpmlua -lpthread -ldl -o $@.preload
+
+# Metric plugins to load, built as others build theirs: by what scorep-config says.
+PLUGINS := steps zero thrower gauge_thread gauge_process gauge_host gauge_once gauge_seldom series_async series_event \
+  $(addprefix bad_,unlike newer scopeless shared dumb failing nothing empty endless modeless refusing boasting hollow backwards timeless hanging)
+PLUGIN_SO := $(PLUGINS:%=$(B)/spec/plugins/lib%.so)
+plugin_cc = @mkdir -p $(@D) && $(1) $(OPT) $(CFLAGS) -Wall -Wextra -Werror $(SAN) -fPIC -shared $(LDFLAGS) \
+  $$($(B)/scorep-config --user --cppflags) $(2) $< $$($(B)/scorep-config --user --libs) -lpthread -o $@
+upper = $(shell echo $(1) | tr a-z A-Z)
+$(B)/spec/plugins/libgauge_seldom.so: spec/c/plugins/gauge.c $(B)/scorep-config
+	$(call plugin_cc,$(CC) -std=gnu11,-DNAME=gauge_seldom -DSCOPE=SCOREP_METRIC_PER_THREAD -DDELTA='(UINT64_C(1) << 40)')
+$(B)/spec/plugins/libgauge_once.so: spec/c/plugins/gauge.c $(B)/scorep-config
+	$(call plugin_cc,$(CC) -std=gnu11,-DNAME=gauge_once -DSCOPE=SCOREP_METRIC_ONCE)
+$(B)/spec/plugins/libgauge_%.so: spec/c/plugins/gauge.c $(B)/scorep-config
+	$(call plugin_cc,$(CC) -std=gnu11,-DNAME=gauge_$* -DSCOPE=SCOREP_METRIC_PER_$(call upper,$*))
+$(B)/spec/plugins/libseries_async.so: spec/c/plugins/series.c $(B)/scorep-config
+	$(call plugin_cc,$(CC) -std=gnu11,-DNAME=series_async -DKIND=SCOREP_METRIC_ASYNC)
+$(B)/spec/plugins/libseries_event.so: spec/c/plugins/series.c $(B)/scorep-config
+	$(call plugin_cc,$(CC) -std=gnu11,-DNAME=series_event -DKIND=SCOREP_METRIC_ASYNC_EVENT)
+$(B)/spec/plugins/libbad_unlike.so: spec/c/plugins/bad.c $(B)/scorep-config
+	$(call plugin_cc,$(CC) -std=gnu11,-DNAME=bad_of_another_name -DFAULT=UNLIKE)
+$(B)/spec/plugins/libbad_%.so: spec/c/plugins/bad.c $(B)/scorep-config
+	$(call plugin_cc,$(CC) -std=gnu11,-DNAME=bad_$* -DFAULT=$(call upper,$*))
+$(B)/spec/plugins/libthrower.so: spec/c/plugins/thrower.cpp $(B)/scorep-config
+	$(call plugin_cc,$(CXX))
+$(B)/spec/plugins/lib%.so: spec/c/plugins/%.c $(B)/scorep-config
+	$(call plugin_cc,$(CC) -std=gnu11)
+$(B)/spec/plugin $(B)/spec/plugin_bad $(B)/spec/plugin_threads $(B)/spec/cost $(B)/bench: | $(PLUGIN_SO)
 
 # Specs of the service see its internals; embed is compiled and linked as an application is.
 $(B)/spec/live_%: spec/c/live_%.c $(B)/libpmlua_lua.a $(B)/libpmlua.a
@@ -386,6 +419,9 @@ install: all ## PREFIX (default /usr/local), DESTDIR for packagers
 	ln -sf libsde.so.1 $(D)/lib/pmlua/compat/libsde.so
 	install -m 644 $(B)/compat/libsde.a $(D)/lib/pmlua/compat/
 	install -m 644 core/compat/include/* $(D)/include/pmlua/compat/
+	install -d $(D)/include/pmlua/scorep/scorep
+	install -m 644 core/compat/scorep/include/scorep/*.h $(D)/include/pmlua/scorep/scorep/
+	$(call scorep_config,$(D)/lib/pmlua/compat/scorep-config,$(PREFIX)/include/pmlua/scorep)
 	install -m 755 $(B)/compat/libPM.so $(D)/lib/pmlua/compat/
 	install -m 644 $(B)/compat/libPM.a $(D)/lib/pmlua/compat/
 	ln -sf libPM.so $(D)/lib/pmlua/compat/libPMmpi.so

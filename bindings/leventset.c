@@ -46,7 +46,7 @@ static int l_open(lua_State *L) {
   int err = pml_eventset_open(&s->set, name, n, &options);
   if (err < 0) return pml_pusherr(L, err, "eventset.open");
   s->n = (int)n;
-  for (size_t i = 0; i < n; i++) s->typed |= strncmp(name[i], "sde:::", 6) == 0;
+  for (size_t i = 0; i < n; i++) s->typed |= strncmp(name[i], "sde:::", 6) == 0 || strncmp(name[i], "plugin::", 8) == 0;
   s->h.open = 1;
   return 1;
 }
@@ -167,7 +167,7 @@ static int l_reader(lua_State *L) {
 /* What event @i is, copied: the set may be closed by a finalizer while tables are built from it. */
 struct copy {
   struct pml_eventset_event info;
-  char name[PML_EVENT_NAME_MAX], unit[16], why[256];
+  char name[PML_EVENT_NAME_MAX], unit[64], why[256];
 };
 
 static void copyevent(const struct pml_eventset *set, size_t i, struct copy *c) {
@@ -213,6 +213,9 @@ static int l_event(lua_State *L) {
   if (c.why[0] != '\0') lutil_setstr(L, "why", c.why);
   lutil_setint(L, "nparts", c.info.nparts);
   lutil_setstr(L, "type", c.info.type == PML_TYPE_DOUBLE ? "float" : "integer");
+  lutil_setstr(L, "mode", pml_mode_name(c.info.mode));
+  lutil_setint(L, "base", c.info.binary ? 2 : 10);
+  lutil_setint(L, "exponent", (uint64_t)c.info.exponent);
   return 1;
 }
 

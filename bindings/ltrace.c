@@ -12,6 +12,7 @@ struct trace {
   struct pml_otf2 *archive;
   struct pml_otf2_stream *stream; /* NULL: not attached */
   size_t nmetrics;
+  uint64_t real[METRICS_MAX / 64]; /* a bit for each metric whose values are doubles */
 };
 
 /* A location is the archive's; its user value keeps the trace from being collected. */
@@ -48,22 +49,34 @@ static struct location *checklocation(lua_State *L) {
 
 /* --- open --- */
 
+/* "accumulated" and "absolute" are the usual of their kind. */
+static enum pml_mode readmode(lua_State *L, int arg, const char *name) {
+  const char *mode = lutil_stringfield(L, arg, "mode", "accumulated");
+  if (strcmp(mode, "accumulated") == 0) return PML_OTF2_ACCUMULATED;
+  if (strcmp(mode, "absolute") == 0) return PML_OTF2_ABSOLUTE;
+  for (int m = 0; m < PML_MODES; m++)
+    if (strcmp(mode, pml_mode_name((enum pml_mode)m)) == 0) return (enum pml_mode)m;
+  luaL_error(L, "the mode of metric '%s' must be 'accumulated', 'absolute', or one of the ten such as 'absolute_last'",
+             name);
+  return PML_OTF2_ACCUMULATED; /* not reached */
+}
+
 static void readmetric(lua_State *L, int arg, struct pml_otf2_metric *m) {
-  static const char *const known[] = {"name", "description", "unit", "mode", "exponent", NULL};
-  luaL_checkstack(L, 8, NULL);
+  static const char *const known[] = {"name", "description", "unit", "mode", "type", "base", "exponent", NULL};
+  luaL_checkstack(L, 10, NULL);
   lutil_options(L, arg, known);
+  *m = (struct pml_otf2_metric){0};
   m->name = lutil_stringfield(L, arg, "name", NULL);
   if (m->name == NULL || m->name[0] == '\0') luaL_error(L, "a metric has no name");
   m->description = lutil_stringfield(L, arg, "description", "");
   m->unit = lutil_stringfield(L, arg, "unit", "");
   m->exponent = lutil_intfield(L, arg, "exponent", 0, -18, 18);
-  const char *mode = lutil_stringfield(L, arg, "mode", "accumulated");
-  if (strcmp(mode, "accumulated") == 0)
-    m->mode = PML_OTF2_ACCUMULATED;
-  else if (strcmp(mode, "absolute") == 0)
-    m->mode = PML_OTF2_ABSOLUTE;
-  else
-    luaL_error(L, "the mode of metric '%s' must be 'accumulated' or 'absolute'", m->name);
+  m->mode = readmode(L, arg, m->name);
+  m->binary = lutil_intfield(L, arg, "base", 10, 2, 10) == 2;
+  const char *type = lutil_stringfield(L, arg, "type", "integer");
+  m->real = strcmp(type, "float") == 0;
+  if (!m->real && strcmp(type, "integer") != 0)
+    luaL_error(L, "the type of metric '%s' must be 'integer' or 'float'", m->name);
 }
 
 static size_t readmetrics(lua_State *L, struct pml_otf2_metric *metric) {
@@ -92,6 +105,7 @@ static int l_open(lua_State *L) {
   int err = pml_otf2_open(&t->archive, dir, metric, n, records);
   if (err < 0) return pml_pusherr(L, err, "trace.open");
   t->nmetrics = n;
+  for (size_t i = 0; i < n; i++) t->real[i / 64] |= (uint64_t)metric[i].real << i % 64;
   t->h.open = 1;
   return 1;
 }
@@ -144,6 +158,17 @@ static int l_detach(lua_State *L) {
   return 1;
 }
 
+/* The series of a plugin, each on a location of its own, from some ticks on; how many values there were. */
+static int l_plugin(lua_State *L) {
+  struct pml_plugin *p = lutil_plugin(L, 2);
+  uint64_t since = (uint64_t)lutil_optint(L, 3, 0, 0, LUA_MAXINTEGER);
+  size_t written;
+  int err = pml_otf2_plugin(checktrace(L)->archive, p, since, &written);
+  if (err < 0) return pml_pusherr(L, err, "trace.plugin");
+  lua_pushinteger(L, (lua_Integer)written);
+  return 1;
+}
+
 /* Unlike other handles' close it can fail, and says so. */
 static int l_close(lua_State *L) {
   struct trace *t = lutil_self(L, 1, &trace_class);
@@ -187,19 +212,25 @@ static int l_metric(lua_State *L) {
   if (n == 0) luaL_error(L, "the trace was opened without metrics");
   if (lua_rawlen(L, 2) != n) luaL_argerror(L, 2, lua_pushfstring(L, "%d value(s) are needed", (int)n));
   for (size_t i = 0; i < n; i++) {
-    int isint;
+    int good, real = (int)(l->trace->real[i / 64] >> i % 64 & 1);
     lua_rawgeti(L, 2, (lua_Integer)i + 1);
-    value[i] = (uint64_t)lua_tointegerx(L, -1, &isint);
-    if (!isint) luaL_argerror(L, 2, lua_pushfstring(L, "value %d is not an integer", (int)i + 1));
+    if (real) {
+      double d = lua_tonumberx(L, -1, &good);
+      memcpy(&value[i], &d, sizeof d);
+    } else {
+      value[i] = (uint64_t)lua_tointegerx(L, -1, &good);
+    }
+    if (!good)
+      luaL_argerror(L, 2, lua_pushfstring(L, "value %d is not %s", (int)i + 1, real ? "a number" : "an integer"));
     lua_pop(L, 1);
   }
   return pml_pushdone(L, pml_otf2_metric(l->location, ticks, value), "trace.metric");
 }
 
 int luaopen_pmlua_trace(lua_State *L) {
-  static const luaL_Reg trace_methods[] = {
-      {"location", l_location}, {"flush", l_flush}, {"stats", l_stats}, {"attach", l_attach},
-      {"detach", l_detach},     {"close", l_close}, {NULL, NULL}};
+  static const luaL_Reg trace_methods[] = {{"location", l_location}, {"flush", l_flush},   {"stats", l_stats},
+                                           {"attach", l_attach},     {"detach", l_detach}, {"plugin", l_plugin},
+                                           {"close", l_close},       {NULL, NULL}};
   static const luaL_Reg location_methods[] = {
       {"enter", l_enter}, {"leave", l_leave}, {"metric", l_metric}, {NULL, NULL}};
   static const luaL_Reg functions[] = {{"open", l_open}, {NULL, NULL}};

@@ -30,7 +30,8 @@ PML_BEGIN_DECLS
   X(PML_EOTF2, -4108, "the OTF2 library refused", "see the text of the error")                                         \
   X(PML_EFORMAT, -4109, "the input is malformed", "see the text of the error")                                         \
   X(PML_ESCRIPT, -4110, "the script failed", "see the text of the error")                                              \
-  X(PML_ELIMIT, -4111, "a limit was reached", "do less at a time, or allow more")
+  X(PML_ELIMIT, -4111, "a limit was reached", "do less at a time, or allow more")                                      \
+  X(PML_EPLUGIN, -4112, "a plugin failed", "see the text of the error")
 
 #define PML_ERROR_ENUM(name, value, text, remedy) name = (value),
 enum pml_error_code { PML_ERROR_LIST(PML_ERROR_ENUM) };

@@ -78,6 +78,10 @@ int pml__event_walk_sde(const struct pml__walk *w);
 /* pml__event_sde_nearest - as pml__nearest_text(), of the events that are registered. */
 const char *pml__event_sde_nearest(const char *name, char *buf, size_t size);
 
+/* metrics of plugins: pml_event_plugin.c */
+int pml__event_parse_plugin(struct pml_event *ev, const char *name);
+int pml__event_walk_plugin(const struct pml__walk *w);
+
 /* libpfm4: pml_event_pfm.c */
 int pml__event_parse_pfm(struct pml_event *ev, const char *name);
 int pml__event_walk_pfm(const struct pml__walk *w, bool here);

@@ -64,6 +64,7 @@ static void differences_mixed(const struct pml_eventset *s, uint64_t *values) {
   }
   for (uint32_t i = 0; i < s->nns; i++) values[s->ns[i]] = pml_clock_ticks_to_ns(values[s->ns[i]]);
   if (s->nsde > 0) pml__eventset_sde_differences(s, values);
+  if (s->nplugin > 0) pml__eventset_plugin_differences(s, values);
 }
 
 static inline void differences(const struct pml_eventset *s, uint64_t *values) {
@@ -102,7 +103,10 @@ static int read_stopped(struct pml_eventset *s, uint64_t *values) {
 
 void pml__eventset_choose_read(struct pml_eventset *s) {
   s->snapshot = s->nsde > 0 ? pml__eventset_sde_snapshot : pml__eventset_snapshot;
+  if (s->nplugin > 0) s->snapshot = pml__eventset_plugin_snapshot;
   s->read_running = s->nsde == s->n ? pml__eventset_sde_read : read_mixed;
+  if (s->nplugin == s->n)
+    s->read_running = s->n == 1 && s->plugin_plain ? pml__eventset_plugin_read_one : pml__eventset_plugin_read;
   if (s->simple) s->read_running = read_simple;
   s->read = s->running ? s->read_running : read_stopped;
 }
@@ -132,13 +136,18 @@ int pml_eventset_reset(struct pml_eventset *s) {
   return 0;
 }
 
+static void prepare_add_mixed(const struct pml_eventset *s, const uint64_t *values, uint64_t *count) {
+  if (s->nsde > 0) pml__eventset_sde_prepare_add(s, values, count);
+  if (s->nplugin > 0) pml__eventset_plugin_prepare_add(s, values, count);
+}
+
 int pml_eventset_accum(struct pml_eventset *s, uint64_t *values) {
   uint64_t count[PML_EVENTSET_MAX];
   int rc = 0;
   if (PML_LIKELY(s->running)) rc = snapshot(s, s->now, true);
   if (PML_UNLIKELY(rc < 0)) return rc;
   differences(s, count);
-  if (PML_UNLIKELY(s->nsde > 0)) pml__eventset_sde_prepare_add(s, values, count);
+  if (PML_UNLIKELY(s->mixed)) prepare_add_mixed(s, values, count);
   for (uint32_t i = 0; i < s->n; i++) values[i] += count[i];
   if (PML_UNLIKELY(!s->running)) return pml_eventset_reset(s);
   uint64_t *was = s->base; /* what is now is the new start: nothing falls between two accums */
@@ -164,12 +173,12 @@ int pml_eventset_readings(struct pml_eventset *s, struct pml_reading *out) {
   uint64_t values[PML_EVENTSET_MAX] = {0};
   int rc = s->running ? snapshot(s, s->now, true) : 0;
   if (rc < 0) return rc;
-  if (s->nsde > 0) pml__eventset_sde_differences(s, values);
+  differences(s, values);
   for (uint32_t i = 0; i < s->n; i++) {
     const struct pml__eventset_info *e = &s->info[i];
     if (e->kind != PML_EVENT_PERF) {
       out[i] = clock_reading(s, e->kind);
-      if (e->kind == PML_EVENT_SDE) out[i].raw = values[i];
+      if (e->kind == PML_EVENT_SDE || e->kind == PML_EVENT_PLUGIN) out[i].raw = values[i];
       continue;
     }
     out[i] = (struct pml_reading){0};

@@ -24,9 +24,13 @@ struct pml_eventset_event {
   const char *unit;
   double scale;
   enum pml_path path;
-  const char *why;    /* why not the page path; NULL if it is. Software-defined: why it reads -1, NULL if it does not */
-  unsigned nparts;    /* 0: a clock or software-defined; > 1: hybrid, the value is the sum of its parts */
+  const char
+      *why; /* why not the page path; NULL if it is. Software-defined, plugin: why it reads -1, NULL if it does not */
+  unsigned nparts;    /* 0: no event of the kernel; > 1: hybrid, the value is the sum of its parts */
   enum pml_type type; /* PML_TYPE_INT64, or PML_TYPE_DOUBLE: its values are a double's bits; see pml_eventset_type() */
+  enum pml_mode mode; /* PML_MODE_ACCUMULATED_START; of a plugin's metric, and of instant events, what they are */
+  bool binary;        /* of a plugin's metric: @scale is 2, else 10, ... */
+  int64_t exponent;   /* ... to the power of this */
 };
 
 struct pml_eventset; /* opaque: its layout is tuned to the read */
@@ -65,7 +69,9 @@ PML_API enum pml_type pml_eventset_type(const struct pml_eventset *set, size_t i
  * A set that its owner thread reads takes the page path where it can; any other thread gets read(2): slower, not wrong.
  * Software-defined events count from this set's own start, whoever else reads them; instant ones give what is now, and
  * accum puts it in the place of what was there. A MIN or MAX group is instant. Doubles travel as their bits. What reads
- * as a placeholder is -1. Callbacks run at start, at each read and at stop; such sets, and those with quantiles, are
+ * as a placeholder is -1. Metrics of plugins likewise: what accumulates or is relative counts from start, what is
+ * absolute is what is now; a set with such is not async-signal-safe, and is to be read by the thread that opened it,
+ * whose counters it has. Callbacks run at start, at each read and at stop; such sets, and those with quantiles, are
  * not async-signal-safe. clock:: events count as the rest: since start. Cost: one group read(2) plus some 30
  * instructions and 7 per event, or some 95 and 45 to 60 per event by page, some 15 per software-defined variable. No
  * lock, no allocation. Async-signal-safe (one user at a time).

@@ -162,12 +162,13 @@ static void lay_out(struct opening *o) {
   }
   s->clock_word = word;
   s->sde_word = word + 1;
-  s->words = s->sde_word + pml__eventset_sde_words(o->ev, s->n);
+  s->plugin_word = s->sde_word + pml__eventset_sde_words(o->ev, s->n);
+  s->words = s->plugin_word + pml__eventset_plugin_words(o->ev, s->n);
 }
 
 static void lay_out_event(struct pml_eventset *s, uint32_t i) {
   struct pml__eventset_info *e = &s->info[i];
-  if (e->kind == PML_EVENT_SDE) return; /* laid out as it is opened */
+  if (e->kind == PML_EVENT_SDE || e->kind == PML_EVENT_PLUGIN) return; /* laid out as it is opened */
   if (e->kind != PML_EVENT_PERF) {
     s->word[i] = s->clock_word;
     s->clocked = true;
@@ -191,7 +192,7 @@ static void lay_out_event(struct pml_eventset *s, uint32_t i) {
   }
 }
 
-static int allocate(struct pml_eventset *s, size_t n, size_t parts, size_t sde_words) {
+static int allocate(struct pml_eventset *s, size_t n, size_t parts, size_t other_words) {
   size_t slots = parts > 0 ? parts : 1;
   s->counter = calloc(slots, sizeof *s->counter);
   s->group = calloc(slots, sizeof *s->group);
@@ -200,7 +201,7 @@ static int allocate(struct pml_eventset *s, size_t n, size_t parts, size_t sde_w
   s->info = calloc(n, sizeof *s->info);
   s->word = calloc(n, sizeof *s->word);
   s->ns = calloc(n, sizeof *s->ns);
-  size_t most = (4 * slots + 1 + sde_words) * sizeof(uint64_t); /* a block has at most 4 words per member */
+  size_t most = (4 * slots + 1 + other_words) * sizeof(uint64_t); /* a block has at most 4 words per member */
   most = (most + CACHE_LINE - 1) / CACHE_LINE * CACHE_LINE;
   s->base = aligned_alloc(CACHE_LINE, most);
   s->now = aligned_alloc(CACHE_LINE, most);
@@ -255,12 +256,13 @@ static int open_all(struct opening *o) {
   lay_out(o);
   for (uint32_t i = 0; i < s->n; i++) lay_out_event(s, i);
   int rc = pml__eventset_sde_open(s, o->ev, &o->options->target);
+  if (rc == 0) rc = pml__eventset_plugin_open(s, o->ev, &o->options->target);
   if (rc < 0) return rc;
   bool paged = false;
   for (uint32_t i = 0; i < s->ngroups; i++) paged |= s->group[i].paged;
-  s->simple = s->ngroups == 1 && !paged && !s->clocked && s->nsde == 0;
+  s->simple = s->ngroups == 1 && !paged && !s->clocked && s->nsde + s->nplugin == 0;
   pml__eventset_choose_read(s);
-  s->mixed = s->nextra + s->nns + s->nsde > 0;
+  s->mixed = s->nextra + s->nns + s->nsde + s->nplugin > 0;
   rc = enable_groups(s);
   if (rc < 0) return rc;
   rc = pml_eventset_start(s);
@@ -288,7 +290,7 @@ int pml__eventset_open_events(struct pml_eventset **set, const struct pml_event 
   *o = (struct opening){.s = s, .ev = ev, .options = options != NULL ? options : &none};
   s->flags = o->options->flags;
   list_places(o, n);
-  rc = allocate(s, n, o->nplaces, pml__eventset_sde_words(ev, n));
+  rc = allocate(s, n, o->nplaces, pml__eventset_sde_words(ev, n) + pml__eventset_plugin_words(ev, n));
   if (rc == 0) {
     describe(s, ev);
     rc = open_all(o);
@@ -320,6 +322,7 @@ void pml_eventset_close(struct pml_eventset *s) {
   if (s == NULL) return;
   while (s->ncounters > 0) pml_counter_close(&s->counter[--s->ncounters]);
   pml__eventset_sde_close(s);
+  pml__eventset_plugin_close(s);
   free(s->counter);
   free(s->group);
   free(s->page);
@@ -351,5 +354,6 @@ int pml_eventset_event(const struct pml_eventset *s, size_t i, struct pml_events
   for (uint32_t p = 0; p < e->nparts && info->path == PML_PATH_PAGE; p++)
     info->path = part_path(s, &e->part[p], &info->why);
   if (e->kind == PML_EVENT_SDE) pml__eventset_sde_describe(s, i, info);
+  if (e->kind == PML_EVENT_PLUGIN) pml__eventset_plugin_describe(s, i, info);
   return 0;
 }

@@ -8,11 +8,15 @@
 
 /*
  * One pass over all sources fills a snapshot: an array of 64-bit words in which each kernel group has a block as
- * read(2) writes it, then the clock has a word, then each software-defined event three. Every count is the difference
+ * read(2) writes it, then the clock has a word, then each software-defined event three, then each metric
+ * of a plugin one. Every count is the difference
  * of one word between two snapshots: `base`, taken at start, and `now`.
  */
 struct pml_sde_event;
 struct pml__sde_reader;
+struct pml_plugin;
+struct pml_plugin_metric;
+struct pml__plugin_counter;
 
 struct pml__eventset_group {
   int fd;          /* of the leader */
@@ -53,6 +57,19 @@ struct pml__eventset_sde {
   char absent[320]; /* why there is no value while nobody has registered it */
 };
 
+/* A metric of a plugin. The first line is what a read of a strictly synchronous one looks at. */
+struct pml__eventset_plugin {
+  uint64_t (*get)(uint64_t id); /* NULL: it is asked in another way, or not at all. Takes the low half */
+  uint64_t id;
+  uint32_t event;
+  bool level, real, frozen;
+  enum pml_mode mode;
+  uint64_t last;                       /* frozen: its plugin has ended, or was dropped */
+  struct pml__plugin_counter *counter; /* NULL: another process measures it */
+  struct pml_plugin *plugin;
+  const struct pml_plugin_metric *metric;
+};
+
 struct pml_eventset {
   /* What every read touches. */
   bool running;
@@ -79,10 +96,17 @@ struct pml_eventset {
   struct pml__eventset_group *group;
   volatile struct perf_event_mmap_page **page; /* by group, then member */
   struct pml__eventset_extra *extra;
-  uint32_t *ns;                     /* [nns] */
-  struct pml_sde_event **sde_event; /* [nsde] */
-  struct pml__eventset_sde *sde;    /* [nsde] */
-  struct pml__sde_reader *reader;   /* NULL if nsde is 0 */
+  uint32_t *ns;                          /* [nns] */
+  struct pml_sde_event **sde_event;      /* [nsde] */
+  struct pml__eventset_sde *sde;         /* [nsde] */
+  struct pml__sde_reader *reader;        /* NULL if nsde is 0 */
+  uint32_t nplugin, plugin_word;         /* metrics of plugins */
+  bool plugin_plain;                     /* each of them is the difference of two words, as it stands */
+  uint64_t plugin_epoch;                 /* that reads expect; none, where each of them needs a fence */
+  uint64_t plugin_seen;                  /* as of which @plugin knows what has ended */
+  struct pml__eventset_plugin *plugin;   /* [nplugin] */
+  struct pml__sde_reader *plugin_reader; /* NULL if nplugin is 0 */
+  const uint64_t *plugin_last;           /* the words that were read last */
 
   /* What opening, closing and questions touch. */
   unsigned flags;
@@ -114,5 +138,17 @@ void pml__eventset_sde_differences(const struct pml_eventset *s, uint64_t *value
 /* Makes @count what accum is to add to @values as an integer. */
 void pml__eventset_sde_prepare_add(const struct pml_eventset *s, const uint64_t *values, uint64_t *count);
 void pml__eventset_sde_describe(const struct pml_eventset *s, size_t event, struct pml_eventset_event *info);
+
+/* Metrics of plugins: pml_eventset_plugin.c. As of software-defined events. */
+uint32_t pml__eventset_plugin_words(const struct pml_event *ev, size_t n);
+int pml__eventset_plugin_open(struct pml_eventset *s, const struct pml_event *ev, const struct pml_target *target);
+void pml__eventset_plugin_close(struct pml_eventset *s);
+int pml__eventset_plugin_snapshot(struct pml_eventset *s, uint64_t *snapshot, bool times);
+int pml__eventset_plugin_read(struct pml_eventset *s, uint64_t *values);     /* all events are metrics of plugins */
+int pml__eventset_plugin_read_one(struct pml_eventset *s, uint64_t *values); /* the one event is a plain one */
+void pml__eventset_plugin_differences(const struct pml_eventset *s, uint64_t *values);
+void pml__eventset_plugin_prepare_add(const struct pml_eventset *s, const uint64_t *values, uint64_t *count);
+void pml__eventset_plugin_describe(const struct pml_eventset *s, size_t event, struct pml_eventset_event *info);
+bool pml__eventset_plugin_is_real(const struct pml_eventset *s, size_t event);
 
 #endif

@@ -138,21 +138,32 @@ void pml__eventset_sde_prepare_add(const struct pml_eventset *s, const uint64_t 
 }
 
 /* Before the first read: as it was at start. */
+static uint64_t what(const struct pml_eventset *s, size_t event) {
+  uint64_t now = s->now[s->word[event] + PML__SDE_WHAT];
+  return now != 0 ? now : s->base[s->word[event] + PML__SDE_WHAT];
+}
+
 static bool is_double(const struct pml_eventset *s, size_t event) {
-  uint64_t what = s->now[s->word[event] + PML__SDE_WHAT];
-  if (what == 0) what = s->base[s->word[event] + PML__SDE_WHAT];
-  return (what & PML__SDE_DOUBLE) != 0;
+  return (what(s, event) & PML__SDE_DOUBLE) != 0;
+}
+
+static bool is_level(const struct pml_eventset *s, size_t event) {
+  return (what(s, event) & PML__SDE_LEVEL) != 0;
 }
 
 void pml__eventset_sde_describe(const struct pml_eventset *s, size_t event, struct pml_eventset_event *info) {
   struct pml_sde_info sde;
   if (is_double(s, event)) info->type = PML_TYPE_DOUBLE;
+  if (is_level(s, event)) info->mode = PML_MODE_ABSOLUTE_POINT;
   for (uint32_t i = 0; i < s->nsde; i++)
     if (s->sde[i].event == event && pml_sde_info(s->sde_event[i], &sde) == 0 && sde.kind == PML_SDE_PLACEHOLDER)
       info->why = s->sde[i].absent;
 }
 
 enum pml_type pml_eventset_type(const struct pml_eventset *s, size_t i) {
-  if (s->nsde == 0 || i >= s->n || s->info[i].kind != PML_EVENT_SDE) return PML_TYPE_INT64;
-  return is_double(s, i) ? PML_TYPE_DOUBLE : PML_TYPE_INT64;
+  if (s->nsde + s->nplugin == 0 || i >= s->n) return PML_TYPE_INT64;
+  bool real = false;
+  if (s->info[i].kind == PML_EVENT_SDE) real = is_double(s, i);
+  if (s->info[i].kind == PML_EVENT_PLUGIN) real = pml__eventset_plugin_is_real(s, i);
+  return real ? PML_TYPE_DOUBLE : PML_TYPE_INT64;
 }

@@ -5,6 +5,7 @@
 
 #include "base/pml_api.h"
 
+#include <stdbool.h>
 #include <stdint.h>
 
 PML_BEGIN_DECLS
@@ -28,6 +29,32 @@ struct pml_value {
 
 static inline double pml_value_number(const struct pml_value *v) {
   return v->type == PML_TYPE_DOUBLE ? v->d : (double)v->i;
+}
+
+/*
+ * What a metric's values are, and the time that each is of: since the beginning, that point, from the one before
+ * (LAST), until the next (NEXT). The order is Score-P's and OTF2's.
+ */
+#define PML_MODE_LIST(X)                                                                                               \
+  X(ACCUMULATED_START, "accumulated_start")                                                                            \
+  X(ACCUMULATED_POINT, "accumulated_point")                                                                            \
+  X(ACCUMULATED_LAST, "accumulated_last")                                                                              \
+  X(ACCUMULATED_NEXT, "accumulated_next")                                                                              \
+  X(ABSOLUTE_POINT, "absolute_point")                                                                                  \
+  X(ABSOLUTE_LAST, "absolute_last")                                                                                    \
+  X(ABSOLUTE_NEXT, "absolute_next")                                                                                    \
+  X(RELATIVE_POINT, "relative_point")                                                                                  \
+  X(RELATIVE_LAST, "relative_last")                                                                                    \
+  X(RELATIVE_NEXT, "relative_next")
+#define PML_MODE_ENUM(id, name) PML_MODE_##id,
+enum pml_mode { PML_MODE_LIST(PML_MODE_ENUM) PML_MODES };
+#undef PML_MODE_ENUM
+
+static inline bool pml_mode_is_level(enum pml_mode m) {
+  return m >= PML_MODE_ABSOLUTE_POINT && m <= PML_MODE_ABSOLUTE_NEXT;
+}
+static inline bool pml_mode_is_relative(enum pml_mode m) {
+  return m >= PML_MODE_RELATIVE_POINT && m <= PML_MODE_RELATIVE_NEXT;
 }
 
 PML_END_DECLS

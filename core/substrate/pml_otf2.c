@@ -225,7 +225,15 @@ static void free_location(struct pml_otf2_location *loc) {
   free(loc->words);
   free(loc->open);
   free(loc->name);
+  pml__otf2_series_free(loc->series);
   free(loc);
+}
+
+/* @loc is the archive's from now on. */
+void pml__otf2_add_location(struct pml_otf2 *a, struct pml_otf2_location *loc) {
+  *a->end = loc;
+  a->end = &loc->next;
+  a->nlocations++;
 }
 
 static struct pml_otf2_location *new_location(const struct pml_otf2 *a, const char *name) {
@@ -260,9 +268,7 @@ int pml_otf2_location(struct pml_otf2 *a, const char *name, struct pml_otf2_loca
   if (err < 0) {
     free_location(loc);
   } else {
-    *a->end = loc;
-    a->end = &loc->next;
-    a->nlocations++;
+    pml__otf2_add_location(a, loc);
     *out = loc;
   }
   pthread_mutex_unlock(&a->lock);
@@ -274,11 +280,7 @@ static void free_archive(struct pml_otf2 *a) {
     next = loc->next;
     free_location(loc);
   }
-  for (size_t i = 0; a->metric != NULL && i < a->nmetrics; i++) {
-    free((char *)(uintptr_t)a->metric[i].name);
-    free((char *)(uintptr_t)a->metric[i].description);
-    free((char *)(uintptr_t)a->metric[i].unit);
-  }
+  for (size_t i = 0; a->metric != NULL && i < a->nmetrics; i++) pml__otf2_metric_free(&a->metric[i]);
   free(a->metric);
   free(a->region_ref);
   free(a->process);
@@ -287,13 +289,13 @@ static void free_archive(struct pml_otf2 *a) {
   free(a);
 }
 
-static int check_metrics(const struct pml_otf2_metric *metrics, size_t n) {
+int pml__otf2_check_metrics(const struct pml_otf2_metric *metrics, size_t n) {
   if (n > PML__OTF2_METRICS_MAX)
     return pml_fail(-EINVAL, "a trace takes at most %d metrics, not %zu", PML__OTF2_METRICS_MAX, n);
   for (size_t i = 0; i < n; i++) {
     if (metrics[i].name == NULL || metrics[i].name[0] == '\0')
       return pml_fail(-EINVAL, "metric %zu of the trace has no name", i + 1);
-    if (metrics[i].mode != PML_OTF2_ACCUMULATED && metrics[i].mode != PML_OTF2_ABSOLUTE)
+    if ((unsigned)metrics[i].mode >= PML_MODES)
       return pml_fail(-EINVAL, "metric '%s' of the trace has an unknown mode", metrics[i].name);
   }
   return 0;
@@ -303,15 +305,8 @@ static int copy_metrics(struct pml_otf2 *a, const struct pml_otf2_metric *metric
   a->metric = calloc(n + 1, sizeof *a->metric);
   if (a->metric == NULL) return -ENOMEM;
   a->nmetrics = n;
-  for (size_t i = 0; i < n; i++) {
-    struct pml_otf2_metric *m = &a->metric[i];
-    m->name = strdup(metrics[i].name);
-    m->description = strdup(metrics[i].description != NULL ? metrics[i].description : "");
-    m->unit = strdup(metrics[i].unit != NULL ? metrics[i].unit : "");
-    m->mode = metrics[i].mode;
-    m->exponent = metrics[i].exponent;
-    if (m->name == NULL || m->description == NULL || m->unit == NULL) return -ENOMEM;
-  }
+  for (size_t i = 0; i < n; i++)
+    if (!pml__otf2_metric_copy(&a->metric[i], &metrics[i])) return -ENOMEM;
   return 0;
 }
 
@@ -331,7 +326,7 @@ int pml_otf2_open(struct pml_otf2 **out, const char *dir, const struct pml_otf2_
   if (buffer_records > MAX_SLOTS)
     return pml_fail(-EINVAL, "a buffer of %zu records is too large; at most %llu", buffer_records,
                     (unsigned long long)MAX_SLOTS);
-  int err = check_metrics(metrics, nmetrics);
+  int err = pml__otf2_check_metrics(metrics, nmetrics);
   if (err == 0) err = pml_clock_init();
   if (err < 0) return err;
   struct pml_otf2 *a = calloc(1, sizeof *a);

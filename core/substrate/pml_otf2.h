@@ -16,14 +16,19 @@ PML_BEGIN_DECLS
 struct pml_otf2;          /* an archive */
 struct pml_otf2_location; /* one thread in it */
 
-enum pml_otf2_mode { PML_OTF2_ACCUMULATED, PML_OTF2_ABSOLUTE }; /* since the start, or at the moment */
+/* The two most usual modes: since the start, and at the moment. */
+#define PML_OTF2_ACCUMULATED PML_MODE_ACCUMULATED_START
+#define PML_OTF2_ABSOLUTE PML_MODE_ABSOLUTE_POINT
 
 struct pml_otf2_metric {
   const char *name;
   const char *description;
   const char *unit;
-  enum pml_otf2_mode mode;
+  enum pml_mode mode;
   int64_t exponent; /* value * 10^exponent unit */
+  bool binary;      /* value * 2^exponent unit */
+  bool real;        /* the values' bits are doubles' */
+  bool is_signed;   /* or an int64's; else a uint64's */
 };
 
 /*
@@ -58,6 +63,21 @@ PML_API int pml_otf2_location(struct pml_otf2 *a, const char *name, struct pml_o
 PML_API int pml_otf2_enter(struct pml_otf2_location *loc, uint64_t ticks, pml_region_t region);
 PML_API int pml_otf2_leave(struct pml_otf2_location *loc, uint64_t ticks, pml_region_t region);
 PML_API int pml_otf2_metric(struct pml_otf2_location *loc, uint64_t ticks, const uint64_t *values);
+
+/*
+ * pml_otf2_series - a location of its own, @place, of kind "metric", with the values of one metric: [n] pairs in the
+ * order of time. They are handed to libotf2 at once. A lock; -EINVAL (times go back), -ENOMEM, or what libotf2 says.
+ */
+struct pml_plugin_pair;
+PML_API int pml_otf2_series(struct pml_otf2 *a, const struct pml_otf2_metric *metric, const char *place,
+                            const struct pml_plugin_pair *pair, size_t n);
+
+/*
+ * pml_otf2_plugin - all series that @p has by now, of what it measured at @since_ticks or later, each as
+ * pml_otf2_series(); *@written values. PML_EMODE: a plugin without series. What is written twice is there twice.
+ */
+struct pml_plugin;
+PML_API int pml_otf2_plugin(struct pml_otf2 *a, struct pml_plugin *p, uint64_t since_ticks, size_t *written);
 
 /*
  * pml_otf2_flush - hand what is recorded to libotf2; any thread, while others record. A lock among flushers.

@@ -57,6 +57,7 @@ struct pml_otf2_location {
   uint64_t closed;                      /* regions that close had to leave */
   uint64_t ref;
   char *name;
+  struct pml__otf2_series *series; /* NULL: a thread's. It has no ring */
   struct pml_otf2_location *next;
 };
 

@@ -35,6 +35,11 @@ static int64_t nearest(uint64_t bits) {
   return llrint(d);
 }
 
+/* A double stays one where the archive's metric is. */
+static uint64_t as_metric(const struct pml_otf2_metric *m, uint64_t bits) {
+  return m->real ? bits : (uint64_t)nearest(bits);
+}
+
 static void record_values(struct track *t, const struct pml_stream_event *e) {
   uint64_t values[PML_STREAM_METRICS_MAX];
   const struct pml_stream_metrics *m = e->metrics;
@@ -43,7 +48,7 @@ static void record_values(struct track *t, const struct pml_stream_event *e) {
     return;
   }
   for (uint32_t i = 0; i < m->n; i++)
-    values[i] = pml_stream_metrics_real(m, i) ? (uint64_t)nearest(e->values[i]) : e->values[i];
+    values[i] = pml_stream_metrics_real(m, i) ? as_metric(&t->stream->archive->metric[i], e->values[i]) : e->values[i];
   (void)pml_otf2_metric(t->location, e->ticks, values);
 }
 

@@ -208,14 +208,28 @@ int pml__otf2_create_location(struct pml_otf2 *a, struct pml_otf2_location *loc)
 
 /* ---- events ---- */
 
+/* A double is its bits in either. */
+_Static_assert(sizeof(OTF2_MetricValue) == sizeof(uint64_t), "a value is 64 bits, whatever it is of");
+
 static OTF2_ErrorCode write_metric(struct pml_otf2 *a, OTF2_EvtWriter *writer, uint64_t ticks, const uint64_t *values) {
   OTF2_Type type[PML__OTF2_METRICS_MAX];
   OTF2_MetricValue value[PML__OTF2_METRICS_MAX];
   for (size_t i = 0; i < a->nmetrics; i++) {
-    type[i] = OTF2_TYPE_UINT64;
+    type[i] = pml__otf2_type(&a->metric[i]);
     value[i].unsigned_int = values[i];
   }
   return OTF2_EvtWriter_Metric(writer, NULL, ticks, 0, (uint8_t)a->nmetrics, type, value);
+}
+
+int pml__otf2_value(struct pml_otf2 *a, struct pml_otf2_location *loc, uint64_t ticks, uint64_t bits) {
+  const struct pml__otf2_series *series = loc->series;
+  OTF2_Type type = pml__otf2_type(&series->metric);
+  OTF2_MetricValue value = {.unsigned_int = bits};
+  OTF2_ErrorCode code = OTF2_EvtWriter_Metric(loc->writer, NULL, ticks, series->ref, 1, &type, &value);
+  if (PML_UNLIKELY(code != OTF2_SUCCESS || said_code != OTF2_SUCCESS)) return check(a, "write events to", code);
+  if (loc->nevents++ == 0) loc->first_written = ticks;
+  loc->last_written = ticks;
+  return 0;
 }
 
 int pml__otf2_event(struct pml_otf2 *a, struct pml_otf2_location *loc, enum pml__otf2_kind kind, uint64_t ticks,
@@ -241,28 +255,19 @@ int pml__otf2_event(struct pml_otf2 *a, struct pml_otf2_location *loc, enum pml_
 
 /* ---- definitions ---- */
 
-/* The global definitions on their way out; string references are given in the order of writing. */
-struct defs {
-  struct pml_otf2 *a;
-  OTF2_GlobalDefWriter *out;
-  OTF2_StringRef nstrings;
-  int err; /* the first failure */
-};
-
-static void defined(struct defs *d, OTF2_ErrorCode code) {
-  int err = check(d->a, "write the definitions of", code);
+void pml__otf2_defined(struct pml__otf2_defs *d, int code) {
+  int err = check(d->a, "write the definitions of", (OTF2_ErrorCode)code);
   if (err < 0 && d->err == 0) d->err = err;
 }
 
-/* String 0 is "" and stands for everything that is not said. */
-static OTF2_StringRef string(struct defs *d, const char *text) {
+OTF2_StringRef pml__otf2_string(struct pml__otf2_defs *d, const char *text) {
   if (text[0] == '\0' && d->nstrings > 0) return 0;
-  defined(d, OTF2_GlobalDefWriter_WriteString(d->out, d->nstrings, text));
+  pml__otf2_defined(d, OTF2_GlobalDefWriter_WriteString(d->out, d->nstrings, text));
   return d->nstrings++;
 }
 
 /* The time span is that of the events; a trace without any spans the archive's life. */
-static void define_clock(struct defs *d) {
+static void define_clock(struct pml__otf2_defs *d) {
   struct pml_otf2 *a = d->a;
   uint64_t first = UINT64_MAX, last = 0;
   bool any = false;
@@ -280,36 +285,41 @@ static void define_clock(struct defs *d) {
   uint64_t realtime = first >= a->opened_ticks ? a->opened_realtime_ns + pml_clock_ticks_to_ns(first - a->opened_ticks)
                                                : a->opened_realtime_ns - pml_clock_ticks_to_ns(a->opened_ticks - first);
   double rate = pml__clock.kind == PML_CLOCK_MONOTONIC ? 1e9 : pml__clock.ticks_per_second;
-  defined(d, OTF2_GlobalDefWriter_WriteClockProperties(d->out, (uint64_t)llround(rate), first, last - first, realtime));
+  pml__otf2_defined(
+      d, OTF2_GlobalDefWriter_WriteClockProperties(d->out, (uint64_t)llround(rate), first, last - first, realtime));
 }
 
-static void define_process(struct defs *d) {
+static void define_process(struct pml__otf2_defs *d) {
   char host[256], process[512];
-  OTF2_StringRef name = string(d, machine_name(host, sizeof host));
-  OTF2_StringRef class = string(d, "node");
-  defined(d, OTF2_GlobalDefWriter_WriteSystemTreeNode(d->out, 0, name, class, OTF2_UNDEFINED_SYSTEM_TREE_NODE));
+  OTF2_StringRef name = pml__otf2_string(d, machine_name(host, sizeof host));
+  OTF2_StringRef class = pml__otf2_string(d, "node");
+  pml__otf2_defined(d,
+                    OTF2_GlobalDefWriter_WriteSystemTreeNode(d->out, 0, name, class, OTF2_UNDEFINED_SYSTEM_TREE_NODE));
   if (d->a->process != NULL)
     snprintf(process, sizeof process, "%.500s", d->a->process);
   else
     snprintf(process, sizeof process, "%.400s (%ld)", program_invocation_short_name, (long)getpid());
-  name = string(d, process);
-  defined(d, OTF2_GlobalDefWriter_WriteLocationGroup(d->out, 0, name, OTF2_LOCATION_GROUP_TYPE_PROCESS, 0,
-                                                     OTF2_UNDEFINED_LOCATION_GROUP));
+  name = pml__otf2_string(d, process);
+  pml__otf2_defined(d, OTF2_GlobalDefWriter_WriteLocationGroup(d->out, 0, name, OTF2_LOCATION_GROUP_TYPE_PROCESS, 0,
+                                                               OTF2_UNDEFINED_LOCATION_GROUP));
 }
 
 /* What the trace lacks is said in the trace. */
-static void define_property(struct defs *d, const struct pml_otf2_location *loc, const char *name, uint64_t value) {
+static void define_property(struct pml__otf2_defs *d, const struct pml_otf2_location *loc, const char *name,
+                            uint64_t value) {
   if (value == 0) return;
   OTF2_AttributeValue v = {.uint64 = value};
-  OTF2_StringRef ref = string(d, name);
-  defined(d, OTF2_GlobalDefWriter_WriteLocationProperty(d->out, loc->ref, ref, OTF2_TYPE_UINT64, v));
+  OTF2_StringRef ref = pml__otf2_string(d, name);
+  pml__otf2_defined(d, OTF2_GlobalDefWriter_WriteLocationProperty(d->out, loc->ref, ref, OTF2_TYPE_UINT64, v));
 }
 
-static void define_locations(struct defs *d) {
+static void define_locations(struct pml__otf2_defs *d) {
   for (const struct pml_otf2_location *loc = d->a->first; loc != NULL; loc = loc->next) {
-    OTF2_StringRef name = string(d, loc->name);
-    defined(d,
-            OTF2_GlobalDefWriter_WriteLocation(d->out, loc->ref, name, OTF2_LOCATION_TYPE_CPU_THREAD, loc->nevents, 0));
+    OTF2_StringRef name = pml__otf2_string(d, loc->name);
+    pml__otf2_defined(d, OTF2_GlobalDefWriter_WriteLocation(d->out, loc->ref, name,
+                                                            loc->series != NULL ? OTF2_LOCATION_TYPE_METRIC
+                                                                                : OTF2_LOCATION_TYPE_CPU_THREAD,
+                                                            loc->nevents, 0));
     uint64_t dropped = atomic_load_explicit(&loc->dropped, memory_order_relaxed);
     uint64_t unmatched = atomic_load_explicit(&loc->unmatched, memory_order_relaxed);
     define_property(d, loc, "PMLUA::DROPPED", dropped + loc->discarded);
@@ -319,7 +329,7 @@ static void define_locations(struct defs *d) {
 }
 
 /* In the order of their references, which some readers expect. */
-static void define_regions(struct defs *d) {
+static void define_regions(struct pml__otf2_defs *d) {
   const struct pml_otf2 *a = d->a;
   pml_region_t *by_ref = calloc(a->nregions + 1, sizeof *by_ref);
   if (by_ref == NULL) {
@@ -331,42 +341,25 @@ static void define_regions(struct defs *d) {
   for (uint32_t ref = 0; ref < a->nregions; ref++) {
     struct pml_region_info info;
     if (pml_region_describe(by_ref[ref], &info) < 0) continue;
-    OTF2_StringRef name = string(d, info.name);
-    OTF2_StringRef file = string(d, info.file);
-    defined(d, OTF2_GlobalDefWriter_WriteRegion(d->out, ref, name, name, 0, OTF2_REGION_ROLE_CODE, OTF2_PARADIGM_USER,
-                                                OTF2_REGION_FLAG_NONE, file, info.line, 0));
+    OTF2_StringRef name = pml__otf2_string(d, info.name);
+    OTF2_StringRef file = pml__otf2_string(d, info.file);
+    pml__otf2_defined(d,
+                      OTF2_GlobalDefWriter_WriteRegion(d->out, ref, name, name, 0, OTF2_REGION_ROLE_CODE,
+                                                       OTF2_PARADIGM_USER, OTF2_REGION_FLAG_NONE, file, info.line, 0));
   }
   free(by_ref);
 }
 
-static void define_metrics(struct defs *d) {
-  struct pml_otf2 *a = d->a;
-  OTF2_MetricMemberRef member[PML__OTF2_METRICS_MAX];
-  if (a->nmetrics == 0) return;
-  for (uint32_t i = 0; i < a->nmetrics; i++) {
-    const struct pml_otf2_metric *m = &a->metric[i];
-    OTF2_MetricMode mode = m->mode == PML_OTF2_ACCUMULATED ? OTF2_METRIC_ACCUMULATED_START : OTF2_METRIC_ABSOLUTE_POINT;
-    OTF2_StringRef name = string(d, m->name);
-    OTF2_StringRef description = string(d, m->description);
-    OTF2_StringRef unit = string(d, m->unit);
-    defined(d, OTF2_GlobalDefWriter_WriteMetricMember(d->out, i, name, description, OTF2_METRIC_TYPE_OTHER, mode,
-                                                      OTF2_TYPE_UINT64, OTF2_BASE_DECIMAL, m->exponent, unit));
-    member[i] = i;
-  }
-  defined(d, OTF2_GlobalDefWriter_WriteMetricClass(d->out, 0, (uint8_t)a->nmetrics, member, OTF2_METRIC_ASYNCHRONOUS,
-                                                   OTF2_RECORDER_KIND_CPU));
-}
-
 static int write_definitions(struct pml_otf2 *a) {
-  struct defs d = {.a = a, .out = OTF2_Archive_GetGlobalDefWriter(a->archive)};
+  struct pml__otf2_defs d = {.a = a, .out = OTF2_Archive_GetGlobalDefWriter(a->archive)};
   if (d.out == NULL) return failed(a, "write the definitions of", OTF2_ERROR_INVALID);
   define_clock(&d);
-  string(&d, "");
+  pml__otf2_string(&d, "");
   define_process(&d);
   define_locations(&d);
   define_regions(&d);
-  define_metrics(&d);
-  defined(&d, OTF2_Archive_CloseGlobalDefWriter(a->archive, d.out));
+  pml__otf2_define_metrics(&d);
+  pml__otf2_defined(&d, OTF2_Archive_CloseGlobalDefWriter(a->archive, d.out));
   return d.err;
 }
 

@@ -24,6 +24,7 @@ struct pml_otf2 {
   uint64_t capacity; /* slots of a ring, a power of two */
   struct pml_otf2_location *first, **end;
   uint64_t nlocations;
+  uint32_t nseries;
   uint32_t *region_ref; /* [region_capacity] by region id: its OTF2 reference + 1, 0 if it is in no record */
   uint32_t region_capacity, nregions;
   uint64_t opened_ticks, opened_realtime_ns;
@@ -32,6 +33,34 @@ struct pml_otf2 {
   char error_text[PML__OTF2_TEXT_BYTES];
   struct OTF2_Archive_struct *archive;
 };
+
+/* The metric that a location has a series of: its class, and the instance that is of this location. */
+struct pml__otf2_series {
+  struct pml_otf2_metric metric; /* the strings are ours */
+  uint32_t class, ref;
+};
+
+/* The global definitions on their way out; string references are given in the order of writing. */
+struct pml__otf2_defs {
+  struct pml_otf2 *a;
+  struct OTF2_GlobalDefWriter_struct *out;
+  uint32_t nstrings;
+  int err; /* the first failure */
+};
+
+/* --- pml_otf2.c --- */
+
+void pml__otf2_add_location(struct pml_otf2 *a, struct pml_otf2_location *loc);
+int pml__otf2_check_metrics(const struct pml_otf2_metric *metrics, size_t n);
+
+/* --- pml_otf2_series.c --- */
+
+bool pml__otf2_metric_copy(struct pml_otf2_metric *to, const struct pml_otf2_metric *from); /* false: no memory */
+uint8_t pml__otf2_type(const struct pml_otf2_metric *m);                                    /* OTF2_Type */
+void pml__otf2_metric_free(struct pml_otf2_metric *m);
+void pml__otf2_series_free(struct pml__otf2_series *s);
+
+/* --- pml_otf2_write.c --- */
 
 /* pml__otf2_create - make the files; @a->dir is set. */
 int pml__otf2_create(struct pml_otf2 *a);
@@ -50,6 +79,15 @@ int pml__otf2_event(struct pml_otf2 *a, struct pml_otf2_location *loc, enum pml_
 int pml__otf2_write(struct pml_otf2 *a, struct pml_otf2_location *loc, enum pml__otf2_kind kind, uint64_t ticks,
                     pml_region_t region, const uint64_t *values);
 int pml__otf2_origin(struct pml_otf2 *a, const char *process, uint64_t ticks, uint64_t realtime_ns);
+
+/* pml__otf2_value - one value of the series of @loc. Counts it. */
+int pml__otf2_value(struct pml_otf2 *a, struct pml_otf2_location *loc, uint64_t ticks, uint64_t bits);
+
+/* String 0 is "" and stands for everything that is not said. */
+uint32_t pml__otf2_string(struct pml__otf2_defs *d, const char *text);
+/* Note what a definition, an OTF2_ErrorCode, returned. */
+void pml__otf2_defined(struct pml__otf2_defs *d, int code);
+void pml__otf2_define_metrics(struct pml__otf2_defs *d);
 
 /* pml__otf2_finish - write all definitions and close the files, going on after failures; returns the first. */
 int pml__otf2_finish(struct pml_otf2 *a);

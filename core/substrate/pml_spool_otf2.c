@@ -202,7 +202,7 @@ static int open_archive(struct writing *w, const char *dir, const char *process)
   pml_spool_read_story(w->reader, &story);
   if (n > PML_STREAM_METRICS_MAX || names_of_metrics(story.text, n, name) != n) n = 0;
   for (uint32_t i = 0; i < n; i++)
-    metric_of[i] = (struct pml_otf2_metric){name[i], NULL, NULL, PML_OTF2_ACCUMULATED, 0};
+    metric_of[i] = (struct pml_otf2_metric){.name = name[i], .mode = PML_OTF2_ACCUMULATED};
   w->nmetrics = n;
   int err = pml_otf2_open(&w->archive, dir, metric_of, n, 16);
   if (err == 0) err = pml__otf2_origin(w->archive, process, w->reader->head.ticks, w->reader->head.realtime_ns);

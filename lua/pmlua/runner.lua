@@ -16,6 +16,7 @@ local stats = require "pmlua.stats"
 local sweep = require "pmlua.sweep"
 local tables = require "pmlua.tables"
 local tally = require "pmlua.tally"
+local plugin = require "pmlua.plugin"
 local trace = require "pmlua.trace"
 
 local M = {}
@@ -342,6 +343,7 @@ local function open_companions(run)
   else
     run:lost(err)
   end
+  run.plugins = run.core.plugin and plugin.follow()
   if not run.core.trace then return end
   run.trace, err = trace.follow(run.core, run.dir, run.exp.trace_events)
   if run.trace then keep_file_name(run, "traces.otf2", "the run as an OTF2 trace") end
@@ -352,6 +354,11 @@ local function close_companions(run)
   if run.archive then
     local ok, err = run.archive:close()
     if not ok then run:lost(err) end
+  end
+  if run.plugins then
+    local t, err = run.plugins:finish(run.trace and run.trace.archive)
+    if t then run:write_table("plugins.dat", t, t.title) end
+    if err then run:warn("plugins: " .. err) end
   end
   if run.trace then
     local ok, err = run.trace:close()

@@ -22,7 +22,7 @@ local function open_events(core, names)
   for i = 1, #set do
     local e = set:event(i)
     metrics[i + 1] = { name = e.name, description = "count since the start of the run", unit = e.unit ~= "" and e.unit or "#",
-                       mode = "accumulated" }
+                       mode = e.mode, type = e.type, base = e.base, exponent = e.exponent }
   end
   return set, metrics
 end

@@ -36,6 +36,9 @@ bench_batch bench_real_count, bench_real_count_bare;
 /* Rows of software-defined events. */
 void bench_sde_rows(void);
 
+/* Rows of metric plugins. */
+void bench_plugin_rows(void);
+
 /* PAPI, if it is installed. */
 struct bench_papi;
 struct bench_papi *bench_papi_open(const char *const *names, size_t n); /* NULL: none, or it refuses; started */

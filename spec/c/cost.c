@@ -168,6 +168,7 @@ PATH(section_profiled, pml_section_start(section); pml_section_stop(section))
 PATH(wrap_buffered, once_open_buffer(); call_wrapped())
 PATH(section_off, once_switch_off(); pml_section_start(section); pml_section_stop(section))
 
+#include "cost_plugin.h"
 #include "cost_sde.h"
 
 /* clang-format off */
@@ -177,7 +178,7 @@ PATH(section_off, once_switch_off(); pml_section_start(section); pml_section_sto
   X(eventset_read_page_4) X(eventset_read_page_5) X(eventset_read_page_6) X(eventset_read_ts_page_1)                   \
   X(eventset_start_stop_page_1) X(eventset_start_page_1) X(eventset_accum_page_1) X(eventset_reset_page_1)             \
   X(eventset_read_kernel_1) X(eventset_read_kernel_8) X(probe_hit_empty) X(samples_push) X(otf2_enter) X(otf2_leave)   \
-  X(otf2_metric) SDE_PATHS(X) X(section) X(section_work) X(section_label) X(stream_unwanted) X(library_call)           \
+  X(otf2_metric) SDE_PATHS(X) PLUGIN_PATHS(X) X(section) X(section_work) X(section_label) X(stream_unwanted) X(library_call)           \
   X(intercepted_unwanted) X(wrap_unwanted) X(intercepted) X(profiled) X(wrap_profiled) X(section_profiled)             \
   X(wrap_buffered) X(section_off)
 /* clang-format on */
@@ -233,12 +234,15 @@ static int open_common(void) {
   rc = pml_section_define(label, NULL, &section);
   if (rc < 0) return fail("section", rc);
   rc = sde_open();
-  return rc < 0 ? fail("software-defined events", rc) : 0;
+  if (rc < 0) return fail("software-defined events", rc);
+  rc = plugin_open();
+  return rc < 0 ? fail("metrics of a plugin", rc) : 0;
 }
 
 static void close_all(void) {
   sde_close();
   pml_buffer_close(buffer);
+  plugin_close();
   pml_profile_close(profile);
   pml_otf2_close(archive);
   nftw(folder, remove_entry, 8, FTW_DEPTH | FTW_PHYS);
@@ -293,7 +297,15 @@ static int hardware(uint32_t n, bool grouped, bool open) {
   return grouped ? pml_group_open(g, of, NULL, n, NULL, 0, NULL) : pml__eventset_open_events(&paged[n], ev, n, NULL);
 }
 
+/* Of a row whose plugin is not here there is nothing to count. */
+static bool is_here(size_t i) {
+  bool here = plugin_set1 != NULL || strstr(row[i].name, "_plugin_") == NULL;
+  if (!here) printf("%s\tskip\tits plugin is not beside this program\n", row[i].name);
+  return here;
+}
+
 static int count_row(size_t i, uint64_t nothing) {
+  if (!is_here(i)) return 0;
   const char *at = strstr(row[i].name, "_page_");
   uint32_t n = at != NULL ? (uint32_t)atoi(at + 6) : 0;
   bool grouped = strncmp(row[i].name, "group", 5) == 0;
@@ -386,6 +398,7 @@ static int cost_run(void) {
   int rc = open_dressed();
   if (rc < 0) return fail("software events", rc);
   for (size_t i = 0; i < ROWS; i++) {
+    if (!is_here(i)) continue;
     unsigned before = emulated;
     row[i].path();
     printf("%s\t%u\n", row[i].name, emulated - before);

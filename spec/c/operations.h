@@ -199,7 +199,8 @@ static int remove_trace(void) {
 
 /* @record: also a location and records of it, to the end. */
 static int write_trace(bool record) {
-  static const struct pml_otf2_metric metric[] = {{"m", "a metric", "#", PML_OTF2_ACCUMULATED, 0}, {.name = "n"}};
+  static const struct pml_otf2_metric metric[] = {{"m", "a metric", "#", PML_OTF2_ACCUMULATED, 0, false, false, false},
+                                                  {.name = "n"}};
   struct pml_otf2 *a = (struct pml_otf2 *)1;
   struct pml_otf2_location *loc = NULL;
   pml_region_t region = 0;

@@ -28,8 +28,8 @@ const char *__lsan_default_suppressions(void) {
 }
 
 static const struct pml_otf2_metric two_metrics[] = {
-    {"instructions", "instructions retired", "#", PML_OTF2_ACCUMULATED, 0},
-    {"temperature", "of the package", "degC", PML_OTF2_ABSOLUTE, -3},
+    {"instructions", "instructions retired", "#", PML_OTF2_ACCUMULATED, 0, false, false, false},
+    {"temperature", "of the package", "degC", PML_OTF2_ABSOLUTE, -3, false, false, false},
 };
 
 static pml_region_t region(const char *name) {
@@ -231,8 +231,8 @@ static void check_arguments(void) {
   char dir[64];
   struct pml_otf2 *a;
   struct pml_otf2_location *loc;
-  struct pml_otf2_metric nameless = {NULL, NULL, NULL, PML_OTF2_ABSOLUTE, 0};
-  struct pml_otf2_metric bare = {"bare", NULL, NULL, PML_OTF2_ABSOLUTE, 0};
+  struct pml_otf2_metric nameless = {NULL, NULL, NULL, PML_OTF2_ABSOLUTE, 0, false, false, false};
+  struct pml_otf2_metric bare = {"bare", NULL, NULL, PML_OTF2_ABSOLUTE, 0, false, false, false};
   fresh_dir(dir);
   CHECK(pml_otf2_close(NULL) == 0, "closing nothing is fine");
   CHECK(pml_otf2_open(&a, NULL, NULL, 0, 0) == -EINVAL && a == NULL, "no folder is refused");

@@ -41,8 +41,9 @@ static bool define_all(void) {
 }
 
 static void trace(const char *dir) {
-  static const struct pml_otf2_metric metric[] = {{"sde:::TRACED::N", NULL, "#", PML_OTF2_ACCUMULATED, 0},
-                                                  {"clock::ns", NULL, "ns", PML_OTF2_ACCUMULATED, 0}};
+  static const struct pml_otf2_metric metric[] = {
+      {"sde:::TRACED::N", NULL, "#", PML_OTF2_ACCUMULATED, 0, false, false, false},
+      {"clock::ns", NULL, "ns", PML_OTF2_ACCUMULATED, 0, false, false, false}};
   struct pml_otf2 *a;
   struct pml_otf2_stream *s;
   struct pml_otf2_stats st;

@@ -20,9 +20,9 @@
 enum { NTHREADS = 8, ROUNDS = 4000, RECORDS = 64 };
 
 static const struct pml_otf2_metric metrics[] = {
-    {"a", NULL, "#", PML_OTF2_ACCUMULATED, 0},
-    {"b", NULL, "#", PML_OTF2_ACCUMULATED, 0},
-    {"c", NULL, "#", PML_OTF2_ACCUMULATED, 0},
+    {"a", NULL, "#", PML_OTF2_ACCUMULATED, 0, false, false, false},
+    {"b", NULL, "#", PML_OTF2_ACCUMULATED, 0, false, false, false},
+    {"c", NULL, "#", PML_OTF2_ACCUMULATED, 0, false, false, false},
 };
 
 struct worker {

@@ -85,6 +85,13 @@ local function newinterception()
   return installed
 end
 
+local plugins = 0
+local function newplugin()
+  plugins = plugins + 1
+  return assert(core.plugin.provide { name = "misuse" .. plugins, kind = "code", every = 0.01, events = { { name = "e" } },
+    text = "return { events = { 'e' }, collect = function() return { e = 1 } end }" })
+end
+
 local function newhandles()
   local h = {}
   h.counter = assert(core.counter.open("task-clock"))
@@ -112,6 +119,7 @@ local function newhandles()
   h.link = newlink()
   h.command = assert(core.command.spawn { "/bin/true" })
   h.watchpoints = newwatchpoints()
+  h.plugin = newplugin()
   h.workload = workload and assert(core.workload.load(workload)) or nil
   return h
 end
@@ -246,13 +254,16 @@ local functions = {
   link = { connect = { "/nowhere/socket" } },
   watchpoint = { available = {}, find = { "/proc/self/exe", "main", false }, load = { "/nowhere/watchpoints" },
                  plan = { dir .. "/nowhere/plan", { { path = "/proc/self/exe", name = "main" } }, 1 } },
+  plugin = { load = { { name = "nowhere" } }, find = { "misuse1" }, list = {},
+             provide = { { name = "misuse", kind = "code", text = "return {}", events = { { name = "e" } } } } },
   live = { start = { { name = "misuse" } }, stop = {}, path = {}, folder = {}, rule = { "rule" }, cancel = { 1 },
            rules = {}, functions = {}, call = { "f", 1 }, stop_run = {}, say = {} },
 }
 local slow = { ["event.list"] = true, ["event.parse"] = true, ["clock.info"] = true, ["sys.sleep"] = true,
                ["counter.open"] = true, ["group.open"] = true, ["eventset.open"] = true, ["trace.open"] = true,
                ["event.set_sysfs"] = true, ["samples.new"] = true, ["live.start"] = true, ["command.spawn"] = true,
-               ["section.text"] = true, ["watchpoint.find"] = true, ["watchpoint.plan"] = true }
+                ["section.text"] = true, ["watchpoint.find"] = true, ["watchpoint.plan"] = true,
+                ["plugin.provide"] = true }
 -- One list is a walk over all of libpfm4 and tracefs; sleeping sleeps; 2^31 samples may well fit, but take a minute.
 local few = {
   ["event.list"] = { NIL, -1, "a\0b", {}, print },
@@ -309,8 +320,18 @@ attackoptions("watchpoint.plan", function(_, point)
   return core.watchpoint.plan(dir .. "/nowhere/plan", { point })
 end, "", { "path", "name", "access", "content" })
 attackoptions("trace.open", core.trace.open, "/nowhere", { "metrics", "buffer" })
+attackoptions("plugin.load", function(name, options)
+  options.name = options.name or name
+  return core.plugin.load(options)
+end, "nowhere", { "name", "path", "metrics" })
+attackoptions("plugin.provide", function(name, options)
+  options.name = options.name or name
+  options.kind, options.text = options.kind or "code", options.text or "return {"
+  options.events = options.events or { { name = "e" } }
+  return core.plugin.provide(options)
+end, "misuse", { "name", "kind", "text", "scope", "every", "events" })
 for _, v in ipairs(values) do
-  for _, key in ipairs { "name", "description", "unit", "mode", "exponent" } do
+  for _, key in ipairs { "name", "description", "unit", "mode", "exponent", "type", "base" } do
     local metric = { name = "m" }
     if v ~= NIL then metric[key] = v end
     call("trace.open{metrics}", core.trace.open, arguments { "/nowhere", { metrics = { metric } } })
@@ -329,7 +350,7 @@ local methods = {
   samples = { capacity = {}, push = { 1 }, clear = {}, copy = {}, append = { handles.samples }, sort = {},
               quantile = { 0.5 }, moments = {}, format = { "1,2,", 1, 2 }, above = { 1, 10 }, histogram = { 0, 10, 4 } },
   workload = { run = { { operation = "empty", samples = { handles.samples } } } },
-  trace = { location = { "l" }, flush = {}, stats = {}, attach = {}, detach = {} },
+  trace = { location = { "l" }, flush = {}, stats = {}, attach = {}, detach = {}, plugin = { handles.plugin, 0 } },
   section = { start = {}, stop = { {} }, enter = {}, info = {}, quantile = { 50 } },
   sectionscope = { stop = { { operations = 1 } } },
   profile = { nodes = {}, stats = {}, functions = {} },
@@ -349,6 +370,7 @@ local methods = {
   sdeevent = { read = { 1 }, write = { 1 }, reset = {}, info = {}, open = {} },
   location = { enter = { region }, leave = { region }, metric = { { 1 } } },
   link = { ask = { "eval", "1 + 1", 1 } },
+  plugin = { start = {}, collect = {}, series = {}, info = {}, stop = {} },
 }
 
 local function methodsof(h)

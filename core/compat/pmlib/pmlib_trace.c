@@ -36,12 +36,13 @@ static int make_folder(const char *path) {
 }
 
 static size_t describe(struct pml_otf2_metric *m) {
-  static const struct pml_otf2_metric told[] = {
-      {"bytes moved", "by sections of communication, as the program states", "byte", PML_OTF2_ACCUMULATED, 0},
-      {"operations", "of sections of calculation, as the program states", "flop", PML_OTF2_ACCUMULATED, 0}};
+  static const struct pml_otf2_metric told[] = {{"bytes moved", "by sections of communication, as the program states",
+                                                 "byte", PML_OTF2_ACCUMULATED, 0, false, false, false},
+                                                {"operations", "of sections of calculation, as the program states",
+                                                 "flop", PML_OTF2_ACCUMULATED, 0, false, false, false}};
   if (pmlib.tracing != PMLIB_TRACE_FULL) return 0;
   for (size_t i = 0; i < pmlib.nevents; i++)
-    m[i] = (struct pml_otf2_metric){pmlib.event[i], "", "#", PML_OTF2_ACCUMULATED, 0};
+    m[i] = (struct pml_otf2_metric){pmlib.event[i], "", "#", PML_OTF2_ACCUMULATED, 0, false, false, false};
   if (pmlib.nevents > 0) return pmlib.nevents;
   memcpy(m, told, sizeof told);
   const char *names[] = {told[0].name, told[1].name};

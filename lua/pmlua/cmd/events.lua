@@ -21,6 +21,8 @@ How an event may be named:
 
   clock::ticks  clock::ns              pmlua's own clock
   cycles  task-clock ...               perf's generic names
+  plugin::NAME::METRIC                 metric plugins, in C or Lua, once they are loaded: by pml.plugin.load or by
+                                       SCOREP_METRIC_PLUGINS=NAME,... and SCOREP_METRIC_<NAME>=TOKEN,...
   PMU::EVENT:UMASK                     libpfm4's names
   pmu/event/  pmu/event=0x3c,umask=1/  PMUs of /sys/bus/event_source/devices
   rNNN                                 raw, hexadecimal, of the core PMU
@@ -28,7 +30,7 @@ How an event may be named:
   mem:ADDR|SYMBOL[+OFF][:rwx][:len]    breakpoint
   uprobe:PATH:SYMBOL|0xOFFSET[%return] user-space probe
 
-and, but for the clocks, with modifiers: :u user, :k kernel, :h hypervisor, or several (:uk).
+and, but for clocks and plugins, with modifiers: :u user, :k kernel, :h hypervisor, or several (:uk).
 
     pmlua events page-fault]],
 }
@@ -36,7 +38,7 @@ and, but for the clocks, with modifiers: :u user, :k kernel, :h hypervisor, or s
 local titles = {
   clock = "Clocks", generic = "Generic events of perf", libpfm4 = "Events of libpfm4",
   sysfs = "PMUs of the kernel (/sys/bus/event_source/devices)", tracepoint = "Tracepoints",
-  breakpoint = "Breakpoints", sde = "Software-defined events", uprobe = "User-space probes",
+  breakpoint = "Breakpoints", sde = "Software-defined events", plugin = "Metrics of plugins", uprobe = "User-space probes",
 }
 
 local function parse(args)

@@ -1,0 +1,341 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* bindings/lplugin.c - pml.plugin: metric plugins, loaded or provided in Lua, and their series. */
+#include "locate.h"
+#include "lutil.h"
+#include "plugin_code.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define METRICS_MAX 1024
+
+/* A plugin outlives its handles: closing one leaves it as it is. */
+struct handle {
+  struct lutil_handle h;
+  struct pml_plugin *plugin;
+};
+
+static const struct lutil_class plugin_class = {"plugin", sizeof(struct handle), NULL};
+
+struct pml_plugin *lutil_plugin(lua_State *L, int idx) {
+  return ((struct handle *)lutil_check(L, idx, &plugin_class))->plugin;
+}
+
+static int opened(struct handle *h, struct pml_plugin *p) {
+  h->plugin = p;
+  h->h.open = 1;
+  return 1;
+}
+
+/* --- loading --- */
+
+/* The strings of the field, kept on the stack; a list of none is one, too. */
+static const char *const *gettokens(lua_State *L, const char **token, size_t *n) {
+  int type = lutil_field(L, 1, "metrics"), list = lua_gettop(L);
+  *n = 0;
+  if (type == LUA_TNIL) return NULL;
+  if (type != LUA_TTABLE) luaL_argerror(L, 1, "option 'metrics' must be an array of strings");
+  if (lua_rawlen(L, list) > 0) *n = lutil_names(L, list, token, METRICS_MAX);
+  return token;
+}
+
+static int l_load(lua_State *L) {
+  static const char *const known[] = {"name", "path", "metrics", NULL};
+  const char *token[METRICS_MAX];
+  lua_settop(L, 1);
+  if (lua_isnoneornil(L, 1)) {
+    pml_plugin_load_environment();
+    lua_pushboolean(L, 1);
+    return 1;
+  }
+  lutil_options(L, 1, known);
+  struct pml_plugin_options o = {.name = lutil_stringfield(L, 1, "name", NULL)};
+  if (o.name == NULL) luaL_argerror(L, 1, "option 'name' is missing");
+  o.path = lutil_stringfield(L, 1, "path", NULL);
+  o.metrics = gettokens(L, token, &o.nmetrics);
+  struct handle *h = lutil_new(L, &plugin_class, 0, 0);
+  struct pml_plugin *p;
+  int err = pml_plugin_load(&o, &p);
+  return err < 0 ? pml_pusherr(L, err, "plugin.load") : opened(h, p);
+}
+
+static int l_find(lua_State *L) {
+  const char *name = lutil_string(L, 1);
+  struct handle *h = lutil_new(L, &plugin_class, 0, 0);
+  pml_plugin_load_environment();
+  struct pml_plugin *p = pml_plugin_find(name);
+  if (p == NULL) {
+    int err = pml_fail(-ENOENT, "no plugin \"%.64s\" is loaded", name);
+    return pml_pusherr(L, err, "plugin.find");
+  }
+  return opened(h, p);
+}
+
+/* --- provided by Lua code --- */
+
+static int choice(lua_State *L, int arg, const char *key, const char *(*name)(int), int n, int def) {
+  const char *s = lutil_stringfield(L, arg, key, NULL);
+  if (s == NULL) return def;
+  for (int i = 0; i < n; i++)
+    if (strcmp(s, name(i)) == 0) return i;
+  return luaL_argerror(L, 1, lua_pushfstring(L, "option '%s' cannot be '%s'", key, s));
+}
+
+static const char *scope_name(int i) {
+  return pml_plugin_scope_name((enum pml_plugin_scope)i);
+}
+
+static const char *mode_name(int i) {
+  return pml_mode_name((enum pml_mode)i);
+}
+
+static const char *type_name(int i) {
+  return i == 0 ? "integer" : "float";
+}
+
+static void getmetric(lua_State *L, int arg, struct pml_plugin_metric *m) {
+  static const char *const known[] = {"name", "description", "unit", "mode", "type", "base", "exponent", NULL};
+  luaL_checkstack(L, 10, NULL);
+  lutil_options(L, arg, known);
+  m->name = lutil_stringfield(L, arg, "name", NULL);
+  if (m->name == NULL) luaL_argerror(L, 1, "an event has no name");
+  m->description = lutil_stringfield(L, arg, "description", "");
+  m->unit = lutil_stringfield(L, arg, "unit", "");
+  m->mode = (enum pml_mode)choice(L, arg, "mode", mode_name, PML_MODES, PML_MODE_ABSOLUTE_POINT);
+  m->value = choice(L, arg, "type", type_name, 2, 1) == 0 ? PML_PLUGIN_INT64 : PML_PLUGIN_DOUBLE;
+  m->binary = lutil_intfield(L, arg, "base", 10, 2, 10) == 2;
+  m->exponent = lutil_intfield(L, arg, "exponent", 0, -300, 300);
+}
+
+static size_t getmetrics(lua_State *L, struct pml_plugin_metric **metric) {
+  if (lutil_field(L, 1, "events") != LUA_TTABLE) luaL_argerror(L, 1, "option 'events' must be an array of tables");
+  int list = lua_gettop(L);
+  size_t n = lua_rawlen(L, list);
+  if (n < 1 || n > METRICS_MAX) luaL_argerror(L, 1, "a list of 1 to 1024 events is needed");
+  struct pml_plugin_metric *m = lua_newuserdatauv(L, n * sizeof *m, 0);
+  luaL_checkstack(L, (int)n * 6 + LUA_MINSTACK, "too many events");
+  for (size_t i = 0; i < n; i++) {
+    if (lua_rawgeti(L, list, (lua_Integer)i + 1) != LUA_TTABLE) luaL_argerror(L, 1, "an event is not a table");
+    getmetric(L, lua_gettop(L), &m[i]);
+  }
+  *metric = m;
+  return n;
+}
+
+/* pmlua.plugin makes one of what the user says. */
+static int l_provide(lua_State *L) {
+  static const char *const known[] = {"name", "kind", "text", "scope", "every", "events", NULL};
+  struct pml_plugin_metric *metric;
+  struct pml_plugin *p;
+  lua_settop(L, 1);
+  luaL_checktype(L, 1, LUA_TTABLE);
+  lutil_options(L, 1, known);
+  struct plugin_code_options o = {.name = lutil_stringfield(L, 1, "name", NULL)};
+  if (o.name == NULL) luaL_argerror(L, 1, "option 'name' is missing");
+  o.kind = lutil_stringfield(L, 1, "kind", "");
+  if (lutil_field(L, 1, "text") != LUA_TSTRING) luaL_argerror(L, 1, "option 'text' must be a string");
+  o.text = lua_tolstring(L, -1, &o.length);
+  int type = lutil_field(L, 1, "every");
+  o.every_s = type == LUA_TNIL ? 0 : luaL_checknumber(L, -1);
+  if (!(o.every_s >= 0 && o.every_s < 1e6)) luaL_argerror(L, 1, "option 'every' must be seconds");
+  o.scope = (enum pml_plugin_scope)choice(L, 1, "scope", scope_name, PML_PLUGIN_SCOPES, PML_PLUGIN_PROCESS);
+  if (o.scope == PML_PLUGIN_THREAD) luaL_argerror(L, 1, "a plugin in Lua cannot be per thread");
+  o.nmetrics = getmetrics(L, &metric);
+  o.metric = metric;
+  struct handle *h = lutil_new(L, &plugin_class, 0, 0);
+  int err = plugin_code_provide(&o, &p);
+  return err < 0 ? pml_pusherr(L, err, "plugin.define") : opened(h, p);
+}
+
+/* --- a plugin --- */
+
+static int l_start(lua_State *L) {
+  return pml_pushdone(L, pml_plugin_start(lutil_plugin(L, 1)), "plugin.start");
+}
+
+static int l_collect(lua_State *L) {
+  return pml_pushdone(L, pml_plugin_collect(lutil_plugin(L, 1)), "plugin.collect");
+}
+
+static int l_stop(lua_State *L) {
+  return pml_pushdone(L, pml_plugin_end(lutil_plugin(L, 1)), "plugin.stop");
+}
+
+static void setmetric(lua_State *L, const char *plugin, const struct pml_plugin_metric *m) {
+  lua_pushfstring(L, "plugin::%s::%s", plugin, m->name);
+  lua_setfield(L, -2, "event");
+  lutil_setstr(L, "name", m->name);
+  lutil_setstr(L, "description", m->description);
+  lutil_setstr(L, "unit", m->unit);
+  lutil_setstr(L, "mode", pml_mode_name(m->mode));
+  lutil_setstr(L, "type", m->value == PML_PLUGIN_DOUBLE ? "float" : "integer");
+  lutil_setint(L, "base", m->binary ? 2 : 10);
+  lutil_setint(L, "exponent", (uint64_t)m->exponent);
+  lutil_setnum(L, "scale", pml_plugin_scale(m));
+}
+
+static void pushinfo(lua_State *L, struct pml_plugin *p) {
+  struct pml_plugin_info info;
+  pml_plugin_describe(p, &info);
+  lua_createtable(L, 0, 10);
+  lutil_setstr(L, "name", info.name);
+  lutil_setstr(L, "path", info.path);
+  lutil_setstr(L, "sync", pml_plugin_sync_name(info.sync));
+  lutil_setstr(L, "scope", pml_plugin_scope_name(info.scope));
+  lutil_setstr(L, "state", pml_plugin_state_name(info.state));
+  lutil_setbool(L, "here", info.here);
+  if (info.trouble[0] != '\0') lutil_setstr(L, "trouble", info.trouble);
+  lua_createtable(L, (int)info.nmetrics, 0);
+  for (size_t i = 0; i < info.nmetrics; i++) {
+    lua_createtable(L, 0, 9);
+    setmetric(L, info.name, &info.metric[i]);
+    lua_rawseti(L, -2, (lua_Integer)i + 1);
+  }
+  lua_setfield(L, -2, "metrics");
+}
+
+static int l_info(lua_State *L) {
+  pushinfo(L, lutil_plugin(L, 1));
+  return 1;
+}
+
+/* Plugins are never freed, and new ones come behind: a walk that counts finds the i-th again. */
+struct nth {
+  size_t left;
+  struct pml_plugin *plugin;
+};
+
+static int visit_nth(struct pml_plugin *p, void *arg) {
+  struct nth *nth = arg;
+  nth->plugin = p;
+  return nth->left-- == 0;
+}
+
+static int l_list(lua_State *L) {
+  pml_plugin_load_environment();
+  lua_newtable(L);
+  for (size_t i = 0;; i++) {
+    struct nth nth = {.left = i};
+    if (pml_plugin_list(visit_nth, &nth) == 0) return 1;
+    pushinfo(L, nth.plugin);
+    lua_rawseti(L, -2, (lua_Integer)i + 1);
+  }
+}
+
+/* --- series: copied while the plugin is locked, made into tables afterwards --- */
+
+struct copy {
+  struct pml_plugin_series of;
+  struct pml_plugin_pair *pair;
+  struct copy *next;
+};
+
+struct copies {
+  struct lutil_handle h;
+  struct copy *first, **end;
+};
+
+static void copies_close(void *handle) {
+  struct copies *all = handle;
+  for (struct copy *c = all->first, *next; c != NULL; c = next) {
+    next = c->next;
+    free(c->pair);
+    free(c);
+  }
+  all->first = NULL;
+}
+
+static const struct lutil_class copies_class = {"pluginseries", sizeof(struct copies), copies_close};
+
+static int keep(const struct pml_plugin_series *s, void *arg) {
+  struct copies *all = arg;
+  struct copy *c = calloc(1, sizeof *c);
+  if (c != NULL) c->pair = malloc(s->n * sizeof *c->pair + 1);
+  if (c == NULL || c->pair == NULL) {
+    free(c);
+    return pml_fail(-ENOMEM, "no memory for a series of %zu values", s->n);
+  }
+  if (s->n > 0) memcpy(c->pair, s->pair, s->n * sizeof *c->pair);
+  c->of = *s;
+  *all->end = c;
+  all->end = &c->next;
+  return 0;
+}
+
+static void pushcopy(lua_State *L, const char *plugin, const struct copy *c) {
+  int n = c->of.n < 1 << 28 ? (int)c->of.n : 0;
+  bool real = c->of.metric->value == PML_PLUGIN_DOUBLE;
+  lua_createtable(L, 0, 14);
+  setmetric(L, plugin, c->of.metric);
+  if (c->of.thread != 0) lutil_setint(L, "thread", (uint64_t)c->of.tid);
+  lutil_setint(L, "outside", c->of.outside);
+  lutil_setint(L, "backwards", c->of.backwards);
+  lua_createtable(L, n, 0);
+  lua_createtable(L, n, 0);
+  for (size_t i = 0; i < c->of.n; i++) {
+    double d;
+    lua_pushinteger(L, (lua_Integer)pml_clock_at_ns(c->pair[i].ticks));
+    lua_rawseti(L, -3, (lua_Integer)i + 1);
+    memcpy(&d, &c->pair[i].value, sizeof d);
+    if (real)
+      lua_pushnumber(L, d);
+    else
+      lua_pushinteger(L, (lua_Integer)c->pair[i].value);
+    lua_rawseti(L, -2, (lua_Integer)i + 1);
+  }
+  lua_setfield(L, -3, "value");
+  lua_setfield(L, -2, "ns");
+}
+
+static int l_series(lua_State *L) {
+  struct pml_plugin *p = lutil_plugin(L, 1);
+  struct pml_plugin_info info;
+  lua_settop(L, 1);
+  pml_plugin_describe(p, &info);
+  struct copies *all = lutil_new(L, &copies_class, 0, 0);
+  all->end = &all->first;
+  all->h.open = 1;
+  int err = pml_plugin_series(p, keep, all);
+  if (err < 0) return pml_pusherr(L, err, "plugin.series");
+  lua_newtable(L);
+  lua_Integer n = 0;
+  for (const struct copy *c = all->first; c != NULL; c = c->next) {
+    pushcopy(L, info.name, c);
+    lua_rawseti(L, -2, ++n);
+  }
+  lutil_close(&all->h);
+  return 1;
+}
+
+/* --- trouble --- */
+
+static void say(const char *line) {
+  char text[600];
+  int n = snprintf(text, sizeof text, "pmlua: %s\n", line);
+  if (n > 0 && write(STDERR_FILENO, text, (size_t)n) < 0) return; /* there is nobody else to tell */
+}
+
+/* Plugins end when the process does, after whoever loaded this has forgotten it: its code must stay. */
+static void stay_loaded(void) {
+  char path[PATH_MAX];
+  locate_code(path);
+  (void)dlopen(path, RTLD_NOW | RTLD_NOLOAD | RTLD_NODELETE);
+}
+
+int luaopen_pmlua_plugin(lua_State *L) {
+  static const luaL_Reg methods[] = {{"start", l_start},   {"collect", l_collect}, {"stop", l_stop},
+                                     {"series", l_series}, {"info", l_info},       {NULL, NULL}};
+  static const luaL_Reg functions[] = {
+      {"load", l_load}, {"find", l_find}, {"list", l_list}, {"provide", l_provide}, {NULL, NULL}};
+  static const luaL_Reg none[] = {{NULL, NULL}};
+  stay_loaded();
+  pml_plugin_on_trouble(say);
+  lutil_class(L, &plugin_class, methods, NULL);
+  lutil_class(L, &copies_class, none, NULL);
+  luaL_newlib(L, functions);
+  return 1;
+}

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* bindings/plugin_code.h - metric plugins in Lua: each has a state of its own, and a thread where it is asynchronous.
+ */
+#ifndef PLUGIN_CODE_H
+#define PLUGIN_CODE_H
+
+#include "pml.h"
+
+/* What pmlua.plugin.serve() in the other state makes of @text, by @kind, is called for the values. Copied. */
+struct plugin_code_options {
+  const char *name, *kind, *text;
+  size_t length;
+  enum pml_plugin_scope scope;
+  double every_s; /* 0: synchronous, asked at each read; else asked so often by its own thread */
+  const struct pml_plugin_metric *metric;
+  size_t nmetrics;
+};
+
+/*
+ * plugin_code_provide - the plugin is loaded from now on. Returns 0, or what opening a state, its code and
+ * pml_plugin_provide() say. A call of its code may take five seconds; what goes beyond, or raises, drops the plugin.
+ */
+int plugin_code_provide(const struct plugin_code_options *o, struct pml_plugin **p);
+
+#endif

@@ -1,0 +1,149 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+-- lua/pmlua/plugin.lua - metric plugins: what the core has under this name, and plugins written in Lua.
+--
+-- Try:  pml.plugin.define { name = "host", every = "100ms", events = { { name = "load" } },
+--         collect = function() return { load = tonumber(io.open "/proc/loadavg":read "n") } end }
+--       local set = pml.eventset { "plugin::host::load" }
+--
+-- A plugin in Lua runs in a state of its own. `read(name)` is called by whoever reads an event set, under a lock, and
+-- gives a number, or nil for nothing new. `collect()` is called every so often by a thread of its own and gives a table
+-- of numbers by name, from which series are made. A function goes there with copies of its upvalues; a `file` or `code`
+-- goes as it is, and returns the table.
+
+local core = require "pmlua.core"
+
+local M = {}
+for name, value in pairs(core.plugin) do M[name] = value end
+M.provide = nil
+
+local units = { us = 1e-6, ms = 1e-3, s = 1, m = 60 }
+
+--- Seconds of a number, or of "100ms"; nil if it is neither.
+local function seconds(every)
+  if type(every) == "number" then return every > 0 and every or nil end
+  local n, unit = tostring(every):match("^([%d.]+)(%a+)$")
+  n = tonumber(n)
+  return n and n > 0 and units[unit] and n * units[unit] or nil
+end
+
+--- What is wrong with a definition, in a sentence; nil if nothing is.
+local function wrong(t)
+  if type(t.events) ~= "table" then return "a plugin needs a table of events" end
+  if (t.read == nil) == (t.collect == nil) then return "a plugin has either read or collect" end
+  if type(t.read or t.collect) ~= "function" then return "read and collect are functions" end
+  if t.collect and not seconds(t.every) then return "a plugin that collects says how often: every = \"100ms\"" end
+  if t.read and t.every ~= nil then return "every is for plugins that collect" end
+  local known = { name = 1, scope = 1, every = 1, events = 1, read = 1, collect = 1 }
+  for key in pairs(t) do
+    if not known[key] then return ("unknown option '%s'"):format(tostring(key)) end
+  end
+end
+
+local function from_code(kind, text)
+  local chunk, err
+  if kind == "file" then chunk, err = loadfile(text, "t")
+  else chunk, err = load(text, "=plugin", "t") end
+  if not chunk then error(err, 0) end
+  local t = chunk()
+  if type(t) ~= "table" then error("the code of a plugin returns a table", 0) end
+  return t
+end
+
+--- What the state of a plugin calls for values; called in that state.
+---@param kind "shipped"|"file"|"code"
+---@param text string
+---@return fun(i?: integer): ...
+function M.serve(kind, text)
+  local t = kind == "shipped" and require("pmlua.live.ship").open(text) or from_code(kind, text)
+  local names = {}
+  for i, event in ipairs(t.events) do names[i] = type(event) == "table" and event.name or event end
+  if t.read then return function(i) return (t.read(names[i])) end end
+  return function()
+    local got, values = t.collect(), {}
+    if type(got) ~= "table" then error("collect gave a " .. type(got) .. ", not a table", 0) end
+    for i, name in ipairs(names) do values[i] = got[name] end
+    return table.unpack(values, 1, #names)
+  end
+end
+
+--- Events by name alone stand for numbers.
+local function events_of(t)
+  local events = {}
+  for i, event in ipairs(t.events) do events[i] = type(event) == "string" and { name = event } or event end
+  return events
+end
+
+--- Provide a plugin in Lua: a table, or { name = ..., file = PATH } or { name = ..., code = TEXT } that return one.
+---@param t { name: string, events: table, read: function?, collect: function?, every: number|string?, scope: string? }
+---@return pmlua.Plugin? plugin
+---@return string? err
+---@return string? code
+function M.define(t)
+  if type(t) ~= "table" then error("plugin.define takes a table", 2) end
+  local kind = t.file and "file" or t.code and "code" or "shipped"
+  local text, def = t[kind], t
+  if kind ~= "shipped" then
+    if type(text) ~= "string" then error(("option '%s' must be a string"):format(kind), 2) end
+    local good, got = pcall(from_code, kind, text)
+    if not good then return nil, ("plugin.define: ESCRIPT: %s"):format(got), "ESCRIPT" end
+    def = got
+  end
+  local misuse = wrong(def)
+  if misuse then error(misuse, 2) end
+  if kind == "shipped" then
+    local good, blob = pcall(require("pmlua.live.ship").pack, { events = t.events, read = t.read, collect = t.collect })
+    if not good then error(blob, 2) end
+    text = blob
+  end
+  return core.plugin.provide { name = t.name or def.name, kind = kind, text = text, scope = def.scope,
+    every = def.collect and seconds(def.every) or nil, events = events_of(def) }
+end
+
+-- --- beside a run ---
+
+---@class pmlua.PluginFollower
+local Follower = {}
+Follower.__index = Follower
+
+--- Let all plugins that measure in their own time begin, those of the environment too; nil if there are none.
+---@return pmlua.PluginFollower?
+function M.follow()
+  local self = setmetatable({ plugins = {}, since = core.clock.ticks(), since_ns = core.clock.ns() }, Follower)
+  for _, info in ipairs(core.plugin.list()) do
+    local p = info.sync:find "^async" and (info.state == "loaded" or info.state == "running") and core.plugin.find(info.name)
+    if p and p:start() then self.plugins[#self.plugins + 1] = { handle = p, ends = info.sync == "async" } end
+  end
+  return #self.plugins > 0 and self or nil
+end
+
+--- A series from some time on; what stood before it is another index.
+local function add_rows(rows, series, since_ns)
+  local old = #rows
+  for i, ns in ipairs(series.ns) do
+    if ns >= since_ns then
+      if old > 0 and #rows == old then rows[#rows + 1] = false end
+      rows[#rows + 1] = { series.event, series.thread or 0, (ns - since_ns) * 1e-9, series.value[i] * series.scale,
+        series.unit, series.mode }
+    end
+  end
+end
+
+--- Collect what the plugins measured, into a trace and a table; those that give it only at their end are ended.
+---@param archive? pmlua.Trace
+---@return { columns: table, rows: table }? table
+---@return string? err
+function Follower:finish(archive)
+  local rows, err = {}, nil
+  for _, p in ipairs(self.plugins) do
+    local done, why = p.handle[p.ends and "stop" or "collect"](p.handle)
+    if done and archive then done, why = archive:plugin(p.handle, self.since) end
+    err = err or not done and why or nil
+    for _, series in ipairs(p.handle:series() or {}) do add_rows(rows, series, self.since_ns) end
+  end
+  return #rows > 0 and { title = "what plugins measured in their own time; an index for each metric and place", rows = rows,
+    columns = { { "event", "text", "metric of a plugin" }, { "thread", "", "that measured it; 0: the process or more" },
+      { "time", "s", "since the run began" }, { "value", "", "in the unit beside it" }, { "unit", "text", "" },
+      { "mode", "text", "what the value is, and of what time" } } } or nil, err
+end
+
+return M

@@ -1,0 +1,342 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * spec/c/plugin.c - metric plugins of Score-P's interface, built as others build theirs: loaded, read, ended, survived.
+ */
+#include "base/pml_clock.h"
+#include "base/pml_error.h"
+#include "source/pml_event.h"
+#include "source/pml_eventset.h"
+#include "source/pml_plugin_private.h"
+
+#include "check.h"
+#include "plugins.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+struct gauge_told {
+  int initialized, finalized, added, begun, ended, responsible, asked;
+};
+
+static double real(uint64_t bits) {
+  double d;
+  memcpy(&d, &bits, sizeof d);
+  return d;
+}
+
+static const struct gauge_told *told(const struct pml_plugin *p) {
+  return dlsym(p->object, "gauge_told");
+}
+
+/* --- strictly synchronous --- */
+
+static void strict_values(void) {
+  struct pml_plugin *p;
+  struct pml_eventset *set;
+  static const char *const names[] = {"plugin::steps::steps", "plugin::steps::halves", "clock::ns",
+                                      "plugin::steps::debts", "plugin::steps::ones"};
+  uint64_t v[5];
+  CHECK(load("steps", "all", &p) == 0, "a plugin is loaded from a folder: %s", pml_error_detail(0));
+  int rc = pml_eventset_open(&set, names, 5, NULL);
+  if (!CHECK(rc == 0, "its metrics stand in a set beside others: %s", pml_error_detail(rc))) return;
+  pml_eventset_read(set, v);
+  pml_eventset_read(set, v);
+  CHECK(v[0] == 2 && real(v[1]) == 1.0, "what accumulates counts from the start, also a double");
+  CHECK((int64_t)v[3] == -3 && v[4] == 2, "what is absolute is what it is, what is relative adds up");
+  pml_eventset_start(set);
+  pml_eventset_stop(set, v);
+  pml_eventset_read(set, v);
+  CHECK(v[0] == 1 && v[4] == 1 && (int64_t)v[3] == -5, "a set that stands still asks nobody");
+  CHECK(pml_eventset_type(set, 1) == PML_TYPE_DOUBLE && pml_eventset_type(set, 0) == PML_TYPE_INT64, "types are told");
+  struct pml_eventset_event e;
+  pml_eventset_event(set, 1, &e);
+  CHECK(e.mode == PML_MODE_ACCUMULATED_LAST && e.exponent == -3 && !e.binary && strcmp(e.unit, "s") == 0 &&
+            e.scale == 1e-3,
+        "mode, base, exponent and unit are told");
+  pml_eventset_event(set, 4, &e);
+  CHECK(e.mode == PML_MODE_ACCUMULATED_LAST, "the sum of what is relative accumulates");
+  uint64_t sums[5] = {0};
+  pml_eventset_start(set);
+  pml_eventset_accum(set, sums);
+  pml_eventset_accum(set, sums);
+  CHECK(sums[0] == 2 && real(sums[1]) == 1.0 && (int64_t)sums[3] == -8, "accum adds counts, and levels take the place");
+  pml_eventset_close(set);
+  CHECK(load("steps", "all", &p) == -EEXIST, "one of its name is refused while it lasts");
+}
+
+static void strict_end(void) {
+  struct pml_plugin *p = pml_plugin_find("steps");
+  struct pml_eventset *set, *other;
+  uint64_t v, after;
+  CHECK(open_one(&set, "plugin::steps::steps") == 0, "its metric is opened alone");
+  pml_eventset_start(set);
+  pml_eventset_read(set, &v);
+  pml_eventset_read(set, &v);
+  CHECK(v == 2, "and counts");
+  CHECK(pml_plugin_end(p) == 0 && pml_plugin_end(p) == 0, "a plugin ends, once or twice");
+  pml_eventset_read(set, &after);
+  CHECK(after == v, "sets go on with its last value");
+  CHECK(open_one(&other, "plugin::steps::steps") == PML_ECLOSED, "a new set is refused: %s",
+        pml_error_detail(PML_ECLOSED));
+  struct pml_eventset_event e;
+  pml_eventset_event(set, 0, &e);
+  CHECK(e.why != NULL && strstr(e.why, "ended") != NULL, "and the old one says why it stands still");
+  pml_eventset_close(set);
+}
+
+/* --- synchronous, in each scope --- */
+
+static void *open_in_thread(void *arg) {
+  struct pml_eventset *set;
+  uint64_t v = 0;
+  if (open_one(&set, arg) < 0) return NULL;
+  pml_eventset_read(set, &v);
+  pml_eventset_close(set);
+  return (void *)1;
+}
+
+static void scope(const char *name, int added) {
+  struct pml_plugin *p;
+  struct pml_eventset *set;
+  pthread_t thread;
+  void *good = NULL;
+  uint64_t v = 0;
+  char event[64];
+  if (!CHECK(load(name, "5", &p) == 0, "%s is loaded", name)) return;
+  CHECK(told(p)->initialized == 1 && told(p)->added == 0 && told(p)->begun == 0, "and costs nothing until it is used");
+  snprintf(event, sizeof event, "plugin::%s::g5", name);
+  if (!CHECK(open_one(&set, event) == 0, "%s is opened: %s", event, pml_error_detail(PML_EPLUGIN))) return;
+  CHECK(told(p)->begun == 1 && told(p)->responsible == 1, "it is told to begin");
+  pml_eventset_read(set, &v); /* the second question: opening had the first */
+  CHECK(v == 5, "it has a new value at the second question");
+  pml_eventset_read(set, &v);
+  CHECK(v == 5, "and keeps it while there is no newer one");
+  pthread_create(&thread, NULL, open_in_thread, event);
+  pthread_join(thread, &good);
+  CHECK(good != NULL && told(p)->added == added && told(p)->begun == 2, "another thread adds %s",
+        added == 2 ? "its own" : "none");
+  CHECK(told(p)->responsible == added, "responsible is who counts");
+  CHECK(pml_plugin_end(p) == 0 && told(p)->ended == 2 && told(p)->finalized == 1,
+        "all are told of the end, and it is over");
+  pml_eventset_close(set);
+}
+
+static void seldom(void) {
+  struct pml_plugin *p;
+  struct pml_eventset *set;
+  uint64_t v;
+  load("gauge_seldom", "3", &p);
+  if (!CHECK(open_one(&set, "plugin::gauge_seldom::g3") == 0, "a plugin that wants to be asked seldom is opened"))
+    return;
+  for (int i = 0; i < 100; i++) pml_eventset_read(set, &v);
+  CHECK(told(p)->asked == 1 && v == UINT64_MAX, "and asked once within its interval: %d", told(p)->asked);
+  pml_plugin_end(p);
+  pml_eventset_close(set);
+}
+
+static void elsewhere(void) {
+  struct pml_plugin *p;
+  struct pml_eventset *set;
+  uint64_t v;
+  setenv("OMPI_COMM_WORLD_LOCAL_RANK", "3", 1);
+  int rc = load("gauge_host", "9", &p);
+  struct gauge_told before = *told(p);
+  unsetenv("OMPI_COMM_WORLD_LOCAL_RANK");
+  if (!CHECK(rc == 0 && open_one(&set, "plugin::gauge_host::g9") == 0, "another rank of a host opens the same events"))
+    return;
+  pml_eventset_read(set, &v);
+  struct pml_eventset_event e;
+  pml_eventset_event(set, 0, &e);
+  CHECK(v == UINT64_MAX && told(p)->added == before.added && told(p)->responsible == before.responsible &&
+            told(p)->begun == before.begun + 1,
+        "it measures nothing there: %s", e.why);
+  pml_plugin_end(p);
+  pml_eventset_close(set);
+}
+
+/* --- asynchronous --- */
+
+struct seen {
+  size_t n;
+  bool rising, ordered, waves;
+  uint64_t first, last;
+  enum pml_mode mode;
+};
+
+static int look(const struct pml_plugin_series *s, void *arg) {
+  struct seen *seen = arg;
+  bool wave = s->metric->value == PML_PLUGIN_DOUBLE;
+  seen->n += s->n;
+  seen->waves |= wave && s->n > 2 && real(s->pair[1].value) == 0.25;
+  seen->mode = s->metric->mode;
+  for (size_t i = 0; i < s->n; i++) {
+    if (i > 0) seen->ordered &= s->pair[i].ticks >= s->pair[i - 1].ticks;
+    if (!wave) seen->rising &= s->pair[i].value == i + 1;
+  }
+  if (s->n > 0) seen->first = s->pair[0].ticks, seen->last = s->pair[s->n - 1].ticks;
+  return 0;
+}
+
+static struct seen series_of(struct pml_plugin *p) {
+  struct seen seen = {.rising = true, .ordered = true};
+  (void)pml_plugin_series(p, look, &seen);
+  return seen;
+}
+
+static void async_at_end(void) {
+  struct pml_plugin *p;
+  struct pml_eventset *set;
+  uint64_t v;
+  if (!CHECK(load("series_async", "ticks", &p) == 0, "an asynchronous plugin is loaded")) return;
+  uint64_t before = pml_clock_ticks();
+  CHECK(open_one(&set, "plugin::series_async::ticks") == 0, "and joined by a set");
+  nap(30);
+  pml_eventset_read(set, &v);
+  CHECK(v == UINT64_MAX && series_of(p).n == 0, "it has no value before the end");
+  CHECK(pml_plugin_collect(p) == PML_EMODE, "and is not collected before it");
+  CHECK(pml_plugin_end(p) == 0, "it ends");
+  struct seen s = series_of(p);
+  CHECK(s.n > 5 && s.rising && s.ordered, "its series has all %zu values in order", s.n);
+  CHECK(s.first >= before && s.last <= pml_clock_ticks() && s.first < s.last,
+        "at times of the clock that it was given");
+  pml_eventset_close(set);
+}
+
+static void async_on_the_way(void) {
+  struct pml_plugin *p;
+  struct pml_eventset *set;
+  uint64_t v = 0, again = 0;
+  const char *const tokens[] = {"ticks", "wave"};
+  const struct pml_plugin_options o = {.name = "series_event", .path = folder, .metrics = tokens, .nmetrics = 2};
+  if (!CHECK(pml_plugin_load(&o, &p) == 0, "a plugin with series on the way is loaded")) return;
+  CHECK(open_one(&set, "plugin::series_event::ticks") == 0, "and joined");
+  for (int i = 0; i < 100 && v < 3; i++) {
+    nap(5);
+    pml_eventset_read(set, &v);
+  }
+  CHECK(v >= 3 && v < UINT64_MAX, "a read takes in what there is, and gives the newest, since the start");
+  nap(20);
+  CHECK(pml_plugin_collect(p) == 0, "it is collected without a read");
+  size_t n = series_of(p).n;
+  pml_eventset_read(set, &again);
+  CHECK(n > 0 && again > v, "and goes on");
+  CHECK(pml_plugin_end(p) == 0, "it ends");
+  struct seen s = series_of(p);
+  CHECK(s.n >= n && s.rising && s.ordered && s.waves, "nothing is lost or doubled: %zu values of two metrics", s.n);
+  CHECK(s.mode == PML_MODE_ABSOLUTE_NEXT, "modes are kept");
+  pml_eventset_close(set);
+}
+
+/* --- what the environment says --- */
+
+static int count(struct pml_plugin *p, void *arg) {
+  struct pml_plugin_info info;
+  pml_plugin_describe(p, &info);
+  if (strcmp(info.name, "bad_absent") == 0 && info.state == PML_PLUGIN_DROPPED) ((int *)arg)[1]++;
+  if (strcmp(info.name, "gauge_process") == 0 && info.nmetrics == 2) ((int *)arg)[0]++;
+  return 0;
+}
+
+static void environment(void) {
+  int n[2] = {0};
+  struct pml_event ev;
+  CHECK(pml_event_parse(&ev, "plugin::gauge_process::g4") == 0 && ev.kind == PML_EVENT_PLUGIN,
+        "SCOREP_METRIC_PLUGINS is honoured when an event is named: %s", pml_error_detail(PML_ENOEVENT));
+  pml_plugin_list(count, n);
+  CHECK(n[0] == 1, "with the tokens of SCOREP_METRIC_GAUGE_PROCESS between its own separators");
+  CHECK(n[1] == 1, "one that cannot be loaded stays in the list");
+  int rc = pml_event_parse(&ev, "plugin::gauge_process::g5");
+  CHECK(rc == PML_ENOEVENT && strstr(pml_error_detail(rc), "g4") != NULL, "a wrong name: %s", pml_error_detail(rc));
+  rc = pml_event_parse(&ev, "plugin::nobody::x");
+  CHECK(rc == PML_ENOEVENT, "a plugin that is not there: %s", pml_error_detail(rc));
+  pml_plugin_end(pml_plugin_find("gauge_process"));
+}
+
+static void forked(void) {
+  struct pml_plugin *p;
+  struct pml_eventset *set;
+  uint64_t v;
+  int status = 0;
+  if (load("steps", "steps", &p) < 0 || open_one(&set, "plugin::steps::steps") < 0) return;
+  pml_eventset_read(set, &v);
+  pid_t child = fork();
+  if (child == 0) {
+    uint64_t here = 0;
+    pml_eventset_read(set, &here);
+    _exit(here == v && open_one(&set, "plugin::steps::steps") == PML_ECLOSED ? 7 : 8);
+  }
+  waitpid(child, &status, 0);
+  CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 7, "in a child plugins stand still");
+  pml_eventset_read(set, &v);
+  CHECK(v == 2, "and go on in the parent");
+  pml_plugin_end(p);
+  pml_eventset_close(set);
+}
+
+/* A process that ends without ending its plugins: they are, before their static objects go. */
+static void ended_by_exit(void) {
+  char log[] = "/tmp/pmlua-plugin-XXXXXX", text[128] = "";
+  int fd = mkstemp(log), status = 0;
+  if (!CHECK(fd >= 0, "a file for what a plugin says at its end")) return;
+  pid_t child = fork();
+  if (child == 0) {
+    setenv("SPEC_ENDS", log, 1);
+    execl("/proc/self/exe", "plugin", NULL);
+    _exit(9);
+  }
+  waitpid(child, &status, 0);
+  ssize_t n = read(fd, text, sizeof text - 1);
+  close(fd);
+  unlink(log);
+  CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 0, "a process ends with a plugin at work");
+  CHECK(n > 0 && strncmp(text, "initialized", 11) == 0, "which is finalized with its static objects still there: %s",
+        text);
+}
+
+static int end_with_plugin(const char *log) {
+  struct pml_plugin *p;
+  struct pml_eventset *set;
+  setenv("THROWER_LOG", log, 1);
+  if (load("steps", "all", &p) < 0) return 7; /* one before it: its end is arranged already */
+  if (load("thrower", "m", &p) < 0 || open_one(&set, "plugin::thrower::m") < 0) return 8;
+  pml_eventset_close(set);
+  return 0;
+}
+
+/* The loader takes its path when a program starts. */
+static void start_anew(char **argv) {
+  if (getenv("SCOREP_METRIC_PLUGINS_SEP") != NULL) return;
+  setenv("LD_LIBRARY_PATH", folder, 1);
+  setenv("SCOREP_METRIC_PLUGINS", "gauge_process:bad_absent", 1);
+  setenv("SCOREP_METRIC_PLUGINS_SEP", ":", 1);
+  setenv("SCOREP_METRIC_GAUGE_PROCESS", "4;6;", 1);
+  setenv("SCOREP_METRIC_GAUGE_PROCESS_SEP", ";", 1);
+  execv("/proc/self/exe", argv);
+}
+
+int main(int argc, char **argv) {
+  (void)argc;
+  find_folder();
+  if (getenv("SPEC_ENDS") != NULL) return end_with_plugin(getenv("SPEC_ENDS"));
+  start_anew(argv);
+  pml_plugin_on_trouble(on_trouble);
+  environment();
+  strict_values();
+  strict_end();
+  scope("gauge_thread", 2);
+  scope("gauge_host", 1);
+  scope("gauge_once", 1);
+  seldom();
+  elsewhere();
+  async_at_end();
+  async_on_the_way();
+  forked();
+  ended_by_exit();
+  return check_done();
+}

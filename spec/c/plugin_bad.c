@@ -1,0 +1,151 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* spec/c/plugin_bad.c - metric plugins that get something wrong: named, dropped, survived. */
+#include "base/pml_error.h"
+
+#include "check.h"
+#include "plugins.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <pthread.h>
+#include <stdlib.h>
+
+/* What a plugin that is not loaded says for itself. */
+static void refused(const char *name, int code, const char *why) {
+  struct pml_plugin *p;
+  int rc = load(name, "m", &p);
+  CHECK(rc == code && p == NULL && strstr(pml_error_detail(rc), why) != NULL, "%s: %s", name, pml_error_detail(rc));
+  CHECK(strchr(pml_error_detail(rc), '\n') == NULL, "in one line");
+}
+
+/* One that is loaded, whose trouble comes at @when: 'l'oad, 'o'pen, 'e'nd. */
+static void survived(const char *name, char when, const char *why) {
+  struct pml_plugin *p;
+  struct pml_eventset *set = NULL;
+  struct pml_plugin_info info;
+  char event[64];
+  uint64_t v;
+  snprintf(event, sizeof event, "plugin::%s::m", name);
+  if (!CHECK(load(name, "m", &p) == 0, "%s is loaded", name)) return;
+  CHECK((when == 'l') == (strstr(trouble, why) != NULL), "its load says%s %s", when == 'l' ? "" : " nothing", trouble);
+  int rc = open_one(&set, event);
+  if (rc == 0) rc = pml_eventset_read(set, &v);
+  if (when == 'o') CHECK(rc < 0 && strstr(trouble, why) != NULL, "its use is refused: %s", trouble);
+  CHECK(pml_plugin_end(p) == 0, "it ends");
+  if (when == 'e') CHECK(strstr(trouble, why) != NULL, "which says %s", trouble);
+  pml_plugin_describe(p, &info);
+  CHECK(strstr(info.trouble, why) != NULL && strchr(info.trouble, '\n') == NULL, "and is on record in one line");
+  pml_eventset_close(set);
+}
+
+static void wrong_plugins(void) {
+  refused("bad_nowhere", -ENOENT, "No such file");
+  refused("bad_unlike", PML_EPLUGIN, "has no SCOREP_MetricPlugin_bad_unlike_get_info");
+  refused("bad_scopeless", PML_EPLUGIN, "scope 9");
+  refused("bad_shared", PML_EPLUGIN, "not per thread");
+  refused("bad_dumb", PML_EPLUGIN, "no get_optional_value");
+  refused("bad_failing", PML_EPLUGIN, "failed with 42");
+  refused("no/name", -EINVAL, "no name of a plugin");
+  struct pml_plugin *p;
+  int rc = pml_plugin_load(&(struct pml_plugin_options){.name = "text", .path = "/proc/self/status"}, &p);
+  CHECK(rc == PML_EPLUGIN, "what is no library is refused: %s", pml_error_detail(rc));
+  survived("bad_newer", 'l', "version 99");
+  survived("bad_nothing", 'l', "gave NULL");
+  survived("bad_empty", 'l', "stands for no metric");
+  survived("bad_endless", 'l', "has no end");
+  survived("bad_modeless", 'l', "none");
+  survived("bad_refusing", 'o', "gave -1");
+  survived("bad_boasting", 'e', "1000000 values");
+  survived("bad_hollow", 'e', "has room for 0");
+  survived("bad_backwards", 'e', "goes backwards");
+  survived("bad_timeless", 'e', "outside the measurement");
+}
+
+/* The plugin throws in @call: what comes of it, 0 or a code, at load and at open. */
+static void thrown(const char *call, int at_load, int at_open) {
+  struct pml_plugin *p;
+  struct pml_eventset *set = NULL;
+  uint64_t v;
+  setenv("THROWER", call, 1);
+  int rc = load("thrower", "m", &p);
+  CHECK(rc == at_load, "%s throws, and loading gives %s", call, rc < 0 ? pml_error_detail(rc) : "0");
+  if (rc < 0) {
+    CHECK(strstr(pml_error_detail(rc), "std::runtime_error") != NULL, "which names the exception");
+    return;
+  }
+  CHECK(open_one(&set, "plugin::thrower::m") == at_open, "opening gives %d", at_open);
+  for (int i = 0; set != NULL && i < 3; i++) CHECK(pml_eventset_read(set, &v) == 0, "reads go on");
+  CHECK(pml_plugin_end(p) == 0, "it ends");
+  CHECK(strstr(trouble, call) != NULL && strstr(trouble, "std::runtime_error") != NULL, "it is said: %s", trouble);
+  pml_eventset_close(set);
+}
+
+static void exceptions(void) {
+  thrown("get_info", PML_EPLUGIN, 0);
+  thrown("initialize", PML_EPLUGIN, 0);
+  thrown("get_event_info", PML_EPLUGIN, 0);
+  thrown("set_clock_function", PML_EPLUGIN, 0);
+  thrown("add_counter", 0, PML_EPLUGIN);
+  thrown("synchronize", 0, PML_EPLUGIN);
+  thrown("get_current_value", 0, 0);
+  thrown("get_optional_value", 0, 0);
+  thrown("get_all_values", 0, 0);
+  thrown("synchronize at the end", 0, 0);
+  thrown("finalize", 0, 0);
+  unsetenv("THROWER");
+}
+
+/* Reads of a set that has other plugins' metrics, behind that which throws. */
+static void others_go_on(void) {
+  struct pml_plugin *p, *q;
+  struct pml_eventset *set;
+  uint64_t v[3];
+  static const char *const names[] = {"plugin::steps::steps", "plugin::thrower::m", "plugin::steps::ones"};
+  load("steps", "all", &p);
+  load("thrower", "m", &q);
+  if (!CHECK(pml_eventset_open(&set, names, 3, NULL) == 0, "two plugins in one set")) return;
+  pml_eventset_read(set, v);
+  pml_eventset_read(set, v);
+  setenv("THROWER", "get_current_value", 1);
+  CHECK(pml_eventset_read(set, v) == 0 && v[0] == 3 && v[1] == 2 && v[2] == 3,
+        "one throws: it stands, the others count");
+  unsetenv("THROWER");
+  CHECK(pml_eventset_read(set, v) == 0 && v[0] == 4 && v[1] == 2 && v[2] == 4, "and it is not asked again");
+  pml_plugin_end(q);
+  pml_plugin_end(p);
+  pml_eventset_close(set);
+}
+
+static void *read_hanging(void *set) {
+  uint64_t v;
+  pml_eventset_read(set, &v);
+  return NULL;
+}
+
+static void hanging(void) {
+  struct pml_plugin *p;
+  struct pml_eventset *set;
+  pthread_t thread;
+  load("bad_hanging", "m", &p);
+  int *go_on = dlsym(p->object, "bad_go_on");
+  __atomic_store_n(go_on, 1, __ATOMIC_RELEASE);
+  if (!CHECK(open_one(&set, "plugin::bad_hanging::m") == 0, "a plugin that will hang is opened")) return;
+  __atomic_store_n(go_on, 0, __ATOMIC_RELEASE);
+  pthread_create(&thread, NULL, read_hanging, set);
+  nap(50);
+  CHECK(pml_plugin_end(p) == -EBUSY, "while a thread hangs in it, it is not ended, and nobody waits for ever");
+  __atomic_store_n(go_on, 1, __ATOMIC_RELEASE);
+  pthread_join(thread, NULL);
+  CHECK(pml_plugin_end(p) == 0, "when it comes back, it is");
+  pml_eventset_close(set);
+}
+
+int main(void) {
+  find_folder();
+  pml_plugin_on_trouble(on_trouble);
+  wrong_plugins();
+  exceptions();
+  others_go_on();
+  hanging();
+  return check_done();
+}

@@ -1,0 +1,209 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+-- spec/core/plugin_spec.lua - pml.plugin: metric plugins from Lua and in Lua.
+
+local support = require "spec.core.support"
+local core = support.core
+local pml = core and require "pmlua"
+local folder = support.build .. "/spec/plugins"
+
+local function built()
+  local f = io.open(folder .. "/libsteps.so")
+  if f then f:close() end
+  return f ~= nil
+end
+
+--- it(), or pending where the specs' plugins are not built.
+local function it(name, f)
+  if not built() then return pending(name .. ": make specs builds the plugins") end -- luacheck: ignore 113
+  return support.it(name, f)
+end
+
+local function load(name, ...)
+  return assert(pml.plugin.load { name = name, path = folder, metrics = { ... } })
+end
+
+--- Wait for something, at most five seconds.
+local function eventually(f)
+  for _ = 1, 500 do
+    local value = f()
+    if value then return value end
+    core.sys.sleep(0.01)
+  end
+end
+
+describe("A metric plugin", function()
+  after_each(support.cleanup)
+
+  it("is loaded, listed and read beside other events", function()
+    local p = load("steps", "all")
+    local set <close> = assert(pml.eventset { "plugin::steps::steps", "clock::ns", "plugin::steps::halves" })
+    set:start()
+    set:read()
+    local steps, _, halves = set:read()
+    assert.same({ 2, 1.0, "float" }, { steps, halves, math.type(halves) })
+    local e = set:event(3)
+    assert.same({ "accumulated_last", 10, -3, "s", "float" }, { e.mode, e.base, e.exponent, e.unit, e.type })
+    local info = p:info()
+    assert.same({ "steps", "strictly_sync", "thread", "running", 4 },
+      { info.name, info.sync, info.scope, info.state, #info.metrics })
+    assert.equal("plugin::steps::debts", info.metrics[3].event)
+    assert.same({ 2, 10, 1024.0 }, { info.metrics[3].base, info.metrics[3].exponent, info.metrics[3].scale })
+    assert.equal("EEXIST", select(3, pml.plugin.load { name = "steps", path = folder }))
+    assert.is_true(p:stop())
+    assert.equal("ended", p:info().state)
+    assert.equal("ECLOSED", select(3, pml.eventset { "plugin::steps::steps" }))
+  end)
+
+  it("counts in sections and under accum", function()
+    local p = load("steps", "steps", "halves")
+    local s = assert(pml.section.define { label = "plugin spec", events = { "plugin::steps::steps", "plugin::steps::halves" } })
+    for _ = 1, 10 do
+      s:start()
+      s:stop()
+    end
+    local row
+    for _, r in ipairs(pml.section.report()) do row = r.label == "plugin spec" and r or row end
+    assert.equal(10, row.events["plugin::steps::steps"] or row.events[1])
+    local set <close> = assert(pml.eventset { "plugin::steps::halves" })
+    set:start()
+    local sums = set:accum()
+    set:accum(sums)
+    assert.equal(1.0, sums[1])
+    p:stop()
+  end)
+
+  it("that cannot be loaded is refused with the reason", function()
+    local none, message, code = pml.plugin.load { name = "nosuch", path = folder }
+    assert.same({ nil, "ENOENT" }, { none, code })
+    assert.matches("libnosuch%.so", message)
+    assert.matches("failed with 42", select(2, pml.plugin.load { name = "bad_failing", path = folder, metrics = { "m" } }))
+    assert.matches("no plugin is loaded", select(2, pml.eventset { "plugin::nosuch::m" }))
+    assert.equal("ENOENT", select(3, pml.plugin.find "nosuch"))
+    assert.has_error(function() pml.plugin.load { nam = "x" } end)
+    assert.has_error(function() pml.plugin.load { name = "x", metrics = { 1 } } end)
+  end)
+
+  it("gives its series as tables and in traces", function()
+    local p = load("series_async", "ticks", "wave")
+    assert.is_true(p:start())
+    core.sys.sleep(0.2)
+    assert.equal("EMODE", select(3, p:collect()))
+    assert.is_true(p:stop())
+    local ticks, wave = table.unpack(p:series())
+    assert.is_true(#ticks.ns > 3 and #ticks.ns == #ticks.value)
+    assert.same({ 1, 2, 3 }, { table.unpack(ticks.value, 1, 3) })
+    assert.is_true(ticks.ns[1] < ticks.ns[2])
+    assert.same({ 0.25, "absolute_next", "float", 0.01, "V" }, { wave.value[2], wave.mode, wave.type, wave.scale, wave.unit })
+    local dir = support.folder()
+    local trace = assert(pml.trace.open(dir, {}))
+    assert.equal(#ticks.value + #wave.value, trace:plugin(p))
+    assert.is_true(trace:close())
+    local status, out = support.shell(("/usr/bin/python3 spec/otf2_validate.py %s/traces.otf2"):format(dir))
+    assert.equal(0, status, out)
+    local _, definitions = support.shell(("otf2-print -G %s/traces.otf2"):format(dir))
+    assert.matches("series_async::wave.-Mode: ABSOLUTE_NEXT, Value Type: DOUBLE, Base: DECIMAL, Exponent: %-2, Unit: \"V\"",
+      definitions)
+  end)
+
+  it("named by the environment is in the list of events, and what fails there is told once", function()
+    local run = ("LD_LIBRARY_PATH=%s SCOREP_METRIC_PLUGINS=steps,bad_failing SCOREP_METRIC_STEPS=debts %s/pmlua events plugin::")
+    local status, out, err = support.shell(run:format(folder, support.build))
+    assert.equal(0, status)
+    assert.matches("plugin::steps::debts +counted down %[2%^10 B; absolute_point, strictly_sync, per thread%]", out)
+    assert.matches("unavailable: plugin bad_failing: initialize failed with 42", out)
+    assert.matches("^pmlua: plugin bad_failing: [^\n]*\n$", err)
+  end)
+
+  it("that measures in its own time goes along with an experiment", function()
+    local dir = support.folder()
+    local script = support.spit(dir .. "/plug.lua", [[
+      local pml = require "pmlua"
+      return pml.experiment { name = "plug", factors = { n = { 1, 2 } }, repeats = 20, unit = "#",
+        trace_events = { "plugin::steps::halves" },
+        measure = function(_, p) local t = pml.clock.ns() + 1000000 while pml.clock.ns() < t do end return p.n end }]])
+    local run = "LD_LIBRARY_PATH=%s SCOREP_METRIC_PLUGINS=steps,series_event,series_async SCOREP_METRIC_STEPS=all "
+      .. "SCOREP_METRIC_SERIES_EVENT=wave SCOREP_METRIC_SERIES_ASYNC=ticks %s/pmlua %s --no-plot --out %s"
+    local status, out, err = support.shell(run:format(folder, support.build, script, dir))
+    assert.equal(0, status, out .. err)
+    local t = assert(require("pmlua.dat").read(dir .. "/plug/latest/plugins.dat"))
+    local seen = {}
+    for _, row in ipairs(t.rows) do
+      if row then seen[row.event] = (seen[row.event] or 0) + 1 end
+    end
+    assert.is_true(seen["plugin::series_event::wave"] > 3 and seen["plugin::series_async::ticks"] > 3)
+    local _, definitions = support.shell(("otf2-print -G %s/plug/latest/traces.otf2"):format(dir))
+    assert.matches("plugin::steps::halves.-Mode: ACCUMULATED_LAST, Value Type: DOUBLE", definitions)
+    assert.matches("plugin::series_async::ticks.-Type: METRIC", definitions)
+  end)
+end)
+
+describe("A plugin in Lua", function()
+  after_each(support.cleanup)
+
+  it("is asked when events are read", function()
+    local step = 3
+    local n = 0
+    local y_is = { name = "y", type = "integer", mode = "relative_last" }
+    local p = assert(pml.plugin.define { name = "lua_read", events = { "x", y_is },
+      read = function(name)
+        n = n + 1
+        if name == "x" then return n > 1 and n / 2 or nil end
+        return step
+      end })
+    local set <close> = assert(pml.eventset { "plugin::lua_read::x", "plugin::lua_read::y" })
+    set:start()
+    local x, y = set:read()
+    local more_x, more_y = set:read()
+    assert.same({ 3, 6, "integer" }, { y, more_y, math.type(y) })
+    assert.is_true(more_x > x)
+    assert.equal(0, n) -- what it changes is its own
+    p:stop()
+    assert.equal(more_x, (set:read()))
+  end)
+
+  it("measures in its own time, on a thread of its own", function()
+    local dir = support.folder()
+    local file = support.spit(dir .. "/host.lua", [[
+      local n = 0
+      return { every = "1ms",
+        events = { { name = "n", type = "integer", mode = "accumulated_start" }, { name = "odd", unit = "W" } },
+        collect = function() n = n + 1 return { n = n, odd = n % 2 == 1 and n + 0.5 or nil } end }]])
+    local p = assert(pml.plugin.define { name = "lua_collect", file = file })
+    local set <close> = assert(pml.eventset { "plugin::lua_collect::n" })
+    assert.is_truthy(eventually(function() return set:read() > 5 end))
+    assert.is_true(p:stop())
+    local n, odd = table.unpack(p:series())
+    assert.same({ 1, 2, 3 }, { table.unpack(n.value, 1, 3) })
+    assert.same({ 1.5, 3.5 }, { table.unpack(odd.value, 1, 2) })
+    assert.is_true(n.ns[1] <= odd.ns[1] and n.ns[2] < odd.ns[2])
+  end)
+
+  it("that raises is dropped and named, and the run goes on", function()
+    local dir = support.folder()
+    local script = support.spit(dir .. "/raises.lua", [[
+      local pml = require "pmlua"
+      local p = assert(pml.plugin.define { name = "raises", events = { "x" }, read = function() error("no value today") end })
+      local set = assert(pml.eventset { "plugin::raises::x", "clock::ns" })
+      print(select("#", set:read()), p:info().state)]])
+    local status, out, err = support.shell(("%s/pmlua %s"):format(support.build, script))
+    assert.equal(0, status)
+    assert.equal("2\tdropped\n", out)
+    assert.matches("^pmlua: plugin raises: x: [^\n]*no value today; the plugin is dropped\n$", err)
+  end)
+
+  it("is refused where it makes no sense", function()
+    local define = pml.plugin.define
+    local events, f = { "x" }, function() return 1 end
+    assert.has_error(function() define { name = "a", events = events } end)
+    assert.has_error(function() define { name = "a", events = events, read = f, collect = f } end)
+    assert.has_error(function() define { name = "a", events = events, collect = f } end)
+    assert.has_error(function() define { name = "a", events = events, collect = f, every = "often" } end)
+    assert.has_error(function() define { name = "a", events = events, read = f, reed = f } end)
+    assert.has_error(function() define { name = "a", events = { "x", {} }, read = f } end)
+    assert.has_error(function() define { name = "a", events = events, read = f, scope = "thread" } end)
+    assert.equal("ESCRIPT", select(3, define { name = "a", code = "return 1 +" }))
+    assert.equal("ESCRIPT", select(3, define { name = "a", file = "/nowhere.lua" }))
+    assert.equal("EINVAL", select(3, define { name = "a b", events = events, read = f }))
+    assert.equal("EINVAL", select(3, define { name = "a", events = { "x", "x" }, read = f }))
+  end)
+end)
