@@ -161,9 +161,11 @@ static bool has_it(const struct pml__stream_several *s, uint64_t id) {
   return i < s->handed;
 }
 
-/* To all but those that have it already, if any do. */
-static void hand_out(struct pml__stream_thread *t, const struct pml__stream_list *list,
-                     const struct pml__stream_several *have, const struct pml_stream_event *e) {
+/* To all but those that have it already; inline, as most callers know that none has. */
+__attribute__((always_inline)) static inline void hand_out(struct pml__stream_thread *t,
+                                                           const struct pml__stream_list *list,
+                                                           const struct pml__stream_several *have,
+                                                           const struct pml_stream_event *e) {
   for (uint32_t i = 0; list != NULL && i < list->n; i++) {
     uint32_t at = list->at[i].slot;
     if (PML_UNLIKELY(have != NULL && has_it(have, list->at[i].id))) continue;

@@ -262,8 +262,8 @@ local functions = {
 local slow = { ["event.list"] = true, ["event.parse"] = true, ["clock.info"] = true, ["sys.sleep"] = true,
                ["counter.open"] = true, ["group.open"] = true, ["eventset.open"] = true, ["trace.open"] = true,
                ["event.set_sysfs"] = true, ["samples.new"] = true, ["live.start"] = true, ["command.spawn"] = true,
-                ["section.text"] = true, ["watchpoint.find"] = true, ["watchpoint.plan"] = true,
-                ["plugin.provide"] = true }
+               ["section.text"] = true, ["watchpoint.find"] = true, ["watchpoint.plan"] = true,
+               ["plugin.provide"] = true }
 -- One list is a walk over all of libpfm4 and tracefs; sleeping sleeps; 2^31 samples may well fit, but take a minute.
 local few = {
   ["event.list"] = { NIL, -1, "a\0b", {}, print },
