@@ -177,6 +177,14 @@ static uint64_t kernel_mult(void) {
   return mult;
 }
 
+/* What a process that measured it tells the ones it starts; 0: nothing, or nothing of use. */
+static uint64_t told_mult(void) {
+  const char *text = getenv("PMLUA_CLOCK_RATE");
+  double rate = text != NULL ? strtod(text, NULL) : 0;
+  double mult = rate > 0 ? NS_PER_S / rate * (double)ONE_NS : 0;
+  return mult >= 1 && mult < (double)UINT64_MAX ? (uint64_t)llround(mult) : 0;
+}
+
 /* What somebody tells about the rate: ns per tick times 2^48 and who says so; 0 if nobody does. */
 static uint64_t known_mult(const char **who) {
   *who = "the kernel's mult and shift";
@@ -189,7 +197,9 @@ static uint64_t known_mult(const char **who) {
     if (hz > 0) mult = (uint64_t)(((unsigned __int128)NS_PER_S << PML_CLOCK_SHIFT) / hz);
   }
 #endif
-  return mult;
+  if (mult != 0) return mult;
+  *who = "PMLUA_CLOCK_RATE";
+  return told_mult();
 }
 
 /* ns per tick times 2^48, 0 if the counter does not count; says how in chosen.calibration. */

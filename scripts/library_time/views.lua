@@ -110,7 +110,7 @@ function M.interception(subject, options)
   if not library then return nil, missing end
   local dir = subject.folder.path .. "/recorded"
   subject.folder:run("rm -rf recorded; mkdir recorded", 60)
-  local variables = { "LD_PRELOAD=" .. preload.with(library), "PMLUA_RECORD_DIR=" .. dir }
+  local variables = { "LD_PRELOAD=" .. preload.with(library), "PMLUA_RECORD_DIR=" .. dir, preload.clock() }
   for name, variable in pairs { lib = "LIB", sym = "SYM", ["not"] = "NOT" } do
     if options[name] then variables[#variables + 1] = ("PMLUA_RECORD_%s=%s"):format(variable, options[name]) end
   end

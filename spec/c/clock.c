@@ -67,6 +67,37 @@ static bool is_counter(void) {
          strcmp(info.name, "clock_gettime") != 0;
 }
 
+/* A rate that is told is taken if it holds. */
+static bool takes_what_is_told(void) {
+  struct pml_clock_info info;
+  uint64_t from[2] = {raw_ns(), pml__clock_counter()};
+  usleep(20000);
+  double rate = (double)(pml__clock_counter() - from[1]) * 1e9 / (double)(raw_ns() - from[0]);
+  char text[64];
+  snprintf(text, sizeof text, "%.17g", rate);
+  setenv("PMLUA_CLOCK_RATE", text, 1);
+  if (pml_clock_init() < 0 || pml_clock_describe(&info) < 0 || pml__clock.kind != PML_CLOCK_COUNTER) return false;
+  bool kernels = strstr(info.calibration, "kernel's") != NULL || strstr(info.calibration, "cntfrq") != NULL;
+  return kernels ||
+         (strstr(info.calibration, "PMLUA_CLOCK_RATE") != NULL && fabs(pml__clock.ticks_per_second / rate - 1) < 1e-9);
+}
+
+static bool doubts_what_is_told(const char *text) {
+  struct pml_clock_info info;
+  setenv("PMLUA_CLOCK_RATE", text, 1);
+  if (pml_clock_init() < 0 || pml_clock_describe(&info) < 0) return false;
+  uint64_t from[2] = {raw_ns(), pml_clock_ns()};
+  usleep(20000);
+  double ratio = (double)(pml_clock_ns() - from[1]) / (double)(raw_ns() - from[0]);
+  return ratio > 0.99 && ratio < 1.01;
+}
+static bool doubts_a_wrong_rate(void) {
+  return doubts_what_is_told("123456789");
+}
+static bool doubts_nonsense(void) {
+  return doubts_what_is_told("-nan");
+}
+
 #if defined(__x86_64__)
 /* Nothing in between may take the time: where the counter is forbidden, that would be fatal in the vDSO too. */
 static bool survives_forbidden_counter(void) {
@@ -97,6 +128,9 @@ static void wishes(void) {
   CHECK(in_child("", is_misled), "an empty PMLUA_CLOCK is unknown, too");
 #if defined(__x86_64__) || defined(__aarch64__)
   CHECK(in_child("counter", is_counter), "PMLUA_CLOCK=counter gives the counter");
+  CHECK(in_child("counter", takes_what_is_told), "PMLUA_CLOCK_RATE is its rate, where the kernel tells none");
+  CHECK(in_child("counter", doubts_a_wrong_rate), "unless it is wrong");
+  CHECK(in_child("counter", doubts_nonsense), "or none");
 #else
   (void)is_counter;
   SKIP("no counter is known on this kind of CPU");

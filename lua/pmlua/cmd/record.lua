@@ -153,7 +153,7 @@ local variables = { "LIB", "SYM", "NOT", "FILTER", "EVENTS", "MAX_DEPTH", "MAX_C
 
 --- How the command ended; nil and why. An interrupt from the terminal is the command's; what it left is told all the same.
 local function run(o, library, dir)
-  local words = { "env", "LD_PRELOAD=" .. preload.with(library), "PMLUA_RECORD_DIR=" .. dir }
+  local words = { "env", "LD_PRELOAD=" .. preload.with(library), "PMLUA_RECORD_DIR=" .. dir, preload.clock() }
   for _, name in ipairs(variables) do
     words[#words + 1] = o[name] and ("PMLUA_RECORD_%s=%s"):format(name, o[name])
   end
