@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <pthread.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -33,12 +34,18 @@ static uintptr_t thunk_at(uint32_t i) {
   return pml_arch_thunk(range + i / PML__INTERCEPT_BLOCK * block_bytes, i % PML__INTERCEPT_BLOCK);
 }
 
-static uint32_t *bucket_of(uintptr_t target, pml_region_t region) {
-  uint64_t h = ((uint64_t)target ^ (uint64_t)region << 40) * UINT64_C(0x9e3779b97f4a7c15);
-  uint32_t mask = functions.nbuckets - 1, i = (uint32_t)(h >> 32) & mask;
+static bool is_named(const struct pml__intercept_function *f, const char *name, const char *library) {
+  struct pml_region_info info;
+  return pml_region_describe(f->region, &info) == 0 && strcmp(info.name, name) == 0 && strcmp(info.file, library) == 0;
+}
+
+/* Where the function is, or would be. One address may have several names, and one library another's place. */
+static uint32_t *bucket_of(uintptr_t target, const char *name, const char *library) {
+  uint32_t mask = functions.nbuckets - 1;
+  uint32_t i = (uint32_t)((uint64_t)target * UINT64_C(0x9e3779b97f4a7c15) >> 32) & mask;
   for (; functions.bucket[i] != 0; i = (i + 1) & mask) {
     const struct pml__intercept_function *f = function_at(functions.bucket[i] - 1);
-    if (f->target == target && f->region == region) break;
+    if (f->target == target && name != NULL && is_named(f, name, library)) break;
   }
   return &functions.bucket[i];
 }
@@ -50,9 +57,7 @@ static bool more_buckets(void) {
   functions.bucket = bucket;
   functions.nbuckets = n;
   for (uint32_t i = 0; i < old; i++) {
-    if (before[i] == 0) continue;
-    const struct pml__intercept_function *f = function_at(before[i] - 1);
-    *bucket_of(f->target, f->region) = before[i];
+    if (before[i] != 0) *bucket_of(function_at(before[i] - 1)->target, NULL, NULL) = before[i];
   }
   free(before);
   return true;
@@ -89,27 +94,34 @@ static int more_thunks(void) {
   return 0;
 }
 
-static uintptr_t intern(uintptr_t target, pml_region_t region) {
-  if ((functions.n + 1) * 2 > functions.nbuckets && !more_buckets()) return 0;
-  uint32_t *bucket = bucket_of(target, region);
-  if (*bucket == 0) {
-    uint32_t block = functions.n / PML__INTERCEPT_BLOCK;
-    bool full = block == PML__INTERCEPT_BLOCKS || pml__intercept_block[block] == NULL;
-    if (full && (functions.err = more_thunks()) < 0) return 0;
-    *function_at(functions.n) = (struct pml__intercept_function){.target = target, .region = region};
-    __atomic_store_n(&functions.n, functions.n + 1, __ATOMIC_RELEASE);
-    *bucket = functions.n;
-  }
-  return thunk_at(*bucket - 1);
+static bool add(uint32_t *bucket, uintptr_t target, pml_region_t region) {
+  uint32_t block = functions.n / PML__INTERCEPT_BLOCK;
+  bool full = block == PML__INTERCEPT_BLOCKS || pml__intercept_block[block] == NULL;
+  if (full && (functions.err = more_thunks()) < 0) return false;
+  *function_at(functions.n) = (struct pml__intercept_function){.target = target, .region = region};
+  __atomic_store_n(&functions.n, functions.n + 1, __ATOMIC_RELEASE);
+  *bucket = functions.n;
+  return true;
 }
 
-uintptr_t pml__intercept_thunk(uintptr_t target, const char *name, const char *library) {
-  pml_region_t region;
-  if (pml_region_intern(name, library, 0, &region) < 0) return 0;
+/* @region: 0: only if the function is known already. */
+static uintptr_t thunk_of(uintptr_t target, const char *name, const char *library, pml_region_t region) {
+  uintptr_t thunk = 0;
   pthread_mutex_lock(&table);
-  uintptr_t thunk = intern(target, region);
+  if ((functions.n + 1) * 2 <= functions.nbuckets || more_buckets()) {
+    uint32_t *bucket = bucket_of(target, name, library);
+    if (*bucket != 0 || (region != 0 && add(bucket, target, region))) thunk = thunk_at(*bucket - 1);
+  }
   pthread_mutex_unlock(&table);
   return thunk;
+}
+
+/* Most slots lead where another did. Regions have a lock of their own, which is not taken inside this one. */
+uintptr_t pml__intercept_thunk(uintptr_t target, const char *name, const char *library) {
+  pml_region_t region;
+  uintptr_t known = thunk_of(target, name, library, 0);
+  if (known != 0) return known;
+  return pml_region_intern(name, library, 0, &region) == 0 ? thunk_of(target, name, library, region) : 0;
 }
 
 uintptr_t pml__intercept_target(uintptr_t address) {
