@@ -44,6 +44,7 @@ struct pml__object {
   const Elf64_Phdr *phdr;
   size_t nphdr;
   struct pml__wrap_list wrapped; /* what it has wrappers for; for the user of this */
+  bool asked;                    /* it was asked for them */
 };
 
 struct pml__objects {

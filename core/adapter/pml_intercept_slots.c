@@ -73,6 +73,14 @@ static bool is_unfilled(const struct pml__object *o, const Elf64_Sym *s, uintptr
   return s->st_shndx == SHN_UNDEF || value != o->base + s->st_value;
 }
 
+/* Asked of objects that stay meanwhile alone: the one that is looked at, and those that its slots lead to. */
+static bool has_wrapper(struct pml__slots *x, const struct pml__object *of, const char *name) {
+  struct pml__object *o = &x->all.at[of - x->all.at];
+  if (!o->asked) o->wrapped = pml__wrap_listed(o);
+  o->asked = true;
+  return pml__wrap_lists(&o->wrapped, name);
+}
+
 /* What the slot of @symbol shall have instead of @value; 0: it stays as it is. */
 static uintptr_t thunk_for(struct pml__slots *x, const struct pml__object *o, size_t symbol, uintptr_t value) {
   size_t n;
@@ -92,7 +100,7 @@ static uintptr_t thunk_for(struct pml__slots *x, const struct pml__object *o, si
   of = value != 0 ? pml__objects_find(&x->all, value) : NULL;
   if (of == NULL || !of->wanted || !pml__object_is_code(of, value)) return 0;
   if (!unfilled && !pml__choice_function(x->choice, name, n)) return 0;
-  if (pml__wrap_lists(&o->wrapped, name) || pml__wrap_lists(&of->wrapped, name)) return 0;
+  if (has_wrapper(x, o, name) || has_wrapper(x, of, name)) return 0;
   pml__choice_note(x->choice, name, n);
   return pml__intercept_thunk(value, name, file_of(of->path));
 }
@@ -230,7 +238,6 @@ static int scan_all(struct pml__slots *x, bool *left, bool unloaded) {
   for (size_t i = 0; i < x->all.n; i++) {
     struct pml__object *o = &x->all.at[i];
     o->wanted = pml__choice_library(x->choice, o->path, o->program);
-    o->wrapped = pml__wrap_listed(o);
     x->any_wanted |= o->wanted;
   }
   for (size_t i = 0; i < x->all.n && err == 0; i++) {

@@ -253,7 +253,8 @@ describe("pmlua wrap, of a C++ library with all that is difficult,", function()
   setup(function()
     if missing then return end
     done(wrap(("init fancy --name fancy --language c++ --headers fancy.hpp --cflags -I%s --ldflags '-L%s -Wl,-rpath,%s' " ..
-      "--libs -lfancy --example %s/fancy_example.cc --record Shape::length:scale"):format(fixtures, dir, dir, fixtures)))
+      "--libs -lfancy --example %s/fancy_example.cc --record Shape::length:scale " ..
+      "--record 'as<double>(double) const:1'"):format(fixtures, dir, dir, fixtures)))
     assert.truthy(done(wrap("build fancy")):find("73 functions are wrapped", 1, true))
   end)
 
@@ -411,6 +412,20 @@ describe("pmlua wrap and pmlua cc", function()
       "g++ -fsyntax-only a.cc", "gcc -M a.c" } do
       assert.is_false(links(text), text)
     end
+  end)
+end)
+
+describe("pmlua wrap, where it is installed,", function()
+  it("builds, installs and tries a wrapper with what is there", function()
+    local prefix = dir .. "/opt"
+    done(support.shell(("make -s install B=%s PREFIX=%s"):format(quote(support.build), quote(prefix)), 300))
+    local installed = ("cd %s && env -u PMLUA_WRAP_PATH %s/bin/pmlua wrap "):format(quote(dir), quote(prefix))
+    done(support.shell(("%sinit moved --name moved --headers plain.h --cflags '-I%s -O2 -fno-guess-branch-probability' " ..
+      "--ldflags '-L%s -Wl,-rpath,%s' --libs -lplain " ..
+      "--example %s/plain_example.c"):format(installed, fixtures, dir, dir, fixtures)))
+    done(support.shell("make -s -C " .. quote(dir .. "/moved") .. " install installcheck", 300))
+    local out = done(support.shell(installed .. "list"))
+    assert.truthy(out:find(prefix .. "/lib/pmlua/wrap", 1, true), out)
   end)
 end)
 

@@ -15,15 +15,29 @@ local function line_of(unit, file)
   end
 end
 
---- One line per error: where in the header list, where in the header, what the compiler says.
+--- One line per error: where in the header list, where in the header, what the compiler says. Flags that are another
+--- compiler's are no errors.
 local function errors_of(unit, list)
   local lines = {}
-  for i, e in ipairs(unit.errors) do
-    local line = line_of(unit, e.file)
-    lines[i] = e.file == list and ("%s:%d: %s"):format(list, e.line, e.text)
-      or ("%s:%s: %s:%d: %s"):format(list, line or "?", e.file or "?", e.line, e.text)
+  for _, e in ipairs(unit.errors) do
+    if e.file == list then
+      lines[#lines + 1] = ("%s:%d: %s"):format(list, e.line, e.text)
+    elseif e.file then
+      lines[#lines + 1] = ("%s:%s: %s:%d: %s"):format(list, line_of(unit, e.file) or "?", e.file, e.line, e.text)
+    elseif not e.text:find("^unknown argument") and not e.text:find("^unsupported ") then
+      lines[#lines + 1] = e.text
+    end
   end
   return lines
+end
+
+--- The flags for libclang; optimising ones would define functions in the C library's headers.
+local function flags(language, words)
+  local list = { "-x", language }
+  for _, word in ipairs(words) do
+    if not word:find("^%-O") then list[#list + 1] = word end
+  end
+  return list
 end
 
 ---@class pmlua.wrap.unit
@@ -42,8 +56,10 @@ function M.read(list, language, cflags)
   if not clang then return nil, missing end
   local words, wrong = shell.words(cflags)
   if not words then return nil, wrong end
-  local unit, refused = clang.parse(list, { "-x", language, table.unpack(words) })
-  if not unit then return nil, (refused:gsub("^[%w_.]+: E%w+: ", "")) end
+  local unit, refused, code = clang.parse(list, flags(language, words))
+  if not unit then
+    return nil, (refused:gsub("^[%w_.]+: E%w+: ", "")) .. (code == "EINVAL" and ": " .. list .. " " .. cflags or "")
+  end
   local errors = errors_of(unit, list)
   if #errors > 0 then return nil, "the headers do not compile: " .. errors[1], errors end
   return unit

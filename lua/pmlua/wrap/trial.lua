@@ -11,6 +11,7 @@ local library = require "pmlua.wrap.library"
 local line = require "pmlua.wrap.line"
 local preload = require "pmlua.preload"
 local shell = require "pmlua.wrap.shell"
+local spools = require "pmlua.spools"
 
 local M = {}
 
@@ -53,6 +54,7 @@ local function count(cfg, w, program, lib, first)
     SECONDS, quote((first and first .. ":" or "") .. recorder), quote(results), quote(lib), quote(program))
   local done, out = shell.run(command)
   if not done then return nil, "it fails: " .. (out:match("[^\n]+$") or out:match("[^\n]*")) end
+  spools.gather(results)
   local found, err = calls.read(results)
   shell.run("rm -rf " .. quote(results))
   if not found then return nil, err end

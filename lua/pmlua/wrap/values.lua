@@ -19,8 +19,15 @@ local ways = {
 local INTEGERS, ENUM, REALS = { first = 3, last = 19 }, 106, { [21] = true, [22] = true, [23] = true }
 local WIDE = { [12] = true } -- 128 bits
 
+-- Those of instantiated templates are known by name only.
+local named = { bool = "INTEGER", char = "INTEGER", ["signed char"] = "INTEGER", ["unsigned char"] = "INTEGER",
+  short = "INTEGER", ["unsigned short"] = "INTEGER", int = "INTEGER", ["unsigned int"] = "INTEGER", long = "INTEGER",
+  ["unsigned long"] = "INTEGER", ["long long"] = "INTEGER", ["unsigned long long"] = "INTEGER", float = "REAL",
+  double = "REAL", ["long double"] = "REAL", ["char const*"] = "TEXT", ["char*"] = "TEXT" }
+
 --- INTEGER, REAL or TEXT; nil: it cannot be recorded.
 local function type_of(kind, canonical)
+  if not kind then return named[canonical] end
   if kind == ENUM or kind >= INTEGERS.first and kind <= INTEGERS.last and not WIDE[kind] then return "INTEGER" end
   if REALS[kind] then return "REAL" end
   if canonical == "const char *" or canonical == "char *" then return "TEXT" end
@@ -59,7 +66,7 @@ local function add(f, wish)
   if not p or result == (number ~= nil) then
     return nil, ("%s has no argument '%s'; it has %s"):format(f.symbol, wish.argument, names(f))
   end
-  local kind = type_of(p.kind or 0, p.canonical or "")
+  local kind = type_of(p.kind, p.canonical)
   if not kind then return nil, ("%s: %s is a %s, which cannot be recorded"):format(f.symbol, wish.argument, p.canonical) end
   if kind == "TEXT" and wish.how == "recorder" then
     return nil, ("%s: %s is a text; it can be a metric only"):format(f.symbol, wish.argument)
