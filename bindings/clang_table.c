@@ -186,6 +186,7 @@ static void push_declaration(lua_State *L, CXCursor c) {
   lua_setfield(L, -2, "result_kind");
   setparameters(L, c);
   setflag(L, "variadic", cl.isFunctionTypeVariadic(type) != 0);
+  setflag(L, "unusual", cl.getFunctionTypeCallingConv(type) != CXCallingConv_C); /* in its calling convention */
   setflag(L, "unprototyped", type.kind == CXType_FunctionNoProto);
   setflag(L, "inline", cl.Cursor_isFunctionInlined(c) != 0);
   setflag(L, "definition", cl.isCursorDefinition(c) != 0);

@@ -51,6 +51,18 @@ local function newfilter()
   return assert(core.filter.open(path))
 end
 
+--- What a process left that was recorded.
+local spooled
+local function newspool()
+  if not spooled then
+    local library = assert(require("pmlua.preload").library("record"))
+    os.execute(("mkdir -p '%s/spool'; LD_PRELOAD='%s' PMLUA_RECORD_DIR='%s/spool' PMLUA_RECORD_TRACE=1 /bin/true")
+      :format(dir, library, dir))
+    spooled = io.popen(("ls -d '%s'/spool/*.spool"):format(dir)):read("l")
+  end
+  return assert(core.spool.open(spooled))
+end
+
 local function newlink() return assert(core.link.connect(server)) end
 
 -- A process has one: the last that was asked for. No library is called so: what is tried here are its doors.
@@ -81,6 +93,7 @@ local function newhandles()
   h.section = assert(core.section.define { label = "misuse", record = true })
   h.sectionscope = assert(h.section:enter())
   h.profile = assert(core.profile.open())
+  h.spool = newspool()
   h.buffer = assert(core.buffer.open { records = 256, threads = 2 })
   h.interception = newinterception()
   h.filter = newfilter()
@@ -201,17 +214,18 @@ local functions = {
   counter = { open = { "task-clock", {} } },
   group = { open = { names, {} } },
   eventset = { open = { names, {} } },
-  region = { intern = { "r", "f.c", 1 }, describe = { 1 }, count = {} },
+  region = { intern = { "r", "f.c", 1 }, describe = { 1 }, count = {}, demangle = { "_ZN1a1bEv" } },
   samples = { new = { 4 } },
   workload = { load = { "/nowhere/x.so" } },
   trace = { open = { dir, {} } },
   section = { define = { { label = "misuse", record = true } }, start = { "misuse" }, stop = { "misuse", {} },
               report = { {} }, reset = {}, enable = { true }, text = { {} }, timeline = { 8 },
               write = { dir .. "/nowhere/sections" } },
-  profile = { open = {} },
-  filter = { open = { dir .. "/misuse.filter" } },
+  profile = { open = {}, bucket_ns = { 100 } },
+  spool = { open = { dir .. "/nosuch.spool" } },
   buffer = { open = { { records = 256, threads = 2 } } },
   intercept = { install = { { lib = "libnothing", sym = "f*", ["not"] = "g*" } } },
+  filter = { open = { dir .. "/misuse.filter" } },
   sde = { library = { "MISUSE" }, find = { "MISUSE::COUNTER" }, list = {}, hook = { "/nonexistent" } },
   sys = { interrupted = {}, on_interrupt = { false }, pid = {}, uname = {}, isatty = { 1 }, affinity = {}, pin = { 0 },
           sleep = { 0 }, exec = { { "/nowhere/program" }, { MISUSE = "yes" } }, fsync = { dir }, realpath = { dir }, cpu = {},
@@ -298,10 +312,11 @@ local methods = {
   trace = { location = { "l" }, flush = {}, stats = {}, attach = {}, detach = {} },
   section = { start = {}, stop = { {} }, enter = {}, info = {}, quantile = { 50 } },
   sectionscope = { stop = { { operations = 1 } } },
-  profile = { nodes = {}, stats = {} },
-  filter = { wants = { "/usr/include/a.h", "a()", "_Z1av" } },
+  profile = { nodes = {}, stats = {}, functions = {} },
+  spool = { story = {}, profile = {}, trace = { dir .. "/nosuch", "misuse", function() end } },
   buffer = { take = { {}, {}, {}, {}, {} }, leave_out = { 1, true }, stats = {} },
   interception = { stats = {} },
+  filter = { wants = { "/usr/include/a.h", "a()", "_Z1av" } },
   sdelibrary = { counter = { "COUNTER", {} }, recorder = { "RECORDER", {} }, set = { "SET" },
                  group = { "GROUP", "sum", "COUNTER" }, describe = { "COUNTER", "counts" },
                  unregister = { "COUNTER" }, shutdown = {} },

@@ -21,6 +21,7 @@ local shell = require "pmlua.wrap.shell"
 local M = {}
 
 local quote = shell.quote
+local MANY = 1000
 local ROUNDS = 8 -- of leaving out what the compiler refuses
 
 --- How sources of the wrapper are compiled, but for -o and -c.
@@ -57,7 +58,10 @@ local function write(cfg, p, include)
     if not guilty then return nil, "the wrapper does not compile: " .. why end
     local kept = {}
     for n, f in ipairs(p.functions) do
-      if guilty[n] then
+      if guilty[n] and f.other_result then
+        f.result, f.other_result = f.other_result, nil
+        kept[#kept + 1] = f
+      elseif guilty[n] then
         f.why = "the compiler refuses its wrapper: " .. guilty[n]
         p.left[#p.left + 1] = f
       else
@@ -160,10 +164,11 @@ end
 
 --- Build all of it; nil, why, and the compiler's errors.
 ---@param cfg pmlua.wrap.folder
+---@param tell fun(text: string) what takes long
 ---@return pmlua.wrap.plan?
 ---@return string? err
 ---@return string[]? errors
-function M.run(cfg)
+function M.run(cfg, tell)
   local lib, missing = paths.library()
   if not lib then return nil, missing end
   local include, absent = paths.include()
@@ -173,6 +178,7 @@ function M.run(cfg)
   if not made then return nil, refusal end
   local p, why, errors = plan.make(cfg)
   if not p then return nil, why, errors end
+  if #p.functions > MANY then tell(("compiling %d wrappers, twice; thousands take minutes"):format(#p.functions)) end
   local built, wrong = example(cfg)
   if built then built, wrong = write(cfg, p, where.include) end
   if built then built, wrong = make(cfg, p, where) end

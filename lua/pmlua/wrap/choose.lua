@@ -67,6 +67,7 @@ local function obstacle(d, symbol, bodies, f)
   if bodies[symbol] then return "its code is in the header" end
   if d.pure then return "it is pure virtual" end
   if d.unprototyped then return "its parameters are not declared" end
+  if d.unusual then return "it has another calling convention" end
   if twice[symbol] then return "it returns twice, or to another place" end
   if d.virtual_base and (d.kind == "constructor" and symbol:find("C2") or d.kind == "destructor" and symbol:find("D2")) then
     return "as a base it takes a hidden table of virtual bases"

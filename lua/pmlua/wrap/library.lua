@@ -88,8 +88,15 @@ function M.functions(libraries)
   return defined
 end
 
---- Names of libraries that the linker could find: "z" for libz.so.
-local function known(cfg)
+--- How many letters two names begin with in common.
+local function common(a, b)
+  local n = 0
+  while n < #a and a:byte(n + 1) == b:byte(n + 1) do n = n + 1 end
+  return n
+end
+
+--- Names of libraries that the linker could find ("z" for libz.so), those that begin as @asked first.
+local function known(cfg, asked)
   local words = shell.words(cfg.ldflags) or {}
   local dirs = {}
   for _, word in ipairs(words) do dirs[#dirs + 1] = word:match("^%-L(.+)") end
@@ -104,7 +111,10 @@ local function known(cfg)
       end
     end
   end
-  table.sort(names)
+  table.sort(names, function(a, b)
+    local x, y = common(a, asked), common(b, asked)
+    return x > y or x == y and a < b
+  end)
   return names
 end
 
@@ -112,7 +122,7 @@ end
 function M.sentence(cfg, out)
   local name = out:match("cannot find %-l([^%s:]+)")
   if not name then return "the link fails: " .. (out:match("[^\n]*error[^\n]*") or out:match("[^\n]*") or "") end
-  local nearest = require("pmlua.cmd.help").nearest(name, known(cfg))
+  local nearest = require("pmlua.cmd.help").nearest(name, known(cfg, name))
   local hint = nearest and "did you mean -l" .. nearest .. "?" or "-L names its folder"
   return ("library -l%s is not found; %s"):format(name, hint)
 end

@@ -3,7 +3,7 @@
 --
 -- A header with `extern template class Matrix<double>;` leaves the code to the library. What it has there is found from
 -- its symbol table: the demangled name tells class, function and types of the arguments. The type of the result is no
--- part of it; the compiler gives it when it is asked for the member with these arguments.
+-- part of it; the compiler gives it when it is asked what a call of the member with these arguments would return.
 --
 -- Try:  print(require("pmlua.wrap.templates").parse("Vec<int>::push(int const&)").name)
 
@@ -113,7 +113,7 @@ local function declaration(p, set)
   return p.result and set["function"][path], false
 end
 
---- The result's type in C++, for the compiler to find.
+--- The result's type in C++, for the compiler to find; and another way to ask for it, where a call is ambiguous.
 local function result_of(p, of_class)
   local last, class = p.parts[#p.parts], p.parts[#p.parts - 1]
   if of_class and (last:sub(1, 1) == "~" or bare(last) == bare(class or "")) then return "void" end
@@ -121,15 +121,20 @@ local function result_of(p, of_class)
     return p.operator:sub(10)
   end
   if p.result then return p.result end
-  local how = p.const and "of_const" or "of"
-  return ("decltype(pmlw_with<%s>::%s(&%s))"):format(table.concat(p.parameters, ", "), how, p.name)
+  local arguments = {}
+  for i, t in ipairs(p.parameters) do arguments[i] = ("std::declval<%s>()"):format(t) end
+  local object = table.concat(p.parts, "::", 1, #p.parts - 1)
+  return ("decltype(std::declval<%s%s &>().%s(%s))"):format(object, p.const and " const" or "", last,
+    table.concat(arguments, ", ")),
+    ("decltype(pmlw_with<%s>::%s(&%s))"):format(table.concat(p.parameters, ", "), p.const and "of_const" or "of", p.name)
 end
 
 local function functions_of(symbol, p, d, of_class, title)
   local parameters = {}
   for i, t in ipairs(p.parameters) do parameters[i] = { name = "", type = t, canonical = t } end
   local f = { symbol = symbol, title = title, name = p.name, file = d.file, line = d.line, parameters = parameters,
-    result = result_of(p, of_class), method = of_class and not d.static }
+    method = of_class and not d.static }
+  f.result, f.other_result = result_of(p, of_class)
   f.canonical_result = f.result
   if d.mixed then f.why = "static and other functions share its name in the template" end
   if parameters[#parameters] and parameters[#parameters].type == "..." then f.why = "a template's function that takes '...'" end

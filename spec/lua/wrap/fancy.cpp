@@ -163,17 +163,23 @@ template <class T> T Stack<T>::pop() {
   list_.pop_back();
   return v;
 }
-template <class T> std::size_t Stack<T>::size() const {
+template <class T> std::size_t Stack<T>::size() const noexcept {
   return list_.size();
 }
 template <class T> const T &Stack<T>::top() const {
   return list_.back();
 }
-template <class T> T &Stack<T>::top() {
+template <class T> T &Stack<T>::top() noexcept {
   return list_.back();
 }
-template <class T> int Stack<T>::made() {
+template <class T> int Stack<T>::made() noexcept {
   return stacks;
+}
+template <class T> T Stack<T>::sum(T a) const {
+  return a;
+}
+template <class T> T Stack<T>::sum(T a, T b) const {
+  return a + b;
 }
 template <class T> template <class U> U Stack<T>::as(U extra) const {
   return (U)list_.size() + extra;

@@ -27,7 +27,7 @@ struct Counted { /* not trivial to copy, nor to destroy: by reference */
 inline namespace v2 {
 
 class Shape {
- public:
+public:
   typedef double Length;
   enum Kind { round, square };
   struct Corner {
@@ -58,11 +58,15 @@ class Shape {
   int print(char *out, std::size_t n, const char *format, ...) const;
   int vprint(char *out, std::size_t n, const char *format, va_list args) const;
   int sum(int n, ...) const;
-  int use_secret() const { return secret(5); }
-  int in_header() const { return 1; }
+  int use_secret() const {
+    return secret(5);
+  }
+  int in_header() const {
+    return 1;
+  }
   friend bool operator==(const Shape &a, const Shape &b);
 
- private:
+private:
   struct Hidden {
     int v;
   };
@@ -75,13 +79,13 @@ class Shape {
 } // namespace v2
 
 class Abstract {
- public:
+public:
   virtual ~Abstract();
   virtual int must() = 0;
 };
 
 class Left : public virtual Shape {
- public:
+public:
   Left();
   ~Left() override;
   Length length(Length scale) const override;
@@ -96,18 +100,20 @@ int (*pick(bool first))(int);
 
 /* Their code is in the library. */
 template <class T> class Stack {
- public:
+public:
   Stack();
   ~Stack();
   void push(const T &v);
   T pop();
-  std::size_t size() const;
+  std::size_t size() const noexcept;
   const T &top() const;
-  T &top();
-  static int made();
+  T &top() noexcept;
+  static int made() noexcept;
+  T sum(T a) const; /* a call with one argument is ambiguous */
+  T sum(T a, T b = T()) const;
   template <class U> U as(U extra) const;
 
- private:
+private:
   std::vector<T> list_;
 };
 extern template class Stack<int>;
@@ -118,11 +124,11 @@ extern template int largest<int>(int, int);
 extern template std::string largest<std::string>(std::string, std::string);
 
 template <class T> struct Special {
-  int size() { return 0; }
+  int size() {
+    return 0;
+  }
 };
-template <> struct Special<char> {
-  int size();
-};
+template <> struct Special<char> { int size(); };
 
 int missing(int x);
 

@@ -19,8 +19,8 @@ static void shapes() {
   std::cout << c.kind() << ' ' << corner.number << ' ' << c.corner(&corner)->number << ' ' << Shape::count() << '\n';
   std::cout << c.both({1, 2}).first << ' ' << c.points({1.5, 2.5}, 3).at(2).y << ' ' << c.copy()->name() << '\n';
   a += b;
-  std::cout << (a == b) << ' ' << a(6, 7) << ' ' << a[2] << ' ' << (int)a << ' ' << a.use_secret() << ' ' << a.in_header()
-            << '\n';
+  std::cout << (a == b) << ' ' << a(6, 7) << ' ' << a[2] << ' ' << (int)a << ' ' << a.use_secret() << ' '
+            << a.in_header() << '\n';
   int length = a.print(text, sizeof text, "%d %s %.1f", 1, "two", 3.0);
   std::cout << length << ' ' << text << ' ' << a.sum(3, 1, 2, 3) << '\n';
   try {
@@ -55,8 +55,9 @@ static void templates() {
   texts.push("text");
   const Stack<int> &same = numbers;
   std::cout << numbers.pop() << ' ' << numbers.size() << ' ' << same.top() << ' ' << ++numbers.top() << ' '
-            << Stack<int>::made() << ' ' << numbers.as(0.5) << ' ' << texts.pop() << ' ' << largest(3, 4) << ' '
-            << largest(std::string("a"), std::string("b")) << ' ' << Special<char>().size() << '\n';
+            << Stack<int>::made() << ' ' << numbers.sum(1, 2) << ' ' << numbers.as(0.5) << ' ' << texts.pop() << ' '
+            << largest(3, 4) << ' ' << largest(std::string("a"), std::string("b")) << ' ' << Special<char>().size()
+            << '\n';
 }
 
 int main() {

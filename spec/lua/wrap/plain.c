@@ -94,6 +94,11 @@ int plain_sum(int n, ...) {
 int plain_renamed(int x) {
   return 2 * x;
 }
+#ifdef __x86_64__
+int __attribute__((ms_abi)) plain_unusual(int x) {
+  return 3 * x;
+}
+#endif
 int plain_old(void) {
   return 1;
 }

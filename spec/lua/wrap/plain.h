@@ -43,6 +43,9 @@ int plain_sum(int n, ...);
 int plain_renamed(int x) __asm__("plain_renamed_v2");
 int plain_old();
 int plain_absent(int x);
+#ifdef __x86_64__
+int __attribute__((ms_abi)) plain_unusual(int x);
+#endif
 static inline int plain_inline(int x) {
   return x + 1;
 }

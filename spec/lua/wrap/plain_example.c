@@ -29,5 +29,8 @@ int main(void) {
   printf("%d %s %d\n", length, text, errno);
   plain_log("%s %d %g\n", "logged", 6, 7.5);
   printf("%d %d %d %d\n", plain_sum(3, 1, 2, 3), plain_renamed(21), plain_old(), plain_inline(1));
+#ifdef __x86_64__
+  printf("%d\n", plain_unusual(14));
+#endif
   return 0;
 }

@@ -29,7 +29,7 @@ function M.run(args, say, complain)
   if not o then return complain(misuse, 2) end
   local cfg, missing = require("pmlua.wrap.folder").load(o[1] or ".")
   if not cfg then return complain(missing) end
-  local p, err = require("pmlua.wrap.build").run(cfg)
+  local p, err = require("pmlua.wrap.build").run(cfg, say)
   if not p then return complain(err) end
   say(("%d functions are wrapped in %s"):format(#p.functions, cfg.build))
   if #p.left > 0 then
