@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 -- The C math library. Calls that the compiler replaces by instructions (sqrt, fabs, floor) or evaluates itself are no
--- calls any more. Functions that libc has as well (frexp, ldexp, modf, copysign, isnan and their like) link without
--- libm, and are left out. Programs in C++ link libm always.
+-- calls any more. isinf and isnan are libc's, too, and are left out, as are the names with two underscores that math.h
+-- declares and libm does not have. Programs in C++ link libm always.
 --
 --     pmlua wrap init --recipe libm
 
@@ -19,6 +19,9 @@ SCOREP_FILE_NAMES_BEGIN
   EXCLUDE *
   INCLUDE */math.h */bits/mathcalls*.h
 SCOREP_FILE_NAMES_END
+SCOREP_REGION_NAMES_BEGIN
+  EXCLUDE __* isinf* isnan*
+SCOREP_REGION_NAMES_END
 ]],
   calls = { sin = 1000, cos = 1000, exp = 100, pow = 50, lgamma = 20, j0 = 10, sinf = 30, expl = 5, remquo = 3 },
   example = [[

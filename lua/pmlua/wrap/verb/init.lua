@@ -74,7 +74,7 @@ local function gather(o)
   if o.example then
     local text, missing = shell.slurp(o.example)
     if not text then return nil, missing end
-    t.example = text
+    t.example, t.calls = text, nil -- another example makes other calls
   end
   t.variadic, t.record = t.variadic or {}, o.record or t.record or {}
   local fine, misuse = twins(o.variadic, t.variadic)
