@@ -12,3 +12,7 @@ recipe.describe("petsc", {
   ["KSPSolve:return"] = { 5, 0, 0, 0 },
   ["VecSet:2"] = { 5, 1, 3, 5 },
 })
+recipe.describe("qt5", {
+  ["_ZN6QImageC1EiiNS_6FormatE:1"] = { 5, 10, 30, 50 },
+  ["_ZN8QPainter9drawLinesEPK5QLinei:2"] = { 75, 1, 1, 1 },
+})
