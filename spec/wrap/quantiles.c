@@ -43,7 +43,8 @@ static double read_event(const char *base, const char *which) {
 
 __attribute__((destructor)) static void finish(void) {
   const char *path = getenv("PMLUA_SPEC_QUANTILES");
-  FILE *f = path != NULL && pml_sde_list(note, NULL) == 0 ? fopen(path, "w") : NULL;
+  /* what the program executes has nothing to say */
+  FILE *f = path != NULL && pml_sde_list(note, NULL) == 0 && names > 0 ? fopen(path, "w") : NULL;
   for (size_t i = 0; f != NULL && i < names; i++)
     (void)fprintf(f, "%s %.9g %.9g %.9g %.9g\n", strstr(name[i], "::") + 2, read_event(name[i], "CNT"),
                   read_event(name[i], "MIN"), read_event(name[i], "MED"), read_event(name[i], "MAX"));

@@ -34,9 +34,9 @@ local function missing(recipe)
   if not there then return why end
   local compiler = recipe.language == "c++" and "g++ -x c++" or "gcc -x c"
   local source = {}
-  for i, header in ipairs(recipe.headers) do source[i] = "#include " .. (header:find("^<") and header or "<" .. header .. ">") end
-  local status = support.shell(("printf '%%s\\n' %s | %s %s -w -fsyntax-only -"):format(quote(table.concat(source, "\n")), compiler,
-    recipe.cflags or ""))
+  for i, header in ipairs(recipe.headers) do source[i] = "#include <" .. header:gsub("[<>]", "") .. ">" end
+  local status = support.shell(("printf '%%s\\n' %s | %s %s -w -fsyntax-only -"):format(quote(table.concat(source, "\n")),
+    compiler, recipe.cflags or ""))
   return status ~= 0 and recipe.package .. " is not installed" or nil
 end
 
@@ -89,9 +89,10 @@ end
 
 --- What the example with the link-time wrapper has recorded.
 local function recorded(dir, folder)
-  done(shell(dir, ("gcc -std=c11 -D_GNU_SOURCE -O1 -fPIC -shared -I%s/core %s/spec/wrap/quantiles.c -o quantiles.so -L%s -lpmlua " ..
-    "-Wl,-rpath,%s"):format(pwd, pwd, support.build, support.build)))
-  done(shell(dir, ("PMLUA_SPEC_QUANTILES=%s/quantiles LD_PRELOAD=./quantiles.so %s/build/example-link-shared"):format(dir, folder)))
+  done(shell(dir, ("gcc -std=c11 -D_GNU_SOURCE -O1 -fPIC -shared -I%s/core %s/spec/wrap/quantiles.c -o quantiles.so -L%s " ..
+    "-lpmlua -Wl,-rpath,%s"):format(pwd, pwd, support.build, support.build)))
+  local program = folder .. "/build/example-link-shared"
+  done(shell(dir, ("PMLUA_SPEC_QUANTILES=%s/quantiles LD_PRELOAD=./quantiles.so %s"):format(dir, program)))
   local rows = {}
   for name, count, least, median, most in support.slurp(dir .. "/quantiles"):gmatch("(%S+) (%S+) (%S+) (%S+) (%S+)\n") do
     rows[name] = { tonumber(count), tonumber(least), tonumber(median), tonumber(most) }
