@@ -3,6 +3,7 @@
 #include "lutil.h"
 
 #include <errno.h>
+#include <string.h>
 
 struct handle {
   struct lutil_handle h;
@@ -60,6 +61,61 @@ static int l_profile(lua_State *L) {
   return 1;
 }
 
+/* The value at @key of the table on top grows by that much. */
+static void add_value(lua_State *L, lua_Integer key, uint64_t more, bool real) {
+  double d;
+  lua_rawgeti(L, -1, key);
+  if (real) {
+    memcpy(&d, &more, sizeof d);
+    lua_pushnumber(L, lua_tonumber(L, -1) + d);
+  } else {
+    lua_pushinteger(L, lua_tointeger(L, -1) + (lua_Integer)more);
+  }
+  lua_rawseti(L, -3, key);
+  lua_pop(L, 1);
+}
+
+/* On top is the table of functions by region. */
+static int add_sums(const struct pml_spool_function_sums *f, void *arg) {
+  lua_State *L = arg;
+  struct pml_region_info info = {.name = "?"};
+  if (lua_rawgeti(L, -1, f->region) != LUA_TTABLE) {
+    lua_pop(L, 1);
+    (void)pml_region_describe(f->region, &info);
+    lua_createtable(L, (int)f->n, 2);
+    lutil_setstr(L, "name", info.name);
+    lutil_setstr(L, "file", info.file);
+    lua_pushvalue(L, -1);
+    lua_rawseti(L, -3, f->region);
+  }
+  for (uint32_t i = 0; i < f->n; i++) add_value(L, i + 1, f->sum[i], (f->real >> i & 1) != 0);
+  lua_pop(L, 1);
+  return 0;
+}
+
+static int read_sums(lua_State *L) {
+  struct handle *h = lua_touserdata(L, 1);
+  luaL_checkstack(L, 8, NULL);
+  lua_newtable(L);
+  int err = pml_spool_read_sums(h->reader, add_sums, L);
+  return err < 0 ? pml_pusherr(L, err, "spool.sums") : 1;
+}
+
+/*
+ * sums(): of each region by its number, name, file and the sums in the order of the events. The handle is closed to
+ * others meanwhile, such as finalizers.
+ */
+static int l_sums(lua_State *L) {
+  struct handle *h = check(L);
+  lua_settop(L, 1);
+  lua_pushcfunction(L, read_sums);
+  lua_pushvalue(L, 1);
+  h->h.open = 0;
+  int rc = lua_pcall(L, 1, LUA_MULTRET, 0);
+  h->h.open = 1;
+  return rc != LUA_OK ? lua_error(L) : lua_gettop(L) - 1;
+}
+
 /* An error in the function ends the work and is raised when all is closed; its value is on the stack then. */
 static int tell_progress(uint64_t done, uint64_t all, void *arg) {
   lua_State *L = arg;
@@ -88,7 +144,8 @@ static int l_trace(lua_State *L) {
 }
 
 int luaopen_pmlua_spool(lua_State *L) {
-  static const luaL_Reg methods[] = {{"story", l_story}, {"profile", l_profile}, {"trace", l_trace}, {NULL, NULL}};
+  static const luaL_Reg methods[] = {
+      {"story", l_story}, {"profile", l_profile}, {"sums", l_sums}, {"trace", l_trace}, {NULL, NULL}};
   static const luaL_Reg functions[] = {{"open", l_open}, {NULL, NULL}};
   lutil_class(L, &spool_class, methods, NULL);
   luaL_newlib(L, functions);

@@ -4,6 +4,7 @@
 #define PML_H
 
 #include "adapter/pml_command.h"
+#include "adapter/pml_filter.h"
 #include "adapter/pml_intercept.h"
 #include "adapter/pml_probe.h"
 #include "adapter/pml_section.h"

@@ -103,7 +103,8 @@ at(ns) = 1e-9 * (ns < 1 ? 1 : ns) # on a logarithmic axis: shorter than a step o
 mine(view, rank) = view eq "interception" && rank <= most
 if (rows > 0) {
   plot "distribution.dat" using ($1 <= most ? 0.5e-9 * ($4 + $5) : NaN):($1 - 0.4 * $7):(at($4)): \
-         (at(1.3 * $5) > at($5) ? at($5) : 1.3e-9):($1 - 0.8 * $7):($1) with boxxyerror linecolor rgb col_blue fillstyle solid 0.55 noborder, \
+         (at($5 < 1.3 ? 1.3 : $5)):($1 - 0.8 * $7):($1) \
+         with boxxyerror linecolor rgb col_blue fillstyle solid 0.55 noborder, \
        "function.dat" using (mine(strcol(1), $2) ? at($11) : NaN):2:(at($13) - at($11)):(0) with vectors nohead \
          linecolor rgb col_blue linewidth 1.2, \
        "" using (mine(strcol(1), $2) ? at($12) : NaN):2 with points pointtype 7 pointsize 0.9 linecolor rgb col_vermillion

@@ -17,7 +17,9 @@
  * swapcontext, vfork, clone, what throws or unwinds, mcount and __fentry__, __tls_get_addr, functions with another
  * convention for vector registers; and always libc, the loader, sanitizers and pmlua, as callers and as callees, unless
  * @lib names libc or a sanitizer itself. A function that looks at its own return address for another reason sees that
- * of pmlua. On x86-64 what keeps a shadow stack is refused.
+ * of pmlua. A function must return its results as C does (or Swift): what else a caller reads after its return may have
+ * changed. Calls and returns are paired as a shadow stack wants them, but unwinders take a pad for a signal's frame,
+ * which has other entries there: what keeps a shadow stack is refused.
  *
  * Seen through every kind of slot: bound when it is called or when the object is loaded, read-only or not, with a PLT
  * or (x86-64, gcc) without; functions chosen by others (IFUNC), versions of one name (two functions, one region),
@@ -68,10 +70,11 @@ struct pml_intercept_options {
  * pml_filter_open() says of the filter. A running thread may make a call or two more without an event. Thread-safe; not
  * async-signal-safe; not from a consumer of the stream.
  *
- * Cost, once: about half a microsecond per call slot, some twenty per object. Of a call: some three times two clock
- * reads, and what the consumers take; the registers that are saved are a third of it. While nobody consumes: half of
- * that. Memory: 1 MiB for 32768 calls under way in all threads at a time (more are not recorded, and counted), some 150
- * bytes per function.
+ * Cost, once: about half a microsecond per call slot, some twenty per object. Of a call: the two clock reads and,
+ * mostly beside them, some 250 instructions, while every consumer has plain functions (pml_stream.h) and there is one;
+ * with a profile some 350. With another consumer all vector registers are saved, which is three times that. While
+ * nobody consumes: some 20 instructions. Memory: 1 MiB for 32768 calls under way in all threads at a time (more are not
+ * recorded, and counted), 64 bytes per thread and 48 per function.
  */
 PML_API int pml_intercept_install(const struct pml_intercept_options *o);
 

@@ -28,7 +28,8 @@ bool pml__intercept_on, pml__intercept_counter;
 static uint32_t untouched = CHUNK; /* atomic: pads from here on were never used */
 static uint32_t given_back;        /* atomic: the list of those that threads left */
 uint64_t pml__intercept_nested;    /* atomic */
-static uint64_t deep;              /* atomic */
+const struct pml__intercept_counting *pml__intercept_counting;
+static uint64_t deep; /* atomic */
 static pthread_key_t key;
 static uintptr_t first_lo, first_hi; /* the first thread's stack */
 
@@ -71,6 +72,7 @@ static void thread_ends(void *arg) {
     free = i;
   }
   give_back(free);
+  if (pml__intercept_counting != NULL) pml__intercept_counting->thread_ends();
   t->hi = 0;
   t->busy = 0;
 }
@@ -98,7 +100,10 @@ __attribute__((noinline, cold)) static void thread_begins(struct pml__intercept_
 /* ---- events ---- */
 
 static void raise_event(struct pml__intercept_thread *t, enum pml_stream_kind kind, pml_region_t region) {
+  const struct pml__intercept_counting *c = __atomic_load_n(&pml__intercept_counting, __ATOMIC_ACQUIRE);
+  if (PML_UNLIKELY(c != NULL) && kind == PML_STREAM_ENTER) c->read(&t->event);
   t->event.ticks = pml_clock_ticks();
+  if (PML_UNLIKELY(c != NULL) && kind == PML_STREAM_LEAVE) c->read(&t->event);
   t->event.region = region;
   pml_stream_raise(kind, &t->event);
 }
@@ -242,6 +247,8 @@ int pml__intercept_calls_prepare(void) {
   static bool done;
   struct rlimit limit;
   pthread_mutex_lock(&lock);
+  /* What reads counters needs all registers. */
+  pml__intercept_counter = pml__clock.kind == PML_CLOCK_COUNTER && pml__intercept_counting == NULL;
   int err = done ? 0 : pthread_key_create(&key, thread_ends);
   if (err != 0 || done) {
     pthread_mutex_unlock(&lock);
@@ -253,7 +260,7 @@ int pml__intercept_calls_prepare(void) {
   first_lo = first_hi - bytes;
   pml__arch_slot[NONE].sp = UINTPTR_MAX; /* every call is inside */
   (void)pml_clock_init();                /* what it says is of PMLUA_CLOCK; there is a clock in any case */
-  pml__intercept_counter = pml__clock.kind == PML_CLOCK_COUNTER;
+  pml__intercept_counter = pml__clock.kind == PML_CLOCK_COUNTER && pml__intercept_counting == NULL;
   done = true;
   pthread_mutex_unlock(&lock);
   return 0;

@@ -38,6 +38,13 @@ void pml__intercept_let_go(void);
 uint32_t pml__intercept_begin(struct pml_stream_event *e, uintptr_t sp);
 void pml__intercept_end(uint32_t i, struct pml_stream_event *e);
 
+/* Who gives events values (pml_intercept_events.c): for @e, or none; a thread ends. NULL: nobody. */
+struct pml__intercept_counting {
+  void (*read)(struct pml_stream_event *e);
+  void (*thread_ends)(void);
+};
+extern const struct pml__intercept_counting *pml__intercept_counting; /* atomic */
+
 /* ---- thunks ---- */
 
 /* The thunk of @target, known as @name in @library; 0: no memory. */

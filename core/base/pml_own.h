@@ -18,4 +18,13 @@ static inline void pml__own_add(uint64_t *figure, uint64_t more) {
 #endif
 }
 
+/* The same with release: whoever loads it with acquire sees what the owner did before. */
+static inline void pml__own_add_release(uint64_t *figure, uint64_t more) {
+#if defined(__x86_64__) && !defined(__SANITIZE_THREAD__)
+  __asm__ volatile("addq %1, %0" : "+m"(*figure) : "er"(more) : "cc", "memory");
+#else
+  __atomic_store_n(figure, __atomic_load_n(figure, __ATOMIC_RELAXED) + more, __ATOMIC_RELEASE);
+#endif
+}
+
 #endif

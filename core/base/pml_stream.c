@@ -32,6 +32,11 @@
  * store's release and the changer's acquire order all that the thread did in the old list, and in consumers' data,
  * before whatever the changer does then. The pointers are stored with release and loaded with acquire, so that who
  * finds a list finds it filled.
+ *
+ * An adapter that has general registers only (pml_stream_private.h) goes by the generation of a list in the place of
+ * its pointer: it is stored and loaded at the same places, so the same holds of it. A thread knows what a generation
+ * stands for only if membarrier(2) makes the fence; else each of its events finds that it does not, and
+ * pml__stream_go_on() makes up for the exchange before it looks at the list.
  */
 const struct pml__stream_list *pml__stream_list[PML_STREAM_KINDS];
 
@@ -190,7 +195,7 @@ static void learn_only(struct pml__stream_thread *t, enum pml_stream_kind kind, 
 
 void pml__stream_go_on(enum pml_stream_kind kind, const struct pml_stream_event *e) {
   struct pml__stream_thread *t = pml__stream_self;
-  atomic_thread_fence(memory_order_seq_cst);
+  (void)__atomic_fetch_add(&t->passes, 0, __ATOMIC_SEQ_CST); /* the odd store, now as the exchange */
   const struct pml__stream_list *list = __atomic_load_n(&pml__stream_list[kind], __ATOMIC_ACQUIRE);
   if (list != NULL) learn_only(t, kind, list);
   hand_out(t, list, e);

@@ -77,9 +77,7 @@ static inline bool pml__stream_begin_pass(struct pml__stream_thread *t) {
 }
 
 static inline void pml__stream_end_pass(struct pml__stream_thread *t) {
-  __atomic_thread_fence(__ATOMIC_RELEASE); /* no instruction on x86-64 */
-  pml__own_add(&t->passes, 1);
-  atomic_signal_fence(memory_order_seq_cst);
+  pml__own_add_release(&t->passes, 1);
 }
 
 /*

@@ -11,6 +11,7 @@
  * reads the spools; one without its program's own end was cut short.
  */
 #include "adapter/pml_intercept.h"
+#include "adapter/pml_intercept_events.h"
 #include "base/pml_clock.h"
 #include "base/pml_error.h"
 #include "substrate/pml_profile.h"
@@ -34,6 +35,8 @@ static struct {
   pid_t pid; /* whose results these are: a child of vfork() has the memory, but not the pid */
   struct pml_spool *spool;
   struct pml_profile *profile;
+  const char *event[PML_INTERCEPT_EVENTS_MAX]; /* whose values calls have */
+  size_t nevents;
 } record;
 
 /* ---- what is told of the process ---- */
@@ -84,6 +87,7 @@ static void tell(const char *failure, bool at_end) {
     say(&t, "failure\t%s\n", failure);
   else
     say_counts(&t);
+  for (size_t i = 0; i < record.nevents; i++) say(&t, "event\t%s\n", record.event[i]);
   if (at_end) (void)pml_intercept_unmatched(say_unmatched, &t);
   pml_spool_tell(record.spool, t.at);
 }
@@ -120,12 +124,27 @@ static uint64_t number(const char *name) {
   return text != NULL ? strtoull(text, NULL, 10) : 0;
 }
 
+/* Names, a line each. */
+static int start_counting(void) {
+  const char *all = getenv("PMLUA_RECORD_EVENTS");
+  const struct pml_stream_metrics *metrics;
+  if (all == NULL) return 0;
+  char *text = strdup(all), *rest = text;
+  if (text == NULL) return pml_fail(-ENOMEM, "no memory for the names of events");
+  for (char *name; (name = strsep(&rest, "\n")) != NULL && record.nevents < PML_INTERCEPT_EVENTS_MAX;)
+    if (name[0] != '\0') record.event[record.nevents++] = name; /* for good */
+  return pml_intercept_count(record.event, record.nevents, &metrics);
+}
+
 static int start_trace(void) {
   uint64_t ns = number("PMLUA_RECORD_MIN_NS");
   struct pml_spool_limits limits = {.max_depth = (uint32_t)number("PMLUA_RECORD_MAX_DEPTH"),
                                     .max_calls = (uint32_t)number("PMLUA_RECORD_MAX_CALLS"),
                                     .min_ticks = (uint64_t)((double)ns * pml__clock.ticks_per_second * 1e-9)};
-  return number("PMLUA_RECORD_TRACE") == 1 ? pml_spool_trace(record.spool, &limits) : 0;
+  limits.metrics = record.event;
+  limits.nmetrics = record.nevents;
+  int err = record.nevents > 0 ? pml_spool_sum(record.spool, record.event, record.nevents) : 0;
+  return err == 0 && number("PMLUA_RECORD_TRACE") == 1 ? pml_spool_trace(record.spool, &limits) : err;
 }
 
 /* The @i-th program of this process. */
@@ -195,7 +214,8 @@ __attribute__((constructor)) static void start_in_program(void) {
   if (dir == NULL || dir[0] == '\0' || strlen(dir) >= sizeof record.dir) return;
   int saved = errno;
   memcpy(record.dir, dir, strlen(dir) + 1);
-  int err = start();
+  int counting = start_counting(), err = start();
+  if (err == 0) err = counting;
   if (err == 0) err = pml_intercept_install(&o);
   if (err == 0)
     err = -pthread_atfork(NULL, NULL, start_in_child); /* after that of interception, whose locks it takes */

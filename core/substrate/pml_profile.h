@@ -22,7 +22,7 @@ struct pml_profile;
  * Returns 0, -ENOMEM, or what pml_stream_add() returns; *@p is NULL on failure.
  * In a child after a fork the parent's profile gets no events, and can only be closed.
  *
- * Cost of an event: some COST instructions, the stream's share among them. Memory of a thread: 96 bytes per call path,
+ * Cost of an event: some 140 instructions, the stream's share among them. Memory of a thread: 96 bytes per call path,
  * and per function 512 and 64 for each octave of durations that it has calls of.
  */
 PML_API int pml_profile_open(struct pml_profile **p);

@@ -252,8 +252,7 @@ static void write_head(struct pml_spool *s) {
   h->ticks = pml_clock_ticks();
   h->realtime_ns = pml_clock_realtime_ns();
   h->ticks_per_second = pml__clock.ticks_per_second;
-  __atomic_thread_fence(__ATOMIC_RELEASE);
-  memcpy(h->magic, PML__SPOOL_MAGIC, sizeof h->magic);
+  __atomic_store_n(&h->magic, PML__SPOOL_MAGIC, __ATOMIC_RELEASE);
 }
 
 static int make(struct pml_spool *s) {
@@ -311,5 +310,6 @@ int pml_spool_open(struct pml_spool **out, const char *path) {
 void pml_spool_close(struct pml_spool *s) {
   if (s == NULL) return;
   pml__spool_trace_end(s);
+  pml__spool_sum_end(s);
   release(s);
 }

@@ -76,6 +76,14 @@ struct pml_spool_limits {
  */
 PML_API int pml_spool_trace(struct pml_spool *s, const struct pml_spool_limits *limits);
 
+/*
+ * pml_spool_sum - from now on what each function's own calls add to the values of events with these metrics is summed
+ * in the file, but not what calls inside them add. Before pml_spool_trace(), if that keeps the same values. Ends with
+ * pml_spool_close(). Returns 0, -EINVAL, -ENOMEM, or what pml_stream_add() returns.
+ * Memory per thread: 16 bytes per call under way and value; 64 and 8 bytes per function and value.
+ */
+PML_API int pml_spool_sum(struct pml_spool *s, const char *const *names, size_t n);
+
 PML_END_DECLS
 
 #endif

@@ -15,7 +15,7 @@
 
 #include <pthread.h>
 
-#define PML__SPOOL_MAGIC "PMLSPOOL"
+#define PML__SPOOL_MAGIC UINT64_C(0x4c4f4f50534c4d50) /* PMLSPOOL, read from low to high */
 #define PML__SPOOL_VERSION 1u
 #define PML__SPOOL_UNIT 65536u
 #define PML__SPOOL_HEAD_BYTES 16384u
@@ -38,7 +38,7 @@ enum pml__spool_counter {
 };
 
 struct pml__spool_head {
-  char magic[8];
+  uint64_t magic;               /* atomic, stored last */
   uint32_t version, node_bytes; /* of struct pml__profile_node */
   uint32_t clock_kind;
   uint32_t ended; /* atomic: enum pml_spool_end */
@@ -86,6 +86,14 @@ struct pml__spool_block {
 _Static_assert(sizeof(struct pml__spool_block) == 64, "memory is aligned");
 #define PML__SPOOL_USED 0x75u
 
+/* A block with this part: sums of a region's values. */
+#define PML__SPOOL_SUMS_PART 0x200u
+struct pml__spool_sums {
+  pml_region_t region;
+  uint32_t n;
+  uint64_t sum[]; /* [n] atomic */
+};
+
 /* In an extent of events: {ticks, kind << 32 | region}. */
 struct pml__spool_event {
   uint64_t ticks; /* of PML__SPOOL_THREAD: the tid */
@@ -125,6 +133,8 @@ struct pml_spool {
   uint64_t consumer;
   struct pml__spool_track *tracks, *spare; /* under the lock */
   uint32_t nthreads;                       /* atomic */
+  uint64_t summing;
+  struct pml__spool_summer *summers, *spare_summers; /* under the lock */
 };
 #define PML__SPOOL_NAMED (UINT32_C(1) << 31)
 
@@ -133,7 +143,8 @@ struct pml_spool {
 struct pml__spool_extent *pml__spool_extent(struct pml_spool *s, uint32_t units);
 void pml__spool_unmap(struct pml__spool_extent *e);
 
-/* Ends the consumer, if there is one. */
+/* Each ends its consumer, if there is one. */
+void pml__spool_sum_end(struct pml_spool *s);
 void pml__spool_trace_end(struct pml_spool *s);
 
 #endif

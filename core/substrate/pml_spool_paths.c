@@ -60,8 +60,8 @@ static int add_durations(const struct pml_spool_reader *r, const struct pml__spo
   return pml__histograms_merge(all, &from) ? 0 : pml_fail(-ENOMEM, "no memory for the durations of a spool");
 }
 
-static int add_block(const struct pml_spool_reader *r, const struct pml__spool_block *b, uint64_t at,
-                     struct found *all) {
+static int add_block(const struct pml_spool_reader *r, const struct pml__spool_block *b, uint64_t at, void *arg) {
+  struct found *all = arg;
   struct piece p = {b->whose, b->part, at, b->bytes};
   if (b->used != PML__SPOOL_USED) return 0;
   if (b->part < PML__PROFILE_CHUNKS) return add_piece(&all->pieces, &p);
@@ -69,7 +69,10 @@ static int add_block(const struct pml_spool_reader *r, const struct pml__spool_b
   return add_durations(r, b, at, &all->histograms);
 }
 
-static int find_blocks(const struct pml_spool_reader *r, const struct pml__spool_part *p, struct found *all) {
+typedef int visit_block(const struct pml_spool_reader *r, const struct pml__spool_block *b, uint64_t at, void *arg);
+
+static int each_block_of(const struct pml_spool_reader *r, const struct pml__spool_part *p, visit_block *visit,
+                         void *arg) {
   uint64_t at = p->at + sizeof(struct pml__spool_extent), end = p->at + (uint64_t)p->units * PML__SPOOL_UNIT;
   while (at + sizeof(struct pml__spool_block) <= end) {
     struct pml__spool_block b;
@@ -77,11 +80,18 @@ static int find_blocks(const struct pml_spool_reader *r, const struct pml__spool
     if (err < 0) return err;
     at += sizeof b;
     if (b.bytes == 0 || b.bytes % 64 != 0 || b.bytes > end - at) return 0;
-    err = add_block(r, &b, at, all);
-    if (err < 0) return err;
+    err = visit(r, &b, at, arg);
+    if (err != 0) return err;
     at += b.bytes;
   }
   return 0;
+}
+
+static int each_block(const struct pml_spool_reader *r, visit_block *visit, void *arg) {
+  int err = 0;
+  for (size_t i = 0; i < r->nparts && err == 0; i++)
+    if (r->part[i].kind == PML__SPOOL_MEMORY) err = each_block_of(r, &r->part[i], visit, arg);
+  return err;
 }
 
 static int by_tree(const void *a, const void *b) {
@@ -149,12 +159,41 @@ static int graft_all(const struct pml_spool_reader *r, const struct pieces *all,
 }
 
 static int find_all(const struct pml_spool_reader *r, struct found *all) {
-  int err = 0;
-  for (size_t i = 0; i < r->nparts && err == 0; i++)
-    if (r->part[i].kind == PML__SPOOL_MEMORY) err = find_blocks(r, &r->part[i], all);
+  int err = each_block(r, add_block, all);
   if (all->pieces.n > 0) qsort(all->pieces.piece, all->pieces.n, sizeof *all->pieces.piece, by_tree);
   return err;
 }
+
+/* ---- sums ---- */
+
+#define VALUES_MAX 64u
+
+struct summing {
+  int (*visit)(const struct pml_spool_function_sums *sums, void *arg);
+  void *arg;
+};
+
+static int tell_sums(const struct pml_spool_reader *r, const struct pml__spool_block *b, uint64_t at, void *arg) {
+  const struct summing *s = arg;
+  struct pml__spool_sums head;
+  uint64_t sum[VALUES_MAX];
+  uint32_t n = r->head.nmetrics;
+  if (b->used != PML__SPOOL_USED || b->part != PML__SPOOL_SUMS_PART || n == 0 || n > VALUES_MAX) return 0;
+  if (b->bytes < sizeof head + n * sizeof *sum) return 0;
+  int err = pml__spool_read_at(r, at, &head, sizeof head);
+  if (err == 0) err = pml__spool_read_at(r, at + sizeof head, sum, n * sizeof *sum);
+  struct pml_spool_function_sums f = {pml__spool_region(r, head.region), n, r->head.real[0], sum};
+  if (err < 0 || head.n != n || f.region == 0) return err;
+  return s->visit(&f, s->arg);
+}
+
+int pml_spool_read_sums(struct pml_spool_reader *r, int (*visit)(const struct pml_spool_function_sums *sums, void *arg),
+                        void *arg) {
+  struct summing s = {visit, arg};
+  return each_block(r, tell_sums, &s);
+}
+
+/* ---- all ---- */
 
 int pml_spool_read_profile(struct pml_spool_reader *r, struct pml_profile **out) {
   struct found all = {0};

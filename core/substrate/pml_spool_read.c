@@ -137,8 +137,7 @@ static int read_all_names(struct pml_spool_reader *r) {
 
 static int check_head(struct pml_spool_reader *r, const char *path) {
   struct pml__spool_head *h = &r->head;
-  if (memcmp(h->magic, PML__SPOOL_MAGIC, sizeof h->magic) != 0)
-    return pml_fail(PML_EFORMAT, "'%.300s' is no spool of a recorded process", path);
+  if (h->magic != PML__SPOOL_MAGIC) return pml_fail(PML_EFORMAT, "'%.300s' is no spool of a recorded process", path);
   if (h->version != PML__SPOOL_VERSION || h->node_bytes != sizeof(struct pml__profile_node))
     return pml_fail(PML_EFORMAT, "'%.300s' was written by another version of pmlua", path);
   if (h->clock_kind != (uint32_t)pml__clock.kind)

@@ -39,6 +39,20 @@ PML_API void pml_spool_read_story(const struct pml_spool_reader *r, struct pml_s
 PML_API int pml_spool_read_profile(struct pml_spool_reader *r, struct pml_profile **p);
 
 /*
+ * pml_spool_read_sums - the sums of pml_spool_sum(), of a function perhaps several times, to be added. @real: the
+ * values that are a double's bits. @sum: [n], valid during the call. Ends early with what @visit returns if that is not
+ * 0; it may leave by a longjmp. Returns 0, -errno or what @visit returned.
+ */
+struct pml_spool_function_sums {
+  pml_region_t region;
+  uint32_t n;
+  uint64_t real;
+  const uint64_t *sum;
+};
+PML_API int pml_spool_read_sums(struct pml_spool_reader *r,
+                                int (*visit)(const struct pml_spool_function_sums *sums, void *arg), void *arg);
+
+/*
  * pml_spool_read_trace - the events as an OTF2 archive in the folder @dir, which exists, of process @process.
  * @progress: is told bytes done and in all now and then; what it returns, if not 0, ends the work. NULL: nobody asks.
  * @open: calls that had not returned; they end where their thread's events end. Returns 0, what pml_otf2_open() and

@@ -17,6 +17,7 @@ local M = {}
 ---@field max_ns number
 ---@field bucket? table<integer, integer> calls by duration: from bucket_ns(i, tick_ns) to that of i + 1
 ---@field tick_ns? number
+---@field events? table<string, number> what the function's own calls added to each event that was counted
 
 ---@class pmlua.calls.path
 ---@field depth integer 0: called by no recorded function
@@ -55,6 +56,20 @@ local function function_of(line)
   return f
 end
 
+--- The sums of a function by event; nil: it is no such line.
+local function sums_of(line, events)
+  local library, name, values = line:match("^sums\t([^\t]*)\t([^\t]*)\t(.*)$")
+  if not library then return nil end
+  local sums, i = { library = library, name = name, events = {} }, 0
+  for text in values:gmatch("[^\t]+") do
+    i = i + 1
+    local v = math.tointeger(tonumber(text)) or tonumber(text)
+    if not v or not events[i] then return nil end
+    sums.events[events[i]] = v
+  end
+  return sums
+end
+
 --- "libnone\tlibz,libm" of a line unmatched_lib: a pattern that matched nothing, and names near to it.
 local function unmatched(option, value)
   local pattern, nearest = value:match("^([^\t]*)\t?(.*)$")
@@ -65,7 +80,7 @@ end
 local function process(file)
   local f <close>, err = io.open(file, "r")
   if not f then return nil, err end
-  local p = { paths = {}, durations = {}, unmatched_patterns = {}, whole = false }
+  local p = { paths = {}, durations = {}, events = {}, sums = {}, unmatched_patterns = {}, whole = false }
   for line in f:lines() do
     local key, value = line:match("^([a-z_]+)\t(.*)$")
     if line == "end" then p.whole = true
@@ -77,6 +92,11 @@ local function process(file)
       local of = function_of(line)
       if not of then return nil, file .. ": not what a recorded process writes" end
       p.durations[#p.durations + 1] = of
+    elseif key == "event" then p.events[#p.events + 1] = value
+    elseif key == "sums" then
+      local sums = sums_of(line, p.events)
+      if not sums then return nil, file .. ": not what a recorded process writes" end
+      p.sums[#p.sums + 1] = sums
     elseif key and key:find("^unmatched_") then
       table.insert(p.unmatched_patterns, unmatched(key:sub(#"unmatched_" + 1), value))
     elseif key then p[key] = math.tointeger(tonumber(value)) or value
@@ -157,6 +177,18 @@ local function add_durations(functions, processes)
   end
 end
 
+local function add_sums(functions, processes)
+  for _, p in ipairs(processes) do
+    for _, of in ipairs(p.sums) do
+      local f = functions[of.library .. "\0" .. of.name]
+      if f then
+        f.events = f.events or {}
+        for event, v in pairs(of.events) do f.events[event] = (f.events[event] or 0) + v end
+      end
+    end
+  end
+end
+
 local function by_time(a, b)
   if a.exclusive_ns ~= b.exclusive_ns then return a.exclusive_ns > b.exclusive_ns end
   return a.library .. a.name < b.library .. b.name
@@ -180,6 +212,7 @@ function M.read(dir)
     sum(functions, p.paths)
   end
   add_durations(functions, processes)
+  add_sums(functions, processes)
   for i = #functions, 1, -1 do functions[functions[i].library .. "\0" .. functions[i].name] = nil end
   table.sort(functions, by_time)
   return { processes = processes, functions = functions }

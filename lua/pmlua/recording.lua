@@ -12,14 +12,24 @@ local M = {}
 local LINES = 40     -- of the table
 local PROCESSES = 5  -- that are named one by one
 
+--- Events that were counted, in the order they were asked for.
+local function events_of(all)
+  for _, p in ipairs(all.processes) do
+    if #p.events > 0 then return p.events end
+  end
+  return {}
+end
+
 local function print_table(all, dir)
   local tabulate = require "pmlua.tabulate"
-  local rows = {}
+  local rows, events = {}, events_of(all)
   for i, f in ipairs(all.functions) do
     if i > LINES then break end
     rows[i] = { f.library, f.name, f.calls, f.inclusive_ns, f.exclusive_ns, f.min_ns, f.median_ns, f.max_ns }
+    for k, event in ipairs(events) do rows[i][7 + k + 1] = f.events and f.events[event] or 0 end
   end
   local names = { "library", "function", "calls", "inclusive [ns]", "exclusive [ns]", "min [ns]", "median [ns]", "max [ns]" }
+  table.move(events, 1, #events, #names + 1, names)
   if #rows > 0 then io.stderr:write("\n", tabulate(names, rows), "\n") end
   local more = #all.functions - #rows
   if more > 0 then io.stderr:write(("and %d functions more; --json has all\n"):format(more)) end
@@ -40,7 +50,8 @@ local function print_json(all)
   for _, p in ipairs(all.processes) do
     json.array(p.paths)
     json.array(p.unmatched_patterns)
-    p.durations = nil -- the sum has all
+    json.array(p.events)
+    p.durations, p.sums = nil, nil -- the functions have all
   end
   print(json.encode(all))
 end

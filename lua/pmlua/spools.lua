@@ -59,6 +59,13 @@ local function function_line(f)
     core.region.demangle(f.name), table.concat(buckets, " "))
 end
 
+--- What a function's own calls added to each event, in the order of the lines "event".
+local function sums_line(of)
+  local values = {}
+  for i, v in ipairs(of) do values[i] = math.type(v) == "integer" and ("%d"):format(v) or ("%.17g"):format(v) end
+  return ("sums\t%s\t%s\t%s\n"):format(of.file, core.region.demangle(of.name), table.concat(values, "\t"))
+end
+
 local counted = { "lost_children", "deep", "brief", "often" }
 
 local function head_lines(story, ended)
@@ -69,13 +76,14 @@ local function head_lines(story, ended)
 end
 
 --- Written under another name first, so that there is never half a file.
-local function write_calls(path, story, ended, profile)
+local function write_calls(path, story, ended, profile, sums)
   local made <const> = path .. ".new"
   local f, err = io.open(made, "w")
   if not f then return nil, err end
   f:write(head_lines(story, ended))
   for _, node in ipairs(profile:nodes()) do f:write(call_line(node)) end
   for _, of in ipairs(profile:functions()) do f:write(function_line(of)) end
+  for _, of in pairs(sums) do f:write(sums_line(of)) end
   local ok
   ok, err = f:write("end\n")
   if ok then ok, err = f:close() else f:close() end
@@ -113,8 +121,10 @@ local function results(dir, name, known, progress)
   local p = { name = name, pid = story.pid, ended = ending(name, story, running, known) }
   local profile <close>, lost = spool:profile()
   if not profile then p.err = sentence(lost) return p end
-  local written
-  written, p.err = write_calls(("%s/%s.calls"):format(dir, name), story, p.ended, profile)
+  local sums, written
+  sums, lost = spool:sums()
+  if not sums then p.err = sentence(lost) return p end
+  written, p.err = write_calls(("%s/%s.calls"):format(dir, name), story, p.ended, profile, sums)
   if not written or p.ended == "running" then return p end
   if story.traced then p.open, p.err = write_trace(spool, dir, name, story, progress) end
   if not p.err then os.remove(path) end

@@ -194,8 +194,8 @@ local function say_functions(run, cell, most)
     "max [ns]" }, rows))
 end
 
--- A view must not change how the command ends.
-local function compare_statuses(run)
+-- A view must not change how the command ends; and one that saw nothing says why.
+local function warn(run)
   local plain
   for _, cell in ipairs(run.cells) do
     local seen = cell.summary and M.seen(cell)
@@ -203,6 +203,7 @@ local function compare_statuses(run)
     if seen and seen.status ~= plain then
       run:warn(("the command ended with status %d, by itself with %d"):format(seen.status, plain))
     end
+    if seen and seen.remark then run:warn(seen.remark) end
   end
 end
 
@@ -211,7 +212,7 @@ end
 ---@param most integer functions that are said of each view
 function M.write(run, most)
   local cells = looking(run)
-  compare_statuses(run)
+  warn(run)
   local share = share_table(cells)
   run:write_table("library.dat", library_table(cells), "time and calls by library")
   run:write_table("function.dat", function_table(cells), "time and calls by function")

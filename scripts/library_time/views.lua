@@ -94,6 +94,16 @@ local function from_record(subject, f)
   }
 end
 
+-- Why nothing was recorded: a pattern that matches nothing, or nobody calls a library.
+local function nothing_recorded(calls)
+  local all = {}
+  for _, p in ipairs(calls.processes) do table.move(p.unmatched_patterns, 1, #p.unmatched_patterns, #all + 1, all) end
+  local u = all[1]
+  if not u then return "no call was recorded: the command calls no chosen function of a library" end
+  local near = u.nearest ~= "" and "; near to it: " .. u.nearest:gsub(",", ", ") or ""
+  return ("no call was recorded: --%s '%s' matches nothing%s"):format(u.option, u.pattern, near)
+end
+
 --- Every call between libraries, as `pmlua record` sees it.
 function M.interception(subject, options)
   local library, missing = preload.library "record"
@@ -113,6 +123,7 @@ function M.interception(subject, options)
   if not calls then return nil, unread end
   if #calls.processes == 0 then return nil, "no process of the command left results" end
   for i, f in ipairs(calls.functions) do out.functions[i] = from_record(subject, f) end
+  if #out.functions == 0 then out.remark = nothing_recorded(calls) end
   return out
 end
 

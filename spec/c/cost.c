@@ -9,6 +9,7 @@
  * What is counted is a call with its arguments and its return, everything warm: no first time, no retry. Both print the
  * compiler and the C library first, since both decide the figure.
  */
+#include "adapter/pml_intercept.h"
 #include "adapter/pml_probe.h"
 #include "adapter/pml_section.h"
 #include "adapter/pml_wrap.h"
@@ -26,6 +27,7 @@
 #include <errno.h>
 #include <ftw.h>
 #include <gnu/libc-version.h>
+#include <math.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <ucontext.h>
@@ -47,12 +49,55 @@ static struct pml_otf2_location *location;
 static pml_region_t region;
 static struct pml_section *section;
 static struct pml_profile *profile;
+static uint64_t consumer;
 static const struct pml_stream_event raised = {.region = 1};
 static const char label[] = "cost";
 static bool off;
 
+static void raise_call(uint64_t duration) {
+  struct pml_stream_event e = {.ticks = 1, .region = region};
+  pml_stream_raise(PML_STREAM_ENTER, &e);
+  e.ticks += duration;
+  pml_stream_raise(PML_STREAM_LEAVE, &e);
+}
+
+/* With calls of every length, so that no later one needs memory for its histogram. */
 static inline void once_open_profile(void) {
-  if (profile == NULL && pml_profile_open(&profile) < 0) profile = NULL;
+  if (profile != NULL || pml_profile_open(&profile) < 0) return;
+  for (unsigned i = 0; i < 64; i++) raise_call(UINT64_C(1) << i);
+}
+
+/* A library's function that does next to nothing, and a consumer that does nothing. */
+static volatile double number = 2, logarithm;
+
+static void *begin(void *arg, uint64_t thread) {
+  (void)thread;
+  return arg;
+}
+static void drop(void *data, const struct pml_stream_event *e) {
+  (void)data, (void)e;
+}
+static bool drop_plainly(void *data, const struct pml_stream_event *e) {
+  (void)data, (void)e;
+  return true;
+}
+
+static inline void once_intercept(void) {
+  static const struct pml_intercept_options o = {.lib = "libm", .sym = "logb"};
+  static bool done;
+  if (!done) (void)pml_intercept_install(&o);
+  done = true;
+}
+
+static inline void once_consume(void) {
+  static const struct pml_stream_consumer c = {
+      .thread_begin = begin, .event = {drop, drop, NULL}, .plain = {drop_plainly, drop_plainly, NULL}, .arg = &profile};
+  if (consumer == 0) (void)pml_stream_add(&c, &consumer);
+}
+
+static inline void once_drop_consumer(void) {
+  if (consumer != 0) (void)pml_stream_remove(consumer);
+  consumer = 0;
 }
 
 static struct pml_buffer *buffer;
@@ -111,10 +156,15 @@ PATH(section, pml_section_start(section); pml_section_stop(section))
 PATH(section_work, pml_section_start(section); pml_section_stop_work(section, 8, 1))
 PATH(section_label, pml_section_start_label(label); pml_section_stop_label(label))
 PATH(stream_unwanted, pml_stream_raise(PML_STREAM_ENTER, &raised))
+/* In this order: interception, a consumer and no more; then there is a profile, then a buffer, then sections are off.
+ */
+PATH(library_call, logarithm = logb(number))
+PATH(intercepted_unwanted, once_intercept(); logarithm = logb(number))
 PATH(wrap_unwanted, call_wrapped())
-/* In this order: there is a profile, then a buffer, and at last sections are off. */
-PATH(wrap_profiled, once_open_profile(); call_wrapped())
-PATH(section_profiled, once_open_profile(); pml_section_start(section); pml_section_stop(section))
+PATH(intercepted, once_consume(); logarithm = logb(number))
+PATH(profiled, once_drop_consumer(); once_open_profile(); raise_call(64))
+PATH(wrap_profiled, call_wrapped())
+PATH(section_profiled, pml_section_start(section); pml_section_stop(section))
 PATH(wrap_buffered, once_open_buffer(); call_wrapped())
 PATH(section_off, once_switch_off(); pml_section_start(section); pml_section_stop(section))
 
@@ -127,8 +177,9 @@ PATH(section_off, once_switch_off(); pml_section_start(section); pml_section_sto
   X(eventset_read_page_4) X(eventset_read_page_5) X(eventset_read_page_6) X(eventset_read_ts_page_1)                   \
   X(eventset_start_stop_page_1) X(eventset_start_page_1) X(eventset_accum_page_1) X(eventset_reset_page_1)             \
   X(eventset_read_kernel_1) X(eventset_read_kernel_8) X(probe_hit_empty) X(samples_push) X(otf2_enter) X(otf2_leave)   \
-  X(otf2_metric) SDE_PATHS(X) X(section) X(section_work) X(section_label) X(stream_unwanted) X(wrap_unwanted)          \
-  X(wrap_profiled) X(section_profiled) X(wrap_buffered) X(section_off)
+  X(otf2_metric) SDE_PATHS(X) X(section) X(section_work) X(section_label) X(stream_unwanted) X(library_call)           \
+  X(intercepted_unwanted) X(wrap_unwanted) X(intercepted) X(profiled) X(wrap_profiled) X(section_profiled)             \
+  X(wrap_buffered) X(section_off)
 /* clang-format on */
 #define ROW(name) {#name, path_##name},
 static const struct {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* spec/c/intercept_calls.c - an intercepted call is the plain call, with an enter and a leave. */
 #include "check.h"
+#include "intercept/arguments.h"
 #include "intercept/library.h"
 
 #include "adapter/pml_intercept.h"
@@ -45,6 +46,26 @@ static void on_leave(void *data, const struct pml_stream_event *e) {
   errno = ENOTTY;
 }
 
+/* With general registers only. In the mixed way every third event is taken with all, so that calls end as they did not
+ * begin. */
+static bool mixed;
+static bool declines(void) {
+  static uint32_t events; /* atomic */
+  return mixed && __atomic_add_fetch(&events, 1, __ATOMIC_RELAXED) % 3 == 0;
+}
+static bool enter_plainly(void *data, const struct pml_stream_event *e) {
+  (void)data;
+  if (declines()) return false;
+  if (e->region < REGIONS) __atomic_fetch_add(&entered[e->region], 1, __ATOMIC_RELAXED);
+  return true;
+}
+static bool leave_plainly(void *data, const struct pml_stream_event *e) {
+  (void)data;
+  if (declines()) return false;
+  if (e->region < REGIONS) __atomic_fetch_add(&left[e->region], 1, __ATOMIC_RELAXED);
+  return true;
+}
+
 static pml_region_t region(const char *name) {
   struct pml_region_info info;
   for (pml_region_t i = 1; i <= pml_region_count(); i++)
@@ -70,77 +91,6 @@ static void forget(void) {
 }
 
 /* ---- every class of arguments ---- */
-
-struct results {
-  long integers;
-  double doubles, mixed, variable[3];
-  struct two two;
-  struct floats floats;
-  struct pair pair;
-  struct many many;
-  long double extended;
-  long double _Complex wide;
-  float _Complex small;
-  __int128 int128;
-  int recursive, tail, was, is;
-  double avx[4], avx512[8];
-};
-
-#ifdef __x86_64__
-__attribute__((target("avx"))) static void call_avx(double *out) {
-  wide4 v[9];
-  for (int i = 0; i < 9; i++) v[i] = (wide4){i, 10 + i, 20 + i, 30 + i};
-  wide4 r = lib_avx(v[0], v[1], v[2], v[3], v[4], v[5], v[6], v[7], v[8]);
-  memcpy(out, &r, sizeof r);
-}
-__attribute__((target("avx512f"))) static void call_avx512(double *out) {
-  wide8 v[9];
-  for (int i = 0; i < 9; i++) v[i] = (wide8){i, 10 + i, 20 + i, 30 + i, 40 + i, 50 + i, 60 + i, 70 + i};
-  wide8 r = lib_avx512(v[0], v[1], v[2], v[3], v[4], v[5], v[6], v[7], v[8]);
-  memcpy(out, &r, sizeof r);
-}
-#endif
-
-static void call_all(struct results *r) {
-  const struct many many = {{1, 2, 3, 4, 5, 6, 7, 8, 9}, 0.5};
-  memset(r, 0, sizeof *r);
-  r->integers = lib_integers(1, -2, 3, -4, 5, -6, 7, -8, 9, -10, 11, -12);
-  r->doubles = lib_doubles(.1, .2, .3, .4, .5, .6, .7, .8, .9, 1., 1.1, 1.2);
-  r->mixed =
-      lib_mixed(-1, 2, 3, 4, 5, (struct two){6, 7}, (struct floats){8, 9}, many, (struct pair){10, 11}, 12, "13");
-  r->variable[0] = lib_variable("idids", 1, 2., 3, 4., "five");
-  r->variable[1] = lib_variable("iiiiiiiidddddddddddlm", 1, 2, 3, 4, 5, 6, 7, 8, 1., 2., 3., 4., 5., 6., 7., 8., 9.,
-                                10., 11., 12.L, many);
-  r->variable[2] = lib_variable("");
-  r->two = lib_two((struct two){3, 4}, 5);
-  r->floats = lib_floats((struct floats){3, 4}, 5);
-  r->pair = lib_pair((struct pair){3, 4}, 5);
-  r->many = lib_many(many, 7);
-  r->extended = lib_extended(1.25L, 3, 0x1p-60L);
-  r->wide = lib_complex(1.5L + 2.5L * I, 3 - 4 * I);
-  r->small = lib_small_complex(2 + 3 * I);
-  r->int128 = lib_int128(3, (__int128)1 << 100, -5);
-  r->recursive = lib_recursive(10);
-  r->tail = lib_tail(20);
-  errno = EDOM;
-  r->was = lib_errno(ERANGE);
-  r->is = errno;
-  lib_nothing();
-#ifdef __x86_64__
-  if (__builtin_cpu_supports("avx")) call_avx(r->avx);
-  if (__builtin_cpu_supports("avx512f")) call_avx512(r->avx512);
-#endif
-}
-
-static bool same(const struct results *a, const struct results *b) {
-  return a->integers == b->integers && a->doubles == b->doubles && a->mixed == b->mixed &&
-         memcmp(a->variable, b->variable, sizeof a->variable) == 0 && memcmp(&a->two, &b->two, sizeof a->two) == 0 &&
-         memcmp(&a->floats, &b->floats, sizeof a->floats) == 0 && memcmp(&a->pair, &b->pair, sizeof a->pair) == 0 &&
-         memcmp(&a->many, &b->many, sizeof a->many) == 0 && a->extended == b->extended && a->wide == b->wide &&
-         a->small == b->small && a->int128 == b->int128 && a->recursive == b->recursive && a->tail == b->tail &&
-         a->was == b->was && a->is == b->is && memcmp(a->avx, b->avx, sizeof a->avx) == 0 &&
-         memcmp(a->avx512, b->avx512, sizeof a->avx512) == 0;
-}
 
 static void arguments(const struct results *plain) {
   static const struct {
@@ -224,7 +174,7 @@ static void jumping(void) {
 
 /* ---- threads ---- */
 
-#define THREADS 16
+#define THREADS 64
 #define CALLS 2000
 
 static void *storm(void *arg) {
@@ -352,21 +302,52 @@ static void forking(void) {
   CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 3, "the child of a fork inside a recorded call goes on");
 }
 
-/* ---- the same program, bound in other ways ---- */
+/* A handler that leaves what it interrupted: a consumer, as often as not. */
+static sigjmp_buf again;
+static void leaps(int sig) {
+  (void)sig;
+  handled++;
+  siglongjmp(again, 1);
+}
+
+static void leaping(void) {
+  struct sigaction a = {.sa_handler = leaps};
+  const struct itimerval often = {{0, 200}, {0, 200}}, never = {{0, 0}, {0, 0}};
+  volatile long calls = 0, bad = 0;
+  handled = 0;
+  sigaction(SIGALRM, &a, NULL);
+  (void)sigsetjmp(again, 1);
+  setitimer(ITIMER_REAL, handled < 300 ? &often : &never, NULL);
+  for (; calls < 3000000 && handled < 300; calls++) bad += lib_tail((int)calls % 1000) != 2 * ((int)calls % 1000 + 1);
+  setitimer(ITIMER_REAL, &never, NULL);
+  signal(SIGALRM, SIG_DFL);
+  forget();
+  lib_nothing();
+  CHECK(bad == 0 && balanced("lib_nothing", 1), "after %d handlers that left by siglongjmp calls are recorded still",
+        (int)handled);
+}
+
+/* ---- the same program, bound in other ways, and with other consumers ---- */
 
 static void variants(const char *self) {
-  static const char *const kind[] = {"now", "noplt", "nopie"};
+  static const char *const kind[] = {".now", ".noplt", ".nopie"}, *const way[] = {"variant", "plain", "mixed"};
   char command[4096];
-  for (size_t i = 0; i < sizeof kind / sizeof kind[0]; i++) {
+  for (size_t i = 0; i < 4; i++)
+    for (size_t k = i == 0; k < 3; k++) {
+      const char *end = i > 0 ? kind[i - 1] : "";
 #ifdef __clang__
-    if (strcmp(kind[i], "noplt") == 0) {
-      SKIP("this compiler keeps addresses of functions in registers: those slots are left alone");
-      continue;
-    }
+      if (strcmp(end, ".noplt") == 0) {
+        SKIP("this compiler keeps addresses of functions in registers: those slots are left alone");
+        continue;
+      }
 #endif
-    snprintf(command, sizeof command, "%s.%s variant >/dev/null", self, kind[i]);
-    CHECK(system(command) == 0, "all that holds for a program that is linked with %s", kind[i]);
-  }
+      snprintf(command, sizeof command, "%s%s %s >/dev/null", self, end, way[k]);
+      CHECK(system(command) == 0, "all that holds for a program%s%s with a consumer %s", i > 0 ? " linked with " : "",
+            i > 0 ? end + 1 : "",
+            k == 0   ? "of all registers"
+            : k == 1 ? "of general registers"
+                     : "of both in turn");
+    }
 }
 
 int main(int argc, char **argv) {
@@ -374,6 +355,12 @@ int main(int argc, char **argv) {
   struct pml_stream_consumer c = {.thread_begin = begin, .event = {on_enter, on_leave, NULL}, .arg = &plain};
   struct pml_intercept_options o = {.lib = "libintercept", .but = "lib_floats_of_nobody"};
   uint64_t id;
+  const char *way = argc > 1 ? argv[1] : "";
+  mixed = strcmp(way, "mixed") == 0;
+  if (mixed || strcmp(way, "plain") == 0) {
+    c.plain[PML_STREAM_ENTER] = enter_plainly;
+    c.plain[PML_STREAM_LEAVE] = leave_plainly;
+  }
   call_all(&plain);
   CHECK(pml_stream_add(&c, &id) == 0, "a consumer of enters and leaves");
   int err = pml_intercept_install(&o);
@@ -387,6 +374,12 @@ int main(int argc, char **argv) {
   contexts();
   signals();
   forking();
+  leaping();
+  CHECK(pml_stream_remove(id) == 0, "the consumer is removed");
+  forget();
+  call_all(&after);
+  CHECK(same(&plain, &after) && enters("lib_tail") == 0, "nobody asks: the calls are the plain calls");
+  CHECK(pml_stream_add(&c, &id) == 0, "there is a consumer again");
   pml_intercept_remove();
   forget();
   call_all(&after);

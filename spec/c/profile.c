@@ -208,6 +208,84 @@ static void ending_early(void) {
   pml_profile_close(p);
 }
 
+/* ---- functions, whoever calls them ---- */
+
+#define FUNCTIONS 8
+
+struct functions {
+  size_t n;
+  struct pml_profile_function at[FUNCTIONS];
+  uint64_t bucket[FUNCTIONS][PML_PROFILE_BUCKETS];
+};
+
+static int keep_function(const struct pml_profile_function *f, void *arg) {
+  struct functions *all = arg;
+  if (all->n == FUNCTIONS) return -1;
+  memcpy(all->bucket[all->n], f->bucket, sizeof all->bucket[0]);
+  all->at[all->n++] = *f;
+  return 0;
+}
+
+static double ns_of(uint64_t ticks) {
+  return (double)ticks * 1e9 / pml__clock.ticks_per_second;
+}
+
+static uint64_t calls_between(const struct functions *all, size_t f, double from, double to) {
+  uint64_t n = 0;
+  for (uint32_t i = 0; i < PML_PROFILE_BUCKETS; i++)
+    if (pml_profile_bucket_ns(i) >= from && pml_profile_bucket_ns(i) < to) n += all->bucket[f][i];
+  return n;
+}
+
+/* Durations of 1 to 999 ticks, and one that is as long as can be, from two paths. */
+static void *call_long_and_short(void *arg) {
+  uint64_t now = 1;
+  enter(0, now);
+  for (uint64_t d = 1; d < 1000; d++) {
+    enter(1, now);
+    leave(1, now += d);
+  }
+  leave(0, now);
+  enter(1, 0);
+  leave(1, UINT64_MAX - 1);
+  return arg;
+}
+
+static void buckets(void) {
+  bool narrow = true;
+  for (uint32_t i = 16; i < PML_PROFILE_BUCKETS; i++) {
+    double from = pml_profile_bucket_ns(i), to = pml_profile_bucket_ns(i + 1);
+    narrow &= to > from && to <= from * 1.1251;
+  }
+  CHECK(narrow && is_ns(pml_profile_bucket_ns(1), 1) && is_ns(pml_profile_bucket_ns(16), 16),
+        "buckets are a tick wide at first, then at most an eighth of their durations");
+}
+
+static void functions(void) {
+  static struct functions seen;
+  struct pml_profile *p;
+  pthread_t t;
+  pml_profile_open(&p);
+  for (int i = 0; i < 2; i++) { /* one after the other: each ends, and is merged */
+    pthread_create(&t, NULL, call_long_and_short, NULL);
+    pthread_join(t, NULL);
+  }
+  call_long_and_short(NULL);
+  CHECK(pml_profile_functions(p, keep_function, &seen) == 0 && seen.n == 2 && seen.at[0].region == region[0] &&
+            seen.at[1].region == region[1],
+        "each function is told once, in the order of regions");
+  const struct pml_profile_function *f = &seen.at[1];
+  CHECK(f->count == 3000 && calls_between(&seen, 1, 0, 1e300) == 3000, "with the calls of all paths and threads");
+  CHECK(is_ns(f->min_ns, 1) && fabs(f->max_ns / ns_of(UINT64_MAX - 1) - 1) < 1e-9, "the shortest and the longest");
+  CHECK(fabs(f->median_ns / ns_of(500) - 1) < 0.0625, "the median to half a bucket: %.1f of %.1f ns", f->median_ns,
+        ns_of(500));
+  CHECK(calls_between(&seen, 1, ns_of(8) * 0.999, ns_of(16) * 0.999) == 3 * 8 &&
+            calls_between(&seen, 1, ns_of(64) * 0.999, ns_of(128) * 0.999) == 3 * 64 &&
+            calls_between(&seen, 1, ns_of(1024) * 0.999, 1e300) == 3,
+        "and how many calls took how long, to the call");
+  pml_profile_close(p);
+}
+
 /* ---- sections are regions ---- */
 
 static void sections(void) {
@@ -244,6 +322,8 @@ int main(void) {
   deep_and_wide();
   many_threads();
   ending_early();
+  buckets();
+  functions();
   sections();
   return check_done();
 }

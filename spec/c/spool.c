@@ -56,6 +56,7 @@ struct told {
   int err;
   uint64_t written, open;
   struct pml_spool_story story;
+  char text[32];
 };
 
 /* The archive's folder goes away again; how much was written is seen in the events' files. */
@@ -69,6 +70,7 @@ static struct told read_back(void) {
   if (t.err < 0) return t;
   t.err = pml_spool_read_trace(r, folder, "spec (1)", NULL, NULL, &t.open);
   pml_spool_read_story(r, &t.story);
+  snprintf(t.text, sizeof t.text, "%s", t.story.text);
   for (size_t i = 0; i < r->nparts; i++) {
     int err;
     if (r->part[i].kind != PML__SPOOL_EVENTS) continue;
@@ -102,7 +104,7 @@ static void pairs(void) {
   CHECK(t.err == 0 && t.written == 401 && t.open == 1, "every event is there while the process goes on (%d, %llu)",
         t.err, (unsigned long long)t.written);
   CHECK(t.story.unmatched == 1 && t.story.pid == getpid() && t.story.ended == PML_SPOOL_RUNNING &&
-            strcmp(t.story.text, "two\t2\n") == 0,
+            strcmp(t.text, "two\t2\n") == 0,
         "with its story as it is now");
   leave(outer, 3000);
   pml_spool_end(s, PML_SPOOL_EXIT);
@@ -186,6 +188,57 @@ static void values(void) {
         pml_error_detail(t.err));
 }
 
+struct added {
+  uint64_t outer, inner;
+  double outer_seconds;
+};
+
+static int add_sums(const struct pml_spool_function_sums *f, void *arg) {
+  struct added *a = arg;
+  double seconds;
+  memcpy(&seconds, &f->sum[1], sizeof seconds);
+  if (f->n != 2 || f->real != 2) return -EINVAL;
+  *(f->region == outer ? &a->outer : &a->inner) += f->sum[0];
+  if (f->region == outer) a->outer_seconds += seconds;
+  return 0;
+}
+
+static void with_values(enum pml_stream_kind kind, pml_region_t r, const struct pml_stream_metrics *m, uint64_t count,
+                        double seconds) {
+  uint64_t value[2] = {count, 0};
+  memcpy(&value[1], &seconds, sizeof seconds);
+  struct pml_stream_event e = {.ticks = count, .region = r, .metrics = m, .values = value};
+  pml_stream_raise(kind, &e);
+}
+
+static void sums(void) {
+  static const char *const names[] = {"count", "seconds"};
+  struct pml_stream_metrics *m;
+  struct pml_spool *s;
+  struct pml_spool_reader *r = NULL;
+  struct added a = {0};
+  (void)pml_stream_metrics(names, 2, &m);
+  pml_stream_metrics_set_real(m, 1);
+  unlink(path);
+  CHECK(pml_spool_open(&s, path) == 0 && pml_spool_sum(s, names, 2) == 0, "a spool sums values");
+  for (uint64_t i = 0; i < 1000; i++) {
+    with_values(PML_STREAM_ENTER, outer, m, 100 * i, (double)i);
+    with_values(PML_STREAM_ENTER, inner, m, 100 * i + 10, (double)i + 0.25);
+    with_values(PML_STREAM_ENTER, outer, m, 100 * i + 11, (double)i + 0.25);
+    with_values(PML_STREAM_LEAVE, outer, m, 100 * i + 14, (double)i + 0.25);
+    with_values(PML_STREAM_LEAVE, inner, m, 100 * i + 30, (double)i + 0.5);
+    with_values(PML_STREAM_LEAVE, outer, m, 100 * i + 50, (double)i + 1);
+  }
+  enter(outer, 0); /* without values */
+  leave(outer, 1);
+  int err = pml_spool_read_open(&r, path);
+  if (err == 0) err = pml_spool_read_sums(r, add_sums, &a);
+  CHECK(err == 0 && a.outer == 33000 && a.inner == 17000 && a.outer_seconds == 750,
+        "what a call inside adds is its own, also where functions call each other");
+  pml_spool_read_close(r);
+  pml_spool_close(s);
+}
+
 /* ---- many threads ---- */
 
 static void *work(void *arg) {
@@ -227,14 +280,14 @@ static void killed(void) {
   if (pid == 0) {
     struct pml_spool *s = fresh(NULL);
     alarm(20);
-    for (uint64_t i = 0; s != NULL; i++) {
+    if (s == NULL) _exit(9);
+    for (uint64_t i = 0;; i++) {
       enter(outer, 4 * i);
       enter(inner, 4 * i + 1);
       leave(inner, 4 * i + 2);
       leave(outer, 4 * i + 3);
       if (i == 1000 && write(up[1], &byte, 1) < 0) _exit(9);
     }
-    _exit(9);
   }
   close(up[1]);
   bool began = read(up[0], &byte, 1) == 1;
@@ -343,6 +396,7 @@ int main(void) {
   limits();
   long_calls();
   values();
+  sums();
   threads();
   profile();
   killed();

@@ -88,6 +88,32 @@ describe("pmlua record", function()
     assert.same({ 100, 100 }, { enters, leaves })
   end)
 
+  it("counts events at each enter and leave, of every thread and child", function()
+    local by_name, calls = recorded("-o counted --trace --sym crc32 --event clock::ns --event perf::TASK-CLOCK -- ./sums 100 0")
+    local f = by_name.crc32
+    assert.equal(200, f.calls)
+    assert.same({ "clock::ns", "perf::TASK-CLOCK" }, calls.processes[1].events)
+    assert.is_true(f.events["clock::ns"] > 0 and f.events["perf::TASK-CLOCK"] > 0)
+    assert.is_true(f.events["clock::ns"] >= f.exclusive_ns) -- it is read outside of the clock
+    if not has("otf2-print") then return end
+    local _, out = shell("for t in counted/trace-*/traces.otf2; do otf2-print $t; done")
+    assert.same({ 400, 200 }, { select(2, out:gsub("\nMETRIC", "")), (select(2, out:gsub("\nENTER", ""))) })
+  end)
+
+  it("tells how long calls took: the least, the median, the most, and how many so long", function()
+    local by_name = recorded("-o spread --sym crc32 -- ./sums 1000 0")
+    local f, calls = by_name.crc32, 0
+    for _, n in pairs(f.bucket) do calls = calls + n end
+    assert.equal(2000, calls)
+    assert.is_true(f.min_ns <= f.median_ns and f.median_ns <= f.max_ns)
+  end)
+
+  it("tells patterns that match nothing, with names that are near", function()
+    local _, _, err = shell(command .. " record -o misspelt --sym crc23 -- ./sums 1 0")
+    assert.truthy(err:find("--sym 'crc23' matches no function; near to it: [%w_, ]*crc32"), err)
+    assert.equal(1, select(2, err:gsub("crc23", "")))
+  end)
+
   it("says what it cannot record, and where it cannot write", function()
     support.spit(dir .. "/file", "")
     shell("printf 'int main(void) { return 0; }' | gcc -static -x c - -o static")
@@ -97,6 +123,7 @@ describe("pmlua record", function()
       ["--lib"] = { 2, "%-%-lib needs a value" },
       ["-- ./nothere"] = { 127, "./nothere: command not found" },
       ["-- ./static"] = { 126, "./static is statically linked" },
+      ["--event nosuch::event -- true"] = { 1, "nosuch" },
       ["-o file -- true"] = { 1, "file: " },
       ["-o exact -- true"] = { 1, "exact has results of another recording" },
     }

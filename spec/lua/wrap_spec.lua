@@ -83,7 +83,8 @@ local function setup_library(name, source, compiler)
 end
 
 setup(function()
-  dir = support.folder()
+  dir = support.folder() .. "/libraries.ab" -- a name that is easily mistaken
+  assert(os.execute("mkdir " .. quote(dir)))
   if missing then return end
   setup_library("plain", "plain.c", "gcc")
   setup_library("fancy", "fancy.cpp", "g++")
@@ -166,6 +167,10 @@ describe("pmlua wrap, of a C library with all that is difficult,", function()
     local wrapped = {}
     for f in support.slurp(dir .. "/few/build/few.wrap"):gmatch("%-%-wrap=(%S+)") do wrapped[#wrapped + 1] = f end
     assert.same({ "plain_fact", "plain_fill", "plain_first", "plain_format" }, wrapped)
+    support.spit(dir .. "/few/few.filter", "EXCLUDE plain_*\n")
+    local status, _, err = wrap("build few")
+    assert.equal(1, status)
+    assert.truthy(err:find("few.filter:1: .EXCLUDE. stands in no block; [^\n]*\n$"), err)
   end)
 
   it("installs, lists and shows the wrapper", function()
@@ -391,33 +396,6 @@ describe("pmlua wrap and pmlua cc", function()
     assert.equal(1, status)
     assert.equal("pmlua wrap: libclang is not found; install libclang-dev (or set PMLUA_LIBCLANG to its file)\n", err)
   end)
-
-  it("take flags and language from a compile_commands.json", function()
-    support.spit(dir .. "/compile_commands.json", ([=[ [
-      {"directory": "%s", "file": "a.cpp", "command": "g++ -DWIDTH='3 4' -I include -O2 -std=c++17 -c a.cpp -o a.o"},
-      {"directory": "/b", "file": "b.cpp", "arguments": ["g++", "-isystem", "sys", "-I/abs", "-DWIDTH=3 4", "-c", "b.cpp"]}
-    ] ]=]):format(dir))
-    local found = assert(require("pmlua.wrap.database").read(dir .. "/compile_commands.json"))
-    assert.equal("c++", found.language)
-    local words = assert(require("pmlua.wrap.shell").words(found.cflags))
-    assert.same({ "-DWIDTH=3 4", "-I" .. dir .. "/include", "-std=c++17", "-isystem", "/b/sys", "-I/abs" }, words)
-  end)
-
-  it("know a line that links from one that does not", function()
-    local line = require "pmlua.wrap.line"
-    local function links(text)
-      local words = {}
-      for word in text:gmatch("%S+") do words[#words + 1] = word end
-      return line.links(words)
-    end
-    for _, text in ipairs { "gcc a.c", "ccache gcc -O2 a.o -lz -o a", "g++ -shared a.o", "cc @objects -o x", "gcc a" } do
-      assert.is_true(links(text), text)
-    end
-    for _, text in ipairs { "gcc -c a.c", "gcc -E a.c", "gcc --version", "gcc -o x", "cc -S a.c", "gcc -r a.o b.o -o c.o",
-      "g++ -fsyntax-only a.cc", "gcc -M a.c" } do
-      assert.is_false(links(text), text)
-    end
-  end)
 end)
 
 describe("pmlua wrap, where it is installed,", function()
@@ -431,30 +409,5 @@ describe("pmlua wrap, where it is installed,", function()
     done(support.shell("make -s -C " .. quote(dir .. "/moved") .. " install installcheck", 300))
     local out = done(support.shell(installed .. "list"))
     assert.truthy(out:find(prefix .. "/lib/pmlua/wrap", 1, true), out)
-  end)
-end)
-
-describe("A demangled name", function()
-  local parse = require("pmlua.wrap.templates").parse
-
-  it("tells class, member and types of the arguments", function()
-    local p = parse("ns::Map<std::pair<int, char>, (ns::Kind)2>::find(std::pair<int, char> const&, int (*)(int, int)) const")
-    assert.same({ "ns", "Map<std::pair<int, char>, (ns::Kind)2>", "find" }, p.parts)
-    assert.same({ "std::pair<int, char> const&", "int (*)(int, int)" }, p.parameters)
-    assert.is_true(p.const)
-    assert.is_nil(p.result)
-  end)
-
-  it("tells the result of a function template, and operators from brackets", function()
-    local p = parse("std::vector<int, std::allocator<int> > ns::make<int>(int)")
-    assert.same({ "std::vector<int, std::allocator<int> >", "ns::make<int>" }, { p.result, p.name })
-    p = parse("A<int>::operator()(int)")
-    assert.same({ { "A<int>", "operator()" }, { "int" } }, { p.parts, p.parameters })
-    p = parse("A<int>::operator<(A<int> const&) const")
-    assert.same({ { "A<int>", "operator<" }, { "A<int> const&" } }, { p.parts, p.parameters })
-    p = parse("A<int>::operator bool() const")
-    assert.same({ "A<int>", "operator bool" }, p.parts)
-    assert.is_nil(parse("vtable for A<int>"))
-    assert.is_nil(parse("A<int>::f(int) [clone .cold]"))
   end)
 end)

@@ -66,7 +66,7 @@ struct pml_arch_way pml__intercept_leave(uintptr_t pad, uintptr_t sp);
 struct pml_arch_way pml__intercept_enter_full(uint32_t function, const uintptr_t *address, uintptr_t sp, uint32_t i);
 uintptr_t pml__intercept_leave_full(uintptr_t pad, uintptr_t sp, uint32_t i);
 
-/* What this CPU has of registers to save. Returns 0 or PML_EMODE: a shadow stack is on, which pads would violate. */
+/* What this CPU has of registers to save. Returns 0 or PML_EMODE: a shadow stack is on (pml_intercept.h). */
 int pml_arch_prepare(void);
 
 /* The bytes of @n thunks, for functions from @first on; the block begins with them. */

@@ -20,6 +20,8 @@ itself: short functions look longer than they are.
   --sym GLOB   only these functions
   --not GLOB   neither libraries nor functions with these names
   --filter FILE   a filter file as Score-P reads them, in addition
+  --event NAME    what each function's own calls add to this event (pmlua events), not what calls inside them add; may be
+               repeated. Each call then reads it twice; a program that closes all descriptors must not be counted
   --trace      an OTF2 trace of each process, too: every enter and leave
   --json       the table and every call path as JSON, on standard output
   -o DIR       the folder for the results; it is made, and must not hold results (default: pmlua-record-PID)
@@ -38,12 +40,14 @@ However a process ends, by a signal or by executing another program, what it has
 }
 
 local NOT_RUN = 126 -- as shells say it
+local EVENTS = 16 -- pml_intercept_events.h
 local BITS = { ["--max-depth"] = 31, ["--max-calls"] = 31, ["--min-duration"] = 60 }
 local takes_value = {
-  ["--lib"] = "LIB", ["--sym"] = "SYM", ["--not"] = "NOT", ["--filter"] = "FILTER", ["-o"] = "DIR", ["--finish"] = "FINISH",
+  ["--lib"] = "LIB", ["--sym"] = "SYM", ["--not"] = "NOT", ["--filter"] = "FILTER", ["--event"] = "EVENTS",
+  ["-o"] = "DIR", ["--finish"] = "FINISH",
   ["--max-depth"] = "MAX_DEPTH", ["--max-calls"] = "MAX_CALLS", ["--min-duration"] = "MIN_NS",
 }
-local repeats = { LIB = true, SYM = true, NOT = true }
+local repeats = { LIB = ":", SYM = ":", NOT = ":", EVENTS = "\n" }
 local of_a_trace = { "MAX_DEPTH", "MAX_CALLS", "MIN_NS" }
 local unit_ns = { [""] = 1, ns = 1, us = 1e3, ms = 1e6, s = 1e9 }
 
@@ -64,7 +68,7 @@ local function take(o, name, value)
     local what = key == "MIN_NS" and "duration; say 10us or 1ms" or "number from 1 on"
     return not o[key] and ("%s: '%s' is no %s"):format(name, value, what)
   end
-  o[key] = repeats[key] and o[key] and o[key] .. ":" .. value or value
+  o[key] = repeats[key] and o[key] and o[key] .. repeats[key] .. value or value
 end
 
 local function check(o)
@@ -135,7 +139,17 @@ local function filter(name)
   return core.sys.realpath(name)
 end
 
-local variables = { "LIB", "SYM", "NOT", "FILTER", "MAX_DEPTH", "MAX_CALLS", "MIN_NS" }
+--- Whether these events, a line each, can be counted here; nil and why.
+local function can_count(events)
+  local names = {}
+  for name in events:gmatch("[^\n]+") do names[#names + 1] = name end
+  if #names > EVENTS then return nil, ("--event: a call takes at most %d events"):format(EVENTS) end
+  local set <close>, err = core.eventset.open(names)
+  if not set then return nil, "--event: " .. sentence(err) end
+  return true
+end
+
+local variables = { "LIB", "SYM", "NOT", "FILTER", "EVENTS", "MAX_DEPTH", "MAX_CALLS", "MIN_NS" }
 
 --- How the command ended; nil and why. An interrupt from the terminal is the command's; what it left is told all the same.
 local function run(o, library, dir)
@@ -157,6 +171,17 @@ local function run(o, library, dir)
   return ended, lost and sentence(lost)
 end
 
+--- What the options name is there; nil and why not.
+local function prepare(o)
+  local err
+  if o.FILTER then
+    o.FILTER, err = filter(o.FILTER)
+    if not o.FILTER then return nil, err end
+  end
+  if o.EVENTS then return can_count(o.EVENTS) end
+  return true
+end
+
 ---@param args string[]
 ---@return integer status
 function M.run(args)
@@ -171,15 +196,12 @@ function M.run(args)
     complain(err)
     return status
   end
-  local refused, dir
-  if o.FILTER then
-    o.FILTER, refused = filter(o.FILTER)
-    if not o.FILTER then
-      complain(refused)
-      return 1
-    end
+  local possible, unclear = prepare(o)
+  if not possible then
+    complain(unclear)
+    return 1
   end
-  dir, refused = folder(o.DIR or ("pmlua-record-%d"):format(core.sys.pid()))
+  local dir, refused = folder(o.DIR or ("pmlua-record-%d"):format(core.sys.pid()))
   if not dir then
     complain(refused)
     return 1

@@ -44,7 +44,7 @@ function M.list()
   return list
 end
 
---- One wrapper by its name, or by the folder that it was built in; nil and why.
+--- One wrapper by its name; nil and why.
 ---@param name string
 ---@return table?
 ---@return string? err

@@ -51,13 +51,12 @@ local function undefined(cfg, libs, object)
   return set
 end
 
---- Whether each symbol links with the wrapper's libraries, and whether it links without them: two sets of those that
---- do not; nil and why.
+--- The symbols that do not link with the wrapper's libraries, and those that do not without them, as sets; nil and why.
 ---@param cfg table the folder's configuration
 ---@param symbols string[]
 ---@param scratch string a folder
----@return table<string, true>? missing
----@return table<string, true>|string foreign those that need the libraries; or why
+---@return table<string, true>? with
+---@return table<string, true>|string without or why
 function M.undefined(cfg, symbols, scratch)
   local source, object = scratch .. "/probe" .. suffix(cfg.language), scratch .. "/probe.o"
   local written, err = shell.spit(source, probe(symbols))
@@ -135,8 +134,8 @@ local function trace(cfg, libs, object)
   if not done then return nil, M.sentence(cfg, out) end
   local files = {}
   for line in out:gmatch("[^\n]+") do
-    local file = line:match("^%(?(/.-%.a)%)?") or line:match("^(/.*%.so[%d.]*)$") or line:match("^(%g+%.so[%d.]*)$") or
-      line:match("^%(?(%g-%.a)%)?")
+    local file = line:match("^(.*%.so[%d.]*)$") or line:match("^(.*%.a)$") or line:match("^%((.*%.a)%)[^/]*$") or
+      line:match("^(.*%.a)%([^/]*%)$")
     if file and not files[file] then
       files[file] = true
       files[#files + 1] = file

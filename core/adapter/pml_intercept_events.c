@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* core/adapter/pml_intercept_events.c - a thread's counters are opened at its first call and closed when it ends. */
+#include "adapter/pml_intercept_events.h"
+
+#include "adapter/pml_intercept_private.h"
+#include "base/pml_error.h"
+#include "source/pml_eventset.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <string.h>
+
+static struct pml_stream_metrics *metrics; /* set before anything is counted */
+static unsigned forks;                     /* this process's number of them: a parent's counters do not count a child */
+
+static PML_THREAD_LOCAL struct {
+  struct pml_eventset *set;
+  unsigned forks;
+  bool tried;
+  uint64_t value[PML_INTERCEPT_EVENTS_MAX];
+} self __attribute__((tls_model("initial-exec")));
+
+static void after_fork_in_child(void) {
+  forks++;
+}
+
+static void thread_ends(void) {
+  pml_eventset_close(self.set);
+  self.set = NULL;
+  self.tried = false;
+}
+
+static int open_set(struct pml_eventset **set, const struct pml_stream_metrics *m) {
+  int err = pml_eventset_open(set, m->name, m->n, NULL);
+  if (err == 0) err = pml_eventset_start(*set);
+  if (err == 0) return 0;
+  pml_eventset_close(*set);
+  *set = NULL;
+  return err;
+}
+
+static void note_types(struct pml_stream_metrics *m, const struct pml_eventset *set) {
+  for (uint32_t i = 0; i < m->n; i++)
+    if (pml_eventset_type(set, i) == PML_TYPE_DOUBLE) pml_stream_metrics_set_real(m, i);
+}
+
+__attribute__((noinline, cold)) static void begin(struct pml_stream_metrics *m) {
+  thread_ends();
+  self.tried = true;
+  self.forks = forks;
+  if (open_set(&self.set, m) == 0) note_types(m, self.set);
+}
+
+static void read_values(struct pml_stream_event *e) {
+  e->metrics = NULL;
+  if (PML_UNLIKELY(!self.tried || self.forks != forks)) begin(metrics);
+  if (self.set == NULL || pml_eventset_read(self.set, self.value) < 0) return;
+  e->metrics = metrics;
+  e->values = self.value;
+}
+
+int pml_intercept_count(const char *const *names, size_t n, const struct pml_stream_metrics **out) {
+  static const struct pml__intercept_counting counting = {read_values, thread_ends};
+  struct pml_stream_metrics *m;
+  struct pml_eventset *trial;
+  *out = NULL;
+  if (pml__intercept_counting != NULL) return pml_fail(-EALREADY, "calls have their counts already");
+  if (n > PML_INTERCEPT_EVENTS_MAX)
+    return pml_fail(-EINVAL, "a call takes at most %u events, not %zu", PML_INTERCEPT_EVENTS_MAX, n);
+  int err = pml_stream_metrics(names, n, &m);
+  if (err == 0) err = open_set(&trial, m);
+  if (err < 0) return err;
+  note_types(m, trial);
+  pml_eventset_close(trial);
+  err = -pthread_atfork(NULL, NULL, after_fork_in_child);
+  if (err < 0) return pml_fail(err, "no memory to count in children");
+  *out = metrics = m;
+  __atomic_store_n(&pml__intercept_counting, &counting, __ATOMIC_RELEASE);
+  return 0;
+}

@@ -1,0 +1,28 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+-- spec/core/plain_spec.lua - what runs while vector registers are somebody's who has not saved them leaves these alone.
+
+local support = require "spec.core.support"
+
+local function lines(command)
+  local _, out = support.shell(command)
+  return out:gmatch("[^\n]+")
+end
+
+describe("code for general registers only", function()
+  it("has no instruction for others, and calls nothing that might", function()
+    if support.shell("command -v objdump") ~= 0 then return pending("objdump is not installed") end
+    if support.build:find("[at]san") then return pending("a sanitizer adds calls of its own") end
+    local files = 0
+    for file in lines("find " .. support.quote(support.build) .. "/obj/core -name '*_plain.o'") do
+      local instructions = 0
+      for line in lines("objdump -dr --no-show-raw-insn " .. support.quote(file)) do
+        if line:find("^%s+%x+:") then instructions = instructions + 1 end
+        assert.is_nil(line:match("%%[xyz]mm%d") or line:match("%%st%f[%W]") or line:match("%s[qv]%d+%f[%W]"), line)
+        assert.is_nil(line:match("R_X86_64_PLT32%s+%S+") or line:match("R_AARCH64_CALL26%s+%S+"), line)
+      end
+      files = files + 1
+      assert.truthy(instructions > 50)
+    end
+    assert.truthy(files >= 2)
+  end)
+end)

@@ -1,0 +1,63 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+-- spec/lua/wrap_parts_spec.lua - what pmlua wrap reads: compile commands, compilers' lines, demangled names.
+
+local support = require "spec.core.support"
+
+describe("A compile_commands.json", function()
+  teardown(support.cleanup)
+
+  it("gives flags and language", function()
+    local dir = support.folder()
+    support.spit(dir .. "/compile_commands.json", ([=[ [
+      {"directory": "%s", "file": "a.cpp", "command": "g++ -DWIDTH='3 4' -I include -O2 -std=c++17 -c a.cpp -o a.o"},
+      {"directory": "/b", "file": "b.cpp", "arguments": ["g++", "-isystem", "sys", "-I/abs", "-DWIDTH=3 4", "-c", "b.cpp"]}
+    ] ]=]):format(dir))
+    local found = assert(require("pmlua.wrap.database").read(dir .. "/compile_commands.json"))
+    assert.equal("c++", found.language)
+    local words = assert(require("pmlua.wrap.shell").words(found.cflags))
+    assert.same({ "-DWIDTH=3 4", "-I" .. dir .. "/include", "-std=c++17", "-isystem", "/b/sys", "-I/abs" }, words)
+  end)
+end)
+
+describe("A compiler's line", function()
+  it("links, or does not", function()
+    local line = require "pmlua.wrap.line"
+    local function links(text)
+      local words = {}
+      for word in text:gmatch("%S+") do words[#words + 1] = word end
+      return line.links(words)
+    end
+    for _, text in ipairs { "gcc a.c", "ccache gcc -O2 a.o -lz -o a", "g++ -shared a.o", "cc @objects -o x", "gcc a" } do
+      assert.is_true(links(text), text)
+    end
+    for _, text in ipairs { "gcc -c a.c", "gcc -E a.c", "gcc --version", "gcc -o x", "cc -S a.c", "gcc -r a.o b.o -o c.o",
+      "g++ -fsyntax-only a.cc", "gcc -M a.c" } do
+      assert.is_false(links(text), text)
+    end
+  end)
+end)
+
+describe("A demangled name", function()
+  local parse = require("pmlua.wrap.templates").parse
+
+  it("tells class, member and types of the arguments", function()
+    local p = parse("ns::Map<std::pair<int, char>, (ns::Kind)2>::find(std::pair<int, char> const&, int (*)(int, int)) const")
+    assert.same({ "ns", "Map<std::pair<int, char>, (ns::Kind)2>", "find" }, p.parts)
+    assert.same({ "std::pair<int, char> const&", "int (*)(int, int)" }, p.parameters)
+    assert.is_true(p.const)
+    assert.is_nil(p.result)
+  end)
+
+  it("tells the result of a function template, and operators from brackets", function()
+    local p = parse("std::vector<int, std::allocator<int> > ns::make<int>(int)")
+    assert.same({ "std::vector<int, std::allocator<int> >", "ns::make<int>" }, { p.result, p.name })
+    p = parse("A<int>::operator()(int)")
+    assert.same({ { "A<int>", "operator()" }, { "int" } }, { p.parts, p.parameters })
+    p = parse("A<int>::operator<(A<int> const&) const")
+    assert.same({ { "A<int>", "operator<" }, { "A<int> const&" } }, { p.parts, p.parameters })
+    p = parse("A<int>::operator bool() const")
+    assert.same({ "A<int>", "operator bool" }, p.parts)
+    assert.is_nil(parse("vtable for A<int>"))
+    assert.is_nil(parse("A<int>::f(int) [clone .cold]"))
+  end)
+end)
