@@ -39,7 +39,7 @@ WORK_SRC := $(wildcard scripts/workloads/*.c scripts/workloads/*/*.c)
 SPEC_SRC := $(wildcard spec/c/*.c)
 FUZZ_SRC := $(wildcard spec/fuzz/fuzz_*.c)
 BENCH_SRC := $(wildcard spec/bench/*.c)
-ALL_C    := $(wildcard spec/lua/wrap/* core/*.h core/*/*.[ch] core/*/*/*.[ch] core/*/*/*/*.h bindings/*.[ch] scripts/workloads/*.[ch] scripts/workloads/*/*.[ch] scripts/programs/*.[ch] spec/c/*.[ch] spec/c/intercept/*.[ch] spec/c/wrap/*.[ch] spec/c/plugins/*.c spec/c/plugins/*.cpp core/compat/scorep/include/scorep/*.h spec/fuzz/*.[ch] spec/bench/*.[ch] spec/pmlib/*.c spec/pmlib/*.cpp)
+ALL_C    := $(wildcard spec/lua/wrap/* core/*.h core/*/*.[ch] core/*/*/*.[ch] core/*/*/*/*.h bindings/*.[ch] scripts/workloads/*.[ch] scripts/workloads/*/*.[ch] scripts/programs/*.[ch] spec/c/*.[ch] spec/c/intercept/*.[ch] spec/c/wrap/*.[ch] spec/c/plugins/*.c spec/c/plugins/*.cpp core/compat/scorep/include/scorep/*.h spec/fuzz/*.[ch] spec/bench/*.[ch] spec/wrap/*.c spec/pmlib/*.c spec/pmlib/*.cpp)
 
 CORE_OBJ := $(CORE_SRC:%.c=$(B)/obj/%.o) $(CORE_ASM:%.S=$(B)/obj/%.o)
 SDE_OBJ  := $(SDE_SRC:%.c=$(B)/obj/%.o)
@@ -303,7 +303,8 @@ specs: $(SPEC_BIN)
 RUN_DEPS   := pkg-config lua5.4 liblua5.4-dev libdw-dev libpfm4-dev libotf2-trace-dev zlib1g-dev lua-filesystem lua-cjson lua-argparse lua-zlib gnuplot-nox
 CHECK_DEPS := g++ lua-busted lua-check otf2-tools python3-otf2 python3-six clang libomp-dev clang-format clang-tidy cppcheck valgrind man-db \
   libclang-dev gcc-aarch64-linux-gnu libc6-dev-arm64-cross qemu-user-static gfortran openmpi-bin libopenmpi-dev sqlite3 git \
-  libpython3.11-testsuite
+  libpython3.11-testsuite libfftw3-dev libgmp-dev
+WRAP_DEPS := libopenblas-dev petsc-dev qtbase5-dev
 
 # $(call need,PACKAGES): install what is missing, or say what to install and stop.
 define need
@@ -317,7 +318,7 @@ echo "installing:$$missing"; export DEBIAN_FRONTEND=noninteractive; \
 $$as apt-get update -qq && $$as apt-get install -y -qq --no-install-recommends $$missing >/dev/null
 endef
 
-.PHONY: deps deps-check run check
+.PHONY: deps deps-check run check check-wrap
 deps: ## install the missing Debian packages that building and running need
 	$(call need,$(RUN_DEPS))
 deps-check: deps
@@ -331,6 +332,10 @@ run: deps ## set up, build, run the first experiment; ARGS="--quick" makes it sh
 check: deps-check ## set up, build, run every test
 	@$(MAKE) --no-print-directory -j2 all specs >$(CHECK_LOG) 2>&1 || { cat $(CHECK_LOG); exit 1; }
 	@$(LUA) spec/check.lua $(CHECK_STEPS)
+check-wrap: deps-check ## the recipes of large libraries: OpenBLAS, PETSc and Qt 5 are installed, wrapped and checked, which takes minutes
+	$(call need,$(WRAP_DEPS))
+	@$(MAKE) --no-print-directory -j2 all >$(CHECK_LOG) 2>&1 || { cat $(CHECK_LOG); exit 1; }
+	@$(LUA) spec/check.lua wrap
 CHECK_LOG = $(shell mkdir -p $(B); echo $(B)/check-build.log)
 
 # --- parts of the check, also alone -----------------------------------------------------------------------------------

@@ -36,10 +36,10 @@ local function sources(pattern)
   return list
 end
 
-local function busted(what, lua)
+local function busted(what, lua, seconds)
   local t = now()
   local command = "PMLUA_BUILD=%s busted --lua=%s -o plainTerminal %s"
-  local out, code = tally.sh(command:format(build, lua or "/usr/bin/lua5.4", what), 900)
+  local out, code = tally.sh(command:format(build, lua or "/usr/bin/lua5.4", what), seconds or 900)
   local p, f, e, s = out:match("(%d+) success%S* / (%d+) failure%S* / (%d+) error%S* / (%d+) pending")
   if not p then
     io.write(out)
@@ -60,6 +60,7 @@ local steps = {
   mutants = mutants,
   costs = function() tally.program("costs", "lua5.4 spec/costs.lua " .. build .. "/spec/cost", 120) end,
   busted = function() for _, dir in ipairs { "spec/core", "spec/lua", "spec/scripts", "spec/house" } do busted(dir) end end,
+  wrap = function() busted("spec/wrap", nil, 2400) end,
   asan = function() whole("asan", "make --no-print-directory asan", 1200) end,
   tsan = function() whole("tsan", "make --no-print-directory tsan", 900) end,
   ["lua-asan"] = function()

@@ -15,7 +15,7 @@ local M = {}
 
 -- Fields of wrap.lua and of a recipe, with their types.
 M.fields = { name = "string", language = "string", cflags = "string", ldflags = "string", libs = "string",
-  variadic = "table", record = "table" }
+  variadic = "table", record = "table", calls = "table" }
 -- Those that a recipe has besides.
 M.recipe_fields = { headers = "table", package = "string", example = "string", filter = "string", title = "string" }
 
@@ -76,6 +76,7 @@ end
 ---@field libs string
 ---@field variadic table<string, string>
 ---@field record string[]
+---@field calls table<string, integer> that the example makes, by name; none: it is not known
 ---@field headers string file
 ---@field example string file
 ---@field filter string file
@@ -87,7 +88,7 @@ end
 ---@return pmlua.wrap.folder
 function M.complete(dir, t)
   local cfg = { dir = dir, name = t.name, language = t.language or "c", cflags = t.cflags or "", ldflags = t.ldflags or "",
-    libs = t.libs or "", variadic = t.variadic or {}, record = t.record or {} }
+    libs = t.libs or "", variadic = t.variadic or {}, record = t.record or {}, calls = t.calls or {} }
   cfg.suffix = cfg.language == "c" and ".c" or ".cc"
   cfg.headers, cfg.example = dir .. "/headers.h", dir .. "/example" .. cfg.suffix
   cfg.filter, cfg.build = dir .. "/" .. cfg.name .. ".filter", dir .. "/build"

@@ -15,7 +15,7 @@ Records the calls of LIBS, made by `pmlua wrap init`.
 
 | file | what it is for |
 | --- | --- |
-| wrap.lua | name, language, flags, libraries: how applications are built; twins of variadic functions; values to record |
+| wrap.lua | name, language, flags, libraries: how applications are built; twins of variadic functions; values; calls |
 | headers.h | an include for each header that applications include |
 | EXAMPLE | a small program that uses the library: it shows that the flags are right, and what is counted |
 | NAME.filter | which functions are wrapped, in Score-P's syntax |

@@ -86,11 +86,29 @@ end
 
 local NONE = "pmlua-wrap-trial-looks-at-no-library"
 
+--- What is wrong with a way's counts, in one sentence, if the folder says what the example calls: by link-time wrappers
+--- these calls and no others, by the others, which see libraries' calls too, no fewer.
+local function difference(cfg, way, counts)
+  local names = {}
+  for name in pairs(cfg.calls) do names[#names + 1] = name end
+  if #names == 0 then return nil end
+  for name in pairs(counts) do
+    if not cfg.calls[name] then names[#names + 1] = name end
+  end
+  table.sort(names)
+  for _, name in ipairs(names) do
+    local expected, n = cfg.calls[name] or 0, counts[name] or 0
+    if n < expected or n > expected and way:find("^link%-time") then
+      return ("%s is counted %d times; the example calls it %d times"):format(name, n, expected)
+    end
+  end
+end
+
 ---@class pmlua.wrap.trial
 ---@field way string
 ---@field counts table<string, integer>?
 ---@field sum integer?
----@field err string? why there are none
+---@field err string? why there are none, or what is wrong with them
 
 --- Each way in turn, the program as it is first; its example stays in the build folder as example.
 ---@param cfg pmlua.wrap.folder
@@ -102,7 +120,7 @@ function M.run(cfg, w)
     local t = { way = way, err = err }
     if built then
       t.counts, t.sum = count(cfg, w, program, lib, first)
-      if not t.counts then t.sum, t.err = nil, t.sum end
+      if not t.counts then t.sum, t.err = nil, t.sum else t.err = difference(cfg, way, t.counts) end
     end
     trials[#trials + 1] = t
   end

@@ -5,6 +5,7 @@ local database = require "pmlua.wrap.database"
 local folder = require "pmlua.wrap.folder"
 local headers = require "pmlua.wrap.headers"
 local library = require "pmlua.wrap.library"
+local recipes = require "pmlua.wrap.recipes"
 local scaffold = require "pmlua.wrap.scaffold"
 local shell = require "pmlua.wrap.shell"
 local values = require "pmlua.wrap.values"
@@ -26,11 +27,13 @@ and a filter, and says which shared libraries are behind the flags.
   --variadic F=TWIN         F takes '...' and goes to TWIN, which takes a va_list; may be repeated
   --record F:ARGUMENT       also record an argument, by name or number, or F:return; =metric (on the event) or =recorder
                             (an event with quantiles) for one of both; may be repeated
-  --recipe FILE             a Lua file that returns all of this: name, language, cflags, ldflags, libs, variadic, record,
-                            headers, example, filter (texts), package
+  --recipe FILE|NAME        a Lua file that returns all of this: name, language, cflags, ldflags, libs, variadic, record,
+                            headers, example, filter (texts), calls (that the example makes), package; or one of those
+                            that pmlua wrap list names
   --update                  change the configuration of a folder that is there
 
-    pmlua wrap init --name zlib --headers zlib.h --libs -lz --record crc32:len]],
+    pmlua wrap init --name zlib --headers zlib.h --libs -lz --record crc32:len
+    pmlua wrap init --recipe fftw3]],
 }
 
 local kinds = { name = "value", headers = "list", libs = "value", cflags = "value", ldflags = "value", language = "value",
@@ -38,7 +41,7 @@ local kinds = { name = "value", headers = "list", libs = "value", cflags = "valu
 
 --- What a recipe, or the folder that is updated, says before the options do.
 local function before(o)
-  if o.recipe then return folder.read(o.recipe, folder.recipe_fields) end
+  if o.recipe then return recipes.read(o.recipe) end
   if o.update then
     local cfg, err = folder.load(o[1] or ".")
     if not cfg then return nil, err end
@@ -71,7 +74,7 @@ local function gather(o)
   if o.example then
     local text, missing = shell.slurp(o.example)
     if not text then return nil, missing end
-    t.example = text
+    t.example, t.calls = text, nil -- another example makes other calls
   end
   t.variadic, t.record = t.variadic or {}, o.record or t.record or {}
   local fine, misuse = twins(o.variadic, t.variadic)

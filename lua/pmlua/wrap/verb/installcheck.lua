@@ -8,7 +8,8 @@ Builds the example of the working folder with the installed wrapper in each way 
 installed), runs it, and counts its calls; first those of the program as it is, by interception. Link-time wrappers see the
 calls of the program alone, the others also those of libraries.
 
-Exit status 1 if a way does not build, fails, or counts nothing.
+Exit status 1 if a way does not build, fails, counts nothing, or counts other calls than wrap.lua says of the example:
+calls = { FUNCTION = N, ... }, all that the program itself makes.
 
     pmlua wrap installcheck wrap-zlib]],
 }

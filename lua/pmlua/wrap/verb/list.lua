@@ -1,10 +1,11 @@
 -- SPDX-License-Identifier: BSD-3-Clause
---- `pmlua wrap list`: the wrappers that are installed.
+--- `pmlua wrap list`: the wrappers that are installed, and the recipes for more.
 
 local M = {
   usage = "pmlua wrap list",
   help = [[
-The wrappers in the folders of PMLUA_WRAP_PATH and beside pmlua: name, language, number of functions, libraries, folder.
+The wrappers in the folders of PMLUA_WRAP_PATH and beside pmlua: name, language, number of functions, libraries, folder;
+and the recipes that come with pmlua, with the Debian package that each needs: pmlua wrap init --recipe NAME begins one.
 
     pmlua wrap list]],
 }
@@ -20,6 +21,9 @@ function M.run(args, say, complain)
   else
     say(require("pmlua.tabulate")({ "name", "language", "functions", "libraries", "folder" }, rows))
   end
+  local recipes = {}
+  for i, r in ipairs(require("pmlua.wrap.recipes").list()) do recipes[i] = { r.name, r.title, r.package } end
+  if #recipes > 0 then say("\n" .. require("pmlua.tabulate")({ "recipe", "of", "Debian package" }, recipes)) end
   return 0
 end
 
