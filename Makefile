@@ -301,9 +301,11 @@ specs: $(SPEC_BIN)
 # --- the two commands of a newcomer -----------------------------------------------------------------------------------
 
 RUN_DEPS   := pkg-config lua5.4 liblua5.4-dev libdw-dev libpfm4-dev libotf2-trace-dev zlib1g-dev lua-filesystem lua-cjson lua-argparse lua-zlib gnuplot-nox
+# Debian's Python has its own tests apart, by its version.
+PYTHON_TESTS := $(patsubst %,lib%-testsuite,$(shell readlink /usr/bin/python3))
 CHECK_DEPS := g++ lua-busted lua-check otf2-tools python3-otf2 python3-six clang libomp-dev clang-format clang-tidy cppcheck valgrind man-db \
   libclang-dev gcc-aarch64-linux-gnu libc6-dev-arm64-cross qemu-user-static gfortran openmpi-bin libopenmpi-dev sqlite3 git \
-  libpython3.11-testsuite libfftw3-dev libgmp-dev
+  $(PYTHON_TESTS) libfftw3-dev libgmp-dev
 WRAP_DEPS := libopenblas-dev petsc-dev qtbase5-dev
 
 # $(call need,PACKAGES): install what is missing, or say what to install and stop.
