@@ -9,6 +9,7 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <pthread.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -28,6 +29,15 @@ static int write_all(int fd, const char *text, size_t n) {
   return 0;
 }
 
+/* A device or a pipe is written to; a file in its place would be another's loss. */
+static int write_into(const char *path, const char *text, size_t n) {
+  int fd = open(path, O_WRONLY | O_CLOEXEC | O_NOCTTY);
+  if (fd < 0) return -errno;
+  int err = write_all(fd, text, n);
+  if (close(fd) != 0 && err == 0) err = -errno;
+  return err;
+}
+
 static int replace(const char *path, const char *text, size_t n) {
   char temporary[PATH_MAX];
   int length = snprintf(temporary, sizeof temporary, "%s.%d.tmp", path, (int)getpid());
@@ -44,10 +54,12 @@ static int replace(const char *path, const char *text, size_t n) {
 int pml_section_write(const char *path) {
   char *text;
   size_t n;
+  struct stat st;
   if (path == NULL || *path == '\0') return pml_fail(-EINVAL, "a section file needs a path");
   int err = pml_section_text(true, &text, &n);
   if (err < 0) return err;
-  err = replace(path, text, n);
+  bool device = stat(path, &st) == 0 && !S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode);
+  err = device ? write_into(path, text, n) : replace(path, text, n);
   free(text);
   return err < 0 ? pml_fail(err, "%.400s: %s", path, pml_error_text(err)) : 0;
 }

@@ -7,6 +7,7 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <locale.h>
 #include <pthread.h>
@@ -326,6 +327,12 @@ static void files(void) {
         "a folder is not replaced");
   free(left_in("written", ".tmp", &n));
   CHECK(n == 0, "what failed leaves nothing");
+  char begin[15] = "";
+  CHECK(mkfifo(in_dir("written/pipe"), 0600) == 0, "a pipe");
+  int fd = open(in_dir("written/pipe"), O_RDWR);
+  CHECK(pml_section_write(in_dir("written/pipe")) == 0 && read(fd, begin, 14) == 14 && has(begin, "pmlua-sections"),
+        "what is no file is written to, not replaced: a pipe, or /dev/null when it is root who asks");
+  close(fd);
   CHECK(pml_section_write("") == -EINVAL && pml_section_write(NULL) == -EINVAL, "no path is misuse");
   int err = access("/dev/full", W_OK) == 0 ? pml_section_write("/dev/full/x") : -ENOTDIR;
   CHECK(err == -ENOTDIR, "a path through a file is refused");
