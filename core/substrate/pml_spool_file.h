@@ -118,6 +118,7 @@ struct pml_spool {
   char *path;
   uint64_t dev, ino;
   int fd;             /* atomic */
+  bool sealed;        /* atomic */
   uint64_t next_unit; /* atomic */
 
   struct pml__spool_extent *names; /* atomic: where names are put now */
