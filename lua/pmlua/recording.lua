@@ -183,7 +183,8 @@ function M.report(o, dir, complain)
   tell_failures(processes, complain)
   local all, err = calls.read(dir)
   if not all or #all.processes == 0 then
-    complain(err or ("no process left results in %s: none got as far as loading the library, could make a file there, or had the memory"):format(dir))
+    complain(err or ("no process left results in %s: none got as far as loading the library, could make a file there, "
+      .. "or had the memory"):format(dir))
     return false
   end
   tell_endings(all, dir, complain)

@@ -9,7 +9,8 @@ local recording = require "pmlua.recording"
 
 local M = {
   summary = "run a program and tell which library functions it spends its time in",
-  usage = "pmlua record [--lib GLOB] [--sym GLOB] [--not GLOB] [--event NAME] [--trace|--profile] [--json] [-o DIR] [--] CMD [ARGS]",
+  usage = "pmlua record [--lib GLOB] [--sym GLOB] [--not GLOB] [--event NAME] [--trace|--profile] "
+    .. "[--json] [-o DIR] [--] CMD [ARGS]",
   help = [[
 CMD is run as it is, its children too; calls from the program to its libraries and between these are recorded: of every
 library but libc, the loader and pmlua itself. Then a table of functions is printed on standard error, and CMD's exit
