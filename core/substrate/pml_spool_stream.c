@@ -33,8 +33,9 @@ __attribute__((noinline, cold)) static bool more_room(struct pml__spool_track *t
   e->thread = t->thread;
   e->tid = (int32_t)pml_thread_self()->tid;
   __atomic_store_n(&e->kind, PML__SPOOL_EVENTS, __ATOMIC_RELEASE);
-  pml__spool_unmap(t->extent);
+  struct pml__spool_extent *full = t->extent;
   use(t, e, PML__SPOOL_FIRST_EVENT);
+  pml__spool_unmap(full); /* at last: what the track has is mapped whenever another thread forks */
   return true;
 }
 
