@@ -86,12 +86,8 @@ static void *map(int fd, uint64_t at, uint64_t bytes) {
   return memory != MAP_FAILED ? memory : NULL;
 }
 
-static bool is_sealed(const struct pml_spool *s) {
-  return __atomic_load_n(&s->sealed, __ATOMIC_RELAXED);
-}
-
 struct pml__spool_extent *pml__spool_extent(struct pml_spool *s, uint32_t units) {
-  if (is_sealed(s)) return NULL;
+  if (pml__spool_is_sealed(s)) return NULL;
   int saved = errno;
   struct pml__spool_extent *e = NULL;
   uint64_t bytes = (uint64_t)units * PML__SPOOL_UNIT;
@@ -113,7 +109,7 @@ void pml__spool_unmap(struct pml__spool_extent *e) {
 
 /* It stays mapped until the spool is closed. */
 static struct pml__spool_extent *lasting_extent(struct pml_spool *s, uint32_t units, enum pml__spool_kind kind) {
-  if (is_sealed(s)) return NULL;
+  if (pml__spool_is_sealed(s)) return NULL;
   struct pml__spool_map *m = malloc(sizeof *m);
   struct pml__spool_extent *e = m != NULL ? pml__spool_extent(s, units) : NULL;
   if (e == NULL) {
@@ -291,7 +287,7 @@ static void unmap_all(struct pml_spool *s) {
 }
 
 static void release(struct pml_spool *s) {
-  if (!is_sealed(s)) unmap_all(s);
+  if (!pml__spool_is_sealed(s)) unmap_all(s);
   pthread_mutex_destroy(&s->lock);
   free(s->path);
   free(s);
