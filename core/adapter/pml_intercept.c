@@ -108,7 +108,9 @@ static void stop(void) {
 
 int pml_intercept_install(const struct pml_intercept_options *o) {
   pthread_mutex_lock(&whole);
-  int err = is_on() ? pml_fail(-EALREADY, "calls are intercepted already") : prepare();
+  int err = is_on() ? pml_fail(-EALREADY, "calls are intercepted already, by pmlua record or by another interception: "
+                                          "a process has one at a time")
+                    : prepare();
   if (err == 0) err = choose(o);
   if (err == 0) {
     __atomic_store_n(&pml__intercept_on, true, __ATOMIC_RELEASE);

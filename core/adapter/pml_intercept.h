@@ -46,6 +46,7 @@
 
 #include "base/pml_api.h"
 
+#include <stdbool.h>
 #include <stdint.h>
 
 PML_BEGIN_DECLS
@@ -93,6 +94,13 @@ struct pml_intercept_stats {
   uint64_t nested;    /* calls not recorded: made by the recording itself, or by a handler that interrupted it */
 };
 PML_API void pml_intercept_stats(struct pml_intercept_stats *s);
+
+/*
+ * pml_intercept_confine - calls of the calling thread are recorded without a system call from now on, as far as
+ * consumers make none; @without_clock: its calls are recorded no more, nor the ends of those under way. For good; for a
+ * thread that gives up its right to system calls, or to the processor's clock. Not async-signal-safe.
+ */
+PML_API void pml_intercept_confine(bool without_clock);
 
 /* A pattern that was given as "lib" or "sym" and matched no library, or no function of the chosen libraries. */
 struct pml_intercept_unmatched {

@@ -5,6 +5,7 @@
 #include "adapter/pml_intercept_call.h"
 #include "base/pml_clock.h"
 #include "base/pml_error.h"
+#include "base/pml_thread.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -95,6 +96,13 @@ __attribute__((noinline, cold)) static void thread_begins(struct pml__intercept_
     }
   }
   (void)pthread_setspecific(key, t);
+}
+
+void pml_intercept_confine(bool without_clock) {
+  struct pml__intercept_thread *t = &pml__intercept_self;
+  if (t->hi == 0) thread_begins(t);
+  (void)pml_thread_self();                          /* substrates ask who it is */
+  if (without_clock) pml__intercept_set_busy(t, 1); /* on no stack: busy for good */
 }
 
 /* ---- events ---- */

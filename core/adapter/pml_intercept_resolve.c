@@ -131,6 +131,17 @@ static uintptr_t look_up(void *handle, const char *name, const char *version) {
 }
 
 /*
+ * A slot that asks for a version is content with a function that has none, such as that of a library that is preloaded
+ * to stand in for libc's; dlvsym() is not. False: such a one may be there, elsewhere.
+ */
+static bool search(const struct pml__slots *x, void *handle, const char *name, const char *version, uintptr_t *found) {
+  uintptr_t any = version != NULL ? look_up(handle, name, NULL) : 0;
+  *found = look_up(handle, name, version);
+  return any == 0 || any == *found ||
+         (*found != 0 && pml__objects_find(&x->all, any) == pml__objects_find(&x->all, *found));
+}
+
+/*
  * An object that came later looks among what all see, and among what it was loaded with, in one order or the other,
  * which nothing shows: what both have, elsewhere, is left to the loader. And it keeps what it was bound to loaded: the
  * loader sees to that when it fills a slot. We cannot, so a slot is filled with what stays anyway: what was loaded with
@@ -144,11 +155,12 @@ uintptr_t pml__slots_resolve(struct pml__slots *x, const struct pml__object *o, 
     uintptr_t one = x->index != NULL ? only(x->index, &x->all, name, n) : 0;
     if (one != 0) return one;
   }
-  uintptr_t global = look_up(pml__intercept_global, name, version);
+  uintptr_t global, local;
+  if (!search(x, pml__intercept_global, name, version, &global)) return 0;
   const struct pml__object *of = global != 0 ? pml__objects_find(&x->all, global) : NULL;
   bool stays = of != NULL && of->startup;
   if (o->startup) return stays ? global : 0;
-  uintptr_t local = look_up(o->handle, name, version);
+  if (!search(x, o->handle, name, version, &local)) return 0;
   if (local != 0) return global == 0 || global == local ? local : 0;
   return stays ? global : 0;
 }

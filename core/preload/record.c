@@ -10,6 +10,8 @@
  * is left to do at the end. Nothing is ever printed, no thread or signal handler is added. Whoever ran the program
  * reads the spools; one without its program's own end was cut short.
  */
+#include "preload/confine.h"
+
 #include "adapter/pml_intercept.h"
 #include "adapter/pml_intercept_events.h"
 #include "base/pml_clock.h"
@@ -33,7 +35,8 @@
 
 static struct {
   char dir[PATH_MAX - 64];
-  pid_t pid; /* whose results these are: a child of vfork() has the memory, but not the pid */
+  bool confined; /* may make no system calls */
+  pid_t pid;     /* whose results these are: a child of vfork() has the memory, but not the pid */
   struct pml_spool *spool;
   struct pml_profile *profile;
   const char *event[PML_INTERCEPT_EVENTS_MAX]; /* whose values calls have */
@@ -89,19 +92,30 @@ static void tell(const char *failure, bool at_end) {
   else
     say_counts(&t);
   for (size_t i = 0; i < record.nevents; i++) say(&t, "event\t%s\n", record.event[i]);
+  if (record.confined) say(&t, "confined\t1\n");
   if (at_end) (void)pml_intercept_unmatched(say_unmatched, &t);
   pml_spool_tell(record.spool, t.at);
 }
 
-/* ---- the end ---- */
-
 static bool is_ours(void) {
-  return record.spool != NULL && record.pid == getpid();
+  return record.spool != NULL && (record.confined || record.pid == getpid());
 }
+
+/* The last moment to ask anything: what is told now is all that will be told. */
+void pml__preload_confined(bool without_clock) {
+  if (!is_ours()) return;
+  pml_intercept_confine(without_clock);
+  if (record.confined) return;
+  record.confined = true;
+  tell(NULL, true);
+  pml_spool_seal(record.spool);
+}
+
+/* ---- the end ---- */
 
 __attribute__((destructor)) static void finish(void) {
   if (!is_ours()) return;
-  tell(NULL, true);
+  if (!record.confined) tell(NULL, true);
   pml_spool_end(record.spool, PML_SPOOL_EXIT);
 }
 
@@ -200,11 +214,11 @@ static void start_in_child(void) {
   int saved = errno;
   pml_profile_close(record.profile);
   record.spool = NULL;
-  int err = start();
+  int err = record.confined ? 0 : start();
   if (record.spool == NULL) pml_spool_lose_child(parents);
   if (err < 0)
     give_up(err);
-  else
+  else if (record.spool != NULL)
     tell(NULL, false);
   pml_spool_close(parents);
   errno = saved;

@@ -201,19 +201,12 @@ int pml__profile_of(struct pml_profile **out, struct pml__profile_tree *tree, st
   return 0;
 }
 
-static void forget(struct pml__profile_tree *tree, struct pml__histograms *histograms) {
-  pml__profile_tree_forget(tree);
-  pml__histograms_forget(histograms);
-}
-
 void pml_profile_close(struct pml_profile *p) {
-  if (p == NULL) return;
-  /* -ENOENT in a child: nothing comes there anyway, and memory that is not the heap's is the parent's. */
-  bool others = pml_stream_remove(p->consumer) == -ENOENT && p->memory != NULL;
-  if (others) forget(&p->ended, &p->ended_histograms);
+  /* -ENOENT in a child: other threads may have been at it, halfway, and memory that is not the heap's is the parent's.
+   */
+  if (p == NULL || pml_stream_remove(p->consumer) == -ENOENT) return;
   for (struct pml__profile_track *t = p->tracks, *next; t != NULL; t = next) {
     next = t->next;
-    if (others) forget(&t->tree, &t->histograms);
     free_track(t);
   }
   pml__profile_tree_close(&p->ended);

@@ -42,10 +42,6 @@ static void put(const struct pml_profile_memory *memory, void *block) {
     memory->put(memory->arg, block);
 }
 
-void pml__histograms_forget(struct pml__histograms *all) {
-  all->first = NULL;
-}
-
 void pml__histograms_close(struct pml__histograms *all) {
   for (struct pml__histogram *h = all->first, *next; h != NULL; h = next) {
     next = h->next;

@@ -43,8 +43,6 @@ struct pml__histograms {
 };
 
 void pml__histograms_close(struct pml__histograms *all);
-/* They are somebody else's: closing leaves them alone. */
-void pml__histograms_forget(struct pml__histograms *all);
 /* That of @region, made if need be; NULL: no memory. By the owner only. */
 struct pml__histogram *pml__histograms_of(struct pml__histograms *all, pml_region_t region);
 /* All of @from, which may be growing, into @to; false: no memory, and nothing is added. */

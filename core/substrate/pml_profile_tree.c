@@ -67,10 +67,6 @@ bool pml__profile_tree_open(struct pml__profile_tree *t, const struct pml_profil
   return false;
 }
 
-void pml__profile_tree_forget(struct pml__profile_tree *t) {
-  memset(t->chunk, 0, sizeof t->chunk);
-}
-
 void pml__profile_tree_close(struct pml__profile_tree *t) {
   for (unsigned k = 0; k < PML__PROFILE_CHUNKS; k++) put(t, t->chunk[k]);
   free(t->slot);

@@ -37,8 +37,6 @@ struct pml__profile_tree {
 /* Returns whether there is memory for the root. @memory: for its nodes, NULL: the heap; borrowed. */
 bool pml__profile_tree_open(struct pml__profile_tree *t, const struct pml_profile_memory *memory, uint32_t id);
 void pml__profile_tree_close(struct pml__profile_tree *t);
-/* Its nodes are somebody else's: closing it leaves them alone. */
-void pml__profile_tree_forget(struct pml__profile_tree *t);
 /* The child of @parent for @region, made if need be; NULL: no room. By the owner only. */
 struct pml__profile_node *pml__profile_tree_child(struct pml__profile_tree *t, struct pml__profile_node *parent,
                                                   pml_region_t region);

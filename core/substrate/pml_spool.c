@@ -87,6 +87,7 @@ static void *map(int fd, uint64_t at, uint64_t bytes) {
 }
 
 struct pml__spool_extent *pml__spool_extent(struct pml_spool *s, uint32_t units) {
+  if (pml__spool_is_sealed(s)) return NULL;
   int saved = errno;
   struct pml__spool_extent *e = NULL;
   uint64_t bytes = (uint64_t)units * PML__SPOOL_UNIT;
@@ -108,6 +109,7 @@ void pml__spool_unmap(struct pml__spool_extent *e) {
 
 /* It stays mapped until the spool is closed. */
 static struct pml__spool_extent *lasting_extent(struct pml_spool *s, uint32_t units, enum pml__spool_kind kind) {
+  if (pml__spool_is_sealed(s)) return NULL;
   struct pml__spool_map *m = malloc(sizeof *m);
   struct pml__spool_extent *e = m != NULL ? pml__spool_extent(s, units) : NULL;
   if (e == NULL) {
@@ -236,6 +238,10 @@ void pml_spool_end(struct pml_spool *s, enum pml_spool_end how) {
   __atomic_store_n(&s->head->ended, how, __ATOMIC_RELEASE);
 }
 
+void pml_spool_seal(struct pml_spool *s) {
+  __atomic_store_n(&s->sealed, true, __ATOMIC_RELAXED);
+}
+
 void pml_spool_lose_child(struct pml_spool *s) {
   __atomic_fetch_add(&s->head->lost_children, 1, __ATOMIC_RELAXED);
 }
@@ -269,7 +275,7 @@ static int make(struct pml_spool *s) {
   return err;
 }
 
-static void release(struct pml_spool *s) {
+static void unmap_all(struct pml_spool *s) {
   for (struct pml__spool_map *m = s->maps, *next; m != NULL; m = next) {
     next = m->next;
     pml__spool_unmap(m->extent);
@@ -278,6 +284,10 @@ static void release(struct pml_spool *s) {
   if (s->head != NULL) munmap(s->head, PML__SPOOL_HEAD_BYTES);
   if (s->mark != NULL) munmap(s->mark, PML__SPOOL_MARKS * sizeof *s->mark);
   if (is_ours(s, s->fd)) close(s->fd);
+}
+
+static void release(struct pml_spool *s) {
+  if (!pml__spool_is_sealed(s)) unmap_all(s);
   pthread_mutex_destroy(&s->lock);
   free(s->path);
   free(s);

@@ -45,6 +45,13 @@ PML_API void pml_spool_tell(struct pml_spool *s, const char *text);
 /* pml_spool_end - how the process ends. One store; async-signal-safe. */
 PML_API void pml_spool_end(struct pml_spool *s, enum pml_spool_end how);
 
+/*
+ * pml_spool_seal - from now on no system call is made for it: the file does not grow, and what finds no room is dropped
+ * and counted; closed, it stays mapped. For a process that gives up its right to system calls. One store;
+ * async-signal-safe.
+ */
+PML_API void pml_spool_seal(struct pml_spool *s);
+
 /* pml_spool_lose_child - a child could not be recorded: called by that child, before it closes. Async-signal-safe. */
 PML_API void pml_spool_lose_child(struct pml_spool *s);
 

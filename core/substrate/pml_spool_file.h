@@ -118,6 +118,7 @@ struct pml_spool {
   char *path;
   uint64_t dev, ino;
   int fd;             /* atomic */
+  bool sealed;        /* atomic */
   uint64_t next_unit; /* atomic */
 
   struct pml__spool_extent *names; /* atomic: where names are put now */
@@ -136,6 +137,11 @@ struct pml_spool {
   uint64_t summing;
   struct pml__spool_summer *summers, *spare_summers; /* under the lock */
 };
+
+/* No system call is made for it. */
+static inline bool pml__spool_is_sealed(const struct pml_spool *s) {
+  return __atomic_load_n(&s->sealed, __ATOMIC_RELAXED);
+}
 #define PML__SPOOL_NAMED (UINT32_C(1) << 31)
 
 /* pml__spool_extent - @units more of the file, mapped, with all but the kind to be filled in; NULL: no room. Keeps

@@ -33,8 +33,9 @@ __attribute__((noinline, cold)) static bool more_room(struct pml__spool_track *t
   e->thread = t->thread;
   e->tid = (int32_t)pml_thread_self()->tid;
   __atomic_store_n(&e->kind, PML__SPOOL_EVENTS, __ATOMIC_RELEASE);
-  pml__spool_unmap(t->extent);
+  struct pml__spool_extent *full = t->extent;
   use(t, e, PML__SPOOL_FIRST_EVENT);
+  pml__spool_unmap(full); /* at last: what the track has is mapped whenever another thread forks */
   return true;
 }
 
@@ -133,8 +134,12 @@ static void on_metric(void *data, const struct pml_stream_event *e) {
 
 /* ---- threads ---- */
 
+static void unmap(const struct pml__spool_track *t) {
+  if (!pml__spool_is_sealed(t->spool)) pml__spool_unmap(t->extent);
+}
+
 static void free_track(struct pml__spool_track *t) {
-  pml__spool_unmap(t->extent);
+  unmap(t);
   free(t->frame);
   free(t);
 }
@@ -214,16 +219,20 @@ int pml_spool_trace(struct pml_spool *s, const struct pml_spool_limits *limits) 
   return pml_stream_add(&c, &s->consumer);
 }
 
-static void free_all(struct pml__spool_track *t) {
+/* In a child other threads may have been changing all but the extent, which is there at any moment. */
+static void end_all(struct pml__spool_track *t, bool in_child) {
   for (struct pml__spool_track *next; t != NULL; t = next) {
     next = t->following;
-    free_track(t);
+    if (in_child)
+      unmap(t);
+    else
+      free_track(t);
   }
 }
 
 void pml__spool_trace_end(struct pml_spool *s) {
   if (s->consumer == 0) return;
-  (void)pml_stream_remove(s->consumer); /* -ENOENT in a child: nothing comes there anyway */
-  free_all(s->tracks);
-  free_all(s->spare);
+  bool in_child = pml_stream_remove(s->consumer) == -ENOENT;
+  end_all(s->tracks, in_child);
+  end_all(s->spare, in_child);
 }

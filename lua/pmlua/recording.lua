@@ -91,6 +91,9 @@ local function tell_endings(all, dir, complain)
   name_some(all, complain, function(p) return p.ended == "cut" end, function()
     return "was cut short, by a signal or by executing a program that is not recorded; what it did until then is told"
   end)
+  name_some(all, complain, function(p) return p.confined == 1 end, function()
+    return "gave up its right to system calls (seccomp); from then on only what found room is recorded"
+  end)
   name_some(all, complain, function(p) return p.ended == "running" end, function()
     return "is still running; when it has ended, tell the rest with pmlua record --finish " .. dir
   end)
@@ -186,7 +189,8 @@ function M.report(o, dir, complain)
   tell_failures(processes, complain)
   local all, err = calls.read(dir)
   if not all or #all.processes == 0 then
-    complain(err or ("no process left results in %s: none could make a file there, or had the memory to"):format(dir))
+    complain(err or ("no process left results in %s: none got as far as loading the library, could make a file there, "
+      .. "or had the memory"):format(dir))
     return false
   end
   tell_endings(all, dir, complain)

@@ -320,6 +320,21 @@ static void no_room(void) {
         "and what found no room is counted");
 }
 
+static void sealed(void) {
+  struct pml_spool *s = fresh(NULL);
+  char *before = pml_spool_get(s, 1, 1, 128);
+  nest(2, 0);
+  pml_spool_seal(s);
+  CHECK(before != NULL && pml_spool_get(s, 1, 2, 128) != NULL && pml_spool_get(s, 1, 3, 1 << 20) == NULL,
+        "sealed, there is what room there was, and no more");
+  for (uint64_t i = 0; i < 100000; i++) nest(2, 10 * i);
+  pml_spool_close(s);
+  struct told t = read_back();
+  CHECK(t.err == 0 && t.written >= 4 && t.written / 2 + t.story.dropped + t.open / 2 >= 199999 &&
+            t.story.dropped > 100000,
+        "and what finds none is counted");
+}
+
 /* ---- a profile ---- */
 
 static void *get(void *s, uint32_t whose, uint32_t part, size_t bytes) {
@@ -401,6 +416,7 @@ int main(void) {
   profile();
   killed();
   no_room();
+  sealed();
   no_spool();
   snprintf(command, sizeof command, "rm -rf %s", dir);
   if (system(command) != 0) return 1;

@@ -147,7 +147,8 @@ describe("Interception of the own process", function()
     local second, err, code = intercept { lib = "libm" }
     assert.is_nil(second)
     assert.equal("EALREADY", code)
-    assert.equal("intercept.install: EALREADY: calls are intercepted already", err)
+    assert.equal("intercept.install: EALREADY: calls are intercepted already, by pmlua record or by another " ..
+      "interception: a process has one at a time", err)
     assert.is_true(first:stats().objects > 0)
   end)
 

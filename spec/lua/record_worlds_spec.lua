@@ -14,12 +14,17 @@ local program = [[
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <grp.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <stddef.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 #include <zlib.h>
@@ -47,6 +52,31 @@ static void close_all(void) {
   work(100000);
   if (fd != 3 || fstat(fd, &st) != 0 || st.st_size != 0) exit(99);
 }
+/* write, exit and exit_group are left; all else is the end. */
+static int confine(const char *how) {
+  struct sock_filter f[] = {BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+                            BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_write, 3, 0),
+                            BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_exit, 2, 0),
+                            BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_exit_group, 1, 0),
+                            BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS),
+                            BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW)};
+  struct sock_fprog program = {sizeof f / sizeof f[0], f};
+  if (strcmp(how, "strict") == 0) return prctl(PR_SET_SECCOMP, SECCOMP_MODE_STRICT);
+  if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0) return -1;
+  if (strcmp(how, "filter") == 0) return prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program);
+  return (int)syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, &program);
+}
+static int confined(const char *how) {
+  static char text[64];
+  volatile unsigned long more;
+  if (confine(how) != 0) return 98;
+  work(100000);
+  more = adler32(0, (const unsigned char *)text, 5); /* never called before */
+  int n = snprintf(text, sizeof text, "%lu %lu\n", sum, more);
+  if (write(1, text, (size_t)n) != n) return 97;
+  if (strcmp(how, "strict") == 0) syscall(SYS_exit, 3);
+  exit(3);
+}
 static int grave(const char *how, char **argv) {
   if (strcmp(how, "kill") == 0) return raise(SIGKILL);
   if (strcmp(how, "segv") == 0) return raise(SIGSEGV);
@@ -62,6 +92,7 @@ static int grave(const char *how, char **argv) {
 int main(int argc, char **argv) {
   const char *how = argc > 1 ? argv[1] : "none";
   work(100);
+  if (strstr("strict filter seccomp", how) != NULL) return confined(how);
   if (grave(how, argv) != 0) return 98;
   if (strcmp(how, "close") == 0) close_all();
   if (strcmp(how, "none") != 0) {
@@ -146,6 +177,29 @@ describe("pmlua record, when things go wrong,", function()
       assert.truthy(err:find("children are not recorded, as no file could be made for them: 1", 1, true), err)
     end)
   end
+
+  for _, how in ipairs { "strict", "filter", "seccomp" } do
+    it("leaves a program alone that gives up its right to system calls: " .. how, function()
+      local status, out = shell("./grave " .. how)
+      if status == 98 then return pending("this kernel does not do that") end
+      for _, options in ipairs { "", "--trace" } do
+        local f, _, recorded_status, recorded_out, err = recorded(how, options)
+        assert.same({ 3, 3, out }, { status, recorded_status, recorded_out }, err)
+        assert.equal(how == "strict" and 100 or 100100, f.calls)
+        assert.truthy(err:find("gave up its right to system calls", 1, true), err)
+      end
+    end)
+  end
+
+  it("shows valgrind nothing that it complains of", function()
+    if support.shell("command -v valgrind") ~= 0 then return pending("valgrind is not installed") end
+    for i, options in ipairs { "", "--trace", "--event page-faults" } do
+      local status, _, err = shell(("%s record --lib libz %s -o valgrind%d -- valgrind -q --error-exitcode=99 ./grave none")
+        :format(command, options, i))
+      assert.same({ 3, nil }, { status, err:match("==%d+==.*") })
+      assert.truthy(err:find("crc32 +100 "), err)
+    end
+  end)
 
   it("says what a limit on file sizes left out of a trace, and leaves the program alone", function()
     local f, calls, status, _, err, folder = recorded("fsize", "--trace")

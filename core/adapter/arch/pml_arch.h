@@ -32,7 +32,7 @@ extern __attribute__((visibility("hidden"))) struct pml_arch_slot pml__arch_slot
 extern __attribute__((visibility("hidden"))) char pml__arch_pads[];
 
 #ifdef __x86_64__
-#define PML_ARCH_PAD_RETURN 7u
+#define PML_ARCH_PAD_RETURN 3u
 #else
 #define PML_ARCH_PAD_RETURN 8u
 #endif

@@ -9,7 +9,7 @@ local recording = require "pmlua.recording"
 
 local M = {
   summary = "run a program and tell which library functions it spends its time in",
-  usage = "pmlua record [--lib GLOB] [--sym GLOB] [--not GLOB] [--event NAME] [--trace] [OPTIONS] [--] CMD [ARGS]",
+  usage = "pmlua record [--lib GLOB] [--sym GLOB] [--not GLOB] [--event NAME] [--trace|--profile] [OPTIONS] [--] CMD [ARGS]",
   help = [[
 CMD is run as it is, its children too; calls from the program to its libraries and between these are recorded: of every
 library but libc, the loader and pmlua itself. Then a table of functions is printed on standard error, and CMD's exit
@@ -23,6 +23,7 @@ itself: short functions look longer than they are.
   --event NAME    what each function's own calls add to this event (pmlua events), not what calls inside them add; may be
                repeated. Each call then reads it twice; a program that closes all descriptors must not be counted
   --trace      an OTF2 trace of each process, too: every enter and leave
+  --profile    no trace, which is the default
   --json       the table and every call path as JSON, on standard output
   -o DIR       the folder for the results; it is made, and must not hold results (default: pmlua-record-PID)
   --finish DIR    runs nothing: has the results of processes that were still running, or of a recording cut short
@@ -74,6 +75,7 @@ end
 local function check(o)
   if o.FINISH then return (#o.words > 0 or o.DIR) and "--finish runs nothing and takes its folder itself" or nil end
   if #o.words == 0 then return "say what to run" end
+  if o.trace and o.profile then return "either --trace or --profile" end
   if o.words[1]:find("=", 1, true) then return "a command with '=' in its name cannot be recorded" end
   for _, key in ipairs(of_a_trace) do
     if o[key] and not o.trace then return "--max-depth, --max-calls and --min-duration are of a trace; add --trace" end
@@ -88,6 +90,7 @@ local function parse(args)
     i = i + 1
     if name == "--" then break end
     if name == "--trace" or name == "--json" then o[name:sub(3)] = true
+    elseif name == "--profile" then o.profile = true
     elseif not takes_value[name] then return nil, "no such option: " .. name
     else
       if not value then value, i = args[i], i + 1 end

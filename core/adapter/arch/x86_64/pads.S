@@ -15,9 +15,9 @@ begin: /* a return address is looked up as one less: the first pad's own address
 pml__arch_pads:
   .rept 32768
   .balign 16, 0x90
-  endbr64
   call *%r11
-  jmp pml__arch_leave /* PML_ARCH_PAD_RETURN is here */
+  leaq (%rip), %r11 /* PML_ARCH_PAD_RETURN is here */
+  jmp pml__arch_leave
   .endr
   .balign 16, 0x90
 end:

@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * core/preload/confine.h - prctl() and syscall() of the program are seen, for they can take from it what a recording
+ * needs: system calls (seccomp) and the processor's clock (seccomp's strict mode, PR_SET_TSC). Internal.
+ *
+ * A program that confines itself by instructions of its own is not seen.
+ */
+#ifndef PML_CONFINE_H
+#define PML_CONFINE_H
+
+#include <stdbool.h>
+
+/* The calling thread, and with it perhaps the process, is about to be confined. What else prctl() does is not told. */
+void pml__preload_confined(bool without_clock);
+
+#endif
