@@ -38,7 +38,7 @@ WORK_SRC := $(wildcard scripts/workloads/*.c scripts/workloads/*/*.c)
 SPEC_SRC := $(wildcard spec/c/*.c)
 FUZZ_SRC := $(wildcard spec/fuzz/fuzz_*.c)
 BENCH_SRC := $(wildcard spec/bench/*.c)
-ALL_C    := $(wildcard spec/lua/wrap/* core/*.h core/*/*.[ch] core/*/*/*.[ch] core/*/*/*/*.h bindings/*.[ch] scripts/workloads/*.[ch] scripts/workloads/*/*.[ch] scripts/programs/*.[ch] spec/c/*.[ch] spec/c/intercept/*.[ch] spec/c/wrap/*.[ch] spec/fuzz/*.[ch] spec/bench/*.[ch] spec/pmlib/*.c spec/pmlib/*.cpp)
+ALL_C    := $(wildcard spec/lua/wrap/* core/*.h core/*/*.[ch] core/*/*/*.[ch] core/*/*/*/*.h bindings/*.[ch] scripts/workloads/*.[ch] scripts/workloads/*/*.[ch] scripts/programs/*.[ch] spec/c/*.[ch] spec/c/intercept/*.[ch] spec/c/wrap/*.[ch] spec/c/substrates/*.c core/compat/scorep/include/scorep/*.h spec/fuzz/*.[ch] spec/bench/*.[ch] spec/pmlib/*.c spec/pmlib/*.cpp)
 
 CORE_OBJ := $(CORE_SRC:%.c=$(B)/obj/%.o) $(CORE_ASM:%.S=$(B)/obj/%.o)
 SDE_OBJ  := $(SDE_SRC:%.c=$(B)/obj/%.o)
@@ -229,6 +229,22 @@ $(B)/spec/wrap_%: spec/c/wrap_%.c spec/c/wrap/wrappers.c core/adapter/pml_wrap.h
 	$(call wrap_link,$(wrap_flags) -L$(B)/spec -lpmlua-wrap-link) -L$(B) -lpmlua -lpthread -ldl -o $@.shared
 	$(call wrap_link,$@.run.o) $(B)/libpmlua.a $(CORE_LIBS) -o $@.runtime
 	$(call wrap_link) -L$(B) -lpmlua -lpthread -ldl -o $@.preload
+
+# Substrate plugins to load.
+SUBSTRATES := writer nothing thrower $(addprefix bad_,unlike newer unset refusing hollow future)
+SUBSTRATE_SO := $(SUBSTRATES:%=$(B)/spec/plugins/libscorep_substrate_%.so)
+substrate_cc = @mkdir -p $(@D) && $(1) $(OPT) $(CFLAGS) -Wall -Wextra -Werror -Wno-cast-function-type $(SAN) -fPIC -shared $(LDFLAGS) \
+  -Icore/compat/scorep/include $(2) $< -lpthread -o $@
+SUBSTRATE_H := $(wildcard core/compat/scorep/include/scorep/*.h)
+$(B)/spec/plugins/libscorep_substrate_bad_unlike.so: spec/c/substrates/bad.c $(SUBSTRATE_H)
+	$(call substrate_cc,$(CC) -std=gnu11,-DNAME=bad_of_another_name -DFAULT=UNLIKE)
+$(B)/spec/plugins/libscorep_substrate_bad_%.so: spec/c/substrates/bad.c $(SUBSTRATE_H)
+	$(call substrate_cc,$(CC) -std=gnu11,-DNAME=bad_$* -DFAULT=$(shell echo $* | tr a-z A-Z))
+$(B)/spec/plugins/libscorep_substrate_thrower.so: spec/c/substrates/thrower.cpp $(SUBSTRATE_H)
+	$(call substrate_cc,$(CXX))
+$(B)/spec/plugins/libscorep_substrate_%.so: spec/c/substrates/%.c $(SUBSTRATE_H)
+	$(call substrate_cc,$(CC) -std=gnu11)
+$(B)/spec/scorep $(B)/spec/scorep_threads $(B)/bench: | $(SUBSTRATE_SO)
 
 # Specs of the service see its internals; embed is compiled and linked as an application is.
 $(B)/spec/live_%: spec/c/live_%.c $(B)/libpmlua_lua.a $(B)/libpmlua.a

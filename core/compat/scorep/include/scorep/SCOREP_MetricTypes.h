@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * core/compat/scorep/include/scorep/SCOREP_MetricTypes.h - the types that metric plugins speak, with the names and the
+ * numbers that plugins written for Score-P were compiled with. pmlua's own; C and C++.
+ */
+#ifndef SCOREP_METRIC_TYPES_H
+#define SCOREP_METRIC_TYPES_H
+
+#include <stdint.h>
+
+/* What a value is relative to, and the time that it is of: that point, up to it (LAST), from it on (NEXT). */
+typedef enum SCOREP_MetricMode {
+  SCOREP_METRIC_MODE_ACCUMULATED_START, /* counts since the beginning */
+  SCOREP_METRIC_MODE_ACCUMULATED_POINT,
+  SCOREP_METRIC_MODE_ACCUMULATED_LAST,
+  SCOREP_METRIC_MODE_ACCUMULATED_NEXT,
+  SCOREP_METRIC_MODE_ABSOLUTE_POINT, /* what is */
+  SCOREP_METRIC_MODE_ABSOLUTE_LAST,
+  SCOREP_METRIC_MODE_ABSOLUTE_NEXT,
+  SCOREP_METRIC_MODE_RELATIVE_POINT, /* what has been added to the value before */
+  SCOREP_METRIC_MODE_RELATIVE_LAST,
+  SCOREP_METRIC_MODE_RELATIVE_NEXT,
+  SCOREP_INVALID_METRIC_MODE
+} SCOREP_MetricMode;
+
+typedef enum SCOREP_MetricValueType {
+  SCOREP_METRIC_VALUE_INT64,
+  SCOREP_METRIC_VALUE_UINT64,
+  SCOREP_METRIC_VALUE_DOUBLE,
+  SCOREP_INVALID_METRIC_VALUE_TYPE
+} SCOREP_MetricValueType;
+
+/* A value means value * base^exponent unit. */
+typedef enum SCOREP_MetricBase {
+  SCOREP_METRIC_BASE_BINARY,
+  SCOREP_METRIC_BASE_DECIMAL,
+  SCOREP_INVALID_METRIC_BASE
+} SCOREP_MetricBase;
+
+/* Who counts: each thread, one thread of each process, of each host, of all. */
+typedef enum SCOREP_MetricPer {
+  SCOREP_METRIC_PER_THREAD,
+  SCOREP_METRIC_PER_PROCESS,
+  SCOREP_METRIC_PER_HOST,
+  SCOREP_METRIC_ONCE,
+  SCOREP_METRIC_PER_MAX
+} SCOREP_MetricPer;
+
+/* When values are asked for: at each event; at events, when there is one; series at events; series at the end. */
+typedef enum SCOREP_MetricSynchronicity {
+  SCOREP_METRIC_STRICTLY_SYNC,
+  SCOREP_METRIC_SYNC,
+  SCOREP_METRIC_ASYNC_EVENT,
+  SCOREP_METRIC_ASYNC,
+  SCOREP_METRIC_SYNC_TYPE_MAX
+} SCOREP_MetricSynchronicity;
+
+typedef enum SCOREP_MetricSynchronizationMode {
+  SCOREP_METRIC_SYNCHRONIZATION_MODE_BEGIN,
+  SCOREP_METRIC_SYNCHRONIZATION_MODE_BEGIN_MPP, /* of a program of several processes */
+  SCOREP_METRIC_SYNCHRONIZATION_MODE_END,
+  SCOREP_METRIC_SYNCHRONIZATION_MODE_MAX
+} SCOREP_MetricSynchronizationMode;
+
+typedef struct SCOREP_MetricTimeValuePair {
+  uint64_t timestamp; /* of the clock that the plugin was given */
+  uint64_t value;     /* the bits of its type */
+} SCOREP_MetricTimeValuePair;
+
+#endif
