@@ -114,11 +114,11 @@ static uint32_t functions(SCOREP_Substrates_Mode mode, SCOREP_Substrates_Callbac
   SCOREP_Substrates_Callback *f = *out = of[mode];
   if (mode == SCOREP_SUBSTRATES_RECORDING_DISABLED) {
     f[SCOREP_EVENT_ENTER_REGION] = (SCOREP_Substrates_Callback)disabled_enter;
-    f[SCOREP_EVENT_ENABLE_RECORDING] = (SCOREP_Substrates_Callback)on;
     return SCOREP_SUBSTRATES_NUM_EVENTS;
   }
   f[SCOREP_EVENT_ENTER_REGION] = (SCOREP_Substrates_Callback)enter;
   f[SCOREP_EVENT_EXIT_REGION] = (SCOREP_Substrates_Callback)leave;
+  f[SCOREP_EVENT_ENABLE_RECORDING] = (SCOREP_Substrates_Callback)on;
   f[SCOREP_EVENT_DISABLE_RECORDING] = (SCOREP_Substrates_Callback)off;
   f[SCOREP_EVENT_TRIGGER_COUNTER_UINT64] = (SCOREP_Substrates_Callback)whole;
   f[SCOREP_EVENT_TRIGGER_COUNTER_DOUBLE] = (SCOREP_Substrates_Callback)real;
