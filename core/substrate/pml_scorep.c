@@ -178,7 +178,7 @@ bool pml__scorep_throws(const struct pml_scorep *p) {
 
 /* ---- its events ---- */
 
-#define EVENT_NAME(name, ...) #name,
+#define EVENT_NAME(name, type, arguments) #name,
 static const char *const event_names[] = {SCOREP_SUBSTRATES_EVENT_LIST(EVENT_NAME)};
 #undef EVENT_NAME
 
