@@ -232,7 +232,7 @@ static void no_real(struct SCOREP_Location *location, uint64_t ticks, SCOREP_Sam
 
 /* Events are asked for if either mode wants them; what the other does not gets nowhere. */
 int pml__scorep_listen(struct pml_scorep *p) {
-  struct pml_stream_consumer c = {.thread_begin = thread_begin, .thread_end = thread_end, .arg = p};
+  struct pml_stream_consumer c = {.name = p->name, .thread_begin = thread_begin, .thread_end = thread_end, .arg = p};
   for (int mode = 0; mode < SCOREP_SUBSTRATES_NUM_MODES; mode++) {
     struct pml__scorep_functions *f = &p->functions[mode];
     if (f->enter != NULL || f->leave != NULL)
