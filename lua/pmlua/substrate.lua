@@ -58,15 +58,17 @@ end
 ---@return string? code
 function M.new(options)
   check(options)
-  local self, err, code = setmetatable({}, substrate), nil, nil
+  local self = setmetatable({}, substrate)
   if options.synchronous then
-    self.functions, err, code = core.substrate.each { enter = options.enter, leave = options.leave,
+    local functions, err, code = core.substrate.each { enter = options.enter, leave = options.leave,
       metric = options.metric, flush = options.flush }
-    if not self.functions then return nil, err, code end
+    if not functions then return nil, err, code end
+    self.functions = functions
     return self
   end
-  self.buffer, err, code = core.buffer.open { records = options.records, threads = options.threads }
-  if not self.buffer then return nil, err, code end
+  local buffer, err, code = core.buffer.open { records = options.records, threads = options.threads }
+  if not buffer then return nil, err, code end
+  self.buffer = buffer
   self.of = { [1] = options.enter or false, [-1] = options.leave or false, [0] = options.metric or false }
   self.flush = options.flush
   self.batch = { time = {}, region = {}, kind = {}, thread = {}, values = {} }

@@ -14,12 +14,14 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static char text[1 << 20];
 static size_t used, plugin;
 
-#define WRITE(...)                                                                                                     \
+/* Events leave half of the room to what comes after them. */
+#define WRITE_UP_TO(limit, ...)                                                                                        \
   do {                                                                                                                 \
     pthread_mutex_lock(&lock);                                                                                         \
-    if (used < sizeof text) used += (size_t)snprintf(text + used, sizeof text - used, __VA_ARGS__);                    \
+    if (used < (limit)) used += (size_t)snprintf(text + used, sizeof text - used, __VA_ARGS__);                        \
     pthread_mutex_unlock(&lock);                                                                                       \
   } while (0)
+#define WRITE(...) WRITE_UP_TO(sizeof text, __VA_ARGS__)
 
 static int init(void) {
   WRITE("init\n");
@@ -74,8 +76,8 @@ static void delete (const struct SCOREP_Location *location) {
 
 static void event(struct SCOREP_Location *location, const char *what, SCOREP_RegionHandle region, uint64_t value) {
   ++*(unsigned *)host->SCOREP_Location_GetData(location, plugin);
-  WRITE("%u %s %s %" PRIu64 "\n", host->SCOREP_Location_GetId(location), what,
-        host->SCOREP_RegionHandle_GetName(region), value);
+  WRITE_UP_TO(sizeof text / 2, "%u %s %s %" PRIu64 "\n", host->SCOREP_Location_GetId(location), what,
+              host->SCOREP_RegionHandle_GetName(region), value);
 }
 static void enter(struct SCOREP_Location *location, uint64_t time, SCOREP_RegionHandle region, uint64_t *values) {
   (void)time;
