@@ -39,6 +39,7 @@
 #include "substrate/pml_otf2.h"
 #include "substrate/pml_otf2_stream.h"
 #include "substrate/pml_profile.h"
+#include "substrate/pml_scorep.h"
 #include "substrate/pml_spool.h"
 #include "substrate/pml_spool_read.h"
 

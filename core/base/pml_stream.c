@@ -328,6 +328,22 @@ int pml_stream_remove(uint64_t id) {
   return err < 0 ? pml_fail(err, "there is no such consumer of events") : 0;
 }
 
+size_t pml_stream_list(struct pml_stream_listed out[PML_STREAM_CONSUMERS_MAX]) {
+  pthread_mutex_lock(&lock);
+  size_t n = nconsumers;
+  for (size_t i = 0; i < n; i++) {
+    const struct pml_stream_consumer *c = &slot[slot_of(order[i])].consumer;
+    out[i] = (struct pml_stream_listed){.id = order[i]};
+    if (c->name != NULL) strncpy(out[i].name, c->name, sizeof out[i].name - 1);
+    for (unsigned k = 0; k < PML_STREAM_KINDS; k++) {
+      out[i].wants[k] = c->event[k] != NULL;
+      out[i].plain[k] = c->event[k] != NULL && c->plain[k] != NULL;
+    }
+  }
+  pthread_mutex_unlock(&lock);
+  return n;
+}
+
 void pml_stream_lost(struct pml_stream_lost *lost) {
   *lost = (struct pml_stream_lost){0};
   for (struct pml__stream_thread *t = atomic_load_explicit(&threads, memory_order_acquire); t != NULL; t = t->next) {

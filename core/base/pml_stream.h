@@ -55,6 +55,7 @@ struct pml_stream_consumer {
   void (*event[PML_STREAM_KINDS])(void *data, const struct pml_stream_event *e);
   bool (*plain[PML_STREAM_KINDS])(void *data, const struct pml_stream_event *e);
   void *arg;
+  const char *name; /* for people; not copied: it stays as long as the consumer. NULL: it has none */
 };
 
 /*
@@ -69,6 +70,16 @@ struct pml_stream_consumer {
  */
 PML_API int pml_stream_add(const struct pml_stream_consumer *c, uint64_t *id);
 PML_API int pml_stream_remove(uint64_t id);
+
+struct pml_stream_listed {
+  uint64_t id;
+  char name[64];
+  bool wants[PML_STREAM_KINDS], plain[PML_STREAM_KINDS];
+};
+
+/* pml_stream_list - the consumers, in the order of adding, to @out; how many. A lock; thread-safe, not from a consumer.
+ */
+PML_API size_t pml_stream_list(struct pml_stream_listed out[PML_STREAM_CONSUMERS_MAX]);
 
 /*
  * pml_stream_metrics - intern @n names, copied, never freed. -EINVAL (none, too many, an empty name), -ENOMEM.

@@ -236,7 +236,8 @@ int pml_buffer_open(struct pml_buffer **out, const struct pml_buffer_options *op
   if (b == NULL) return pml_fail(-ENOMEM, "no memory for a buffer of events");
   pthread_mutex_init(&b->lock, NULL);
   b->pid = getpid();
-  const struct pml_stream_consumer c = {.thread_begin = thread_begin,
+  const struct pml_stream_consumer c = {.name = "buffer",
+                                        .thread_begin = thread_begin,
                                         .thread_end = thread_end,
                                         .event = {on_enter, on_leave, on_metric},
                                         .plain = {pml__buffer_enter_plainly, pml__buffer_leave_plainly, NULL},

@@ -105,7 +105,8 @@ int pml_otf2_stream_open(struct pml_otf2_stream **out, struct pml_otf2 *a) {
   if (s == NULL) return pml_fail(-ENOMEM, "no memory to record events in a trace");
   s->archive = a;
   pthread_mutex_init(&s->lock, NULL);
-  struct pml_stream_consumer c = {.thread_begin = thread_begin, .event = {on_enter, on_leave, on_metric}, .arg = s};
+  struct pml_stream_consumer c = {
+      .name = "trace", .thread_begin = thread_begin, .event = {on_enter, on_leave, on_metric}, .arg = s};
   int err = archive_metrics(a, &s->metrics);
   if (err == 0) err = pml_stream_add(&c, &s->consumer);
   if (err < 0) {

@@ -172,7 +172,8 @@ int pml_profile_open_in(struct pml_profile **out, const struct pml_profile_memor
     return pml_fail(-ENOMEM, "no memory for a profile");
   }
   pthread_mutex_init(&p->lock, NULL);
-  struct pml_stream_consumer c = {.thread_begin = thread_begin,
+  struct pml_stream_consumer c = {.name = "profile",
+                                  .thread_begin = thread_begin,
                                   .thread_end = thread_end,
                                   .event = {on_enter, on_leave, NULL},
                                   .plain = {pml__profile_enter_plainly, pml__profile_leave_plainly, NULL},

@@ -201,7 +201,8 @@ static void thread_end(void *arg, void *data) {
 }
 
 int pml_spool_trace(struct pml_spool *s, const struct pml_spool_limits *limits) {
-  struct pml_stream_consumer c = {.thread_begin = thread_begin,
+  struct pml_stream_consumer c = {.name = "recorded trace",
+                                  .thread_begin = thread_begin,
                                   .thread_end = thread_end,
                                   .event = {on_enter, on_leave, on_metric},
                                   .plain = {pml__spool_enter_plainly, pml__spool_leave_plainly, NULL},

@@ -181,8 +181,11 @@ void pml__spool_sum_end(struct pml_spool *s) {
 
 int pml_spool_sum(struct pml_spool *s, const char *const *names, size_t n) {
   struct pml_stream_metrics *m;
-  struct pml_stream_consumer c = {
-      .thread_begin = thread_begin, .thread_end = thread_end, .event = {on_enter, on_leave, NULL}, .arg = s};
+  struct pml_stream_consumer c = {.name = "recorded sums",
+                                  .thread_begin = thread_begin,
+                                  .thread_end = thread_end,
+                                  .event = {on_enter, on_leave, NULL},
+                                  .arg = s};
   int err = pml_stream_metrics(names, n, &m);
   if (err < 0) return err;
   s->metrics = m;

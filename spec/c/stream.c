@@ -65,7 +65,7 @@ static void on_metric(void *data, const struct pml_stream_event *e) {
 
 static struct pml_stream_consumer all_of(struct seen *s) {
   return (struct pml_stream_consumer){
-      .thread_begin = begin, .thread_end = finish, .event = {on_enter, on_leave, on_metric}, .arg = s};
+      .thread_begin = begin, .thread_end = finish, .event = {on_enter, on_leave, on_metric}, .arg = s, .name = "seen"};
 }
 
 static void raise_one(enum pml_stream_kind kind, uint64_t ticks, pml_region_t region) {
@@ -83,6 +83,11 @@ static void handing_out(void) {
         "only the kinds that somebody asked for are wanted");
   CHECK(pml_stream_add(&ca, &ia) == 0 && ia != ib && pml_stream_wanted(PML_STREAM_METRIC),
         "a second consumer is added");
+  struct pml_stream_listed listed[PML_STREAM_CONSUMERS_MAX];
+  CHECK(pml_stream_list(listed) == 2 && listed[0].id == ib && listed[1].id == ia &&
+            strcmp(listed[1].name, "seen") == 0 && listed[0].name[0] == '\0' && !listed[0].wants[PML_STREAM_ENTER] &&
+            listed[0].wants[PML_STREAM_LEAVE] && !listed[1].plain[PML_STREAM_ENTER],
+        "and they can be listed");
   raise_one(PML_STREAM_ENTER, 10, 3);
   raise_one(PML_STREAM_LEAVE, 20, 4);
   CHECK(a.events[PML_STREAM_ENTER] == 1 && a.events[PML_STREAM_LEAVE] == 1 && b.events[PML_STREAM_LEAVE] == 1 &&

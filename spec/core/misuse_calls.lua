@@ -51,6 +51,14 @@ local function newfilter()
   return assert(core.filter.open(path))
 end
 
+--- A plugin is open once: the last that was asked for. Nil: those of the specs are not built.
+local loaded
+local function newsubstrate()
+  if loaded then loaded:close() end
+  loaded = core.substrate.load("nothing", { path = (os.getenv "PMLUA_BUILD" or "build") .. "/spec/plugins" })
+  return loaded
+end
+
 --- What `true` leaves when it is recorded; nil: the library cannot be preloaded here.
 local function newspool()
   local folder = os.tmpname()
@@ -114,6 +122,8 @@ local function newhandles()
   h.profile = assert(core.profile.open())
   h.spool = newspool()
   h.buffer = assert(core.buffer.open { records = 256, threads = 2 })
+  h.luasubstrate = assert(core.substrate.each { enter = function() end, flush = function() return { 1 } end })
+  h.substrateplugin = newsubstrate()
   h.interception = newinterception()
   h.filter = newfilter()
   h.link = newlink()
@@ -131,6 +141,7 @@ shut:close()
 local handles, dead = newhandles(), newhandles()
 for _, h in pairs(dead) do closed(h) end
 handles.interception = newinterception()
+handles.substrateplugin = newsubstrate()
 
 local NIL = {} -- stands for nil in lists
 local values = {
@@ -245,6 +256,8 @@ local functions = {
   profile = { open = {}, bucket_ns = { 100 } },
   spool = { open = { dir .. "/nosuch.spool" } },
   buffer = { open = { { records = 256, threads = 2 } } },
+  substrate = { load = { "no_such", { path = "/nowhere", directory = "/nowhere" } }, lines = {}, list = {},
+                each = { { enter = function() end, flush = function() end } } },
   intercept = { install = { { lib = "libnothing", sym = "f*", ["not"] = "g*" } } },
   filter = { open = { dir .. "/misuse.filter" } },
   sde = { library = { "MISUSE" }, find = { "MISUSE::COUNTER" }, list = {}, hook = { "/nonexistent" } },
@@ -311,6 +324,9 @@ attackoptions("section.stop", core.section.stop, "misuse", { "operations", "byte
 core.section.enable(true)
 attackoptions("live.start", function(_, options) return core.live.start(options) end, "", { "name", "rules", "unasked" })
 attackoptions("buffer.open", function(_, options) return core.buffer.open(options) end, "", { "records", "threads" })
+attackoptions("substrate.load", core.substrate.load, "no_such", { "path", "directory" })
+attackoptions("substrate.each", function(_, options) return core.substrate.each(options) end, "",
+  { "enter", "leave", "metric", "flush" })
 handles.interception:close()
 attackoptions("intercept.install", function(_, options) return core.intercept.install(options) end, "",
   { "lib", "sym", "not" })
@@ -355,6 +371,8 @@ local methods = {
   sectionscope = { stop = { { operations = 1 } } },
   profile = { nodes = {}, stats = {}, functions = {} },
   spool = { story = {}, sums = {}, profile = {}, trace = { dir .. "/nosuch", "misuse", function() end } },
+  luasubstrate = { flush = {}, stats = {} },
+  substrateplugin = { record = { true }, stats = {} },
   buffer = { take = { {}, {}, {}, {}, {} }, leave_out = { 1, true }, stats = {} },
   interception = { stats = {} },
   filter = { wants = { "/usr/include/a.h", "a()", "_Z1av" } },

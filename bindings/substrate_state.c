@@ -1,0 +1,324 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* bindings/substrate_state.c - a Lua state that takes events. */
+#include "substrate_state.h"
+
+#include <errno.h>
+#include <lualib.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define COPY_DEPTH 16
+
+/* A thread that raises; in the state's list until it is freed. */
+struct raiser {
+  struct substrate_state *state;
+  uint64_t thread;
+  struct raiser *next;
+};
+
+struct substrate_state {
+  pthread_mutex_t lock; /* all below */
+  lua_State *L;
+  int ref[SUBSTRATE_FUNCTIONS]; /* LUA_NOREF: none */
+  struct substrate_stats stats;
+  uint64_t consumer;
+  pid_t pid;
+  struct raiser *_Atomic raisers; /* without the lock */
+};
+
+static PML_THREAD_LOCAL const struct substrate_state *flushing; /* this thread is in its flush */
+
+/* ---- events ---- */
+
+struct event {
+  struct substrate_state *state;
+  const struct pml_stream_event *e;
+  uint64_t thread;
+  enum pml_stream_kind kind;
+};
+
+static void push_values(lua_State *L, const struct pml_stream_event *e) {
+  const struct pml_stream_metrics *m = e->metrics;
+  lua_createtable(L, 0, (int)m->n);
+  for (uint32_t i = 0; i < m->n; i++) {
+    double real;
+    memcpy(&real, &e->values[i], sizeof real);
+    if (pml_stream_metrics_real(m, i))
+      lua_pushnumber(L, real);
+    else
+      lua_pushinteger(L, (lua_Integer)e->values[i]);
+    lua_setfield(L, -2, m->name[i]);
+  }
+}
+
+static int call_event(lua_State *L) {
+  const struct event *v = lua_touserdata(L, 1);
+  lua_rawgeti(L, LUA_REGISTRYINDEX, v->state->ref[v->kind]);
+  lua_pushinteger(L, v->e->region);
+  lua_pushinteger(L, (lua_Integer)pml_clock_at_ns(v->e->ticks));
+  lua_pushinteger(L, (lua_Integer)v->thread);
+  if (v->e->metrics != NULL) push_values(L, v->e);
+  lua_call(L, v->e->metrics != NULL ? 4 : 3, 0);
+  return 0;
+}
+
+static void keep_error(struct substrate_state *s) {
+  const char *text = lua_tostring(s->L, -1);
+  strncpy(s->stats.error, text != NULL ? text : "an error that is no string", sizeof s->stats.error - 1);
+}
+
+static void on_event(void *data, enum pml_stream_kind kind, const struct pml_stream_event *e) {
+  struct raiser *r = data;
+  struct substrate_state *s = r->state;
+  int saved = errno;
+  if (flushing == s) {
+    s->stats.late++; /* this thread has the lock */
+    return;
+  }
+  pthread_mutex_lock(&s->lock);
+  if (s->stats.error[0] == '\0') {
+    struct event v = {s, e, r->thread, kind};
+    lua_pushcfunction(s->L, call_event);
+    lua_pushlightuserdata(s->L, &v);
+    if (lua_pcall(s->L, 1, 0, 0) != LUA_OK) keep_error(s);
+    lua_settop(s->L, 0);
+    s->stats.events++;
+  }
+  pthread_mutex_unlock(&s->lock);
+  errno = saved;
+}
+
+static void on_enter(void *data, const struct pml_stream_event *e) {
+  on_event(data, PML_STREAM_ENTER, e);
+}
+static void on_leave(void *data, const struct pml_stream_event *e) {
+  on_event(data, PML_STREAM_LEAVE, e);
+}
+static void on_metric(void *data, const struct pml_stream_event *e) {
+  on_event(data, PML_STREAM_METRIC, e);
+}
+
+static void *thread_begin(void *arg, uint64_t thread) {
+  struct substrate_state *s = arg;
+  struct raiser *r = malloc(sizeof *r);
+  if (r == NULL) return NULL;
+  *r = (struct raiser){s, thread, atomic_load(&s->raisers)};
+  while (!atomic_compare_exchange_weak(&s->raisers, &r->next, r)) {
+  }
+  return r;
+}
+
+/* ---- functions, copied ---- */
+
+struct code {
+  char *bytes;
+  size_t n;
+};
+
+static int write_code(lua_State *L, const void *part, size_t n, void *arg) {
+  struct code *c = arg;
+  char *more = realloc(c->bytes, c->n + n);
+  (void)L;
+  if (more == NULL) return 1;
+  memcpy(more + c->n, part, n);
+  c->bytes = more;
+  c->n += n;
+  return 0;
+}
+
+/* False: the function at @at has what a copy would not; @misuse says it. */
+static bool is_alone(lua_State *l, int at, char misuse[256]) {
+  const char *name;
+  if (lua_iscfunction(l, at)) {
+    (void)strcpy(misuse, "a function in C cannot be called at each event");
+    return false;
+  }
+  for (int i = 1; (name = lua_getupvalue(l, at, i)) != NULL; i++) {
+    lua_pop(l, 1);
+    if (strcmp(name, "_ENV") == 0) continue;
+    (void)lua_pushfstring(l, "functions called at each event are copied, so that they have no '%s' from outside", name);
+    strncpy(misuse, lua_tostring(l, -1), 255);
+    lua_pop(l, 1);
+    return false;
+  }
+  return true;
+}
+
+static int load_code(lua_State *L) {
+  const struct code *c = lua_touserdata(L, 1);
+  if (luaL_loadbufferx(L, c->bytes, c->n, "=substrate", "b") != LUA_OK) return lua_error(L);
+  lua_pushinteger(L, luaL_ref(L, LUA_REGISTRYINDEX));
+  return 1;
+}
+
+static int copy_function(struct substrate_state *s, lua_State *l, int at, int *ref) {
+  struct code c = {0};
+  lua_pushvalue(l, at);
+  int failed = lua_dump(l, write_code, &c, 0);
+  lua_pop(l, 1);
+  if (failed == 0) {
+    lua_pushcfunction(s->L, load_code);
+    lua_pushlightuserdata(s->L, &c);
+    failed = lua_pcall(s->L, 1, 1, 0);
+    if (failed == LUA_OK) *ref = (int)lua_tointeger(s->L, -1);
+    lua_settop(s->L, 0);
+  }
+  free(c.bytes);
+  return failed == 0 ? 0 : pml_fail(-ENOMEM, "no memory for a Lua function");
+}
+
+/* describe(region) -> name, file, line; nil: there is none. */
+static int l_describe(lua_State *L) {
+  struct pml_region_info info;
+  if (pml_region_describe((pml_region_t)luaL_checkinteger(L, 1), &info) < 0) return 0;
+  lua_pushstring(L, info.name);
+  lua_pushstring(L, info.file);
+  lua_pushinteger(L, info.line);
+  return 3;
+}
+
+static int open_libraries(lua_State *L) {
+  luaL_openlibs(L);
+  lua_register(L, "describe", l_describe);
+  return 0;
+}
+
+int substrate_state_new(struct substrate_state **out, lua_State *l, const int at[SUBSTRATE_FUNCTIONS],
+                        char misuse[256]) {
+  *out = NULL;
+  misuse[0] = '\0';
+  for (int i = 0; i < SUBSTRATE_FUNCTIONS; i++)
+    if (at[i] != 0 && !is_alone(l, at[i], misuse)) return -EINVAL;
+  struct substrate_state *s = calloc(1, sizeof *s);
+  if (s == NULL) return pml_fail(-ENOMEM, "no memory for a Lua state");
+  pthread_mutex_init(&s->lock, NULL);
+  s->pid = getpid();
+  s->L = luaL_newstate();
+  int err = s->L != NULL ? 0 : -ENOMEM;
+  if (err == 0) {
+    lua_pushcfunction(s->L, open_libraries);
+    if (lua_pcall(s->L, 0, 0, 0) != LUA_OK) err = -ENOMEM;
+  }
+  for (int i = 0; err == 0 && i < SUBSTRATE_FUNCTIONS; i++) {
+    s->ref[i] = LUA_NOREF;
+    if (at[i] != 0) err = copy_function(s, l, at[i], &s->ref[i]);
+  }
+  if (err < 0) {
+    substrate_state_free(s);
+    return pml_fail(err, "no memory for a Lua state");
+  }
+  *out = s;
+  return 0;
+}
+
+/* ---- life ---- */
+
+int substrate_state_start(struct substrate_state *s) {
+  static void (*const function[PML_STREAM_KINDS])(void *, const struct pml_stream_event *) = {on_enter, on_leave,
+                                                                                              on_metric};
+  struct pml_stream_consumer c = {.name = "lua", .thread_begin = thread_begin, .arg = s};
+  for (int i = 0; i < PML_STREAM_KINDS; i++)
+    if (s->ref[i] != LUA_NOREF) c.event[i] = function[i];
+  return pml_stream_add(&c, &s->consumer);
+}
+
+void substrate_state_free(struct substrate_state *s) {
+  if (s == NULL || s->pid != getpid()) return; /* another thread of the parent may have been in it */
+  if (s->consumer != 0) (void)pml_stream_remove(s->consumer);
+  if (s->L != NULL) lua_close(s->L);
+  for (struct raiser *r = atomic_load(&s->raisers), *next; r != NULL; r = next) {
+    next = r->next;
+    free(r);
+  }
+  pthread_mutex_destroy(&s->lock);
+  free(s);
+}
+
+void substrate_state_stats(struct substrate_state *s, struct substrate_stats *stats) {
+  pthread_mutex_lock(&s->lock);
+  *stats = s->stats;
+  pthread_mutex_unlock(&s->lock);
+}
+
+/* ---- flush ---- */
+
+/* The value at @at of @from, pushed to @to; what has no copy is nil. */
+static void copy_value(lua_State *to, lua_State *from, int at, int depth) {
+  size_t n;
+  luaL_checkstack(to, 4, NULL);
+  if (!lua_checkstack(from, 4)) luaL_error(to, "flush returned too deep a table");
+  switch (lua_type(from, at)) {
+  case LUA_TBOOLEAN:
+    lua_pushboolean(to, lua_toboolean(from, at));
+    return;
+  case LUA_TNUMBER:
+    if (lua_isinteger(from, at))
+      lua_pushinteger(to, lua_tointeger(from, at));
+    else
+      lua_pushnumber(to, lua_tonumber(from, at));
+    return;
+  case LUA_TSTRING: {
+    const char *text = lua_tolstring(from, at, &n);
+    lua_pushlstring(to, text, n);
+    return;
+  }
+  case LUA_TTABLE:
+    break;
+  default:
+    lua_pushnil(to);
+    return;
+  }
+  if (depth == COPY_DEPTH) luaL_error(to, "flush returned too deep a table");
+  lua_newtable(to);
+  at = lua_absindex(from, at);
+  for (lua_pushnil(from); lua_next(from, at) != 0; lua_pop(from, 1)) {
+    copy_value(to, from, -2, depth + 1);
+    copy_value(to, from, -1, depth + 1);
+    if (lua_isnil(to, -2)) /* a key that has no copy */
+      lua_pop(to, 2);
+    else
+      lua_rawset(to, -3);
+  }
+}
+
+static int copy_results(lua_State *l) {
+  lua_State *from = lua_touserdata(l, 1);
+  int n = lua_gettop(from);
+  lua_settop(l, 0);
+  for (int i = 1; i <= n; i++) copy_value(l, from, i, 0);
+  return n;
+}
+
+/* Under the lock, which nothing may jump out of: what @l raises comes back, too. */
+static int flush_locked(struct substrate_state *s, lua_State *l, bool *raised) {
+  int before = lua_gettop(l);
+  lua_rawgeti(s->L, LUA_REGISTRYINDEX, s->ref[SUBSTRATE_FLUSH]);
+  if (lua_pcall(s->L, 0, LUA_MULTRET, 0) != LUA_OK) {
+    keep_error(s);
+    return -EINVAL;
+  }
+  lua_pushcfunction(l, copy_results);
+  lua_pushlightuserdata(l, s->L);
+  *raised = lua_pcall(l, 1, LUA_MULTRET, 0) != LUA_OK;
+  return *raised ? 0 : lua_gettop(l) - before;
+}
+
+int substrate_state_flush(struct substrate_state *s, lua_State *l, int *n, char error[512]) {
+  bool raised = false;
+  *n = 0;
+  if (s->pid != getpid() || s->ref[SUBSTRATE_FLUSH] == LUA_NOREF) return 0;
+  luaL_checkstack(l, 4, NULL);
+  pthread_mutex_lock(&s->lock);
+  flushing = s;
+  int got = s->stats.error[0] == '\0' ? flush_locked(s, l, &raised) : -EINVAL;
+  if (got < 0) memcpy(error, s->stats.error, sizeof s->stats.error);
+  lua_settop(s->L, 0);
+  flushing = NULL;
+  pthread_mutex_unlock(&s->lock);
+  if (raised) lua_error(l);
+  *n = got > 0 ? got : 0;
+  return got < 0 ? got : 0;
+}

@@ -1,0 +1,153 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+-- lua/pmlua/substrate.lua - what takes events: functions of Lua, plugins that were written for Score-P, and all others.
+--
+-- Functions get events in batches, from buffers that each thread fills in C: Lua is never where events are raised, and
+-- an event costs there what the buffer costs, some 40 instructions. drain() takes some 5 to 10 million a second. With
+-- synchronous = true they are called at each event, on the thread that raised it, in a Lua state of their own: an event
+-- then costs some 250 ns, a hundred times as much, threads wait for each other, and the functions share nothing with
+-- the script.
+--
+-- Try:  local s <close> = pml.substrate { enter = function(region) print(pml.region.describe(region).name) end }
+--       pml.section.start "a"; pml.section.stop "a"; s:drain()
+
+local core = require "pmlua.core"
+
+local M = {}
+for name, f in pairs(core.substrate) do M[name] = f end
+
+---@alias pmlua.substrate.function fun(region: integer, ns: integer, thread: integer, values?: table<string, number>)
+
+---@class pmlua.substrate.options
+---@field enter? pmlua.substrate.function a region, see pml.region.describe; when, by pml.clock.ns; on which thread
+---@field leave? pmlua.substrate.function
+---@field metric? pmlua.substrate.function the region may be 0
+---@field flush? fun(n: integer): ... after each drain, with the number of its events; synchronous: its results are drain's
+---@field synchronous? boolean
+---@field records? integer of each thread's buffer; an event takes one
+---@field threads? integer that have a buffer
+
+---@class pmlua.substrate
+---@field package buffer? table
+---@field package functions? table
+local substrate = {}
+substrate.__index = substrate
+
+local known = { enter = "function", leave = "function", metric = "function", flush = "function", synchronous = "boolean",
+  records = "number", threads = "number" }
+
+local function check(options)
+  if type(options) ~= "table" then error("substrate: a table is needed, with functions enter, leave or metric", 3) end
+  for key, value in pairs(options) do
+    if not known[key] then error(("substrate: there is no option '%s'"):format(tostring(key)), 3) end
+    if type(value) ~= known[key] then
+      error(("substrate: option '%s' must be a %s"):format(key, known[key]), 3)
+    end
+  end
+  if not (options.enter or options.leave or options.metric) then
+    error("substrate: one of enter, leave and metric is needed", 3)
+  end
+  if options.synchronous and (options.records or options.threads) then
+    error("substrate: a synchronous one has no buffers", 3)
+  end
+end
+
+--- Take events from now on.
+---@param options pmlua.substrate.options
+---@return pmlua.substrate? substrate
+---@return string? err
+---@return string? code
+function M.new(options)
+  check(options)
+  local self = setmetatable({}, substrate)
+  if options.synchronous then
+    local functions, err, code = core.substrate.each { enter = options.enter, leave = options.leave,
+      metric = options.metric, flush = options.flush }
+    if not functions then return nil, err, code end
+    self.functions = functions
+    return self
+  end
+  local buffer, err, code = core.buffer.open { records = options.records, threads = options.threads }
+  if not buffer then return nil, err, code end
+  self.buffer = buffer
+  self.of = { [1] = options.enter or false, [-1] = options.leave or false, [0] = options.metric or false }
+  self.flush = options.flush
+  self.batch = { time = {}, region = {}, kind = {}, thread = {}, values = {} }
+  return self
+end
+
+--- Hand a batch on. If a function raises, the rest of the batch is handed on by the next drain.
+local function hand_on(self)
+  local b, of = self.batch, self.of
+  local time, region, kind, thread, values = b.time, b.region, b.kind, b.thread, b.values
+  local first, n = b.at or 1, b.n
+  for i = first, n do
+    local f = of[kind[i]]
+    if f then
+      b.at = i + 1
+      f(region[i], time[i], thread[i], values[i])
+    end
+  end
+  b.at, b.n = nil, nil
+  return n - first + 1
+end
+
+--- Call the functions for all events that were raised before.
+---@return integer n how many; synchronous: what flush returns
+function substrate:drain()
+  if self.functions then return self.functions:flush() end
+  if not self.buffer then error("substrate: it is closed", 2) end
+  if self.draining then error("substrate: drain is under way", 2) end
+  local draining <close> = setmetatable({}, { __close = function() self.draining = nil end })
+  self.draining = draining
+  local b, all = self.batch, 0
+  if b.n then all = hand_on(self) end
+  local till = self.buffer:stats().events
+  self.taken = self.taken or 0
+  while self.taken < till do
+    b.n = self.buffer:take(b.time, b.region, b.kind, b.thread, b.values)
+    if b.n == 0 then break end
+    self.taken = self.taken + b.n
+    all = all + hand_on(self)
+  end
+  if self.flush then self.flush(all) end
+  return all
+end
+
+--- What became of events: of buffers as pml.buffer has it; synchronous: how many there were, and what a function raised.
+---@return table
+function substrate:stats()
+  local of = self.functions or self.buffer or error("substrate: it is closed", 2)
+  return of:stats()
+end
+
+--- Hand on what is there, and take no more.
+function substrate:close()
+  if self.functions then
+    local functions <close> = self.functions
+    self.functions = nil
+    return functions:flush()
+  end
+  if not self.buffer then return end
+  if self.draining then error("substrate: drain is under way", 2) end
+  local buffer <close> = self.buffer
+  self:drain()
+  self.buffer = buffer:close()
+end
+
+substrate.__close = substrate.close
+
+--- Substrate plugins of $SCOREP_SUBSTRATE_PLUGINS, between $SCOREP_SUBSTRATE_PLUGINS_SEP or commas.
+---@return table[] plugins that are open
+---@return string[] errors of those that are not
+function M.environment()
+  local names, plugins, errors = os.getenv "SCOREP_SUBSTRATE_PLUGINS" or "", {}, {}
+  local separator = os.getenv "SCOREP_SUBSTRATE_PLUGINS_SEP" or ","
+  if separator == "" then separator = "," end
+  for name in names:gmatch("[^" .. separator:gsub("%W", "%%%0") .. "]+") do
+    local plugin, err = core.substrate.load(name)
+    if plugin then plugins[#plugins + 1] = plugin else errors[#errors + 1] = err end
+  end
+  return plugins, errors
+end
+
+return setmetatable(M, { __call = function(_, options) return M.new(options) end })

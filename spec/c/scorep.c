@@ -1,0 +1,247 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* spec/c/scorep.c - substrate plugins get what they were promised, and bad ones are named. */
+#include "base/pml_error.h"
+#include "base/pml_thread.h"
+#include "substrate/pml_scorep.h"
+
+#include "check.h"
+
+#include <errno.h>
+#include <ftw.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static char plugins[4096], folder[] = "/tmp/pmlua-spec-XXXXXX";
+static pml_region_t outer, inner, other;
+
+static int remove_entry(const char *path, const struct stat *st, int type, struct FTW *at) {
+  (void)st, (void)type, (void)at;
+  return remove(path);
+}
+
+static int open_plugin(const char *name, struct pml_scorep **p) {
+  return pml_scorep_open(p, &(struct pml_scorep_options){.name = name, .path = plugins, .directory = folder});
+}
+
+static void raise_one(enum pml_stream_kind kind, pml_region_t region) {
+  static uint64_t ticks;
+  pml_stream_raise(kind, &(struct pml_stream_event){.ticks = ++ticks, .region = region});
+}
+
+static bool is_said(const char *part) {
+  const char *line;
+  for (size_t i = 0; (line = pml_scorep_line(i)) != NULL; i++)
+    if (strstr(line, part) != NULL) return true;
+  return false;
+}
+
+static char *read_text(void) {
+  static char text[1 << 16];
+  char path[64];
+  snprintf(path, sizeof path, "%s/writer.txt", folder);
+  FILE *f = fopen(path, "r");
+  size_t n = f != NULL ? fread(text, 1, sizeof text - 1, f) : 0;
+  if (f != NULL) fclose(f);
+  text[n] = '\0';
+  return text;
+}
+
+/* @parts, to a NULL, stand in @text one after the other. */
+static bool in_order(const char *text, const char *const *part) {
+  for (; *part != NULL; part++) {
+    text = strstr(text, *part);
+    if (text == NULL) {
+      printf("# not there, or not in its place: %s\n", *part);
+      return false;
+    }
+    text += strlen(*part);
+  }
+  return true;
+}
+
+static struct pml_stream_metrics *metrics_of(const char *first, const char *second) {
+  const char *names[] = {first, second};
+  struct pml_stream_metrics *m = NULL;
+  (void)pml_stream_metrics(names, 2, &m);
+  return m;
+}
+
+static void raise_values(enum pml_stream_kind kind, pml_region_t region, const struct pml_stream_metrics *m, uint64_t a,
+                         uint64_t b) {
+  uint64_t values[] = {a, b};
+  pml_stream_raise(kind,
+                   &(struct pml_stream_event){.ticks = 100 + a, .region = region, .metrics = m, .values = values});
+}
+
+static void events(struct pml_scorep *p) {
+  double half = 0.5;
+  uint64_t bits;
+  memcpy(&bits, &half, sizeof bits);
+  struct pml_stream_metrics *m = metrics_of("page-faults", "plugin::sine::value");
+  pml_stream_metrics_set_real(m, 1);
+  raise_one(PML_STREAM_LEAVE, inner); /* of before */
+  raise_one(PML_STREAM_ENTER, outer);
+  pml_region_intern("later", "later.c", 7, &other);
+  raise_one(PML_STREAM_ENTER, other);
+  raise_values(PML_STREAM_ENTER, inner, m, 5, bits);
+  raise_one(PML_STREAM_LEAVE, other); /* inner is still open */
+  raise_values(PML_STREAM_METRIC, 0, m, 9, bits);
+  pml_scorep_record(p, false);
+  raise_one(PML_STREAM_ENTER, inner);
+  raise_one(PML_STREAM_LEAVE, inner);
+  pml_scorep_record(p, true);
+}
+
+static void a_whole_life(void) {
+  struct pml_scorep *p, *again;
+  struct pml_scorep_stats s;
+  if (!CHECK(open_plugin("writer", &p) == 0, "a plugin is loaded")) return;
+  CHECK(open_plugin("writer", &again) == -EEXIST && again == NULL, "once at a time");
+  events(p);
+  pml_scorep_stats(p, &s);
+  CHECK(s.threads == 1 && s.regions == pml_region_count() && s.metrics == 2 && s.unmatched == 1 && !s.dropped,
+        "its figures are told: %u threads, %u regions, %u metrics, %llu unmatched", s.threads, s.regions, s.metrics,
+        (unsigned long long)s.unmatched);
+  pml_scorep_close(p);
+  raise_one(PML_STREAM_ENTER, outer);
+  char *text = read_text();
+  static const char *const beginning[] = {"init\n",
+                                          "set_callbacks 424\n",
+                                          "assign_id\n",
+                                          "paradigm user\n",
+                                          "region outer  0 3 1\n",
+                                          "create 0 of -1\n",
+                                          "activate 0 Master thread\n",
+                                          "init_mpp rank 0 of 1\n",
+                                          NULL};
+  CHECK(in_order(text, beginning), "it is begun in the order of the interface");
+  static const char *const course[] = {"0 enter outer 0\n",
+                                       "region later later.c 7 3 1\n",
+                                       "0 enter later 0\n",
+                                       "metric page-faults 1 6\n",
+                                       "metric plugin::sine::value 2 5\n",
+                                       "0 enter inner 5\n",
+                                       NULL};
+  CHECK(in_order(text, course), "regions and metrics are defined before the first event that has them");
+  static const char *const nested[] = {"0 enter inner 5\n0 leave inner 5\n0 leave later 5\n", NULL};
+  CHECK(in_order(text, nested) && strstr(text, "leave inner 0\n") == NULL, "what it sees is nested");
+  static const char *const counters[] = {"0 counter page-faults 9\n0 counter plugin::sine::value 0.5\n", NULL};
+  CHECK(in_order(text, counters), "metrics without a region are counters, of their types");
+  static const char *const off[] = {"0 off recording off 0\n0 unrecorded inner 0\n0 on recording off 0\n", NULL};
+  CHECK(in_order(text, off), "while recording is off the functions of that mode are called");
+  static const char *const end[] = {"0 leave outer 9\ndeactivate 0\npre_unify 1 0 alone string ''\nwrite_data\n",
+                                    "delete 0 after 9\nfinalize\n", NULL};
+  CHECK(in_order(text, end), "at the end what is open is left, and all is ended in its order");
+  CHECK(is_said("substrate plugin writer: nothing here raises what it asks for: MPI_SEND, IO_SEEK"),
+        "events without a source are named in a line");
+  CHECK(is_said("SCOREP_StringHandle_Get has no answer here") && is_said("SCOREP_Ipc_Send has no answer here"),
+        "and what the host cannot answer");
+}
+
+static void several(void) {
+  struct pml_scorep *writer, *nothing, *elsewhere;
+  CHECK(open_plugin("writer", &writer) == 0 && open_plugin("nothing", &nothing) == 0,
+        "several are open at a time, one without a version");
+  struct pml_scorep_options o = {.name = "thrower", .path = plugins, .directory = "/tmp"};
+  CHECK(pml_scorep_open(&elsewhere, &o) == -EEXIST, "with one folder for all");
+  raise_one(PML_STREAM_ENTER, outer);
+  raise_one(PML_STREAM_LEAVE, outer);
+  pml_scorep_close(nothing);
+  raise_one(PML_STREAM_ENTER, inner);
+  raise_one(PML_STREAM_LEAVE, inner);
+  pml_scorep_close(writer);
+  static const char *const both[] = {"enter outer", "leave outer", "enter inner", "leave inner", "after 4", NULL};
+  CHECK(in_order(read_text(), both), "and end one by one");
+}
+
+static void bad(void) {
+  struct pml_scorep *p;
+  static const struct {
+    const char *name, *detail;
+    int err;
+  } row[] = {{"no/such", "letters, digits", -EINVAL},
+             {"", "letters, digits", -EINVAL},
+             {"no_such", "libscorep_substrate_no_such.so", -ENOENT},
+             {"bad_unlike", "has no SCOREP_SubstratePlugin_bad_unlike_get_info", PML_ENOSYMBOL},
+             {"bad_unset", "it has no init", PML_EFORMAT},
+             {"bad_future", "functions that version 3 does not have", PML_EFORMAT},
+             {"bad_hollow", "gives no functions", PML_EFORMAT},
+             {"bad_refusing", "does not want to run", -ECANCELED}};
+  for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
+    int err = open_plugin(row[i].name, &p);
+    CHECK(err == row[i].err && p == NULL && strstr(pml_error_detail(err), row[i].detail) != NULL, "'%s' is refused: %s",
+          row[i].name, pml_error_detail(err));
+  }
+  char path[4200];
+  snprintf(path, sizeof path, "%s/libscorep_substrate_text.so", folder);
+  FILE *f = fopen(path, "w");
+  if (f != NULL) (void)fputs("no library\n", f), fclose(f);
+  int err = pml_scorep_open(&p, &(struct pml_scorep_options){.name = "text", .path = folder});
+  CHECK(err == -ENOEXEC, "what is no library is refused: %s", pml_error_detail(err));
+  CHECK(open_plugin("bad_newer", &p) == 0 && is_said("bad_newer: it is of version 4, newer than 3") &&
+            is_said("bad_newer: it knows 1000 kinds of events"),
+        "a newer one runs, and that is said");
+  pml_scorep_close(p);
+  pml_scorep_close(NULL);
+}
+
+static void throwing(void) {
+  struct pml_scorep *p;
+  struct pml_scorep_stats s;
+  if (!CHECK(open_plugin("thrower", &p) == 0, "a plugin in C++ is loaded")) return;
+  for (int i = 0; i < 5; i++) {
+    raise_one(PML_STREAM_ENTER, outer);
+    raise_one(PML_STREAM_LEAVE, outer);
+  }
+  pml_scorep_stats(p, &s);
+  CHECK(s.dropped && is_said("substrate plugin thrower: it threw a C++ exception (std::runtime_error)"),
+        "one that throws at an event is named, dropped, and the program goes on");
+  pml_scorep_close(p);
+  static const char *const where[] = {"init", "define"};
+  for (int i = 0; i < 2; i++) {
+    setenv("THROWER", where[i], 1);
+    int err = open_plugin("thrower", &p);
+    CHECK(err == -ECANCELED, "one that throws in %s is refused: %s", where[i], pml_error_detail(err));
+  }
+  unsetenv("THROWER");
+  CHECK(is_said("its init threw a C++ exception (int)") && is_said("its new_definition_handle threw"),
+        "and what it threw is said");
+}
+
+static void forking(void) {
+  struct pml_scorep *p;
+  int status = -1;
+  if (open_plugin("writer", &p) < 0) return;
+  raise_one(PML_STREAM_ENTER, outer);
+  pid_t child = fork();
+  if (child == 0) {
+    raise_one(PML_STREAM_ENTER, inner);
+    pml_scorep_close(p);
+    _exit(access(folder, R_OK) == 0 ? 0 : 1);
+  }
+  waitpid(child, &status, 0);
+  raise_one(PML_STREAM_LEAVE, outer);
+  pml_scorep_close(p);
+  const char *text = read_text();
+  CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 0 && strstr(text, "enter inner") == NULL &&
+            strstr(text, "leave outer") != NULL,
+        "in a child after a fork it gets nothing, the parent's goes on");
+}
+
+int main(void) {
+  ssize_t n = readlink("/proc/self/exe", plugins, sizeof plugins - 16);
+  if (n <= 0 || mkdtemp(folder) == NULL) return 1;
+  plugins[n] = '\0';
+  memcpy(strrchr(plugins, '/'), "/plugins", sizeof "/plugins");
+  pml_region_intern("outer", NULL, 0, &outer);
+  pml_region_intern("inner", NULL, 0, &inner);
+  a_whole_life();
+  several();
+  bad();
+  throwing();
+  forking();
+  nftw(folder, remove_entry, 8, FTW_DEPTH | FTW_PHYS);
+  return check_done();
+}
