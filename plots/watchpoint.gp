@@ -26,7 +26,7 @@ set label 1 "A program watched from outside, thread by thread" at screen 0.012, 
 set lmargin at screen 0.065
 set rmargin at screen 0.44
 set tmargin at screen 0.86
-set bmargin at screen 0.11
+set bmargin at screen 0.12
 set title "(a) Calls of " . symbol . ": 22 chunks of 506 on 4 threads" font ",11.5"
 set xlabel "time [ms]"
 set ylabel "calls so far"
@@ -51,11 +51,11 @@ set offsets 0, 0, 0, 0
 
 # (b), (c) contents
 set lmargin at screen 0.53
-set rmargin at screen 0.985
+set rmargin at screen 0.965
 do for [row = 1:2] {
   loop = word("static dynamic", row)
-  set tmargin at screen row == 1 ? 0.86 : 0.455
-  set bmargin at screen row == 1 ? 0.56 : 0.11
+  set tmargin at screen row == 1 ? 0.86 : 0.43
+  set bmargin at screen row == 1 ? 0.585 : 0.12
   set title sprintf("(%s) What two threads write to d_var: %s schedule", word("b c", row), loop) font ",11.5"
   set xlabel row == 2 ? "time [ms]" : ""
   set ylabel "d_var" noenhanced

@@ -15,11 +15,12 @@
 local BUILD = os.getenv "PMLUA_BUILD" or "build"
 local READER = "core/source/pml_rdpmc.h"
 local SECTION, STREAM = "core/adapter/pml_section.c", "core/base/pml_stream.c"
+local PLAINLY = "core/base/pml_stream_private.h"
 local SDE, SDE_COUNTER = "core/source/pml_sde_private.h", "core/source/pml_sde_counter.c"
 local COUNTER, GROUP, SET = "core/source/pml_counter.c", "core/source/pml_group.c", "core/source/pml_eventset.c"
 
 --- A header stands in several sources: those of @SOURCES_OF are built with it.
-local SOURCES_OF = { [SDE] = "core/source/pml_sde*.c" }
+local SOURCES_OF = { [SDE] = "core/source/pml_sde*.c", [PLAINLY] = STREAM }
 
 --- name, file, text, replacement; `unless`: an architecture on which the mutant does what the original does;
 --- `pmu = false`: what a real PMU and the copies of its page do not bring to light; `pmu = "maybe"`: what only a PMU whose
@@ -75,8 +76,13 @@ local mutants = {
   { "section: recursion counted twice", SECTION, "if (PML_UNLIKELY(stat->depth != 0))", "if (false)" },
   { "section: crossing charged to both", SECTION, "f->child += inner;", "" },
   { "section: label taken by its address", SECTION, " && strcmp(found->label, label) == 0", "" },
-  { "stream: nobody waited for", STREAM, "NULL, __ATOMIC_SEQ_CST);\n  }\n  wait_for_all();",
-    "NULL, __ATOMIC_SEQ_CST);\n  }" },
+  { "stream: nobody waited for", STREAM,
+    "memory_order_seq_cst);\n  }\n  wait_for_all();", "memory_order_seq_cst);\n  }" },
+
+  { "stream: who took an event plainly has it again", STREAM,
+    "if (PML_UNLIKELY(have != NULL && has_it(have, list->at[i].id))) continue;", "" },
+  { "stream: a removed consumer is still known", PLAINLY, "PML_LIKELY(t->known[kind].generation == generation) &&",
+    "t->known[kind].generation != 0 &&" },
 
   { "sde: what has no shard left out", SDE, " +\n         (uint64_t)atomic_load_explicit(&h->rest, memory_order_relaxed)", "" },
   { "sde: other threads' shards left out", SDE, "memory_order_relaxed) != 1)", "memory_order_relaxed) == 0)" },
@@ -142,7 +148,8 @@ local function programs()
       .. "-Wl,--wrap=mmap,--wrap=syscall spec/c/page_path.c $SOURCES %s/libpmlua.a -lpfm -lotf2 -lpthread -ldl -lm "
       .. "-o '$OUT'"):format(cc, FLAGS, BUILD) }
   end
-  for _, of in ipairs { { SECTION, "section" }, { STREAM, "stream" }, { SDE, "sde_threads" }, { SDE_COUNTER, "sde_threads" } } do
+  for _, of in ipairs { { SECTION, "section" }, { STREAM, "stream" }, { PLAINLY, "stream" },
+                        { SDE, "sde_threads" }, { SDE_COUNTER, "sde_threads" } } do
     list[#list + 1] = { title = "its own spec", file = of[1], arch = arch, run = "'$OUT'", build = ("%s %s "
       .. "-I'$DIR' -Icore spec/c/%s.c $SOURCES %s/libpmlua.a -lpfm -lotf2 -lpthread -ldl -lm -o '$OUT'"):format(cc, FLAGS,
       of[2], BUILD) }
