@@ -211,8 +211,9 @@ describe("pmlua record leaves alone", function()
     support.spit(dir .. "/plug.c", plug)
     support.spit(dir .. "/shout.c", shout)
     support.spit(dir .. "/says.c", '#include <stdio.h>\nint main(void) { puts("a"); puts("b"); return 2; }\n')
-    local status, _, err = shell("gcc -O1 -w hard.c -o hard -lz -lpthread -ldl && gcc -O1 -fPIC -shared plug.c -o libplug.so -lz" ..
-      " && gcc -O1 -fPIC -shared -fno-builtin shout.c -o libshout.so && gcc -Wl,-z,lazy says.c -o says")
+    local status, _, err = shell("gcc -O1 -w hard.c -o hard -lz -lpthread -ldl && " ..
+      "gcc -O1 -fPIC -shared plug.c -o libplug.so -lz && gcc -O1 -fPIC -shared -fno-builtin shout.c -o libshout.so && " ..
+      "gcc -Wl,-z,lazy says.c -o says")
     assert.equal(0, status, err)
   end)
   teardown(function() os.execute("rm -rf " .. quote(dir)) end)
