@@ -8,10 +8,12 @@
 #include <math.h>
 #include <sched.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/utsname.h>
 #include <time.h>
 #include <unistd.h>
@@ -202,6 +204,17 @@ static int l_fsync(lua_State *L) {
   return pml_pushdone(L, err, "sys.fsync");
 }
 
+/* "set-uid" or "set-gid" if executing the file gives rights that the caller does not have; else nil. */
+static int l_setid(lua_State *L) {
+  struct stat st;
+  if (stat(lutil_string(L, 1), &st) < 0) return 0;
+  bool uid = (st.st_mode & S_ISUID) != 0 && st.st_uid != getuid();
+  bool gid = (st.st_mode & S_ISGID) != 0 && (st.st_mode & S_IXGRP) != 0 && st.st_gid != getgid();
+  if (!uid && !gid) return 0;
+  lua_pushstring(L, uid ? "set-uid" : "set-gid");
+  return 1;
+}
+
 static int l_realpath(lua_State *L) {
   const char *path = lutil_string(L, 1);
   char real[PATH_MAX];
@@ -238,6 +251,7 @@ int luaopen_pmlua_sys(lua_State *L) {
                                        {"sleep", l_sleep},
                                        {"fsync", l_fsync},
                                        {"realpath", l_realpath},
+                                       {"setid", l_setid},
                                        {NULL, NULL}};
   setsentinel(L);
   luaL_newlib(L, functions);

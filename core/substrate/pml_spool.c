@@ -275,12 +275,8 @@ static int make(struct pml_spool *s) {
   return err;
 }
 
-static void unmap_all(struct pml_spool *s) {
-  for (struct pml__spool_map *m = s->maps, *next; m != NULL; m = next) {
-    next = m->next;
-    pml__spool_unmap(m->extent);
-    free(m);
-  }
+static void unmap_all(const struct pml_spool *s) {
+  for (const struct pml__spool_map *m = s->maps; m != NULL; m = m->next) pml__spool_unmap(m->extent);
   if (s->head != NULL) munmap(s->head, PML__SPOOL_HEAD_BYTES);
   if (s->mark != NULL) munmap(s->mark, PML__SPOOL_MARKS * sizeof *s->mark);
   if (is_ours(s, s->fd)) close(s->fd);
@@ -288,6 +284,10 @@ static void unmap_all(struct pml_spool *s) {
 
 static void release(struct pml_spool *s) {
   if (!pml__spool_is_sealed(s)) unmap_all(s);
+  for (struct pml__spool_map *m = s->maps, *next; m != NULL; m = next) {
+    next = m->next;
+    free(m);
+  }
   pthread_mutex_destroy(&s->lock);
   free(s->path);
   free(s);

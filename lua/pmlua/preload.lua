@@ -3,6 +3,8 @@
 --
 -- Try:  print(require("pmlua.preload").obstacle("/usr/bin/su"))
 
+local core = require "pmlua.core"
+
 local M = {}
 
 local NOT_FOUND, NOT_RUN = 127, 126 -- as shells say it
@@ -40,13 +42,8 @@ local function integer(f, at, bytes)
 end
 
 local function obstacle(path, depth)
-  local a = attributes(path)
-  local owner = attributes("/proc/self").uid
-  if a and a.permissions:find("^..s") and a.uid ~= owner then
-    return path .. " is set-uid: the loader ignores preloading there"
-  elseif a and a.permissions:find("^.....s") then
-    return path .. " is set-gid: the loader may ignore preloading there"
-  end
+  local set = core.sys.setid(path)
+  if set then return ("%s is %s: the loader ignores preloading there; a copy of your own can be run so"):format(path, set) end
   local f <close> = io.open(path, "rb")
   local head = f and f:read(20) or ""
   local interpreter = head:sub(1, 2) == "#!" and f:seek("set", 2) and f:read("l"):match("^%s*(%S+)")

@@ -257,6 +257,16 @@ describe("pmlua record, when things go wrong,", function()
     assert.equal(inner, tonumber(out:match("(%d+) calls are left out of the traces: %-%-max%-depth") or 0), out)
   end)
 
+  it("refuses a program that gives rights, where the loader would not preload", function()
+    if not is_root or shell("command -v setpriv") ~= 0 then return pending("only root can make such a program") end
+    shell("cp grave other && chown 1 other && cp grave group && chgrp 1 group && chmod 4755 other && chmod 2755 group")
+    for name, what in pairs { other = "set%-uid", group = "set%-gid" } do
+      local status, out, err = shell(("%s record -o never -- ./%s none"):format(command, name))
+      assert.same({ 126, "" }, { status, out })
+      assert.truthy(err:find("^pmlua record: %./" .. name .. " is " .. what .. ": the loader ignores preloading there"), err)
+    end
+  end)
+
   it("says that no call was recorded", function()
     local status, _, err = shell(command .. " record --lib 'nosuch*' -o nothing -- ./grave none")
     assert.same({ 3, true }, { status, err:find("no call was recorded", 1, true) ~= nil })
