@@ -182,6 +182,7 @@ int main(void) {
   real_page_rows();
   bench_sde_rows();
   bench_section_rows();
+  bench_substrate_rows();
   bench_intercept_rows();
   bench_wrap_rows();
   bench_startup_rows();
