@@ -115,8 +115,10 @@ static struct pml_scorep *plugin;
 
 /* In the place of the buffer; its instructions are counted with the plugin's, which does nothing. */
 static inline void once_open_plugin(void) {
+  static bool done;
   char path[4096];
-  if (plugin != NULL) return;
+  if (done) return;
+  done = true;
   pml_buffer_close(buffer);
   buffer = NULL;
   ssize_t n = readlink("/proc/self/exe", path, sizeof path - 16);
