@@ -294,7 +294,7 @@ $(B)/spec/plugins/libscorep_substrate_thrower.so: spec/c/substrates/thrower.cpp 
 	$(call substrate_cc,$(CXX))
 $(B)/spec/plugins/libscorep_substrate_%.so: spec/c/substrates/%.c $(SUBSTRATE_H)
 	$(call substrate_cc,$(CC) -std=gnu11)
-$(B)/spec/scorep $(B)/spec/scorep_threads $(B)/bench: | $(SUBSTRATE_SO)
+$(B)/spec/scorep $(B)/spec/scorep_threads $(B)/spec/cost $(B)/bench: | $(SUBSTRATE_SO)
 
 # Specs of the service see its internals; embed is compiled and linked as an application is.
 $(B)/spec/live_%: spec/c/live_%.c $(B)/libpmlua_lua.a $(B)/libpmlua.a

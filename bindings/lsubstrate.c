@@ -3,7 +3,6 @@
 #include "lutil.h"
 #include "substrate_state.h"
 
-
 /* ---- plugins ---- */
 
 struct plugin {

@@ -131,9 +131,10 @@ static int write_code(lua_State *L, const void *part, size_t n, void *arg) {
 
 /* False: the function at @at has what a copy would not; @misuse says it. */
 static bool is_alone(lua_State *l, int at, char misuse[256]) {
+  static const char c_function[] = "a function in C cannot be called at each event";
   const char *name;
   if (lua_iscfunction(l, at)) {
-    (void)strcpy(misuse, "a function in C cannot be called at each event");
+    memcpy(misuse, c_function, sizeof c_function);
     return false;
   }
   for (int i = 1; (name = lua_getupvalue(l, at, i)) != NULL; i++) {

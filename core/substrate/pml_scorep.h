@@ -42,8 +42,9 @@ struct pml_scorep_options {
  * A plugin that throws C++ exceptions is dropped, and named; one that crashes or hangs is not survived. In a child
  * after a fork it gets no events, and is not told of the end. Not from a consumer. Thread-safe, not async-signal-safe.
  *
- * Cost of an event: some 25 instructions and the plugin's own beside the stream's; of a C++ plugin, 15 more. The plugin
- * may use any register, so that intercepted calls take the full path, not the plain one. Memory: 17 KiB per thread.
+ * Cost of an event: some 35 instructions and the plugin's own beside the stream's, more of a plugin in C++, whose calls
+ * are guarded. The plugin may use any register, so that intercepted calls take the full path, not the plain one.
+ * Memory: 17 KiB for each thread that raised, until the plugin is closed.
  */
 PML_API int pml_scorep_open(struct pml_scorep **p, const struct pml_scorep_options *o);
 PML_API void pml_scorep_close(struct pml_scorep *p);

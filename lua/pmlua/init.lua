@@ -60,7 +60,7 @@ for name, value in pairs(core) do
   if not (type(value) == "table" and find(name)) then pml[name] = value end
 end
 
-return setmetatable(pml, {
+setmetatable(pml, {
   __index = function(self, name)
     if type(name) ~= "string" or not find(name) then return nil end
     local module = require("pmlua." .. name)
@@ -68,3 +68,7 @@ return setmetatable(pml, {
     return module
   end,
 })
+
+if (os.getenv "SCOREP_SUBSTRATE_PLUGINS" or "") ~= "" then pml.substrate.environment() end
+
+return pml

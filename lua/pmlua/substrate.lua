@@ -4,7 +4,7 @@
 -- Functions get events in batches, from buffers that each thread fills in C: Lua is never where events are raised, and
 -- an event costs there what the buffer costs, some 40 instructions. drain() takes some 5 to 10 million a second. With
 -- synchronous = true they are called at each event, on the thread that raised it, in a Lua state of their own: an event
--- then costs some 250 ns, a hundred times as much, threads wait for each other, and the functions share nothing with
+-- then costs some 200 ns, ten times as much, threads wait for each other, and the functions share nothing with
 -- the script.
 --
 -- Try:  local s <close> = pml.substrate { enter = function(region) print(pml.region.describe(region).name) end }
@@ -136,18 +136,35 @@ end
 
 substrate.__close = substrate.close
 
---- Substrate plugins of $SCOREP_SUBSTRATE_PLUGINS, between $SCOREP_SUBSTRATE_PLUGINS_SEP or commas.
----@return table[] plugins that are open
----@return string[] errors of those that are not
+--- What was worth saying about plugins since the last time, to stderr.
+local said = 0
+local function tell()
+  local lines = core.substrate.lines()
+  for i = said + 1, #lines do io.stderr:write("pmlua: ", lines[i], "\n") end
+  said = #lines
+end
+
+local environment
+
+--- Load the substrate plugins of $SCOREP_SUBSTRATE_PLUGINS, between $SCOREP_SUBSTRATE_PLUGINS_SEP or commas; once. They
+-- end with the Lua state. What cannot be loaded, and what plugins ask for in vain, is said on stderr.
+---@return integer n that are open
 function M.environment()
-  local names, plugins, errors = os.getenv "SCOREP_SUBSTRATE_PLUGINS" or "", {}, {}
-  local separator = os.getenv "SCOREP_SUBSTRATE_PLUGINS_SEP" or ","
+  if environment then return #environment end
+  local names, separator = os.getenv "SCOREP_SUBSTRATE_PLUGINS" or "", os.getenv "SCOREP_SUBSTRATE_PLUGINS_SEP" or ","
   if separator == "" then separator = "," end
+  environment = setmetatable({}, { __gc = function(plugins)
+    for i = #plugins, 1, -1 do plugins[i]:close() end
+    tell()
+  end })
   for name in names:gmatch("[^" .. separator:gsub("%W", "%%%0") .. "]+") do
-    local plugin, err = core.substrate.load(name)
-    if plugin then plugins[#plugins + 1] = plugin else errors[#errors + 1] = err end
+    local plugin, err, code = core.substrate.load(name)
+    environment[#environment + 1] = plugin
+    -- Another Lua state of this process has it.
+    if err and code ~= "EEXIST" then io.stderr:write("pmlua: ", err, "\n") end
   end
-  return plugins, errors
+  tell()
+  return #environment
 end
 
 return setmetatable(M, { __call = function(_, options) return M.new(options) end })

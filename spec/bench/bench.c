@@ -183,6 +183,7 @@ int main(void) {
   bench_sde_rows();
   bench_section_rows();
   bench_plugin_rows();
+  bench_substrate_rows();
   bench_intercept_rows();
   bench_wrap_rows();
   bench_startup_rows();

@@ -73,6 +73,9 @@ void bench_wrap_rows(void);
 /* The start of an intercepted program with many slots. */
 void bench_startup_rows(void);
 
+/* Who takes events. */
+void bench_substrate_rows(void);
+
 /* Sections. */
 void bench_section_rows(void);
 

@@ -44,3 +44,22 @@ print(("%-36s %8.1f %5.2f   2.00 %s"):format("reader closure above its C cost", 
 print(("%-36s %8.1f %5.2f   (for comparison)"):format("method set:read() above its C cost", rows[2].ns - instruction,
   (rows[2].ns - instruction) / floor))
 print(("%-36s %8.1f"):format("empty Lua function", rows[4].ns))
+
+-- Events that a substrate in Lua takes from its buffer, a function called for each.
+local calls_of, n = 200000, 0
+local substrate <close> = assert(pml.substrate { records = 1 << 20, enter = function() n = n + 1 end,
+  leave = function() n = n + 1 end })
+local section = assert(pml.section.define { label = "bench drain" })
+local rates = pml.samples.new(9)
+for _ = 1, 9 do
+  for _ = 1, calls_of do
+    section:start()
+    section:stop()
+  end
+  local start = ticks()
+  local drained = substrate:drain()
+  rates:push(math.tointeger(drained * 1000000000 // to_ns(ticks() - start)))
+end
+local rate = rates:sort():quantile(0.5) / 1e6
+print(("%-36s %8.1f million events/s  limit at least 5%s"):format("substrate in Lua, drained", rate, rate < 5 and "  OVER" or ""))
+if n ~= 9 * 2 * calls_of then print(("only %d events of %d came"):format(n, 9 * 2 * calls_of)) end

@@ -21,6 +21,7 @@
 #include "substrate/pml_buffer.h"
 #include "substrate/pml_otf2.h"
 #include "substrate/pml_profile.h"
+#include "substrate/pml_scorep.h"
 
 #include "events.h"
 
@@ -110,6 +111,23 @@ static inline void once_open_buffer(void) {
   if (pml_buffer_open(&buffer, NULL) < 0) buffer = NULL;
 }
 
+static struct pml_scorep *plugin;
+
+/* In the place of the buffer; its instructions are counted with the plugin's, which does nothing. */
+static inline void once_open_plugin(void) {
+  static bool done;
+  char path[4096];
+  if (done) return;
+  done = true;
+  pml_buffer_close(buffer);
+  buffer = NULL;
+  ssize_t n = readlink("/proc/self/exe", path, sizeof path - 16);
+  if (n <= 0) return;
+  path[n] = '\0';
+  memcpy(strrchr(path, '/'), "/plugins", sizeof "/plugins");
+  (void)pml_scorep_open(&plugin, &(struct pml_scorep_options){.name = "nothing", .path = path});
+}
+
 PML_WRAP_FUNCTION(wrapped, "cost", "cost", NULL, 0);
 static __attribute__((noinline)) void call_wrapped(void) {
   PML_WRAP_CALL(call, &wrapped);
@@ -156,16 +174,19 @@ PATH(section, pml_section_start(section); pml_section_stop(section))
 PATH(section_work, pml_section_start(section); pml_section_stop_work(section, 8, 1))
 PATH(section_label, pml_section_start_label(label); pml_section_stop_label(label))
 PATH(stream_unwanted, pml_stream_raise(PML_STREAM_ENTER, &raised))
-/* In this order: interception, a consumer and no more; then there is a profile, then a buffer, then sections are off.
+/* In this order: interception, a consumer and no more; then there is a profile, then a buffer, then a plugin, then
+ * sections are off.
  */
 PATH(library_call, logarithm = logb(number))
 PATH(intercepted_unwanted, once_intercept(); logarithm = logb(number))
 PATH(wrap_unwanted, call_wrapped())
 PATH(intercepted, once_consume(); logarithm = logb(number))
+PATH(stream_consumed, raise_call(64))
 PATH(profiled, once_drop_consumer(); once_open_profile(); raise_call(64))
 PATH(wrap_profiled, call_wrapped())
 PATH(section_profiled, pml_section_start(section); pml_section_stop(section))
 PATH(wrap_buffered, once_open_buffer(); call_wrapped())
+PATH(stream_plugin, once_open_plugin(); raise_call(64))
 PATH(section_off, once_switch_off(); pml_section_start(section); pml_section_stop(section))
 
 #include "cost_plugin.h"
@@ -179,8 +200,8 @@ PATH(section_off, once_switch_off(); pml_section_start(section); pml_section_sto
   X(eventset_start_stop_page_1) X(eventset_start_page_1) X(eventset_accum_page_1) X(eventset_reset_page_1)             \
   X(eventset_read_kernel_1) X(eventset_read_kernel_8) X(probe_hit_empty) X(samples_push) X(otf2_enter) X(otf2_leave)   \
   X(otf2_metric) SDE_PATHS(X) PLUGIN_PATHS(X) X(section) X(section_work) X(section_label) X(stream_unwanted) X(library_call)           \
-  X(intercepted_unwanted) X(wrap_unwanted) X(intercepted) X(profiled) X(wrap_profiled) X(section_profiled)             \
-  X(wrap_buffered) X(section_off)
+  X(intercepted_unwanted) X(wrap_unwanted) X(intercepted) X(stream_consumed) X(profiled) X(wrap_profiled) X(section_profiled)             \
+  X(wrap_buffered) X(stream_plugin) X(section_off)
 /* clang-format on */
 #define ROW(name) {#name, path_##name},
 static const struct {
@@ -241,6 +262,7 @@ static int open_common(void) {
 
 static void close_all(void) {
   sde_close();
+  pml_scorep_close(plugin);
   pml_buffer_close(buffer);
   plugin_close();
   pml_profile_close(profile);

@@ -141,7 +141,7 @@ static void a_whole_life(void) {
 }
 
 static void several(void) {
-  struct pml_scorep *writer, *nothing, *elsewhere;
+  struct pml_scorep *writer = NULL, *nothing = NULL, *elsewhere;
   CHECK(open_plugin("writer", &writer) == 0 && open_plugin("nothing", &nothing) == 0,
         "several are open at a time, one without a version");
   struct pml_scorep_options o = {.name = "thrower", .path = plugins, .directory = "/tmp"};

@@ -154,6 +154,21 @@ describe("A substrate plugin", function()
     os.execute(("rm -r '%s'"):format(dir))
   end)
 
+  it("of the environment gets what a script raises, and ends with it", function()
+    if not has_writer() then pending "the specs' plugins are not built: make specs" return end
+    local dir, said = os.tmpname(), os.tmpname()
+    os.remove(dir)
+    local script = "local s = require [[pmlua]].section; s.start [[here]]; s.stop [[here]]"
+    assert(os.execute(("cd '%s' && SCOREP_SUBSTRATE_PLUGINS=no_such:writer SCOREP_SUBSTRATE_PLUGINS_SEP=: " ..
+      "SCOREP_EXPERIMENT_DIRECTORY='%s' LD_LIBRARY_PATH='%s' '%s/pmlua' -e '%s' 2>'%s'")
+      :format(os.getenv "PWD", dir, path, support.build, script, said)))
+    assert.matches("0 enter here 0\n0 leave here 0\n.*finalize\n$", support.slurp(dir .. "/writer.txt"))
+    local lines = support.slurp(said)
+    assert.matches("pmlua: substrate.load: ENOENT: substrate plugin no_such:", lines, 1, true)
+    assert.matches("pmlua: substrate plugin writer: nothing here raises what it asks for: MPI_SEND, IO_SEEK\n", lines, 1, true)
+    os.execute(("rm -r '%s' '%s'"):format(dir, said))
+  end)
+
   it("that is not there is a sentence", function()
     local p, err, code = pml.substrate.load("no_such", { path = "/nowhere" })
     assert.is_nil(p)
