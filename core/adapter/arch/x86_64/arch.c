@@ -69,8 +69,8 @@ void pml_arch_thunks_write(void *block, uint32_t first, uint32_t n) {
 }
 
 /*
- * A slot is used relative to the instruction's end, by an operand that ends in 101 and has no register: call and jmp are
- * ff 15 and ff 25 before the distance. Any four bytes can be the distance to some slot, so the operand matters.
+ * A slot is used relative to the instruction's end, by an operand that ends in 101 and has no register: call and jmp
+ * are ff 15 and ff 25 before the distance. Any four bytes can be the distance to some slot, so the operand matters.
  */
 bool pml_arch_scan(const uint8_t *text, const uint8_t *end, uintptr_t lo, uintptr_t hi,
                    void (*seen)(void *arg, uintptr_t slot, bool call), void *arg) {
