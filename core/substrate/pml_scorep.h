@@ -42,7 +42,7 @@ struct pml_scorep_options {
  * A plugin that throws C++ exceptions is dropped, and named; one that crashes or hangs is not survived. In a child
  * after a fork it gets no events, and is not told of the end. Not from a consumer. Thread-safe, not async-signal-safe.
  *
- * Cost of an event: some 35 instructions and the plugin's own beside the stream's, more of a plugin in C++, whose calls
+ * Cost of an event: some 32 instructions and the plugin's own beside the stream's, more of a plugin in C++, whose calls
  * are guarded. The plugin may use any register, so that intercepted calls take the full path, not the plain one.
  * Memory: 17 KiB for each thread that raised, until the plugin is closed.
  */

@@ -53,11 +53,11 @@ __attribute__((noinline)) static void prepare(struct pml__scorep_lane *l, const 
   if (e->region > atomic_load_explicit(&p->regions, memory_order_acquire) ||
       atomic_load_explicit(&p->metrics, memory_order_relaxed) < pml__scorep_metrics())
     pml__scorep_define(p);
+  l->known = atomic_load_explicit(&p->regions, memory_order_acquire);
 }
 
 static inline void look(struct pml__scorep_lane *l, const struct pml_stream_event *e) {
-  if (PML_UNLIKELY(e->metrics != NULL || e->region > atomic_load_explicit(&l->plugin->regions, memory_order_acquire)))
-    prepare(l, e);
+  if (PML_UNLIKELY(e->metrics != NULL || e->region > l->known)) prepare(l, e);
 }
 
 /* ---- handing on ---- */
@@ -75,10 +75,13 @@ static uint64_t call(uint64_t arg) {
   return 0;
 }
 
-static void hand_guarded(const struct calling *c) {
-  struct pml_scorep *p = c->lane->plugin;
+__attribute__((noinline)) static void
+hand_guarded(struct pml__scorep_lane *l, void (*f)(struct SCOREP_Location *, uint64_t, SCOREP_RegionHandle, uint64_t *),
+             uint64_t ticks, pml_region_t region) {
+  struct calling c = {l, f, ticks, region};
+  struct pml_scorep *p = l->plugin;
   if (atomic_load_explicit(&p->dropped, memory_order_relaxed)) return;
-  struct _Unwind_Exception *e = pml__guard_get((uintptr_t)c, call).e;
+  struct _Unwind_Exception *e = pml__guard_get((uintptr_t)&c, call).e;
   if (PML_UNLIKELY(e != NULL)) pml__scorep_drop(p, e);
 }
 
@@ -87,7 +90,7 @@ static inline void hand(struct pml__scorep_lane *l,
                         void (*f)(struct SCOREP_Location *, uint64_t, SCOREP_RegionHandle, uint64_t *), uint64_t ticks,
                         pml_region_t region) {
   if (PML_UNLIKELY(l->guarded))
-    hand_guarded(&(struct calling){l, f, ticks, region});
+    hand_guarded(l, f, ticks, region);
   else
     f(l->location, ticks, region, l->values);
 }

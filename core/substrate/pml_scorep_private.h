@@ -50,6 +50,7 @@ struct pml__scorep_lane {
   struct pml_scorep *plugin;
   struct SCOREP_Location *location;
   uint32_t depth; /* regions open */
+  uint32_t known; /* regions that the plugin was told of, when this lane last looked */
   bool guarded, active;
   const struct pml_stream_metrics *last; /* whose values stand where @map says */
   uint8_t map[PML_STREAM_METRICS_MAX];
