@@ -7,6 +7,10 @@ local quote = support.quote
 
 describe("a spool", function()
   local dir, path
+  if support.build:find("[at]san") then
+    pending "is what a preloaded library leaves, but a sanitizer must be loaded before that"
+    return
+  end
 
   setup(function()
     dir = io.popen("mktemp -d"):read("l")
