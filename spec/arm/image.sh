@@ -12,7 +12,7 @@ mkdir -p "$root/$lib" "$root/usr/$lib"
 for pattern in ld-linux* libc.so* libm.so* libdl.so* libpthread.so* libgcc_s.so* libz.so* libreadline.so* libtinfo.so* librt.so*; do
   cp -a "$dir"/sys/$lib/$pattern "$root/$lib/" 2>/dev/null || true
 done
-for pattern in libpfm.so.* liblua5.4.so.* libopen-trace-format2.so.* liblua5.4-cjson.so.* liblua5.4-filesystem.so.* liblua5.4-zlib.so.* libgomp.so.* lua; do
+for pattern in libpfm.so.* liblua5.4.so.* libopen-trace-format2.so.* liblua5.4-cjson.so.* liblua5.4-filesystem.so.* liblua5.4-zlib.so.* libgomp.so.* libstdc++.so.* lua; do
   cp -a "$dir"/sys/usr/$lib/$pattern "$root/usr/$lib/"
 done
 cp -rL "$dir"/sys/usr/share/lua/5.4 "$root/usr/share/lua/"
