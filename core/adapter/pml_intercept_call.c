@@ -109,6 +109,7 @@ void pml_intercept_confine(bool without_clock) {
 
 static void raise_event(struct pml__intercept_thread *t, enum pml_stream_kind kind, pml_region_t region) {
   const struct pml__intercept_counting *c = __atomic_load_n(&pml__intercept_counting, __ATOMIC_ACQUIRE);
+  if (kind == PML_STREAM_ENTER) pml_stream_ready(region);
   if (PML_UNLIKELY(c != NULL) && kind == PML_STREAM_ENTER) c->read(&t->event);
   t->event.ticks = pml_clock_ticks();
   if (PML_UNLIKELY(c != NULL) && kind == PML_STREAM_LEAVE) c->read(&t->event);
@@ -163,6 +164,7 @@ struct pml_arch_way pml__intercept_enter_full(uint32_t function, const uintptr_t
   struct pml__intercept_thread *t = &pml__intercept_self;
   int saved = errno;
   if (i != NONE) {
+    if (pml__stream_ready_in_pass(t->event.region)) t->event.ticks = pml_clock_ticks();
     pml__stream_go_on(PML_STREAM_ENTER, &t->event);
   } else if (!__atomic_load_n(&pml__intercept_on, __ATOMIC_RELAXED)) {
     return (struct pml_arch_way){f->target, 0};
@@ -232,6 +234,7 @@ uint32_t pml__intercept_begin(struct pml_stream_event *e, uintptr_t sp) {
   struct pml__intercept_thread *t = &pml__intercept_self;
   if (PML_UNLIKELY(!make_ready(t, 0, sp))) return NONE;
   uint32_t i = pml__intercept_open(t, e->region, 0, sp);
+  pml_stream_ready(e->region);
   e->ticks = pml_clock_ticks();
   pml_stream_raise(PML_STREAM_ENTER, e);
   return i;

@@ -73,6 +73,7 @@ RARE static int start_rare(struct pml_section *s) {
     return pml_fail(err, "section %.200s is %s", s->label, misuse_text[PML_SECTION_UNSTARTED]);
   }
   uint64_t *row = NULL;
+  pml_stream_ready(s->region);
   if (s->list != NULL) {
     row = t->rows + (size_t)(t->top + 1 - t->frame) * PML_SECTION_EVENTS_MAX;
     err = pml__section_read(t, s->list, row);

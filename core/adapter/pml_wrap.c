@@ -190,6 +190,14 @@ static void choose(struct pml_stream_event *e, const struct pml_wrap_value *valu
   e->values = to;
 }
 
+/* Apart, so that what is common needs few registers. */
+__attribute__((noinline, cold)) static void go_on(struct pml__intercept_thread *t, enum pml_stream_kind kind) {
+  int saved = errno;
+  if (kind == PML_STREAM_ENTER && pml__stream_ready_in_pass(t->event.region)) t->event.ticks = pml_clock_ticks();
+  pml__stream_go_on(kind, &t->event);
+  errno = saved;
+}
+
 /* The event is the thread's own, without values. errno is the program's: a function may be called to tell it. */
 static inline void raise_event(struct pml__intercept_thread *t, struct pml__stream_thread *s, enum pml_stream_kind kind,
                                pml_region_t region) {
@@ -200,9 +208,7 @@ static inline void raise_event(struct pml__intercept_thread *t, struct pml__stre
     pml__stream_end_pass(s);
     return;
   }
-  int saved = errno;
-  pml__stream_go_on(kind, &t->event);
-  errno = saved;
+  go_on(t, kind);
 }
 
 /* Nobody is at the thread's calls, nor at its events. */

@@ -155,6 +155,32 @@ __attribute__((noinline, cold)) static void begin_for(struct pml__stream_thread 
   t->at[i].data = slot[i].consumer.thread_begin(slot[i].consumer.arg, pml_thread_id());
 }
 
+/* In a pass. */
+static void get_ready(struct pml__stream_thread *t, pml_region_t region) {
+  const struct pml__stream_list *list = __atomic_load_n(&pml__stream_list[PML_STREAM_ENTER], __ATOMIC_ACQUIRE);
+  for (uint32_t i = 0; list != NULL && i < list->n; i++) {
+    uint32_t at = list->at[i].slot;
+    if (t->at[at].id != list->at[i].id) begin_for(t, at);
+    if (t->at[at].data != NULL && slot[at].consumer.ready != NULL) slot[at].consumer.ready(t->at[at].data, region);
+  }
+}
+
+void pml__stream_ready(pml_region_t region) {
+  struct pml__stream_thread *t = pml__stream_self;
+  if (t == NULL && (t = thread_begins()) == NULL) return;
+  if (pml__stream_in_pass(t)) return; /* as its enter will be, for nobody */
+  if (!pml__stream_begin_pass(t)) return;
+  get_ready(t, region);
+  pml__stream_end_pass(t);
+}
+
+bool pml__stream_ready_in_pass(pml_region_t region) {
+  struct pml__stream_thread *t = pml__stream_self;
+  (void)__atomic_fetch_add(&t->passes, 0, __ATOMIC_SEQ_CST); /* the odd store, now as the exchange */
+  get_ready(t, region);
+  return t->several[PML_STREAM_ENTER].handed == 0;
+}
+
 static bool has_it(const struct pml__stream_several *s, uint64_t id) {
   uint32_t i = 0;
   while (i < s->handed && s->at[i].id != id) i++;

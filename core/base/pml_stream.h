@@ -42,6 +42,8 @@ struct pml_stream_event {
  * thread_begin: before the first event of a thread; NULL: this thread's events are not wanted (they count as lost).
  * thread_end:   the thread ends and raises no more; may be NULL. Called under the stream's lock: it must neither add
  * nor remove consumers. Not called for threads that live when the consumer is removed, nor after a fork.
+ * ready:        an enter of @region will be raised, and its clock is read after this: what a first enter takes time for
+ * is done now, so that no call shows it. Called where an enter may be the first of its kind; may be NULL.
  * event[kind]:  NULL: this kind is not wanted. It may raise events itself: those reach nobody and are counted.
  * plain[kind]:  the same event, taken with general registers only, where an adapter has not saved the others: compiled
  * with -mgeneral-regs-only, it calls nothing that is not, and leaves errno alone. False: it cannot, and has changed
@@ -52,6 +54,7 @@ struct pml_stream_event {
 struct pml_stream_consumer {
   void *(*thread_begin)(void *arg, uint64_t thread);
   void (*thread_end)(void *arg, void *data);
+  void (*ready)(void *data, pml_region_t region);
   void (*event[PML_STREAM_KINDS])(void *data, const struct pml_stream_event *e);
   bool (*plain[PML_STREAM_KINDS])(void *data, const struct pml_stream_event *e);
   void *arg;
@@ -106,6 +109,7 @@ PML_API void pml_stream_lost(struct pml_stream_lost *lost);
 struct pml__stream_list;
 extern PML_API const struct pml__stream_list *pml__stream_list[PML_STREAM_KINDS]; /* atomic; NULL: nobody */
 PML_API void pml__stream_raise(enum pml_stream_kind kind, const struct pml_stream_event *e);
+PML_API void pml__stream_ready(pml_region_t region);
 
 /*
  * pml_stream_wanted - whether anybody consumes @kind: one load, one predicted branch. Relaxed: an event raised while a
@@ -121,6 +125,14 @@ static inline bool pml_stream_wanted(enum pml_stream_kind kind) {
  */
 static inline void pml_stream_raise(enum pml_stream_kind kind, const struct pml_stream_event *e) {
   if (pml_stream_wanted(kind)) pml__stream_raise(kind, e);
+}
+
+/*
+ * pml_stream_ready - the consumers of enters get ready for one of @region on this thread: called before its clock is
+ * read, where it may be the first. Not async-signal-safe: it is there to allocate.
+ */
+static inline void pml_stream_ready(pml_region_t region) {
+  if (pml_stream_wanted(PML_STREAM_ENTER)) pml__stream_ready(region);
 }
 
 PML_END_DECLS

@@ -121,6 +121,11 @@ static inline void pml__stream_begin_plainly(struct pml__stream_thread *t) {
 /* The plain function of several consumers; @several is a struct pml__stream_several. */
 bool pml__stream_hand_several(void *several, const struct pml_stream_event *e);
 
+/*
+ * pml__stream_ready_in_pass - the same for an enter that was not handed out plainly, before pml__stream_go_on(). True:
+ * nobody has had it, so that its clock may be read again.
+ */
+bool pml__stream_ready_in_pass(pml_region_t region);
 void pml__stream_go_on(enum pml_stream_kind kind, const struct pml_stream_event *e);
 
 /* The thread left its consumers by a longjmp: the pass is over. */

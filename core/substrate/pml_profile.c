@@ -45,6 +45,11 @@ static struct pml__profile_node *node_for(struct pml__profile_track *t, pml_regi
   return node;
 }
 
+static void ready(void *data, pml_region_t region) {
+  struct pml__profile_track *t = data;
+  if (t->beyond == 0 && (t->top != t->last || deepen(t))) (void)node_for(t, region);
+}
+
 static void on_enter(void *data, const struct pml_stream_event *e) {
   struct pml__profile_track *t = data;
   if (pml__profile_enter_plainly(t, e)) return;
@@ -175,6 +180,7 @@ int pml_profile_open_in(struct pml_profile **out, const struct pml_profile_memor
   struct pml_stream_consumer c = {.name = "profile",
                                   .thread_begin = thread_begin,
                                   .thread_end = thread_end,
+                                  .ready = ready,
                                   .event = {on_enter, on_leave, NULL},
                                   .plain = {pml__profile_enter_plainly, pml__profile_leave_plainly, NULL},
                                   .arg = p};

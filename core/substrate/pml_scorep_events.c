@@ -60,6 +60,10 @@ static inline void look(struct pml__scorep_lane *l, const struct pml_stream_even
   if (PML_UNLIKELY(e->metrics != NULL || e->region > l->known)) prepare(l, e);
 }
 
+static void ready(void *data, pml_region_t region) {
+  look(data, &(struct pml_stream_event){.region = region});
+}
+
 /* ---- handing on ---- */
 
 struct calling {
@@ -235,7 +239,8 @@ static void no_real(struct SCOREP_Location *location, uint64_t ticks, SCOREP_Sam
 
 /* Events are asked for if either mode wants them; what the other does not gets nowhere. */
 int pml__scorep_listen(struct pml_scorep *p) {
-  struct pml_stream_consumer c = {.name = p->name, .thread_begin = thread_begin, .thread_end = thread_end, .arg = p};
+  struct pml_stream_consumer c = {
+      .name = p->name, .thread_begin = thread_begin, .thread_end = thread_end, .ready = ready, .arg = p};
   for (int mode = 0; mode < SCOREP_SUBSTRATES_NUM_MODES; mode++) {
     struct pml__scorep_functions *f = &p->functions[mode];
     if (f->enter != NULL || f->leave != NULL)

@@ -209,9 +209,10 @@ static struct pml__spool_name *place(struct pml_spool *s, uint32_t bytes) {
 /* Who sets the bit writes the name. */
 void pml_spool_name(struct pml_spool *s, pml_region_t region) {
   struct pml_region_info info;
-  if (region >= PML__SPOOL_MARKS || pml_region_describe(region, &info) < 0) return;
+  if (region >= PML__SPOOL_MARKS) return;
   uint32_t *mark = &s->mark[region];
   if ((__atomic_load_n(mark, __ATOMIC_RELAXED) & PML__SPOOL_NAMED) != 0) return;
+  if (pml_region_describe(region, &info) < 0) return;
   if ((__atomic_fetch_or(mark, PML__SPOOL_NAMED, __ATOMIC_RELAXED) & PML__SPOOL_NAMED) != 0) return;
   size_t file = strnlen(info.file, PML__SPOOL_FILE_MAX), name = strnlen(info.name, PML__SPOOL_NAME_MAX);
   uint32_t bytes = (uint32_t)(sizeof(struct pml__spool_name) + file + name + 2 + 7) & ~7u;

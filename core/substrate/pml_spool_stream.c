@@ -78,6 +78,14 @@ static void leave_out(struct pml__spool_track *t, pml_region_t region) {
   t->frame[t->depth++] = (struct pml__spool_frame){NULL, region};
 }
 
+static void ready(void *data, pml_region_t region) {
+  struct pml__spool_track *t = data;
+  const struct pml_stream_metrics *m = t->spool->metrics;
+  if (t->beyond > 0 || region >= PML__SPOOL_MARKS || (t->depth == t->capacity && !deepen(t))) return;
+  pml_spool_name(t->spool, region);
+  (void)has_room(t, 2 + (m != NULL ? 1 + (m->n + 1) / 2 : 0));
+}
+
 static void on_enter(void *data, const struct pml_stream_event *e) {
   struct pml__spool_track *t = data;
   if (pml__spool_enter_plainly(t, e)) return;
@@ -204,6 +212,7 @@ int pml_spool_trace(struct pml_spool *s, const struct pml_spool_limits *limits) 
   struct pml_stream_consumer c = {.name = "recorded trace",
                                   .thread_begin = thread_begin,
                                   .thread_end = thread_end,
+                                  .ready = ready,
                                   .event = {on_enter, on_leave, on_metric},
                                   .plain = {pml__spool_enter_plainly, pml__spool_leave_plainly, NULL},
                                   .arg = s};

@@ -101,6 +101,12 @@ __attribute__((noinline, cold)) static bool deepen(struct pml__spool_summer *t) 
   return true;
 }
 
+static void ready(void *data, pml_region_t region) {
+  struct pml__spool_summer *t = data;
+  (void)region;
+  if (t->beyond == 0 && t->depth == t->capacity) (void)deepen(t);
+}
+
 static void on_enter(void *data, const struct pml_stream_event *e) {
   struct pml__spool_summer *t = data;
   if (t->beyond > 0 || (t->depth == t->capacity && !deepen(t))) {
@@ -184,6 +190,7 @@ int pml_spool_sum(struct pml_spool *s, const char *const *names, size_t n) {
   struct pml_stream_consumer c = {.name = "recorded sums",
                                   .thread_begin = thread_begin,
                                   .thread_end = thread_end,
+                                  .ready = ready,
                                   .event = {on_enter, on_leave, NULL},
                                   .arg = s};
   int err = pml_stream_metrics(names, n, &m);

@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* spec/c/intercept_first.c - a first call does not show the time that its consumers take to get ready for it. */
+#include "check.h"
+#include "intercept/library.h"
+
+#include "adapter/pml_intercept.h"
+#include "adapter/pml_section.h"
+#include "adapter/pml_wrap.h"
+#include "base/pml_clock.h"
+#include "base/pml_error.h"
+#include "base/pml_stream.h"
+
+#include <pthread.h>
+#include <string.h>
+
+#define REGIONS 256
+
+/* One thread's; it takes its time for each region that it meets first. */
+static struct met {
+  uint64_t ready[REGIONS]; /* the clock when it was */
+  unsigned before, after;  /* first enters at a clock before that, or after */
+  bool entered[REGIONS];
+} met;
+
+static uint64_t later(uint64_t than) {
+  uint64_t now;
+  do now = pml_clock_ticks();
+  while (now <= than);
+  return now;
+}
+
+static void *begin(void *arg, uint64_t thread) {
+  (void)thread;
+  (void)later(pml_clock_ticks());
+  return arg;
+}
+static void ready(void *data, pml_region_t region) {
+  struct met *m = data;
+  if (region < REGIONS && m->ready[region] == 0) m->ready[region] = later(pml_clock_ticks());
+}
+static void on_enter(void *data, const struct pml_stream_event *e) {
+  struct met *m = data;
+  if (e->region >= REGIONS || m->entered[e->region]) return;
+  m->entered[e->region] = true;
+  (m->ready[e->region] != 0 && e->ticks >= m->ready[e->region] ? &m->after : &m->before)[0]++;
+}
+/* As one that needs memory for each region. */
+static bool enter_plainly(void *data, const struct pml_stream_event *e) {
+  struct met *m = data;
+  return e->region < REGIONS && m->entered[e->region];
+}
+static bool leave_plainly(void *data, const struct pml_stream_event *e) {
+  (void)data, (void)e;
+  return true;
+}
+static void on_leave(void *data, const struct pml_stream_event *e) {
+  (void)data, (void)e;
+}
+
+static void *calls(void *arg) {
+  (void)arg;
+  lib_nothing();
+  lib_recursive(3);
+  lib_tail(1);
+  return NULL;
+}
+
+static void intercepted(void) {
+  struct pml_intercept_options o = {.lib = "libintercept"};
+  memset(&met, 0, sizeof met);
+  int err = pml_intercept_install(&o);
+  CHECK(err == 0, "interception is installed%s%s", err < 0 ? ": " : "", err < 0 ? pml_error_detail(err) : "");
+  calls(NULL);
+  CHECK(met.after >= 3 && met.before == 0,
+        "the clock of each function's first call is read when all are ready (%u after, %u before)", met.after,
+        met.before);
+  memset(&met, 0, sizeof met);
+  pthread_t thread;
+  if (pthread_create(&thread, NULL, calls, NULL) == 0) pthread_join(thread, NULL);
+  CHECK(met.after >= 3 && met.before == 0, "so it is on another thread (%u after, %u before)", met.after, met.before);
+  pml_intercept_remove();
+}
+
+static struct pml_wrap_value argument = PML_WRAP_VALUE("n", PML_WRAP_INTEGER, PML_WRAP_METRIC);
+static struct pml_wrap_function bare = {.name = "bare", .library = "nowhere"},
+                                with = {.name = "with", .library = "nowhere", .in = &argument, .nin = 1};
+
+static void wrapped(void) {
+  uint64_t in = 1;
+  struct pml_wrap_call call;
+  memset(&met, 0, sizeof met);
+  for (int i = 0; i < 2; i++) {
+    memset(&call, 0, sizeof call);
+    pml__wrap_enter(&call, &bare, NULL);
+    pml__wrap_leave(&call);
+    memset(&call, 0, sizeof call);
+    pml__wrap_enter(&call, &with, &in);
+    pml__wrap_leave(&call);
+  }
+  CHECK(met.after == 2 && met.before == 0, "so it is for wrapped functions (%u after, %u before)", met.after,
+        met.before);
+  memset(&met, 0, sizeof met);
+  memset(&call, 0, sizeof call);
+  pml__wrap_enter(&call, &bare, NULL);
+  pml__wrap_leave(&call);
+  CHECK(met.after == 1 && met.before == 0, "also for those that the process knows already");
+}
+
+static void sections(void) {
+  struct pml_section *s = NULL;
+  memset(&met, 0, sizeof met);
+  CHECK(pml_section_define("first", NULL, &s) == 0, "a section");
+  pml_section_start(s);
+  pml_section_stop(s);
+  CHECK(met.after == 1 && met.before == 0, "and for a section's first start");
+}
+
+int main(void) {
+  struct pml_stream_consumer c = {.thread_begin = begin,
+                                  .ready = ready,
+                                  .event = {on_enter, on_leave, NULL},
+                                  .plain = {enter_plainly, leave_plainly, NULL},
+                                  .arg = &met};
+  uint64_t id;
+  (void)pml_clock_init();
+  CHECK(pml_stream_add(&c, &id) == 0, "a consumer that takes its time");
+  intercepted();
+  wrapped();
+  sections();
+  pml_stream_remove(id);
+  return check_done();
+}
