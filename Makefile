@@ -39,7 +39,7 @@ WORK_SRC := $(wildcard scripts/workloads/*.c scripts/workloads/*/*.c)
 SPEC_SRC := $(wildcard spec/c/*.c)
 FUZZ_SRC := $(wildcard spec/fuzz/fuzz_*.c)
 BENCH_SRC := $(wildcard spec/bench/*.c)
-ALL_C    := $(wildcard spec/lua/wrap/* core/*.h core/*/*.[ch] core/*/*/*.[ch] core/*/*/*/*.h bindings/*.[ch] scripts/workloads/*.[ch] scripts/workloads/*/*.[ch] scripts/programs/*.[ch] spec/c/*.[ch] spec/c/intercept/*.[ch] spec/c/wrap/*.[ch] spec/c/plugins/*.c spec/c/plugins/*.cpp spec/c/substrates/*.c core/compat/scorep/include/scorep/*.h spec/fuzz/*.[ch] spec/bench/*.[ch] spec/wrap/*.c spec/pmlib/*.c spec/pmlib/*.cpp)
+ALL_C    := $(wildcard spec/lua/wrap/* core/*.h core/*/*.[ch] core/*/*/*.[ch] core/*/*/*/*.h bindings/*.[ch] scripts/workloads/*.[ch] scripts/workloads/*/*.[ch] scripts/programs/*.[ch] scripts/plugins/*.c spec/c/*.[ch] spec/c/intercept/*.[ch] spec/c/wrap/*.[ch] spec/c/plugins/*.c spec/c/plugins/*.cpp spec/c/substrates/*.c core/compat/scorep/include/scorep/*.h spec/fuzz/*.[ch] spec/bench/*.[ch] spec/wrap/*.c spec/pmlib/*.c spec/pmlib/*.cpp)
 
 CORE_OBJ := $(CORE_SRC:%.c=$(B)/obj/%.o) $(CORE_ASM:%.S=$(B)/obj/%.o)
 SDE_OBJ  := $(SDE_SRC:%.c=$(B)/obj/%.o)
@@ -56,6 +56,8 @@ PROGRAMS := $(B)/programs/watched
 WORK_ONE := $(patsubst scripts/workloads/%.c,$(B)/workloads/%.so,$(wildcard scripts/workloads/*.c))
 WORK_ALL := $(patsubst scripts/workloads/%/,$(B)/workloads/%.so,$(wildcard scripts/workloads/*/))
 WORK_SO  := $(WORK_ONE) $(WORK_ALL)
+# Plugins that ship, and those that experiments measure.
+OWN_PLUGINS := $(patsubst scripts/plugins/%.c,$(B)/plugins/lib%.so,$(wildcard scripts/plugins/*.c))
 WORK_LIBS_krylov := -lz
 WORK_LIBS_tamm := -lpthread -ldl
 work_obj  = $(addprefix $(B)/obj/,$(addsuffix .o,$(basename $(wildcard scripts/workloads/$(1)/*.c))))
@@ -64,7 +66,7 @@ SPEC_BIN := $(SPEC_SRC:spec/c/%.c=$(B)/spec/%)
 .PHONY: all
 all: $(B)/libpmlua.so $(B)/libpmlua.a $(B)/lua/pmlua/core.so $(B)/pmlua $(WORK_SO) $(B)/compat/libsde.so $(B)/compat/libsde.a \
   $(B)/compat/libPM.so $(B)/compat/libPM.a $(B)/libpmlua-embed.so $(B)/preload/libpmlua-live.so $(B)/preload/libpmlua-record.so \
-  $(B)/preload/libpmlua-watchpoint.so $(PROGRAMS) $(B)/scorep-config $(CLANG_SO)
+  $(B)/preload/libpmlua-watchpoint.so $(PROGRAMS) $(OWN_PLUGINS) $(B)/scorep-config $(CLANG_SO)
 
 # --- building ---------------------------------------------------------------------------------------------------------
 
@@ -278,6 +280,10 @@ $(B)/spec/plugins/libthrower.so: spec/c/plugins/thrower.cpp $(B)/scorep-config
 	$(call plugin_cc,$(CXX))
 $(B)/spec/plugins/lib%.so: spec/c/plugins/%.c $(B)/scorep-config
 	$(call plugin_cc,$(CC) -std=gnu11)
+$(B)/spec/plugins/lib%.so: scripts/plugins/%.c $(B)/scorep-config
+	$(call plugin_cc,$(CC) -std=gnu11,-Wno-cast-function-type)
+$(OWN_PLUGINS): $(B)/plugins/lib%.so: scripts/plugins/%.c $(B)/scorep-config
+	$(call plugin_cc,$(CC) -std=gnu11,-Wno-cast-function-type)
 $(B)/spec/plugin $(B)/spec/plugin_bad $(B)/spec/plugin_threads $(B)/spec/cost $(B)/bench: | $(PLUGIN_SO)
 
 # Substrate plugins to load.
@@ -432,6 +438,8 @@ install: all ## PREFIX (default /usr/local), DESTDIR for packagers
 	install -m 755 $(B)/preload/libpmlua-live.so $(B)/preload/libpmlua-record.so $(B)/preload/libpmlua-watchpoint.so $(D)/lib/pmlua/preload/
 	install -d $(D)/lib/pmlua/programs
 	install -m 755 $(PROGRAMS) $(D)/lib/pmlua/programs/
+	install -d $(D)/lib/pmlua/plugins
+	install -m 755 $(OWN_PLUGINS) $(D)/lib/pmlua/plugins/
 	install -m 644 $(B)/libpmlua.a $(D)/lib/
 	install -m 755 $(B)/lua/pmlua/core.so $(D)/lib/lua/$(LUAVER)/pmlua/
 	$(if $(CLANG_SO),install -m 755 $(CLANG_SO) $(D)/lib/lua/$(LUAVER)/pmlua/)

@@ -75,7 +75,7 @@ RARE static int start_rare(struct pml_section *s) {
   uint64_t *row = NULL;
   pml_stream_ready(s->region);
   if (s->list != NULL) {
-    row = t->rows + (size_t)(t->top + 1 - t->frame) * PML_SECTION_EVENTS_MAX;
+    row = t->top[1].room;
     err = pml__section_read(t, s->list, row);
     if (err < 0) count_misuse(t, stat, PML_SECTION_UNREAD);
   }
@@ -93,8 +93,8 @@ __attribute__((noinline)) static int start_counted(struct pml_section *s) {
   if (PML_UNLIKELY(stat == NULL || t->top + 1 == t->limit || stat->epoch != state())) return start_rare(s);
   uint64_t *row = NULL;
   if (s->list != NULL) {
-    if (PML_UNLIKELY(t->rows == NULL || !pml__section_has_set(t, s->list))) return start_rare(s);
-    row = t->rows + (size_t)(t->top + 1 - t->frame) * PML_SECTION_EVENTS_MAX;
+    row = t->top[1].room;
+    if (PML_UNLIKELY(row == NULL || !pml__section_has_set(t, s->list))) return start_rare(s);
     if (PML_UNLIKELY(pml_eventset_read(t->set[s->list->index].set, row) < 0)) return start_rare(s);
   }
   struct pml__section_frame *f = push(t, s, stat);
@@ -200,8 +200,10 @@ static void take_out(struct pml__section_thread *t, struct pml__section_frame *f
   if (t->rows == NULL) return;
   uint64_t *row = t->rows + (size_t)(f - t->frame) * PML_SECTION_EVENTS_MAX;
   memmove(row, row + PML_SECTION_EVENTS_MAX, above * PML_SECTION_EVENTS_MAX * sizeof *row);
-  for (; f <= t->top; f++, row += PML_SECTION_EVENTS_MAX)
+  for (; f <= t->top; f++, row += PML_SECTION_EVENTS_MAX) {
+    f->room = row;
     if (f->row != NULL) f->row = row;
+  }
 }
 
 /*
@@ -256,8 +258,8 @@ RARE static int stop_rare(struct pml_section *s, uint64_t ticks, const double *w
 }
 
 /* The same for stops: of the innermost section, with no reset since its start. */
-__attribute__((noinline)) static int stop_counted(struct pml_section *s, uint64_t ticks, const double *work,
-                                                  uint64_t iterations) {
+__attribute__((noinline)) static int stop_recorded(struct pml_section *s, uint64_t ticks, const double *work,
+                                                   uint64_t iterations) {
   struct pml__section_thread *t = pml__section_self;
   struct pml__section_frame *f = t->top;
   uint64_t now[PML_SECTION_EVENTS_MAX], *values = f->row != NULL ? now : NULL;
@@ -271,6 +273,30 @@ __attribute__((noinline)) static int stop_counted(struct pml_section *s, uint64_
   t->top = f - 1;
   if (pml_stream_wanted(PML_STREAM_LEAVE)) tell(PML_STREAM_LEAVE, s, ticks, values);
   return err;
+}
+
+/* What most sections with events are, in one frame: no series, no workload, all events are counts. */
+__attribute__((noinline)) static int stop_counted(struct pml_section *s, uint64_t ticks, const double *work,
+                                                  uint64_t iterations) {
+  struct pml__section_thread *t = pml__section_self;
+  struct pml__section_frame *f = t->top;
+  struct pml__section_stat *stat = f->stat;
+  const uint64_t *before = f->row;
+  uint64_t now[PML_SECTION_EVENTS_MAX];
+  if (PML_UNLIKELY(before == NULL || work != NULL || s->recorder != NULL || stat->value == NULL || stat->depth != 1 ||
+                   !pml__section_has_set(t, s->list) || pml__section_any_real(s->list)))
+    return stop_recorded(s, ticks, work, iterations);
+  if (PML_UNLIKELY(pml_eventset_read(t->set[s->list->index].set, now) < 0))
+    return stop_rare(s, ticks, work, iterations);
+  uint64_t d = since(f->ticks, ticks);
+  pml__section_begin_update(t);
+  pml__section_add_counts(stat, s->list->metrics->n, before, now);
+  add_call(stat, d, f->child);
+  pml__section_end_update(t);
+  f[-1].child += d;
+  t->top = f - 1;
+  if (pml_stream_wanted(PML_STREAM_LEAVE)) tell(PML_STREAM_LEAVE, s, ticks, now);
+  return 0;
 }
 
 __attribute__((always_inline)) static inline int stop(struct pml_section *s, const double *work, uint64_t iterations) {

@@ -99,8 +99,8 @@ bool pml__section_add_values(const struct pml_section *s, struct pml__section_st
     if (value == NULL) return false;
     PML__SECTION_SET(stat->value, value);
   }
-  if (before != NULL && __atomic_load_n(&m->real[0], __ATOMIC_RELAXED) == 0) {
-    for (uint32_t i = 0; i < m->n; i++) PML__SECTION_SET(stat->value[i], stat->value[i] + (after[i] - before[i]));
+  if (before != NULL && !pml__section_any_real(s->list)) {
+    pml__section_add_counts(stat, m->n, before, after);
     return true;
   }
   for (uint32_t i = 0; i < m->n; i++) {

@@ -57,6 +57,7 @@ struct pml__section_frame {
   uint64_t ticks; /* of the start */
   uint64_t child; /* ticks in sections inside */
   uint64_t *row;  /* values at the start; NULL: none */
+  uint64_t *room; /* for them, of this place in the stack; NULL until events are used */
 };
 
 /* The event set of a list, on one thread. */
@@ -119,6 +120,11 @@ static inline bool pml__section_has_set(const struct pml__section_thread *t, con
   return !t->stale_sets && t->set[list->index].set != NULL;
 }
 
+/* Whether some value of @l is a double's bits. */
+static inline bool pml__section_any_real(const struct pml__section_list *l) {
+  return __atomic_load_n(&l->metrics->real[0], __ATOMIC_RELAXED) != 0;
+}
+
 /* ---- pml_section_define.c ---- */
 
 uint32_t pml__section_count(void);
@@ -141,5 +147,12 @@ static inline void pml__section_end_update(struct pml__section_thread *t) {
 }
 #define PML__SECTION_SET(field, v) __atomic_store_n(&(field), (v), __ATOMIC_RELEASE)
 #define PML__SECTION_GET(field) __atomic_load_n(&(field), __ATOMIC_ACQUIRE)
+
+/* Add @after - @before of @n plain counts to the sums of @stat, which has some, and is being updated. */
+static inline void pml__section_add_counts(struct pml__section_stat *stat, uint32_t n, const uint64_t *before,
+                                           const uint64_t *after) {
+  uint64_t *value = stat->value;
+  for (uint32_t i = 0; i < n; i++) PML__SECTION_SET(value[i], value[i] + (after[i] - before[i]));
+}
 
 #endif

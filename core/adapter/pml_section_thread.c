@@ -202,6 +202,14 @@ struct pml__section_thread *pml__section_thread(void) {
   return t;
 }
 
+/* All frames before @end, also those that are free: what is there of a free one is left over, and written anew. */
+static void place_rows(struct pml__section_thread *t, const struct pml__section_frame *end) {
+  for (struct pml__section_frame *f = t->frame; f < end; f++) {
+    f->room = t->rows + (size_t)(f - t->frame) * PML_SECTION_EVENTS_MAX;
+    if (f->row != NULL) f->row = f->room;
+  }
+}
+
 int pml__section_deepen(struct pml__section_thread *t, bool rows) {
   size_t room = (size_t)(t->limit - t->frame), depth = (size_t)(t->top - t->frame);
   bool full = depth + 1 == room;
@@ -212,8 +220,7 @@ int pml__section_deepen(struct pml__section_thread *t, bool rows) {
     uint64_t *row = realloc(t->rows, more * PML_SECTION_EVENTS_MAX * sizeof *row);
     if (row == NULL) return -ENOMEM;
     t->rows = row;
-    for (size_t i = 1; i <= depth; i++)
-      if (t->frame[i].row != NULL) t->frame[i].row = row + i * PML_SECTION_EVENTS_MAX;
+    place_rows(t, t->frame + room);
   }
   if (!full) return 0;
   struct pml__section_frame *frame = realloc(t->frame, more * sizeof *frame);
@@ -221,6 +228,8 @@ int pml__section_deepen(struct pml__section_thread *t, bool rows) {
   t->frame = frame;
   t->top = frame + depth;
   t->limit = frame + more;
+  memset(frame + room, 0, (more - room) * sizeof *frame);
+  if (t->rows != NULL) place_rows(t, t->limit);
   return 0;
 }
 

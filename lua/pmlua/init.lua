@@ -14,7 +14,8 @@ local _, file = ...
 
 ---@class pml
 ---@field version string
----@field paths { lua: string?, scripts: string?, plots: string?, workloads: string?, preload: string?, programs: string? }
+---@field paths { lua: string?, scripts: string?, plots: string?, workloads: string?, preload: string?, programs: string?,
+---plugins: string?, command: string? }
 local pml = { paths = {} }
 
 local function parent(path, levels)
@@ -49,6 +50,10 @@ end
 pml.paths.workloads = built "workloads"
 pml.paths.preload = built "preload"
 pml.paths.programs = built "programs"
+pml.paths.plugins = built "plugins"
+-- The command is the code that runs, or beside it.
+pml.paths.command = core.origin:find "/pmlua$" and core.sys.realpath(core.origin)
+  or folder(parent(origin, 2) .. "/pmlua", parent(origin, 4) .. "/bin/pmlua")
 
 --- Where the Lua module pmlua.NAME is, if there is one.
 local function find(name)

@@ -176,6 +176,23 @@ function M.median(values)
   return #copy % 2 == 1 and copy[middle] or (copy[middle] + copy[middle + 1]) / 2
 end
 
+--- The straight line through points, by ordinary least squares.
+---@param x number[]
+---@param y number[]
+---@return { at_zero: number, each: number, r2: number?, n: integer }? line nil for fewer than two points
+function M.line(x, y)
+  local n, sx, sy = #x, 0, 0
+  if n < 2 then return nil end
+  for i = 1, n do sx, sy = sx + x[i], sy + y[i] end
+  local mx, my, sxx, sxy, syy = sx / n, sy / n, 0, 0, 0
+  for i = 1, n do
+    sxx, sxy, syy = sxx + (x[i] - mx) ^ 2, sxy + (x[i] - mx) * (y[i] - my), syy + (y[i] - my) ^ 2
+  end
+  if sxx == 0 then return nil end
+  local each = sxy / sxx
+  return { at_zero = my - each * mx, each = each, r2 = syy > 0 and sxy ^ 2 / (sxx * syy) or nil, n = n }
+end
+
 --- Percentile interval of a statistic, by resampling with replacement.
 -- B. Efron, Bootstrap methods: another look at the jackknife, Annals of Statistics 7 (1979). To be used on blocks
 -- (rounds): samples inside one round follow each other in microseconds and are autocorrelated, whole rounds are not.

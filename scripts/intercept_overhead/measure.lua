@@ -32,8 +32,7 @@ local function own_files(pml)
     library = library or pml.sys.realpath(folder .. place .. "libpmlua.so.0")
   end
   if not library then return nil, "libpmlua.so.0 is not found beside " .. origin end
-  local command = origin:match "/pmlua$" and origin or pml.sys.realpath(folder .. "/../../pmlua") or "pmlua"
-  return command, library
+  return pml.paths.command or "pmlua", library
 end
 
 local function compile(folder)

@@ -1,26 +1,11 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 -- scripts/read_overhead/slope.lua - what each additional event costs: a line through the medians.
 --
--- Try:  print(require("read_overhead.slope").fit({1, 2, 3}, {100, 150, 200}).each)
+-- Try:  pmlua scripts/read_overhead.lua --quick --no-plot && cat results/read_overhead/latest/slope.dat
+
+local stats = require "pmlua.stats"
 
 local M = {}
-
---- Ordinary least squares.
----@param x number[]
----@param y number[]
----@return {at_zero: number, each: number, r2: number?, n: integer}? nil for fewer than two points
-function M.fit(x, y)
-  local n, sx, sy = #x, 0, 0
-  if n < 2 then return nil end
-  for i = 1, n do sx, sy = sx + x[i], sy + y[i] end
-  local mx, my, sxx, sxy, syy = sx / n, sy / n, 0, 0, 0
-  for i = 1, n do
-    sxx, sxy, syy = sxx + (x[i] - mx) ^ 2, sxy + (x[i] - mx) * (y[i] - my), syy + (y[i] - my) ^ 2
-  end
-  if sxx == 0 then return nil end
-  local each = sxy / sxx
-  return { at_zero = my - each * mx, each = each, r2 = syy > 0 and sxy ^ 2 / (sxx * syy) or nil, n = n }
-end
 
 --- For every operation and path of the bare loop: the cost of one event, what the second adds, and each further one.
 -- A second event turns a plain read into that of a group, which costs more than the event; the line begins there.
@@ -40,7 +25,7 @@ function M.all(run, operations)
   for _, operation in ipairs(operations) do
     for _, path in ipairs { "page", "read", "group" } do
       local data = points[operation .. " " .. path]
-      local line = data and M.fit(data.x, data.y)
+      local line = data and stats.line(data.x, data.y)
       if line then
         local one, two = data.median[1], data.median[2]
         out[#out + 1] = {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* spec/c/substrates/nothing.c - a substrate plugin that does nothing at enter and leave; not a spec by itself. */
+/* scripts/plugins/scorep_substrate_nothing.c - a substrate plugin that does nothing, at enter and leave. */
 #include <scorep/SCOREP_SubstratePlugins.h>
 
 #include <string.h>

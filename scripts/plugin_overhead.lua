@@ -1,0 +1,117 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+-- scripts/plugin_overhead.lua - what plugins cost a program: metrics at each event, substrates, values that come later.
+--
+-- Try:  pmlua scripts/plugin_overhead.lua --quick
+--
+-- After R. Schoene, R. Tschueter, T. Ilsche, J. Schuchart, D. Hackenberg, W. Nagel, Extending the functionality of Score-P
+-- through plugins: interfaces and use cases (2017), figures 3 and 8: the run time of a program that calls a function which
+-- does nothing, entered and left, against the number of calls, with plugins that do nothing; lines through the points
+-- say what a call costs. With n strictly synchronous metrics it costs alpha + beta n more than without. The paper has
+-- alpha 6.67 ns and beta 4.97 ns, and 3 ns for a substrate; here also in Lua, and what asynchronous values cost.
+
+local here = debug.getinfo(1, "S").source:match("^@(.*/)") or "./"
+package.path = here .. "?.lua;" .. package.path
+
+local pml = require "pmlua"
+local build = require "programs.build"
+local fits = require "plugin_overhead.fits"
+local report = require "plugin_overhead.report"
+local subjects = require "plugin_overhead.subjects"
+
+local steps = 5
+local time_limit_s = 120
+
+-- What the options make of the experiment; set when the factors are asked for.
+local scale, folder
+
+local function chosen(text)
+  local names, wanted = {}, {}
+  for word in text:gmatch "[^,]+" do
+    if word ~= "all" and not subjects.named[word] then
+      local known = {}
+      for i, subject in ipairs(subjects.all) do known[i] = subject.name end
+      error(("option --subjects: there is no %s; known are %s"):format(word, table.concat(known, ", ")), 0)
+    end
+    wanted[word] = true
+  end
+  for _, subject in ipairs(subjects.all) do
+    if wanted.all or wanted[subject.name] or subject.name == "none" then names[#names + 1] = subject.name end
+  end
+  return names
+end
+
+local function prepare(options)
+  scale = tonumber(options.scale)
+  if not (scale and scale >= 1 and scale <= 1000) then
+    error(("option --scale: %s is not a number of percent, 1 to 1000"):format(options.scale), 0)
+  end
+  local names = chosen(options.subjects)
+  if not (pml.paths.plugins and pml.paths.workloads and pml.paths.command) then
+    error("the command, its plugins or workloads are not found; build them with make", 0)
+  end
+  local step, err = {}
+  for i = 1, steps do step[i] = i end
+  folder, err = build.folder()
+  if not folder then error(err, 0) end
+  return { { "subject", names }, { "step", step } }
+end
+
+local function count_of(p)
+  return math.tointeger(p.step * subjects.named[p.subject].count * scale // 100)
+end
+
+-- Samples in ms, and the mean of what was in the program's way, from a process of its own.
+local function measure(_, p, n)
+  local text, err = folder:run(("env -u SCOREP_METRIC_PLUGINS -u SCOREP_SUBSTRATE_PLUGINS -u PMLUA_SECTIONS "
+    .. "-u PMLUA_REPORT %s %s/plugin_overhead/child.lua %s %d %d"):format(build.quote(pml.paths.command),
+    build.quote(pml.sys.realpath(here)), p.subject, count_of(p), n), time_limit_s)
+  if not text then return nil, ("%s: %s"):format(p.subject, err) end
+  local samples, hot = {}, 0.0
+  for all, way in text:gmatch "(%d+) (%d+)\n" do
+    samples[#samples + 1] = tonumber(all) / 1e6
+    hot = hot + tonumber(way) / 1e6
+  end
+  if #samples ~= n then return nil, ("%s: the process told of %d samples, not of %d"):format(p.subject, #samples, n) end
+  return samples, { hot = hot / n }
+end
+
+return pml.experiment {
+  name = "plugin_overhead",
+  description = [[
+What plugins cost a program whose function does nothing, by the slope of its run time against the number of calls, each
+entered and left as a section: strictly synchronous metrics in C, 0 to 4 of them, and metrics in Lua; who takes the events: a
+consumer of pmlua's own, a substrate plugin, functions of Lua in batches and at each event; and asynchronous values, 1 to 5
+million, when they are collected into a trace, or into Lua. Plugins do nothing. Each sample is the processor time of a
+whole run, in a process that has this plugin and no other. Needs no PMU.]],
+  factors = prepare,
+  help = { subject = "what plugin there is", step = "how many calls or values, see column count" },
+  unit = "ms",
+  repeats = 10,
+  rounds = 10,
+  warmup = 0,
+  quick = { repeats = 3, rounds = 3, scale = "5" },
+  options = {
+    { name = "subjects", metavar = "LIST", default = "all", help = "some of them" },
+    { name = "scale", metavar = "PERCENT", default = "100", help = "of the calls and values" },
+  },
+  examples = {
+    "pmlua scripts/plugin_overhead.lua --quick",
+    "pmlua scripts/plugin_overhead.lua --subjects metrics_0,metrics_1,substrate --scale 200",
+  },
+  measure = measure,
+  columns = {
+    { name = "count", unit = "", description = "calls, each entered and left; or values",
+      value = function(cell) return count_of(cell.p) end },
+    { name = "hot", unit = "ms", description = "of a run, in the program's way; the rest is draining and collecting",
+      value = function(cell) return fits.hot(cell) end },
+    { name = "group", unit = "text", description = "metrics, lua, substrate or values",
+      value = function(cell) return subjects.named[cell.p.subject].group end },
+    { name = "title", unit = "text", description = "the subject, for people",
+      value = function(cell) return subjects.named[cell.p.subject].title end },
+  },
+  analyse = function(run)
+    report.write(run, fits.all(run, count_of))
+    folder:close()
+  end,
+  plot = "plugin_overhead",
+}

@@ -1,0 +1,96 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+-- scripts/plugin_overhead/report.lua - fits.dat, costs.dat, and what is said at the end.
+--
+-- Try:  pmlua scripts/plugin_overhead.lua --quick --no-plot
+
+local tabulate = require "pmlua.tabulate"
+
+local M = {}
+
+local function interval(e)
+  if not e then return nil end
+  if not e.low then return tabulate.number(e.value) end
+  return ("%s (%s to %s)"):format(tabulate.number(e.value), tabulate.number(e.low), tabulate.number(e.high))
+end
+
+local function half(e)
+  return e and { value = e.value / 2, low = e.low and e.low / 2, high = e.high and e.high / 2 }
+end
+
+local function fit_table(fits)
+  local rows = {}
+  for i, f in ipairs(fits.lines) do
+    local s, l, more = f.subject, f.line, f.more or {}
+    rows[i] = { s.name, s.group, s.metrics, f.each.value, f.each.low, f.each.high, l.at_zero / 1e6, l.r2, f.last,
+      (l.at_zero + l.each * f.last) / 1e6, more.value, more.low, more.high, f.hot, s.title }
+  end
+  return { rows = rows, columns = {
+    { "subject", "text", "as in data.dat" }, { "group", "text", "as in data.dat" }, { "metrics", "", "how many" },
+    { "each", "ns", "slope: time of a call, or of a value" }, { "each_low", "ns", "95 % interval" },
+    { "each_high", "ns", "95 % interval" }, { "at_zero", "ms", "the line at no calls" },
+    { "r2", "", "share of the variance that the line explains" }, { "last", "", "most calls or values" },
+    { "at_last", "ms", "the line there" }, { "more", "ns", "slope less that without a plugin" },
+    { "more_low", "ns", "95 % interval" }, { "more_high", "ns", "95 % interval" },
+    { "hot", "ns", "of the slope, in the program's way" }, { "title", "text", "for people" },
+  } }
+end
+
+local kinds = { { "metrics", "strictly synchronous, in C" }, { "lua", "synchronous, in Lua" } }
+
+local function cost_table(fits)
+  local rows = {}
+  for _, kind in ipairs(kinds) do
+    local c = fits[kind[1]]
+    if c then
+      rows[#rows + 1] = { kind[1], c.alpha.value, c.alpha.low, c.alpha.high, c.beta.value, c.beta.low, c.beta.high, kind[2] }
+    end
+  end
+  return { rows = rows, columns = {
+    { "group", "text", "as in fits.dat" }, { "alpha", "ns", "of a call, if there is any metric" },
+    { "alpha_low", "ns", "95 % interval" }, { "alpha_high", "ns", "95 % interval" },
+    { "beta", "ns", "of a call, for each metric" }, { "beta_low", "ns", "95 % interval" },
+    { "beta_high", "ns", "95 % interval" }, { "title", "text", "for people" },
+  } }
+end
+
+local function say_lines(run, fits)
+  local calls, values = {}, {}
+  for _, f in ipairs(fits.lines) do
+    if f.subject.group == "values" then
+      values[#values + 1] = { f.subject.title, interval(f.each), f.line.at_zero / 1e6, f.line.r2 }
+    else
+      calls[#calls + 1] = { f.subject.title, interval(f.each), f.subject.name ~= "none" and interval(half(f.more)) or nil,
+        f.hot ~= f.line.each and f.hot or nil, f.line.r2 }
+    end
+  end
+  run:say("\nA call of a function, entered and left: slope of the run time against the number of calls; in brackets the"
+    .. "\n95 % interval; an event is half a call")
+  run:say(tabulate({ "plugin", "call [ns]", "an event more [ns]", "of a call in the way [ns]", "r2" }, calls))
+  if #values > 0 then
+    run:say("\nAsynchronous values, when the plugin ends")
+    run:say(tabulate({ "values", "a value [ns]", "at none [ms]", "r2" }, values))
+  end
+end
+
+--- Write the tables and say them.
+---@param run table
+---@param fits table
+function M.write(run, fits)
+  run:write_table("fits.dat", fit_table(fits), "a line through the runs of each subject")
+  local costs = cost_table(fits)
+  if #costs.rows > 0 then run:write_table("costs.dat", costs, "what n metrics add to a call: alpha + beta n") end
+  say_lines(run, fits)
+  local rows = {}
+  for _, kind in ipairs(kinds) do
+    local c = fits[kind[1]]
+    if c then
+      rows[#rows + 1] = { kind[2], interval(c.alpha), interval(c.beta), interval(half(c.alpha)), interval(half(c.beta)) }
+    end
+  end
+  if #rows == 0 then return end
+  run:say("\nn metrics add alpha + beta n")
+  run:say(tabulate({ "metrics", "alpha, a call [ns]", "beta, a call [ns]", "alpha, an event [ns]", "beta, an event [ns]" },
+    rows))
+end
+
+return M

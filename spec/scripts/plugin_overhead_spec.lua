@@ -1,0 +1,86 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+-- spec/scripts/plugin_overhead_spec.lua - the experiment, run for real by its command: every subject, its lines and costs.
+
+package.path = "scripts/?.lua;spec/scripts/?.lua;lua/?.lua;lua/?/init.lua;" .. package.path
+package.cpath = (os.getenv "PMLUA_BUILD" or os.getenv "B" or "build") .. "/lua/?.so;" .. package.cpath
+local tables = require "tables"
+
+describe("scripts/plugin_overhead.lua --quick", function()
+  local out, text, status, dir, rows, fits, by_name
+  setup(function()
+    out = tables.temporary_folder()
+    text, status, dir = tables.run("plugin_overhead", out, "--rounds 5 --iterations 5 --scale 2")
+    assert.equal(0, status, text)
+    rows = tables.read(dir .. "/data.dat")
+    fits = tables.read(dir .. "/fits.dat")
+    by_name = {}
+    for _, f in ipairs(fits) do by_name[f.subject] = f end
+  end)
+  teardown(function() os.execute("rm -rf " .. out) end)
+
+  it("measures every subject at five sizes, and draws a picture", function()
+    local subjects = require "plugin_overhead.subjects"
+    assert.equal(5 * #subjects.all, #rows)
+    for i, r in ipairs(rows) do
+      local subject = subjects.all[(i + 4) // 5]
+      assert.equal(subject.name, r.subject)
+      assert.equal((i - 1) % 5 + 1, r.step)
+      assert.equal("ok", r.status)
+      assert.equal(r.step * subject.count * 2 // 100, r.count)
+      assert.equal(5, r.samples)
+      assert.is_true(r.min > 0 and r.hot <= r.max, r.subject)
+    end
+    assert.is_true(tables.drawn(dir), text)
+  end)
+
+  it("has a line for each, with an interval, that its points are on", function()
+    assert.equal(#require("plugin_overhead.subjects").all, #fits)
+    local last = {}
+    for _, r in ipairs(rows) do last[r.subject] = r end
+    for _, f in ipairs(fits) do
+      assert.equal(last[f.subject].count, f.last)
+      assert.is_true(f.each_low <= f.each_high, f.subject)
+      assert.is_true(math.abs(f.at_zero + f.each * f.last / 1e6 - f.at_last) < 1e-6 * math.abs(f.at_last) + 1e-9, f.subject)
+      if f.group ~= "values" then
+        assert.is_true(math.abs(f.more - (f.each - by_name.none.each)) < 1e-6 * math.abs(f.each) + 1e-6, f.subject)
+      end
+    end
+  end)
+
+  it("says what n metrics add, from the lines", function()
+    local costs = tables.read(dir .. "/costs.dat")
+    assert.equal(2, #costs)
+    for _, c in ipairs(costs) do
+      local prefix = c.group == "lua" and "lua_" or "metrics_"
+      local sum = 0
+      for n = 1, 4 do sum = sum + by_name[prefix .. n].more end
+      -- the line goes through the mean of its points, at 2.5 metrics
+      assert.is_true(math.abs(sum / 4 - (c.alpha + 2.5 * c.beta)) < 1e-6 * math.abs(sum) + 1e-6, c.group)
+      assert.is_true(c.alpha_low <= c.alpha_high and c.beta_low <= c.beta_high)
+    end
+    assert.truthy(text:find("n metrics add alpha + beta n", 1, true), text)
+  end)
+
+  it("drains what Lua takes in batches outside of the program's way", function()
+    assert.is_true(by_name.lua_batched.hot < by_name.lua_batched.each)
+    assert.equal(0, by_name.to_trace.hot)
+  end)
+end)
+
+describe("scripts/plugin_overhead.lua", function()
+  it("refuses what it does not know, in one line", function()
+    tables.refuses("plugin_overhead", {
+      ["--subjects sundial"] = "no sundial", ["--scale 0"] = "--scale: 0", ["--scale much"] = "--scale: much",
+    })
+  end)
+
+  it("measures some of them, and that without a plugin", function()
+    local out = tables.temporary_folder()
+    local text, status, dir = tables.run("plugin_overhead", out, "--no-plot --scale 1 --subjects metrics_1")
+    assert.equal(0, status, text)
+    local seen = {}
+    for _, r in ipairs(tables.read(dir .. "/data.dat")) do seen[r.subject] = (seen[r.subject] or 0) + 1 end
+    assert.same({ none = 5, metrics_1 = 5 }, seen)
+    os.execute("rm -rf " .. out)
+  end)
+end)
