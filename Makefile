@@ -211,7 +211,7 @@ INTERCEPT_H := $(wildcard spec/c/intercept/*.h)
 $(B)/spec/libintercept.so: spec/c/intercept/library.c spec/c/intercept/throw.cpp $(INTERCEPT_H)
 	@mkdir -p $(@D)
 	$(CC) $(filter-out -MMD -MP,$(ALLCFLAGS)) -Wno-psabi -fexceptions -fsemantic-interposition -c spec/c/intercept/library.c -o $(@:.so=.o)
-	$(CXX) $(OPT) $(CFLAGS) -Wall -Wextra -Werror $(SAN) -fPIC -shared $(LDFLAGS) spec/c/intercept/throw.cpp $(@:.so=.o) -o $@
+	$(CXX) $(OPT) $(CFLAGS) -Wall -Wextra -Werror $(SAN) -fPIC -shared -Wl,-soname,$(@F) $(LDFLAGS) spec/c/intercept/throw.cpp $(@:.so=.o) -o $@
 # Libraries with every kind of slot; the variants of one differ in how it is linked.
 SLOTS_SO := $(patsubst spec/c/intercept/%.c,$(B)/spec/%.so,$(wildcard spec/c/intercept/slots_*.c))
 SLOTS_VARIANTS := now norelro relr sysv stripped symbolic noplt
@@ -222,7 +222,8 @@ SLOTS_sysv := -Wl,-z,lazy,--hash-style=sysv
 SLOTS_stripped := -Wl,-s,-z,lazy
 SLOTS_symbolic := -Wl,-Bsymbolic,-z,lazy
 SLOTS_noplt := -fno-plt
-slots_build = $(CC) $(filter-out -MMD -MP $(SAN),$(ALLCFLAGS)) -Wno-psabi -fsemantic-interposition -shared $(1) $< \
+# They find each other by their names, wherever the folder is.
+slots_build = $(CC) $(filter-out -MMD -MP $(SAN),$(ALLCFLAGS)) -Wno-psabi -fsemantic-interposition -shared -Wl,-soname,$(@F) $(1) $< \
   $(filter %.so,$^) -Wl,--no-as-needed -Wl,-rpath,'$$ORIGIN' -o $@
 $(B)/spec/slots_%.so: spec/c/intercept/slots_%.c $(B)/spec/libintercept.so $(INTERCEPT_H)
 	$(call slots_build,-Wl$(comma)-z$(comma)lazy $(call link_of,$<))

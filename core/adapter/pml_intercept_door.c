@@ -26,23 +26,38 @@ void *pml__intercept_dlvsym(void *handle, const char *name, const char *version)
 void *pml__intercept_global;
 static uintptr_t program_lo, program_hi;
 
+/* ---- which there are ---- */
+
+static struct pml__intercept_door doors[] = {
+    {"dlopen", (uintptr_t)dlopen, (uintptr_t)dlopen, (uintptr_t)pml__arch_dlopen},
+    {"dlsym", (uintptr_t)dlsym, (uintptr_t)dlsym, (uintptr_t)pml__arch_dlsym},
+    {"dlvsym", (uintptr_t)dlvsym, (uintptr_t)dlvsym, (uintptr_t)pml__arch_dlvsym},
+};
+#define DOORS (sizeof doors / sizeof doors[0])
+
+/* What a stand-in of the program (pml__object_stands_in()) leads to would be the door itself, once its slot is filled.
+ */
+static void look_behind(const struct pml__object *program) {
+  void **const real[DOORS] = {(void **)&pml__intercept_real_dlopen, (void **)&pml__intercept_real_dlsym,
+                              (void **)&pml__intercept_real_dlvsym};
+  for (size_t i = 0; i < DOORS; i++) {
+    if (!pml__object_stands_in(program, doors[i].name, doors[i].linked)) continue;
+    void *behind = dlsym(RTLD_NEXT, doors[i].name);
+    if (behind == NULL) continue;
+    *real[i] = behind;
+    doors[i].real = (uintptr_t)behind;
+  }
+}
+
 void pml__intercept_doors_prepare(void) {
   struct pml__object o = {0};
   pml__intercept_global = pml__intercept_real_dlopen(NULL, RTLD_LAZY);
   if (pml__intercept_global == NULL || !pml__object_at(&o, (uintptr_t)getauxval(AT_PHDR))) return;
-  free(o.path);
   program_lo = o.lo;
   program_hi = o.hi;
+  look_behind(&o);
+  free(o.path);
 }
-
-/* ---- which there are ---- */
-
-static const struct pml__intercept_door doors[] = {
-    {"dlopen", (uintptr_t)dlopen, (uintptr_t)pml__arch_dlopen},
-    {"dlsym", (uintptr_t)dlsym, (uintptr_t)pml__arch_dlsym},
-    {"dlvsym", (uintptr_t)dlvsym, (uintptr_t)pml__arch_dlvsym},
-};
-#define DOORS (sizeof doors / sizeof doors[0])
 
 const struct pml__intercept_door *pml__intercept_door_named(const char *name) {
   if (name[0] != 'd' || name[1] != 'l') return NULL;

@@ -96,6 +96,12 @@ uint32_t pml__object_hash(const char *name, size_t n);
 /* @seen is told of every symbol in the hash tables and of its hash, whose lowest bit is set, until it says false. */
 void pml__object_walk(const struct pml__object *o, bool (*seen)(void *arg, uint32_t hash, size_t symbol), void *arg);
 
+/*
+ * Whether @address is that of a piece of the PLT of @o, the program, which stands in for the function @name of a
+ * library: a program at a fixed address has such for functions whose addresses it takes, and everybody is told these.
+ */
+bool pml__object_stands_in(const struct pml__object *o, const char *name, uintptr_t address);
+
 /* Whether the object exports @name as the function at @address, or as one that chose it (IFUNC). */
 bool pml__object_exports(const struct pml__object *o, const char *name, uintptr_t address);
 

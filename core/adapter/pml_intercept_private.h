@@ -68,7 +68,7 @@ void pml__intercept_give_up(void); /* a scan that will never end */
 
 struct pml__intercept_door {
   const char *name;
-  uintptr_t real, ours;
+  uintptr_t linked, real, ours; /* linked: what this code was told to be the function, which may stand in for it */
 };
 const struct pml__intercept_door *pml__intercept_door_named(const char *name);
 uintptr_t pml__intercept_behind_door(uintptr_t address); /* 0: it is none */

@@ -141,6 +141,17 @@ static bool search(const struct pml__slots *x, void *handle, const char *name, c
          (*found != 0 && pml__objects_find(&x->all, any) == pml__objects_find(&x->all, *found));
 }
 
+/* What the program has a stand-in for, if one library alone has it or it is known. */
+static uintptr_t behind(struct pml__slots *x, uintptr_t global, const char *name, size_t n) {
+  const struct pml__intercept_door *door = pml__intercept_door_named(name);
+  const struct pml__object *of = global != 0 ? pml__objects_find(&x->all, global) : NULL;
+  if (door != NULL && global == door->linked) return door->real;
+  if (of == NULL || !pml__object_stands_in(of, name, global)) return global;
+  if (x->index == NULL) x->index = make(&x->all);
+  uintptr_t one = x->index != NULL ? only(x->index, &x->all, name, n) : 0;
+  return one != 0 ? one : global;
+}
+
 /*
  * An object that came later looks among what all see, and among what it was loaded with, in one order or the other,
  * which nothing shows: what both have, elsewhere, is left to the loader. And it keeps what it was bound to loaded: the
@@ -157,6 +168,7 @@ uintptr_t pml__slots_resolve(struct pml__slots *x, const struct pml__object *o, 
   }
   uintptr_t global, local;
   if (!search(x, pml__intercept_global, name, version, &global)) return 0;
+  global = behind(x, global, name, n);
   const struct pml__object *of = global != 0 ? pml__objects_find(&x->all, global) : NULL;
   bool stays = of != NULL && of->startup;
   if (o->startup) return stays ? global : 0;

@@ -175,3 +175,7 @@ bool pml__object_exports(const struct pml__object *o, const char *name, uintptr_
     (void)walk_chain(o, &h, hash % h.nbuckets, is_sought, &x);
   return x.found;
 }
+
+bool pml__object_stands_in(const struct pml__object *o, const char *name, uintptr_t address) {
+  return o->program && pml__object_is_code(o, address) && !pml__object_exports(o, name, address);
+}

@@ -8,6 +8,14 @@
 
 #define CALLED __attribute__((visibility("default")))
 
+/* Whether code shows which slots of addresses are called alone. Where it does not, those slots are left as they are. */
+#if defined(__x86_64__) && !defined(__clang__)
+#define SHOWS_CALLS 1
+#else
+#define SHOWS_CALLS 0
+#endif
+#define HIDES_CALLS "without a PLT: this compiler, or this instruction set, calls by registers: code does not show that"
+
 struct two {
   long a;
   double b;
