@@ -32,6 +32,16 @@ How an event may be named:
 
 and, but for clocks and plugins, with modifiers: :u user, :k kernel, :h hypervisor, or several (:uk).
 
+A PMU of packages (uncore, energy; it has a cpumask) counts whatever runs there, of all processes: its event is the sum
+over the host, and with a place at the very end that place's alone, in sets, tables and traces under this name:
+
+  pmu/event/:package1  PMU::EVENT:UMASK:package0    by the numbers of /sys/devices/system/cpu/cpuN/topology
+  pmu/event/:package1:die0                          where a package has several of the PMU
+  pmu/event/:cpu8                                   where a die has; the cpu is of the cpumask
+
+It needs kernel.perf_event_paranoid <= 0, or CAP_PERFMON. pml.plugin.load { name = "uncore", metrics = { EVENT, ... } }
+makes series over time of such events, a metric for each place: plugin::uncore::EVENT:package0.
+
     pmlua events page-fault]],
 }
 
