@@ -4,6 +4,7 @@
 --     pmlua events page-fault
 
 local core = require "pmlua.core"
+local plugins = require "pmlua.plugins"
 
 local M = {
   summary = "list events, with what they count and why some are unavailable",
@@ -164,7 +165,12 @@ function M.run(args)
   end
   local rows, err
   if options.sde then rows, err = of_library(options)
-  else rows, err = core.event.list(options.pattern, options.all) end
+  else
+    plugins.environment()
+    rows, err = core.event.list(options.pattern, options.all)
+    local more = plugins.rows(options.pattern)
+    rows = rows and table.move(more, 1, #more, #rows + 1, rows)
+  end
   if not rows then
     io.stderr:write("pmlua events: ", err, "\n")
     return 1
