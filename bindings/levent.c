@@ -10,7 +10,7 @@ static void pushparts(lua_State *L, const struct pml_event *ev) {
   lua_createtable(L, (int)ev->nparts, 0);
   for (unsigned i = 0; i < ev->nparts; i++) {
     const struct pml_event_part *p = &ev->part[i];
-    lua_createtable(L, 0, 10);
+    lua_createtable(L, 0, 11);
     lutil_setstr(L, "pmu", p->pmu);
     lutil_setbool(L, "here", p->here);
     lutil_setint(L, "type", p->attr.type);
@@ -21,6 +21,7 @@ static void pushparts(lua_State *L, const struct pml_event *ev) {
     lutil_setbool(L, "exclude_kernel", p->attr.exclude_kernel);
     lutil_setbool(L, "exclude_hv", p->attr.exclude_hv);
     if (p->cpu_any >= 0) lutil_setint(L, "cpu", (uint64_t)p->cpu_any);
+    if (p->place[0] != '\0') lutil_setstr(L, "place", p->place);
     lua_rawseti(L, -2, (lua_Integer)i + 1);
   }
 }

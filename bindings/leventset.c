@@ -225,7 +225,7 @@ static int l_parts(lua_State *L) {
   lua_newtable(L);
   for (unsigned p = 0; p < PML_EVENT_PARTS_MAX; p++) {
     const char *name = "";
-    char pmu[64];
+    char pmu[64 + PML_EVENT_PLACE_MAX];
     struct pml_reading r;
     int err = pml_eventset_part(check(L)->set, i, p, &name, &r);
     if (err == -ENOENT /* past the last */) break;

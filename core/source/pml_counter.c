@@ -114,13 +114,13 @@ static bool opens_alone(const struct perf_event_attr *attr, pid_t pid, int cpu) 
   return fd >= 0;
 }
 
-/* Whom the kernel is asked to count. An uncore PMU counts no thread: it is asked for its cpu, as perf stat does. */
+/* Whom the kernel is asked to count. An uncore PMU counts neither threads nor cpus: it is asked for its own cpu. */
 static int resolve_target(const struct pml_target *t, const struct pml_event_part *part, pid_t *pid, int *cpu) {
   *pid = t->pid > 0 && t->pid == gettid() ? 0 : t->pid;
   *cpu = t->cpu_plus - 1;
   if (part->cpu_any >= 0) {
     *pid = -1;
-    if (*cpu < 0) *cpu = part->cpu_any;
+    *cpu = part->cpu_any;
   }
   if (*pid < -1 || *cpu < -1) return pml_fail(-EINVAL, "target: pid %d and cpu %d name nothing", (int)*pid, *cpu);
   if (*pid == -1 && *cpu == -1) return pml_fail(-EINVAL, "target: pid -1 counts a whole cpu; name it");

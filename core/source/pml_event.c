@@ -184,7 +184,11 @@ static int parse(struct pml_event *ev, const char *name) {
   if (strncmp(name, "plugin::", 8) == 0) return pml__event_parse_plugin(ev, name);
   if (strncmp(name, "mem:", 4) == 0) return pml__event_parse_mem(ev, name);
   if (strncmp(name, "uprobe:", 7) == 0) return pml__event_parse_uprobe(ev, name);
-  int err = strchr(name, '/') ? pml__event_parse_sysfs(ev, name) : parse_by_table(ev, name);
+  struct pml__place place;
+  char base[PML_EVENT_NAME_MAX];
+  pml__place_split(&place, base, name);
+  int err = strchr(base, '/') ? pml__event_parse_sysfs(ev, base) : parse_by_table(ev, base);
+  if (err == 0) err = pml__event_place(ev, &place);
   if (err == 0) set_unit(ev);
   return err;
 }

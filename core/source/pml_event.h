@@ -26,6 +26,11 @@ PML_BEGIN_DECLS
  *   mem:ADDR|SYMBOL[+OFF][:rwx][:len]         hardware breakpoint (watchpoint); symbol of the calling process
  *   uprobe:PATH:SYMBOL|0xOFFSET[%return]      user-space probe
  *
+ * A PMU that counts packages and not threads (uncore, energy: it has a cpumask) counts for every process of the host:
+ * its event is the sum of all its places, or with :packageN, :packageN:dieM or :cpuN at the very end that of this
+ * place: power/energy-pkg/:package1, skx_unc_imc0::UNC_M_CAS_COUNT:RD:package0. Numbers are those of the kernel's
+ * topology.
+ *
  * Any of them but clocks, sde and plugin may end in modifiers: :u user, :k kernel, :h hypervisor, or several at once
  * (:uk). Without one, nothing is excluded but, on core PMUs, the hypervisor and guests.
  *
@@ -35,16 +40,18 @@ PML_BEGIN_DECLS
  * among all others. Cache names are perf's: L1-dcache-loads, LLC-store-misses, iTLB-load-misses.
  */
 #define PML_EVENT_NAME_MAX 256
-#define PML_EVENT_PARTS_MAX 4
+#define PML_EVENT_PARTS_MAX 64
+#define PML_EVENT_PLACE_MAX 32
 
 enum pml_event_kind { PML_EVENT_CLOCK_TICKS, PML_EVENT_CLOCK_NS, PML_EVENT_PERF, PML_EVENT_SDE, PML_EVENT_PLUGIN };
 
-/* One perf event of one PMU. A generic event on a hybrid CPU has a part per core type. */
+/* One perf event of one PMU. A generic event on a hybrid CPU has a part per core type, one of packages per place. */
 struct pml_event_part {
   char pmu[64]; /* sysfs or libpfm4 name of the PMU */
   struct perf_event_attr attr;
   bool here;   /* false: encoded, but this machine has no such PMU; generic and raw events leave that to the kernel */
   int cpu_any; /* -1, or a cpu the PMU insists on (uncore), from its cpumask */
+  char place[PML_EVENT_PLACE_MAX]; /* what that cpu stands for: "package0", "package0:die1", "cpu8"; else "" */
 };
 
 /* Plain data, owned by the caller, no resources: copy it, forget it. */
@@ -53,7 +60,7 @@ struct pml_event {
   char name[PML_EVENT_NAME_MAX]; /* as asked for */
   char unit[16];                 /* "", "ns", "ticks", or what sysfs says ("Joules") */
   double scale;                  /* what a count is multiplied with to be in @unit; 1 if nothing is said */
-  unsigned nparts;               /* PML_EVENT_PERF: 1, or one per PMU of a hybrid CPU */
+  unsigned nparts;               /* PML_EVENT_PERF: 1, or one per PMU of a hybrid CPU or place of an uncore PMU */
   struct pml_event_part part[PML_EVENT_PARTS_MAX];
 };
 
@@ -62,7 +69,8 @@ struct pml_event {
  *
  * Returns 0; PML_ENOEVENT (the detail names the nearest events), PML_ESYNTAX, PML_ENOSYMBOL, -EACCES or -ENOENT
  * (tracefs not readable or not mounted: the detail says how to get it; or the file of a uprobe), PML_EFORMAT (a sysfs
- * file or an ELF file is malformed), -ENAMETOOLONG, -ENOMEM. An event whose PMU is known but absent parses: part[].here
+ * file or an ELF file is malformed), PML_ETOOMANY (its PMU has more places than an event has parts: name one),
+ * -ENAMETOOLONG, -ENOMEM. An event whose PMU is known but absent parses: part[].here
  * is false; its attr.type is UINT32_MAX where perf has no number for such a PMU. *@ev is undefined after a failure.
  * Cost: milliseconds at first (libpfm4 is set up), then microseconds. Thread-safe (a lock), not async-signal-safe.
  */
@@ -116,8 +124,9 @@ PML_API int pml_event_pmus(struct pml_event_pmu *out, size_t max);
 PML_API int pml_event_has_pmu(void);
 
 /*
- * pml_event_set_sysfs - read PMUs below @root instead of /sys (a described machine); NULL: back to /sys.
- * Returns 0, -ENOENT, -EACCES, -ENAMETOOLONG. Thread-safe; for the whole process.
+ * pml_event_set_sysfs - read PMUs and the topology of cpus below @root instead of /sys (a described machine); NULL:
+ * back to /sys. libpfm4's names of uncore PMUs are then of that machine, too, if it has such a PMU. Returns 0, -ENOENT,
+ * -EACCES, -ENAMETOOLONG. Thread-safe; for the whole process.
  */
 PML_API int pml_event_set_sysfs(const char *root);
 

@@ -95,12 +95,28 @@ struct pml__core_pmu {
 };
 /* pml__core_pmus - the core PMUs sysfs shows (2 and more: hybrid), sorted by name; cached. Returns their number. */
 unsigned pml__core_pmus(struct pml__core_pmu pmu[PML_EVENT_PARTS_MAX]);
-/* pml__sysfs_cpu_of - the first cpu in the cpumask of the PMU with this type, -1 if it has none. */
-int pml__sysfs_cpu_of(uint32_t type);
+/* pml__sysfs_pmu_of - the name of the PMU with this type, "" if there is none. */
+void pml__sysfs_pmu_of(uint32_t type, char pmu[64]);
+/* pml__sysfs_described - the root is not /sys. */
+bool pml__sysfs_described(void);
 /* pml__sysfs_file - read FILE of PMU into @buf, the trailing newline cut off; -errno. */
 int pml__sysfs_file(const char *pmu, const char *file, char *buf, size_t size);
+/* pml__sysfs_read - the same of any file below the root. */
+int pml__sysfs_read(const char *file, char *buf, size_t size);
 int pml__event_parse_sysfs(struct pml_event *ev, const char *name);
 int pml__event_walk_sysfs(const struct pml__walk *w);
+
+/* places of PMUs that count packages: pml_event_place.c. -1: not said. */
+struct pml__place {
+  int package, die, cpu;
+};
+/* pml__place_split - copy @name to @base (PML_EVENT_NAME_MAX bytes) without its trailing place, if it has one. */
+void pml__place_split(struct pml__place *place, char *base, const char *name);
+bool pml__place_given(const struct pml__place *p);
+/* pml__event_place - make a part of @ev for each place of its PMU that is @want; as it is if its PMU counts threads. */
+int pml__event_place(struct pml_event *ev, const struct pml__place *want);
+/* pml__event_places - what may be appended to the event's name: ":package0, :package1"; "" if it has no places. */
+void pml__event_places(const struct pml_event *ev, char *text, size_t size);
 
 /* Where a format puts a value: "config1:0-7,32-35". */
 #define PML__FORMAT_RANGES 8

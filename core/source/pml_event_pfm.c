@@ -2,6 +2,8 @@
 /* core/source/pml_event_pfm.c - libpfm4's names: encoding, and what it says when it cannot. */
 #include "source/pml_event_pfm.h"
 
+#include "source/pml_event_sysfs.h"
+
 #include <perfmon/pfmlib_perf_event.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -99,6 +101,25 @@ static int encode_anywhere(const char *name, struct perf_event_attr *attr, int *
   return worst;
 }
 
+/* libpfm4 looks for PMUs in /sys only, by names that it keeps to itself: "skx_unc_imc0" is the kernel's "uncore_imc_0".
+ */
+static bool find_described(const char *name, uint32_t *type) {
+  static const struct { const char *unit, *kernel; } odd[] = {{"cbo", "cbox_"}, {"sbo", "sbox_"}, {"ubo", "ubox"}};
+  const char *unit = strstr(name, "_unc_");
+  char pmu[64];
+  if (!unit) return strstr(name, "rapl") && pml__sysfs_type("power", type) == 0;
+  unit += strlen("_unc_");
+  size_t n = strcspn(unit, "0123456789");
+  if (strncmp(unit, "r2", 2) == 0 || strncmp(unit, "r3", 2) == 0 || strncmp(unit, "m2", 2) == 0 ||
+      strncmp(unit, "m3", 2) == 0)
+    n = 2 + strcspn(unit + 2, "0123456789");
+  (void)snprintf(pmu, sizeof pmu, "uncore_%.*s%s%s", (int)n, unit, unit[n] ? "_" : "", unit + n);
+  for (size_t i = 0; i < sizeof odd / sizeof *odd; i++)
+    if (n == 3 && strncmp(unit, odd[i].unit, n) == 0)
+      (void)snprintf(pmu, sizeof pmu, "uncore_%s%s", odd[i].kernel, unit + n);
+  return pml__sysfs_type(pmu, type) == 0;
+}
+
 static int fill(struct pml_event *ev, const struct perf_event_attr *attr, int idx, int cpu) {
   pfm_event_info_t info = {.size = sizeof info};
   pfm_pmu_info_t pmu;
@@ -107,8 +128,9 @@ static int fill(struct pml_event *ev, const struct perf_event_attr *attr, int id
   struct pml_event_part *part = pml__event_part_add(ev, pmu.name);
   part->attr = *attr;
   part->here = pmu.is_present && attr->type != PML__TYPE_NONE;
-  bool may_insist = cpu < 0 && attr->type >= PERF_TYPE_MAX && attr->type != PML__TYPE_NONE;
-  part->cpu_any = may_insist ? pml__sysfs_cpu_of(attr->type) : cpu;
+  part->cpu_any = cpu;
+  if (!part->here && pmu.type == PFM_PMU_TYPE_UNCORE && pml__sysfs_described())
+    part->here = find_described(pmu.name, &part->attr.type);
   return 0;
 }
 

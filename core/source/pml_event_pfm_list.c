@@ -6,36 +6,45 @@
 #include <string.h>
 #include <strings.h>
 
-/* Availability is a matter of the perf type: asked once for each. */
+/* Availability is a matter of the perf type, and so are the places where it counts: asked once for each. */
 #define TYPES_MAX 64
-struct types {
-  unsigned n;
-  struct {
-    uint32_t type;
-    bool available;
-    const char *reason;
-  } row[TYPES_MAX];
+struct type {
+  uint32_t type;
+  bool available;
+  const char *reason;
+  char places[160]; /* what may be appended; "" where it counts threads */
 };
 
-static bool type_available(struct types *t, const struct perf_event_attr *attr, const char **reason) {
-  for (unsigned i = 0; i < t->n; i++)
-    if (t->row[i].type == attr->type) {
-      *reason = t->row[i].reason;
-      return t->row[i].available;
-    }
-  int cpu = attr->type < PERF_TYPE_MAX ? -1 : pml__sysfs_cpu_of(attr->type);
-  struct perf_event_attr kind = *attr;
+struct types {
+  unsigned n;
+  struct type row[TYPES_MAX];
+};
+
+static void ask_kernel(struct type *t, const struct perf_event_attr *attr) {
+  struct pml_event ev = {.kind = PML_EVENT_PERF};
+  const struct pml__place anywhere = {-1, -1, -1};
+  char places[100];
+  struct pml_event_part *part = pml__event_part_add(&ev, "");
+  part->attr = *attr;
+  (void)pml__event_place(&ev, &anywhere);                                /* too many places are still places */
   if (attr->type == PERF_TYPE_HW_CACHE || attr->type == PERF_TYPE_RAW) { /* any code may be odd; this one is not */
-    kind.type = PERF_TYPE_HARDWARE;
-    kind.config = PERF_COUNT_HW_INSTRUCTIONS;
+    part->attr.type = PERF_TYPE_HARDWARE;
+    part->attr.config = PERF_COUNT_HW_INSTRUCTIONS;
   }
-  bool available = pml__event_probe(&kind, cpu, reason);
-  if (t->n < TYPES_MAX) {
-    t->row[t->n].type = attr->type;
-    t->row[t->n].available = available;
-    t->row[t->n++].reason = *reason;
-  }
-  return available;
+  t->type = attr->type;
+  t->available = pml__event_probe(&part->attr, part->cpu_any, &t->reason);
+  pml__event_places(&ev, places, sizeof places);
+  (void)snprintf(t->places, sizeof t->places, "%s%s%s", *places ? " [per place: append " : "", places,
+                 *places ? "]" : "");
+}
+
+static const struct type *type_of(struct types *t, const struct perf_event_attr *attr) {
+  unsigned i = 0;
+  while (i < t->n && t->row[i].type != attr->type) i++;
+  if (i < t->n) return &t->row[i];
+  if (t->n < TYPES_MAX) t->n++; /* else the last row is made anew each time */
+  ask_kernel(&t->row[t->n - 1], attr);
+  return &t->row[t->n - 1];
 }
 
 struct pfm_walk {
@@ -44,9 +53,19 @@ struct pfm_walk {
   struct types types;
 };
 
+static bool describe_type(const struct type *t, struct pml_event_info *info, char *text, size_t size) {
+  info->reason = t->reason;
+  if (t->places[0] != '\0') {
+    (void)snprintf(text, size, "%.1000s%s", info->description, t->places);
+    info->description = text;
+  }
+  return t->available;
+}
+
 /* A row for @name, if it encodes as it stands: a unit mask that needs a second one beside it does not. */
 static int row(struct pfm_walk *p, const char *name, const char *description) {
   struct pml_event_info info = {.name = name, .description = description, .source = "libpfm4", .reason = ""};
+  char text[1200];
   info.pmu = p->pmu.name;
   if (p->w->probe) {
     struct perf_event_attr attr;
@@ -54,7 +73,7 @@ static int row(struct pfm_walk *p, const char *name, const char *description) {
     if (pml__pfm_encode(name, &attr, &idx, &cpu) != PFM_SUCCESS) return 0;
     if (attr.type == PERF_TYPE_TRACEPOINT) return 0; /* listed from tracefs */
     if (p->pmu.is_present && attr.type != PML__TYPE_NONE)
-      info.available = type_available(&p->types, &attr, &info.reason);
+      info.available = describe_type(type_of(&p->types, &attr), &info, text, sizeof text);
     else
       info.reason = "this machine has no such PMU";
   }

@@ -41,11 +41,15 @@ static int device_path(char *path, const char *pmu, const char *file) {
   return n < 0 || n >= PML__PATH_MAX ? -ENAMETOOLONG : 0;
 }
 
-int pml__sysfs_file(const char *pmu, const char *file, char *buf, size_t size) {
-  char path[PML__PATH_MAX];
-  int err = device_path(path, pmu, file);
-  if (err < 0) return err;
-  int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+bool pml__sysfs_described(void) {
+  pthread_mutex_lock(&lock);
+  bool described = strcmp(root, "/sys") != 0;
+  pthread_mutex_unlock(&lock);
+  return described;
+}
+
+static int read_file(const char *path, char *buf, size_t size) {
+  int err, fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   if (fd < 0) {
     err = -errno;
     pml__event_note_shortage(err);
@@ -58,6 +62,20 @@ int pml__sysfs_file(const char *pmu, const char *file, char *buf, size_t size) {
   buf[n] = '\0';
   buf[strcspn(buf, "\n")] = '\0';
   return 0;
+}
+
+int pml__sysfs_file(const char *pmu, const char *file, char *buf, size_t size) {
+  char path[PML__PATH_MAX];
+  int err = device_path(path, pmu, file);
+  return err < 0 ? err : read_file(path, buf, size);
+}
+
+int pml__sysfs_read(const char *file, char *buf, size_t size) {
+  char path[PML__PATH_MAX];
+  pthread_mutex_lock(&lock);
+  int n = snprintf(path, sizeof path, "%s/%s", root, file);
+  pthread_mutex_unlock(&lock);
+  return n < 0 || (size_t)n >= sizeof path ? -ENAMETOOLONG : read_file(path, buf, size);
 }
 
 static int visible(const struct dirent *entry) {
@@ -129,22 +147,13 @@ unsigned pml__core_pmus(struct pml__core_pmu pmu[PML_EVENT_PARTS_MAX]) {
   return n;
 }
 
-int pml__sysfs_cpu(const char *pmu) {
-  char text[1024];
-  if (pml__sysfs_file(pmu, "cpumask", text, sizeof text) < 0) return -1;
-  uint64_t cpu;
-  if (!pml__parse_u64(text, strspn(text, "0123456789"), &cpu) || cpu > 1u << 20) return -1;
-  return (int)cpu;
-}
-
-int pml__sysfs_cpu_of(uint32_t type) {
+void pml__sysfs_pmu_of(uint32_t type, char pmu[64]) {
   struct dirent **names = NULL;
-  int cpu = -1;
   int n = pml__sysfs_names("", "", &names);
-  for (int i = 0; i < n && cpu < 0; i++) {
+  pmu[0] = '\0';
+  for (int i = 0; i < n && !pmu[0]; i++) {
     uint32_t t;
-    if (pml__sysfs_type(names[i]->d_name, &t) == 0 && t == type) cpu = pml__sysfs_cpu(names[i]->d_name);
+    if (pml__sysfs_type(names[i]->d_name, &t) == 0 && t == type) pml__copy(pmu, 64, names[i]->d_name);
   }
   pml__sysfs_names_free(names, n);
-  return cpu;
 }

@@ -18,7 +18,6 @@ int pml__sysfs_names(const char *pmu, const char *folder, struct dirent ***names
 void pml__sysfs_names_free(struct dirent **names, int n);
 
 int pml__sysfs_type(const char *pmu, uint32_t *type); /* 0, -errno, -EINVAL for garbage */
-int pml__sysfs_cpu(const char *pmu);                  /* the first cpu of its cpumask, or -1 */
 bool pml__sysfs_is_core(const char *pmu);
 
 #endif

@@ -41,24 +41,51 @@ struct sysfs_walk {
   const char *reason;
 };
 
+/* A row of its own for each place, where there are several. */
+static int walk_places(const struct sysfs_walk *s, const struct pml_event *ev, struct pml_event_info *info) {
+  char name[PML_EVENT_NAME_MAX + PML_EVENT_PLACE_MAX + 2];
+  int err = 0;
+  for (unsigned i = 0; !err && ev->nparts > 1 && i < ev->nparts && *ev->part[i].place; i++) {
+    if (snprintf(name, sizeof name, "%s:%s", ev->name, ev->part[i].place) >= PML_EVENT_NAME_MAX) continue;
+    info->name = name;
+    err = pml__walk_row(s->w, info);
+  }
+  return err;
+}
+
 static int walk_event(struct sysfs_walk *s, const char *event) {
-  char name[PML_EVENT_NAME_MAX], file[300], text[PML__ALIAS_MAX], description[PML__ALIAS_MAX + 32];
+  char name[PML_EVENT_NAME_MAX], file[300], text[PML__ALIAS_MAX], places[200] = "";
+  char meaning[PML__ALIAS_MAX + 32], description[PML__ALIAS_MAX + 300];
   (void)snprintf(file, sizeof file, "events/%s", event);
   if (pml__sysfs_file(s->pmu, file, text, sizeof text) < 0) return 0;
   if (!event_name(name, sizeof name, s->pmu, event, text)) return 0;
 
   struct pml_event ev;
-  if (s->w->probe && pml_event_parse(&ev, name) < 0) return 0;
+  int err = s->w->probe ? pml_event_parse(&ev, name) : 0;
+  if (err == PML_ETOOMANY) { /* its places stand for it, as far as an event has room for them: those of a package */
+    size_t used = strlen(name);
+    (void)snprintf(name + used, sizeof name - used, ":package0");
+    err = pml_event_parse(&ev, name);
+  }
+  if (err < 0) return 0;
   if (s->w->probe && !s->probed) {
     s->available = pml__event_probe(&ev.part[0].attr, ev.part[0].cpu_any, &s->reason);
     s->probed = true;
   }
-  (void)snprintf(description, sizeof description, "%s%s%s", text, s->w->probe && *ev.unit ? "; in " : "",
+  (void)snprintf(meaning, sizeof meaning, "%s%s%s", text, s->w->probe && *ev.unit ? "; in " : "",
                  s->w->probe ? ev.unit : "");
+  if (s->w->probe) pml__event_places(&ev, places, sizeof places);
+  (void)snprintf(description, sizeof description, "%s%s%s", meaning,
+                 !*places        ? ""
+                 : ev.nparts > 1 ? "; the sum of "
+                                 : "; the same as ",
+                 places);
   struct pml_event_info info = {.name = name, .description = description, .source = "sysfs", .pmu = s->pmu};
   info.available = s->available;
   info.reason = s->reason;
-  return pml__walk_row(s->w, &info);
+  err = pml__walk_row(s->w, &info);
+  info.description = meaning;
+  return err || !s->w->probe ? err : walk_places(s, &ev, &info);
 }
 
 int pml__event_walk_sysfs(const struct pml__walk *w) {

@@ -187,7 +187,6 @@ static int fill(struct parse *p, uint32_t type, const struct pml__mods *m) {
   if (p->word[3])
     return pml_fail(PML_ESYNTAX, "event \"%.200s\" needs config3, which pmlua was built without", p->ev->name);
 #endif
-  part->cpu_any = pml__sysfs_cpu(p->pmu);
   pml__mods_apply(m, &part->attr, pml__sysfs_is_core(p->pmu));
   return 0;
 }

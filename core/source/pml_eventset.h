@@ -26,7 +26,7 @@ struct pml_eventset_event {
   enum pml_path path;
   const char
       *why; /* why not the page path; NULL if it is. Software-defined, plugin: why it reads -1, NULL if it does not */
-  unsigned nparts;    /* 0: no event of the kernel; > 1: hybrid, the value is the sum of its parts */
+  unsigned nparts;    /* 0: no event of the kernel; > 1: hybrid or of packages, the value is the sum of its parts */
   enum pml_type type; /* PML_TYPE_INT64, or PML_TYPE_DOUBLE: its values are a double's bits; see pml_eventset_type() */
   enum pml_mode mode; /* PML_MODE_ACCUMULATED_START; of a plugin's metric, and of instant events, what they are */
   bool binary;        /* of a plugin's metric: @scale is 2, else 10, ... */
@@ -90,7 +90,10 @@ PML_API int pml_eventset_accum(struct pml_eventset *set, uint64_t *values);
  */
 PML_API int pml_eventset_readings(struct pml_eventset *set, struct pml_reading *out);
 
-/* pml_eventset_part - part @p of hybrid event @i: its PMU's name and its own reading. -ENOENT past the last. */
+/*
+ * pml_eventset_part - part @p of event @i, hybrid or of packages: its PMU's name, with its place if it has one
+ * ("power:package0"), and its own reading. -ENOENT past the last.
+ */
 PML_API int pml_eventset_part(struct pml_eventset *set, size_t i, unsigned p, const char **pmu,
                               struct pml_reading *out);
 

@@ -9,6 +9,7 @@
 #include "source/pml_eventset_private.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -43,13 +44,19 @@ static int rank(const struct pml_event_part *p) {
   return p->attr.type < PERF_TYPE_MAX ? 0 : 1;
 }
 
-static void list_places(struct opening *o, size_t n) {
+static int list_places(struct opening *o, size_t n) {
+  uint32_t most = 0;
+  for (uint32_t i = 0; i < n; i++) most += o->ev[i].kind == PML_EVENT_PERF ? o->ev[i].nparts : 0;
+  if (most > PML__GROUP_MAX)
+    return pml_fail(PML_ETOOMANY, "an event set of %u counters: the most is %u; name fewer places of uncore events",
+                    most, PML__GROUP_MAX);
   for (int r = 0; r <= 2; r++)
     for (uint32_t i = 0; i < n; i++) {
       const struct pml_event *ev = &o->ev[i];
       for (uint32_t p = 0; ev->kind == PML_EVENT_PERF && p < ev->nparts; p++)
         if (rank(&ev->part[p]) == r) o->place[o->nplaces++] = (struct place){i, p};
     }
+  return 0;
 }
 
 /* Would counter @member fit into a group that holds nothing but @leader? Then it is for want of counters that it did
@@ -68,7 +75,8 @@ static bool pair_opens(const struct opening *o, uint32_t leader, uint32_t member
 
 static void put_into_group(struct opening *o, uint32_t counter, uint32_t group) {
   struct pml__eventset_part *p = &o->s->info[o->place[counter].event].part[o->place[counter].part];
-  memcpy(p->pmu, part_at(o, counter)->pmu, sizeof p->pmu);
+  const struct pml_event_part *from = part_at(o, counter);
+  (void)snprintf(p->pmu, sizeof p->pmu, "%s%s%s", from->pmu, from->place[0] != '\0' ? ":" : "", from->place);
   p->counter = counter;
   p->group = group;
   p->position = o->s->group[group].n++;
@@ -108,7 +116,9 @@ static int try_group(struct opening *o, uint32_t counter, uint32_t group) {
   struct pml_eventset *s = o->s;
   const struct place *pl = &o->place[counter];
   const struct pml_counter *leader = &s->counter[o->leader[group]];
-  if (part_at(o, counter)->cpu_any != part_at(o, o->leader[group])->cpu_any) return 1;
+  const struct pml_event_part *mine = part_at(o, counter), *first = part_at(o, o->leader[group]);
+  if (mine->cpu_any != first->cpu_any) return 1;
+  if (mine->cpu_any >= 0 && mine->attr.type != first->attr.type) return 1; /* uncore PMUs share no group */
   int rc = pml_counter_open(&s->counter[counter], &o->ev[pl->event], pl->part, &o->options->target, leader,
                             o->options->flags & PML_OPEN_NO_PAGE);
   if (rc == 0) return overfills(o, counter, leader) ? 1 : 0;
@@ -289,8 +299,8 @@ int pml__eventset_open_events(struct pml_eventset **set, const struct pml_event 
   memset(s, 0, sizeof *s);
   *o = (struct opening){.s = s, .ev = ev, .options = options != NULL ? options : &none};
   s->flags = o->options->flags;
-  list_places(o, n);
-  rc = allocate(s, n, o->nplaces, pml__eventset_sde_words(ev, n) + pml__eventset_plugin_words(ev, n));
+  rc = list_places(o, n);
+  if (rc == 0) rc = allocate(s, n, o->nplaces, pml__eventset_sde_words(ev, n) + pml__eventset_plugin_words(ev, n));
   if (rc == 0) {
     describe(s, ev);
     rc = open_all(o);

@@ -30,8 +30,8 @@ struct pml__eventset_group {
 
 /* What an event is beside its words; cold. */
 struct pml__eventset_part {
-  char pmu[64];
-  uint32_t counter; /* in counter[] */
+  char pmu[64 + PML_EVENT_PLACE_MAX]; /* with its place: "power:package0" */
+  uint32_t counter;                   /* in counter[] */
   uint32_t group;
   uint32_t position; /* in the group */
   uint32_t word;     /* of its value in a snapshot */

@@ -74,6 +74,7 @@ setmetatable(pml, {
   end,
 })
 
+if (os.getenv "SCOREP_METRIC_PLUGINS" or "") ~= "" then require("pmlua.plugins").environment() end
 if (os.getenv "SCOREP_SUBSTRATE_PLUGINS" or "") ~= "" then pml.substrate.environment() end
 
 return pml

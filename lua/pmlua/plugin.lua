@@ -16,6 +16,19 @@ local M = {}
 for name, value in pairs(core.plugin) do M[name] = value end
 M.provide = nil
 
+
+--- Load a plugin: of those that come with pmlua, or a library; without options, those that the environment names.
+---@param options? { name: string, path?: string, metrics?: string[], every?: number|string, root?: string, pid?: integer }
+---@return pmlua.Plugin|boolean? plugin
+---@return string? err
+---@return string? code
+function M.load(options)
+  local plugins = require "pmlua.plugins"
+  if options == nil then plugins.environment()
+  elseif type(options) == "table" and options.path == nil and plugins.has(options.name) then return plugins.load(options) end
+  return core.plugin.load(options)
+end
+
 local units = { us = 1e-6, ms = 1e-3, s = 1, m = 60 }
 
 --- Seconds of a number, or of "100ms"; nil if it is neither.

@@ -119,7 +119,8 @@ int main(void) {
   CHECK(pml_event_has_pmu() == pmu, "the answer stays");
   CHECK(pml_event_set_sysfs("spec/data/sysfs/desktop") == 0, "a described machine is listed");
   struct rows described = list("*/*", false);
-  CHECK(of_source(&described, "sysfs") == 6, "by its events alone, without their units and without broken ones: %zu",
+  CHECK(of_source(&described, "sysfs") == 8,
+        "by its events and their places alone, without units and without broken ones: %zu",
         of_source(&described, "sysfs"));
   every_row(&described, "of a described machine");
   free(described.row);

@@ -50,8 +50,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   PROMISE(err <= 0, "success, or a code");
   if (err < 0) PROMISE(*pml_error_detail(err), "a failure has a sentence");
   if (err == 0) {
-    PROMISE(ev.nparts == 1 && ev.scale != 0 && ev.scale - ev.scale == 0, "one part, with a finite scale");
-    PROMISE(ev.part[0].cpu_any >= -1, "a cpu, or none");
+    PROMISE(ev.nparts >= 1 && ev.nparts <= PML_EVENT_PARTS_MAX, "a part, or one for each place");
+    PROMISE(ev.scale != 0 && ev.scale - ev.scale == 0, "a finite scale");
+    for (unsigned i = 0; i < ev.nparts; i++)
+      PROMISE(ev.part[i].cpu_any >= (ev.nparts > 1 ? 0 : -1) && memchr(ev.part[i].place, 0, PML_EVENT_PLACE_MAX),
+              "a cpu with its place, or none");
     PROMISE(memchr(ev.unit, 0, sizeof ev.unit) != NULL, "the unit ends");
   }
   struct pml__walk w = {.visit = visit, .probe = true};

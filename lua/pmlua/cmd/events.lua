@@ -4,6 +4,7 @@
 --     pmlua events page-fault
 
 local core = require "pmlua.core"
+local plugins = require "pmlua.plugins"
 
 local M = {
   summary = "list events, with what they count and why some are unavailable",
@@ -31,6 +32,16 @@ How an event may be named:
   uprobe:PATH:SYMBOL|0xOFFSET[%return] user-space probe
 
 and, but for clocks and plugins, with modifiers: :u user, :k kernel, :h hypervisor, or several (:uk).
+
+A PMU of packages (uncore, energy; it has a cpumask) counts whatever runs there, of all processes: its event is the sum
+over the host, and with a place at the very end that place's alone, in sets, tables and traces under this name:
+
+  pmu/event/:package1  PMU::EVENT:UMASK:package0    by the numbers of /sys/devices/system/cpu/cpuN/topology
+  pmu/event/:package1:die0                          where a package has several of the PMU
+  pmu/event/:cpu8                                   where a die has; the cpu is of the cpumask
+
+It needs kernel.perf_event_paranoid <= 0, or CAP_PERFMON. pml.plugin.load { name = "uncore", metrics = { EVENT, ... } }
+makes series over time of such events, a metric for each place: plugin::uncore::EVENT:package0.
 
     pmlua events page-fault]],
 }
@@ -154,7 +165,12 @@ function M.run(args)
   end
   local rows, err
   if options.sde then rows, err = of_library(options)
-  else rows, err = core.event.list(options.pattern, options.all) end
+  else
+    plugins.environment()
+    rows, err = core.event.list(options.pattern, options.all)
+    local more = plugins.rows(options.pattern)
+    rows = rows and table.move(more, 1, #more, #rows + 1, rows)
+  end
   if not rows then
     io.stderr:write("pmlua events: ", err, "\n")
     return 1

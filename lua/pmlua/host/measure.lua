@@ -1,0 +1,85 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+-- lua/pmlua/host/measure.lua - from metrics that say where their numbers are to functions that collect their values.
+--
+-- A metric of a source (memory, network ...) is what pml.plugin.define takes as an event, and beside it
+--
+--   path, parse   the file below the root, and a function that gives a table of numbers for its text
+--   key           which of these it is: a number of the table, or a function of the table
+--   how           "level": as it is; "since": what it has grown since the beginning; "rate": its growth in a second
+--   wrap          of what grows: where it begins again at 0
+--   factor        what it is multiplied with
+--   reason        why this machine cannot have it; such a metric has a name and nothing else
+--
+-- A file is read once for all its metrics. What cannot be read or understood at some time has no value at that time.
+
+local clock = require "pmlua.core".clock
+
+local M = {}
+
+--- What a counter has grown by since it was last looked at. One that went back has wrapped, or begun anew.
+local function growth(now, before, wrap)
+  local step = now - before
+  if step >= 0 then return step end
+  if wrap and before <= wrap then return step + wrap end
+  return nil
+end
+M.growth = growth
+
+local how = {}
+
+function how.level(_, v) return v end
+
+function how.since(state, v, _, wrap)
+  if state.last then state.sum = state.sum + (growth(v, state.last, wrap) or 0)
+  else state.sum = 0 end
+  state.last = v
+  return state.sum
+end
+
+function how.rate(state, v, ns, wrap)
+  local before, before_ns = state.last, state.ns
+  state.last, state.ns = v, ns
+  if not before or ns <= before_ns then return nil end
+  local step = growth(v, before, wrap)
+  return step and step / ((ns - before_ns) * 1e-9)
+end
+
+local function value_of(metric, numbers, state, ns)
+  local v
+  if type(metric.key) == "function" then v = metric.key(numbers)
+  else v = numbers[metric.key or "value"] end
+  if not v then return nil end
+  v = how[metric.how or "level"](state, v, ns, metric.wrap)
+  if not v then return nil end
+  v = v * (metric.factor or 1)
+  if metric.type == "integer" then return math.tointeger(v) end
+  return v
+end
+
+--- A function that gives the values of these metrics by their names.
+---@param files pmlua.host.Files
+---@param metrics table[]
+---@return fun(): table<string, number>
+function M.collector(files, metrics)
+  local order, byfile = {}, {}
+  for _, metric in ipairs(metrics) do
+    local file = metric.path and byfile[metric.path]
+    if metric.path and not file then
+      file = { path = metric.path, parse = metric.parse, metrics = {} }
+      byfile[metric.path], order[#order + 1] = file, file
+    end
+    if file then file.metrics[#file.metrics + 1] = { metric = metric, state = {} } end
+  end
+  return function()
+    local values = {}
+    for _, file in ipairs(order) do
+      local text = files:read(file.path)
+      local ns = clock.ns()
+      local numbers = text and file.parse(text) or {}
+      for _, m in ipairs(file.metrics) do values[m.metric.name] = value_of(m.metric, numbers, m.state, ns) end
+    end
+    return values
+  end
+end
+
+return M

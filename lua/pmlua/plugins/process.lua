@@ -1,0 +1,80 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+-- lua/pmlua/plugins/process.lua - plugin::process: memory, threads, processor time and input and output of a process.
+--
+-- Try:  pmlua -e 'pml.plugin.load { name = "process", metrics = { "resident" } }
+--         print(pml.eventset { "plugin::process::resident" }:read())'
+--
+-- Options: metrics (globs), every ("100ms"), pid (this process unless said), root (where proc is, "/"). Formats: proc(5).
+
+local files_of = require "pmlua.host.files"
+local measure = require "pmlua.host.measure"
+local integer = files_of.integer
+
+local M = {
+  summary = "memory, threads, processor time, input and output of the process",
+  scope = "process",
+  default = { "resident", "threads", "cpus" },
+}
+
+local TICK_S = 0.01 -- USER_HZ, but on alpha and ia64
+
+local function parse_status(text)
+  local numbers = {}
+  for key, digits in text:gmatch("(%w+):%s+(%d+)") do numbers[key] = integer(digits) end
+  return numbers
+end
+
+--- The name of the program is in parentheses and may hold any.
+local function parse_stat(text)
+  local field = {}
+  for word in (text:match("^%d+ %(.*%) (.*)$") or ""):gmatch("%S+") do field[#field + 1] = word end
+  local user, system = integer(field[12]), integer(field[13])
+  return { cpu = user and system and user + system, minor = integer(field[8]), major = integer(field[10]) }
+end
+
+local function parse_io(text)
+  return { read = integer(text:match("\nread_bytes: (%d+)")), written = integer(text:match("\nwrite_bytes: (%d+)")) }
+end
+
+local function listed()
+  local function bytes(name, key, description)
+    return { name = name, file = "status", parse = parse_status, key = key, description = description, unit = "B",
+      type = "integer", factor = 1024, mode = "absolute_point" }
+  end
+  local function since(name, file, parse, key, unit, description)
+    return { name = name, file = file, parse = parse, key = key, unit = unit, description = description, type = "integer",
+      how = "since", mode = "accumulated_start" }
+  end
+  return {
+    bytes("resident", "VmRSS", "memory of it that is in memory"),
+    bytes("virtual", "VmSize", "address space"),
+    bytes("swapped", "VmSwap", "memory of it that is in swap space"),
+    { name = "threads", file = "status", parse = parse_status, key = "Threads", description = "threads", unit = "#",
+      type = "integer", mode = "absolute_point" },
+    { name = "cpus", file = "stat", parse = parse_stat, key = "cpu", unit = "#", type = "float", how = "rate", factor = TICK_S,
+      description = "processors at work for it, the mean since the value before", mode = "absolute_last" },
+    since("faults", "stat", parse_stat, "minor", "#", "page faults that needed no disk"),
+    since("major_faults", "stat", parse_stat, "major", "#", "page faults that needed a disk"),
+    since("read", "io", parse_io, "read", "B", "bytes read from disks"),
+    since("written", "io", parse_io, "written", "B", "bytes written to disks"),
+  }
+end
+
+---@param options { root?: string, pid?: integer }
+---@return table[]
+function M.metrics(options)
+  local files, metrics = files_of.new(options.root), {}
+  for i, m in ipairs(listed()) do
+    m.path = ("proc/%s/%s"):format(options.pid or "self", m.file)
+    local text, err = files:read(m.path)
+    if text and not m.parse(text)[m.key] then err = ("%s%s does not tell it"):format(files.root, m.path) end
+    metrics[i] = err and { name = m.name, reason = err } or m
+  end
+  return metrics
+end
+
+function M.collector(options, metrics)
+  return measure.collector(files_of.new(options.root), metrics)
+end
+
+return M

@@ -1,0 +1,166 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * spec/c/event_place.c - events of packages: their names, where they are opened, what an event set of them reads. On
+ * machines described in spec/data/sysfs: server has two packages of two dies; twin has two cpus and a PMU for each,
+ * which is the kernel's own cpu clock, so that it really counts. Run from the repository's root.
+ */
+#include "check.h"
+#include "pml.h"
+#include "source/pml_event_internal.h"
+
+#include <errno.h>
+#include <string.h>
+#include <unistd.h>
+
+static struct pml_event ev;
+
+/* The cpus that it is opened on, and what they stand for: "0 package0, 24 package1". */
+static bool opens(const char *name, uint32_t type, uint64_t config, const char *where) {
+  char text[400] = "";
+  size_t used = 0;
+  if (pml_event_parse(&ev, name) != 0) {
+    printf("# %s\n", pml_error_detail(PML_ENOEVENT));
+    return false;
+  }
+  bool same = true;
+  for (unsigned i = 0; i < ev.nparts; i++) {
+    const struct pml_event_part *p = &ev.part[i];
+    same &= p->attr.type == type && p->attr.config == config && p->here;
+    used += (size_t)snprintf(text + used, sizeof text - used, "%s%d %s", i ? ", " : "", p->cpu_any, p->place);
+  }
+  if (strcmp(text, where) != 0) printf("# %s: %s\n", name, text);
+  return same && strcmp(text, where) == 0 && strcmp(ev.name, name) == 0;
+}
+
+static void check_fails(const char *name, int code, const char *says) {
+  int err = pml_event_parse(&ev, name);
+  CHECK(err == code && strstr(pml_error_detail(err), says), "\"%.60s\" fails with %s: %.200s", name,
+        pml_error_name(err), pml_error_detail(err));
+}
+
+static void places(void) {
+  CHECK(opens("power/energy-pkg/", 40, 2, "0 package0, 24 package1"), "an event of packages is of all of them");
+  CHECK(strcmp(ev.unit, "Joules") == 0 && ev.scale == 0x1p-32, "with unit and scale");
+  CHECK(opens("power/energy-pkg/:package1", 40, 2, "24 package1") && strcmp(ev.unit, "Joules") == 0,
+        "or of the one that is named");
+  CHECK(opens("uncore_imc_0/cas_count_read/:package1", 14, 0x304, "24 package1:die0, 36 package1:die1"),
+        "a package of two dies is both of them");
+  CHECK(opens("uncore_imc_1/cas_count_read/:package1:die1", 15, 0x304, "36 package1:die1"), "or one of them");
+  CHECK(opens("uncore_imc_1/event=4,umask=0xc/:package0:die0", 15, 0xc04, "0 package0:die0"), "by parameters, too");
+  CHECK(opens("uncore_imc_0/cas_count_read/:cpu12", 14, 0x304, "12 package0:die1"), "a place may be a cpu");
+  CHECK(opens("uncore_l3/misses/:package0", 41, 4, "0 cpu0, 1 cpu1"), "where a die has several, each is a cpu");
+  CHECK(opens("far/x/", 43, 1, "7 cpu7"), "and where the kernel says nothing of the cpu");
+  CHECK(opens("cpu/cpu-cycles/", 4, 0x3c, "-1 "), "a PMU that counts threads has no places");
+}
+
+static void libpfm_names(void) {
+  CHECK(opens("skx_unc_imc0::UNC_M_CAS_COUNT:RD:package0", 14, 0x304, "0 package0:die0, 12 package0:die1"),
+        "libpfm4's name of a memory controller");
+  CHECK(opens("hswep_unc_cbo0::UNC_C_CLOCKTICKS:package1", 30, 0, "24 package1"), "of a cache box");
+  CHECK(opens("hswep_unc_ubo::UNC_U_EVENT_MSG", 31, 0x842, "0 package0, 24 package1"), "of a box that has no number");
+  CHECK(opens("hswep_unc_r3qpi1::UNC_R3_CLOCKTICKS", 32, 1, "0 package0, 24 package1"),
+        "with a number inside its name");
+  CHECK(opens("rapl::RAPL_ENERGY_PKG:package1", 40, 2, "24 package1"), "of energy");
+  CHECK(pml_event_parse(&ev, "skx_unc_imc5::UNC_M_CAS_COUNT:RD") == 0 && !ev.part[0].here,
+        "a controller that the machine lacks is not there");
+}
+
+static void wrong(void) {
+  check_fails("power/energy-pkg/:package2", PML_ENOEVENT, "power counts at package0, package1, not there");
+  check_fails("power/energy-pkg/:package0:die1", PML_ENOEVENT, "not there");
+  check_fails("power/energy-pkg/:cpu3", PML_ENOEVENT, "not there");
+  check_fails("power/energy-pkg/:die0", PML_ESYNTAX, "\"die0\" is no modifier");
+  check_fails("power/energy-pkg/:package", PML_ESYNTAX, "is no modifier");
+  check_fails("power/energy-pkg/:package0x1", PML_ESYNTAX, "is no modifier");
+  check_fails("power/energy-pkg/:package99999999999999999999", PML_ESYNTAX, "is no modifier");
+  check_fails("power/energy-pkg/:package0:package1", PML_ESYNTAX, "is no modifier");
+  check_fails("cpu/cpu-cycles/:package0", PML_ESYNTAX, "counts no packages");
+  check_fails("task-clock:package0", PML_ESYNTAX, "counts no packages");
+  check_fails("skx_unc_imc5::UNC_M_CAS_COUNT:RD:package0", PML_ESYNTAX, "counts no packages");
+  check_fails("cstate_core/c3-residency/", PML_ETOOMANY, "more than 64 places; name one");
+}
+
+/* --- the list --- */
+
+struct seen {
+  const char *name, *says;
+  bool found;
+};
+
+static int look(const struct pml_event_info *info, void *arg) {
+  struct seen *s = arg;
+  if (strcmp(info->name, s->name) == 0) s->found = strstr(info->description, s->says) != NULL;
+  return 0;
+}
+
+static void check_listed(const char *name, const char *says) {
+  struct seen s = {.name = name, .says = says};
+  CHECK(pml_event_list("/", false, look, &s) == 0 && s.found, "%s is listed: %s", name, says);
+}
+
+static void listed(void) {
+  check_listed("power/energy-pkg/", "in Joules; the sum of :package0, :package1");
+  check_listed("power/energy-pkg/:package1", "in Joules");
+  check_listed("uncore_imc_0/cas_count_read/:package1:die0", "in MiB");
+  check_listed("cstate_core/c3-residency/:package0", "event=0x01");
+}
+
+/* --- an event set --- */
+
+static void burn(void) {
+  volatile unsigned x = 0;
+  for (unsigned i = 0; i < 20000000; i++) x += i;
+}
+
+static void counted(void) {
+  const char *names[] = {"node/cpu-clock/", "node/cpu-clock/:package0", "node/cpu-clock/:package1", "task-clock"};
+  struct pml_eventset *set;
+  struct pml_eventset_event info;
+  struct pml_reading r[2], all[4];
+  uint64_t v[4];
+  const char *part;
+  int err = pml_eventset_open(&set, names, 4, NULL);
+  if (err < 0) {
+    SKIP(pml_error_detail(err));
+    return;
+  }
+  pml_eventset_start(set);
+  burn();
+  CHECK(pml_eventset_stop(set, v) == 0 && v[1] > 0 && v[2] > 0, "each package counts what happens in it");
+  CHECK(v[3] > 0 && v[1] + v[2] > v[3], "that is more than what this thread does");
+  CHECK(pml_eventset_readings(set, all) == 0 && pml_eventset_part(set, 0, 0, &part, &r[0]) == 0 &&
+            strcmp(part, "node:package0") == 0,
+        "a part has its package's name");
+  CHECK(pml_eventset_part(set, 0, 1, &part, &r[1]) == 0 && strcmp(part, "node:package1") == 0 &&
+            r[0].raw + r[1].raw == all[0].raw && all[0].raw == v[0] &&
+            pml_eventset_part(set, 0, 2, &part, &r[1]) == -ENOENT,
+        "the host is the sum of its packages");
+  CHECK(pml_eventset_event(set, 2, &info) == 0 && strcmp(info.name, "node/cpu-clock/:package1") == 0 &&
+            strcmp(info.unit, "ns") == 0 && info.nparts == 1 && info.path == PML_PATH_READ && info.why[0] != 0,
+        "an event keeps its package in its name, and is read by the kernel");
+  pml_eventset_close(set);
+}
+
+static void too_many(void) {
+  const char *names[PML_EVENTSET_MAX];
+  struct pml_eventset *set;
+  for (size_t i = 0; i < PML_EVENTSET_MAX; i++) names[i] = "many/x/";
+  CHECK(pml_eventset_open(&set, names, PML_EVENTSET_MAX, NULL) == PML_ETOOMANY &&
+            strstr(pml_error_detail(PML_ETOOMANY), "name fewer places"),
+        "a set of more counters than there is room for is refused: %s", pml_error_detail(PML_ETOOMANY));
+}
+
+int main(void) {
+  CHECK(pml_event_set_sysfs("spec/data/sysfs/server") == 0, "a machine of two packages is described");
+  places();
+  libpfm_names();
+  wrong();
+  listed();
+  too_many();
+  if (sysconf(_SC_NPROCESSORS_ONLN) < 2)
+    SKIP("a machine with two cpus is needed to count at two places");
+  else if (CHECK(pml_event_set_sysfs("spec/data/sysfs/twin") == 0, "a machine that really counts"))
+    counted();
+  CHECK(pml_event_set_sysfs(NULL) == 0, "and /sys comes back");
+  return check_done();
+}
