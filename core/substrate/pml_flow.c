@@ -236,3 +236,7 @@ const struct pml_flow_graph *const *pml_flow_graphs(const struct pml_flow *f, si
   *n = f->stopped && f->failed == 0 ? f->ngraphs : 0;
   return (const struct pml_flow_graph *const *)f->graph;
 }
+
+uint64_t pml_flow_refused(const struct pml_flow *f) {
+  return __atomic_load_n(&f->refused, __ATOMIC_RELAXED);
+}

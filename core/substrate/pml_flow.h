@@ -94,6 +94,9 @@ struct pml_flow_graph {
 /* pml_flow_graphs - [*n] in the order in which their first threads began; none before pml_flow_stop(). Owned by @f. */
 PML_API const struct pml_flow_graph *const *pml_flow_graphs(const struct pml_flow *f, size_t *n);
 
+/* pml_flow_refused - threads that are not in it: too many, or no memory. */
+PML_API uint64_t pml_flow_refused(const struct pml_flow *f);
+
 PML_END_DECLS
 
 #endif

@@ -62,6 +62,7 @@ struct pml_flow {
   pthread_mutex_t lock; /* guards all below: threads begin and end */
   struct pml__flow_track *tracks;
   uint32_t ntracks, begun;
+  uint64_t refused;  /* atomic */
   uint64_t consumer; /* 0: none */
   bool stopped;
   int failed; /* to make graphs: why */

@@ -163,15 +163,14 @@ static bool open_track(struct pml__flow_track *t) {
 
 struct pml__flow_track *pml__flow_track(struct pml_flow *f) {
   struct pml__flow_track *t = calloc(1, sizeof *t);
-  if (t == NULL) return NULL;
-  t->flow = f;
-  t->nmetrics = f->nmetrics;
-  if (!open_track(t)) {
-    pml__flow_track_free(t);
-    return NULL;
+  bool room = t != NULL;
+  if (room) {
+    t->flow = f;
+    t->nmetrics = f->nmetrics;
+    room = open_track(t);
   }
   pthread_mutex_lock(&f->lock);
-  bool room = f->ntracks < PML_FLOW_THREADS_MAX;
+  room = room && f->ntracks < PML_FLOW_THREADS_MAX;
   if (room) {
     t->number = f->begun++;
     f->ntracks++;
@@ -180,6 +179,7 @@ struct pml__flow_track *pml__flow_track(struct pml_flow *f) {
   }
   pthread_mutex_unlock(&f->lock);
   if (room) return t;
+  __atomic_fetch_add(&f->refused, 1, __ATOMIC_RELAXED);
   pml__flow_track_free(t);
   return NULL;
 }
