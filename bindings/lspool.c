@@ -117,25 +117,37 @@ static int l_sums(lua_State *L) {
 }
 
 /* An error in the function ends the work and is raised when all is closed; its value is on the stack then. */
+struct progress {
+  lua_State *L;
+  int function; /* its place */
+};
+
 static int tell_progress(uint64_t done, uint64_t all, void *arg) {
-  lua_State *L = arg;
-  if (lua_isnil(L, 4)) return 0;
-  lua_pushvalue(L, 4);
+  const struct progress *p = arg;
+  lua_State *L = p->L;
+  if (lua_isnil(L, p->function)) return 0;
+  lua_pushvalue(L, p->function);
   lua_pushinteger(L, (lua_Integer)done);
   lua_pushinteger(L, (lua_Integer)all);
   return lua_pcall(L, 2, 0, 0) == LUA_OK ? 0 : -ECANCELED;
+}
+
+/* The last argument, a function or nil. */
+static struct progress progress_at(lua_State *L, int arg) {
+  lua_settop(L, arg);
+  if (!lua_isnil(L, arg)) luaL_checktype(L, arg, LUA_TFUNCTION);
+  luaL_checkstack(L, 8, NULL);
+  return (struct progress){L, arg};
 }
 
 /* trace(dir, process [, progress]): how many calls were open at the end. The handle is closed to others meanwhile. */
 static int l_trace(lua_State *L) {
   struct handle *h = check(L);
   const char *dir = lutil_string(L, 2), *process = lutil_string(L, 3);
-  lua_settop(L, 4);
-  if (!lua_isnil(L, 4)) luaL_checktype(L, 4, LUA_TFUNCTION);
-  luaL_checkstack(L, 8, NULL);
+  struct progress p = progress_at(L, 4);
   uint64_t open;
   h->h.open = 0;
-  int err = pml_spool_read_trace(h->reader, dir, process, tell_progress, L, &open);
+  int err = pml_spool_read_trace(h->reader, dir, process, tell_progress, &p, &open);
   h->h.open = 1;
   if (err == -ECANCELED && lua_gettop(L) > 4) return lua_error(L);
   if (err < 0) return pml_pusherr(L, err, "spool.trace");
@@ -143,9 +155,23 @@ static int l_trace(lua_State *L) {
   return 1;
 }
 
+/* flow([progress]): stopped. The handle is closed to others meanwhile. */
+static int l_flow(lua_State *L) {
+  struct handle *h = check(L);
+  struct progress p = progress_at(L, 2);
+  struct pml_flow *flow;
+  h->h.open = 0;
+  int err = pml_spool_read_flow(h->reader, &flow, tell_progress, &p);
+  h->h.open = 1;
+  if (err == -ECANCELED && lua_gettop(L) > 2) return lua_error(L);
+  if (err < 0) return pml_pusherr(L, err, "spool.flow");
+  lutil_pushflow(L, flow);
+  return 1;
+}
+
 int luaopen_pmlua_spool(lua_State *L) {
-  static const luaL_Reg methods[] = {
-      {"story", l_story}, {"profile", l_profile}, {"sums", l_sums}, {"trace", l_trace}, {NULL, NULL}};
+  static const luaL_Reg methods[] = {{"story", l_story}, {"profile", l_profile}, {"sums", l_sums},
+                                     {"trace", l_trace}, {"flow", l_flow},       {NULL, NULL}};
   static const luaL_Reg functions[] = {{"open", l_open}, {NULL, NULL}};
   lutil_class(L, &spool_class, methods, NULL);
   luaL_newlib(L, functions);

@@ -83,6 +83,7 @@ struct pml_eventset *lutil_eventset(lua_State *L, int idx);
 struct pml_samples *lutil_samples(lua_State *L, int idx);
 /* lutil_pushprofile - a handle that owns @p; without the memory for it @p is closed. */
 void lutil_pushprofile(lua_State *L, struct pml_profile *p);
+void lutil_pushflow(lua_State *L, struct pml_flow *f); /* the same of a flow */
 struct pml_plugin *lutil_plugin(lua_State *L, int idx);
 
 /* Set by SIGINT and SIGTERM once a script asked for it; workloads poll it. */
@@ -92,7 +93,8 @@ extern volatile int lutil_interrupted;
 /* clang-format off */
 #define LUTIL_MODULES(X)                                                                                               \
   X(clock) X(event) X(counter) X(group) X(eventset) X(region) X(samples) X(workload) X(trace) X(sys) X(sde) X(section) \
-  X(profile) X(spool) X(link) X(live) X(command) X(buffer) X(intercept) X(filter) X(watchpoint) X(plugin) X(substrate)
+  X(profile) X(spool) X(link) X(live) X(command) X(buffer) X(intercept) X(filter) X(watchpoint) X(plugin) X(substrate) \
+  X(flow)
 /* clang-format on */
 #define LUTIL_DECLARE(name) int luaopen_pmlua_##name(lua_State *L);
 LUTIL_MODULES(LUTIL_DECLARE)

@@ -36,6 +36,7 @@
 #include "source/pml_watchpoint.h"
 #include "source/pml_watchpoint_plan.h"
 #include "substrate/pml_buffer.h"
+#include "substrate/pml_flow.h"
 #include "substrate/pml_otf2.h"
 #include "substrate/pml_otf2_stream.h"
 #include "substrate/pml_profile.h"

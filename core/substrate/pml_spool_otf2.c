@@ -10,9 +10,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define THREADS_MAX (1u << 20)
-#define NAME_MAX_BYTES 256u
-
 /* One thread; what is open, innermost last. */
 struct track {
   struct pml_otf2_location *location;
@@ -24,41 +21,39 @@ struct track {
 struct writing {
   const struct pml_spool_reader *reader;
   struct pml_otf2 *archive;
-  struct track *track; /* [nthreads] by the thread's number */
-  size_t nthreads;
   uint32_t nmetrics;
-  struct track *now; /* NULL: of a thread that there is no place for */
   uint64_t left_open;
 };
 
 /* ---- threads ---- */
 
-static int make_room(struct writing *w, uint32_t thread) {
-  if (thread < w->nthreads) return 0;
-  size_t n = w->nthreads == 0 ? 64 : w->nthreads;
-  while (n <= thread) n *= 2;
-  struct track *more = realloc(w->track, n * sizeof *more);
-  if (more == NULL) return pml_fail(-ENOMEM, "no memory for %u threads of a trace", thread);
-  memset(more + w->nthreads, 0, (n - w->nthreads) * sizeof *more);
-  w->track = more;
-  w->nthreads = n;
-  return 0;
+static int begin_thread(void *arg, int64_t tid, void **track) {
+  struct writing *w = arg;
+  struct track *t = calloc(1, sizeof *t);
+  char name[48];
+  if (t == NULL) return pml_fail(-ENOMEM, "no memory for a thread of a trace");
+  *track = t;
+  snprintf(name, sizeof name, "thread %lld", (long long)tid);
+  return pml_otf2_location(w->archive, name, &t->location);
 }
 
-static int go_to(struct writing *w, uint64_t thread, int64_t tid) {
-  w->now = NULL;
-  if (thread >= THREADS_MAX) return 0;
-  int err = make_room(w, (uint32_t)thread);
-  if (err < 0) return err;
-  struct track *t = &w->track[thread];
-  if (t->location == NULL) {
-    char name[48];
-    snprintf(name, sizeof name, "thread %lld", (long long)tid);
-    err = pml_otf2_location(w->archive, name, &t->location);
-    if (err < 0) return err;
+/* Calls that had not returned end with their thread's last event. */
+static int end_thread(void *arg, void *track) {
+  struct writing *w = arg;
+  struct track *t = track;
+  int err = 0;
+  while (t->depth > 0 && err == 0) {
+    w->left_open++;
+    t->location->closed++;
+    err = pml__otf2_write(w->archive, t->location, PML__OTF2_LEAVE, t->last_ticks, t->open[--t->depth], NULL);
   }
-  w->now = t;
-  return 0;
+  return err;
+}
+
+static void free_thread(void *track) {
+  struct track *t = track;
+  free(t->open);
+  free(t);
 }
 
 /* ---- events ---- */
@@ -69,8 +64,7 @@ static uint64_t lift(struct track *t, uint64_t ticks) {
   return t->last_ticks;
 }
 
-static int enter(struct writing *w, uint64_t ticks, pml_region_t region) {
-  struct track *t = w->now;
+static int enter(struct writing *w, struct track *t, uint64_t ticks, pml_region_t region) {
   if (t->depth == t->capacity) {
     size_t capacity = t->capacity == 0 ? 64 : 2 * t->capacity;
     pml_region_t *more = realloc(t->open, capacity * sizeof *more);
@@ -82,8 +76,7 @@ static int enter(struct writing *w, uint64_t ticks, pml_region_t region) {
   return pml__otf2_write(w->archive, t->location, PML__OTF2_ENTER, lift(t, ticks), region, NULL);
 }
 
-static int leave(struct writing *w, uint64_t ticks, pml_region_t region) {
-  struct track *t = w->now;
+static int leave(struct writing *w, struct track *t, uint64_t ticks, pml_region_t region) {
   if (t->depth == 0 || t->open[t->depth - 1] != region) {
     atomic_fetch_add_explicit(&t->location->unmatched, 1, memory_order_relaxed);
     return 0;
@@ -99,108 +92,33 @@ static uint64_t nearest(uint64_t bits) {
   return (uint64_t)llrint(d);
 }
 
-static int metric(struct writing *w, uint64_t ticks, const uint64_t *from) {
+static int metric(struct writing *w, struct track *t, uint64_t ticks, const uint64_t *from) {
   uint64_t value[PML_STREAM_METRICS_MAX];
   for (uint32_t i = 0; i < w->nmetrics; i++) {
     bool real = (w->reader->head.real[i / 64] >> i % 64 & 1) != 0;
     value[i] = real ? nearest(from[i]) : from[i];
   }
-  return pml__otf2_write(w->archive, w->now->location, PML__OTF2_METRIC, lift(w->now, ticks), 0, value);
+  return pml__otf2_write(w->archive, t->location, PML__OTF2_METRIC, lift(t, ticks), 0, value);
 }
 
-static int write_call(struct writing *w, const struct pml__spool_event *e) {
-  pml_region_t region = pml__spool_region(w->reader, (uint32_t)e->word);
-  if (w->now == NULL || region == 0) return 0;
-  return e->word >> 32 == PML__SPOOL_ENTER ? enter(w, e->ticks, region) : leave(w, e->ticks, region);
-}
-
-/* Events from @at on, until there are no more in this extent. */
-static int write_events(struct writing *w, const struct pml__spool_event *at, const struct pml__spool_event *end) {
-  int err = 0;
-  while (at < end && err == 0) {
-    uint32_t low = (uint32_t)at->word;
-    size_t values = 0;
-    switch (at->word >> 32) {
-    case PML__SPOOL_ENTER:
-    case PML__SPOOL_LEAVE:
-      err = write_call(w, at);
-      break;
-    case PML__SPOOL_METRIC:
-      values = ((size_t)low + 1) / 2;
-      if (low == 0 || low != w->nmetrics || values >= (size_t)(end - at)) return 0;
-      if (w->now != NULL) err = metric(w, at->ticks, (const uint64_t *)(at + 1));
-      break;
-    case PML__SPOOL_THREAD:
-      err = go_to(w, low, (int64_t)at->ticks);
-      break;
-    default:
-      return 0;
-    }
-    at += 1 + values;
+static int write_event(void *arg, void *track, const struct pml__spool_told *e) {
+  struct writing *w = arg;
+  switch (e->kind) {
+  case PML_STREAM_ENTER:
+    return enter(w, track, e->ticks, e->region);
+  case PML_STREAM_LEAVE:
+    return leave(w, track, e->ticks, e->region);
+  default:
+    return metric(w, track, e->ticks, e->values);
   }
-  return err;
-}
-
-static int write_part(struct writing *w, const struct pml__spool_part *p) {
-  int err;
-  struct pml__spool_extent *e = pml__spool_read_part(w->reader, p, &err);
-  if (e == NULL) return err;
-  const struct pml__spool_event *events = (const struct pml__spool_event *)(const void *)e;
-  err = go_to(w, e->thread, e->tid);
-  if (err == 0) err = write_events(w, events + PML__SPOOL_FIRST_EVENT, events + PML__SPOOL_EXTENT_EVENTS);
-  free(e);
-  return err;
-}
-
-/* Calls that had not returned end with their thread's last event. */
-static int close_open(struct writing *w) {
-  int err = 0;
-  for (size_t i = 0; i < w->nthreads && err == 0; i++) {
-    struct track *t = &w->track[i];
-    while (t->depth > 0 && err == 0) {
-      w->left_open++;
-      t->location->closed++;
-      err = pml__otf2_write(w->archive, t->location, PML__OTF2_LEAVE, t->last_ticks, t->open[--t->depth], NULL);
-    }
-  }
-  return err;
-}
-
-static int write_all(struct writing *w, int (*progress)(uint64_t done, uint64_t all, void *arg), void *arg) {
-  const struct pml_spool_reader *r = w->reader;
-  int err = 0;
-  for (size_t i = 0; i < r->nparts && err == 0; i++) {
-    if (r->part[i].kind != PML__SPOOL_EVENTS) continue;
-    err = write_part(w, &r->part[i]);
-    if (err == 0 && progress != NULL) err = progress(r->part[i].at, r->bytes, arg);
-  }
-  return err == 0 ? close_open(w) : err;
 }
 
 /* ---- the archive ---- */
 
-/* Lines "event<TAB>NAME" of the text, as many as there are metrics. */
-static uint32_t names_of_metrics(const char *text, uint32_t n, char (*name)[NAME_MAX_BYTES]) {
-  uint32_t found = 0;
-  while (found < n && text != NULL && *text != '\0') {
-    size_t bytes = strcspn(text, "\n");
-    if (strncmp(text, "event\t", 6) == 0 && bytes > 6) {
-      size_t keep = bytes - 6 < NAME_MAX_BYTES ? bytes - 6 : NAME_MAX_BYTES - 1;
-      memcpy(name[found], text + 6, keep);
-      name[found++][keep] = '\0';
-    }
-    text += bytes + (text[bytes] == '\n');
-  }
-  return found;
-}
-
 static int open_archive(struct writing *w, const char *dir, const char *process) {
-  char name[PML_STREAM_METRICS_MAX][NAME_MAX_BYTES];
+  char name[PML_STREAM_METRICS_MAX][PML__SPOOL_METRIC_BYTES];
   struct pml_otf2_metric metric_of[PML_STREAM_METRICS_MAX];
-  struct pml_spool_story story;
-  uint32_t n = w->reader->head.nmetrics;
-  pml_spool_read_story(w->reader, &story);
-  if (n > PML_STREAM_METRICS_MAX || names_of_metrics(story.text, n, name) != n) n = 0;
+  uint32_t n = pml__spool_metrics(w->reader, name);
   for (uint32_t i = 0; i < n; i++)
     metric_of[i] = (struct pml_otf2_metric){.name = name[i], .mode = PML_OTF2_ACCUMULATED};
   w->nmetrics = n;
@@ -213,10 +131,10 @@ int pml_spool_read_trace(struct pml_spool_reader *r, const char *dir, const char
                          int (*progress)(uint64_t done, uint64_t all, void *arg), void *arg, uint64_t *open) {
   struct writing w = {.reader = r};
   int err = open_archive(&w, dir, process);
-  if (err == 0) err = write_all(&w, progress, arg);
+  const struct pml__spool_listener l = {begin_thread, write_event, end_thread, free_thread,
+                                        progress,     arg,         w.nmetrics, &w};
+  if (err == 0) err = pml__spool_listen(r, &l);
   int closed = pml_otf2_close(w.archive);
-  for (size_t i = 0; i < w.nthreads; i++) free(w.track[i].open);
-  free(w.track);
   *open = w.left_open;
   return err != 0 ? err : closed;
 }

@@ -8,6 +8,7 @@
 #ifndef PML_SPOOL_READ_H
 #define PML_SPOOL_READ_H
 
+#include "substrate/pml_flow.h"
 #include "substrate/pml_profile.h"
 #include "substrate/pml_spool.h"
 
@@ -60,6 +61,14 @@ PML_API int pml_spool_read_sums(struct pml_spool_reader *r,
  */
 PML_API int pml_spool_read_trace(struct pml_spool_reader *r, const char *dir, const char *process,
                                  int (*progress)(uint64_t done, uint64_t all, void *arg), void *arg, uint64_t *open);
+
+/*
+ * pml_spool_read_flow - the events as graphs of their flow, with sums of the values that they carry; stopped, to be
+ * closed as any. @progress as above. Returns 0, -errno, -ENOMEM, what pml_flow_open() returns, or what @progress
+ * returned; *@f is NULL on failure.
+ */
+PML_API int pml_spool_read_flow(struct pml_spool_reader *r, struct pml_flow **f,
+                                int (*progress)(uint64_t done, uint64_t all, void *arg), void *arg);
 
 PML_END_DECLS
 

@@ -29,4 +29,29 @@ void *pml__spool_read_part(const struct pml_spool_reader *r, const struct pml__s
 /* Ours for theirs; 0: none. */
 pml_region_t pml__spool_region(const struct pml_spool_reader *r, uint32_t theirs);
 
+struct pml__spool_told {
+  enum pml_stream_kind kind;
+  pml_region_t region; /* ours; 0 for a metric */
+  uint64_t ticks;
+  const uint64_t
+      *values; /* of a metric, valid during the call: it follows the enter, precedes the leave it belongs to */
+};
+
+/* Who gets the events of a spool. What a function returns, if not 0, ends the work. */
+struct pml__spool_listener {
+  int (*begin)(void *arg, int64_t tid, void **track); /* a thread's first; *track stays NULL: its events are left out */
+  int (*event)(void *arg, void *track, const struct pml__spool_told *e); /* in the order of raising */
+  int (*end)(void *arg, void *track);                                    /* of each thread, when all is read */
+  void (*free)(void *track);                                             /* in any case; may be NULL */
+  int (*progress)(uint64_t done, uint64_t all, void *arg);               /* may be NULL */
+  void *progress_arg;
+  uint32_t nmetrics; /* that events with values have; others end their extent */
+  void *arg;
+};
+int pml__spool_listen(const struct pml_spool_reader *r, const struct pml__spool_listener *to);
+
+/* The names of what events with values have, [PML_STREAM_METRICS_MAX]; how many, 0 if they are not told. */
+#define PML__SPOOL_METRIC_BYTES 256u
+uint32_t pml__spool_metrics(const struct pml_spool_reader *r, char (*name)[PML__SPOOL_METRIC_BYTES]);
+
 #endif

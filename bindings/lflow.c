@@ -1,0 +1,166 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* bindings/lflow.c - pml.flow: in which order call paths follow each other, as tables of nodes and edges. */
+#include "lutil.h"
+
+#include <string.h>
+
+struct handle {
+  struct lutil_handle h;
+  struct pml_flow *flow;
+};
+
+static void flow_close(void *handle) {
+  struct handle *h = handle;
+  pml_flow_close(h->flow);
+  h->flow = NULL;
+}
+
+static const struct lutil_class flow_class = {"flow", sizeof(struct handle), flow_close};
+
+static struct handle *check(lua_State *L) {
+  return lutil_check(L, 1, &flow_class);
+}
+
+/* open{metrics = names, labels = n} */
+static int l_open(lua_State *L) {
+  static const char *const known[] = {"metrics", "labels", NULL};
+  const char *names[PML_FLOW_METRICS_MAX];
+  struct pml_flow_options o = {.metrics = names};
+  lutil_options(L, 1, known);
+  o.labels = (uint32_t)lutil_intfield(L, 1, "labels", 0, 0, PML_FLOW_LABELS_MAX);
+  if (!lua_isnoneornil(L, 1) && lutil_field(L, 1, "metrics") != LUA_TNIL)
+    o.nmetrics = lutil_names(L, lua_gettop(L), names, PML_FLOW_METRICS_MAX);
+  struct handle *h = lutil_new(L, &flow_class, 0, 0);
+  int err = pml_flow_open(&h->flow, &o);
+  if (err < 0) return pml_pusherr(L, err, "flow.open");
+  h->h.open = 1;
+  return 1;
+}
+
+/* The handle is made in protected mode, for a flow that nobody holds yet. */
+static int new_handle(lua_State *L) {
+  lutil_new(L, &flow_class, 0, 0);
+  return 1;
+}
+
+void lutil_pushflow(lua_State *L, struct pml_flow *f) {
+  luaL_checkstack(L, 4, NULL);
+  lua_pushcfunction(L, new_handle);
+  if (lua_pcall(L, 0, 1, 0) != LUA_OK) {
+    pml_flow_close(f);
+    lua_error(L);
+  }
+  struct handle *h = lua_touserdata(L, -1);
+  h->flow = f;
+  h->h.open = 1;
+}
+
+static int l_stop(lua_State *L) {
+  return pml_pushdone(L, pml_flow_stop(check(L)->flow), "flow.stop");
+}
+
+static void push_node(lua_State *L, const struct pml_flow_graph *g, const struct pml_flow_node *node) {
+  struct pml_region_info info = {.name = ""};
+  if (node->region != 0) (void)pml_region_describe(node->region, &info);
+  lua_createtable(L, 0, 10);
+  lutil_setstr(L, "name", info.name);
+  lutil_setstr(L, "file", info.file);
+  lutil_setint(L, "region", node->region);
+  if (node->depth > 0) lutil_setint(L, "parent", node->parent + 1u);
+  lutil_setint(L, "depth", node->depth);
+  lutil_setint(L, "visits", node->visits);
+  lutil_setint(L, "count", node->count);
+  lutil_setnum(L, "inclusive_ns", node->inclusive_ns);
+  lutil_setnum(L, "exclusive_ns", node->exclusive_ns);
+  lua_createtable(L, 0, (int)g->nmetrics);
+  for (uint32_t i = 0; i < g->nmetrics; i++) lutil_setnum(L, g->metric[i], node->metric[i]);
+  lua_setfield(L, -2, "metrics");
+}
+
+/* As it is written: {n}, {i, j, k} or {i, j, k, l, m}. */
+static void push_label(lua_State *L, const struct pml_flow_label *a) {
+  const uint64_t part[] = {a->i, a->j, a->k, a->l, a->m};
+  int n = a->m > 1 ? 5 : a->k > 0 ? 3 : 1;
+  lua_createtable(L, n, 0);
+  for (int i = 0; i < n; i++) {
+    lua_pushinteger(L, (lua_Integer)part[i]);
+    lua_rawseti(L, -2, i + 1);
+  }
+}
+
+static void push_edge(lua_State *L, const struct pml_flow_edge *edge) {
+  lua_createtable(L, 0, 4);
+  lutil_setint(L, "from", edge->from + 1u);
+  lutil_setint(L, "to", edge->to + 1u);
+  lutil_setint(L, "count", edge->count);
+  lua_createtable(L, (int)edge->nlabels, 0);
+  for (uint32_t i = 0; i < edge->nlabels; i++) {
+    push_label(L, &edge->label[i]);
+    lua_rawseti(L, -2, (lua_Integer)i + 1);
+  }
+  lua_setfield(L, -2, "labels");
+}
+
+static void push_graph(lua_State *L, const struct pml_flow_graph *g) {
+  lua_createtable(L, 0, 7);
+  lutil_setint(L, "threads", g->nthreads);
+  lutil_setint(L, "last", g->last + 1u);
+  lutil_setint(L, "unmatched", g->unmatched);
+  lutil_setint(L, "missing", g->missing);
+  lua_createtable(L, (int)g->nnodes, 0);
+  for (uint32_t i = 0; i < g->nnodes; i++) {
+    push_node(L, g, &g->node[i]);
+    lua_rawseti(L, -2, (lua_Integer)i + 1);
+  }
+  lua_setfield(L, -2, "nodes");
+  lua_createtable(L, (int)g->nedges, 0);
+  for (uint32_t i = 0; i < g->nedges; i++) {
+    push_edge(L, &g->edge[i]);
+    lua_rawseti(L, -2, (lua_Integer)i + 1);
+  }
+  lua_setfield(L, -2, "edges");
+  lua_createtable(L, (int)g->nmetrics, 0);
+  for (uint32_t i = 0; i < g->nmetrics; i++) {
+    lua_pushstring(L, g->metric[i]);
+    lua_rawseti(L, -2, (lua_Integer)i + 1);
+  }
+  lua_setfield(L, -2, "metrics");
+}
+
+static int push_graphs(lua_State *L) {
+  struct handle *h = lua_touserdata(L, 1);
+  size_t n;
+  const struct pml_flow_graph *const *g = pml_flow_graphs(h->flow, &n);
+  luaL_checkstack(L, 12, NULL);
+  lua_createtable(L, (int)n, 0);
+  for (size_t i = 0; i < n; i++) {
+    push_graph(L, g[i]);
+    lua_rawseti(L, -2, (lua_Integer)i + 1);
+  }
+  return 1;
+}
+
+/* graphs(): none before stop(). The handle is closed to others meanwhile, such as finalizers. */
+static int l_graphs(lua_State *L) {
+  struct handle *h = check(L);
+  lua_settop(L, 1);
+  lua_pushcfunction(L, push_graphs);
+  lua_pushvalue(L, 1);
+  h->h.open = 0;
+  int rc = lua_pcall(L, 1, 1, 0);
+  h->h.open = 1;
+  return rc != LUA_OK ? lua_error(L) : 1;
+}
+
+static int l_refused(lua_State *L) {
+  lua_pushinteger(L, (lua_Integer)pml_flow_refused(check(L)->flow));
+  return 1;
+}
+
+int luaopen_pmlua_flow(lua_State *L) {
+  static const luaL_Reg methods[] = {{"stop", l_stop}, {"graphs", l_graphs}, {"refused", l_refused}, {NULL, NULL}};
+  static const luaL_Reg functions[] = {{"open", l_open}, {NULL, NULL}};
+  lutil_class(L, &flow_class, methods, NULL);
+  luaL_newlib(L, functions);
+  return 1;
+}
