@@ -44,5 +44,6 @@
 #include "substrate/pml_scorep.h"
 #include "substrate/pml_spool.h"
 #include "substrate/pml_spool_read.h"
+#include "substrate/pml_tune.h"
 
 #endif

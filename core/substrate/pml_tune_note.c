@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* core/substrate/pml_tune_note.c - lines and log of a tuner. */
+#include "substrate/pml_tune_note.h"
+
+#include "base/pml_clock.h"
+#include "base/pml_thread.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+void pml__notes_init(struct pml__notes *n) {
+  memset(n, 0, sizeof *n);
+  pthread_mutex_init(&n->lock, NULL);
+}
+
+void pml__notes_free(struct pml__notes *n) {
+  for (size_t i = 0; i < n->nlines; i++) free(n->line[i]);
+  free(n->entry);
+  pthread_mutex_destroy(&n->lock);
+}
+
+void pml__notes_say(struct pml__notes *n, const char *fmt, ...) {
+  char *text = NULL;
+  va_list ap;
+  va_start(ap, fmt);
+  int len = vasprintf(&text, fmt, ap);
+  va_end(ap);
+  if (len < 0) return;
+  pthread_mutex_lock(&n->lock);
+  if (n->nlines < PML__NOTES_LINES) {
+    n->line[n->nlines++] = text;
+    text = NULL;
+  } else {
+    n->more++;
+  }
+  pthread_mutex_unlock(&n->lock);
+  free(text);
+}
+
+const char *pml__notes_line(struct pml__notes *n, size_t i) {
+  pthread_mutex_lock(&n->lock);
+  if (i == PML__NOTES_LINES && n->more > 0 && n->line[i] == NULL) {
+    if (asprintf(&n->line[i], "and %zu lines more", n->more) < 0) n->line[i] = NULL;
+    if (n->line[i] != NULL) n->nlines++;
+  }
+  const char *line = i < n->nlines ? n->line[i] : NULL;
+  pthread_mutex_unlock(&n->lock);
+  return line;
+}
+
+/* With the lock. */
+static bool has_room(struct pml__notes *n) {
+  if (n->nentries < n->room) return true;
+  if (n->room >= PML__NOTES_LOG) return false;
+  size_t room = n->room == 0 ? 64 : n->room * 4;
+  struct pml__notes_entry *more = realloc(n->entry, room * sizeof *more);
+  if (more == NULL) return false;
+  n->entry = more;
+  n->room = room;
+  return true;
+}
+
+void pml__notes_log(struct pml__notes *n, pml_region_t region, const char *what, const char *text) {
+  struct pml__notes_entry e = {.ns = pml_clock_ns(), .thread = pml_thread_self()->id, .region = region, .what = what};
+  snprintf(e.text, sizeof e.text, "%s", text);
+  pthread_mutex_lock(&n->lock);
+  if (has_room(n))
+    n->entry[n->nentries++] = e;
+  else
+    n->unlogged++;
+  pthread_mutex_unlock(&n->lock);
+}
+
+bool pml__notes_entry(struct pml__notes *n, size_t i, struct pml__notes_entry *e) {
+  pthread_mutex_lock(&n->lock);
+  bool is = i < n->nentries;
+  if (is) *e = n->entry[i];
+  pthread_mutex_unlock(&n->lock);
+  return is;
+}
+
+size_t pml__notes_unlogged(struct pml__notes *n) {
+  pthread_mutex_lock(&n->lock);
+  size_t unlogged = n->unlogged;
+  pthread_mutex_unlock(&n->lock);
+  return unlogged;
+}

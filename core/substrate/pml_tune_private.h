@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* core/substrate/pml_tune_private.h - rules as they are applied, and what a thread has of them. Internal. */
+#ifndef PML_TUNE_PRIVATE_H
+#define PML_TUNE_PRIVATE_H
+
+#include "substrate/pml_tune.h"
+#include "substrate/pml_tune_cpu.h"
+
+#include <sched.h>
+#include <stdatomic.h>
+
+/* Which rule a region has: not looked up yet, none, or its number. */
+#define PML__TUNE_UNKNOWN 0u
+#define PML__TUNE_NONE 1u
+#define PML__TUNE_FIRST 2u
+
+#define PML__TUNE_SETTINGS_MAX 16u
+
+struct pml__tune_rule {
+  char *region;
+  bool pattern;
+  struct pml__cpu_setting setting[PML__TUNE_SETTINGS_MAX];
+  size_t nsettings;
+  unsigned threads;
+  int (*call)(void *arg, bool leave, pml_region_t region, char why[PML_TUNE_WHY]);
+  void *arg;
+  atomic_bool dropped, entered;
+};
+
+/* A region with a rule, entered and not left. */
+struct pml__tune_frame {
+  pml_region_t region;
+  struct pml__tune_rule *rule;
+  uint64_t owner;
+  int threads; /* before; 0: not set */
+  bool called;
+  cpu_set_t cpus;
+};
+
+struct pml__tune_thread {
+  struct pml_tune *tune;
+  uint64_t id;
+  uint16_t *rule_of; /* [nregions] */
+  uint32_t nregions;
+  struct pml__tune_frame *frame; /* [nframes], the outermost first */
+  size_t nframes, room;
+  struct pml__tune_thread *next;
+};
+
+struct pml_tune {
+  struct pml_tune_options options;
+  struct pml__knobs *knobs;
+  struct pml__cpus cpus;
+  struct pml__tune_rule *rule;
+  size_t nrules;
+  uint64_t consumer;
+  pid_t pid;
+  bool stopped;
+  pthread_mutex_t lock; /* the list */
+  struct pml__tune_thread *threads;
+  _Atomic uint64_t entered, lost;
+  atomic_bool told_no_openmp;
+};
+
+/* pml__tune_rule_make - @out, all zero, from what the user gave. Free also what failed. */
+int pml__tune_rule_make(struct pml_tune *t, const struct pml_tune_rule *r, struct pml__tune_rule *out);
+void pml__tune_rule_free(struct pml__tune_rule *r);
+bool pml__tune_rule_matches(const struct pml__tune_rule *r, const char *region);
+
+/* pml__tune_enter, pml__tune_leave - on the thread concerned; leave also of frames above, that were never left. */
+void pml__tune_enter(struct pml__tune_thread *th, pml_region_t region, struct pml__tune_rule *r);
+void pml__tune_leave(struct pml__tune_thread *th, pml_region_t region);
+/* pml__tune_unwind - all frames; @own: on the thread itself. */
+void pml__tune_unwind(struct pml__tune_thread *th, bool own);
+
+/* The event of a region that is known to have no rule; general registers only. */
+struct pml_stream_event;
+bool pml__tune_plain(void *data, const struct pml_stream_event *e);
+
+/* pml__openmp_threads - the number of threads of the calling thread's next parallel region is @n from now on; what it
+ * was before, or 0: the process has no OpenMP runtime. */
+int pml__openmp_threads(int n);
+
+#endif

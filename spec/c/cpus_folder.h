@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* spec/c/cpus_folder.h - a folder with the files and formats of /sys/devices/system/cpu, for specs that change them. */
+#ifndef CPUS_FOLDER_H
+#define CPUS_FOLDER_H
+
+#include <errno.h>
+#include <ftw.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#define CPUS_FOLDER_STATES 3u
+
+static char cpus_folder[256];
+
+static inline void cpus_path(char path[512], unsigned cpu, const char *file) {
+  snprintf(path, 512, "%s/cpu%u/%s", cpus_folder, cpu, file);
+}
+
+static inline void cpus_put(unsigned cpu, const char *file, const char *text) {
+  char path[512];
+  cpus_path(path, cpu, file);
+  FILE *f = fopen(path, "w");
+  if (f == NULL || fprintf(f, "%s\n", text) < 0 || fclose(f) != 0) perror(path), exit(1);
+}
+
+static inline const char *cpus_get(unsigned cpu, const char *file) {
+  static char text[4][256];
+  static unsigned next;
+  char path[512], *t = text[next++ % 4];
+  cpus_path(path, cpu, file);
+  FILE *f = fopen(path, "r");
+  size_t n = f != NULL ? fread(t, 1, 255, f) : 0;
+  if (f != NULL) fclose(f);
+  t[n] = '\0';
+  return t; /* to the byte, with its newline */
+}
+
+static inline bool cpus_are(unsigned cpu, const char *file, const char *text) {
+  return strcmp(cpus_get(cpu, file), text) == 0;
+}
+
+/* Until another process has put it back; at most 20 s. */
+static inline bool cpus_become(unsigned cpu, const char *file, const char *text) {
+  for (unsigned i = 0; i < 2000; i++) {
+    if (cpus_are(cpu, file, text)) return true;
+    nanosleep(&(struct timespec){.tv_nsec = 10000000}, NULL);
+  }
+  return false;
+}
+
+static inline void cpus_make_one(unsigned cpu) {
+  static const char *const folder[] = {"", "cpufreq", "cpuidle", "cpuidle/state0", "cpuidle/state1", "cpuidle/state2"};
+  static const char *const name[CPUS_FOLDER_STATES] = {"POLL", "C1", "C6"};
+  char path[512], file[64];
+  for (size_t i = 0; i < sizeof folder / sizeof folder[0]; i++) {
+    cpus_path(path, cpu, folder[i]);
+    if (mkdir(path, 0755) < 0 && errno != EEXIST) perror(path), exit(1);
+  }
+  cpus_put(cpu, "cpufreq/scaling_governor", "schedutil");
+  cpus_put(cpu, "cpufreq/scaling_available_governors",
+           "conservative ondemand userspace powersave performance schedutil");
+  cpus_put(cpu, "cpufreq/cpuinfo_min_freq", "800000");
+  cpus_put(cpu, "cpufreq/cpuinfo_max_freq", "3500000");
+  cpus_put(cpu, "cpufreq/scaling_min_freq", "800000");
+  cpus_put(cpu, "cpufreq/scaling_max_freq", "3500000");
+  cpus_put(cpu, "cpufreq/scaling_setspeed", "<unsupported>");
+  for (unsigned i = 0; i < CPUS_FOLDER_STATES; i++) {
+    snprintf(file, sizeof file, "cpuidle/state%u/name", i);
+    cpus_put(cpu, file, name[i]);
+    snprintf(file, sizeof file, "cpuidle/state%u/disable", i);
+    cpus_put(cpu, file, "0");
+  }
+}
+
+static inline int cpus_remove_one(const char *path, const struct stat *st, int flag, struct FTW *at) {
+  (void)st, (void)flag, (void)at;
+  return remove(path);
+}
+
+static inline void cpus_remove(void) {
+  (void)nftw(cpus_folder, cpus_remove_one, 16, FTW_DEPTH | FTW_PHYS);
+}
+
+static inline void cpus_make(unsigned n) {
+  strcpy(cpus_folder, "/tmp/pmlua-cpus-XXXXXX");
+  if (mkdtemp(cpus_folder) == NULL) perror(cpus_folder), exit(1);
+  for (unsigned i = 0; i < n; i++) cpus_make_one(i);
+}
+
+#endif

@@ -1,0 +1,230 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* spec/c/tune.c - what rules set while a region is open, and put back after; on a folder like the kernel's. */
+#include "adapter/pml_section.h"
+#include "base/pml_error.h"
+#include "base/pml_thread.h"
+#include "substrate/pml_tune.h"
+
+#include "check.h"
+#include "cpus_folder.h"
+
+#include <pthread.h>
+#include <sched.h>
+
+#define MAX "cpufreq/scaling_max_freq"
+#define MIN "cpufreq/scaling_min_freq"
+#define GOVERNOR "cpufreq/scaling_governor"
+#define SPEED "cpufreq/scaling_setspeed"
+#define C6 "cpuidle/state2/disable"
+
+static struct pml_tune_options options(void) {
+  return (struct pml_tune_options){.root = cpus_folder, .cpus = PML_TUNE_ALL};
+}
+
+static struct pml_tune *tune(const struct pml_tune_rule *rule, size_t n) {
+  struct pml_tune *t;
+  struct pml_tune_options o = options();
+  int err = pml_tune_open(&t, rule, n, &o);
+  if (err < 0) printf("# %s\n", pml_error_detail(err));
+  return err < 0 ? NULL : t;
+}
+
+static bool has_line(struct pml_tune *t, const char *part) {
+  const char *line;
+  for (size_t i = 0; (line = pml_tune_line(t, i)) != NULL; i++)
+    if (strstr(line, part) != NULL) return true;
+  return false;
+}
+
+static void enter(const char *label) {
+  (void)pml_section_start_label(label);
+}
+static void leave(const char *label) {
+  (void)pml_section_stop_label(label);
+}
+
+static void permission(void) {
+  struct pml_tune *t;
+  struct pml_tune_options o = options(), dry = o;
+  dry.dry_run = true;
+  const struct pml_tune_rule r = {.region = "solve", .max_hz = 1e9}, harmless = {.region = "solve", .threads = 2};
+  CHECK(!pml_tune_allowed() && pml_tune_open(&t, &r, 1, &o) == -EPERM && t == NULL &&
+            strstr(pml_error_detail(-EPERM), "--allow-tuning") != NULL,
+        "nothing is written that nobody allowed");
+  CHECK(pml_tune_open(&t, &harmless, 1, &o) == 0, "a rule that writes no file needs no permission");
+  pml_tune_close(t);
+  CHECK(pml_tune_open(&t, &r, 1, &dry) == 0, "nor does a dry run");
+  enter("solve");
+  leave("solve");
+  struct pml_tune_entry e[3];
+  CHECK(pml_tune_entry(t, 0, &e[0]) && pml_tune_entry(t, 1, &e[1]) && strstr(e[0].what, "/cpu0/" MAX) != NULL &&
+            strcmp(e[0].text, "1000000") == 0 && strstr(e[1].what, "/cpu1/" MAX) != NULL &&
+            e[0].thread == pml_thread_id(),
+        "which tells what would be written");
+  CHECK(pml_tune_entry(t, 2, &e[2]) && pml_tune_entry(t, 3, &e[2]) && strcmp(e[2].text, "3500000") == 0 &&
+            !pml_tune_entry(t, 4, &e[2]),
+        "and what would be put back");
+  CHECK(cpus_are(0, MAX, "3500000\n"), "and writes nothing");
+  pml_tune_close(t);
+  pml_tune_allow();
+}
+
+static void nested(void) {
+  const struct pml_tune_idle c6 = {"C6", false};
+  const struct pml_tune_rule r[] = {{.region = "outer", .frequency_hz = 2e9, .idle = &c6, .nidle = 1},
+                                    {.region = "inner", .frequency_hz = 1.2e9, .governor = "userspace"},
+                                    {.region = "inn*", .max_hz = 3e9},
+                                    {.region = "f(int [*])", .max_hz = 2.5e9}};
+  struct pml_tune *t = tune(r, 4);
+  if (!CHECK(t != NULL, "rules are taken")) return;
+  struct pml_tune_stats before, after;
+  enter("outer");
+  CHECK(cpus_are(0, MAX, "2000000\n") && cpus_are(1, MIN, "2000000\n") && cpus_are(1, C6, "1\n"),
+        "a rule sets frequency and idle states of all cpus on enter");
+  enter("inner");
+  CHECK(cpus_are(0, GOVERNOR, "userspace\n") && cpus_are(1, SPEED, "1200000\n") && cpus_are(0, MAX, "2000000\n"),
+        "a rule inside sets what it names, by the speed itself under its governor");
+  pml_tune_stats(t, &before);
+  enter("inner");
+  leave("inner");
+  pml_tune_stats(t, &after);
+  CHECK(before.writes == after.writes && cpus_are(0, SPEED, "1200000\n"), "what is so already is not written");
+  enter("inner2");
+  CHECK(cpus_are(0, MAX, "3000000\n"), "a pattern holds where no name does");
+  leave("inner2");
+  leave("inner");
+  CHECK(cpus_are(0, GOVERNOR, "schedutil\n") && cpus_are(0, MAX, "2000000\n"), "leaving the inner keeps the outer's");
+  leave("outer");
+  CHECK(cpus_are(0, MAX, "3500000\n") && cpus_are(1, MIN, "800000\n") && cpus_are(1, C6, "0\n"),
+        "leaving the outer brings back what was there, to the byte");
+  enter("f(int [*])");
+  CHECK(cpus_are(0, MAX, "2500000\n"), "a name may look like a pattern");
+  leave("f(int [*])");
+  enter("other");
+  pml_tune_stats(t, &before);
+  CHECK(before.writes > after.writes && cpus_are(0, MAX, "3500000\n"), "regions without a rule change nothing");
+  leave("other");
+  enter("outer");
+  pml_tune_close(t);
+  CHECK(cpus_are(0, MAX, "3500000\n") && cpus_are(0, C6, "0\n"), "closing puts back what an open region set");
+  leave("outer");
+}
+
+/* --- threads --- */
+
+struct shared {
+  pthread_barrier_t barrier;
+  char during[2][64];
+};
+
+static void *pinned(void *arg) {
+  struct shared *s = arg;
+  cpu_set_t one;
+  CPU_ZERO(&one);
+  CPU_SET(1, &one);
+  (void)pthread_setaffinity_np(pthread_self(), sizeof one, &one);
+  enter("solve");
+  snprintf(s->during[0], 64, "%s", cpus_get(0, MAX));
+  snprintf(s->during[1], 64, "%s", cpus_get(1, MAX));
+  leave("solve");
+  enter("solve"); /* and ends in it */
+  return NULL;
+}
+
+static void *stays(void *arg) {
+  struct shared *s = arg;
+  enter("long");
+  pthread_barrier_wait(&s->barrier);
+  pthread_barrier_wait(&s->barrier);
+  leave("long");
+  return NULL;
+}
+
+static void threads(void) {
+  struct shared s;
+  pthread_t thread;
+  const struct pml_tune_rule r[] = {{.region = "solve", .max_hz = 1e9}, {.region = "long", .max_hz = 1.5e9}};
+  struct pml_tune_options o = options();
+  struct pml_tune *t;
+  pthread_barrier_init(&s.barrier, NULL, 2);
+  o.cpus = PML_TUNE_THREAD;
+  if (sysconf(_SC_NPROCESSORS_ONLN) < 2)
+    SKIP("one cpu: no thread can be kept from another");
+  else if (CHECK(pml_tune_open(&t, r, 2, &o) == 0, "rules may hold for the thread's cpus")) {
+    pthread_create(&thread, NULL, pinned, &s);
+    pthread_join(thread, NULL);
+    CHECK(strcmp(s.during[0], "3500000\n") == 0 && strcmp(s.during[1], "1000000\n") == 0,
+          "a pinned thread sets its cpu alone");
+    CHECK(cpus_are(1, MAX, "3500000\n"), "and a thread that ends in a region leaves it");
+    pml_tune_close(t);
+  }
+  t = tune(r, 2);
+  pthread_create(&thread, NULL, stays, &s);
+  pthread_barrier_wait(&s.barrier);
+  enter("solve");
+  CHECK(cpus_are(0, MAX, "1000000\n"), "of two threads the last that entered holds");
+  pthread_barrier_wait(&s.barrier);
+  pthread_join(thread, NULL);
+  CHECK(cpus_are(0, MAX, "1000000\n"), "also when the other leaves before it");
+  leave("solve");
+  CHECK(cpus_are(0, MAX, "3500000\n"), "and when both have left all is as it was");
+  pml_tune_close(t);
+  pthread_barrier_destroy(&s.barrier);
+}
+
+/* --- calls --- */
+
+struct calls {
+  unsigned enters, leaves;
+  bool fail_enter, fail_leave;
+};
+
+static int on_call(void *arg, bool is_leave, pml_region_t region, char why[PML_TUNE_WHY]) {
+  struct calls *c = arg;
+  (void)region;
+  is_leave ? c->leaves++ : c->enters++;
+  if (is_leave ? !c->fail_leave : !c->fail_enter) return 0;
+  snprintf(why, PML_TUNE_WHY, "no more");
+  return -1;
+}
+
+static void calls(void) {
+  struct calls a = {0}, b = {.fail_enter = true}, c = {.fail_leave = true};
+  const struct pml_tune_rule r[] = {{.region = "good", .max_hz = 1e9, .call = on_call, .arg = &a},
+                                    {.region = "bad enter", .max_hz = 1e9, .call = on_call, .arg = &b},
+                                    {.region = "bad leave", .max_hz = 1e9, .call = on_call, .arg = &c},
+                                    {.region = "threads", .threads = 3}};
+  struct pml_tune *t = tune(r, 4);
+  enter("good");
+  CHECK(a.enters == 1 && a.leaves == 0, "a rule may call a function on enter");
+  enter("bad enter");
+  CHECK(b.enters == 1 && b.leaves == 0 && cpus_are(0, MAX, "1000000\n"), "one that fails has set nothing");
+  leave("bad enter");
+  leave("good");
+  CHECK(a.leaves == 1 && cpus_are(0, MAX, "3500000\n"), "and on leave");
+  enter("bad enter");
+  CHECK(b.enters == 1 && cpus_are(0, MAX, "3500000\n"), "a rule that failed is dropped");
+  leave("bad enter");
+  enter("bad leave");
+  leave("bad leave");
+  CHECK(c.leaves == 1 && cpus_are(0, MAX, "3500000\n"), "one that fails on leave has put back");
+  enter("threads");
+  leave("threads");
+  pml_tune_stop(t);
+  CHECK(has_line(t, "rule 'bad enter': enter: no more; what it set is put back, and it is dropped") &&
+            has_line(t, "rule 'bad leave': leave: no more"),
+        "and what failed is named");
+  CHECK(has_line(t, "rule 'threads': threads = 3 does nothing: this process has no OpenMP runtime"),
+        "so is a number of threads that nobody can set");
+  pml_tune_close(t);
+}
+
+int main(void) {
+  cpus_make(2);
+  permission();
+  nested();
+  threads();
+  calls();
+  cpus_remove();
+  return check_done();
+}

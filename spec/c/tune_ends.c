@@ -1,0 +1,224 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* spec/c/tune_ends.c - what a tuned process leaves when it ends, however it does; and what cannot be set. */
+#include "adapter/pml_section.h"
+#include "base/pml_error.h"
+#include "substrate/pml_tune.h"
+
+#include "check.h"
+#include "cpus_folder.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+
+#define MAX "cpufreq/scaling_max_freq"
+#define MIN "cpufreq/scaling_min_freq"
+#define GOVERNOR "cpufreq/scaling_governor"
+
+static const struct pml_tune_rule slow = {.region = "solve", .frequency_hz = 1e9, .governor = "powersave"};
+
+static int open_tune(struct pml_tune **t, const struct pml_tune_rule *r) {
+  const struct pml_tune_options o = {.root = cpus_folder, .cpus = PML_TUNE_ALL};
+  return pml_tune_open(t, r, 1, &o);
+}
+
+static bool has_line(struct pml_tune *t, const char *part) {
+  const char *line;
+  for (size_t i = 0; (line = pml_tune_line(t, i)) != NULL; i++)
+    if (strstr(line, part) != NULL) return true;
+  return false;
+}
+
+static bool is_slow(void) {
+  return cpus_are(0, MAX, "1000000\n") && cpus_are(1, MIN, "1000000\n") && cpus_are(0, GOVERNOR, "powersave\n");
+}
+
+static bool is_back(void) {
+  return cpus_become(0, MAX, "3500000\n") && cpus_become(1, MIN, "800000\n") &&
+         cpus_become(0, GOVERNOR, "schedutil\n") && cpus_become(1, GOVERNOR, "schedutil\n");
+}
+
+/* --- ends --- */
+
+enum end { BY_KILL, BY_TERM, BY_INT, BY_HUP, BY_ABORT, BY_CRASH, BY_QUICK_EXIT, BY_EXIT, BY_RETURN, BY_EXEC, ENDS };
+
+static void die(enum end end, struct pml_tune *t) {
+  static const int by[] = {SIGKILL, SIGTERM, SIGINT, SIGHUP, SIGABRT, SIGSEGV};
+  (void)prctl(PR_SET_DUMPABLE, 0);
+  if (end < BY_QUICK_EXIT) {
+    (void)signal(by[end], SIG_DFL);
+    (void)raise(by[end]);
+  }
+  if (end == BY_QUICK_EXIT) _exit(0);
+  if (end == BY_EXIT) exit(0);
+  if (end == BY_RETURN) pml_tune_close(t), exit(0);
+  if (end == BY_EXEC) (void)execl("/bin/sleep", "sleep", "30", (char *)NULL);
+  _exit(9);
+}
+
+/* A process in the midst of a region that tells so, waits for a word, and ends. */
+static pid_t tuned(enum end end, int word[2]) {
+  (void)pipe2(word, 0);
+  int told[2];
+  (void)pipe2(told, 0);
+  pid_t pid = fork();
+  if (pid == 0) {
+    struct pml_tune *t;
+    char c;
+    int err = open_tune(&t, &slow);
+    if (err == 0) (void)pml_section_start_label("solve");
+    (void)!write(told[1], err == 0 ? "y" : "n", 1);
+    (void)!read(word[0], &c, 1);
+    die(end, t);
+  }
+  char c = 'n';
+  (void)!read(told[0], &c, 1);
+  close(told[0]), close(told[1]), close(word[0]);
+  return c == 'y' ? pid : -1;
+}
+
+static void ends(void) {
+  static const char *const name[ENDS] = {"kill -9", "SIGTERM", "SIGINT", "SIGHUP",  "abort",
+                                         "a crash", "_exit",   "exit",   "a close", "exec"};
+  for (enum end end = 0; end < ENDS; end++) {
+    int word[2], status;
+    pid_t pid = tuned(end, word);
+    CHECK(pid > 0 && is_slow(), "a process tunes");
+    (void)!write(word[1], "", 1);
+    if (end != BY_EXEC) (void)waitpid(pid, &status, 0);
+    bool at_once = cpus_are(0, MAX, "3500000\n") && cpus_are(1, GOVERNOR, "schedutil\n");
+    CHECK(end == BY_EXIT || end == BY_RETURN ? at_once : is_back(), "and ends by %s: all is as it was", name[end]);
+    if (end == BY_EXEC) (void)kill(pid, SIGKILL), (void)waitpid(pid, &status, 0);
+    close(word[1]);
+  }
+}
+
+/* --- children --- */
+
+static void forked(void) {
+  struct pml_tune *t;
+  int status;
+  CHECK(open_tune(&t, &slow) == 0 && waitpid(-1, NULL, WNOHANG) == -1 && errno == ECHILD,
+        "the process that guards is no child that wait() meets");
+  (void)pml_section_start_label("solve");
+  pid_t pid = fork();
+  if (pid == 0) {
+    pml_tune_close(t);
+    exit(0);
+  }
+  (void)waitpid(pid, &status, 0);
+  CHECK(is_slow(), "a forked child that ends puts nothing back");
+  pid = fork();
+  if (pid == 0) {
+    (void)pause();
+    _exit(0);
+  }
+  (void)pml_section_stop_label("solve");
+  pml_tune_close(t);
+  CHECK(is_back() && open_tune(&t, &slow) == 0, "and one that lives on keeps nobody from tuning");
+  (void)pml_section_start_label("solve");
+  CHECK(is_slow(), "who tunes again");
+  (void)pml_section_stop_label("solve");
+  pml_tune_close(t);
+  (void)kill(pid, SIGKILL);
+  (void)waitpid(pid, &status, 0);
+  cpus_put(0, MAX, "2222222");
+  CHECK(cpus_are(0, MAX, "2222222\n"), "what was put back is nobody's any more");
+  cpus_put(0, MAX, "3500000");
+}
+
+static void two_processes(void) {
+  int word[2], status;
+  struct pml_tune *t;
+  pid_t pid = tuned(BY_KILL, word);
+  CHECK(pid > 0 && open_tune(&t, &(struct pml_tune_rule){.region = "solve", .max_hz = 2e9}) == 0, "two processes tune");
+  (void)pml_section_start_label("solve");
+  CHECK(is_slow(), "and the second changes nothing that the first has");
+  (void)pml_section_stop_label("solve");
+  CHECK(is_slow() && has_line(t, "/cpu0/" MAX ": EBUSY: '2000000' was refused: another process"), "which it tells");
+  pml_tune_close(t);
+  (void)!write(word[1], "", 1);
+  (void)waitpid(pid, &status, 0);
+  CHECK(is_back(), "the first puts back what it found");
+  close(word[1]);
+}
+
+/* --- what cannot be --- */
+
+static void stand_in(unsigned cpu, const char *file, const char *device) {
+  char path[512];
+  cpus_path(path, cpu, file);
+  (void)unlink(path);
+  if (symlink(device, path) < 0) perror(path);
+}
+
+static void refusing(void) {
+  struct pml_tune *t;
+  struct pml_tune_stats s;
+  stand_in(0, MAX, "/dev/full");
+  stand_in(1, MAX, "/dev/null");
+  CHECK(open_tune(&t, &slow) == 0, "a file that refuses to be written");
+  for (int i = 0; i < 3; i++) {
+    (void)pml_section_start_label("solve");
+    CHECK(cpus_are(0, MIN, "1000000\n") && cpus_are(1, GOVERNOR, "powersave\n"), "keeps no other from being set");
+    (void)pml_section_stop_label("solve");
+  }
+  pml_tune_stats(t, &s);
+  size_t n = 0;
+  while (pml_tune_line(t, n) != NULL) printf("# %s\n", pml_tune_line(t, n++));
+  CHECK(has_line(t, "/cpu0/" MAX ": ENOSPC: '1000000' was refused") && s.refused >= 3, "it is told");
+  CHECK(has_line(t, "/cpu1/" MAX ": 1000000 was written, and it says"), "so is one that says something else");
+  CHECK(n == 2, "each once");
+  pml_tune_close(t);
+  CHECK(cpus_are(0, MIN, "800000\n"), "and all others are put back");
+}
+
+static void bad_rule(const char *part, int want, const struct pml_tune_rule *r) {
+  struct pml_tune *t;
+  int err = open_tune(&t, r);
+  bool told = strstr(pml_error_detail(err), part) != NULL;
+  CHECK(err == want && t == NULL && told, "refused: %s", pml_error_detail(err));
+  if (!told) printf("# %s\n", part);
+}
+
+static void bad(void) {
+  const struct pml_tune_idle c9 = {"C9", false};
+  struct pml_tune_rule r = {.region = "solve"};
+  struct pml_tune *t;
+  bad_rule("rule 'solve': it sets nothing", -EINVAL, &r);
+  r.frequency_hz = 9e9;
+  bad_rule("9 GHz is outside the 0.8 to 3.5 GHz of these cpus", -EINVAL, &r);
+  r.frequency_hz = 1.2;
+  bad_rule("a frequency is in Hz", -EINVAL, &r);
+  r = (struct pml_tune_rule){.region = "solve", .min_hz = 2e9, .max_hz = 1e9};
+  bad_rule("the least frequency", -EINVAL, &r);
+  r = (struct pml_tune_rule){.region = "solve", .governor = "performence"};
+  bad_rule("no governor 'performence'; nearest: performance", -EINVAL, &r);
+  r = (struct pml_tune_rule){.region = "solve", .idle = &c9, .nidle = 1};
+  bad_rule("no idle state 'C9'; these cpus have POLL, C1, C6", -EINVAL, &r);
+  r = (struct pml_tune_rule){.region = "", .threads = 1};
+  bad_rule("needs the name of a region", -EINVAL, &r);
+  const struct pml_tune_options nowhere = {.root = "/nowhere"}, empty = {.root = "/proc/self/fd"};
+  CHECK(pml_tune_open(&t, &slow, 1, &nowhere) == -ENOENT && pml_tune_open(&t, &slow, 1, &empty) == -ENOENT &&
+            pml_tune_open(&t, &slow, 0, NULL) == -EINVAL,
+        "refused: a root without cpus, and no rules");
+  CHECK(open_tune(&t, &(struct pml_tune_rule){.region = "sovle", .max_hz = 1e9}) == 0, "a rule may be misspelt");
+  (void)pml_section_start_label("solve");
+  (void)pml_section_stop_label("solve");
+  pml_tune_stop(t);
+  CHECK(has_line(t, "rule 'sovle': no such region was entered; nearest: solve"), "which is told at the end");
+  pml_tune_close(t);
+}
+
+int main(void) {
+  cpus_make(2);
+  pml_tune_allow();
+  ends();
+  forked();
+  two_processes();
+  bad();
+  refusing();
+  cpus_remove();
+  return check_done();
+}
