@@ -50,7 +50,11 @@ Flow.__name = "pmlua.Flow"
 function M.of(handle)
   local ok, err, code = handle:stop()
   if not ok then return nil, err, code end
-  return setmetatable({ graphs = handle:graphs(), refused = handle:refused() }, Flow)
+  local graphs = {}
+  for _, graph in ipairs(handle:graphs()) do -- of threads that entered anything
+    if #graph.edges > 0 or graph.missing > 0 then graphs[#graphs + 1] = graph end
+  end
+  return setmetatable({ graphs = graphs, refused = handle:refused() }, Flow)
 end
 
 --- A label, or all of an edge, as they are written.
@@ -204,10 +208,20 @@ end
 
 --- The same of a flow's own metrics.
 function Flow:ratio(text)
+  if type(text) ~= "string" then error("flow.ratio: a text such as 'self/time' is needed", 2) end
   return M.ratio(text, self.graphs[1] and self.graphs[1].metrics or {})
 end
 
 -- --- outside Lua ---
+
+local function check(what, options)
+  for key, value in pairs(options or {}) do
+    if key ~= "color" and key ~= "title" then
+      error(("flow.%s: there is no option '%s'; color or title"):format(what, tostring(key)), 3)
+    end
+    if type(value) ~= "string" then error(("flow.%s: %s must be a string"):format(what, key), 3) end
+  end
+end
 
 ---@class pmlua.flow.dot
 ---@field color? string "A/B": nodes go from green to red with this ratio; A and B are metrics, time, self (ns) or calls
@@ -217,13 +231,16 @@ end
 ---@param options? pmlua.flow.dot
 ---@return string text
 function Flow:dot(options)
-  return require("pmlua.flowgraph.dot").text(self, options or {})
+  check("dot", options)
+  local text, err = require("pmlua.flowgraph.dot").text(self, options or {})
+  return text or error("flow.dot: " .. err, 2)
 end
 
 --- A C program with the same flow, of sections of pmlua.
 ---@param options? { title?: string }
 ---@return string source
 function Flow:skeleton(options)
+  check("skeleton", options)
   return require("pmlua.flowgraph.skeleton").source(self, options or {})
 end
 
@@ -252,10 +269,18 @@ end
 ---@return boolean? drawn
 ---@return string? err
 function Flow:draw(path, options)
+  if type(path) ~= "string" then error("flow.draw: the name of a file is needed", 2) end
+  check("draw", options)
   local picture = require "pmlua.picture"
   local format, wrong = M.format(path)
   if not format then return nil, wrong end
-  local text = format == "data" and require("pmlua.json").encode(self:data()) .. "\n" or self:dot(options)
+  local text
+  if format == "data" then
+    text = require("pmlua.json").encode(self:data())
+  else
+    text, wrong = require("pmlua.flowgraph.dot").text(self, options or {})
+    if not text then error("flow.draw: " .. wrong, 2) end
+  end
   if format ~= "picture" then return picture.write(path, text) end
   return picture.in_folder(function(folder)
     local ok, err = picture.write(folder .. "/flow.dot", text)

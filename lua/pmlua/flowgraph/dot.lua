@@ -28,11 +28,11 @@ local function shown(name)
   return #name <= LINE and name or name:sub(1, LINE - 3):gsub("[\192-\255]?[\128-\191]*$", "") .. "..."
 end
 
---- The ratio of each node, and the range of all graphs; nil: nobody asked.
+--- The ratio of each node, and the range of all graphs; nil: nobody asked, or why not.
 local function ratios(flow, color)
   if not color then return nil end
   local ratio, err = flow:ratio(color)
-  if not ratio then error("flow.dot: " .. err, 0) end
+  if not ratio then return nil, err end
   local of, least, most = {}, math.huge, -math.huge
   for _, graph in ipairs(flow.graphs) do
     for i, node in ipairs(graph.nodes) do
@@ -107,9 +107,11 @@ end
 
 ---@param flow pmlua.Flow
 ---@param options pmlua.flow.dot
----@return string
+---@return string? text
+---@return string? err
 function M.text(flow, options)
-  local r = ratios(flow, options.color)
+  local r, err = ratios(flow, options.color)
+  if err then return nil, err end
   local title = { options.title or "event flow" }
   if r and r.least <= r.most then
     title[2] = ("%s: green %.4g, red %.4g"):format(r.name, r.least, r.most)

@@ -280,10 +280,20 @@ local function main_function(flow)
   return table.concat(out, "\n")
 end
 
+--- Without threads that found no room for their first call.
+local function with_calls(flow)
+  local graphs = {}
+  for _, graph in ipairs(flow.graphs) do
+    if #graph.edges > 0 then graphs[#graphs + 1] = graph end
+  end
+  return { graphs = graphs }
+end
+
 ---@param flow pmlua.Flow
 ---@param options { title?: string }
 ---@return string
 function M.source(flow, options)
+  flow = with_calls(flow)
   local ids, order = identifiers(flow)
   local out = { ("/* %s: a program with this event flow, written by pmlua %s. */"):format(comment(options.title or "skeleton"),
     core.version), HEAD }
