@@ -4,7 +4,7 @@
  *
  * PMLUA_RECORD_DIR: the folder for results, which must exist; without it nothing happens. PMLUA_RECORD_LIB, _SYM, _NOT:
  * patterns as in pml_intercept.h; _FILTER: a filter file. PMLUA_RECORD_TRACE=1: every enter and leave beside the
- * profile; for those alone PMLUA_RECORD_MAX_DEPTH, PMLUA_RECORD_MAX_CALLS and PMLUA_RECORD_MIN_NS are limits.
+ * profile, for a trace; PMLUA_RECORD_FLOW=1: for a graph of their flow; for those alone PMLUA_RECORD_MAX_DEPTH, PMLUA_RECORD_MAX_CALLS and PMLUA_RECORD_MIN_NS are limits.
  *
  * Each program that a process runs writes PID.spool (pml_spool.h) as it goes, so that no end loses anything and nothing
  * is left to do at the end. Nothing is ever printed, no thread or signal handler is added. Whoever ran the program
@@ -41,6 +41,7 @@ static struct {
   struct pml_profile *profile;
   const char *event[PML_INTERCEPT_EVENTS_MAX]; /* whose values calls have */
   size_t nevents;
+  bool trace, flow; /* what events are for; neither: they are not kept */
 } record;
 
 /* ---- what is told of the process ---- */
@@ -92,6 +93,7 @@ static void tell(const char *failure, bool at_end) {
   else
     say_counts(&t);
   for (size_t i = 0; i < record.nevents; i++) say(&t, "event\t%s\n", record.event[i]);
+  if (record.flow) say(&t, "flow\t%s\n", record.trace ? "too" : "only");
   if (record.confined) say(&t, "confined\t1\n");
   if (at_end) (void)pml_intercept_unmatched(say_unmatched, &t);
   pml_spool_tell(record.spool, t.at);
@@ -161,7 +163,9 @@ static int start_trace(void) {
   limits.metrics = record.event;
   limits.nmetrics = record.nevents;
   int err = record.nevents > 0 ? pml_spool_sum(record.spool, record.event, record.nevents) : 0;
-  return err == 0 && number("PMLUA_RECORD_TRACE") == 1 ? pml_spool_trace(record.spool, &limits) : err;
+  record.trace = number("PMLUA_RECORD_TRACE") == 1;
+  record.flow = number("PMLUA_RECORD_FLOW") == 1;
+  return err == 0 && (record.trace || record.flow) ? pml_spool_trace(record.spool, &limits) : err;
 }
 
 /* The @i-th program of this process. */

@@ -9,6 +9,8 @@ local core = require "pmlua.core"
 
 local M = {}
 
+local TIME_LIMIT_S = 60
+
 local function quote(text)
   return "'" .. text:gsub("'", "'\\''") .. "'"
 end
@@ -21,7 +23,8 @@ end
 function M.write(path, text)
   local f <close>, err = io.open(path, "w")
   if not f then return nil, err end
-  return f:write(text)
+  local written, refused = f:write(text)
+  return written and true, refused
 end
 
 --- Call f with a folder that is gone afterwards; its two results.
@@ -34,16 +37,36 @@ function M.in_folder(f)
   return result, err
 end
 
+local package_of = { gnuplot = "gnuplot-nox", dot = "graphviz" }
+
+--- Run gnuplot or Graphviz's dot in the folder; what it printed, or why not, and that.
+---@return string? output
+---@return string? err
+---@return string? said
+function M.run(folder, program, arguments)
+  local pipe = io.popen(("cd %s && timeout %d %s %s 2>&1 </dev/null"):format(quote(folder), TIME_LIMIT_S, program, arguments))
+  local output = pipe:read("a")
+  local ok, _, code = pipe:close()
+  if ok then return output end
+  if not os.execute(("command -v %s >/dev/null 2>&1"):format(program)) then
+    return nil, ("%s is not installed (apt-get install %s)"):format(program, package_of[program]), ""
+  end
+  if code == 124 then return nil, ("%s took longer than %d s"):format(program, TIME_LIMIT_S), "" end
+  return nil, program .. " failed", output
+end
+
 --- Run a script in its folder; what it printed.
 function M.gnuplot(folder, script)
-  local pipe = io.popen(("cd %s && timeout 60 gnuplot %s 2>&1 </dev/null"):format(quote(folder), script))
-  local output = pipe:read("a")
-  local ok = pipe:close()
-  if ok then return output end
-  if not os.execute("command -v gnuplot >/dev/null 2>&1") then
-    return nil, "gnuplot is not installed (apt-get install gnuplot-nox)"
-  end
-  return nil, output:match("line %d+: ([^\n]*)") or "gnuplot failed"
+  local output, err, said = M.run(folder, "gnuplot", script)
+  if output then return output end
+  return nil, said:match("line %d+: ([^\n]*)") or err
+end
+
+--- The picture that was drawn in the folder, under the name that it shall have.
+function M.keep(folder, path)
+  local moved = os.execute(("cp %s/picture %s 2>/dev/null"):format(quote(folder), quote(path)))
+  if not moved then return nil, path .. ": cannot be written" end
+  return true
 end
 
 --- What theme.gp reads, and further lines.
@@ -75,9 +98,7 @@ function M.draw(stem, files, path)
     local options = quote(("format='%s'; output_file='picture'"):format(path:match("%.(%a+)$")))
     local done, why = M.gnuplot(folder, ("-e %s %s.gp"):format(options, stem))
     if not done then return nil, why end
-    local moved = os.execute(("cp %s/picture %s 2>/dev/null"):format(quote(folder), quote(path)))
-    if not moved then return nil, path .. ": cannot be written" end
-    return true
+    return M.keep(folder, path)
   end)
 end
 

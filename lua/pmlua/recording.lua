@@ -173,7 +173,7 @@ local function progress_bar()
 end
 
 --- Turns what is in the folder into results, prints them, and says what is missing, a line each.
----@param o { json?: boolean }
+---@param o { json?: boolean, flow_file?: string, color?: string }
 ---@param dir string
 ---@param complain fun(text: string)
 ---@return boolean whether there are results
@@ -198,6 +198,7 @@ function M.report(o, dir, complain)
   tell_unmatched(all, complain)
   tell_nothing(all, complain)
   if o.json then print_json(all) else print_table(all, dir) end
+  require("pmlua.flowgraph.files").report(processes, dir, o, complain)
   return true
 end
 

@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- lua/pmlua/spools.lua - from what recorded processes wrote while they ran to results: NAME.calls, and trace-NAME.
+-- lua/pmlua/spools.lua - from what recorded processes wrote while they ran to results: NAME.calls, trace-NAME, a flow.
 --
 -- A process leaves NAME.spool, NAME being its number, with "-2" and so on for the programs it became later. It is read,
 -- turned into results, and removed, unless its process still writes to it.
@@ -7,6 +7,7 @@
 -- Try:  for _, p in ipairs(require("pmlua.spools").gather("pmlua-record-4711")) do print(p.name, p.ended) end
 
 local core = require "pmlua.core"
+local flowgraph = require "pmlua.flowgraph"
 
 local M = {}
 
@@ -17,6 +18,7 @@ local SHORTLY = 0.05 -- seconds
 ---@field name string
 ---@field ended string how: exit, _exit, exec, cut (short), running, failed
 ---@field err? string why it has no results, or not all
+---@field flow? pmlua.Flow if it was asked for
 
 local function sentence(err)
   return (err:gsub("^[%w_.]+: E%w+: ", ""))
@@ -41,9 +43,12 @@ local function ending(name, story, running, known)
   return known[("%d-%d"):format(pid, program + 1)] and "exec" or "cut"
 end
 
+--- Names are fields of lines.
+local function field(name) return (core.region.demangle(name):gsub("%c", " ")) end
+
 local function call_line(n)
   return ("call\t%d\t%d\t%d\t%d\t%.0f\t%.0f\t%.0f\t%.0f\t%s\t%s\n"):format(n.depth, n.count, n.running, n.threads,
-    n.inclusive_ns, n.exclusive_ns, n.min_ns, n.max_ns, n.file, core.region.demangle(n.name))
+    n.inclusive_ns, n.exclusive_ns, n.min_ns, n.max_ns, n.file, field(n.name))
 end
 
 --- Calls by duration: bucket:calls, for those that have any.
@@ -56,14 +61,14 @@ local function function_line(f)
   table.sort(buckets)
   for k, i in ipairs(buckets) do buckets[k] = ("%d:%d"):format(i, f.bucket[i]) end
   return ("function\t%d\t%.0f\t%.0f\t%.0f\t%s\t%s\t%s\n"):format(f.count, f.min_ns, f.median_ns, f.max_ns, f.file,
-    core.region.demangle(f.name), table.concat(buckets, " "))
+    field(f.name), table.concat(buckets, " "))
 end
 
 --- What a function's own calls added to each event, in the order of the lines "event".
 local function sums_line(of)
   local values = {}
   for i, v in ipairs(of) do values[i] = math.type(v) == "integer" and ("%d"):format(v) or ("%.17g"):format(v) end
-  return ("sums\t%s\t%s\t%s\n"):format(of.file, core.region.demangle(of.name), table.concat(values, "\t"))
+  return ("sums\t%s\t%s\t%s\n"):format(of.file, field(of.name), table.concat(values, "\t"))
 end
 
 local counted = { "lost_children", "deep", "brief", "often" }
@@ -104,6 +109,16 @@ local function write_trace(spool, dir, name, story, progress)
   return open
 end
 
+--- What its events were kept for, beside the profile.
+local function make_more(p, spool, dir, name, story, progress)
+  local wanted = story.text:match "\nflow\t(%a+)"
+  if wanted then
+    local flow <close>, refused = spool:flow(progress)
+    if flow then p.flow = flowgraph.of(flow) else p.err = sentence(refused) end
+  end
+  if wanted ~= "only" then p.open, p.err = write_trace(spool, dir, name, story, progress) end
+end
+
 --- A process that has just begun has made the file, but may have nothing in it yet.
 local function open(path)
   local spool, err, code = core.spool.open(path)
@@ -126,7 +141,7 @@ local function results(dir, name, known, progress)
   if not sums then p.err = sentence(lost) return p end
   written, p.err = write_calls(("%s/%s.calls"):format(dir, name), story, p.ended, profile, sums)
   if not written or p.ended == "running" then return p end
-  if story.traced then p.open, p.err = write_trace(spool, dir, name, story, progress) end
+  if story.traced then make_more(p, spool, dir, name, story, progress) end
   if not p.err then os.remove(path) end
   return p
 end

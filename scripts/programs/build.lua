@@ -103,13 +103,15 @@ function Folder.program_command(_, name, sources, more)
   local cc, err = compiler(language)
   if not cc then return nil, err end
   local words = { cc, flags[language] }
-  for _, file in ipairs(sources) do words[#words + 1] = M.quote(M.sources .. "/" .. file) end
+  for _, file in ipairs(sources) do
+    words[#words + 1] = M.quote(file:sub(1, 1) == "/" and file or M.sources .. "/" .. file)
+  end
   words[#words + 1] = more or ""
   words[#words + 1] = "-o " .. M.quote(name)
   return table.concat(words, " ")
 end
 
---- Compile a program from files beside this one.
+--- Compile a program from files beside this one, or from others by their full paths.
 ---@param name string
 ---@param sources string[]
 ---@param more? string further words for the compiler

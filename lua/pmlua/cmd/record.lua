@@ -5,12 +5,14 @@
 
 local child = require "pmlua.child"
 local core = require "pmlua.core"
+local flowgraph = require "pmlua.flowgraph"
 local preload = require "pmlua.preload"
 local recording = require "pmlua.recording"
 
 local M = {
   summary = "run a program and tell which library functions it spends its time in",
-  usage = "pmlua record [--lib GLOB] [--sym GLOB] [--not GLOB] [--event NAME] [--trace|--profile] [OPTIONS] [--] CMD [ARGS]",
+  usage = "pmlua record [--lib GLOB] [--sym GLOB] [--not GLOB] [--event NAME] [--trace|--profile] [--flow[=FILE]] " ..
+    "[OPTIONS] [--] CMD [ARGS]",
   help = [[
 CMD is run as it is, its children too; calls from the program to its libraries and between these are recorded: of every
 library but libc, the loader and pmlua itself. Then a table of functions is printed on standard error, and CMD's exit
@@ -25,11 +27,14 @@ itself: short functions look longer than they are.
                repeated. Each call then reads it twice; a program that closes all descriptors must not be counted
   --trace      an OTF2 trace of each process, too: every enter and leave
   --profile    no trace, which is the default
+  --flow[=FILE]  graphs of the event flow of each process: which call follows which, and when; for Graphviz, drawn, and
+               as a C program with the same flow. FILE: the picture, .svg, .png, .pdf, .dot or .json
+  --color A/B  nodes of these graphs go from green to red with this ratio of two of: time, self (ns), calls, events
   --json       the table and every call path as JSON, on standard output
   -o DIR       the folder for the results; it is made, and must not hold results (default: pmlua-record-PID)
   --finish DIR    runs nothing: has the results of processes that were still running, or of a recording cut short
 
-What keeps a trace small; the table has all calls, and what is left out of the trace is told:
+What keeps a trace, and a flow, small; the table has all calls, and what is left out of the trace is told:
 
   --max-depth N        no calls inside N others
   --max-calls N        no more than N calls of each function of a process
@@ -46,12 +51,19 @@ local EVENTS = 16 -- pml_intercept_events.h
 local BITS = { ["--max-depth"] = 31, ["--max-calls"] = 31, ["--min-duration"] = 60 }
 local takes_value = {
   ["--lib"] = "LIB", ["--sym"] = "SYM", ["--not"] = "NOT", ["--filter"] = "FILTER", ["--event"] = "EVENTS",
-  ["-o"] = "DIR", ["--finish"] = "FINISH",
+  ["-o"] = "DIR", ["--finish"] = "FINISH", ["--flow"] = "flow_file", ["--color"] = "color",
   ["--max-depth"] = "MAX_DEPTH", ["--max-calls"] = "MAX_CALLS", ["--min-duration"] = "MIN_NS",
 }
 local repeats = { LIB = ":", SYM = ":", NOT = ":", EVENTS = "\n" }
 local of_a_trace = { "MAX_DEPTH", "MAX_CALLS", "MIN_NS" }
 local unit_ns = { [""] = 1, ns = 1, us = 1e3, ms = 1e6, s = 1e9 }
+
+--- Names, a line each.
+local function names_of(lines)
+  local names = {}
+  for name in (lines or ""):gmatch "[^\n]+" do names[#names + 1] = name end
+  return names
+end
 
 --- A whole number from 1 on, of ns if it is a time; nil: it is none.
 local function limit(name, text)
@@ -73,14 +85,30 @@ local function take(o, name, value)
   o[key] = repeats[key] and o[key] and o[key] .. repeats[key] .. value or value
 end
 
+--- What is asked of graphs of the flow.
+local function check_flow(o)
+  if o.color and not o.flow then return "--color is of a flow; add --flow" end
+  if o.flow_file then
+    local ok, wrong = flowgraph.format(o.flow_file)
+    if not ok then return "--flow=" .. wrong end
+  end
+  if o.color then
+    local _, wrong = flowgraph.ratio(o.color, names_of(o.EVENTS))
+    return wrong and "--color: " .. wrong
+  end
+end
+
 local function check(o)
   if o.FINISH then return (#o.words > 0 or o.DIR) and "--finish runs nothing and takes its folder itself" or nil end
   if #o.words == 0 then return "say what to run" end
   if o.trace and o.profile then return "either --trace or --profile" end
   if o.words[1]:find("=", 1, true) then return "a command with '=' in its name cannot be recorded" end
   for _, key in ipairs(of_a_trace) do
-    if o[key] and not o.trace then return "--max-depth, --max-calls and --min-duration are of a trace; add --trace" end
+    if o[key] and not o.trace and not o.flow then
+      return "--max-depth, --max-calls and --min-duration are of a trace; add --trace"
+    end
   end
+  return check_flow(o)
 end
 
 local function parse(args)
@@ -90,7 +118,7 @@ local function parse(args)
     name = name or args[i]
     i = i + 1
     if name == "--" then break end
-    if name == "--trace" or name == "--json" then o[name:sub(3)] = true
+    if name == "--trace" or name == "--json" or (name == "--flow" and not value) then o[name:sub(3)] = true
     elseif name == "--profile" then o.profile = true
     elseif not takes_value[name] then return nil, "no such option: " .. name
     else
@@ -101,6 +129,7 @@ local function parse(args)
     end
   end
   o.words = { table.unpack(args, i) }
+  o.flow = o.flow or o.flow_file ~= nil
   local wrong = check(o)
   if wrong then return nil, wrong end
   return o
@@ -143,8 +172,7 @@ end
 
 --- Whether these events, a line each, can be counted here; nil and why.
 local function can_count(events)
-  local names = {}
-  for name in events:gmatch("[^\n]+") do names[#names + 1] = name end
+  local names = names_of(events)
   if #names > EVENTS then return nil, ("--event: a call takes at most %d events"):format(EVENTS) end
   local set <close>, err = core.eventset.open(names)
   if not set then return nil, "--event: " .. sentence(err) end
@@ -160,6 +188,7 @@ local function run(o, library, dir)
     words[#words + 1] = o[name] and ("PMLUA_RECORD_%s=%s"):format(name, o[name])
   end
   if o.trace then words[#words + 1] = "PMLUA_RECORD_TRACE=1" end
+  if o.flow then words[#words + 1] = "PMLUA_RECORD_FLOW=1" end
   return child.run(table.move(o.words, 1, #o.words, #words + 1, words))
 end
 

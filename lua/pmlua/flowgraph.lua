@@ -1,0 +1,294 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+-- lua/pmlua/flowgraph.lua - event flow graphs: compared, written for Graphviz, drawn, and turned back into a program.
+--
+-- Try:  pmlua record --flow=flow.svg -- ./solver
+--
+-- A graph has nodes, which are call paths, and edges: which path is entered next. Labels of an edge say at which visits
+-- of the node it leaves: {n}, {i, j, k} for i, i + k, ..., j, or {i, j, k, l, m} for m such loops, each l visits after
+-- the one before (core/substrate/pml_flow.h). Threads with the same flow are one graph.
+
+local M = {}
+
+---@class pmlua.flow.node
+---@field name string of the innermost region; "" for node 1, where the thread begins
+---@field file string
+---@field region integer
+---@field parent? integer
+---@field depth integer
+---@field visits integer by each thread
+---@field count integer calls of all threads that ended
+---@field inclusive_ns number
+---@field exclusive_ns number
+---@field metrics table<string, number> what was added between enter and leave
+
+---@class pmlua.flow.edge
+---@field from integer
+---@field to integer
+---@field count integer by each thread
+---@field labels integer[][]
+
+---@class pmlua.flow.graph
+---@field threads integer with this flow
+---@field last integer the node that was visited last
+---@field missing integer enters at the end that the graph lacks
+---@field unmatched integer leaves without their enter
+---@field nodes pmlua.flow.node[] in the order of their first visits
+---@field edges pmlua.flow.edge[]
+---@field metrics string[]
+
+---@class pmlua.Flow
+---@field graphs pmlua.flow.graph[] in the order in which their first threads began
+---@field refused integer threads that are in none
+local Flow = {}
+Flow.__index = Flow
+Flow.__name = "pmlua.Flow"
+
+--- The flow that the core has, which is stopped.
+---@return pmlua.Flow? flow
+---@return string? err
+---@return string? code
+function M.of(handle)
+  local ok, err, code = handle:stop()
+  if not ok then return nil, err, code end
+  local graphs = {}
+  for _, graph in ipairs(handle:graphs()) do -- of threads that entered anything
+    if #graph.edges > 0 or graph.missing > 0 then graphs[#graphs + 1] = graph end
+  end
+  return setmetatable({ graphs = graphs, refused = handle:refused() }, Flow)
+end
+
+--- A label, or all of an edge, as they are written.
+function M.label(label) return table.concat(label, ",") end
+
+--- The names of a path, outermost first.
+function M.path(graph, index)
+  local names, node = {}, graph.nodes[index]
+  while node.parent do
+    table.insert(names, 1, node.name)
+    node = graph.nodes[node.parent]
+  end
+  return names
+end
+
+-- --- reading ---
+
+local function whole(v, least, most)
+  v = math.tointeger(v)
+  return v and v >= least and v <= (most or v) and v or error("", 0)
+end
+
+local function check_label(label)
+  for i, v in ipairs(label) do label[i] = whole(v, 1) end
+  if #label ~= 1 and #label ~= 3 and #label ~= 5 or label[3] and label[2] < label[1] then error("", 0) end
+end
+
+--- Numbers become integers again; an error: it is no graph.
+local function check_graph(graph)
+  graph.threads, graph.missing = whole(graph.threads, 1), whole(graph.missing, 0)
+  graph.last = whole(graph.last, 1, #graph.nodes)
+  for i, node in ipairs(graph.nodes) do
+    node.visits, node.count, node.depth = whole(node.visits, 1), whole(node.count, 0), whole(node.depth, 0)
+    node.parent = i > 1 and whole(node.parent, 1, i - 1) or nil
+    if type(node.name) ~= "string" then error("", 0) end
+  end
+  for _, edge in ipairs(graph.edges) do
+    edge.from, edge.to = whole(edge.from, 1, #graph.nodes), whole(edge.to, 2, #graph.nodes)
+    edge.count = whole(edge.count, 1)
+    for _, label in ipairs(edge.labels) do check_label(label) end
+  end
+end
+
+--- A flow that was drawn to a file .json.
+---@param path string
+---@return pmlua.Flow? flow
+---@return string? err
+function M.read(path)
+  local f <close>, err = io.open(path, "rb")
+  if not f then return nil, err end
+  local data = require("pmlua.json").decode(f:read "a" or "")
+  local ok = type(data) == "table" and pcall(function()
+    data.refused = whole(data.refused, 0)
+    for _, graph in ipairs(data.graphs) do check_graph(graph) end
+  end)
+  if not ok then return nil, path .. ": not an event flow that pmlua wrote" end
+  return setmetatable({ graphs = data.graphs, refused = data.refused }, Flow)
+end
+
+-- --- comparing ---
+
+local function lines_of(graph)
+  local lines, path = { ("%d threads"):format(graph.threads) }, {}
+  for i, node in ipairs(graph.nodes) do
+    path[i] = "/" .. table.concat(M.path(graph, i), "/")
+    lines[#lines + 1] = ("node %s: %d visits"):format(path[i], node.visits)
+  end
+  for _, edge in ipairs(graph.edges) do
+    local labels = {}
+    for i, label in ipairs(edge.labels) do labels[i] = M.label(label) end
+    lines[#lines + 1] = ("edge from %s to %s: %s"):format(path[edge.from], path[edge.to], table.concat(labels, "; "))
+  end
+  return lines
+end
+
+--- Graphs as lines, in an order that does not depend on which thread came first.
+local function canonical(flow)
+  local all = {}
+  for i, graph in ipairs(flow.graphs) do all[i] = lines_of(graph) end
+  table.sort(all, function(a, b) return table.concat(a, "\n", 2) < table.concat(b, "\n", 2) end)
+  return all
+end
+
+--- Whether another flow has the same nodes, visits, edges and labels, by names of regions, in as many threads.
+---@param other pmlua.Flow
+---@return boolean
+---@return string? difference the first
+function Flow:same(other)
+  if getmetatable(other) ~= Flow then error("flow.same: another flow is needed", 2) end
+  local mine, others = canonical(self), canonical(other)
+  if #mine ~= #others then return false, ("%d graphs, the other has %d"):format(#mine, #others) end
+  for g, lines in ipairs(mine) do
+    for i = 1, math.max(#lines, #others[g]) do
+      if lines[i] ~= others[g][i] then
+        return false, ("%s; the other has %s"):format(lines[i] or "nothing more", others[g][i] or "nothing more")
+      end
+    end
+  end
+  return true
+end
+
+--- How much the graphs say in how little: enters of all threads, nodes, edges and labels of all graphs.
+---@return { threads: integer, enters: integer, nodes: integer, edges: integer, labels: integer, missing: integer }
+function Flow:size()
+  local s = { threads = 0, enters = 0, nodes = 0, edges = 0, labels = 0, missing = 0 }
+  for _, graph in ipairs(self.graphs) do
+    s.threads, s.missing = s.threads + graph.threads, s.missing + graph.threads * graph.missing
+    s.nodes, s.edges = s.nodes + #graph.nodes - 1, s.edges + #graph.edges
+    for _, edge in ipairs(graph.edges) do
+      s.enters, s.labels = s.enters + graph.threads * edge.count, s.labels + #edge.labels
+    end
+  end
+  return s
+end
+
+-- --- figures of nodes ---
+
+local own = {
+  time = function(node) return node.inclusive_ns end,
+  self = function(node) return node.exclusive_ns end,
+  calls = function(node) return node.count end,
+}
+
+local function figure(name, metrics)
+  if own[name] then return own[name] end
+  for _, metric in ipairs(metrics) do
+    if metric == name then return function(node) return node.metrics[name] end end
+  end
+end
+
+--- What "A/B" says of a node, a function; nil and why. Names may have slashes themselves.
+---@param text string
+---@param metrics string[] that nodes have beside time, self and calls
+---@return (fun(node: pmlua.flow.node): number?)? ratio
+---@return string? err
+function M.ratio(text, metrics)
+  local at = 0
+  repeat
+    at = text:find("/", at + 1, true)
+    local a, b = at and figure(text:sub(1, at - 1), metrics), at and figure(text:sub(at + 1), metrics)
+    if a and b then
+      return function(node)
+        local below = b(node)
+        return below ~= 0 and a(node) / below or nil
+      end
+    end
+  until not at
+  local names = table.move(metrics, 1, #metrics, 4, { "time", "self", "calls" })
+  return nil, ("'%s' is no ratio of two of: %s"):format(text, table.concat(names, ", "))
+end
+
+--- The same of a flow's own metrics.
+function Flow:ratio(text)
+  if type(text) ~= "string" then error("flow.ratio: a text such as 'self/time' is needed", 2) end
+  return M.ratio(text, self.graphs[1] and self.graphs[1].metrics or {})
+end
+
+-- --- outside Lua ---
+
+local function check(what, options)
+  for key, value in pairs(options or {}) do
+    if key ~= "color" and key ~= "title" then
+      error(("flow.%s: there is no option '%s'; color or title"):format(what, tostring(key)), 3)
+    end
+    if type(value) ~= "string" then error(("flow.%s: %s must be a string"):format(what, key), 3) end
+  end
+end
+
+---@class pmlua.flow.dot
+---@field color? string "A/B": nodes go from green to red with this ratio; A and B are metrics, time, self (ns) or calls
+---@field title? string
+
+--- For Graphviz.
+---@param options? pmlua.flow.dot
+---@return string text
+function Flow:dot(options)
+  check("dot", options)
+  local text, err = require("pmlua.flowgraph.dot").text(self, options or {})
+  return text or error("flow.dot: " .. err, 2)
+end
+
+--- A C program with the same flow, of sections of pmlua.
+---@param options? { title?: string }
+---@return string source
+function Flow:skeleton(options)
+  check("skeleton", options)
+  return require("pmlua.flowgraph.skeleton").source(self, options or {})
+end
+
+local formats = { svg = "picture", png = "picture", pdf = "picture", dot = "text", json = "data" }
+
+--- How a flow is drawn to a file of this name; nil and why.
+function M.format(path)
+  local format = formats[path:match "%.(%a+)$"]
+  if format then return format end
+  return nil, path .. ": the name of a flow's picture ends in .svg, .png, .pdf, .dot or .json"
+end
+
+--- The graphs as tables, for JSON.
+function Flow:data()
+  local json = require "pmlua.json"
+  for _, graph in ipairs(self.graphs) do
+    json.array(graph.metrics)
+    for _, edge in ipairs(json.array(graph.edges)) do json.array(edge.labels) end
+  end
+  return { graphs = json.array(self.graphs), refused = self.refused }
+end
+
+--- The picture, by Graphviz's dot; a name that ends in .dot or .json is only written.
+---@param path string
+---@param options? pmlua.flow.dot
+---@return boolean? drawn
+---@return string? err
+function Flow:draw(path, options)
+  if type(path) ~= "string" then error("flow.draw: the name of a file is needed", 2) end
+  check("draw", options)
+  local picture = require "pmlua.picture"
+  local format, wrong = M.format(path)
+  if not format then return nil, wrong end
+  local text
+  if format == "data" then
+    text = require("pmlua.json").encode(self:data())
+  else
+    text, wrong = require("pmlua.flowgraph.dot").text(self, options or {})
+    if not text then error("flow.draw: " .. wrong, 2) end
+  end
+  if format ~= "picture" then return picture.write(path, text) end
+  return picture.in_folder(function(folder)
+    local ok, err = picture.write(folder .. "/flow.dot", text)
+    if not ok then return nil, err end
+    ok, err = picture.run(folder, "dot", ("-T%s -o picture flow.dot"):format(path:match "%a+$"))
+    if not ok then return nil, err end
+    return picture.keep(folder, path)
+  end)
+end
+
+return M

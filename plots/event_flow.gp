@@ -1,0 +1,41 @@
+# SPDX-License-Identifier: BSD-3-Clause
+# plots/event_flow.gp - left: calls of a program, and what its event flow graph needs for them; right: time of the program
+# in its calls, and of the program that was made of the graph.
+#
+# Reads data.dat; the graph itself is event_flow.svg, drawn by Graphviz.
+
+plot_width = 1100
+plot_height = 520
+load "theme.gp"
+
+is(program) = strcol(c_program) eq program && column(c_samples) > 0
+
+set multiplot
+set label 1 "Loops of a program as labels of its event flow graph" at screen 0.012, 0.955 left font ",16" noenhanced
+set logscale xy
+set xlabel "steps of the solver"
+set tmargin at screen 0.83
+set bmargin at screen 0.14
+set offsets graph 0.06, graph 0.06, graph 0.1, graph 0.06
+
+set lmargin at screen 0.075
+set rmargin at screen 0.46
+set title "(a) What happens, and what tells it" font ",11.5"
+set ylabel "number"
+set key at graph 0.03, graph 0.97 left top vertical Left reverse samplen 1.6 noenhanced font ",10"
+plot "data.dat" using (is("original") ? column(c_steps) : NaN):(2 * column(c_calls)) with linespoints linetype 2 title "events of a trace", \
+     "" using (is("original") ? column(c_steps) : NaN):(column(c_labels)) with linespoints linetype 1 title "labels of all edges", \
+     "" using (is("original") ? column(c_steps) : NaN):(column(c_edges)) with linespoints linetype 3 title "edges", \
+     "" using (is("original") ? column(c_steps) : NaN):(column(c_paths)) with linespoints linetype 4 title "nodes"
+unset label 1
+unset label 9001
+unset label 9002
+
+set lmargin at screen 0.575
+set rmargin at screen 0.97
+set title "(b) Time of a thread in its calls" font ",11.5"
+set ylabel run_unit eq "" ? "time" : sprintf("time [%s]", run_unit)
+set format y "10^{%T}"
+plot for [i = 1:2] "data.dat" using (is(word("original skeleton", i)) ? column(c_steps) : NaN):(column(c_median)):(column(c_q1)):(column(c_q3)) \
+       with yerrorlines linetype i == 1 ? 2 : 1 title word("program skeleton", i)
+unset multiplot

@@ -1,0 +1,83 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+-- scripts/event_flow.lua - the order of a parallel program's messages as a graph, and a program made of that graph.
+--
+-- Try:  pmlua scripts/event_flow.lua --quick
+--
+-- After R. Schöne, R. Tschüter, T. Ilsche, J. Schuchart, D. Hackenberg, W. Nagel, Extending the functionality of Score-P
+-- through plugins, section 4.6, figure 11 and listing 4: the messages of a pipelined solver, whose loops become labels of
+-- a few edges however long they run; nodes are coloured by the ratio of two metrics; and a C program is made of the
+-- graph, compiled, run, and shown to have the same graph.
+
+local here = debug.getinfo(1, "S").source:match("^@(.*/)") or "./"
+package.path = here .. "?.lua;" .. package.path
+
+local pml = require "pmlua"
+local laboratory = require "event_flow.lab"
+local report = require "event_flow.report"
+
+local levels = { 1, 2, 5, 10, 25, 50, 100, 250, 500, 1000, 2500, 5000, 10000 }
+local lab
+
+local function prepare(options)
+  if options.ranks < 1 or options.ranks > 16 then
+    error(("option --ranks is %d, it must be from 1 to 16"):format(options.ranks), 0)
+  end
+  if options.steps < 1 or options.steps > levels[#levels] then
+    error(("option --steps is %d, it must be from 1 to %d"):format(options.steps, levels[#levels]), 0)
+  end
+  local set <close>, err = pml.eventset { options.event }
+  if not set then error("option --event: " .. err, 0) end
+  local steps = {}
+  for _, n in ipairs(levels) do
+    if n < options.steps then steps[#steps + 1] = n end
+  end
+  if options.quick then steps = { steps[#steps // 2] } end
+  steps[#steps + 1] = options.steps
+  local refused
+  lab, refused = laboratory.new(options)
+  if not lab then error(refused, 0) end
+  return { { "program", { "original", "skeleton" } }, { "steps", steps } }
+end
+
+local function figure(name)
+  return function(cell)
+    local flow = lab:seen(cell.p)
+    return flow and flow:size()[name]
+  end
+end
+
+return pml.experiment {
+  name = "event_flow",
+  description = [[
+Event flow graphs of a solver whose ranks pass messages: calls of its message library, of the program as it is, become nodes,
+and what follows what becomes edges, whose labels tell at which visits. Loops take no more labels the longer they run. Of
+each graph a C program is made, compiled and run, whose graph must be the same. A sample is the mean time of a thread in
+its messages.]],
+  factors = prepare,
+  help = { program = "skeleton: made of the graph of the original", steps = "of the solver" },
+  unit = "s",
+  repeats = 3,
+  rounds = 3,
+  warmup = 0,
+  quick = { repeats = 1, rounds = 1, steps = 20 },
+  options = {
+    { name = "steps", type = "integer", metavar = "N", default = 250, help = "the most that the solver takes" },
+    { name = "ranks", type = "integer", metavar = "N", default = 4, help = "of the program, which are threads" },
+    { name = "event", metavar = "NAME", default = "task-clock", help = "nodes are coloured by time/NAME" },
+  },
+  examples = { "pmlua scripts/event_flow.lua --quick", "pmlua scripts/event_flow.lua --steps 1000 --ranks 2" },
+  measure = function(_, p, n) return lab:measure(p, n) end,
+  columns = {
+    { name = "calls", unit = "", description = "of all threads", value = figure "enters" },
+    { name = "paths", unit = "", description = "nodes of all graphs", value = figure "nodes" },
+    { name = "edges", unit = "", description = "of all graphs", value = figure "edges" },
+    { name = "labels", unit = "", description = "of all edges", value = figure "labels" },
+    { name = "same", unit = "", description = "1: the skeleton has the graphs that it was made of",
+      value = function(cell)
+        local same = report.same(lab, cell.p.steps)
+        return cell.p.program == "skeleton" and same ~= nil and (same and 1 or 0) or nil
+      end },
+  },
+  analyse = function(run) report.write(run, lab) end,
+  plot = "event_flow",
+}

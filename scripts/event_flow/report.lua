@@ -1,0 +1,83 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+-- scripts/event_flow/report.lua - the graph of the longest run, coloured and drawn, its skeleton, and whether all agree.
+--
+-- Try:  pmlua scripts/event_flow.lua --quick && ls results/event_flow/latest
+
+local flowgraph = require "pmlua.flowgraph"
+local picture = require "pmlua.picture"
+local tabulate = require "pmlua.tabulate"
+
+local M = {}
+
+local SHOWN = 2 -- labels of an edge
+
+local function graphs(flow)
+  local rows = {}
+  for g, graph in ipairs(flow.graphs) do
+    for _, edge in ipairs(graph.edges) do
+      local from, labels = graph.nodes[edge.from].name, {}
+      for i, label in ipairs(edge.labels) do labels[i] = flowgraph.label(label) end
+      local more = #labels > SHOWN and (" and %d more"):format(#labels - SHOWN) or ""
+      rows[#rows + 1] = { g, graph.threads, from == "" and "(begin)" or from, graph.nodes[edge.to].name, edge.count,
+        table.concat(labels, " ", 1, math.min(SHOWN, #labels)) .. more }
+    end
+  end
+  return { columns = {
+    { "graph", "", "of threads with the same flow" }, { "threads", "", "with it" }, { "from", "text", "call" },
+    { "to", "text", "the call that follows" }, { "times", "", "in each thread" }, { "labels", "text", "at which visits" },
+  }, rows = rows }
+end
+
+-- The picture has what an event says of each call; the price of reading it is not in the samples.
+local function draw(run, lab, steps)
+  local event = lab.options.event
+  local flow, err = lab:flow_of(lab:words(steps), event)
+  if not flow then return run:warn("no coloured graph: " .. err) end
+  if not flow:same(lab:seen { program = "original", steps = steps }) then run:warn "reading the event changes the flow" end
+  local options = { color = "time/" .. event, title = ("wavefront %d %d"):format(lab.options.ranks, steps) }
+  for _, ending in ipairs { "dot", "json", "svg", "png" } do
+    local drawn, why = flow:draw(("%s/event_flow.%s"):format(run.dir, ending), options)
+    if not drawn then return run:warn(why) end
+  end
+end
+
+local function longest(lab)
+  local most
+  for steps in pairs(lab.original) do most = math.max(most or 0, steps) end
+  return most
+end
+
+--- Whether the skeleton's graphs are those that it was made of; nil: it was not run.
+function M.same(lab, steps)
+  if not lab.again[steps] then return nil end
+  return lab.why[steps] == nil
+end
+
+---@param run table
+---@param lab table event_flow.lab
+function M.write(run, lab)
+  local steps = longest(lab)
+  if not steps then return end
+  local flow = lab.original[steps]
+  local t = graphs(flow)
+  run:write_table("edges.dat", t, "edges of the longest run's graphs")
+  local source = flow:skeleton { title = ("wavefront %d %d"):format(lab.options.ranks, steps) }
+  local written, err = picture.write(run.dir .. "/skeleton.c", source)
+  if not written then run:warn(err) end
+  draw(run, lab, steps)
+  local names = {}
+  for i, column in ipairs(t.columns) do names[i] = column[1] end
+  run:say(("\nEvent flow of %d steps: which call follows which, at which visits"):format(steps))
+  run:say(tabulate(names, t.rows))
+  local compared, differ = 0, 0
+  for n in pairs(lab.again) do
+    compared = compared + 1
+    if not M.same(lab, n) then
+      differ = differ + 1
+      run:warn(("the skeleton of %d steps has another flow: %s"):format(n, lab.why[n]))
+    end
+  end
+  run:say(("Skeletons that were compiled and run: %d; with the flow they were made of: %d"):format(compared, compared - differ))
+end
+
+return M

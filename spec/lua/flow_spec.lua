@@ -1,0 +1,229 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+-- spec/lua/flow_spec.lua - event flow graphs: of this process, drawn, of unmodified programs, and back as programs.
+
+local support = require "spec.core.support"
+local quote = support.quote
+local flow, flowgraph = require "pmlua.flow", require "pmlua.flowgraph"
+local command = support.build .. "/pmlua"
+
+describe("An event flow", function()
+  local dir
+
+  --- Letters are sections; what is in parentheses after one is inside it.
+  local function run(text)
+    local section, at = support.core.section, 1
+    while at <= #text do
+      local name, inside = text:sub(at, at), text:match("^%b()", at + 1)
+      section.start(name)
+      if inside then run(inside:sub(2, -2)) end
+      section.stop(name)
+      at = at + 1 + #(inside or "")
+    end
+  end
+
+  local function flow_of(text)
+    flow.start()
+    run(text)
+    return assert(flow.stop())
+  end
+
+  --- "a>b 1,9,2" of each edge, by names.
+  local function edges(graph)
+    local all = {}
+    for i, edge in ipairs(graph.edges) do
+      local labels = {}
+      for k, label in ipairs(edge.labels) do labels[k] = flowgraph.label(label) end
+      all[i] = ("%s>%s %s"):format(graph.nodes[edge.from].name, graph.nodes[edge.to].name, table.concat(labels, " "))
+    end
+    return table.concat(all, "; ")
+  end
+
+  --- The flow of the skeleton, compiled and recorded; nil and why not.
+  local function again(one, name)
+    support.spit(("%s/%s.c"):format(dir, name), one:skeleton { title = name })
+    local status, _, err = support.shell(("gcc -Wall -Wextra -Werror -Icore %s/%s.c -o %s/%s -L%s -lpmlua -lpthread -Wl,-rpath,%s"):format(
+      dir, name, dir, name, support.build, support.build))
+    assert.equal(0, status, err)
+    status, _, err = support.shell(("%s record -o %s/of-%s --flow=%s/%s.json -- %s/%s"):format(command, dir, name, dir, name, dir, name))
+    assert.equal(0, status, err)
+    return assert(flowgraph.read(("%s/%s.json"):format(dir, name)))
+  end
+
+  setup(function() dir = support.folder() end)
+  teardown(support.cleanup)
+
+  it("has call paths as nodes, and says at which visits which edge is taken", function()
+    local one = flow_of(("a(bbbbc)"):rep(6))
+    local graph = one.graphs[1]
+    assert.equal(1, #one.graphs)
+    assert.equal(">a 1; a>b 1,6,1; b>b 1,3,1,4,6; b>c 4,24,4; c>a 1,5,1", edges(graph))
+    assert.same({ "a", "b" }, flowgraph.path(graph, 3))
+    assert.equal(24, graph.nodes[3].visits)
+    assert.equal(2, graph.nodes[3].parent)
+    assert.equal(4, graph.last)
+    assert.is_true(graph.nodes[2].inclusive_ns >= graph.nodes[3].inclusive_ns)
+    assert.same({ threads = 1, enters = 36, nodes = 3, edges = 5, labels = 5, missing = 0 }, one:size())
+  end)
+
+  it("sums what the events of sections count, so that nodes have ratios", function()
+    local s = support.core.section.define { label = "counted", events = { "clock::ticks" } }
+    flow.start { metrics = { "clock::ticks", "absent" } }
+    s:start()
+    run "ab"
+    s:stop()
+    local one = assert(flow.stop())
+    local node = one.graphs[1].nodes[2]
+    assert.is_true(node.metrics["clock::ticks"] > 0)
+    assert.equal(0, node.metrics.absent)
+    assert.equal(node.metrics["clock::ticks"] / node.count, assert(one:ratio "clock::ticks/calls")(node))
+    assert.is_nil(assert(one:ratio "time/absent")(node))
+    local nothing, why = one:ratio "time/tiem"
+    assert.is_nil(nothing)
+    assert.equal("'time/tiem' is no ratio of two of: time, self, calls, clock::ticks, absent", why)
+  end)
+
+  it("is the same as another with the same calls, and says where it differs", function()
+    local one = flow_of "abab"
+    assert.is_true(one:same(flow_of "abab"))
+    local same, why = one:same(flow_of "abac")
+    assert.is_false(same)
+    assert.equal("node /b: 2 visits; the other has node /b: 1 visits", why)
+  end)
+
+  it("is written for Graphviz, whatever regions are called", function()
+    flow.start()
+    local odd = 'say "hi" \\ \n\255 {<x>|y}'
+    support.core.section.start(odd)
+    support.core.section.stop(odd)
+    local one = assert(flow.stop())
+    local text = one:dot { color = "self/time", title = "odd" }
+    assert.truthy(text:find([[label="say \"hi\" \\  ? {<x>|y}\n1 visit\n1"]], 1, true), text)
+    assert.truthy(text:find("odd\\nself/time: green 1, red 1", 1, true), text)
+    if (support.shell "command -v dot") ~= 0 then return pending "Graphviz is not installed" end
+    assert.is_true(one:draw(dir .. "/odd.svg"))
+    assert.truthy(support.slurp(dir .. "/odd.svg"):find("<svg", 1, true))
+  end)
+
+  it("refuses what it cannot draw, in a sentence", function()
+    local one = flow_of "a"
+    assert.same({ nil, "x.gif: the name of a flow's picture ends in .svg, .png, .pdf, .dot or .json" }, { one:draw "x.gif" })
+    assert.same({ nil, "/nowhere/x.svg: cannot be written" }, { one:draw "/nowhere/x.svg" })
+    local _, out = support.shell(([[mkdir -p %s/bin && for t in sh timeout mkdir rm cp; do ln -sf $(command -v $t) %s/bin/; done
+      PATH=%s/bin %s -e 'pml.flow.start() pml.section.start "a" pml.section.stop "a" print(pml.flow.stop():draw "%s/x.svg")']]):format(
+      dir, dir, dir, command, dir))
+    assert.equal("nil\tdot is not installed (apt-get install graphviz)\n", out)
+  end)
+
+  it("becomes a program with the same flow", function()
+    local loops = { nested = ("a(bbbbc)"):rep(6), broken = "abbac" .. ("bbbd"):rep(5) .. "ab", single = "a",
+      deep = ("a(b(c)b(cd))"):rep(3) .. "c", crossing = "abcabcbcbcabcdbcd" }
+    for name, text in pairs(loops) do
+      local one = flow_of(text)
+      local same, why = one:same(again(one, name))
+      assert.is_true(same, why)
+    end
+  end)
+
+  it("becomes one too where nothing repeats, and whatever regions are called", function()
+    local names, seed = { "int", "a b", "a-b", "??/", "*/", '"', "\\", "A_B" }, 1
+    flow.start()
+    for _ = 1, 300 do
+      seed = (seed * 1103515245 + 12345) % (1 << 31)
+      local name = names[1 + (seed >> 16) % #names]
+      support.core.section.start(name)
+      support.core.section.stop(name)
+    end
+    local one = assert(flow.stop())
+    assert.is_true(one:size().labels > 50)
+    local same, why = one:same(again(one, "random"))
+    assert.is_true(same, why)
+  end)
+
+  it("is that of an unmodified program and all its threads, drawn as it is asked", function()
+    support.spit(dir .. "/sums.c", [[
+#include <pthread.h>
+#include <zlib.h>
+static void *sum(void *turns) {
+  unsigned long s = 0;
+  for (int *n = turns, i = 0; i < *n; i++) {
+    for (int k = 0; k < 3; k++) s = crc32(s, (const unsigned char *)"pmlua", 5);
+    s = adler32(s, (const unsigned char *)"pmlua", 5);
+  }
+  return s == 1 ? turns : NULL;
+}
+int main(void) {
+  pthread_t t[4];
+  int turns[4] = {10, 10, 20, 10};
+  for (int i = 0; i < 4; i++) pthread_create(&t[i], NULL, sum, &turns[i]);
+  for (int i = 0; i < 4; i++) pthread_join(t[i], NULL);
+  return 0;
+}
+]])
+    assert.equal(0, (support.shell(("gcc -O1 %s/sums.c -o %s/sums -lz -lpthread"):format(dir, dir))))
+    local status, _, err = support.shell(("%s record -o %s/sums.r --event clock::ticks --color clock::ticks/time --sym 'crc32:adler32' " ..
+      "--flow=%s/sums.json -- %s/sums"):format(command, dir, dir, dir))
+    assert.equal(0, status, err)
+    assert.truthy(err:find("200 calls of 4 threads in 2 graphs: 4 call paths, 8 edges, 8 labels", 1, true), err)
+    local one = assert(flowgraph.read(dir .. "/sums.json"))
+    table.sort(one.graphs, function(a, b) return a.threads > b.threads end)
+    assert.equal(3, one.graphs[1].threads)
+    assert.equal(">crc32 1; crc32>crc32 1,2,1,3,10; crc32>adler32 3,30,3; adler32>crc32 1,9,1", edges(one.graphs[1]))
+    assert.equal(90, one.graphs[1].nodes[2].count)
+    assert.is_true(one.graphs[1].nodes[2].metrics["clock::ticks"] > 0)
+    local same, why = one:same(again(one, "threads"))
+    assert.is_true(same, why)
+    assert.equal(0, (support.shell(("ls %s/sums.r/flow-*.dot %s/sums.r/flow-*.c && ! ls %s/sums.r/trace-*"):format(dir, dir, dir))))
+  end)
+
+  it("is misused with errors that name the place", function()
+    local misuses = {
+      ["pml.flow.stop()"] = "no flow is under way; begin one with flow.start",
+      ["pml.flow.start() pml.flow.start()"] = "a flow is under way; end it with flow.stop",
+      ["pml.flow.start { metric = { 'a' } }"] = "(command line):1: flow.start: there is no option 'metric'; metrics or labels",
+      ["pml.flow.start { metrics = 'a' }"] = "(command line):1: flow.start: metrics must be a list of 1 to 16 names",
+      ["pml.flow.start { metrics = { 'a', 2 } }"] = "(command line):1: flow.start: metrics[2] is no name",
+      ["pml.flow.start { labels = 0 }"] = "(command line):1: flow.start: labels must be a number from 1 to 16777216",
+      ["pml.flow.start(7)"] = "(command line):1: flow.start: options must be a table",
+      ["pml.flow.start() pml.flow.stop():same {}"] = "flow.same: another flow is needed",
+      ["pml.flow.start() pml.flow.stop():dot { color = 'time' }"] = "(command line):1: flow.dot: 'time' is no ratio of two of",
+      ["pml.flow.start() pml.flow.stop():dot { colour = 'time' }"] = "flow.dot: there is no option 'colour'; color or title",
+      ["pml.flow.start() pml.flow.stop():draw()"] = "(command line):1: flow.draw: the name of a file is needed",
+      ["pml.flow.start() pml.flow.stop():draw('x.svg', { color = 'a/b' })"] = "(command line):1: flow.draw: 'a/b' is no ratio",
+      ["pml.flow.start() pml.flow.stop():ratio()"] = "(command line):1: flow.ratio: a text such as 'self/time' is needed",
+    }
+    for text, sentence in pairs(misuses) do
+      local status, out, err = support.shell(("%s -e %s"):format(command, quote(text)))
+      assert.equal(1, status, text .. out)
+      assert.truthy(err:find(sentence, 1, true), err)
+      assert.equal(1, select(2, err:gsub("\n", "")), err)
+    end
+  end)
+
+  it("of pmlua record refuses what makes no sense, in one line", function()
+    local misuses = {
+      ["--color time/calls -- true"] = "--color is of a flow; add --flow",
+      ["--flow=x.gif -- true"] = "--flow=x.gif: the name of a flow's picture ends in",
+      ["--flow --color page-faults/calls -- true"] = "--color: 'page-faults/calls' is no ratio of two of: time, self, calls",
+      ["--flow= -- true"] = "--flow needs a value",
+    }
+    for text, sentence in pairs(misuses) do
+      local status, _, err = support.shell(("%s record %s"):format(command, text))
+      assert.equal(2, status, err)
+      assert.truthy(err:find(sentence, 1, true), err)
+    end
+  end)
+
+  it("that is read back is a flow, or a sentence", function()
+    local bad = { ["{"] = 1, ["[]"] = 1, ['{"refused":0}'] = 1, ['{"refused":0,"graphs":[{"threads":0}]}'] = 1,
+      ['{"refused":0,"graphs":[{"threads":1,"missing":0,"last":3,"nodes":[],"edges":[]}]}'] = 1 }
+    for text in pairs(bad) do
+      local one, why = flowgraph.read(support.spit(dir .. "/bad.json", text))
+      assert.is_nil(one, text)
+      assert.truthy(why:find("not an event flow that pmlua wrote", 1, true))
+    end
+    assert.is_nil((flowgraph.read(dir .. "/nowhere.json")))
+    local one = flow_of(("ab"):rep(4))
+    assert.is_true(one:draw(dir .. "/good.json"))
+    assert.is_true(one:same(assert(flowgraph.read(dir .. "/good.json"))))
+  end)
+end)
