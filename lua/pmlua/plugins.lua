@@ -61,6 +61,20 @@ local function near(all, token)
   return nearest and ("did you mean '%s'?"):format(nearest) or "pmlua events plugin:: lists them"
 end
 
+--- Names of the metrics that a token stands for here; none and the reason if the machine lacks them; nil and a sentence
+-- for a misspelt one.
+---@param name string of the plugin
+---@param token string
+---@return string[]?
+---@return string? reason
+function M.find(name, token)
+  local all = find(name).metrics {}
+  local found, reason = match(all, token)
+  if #found == 0 and not reason then return nil, ("plugin %s has no metric '%s'; %s"):format(name, token, near(all, token)) end
+  for i, metric in ipairs(found) do found[i] = metric.name end
+  return found, #found == 0 and reason or nil
+end
+
 --- The metrics that tokens choose, each once; what is not there in sentences; nil and a sentence for a misspelt one.
 local function choose(name, plugin, options)
   local all = plugin.metrics(options)

@@ -17,8 +17,8 @@ M.files = {
     .. " face |bytes    packets errs drop fifo frame compressed multicast|bytes    packets errs drop fifo colls carrier "
     .. "compressed\n"
     .. "    lo: 5000      50    0    0    0     0          0         0     5000      50    0    0    0     0       0          0\n"
-    .. "  eth0:1000000    900    0    0    0     0          0         0   200000     300    0    0    0     0       0          0\n"
-    .. "eth0.100: 30000     40    0    0    0     0          0         0    4000      20    0    0    0     0       0          0\n",
+    .. "  eth0:1000000    900    0    0    0     0         0         0   200000     300    0    0    0     0       0          0\n"
+    .. "eth0.100: 30000     40    0    0    0     0         0         0    4000      20    0    0    0     0       0          0\n",
   ["proc/diskstats"] = "   7       0 loop0 11 0 22 0 0 0 0 0 0 0 0 0 0 0 0 0 0\n"
     .. " 259       0 nvme0n1 1000 10 80000 500 2000 20 160000 900 0 1200 1400 0 0 0 0 5 6\n",
   ["proc/pressure/cpu"] = "some avg10=0.10 avg60=0.20 avg300=0.30 total=1500000\n"
