@@ -20,6 +20,8 @@ do for [i = 1:8] { top[i] = 0 }
 index_of(s) = sum [i = 1:8] (word(names, i) eq s ? i : 0)
 raise(i, v) = (top[i] = v > top[i] ? v : top[i], 0)
 stats "metrics.dat" using (raise(index_of(strcol(1)), $3 - (strcol(1) eq "memory_used" ? used : 0))) nooutput name "all"
+nice(step, ten) = ten * (step <= ten ? 1 : step <= 2 * ten ? 2 : step <= 5 * ten ? 5 : 10)
+ticks(top) = nice(top / 5.0, 10 ** floor(log10(top / 5.0)))
 larger(a, b) = a > b ? a : b
 sensed = top[7] > 0 || top[8] > 0
 panels = sensed ? 5 : 4
@@ -59,7 +61,7 @@ set tics nomirror out scale 0.6
 set xtics autofreq
 set ytics autofreq
 set grid ytics linetype 1 linecolor rgb "#dddddd" linewidth 0.6 dashtype solid
-set key at graph 0.995, graph 0.98 right top horizontal noreverse Right samplen 1.6 noenhanced font ",10" opaque
+set key at graph 0.995, graph 0.98 right top horizontal noreverse Right samplen 1.6 noenhanced font ",10"
 set style fill solid 0.35 noborder
 do for [k = 1:panels] {
   set tmargin at screen high(k)
@@ -67,6 +69,7 @@ do for [k = 1:panels] {
   ceiling = 1.3 * (k == 1 ? larger(top[1], top[2]) : k == 2 ? larger(top[3], top[4]) : k == 5 ? larger(top[7], top[8]) : top[k + 2])
   if (ceiling <= 0) { ceiling = 1 }
   set yrange [0:ceiling]
+  set ytics ticks(ceiling)
   set format x (k == panels ? "%g" : "")
   if (k == panels) { set xlabel "time since the run began [s]" } else { unset xlabel }
   one = word("resident process_cpus loopback switches", k == 5 ? 1 : k)

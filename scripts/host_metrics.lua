@@ -16,8 +16,16 @@ local report = require "host_metrics.report"
 
 local lab
 
+local limits = { seconds = { 0.01, 3600 }, megabytes = { 1, 1000000 }, threads = { 0, 1024 } }
+
 local function prepare(options)
   local err
+  for name, limit in pairs(limits) do
+    local v = options[name]
+    if not (v >= limit[1] and v <= limit[2]) then
+      error(("option --%s is %s, it must be from %s to %s"):format(name, v, limit[1], limit[2]), 0)
+    end
+  end
   lab, err = lab_of.new(pml, options)
   if not lab then error(err, 0) end
   return { { "phase", lab_of.phases } }

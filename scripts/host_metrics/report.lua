@@ -85,7 +85,7 @@ function M.write(run, lab)
   run:write_table("metrics.dat", metrics(series, order, begin))
   local t = means(lab, order)
   run:write_table("means.dat", t)
-  if #t.rows > 0 then say(run, t) end
+  if #t.rows > 0 and #lab.visits > 0 then say(run, t) end
   for _, line in ipairs(lab.lacking) do run:say("not on this machine: " .. line) end
 end
 
