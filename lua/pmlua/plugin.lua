@@ -32,7 +32,7 @@ end
 local units = { us = 1e-6, ms = 1e-3, s = 1, m = 60 }
 
 --- Seconds of a number, or of "100ms"; nil if it is neither.
-local function seconds(every)
+function M.seconds(every)
   if type(every) == "number" then return every > 0 and every or nil end
   local n, unit = tostring(every):match("^([%d.]+)(%a+)$")
   n = tonumber(n)
@@ -44,7 +44,7 @@ local function wrong(t)
   if type(t.events) ~= "table" then return "a plugin needs a table of events" end
   if (t.read == nil) == (t.collect == nil) then return "a plugin has either read or collect" end
   if type(t.read or t.collect) ~= "function" then return "read and collect are functions" end
-  if t.collect and not seconds(t.every) then return "a plugin that collects says how often: every = \"100ms\"" end
+  if t.collect and not M.seconds(t.every) then return "a plugin that collects says how often: every = \"100ms\"" end
   if t.read and t.every ~= nil then return "every is for plugins that collect" end
   local known = { name = 1, scope = 1, every = 1, events = 1, read = 1, collect = 1 }
   for key in pairs(t) do
@@ -109,7 +109,7 @@ function M.define(t)
     text = blob
   end
   return core.plugin.provide { name = t.name or def.name, kind = kind, text = text, scope = def.scope,
-    every = def.collect and seconds(def.every) or nil, events = events_of(def) }
+    every = def.collect and M.seconds(def.every) or nil, events = events_of(def) }
 end
 
 -- --- beside a run ---

@@ -61,6 +61,20 @@ local function near(all, token)
   return nearest and ("did you mean '%s'?"):format(nearest) or "pmlua events plugin:: lists them"
 end
 
+--- Names of the metrics that a token stands for here; none and the reason if the machine lacks them; nil and a sentence
+-- for a misspelt one.
+---@param name string of the plugin
+---@param token string
+---@return string[]?
+---@return string? reason
+function M.find(name, token)
+  local all = find(name).metrics {}
+  local found, reason = match(all, token)
+  if #found == 0 and not reason then return nil, ("plugin %s has no metric '%s'; %s"):format(name, token, near(all, token)) end
+  for i, metric in ipairs(found) do found[i] = metric.name end
+  return found, #found == 0 and reason or nil
+end
+
 --- The metrics that tokens choose, each once; what is not there in sentences; nil and a sentence for a misspelt one.
 local function choose(name, plugin, options)
   local all = plugin.metrics(options)
@@ -128,10 +142,19 @@ end
 
 local kinds = { name = "string", metrics = "table", root = "string", pid = "number" }
 
+local function seconds(every)
+  return require("pmlua.plugin").seconds(every)
+end
+
 local function check(options)
   for key, value in pairs(options) do
     if not kinds[key] and key ~= "every" then error(("unknown option '%s'"):format(tostring(key)), 3) end
     if kinds[key] and type(value) ~= kinds[key] then error(("option '%s' must be a %s"):format(key, kinds[key]), 3) end
+  end
+  local pid = options.pid
+  if pid and not (math.type(pid) == "integer" and pid > 0) then error("option 'pid' is the number of a process", 3) end
+  if options.every ~= nil and not seconds(options.every) then
+    error(("option 'every' is '%s', not a time such as \"100ms\""):format(tostring(options.every)), 3)
   end
   for i, token in ipairs(options.metrics or {}) do
     if type(token) ~= "string" then error(("metric %d is a %s, not a string"):format(i, type(token)), 3) end
@@ -162,6 +185,10 @@ function M.load(options)
   local name = options.name
   local plugin = assert(find(name))
   local tokens, every = environment_of(name)
+  if every and not seconds(every) then
+    local sentence = "plugin.load: EINVAL: SCOREP_METRIC_%s_EVERY is '%s', not a time such as 100ms"
+    return nil, sentence:format(name:upper(), every), "EINVAL"
+  end
   tokens = options.metrics or tokens or plugin.default
   local given = { metrics = tokens, root = options.root, pid = options.pid, every = options.every or every }
   local chosen, lacking = choose(name, plugin, given)

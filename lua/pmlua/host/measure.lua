@@ -51,9 +51,10 @@ local function value_of(metric, numbers, state, ns)
   if not v then return nil end
   v = how[metric.how or "level"](state, v, ns, metric.wrap)
   if not v then return nil end
-  v = v * (metric.factor or 1)
-  if metric.type == "integer" then return math.tointeger(v) end
-  return v
+  local factor = metric.factor or 1
+  if metric.type == "float" then return v * factor + 0.0 end
+  if math.abs(v) > math.maxinteger // factor then return nil end -- no machine has that much of anything
+  return math.tointeger(v * factor)
 end
 
 --- A function that gives the values of these metrics by their names.

@@ -66,15 +66,12 @@ end
 ---@return table[]
 function M.metrics(options)
   local metrics = {}
-  for _, token in ipairs(options.metrics or { "*/*/" }) do
+  for _, token in ipairs(options.metrics or M.default) do
     local names = events_of(token)
-    for _, name in ipairs(names) do
-      local event = options.metrics and true or core.event.parse(name)
-      if event == true or event and event.parts[1] and event.parts[1].place then places_of(name, metrics) end
-    end
+    for _, name in ipairs(names) do places_of(name, metrics) end
     if #names == 0 then metrics[#metrics + 1] = { name = token, reason = NONE } end
   end
-  return #metrics > 0 and metrics or { { name = "*", reason = NONE } }
+  return metrics
 end
 
 function M.collector(_, metrics)

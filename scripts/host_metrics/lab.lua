@@ -1,0 +1,167 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+-- scripts/host_metrics/lab.lua - the phases, run; the plugins beside them; and what a metric was during a phase.
+--
+-- Try:  for _, c in ipairs(require("host_metrics.lab").columns) do print(c.name, c.event) end
+
+local M = {}
+
+M.phases = { "rest", "allocate", "compute", "send" }
+
+-- What is drawn, and is a column of each phase: factor from the metric's unit to the column's. Where `event` is a pattern
+-- it stands for the first metric that matches; machines name their sensors differently.
+M.columns = {
+  { name = "resident", unit = "MB", event = "plugin::process::resident", factor = 1e-6, kind = "level",
+    description = "memory of the process" },
+  { name = "memory_used", unit = "MB", event = "plugin::host::memory_used", factor = 1e-6, kind = "level",
+    description = "memory of the host that new work cannot have" },
+  { name = "process_cpus", unit = "", event = "plugin::process::cpus", factor = 1, kind = "mean",
+    description = "processors at work for the process" },
+  { name = "cpus_busy", unit = "", event = "plugin::host::cpus_busy", factor = 1, kind = "mean",
+    description = "processors of the host at work" },
+  { name = "loopback", unit = "MB/s", event = "plugin::host::network_lo_sent", factor = 1e-6, kind = "rate",
+    description = "sent over the loopback" },
+  { name = "switches", unit = "1/s", event = "plugin::host::context_switches", factor = 1, kind = "rate",
+    description = "context switches of the host" },
+  { name = "power", unit = "W", event = "^plugin::host::power_", factor = 1, kind = "mean",
+    description = "power of the first meter" },
+  { name = "temperature", unit = "degC", event = "^plugin::host::temperature_", factor = 1, kind = "level",
+    description = "at the first sensor" },
+}
+
+local drawn = { "memory_used", "cpus_busy", "network_lo_sent", "context_switches", "power_*", "temperature_*" }
+
+local Lab = {}
+Lab.__index = Lab
+
+--- Metrics of the host that this machine has, of those that are wanted; why it lacks the others, a line each.
+local function available(pml, wanted)
+  local metrics, lacking, taken = {}, {}, {}
+  for _, token in ipairs(wanted) do
+    local found, why = pml.plugins.find("host", token)
+    if not found then return nil, why end
+    for _, name in ipairs(found) do
+      if not taken[name] then metrics[#metrics + 1] = name end
+      taken[name] = true
+    end
+    if #found == 0 then lacking[#lacking + 1] = ("%s: %s"):format(token, why) end
+  end
+  return metrics, lacking
+end
+
+--- The phases of the workload and the plugins, which begin with the run.
+---@param pml table
+---@param options table of the experiment
+---@return table? lab
+---@return string? err
+function M.new(pml, options)
+  local self = setmetatable({ pml = pml, options = options, visits = {} }, Lab)
+  if not pml.paths.workloads then return nil, "the workloads are not built; run make" end
+  local err
+  self.workload, err = pml.workload.load(pml.paths.workloads .. "/phases.so")
+  if not self.workload then return nil, err end
+  local every = pml.plugin.seconds(options.every)
+  if not every or every < 0.001 then return nil, ("option --every is '%s', it must be 1ms or more"):format(options.every) end
+  local wanted = table.move(drawn, 1, #drawn, 1, {})
+  for token in options.metrics:gmatch("[^,]+") do wanted[#wanted + 1] = token end
+  local metrics
+  metrics, self.lacking = available(pml, wanted)
+  if not metrics then return nil, "option --metrics: " .. self.lacking end
+  self.plugins = {}
+  local of_process = { "resident", "cpus", "threads" }
+  for _, t in ipairs { { name = "host", metrics = metrics }, { name = "process", metrics = of_process } } do
+    t.every = options.every
+    local p
+    p, err = pml.plugin.load(t)
+    if not p then return nil, err end
+    self.plugins[#self.plugins + 1] = p
+  end
+  return self
+end
+
+--- Run a phase some times.
+---@return number[]|nil seconds
+---@return string? err
+function Lab:measure(phase, n)
+  local clock, seconds = self.pml.clock, {}
+  for i = 1, n do
+    local samples <close> = assert(self.pml.samples.new(1))
+    local from = clock.ns()
+    local run, err = self.workload:run { operation = "empty", samples = { samples }, options = {
+      phase = phase, seconds = self.options.seconds, megabytes = self.options.megabytes,
+      threads = self.options.threads > 0 and self.options.threads or #self.pml.sys.affinity() } }
+    if not run then return nil, err end
+    local to = clock.ns()
+    seconds[i] = (to - from) * 1e-9
+    self.visits[#self.visits + 1] = { phase = phase, from = from, to = to }
+  end
+  return seconds
+end
+
+-- --- what was measured ---
+
+--- All series by the names of their events, with the values that there are by now.
+function Lab:series()
+  local series, order = {}, {}
+  for _, p in ipairs(self.plugins) do
+    p:collect()
+    for _, s in ipairs(p:series() or {}) do
+      series[s.event] = s
+      order[#order + 1] = s
+    end
+  end
+  return series, order
+end
+
+--- The series that a column is of, if this machine has it.
+function M.series_of(column, series, order)
+  if column.event:sub(1, 1) ~= "^" then return series[column.event] end
+  for _, s in ipairs(order) do
+    if s.event:find(column.event) and not (column.kind == "mean" and s.mode:find "^accumulated") then return s end
+  end
+end
+
+--- Steps of a series: value k holds from the time of value k - 1 to its own; of what counts it is the rate then.
+---@param s table series
+---@param kind "level"|"mean"|"rate"
+---@param step fun(from: integer, to: integer, value: number)
+function M.each(s, kind, step)
+  for k = 2, #s.ns do
+    local from, to = s.ns[k - 1], s.ns[k]
+    local v = s.value[k]
+    if kind == "rate" then v = (v - s.value[k - 1]) / ((to - from) * 1e-9) end
+    step(from, to, v * s.scale)
+  end
+end
+
+--- Mean, least and most of a series over some spans of time, each value weighed by how long it held there.
+function M.during(s, kind, spans)
+  local sum, time, least, most = 0, 0, math.huge, -math.huge
+  M.each(s, kind, function(from, to, v)
+    for _, span in ipairs(spans) do
+      local overlap = math.min(to, span.to) - math.max(from, span.from)
+      if overlap > 0 then
+        sum, time = sum + v * overlap, time + overlap
+        least, most = math.min(least, v), math.max(most, v)
+      end
+    end
+  end)
+  if time == 0 then return nil end
+  return sum / time, least, most
+end
+
+function Lab:spans(phase)
+  local spans = {}
+  for _, visit in ipairs(self.visits) do
+    if visit.phase == phase then spans[#spans + 1] = visit end
+  end
+  return spans
+end
+
+--- A column of data.dat.
+function Lab:column(cell, column)
+  local s = M.series_of(column, self:series())
+  local mean = s and M.during(s, column.kind, self:spans(cell.p.phase))
+  return mean and mean * column.factor
+end
+
+return M

@@ -1,0 +1,92 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+-- scripts/host_metrics/report.lua - regions.dat, metrics.dat and means.dat, and the means on the terminal.
+--
+-- Try:  pmlua scripts/host_metrics.lua --quick --no-plot && head results/host_metrics/latest/means.dat
+
+local lab_of = require "host_metrics.lab"
+local tabulate = require "pmlua.tabulate"
+
+local M = {}
+
+local function colour(phase)
+  for i, name in ipairs(lab_of.phases) do
+    if name == phase then return i end
+  end
+end
+
+local function regions(lab, begin)
+  local rows = {}
+  for i, v in ipairs(lab.visits) do
+    rows[i] = { v.phase, (v.from - begin) * 1e-9, (v.to - begin) * 1e-9, colour(v.phase) }
+  end
+  return { rows = rows, columns = { { "phase", "text", "of the program" }, { "from", "s", "since the run began" },
+    { "to", "s", "since the run began" }, { "colour", "", "of the phase" } } }
+end
+
+-- What is drawn: a row where a value begins to hold and one where it ends.
+local function metrics(series, order, begin)
+  local rows = {}
+  for _, column in ipairs(lab_of.columns) do
+    local s = lab_of.series_of(column, series, order)
+    if s then
+      lab_of.each(s, column.kind, function(from, to, v)
+        local function add(ns) rows[#rows + 1] = { column.name, (ns - begin) * 1e-9, v * column.factor, column.unit } end
+        if column.kind ~= "level" then add(from) end
+        add(to)
+      end)
+    end
+  end
+  return { rows = rows, columns = { { "metric", "text", "column of data.dat" }, { "time", "s", "since the run began" },
+    { "value", "", "in the unit beside it" }, { "unit", "text", "" } } }
+end
+
+local function kind_of(s)
+  if s.mode:find "^accumulated" then return "rate" end
+  return s.mode:find "_last$" and "mean" or "level"
+end
+
+-- Every metric in every phase, in its own unit.
+local function means(lab, order)
+  local rows = {}
+  for _, s in ipairs(order) do
+    local kind = kind_of(s)
+    for _, phase in ipairs(lab_of.phases) do
+      local mean, least, most = lab_of.during(s, kind, lab:spans(phase))
+      rows[#rows + 1] = { s.event, phase, mean, least, most, kind == "rate" and s.unit .. "/s" or s.unit }
+    end
+  end
+  return { rows = rows, columns = { { "event", "text", "metric of a plugin" }, { "phase", "text", "of the program" },
+    { "mean", "", "over all visits; of what counts, its rate" }, { "least", "", "value" }, { "most", "", "value" },
+    { "unit", "text", "of the three" } } }
+end
+
+--- A line per metric, a column per phase.
+local function say(run, t)
+  local names, rows, by = { "mean during" }, {}, {}
+  for i, phase in ipairs(lab_of.phases) do names[i + 1] = phase end
+  for _, r in ipairs(t.rows) do
+    local row = by[r[1]]
+    if not row then
+      row = { ("%s [%s]"):format(r[1]:gsub("^plugin::", ""), r[6]) }
+      by[r[1]], rows[#rows + 1] = row, row
+    end
+    row[1 + colour(r[2])] = r[3] or "-"
+  end
+  run:say("\n" .. tabulate(names, rows))
+end
+
+--- Tables into the run's folder; the means, and what this machine lacks, on the terminal.
+---@param run table
+---@param lab table host_metrics.lab
+function M.write(run, lab)
+  local series, order = lab:series()
+  local begin = run.plugins and run.plugins.since_ns or (lab.visits[1] or { from = 0 }).from
+  run:write_table("regions.dat", regions(lab, begin))
+  run:write_table("metrics.dat", metrics(series, order, begin))
+  local t = means(lab, order)
+  run:write_table("means.dat", t)
+  if #t.rows > 0 and #lab.visits > 0 then say(run, t) end
+  for _, line in ipairs(lab.lacking) do run:say("not on this machine: " .. line) end
+end
+
+return M

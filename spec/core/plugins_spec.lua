@@ -1,0 +1,178 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+-- spec/core/plugins_spec.lua - the plugins that come with pmlua, as they run: in event sets, series, traces, experiments.
+
+local support = require "spec.core.support"
+local it = support.it
+local core = support.core
+local pml = core and require "pmlua"
+
+local MIB = 1 << 20
+
+--- A plugin that measures each 10 ms, the events of it, and a function that waits for values newer than now.
+local function start(name, options)
+  options.name, options.every = name, "10ms"
+  local p = assert(pml.plugin.load(options))
+  local events = {}
+  for i, m in ipairs(p:info().metrics) do events[i] = m.event end
+  return p, events
+end
+
+--- The last value of each series once it is younger than the call; at most five seconds.
+local function fresh(p)
+  local now = core.clock.ns()
+  for _ = 1, 500 do
+    core.sys.sleep(0.01)
+    assert(p:collect())
+    local last, young = {}, true
+    for _, s in ipairs(p:series()) do
+      last[s.name] = s.value[#s.value]
+      young = young and #s.ns > 0 and s.ns[#s.ns] > now
+    end
+    if young then return last end
+  end
+  error "the plugin gives no values"
+end
+
+describe("A plugin that comes with pmlua", function()
+  after_each(function()
+    if core then core.event.set_sysfs() end
+    support.cleanup()
+  end)
+
+  it("sees what this process allocates, and the host with it", function()
+    local p = start("process", { metrics = { "resident", "threads" } })
+    local h = start("host", { metrics = { "memory_used", "memory_free" } })
+    local seen_by_host = false
+    for _ = 1, 5 do -- others allocate and free at the same time
+      p:start() h:start()
+      local before, host_before = fresh(p), fresh(h)
+      local text = ("x"):rep(200 * MIB)
+      local after, host_after = fresh(p), fresh(h)
+      assert.is_true(after.resident - before.resident >= 200 * MIB - 1 * MIB, "of the process")
+      seen_by_host = seen_by_host or host_after.memory_used - host_before.memory_used >= 100 * MIB
+      assert.equal(200 * MIB, #text)
+      text = nil -- luacheck: ignore 311
+      collectgarbage()
+      if seen_by_host then break end
+    end
+    p:stop() h:stop()
+    assert.is_true(seen_by_host)
+  end)
+
+  it("sees what is sent over the loopback, in event sets too", function()
+    if support.shell("command -v python3") ~= 0 then
+      return pending "python3 is not installed: nobody sends" -- luacheck: ignore 113
+    end
+    local p, events = start("host", { metrics = { "network_lo_sent", "network_lo_received" } })
+    local set <close> = assert(pml.eventset(events))
+    fresh(p)
+    set:start()
+    local status, _, err = support.shell([[python3 -c '
+import socket
+s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM); s.bind(("127.0.0.1", 0))
+for i in range(500): s.sendto(b"x" * 10000, s.getsockname())']])
+    assert.equal(0, status, err)
+    fresh(p)
+    local sent, received = set:read()
+    assert.is_true(sent >= 5000000 and received >= 5000000, ("%d sent, %d received"):format(sent, received))
+    local e = set:event(1)
+    assert.same({ "B", "accumulated_start", "integer" }, { e.unit, e.mode, e.type })
+    p:stop()
+  end)
+
+  it("is in traces, in order and with its units", function()
+    local p = start("host", { metrics = { "load_1", "cpus_busy" } })
+    p:start()
+    fresh(p)
+    p:stop()
+    local dir = support.folder()
+    local trace = assert(pml.trace.open(dir, {}))
+    assert.is_true(trace:plugin(p) >= 2)
+    assert.is_true(trace:close())
+    local status, out = support.shell(("/usr/bin/python3 spec/otf2_validate.py %s/traces.otf2"):format(dir))
+    assert.equal(0, status, out)
+    local _, definitions = support.shell(("otf2-print -G %s/traces.otf2"):format(dir))
+    assert.matches("plugin::host::cpus_busy.-Mode: ABSOLUTE_LAST, Value Type: DOUBLE.-Unit: \"#\"", definitions)
+  end)
+
+  it("goes along with an experiment when the environment names it", function()
+    local dir = support.folder()
+    local script = support.spit(dir .. "/plug.lua", [[
+      local pml = require "pmlua"
+      return pml.experiment { name = "plug", factors = { n = { 1, 2 } }, repeats = 20, unit = "#",
+        measure = function(_, p) local t = pml.clock.ns() + 1000000 while pml.clock.ns() < t do end return p.n end }]])
+    local run = "SCOREP_METRIC_PLUGINS=process SCOREP_METRIC_PROCESS=resident,cpus SCOREP_METRIC_PROCESS_EVERY=5ms %s/pmlua %s "
+      .. "--no-plot --out %s"
+    local status, out, err = support.shell(run:format(support.build, script, dir))
+    assert.equal(0, status, out .. err)
+    local t = assert(require("pmlua.dat").read(dir .. "/plug/latest/plugins.dat"))
+    local most = 0
+    for _, row in ipairs(t.rows) do
+      if row and row.event == "plugin::process::resident" then most = math.max(most, row.value) end
+    end
+    assert.is_true(most > MIB)
+  end)
+
+  it("is listed as what it would have, and with what this machine lacks", function()
+    local status, out = support.shell(support.build .. "/pmlua events plugin::host::")
+    assert.equal(0, status)
+    assert.matches("not loaded: pml%.plugin%.load { name = \"host\" }.*plugin::host::memory_available +memory that", out)
+    local _, loaded, err = support.shell("SCOREP_METRIC_PLUGINS=host SCOREP_METRIC_HOST=load_1 " .. support.build
+      .. "/pmlua events --available plugin::host")
+    assert.matches("plugin::host::load_1.-absolute_point, async_event, per host.-1 event, 1 available", loaded .. err)
+  end)
+
+  it("refuses what it has not, with the nearest or the reason", function()
+    local function refused(t, code, says)
+      local p, err, got = pml.plugin.load(t)
+      assert.same({ nil, code }, { p, got })
+      assert.matches(says, err)
+    end
+    refused({ name = "host", metrics = { "memry_free" } }, "ENOEVENT", "did you mean 'memory_free'")
+    refused({ name = "host", metrics = { "load_1" }, root = "/nosuch" }, "ENOTHERE", "/nosuch/proc/loadavg: No such file")
+    refused({ name = "host", metrics = {} }, "ENOTHERE", "no metrics are asked for")
+    refused({ name = "process", pid = 4194305 }, "ENOTHERE", "No such file")
+    refused({ name = "uncore", metrics = { "task-clock" } }, "ENOTHERE", "counts no packages, but threads")
+    refused({ name = "uncore", metrics = { "nosuch/x/" } }, "ENOTHERE", "no PMU \"nosuch\"")
+    for _, t in ipairs { { name = "host", every = "soon" }, { name = "host", metrics = "load_1" }, { name = "host", pit = 1 },
+      { name = "host", metrics = { 1 } }, { name = "process", pid = -1 }, { name = "host", root = 1 } } do
+      local good, err = pcall(function() pml.plugin.load(t) end)
+      assert.is_false(good)
+      assert.matches("plugins_spec%.lua:%d+: .*%a", err)
+    end
+  end)
+end)
+
+describe("The uncore plugin", function()
+  after_each(function() if core then core.event.set_sysfs() end end)
+
+  it("has a metric for each package, which grows as the package counts", function()
+    if core.sys.nprocs() < 2 then return pending "a machine with two cpus is needed" end -- luacheck: ignore 113
+    assert(pml.event.set_sysfs "spec/data/sysfs/twin")
+    local p, err, code = pml.plugin.load { name = "uncore", metrics = { "node/cpu-clock/" }, every = "10ms" }
+    if not p and err:find "paranoid" then return pending(err) end -- luacheck: ignore 113
+    assert(p, tostring(code) .. tostring(err))
+    p:start()
+    fresh(p)
+    fresh(p)
+    p:stop()
+    local series = p:series()
+    assert.same({ "node/cpu-clock/:package0", "node/cpu-clock/:package1" }, { series[1].name, series[2].name })
+    for _, s in ipairs(series) do
+      assert.same({ "ns", "accumulated_start", 0 }, { s.unit, s.mode, s.backwards })
+      assert.is_true(s.value[#s.value] > s.value[1])
+    end
+    assert.equal("plugin::uncore::node/cpu-clock/:package1", series[2].event)
+  end)
+
+  it("is of the places of a described machine, as far as they open", function()
+    assert(pml.event.set_sysfs "spec/data/sysfs/server")
+    local events = { "power/energy-pkg/", "uncore_imc_0/cas_count_read/:package1" }
+    local metrics = require("pmlua.plugins.uncore").metrics { metrics = events }
+    local names = {}
+    for i, m in ipairs(metrics) do names[i] = m.name end
+    assert.same({ "power/energy-pkg/:package0", "power/energy-pkg/:package1", "uncore_imc_0/cas_count_read/:package1:die0",
+      "uncore_imc_0/cas_count_read/:package1:die1" }, names)
+    assert.same({ "Joules", 2.0 ^ -32 }, { metrics[1].unit, metrics[1].scale })
+  end)
+end)

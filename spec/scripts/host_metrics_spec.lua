@@ -1,0 +1,99 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+-- spec/scripts/host_metrics_spec.lua - the experiment, run for real by its command.
+
+package.path = "spec/scripts/?.lua;" .. package.path
+local tables = require "tables"
+
+describe("scripts/host_metrics.lua --quick", function()
+  local out, text, status, dir, rows, means
+  setup(function()
+    out = tables.temporary_folder()
+    text, status, dir = tables.run("host_metrics", out, "--metrics load_1")
+    rows, means = tables.read(dir .. "/data.dat"), tables.read(dir .. "/means.dat")
+  end)
+  teardown(function() os.execute("rm -rf " .. out) end)
+
+  local function of(phase)
+    for _, r in ipairs(rows) do
+      if r.phase == phase then return r end
+    end
+  end
+
+  local function mean(event, phase)
+    for _, r in ipairs(means) do
+      if r.event == event and r.phase == phase then return r end
+    end
+  end
+
+  it("ends well, with a picture and a row for each phase", function()
+    assert.equal(0, status, text)
+    assert.equal(4, #rows)
+    assert.is_true(tables.drawn(dir), text)
+    for _, r in ipairs(rows) do assert.is_true(r.status == "ok" and r.min >= 0.2, r.phase) end
+  end)
+
+  it("sees what is sent in the phase that sends", function()
+    assert.is_true(of("send").loopback > 1)
+    assert.is_true(of("send").loopback > 10 * of("allocate").loopback)
+  end)
+
+  it("sees memory come in the phase that allocates", function()
+    local allocate, rest = mean("plugin::process::resident", "allocate"), mean("plugin::process::resident", "rest")
+    assert.is_true(allocate.most > rest.mean + 20e6, ("%g, %g"):format(allocate.most, rest.mean))
+    assert.is_true(allocate.most > allocate.least)
+  end)
+
+  it("sees threads come in the phase that computes, and takes the metrics it is asked for", function()
+    assert.is_true(mean("plugin::process::threads", "compute").most > mean("plugin::process::threads", "rest").mean)
+    assert.is_true(mean("plugin::host::load_1", "rest").mean >= 0)
+    assert.is_nil(mean("plugin::host::load_5", "rest"))
+  end)
+
+  it("has its regions in order, and the metrics within the run", function()
+    local last, phases = 0, 0
+    for _, r in ipairs(tables.read(dir .. "/regions.dat")) do
+      assert.is_true(r.from >= last and r.to > r.from)
+      last, phases = r.to, phases + 1
+    end
+    assert.equal(4, phases)
+    local before = {}
+    for _, r in ipairs(tables.read(dir .. "/metrics.dat")) do
+      assert.is_true(r.time >= 0 and r.time >= (before[r.metric] or 0), r.metric)
+      before[r.metric] = r.time
+    end
+    assert.is_number(before.cpus_busy)
+  end)
+
+  it("says what the machine lacks, or has it", function()
+    local lacking = text:find "not on this machine: temperature_%*: there is no sensor"
+    assert.is_true(lacking ~= nil or text:find "host::temperature_" ~= nil)
+  end)
+
+  it("leaves a trace with the phases and the metrics", function()
+    local pipe = assert(io.popen(("/usr/bin/python3 spec/otf2_validate.py %s/traces.otf2 2>&1"):format(dir)))
+    local said = pipe:read("a")
+    assert.is_true((pipe:close()), said)
+    pipe = assert(io.popen(("otf2-print -G %s/traces.otf2"):format(dir)))
+    local definitions = pipe:read("a")
+    pipe:close()
+    assert.matches("plugin::host::memory_used", definitions)
+    assert.matches("plugin::process::resident", definitions)
+    assert.matches('REGION.-Name: "[^"]*allocate"', definitions)
+  end)
+end)
+
+describe("scripts/host_metrics.lua", function()
+  local function refused(arguments, says)
+    local out = tables.temporary_folder()
+    local text, status = tables.run("host_metrics", out, arguments)
+    os.execute("rm -rf " .. out)
+    assert.is_true(status ~= 0)
+    assert.matches(says, text)
+  end
+
+  it("refuses metrics and times that are none", function()
+    refused("--metrics nosuch_metric", "option %-%-metrics: plugin host has no metric 'nosuch_metric'")
+    refused("--every soon", "option %-%-every is 'soon'")
+    refused("--seconds 0 --no-plot", "option %-%-seconds is 0, it must be from")
+  end)
+end)
