@@ -1,0 +1,176 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * spec/c/intercept/edge.h - a loaded library whose tables can be put where memory ends.
+ *
+ * Three pages and one behind them that nobody may touch are mapped before the library, so that they are above it. In a
+ * child its program headers and its dynamic section, with which the loader is done, may be changed: the pages are made
+ * a segment of it, its tables are moved to their end, and sizes are set to what is there and to more.
+ */
+#ifndef EDGE_H
+#define EDGE_H
+
+#include "counted.h"
+#include "library.h"
+
+#include "adapter/pml_intercept.h"
+#include "adapter/pml_intercept_object.h"
+
+#include <dlfcn.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static struct {
+  uintptr_t base;
+  Elf64_Phdr *header;
+  size_t nheaders;
+  Elf64_Dyn *dynamic;
+  int (*calls)(int);
+  struct pml__objects all;
+} edge;
+static unsigned char *edge_pages, *edge_end;
+static size_t edge_page;
+static char edge_path[4200];
+
+static int edge_found(struct dl_phdr_info *info, size_t size, void *arg) {
+  (void)size, (void)arg;
+  if (info->dlpi_addr != edge.base) return 0;
+  edge.header = (void *)(uintptr_t)info->dlpi_phdr;
+  edge.nheaders = info->dlpi_phnum;
+  return 1;
+}
+
+/* That of intercept/slots_leaf.c, beside @program. Its calls are bound then: the loader does not look for them again.
+ */
+static inline bool edge_load(const char *program) {
+  const char *slash = strrchr(program, '/');
+  snprintf(edge_path, sizeof edge_path, "%.*s/slots_leaf.so", slash != NULL ? (int)(slash - program) : 1,
+           slash != NULL ? program : ".");
+  edge_page = (size_t)sysconf(_SC_PAGESIZE);
+  edge_pages = mmap(NULL, 4 * edge_page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (edge_pages == MAP_FAILED) return false;
+  edge_end = edge_pages + 3 * edge_page;
+  void *handle = dlopen(edge_path, RTLD_LAZY);
+  const struct link_map *map = handle;
+  if (handle == NULL || mprotect(edge_end, edge_page, PROT_NONE) != 0) return false;
+  *(void **)&edge.calls = dlsym(handle, "leaf_calls");
+  edge.base = map->l_addr;
+  edge.dynamic = map->l_ld;
+  return dl_iterate_phdr(edge_found, NULL) == 1 && edge.base < (uintptr_t)edge_pages && edge.calls != NULL &&
+         edge.calls(3) == lib_tail(3) + 1;
+}
+
+/* ---- in a child ---- */
+
+/* What is wanted of a child: else a line says where it was not so. */
+#define WANT(cond)                                                                                                     \
+  do {                                                                                                                 \
+    if (!(cond)) return printf("# %s:%d: %s\n", __FILE__, __LINE__, #cond), false;                                     \
+  } while (0)
+
+static inline bool edge_writable(const void *at, size_t bytes) {
+  uintptr_t from = (uintptr_t)at & ~(edge_page - 1), to = (uintptr_t)at + bytes;
+  return mprotect((void *)from, to - from, PROT_READ | PROT_WRITE) == 0; /* NOLINT(performance-no-int-to-ptr) */
+}
+
+static inline bool in_child(bool (*claim)(void)) {
+  const struct rlimit none = {0, 0};
+  int status = -1;
+  fflush(stdout);
+  pid_t pid = fork();
+  if (pid == 0) {
+    setrlimit(RLIMIT_CORE, &none);
+    alarm(20);
+    bool good =
+        edge_writable(edge.header, edge.nheaders * sizeof *edge.header) && edge_writable(edge.dynamic, 1024) && claim();
+    fflush(stdout);
+    _exit(good ? 0 : 1);
+  }
+  if (pid > 0) waitpid(pid, &status, 0);
+  if (status != 0) printf("# ended with status %x\n", (unsigned)status);
+  return status == 0;
+}
+
+/* The first header of @type. */
+static inline Elf64_Phdr *header(uint32_t type) {
+  for (size_t i = 0; i < edge.nheaders; i++)
+    if (edge.header[i].p_type == type) return &edge.header[i];
+  return NULL;
+}
+
+/* The pages up to @end, a segment with @flags. What says how the stack is to be is needed no more. */
+static inline Elf64_Phdr *add_segment(const unsigned char *end, uint32_t flags) {
+  static Elf64_Phdr *p;
+  if (p == NULL) p = header(PT_GNU_STACK);
+  *p = (Elf64_Phdr){.p_type = PT_LOAD,
+                    .p_flags = flags,
+                    .p_vaddr = (uintptr_t)edge_pages - edge.base,
+                    .p_memsz = (uint64_t)(end - edge_pages)};
+  return p;
+}
+
+/* The entry of the dynamic section with @tag. */
+static inline Elf64_Dyn *entry(int64_t tag) {
+  Elf64_Dyn *d = edge.dynamic;
+  while (d->d_tag != tag && d->d_tag != DT_NULL) d++;
+  return d;
+}
+static inline void *table_of(int64_t tag) {
+  uintptr_t a = entry(tag)->d_un.d_ptr;
+  return (void *)(a < edge.base ? edge.base + a : a); /* NOLINT(performance-no-int-to-ptr) */
+}
+static inline void set(int64_t tag, const void *at) {
+  entry(tag)->d_un.d_ptr = (uintptr_t)at;
+}
+
+/* @bytes of @from where nothing follows them. */
+static inline void *to_the_end(const void *from, size_t bytes) {
+  return memmove(edge_end - bytes, from, bytes);
+}
+static inline void *move(int64_t tag, size_t bytes) {
+  void *to = to_the_end(table_of(tag), bytes);
+  set(tag, to);
+  return to;
+}
+
+/* The library as it looks now. */
+static inline struct pml__object *looked_at(void) {
+  pml__objects_free(&edge.all);
+  if (pml__objects_collect(&edge.all) < 0) return NULL;
+  for (size_t i = 0; i < edge.all.n; i++)
+    if (edge.all.at[i].base == edge.base) return &edge.all.at[i];
+  return NULL;
+}
+
+/* The symbol of that name. */
+static inline size_t symbol_named(const char *name) {
+  const struct pml__object *o = looked_at();
+  size_t i = 1, n = strlen(name);
+  while (i < o->nsym && !pml__object_is_named(o, &o->sym[i], name, n)) i++;
+  return i;
+}
+
+static inline int nobody(const struct pml_intercept_unmatched *u, void *arg) {
+  (void)u, (void)arg;
+  return 0;
+}
+
+/* The library is intercepted, every part of which looks at it; its one call of another library is seen so often. */
+static inline bool goes_on(int seen) {
+  const struct pml_intercept_options o = {.sym = "lib_*:leaf_*:lib_no_such_function"};
+  static bool counting;
+  WANT(counting || count_calls() == 0);
+  counting = true;
+  WANT(pml_intercept_install(&o) == 0);
+  WANT(edge.calls(3) == 9);
+  WANT(calls("lib_tail") == seen);
+  WANT(pml_intercept_unmatched(nobody, NULL) == 0);
+  pml_intercept_remove();
+  WANT(edge.calls(3) == 9 && calls("lib_tail") == 0);
+  return true;
+}
+
+#endif
