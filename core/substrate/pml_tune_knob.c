@@ -56,7 +56,7 @@ struct pml__knobs {
   struct pml__knobs *next_open;
 };
 
-/* --- all that are open, for exit() --- */
+/* --- all that are open, for the end --- */
 
 static pthread_mutex_t open_lock = PTHREAD_MUTEX_INITIALIZER;
 static struct pml__knobs *all_open;

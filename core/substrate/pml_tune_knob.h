@@ -27,7 +27,7 @@ struct pml__knobs_options {
  * pml__knobs_open  - none yet. pml__knobs_knob - the file @path below the root; a file that two paths lead to is one.
  * pml__knobs_guard - no more knobs, from now on they can be asked; @guarded: a process puts back what this one leaves.
  * pml__knobs_close - all back as it was, and freed; also of a process that was forked: that leaves all as it is.
- * exit() puts all back, too, and then nothing changes any more.
+ * An exiting process puts all back, too, and then nothing changes any more.
  *
  * A file that cannot be written is a knob all the same, and a line. Returns 0, -ENOMEM, -ENOENT, or what opening the
  * file says; guard what pml__guard_start() says.
