@@ -101,10 +101,9 @@ local function in_order(rules)
   return list
 end
 
-local function open(options)
+local function checked(options)
   check(options)
-  return core.tune.open { rules = in_order(options.rules), root = options.root, cpus = options.cpus,
-    dry_run = options.dry_run }
+  return { rules = in_order(options.rules), root = options.root, cpus = options.cpus, dry_run = options.dry_run }
 end
 
 --- Tune from now on.
@@ -113,7 +112,8 @@ end
 ---@return string? err
 ---@return string? code
 function M.new(options)
-  local good, handle, err, code = pcall(open, options)
+  local good, handle, err, code = pcall(checked, options)
+  if good then good, handle, err, code = pcall(core.tune.open, handle) end
   if not good then error(handle, 2) end -- misuse, at the script's line
   if not handle then return nil, err, code end
   return setmetatable({ handle = handle, told = 0 }, tune)

@@ -24,7 +24,10 @@ describe("A dry run", function()
     } })
     region("dry run", function() region "dry inner" end)
     local said = {}
-    for _, e in ipairs(t:log()) do said[#said + 1] = ("%s %s %s"):format(e.region, e.what:gsub("^.*/cpu(%d)/", "%1 "), e.value) end
+    for _, e in ipairs(t:log()) do
+      local what = e.what:gsub("^.*/cpu(%d)/", "%1 ")
+      said[#said + 1] = ("%s %s %s"):format(e.region, what, e.value)
+    end
     assert.same({
       "dry run 0 cpufreq/scaling_max_freq 1200000", "dry run 1 cpufreq/scaling_max_freq 1200000",
       "dry inner 0 cpuidle/state2/disable 1", "dry inner 1 cpuidle/state2/disable 1",
