@@ -41,8 +41,8 @@ void pml__knobs_close(struct pml__knobs *k);
 const char *pml__knobs_root(const struct pml__knobs *k);
 bool pml__knobs_dry(const struct pml__knobs *k);
 
-/* pml__knob_value - the first line of what the file had when it was opened. */
-const char *pml__knob_value(const struct pml__knob *knob);
+/* pml__knob_is_writable - else asking has no effect. */
+bool pml__knob_is_writable(const struct pml__knob *knob);
 
 /*
  * pml__knob_ask  - @owner (never 0) wants @text from now on, and is the last that asked; @region is for the log.
