@@ -2,6 +2,7 @@
 /* bindings/ltune.c - pml.tune: rules that set how cpus run while a region is open. */
 #include "function_copy.h"
 #include "lutil.h"
+#include "tune_told.h"
 
 #include <pthread.h>
 #include <stdlib.h>
@@ -233,34 +234,21 @@ static int l_stop(lua_State *L) {
   return 0;
 }
 
+static const char *line(const void *h, size_t i) {
+  return pml_tune_line(((const struct handle *)h)->tune, i);
+}
+
+static bool entry(const void *h, size_t i, struct pml_tune_entry *e) {
+  return pml_tune_entry(((const struct handle *)h)->tune, i, e);
+}
+
 static int l_lines(lua_State *L) {
-  const char *line;
-  struct handle *h = check(L);
-  lua_newtable(L);
-  for (lua_Integer i = 0; h->h.open && (line = pml_tune_line(h->tune, (size_t)i)) != NULL; i++) {
-    lua_pushstring(L, line);
-    lua_rawseti(L, -2, i + 1);
-  }
+  tune_push_lines(L, &check(L)->h, line);
   return 1;
 }
 
 static int l_log(lua_State *L) {
-  struct pml_tune_entry e;
-  struct pml_region_info info;
-  struct handle *h = check(L);
-  lua_newtable(L);
-  for (lua_Integer i = 0; h->h.open && pml_tune_entry(h->tune, (size_t)i, &e); i++) {
-    char what[512];
-    strncpy(what, e.what, sizeof what - 1);
-    what[sizeof what - 1] = '\0';
-    lua_createtable(L, 0, 5);
-    lutil_setint(L, "ns", e.ns);
-    lutil_setint(L, "thread", e.thread);
-    lutil_setstr(L, "what", what);
-    lutil_setstr(L, "value", e.text);
-    if (pml_region_describe(e.region, &info) == 0) lutil_setstr(L, "region", info.name);
-    lua_rawseti(L, -2, i + 1);
-  }
+  tune_push_log(L, &check(L)->h, entry);
   return 1;
 }
 

@@ -40,10 +40,49 @@ for name, f in pairs(core.tune) do M[name] = f end
 ---@field cpus? "thread"|"current"|"all"
 ---@field dry_run? boolean
 
----@class pmlua.tune
----@field package handle? table
-local tune = {}
-tune.__index = tune
+---@class pmlua.tuner what stops, and has lines to tell
+---@field package handle? table of the core
+---@field package what string
+local tuner = {}
+
+local function handle_of(self) return self.handle or error(self.what .. ": it is closed", 3) end
+
+--- What is worth telling so far: what the kernel refused or changed, rules that raised. After stop also: regions that were
+--- never entered.
+---@return string[]
+function tuner:lines() return handle_of(self):lines() end
+
+--- What a dry run would have done: ns, thread, region, what (a path, "omp_set_num_threads", "call"), value.
+---@return table[]
+function tuner:log() return handle_of(self):log() end
+
+--- Counts: entered (regions), files, writes, refused, lost.
+---@return table
+function tuner:stats() return handle_of(self):stats() end
+
+--- Put all back and tune no more.
+function tuner:stop() handle_of(self):stop() end
+
+--- Stop, and tell on stderr what is worth telling.
+function tuner:close()
+  local handle = self.handle
+  if not handle then return end
+  self.handle = nil
+  handle:stop()
+  for _, line in ipairs(handle:lines()) do io.stderr:write("pmlua: ", self.what, ": ", line, "\n") end
+  handle:close()
+end
+
+--- Objects that tell their lines at their close; each has a handle of the core.
+---@param what string
+function M.class(what)
+  local class = { what = what, __close = tuner.close, __gc = tuner.close }
+  for name, f in pairs(tuner) do class[name] = f end
+  class.__index = class
+  return class
+end
+
+local tune = M.class "tune"
 
 local known = { rules = "table", root = "string", cpus = "string", dry_run = "boolean" }
 local whose = { thread = true, current = true, all = true }
@@ -116,37 +155,7 @@ function M.new(options)
   if good then good, handle, err, code = pcall(core.tune.open, handle) end
   if not good then error(handle, 2) end -- misuse, at the script's line
   if not handle then return nil, err, code end
-  return setmetatable({ handle = handle, told = 0 }, tune)
+  return setmetatable({ handle = handle }, tune)
 end
-
-local function handle_of(self) return self.handle or error("tune: it is closed", 3) end
-
---- What is worth telling so far: what the kernel refused or changed, rules that raised. After stop also: rules whose
---- region was never entered.
----@return string[]
-function tune:lines() return handle_of(self):lines() end
-
---- What a dry run would have done: ns, thread, region, what (a path, "omp_set_num_threads", "call"), value.
----@return table[]
-function tune:log() return handle_of(self):log() end
-
---- Counts: entered (regions), files, writes, refused, lost.
----@return table
-function tune:stats() return handle_of(self):stats() end
-
---- Put all back and tune no more.
-function tune:stop() handle_of(self):stop() end
-
---- Stop, and tell on stderr what is worth telling.
-function tune:close()
-  local handle = self.handle
-  if not handle then return end
-  self.handle = nil
-  handle:stop()
-  for _, line in ipairs(handle:lines()) do io.stderr:write("pmlua: tune: ", line, "\n") end
-  handle:close()
-end
-
-tune.__close, tune.__gc = tune.close, tune.close
 
 return setmetatable(M, { __call = function(_, options) return M.new(options) end })
