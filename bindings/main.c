@@ -253,6 +253,8 @@ static int parse(char **argv, int argc, struct options *o) {
       o->interactive = true;
     else if (strcmp(argv[i], "--debug") == 0)
       debug = true;
+    else if (strcmp(argv[i], "--allow-tuning") == 0)
+      pml_tune_allow();
     else if (strcmp(argv[i], "--version") == 0)
       o->version = true;
     else if (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0)

@@ -2,8 +2,9 @@
 /* bindings/substrate_state.c - a Lua state that takes events. */
 #include "substrate_state.h"
 
+#include "function_copy.h"
+
 #include <errno.h>
-#include <lualib.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -113,99 +114,21 @@ static void *thread_begin(void *arg, uint64_t thread) {
 
 /* ---- functions, copied ---- */
 
-struct code {
-  char *bytes;
-  size_t n;
-};
-
-static int write_code(lua_State *L, const void *part, size_t n, void *arg) {
-  struct code *c = arg;
-  char *more = realloc(c->bytes, c->n + n);
-  (void)L;
-  if (more == NULL) return 1;
-  memcpy(more + c->n, part, n);
-  c->bytes = more;
-  c->n += n;
-  return 0;
-}
-
-/* False: the function at @at has what a copy would not; @misuse says it. */
-static bool is_alone(lua_State *l, int at, char misuse[256]) {
-  static const char c_function[] = "a function in C cannot be called at each event";
-  const char *name;
-  if (lua_iscfunction(l, at)) {
-    memcpy(misuse, c_function, sizeof c_function);
-    return false;
-  }
-  for (int i = 1; (name = lua_getupvalue(l, at, i)) != NULL; i++) {
-    lua_pop(l, 1);
-    if (strcmp(name, "_ENV") == 0) continue;
-    (void)lua_pushfstring(l, "functions called at each event are copied, so that they have no '%s' from outside", name);
-    strncpy(misuse, lua_tostring(l, -1), 255);
-    lua_pop(l, 1);
-    return false;
-  }
-  return true;
-}
-
-static int load_code(lua_State *L) {
-  const struct code *c = lua_touserdata(L, 1);
-  if (luaL_loadbufferx(L, c->bytes, c->n, "=substrate", "b") != LUA_OK) return lua_error(L);
-  lua_pushinteger(L, luaL_ref(L, LUA_REGISTRYINDEX));
-  return 1;
-}
-
-static int copy_function(struct substrate_state *s, lua_State *l, int at, int *ref) {
-  struct code c = {0};
-  lua_pushvalue(l, at);
-  int failed = lua_dump(l, write_code, &c, 0);
-  lua_pop(l, 1);
-  if (failed == 0) {
-    lua_pushcfunction(s->L, load_code);
-    lua_pushlightuserdata(s->L, &c);
-    failed = lua_pcall(s->L, 1, 1, 0);
-    if (failed == LUA_OK) *ref = (int)lua_tointeger(s->L, -1);
-    lua_settop(s->L, 0);
-  }
-  free(c.bytes);
-  return failed == 0 ? 0 : pml_fail(-ENOMEM, "no memory for a Lua function");
-}
-
-/* describe(region) -> name, file, line; nil: there is none. */
-static int l_describe(lua_State *L) {
-  struct pml_region_info info;
-  if (pml_region_describe((pml_region_t)luaL_checkinteger(L, 1), &info) < 0) return 0;
-  lua_pushstring(L, info.name);
-  lua_pushstring(L, info.file);
-  lua_pushinteger(L, info.line);
-  return 3;
-}
-
-static int open_libraries(lua_State *L) {
-  luaL_openlibs(L);
-  lua_register(L, "describe", l_describe);
-  return 0;
-}
-
 int substrate_state_new(struct substrate_state **out, lua_State *l, const int at[SUBSTRATE_FUNCTIONS],
                         char misuse[256]) {
   *out = NULL;
   misuse[0] = '\0';
   for (int i = 0; i < SUBSTRATE_FUNCTIONS; i++)
-    if (at[i] != 0 && !is_alone(l, at[i], misuse)) return -EINVAL;
+    if (at[i] != 0 && !function_copy_is_alone(l, at[i], misuse)) return -EINVAL;
   struct substrate_state *s = calloc(1, sizeof *s);
   if (s == NULL) return pml_fail(-ENOMEM, "no memory for a Lua state");
   pthread_mutex_init(&s->lock, NULL);
   s->pid = getpid();
-  s->L = luaL_newstate();
+  s->L = function_copy_state();
   int err = s->L != NULL ? 0 : -ENOMEM;
-  if (err == 0) {
-    lua_pushcfunction(s->L, open_libraries);
-    if (lua_pcall(s->L, 0, 0, 0) != LUA_OK) err = -ENOMEM;
-  }
   for (int i = 0; err == 0 && i < SUBSTRATE_FUNCTIONS; i++) {
     s->ref[i] = LUA_NOREF;
-    if (at[i] != 0) err = copy_function(s, l, at[i], &s->ref[i]);
+    if (at[i] != 0) err = function_copy(s->L, l, at[i], &s->ref[i]);
   }
   if (err < 0) {
     substrate_state_free(s);

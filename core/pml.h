@@ -36,6 +36,8 @@
 #include "source/pml_variable.h"
 #include "source/pml_watchpoint.h"
 #include "source/pml_watchpoint_plan.h"
+#include "substrate/pml_balance.h"
+#include "substrate/pml_balancer.h"
 #include "substrate/pml_buffer.h"
 #include "substrate/pml_flow.h"
 #include "substrate/pml_otf2.h"

@@ -3,7 +3,6 @@
 #include "substrate/pml_tune.h"
 
 #include "base/pml_error.h"
-#include "base/pml_nearest.h"
 #include "base/pml_stream.h"
 #include "base/pml_thread.h"
 #include "substrate/pml_tune_private.h"
@@ -24,34 +23,18 @@ bool pml_tune_allowed(void) {
 
 /* --- which rule --- */
 
-static uint16_t match(const struct pml_tune *t, pml_region_t region) {
-  struct pml_region_info info;
-  if (pml_region_describe(region, &info) < 0) return PML__TUNE_NONE;
+static uint16_t match(const void *arg, const char *name) {
+  const struct pml_tune *t = arg;
   size_t exact = 0, i = 0;
-  while (exact < t->nrules && strcmp(t->rule[exact].region, info.name) != 0) exact++;
+  while (exact < t->nrules && strcmp(t->rule[exact].region, name) != 0) exact++;
   if (exact < t->nrules) return (uint16_t)(PML__TUNE_FIRST + exact);
-  while (i < t->nrules && !pml__tune_rule_matches(&t->rule[i], info.name)) i++;
+  while (i < t->nrules && !pml__table_matches(t->rule[i].region, name)) i++;
   return (uint16_t)(i < t->nrules ? PML__TUNE_FIRST + i : PML__TUNE_NONE);
 }
 
-/* A region that this thread has not met: once. */
-static __attribute__((noinline)) uint16_t look_up(struct pml__tune_thread *th, pml_region_t region) {
-  uint16_t rule = match(th->tune, region);
-  if (region >= th->nregions) {
-    uint32_t n = pml_region_count() + 64;
-    uint16_t *more = region < n ? realloc(th->rule_of, n * sizeof *more) : NULL;
-    if (more == NULL) return rule;
-    memset(more + th->nregions, 0, (n - th->nregions) * sizeof *more);
-    th->rule_of = more;
-    th->nregions = n;
-  }
-  th->rule_of[region] = rule;
-  return rule;
-}
-
 static struct pml__tune_rule *rule_of(struct pml__tune_thread *th, pml_region_t region) {
-  uint16_t rule = PML_LIKELY(region < th->nregions) ? th->rule_of[region] : PML__TUNE_UNKNOWN;
-  if (PML_UNLIKELY(rule == PML__TUNE_UNKNOWN)) rule = look_up(th, region);
+  uint16_t rule = pml__table_get(&th->rule_of, region);
+  if (PML_UNLIKELY(rule == PML__TABLE_UNKNOWN)) rule = pml__table_look_up(&th->rule_of, region, match, th->tune);
   return rule >= PML__TUNE_FIRST ? &th->tune->rule[rule - PML__TUNE_FIRST] : NULL;
 }
 
@@ -84,7 +67,7 @@ static void *thread_begin(void *arg, uint64_t id) {
 }
 
 static void free_thread(struct pml__tune_thread *th) {
-  free(th->rule_of);
+  free(th->rule_of.of);
   free(th->frame);
   free(th);
 }
@@ -150,17 +133,6 @@ int pml_tune_open(struct pml_tune **out, const struct pml_tune_rule *rule, size_
   return 0;
 }
 
-static void tell_unentered(struct pml_tune *t, const struct pml__tune_rule *r) {
-  struct pml__nearest near = {.want = r->region};
-  struct pml_region_info info;
-  char names[512];
-  if (atomic_load(&r->entered)) return;
-  for (pml_region_t i = 1; i <= pml_region_count(); i++)
-    if (pml_region_describe(i, &info) == 0) pml__nearest_offer(&near, info.name);
-  pml__notes_say(pml__knobs_notes(t->knobs), "rule '%s': no such region was entered%s", r->region,
-                 pml__nearest_text(&near, names, sizeof names));
-}
-
 void pml_tune_stop(struct pml_tune *t) {
   if (t == NULL || t->stopped || t->pid != getpid()) return;
   t->stopped = true;
@@ -168,7 +140,8 @@ void pml_tune_stop(struct pml_tune *t) {
   for (struct pml__tune_thread *th = t->threads; th != NULL; th = th->next)
     pml__tune_unwind(th, th->id == pml_thread_id());
   pml__knobs_restore(t->knobs);
-  for (size_t i = 0; i < t->nrules; i++) tell_unentered(t, &t->rule[i]);
+  for (size_t i = 0; i < t->nrules; i++)
+    if (!atomic_load(&t->rule[i].entered)) pml__notes_unentered(pml__knobs_notes(t->knobs), "rule", t->rule[i].region);
 }
 
 void pml_tune_close(struct pml_tune *t) {
@@ -192,12 +165,16 @@ const char *pml_tune_line(struct pml_tune *t, size_t i) {
   return pml__notes_line(pml__knobs_notes(t->knobs), i);
 }
 
-bool pml_tune_entry(struct pml_tune *t, size_t i, struct pml_tune_entry *e) {
+bool pml__tune_entry_of(struct pml__knobs *k, size_t i, struct pml_tune_entry *e) {
   struct pml__notes_entry n;
-  if (!pml__notes_entry(pml__knobs_notes(t->knobs), i, &n)) return false;
+  if (!pml__notes_entry(pml__knobs_notes(k), i, &n)) return false;
   *e = (struct pml_tune_entry){.ns = n.ns, .thread = n.thread, .region = n.region, .what = n.what};
   memcpy(e->text, n.text, sizeof e->text);
   return true;
+}
+
+bool pml_tune_entry(struct pml_tune *t, size_t i, struct pml_tune_entry *e) {
+  return pml__tune_entry_of(t->knobs, i, e);
 }
 
 void pml_tune_stats(struct pml_tune *t, struct pml_tune_stats *s) {

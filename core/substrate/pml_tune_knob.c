@@ -56,7 +56,7 @@ struct pml__knobs {
   struct pml__knobs *next_open;
 };
 
-/* --- all that are open, for exit() --- */
+/* --- all that are open, for the end --- */
 
 static pthread_mutex_t open_lock = PTHREAD_MUTEX_INITIALIZER;
 static struct pml__knobs *all_open;
@@ -381,10 +381,9 @@ const char *pml__knobs_root(const struct pml__knobs *k) {
 bool pml__knobs_dry(const struct pml__knobs *k) {
   return k->options.dry_run;
 }
-const char *pml__knob_value(const struct pml__knob *x) {
-  return x->value;
+bool pml__knob_is_writable(const struct pml__knob *x) {
+  return x->fd >= 0;
 }
-
 void pml__knobs_stats(struct pml__knobs *k, struct pml__knobs_stats *s) {
   *s = (struct pml__knobs_stats){atomic_load(&k->writes), atomic_load(&k->refused), k->n};
 }

@@ -27,7 +27,7 @@ struct pml__knobs_options {
  * pml__knobs_open  - none yet. pml__knobs_knob - the file @path below the root; a file that two paths lead to is one.
  * pml__knobs_guard - no more knobs, from now on they can be asked; @guarded: a process puts back what this one leaves.
  * pml__knobs_close - all back as it was, and freed; also of a process that was forked: that leaves all as it is.
- * exit() puts all back, too, and then nothing changes any more.
+ * An exiting process puts all back, too, and then nothing changes any more.
  *
  * A file that cannot be written is a knob all the same, and a line. Returns 0, -ENOMEM, -ENOENT, or what opening the
  * file says; guard what pml__guard_start() says.
@@ -41,8 +41,8 @@ void pml__knobs_close(struct pml__knobs *k);
 const char *pml__knobs_root(const struct pml__knobs *k);
 bool pml__knobs_dry(const struct pml__knobs *k);
 
-/* pml__knob_value - the first line of what the file had when it was opened. */
-const char *pml__knob_value(const struct pml__knob *knob);
+/* pml__knob_is_writable - else asking has no effect. */
+bool pml__knob_is_writable(const struct pml__knob *knob);
 
 /*
  * pml__knob_ask  - @owner (never 0) wants @text from now on, and is the last that asked; @region is for the log.

@@ -3,6 +3,7 @@
 #include "substrate/pml_tune_note.h"
 
 #include "base/pml_clock.h"
+#include "base/pml_nearest.h"
 #include "base/pml_thread.h"
 
 #include <stdarg.h>
@@ -37,6 +38,15 @@ void pml__notes_say(struct pml__notes *n, const char *fmt, ...) {
   }
   pthread_mutex_unlock(&n->lock);
   free(text);
+}
+
+void pml__notes_unentered(struct pml__notes *n, const char *what, const char *name) {
+  struct pml__nearest near = {.want = name};
+  struct pml_region_info info;
+  char names[512];
+  for (pml_region_t i = 1; i <= pml_region_count(); i++)
+    if (pml_region_describe(i, &info) == 0) pml__nearest_offer(&near, info.name);
+  pml__notes_say(n, "%s '%s': no such region was entered%s", what, name, pml__nearest_text(&near, names, sizeof names));
 }
 
 const char *pml__notes_line(struct pml__notes *n, size_t i) {

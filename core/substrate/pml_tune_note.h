@@ -33,7 +33,8 @@ void pml__notes_free(struct pml__notes *n);
 
 /* All are thread-safe. A line without the memory for it is lost. */
 void pml__notes_say(struct pml__notes *n, const char *fmt, ...) PML_PRINTF(2, 3);
-const char *pml__notes_line(struct pml__notes *n, size_t i); /* stays; NULL after the last */
+void pml__notes_unentered(struct pml__notes *n, const char *what, const char *name); /* no region of that @name was */
+const char *pml__notes_line(struct pml__notes *n, size_t i);                         /* stays; NULL after the last */
 void pml__notes_log(struct pml__notes *n, pml_region_t region, const char *what, const char *text);
 bool pml__notes_entry(struct pml__notes *n, size_t i, struct pml__notes_entry *e);
 size_t pml__notes_unlogged(struct pml__notes *n); /* what the log had no room for */

@@ -5,5 +5,5 @@
 
 bool pml__tune_plain(void *data, const struct pml_stream_event *e) {
   const struct pml__tune_thread *th = data;
-  return e->region < th->nregions && th->rule_of[e->region] == PML__TUNE_NONE;
+  return pml__table_get(&th->rule_of, e->region) == PML__TUNE_NONE;
 }

@@ -5,12 +5,11 @@
 
 #include "substrate/pml_tune.h"
 #include "substrate/pml_tune_cpu.h"
+#include "substrate/pml_tune_table.h"
 
 #include <sched.h>
 #include <stdatomic.h>
 
-/* Which rule a region has: not looked up yet, none, or its number. */
-#define PML__TUNE_UNKNOWN 0u
 #define PML__TUNE_NONE 1u
 #define PML__TUNE_FIRST 2u
 
@@ -18,7 +17,6 @@
 
 struct pml__tune_rule {
   char *region;
-  bool pattern;
   struct pml__cpu_setting setting[PML__TUNE_SETTINGS_MAX];
   size_t nsettings;
   unsigned threads;
@@ -40,8 +38,7 @@ struct pml__tune_frame {
 struct pml__tune_thread {
   struct pml_tune *tune;
   uint64_t id;
-  uint16_t *rule_of; /* [nregions] */
-  uint32_t nregions;
+  struct pml__table rule_of;     /* PML__TUNE_NONE, or PML__TUNE_FIRST and the rule's index */
   struct pml__tune_frame *frame; /* [nframes], the outermost first */
   size_t nframes, room;
   struct pml__tune_thread *next;
@@ -65,13 +62,17 @@ struct pml_tune {
 /* pml__tune_rule_make - @out, all zero, from what the user gave. Free also what failed. */
 int pml__tune_rule_make(struct pml_tune *t, const struct pml_tune_rule *r, struct pml__tune_rule *out);
 void pml__tune_rule_free(struct pml__tune_rule *r);
-bool pml__tune_rule_matches(const struct pml__tune_rule *r, const char *region);
+
+/* pml__tune_permission - 0, or -EPERM: files would be written, and nobody allowed it. */
+int pml__tune_permission(const struct pml__knobs *k);
 
 /* pml__tune_enter, pml__tune_leave - on the thread concerned; leave also of frames above, that were never left. */
 void pml__tune_enter(struct pml__tune_thread *th, pml_region_t region, struct pml__tune_rule *r);
 void pml__tune_leave(struct pml__tune_thread *th, pml_region_t region);
 /* pml__tune_unwind - all frames; @own: on the thread itself. */
 void pml__tune_unwind(struct pml__tune_thread *th, bool own);
+
+bool pml__tune_entry_of(struct pml__knobs *k, size_t i, struct pml_tune_entry *e);
 
 /* The event of a region that is known to have no rule; general registers only. */
 struct pml_stream_event;

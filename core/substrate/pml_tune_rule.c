@@ -4,15 +4,10 @@
 #include "substrate/pml_tune_private.h"
 
 #include <errno.h>
-#include <fnmatch.h>
 #include <limits.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-
-bool pml__tune_rule_matches(const struct pml__tune_rule *r, const char *region) {
-  return strcmp(r->region, region) == 0 || (r->pattern && fnmatch(r->region, region, 0) == 0);
-}
 
 void pml__tune_rule_free(struct pml__tune_rule *r) {
   for (size_t i = 0; i < PML__TUNE_SETTINGS_MAX; i++) free(r->setting[i].knob);
@@ -21,6 +16,14 @@ void pml__tune_rule_free(struct pml__tune_rule *r) {
 
 static bool sets_files(const struct pml_tune_rule *r) {
   return r->frequency_hz != 0 || r->min_hz != 0 || r->max_hz != 0 || r->governor != NULL || r->nidle > 0;
+}
+
+int pml__tune_permission(const struct pml__knobs *k) {
+  if (pml__knobs_dry(k) || pml_tune_allowed()) return 0;
+  return pml_fail(-EPERM,
+                  "it would write below %s, and tuning is not allowed: run pmlua --allow-tuning SCRIPT, or see what "
+                  "would be written with dry_run = true",
+                  pml__knobs_root(k));
 }
 
 static int check_hz(double hz) {
@@ -41,11 +44,7 @@ static int check(const struct pml_tune *t, const struct pml_tune_rule *r) {
   if (r->threads > INT_MAX) return pml_fail(-EINVAL, "%u threads are too many", r->threads);
   if (r->nidle > PML__TUNE_SETTINGS_MAX - 4)
     return pml_fail(-EINVAL, "%zu idle states are too many: %u", r->nidle, PML__TUNE_SETTINGS_MAX - 4);
-  if (!sets_files(r) || t->options.dry_run || pml_tune_allowed()) return 0;
-  return pml_fail(-EPERM,
-                  "it would write below %s, and tuning is not allowed: run pmlua --allow-tuning SCRIPT, or see what "
-                  "would be written with dry_run = true",
-                  pml__knobs_root(t->knobs));
+  return sets_files(r) ? pml__tune_permission(t->knobs) : 0;
 }
 
 /* The governor comes first: it decides what may be written. */
@@ -73,7 +72,6 @@ int pml__tune_rule_make(struct pml_tune *t, const struct pml_tune_rule *r, struc
   if (r->region == NULL || r->region[0] == '\0') return pml_fail(-EINVAL, "a rule needs the name of a region");
   out->region = strdup(r->region);
   if (out->region == NULL) return pml_fail(-ENOMEM, "no memory for a rule");
-  out->pattern = strpbrk(r->region, "*?[") != NULL;
   out->threads = r->threads;
   out->call = r->call;
   out->arg = r->arg;

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * bindings/function_copy.h - functions of a script in a Lua state of their own, where events call them: they come at
+ * any moment, also in the midst of what the script's state does, and from any thread.
+ *
+ * So they share nothing with the script: they are copied, and have no upvalues.
+ */
+#ifndef FUNCTION_COPY_H
+#define FUNCTION_COPY_H
+
+#include <lua.h>
+#include <stdbool.h>
+
+/* function_copy_state - Lua's libraries, and describe(region) -> name, file, line. NULL: no memory. lua_close() it. */
+lua_State *function_copy_state(void);
+
+/* function_copy_is_alone - false: the function at @at of @l has what a copy would not; @misuse says it. */
+bool function_copy_is_alone(lua_State *l, int at, char misuse[256]);
+
+/* function_copy - the function at @at of @l, which is alone, to @to, where it is @ref of the registry. 0 or -ENOMEM. */
+int function_copy(lua_State *to, lua_State *l, int at, int *ref);
+
+#endif

@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* bindings/tune_told.h - what tuners and balancers have to tell, as Lua's tables. */
+#ifndef TUNE_TOLD_H
+#define TUNE_TOLD_H
+
+#include "lutil.h"
+
+/* A finalizer may close @h while a table is built: then it ends there. */
+void tune_push_lines(lua_State *L, const struct lutil_handle *h, const char *(*line)(const void *h, size_t i));
+void tune_push_log(lua_State *L, const struct lutil_handle *h,
+                   bool (*entry)(const void *h, size_t i, struct pml_tune_entry *e));
+
+#endif

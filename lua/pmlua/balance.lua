@@ -1,0 +1,56 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+-- lua/pmlua/balance.lua - balancing: threads, or ranks, that would wait for others are slowed to arrive just in time.
+--
+-- The algorithm is that of section 4.5 of R. Schöne et al., Extending the functionality of Score-P through plugins; it
+-- stands in core/substrate/pml_balance.h. Each thread decides for itself, from how much of the time between two blocking
+-- calls it computed, so that ranks of an MPI job each run the same script. The blocking calls are regions: sections,
+-- or calls that pml.intercept or a wrapper sees.
+--
+-- Frequencies are the kernel's cpufreq files, and permission, root, dry_run and putting back are those of pml.tune.
+--
+-- Try:  local b <close> = assert(pml.balance { sync = { "barrier" }, dry_run = true, reference = 3e9, min = 1e9 })
+--       for _ = 1, 3 do pml.section.start "barrier"; pml.section.stop "barrier" end
+--       for _, r in ipairs(b:take()) do print(r.compute / r.total, r.next) end
+
+local core = require "pmlua.core"
+local tune = require "pmlua.tune"
+
+local M = {}
+for name, f in pairs(core.balance) do M[name] = f end
+
+---@class pmlua.balance.options
+---@field sync string[] names or patterns of the blocking regions
+---@field reference? number Hz; by default the highest of the machine
+---@field min? number Hz; by default its lowest
+---@field delta? number Hz that a thread is faster than it had to be; a tenth of the reference
+---@field last? number who computes this share of the time is the last one: 0.95
+---@field fits? number who computes this share keeps his frequency: 0.85
+---@field window? integer repetitions of which the highest target counts: 4
+---@field root? string
+---@field cpus? "thread"|"current"
+---@field dry_run? boolean
+
+local balance = tune.class "balance"
+
+--- The repetitions that were not taken yet: thread, region (of the thread, from 1), sync (the blocking call that ended
+--- it), ns (when it began), compute and total in s, hz that was in force, and what was decided as next.
+---@return table[]
+function balance:take() return (self.handle or error("balance: it is closed", 2)):take() end
+
+--- What is decided by, with what was left open.
+---@return table
+function balance:rule() return (self.handle or error("balance: it is closed", 2)):rule() end
+
+--- Balance from now on.
+---@param options pmlua.balance.options
+---@return table? balancer with lines, log, stats, stop and close as pml.tune's, take and rule
+---@return string? err
+---@return string? code
+function M.new(options)
+  local good, handle, err, code = pcall(core.balance.open, options)
+  if not good then error("balance: " .. handle:gsub("^bad argument #%d+ to '[^']*' %((.*)%)$", "%1"), 2) end
+  if not handle then return nil, err, code end
+  return setmetatable({ handle = handle }, balance)
+end
+
+return setmetatable(M, { __call = function(_, options) return M.new(options) end })
