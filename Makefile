@@ -22,7 +22,10 @@ CFLAGS    ?= -g
 ALLCFLAGS  = -std=c11 -D_GNU_SOURCE $(OPT) $(CFLAGS) $(WARN) $(SAN) -fPIC -fvisibility=hidden -Icore -MMD -MP
 CORE_LIBS := -lpfm -lotf2 -lpthread -ldl -lm
 
-CORE_SRC := $(filter-out core/compat/% core/preload/%,$(wildcard core/*/*.c core/adapter/arch/*/*.c))
+CORE_SRC := $(filter-out core/compat/% core/preload/%,$(wildcard core/*/*.c core/adapter/arch/*/*.c)) core/source/count/cells.c
+# What programs that were compiled with counts are linked against: libc and nothing else.
+COUNT_SRC := $(wildcard core/source/count/pml_count*.c)
+COUNT_SONAME := libpmlua_count.so.0
 # Each instruction set has its own; for the others these files are empty.
 CORE_ASM := $(wildcard core/adapter/arch/*/*.S)
 LIVE_SRC := core/preload/live.c
@@ -49,6 +52,7 @@ ALL_C    := $(wildcard spec/lua/wrap/* core/*.h core/*/*.[ch] core/*/*/*.[ch] co
 
 CORE_OBJ := $(CORE_SRC:%.c=$(B)/obj/%.o) $(CORE_ASM:%.S=$(B)/obj/%.o)
 SDE_OBJ  := $(SDE_SRC:%.c=$(B)/obj/%.o)
+COUNT_OBJ := $(COUNT_SRC:%.c=$(B)/obj/%.o) $(B)/obj/core/source/count/cells.o
 PM_OBJ   := $(PM_SRC:%.c=$(B)/obj/%.o)
 BIND_OBJ := $(BIND_SRC:%.c=$(B)/obj/%.o)
 MAIN_OBJ := $(B)/obj/bindings/main.o
@@ -70,7 +74,7 @@ SPEC_BIN := $(SPEC_SRC:spec/c/%.c=$(B)/spec/%)
 .PHONY: all
 all: $(B)/libpmlua.so $(B)/libpmlua.a $(B)/lua/pmlua/core.so $(B)/pmlua $(WORK_SO) $(B)/compat/libsde.so $(B)/compat/libsde.a \
   $(B)/compat/libPM.so $(B)/compat/libPM.a $(B)/libpmlua-embed.so $(B)/preload/libpmlua-live.so $(B)/preload/libpmlua-record.so \
-  $(B)/preload/libpmlua-watchpoint.so $(PROGRAMS) $(B)/scorep-config $(CLANG_SO) $(INSTRUMENT_SO)
+  $(B)/preload/libpmlua-watchpoint.so $(PROGRAMS) $(B)/scorep-config $(CLANG_SO) $(INSTRUMENT_SO) $(B)/libpmlua_count.so $(B)/libpmlua_count.a
 
 # --- building ---------------------------------------------------------------------------------------------------------
 
@@ -96,6 +100,15 @@ $(B)/$(SONAME): $(CORE_OBJ) core/libpmlua.map
 
 $(B)/libpmlua.so: $(B)/$(SONAME)
 	ln -sf $(SONAME) $@
+
+# nodelete: threads that counted give their cells back when they end, also after the last dlclose().
+$(B)/$(COUNT_SONAME): $(COUNT_OBJ)
+	$(CC) $(SAN) $(LDFLAGS) -shared -Wl,-z,nodelete -Wl,-soname,$(COUNT_SONAME) $^ -o $@
+$(B)/libpmlua_count.so: $(B)/$(COUNT_SONAME)
+	ln -sf $(COUNT_SONAME) $@
+$(B)/libpmlua_count.a: $(COUNT_OBJ)
+	@rm -f $@
+	ar rcs $@ $^
 
 $(INSTRUMENT_OBJ): ALLCFLAGS += $(LLVM_CFLAGS)
 $(B)/lua/pmlua/instrument.so: $(INSTRUMENT_OBJ)
@@ -157,7 +170,8 @@ $(PROGRAMS): $(B)/programs/%: scripts/programs/%.c
 	@mkdir -p $(@D)
 	$(CC) -std=c11 -D_GNU_SOURCE -O2 -g $(WARN) $(filter-out -fsanitize=thread,$(SAN)) -fopenmp $< -o $@
 
-SDE_CORE := $(filter core/base/% core/source/pml_sde% core/source/pml_recorder% core/source/pml_quantile% core/source/pml_sketch%,$(CORE_SRC))
+SDE_CORE := $(filter core/base/% core/source/pml_sde% core/source/pml_recorder% core/source/pml_quantile% core/source/pml_sketch% \
+  core/source/count/%,$(CORE_SRC))
 $(B)/compat/libsde.a: $(SDE_OBJ) $(SDE_CORE:%.c=$(B)/obj/%.o)
 	@mkdir -p $(@D)
 	@rm -f $@
@@ -198,6 +212,11 @@ link_of = $(shell sed -n 's/^ \* Link: //p' $(1))
 $(B)/spec/%: spec/c/%.c $(B)/libpmlua.a
 	@mkdir -p $(@D)
 	$(CC) $(ALLCFLAGS) $(LDFLAGS) -rdynamic $(call link_of,$<) $< $(B)/libpmlua.a $(CORE_LIBS) -o $@
+
+# What is compiled with counts is linked against their runtime.
+$(B)/spec/count_%: spec/c/count_%.c $(B)/libpmlua.a $(B)/libpmlua_count.so
+	@mkdir -p $(@D)
+	$(CC) $(ALLCFLAGS) $(LDFLAGS) -rdynamic $< $(B)/libpmlua.a $(CORE_LIBS) -L$(B) -lpmlua_count -Wl,-rpath,'$$ORIGIN/..' -o $@
 
 # Programs of libsde's users know only the drop-in, shared or (compat_static) archived.
 $(B)/spec/compat_%: spec/c/compat_%.c $(B)/compat/libsde.so
@@ -323,7 +342,7 @@ $(B)/bench: $(BENCH_OBJ) $(B)/libpmlua.a
 .PHONY: specs
 specs: $(SPEC_BIN)
 
--include $(CORE_OBJ:.o=.d) $(INSTRUMENT_OBJ:.o=.d) $(SDE_OBJ:.o=.d) $(PM_OBJ:.o=.d) $(LIVE_OBJ:.o=.d) $(RECORD_OBJ:.o=.d) $(WATCHPOINT_OBJ:.o=.d) $(BIND_OBJ:.o=.d) $(MAIN_OBJ:.o=.d) $(WORK_ONE:.so=.d) $(WORK_SRC:%.c=$(B)/obj/%.d) $(SPEC_BIN:=.d) $(BENCH_OBJ:.o=.d)
+-include $(CORE_OBJ:.o=.d) $(COUNT_OBJ:.o=.d) $(INSTRUMENT_OBJ:.o=.d) $(SDE_OBJ:.o=.d) $(PM_OBJ:.o=.d) $(LIVE_OBJ:.o=.d) $(RECORD_OBJ:.o=.d) $(WATCHPOINT_OBJ:.o=.d) $(BIND_OBJ:.o=.d) $(MAIN_OBJ:.o=.d) $(WORK_ONE:.so=.d) $(WORK_SRC:%.c=$(B)/obj/%.d) $(SPEC_BIN:=.d) $(BENCH_OBJ:.o=.d)
 
 # --- the two commands of a newcomer -----------------------------------------------------------------------------------
 
@@ -376,7 +395,7 @@ lint: ## compilers' warnings as errors, clang-tidy, cppcheck, luacheck, format
 	@$(MAKE) --no-print-directory -s CC=clang B=$(B)/clang all specs
 	@cppcheck -q --std=c11 --language=c --error-exitcode=1 --inline-suppr --suppress=missingIncludeSystem \
 	  --enable=warning,performance,portability -D__x86_64__ -Icore core bindings scripts/workloads $(wildcard scripts/programs/*.[ch])
-	@clang-tidy --quiet $(CORE_SRC) $(SDE_SRC) $(PM_SRC) $(LIVE_SRC) $(RECORD_SRC) $(WATCHPOINT_SRC) bindings/main.c $(BIND_SRC) $(if $(CLANG_INC),$(CLANG_SRC)) $(if $(LLVM_CONFIG),$(INSTRUMENT_SRC)) $(WORK_SRC) -- -std=c11 -D_GNU_SOURCE -Icore $(LUA_CFLAGS) $(CLANG_INC:%=-isystem %) $(if $(LLVM_CONFIG),$(LLVM_CFLAGS)) 2>$(B)/tidy.log \
+	@clang-tidy --quiet $(CORE_SRC) $(COUNT_SRC) $(SDE_SRC) $(PM_SRC) $(LIVE_SRC) $(RECORD_SRC) $(WATCHPOINT_SRC) bindings/main.c $(BIND_SRC) $(if $(CLANG_INC),$(CLANG_SRC)) $(if $(LLVM_CONFIG),$(INSTRUMENT_SRC)) $(WORK_SRC) -- -std=c11 -D_GNU_SOURCE -Icore $(LUA_CFLAGS) $(CLANG_INC:%=-isystem %) $(if $(LLVM_CONFIG),$(LLVM_CFLAGS)) 2>$(B)/tidy.log \
 	  || { cat $(B)/tidy.log; exit 1; }
 fmt: ## format the C sources
 	clang-format -i $(ALL_C)
@@ -437,6 +456,9 @@ install: all ## PREFIX (default /usr/local), DESTDIR for packagers
 	install -m 755 $(B)/pmlua $(D)/bin/
 	install -m 755 $(B)/$(SONAME) $(D)/lib/
 	ln -sf $(SONAME) $(D)/lib/libpmlua.so
+	install -m 755 $(B)/$(COUNT_SONAME) $(D)/lib/
+	ln -sf $(COUNT_SONAME) $(D)/lib/libpmlua_count.so
+	install -m 644 $(B)/libpmlua_count.a $(D)/lib/
 	install -m 755 $(B)/$(EMBED_SONAME) $(D)/lib/
 	ln -sf $(EMBED_SONAME) $(D)/lib/libpmlua-embed.so
 	install -d $(D)/lib/pmlua/preload

@@ -191,7 +191,7 @@ static int l_event_reset(lua_State *L) {
 /* Copied before a table is made: a finalizer may close the event, and the strings would go with it. */
 static int push_info(lua_State *L, struct pml_sde_event *ev) {
   static const char *const kinds[] = {"placeholder", "registered", "callback", "created", "recorder",
-                                      "quantile",    "count",      "group",    "set"};
+                                      "quantile",    "count",      "group",    "set",     "per thread"};
   struct pml_sde_info info;
   char library[256], name[256], full[320], description[1024];
   int err = pml_sde_info(ev, &info);

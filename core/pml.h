@@ -18,6 +18,7 @@
 #include "base/pml_region.h"
 #include "base/pml_stream.h"
 #include "base/pml_thread.h"
+#include "source/pml_count_file.h"
 #include "source/pml_counter.h"
 #include "source/pml_event.h"
 #include "source/pml_eventset.h"

@@ -266,7 +266,8 @@ int sde_ti_reset_counter(uint32_t code) {
   switch (kind_of(e)) {
   case PML_SDE_REGISTERED:
   case PML_SDE_CALLBACK:
-  case PML_SDE_CREATED: {
+  case PML_SDE_CREATED:
+  case PML_SDE_PER_THREAD: {
     int err = read_number(e, false, &now);
     if (err == SDE_OK) atomic_store(&e->stored, now);
     return err;

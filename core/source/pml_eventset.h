@@ -68,7 +68,9 @@ PML_API enum pml_type pml_eventset_type(const struct pml_eventset *set, size_t i
  * Each returns the number of page reads tried again (>= 0, normally 0) or a negative code.
  * A set that its owner thread reads takes the page path where it can; any other thread gets read(2): slower, not wrong.
  * Software-defined events count from this set's own start, whoever else reads them; instant ones give what is now, and
- * accum puts it in the place of what was there. A MIN or MAX group is instant. Doubles travel as their bits. What reads
+ * accum puts it in the place of what was there. What each thread counts for itself (sde:::BYFL::, by the compiler) is
+ * of the thread that opened the set, as a counter of the hardware would be, also when another thread reads it or its
+ * own has ended; with target.inherit it is the process's, of all its threads. A MIN or MAX group is instant. Doubles travel as their bits. What reads
  * as a placeholder is -1. Metrics of plugins likewise: what accumulates or is relative counts from start, what is
  * absolute is what is now; a set with such is not async-signal-safe, and is to be read by the thread that opened it,
  * whose counters it has. Callbacks run at start, at each read and at stop; such sets, and those with quantiles, are

@@ -43,6 +43,8 @@ int pml__eventset_sde_open(struct pml_eventset *s, const struct pml_event *ev, c
   s->reader = pml__sde_reader_take();
   if (s->sde == NULL || s->sde_event == NULL || s->reader == NULL)
     return pml_fail(-ENOMEM, "event set with %u software-defined events: out of memory", n);
+  /* What threads count for themselves: of one that is not the caller, the process's, as with its descendants. */
+  s->reader->whole = target->inherit || (target->pid != 0 && target->pid != gettid());
   int rc = 0;
   for (uint32_t i = 0; rc == 0 && i < s->n; i++)
     if (ev[i].kind == PML_EVENT_SDE) rc = open_one(s, i, &ev[i]);
@@ -60,7 +62,7 @@ int pml__eventset_sde_snapshot(struct pml_eventset *s, uint64_t *snapshot, bool 
   int rc = pml__eventset_snapshot(s, snapshot, times);
   if (rc < 0) return rc;
   pml__sde_enter(s->reader);
-  pml__sde_snapshot(s->sde_event, s->nsde, snapshot + s->sde_word);
+  pml__sde_snapshot(s->reader, s->sde_event, s->nsde, snapshot + s->sde_word);
   pml__sde_leave(s->reader);
   return rc;
 }
@@ -109,15 +111,16 @@ int pml__eventset_sde_read(struct pml_eventset *s, uint64_t *values) {
   struct pml_sde_event *const *event = s->sde_event;
   uint64_t *now = s->now + s->sde_word, v;
   const uint64_t *base = s->base + s->sde_word;
+  struct pml__sde_reader *r = s->reader;
   uint32_t n = s->n, i = 0;
-  pml__sde_enter(s->reader);
+  pml__sde_enter(r);
   for (; i < n; i++, now += PML__SDE_WORDS, base += PML__SDE_WORDS) {
-    if (PML_UNLIKELY(base[PML__SDE_WHAT] != PML__SDE_HAS || !pml__sde_plain(pml__sde_body_of(event[i]), &v))) break;
+    if (PML_UNLIKELY(base[PML__SDE_WHAT] != PML__SDE_HAS || !pml__sde_plain(r, pml__sde_body_of(event[i]), &v))) break;
     now[PML__SDE_WHAT] = PML__SDE_HAS;
     values[i] = v - base[PML__SDE_BASE];
   }
-  if (PML_UNLIKELY(i < n)) pml__sde_snapshot(event + i, n - i, now);
-  pml__sde_leave(s->reader);
+  if (PML_UNLIKELY(i < n)) pml__sde_snapshot(r, event + i, n - i, now);
+  pml__sde_leave(r);
   if (PML_UNLIKELY(i < n)) differences(s, i, values);
   return 0;
 }

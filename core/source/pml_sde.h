@@ -35,7 +35,8 @@ enum pml_sde_kind {
   PML_SDE_QUANTILE,
   PML_SDE_COUNT,
   PML_SDE_GROUP,
-  PML_SDE_SET
+  PML_SDE_SET,
+  PML_SDE_PER_THREAD /* each thread counts for itself: what the compiler counts; see pml_sde_read() */
 };
 enum pml_sde_operation { PML_SDE_SUM, PML_SDE_MAX, PML_SDE_MIN };
 
@@ -109,7 +110,11 @@ PML_API void pml_sde_release(struct pml_sde_event *ev);
 /* pml_sde_find_in - @event of @lib, there or a placeholder: to refer to it before it is created. */
 PML_API int pml_sde_find_in(struct pml_sde_library *lib, const char *event, struct pml_sde_event **ev);
 
-/* pml_sde_read - the value now, widened. A recorder reads its count, a counting set its size. 0 or a negative code. */
+/*
+ * pml_sde_read - the value now, widened. A recorder reads its count, a counting set its size. What each thread counts
+ * for itself is here the sum over all threads that were; an event set has its own thread's (pml_eventset.h). 0 or a
+ * negative code.
+ */
 PML_API int pml_sde_read(struct pml_sde_event *ev, struct pml_value *v);
 /* pml_sde_write - a read-write registered or created counter; -EACCES for a read-only one, PML_EMODE for other kinds.
  */

@@ -58,7 +58,19 @@ struct pml__sde_members {
   struct pml__sde_leaf leaf[];
 };
 
-enum pml__sde_plain { PML__SDE_NOT_PLAIN, PML__SDE_PLAIN_VARIABLE, PML__SDE_PLAIN_CREATED };
+enum pml__sde_plain { PML__SDE_NOT_PLAIN, PML__SDE_PLAIN_VARIABLE, PML__SDE_PLAIN_CREATED, PML__SDE_PLAIN_PER_THREAD };
+
+/*
+ * What is counted per thread: a sum over cells of which each thread has its own, each with its weight. Terms come
+ * behind the last one, when a cell comes into use; it was 0 until then. Never freed.
+ */
+struct pml__sde_term {
+  uint32_t cell, weight;
+};
+struct pml__sde_terms {
+  _Atomic uint32_t n;
+  struct pml__sde_term term[];
+};
 
 struct pml__sde_body {
   enum pml_sde_kind kind;
@@ -72,6 +84,7 @@ struct pml__sde_body {
   struct pml__sde_recorder *recorder;
   unsigned percent; /* PML_SDE_QUANTILE */
   struct pml_sde_set *set;
+  struct pml__sde_terms *terms; /* PML_SDE_PER_THREAD */
   enum pml_sde_operation operation;
   struct pml__sde_members *_Atomic members;
   struct pml__sde_overflow *_Atomic overflow;
@@ -190,6 +203,8 @@ struct pml__sde_reader {
   _Alignas(64) _Atomic uint64_t passes;      /* odd while inside; written by one user at a time */
   const struct pml__sde_body *_Atomic alone; /* inside, and touching nothing but this body; NULL: anything */
   atomic_bool taken;
+  uint64_t *cells; /* of the thread whose set it is; NULL: not asked for yet */
+  bool whole;      /* what threads count for themselves is read as the process's sum */
   struct pml__sde_reader *next;
 };
 extern atomic_bool pml__sde_expedited; /* membarrier(2) fences the readers on behalf of who waits for them */
@@ -226,6 +241,15 @@ bool pml__sde_wait_for_readers(struct pml__sde_body *const *going, size_t n, boo
 void pml__sde_callback_begin(void);
 void pml__sde_callback_end(void);
 
+/* --- what the compiler counts: pml_sde_counted.c --- */
+
+/* Whose cells @r reads from now on: the calling thread's, or, where there are none of its own, all. */
+void pml__sde_counted_take(struct pml__sde_reader *r);
+void pml__sde_counted_give_back(struct pml__sde_reader *r);
+uint64_t pml__sde_counted_total(struct pml__sde_terms *t); /* of all threads */
+/* Publish the body @b of a new event, or free it where there is one of that name. 0 or a negative code. */
+int pml__sde_publish(struct pml_sde_library *lib, const char *event, struct pml__sde_body *b);
+
 /* --- watching for overflow: pml_sde_overflow.c --- */
 
 void pml__sde_check_overflow(struct pml__sde_overflow *o, const struct pml_value *v);
@@ -243,23 +267,34 @@ enum { PML__SDE_VALUE, PML__SDE_BASE, PML__SDE_WHAT, PML__SDE_WORDS };
 #define PML__SDE_DOUBLE 2u /* the bits are a double's */
 #define PML__SDE_LEVEL 4u  /* instant */
 
+/* The sum of @t over one thread's cells. Relaxed: each cell is right for itself. */
+static inline uint64_t pml__sde_terms_of(struct pml__sde_terms *t, const uint64_t *cells) {
+  uint32_t n = atomic_load_explicit(&t->n, memory_order_acquire);
+  uint64_t sum = 0;
+  for (uint32_t i = 0; i < n; i++)
+    sum += t->term[i].weight * __atomic_load_n(&cells[t->term[i].cell], __ATOMIC_RELAXED);
+  return sum;
+}
+
 /*
  * pml__sde_plain - the value of @b in @v if it is what most events are: a 64-bit counter, not instant, in a variable
- * that nobody watches for overflow, or created. False: it has to be looked at more closely.
+ * that nobody watches for overflow, created, or its thread's. False: it has to be looked at more closely.
  */
-static inline bool pml__sde_plain(const struct pml__sde_body *b, uint64_t *v) {
+static inline bool pml__sde_plain(const struct pml__sde_reader *r, const struct pml__sde_body *b, uint64_t *v) {
   if (PML_UNLIKELY(b == NULL)) return false;
   int plain = atomic_load_explicit(&((struct pml__sde_body *)b)->plain, memory_order_relaxed);
   if (PML_LIKELY(plain == PML__SDE_PLAIN_VARIABLE))
     *v = __atomic_load_n((const uint64_t *)b->variable, __ATOMIC_RELAXED);
   else if (plain == PML__SDE_PLAIN_CREATED)
     *v = pml__sde_counter_value(b->counter);
+  else if (plain == PML__SDE_PLAIN_PER_THREAD && r->cells != NULL)
+    *v = pml__sde_terms_of(b->terms, r->cells);
   else
     return false;
   return true;
 }
 
-/* pml__sde_snapshot - by a reader that is inside: PML__SDE_WORDS words for each of @n events. */
-void pml__sde_snapshot(struct pml_sde_event *const *ev, size_t n, uint64_t *words);
+/* pml__sde_snapshot - by reader @r, which is inside: PML__SDE_WORDS words for each of @n events. */
+void pml__sde_snapshot(struct pml__sde_reader *r, struct pml_sde_event *const *ev, size_t n, uint64_t *words);
 
 #endif

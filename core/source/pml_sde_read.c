@@ -40,7 +40,7 @@ static inline struct pml_value load(const void *at, int type) {
   return v;
 }
 
-static void sample_body(const struct pml__sde_body *b, struct sample *s);
+static void sample_body(struct pml__sde_reader *r, const struct pml__sde_body *b, struct sample *s);
 
 static inline const struct pml__sde_members *members_of(const struct pml__sde_body *b, uint32_t *n) {
   struct pml__sde_members *m = atomic_load_explicit(&((struct pml__sde_body *)b)->members, memory_order_acquire);
@@ -70,11 +70,11 @@ static void add_value(struct sums *t, const struct pml_value *v, const struct pm
   }
 }
 
-static void add_other(struct sums *t, const struct pml__sde_leaf *leaf, int type) {
+static void add_other(struct pml__sde_reader *r, struct sums *t, const struct pml__sde_leaf *leaf, int type) {
   struct sample s = {.has = true};
   if (type == PML__LEAF_GONE) return;
   if (type == PML__LEAF_BODY) {
-    sample_body(leaf->at, &s);
+    sample_body(r, leaf->at, &s);
   } else {
     s.value = s.base = load(leaf->at, type);
     if (leaf->relative == 0) s.base.i = 0; /* the bits of 0.0, too */
@@ -82,7 +82,7 @@ static void add_other(struct sums *t, const struct pml__sde_leaf *leaf, int type
   if (s.has) add_value(t, &s.value, &s.base);
 }
 
-static void sample_sum(const struct pml__sde_body *b, struct sample *s) {
+static void sample_sum(struct pml__sde_reader *r, const struct pml__sde_body *b, struct sample *s) {
   uint32_t n;
   const struct pml__sde_members *m = members_of(b, &n);
   uint64_t i = 0, ibase = 0;
@@ -95,7 +95,7 @@ static void sample_sum(const struct pml__sde_body *b, struct sample *s) {
       i += v;
       ibase += v & leaf->relative;
     } else {
-      add_other(&t, leaf, type);
+      add_other(r, &t, leaf, type);
     }
   }
   i += t.i;
@@ -120,7 +120,7 @@ static bool is_nan(const struct pml_value *v) {
 }
 
 /* The extreme of the members as they are now: a level, whatever they count. */
-static void sample_extreme(const struct pml__sde_body *b, struct sample *s) {
+static void sample_extreme(struct pml__sde_reader *r, const struct pml__sde_body *b, struct sample *s) {
   uint32_t n;
   const struct pml__sde_members *m = members_of(b, &n);
   bool doubles = false;
@@ -130,7 +130,7 @@ static void sample_extreme(const struct pml__sde_body *b, struct sample *s) {
     int type = type_of(&m->leaf[k]);
     if (type == PML__LEAF_GONE) continue;
     if (type == PML__LEAF_BODY)
-      sample_body(m->leaf[k].at, &one);
+      sample_body(r, m->leaf[k].at, &one);
     else
       one.value = load(m->leaf[k].at, type);
     if (!one.has) continue;
@@ -158,7 +158,13 @@ static void sample_counter(const struct pml__sde_body *b, struct sample *s) {
   if (PML_UNLIKELY(o != NULL)) pml__sde_check_overflow(o, &s->value);
 }
 
-static void sample_body(const struct pml__sde_body *b, struct sample *s) {
+/* A set's thread is who first reads such an event by it: whoever opened it, if the event was there. */
+static uint64_t per_thread(struct pml__sde_reader *r, struct pml__sde_terms *t) {
+  if (!r->whole && r->cells == NULL) pml__sde_counted_take(r);
+  return r->cells != NULL ? pml__sde_terms_of(t, r->cells) : pml__sde_counted_total(t);
+}
+
+static void sample_body(struct pml__sde_reader *r, const struct pml__sde_body *b, struct sample *s) {
   s->has = true;
   s->value = (struct pml_value){.type = PML_TYPE_INT64, .i = -1};
   switch (b->kind) {
@@ -170,7 +176,7 @@ static void sample_body(const struct pml__sde_body *b, struct sample *s) {
     s->value.i = pml_sde_counter_read(b->counter);
     break;
   case PML_SDE_GROUP:
-    b->operation == PML_SDE_SUM ? sample_sum(b, s) : sample_extreme(b, s);
+    b->operation == PML_SDE_SUM ? sample_sum(r, b, s) : sample_extreme(r, b, s);
     return;
   case PML_SDE_RECORDER:
   case PML_SDE_COUNT:
@@ -182,6 +188,9 @@ static void sample_body(const struct pml__sde_body *b, struct sample *s) {
   case PML_SDE_SET:
     s->value.i = (int64_t)pml__sde_set_size(b->set);
     break;
+  case PML_SDE_PER_THREAD:
+    s->value.i = (int64_t)per_thread(r, b->terms);
+    break;
   case PML_SDE_PLACEHOLDER:
     s->has = false;
   }
@@ -189,9 +198,10 @@ static void sample_body(const struct pml__sde_body *b, struct sample *s) {
   if ((b->mode & PML_SDE_INSTANT) != 0) s->base.i = 0; /* the bits of 0.0, too */
 }
 
-static __attribute__((noinline)) void snapshot_one(const struct pml__sde_body *b, uint64_t *words) {
+static __attribute__((noinline)) void snapshot_one(struct pml__sde_reader *r, const struct pml__sde_body *b,
+                                                   uint64_t *words) {
   struct sample s = {.has = false};
-  if (b != NULL) sample_body(b, &s);
+  if (b != NULL) sample_body(r, b, &s);
   words[PML__SDE_VALUE] = s.has ? (uint64_t)s.value.i : UINT64_MAX; /* a double by its bits; -1: there is nothing */
   words[PML__SDE_BASE] = s.has ? (uint64_t)s.base.i : 0;
   words[PML__SDE_WHAT] = 0;
@@ -202,18 +212,18 @@ static __attribute__((noinline)) void snapshot_one(const struct pml__sde_body *b
 }
 
 /* Counters of 64 bits, in variables or created, are what most events are; the rest is looked at in turn. */
-static inline void snapshot_body(const struct pml__sde_body *b, uint64_t *words) {
+static inline void snapshot_body(struct pml__sde_reader *r, const struct pml__sde_body *b, uint64_t *words) {
   uint64_t v;
-  if (PML_LIKELY(pml__sde_plain(b, &v))) {
+  if (PML_LIKELY(pml__sde_plain(r, b, &v))) {
     words[PML__SDE_VALUE] = words[PML__SDE_BASE] = v;
     words[PML__SDE_WHAT] = PML__SDE_HAS;
   } else {
-    snapshot_one(b, words);
+    snapshot_one(r, b, words);
   }
 }
 
-void pml__sde_snapshot(struct pml_sde_event *const *ev, size_t n, uint64_t *words) {
-  for (size_t i = 0; i < n; i++, words += PML__SDE_WORDS) snapshot_body(pml__sde_body_of(ev[i]), words);
+void pml__sde_snapshot(struct pml__sde_reader *r, struct pml_sde_event *const *ev, size_t n, uint64_t *words) {
+  for (size_t i = 0; i < n; i++, words += PML__SDE_WORDS) snapshot_body(r, pml__sde_body_of(ev[i]), words);
 }
 
 /* --- one event --- */
@@ -231,13 +241,14 @@ int pml_sde_read(struct pml_sde_event *ev, struct pml_value *v) {
   if (ev == NULL) return no_event();
   struct pml__sde_reader *r = pml__sde_reader_take();
   if (r == NULL) return no_reader(ev);
+  r->whole = true;
   pml__sde_enter(r);
   const struct pml__sde_body *b = pml__sde_body_of(ev);
   if (PML_LIKELY(b == NULL || b->kind != PML_SDE_CALLBACK)) {
-    snapshot_body(b, words);
+    snapshot_body(r, b, words);
   } else { /* it may hang */
     atomic_store_explicit(&r->alone, b, memory_order_release);
-    snapshot_one(b, words);
+    snapshot_one(r, b, words);
     atomic_store_explicit(&r->alone, NULL, memory_order_release);
   }
   pml__sde_leave(r);

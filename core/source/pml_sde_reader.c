@@ -56,6 +56,8 @@ struct pml__sde_reader *pml__sde_reader_take(void) {
   atomic_init(&r->passes, 0);
   atomic_init(&r->alone, NULL);
   atomic_init(&r->taken, true);
+  r->cells = NULL;
+  r->whole = false;
   r->next = atomic_load_explicit(&readers, memory_order_relaxed);
   while (!atomic_compare_exchange_weak_explicit(&readers, &r->next, r, memory_order_acq_rel, memory_order_acquire)) {
   }
@@ -63,7 +65,10 @@ struct pml__sde_reader *pml__sde_reader_take(void) {
 }
 
 void pml__sde_reader_give_back(struct pml__sde_reader *r) {
-  if (r != NULL) atomic_store_explicit(&r->taken, false, memory_order_release);
+  if (r == NULL) return;
+  if (r->cells != NULL) pml__sde_counted_give_back(r);
+  r->whole = false;
+  atomic_store_explicit(&r->taken, false, memory_order_release);
 }
 
 static bool is_elsewhere(struct pml__sde_reader *r, struct pml__sde_body *const *going, size_t n) {

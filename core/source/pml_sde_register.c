@@ -50,6 +50,14 @@ static int publish_or_free(struct pml_sde_library *lib, const char *name, struct
   return rc < 0 ? rc : 0;
 }
 
+int pml__sde_publish(struct pml_sde_library *lib, const char *event, struct pml__sde_body *b) {
+  char name[PML__SDE_NAME_MAX];
+  int rc = pml__sde_full_name(name, lib, event);
+  if (rc == 0) return publish_or_free(lib, name, b);
+  pml__sde_body_free(b);
+  return rc;
+}
+
 static size_t size_of(enum pml_type type) {
   return type == PML_TYPE_INT64 || type == PML_TYPE_DOUBLE ? 8 : 4;
 }

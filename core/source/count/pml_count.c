@@ -1,0 +1,222 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * core/source/count/pml_count.c - the runtime of programs that were compiled with counts: each thread has cells.
+ *
+ * Cells are in lanes. A thread takes a free one at its first counted function and gives it back at its end, with what
+ * it counted: the next thread adds to that, so that sums are never moved, and nothing is lost wherever a process ends.
+ */
+#include "source/count/pml_count_private.h"
+#include "source/count/pml_count_runtime.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <limits.h>
+#include <pthread.h>
+#include <string.h>
+
+#define EXPORT __attribute__((visibility("default")))
+#define LIBPMLUA "libpmlua.so.0"
+
+EXPORT _Thread_local uint64_t *pml_count_self __attribute__((tls_model("initial-exec")));
+static _Thread_local struct {
+  uint32_t lane; /* its own; 0: none yet, or that which is shared */
+  uint32_t rounds;
+  int ended;
+} self __attribute__((tls_model("initial-exec")));
+
+static struct pml_count_area *area;     /* atomic: NULL until it is mapped */
+static int preparing;                   /* atomic */
+static uint32_t users[PML_COUNT_LANES]; /* atomic: the thread, and who holds its cells; 0: free */
+static uint32_t lowest = 1;             /* atomic: no lane below it is free, or so it was */
+static pthread_key_t key;
+static uint64_t spare[PML_COUNT_CELLS];                  /* without memory: nobody reads it */
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* modules, forks */
+static uint64_t at_fork[PML_COUNT_CELLS];
+
+static uint64_t *hold(void);
+static void release(uint64_t *cells);
+EXPORT struct pml_count_runtime pml_count_runtime = {.abi = PML_COUNT_ABI, .hold = hold, .release = release};
+
+/* --- lanes --- */
+
+static void let_go(uint32_t lane) {
+  if (lane == 0 || __atomic_sub_fetch(&users[lane], 1, __ATOMIC_ACQ_REL) > 0) return;
+  uint32_t low = __atomic_load_n(&lowest, __ATOMIC_RELAXED);
+  while (lane < low && !__atomic_compare_exchange_n(&lowest, &low, lane, true, __ATOMIC_RELAXED, __ATOMIC_RELAXED)) {
+  }
+}
+
+static bool claim(uint32_t lane) {
+  uint32_t nobody = 0;
+  return __atomic_load_n(&users[lane], __ATOMIC_RELAXED) == 0 &&
+         __atomic_compare_exchange_n(&users[lane], &nobody, 1, false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED);
+}
+
+/* The first free lane; 0: there is none. A lane that two look at is one's, so the search ends. */
+static uint32_t take(struct pml_count_area *a) {
+  for (uint32_t lane = __atomic_load_n(&lowest, __ATOMIC_RELAXED); lane < PML_COUNT_LANES; lane++) {
+    if (!claim(lane)) continue;
+    if (!pml__count_reach(a, lane)) {
+      __atomic_store_n(&users[lane], 0, __ATOMIC_RELEASE);
+      return 0;
+    }
+    __atomic_store_n(&lowest, lane + 1, __ATOMIC_RELAXED);
+    uint32_t n = __atomic_load_n(&a->header.lanes, __ATOMIC_RELAXED);
+    while (n <= lane &&
+           !__atomic_compare_exchange_n(&a->header.lanes, &n, lane + 1, true, __ATOMIC_RELEASE, __ATOMIC_RELAXED)) {
+    }
+    return lane;
+  }
+  return 0;
+}
+
+/*
+ * Destructors of other keys may count: the lane is kept for as long as they run. The last round of them is left to
+ * those that end what the others stand on, such as a sanitizer.
+ */
+static void thread_ends(void *unused) {
+  if (++self.rounds < PTHREAD_DESTRUCTOR_ITERATIONS - 1 && pthread_setspecific(key, unused) == 0) return;
+  uint32_t lane = self.lane;
+  self.ended = 1;
+  self.lane = 0;
+  pml_count_self = NULL;
+  __atomic_signal_fence(__ATOMIC_SEQ_CST);
+  let_go(lane);
+}
+
+/* --- the process --- */
+
+static void before_fork(void) {
+  pthread_mutex_lock(&lock);
+  if (pml_count_self != NULL) memcpy(at_fork, pml_count_self, sizeof at_fork);
+}
+
+static void after_fork(void) {
+  pthread_mutex_unlock(&lock);
+}
+
+static void after_fork_in_child(void) {
+  pml__count_renew(area, self.lane, self.lane > 0 ? at_fork : NULL);
+  pthread_mutex_unlock(&lock);
+}
+
+/* Who comes while another prepares, or from a handler that interrupted it, is told that there is nothing yet. */
+static struct pml_count_area *prepared(void) {
+  struct pml_count_area *a = __atomic_load_n(&area, __ATOMIC_ACQUIRE);
+  if (a != NULL || __atomic_exchange_n(&preparing, 1, __ATOMIC_ACQ_REL) != 0) return a;
+  a = pml__count_map();
+  if (a == NULL) {
+    pml__count_say("no memory for counts: nothing is counted");
+    return NULL;
+  }
+  (void)pthread_key_create(&key, thread_ends);
+  (void)pthread_atfork(before_fork, after_fork, after_fork_in_child);
+  pml_count_runtime.area = a;
+  __atomic_store_n(&area, a, __ATOMIC_RELEASE);
+  return a;
+}
+
+static uint64_t *begin(struct pml_count_area *a) {
+  uint32_t lane = self.ended ? 0 : take(a);
+  __atomic_signal_fence(__ATOMIC_SEQ_CST);
+  if (pml_count_self != NULL) { /* a handler was first */
+    let_go(lane);
+    return pml_count_self;
+  }
+  self.lane = lane;
+  pml_count_self = a->lane[lane];
+  if (!self.ended) __atomic_add_fetch(&a->header.threads, 1, __ATOMIC_RELAXED);
+  if (lane == 0) __atomic_add_fetch(&a->header.sharing, 1, __ATOMIC_RELAXED);
+  if (lane > 0) (void)pthread_setspecific(key, &users[lane]);
+  return pml_count_self;
+}
+
+EXPORT uint64_t *pml_count_begin(void) {
+  if (pml_count_self != NULL) return pml_count_self;
+  int saved = errno;
+  struct pml_count_area *a = prepared();
+  uint64_t *cells = a != NULL ? begin(a) : spare;
+  errno = saved;
+  return cells;
+}
+
+static uint64_t *hold(void) {
+  (void)pml_count_begin();
+  if (self.lane == 0) return NULL;
+  __atomic_add_fetch(&users[self.lane], 1, __ATOMIC_RELAXED);
+  return pml_count_self;
+}
+
+static void release(uint64_t *cells) {
+  if (cells != NULL) let_go((uint32_t)((uintptr_t)(cells - area->lane[0]) / PML_COUNT_CELLS));
+}
+
+/* --- modules --- */
+
+/* libpmlua may be loaded, whoever loaded it, or come later: then it finds us. With the lock held. */
+static void attach(void) {
+  int (*to)(const struct pml_count_runtime *);
+  void *found = dlsym(RTLD_DEFAULT, "pml_count_attach");
+  void *library = found == NULL ? dlopen(LIBPMLUA, RTLD_LAZY | RTLD_NOLOAD) : NULL;
+  if (library != NULL) found = dlsym(library, "pml_count_attach");
+  if (found != NULL) {
+    memcpy(&to, &found, sizeof to);
+    (void)to(&pml_count_runtime);
+  }
+  if (library != NULL) (void)dlclose(library);
+}
+
+static void name_row(struct pml_count_header *h, struct pml_count_row *row, const struct pml_count_module *m) {
+  const char *name = m->name != NULL ? m->name : "";
+  size_t n = strlen(name);
+  const char *end = n < PML_COUNT_NAME ? name : name + n - (PML_COUNT_NAME - 1);
+  for (uint64_t i = 0; i < h->modules && i < PML_COUNT_ROWS; i++)
+    if (row[i].stage == m->stage && strcmp(row[i].name, end) == 0) return; /* loaded again */
+  uint64_t i = h->modules;
+  if (i < PML_COUNT_ROWS) {
+    memcpy(row[i].name, end, strlen(end) + 1);
+    row[i].stage = m->stage;
+    row[i].uncounted = m->uncounted;
+  }
+  h->uncounted += m->uncounted;
+  h->modules++;
+}
+
+static void add_module(struct pml_count_area *a, const struct pml_count_module *m) {
+  struct pml_count_header *h = &a->header;
+  if (m->abi != PML_COUNT_ABI || m->stage > PML_COUNT_FINAL) {
+    h->refused++;
+    pml__count_say("%.200s was compiled for counts of another pmlua (%u, this is %u): what it counts is wrong; "
+                   "compile it again",
+                   m->name != NULL ? m->name : "a module", m->abi, PML_COUNT_ABI);
+    return;
+  }
+  __atomic_or_fetch(&h->stages, UINT64_C(1) << m->stage, __ATOMIC_RELAXED);
+  for (unsigned w = 0; w < PML_COUNT_CELLS / 64; w++) __atomic_or_fetch(&h->used[w], m->used[w], __ATOMIC_RELEASE);
+  name_row(h, a->row, m);
+}
+
+EXPORT void pml_count_module_begin(const struct pml_count_module *m) {
+  struct pml_count_area *a = prepared();
+  if (a == NULL || m == NULL) return;
+  pthread_mutex_lock(&lock);
+  add_module(a, m);
+  pthread_mutex_unlock(&lock);
+  attach();
+}
+
+/* What it said of itself was copied, and what it counted is in the cells. */
+EXPORT void pml_count_module_end(const struct pml_count_module *m) {
+  (void)m;
+}
+
+__attribute__((constructor)) static void at_load(void) {
+  if (prepared() != NULL) attach();
+}
+
+__attribute__((destructor)) static void at_exit(void) {
+  struct pml_count_area *a = __atomic_load_n(&area, __ATOMIC_ACQUIRE);
+  if (a == NULL) return;
+  a->header.ended = 1;
+  if (pml__count_wants_report()) pml__count_report(a);
+}

@@ -1,0 +1,225 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * spec/c/count_file.c - with PMLUA_COUNT=FILE counts are in the file however the process ends.
+ *
+ * The spec runs itself: with an argument it is the program that counts.
+ */
+#include "base/pml_error.h"
+#include "check.h"
+#include "count.h"
+#include "source/pml_count_file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <glob.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define MANY 200u
+
+static char folder[] = "/tmp/pmlua-count-XXXXXX";
+static char file[64], self[4096];
+
+/* --- the programs --- */
+
+static void count_and_leave(int signal) {
+  add_doubles(100);
+  _exit(signal == SIGTERM ? 0 : 1);
+}
+
+static void in_a_handler(void) {
+  struct sigaction act = {.sa_handler = count_and_leave};
+  sigaction(SIGTERM, &act, NULL);
+  raise(SIGTERM);
+}
+
+static pthread_barrier_t barrier;
+
+static void *at_once(void *unused) {
+  (void)unused;
+  pthread_barrier_wait(&barrier);
+  add_doubles(1);
+  pthread_barrier_wait(&barrier);
+  return NULL;
+}
+
+static void many_threads(void) {
+  pthread_t thread[MANY];
+  pthread_barrier_init(&barrier, NULL, MANY);
+  for (unsigned i = 0; i < MANY; i++) pthread_create(&thread[i], NULL, at_once, NULL);
+  for (unsigned i = 0; i < MANY; i++) pthread_join(thread[i], NULL);
+}
+
+static void forks(void) {
+  add_doubles(10);
+  pid_t child = fork();
+  if (child == 0) {
+    add_doubles(3);
+    _exit(0);
+  }
+  waitpid(child, NULL, 0);
+  add_doubles(20);
+}
+
+static void becomes(const char *what) {
+  add_doubles(10);
+  char *argv[] = {self, (char *)(uintptr_t)what, NULL};
+  execv(self, argv);
+}
+
+static int program(const char *what) {
+  static struct pml_count_module m;
+  m = module_of("program.c", PML_COUNT_FINAL);
+  uses(&m, DOUBLE_ADD);
+  uses(&m, DOUBLE_LOAD);
+  m.uncounted = 2;
+  if (strcmp(what, "closes") == 0)
+    for (int fd = 3; fd < 256; fd++) (void)close(fd);
+  pml_count_module_begin(&m);
+  if (strcmp(what, "handler") == 0) in_a_handler();
+  if (strcmp(what, "many") == 0 || strcmp(what, "closes") == 0) many_threads();
+  if (strcmp(what, "forks") == 0) forks();
+  if (strcmp(what, "becomes") == 0) becomes("exit");
+  if (strcmp(what, "exit") == 0 || strcmp(what, "_exit") == 0 || strcmp(what, "killed") == 0) add_doubles(1000);
+  if (strcmp(what, "_exit") == 0) _exit(0);
+  if (strcmp(what, "killed") == 0) raise(SIGKILL);
+  pml_count_module_end(&m);
+  return 0;
+}
+
+/* --- what is left of them --- */
+
+static void run_with(const char *what, const char *count) {
+  pid_t child = fork();
+  if (child == 0) {
+    setenv("PMLUA_COUNT", count, 1);
+    if (chdir(folder) != 0) _exit(1);
+    execl(self, self, what, (char *)NULL);
+    _exit(1);
+  }
+  (void)waitpid(child, NULL, 0);
+}
+
+static void run(const char *what) {
+  (void)unlink(file);
+  run_with(what, file);
+}
+
+static uint64_t flops_in(const char *path, bool *ended) {
+  struct pml_counts *c;
+  if (pml_count_read(path, &c) < 0) return UINT64_MAX;
+  uint64_t n = c->event[PML_BYFL_FLOP_COUNT];
+  if (ended != NULL) *ended = c->ended;
+  pml_counts_free(c);
+  return n;
+}
+
+static void ends(const char *what, uint64_t expect, bool by_exit, const char *sentence) {
+  bool ended = false;
+  run(what);
+  uint64_t n = flops_in(file, &ended);
+  CHECK(n == expect && ended == by_exit, "%s (%llu)", sentence, (unsigned long long)n);
+}
+
+static void tells(void) {
+  struct pml_counts *c;
+  run("exit");
+  if (!CHECK(pml_count_read(file, &c) == 0, "a file is read")) return;
+  CHECK(c->at == PML_COUNT_AT_FINAL && c->modules == 1 && c->nparts == 1 && c->threads == 1, "it says what counted");
+  CHECK(c->nparts == 1 && strcmp(c->part[0].name, "program.c") == 0 && c->part[0].uncounted == 2 && c->uncounted == 2,
+        "and what it could not count");
+  CHECK(strstr(c->command, "count_file exit") != NULL && c->pid > 0 && c->parent == getpid() && c->started_ns > 0,
+        "whose counts they are, and of when");
+  CHECK(c->event[PML_BYFL_LOAD_COUNT] == 8000 && c->cell[DOUBLE_LOAD] == 1000, "bytes and kinds of operation");
+  pml_counts_free(c);
+}
+
+/* The file of another process of the same run, by its name. */
+static uint64_t beside(size_t *files) {
+  char pattern[80];
+  glob_t g;
+  uint64_t n = UINT64_MAX;
+  *files = 0;
+  (void)snprintf(pattern, sizeof pattern, "%s.*", file);
+  if (glob(pattern, 0, NULL, &g) != 0) return n;
+  *files = g.gl_pathc;
+  n = flops_in(g.gl_pathv[0], NULL);
+  for (size_t i = 0; i < g.gl_pathc; i++) (void)unlink(g.gl_pathv[i]);
+  globfree(&g);
+  return n;
+}
+
+static void families(void) {
+  size_t files;
+  run("forks");
+  uint64_t parent = flops_in(file, NULL), child = beside(&files);
+  CHECK(parent == 30 && child == 3 && files == 1, "parent and child have a file each, and what each of them counted");
+  run("becomes");
+  uint64_t before = flops_in(file, NULL), after = beside(&files);
+  CHECK(before == 10 && after == 1000 && files == 1, "so have the programs before and after an exec");
+  run("exit");
+  run_with("killed", file);
+  CHECK(flops_in(file, NULL) == 1000 && beside(&files) == 1000 && files == 1,
+        "a file that is there is not written over");
+}
+
+static void refusals(void) {
+  char path[96];
+  struct pml_counts *c;
+  run_with("exit", "beside"); /* relative: from where the program started */
+  (void)snprintf(path, sizeof path, "%s/beside", folder);
+  CHECK(flops_in(path, NULL) == 1000, "a relative name is from where the program began");
+  int rc = truncate(path, 70000) == 0 ? pml_count_read(path, &c) : 0;
+  CHECK(rc == -EBADMSG, "a file that was cut is refused: %s", pml_error_detail(rc));
+  rc = truncate(path, 0) == 0 && truncate(path, (off_t)1 << 20) == 0 ? pml_count_read(path, &c) : 0;
+  CHECK(rc == -EBADMSG, "and one of zeroes: %s", pml_error_detail(rc));
+  (void)unlink(path);
+  CHECK(pml_count_read(path, &c) == -ENOENT && pml_count_read(folder, &c) == -EISDIR &&
+            pml_count_read("", &c) == -EINVAL,
+        "so are what is not there, a folder, and no name");
+  run_with("exit", "nowhere/counts"); /* one line on stderr, and it runs */
+  CHECK(access("nowhere", F_OK) != 0, "where no file can be, none is");
+}
+
+static void reports(void) {
+  char command[4300], text[8192];
+  (void)snprintf(command, sizeof command, "PMLUA_COUNT=report '%s' exit 2>&1", self);
+  FILE *p = popen(command, "r");
+  size_t n = p != NULL ? fread(text, 1, sizeof text - 1, p) : 0;
+  text[n] = '\0';
+  int status = p != NULL ? pclose(p) : -1;
+  CHECK(status == 0 && strstr(text, "counted by the compiler, at final, after optimisation; 1 thread\n") != NULL,
+        "PMLUA_COUNT=report prints whose counts they are");
+  CHECK(strstr(text, "   1000  flop_count_I ") != NULL && strstr(text, "   1000  fp_add_double ") != NULL &&
+            strstr(text, "not counted: 2 places") != NULL,
+        "the nine sums, the operations, and what is not counted");
+  (void)snprintf(command, sizeof command, "env -u PMLUA_COUNT '%s' exit 2>&1", self);
+  p = popen(command, "r");
+  CHECK(p != NULL && fread(text, 1, sizeof text, p) == 0 && pclose(p) == 0, "without it nothing is printed");
+}
+
+int main(int argc, char **argv) {
+  ssize_t n = readlink("/proc/self/exe", self, sizeof self - 1);
+  if (n > 0 && argc == 2) return program(argv[1]);
+  if (n <= 0 || mkdtemp(folder) == NULL) return 1;
+  (void)snprintf(file, sizeof file, "%s/counts", folder);
+  ends("exit", 1000, true, "a program that comes to its end leaves its counts");
+  ends("_exit", 1000, false, "so does one that leaves without saying so");
+  ends("killed", 1000, false, "and one that is killed");
+  ends("handler", 100, false, "the first counted function may be a signal handler, which leaves");
+  ends("many", MANY, true, "a file grows with the threads");
+  ends("closes", MANY, true, "also where the program closes what it has open");
+  tells();
+  families();
+  refusals();
+  reports();
+  (void)unlink(file);
+  CHECK(rmdir(folder) == 0, "nothing else is left behind");
+  return check_done();
+}

@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* spec/c/count_threads.c - counts of threads that come and go are the process's sum, while somebody reads it. */
+#include "check.h"
+#include "count.h"
+#include "source/count/pml_count_runtime.h"
+#include "source/pml_eventset.h"
+#include "source/pml_sde.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <string.h>
+
+#define AT_ONCE 8u
+#define WAVES 250u
+#define EACH 100u
+
+extern struct pml_count_runtime pml_count_runtime;
+
+static const char *const flops[] = {"sde:::BYFL::flop_count_I"};
+static atomic_bool over;
+static pthread_key_t last_words;
+
+static uint64_t total(void) {
+  struct pml_sde_event *ev;
+  struct pml_value v = {.i = -1};
+  if (pml_sde_find("BYFL::flop_count_I", &ev, NULL) < 0) return 0;
+  (void)pml_sde_read(ev, &v);
+  pml_sde_release(ev);
+  return (uint64_t)v.i;
+}
+
+static void *short_life(void *unused) {
+  (void)unused;
+  for (unsigned i = 0; i < EACH; i++) add_doubles(1);
+  return NULL;
+}
+
+/* It must never fall: what a thread counted is not moved when it ends. */
+static void *watcher(void *fallen) {
+  for (uint64_t before = 0, now; !atomic_load(&over); before = now) {
+    now = total();
+    if (now < before) *(unsigned *)fallen += 1;
+  }
+  return NULL;
+}
+
+static void many_come_and_go(void) {
+  pthread_t reader, thread[AT_ONCE];
+  unsigned fallen = 0;
+  uint64_t before = total();
+  pthread_create(&reader, NULL, watcher, &fallen);
+  for (unsigned w = 0; w < WAVES; w++) {
+    for (unsigned i = 0; i < AT_ONCE; i++) pthread_create(&thread[i], NULL, short_life, NULL);
+    for (unsigned i = 0; i < AT_ONCE; i++) pthread_join(thread[i], NULL);
+  }
+  atomic_store(&over, true);
+  pthread_join(reader, NULL);
+  CHECK(total() - before == (uint64_t)WAVES * AT_ONCE * EACH, "%u threads of %u operations each are counted", 2000u,
+        EACH);
+  CHECK(fallen == 0, "the sum never falls while it is read");
+  CHECK(pml_count_runtime.area->header.lanes <= AT_ONCE + 3, "they take turns on %u lanes, not more than were at once",
+        pml_count_runtime.area->header.lanes);
+  CHECK(pml_count_runtime.area->header.sharing == 0, "none had to share its cells");
+}
+
+static void say_last_words(void *unused) {
+  (void)unused;
+  add_doubles(7);
+}
+
+static void *with_last_words(void *arg) {
+  add_doubles(1);
+  pthread_setspecific(last_words, arg);
+  return NULL;
+}
+
+static void destructors_count(void) {
+  pthread_t thread;
+  uint64_t before = total();
+  pthread_key_create(&last_words, say_last_words);
+  pthread_create(&thread, NULL, with_last_words, &last_words);
+  pthread_join(thread, NULL);
+  CHECK(total() - before == 8, "what a thread's destructors do is counted");
+}
+
+/* --- an event set is of its thread --- */
+
+struct worker {
+  struct pml_eventset *set;
+  uint64_t own, work;
+};
+
+static void *counts_itself(void *arg) {
+  struct worker *w = arg;
+  if (pml_eventset_open(&w->set, flops, 1, NULL) < 0) return NULL;
+  pml_eventset_start(w->set);
+  add_doubles(w->work);
+  pml_eventset_read(w->set, &w->own);
+  return NULL;
+}
+
+static void sets_of_threads(void) {
+  struct worker w[AT_ONCE] = {{0}};
+  pthread_t thread[AT_ONCE];
+  uint64_t later[AT_ONCE], n;
+  unsigned right = 0, stand = 0;
+  for (unsigned i = 0; i < AT_ONCE; i++) w[i].work = i + 1;
+  for (unsigned i = 0; i < AT_ONCE; i++) pthread_create(&thread[i], NULL, counts_itself, &w[i]);
+  for (unsigned i = 0; i < AT_ONCE; i++) pthread_join(thread[i], NULL);
+  for (unsigned i = 0; i < AT_ONCE; i++) right += w[i].own == i + 1;
+  CHECK(right == AT_ONCE, "an event set reads what its own thread counted (%u of %u)", right, AT_ONCE);
+  for (unsigned i = 0; i < AT_ONCE; i++) pthread_create(&thread[i], NULL, short_life, NULL);
+  for (unsigned i = 0; i < AT_ONCE; i++) pthread_join(thread[i], NULL);
+  for (unsigned i = 0; i < AT_ONCE; i++) stand += pml_eventset_read(w[i].set, &later[i]) == 0 && later[i] == i + 1;
+  CHECK(stand == AT_ONCE, "a thread that ended counts no more, whoever came after it (%u of %u)", stand, AT_ONCE);
+  for (unsigned i = 0; i < AT_ONCE; i++) pml_eventset_close(w[i].set);
+  uint32_t lanes = pml_count_runtime.area->header.lanes;
+  for (unsigned i = 0; i < AT_ONCE; i++) pthread_create(&thread[i], NULL, short_life, NULL);
+  for (unsigned i = 0; i < AT_ONCE; i++) pthread_join(thread[i], NULL);
+  n = pml_count_runtime.area->header.lanes;
+  CHECK(n == lanes, "once such sets are closed, their lanes are taken again");
+}
+
+static void inherited(void) {
+  struct pml_eventset_options o = {.target = {.inherit = true}};
+  struct pml_eventset *all, *own;
+  pthread_t thread;
+  uint64_t of_all = 0, of_own = 0;
+  int rc = pml_eventset_open(&all, flops, 1, &o);
+  if (!CHECK(rc == 0 && pml_eventset_open(&own, flops, 1, NULL) == 0, "both kinds of set open")) return;
+  pml_eventset_start(all);
+  pml_eventset_start(own);
+  pthread_create(&thread, NULL, short_life, NULL);
+  pthread_join(thread, NULL);
+  add_doubles(5);
+  pml_eventset_read(all, &of_all);
+  pml_eventset_read(own, &of_own);
+  CHECK(of_own == 5 && of_all == EACH + 5, "with inherit a set reads all threads, without its own");
+  pml_eventset_close(all);
+  pml_eventset_close(own);
+}
+
+int main(void) {
+  struct pml_count_module m = module_of("count_threads.c", PML_COUNT_SOURCE);
+  uses(&m, DOUBLE_ADD);
+  uses(&m, DOUBLE_LOAD);
+  pml_count_module_begin(&m);
+  many_come_and_go();
+  destructors_count();
+  sets_of_threads();
+  inherited();
+  pml_count_module_end(&m);
+  return check_done();
+}
