@@ -97,6 +97,20 @@ static LLVMValueRef sum(struct loop *l, unsigned cell, LLVMValueRef *turns) {
   return total;
 }
 
+/*
+ * A count of turns, of which code generation knows nothing: it would keep each of its multiples in a register of its
+ * own through the loop. Before optimisation it is to know that the count is as good as computed.
+ */
+static LLVMValueRef read_turns(const struct loop *l, LLVMValueRef counter) {
+  struct pml_module *m = l->f->m;
+  LLVMValueRef n = LLVMBuildLoad2(m->builder, m->i64, counter, "");
+  if (!m->o->final) return n;
+  LLVMTypeRef type = LLVMFunctionType(m->i64, &m->i64, 1, 0);
+  static char same[] = "=r,0", nothing[] = "";
+  LLVMValueRef hide = LLVMGetInlineAsm(type, nothing, 0, same, sizeof same - 1, 0, 0, LLVMInlineAsmDialectATT, 0);
+  return LLVMBuildCall2(m->builder, type, hide, &n, 1, "");
+}
+
 static int add_at_exit(struct loop *l, LLVMBasicBlockRef exit) {
   struct pml_module *m = l->f->m;
   LLVMValueRef at = LLVMGetFirstInstruction(exit);
@@ -104,7 +118,7 @@ static int add_at_exit(struct loop *l, LLVMBasicBlockRef exit) {
   LLVMValueRef *turns = calloc((size_t)l->plan.counters + 1, sizeof(LLVMValueRef));
   if (turns == NULL) return -ENOMEM;
   LLVMPositionBuilderBefore(m->builder, at);
-  for (uint32_t c = 0; c < l->plan.counters; c++) turns[c] = LLVMBuildLoad2(m->builder, m->i64, l->counter[c], "");
+  for (uint32_t c = 0; c < l->plan.counters; c++) turns[c] = read_turns(l, l->counter[c]);
   for (unsigned cell = 0; cell < PML_CELL_COUNT; cell++) {
     LLVMValueRef n = sum(l, cell, turns);
     if (n != NULL) pml_body_add(l->f, cell, n);
