@@ -4,12 +4,12 @@
 -- With PMLUA_COUNT=FILE every process leaves its counts: the first in FILE, others, children and programs after an exec,
 -- in FILE.PID. They are whole however a process ended.
 --
---     PMLUA_COUNT=counts ./solver; pmlua -e 'print(pml.count.read_all "counts".events.flop_count_I)'
+--     PMLUA_COUNT=counts ./solver; pmlua -e 'print(pml.countfile.read_all "counts".events.flop_count_I)'
 
 local core = require "pmlua.core"
 local lfs = require "lfs"
 
-local M = setmetatable({}, { __index = core.count })
+local M = {}
 
 ---@class pmlua.Counts
 ---@field processes table[] as core.count.read() gives them, without those in which nothing counted
