@@ -35,10 +35,16 @@ SIMULATE_SRC := core/preload/simulate.c
 SDE_SRC  := $(wildcard core/compat/libsde*.c)
 PM_SRC   := $(wildcard core/compat/pmlib/*.c)
 CLANG_SRC := bindings/clang.c bindings/clang_table.c
-BIND_SRC := $(filter-out bindings/main.c $(CLANG_SRC),$(wildcard bindings/*.c))
+BIND_SRC := $(filter-out bindings/main.c bindings/instrument.c $(CLANG_SRC),$(wildcard bindings/*.c))
 # Its own module, only where libclang's headers are: it opens libclang when it is asked.
 CLANG_INC := $(patsubst %/clang-c/Index.h,%,$(lastword $(sort $(wildcard /usr/include/clang-c/Index.h /usr/lib/llvm-*/include/clang-c/Index.h))))
 CLANG_SO := $(if $(CLANG_INC),$(B)/lua/pmlua/clang.so)
+# Counters for bitcode: its own module, only where LLVM 14 is.
+LLVM_CONFIG := $(shell command -v llvm-config-14 2>/dev/null)
+INSTRUMENT_SRC := bindings/instrument.c core/source/count/cells.c $(wildcard core/source/count/instrument*.c)
+INSTRUMENT_SO := $(if $(LLVM_CONFIG),$(B)/lua/pmlua/instrument.so)
+INSTRUMENT_OBJ := $(INSTRUMENT_SRC:%.c=$(B)/obj/%.o)
+LLVM_CFLAGS = -isystem $(shell $(LLVM_CONFIG) --includedir) -DPML_LLVM_VERSION=$(shell $(LLVM_CONFIG) --version)
 WORK_SRC := $(wildcard scripts/workloads/*.c scripts/workloads/*/*.c)
 SPEC_SRC := $(wildcard spec/c/*.c)
 FUZZ_SRC := $(wildcard spec/fuzz/fuzz_*.c)
@@ -72,7 +78,7 @@ SPEC_BIN := $(SPEC_SRC:spec/c/%.c=$(B)/spec/%)
 .PHONY: all
 all: $(B)/libpmlua.so $(B)/libpmlua.a $(B)/lua/pmlua/core.so $(B)/pmlua $(WORK_SO) $(B)/compat/libsde.so $(B)/compat/libsde.a \
   $(B)/compat/libPM.so $(B)/compat/libPM.a $(B)/libpmlua-embed.so $(B)/preload/libpmlua-live.so $(B)/preload/libpmlua-record.so \
-  $(B)/preload/libpmlua-watchpoint.so $(B)/preload/libpmlua-simulate.so $(PROGRAMS) $(OWN_PLUGINS) $(B)/scorep-config $(CLANG_SO) $(B)/libpmlua_count.so $(B)/libpmlua_count.a
+  $(B)/preload/libpmlua-watchpoint.so $(B)/preload/libpmlua-simulate.so $(PROGRAMS) $(OWN_PLUGINS) $(B)/scorep-config $(CLANG_SO) $(INSTRUMENT_SO) $(B)/libpmlua_count.so $(B)/libpmlua_count.a
 
 # --- building ---------------------------------------------------------------------------------------------------------
 
@@ -107,6 +113,11 @@ $(B)/libpmlua_count.so: $(B)/$(COUNT_SONAME)
 $(B)/libpmlua_count.a: $(COUNT_OBJ)
 	@rm -f $@
 	ar rcs $@ $^
+
+$(INSTRUMENT_OBJ): ALLCFLAGS += $(LLVM_CFLAGS)
+$(B)/lua/pmlua/instrument.so: $(INSTRUMENT_OBJ)
+	@mkdir -p $(@D)
+	$(CC) $(SAN) $(LDFLAGS) -shared $^ $$($(LLVM_CONFIG) --ldflags --libs --link-shared) -o $@
 
 # The rpaths find the library beside the file in the checkout, then where `make install` puts it.
 $(B)/lua/pmlua/core.so: $(BIND_OBJ) $(B)/libpmlua.so
@@ -345,7 +356,7 @@ $(B)/bench: $(BENCH_OBJ) $(B)/libpmlua.a
 .PHONY: specs
 specs: $(SPEC_BIN)
 
--include $(CORE_OBJ:.o=.d) $(COUNT_OBJ:.o=.d) $(SDE_OBJ:.o=.d) $(PM_OBJ:.o=.d) $(LIVE_OBJ:.o=.d) $(RECORD_OBJ:.o=.d) $(WATCHPOINT_OBJ:.o=.d) $(SIMULATE_OBJ:.o=.d) $(BIND_OBJ:.o=.d) $(MAIN_OBJ:.o=.d) $(WORK_ONE:.so=.d) $(WORK_SRC:%.c=$(B)/obj/%.d) $(SPEC_BIN:=.d) $(BENCH_OBJ:.o=.d)
+-include $(CORE_OBJ:.o=.d) $(COUNT_OBJ:.o=.d) $(INSTRUMENT_OBJ:.o=.d) $(SDE_OBJ:.o=.d) $(PM_OBJ:.o=.d) $(LIVE_OBJ:.o=.d) $(RECORD_OBJ:.o=.d) $(WATCHPOINT_OBJ:.o=.d) $(SIMULATE_OBJ:.o=.d) $(BIND_OBJ:.o=.d) $(MAIN_OBJ:.o=.d) $(WORK_ONE:.so=.d) $(WORK_SRC:%.c=$(B)/obj/%.d) $(SPEC_BIN:=.d) $(BENCH_OBJ:.o=.d)
 
 # --- the two commands of a newcomer -----------------------------------------------------------------------------------
 
@@ -354,7 +365,7 @@ RUN_DEPS   := pkg-config lua5.4 liblua5.4-dev libdw-dev libpfm4-dev libotf2-trac
 PYTHON_TESTS := $(patsubst %,lib%-testsuite,$(shell readlink /usr/bin/python3))
 CHECK_DEPS := g++ lua-busted lua-check otf2-tools python3-otf2 python3-six clang libomp-dev clang-format clang-tidy cppcheck valgrind man-db \
   libclang-dev gcc-aarch64-linux-gnu libc6-dev-arm64-cross qemu-user-static gfortran openmpi-bin libopenmpi-dev sqlite3 git \
-  $(PYTHON_TESTS) libfftw3-dev libgmp-dev
+  $(PYTHON_TESTS) libfftw3-dev libgmp-dev llvm-14-dev
 WRAP_DEPS := libopenblas-dev petsc-dev qtbase5-dev
 
 # $(call need,PACKAGES): install what is missing, or say what to install and stop.
@@ -398,7 +409,7 @@ lint: ## compilers' warnings as errors, clang-tidy, cppcheck, luacheck, format
 	@$(MAKE) --no-print-directory -s CC=clang B=$(B)/clang all specs
 	@cppcheck -q --std=c11 --language=c --error-exitcode=1 --inline-suppr --suppress=missingIncludeSystem \
 	  --enable=warning,performance,portability -D__x86_64__ -Icore core bindings scripts/workloads $(wildcard scripts/programs/*.[ch])
-	@clang-tidy --quiet $(CORE_SRC) $(COUNT_SRC) $(SDE_SRC) $(PM_SRC) $(LIVE_SRC) $(RECORD_SRC) $(WATCHPOINT_SRC) $(SIMULATE_SRC) bindings/main.c $(BIND_SRC) $(if $(CLANG_INC),$(CLANG_SRC)) $(WORK_SRC) -- -std=c11 -D_GNU_SOURCE -Icore $(LUA_CFLAGS) $(CLANG_INC:%=-isystem %) 2>$(B)/tidy.log \
+	@clang-tidy --quiet $(CORE_SRC) $(COUNT_SRC) $(SDE_SRC) $(PM_SRC) $(LIVE_SRC) $(RECORD_SRC) $(WATCHPOINT_SRC) $(SIMULATE_SRC) bindings/main.c $(BIND_SRC) $(if $(LLVM_CONFIG),$(LLVM_CFLAGS)) $(LLVM_CONFIG),$(INSTRUMENT_SRC)) $(CLANG_INC),$(CLANG_SRC)) $(WORK_SRC) -- -std=c11 -D_GNU_SOURCE -Icore $(LUA_CFLAGS) $(CLANG_INC:%=-isystem %) 2>$(B)/tidy.log \
 	  || { cat $(B)/tidy.log; exit 1; }
 fmt: ## format the C sources
 	clang-format -i $(ALL_C)
@@ -473,6 +484,7 @@ install: all ## PREFIX (default /usr/local), DESTDIR for packagers
 	install -m 755 $(OWN_PLUGINS) $(D)/lib/pmlua/plugins/
 	install -m 644 $(B)/libpmlua.a $(D)/lib/
 	install -m 755 $(B)/lua/pmlua/core.so $(D)/lib/lua/$(LUAVER)/pmlua/
+	$(if $(INSTRUMENT_SO),install -m 755 $(INSTRUMENT_SO) $(D)/lib/lua/$(LUAVER)/pmlua/)
 	$(if $(CLANG_SO),install -m 755 $(CLANG_SO) $(D)/lib/lua/$(LUAVER)/pmlua/)
 	$(if $(WORK_SO),install -m 755 $(WORK_SO) $(D)/lib/pmlua/workloads/)
 	install -d $(D)/lib/pmlua/compat $(D)/include/pmlua/compat

@@ -37,7 +37,10 @@ enum pml_section_record { PML_SECTION_NO_RECORD, PML_SECTION_RECORD_ALL, PML_SEC
  * @exclusive: the section contains no other one, so that the times of exclusive sections add up. One that did contain
  * another shows in the report as PML_SECTION_OVERLAP; its self_ns is right all the same.
  * @events: names as of pml_eventset_open(); each thread opens a set of its own at its first start and closes it at its
- * end. Sections with the same list share the sets.
+ * end. Sections with the same list share the sets. In a process that was compiled with counts (pml_count_active()), a
+ * section has four events more, behind those that it names: sde:::BYFL::flop_count_I, load_count_I, store_count_I and
+ * op_count_I, so that its arithmetic workload and the bytes that it moved are in the report. They make a start and a
+ * stop dearer by the read of such a set. One that names events of BYFL itself has those alone.
  */
 struct pml_section_options {
   enum pml_section_type type;

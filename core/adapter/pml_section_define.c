@@ -4,6 +4,7 @@
 #include "adapter/pml_section_text.h"
 #include "base/pml_clock.h"
 #include "base/pml_error.h"
+#include "source/pml_count_file.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -108,16 +109,24 @@ static int open_recorder(struct pml_section *s, enum pml_section_record record) 
   return record == PML_SECTION_NO_RECORD ? 0 : pml_recorder_open(&s->recorder, &o);
 }
 
+static int open_events(struct pml_section *s, const char *label, const struct pml_section_options *o) {
+  const char *names[PML_SECTION_EVENTS_MAX];
+  uint64_t values[PML_SECTION_EVENTS_MAX];
+  if (o->nevents > PML_SECTION_EVENTS_MAX)
+    return pml_fail(-EINVAL, "a section takes at most %u events, not %zu", PML_SECTION_EVENTS_MAX, o->nevents);
+  s->counting = pml_count_active();
+  size_t n = pml__section_names(o, s->counting, names);
+  int err = n > 0 ? pml__section_list(names, n, &s->list) : 0;
+  if (err < 0 || n == 0) return err;
+  struct pml__section_thread *t = pml__section_thread();
+  return t == NULL ? pml_fail(-ENOMEM, "no memory for section %.200s", label) : pml__section_try(t, s->list, values);
+}
+
 /* What the section is made of, opened before the lock is taken: other locks are never taken within it. */
 static int prepare_section(struct pml_section *s, const char *label, const struct pml_section_options *o) {
   struct pml_region_info region;
   int err = pml_region_intern(label, o->file, o->line, &s->region);
-  if (err == 0 && o->nevents > 0) err = pml__section_list(o->events, o->nevents, &s->list);
-  if (err == 0 && s->list != NULL) {
-    struct pml__section_thread *t = pml__section_thread();
-    uint64_t values[PML_SECTION_EVENTS_MAX];
-    err = t == NULL ? pml_fail(-ENOMEM, "no memory for section %.200s", label) : pml__section_try(t, s->list, values);
-  }
+  if (err == 0) err = open_events(s, label, o);
   if (err == 0) err = open_recorder(s, o->record);
   if (err < 0) return err;
   (void)pml_region_describe(s->region, &region);
@@ -135,9 +144,12 @@ static bool says_nothing(const struct pml_section_options *o) {
 }
 
 static bool same_events(const struct pml_section *s, const struct pml_section_options *o) {
-  if (s->list == NULL || o->nevents == 0) return s->list == NULL && o->nevents == 0;
+  const char *names[PML_SECTION_EVENTS_MAX];
   struct pml_stream_metrics *m;
-  return pml_stream_metrics(o->events, o->nevents, &m) == 0 && m == s->list->metrics;
+  if (o->nevents > PML_SECTION_EVENTS_MAX) return false;
+  size_t n = pml__section_names(o, s->counting, names);
+  if (s->list == NULL || n == 0) return s->list == NULL && n == 0;
+  return pml_stream_metrics(names, n, &m) == 0 && m == s->list->metrics;
 }
 
 static int agree(const struct pml_section *s, const struct pml_section_options *o) {

@@ -10,11 +10,24 @@
 static struct pml__section_list list[PML_SECTION_EVENT_LISTS_MAX]; /* under the lock until given out; then constant */
 static uint32_t nlists;
 
+#define COUNTS "sde:::BYFL::"
+
+size_t pml__section_names(const struct pml_section_options *o, bool counting, const char **names) {
+  static const char *const counts[] = {COUNTS "flop_count_I", COUNTS "load_count_I", COUNTS "store_count_I",
+                                       COUNTS "op_count_I"};
+  size_t n = 0, more = sizeof counts / sizeof counts[0];
+  for (; n < o->nevents && n < PML_SECTION_EVENTS_MAX; n++) {
+    names[n] = o->events[n];
+    if (names[n] != NULL && strncmp(names[n], COUNTS, sizeof COUNTS - 1) == 0) counting = false; /* it knows itself */
+  }
+  if (!counting || n + more > PML_SECTION_EVENTS_MAX) return n;
+  for (size_t i = 0; i < more; i++) names[n++] = counts[i];
+  return n;
+}
+
 int pml__section_list(const char *const *names, size_t n, struct pml__section_list **out) {
   struct pml_stream_metrics *metrics;
   *out = NULL;
-  if (n > PML_SECTION_EVENTS_MAX)
-    return pml_fail(-EINVAL, "a section takes at most %u events, not %zu", PML_SECTION_EVENTS_MAX, n);
   int err = pml_stream_metrics(names, n, &metrics);
   if (err < 0) return err;
   pthread_mutex_lock(&pml__section_lock);

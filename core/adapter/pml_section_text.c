@@ -4,6 +4,7 @@
 #include "adapter/pml_section_file.h"
 #include "base/pml_clock.h"
 #include "base/pml_error.h"
+#include "source/pml_count_file.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -112,6 +113,9 @@ static void add_process(struct pml__text *t) {
   pml__text_add(t, "written\t%llu", (unsigned long long)pml_clock_realtime_ns());
   pml__text_end(t);
   pml__text_add(t, "clock\t%s\t%.17g", clock.name, clock.ticks_per_second);
+  pml__text_end(t);
+  if (!pml_count_active()) return;
+  pml__text_add(t, "counted\t%s", pml_count_at_name(pml_count_here()));
   pml__text_end(t);
 }
 

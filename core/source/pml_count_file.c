@@ -5,6 +5,7 @@
 #include "base/pml_error.h"
 #include "source/count/cells.h"
 #include "source/count/pml_count_layout.h"
+#include "source/pml_count_stage.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -48,13 +49,6 @@ static int check(const struct reading *r) {
   return h->lanes > PML_COUNT_LANES ? bad(r, "it is damaged: it has more lanes than there can be") : 0;
 }
 
-static enum pml_count_at stage(uint64_t stages) {
-  bool source = (stages >> PML_COUNT_SOURCE & 1) != 0, final = (stages >> PML_COUNT_FINAL & 1) != 0;
-  if (source && final) return PML_COUNT_AT_BOTH;
-  if (source) return PML_COUNT_AT_SOURCE;
-  return final ? PML_COUNT_AT_FINAL : PML_COUNT_AT_NONE;
-}
-
 /* Arguments end with 0; the last is followed by another. */
 static void take_command(char *to, const char *from) {
   memcpy(to, from, PML_COUNT_COMMAND - 2);
@@ -70,7 +64,7 @@ static void take_header(struct pml_counts *c, const struct pml_count_header *h) 
   c->parent = h->parent;
   c->started_ns = h->started_ns;
   c->ended = h->ended != 0;
-  c->at = stage(h->stages);
+  c->at = pml__count_stage(h->stages);
   c->threads = h->threads;
   c->sharing = h->sharing;
   c->modules = h->modules;
@@ -84,7 +78,8 @@ static int take_parts(struct pml_counts *c, const struct pml_count_area *a) {
   c->part = calloc(c->nparts + 1, sizeof *c->part);
   if (c->part == NULL) return -ENOMEM;
   for (size_t i = 0; i < c->nparts; i++) {
-    c->part[i].at = a->row[i].stage <= PML_COUNT_FINAL ? stage(UINT64_C(1) << a->row[i].stage) : PML_COUNT_AT_NONE;
+    c->part[i].at =
+        a->row[i].stage <= PML_COUNT_FINAL ? pml__count_stage(UINT64_C(1) << a->row[i].stage) : PML_COUNT_AT_NONE;
     c->part[i].uncounted = a->row[i].uncounted;
     memcpy(c->part[i].name, a->row[i].name, PML_COUNT_NAME - 1);
   }
@@ -143,6 +138,11 @@ void pml_counts_free(struct pml_counts *c) {
   free(c->cell);
   free(c->part);
   free(c);
+}
+
+const char *pml_count_at_name(enum pml_count_at at) {
+  static const char *const names[] = {"none", "source", "final", "mixed"};
+  return names[(unsigned)at <= PML_COUNT_AT_BOTH ? at : PML_COUNT_AT_NONE];
 }
 
 bool pml_count_kind(size_t i, const char **name, const char **description) {

@@ -21,11 +21,11 @@ struct pml_count_part { /* a module of the program */
 
 struct pml_counts {
   int32_t pid, parent;
-  uint64_t started_ns;      /* CLOCK_REALTIME */
-  bool ended;               /* by exit; else it runs, or ended in another way. Its counts are whole all the same */
-  enum pml_count_at at;     /* of all its modules */
-  uint64_t threads;         /* that counted */
-  uint64_t sharing;         /* of them: those whose counts may be low */
+  uint64_t started_ns;       /* CLOCK_REALTIME */
+  bool ended;                /* by exit; else it runs, or ended in another way. Its counts are whole all the same */
+  enum pml_count_at at;      /* of all its modules */
+  uint64_t threads;          /* that counted */
+  uint64_t sharing;          /* of them: those whose counts may be low */
   uint64_t modules, refused; /* refused: of another pmlua, which spoil the counts */
   uint64_t uncounted;
   char command[1024]; /* separated by blanks; cut where it is longer */
@@ -53,6 +53,12 @@ PML_API bool pml_count_kind(size_t i, const char **name, const char **descriptio
 
 /* pml_count_active - does anything in this process count by compiled-in counts that this library can read? */
 PML_API bool pml_count_active(void);
+
+/* pml_count_here - before or after optimisation, of the modules that are loaded by now. */
+PML_API enum pml_count_at pml_count_here(void);
+
+/* pml_count_at_name - "source", "final", "mixed" or "none". */
+PML_API const char *pml_count_at_name(enum pml_count_at at);
 
 PML_END_DECLS
 

@@ -8,7 +8,7 @@
 #include "base/pml_error.h"
 #include "source/count/cells.h"
 #include "source/count/pml_count_runtime.h"
-#include "source/pml_count_file.h"
+#include "source/pml_count_stage.h"
 #include "source/pml_sde_private.h"
 
 #include <dlfcn.h>
@@ -44,6 +44,11 @@ uint64_t pml__sde_counted_total(struct pml__sde_terms *t) {
 
 bool pml_count_active(void) {
   return atomic_load_explicit(&runtime, memory_order_acquire) != NULL;
+}
+
+enum pml_count_at pml_count_here(void) {
+  const struct pml_count_runtime *r = atomic_load_explicit(&runtime, memory_order_acquire);
+  return r != NULL ? pml__count_stage(__atomic_load_n(&r->area->header.stages, __ATOMIC_RELAXED)) : PML_COUNT_AT_NONE;
 }
 
 /* --- registering, with the lock held --- */

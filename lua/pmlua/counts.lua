@@ -20,7 +20,7 @@ local M = {}
 local NOT_RUN, FAILED = 126, 1 -- as shells say it
 
 --- The list to add a source to.
-M.sources = { (require "pmlua.counts.resources"), (require "pmlua.counts.kernel") }
+M.sources = { (require "pmlua.counts.resources"), (require "pmlua.counts.kernel"), (require "pmlua.counts.compiler") }
 
 ---@class pmlua.CountRow
 ---@field event string

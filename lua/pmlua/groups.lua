@@ -217,6 +217,11 @@ function M.of(pmu) return of("groups", pmu) end
 ---@return table<string, pmlua.Group>
 function M.presets(pmu) return of("presets", pmu) end
 
+--- The groups of what is counted without a PMU, by name: "compiler".
+---@param way string
+---@return table<string, pmlua.Group>
+function M.counted(way) return of("counted", way) end
+
 --- The PMUs that have groups, sorted.
 ---@return string[]
 function M.pmus()

@@ -15,6 +15,7 @@ local M = {}
 ---@field total_ns number what shares are of
 ---@field total_of string "exclusive", or "self" where no section is exclusive
 ---@field notes string[] what is missing
+---@field counted? string where the compiler counted: source, final, mixed or none
 
 local LABEL_MAX = 48 -- characters
 
@@ -93,9 +94,26 @@ local function totals(list, processes)
   return all, each, any and "exclusive" or "self"
 end
 
+local FLOPS = "sde:::BYFL::flop_count_I"
+
+--- A calculation whose program named no workload has the one that the compiler counted.
+local function count_work(s)
+  if s.type ~= "calculation" then return end
+  for _, row in ipairs(s.rows) do
+    if row.work > 0 then return end
+  end
+  for _, rows in ipairs { s.rows, s.by_process } do
+    for _, row in ipairs(rows) do
+      local flops = row.values[FLOPS]
+      if flops and flops > 0 then row.work, s.counted_work = flops, true end
+    end
+  end
+end
+
 local function derive(s, total, each, of, n)
   local field = of == "exclusive" and "total_ns" or "self_ns"
   local function share(row, whole) return whole > 0 and row[field] / whole or nil end
+  count_work(s)
   s.all = sections.merge(s.rows)
   s.all.share, s.all.rate = share(s.all, total), rate(s.all)
   s.all.time_ns, s.all.own_ns = s.all.total_ns / n, s.all.self_ns / n
@@ -152,6 +170,26 @@ local function missing_ranks(processes)
   return ("of %d ranks these left no file, or are not given: %s"):format(size, ranges(missing))
 end
 
+--- Where the compiler counted, of all processes; nil: nowhere.
+local function counted_of(processes)
+  local at
+  for _, p in ipairs(processes) do
+    if p.counted then at = (at == nil or at == p.counted) and p.counted or "mixed" end
+  end
+  return at
+end
+
+local stages = { source = "as the source asks for it, before optimisation", final = "as it was executed, after optimisation",
+  mixed = "of some modules before, of others after optimisation", none = "of no module" }
+
+local function counted_note(list, at)
+  for _, s in ipairs(list) do
+    if s.counted_work then
+      return ("WORK that the program did not name (+) is the flop that the compiler counted, %s"):format(stages[at or "none"])
+    end
+  end
+end
+
 local function notes_of(processes)
   local notes = { missing_ranks(processes) }
   for _, p in ipairs(processes) do
@@ -176,7 +214,9 @@ function M.build(processes, order)
   local total, each, of = totals(list, processes)
   for _, s in ipairs(list) do derive(s, total, each, of, #processes) end
   sort(list, order or "time")
-  return { processes = processes, sections = list, total_ns = total, total_of = of, notes = notes_of(processes) }
+  local counted, notes = counted_of(processes), notes_of(processes)
+  notes[#notes + 1] = counted_note(list, counted)
+  return { processes = processes, sections = list, total_ns = total, total_of = of, notes = notes, counted = counted }
 end
 
 --- What a process is called in a table.

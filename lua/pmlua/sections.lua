@@ -22,7 +22,7 @@ local SIGNIFICANT = "^[-+]?[%d.]+[eE]?[-+]?%d*$"
 ---@field sections pmlua.Section[]
 ---@field timeline { thread: integer, dropped: integer, events: table[] }[]
 ---@field unseen? integer threads that are not in the timeline
----@field regions table<integer, string>
+---@field counted? string where the compiler counts: source, final, mixed or none
 
 ---@class pmlua.Section
 ---@field label string any bytes
@@ -126,7 +126,7 @@ local function last_row(self)
   return rows[#rows] or refuse "it belongs to a row, and there is none above"
 end
 
-local takes = { pid = 1, rank = 2, host = 1, command = 1, started = 1, written = 1, clock = 2, section = 4, event = 2,
+local takes = { counted = 1, pid = 1, rank = 2, host = 1, command = 1, started = 1, written = 1, clock = 2, section = 4, event = 2,
   row = 11, misuse = 3, region = 2, timeline = 3, unseen = 1, ["+"] = 2, ["-"] = 2, quantiles = #M.QUANTILES }
 
 local line = {}
@@ -146,6 +146,8 @@ function line.written(self, f) self.process.written_ns = whole(f[1], "the end") 
 function line.clock(self, f)
   self.process.clock, self.process.ticks_per_second = f[1], duration(f[2], "the rate of the clock")
 end
+
+function line.counted(self, f) self.process.counted = one_of(f[1], "source", "final", "mixed", "none") end
 
 function line.section(self, f)
   if f[1] == "" then refuse "a section without a label" end

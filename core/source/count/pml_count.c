@@ -191,7 +191,7 @@ static void add_module(struct pml_count_area *a, const struct pml_count_module *
                    m->name != NULL ? m->name : "a module", m->abi, PML_COUNT_ABI);
     return;
   }
-  h->stages |= UINT64_C(1) << m->stage;
+  __atomic_or_fetch(&h->stages, UINT64_C(1) << m->stage, __ATOMIC_RELAXED);
   for (unsigned w = 0; w < PML_COUNT_CELLS / 64; w++) __atomic_or_fetch(&h->used[w], m->used[w], __ATOMIC_RELEASE);
   name_row(h, a->row, m);
 }

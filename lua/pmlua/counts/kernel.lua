@@ -4,6 +4,7 @@
 --     pmlua stat -e page-faults -e context-switches -- make
 
 local child = require "pmlua.child"
+local compiler = require "pmlua.counts.compiler"
 local core = require "pmlua.core"
 
 local M = { name = "perf_event" }
@@ -70,11 +71,15 @@ end
 ---@return table? handle
 ---@return string? err
 function M.open(options)
+  local names = options.events and {} or usual()
   for _, name in ipairs(options.events or {}) do
-    local fine, err = check(name)
-    if not fine then return nil, err end
+    if not compiler.takes(name) then
+      local fine, err = check(name)
+      if not fine then return nil, err end
+      names[#names + 1] = name
+    end
   end
-  return { names = options.events or usual(), sets = {}, reasons = {}, attach = attach, rows = rows, close = close }
+  return { names = names, sets = {}, reasons = {}, attach = attach, rows = rows, close = close }
 end
 
 return M

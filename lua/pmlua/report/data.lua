@@ -65,12 +65,13 @@ local function section_of(r, section)
   out.unit = section.type == "communication" and "byte" or "operation"
   out.time_average_s, out.self_average_s = s(section.all.time_ns), s(section.all.own_ns)
   out.imbalance = section.all.imbalance
+  out.work_source = section.all.work > 0 and (section.counted_work and "compiler" or "program") or nil
   out.processes, out.threads = rows_of(r, section.by_process), rows_of(r, section.by_thread, true)
   out.quantiles = quantiles_of(r, section)
   if section.metrics and #section.metrics > 0 then
     out.metrics = json.array()
     for i, m in ipairs(section.metrics) do
-      out.metrics[i] = { group = m.group, name = m.name, unit = m.unit, reason = m.reason, says = m.says,
+      out.metrics[i] = { group = m.group, name = m.name, unit = m.unit, source = m.source, reason = m.reason, says = m.says,
         value = not m.reason and m.value or nil }
     end
   end
@@ -81,7 +82,7 @@ end
 ---@param r pmlua.Report
 ---@return string
 function M.json(r)
-  local out = { total_s = s(r.total_ns), total_of = r.total_of, pmu = r.pmu, notes = json.array(r.notes),
+  local out = { total_s = s(r.total_ns), total_of = r.total_of, pmu = r.pmu, counted = r.counted, notes = json.array(r.notes),
     processes = json.array(), sections = json.array() }
   for i, p in ipairs(r.processes) do
     out.processes[i] = { name = report.process_name(r, i), source = p.name, pid = p.pid, rank = p.rank, size = p.size,

@@ -3,7 +3,7 @@
 --
 -- Try:  pmlua report DIR --pmu skx
 --
--- A metric is there when all its events were counted. `time` is that of the section and `work` what its stops said, so
+-- A metric is there when all its events were counted, by a PMU or by the compiler. `time` is that of the section and `work` what its stops said, so
 -- that USER's ratio compares what the source counted with what the hardware did.
 
 local groups = require "pmlua.groups"
@@ -11,13 +11,21 @@ local groups = require "pmlua.groups"
 local M = {}
 
 --- The counts of a group's events in a section, by the group's names for them.
-local function counts_of(group, row)
-  local counts = { time = row.total_ns / 1e9, work = row.work }
+local function counts_of(group, row, counted)
+  local counts = { time = row.total_ns / 1e9, work = not counted and row.work or nil }
   for key, event in pairs(group.events) do counts[key] = row.values[event] end
   return counts
 end
 
-local function complete(metric, row)
+local function uses_work(metric)
+  for _, name in ipairs(metric.formula.names) do
+    if name == "work" then return true end
+  end
+  return false
+end
+
+local function complete(metric, row, counted)
+  if counted and uses_work(metric) then return false end -- it would compare a count with itself
   if next(metric.events) == nil then return false end -- the table has time and work alone already
   for _, event in pairs(metric.events) do
     if row.values[event] == nil then return false end
@@ -25,12 +33,12 @@ local function complete(metric, row)
   return true
 end
 
-local function metrics_of(pmu, row)
-  local list, of = {}, groups.of(pmu)
+local function metrics_of(of, row, counted)
+  local list = {}
   for _, name in ipairs(groups.NAMES) do
     for _, metric in ipairs(of[name] and of[name].metrics or {}) do
-      if complete(metric, row) then
-        local v, why = groups.value(of[name], metric, counts_of(of[name], row))
+      if complete(metric, row, counted) then
+        local v, why = groups.value(of[name], metric, counts_of(of[name], row, counted))
         list[#list + 1] = { group = name, name = metric.name, unit = metric.unit, value = v, reason = why, about = metric.about,
           says = not why and groups.judge(metric, v) or nil }
       end
@@ -44,7 +52,7 @@ local function candidates(report)
   local list = {}
   for _, pmu in ipairs(groups.pmus()) do
     local fits = false
-    for _, s in ipairs(pmu ~= "generic" and report.sections or {}) do fits = fits or #metrics_of(pmu, s.all) > 0 end
+    for _, s in ipairs(pmu ~= "generic" and report.sections or {}) do fits = fits or #metrics_of(groups.of(pmu), s.all) > 0 end
     if fits then list[#list + 1] = pmu end
   end
   return list
@@ -77,10 +85,19 @@ function M.add(report, wish)
   local pmu, note = choose(report, wish)
   report.pmu = pmu or wish
   report.notes[#report.notes + 1] = note
+  local from = {}
+  for _, name in ipairs { pmu or "generic", pmu and pmu ~= "generic" and "generic" or nil } do
+    from[#from + 1] = { groups = groups.of(name), source = name == "generic" and "perf" or name }
+  end
+  from[#from + 1] = { groups = groups.counted "compiler", source = report.counted and "compiler, at " .. report.counted or "compiler" }
   for _, s in ipairs(report.sections) do
-    s.metrics = pmu and metrics_of(pmu, s.all) or {}
-    local generic = pmu ~= "generic" and metrics_of("generic", s.all) or {}
-    table.move(generic, 1, #generic, #s.metrics + 1, s.metrics)
+    s.metrics = {}
+    for _, of in ipairs(from) do
+      for _, m in ipairs(metrics_of(of.groups, s.all, s.counted_work)) do
+        m.source = of.source
+        s.metrics[#s.metrics + 1] = m
+      end
+    end
   end
   return true
 end

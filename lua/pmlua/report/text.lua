@@ -52,7 +52,7 @@ local names = { "CALLS", "TIME", "%", "SELF", "MEAN", "MIN", "MAX", "SIGMA", "WO
 
 local function figures(section, row, time_ns, own_ns)
   return { integer(row.count), units.time(time_ns), units.percent(row.share), units.time(own_ns), units.time(row.mean_ns),
-    units.time(row.min_ns), units.time(row.max_ns), units.time(row.stddev_ns), units.work(row.work, section.type),
+    units.time(row.min_ns), units.time(row.max_ns), units.time(row.stddev_ns), units.work(row.work, section.type) .. (section.counted_work and row.work > 0 and "+" or ""),
     units.rate(row.rate, section.type) }
 end
 
@@ -125,15 +125,15 @@ local function events(r)
 end
 
 local function metrics(r)
-  local rows = { { "SECTION", "GROUP", "METRIC", "VALUE", "" } }
+  local rows = { { "SECTION", "GROUP", "METRIC", "VALUE", "COUNTED BY", "" } }
   for _, s in ipairs(r.sections) do
     for i, m in ipairs(s.metrics or {}) do
       rows[#rows + 1] = { i == 1 and label_of(s) or "", m.group, m.name, m.reason and "-" or units.metric(m.value, m.unit),
-        m.reason or m.says or "" }
+        m.source, m.reason or m.says or "" }
     end
   end
   if #rows == 1 then return "" end
-  return "\nmetrics" .. (r.pmu and " of " .. r.pmu or "") .. "\n" .. view.plain(rows, { false, false, false, true, false })
+  return "\nmetrics" .. (r.pmu and " of " .. r.pmu or "") .. "\n" .. view.plain(rows, { false, false, false, true, false, false })
 end
 
 local function remarks(r)
@@ -164,7 +164,8 @@ TIME     time in the section, threads added; in the first table the average over
 %%        %s
 SELF     time in the section and in none started inside it
 MEAN ..  of single calls of all processes and threads; SIGMA is the standard deviation of the population
-WORK     what the program said when it stopped the section: operations (FLOP), of a communication bytes (B)
+WORK     what the program said when it stopped the section: operations (FLOP), of a communication bytes (B). With a +:
+         it said nothing, and the compiler counted the operations (pmlua cc --count)
 RATE     WORK by time: of one thread, on average. FLOPS are FLOP per second
 MAX/AVG  time of the process that took longest by the average: 1 is balanced
 ]]

@@ -5,35 +5,20 @@
 
 local paths = require "pmlua.wrap.paths"
 local shell = require "pmlua.wrap.shell"
+local words_of = require "pmlua.cc.words"
 
 local M = {}
-
-local stops = { ["-c"] = true, ["-S"] = true, ["-E"] = true, ["-M"] = true, ["-MM"] = true, ["-fsyntax-only"] = true,
-  ["-r"] = true }
--- The word behind these is no input.
-local takes = { ["-o"] = true, ["-I"] = true, ["-D"] = true, ["-U"] = true, ["-L"] = true, ["-l"] = true, ["-x"] = true,
-  ["-include"] = true, ["-isystem"] = true, ["-iquote"] = true, ["-idirafter"] = true, ["-MF"] = true, ["-MT"] = true,
-  ["-MQ"] = true, ["-Xlinker"] = true, ["-T"] = true, ["-u"] = true, ["-arch"] = true, ["-imacros"] = true }
-
-local launchers = { ccache = true, sccache = true, distcc = true, icecc = true, nice = true, time = true }
-
---- How many words name the compiler: "ccache gcc" are two.
-local function compiler_words(words)
-  local n = 1
-  while launchers[words[n]:match("[^/]*$")] and n < #words do n = n + 1 end
-  return n
-end
 
 --- Whether a compiler called so links: it has an input, and nothing that makes it stop before.
 ---@param words string[]
 ---@return boolean
 function M.links(words)
-  local inputs, i = 0, compiler_words(words) + 1
+  local inputs, i = 0, words_of.compiler(words) + 1
   while i <= #words do
     local word = words[i]
-    if stops[word] then return false end
+    if words_of.stops[word] then return false end
     if word:find("^@") or not word:find("^%-") then inputs = inputs + 1 end
-    i = i + (takes[word] and 2 or 1)
+    i = i + (words_of.takes[word] and 2 or 1)
   end
   return inputs > 0
 end
@@ -79,7 +64,7 @@ function M.with(words, wrappers, o)
     static = additions(before, after, w, o) or static
   end
   if static then append(after, "-L" .. library, "-lpmlua", "-Wl,-rpath," .. library) end
-  local n, line = compiler_words(words), {}
+  local n, line = words_of.compiler(words), {}
   table.move(words, 1, n, 1, line)
   append(line, table.unpack(before))
   table.move(words, n + 1, #words, #line + 1, line)

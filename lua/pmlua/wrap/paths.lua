@@ -44,14 +44,21 @@ function M.include()
   return nil, "pmlua's headers are not found beside its Lua modules; install them with make install"
 end
 
+--- A C module of its own beside the command, or nil: it was not built.
+---@param name string "clang" is pmlua.clang
+function M.module(name)
+  local found = package.searchpath("pmlua." .. name, package.cpath)
+  for _, dir in ipairs(folder) do
+    found = found or first(dir .. "/lua/pmlua/" .. name .. ".so", dir .. "/lua/5.4/pmlua/" .. name .. ".so")
+  end
+  local open = found and package.loadlib(found, "luaopen_pmlua_" .. name)
+  return open and open()
+end
+
 --- The module that reads headers, or nil and what to do.
 function M.clang()
-  local found = package.searchpath("pmlua.clang", package.cpath)
-  for _, dir in ipairs(folder) do
-    found = found or first(dir .. "/lua/pmlua/clang.so", dir .. "/lua/5.4/pmlua/clang.so")
-  end
-  local open = found and package.loadlib(found, "luaopen_pmlua_clang")
-  if open then return open() end
+  local module = M.module "clang"
+  if module then return module end
   return nil, "pmlua was built without libclang's headers; install libclang-dev and build again"
 end
 

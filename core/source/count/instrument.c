@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* core/source/count/instrument.c - bitcode in, bitcode with counters out; what the module says of itself. */
+#include "source/count/instrument.h"
+
+#include "source/count/instrument_private.h"
+
+#include <errno.h>
+#include <llvm-c/BitReader.h>
+#include <llvm-c/BitWriter.h>
+#include <llvm-c/Error.h>
+#include <llvm-c/Transforms/PassBuilder.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define QUOTE_(x) #x
+#define QUOTE(x) QUOTE_(x)
+#define FUNCTION_INDEX ((LLVMAttributeIndex)LLVMAttributeFunctionIndex)
+
+const char *pml_instrument_llvm(void) {
+  return QUOTE(PML_LLVM_VERSION);
+}
+
+static void take_diagnostic(LLVMDiagnosticInfoRef info, void *user) {
+  struct pml_instrument *o = user;
+  if (LLVMGetDiagInfoSeverity(info) != LLVMDSError || o->error[0] != '\0') return;
+  char *text = LLVMGetDiagInfoDescription(info);
+  snprintf(o->error, sizeof o->error, "%.200s", text);
+  LLVMDisposeMessage(text);
+}
+
+static int read_module(struct pml_module *m, const char *in) {
+  LLVMMemoryBufferRef file;
+  char *text = NULL, why[200];
+  if (LLVMCreateMemoryBufferWithContentsOfFile(in, &file, &text) != 0) {
+    snprintf(m->o->error, sizeof m->o->error, "%.150s: %.120s", in, text);
+    LLVMDisposeMessage(text);
+    return -EIO;
+  }
+  bool bad = LLVMParseBitcodeInContext2(m->context, file, &m->module) != 0;
+  LLVMDisposeMemoryBuffer(file);
+  if (!bad) return 0;
+  snprintf(why, sizeof why, "%.199s", m->o->error);
+  snprintf(m->o->error, sizeof m->o->error, "%.150s is no bitcode of LLVM %s or before: %.100s", in,
+           pml_instrument_llvm(), why);
+  m->module = NULL;
+  return -ENOEXEC;
+}
+
+static int run_passes(struct pml_module *m, const char *passes) {
+  LLVMPassBuilderOptionsRef options = LLVMCreatePassBuilderOptions();
+  LLVMErrorRef err = LLVMRunPasses(m->module, passes, NULL, options);
+  LLVMDisposePassBuilderOptions(options);
+  if (err == NULL) return 0;
+  char *text = LLVMGetErrorMessage(err);
+  snprintf(m->o->error, sizeof m->o->error, "LLVM's %s: %.200s", passes, text);
+  LLVMDisposeErrorMessage(text);
+  return -EIO;
+}
+
+static void find_attributes(struct pml_module *m) {
+  static const char *const names[PML_ATTRIBUTES] = {"nounwind", "willreturn", "nobuiltin", "noprofile", "naked"};
+  for (unsigned a = 0; a < PML_ATTRIBUTES; a++)
+    m->attribute[a] = LLVMGetEnumAttributeKindForName(names[a], strlen(names[a]));
+}
+
+static void declare_runtime(struct pml_module *m) {
+  m->i64 = LLVMInt64TypeInContext(m->context);
+  m->i64_pointer = LLVMPointerType(m->i64, 0);
+  m->self = LLVMAddGlobal(m->module, m->i64_pointer, "pml_count_self");
+  LLVMSetThreadLocalMode(m->self, LLVMInitialExecTLSModel);
+  m->begin = LLVMAddFunction(m->module, "pml_count_begin", LLVMFunctionType(m->i64_pointer, NULL, 0, 0));
+  static const char *const attributes[] = {"nounwind", "willreturn", "cold", "inaccessiblememonly"};
+  for (size_t i = 0; i < sizeof attributes / sizeof attributes[0]; i++) {
+    unsigned kind = LLVMGetEnumAttributeKindForName(attributes[i], strlen(attributes[i]));
+    LLVMAddAttributeAtIndex(m->begin, FUNCTION_INDEX, LLVMCreateEnumAttribute(m->context, kind, 0));
+  }
+}
+
+/* A resolver runs before the program's relocations are made. */
+static bool resolves(const struct pml_module *m, LLVMValueRef function) {
+  for (LLVMValueRef i = LLVMGetFirstGlobalIFunc(m->module); i != NULL; i = LLVMGetNextGlobalIFunc(i)) {
+    LLVMValueRef r = LLVMGetGlobalIFuncResolver(i);
+    while (r != NULL && LLVMIsAConstantExpr(r)) r = LLVMGetOperand(r, 0);
+    if (r == function) return true;
+  }
+  return false;
+}
+
+static void skip(struct pml_module *m, LLVMValueRef function, const char *what) {
+  size_t n;
+  m->uncounted++;
+  if (m->o->uncounted != NULL) m->o->uncounted(m->o->user, m->o->name, LLVMGetValueName2(function, &n), 1, what);
+}
+
+static int instrument_functions(struct pml_module *m) {
+  int err = 0;
+  for (LLVMValueRef f = LLVMGetFirstFunction(m->module); f != NULL && !err; f = LLVMGetNextFunction(f)) {
+    if (LLVMIsDeclaration(f)) continue;
+    if (pml_has_attribute(m, f, PML_ATTR_NAKED))
+      skip(m, f, "a naked function");
+    else if (pml_has_attribute(m, f, PML_ATTR_NOPROFILE))
+      skip(m, f, "a function that asks not to be instrumented");
+    else if (resolves(m, f))
+      skip(m, f, "a resolver of an indirect function");
+    else
+      err = pml_instrument_function(m, f);
+  }
+  return err;
+}
+
+/* Loops get an entry and exits of their own, which changes no operation; before optimisation, locals become registers.
+ */
+static int instrument(struct pml_module *m) {
+  int err = run_passes(m, m->o->final ? "function(loop-simplify)" : "function(sroa,loop-simplify)");
+  if (err) return err;
+  m->data = LLVMGetModuleDataLayout(m->module);
+  m->builder = LLVMCreateBuilderInContext(m->context);
+  find_attributes(m);
+  err = pml_functions_open(m);
+  if (!err) pml_functions_forget_memory(m);
+  if (!err) declare_runtime(m);
+  if (!err) err = instrument_functions(m);
+  if (!err) pml_instrument_table(m);
+  LLVMDisposeBuilder(m->builder);
+  pml_functions_close(m);
+  if (err) snprintf(m->o->error, sizeof m->o->error, "no memory to count in");
+  return err ? err : run_passes(m, "function(mem2reg)");
+}
+
+int pml_instrument_file(struct pml_instrument *o, const char *in, const char *out) {
+  struct pml_module m = {.o = o, .context = LLVMContextCreate()};
+  o->error[0] = '\0';
+  LLVMContextSetDiagnosticHandler(m.context, take_diagnostic, o);
+  int err = read_module(&m, in);
+  if (!err) err = instrument(&m);
+  if (!err && LLVMWriteBitcodeToFile(m.module, out) != 0) {
+    snprintf(o->error, sizeof o->error, "%.150s cannot be written: %.100s", out, strerror(errno));
+    err = -EIO;
+  }
+  if (m.module != NULL) LLVMDisposeModule(m.module);
+  LLVMContextDispose(m.context);
+  return err;
+}

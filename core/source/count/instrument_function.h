@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* core/source/count/instrument_function.h - a function that is being instrumented. */
+#ifndef PML_INSTRUMENT_FUNCTION_H
+#define PML_INSTRUMENT_FUNCTION_H
+
+#include "source/count/instrument_flow.h"
+#include "source/count/instrument_private.h"
+
+struct pml_stretch {   /* instructions of a block that run as a whole */
+  LLVMValueRef before; /* what may not come back, or the end: they are counted here */
+  struct pml_counts counts;
+};
+
+struct pml_block {
+  LLVMBasicBlockRef block;
+  uint32_t first, stretches; /* of the function's */
+  bool leaves;               /* control may go elsewhere in its midst */
+  bool in_registers;         /* counted by the counters of a loop */
+};
+
+struct pml_place { /* a block's number */
+  LLVMBasicBlockRef block;
+  uint32_t number;
+};
+
+struct pml_dynamic { /* known when it runs only */
+  LLVMValueRef before;
+  struct pml_class what;
+};
+
+struct pml_body {
+  struct pml_module *m;
+  LLVMValueRef function, cells;
+  LLVMBasicBlockRef entry;
+  uint32_t blocks, stretches, stretch_room, dynamics, dynamic_room;
+  size_t places; /* a power of two */
+  struct pml_block *block;
+  struct pml_stretch *stretch;
+  struct pml_dynamic *dynamic;
+  struct pml_place *place;
+  struct pml_flow_edge *edge;
+  struct pml_flow flow;
+  unsigned uncounted;
+  const char *uncounted_what;
+  char uncounted_where[224];
+};
+
+/* pml_body_add - @n more in @cell, at the builder's place. */
+void pml_body_add(struct pml_body *f, unsigned cell, LLVMValueRef n);
+
+/* pml_body_loops - count in registers the loops that only their exits leave. 0 or -ENOMEM. */
+int pml_body_loops(struct pml_body *f);
+
+#endif

@@ -1,0 +1,156 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * core/source/count/instrument_loops.c - counts loops in registers.
+ *
+ * The outermost loops that nothing leaves but their exits: a counter per block that the plan asks for, and at each exit
+ * what the counters stand for goes into the cells. Counters are locals, which become registers afterwards.
+ */
+#include "source/count/instrument_function.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#define COUNTERS_MAX 32u /* beyond, they would be in memory as the cells are */
+#define EXITS_MAX 8u     /* each adds to all cells of the loop */
+
+struct loop {
+  struct pml_body *f;
+  uint32_t number, exits;
+  uint32_t exit[EXITS_MAX];
+  struct pml_flow_plan plan;
+  struct pml_counts *worth; /* [counters + 1] of a turn of each counter; the last: of entering the loop */
+  LLVMValueRef *counter;
+};
+
+/* Blocks behind the loop that are reached from it only. */
+static bool find_exits(struct loop *l) {
+  const struct pml_flow *g = &l->f->flow;
+  for (uint32_t e = 0; e < g->edges; e++) {
+    uint32_t to = g->edge[e].to;
+    if (!pml_flow_within(g, g->edge[e].from, l->number) || pml_flow_within(g, to, l->number)) continue;
+    for (uint32_t p = g->first_in[to]; p < g->first_in[to + 1]; p++)
+      if (!pml_flow_within(g, g->into[p], l->number)) return false;
+    bool known = false;
+    for (uint32_t i = 0; i < l->exits; i++) known |= l->exit[i] == to;
+    if (known) continue;
+    if (l->exits == EXITS_MAX) return false;
+    l->exit[l->exits++] = to;
+  }
+  return l->exits > 0;
+}
+
+static bool stays(const struct loop *l) {
+  for (uint32_t b = 0; b < l->f->blocks; b++)
+    if (l->f->block[b].leaves && pml_flow_within(&l->f->flow, b, l->number)) return false;
+  return true;
+}
+
+static int weigh(struct loop *l) {
+  const struct pml_flow_plan *p = &l->plan;
+  l->worth = calloc((size_t)p->counters + 1, sizeof *l->worth);
+  l->counter = calloc((size_t)p->counters + 1, sizeof(LLVMValueRef));
+  if (l->worth == NULL || l->counter == NULL) return -ENOMEM;
+  for (uint32_t b = 0; b < p->blocks; b++) {
+    const struct pml_counts *counts = &l->f->stretch[l->f->block[p->block[b]].first].counts;
+    for (uint32_t c = 0; c <= p->counters; c++) {
+      int64_t share = c < p->counters ? p->share[b * p->counters + c] : p->base[b];
+      for (uint32_t i = 0; i < counts->used && share != 0; i++)
+        if (pml_counts_add(&l->worth[c], counts->at[i].cell, counts->at[i].n * share) < 0) return -ENOMEM;
+    }
+  }
+  return 0;
+}
+
+static void make_counters(struct loop *l) {
+  struct pml_module *m = l->f->m;
+  LLVMValueRef zero = LLVMConstInt(m->i64, 0, 0);
+  for (uint32_t c = 0; c < l->plan.counters; c++) {
+    LLVMPositionBuilderBefore(m->builder, LLVMGetFirstInstruction(l->f->entry));
+    l->counter[c] = LLVMBuildAlloca(m->builder, m->i64, "turns");
+    LLVMPositionBuilderBefore(m->builder, LLVMGetBasicBlockTerminator(l->f->entry));
+    LLVMBuildStore(m->builder, zero, l->counter[c]);
+    LLVMBasicBlockRef at = l->f->block[l->plan.block[l->plan.counter[c]]].block;
+    LLVMPositionBuilderBefore(m->builder, LLVMGetBasicBlockTerminator(at));
+    LLVMValueRef n = LLVMBuildLoad2(m->builder, m->i64, l->counter[c], "");
+    LLVMBuildStore(m->builder, LLVMBuildAdd(m->builder, n, LLVMConstInt(m->i64, 1, 0), ""), l->counter[c]);
+  }
+}
+
+static int64_t worth_of(const struct pml_counts *w, unsigned cell) {
+  for (uint32_t i = 0; i < w->used; i++)
+    if (w->at[i].cell == cell) return w->at[i].n;
+  return 0;
+}
+
+/* What goes into @cell: the worth of entering, and of each counter as often as it says. NULL: nothing. */
+static LLVMValueRef sum(struct loop *l, unsigned cell, LLVMValueRef *turns) {
+  struct pml_module *m = l->f->m;
+  uint32_t counters = l->plan.counters;
+  int64_t base = worth_of(&l->worth[counters], cell);
+  LLVMValueRef total = base != 0 ? LLVMConstInt(m->i64, (uint64_t)base, 1) : NULL;
+  for (uint32_t c = 0; c < counters; c++) {
+    int64_t worth = worth_of(&l->worth[c], cell);
+    if (worth == 0) continue;
+    LLVMValueRef n = LLVMBuildMul(m->builder, turns[c], LLVMConstInt(m->i64, (uint64_t)worth, 1), "");
+    total = total != NULL ? LLVMBuildAdd(m->builder, total, n, "") : n;
+  }
+  return total;
+}
+
+/*
+ * A count of turns, of which code generation knows nothing: it would keep each of its multiples in a register of its
+ * own through the loop. Before optimisation it is to know that the count is as good as computed.
+ */
+static LLVMValueRef read_turns(const struct loop *l, LLVMValueRef counter) {
+  struct pml_module *m = l->f->m;
+  LLVMValueRef n = LLVMBuildLoad2(m->builder, m->i64, counter, "");
+  if (!m->o->final) return n;
+  LLVMTypeRef type = LLVMFunctionType(m->i64, &m->i64, 1, 0);
+  static char same[] = "=r,0", nothing[] = "";
+  LLVMValueRef hide = LLVMGetInlineAsm(type, nothing, 0, same, sizeof same - 1, 0, 0, LLVMInlineAsmDialectATT, 0);
+  return LLVMBuildCall2(m->builder, type, hide, &n, 1, "");
+}
+
+static int add_at_exit(struct loop *l, LLVMBasicBlockRef exit) {
+  struct pml_module *m = l->f->m;
+  LLVMValueRef at = LLVMGetFirstInstruction(exit);
+  while (LLVMIsAPHINode(at)) at = LLVMGetNextInstruction(at);
+  LLVMValueRef *turns = calloc((size_t)l->plan.counters + 1, sizeof(LLVMValueRef));
+  if (turns == NULL) return -ENOMEM;
+  LLVMPositionBuilderBefore(m->builder, at);
+  for (uint32_t c = 0; c < l->plan.counters; c++) turns[c] = read_turns(l, l->counter[c]);
+  for (unsigned cell = 0; cell < PML_CELL_COUNT; cell++) {
+    LLVMValueRef n = sum(l, cell, turns);
+    if (n != NULL) pml_body_add(l->f, cell, n);
+  }
+  for (uint32_t c = 0; c < l->plan.counters; c++) LLVMBuildStore(m->builder, LLVMConstInt(m->i64, 0, 0), l->counter[c]);
+  free(turns);
+  return 0;
+}
+
+/* 1: counted; 0: not to be counted in registers; or -ENOMEM. */
+static int count_loop(struct pml_body *f, uint32_t number) {
+  struct loop l = {.f = f, .number = number};
+  if (!stays(&l) || !find_exits(&l)) return 0;
+  int err = pml_flow_plan_open(&l.plan, &f->flow, number, COUNTERS_MAX);
+  bool counted = err == 0;
+  if (counted) {
+    err = weigh(&l);
+    if (!err) make_counters(&l);
+    for (uint32_t i = 0; i < l.exits && !err; i++) err = add_at_exit(&l, f->block[l.exit[i]].block);
+    for (uint32_t b = 0; b < l.plan.blocks; b++) f->block[l.plan.block[b]].in_registers = true;
+  }
+  for (uint32_t c = 0; l.worth != NULL && c <= l.plan.counters; c++) free(l.worth[c].at);
+  free(l.worth);
+  free(l.counter);
+  pml_flow_plan_close(&l.plan);
+  return err == -ENOMEM ? err : counted;
+}
+
+/* Loops inside others have lower numbers. */
+int pml_body_loops(struct pml_body *f) {
+  int err = 0;
+  for (uint32_t l = f->flow.loops; l-- > 0 && err >= 0;)
+    if (!f->block[f->flow.in[l].header].in_registers) err = count_loop(f, l);
+  return err < 0 ? err : 0;
+}

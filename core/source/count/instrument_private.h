@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* core/source/count/instrument_private.h - what the parts of the instrumenter share. */
+#ifndef PML_INSTRUMENT_PRIVATE_H
+#define PML_INSTRUMENT_PRIVATE_H
+
+#include "source/count/cells.h"
+#include "source/count/instrument.h"
+#include "source/count/pml_count.h"
+
+#include <llvm-c/Core.h>
+#include <llvm-c/Target.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* What a stretch of instructions adds to the cells; few kinds, so that a list is quicker than a table. */
+struct pml_counts {
+  struct pml_counts_at {
+    uint16_t cell;
+    int64_t n;
+  } * at;
+  uint32_t used, room;
+};
+
+int pml_counts_add(struct pml_counts *c, unsigned cell, int64_t n); /* 0 or -ENOMEM */
+
+/* What an attribute is called by number. */
+enum pml_attribute {
+  PML_ATTR_NOUNWIND,
+  PML_ATTR_WILLRETURN,
+  PML_ATTR_NOBUILTIN,
+  PML_ATTR_NOPROFILE,
+  PML_ATTR_NAKED,
+  PML_ATTRIBUTES
+};
+
+struct pml_functions; /* what is known of the module's functions */
+
+struct pml_module {
+  struct pml_instrument *o;
+  LLVMContextRef context;
+  LLVMModuleRef module;
+  LLVMTargetDataRef data;
+  LLVMBuilderRef builder;
+  LLVMTypeRef i64, i64_pointer;
+  LLVMValueRef self, begin; /* the thread's cells, and who gives them */
+  struct pml_functions *functions;
+  unsigned attribute[PML_ATTRIBUTES];
+  uint64_t used[PML_COUNT_CELLS / 64];
+  uint64_t uncounted;
+};
+
+/* What one instruction is. */
+struct pml_class {
+  const char *uncounted; /* what it is that cannot be counted; NULL: all is */
+  unsigned dynamic_cell; /* adds this to the cell as well, where dynamic is not NULL: */
+  LLVMValueRef dynamic;  /* a length, or a mask of lanes of lane_bytes each */
+  unsigned lane_bytes;
+};
+
+/* pml_classify - adds what @instruction does to @counts. 0 or -ENOMEM. */
+int pml_classify(const struct pml_module *m, LLVMValueRef instruction, struct pml_counts *counts, struct pml_class *c);
+
+/* pml_classify_intrinsic - the same for a call of an intrinsic of LLVM's, by its @name without "llvm.". */
+int pml_classify_intrinsic(const struct pml_module *m, LLVMValueRef call, const char *name, struct pml_counts *counts,
+                           struct pml_class *c);
+
+/* pml_classify_math - the same for a call of a function of libm's that is an operation; 1: it is none. */
+int pml_classify_math(const struct pml_module *m, LLVMValueRef call, const char *name, struct pml_counts *counts);
+
+/* pml_counts_fp, _int - @times operations of a kind on @type, a scalar or a vector. 0, -ENOMEM; 1: no such type. */
+int pml_counts_fp(struct pml_counts *c, enum pml_fp_kind kind, LLVMTypeRef type, int64_t times);
+int pml_counts_int(struct pml_counts *c, enum pml_int_kind kind, LLVMTypeRef type, int64_t times);
+int pml_counts_memory(const struct pml_module *m, struct pml_counts *c, bool store, LLVMTypeRef type);
+int pml_counts_op_bits(LLVMValueRef instruction, struct pml_counts *counts); /* of its operands and its result */
+int64_t pml_lanes(LLVMTypeRef type); /* 1: a scalar; 0: a vector whose length is the machine's */
+
+/* pml_calls_intrinsic - the name behind "llvm." of the intrinsic that is called, or NULL. */
+const char *pml_calls_intrinsic(LLVMValueRef call);
+
+bool pml_has_attribute(const struct pml_module *m, LLVMValueRef function, enum pml_attribute a);
+bool pml_call_has_attribute(const struct pml_module *m, LLVMValueRef call, enum pml_attribute a);
+
+/* pml_functions_open - which functions of the module always come back to their callers. 0 or -ENOMEM. */
+int pml_functions_open(struct pml_module *m);
+void pml_functions_close(struct pml_module *m);
+
+/* pml_functions_forget_memory - functions that will count are no longer said to leave memory alone. */
+void pml_functions_forget_memory(struct pml_module *m);
+
+/* pml_may_leave - whether control may go elsewhere from a call than to what follows it: by an exception, a longjmp, the
+ * end of the thread or the process; or whether whoever is called may look at the counts. */
+bool pml_may_leave(const struct pml_module *m, LLVMValueRef call);
+
+/* pml_instrument_function - 0, or -ENOMEM. */
+int pml_instrument_function(struct pml_module *m, LLVMValueRef function);
+
+/* pml_instrument_table - what the module says of itself, its constructor and its destructor. */
+void pml_instrument_table(struct pml_module *m);
+
+#endif

@@ -1,0 +1,56 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+--- lua/pmlua/cc/run.lua - carries out the steps of a compilation that counts.
+
+local shell = require "pmlua.wrap.shell"
+
+local M = {}
+
+local function quoted(words)
+  local list = {}
+  for i, word in ipairs(words) do list[i] = shell.quote(word) end
+  return table.concat(list, " ")
+end
+
+--- Prints what would be run.
+function M.show(steps)
+  for _, step in ipairs(steps) do
+    print(step.instrument and ("# counters into " .. shell.quote(step.instrument)) or quoted(step))
+  end
+end
+
+--- Counters for a file of bitcode; what they cannot count is told, once per function.
+local function instrument(step, o)
+  local module, err = require("pmlua.cc.count").instrumenter()
+  if not module then return err end
+  local uncounted
+  uncounted, err = module.file(step.instrument, step.instrument, step.name, o.at == "final")
+  if not uncounted then return step.name .. ": " .. err end
+  for _, u in ipairs(uncounted) do
+    local more = u.places > 1 and (", in %d places"):format(u.places) or ""
+    o.tell(("%s: in %s: %s, not counted%s"):format(u.where, u.fn, u.what, more))
+  end
+end
+
+--- Runs the steps until one fails.
+---@return integer status as a shell has it
+---@return string? why if it is not the compiler that complained
+function M.steps(steps, o)
+  for _, step in ipairs(steps) do
+    if step.instrument then
+      local err = instrument(step, o)
+      if err then return 1, err end
+    else
+      local done, how, code = os.execute(quoted(step))
+      if not done then return how == "signal" and 128 + code or code end
+    end
+  end
+  return 0
+end
+
+--- Removes what the steps left; returns @status.
+function M.clean(o, status)
+  for _, file in ipairs(o.temporary) do os.remove(file) end
+  return status
+end
+
+return M

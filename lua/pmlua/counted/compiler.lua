@@ -1,0 +1,66 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+-- What a program counts that was compiled by `pmlua cc --count`: no PMU is needed.
+return {
+  pmus = { "compiler" },
+  source = "Events: those that Byfl registers with PAPI (S. Pakin, P. McCormick; A. Danalis et al., Software-defined events " ..
+    "through PAPI, table 5), counted by pmlua's own instrumenter. A fused multiply-add is 2 flop.",
+  constants = { each = { 1, "byte" } },
+  groups = {
+    FLOPS = {
+      prose = "Floating-point operations that the program asked for (at source) or executed (at final), exactly.",
+      events = {
+        flops = "sde:::BYFL::flop_count_I", operations = "sde:::BYFL::op_count_I",
+      },
+      metrics = {
+        { name = "flop", unit = "flop", formula = "flops" },
+        { name = "flop_rate", unit = "flop/s", formula = "flops / time" },
+        { name = "flop_share", unit = "%", formula = "100 * flops / operations", about = "of all operations" },
+      },
+    },
+    BANDWIDTH = {
+      prose = "Bytes that loads and stores name, whichever cache they meet; not what reaches the memory.",
+      events = {
+        loaded = "sde:::BYFL::load_count_I", stored = "sde:::BYFL::store_count_I", flops = "sde:::BYFL::flop_count_I",
+      },
+      metrics = {
+        { name = "load_rate", unit = "byte/s", formula = "each * loaded / time" },
+        { name = "store_rate", unit = "byte/s", formula = "each * stored / time" },
+        { name = "bandwidth", unit = "byte/s", formula = "each * (loaded + stored) / time" },
+        { name = "intensity", unit = "flop/byte", formula = "flops / (each * (loaded + stored))",
+          about = "arithmetic intensity: where a roofline places it" },
+      },
+    },
+    VECTOR = {
+      prose = "How wide floating-point operations are, by the bits of their operands and results.",
+      events = {
+        bits = "sde:::BYFL::fp_bits_count_I", flops = "sde:::BYFL::flop_count_I",
+      },
+      metrics = {
+        { name = "bits_per_flop", unit = "bit/flop", formula = "bits / flops",
+          about = "192 is a double, 96 a float, and less where multiplications and additions are fused" },
+      },
+    },
+    LOADSTORE = {
+      prose = "Loads and stores as instructions of the program, not of the processor.",
+      events = {
+        loads = "sde:::BYFL::load_ins_count_I", stores = "sde:::BYFL::store_ins_count_I",
+        loaded = "sde:::BYFL::load_count_I", stored = "sde:::BYFL::store_count_I",
+      },
+      metrics = {
+        { name = "loads_per_store", unit = "", formula = "loads / stores" },
+        { name = "bytes_per_load", unit = "byte", formula = "each * loaded / loads" },
+        { name = "bytes_per_store", unit = "byte", formula = "each * stored / stores" },
+      },
+    },
+    USER = {
+      prose = "The arithmetic workload that was counted by hand, and what the compiler counted of it: at source the user's, " ..
+        "at final the system's perspective.",
+      inputs = { work = "the workload counted in the source (equation 1), in flop" },
+      events = { flops = "sde:::BYFL::flop_count_I" },
+      metrics = {
+        { name = "user_rate", unit = "flop/s", formula = "work / time", about = "equation 2, user perspective" },
+        { name = "ratio", unit = "", formula = "flops / work", about = "compiler's count / count by hand" },
+      },
+    },
+  },
+}
