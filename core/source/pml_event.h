@@ -32,7 +32,8 @@ PML_BEGIN_DECLS
  * place: power/energy-pkg/:package1, skx_unc_imc0::UNC_M_CAS_COUNT:RD:package0. Numbers are those of the kernel's
  * topology.
  *
- * Any of them but clocks, sde, sim and plugin may end in modifiers: :u user, :k kernel, :h hypervisor, or several at once
+ * Any of them but clocks, sde, sim and plugin may end in modifiers: :u user, :k kernel, :h hypervisor, or several at
+ * once
  * (:uk). Without one, nothing is excluded but, on core PMUs, the hypervisor and guests.
  *
  * pmu/.../ takes perf's own form of modifiers (pmu/event/u) as well; parameters given beside an event win over its own.
