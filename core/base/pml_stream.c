@@ -63,6 +63,12 @@ static bool has_key;
 
 /* ---- threads ---- */
 
+static void forget(struct pml__stream_thread *t) {
+  memset(t->at, 0, sizeof t->at);
+  memset(t->known, 0, sizeof t->known);
+  memset(t->one, 0, sizeof t->one);
+}
+
 /* The block is another thread's from here on, with all that this one did to it. */
 static void thread_ends(void *arg) {
   struct pml__stream_thread *t = arg;
@@ -72,8 +78,7 @@ static void thread_ends(void *arg) {
     if (slot[i].id != 0 && t->at[i].id == slot[i].id && t->at[i].data != NULL && c->thread_end != NULL)
       c->thread_end(c->arg, t->at[i].data);
   }
-  memset(t->at, 0, sizeof t->at);
-  memset(t->known, 0, sizeof t->known);
+  forget(t);
   pthread_mutex_unlock(&lock);
   pml__stream_self = NULL;
   /* A thread that a consumer ended never came back from its pass. */
@@ -104,8 +109,7 @@ static void after_fork_in_child(void) {
   memset(slot, 0, sizeof slot);
   nconsumers = 0;
   for (struct pml__stream_thread *t = atomic_load_explicit(&threads, memory_order_relaxed); t != NULL; t = t->next) {
-    memset(t->at, 0, sizeof t->at);
-    memset(t->known, 0, sizeof t->known);
+    forget(t);
     if (t == pml__stream_self) continue;
     __atomic_store_n(&t->passes, 0, __ATOMIC_RELAXED);
     atomic_store_explicit(&t->taken, false, memory_order_relaxed);
@@ -203,15 +207,45 @@ __attribute__((always_inline)) static inline void hand_out(struct pml__stream_th
   }
 }
 
-void pml__stream_raise(enum pml_stream_kind kind, const struct pml_stream_event *e) {
+/* One consumer is what most have. Interrupted while it is learnt, the generation says that it is not. */
+static void learn_one(struct pml__stream_thread *t, enum pml_stream_kind kind, const struct pml__stream_list *list) {
+  const struct pml__stream_entry *only = &list->at[0];
+  if (list->n != 1 || !atomic_load_explicit(&pml__stream_expedited, memory_order_relaxed)) return;
+  if (t->at[only->slot].id != only->id || t->at[only->slot].data == NULL) return;
+  t->one[kind].generation = 0;
+  atomic_signal_fence(memory_order_seq_cst);
+  t->one[kind].call = only->call;
+  t->one[kind].data = t->at[only->slot].data;
+  atomic_signal_fence(memory_order_seq_cst);
+  t->one[kind].generation = list->generation;
+}
+
+__attribute__((noinline)) static void raise_to_all(enum pml_stream_kind kind, const struct pml_stream_event *e) {
   struct pml__stream_thread *t = pml__stream_self;
   if (PML_UNLIKELY(t == NULL) && (t = thread_begins()) == NULL) {
     atomic_fetch_add_explicit(&lost_threads, 1, memory_order_relaxed);
     return;
   }
   if (!pml__stream_begin_pass(t)) return;
-  hand_out(t, __atomic_load_n(&pml__stream_list[kind], __ATOMIC_ACQUIRE), NULL, e);
+  const struct pml__stream_list *list = __atomic_load_n(&pml__stream_list[kind], __ATOMIC_ACQUIRE);
+  hand_out(t, list, NULL, e);
+  if (list != NULL) learn_one(t, kind, list);
   pml__stream_end_pass(t);
+}
+
+/* The generation goes for the list, as in pml__stream_hand_plainly(): what is known is known only with membarrier(2).
+ */
+void pml__stream_raise(enum pml_stream_kind kind, const struct pml_stream_event *e) {
+  struct pml__stream_thread *t = pml__stream_self;
+  if (PML_LIKELY(t != NULL) && PML_LIKELY(!pml__stream_in_pass(t))) {
+    pml__stream_begin_plainly(t);
+    uint64_t generation = atomic_load_explicit(&pml__stream_generation[kind], memory_order_acquire);
+    bool known = PML_LIKELY(t->one[kind].generation == generation);
+    if (known) t->one[kind].call(t->one[kind].data, e);
+    pml__stream_end_pass(t);
+    if (known) return;
+  }
+  raise_to_all(kind, e);
 }
 
 /* What the thread has for the consumers of @list; false: not all of them take events plainly. */

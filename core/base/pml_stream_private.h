@@ -51,6 +51,11 @@ struct pml__stream_thread {
   } known[PML_STREAM_KINDS];
   struct pml__stream_several several[PML_STREAM_KINDS];
   struct {
+    uint64_t generation; /* of the list that has one consumer; 0: not known to be so */
+    void (*call)(void *data, const struct pml_stream_event *e);
+    void *data;
+  } one[PML_STREAM_KINDS];
+  struct {
     uint64_t id; /* of the consumer that @data is for */
     void *data;
   } at[PML_STREAM_CONSUMERS_MAX];

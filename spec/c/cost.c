@@ -55,17 +55,26 @@ static const struct pml_stream_event raised = {.region = 1};
 static const char label[] = "cost";
 static bool off;
 
-static void raise_call(uint64_t duration) {
-  struct pml_stream_event e = {.ticks = 1, .region = region};
+static void raise_call_of(pml_region_t of, uint64_t duration) {
+  struct pml_stream_event e = {.ticks = 1, .region = of};
   pml_stream_raise(PML_STREAM_ENTER, &e);
   e.ticks += duration;
   pml_stream_raise(PML_STREAM_LEAVE, &e);
 }
 
+static void raise_call(uint64_t duration) {
+  raise_call_of(region, duration);
+}
+
 /* With calls of every length, so that no later one needs memory for its histogram. */
 static inline void once_open_profile(void) {
+  pml_region_t wrapped_region = region;
   if (profile != NULL || pml_profile_open(&profile) < 0) return;
-  for (unsigned i = 0; i < 64; i++) raise_call(UINT64_C(1) << i);
+  (void)pml_region_intern("cost", "cost", 0, &wrapped_region);
+  for (unsigned i = 0; i < 64; i++) {
+    raise_call(UINT64_C(1) << i);
+    raise_call_of(wrapped_region, UINT64_C(1) << i);
+  }
 }
 
 /* A library's function that does next to nothing, and a consumer that does nothing. */
