@@ -3,6 +3,7 @@
 --
 --     pmlua record -- sqlite3 :memory: 'select sqlite_version()'
 
+local arguments = require "pmlua.arguments"
 local core = require "pmlua.core"
 local preload = require "pmlua.preload"
 local recording = require "pmlua.recording"
@@ -43,11 +44,13 @@ However a process ends, by a signal or by executing another program, what it has
 local NOT_RUN = 126 -- as shells say it
 local EVENTS = 16 -- pml_intercept_events.h
 local BITS = { ["--max-depth"] = 31, ["--max-calls"] = 31, ["--min-duration"] = 60 }
-local takes_value = {
+local kinds = { ["--trace"] = "flag", ["--profile"] = "flag", ["--json"] = "flag" }
+local keys = {
   ["--lib"] = "LIB", ["--sym"] = "SYM", ["--not"] = "NOT", ["--filter"] = "FILTER", ["--event"] = "EVENTS",
   ["-o"] = "DIR", ["--finish"] = "FINISH",
   ["--max-depth"] = "MAX_DEPTH", ["--max-calls"] = "MAX_CALLS", ["--min-duration"] = "MIN_NS",
 }
+for name in pairs(keys) do kinds[name] = "value" end
 local repeats = { LIB = ":", SYM = ":", NOT = ":", EVENTS = "\n" }
 local of_a_trace = { "MAX_DEPTH", "MAX_CALLS", "MIN_NS" }
 local unit_ns = { [""] = 1, ns = 1, us = 1e3, ms = 1e6, s = 1e9 }
@@ -63,11 +66,11 @@ end
 
 --- Takes the value of an option; what is wrong with it.
 local function take(o, name, value)
-  local key = takes_value[name]
+  local key = keys[name]
   if BITS[name] then
     o[key] = limit(name, value)
     local what = key == "MIN_NS" and "duration; say 10us or 1ms" or "number from 1 on"
-    return not o[key] and ("%s: '%s' is no %s"):format(name, value, what)
+    return not o[key] and ("%s: '%s' is no %s"):format(name, value, what) or nil
   end
   o[key] = repeats[key] and o[key] and o[key] .. repeats[key] .. value or value
 end
@@ -83,24 +86,8 @@ local function check(o)
 end
 
 local function parse(args)
-  local o, i = {}, 1
-  while i <= #args and args[i]:find("^%-") do
-    local name, value = args[i]:match("^(%-%-[%a-]+)=(.*)$")
-    name = name or args[i]
-    i = i + 1
-    if name == "--" then break end
-    if name == "--trace" or name == "--json" then o[name:sub(3)] = true
-    elseif name == "--profile" then o.profile = true
-    elseif not takes_value[name] then return nil, "no such option: " .. name
-    else
-      if not value then value, i = args[i], i + 1 end
-      if not value or value == "" then return nil, name .. " needs a value" end
-      local wrong = take(o, name, value)
-      if wrong then return nil, wrong end
-    end
-  end
-  o.words = { table.unpack(args, i) }
-  local wrong = check(o)
+  local o, wrong = arguments.read(args, {}, kinds, take)
+  wrong = wrong or check(o)
   if wrong then return nil, wrong end
   return o
 end
