@@ -10,11 +10,7 @@ local dir
 
 --- Status, standard output, standard error.
 local function shell(text)
-  return support.shell("cd " .. quote(dir) .. " && " .. text)
-end
-
-local function has(tool)
-  return (support.shell("command -v " .. tool)) == 0
+  return support.shell_in(dir, text)
 end
 
 --- The figures of a recording by function name.
@@ -81,7 +77,7 @@ describe("pmlua record", function()
   end)
 
   it("writes a trace with as many enters and leaves", function()
-    if not has("otf2-print") then return pending("otf2-print is not installed") end
+    if not support.has("otf2-print") then return pending("otf2-print is not installed") end
     recorded("-o traced --trace --sym crc32 -- ./sums 50 0")
     local _, out = shell("for t in traced/trace-*/traces.otf2; do otf2-print $t; done")
     local enters, leaves = select(2, out:gsub("\nENTER", "")), select(2, out:gsub("\nLEAVE", ""))
@@ -95,7 +91,7 @@ describe("pmlua record", function()
     assert.same({ "clock::ns", "perf::TASK-CLOCK" }, calls.processes[1].events)
     assert.is_true(f.events["clock::ns"] > 0 and f.events["perf::TASK-CLOCK"] > 0)
     assert.is_true(f.events["clock::ns"] >= f.exclusive_ns) -- it is read outside of the clock
-    if not has("otf2-print") then return end
+    if not support.has("otf2-print") then return end
     local _, out = shell("for t in counted/trace-*/traces.otf2; do otf2-print $t; done")
     assert.same({ 400, 200 }, { select(2, out:gsub("\nMETRIC", "")), (select(2, out:gsub("\nENTER", ""))) })
   end)
@@ -127,11 +123,6 @@ describe("pmlua record", function()
       ["-o file -- true"] = { 1, "file: " },
       ["-o exact -- true"] = { 1, "exact has results of another recording" },
     }
-    for arguments, expected in pairs(cases) do
-      local status, _, err = shell(command .. " record " .. arguments)
-      assert.same({ arguments, expected[1] }, { arguments, status })
-      assert.truthy(err:find("^pmlua record: .*" .. expected[2]), err)
-      assert.equal(1, select(2, err:gsub("\n", "")), err)
-    end
+    support.refuses(dir, "record", cases)
   end)
 end)
