@@ -87,6 +87,14 @@ function M.refuses(folder, verb, cases)
   end
 end
 
+--- The cells of a line of a table; one blank does not part them.
+function M.cells(text, beginning)
+  local line = ("\n" .. text):match("\n(" .. beginning .. "[^\n]*)")
+  local list = {}
+  for cell in ((line or ""):gsub("   *", "\0")):gmatch("%Z+") do list[#list + 1] = cell end
+  return list
+end
+
 --- The first socket of an application that serves below a runtime folder, once there is one.
 function M.wait_for_socket(runtime)
   for _ = 1, 200 do
