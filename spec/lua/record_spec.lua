@@ -43,6 +43,20 @@ int main(int argc, char **argv) {
 }
 ]]
 
+--- Calls what dlsym() finds, seven times; at a fixed address dlsym has an address in it, of which it makes use.
+local finder = [[
+#include <dlfcn.h>
+#include <stddef.h>
+#include <zlib.h>
+int main(void) {
+  void *(*volatile find)(void *, const char *) = dlsym;
+  uLong (*sum)(uLong, const Bytef *, uInt) = NULL;
+  *(void **)&sum = find(dlopen("libz.so.1", RTLD_LAZY), "adler32");
+  for (int i = 0; i < 7; i++) sum(0, (const Bytef *)"pmlua", 5);
+  return 0;
+}
+]]
+
 describe("pmlua record", function()
   setup(function()
     dir = io.popen("mktemp -d"):read("l")
@@ -58,6 +72,12 @@ describe("pmlua record", function()
     local f = by_name.crc32
     assert.same({ 2000, 0, true }, { f.calls, f.running, f.library:find("^libz%.so") ~= nil })
     assert.is_true(f.min_ns > 0 and f.min_ns <= f.max_ns and f.exclusive_ns <= f.inclusive_ns)
+  end)
+
+  it("sees what a program finds that has addresses of its own for functions of the loader", function()
+    support.spit(dir .. "/finder.c", finder)
+    assert.equal(0, (shell("gcc -O1 -fno-pie -no-pie finder.c -o finder -lz")))
+    assert.equal(7, recorded("-o found --sym adler32 -- ./finder").adler32.calls)
   end)
 
   it("has the results of a process that leaves by _exit or abort", function()
