@@ -283,7 +283,7 @@ wrap_flags := $(WRAPPED:%=-Wl,--wrap=%)
 wrap_compile = $(CC) $(filter-out -MMD -MP -Wmissing-prototypes,$(ALLCFLAGS)) -Wno-psabi -fexceptions -c spec/c/wrap/wrappers.c
 wrap_link = $(CC) $(filter-out -MMD -MP,$(ALLCFLAGS)) -Wno-psabi -fexceptions $(LDFLAGS) -rdynamic $(1) $< -L$(B)/spec -lintercept \
   -Wl,-rpath,'$$ORIGIN:$$ORIGIN/..'
-$(B)/spec/wrap_%: spec/c/wrap_%.c spec/c/wrap/wrappers.c core/adapter/pml_wrap.h $(B)/spec/libintercept.so $(B)/libpmlua.a $(B)/libpmlua.so
+$(B)/spec/wrap_%: spec/c/wrap_%.c spec/c/wrap/wrappers.c core/adapter/pml_wrap.h $(INTERCEPT_H) $(B)/spec/libintercept.so $(B)/libpmlua.a $(B)/libpmlua.so
 	$(wrap_compile) -DLINK_TIME -o $@.link.o
 	$(wrap_compile) -o $@.run.o
 	$(CC) $(SAN) $(LDFLAGS) -shared $(wrap_flags) $@.link.o -L$(B)/spec -lintercept -Wl,-rpath,'$$ORIGIN:$$ORIGIN/..' -L$(B) -lpmlua -o $(B)/spec/libpmlua-wrap-link.so
@@ -403,14 +403,18 @@ CHECK_LOG = $(shell mkdir -p $(B); echo $(B)/check-build.log)
 # --- parts of the check, also alone -----------------------------------------------------------------------------------
 
 .PHONY: lint fmt mutants layers asan tsan bench fuzz fuzz-proof soak
+# What a file gets said is printed together, when its clang-tidy is done: several run at once.
+LINT_JOBS := 2
+TIDY_SRC = $(CORE_SRC) $(COUNT_SRC) $(SDE_SRC) $(PM_SRC) $(LIVE_SRC) $(RECORD_SRC) $(WATCHPOINT_SRC) $(SIMULATE_SRC) bindings/main.c $(BIND_SRC) \
+  $(if $(CLANG_INC),$(CLANG_SRC)) $(if $(LLVM_CONFIG),$(INSTRUMENT_SRC)) $(WORK_SRC)
+TIDY_FLAGS = -std=c11 -D_GNU_SOURCE -Icore $(LUA_CFLAGS) $(CLANG_INC:%=-isystem %) $(if $(LLVM_CONFIG),$(LLVM_CFLAGS))
 lint: ## compilers' warnings as errors, clang-tidy, cppcheck, luacheck, format
 	@clang-format --dry-run -Werror $(ALL_C)
 	@luacheck -q lua scripts spec
-	@$(MAKE) --no-print-directory -s CC=clang B=$(B)/clang all specs
+	@$(MAKE) --no-print-directory -s -j$(LINT_JOBS) CC=clang B=$(B)/clang all specs
 	@cppcheck -q --std=c11 --language=c --error-exitcode=1 --inline-suppr --suppress=missingIncludeSystem \
 	  --enable=warning,performance,portability -D__x86_64__ -Icore core bindings scripts/workloads $(wildcard scripts/programs/*.[ch])
-	@clang-tidy --quiet $(CORE_SRC) $(COUNT_SRC) $(SDE_SRC) $(PM_SRC) $(LIVE_SRC) $(RECORD_SRC) $(WATCHPOINT_SRC) $(SIMULATE_SRC) bindings/main.c $(BIND_SRC) $(if $(CLANG_INC),$(CLANG_SRC)) $(if $(LLVM_CONFIG),$(INSTRUMENT_SRC)) $(WORK_SRC) -- -std=c11 -D_GNU_SOURCE -Icore $(LUA_CFLAGS) $(CLANG_INC:%=-isystem %) $(if $(LLVM_CONFIG),$(LLVM_CFLAGS)) 2>$(B)/tidy.log \
-	  || { cat $(B)/tidy.log; exit 1; }
+	@printf '%s\n' $(TIDY_SRC) | xargs -P$(LINT_JOBS) -n1 sh -c 'said=$$(clang-tidy --quiet "$$0" -- $(TIDY_FLAGS) 2>&1) || { echo "$$said"; exit 1; }'
 fmt: ## format the C sources
 	clang-format -i $(ALL_C)
 mutants: $(B)/libpmlua.a ## broken readers, one line each: every one must be caught

@@ -12,6 +12,7 @@
 local here = debug.getinfo(1, "S").source:match("^@(.*/)") or "./"
 package.path = here .. "?.lua;" .. package.path
 
+local command_line = require "pmlua.options"
 local pml = require "pmlua"
 local measure = require "intercept_overhead.measure"
 local report = require "intercept_overhead.report"
@@ -19,20 +20,6 @@ local ways = require "intercept_overhead.ways"
 
 -- What the options and this machine make of the experiment; set when the factors are asked for.
 local lab
-
-local function thread_numbers(text)
-  local out, seen = {}, {}
-  for word in (text .. ","):gmatch "([^,]*)," do
-    local n = math.tointeger(tonumber(word))
-    if not n or n < 1 or n > measure.most_threads then
-      error(("option --threads: %s is not a number of threads, 1 to %d"):format(word == "" and "nothing" or word,
-        measure.most_threads), 0)
-    end
-    if seen[n] then error(("option --threads: %d is there twice"):format(n), 0) end
-    seen[n], out[#out + 1] = true, n
-  end
-  return out
-end
 
 -- The floor is measured in any case: the others are told beside it.
 local function chosen(text)
@@ -52,7 +39,7 @@ local function chosen(text)
 end
 
 local function prepare(options)
-  local threads, names = thread_numbers(options.threads), chosen(options.ways)
+  local threads, names = command_line.thread_numbers(options.threads, measure.most_threads), chosen(options.ways)
   local set, err = pml.eventset.open { options.event }
   if not set then error("option --event: " .. err:gsub("^[%w_.]+: %u+: ", ""), 0) end
   set:close()

@@ -12,6 +12,7 @@
 local here = debug.getinfo(1, "S").source:match("^@(.*/)") or "./"
 package.path = here .. "?.lua;" .. package.path
 
+local command_line = require "pmlua.options"
 local pml = require "pmlua"
 local measure = require "recorder_overhead.measure"
 local report = require "recorder_overhead.report"
@@ -23,22 +24,8 @@ local rounds = 20
 -- What the options and this machine make of the experiment; set when the factors are asked for.
 local lab = {}
 
-local function thread_numbers(text)
-  local out, seen = {}, {}
-  for word in (text .. ","):gmatch "([^,]*)," do
-    local n = math.tointeger(tonumber(word))
-    if not n or n < 1 or n > measure.most_threads then
-      error(("option --threads: %s is not a number of threads, 1 to %d"):format(word == "" and "nothing" or word,
-        measure.most_threads), 0)
-    end
-    if seen[n] then error(("option --threads: %d is there twice"):format(n), 0) end
-    seen[n], out[#out + 1] = true, n
-  end
-  return out
-end
-
 local function prepare(options)
-  local threads = thread_numbers(options.threads)
+  local threads = command_line.thread_numbers(options.threads, measure.most_threads)
   local err
   lab, err = measure.new(pml, { type = options.type, libsde = options.libsde })
   if not lab then error(err, 0) end

@@ -35,6 +35,19 @@ static struct pml__intercept_door doors[] = {
 };
 #define DOORS (sizeof doors / sizeof doors[0])
 
+/* A library that was loaded before this one is not next to it. */
+static void *behind_program(const char *name) {
+  static const char *const libraries[] = {"libc.so.6", "libdl.so.2"};
+  void *at = dlsym(RTLD_NEXT, name);
+  for (size_t i = 0; i < sizeof libraries / sizeof libraries[0] && at == NULL; i++) {
+    void *handle = dlopen(libraries[i], RTLD_LAZY | RTLD_NOLOAD);
+    if (handle == NULL) continue;
+    at = dlsym(handle, name);
+    dlclose(handle);
+  }
+  return at;
+}
+
 /* What a stand-in of the program (pml__object_stands_in()) leads to would be the door itself, once its slot is filled.
  */
 static void look_behind(const struct pml__object *program) {
@@ -42,7 +55,7 @@ static void look_behind(const struct pml__object *program) {
                               (void **)&pml__intercept_real_dlvsym};
   for (size_t i = 0; i < DOORS; i++) {
     if (!pml__object_stands_in(program, doors[i].name, doors[i].linked)) continue;
-    void *behind = dlsym(RTLD_NEXT, doors[i].name);
+    void *behind = behind_program(doors[i].name);
     if (behind == NULL) continue;
     *real[i] = behind;
     doors[i].real = (uintptr_t)behind;

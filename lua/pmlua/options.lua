@@ -137,6 +137,23 @@ function M.parse(exp, script, args)
   return given
 end
 
+--- The numbers of threads that an option --threads names, separated by commas; raises what is wrong with them.
+---@param text string
+---@param most integer
+---@return integer[]
+function M.thread_numbers(text, most)
+  local out, seen = {}, {}
+  for word in (text .. ","):gmatch "([^,]*)," do
+    local n = math.tointeger(tonumber(word))
+    if not n or n < 1 or n > most then
+      error(("option --threads: %s is not a number of threads, 1 to %d"):format(word == "" and "nothing" or word, most), 0)
+    end
+    if seen[n] then error(("option --threads: %d is there twice"):format(n), 0) end
+    seen[n], out[#out + 1] = true, n
+  end
+  return out
+end
+
 --- The values of an experiment's own options: given, else what --quick makes of them, else the default.
 ---@param exp pmlua.Experiment
 ---@param given table

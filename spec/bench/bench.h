@@ -26,6 +26,13 @@ void bench_row(const char *figure, const struct bench_op *op, const char *refere
 void bench_head(void);
 unsigned bench_rows_over(void);
 
+/*
+ * A second thread does batches of 64 on a cpu of its own until it is stopped. False: there is no second cpu. One at a
+ * time.
+ */
+bool bench_second_start(bench_batch *batch, void *arg);
+void bench_second_stop(void);
+
 /* A page that the bench owns, the counter instruction replaced by rdtsc: reader and bare sequence, without and with
  * times. */
 bench_batch bench_page_count, bench_page_count_bare, bench_page_read, bench_page_read_bare;

@@ -1,56 +1,23 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* spec/bench/bench_intercept.c - a call between libraries, intercepted, beside two clock reads and the plain call. */
-#include "bench.h"
+#include "bench_call.h"
 
 #include "adapter/pml_intercept.h"
-#include "base/pml_clock.h"
 #include "base/pml_error.h"
-#include "base/pml_stream.h"
 #include "substrate/pml_profile.h"
 
 #include <dlfcn.h>
 #include <math.h>
-#include <pthread.h>
-#include <sched.h>
-#include <stdatomic.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 
-static volatile uint64_t sink;
-static volatile double value;
-
-/* A function of libm that does next to nothing: through a pointer, which stays as it is, and through the slot. */
-typedef double function(double);
-
-static void plain_and_clocks(void *arg, size_t n) {
-  function *const f = *(function *const *)arg;
-  for (size_t i = 0; i < n; i++) {
-    sink = pml_clock_ticks();
-    value = f((double)i);
-    sink = pml_clock_ticks();
-  }
-}
-
+/* Through its slot. */
 static void call(void *arg, size_t n) {
   (void)arg;
-  for (size_t i = 0; i < n; i++) value = logb((double)i);
+  for (size_t i = 0; i < n; i++) bench_value = logb((double)i);
 }
 
-static void *begin(void *arg, uint64_t thread) {
-  (void)thread;
-  return arg;
-}
-static void drop(void *data, const struct pml_stream_event *e) {
-  (void)data;
-  (void)e;
-}
-static bool drop_plainly(void *data, const struct pml_stream_event *e) {
-  drop(data, e);
-  return true;
-}
-
-static bool begin_to_intercept(function **plain) {
+static bool begin_to_intercept(bench_function **plain) {
   static const struct pml_intercept_options o = {.lib = "libm", .sym = "logb"};
   struct pml_intercept_stats s = {0};
   void *m = dlopen("libm.so.6", RTLD_NOW | RTLD_NOLOAD);
@@ -63,45 +30,17 @@ static bool begin_to_intercept(function **plain) {
   return err == 0 && s.slots > 0;
 }
 
-static void row(const char *figure, function **plain, double limit) {
-  struct bench_op op[2] = {{.batch = plain_and_clocks, .arg = plain}, {.batch = call}};
-  bench_run(op, 2);
-  bench_row(figure, &op[1], "plain call + two clock reads", &op[0], limit, NULL, NULL);
+static void row(const char *figure, bench_function **plain, double limit) {
+  call_row(figure, call, NULL, plain, limit);
 }
 
-/* ---- with a second thread that makes the same calls, on a cpu of its own ---- */
-
-static atomic_bool end;
-
-static void *run_second(void *arg) {
-  while (!atomic_load_explicit(&end, memory_order_relaxed)) call(arg, 64);
-  return NULL;
-}
-
-static bool start_second(pthread_t *t) {
-  int here = sched_getcpu();
-  atomic_store(&end, false);
-  if (pthread_create(t, NULL, run_second, NULL) != 0) return false;
-  for (int cpu = 0; cpu < CPU_SETSIZE; cpu++) {
-    cpu_set_t one;
-    CPU_ZERO(&one);
-    CPU_SET((size_t)cpu, &one);
-    if (cpu != here && pthread_setaffinity_np(*t, sizeof one, &one) == 0) return true;
-  }
-  atomic_store(&end, true);
-  pthread_join(*t, NULL);
-  return false;
-}
-
-static void rows_with_profile(function **plain) {
+static void rows_with_profile(bench_function **plain) {
   struct pml_profile *profile = NULL;
-  pthread_t t;
   if (pml_profile_open(&profile) < 0) return;
   row("intercepted call, profile", plain, 1.35);
-  if (start_second(&t)) {
+  if (bench_second_start(call, NULL)) {
     row("intercepted call, profile, 2 thr.", plain, 1.35);
-    atomic_store(&end, true);
-    pthread_join(t, NULL);
+    bench_second_stop();
   } else {
     printf("%-34s needs a second cpu\n", "intercepted call, profile, 2 thr.");
   }
@@ -110,10 +49,8 @@ static void rows_with_profile(function **plain) {
 
 /* A consumer that may use every register has them all saved: for information, its limit is what that took once. */
 void bench_intercept_rows(void) {
-  static int self;
-  function *plain;
-  struct pml_stream_consumer c = {
-      .thread_begin = begin, .event = {drop, drop, NULL}, .plain = {drop_plainly, drop_plainly, NULL}, .arg = &self};
+  bench_function *plain;
+  struct pml_stream_consumer c = bench_dropper();
   uint64_t id;
   if (!begin_to_intercept(&plain)) return;
   row("intercepted call, nobody asks", &plain, 0.5);

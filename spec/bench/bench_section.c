@@ -9,8 +9,6 @@
 #include "source/pml_sde.h"
 
 #include <pthread.h>
-#include <sched.h>
-#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -81,38 +79,14 @@ static void disabled(void *arg, size_t n) {
 
 /* ---- with a second thread, on a cpu of its own ---- */
 
-static atomic_bool end;
-
-static void *run_second(void *arg) {
-  while (!atomic_load_explicit(&end, memory_order_relaxed)) by_handle(arg, 64);
-  return NULL;
-}
-
-static bool start_second(pthread_t *t, void *arg) {
-  int here = sched_getcpu();
-  atomic_store(&end, false);
-  if (pthread_create(t, NULL, run_second, arg) != 0) return false;
-  for (int cpu = 0; cpu < CPU_SETSIZE; cpu++) {
-    cpu_set_t one;
-    CPU_ZERO(&one);
-    CPU_SET((size_t)cpu, &one);
-    if (cpu != here && pthread_setaffinity_np(*t, sizeof one, &one) == 0) return true;
-  }
-  atomic_store(&end, true);
-  pthread_join(*t, NULL);
-  return false;
-}
-
 static void second_row(struct pml_section *s) {
-  pthread_t t;
   struct bench_op op[2] = {{.batch = two_clocks}, {.batch = by_handle, .arg = s}};
-  if (!start_second(&t, s)) {
+  if (!bench_second_start(by_handle, s)) {
     printf("%-34s needs a second cpu\n", "section, 2 threads");
     return;
   }
   bench_run(op, 2);
-  atomic_store(&end, true);
-  pthread_join(t, NULL);
+  bench_second_stop();
   bench_row("section, 2 threads on one", &op[1], "two clock reads", &op[0], 1.3, NULL, NULL);
 }
 

@@ -1,26 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* spec/bench/bench_wrap.c - a call by a generated wrapper, beside two clock reads and the plain call. */
-#include "bench.h"
+#include "bench_call.h"
 
 #include "adapter/pml_wrap.h"
-#include "base/pml_clock.h"
 #include "substrate/pml_buffer.h"
 #include "substrate/pml_profile.h"
 
 #include <math.h>
-#include <stdint.h>
-#include <stdio.h>
-
-static volatile uint64_t sink;
-static volatile double value;
-
-/* A function of libm that does next to nothing. */
-typedef double function(double);
 
 PML_WRAP_FUNCTION(wrapped_significand, "significand", "libm.so.6", "math.h", 0);
 static __attribute__((noinline)) double wrap_significand(double x) {
   PML_WRAP_CALL(call, &wrapped_significand);
-  function *real;
+  bench_function *real;
   *(void **)&real = pml_wrap_real(&wrapped_significand);
   return real(x);
 }
@@ -35,41 +26,13 @@ static __attribute__((noinline)) int wrap_ilogb(double x) {
   return real(x);
 }
 
-static void plain_and_clocks(void *arg, size_t n) {
-  function *const f = *(function *const *)arg;
-  for (size_t i = 0; i < n; i++) {
-    sink = pml_clock_ticks();
-    value = f((double)i);
-    sink = pml_clock_ticks();
-  }
-}
 static void call(void *arg, size_t n) {
   (void)arg;
-  for (size_t i = 0; i < n; i++) value = wrap_significand((double)i);
+  for (size_t i = 0; i < n; i++) bench_value = wrap_significand((double)i);
 }
 static void call_with_value(void *arg, size_t n) {
   (void)arg;
-  for (size_t i = 0; i < n; i++) value = wrap_ilogb((double)i);
-}
-
-static void *begin(void *arg, uint64_t thread) {
-  (void)thread;
-  return arg;
-}
-static void drop(void *data, const struct pml_stream_event *e) {
-  (void)data;
-  (void)e;
-}
-
-static bool drop_plainly(void *data, const struct pml_stream_event *e) {
-  drop(data, e);
-  return true;
-}
-
-static void row(const char *figure, bench_batch *batch, function **plain, double limit) {
-  struct bench_op op[2] = {{.batch = plain_and_clocks, .arg = plain}, {.batch = batch}};
-  bench_run(op, 2);
-  bench_row(figure, &op[1], "plain call + two clock reads", &op[0], limit, NULL, NULL);
+  for (size_t i = 0; i < n; i++) bench_value = wrap_ilogb((double)i);
 }
 
 static int take(const struct pml_buffer_event *e, void *arg) {
@@ -83,33 +46,29 @@ static void call_and_drain(void *arg, size_t n) {
   (void)pml_buffer_drain(arg, take, &taken);
 }
 
-static void row_with_buffer(function **plain) {
+static void row_with_buffer(bench_function **plain) {
   const struct pml_buffer_options o = {.records = 1u << 20};
   struct pml_buffer *b;
   if (pml_buffer_open(&b, &o) < 0) return;
-  struct bench_op op[2] = {{.batch = plain_and_clocks, .arg = plain}, {.batch = call_and_drain, .arg = b}};
-  bench_run(op, 2);
-  bench_row("wrapped call, buffered and drained", &op[1], "plain call + two clock reads", &op[0], 2.5, NULL, NULL);
+  call_row("wrapped call, buffered and drained", call_and_drain, b, plain, 2.5);
   pml_buffer_close(b);
 }
 
 /* A value is recorded in a sketch, which alone takes about what the clock reads do: for information. */
 void bench_wrap_rows(void) {
-  static int self;
-  struct pml_stream_consumer c = {
-      .thread_begin = begin, .event = {drop, drop, NULL}, .plain = {drop_plainly, drop_plainly, NULL}, .arg = &self};
+  struct pml_stream_consumer c = bench_dropper();
   struct pml_profile *profile = NULL;
-  function *plain;
+  bench_function *plain;
   uint64_t id;
   *(void **)&plain = pml_wrap_real(&wrapped_significand);
   if (plain == NULL) return;
-  row("wrapped call, nobody asks", call, &plain, 0.5);
+  call_row("wrapped call, nobody asks", call, NULL, &plain, 0.5);
   if (pml_stream_add(&c, &id) < 0) return;
-  row("wrapped call", call, &plain, 1.35);
-  row("wrapped call, a value recorded", call_with_value, &plain, 3.0);
+  call_row("wrapped call", call, NULL, &plain, 1.35);
+  call_row("wrapped call, a value recorded", call_with_value, NULL, &plain, 3.0);
   (void)pml_stream_remove(id);
   if (pml_profile_open(&profile) < 0) return;
-  row("wrapped call, profile", call, &plain, 1.35);
+  call_row("wrapped call, profile", call, NULL, &plain, 1.35);
   pml_profile_close(profile);
   row_with_buffer(&plain);
 }

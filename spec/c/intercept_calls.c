@@ -3,6 +3,7 @@
 #include "check.h"
 #include "intercept/arguments.h"
 #include "intercept/library.h"
+#include "intercept/ways.h"
 
 #include "adapter/pml_intercept.h"
 #include "base/pml_error.h"
@@ -15,8 +16,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/time.h>
-#include <sys/wait.h>
-#include <ucontext.h>
 #include <unistd.h>
 
 #define REGIONS 256
@@ -198,14 +197,9 @@ static void threads(void) {
         "%d threads: every call is counted, every result right", THREADS);
 }
 
-static int waits(void *arg) {
-  __atomic_store_n((int *)arg, 1, __ATOMIC_RELEASE);
-  for (int i = 0; i < 1000; i++) usleep(10000); /* ten seconds at most: pthread_cancel ends it */
-  return 0;
-}
 static int waits_guarded(void *arg) {
   int *at = arg;
-  return lib_guard(waits, &at[0], &at[1]);
+  return lib_guard(ways_wait, &at[0], &at[1]);
 }
 static void *cancelled(void *arg) {
   lib_back(waits_guarded, arg);
@@ -214,49 +208,26 @@ static void *cancelled(void *arg) {
 
 static void cancelling(void) {
   int at[2] = {0, 0};
-  pthread_t t;
-  void *end = NULL;
-  pthread_create(&t, NULL, cancelled, at);
-  for (int i = 0; i < 1000 && __atomic_load_n(&at[0], __ATOMIC_ACQUIRE) == 0; i++) usleep(10000);
-  pthread_cancel(t);
-  pthread_join(t, &end);
+  void *end = ways_cancel(cancelled, at);
   CHECK(end == PTHREAD_CANCELED && at[1] == 1,
         "a thread is cancelled inside recorded calls, and what they leave is cleaned up");
 }
 
 /* ---- contexts ---- */
 
-static ucontext_t main_context, context[2];
-static int turns;
-
-static int gives_way(void *arg) {
-  ucontext_t *mine = arg;
+static int tails;
+static int gives_way(void *context) {
   for (int i = 0; i < 3; i++) {
-    turns += lib_tail(0);
-    swapcontext(mine, &main_context);
+    tails += lib_tail(0);
+    ways_give_way(context);
   }
   return 41;
 }
-static void coroutine(int which) {
-  turns += lib_back(gives_way, &context[which]);
-}
 
 static void contexts(void) {
-  static char stack[2][256 * 1024];
   forget();
-  for (int i = 0; i < 2; i++) {
-    getcontext(&context[i]);
-    context[i].uc_stack.ss_sp = stack[i];
-    context[i].uc_stack.ss_size = sizeof stack[i];
-    context[i].uc_link = &main_context;
-    makecontext(&context[i], (void (*)(void))(uintptr_t)coroutine, 1, i);
-  }
-  for (int round = 0; round < 4; round++)
-    for (int i = 0; i < 2; i++) {
-      swapcontext(&main_context, &context[i]);
-      lib_nothing();
-    }
-  CHECK(turns == 2 * 42 + 6 * 2 && balanced("lib_back", 2) && balanced("lib_tail", 6) && balanced("lib_nothing", 8),
+  CHECK(ways_take_turns(gives_way) == 2 * 42 && tails == 6 * 2 && balanced("lib_back", 2) && balanced("lib_tail", 6) &&
+            balanced("lib_nothing", 8),
         "two contexts that take turns inside recorded calls return each to its own caller");
 }
 
@@ -288,18 +259,12 @@ static void signals(void) {
         (unsigned long long)enters("lib_integers"), (unsigned long long)s.nested);
 }
 
-static int forks(void *arg) {
-  (void)arg;
-  return (int)fork();
+static bool calls_on(void) {
+  return lib_tail(2) == 6 && lib_recursive(3) == 4;
 }
 
 static void forking(void) {
-  fflush(stdout);
-  int pid = lib_back(forks, NULL) - 1;
-  if (pid == 0) _exit(lib_tail(2) == 6 && lib_recursive(3) == 4 ? 3 : 4);
-  int status = 0;
-  waitpid(pid, &status, 0);
-  CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 3, "the child of a fork inside a recorded call goes on");
+  CHECK(ways_fork(calls_on), "the child of a fork inside a recorded call goes on");
 }
 
 /* A handler that leaves what it interrupted: a consumer, as often as not. */

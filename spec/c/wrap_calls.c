@@ -8,6 +8,7 @@
  */
 #include "check.h"
 #include "intercept/library.h"
+#include "intercept/ways.h"
 
 #include "adapter/pml_intercept.h"
 #include "adapter/pml_wrap.h"
@@ -25,8 +26,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/time.h>
-#include <sys/wait.h>
-#include <ucontext.h>
 #include <unistd.h>
 
 #define REGIONS 256
@@ -238,24 +237,14 @@ static void jumping(void) {
   if (combined) CHECK(balanced("lib_guard", 100), "also those of the other door in between");
 }
 
-static int waits(void *arg) {
-  __atomic_store_n((int *)arg, 1, __ATOMIC_RELEASE);
-  for (int i = 0; i < 1000; i++) usleep(10000); /* ten seconds at most: pthread_cancel ends it */
-  return 0;
-}
 static void *cancelled(void *arg) {
-  lib_back(waits, arg);
+  lib_back(ways_wait, arg);
   return NULL;
 }
 static void cancelling(void) {
   int at = 0;
-  pthread_t t;
-  void *end = NULL;
   forget();
-  pthread_create(&t, NULL, cancelled, &at);
-  for (int i = 0; i < 1000 && __atomic_load_n(&at, __ATOMIC_ACQUIRE) == 0; i++) usleep(10000);
-  pthread_cancel(t);
-  pthread_join(t, &end);
+  void *end = ways_cancel(cancelled, &at);
   CHECK(end == PTHREAD_CANCELED && balanced("lib_back", 1), "a thread that is cancelled inside a wrapper leaves it");
 }
 
@@ -291,32 +280,13 @@ static void threads(int64_t before) {
   CHECK(recorded("sde:::WRAP::lib_two:n") == before + THREADS * CALLS, "every value is recorded");
 }
 
-static ucontext_t main_context, context[2];
-static int gives_way(void *arg) {
-  for (int i = 0; i < 3; i++) swapcontext(arg, &main_context);
+static int gives_way(void *context) {
+  for (int i = 0; i < 3; i++) ways_give_way(context);
   return 41;
 }
-static int turns;
-static void coroutine(int which) {
-  turns += lib_back(gives_way, &context[which]);
-}
 static void contexts(void) {
-  static char stack[2][256 * 1024];
   forget();
-  turns = 0;
-  for (int i = 0; i < 2; i++) {
-    getcontext(&context[i]);
-    context[i].uc_stack.ss_sp = stack[i];
-    context[i].uc_stack.ss_size = sizeof stack[i];
-    context[i].uc_link = &main_context;
-    makecontext(&context[i], (void (*)(void))(uintptr_t)coroutine, 1, i);
-  }
-  for (int round = 0; round < 4; round++)
-    for (int i = 0; i < 2; i++) {
-      swapcontext(&main_context, &context[i]);
-      lib_nothing();
-    }
-  CHECK(turns == 2 * 42 && balanced("lib_back", 2) && balanced("lib_nothing", 8),
+  CHECK(ways_take_turns(gives_way) == 2 * 42 && balanced("lib_back", 2) && balanced("lib_nothing", 8),
         "contexts that take turns inside wrapped calls leave each its own");
 }
 
@@ -343,17 +313,11 @@ static void signals(void) {
         "handlers that call wrapped functions: each call is recorded, or counted as nested");
 }
 
-static int forks(void *arg) {
-  (void)arg;
-  return (int)fork();
+static bool calls_on(void) {
+  return lib_recursive(3) == 4 && lib_two((struct two){1, 2}, 3).a == 4;
 }
 static void forking(void) {
-  fflush(stdout);
-  int pid = lib_back(forks, NULL) - 1;
-  if (pid == 0) _exit(lib_recursive(3) == 4 && lib_two((struct two){1, 2}, 3).a == 4 ? 3 : 4);
-  int status = 0;
-  waitpid(pid, &status, 0);
-  CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 3, "the child of a fork inside a wrapped call goes on");
+  CHECK(ways_fork(calls_on), "the child of a fork inside a wrapped call goes on");
 }
 
 /* ---- who listens comes and goes ---- */

@@ -67,6 +67,34 @@ function M.shell(command, seconds)
   return how == "signal" and 128 + code or code or 0, out, err
 end
 
+--- The same in a folder.
+function M.shell_in(folder, command, seconds)
+  return M.shell("cd " .. M.quote(folder) .. " && " .. command, seconds)
+end
+
+function M.has(tool)
+  return (M.shell("command -v " .. tool)) == 0
+end
+
+--- `pmlua VERB` refuses each of these arguments with a status and a line that says why: { [arguments] = { status, why } }.
+function M.refuses(folder, verb, cases)
+  local assert = require "luassert"
+  for arguments, expected in pairs(cases) do
+    local status, _, err = M.shell_in(folder, ("%s/pmlua %s %s"):format(M.build, verb, arguments))
+    assert.same({ arguments, expected[1] }, { arguments, status })
+    assert.truthy(err:find("^pmlua " .. verb .. ": .*" .. expected[2]), err)
+    assert.equal(1, select(2, err:gsub("\n", "")), err)
+  end
+end
+
+--- The cells of a line of a table; one blank does not part them.
+function M.cells(text, beginning)
+  local line = ("\n" .. text):match("\n(" .. beginning .. "[^\n]*)")
+  local list = {}
+  for cell in ((line or ""):gsub("   *", "\0")):gmatch("%Z+") do list[#list + 1] = cell end
+  return list
+end
+
 --- The first socket of an application that serves below a runtime folder, once there is one.
 function M.wait_for_socket(runtime)
   for _ = 1, 200 do

@@ -201,7 +201,7 @@ int puts(const char *text) { return printf("shout %s\n", text); }
 ]]
 
 local function shell(text)
-  return support.shell("cd " .. quote(dir) .. " && " .. text, 60)
+  return support.shell_in(dir, text, 60)
 end
 
 describe("pmlua record leaves alone", function()

@@ -10,7 +10,7 @@ local root = require("lfs").currentdir()
 local dir
 
 local function shell(text)
-  return support.shell("cd " .. quote(dir) .. " && " .. text, 200)
+  return support.shell_in(dir, text, 200)
 end
 
 --- Figures that differ from run to run.

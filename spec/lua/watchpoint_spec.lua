@@ -3,18 +3,13 @@
 
 local support = require "spec.core.support"
 local json = require "pmlua.json"
-local quote = support.quote
 
 local command = support.build .. "/pmlua"
 local dir
 
 --- Status, standard output, standard error.
 local function shell(text)
-  return support.shell("cd " .. quote(dir) .. " && " .. text)
-end
-
-local function has(tool)
-  return (support.shell("command -v " .. tool)) == 0
+  return support.shell_in(dir, text)
 end
 
 local program = [[
@@ -244,7 +239,7 @@ describe("pmlua watchpoint", function()
   end)
 
   watch_it("writes traces", function()
-    if not has "otf2-print" then return pending "otf2-print is not installed" end
+    if not support.has "otf2-print" then return pending "otf2-print is not installed" end
     watched "-o traced --trace -v warm -e work -- ./app"
     local _, out = shell "otf2-print traced/trace-*-warm/traces.otf2"
     assert.equal(10, select(2, out:gsub("\nMETRIC", "")))
@@ -260,7 +255,7 @@ describe("pmlua watchpoint", function()
   end)
 
   it("says what cannot be watched, in one line", function()
-    if not has "gcc" then return pending "gcc is not installed" end
+    if not support.has "gcc" then return pending "gcc is not installed" end
     local cases = {
       [""] = { 2, "say what to watch" }, ["-e x"] = { 2, "say what to run" },
       ["--bogus -- true"] = { 2, "no such option: %-%-bogus" },
@@ -280,12 +275,7 @@ describe("pmlua watchpoint", function()
       cases["-e count -e count -e count -e count -e count -- ./app"] = { 1, "hold 4" }
       cases["-e count --in app.c -- ./app"] = { 1, "script perhaps" }
     end
-    for arguments, expected in pairs(cases) do
-      local status, _, err = shell(command .. " watchpoint " .. arguments)
-      assert.same({ arguments, expected[1] }, { arguments, status })
-      assert.truthy(err:find("^pmlua watchpoint: .*" .. expected[2]), err)
-      assert.equal(1, select(2, err:gsub("\n", "")), err)
-    end
+    support.refuses(dir, "watchpoint", cases)
     shell "mkdir taken; touch taken/plan"
     local status, _, err = shell(command .. " watchpoint -o taken -e count -- ./app")
     assert.equal(1, status)

@@ -3,6 +3,7 @@
 --
 --     pmlua live --name SOLVER -- ./solver
 
+local arguments = require "pmlua.arguments"
 local core = require "pmlua.core"
 local preload = require "pmlua.preload"
 
@@ -23,23 +24,14 @@ need not be changed. Its exit status is returned.
 
 local NOT_RUN = 126 -- as shells say it
 
+local function take(o, name, value)
+  if name == "--name" and not value:find("^[%w_.-]+$") then return "--name: only letters, digits, '_', '.' and '-'" end
+  o[name:sub(3)] = value
+end
+
 local function parse(args)
-  local o, i = {}, 1
-  while i <= #args and args[i]:find("^%-") do
-    local name, value = args[i]:match("^%-%-([%a]+)=(.*)$")
-    if args[i] == "--" then
-      i = i + 1
-      break
-    elseif args[i] == "--name" or args[i] == "--rules" then
-      name, value, i = args[i]:sub(3), args[i + 1], i + 1
-    end
-    if name ~= "name" and name ~= "rules" then return nil, "no such option: " .. args[i] end
-    if not value or value == "" then return nil, "--" .. name .. " needs a value" end
-    o[name] = value
-    i = i + 1
-  end
-  if o.name and not o.name:find("^[%w_.-]+$") then return nil, "--name: only letters, digits, '_', '.' and '-'" end
-  o.words = { table.unpack(args, i) }
+  local o, wrong = arguments.read(args, {}, { ["--name"] = "value", ["--rules"] = "value" }, take)
+  if not o then return nil, wrong end
   if #o.words == 0 then return nil, "say what to run" end
   return o
 end

@@ -3,6 +3,7 @@
 --
 --     pmlua record -- sqlite3 :memory: 'select sqlite_version()'
 
+local arguments = require "pmlua.arguments"
 local child = require "pmlua.child"
 local core = require "pmlua.core"
 local flowgraph = require "pmlua.flowgraph"
@@ -49,11 +50,14 @@ However a process ends, by a signal or by executing another program, what it has
 local NOT_RUN = 126 -- as shells say it
 local EVENTS = 16 -- pml_intercept_events.h
 local BITS = { ["--max-depth"] = 31, ["--max-calls"] = 31, ["--min-duration"] = 60 }
-local takes_value = {
+local kinds = { ["--trace"] = "flag", ["--profile"] = "flag", ["--json"] = "flag", ["--flow"] = "optional" }
+local keys = {
   ["--lib"] = "LIB", ["--sym"] = "SYM", ["--not"] = "NOT", ["--filter"] = "FILTER", ["--event"] = "EVENTS",
-  ["-o"] = "DIR", ["--finish"] = "FINISH", ["--flow"] = "flow_file", ["--color"] = "color",
+  ["-o"] = "DIR", ["--finish"] = "FINISH", ["--color"] = "color",
   ["--max-depth"] = "MAX_DEPTH", ["--max-calls"] = "MAX_CALLS", ["--min-duration"] = "MIN_NS",
 }
+for name in pairs(keys) do kinds[name] = "value" end
+keys["--flow"] = "flow_file"
 local repeats = { LIB = ":", SYM = ":", NOT = ":", EVENTS = "\n" }
 local of_a_trace = { "MAX_DEPTH", "MAX_CALLS", "MIN_NS" }
 local unit_ns = { [""] = 1, ns = 1, us = 1e3, ms = 1e6, s = 1e9 }
@@ -76,11 +80,11 @@ end
 
 --- Takes the value of an option; what is wrong with it.
 local function take(o, name, value)
-  local key = takes_value[name]
+  local key = keys[name]
   if BITS[name] then
     o[key] = limit(name, value)
     local what = key == "MIN_NS" and "duration; say 10us or 1ms" or "number from 1 on"
-    return not o[key] and ("%s: '%s' is no %s"):format(name, value, what)
+    return not o[key] and ("%s: '%s' is no %s"):format(name, value, what) or nil
   end
   o[key] = repeats[key] and o[key] and o[key] .. repeats[key] .. value or value
 end
@@ -112,25 +116,11 @@ local function check(o)
 end
 
 local function parse(args)
-  local o, i = {}, 1
-  while i <= #args and args[i]:find("^%-") do
-    local name, value = args[i]:match("^(%-%-[%a-]+)=(.*)$")
-    name = name or args[i]
-    i = i + 1
-    if name == "--" then break end
-    if name == "--trace" or name == "--json" or (name == "--flow" and not value) then o[name:sub(3)] = true
-    elseif name == "--profile" then o.profile = true
-    elseif not takes_value[name] then return nil, "no such option: " .. name
-    else
-      if not value then value, i = args[i], i + 1 end
-      if not value or value == "" then return nil, name .. " needs a value" end
-      local wrong = take(o, name, value)
-      if wrong then return nil, wrong end
-    end
+  local o, wrong = arguments.read(args, {}, kinds, take)
+  if o then
+    o.flow = o.flow or o.flow_file ~= nil
+    wrong = check(o)
   end
-  o.words = { table.unpack(args, i) }
-  o.flow = o.flow or o.flow_file ~= nil
-  local wrong = check(o)
   if wrong then return nil, wrong end
   return o
 end

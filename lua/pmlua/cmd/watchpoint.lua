@@ -3,6 +3,7 @@
 --
 --     pmlua watchpoint -e mem:counter:w -v state.level -- ./solver
 
+local arguments = require "pmlua.arguments"
 local core = require "pmlua.core"
 
 local M = {
@@ -34,46 +35,35 @@ kernel writes for the program is not seen, nor are static programs and libraries
 
 local VALUES = 4000000
 local RANGE = 1 << 32
-local takes_value = { ["-e"] = true, ["-v"] = true, ["--in"] = true, ["--values"] = true, ["-o"] = true }
+local kinds = {
+  ["-e"] = "value", ["-v"] = "value", ["--in"] = "value", ["--values"] = "value", ["-o"] = "value",
+  ["--trace"] = "flag", ["--json"] = "flag",
+}
 
 local function add_point(o, name, value)
   if name == "-v" then
     o.points[#o.points + 1] = { name = value, content = true }
-    return true
+    return nil
   end
   local point, err = require("pmlua.watchpoint").accesses(value)
   o.points[#o.points + 1] = point
-  return point, err
+  return err
 end
 
+--- Takes the value of an option; what is wrong with it.
 local function take(o, name, value)
   if name == "-e" or name == "-v" then return add_point(o, name, value) end
   if name == "--values" then
     o.values = math.tointeger(tonumber(value))
-    if not o.values or o.values < 0 or o.values > RANGE then return nil, "--values is a number from 0 to 2^32, not " .. value end
+    if not o.values or o.values < 0 or o.values > RANGE then return "--values is a number from 0 to 2^32, not " .. value end
   else
     o[name == "-o" and "dir" or "object"] = value
   end
-  return true
 end
 
 local function parse(args)
-  local o, i = { points = {}, values = VALUES }, 1
-  while i <= #args and args[i]:find "^%-" do
-    local name, value = args[i]:match "^(%-%-%a+)=(.*)$"
-    name = name or args[i]
-    i = i + 1
-    if name == "--" then break end
-    if name == "--trace" or name == "--json" then o[name:sub(3)] = true
-    elseif not takes_value[name] then return nil, "no such option: " .. name
-    else
-      if not value then value, i = args[i], i + 1 end
-      if not value or value == "" then return nil, name .. " needs a value" end
-      local ok, err = take(o, name, value)
-      if not ok then return nil, err end
-    end
-  end
-  o.words = { table.unpack(args, i) }
+  local o, wrong = arguments.read(args, { points = {}, values = VALUES }, kinds, take)
+  if not o then return nil, wrong end
   if #o.points == 0 then return nil, "say what to watch, with -e or -v" end
   if #o.words == 0 then return nil, "say what to run" end
   if o.words[1]:find("=", 1, true) then return nil, "a command with '=' in its name cannot be watched" end

@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * spec/bench/bench_call.h - what benches of recorded calls share: what they are beside, a plain call between two clock
+ * reads, and a consumer that drops their events.
+ */
+#ifndef BENCH_CALL_H
+#define BENCH_CALL_H
+
+#include "bench.h"
+
+#include "base/pml_clock.h"
+#include "base/pml_stream.h"
+
+#include <stdint.h>
+
+/* Of libm, which does next to nothing. */
+typedef double bench_function(double);
+
+static volatile uint64_t bench_sink;
+static volatile double bench_value;
+
+/* @arg: a pointer to the function, which is called by it and not through a slot. */
+static void plain_and_clocks(void *arg, size_t n) {
+  bench_function *const f = *(bench_function *const *)arg;
+  for (size_t i = 0; i < n; i++) {
+    bench_sink = pml_clock_ticks();
+    bench_value = f((double)i);
+    bench_sink = pml_clock_ticks();
+  }
+}
+
+static void call_row(const char *figure, bench_batch *batch, void *arg, bench_function **plain, double limit) {
+  struct bench_op op[2] = {{.batch = plain_and_clocks, .arg = plain}, {.batch = batch, .arg = arg}};
+  bench_run(op, 2);
+  bench_row(figure, &op[1], "plain call + two clock reads", &op[0], limit, NULL, NULL);
+}
+
+static void *bench_begin(void *arg, uint64_t thread) {
+  (void)thread;
+  return arg;
+}
+static void bench_drop(void *data, const struct pml_stream_event *e) {
+  (void)data, (void)e;
+}
+static bool bench_drop_plainly(void *data, const struct pml_stream_event *e) {
+  bench_drop(data, e);
+  return true;
+}
+
+/* It takes events with general registers alone, unless its plain callbacks are removed. */
+static struct pml_stream_consumer bench_dropper(void) {
+  static int self;
+  return (struct pml_stream_consumer){.thread_begin = bench_begin,
+                                      .event = {bench_drop, bench_drop, NULL},
+                                      .plain = {bench_drop_plainly, bench_drop_plainly, NULL},
+                                      .arg = &self};
+}
+
+#endif
