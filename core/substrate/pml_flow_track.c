@@ -80,8 +80,8 @@ static struct pml__flow_edge *add_edge(struct pml__flow_track *t, struct pml__pr
 }
 
 static bool room_for_label(struct pml__flow_track *t, struct pml__flow_visits *v) {
-  uint32_t more = v->capacity == 0 ? 1 : v->capacity;
-  if (v->n < v->capacity || v->stride == 0) return true;
+  uint32_t more = v->capacity == 0 ? PML__FLOW_FOLD + 1 : v->capacity;
+  if (!pml__flow_needs_room(v)) return true;
   if (t->nlabels + more > t->flow->labels || !grow(&v->label, &v->capacity, more, sizeof *v->label)) return false;
   t->nlabels += more;
   return true;
