@@ -100,6 +100,7 @@ void pml__flow_enter(void *track, const struct pml_stream_event *e) {
   struct pml__flow_track *t = track;
   if (pml__flow_enter_plainly(t, e) || (prepare(t, e) && pml__flow_enter_plainly(t, e))) return;
   t->ended = true;
+  t->top = t->last = t->frame; /* nothing is open, and nothing can be */
   t->missing++;
 }
 
