@@ -156,7 +156,7 @@ static uint64_t bits_of(double d) {
 static void metrics(void) {
   static const char *const carried[] = {"misses", "other", "joules"}, *const alone[] = {"joules"};
   static const char *const wanted[] = {"joules", "absent", "misses"};
-  struct pml_stream_metrics *all, *one;
+  struct pml_stream_metrics *all = NULL, *one = NULL;
   struct pml_flow *f = begin(&(struct pml_flow_options){.metrics = wanted, .nmetrics = 3});
   CHECK(pml_stream_metrics(carried, 3, &all) == 0 && pml_stream_metrics(alone, 1, &one) == 0, "metrics are interned");
   pml_stream_metrics_set_real(all, 2);
