@@ -22,6 +22,7 @@ set lmargin at screen 0.075
 set rmargin at screen 0.46
 set title "(a) What happens, and what tells it" font ",11.5"
 set ylabel "number"
+set format y "10^{%T}"
 set key at graph 0.03, graph 0.97 left top vertical Left reverse samplen 1.6 noenhanced font ",10"
 plot "data.dat" using (is("original") ? column(c_steps) : NaN):(2 * column(c_calls)) with linespoints linetype 2 title "events of a trace", \
      "" using (is("original") ? column(c_steps) : NaN):(column(c_labels)) with linespoints linetype 1 title "labels of all edges", \
@@ -35,7 +36,6 @@ set lmargin at screen 0.575
 set rmargin at screen 0.97
 set title "(b) Time of a thread in its calls" font ",11.5"
 set ylabel run_unit eq "" ? "time" : sprintf("time [%s]", run_unit)
-set format y "10^{%T}"
 plot for [i = 1:2] "data.dat" using (is(word("original skeleton", i)) ? column(c_steps) : NaN):(column(c_median)):(column(c_q1)):(column(c_q3)) \
        with yerrorlines linetype i == 1 ? 2 : 1 title word("program skeleton", i)
 unset multiplot

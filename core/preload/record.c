@@ -4,7 +4,8 @@
  *
  * PMLUA_RECORD_DIR: the folder for results, which must exist; without it nothing happens. PMLUA_RECORD_LIB, _SYM, _NOT:
  * patterns as in pml_intercept.h; _FILTER: a filter file. PMLUA_RECORD_TRACE=1: every enter and leave beside the
- * profile, for a trace; PMLUA_RECORD_FLOW=1: for a graph of their flow; for those alone PMLUA_RECORD_MAX_DEPTH, PMLUA_RECORD_MAX_CALLS and PMLUA_RECORD_MIN_NS are limits.
+ * profile, for a trace; PMLUA_RECORD_FLOW=1: for graphs of their flow; for those alone PMLUA_RECORD_MAX_DEPTH,
+ * PMLUA_RECORD_MAX_CALLS and PMLUA_RECORD_MIN_NS are limits.
  *
  * Each program that a process runs writes PID.spool (pml_spool.h) as it goes, so that no end loses anything and nothing
  * is left to do at the end. Nothing is ever printed, no thread or signal handler is added. Whoever ran the program

@@ -54,16 +54,22 @@ static uint64_t count_of(const struct pml_flow_label *label) {
   return label->m * (label->k == 0 ? 1 : (label->j - label->i) / label->k + 1);
 }
 
+static int by_first(const void *a, const void *b) {
+  const struct pml_flow_label *x = a, *y = b;
+  return (x->i > y->i) - (x->i < y->i);
+}
+
 /* Labels become the graph's. */
 static bool move_edges(struct pml_flow_graph *g, struct pml_flow_edge *to, struct pml__flow_track *t) {
   g->edge = to;
   for (uint32_t i = 0; i < g->nedges; i++) {
     struct pml__flow_edge *from = &t->edge[i + 1];
     struct pml__flow_visits *v = &from->visits;
-    struct pml_flow_label *label = realloc(v->label, (v->n + 1) * sizeof *label);
+    struct pml_flow_label *label = realloc(v->label, (v->n + PML__FLOW_FOLD) * sizeof *label);
     if (label == NULL) return false;
     v->label = label;
     pml__flow_visits_end(v);
+    qsort(label, v->n, sizeof *label, by_first);
     to[i] = (struct pml_flow_edge){.from = from->from, .to = from->to->index, .nlabels = v->n, .label = label};
     for (uint32_t k = 0; k < v->n; k++) to[i].count += count_of(&label[k]);
     v->label = NULL;

@@ -31,13 +31,34 @@ static bool begin_loop(struct pml_flow_label *a, const struct pml_flow_label *ru
   return true;
 }
 
+/* @b is what @a was, when that was over. */
+static bool is_again(const struct pml_flow_label *a, const struct pml_flow_label *b) {
+  return a->m == b->m && a->l == b->l && has_shape(a, b) && b->i > a->j + (a->m - 1) * a->l;
+}
+
+/* @label[b] has grown to a nest that was there before: loop by loop both become nests of two turns. */
+static void fold(struct pml__flow_visits *s, uint32_t b, uint32_t oldest) {
+  struct pml_flow_label again = s->label[b];
+  if (again.m < 2 || again.m > PML__FLOW_FOLD) return;
+  uint32_t a = b;
+  while (a-- > oldest)
+    if (is_again(&s->label[a], &again)) break;
+  if (a + 1 == oldest || a >= b) return;
+  struct pml_flow_label first = s->label[a];
+  for (uint64_t turn = 0; turn < again.m; turn++) {
+    uint32_t at = turn == 0 ? a : turn == 1 ? b : s->n++;
+    uint64_t from = first.i + turn * first.l;
+    s->label[at] = (struct pml_flow_label){from, from + (first.j - first.i), first.k, again.i - first.i, 2};
+  }
+}
+
 static void put(struct pml__flow_visits *s, uint64_t first, uint64_t last, uint64_t stride) {
   const struct pml_flow_label run = {.i = first, .j = last, .k = stride, .l = 0, .m = 1};
   uint32_t oldest = s->n > PML__FLOW_WINDOW ? s->n - PML__FLOW_WINDOW : 0;
   for (uint32_t a = s->n; a-- > oldest;)
-    if (go_on(&s->label[a], &run)) return;
+    if (go_on(&s->label[a], &run)) return fold(s, a, oldest);
   for (uint32_t a = s->n; a-- > oldest;)
-    if (begin_loop(&s->label[a], &run)) return;
+    if (begin_loop(&s->label[a], &run)) return fold(s, a, oldest);
   s->label[s->n++] = run;
 }
 
@@ -52,7 +73,7 @@ bool pml__flow_note_slowly(struct pml__flow_visits *s, uint64_t visit) {
     s->next = visit + s->stride;
     return true;
   }
-  if (s->n == s->capacity) return false;
+  if (pml__flow_needs_room(s)) return false;
   if (s->last - s->first == s->stride && visit - s->last < s->stride) {
     /* Of three visits the nearer two are taken for a loop. */
     put(s, s->first, s->first, 0);

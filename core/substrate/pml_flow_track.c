@@ -18,7 +18,7 @@ static bool grow(void *at, uint32_t *capacity, uint32_t n, size_t bytes) {
   memset((char *)more + *capacity * bytes, 0, n * bytes);
   memcpy(at, &more, sizeof more);
   *capacity += n;
-  return true;
+  return true; /* cppcheck-suppress memleak ; @at has it */
 }
 
 static bool deepen(struct pml__flow_track *t) {
@@ -80,8 +80,8 @@ static struct pml__flow_edge *add_edge(struct pml__flow_track *t, struct pml__pr
 }
 
 static bool room_for_label(struct pml__flow_track *t, struct pml__flow_visits *v) {
-  uint32_t more = v->capacity == 0 ? 1 : v->capacity;
-  if (v->n < v->capacity || v->stride == 0) return true;
+  uint32_t more = v->capacity == 0 ? PML__FLOW_FOLD + 1 : v->capacity;
+  if (!pml__flow_needs_room(v)) return true;
   if (t->nlabels + more > t->flow->labels || !grow(&v->label, &v->capacity, more, sizeof *v->label)) return false;
   t->nlabels += more;
   return true;
@@ -100,6 +100,7 @@ void pml__flow_enter(void *track, const struct pml_stream_event *e) {
   struct pml__flow_track *t = track;
   if (pml__flow_enter_plainly(t, e) || (prepare(t, e) && pml__flow_enter_plainly(t, e))) return;
   t->ended = true;
+  t->top = t->last = t->frame; /* nothing is open, and nothing can be */
   t->missing++;
 }
 

@@ -19,6 +19,7 @@
 #include "source/pml_group.h"
 #include "source/pml_rdpmc.h"
 #include "substrate/pml_buffer.h"
+#include "substrate/pml_flow.h"
 #include "substrate/pml_otf2.h"
 #include "substrate/pml_profile.h"
 #include "substrate/pml_scorep.h"
@@ -120,16 +121,29 @@ static inline void once_open_buffer(void) {
   if (pml_buffer_open(&buffer, NULL) < 0) buffer = NULL;
 }
 
+static struct pml_flow *flow;
+
+/* In the place of the buffer, with the loop that is measured under way. */
+static inline void once_open_flow(void) {
+  static bool done;
+  if (done) return;
+  done = true;
+  pml_buffer_close(buffer);
+  buffer = NULL;
+  if (pml_flow_open(&flow, NULL) < 0) flow = NULL;
+  for (unsigned i = 0; i < 4; i++) raise_call(64);
+}
+
 static struct pml_scorep *plugin;
 
-/* In the place of the buffer; its instructions are counted with the plugin's, which does nothing. */
+/* In the place of the flow; its instructions are counted with the plugin's, which does nothing. */
 static inline void once_open_plugin(void) {
   static bool done;
   char path[4096];
   if (done) return;
   done = true;
-  pml_buffer_close(buffer);
-  buffer = NULL;
+  pml_flow_close(flow);
+  flow = NULL;
   ssize_t n = readlink("/proc/self/exe", path, sizeof path - 16);
   if (n <= 0) return;
   path[n] = '\0';
@@ -183,8 +197,8 @@ PATH(section, pml_section_start(section); pml_section_stop(section))
 PATH(section_work, pml_section_start(section); pml_section_stop_work(section, 8, 1))
 PATH(section_label, pml_section_start_label(label); pml_section_stop_label(label))
 PATH(stream_unwanted, pml_stream_raise(PML_STREAM_ENTER, &raised))
-/* In this order: interception, a consumer and no more; then there is a profile, then a buffer, then a plugin, then
- * sections are off.
+/* In this order: interception, a consumer and no more; then there is a profile, then a buffer, then a flow, then a
+ * plugin, then sections are off.
  */
 PATH(library_call, logarithm = logb(number))
 PATH(intercepted_unwanted, once_intercept(); logarithm = logb(number))
@@ -195,6 +209,8 @@ PATH(profiled, once_drop_consumer(); once_open_profile(); raise_call(64))
 PATH(wrap_profiled, call_wrapped())
 PATH(section_profiled, pml_section_start(section); pml_section_stop(section))
 PATH(wrap_buffered, once_open_buffer(); call_wrapped())
+PATH(stream_flow, once_open_flow(); raise_call(64))
+PATH(wrap_flow, call_wrapped())
 PATH(stream_plugin, once_open_plugin(); raise_call(64))
 PATH(section_off, once_switch_off(); pml_section_start(section); pml_section_stop(section))
 
@@ -210,7 +226,7 @@ PATH(section_off, once_switch_off(); pml_section_start(section); pml_section_sto
   X(eventset_read_kernel_1) X(eventset_read_kernel_8) X(probe_hit_empty) X(samples_push) X(otf2_enter) X(otf2_leave)   \
   X(otf2_metric) SDE_PATHS(X) PLUGIN_PATHS(X) X(section) X(section_work) X(section_label) X(stream_unwanted) X(library_call)           \
   X(intercepted_unwanted) X(wrap_unwanted) X(intercepted) X(stream_consumed) X(profiled) X(wrap_profiled) X(section_profiled)             \
-  X(wrap_buffered) X(stream_plugin) X(section_off)
+  X(wrap_buffered) X(stream_flow) X(wrap_flow) X(stream_plugin) X(section_off)
 /* clang-format on */
 #define ROW(name) {#name, path_##name},
 static const struct {
@@ -273,6 +289,7 @@ static void close_all(void) {
   sde_close();
   pml_scorep_close(plugin);
   pml_buffer_close(buffer);
+  pml_flow_close(flow);
   plugin_close();
   pml_profile_close(profile);
   pml_otf2_close(archive);

@@ -73,6 +73,8 @@ static void patterns(void) {
   flow_of("abbc", 7, ".a 1; ab 1,7,1; bb 1,13,2; bc 2,14,2; ca 1,6,1", "an inner loop of two needs no nest");
   flow_of("b(aac)", 3, ".b 1; ba 1,3,1; aa 1,5,2; ac 2,6,2; cb 1,2,1", "what is called inside is another path");
   flow_of("aba(b)a", 1, ".a 1; ab 1; ba 1; ab 2; ba 1", "the same region inside another is another node");
+  flow_of("aaabaaabac", 6, ".a 1; aa 1,2,1,7,6 4,5,1,7,6; ab 3,6,3,7,6; ba 1,12,1; ac 7,42,7; ca 1,5,1",
+          "a loop around a nest takes as many labels as the nest has turns");
   flow_of("aaabaabab", 1, ".a 1; aa 1,2,1 4; ab 3 5,6,1; ba 1,2,1", "what fits no pattern has several labels");
   flow_of("baaacaaadaaab", 1, ".b 1; ba 1; aa 1,2,1,3,3; ac 3; ca 1; ad 6; da 1; ab 9",
           "and no label more than it takes");
@@ -154,7 +156,7 @@ static uint64_t bits_of(double d) {
 static void metrics(void) {
   static const char *const carried[] = {"misses", "other", "joules"}, *const alone[] = {"joules"};
   static const char *const wanted[] = {"joules", "absent", "misses"};
-  struct pml_stream_metrics *all, *one;
+  struct pml_stream_metrics *all = NULL, *one = NULL;
   struct pml_flow *f = begin(&(struct pml_flow_options){.metrics = wanted, .nmetrics = 3});
   CHECK(pml_stream_metrics(carried, 3, &all) == 0 && pml_stream_metrics(alone, 1, &one) == 0, "metrics are interned");
   pml_stream_metrics_set_real(all, 2);

@@ -292,6 +292,30 @@ static int profile_sections(void) {
   return err;
 }
 
+/* What a thread had no memory for is missing at its end. */
+static int flow_sections(void) {
+  static const char *const metrics[] = {"page-faults:u"};
+  struct pml_flow *f = (struct pml_flow *)1;
+  struct pml_stream_lost before, after;
+  size_t n = 0;
+  pml_section_reset();
+  pml_stream_lost(&before);
+  arm();
+  int err = pml_flow_open(&f, &(struct pml_flow_options){.metrics = metrics, .nmetrics = 1});
+  if (err < 0 && f) return HANDLE_OPEN;
+  if (err == 0) {
+    err = call_sections();
+    if (err == 0) err = pml_flow_stop(f);
+    const struct pml_flow_graph *const *g = pml_flow_graphs(f, &n);
+    pml_stream_lost(&after);
+    if (err == 0 && (after.refused > before.refused || (n == 1 && g[0]->missing > 0))) err = -ENOMEM;
+    if (err == 0 && (n != 1 || g[0]->nnodes != 42)) err = LESS_THAN_SAID;
+    pml_flow_close(f);
+  }
+  disarm();
+  return err;
+}
+
 static int describe_clock(void) {
   arm();
   int err = pml_clock_init();
@@ -333,6 +357,7 @@ static const struct operation {
     {"a trace", record_trace, false},
     {"sections", use_sections, false},
     {"a profile of sections", profile_sections, false},
+    {"the flow of sections", flow_sections, false},
 };
 #define NOPERATIONS (sizeof operations / sizeof *operations)
 

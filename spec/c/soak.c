@@ -167,9 +167,25 @@ static void fork_child(struct worker *w) {
   soak_add(&soak.children, 1);
 }
 
+/* Loops in calls, for the round's flow. */
+static void raise_calls(struct worker *w) {
+  struct pml_stream_event outer = {.ticks = 1, .region = soak.region[soak_random(w) % 2]}, inner = outer;
+  for (uint64_t i = 0, n = soak_random(w) % 50; i < n; i++) {
+    pml_stream_raise(PML_STREAM_ENTER, &outer);
+    uint64_t turns = soak_random(w) % 4;
+    for (uint64_t k = 0; k < turns; k++) {
+      inner.region = soak.region[k % 2];
+      pml_stream_raise(PML_STREAM_ENTER, &inner);
+      pml_stream_raise(PML_STREAM_LEAVE, &inner);
+    }
+    pml_stream_raise(PML_STREAM_LEAVE, &outer);
+    soak_add(&soak.entered, 1 + turns);
+  }
+}
+
 static void *work(void *arg) {
-  static void (*const action[])(struct worker *) = {count_faults, record, record, record, intern,    intern,
-                                                    parse,        sort,   watch,  watch,  fork_child};
+  static void (*const action[])(struct worker *) = {count_faults, record, record, record, intern,     intern,
+                                                    parse,        sort,   watch,  watch,  fork_child, raise_calls};
   struct worker *w = arg;
   atomic_store(&w->tid, pml_thread_self()->tid);
   for (uint64_t n = 1 + soak_random(w) % 20; n > 0 && !atomic_load(&soak.stop); n--)
@@ -200,7 +216,8 @@ static bool open_round(const char *dir) {
     snprintf(name, sizeof name, "worker %d", i);
     if (pml_otf2_location(soak.trace, name, &soak.worker[i].location) < 0) return false;
   }
-  soak.attempted = soak.refused = 0;
+  soak.attempted = soak.refused = soak.entered = 0;
+  if (pml_flow_open(&soak.flow, NULL) < 0) return false;
   atomic_store(&soak.stop, false);
   return true;
 }
@@ -234,8 +251,24 @@ static bool run_round(double until) {
   return all;
 }
 
+/* A thread beyond those that a flow keeps is not in it. */
+static void close_flow(void) {
+  uint64_t entered = 0;
+  size_t n;
+  soak_expect(pml_flow_stop(soak.flow) == 0, "a flow is stopped");
+  const struct pml_flow_graph *const *g = pml_flow_graphs(soak.flow, &n);
+  for (size_t i = 0; i < n; i++) {
+    entered += g[i]->nthreads * g[i]->missing;
+    for (uint32_t k = 0; k < g[i]->nedges; k++) entered += g[i]->nthreads * g[i]->edge[k].count;
+  }
+  bool all = pml_flow_refused(soak.flow) == 0;
+  soak_expect(all ? entered == soak.entered : entered < soak.entered, "a flow has every call that was entered");
+  pml_flow_close(soak.flow);
+}
+
 static void close_round(void) {
   struct pml_otf2_stats s;
+  close_flow();
   soak_expect(pml_otf2_flush(soak.trace) == 0, "the last flush");
   pml_otf2_stats(soak.trace, &s);
   soak_expect(s.written + s.dropped == soak.attempted, "what is written and dropped is what was recorded");

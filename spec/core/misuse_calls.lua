@@ -130,6 +130,7 @@ local function newhandles()
   h.command = assert(core.command.spawn { "/bin/true" })
   h.watchpoints = newwatchpoints()
   h.plugin = newplugin()
+  h.flow = assert(core.flow.open { metrics = { "misuse" } })
   h.workload = workload and assert(core.workload.load(workload)) or nil
   return h
 end
@@ -271,6 +272,7 @@ local functions = {
                  plan = { dir .. "/nowhere/plan", { { path = "/proc/self/exe", name = "main" } }, 1 } },
   plugin = { load = { { name = "nowhere" } }, find = { "misuse1" }, list = {},
              provide = { { name = "misuse", kind = "code", text = "return {}", events = { { name = "e" } } } } },
+  flow = { open = { { metrics = { "misuse" }, labels = 9 } } },
   live = { start = { { name = "misuse" } }, stop = {}, path = {}, folder = {}, rule = { "rule" }, cancel = { 1 },
            rules = {}, functions = {}, call = { "f", 1 }, stop_run = {}, say = {} },
 }
@@ -372,7 +374,9 @@ local methods = {
   section = { start = {}, stop = { {} }, enter = {}, info = {}, quantile = { 50 } },
   sectionscope = { stop = { { operations = 1 } } },
   profile = { nodes = {}, stats = {}, functions = {} },
-  spool = { story = {}, sums = {}, profile = {}, trace = { dir .. "/nosuch", "misuse", function() end } },
+  spool = { story = {}, sums = {}, profile = {}, flow = { function() end },
+            trace = { dir .. "/nosuch", "misuse", function() end } },
+  flow = { stop = {}, graphs = {}, refused = {} },
   luasubstrate = { flush = {}, stats = {} },
   substrateplugin = { record = { true }, stats = {} },
   buffer = { take = { {}, {}, {}, {}, {} }, leave_out = { 1, true }, stats = {} },

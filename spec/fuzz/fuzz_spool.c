@@ -121,6 +121,24 @@ static void check_all(struct pml_spool_reader *r) {
   PROMISE(pml_spool_read_sums(r, add_sums, &sum) == 0, "sums are read");
 }
 
+/* Edges take each visit of a node once, but for that at which the flow ends. */
+static void check_flow(struct pml_spool_reader *r) {
+  struct pml_flow *f;
+  size_t n;
+  int err = pml_spool_read_flow(r, &f, NULL, NULL);
+  PROMISE((err == 0) == (f != NULL) && (err == 0 || err == -ENOMEM || err == PML_EFORMAT),
+          "there is a flow or a reason");
+  if (f == NULL) return;
+  const struct pml_flow_graph *const *g = pml_flow_graphs(f, &n);
+  for (size_t i = 0; i < n; i++) {
+    uint64_t visits = 0, taken = 1;
+    for (uint32_t k = 0; k < g[i]->nnodes; k++) visits += g[i]->node[k].visits;
+    for (uint32_t k = 0; k < g[i]->nedges; k++) taken += g[i]->edge[k].count;
+    PROMISE(visits == taken && g[i]->missing == 0, "each visit follows another");
+  }
+  pml_flow_close(f);
+}
+
 static bool one_in_256(const uint8_t *data, size_t size) {
   uint32_t h = 2166136261u;
   for (size_t i = 0; i < size; i++) h = (h ^ data[i]) * 16777619u;
@@ -143,6 +161,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   PROMISE(err == 0 || (r == NULL && *pml_error_detail(err) && !strchr(pml_error_detail(err), '\n')),
           "and the reason is one line");
   if (err == 0) check_all(r);
+  if (err == 0) check_flow(r);
   if (err == 0 && trace) check_trace(r);
   pml_spool_read_close(r);
   return 0;

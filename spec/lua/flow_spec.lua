@@ -41,12 +41,13 @@ describe("An event flow", function()
   --- The flow of the skeleton, compiled and recorded; nil and why not.
   local function again(one, name)
     support.spit(("%s/%s.c"):format(dir, name), one:skeleton { title = name })
-    local status, _, err = support.shell(("gcc -Wall -Wextra -Werror -Icore %s/%s.c -o %s/%s -L%s -lpmlua -lpthread -Wl,-rpath,%s"):format(
-      dir, name, dir, name, support.build, support.build))
+    local path = dir .. "/" .. name
+    local cc = "gcc -Wall -Wextra -Werror -Icore %s.c -o %s -L%s -lpmlua -lpthread -Wl,-rpath,%s"
+    local status, _, err = support.shell(cc:format(path, path, support.build, support.build))
     assert.equal(0, status, err)
-    status, _, err = support.shell(("%s record -o %s/of-%s --flow=%s/%s.json -- %s/%s"):format(command, dir, name, dir, name, dir, name))
+    status, _, err = support.shell(("%s record -o %s.r --flow=%s.json -- %s"):format(command, path, path, path))
     assert.equal(0, status, err)
-    return assert(flowgraph.read(("%s/%s.json"):format(dir, name)))
+    return assert(flowgraph.read(path .. ".json"))
   end
 
   setup(function() dir = support.folder() end)
@@ -108,9 +109,9 @@ describe("An event flow", function()
     local one = flow_of "a"
     assert.same({ nil, "x.gif: the name of a flow's picture ends in .svg, .png, .pdf, .dot or .json" }, { one:draw "x.gif" })
     assert.same({ nil, "/nowhere/x.svg: cannot be written" }, { one:draw "/nowhere/x.svg" })
-    local _, out = support.shell(([[mkdir -p %s/bin && for t in sh timeout mkdir rm cp; do ln -sf $(command -v $t) %s/bin/; done
-      PATH=%s/bin %s -e 'pml.flow.start() pml.section.start "a" pml.section.stop "a" print(pml.flow.stop():draw "%s/x.svg")']]):format(
-      dir, dir, dir, command, dir))
+    local _, out = support.shell(([[mkdir bin && for t in sh timeout mkdir rm cp; do ln -s $(command -v $t) bin; done
+      PATH=bin %s -e 'pml.flow.start() pml.section.start "a" pml.section.stop "a" print(pml.flow.stop():draw "x.svg")']])
+      :gsub("^", "cd " .. quote(dir) .. " && "):format(command))
     assert.equal("nil\tdot is not installed (apt-get install graphviz)\n", out)
   end)
 
@@ -160,8 +161,8 @@ int main(void) {
 }
 ]])
     assert.equal(0, (support.shell(("gcc -O1 %s/sums.c -o %s/sums -lz -lpthread"):format(dir, dir))))
-    local status, _, err = support.shell(("%s record -o %s/sums.r --event clock::ticks --color clock::ticks/time --sym 'crc32:adler32' " ..
-      "--flow=%s/sums.json -- %s/sums"):format(command, dir, dir, dir))
+    local status, _, err = support.shell(("%s record -o %s/sums.r --event clock::ticks --color clock::ticks/time " ..
+      "--sym 'crc32:adler32' --flow=%s/sums.json -- %s/sums"):format(command, dir, dir, dir))
     assert.equal(0, status, err)
     assert.truthy(err:find("200 calls of 4 threads in 2 graphs: 4 call paths, 8 edges, 8 labels", 1, true), err)
     local one = assert(flowgraph.read(dir .. "/sums.json"))
@@ -172,7 +173,7 @@ int main(void) {
     assert.is_true(one.graphs[1].nodes[2].metrics["clock::ticks"] > 0)
     local same, why = one:same(again(one, "threads"))
     assert.is_true(same, why)
-    assert.equal(0, (support.shell(("ls %s/sums.r/flow-*.dot %s/sums.r/flow-*.c && ! ls %s/sums.r/trace-*"):format(dir, dir, dir))))
+    assert.equal(0, (support.shell(("cd %s/sums.r && ls flow-*.dot flow-*.c && ! ls trace-*"):format(dir))))
   end)
 
   it("is misused with errors that name the place", function()

@@ -5,16 +5,16 @@
 --       cc skeleton.c $(pkg-config --cflags --libs pmlua) -o skeleton; pmlua record --flow=flow.svg -- ./skeleton
 --
 -- Nodes follow each other in the program as they were visited first. An edge to the next node is falling through, one
--- further on a goto. The edge that comes back to a node from furthest is a do-while loop around all between, as long as
--- loops stay within loops, and others are gotos. Their conditions are the labels, so that the program is as
--- short as the graph, however often its loops turn.
+-- further on a goto. An edge that comes back is a do-while loop around all between, as long as loops stay within loops,
+-- and a goto otherwise. Their conditions are the labels, so that the program is as short as the graph, however often its
+-- loops turn.
 
 local core = require "pmlua.core"
 local flowgraph = require "pmlua.flowgraph"
 
 local M = {}
 
-local INLINE = 4 -- labels in a condition; more are a table
+local INLINE = 6 -- labels in a condition; more are a table
 
 -- --- names ---
 
@@ -79,27 +79,28 @@ end
 
 -- --- loops ---
 
---- The edges that become do-while loops, by their first node and by their last.
+--- The edges that become do-while loops: how many begin at each node, which end there, innermost first, and all of them.
 local function loops(graph)
-  local furthest, first = {}, {}
+  local back = {}
   for _, edge in ipairs(graph.edges) do
-    local known = furthest[edge.to]
-    if edge.to <= edge.from and edge.to > 1 and not (known and known.from >= edge.from) then furthest[edge.to] = edge end
+    if edge.to <= edge.from then back[#back + 1] = edge end
   end
-  for node in pairs(furthest) do first[#first + 1] = node end
-  table.sort(first)
-  local begins, ends, open = {}, {}, {}
-  for _, node in ipairs(first) do
-    while #open > 0 and open[#open] < node do open[#open] = nil end
-    local last = furthest[node].from
-    if #open == 0 or last <= open[#open] then
-      begins[node] = furthest[node]
-      ends[last] = ends[last] or {}
-      table.insert(ends[last], 1, furthest[node]) -- the innermost begins last
-      open[#open + 1] = last
+  table.sort(back, function(a, b) -- the outer loop before the inner one
+    if a.to ~= b.to then return a.to < b.to end
+    return a.from > b.from
+  end)
+  local begins, ends, is_loop, open = {}, {}, {}, {}
+  for _, edge in ipairs(back) do
+    while #open > 0 and open[#open] < edge.to do open[#open] = nil end
+    if #open == 0 or edge.from <= open[#open] then
+      open[#open + 1] = edge.from
+      begins[edge.to] = (begins[edge.to] or 0) + 1
+      ends[edge.from] = ends[edge.from] or {}
+      table.insert(ends[edge.from], 1, edge)
+      is_loop[edge] = true
     end
   end
-  return begins, ends
+  return begins, ends, is_loop
 end
 
 -- --- the function of a graph ---
@@ -110,10 +111,10 @@ local function enum_name(graph, i)
 end
 
 --- Nodes that a goto leads to.
-local function targets(graph, begins)
+local function targets(graph, is_loop)
   local wanted = {}
   for _, edge in ipairs(graph.edges) do
-    if edge.to ~= edge.from + 1 and begins[edge.to] ~= edge then wanted[edge.to] = true end
+    if edge.to ~= edge.from + 1 and not is_loop[edge] then wanted[edge.to] = true end
   end
   return wanted
 end
@@ -121,7 +122,7 @@ end
 local function emit_node(s, i)
   local node, out = s.graph.nodes[i], s.out
   local function say(text) out[#out + 1] = ("  "):rep(s.indent) .. text end
-  if s.begins[i] then
+  for _ = 1, s.begins[i] or 0 do
     say "do {"
     s.indent = s.indent + 1
   end
@@ -129,7 +130,7 @@ local function emit_node(s, i)
   say(("visit(&w, %s);"):format(s.names[i]))
   if i == s.graph.last then say(("if (AT(%d)) goto end;"):format(node.visits)) end
   for _, edge in ipairs(s.leaving[i] or {}) do
-    if edge.to ~= i + 1 and s.begins[edge.to] ~= edge then
+    if edge.to ~= i + 1 and not s.is_loop[edge] then
       say(("if (%s) goto at_%d;"):format(condition(s, edge), edge.to - 1))
     end
   end
@@ -140,9 +141,9 @@ local function emit_node(s, i)
 end
 
 local function graph_function(g, graph, ids)
-  local begins, ends = loops(graph)
-  local s = { g = g, graph = graph, begins = begins, ends = ends, wanted = targets(graph, begins), names = {}, leaving = {},
-    tables = {}, out = {}, indent = 1 }
+  local begins, ends, is_loop = loops(graph)
+  local s = { g = g, graph = graph, begins = begins, ends = ends, is_loop = is_loop, wanted = targets(graph, is_loop),
+    names = {}, leaving = {}, tables = {}, out = {}, indent = 1 }
   for _, edge in ipairs(graph.edges) do
     s.leaving[edge.from] = s.leaving[edge.from] or {}
     table.insert(s.leaving[edge.from], edge)
