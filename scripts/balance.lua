@@ -59,7 +59,7 @@ way; and on real threads of this process. A sample is the time of an iteration.]
   repeats = 4000,
   rounds = 20,
   warmup = 0,
-  quick = { repeats = 400, rounds = 2, turns = 50000 },
+  quick = { repeats = 200, rounds = 2, turns = 20000 },
   options = {
     { name = "ranks", type = "integer", metavar = "N", default = 8, help = "that are simulated" },
     { name = "threads", type = "integer", metavar = "N", default = 2, help = "of the real program" },

@@ -52,7 +52,8 @@ local function effect_table(run)
       local saved, saved_least, saved_most = spread(e.saved)
       local lost, lost_least, lost_most = spread(e.lost)
       rows[#rows + 1] = { c.p.delta, c.p.noise, plain and mean_of(plain, "joules"), mean_of(c, "joules"), saved, saved_least,
-        saved_most, lost, lost_least, lost_most, mean_of(c, "changes") }
+        saved_most, lost, lost_least, lost_most, plain and mean_of(plain, "seconds") * 1e3, mean_of(c, "seconds") * 1e3,
+        mean_of(c, "changes") }
     end
   end
   return { columns = {
@@ -61,6 +62,7 @@ local function effect_table(run)
     { "saved", "%", "of the energy, mean of the rounds" }, { "saved_least", "%", "of a round" },
     { "saved_most", "%", "of a round" }, { "lost", "%", "of the time, mean of the rounds" },
     { "lost_least", "%", "of a round" }, { "lost_most", "%", "of a round" },
+    { "time_before", "ms", "of an iteration, mean" }, { "time_after", "ms", "balanced" },
     { "changes", "", "of frequency, per rank and 100 iterations" },
   }, rows = rows }
 end
@@ -89,7 +91,7 @@ local function say(run, title, t, columns)
   local names, rows = {}, {}
   for i, c in ipairs(columns) do
     local name, unit = table.unpack(t.columns[c])
-    names[i] = unit:find "^[%%GJ]" and ("%s [%s]"):format(name, unit) or name
+    names[i] = unit:find "^[%%GJm]" and ("%s [%s]"):format(name, unit) or name
   end
   for i, row in ipairs(t.rows) do
     rows[i] = {}
@@ -104,7 +106,7 @@ function M.write(run, lab)
   run:write_table("effect.dat", effect)
   run:write_table("course.dat", course_table(lab))
   run:write_table("shares.dat", shares)
-  say(run, "simulated ranks, balanced against not", effect, { 1, 2, 3, 4, 5, 8, 11 })
+  say(run, "simulated ranks, balanced against not", effect, { 1, 2, 3, 4, 5, 11, 12, 8, 13 })
   say(run, "threads of this process", shares, { 1, 2, 3, 4, 5, 6, 7 })
   local can = lab.can
   if can and not can.writes then
