@@ -124,6 +124,9 @@ static void prepare(void) {
   (void)pthread_atfork(before_fork, after_fork, after_fork_in_child);
 }
 
+/* By whoever adds the first consumer, and by threads, which may have seen him in the list and nothing else of his. */
+static pthread_once_t prepared = PTHREAD_ONCE_INIT;
+
 static struct pml__stream_thread *take_block(void) {
   struct pml__stream_thread *t = atomic_load_explicit(&threads, memory_order_acquire);
   for (; t != NULL; t = t->next)
@@ -143,6 +146,7 @@ __attribute__((noinline, cold)) static struct pml__stream_thread *thread_begins(
   (void)pml_thread_self();
   struct pml__stream_thread *t = take_block();
   if (t == NULL) return NULL;
+  pthread_once(&prepared, prepare);
   /* Without its destructor the thread would never be told to have ended, and its block stays taken. */
   if (has_key) (void)pthread_setspecific(key, t);
   pml__stream_self = t;
@@ -353,12 +357,11 @@ static bool consumes_nothing(const struct pml_stream_consumer *c) {
 }
 
 int pml_stream_add(const struct pml_stream_consumer *c, uint64_t *id) {
-  static pthread_once_t once = PTHREAD_ONCE_INIT;
   *id = 0;
   if (c->thread_begin == NULL || consumes_nothing(c))
     return pml_fail(-EINVAL, "a consumer of events needs thread_begin and a kind of event");
   if (in_a_consumer()) return pml_fail(-EDEADLK, "a consumer of events cannot add another while it has one");
-  pthread_once(&once, prepare);
+  pthread_once(&prepared, prepare);
   int err = 0;
   pthread_mutex_lock(&lock);
   if (nconsumers == PML_STREAM_CONSUMERS_MAX) {

@@ -13,8 +13,8 @@
  * and what is applied next is the highest target of the last 4 repetitions, within the cpu's range. Before there were 4
  * the missing ones count as the reference, so that a single odd repetition at the start slows nobody.
  *
- * A delta below 1/19 of the frequency is too small to be stable: with no noise at all the thread then arrives so
- * closely (f / (f + delta) >= 0.95) that it is taken for the last one, and set back to the reference.
+ * A delta of less than a twentieth of the frequency is too small: even without noise the thread then arrives so closely
+ * (t_compute / t comes to 1 - delta / f) that it is taken for the last one, and set back to the reference.
  */
 #ifndef PML_BALANCE_H
 #define PML_BALANCE_H

@@ -70,8 +70,10 @@ static int find_rule(struct pml_balancer *b) {
   bool told = pml__cpu_range_hz(pml__knobs_root(b->knobs), &b->cpus, &min, &max);
   b->rule = b->options.rule;
   if (!told && (b->rule.reference_hz == 0 || b->rule.min_hz == 0))
-    return pml_fail(-EINVAL, "%s/cpu*/cpufreq does not tell the range of frequencies: give reference and min",
-                    pml__knobs_root(b->knobs));
+    return pml_fail(-ENOENT,
+                    "%s/cpu%u/cpufreq/cpuinfo_max_freq: no cpu has this file: the kernel sets no frequencies here, as "
+                    "in most virtual machines; dry_run with reference and min decides all the same",
+                    pml__knobs_root(b->knobs), b->cpus.number[0]);
   if (b->rule.reference_hz == 0) b->rule.reference_hz = max;
   if (b->rule.min_hz == 0) b->rule.min_hz = min;
   return pml_balance_check(&b->rule);

@@ -138,8 +138,7 @@ static bool has_room(struct pml__balancer_thread *th) {
   return true;
 }
 
-void pml__balancer_enter(void *data, const struct pml_stream_event *e) {
-  struct pml__balancer_thread *th = data;
+static __attribute__((noinline)) void enter(struct pml__balancer_thread *th, const struct pml_stream_event *e) {
   int saved = errno;
   uint16_t what = pml__table_get(&th->table, e->region);
   if (what == PML__TABLE_UNKNOWN) what = pml__table_look_up(&th->table, e->region, match, th->balancer);
@@ -153,22 +152,30 @@ void pml__balancer_enter(void *data, const struct pml_stream_event *e) {
   errno = saved;
 }
 
+/* A blocking call has ended; @whole: with its own leave. */
+static void begin_region(struct pml__balancer_thread *th, const struct pml_stream_event *e, uint64_t path, bool whole) {
+  th->blocking = 0;
+  if (whole && th->current != NULL) end_repetition(th, e);
+  th->current = whole ? region_of(th, path) : NULL;
+  apply(th, th->current != NULL ? th->current->state.apply_hz : th->balancer->rule.reference_hz, e->region);
+  th->begin_ticks = e->ticks;
+}
+
 /* Frames above the one that is left were never left themselves. */
-void pml__balancer_leave(void *data, const struct pml_stream_event *e) {
-  struct pml__balancer_thread *th = data;
+static __attribute__((noinline)) void leave(struct pml__balancer_thread *th, const struct pml_stream_event *e) {
   uint32_t depth = th->depth;
   while (depth > 0 && th->step[depth - 1].region != e->region) depth--;
   if (depth == 0) return;
   int saved = errno;
-  uint64_t path = th->step[depth - 1].path;
   th->depth = depth - 1;
-  if (th->blocking > 0 && th->depth < th->blocking) {
-    bool whole = depth == th->blocking; /* else the call ended without its own leave */
-    th->blocking = 0;
-    if (whole && th->current != NULL) end_repetition(th, e);
-    th->current = whole ? region_of(th, path) : NULL;
-    apply(th, th->current != NULL ? th->current->state.apply_hz : th->balancer->rule.reference_hz, e->region);
-    th->begin_ticks = e->ticks;
-  }
+  if (th->depth < th->blocking) begin_region(th, e, th->step[depth - 1].path, depth == th->blocking);
   errno = saved;
+}
+
+void pml__balancer_enter(void *data, const struct pml_stream_event *e) {
+  if (!pml__balancer_enter_plainly(data, e->region)) enter(data, e);
+}
+
+void pml__balancer_leave(void *data, const struct pml_stream_event *e) {
+  if (!pml__balancer_leave_plainly(data, e->region)) leave(data, e);
 }

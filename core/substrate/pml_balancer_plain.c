@@ -3,15 +3,9 @@
 #include "substrate/pml_balancer_private.h"
 
 bool pml__balancer_plain_enter(void *data, const struct pml_stream_event *e) {
-  struct pml__balancer_thread *th = data;
-  if (th->depth == th->room || pml__table_get(&th->table, e->region) != PML__BALANCER_PLAIN) return false;
-  pml__balancer_push(th, e->region);
-  return true;
+  return pml__balancer_enter_plainly(data, e->region);
 }
 
 bool pml__balancer_plain_leave(void *data, const struct pml_stream_event *e) {
-  struct pml__balancer_thread *th = data;
-  if (th->depth == 0 || th->step[th->depth - 1].region != e->region || th->depth == th->blocking) return false;
-  th->depth--;
-  return true;
+  return pml__balancer_leave_plainly(data, e->region);
 }

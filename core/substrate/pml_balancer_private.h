@@ -87,4 +87,17 @@ static inline void pml__balancer_push(struct pml__balancer_thread *th, pml_regio
   th->step[th->depth++] = (struct pml__balancer_step){region, pml__balancer_path(above, region)};
 }
 
+/* Of regions that block nobody, and general registers only; false: it is not known to be one, or there is more to do.
+ */
+static inline bool pml__balancer_enter_plainly(struct pml__balancer_thread *th, pml_region_t region) {
+  if (th->depth == th->room || pml__table_get(&th->table, region) != PML__BALANCER_PLAIN) return false;
+  pml__balancer_push(th, region);
+  return true;
+}
+static inline bool pml__balancer_leave_plainly(struct pml__balancer_thread *th, pml_region_t region) {
+  if (th->depth == 0 || th->step[th->depth - 1].region != region || th->depth == th->blocking) return false;
+  th->depth--;
+  return true;
+}
+
 #endif

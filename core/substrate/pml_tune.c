@@ -40,17 +40,21 @@ static struct pml__tune_rule *rule_of(struct pml__tune_thread *th, pml_region_t 
 
 /* --- events --- */
 
-static void on_enter(void *data, const struct pml_stream_event *e) {
+/* Out of the way of events of regions that have no rule. */
+static __attribute__((noinline)) void slow(struct pml__tune_thread *th, pml_region_t region, bool leave) {
   int saved = errno;
-  struct pml__tune_rule *r = rule_of(data, e->region);
-  if (r != NULL) pml__tune_enter(data, e->region, r);
+  struct pml__tune_rule *r = rule_of(th, region);
+  if (r != NULL && leave) pml__tune_leave(th, region);
+  if (r != NULL && !leave) pml__tune_enter(th, region, r);
   errno = saved;
 }
 
+static void on_enter(void *data, const struct pml_stream_event *e) {
+  if (!pml__tune_has_none(data, e->region)) slow(data, e->region, false);
+}
+
 static void on_leave(void *data, const struct pml_stream_event *e) {
-  int saved = errno;
-  if (rule_of(data, e->region) != NULL) pml__tune_leave(data, e->region);
-  errno = saved;
+  if (!pml__tune_has_none(data, e->region)) slow(data, e->region, true);
 }
 
 static void *thread_begin(void *arg, uint64_t id) {

@@ -78,7 +78,7 @@ struct pml_tune_options {
  * governor or state), -EPERM (files to write, and pml_tune_allow() was not called), -ENOENT (the machine has no such
  * file), -EMFILE, -ENOMEM, PML_EFULL. Thread-safe, not from a consumer of the stream.
  *
- * Cost of an event without a rule: a look-up, some 10 instructions, general registers only. With one: a write and a
+ * Cost of an event without a rule: a look-up, 8 instructions, general registers only. With one: a write and a
  * read for each file that changes, some microseconds each; not for a signal handler.
  */
 PML_API int pml_tune_open(struct pml_tune **t, const struct pml_tune_rule *rule, size_t n,

@@ -4,6 +4,5 @@
 #include "substrate/pml_tune_private.h"
 
 bool pml__tune_plain(void *data, const struct pml_stream_event *e) {
-  const struct pml__tune_thread *th = data;
-  return pml__table_get(&th->rule_of, e->region) == PML__TUNE_NONE;
+  return pml__tune_has_none(data, e->region);
 }

@@ -74,6 +74,11 @@ void pml__tune_unwind(struct pml__tune_thread *th, bool own);
 
 bool pml__tune_entry_of(struct pml__knobs *k, size_t i, struct pml_tune_entry *e);
 
+/* pml__tune_has_none - the region is known to have no rule: no event of it matters. General registers only. */
+static inline bool pml__tune_has_none(const struct pml__tune_thread *th, pml_region_t region) {
+  return PML_LIKELY(pml__table_get(&th->rule_of, region) == PML__TUNE_NONE);
+}
+
 /* The event of a region that is known to have no rule; general registers only. */
 struct pml_stream_event;
 bool pml__tune_plain(void *data, const struct pml_stream_event *e);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* spec/bench/bench_substrate.c - what those who take events add to one: nobody, a substrate plugin, an event flow. */
+/* spec/bench/bench_substrate.c - what those who take events add to one: nobody, a plugin, a flow, a tuner. */
 #include "bench.h"
 
 #include "base/pml_clock.h"
@@ -7,6 +7,7 @@
 #include "substrate/pml_flow.h"
 #include "substrate/pml_profile.h"
 #include "substrate/pml_scorep.h"
+#include "substrate/pml_tune.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -74,57 +75,74 @@ static int ascending(const void *a, const void *b) {
   return (x > y) - (x < y);
 }
 
-/* Who takes events: opened, to be closed. */
-static int open_plugin(void **plugin, const char *path) {
-  struct pml_scorep *p = NULL;
-  int err = pml_scorep_open(&p, &(struct pml_scorep_options){.name = "nothing", .path = path});
-  *plugin = p;
-  return err;
+static int begin_plugin(void *arg, void **open) {
+  return pml_scorep_open((struct pml_scorep **)open, &(struct pml_scorep_options){.name = "nothing", .path = arg});
 }
-static void close_plugin(void *plugin) {
-  pml_scorep_close(plugin);
-}
-static int open_profile(void **profile, const char *path) {
-  struct pml_profile *p = NULL;
-  int err = pml_profile_open(&p);
-  (void)path;
-  *profile = p;
-  return err;
-}
-static void close_profile(void *profile) {
-  pml_profile_close(profile);
-}
-static int open_flow(void **flow, const char *path) {
-  struct pml_flow *f = NULL;
-  int err = pml_flow_open(&f, NULL);
-  (void)path;
-  *flow = f;
-  return err;
-}
-static void close_flow(void *flow) {
-  pml_flow_close(flow);
+static void end_plugin(void *open) {
+  pml_scorep_close(open);
 }
 
-/* What it adds to an event beyond a consumer that does nothing, in turn: the median of the differences. */
-static int adds(int (*open)(void **consumer, const char *path), void (*close)(void *consumer), const char *path,
-                double *ns) {
+/* A rule for another region. */
+static int begin_tune(void *arg, void **open) {
+  static const struct pml_tune_rule rule = {.region = "another", .threads = 1};
+  (void)arg;
+  return pml_tune_open((struct pml_tune **)open, &rule, 1, NULL);
+}
+static void end_tune(void *open) {
+  pml_tune_close(open);
+}
+
+static int begin_profile(void *arg, void **open) {
+  (void)arg;
+  return pml_profile_open((struct pml_profile **)open);
+}
+static void end_profile(void *open) {
+  pml_profile_close(open);
+}
+
+static int begin_flow(void *arg, void **open) {
+  (void)arg;
+  return pml_flow_open((struct pml_flow **)open, NULL);
+}
+static void end_flow(void *open) {
+  pml_flow_close(open);
+}
+
+struct taker {
+  int (*begin)(void *arg, void **open);
+  void (*end)(void *open);
+  void *arg;
+};
+
+/* What one who takes events adds to each beyond a consumer that does nothing, in turn: the median of the differences.
+ */
+static int adds(const struct taker *t, double *ns) {
   const struct pml_stream_consumer c = {.thread_begin = begin, .event = {nothing, nothing, NULL}, .arg = &region};
   double difference[ROUNDS];
   for (int i = 0; i < ROUNDS; i++) {
-    void *p;
+    void *open;
     uint64_t id;
     int err = pml_stream_add(&c, &id);
     if (err < 0) return err;
     double itself = timed(bare_events, NULL);
     (void)pml_stream_remove(id);
-    err = open(&p, path);
+    err = t->begin(t->arg, &open);
     if (err < 0) return err;
     difference[i] = timed(bare_events, NULL) - itself;
-    close(p);
+    t->end(open);
   }
   qsort(difference, ROUNDS, sizeof *difference, ascending);
   *ns = difference[ROUNDS / 2];
   return 0;
+}
+
+static void row(const char *name, const struct taker *t, const char *limit, double limit_ns) {
+  struct bench_op limited = {.ns = limit_ns}, measured = {.instructions = -1};
+  int err = adds(t, &measured.ns);
+  if (err < 0)
+    printf("%-34s %s\n", name, pml_error_detail(err));
+  else
+    bench_row(name, &measured, limit, &limited, 1, NULL, NULL);
 }
 
 void bench_substrate_rows(void) {
@@ -132,20 +150,17 @@ void bench_substrate_rows(void) {
   char path[4096];
   if (pml_region_intern("bench substrate", NULL, 0, &region) < 0 || !folder(path, sizeof path)) return;
   struct bench_op two[2] = {{.batch = clocks, .arg = &sink}, {.batch = events}};
-  struct bench_op one_ns = {.ns = 1}, two_ns = {.ns = 2}, plugin = {.instructions = -1}, profile = plugin,
-                  flow = plugin;
+  struct bench_op one_ns = {.ns = 1};
   bench_run(two, 2);
   struct bench_op unwanted = {.ns = two[1].ns - two[0].ns, .instructions = -1};
   bench_row("event that nobody wants adds", &unwanted, "1 ns", &one_ns, 1, NULL, NULL);
-  int err = adds(open_plugin, close_plugin, path, &plugin.ns);
-  if (err < 0)
-    printf("%-34s %s\n", "substrate plugin", pml_error_detail(err));
-  else
-    bench_row("substrate plugin adds", &plugin, "2 ns an event", &two_ns, 1, NULL, NULL);
-  err = adds(open_profile, close_profile, NULL, &profile.ns);
-  if (err == 0) err = adds(open_flow, close_flow, NULL, &flow.ns);
+  row("substrate plugin adds", &(struct taker){begin_plugin, end_plugin, path}, "2 ns an event", 2);
+  struct bench_op profile = {.instructions = -1}, flow = profile;
+  int err = adds(&(struct taker){begin_profile, end_profile, NULL}, &profile.ns);
+  if (err == 0) err = adds(&(struct taker){begin_flow, end_flow, NULL}, &flow.ns);
   if (err < 0)
     printf("%-34s %s\n", "event flow", pml_error_detail(err));
   else
     bench_row("event flow adds", &flow, "what a profile adds", &profile, 1.25, NULL, NULL);
+  row("tuning of another region adds", &(struct taker){begin_tune, end_tune, NULL}, "2 ns an event", 2);
 }

@@ -18,11 +18,13 @@
 #include "source/pml_eventset_private.h"
 #include "source/pml_group.h"
 #include "source/pml_rdpmc.h"
+#include "substrate/pml_balancer.h"
 #include "substrate/pml_buffer.h"
 #include "substrate/pml_flow.h"
 #include "substrate/pml_otf2.h"
 #include "substrate/pml_profile.h"
 #include "substrate/pml_scorep.h"
+#include "substrate/pml_tune.h"
 
 #include "events.h"
 
@@ -151,6 +153,29 @@ static inline void once_open_plugin(void) {
   (void)pml_scorep_open(&plugin, &(struct pml_scorep_options){.name = "nothing", .path = path});
 }
 
+static struct pml_tune *tune;
+static struct pml_balancer *balancer;
+
+/* In the place of the plugin: a rule for another region. */
+static inline void once_open_tune(void) {
+  static const struct pml_tune_rule rule = {.region = "another", .threads = 1};
+  if (tune != NULL) return;
+  pml_scorep_close(plugin);
+  plugin = NULL;
+  if (pml_tune_open(&tune, &rule, 1, NULL) < 0) tune = NULL;
+}
+
+/* In the place of the tuner: another region blocks. */
+static inline void once_open_balancer(void) {
+  static const char *const sync[] = {"another"};
+  if (balancer != NULL) return;
+  pml_tune_close(tune);
+  tune = NULL;
+  const struct pml_balancer_options o = {
+      .sync = sync, .nsync = 1, .rule = {.reference_hz = 3e9, .min_hz = 1e9}, .tune = {.dry_run = true}};
+  if (pml_balancer_open(&balancer, &o) < 0) balancer = NULL;
+}
+
 PML_WRAP_FUNCTION(wrapped, "cost", "cost", NULL, 0);
 static __attribute__((noinline)) void call_wrapped(void) {
   PML_WRAP_CALL(call, &wrapped);
@@ -158,8 +183,11 @@ static __attribute__((noinline)) void call_wrapped(void) {
 }
 
 static inline void once_switch_off(void) {
-  if (!off) pml_section_enable(false);
+  if (off) return;
   off = true;
+  pml_balancer_close(balancer);
+  balancer = NULL;
+  pml_section_enable(false);
 }
 
 #define PATH(name, ...)                                                                                                \
@@ -198,7 +226,7 @@ PATH(section_work, pml_section_start(section); pml_section_stop_work(section, 8,
 PATH(section_label, pml_section_start_label(label); pml_section_stop_label(label))
 PATH(stream_unwanted, pml_stream_raise(PML_STREAM_ENTER, &raised))
 /* In this order: interception, a consumer and no more; then there is a profile, then a buffer, then a flow, then a
- * plugin, then sections are off.
+ * plugin, then a tuner, then a balancer, then sections are off.
  */
 PATH(library_call, logarithm = logb(number))
 PATH(intercepted_unwanted, once_intercept(); logarithm = logb(number))
@@ -212,6 +240,8 @@ PATH(wrap_buffered, once_open_buffer(); call_wrapped())
 PATH(stream_flow, once_open_flow(); raise_call(64))
 PATH(wrap_flow, call_wrapped())
 PATH(stream_plugin, once_open_plugin(); raise_call(64))
+PATH(stream_tuned, once_open_tune(); raise_call(64))
+PATH(stream_balanced, once_open_balancer(); raise_call(64))
 PATH(section_off, once_switch_off(); pml_section_start(section); pml_section_stop(section))
 
 #include "cost_plugin.h"
@@ -226,7 +256,7 @@ PATH(section_off, once_switch_off(); pml_section_start(section); pml_section_sto
   X(eventset_read_kernel_1) X(eventset_read_kernel_8) X(probe_hit_empty) X(samples_push) X(otf2_enter) X(otf2_leave)   \
   X(otf2_metric) SDE_PATHS(X) PLUGIN_PATHS(X) X(section) X(section_work) X(section_label) X(stream_unwanted) X(library_call)           \
   X(intercepted_unwanted) X(wrap_unwanted) X(intercepted) X(stream_consumed) X(profiled) X(wrap_profiled) X(section_profiled)             \
-  X(wrap_buffered) X(stream_flow) X(wrap_flow) X(stream_plugin) X(section_off)
+  X(wrap_buffered) X(stream_flow) X(wrap_flow) X(stream_plugin) X(stream_tuned) X(stream_balanced) X(section_off)
 /* clang-format on */
 #define ROW(name) {#name, path_##name},
 static const struct {

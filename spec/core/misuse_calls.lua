@@ -93,6 +93,19 @@ local function newinterception()
   return installed
 end
 
+--- Of consumers of events there are 16: of these two the last that was made is open.
+local tuned, balanced
+local function newtune()
+  if tuned then tuned:close() end
+  tuned = assert(core.tune.open { rules = { { region = "misuse", threads = 2, enter = function() end } }, dry_run = true })
+  return tuned
+end
+local function newbalancer()
+  if balanced then balanced:close() end
+  balanced = assert(core.balance.open { sync = { "misuse" }, reference = 3e9, min = 1e9, dry_run = true })
+  return balanced
+end
+
 local plugins = 0
 local function newplugin()
   plugins = plugins + 1
@@ -124,6 +137,8 @@ local function newhandles()
   h.buffer = assert(core.buffer.open { records = 256, threads = 2 })
   h.luasubstrate = assert(core.substrate.each { enter = function() end, flush = function() return { 1 } end })
   h.substrateplugin = newsubstrate()
+  h.tune, h.balancer = newtune(), newbalancer()
+  h.controller = core.balance.controller { reference = 3e9 }
   h.interception = newinterception()
   h.filter = newfilter()
   h.link = newlink()
@@ -143,6 +158,7 @@ local handles, dead = newhandles(), newhandles()
 for _, h in pairs(dead) do closed(h) end
 handles.interception = newinterception()
 handles.substrateplugin = newsubstrate()
+handles.tune, handles.balancer = newtune(), newbalancer()
 
 local NIL = {} -- stands for nil in lists
 local values = {
@@ -262,6 +278,8 @@ local functions = {
                 each = { { enter = function() end, flush = function() end } } },
   intercept = { install = { { lib = "libnothing", sym = "f*", ["not"] = "g*" } } },
   filter = { open = { dir .. "/misuse.filter" } },
+  tune = { open = { { rules = { { region = "misuse", threads = 2 } }, dry_run = true } }, allowed = {} },
+  balance = { open = { { sync = { "misuse" }, dry_run = true } }, controller = { { reference = 3e9 } } },
   sde = { library = { "MISUSE" }, find = { "MISUSE::COUNTER" }, list = {}, hook = { "/nonexistent" } },
   sys = { interrupted = {}, on_interrupt = { false }, pid = {}, uname = {}, isatty = { 1 }, affinity = {}, pin = { 0 },
           sleep = { 0 }, exec = { { "/nowhere/program" }, { MISUSE = "yes" } }, fsync = { dir },
@@ -331,6 +349,22 @@ attackoptions("buffer.open", function(_, options) return core.buffer.open(option
 attackoptions("substrate.load", core.substrate.load, "no_such", { "path", "directory" })
 attackoptions("substrate.each", function(_, options) return core.substrate.each(options) end, "",
   { "enter", "leave", "metric", "flush" })
+attackoptions("tune.open", function(_, options)
+  options.rules = options.rules or { { region = "misuse", threads = 2 } }
+  return core.tune.open(options)
+end, "", { "rules", "root", "cpus", "dry_run" })
+attackoptions("tune.open{rules}", function(_, rule)
+  rule.region = rule.region or "misuse"
+  return core.tune.open { rules = { rule }, dry_run = true }
+end, "", { "region", "frequency", "frequency_min", "frequency_max", "governor", "idle", "threads", "enter", "leave" })
+attackoptions("balance.open", function(_, options)
+  options.sync, options.reference, options.min = options.sync or { "misuse" }, options.reference or 3e9, options.min or 1e9
+  return core.balance.open(options)
+end, "", { "sync", "root", "cpus", "dry_run", "reference", "min", "delta", "last", "fits", "window" })
+attackoptions("balance.controller", function(_, rule)
+  rule.reference = rule.reference or 3e9
+  return core.balance.controller(rule)
+end, "", { "reference", "min", "delta", "last", "fits", "window" })
 handles.interception:close()
 attackoptions("intercept.install", function(_, options) return core.intercept.install(options) end, "",
   { "lib", "sym", "not" })
@@ -379,6 +413,9 @@ local methods = {
   flow = { stop = {}, graphs = {}, refused = {} },
   luasubstrate = { flush = {}, stats = {} },
   substrateplugin = { record = { true }, stats = {} },
+  tune = { stop = {}, lines = {}, log = {}, stats = {} },
+  balancer = { stop = {}, lines = {}, log = {}, take = {}, stats = {}, rule = {} },
+  controller = { step = { 1, 2, 3 } },
   buffer = { take = { {}, {}, {}, {}, {} }, leave_out = { 1, true }, stats = {} },
   interception = { stats = {} },
   filter = { wants = { "/usr/include/a.h", "a()", "_Z1av" } },

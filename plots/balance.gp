@@ -1,0 +1,108 @@
+# SPDX-License-Identifier: BSD-3-Clause
+# plots/balance.gp - ranks that are slowed to arrive just in time: their frequencies, energy and time, and what noise does to
+# both; and real threads.
+#
+# Reads course.dat, effect.dat and shares.dat.
+
+plot_width = 1180
+plot_height = 800
+load "theme.gp"
+
+# course.dat: delta, noise, rank, iteration, frequency, computing; effect.dat: delta, noise, before, after, saved (least,
+# most), lost (least, most), time before, after, changes; shares.dat: balanced, thread, repetitions, computing, waiting, frequency, decided.
+shown_delta = 10
+shown_noise = 2
+ranks = 0
+stats "course.dat" using ($1 == shown_delta && $2 == shown_noise ? (ranks = $3 > ranks ? $3 : ranks, 0) : 0) nooutput
+array delta[3] = [3, 10, 20]
+array colour[3] = [col_vermillion, col_blue, col_green]
+unset key
+
+set multiplot
+set label 1 "Balancing: who would wait is slowed to arrive just in time" at screen 0.012, 0.97 left font ",16" noenhanced
+
+# (a) frequencies of the ranks, one round
+set lmargin at screen 0.07
+set rmargin at screen 0.60
+set tmargin at screen 0.875
+set bmargin at screen 0.56
+set title sprintf("(a) Frequency of %d simulated ranks; noise %d %%, delta %d %% of the reference; the load is then reversed", \
+  ranks, shown_noise, shown_delta) font ",11"
+set xlabel "iteration" offset 0, 0.4
+set ylabel "frequency [GHz]"
+set yrange [0:*]
+set offsets 0, 0, graph 0.06, 0
+set key at screen 0.605, screen 0.875 left top vertical Left reverse samplen 1.4 spacing 1.05 font ",10"
+set palette defined (0 "#0b2f5c", 0.5 "#56B4E9", 1 "#E69F00")
+unset colorbox
+mix(r) = ranks > 1 ? (r - 1.0) / (ranks - 1) : 0
+plot for [r = 1:ranks] "course.dat" using ($1 == shown_delta && $2 == shown_noise && $3 == r ? $4 : NaN):5 with steps \
+  linewidth 1.6 linecolor palette fraction mix(r) title r == 1 ? "rank 1: most work" : r == ranks ? sprintf("rank %d: least", r) : \
+  sprintf("rank %d", r)
+unset label 1
+unset label 9001
+unset label 9002
+set offsets 0, 0, 0, 0
+
+# (b) threads
+set lmargin at screen 0.80
+set rmargin at screen 0.985
+set title "(b) Threads, and what is decided" font ",11"
+set xlabel "thread" offset 0, 0.4
+set ylabel "share of an iteration [%]"
+set yrange [0:100]
+set style fill solid 0.8 noborder
+set boxwidth 0.6 absolute
+rows = 0
+stats "shares.dat" using (rows = rows + 1, 0) nooutput
+set key at screen 0.985, screen 0.487 right top horizontal Left reverse samplen 1.2 font ",10"
+set xrange [0.4 : rows + 0.6]
+set xtics ()
+unset grid
+set grid ytics linetype 1 linecolor rgb "#dddddd" linewidth 0.6 dashtype solid
+name(b, t) = sprintf("%d%s", t, b eq "no" ? "" : ", set")
+if (rows > 0) {
+  plot "shares.dat" using 0:(0):xticlabels(name(strcol(1), int($2))) with points pointsize 0 notitle, \
+       "" using ($0 + 1):(100):xticlabels(name(strcol(1), int($2))) with boxes linecolor rgb col_orange title "waits", \
+       "" using ($0 + 1):4 with boxes linecolor rgb col_blue title "computes", \
+       "" using ($0 + 1):(6):(sprintf("%.2f GHz", $7)) with labels textcolor rgb "#ffffff" font ",10" notitle
+} else {
+  set label 3 "not measured: see data.dat" at graph 0.5, graph 0.5 center textcolor rgb col_grey
+  plot [0:1] [0:1] NaN notitle
+  unset label 3
+}
+
+# (c), (d), (e): over noise
+set xtics auto
+set grid xtics ytics linetype 1 linecolor rgb "#dddddd" linewidth 0.6 dashtype solid
+set tmargin at screen 0.41
+set bmargin at screen 0.09
+set xlabel "noise: standard deviation of a rank's work [%]" offset 0, 0.4
+set xrange [-0.5:20.8]
+set autoscale y
+set offsets 0, 0, graph 0.05, 0
+do for [panel = 1:3] {
+  set lmargin at screen 0.07 + (panel - 1) * 0.325
+  set rmargin at screen 0.07 + (panel - 1) * 0.325 + 0.262
+  set title word("(c) (d) (e)", panel) . (panel == 1 ? " Energy, before and after" : panel == 2 ? " Time lost" : " Changes of frequency") font ",11"
+  set ylabel panel == 1 ? "of an iteration of all ranks [J]" : panel == 2 ? "of the time [%]" : "per rank and 100 iterations"
+  set yrange [0:*]
+  if (panel == 1) { set key at graph 0.98, graph 0.05 right bottom vertical Left reverse samplen 1.6 font ",10" } else { unset key }
+  if (panel == 1) {
+    plot "effect.dat" using ($1 == delta[2] ? $2 : NaN):3 with linespoints linecolor rgb col_grey pointtype 7 pointsize 0.6 \
+           title "not balanced", \
+         for [d = 1:3] "effect.dat" using ($1 == delta[d] ? $2 : NaN):4 with linespoints linecolor rgb colour[d] \
+           pointtype 7 pointsize 0.6 title sprintf("delta %d %%", delta[d])
+  }
+  if (panel == 2) {
+    plot for [d = 1:3] "effect.dat" using ($1 == delta[d] ? $2 : NaN):8:9:10 with yerrorbars linecolor rgb colour[d] \
+           linewidth 1.1 pointsize 0, \
+         for [d = 1:3] "effect.dat" using ($1 == delta[d] ? $2 : NaN):8 with linespoints linecolor rgb colour[d] \
+           pointtype 7 pointsize 0.6
+  }
+  if (panel == 3) {
+    plot for [d = 1:3] "effect.dat" using ($1 == delta[d] ? $2 : NaN):13 with linespoints linecolor rgb colour[d] \
+      pointtype 7 pointsize 0.6
+  }
+}
+unset multiplot

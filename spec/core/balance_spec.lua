@@ -1,0 +1,124 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+-- spec/core/balance_spec.lua - pml.balance: the decision alone, threads of this process, and ranks of an MPI job.
+
+local support = require "spec.core.support"
+local folder = require "spec.core.cpus_folder"
+local it = support.it
+local pml = require "pmlua"
+
+local max = "cpufreq/scaling_max_freq"
+
+local function wait_for(label, times)
+  for _ = 1, times do
+    pml.section.start(label)
+    pml.section.stop(label)
+  end
+end
+
+describe("pml.balance.controller", function()
+  it("decides as the paper says", function()
+    local c = pml.balance.controller { reference = 3e9, min = 1e9, delta = 0.3e9 }
+    for _ = 1, 3 do assert.equal(3e9, c:step(1, 2)) end
+    assert.near(1.8e9, c:step(1, 2), 1)
+    assert.near(1.8e9, c:step(9, 10), 1)
+    assert.equal(3e9, c:step(96, 100))
+  end)
+
+  it("says what is wrong with its rule", function()
+    for text, rule in pairs {
+      ["balance: balancing needs a reference frequency above 0 Hz"] = {},
+      ["balance: the least frequency, 2 Hz, must be from 0 to the reference, 1 Hz"] = { reference = 1, min = 2 },
+      ["delta must be a number"] = { reference = 1, delta = "10 %" },
+      ["unknown option 'minimum'"] = { reference = 1, minimum = 1 },
+      ["must be an integer from 0 to 16"] = { reference = 1, window = 17 },
+    } do
+      local ok, err = pcall(pml.balance.controller, rule)
+      assert.is_false(ok)
+      assert.matches(text, err, 1, true)
+    end
+    local c = pml.balance.controller { reference = 1 }
+    assert.has_error(function() c:step(1) end)
+    c:close()
+    assert.has_error(function() c:step(1, 1) end, "controller: the handle is closed")
+  end)
+end)
+
+describe("A balancer", function()
+  it("measures each repetition, and in a dry run writes nothing", function()
+    local cpus = folder.new(2)
+    local b <close> = assert(pml.balance { sync = { "lua barrier" }, root = cpus.root, dry_run = true, cpus = "current" })
+    wait_for("lua barrier", 6)
+    local list = b:take()
+    assert.equal(5, #list)
+    for _, r in ipairs(list) do
+      assert.same({ 1, "lua barrier", 3.5e9 }, { r.region, r.sync, r.hz })
+      assert.is_true(r.compute >= 0 and r.compute <= r.total and r.next >= 0.8e9 and r.next <= 3.5e9)
+    end
+    assert.same({}, b:take())
+    local rule = b:rule()
+    assert.same({ 3.5e9, 0.8e9, 0.35e9, 0.95, 0.85, 4 },
+      { rule.reference, rule.min, rule.delta, rule.last, rule.fits, rule.window })
+    assert.same({ 5, 0, 0 }, { b:stats().repetitions, b:stats().writes, b:stats().lost })
+    assert.is_true(cpus:is_back(2))
+    cpus:remove()
+  end)
+
+  it("is refused where nobody allowed it, or the machine has no frequencies", function()
+    local cpus = folder.new(1)
+    local b, err, code = pml.balance { sync = { "x" }, root = cpus.root }
+    assert.is_nil(b)
+    assert.same("EPERM", code)
+    assert.matches("run pmlua --allow-tuning SCRIPT", err, 1, true)
+    os.execute("rm -r " .. cpus.root .. "/cpu0/cpufreq")
+    b, err, code = pml.balance { sync = { "x" }, root = cpus.root, dry_run = true }
+    assert.is_nil(b)
+    assert.same("ENOENT", code)
+    assert.matches("no cpu has this file: the kernel sets no frequencies here", err, 1, true)
+    b = assert(pml.balance { sync = { "x" }, root = cpus.root, dry_run = true, reference = 3e9, min = 1e9 })
+    b:stop()
+    assert.matches("sync 'x': no such region was entered", b:lines()[1], 1, true)
+    b.handle:close()
+    b.handle = nil
+    cpus:remove()
+  end)
+
+  it("says what is wrong with its options, at the script's line", function()
+    for text, options in pairs {
+      ["unknown option 'snyc'"] = { snyc = { "x" } },
+      ["sync must be a list of names of regions"] = { sync = "x" },
+      ["a list of 1 to 64 names is needed"] = { sync = {} },
+      ["name 1 is a number, not a string"] = { sync = { 1 } },
+      ["cpus must be \"thread\" or \"current\""] = { sync = { "x" }, cpus = "all" },
+      ["reference must be a number"] = { sync = { "x" }, reference = "3 GHz" },
+    } do
+      local ok, err = pcall(function() local b = pml.balance(options) return b end)
+      assert.is_false(ok)
+      assert.matches(text, err, 1, true)
+      assert.matches("balance_spec.lua:%d+: balance: ", err)
+    end
+  end)
+end)
+
+describe("Ranks of an MPI job", function()
+  it("are balanced, each by itself", function()
+    local program = support.build .. "/spec/balance_ranks"
+    if not io.open(program) then return pending "the specs are not built: make specs" end
+    if pml.sys.nprocs() < 2 then return pending "one cpu: two ranks cannot have one each" end
+    if not os.execute "command -v mpirun >/dev/null 2>&1" then
+      return pending "Open MPI is not installed (apt-get install openmpi-bin)"
+    end
+    local cpus = folder.new(2)
+    local command = "OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 " ..
+      "mpirun --oversubscribe --bind-to none -n 2 %s %s 24"
+    local status, out, err = support.shell(command:format(program, cpus.root), 60)
+    assert.same(0, status, err)
+    for rank = 0, 1 do
+      local during = out:match(("rank %d repetitions 23 computing %%d+ MHz (%%d+) then 3500"):format(rank))
+      assert.is_not_nil(during, out .. err)
+      assert.is_true(tonumber(during) >= 800 and tonumber(during) <= 3500)
+    end
+    assert.equal("3500000\n", cpus:get(1, max))
+    assert.is_true(cpus:is_back(2))
+    cpus:remove()
+  end)
+end)

@@ -1,0 +1,97 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+-- spec/scripts/balance_spec.lua - the experiment, run for real by its command.
+
+package.path = "spec/scripts/?.lua;" .. package.path
+local tables = require "tables"
+local folder = require "spec.core.cpus_folder"
+
+describe("scripts/balance.lua --quick", function()
+  local out, text, status, dir, rows, effect, course
+  setup(function()
+    out = tables.temporary_folder()
+    text, status, dir = tables.run("balance", out, "")
+    rows, effect, course = tables.read(dir .. "/data.dat"), tables.read(dir .. "/effect.dat"), tables.read(dir .. "/course.dat")
+  end)
+  teardown(function() os.execute("rm -rf " .. out) end)
+
+  local function row_of(delta, noise)
+    for _, r in ipairs(effect) do
+      if r.delta == delta and r.noise == noise then return r end
+    end
+  end
+
+  it("ends well, with a picture and a row for each cell", function()
+    assert.equal(0, status, text)
+    assert.equal(6 + 18 + 2, #rows)
+    assert.equal(18, #effect)
+    assert.is_true(tables.drawn(dir), text)
+  end)
+
+  it("saves energy under each noise, and loses little time where there is little", function()
+    for _, r in ipairs(effect) do assert.is_true(r.after < r.before and r.saved > 0, r.delta .. " " .. r.noise) end
+    assert.is_true(row_of(10, 0).saved > 15 and row_of(10, 0).lost < 3)
+    assert.is_true(row_of(10, 2).saved > 15 and row_of(10, 2).lost < 3)
+  end)
+
+  it("is less stable with a smaller delta: under noise it loses more time", function()
+    for _, noise in ipairs { 10, 20 } do
+      assert.is_true(row_of(3, noise).lost > row_of(10, noise).lost)
+      assert.is_true(row_of(10, noise).lost > row_of(20, noise).lost)
+    end
+  end)
+
+  it("settles without noise: no frequency changes before the load does", function()
+    local last = {}
+    for _, r in ipairs(course) do
+      if r.delta == 10 and r.noise == 0 and r.iteration > 30 and r.iteration <= 60 then
+        assert.equal(last[r.rank] or r.frequency, r.frequency)
+        last[r.rank] = r.frequency
+      end
+    end
+    assert.equal(8, #last)
+    assert.equal(3, last[1])
+    for rank = 2, 8 do assert.is_true(last[rank] <= last[rank - 1]) end
+    assert.is_true(last[8] < 2)
+  end)
+
+  it("gives the rank that has most after the reversal the reference frequency", function()
+    for _, r in ipairs(course) do
+      if r.delta == 10 and r.noise == 0 and r.iteration == 100 then
+        if r.rank == 8 then assert.equal(3, r.frequency) end
+        if r.rank == 1 then assert.is_true(r.frequency < 2) end
+      end
+    end
+  end)
+
+  it("measures the shares of real threads", function()
+    local shares = tables.read(dir .. "/shares.dat")
+    assert.is_true(#shares >= 2)
+    for _, r in ipairs(shares) do
+      assert.equal(100, r.repetitions)
+      assert.is_true(r.computing >= 0 and r.computing <= 100 and r.decided >= 0.1)
+    end
+  end)
+end)
+
+describe("scripts/balance.lua", function()
+  it("sets the files of a root where that is allowed, and puts them back", function()
+    local out, cpus = tables.temporary_folder(), folder.new(2)
+    local text = tables.shell(("%s --allow-tuning scripts/balance.lua --quick --iterations 100 --root %s --out %s 2>&1")
+      :format(tables.pmlua, cpus.root, out))
+    local rows = tables.read(out .. "/balance/latest/data.dat")
+    for _, r in ipairs(rows) do assert.equal("ok", r.status, text) end
+    for _, r in ipairs(tables.read(out .. "/balance/latest/shares.dat")) do
+      assert.is_true(r.decided <= 3.5 and r.decided >= 0.8)
+    end
+    assert.is_true(cpus:is_back(2))
+    cpus:remove()
+    os.execute("rm -rf " .. out)
+  end)
+
+  it("refuses what it does not know, in one line", function()
+    tables.refuses("balance", {
+      ["--ranks 1"] = "--ranks is 1", ["--bound 120"] = "--bound is 120", ["--min 4"] = "--min must be below --reference",
+      ["--threads many"] = "'many'",
+    })
+  end)
+end)
