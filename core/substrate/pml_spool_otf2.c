@@ -209,11 +209,33 @@ static int open_archive(struct writing *w, const char *dir, const char *process)
   return err;
 }
 
+int pml_spool_read_beside(struct pml_spool_reader *r, struct pml_plugin *const *plugin, size_t n) {
+  if (n > PML_SPOOL_BESIDE_MAX)
+    return pml_fail(-EINVAL, "at most %d plugins go into a trace, not %zu", PML_SPOOL_BESIDE_MAX, n);
+  for (size_t i = 0; i < n; i++) r->beside[i] = plugin[i];
+  r->nbeside = n;
+  return 0;
+}
+
+/* Until the last event: who measured went on when this process had ended. */
+static int write_beside(const struct writing *w) {
+  const struct pml_spool_reader *r = w->reader;
+  uint64_t until = r->head.ticks;
+  int err = 0;
+  size_t written;
+  for (size_t i = 0; i < w->nthreads; i++)
+    if (w->track[i].last_ticks > until) until = w->track[i].last_ticks;
+  for (size_t i = 0; i < r->nbeside && err == 0; i++)
+    err = pml__otf2_plugin(w->archive, r->beside[i], r->head.ticks, until, &written);
+  return err;
+}
+
 int pml_spool_read_trace(struct pml_spool_reader *r, const char *dir, const char *process,
                          int (*progress)(uint64_t done, uint64_t all, void *arg), void *arg, uint64_t *open) {
   struct writing w = {.reader = r};
   int err = open_archive(&w, dir, process);
   if (err == 0) err = write_all(&w, progress, arg);
+  if (err == 0) err = write_beside(&w);
   int closed = pml_otf2_close(w.archive);
   for (size_t i = 0; i < w.nthreads; i++) free(w.track[i].open);
   free(w.track);

@@ -118,10 +118,19 @@ end
 local Follower = {}
 Follower.__index = Follower
 
+--- A follower of these plugins, which have begun.
+---@param handles pmlua.Plugin[]
+---@return pmlua.PluginFollower
+function M.follower(handles)
+  local plugins = {}
+  for i, p in ipairs(handles) do plugins[i] = { handle = p } end
+  return setmetatable({ plugins = plugins, since = core.clock.ticks(), since_ns = core.clock.ns() }, Follower)
+end
+
 --- Let all plugins that measure in their own time begin, those of the environment too; nil if there are none.
 ---@return pmlua.PluginFollower?
 function M.follow()
-  local self = setmetatable({ plugins = {}, since = core.clock.ticks(), since_ns = core.clock.ns() }, Follower)
+  local self = M.follower {}
   for _, info in ipairs(core.plugin.list()) do
     local p = info.sync:find "^async" and (info.state == "loaded" or info.state == "running") and core.plugin.find(info.name)
     if p and p:start() then self.plugins[#self.plugins + 1] = { handle = p, ends = info.sync == "async" } end

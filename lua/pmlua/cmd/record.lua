@@ -5,11 +5,13 @@
 
 local core = require "pmlua.core"
 local preload = require "pmlua.preload"
+local beside = require "pmlua.host.beside"
 local recording = require "pmlua.recording"
 
 local M = {
   summary = "run a program and tell which library functions it spends its time in",
-  usage = "pmlua record [--lib GLOB] [--sym GLOB] [--not GLOB] [--event NAME] [--trace|--profile] [OPTIONS] [--] CMD [ARGS]",
+  usage = "pmlua record [--lib GLOB] [--sym GLOB] [--not GLOB] [--event NAME] [--metric NAME] [--trace|--profile] [OPTIONS] "
+    .. "[--] CMD [ARGS]",
   help = [[
 CMD is run as it is, its children too; calls from the program to its libraries and between these are recorded: of every
 library but libc, the loader and pmlua itself. Then a table of functions is printed on standard error, and CMD's exit
@@ -22,6 +24,9 @@ itself: short functions look longer than they are.
   --filter FILE   a filter file as Score-P reads them, in addition
   --event NAME    what each function's own calls add to this event (pmlua events), not what calls inside them add; may be
                repeated. Each call then reads it twice; a program that closes all descriptors must not be counted
+  --metric NAME   what the host or the process is doing meanwhile, over time: host::memory_used, 'host::network_*',
+               process::resident (pmlua events plugin::); may be repeated. Into metrics.dat, a table, and the traces
+  --every TIME    between two values of a metric (default: 100ms)
   --trace      an OTF2 trace of each process, too: every enter and leave
   --profile    no trace, which is the default
   --json       the table and every call path as JSON, on standard output
@@ -37,7 +42,8 @@ What keeps a trace small; the table has all calls, and what is left out of the t
 However a process ends, by a signal or by executing another program, what it has recorded is there.
 
     pmlua record -- python3 -c 'import json; print(json.dumps([1, 2]))'
-    pmlua record --lib libz --trace -o zipped -- ./compress input]],
+    pmlua record --lib libz --trace -o zipped -- ./compress input
+    pmlua record --trace --metric 'host::cpus_*' --metric process::resident --every 20ms -- ./solver]],
 }
 
 local NOT_RUN = 126 -- as shells say it
@@ -45,7 +51,7 @@ local EVENTS = 16 -- pml_intercept_events.h
 local BITS = { ["--max-depth"] = 31, ["--max-calls"] = 31, ["--min-duration"] = 60 }
 local takes_value = {
   ["--lib"] = "LIB", ["--sym"] = "SYM", ["--not"] = "NOT", ["--filter"] = "FILTER", ["--event"] = "EVENTS",
-  ["-o"] = "DIR", ["--finish"] = "FINISH",
+  ["-o"] = "DIR", ["--finish"] = "FINISH", ["--metric"] = "METRICS", ["--every"] = "EVERY",
   ["--max-depth"] = "MAX_DEPTH", ["--max-calls"] = "MAX_CALLS", ["--min-duration"] = "MIN_NS",
 }
 local repeats = { LIB = ":", SYM = ":", NOT = ":", EVENTS = "\n" }
@@ -64,6 +70,10 @@ end
 --- Takes the value of an option; what is wrong with it.
 local function take(o, name, value)
   local key = takes_value[name]
+  if key == "METRICS" then
+    o.METRICS = o.METRICS or {}
+    return beside.take(o.METRICS, value)
+  end
   if BITS[name] then
     o[key] = limit(name, value)
     local what = key == "MIN_NS" and "duration; say 10us or 1ms" or "number from 1 on"
@@ -75,6 +85,9 @@ end
 local function check(o)
   if o.FINISH then return (#o.words > 0 or o.DIR) and "--finish runs nothing and takes its folder itself" or nil end
   if #o.words == 0 then return "say what to run" end
+  if o.EVERY and not o.METRICS then return "--every is for --metric" end
+  local every = o.EVERY and require("pmlua.plugin").seconds(o.EVERY)
+  if o.EVERY and not every then return ("--every: '%s' is no time; say 20ms"):format(o.EVERY) end
   if o.trace and o.profile then return "either --trace or --profile" end
   if o.words[1]:find("=", 1, true) then return "a command with '=' in its name cannot be recorded" end
   for _, key in ipairs(of_a_trace) do
@@ -154,22 +167,42 @@ end
 
 local variables = { "LIB", "SYM", "NOT", "FILTER", "EVENTS", "MAX_DEPTH", "MAX_CALLS", "MIN_NS" }
 
---- How the command ended; nil and why. An interrupt from the terminal is the command's; what it left is told all the same.
-local function run(o, library, dir)
+local function words_of(o, library, dir)
   local words = { "env", "LD_PRELOAD=" .. preload.with(library), "PMLUA_RECORD_DIR=" .. dir, preload.clock() }
   for _, name in ipairs(variables) do
     words[#words + 1] = o[name] and ("PMLUA_RECORD_%s=%s"):format(name, o[name])
   end
   if o.trace then words[#words + 1] = "PMLUA_RECORD_TRACE=1" end
-  table.move(o.words, 1, #o.words, #words + 1, words)
-  local command <close>, err = core.command.spawn(words)
+  return table.move(o.words, 1, #o.words, #words + 1, words)
+end
+
+--- The metrics that are wanted, measured from now on; false if none are; nil and why.
+local function measure(o, pid)
+  if not o.METRICS then return false end
+  local metrics, err = beside.load(o.METRICS, o.EVERY, pid)
+  local started
+  if metrics then started, err = metrics:start() end
+  return started and metrics or nil, err
+end
+
+--- How the command ended; nil and why. An interrupt from the terminal is the command's; what it left is told all the same.
+local function run(o, library, dir)
+  local command <close>, err = core.command.spawn(words_of(o, library, dir))
   if not command then return nil, sentence(err) end
+  local metrics
+  metrics, err = measure(o, command:pid())
+  if metrics == nil then return nil, "--metric: " .. sentence(err) end
   core.sys.on_interrupt()
   local started, refused = command:start()
   local ended, lost
   if started then ended, lost = command:wait() end
   core.sys.interrupted()
   core.sys.on_interrupt(false)
+  if metrics then
+    local kept, why = metrics:finish(dir)
+    if not kept then complain("--metric: " .. sentence(why)) end
+    o.metrics = metrics
+  end
   if not started then return nil, sentence(refused) end
   return ended, lost and sentence(lost)
 end
@@ -214,7 +247,8 @@ function M.run(args)
     complain(lost)
     return NOT_RUN
   end
-  recording.report(o, dir, complain)
+  recording.report(o, dir, complain, o.metrics and function(pid) return o.metrics:of(pid) end)
+  if o.metrics and not o.json then io.stderr:write("\n", o.metrics:summary(), "\n") end
   return ended.signal and 128 + ended.signal or ended.status
 end
 
