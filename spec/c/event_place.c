@@ -108,8 +108,7 @@ static void listed(void) {
 /* --- an event set --- */
 
 static void burn(void) {
-  volatile unsigned x = 0;
-  for (unsigned i = 0; i < 20000000; i++) x += i;
+  for (volatile unsigned i = 0; i < 20000000;) i = i + 1;
 }
 
 static void counted(void) {
