@@ -31,12 +31,16 @@ end
 
 local units = { us = 1e-6, ms = 1e-3, s = 1, m = 60 }
 
---- Seconds of a number, or of "100ms"; nil if it is neither.
+--- Seconds of a number, or of "100ms"; nil if it is neither, or longer than any run.
+---@param every any
+---@return number?
 function M.seconds(every)
-  if type(every) == "number" then return every > 0 and every or nil end
-  local n, unit = tostring(every):match("^([%d.]+)(%a+)$")
-  n = tonumber(n)
-  return n and n > 0 and units[unit] and n * units[unit] or nil
+  local s = type(every) == "number" and every or nil
+  if not s then
+    local n, unit = tostring(every):match("^([%d.]+)(%a+)$")
+    s = tonumber(n) and units[unit] and tonumber(n) * units[unit]
+  end
+  return s and s > 0 and s < 1e6 and s or nil
 end
 
 --- What is wrong with a definition, in a sentence; nil if nothing is.
