@@ -169,9 +169,23 @@ static int l_flow(lua_State *L) {
   return 1;
 }
 
+/* beside(plugins): traces have their series, too. */
+static int l_beside(lua_State *L) {
+  struct handle *h = check(L);
+  struct pml_plugin *plugin[PML_SPOOL_BESIDE_MAX];
+  luaL_checktype(L, 2, LUA_TTABLE);
+  size_t n = lua_rawlen(L, 2);
+  for (size_t i = 0; i < n && i < PML_SPOOL_BESIDE_MAX; i++) {
+    lua_rawgeti(L, 2, (lua_Integer)i + 1);
+    plugin[i] = lutil_plugin(L, lua_gettop(L));
+    lua_pop(L, 1);
+  }
+  return pml_pushdone(L, pml_spool_read_beside(h->reader, plugin, n), "spool.beside");
+}
+
 int luaopen_pmlua_spool(lua_State *L) {
-  static const luaL_Reg methods[] = {{"story", l_story}, {"profile", l_profile}, {"sums", l_sums},
-                                     {"trace", l_trace}, {"flow", l_flow},       {NULL, NULL}};
+  static const luaL_Reg methods[] = {{"story", l_story}, {"profile", l_profile}, {"sums", l_sums}, {"trace", l_trace},
+                                     {"flow", l_flow},   {"beside", l_beside},   {NULL, NULL}};
   static const luaL_Reg functions[] = {{"open", l_open}, {NULL, NULL}};
   lutil_class(L, &spool_class, methods, NULL);
   luaL_newlib(L, functions);

@@ -70,7 +70,7 @@ static void readmetric(lua_State *L, int arg, struct pml_otf2_metric *m) {
   if (m->name == NULL || m->name[0] == '\0') luaL_error(L, "a metric has no name");
   m->description = lutil_stringfield(L, arg, "description", "");
   m->unit = lutil_stringfield(L, arg, "unit", "");
-  m->exponent = lutil_intfield(L, arg, "exponent", 0, -18, 18);
+  m->exponent = lutil_intfield(L, arg, "exponent", 0, -300, 300);
   m->mode = readmode(L, arg, m->name);
   m->binary = lutil_intfield(L, arg, "base", 10, 2, 10) == 2;
   const char *type = lutil_stringfield(L, arg, "type", "integer");

@@ -68,8 +68,9 @@ static int topology(int cpu, const char *file) {
   return pml__parse_u64(text, strlen(text), &v) && v <= CPU_MAX ? (int)v : -1;
 }
 
-/* "0,24-25": false if it is anything else, or longer than there is room for. */
+/* "0,24-25", going up: false if it is anything else, or longer than there is room for. */
 static bool parse_list(struct cpus *list, const char *s) {
+  uint64_t least = 0;
   list->n = 0;
   while (*s) {
     uint64_t first, last;
@@ -82,8 +83,9 @@ static bool parse_list(struct cpus *list, const char *s) {
       if (!pml__parse_u64(s, n, &last)) return false;
       s += n;
     }
-    if (last < first || last > CPU_MAX || last - first >= CPUS_MAX - list->n) return false;
+    if (first < least || last < first || last > CPU_MAX || last - first >= CPUS_MAX - list->n) return false;
     for (uint64_t c = first; c <= last; c++) list->cpu[list->n++] = (struct cpu){(int)c, -1, -1};
+    least = last + 1;
     if (*s && *s++ != ',') return false;
   }
   return true;

@@ -60,7 +60,7 @@ static int walk_event(struct sysfs_walk *s, const char *event) {
   if (pml__sysfs_file(s->pmu, file, text, sizeof text) < 0) return 0;
   if (!event_name(name, sizeof name, s->pmu, event, text)) return 0;
 
-  struct pml_event ev;
+  struct pml_event ev = {.nparts = 0};
   int err = s->w->probe ? pml_event_parse(&ev, name) : 0;
   if (err == PML_ETOOMANY) { /* its places stand for it, as far as an event has room for them: those of a package */
     size_t used = strlen(name);

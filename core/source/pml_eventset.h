@@ -29,8 +29,8 @@ struct pml_eventset_event {
   unsigned nparts;    /* 0: no event of the kernel; > 1: hybrid or of packages, the value is the sum of its parts */
   enum pml_type type; /* PML_TYPE_INT64, or PML_TYPE_DOUBLE: its values are a double's bits; see pml_eventset_type() */
   enum pml_mode mode; /* PML_MODE_ACCUMULATED_START; of a plugin's metric, and of instant events, what they are */
-  bool binary;        /* of a plugin's metric: @scale is 2, else 10, ... */
-  int64_t exponent;   /* ... to the power of this */
+  bool binary;        /* @scale is 2, else 10, ... */
+  int64_t exponent;   /* ... to the power of this; 0 where it is neither's power: then @scale alone tells */
 };
 
 struct pml_eventset; /* opaque: its layout is tuned to the read */

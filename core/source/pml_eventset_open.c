@@ -9,6 +9,7 @@
 #include "source/pml_eventset_private.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -360,6 +361,17 @@ static enum pml_path part_path(const struct pml_eventset *s, const struct pml__e
   return PML_PATH_READ;
 }
 
+/* The kernel writes scales as decimals, of as many digits as somebody found enough: 6.103515625e-5 is 2^-14. */
+static void find_power(double scale, struct pml_eventset_event *info) {
+  double two = round(log2(scale)), ten = round(log10(scale));
+  info->binary = fabs(exp2(two) / scale - 1) < 1e-8;
+  if (info->binary)
+    info->exponent = (int64_t)two;
+  else if (fabs(pow(10, ten) / scale - 1) < 1e-8)
+    info->exponent = (int64_t)ten;
+  if (info->exponent == 0) info->binary = false;
+}
+
 int pml_eventset_event(const struct pml_eventset *s, size_t i, struct pml_eventset_event *info) {
   if (i >= s->n) return -ENOENT;
   const struct pml__eventset_info *e = &s->info[i];
@@ -367,6 +379,7 @@ int pml_eventset_event(const struct pml_eventset *s, size_t i, struct pml_events
   info->path = PML_PATH_PAGE;
   for (uint32_t p = 0; p < e->nparts && info->path == PML_PATH_PAGE; p++)
     info->path = part_path(s, &e->part[p], &info->why);
+  if (e->kind == PML_EVENT_PERF && e->scale > 0 && e->scale != 1) find_power(e->scale, info);
   if (e->kind == PML_EVENT_SDE) pml__eventset_sde_describe(s, i, info);
   if (e->kind == PML_EVENT_PLUGIN) pml__eventset_plugin_describe(s, i, info);
   if (e->kind == PML_EVENT_SIM) {

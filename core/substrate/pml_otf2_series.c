@@ -53,7 +53,7 @@ static void define_member(struct pml__otf2_defs *d, uint32_t ref, const struct p
                            pml__otf2_type(m), m->binary ? OTF2_BASE_BINARY : OTF2_BASE_DECIMAL, m->exponent, unit));
 }
 
-/* Behind the archive's own class, 0, each series has a class and its instance. */
+/* Behind the archive's own class, if it has one, each series has a class and its instance. */
 static void define_series(struct pml__otf2_defs *d, const struct pml_otf2_location *loc, uint32_t member) {
   const struct pml__otf2_series *s = loc->series;
   define_member(d, member, &s->metric);
@@ -94,7 +94,7 @@ static struct pml_otf2_location *new_location(const struct pml_otf2 *a, const st
     free(loc);
     return NULL;
   }
-  loc->series->class = 1 + 2 * a->nseries;
+  loc->series->class = (a->nmetrics > 0 ? 1 : 0) + 2 * a->nseries;
   loc->series->ref = loc->series->class + 1;
   return loc;
 }
@@ -136,7 +136,7 @@ int pml_otf2_series(struct pml_otf2 *a, const struct pml_otf2_metric *metric, co
 struct writing {
   struct pml_otf2 *a;
   const char *plugin;
-  uint64_t since;
+  uint64_t since, until;
   size_t written;
 };
 
@@ -144,9 +144,10 @@ static int write_one(const struct pml_plugin_series *s, void *arg) {
   struct writing *w = arg;
   char name[512], place[600];
   const struct pml_plugin_metric *m = s->metric;
-  size_t from = 0;
-  while (from < s->n && s->pair[from].ticks < w->since) from++;
-  if (from == s->n) return 0;
+  size_t from = 0, to = s->n;
+  while (from < to && s->pair[from].ticks < w->since) from++;
+  while (to > from && s->pair[to - 1].ticks > w->until) to--;
+  if (from == to) return 0;
   (void)snprintf(name, sizeof name, "plugin::%s::%s", w->plugin, m->name);
   if (s->thread != 0)
     (void)snprintf(place, sizeof place, "%s of thread %d", name, s->tid);
@@ -157,15 +158,19 @@ static int write_one(const struct pml_plugin_series *s, void *arg) {
   metric.binary = m->binary;
   metric.real = m->value == PML_PLUGIN_DOUBLE;
   metric.is_signed = m->value == PML_PLUGIN_INT64;
-  int err = pml_otf2_series(w->a, &metric, place, s->pair + from, s->n - from);
-  if (err == 0) w->written += s->n - from;
+  int err = pml_otf2_series(w->a, &metric, place, s->pair + from, to - from);
+  if (err == 0) w->written += to - from;
   return err;
 }
 
 int pml_otf2_plugin(struct pml_otf2 *a, struct pml_plugin *p, uint64_t since_ticks, size_t *written) {
+  return pml__otf2_plugin(a, p, since_ticks, UINT64_MAX, written);
+}
+
+int pml__otf2_plugin(struct pml_otf2 *a, struct pml_plugin *p, uint64_t since, uint64_t until, size_t *written) {
   struct pml_plugin_info info;
   pml_plugin_describe(p, &info);
-  struct writing w = {.a = a, .plugin = info.name, .since = since_ticks};
+  struct writing w = {.a = a, .plugin = info.name, .since = since, .until = until};
   int err = pml_plugin_series(p, write_one, &w);
   *written = w.written;
   return err;

@@ -23,6 +23,7 @@ struct writing {
   struct pml_otf2 *archive;
   uint32_t nmetrics;
   uint64_t left_open;
+  uint64_t until; /* ticks of the last event */
 };
 
 /* ---- threads ---- */
@@ -42,6 +43,7 @@ static int end_thread(void *arg, void *track) {
   struct writing *w = arg;
   struct track *t = track;
   int err = 0;
+  if (t->last_ticks > w->until) w->until = t->last_ticks;
   while (t->depth > 0 && err == 0) {
     w->left_open++;
     t->location->closed++;
@@ -127,6 +129,25 @@ static int open_archive(struct writing *w, const char *dir, const char *process)
   return err;
 }
 
+int pml_spool_read_beside(struct pml_spool_reader *r, struct pml_plugin *const *plugin, size_t n) {
+  if (n > PML_SPOOL_BESIDE_MAX)
+    return pml_fail(-EINVAL, "at most %d plugins go into a trace, not %zu", PML_SPOOL_BESIDE_MAX, n);
+  for (size_t i = 0; i < n; i++) r->beside[i] = plugin[i];
+  r->nbeside = n;
+  return 0;
+}
+
+/* Until the last event: who measured went on when this process had ended. */
+static int write_beside(const struct writing *w) {
+  const struct pml_spool_reader *r = w->reader;
+  uint64_t until = w->until > r->head.ticks ? w->until : r->head.ticks;
+  int err = 0;
+  size_t written;
+  for (size_t i = 0; i < r->nbeside && err == 0; i++)
+    err = pml__otf2_plugin(w->archive, r->beside[i], r->head.ticks, until, &written);
+  return err;
+}
+
 int pml_spool_read_trace(struct pml_spool_reader *r, const char *dir, const char *process,
                          int (*progress)(uint64_t done, uint64_t all, void *arg), void *arg, uint64_t *open) {
   struct writing w = {.reader = r};
@@ -134,6 +155,7 @@ int pml_spool_read_trace(struct pml_spool_reader *r, const char *dir, const char
   const struct pml__spool_listener l = {begin_thread, write_event, end_thread, free_thread,
                                         progress,     arg,         w.nmetrics, &w};
   if (err == 0) err = pml__spool_listen(r, &l);
+  if (err == 0) err = write_beside(&w);
   int closed = pml_otf2_close(w.archive);
   *open = w.left_open;
   return err != 0 ? err : closed;

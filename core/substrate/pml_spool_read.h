@@ -70,6 +70,15 @@ PML_API int pml_spool_read_trace(struct pml_spool_reader *r, const char *dir, co
 PML_API int pml_spool_read_flow(struct pml_spool_reader *r, struct pml_flow **f,
                                 int (*progress)(uint64_t done, uint64_t all, void *arg), void *arg);
 
+/*
+ * pml_spool_read_beside - traces of @r are to have the series of these plugins, too, from the process's beginning to
+ * its last event: what was measured of the host while it ran, by who reads it now. 0, or -EINVAL (more than
+ * PML_SPOOL_BESIDE_MAX).
+ */
+#define PML_SPOOL_BESIDE_MAX 8
+struct pml_plugin;
+PML_API int pml_spool_read_beside(struct pml_spool_reader *r, struct pml_plugin *const *plugin, size_t n);
+
 PML_END_DECLS
 
 #endif

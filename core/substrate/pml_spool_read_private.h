@@ -20,6 +20,8 @@ struct pml_spool_reader {
   pml_region_t *region; /* [nregions]: theirs to ours; 0: it has no name */
   uint32_t nregions;
   uint64_t count[PML__SPOOL_COUNTERS];
+  struct pml_plugin *beside[PML_SPOOL_BESIDE_MAX];
+  size_t nbeside;
 };
 
 /* @bytes at @at, all of them. 0, -errno, PML_EFORMAT where the file ends before. */

@@ -15,13 +15,16 @@ end
 --- Run a command. An interrupt from the terminal is the command's; one that was sent to us alone is passed on. Either way
 --- it is waited for, so that what it leaves can be told.
 ---@param words string[]
----@param ready? fun(pid: integer) called while the command waits to begin
+---@param ready? fun(pid: integer): boolean?, string? called while the command waits to begin; false: it shall not, and why
 ---@return table? ended as command:wait() says it
 ---@return string? err
 function M.run(words, ready)
   local command <close>, err = core.command.spawn(words)
   if not command then return nil, M.sentence(err) end
-  if ready then ready(command:pid()) end
+  if ready then
+    local go, why = ready(command:pid())
+    if go == false then return nil, why end
+  end
   core.sys.on_interrupt()
   local started, refused = command:start()
   local ended, lost

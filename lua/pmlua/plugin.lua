@@ -31,12 +31,16 @@ end
 
 local units = { us = 1e-6, ms = 1e-3, s = 1, m = 60 }
 
---- Seconds of a number, or of "100ms"; nil if it is neither.
+--- Seconds of a number, or of "100ms"; nil if it is neither, or longer than any run.
+---@param every any
+---@return number?
 function M.seconds(every)
-  if type(every) == "number" then return every > 0 and every or nil end
-  local n, unit = tostring(every):match("^([%d.]+)(%a+)$")
-  n = tonumber(n)
-  return n and n > 0 and units[unit] and n * units[unit] or nil
+  local s = type(every) == "number" and every or nil
+  if not s then
+    local n, unit = tostring(every):match("^([%d.]+)(%a+)$")
+    s = tonumber(n) and units[unit] and tonumber(n) * units[unit]
+  end
+  return s and s > 0 and s < 1e6 and s or nil
 end
 
 --- What is wrong with a definition, in a sentence; nil if nothing is.
@@ -118,10 +122,19 @@ end
 local Follower = {}
 Follower.__index = Follower
 
+--- A follower of these plugins, which have begun.
+---@param handles pmlua.Plugin[]
+---@return pmlua.PluginFollower
+function M.follower(handles)
+  local plugins = {}
+  for i, p in ipairs(handles) do plugins[i] = { handle = p } end
+  return setmetatable({ plugins = plugins, since = core.clock.ticks(), since_ns = core.clock.ns() }, Follower)
+end
+
 --- Let all plugins that measure in their own time begin, those of the environment too; nil if there are none.
 ---@return pmlua.PluginFollower?
 function M.follow()
-  local self = setmetatable({ plugins = {}, since = core.clock.ticks(), since_ns = core.clock.ns() }, Follower)
+  local self = M.follower {}
   for _, info in ipairs(core.plugin.list()) do
     local p = info.sync:find "^async" and (info.state == "loaded" or info.state == "running") and core.plugin.find(info.name)
     if p and p:start() then self.plugins[#self.plugins + 1] = { handle = p, ends = info.sync == "async" } end

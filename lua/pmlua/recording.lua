@@ -176,15 +176,16 @@ end
 ---@param o { json?: boolean, flow_file?: string, color?: string }
 ---@param dir string
 ---@param complain fun(text: string)
+---@param beside? fun(pid: integer): pmlua.Plugin[] what measured meanwhile, of a process
 ---@return boolean whether there are results
-function M.report(o, dir, complain)
+function M.report(o, dir, complain, beside)
   local lfs = require "lfs"
   if lfs.attributes(dir, "mode") ~= "directory" then
     complain(dir .. ": no such folder")
     return false
   end
   local show, clear = progress_bar()
-  local processes = spools.gather(dir, show)
+  local processes = spools.gather(dir, { progress = show, beside = beside })
   clear()
   tell_failures(processes, complain)
   local all, err = calls.read(dir)

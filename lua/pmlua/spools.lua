@@ -98,25 +98,27 @@ local function write_calls(path, story, ended, profile, sums)
   return nil, err
 end
 
-local function write_trace(spool, dir, name, story, progress)
+local function write_trace(spool, dir, name, story, o)
   local lfs = require "lfs"
   local folder = ("%s/trace-%s"):format(dir, name)
   local made, err = lfs.mkdir(folder)
   if not made then return nil, folder .. ": " .. err end
   local program = story.text:match("program\t[^\n]*/([^\n/]+)") or "?"
-  local open, refused = spool:trace(folder, ("%s (%d)"):format(program, story.pid), progress)
+  local open, refused = spool:beside(o.beside and o.beside(story.pid) or {})
+  local tell = o.progress and function(done, all) o.progress(name, done, all) end
+  if open then open, refused = spool:trace(folder, ("%s (%d)"):format(program, story.pid), tell) end
   if not open then return nil, sentence(refused) end
   return open
 end
 
 --- What its events were kept for, beside the profile.
-local function make_more(p, spool, dir, name, story, progress)
+local function make_more(p, spool, dir, name, story, o)
   local wanted = story.text:match "\nflow\t(%a+)"
   if wanted then
-    local flow <close>, refused = spool:flow(progress)
+    local flow <close>, refused = spool:flow(o.progress and function(...) return o.progress(name, ...) end)
     if flow then p.flow = flowgraph.of(flow) else p.err = sentence(refused) end
   end
-  if wanted ~= "only" then p.open, p.err = write_trace(spool, dir, name, story, progress) end
+  if wanted ~= "only" then p.open, p.err = write_trace(spool, dir, name, story, o) end
 end
 
 --- A process that has just begun has made the file, but may have nothing in it yet.
@@ -127,7 +129,7 @@ local function open(path)
   return core.spool.open(path)
 end
 
-local function results(dir, name, known, progress)
+local function results(dir, name, known, o)
   local path = ("%s/%s.spool"):format(dir, name)
   local running = is_running(dir, name) -- before it is read: what is said at the end must be in it
   local spool <close>, err = open(path)
@@ -141,7 +143,7 @@ local function results(dir, name, known, progress)
   if not sums then p.err = sentence(lost) return p end
   written, p.err = write_calls(("%s/%s.calls"):format(dir, name), story, p.ended, profile, sums)
   if not written or p.ended == "running" then return p end
-  if story.traced then make_more(p, spool, dir, name, story, progress) end
+  if story.traced then make_more(p, spool, dir, name, story, o) end
   if not p.err then os.remove(path) end
   return p
 end
@@ -161,16 +163,16 @@ end
 
 --- All spools of a folder become results. What is still written to keeps its spool, and so does what could not be read.
 ---@param dir string
----@param progress? fun(name: string, done: integer, all: integer) while a trace is written
+---@param o? { progress?: fun(name: string, done: integer, all: integer), beside?: fun(pid: integer): pmlua.Plugin[] }
+-- called while a trace is written; plugins whose series go into the trace of a process
 ---@return pmlua.spools.process[]
-function M.gather(dir, progress)
+function M.gather(dir, o)
   local real = core.sys.realpath(dir) or dir
   local known, processes = {}, {}
   local names = new_names(real, known)
   for _ = 1, ROUNDS do -- children that began meanwhile
     for _, name in ipairs(names) do
-      local tell = progress and function(done, all) progress(name, done, all) end
-      processes[#processes + 1] = results(real, name, known, tell)
+      processes[#processes + 1] = results(real, name, known, o or {})
     end
     names = new_names(real, known)
     if #names == 0 then break end

@@ -13,6 +13,13 @@ Trace.__index = Trace
 
 local samples_metric = { name = "samples", description = "samples taken so far", unit = "#", mode = "accumulated" }
 
+--- The unit of the count as it is: where no power of 2 or 10 leads to the event's unit, the factor is part of it.
+local function unit_of(e)
+  local unit = e.unit ~= "" and e.unit or "#"
+  if e.scale == 1 or e.exponent ~= 0 then return unit end
+  return ("%.10g %s"):format(e.scale, unit)
+end
+
 -- Events of the script's choice, read at each enter and leave.
 local function open_events(core, names)
   if not names or #names == 0 then return nil, { samples_metric } end
@@ -21,7 +28,7 @@ local function open_events(core, names)
   local metrics = { samples_metric }
   for i = 1, #set do
     local e = set:event(i)
-    metrics[i + 1] = { name = e.name, description = "count since the start of the run", unit = e.unit ~= "" and e.unit or "#",
+    metrics[i + 1] = { name = e.name, description = "count since the start of the run", unit = unit_of(e),
                        mode = e.mode, type = e.type, base = e.base, exponent = e.exponent }
   end
   return set, metrics

@@ -3,6 +3,8 @@
 --
 -- Try:  for _, c in ipairs(require("host_metrics.lab").columns) do print(c.name, c.event) end
 
+local series_of = require "pmlua.host.series"
+
 local M = {}
 
 M.phases = { "rest", "allocate", "compute", "send" }
@@ -10,21 +12,21 @@ M.phases = { "rest", "allocate", "compute", "send" }
 -- What is drawn, and is a column of each phase: factor from the metric's unit to the column's. Where `event` is a pattern
 -- it stands for the first metric that matches; machines name their sensors differently.
 M.columns = {
-  { name = "resident", unit = "MB", event = "plugin::process::resident", factor = 1e-6, kind = "level",
+  { name = "resident", unit = "MB", event = "plugin::process::resident", factor = 1e-6,
     description = "memory of the process" },
-  { name = "memory_used", unit = "MB", event = "plugin::host::memory_used", factor = 1e-6, kind = "level",
+  { name = "memory_used", unit = "MB", event = "plugin::host::memory_used", factor = 1e-6,
     description = "memory of the host that new work cannot have" },
-  { name = "process_cpus", unit = "", event = "plugin::process::cpus", factor = 1, kind = "mean",
+  { name = "process_cpus", unit = "", event = "plugin::process::cpus", factor = 1,
     description = "processors at work for the process" },
-  { name = "cpus_busy", unit = "", event = "plugin::host::cpus_busy", factor = 1, kind = "mean",
+  { name = "cpus_busy", unit = "", event = "plugin::host::cpus_busy", factor = 1,
     description = "processors of the host at work" },
-  { name = "loopback", unit = "MB/s", event = "plugin::host::network_lo_sent", factor = 1e-6, kind = "rate",
+  { name = "loopback", unit = "MB/s", event = "plugin::host::network_lo_sent", factor = 1e-6,
     description = "sent over the loopback" },
-  { name = "switches", unit = "1/s", event = "plugin::host::context_switches", factor = 1, kind = "rate",
+  { name = "switches", unit = "1/s", event = "plugin::host::context_switches", factor = 1,
     description = "context switches of the host" },
-  { name = "power", unit = "W", event = "^plugin::host::power_", factor = 1, kind = "mean",
+  { name = "power", unit = "W", event = "^plugin::host::power_", factor = 1,
     description = "power of the first meter" },
-  { name = "temperature", unit = "degC", event = "^plugin::host::temperature_", factor = 1, kind = "level",
+  { name = "temperature", unit = "degC", event = "^plugin::host::temperature_", factor = 1,
     description = "at the first sensor" },
 }
 
@@ -116,37 +118,8 @@ end
 function M.series_of(column, series, order)
   if column.event:sub(1, 1) ~= "^" then return series[column.event] end
   for _, s in ipairs(order) do
-    if s.event:find(column.event) and not (column.kind == "mean" and s.mode:find "^accumulated") then return s end
+    if s.event:find(column.event) then return s end
   end
-end
-
---- Steps of a series: value k holds from the time of value k - 1 to its own; of what counts it is the rate then.
----@param s table series
----@param kind "level"|"mean"|"rate"
----@param step fun(from: integer, to: integer, value: number)
-function M.each(s, kind, step)
-  for k = 2, #s.ns do
-    local from, to = s.ns[k - 1], s.ns[k]
-    local v = s.value[k]
-    if kind == "rate" then v = (v - s.value[k - 1]) / ((to - from) * 1e-9) end
-    step(from, to, v * s.scale)
-  end
-end
-
---- Mean, least and most of a series over some spans of time, each value weighed by how long it held there.
-function M.during(s, kind, spans)
-  local sum, time, least, most = 0, 0, math.huge, -math.huge
-  M.each(s, kind, function(from, to, v)
-    for _, span in ipairs(spans) do
-      local overlap = math.min(to, span.to) - math.max(from, span.from)
-      if overlap > 0 then
-        sum, time = sum + v * overlap, time + overlap
-        least, most = math.min(least, v), math.max(most, v)
-      end
-    end
-  end)
-  if time == 0 then return nil end
-  return sum / time, least, most
 end
 
 function Lab:spans(phase)
@@ -160,7 +133,7 @@ end
 --- A column of data.dat.
 function Lab:column(cell, column)
   local s = M.series_of(column, self:series())
-  local mean = s and M.during(s, column.kind, self:spans(cell.p.phase))
+  local mean = s and series_of.during(s, self:spans(cell.p.phase))
   return mean and mean * column.factor
 end
 

@@ -4,6 +4,7 @@
 -- Try:  pmlua scripts/host_metrics.lua --quick --no-plot && head results/host_metrics/latest/means.dat
 
 local lab_of = require "host_metrics.lab"
+local series_of = require "pmlua.host.series"
 local tabulate = require "pmlua.tabulate"
 
 local M = {}
@@ -29,9 +30,9 @@ local function metrics(series, order, begin)
   for _, column in ipairs(lab_of.columns) do
     local s = lab_of.series_of(column, series, order)
     if s then
-      lab_of.each(s, column.kind, function(from, to, v)
+      series_of.each(s, function(from, to, v)
         local function add(ns) rows[#rows + 1] = { column.name, (ns - begin) * 1e-9, v * column.factor, column.unit } end
-        if column.kind ~= "level" then add(from) end
+        if series_of.kind(s) ~= "level" then add(from) end
         add(to)
       end)
     end
@@ -40,19 +41,13 @@ local function metrics(series, order, begin)
     { "value", "", "in the unit beside it" }, { "unit", "text", "" } } }
 end
 
-local function kind_of(s)
-  if s.mode:find "^accumulated" then return "rate" end
-  return s.mode:find "_last$" and "mean" or "level"
-end
-
 -- Every metric in every phase, in its own unit.
 local function means(lab, order)
   local rows = {}
   for _, s in ipairs(order) do
-    local kind = kind_of(s)
     for _, phase in ipairs(lab_of.phases) do
-      local mean, least, most = lab_of.during(s, kind, lab:spans(phase))
-      rows[#rows + 1] = { s.event, phase, mean, least, most, kind == "rate" and s.unit .. "/s" or s.unit }
+      local mean, least, most = series_of.during(s, lab:spans(phase))
+      rows[#rows + 1] = { s.event, phase, mean, least, most, series_of.unit(s) }
     end
   end
   return { rows = rows, columns = { { "event", "text", "metric of a plugin" }, { "phase", "text", "of the program" },

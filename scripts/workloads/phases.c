@@ -25,7 +25,8 @@ enum { PHASE, SECONDS, MEGABYTES, THREADS, KILOBYTES };
 
 struct work {
   struct pml_workload_run *r;
-  uint64_t begin_ns, end_ns;
+  uint64_t begin_ns;
+  _Atomic uint64_t end_ns; /* threads look at it */
   size_t bytes, threads, message;
 };
 

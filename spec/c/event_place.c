@@ -108,8 +108,7 @@ static void listed(void) {
 /* --- an event set --- */
 
 static void burn(void) {
-  volatile unsigned x = 0;
-  for (unsigned i = 0; i < 20000000; i++) x += i;
+  for (volatile unsigned i = 0; i < 20000000;) i = i + 1;
 }
 
 static void counted(void) {
@@ -141,6 +140,29 @@ static void counted(void) {
   pml_eventset_close(set);
 }
 
+/* Units of the kernel, of events that count at packages. */
+static void scaled(void) {
+  static const struct {
+    const char *name, *unit;
+    double scale;
+    bool binary;
+    int64_t exponent;
+  } all[] = {{"node/energy/:package0", "Joules", 0x1p-32, true, -32}, {"node/odd/", "MiB", 0.75, false, 0}};
+  struct pml_eventset *set;
+  struct pml_eventset_event info;
+  for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
+    int err = pml_eventset_open(&set, &all[i].name, 1, NULL);
+    if (err < 0) {
+      SKIP(pml_error_detail(err));
+      continue;
+    }
+    CHECK(pml_eventset_event(set, 0, &info) == 0 && strcmp(info.unit, all[i].unit) == 0 && info.scale == all[i].scale &&
+              info.binary == all[i].binary && info.exponent == all[i].exponent,
+          "%s is in units of %s times %g, a power where it is one", all[i].name, all[i].unit, all[i].scale);
+    pml_eventset_close(set);
+  }
+}
+
 static void too_many(void) {
   const char *names[PML_EVENTSET_MAX];
   struct pml_eventset *set;
@@ -159,8 +181,10 @@ int main(void) {
   too_many();
   if (sysconf(_SC_NPROCESSORS_ONLN) < 2)
     SKIP("a machine with two cpus is needed to count at two places");
-  else if (CHECK(pml_event_set_sysfs("spec/data/sysfs/twin") == 0, "a machine that really counts"))
+  else if (CHECK(pml_event_set_sysfs("spec/data/sysfs/twin") == 0, "a machine that really counts")) {
     counted();
+    scaled();
+  }
   CHECK(pml_event_set_sysfs(NULL) == 0, "and /sys comes back");
   return check_done();
 }

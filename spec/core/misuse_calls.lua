@@ -408,7 +408,7 @@ local methods = {
   section = { start = {}, stop = { {} }, enter = {}, info = {}, quantile = { 50 } },
   sectionscope = { stop = { { operations = 1 } } },
   profile = { nodes = {}, stats = {}, functions = {} },
-  spool = { story = {}, sums = {}, profile = {}, flow = { function() end },
+  spool = { story = {}, sums = {}, profile = {}, flow = { function() end }, beside = { {} },
             trace = { dir .. "/nosuch", "misuse", function() end } },
   flow = { stop = {}, graphs = {}, refused = {} },
   luasubstrate = { flush = {}, stats = {} },

@@ -143,6 +143,26 @@ for i in range(500): s.sendto(b"x" * 10000, s.getsockname())']])
   end)
 end)
 
+describe("An event of packages", function()
+  after_each(support.cleanup)
+
+  it("is in the trace of an experiment under its whole name, in the kernel's unit", function()
+    if core.sys.nprocs() < 2 then return pending "a machine with two cpus is needed" end -- luacheck: ignore 113
+    local dir = support.folder()
+    local script = support.spit(dir .. "/places.lua", [[
+      local pml = require "pmlua"
+      assert(pml.event.set_sysfs "spec/data/sysfs/twin")
+      return pml.experiment { name = "places", factors = { n = { 1 } }, repeats = 2, unit = "#",
+        trace_events = { "node/energy/:package1", "node/odd/" }, measure = function(_, p) return p.n end }]])
+    local status, out, err = support.shell(("%s/pmlua %s --no-plot --out %s"):format(support.build, script, dir))
+    assert.equal(0, status, out .. err)
+    if err:find "paranoid" then return pending(err) end -- luacheck: ignore 113
+    local _, definitions = support.shell(("otf2-print -G %s/places/latest/traces.otf2"):format(dir))
+    assert.matches('"node/energy/:package1".-Base: BINARY, Exponent: %-32, Unit: "Joules"', definitions)
+    assert.matches('"node/odd/".-Exponent: 0, Unit: "0.75 MiB"', definitions)
+  end)
+end)
+
 describe("The uncore plugin", function()
   after_each(function() if core then core.event.set_sysfs() end end)
 

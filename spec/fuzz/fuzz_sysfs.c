@@ -25,6 +25,37 @@ static void make_machine(void) {
   if (pml_event_set_sysfs(root) != 0) abort();
 }
 
+/* Four cpus of two packages; the first has two dies. */
+static void make_topology(void) {
+  static const char *const places[][2] = {{"0\n", "0\n"}, {"0\n", "1\n"}, {"1\n", "0\n"}, {"1\n", "0\n"}};
+  const char *const above[] = {"/devices", "/devices/system", "/devices/system/cpu"};
+  char path[160];
+  for (size_t i = 0; i < 3; i++) {
+    snprintf(path, sizeof path, "%s%s", fuzz_folder(), above[i]);
+    if (mkdir(path, 0700) != 0) abort();
+  }
+  for (size_t i = 0; i < 4; i++) {
+    snprintf(path, sizeof path, "%s/devices/system/cpu/cpu%zu", fuzz_folder(), i);
+    if (mkdir(path, 0700) != 0) abort();
+    strcat(path, "/topology");
+    if (mkdir(path, 0700) != 0) abort();
+    fuzz_write(path, "physical_package_id", places[i][0], 2);
+    fuzz_write(path, "die_id", places[i][1], 2);
+  }
+}
+
+/* What stands for a part is the name of that part alone. */
+static void check_places(const struct pml_event *ev) {
+  struct pml_event one;
+  char name[PML_EVENT_NAME_MAX + PML_EVENT_PLACE_MAX + 1];
+  for (unsigned i = 0; i < ev->nparts && i < 4 && ev->part[i].place[0]; i++) {
+    snprintf(name, sizeof name, "%s:%s", ev->name, ev->part[i].place);
+    if (strlen(name) >= PML_EVENT_NAME_MAX) return;
+    PROMISE(pml_event_parse(&one, name) == 0 && one.nparts == 1 && one.part[0].cpu_any == ev->part[i].cpu_any,
+            "a place is a name");
+  }
+}
+
 static int visit(const struct pml_event_info *info, void *arg) {
   (void)arg;
   PROMISE(strlen(info->name) < PML_EVENT_NAME_MAX, "a row's name has room");
@@ -38,7 +69,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   struct fuzz_input in = {data, data + size};
   struct pml_event ev;
   size_t n;
-  if (pmu[0] == '\0') make_machine();
+  if (pmu[0] == '\0') {
+    make_machine();
+    make_topology();
+  }
   for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
     char *text = fuzz_text(&in, '|', &n);
     fuzz_write(pmu, files[i], text, n);
@@ -55,6 +89,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     for (unsigned i = 0; i < ev.nparts; i++)
       PROMISE(ev.part[i].cpu_any >= (ev.nparts > 1 ? 0 : -1) && memchr(ev.part[i].place, 0, PML_EVENT_PLACE_MAX),
               "a cpu with its place, or none");
+    check_places(&ev);
     PROMISE(memchr(ev.unit, 0, sizeof ev.unit) != NULL, "the unit ends");
   }
   struct pml__walk w = {.visit = visit, .probe = true};

@@ -180,6 +180,35 @@ check("msr PMU", function()
   return "missing", split(err)
 end)
 
+check("uncore PMUs", function()
+  local names, reason, opens = {}, nil, false
+  for _, row in ipairs(core.event.list("*/*/") or {}) do
+    if row.source == "sysfs" and exists(("/sys/bus/event_source/devices/%s/cpumask"):format(row.pmu)) then
+      if names[#names] ~= row.pmu then names[#names + 1] = row.pmu end
+      if row.available then opens = true else reason = row.reason end
+    end
+  end
+  if #names == 0 then return "missing", "no PMU counts packages (memory controllers, energy)" end
+  if not opens then
+    return "missing", ("%s: %s"):format(names[1], reason), "run with CAP_PERFMON, or sysctl kernel.perf_event_paranoid=0"
+  end
+  local more = #names > 3 and (" and %d more"):format(#names - 3) or ""
+  return "ok", ("packages are counted by %s%s"):format(table.concat(names, ", ", 1, math.min(#names, 3)), more)
+end)
+
+check("sensors", function()
+  local found, lacking = {}, {}
+  for _, m in ipairs(require("pmlua.plugins.host").metrics {}) do
+    local kind = m.name:match("^temperature") or m.name:match("^power") or m.name:match("^frequency")
+    if kind and m.reason then lacking[#lacking + 1] = ("%s: %s"):format(kind, m.reason)
+    elseif kind and found[#found] ~= kind then found[#found + 1] = kind end
+  end
+  if #found == 0 then return "missing", "the host tells neither temperatures nor power nor frequencies" end
+  local have = "of the host: " .. table.concat(found, ", ") .. " (pmlua events plugin::host)"
+  if #lacking == 0 then return "ok", have end
+  return "limited", have .. "; not " .. lacking[1]
+end)
+
 check("libpfm4", function()
   local rows, err = core.event.list("PERF_COUNT_HW_CPU_CYCLES", false)
   if not rows then return "missing", sentence(err) end

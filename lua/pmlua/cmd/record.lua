@@ -3,17 +3,17 @@
 --
 --     pmlua record -- sqlite3 :memory: 'select sqlite_version()'
 
-local arguments = require "pmlua.arguments"
 local child = require "pmlua.child"
 local core = require "pmlua.core"
-local flowgraph = require "pmlua.flowgraph"
+local line = require "pmlua.record.line"
 local preload = require "pmlua.preload"
+local beside = require "pmlua.host.beside"
 local recording = require "pmlua.recording"
 
 local M = {
   summary = "run a program and tell which library functions it spends its time in",
-  usage = "pmlua record [--lib GLOB] [--sym GLOB] [--not GLOB] [--event NAME] [--trace|--profile] [--flow[=FILE]] " ..
-    "[OPTIONS] [--] CMD [ARGS]",
+  usage = "pmlua record [--lib GLOB] [--sym GLOB] [--not GLOB] [--event NAME] [--metric NAME] [--trace|--profile] " ..
+    "[--flow[=FILE]] [OPTIONS] [--] CMD [ARGS]",
   help = [[
 CMD is run as it is, its children too; calls from the program to its libraries and between these are recorded: of every
 library but libc, the loader and pmlua itself. Then a table of functions is printed on standard error, and CMD's exit
@@ -26,6 +26,9 @@ itself: short functions look longer than they are.
   --filter FILE   a filter file as Score-P reads them, in addition
   --event NAME    what each function's own calls add to this event (pmlua events), not what calls inside them add; may be
                repeated. Each call then reads it twice; a program that closes all descriptors must not be counted
+  --metric NAME   what the host or the process is doing meanwhile, over time: host::memory_used, 'host::network_*',
+               process::resident (pmlua events plugin::); may be repeated. Into metrics.dat, a table, and the traces
+  --every TIME    between two values of a metric (default: 100ms)
   --trace      an OTF2 trace of each process, too: every enter and leave
   --profile    no trace, which is the default
   --flow[=FILE]  graphs of the event flow of each process: which call follows which, and when; for Graphviz, drawn, and
@@ -44,86 +47,12 @@ What keeps a trace, and a flow, small; the table has all calls, and what is left
 However a process ends, by a signal or by executing another program, what it has recorded is there.
 
     pmlua record -- python3 -c 'import json; print(json.dumps([1, 2]))'
-    pmlua record --lib libz --trace -o zipped -- ./compress input]],
+    pmlua record --lib libz --trace -o zipped -- ./compress input
+    pmlua record --trace --metric 'host::cpus_*' --metric process::resident --every 20ms -- ./solver]],
 }
 
 local NOT_RUN = 126 -- as shells say it
 local EVENTS = 16 -- pml_intercept_events.h
-local BITS = { ["--max-depth"] = 31, ["--max-calls"] = 31, ["--min-duration"] = 60 }
-local kinds = { ["--trace"] = "flag", ["--profile"] = "flag", ["--json"] = "flag", ["--flow"] = "optional" }
-local keys = {
-  ["--lib"] = "LIB", ["--sym"] = "SYM", ["--not"] = "NOT", ["--filter"] = "FILTER", ["--event"] = "EVENTS",
-  ["-o"] = "DIR", ["--finish"] = "FINISH", ["--color"] = "color",
-  ["--max-depth"] = "MAX_DEPTH", ["--max-calls"] = "MAX_CALLS", ["--min-duration"] = "MIN_NS",
-}
-for name in pairs(keys) do kinds[name] = "value" end
-keys["--flow"] = "flow_file"
-local repeats = { LIB = ":", SYM = ":", NOT = ":", EVENTS = "\n" }
-local of_a_trace = { "MAX_DEPTH", "MAX_CALLS", "MIN_NS" }
-local unit_ns = { [""] = 1, ns = 1, us = 1e3, ms = 1e6, s = 1e9 }
-
---- Names, a line each.
-local function names_of(lines)
-  local names = {}
-  for name in (lines or ""):gmatch "[^\n]+" do names[#names + 1] = name end
-  return names
-end
-
---- A whole number from 1 on, of ns if it is a time; nil: it is none.
-local function limit(name, text)
-  local digits, unit = text:match("^([%d.]+)(%a*)$")
-  local v = tonumber(digits)
-  if not v or not unit_ns[unit] or (unit ~= "" and name ~= "--min-duration") then return nil end
-  v = math.tointeger(v * unit_ns[unit])
-  return v and v >= 1 and v < 1 << BITS[name] and v or nil
-end
-
---- Takes the value of an option; what is wrong with it.
-local function take(o, name, value)
-  local key = keys[name]
-  if BITS[name] then
-    o[key] = limit(name, value)
-    local what = key == "MIN_NS" and "duration; say 10us or 1ms" or "number from 1 on"
-    return not o[key] and ("%s: '%s' is no %s"):format(name, value, what) or nil
-  end
-  o[key] = repeats[key] and o[key] and o[key] .. repeats[key] .. value or value
-end
-
---- What is asked of graphs of the flow.
-local function check_flow(o)
-  if o.color and not o.flow then return "--color is of a flow; add --flow" end
-  if o.flow_file then
-    local ok, wrong = flowgraph.format(o.flow_file)
-    if not ok then return "--flow=" .. wrong end
-  end
-  if o.color then
-    local _, wrong = flowgraph.ratio(o.color, names_of(o.EVENTS))
-    return wrong and "--color: " .. wrong
-  end
-end
-
-local function check(o)
-  if o.FINISH then return (#o.words > 0 or o.DIR) and "--finish runs nothing and takes its folder itself" or nil end
-  if #o.words == 0 then return "say what to run" end
-  if o.trace and o.profile then return "either --trace or --profile" end
-  if o.words[1]:find("=", 1, true) then return "a command with '=' in its name cannot be recorded" end
-  for _, key in ipairs(of_a_trace) do
-    if o[key] and not o.trace and not o.flow then
-      return "--max-depth, --max-calls and --min-duration are of a trace; add --trace"
-    end
-  end
-  return check_flow(o)
-end
-
-local function parse(args)
-  local o, wrong = arguments.read(args, {}, kinds, take)
-  if o then
-    o.flow = o.flow or o.flow_file ~= nil
-    wrong = check(o)
-  end
-  if wrong then return nil, wrong end
-  return o
-end
 
 local function complain(text)
   io.stderr:write("pmlua record: ", text, "\n")
@@ -162,7 +91,7 @@ end
 
 --- Whether these events, a line each, can be counted here; nil and why.
 local function can_count(events)
-  local names = names_of(events)
+  local names = line.names(events)
   if #names > EVENTS then return nil, ("--event: a call takes at most %d events"):format(EVENTS) end
   local set <close>, err = core.eventset.open(names)
   if not set then return nil, "--event: " .. sentence(err) end
@@ -171,15 +100,37 @@ end
 
 local variables = { "LIB", "SYM", "NOT", "FILTER", "EVENTS", "MAX_DEPTH", "MAX_CALLS", "MIN_NS" }
 
---- How the command ended; nil and why.
-local function run(o, library, dir)
+local function words_of(o, library, dir)
   local words = { "env", "LD_PRELOAD=" .. preload.with(library), "PMLUA_RECORD_DIR=" .. dir, preload.clock() }
   for _, name in ipairs(variables) do
     words[#words + 1] = o[name] and ("PMLUA_RECORD_%s=%s"):format(name, o[name])
   end
   if o.trace then words[#words + 1] = "PMLUA_RECORD_TRACE=1" end
   if o.flow then words[#words + 1] = "PMLUA_RECORD_FLOW=1" end
-  return child.run(table.move(o.words, 1, #o.words, #words + 1, words))
+  return table.move(o.words, 1, #o.words, #words + 1, words)
+end
+
+--- The metrics that are wanted, measured from now on; false if none are; nil and why.
+local function measure(o, pid)
+  if not o.METRICS then return false end
+  local metrics, err = beside.load(o.METRICS, o.EVERY, pid)
+  local started
+  if metrics then started, err = metrics:start() end
+  if not started then return nil, "--metric: " .. sentence(err) end
+  return metrics
+end
+
+--- How the command ended; nil and why. What was measured meanwhile is o.metrics.
+local function run(o, library, dir)
+  local ended, err = child.run(words_of(o, library, dir), function(pid)
+    local why
+    o.metrics, why = measure(o, pid)
+    return o.metrics ~= nil, why
+  end)
+  if not o.metrics then return ended, err end
+  local kept, why = o.metrics:finish(dir)
+  if not kept then complain("--metric: " .. sentence(why)) end
+  return ended, err
 end
 
 --- What the options name is there; nil and why not.
@@ -196,7 +147,7 @@ end
 ---@param args string[]
 ---@return integer status
 function M.run(args)
-  local o, misuse = parse(args)
+  local o, misuse = line.read(args)
   if not o then
     io.stderr:write("pmlua record: ", misuse, "; usage: ", M.usage, "\n")
     return 2
@@ -222,7 +173,8 @@ function M.run(args)
     complain(lost)
     return NOT_RUN
   end
-  recording.report(o, dir, complain)
+  recording.report(o, dir, complain, o.metrics and function(pid) return o.metrics:of(pid) end)
+  if o.metrics and not o.json then io.stderr:write("\n", o.metrics:summary(), "\n") end
   return child.status(ended)
 end
 

@@ -37,7 +37,9 @@ end
 --- Why it cannot be counted here; nil if it can.
 local function refusal(name)
   local set <close>, err = core.eventset.open { name }
-  return not set and sentence(err) or nil
+  if set then return nil end
+  err = sentence(err)
+  return err:sub(1, #name + 2) == name .. ": " and err:sub(#name + 3) or err
 end
 
 local function metric_of(name, event)
