@@ -26,7 +26,7 @@ CORE_SRC := $(filter-out core/compat/% core/preload/%,$(wildcard core/*/*.c core
 # Each instruction set has its own; for the others these files are empty.
 CORE_ASM := $(wildcard core/adapter/arch/*/*.S)
 LIVE_SRC := core/preload/live.c
-RECORD_SRC := core/preload/record.c core/preload/confine.c
+RECORD_SRC := core/preload/record.c core/preload/record_plugins.c core/preload/confine.c
 WATCHPOINT_SRC := core/preload/watchpoint.c
 SDE_SRC  := $(wildcard core/compat/libsde*.c)
 PM_SRC   := $(wildcard core/compat/pmlib/*.c)

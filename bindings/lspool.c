@@ -126,18 +126,20 @@ static int tell_progress(uint64_t done, uint64_t all, void *arg) {
   return lua_pcall(L, 2, 0, 0) == LUA_OK ? 0 : -ECANCELED;
 }
 
-/* trace(dir, process [, progress]): how many calls were open at the end. The handle is closed to others meanwhile. */
+/* trace(dir, process [, progress [, series]]): calls that were open at the end. The handle is closed to others
+ * meanwhile. */
 static int l_trace(lua_State *L) {
   struct handle *h = check(L);
   const char *dir = lutil_string(L, 2), *process = lutil_string(L, 3);
-  lua_settop(L, 4);
+  lua_settop(L, 5);
   if (!lua_isnil(L, 4)) luaL_checktype(L, 4, LUA_TFUNCTION);
+  const char *series = lua_isnil(L, 5) ? NULL : lutil_string(L, 5);
   luaL_checkstack(L, 8, NULL);
   uint64_t open;
   h->h.open = 0;
-  int err = pml_spool_read_trace(h->reader, dir, process, tell_progress, L, &open);
+  int err = pml_spool_read_trace(h->reader, dir, process, series, tell_progress, L, &open);
   h->h.open = 1;
-  if (err == -ECANCELED && lua_gettop(L) > 4) return lua_error(L);
+  if (err == -ECANCELED && lua_gettop(L) > 5) return lua_error(L);
   if (err < 0) return pml_pusherr(L, err, "spool.trace");
   lua_pushinteger(L, (lua_Integer)open);
   return 1;

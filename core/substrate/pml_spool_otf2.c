@@ -5,13 +5,13 @@
 #include "substrate/pml_spool_read_private.h"
 
 #include <errno.h>
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #define THREADS_MAX (1u << 20)
 #define NAME_MAX_BYTES 256u
+#define UNIT_MAX_BYTES 64u
 
 /* One thread; what is open, innermost last. */
 struct track {
@@ -92,19 +92,9 @@ static int leave(struct writing *w, uint64_t ticks, pml_region_t region) {
   return pml__otf2_write(w->archive, t->location, PML__OTF2_LEAVE, lift(t, ticks), region, NULL);
 }
 
-static uint64_t nearest(uint64_t bits) {
-  double d;
-  memcpy(&d, &bits, sizeof d);
-  if (!(fabs(d) < 0x1p63)) return d > 0 ? INT64_MAX : d < 0 ? (uint64_t)INT64_MIN : 0;
-  return (uint64_t)llrint(d);
-}
-
 static int metric(struct writing *w, uint64_t ticks, const uint64_t *from) {
   uint64_t value[PML_STREAM_METRICS_MAX];
-  for (uint32_t i = 0; i < w->nmetrics; i++) {
-    bool real = (w->reader->head.real[i / 64] >> i % 64 & 1) != 0;
-    value[i] = real ? nearest(from[i]) : from[i];
-  }
+  memcpy(value, from, w->nmetrics * sizeof *value);
   return pml__otf2_write(w->archive, w->now->location, PML__OTF2_METRIC, lift(w->now, ticks), 0, value);
 }
 
@@ -194,26 +184,56 @@ static uint32_t names_of_metrics(const char *text, uint32_t n, char (*name)[NAME
   return found;
 }
 
+/*
+ * What the line "unit<TAB>NAME<TAB>SCALE<TAB>MODE<TAB>BINARY<TAB>EXPONENT<TAB>UNIT" says of a plugin's metric, if there
+ * is one. @unit: where it is kept.
+ */
+static void describe_metric(const char *text, struct pml_otf2_metric *m, char unit[UNIT_MAX_BYTES]) {
+  char line[NAME_MAX_BYTES + 16];
+  int mode, binary, exponent, at = 0;
+  (void)snprintf(line, sizeof line, "\nunit\t%s\t", m->name);
+  const char *found = text != NULL ? strstr(text, line) : NULL;
+  if (found == NULL) return;
+  found += strlen(line);
+  if (sscanf(found, "%*s %d %d %d%n", &mode, &binary, &exponent, &at) != 3 || mode < 0 || mode >= PML_MODES ||
+      exponent < -1000 || exponent > 1000 || found[at] != '\t')
+    return;
+  size_t bytes = strcspn(found + at + 1, "\n");
+  if (bytes >= UNIT_MAX_BYTES) bytes = UNIT_MAX_BYTES - 1;
+  memcpy(unit, found + at + 1, bytes);
+  unit[bytes] = '\0';
+  m->unit = unit;
+  m->mode = (enum pml_mode)mode;
+  m->binary = binary != 0;
+  m->exponent = exponent;
+  m->is_signed = true;
+}
+
 static int open_archive(struct writing *w, const char *dir, const char *process) {
   char name[PML_STREAM_METRICS_MAX][NAME_MAX_BYTES];
+  char unit[PML_STREAM_METRICS_MAX][UNIT_MAX_BYTES];
   struct pml_otf2_metric metric_of[PML_STREAM_METRICS_MAX];
   struct pml_spool_story story;
   uint32_t n = w->reader->head.nmetrics;
   pml_spool_read_story(w->reader, &story);
   if (n > PML_STREAM_METRICS_MAX || names_of_metrics(story.text, n, name) != n) n = 0;
-  for (uint32_t i = 0; i < n; i++)
-    metric_of[i] = (struct pml_otf2_metric){.name = name[i], .mode = PML_OTF2_ACCUMULATED};
+  for (uint32_t i = 0; i < n; i++) {
+    bool real = (w->reader->head.real[i / 64] >> i % 64 & 1) != 0;
+    metric_of[i] = (struct pml_otf2_metric){.name = name[i], .mode = PML_OTF2_ACCUMULATED, .real = real};
+    describe_metric(story.text, &metric_of[i], unit[i]);
+  }
   w->nmetrics = n;
   int err = pml_otf2_open(&w->archive, dir, metric_of, n, 16);
   if (err == 0) err = pml__otf2_origin(w->archive, process, w->reader->head.ticks, w->reader->head.realtime_ns);
   return err;
 }
 
-int pml_spool_read_trace(struct pml_spool_reader *r, const char *dir, const char *process,
+int pml_spool_read_trace(struct pml_spool_reader *r, const char *dir, const char *process, const char *series,
                          int (*progress)(uint64_t done, uint64_t all, void *arg), void *arg, uint64_t *open) {
   struct writing w = {.reader = r};
   int err = open_archive(&w, dir, process);
   if (err == 0) err = write_all(&w, progress, arg);
+  if (err == 0 && series != NULL) err = pml_otf2_series_file(w.archive, series);
   int closed = pml_otf2_close(w.archive);
   for (size_t i = 0; i < w.nthreads; i++) free(w.track[i].open);
   free(w.track);

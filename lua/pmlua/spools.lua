@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- lua/pmlua/spools.lua - from what recorded processes wrote while they ran to results: NAME.calls, and trace-NAME.
+-- lua/pmlua/spools.lua - from what recorded processes wrote while they ran to results: NAME.calls, trace-NAME, plugins-NAME.dat.
 --
 -- A process leaves NAME.spool, NAME being its number, with "-2" and so on for the programs it became later. It is read,
 -- turned into results, and removed, unless its process still writes to it.
@@ -16,6 +16,7 @@ local SHORTLY = 0.05 -- seconds
 ---@class pmlua.spools.process
 ---@field name string
 ---@field ended string how: exit, _exit, exec, cut (short), running, failed
+---@field series? integer of plugins
 ---@field err? string why it has no results, or not all
 
 local function sentence(err)
@@ -93,13 +94,26 @@ local function write_calls(path, story, ended, profile, sums)
   return nil, err
 end
 
+--- The file that has what plugins measured in their own time; nil: there is none.
+local function series_of(dir, name)
+  local path = ("%s/%s.series"):format(dir, name)
+  return core.sys.realpath(path) and path
+end
+
+--- A table of it, plugins-NAME.dat, drawn where gnuplot is.
+local function write_series(path, dir, name)
+  local written, err = require("pmlua.plugin").tabulate(path, ("%s/plugins-%s"):format(dir, name))
+  if written then os.remove(path) end
+  return written, err
+end
+
 local function write_trace(spool, dir, name, story, progress)
   local lfs = require "lfs"
   local folder = ("%s/trace-%s"):format(dir, name)
   local made, err = lfs.mkdir(folder)
   if not made then return nil, folder .. ": " .. err end
   local program = story.text:match("program\t[^\n]*/([^\n/]+)") or "?"
-  local open, refused = spool:trace(folder, ("%s (%d)"):format(program, story.pid), progress)
+  local open, refused = spool:trace(folder, ("%s (%d)"):format(program, story.pid), progress, series_of(dir, name))
   if not open then return nil, sentence(refused) end
   return open
 end
@@ -127,6 +141,8 @@ local function results(dir, name, known, progress)
   written, p.err = write_calls(("%s/%s.calls"):format(dir, name), story, p.ended, profile, sums)
   if not written or p.ended == "running" then return p end
   if story.traced then p.open, p.err = write_trace(spool, dir, name, story, progress) end
+  local series = series_of(dir, name)
+  if series and not p.err then p.series, p.err = write_series(series, dir, name) end
   if not p.err then os.remove(path) end
   return p
 end

@@ -268,7 +268,7 @@ local functions = {
   link = { connect = { "/nowhere/socket" } },
   watchpoint = { available = {}, find = { "/proc/self/exe", "main", false }, load = { "/nowhere/watchpoints" },
                  plan = { dir .. "/nowhere/plan", { { path = "/proc/self/exe", name = "main" } }, 1 } },
-  plugin = { load = { { name = "nowhere" } }, find = { "misuse1" }, list = {},
+  plugin = { load = { { name = "nowhere" } }, find = { "misuse1" }, list = {}, read = { "nowhere.series" },
              provide = { { name = "misuse", kind = "code", text = "return {}", events = { { name = "e" } } } } },
   live = { start = { { name = "misuse" } }, stop = {}, path = {}, folder = {}, rule = { "rule" }, cancel = { 1 },
            rules = {}, functions = {}, call = { "f", 1 }, stop_run = {}, say = {} },

@@ -9,7 +9,8 @@ local recording = require "pmlua.recording"
 
 local M = {
   summary = "run a program and tell which library functions it spends its time in",
-  usage = "pmlua record [--lib GLOB] [--sym GLOB] [--not GLOB] [--event NAME] [--trace|--profile] [OPTIONS] [--] CMD [ARGS]",
+  usage = "pmlua record [--lib GLOB] [--sym GLOB] [--not GLOB] [--event NAME] [--plugin NAME] [--trace|--profile] [OPTIONS] [--] "
+    .. "CMD [ARGS]",
   help = [[
 CMD is run as it is, its children too; calls from the program to its libraries and between these are recorded: of every
 library but libc, the loader and pmlua itself. Then a table of functions is printed on standard error, and CMD's exit
@@ -22,6 +23,10 @@ itself: short functions look longer than they are.
   --filter FILE   a filter file as Score-P reads them, in addition
   --event NAME    what each function's own calls add to this event (pmlua events), not what calls inside them add; may be
                repeated. Each call then reads it twice; a program that closes all descriptors must not be counted
+  --plugin NAME[:METRICS]   load Score-P's metric plugin libNAME.so into the program (and those of SCOREP_METRIC_PLUGINS),
+               which may be repeated; METRICS, between commas, are what SCOREP_METRIC_NAME would say. Synchronous metrics
+               are events of each call; what is measured in the plugin's own time is a table, plugins-PID.dat, drawn
+               where gnuplot is, and in the trace; a process that does not exit by itself leaves none of that
   --trace      an OTF2 trace of each process, too: every enter and leave
   --profile    no trace, which is the default
   --json       the table and every call path as JSON, on standard output
@@ -45,10 +50,10 @@ local EVENTS = 16 -- pml_intercept_events.h
 local BITS = { ["--max-depth"] = 31, ["--max-calls"] = 31, ["--min-duration"] = 60 }
 local takes_value = {
   ["--lib"] = "LIB", ["--sym"] = "SYM", ["--not"] = "NOT", ["--filter"] = "FILTER", ["--event"] = "EVENTS",
-  ["-o"] = "DIR", ["--finish"] = "FINISH",
+  ["--plugin"] = "PLUGINS", ["-o"] = "DIR", ["--finish"] = "FINISH",
   ["--max-depth"] = "MAX_DEPTH", ["--max-calls"] = "MAX_CALLS", ["--min-duration"] = "MIN_NS",
 }
-local repeats = { LIB = ":", SYM = ":", NOT = ":", EVENTS = "\n" }
+local repeats = { LIB = ":", SYM = ":", NOT = ":", EVENTS = "\n", PLUGINS = "\n" }
 local of_a_trace = { "MAX_DEPTH", "MAX_CALLS", "MIN_NS" }
 local unit_ns = { [""] = 1, ns = 1, us = 1e3, ms = 1e6, s = 1e9 }
 
@@ -152,6 +157,22 @@ local function can_count(events)
   return true
 end
 
+--- What a plugin's environment says, with those of --plugin; nil and what is wrong.
+local function plugin_variables(text)
+  local separator = os.getenv "SCOREP_METRIC_PLUGINS_SEP" or ","
+  local names, words = { os.getenv "SCOREP_METRIC_PLUGINS" }, {}
+  for line in text:gmatch("[^\n]+") do
+    local name, colon, metrics = line:match("^([%w_]+)(:?)(.*)$")
+    if not name or (colon == "") ~= (metrics == "") then
+      return nil, ("--plugin: '%s' is not NAME or NAME:METRICS; NAME is that of libNAME.so"):format(line)
+    end
+    names[#names + 1] = name
+    if metrics ~= "" then words[#words + 1] = ("SCOREP_METRIC_%s=%s"):format(name:upper(), metrics) end
+  end
+  words[#words + 1] = "SCOREP_METRIC_PLUGINS=" .. table.concat(names, separator:sub(1, 1))
+  return words
+end
+
 local variables = { "LIB", "SYM", "NOT", "FILTER", "EVENTS", "MAX_DEPTH", "MAX_CALLS", "MIN_NS" }
 
 --- How the command ended; nil and why. An interrupt from the terminal is the command's; what it left is told all the same.
@@ -161,6 +182,7 @@ local function run(o, library, dir)
     words[#words + 1] = o[name] and ("PMLUA_RECORD_%s=%s"):format(name, o[name])
   end
   if o.trace then words[#words + 1] = "PMLUA_RECORD_TRACE=1" end
+  if o.plugins then table.move(o.plugins, 1, #o.plugins, #words + 1, words) end
   table.move(o.words, 1, #o.words, #words + 1, words)
   local command <close>, err = core.command.spawn(words)
   if not command then return nil, sentence(err) end
@@ -180,6 +202,10 @@ local function prepare(o)
   if o.FILTER then
     o.FILTER, err = filter(o.FILTER)
     if not o.FILTER then return nil, err end
+  end
+  if o.PLUGINS then
+    o.plugins, err = plugin_variables(o.PLUGINS)
+    if not o.plugins then return nil, err end
   end
   if o.EVENTS then return can_count(o.EVENTS) end
   return true
