@@ -288,7 +288,8 @@ static int keep_loaded(const char *plugin, const struct pml_plugin_series *s, vo
   to = stpcpy(to, s->metric->name) + 1;
   c->metric.unit = to;
   to = stpcpy(to, s->metric->unit) + 1;
-  c->metric.description = strcpy(to, s->metric->description);
+  c->metric.description = to;
+  (void)stpcpy(to, s->metric->description);
   return 0;
 }
 

@@ -3,10 +3,12 @@
 #include "source/pml_plugin_file.h"
 
 #include "base/pml_error.h"
+#include "source/pml_event.h"
 
 #include <ctype.h>
 #include <errno.h>
 #include <inttypes.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -44,22 +46,30 @@ static void put_text(FILE *f, const char *text) {
   for (; *text != '\0'; text++) (void)fputc(iscntrl((unsigned char)*text) ? ' ' : *text, f);
 }
 
+PML_PRINTF(2, 3) static void put(FILE *f, const char *fmt, ...) {
+  char line[2 * PML_EVENT_NAME_MAX + 256];
+  va_list ap;
+  va_start(ap, fmt);
+  (void)vsnprintf(line, sizeof line, fmt, ap);
+  va_end(ap);
+  (void)fputs(line, f);
+}
+
 static int save_series(const struct pml_plugin_series *s, void *arg) {
   struct saving *to = arg;
   const struct pml_plugin_metric *m = s->metric;
   if (s->n == 0) return 0;
   if (to->f == NULL) to->f = fopen(to->path, "wxe");
   if (to->f == NULL) return pml_fail(-errno, "%s: %s", to->path, strerror(errno));
-  if (to->series++ == 0) (void)fputs(HEAD "\n", to->f);
-  (void)fprintf(to->f, "series\t%s\t%s\t%" PRIu64 "\t%d\t%d\t%d\t%d\t%" PRId64 "\t%" PRIu64 "\t%" PRIu64 "\t%zu\t",
-                to->plugin, m->name, s->thread, s->tid, (int)m->value, (int)m->mode, m->binary, m->exponent, s->outside,
-                s->backwards, s->n);
+  if (to->series++ == 0) put(to->f, HEAD "\n");
+  put(to->f, "series\t%s\t%s\t%" PRIu64 "\t%d\t", to->plugin, m->name, s->thread, s->tid);
+  put(to->f, "%d\t%d\t%d\t%" PRId64 "\t%" PRIu64 "\t%" PRIu64 "\t%zu\t", (int)m->value, (int)m->mode, m->binary,
+      m->exponent, s->outside, s->backwards, s->n);
   put_text(to->f, m->unit);
   (void)fputc('\t', to->f);
   put_text(to->f, m->description);
   (void)fputc('\n', to->f);
-  for (size_t i = 0; i < s->n; i++)
-    (void)fprintf(to->f, "%" PRIu64 " %" PRIx64 "\n", s->pair[i].ticks, s->pair[i].value);
+  for (size_t i = 0; i < s->n; i++) put(to->f, "%" PRIu64 " %" PRIx64 "\n", s->pair[i].ticks, s->pair[i].value);
   return 0;
 }
 
