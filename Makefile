@@ -282,9 +282,12 @@ $(B)/spec/plugins/lib%.so: spec/c/plugins/%.c $(B)/scorep-config
 	$(call plugin_cc,$(CC) -std=gnu11)
 $(B)/spec/plugins/lib%.so: scripts/plugins/%.c $(B)/scorep-config
 	$(call plugin_cc,$(CC) -std=gnu11,-Wno-cast-function-type)
-$(OWN_PLUGINS): $(B)/plugins/lib%.so: scripts/plugins/%.c $(B)/scorep-config
+$(filter-out %/libwatchpoint.so,$(OWN_PLUGINS)): $(B)/plugins/lib%.so: scripts/plugins/%.c $(B)/scorep-config
 	$(call plugin_cc,$(CC) -std=gnu11,-Wno-cast-function-type)
+$(B)/plugins/libwatchpoint.so: scripts/plugins/watchpoint.c $(B)/scorep-config $(B)/libpmlua.so
+	$(call plugin_cc,$(CC) -std=gnu11,-D_GNU_SOURCE -Icore) -L$(B) -lpmlua -Wl,-rpath,'$$ORIGIN/..:$$ORIGIN/../..'
 $(B)/spec/plugin $(B)/spec/plugin_bad $(B)/spec/plugin_threads $(B)/spec/cost $(B)/bench: | $(PLUGIN_SO)
+$(B)/spec/plugin_watchpoint: | $(OWN_PLUGINS)
 
 # Substrate plugins to load.
 SUBSTRATES := writer nothing thrower $(addprefix bad_,unlike newer unset refusing hollow future)

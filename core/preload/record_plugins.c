@@ -26,6 +26,11 @@ static bool measures_itself(const struct pml_plugin_info *i) {
   return i->sync == PML_PLUGIN_ASYNC || i->sync == PML_PLUGIN_ASYNC_EVENT;
 }
 
+/* Asked for values at each call. */
+static bool is_asked(const struct pml_plugin_info *i) {
+  return i->sync != PML_PLUGIN_ASYNC;
+}
+
 static bool is_alive(const struct pml_plugin_info *i) {
   return i->state == PML_PLUGIN_LOADED || i->state == PML_PLUGIN_RUNNING;
 }
@@ -49,7 +54,7 @@ static int add_events(struct pml_plugin *p, void *arg) {
   struct events *to = arg;
   struct pml_plugin_info info;
   pml_plugin_describe(p, &info);
-  for (size_t i = 0; is_alive(&info) && !measures_itself(&info) && i < info.nmetrics; i++) {
+  for (size_t i = 0; is_alive(&info) && is_asked(&info) && i < info.nmetrics; i++) {
     char name[PML_EVENT_NAME_MAX];
     (void)snprintf(name, sizeof name, "plugin::%s::%s", info.name, info.metric[i].name);
     if (!can_be_read(p, name)) continue;
@@ -109,7 +114,7 @@ static int tell(struct pml_plugin *p, void *arg) {
   struct pml_plugin_info info;
   struct lines *l = arg;
   pml_plugin_describe(p, &info);
-  for (size_t i = 0; !measures_itself(&info) && i < info.nmetrics; i++) {
+  for (size_t i = 0; is_asked(&info) && i < info.nmetrics; i++) {
     const struct pml_plugin_metric *m = &info.metric[i];
     say(l, "unit\tplugin::%s::%s\t%.17g\t%d\t%d\t%" PRId64 "\t%s\n", info.name, m->name, pml_plugin_scale(m),
         (int)pml_mode_summed(m->mode), m->binary, m->exponent, m->unit);

@@ -6,8 +6,8 @@
 #include <stddef.h>
 
 /*
- * pml__record_plugins_load - load those of $SCOREP_METRIC_PLUGINS. The names of their synchronous metrics, at most
- * @room, are added to @event; for good. Returns how many there are.
+ * pml__record_plugins_load - load those of $SCOREP_METRIC_PLUGINS. The names of metrics that can be asked for values at
+ * a call, at most @room, are added to @event; for good. Returns how many there are.
  */
 size_t pml__record_plugins_load(const char **event, size_t room);
 

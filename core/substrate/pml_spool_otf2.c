@@ -191,7 +191,7 @@ static uint32_t names_of_metrics(const char *text, uint32_t n, char (*name)[NAME
 static void describe_metric(const char *text, struct pml_otf2_metric *m, char unit[UNIT_MAX_BYTES]) {
   char line[NAME_MAX_BYTES + 16];
   int mode, binary, exponent, at = 0;
-  (void)snprintf(line, sizeof line, "\nunit\t%s\t", m->name);
+  (void)snprintf(line, sizeof line, "\nunit\t%.255s\t", m->name);
   const char *found = text != NULL ? strstr(text, line) : NULL;
   if (found == NULL) return;
   found += strlen(line);

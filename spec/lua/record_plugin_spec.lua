@@ -2,6 +2,7 @@
 -- spec/lua/record_plugin_spec.lua - pmlua record with metric plugins: their values of calls, and in their own time.
 
 local support = require "spec.core.support"
+local core = require "pmlua.core"
 local dat = require "pmlua.dat"
 local json = require "pmlua.json"
 local quote = support.quote
@@ -126,6 +127,30 @@ describe("pmlua record --plugin", function()
     recorded "--plugin series_async:ticks -o forked -- ./sums 10 3"
     assert.equal(2, #files("forked", "%.calls$"))
     assert.equal(1, #files("forked", "^plugins%-%d+%.dat$"))
+  end)
+
+  it("finds the plugins that ship, and watches variables by one: counts of calls, and contents", function()
+    local possible, why = core.watchpoint.available()
+    if not possible then return pending(why) end
+    support.spit(dir .. "/level.c", [[
+#include <zlib.h>
+volatile int level;
+int main(void) {
+  for (int i = 0; i < 10; i++) { crc32(0, (const unsigned char *)"x", 1); level = 3 * i; }
+  return (int)crc32(0, (const unsigned char *)"x", 1) == 0;
+}
+]])
+    assert.equal(0, (support.shell(("cd %s && gcc -g level.c -o level -lz"):format(quote(dir)))))
+    local _, all = recorded "--sym crc32 --plugin watchpoint:mem:level:w,level -o watched -- ./level"
+    assert.same({}, all.processes[1].troubles)
+    local t = assert(dat.read(files("watched", "^plugins%-%d+%.dat$")[1]))
+    local n = {}
+    for _, row in ipairs(t.rows) do
+      n[row.event] = (n[row.event] or 0) + 1
+      local content = row.event == "plugin::watchpoint::level"
+      assert.equal(content and 3 * (n[row.event] - 1) or n[row.event], row.value)
+    end
+    assert.same({ ["plugin::watchpoint::level"] = 10, ["plugin::watchpoint::mem:level:w"] = 10 }, n)
   end)
 
   it("says what is wrong with --plugin in a line", function()
