@@ -4,6 +4,7 @@
 
 #include "base/pml_clock.h"
 #include "base/pml_error.h"
+#include "base/pml_library.h"
 #include "source/pml_plugin_guard.h"
 
 #include <dlfcn.h>
@@ -38,7 +39,9 @@ static int where(char *path, const struct pml_plugin_options *o) {
 
 /* The loader says the file first, where it is that which is not there. */
 static int refused(const char *name, const char *path, const char *said) {
+  char foreign[PATH_BYTES + 128];
   size_t n = strlen(path);
+  if (pml__library_foreign(path, foreign, sizeof foreign)) return pml_fail(PML_EPLUGIN, "plugin %s: %s", name, foreign);
   if (said == NULL) said = "the loader refuses it";
   if (strncmp(said, path, n) == 0 && strstr(said, "No such file") != NULL)
     return pml_fail(-ENOENT, "plugin %s: there is no %s where the loader looks; set LD_LIBRARY_PATH, or give its path",

@@ -4,6 +4,7 @@
 
 #include "base/pml_clock.h"
 #include "base/pml_error.h"
+#include "base/pml_library.h"
 #include "base/pml_thread.h"
 #include "source/pml_plugin_guard.h"
 
@@ -146,7 +147,10 @@ static int load(struct pml_scorep *p, const char *path) {
     return pml_fail(-ENAMETOOLONG, "the folder of substrate plugin %s has too long a name", p->name);
   p->library = dlopen(file, RTLD_NOW | RTLD_LOCAL);
   if (p->library == NULL) {
+    char foreign[sizeof file + 128];
     const char *why = dlerror();
+    if (pml__library_foreign(file, foreign, sizeof foreign))
+      return pml_fail(-ENOEXEC, "substrate plugin %s: %s", p->name, foreign);
     bool missing = strstr(why, "No such file") != NULL && strncmp(why, file, strlen(file)) == 0;
     return pml_fail(missing ? -ENOENT : -ENOEXEC, "substrate plugin %s: %s", p->name, why);
   }
