@@ -28,8 +28,12 @@ enum fault {
   HANGING    /* get_optional_value does not come back until bad_go_on is set */
 };
 
+#if defined(HAS)
+static int bad_go_on; /* those that are in one scope have one of their own each */
+#else
 extern int bad_go_on;
 int bad_go_on;
+#endif
 static uint64_t (*now)(void);
 
 #if defined(NEEDS)
