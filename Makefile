@@ -29,7 +29,7 @@ COUNT_SONAME := libpmlua_count.so.0
 # Each instruction set has its own; for the others these files are empty.
 CORE_ASM := $(wildcard core/adapter/arch/*/*.S)
 LIVE_SRC := core/preload/live.c
-RECORD_SRC := core/preload/record.c core/preload/confine.c
+RECORD_SRC := core/preload/record.c core/preload/record_plugins.c core/preload/confine.c
 WATCHPOINT_SRC := core/preload/watchpoint.c
 SIMULATE_SRC := core/preload/simulate.c
 SDE_SRC  := $(wildcard core/compat/libsde*.c)
@@ -295,7 +295,7 @@ $(B)/spec/wrap_%: spec/c/wrap_%.c spec/c/wrap/wrappers.c core/adapter/pml_wrap.h
 
 # Metric plugins to load, built as others build theirs: by what scorep-config says.
 PLUGINS := steps zero thrower gauge_thread gauge_process gauge_host gauge_once gauge_seldom series_async series_event \
-  $(addprefix bad_,unlike newer scopeless shared dumb failing nothing empty endless modeless refusing boasting hollow backwards timeless hanging)
+  $(addprefix bad_,unlike newer scopeless shared dumb failing nothing empty endless modeless refusing boasting hollow backwards timeless hanging cycle_a cycle_b undefined)
 PLUGIN_SO := $(PLUGINS:%=$(B)/spec/plugins/lib%.so)
 plugin_cc = @mkdir -p $(@D) && $(1) $(OPT) $(CFLAGS) -Wall -Wextra -Werror $(SAN) -fPIC -shared $(LDFLAGS) \
   $$($(B)/scorep-config --user --cppflags) $(2) $< $$($(B)/scorep-config --user --libs) -lpthread -o $@
@@ -312,6 +312,16 @@ $(B)/spec/plugins/libseries_event.so: spec/c/plugins/series.c $(B)/scorep-config
 	$(call plugin_cc,$(CC) -std=gnu11,-DNAME=series_event -DKIND=SCOREP_METRIC_ASYNC_EVENT)
 $(B)/spec/plugins/libbad_unlike.so: spec/c/plugins/bad.c $(B)/scorep-config
 	$(call plugin_cc,$(CC) -std=gnu11,-DNAME=bad_of_another_name -DFAULT=UNLIKE)
+$(B)/spec/plugins/libbad_undefined.so: spec/c/plugins/bad.c $(B)/scorep-config
+	$(call plugin_cc,$(CC) -std=gnu11,-DNAME=bad_undefined -DFAULT=UNDEFINED -DNEEDS=nobody_has_this)
+# Each is linked with the other: with an empty library of its name first.
+$(B)/spec/plugins/libbad_cycle_b.so: spec/c/plugins/bad.c $(B)/scorep-config
+	@mkdir -p $(@D)/empty && $(CC) -shared -Wl,-soname,libbad_cycle_a.so -x c /dev/null -o $(@D)/empty/libbad_cycle_a.so
+	$(call plugin_cc,$(CC) -std=gnu11,-DNAME=bad_cycle_b -DFAULT=CYCLE_B -DNEEDS=cycle_a -DHAS=cycle_b) -L$(@D)/empty \
+	  -Wl,--no-as-needed -lbad_cycle_a -Wl,-rpath,'$$ORIGIN',-soname,libbad_cycle_b.so
+$(B)/spec/plugins/libbad_cycle_a.so: spec/c/plugins/bad.c $(B)/spec/plugins/libbad_cycle_b.so
+	$(call plugin_cc,$(CC) -std=gnu11,-DNAME=bad_cycle_a -DFAULT=CYCLE_A -DNEEDS=cycle_b -DHAS=cycle_a) -L$(@D) \
+	  -Wl,--no-as-needed -lbad_cycle_b -Wl,-rpath,'$$ORIGIN',-soname,libbad_cycle_a.so
 $(B)/spec/plugins/libbad_%.so: spec/c/plugins/bad.c $(B)/scorep-config
 	$(call plugin_cc,$(CC) -std=gnu11,-DNAME=bad_$* -DFAULT=$(call upper,$*))
 $(B)/spec/plugins/libthrower.so: spec/c/plugins/thrower.cpp $(B)/scorep-config
@@ -320,9 +330,12 @@ $(B)/spec/plugins/lib%.so: spec/c/plugins/%.c $(B)/scorep-config
 	$(call plugin_cc,$(CC) -std=gnu11)
 $(B)/spec/plugins/lib%.so: scripts/plugins/%.c $(B)/scorep-config
 	$(call plugin_cc,$(CC) -std=gnu11,-Wno-cast-function-type)
-$(OWN_PLUGINS): $(B)/plugins/lib%.so: scripts/plugins/%.c $(B)/scorep-config
+$(filter-out %/libwatchpoint.so,$(OWN_PLUGINS)): $(B)/plugins/lib%.so: scripts/plugins/%.c $(B)/scorep-config
 	$(call plugin_cc,$(CC) -std=gnu11,-Wno-cast-function-type)
+$(B)/plugins/libwatchpoint.so: scripts/plugins/watchpoint.c $(B)/scorep-config $(B)/libpmlua.so
+	$(call plugin_cc,$(CC) -std=gnu11,-D_GNU_SOURCE -Icore) -L$(B) -lpmlua -Wl,-rpath,'$$ORIGIN/..:$$ORIGIN/../..'
 $(B)/spec/plugin $(B)/spec/plugin_bad $(B)/spec/plugin_threads $(B)/spec/cost $(B)/bench: | $(PLUGIN_SO)
+$(B)/spec/plugin_watchpoint: | $(OWN_PLUGINS)
 
 # Substrate plugins to load.
 SUBSTRATES := writer nothing thrower $(addprefix bad_,unlike newer unset refusing hollow future)

@@ -230,6 +230,8 @@ static int l_list(lua_State *L) {
 
 struct copy {
   struct pml_plugin_series of;
+  struct pml_plugin_metric metric; /* of a series from a file, with the plugin's name */
+  char *plugin;
   struct pml_plugin_pair *pair;
   struct copy *next;
 };
@@ -243,6 +245,7 @@ static void copies_close(void *handle) {
   struct copies *all = handle;
   for (struct copy *c = all->first, *next; c != NULL; c = next) {
     next = c->next;
+    free(c->plugin);
     free(c->pair);
     free(c);
   }
@@ -263,6 +266,30 @@ static int keep(const struct pml_plugin_series *s, void *arg) {
   c->of = *s;
   *all->end = c;
   all->end = &c->next;
+  return 0;
+}
+
+/* The strings of a series that is read from a file are gone afterwards: one block has them, the plugin's name first. */
+static int keep_loaded(const char *plugin, const struct pml_plugin_series *s, void *arg) {
+  struct copies *all = arg;
+  struct copy **at = all->end;
+  int err = keep(s, all);
+  if (err < 0) return err;
+  struct copy *c = *at;
+  const char *text[] = {plugin, s->metric->name, s->metric->unit, s->metric->description};
+  size_t bytes = 0;
+  for (size_t i = 0; i < 4; i++) bytes += strlen(text[i]) + 1;
+  char *to = c->plugin = malloc(bytes);
+  c->metric = *s->metric;
+  c->of.metric = &c->metric;
+  if (to == NULL) return pml_fail(-ENOMEM, "no memory for the names of a series");
+  to = stpcpy(to, plugin) + 1;
+  c->metric.name = to;
+  to = stpcpy(to, s->metric->name) + 1;
+  c->metric.unit = to;
+  to = stpcpy(to, s->metric->unit) + 1;
+  c->metric.description = to;
+  (void)stpcpy(to, s->metric->description);
   return 0;
 }
 
@@ -291,24 +318,41 @@ static void pushcopy(lua_State *L, const char *plugin, const struct copy *c) {
   lua_setfield(L, -2, "ns");
 }
 
+static struct copies *new_copies(lua_State *L) {
+  struct copies *all = lutil_new(L, &copies_class, 0, 0);
+  all->end = &all->first;
+  all->h.open = 1;
+  return all;
+}
+
+/* An array of them all; @plugin: whose they are, NULL: each says so. */
+static int pushcopies(lua_State *L, struct copies *all, const char *plugin) {
+  lua_newtable(L);
+  lua_Integer n = 0;
+  for (const struct copy *c = all->first; c != NULL; c = c->next) {
+    pushcopy(L, plugin != NULL ? plugin : c->plugin, c);
+    lua_rawseti(L, -2, ++n);
+  }
+  lutil_close(&all->h);
+  return 1;
+}
+
 static int l_series(lua_State *L) {
   struct pml_plugin *p = lutil_plugin(L, 1);
   struct pml_plugin_info info;
   lua_settop(L, 1);
   pml_plugin_describe(p, &info);
-  struct copies *all = lutil_new(L, &copies_class, 0, 0);
-  all->end = &all->first;
-  all->h.open = 1;
+  struct copies *all = new_copies(L);
   int err = pml_plugin_series(p, keep, all);
-  if (err < 0) return pml_pusherr(L, err, "plugin.series");
-  lua_newtable(L);
-  lua_Integer n = 0;
-  for (const struct copy *c = all->first; c != NULL; c = c->next) {
-    pushcopy(L, info.name, c);
-    lua_rawseti(L, -2, ++n);
-  }
-  lutil_close(&all->h);
-  return 1;
+  return err < 0 ? pml_pusherr(L, err, "plugin.series") : pushcopies(L, all, info.name);
+}
+
+/* read(path): the series that a recorded process left in a file. */
+static int l_read(lua_State *L) {
+  const char *path = lutil_string(L, 1);
+  struct copies *all = new_copies(L);
+  int err = pml_plugin_load_series(path, keep_loaded, all);
+  return err < 0 ? pml_pusherr(L, err, "plugin.read") : pushcopies(L, all, NULL);
 }
 
 /* --- trouble --- */
@@ -329,8 +373,8 @@ static void stay_loaded(void) {
 int luaopen_pmlua_plugin(lua_State *L) {
   static const luaL_Reg methods[] = {{"start", l_start},   {"collect", l_collect}, {"stop", l_stop},
                                      {"series", l_series}, {"info", l_info},       {NULL, NULL}};
-  static const luaL_Reg functions[] = {
-      {"load", l_load}, {"find", l_find}, {"list", l_list}, {"provide", l_provide}, {NULL, NULL}};
+  static const luaL_Reg functions[] = {{"load", l_load},       {"find", l_find}, {"list", l_list},
+                                       {"provide", l_provide}, {"read", l_read}, {NULL, NULL}};
   static const luaL_Reg none[] = {{NULL, NULL}};
   stay_loaded();
   pml_plugin_on_trouble(say);

@@ -24,6 +24,7 @@
 #include "source/pml_eventset.h"
 #include "source/pml_group.h"
 #include "source/pml_plugin.h"
+#include "source/pml_plugin_file.h"
 #include "source/pml_quantile.h"
 #include "source/pml_rdpmc.h"
 #include "source/pml_recorder.h"

@@ -7,11 +7,15 @@
  * profile, for a trace; PMLUA_RECORD_FLOW=1: for graphs of their flow; for those alone PMLUA_RECORD_MAX_DEPTH,
  * PMLUA_RECORD_MAX_CALLS and PMLUA_RECORD_MIN_NS are limits.
  *
+ * $SCOREP_METRIC_PLUGINS: metric plugins to load. Their synchronous metrics are events of each call, beside those of
+ * PMLUA_RECORD_EVENTS; series of others are in PID.series when the process exits. A forked child has none of them.
+ *
  * Each program that a process runs writes PID.spool (pml_spool.h) as it goes, so that no end loses anything and nothing
  * is left to do at the end. Nothing is ever printed, no thread or signal handler is added. Whoever ran the program
  * reads the spools; one without its program's own end was cut short.
  */
 #include "preload/confine.h"
+#include "preload/record_plugins.h"
 
 #include "adapter/pml_intercept.h"
 #include "adapter/pml_intercept_events.h"
@@ -43,6 +47,8 @@ static struct {
   const char *event[PML_INTERCEPT_EVENTS_MAX]; /* whose values calls have */
   size_t nevents;
   bool trace, flow; /* what events are for; neither: they are not kept */
+  bool plugins;        /* this process has some, not the one that it was forked from */
+  char path[PATH_MAX]; /* of the spool */
 } record;
 
 /* ---- what is told of the process ---- */
@@ -82,6 +88,12 @@ static int say_unmatched(const struct pml_intercept_unmatched *u, void *arg) {
   return 0;
 }
 
+static void say_plugins(struct text *t) {
+  char lines[2048];
+  pml__record_plugins_tell(lines, sizeof lines);
+  say(t, "%s", lines);
+}
+
 /* @failure: why nothing is recorded; NULL: it is. What is loaded later may match, so that is told @at_end only. */
 static void tell(const char *failure, bool at_end) {
   struct text t = {0};
@@ -95,6 +107,7 @@ static void tell(const char *failure, bool at_end) {
     say_counts(&t);
   for (size_t i = 0; i < record.nevents; i++) say(&t, "event\t%s\n", record.event[i]);
   if (record.flow) say(&t, "flow\t%s\n", record.trace ? "too" : "only");
+  if (record.plugins) say_plugins(&t);
   if (record.confined) say(&t, "confined\t1\n");
   if (at_end) (void)pml_intercept_unmatched(say_unmatched, &t);
   pml_spool_tell(record.spool, t.at);
@@ -116,8 +129,17 @@ void pml__preload_confined(bool without_clock) {
 
 /* ---- the end ---- */
 
+/* PID.spool has PID.series beside it. */
+static void end_plugins(void) {
+  size_t n = strlen(record.path), before = n - strlen("spool");
+  if (n + 2 > sizeof record.path) return;
+  memcpy(record.path + before, "series", sizeof "series");
+  pml__record_plugins_end(record.path);
+}
+
 __attribute__((destructor)) static void finish(void) {
   if (!is_ours()) return;
+  if (record.plugins && !record.confined) end_plugins();
   if (!record.confined) tell(NULL, true);
   pml_spool_end(record.spool, PML_SPOOL_EXIT);
 }
@@ -143,9 +165,8 @@ static uint64_t number(const char *name) {
 }
 
 /* Names, a line each. */
-static int start_counting(void) {
+static int name_events(void) {
   const char *all = getenv("PMLUA_RECORD_EVENTS");
-  const struct pml_stream_metrics *metrics;
   if (all == NULL) return 0;
   static char text[EVENTS_BYTES]; /* for good */
   char *rest = text;
@@ -153,7 +174,17 @@ static int start_counting(void) {
   memcpy(text, all, strlen(all) + 1);
   for (char *name; (name = strsep(&rest, "\n")) != NULL && record.nevents < PML_INTERCEPT_EVENTS_MAX;)
     if (name[0] != '\0') record.event[record.nevents++] = name;
-  return pml_intercept_count(record.event, record.nevents, &metrics);
+  return 0;
+}
+
+static int start_counting(void) {
+  const struct pml_stream_metrics *metrics;
+  int err = name_events();
+  record.plugins = getenv("SCOREP_METRIC_PLUGINS") != NULL;
+  if (err == 0 && record.plugins)
+    record.nevents +=
+        pml__record_plugins_load(record.event + record.nevents, PML_INTERCEPT_EVENTS_MAX - record.nevents);
+  return err < 0 || record.nevents == 0 ? err : pml_intercept_count(record.event, record.nevents, &metrics);
 }
 
 static int start_trace(void) {
@@ -171,14 +202,13 @@ static int start_trace(void) {
 
 /* The @i-th program of this process. */
 static int make_spool(void) {
-  char path[PATH_MAX];
   int err = -EEXIST;
   for (unsigned i = 1; i < PROGRAMS_MAX && err == -EEXIST; i++) {
     if (i == 1)
-      snprintf(path, sizeof path, "%s/%d.spool", record.dir, (int)record.pid);
+      snprintf(record.path, sizeof record.path, "%s/%d.spool", record.dir, (int)record.pid);
     else
-      snprintf(path, sizeof path, "%s/%d-%u.spool", record.dir, (int)record.pid, i);
-    err = pml_spool_open(&record.spool, path);
+      snprintf(record.path, sizeof record.path, "%s/%d-%u.spool", record.dir, (int)record.pid, i);
+    err = pml_spool_open(&record.spool, record.path);
   }
   return err;
 }
@@ -219,6 +249,7 @@ static void start_in_child(void) {
   int saved = errno;
   pml_profile_close(record.profile);
   record.spool = NULL;
+  record.plugins = false;
   int err = record.confined ? 0 : start();
   if (record.spool == NULL) pml_spool_lose_child(parents);
   if (err < 0)
@@ -238,6 +269,7 @@ __attribute__((constructor)) static void start_in_program(void) {
   memcpy(record.dir, dir, strlen(dir) + 1);
   int counting = start_counting(), err = start();
   if (err == 0) err = counting;
+  if (err == 0 && record.plugins) pml__record_plugins_start();
   if (err == 0) err = pml_intercept_install(&o);
   if (err == 0)
     err = -pthread_atfork(NULL, NULL, start_in_child); /* after that of interception, whose locks it takes */

@@ -233,16 +233,10 @@ bool pml__eventset_plugin_is_real(const struct pml_eventset *s, size_t event) {
   return plugin_of(s, event)->real;
 }
 
-/* A relative metric's values are added up, so that what is told of it is accumulated. */
-static enum pml_mode told(enum pml_mode m) {
-  static const enum pml_mode sum[] = {PML_MODE_ACCUMULATED_POINT, PML_MODE_ACCUMULATED_LAST, PML_MODE_ACCUMULATED_NEXT};
-  return pml_mode_is_relative(m) ? sum[m - PML_MODE_RELATIVE_POINT] : m;
-}
-
 void pml__eventset_plugin_describe(const struct pml_eventset *s, size_t event, struct pml_eventset_event *info) {
   const struct pml__eventset_plugin *e = plugin_of(s, event);
   info->type = e->real ? PML_TYPE_DOUBLE : PML_TYPE_INT64;
-  info->mode = told(e->mode);
+  info->mode = pml_mode_summed(e->mode);
   info->unit = e->metric->unit;
   info->binary = e->metric->binary;
   info->exponent = e->metric->exponent;

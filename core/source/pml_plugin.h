@@ -87,8 +87,8 @@ struct pml_plugin_pair {
 };
 
 struct pml_plugin_options {
-  const char *name;           /* "NAME" of libNAME.so */
-  const char *path;           /* that file, or the folder it is in; NULL: where the loader finds it */
+  const char *name; /* "NAME" of libNAME.so */
+  const char *path; /* that file, or the folder it is in; NULL: where the loader finds it, or among those that ship */
   const char *const *metrics; /* [nmetrics] tokens; NULL: of $SCOREP_METRIC_<NAME>, separated by its _SEP or "," */
   size_t nmetrics;
 };

@@ -4,6 +4,7 @@
 
 #include "base/pml_clock.h"
 #include "base/pml_error.h"
+#include "base/pml_library.h"
 #include "source/pml_plugin_guard.h"
 
 #include <dlfcn.h>
@@ -38,7 +39,9 @@ static int where(char *path, const struct pml_plugin_options *o) {
 
 /* The loader says the file first, where it is that which is not there. */
 static int refused(const char *name, const char *path, const char *said) {
+  char foreign[PATH_BYTES + 128];
   size_t n = strlen(path);
+  if (pml__library_foreign(path, foreign, sizeof foreign)) return pml_fail(PML_EPLUGIN, "plugin %s: %s", name, foreign);
   if (said == NULL) said = "the loader refuses it";
   if (strncmp(said, path, n) == 0 && strstr(said, "No such file") != NULL)
     return pml_fail(-ENOENT, "plugin %s: there is no %s where the loader looks; set LD_LIBRARY_PATH, or give its path",
@@ -46,12 +49,33 @@ static int refused(const char *name, const char *path, const char *said) {
   return pml_fail(PML_EPLUGIN, "plugin %s: %s", name, said);
 }
 
+/* Those that ship are beside this library: built in plugins, installed in pmlua/plugins. False: there is none. */
+static bool ours(char *path, const char *name) {
+  static const char *const place[] = {"plugins", "pmlua/plugins"};
+  Dl_info here;
+  struct stat st;
+  if (dladdr(&place, &here) == 0 || here.dli_fname == NULL) return false;
+  const char *slash = strrchr(here.dli_fname, '/');
+  int folder = slash != NULL ? (int)(slash - here.dli_fname) : 0;
+  for (size_t i = 0; slash != NULL && i < 2; i++) {
+    int n = snprintf(path, PATH_BYTES, "%.*s/%s/lib%s.so", folder, here.dli_fname, place[i], name);
+    if (n < PATH_BYTES && stat(path, &st) == 0) return true;
+  }
+  return false;
+}
+
 static int open_library(struct pml_plugin *p, const struct pml_plugin_options *o) {
-  char path[PATH_BYTES];
+  char path[PATH_BYTES], own[PATH_BYTES];
   int err = where(path, o);
   if (err < 0) return err;
   p->object = dlopen(path, RTLD_NOW | RTLD_LOCAL);
-  if (p->object == NULL) return refused(p->name, path, dlerror());
+  if (p->object == NULL) err = refused(p->name, path, dlerror());
+  if (err == -ENOENT && ours(own, o->name)) {
+    memcpy(path, own, sizeof path);
+    p->object = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+    err = p->object == NULL ? refused(p->name, path, dlerror()) : 0;
+  }
+  if (err < 0) return err;
   free(p->path);
   p->path = strdup(path);
   return p->path != NULL ? 0 : pml_fail(-ENOMEM, "no memory for plugin %s", p->name);

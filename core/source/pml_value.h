@@ -56,6 +56,11 @@ static inline bool pml_mode_is_level(enum pml_mode m) {
 static inline bool pml_mode_is_relative(enum pml_mode m) {
   return m >= PML_MODE_RELATIVE_POINT && m <= PML_MODE_RELATIVE_NEXT;
 }
+/* What becomes of a metric whose values are added up: a relative one is accumulated. */
+static inline enum pml_mode pml_mode_summed(enum pml_mode m) {
+  static const enum pml_mode sum[] = {PML_MODE_ACCUMULATED_POINT, PML_MODE_ACCUMULATED_LAST, PML_MODE_ACCUMULATED_NEXT};
+  return pml_mode_is_relative(m) ? sum[m - PML_MODE_RELATIVE_POINT] : m;
+}
 
 PML_END_DECLS
 

@@ -80,6 +80,12 @@ struct pml_plugin;
 PML_API int pml_otf2_plugin(struct pml_otf2 *a, struct pml_plugin *p, uint64_t since_ticks, size_t *written);
 
 /*
+ * pml_otf2_series_file - all series of a file as pml_plugin_save() writes it, each as pml_otf2_series(). Returns also
+ * what pml_plugin_load_series() returns.
+ */
+PML_API int pml_otf2_series_file(struct pml_otf2 *a, const char *path);
+
+/*
  * pml_otf2_flush - hand what is recorded to libotf2; any thread, while others record. A lock among flushers.
  * Once libotf2 has failed, as on a full disk, every flush returns that failure and what it takes from the rings is lost
  * and counted as dropped; recording itself goes on undisturbed.

@@ -2,7 +2,7 @@
 /* core/substrate/pml_otf2_series.c - metrics of a trace: what they are, and series of them on locations of their own.
  */
 #include "base/pml_error.h"
-#include "source/pml_plugin.h"
+#include "source/pml_plugin_file.h"
 #include "substrate/pml_otf2_write.h"
 
 #include <errno.h>
@@ -161,6 +161,15 @@ static int write_one(const struct pml_plugin_series *s, void *arg) {
   int err = pml_otf2_series(w->a, &metric, place, s->pair + from, to - from);
   if (err == 0) w->written += to - from;
   return err;
+}
+
+static int write_loaded(const char *plugin, const struct pml_plugin_series *s, void *a) {
+  struct writing w = {.a = a, .plugin = plugin};
+  return write_one(s, &w);
+}
+
+int pml_otf2_series_file(struct pml_otf2 *a, const char *path) {
+  return pml_plugin_load_series(path, write_loaded, a);
 }
 
 int pml_otf2_plugin(struct pml_otf2 *a, struct pml_plugin *p, uint64_t since_ticks, size_t *written) {

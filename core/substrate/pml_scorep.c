@@ -4,6 +4,7 @@
 
 #include "base/pml_clock.h"
 #include "base/pml_error.h"
+#include "base/pml_library.h"
 #include "base/pml_thread.h"
 #include "source/pml_plugin_guard.h"
 
@@ -33,6 +34,7 @@ static const char *const call_names[] = {"init",
                                          "delete_location",
                                          "pre_unify",
                                          "write_data",
+                                         "dump_manifest",
                                          "finalize"};
 
 struct calling {
@@ -82,6 +84,9 @@ static uint64_t call(uint64_t arg) {
   case PML__SCOREP_WRITE_DATA:
     i->write_data();
     break;
+  case PML__SCOREP_MANIFEST:
+    i->dump_manifest(a->manifest, ".", "."); /* it stands in the folder that it is of */
+    break;
   case PML__SCOREP_FINALIZE:
     i->finalize();
     break;
@@ -105,6 +110,7 @@ bool pml__scorep_has(const struct pml_scorep *p, enum pml__scorep_call which) {
                       i->delete_location != NULL,
                       i->pre_unify != NULL,
                       i->write_data != NULL,
+                      i->dump_manifest != NULL,
                       i->finalize != NULL};
   return has[which];
 }
@@ -146,7 +152,10 @@ static int load(struct pml_scorep *p, const char *path) {
     return pml_fail(-ENAMETOOLONG, "the folder of substrate plugin %s has too long a name", p->name);
   p->library = dlopen(file, RTLD_NOW | RTLD_LOCAL);
   if (p->library == NULL) {
+    char foreign[sizeof file + 128];
     const char *why = dlerror();
+    if (pml__library_foreign(file, foreign, sizeof foreign))
+      return pml_fail(-ENOEXEC, "substrate plugin %s: %s", p->name, foreign);
     bool missing = strstr(why, "No such file") != NULL && strncmp(why, file, strlen(file)) == 0;
     return pml_fail(missing ? -ENOENT : -ENOEXEC, "substrate plugin %s: %s", p->name, why);
   }
@@ -195,6 +204,9 @@ static bool take_function(struct pml__scorep_functions *f, uint32_t event, SCORE
   case SCOREP_EVENT_TRIGGER_COUNTER_UINT64:
     to = &f->whole;
     break;
+  case SCOREP_EVENT_TRIGGER_COUNTER_INT64:
+    to = &f->whole_signed;
+    break;
   case SCOREP_EVENT_TRIGGER_COUNTER_DOUBLE:
     to = &f->real;
     break;
@@ -203,6 +215,12 @@ static bool take_function(struct pml__scorep_functions *f, uint32_t event, SCORE
     break;
   case SCOREP_EVENT_DISABLE_RECORDING:
     to = &f->disable;
+    break;
+  case SCOREP_EVENT_PROGRAM_BEGIN:
+    to = &f->program_begin;
+    break;
+  case SCOREP_EVENT_PROGRAM_END:
+    to = &f->program_end;
     break;
   default:
     return false;
@@ -261,8 +279,10 @@ static int begin(struct pml_scorep *p) {
   for (; paradigm.handle <= (PML__SCOREP_PARADIGM | SCOREP_PARADIGM_LIBWRAP); paradigm.handle++)
     (void)pml__scorep_call(p, PML__SCOREP_DEFINE, &paradigm);
   pml__scorep_define(p);
-  if (pml__scorep_lane(p, pml_thread_self()->id) == NULL) return pml_fail(-ENOMEM, "no memory for a location");
+  p->master = pml__scorep_lane(p, pml_thread_self()->id);
+  if (p->master == NULL) return pml_fail(-ENOMEM, "no memory for a location");
   (void)pml__scorep_call(p, PML__SCOREP_INIT_MPP, NULL);
+  pml__scorep_program(p, p->master, true);
   if (atomic_load(&p->dropped)) return refused(p, "beginning threw an exception");
   return pml__scorep_listen(p);
 }
@@ -273,6 +293,7 @@ static void end(struct pml_scorep *p) {
   pml__scorep_leave_all(p);
   (void)pml__scorep_call(p, PML__SCOREP_PRE_UNIFY, NULL);
   (void)pml__scorep_call(p, PML__SCOREP_WRITE_DATA, NULL);
+  pml__scorep_write_manifest(p);
   for (const struct pml__scorep_lane *l = p->lanes; l != NULL; l = l->next) {
     a.location = l->location;
     (void)pml__scorep_call(p, PML__SCOREP_DELETE, &a);

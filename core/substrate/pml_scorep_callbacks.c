@@ -134,8 +134,7 @@ static bool is_metric(SCOREP_MetricHandle handle) {
 }
 static SCOREP_MetricValueType metric_value_type(SCOREP_MetricHandle handle) {
   if (!is_metric(handle)) return SCOREP_INVALID_METRIC_VALUE_TYPE;
-  return pml__scorep_metric_is_real(metric_of(handle, PML__SCOREP_METRIC)) ? SCOREP_METRIC_VALUE_DOUBLE
-                                                                           : SCOREP_METRIC_VALUE_UINT64;
+  return (SCOREP_MetricValueType)pml__scorep_metric_type(metric_of(handle, PML__SCOREP_METRIC)); /* in one order */
 }
 static const char *metric_name(SCOREP_MetricHandle handle) {
   const char *name = pml__scorep_metric_name(metric_of(handle, PML__SCOREP_METRIC));
@@ -145,7 +144,8 @@ static SCOREP_MetricProfilingType metric_profiling_type(SCOREP_MetricHandle hand
   return is_metric(handle) ? SCOREP_METRIC_PROFILING_TYPE_EXCLUSIVE : SCOREP_INVALID_METRIC_PROFILING_TYPE;
 }
 static SCOREP_MetricMode metric_mode(SCOREP_MetricHandle handle) {
-  return is_metric(handle) ? SCOREP_METRIC_MODE_ACCUMULATED_START : SCOREP_INVALID_METRIC_MODE;
+  if (!is_metric(handle)) return SCOREP_INVALID_METRIC_MODE;
+  return (SCOREP_MetricMode)pml__scorep_metric_mode(metric_of(handle, PML__SCOREP_METRIC));
 }
 static SCOREP_MetricSourceType metric_source_type(SCOREP_MetricHandle handle) {
   const char *name = metric_name(handle);
@@ -244,10 +244,15 @@ static SCOREP_ParameterType parameter_type(SCOREP_ParameterHandle handle) {
   }
 NO_NAME(parameter_name, "SCOREP_ParameterHandle_GetName")
 NO_NAME(source_file_name, "SCOREP_SourceFileHandle_GetName")
-NO_NAME(string_of, "SCOREP_StringHandle_Get")
 #undef NO_NAME
+static const char *string_of(SCOREP_StringHandle handle) {
+  const char *text = pml__scorep_string_text(handle);
+  if (text != NULL) return text;
+  (void)no_answer("SCOREP_StringHandle_Get of what is no string", 0);
+  return "";
+}
 
-/* ---- metrics outside events, and the manifest ---- */
+/* ---- metrics outside events ---- */
 
 static void write_strict(struct SCOREP_Location *l, uint64_t time, SCOREP_Substrates_WriteMetricsCb f) {
   (void)l, (void)time, (void)f;
@@ -261,15 +266,6 @@ static void write_asynchronous(struct SCOREP_Location *l, SCOREP_Substrates_Writ
   (void)l, (void)f;
   (void)no_answer("SCOREP_Metric_WriteAsynchronousMetrics", 0);
 }
-static void manifest_header(FILE *out, const char *section) {
-  (void)out, (void)section;
-  (void)no_answer("SCOREP_ConfigManifestSectionHeader", 0);
-}
-static void manifest_entry(FILE *out, const char *file, const char *description, ...) {
-  (void)out, (void)file, (void)description;
-  (void)no_answer("SCOREP_ConfigManifestSectionEntry", 0);
-}
-
 const SCOREP_SubstratePluginCallbacks pml__scorep_callbacks = {
     .SCOREP_GetExperimentDirName = pml__scorep_directory,
     .SCOREP_Ipc_GetSize = get_size,
@@ -322,6 +318,6 @@ const SCOREP_SubstratePluginCallbacks pml__scorep_callbacks = {
     .SCOREP_Metric_WriteStrictlySynchronousMetrics = write_strict,
     .SCOREP_Metric_WriteSynchronousMetrics = write_synchronous,
     .SCOREP_Metric_WriteAsynchronousMetrics = write_asynchronous,
-    .SCOREP_ConfigManifestSectionHeader = manifest_header,
-    .SCOREP_ConfigManifestSectionEntry = manifest_entry,
+    .SCOREP_ConfigManifestSectionHeader = pml__scorep_manifest_header,
+    .SCOREP_ConfigManifestSectionEntry = pml__scorep_manifest_entry,
 };

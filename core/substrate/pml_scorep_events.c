@@ -148,8 +148,11 @@ static uint64_t trigger(uint64_t arg) {
     if (at == PML_STREAM_METRICS_MAX) continue;
     double real;
     memcpy(&real, &l->values[at], sizeof real);
-    if (!pml__scorep_metric_is_real(at))
+    enum pml_plugin_value type = pml__scorep_metric_type(at);
+    if (type == PML_PLUGIN_UINT64)
       f->whole(l->location, c->ticks, PML__SCOREP_SET | at, l->values[at]);
+    else if (type == PML_PLUGIN_INT64)
+      f->whole_signed(l->location, c->ticks, PML__SCOREP_SET | at, (int64_t)l->values[at]);
     else
       f->real(l->location, c->ticks, PML__SCOREP_SET | at, real);
   }
@@ -222,15 +225,17 @@ static void thread_end(void *arg, void *data) {
 }
 
 void pml__scorep_leave_all(struct pml_scorep *p) {
-  for (struct pml__scorep_lane *l = p->lanes; l != NULL; l = l->next) {
-    leave_open(l);
-    deactivate(l);
-  }
+  for (struct pml__scorep_lane *l = p->lanes; l != NULL; l = l->next) leave_open(l);
+  pml__scorep_program(p, p->master, false);
+  for (struct pml__scorep_lane *l = p->lanes; l != NULL; l = l->next) deactivate(l);
 }
 
 /* ---- asking for events ---- */
 
 static void no_counter(struct SCOREP_Location *location, uint64_t ticks, SCOREP_SamplingSetHandle set, uint64_t value) {
+  (void)location, (void)ticks, (void)set, (void)value;
+}
+static void no_signed(struct SCOREP_Location *location, uint64_t ticks, SCOREP_SamplingSetHandle set, int64_t value) {
   (void)location, (void)ticks, (void)set, (void)value;
 }
 static void no_real(struct SCOREP_Location *location, uint64_t ticks, SCOREP_SamplingSetHandle set, double value) {
@@ -245,10 +250,11 @@ int pml__scorep_listen(struct pml_scorep *p) {
     struct pml__scorep_functions *f = &p->functions[mode];
     if (f->enter != NULL || f->leave != NULL)
       c.event[PML_STREAM_ENTER] = on_enter, c.event[PML_STREAM_LEAVE] = on_leave;
-    if (f->whole != NULL || f->real != NULL) c.event[PML_STREAM_METRIC] = on_metric;
+    if (f->whole != NULL || f->whole_signed != NULL || f->real != NULL) c.event[PML_STREAM_METRIC] = on_metric;
     if (f->enter == NULL) f->enter = nothing;
     if (f->leave == NULL) f->leave = nothing;
     if (f->whole == NULL) f->whole = no_counter;
+    if (f->whole_signed == NULL) f->whole_signed = no_signed;
     if (f->real == NULL) f->real = no_real;
   }
   bool threads = pml__scorep_has(p, PML__SCOREP_CREATE) || pml__scorep_has(p, PML__SCOREP_ACTIVATE);

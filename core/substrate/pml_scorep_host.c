@@ -6,6 +6,7 @@
 
 #include <errno.h>
 #include <stdarg.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -91,18 +92,42 @@ void pml__scorep_free_locations(void) {
 
 static struct {
   const char *name;
-  bool real;
+  enum pml_plugin_value type;
+  enum pml_mode mode;
 } metric[PML_STREAM_METRICS_MAX];
 static _Atomic uint32_t nmetrics;
 
+/* What a plugin says of its metric, plugin::NAME::METRIC; of others integers are counts. */
+static void describe_metric(const char *name, bool real, enum pml_plugin_value *type, enum pml_mode *mode) {
+  char plugin[128];
+  struct pml_plugin_info info;
+  *type = real ? PML_PLUGIN_DOUBLE : PML_PLUGIN_UINT64;
+  *mode = PML_MODE_ACCUMULATED_START;
+  const char *rest = strncmp(name, "plugin::", 8) == 0 ? strstr(name + 8, "::") : NULL;
+  if (rest == NULL || rest - name - 8 >= (ptrdiff_t)sizeof plugin) return;
+  (void)snprintf(plugin, sizeof plugin, "%.*s", (int)(rest - name - 8), name + 8);
+  struct pml_plugin *p = pml_plugin_find(plugin);
+  if (p == NULL) return;
+  pml_plugin_describe(p, &info);
+  for (size_t i = 0; i < info.nmetrics; i++) {
+    if (strcmp(info.metric[i].name, rest + 2) != 0) continue;
+    *mode = pml_mode_summed(info.metric[i].mode);
+    if (!real) *type = info.metric[i].value == PML_PLUGIN_INT64 ? PML_PLUGIN_INT64 : PML_PLUGIN_UINT64;
+  }
+}
+
 uint32_t pml__scorep_metric(const char *name, bool real) {
   uint32_t i = 0;
+  enum pml_plugin_value type;
+  enum pml_mode mode;
+  describe_metric(name, real, &type, &mode);
   pthread_mutex_lock(&lock);
   uint32_t n = atomic_load(&nmetrics);
   while (i < n && strcmp(metric[i].name, name) != 0) i++;
   if (i == n && n < PML_STREAM_METRICS_MAX) {
     metric[i].name = strdup(name);
-    metric[i].real = real;
+    metric[i].type = type;
+    metric[i].mode = mode;
     if (metric[i].name != NULL)
       atomic_store_explicit(&nmetrics, n + 1, memory_order_release);
     else
@@ -123,8 +148,35 @@ const char *pml__scorep_metric_name(uint32_t i) {
   return i < pml__scorep_metrics() ? metric[i].name : NULL;
 }
 
-bool pml__scorep_metric_is_real(uint32_t i) {
-  return i < pml__scorep_metrics() && metric[i].real;
+enum pml_plugin_value pml__scorep_metric_type(uint32_t i) {
+  return i < pml__scorep_metrics() ? metric[i].type : PML_PLUGIN_UINT64;
+}
+
+enum pml_mode pml__scorep_metric_mode(uint32_t i) {
+  return i < pml__scorep_metrics() ? metric[i].mode : PML_MODE_ACCUMULATED_START;
+}
+
+/* ---- strings ---- */
+
+#define STRINGS_MAX 1024u
+
+static const char *_Atomic string[STRINGS_MAX];
+static uint32_t nstrings;
+
+SCOREP_StringHandle pml__scorep_string(const char *text) {
+  uint32_t i = 0;
+  pthread_mutex_lock(&lock);
+  while (i < nstrings && strcmp(atomic_load(&string[i]), text) != 0) i++;
+  const char *kept = i == nstrings && i < STRINGS_MAX ? strdup(text) : NULL;
+  if (kept != NULL) atomic_store(&string[nstrings++], kept);
+  bool known = i < nstrings;
+  pthread_mutex_unlock(&lock);
+  return known ? PML__SCOREP_STRING | i : SCOREP_MOVABLE_NULL;
+}
+
+const char *pml__scorep_string_text(SCOREP_StringHandle handle) {
+  uint32_t i = handle & ~PML__SCOREP_KIND;
+  return (handle & PML__SCOREP_KIND) == PML__SCOREP_STRING && i < STRINGS_MAX ? atomic_load(&string[i]) : NULL;
 }
 
 /* ---- the folder ---- */

@@ -4,10 +4,12 @@
 #define PML_SCOREP_PRIVATE_H
 
 #include "compat/scorep/include/scorep/SCOREP_SubstratePlugins.h"
+#include "source/pml_plugin.h"
 #include "substrate/pml_scorep.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
+#include <stdio.h>
 #include <sys/types.h>
 
 /* Of plugins that are compiled: these do not change. */
@@ -21,6 +23,7 @@ _Static_assert(SCOREP_SUBSTRATES_NUM_EVENTS == 83 && SCOREP_EVENT_ENTER_REGION =
                "the numbers of events and handles");
 
 /* Handles: a region's is its id, the others have a mark. */
+#define PML__SCOREP_STRING UINT32_C(0x30000000)
 #define PML__SCOREP_METRIC UINT32_C(0x40000000)
 #define PML__SCOREP_SET UINT32_C(0x50000000)
 #define PML__SCOREP_PARADIGM UINT32_C(0x60000000)
@@ -40,9 +43,12 @@ struct pml__scorep_functions {
   SCOREP_Substrates_EnterRegionCb enter;
   SCOREP_Substrates_ExitRegionCb leave;
   SCOREP_Substrates_TriggerCounterUint64Cb whole;
+  SCOREP_Substrates_TriggerCounterInt64Cb whole_signed;
   SCOREP_Substrates_TriggerCounterDoubleCb real;
   SCOREP_Substrates_EnableRecordingCb enable;
   SCOREP_Substrates_DisableRecordingCb disable;
+  SCOREP_Substrates_ProgramBeginCb program_begin; /* NULL: it has none, as the next */
+  SCOREP_Substrates_ProgramEndCb program_end;
 };
 
 /* A plugin on a thread; but for the list, that thread's alone while it gets events. */
@@ -64,8 +70,8 @@ struct pml_scorep {
   _Atomic uint32_t regions, metrics;               /* the plugin was told of as many; under @lock */
   struct pml__scorep_functions functions[SCOREP_SUBSTRATES_NUM_MODES];
   SCOREP_SubstratePluginInfo info;
-  pthread_mutex_t lock; /* lanes, and telling definitions */
-  struct pml__scorep_lane *lanes;
+  pthread_mutex_t lock;                    /* lanes, and telling definitions */
+  struct pml__scorep_lane *lanes, *master; /* of the thread that opened it */
   uint32_t nlanes;
   uint64_t consumer; /* 0: it wants no events */
   _Atomic uint64_t unmatched;
@@ -92,6 +98,7 @@ enum pml__scorep_call {
   PML__SCOREP_DELETE,
   PML__SCOREP_PRE_UNIFY,
   PML__SCOREP_WRITE_DATA,
+  PML__SCOREP_MANIFEST,
   PML__SCOREP_FINALIZE
 };
 
@@ -101,6 +108,7 @@ struct pml__scorep_arguments {
   SCOREP_Substrates_Mode mode;
   SCOREP_Substrates_Callback *functions; /* comes back */
   const struct SCOREP_Location *location, *parent;
+  FILE *manifest;
 };
 
 /* What the plugin's function returns, or 0; nothing is done where it has none, or was dropped. @a may be NULL. */
@@ -130,12 +138,26 @@ void pml__scorep_free_locations(void);
 uint32_t pml__scorep_metric(const char *name, bool real);
 uint32_t pml__scorep_metrics(void);
 const char *pml__scorep_metric_name(uint32_t i);
-bool pml__scorep_metric_is_real(uint32_t i);
+enum pml_plugin_value pml__scorep_metric_type(uint32_t i);
+enum pml_mode pml__scorep_metric_mode(uint32_t i);
+
+/* A handle of @text, for good; SCOREP_MOVABLE_NULL: there are too many. The text of one; NULL: it is none. */
+SCOREP_StringHandle pml__scorep_string(const char *text);
+const char *pml__scorep_string_text(SCOREP_StringHandle handle);
 
 /* Where data goes. set: for all plugins; make: the folder. Return 0 or a negative code. */
 int pml__scorep_set_directory(const char *path, bool others);
 int pml__scorep_make_directory(void);
 const char *pml__scorep_directory(void);
+
+/* --- pml_scorep_program.c --- */
+
+/* The plugin hears that the program begins, or ends, on that lane; NULL: there is none. */
+void pml__scorep_program(struct pml_scorep *p, struct pml__scorep_lane *l, bool begins);
+/* It adds its files to MANIFEST.md of the folder, if there is one. */
+void pml__scorep_write_manifest(struct pml_scorep *p);
+void pml__scorep_manifest_header(FILE *out, const char *section);
+void pml__scorep_manifest_entry(FILE *out, const char *file, const char *description, ...) PML_PRINTF(3, 4);
 
 /* --- pml_scorep_events.c --- */
 

@@ -5,10 +5,11 @@
 #include "substrate/pml_spool_read_private.h"
 
 #include <errno.h>
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#define UNIT_MAX_BYTES 64u
 
 /* One thread; what is open, innermost last. */
 struct track {
@@ -87,19 +88,9 @@ static int leave(struct writing *w, struct track *t, uint64_t ticks, pml_region_
   return pml__otf2_write(w->archive, t->location, PML__OTF2_LEAVE, lift(t, ticks), region, NULL);
 }
 
-static uint64_t nearest(uint64_t bits) {
-  double d;
-  memcpy(&d, &bits, sizeof d);
-  if (!(fabs(d) < 0x1p63)) return d > 0 ? INT64_MAX : d < 0 ? (uint64_t)INT64_MIN : 0;
-  return (uint64_t)llrint(d);
-}
-
 static int metric(struct writing *w, struct track *t, uint64_t ticks, const uint64_t *from) {
   uint64_t value[PML_STREAM_METRICS_MAX];
-  for (uint32_t i = 0; i < w->nmetrics; i++) {
-    bool real = (w->reader->head.real[i / 64] >> i % 64 & 1) != 0;
-    value[i] = real ? nearest(from[i]) : from[i];
-  }
+  memcpy(value, from, w->nmetrics * sizeof *value);
   return pml__otf2_write(w->archive, t->location, PML__OTF2_METRIC, lift(t, ticks), 0, value);
 }
 
@@ -117,12 +108,43 @@ static int write_event(void *arg, void *track, const struct pml__spool_told *e) 
 
 /* ---- the archive ---- */
 
+/*
+ * What the line "unit<TAB>NAME<TAB>SCALE<TAB>MODE<TAB>BINARY<TAB>EXPONENT<TAB>UNIT" says of a plugin's metric, if there
+ * is one. @unit: where it is kept.
+ */
+static void describe_metric(const char *text, struct pml_otf2_metric *m, char unit[UNIT_MAX_BYTES]) {
+  char line[PML__SPOOL_METRIC_BYTES + 16];
+  int mode, binary, exponent, at = 0;
+  (void)snprintf(line, sizeof line, "\nunit\t%.255s\t", m->name);
+  const char *found = text != NULL ? strstr(text, line) : NULL;
+  if (found == NULL) return;
+  found += strlen(line);
+  if (sscanf(found, "%*s %d %d %d%n", &mode, &binary, &exponent, &at) != 3 || mode < 0 || mode >= PML_MODES ||
+      exponent < -1000 || exponent > 1000 || found[at] != '\t')
+    return;
+  size_t bytes = strcspn(found + at + 1, "\n");
+  if (bytes >= UNIT_MAX_BYTES) bytes = UNIT_MAX_BYTES - 1;
+  memcpy(unit, found + at + 1, bytes);
+  unit[bytes] = '\0';
+  m->unit = unit;
+  m->mode = (enum pml_mode)mode;
+  m->binary = binary != 0;
+  m->exponent = exponent;
+  m->is_signed = true;
+}
+
 static int open_archive(struct writing *w, const char *dir, const char *process) {
   char name[PML_STREAM_METRICS_MAX][PML__SPOOL_METRIC_BYTES];
+  char unit[PML_STREAM_METRICS_MAX][UNIT_MAX_BYTES];
   struct pml_otf2_metric metric_of[PML_STREAM_METRICS_MAX];
+  struct pml_spool_story story;
   uint32_t n = pml__spool_metrics(w->reader, name);
-  for (uint32_t i = 0; i < n; i++)
-    metric_of[i] = (struct pml_otf2_metric){.name = name[i], .mode = PML_OTF2_ACCUMULATED};
+  pml_spool_read_story(w->reader, &story);
+  for (uint32_t i = 0; i < n; i++) {
+    bool real = (w->reader->head.real[i / 64] >> i % 64 & 1) != 0;
+    metric_of[i] = (struct pml_otf2_metric){.name = name[i], .mode = PML_OTF2_ACCUMULATED, .real = real};
+    describe_metric(story.text, &metric_of[i], unit[i]);
+  }
   w->nmetrics = n;
   int err = pml_otf2_open(&w->archive, dir, metric_of, n, 16);
   if (err == 0) err = pml__otf2_origin(w->archive, process, w->reader->head.ticks, w->reader->head.realtime_ns);
@@ -148,7 +170,7 @@ static int write_beside(const struct writing *w) {
   return err;
 }
 
-int pml_spool_read_trace(struct pml_spool_reader *r, const char *dir, const char *process,
+int pml_spool_read_trace(struct pml_spool_reader *r, const char *dir, const char *process, const char *series,
                          int (*progress)(uint64_t done, uint64_t all, void *arg), void *arg, uint64_t *open) {
   struct writing w = {.reader = r};
   int err = open_archive(&w, dir, process);
@@ -156,6 +178,7 @@ int pml_spool_read_trace(struct pml_spool_reader *r, const char *dir, const char
                                         progress,     arg,         w.nmetrics, &w};
   if (err == 0) err = pml__spool_listen(r, &l);
   if (err == 0) err = write_beside(&w);
+  if (err == 0 && series != NULL) err = pml_otf2_series_file(w.archive, series);
   int closed = pml_otf2_close(w.archive);
   *open = w.left_open;
   return err != 0 ? err : closed;

@@ -78,12 +78,19 @@ static uint64_t combined(uint64_t x, uint64_t y, bool real, bool minus) {
   return x;
 }
 
+/* What event sets give while there is no value; of a double no number. From or to it nothing has changed. */
+#define ABSENT UINT64_MAX
+
+static uint64_t change(uint64_t from, uint64_t to, bool real) {
+  return from == ABSENT || to == ABSENT ? 0 : combined(to, from, real, true);
+}
+
 static void end_call(struct pml__spool_summer *t, const struct pml_stream_event *e) {
   uint64_t *mine = t->value + (size_t)2 * t->n * t->depth, *outer = t->depth > 0 ? mine - t->n : NULL;
   struct pml__spool_sums *s = sums_of(t, e->region);
   for (uint32_t i = 0; i < t->n; i++) {
     bool real = pml_stream_metrics_real(t->metrics, i);
-    uint64_t all = combined(e->values[i], mine[i], real, true), own = combined(all, mine[t->n + i], real, true);
+    uint64_t all = change(mine[i], e->values[i], real), own = combined(all, mine[t->n + i], real, true);
     if (s != NULL) __atomic_store_n(&s->sum[i], combined(s->sum[i], own, real, false), __ATOMIC_RELAXED);
     if (outer != NULL) outer[i] = combined(outer[i], all, real, false);
   }

@@ -80,7 +80,8 @@ end
 local function process(file)
   local f <close>, err = io.open(file, "r")
   if not f then return nil, err end
-  local p = { paths = {}, durations = {}, events = {}, sums = {}, unmatched_patterns = {}, whole = false }
+  local p = { paths = {}, durations = {}, events = {}, sums = {}, unmatched_patterns = {}, troubles = {},
+    units = {}, whole = false }
   for line in f:lines() do
     local key, value = line:match("^([a-z_]+)\t(.*)$")
     if line == "end" then p.whole = true
@@ -97,6 +98,10 @@ local function process(file)
       local sums = sums_of(line, p.events)
       if not sums then return nil, file .. ": not what a recorded process writes" end
       p.sums[#p.sums + 1] = sums
+    elseif key == "trouble" then p.troubles[#p.troubles + 1] = value
+    elseif key == "unit" then
+      local event, scale, unit = value:match("^([^\t]*)\t([^\t]*)\t%d+\t%d\t%-?%d+\t(.*)$")
+      if event then p.units[event] = { scale = tonumber(scale) or 1, unit = unit } end
     elseif key and key:find("^unmatched_") then
       table.insert(p.unmatched_patterns, unmatched(key:sub(#"unmatched_" + 1), value))
     elseif key then p[key] = math.tointeger(tonumber(value)) or value

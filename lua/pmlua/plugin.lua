@@ -142,6 +142,10 @@ function M.follow()
   return #self.plugins > 0 and self or nil
 end
 
+local columns = { { "event", "text", "metric of a plugin" }, { "thread", "", "that measured it; 0: the process or more" },
+  { "time", "s", "since the run began" }, { "value", "", "in the unit beside it" }, { "unit", "text", "" },
+  { "mode", "text", "what the value is, and of what time" } }
+
 --- A series from some time on; what stood before it is another index.
 local function add_rows(rows, series, since_ns)
   local old = #rows
@@ -167,9 +171,44 @@ function Follower:finish(archive)
     for _, series in ipairs(p.handle:series() or {}) do add_rows(rows, series, self.since_ns) end
   end
   return #rows > 0 and { title = "what plugins measured in their own time; an index for each metric and place", rows = rows,
-    columns = { { "event", "text", "metric of a plugin" }, { "thread", "", "that measured it; 0: the process or more" },
-      { "time", "s", "since the run began" }, { "value", "", "in the unit beside it" }, { "unit", "text", "" },
-      { "mode", "text", "what the value is, and of what time" } } } or nil, err
+    columns = columns } or nil, err
+end
+
+-- --- of a recorded process ---
+
+--- A series' name, its thread, and its unit, for people.
+local function label(series)
+  return ("%s%s%s"):format(series.event:gsub("^plugin::", ""), series.thread and (" of thread %d"):format(series.thread) or "",
+    series.unit ~= "" and (" [%s]"):format(series.unit) or "")
+end
+
+local function draw(all, rows, path)
+  local picture = require "pmlua.picture"
+  local names, lines = {}, {}
+  for i, series in ipairs(all) do names[i] = picture.string(label(series)) end
+  for i, row in ipairs(rows) do lines[i] = row and ("%.9g %.17g"):format(row[3], row[4]) or "\n" end
+  return picture.draw("plugins", { ["series.dat"] = table.concat(lines, "\n") .. "\n",
+    ["run.gp"] = picture.run_gp("What plugins measured in their own time", { "series_n = " .. #all,
+      ("array series_name[%d] = [%s]"):format(#all, table.concat(names, ", ")) }) }, path)
+end
+
+--- What a recorded process left of its plugins, as a table STEM.dat and a picture STEM.svg.
+---@param path string the file of series
+---@param stem string
+---@return integer? n how many series there are
+---@return string? err
+function M.tabulate(path, stem)
+  local all, err = core.plugin.read(path)
+  if not all then return nil, (err:gsub("^[%w_.]+: %u+: ", "")) end
+  local since, rows = math.huge, {}
+  for _, series in ipairs(all) do since = math.min(since, series.ns[1] or since) end
+  for _, series in ipairs(all) do add_rows(rows, series, since) end
+  local ok
+  ok, err = require("pmlua.picture").write(stem .. ".dat", require("pmlua.dat").format {
+    title = "what plugins measured in their own time; an index for each metric and place", columns = columns, rows = rows })
+  if not ok then return nil, err end
+  draw(all, rows, stem .. ".svg") -- the table is what counts: without gnuplot there is no picture
+  return #all
 end
 
 return M

@@ -21,6 +21,15 @@ local function events_of(all)
   return {}
 end
 
+--- An event as the head of a column: a plugin's metric has a unit, and its values a scale.
+local function heading(all, event)
+  for _, p in ipairs(all.processes) do
+    local u = p.units[event]
+    if u then return ("%s%s"):format(event:gsub("^plugin::", ""), u.unit ~= "" and (" [%s]"):format(u.unit) or ""), u.scale end
+  end
+  return event, 1
+end
+
 --- C++ names may be longer than a screen is wide.
 local function shortened(name)
   return #name <= NAME and name or name:sub(1, NAME - 3) .. "..."
@@ -28,14 +37,18 @@ end
 
 local function print_table(all, dir)
   local tabulate = require "pmlua.tabulate"
-  local rows, events = {}, events_of(all)
+  local rows, events, heads, scales = {}, events_of(all), {}, {}
+  for k, event in ipairs(events) do heads[k], scales[k] = heading(all, event) end
   for i, f in ipairs(all.functions) do
     if i > LINES then break end
     rows[i] = { f.library, shortened(f.name), f.calls, f.inclusive_ns, f.exclusive_ns, f.min_ns, f.median_ns, f.max_ns }
-    for k, event in ipairs(events) do rows[i][7 + k + 1] = f.events and f.events[event] or 0 end
+    for k, event in ipairs(events) do
+      local v = f.events and f.events[event] or 0
+      rows[i][7 + k + 1] = scales[k] == 1 and v or v * scales[k]
+    end
   end
   local names = { "library", "function", "calls", "inclusive [ns]", "exclusive [ns]", "min [ns]", "median [ns]", "max [ns]" }
-  table.move(events, 1, #events, #names + 1, names)
+  table.move(heads, 1, #heads, #names + 1, names)
   if #rows > 0 then io.stderr:write("\n", tabulate(names, rows), "\n") end
   local more = #all.functions - #rows
   if more > 0 then io.stderr:write(("and %d functions more; --json has all\n"):format(more)) end
@@ -56,6 +69,7 @@ local function print_json(all)
   for _, p in ipairs(all.processes) do
     json.array(p.paths)
     json.array(p.unmatched_patterns)
+    json.array(p.troubles)
     json.array(p.events)
     p.durations, p.sums = nil, nil -- the functions have all
   end
@@ -97,6 +111,17 @@ local function tell_endings(all, dir, complain)
   name_some(all, complain, function(p) return p.ended == "running" end, function()
     return "is still running; when it has ended, tell the rest with pmlua record --finish " .. dir
   end)
+end
+
+--- What went wrong with plugins, each line once however many processes say it.
+local function tell_troubles(all, complain)
+  local said = {}
+  for _, p in ipairs(all.processes) do
+    for _, text in ipairs(p.troubles) do
+      if not said[text] then complain(text) end
+      said[text] = true
+    end
+  end
 end
 
 local function tell_missing(all, complain)
@@ -195,6 +220,7 @@ function M.report(o, dir, complain, beside)
     return false
   end
   tell_endings(all, dir, complain)
+  tell_troubles(all, complain)
   tell_missing(all, complain)
   tell_unmatched(all, complain)
   tell_nothing(all, complain)

@@ -1,5 +1,6 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- lua/pmlua/spools.lua - from what recorded processes wrote while they ran to results: NAME.calls, trace-NAME, a flow.
+-- lua/pmlua/spools.lua - from what recorded processes wrote while they ran to results: NAME.calls, trace-NAME, a flow,
+-- plugins-NAME.dat.
 --
 -- A process leaves NAME.spool, NAME being its number, with "-2" and so on for the programs it became later. It is read,
 -- turned into results, and removed, unless its process still writes to it.
@@ -17,6 +18,7 @@ local SHORTLY = 0.05 -- seconds
 ---@class pmlua.spools.process
 ---@field name string
 ---@field ended string how: exit, _exit, exec, cut (short), running, failed
+---@field series? integer of plugins
 ---@field err? string why it has no results, or not all
 ---@field flow? pmlua.Flow if it was asked for
 
@@ -98,6 +100,19 @@ local function write_calls(path, story, ended, profile, sums)
   return nil, err
 end
 
+--- The file that has what plugins measured in their own time; nil: there is none.
+local function series_of(dir, name)
+  local path = ("%s/%s.series"):format(dir, name)
+  return core.sys.realpath(path) and path
+end
+
+--- A table of it, plugins-NAME.dat, drawn where gnuplot is.
+local function write_series(path, dir, name)
+  local written, err = require("pmlua.plugin").tabulate(path, ("%s/plugins-%s"):format(dir, name))
+  if written then os.remove(path) end
+  return written, err
+end
+
 local function write_trace(spool, dir, name, story, o)
   local lfs = require "lfs"
   local folder = ("%s/trace-%s"):format(dir, name)
@@ -106,7 +121,7 @@ local function write_trace(spool, dir, name, story, o)
   local program = story.text:match("program\t[^\n]*/([^\n/]+)") or "?"
   local open, refused = spool:beside(o.beside and o.beside(story.pid) or {})
   local tell = o.progress and function(done, all) o.progress(name, done, all) end
-  if open then open, refused = spool:trace(folder, ("%s (%d)"):format(program, story.pid), tell) end
+  if open then open, refused = spool:trace(folder, ("%s (%d)"):format(program, story.pid), series_of(dir, name), tell) end
   if not open then return nil, sentence(refused) end
   return open
 end
@@ -144,6 +159,8 @@ local function results(dir, name, known, o)
   written, p.err = write_calls(("%s/%s.calls"):format(dir, name), story, p.ended, profile, sums)
   if not written or p.ended == "running" then return p end
   if story.traced then make_more(p, spool, dir, name, story, o) end
+  local series = series_of(dir, name)
+  if series and not p.err then p.series, p.err = write_series(series, dir, name) end
   if not p.err then os.remove(path) end
   return p
 end

@@ -6,8 +6,11 @@
 #include "plugins.h"
 
 #include <dlfcn.h>
+#include <elf.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <pthread.h>
+#include <stddef.h>
 #include <stdlib.h>
 
 /* What a plugin that is not loaded says for itself. */
@@ -45,6 +48,7 @@ static void wrong_plugins(void) {
   refused("bad_shared", PML_EPLUGIN, "not per thread");
   refused("bad_dumb", PML_EPLUGIN, "no get_optional_value");
   refused("bad_failing", PML_EPLUGIN, "failed with 42");
+  refused("bad_undefined", PML_EPLUGIN, "undefined symbol: nobody_has_this");
   refused("no/name", -EINVAL, "no name of a plugin");
   struct pml_plugin *p;
   int rc = pml_plugin_load(&(struct pml_plugin_options){.name = "text", .path = "/proc/self/status"}, &p);
@@ -59,6 +63,49 @@ static void wrong_plugins(void) {
   survived("bad_hollow", 'e', "has room for 0");
   survived("bad_backwards", 'e', "goes backwards");
   survived("bad_timeless", 'e', "outside the measurement");
+}
+
+/* A library as another machine has it: the loader passes over it as if it were not there. */
+static void other_machine(void) {
+  char from[4200], to[] = "/tmp/pmlua-foreign-XXXXXX", path[64];
+  static char bytes[1 << 20];
+  struct pml_plugin *p;
+  (void)snprintf(from, sizeof from, "%s/libsteps.so", folder);
+  int in = open(from, O_RDONLY);
+  ssize_t n = in >= 0 ? read(in, bytes, sizeof bytes) : -1;
+  if (!CHECK(n > 64 && n < (ssize_t)sizeof bytes && mkdtemp(to) != NULL, "a plugin is copied")) return;
+  (void)close(in);
+  (void)snprintf(path, sizeof path, "%s/libsteps.so", to);
+  bytes[offsetof(Elf64_Ehdr, e_machine)] = (char)EM_RISCV; /* the lower byte, in both of our machines' order */
+  int out = open(path, O_WRONLY | O_CREAT | O_EXCL, 0700);
+  CHECK(out >= 0 && write(out, bytes, (size_t)n) == n && close(out) == 0, "for another machine");
+  int rc = pml_plugin_load(&(struct pml_plugin_options){.name = "steps", .path = to}, &p);
+  CHECK(rc == PML_EPLUGIN && strstr(pml_error_detail(rc), "is for another machine (RISC-V)") != NULL, "and refused: %s",
+        pml_error_detail(rc));
+  const char *was = getenv("LD_LIBRARY_PATH");
+  char *kept = strdup(was != NULL ? was : "");
+  (void)setenv("LD_LIBRARY_PATH", to, 1);
+  rc = pml_plugin_load(&(struct pml_plugin_options){.name = "steps"}, &p);
+  CHECK(rc == PML_EPLUGIN && strstr(pml_error_detail(rc), "is for another machine") != NULL,
+        "also where the loader looks for it: %s", pml_error_detail(rc));
+  (void)setenv("LD_LIBRARY_PATH", kept, 1);
+  free(kept);
+  (void)unlink(path);
+  (void)rmdir(to);
+}
+
+/* Two libraries that need each other are two plugins all the same. */
+static void in_a_circle(void) {
+  struct pml_plugin *a, *b;
+  struct pml_eventset *set;
+  static const char *const names[] = {"plugin::bad_cycle_a::m", "plugin::bad_cycle_b::m"};
+  uint64_t v[2];
+  if (!CHECK(load("bad_cycle_a", "m", &a) == 0 && load("bad_cycle_b", "m", &b) == 0, "both are loaded")) return;
+  CHECK(pml_eventset_open(&set, names, 2, NULL) == 0 && pml_eventset_read(set, v) == 0, "and read in one set");
+  CHECK(v[0] == 0 && v[1] == 0, "with values that stand");
+  pml_eventset_close(set);
+  CHECK(pml_plugin_end(a) == 0 && pml_plugin_end(b) == 0, "and end in the order of their circle");
+  CHECK(load("bad_cycle_b", "m", &b) == 0 && pml_plugin_end(b) == 0, "from which one comes back alone");
 }
 
 /* The plugin throws in @call: what comes of it, 0 or a code, at load and at open. */
@@ -144,6 +191,8 @@ int main(void) {
   find_folder();
   pml_plugin_on_trouble(on_trouble);
   wrong_plugins();
+  other_machine();
+  in_a_circle();
   exceptions();
   others_go_on();
   hanging();

@@ -2,6 +2,7 @@
 /* spec/c/scorep.c - substrate plugins get what they were promised, and bad ones are named. */
 #include "base/pml_error.h"
 #include "base/pml_thread.h"
+#include "source/pml_plugin.h"
 #include "substrate/pml_scorep.h"
 
 #include "check.h"
@@ -37,10 +38,10 @@ static bool is_said(const char *part) {
   return false;
 }
 
-static char *read_text(void) {
+static char *read_file(const char *name) {
   static char text[1 << 16];
   char path[64];
-  snprintf(path, sizeof path, "%s/writer.txt", folder);
+  snprintf(path, sizeof path, "%s/%s", folder, name);
   FILE *f = fopen(path, "r");
   size_t n = f != NULL ? fread(text, 1, sizeof text - 1, f) : 0;
   if (f != NULL) fclose(f);
@@ -75,6 +76,33 @@ static void raise_values(enum pml_stream_kind kind, pml_region_t region, const s
                    &(struct pml_stream_event){.ticks = 100 + a, .region = region, .metrics = m, .values = values});
 }
 
+/* A metric that says of itself that it is signed. */
+static int read_level(void *arg, size_t metric, uint64_t *value) {
+  (void)arg, (void)metric;
+  *value = (uint64_t)-3;
+  return 1;
+}
+
+static void provide_level(void) {
+  static const struct pml_plugin_metric level = {
+      .name = "level", .mode = PML_MODE_ABSOLUTE_LAST, .value = PML_PLUGIN_INT64};
+  struct pml_plugin *p;
+  (void)pml_plugin_provide(
+      "depth",
+      &(struct pml_plugin_provider){
+          .sync = PML_PLUGIN_SYNC, .scope = PML_PLUGIN_PROCESS, .metric = &level, .nmetrics = 1, .read = read_level},
+      &p);
+}
+
+static void raise_level(void) {
+  static const char *const name = "plugin::depth::level";
+  struct pml_stream_metrics *m = NULL;
+  uint64_t value = (uint64_t)-3;
+  provide_level();
+  if (pml_stream_metrics(&name, 1, &m) < 0) return;
+  pml_stream_raise(PML_STREAM_METRIC, &(struct pml_stream_event){.ticks = 200, .metrics = m, .values = &value});
+}
+
 static void events(struct pml_scorep *p) {
   double half = 0.5;
   uint64_t bits;
@@ -88,6 +116,7 @@ static void events(struct pml_scorep *p) {
   raise_values(PML_STREAM_ENTER, inner, m, 5, bits);
   raise_one(PML_STREAM_LEAVE, other); /* inner is still open */
   raise_values(PML_STREAM_METRIC, 0, m, 9, bits);
+  raise_level();
   pml_scorep_record(p, false);
   raise_one(PML_STREAM_ENTER, inner);
   raise_one(PML_STREAM_LEAVE, inner);
@@ -101,12 +130,12 @@ static void a_whole_life(void) {
   CHECK(open_plugin("writer", &again) == -EEXIST && again == NULL, "once at a time");
   events(p);
   pml_scorep_stats(p, &s);
-  CHECK(s.threads == 1 && s.regions == pml_region_count() && s.metrics == 2 && s.unmatched == 1 && !s.dropped,
+  CHECK(s.threads == 1 && s.regions == pml_region_count() && s.metrics == 3 && s.unmatched == 1 && !s.dropped,
         "its figures are told: %u threads, %u regions, %u metrics, %llu unmatched", s.threads, s.regions, s.metrics,
         (unsigned long long)s.unmatched);
   pml_scorep_close(p);
   raise_one(PML_STREAM_ENTER, outer);
-  char *text = read_text();
+  char *text = read_file("writer.txt");
   static const char *const beginning[] = {"init\n",
                                           "set_callbacks 424\n",
                                           "assign_id\n",
@@ -115,6 +144,8 @@ static void a_whole_life(void) {
                                           "create 0 of -1\n",
                                           "activate 0 Master thread\n",
                                           "init_mpp rank 0 of 1\n",
+                                          "0 program ",
+                                          "scorep of 0 arguments, none, region scorep, process ",
                                           NULL};
   CHECK(in_order(text, beginning), "it is begun in the order of the interface");
   static const char *const course[] = {"0 enter outer 0\n",
@@ -129,14 +160,20 @@ static void a_whole_life(void) {
   CHECK(in_order(text, nested) && strstr(text, "leave inner 0\n") == NULL, "what it sees is nested");
   static const char *const counters[] = {"0 counter page-faults 9\n0 counter plugin::sine::value 0.5\n", NULL};
   CHECK(in_order(text, counters), "metrics without a region are counters, of their types");
+  CHECK(strstr(text, "0 counter plugin::depth::level -3 of type 0 and mode 5\n") != NULL,
+        "and a plugin's are what it says");
   static const char *const off[] = {"0 off recording off 0\n0 unrecorded inner 0\n0 on recording off 0\n", NULL};
   CHECK(in_order(text, off), "while recording is off the functions of that mode are called");
-  static const char *const end[] = {"0 leave outer 9\ndeactivate 0\npre_unify 1 0 alone string ''\nwrite_data\n",
+  static const char *const end[] = {"0 leave outer 9\n0 program ends, region scorep\ndeactivate 0\n",
+                                    "pre_unify 1 0 alone string ''\nwrite_data\ndump_manifest . .\n",
                                     "delete 0 after 9\nfinalize\n", NULL};
   CHECK(in_order(text, end), "at the end what is open is left, and all is ended in its order");
+  CHECK(strstr(read_file("MANIFEST.md"), "# Writer\n\n* `writer.txt`: 1 file with all of it\n") != NULL,
+        "its files are in the manifest");
   CHECK(is_said("substrate plugin writer: nothing here raises what it asks for: MPI_SEND, IO_SEEK"),
         "events without a source are named in a line");
-  CHECK(is_said("SCOREP_StringHandle_Get has no answer here") && is_said("SCOREP_Ipc_Send has no answer here"),
+  CHECK(is_said("SCOREP_StringHandle_Get of what is no string has no answer here") &&
+            is_said("SCOREP_Ipc_Send has no answer here"),
         "and what the host cannot answer");
 }
 
@@ -153,7 +190,7 @@ static void several(void) {
   raise_one(PML_STREAM_LEAVE, inner);
   pml_scorep_close(writer);
   static const char *const both[] = {"enter outer", "leave outer", "enter inner", "leave inner", "after 4", NULL};
-  CHECK(in_order(read_text(), both), "and end one by one");
+  CHECK(in_order(read_file("writer.txt"), both), "and end one by one");
 }
 
 static void bad(void) {
@@ -224,7 +261,7 @@ static void forking(void) {
   waitpid(child, &status, 0);
   raise_one(PML_STREAM_LEAVE, outer);
   pml_scorep_close(p);
-  const char *text = read_text();
+  const char *text = read_file("writer.txt");
   CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 0 && strstr(text, "enter inner") == NULL &&
             strstr(text, "leave outer") != NULL,
         "in a child after a fork it gets nothing, the parent's goes on");

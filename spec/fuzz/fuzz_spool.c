@@ -92,7 +92,7 @@ static void check_trace(struct pml_spool_reader *r) {
   char command[100];
   uint64_t open;
   snprintf(command, sizeof command, "%s/traces", dir);
-  int err = pml_spool_read_trace(r, dir, "fuzz (1)", NULL, NULL, &open);
+  int err = pml_spool_read_trace(r, dir, "fuzz (1)", NULL, NULL, NULL, &open);
   PROMISE(err == 0 || err == -ENOMEM || err == PML_EFORMAT, "a trace is written, or cannot be for a reason");
   snprintf(command, sizeof command, "rm -rf %s/traces*", dir);
   PROMISE(system(command) == 0, "and goes away");

@@ -12,8 +12,8 @@ local recording = require "pmlua.recording"
 
 local M = {
   summary = "run a program and tell which library functions it spends its time in",
-  usage = "pmlua record [--lib GLOB] [--sym GLOB] [--not GLOB] [--event NAME] [--metric NAME] [--trace|--profile] " ..
-    "[--flow[=FILE]] [OPTIONS] [--] CMD [ARGS]",
+  usage = "pmlua record [--lib GLOB] [--sym GLOB] [--not GLOB] [--event NAME] [--metric NAME] [--plugin NAME] " ..
+    "[--trace|--profile] [--flow[=FILE]] [OPTIONS] [--] CMD [ARGS]",
   help = [[
 CMD is run as it is, its children too; calls from the program to its libraries and between these are recorded: of every
 library but libc, the loader and pmlua itself. Then a table of functions is printed on standard error, and CMD's exit
@@ -26,6 +26,10 @@ itself: short functions look longer than they are.
   --filter FILE   a filter file as Score-P reads them, in addition
   --event NAME    what each function's own calls add to this event (pmlua events), not what calls inside them add; may be
                repeated. Each call then reads it twice; a program that closes all descriptors must not be counted
+  --plugin NAME[:METRICS]   load Score-P's metric plugin libNAME.so into the program (and those of SCOREP_METRIC_PLUGINS),
+               which may be repeated; METRICS, between commas, are what SCOREP_METRIC_NAME would say. Synchronous metrics
+               are events of each call; what is measured in the plugin's own time is a table, plugins-PID.dat, drawn
+               where gnuplot is, and in the trace; a process that does not exit by itself leaves none of that
   --metric NAME   what the host or the process is doing meanwhile, over time: host::memory_used, 'host::network_*',
                process::resident (pmlua events plugin::); may be repeated. Into metrics.dat, a table, and the traces
   --every TIME    between two values of a metric (default: 100ms)
@@ -98,6 +102,22 @@ local function can_count(events)
   return true
 end
 
+--- What a plugin's environment says, with those of --plugin; nil and what is wrong.
+local function plugin_variables(text)
+  local separator = os.getenv "SCOREP_METRIC_PLUGINS_SEP" or ","
+  local names, words = { os.getenv "SCOREP_METRIC_PLUGINS" }, {}
+  for _, said in ipairs(line.names(text)) do
+    local name, colon, metrics = said:match("^([%w_]+)(:?)(.*)$")
+    if not name or (colon == "") ~= (metrics == "") then
+      return nil, ("--plugin: '%s' is not NAME or NAME:METRICS; NAME is that of libNAME.so"):format(said)
+    end
+    names[#names + 1] = name
+    if metrics ~= "" then words[#words + 1] = ("SCOREP_METRIC_%s=%s"):format(name:upper(), metrics) end
+  end
+  words[#words + 1] = "SCOREP_METRIC_PLUGINS=" .. table.concat(names, separator:sub(1, 1))
+  return words
+end
+
 local variables = { "LIB", "SYM", "NOT", "FILTER", "EVENTS", "MAX_DEPTH", "MAX_CALLS", "MIN_NS" }
 
 local function words_of(o, library, dir)
@@ -107,6 +127,7 @@ local function words_of(o, library, dir)
   end
   if o.trace then words[#words + 1] = "PMLUA_RECORD_TRACE=1" end
   if o.flow then words[#words + 1] = "PMLUA_RECORD_FLOW=1" end
+  if o.plugins then table.move(o.plugins, 1, #o.plugins, #words + 1, words) end
   return table.move(o.words, 1, #o.words, #words + 1, words)
 end
 
@@ -139,6 +160,10 @@ local function prepare(o)
   if o.FILTER then
     o.FILTER, err = filter(o.FILTER)
     if not o.FILTER then return nil, err end
+  end
+  if o.PLUGINS then
+    o.plugins, err = plugin_variables(o.PLUGINS)
+    if not o.plugins then return nil, err end
   end
   if o.EVENTS then return can_count(o.EVENTS) end
   return true

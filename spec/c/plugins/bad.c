@@ -22,16 +22,37 @@ enum fault {
   HOLLOW,    /* get_all_values counts without a list */
   BACKWARDS, /* what only grows falls */
   TIMELESS,  /* times of another clock */
+  CYCLE_A,   /* nothing, but it needs the library of CYCLE_B, and that needs its */
+  CYCLE_B,
+  UNDEFINED, /* it calls a function that nobody has */
   HANGING    /* get_optional_value does not come back until bad_go_on is set */
 };
 
+#if defined(HAS)
+static int bad_go_on; /* those that are in one scope have one of their own each */
+#else
 extern int bad_go_on;
 int bad_go_on;
+#endif
 static uint64_t (*now)(void);
 
+#if defined(NEEDS)
+int32_t NEEDS(void);
+#endif
+
 static int32_t initialize(void) {
+#if defined(NEEDS)
+  if (NEEDS() < 0) return -1;
+#endif
   return FAULT == FAILING ? 42 : 0;
 }
+
+#if defined(HAS)
+int32_t HAS(void);
+int32_t HAS(void) {
+  return 0;
+}
+#endif
 
 static void finalize(void) {}
 

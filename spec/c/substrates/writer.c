@@ -109,6 +109,26 @@ static void real(struct SCOREP_Location *location, uint64_t time, SCOREP_Samplin
   WRITE("%u counter %s %g\n", host->SCOREP_Location_GetId(location),
         host->SCOREP_MetricHandle_GetName(host->SCOREP_SamplingSetHandle_GetMetricHandles(set)[0]), value);
 }
+static void whole_signed(struct SCOREP_Location *location, uint64_t time, SCOREP_SamplingSetHandle set, int64_t value) {
+  SCOREP_MetricHandle metric = host->SCOREP_SamplingSetHandle_GetMetricHandles(set)[0];
+  (void)time;
+  WRITE("%u counter %s %" PRId64 " of type %d and mode %d\n", host->SCOREP_Location_GetId(location),
+        host->SCOREP_MetricHandle_GetName(metric), value, (int)host->SCOREP_MetricHandle_GetValueType(metric),
+        (int)host->SCOREP_MetricHandle_GetMode(metric));
+}
+static void program_begin(struct SCOREP_Location *location, uint64_t time, SCOREP_StringHandle name, uint32_t n,
+                          SCOREP_StringHandle *arguments, SCOREP_RegionHandle region, uint64_t pid, uint64_t tid) {
+  (void)time, (void)tid;
+  WRITE("%u program %s of %u arguments, %s, region %s, process %" PRIu64 "\n", host->SCOREP_Location_GetId(location),
+        host->SCOREP_StringHandle_Get(name), n, n > 0 ? host->SCOREP_StringHandle_Get(arguments[0]) : "none",
+        host->SCOREP_RegionHandle_GetName(region), pid);
+}
+static void program_end(struct SCOREP_Location *location, uint64_t time, SCOREP_ExitStatus status,
+                        SCOREP_RegionHandle region) {
+  (void)time;
+  WRITE("%u program ends%s, region %s\n", host->SCOREP_Location_GetId(location),
+        status == SCOREP_INVALID_EXIT_STATUS ? "" : " with a status", host->SCOREP_RegionHandle_GetName(region));
+}
 static void unheard(void) {}
 
 static uint32_t functions(SCOREP_Substrates_Mode mode, SCOREP_Substrates_Callback **out) {
@@ -123,6 +143,9 @@ static uint32_t functions(SCOREP_Substrates_Mode mode, SCOREP_Substrates_Callbac
   f[SCOREP_EVENT_ENABLE_RECORDING] = (SCOREP_Substrates_Callback)on;
   f[SCOREP_EVENT_DISABLE_RECORDING] = (SCOREP_Substrates_Callback)off;
   f[SCOREP_EVENT_TRIGGER_COUNTER_UINT64] = (SCOREP_Substrates_Callback)whole;
+  f[SCOREP_EVENT_TRIGGER_COUNTER_INT64] = (SCOREP_Substrates_Callback)whole_signed;
+  f[SCOREP_EVENT_PROGRAM_BEGIN] = (SCOREP_Substrates_Callback)program_begin;
+  f[SCOREP_EVENT_PROGRAM_END] = (SCOREP_Substrates_Callback)program_end;
   f[SCOREP_EVENT_TRIGGER_COUNTER_DOUBLE] = (SCOREP_Substrates_Callback)real;
   f[SCOREP_EVENT_MPI_SEND] = (SCOREP_Substrates_Callback)unheard;
   f[SCOREP_EVENT_IO_SEEK] = (SCOREP_Substrates_Callback)unheard;
@@ -137,6 +160,11 @@ static void pre_unify(void) {
 }
 static void write_data(void) {
   WRITE("write_data\n");
+}
+static void dump_manifest(FILE *manifest, const char *source, const char *target) {
+  WRITE("dump_manifest %s %s\n", source, target);
+  host->SCOREP_ConfigManifestSectionHeader(manifest, "Writer");
+  host->SCOREP_ConfigManifestSectionEntry(manifest, "writer.txt", "%d file with %s", 1, "all of it");
 }
 static void finalize(void) {
   char path[4096];
@@ -166,6 +194,7 @@ SCOREP_SUBSTRATE_PLUGIN_ENTRY(writer) {
   info.get_event_functions = functions;
   info.pre_unify = pre_unify;
   info.write_data = write_data;
+  info.dump_manifest = dump_manifest;
   info.finalize = finalize;
   return info;
 }

@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* core/base/pml_library.c - libraries of another machine. */
+#include "base/pml_library.h"
+
+#include <elf.h>
+#include <fcntl.h>
+#include <link.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define PATH_BYTES 4096
+
+extern const ElfW(Ehdr) __ehdr_start __attribute__((visibility("hidden"))); /* by the linker: of this very code */
+
+static const char *machine_name(unsigned machine, bool wide, char number[32]) {
+  switch (machine) {
+  case EM_X86_64:
+    return wide ? "x86-64" : "x32";
+  case EM_386:
+    return "32-bit x86";
+  case EM_AARCH64:
+    return "arm64";
+  case EM_ARM:
+    return "32-bit ARM";
+  case EM_PPC64:
+    return "64-bit POWER";
+  case EM_S390:
+    return "s390";
+  case EM_RISCV:
+    return "RISC-V";
+  default:
+    (void)snprintf(number, 32, "machine %u", machine);
+    return number;
+  }
+}
+
+static bool is_foreign(const char *path, char *text, size_t size) {
+  unsigned char head[sizeof(Elf32_Ehdr)];
+  char number[32];
+  int fd = open(path, O_RDONLY | O_CLOEXEC);
+  if (fd < 0) return false;
+  bool whole = read(fd, head, sizeof head) == (ssize_t)sizeof head;
+  (void)close(fd);
+  if (!whole || memcmp(head, ELFMAG, SELFMAG) != 0) return false;
+  bool little = head[EI_DATA] == ELFDATA2LSB; /* the machine stands at the same place in both classes */
+  const unsigned char *at = head + offsetof(Elf32_Ehdr, e_machine);
+  unsigned machine = little ? at[0] | (unsigned)at[1] << 8 : at[1] | (unsigned)at[0] << 8;
+  if (machine == __ehdr_start.e_machine && head[EI_CLASS] == __ehdr_start.e_ident[EI_CLASS] &&
+      head[EI_DATA] == __ehdr_start.e_ident[EI_DATA])
+    return false;
+  (void)snprintf(text, size, "%s is for another machine (%s); build it for this one", path,
+                 machine_name(machine, head[EI_CLASS] == ELFCLASS64, number));
+  return true;
+}
+
+bool pml__library_foreign(const char *file, char *text, size_t size) {
+  if (strchr(file, '/') != NULL) return is_foreign(file, text, size);
+  const char *places = getenv("LD_LIBRARY_PATH");
+  bool found = false;
+  while (places != NULL && *places != '\0' && !found) {
+    char path[PATH_BYTES];
+    int n = (int)strcspn(places, ":;");
+    if (snprintf(path, sizeof path, "%.*s/%s", n, places, file) < (int)sizeof path)
+      found = is_foreign(path, text, size);
+    places += n + (places[n] != '\0');
+  }
+  return found;
+}

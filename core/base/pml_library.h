@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* core/base/pml_library.h - libraries that the loader passes over in silence: those of another machine. */
+#ifndef PML_LIBRARY_H
+#define PML_LIBRARY_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/*
+ * pml__library_foreign - whether the loader, which says that there is no @file, has passed over one for another
+ * machine:
+ * @file is a path, or a name that is looked for in LD_LIBRARY_PATH. @text: a sentence with its place and machine.
+ * Cost: a file is opened for each place.
+ */
+bool pml__library_foreign(const char *file, char *text, size_t size);
+
+#endif

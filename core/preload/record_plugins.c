@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* core/preload/record_plugins.c - a recorded process loads plugins, and leaves their series when it ends. */
+#include "preload/record_plugins.h"
+
+#include "base/pml_error.h"
+#include "source/pml_eventset.h"
+#include "source/pml_plugin.h"
+#include "source/pml_plugin_file.h"
+
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct events {
+  const char **name;
+  size_t n, room;
+};
+
+static size_t left_out;   /* metrics beyond those that a call can have */
+static char refused[512]; /* the last metric that did not open, and why */
+static char unsaved[512]; /* why series were not written */
+
+static bool measures_itself(const struct pml_plugin_info *i) {
+  return i->sync == PML_PLUGIN_ASYNC || i->sync == PML_PLUGIN_ASYNC_EVENT;
+}
+
+/* Asked for values at each call. */
+static bool is_asked(const struct pml_plugin_info *i) {
+  return i->sync != PML_PLUGIN_ASYNC;
+}
+
+static bool is_alive(const struct pml_plugin_info *i) {
+  return i->state == PML_PLUGIN_LOADED || i->state == PML_PLUGIN_RUNNING;
+}
+
+/*
+ * One that does not open here, or whose plugin does not survive being asked, is told and left out: the run goes on.
+ */
+static bool can_be_read(struct pml_plugin *p, const char *name) {
+  struct pml_eventset *set;
+  struct pml_plugin_info info;
+  int err = pml_eventset_open(&set, &name, 1, NULL);
+  if (err < 0) (void)snprintf(refused, sizeof refused, "%s", pml_error_detail(err));
+  if (err < 0) return false;
+  (void)pml_eventset_start(set);
+  pml_eventset_close(set);
+  pml_plugin_describe(p, &info);
+  return is_alive(&info);
+}
+
+static int add_events(struct pml_plugin *p, void *arg) {
+  struct events *to = arg;
+  struct pml_plugin_info info;
+  pml_plugin_describe(p, &info);
+  for (size_t i = 0; is_alive(&info) && is_asked(&info) && i < info.nmetrics; i++) {
+    char name[PML_EVENT_NAME_MAX];
+    (void)snprintf(name, sizeof name, "plugin::%s::%s", info.name, info.metric[i].name);
+    if (!can_be_read(p, name)) continue;
+    char *kept = to->n < to->room ? strdup(name) : NULL;
+    if (kept == NULL)
+      left_out++;
+    else
+      to->name[to->n++] = kept;
+  }
+  return 0;
+}
+
+size_t pml__record_plugins_load(const char **event, size_t room) {
+  struct events none = {event, 0, 0}, to = {event, 0, room};
+  pml_plugin_load_environment();
+  (void)pml_plugin_list(add_events, &none); /* a plugin may fail at its last metric: then it has none */
+  left_out = 0;
+  (void)pml_plugin_list(add_events, &to);
+  return to.n;
+}
+
+/* What fails is trouble of the plugin, and told as such. */
+static int start(struct pml_plugin *p, void *arg) {
+  struct pml_plugin_info info;
+  (void)arg;
+  pml_plugin_describe(p, &info);
+  if (is_alive(&info) && measures_itself(&info)) (void)pml_plugin_start(p);
+  return 0;
+}
+
+void pml__record_plugins_start(void) {
+  (void)pml_plugin_list(start, NULL);
+}
+
+/* ---- telling ---- */
+
+struct lines {
+  char *at;
+  size_t left;
+};
+
+__attribute__((format(printf, 2, 3))) static void say(struct lines *l, const char *format, ...) {
+  va_list args;
+  va_start(args, format);
+  int n = vsnprintf(l->at, l->left, format, args);
+  va_end(args);
+  if (n < 0 || (size_t)n >= l->left) { /* a line that has no room is left out */
+    *l->at = '\0';
+    return;
+  }
+  l->at += n;
+  l->left -= (size_t)n;
+}
+
+/* "unit EVENT SCALE MODE BINARY EXPONENT UNIT" of what calls carry, and what went wrong. */
+static int tell(struct pml_plugin *p, void *arg) {
+  struct pml_plugin_info info;
+  struct lines *l = arg;
+  pml_plugin_describe(p, &info);
+  for (size_t i = 0; is_asked(&info) && i < info.nmetrics; i++) {
+    const struct pml_plugin_metric *m = &info.metric[i];
+    say(l, "unit\tplugin::%s::%s\t%.17g\t%d\t%d\t%" PRId64 "\t%s\n", info.name, m->name, pml_plugin_scale(m),
+        (int)pml_mode_summed(m->mode), m->binary, m->exponent, m->unit);
+  }
+  if (info.trouble[0] != '\0') say(l, "trouble\t%s\n", info.trouble);
+  return 0;
+}
+
+void pml__record_plugins_tell(char *text, size_t size) {
+  struct lines l = {text, size};
+  *text = '\0';
+  (void)pml_plugin_list(tell, &l);
+  if (left_out > 0)
+    say(&l, "trouble\t%zu metrics of plugins are not recorded: a call has no room for them\n", left_out);
+  if (refused[0] != '\0') say(&l, "trouble\t%s\n", refused);
+  if (unsaved[0] != '\0') say(&l, "trouble\t%s\n", unsaved);
+}
+
+/* ---- the end ---- */
+
+static int end(struct pml_plugin *p, void *arg) {
+  (void)arg;
+  (void)pml_plugin_end(p);
+  return 0;
+}
+
+void pml__record_plugins_end(const char *path) {
+  size_t series;
+  (void)pml_plugin_list(end, NULL);
+  int err = pml_plugin_save(path, &series);
+  if (err < 0) (void)snprintf(unsaved, sizeof unsaved, "%s", pml_error_detail(err));
+}

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* core/preload/record_plugins.h - metric plugins in a recorded process: of its calls, and in their own time. */
+#ifndef PML_RECORD_PLUGINS_H
+#define PML_RECORD_PLUGINS_H
+
+#include <stddef.h>
+
+/*
+ * pml__record_plugins_load - load those of $SCOREP_METRIC_PLUGINS. The names of metrics that can be asked for values at
+ * a call, at most @room, are added to @event; for good. Returns how many there are.
+ */
+size_t pml__record_plugins_load(const char **event, size_t room);
+
+/* pml__record_plugins_start - those that measure in their own time begin. */
+void pml__record_plugins_start(void);
+
+/* pml__record_plugins_tell - lines of key and value: what there is to know of them; at most @size bytes with its 0. */
+void pml__record_plugins_tell(char *text, size_t size);
+
+/* pml__record_plugins_end - all end, and their series go into the file @path, if there are any. */
+void pml__record_plugins_end(const char *path);
+
+#endif
