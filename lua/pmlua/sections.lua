@@ -147,7 +147,9 @@ function line.clock(self, f)
   self.process.clock, self.process.ticks_per_second = f[1], duration(f[2], "the rate of the clock")
 end
 
-function line.counted(self, f) self.process.counted = one_of(f[1], "source", "final", "mixed", "none") end
+function line.counted(self, f)
+  self.process.counted = one_of(f[1], "source", "final", "mixed", "none")
+end
 
 function line.section(self, f)
   if f[1] == "" then refuse "a section without a label" end

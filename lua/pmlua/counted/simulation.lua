@@ -30,7 +30,8 @@ return {
           thresholds = { { "> 10", "the working set does not stay in L1" } } },
         { name = "ll_miss_ratio", unit = "%", formula = "100 * (ll_read_misses + ll_write_misses) / (read_misses + write_misses)",
           thresholds = { { "> 50", "most of what reaches the last level goes to memory" } } },
-        { name = "ll_mpki", unit = "miss/1000 instructions", formula = "1000 * (ll_read_misses + ll_write_misses) / instructions" },
+        { name = "ll_mpki", unit = "miss/1000 instructions",
+          formula = "1000 * (ll_read_misses + ll_write_misses) / instructions" },
       },
     },
     BANDWIDTH = {
