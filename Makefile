@@ -241,6 +241,11 @@ $(B)/spec/$(1)_%: spec/c/$(1)_%.c $(filter-out %/workload.o,$(call work_obj,$(1)
 endef
 $(foreach l,krylov tamm kernels,$(eval $(call library_specs,$(l))))
 
+# The flow of a program knows nothing of LLVM.
+$(B)/spec/instrument_flow: spec/c/instrument_flow.c $(B)/obj/core/source/count/instrument_flow.o $(B)/obj/core/source/count/instrument_plan.o
+	@mkdir -p $(@D)
+	$(CC) $(ALLCFLAGS) $(LDFLAGS) $^ -o $@
+
 # A library to intercept, in C and C++; one spec is linked in each way that binds calls.
 INTERCEPT_H := $(wildcard spec/c/intercept/*.h)
 $(B)/spec/libintercept.so: spec/c/intercept/library.c spec/c/intercept/throw.cpp $(INTERCEPT_H)
