@@ -71,12 +71,17 @@ WORK_SO  := $(WORK_ONE) $(WORK_ALL)
 WORK_LIBS_krylov := -lz
 WORK_LIBS_tamm := -lpthread -ldl
 work_obj  = $(addprefix $(B)/obj/,$(addsuffix .o,$(basename $(wildcard scripts/workloads/$(1)/*.c))))
+# The kernels that count what they do: as the source asks for it, and as the optimiser left it. The team and the clock
+# around them do not count.
+COUNTED_CLANG := $(if $(LLVM_CONFIG),$(if $(SAN),,$(shell command -v clang-14 2>/dev/null)))
+COUNTED_SRC := $(filter-out %/workload.c %/team.c,$(wildcard scripts/workloads/kernels/*.c))
+COUNTED_SO := $(if $(COUNTED_CLANG),$(B)/workloads/counted/kernels_source.so $(B)/workloads/counted/kernels_final.so)
 SPEC_BIN := $(SPEC_SRC:spec/c/%.c=$(B)/spec/%)
 
 .PHONY: all
 all: $(B)/libpmlua.so $(B)/libpmlua.a $(B)/lua/pmlua/core.so $(B)/pmlua $(WORK_SO) $(B)/compat/libsde.so $(B)/compat/libsde.a \
   $(B)/compat/libPM.so $(B)/compat/libPM.a $(B)/libpmlua-embed.so $(B)/preload/libpmlua-live.so $(B)/preload/libpmlua-record.so \
-  $(B)/preload/libpmlua-watchpoint.so $(B)/preload/libpmlua-simulate.so $(PROGRAMS) $(B)/scorep-config $(CLANG_SO) $(INSTRUMENT_SO) $(B)/libpmlua_count.so $(B)/libpmlua_count.a
+  $(B)/preload/libpmlua-watchpoint.so $(B)/preload/libpmlua-simulate.so $(PROGRAMS) $(B)/scorep-config $(CLANG_SO) $(INSTRUMENT_SO) $(B)/libpmlua_count.so $(B)/libpmlua_count.a $(COUNTED_SO)
 
 # --- building ---------------------------------------------------------------------------------------------------------
 
@@ -212,6 +217,14 @@ $(WORK_ALL): $(B)/workloads/%.so: $$(call work_obj,$$*) $(B)/libpmlua.so
 	@mkdir -p $(@D)
 	$(CC) $(SAN) $(LDFLAGS) -shared -Wl,-rpath,'$$ORIGIN/..:$$ORIGIN/../..' $(call work_obj,$*) -L$(B) -lpmlua \
 	  $(WORK_LIBS_$*) -lm -o $@
+
+$(COUNTED_SO): $(B)/workloads/counted/kernels_%.so: $(COUNTED_SRC) $(wildcard scripts/workloads/kernels/*.h) \
+  $(filter %/workload.o %/team.o,$(call work_obj,kernels)) $(B)/pmlua $(B)/libpmlua_count.so $(INSTRUMENT_SO) $(B)/lua/pmlua/core.so
+	@mkdir -p $(B)/obj/counted/$* $(@D)
+	@for s in $(COUNTED_SRC); do $(B)/pmlua cc --count --at=$* -- $(COUNTED_CLANG) -std=c11 -D_GNU_SOURCE $(OPT) -fPIC \
+	  -fvisibility=hidden -fno-math-errno -DKERNELS_COUNTED -Icore -c $$s -o $(B)/obj/counted/$*/$$(basename $$s .c).o || exit 1; done
+	$(CC) $(LDFLAGS) -shared -Wl,-rpath,'$$ORIGIN/../..:$$ORIGIN/../../..' $(filter %.o,$^) \
+	  $(COUNTED_SRC:scripts/workloads/kernels/%.c=$(B)/obj/counted/$*/%.o) -L$(B) -lpmlua -lpmlua_count -lm -o $@
 
 # C specs see the internals, so they link the static library; -rdynamic lets dlsym find their symbols.
 # A spec that needs more of the linker says so in its head: " * Link: FLAGS".
@@ -483,6 +496,7 @@ install: all ## PREFIX (default /usr/local), DESTDIR for packagers
 	$(if $(INSTRUMENT_SO),install -m 755 $(INSTRUMENT_SO) $(D)/lib/lua/$(LUAVER)/pmlua/)
 	$(if $(CLANG_SO),install -m 755 $(CLANG_SO) $(D)/lib/lua/$(LUAVER)/pmlua/)
 	$(if $(WORK_SO),install -m 755 $(WORK_SO) $(D)/lib/pmlua/workloads/)
+	$(if $(COUNTED_SO),install -d $(D)/lib/pmlua/workloads/counted && install -m 755 $(COUNTED_SO) $(D)/lib/pmlua/workloads/counted/)
 	install -d $(D)/lib/pmlua/compat $(D)/include/pmlua/compat
 	install -m 755 $(B)/compat/libsde.so.1.0 $(D)/lib/pmlua/compat/
 	ln -sf libsde.so.1.0 $(D)/lib/pmlua/compat/libsde.so.1

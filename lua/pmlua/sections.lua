@@ -126,8 +126,8 @@ local function last_row(self)
   return rows[#rows] or refuse "it belongs to a row, and there is none above"
 end
 
-local takes = { counted = 1, pid = 1, rank = 2, host = 1, command = 1, started = 1, written = 1, clock = 2, section = 4, event = 2,
-  row = 11, misuse = 3, region = 2, timeline = 3, unseen = 1, ["+"] = 2, ["-"] = 2, quantiles = #M.QUANTILES }
+local takes = { counted = 1, pid = 1, rank = 2, host = 1, command = 1, started = 1, written = 1, clock = 2, section = 4,
+  event = 2, row = 11, misuse = 3, region = 2, timeline = 3, unseen = 1, ["+"] = 2, ["-"] = 2, quantiles = #M.QUANTILES }
 
 local line = {}
 

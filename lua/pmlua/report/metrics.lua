@@ -3,8 +3,9 @@
 --
 -- Try:  pmlua report DIR --pmu skx
 --
--- A metric is there when all its events were counted, by a PMU or by the compiler; its source says by whom. `time` is that of the section and `work` what its stops said, so
--- that USER's ratio compares what the source counted with what the hardware did.
+-- A metric is there when all its events were counted, by a PMU or by the compiler; its source says by whom. `time` is that
+-- of the section and `work` what its stops said, so that USER's ratio compares what the source counted with what the
+-- hardware did.
 
 local countfile = require "pmlua.countfile"
 local groups = require "pmlua.groups"
