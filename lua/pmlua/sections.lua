@@ -58,6 +58,15 @@ function M.unescape(text)
   return table.concat(parts)
 end
 
+local marks = { ["\\"] = "\\\\", ["\t"] = "\\t", ["\n"] = "\\n" }
+
+--- A field that holds any bytes; unescape() gives them again.
+---@param text string
+---@return string
+function M.escape(text)
+  return (text:gsub("[%c\\]", function(c) return marks[c] or ("\\x%02x"):format(c:byte()) end))
+end
+
 --- A label for people and for JSON: UTF-8 without control characters; no two labels look alike.
 ---@param label string
 ---@return string
