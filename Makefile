@@ -413,7 +413,7 @@ CHECK_LOG = $(shell mkdir -p $(B); echo $(B)/check-build.log)
 
 # --- parts of the check, also alone -----------------------------------------------------------------------------------
 
-.PHONY: lint fmt mutants layers asan tsan bench fuzz fuzz-proof soak
+.PHONY: lint fmt mutants layers asan tsan bench fuzz fuzz-proof soak guard guard-save
 lint: ## compilers' warnings as errors, clang-tidy, cppcheck, luacheck, format
 	@clang-format --dry-run -Werror $(ALL_C)
 	@luacheck -q lua scripts spec
@@ -426,6 +426,14 @@ fmt: ## format the C sources
 	clang-format -i $(ALL_C)
 mutants: $(B)/libpmlua.a ## broken readers, one line each: every one must be caught
 	@PMLUA_BUILD=$(B) $(LUA) spec/mutants.lua
+# Instructions of a call, of the compiler that the file names.
+GUARD = LD_BIND_NOW=1 PMLUA_CLOCK=counter $(B)/pmlua guard
+GUARDED := path_* pml_recorder_push* pml__section_st* pml_eventset_* pml__eventset_*snapshot pml__eventset_*read* read_mixed \
+  read_simple pml_group_read pml_counter_read pml__stream_raise pml__profile_* pml__wrap_* pml_clock_* pml_sde_*
+guard: $(B)/pmlua $(B)/spec/cost ## no function of the hot paths takes 1 % more instructions a call than spec/data/hot_paths.guard says
+	@$(GUARD) spec/data/hot_paths.guard --per-call -- $(B)/spec/cost run >/dev/null
+guard-save: $(B)/pmlua $(B)/spec/cost ## keep what they take now; look at the difference
+	@$(GUARD) --save spec/data/hot_paths.guard $(foreach f,$(GUARDED),--function '$(f)') -- $(B)/spec/cost run >/dev/null
 layers: ## dependencies run one way
 	@$(LUA) spec/layers.lua
 asan: ## the C specs and the Lua specs under AddressSanitizer and UBSan

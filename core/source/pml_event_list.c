@@ -114,6 +114,7 @@ int pml_event_list(const char *pattern, bool all, pml_event_visit *visit, void *
   int err = walk_clocks(&w);
   if (!err) err = pml__event_walk_sde(&w);
   if (!err) err = pml__event_walk_plugin(&w);
+  if (!err) err = pml__event_walk_sim(&w);
   if (!err) err = pml__event_walk_generic(&w);
   if (!err) err = pml__event_walk_sysfs(&w);
   if (!err) err = pml__event_walk_pfm(&w, true);

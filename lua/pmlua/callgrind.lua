@@ -45,6 +45,11 @@ local function name_of(reader, kind, text)
   return known[id] or stop(reader, ("%s is nobody's name"):format(id))
 end
 
+--- Calls of a function inside itself have a name of their own: f'2.
+local function own_name(reader, text)
+  return (name_of(reader, "function", text):gsub("'%d+$", ""))
+end
+
 local function function_of(reader, object, name)
   local key = object .. "\0" .. name
   local f = reader.byname[key]
@@ -92,9 +97,9 @@ end
 local keys = {}
 
 function keys.ob(reader, text) reader.object = name_of(reader, "object", text) end
-function keys.fn(reader, text) reader.fn = function_of(reader, reader.object, name_of(reader, "function", text)) end
+function keys.fn(reader, text) reader.fn = function_of(reader, reader.object, own_name(reader, text)) end
 function keys.cob(reader, text) reader.callee_object = name_of(reader, "object", text) end
-function keys.cfn(reader, text) reader.callee = name_of(reader, "function", text) end
+function keys.cfn(reader, text) reader.callee = own_name(reader, text) end
 function keys.fl(reader, text) name_of(reader, "file", text) end
 keys.fi, keys.fe, keys.cfi, keys.cfl = keys.fl, keys.fl, keys.fl, keys.fl
 

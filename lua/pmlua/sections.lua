@@ -39,7 +39,10 @@ M.QUANTILES = { 0, 25, 50, 75, 95, 99, 100 }
 
 local escaped = { ["\\"] = "\\", t = "\t", n = "\n" }
 
-local function unescape(text)
+--- The bytes of an escaped field; nil: it is not one.
+---@param text string
+---@return string?
+function M.unescape(text)
   local parts, at = {}, 1
   while true do
     local s = text:find("\\", at, true)
@@ -53,6 +56,15 @@ local function unescape(text)
   end
   parts[#parts + 1] = text:sub(at)
   return table.concat(parts)
+end
+
+local marks = { ["\\"] = "\\\\", ["\t"] = "\\t", ["\n"] = "\\n" }
+
+--- A field that holds any bytes; unescape() gives them again.
+---@param text string
+---@return string
+function M.escape(text)
+  return (text:gsub("[%c\\]", function(c) return marks[c] or ("\\x%02x"):format(c:byte()) end))
 end
 
 --- A label for people and for JSON: UTF-8 without control characters; no two labels look alike.
@@ -222,7 +234,7 @@ local function take(self, text)
   local f, key = {}, nil
   for field in (text .. "\t"):gmatch("([^\t]*)\t") do
     if key == nil then key = field
-    else f[#f + 1] = unescape(field) or refuse "a backslash that escapes nothing" end
+    else f[#f + 1] = M.unescape(field) or refuse "a backslash that escapes nothing" end
   end
   local f_line = line[key]
   if not f_line then refuse(("no such line: %s"):format(M.show(key):sub(1, 40))) end

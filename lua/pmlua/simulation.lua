@@ -8,9 +8,9 @@
 -- same on every machine unless the caller says otherwise. Threads take turns on one cpu. What the kernel does is not
 -- counted, nor what a process did before it executed another program.
 
-local callgrind = require "pmlua.callgrind"
 local child = require "pmlua.child"
 local core = require "pmlua.core"
+local left = require "pmlua.simulation.left"
 local preload = require "pmlua.preload"
 
 local M = {}
@@ -18,7 +18,7 @@ local M = {}
 local NOT_FOUND, FAILED = 127, 1 -- as shells say it
 
 --- Events in callgrind's order, which is that of every array of counts here.
-M.events = { "Ir", "Dr", "Dw", "I1mr", "D1mr", "D1mw", "ILmr", "DLmr", "DLmw", "Bc", "Bcm", "Bi", "Bim" }
+M.events = left.events
 
 --- Bytes, ways, bytes of a line: what most cores of the last decade have at the first level, and a modest last one.
 M.caches = { I1 = "32768,8,64", D1 = "32768,8,64", LL = "8388608,16,64" }
@@ -79,7 +79,9 @@ end
 
 --- The words that run a command so; what they say is left in @dir.
 local function words_of(dir, words, options)
-  local line = { "env", "PMLUA_SIM=" .. dir }
+  -- How long the clock's rate is measured would be counted, and even how long its digits are read.
+  local rate = ("PMLUA_CLOCK_RATE=%.2g"):format(core.clock.info().ticks_per_second)
+  local line = { "env", "PMLUA_SIM=" .. dir, "PMLUA_SIM_CACHES=" .. M.model(options.caches), rate }
   local library = preload.library("simulate")
   if library then line[#line + 1] = "LD_PRELOAD=" .. preload.with(library) end
   for _, v in ipairs(options.set or {}) do line[#line + 1] = v end
@@ -144,130 +146,24 @@ function M.run(words, options)
   return ended, dir, fixed
 end
 
--- --- what a run left ---
-
----@class pmlua.SimulatedProcess
----@field pid integer
----@field command string
----@field threads { number: integer, totals: integer[] }[]
----@field totals integer[]
----@field functions pmlua.CallgrindFunction[] by what they cost by themselves, of all threads together
----@field sections? pmlua.SimulatedSection[]
----@field inherited? boolean a fork that could not set its counts to zero: they include those of its parent
-
-local function zeros()
-  local t = {}
-  for i = 1, #M.events do t[i] = 0 end
-  return t
-end
-
-local function add(into, counts)
-  for i, v in ipairs(counts) do into[i] = into[i] + v end
-end
-
-local function same_events(events)
-  if #events ~= #M.events then return false end
-  for i, name in ipairs(M.events) do
-    if events[i] ~= name then return false end
-  end
-  return true
-end
-
-local function process_of(byid, pid)
-  byid[pid] = byid[pid] or { pid = pid, threads = {}, bythread = {}, totals = zeros(), functions = {}, byname = {} }
-  return byid[pid]
-end
-
-local function absorb(process, part)
-  process.command = process.command or part.command
-  local thread = process.bythread[part.thread]
-  if not thread then
-    thread = { number = part.thread, totals = zeros() }
-    process.bythread[part.thread], process.threads[#process.threads + 1] = thread, thread
-  end
-  add(thread.totals, part.totals)
-  add(process.totals, part.totals)
-  for _, f in ipairs(part.functions) do
-    local key = f.object .. "\0" .. f.name
-    local whole = process.byname[key]
-    if not whole then
-      whole = { object = f.object, name = f.name, calls = 0, cost = zeros() }
-      process.byname[key], process.functions[#process.functions + 1] = whole, whole
-    end
-    whole.calls = whole.calls + f.calls
-    add(whole.cost, f.cost)
-  end
-end
-
-local function finish(process)
-  process.byname, process.bythread = nil, nil
-  table.sort(process.threads, function(a, b) return a.number < b.number end)
-  table.sort(process.functions, function(a, b)
-    if a.cost[1] ~= b.cost[1] then return a.cost[1] > b.cost[1] end
-    if a.object ~= b.object then return a.object < b.object end
-    return a.name < b.name
-  end)
-end
-
---- What valgrind said of a process: whether it began by itself, whether a fork was told of, and words for people. Its
---- answers to our own questions are no such words.
-local function read_log(path, process, warnings)
-  local f <close> = io.open(path, "rb")
-  if not f then return end
-  local began = false
-  for line in f:lines() do
-    if line:find("^==%d+== Command: ") then began = true end
-    if line:find("^%*%*%d+%*%* pmlua: forked") then process.forked = true end
-    local said = line:match("^valgrind: (.+)$") or line:match("^==%d+== (.*[Uu]nrecognised instruction.*)$")
-      or line:match("^==%d+== (Process terminating .+)$")
-    if said then warnings[#warnings + 1] = ("process %d: %s"):format(process.pid, said) end
-  end
-  process.inherited = not began and not process.forked or nil
-end
-
-local function in_order(dir)
-  local names = {}
-  for entry in require("lfs").dir(dir) do names[#names + 1] = entry end
-  table.sort(names)
-  return names
-end
-
---- Everything that the processes of a run left in its folder.
----@param dir string
----@return { processes: pmlua.SimulatedProcess[], totals: integer[], warnings: string[] }? all
----@return string? err
-function M.read(dir)
-  local byid, out = {}, { processes = {}, totals = zeros(), warnings = {} }
-  for _, entry in ipairs(in_order(dir)) do
-    local pid = math.tointeger(tonumber(entry:match("^out%.(%d+)[.%d]*%-%d+$")))
-    if pid then
-      local part, err = callgrind.read(dir .. "/" .. entry)
-      if not part then return nil, err end
-      if not same_events(part.events) then return nil, entry .. ": other events than were asked for" end
-      absorb(process_of(byid, pid), part)
-    end
-  end
-  for _, process in pairs(byid) do
-    finish(process)
-    read_log(("%s/log.%d"):format(dir, process.pid), process, out.warnings)
-    process.sections = nil
-    out.processes[#out.processes + 1] = process
-    if not process.inherited then add(out.totals, process.totals) end
-  end
-  table.sort(out.processes, function(a, b) return a.pid < b.pid end)
-  return out
+--- Run pmlua itself again, with these arguments, and tell what was counted.
+---@param words string[]
+---@return integer status
+function M.again(words)
+  local line = { "--sim", "--", core.sys.realpath("/proc/self/exe") }
+  return require("pmlua.cmd.stat").run(table.move(words, 1, #words, #line + 1, line))
 end
 
 --- Run a command and tell what was counted in it.
 ---@param words string[]
 ---@param options? pmlua.SimulationOptions
----@return table? all as read() gives it, with ended, model and fixed
+---@return table? all as left.read() gives it, with ended, model and fixed
 ---@return string? err
 ---@return integer? status
 function M.count(words, options)
   local ended, dir, third = M.run(words, options)
   if not ended then return nil, dir, third end
-  local all, err = M.read(dir)
+  local all, err = left.read(dir)
   M.remove(dir)
   if not all then return nil, err, FAILED end
   all.ended, all.model, all.fixed = ended, M.model(options and options.caches), third

@@ -175,7 +175,7 @@ local function simulate(o, out)
   local simulation = require "pmlua.simulation"
   local all, err, status = simulation.count(o.words, { caches = o.caches })
   if not all then return nil, err, status end
-  local told = require "pmlua.simulated"
+  local told = require "pmlua.simulation.told"
   if o.json then out:write(told.json(all, o.words))
   else out:write(told.text(all, { places = o.places, top = o.top, name = NAME })) end
   for _, warning in ipairs(told.warnings(all)) do complain(warning) end

@@ -1,8 +1,9 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- lua/pmlua/simulated.lua - what a simulation counted, for people and as JSON: the whole, threads, sections, functions.
+-- lua/pmlua/simulation/told.lua - what a simulation counted, for people and as JSON: the whole, threads, sections, functions.
 --
 -- Try:  pmlua stat --sim -- true
 
+local sections = require "pmlua.sections"
 local simulation = require "pmlua.simulation"
 local tabulate = require "pmlua.tabulate"
 
@@ -69,6 +70,65 @@ local function threads(all, places)
   return #rows > 1 and tabulate(header({ "process", "program", "thread" }, places), rows) or nil
 end
 
+local function sum_into(into, counts)
+  for i, v in ipairs(counts) do into[i] = (into[i] or 0) + v end
+end
+
+--- Sections and all other regions of one process, merged over threads, and what is in none of them.
+local function merge_regions(p, add)
+  for _, r in ipairs(p.regions) do add(r.name, r.thread, r.calls, r.inclusive, r.exclusive) end
+  if #p.regions == 0 then return end
+  for _, o in ipairs(p.outside) do add(nil, o.thread, nil, nil, o.counts) end
+end
+
+--- A row for each name, of all threads and processes; the one without a name is the last.
+local function regions_of(all)
+  local byname, list = {}, {}
+  for _, p in ipairs(all.processes) do
+    merge_regions(p, function(name, thread, calls, inclusive, exclusive)
+      local key = name or ""
+      local row = byname[key]
+      if not row then
+        row = { name = name, calls = 0, inclusive = {}, exclusive = {}, threads = {}, nthreads = 0 }
+        byname[key], list[#list + 1] = row, row
+      end
+      local who = p.pid .. "." .. thread
+      if not row.threads[who] then row.threads[who], row.nthreads = true, row.nthreads + 1 end
+      row.calls = row.calls + (calls or 0)
+      sum_into(row.inclusive, inclusive or {})
+      sum_into(row.exclusive, exclusive)
+    end)
+  end
+  return list
+end
+
+--- By what they cost themselves; what is in none of them at the end.
+local function sort_regions(list, by)
+  table.sort(list, function(a, b)
+    if (a.name == nil) ~= (b.name == nil) then return b.name == nil end
+    if a.exclusive[by] ~= b.exclusive[by] then return a.exclusive[by] > b.exclusive[by] end
+    return (a.name or "") < (b.name or "")
+  end)
+end
+
+local function regions(all, places, most)
+  local list, rows, sums = regions_of(all), {}, {}
+  if #list == 0 then return nil end
+  sort_regions(list, places[1])
+  for i, r in ipairs(list) do
+    local name = r.name and shortened(sections.show(r.name), most) or "(in none of them)"
+    local calls, inclusive = r.name and r.calls or false, r.inclusive[places[1]] or false
+    rows[i] = row_of({ name, r.nthreads, calls, inclusive }, r.exclusive, places)
+    sum_into(sums, r.exclusive)
+  end
+  rows[#rows + 1] = row_of({ "(sum)", false, false, false }, sums, places)
+  for _, row in ipairs(rows) do
+    for i = 2, 4 do row[i] = row[i] or nil end
+  end
+  local first = { "section (by itself)", "threads", "calls", simulation.events[places[1]] .. " with all inside" }
+  return tabulate(header(first, places), rows)
+end
+
 --- Functions of all processes together, the dearest first.
 local function merged(all)
   local byname, list = {}, {}
@@ -114,6 +174,7 @@ function M.text(all, options)
   local places = options.places or usual
   local parts = { totals(all, options.places) }
   parts[#parts + 1] = threads(all, places)
+  parts[#parts + 1] = regions(all, places, options.name)
   parts[#parts + 1] = functions(all, places, options.top or TOP, options.name)
   parts[#parts + 1] = ("caches of the model: %s"):format(all.model)
   return "\n" .. table.concat(parts, "\n\n") .. "\n"
@@ -127,6 +188,15 @@ function M.warnings(all)
     if p.inherited then
       out[#out + 1] = ("process %d is a fork of a program that nothing can be preloaded into: its counts include its parent's, "
         .. "and are left out of the sums"):format(p.pid)
+    end
+  end
+  for _, p in ipairs(all.processes) do
+    if p.untold then out[#out + 1] = ("process %d: what its sections cost is not told: %s"):format(p.pid, p.untold) end
+    for _, r in ipairs(p.regions) do
+      if r.open > 0 then
+        out[#out + 1] = ("section %s was never left by thread %d of process %d; it has its counts until the thread's end")
+          :format(sections.show(r.name), r.thread, p.pid)
+      end
     end
   end
   table.move(all.warnings, 1, #all.warnings, #out + 1, out)
@@ -154,8 +224,13 @@ function M.json(all, words)
     for k, f in ipairs(p.functions) do
       functions_of[k] = { object = f.object, name = f.name, calls = f.calls, counts = named(f.cost) }
     end
+    local sections_of = json.array()
+    for k, r in ipairs(p.regions) do
+      sections_of[k] = { name = sections.show(r.name), thread = r.thread, calls = r.calls, open = r.open,
+        inclusive = named(r.inclusive), exclusive = named(r.exclusive) }
+    end
     processes[i] = { pid = p.pid, command = p.command, counts = named(p.totals), threads = threads_of,
-      functions = functions_of, inherited = p.inherited or false }
+      sections = sections_of, functions = functions_of, inherited = p.inherited or false }
   end
   return json.encode {
     command = json.array(words), ended = all.ended, counts = named(all.totals), processes = processes,
