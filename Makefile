@@ -233,6 +233,8 @@ $(B)/spec/%: spec/c/%.c $(B)/libpmlua.a
 	@mkdir -p $(@D)
 	$(CC) $(ALLCFLAGS) $(LDFLAGS) -rdynamic $(call link_of,$<) $< $(B)/libpmlua.a $(CORE_LIBS) -o $@
 
+$(B)/spec/cost: | $(B)/libpmlua_count.so
+
 # What is compiled with counts is linked against their runtime.
 $(B)/spec/count_%: spec/c/count_%.c $(B)/libpmlua.a $(B)/libpmlua_count.so
 	@mkdir -p $(@D)
