@@ -20,8 +20,10 @@ local tail = "\nint main(int argc, char **argv) { work(argc > 1 ? atoi(argv[1]) 
 
 --- Counts a program with a function work(n) at both stages and each level; its own count must be the same.
 local function exact(name, body)
-  for _, how in ipairs { { "source", "-O0" }, { "source", "-O2" }, { "final", "-O0" }, { "final", "-O1" }, { "final", "-O3" } } do
-    local program = counting.build({ [name] = head .. body .. tail }, { at = how[1], flags = how[2] .. " -w" })
+  for _, how in ipairs { { "source", "-O0" }, { "source", "-O2" }, { "final", "-O0" }, { "final", "-O1" },
+    { "final", "-O3 -g" }, { "source", "-O1 -g" } } do
+    local program, _, said = counting.build({ [name] = head .. body .. tail }, { at = how[1], flags = how[2] .. " -w" })
+    assert.equal("", said)
     for _, n in ipairs { 0, 1, 13 } do
       local c, out = counting.run(program, tostring(n))
       assert.equal(out, c.fp_mul_double .. "\n", ("%s %s, n = %d"):format(how[1], how[2], n))
