@@ -34,7 +34,9 @@ const char *pml__event_refusal(int err) {
   case ENOENT:
   case ENODEV:
   case EOPNOTSUPP:
-    return "this machine has no PMU that counts it (virtual machine or container?)";
+    return "this machine has no PMU that counts it (virtual machine or container?); the compiler (pmlua cc --count) or "
+           "a "
+           "simulation (--sim) can count instead";
   case EACCES:
   case EPERM:
     return "not permitted: lower kernel.perf_event_paranoid or use CAP_PERFMON (in a container, also let seccomp pass "

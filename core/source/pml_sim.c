@@ -52,6 +52,7 @@ struct answer {
   char line[LINE_BYTES];
   size_t n;
   bool ordered, whole; /* the events are ours; the counts are there */
+  bool dumped;         /* the program has told callgrind itself to begin anew */
   uint32_t thread;
   uint64_t value[PML_SIM_EVENTS];
 };
@@ -72,6 +73,7 @@ static void take_line(struct answer *a) {
   char mine[32];
   a->line[a->n] = '\0';
   if (strcmp(a->line, order) == 0) a->ordered = true;
+  if (strncmp(a->line, "part: ", 6) == 0) a->dumped = a->line[6] != '0';
   if (strncmp(a->line, "current-tid: ", 13) == 0) a->thread = (uint32_t)strtoul(a->line + 13, NULL, 10);
   int n = snprintf(mine, sizeof mine, "events-%u:", a->thread);
   if (a->thread != 0 && strncmp(a->line, mine, (size_t)n) == 0) a->whole = take_counts(a, a->line + n);
@@ -97,6 +99,7 @@ static int read_answer(off_t from, struct answer *a) {
     take_bytes(a, text, (size_t)n);
     from += n;
   }
+  if (a->dumped) return pml_fail(PML_EMODE, "the program itself has callgrind dump its counts, so they begin anew");
   if (a->whole && a->ordered) return 0;
   return pml_fail(PML_EFORMAT, "callgrind did not tell its counts in %.300s; pmlua's valgrind is 3.12 or later",
                   folder);

@@ -86,7 +86,7 @@ function M.read_all(path)
 end
 
 --- How a table or a plot names the source of such counts.
----@param at string
+---@param at? string
 ---@return string
 function M.label(at)
   if at == "source" or at == "final" then return "compiler, at " .. at end

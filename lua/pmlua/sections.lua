@@ -58,6 +58,15 @@ function M.unescape(text)
   return table.concat(parts)
 end
 
+local marks = { ["\\"] = "\\\\", ["\t"] = "\\t", ["\n"] = "\\n" }
+
+--- A field that holds any bytes; unescape() gives them again.
+---@param text string
+---@return string
+function M.escape(text)
+  return (text:gsub("[%c\\]", function(c) return marks[c] or ("\\x%02x"):format(c:byte()) end))
+end
+
 --- A label for people and for JSON: UTF-8 without control characters; no two labels look alike.
 ---@param label string
 ---@return string
@@ -129,8 +138,8 @@ local function last_row(self)
   return rows[#rows] or refuse "it belongs to a row, and there is none above"
 end
 
-local takes = { counted = 1, pid = 1, rank = 2, host = 1, command = 1, started = 1, written = 1, clock = 2, section = 4, event = 2,
-  row = 11, misuse = 3, region = 2, timeline = 3, unseen = 1, ["+"] = 2, ["-"] = 2, quantiles = #M.QUANTILES }
+local takes = { counted = 1, pid = 1, rank = 2, host = 1, command = 1, started = 1, written = 1, clock = 2, section = 4,
+  event = 2, row = 11, misuse = 3, region = 2, timeline = 3, unseen = 1, ["+"] = 2, ["-"] = 2, quantiles = #M.QUANTILES }
 
 local line = {}
 
@@ -150,7 +159,9 @@ function line.clock(self, f)
   self.process.clock, self.process.ticks_per_second = f[1], duration(f[2], "the rate of the clock")
 end
 
-function line.counted(self, f) self.process.counted = one_of(f[1], "source", "final", "mixed", "none") end
+function line.counted(self, f)
+  self.process.counted = one_of(f[1], "source", "final", "mixed", "none")
+end
 
 function line.section(self, f)
   if f[1] == "" then refuse "a section without a label" end

@@ -81,7 +81,7 @@ end
 local function words_of(dir, words, options)
   -- How long the clock's rate is measured would be counted, and even how long its digits are read.
   local rate = ("PMLUA_CLOCK_RATE=%.2g"):format(core.clock.info().ticks_per_second)
-  local line = { "env", "PMLUA_SIM=" .. dir, rate }
+  local line = { "env", "PMLUA_SIM=" .. dir, "PMLUA_SIM_CACHES=" .. M.model(options.caches), rate }
   local library = preload.library("simulate")
   if library then line[#line + 1] = "LD_PRELOAD=" .. preload.with(library) end
   for _, v in ipairs(options.set or {}) do line[#line + 1] = v end
@@ -144,6 +144,14 @@ function M.run(words, options)
     return nil, lost, FAILED
   end
   return ended, dir, fixed
+end
+
+--- Run pmlua itself again, with these arguments, and tell what was counted.
+---@param words string[]
+---@return integer status
+function M.again(words)
+  local line = { "--sim", "--", core.sys.realpath("/proc/self/exe") }
+  return require("pmlua.cmd.stat").run(table.move(words, 1, #words, #line + 1, line))
 end
 
 --- Run a command and tell what was counted in it.

@@ -112,7 +112,7 @@ static int instrument_functions(struct pml_module *m) {
 /* Loops get an entry and exits of their own, which changes no operation; before optimisation, locals become registers.
  */
 static int instrument(struct pml_module *m) {
-  int err = run_passes(m, m->o->final ? "function(loop-simplify)" : "function(sroa,loop-simplify)");
+  int err = run_passes(m, m->o->final ? "function(loop-simplify)" : "always-inline,function(sroa,loop-simplify)");
   if (err) return err;
   m->data = LLVMGetModuleDataLayout(m->module);
   m->builder = LLVMCreateBuilderInContext(m->context);

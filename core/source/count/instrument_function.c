@@ -186,6 +186,7 @@ static void begin_function(struct pml_body *f) {
   LLVMBasicBlockRef entry = LLVMInsertBasicBlockInContext(m->context, old, "count");
   LLVMBasicBlockRef first = LLVMInsertBasicBlockInContext(m->context, old, "count.begin");
   LLVMPositionBuilderAtEnd(m->builder, entry);
+  LLVMSetCurrentDebugLocation2(m->builder, NULL); /* that of the function before */
   move_locals(f, old);
   LLVMValueRef self = LLVMBuildLoad2(m->builder, m->i64_pointer, m->self, "");
   LLVMSetMetadata(self, LLVMGetMDKindIDInContext(m->context, "invariant.load", 14),

@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* spec/lua/count/counts.h - what the calling thread has counted until now; for files that are not counted themselves. */
+#ifndef COUNTS_H
+#define COUNTS_H
+
+#include "source/count/cells.h"
+#include "source/count/pml_count.h"
+
+static inline uint64_t counted(enum pml_byfl event) {
+  uint64_t n = 0;
+  const uint64_t *cells = pml_count_begin();
+  for (unsigned i = 0; i < PML_CELL_COUNT; i++) n += cells[i] * pml_count_cells[i].worth[event];
+  return n;
+}
+
+#endif

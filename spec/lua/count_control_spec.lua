@@ -1,0 +1,228 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+-- spec/lua/count_control_spec.lua - counts stay exact wherever control goes.
+--
+-- The programs count for themselves, too: M is a multiplication, and one more in muls. The variable is volatile, so that
+-- the optimiser leaves their number as it is.
+
+local counting = require "spec.lua.counting"
+local helper = require "spec.lua.helper"
+
+local it = counting.it
+
+local head = [[
+#include <stdio.h>
+#include <stdlib.h>
+static volatile double x = 1;
+static volatile long muls;
+#define M (x = x * 1.0625, muls++)
+]]
+local tail = "\nint main(int argc, char **argv) { work(argc > 1 ? atoi(argv[1]) : 10); printf(\"%ld\\n\", muls); return 0; }\n"
+
+--- Counts a program with a function work(n) at both stages and each level; its own count must be the same.
+local function exact(name, body)
+  for _, how in ipairs { { "source", "-O0" }, { "source", "-O2" }, { "final", "-O0" }, { "final", "-O1" },
+    { "final", "-O3 -g" }, { "source", "-O1 -g" } } do
+    local program, _, said = counting.build({ [name] = head .. body .. tail }, { at = how[1], flags = how[2] .. " -w" })
+    assert.equal("", said)
+    for _, n in ipairs { 0, 1, 13 } do
+      local c, out = counting.run(program, tostring(n))
+      assert.equal(out, c.fp_mul_double .. "\n", ("%s %s, n = %d"):format(how[1], how[2], n))
+    end
+  end
+end
+
+describe("counts are exact", function()
+  it("in loops with several exits, and loops in loops", function()
+    exact("loops.c", [[
+      static int work(int n) {
+        for (int i = 0; i < n; i++) {
+          for (int j = 0; j < n; j++) { M; if (i * j == 12) break; if (i + j == 20) goto out; M; }
+          for (int j = n; j-- > 0;) { if (j & 1) continue; M; }
+          if (i == 11) return i;
+        }
+        out: M;
+        return 0;
+      }]])
+  end)
+
+  it("in a loop that is jumped into", function()
+    exact("into.c", [[
+      static int work(int n) {
+        int i = 0;
+        if (n & 1) goto in;
+        for (; i < n; i++) { M; in: M; if (i == 7) M; }
+        return 0;
+      }]])
+  end)
+
+  it("in switches, with and without breaks", function()
+    exact("switch.c", [[
+      static int work(int n) {
+        for (int i = 0; i < n; i++)
+          switch (i) { case 0: M; case 1: M; break; case 5: case 6: M; default: M; case 9:; }
+        return 0;
+      }]])
+  end)
+
+  it("in computed gotos", function()
+    exact("computed.c", [[
+      static int work(int n) {
+        static void *at[] = {&&a, &&b, &&c};
+        int i = 0;
+        next: if (i >= n) return 0;
+        goto *at[i++ % 3];
+        a: M; goto next;
+        b: M; M;
+        c: M; goto next;
+      }]])
+  end)
+
+  it("in recursion, also where the last call needs no stack", function()
+    exact("recursion.c", [[
+      static int fib(int n) { M; return n < 2 ? n : fib(n - 1) + fib(n - 2); }
+      static int down(int n) { if (n == 0) return 0; M; return down(n - 1); }
+      static int work(int n) { return fib(n) + down(n * 100); }]])
+  end)
+
+  it("when longjmp leaves loops and functions", function()
+    exact("longjmp.c", [[
+      #include <setjmp.h>
+      static jmp_buf env;
+      __attribute__((noinline)) static void deep(int n) { for (int i = 0; i < n; i++) M; if (n % 3 == 0) longjmp(env, 1); M; }
+      static int work(int n) {
+        for (volatile int i = 0; i < n; i++) {
+          M;
+          if (setjmp(env) == 0) { for (int j = 0; j < 5; j++) { M; deep(i); M; } } else M;
+        }
+        return 0;
+      }]])
+  end)
+
+  it("when C++ throws through functions with destructors", function()
+    exact("throw.cpp", [[
+      struct guard { ~guard() { M; } };
+      __attribute__((noinline)) static void deep(int n) { guard g; for (int i = 0; i < n; i++) M; if (n % 3 == 1) throw n; M; }
+      static int work(int n) {
+        int caught = 0;
+        for (int i = 0; i < n; i++) {
+          try { guard g; for (int j = 0; j < 4; j++) { M; deep(i + j); M; } }
+          catch (int v) { M; caught += v; if (v == 10) { try { deep(1); } catch (...) { M; } } }
+        }
+        return caught;
+      }]])
+  end)
+
+  it("in variable arrays, alloca and structures", function()
+    exact("locals.c", [[
+      struct three { double v[3]; };
+      static struct three twice(struct three t) { for (int i = 0; i < 3; i++) t.v[i] = i; M; return t; }
+      static int work(int n) {
+        char room[n + 1];
+        struct three t = {{1, 2, 3}};
+        for (int i = 0; i < n; i++) { room[i] = 1; M; }
+        return room[0] == twice(t).v[1];
+      }]])
+  end)
+end)
+
+describe("a program that counts", function()
+  it("counts every thread, and threads that come and go", function()
+    local c, out = counting.count(head:gsub("static volatile", "static volatile _Thread_local") .. [[
+      #include <pthread.h>
+      static void *run(void *n) { for (long i = 0; i < (long)n; i++) M; return (void *)muls; }
+      int main(void) {
+        long sum = 0;
+        for (int turn = 0; turn < 20; turn++) {
+          pthread_t t[2];
+          void *did;
+          for (long i = 0; i < 2; i++) pthread_create(&t[i], NULL, run, (void *)(1000 + i));
+          for (int i = 0; i < 2; i++) { pthread_join(t[i], &did); sum += (long)did; }
+        }
+        printf("%ld\n", sum);
+        return 0;
+      }]], { flags = "-O2 -w" })
+    assert.equal("40020\n", out)
+    assert.equal(40020, c.fp_mul_double)
+  end)
+
+  it("counts its libraries, linked and loaded and gone again", function()
+    local dir = helper.folder()
+    helper.write(dir .. "/part.c", "double part(double v, int n) { for (int i = 0; i < n; i++) v = v * 1.5; return v; }\n")
+    helper.write(dir .. "/main.c", [[
+      #include <dlfcn.h>
+      double part(double v, int n);
+      int main(void) {
+        double v = part(1, 10);
+        void *so = dlopen("./libloaded.so", RTLD_NOW);
+        double (*f)(double, int) = (double (*)(double, int))dlsym(so, "part");
+        v = f(v, 100) + 1;
+        return dlclose(so) != 0 || v < 0;
+      }]])
+    local cc = counting.cc()
+    local shared, main = cc .. " clang-14 -O1 -fPIC -shared part.c -o ", cc .. " clang-14 -O1 main.c -o program "
+    local status, _, err = helper.shell(("cd %s && %s libpart.so && %s libloaded.so && %s -L. -lpart -ldl -Wl,-rpath,$PWD")
+      :format(dir, shared, shared, main))
+    assert.equal(0, status, err)
+    local out
+    status, out, err = helper.shell(("cd %s && PMLUA_COUNT=- ./program"):format(dir))
+    assert.equal(0, status, out .. err)
+    assert.equal("110", err:match("(%d+)%s+fp_mul_double"))
+    assert.equal("1", err:match("(%d+)%s+fp_add_double"))
+  end)
+
+  it("counts an endless loop that a signal's handler ends, but for the turn under way", function()
+    for _, at in ipairs { "source", "final" } do
+      local c, out = counting.count(head .. [[
+        #include <signal.h>
+        #include <unistd.h>
+        static void end(int s) { (void)s; printf("%ld\n", muls); exit(0); }
+        int main(void) { signal(SIGALRM, end); ualarm(20000, 0); for (;;) M; }]], { at = at, flags = "-O2 -w" })
+      local own = math.tointeger(tonumber(out))
+      assert.truthy(own > 0 and math.abs(c.fp_mul_double - own) <= 1, ("%s: %d, %d"):format(at, own, c.fp_mul_double))
+    end
+  end)
+
+  it("counts constructors, destructors and what atexit calls", function()
+    local c = counting.count(head .. [[
+      __attribute__((constructor)) static void before(void) { M; M; }
+      __attribute__((destructor)) static void after(void) { M; }
+      static void last(void) { M; }
+      int main(void) { return atexit(last); }]], { flags = "-O2 -w" })
+    assert.equal(4, c.fp_mul_double)
+  end)
+
+  it("counts what memcpy and memset move, whether their lengths are known or not", function()
+    for _, level in ipairs { "-O0", "-O2" } do
+      local c = counting.count([[
+        #include <string.h>
+        static char a[4096], b[4096];
+        int main(int argc, char **argv) {
+          (void)argv;
+          memcpy(a, b, 100);
+          for (int i = 0; i < 5; i++) memmove(a, b, (size_t)(argc * 10 + i));
+          memset(b, argc, (size_t)(argc * 7));
+          return a[3];
+        }]], { flags = level })
+      assert.equal(6, c.copy)
+      assert.equal(100 + 50 + 10, c.copy_bytes)
+      assert.equal(7, c.set_bytes)
+      assert.equal(160 + 1, c.load_count_I)
+      assert.equal(160 + 7, c.store_count_I)
+    end
+  end)
+
+  it("names inline assembly with its line, and counts the rest", function()
+    local _, dir, err = counting.build({ ["asm.c"] = [[
+int main(void) {
+  double v = 2, w = 3;
+  __asm__ volatile("" : "+r"(v));
+  __asm__("addsd %1, %0" : "+x"(v) : "x"(w));
+  __asm__("mulsd %1, %0" : "+x"(v) : "x"(w));
+  return v * w != 15;
+}
+]] }, { flags = "-g -O1" })
+    assert.truthy(err:find("asm.c:4: in main: inline assembly, not counted, in 2 places\n", 1, true), err)
+    local c = counting.run(dir .. "/program")
+    assert.equal(1, c.fp_mul_double)
+  end)
+end)

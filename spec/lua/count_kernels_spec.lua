@@ -1,0 +1,177 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+-- spec/lua/count_kernels_spec.lua - counts of kernels, a matrix product, STREAM and LU beside what is counted by hand.
+
+local counting = require "spec.lua.counting"
+local helper = require "spec.lua.helper"
+
+local it = counting.it
+
+-- Of one element: flops, loads, stores, as in kernels.h; asm: flops that are inline assembly in scalars.
+local hand = {
+  add = { 1, 2, 1 }, mult = { 1, 2, 1 }, fma = { 2, 2, 1 }, divide = { 1, 2, 1 }, sqrt = { 1, 1, 1, asm = 1 },
+  mix = { 5, 2, 1, asm = 1 }, copy = { 0, 1, 1 }, load = { 0, 1, 0 },
+}
+local lanes = { scalar = { [0] = 1, 1 }, ["128"] = { [0] = 2, 4 }, ["256"] = { [0] = 4, 8 } }
+
+local function kernels(at)
+  local dir, root = helper.folder(), helper.root
+  local k = root .. "/scripts/workloads/kernels"
+  local flags = ("-O2 -std=c11 -D_GNU_SOURCE -I%s/core -I%s -I%s/spec/lua/count"):format(root, k, root)
+  local counted = ("for f in scalar v128 v256; do %s clang-14 %s -c %s/$f.c || exit; done"):format(
+    counting.cc("--quiet --at=" .. at), flags, k)
+  local plain = ("clang-14 %s -c %s/spec/lua/count/kernels.c %s/core/source/count/cells.c"):format(flags, root, root)
+  local build = ("cd %s && %s && %s && %s clang-14 *.o -o kernels"):format(dir, counted, plain, counting.cc())
+  local status, _, err = helper.shell(build)
+  assert.equal(0, status, err)
+  local out
+  status, out, err = helper.shell(dir .. "/kernels")
+  assert.equal(0, status, err)
+  return out
+end
+
+--- Calls check(width, precision, kernel, n, flops, loaded, stored, size) for each line; how many there were.
+local function each(out, check)
+  local rows = 0
+  for width, precision, kernel, n, flops, loaded, stored in out:gmatch("(%w+) (%d) (%w+) (%d+) (%d+) (%d+) (%d+)\n") do
+    rows = rows + 1
+    check(width, tonumber(precision), kernel, tonumber(n), tonumber(flops), tonumber(loaded), tonumber(stored),
+      precision == "0" and 8 or 4)
+  end
+  return rows
+end
+
+describe("counts of the paper's kernels", function()
+  it("are what the source asks for, for 1 to 50 elements, in every width and precision", function()
+    local rows = each(kernels "source", function(width, precision, kernel, n, flops, loaded, stored, size)
+      local name = ("%s %d %s n = %d"):format(width, precision, kernel, n)
+      if kernel == "peak" then return assert.equal(2 * n, flops, name) end
+      local h, single = hand[kernel], n % lanes[width][precision]
+      assert.equal(h[1] * n - (h.asm or 0) * (width == "scalar" and n or single), flops, name)
+      -- the text of each but load has an element of both vectors and, once, the factor, whether they are used or not
+      assert.equal((kernel == "load" and n or 2 * n + 1) * size, loaded, name)
+      assert.equal(h[3] * n * size, stored, name)
+    end)
+    assert.truthy(rows >= 2 * (8 * 50 + 1), "kernels ran")
+  end)
+
+  it("are the same after optimisation, but for what nobody uses", function()
+    each(kernels "final", function(width, precision, kernel, n, flops, loaded, stored, size)
+      local name = ("%s %d %s n = %d"):format(width, precision, kernel, n)
+      if kernel == "peak" then return assert.equal(2 * n, flops, name) end
+      local h, single = hand[kernel], n % lanes[width][precision]
+      assert.equal(h[1] * n - (h.asm or 0) * (width == "scalar" and n or single), flops, name)
+      assert.equal((h[2] * n + (kernel == "fma" and 1 or 0)) * size, loaded, name)
+      assert.equal(h[3] * n * size, stored, name)
+    end)
+  end)
+end)
+
+local product = [[
+#include <stdlib.h>
+double a[40][40], b[40][40], c[40][40];
+int main(int argc, char **argv) {
+  int n = argc > 1 ? atoi(argv[1]) : 1;
+  for (int i = 0; i < n; i++)
+    for (int j = 0; j < n; j++) {
+      double s = 0;
+      for (int k = 0; k < n; k++) s += a[i][k] * b[k][j];
+      c[i][j] = s;
+    }
+  return c[0][0] != 0;
+}
+]]
+
+describe("counts of a matrix product", function()
+  for _, flags in ipairs { "-O0", "-O1", "-O2", "-O3", "-Os", "-O3 -march=native" } do
+    it("are 2 n^3 flops at source, with " .. flags, function()
+      local program = counting.build({ ["product.c"] = product }, { flags = flags })
+      for _, n in ipairs { 1, 2, 7, 40 } do
+        local c = counting.run(program, tostring(n))
+        assert.equal(2 * n ^ 3, c.flop_count_I)
+        assert.equal(n ^ 3, c.fp_add_double)
+        assert.equal(n ^ 3, c.fp_mul_double)
+        assert.equal(3 * 64 * 2 * n ^ 3, c.fp_bits_count_I)
+        assert.equal(8 * 2 * n ^ 3 + 8 + 8, c.load_count_I, "two elements a turn, c[0][0] and argv[1]")
+        assert.equal(8 * n ^ 2, c.store_count_I)
+        assert.equal(2 * n ^ 3 + 2, c.load_ins_count_I)
+      end
+    end)
+
+    it("are 2 n^3 flops in whatever vectors there are at the end, with " .. flags, function()
+      local program = counting.build({ ["product.c"] = product }, { flags = flags, at = "final" })
+      for _, n in ipairs { 1, 2, 7, 40 } do assert.equal(2 * n ^ 3, counting.run(program, tostring(n)).flop_count_I) end
+    end)
+  end
+end)
+
+local stream = [[
+#include <stdlib.h>
+int main(int argc, char **argv) {
+  size_t n = argc > 1 ? (size_t)atoi(argv[1]) : 1;
+  double *a = malloc(n * 8), *b = malloc(n * 8), *c = malloc(n * 8), q = argc + 1;
+  for (size_t j = 0; j < n; j++) a[j] = 2, b[j] = 2, c[j] = 0;
+  for (size_t j = 0; j < n; j++) c[j] = a[j];
+  for (size_t j = 0; j < n; j++) b[j] = q * c[j];
+  for (size_t j = 0; j < n; j++) c[j] = a[j] + b[j];
+  for (size_t j = 0; j < n; j++) a[j] = b[j] + q * c[j];
+  return a[n - 1] < 0;
+}
+]]
+
+describe("counts of STREAM", function()
+  for _, flags in ipairs { "-O0", "-O2", "-O3 -march=native" } do
+    it("are 4 flops, 48 bytes loaded and 56 stored an element, with " .. flags, function()
+      local program = counting.build({ ["stream.c"] = stream }, { flags = flags })
+      for _, n in ipairs { 1, 3, 1000 } do
+        local c = counting.run(program, tostring(n))
+        assert.equal(4 * n, c.flop_count_I)
+        assert.equal(8 * 6 * n + 8 + 8, c.load_count_I, "with a[n - 1] and argv[1]")
+        assert.equal(8 * 7 * n, c.store_count_I)
+        assert.equal(1, c.fp_convert_double)
+      end
+    end)
+  end
+
+  it("are as many flops, in vectors, after optimisation", function()
+    local program = counting.build({ ["stream.c"] = stream }, { at = "final", flags = "-O3 -mavx2 -mfma" })
+    local c = counting.run(program, "1000")
+    assert.equal(4000, c.flop_count_I)
+    assert.truthy(c.fp_add_double_256 > 0 and c.fp_mul_double_256 > 0)
+    assert.equal(250, c.fp_fma_double_256 + c.fp_fma_double // 4, "b + q c is fused where the processor can")
+  end)
+end)
+
+local lu = [[
+#include <math.h>
+#include <stdlib.h>
+static double a[64][64];
+int main(int argc, char **argv) {
+  int n = argc > 1 ? atoi(argv[1]) : 1;
+  for (int i = 0; i < n; i++)
+    for (int j = 0; j < n; j++) a[i][j] = i == j ? 2 * n : 1;
+  for (int k = 0; k < n; k++) {
+    int p = k;
+    for (int i = k + 1; i < n; i++)
+      if (fabs(a[i][k]) > fabs(a[p][k])) p = i;
+    for (int j = 0; j < n && p != k; j++) { double t = a[k][j]; a[k][j] = a[p][j]; a[p][j] = t; }
+    for (int i = k + 1; i < n; i++) {
+      a[i][k] /= a[k][k];
+      for (int j = k + 1; j < n; j++) a[i][j] -= a[i][k] * a[k][j];
+    }
+  }
+  return isnan(a[n - 1][n - 1]);
+}
+]]
+
+describe("counts of an LU factorisation", function()
+  for _, at in ipairs { "source", "final" } do
+    it("are 2/3 n^3 and what is below it, at " .. at, function()
+      local program = counting.build({ ["lu.c"] = lu }, { at = at })
+      for _, n in ipairs { 1, 2, 10, 64 } do
+        local c, divisions, squares = counting.run(program, tostring(n)), n * (n - 1) // 2, n * (n - 1) * (2 * n - 1) // 6
+        assert.equal(divisions + 2 * squares, c.flop_count_I)
+        assert.equal(4 * n ^ 3 - 3 * n ^ 2 - n, 6 * c.flop_count_I)
+      end
+    end)
+  end
+end)

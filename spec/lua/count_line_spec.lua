@@ -1,0 +1,186 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+-- spec/lua/count_line_spec.lua - pmlua cc --count is the compiler, for whoever builds with it.
+
+local counting = require "spec.lua.counting"
+local helper = require "spec.lua.helper"
+
+local it = counting.it
+local cc = counting.cc()
+
+--- Runs a command in a folder with these files: status, output, errors, the folder.
+local function within(files, command)
+  local dir = helper.folder()
+  for name, text in pairs(files) do helper.write(dir .. "/" .. name, text) end
+  local status, out, err = helper.shell(("cd %s && %s"):format(dir, command))
+  return status, out, err, dir
+end
+
+local function exists(path)
+  local f <close> = io.open(path)
+  return f ~= nil
+end
+
+local main = "double twice(double v);\nint main(void) { return twice(1.5) != 3; }\n"
+local twice = "double twice(double v) { return v * 2; }\n"
+local both = { ["main.c"] = main, ["twice.c"] = twice }
+
+--- How many multiplications a program counts.
+local function multiplications(program)
+  return counting.run(program).fp_mul_double
+end
+
+describe("pmlua cc --count", function()
+  it("compiles and links several sources at once, each counted", function()
+    local status, _, err, dir = within(both, cc .. " clang-14 main.c twice.c -o both")
+    assert.equal(0, status, err)
+    assert.equal(1, multiplications(dir .. "/both"))
+  end)
+
+  it("compiles to objects named as the compiler names them, which link in a line of its own", function()
+    local status, _, err, dir = within(both, ("%s clang-14 -c main.c twice.c && %s clang-14 main.o twice.o"):format(cc, cc))
+    assert.equal(0, status, err)
+    assert.equal(1, multiplications(dir .. "/a.out"))
+  end)
+
+  it("mixes objects, archives and sources", function()
+    local archive = cc .. " clang-14 -c twice.c -o t.o && ar rc libt.a t.o && "
+    local status, _, err, dir = within(both, archive .. cc .. " clang-14 main.c -L. -lt -o m")
+    assert.equal(0, status, err)
+    assert.equal(1, multiplications(dir .. "/m"))
+  end)
+
+  it("writes assembly with -S, and passes -E on", function()
+    local status, out, err, dir = within(both, ("%s clang-14 -S twice.c && %s clang-14 -E twice.c"):format(cc, cc))
+    assert.equal(0, status, err)
+    assert.truthy(out:find("return v * 2", 1, true))
+    assert.truthy(helper.read(dir .. "/twice.s"):find("pml_count_self", 1, true))
+  end)
+
+  it("leaves the dependencies that the compiler alone leaves", function()
+    local files = { ["a.c"] = '#include "a.h"\nint a = A;\n', ["a.h"] = "#define A 1\n" }
+    for _, line in ipairs { "-MD -c a.c", "-MMD -c a.c -o sub/x.o", "-MMD -MF d/deps -c a.c -o x.o", "-MD -MT target -MP -c a.c",
+      "-MMD -MQ 'a$b' -MFother.d -c a.c", "-Wp,-MMD,wp.d -c a.c -o wp.o", "-MD -shared -fPIC a.c -o a.so" } do
+      local list = "find . -type f -name '*[d]*' ! -name '*.so' -exec sh -c 'echo $1; cat $1' - {} \\; | sort"
+      local _, plain, why = within(files, "mkdir sub d && clang-14 " .. line .. " && rm -f *.c *.h && " .. list)
+      local _, counted, err = within(files, "mkdir sub d && " .. cc .. " clang-14 " .. line .. " && rm -f *.c *.h && " .. list)
+      assert.truthy(plain:find("a.h", 1, true), line .. why)
+      assert.equal(plain, counted, line .. err)
+    end
+  end)
+
+  it("gives the compiler's errors, warnings and exit status, and leaves no output", function()
+    local files = { ["bad.c"] = "int main(void) { int unused; return x; }\n" }
+    for _, line in ipairs { "-Wall -c bad.c", "-Wall bad.c -o bad", "-c none.c", "-O2 -fno-such-thing -c bad.c",
+      "-c bad.c bad.c -o x.o" } do
+      local status, _, err = within(files, "clang-14 " .. line)
+      local counted, _, said, dir = within(files, cc .. " clang-14 " .. line)
+      assert.equal(status, counted)
+      assert.equal(err, said, line)
+      assert.falsy(exists(dir .. "/bad.o") or exists(dir .. "/bad") or exists(dir .. "/x.o"))
+    end
+  end)
+
+  it("gives a warning once, and obeys -Werror", function()
+    local files = { ["warn.c"] = "int main(void) { int unused; return 0; }\n" }
+    local _, _, plain = within(files, "clang-14 -Wall -I. -DX=1 warn.c -o w")
+    local status, _, err = within(files, cc .. " clang-14 -Wall -I. -DX=1 warn.c -o w")
+    assert.equal(0, status)
+    assert.equal(plain, err)
+    assert.equal(1, (within(files, cc .. " clang-14 -Wall -Werror warn.c -o w")))
+  end)
+
+  it("passes questions on", function()
+    for _, question in ipairs { "--version", "-dumpversion", "-print-search-dirs", "-v", "-dM -E -x c /dev/null" } do
+      local _, plain = within({}, "clang-14 " .. question .. " 2>&1")
+      local _, counted = within({}, cc .. " clang-14 " .. question .. " 2>&1")
+      assert.equal(plain, counted, question)
+    end
+  end)
+
+  it("reads sources from a pipe, from response files, and by -x", function()
+    local status, _, err, dir = within({ ["t.txt"] = main .. twice, ["line"] = '-O2 "t.txt"\n-o program' },
+      cc .. " clang-14 -x c @line && cat t.txt | " .. cc .. " clang-14 -O2 -x c - -o piped")
+    assert.equal(0, status, err)
+    assert.equal(1, multiplications(dir .. "/program"))
+    assert.equal(1, multiplications(dir .. "/piped"))
+  end)
+
+  it("passes assembly on, and says that it is not counted", function()
+    local files = { ["main.c"] = "int two(void);\nint main(void) { return two() - 2; }\n",
+      ["two.s"] = ".globl two\ntwo: mov $2, %eax\nret\n.section .note.GNU-stack,\"\"\n" }
+    local status, _, err, dir = within(files, cc .. " clang-14 main.c two.s -o two && ./two")
+    assert.equal(0, status, err)
+    assert.equal("pmlua cc: two.s: assembly is not counted\n", err)
+    assert.equal(1, counting.run(dir .. "/two").call_direct)
+    status, _, err = within(files, counting.cc "--quiet" .. " clang-14 main.c two.s -o two && ./two")
+    assert.equal(0, status)
+    assert.equal("", err)
+  end)
+
+  it("says of -flto what it counts, and links it", function()
+    local status, _, err, dir = within(both, cc .. " clang-14 -flto -O2 -c main.c twice.c && ls *.o && file main.o")
+    assert.equal(0, status, err)
+    assert.truthy(exists(dir .. "/twice.o"))
+    status, _, err = within(both, counting.cc "--at=final" .. " clang-14 -flto -O2 -c main.c")
+    assert.equal(0, status, err)
+    assert.truthy(err:find("^pmlua cc: %-flto: counted is what the optimiser leaves before the link; it goes on there\n"), err)
+  end)
+
+  it("says in a line what it cannot do", function()
+    local cases = {
+      ["gcc main.c"] = "gcc makes no LLVM IR, which is what is counted; use clang",
+      ["gfortran x.f90"] = "gfortran makes no LLVM IR, which is what is counted; flang does",
+      ["clang-14 -static main.c"] = "-static: a thread's counts are in a shared library; link without it",
+      ["no-such-compiler main.c"] = "no-such-compiler does not run",
+    }
+    for line, text in pairs(cases) do
+      if line:find("gfortran", 1, true) and helper.shell "command -v gfortran" ~= 0 then text = "gfortran does not run" end
+      local status, _, err = within(both, cc .. " " .. line)
+      assert.equal(1, status)
+      assert.equal("pmlua cc: " .. text .. "\n", err)
+    end
+  end)
+
+  it("refuses what is no bitcode of its LLVM, in a line", function()
+    local instrument = assert(package.loadlib(helper.build .. "/lua/pmlua/instrument.so", "luaopen_pmlua_instrument"))()
+    local dir = helper.folder()
+    for name, text in pairs { empty = "", text = "int main;", cut = "BC\xC0\xDE\x35\x14\x00\x00\x05\x00\x00\x00" } do
+      helper.write(dir .. "/" .. name, text)
+      local done, why = instrument.file(dir .. "/" .. name, dir .. "/out", name, false)
+      assert.falsy(done)
+      assert.truthy(why:find("is no bitcode of LLVM 14.0.6 or before: ", 1, true), why)
+      assert.falsy(why:find("\n", 1, true))
+    end
+    local _, why = instrument.file(dir .. "/none", dir .. "/out", "none", false)
+    assert.truthy(why:find("none: No such file or directory", 1, true), why)
+  end)
+
+  it("says what is wrong with its own words", function()
+    local cases = {
+      [""] = "say --count, or --wrap NAME", ["--count"] = "say which compiler to run, behind --",
+      ["--count --at=both -- clang a.c"] = "--at is source or final, not both",
+      ["--count --at -- clang a.c"] = "--at needs a value", ["--at=final --wrap zlib -- clang a.c"] = "--at is of --count",
+      ["--count --static -- clang a.c"] = "--static is of --wrap",
+      ["--count=all -- clang a.c"] = "no such option: --count=all (the compiler's line begins behind --)",
+    }
+    for words, text in pairs(cases) do
+      local status, _, err = helper.pmlua("cc " .. words)
+      assert.equal(2, status, words)
+      assert.equal("pmlua cc: " .. text, err:match("^(.-); usage: "), err)
+    end
+  end)
+
+  it("prints what it would run", function()
+    local status, out = within(both, cc:gsub("%-%-count", "--count --print") .. " clang-14 -O2 -c main.c")
+    assert.equal(0, status)
+    local steps = "^clang%-14 %-O2 %-emit%-llvm %-c .-main%.c %-o %S+\n# counters into %S+\nclang%-14 .- %-o main%.o\n$"
+    assert.truthy(out:find(steps), out)
+  end)
+
+  it("builds with make, as CC", function()
+    local files = { ["Makefile"] = "prog: main.o twice.o\n\t$(CC) $^ -o $@\n", ["main.c"] = main, ["twice.c"] = twice }
+    local status, _, err, dir = within(files, ("make -s CC='%s cc --count -- clang-14'"):format(helper.build .. "/pmlua"))
+    assert.equal(0, status, err)
+    assert.equal(1, multiplications(dir .. "/prog"))
+  end)
+end)

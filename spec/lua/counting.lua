@@ -1,0 +1,80 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+-- spec/lua/counting.lua - for specs of pmlua cc --count: programs that count, and what they counted.
+
+local helper = require "spec.lua.helper"
+
+local M = {}
+
+--- Why nothing can be counted here, or nil.
+function M.missing()
+  if not io.open(helper.build .. "/lua/pmlua/instrument.so") then return "pmlua was built without LLVM 14" end
+  if helper.shell "command -v clang-14" ~= 0 then return "clang-14 is not installed" end
+end
+
+--- it(), or pending where nothing can be counted.
+function M.it(name, f)
+  local busted = require "busted"
+  local missing = M.missing()
+  if missing then return busted.pending(name .. ": " .. missing) end
+  return busted.it(name, function()
+    local done, err = pcall(f)
+    helper.clean()
+    if not done then error(err, 0) end
+  end)
+end
+
+--- The words before a compiler's name; options as they follow --count.
+function M.cc(options)
+  return ("%s cc --count %s --"):format(helper.quote(helper.build .. "/pmlua"), options or "")
+end
+
+--- Compiles C (or C++, as the name of the file says) with counts in a folder of its own.
+---@param files table<string, string> texts by name
+---@param o { at: string?, flags: string?, compiler: string?, plain: string? } plain: sources compiled without counts
+---@return string program
+---@return string folder
+function M.build(files, o)
+  o = o or {}
+  local dir, sources = helper.folder(), {}
+  for name, text in pairs(files) do
+    helper.write(dir .. "/" .. name, text)
+    if not name:find("%.h$") then sources[#sources + 1] = name end
+  end
+  table.sort(sources)
+  local cpp = sources[1] and sources[1]:find("%.cpp$")
+  local command = ("cd %s && %s %s %s %s -o program -lm -lpthread"):format(helper.quote(dir), M.cc("--at=" .. (o.at or "source")),
+    o.compiler or (cpp and "clang++-14" or "clang-14"), o.flags or "-O2", table.concat(sources, " "))
+  local status, out, err = helper.shell(command)
+  if status ~= 0 then error(out .. err, 2) end
+  return dir .. "/program", dir, err
+end
+
+--- What a program said it counted, by name of event and cell: of each process, in the order they ended.
+local function counts_of(text)
+  local list = {}
+  for line in text:gmatch("[^\n]+") do
+    if line:find("^pmlua count: ") then list[#list + 1] = setmetatable({}, { __index = function() return 0 end }) end
+    local n, name = line:match("^%s+(%d+)%s+([%w_]+)")
+    if n and list[1] then list[#list][name] = math.tointeger(n) end
+  end
+  return list
+end
+
+--- Runs a program; its counts, or those of its processes where it has several.
+---@return table counts
+---@return string out
+---@return integer status
+---@return table[] all
+function M.run(program, arguments)
+  local status, out, err = helper.shell("PMLUA_COUNT=- " .. helper.quote(program) .. " " .. (arguments or ""))
+  local all = counts_of(err)
+  return all[1] or error(("it counted nothing: status %s, %s%s"):format(status, out, err), 2), out, status, all
+end
+
+--- Builds and runs one file.
+function M.count(text, o, arguments)
+  local program = M.build({ [o and o.name or "program.c"] = text }, o)
+  return M.run(program, arguments)
+end
+
+return M
