@@ -83,6 +83,25 @@ describe("An event flow", function()
     assert.equal("'time/tiem' is no ratio of two of: time, self, calls, clock::ticks, absent", why)
   end)
 
+  it("has what is intercepted in this process, beside sections", function()
+    local status, out, err = support.shell(("%s -e %s"):format(command, quote [[
+      local calls <close> = assert(pml.intercept { lib = "libm", sym = "exp:sin" })
+      pml.flow.start()
+      for i = 1, 9 do
+        pml.section.start "turn"
+        math.exp(i)
+        math.exp(i)
+        math.sin(i)
+        pml.section.stop "turn"
+      end
+      local graph = pml.flow.stop().graphs[1]
+      for _, edge in ipairs(graph.edges) do
+        print(graph.nodes[edge.from].name, graph.nodes[edge.to].name, table.concat(edge.labels[1], ","), #edge.labels)
+      end]]))
+    assert.equal(0, status, err)
+    assert.equal("\tturn\t1\t1\nturn\texp\t1,9,1\t1\nexp\texp\t1,17,2\t1\nexp\tsin\t2,18,2\t1\nsin\tturn\t1,8,1\t1\n", out)
+  end)
+
   it("is the same as another with the same calls, and says where it differs", function()
     local one = flow_of "abab"
     assert.is_true(one:same(flow_of "abab"))
