@@ -82,15 +82,25 @@ local function check_label(label)
   if #label ~= 1 and #label ~= 3 and #label ~= 5 or label[3] and label[2] < label[1] then error("", 0) end
 end
 
+local function is(v, kind)
+  if type(v) ~= kind then error("", 0) end
+end
+
+local function check_node(node, i, metrics)
+  is(node.name, "string")
+  is(node.inclusive_ns, "number")
+  is(node.exclusive_ns, "number")
+  for _, metric in ipairs(metrics) do is(node.metrics[metric], "number") end
+  node.visits, node.count, node.depth = whole(node.visits, 1), whole(node.count, 0), whole(node.depth, 0)
+  node.parent = i > 1 and whole(node.parent, 1, i - 1) or nil
+end
+
 --- Numbers become integers again; an error: it is no graph.
 local function check_graph(graph)
   graph.threads, graph.missing = whole(graph.threads, 1), whole(graph.missing, 0)
   graph.last = whole(graph.last, 1, #graph.nodes)
-  for i, node in ipairs(graph.nodes) do
-    node.visits, node.count, node.depth = whole(node.visits, 1), whole(node.count, 0), whole(node.depth, 0)
-    node.parent = i > 1 and whole(node.parent, 1, i - 1) or nil
-    if type(node.name) ~= "string" then error("", 0) end
-  end
+  for _, metric in ipairs(graph.metrics) do is(metric, "string") end
+  for i, node in ipairs(graph.nodes) do check_node(node, i, graph.metrics) end
   for _, edge in ipairs(graph.edges) do
     edge.from, edge.to = whole(edge.from, 1, #graph.nodes), whole(edge.to, 2, #graph.nodes)
     edge.count = whole(edge.count, 1)

@@ -235,7 +235,8 @@ int main(void) {
 
   it("that is read back is a flow, or a sentence", function()
     local bad = { ["{"] = 1, ["[]"] = 1, ['{"refused":0}'] = 1, ['{"refused":0,"graphs":[{"threads":0}]}'] = 1,
-      ['{"refused":0,"graphs":[{"threads":1,"missing":0,"last":3,"nodes":[],"edges":[]}]}'] = 1 }
+      ['{"refused":0,"graphs":[{"threads":1,"missing":0,"last":3,"nodes":[],"edges":[]}]}'] = 1,
+      ['{"refused":0,"graphs":[{"threads":1,"missing":0,"last":1,"metrics":[],"nodes":[{"name":"a"}],"edges":[]}]}'] = 1 }
     for text in pairs(bad) do
       local one, why = flowgraph.read(support.spit(dir .. "/bad.json", text))
       assert.is_nil(one, text)
