@@ -31,9 +31,7 @@ describe("An event flow", function()
   local function edges(graph)
     local all = {}
     for i, edge in ipairs(graph.edges) do
-      local labels = {}
-      for k, label in ipairs(edge.labels) do labels[k] = flowgraph.label(label) end
-      all[i] = ("%s>%s %s"):format(graph.nodes[edge.from].name, graph.nodes[edge.to].name, table.concat(labels, " "))
+      all[i] = ("%s>%s %s"):format(graph.nodes[edge.from].name, graph.nodes[edge.to].name, flowgraph.labels(edge, 99))
     end
     return table.concat(all, "; ")
   end
