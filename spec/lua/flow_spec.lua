@@ -108,6 +108,17 @@ describe("An event flow", function()
     assert.equal("node /b: 2 visits; the other has node /b: 1 visits", why)
   end)
 
+  it("says how much is missing at its end where its labels find no room", function()
+    flow.start { labels = 7 } -- of one edge
+    for i = 1, 9 do run("a" .. ("b"):rep(i) .. ("a"):rep(i * i % 5)) end
+    local one = assert(flow.stop())
+    local all, size = 0, one:size()
+    for i = 1, 9 do all = all + 1 + i + i * i % 5 end
+    assert.is_true(size.missing > 0 and size.enters > 0)
+    assert.equal(all, size.enters + size.missing)
+    assert.truthy(one:dot():find(("and then %d enters that it lacks"):format(size.missing), 1, true))
+  end)
+
   it("is written for Graphviz, whatever regions are called", function()
     flow.start()
     local odd = 'say "hi" \\ \n\255 {<x>|y}'
