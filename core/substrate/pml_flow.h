@@ -47,9 +47,9 @@ struct pml_flow_options {
  * fork: the parent's flow can only be closed there); *@f is NULL if it was not opened.
  *
  * Cost of an event: some 50 instructions beside the stream's, no lock, no allocation but for a path, an edge or a label
- * that is new. Memory of a thread: 96 bytes per call path, 64 per edge, 40 per label, 16 per call under way, and 8 per
- * metric of each path and call. A thread that comes to a limit, or finds no memory, is followed no further, and the
- * graph says how many enters are missing at its end.
+ * that is new. Memory of a thread: 100 bytes per call path, 72 per edge, 40 per label, of which an edge with more than
+ * one run has room for seven, 32 per call under way, and 8 per metric of each path and call. A thread that comes to a
+ * limit, or finds no memory, is followed no further, and the graph says how many enters are missing at its end.
  */
 PML_API int pml_flow_open(struct pml_flow **f, const struct pml_flow_options *options);
 PML_API int pml_flow_stop(struct pml_flow *f);

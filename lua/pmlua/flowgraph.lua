@@ -9,6 +9,8 @@
 
 local M = {}
 
+local SHOWN = 6 -- names of a path, labels of an edge
+
 ---@class pmlua.flow.node
 ---@field name string of the innermost region; "" for node 1, where the thread begins
 ---@field file string
@@ -57,16 +59,36 @@ function M.of(handle)
   return setmetatable({ graphs = graphs, refused = handle:refused() }, Flow)
 end
 
---- A label, or all of an edge, as they are written.
-function M.label(label) return table.concat(label, ",") end
+--- The labels of an edge as they are written.
+---@param edge pmlua.flow.edge
+---@param most number more are counted
+---@param between? string
+---@return string
+function M.labels(edge, most, between)
+  local all = {}
+  for i, label in ipairs(edge.labels) do
+    if i > most then
+      all[i] = ("and %d more"):format(#edge.labels - most)
+      break
+    end
+    all[i] = table.concat(label, ",")
+  end
+  return table.concat(all, between or " ")
+end
 
---- The names of a path, outermost first.
-function M.path(graph, index)
-  local names, node = {}, graph.nodes[index]
-  while node.parent do
-    table.insert(names, 1, node.name)
+--- The names of a path, outermost first; of a longer one the innermost.
+---@param graph pmlua.flow.graph
+---@param index integer
+---@param most? integer
+---@return string[]
+function M.path(graph, index, most)
+  local inwards, names, node = {}, {}, graph.nodes[index]
+  while node.parent and #inwards < (most or math.huge) do
+    inwards[#inwards + 1] = node.name
     node = graph.nodes[node.parent]
   end
+  if node.parent then inwards[#inwards] = "..." end
+  for i = #inwards, 1, -1 do names[#names + 1] = inwards[i] end
   return names
 end
 
@@ -82,15 +104,25 @@ local function check_label(label)
   if #label ~= 1 and #label ~= 3 and #label ~= 5 or label[3] and label[2] < label[1] then error("", 0) end
 end
 
+local function is(v, kind)
+  if type(v) ~= kind then error("", 0) end
+end
+
+local function check_node(node, i, metrics)
+  is(node.name, "string")
+  is(node.inclusive_ns, "number")
+  is(node.exclusive_ns, "number")
+  for _, metric in ipairs(metrics) do is(node.metrics[metric], "number") end
+  node.visits, node.count, node.depth = whole(node.visits, 1), whole(node.count, 0), whole(node.depth, 0)
+  node.parent = i > 1 and whole(node.parent, 1, i - 1) or nil
+end
+
 --- Numbers become integers again; an error: it is no graph.
 local function check_graph(graph)
   graph.threads, graph.missing = whole(graph.threads, 1), whole(graph.missing, 0)
   graph.last = whole(graph.last, 1, #graph.nodes)
-  for i, node in ipairs(graph.nodes) do
-    node.visits, node.count, node.depth = whole(node.visits, 1), whole(node.count, 0), whole(node.depth, 0)
-    node.parent = i > 1 and whole(node.parent, 1, i - 1) or nil
-    if type(node.name) ~= "string" then error("", 0) end
-  end
+  for _, metric in ipairs(graph.metrics) do is(metric, "string") end
+  for i, node in ipairs(graph.nodes) do check_node(node, i, graph.metrics) end
   for _, edge in ipairs(graph.edges) do
     edge.from, edge.to = whole(edge.from, 1, #graph.nodes), whole(edge.to, 2, #graph.nodes)
     edge.count = whole(edge.count, 1)
@@ -116,25 +148,37 @@ end
 
 -- --- comparing ---
 
+--- A line for the threads, for each node, for each edge. Nodes are in the order of their first visits, so that their
+--- numbers are the same in the same flow.
 local function lines_of(graph)
-  local lines, path = { ("%d threads"):format(graph.threads) }, {}
-  for i, node in ipairs(graph.nodes) do
-    path[i] = "/" .. table.concat(M.path(graph, i), "/")
-    lines[#lines + 1] = ("node %s: %d visits"):format(path[i], node.visits)
+  local lines = { tostring(graph.threads) }
+  for _, node in ipairs(graph.nodes) do
+    lines[#lines + 1] = ("%d %d %s"):format(node.parent or 0, node.visits, node.name)
   end
   for _, edge in ipairs(graph.edges) do
-    local labels = {}
-    for i, label in ipairs(edge.labels) do labels[i] = M.label(label) end
-    lines[#lines + 1] = ("edge from %s to %s: %s"):format(path[edge.from], path[edge.to], table.concat(labels, "; "))
+    lines[#lines + 1] = ("%d %d %s"):format(edge.from, edge.to, M.labels(edge, math.huge))
   end
   return lines
 end
 
---- Graphs as lines, in an order that does not depend on which thread came first.
+--- The same for people.
+local function say(graph, line)
+  if line == 1 then return ("%d threads"):format(graph.threads) end
+  local function path(i) return "/" .. table.concat(M.path(graph, i, SHOWN), "/") end
+  local node, edge = graph.nodes[line - 1], graph.edges[line - 1 - #graph.nodes]
+  if node then return ("node %s: %d visits"):format(path(line - 1), node.visits) end
+  if edge then return ("edge from %s to %s: %s"):format(path(edge.from), path(edge.to), M.labels(edge, SHOWN)) end
+  return "nothing more"
+end
+
+--- Graphs with their lines, in an order that does not depend on which thread came first.
 local function canonical(flow)
   local all = {}
-  for i, graph in ipairs(flow.graphs) do all[i] = lines_of(graph) end
-  table.sort(all, function(a, b) return table.concat(a, "\n", 2) < table.concat(b, "\n", 2) end)
+  for i, graph in ipairs(flow.graphs) do
+    local lines = lines_of(graph)
+    all[i] = { graph = graph, lines = lines, key = table.concat(lines, "\n", 2) }
+  end
+  table.sort(all, function(a, b) return a.key < b.key end)
   return all
 end
 
@@ -146,10 +190,11 @@ function Flow:same(other)
   if getmetatable(other) ~= Flow then error("flow.same: another flow is needed", 2) end
   local mine, others = canonical(self), canonical(other)
   if #mine ~= #others then return false, ("%d graphs, the other has %d"):format(#mine, #others) end
-  for g, lines in ipairs(mine) do
-    for i = 1, math.max(#lines, #others[g]) do
-      if lines[i] ~= others[g][i] then
-        return false, ("%s; the other has %s"):format(lines[i] or "nothing more", others[g][i] or "nothing more")
+  for g, one in ipairs(mine) do
+    local two = others[g]
+    for i = 1, math.max(#one.lines, #two.lines) do
+      if one.lines[i] ~= two.lines[i] then
+        return false, ("%s; the other has %s"):format(say(one.graph, i), say(two.graph, i))
       end
     end
   end

@@ -15,11 +15,9 @@ local function graphs(flow)
   local rows = {}
   for g, graph in ipairs(flow.graphs) do
     for _, edge in ipairs(graph.edges) do
-      local from, labels = graph.nodes[edge.from].name, {}
-      for i, label in ipairs(edge.labels) do labels[i] = flowgraph.label(label) end
-      local more = #labels > SHOWN and (" and %d more"):format(#labels - SHOWN) or ""
+      local from = graph.nodes[edge.from].name
       rows[#rows + 1] = { g, graph.threads, from == "" and "(begin)" or from, graph.nodes[edge.to].name, edge.count,
-        table.concat(labels, " ", 1, math.min(SHOWN, #labels)) .. more }
+        flowgraph.labels(edge, SHOWN) }
     end
   end
   return { columns = {

@@ -31,9 +31,7 @@ describe("An event flow", function()
   local function edges(graph)
     local all = {}
     for i, edge in ipairs(graph.edges) do
-      local labels = {}
-      for k, label in ipairs(edge.labels) do labels[k] = flowgraph.label(label) end
-      all[i] = ("%s>%s %s"):format(graph.nodes[edge.from].name, graph.nodes[edge.to].name, table.concat(labels, " "))
+      all[i] = ("%s>%s %s"):format(graph.nodes[edge.from].name, graph.nodes[edge.to].name, flowgraph.labels(edge, 99))
     end
     return table.concat(all, "; ")
   end
@@ -83,12 +81,42 @@ describe("An event flow", function()
     assert.equal("'time/tiem' is no ratio of two of: time, self, calls, clock::ticks, absent", why)
   end)
 
+  it("has what is intercepted in this process, beside sections", function()
+    local status, out, err = support.shell(("%s -e %s"):format(command, quote [[
+      local calls <close> = assert(pml.intercept { lib = "libm", sym = "exp:sin" })
+      pml.flow.start()
+      for i = 1, 9 do
+        pml.section.start "turn"
+        math.exp(i)
+        math.exp(i)
+        math.sin(i)
+        pml.section.stop "turn"
+      end
+      local graph = pml.flow.stop().graphs[1]
+      for _, edge in ipairs(graph.edges) do
+        print(graph.nodes[edge.from].name, graph.nodes[edge.to].name, table.concat(edge.labels[1], ","), #edge.labels)
+      end]]))
+    assert.equal(0, status, err)
+    assert.equal("\tturn\t1\t1\nturn\texp\t1,9,1\t1\nexp\texp\t1,17,2\t1\nexp\tsin\t2,18,2\t1\nsin\tturn\t1,8,1\t1\n", out)
+  end)
+
   it("is the same as another with the same calls, and says where it differs", function()
     local one = flow_of "abab"
     assert.is_true(one:same(flow_of "abab"))
     local same, why = one:same(flow_of "abac")
     assert.is_false(same)
     assert.equal("node /b: 2 visits; the other has node /b: 1 visits", why)
+  end)
+
+  it("says how much is missing at its end where its labels find no room", function()
+    flow.start { labels = 7 } -- of one edge
+    for i = 1, 9 do run("a" .. ("b"):rep(i) .. ("a"):rep(i * i % 5)) end
+    local one = assert(flow.stop())
+    local all, size = 0, one:size()
+    for i = 1, 9 do all = all + 1 + i + i * i % 5 end
+    assert.is_true(size.missing > 0 and size.enters > 0)
+    assert.equal(all, size.enters + size.missing)
+    assert.truthy(one:dot():find(("and then %d enters that it lacks"):format(size.missing), 1, true))
   end)
 
   it("is written for Graphviz, whatever regions are called", function()
@@ -216,7 +244,8 @@ int main(void) {
 
   it("that is read back is a flow, or a sentence", function()
     local bad = { ["{"] = 1, ["[]"] = 1, ['{"refused":0}'] = 1, ['{"refused":0,"graphs":[{"threads":0}]}'] = 1,
-      ['{"refused":0,"graphs":[{"threads":1,"missing":0,"last":3,"nodes":[],"edges":[]}]}'] = 1 }
+      ['{"refused":0,"graphs":[{"threads":1,"missing":0,"last":3,"nodes":[],"edges":[]}]}'] = 1,
+      ['{"refused":0,"graphs":[{"threads":1,"missing":0,"last":1,"metrics":[],"nodes":[{"name":"a"}],"edges":[]}]}'] = 1 }
     for text in pairs(bad) do
       local one, why = flowgraph.read(support.spit(dir .. "/bad.json", text))
       assert.is_nil(one, text)

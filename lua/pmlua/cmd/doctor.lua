@@ -236,6 +236,12 @@ check("gnuplot", function()
   return "missing", "experiments leave data, but no plots", "install gnuplot (Debian: gnuplot-nox)"
 end)
 
+check("Graphviz", function()
+  local path = command("dot")
+  if path then return "ok", path end
+  return "missing", "event flow graphs are written, but not drawn", "install Graphviz (Debian: graphviz)"
+end)
+
 check("virtual machine", function()
   local cpuinfo = slurp("/proc/cpuinfo") or ""
   local vendor = slurp("/sys/class/dmi/id/sys_vendor")

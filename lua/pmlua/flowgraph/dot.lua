@@ -9,6 +9,7 @@ local flowgraph = require "pmlua.flowgraph"
 local M = {}
 
 local LABELS = 6 -- that an edge shows
+local PATH = 8   -- names of a longer path
 local LINE = 32  -- bytes of a name in a line of a node
 
 local function quoted(text)
@@ -67,26 +68,18 @@ local function node_line(g, graph, i, names, r)
   if i == 1 then return ('%s [shape=circle, style=filled, fillcolor=black, label="", width=0.15];'):format(id) end
   local lines = { shown(node.name) }
   if names[node.name] > 1 then
-    local path = flowgraph.path(graph, i)
+    local path = flowgraph.path(graph, i, 3)
     lines[2] = #path > 1 and "in " .. shown(path[#path - 1]) or "outermost"
   end
   lines[#lines + 1] = ("%d visit%s"):format(node.visits, node.visits == 1 and "" or "s")
   if r and r.of[node] then lines[#lines + 1] = ("%.4g"):format(r.of[node]) end
   local last = i == graph.last and ", peripheries=2" or ""
   return ("%s [label=%s, tooltip=%s, fillcolor=%s%s];"):format(id, label(lines),
-    quoted(table.concat(flowgraph.path(graph, i), " / ")), quoted(fill(r, node)), last)
+    quoted(table.concat(flowgraph.path(graph, i, PATH), " / ")), quoted(fill(r, node)), last)
 end
 
 local function edge_line(g, edge)
-  local labels = {}
-  for k, each in ipairs(edge.labels) do
-    if k > LABELS then
-      labels[k] = ("and %d more"):format(#edge.labels - LABELS)
-      break
-    end
-    labels[k] = flowgraph.label(each)
-  end
-  return ("n%d_%d -> n%d_%d [label=%s];"):format(g, edge.from, g, edge.to, label(labels))
+  return ("n%d_%d -> n%d_%d [label=%s];"):format(g, edge.from, g, edge.to, '"' .. flowgraph.labels(edge, LABELS, "\\n") .. '"')
 end
 
 local function heading(graph)

@@ -14,6 +14,7 @@ local flowgraph = require "pmlua.flowgraph"
 
 local M = {}
 
+local PATH = 8   -- names of a longer one in a comment
 local INLINE = 6 -- labels in a condition; more are a table
 
 -- --- names ---
@@ -155,7 +156,7 @@ local function graph_function(g, graph, ids)
     enum[#enum + 1] = s.names[i]
     local id, above = ids[graph.nodes[i].name], parent == 1 and "BEGIN" or s.names[parent]
     nodes[#nodes + 1] = ("  [%s] = {enter_%s, leave_%s, %s}, /* %s */"):format(s.names[i], id, id, above,
-      comment(table.concat(flowgraph.path(graph, i), " / ")))
+      comment(table.concat(flowgraph.path(graph, i, PATH), " / ")))
   end
   for i = 2, #graph.nodes do emit_node(s, i) end
   label_tables(s, out)
