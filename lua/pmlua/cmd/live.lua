@@ -3,7 +3,7 @@
 --
 --     pmlua live --name SOLVER -- ./solver
 
-local arguments = require "pmlua.arguments"
+local commandline = require "pmlua.commandline"
 local core = require "pmlua.core"
 local preload = require "pmlua.preload"
 
@@ -29,12 +29,9 @@ local function take(o, name, value)
   o[name:sub(3)] = value
 end
 
-local function parse(args)
-  local o, wrong = arguments.read(args, {}, { ["--name"] = "value", ["--rules"] = "value" }, take)
-  if not o then return nil, wrong end
-  if #o.words == 0 then return nil, "say what to run" end
-  return o
-end
+local function check(o) return #o.words == 0 and "say what to run" or nil end
+
+local line = { flags = {}, values = { ["--name"] = true, ["--rules"] = true }, take = take, check = check }
 
 local function complain(text)
   io.stderr:write("pmlua live: ", text, "\n")
@@ -43,7 +40,7 @@ end
 ---@param args string[]
 ---@return integer status
 function M.run(args)
-  local o, misuse = parse(args)
+  local o, misuse = commandline.parse(args, line)
   if not o then
     io.stderr:write("pmlua live: ", misuse, "; usage: ", M.usage, "\n")
     return 2

@@ -3,7 +3,7 @@
 --
 --     pmlua watchpoint -e mem:counter:w -v state.level -- ./solver
 
-local arguments = require "pmlua.arguments"
+local commandline = require "pmlua.commandline"
 local core = require "pmlua.core"
 
 local M = {
@@ -35,10 +35,8 @@ kernel writes for the program is not seen, nor are static programs and libraries
 
 local VALUES = 4000000
 local RANGE = 1 << 32
-local kinds = {
-  ["-e"] = "value", ["-v"] = "value", ["--in"] = "value", ["--values"] = "value", ["-o"] = "value",
-  ["--trace"] = "flag", ["--json"] = "flag",
-}
+local flags = { ["--trace"] = "trace", ["--json"] = "json" }
+local takes_value = { ["-e"] = true, ["-v"] = true, ["--in"] = true, ["--values"] = true, ["-o"] = true }
 
 local function add_point(o, name, value)
   if name == "-v" then
@@ -61,14 +59,13 @@ local function take(o, name, value)
   end
 end
 
-local function parse(args)
-  local o, wrong = arguments.read(args, { points = {}, values = VALUES }, kinds, take)
-  if not o then return nil, wrong end
-  if #o.points == 0 then return nil, "say what to watch, with -e or -v" end
-  if #o.words == 0 then return nil, "say what to run" end
-  if o.words[1]:find("=", 1, true) then return nil, "a command with '=' in its name cannot be watched" end
-  return o
+local function check(o)
+  if #o.points == 0 then return "say what to watch, with -e or -v" end
+  if #o.words == 0 then return "say what to run" end
+  if o.words[1]:find("=", 1, true) then return "a command with '=' in its name cannot be watched" end
 end
+
+local line = { flags = flags, values = takes_value, take = take, check = check }
 
 local function complain(text)
   io.stderr:write("pmlua watchpoint: ", text, "\n")
@@ -168,7 +165,7 @@ end
 ---@param args string[]
 ---@return integer status
 function M.run(args)
-  local o, misuse = parse(args)
+  local o, misuse = commandline.parse(args, line, { points = {}, values = VALUES })
   if not o then
     io.stderr:write("pmlua watchpoint: ", misuse, "; usage: ", M.usage, "\n")
     return 2

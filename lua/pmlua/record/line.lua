@@ -3,22 +3,21 @@
 --
 -- Try:  print(require("pmlua.record.line").read({ "--trace", "--max-depth", "3", "--", "sleep", "1" }).MAX_DEPTH)
 
-local arguments = require "pmlua.arguments"
 local beside = require "pmlua.host.beside"
+local commandline = require "pmlua.commandline"
 local flowgraph = require "pmlua.flowgraph"
 
 local M = {}
 
 local BITS = { ["--max-depth"] = 31, ["--max-calls"] = 31, ["--min-duration"] = 60 }
-local kinds = { ["--trace"] = "flag", ["--profile"] = "flag", ["--json"] = "flag", ["--flow"] = "optional" }
+local flags = { ["--trace"] = "trace", ["--profile"] = "profile", ["--json"] = "json", ["--flow"] = "flow" }
 local keys = {
   ["--lib"] = "LIB", ["--sym"] = "SYM", ["--not"] = "NOT", ["--filter"] = "FILTER", ["--event"] = "EVENTS",
-  ["--plugin"] = "PLUGINS", ["--metric"] = "METRICS", ["--every"] = "EVERY", ["--color"] = "color",
+  ["--plugin"] = "PLUGINS", ["--metric"] = "METRICS", ["--every"] = "EVERY", ["--flow"] = "flow_file",
+  ["--color"] = "color",
   ["-o"] = "DIR", ["--finish"] = "FINISH",
   ["--max-depth"] = "MAX_DEPTH", ["--max-calls"] = "MAX_CALLS", ["--min-duration"] = "MIN_NS",
 }
-for name in pairs(keys) do kinds[name] = "value" end
-keys["--flow"] = "flow_file"
 local repeats = { LIB = ":", SYM = ":", NOT = ":", EVENTS = "\n", PLUGINS = "\n" }
 local of_a_trace = { "MAX_DEPTH", "MAX_CALLS", "MIN_NS" }
 local unit_ns = { [""] = 1, ns = 1, us = 1e3, ms = 1e6, s = 1e9 }
@@ -70,6 +69,7 @@ local function check_flow(o)
 end
 
 local function check(o)
+  o.flow = o.flow or o.flow_file ~= nil
   if o.FINISH then return (#o.words > 0 or o.DIR) and "--finish runs nothing and takes its folder itself" or nil end
   if #o.words == 0 then return "say what to run" end
   if o.EVERY and not o.METRICS then return "--every is for --metric" end
@@ -91,13 +91,7 @@ end
 ---@return table?
 ---@return string?
 function M.read(args)
-  local o, wrong = arguments.read(args, {}, kinds, take)
-  if o then
-    o.flow = o.flow or o.flow_file ~= nil
-    wrong = check(o)
-  end
-  if wrong then return nil, wrong end
-  return o
+  return commandline.parse(args, { flags = flags, values = keys, take = take, check = check })
 end
 
 return M
