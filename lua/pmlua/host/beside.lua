@@ -74,9 +74,13 @@ end
 ---@return string? err
 function Beside:finish(dir)
   self.ended_ns = core.clock.ns()
-  for _, p in ipairs(self.handles) do p:stop() end
-  local t, err = self.follower:finish()
-  if not t then return nil, err or "no metric has a value: the command ended before the first" end
+  local ok, err
+  for _, p in ipairs(self.handles) do
+    ok, err = p:stop()
+    if not ok then return nil, err end
+  end
+  local t = self.follower:finish() -- what it says of plugins that have ended was said here
+  if not t then return nil, "no metric has a value: the command ended before the first; --every 1ms measures more often" end
   local f, refused = io.open(dir .. "/metrics.dat", "w")
   if not f then return nil, refused end
   f:write((require("pmlua.dat").format { title = "record: " .. t.title, columns = t.columns, rows = t.rows }))
