@@ -90,9 +90,11 @@ static inline bool edge_load(const char *program) {
     if (!(cond)) return printf("# %s:%d: %s\n", __FILE__, __LINE__, #cond), false;                                     \
   } while (0)
 
+/* Code may be beside the program headers. */
 static inline bool edge_writable(const void *at, size_t bytes) {
   uintptr_t from = (uintptr_t)at & ~(edge_page - 1), to = (uintptr_t)at + bytes;
-  return mprotect((void *)from, to - from, PROT_READ | PROT_WRITE) == 0; /* NOLINT(performance-no-int-to-ptr) */
+  return mprotect((void *)from, to - from, PROT_READ | PROT_WRITE | PROT_EXEC) ==
+         0; /* NOLINT(performance-no-int-to-ptr) */
 }
 
 static inline bool in_child(bool (*claim)(void)) {
