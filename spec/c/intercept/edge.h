@@ -2,13 +2,14 @@
 /*
  * spec/c/intercept/edge.h - a loaded library whose tables can be put where memory ends.
  *
- * Three pages and one behind them that nobody may touch are mapped before the library, so that they are above it. In a
+ * Three pages and more behind them that nobody may touch are mapped before the library, so that they are above it. In a
  * child its program headers and its dynamic section, with which the loader is done, may be changed: the pages are made
  * a segment of it, its tables are moved to their end, and sizes are set to what is there and to more.
  */
 #ifndef EDGE_H
 #define EDGE_H
 
+#include "../check.h"
 #include "counted.h"
 #include "library.h"
 
@@ -22,6 +23,8 @@
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
+
+#define EDGE_ROOM ((size_t)64 << 20) /* so much that it fits into no gap between libraries */
 
 static struct {
   uintptr_t base;
@@ -43,6 +46,22 @@ static int edge_found(struct dl_phdr_info *info, size_t size, void *arg) {
   return 1;
 }
 
+static inline unsigned char *edge_reserve(size_t bytes) {
+  void *at = mmap(NULL, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  return at != MAP_FAILED ? at : NULL;
+}
+
+/* What is mapped next will be below the pages: the gaps above are filled, which stays so. */
+static inline void edge_fill_gaps(void) {
+  for (size_t bytes = EDGE_ROOM; bytes >= edge_page; bytes /= 2)
+    for (int times = 0; times < 1000; times++) {
+      unsigned char *at = edge_reserve(bytes);
+      if (at > edge_pages) continue;
+      if (at != NULL) munmap(at, bytes);
+      break;
+    }
+}
+
 /* That of intercept/slots_leaf.c, beside @program. Its calls are bound then: the loader does not look for them again.
  */
 static inline bool edge_load(const char *program) {
@@ -50,17 +69,17 @@ static inline bool edge_load(const char *program) {
   snprintf(edge_path, sizeof edge_path, "%.*s/slots_leaf.so", slash != NULL ? (int)(slash - program) : 1,
            slash != NULL ? program : ".");
   edge_page = (size_t)sysconf(_SC_PAGESIZE);
-  edge_pages = mmap(NULL, 4 * edge_page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  if (edge_pages == MAP_FAILED) return false;
+  edge_pages = edge_reserve(EDGE_ROOM);
+  if (edge_pages == NULL || mprotect(edge_pages, 3 * edge_page, PROT_READ | PROT_WRITE) != 0) return false;
+  edge_fill_gaps();
   edge_end = edge_pages + 3 * edge_page;
   void *handle = dlopen(edge_path, RTLD_LAZY);
   const struct link_map *map = handle;
-  if (handle == NULL || mprotect(edge_end, edge_page, PROT_NONE) != 0) return false;
+  if (handle == NULL) return false;
   *(void **)&edge.calls = dlsym(handle, "leaf_calls");
   edge.base = map->l_addr;
   edge.dynamic = map->l_ld;
-  return dl_iterate_phdr(edge_found, NULL) == 1 && edge.base < (uintptr_t)edge_pages && edge.calls != NULL &&
-         edge.calls(3) == lib_tail(3) + 1;
+  return dl_iterate_phdr(edge_found, NULL) == 1 && edge.calls != NULL && edge.calls(3) == lib_tail(3) + 1;
 }
 
 /* ---- in a child ---- */
@@ -71,9 +90,11 @@ static inline bool edge_load(const char *program) {
     if (!(cond)) return printf("# %s:%d: %s\n", __FILE__, __LINE__, #cond), false;                                     \
   } while (0)
 
+/* Code may be beside the program headers. */
 static inline bool edge_writable(const void *at, size_t bytes) {
   uintptr_t from = (uintptr_t)at & ~(edge_page - 1), to = (uintptr_t)at + bytes;
-  return mprotect((void *)from, to - from, PROT_READ | PROT_WRITE) == 0; /* NOLINT(performance-no-int-to-ptr) */
+  return mprotect((void *)from, to - from, PROT_READ | PROT_WRITE | PROT_EXEC) ==
+         0; /* NOLINT(performance-no-int-to-ptr) */
 }
 
 static inline bool in_child(bool (*claim)(void)) {
@@ -143,6 +164,17 @@ static inline struct pml__object *looked_at(void) {
   for (size_t i = 0; i < edge.all.n; i++)
     if (edge.all.at[i].base == edge.base) return &edge.all.at[i];
   return NULL;
+}
+
+/* Some systems map upwards: there the pages cannot be the library's, nor where another one is in between. */
+static inline bool edge_is_below(void) {
+  bool below = looked_at() != NULL && edge.base < (uintptr_t)edge_pages;
+  for (size_t i = 0; i < edge.all.n; i++) {
+    const struct pml__object *o = &edge.all.at[i];
+    below &= o->lo <= edge.base || o->lo >= (uintptr_t)edge_end;
+  }
+  if (!below) SKIP("this system does not map what comes later right below");
+  return below;
 }
 
 /* The symbol of that name. */

@@ -41,21 +41,25 @@ static void ways_coroutine(int which) {
   ways_sum += lib_back(ways_inside, &ways_context[which]);
 }
 
+/* Apart, because getcontext() may return twice for all that the compiler knows. */
+__attribute__((noinline)) static void ways_prepare(int which) {
+  static char stack[2][256 * 1024];
+  ucontext_t *c = &ways_context[which];
+  getcontext(c);
+  c->uc_stack.ss_sp = stack[which];
+  c->uc_stack.ss_size = sizeof stack[which];
+  c->uc_link = &ways_main;
+  makecontext(c, (void (*)(void))(uintptr_t)ways_coroutine, 1, which);
+}
+
 /*
  * Two contexts call lib_back(@inside), which gives way three times; they take turns, and after each of the eight there
  * is a call of lib_nothing(). The sum of what lib_back() returned.
  */
 static inline int ways_take_turns(int (*inside)(void *context)) {
-  static char stack[2][256 * 1024];
   ways_inside = inside;
   ways_sum = 0;
-  for (int i = 0; i < 2; i++) {
-    getcontext(&ways_context[i]);
-    ways_context[i].uc_stack.ss_sp = stack[i];
-    ways_context[i].uc_stack.ss_size = sizeof stack[i];
-    ways_context[i].uc_link = &ways_main;
-    makecontext(&ways_context[i], (void (*)(void))(uintptr_t)ways_coroutine, 1, i);
-  }
+  for (int i = 0; i < 2; i++) ways_prepare(i);
   for (int round = 0; round < 4; round++)
     for (int i = 0; i < 2; i++) {
       swapcontext(&ways_main, &ways_context[i]);
