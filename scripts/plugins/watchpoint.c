@@ -96,7 +96,7 @@ static int note_object(struct dl_phdr_info *info, size_t size, void *arg) {
   return 0;
 }
 
-/* The program first: why it is not there is what counts. */
+/* The program first: why it is not there counts, unless an object has it and it cannot be watched. */
 static int find_point(struct pml_watchpoint_plan *one, const char *name, uint32_t access, bool content, char *why) {
   struct objects o = {.n = 0};
   int err = pml_watchpoint_plan_add(one, "/proc/self/exe", name, access, content);
@@ -104,7 +104,10 @@ static int find_point(struct pml_watchpoint_plan *one, const char *name, uint32_
   (void)snprintf(why, WHY_BYTES, "%s", pml_error_detail(err));
   if (err == PML_ENOSYMBOL) (void)dl_iterate_phdr(note_object, &o);
   for (size_t i = 0; i < o.n; i++) {
-    if (err == PML_ENOSYMBOL && o.path[i] != NULL) err = pml_watchpoint_plan_add(one, o.path[i], name, access, content);
+    if (err == PML_ENOSYMBOL && o.path[i] != NULL) {
+      err = pml_watchpoint_plan_add(one, o.path[i], name, access, content);
+      if (err < 0 && err != PML_ENOSYMBOL) (void)snprintf(why, WHY_BYTES, "%s", pml_error_detail(err));
+    }
     free(o.path[i]);
   }
   return err;

@@ -4,6 +4,7 @@
 #ifndef SPEC_COST_PLUGIN_H
 #define SPEC_COST_PLUGIN_H
 
+#include "adapter/pml_section.h"
 #include "source/pml_eventset.h"
 #include "source/pml_plugin.h"
 
@@ -14,6 +15,7 @@
 #define PLUGIN_METRICS 4
 
 static struct pml_eventset *plugin_set1, *plugin_set4;
+static struct pml_section *plugin_section1, *plugin_section4;
 static uint64_t plugin_values[PLUGIN_METRICS];
 
 static int plugin_open(void) {
@@ -31,7 +33,9 @@ static int plugin_open(void) {
   if (rc == -ENOENT) return 0; /* on a machine that was given this program alone: plugin_set1 stays NULL */
   if (rc == 0) rc = pml_eventset_open(&plugin_set1, name, 1, NULL);
   if (rc == 0) rc = pml_eventset_open(&plugin_set4, name, PLUGIN_METRICS, NULL);
-  return rc;
+  struct pml_section_options one = {.events = name, .nevents = 1}, four = {.events = name, .nevents = PLUGIN_METRICS};
+  if (rc == 0) rc = pml_section_define(name[0], &one, &plugin_section1);
+  return rc == 0 ? pml_section_define(name[1], &four, &plugin_section4) : rc;
 }
 
 static void plugin_close(void) {
@@ -41,9 +45,12 @@ static void plugin_close(void) {
 
 PATH(eventset_read_plugin_1, pml_eventset_read(plugin_set1, plugin_values))
 PATH(eventset_read_plugin_4, pml_eventset_read(plugin_set4, plugin_values))
+PATH(section_plugin_1, pml_section_start(plugin_section1); pml_section_stop(plugin_section1))
+PATH(section_plugin_4, pml_section_start(plugin_section4); pml_section_stop(plugin_section4))
 
 /* clang-format off */
-#define PLUGIN_PATHS(X) X(eventset_read_plugin_1) X(eventset_read_plugin_4)
+#define PLUGIN_PATHS(X)                                                                                                \
+  X(eventset_read_plugin_1) X(eventset_read_plugin_4) X(section_plugin_1) X(section_plugin_4)
 /* clang-format on */
 
 #endif

@@ -200,4 +200,20 @@ describe("stats", function()
     local t = tally.of { 1.0, 2.0 ^ 63 }
     assert.equal(2.0 ^ 63, t:quantile(1))
   end)
+
+  it("lays a line through points by least squares", function()
+    local exact = stats.line({ 1, 2, 4 }, { 5, 7, 11 })
+    near(2, exact.each)
+    near(3, exact.at_zero)
+    near(1, exact.r2)
+    local y = { 1, 3, 2, 5 } -- by hand: slope 5.5 / 5, mean 2.5 at 2.75
+    local fit = stats.line({ 1, 2, 3, 4 }, y)
+    near(1.1, fit.each)
+    near(0, fit.at_zero, 1e-12)
+    near(5.5 ^ 2 / (5 * 8.75), fit.r2)
+    assert.equal(4, fit.n)
+    assert.is_nil(stats.line({ 1, 2 }, { 3, 3 }).r2) -- nothing to explain
+    assert.is_nil(stats.line({ 1 }, { 1 }))
+    assert.is_nil(stats.line({ 2, 2 }, { 1, 5 }))
+  end)
 end)
