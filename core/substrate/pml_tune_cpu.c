@@ -31,8 +31,8 @@ static bool is_cpu(const char *name, unsigned *number) {
 int pml__cpus_find(struct pml__cpus *c, const char *root) {
   *c = (struct pml__cpus){0};
   DIR *d = opendir(root);
-  int err = d == NULL ? -errno : 0;
-  if (err < 0) return pml_fail(err, "%s: %s; name a folder like /sys/devices/system/cpu", root, pml_error_text(err));
+  int err = 0;
+  if (d == NULL) return pml_fail(-errno, "%s: %s; name a folder like /sys/devices/system/cpu", root, strerror(errno));
   for (struct dirent *e; err == 0 && (e = readdir(d)) != NULL;) {
     unsigned number, *more;
     if (!is_cpu(e->d_name, &number)) continue;
@@ -81,7 +81,7 @@ static int read_khz(const char *root, unsigned cpu, const char *file, double *hz
 int pml__cpu_range_hz(const char *root, const struct pml__cpus *c, double *min, double *max) {
   *min = *max = 0;
   for (size_t i = 0; i < c->n; i++) {
-    double low, high;
+    double low = 0, high = 0;
     int err = read_khz(root, c->number[i], "cpufreq/cpuinfo_min_freq", &low);
     if (err == 0) err = read_khz(root, c->number[i], "cpufreq/cpuinfo_max_freq", &high);
     if (err < 0) return err;
@@ -174,7 +174,7 @@ int pml__cpu_governor(struct pml__knobs *k, const struct pml__cpus *c, const cha
   int err = open_all(k, c, "cpufreq/scaling_governor", out);
   if (err == 0) err = check_governor(pml__knobs_root(k), c, name);
   if (err == 0 && strlen(name) >= sizeof out->text) err = pml_fail(-EINVAL, "'%.20s...' is no governor's name", name);
-  if (err == 0) strcpy(out->text, name);
+  if (err == 0) snprintf(out->text, sizeof out->text, "%s", name);
   return err;
 }
 
@@ -199,7 +199,7 @@ static int find_state(const char *root, unsigned cpu, const char *state, char na
 int pml__cpu_idle(struct pml__knobs *k, const struct pml__cpus *c, const char *state, bool on,
                   struct pml__cpu_setting *out) {
   char file[64], names[LINE], known[LINE] = "";
-  strcpy(out->text, on ? "0" : "1"); /* the file says "disable" */
+  snprintf(out->text, sizeof out->text, "%d", !on); /* the file says "disable" */
   int err = make_knobs(c, out);
   for (size_t i = 0; err == 0 && i < c->n; i++) {
     int number;

@@ -52,7 +52,8 @@ void pml__notes_unentered(struct pml__notes *n, const char *what, const char *na
 
 const char *pml__notes_line(struct pml__notes *n, size_t i) {
   pthread_mutex_lock(&n->lock);
-  const char *line = i < n->nlines ? n->line[i] : NULL;
+  const char *line = NULL;
+  if (i < n->nlines && i < PML__NOTES_LINES) line = n->line[i];
   if (i == PML__NOTES_LINES && n->more > 0) {
     snprintf(n->last, sizeof n->last, "and %zu lines more", n->more);
     line = n->last;

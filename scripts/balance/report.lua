@@ -83,7 +83,7 @@ local function shares_table(lab)
   return { columns = {
     { "balanced", "text", "whether frequencies were set" }, { "thread", "", "1 computes most" },
     { "repetitions", "", "of the last round" }, { "computing", "%", "of an iteration, median" }, { "waiting", "%", "the rest" },
-    { "frequency", "GHz", "at the end" }, { "decided", "GHz", "for the next repetition" },
+    { "frequency", "GHz", "in force, median" }, { "decided", "GHz", "for the next repetition, median" },
   }, rows = rows }
 end
 
