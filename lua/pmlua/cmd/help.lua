@@ -83,7 +83,8 @@ options:
   -e CODE     run CODE before the script; may be repeated; pml is loaded
   -i          a prompt, after CODE and SCRIPT
   --debug     errors with a traceback
-  --allow-tuning  the script may set the kernel's frequencies and idle states (pml.tune, pml.balance)
+  --allow-tuning
+              the script may set the kernel's frequencies and idle states (pml.tune, pml.balance)
   --version   print the version
   --help      print this
   --          what follows is the script or verb and its arguments
