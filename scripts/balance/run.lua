@@ -111,7 +111,10 @@ local function keep_shares(self, p, records)
   table.sort(list, function(a, b) return a.computing > b.computing end)
   local rows = {}
   for i, t in ipairs(list) do
-    rows[i] = { p.balanced, i, #t.share, t.computing, 100 - t.computing, median(t.hz), median(t.next) }
+    -- The first three repetitions decide nothing.
+    local decided = table.move(t.next, math.min(4, #t.next), #t.next, 1, {})
+    rows[i] = { p.balanced, i, #t.share, t.computing, 100 - t.computing, median(t.hz), median(decided), decided[1],
+      decided[#decided] }
   end
   self.shares[p.balanced] = rows
 end
