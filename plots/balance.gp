@@ -9,7 +9,8 @@ plot_height = 800
 load "theme.gp"
 
 # course.dat: delta, noise, rank, iteration, frequency, computing; effect.dat: delta, noise, before, after, saved (least,
-# most), lost (least, most), time before, after, changes; shares.dat: balanced, thread, repetitions, computing, waiting, frequency, decided.
+# most), lost (least, most), time before, after, changes; shares.dat: balanced, thread, repetitions, computing, waiting, frequency, decided
+# (median, least, most).
 shown_delta = 10
 shown_noise = 2
 ranks = 0
@@ -30,8 +31,8 @@ set title sprintf("(a) Frequency of %d simulated ranks; noise %d %%, delta %d %%
   ranks, shown_noise, shown_delta) font ",11"
 set xlabel "iteration" offset 0, 0.4
 set ylabel "frequency [GHz]"
-set yrange [0:*]
-set offsets 0, 0, graph 0.06, 0
+set yrange [*:*]
+set offsets 0, 0, graph 0.06, graph 0.06
 set key at screen 0.605, screen 0.875 left top vertical Left reverse samplen 1.4 spacing 1.05 font ",10"
 set palette defined (0 "#0b2f5c", 0.5 "#56B4E9", 1 "#E69F00")
 unset colorbox
@@ -50,7 +51,8 @@ set rmargin at screen 0.985
 set title "(b) Threads, and what is decided" font ",11"
 set xlabel "thread" offset 0, 0.4
 set ylabel "share of an iteration [%]"
-set yrange [0:100]
+set yrange [0:124]
+set ytics 0, 20, 100
 set style fill solid 0.8 noborder
 set boxwidth 0.6 absolute
 rows = 0
@@ -65,7 +67,8 @@ if (rows > 0) {
   plot "shares.dat" using 0:(0):xticlabels(name(strcol(1), int($2))) with points pointsize 0 notitle, \
        "" using ($0 + 1):(100):xticlabels(name(strcol(1), int($2))) with boxes linecolor rgb col_orange title "waits", \
        "" using ($0 + 1):4 with boxes linecolor rgb col_blue title "computes", \
-       "" using ($0 + 1):(6):(sprintf("%.2f GHz", $7)) with labels textcolor rgb "#ffffff" font ",10" notitle
+       "" using ($0 + 1):(113):($8 < $9 ? sprintf("%.1f to\n%.1f GHz", $8, $9) : sprintf("%.1f GHz", $9)) with labels \
+         font ",10" notitle
 } else {
   set label 3 "not measured: see data.dat" at graph 0.5, graph 0.5 center textcolor rgb col_grey
   plot [0:1] [0:1] NaN notitle
@@ -74,6 +77,7 @@ if (rows > 0) {
 
 # (c), (d), (e): over noise
 set xtics auto
+set ytics auto
 set grid xtics ytics linetype 1 linecolor rgb "#dddddd" linewidth 0.6 dashtype solid
 set tmargin at screen 0.41
 set bmargin at screen 0.09

@@ -67,9 +67,10 @@ static int copy_names(struct pml_balancer *b) {
 /* What the user left open is the machine's to tell. */
 static int find_rule(struct pml_balancer *b) {
   double min, max;
-  bool told = pml__cpu_range_hz(pml__knobs_root(b->knobs), &b->cpus, &min, &max);
+  int err = pml__cpu_range_hz(pml__knobs_root(b->knobs), &b->cpus, &min, &max);
   b->rule = b->options.rule;
-  if (!told && (b->rule.reference_hz == 0 || b->rule.min_hz == 0))
+  if (err < 0 && err != -ENOENT) return err;
+  if (err < 0 && (b->rule.reference_hz == 0 || b->rule.min_hz == 0))
     return pml_fail(-ENOENT,
                     "%s/cpu%u/cpufreq/cpuinfo_max_freq: no cpu has this file: the kernel sets no frequencies here, as "
                     "in most virtual machines; dry_run with reference and min decides all the same",
@@ -82,8 +83,11 @@ static int find_rule(struct pml_balancer *b) {
 /* Files, or none at all: a dry run decides without. */
 static int find_files(struct pml_balancer *b) {
   const char *root = pml__knobs_root(b->knobs);
-  const char *file = pml__cpu_is_userspace(root, &b->cpus) ? "scaling_setspeed" : "scaling_max_freq";
-  int err = pml__cpu_frequency(b->knobs, &b->cpus, file, b->rule.reference_hz, &b->setting);
+  bool user;
+  int err = pml__cpu_is_userspace(root, &b->cpus, &user);
+  if (err < 0) return err;
+  const char *file = user ? "scaling_setspeed" : "scaling_max_freq";
+  err = pml__cpu_frequency(b->knobs, &b->cpus, file, b->rule.reference_hz, &b->setting);
   if (err == -ENOENT && pml__knobs_dry(b->knobs)) {
     free(b->setting.knob);
     b->setting.knob = NULL;

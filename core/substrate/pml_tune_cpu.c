@@ -31,8 +31,8 @@ static bool is_cpu(const char *name, unsigned *number) {
 int pml__cpus_find(struct pml__cpus *c, const char *root) {
   *c = (struct pml__cpus){0};
   DIR *d = opendir(root);
-  int err = d == NULL ? -errno : 0;
-  if (err < 0) return pml_fail(err, "%s: %s; name a folder like /sys/devices/system/cpu", root, pml_error_text(err));
+  int err = 0;
+  if (d == NULL) return pml_fail(-errno, "%s: %s; name a folder like /sys/devices/system/cpu", root, strerror(errno));
   for (struct dirent *e; err == 0 && (e = readdir(d)) != NULL;) {
     unsigned number, *more;
     if (!is_cpu(e->d_name, &number)) continue;
@@ -56,37 +56,49 @@ void pml__cpus_free(struct pml__cpus *c) {
 
 /* --- reading --- */
 
-static bool read_line(const char *root, unsigned cpu, const char *file, char text[LINE]) {
+/* The first line; -ENOENT: there is no such file. */
+static int read_line(const char *root, unsigned cpu, const char *file, char text[LINE]) {
   char path[PATH_MAX];
-  if (snprintf(path, sizeof path, "%s/cpu%u/%s", root, cpu, file) >= (int)sizeof path) return false;
+  if (snprintf(path, sizeof path, "%s/cpu%u/%s", root, cpu, file) >= (int)sizeof path) return -ENOENT;
   FILE *f = fopen(path, "re");
-  bool got = f != NULL && fgets(text, LINE, f) != NULL;
-  if (f != NULL) (void)fclose(f);
+  if (f == NULL)
+    return errno == ENOTDIR || errno == ENOENT ? -ENOENT : pml_fail(-errno, "%s: %s", path, pml_error_text(-errno));
+  errno = 0;
+  bool got = fgets(text, LINE, f) != NULL;
+  int err = got ? 0 : errno != 0 ? pml_fail(-errno, "%s: %s", path, pml_error_text(-errno)) : -ENOENT;
+  (void)fclose(f);
   if (got) text[strcspn(text, "\n")] = '\0';
-  return got;
+  return err;
 }
 
-static double read_khz(const char *root, unsigned cpu, const char *file) {
+static int read_khz(const char *root, unsigned cpu, const char *file, double *hz) {
   char text[LINE];
-  return read_line(root, cpu, file, text) ? strtod(text, NULL) * 1e3 : 0;
+  int err = read_line(root, cpu, file, text);
+  *hz = err == 0 ? strtod(text, NULL) * 1e3 : 0;
+  return err == -ENOENT ? 0 : err;
 }
 
-bool pml__cpu_range_hz(const char *root, const struct pml__cpus *c, double *min, double *max) {
+int pml__cpu_range_hz(const char *root, const struct pml__cpus *c, double *min, double *max) {
   *min = *max = 0;
   for (size_t i = 0; i < c->n; i++) {
-    double low = read_khz(root, c->number[i], "cpufreq/cpuinfo_min_freq");
-    double high = read_khz(root, c->number[i], "cpufreq/cpuinfo_max_freq");
+    double low = 0, high = 0;
+    int err = read_khz(root, c->number[i], "cpufreq/cpuinfo_min_freq", &low);
+    if (err == 0) err = read_khz(root, c->number[i], "cpufreq/cpuinfo_max_freq", &high);
+    if (err < 0) return err;
     if (low > 0 && (*min <= 0 || low < *min)) *min = low;
     if (high > *max) *max = high;
   }
-  return *min > 0 && *max >= *min;
+  return *min > 0 && *max >= *min ? 0 : -ENOENT;
 }
 
-bool pml__cpu_is_userspace(const char *root, const struct pml__cpus *c) {
+int pml__cpu_is_userspace(const char *root, const struct pml__cpus *c, bool *is) {
   char text[LINE];
-  for (size_t i = 0; i < c->n; i++)
-    if (read_line(root, c->number[i], "cpufreq/scaling_governor", text)) return strcmp(text, "userspace") == 0;
-  return false;
+  int err = -ENOENT;
+  *is = false;
+  for (size_t i = 0; err == -ENOENT && i < c->n; i++)
+    err = read_line(root, c->number[i], "cpufreq/scaling_governor", text);
+  if (err == 0) *is = strcmp(text, "userspace") == 0;
+  return err == -ENOENT ? 0 : err;
 }
 
 void pml__cpu_text(double hz, char text[PML__KNOB_TEXT]) {
@@ -131,7 +143,9 @@ int pml__cpu_frequency(struct pml__knobs *k, const struct pml__cpus *c, const ch
   snprintf(path, sizeof path, "cpufreq/%s", file);
   int err = open_all(k, c, path, out);
   if (err < 0) return err;
-  if (pml__cpu_range_hz(pml__knobs_root(k), c, &min, &max) && (hz < min || hz > max))
+  err = pml__cpu_range_hz(pml__knobs_root(k), c, &min, &max);
+  if (err < 0 && err != -ENOENT) return err;
+  if (err == 0 && (hz < min || hz > max))
     return pml_fail(-EINVAL, "%.4g GHz is outside the %.4g to %.4g GHz of these cpus", hz / 1e9, min / 1e9, max / 1e9);
   pml__cpu_text(hz, out->text);
   return 0;
@@ -142,7 +156,9 @@ static int check_governor(const char *root, const struct pml__cpus *c, const cha
   char text[LINE], list[LINE], near[LINE], *rest = NULL;
   struct pml__nearest nearest = {.want = name};
   for (size_t i = 0; i < c->n; i++) {
-    if (!read_line(root, c->number[i], "cpufreq/scaling_available_governors", text)) continue;
+    int err = read_line(root, c->number[i], "cpufreq/scaling_available_governors", text);
+    if (err == -ENOENT) continue;
+    if (err < 0) return err;
     memcpy(list, text, sizeof list);
     for (char *word = strtok_r(text, " ", &rest); word != NULL; word = strtok_r(NULL, " ", &rest)) {
       if (strcmp(word, name) == 0) return 0;
@@ -158,34 +174,38 @@ int pml__cpu_governor(struct pml__knobs *k, const struct pml__cpus *c, const cha
   int err = open_all(k, c, "cpufreq/scaling_governor", out);
   if (err == 0) err = check_governor(pml__knobs_root(k), c, name);
   if (err == 0 && strlen(name) >= sizeof out->text) err = pml_fail(-EINVAL, "'%.20s...' is no governor's name", name);
-  if (err == 0) strcpy(out->text, name);
+  if (err == 0) snprintf(out->text, sizeof out->text, "%s", name);
   return err;
 }
 
-/* The number of the state, or -1; @names: those that there are. */
-static int find_state(const char *root, unsigned cpu, const char *state, char names[LINE]) {
+/* The number of the state, -1: there is none; @names: those that there are. */
+static int find_state(const char *root, unsigned cpu, const char *state, char names[LINE], int *number) {
   char file[64], text[LINE];
+  int err = 0;
   names[0] = '\0';
-  for (unsigned i = 0; i < STATES_MAX; i++) {
+  *number = -1;
+  for (unsigned i = 0; err == 0 && *number < 0 && i < STATES_MAX; i++) {
     snprintf(file, sizeof file, "cpuidle/state%u/name", i);
-    if (!read_line(root, cpu, file, text)) break;
+    err = read_line(root, cpu, file, text);
+    if (err < 0) break;
     size_t n = strlen(names);
     snprintf(names + n, LINE - n, "%s%.16s", n > 0 ? ", " : "", text); /* CPUIDLE_NAME_LEN */
     snprintf(file, sizeof file, "state%u", i);
-    if (strcasecmp(text, state) == 0 || strcmp(file, state) == 0) return (int)i;
+    if (strcasecmp(text, state) == 0 || strcmp(file, state) == 0) *number = (int)i;
   }
-  return -1;
+  return err == -ENOENT ? 0 : err;
 }
 
 int pml__cpu_idle(struct pml__knobs *k, const struct pml__cpus *c, const char *state, bool on,
                   struct pml__cpu_setting *out) {
   char file[64], names[LINE], known[LINE] = "";
-  strcpy(out->text, on ? "0" : "1"); /* the file says "disable" */
+  snprintf(out->text, sizeof out->text, "%d", !on); /* the file says "disable" */
   int err = make_knobs(c, out);
   for (size_t i = 0; err == 0 && i < c->n; i++) {
-    int number = find_state(pml__knobs_root(k), c->number[i], state, names);
+    int number;
+    err = find_state(pml__knobs_root(k), c->number[i], state, names, &number);
     if (known[0] == '\0') memcpy(known, names, sizeof known);
-    if (number < 0) continue;
+    if (err < 0 || number < 0) continue;
     snprintf(file, sizeof file, "cpuidle/state%d/disable", number);
     err = open_one(k, c->number[i], file, &out->knob[i]);
   }

@@ -32,11 +32,12 @@ int pml__cpu_governor(struct pml__knobs *k, const struct pml__cpus *c, const cha
 int pml__cpu_idle(struct pml__knobs *k, const struct pml__cpus *c, const char *state, bool on,
                   struct pml__cpu_setting *out);
 
-/* pml__cpu_is_userspace - whether frequencies are the user's to set: the governor of the first cpu that has one. */
-bool pml__cpu_is_userspace(const char *root, const struct pml__cpus *c);
+/* pml__cpu_is_userspace - whether frequencies are the user's to set: the governor of the first cpu that has one. 0, or
+ * why that could not be read. */
+int pml__cpu_is_userspace(const char *root, const struct pml__cpus *c, bool *is);
 
-/* pml__cpu_range_hz - of all cpus; false: nothing tells it. */
-bool pml__cpu_range_hz(const char *root, const struct pml__cpus *c, double *min, double *max);
+/* pml__cpu_range_hz - of all cpus; -ENOENT, without a sentence: nothing tells it. */
+int pml__cpu_range_hz(const char *root, const struct pml__cpus *c, double *min, double *max);
 
 /* pml__cpu_text - how the kernel's files have a frequency: in kHz. */
 void pml__cpu_text(double hz, char text[PML__KNOB_TEXT]);

@@ -1,16 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/substrate/pml_tune_knob.c - knobs: opening, asking, writing, putting back. */
-#include "substrate/pml_tune_knob.h"
+/* core/substrate/pml_tune_knob.c - knobs: opening them, and their end. */
+#include "substrate/pml_tune_knob_private.h"
 
 #include "base/pml_error.h"
-#include "substrate/pml_tune_guard.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
 #include <linux/magic.h>
-#include <pthread.h>
-#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,43 +14,6 @@
 #include <sys/stat.h>
 #include <sys/vfs.h>
 #include <unistd.h>
-
-struct request {
-  uint64_t owner;
-  char text[PML__KNOB_TEXT];
-};
-
-struct pml__knob {
-  struct pml__knobs *of;
-  struct pml__knob *next;
-  char *path;
-  char value[PML__KNOB_TEXT];
-  dev_t device;
-  ino_t inode;
-  int fd;        /* -1: it cannot be written */
-  bool truncate; /* no file of the kernel */
-  pthread_mutex_t lock;
-  struct pml__guard_slot *slot;
-  bool held;    /* no other process has it, and the slot what was there */
-  bool refused; /* by the last write */
-  bool told_refused, told_other;
-  char in_force[PML__KNOB_TEXT]; /* written last; before the first, what is there */
-  struct request *request;       /* [n] in the order of asking */
-  size_t n, room;
-};
-
-struct pml__knobs {
-  struct pml__knobs_options options;
-  char *root;
-  pid_t pid;
-  struct pml__knob *first, **last;
-  size_t n;
-  struct pml__guard *guard;
-  struct pml__notes notes;
-  atomic_bool ended; /* nothing is written any more */
-  _Atomic uint64_t writes, refused;
-  struct pml__knobs *next_open;
-};
 
 /* --- all that are open, for the end --- */
 
@@ -107,8 +66,7 @@ int pml__knobs_open(struct pml__knobs **out, const struct pml__knobs_options *o)
   return 0;
 }
 
-/* The first line of the file; -errno. */
-static int read_line(int fd, char text[PML__KNOB_TEXT]) {
+int pml__knob_read(int fd, char text[PML__KNOB_TEXT]) {
   ssize_t n = pread(fd, text, PML__KNOB_TEXT - 1, 0);
   if (n < 0) return -errno;
   text[n] = '\0';
@@ -148,7 +106,7 @@ static int open_file(struct pml__knob *x) {
   int fd = open(x->path, (dry ? O_RDONLY : O_RDWR) | O_CLOEXEC), refused = fd < 0 ? errno : 0;
   if (fd < 0 && (errno == EACCES || errno == EPERM || errno == EROFS)) fd = open(x->path, O_RDONLY | O_CLOEXEC);
   if (fd < 0) return -errno;
-  int err = fstat(fd, &st) < 0 ? -errno : read_line(fd, x->value);
+  int err = fstat(fd, &st) < 0 ? -errno : pml__knob_read(fd, x->value);
   x->device = st.st_dev;
   x->inode = st.st_ino;
   x->truncate = S_ISREG(st.st_mode) && !is_kernels(fd);
@@ -164,12 +122,17 @@ static int open_file(struct pml__knob *x) {
 }
 
 int pml__knobs_knob(struct pml__knobs *k, const char *path, struct pml__knob **knob) {
+  size_t size = strlen(k->root) + strlen(path) + 2;
   struct pml__knob *x = calloc(1, sizeof *x);
+  char *whole = malloc(size);
   *knob = NULL;
-  if (x == NULL || asprintf(&x->path, "%s/%s", k->root, path) < 0) {
+  if (x == NULL || whole == NULL) {
     free(x);
+    free(whole);
     return pml_fail(-ENOMEM, "no memory for %s/%s", k->root, path);
   }
+  snprintf(whole, size, "%s/%s", k->root, path);
+  x->path = whole;
   x->of = k;
   x->fd = -1;
   pthread_mutex_init(&x->lock, NULL);
@@ -200,148 +163,6 @@ int pml__knobs_guard(struct pml__knobs *k, bool guarded) {
   return err;
 }
 
-/* --- writing; with the knob's lock --- */
-
-/* Nobody else may have it: what he puts back would be ours. Then what is there is what comes back. */
-static int hold(struct pml__knob *x) {
-  if (x->held) return 0;
-  if (flock(x->fd, LOCK_EX | LOCK_NB) < 0) return errno == EWOULDBLOCK ? -EBUSY : -errno;
-  int err = read_line(x->fd, x->in_force);
-  ssize_t n = err < 0 ? err : pread(x->fd, x->slot->text, sizeof x->slot->text - 1, 0);
-  if (n < 0) return err < 0 ? err : -errno;
-  x->slot->text[n] = '\0';
-  x->slot->n = (uint32_t)strlen(x->slot->text);
-  if (x->slot->n == sizeof x->slot->text - 1) return -EFBIG; /* no setting of the kernel's, and no room to keep it */
-  x->held = true;
-  return 0;
-}
-
-/* What the kernel has for a value that cannot be set now. */
-static bool is_no_value(const char *text) {
-  return text[0] == '<' || text[0] == '\0';
-}
-
-static void tell_other(struct pml__knob *x, const char *text) {
-  char now[PML__KNOB_TEXT];
-  if (x->told_other || read_line(x->fd, now) < 0 || strcmp(now, text) == 0) return;
-  x->told_other = true;
-  pml__notes_say(&x->of->notes, "%s: %s was written, and it says %s", x->path, text, now);
-}
-
-static int write_text(struct pml__knob *x, const char *text) {
-  char line[PML__KNOB_TEXT + 1];
-  int n = snprintf(line, sizeof line, "%s\n", text);
-  atomic_fetch_add_explicit(&x->of->writes, 1, memory_order_relaxed);
-  if (!is_no_value(x->slot->text)) atomic_store_explicit(&x->slot->changed, true, memory_order_release);
-  int err = pml__guard_write(x->fd, x->truncate, line, (size_t)n);
-  if (err == 0) tell_other(x, text);
-  return err;
-}
-
-/* As it was, to the byte; a value that was none cannot be put back, and is not needed. */
-static int write_saved(struct pml__knob *x) {
-  if (is_no_value(x->slot->text)) return 0;
-  atomic_fetch_add_explicit(&x->of->writes, 1, memory_order_relaxed);
-  int err = pml__guard_write(x->fd, x->truncate, x->slot->text, x->slot->n);
-  if (err == 0) atomic_store(&x->slot->changed, false);
-  return err;
-}
-
-static const struct request *wanted(const struct pml__knob *x) {
-  if (x->n == 0) return NULL;
-  const struct request *best = &x->request[x->n - 1];
-  for (size_t i = 0; x->of->options.highest && i < x->n; i++)
-    if (strtod(x->request[i].text, NULL) > strtod(best->text, NULL)) best = &x->request[i];
-  return best;
-}
-
-static int apply(struct pml__knob *x, pml_region_t region) {
-  const struct request *r = wanted(x);
-  char saved[PML__KNOB_TEXT];
-  if (atomic_load_explicit(&x->of->ended, memory_order_relaxed)) return 0;
-  int err = 0;
-  if (x->fd >= 0) err = hold(x);
-  if (x->held)
-    snprintf(saved, sizeof saved, "%.*s", (int)strcspn(x->slot->text, "\n"), x->slot->text);
-  else
-    memcpy(saved, x->value, sizeof saved);
-  const char *text = r != NULL ? r->text : saved;
-  if (err == 0 && strcmp(text, x->in_force) != 0) {
-    if (x->of->options.dry_run)
-      pml__notes_log(&x->of->notes, region, x->path, text);
-    else if (x->fd >= 0)
-      err = r != NULL ? write_text(x, text) : write_saved(x);
-    if (err == 0) memcpy(x->in_force, text, strlen(text) + 1);
-  }
-  x->refused = err < 0;
-  return err;
-}
-
-/* --- asking --- */
-
-static size_t find(const struct pml__knob *x, uint64_t owner) {
-  size_t i = x->n;
-  while (i > 0 && x->request[i - 1].owner != owner) i--;
-  return i == 0 ? x->n : i - 1;
-}
-
-static void take_out(struct pml__knob *x, size_t i) {
-  memmove(&x->request[i], &x->request[i + 1], (--x->n - i) * sizeof x->request[0]);
-}
-
-int pml__knob_ask(struct pml__knob *x, uint64_t owner, const char *text, pml_region_t region) {
-  int err = 0;
-  pthread_mutex_lock(&x->lock);
-  size_t i = find(x, owner);
-  if (i < x->n) take_out(x, i);
-  if (x->n == x->room) {
-    size_t room = x->room * 2 + 8;
-    struct request *more = realloc(x->request, room * sizeof *more);
-    if (more == NULL) err = -ENOMEM;
-    if (more != NULL) x->request = more, x->room = room;
-  }
-  if (err == 0) {
-    struct request *r = &x->request[x->n++];
-    r->owner = owner;
-    snprintf(r->text, sizeof r->text, "%s", text);
-    err = apply(x, region);
-  }
-  pthread_mutex_unlock(&x->lock);
-  return err;
-}
-
-int pml__knob_leave(struct pml__knob *x, uint64_t owner, pml_region_t region) {
-  int err = -ENOENT;
-  pthread_mutex_lock(&x->lock);
-  size_t i = find(x, owner);
-  if (i < x->n) {
-    take_out(x, i);
-    err = apply(x, region);
-  }
-  pthread_mutex_unlock(&x->lock);
-  return err;
-}
-
-static void tell_refused(struct pml__knob *x, int err) {
-  const struct request *r = wanted(x);
-  const char *text = r != NULL ? r->text : x->value, *why = pml_error_text(err);
-  if (!x->held && err == -EBUSY) why = "another process, or tuner of this one, has it";
-  atomic_fetch_add_explicit(&x->of->refused, 1, memory_order_relaxed);
-  if (x->told_refused) return;
-  x->told_refused = true;
-  pml__notes_say(&x->of->notes, "%s: %s: '%s' was refused: %s; it stays '%s'", x->path, pml_error_name(err), text, why,
-                 x->in_force);
-}
-
-int pml__knob_settle(struct pml__knob *x, pml_region_t region) {
-  int err = 0;
-  pthread_mutex_lock(&x->lock);
-  if (x->refused) err = apply(x, region);
-  if (err < 0) tell_refused(x, err);
-  pthread_mutex_unlock(&x->lock);
-  return err;
-}
-
 /* --- the end --- */
 
 /* A limit may be refused until another is back, so twice. Who holds a knob now is the guard's. */
@@ -351,9 +172,9 @@ void pml__knobs_restore(struct pml__knobs *k) {
   for (int pass = 0; pass < 2; pass++) {
     for (struct pml__knob *x = k->first; x != NULL; x = x->next) {
       if (pthread_mutex_trylock(&x->lock) != 0) continue;
-      int err = x->held && atomic_load(&x->slot->changed) ? write_saved(x) : 0;
+      int err = x->held && atomic_load(&x->slot->changed) ? pml__knob_put_back(x) : 0;
       x->n = 0;
-      if (err < 0 && pass > 0) tell_refused(x, err);
+      if (err < 0 && pass > 0) pml__knob_tell(x, err);
       pthread_mutex_unlock(&x->lock);
     }
   }

@@ -23,12 +23,13 @@ void pml__notes_free(struct pml__notes *n) {
 }
 
 void pml__notes_say(struct pml__notes *n, const char *fmt, ...) {
-  char *text = NULL;
+  char buffer[1024];
   va_list ap;
   va_start(ap, fmt);
-  int len = vasprintf(&text, fmt, ap);
+  (void)vsnprintf(buffer, sizeof buffer, fmt, ap);
   va_end(ap);
-  if (len < 0) return;
+  char *text = strdup(buffer);
+  if (text == NULL) return;
   pthread_mutex_lock(&n->lock);
   if (n->nlines < PML__NOTES_LINES) {
     n->line[n->nlines++] = text;
@@ -51,11 +52,12 @@ void pml__notes_unentered(struct pml__notes *n, const char *what, const char *na
 
 const char *pml__notes_line(struct pml__notes *n, size_t i) {
   pthread_mutex_lock(&n->lock);
-  if (i == PML__NOTES_LINES && n->more > 0 && n->line[i] == NULL) {
-    if (asprintf(&n->line[i], "and %zu lines more", n->more) < 0) n->line[i] = NULL;
-    if (n->line[i] != NULL) n->nlines++;
+  const char *line = NULL;
+  if (i < n->nlines && i < PML__NOTES_LINES) line = n->line[i];
+  if (i == PML__NOTES_LINES && n->more > 0) {
+    snprintf(n->last, sizeof n->last, "and %zu lines more", n->more);
+    line = n->last;
   }
-  const char *line = i < n->nlines ? n->line[i] : NULL;
   pthread_mutex_unlock(&n->lock);
   return line;
 }

@@ -22,7 +22,7 @@ struct pml__notes_entry {
 
 struct pml__notes {
   pthread_mutex_t lock;
-  char *line[PML__NOTES_LINES + 1];
+  char *line[PML__NOTES_LINES], last[64];
   size_t nlines, more;
   struct pml__notes_entry *entry;
   size_t nentries, room, unlogged;

@@ -54,11 +54,11 @@ static int make_settings(struct pml_tune *t, const struct pml_tune_rule *r, stru
   struct pml__cpu_setting *s = out->setting;
   size_t n = 0;
   int err = 0;
-  bool user = r->governor != NULL ? strcmp(r->governor, "userspace") == 0
-                                  : r->frequency_hz != 0 && pml__cpu_is_userspace(pml__knobs_root(k), c);
+  bool user = r->governor != NULL && strcmp(r->governor, "userspace") == 0;
+  if (r->governor == NULL && r->frequency_hz != 0) err = pml__cpu_is_userspace(pml__knobs_root(k), c, &user);
   double most = r->max_hz, least = r->min_hz;
   if (r->frequency_hz != 0 && !user) most = least = r->frequency_hz;
-  if (r->governor != NULL) err = pml__cpu_governor(k, c, r->governor, &s[n++]);
+  if (err == 0 && r->governor != NULL) err = pml__cpu_governor(k, c, r->governor, &s[n++]);
   if (err == 0 && r->frequency_hz != 0 && user)
     err = pml__cpu_frequency(k, c, "scaling_setspeed", r->frequency_hz, &s[n++]);
   if (err == 0 && most != 0) err = pml__cpu_frequency(k, c, "scaling_max_freq", most, &s[n++]);

@@ -83,7 +83,8 @@ local function shares_table(lab)
   return { columns = {
     { "balanced", "text", "whether frequencies were set" }, { "thread", "", "1 computes most" },
     { "repetitions", "", "of the last round" }, { "computing", "%", "of an iteration, median" }, { "waiting", "%", "the rest" },
-    { "frequency", "GHz", "at the end" }, { "decided", "GHz", "for the next repetition" },
+    { "frequency", "GHz", "in force, median" }, { "decided", "GHz", "for the next repetition, median" },
+    { "least", "GHz", "decided" }, { "most", "GHz", "decided" },
   }, rows = rows }
 end
 
@@ -107,7 +108,7 @@ function M.write(run, lab)
   run:write_table("course.dat", course_table(lab))
   run:write_table("shares.dat", shares)
   say(run, "simulated ranks, balanced against not", effect, { 1, 2, 3, 4, 5, 11, 12, 8, 13 })
-  say(run, "threads of this process", shares, { 1, 2, 3, 4, 5, 6, 7 })
+  say(run, "threads of this process", shares, { 1, 2, 3, 4, 5, 6, 7, 8, 9 })
   local can = lab.can
   if can and not can.writes then
     run:warn("frequencies cannot be set here, what the threads' controller decides is a dry run: " .. can.why)

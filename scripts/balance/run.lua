@@ -89,26 +89,32 @@ function M:possible(p)
   return true
 end
 
--- What a thread did: its share of computing in the middle of all repetitions, and where the controller ended.
+local function median(list)
+  table.sort(list)
+  return list[(#list + 1) // 2]
+end
+
+-- What a thread did, the one that computes most first; the later rounds stand for the earlier.
 local function keep_shares(self, p, records)
-  local threads, order = {}, {}
+  local threads, list = {}, {}
   for _, r in ipairs(records) do
     local t = threads[r.thread]
     if not t then
-      t = { share = {}, hz = r.hz, next = r.next }
-      threads[r.thread], order[#order + 1] = t, r.thread
+      t = { share = {}, hz = {}, next = {} }
+      threads[r.thread], list[#list + 1] = t, t
     end
-    table.insert(t.share, r.compute / r.total)
-    t.hz, t.next = r.hz, r.next
+    table.insert(t.share, 100 * r.compute / r.total)
+    table.insert(t.hz, r.hz / giga)
+    table.insert(t.next, r.next / giga)
   end
-  -- The thread that computes most comes first, as in the workload.
-  local function median(t) table.sort(t.share) return t.share[(#t.share + 1) // 2] end
-  for _, id in ipairs(order) do threads[id].median = median(threads[id]) end
-  table.sort(order, function(a, b) return threads[a].median > threads[b].median end)
+  for _, t in ipairs(list) do t.computing = median(t.share) end
+  table.sort(list, function(a, b) return a.computing > b.computing end)
   local rows = {}
-  for i, id in ipairs(order) do
-    local t = threads[id]
-    rows[i] = { p.balanced, i, #t.share, 100 * t.median, 100 - 100 * t.median, t.hz / giga, t.next / giga }
+  for i, t in ipairs(list) do
+    -- The first three repetitions decide nothing.
+    local decided = table.move(t.next, math.min(4, #t.next), #t.next, 1, {})
+    rows[i] = { p.balanced, i, #t.share, t.computing, 100 - t.computing, median(t.hz), median(decided), decided[1],
+      decided[#decided] }
   end
   self.shares[p.balanced] = rows
 end

@@ -8,6 +8,7 @@
 #ifndef SPEC_OPERATIONS_H
 #define SPEC_OPERATIONS_H
 
+#include "cpus_folder.h"
 #include "events.h"
 #include "pml.h"
 
@@ -323,6 +324,50 @@ static int describe_clock(void) {
   return err;
 }
 
+/* What a rule had no memory for is counted and told, not to who raised the event. */
+static int tune_region(void) {
+  static const struct pml_tune_rule rule[] = {{.region = "op", .frequency_hz = 2e9, .governor = "powersave"}};
+  const struct pml_tune_options o = {.root = cpus_folder, .cpus = PML_TUNE_ALL};
+  struct pml_tune *t = (struct pml_tune *)1;
+  struct pml_tune_stats stats = {0};
+  pml_tune_allow();
+  arm();
+  int err = pml_tune_open(&t, rule, 1, &o);
+  if (err < 0 && t) return HANDLE_OPEN;
+  if (err == 0) {
+    err = pml_section_start_label("op");
+    int other = pml_section_stop_label("op");
+    pml_tune_stats(t, &stats);
+    if (err == 0) err = other;
+    if (err == 0 && (stats.lost > 0 || stats.refused > 0 || stats.entered == 0)) err = -ENOMEM;
+    if (err == 0 && stats.writes != 12) err = LESS_THAN_SAID;
+    pml_tune_close(t);
+  }
+  disarm();
+  return err;
+}
+
+static int balance_region(void) {
+  static const char *const sync[] = {"op"};
+  const struct pml_balancer_options o = {
+      .sync = sync, .nsync = 1, .tune = {.root = cpus_folder, .cpus = PML_TUNE_CURRENT, .dry_run = true}};
+  struct pml_balancer *b = (struct pml_balancer *)1;
+  struct pml_balancer_stats stats = {0};
+  arm();
+  int err = pml_balancer_open(&b, &o);
+  if (err < 0 && b) return HANDLE_OPEN;
+  for (int i = 0; err == 0 && i < 3; i++) {
+    err = pml_section_start_label("op");
+    int other = pml_section_stop_label("op");
+    if (err == 0) err = other;
+  }
+  if (b != NULL) pml_balancer_stats(b, &stats);
+  if (err == 0 && (stats.lost > 0 || stats.repetitions != 2)) err = -ENOMEM;
+  pml_balancer_close(b);
+  disarm();
+  return err;
+}
+
 static const struct operation {
   const char *name;
   int (*run)(void);
@@ -358,11 +403,14 @@ static const struct operation {
     {"sections", use_sections, false},
     {"a profile of sections", profile_sections, false},
     {"the flow of sections", flow_sections, false},
+    {"tuning of a region", tune_region, false},
+    {"balancing of a region", balance_region, false},
 };
 #define NOPERATIONS (sizeof operations / sizeof *operations)
 
 static inline bool operations_prepare(void) {
   ssize_t n = readlink("/proc/self/exe", self_path, sizeof self_path - 1);
+  cpus_make(2);
   strcpy(trace_dir, "/tmp/pmlua-spec-XXXXXX");
   return n > 0 && mkdtemp(trace_dir) != NULL;
 }

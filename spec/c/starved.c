@@ -187,5 +187,6 @@ int main(void) {
   limit = (rlim_t)free_descriptor;
   starve_all("descriptors", is_no_descriptor);
   rmdir(trace_dir);
+  cpus_remove();
   return check_done();
 }

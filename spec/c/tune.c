@@ -115,6 +115,7 @@ static void nested(void) {
 struct shared {
   pthread_barrier_t barrier;
   char during[2][64];
+  bool pinned;
 };
 
 static void *pinned(void *arg) {
@@ -122,7 +123,7 @@ static void *pinned(void *arg) {
   cpu_set_t one;
   CPU_ZERO(&one);
   CPU_SET(1, &one);
-  (void)pthread_setaffinity_np(pthread_self(), sizeof one, &one);
+  s->pinned = pthread_setaffinity_np(pthread_self(), sizeof one, &one) == 0;
   enter("solve");
   snprintf(s->during[0], 64, "%s", cpus_get(0, MAX));
   snprintf(s->during[1], 64, "%s", cpus_get(1, MAX));
@@ -148,13 +149,14 @@ static void threads(void) {
   struct pml_tune *t;
   pthread_barrier_init(&s.barrier, NULL, 2);
   o.cpus = PML_TUNE_THREAD;
-  if (sysconf(_SC_NPROCESSORS_ONLN) < 2)
-    SKIP("one cpu: no thread can be kept from another");
-  else if (CHECK(pml_tune_open(&t, r, 2, &o) == 0, "rules may hold for the thread's cpus")) {
+  if (CHECK(pml_tune_open(&t, r, 2, &o) == 0, "rules may hold for the thread's cpus")) {
     pthread_create(&thread, NULL, pinned, &s);
     pthread_join(thread, NULL);
-    CHECK(strcmp(s.during[0], "3500000\n") == 0 && strcmp(s.during[1], "1000000\n") == 0,
-          "a pinned thread sets its cpu alone");
+    if (s.pinned)
+      CHECK(strcmp(s.during[0], "3500000\n") == 0 && strcmp(s.during[1], "1000000\n") == 0,
+            "a pinned thread sets its cpu alone");
+    else
+      SKIP("cpu 1 is not there, or not for this process: no thread can be pinned to it");
     CHECK(cpus_are(1, MAX, "3500000\n"), "and a thread that ends in a region leaves it");
     pml_tune_close(t);
   }

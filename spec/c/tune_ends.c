@@ -130,7 +130,7 @@ static void forked(void) {
 
 static void two_processes(void) {
   int word[2], status;
-  struct pml_tune *t;
+  struct pml_tune *t = NULL;
   pid_t pid = tuned(BY_KILL, word);
   CHECK(pid > 0 && open_tune(&t, &(struct pml_tune_rule){.region = "solve", .max_hz = 2e9}) == 0, "two processes tune");
   (void)pml_section_start_label("solve");

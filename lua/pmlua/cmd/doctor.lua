@@ -272,6 +272,25 @@ check("simulation", function()
   return "ok", "pmlua stat --sim counts instructions and simulates caches, of any program"
 end)
 
+check("tuning", function()
+  local here, paths = {}, { ["frequencies"] = "cpufreq/scaling_max_freq", ["idle states"] = "cpuidle/state0/disable" }
+  local writable = true
+  for what, path in pairs(paths) do
+    path = "/sys/devices/system/cpu/cpu0/" .. path
+    if exists(path) then
+      here[#here + 1] = what
+      local f <close> = io.open(path, "r+") -- and nothing is written
+      writable = writable and f ~= nil
+    end
+  end
+  table.sort(here)
+  local found = table.concat(here, " and ")
+  if #here == 0 then return "missing", "this kernel sets neither frequencies nor idle states", "a bare machine, mostly" end
+  if not writable then return "limited", found .. " are root's to set (pml.tune)", "run pmlua --allow-tuning SCRIPT as root" end
+  return #here == 2 and "ok" or "limited", found .. " can be set (pml.tune, pmlua --allow-tuning SCRIPT)",
+    #here == 1 and "a bare machine sets frequencies, too" or nil
+end)
+
 check("CPU governor", function()
   local governor = slurp("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor")
   if not governor then return "ok", "the kernel does not scale the frequency here" end

@@ -84,7 +84,8 @@ options:
   -i          a prompt, after CODE and SCRIPT
   --sim       all of it under simulation: instructions and more are counted exactly, times mean nothing (help stat)
   --debug     errors with a traceback
-  --allow-tuning  the script may set the kernel's frequencies and idle states (pml.tune, pml.balance)
+  --allow-tuning
+              the script may set the kernel's frequencies and idle states (pml.tune, pml.balance)
   --version   print the version
   --help      print this
   --          what follows is the script or verb and its arguments
