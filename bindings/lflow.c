@@ -2,8 +2,6 @@
 /* bindings/lflow.c - pml.flow: in which order call paths follow each other, as tables of nodes and edges. */
 #include "lutil.h"
 
-#include <string.h>
-
 struct handle {
   struct lutil_handle h;
   struct pml_flow *flow;

@@ -51,7 +51,7 @@ static bool room_for_nodes(struct pml__flow_track *t) {
 
 /* ---- what is new ---- */
 
-static bool add_list(struct pml__flow_track *t, const struct pml_stream_metrics *metrics) {
+static void add_list(struct pml__flow_track *t, const struct pml_stream_metrics *metrics) {
   struct pml__flow_list *list = &t->list[t->nlists < PML__FLOW_LISTS ? t->nlists++ : t->replace++ % PML__FLOW_LISTS];
   list->metrics = metrics;
   list->has = list->real = 0;
@@ -64,7 +64,6 @@ static bool add_list(struct pml__flow_track *t, const struct pml_stream_metrics 
     if (pml_stream_metrics_real(metrics, k)) list->real |= UINT32_C(1) << i;
   }
   t->real |= list->real;
-  return true;
 }
 
 static struct pml__flow_edge *add_edge(struct pml__flow_track *t, struct pml__profile_node *to) {

@@ -91,7 +91,7 @@ end
 local function add_graph(out, g, graph, r)
   local function say(text) out[#out + 1] = "    " .. text end
   out[#out + 1] = ("  subgraph cluster_%d {"):format(g)
-  say(('label=%s; color=grey80; fontsize=11;'):format(label(heading(graph))))
+  say(('label=%s; color=grey80; fontsize=11; margin=18;'):format(label(heading(graph))))
   local names = ambiguous(graph)
   for i in ipairs(graph.nodes) do say(node_line(g, graph, i, names, r)) end
   for _, edge in ipairs(graph.edges) do say(edge_line(g, edge)) end
