@@ -17,8 +17,9 @@ stats "metrics.dat" using (strcol(1) eq "memory_used" ? note($3) : 0) nooutput n
 names = "resident memory_used process_cpus cpus_busy loopback switches power temperature"
 array top[8]
 do for [i = 1:8] { top[i] = 0 }
+least = 0 # the host may come to use less than at first
 index_of(s) = sum [i = 1:8] (word(names, i) eq s ? i : 0)
-raise(i, v) = (top[i] = v > top[i] ? v : top[i], 0)
+raise(i, v) = (top[i] = v > top[i] ? v : top[i], least = i == 2 && v < least ? v : least, 0)
 stats "metrics.dat" using (raise(index_of(strcol(1)), $3 - (strcol(1) eq "memory_used" ? used : 0))) nooutput name "all"
 nice(step, ten) = ten * (step <= ten ? 1 : step <= 2 * ten ? 2 : step <= 5 * ten ? 5 : 10)
 ticks(top) = nice(top / 5.0, 10 ** floor(log10(top / 5.0)))
@@ -68,8 +69,9 @@ do for [k = 1:panels] {
   set bmargin at screen low(k)
   ceiling = 1.3 * (k == 1 ? larger(top[1], top[2]) : k == 2 ? larger(top[3], top[4]) : k == 5 ? larger(top[7], top[8]) : top[k + 2])
   if (ceiling <= 0) { ceiling = 1 }
-  set yrange [0:ceiling]
-  set ytics ticks(ceiling)
+  bottom = k == 1 ? 1.1 * least : 0
+  set yrange [bottom:ceiling]
+  set ytics ticks(ceiling - bottom)
   set format x (k == panels ? "%g" : "")
   if (k == panels) { set xlabel "time since the run began [s]" } else { unset xlabel }
   one = word("resident process_cpus loopback switches", k == 5 ? 1 : k)
@@ -79,7 +81,7 @@ do for [k = 1:panels] {
     meter eq "power" ? "power [W]" : "temperature [°C]") offset -0.5, 0 font ",11"
   said = k == 1 ? "of the process" : k == 2 ? "at work for the process" : k == 3 ? "sent" : k == 4 ? "of context, on the host" : \
     meter eq "power" ? "first meter" : "first sensor"
-  plot for [c = 1:4] "regions.dat" using (int($4) == c ? $2 : NaN):(0):2:3:(0):(ceiling) with boxxyerror \
+  plot for [c = 1:4] "regions.dat" using (int($4) == c ? $2 : NaN):(bottom):2:3:(bottom):(ceiling) with boxxyerror \
          fillcolor rgb fill[c] notitle, \
        "metrics.dat" using (of(two)):($3 - (k == 1 ? used : 0)) with lines linetype 2 linewidth 1.2 \
          title (k == 1 ? "of the host, more than at first" : k == 2 ? "of the host" : ""), \

@@ -104,10 +104,15 @@ static int encode_anywhere(const char *name, struct perf_event_attr *attr, int *
 /* libpfm4 looks for PMUs in /sys only, by names that it keeps to itself: "skx_unc_imc0" is the kernel's "uncore_imc_0".
  */
 static bool find_described(const char *name, uint32_t *type) {
-  static const struct { const char *unit, *kernel; } odd[] = {{"cbo", "cbox_"}, {"sbo", "sbox_"}, {"ubo", "ubox"}};
+  static const struct {
+    const char *part, *kernel;
+  } other[] = {{"rapl", "power"}, {"_l3", "amd_l3"}, {"_nb", "amd_nb"}},
+    odd[] = {{"cbo", "cbox_"}, {"sbo", "sbox_"}, {"ubo", "ubox"}};
   const char *unit = strstr(name, "_unc_");
   char pmu[64];
-  if (!unit) return strstr(name, "rapl") && pml__sysfs_type("power", type) == 0;
+  for (size_t i = 0; !unit && i < sizeof other / sizeof *other; i++)
+    if (strstr(name, other[i].part)) return pml__sysfs_type(other[i].kernel, type) == 0;
+  if (!unit) return false;
   unit += strlen("_unc_");
   size_t n = strcspn(unit, "0123456789");
   if (strncmp(unit, "r2", 2) == 0 || strncmp(unit, "r3", 2) == 0 || strncmp(unit, "m2", 2) == 0 ||
@@ -115,7 +120,7 @@ static bool find_described(const char *name, uint32_t *type) {
     n = 2 + strcspn(unit + 2, "0123456789");
   (void)snprintf(pmu, sizeof pmu, "uncore_%.*s%s%s", (int)n, unit, unit[n] ? "_" : "", unit + n);
   for (size_t i = 0; i < sizeof odd / sizeof *odd; i++)
-    if (n == 3 && strncmp(unit, odd[i].unit, n) == 0)
+    if (n == 3 && strncmp(unit, odd[i].part, n) == 0)
       (void)snprintf(pmu, sizeof pmu, "uncore_%s%s", odd[i].kernel, unit + n);
   return pml__sysfs_type(pmu, type) == 0;
 }

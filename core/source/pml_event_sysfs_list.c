@@ -41,12 +41,13 @@ struct sysfs_walk {
   const char *reason;
 };
 
-/* A row of its own for each place, where there are several. */
-static int walk_places(const struct sysfs_walk *s, const struct pml_event *ev, struct pml_event_info *info) {
+/* A row of its own for each place of the event @base, where there are several. */
+static int walk_places(const struct sysfs_walk *s, const char *base, const struct pml_event *ev,
+                       struct pml_event_info *info) {
   char name[PML_EVENT_NAME_MAX + PML_EVENT_PLACE_MAX + 2];
   int err = 0;
   for (unsigned i = 0; !err && ev->nparts > 1 && i < ev->nparts && *ev->part[i].place; i++) {
-    if (snprintf(name, sizeof name, "%s:%s", ev->name, ev->part[i].place) >= PML_EVENT_NAME_MAX) continue;
+    if (snprintf(name, sizeof name, "%s:%s", base, ev->part[i].place) >= PML_EVENT_NAME_MAX) continue;
     info->name = name;
     err = pml__walk_row(s->w, info);
   }
@@ -61,6 +62,8 @@ static int walk_event(struct sysfs_walk *s, const char *event) {
   if (!event_name(name, sizeof name, s->pmu, event, text)) return 0;
 
   struct pml_event ev = {.nparts = 0};
+  char base[PML_EVENT_NAME_MAX];
+  pml__copy(base, sizeof base, name);
   int err = s->w->probe ? pml_event_parse(&ev, name) : 0;
   if (err == PML_ETOOMANY) { /* its places stand for it, as far as an event has room for them: those of a package */
     size_t used = strlen(name);
@@ -85,7 +88,7 @@ static int walk_event(struct sysfs_walk *s, const char *event) {
   info.reason = s->reason;
   err = pml__walk_row(s->w, &info);
   info.description = meaning;
-  return err || !s->w->probe ? err : walk_places(s, &ev, &info);
+  return err || !s->w->probe ? err : walk_places(s, base, &ev, &info);
 }
 
 int pml__event_walk_sysfs(const struct pml__walk *w) {

@@ -48,7 +48,7 @@ static void places(void) {
   CHECK(opens("uncore_imc_1/cas_count_read/:package1:die1", 15, 0x304, "36 package1:die1"), "or one of them");
   CHECK(opens("uncore_imc_1/event=4,umask=0xc/:package0:die0", 15, 0xc04, "0 package0:die0"), "by parameters, too");
   CHECK(opens("uncore_imc_0/cas_count_read/:cpu12", 14, 0x304, "12 package0:die1"), "a place may be a cpu");
-  CHECK(opens("uncore_l3/misses/:package0", 41, 4, "0 cpu0, 1 cpu1"), "where a die has several, each is a cpu");
+  CHECK(opens("amd_l3/misses/:package0", 41, 4, "0 cpu0, 1 cpu1"), "where a die has several, each is a cpu");
   CHECK(opens("far/x/", 43, 1, "7 cpu7"), "and where the kernel says nothing of the cpu");
   CHECK(opens("cpu/cpu-cycles/", 4, 0x3c, "-1 "), "a PMU that counts threads has no places");
 }
@@ -61,6 +61,9 @@ static void libpfm_names(void) {
   CHECK(opens("hswep_unc_r3qpi1::UNC_R3_CLOCKTICKS", 32, 1, "0 package0, 24 package1"),
         "with a number inside its name");
   CHECK(opens("rapl::RAPL_ENERGY_PKG:package1", 40, 2, "24 package1"), "of energy");
+  CHECK(pml_event_parse(&ev, "amd64_fam19h_zen3_l3::UNC_L3_REQUESTS:ALL:package1") == 0 && ev.nparts == 2 &&
+            ev.part[0].attr.type == 41 && ev.part[1].cpu_any == 25,
+        "and of caches of several in a package");
   CHECK(pml_event_parse(&ev, "skx_unc_imc5::UNC_M_CAS_COUNT:RD") == 0 && !ev.part[0].here,
         "a controller that the machine lacks is not there");
 }
@@ -93,6 +96,26 @@ static int look(const struct pml_event_info *info, void *arg) {
   return 0;
 }
 
+/* Names are kept: a visitor must not parse. */
+struct names {
+  size_t n;
+  char name[64][PML_EVENT_NAME_MAX];
+};
+
+static int keep(const struct pml_event_info *info, void *arg) {
+  struct names *all = arg;
+  if (strcmp(info->source, "sysfs") == 0 && all->n < 64) strcpy(all->name[all->n++], info->name);
+  return 0;
+}
+
+static void rows_parse(void) {
+  static struct names all;
+  size_t wrong = 0;
+  CHECK(pml_event_list("/", false, keep, &all) == 0 && all.n > 20, "%zu events and places are listed", all.n);
+  for (size_t i = 0; i < all.n; i++) wrong += pml_event_parse(&ev, all.name[i]) != 0;
+  CHECK(wrong == 0, "and every one of them parses as it stands");
+}
+
 static void check_listed(const char *name, const char *says) {
   struct seen s = {.name = name, .says = says};
   CHECK(pml_event_list("/", false, look, &s) == 0 && s.found, "%s is listed: %s", name, says);
@@ -103,6 +126,8 @@ static void listed(void) {
   check_listed("power/energy-pkg/:package1", "in Joules");
   check_listed("uncore_imc_0/cas_count_read/:package1:die0", "in MiB");
   check_listed("cstate_core/c3-residency/:package0", "event=0x01");
+  check_listed("cstate_core/c3-residency/:package0:die1", "event=0x01");
+  rows_parse();
 }
 
 /* --- an event set --- */
