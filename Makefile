@@ -31,6 +31,7 @@ CORE_ASM := $(wildcard core/adapter/arch/*/*.S)
 LIVE_SRC := core/preload/live.c
 RECORD_SRC := core/preload/record.c core/preload/confine.c
 WATCHPOINT_SRC := core/preload/watchpoint.c
+SIMULATE_SRC := core/preload/simulate.c
 SDE_SRC  := $(wildcard core/compat/libsde*.c)
 PM_SRC   := $(wildcard core/compat/pmlib/*.c)
 CLANG_SRC := bindings/clang.c bindings/clang_table.c
@@ -59,6 +60,7 @@ MAIN_OBJ := $(B)/obj/bindings/main.o
 LIVE_OBJ := $(LIVE_SRC:%.c=$(B)/obj/%.o)
 RECORD_OBJ := $(RECORD_SRC:%.c=$(B)/obj/%.o)
 WATCHPOINT_OBJ := $(WATCHPOINT_SRC:%.c=$(B)/obj/%.o)
+SIMULATE_OBJ := $(SIMULATE_SRC:%.c=$(B)/obj/%.o)
 # Programs for experiments that look at one from outside.
 # The others are built by the experiments that look at them.
 PROGRAMS := $(B)/programs/watched
@@ -69,12 +71,17 @@ WORK_SO  := $(WORK_ONE) $(WORK_ALL)
 WORK_LIBS_krylov := -lz
 WORK_LIBS_tamm := -lpthread -ldl
 work_obj  = $(addprefix $(B)/obj/,$(addsuffix .o,$(basename $(wildcard scripts/workloads/$(1)/*.c))))
+# The kernels that count what they do: as the source asks for it, and as the optimiser left it. The team and the clock
+# around them do not count.
+COUNTED_CLANG := $(if $(LLVM_CONFIG),$(if $(SAN),,$(shell command -v clang-14 2>/dev/null)))
+COUNTED_SRC := $(filter-out %/workload.c %/team.c,$(wildcard scripts/workloads/kernels/*.c))
+COUNTED_SO := $(if $(COUNTED_CLANG),$(B)/workloads/counted/kernels_source.so $(B)/workloads/counted/kernels_final.so)
 SPEC_BIN := $(SPEC_SRC:spec/c/%.c=$(B)/spec/%)
 
 .PHONY: all
 all: $(B)/libpmlua.so $(B)/libpmlua.a $(B)/lua/pmlua/core.so $(B)/pmlua $(WORK_SO) $(B)/compat/libsde.so $(B)/compat/libsde.a \
   $(B)/compat/libPM.so $(B)/compat/libPM.a $(B)/libpmlua-embed.so $(B)/preload/libpmlua-live.so $(B)/preload/libpmlua-record.so \
-  $(B)/preload/libpmlua-watchpoint.so $(PROGRAMS) $(B)/scorep-config $(CLANG_SO) $(INSTRUMENT_SO) $(B)/libpmlua_count.so $(B)/libpmlua_count.a
+  $(B)/preload/libpmlua-watchpoint.so $(B)/preload/libpmlua-simulate.so $(PROGRAMS) $(B)/scorep-config $(CLANG_SO) $(INSTRUMENT_SO) $(B)/libpmlua_count.so $(B)/libpmlua_count.a $(COUNTED_SO)
 
 # --- building ---------------------------------------------------------------------------------------------------------
 
@@ -165,6 +172,11 @@ $(B)/preload/libpmlua-watchpoint.so: $(WATCHPOINT_OBJ) $(B)/libpmlua.so
 	$(CC) $(SAN) $(LDFLAGS) -shared -Wl,-z,nodelete -Wl,-soname,libpmlua-watchpoint.so -Wl,-rpath,'$$ORIGIN/..:$$ORIGIN/../..' $(WATCHPOINT_OBJ) \
 	  -L$(B) -lpmlua -lpthread -o $@
 
+# Preloaded under callgrind, forked children count from zero.
+$(B)/preload/libpmlua-simulate.so: $(SIMULATE_OBJ)
+	@mkdir -p $(@D)
+	$(CC) $(SAN) $(LDFLAGS) -shared -Wl,-soname,libpmlua-simulate.so $(SIMULATE_OBJ) -o $@
+
 # They know nothing of pmlua, and have debug information. ThreadSanitizer does not know OpenMP's barriers.
 $(PROGRAMS): $(B)/programs/%: scripts/programs/%.c
 	@mkdir -p $(@D)
@@ -206,12 +218,22 @@ $(WORK_ALL): $(B)/workloads/%.so: $$(call work_obj,$$*) $(B)/libpmlua.so
 	$(CC) $(SAN) $(LDFLAGS) -shared -Wl,-rpath,'$$ORIGIN/..:$$ORIGIN/../..' $(call work_obj,$*) -L$(B) -lpmlua \
 	  $(WORK_LIBS_$*) -lm -o $@
 
+$(COUNTED_SO): $(B)/workloads/counted/kernels_%.so: $(COUNTED_SRC) $(wildcard scripts/workloads/kernels/*.h) \
+  $(filter %/workload.o %/team.o,$(call work_obj,kernels)) $(B)/pmlua $(B)/libpmlua_count.so $(INSTRUMENT_SO) $(B)/lua/pmlua/core.so
+	@mkdir -p $(B)/obj/counted/$* $(@D)
+	@for s in $(COUNTED_SRC); do $(B)/pmlua cc --count --at=$* -- $(COUNTED_CLANG) -std=c11 -D_GNU_SOURCE $(OPT) -fPIC \
+	  -fvisibility=hidden -fno-math-errno -DKERNELS_COUNTED -Icore -c $$s -o $(B)/obj/counted/$*/$$(basename $$s .c).o || exit 1; done
+	$(CC) $(LDFLAGS) -shared -Wl,-rpath,'$$ORIGIN/../..:$$ORIGIN/../../..' $(filter %.o,$^) \
+	  $(COUNTED_SRC:scripts/workloads/kernels/%.c=$(B)/obj/counted/$*/%.o) -L$(B) -lpmlua -lpmlua_count -lm -o $@
+
 # C specs see the internals, so they link the static library; -rdynamic lets dlsym find their symbols.
 # A spec that needs more of the linker says so in its head: " * Link: FLAGS".
 link_of = $(shell sed -n 's/^ \* Link: //p' $(1))
 $(B)/spec/%: spec/c/%.c $(B)/libpmlua.a
 	@mkdir -p $(@D)
 	$(CC) $(ALLCFLAGS) $(LDFLAGS) -rdynamic $(call link_of,$<) $< $(B)/libpmlua.a $(CORE_LIBS) -o $@
+
+$(B)/spec/cost: | $(B)/libpmlua_count.so
 
 # What is compiled with counts is linked against their runtime.
 $(B)/spec/count_%: spec/c/count_%.c $(B)/libpmlua.a $(B)/libpmlua_count.so
@@ -347,7 +369,7 @@ $(B)/bench: $(BENCH_OBJ) $(B)/libpmlua.a
 .PHONY: specs
 specs: $(SPEC_BIN)
 
--include $(CORE_OBJ:.o=.d) $(COUNT_OBJ:.o=.d) $(INSTRUMENT_OBJ:.o=.d) $(SDE_OBJ:.o=.d) $(PM_OBJ:.o=.d) $(LIVE_OBJ:.o=.d) $(RECORD_OBJ:.o=.d) $(WATCHPOINT_OBJ:.o=.d) $(BIND_OBJ:.o=.d) $(MAIN_OBJ:.o=.d) $(WORK_ONE:.so=.d) $(WORK_SRC:%.c=$(B)/obj/%.d) $(SPEC_BIN:=.d) $(BENCH_OBJ:.o=.d)
+-include $(CORE_OBJ:.o=.d) $(COUNT_OBJ:.o=.d) $(INSTRUMENT_OBJ:.o=.d) $(SDE_OBJ:.o=.d) $(PM_OBJ:.o=.d) $(LIVE_OBJ:.o=.d) $(RECORD_OBJ:.o=.d) $(WATCHPOINT_OBJ:.o=.d) $(SIMULATE_OBJ:.o=.d) $(BIND_OBJ:.o=.d) $(MAIN_OBJ:.o=.d) $(WORK_ONE:.so=.d) $(WORK_SRC:%.c=$(B)/obj/%.d) $(SPEC_BIN:=.d) $(BENCH_OBJ:.o=.d)
 
 # --- the two commands of a newcomer -----------------------------------------------------------------------------------
 
@@ -393,19 +415,27 @@ CHECK_LOG = $(shell mkdir -p $(B); echo $(B)/check-build.log)
 
 # --- parts of the check, also alone -----------------------------------------------------------------------------------
 
-.PHONY: lint fmt mutants layers asan tsan bench fuzz fuzz-proof soak
+.PHONY: lint fmt mutants layers asan tsan bench fuzz fuzz-proof soak guard guard-save
 lint: ## compilers' warnings as errors, clang-tidy, cppcheck, luacheck, format
 	@clang-format --dry-run -Werror $(ALL_C)
 	@luacheck -q lua scripts spec
 	@$(MAKE) --no-print-directory -s CC=clang B=$(B)/clang all specs
 	@cppcheck -q --std=c11 --language=c --error-exitcode=1 --inline-suppr --suppress=missingIncludeSystem \
 	  --enable=warning,performance,portability -D__x86_64__ -Icore core bindings scripts/workloads $(wildcard scripts/programs/*.[ch])
-	@clang-tidy --quiet $(CORE_SRC) $(COUNT_SRC) $(SDE_SRC) $(PM_SRC) $(LIVE_SRC) $(RECORD_SRC) $(WATCHPOINT_SRC) bindings/main.c $(BIND_SRC) $(if $(CLANG_INC),$(CLANG_SRC)) $(if $(LLVM_CONFIG),$(INSTRUMENT_SRC)) $(WORK_SRC) -- -std=c11 -D_GNU_SOURCE -Icore $(LUA_CFLAGS) $(CLANG_INC:%=-isystem %) $(if $(LLVM_CONFIG),$(LLVM_CFLAGS)) 2>$(B)/tidy.log \
+	@clang-tidy --quiet $(CORE_SRC) $(COUNT_SRC) $(SDE_SRC) $(PM_SRC) $(LIVE_SRC) $(RECORD_SRC) $(WATCHPOINT_SRC) $(SIMULATE_SRC) bindings/main.c $(BIND_SRC) $(if $(CLANG_INC),$(CLANG_SRC)) $(if $(LLVM_CONFIG),$(INSTRUMENT_SRC)) $(WORK_SRC) -- -std=c11 -D_GNU_SOURCE -Icore $(LUA_CFLAGS) $(CLANG_INC:%=-isystem %) $(if $(LLVM_CONFIG),$(LLVM_CFLAGS)) 2>$(B)/tidy.log \
 	  || { cat $(B)/tidy.log; exit 1; }
 fmt: ## format the C sources
 	clang-format -i $(ALL_C)
 mutants: $(B)/libpmlua.a ## broken readers, one line each: every one must be caught
 	@PMLUA_BUILD=$(B) $(LUA) spec/mutants.lua
+# Instructions of a call, of the compiler that the file names.
+GUARD = LD_BIND_NOW=1 PMLUA_CLOCK=counter $(B)/pmlua guard
+GUARDED := path_* pml_recorder_push* pml__section_st* pml_eventset_* pml__eventset_*snapshot pml__eventset_*read* read_mixed \
+  read_simple pml_group_read pml_counter_read pml__stream_raise pml__profile_* pml__wrap_* pml_clock_* pml_sde_*
+guard: $(B)/pmlua $(B)/spec/cost ## no function of the hot paths takes 1 % more instructions a call than spec/data/hot_paths.guard says
+	@$(GUARD) spec/data/hot_paths.guard --per-call -- $(B)/spec/cost run >/dev/null
+guard-save: $(B)/pmlua $(B)/spec/cost ## keep what they take now; look at the difference
+	@$(GUARD) --save spec/data/hot_paths.guard $(foreach f,$(GUARDED),--function '$(f)') -- $(B)/spec/cost run >/dev/null
 layers: ## dependencies run one way
 	@$(LUA) spec/layers.lua
 asan: ## the C specs and the Lua specs under AddressSanitizer and UBSan
@@ -443,7 +473,7 @@ $(B)/planted_%: spec/fuzz/fuzz_%.c $(B)/libpmlua.a $(B)/libpmlua_lua.a
 	$(call fuzz_build,-DPLANT_BUG)
 
 SOAK_SECONDS ?= 600
-SOAKS := soak live_threads buffer
+SOAKS := soak live_threads buffer count_threads
 soak: ## threads, traces, forks, questions at random with sums that must add up: SOAK_SECONDS, half of them under ThreadSanitizer
 	@$(MAKE) --no-print-directory -s $(SOAKS:%=$(B)/spec/%)
 	@$(MAKE) --no-print-directory -s -j2 B=$(B)/tsan OPT=-O1 SAN=-fsanitize=thread $(SOAKS:%=$(B)/tsan/spec/%)
@@ -468,7 +498,8 @@ install: all ## PREFIX (default /usr/local), DESTDIR for packagers
 	install -m 755 $(B)/$(EMBED_SONAME) $(D)/lib/
 	ln -sf $(EMBED_SONAME) $(D)/lib/libpmlua-embed.so
 	install -d $(D)/lib/pmlua/preload
-	install -m 755 $(B)/preload/libpmlua-live.so $(B)/preload/libpmlua-record.so $(B)/preload/libpmlua-watchpoint.so $(D)/lib/pmlua/preload/
+	install -m 755 $(B)/preload/libpmlua-live.so $(B)/preload/libpmlua-record.so $(B)/preload/libpmlua-watchpoint.so \
+	  $(B)/preload/libpmlua-simulate.so $(D)/lib/pmlua/preload/
 	install -d $(D)/lib/pmlua/programs
 	install -m 755 $(PROGRAMS) $(D)/lib/pmlua/programs/
 	install -m 644 $(B)/libpmlua.a $(D)/lib/
@@ -476,6 +507,7 @@ install: all ## PREFIX (default /usr/local), DESTDIR for packagers
 	$(if $(INSTRUMENT_SO),install -m 755 $(INSTRUMENT_SO) $(D)/lib/lua/$(LUAVER)/pmlua/)
 	$(if $(CLANG_SO),install -m 755 $(CLANG_SO) $(D)/lib/lua/$(LUAVER)/pmlua/)
 	$(if $(WORK_SO),install -m 755 $(WORK_SO) $(D)/lib/pmlua/workloads/)
+	$(if $(COUNTED_SO),install -d $(D)/lib/pmlua/workloads/counted && install -m 755 $(COUNTED_SO) $(D)/lib/pmlua/workloads/counted/)
 	install -d $(D)/lib/pmlua/compat $(D)/include/pmlua/compat
 	install -m 755 $(B)/compat/libsde.so.1.0 $(D)/lib/pmlua/compat/
 	ln -sf libsde.so.1.0 $(D)/lib/pmlua/compat/libsde.so.1

@@ -233,7 +233,7 @@ static int runname(lua_State *L, char **argv, int argc, int first) {
 /* --- the command line --- */
 
 struct options {
-  bool interactive, version, help, code;
+  bool interactive, version, help, code, sim;
   int first; /* index in argv of the script or verb; argc if there is none */
 };
 
@@ -257,6 +257,8 @@ static int parse(char **argv, int argc, struct options *o) {
       o->version = true;
     else if (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0)
       o->help = true;
+    else if (strcmp(argv[i], "--sim") == 0)
+      o->sim = true;
     else if (takescode(argv[i])) {
       o->code = true;
       if (argv[i][2] == '\0' && ++i == argc) return misused("-e needs code", "");
@@ -278,9 +280,23 @@ static int runcodes(lua_State *L, char **argv, int first) {
   return status;
 }
 
+/* The same command line without --sim, under simulation. */
+static int runsimulated(lua_State *L, char **argv, int argc, int first) {
+  lua_createtable(L, argc, 0);
+  lua_Integer n = 0;
+  for (int i = 1; i < argc; i++) {
+    bool value = i > 1 && strcmp(argv[i - 1], "-e") == 0;
+    if (i < first && !value && strcmp(argv[i], "--sim") == 0) continue;
+    lua_pushstring(L, argv[i]);
+    lua_rawseti(L, -2, ++n);
+  }
+  return callmodule(L, "simulation", "again", 1);
+}
+
 static int runall(lua_State *L, char **argv, int argc, const struct options *o) {
   int status = DONE;
   if (o->help) return runhelp(L);
+  if (o->sim) return runsimulated(L, argv, argc, o->first);
   setarg(L, argv, argc, o->first < argc ? o->first : 0);
   if (o->code || o->interactive) { /* typed code is spared the require */
     if (!require(L, "pmlua")) return FAILED;

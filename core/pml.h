@@ -31,6 +31,7 @@
 #include "source/pml_sde.h"
 #include "source/pml_sde_hook.h"
 #include "source/pml_sde_patient.h"
+#include "source/pml_sim.h"
 #include "source/pml_sketch.h"
 #include "source/pml_value.h"
 #include "source/pml_variable.h"

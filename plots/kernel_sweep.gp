@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # plots/kernel_sweep.gp - rates of the kernels: a column for each build, for each precision a row of short loops and one
-# of long ones, in which dashed lines are where three vectors fill a cache.
+# of long ones, in which dashed lines are where three vectors fill a cache; below, what was counted of 1000 turns, by
+# whoever can count, beside what the source has.
 #
-# Reads data.dat and, for the lines, caches.dat.
+# Reads data.dat and, for the lines, caches.dat; for the counts workload.dat.
 
 # data.dat is walked once: which builds, precisions and kernels there are, the highest rate of each precision.
 load "run.gp"
@@ -15,8 +16,16 @@ stats "data.dat" using (builds = once(builds, strcol(c_build)), precisions = onc
   kernels = once(kernels, strcol(c_kernel)), 0) nooutput
 columns = words(builds)
 rows = 2 * words(precisions)
+# workload.dat: kernel, precision, build, user, system by the PMU, ..., 9 flops at source, 10 at final, ..., 13 bytes by
+# hand, 14 at source, 15 at final.
+has_counts = strstrt(run_files, " workload.dat ") > 0
+if (has_counts) { stats "workload.dat" using (column(9) > 0 || column(5) > 0 ? (has_counts = 2, 0) : 0) nooutput }
+has_counts = has_counts == 2
+has_hardware = 0
+if (has_counts) { stats "workload.dat" using (column(5) > 0 ? (has_hardware = 1, 0) : 0) nooutput }
+count_height = has_counts ? 270 : 0
 plot_width = 1180
-plot_height = 110 + 285 * rows
+plot_height = 110 + 285 * rows + count_height
 load "theme.gp"
 
 line_names = "L1 L2 L3 L4"
@@ -38,7 +47,7 @@ set label 1 "What basic arithmetic reaches, per core" at screen 0.012, 1 - 22.0 
 set label 2 "a copy on every core at once; short loops: the cost of calling is in the rates;  long loops: it is subtracted; dashed: three vectors fill a cache" \
   at screen 0.012, 1 - 46.0 / plot_height left font ",9" noenhanced textcolor rgb col_grey
 top_edge = 1 - 96.0 / plot_height
-step = (top_edge - 24.0 / plot_height) / rows
+step = (top_edge - (24.0 + count_height) / plot_height) / rows
 width = (0.985 - 0.06) / columns
 set multiplot
 set ylabel offset 1, 0 font ",10"
@@ -105,6 +114,47 @@ do for [row = 1:rows] {
     unset label 2
     unset label 9001
     unset label 9002
+  }
+}
+if (has_counts) {
+  # The first precision in the widest build: others are in workload.dat.
+  counted_build = word(builds, columns)
+  counted_precision = word(precisions, 1)
+  unset logscale
+  unset arrow
+  do for [l = 20:23] { unset label l }
+  set tmargin at screen (count_height - 42.0) / plot_height
+  set bmargin at screen 62.0 / plot_height
+  set style fill solid 0.75 noborder
+  set boxwidth 0.22 absolute
+  set xrange [-0.6:words(kernels) - 0.4]
+  set xtics ()
+  do for [k = 1:words(kernels)] { set xtics add (word(kernels, k) k - 1) }
+  set format x "%s"
+  unset xlabel
+  unset mxtics
+  number(name) = (found = NaN, sum [k = 1:words(kernels)] (word(kernels, k) eq name ? (found = k - 1, 0) : 0), found)
+  here(x) = strcol(2) eq counted_precision && strcol(3) eq counted_build ? x : NaN
+  array what[2] = ["operations [flops] of 1000 turns", "bytes read and written in 1000 turns"]
+  do for [panel = 1:2] {
+    set lmargin at screen panel == 1 ? 0.055 : 0.545
+    set rmargin at screen panel == 1 ? 0.495 : 0.985
+    set title sprintf("%s, %s precision, %s", what[panel], counted_precision, build_name(counted_build)) font ",10.5" offset 0, -0.5
+    unset ylabel
+    set yrange [0:*]
+    set ytics autofreq
+    if (panel == 1) {
+      set key at screen 0.985, screen (count_height + 14.0) / plot_height right center horizontal Left reverse samplen 1.6 maxrows 1 \
+        noenhanced font ",10"
+    } else { unset key }
+    by_hand = panel == 1 ? 4 : 13
+    at_source = panel == 1 ? 9 : 14
+    at_final = panel == 1 ? 10 : 15
+    plot "workload.dat" using (number(strcol(1)) - 0.33):(here(column(by_hand))) with boxes linecolor rgb col_grey title "by hand, from the source", \
+      "" using (number(strcol(1)) - 0.11):(here(column(at_source))) with boxes linecolor rgb col_blue title "compiler, at source", \
+      "" using (number(strcol(1)) + 0.11):(here(column(at_final))) with boxes linecolor rgb col_green title "compiler, at final", \
+      "" using (number(strcol(1)) + 0.33):(panel == 1 ? here(column(5)) : NaN) with boxes linecolor rgb col_vermillion \
+        title (has_hardware ? "hardware" : "")
   }
 }
 unset multiplot

@@ -8,7 +8,7 @@ plot_height = 640
 load "theme.gp"
 
 # peaks.dat: precision, build, gflops ...; roofs.dat: level, gbytes ...; points.dat: name, precision, build, level,
-# intensity, gflops, roof, share, verdict.
+# intensity, gflops, roof, share, verdict, who counted.
 levels = ""
 array speed[8]
 stats "roofs.dat" using (levels = levels . " " . strcol(1), speed[words(levels)] = column(2) > 0 ? column(2) : NaN, 0) nooutput
@@ -33,6 +33,10 @@ keep(name, precision, level, x, y, v) = (p = at(name, precision, level), \
   p > 0 ? (y > point_y[p] ? put(p, name, precision, level, x, y, v) : 0) \
         : points < 64 ? (points = points + 1, put(points, name, precision, level, x, y, v)) : 0)
 stats "points.dat" using (keep(strcol(1), strcol(2), strcol(4), column(5), column(6), strcol(9))) nooutput
+
+counted_by = "hand"
+stats "points.dat" using (strcol(4) ne "placed" ? (counted_by = strcol(10), 0) : 0) nooutput
+counted_by = counted_by eq "hand" ? "by hand from the source" : "by the " . plain(counted_by)
 
 lowest = 1e30
 highest = 0
@@ -65,7 +69,7 @@ do for [panel = 1:2] {
   set tmargin at screen 0.845
   set bmargin at screen 0.115
   set title precision . " precision" font ",12"
-  set xlabel "intensity [flops per byte, by the source]"
+  set xlabel "intensity [flops per byte, counted " . counted_by . "]"
   set ylabel panel == 1 ? "GFLOPS per core" : ""
   if (panel == 2) { set key at screen 0.835, screen 0.845 left top vertical Left reverse samplen 1.8 spacing 1.15 noenhanced font ",10" } \
   else { unset key }

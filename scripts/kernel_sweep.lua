@@ -6,7 +6,7 @@
 -- After K. Mikami, K. Ono, J. Nonaka, Performance evaluation and visualization of scientific applications using PMlib
 -- (2018), figures 6, 7 and 9 to 12 and table IV: six kernels, a copy on every core, the calling overhead subtracted.
 -- Short loops rise in steps as long as a vector; long ones fall to the plateau of the cache that they fit into. The
--- operations that the PMU counts, beside those that the source has, need a PMU; all else does not.
+-- operations that the PMU counts, beside those that the source has, need a PMU; the compiler counts them without one.
 
 local here = debug.getinfo(1, "S").source:match("^@(.*/)") or "./"
 package.path = here .. "?.lua;" .. package.path

@@ -6,13 +6,14 @@
 -- After S. Williams, A. Waterman, D. Patterson, Roofline (2009), as figure 8 of the PMlib paper has it: the peak of each
 -- precision and vector width from multiply-adds that stay in registers, the bandwidth of each cache and of memory, the
 -- envelope of both, and the kernels of kernel_sweep under it. All rates are per core with all cores at work. No PMU is
--- needed: operations and bytes are those of the source.
+-- needed: operations and bytes are those that the compiler counts, or, where it cannot, those of the source by hand.
 
 local here = debug.getinfo(1, "S").source:match("^@(.*/)") or "./"
 package.path = here .. "?.lua;" .. package.path
 
 local pml = require "pmlua"
 local caches = require "kernels.caches"
+local compiled = require "kernels.compiled"
 local kernels = require "kernels.lab"
 local roof = require "kernels.roof"
 
@@ -25,11 +26,25 @@ local peak_turns = 384 * 256
 local bandwidth = { load = 1, copy = 2, add = 3 } -- numbers that an element moves
 local numbers = { load = 1, copy = 2, sqrt = 2 }
 
+-- Who counts what a kernel does; nil: by hand.
+local function counting(counts)
+  if counts ~= "hand" and counts ~= "source" and counts ~= "final" then
+    error(("option --counts is %s, it must be source, final or hand"):format(counts), 0)
+  end
+  local ways, why
+  if counts ~= "hand" then ways, why = compiled.open(pml) end
+  if why then io.stderr:write("roofline: operations and bytes are counted by hand: ", why, "\n") end
+  return ways and ways[counts]
+end
+
 local function prepare(options)
   local x86 = pml.sys.uname().machine == "x86_64"
   local builds = kernels.choose(options.builds or (x86 and "scalar,256,512" or "scalar,128"), kernels.builds, "builds")
   local placed, err = roof.parse(options.place)
   if not placed then error("option --place: " .. err, 0) end
+  local sections, why = roof.sections(pml, options.report)
+  if not sections then error("option --report: " .. why, 0) end
+  table.move(sections, 1, #sections, #placed + 1, placed)
   local cores = #pml.sys.affinity()
   if options.copies < 0 or options.copies > cores then
     error(("option --copies is %d, it must be from 0 to %d, the cpus of this process"):format(options.copies, cores), 0)
@@ -37,6 +52,7 @@ local function prepare(options)
   lab, err = kernels.new(pml, { copies = options.copies, batch_ns = options.quick and 50000 or 200000 })
   if not lab then error(err, 0) end
   lab.builds, lab.levels, lab.placed, lab.level = builds, caches.levels(lab.cores, pml.sys.affinity()[1]), placed, {}
+  lab.way = counting(options.counts)
   local names = { "registers" }
   for i, level in ipairs(lab.levels) do names[i + 1], lab.level[level.name] = level.name, level end
   return {
@@ -78,7 +94,8 @@ The roofs of this machine, per core with all cores at work: peak rates of each p
 independent chains of fused multiply-adds in registers; the bandwidth of each cache and of memory, the best of reading,
 copying and adding vectors that fill half of it (bytes of the source: a line that a store fetches first is not
 counted). Roofs are those of the fastest batch; what stands under them, the kernels of kernel_sweep, is the median;
---place adds sections of one's own. Caches are those of sysfs.]],
+--place adds sections of one's own, --report those that a program left. Operations and bytes of kernels are those that
+the compiler counted after optimisation; --counts says who else. Caches are those of sysfs.]],
   factors = prepare,
   constraints = cell,
   help = {
@@ -93,6 +110,10 @@ counted). Roofs are those of the fastest batch; what stands under them, the kern
   options = {
     { name = "place", metavar = "WHAT",
       help = "NAME:INTENSITY:GFLOPS[:single], several separated by commas, or a file of such lines; flops per byte, per core" },
+    { name = "report", metavar = "DIR",
+      help = "place the sections of a run with PMLUA_REPORT=DIR of a program that was compiled by pmlua cc --count" },
+    { name = "counts", metavar = "WHO", default = "final",
+      help = "who counts operations and bytes: the compiler at source or at final, or hand" },
     { name = "builds", metavar = "LIST",
       help = "some of scalar,128,256,512; without: scalar,256,512 on x86-64, scalar,128 elsewhere" },
     { name = "copies", type = "integer", metavar = "N", default = 0, help = "cores that work at once; 0: all" },
@@ -100,6 +121,7 @@ counted). Roofs are those of the fastest batch; what stands under them, the kern
   examples = {
     "pmlua scripts/roofline.lua --quick",
     "pmlua scripts/roofline.lua --place stencil:0.4:2.5,solver:0.13:1.1",
+    "PMLUA_REPORT=out ./solver; pmlua scripts/roofline.lua --report out",
     "pmlua scripts/roofline.lua --copies 1 --builds scalar,128,256,512",
   },
   measure = function(_, p, n)

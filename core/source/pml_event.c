@@ -181,6 +181,7 @@ static int parse(struct pml_event *ev, const char *name) {
 
   if (strncmp(name, "clock::", 7) == 0) return parse_clock(ev, name);
   if (strncmp(name, "sde:::", 6) == 0) return pml__event_parse_sde(ev, name);
+  if (strncmp(name, "sim::", 5) == 0) return pml__event_parse_sim(ev, name);
   if (strncmp(name, "plugin::", 8) == 0) return pml__event_parse_plugin(ev, name);
   if (strncmp(name, "mem:", 4) == 0) return pml__event_parse_mem(ev, name);
   if (strncmp(name, "uprobe:", 7) == 0) return pml__event_parse_uprobe(ev, name);

@@ -18,6 +18,7 @@ PML_BEGIN_DECLS
  *   clock::ticks  clock::ns                   pmlua's own clock
  *   sde:::LIB::EVENT                          what library LIB tells of itself (pml_sde.h), now or once it registers
  *   plugin::NAME::METRIC                      what a metric plugin measures (pml_plugin.h), once it is loaded
+ *   sim::Ir  sim::D1mr ...                    what callgrind counts of the calling thread (pml_sim.h), under simulation
  *   cycles  instructions  task-clock ...      perf's generic names (hardware, cache, software)
  *   PMU::EVENT:UMASK  EVENT                   libpfm4's names, of any PMU it knows, here or not
  *   pmu/event/  pmu/event=0x3c,umask=1/       a PMU of /sys/bus/event_source/devices, by its formats and events
@@ -26,7 +27,8 @@ PML_BEGIN_DECLS
  *   mem:ADDR|SYMBOL[+OFF][:rwx][:len]         hardware breakpoint (watchpoint); symbol of the calling process
  *   uprobe:PATH:SYMBOL|0xOFFSET[%return]      user-space probe
  *
- * Any of them but clocks, sde and plugin may end in modifiers: :u user, :k kernel, :h hypervisor, or several at once
+ * Any of them but clocks, sde, sim and plugin may end in modifiers: :u user, :k kernel, :h hypervisor, or several at
+ * once
  * (:uk). Without one, nothing is excluded but, on core PMUs, the hypervisor and guests.
  *
  * pmu/.../ takes perf's own form of modifiers (pmu/event/u) as well; parameters given beside an event win over its own.
@@ -37,7 +39,14 @@ PML_BEGIN_DECLS
 #define PML_EVENT_NAME_MAX 256
 #define PML_EVENT_PARTS_MAX 4
 
-enum pml_event_kind { PML_EVENT_CLOCK_TICKS, PML_EVENT_CLOCK_NS, PML_EVENT_PERF, PML_EVENT_SDE, PML_EVENT_PLUGIN };
+enum pml_event_kind {
+  PML_EVENT_CLOCK_TICKS,
+  PML_EVENT_CLOCK_NS,
+  PML_EVENT_PERF,
+  PML_EVENT_SDE,
+  PML_EVENT_PLUGIN,
+  PML_EVENT_SIM
+};
 
 /* One perf event of one PMU. A generic event on a hybrid CPU has a part per core type. */
 struct pml_event_part {
@@ -72,8 +81,8 @@ PML_API int pml_event_parse(struct pml_event *ev, const char *name);
 struct pml_event_info {
   const char *name;        /* parses as it stands; breakpoints and uprobes are shown by an example of each shape */
   const char *description; /* one line, "" if none */
-  const char
-      *source;     /* "clock", "sde", "plugin", "generic", "libpfm4", "sysfs", "tracepoint", "breakpoint", "uprobe" */
+  const char *
+      source; /* "clock", "sde", "sim", "plugin", "generic", "libpfm4", "sysfs", "tracepoint", "breakpoint", "uprobe" */
   const char *pmu; /* PMU the event belongs to, or library */
   bool available;
   const char *reason; /* why not available, or under which restriction (:u only); "" otherwise */

@@ -82,6 +82,11 @@ const char *pml__event_sde_nearest(const char *name, char *buf, size_t size);
 int pml__event_parse_plugin(struct pml_event *ev, const char *name);
 int pml__event_walk_plugin(const struct pml__walk *w);
 
+/* pml_event_sim.c; _index: which of pml_sim.h's events "sim::Ir" is, PML_SIM_EVENTS if none */
+int pml__event_parse_sim(struct pml_event *ev, const char *name);
+int pml__event_walk_sim(const struct pml__walk *w);
+unsigned pml__event_sim_index(const char *name);
+
 /* libpfm4: pml_event_pfm.c */
 int pml__event_parse_pfm(struct pml_event *ev, const char *name);
 int pml__event_walk_pfm(const struct pml__walk *w, bool here);

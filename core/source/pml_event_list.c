@@ -34,7 +34,9 @@ const char *pml__event_refusal(int err) {
   case ENOENT:
   case ENODEV:
   case EOPNOTSUPP:
-    return "this machine has no PMU that counts it (virtual machine or container?)";
+    return "this machine has no PMU that counts it (virtual machine or container?); the compiler (pmlua cc --count) or "
+           "a "
+           "simulation (--sim) can count instead";
   case EACCES:
   case EPERM:
     return "not permitted: lower kernel.perf_event_paranoid or use CAP_PERFMON (in a container, also let seccomp pass "
@@ -112,6 +114,7 @@ int pml_event_list(const char *pattern, bool all, pml_event_visit *visit, void *
   int err = walk_clocks(&w);
   if (!err) err = pml__event_walk_sde(&w);
   if (!err) err = pml__event_walk_plugin(&w);
+  if (!err) err = pml__event_walk_sim(&w);
   if (!err) err = pml__event_walk_generic(&w);
   if (!err) err = pml__event_walk_sysfs(&w);
   if (!err) err = pml__event_walk_pfm(&w, true);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* core/source/pml_event_sde.c - software-defined events among all others: their names, the list, what is near. */
+#include "source/pml_count_file.h"
 #include "source/pml_event_internal.h"
 #include "source/pml_sde.h"
 
@@ -7,6 +8,7 @@
 #include <string.h>
 
 #define PREFIX "sde:::"
+#define COUNTS PREFIX "BYFL::"
 #define NPREFIX (sizeof PREFIX - 1)
 
 struct walking {
@@ -16,6 +18,7 @@ struct walking {
 static int walk_one(const struct pml_sde_info *info, void *arg) {
   const struct walking *w = arg;
   char name[PML_EVENT_NAME_MAX];
+  if (info->kind == PML_SDE_PLACEHOLDER && strcmp(info->library, "BYFL") == 0 && !pml_count_active()) return 0;
   bool there = info->kind != PML_SDE_PLACEHOLDER;
   (void)snprintf(name, sizeof name, PREFIX "%s", info->full_name);
   struct pml_event_info row = {.name = name, .description = info->description, .source = "sde"};
@@ -25,9 +28,24 @@ static int walk_one(const struct pml_sde_info *info, void *arg) {
   return pml__walk_row(w->walk, &row);
 }
 
+/* What the compiler counts, where it does not: in this process, or in none yet. */
+static int walk_counts(const struct pml__walk *w) {
+  const char *event, *description;
+  char name[PML_EVENT_NAME_MAX];
+  int rc = 0;
+  for (size_t i = 0; rc == 0 && pml_count_kind(i, &event, &description); i++) {
+    (void)snprintf(name, sizeof name, COUNTS "%s", event);
+    struct pml_event_info row = {.name = name, .description = description, .source = "sde", .pmu = "BYFL"};
+    row.reason = "counted in programs that pmlua cc --count compiled";
+    rc = pml__walk_row(w, &row);
+  }
+  return rc;
+}
+
 int pml__event_walk_sde(const struct pml__walk *w) {
   struct walking walking = {w};
-  return pml_sde_list(walk_one, &walking);
+  int rc = pml_sde_list(walk_one, &walking);
+  return rc == 0 && !pml_count_active() ? walk_counts(w) : rc;
 }
 
 static int offer_one(const struct pml_sde_info *info, void *near) {
@@ -35,10 +53,20 @@ static int offer_one(const struct pml_sde_info *info, void *near) {
   return 0;
 }
 
+static void offer_counts(struct pml__nearest *near) {
+  const char *event, *description;
+  char name[PML_EVENT_NAME_MAX];
+  for (size_t i = 0; pml_count_kind(i, &event, &description); i++) {
+    (void)snprintf(name, sizeof name, "BYFL::%s", event);
+    pml__nearest_offer(near, name);
+  }
+}
+
 const char *pml__event_sde_nearest(const char *name, char *buf, size_t size) {
   if (strncmp(name, PREFIX, NPREFIX) == 0) name += NPREFIX;
   struct pml__nearest near = {.want = name};
   (void)pml_sde_list(offer_one, &near);
+  offer_counts(&near);
   return pml__nearest_text(&near, buf, size);
 }
 

@@ -108,6 +108,11 @@ void pml__eventset_choose_read(struct pml_eventset *s) {
   if (s->nplugin == s->n)
     s->read_running = s->n == 1 && s->plugin_plain ? pml__eventset_plugin_read_one : pml__eventset_plugin_read;
   if (s->simple) s->read_running = read_simple;
+  if (s->nsim > 0) {
+    s->beneath_sim = s->snapshot;
+    s->snapshot = pml__eventset_sim_snapshot;
+    s->read_running = read_mixed;
+  }
   s->read = s->running ? s->read_running : read_stopped;
 }
 
@@ -178,7 +183,7 @@ int pml_eventset_readings(struct pml_eventset *s, struct pml_reading *out) {
     const struct pml__eventset_info *e = &s->info[i];
     if (e->kind != PML_EVENT_PERF) {
       out[i] = clock_reading(s, e->kind);
-      if (e->kind == PML_EVENT_SDE || e->kind == PML_EVENT_PLUGIN) out[i].raw = values[i];
+      if (e->kind == PML_EVENT_SDE || e->kind == PML_EVENT_PLUGIN || e->kind == PML_EVENT_SIM) out[i].raw = values[i];
       continue;
     }
     out[i] = (struct pml_reading){0};

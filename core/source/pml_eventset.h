@@ -70,13 +70,13 @@ PML_API enum pml_type pml_eventset_type(const struct pml_eventset *set, size_t i
  * Software-defined events count from this set's own start, whoever else reads them; instant ones give what is now, and
  * accum puts it in the place of what was there. What each thread counts for itself (sde:::BYFL::, by the compiler) is
  * of the thread that opened the set, as a counter of the hardware would be, also when another thread reads it or its
- * own has ended; with target.inherit it is the process's, of all its threads. A MIN or MAX group is instant. Doubles travel as their bits. What reads
- * as a placeholder is -1. Metrics of plugins likewise: what accumulates or is relative counts from start, what is
- * absolute is what is now; a set with such is not async-signal-safe, and is to be read by the thread that opened it,
- * whose counters it has. Callbacks run at start, at each read and at stop; such sets, and those with quantiles, are
- * not async-signal-safe. clock:: events count as the rest: since start. Cost: one group read(2) plus some 30
- * instructions and 7 per event, or some 95 and 45 to 60 per event by page, some 15 per software-defined variable. No
- * lock, no allocation. Async-signal-safe (one user at a time).
+ * own has ended; with target.inherit it is the process's, of all its threads. A MIN or MAX group is instant. Doubles
+ * travel as their bits. What reads as a placeholder is -1. Metrics of plugins likewise: what accumulates or is relative
+ * counts from start, what is absolute is what is now; a set with such is not async-signal-safe, and is to be read by
+ * the thread that opened it, whose counters it has. Callbacks run at start, at each read and at stop; such sets, and
+ * those with quantiles, are not async-signal-safe. clock:: events count as the rest: since start. Cost: one group
+ * read(2) plus some 30 instructions and 7 per event, or some 95 and 45 to 60 per event by page, some 15 per
+ * software-defined variable. No lock, no allocation. Async-signal-safe (one user at a time).
  */
 PML_API int pml_eventset_start(struct pml_eventset *set);
 PML_API int pml_eventset_read(struct pml_eventset *set, uint64_t *values);

@@ -163,12 +163,14 @@ static void lay_out(struct opening *o) {
   s->clock_word = word;
   s->sde_word = word + 1;
   s->plugin_word = s->sde_word + pml__eventset_sde_words(o->ev, s->n);
-  s->words = s->plugin_word + pml__eventset_plugin_words(o->ev, s->n);
+  s->sim_word = s->plugin_word + pml__eventset_plugin_words(o->ev, s->n);
+  s->words = s->sim_word + pml__eventset_sim_words(o->ev, s->n);
 }
 
 static void lay_out_event(struct pml_eventset *s, uint32_t i) {
   struct pml__eventset_info *e = &s->info[i];
-  if (e->kind == PML_EVENT_SDE || e->kind == PML_EVENT_PLUGIN) return; /* laid out as it is opened */
+  if (e->kind == PML_EVENT_SDE || e->kind == PML_EVENT_PLUGIN || e->kind == PML_EVENT_SIM)
+    return; /* laid out as it is opened */
   if (e->kind != PML_EVENT_PERF) {
     s->word[i] = s->clock_word;
     s->clocked = true;
@@ -257,10 +259,11 @@ static int open_all(struct opening *o) {
   for (uint32_t i = 0; i < s->n; i++) lay_out_event(s, i);
   int rc = pml__eventset_sde_open(s, o->ev, &o->options->target);
   if (rc == 0) rc = pml__eventset_plugin_open(s, o->ev, &o->options->target);
+  if (rc == 0) rc = pml__eventset_sim_open(s, o->ev, &o->options->target);
   if (rc < 0) return rc;
   bool paged = false;
   for (uint32_t i = 0; i < s->ngroups; i++) paged |= s->group[i].paged;
-  s->simple = s->ngroups == 1 && !paged && !s->clocked && s->nsde + s->nplugin == 0;
+  s->simple = s->ngroups == 1 && !paged && !s->clocked && s->nsde + s->nplugin + s->nsim == 0;
   pml__eventset_choose_read(s);
   s->mixed = s->nextra + s->nns + s->nsde + s->nplugin > 0;
   rc = enable_groups(s);
@@ -290,7 +293,8 @@ int pml__eventset_open_events(struct pml_eventset **set, const struct pml_event 
   *o = (struct opening){.s = s, .ev = ev, .options = options != NULL ? options : &none};
   s->flags = o->options->flags;
   list_places(o, n);
-  rc = allocate(s, n, o->nplaces, pml__eventset_sde_words(ev, n) + pml__eventset_plugin_words(ev, n));
+  rc = allocate(s, n, o->nplaces,
+                pml__eventset_sde_words(ev, n) + pml__eventset_plugin_words(ev, n) + pml__eventset_sim_words(ev, n));
   if (rc == 0) {
     describe(s, ev);
     rc = open_all(o);
@@ -355,5 +359,9 @@ int pml_eventset_event(const struct pml_eventset *s, size_t i, struct pml_events
     info->path = part_path(s, &e->part[p], &info->why);
   if (e->kind == PML_EVENT_SDE) pml__eventset_sde_describe(s, i, info);
   if (e->kind == PML_EVENT_PLUGIN) pml__eventset_plugin_describe(s, i, info);
+  if (e->kind == PML_EVENT_SIM) {
+    info->path = PML_PATH_READ;
+    info->why = "callgrind is asked";
+  }
   return 0;
 }

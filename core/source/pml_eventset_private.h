@@ -107,6 +107,9 @@ struct pml_eventset {
   struct pml__eventset_plugin *plugin;   /* [nplugin] */
   struct pml__sde_reader *plugin_reader; /* NULL if nplugin is 0 */
   const uint64_t *plugin_last;           /* the words that were read last */
+  uint32_t nsim, sim_word;               /* simulated events */
+  uint64_t sim_owner;                    /* thread that may read them */
+  int (*beneath_sim)(struct pml_eventset *s, uint64_t *snapshot, bool times); /* of what else is in the set */
 
   /* What opening, closing and questions touch. */
   unsigned flags;
@@ -150,5 +153,10 @@ void pml__eventset_plugin_differences(const struct pml_eventset *s, uint64_t *va
 void pml__eventset_plugin_prepare_add(const struct pml_eventset *s, const uint64_t *values, uint64_t *count);
 void pml__eventset_plugin_describe(const struct pml_eventset *s, size_t event, struct pml_eventset_event *info);
 bool pml__eventset_plugin_is_real(const struct pml_eventset *s, size_t event);
+
+/* Simulated events of a set: pml_eventset_sim.c */
+uint32_t pml__eventset_sim_words(const struct pml_event *ev, size_t n);
+int pml__eventset_sim_open(struct pml_eventset *s, const struct pml_event *ev, const struct pml_target *target);
+int pml__eventset_sim_snapshot(struct pml_eventset *s, uint64_t *snapshot, bool times);
 
 #endif

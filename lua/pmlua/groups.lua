@@ -217,7 +217,7 @@ function M.of(pmu) return of("groups", pmu) end
 ---@return table<string, pmlua.Group>
 function M.presets(pmu) return of("presets", pmu) end
 
---- The groups of what is counted without a PMU, by name: "compiler".
+--- The groups of what is counted without a PMU, by name: of the "compiler" or of a "simulation".
 ---@param way string
 ---@return table<string, pmlua.Group>
 function M.counted(way) return of("counted", way) end

@@ -2,8 +2,8 @@
 --- pmlua - a laboratory for performance measurement.
 --
 -- require "pmlua" gives one table: what the C core offers (clock, event, counter, group, eventset, region, samples,
--- workload, trace, sys, sde, section, profile, watchpoint, plugin) and, loaded when first named, the Lua modules beside this
--- file (experiment, stats, plot, ...).
+-- workload, trace, sys, sde, section, profile, watchpoint, plugin, count) and, loaded when first named, the Lua modules
+-- beside this file (experiment, stats, plot, ...).
 -- Whatever the machine refuses comes back as nil, a sentence and a code; misuse raises.
 --
 --     pmlua -e 'local s <close> = pml.eventset { "task-clock", "clock::ns" }; print(s:read())'

@@ -62,6 +62,7 @@ local function subtitle(meta)
   local m, v = meta.machine or {}, meta.versions or {}
   local parts = {}
   parts[#parts + 1] = m.cpu
+  if type(meta.simulation) == "table" then parts[#parts + 1] = "simulated by callgrind" end
   if m.virtual then parts[#parts + 1] = "virtual machine" end
   if m.pmu == false then parts[#parts + 1] = "no PMU" end
   if v.kernel then parts[#parts + 1] = "Linux " .. v.kernel end

@@ -144,7 +144,10 @@ function M.warnings(m)
     warn("this is a virtual machine%s: time stolen by the host looks like the program's own",
       m.virtual_product and (" (%s)"):format(m.virtual_product) or "")
   end
-  if m.pmu == false then warn("%s", m.pmu_why or "this machine has no hardware PMU") end
+  if m.pmu == false then
+    warn("%s; the compiler (pmlua cc --count) and a simulation (--sim) count without one", m.pmu_why or
+      "this machine has no hardware PMU")
+  end
   if m.governor and m.governor ~= "performance" then
     warn("the cpufreq governor is %s: clock frequency follows the load (cpupower frequency-set -g performance)", m.governor)
   end

@@ -9,6 +9,7 @@
 -- goes on to its end, so that at least the summary can be shown).
 
 local archive = require "pmlua.archive"
+local cells = require "pmlua.simulation.cells"
 local json = require "pmlua.json"
 local progress = require "pmlua.progress"
 local results = require "pmlua.results"
@@ -202,7 +203,12 @@ local function visit(run, cell, n, tracing)
   end
   collectgarbage() -- here, so that it does not fall into the measurement
   if tracing then run.trace:enter(cell.short, exp.file, exp.line) end
-  local ok, failure = xpcall(function() series, extra = take(run, cell, state, n) end, handler(run))
+  local function measure()
+    series, extra = take(run, cell, state, n)
+    return series and #series * exp.calls
+  end
+  local simulated = tracing ~= nil and run.simulated -- nil: it warms up
+  local ok, failure = xpcall(simulated and function() simulated:count(cell, measure) end or measure, handler(run))
   local phases = type(extra) == "table" and extra.phases or (type(state) == "table" and state.phases) or nil
   if tracing then run.trace:leave(ok and series and #series or 0, phases) end
   if exp.teardown then exp.teardown(state, cell.p, run.options) end
@@ -390,6 +396,7 @@ function M.execute(run)
   run.meta.process = results.process(run.core.sys.pid())
   run.meta.started = os.date("!%Y-%m-%dT%H:%M:%SZ")
   for _, cell in ipairs(run.cells) do cell.rounds, cell.outliers = {}, {} end
+  run.simulated = cells.follow(run)
   run.meta.columns = describe_columns(run)
   run.meta.samples, run.meta.rounds_done = 0, 0
   run:write_meta()

@@ -39,7 +39,10 @@ M.QUANTILES = { 0, 25, 50, 75, 95, 99, 100 }
 
 local escaped = { ["\\"] = "\\", t = "\t", n = "\n" }
 
-local function unescape(text)
+--- The bytes of an escaped field; nil: it is not one.
+---@param text string
+---@return string?
+function M.unescape(text)
   local parts, at = {}, 1
   while true do
     local s = text:find("\\", at, true)
@@ -53,6 +56,15 @@ local function unescape(text)
   end
   parts[#parts + 1] = text:sub(at)
   return table.concat(parts)
+end
+
+local marks = { ["\\"] = "\\\\", ["\t"] = "\\t", ["\n"] = "\\n" }
+
+--- A field that holds any bytes; unescape() gives them again.
+---@param text string
+---@return string
+function M.escape(text)
+  return (text:gsub("[%c\\]", function(c) return marks[c] or ("\\x%02x"):format(c:byte()) end))
 end
 
 --- A label for people and for JSON: UTF-8 without control characters; no two labels look alike.
@@ -126,8 +138,8 @@ local function last_row(self)
   return rows[#rows] or refuse "it belongs to a row, and there is none above"
 end
 
-local takes = { counted = 1, pid = 1, rank = 2, host = 1, command = 1, started = 1, written = 1, clock = 2, section = 4, event = 2,
-  row = 11, misuse = 3, region = 2, timeline = 3, unseen = 1, ["+"] = 2, ["-"] = 2, quantiles = #M.QUANTILES }
+local takes = { counted = 1, pid = 1, rank = 2, host = 1, command = 1, started = 1, written = 1, clock = 2, section = 4,
+  event = 2, row = 11, misuse = 3, region = 2, timeline = 3, unseen = 1, ["+"] = 2, ["-"] = 2, quantiles = #M.QUANTILES }
 
 local line = {}
 
@@ -147,7 +159,9 @@ function line.clock(self, f)
   self.process.clock, self.process.ticks_per_second = f[1], duration(f[2], "the rate of the clock")
 end
 
-function line.counted(self, f) self.process.counted = one_of(f[1], "source", "final", "mixed", "none") end
+function line.counted(self, f)
+  self.process.counted = one_of(f[1], "source", "final", "mixed", "none")
+end
 
 function line.section(self, f)
   if f[1] == "" then refuse "a section without a label" end
@@ -220,7 +234,7 @@ local function take(self, text)
   local f, key = {}, nil
   for field in (text .. "\t"):gmatch("([^\t]*)\t") do
     if key == nil then key = field
-    else f[#f + 1] = unescape(field) or refuse "a backslash that escapes nothing" end
+    else f[#f + 1] = M.unescape(field) or refuse "a backslash that escapes nothing" end
   end
   local f_line = line[key]
   if not f_line then refuse(("no such line: %s"):format(M.show(key):sub(1, 40))) end

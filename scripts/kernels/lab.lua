@@ -29,14 +29,14 @@ local function available_memory()
 end
 
 ---@param pml table
----@param options? { copies: integer?, batch_ns: integer? } copies 0: all cores
+---@param options? { copies: integer?, batch_ns: integer?, workload: string? } copies 0: all cores; workload: another build
 ---@return table? lab
 ---@return string? err
 function M.new(pml, options)
   if not pml.paths.workloads then return nil, "the workloads are not built; run make" end
-  local workload, err = pml.workload.load(pml.paths.workloads .. "/kernels.so")
-  if not workload then return nil, err end
   options = options or {}
+  local workload, err = pml.workload.load(options.workload or pml.paths.workloads .. "/kernels.so")
+  if not workload then return nil, err end
   local self = setmetatable({
     pml = pml, workload = workload, copies = options.copies or 0, batch_ns = options.batch_ns or 100000,
     ns_per_tick = 1e9 / pml.clock.info().ticks_per_second, memory = available_memory(), refused = {},

@@ -4,6 +4,7 @@
 -- Try:  pmlua scripts/kernel_sweep.lua --quick --no-plot | tail -40
 
 local caches = require "kernels.caches"
+local compiled = require "kernels.compiled"
 local flops = require "kernels.flops"
 local kernels = require "kernels.lab"
 local tabulate = require "pmlua.tabulate"
@@ -93,30 +94,62 @@ local function steps(run, lab)
   }, rows = rows }
 end
 
--- Table IV: operations as the PMU counts them beside those of the source.
+local TURNS = 1000
+
+-- What the compiler counted of a call: six cells; empty where it cannot.
+local function compiled_cells(ways, c, user)
+  local cells = {}
+  for i, at in ipairs(compiled.STAGES) do
+    local each = ways and compiled.per_call(ways[at], { kernel = c.kernel, precision = c.precision, build = c.build, n = TURNS })
+    cells[i], cells[2 + i], cells[4 + i] = each and each.flops, each and user and each.flops / user, each and each.bytes
+  end
+  return cells
+end
+
+-- Table IV: operations as the PMU and the compiler count them beside those of the source, counted by hand.
 local function counted(run, lab, events)
   local counter, why = flops.open(lab.pml, events)
+  local ways, unbuilt = compiled.open(lab.pml)
   local rows = {}
   curves(run, lab, function(by_n, c)
     local state, per_call, share = lab:missing(c.build) or why, nil, nil
     if not state then
-      per_call, share = flops.per_call(counter, lab, { kernel = c.kernel, precision = c.precision, build = c.build, n = 1000 })
+      per_call, share = flops.per_call(counter, lab, { kernel = c.kernel, precision = c.precision, build = c.build, n = TURNS })
       state = per_call and "ok" or share
     end
     local n, cell = next(by_n)
-    local each = cell and derived(run, cell, "flops")
-    local written = each and 1000 * each / n
+    local each, bytes = cell and derived(run, cell, "flops"), cell and derived(run, cell, "bytes")
+    local written = each and TURNS * each / n
+    local own = not lab:missing(c.build) and compiled_cells(ways, c, written) or {}
     rows[#rows + 1] = {
       c.kernel, c.precision, c.build, written, per_call, per_call and written and per_call / written, per_call and share, state,
+      own[1], own[2], own[3], own[4], bytes and TURNS * bytes / n, own[5], own[6],
     }
   end)
   if counter then counter.set:close() end
   return { columns = {
     { "kernel", "text", "what is computed" }, { "precision", "text", "of its elements" }, { "build", "text", "scalar, or bits" },
-    { "user", "flops", "of 1000 turns, by the source" }, { "system", "flops", "of 1000 turns, by the PMU" },
+    { "user", "flops", "of 1000 turns, by hand from the source" }, { "system", "flops", "of 1000 turns, by the PMU" },
     { "ratio", "", "system / user" }, { "counted", "", "share of the time that the events were counted in" },
-    { "state", "text", "ok, or why it is not measured" },
-  }, rows = rows }, why
+    { "state", "text", "ok, or why the PMU does not count" },
+    { "source", "flops", "of 1000 turns, by the compiler, at source" },
+    { "final", "flops", "of 1000 turns, by the compiler, at final" },
+    { "source_ratio", "", "source / user" }, { "final_ratio", "", "final / user" },
+    { "bytes", "B", "of 1000 turns, by hand" }, { "source_bytes", "B", "by the compiler, at source" },
+    { "final_bytes", "B", "by the compiler, at final" },
+  }, rows = rows }, why, unbuilt
+end
+
+-- The columns of a table that say something.
+local function with(t, names)
+  local at, out = {}, { columns = {}, rows = {} }
+  for i, c in ipairs(t.columns) do at[c[1]] = i end
+  for i, name in ipairs(names) do out.columns[i] = t.columns[at[name]] end
+  for k, row in ipairs(t.rows) do
+    out.rows[k] = {}
+    for i, name in ipairs(names) do out.rows[k][i] = row[at[name]] end
+  end
+  return out
 end
 
 local function say(run, heading, t)
@@ -148,17 +181,25 @@ end
 function M.sweep(run, lab)
   M.caches(run, lab.levels)
   local flat, stepped = plateaus(run, lab), steps(run, lab)
-  local both, why = counted(run, lab, run.options.flop_events)
+  local both, why, unbuilt = counted(run, lab, run.options.flop_events)
   run:write_table("plateaus.dat", flat, "rates in each cache")
   run:write_table("steps.dat", stepped, "how steep the steps of short loops are")
-  run:write_table("workload.dat", both, "operations by the source and by the PMU")
+  run:write_table("workload.dat", both, "operations by the source, the PMU and the compiler")
   say(run, ("Table 1. Plateaus: GFLOPS per core with %d cores at work, by where the vectors lie"):format(lab.cores), flat)
   say(run, "Table 2. Steps: a loop of a whole number of vectors against one that is a turn shorter (geometric mean,\n"
     .. "calling included)", stepped)
   if why then
     run:say("\nTable 3. Operations by the PMU against those of the source: " .. why)
   else
-    say(run, "Table 3. Operations by the PMU against those of the source", both)
+    say(run, "Table 3. Operations by the PMU against those of the source", with(both, { "kernel", "precision", "build", "user",
+      "system", "ratio", "counted", "state" }))
+  end
+  if unbuilt then
+    run:say("\nTable 4. Operations by the compiler against those of the source: " .. unbuilt)
+  else
+    say(run, "Table 4. Operations and bytes of 1000 turns by the compiler, at source (user) and at final (system), against\n"
+      .. "those that were counted by hand", with(both, { "kernel", "precision", "build", "user", "source", "final",
+      "source_ratio", "final_ratio", "bytes", "source_bytes", "final_bytes" }))
   end
 end
 

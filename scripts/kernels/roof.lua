@@ -3,6 +3,7 @@
 --
 -- Try:  print(require("kernels.roof").height({ peak = 60, bandwidth = 8 }, 0.5))
 
+local compiled = require "kernels.compiled"
 local report = require "kernels.report"
 
 local derived = report.derived
@@ -105,18 +106,57 @@ local function judged(name, p, roof)
   local share = 100 * p.gflops / height
   return {
     name, p.precision, p.build or "-", p.level, p.intensity, p.gflops, height, share,
-    share >= over and ("above the roof by %.1f %%"):format(share - 100) or "under it",
+    share >= over and ("above the roof by %.1f %%"):format(share - 100) or "under it", p.counted or "the user",
   }
 end
 
+--- Sections of a run, by what the compiler counted in them: flop by the bytes of loads and stores, and by their time.
+---@param pml table
+---@param folder string? as PMLUA_REPORT had it
+---@return table[]? points
+---@return string? err
+function M.sections(pml, folder)
+  local out = {}
+  if not folder then return out end
+  local processes, err = pml.sections.read_all { folder }
+  local built
+  if processes then built, err = pml.report.build(processes) end
+  if not built then return nil, err end
+  for _, s in ipairs(built.sections) do
+    local v = s.all.values
+    local flops, loaded = v["sde:::BYFL::flop_count_I"], v["sde:::BYFL::load_count_I"]
+    local bytes = loaded and loaded + (v["sde:::BYFL::store_count_I"] or 0)
+    if flops and flops > 0 and bytes and bytes > 0 and s.all.total_ns > 0 then
+      out[#out + 1] = { name = pml.report.short(pml.sections.show(s.label), 24):gsub("%s", "_"), intensity = flops / bytes,
+        gflops = flops / s.all.total_ns, precision = "double", counted = pml.countfile.label(built.counted) }
+    end
+  end
+  if #out > 0 then return out end
+  return nil, folder .. ": the compiler counted no floating-point operations in these sections; compile by pmlua cc --count"
+end
+
+local TURNS = 3840 -- of the loops that are counted: a multiple of what any build does at once
+
+-- Operations and bytes of a turn, as the compiler counts them or as they were counted by hand.
+local function per_turn(run, lab, cell, counted)
+  local p = cell.p
+  local key = p.kernel .. p.precision .. p.build
+  if lab.way and counted[key] == nil then
+    counted[key] = compiled.per_call(lab.way, { kernel = p.kernel, precision = p.precision, build = p.build, n = TURNS }) or false
+  end
+  local each = counted[key]
+  if each then return each.flops / TURNS, each.bytes / TURNS, ("compiler, at %s"):format(lab.way.at) end
+  return derived(run, cell, "flops"), derived(run, cell, "bytes"), "hand"
+end
+
 local function points(run, lab, peak, bandwidth)
-  local rows = {}
+  local rows, counted = {}, {}
   for _, cell in ipairs(run.cells) do
-    local p, rate, bytes = cell.p, derived(run, cell, "gflops"), derived(run, cell, "bytes")
+    local p, rate = cell.p, derived(run, cell, "gflops")
     if p.kernel ~= "peak" and rate and peak[p.precision] and bandwidth[p.level] then
+      local flops, bytes, by = per_turn(run, lab, cell, counted)
       rows[#rows + 1] = judged(p.kernel, {
-        precision = p.precision, build = p.build, level = p.level, gflops = rate,
-        intensity = derived(run, cell, "flops") / bytes,
+        precision = p.precision, build = p.build, level = p.level, gflops = rate, intensity = flops / bytes, counted = by,
       }, { peak = peak[p.precision], bandwidth = bandwidth[p.level] })
     end
   end
@@ -133,6 +173,7 @@ local function points(run, lab, peak, bandwidth)
     { "build", "text", "scalar, or bits" }, { "level", "text", "whose roof it is under; placed: the highest" },
     { "intensity", "flops/B", "operations / bytes" }, { "gflops", "GFLOPS", "per core" }, { "roof", "GFLOPS", "there" },
     { "share", "%", "of the roof" }, { "verdict", "text", "under the roof or above it" },
+    { "counted", "text", "who counted operations and bytes" },
   }, rows = rows }
 end
 

@@ -1,5 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* spec/c/count_threads.c - counts of threads that come and go are the process's sum, while somebody reads it. */
+/*
+ * spec/c/count_threads.c - counts of threads that come and go are the process's sum, while somebody reads it.
+ *
+ * SOAK_SECONDS (0) says for how long they come and go at least.
+ */
+#include "base/pml_clock.h"
 #include "check.h"
 #include "count.h"
 #include "source/count/pml_count_runtime.h"
@@ -8,10 +13,13 @@
 
 #include <pthread.h>
 #include <stdatomic.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #define AT_ONCE 8u
-#define WAVES 250u
+#define WAVES 250u /* at least */
 #define EACH 100u
 
 extern struct pml_count_runtime pml_count_runtime;
@@ -44,20 +52,45 @@ static void *watcher(void *fallen) {
   return NULL;
 }
 
+/* A forked child counts on from the sum that it was born with. */
+static bool child_counts(void) {
+  int status = -1;
+  pid_t child = fork();
+  if (child == 0) {
+    uint64_t before = total();
+    add_doubles(9);
+    _exit(total() == before + 9 ? 0 : 1);
+  }
+  return child > 0 && waitpid(child, &status, 0) == child && WIFEXITED(status) && WEXITSTATUS(status) == 0;
+}
+
+static uint64_t wave(void) {
+  pthread_t thread[AT_ONCE];
+  uint64_t n = 0;
+  for (unsigned i = 0; i < AT_ONCE; i++)
+    if (pthread_create(&thread[n], NULL, short_life, NULL) == 0) n++;
+  for (unsigned i = 0; i < n; i++) pthread_join(thread[i], NULL);
+  return n * EACH;
+}
+
 static void many_come_and_go(void) {
-  pthread_t reader, thread[AT_ONCE];
-  unsigned fallen = 0;
-  uint64_t before = total();
+  const char *asked = getenv("SOAK_SECONDS");
+  uint64_t till = pml_clock_ns() + UINT64_C(1000000000) * (asked != NULL ? strtoull(asked, NULL, 10) : 0);
+  pthread_t reader;
+  unsigned fallen = 0, children = 0, right = 0;
+  uint64_t before = total(), made = 0;
   pthread_create(&reader, NULL, watcher, &fallen);
-  for (unsigned w = 0; w < WAVES; w++) {
-    for (unsigned i = 0; i < AT_ONCE; i++) pthread_create(&thread[i], NULL, short_life, NULL);
-    for (unsigned i = 0; i < AT_ONCE; i++) pthread_join(thread[i], NULL);
+  for (unsigned w = 0; w < WAVES || pml_clock_ns() < till; w++) {
+    made += wave();
+    if (w % 50 != 0) continue;
+    children++;
+    right += child_counts();
   }
   atomic_store(&over, true);
   pthread_join(reader, NULL);
-  CHECK(total() - before == (uint64_t)WAVES * AT_ONCE * EACH, "%u threads of %u operations each are counted", 2000u,
-        EACH);
+  CHECK(total() - before == made, "threads that come and go are counted: %llu operations", (unsigned long long)made);
   CHECK(fallen == 0, "the sum never falls while it is read");
+  CHECK(right == children, "children that are forked meanwhile count (%u of %u)", right, children);
   CHECK(pml_count_runtime.area->header.lanes <= AT_ONCE + 3, "they take turns on %u lanes, not more than were at once",
         pml_count_runtime.area->header.lanes);
   CHECK(pml_count_runtime.area->header.sharing == 0, "none had to share its cells");
@@ -141,6 +174,7 @@ static void inherited(void) {
 }
 
 int main(void) {
+  if (pml_clock_init() < 0) return 1;
   struct pml_count_module m = module_of("count_threads.c", PML_COUNT_SOURCE);
   uses(&m, DOUBLE_ADD);
   uses(&m, DOUBLE_LOAD);

@@ -243,6 +243,7 @@ local functions = {
   clock = { ticks = {}, ticks_ordered = {}, ns = {}, to_ns = { 1 }, at_ns = { 1 }, realtime_ns = {}, info = {} },
   event = { parse = { "task-clock" }, list = { "task-clock", false }, pmus = {}, has_pmu = {}, set_sysfs = { "/sys" } },
   command = { spawn = { { "/bin/true" } } },
+  count = { read = { "/nowhere/counts" }, kinds = {}, here = {} },
   counter = { open = { "task-clock", {} } },
   group = { open = { names, {} } },
   eventset = { open = { names, {} } },

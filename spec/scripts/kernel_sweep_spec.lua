@@ -6,6 +6,8 @@ local caches = require "kernels.caches"
 local flops = require "kernels.flops"
 local tables = require "tables"
 
+local build = os.getenv "PMLUA_BUILD" or "build"
+
 -- Operations of an element, and numbers that it moves, as the source has them.
 local formula = {
   add = { 1, 3 }, mult = { 1, 3 }, fma = { 2, 3 }, divide = { 1, 3 }, sqrt = { 1, 2 }, mix = { 5, 3 },
@@ -74,6 +76,24 @@ describe("scripts/kernel_sweep.lua --quick", function()
       if r.state == "ok" then assert.is_true(r.ratio >= 0) else assert.truthy(r.system == nil and #r.state > 5) end
     end
     assert.is_true(#tables.read(dir .. "/caches.dat") >= 2)
+  end)
+
+  it("has the operations by the compiler, which are those of the source, and the bytes that it moves", function()
+    if not io.open(build .. "/workloads/counted/kernels_final.so") then
+      pending("the kernels that count are not built: that needs clang-14 and llvm-14-dev")
+      return
+    end
+    for _, r in ipairs(tables.read(dir .. "/workload.dat")) do
+      if r.user then
+        local what = r.kernel .. r.precision .. r.build
+        assert.same({ r.user, r.user, 1, 1 }, { r.source, r.final, r.source_ratio, r.final_ratio }, what)
+        -- beside the vectors there is the scalar d, which each call reads, also those for no element
+        assert.is_true(r.final_bytes >= r.bytes and r.final_bytes < r.bytes + 100, what)
+        -- as the source has it, the square root's kernel reads the second vector, too
+        local asked = r.kernel == "sqrt" and r.bytes * 3 / 2 or r.bytes
+        assert.is_true(r.source_bytes >= asked and r.source_bytes < asked + 100, what)
+      end
+    end
   end)
 end)
 

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
@@ -54,18 +55,28 @@ static void read_wish(void) {
  */
 static bool lengthen(int fd, uint32_t from, uint32_t to, uint32_t *room) {
   off_t start = from == 0 ? 0 : (off_t)bytes_of(from);
+  struct rlimit limit;
+  if (getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur < bytes_of(to)) {
+    errno = EFBIG; /* before it becomes a signal to the program */
+    return false;
+  }
   if (fallocate(fd, 0, start, (off_t)bytes_of(to) - start) == 0) {
     *room = to;
     return true;
   }
-  if (errno != EOPNOTSUPP || from > 0) return false;
+  if (errno != EOPNOTSUPP || from > 0 || limit.rlim_cur < bytes_of(PML_COUNT_LANES)) return false;
   *room = PML_COUNT_LANES;
   return ftruncate(fd, (off_t)bytes_of(PML_COUNT_LANES)) == 0;
 }
 
 /* A name that nobody has: what another process, or this one before an exec, has counted is never written over. */
 static int create(void) {
+  struct stat st;
   int fd = -1;
+  if (stat(wish, &st) == 0 && !S_ISREG(st.st_mode)) {
+    errno = S_ISDIR(st.st_mode) ? EISDIR : EEXIST;
+    return -1;
+  }
   (void)snprintf(path, sizeof path, "%s", wish);
   for (unsigned i = 1; fd < 0 && i <= NAMES_MAX; i++) {
     fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0666);
@@ -83,7 +94,8 @@ static struct pml_count_area *map_file(uint32_t n, uint32_t *room) {
   if (fd >= 0 && fstat(fd, &st) == 0 && lengthen(fd, 0, n, room))
     at = mmap(NULL, bytes_of(PML_COUNT_LANES), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, fd, 0);
   if (at == MAP_FAILED) {
-    pml__count_say("PMLUA_COUNT=%.300s: %s; counts are in no file", wish, strerror(errno));
+    pml__count_say("PMLUA_COUNT=%.300s: %s; counts are in no file", wish,
+                   errno == EEXIST ? "no regular file, or no further name is free" : strerror(errno));
     if (fd >= 0) (void)unlink(path);
   } else {
     device = st.st_dev;

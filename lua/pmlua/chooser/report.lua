@@ -165,7 +165,7 @@ function M.outcome(plan, outcome, argv)
   local rows, reasons = {}, {}
   for i, row in ipairs(outcome.rows) do
     rows[i] = { row.name, row.value, row.unit, row.coverage and ("%.0f %%"):format(100 * row.coverage) or "-",
-      row.runs and table.concat(row.runs, ",") or "-", says(row, reasons) }
+      row.runs and table.concat(row.runs, ",") or "-", row.source or "-", says(row, reasons) }
   end
   local lines = { table.concat(argv, " ") }
   for r in ipairs(plan.runs) do
@@ -173,8 +173,9 @@ function M.outcome(plan, outcome, argv)
     if result then lines[#lines + 1] = ("run %d of %d: %s"):format(r, #plan.runs, ended_text(result.ended)) end
   end
   if outcome.interrupted then lines[#lines + 1] = ("interrupted in run %d"):format(outcome.interrupted) end
-  lines[#lines + 1] = "\n" .. tabulate({ "", "value", "unit", "counted", "run", "" }, rows)
+  lines[#lines + 1] = "\n" .. tabulate({ "", "value", "unit", "counted", "run", "counted by", "" }, rows)
   for i, why in ipairs(reasons) do lines[#lines + 1] = ("[%d] %s"):format(i, why) end
+  for _, note in ipairs(outcome.notes or {}) do lines[#lines + 1] = "note: " .. note end
   return table.concat(lines, "\n") .. "\n"
 end
 
@@ -225,6 +226,7 @@ function M.data(chooser, plan, more, outcome)
   end
   if outcome then
     data.results, data.interrupted = json.array(outcome.rows), outcome.interrupted
+    data.counting_notes = json.array(outcome.notes or {})
     for _, row in ipairs(outcome.rows) do row.runs = row.runs and json.array(row.runs) end
   end
   return data

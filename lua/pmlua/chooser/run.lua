@@ -8,6 +8,7 @@
 --     pmlua choose --pmu generic CYCLE --run -- sleep 0.1
 
 local core = require "pmlua.core"
+local counted = require "pmlua.chooser.counted"
 local groups = require "pmlua.groups"
 
 local M = {}
@@ -137,8 +138,16 @@ local function seconds_of(results, from)
   end
 end
 
+--- Who counts these events: the PMU, if it does any of them.
+local function source_of(events)
+  for _, e in ipairs(events) do
+    if #e.placements > 0 then return "hardware" end
+  end
+  return "kernel"
+end
+
 local function metric_row(chooser, results, item, inputs)
-  local row = { name = item.name, unit = item.metric.unit, about = item.metric.about }
+  local row = { name = item.name, unit = item.metric.unit, about = item.metric.about, source = source_of(item.events) }
   local counts, from, coverage, problem = gather(chooser, results, item, inputs)
   row.problem = problem
   if problem then return row end
@@ -159,7 +168,7 @@ end
 local function event_row(results, item)
   local event = item.events[1]
   local c, r = count_of(results, item, event)
-  local row = { name = item.name, unit = "", runs = { r } }
+  local row = { name = item.name, unit = "", runs = { r }, source = source_of(item.events) }
   if not c then
     row.problem = problem_of(results, item, event)
   elseif c.coverage == 0 then
@@ -192,9 +201,48 @@ end
 
 ---@class pmlua.Outcome
 ---@field results table[] of each run: { counts, refused, ended? }
----@field rows table[] as M.combine gives them
+---@field rows table[] as M.combine gives them, then what was counted without a PMU
 ---@field interrupted? integer the run that an interrupt ended
 ---@field never integer events that never counted
+---@field notes string[] what counts without a PMU leave out
+
+--- The runs of a plan, the first that is made with @handle's command: it leaves what it counts itself.
+local function make_runs(outcome, plan, argv, handle)
+  local counted_any, why = false, nil
+  for r, run in ipairs(plan.runs) do
+    local reason = hopeless(run)
+    local result, err
+    if reason and outcome.own == nil and counted.is_counting(argv) then
+      result, err = once({ events = {} }, handle.argv)
+      if result then result.refused = skip(run, reason).refused end
+    elseif reason then
+      result, why = skip(run, reason), reason
+    else
+      result, err = once(run, outcome.own == nil and handle.argv or argv)
+    end
+    if not result then return nil, err end
+    if result.ended and outcome.own == nil then outcome.own = r end
+    outcome.results[r] = result
+    for _, c in pairs(result.counts) do
+      counted_any = true
+      if c.coverage == 0 then outcome.never = outcome.never + 1 end
+    end
+    if core.sys.interrupted() then
+      outcome.interrupted = r
+      break
+    end
+  end
+  return counted_any, why
+end
+
+local function compiled_rows(outcome, plan, handle, inputs)
+  local own = outcome.results[outcome.own or 0]
+  if not own then return {} end
+  local rows
+  rows, outcome.notes = counted.compiled(handle, plan, inputs, own.ended.real_ns * 1e-9)
+  for _, row in ipairs(rows) do row.runs = { outcome.own } end
+  return rows
+end
 
 --- Run the command for every run of the plan.
 ---@param chooser pmlua.Chooser
@@ -204,32 +252,36 @@ end
 ---@return pmlua.Outcome? outcome
 ---@return string? err nothing could be counted, or the command could not be run
 function M.command(chooser, plan, argv, inputs)
-  local outcome, counted, why = { results = {}, never = 0 }, false, nil
+  local outcome = { results = {}, never = 0, notes = {} }
+  local handle, refused = counted.prepare(argv)
+  if not handle then return nil, refused end
   core.sys.on_interrupt(true)
-  for r, run in ipairs(plan.runs) do
-    local reason = hopeless(run)
-    local result, err
-    if reason then result, why = skip(run, reason), reason else result, err = once(run, argv) end
-    if not result then
-      core.sys.on_interrupt(false)
-      return nil, err
-    end
-    outcome.results[r] = result
-    for _, c in pairs(result.counts) do
-      counted = true
-      if c.coverage == 0 then outcome.never = outcome.never + 1 end
-    end
-    if core.sys.interrupted() then
-      outcome.interrupted = r
-      break
-    end
-  end
+  local any, why = make_runs(outcome, plan, argv, handle)
   core.sys.on_interrupt(false)
-  if not counted and not outcome.interrupted then
+  local own = any ~= nil and compiled_rows(outcome, plan, handle, inputs or {}) or {}
+  handle.release()
+  if any == nil then return nil, why end
+  if not any and #own == 0 and not outcome.interrupted then
     return nil, "nothing of this can be counted here: " .. (why or "no run was planned")
   end
   outcome.rows = M.combine(chooser, plan, outcome.results, inputs or {})
+  table.move(own, 1, #own, #outcome.rows + 1, outcome.rows)
   return outcome
+end
+
+--- The same by simulation: the command is run once, and no PMU is asked.
+---@param plan pmlua.Choice
+---@param argv string[]
+---@param inputs? table<string, number>
+---@return pmlua.Outcome? outcome
+---@return string? err
+function M.simulation(plan, argv, inputs)
+  local rows, ended = counted.simulated(plan, argv, inputs or {})
+  if not rows then return nil, ended end
+  if #rows == 0 then return nil, "a simulation counts nothing of this; it has CYCLE, CACHE, BANDWIDTH and LOADSTORE" end
+  for _, row in ipairs(rows) do row.runs = { 1 } end
+  return { results = { { counts = {}, refused = {}, ended = ended } }, rows = rows, never = 0,
+    notes = { "times are those of the simulation" } }
 end
 
 return M

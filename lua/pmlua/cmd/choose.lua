@@ -18,6 +18,8 @@ NAME is a group (FLOPS, BANDWIDTH, VECTOR, CACHE, CYCLE, LOADSTORE, USER), one o
   --list             list the groups and presets of the PMU with their metrics, and stop
   --run -- COMMAND   run COMMAND once for each run of the plan, count it and its children, and combine the runs. COMMAND may
                      be a Lua script or an experiment. Counted with each value: the share of the time that its events counted
+                     What COMMAND counts itself, compiled by pmlua cc --count, is told beside that, with its source
+  --sim              with --run: COMMAND is simulated under valgrind instead, without a PMU and slowly
   --work N           the workload counted in the source, in flop, that USER sets beside the hardware's
   --out FILE         write the report there, apart from what COMMAND prints
   --json             everything as an object
@@ -27,7 +29,7 @@ Exit status: 0 done; 1 nothing could be counted, an event never counted, or COMM
     pmlua choose --pmu generic CYCLE --run -- sleep 0.1]],
 }
 
-local switches = { ["--json"] = "json", ["--more"] = "more", ["--list"] = "list", ["--run"] = "run" }
+local switches = { ["--json"] = "json", ["--more"] = "more", ["--list"] = "list", ["--run"] = "run", ["--sim"] = "sim" }
 local with_value = { ["--pmu"] = "pmu", ["--smt"] = "smt", ["--watchdog"] = "watchdog", ["--groups"] = "groups",
   ["--work"] = "work", ["--out"] = "out" }
 
@@ -48,6 +50,7 @@ local function check(options)
     if not work or not (work >= 0 and work < math.huge) then return nil, "--work needs a number from 0 on" end
     options.work = work
   end
+  if options.sim and not options.run then return nil, "--sim is of a run; add --run -- COMMAND" end
   if options.argv and not options.run then return nil, "a command needs --run before the --" end
   if options.run and #(options.argv or {}) == 0 then return nil, "--run needs a command after --" end
   if #options.names == 0 and not options.list then return nil, "name a group, a metric, a preset or an event" end
@@ -166,7 +169,9 @@ local function choose(options, chooser, file)
   if options.run and not why then
     io.stdout:flush()
     argv = command_of(options.argv)
-    outcome, why = require "pmlua.chooser.run".command(chooser, plan, argv, { work = options.work })
+    local run, inputs = require "pmlua.chooser.run", { work = options.work }
+    if options.sim then outcome, why = run.simulation(plan, argv, inputs)
+    else outcome, why = run.command(chooser, plan, argv, inputs) end
   end
   local status = write(file, report_of(options, chooser, plan, outcome, argv))
   if why then return complain(why) end

@@ -66,7 +66,7 @@ check("hardware PMU", function()
   local has, why = core.event.has_pmu()
   if has then return "ok", "the core PMU counts" end
   local finding, remedy = split(why)
-  return "missing", finding, remedy or "use software events, tracepoints or clocks, or a host that exposes its PMU"
+  return "missing", finding, remedy or "count by the compiler or by simulation (see below), or use a host that exposes its PMU"
 end)
 
 -- What the kernel's switch for user-space reads says; "" where there is none.
@@ -214,6 +214,21 @@ check("virtual machine", function()
   if not virtual then return "ok", "no hypervisor is seen" end
   return "limited", "runs under a hypervisor" .. (vendor and vendor ~= "" and " (" .. vendor .. ")" or "")
     .. ": times include its own", "measure on the bare machine, or compare within one run"
+end)
+
+-- The two ways to count where there is no PMU.
+check("compiler counts", function()
+  local module, why = require "pmlua.cc.count".instrumenter()
+  if not module then return "missing", split(why) end
+  local clang = command "clang" or command "clang-14"
+  if not clang then return "missing", "there is no clang to compile with", "install clang (Debian: clang-14)" end
+  return "ok", "programs that are compiled by pmlua cc --count -- clang count their own operations"
+end)
+
+check("simulation", function()
+  local version, why = require "pmlua.simulation".available()
+  if not version then return "missing", split(why) end
+  return "ok", "pmlua stat --sim counts instructions and simulates caches, of any program"
 end)
 
 check("CPU governor", function()

@@ -20,6 +20,7 @@ PATTERN selects by name and description: a glob ('*cache*miss*') or plain text, 
 How an event may be named:
 
   clock::ticks  clock::ns              pmlua's own clock
+  sim::Ir  sim::D1mr ...               counted by simulation: pmlua --sim SCRIPT, pmlua stat --sim
   cycles  task-clock ...               perf's generic names
   plugin::NAME::METRIC                 metric plugins, in C or Lua, once they are loaded: by pml.plugin.load or by
                                        SCOREP_METRIC_PLUGINS=NAME,... and SCOREP_METRIC_<NAME>=TOKEN,...
@@ -30,7 +31,7 @@ How an event may be named:
   mem:ADDR|SYMBOL[+OFF][:rwx][:len]    breakpoint
   uprobe:PATH:SYMBOL|0xOFFSET[%return] user-space probe
 
-and, but for clocks and plugins, with modifiers: :u user, :k kernel, :h hypervisor, or several (:uk).
+and, but for clocks, simulations and plugins, with modifiers: :u user, :k kernel, :h hypervisor, or several (:uk).
 
     pmlua events page-fault]],
 }
@@ -39,6 +40,7 @@ local titles = {
   clock = "Clocks", generic = "Generic events of perf", libpfm4 = "Events of libpfm4",
   sysfs = "PMUs of the kernel (/sys/bus/event_source/devices)", tracepoint = "Tracepoints",
   breakpoint = "Breakpoints", sde = "Software-defined events", plugin = "Metrics of plugins", uprobe = "User-space probes",
+  sim = "Events of simulation",
 }
 
 local function parse(args)

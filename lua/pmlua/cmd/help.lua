@@ -82,6 +82,7 @@ usage: pmlua [OPTIONS] SCRIPT.lua [ARGS]    run a script or an experiment ('-': 
 options:
   -e CODE     run CODE before the script; may be repeated; pml is loaded
   -i          a prompt, after CODE and SCRIPT
+  --sim       all of it under simulation: instructions and more are counted exactly, times mean nothing (help stat)
   --debug     errors with a traceback
   --version   print the version
   --help      print this

@@ -3,6 +3,7 @@
 --
 --     pmlua record -- sqlite3 :memory: 'select sqlite_version()'
 
+local child = require "pmlua.child"
 local core = require "pmlua.core"
 local preload = require "pmlua.preload"
 local recording = require "pmlua.recording"
@@ -109,9 +110,7 @@ local function complain(text)
   io.stderr:write("pmlua record: ", text, "\n")
 end
 
-local function sentence(err)
-  return (err:gsub("^[%w_.]+: E%w+: ", ""))
-end
+local sentence = child.sentence
 
 --- The folder, made, by its full path; nil and why.
 local function folder(name)
@@ -154,24 +153,14 @@ end
 
 local variables = { "LIB", "SYM", "NOT", "FILTER", "EVENTS", "MAX_DEPTH", "MAX_CALLS", "MIN_NS" }
 
---- How the command ended; nil and why. An interrupt from the terminal is the command's; what it left is told all the same.
+--- How the command ended; nil and why.
 local function run(o, library, dir)
   local words = { "env", "LD_PRELOAD=" .. preload.with(library), "PMLUA_RECORD_DIR=" .. dir, preload.clock() }
   for _, name in ipairs(variables) do
     words[#words + 1] = o[name] and ("PMLUA_RECORD_%s=%s"):format(name, o[name])
   end
   if o.trace then words[#words + 1] = "PMLUA_RECORD_TRACE=1" end
-  table.move(o.words, 1, #o.words, #words + 1, words)
-  local command <close>, err = core.command.spawn(words)
-  if not command then return nil, sentence(err) end
-  core.sys.on_interrupt()
-  local started, refused = command:start()
-  local ended, lost
-  if started then ended, lost = command:wait() end
-  core.sys.interrupted()
-  core.sys.on_interrupt(false)
-  if not started then return nil, sentence(refused) end
-  return ended, lost and sentence(lost)
+  return child.run(table.move(o.words, 1, #o.words, #words + 1, words))
 end
 
 --- What the options name is there; nil and why not.
@@ -215,7 +204,7 @@ function M.run(args)
     return NOT_RUN
   end
   recording.report(o, dir, complain)
-  return ended.signal and 128 + ended.signal or ended.status
+  return child.status(ended)
 end
 
 return M

@@ -3,9 +3,11 @@
 --
 -- Try:  pmlua report DIR --pmu skx
 --
--- A metric is there when all its events were counted, by a PMU or by the compiler. `time` is that of the section and `work` what its stops said, so
--- that USER's ratio compares what the source counted with what the hardware did.
+-- A metric is there when all its events were counted, by a PMU or by the compiler; its source says by whom. `time` is that
+-- of the section and `work` what its stops said, so that USER's ratio compares what the source counted with what the
+-- hardware did.
 
+local countfile = require "pmlua.countfile"
 local groups = require "pmlua.groups"
 
 local M = {}
@@ -89,7 +91,7 @@ function M.add(report, wish)
   for _, name in ipairs { pmu or "generic", pmu and pmu ~= "generic" and "generic" or nil } do
     from[#from + 1] = { groups = groups.of(name), source = name == "generic" and "perf" or name }
   end
-  from[#from + 1] = { groups = groups.counted "compiler", source = report.counted and "compiler, at " .. report.counted or "compiler" }
+  from[#from + 1] = { groups = groups.counted "compiler", source = countfile.label(report.counted) }
   for _, s in ipairs(report.sections) do
     s.metrics = {}
     for _, of in ipairs(from) do

@@ -50,9 +50,14 @@ end
 
 local names = { "CALLS", "TIME", "%", "SELF", "MEAN", "MIN", "MAX", "SIGMA", "WORK", "RATE" }
 
+--- A + marks what the program did not say itself.
+local function work_of(section, row)
+  return units.work(row.work, section.type) .. (section.counted_work and row.work > 0 and "+" or "")
+end
+
 local function figures(section, row, time_ns, own_ns)
   return { integer(row.count), units.time(time_ns), units.percent(row.share), units.time(own_ns), units.time(row.mean_ns),
-    units.time(row.min_ns), units.time(row.max_ns), units.time(row.stddev_ns), units.work(row.work, section.type) .. (section.counted_work and row.work > 0 and "+" or ""),
+    units.time(row.min_ns), units.time(row.max_ns), units.time(row.stddev_ns), work_of(section, row),
     units.rate(row.rate, section.type) }
 end
 

@@ -2,7 +2,8 @@
 /*
  * scripts/workloads/kernels/element.h - one element at a time, for both types: what every build does with a remainder.
  *
- * The square root is the instruction itself: sqrt() would test for errno in every turn.
+ * The square root is the instruction itself: sqrt() would test for errno in every turn. Where the compiler counts
+ * operations (KERNELS_COUNTED), which it cannot in assembly, it is told that nobody looks at errno.
  */
 #ifndef KERNELS_ELEMENT_H
 #define KERNELS_ELEMENT_H
@@ -16,8 +17,6 @@
     __asm__("vsqrts" letter " %1, %1, %0" : "=x"(root_) : "x"(x));                                                     \
     root_;                                                                                                             \
   })
-#define ELEMENT_SQRT_double(x) ELEMENT_ROOT(double, "d", x)
-#define ELEMENT_SQRT_float(x) ELEMENT_ROOT(float, "s", x)
 #define ELEMENT_KEEP(x) __asm__ volatile("" : : "x"(x))
 #elif defined(__aarch64__)
 #define ELEMENT_ROOT(type, letter, x)                                                                                  \
@@ -26,13 +25,16 @@
     __asm__("fsqrt %" letter "0, %" letter "1" : "=w"(root_) : "w"(x));                                                \
     root_;                                                                                                             \
   })
+#define ELEMENT_KEEP(x) __asm__ volatile("" : : "w"(x))
+#else
+#define ELEMENT_KEEP(x) __asm__ volatile("" : : "m"(x))
+#endif
+#if defined(ELEMENT_ROOT) && !defined(KERNELS_COUNTED)
 #define ELEMENT_SQRT_double(x) ELEMENT_ROOT(double, "d", x)
 #define ELEMENT_SQRT_float(x) ELEMENT_ROOT(float, "s", x)
-#define ELEMENT_KEEP(x) __asm__ volatile("" : : "w"(x))
 #else
 #define ELEMENT_SQRT_double(x) __builtin_sqrt(x)
 #define ELEMENT_SQRT_float(x) __builtin_sqrtf(x)
-#define ELEMENT_KEEP(x) __asm__ volatile("" : : "m"(x))
 #endif
 #define ELEMENT_FMA_double(x, y, z) __builtin_fma(x, y, z)
 #define ELEMENT_FMA_float(x, y, z) __builtin_fmaf(x, y, z)

@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* bindings/lcount.c - pml.count: files of what the compiler counted, and the kinds that there are. */
+#include "lutil.h"
+
+/* Sums of Byfl first, then the kinds of operation: those that were counted. */
+static void push_counts(lua_State *L, const struct pml_counts *c) {
+  const char *name, *description;
+  lua_createtable(L, 0, (int)c->nevents);
+  for (size_t i = 0; i < c->nevents && pml_count_kind(i, &name, &description); i++) lutil_setint(L, name, c->event[i]);
+  lua_setfield(L, -2, "events");
+  lua_newtable(L);
+  for (size_t i = 0; i < c->ncells && pml_count_kind(c->nevents + i, &name, &description); i++)
+    if (c->cell[i] > 0) lutil_setint(L, name, c->cell[i]);
+  lua_setfield(L, -2, "operations");
+}
+
+static void push_parts(lua_State *L, const struct pml_counts *c) {
+  lua_createtable(L, (int)c->nparts, 0);
+  for (size_t i = 0; i < c->nparts; i++) {
+    lua_createtable(L, 0, 3);
+    lutil_setstr(L, "name", c->part[i].name);
+    lutil_setstr(L, "at", pml_count_at_name(c->part[i].at));
+    lutil_setint(L, "uncounted", c->part[i].uncounted);
+    lua_rawseti(L, -2, (lua_Integer)i + 1);
+  }
+  lua_setfield(L, -2, "parts");
+}
+
+static int push_all(lua_State *L) {
+  const struct pml_counts *c = lua_touserdata(L, 1);
+  lua_createtable(L, 0, 16);
+  lutil_setint(L, "pid", (uint64_t)(int64_t)c->pid);
+  lutil_setint(L, "parent", (uint64_t)(int64_t)c->parent);
+  lutil_setint(L, "started_ns", c->started_ns);
+  lutil_setbool(L, "ended", c->ended);
+  lutil_setstr(L, "at", pml_count_at_name(c->at));
+  lutil_setint(L, "threads", c->threads);
+  lutil_setint(L, "sharing", c->sharing);
+  lutil_setint(L, "modules", c->modules);
+  lutil_setint(L, "refused", c->refused);
+  lutil_setint(L, "uncounted", c->uncounted);
+  lutil_setstr(L, "command", c->command);
+  push_counts(L, c);
+  push_parts(L, c);
+  return 1;
+}
+
+/* Protected, so that what was read is freed when Lua runs out of memory. */
+static int l_read(lua_State *L) {
+  const char *path = lutil_string(L, 1);
+  struct pml_counts *c;
+  luaL_checkstack(L, 4, NULL);
+  lua_pushcfunction(L, push_all);
+  int err = pml_count_read(path, &c);
+  if (err < 0) return pml_pusherr(L, err, "count.read");
+  lua_pushlightuserdata(L, c);
+  int status = lua_pcall(L, 1, 1, 0);
+  pml_counts_free(c);
+  return status == LUA_OK ? 1 : lua_error(L);
+}
+
+static int l_kinds(lua_State *L) {
+  const char *name, *description;
+  lua_newtable(L);
+  for (size_t i = 0; pml_count_kind(i, &name, &description); i++) {
+    lua_createtable(L, 0, 2);
+    lutil_setstr(L, "name", name);
+    lutil_setstr(L, "description", description);
+    lua_rawseti(L, -2, (lua_Integer)i + 1);
+  }
+  return 1;
+}
+
+static int l_here(lua_State *L) {
+  lua_pushboolean(L, pml_count_active());
+  lua_pushstring(L, pml_count_at_name(pml_count_here()));
+  return 2;
+}
+
+int luaopen_pmlua_count(lua_State *L) {
+  static const luaL_Reg functions[] = {{"read", l_read}, {"kinds", l_kinds}, {"here", l_here}, {NULL, NULL}};
+  luaL_newlib(L, functions);
+  return 1;
+}

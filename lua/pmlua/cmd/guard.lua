@@ -1,0 +1,309 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+--- `pmlua guard`: a build fails when a program's functions or sections take more instructions than they did.
+--
+--     pmlua guard --save counts.guard -- ./program
+--     pmlua guard counts.guard -- ./program
+
+local core = require "pmlua.core"
+local guard = require "pmlua.guard"
+local preload = require "pmlua.preload"
+local sections = require "pmlua.sections"
+local simulation = require "pmlua.simulation"
+
+local M = {
+  summary = "keep the instruction counts of a program, and fail when they grow",
+  usage = "pmlua guard --save FILE [--event EVENT] [--object GLOB] [--function GLOB] [--runs N] [--] CMD [ARGS], or "
+    .. "pmlua guard FILE [--bound PERCENT] [--least N] [--per-call] [--json] [--] CMD [ARGS]",
+  help = [[
+With --save CMD is run and the counts of its sections and functions are written to FILE, a text to be kept with the
+sources. Without, CMD is run and compared with FILE: status 1 and a table if anything grew by more than the bound.
+Counts are those of pmlua stat --sim: exact, and the same on every machine of one architecture with the same compiler.
+
+  --bound PERCENT   by how much a count may grow (1)
+  --least N         growth up to so many instructions is none (16)
+  --event EVENT     what is counted (sim::Ir, instructions); misses depend on addresses, so give them a larger bound
+  --object GLOB     guard functions of these programs and libraries; may be repeated ('*': all). Otherwise it is CMD
+                    itself and libraries outside of /lib and /usr/lib: what the C library takes depends on the cpu
+  --function GLOB   guard only these functions; may be repeated
+  --runs N          how many runs are made to save (2): a count that differs between them may differ so again
+  --per-call        compare what a call takes on the average, however many there are
+  --json            the verdict as JSON, on standard output
+
+Sections are guarded with the functions they call, whoever they are of; on x86-64 the C library is told to do without
+the newest instructions, so that it does the same everywhere. A function that is new or gone is named, and is no failure
+by itself: the sum over all functions is guarded, too. A fall by more than the bound is told: save anew to keep it.
+Other compilers, architectures, events or objects than those of FILE are not compared: status 1, and what differs.
+
+    pmlua guard --save counts.guard -- ./program
+    pmlua guard counts.guard --bound 0.5 -- ./program]],
+}
+
+local BOUND, LEAST = 0.01, 16
+local LINES = 20 -- of new and vanished functions
+local takes_value = { ["--bound"] = "bound", ["--least"] = "least", ["--event"] = "event", ["--object"] = "objects",
+  ["--function"] = "functions", ["--runs"] = "runs",
+  ["--save"] = "save" }
+
+local function complain(text)
+  io.stderr:write("pmlua guard: ", text, "\n")
+end
+
+-- --- the command line ---
+
+local function place_of(event)
+  local short = event:gsub("^sim::", "")
+  for i, name in ipairs(simulation.events) do
+    if name == short then return i end
+  end
+end
+
+local take = {}
+
+function take.bound(o, value)
+  local v = tonumber(value:match("^[%d.]+"))
+  o.bound = v and value:find("^[%d.]+%%?$") and v / 100
+  return not o.bound and ("--bound: '%s' is no percentage"):format(value) or nil
+end
+
+function take.runs(o, value)
+  o.runs = math.tointeger(tonumber(value))
+  return (not o.runs or o.runs < 1 or o.runs > 100) and ("--runs: '%s' is no number from 1 to 100"):format(value) or nil
+end
+
+function take.least(o, value)
+  o.least = math.tointeger(tonumber(value))
+  return (not o.least or o.least < 0) and ("--least: '%s' is no number from 0 on"):format(value) or nil
+end
+
+function take.event(o, value)
+  o.event = "sim::" .. value:gsub("^sim::", "")
+  if place_of(value) then return nil end
+  return ("--event: a simulation has no event '%s'; it has %s"):format(value, table.concat(simulation.events, " "))
+end
+
+local function add_to(key)
+  return function(o, value)
+    o[key] = o[key] or {}
+    o[key][#o[key] + 1] = value
+    return value:find("%s") and ("--%s: '%s' has a blank; say ? for it"):format(key:sub(1, -2), value) or nil
+  end
+end
+
+take.objects, take.functions = add_to "objects", add_to "functions"
+
+function take.save(o, value) o.save = value end
+
+local function check(o)
+  if not o.save and not o.file then return "name the file: --save FILE to keep counts, FILE to compare with them" end
+  if o.save and o.file then return "either --save FILE or FILE, then -- and the command" end
+  if #o.words == 0 then return "say what to run, after --" end
+  if o.words[1]:find("=", 1, true) then return "a command with '=' in its name cannot be counted" end
+  if o.save and (o.bound or o.least or o.per_call or o.json) then
+    return "--bound, --least, --per-call and --json are said when it is compared"
+  end
+  if not o.save and (o.event or o.objects or o.functions or o.runs) then
+    return "--event, --object, --function and --runs are said with --save; FILE has them"
+  end
+end
+
+local function parse(args)
+  local o, i = { words = {} }, 1
+  while i <= #args do
+    local name, value = args[i]:match("^(%-%-[%w-]+)=(.*)$")
+    name, i = name or args[i], i + 1
+    if name == "--" then
+      o.words = { table.unpack(args, i) }
+      break
+    elseif name == "--json" or name == "--per-call" then o[name:sub(3):gsub("-", "_")] = true
+    elseif takes_value[name] then
+      if not value then value, i = args[i], i + 1 end
+      if not value or value == "" then return nil, name .. " needs a value" end
+      local wrong = take[takes_value[name]](o, value)
+      if wrong then return nil, wrong end
+    elseif name:find("^%-") then return nil, "no such option: " .. name
+    elseif o.save or o.file then
+      o.words = { table.unpack(args, i - 1) }
+      break
+    else o.file = name end
+  end
+  local wrong = check(o)
+  if wrong then return nil, wrong end
+  return o
+end
+
+-- --- a run ---
+
+--- What compilers wrote into the program: "GCC: (Debian 12.2.0-14) 12.2.0", sorted, each once.
+local function compiler_of(path)
+  local f <close> = io.open(path, "rb")
+  local text, seen, list = f and f:read("a") or "", {}, {}
+  for _, pattern in ipairs { "GCC: %b() [%d.]+", "[%w ]*clang version [%d.]+", "rustc version [%d.]+" } do
+    for found in text:gmatch(pattern) do
+      if not seen[found] then seen[found], list[#list + 1] = true, found end
+    end
+  end
+  table.sort(list)
+  return #list > 0 and table.concat(list, ", ") or "unknown"
+end
+
+local steady = "GLIBC_TUNABLES=glibc.cpu.hwcaps=-AVX2,-AVX,-BMI2,-ERMS,-FSRM,-LZCNT,-MOVBE:"
+  .. "glibc.cpu.x86_data_cache_size=32768:glibc.cpu.x86_shared_cache_size=1048576:"
+  .. "glibc.cpu.x86_non_temporal_threshold=786432"
+
+local function caches_of(text)
+  local caches = {}
+  for level, value in text:gmatch("(%w+)=([%d,]+)") do
+    if simulation.caches[level] and simulation.check_cache(level, value) then caches[level] = value end
+  end
+  return caches
+end
+
+local function words_of(text)
+  local words = {}
+  for word in text:gmatch("%S+") do words[#words + 1] = word end
+  return words
+end
+
+local function run(o, about, program)
+  local set = about.architecture == "x86_64" and not os.getenv("GLIBC_TUNABLES") and { steady } or nil
+  local all, err, status = simulation.count(o.words, { caches = caches_of(about.caches), set = set })
+  if not all then return nil, err, status end
+  if all.ended.status ~= 0 then
+    local how = all.ended.signal and "was ended by signal" or "failed with status"
+    return nil, ("%s %s %d, so its counts are of no use"):format(o.words[1], how, all.ended.signal or all.ended.status)
+  end
+  if #all.processes == 0 then return nil, "nothing was counted of " .. o.words[1] end
+  for _, warning in ipairs(require("pmlua.simulation.told").warnings(all)) do complain(warning) end
+  local objects = about.objects ~= "own" and words_of(about.objects) or nil
+  local functions = about.functions ~= "all" and words_of(about.functions) or nil
+  return guard.rows(all, place_of(about.event), core.sys.realpath(program) or program, objects, functions)
+end
+
+--- What counts depend on here.
+local function about_here(o, program, version)
+  return {
+    architecture = core.sys.uname().machine, compiler = compiler_of(program), event = o.event or "sim::Ir",
+    objects = o.objects and table.concat(o.objects, " ") or "own",
+    functions = o.functions and table.concat(o.functions, " ") or "all", caches = simulation.model(),
+    tool = "callgrind-" .. version, command = table.concat(o.words, " "),
+  }
+end
+
+-- --- what is told ---
+
+local function title(row)
+  return (row.object and row.object .. ":" or "") .. sections.show(row.name)
+end
+
+--- By how much a count grew; of a call, if that was asked.
+local function change(pair, per_call)
+  local was, is = pair.row.count, pair.now.count
+  if per_call then was = was * pair.now.calls / pair.row.calls end
+  return was > 0 and ("%+.2f %%"):format(100 * (is - was) / was) or "from 0"
+end
+
+local function table_of(pairs_of, per_call)
+  local rows = {}
+  for i, pair in ipairs(pairs_of) do
+    local row, now = pair.row, pair.now
+    rows[i] = { row.kind, title(row), row.count, now.count, change(pair, per_call), row.calls, now.calls }
+  end
+  return rows
+end
+
+local function name_some(rows, what, event)
+  for i, row in ipairs(rows) do
+    if i > LINES then
+      complain(("and %d more are %s"):format(#rows - LINES, what))
+      break
+    end
+    complain(("%s %s is %s: %d %s"):format(row.kind, title(row), what, row.count, event))
+  end
+end
+
+local function tell(verdict, about, bound, per_call)
+  local names = { "", "name", "kept", "now", "change", "calls kept", "calls now" }
+  name_some(verdict.new, "new", about.event)
+  name_some(verdict.gone, "gone", about.event)
+  for _, pair in ipairs(verdict.fallen) do
+    complain(("%s %s fell by more than %g %%: %d %s, kept %d; save anew to guard that"):format(pair.row.kind, title(pair.row),
+      bound * 100, pair.now.count, about.event, pair.row.count))
+  end
+  if #verdict.grown == 0 then
+    complain(("%d counts of %s are within %g %%"):format(verdict.compared, about.event, bound * 100))
+    return
+  end
+  io.stderr:write("\n", require("pmlua.tabulate")(names, table_of(verdict.grown, per_call)), "\n")
+  complain(("%d of %d counts of %s grew by more than %g %%"):format(#verdict.grown, verdict.compared, about.event, bound * 100))
+end
+
+local function print_json(verdict, about, bound)
+  local json = require "pmlua.json"
+  for _, key in ipairs { "grown", "fallen", "new", "gone" } do json.array(verdict[key]) end
+  verdict.conditions, verdict.bound = about, bound
+  print(json.encode(verdict))
+end
+
+-- --- save and compare ---
+
+local function save(o, program, version)
+  local about, runs = about_here(o, program, version), {}
+  for i = 1, o.runs or 2 do
+    local rows, err, status = run(o, about, program)
+    if not rows then return nil, err, status end
+    runs[i] = rows
+  end
+  local rows = guard.spread(runs)
+  if #rows == 1 and rows[1].count == 0 then
+    return nil, ("no function of %s was counted; name what to guard with --object GLOB"):format(program)
+  end
+  local ok, err = guard.save(o.save, { about = about, rows = rows })
+  if not ok then return nil, err end
+  complain(("%d counts of %s kept in %s"):format(#rows, about.event, o.save))
+  return 0
+end
+
+local function compare(o, program, version)
+  local kept, err = guard.load(o.file)
+  if not kept then return nil, err end
+  local here = about_here(o, program, version)
+  for _, key in ipairs { "event", "objects", "functions" } do here[key] = kept.about[key] end
+  for _, key in ipairs(guard.conditions) do
+    if kept.about[key] ~= here[key] then
+      return nil, ("%s has counts of another %s (%s, here %s); save them anew"):format(o.file, key, kept.about[key], here[key])
+    end
+  end
+  if not place_of(kept.about.event) then return nil, ("%s: no event '%s'"):format(o.file, kept.about.event) end
+  if kept.about.tool ~= here.tool then complain(("the counts were kept by %s, this is %s"):format(kept.about.tool, here.tool)) end
+  local rows, refused, status = run(o, kept.about, program)
+  if not rows then return nil, refused, status end
+  local bound = o.bound or BOUND
+  local verdict = guard.compare(kept, rows, { bound = bound, least = o.least or LEAST, per_call = o.per_call })
+  if o.json then print_json(verdict, kept.about, bound) else tell(verdict, kept.about, bound, o.per_call) end
+  return #verdict.grown > 0 and 1 or 0
+end
+
+---@param args string[]
+---@return integer status
+function M.run(args)
+  local o, misuse = parse(args)
+  if not o then
+    io.stderr:write("pmlua guard: ", misuse, "; usage: ", M.usage, "\n")
+    return 2
+  end
+  local valgrind, version = simulation.available()
+  local program, err, status = preload.locate(o.words[1])
+  if not valgrind or not program then
+    complain(valgrind and err or version)
+    return valgrind and status or 1
+  end
+  local done
+  done, err, status = (o.save and save or compare)(o, program, version)
+  if not done then
+    complain(err)
+    return status or 1
+  end
+  return done
+end
+
+return M

@@ -1,0 +1,212 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+--- `pmlua stat -- CMD`: what a whole command costs, counted by the kernel, or exactly by simulation.
+--
+--     pmlua stat -- sort /etc/services
+--     pmlua stat --sim -- ./program
+
+local core = require "pmlua.core"
+
+local M = {
+  summary = "run a program and tell what it cost: counted by the kernel, or exactly by simulation",
+  usage = "pmlua stat [-e EVENTS] [--sim [--I1|--D1|--LL BYTES,WAYS,LINE] [--top N]] [--json] [--out FILE] [--] CMD [ARGS]",
+  help = [[
+CMD is run as it is and counted with all its children. The table is printed on standard error, also when CMD is
+interrupted or killed; CMD's exit status is returned.
+
+  -e EVENTS    only these, separated by commas; may be repeated (pmlua events; with --sim: Ir or sim::Ir, and so on)
+  --json       the counts as JSON, on standard output
+  --out FILE   the table (or the JSON) into this file instead
+
+  --sim        CMD runs under valgrind's callgrind, some 50 to 100 times slower, and needs no PMU: instructions (Ir), data
+               reads and writes (Dr, Dw), branches (Bc conditional, Bi indirect) are counted exactly; misses of the first
+               and the last level (I1mr, D1mr, D1mw, ILmr, DLmr, DLmw) and mispredictions (Bcm, Bim) are those of a
+               model. Told for the whole, for each thread, for the sections of programs that have some, for functions.
+  --I1 --D1 --LL BYTES,WAYS,LINE   the caches of the model (I1=D1=32768,8,64 LL=8388608,16,64, whatever the machine has)
+  --top N      how many functions are told (20)
+
+A simulation counts in user space only, and of a process what its last program did. Counts are the same in each run
+where the program does the same: it does not if it depends on the time, on how threads interleave or on its environment.
+
+    pmlua stat -- sort /etc/services
+    pmlua stat --sim -e Ir,D1mr,D1mw -- ./program input]],
+}
+
+local NAME = 48     -- bytes of a function's or section's
+local takes_value = { ["-e"] = true, ["--out"] = true, ["--I1"] = true, ["--D1"] = true, ["--LL"] = true, ["--top"] = true }
+local flags = { ["--sim"] = true, ["--json"] = true }
+
+local function complain(text)
+  io.stderr:write("pmlua stat: ", text, "\n")
+end
+
+-- --- the command line ---
+
+--- Names between commas; those inside pmu/a,b/ are its own.
+local function add_events(o, text)
+  o.events = o.events or {}
+  local name, inside = "", false
+  for c in (text .. ","):gmatch(".") do
+    if c == "/" then inside = not inside end
+    if c == "," and not inside then
+      if name == "" then return "-e: an event's name is empty" end
+      o.events[#o.events + 1], name = name, ""
+    else
+      name = name .. c
+    end
+  end
+  if inside then return ("-e: '%s' has a '/' without its other"):format(text) end
+end
+
+local function take(o, name, value)
+  if name == "-e" then return add_events(o, value) end
+  if name == "--top" then
+    o.top = math.tointeger(tonumber(value))
+    return (not o.top or o.top < 0) and ("--top: '%s' is no number of functions"):format(value) or nil
+  end
+  if name == "--out" then
+    o.out = value
+    return
+  end
+  local level = name:sub(3)
+  local fine, err = require("pmlua.simulation").check_cache(level, value)
+  if not fine then return err end
+  o.caches = o.caches or {}
+  o.caches[level] = value
+end
+
+--- Events of a simulation by their places in its arrays of counts.
+local function places_of(names)
+  local events, places = require("pmlua.simulation").events, {}
+  for i, name in ipairs(names) do
+    local short = name:gsub("^sim::", "")
+    for k, event in ipairs(events) do
+      if event == short then places[i] = k end
+    end
+    if not places[i] then
+      return nil, ("-e: a simulation has no event '%s'; it has %s"):format(name, table.concat(events, " "))
+    end
+  end
+  return places
+end
+
+local function check(o)
+  if #o.words == 0 then return "say what to run" end
+  if o.words[1]:find("=", 1, true) then return "a command with '=' in its name cannot be counted" end
+  if not o.sim and (o.caches or o.top) then return "--I1, --D1, --LL and --top are of a simulation; add --sim" end
+  if o.sim and o.events then
+    local err
+    o.places, err = places_of(o.events)
+    return err
+  end
+  for _, name in ipairs(o.events or {}) do
+    if name:find("^sim::") then return name .. " is counted by simulation; add --sim" end
+  end
+end
+
+local function parse(args)
+  local o, i = {}, 1
+  while i <= #args and args[i]:find("^%-") do
+    local name, value = args[i]:match("^(%-%-%w+)=(.*)$")
+    name = name or args[i]
+    i = i + 1
+    if name == "--" then break end
+    if flags[name] then o[name:sub(3)] = true
+    elseif not takes_value[name] then return nil, "no such option: " .. name
+    else
+      if not value then value, i = args[i], i + 1 end
+      if not value or value == "" then return nil, name .. " needs a value" end
+      local wrong = take(o, name, value)
+      if wrong then return nil, wrong end
+    end
+  end
+  o.words = { table.unpack(args, i) }
+  local wrong = check(o)
+  if wrong then return nil, wrong end
+  return o
+end
+
+-- --- what is told ---
+
+--- Where the table goes, opened before the command runs: nil and why not.
+local function output(o)
+  if not o.out then return o.json and io.stdout or io.stderr end
+  return io.open(o.out, "w")
+end
+
+local function ending(ended)
+  if ended.signal then return ("ended by signal %d"):format(ended.signal) end
+  return ended.status ~= 0 and ("exit status %d"):format(ended.status) or nil
+end
+
+local function coverage(row)
+  if not row.running_ns or row.running_ns >= row.enabled_ns then return nil end
+  return ("scaled: counted %.0f %% of the time, %d raw"):format(100 * row.running_ns / row.enabled_ns, row.raw)
+end
+
+local function rows_of(result)
+  local rows = {}
+  for i, r in ipairs(result.rows) do
+    rows[i] = { r.event, r.value, r.unit, r.source, r.reason and "not counted: " .. r.reason or coverage(r) or "" }
+  end
+  return rows
+end
+
+--- Without a PMU, what else there is.
+local function tell_no_pmu()
+  if core.event.has_pmu() then return end
+  complain("no PMU here, so no hardware counts; --sim counts instructions, reads, writes and branches by simulation, "
+    .. "and a program built with pmlua cc --count counts its own operations")
+end
+
+local function stat(o, out)
+  local result, err, status = require("pmlua.counts").run(o.words, { events = o.events })
+  if not result then return nil, err, status end
+  if o.json then
+    local json = require "pmlua.json"
+    out:write(json.encode { command = json.array(o.words), ended = result.ended, counts = json.array(result.rows) })
+  else
+    out:write("\n", require("pmlua.tabulate")({ "event", "count", "unit", "counted by", "" }, rows_of(result)), "\n")
+    if not o.events then tell_no_pmu() end
+  end
+  return result.ended
+end
+
+local function simulate(o, out)
+  local simulation = require "pmlua.simulation"
+  local all, err, status = simulation.count(o.words, { caches = o.caches })
+  if not all then return nil, err, status end
+  local told = require "pmlua.simulation.told"
+  if o.json then out:write(told.json(all, o.words))
+  else out:write(told.text(all, { places = o.places, top = o.top, name = NAME })) end
+  for _, warning in ipairs(told.warnings(all)) do complain(warning) end
+  return all.ended
+end
+
+---@param args string[]
+---@return integer status
+function M.run(args)
+  local o, misuse = parse(args)
+  if not o then
+    io.stderr:write("pmlua stat: ", misuse, "; usage: ", M.usage, "\n")
+    return 2
+  end
+  local out, unwritable = output(o)
+  if not out then
+    complain(unwritable)
+    return 1
+  end
+  local ended, err, status = (o.sim and simulate or stat)(o, out)
+  if not ended then
+    complain(err)
+    return status
+  end
+  local how = ending(ended)
+  if how and not o.json then complain(("%s: %s"):format(o.words[1], how)) end
+  if o.out and not out:close() then
+    complain(o.out .. ": could not be written whole; is the disk full?")
+    return 1
+  end
+  return require("pmlua.child").status(ended)
+end
+
+return M

@@ -1,0 +1,56 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+-- What callgrind counts of a program that it simulates: no PMU is needed. Times of a simulation say nothing, so no metric
+-- has any.
+return {
+  pmus = { "simulation" },
+  source = "Events: the manual of valgrind 3.19, chapters 5 and 6 (cachegrind, callgrind). Misses are those of its model: two " ..
+    "levels, least recently used, lines of 64 bytes.",
+  constants = { line = { 64, "byte" } },
+  groups = {
+    CYCLE = {
+      prose = "Instructions and branches of user space, counted one by one; mispredictions by a simple model.",
+      events = {
+        instructions = "sim::Ir", conditional = "sim::Bc", mispredicted = "sim::Bcm", indirect = "sim::Bi", mistaken = "sim::Bim",
+      },
+      metrics = {
+        { name = "instruction_count", unit = "instruction", formula = "instructions" },
+        { name = "branch_share", unit = "%", formula = "100 * (conditional + indirect) / instructions" },
+        { name = "mispredict_ratio", unit = "%", formula = "100 * (mispredicted + mistaken) / (conditional + indirect)",
+          thresholds = { { "> 5", "branches are hard to predict" } } },
+      },
+    },
+    CACHE = {
+      prose = "Misses of the simulated caches, per access and per 1,000 instructions.",
+      events = {
+        instructions = "sim::Ir", reads = "sim::Dr", writes = "sim::Dw", read_misses = "sim::D1mr", write_misses = "sim::D1mw",
+        ll_read_misses = "sim::DLmr", ll_write_misses = "sim::DLmw",
+      },
+      metrics = {
+        { name = "l1_miss_ratio", unit = "%", formula = "100 * (read_misses + write_misses) / (reads + writes)",
+          thresholds = { { "> 10", "the working set does not stay in L1" } } },
+        { name = "ll_miss_ratio", unit = "%", formula = "100 * (ll_read_misses + ll_write_misses) / (read_misses + write_misses)",
+          thresholds = { { "> 50", "most of what reaches the last level goes to memory" } } },
+        { name = "ll_mpki", unit = "miss/1000 instructions",
+          formula = "1000 * (ll_read_misses + ll_write_misses) / instructions" },
+      },
+    },
+    BANDWIDTH = {
+      prose = "Lines that the simulated last level fetches from memory, in bytes.",
+      events = {
+        read_misses = "sim::DLmr", write_misses = "sim::DLmw", instructions = "sim::ILmr",
+      },
+      metrics = {
+        { name = "memory_volume", unit = "byte", formula = "line * (read_misses + write_misses + instructions)" },
+      },
+    },
+    LOADSTORE = {
+      prose = "Data reads and writes as the processor makes them.",
+      events = { loads = "sim::Dr", stores = "sim::Dw", instructions = "sim::Ir" },
+      metrics = {
+        { name = "loads_per_instruction", unit = "", formula = "loads / instructions" },
+        { name = "stores_per_instruction", unit = "", formula = "stores / instructions" },
+        { name = "loads_per_store", unit = "", formula = "loads / stores" },
+      },
+    },
+  },
+}

@@ -1,0 +1,96 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+--- What programs counted that were compiled by `pmlua cc --count`: the files of a run, over its processes.
+--
+-- With PMLUA_COUNT=FILE every process leaves its counts: the first in FILE, others, children and programs after an exec,
+-- in FILE.PID. They are whole however a process ended.
+--
+--     PMLUA_COUNT=counts ./solver; pmlua -e 'print(pml.countfile.read_all "counts".events.flop_count_I)'
+
+local core = require "pmlua.core"
+local lfs = require "lfs"
+
+local M = {}
+
+---@class pmlua.Counts
+---@field processes table[] as core.count.read() gives them, without those in which nothing counted
+---@field at string source, final, mixed, or none
+---@field events table<string, integer> Byfl's nine sums, over all processes
+---@field operations table<string, integer> by kind: those that there were
+---@field notes string[] what the counts leave out
+
+local function escaped(text) return (text:gsub("[%^%$%(%)%%%.%[%]%*%+%-%?]", "%%%0")) end
+
+--- FILE, and FILE.PID of other processes.
+local function files_of(path)
+  local folder, name = path:match("^(.*/)([^/]+)$")
+  folder, name = folder or "./", name or path
+  local pattern, list = "^" .. escaped(name) .. "%.%d+$", {}
+  local again = "^" .. escaped(name) .. "%.%d+%.%d+$"
+  if lfs.attributes(path, "mode") == "file" then list[1] = path end
+  local listed, iterator, state = pcall(lfs.dir, folder)
+  if not listed then return list end
+  local others = {}
+  for entry in iterator, state do
+    if entry:find(pattern) or entry:find(again) then others[#others + 1] = folder .. entry end
+  end
+  table.sort(others)
+  return table.move(others, 1, #others, #list + 1, list)
+end
+
+local function add(sums, more)
+  for name, n in pairs(more) do sums[name] = (sums[name] or 0) + n end
+end
+
+local function plural(n, one, many) return ("%d %s"):format(n, n == 1 and one or many) end
+
+local function notes_of(processes)
+  local notes, uncounted, refused, sharing = {}, 0, 0, 0
+  for _, p in ipairs(processes) do
+    uncounted, refused, sharing = uncounted + p.uncounted, refused + p.refused, sharing + p.sharing
+  end
+  if uncounted > 0 then
+    notes[#notes + 1] = plural(uncounted, "place", "places") .. " of the code could not be counted, such as inline assembly"
+  end
+  if refused > 0 then
+    notes[#notes + 1] = plural(refused, "module is", "modules are") .. " of another pmlua: the counts are wrong; compile again"
+  end
+  if sharing > 0 then
+    notes[#notes + 1] = plural(sharing, "thread", "threads") .. " found no memory of their own: the counts may be low"
+  end
+  return notes
+end
+
+--- The counts of a run.
+---@param path string what PMLUA_COUNT was
+---@return pmlua.Counts? counts
+---@return string? err one line
+function M.read_all(path)
+  local all = { processes = {}, at = "none", events = {}, operations = {} }
+  local files = files_of(path)
+  if #files == 0 then
+    return nil, ("%s: nothing counted; compile the program by pmlua cc --count and run it with PMLUA_COUNT=%s"):format(path, path)
+  end
+  for _, file in ipairs(files) do
+    local p, err = core.count.read(file)
+    if not p then return nil, (err:gsub("^[%w_.]+: E%w+: ", "")) end
+    if p.modules + p.refused > 0 then
+      p.file = file
+      all.processes[#all.processes + 1] = p
+      all.at = all.at == "none" and p.at or all.at == p.at and p.at or "mixed"
+    end
+    add(all.events, p.events)
+    add(all.operations, p.operations)
+  end
+  all.notes = notes_of(all.processes)
+  return all
+end
+
+--- How a table or a plot names the source of such counts.
+---@param at? string
+---@return string
+function M.label(at)
+  if at == "source" or at == "final" then return "compiler, at " .. at end
+  return at == "mixed" and "compiler, some at source, some at final" or "compiler"
+end
+
+return M

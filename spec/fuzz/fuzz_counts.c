@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * spec/fuzz/fuzz_counts.c - any bytes in a file of counts: sums that are right for what is there, or a reason why not.
+ *
+ * An input is pieces of bytes with their places in a file in which the head is right; the file is then cut.
+ */
+#include "base/pml_error.h"
+#include "fuzz.h"
+#include "source/count/cells.h"
+#include "source/count/pml_count_layout.h"
+#include "source/pml_count_file.h"
+
+#include <stddef.h>
+
+#define LANES 3u
+
+static union {
+  struct pml_count_area area;
+  uint8_t byte[sizeof(struct pml_count_area) + LANES * PML_COUNT_CELLS * sizeof(uint64_t)];
+} whole;
+
+static void begin(void) {
+  memset(&whole, 0, sizeof whole);
+  struct pml_count_header *h = &whole.area.header;
+  memcpy(h->magic, PML_COUNT_MAGIC, sizeof h->magic);
+  h->layout = PML_COUNT_LAYOUT;
+  h->abi = PML_COUNT_ABI;
+  h->cells = PML_COUNT_CELLS;
+  h->lanes = LANES;
+}
+
+static void check(const struct pml_counts *c) {
+  PROMISE(memchr(c->command, '\0', sizeof c->command) != NULL, "the command ends");
+  PROMISE(c->nparts <= PML_COUNT_ROWS && c->nparts <= c->modules, "no more modules are named than there are");
+  for (size_t i = 0; i < c->nparts; i++)
+    PROMISE(memchr(c->part[i].name, '\0', sizeof c->part[i].name) != NULL, "a module's name ends");
+  uint64_t flops = 0;
+  for (size_t i = 0; i < c->ncells; i++) flops += c->cell[i] * pml_count_cells[i].worth[PML_BYFL_FLOP_COUNT];
+  PROMISE(flops == c->event[PML_BYFL_FLOP_COUNT], "sums are of the kinds");
+  PLANTED(c->at == PML_COUNT_AT_BOTH && c->uncounted > 0);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
+  struct fuzz_input in = {data, data + size};
+  struct pml_counts *c;
+  char path[64];
+  begin();
+  size_t length = fuzz_byte(&in) % 4 == 0 ? (size_t)(fuzz_word(&in) % (sizeof whole + 1)) : sizeof whole;
+  while (in.at < in.end) {
+    /* The head and the first rows are what decides; places there are more likely. */
+    size_t at = (size_t)fuzz_byte(&in) << 8 | fuzz_byte(&in), n = fuzz_byte(&in) % 16;
+    for (size_t i = 0; i < n && at + i < sizeof whole; i++) whole.byte[at + i] = fuzz_byte(&in);
+  }
+  int fd = fuzz_file(&whole, length);
+  (void)snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
+  int rc = pml_count_read(path, &c);
+  if (rc == 0) check(c);
+  PROMISE(rc == 0 || (c == NULL && *pml_error_detail(rc) != '\0'), "it says why not");
+  pml_counts_free(rc == 0 ? c : NULL);
+  (void)close(fd);
+  return 0;
+}

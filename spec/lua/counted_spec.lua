@@ -1,0 +1,221 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+-- spec/lua/counted_spec.lua - what pmlua tells of programs that the compiler made to count: files, stat, choose, record,
+-- sections, questions.
+
+local support = require "spec.core.support"
+local it = support.it
+local quote = support.quote
+local json = require "pmlua.json"
+
+local command = support.build .. "/pmlua"
+
+-- n additions of doubles that were loaded, in a section, in a library of its own where it is to be recorded.
+local library = [[
+double sum(const double *a, int n);
+double sum(const double *a, int n) {
+  double s = 0;
+  for (int i = 0; i < n; i++) s += a[i];
+  return s;
+}
+]]
+local program = [[
+#include "adapter/pml_section.h"
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
+double sum(const double *a, int n);
+int main(int argc, char **argv) {
+  static double a[1000];
+  int times = argc > 1 ? atoi(argv[1]) : 10;
+  double s = 0;
+  PML_SECTION("sum", section);
+  for (int i = 0; i < times; i++) {
+    pml_section_start(section);
+    s += sum(a, 1000);
+    pml_section_stop(section);
+  }
+  if (argc > 2 && fork() == 0) {
+    s += sum(a, 1000);
+    _exit(0);
+  }
+  if (argc > 2) wait(NULL);
+  if (argc > 3) { fflush(NULL); sleep(2); }
+  printf("%g\n", s);
+  return 0;
+}
+]]
+
+local folder -- with the program, once it was compiled
+local FLOPS, ADD = "sde:::BYFL::flop_count_I", "sde:::BYFL::fp_add_double"
+
+local function cc(at, sources)
+  local line = "cd %s && %s cc --count --at=%s -- clang -O2 -I%s/core %s -L%s -lpmlua -Wl,-rpath,%s:%s"
+  return support.shell(line:format(quote(folder), quote(command), at, quote(os.getenv "PWD"), sources, quote(support.build),
+    quote(support.build), quote(folder)))
+end
+
+--- Compile once; nil and why not.
+local function compiled()
+  if folder then return true end
+  if support.sanitized then return nil, "a program without a sanitizer cannot load libraries that have one" end
+  local found, why = require "pmlua.cc.count".instrumenter()
+  if not found then return nil, why end
+  if support.shell "command -v clang" ~= 0 then return nil, "there is no clang" end
+  folder = support.folder()
+  support.spit(folder .. "/library.c", library)
+  support.spit(folder .. "/program.c", program)
+  local status, _, err = cc("source", "-fPIC -shared library.c -o libsum.so")
+  assert.same({ 0, "" }, { status, err })
+  for _, at in ipairs { "source", "final" } do
+    status, _, err = cc(at, ("program.c -o %s -L. -lsum"):format(at))
+    assert.same({ 0, "" }, { status, err })
+  end
+  return true
+end
+
+teardown(support.cleanup)
+
+--- it(), or pending where nothing can be compiled with counts.
+local function counted(name, f)
+  it(name, function()
+    local can, why = compiled()
+    if can then f() else pending(why) end
+  end)
+end
+
+local function shell(line, environment)
+  return support.shell(("cd %s && env %s %s"):format(quote(folder), environment or "-u NOTHING", line))
+end
+
+describe("A program that counts", function()
+  counted("prints nothing, and leaves nothing, until it is asked", function()
+    assert.same({ 0, "0\n", "" }, { shell "./source" })
+    local _, files = shell "ls -A"
+    assert.equal("final\nlibrary.c\nlibsum.so\nprogram.c\nsource\n", files)
+  end)
+
+  counted("leaves a file for each of its processes, which add up", function()
+    local countfile = require "pmlua.countfile"
+    assert.equal(0, (shell("./source 10 fork", "PMLUA_COUNT=counts")))
+    local counts = assert(countfile.read_all(folder .. "/counts"))
+    assert.equal(2, #counts.processes)
+    -- the eleventh sum is the child's; each process adds the sums it was given
+    assert.equal(11 * 1000 + 11, counts.events.flop_count_I)
+    assert.equal(11 * 1000 * 8, counts.operations.load_fp_8 * 8)
+    assert.equal("source", counts.at)
+    assert.same({}, counts.notes)
+    assert.matches("^%./source 10 fork$", counts.processes[1].command)
+    os.execute("rm -f " .. quote(folder) .. "/counts*")
+  end)
+
+  counted("is counted by pmlua stat, with the source named", function()
+    local status, out, err = shell(quote(command) .. " stat --json -- ./final")
+    assert.same({ 0, "" }, { status, err })
+    local rows = {}
+    for _, row in ipairs(json.decode(out:match("{.*}")).counts) do rows[row.event] = row end
+    assert.equal(10 * 1000 + 10, rows[FLOPS].value)
+    assert.equal("compiler, some at source, some at final", rows[FLOPS].source) -- its library is at source
+    assert.equal("perf_event", rows["page-faults"] and rows["page-faults"].source or rows["minor-faults"].source)
+  end)
+
+  counted("is counted by pmlua stat as to the events that were asked for, and no others", function()
+    local status, _, err = shell(quote(command) .. " stat -e " .. ADD .. ",page-faults -- ./source")
+    assert.equal(0, status)
+    assert.matches("\nsde:::BYFL::fp_add_double +10010 +compiler, at source\n", err)
+    assert.is_nil(err:find("load_count", 1, true))
+    assert.matches("\npage%-faults +%d+ +perf_event\n", err)
+  end)
+
+  counted("has the metrics of pmlua choose beside those of the PMU", function()
+    local status, out = shell(quote(command) .. " choose --json --pmu generic FLOPS BANDWIDTH/memory_read --run -- ./source")
+    assert.equal(0, status)
+    local rows = {}
+    for _, row in ipairs(json.decode(out:match("{.*}")).results) do rows[row.name .. " " .. (row.source or "")] = row end
+    assert.equal(10010, rows["FLOPS/flop compiler, at source"].value)
+    assert.is_truthy(rows["FLOPS/ipc hardware"])
+    local intensity = rows["BANDWIDTH/intensity compiler, at source"].value
+    assert.is_true(intensity > 0.12 and intensity <= 0.125) -- a flop for 8 bytes, and some bytes of main()
+  end)
+
+  counted("is run for its own counts where a PMU has none", function()
+    local status, out = shell(quote(command) .. " choose --pmu zen4 FLOPS --run -- ./source")
+    assert.equal(0, status)
+    assert.matches("\nFLOPS/flop +10010 +flop +%- +1 +compiler, at source\n", out)
+  end)
+
+  counted("tells by function when its calls are recorded", function()
+    local status, _, out = shell(quote(command) .. " record --lib 'libsum*' --event " .. FLOPS .. " -o recorded -- ./source")
+    assert.equal(0, status, out)
+    assert.matches("\nlibsum%.so +sum +10 +[^\n]* 10000\n", "\n" .. out)
+    os.execute("rm -rf " .. quote(folder) .. "/recorded")
+  end)
+
+  counted("says in the report of its sections what they computed, moved and reached", function()
+    local status, _, err = shell("./source", "PMLUA_REPORT=report")
+    assert.same({ 0, "" }, { status, err })
+    local _, out = shell(quote(command) .. " report --json report")
+    local report = json.decode(out)
+    local s = report.sections[1]
+    assert.same({ "source", "sum", "compiler", 10000 + 10 }, { report.counted, s.label, s.work_source, s.work })
+    assert.is_true(math.abs(s.rate - s.work / s.time_s) <= 1e-9 * s.rate)
+    local metrics = {}
+    for _, m in ipairs(s.metrics) do metrics[m.group .. "/" .. m.name] = m end
+    assert.equal(s.work / s.time_s, metrics["FLOPS/flop_rate"].value)
+    assert.equal("compiler, at source", metrics["BANDWIDTH/bandwidth"].source)
+    local bytes = s.events["sde:::BYFL::load_count_I"] + s.events["sde:::BYFL::store_count_I"]
+    assert.is_true(math.abs(metrics["BANDWIDTH/intensity"].value - s.work / bytes) < 1e-12)
+    assert.is_true(bytes >= 80000 and bytes < 81000)
+    assert.is_nil(metrics["USER/ratio"]) -- a count is not compared with itself
+    _, out = shell(quote(command) .. " report report")
+    assert.matches("\nsum %(%*%) +10 [^\n]* 10%.01 kFLOP%+ ", out)
+    assert.matches("\nnote: WORK that the program did not name %(%+%) is the flop that the compiler counted, as the source", out)
+    os.execute("rm -rf " .. quote(folder) .. "/report")
+  end)
+
+  counted("answers questions with the sum of its threads while it runs", function()
+    local runtime = support.folder()
+    local line = "cd %s && XDG_RUNTIME_DIR=%s %s live --name COUNTED -- ./source 10 wait wait >/dev/null 2>&1 &"
+    os.execute(line:format(quote(folder), quote(runtime), quote(command)))
+    support.wait_for_socket(runtime)
+    local status, out, err = shell(quote(command) .. " query --json COUNTED " .. quote "sde:::BYFL::flop_count_I",
+      "XDG_RUNTIME_DIR=" .. quote(runtime))
+    assert.same({ 0, "" }, { status, err })
+    assert.matches('"value": ?1%d%d%d%d[,}\n]', out)
+  end)
+end)
+
+describe("What cannot be counted is told:", function()
+  it("a command that counts nothing", function()
+    local status, _, err = support.shell(quote(command) .. " stat -e " .. FLOPS .. " -- true")
+    assert.equal(0, status)
+    assert.matches("sde:::BYFL::flop_count_I +%- +flop +compiler +not counted: the command counts nothing; compile it by", err)
+  end)
+
+  it("an event that there is not", function()
+    local status, _, err = support.shell(quote(command) .. " stat -e sde:::BYFL::flops -- true")
+    assert.equal(1, status)
+    assert.matches("^pmlua stat: sde:::BYFL::flops: the compiler counts no such thing[^\n]*\n$", err)
+  end)
+
+  it("files that are missing, or of something else", function()
+    local countfile = require "pmlua.countfile"
+    local scratch = support.folder()
+    local counts, err = countfile.read_all(scratch .. "/none")
+    assert.is_nil(counts)
+    assert.matches("none: nothing counted; compile the program by pmlua cc %-%-count and run it with PMLUA_COUNT=", err)
+    support.spit(scratch .. "/some", ("x"):rep(100000))
+    counts, err = countfile.read_all(scratch .. "/some")
+    assert.is_nil(counts)
+    assert.matches("some: it is no file of counts", err)
+  end)
+
+  it("the two ways that need no PMU, by doctor and in the list of events", function()
+    local _, out = support.shell(quote(command) .. " doctor")
+    assert.matches("\n%l+ +compiler counts +[^\n]+\n", out)
+    assert.matches("\n%l+ +simulation +[^\n]+\n", out)
+    _, out = support.shell(quote(command) .. " events " .. quote "sde:::BYFL::*_I")
+    assert.matches("%-%- unavailable: counted in programs that pmlua cc %-%-count compiled\n", out)
+    assert.matches("\n9 events, 0 available, 9 unavailable", out)
+  end)
+end)

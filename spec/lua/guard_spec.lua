@@ -1,0 +1,248 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+-- spec/lua/guard_spec.lua - pmlua guard: two per cent more work is caught, and what is no more work is not.
+
+local support = require "spec.core.support"
+local guard = require "pmlua.guard"
+local json = require "pmlua.json"
+local quote = support.quote
+
+local command = support.build .. "/pmlua guard "
+local without = (support.shell("command -v valgrind")) ~= 0 and "valgrind is not installed"
+  or support.sanitized and "valgrind cannot run what a sanitizer watches"
+local dir
+
+--- Work that is done in a loop of ROUNDS, memory that lies elsewhere in each run, and a function that may be missing.
+local program = [[
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+static volatile unsigned sink;
+#ifndef ROUNDS
+#define ROUNDS 50000
+#endif
+__attribute__((noinline)) void hot(void) {
+  for (int i = 0; i < ROUNDS; i++) sink = sink * 3 + 1;
+}
+__attribute__((noinline)) void steady(void) {
+  for (int i = 0; i < 20000; i++) sink = sink + 1;
+}
+#ifdef MORE
+__attribute__((noinline)) void added(void) {
+  for (int i = 0; i < 10; i++) sink = sink + 1;
+}
+#endif
+int main(int argc, char **argv) {
+  char *memory = malloc(1u << 20);
+  memset(memory, argc, 1u << 20);
+  hot();
+  steady();
+#ifdef MORE
+  added();
+#endif
+  free(memory);
+  return argc > 1 ? atoi(argv[1]) : 0;
+}
+]]
+
+local function build(name, flags)
+  local status, _, err = support.shell(("cd %s && gcc -O1 -g %s program.c -o %s"):format(quote(dir), flags or "", name))
+  assert.equal(0, status, err)
+end
+
+local function run(arguments)
+  return support.shell(("cd %s && %s%s"):format(quote(dir), command, arguments))
+end
+
+local function refused(arguments, why, code)
+  local status, out, err = run(arguments)
+  assert.equal("", out)
+  assert.equal(1, select(2, err:gsub("\n", "\n")), err)
+  assert.truthy(err:find(why, 1, true), err)
+  assert.equal(code or 2, status)
+end
+
+local function describe_with(what, tests)
+  describe(what, function()
+    if without then return pending(what .. ": " .. without) end
+    tests()
+  end)
+end
+
+describe_with("pmlua guard", function()
+  setup(function()
+    dir = support.folder()
+    support.spit(dir .. "/program.c", program)
+    build("program")
+    local status, _, err = run("--save kept.guard -- ./program")
+    assert.equal(0, status, err)
+  end)
+  teardown(support.cleanup)
+
+  it("keeps counts as text that says what they depend on", function()
+    local text = support.slurp(dir .. "/kept.guard")
+    assert.truthy(text:find("^pmlua%-guard 1\narchitecture\t[%w_]+\ncompiler\tGCC: [^\n]+\nevent\tsim::Ir\nobjects\town\n"), text)
+    assert.truthy(text:find("\ncaches\tI1=32768,8,64 D1=32768,8,64 LL=8388608,16,64\n", 1, true), text)
+    assert.truthy(text:find("\nfunction\tprogram\thot\t1\t%d+\t0\n"), text)
+    assert.truthy(text:find("\nend\n$"), text)
+  end)
+
+  it("guards the program's own functions, not those of the C library", function()
+    local text = support.slurp(dir .. "/kept.guard")
+    assert.falsy(text:find("libc", 1, true), text)
+    assert.falsy(text:find("ld-linux", 1, true), text)
+    local status = run("--save all.guard --object '*' -- ./program")
+    assert.equal(0, status)
+    assert.truthy(support.slurp(dir .. "/all.guard"):find("\nfunction\tlibc.so", 1, true))
+  end)
+
+  it("finds the same counts again and again, wherever memory lies", function()
+    for i = 1, 3 do
+      local status, _, err = support.shell(("cd %s && NAME%s=x %skept.guard --bound 0 -- ./program"):format(quote(dir),
+        ("x"):rep(100 * i), command))
+      assert.equal(0, status, err)
+      assert.truthy(err:find("counts of sim::Ir are within 0 %", 1, true), err)
+    end
+  end)
+
+  it("catches two per cent more work, and names who does it", function()
+    build("slower", "-DROUNDS=51000")
+    local status, out, err = run("kept.guard -- ./slower")
+    assert.equal(1, status)
+    assert.equal("", out)
+    assert.truthy(err:find("\nfunction  program:hot +%d+ +%d+  %+2.00 %% "), err)
+    assert.falsy(err:find("steady", 1, true), err)
+    assert.truthy(err:find("pmlua guard: %d of %d counts of sim::Ir grew by more than 1 %%\n"), err)
+  end)
+
+  it("lets through what is within the bound", function()
+    build("slower", "-DROUNDS=51000")
+    assert.equal(0, (run("kept.guard --bound 2.5 -- ./slower")))
+    assert.equal(1, (run("kept.guard --bound=1.9% -- ./slower")))
+    build("little", "-DROUNDS=50200")
+    assert.equal(0, (run("kept.guard -- ./little")))
+  end)
+
+  it("lets through a few instructions, unless it is told not to", function()
+    local status, _, err = run("kept.guard --least 0 --bound 1 -- ./program 0")
+    assert.equal(1, status) -- an argument takes main some instructions
+    assert.truthy(err:find("\nfunction  program:main +%d+ +%d+ "), err)
+    assert.equal(0, (run("kept.guard -- ./program 0")))
+  end)
+
+  it("names functions that are new or gone, and a fall", function()
+    build("more", "-DMORE -DROUNDS=40000")
+    local status, _, err = run("kept.guard -- ./more")
+    assert.equal(0, status, err)
+    assert.truthy(err:find("pmlua guard: function program:added is new: %d+ sim::Ir\n"), err)
+    assert.truthy(err:find("pmlua guard: function program:hot fell by more than 1 %: ", 1, true), err)
+    assert.equal(0, (run("--save more.guard -- ./more")))
+    _, _, err = run("more.guard --bound 50 -- ./program")
+    assert.truthy(err:find("pmlua guard: function program:added is gone: %d+ sim::Ir\n"), err)
+  end)
+
+  it("compares what a call takes, if asked", function()
+    local kept = { rows = { { kind = "function", object = "program", name = "f", calls = 10, count = 1000, spread = 0 } } }
+    local function now(calls, count)
+      return { { kind = "function", object = "program", name = "f", calls = calls, count = count, spread = 0 } }
+    end
+    assert.equal(1, #guard.compare(kept, now(20, 2000), { bound = 0.01, least = 0 }).grown)
+    assert.equal(0, #guard.compare(kept, now(20, 2000), { bound = 0.01, least = 0, per_call = true }).grown)
+    assert.equal(1, #guard.compare(kept, now(20, 2040), { bound = 0.01, least = 0, per_call = true }).grown)
+    assert.equal(1, #guard.compare(kept, now(20, 1960), { bound = 0.01, least = 0, per_call = true }).fallen)
+  end)
+
+  it("guards only the functions, and the event, that were asked for", function()
+    assert.equal(0, (run("--save few.guard --event Dw --function 'stea*' -- ./program")))
+    local text = support.slurp(dir .. "/few.guard")
+    assert.truthy(text:find("\nevent\tsim::Dw\nobjects\town\nfunctions\tstea*\n", 1, true), text)
+    assert.truthy(text:find("\nall\t\tfunctions\t0\t20000\t0\nfunction\tprogram\tsteady\t1\t20000\t0\nend\n", 1, true), text)
+    assert.equal(0, (run("few.guard -- ./program")))
+  end)
+
+  it("guards sections, too", function()
+    local program_of_sections = dir .. "/sections"
+    local build_of = quote(support.build)
+    local status, _, err = support.shell(("gcc -O1 -g -std=gnu11 -Icore spec/lua/sim/sections.c -o %s -L%s -lpmlua %s")
+      :format(quote(program_of_sections), build_of, "-lpthread -Wl,-rpath," .. build_of))
+    assert.equal(0, status, err)
+    assert.equal(0, (run("--save sections.guard -- ./sections nested 100000")))
+    assert.equal(0, (run("sections.guard -- ./sections nested 100000")))
+    status, _, err = run("sections.guard -- ./sections nested 102000")
+    assert.equal(1, status)
+    assert.truthy(err:find("\nsection +inner +402%d+ +410%d+ +%+1.9%d %% "), err)
+    assert.truthy(err:find("\nsection +outer +200%d+ +204%d+ +%+2.00 %% "), err)
+  end)
+
+  it("gives its verdict as JSON", function()
+    build("slower", "-DROUNDS=51000")
+    local status, out = run("kept.guard --json -- ./slower")
+    assert.equal(1, status)
+    local verdict = json.decode(out)
+    assert.equal(2, #verdict.grown) -- and the sum
+    assert.equal("sim::Ir", verdict.conditions.event)
+  end)
+
+  it("compares nothing with counts of another compiler", function()
+    local text = support.slurp(dir .. "/kept.guard")
+    support.spit(dir .. "/other.guard", (text:gsub("GCC: [^\n]+", "GCC: (other) 1.2.3")))
+    refused("other.guard -- ./program", "other.guard has counts of another compiler (GCC: (other) 1.2.3, here GCC: ", 1)
+  end)
+
+  it("keeps no counts of a program that fails", function()
+    refused("--save failed.guard -- ./program 3", "./program failed with status 3, so its counts are of no use", 1)
+    assert.is_nil(io.open(dir .. "/failed.guard"))
+  end)
+
+  it("names what is wrong with the command line, and with files", function()
+    refused("", "name the file: --save FILE to keep counts, FILE to compare with them")
+    refused("kept.guard", "say what to run, after --")
+    refused("--save x kept.guard", "kept.guard: command not found", 127)
+    refused("kept.guard --bound much -- ./program", "--bound: 'much' is no percentage")
+    refused("kept.guard --runs 3 -- ./program", "--event, --object, --function and --runs are said with --save")
+    refused("--save x --bound 3 -- ./program", "--bound, --least, --per-call and --json are said when it is compared")
+    refused("--save x --event cycles -- ./program", "--event: a simulation has no event 'cycles'")
+    refused("--save x --runs 0 -- ./program", "--runs: '0' is no number from 1 to 100")
+    refused("--save x --object 'a b' -- ./program", "--object: 'a b' has a blank")
+    refused("--save", "--save needs a value")
+    refused("nothere.guard -- ./program", "nothere.guard: No such file or directory", 1)
+    refused("program.c -- ./program", "program.c: it is no file of pmlua guard, or of another version", 1)
+    refused("--save /nowhere/x -- ./program", "/nowhere/x: No such file or directory", 1)
+    refused("--save x --function nosuch -- ./program", "no function of ./program was counted", 1)
+    local cut = support.slurp(dir .. "/kept.guard"):gsub("end\n$", "")
+    support.spit(dir .. "/cut.guard", cut)
+    refused("cut.guard -- ./program", "cut.guard: it is not whole", 1)
+  end)
+
+  it("keeps pmlua's own hot paths from growing", function()
+    if not io.open(support.build .. "/spec/cost") then return pending(support.build .. "/spec/cost is not built") end
+    local status, _, err = support.shell("make --no-print-directory guard B=" .. quote(support.build))
+    if err:find("counts of another", 1, true) then return pending(err) end
+    assert.equal(0, status, err)
+  end)
+end)
+
+describe("a file of pmlua guard", function()
+  local whole = guard.text {
+    about = { architecture = "a", compiler = "b\tc", event = "sim::Ir", objects = "own", functions = "all", caches = "I1=1,2,3",
+      tool = "t", command = "./p\nq" },
+    rows = { { kind = "all", name = "functions", calls = 0, count = 7, spread = 1 },
+      { kind = "function", object = "program", name = "f\\", calls = 2, count = 7, spread = 0 } },
+  }
+
+  it("is read as it was written", function()
+    local read = assert(guard.parse(whole))
+    assert.equal("b\tc", read.about.compiler)
+    assert.equal("./p\nq", read.about.command)
+    assert.same({ kind = "function", object = "program", name = "f\\", calls = 2, count = 7, spread = 0 }, read.rows[2])
+    assert.equal(whole, guard.text(read))
+  end)
+
+  it("is read or refused in one line, whatever bytes of it change", function()
+    local random = require "pmlua.rng" (8)
+    for _ = 1, 3000 do
+      local at = random(#whole)
+      local read, err = guard.parse(whole:sub(1, at - 1) .. string.char(random(256) - 1) .. whole:sub(at + random(3) - 1))
+      assert.truthy(read or err:find("^[^\n]+$"))
+    end
+  end)
+end)

@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * spec/lua/sim/sections.c - a program whose instructions are known: sections that nest, recur, run in threads.
+ * sections WHAT N: N rounds of what WHAT says; spin(n) executes 2n instructions and a few that are always the same. The
+ * loop must not begin where the function does: callgrind takes that for a call.
+ */
+#include "pml.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+__attribute__((noinline, noclone)) static void spin(long n) {
+#if defined(__x86_64__)
+  __asm__ volatile("nop\n1: dec %0\n\tjnz 1b" : "+r"(n));
+#elif defined(__aarch64__)
+  __asm__ volatile("nop\n1: subs %0, %0, #1\n\tb.ne 1b" : "+r"(n));
+#endif
+}
+
+static void section(const char *label, long n) {
+  pml_section_start_label(label);
+  spin(n);
+  pml_section_stop_label(label);
+}
+
+static void nested(long n) {
+  pml_section_start_label("outer");
+  spin(10 * n);
+  section("inner", n);
+  section("inner", n);
+  pml_section_stop_label("outer");
+}
+
+static void recursive(long n, int depth) {
+  pml_section_start_label("recursive");
+  spin(n);
+  if (depth > 1) recursive(n, depth - 1);
+  pml_section_stop_label("recursive");
+}
+
+static void *in_a_thread(void *n) {
+  nested(*(long *)n);
+  return NULL;
+}
+
+static void threads(long n) {
+  pthread_t t[3];
+  for (int i = 0; i < 3; i++) pthread_create(&t[i], NULL, in_a_thread, &n);
+  for (int i = 0; i < 3; i++) pthread_join(t[i], NULL);
+}
+
+static void forked(long n) {
+  section("parent", n);
+  pid_t child = fork();
+  if (child == 0) {
+    section("child", 3 * n);
+    exit(0);
+  }
+  waitpid(child, NULL, 0);
+}
+
+int main(int argc, char **argv) {
+  const char *what = argc > 1 ? argv[1] : "";
+  long n = argc > 2 ? atol(argv[2]) : 1;
+  if (strcmp(what, "nested") == 0) nested(n);
+  if (strcmp(what, "recursive") == 0) recursive(n, 5);
+  if (strcmp(what, "threads") == 0) threads(n);
+  if (strcmp(what, "forked") == 0) forked(n);
+  if (strcmp(what, "outside") == 0) section("one", 1000), spin(n);
+  for (long i = 0; strcmp(what, "many") == 0 && i < n; i++) section("one of many", 10);
+  if (strcmp(what, "open") == 0) {
+    pml_section_start_label("never stopped");
+    spin(n);
+  }
+  return 0;
+}

@@ -1,0 +1,276 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+-- spec/lua/sim_spec.lua - pmlua stat --sim: instructions that were counted by hand, in sections, threads and children.
+
+local support = require "spec.core.support"
+local json = require "pmlua.json"
+local left = require "pmlua.simulation.left"
+local quote = support.quote
+
+local command = support.build .. "/pmlua "
+local without = (support.shell("command -v valgrind")) ~= 0 and "valgrind is not installed"
+  or support.sanitized and "valgrind cannot run what a sanitizer watches"
+local dir
+
+local function counted(arguments)
+  local status, out, err = support.shell(command .. "stat --sim --json -- " .. arguments)
+  local text = out:match("({\n.*)$")
+  assert.truthy(text, err)
+  return json.decode(text), status, err
+end
+
+local function sections(arguments)
+  return counted(quote(dir .. "/sections") .. " " .. arguments)
+end
+
+--- Of a section the exclusive and inclusive instructions, and the calls, of all threads.
+local function cost(told, name)
+  local own, inside, calls = 0, 0, 0
+  for _, p in ipairs(told.processes) do
+    for _, s in ipairs(p.sections) do
+      if s.name == name then
+        own, inside, calls = own + s.exclusive["sim::Ir"], inside + s.inclusive["sim::Ir"], calls + s.calls
+      end
+    end
+  end
+  return own, inside, calls
+end
+
+--- What a thread's sections add up to, and all that was counted in it.
+local function sums(process, thread, event)
+  local sum, total = 0, nil
+  for _, s in ipairs(process.sections) do
+    if s.thread == thread then sum = sum + s.exclusive[event] end
+  end
+  for _, t in ipairs(process.threads) do
+    if t.thread == thread then total = t.counts[event] end
+  end
+  return sum, total
+end
+
+local function describe_with(what, tests)
+  describe(what, function()
+    if without then return pending(what .. ": " .. without) end
+    tests()
+  end)
+end
+
+describe_with("pmlua stat --sim", function()
+  setup(function()
+    dir = support.folder()
+    local build = quote(support.build)
+    local status, _, err = support.shell(("gcc -O1 -g -std=gnu11 -Icore spec/lua/sim/sections.c -o %s -L%s -lpmlua %s")
+      :format(quote(dir .. "/sections"), build, "-lpthread -Wl,-rpath," .. build))
+    assert.equal(0, status, err)
+  end)
+  teardown(support.cleanup)
+
+  it("counts what was counted by hand, exclusively and with all inside", function()
+    local one, ten = sections("nested 1000"), sections("nested 11000")
+    local own, inside = cost(ten, "outer")
+    local before, before_inside = cost(one, "outer")
+    assert.equal(2 * 10 * 10000, own - before)
+    assert.equal(2 * 12 * 10000, inside - before_inside)
+    own, inside = cost(ten, "inner")
+    before, before_inside = cost(one, "inner")
+    assert.equal(2 * 2 * 10000, own - before)
+    assert.equal(own, inside)
+    assert.equal(before, before_inside)
+  end)
+
+  it("adds to a section no more than a few hundred instructions of its own", function()
+    local more, less = cost(sections("many 300"), "one of many"), cost(sections("many 200"), "one of many")
+    local own = (more - less) / 100 - 2 * 10
+    assert.is_true(own > 0 and own < 400, own)
+  end)
+
+  it("counts what is outside of sections outside of them", function()
+    local less, more = sections("outside 101000"), sections("outside 301000")
+    assert.equal((cost(less, "one")), (cost(more, "one")))
+    local added = more.counts["sim::Ir"] - less.counts["sim::Ir"]
+    assert.is_true(math.abs(added - 2 * 200000) < 200, added) -- pmlua's clock begins with a search that depends on the time
+  end)
+
+  it("counts a section that is inside itself once", function()
+    local own, inside, calls = cost(sections("recursive 1000"), "recursive")
+    local more, more_inside = cost(sections("recursive 3000"), "recursive")
+    assert.equal(5, calls)
+    assert.equal(own, inside)
+    assert.equal(5 * 2 * 2000, more - own)
+    assert.equal(5 * 2 * 2000, more_inside - inside)
+  end)
+
+  it("counts threads one by one, and their sections are a part of all that each did", function()
+    local told = sections("threads 5000")
+    local p = told.processes[1]
+    assert.is_true(#p.threads >= 2)
+    local all, seen = 0, 0
+    for _, t in ipairs(p.threads) do
+      for event in pairs(t.counts) do
+        local sum, total = sums(p, t.thread, event)
+        assert.is_true(sum <= total, event)
+      end
+      if sums(p, t.thread, "sim::Ir") > 0 then seen = seen + 1 end
+      all = all + t.counts["sim::Ir"]
+    end
+    assert.equal(told.counts["sim::Ir"], all)
+    assert.is_true(seen >= 1)
+    local own = cost(told, "outer")
+    assert.equal(3 * 2 * 10 * 4000, own - (cost(sections("threads 1000"), "outer")))
+  end)
+
+  it("adds functions up to the whole of each process", function()
+    local told = sections("nested 1000")
+    for event, total in pairs(told.counts) do
+      local sum = 0
+      for _, f in ipairs(told.processes[1].functions) do sum = sum + f.counts[event] end
+      assert.equal(total, sum)
+    end
+    local spin
+    for _, f in ipairs(told.processes[1].functions) do spin = f.name == "spin" and f or spin end
+    assert.equal(3, spin.calls)
+    assert.is_true(spin.counts["sim::Ir"] - 2 * 12000 < 20)
+  end)
+
+  it("counts a forked child from its beginning, not its parent's past", function()
+    local told = sections("forked 50000")
+    assert.equal(2, #told.processes)
+    local own, _, calls = cost(told, "child")
+    assert.equal(1, calls)
+    assert.is_true(own >= 2 * 150000 and own < 2 * 150000 + 1000)
+    assert.equal(1, select(3, cost(told, "parent")))
+    local least = math.min(told.processes[1].counts["sim::Ir"], told.processes[2].counts["sim::Ir"])
+    assert.is_true(least < 2 * 150000 + 100000)
+    assert.same({}, told.warnings)
+  end)
+
+  it("says that a fork's counts have its parent's, where nothing can be preloaded", function()
+    support.spit(dir .. "/static.c", "#include <unistd.h>\n#include <sys/wait.h>\nint main(void) {\n"
+      .. "  if (fork() == 0) return 0;\n  wait(0);\n  return 0;\n}\n")
+    if (support.shell(("gcc -static -o %s/static %s/static.c"):format(dir, dir))) ~= 0 then
+      return pending("there is no static C library")
+    end
+    local told = counted(dir .. "/static")
+    assert.equal(2, #told.processes)
+    assert.truthy(told.warnings[1]:find("its counts include its parent's, and are left out of the sums", 1, true))
+    assert.equal(told.processes[told.processes[1].inherited and 2 or 1].counts["sim::Ir"], told.counts["sim::Ir"])
+  end)
+
+  it("gives a section that is never stopped its counts, with a word", function()
+    local told, status = sections("open 70000")
+    assert.equal(0, status)
+    local own = cost(told, "never stopped")
+    assert.is_true(own >= 2 * 70000)
+    assert.truthy(told.warnings[1]:find("section never stopped was never left by thread 1", 1, true))
+  end)
+
+  it("counts thousands of sections without leaving thousands of files", function()
+    local told = sections("many 3000")
+    local own, _, calls = cost(told, "one of many")
+    assert.equal(3000, calls)
+    local few, _, n = cost(sections("many 1000"), "one of many")
+    assert.equal(1000, n)
+    assert.is_true(math.abs(own / calls - few / n) < 2) -- the first call of each thread does more
+  end)
+
+  it("gives the same counts again, and the command's status and output", function()
+    local first, second = sections("nested 2000"), sections("nested 2000")
+    for _, name in ipairs { "outer", "inner" } do
+      assert.same({ cost(first, name) }, { cost(second, name) })
+    end
+    local told, status = counted("sh -c 'exit 7'")
+    assert.equal(7, status)
+    assert.equal("I1=32768,8,64 D1=32768,8,64 LL=8388608,16,64", told.simulation.caches)
+  end)
+
+  it("counts misses by the caches that were asked for", function()
+    local function misses(options)
+      local _, out = support.shell(("%s stat --sim --json %s -- %s nested 1000"):format(command, options, dir .. "/sections"))
+      return json.decode(out)
+    end
+    local small, large = misses "--D1 1024,1,64", misses "--D1=65536,8,64"
+    assert.is_true(small.counts["sim::D1mr"] > 2 * large.counts["sim::D1mr"])
+    assert.truthy(small.simulation.caches:find("D1=1024,1,64", 1, true))
+    assert.equal(small.counts["sim::Dr"], large.counts["sim::Dr"])
+  end)
+
+  it("prints the whole, threads, sections and functions as tables, with the model", function()
+    local _, _, err = support.shell(("%s stat --sim --top 3 -e sim::Ir,Dw -- %s threads 1000"):format(command,
+      dir .. "/sections"))
+    assert.truthy(err:find("\nsim::Ir +%d+  instructions +exact\n"), err)
+    assert.truthy(err:find("\nprocess  program +thread +Ir +Dw\n"), err)
+    assert.truthy(err:find("\nouter +%d  +3  +%d+  +%d+  +%d+\n"), err)
+    assert.truthy(err:find("\n%(in none of them%) "), err)
+    assert.truthy(err:find("\nobject +function %(by itself%) +calls +Ir +Dw\n"), err)
+    assert.truthy(err:find("\nand %d+ functions more; %-%-top N and %-%-json have them\n"), err)
+    assert.truthy(err:find("\ncaches of the model: I1=32768,8,64", 1, true), err)
+  end)
+end)
+
+describe_with("events of simulation", function()
+  it("count in a script what the thread does, and add up", function()
+    local script = [[
+      local set <close> = assert(pml.eventset { "sim::Ir", "clock::ns", "sim::Dr" })
+      local function loop(n) local v = { set:read() }; for i = 1, n do local _ = i end; return { set:read() }, v end
+      collectgarbage "stop"
+      loop(3000)
+      local a, b = loop(1000)
+      local c, d = loop(3000)
+      local e, f = loop(3000)
+      local short, long, again = a[1] - b[1], c[1] - d[1], e[1] - f[1]
+      print(math.type(a[1]), a[2] > b[2], math.abs(long - again) < 500, (long - short) // 2000)]]
+    local status, out, err = support.shell(("%s stat --sim -- %s -e %s"):format(command, command, quote(script)))
+    assert.equal(0, status, err)
+    local each = out:match("^integer\ttrue\ttrue\t(%d+)\n$") -- allocations differ a little, the loop does not
+    assert.is_true(each and tonumber(each) > 5 and tonumber(each) < 100, out)
+  end)
+
+  it("are listed, and say how to get them", function()
+    local status, out = support.shell(command .. "events 'sim::*'")
+    assert.equal(0, status)
+    assert.truthy(out:find("unavailable: counted by simulation only: pmlua --sim SCRIPT, or pmlua stat --sim -- CMD", 1, true))
+    assert.truthy(out:find("sim::D1mr  data reads that miss the first level of the model", 1, true))
+    assert.truthy(out:find("13 events, 0 available", 1, true))
+    local _, under = support.shell(("%s stat --sim -- %s events 'sim::*'"):format(command, command))
+    assert.truthy(under:find("13 events, 13 available", 1, true))
+    local set, err, code = support.core.eventset.open { "sim::Ir" }
+    assert.is_nil(set)
+    assert.equal("EOPNOTSUPP", code)
+    assert.truthy(err:find("counted by simulation only", 1, true))
+    assert.truthy(select(2, support.core.event.parse("sim::Irr")):find("nearest: sim::Ir", 1, true))
+  end)
+
+  it("are of the calling thread alone", function()
+    local script = 'print(select(2, pml.eventset({ "sim::Ir" }, { pid = 1 })))'
+    local _, out = support.shell(("%s stat --sim -- %s -e %s"):format(command, command, quote(script)))
+    assert.truthy(out:find("sim:: events count the calling thread alone; pmlua stat --sim counts another program", 1, true))
+  end)
+end)
+
+describe("the file of regions", function()
+  local counts = table.concat({ 9, 8, 7, 6, 5, 4, 3, 2, 1, 0, 1, 2, 3 }, "\t")
+  local whole = "pmlua-simulated-regions 1\nevents\t" .. table.concat(left.events, "\t") .. "\nregion\t1\t2\t0\ta\\tb\t"
+    .. counts .. "\t" .. counts .. "\nregion\t1\t3\t1\ta\\tb\t" .. counts .. "\t" .. counts .. "\nend\n"
+
+  it("is merged by thread and name", function()
+    local list = assert(left.regions(whole))
+    assert.equal(1, #list)
+    assert.equal("a\tb", list[1].name)
+    assert.equal(5, list[1].calls)
+    assert.equal(18, list[1].exclusive[1])
+  end)
+
+  it("is refused when it is not whole, or of another version", function()
+    assert.equal("it is not whole", select(2, left.regions(whole:sub(1, -5))))
+    assert.equal("it is not of this version", select(2, left.regions("rubbish\n")))
+    assert.equal("line 3: a region that is none", select(2, left.regions((whole:gsub("\t2\t0", "\t2\tx", 1)))))
+  end)
+
+  it("is read or refused in one line, whatever bytes of it change", function()
+    local random = require "pmlua.rng" (8)
+    for _ = 1, 3000 do
+      local at = random(#whole)
+      local list, err = left.regions(whole:sub(1, at - 1) .. string.char(random(256) - 1) .. whole:sub(at + random(3) - 1))
+      assert.truthy(list or err:find("^[^\n]+$"))
+    end
+  end)
+end)

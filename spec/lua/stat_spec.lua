@@ -1,0 +1,131 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+-- spec/lua/stat_spec.lua - pmlua stat: what the kernel counts of a command, its end, and errors that help.
+
+local support = require "spec.core.support"
+local json = require "pmlua.json"
+local quote = support.quote
+
+local command = support.build .. "/pmlua stat "
+
+--- Counts of a run by event.
+local function counted(arguments)
+  local status, out, err = support.shell(command .. "--json " .. arguments)
+  local text = out:match("({\n.*)$")
+  assert.truthy(text, err)
+  local told, by_event = json.decode(text), {}
+  for _, row in ipairs(told.counts) do by_event[row.event] = row end
+  return by_event, status, told
+end
+
+local function refused(arguments, why, code)
+  local status, out, err = support.shell(command .. arguments)
+  assert.equal("", out)
+  assert.equal(1, select(2, err:gsub("\n", "\n")), err)
+  assert.truthy(err:find(why, 1, true), err)
+  assert.equal(code or 2, status)
+end
+
+describe("pmlua stat", function()
+  it("prints times, memory and the kernel's counts with their units, and returns the command's status", function()
+    local status, out, err = support.shell(command .. "-- sh -c 'echo hello; exit 3'")
+    assert.equal(3, status)
+    assert.equal("hello\n", out)
+    assert.truthy(err:find("\nelapsed time +%d+  ns +getrusage\n"), err)
+    assert.truthy(err:find("\ntask%-clock +%d+  ns +perf_event\n"), err)
+    assert.truthy(err:find("\nlargest resident set +%d+  bytes +getrusage\n"), err)
+    assert.truthy(err:find("pmlua stat: sh: exit status 3\n", 1, true), err)
+  end)
+
+  it("counts what the command's children do", function()
+    local alone = counted("-e minor-faults -- sh -c :")
+    local with = counted("-e minor-faults -- sh -c 'for i in 1 2 3 4 5 6 7 8; do /bin/true; done'")
+    assert.is_true(with["minor-faults"].value > alone["minor-faults"].value + 8 * 20)
+  end)
+
+  it("says without a PMU what there is instead", function()
+    local _, _, err = support.shell(command .. "-- true")
+    if support.core.event.has_pmu() then
+      assert.truthy(err:find("\ninstructions +%d+ +perf_event"), err)
+    else
+      assert.truthy(err:find("pmlua stat: no PMU here, so no hardware counts; --sim counts", 1, true), err)
+      assert.truthy(err:find("pmlua cc --count", 1, true), err)
+    end
+  end)
+
+  it("counts only what is asked for, by names with commas of their own, too", function()
+    local by_event = counted("-e task-clock,page-faults -e 'software/config=0x2,config1=0/,minor-faults' -- true")
+    assert.truthy(by_event["task-clock"].value > 0)
+    assert.equal("perf_event", by_event["page-faults"].source)
+    assert.truthy(by_event["minor-faults"])
+    assert.is_nil(by_event["context-switches"])
+  end)
+
+  it("tells why an event was not counted, and the rest all the same", function()
+    if support.core.event.has_pmu() then return pending("there is a PMU") end
+    local by_event = counted("-e instructions,task-clock -- true")
+    assert.is_nil(by_event.instructions.value)
+    assert.truthy(by_event.instructions.reason:find("%w"))
+    assert.truthy(by_event["task-clock"].value > 0)
+  end)
+
+  it("prints what there is when the command is interrupted, or killed", function()
+    local by_event, status, told = counted("-- sh -c 'kill -KILL $$'")
+    assert.equal(128 + 9, status)
+    assert.equal(9, told.ended.signal)
+    assert.truthy(by_event["task-clock"].value > 0)
+    local passed, _, err = support.shell("timeout --preserve-status -s INT 0.5 " .. command .. "-- sleep 60")
+    assert.equal(128 + 2, passed)
+    assert.truthy(err:find("\ntask%-clock +%d+"), err)
+    assert.truthy(err:find("pmlua stat: sleep: ended by signal 2\n", 1, true), err)
+  end)
+
+  it("passes on a signal that was sent to it alone", function()
+    local _, out = support.shell(command .. "--json -- sleep 60 & sleep 0.5; kill -TERM $!; wait $!; echo \"status $?\"")
+    assert.truthy(out:find('"signal": 15', 1, true), out)
+    assert.truthy(out:find("status 143\n", 1, true), out)
+  end)
+
+  it("writes its table to a file, and nothing else there", function()
+    local dir = support.folder()
+    local status, out, err = support.shell(command .. "--out " .. quote(dir .. "/table") .. " -- sh -c 'echo out; echo err >&2'")
+    assert.equal(0, status)
+    assert.equal("out\n", out)
+    assert.truthy(err:find("^err\n"), err)
+    assert.truthy(support.slurp(dir .. "/table"):find("\nelapsed time +%d+  ns"))
+    support.cleanup()
+  end)
+
+  it("names what is wrong with the command line", function()
+    refused("", "pmlua stat: say what to run; usage: pmlua stat")
+    refused("--nosuch -- true", "no such option: --nosuch")
+    refused("-e", "-e needs a value")
+    refused("-e task-clock,, -- true", "-e: an event's name is empty")
+    refused("-e 'cpu/x -- true' true", "-e: 'cpu/x -- true' has a '/' without its other")
+    refused("-e sim::Ir -- true", "sim::Ir is counted by simulation; add --sim")
+    refused("--top 3 -- true", "--I1, --D1, --LL and --top are of a simulation; add --sim")
+    refused("--sim --top x -- true", "--top: 'x' is no number of functions")
+    refused("--sim --D1 32k -- true", "--D1: '32k' is not BYTES,WAYS,LINE, such as 32768,8,64")
+    refused("--sim --D1=100,3,64 -- true", "--D1: 100,3,64 is no cache")
+    refused("--sim -e instructions -- true", "-e: a simulation has no event 'instructions'; it has Ir Dr Dw")
+    refused("A=1 true", "a command with '=' in its name cannot be counted")
+  end)
+
+  it("names what the world refuses", function()
+    refused("-e task-clokc -- true", "nearest: task-clock", 1)
+    refused("-e clock::ns -- true", "clock::ns is not counted by the kernel, so not for another process", 1)
+    refused("-- nosuch", "pmlua stat: nosuch: command not found", 127)
+    refused("-- /etc/passwd", "/etc/passwd cannot be executed", 126)
+    refused("--out /nowhere/table -- true", "/nowhere/table: No such file or directory", 1)
+    refused("--sim -- nosuch", "pmlua stat: nosuch: command not found", 127)
+  end)
+
+  it("says what to install when there is no valgrind", function()
+    local dir = support.folder()
+    os.execute(("ln -s /bin/true %s/true"):format(quote(dir)))
+    local status, _, err = support.shell(("PATH=%s %s --sim -- true"):format(quote(dir), command))
+    assert.equal(1, status)
+    assert.equal("pmlua stat: valgrind is not installed; install Debian's package valgrind (or what your system calls it) "
+      .. "and try again\n", err)
+    support.cleanup()
+  end)
+end)
