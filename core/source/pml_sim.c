@@ -195,7 +195,7 @@ void pml__sim_toggle(void) {
 }
 
 int pml__sim_read(uint64_t value[PML_SIM_EVENTS], uint32_t *thread) {
-  struct answer a;
+  struct answer a = {.thread = 0};
   pthread_mutex_lock(&lock);
   int err = answer(&a);
   pthread_mutex_unlock(&lock);

@@ -102,7 +102,7 @@ static void add_difference(struct counts *to, const struct counts *now, const st
 
 /* A new boundary: what was since the last one is the innermost region's. */
 static bool boundary(struct lane *l) {
-  struct counts now;
+  struct counts now = {{0}};
   /* Less than before: the program has callgrind begin anew. */
   if (l->broken || pml__sim_read(now.at, NULL) < 0 || now.at[PML_SIM_IR] < l->last.at[PML_SIM_IR]) {
     l->broken = true;

@@ -67,19 +67,25 @@ local function number(reader, digits)
   return math.tointeger(tonumber(digits))
 end
 
+--- As many as there are events, or fewer.
+local function integers(reader, text)
+  local out = {}
+  if not text:find("^[%s%d]*$") then stop(reader, "a cost that is no number") end
+  for digits in text:gmatch("%d+") do out[#out + 1] = number(reader, digits) end
+  if #out > #reader.out.events then stop(reader, "more costs than events") end
+  return out
+end
+
 --- The costs of a line, without its positions.
 local function costs(reader, text)
-  local out, at = {}, 1
+  local at = 1
   for _ = 1, reader.positions do
     local s, e = text:find("^%s*[+-]?%x[%xx]*", at)
     if not s then s, e = text:find("^%s*%*", at) end
     if not s then stop(reader, "a line that is neither a name nor a cost") end
     at = e + 1
   end
-  if not text:find("^[%s%d]*$", at) then stop(reader, "a cost that is no number") end
-  for digits in text:sub(at):gmatch("%d+") do out[#out + 1] = number(reader, digits) end
-  if #out > #reader.out.events then stop(reader, "more costs than events") end
-  return out
+  return integers(reader, text:sub(at))
 end
 
 local function add_costs(reader, text)
@@ -114,8 +120,8 @@ end
 local headers = {}
 
 function headers.events(reader, text)
+  if #reader.out.events > 0 then stop(reader, "events for a second time") end
   if #reader.out.functions > 0 then stop(reader, "events after costs") end
-  reader.out.events = {}
   for name in text:gmatch("%S+") do reader.out.events[#reader.out.events + 1] = name end
 end
 
@@ -131,8 +137,8 @@ function headers.desc(reader, text)
 end
 
 function headers.totals(reader, text)
-  local out = {}
-  for digits in text:gmatch("%d+") do out[#out + 1] = number(reader, digits) end
+  if #reader.out.events == 0 or reader.out.totals then stop(reader, "totals of no events, or for a second time") end
+  local out = integers(reader, text)
   for i = #out + 1, #reader.out.events do out[i] = 0 end
   reader.out.totals = out
 end

@@ -15,7 +15,7 @@ local preload = require "pmlua.preload"
 
 local M = {}
 
-local NOT_FOUND, FAILED = 127, 1 -- as shells say it
+local NOT_FOUND, NOT_RUN, FAILED = 127, 126, 1 -- as shells say it
 
 --- Events in callgrind's order, which is that of every array of counts here.
 M.events = left.events
@@ -23,6 +23,10 @@ M.events = left.events
 --- Bytes, ways, bytes of a line: what most cores of the last decade have at the first level, and a modest last one.
 M.caches = { I1 = "32768,8,64", D1 = "32768,8,64", LL = "8388608,16,64" }
 M.levels = { "I1", "D1", "LL" }
+
+local function quote(text)
+  return "'" .. text:gsub("'", "'\\''") .. "'"
+end
 
 local function power_of_two(n)
   return n and n > 0 and n & (n - 1) == 0
@@ -61,7 +65,7 @@ function M.available()
   if not path then
     return nil, "valgrind is not installed; install Debian's package valgrind (or what your system calls it) and try again"
   end
-  local p <close> = assert(io.popen("'" .. path:gsub("'", "'\\''") .. "' --version 2>/dev/null </dev/null"))
+  local p <close> = assert(io.popen(quote(path) .. " --version 2>/dev/null </dev/null"))
   local version = p:read("l")
   if not version then return nil, path .. " does not run; install valgrind anew" end
   return path, (version:gsub("^valgrind%-", ""))
@@ -108,7 +112,7 @@ local function folder()
     if made then return core.sys.realpath(path) end
     why = err
   end
-  return nil, ("%s: %s"):format(base, why)
+  return nil, ("%s: %s; TMPDIR must name a folder that can be written to"):format(base, why)
 end
 
 function M.remove(dir)
@@ -134,6 +138,9 @@ function M.run(words, options)
   if not valgrind then return nil, missing, FAILED end
   local path, err, status = preload.locate(words[1])
   if not path then return nil, err, status or NOT_FOUND end
+  if os.execute(("test -u %s -o -g %s"):format(quote(path), quote(path))) then -- valgrind looks at nothing but the bits
+    return nil, path .. " is set-uid or set-gid, which valgrind cannot run; a copy of your own can be", NOT_RUN
+  end
   local dir, refused = folder()
   if not dir then return nil, refused, FAILED end
   local fixed = can_fix_addresses()

@@ -3,6 +3,7 @@
 
 local helper = require "spec.lua.helper"
 local callgrind = require "pmlua.callgrind"
+local sim = require "spec.lua.sim.support"
 
 local whole = [[
 # callgrind format
@@ -104,6 +105,14 @@ describe("a file of callgrind", function()
     refused("", "it has no events")
   end)
 
+  it("is refused when its events or totals come twice, or too late", function()
+    refused("events: A\ntotals: 0\nevents: A B\n", "line 3: events for a second time")
+    refused("totals: 0\nevents: A\n", "line 1: totals of no events, or for a second time")
+    refused("events: A\ntotals: 0\ntotals: 0\n", "line 3: totals of no events, or for a second time")
+    refused("events: A\ntotals: 0 0\n", "line 2: more costs than events")
+    refused("ob=a\nfn=f\nevents: A\nfn=f\n1 1\ntotals: 1\n", "line 3: events after costs")
+  end)
+
   it("is refused with the line that is wrong", function()
     refused((whole:gsub("fn=%(1%) main", "fn=(9)")), "line 16: (9) is nobody's name")
     refused((whole:gsub("fn=%(1%) main\n", "")), "line 16: a cost of no function")
@@ -115,10 +124,8 @@ describe("a file of callgrind", function()
   end)
 
   it("is never read to another sum, whatever bytes of it change", function()
-    local random, read = require "pmlua.rng" (8), 0
-    for _ = 1, 3000 do
-      local at = random(#whole)
-      local text = whole:sub(1, at - 1) .. string.char(random(256) - 1) .. whole:sub(at + random(3) - 1)
+    local read = 0
+    for text in sim.damaged(whole, 3000) do
       local out, err = callgrind.parse(text)
       if out then
         read = read + 1

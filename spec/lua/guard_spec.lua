@@ -4,11 +4,10 @@
 local support = require "spec.core.support"
 local guard = require "pmlua.guard"
 local json = require "pmlua.json"
+local sim = require "spec.lua.sim.support"
 local quote = support.quote
 
 local command = support.build .. "/pmlua guard "
-local without = (support.shell("command -v valgrind")) ~= 0 and "valgrind is not installed"
-  or support.sanitized and "valgrind cannot run what a sanitizer watches"
 local dir
 
 --- Work that is done in a loop of ROUNDS, memory that lies elsewhere in each run, and a function that may be missing.
@@ -61,14 +60,7 @@ local function refused(arguments, why, code)
   assert.equal(code or 2, status)
 end
 
-local function describe_with(what, tests)
-  describe(what, function()
-    if without then return pending(what .. ": " .. without) end
-    tests()
-  end)
-end
-
-describe_with("pmlua guard", function()
+sim.describe("pmlua guard", function()
   setup(function()
     dir = support.folder()
     support.spit(dir .. "/program.c", program)
@@ -160,14 +152,10 @@ describe_with("pmlua guard", function()
   end)
 
   it("guards sections, too", function()
-    local program_of_sections = dir .. "/sections"
-    local build_of = quote(support.build)
-    local status, _, err = support.shell(("gcc -O1 -g -std=gnu11 -Icore spec/lua/sim/sections.c -o %s -L%s -lpmlua %s")
-      :format(quote(program_of_sections), build_of, "-lpthread -Wl,-rpath," .. build_of))
-    assert.equal(0, status, err)
+    sim.build_sections(dir)
     assert.equal(0, (run("--save sections.guard -- ./sections nested 100000")))
     assert.equal(0, (run("sections.guard -- ./sections nested 100000")))
-    status, _, err = run("sections.guard -- ./sections nested 102000")
+    local status, _, err = run("sections.guard -- ./sections nested 102000")
     assert.equal(1, status)
     assert.truthy(err:find("\nsection +inner +402%d+ +410%d+ +%+1.9%d %% "), err)
     assert.truthy(err:find("\nsection +outer +200%d+ +204%d+ +%+2.00 %% "), err)
@@ -238,10 +226,8 @@ describe("a file of pmlua guard", function()
   end)
 
   it("is read or refused in one line, whatever bytes of it change", function()
-    local random = require "pmlua.rng" (8)
-    for _ = 1, 3000 do
-      local at = random(#whole)
-      local read, err = guard.parse(whole:sub(1, at - 1) .. string.char(random(256) - 1) .. whole:sub(at + random(3) - 1))
+    for text in sim.damaged(whole, 3000) do
+      local read, err = guard.parse(text)
       assert.truthy(read or err:find("^[^\n]+$"))
     end
   end)

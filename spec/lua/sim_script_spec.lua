@@ -2,11 +2,10 @@
 -- spec/lua/sim_script_spec.lua - pmlua --sim: an experiment's cells counted by simulation, in its table, record and trace.
 
 local support = require "spec.core.support"
+local sim = require "spec.lua.sim.support"
 local quote = support.quote
 
 local command = support.build .. "/pmlua "
-local without = (support.shell("command -v valgrind")) ~= 0 and "valgrind is not installed"
-  or support.sanitized and "valgrind cannot run what a sanitizer watches"
 
 --- An experiment that adds up p.n numbers in Lua.
 local script = [[
@@ -25,8 +24,7 @@ return pml.experiment {
 }
 ]]
 
-describe("pmlua --sim", function()
-  if without then return pending("pmlua --sim: " .. without) end
+sim.describe("pmlua --sim", function()
   local dir, status, out, err
 
   setup(function()

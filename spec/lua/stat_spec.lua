@@ -116,6 +116,7 @@ describe("pmlua stat", function()
     refused("-- nosuch", "pmlua stat: nosuch: command not found", 127)
     refused("-- /etc/passwd", "/etc/passwd cannot be executed", 126)
     refused("--out /nowhere/table -- true", "/nowhere/table: No such file or directory", 1)
+    refused("--sim -- su", "su is set-uid or set-gid, which valgrind cannot run; a copy of your own can be", 126)
     refused("--sim -- nosuch", "pmlua stat: nosuch: command not found", 127)
   end)
 

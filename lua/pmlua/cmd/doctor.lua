@@ -201,6 +201,12 @@ local function command(name)
   end
 end
 
+check("simulation", function()
+  local path, version = require("pmlua.simulation").available()
+  if path then return "ok", ("pmlua stat --sim counts without a PMU, by valgrind %s"):format(version) end
+  return "missing", "pmlua stat --sim, pmlua --sim and pmlua guard need valgrind", "install Debian's package valgrind"
+end)
+
 check("gnuplot", function()
   local path = command("gnuplot")
   if path then return "ok", path end

@@ -106,30 +106,15 @@ local function check(o)
   end
 end
 
-local function parse(args)
-  local o, i = { words = {} }, 1
-  while i <= #args do
-    local name, value = args[i]:match("^(%-%-[%w-]+)=(.*)$")
-    name, i = name or args[i], i + 1
-    if name == "--" then
-      o.words = { table.unpack(args, i) }
-      break
-    elseif name == "--json" or name == "--per-call" then o[name:sub(3):gsub("-", "_")] = true
-    elseif takes_value[name] then
-      if not value then value, i = args[i], i + 1 end
-      if not value or value == "" then return nil, name .. " needs a value" end
-      local wrong = take[takes_value[name]](o, value)
-      if wrong then return nil, wrong end
-    elseif name:find("^%-") then return nil, "no such option: " .. name
-    elseif o.save or o.file then
-      o.words = { table.unpack(args, i - 1) }
-      break
-    else o.file = name end
-  end
-  local wrong = check(o)
-  if wrong then return nil, wrong end
-  return o
+--- FILE is the first word, unless counts are saved.
+local function word(o, text)
+  if o.save or o.file then return nil end
+  o.file = text
+  return true
 end
+
+local line = { flags = { ["--json"] = "json", ["--per-call"] = "per_call" }, values = takes_value, word = word, check = check,
+  take = function(o, name, value) return take[takes_value[name]](o, value) end }
 
 -- --- a run ---
 
@@ -160,7 +145,7 @@ end
 
 local function words_of(text)
   local words = {}
-  for word in text:gmatch("%S+") do words[#words + 1] = word end
+  for one in text:gmatch("%S+") do words[#words + 1] = one end
   return words
 end
 
@@ -286,7 +271,7 @@ end
 ---@param args string[]
 ---@return integer status
 function M.run(args)
-  local o, misuse = parse(args)
+  local o, misuse = require("pmlua.commandline").parse(args, line)
   if not o then
     io.stderr:write("pmlua guard: ", misuse, "; usage: ", M.usage, "\n")
     return 2

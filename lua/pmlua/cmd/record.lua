@@ -4,6 +4,7 @@
 --     pmlua record -- sqlite3 :memory: 'select sqlite_version()'
 
 local child = require "pmlua.child"
+local commandline = require "pmlua.commandline"
 local core = require "pmlua.core"
 local preload = require "pmlua.preload"
 local recording = require "pmlua.recording"
@@ -83,28 +84,8 @@ local function check(o)
   end
 end
 
-local function parse(args)
-  local o, i = {}, 1
-  while i <= #args and args[i]:find("^%-") do
-    local name, value = args[i]:match("^(%-%-[%a-]+)=(.*)$")
-    name = name or args[i]
-    i = i + 1
-    if name == "--" then break end
-    if name == "--trace" or name == "--json" then o[name:sub(3)] = true
-    elseif name == "--profile" then o.profile = true
-    elseif not takes_value[name] then return nil, "no such option: " .. name
-    else
-      if not value then value, i = args[i], i + 1 end
-      if not value or value == "" then return nil, name .. " needs a value" end
-      local wrong = take(o, name, value)
-      if wrong then return nil, wrong end
-    end
-  end
-  o.words = { table.unpack(args, i) }
-  local wrong = check(o)
-  if wrong then return nil, wrong end
-  return o
-end
+local line = { flags = { ["--trace"] = "trace", ["--json"] = "json", ["--profile"] = "profile" }, values = takes_value,
+  take = take, check = check }
 
 local function complain(text)
   io.stderr:write("pmlua record: ", text, "\n")
@@ -177,7 +158,7 @@ end
 ---@param args string[]
 ---@return integer status
 function M.run(args)
-  local o, misuse = parse(args)
+  local o, misuse = commandline.parse(args, line)
   if not o then
     io.stderr:write("pmlua record: ", misuse, "; usage: ", M.usage, "\n")
     return 2

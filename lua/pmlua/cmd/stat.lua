@@ -17,7 +17,7 @@ interrupted or killed; CMD's exit status is returned.
   --json       the counts as JSON, on standard output
   --out FILE   the table (or the JSON) into this file instead
 
-  --sim        CMD runs under valgrind's callgrind, some 50 to 100 times slower, and needs no PMU: instructions (Ir), data
+  --sim        CMD runs under valgrind's callgrind, some 100 to 200 times slower, and needs no PMU: instructions (Ir), data
                reads and writes (Dr, Dw), branches (Bc conditional, Bi indirect) are counted exactly; misses of the first
                and the last level (I1mr, D1mr, D1mw, ILmr, DLmr, DLmw) and mispredictions (Bcm, Bim) are those of a
                model. Told for the whole, for each thread, for the sections of programs that have some, for functions.
@@ -33,7 +33,6 @@ where the program does the same: it does not if it depends on the time, on how t
 
 local NAME = 48     -- bytes of a function's or section's
 local takes_value = { ["-e"] = true, ["--out"] = true, ["--I1"] = true, ["--D1"] = true, ["--LL"] = true, ["--top"] = true }
-local flags = { ["--sim"] = true, ["--json"] = true }
 
 local function complain(text)
   io.stderr:write("pmlua stat: ", text, "\n")
@@ -103,27 +102,7 @@ local function check(o)
   end
 end
 
-local function parse(args)
-  local o, i = {}, 1
-  while i <= #args and args[i]:find("^%-") do
-    local name, value = args[i]:match("^(%-%-%w+)=(.*)$")
-    name = name or args[i]
-    i = i + 1
-    if name == "--" then break end
-    if flags[name] then o[name:sub(3)] = true
-    elseif not takes_value[name] then return nil, "no such option: " .. name
-    else
-      if not value then value, i = args[i], i + 1 end
-      if not value or value == "" then return nil, name .. " needs a value" end
-      local wrong = take(o, name, value)
-      if wrong then return nil, wrong end
-    end
-  end
-  o.words = { table.unpack(args, i) }
-  local wrong = check(o)
-  if wrong then return nil, wrong end
-  return o
-end
+local line = { flags = { ["--sim"] = "sim", ["--json"] = "json" }, values = takes_value, take = take, check = check }
 
 -- --- what is told ---
 
@@ -185,7 +164,7 @@ end
 ---@param args string[]
 ---@return integer status
 function M.run(args)
-  local o, misuse = parse(args)
+  local o, misuse = require("pmlua.commandline").parse(args, line)
   if not o then
     io.stderr:write("pmlua stat: ", misuse, "; usage: ", M.usage, "\n")
     return 2

@@ -171,6 +171,7 @@ end
 ---@param options { places: integer[]?, top: integer?, name: integer }
 ---@return string
 function M.text(all, options)
+  if #all.processes == 0 then return "" end
   local places = options.places or usual
   local parts = { totals(all, options.places) }
   parts[#parts + 1] = threads(all, places)

@@ -11,6 +11,7 @@
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
+#include <valgrind/callgrind.h>
 
 __attribute__((noinline, noclone)) static void spin(long n) {
 #if defined(__x86_64__)
@@ -71,6 +72,16 @@ int main(int argc, char **argv) {
   if (strcmp(what, "forked") == 0) forked(n);
   if (strcmp(what, "outside") == 0) section("one", 1000), spin(n);
   for (long i = 0; strcmp(what, "many") == 0 && i < n; i++) section("one of many", 10);
+  if (strcmp(what, "closed") == 0) {
+    section("before", n);
+    for (int fd = 3; fd < 64; fd++) close(fd);
+    section("after", n);
+  }
+  if (strcmp(what, "dumped") == 0) {
+    section("before", n);
+    CALLGRIND_DUMP_STATS;
+    section("after", n);
+  }
   if (strcmp(what, "open") == 0) {
     pml_section_start_label("never stopped");
     spin(n);

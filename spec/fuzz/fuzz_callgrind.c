@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* spec/fuzz/fuzz_callgrind.c - any bytes as a file of callgrind's: functions that add up to the totals, or one line. */
+#include "fuzz_lua.h"
+
+static const char check[] = "local callgrind = require 'pmlua.callgrind'\n"
+                            "return function(text)\n"
+                            "  local out, err = callgrind.parse(text)\n"
+                            "  if not out then\n"
+                            "    assert(err:find('^line %d+: [^\\n]+$'), err)\n"
+                            "    return 0\n"
+                            "  end\n"
+                            "  for i, total in ipairs(out.totals) do\n"
+                            "    for _, f in ipairs(out.functions) do total = total - f.cost[i] end\n"
+                            "    assert(total == 0)\n"
+                            "  end\n"
+                            "  return #out.functions\n"
+                            "end\n";
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
+  static lua_State *L;
+  if (L == NULL) {
+    L = fuzz_lua();
+    fuzz_code(L, check);
+  }
+  lua_pushvalue(L, 1);
+  lua_pushlstring(L, (const char *)data, size);
+  fuzz_call(L, 1, 1);
+  PLANTED(lua_tointeger(L, -1) > 3);
+  lua_settop(L, 1);
+  return 0;
+}
