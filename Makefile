@@ -49,7 +49,7 @@ WORK_SRC := $(wildcard scripts/workloads/*.c scripts/workloads/*/*.c)
 SPEC_SRC := $(wildcard spec/c/*.c)
 FUZZ_SRC := $(wildcard spec/fuzz/fuzz_*.c)
 BENCH_SRC := $(wildcard spec/bench/*.c)
-ALL_C    := $(wildcard spec/lua/wrap/* spec/lua/sim/*.c core/*.h core/*/*.[ch] core/*/*/*.[ch] core/*/*/*/*.h bindings/*.[ch] scripts/workloads/*.[ch] scripts/workloads/*/*.[ch] scripts/programs/*.[ch] scripts/plugins/*.c spec/c/*.[ch] spec/c/intercept/*.[ch] spec/c/wrap/*.[ch] spec/c/plugins/*.c spec/c/plugins/*.cpp spec/c/substrates/*.c core/compat/scorep/include/scorep/*.h spec/fuzz/*.[ch] spec/bench/*.[ch] spec/wrap/*.c spec/pmlib/*.c spec/pmlib/*.cpp)
+ALL_C    := $(wildcard spec/lua/wrap/* spec/lua/sim/*.c core/*.h core/*/*.[ch] core/*/*/*.[ch] core/*/*/*/*.h bindings/*.[ch] scripts/workloads/*.[ch] scripts/workloads/*/*.[ch] scripts/programs/*.[ch] scripts/plugins/*.c spec/c/*.[ch] spec/c/intercept/*.[ch] spec/c/wrap/*.[ch] spec/c/plugins/*.c spec/c/plugins/*.cpp spec/c/substrates/*.c core/compat/scorep/include/scorep/*.h spec/fuzz/*.[ch] spec/bench/*.[ch] spec/bench/count/*.[ch] spec/lua/count/*.[ch] spec/wrap/*.c spec/pmlib/*.c spec/pmlib/*.cpp)
 
 CORE_OBJ := $(CORE_SRC:%.c=$(B)/obj/%.o) $(CORE_ASM:%.S=$(B)/obj/%.o)
 SDE_OBJ  := $(SDE_SRC:%.c=$(B)/obj/%.o)
@@ -472,6 +472,7 @@ tsan: ## the C specs with threads under ThreadSanitizer
 bench: all $(B)/bench ## each figure beside its limit and its peer, in one run
 	@$(B)/bench
 	@$(B)/pmlua spec/bench/reader.lua
+	@$(B)/pmlua spec/bench/count.lua
 FUZZ_SECONDS ?= 60
 PROOF_SECONDS ?= 120
 FUZZ ?= $(FUZZ_SRC:spec/fuzz/fuzz_%.c=%)

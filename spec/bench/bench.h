@@ -42,6 +42,7 @@ bench_batch bench_real_count, bench_real_count_bare;
 
 /* Rows of software-defined events. */
 void bench_sde_rows(void);
+void bench_count_rows(void); /* last: it makes sections count */
 
 /* Rows of metric plugins. */
 void bench_plugin_rows(void);

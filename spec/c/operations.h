@@ -11,6 +11,7 @@
 #include "cpus_folder.h"
 #include "events.h"
 #include "pml.h"
+#include "source/count/pml_count_layout.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -317,6 +318,26 @@ static int flow_sections(void) {
   return err;
 }
 
+/* Of a program with one thread that counted nothing. */
+static int read_counts(void) {
+  static struct pml_count_area area = {.header = {.layout = PML_COUNT_LAYOUT, .abi = PML_COUNT_ABI, .modules = 1}};
+  struct pml_counts *c = (struct pml_counts *)1;
+  char path[sizeof trace_dir + 8];
+  memcpy(area.header.magic, PML_COUNT_MAGIC, sizeof area.header.magic);
+  area.header.cells = PML_COUNT_CELLS;
+  (void)snprintf(path, sizeof path, "%s/counts", trace_dir);
+  FILE *f = fopen(path, "wb");
+  if (f == NULL || fwrite(&area, sizeof area, 1, f) != 1 || fclose(f) != 0) return LESS_THAN_SAID;
+  arm();
+  int err = pml_count_read(path, &c);
+  disarm();
+  (void)remove(path);
+  if (err < 0) return c != NULL ? HANDLE_OPEN : err;
+  bool right = c->nparts == 1 && c->nevents == 9 && c->event[0] == 0;
+  pml_counts_free(c);
+  return right ? 0 : LESS_THAN_SAID;
+}
+
 static int describe_clock(void) {
   arm();
   int err = pml_clock_init();
@@ -405,6 +426,7 @@ static const struct operation {
     {"the flow of sections", flow_sections, false},
     {"tuning of a region", tune_region, false},
     {"balancing of a region", balance_region, false},
+    {"a file of counts", read_counts, false},
 };
 #define NOPERATIONS (sizeof operations / sizeof *operations)
 

@@ -10,7 +10,7 @@ describe("provenance", function()
     }
     assert.equal(5, #all)
     assert.matches("virtual machine %(KVM%)", all[1])
-    assert.equal("why not", all[2])
+    assert.equal("why not; the compiler (pmlua cc --count) and a simulation (--sim) count without one", all[2])
     assert.matches("governor is powersave, performance", all[3])
     assert.matches("load average 3.00 on 2 cpus", all[4])
     assert.matches("clock_gettime, 25 ns a read: the TSC is not trusted", all[5])

@@ -257,19 +257,12 @@ check("virtual machine", function()
     .. ": times include its own", "measure on the bare machine, or compare within one run"
 end)
 
--- The two ways to count where there is no PMU.
 check("compiler counts", function()
   local module, why = require "pmlua.cc.count".instrumenter()
   if not module then return "missing", split(why) end
   local clang = command "clang" or command "clang-14"
   if not clang then return "missing", "there is no clang to compile with", "install clang (Debian: clang-14)" end
   return "ok", "programs that are compiled by pmlua cc --count -- clang count their own operations"
-end)
-
-check("simulation", function()
-  local version, why = require "pmlua.simulation".available()
-  if not version then return "missing", split(why) end
-  return "ok", "pmlua stat --sim counts instructions and simulates caches, of any program"
 end)
 
 check("tuning", function()

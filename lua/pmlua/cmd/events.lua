@@ -126,13 +126,21 @@ local function summary(rows, all)
     #rows - available, all and "" or "; --all lists the PMUs that are not here, too")
 end
 
+--- What the compiler counts is listed also where nothing was compiled so.
+local function is_elsewhere(row) return row.pmu == "BYFL" and not core.count.here() end
+
+--- Nothing of what a pattern asks for is in this process: whoever asks for all software-defined events means others.
+local function all_elsewhere(options)
+  return options.pattern and options.pattern:find "^sde:[:*]*$" and not options.sde and #core.sde.list() == 0
+end
+
 --- What a library tells of itself; whether it has values yet is not the question.
 local function of_library(options)
   local done, err = core.sde.hook(options.sde)
   if not done then return nil, err end
   local rows, all = {}, core.event.list(options.pattern or "sde:::*")
   for _, row in ipairs(all or {}) do
-    if row.source == "sde" then
+    if row.source == "sde" and not is_elsewhere(row) then
       row.available, row.reason = true, nil
       rows[#rows + 1] = row
     end
@@ -183,7 +191,7 @@ function M.run(args)
     io.write(json.encode(json.array(rows)))
     return 0
   end
-  if #rows == 0 and options.pattern then return nothing(options.pattern) end
+  if options.pattern and (#rows == 0 or all_elsewhere(options)) then return nothing(options.pattern) end
   printtable(rows)
   io.write(options.sde and ("%d event%s\n"):format(#rows, #rows == 1 and "" or "s") or summary(rows, options.all))
   return 0

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* spec/lua/count/counts.h - what the calling thread has counted until now; for files that are not counted themselves. */
+/* spec/lua/count/counts.h - what the calling thread has counted until now; for files that are not counted themselves.
+ */
 #ifndef COUNTS_H
 #define COUNTS_H
 

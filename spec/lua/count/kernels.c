@@ -3,8 +3,8 @@
  * spec/lua/count/kernels.c - calls the kernels of scripts/workloads/kernels, which are counted while this is not, and
  * says for each width, precision, kernel and number of elements: flops, bytes loaded and stored.
  */
-#include "counts.h"
 #include "kernels.h"
+#include "counts.h"
 
 #include <stdio.h>
 

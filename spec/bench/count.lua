@@ -1,0 +1,100 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+-- spec/bench/count.lua - what counting by the compiler costs: kernels counted beside themselves, and the compilation.
+--
+-- Run by `make bench`. Three builds of a kernel are in one program and run in turn; the best of each. Of a file of 10,000
+-- lines, clang's time alone is the yardstick of the step that adds counters.
+
+local pml = require "pmlua"
+local shell = require "pmlua.wrap.shell"
+local paths = require "pmlua.wrap.paths"
+
+local instrument = paths.module "instrument"
+if not instrument then
+  print "\ncounting by the compiler: pmlua was built without LLVM 14"
+  os.exit(0)
+end
+
+local dir = os.tmpname()
+os.remove(dir)
+os.execute("mkdir " .. dir)
+local pmlua = shell.quote(paths.library() .. "/pmlua")
+
+local function sh(command)
+  local done, out = shell.run(command)
+  return done and out or error(command .. ": " .. out)
+end
+
+local function row(name, ns, against, limit)
+  local ratio = ns / against
+  print(("%-36s %12.1f %12.1f %6.2f %6.2f %s"):format(name, ns, against, ratio, limit, ratio <= limit and "ok" or "OVER"))
+end
+
+local clang = "clang-14 -O2 -Ispec/bench/count -c spec/bench/count/kernels.c -DTABLE=%s -o " .. dir .. "/%s.o"
+sh(clang:format("plain", "plain"))
+for _, at in ipairs { "source", "final" } do sh(("%s cc --count --at=%s -- "):format(pmlua, at) .. clang:format(at, at)) end
+sh(("clang-14 -O2 -c spec/bench/count/main.c -o %s/main.o"):format(dir))
+sh(("%s cc --count -- clang-14 %s/*.o -lm -o %s/kernels"):format(pmlua, dir, dir))
+
+print "\ncounted by the compiler: 1000 elements, and STREAM with 4,000,000; the best of each, in turn, in one program"
+print(("%-36s %12s %12s %6s %6s"):format("figure", "ns", "plain ns", "ratio", "limit"))
+for name, group, plain, source, final in sh(dir .. "/kernels"):gmatch("(%w+) (%w+) ([%d.]+) ([%d.]+) ([%d.]+)") do
+  local limit = group == "STREAM" and 1.3 or 1.5
+  row(("%s %s, at source"):format(group, name), tonumber(source), tonumber(plain), limit)
+  row(("%s %s, at final"):format(group, name), tonumber(final), tonumber(plain), limit)
+end
+
+--- A file of 10,000 lines: loops, choices, structures and calls.
+local function large()
+  local lines, n = { "#include <math.h>", "#include <stddef.h>" }, 0
+  while #lines < 10000 do
+    n = n + 1
+    local body = ([[
+double f%d(double *a, const double *b, size_t n, int k) {
+  double s = 0;
+  struct { int x; double z; } t[4];
+  for (size_t i = 0; i < n; i++) {
+    a[i] = a[i] * 0.%d + b[i];
+    if (a[i] > 0.5) s += a[i];
+    else s -= b[i] / 3;
+  }
+  switch (k & 7) {
+  case 0: s = sqrt(s); break;
+  case 1: s *= 2; break;
+  case 2: for (int j = 0; j < k; j++) s += a[j] * b[j];
+    break;
+  default: s += k * %d;
+  }
+  for (int j = 0; j < 4; j++) {
+    t[j].x = k + j;
+    t[j].z = s * j;
+  }
+  return s + t[k & 3].z * t[k & 1].x;
+}
+]]):format(n, n, n)
+    for line in body:gmatch("[^\n]+") do lines[#lines + 1] = line end
+  end
+  local f <close> = assert(io.open(dir .. "/large.c", "w"))
+  f:write(table.concat(lines, "\n"), "\n")
+end
+
+local function best(f)
+  local least = math.huge
+  for _ = 1, 3 do
+    local start = pml.clock.ns()
+    f()
+    least = math.min(least, pml.clock.ns() - start)
+  end
+  return least
+end
+
+large()
+for _, level in ipairs { "-O0", "-O2" } do
+  local file = dir .. "/large"
+  local alone = best(function() sh(("clang-14 %s -c %s.c -o %s.o"):format(level, file, file)) end)
+  sh(("clang-14 %s -Xclang -disable-llvm-passes -emit-llvm -c %s.c -o %s.bc"):format(level, file, file))
+  local counters = best(function() assert(instrument.file(file .. ".bc", file .. ".out", "large.c", false)) end)
+  local whole = best(function() sh(("%s cc --count -- clang-14 %s -c %s.c -o %s.o"):format(pmlua, level, file, file)) end)
+  row(("counters for 10,000 lines, %s"):format(level), counters, alone, 0.2)
+  print(("%-36s %12.1f %12.1f %6.2f"):format("their whole compilation, " .. level, whole, alone, whole / alone))
+end
+os.execute("rm -rf " .. dir)
