@@ -4,8 +4,10 @@
 #include "adapter/pml_section_text.h"
 #include "base/pml_clock.h"
 #include "base/pml_error.h"
+#include "source/pml_sim.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -108,11 +110,27 @@ static int open_recorder(struct pml_section *s, enum pml_section_record record) 
   return record == PML_SECTION_NO_RECORD ? 0 : pml_recorder_open(&s->recorder, &o);
 }
 
+/*
+ * The events of a section. Under simulation a report has its counts: sections that ask for no events have those then.
+ */
+static int list_events(struct pml_section *s, const struct pml_section_options *o) {
+  if (o->nevents > 0) return pml__section_list(o->events, o->nevents, &s->list);
+  if (!pml__section_reports() || pml_sim_available() < 0) return 0;
+  char text[PML_SIM_EVENTS][16];
+  const char *names[PML_SIM_EVENTS];
+  for (unsigned i = 0; i < PML_SIM_EVENTS; i++) {
+    (void)snprintf(text[i], sizeof text[i], "sim::%s", pml_sim_name(i));
+    names[i] = text[i];
+  }
+  s->simulated = true;
+  return pml__section_list(names, PML_SIM_EVENTS, &s->list);
+}
+
 /* What the section is made of, opened before the lock is taken: other locks are never taken within it. */
 static int prepare_section(struct pml_section *s, const char *label, const struct pml_section_options *o) {
   struct pml_region_info region;
   int err = pml_region_intern(label, o->file, o->line, &s->region);
-  if (err == 0 && o->nevents > 0) err = pml__section_list(o->events, o->nevents, &s->list);
+  if (err == 0) err = list_events(s, o);
   if (err == 0 && s->list != NULL) {
     struct pml__section_thread *t = pml__section_thread();
     uint64_t values[PML_SECTION_EVENTS_MAX];
@@ -135,7 +153,8 @@ static bool says_nothing(const struct pml_section_options *o) {
 }
 
 static bool same_events(const struct pml_section *s, const struct pml_section_options *o) {
-  if (s->list == NULL || o->nevents == 0) return s->list == NULL && o->nevents == 0;
+  if (o->nevents == 0) return s->list == NULL || s->simulated;
+  if (s->list == NULL) return false;
   struct pml_stream_metrics *m;
   return pml_stream_metrics(o->events, o->nevents, &m) == 0 && m == s->list->metrics;
 }

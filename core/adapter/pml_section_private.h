@@ -22,6 +22,7 @@ struct pml_section {
   pml_region_t region;
   bool counted; /* has events or a recorder */
   bool exclusive;
+  bool simulated; /* its events are not what anybody asked of this section */
   enum pml_section_type type;
   enum pml_section_record record;
   struct pml__section_list *list;
