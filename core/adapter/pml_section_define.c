@@ -5,6 +5,7 @@
 #include "base/pml_clock.h"
 #include "base/pml_error.h"
 #include "source/pml_count_file.h"
+#include "source/pml_sim.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -115,7 +116,8 @@ static int open_events(struct pml_section *s, const char *label, const struct pm
   if (o->nevents > PML_SECTION_EVENTS_MAX)
     return pml_fail(-EINVAL, "a section takes at most %u events, not %zu", PML_SECTION_EVENTS_MAX, o->nevents);
   s->counting = pml_count_active();
-  size_t n = pml__section_names(o, s->counting, names);
+  s->simulated = pml__section_reports() && pml_sim_available() == 0;
+  size_t n = pml__section_names(s, o, names);
   int err = n > 0 ? pml__section_list(names, n, &s->list) : 0;
   if (err < 0 || n == 0) return err;
   struct pml__section_thread *t = pml__section_thread();
@@ -147,7 +149,7 @@ static bool same_events(const struct pml_section *s, const struct pml_section_op
   const char *names[PML_SECTION_EVENTS_MAX];
   struct pml_stream_metrics *m;
   if (o->nevents > PML_SECTION_EVENTS_MAX) return false;
-  size_t n = pml__section_names(o, s->counting, names);
+  size_t n = pml__section_names(s, o, names);
   if (s->list == NULL || n == 0) return s->list == NULL && n == 0;
   return pml_stream_metrics(names, n, &m) == 0 && m == s->list->metrics;
 }

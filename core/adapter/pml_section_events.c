@@ -2,6 +2,7 @@
 /* core/adapter/pml_section_events.c - the events of sections: lists that sections share, a set of each per thread. */
 #include "adapter/pml_section_private.h"
 #include "base/pml_error.h"
+#include "source/pml_sim.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -11,17 +12,21 @@ static struct pml__section_list list[PML_SECTION_EVENT_LISTS_MAX]; /* under the 
 static uint32_t nlists;
 
 #define COUNTS "sde:::BYFL::"
+#define SIM_NAME(id, name, text) "sim::" name,
 
-size_t pml__section_names(const struct pml_section_options *o, bool counting, const char **names) {
+size_t pml__section_names(const struct pml_section *s, const struct pml_section_options *o, const char **names) {
   static const char *const counts[] = {COUNTS "flop_count_I", COUNTS "load_count_I", COUNTS "store_count_I",
                                        COUNTS "op_count_I"};
+  static const char *const simulated[] = {PML_SIM_EVENT_LIST(SIM_NAME)};
   size_t n = 0, more = sizeof counts / sizeof counts[0];
+  bool counting = s->counting;
   for (; n < o->nevents && n < PML_SECTION_EVENTS_MAX; n++) {
     names[n] = o->events[n];
     if (names[n] != NULL && strncmp(names[n], COUNTS, sizeof COUNTS - 1) == 0) counting = false; /* it knows itself */
   }
-  if (!counting || n + more > PML_SECTION_EVENTS_MAX) return n;
+  if (!counting || n + more > PML_SECTION_EVENTS_MAX) more = 0;
   for (size_t i = 0; i < more; i++) names[n++] = counts[i];
+  for (size_t i = 0; s->simulated && o->nevents == 0 && i < PML_SIM_EVENTS; i++) names[n++] = simulated[i];
   return n;
 }
 

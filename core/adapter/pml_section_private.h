@@ -22,7 +22,8 @@ struct pml_section {
   pml_region_t region;
   bool counted; /* has events or a recorder */
   bool exclusive;
-  bool counting; /* the compiler's counts are among its events, behind those that were named */
+  bool counting;  /* the compiler's counts are among its events, behind those that were named */
+  bool simulated; /* those of the simulation that it runs under are, if none was named */
   enum pml_section_type type;
   enum pml_section_record record;
   struct pml__section_list *list;
@@ -106,10 +107,10 @@ void pml__section_prepare(void);
 /* ---- pml_section_events.c ---- */
 
 /*
- * The events of a section with options @o in @names[PML_SECTION_EVENTS_MAX], returned: how many. With @counting, what
- * the compiler counts is behind those that were named, where there is room for it.
+ * The events of @s with options @o in @names[PML_SECTION_EVENTS_MAX], returned: how many. What the compiler counts is
+ * behind those that were named, where there is room for it; what is simulated is there if none was.
  */
-size_t pml__section_names(const struct pml_section_options *o, bool counting, const char **names);
+size_t pml__section_names(const struct pml_section *s, const struct pml_section_options *o, const char **names);
 int pml__section_list(const char *const *names, size_t n, struct pml__section_list **list);
 /* The values of @list's set on this thread; 0 or a negative code. */
 int pml__section_read(struct pml__section_thread *t, struct pml__section_list *list, uint64_t *values);

@@ -209,17 +209,18 @@ static void leave_file(void) {
   free(t.at);
 }
 
+/* Of the thread that ends the process; the others may go on, but not in here. */
 __attribute__((destructor)) static void finish(void) {
-  if (id == 0) return;
-  pml__sim_toggle();
-  pthread_mutex_lock(&lock);
   uint32_t thread = 0;
   struct counts now;
-  struct lane *l = pml__sim_read(now.at, &thread) == 0 ? lanes : NULL;
-  while (l != NULL && l->thread != thread) l = l->next;
-  if (l != NULL && l->nframes > 0) close_open(l);
-  if (lanes != NULL) leave_file();
-  pthread_mutex_unlock(&lock);
+  if (id == 0) return;
+  pml__sim_toggle();
+  if (pml_stream_remove(id) == 0 && lanes != NULL) {
+    struct lane *l = pml__sim_read(now.at, &thread) == 0 ? lanes : NULL;
+    while (l != NULL && l->thread != thread) l = l->next;
+    if (l != NULL && l->nframes > 0) close_open(l);
+    leave_file();
+  }
   pml__sim_toggle();
 }
 

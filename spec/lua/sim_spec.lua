@@ -186,6 +186,25 @@ sim.describe("pmlua stat --sim", function()
     assert.equal("I1=32768,8,64 D1=32768,8,64 LL=8388608,16,64", told.simulation.caches)
   end)
 
+  it("has the counts in the report that sections leave, and none without it", function()
+    local run = ("PMLUA_REPORT=%s %s stat --sim -- %s nested 20000"):format(quote(dir .. "/report"), command,
+      quote(dir .. "/sections"))
+    local status, _, err = support.shell(run)
+    assert.equal(0, status, err)
+    local _, csv = support.shell(command .. "report --csv " .. quote(dir .. "/report"))
+    local names, values = {}, {}
+    for name in csv:match("^[^\n]+"):gmatch("[^,]+") do names[#names + 1] = name end
+    for value in (csv:match("\n(outer,[^\n]+)") .. ","):gmatch("([^,]*),") do
+      values[#values + 1] = value
+      values[names[#values]] = value
+    end
+    assert.is_true(tonumber(values["sim::Ir"]) > 2 * 12 * 20000 and tonumber(values["sim::Ir"]) < 2 * 12 * 20000 + 20000, csv)
+    assert.truthy(values["sim::DLmw"])
+    assert.equal(0, (support.shell(("PMLUA_REPORT=%s %s nested 10"):format(quote(dir .. "/plain"), quote(dir .. "/sections")))))
+    _, csv = support.shell(command .. "report --csv " .. quote(dir .. "/plain"))
+    assert.falsy(csv:find("sim::", 1, true), csv)
+  end)
+
   it("counts misses by the caches that were asked for", function()
     local function misses(options)
       local _, out = support.shell(("%s stat --sim --json %s -- %s nested 1000"):format(command, options, dir .. "/sections"))
