@@ -63,6 +63,19 @@ describe("A balancer", function()
     cpus:remove()
   end)
 
+  it("takes intercepted calls for blocking ones: those of a program that knows nothing of it", function()
+    local cpus = folder.new(2)
+    local calls, why = pml.intercept { lib = "libc*", sym = "pthread_barrier_wait" }
+    if not calls then return pending(why) end
+    local b <close> = assert(pml.balance { sync = { "pthread_barrier_wait" }, root = cpus.root, cpus = "current",
+      dry_run = true })
+    local workload <close> = assert(pml.workload.load(support.build .. "/workloads/imbalance.so"))
+    assert(workload:run { operation = "empty", samples = {}, options = { threads = 2, iterations = 50, turns = 100 } })
+    assert.same({ 104, 2 }, { b:stats().repetitions, b:stats().threads }) -- 53 calls of each
+    calls:close()
+    cpus:remove()
+  end)
+
   it("is refused where nobody allowed it, or the machine has no frequencies", function()
     local cpus = folder.new(1)
     local b, err, code = pml.balance { sync = { "x" }, root = cpus.root }
