@@ -191,6 +191,40 @@ describe("A program that counts", function()
     os.execute("rm -rf " .. quote(folder) .. "/report " .. quote(folder) .. "/example")
   end)
 
+  counted("has its counts in a trace that names them, and is no loss to one that does not", function()
+    local workload = support.build .. "/workloads/counted/kernels_source.so"
+    if not io.open(workload) then pending("the kernels that count are not built") return end
+    if support.shell "command -v otf2-print" ~= 0 then pending("otf2-print is not installed") return end
+    support.spit(folder .. "/trace.lua", ([[
+      local pml = require "pmlua"
+      local w = assert(pml.workload.load "%s")
+      local counts = {}
+      for i, n in ipairs { "flop_count_I", "load_count_I", "store_count_I", "op_count_I" } do
+        counts[i] = { name = "sde:::BYFL::" .. n }
+      end
+      for i, metrics in ipairs { counts, { { name = "task-clock" } } } do
+        os.execute("mkdir -p trace" .. i)
+        local t = assert(pml.trace.open("trace" .. i, { metrics = metrics }))
+        local s = pml.section.define { label = "section" .. i, events = i == 2 and { "task-clock" } or nil }
+        assert(t:attach())
+        s:start()
+        local samples <close> = pml.samples.new(1)
+        w:run { operation = "empty", samples = { samples }, phases = 1, options = { kernel = "add", n = 100, copies = 1,
+          batch_ns = 1, samples = 1 } }
+        s:stop()
+        t:close()
+      end
+    ]]):format(workload))
+    assert.same({ 0, "", "" }, { shell(quote(command) .. " trace.lua") })
+    local _, first = shell "otf2-print trace1/traces.otf2 | grep '^METRIC '"
+    -- two calls of 100 additions: one to see how many a batch takes, one that is timed
+    local value = '"sde:::BYFL::flop_count_I" <%%d+>; UINT64; %d%%)[^\n]*\n'
+    assert.matches((value:format(0) .. "[^\n]*" .. value:format(200)), first)
+    local _, second = shell "otf2-print trace2/traces.otf2 | grep -c '^METRIC '"
+    assert.equal("2\n", second)
+    os.execute(("cd %s && rm -rf trace.lua trace1 trace2"):format(quote(folder)))
+  end)
+
   counted("keeps what a library counted that was loaded and unloaded", function()
     support.spit(folder .. "/loads.c", [[
 #include <dlfcn.h>
