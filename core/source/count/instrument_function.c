@@ -212,6 +212,7 @@ static int emit(struct pml_body *f) {
   int err = open_flow(f);
   if (err) return err;
   begin_function(f);
+  if (f->m->touch != NULL) pml_body_touch(f); /* first, while all accesses are the program's */
   for (uint32_t d = 0; d < f->dynamics; d++) add_dynamic(f, &f->dynamic[d]);
   err = pml_body_loops(f);
   if (!err) err = pml_body_merge(f);

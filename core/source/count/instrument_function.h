@@ -52,6 +52,9 @@ void pml_body_add(struct pml_body *f, unsigned cell, LLVMValueRef n);
 /* pml_body_loops - count in registers the loops that only their exits leave. 0 or -ENOMEM. */
 int pml_body_loops(struct pml_body *f);
 
+/* pml_body_touch - tell the runtime of the accesses of a function, before they are made. */
+void pml_body_touch(struct pml_body *f);
+
 /* pml_body_merge - count together what runs equally often, of what no loop counts. 0 or -ENOMEM. */
 int pml_body_merge(struct pml_body *f);
 
