@@ -211,6 +211,27 @@ describe("a program that counts", function()
     end
   end)
 
+  it("estimates the lines of memory that it touches, each once, when it is asked to", function()
+    local text = [[
+      #include <stdlib.h>
+      #include <string.h>
+      int main(int argc, char **argv) {
+        size_t n = argc > 1 ? (size_t)atoi(argv[1]) : 1;
+        volatile char *a = malloc(n), *b = malloc(n);
+        for (int turn = 0; turn < 3; turn++)
+          for (size_t i = 0; i < n; i++) a[i] = (char)(i + (size_t)turn);
+        memcpy((char *)b, (char *)a, n);
+        return b[n / 2] == 1;
+      }]]
+    for _, at in ipairs { "source", "final" } do
+      local program = counting.build({ ["lines.c"] = text }, { count = "lines", at = at })
+      for _, lines in ipairs { 10, 1000, 30000 } do
+        local c = counting.run(program, tostring(32 * lines)) -- two vectors; five standard errors and what else there is
+        assert.truthy(math.abs(c.lines - lines) <= 0.13 * lines + 6, ("%s: %d of %d"):format(at, c.lines, lines))
+      end
+    end
+  end)
+
   it("names inline assembly with its line, and counts the rest", function()
     local _, dir, err = counting.build({ ["asm.c"] = [[
 int main(void) {

@@ -77,6 +77,14 @@ static void declare_runtime(struct pml_module *m) {
   }
 }
 
+static void declare_touch(struct pml_module *m) {
+  LLVMTypeRef taken[] = {m->i64_pointer, LLVMPointerType(LLVMInt8TypeInContext(m->context), 0), m->i64};
+  LLVMTypeRef type = LLVMFunctionType(LLVMVoidTypeInContext(m->context), taken, 3, 0);
+  m->touch = LLVMAddFunction(m->module, "pml_count_touch", type);
+  LLVMAddAttributeAtIndex(m->touch, FUNCTION_INDEX,
+                          LLVMCreateEnumAttribute(m->context, m->attribute[PML_ATTR_NOUNWIND], 0));
+}
+
 /* A resolver runs before the program's relocations are made. */
 static bool resolves(const struct pml_module *m, LLVMValueRef function) {
   for (LLVMValueRef i = LLVMGetFirstGlobalIFunc(m->module); i != NULL; i = LLVMGetNextGlobalIFunc(i)) {
@@ -120,6 +128,7 @@ static int instrument(struct pml_module *m) {
   err = pml_functions_open(m);
   if (!err) pml_functions_forget_memory(m);
   if (!err) declare_runtime(m);
+  if (!err && m->o->lines) declare_touch(m);
   if (!err) err = instrument_functions(m);
   if (!err) pml_instrument_table(m);
   LLVMDisposeBuilder(m->builder);

@@ -7,8 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define NONE UINT32_MAX
-
 static struct pml_place *place_of(const struct pml_body *f, LLVMBasicBlockRef block) {
   size_t i = ((uintptr_t)block >> 4) * 0x9e3779b97f4a7c15u;
   for (i &= f->places - 1; f->place[i].block != NULL && f->place[i].block != block; i = (i + 1) & (f->places - 1)) {
@@ -95,6 +93,7 @@ static int read_block(struct pml_body *f, struct pml_block *b) {
     if (!is_call(i) || !pml_may_leave(f->m, i)) continue;
     s->before = i;
     b->leaves = true;
+    b->end_leaves = i == end;
     if (i != end) s = new_stretch(f);
   }
   if (s == NULL) return -ENOMEM;
@@ -213,8 +212,10 @@ static int emit(struct pml_body *f) {
   int err = open_flow(f);
   if (err) return err;
   begin_function(f);
+  if (f->m->touch != NULL) pml_body_touch(f); /* first, while all accesses are the program's */
   for (uint32_t d = 0; d < f->dynamics; d++) add_dynamic(f, &f->dynamic[d]);
   err = pml_body_loops(f);
+  if (!err) err = pml_body_merge(f);
   for (uint32_t b = 0; b < f->blocks && !err; b++)
     for (uint32_t s = 0; s < f->block[b].stretches && !f->block[b].in_registers; s++)
       add_stretch(f, &f->stretch[f->block[b].first + s]);

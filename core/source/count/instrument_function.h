@@ -15,6 +15,7 @@ struct pml_block {
   LLVMBasicBlockRef block;
   uint32_t first, stretches; /* of the function's */
   bool leaves;               /* control may go elsewhere in its midst */
+  bool end_leaves;           /* at its end */
   bool in_registers;         /* counted by the counters of a loop */
 };
 
@@ -50,5 +51,11 @@ void pml_body_add(struct pml_body *f, unsigned cell, LLVMValueRef n);
 
 /* pml_body_loops - count in registers the loops that only their exits leave. 0 or -ENOMEM. */
 int pml_body_loops(struct pml_body *f);
+
+/* pml_body_touch - tell the runtime of the accesses of a function, before they are made. */
+void pml_body_touch(struct pml_body *f);
+
+/* pml_body_merge - count together what runs equally often, of what no loop counts. 0 or -ENOMEM. */
+int pml_body_merge(struct pml_body *f);
 
 #endif

@@ -43,6 +43,7 @@ struct pml_module {
   LLVMBuilderRef builder;
   LLVMTypeRef i64, i64_pointer;
   LLVMValueRef self, begin; /* the thread's cells, and who gives them */
+  LLVMValueRef touch;       /* who is told of accesses; NULL: nobody */
   struct pml_functions *functions;
   unsigned attribute[PML_ATTRIBUTES];
   uint64_t used[PML_COUNT_CELLS / 64];
