@@ -10,7 +10,7 @@ local tabulate = require "pmlua.tabulate"
 local M = {}
 
 local TOP = 20 -- functions
-local PROCESSES = 5 -- that are named one by one
+local WARNINGS = 8
 
 local about = {
   Ir = "instructions", Dr = "data reads", Dw = "data writes", I1mr = "instruction reads that miss the first level",
@@ -211,7 +211,9 @@ function M.warnings(all)
   if not all.fixed then
     out[#out + 1] = "addresses are random here (setarch -R is not permitted): misses may differ from run to run"
   end
-  for i = #out, PROCESSES + 2, -1 do out[i] = nil end
+  local more = #out - WARNINGS
+  for i = #out, WARNINGS + 1, -1 do out[i] = nil end
+  if more > 0 then out[#out + 1] = ("and %d warnings more"):format(more) end
   return out
 end
 
