@@ -5,6 +5,7 @@
 #include "base/pml_clock.h"
 #include "base/pml_error.h"
 #include "source/pml_count_file.h"
+#include "source/pml_sim.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -109,15 +110,17 @@ static int open_recorder(struct pml_section *s, enum pml_section_record record) 
   return record == PML_SECTION_NO_RECORD ? 0 : pml_recorder_open(&s->recorder, &o);
 }
 
+/* Under simulation a report has its counts: sections that ask for no events have those then. */
 static int open_events(struct pml_section *s, const char *label, const struct pml_section_options *o) {
-  const char *names[PML_SECTION_EVENTS_MAX];
+  struct pml__section_names names;
   uint64_t values[PML_SECTION_EVENTS_MAX];
   if (o->nevents > PML_SECTION_EVENTS_MAX)
     return pml_fail(-EINVAL, "a section takes at most %u events, not %zu", PML_SECTION_EVENTS_MAX, o->nevents);
   s->counting = pml_count_active();
-  size_t n = pml__section_names(o, s->counting, names);
-  int err = n > 0 ? pml__section_list(names, n, &s->list) : 0;
-  if (err < 0 || n == 0) return err;
+  s->simulated = o->nevents == 0 && pml__section_reports() && pml_sim_available() == 0;
+  pml__section_names(o, s->simulated, s->counting, &names);
+  int err = names.n > 0 ? pml__section_list(names.name, names.n, &s->list) : 0;
+  if (err < 0 || names.n == 0) return err;
   struct pml__section_thread *t = pml__section_thread();
   return t == NULL ? pml_fail(-ENOMEM, "no memory for section %.200s", label) : pml__section_try(t, s->list, values);
 }
@@ -144,12 +147,12 @@ static bool says_nothing(const struct pml_section_options *o) {
 }
 
 static bool same_events(const struct pml_section *s, const struct pml_section_options *o) {
-  const char *names[PML_SECTION_EVENTS_MAX];
+  struct pml__section_names names;
   struct pml_stream_metrics *m;
   if (o->nevents > PML_SECTION_EVENTS_MAX) return false;
-  size_t n = pml__section_names(o, s->counting, names);
-  if (s->list == NULL || n == 0) return s->list == NULL && n == 0;
-  return pml_stream_metrics(names, n, &m) == 0 && m == s->list->metrics;
+  pml__section_names(o, s->simulated && o->nevents == 0, s->counting, &names);
+  if (s->list == NULL || names.n == 0) return s->list == NULL && names.n == 0;
+  return pml_stream_metrics(names.name, names.n, &m) == 0 && m == s->list->metrics;
 }
 
 static int agree(const struct pml_section *s, const struct pml_section_options *o) {

@@ -4,6 +4,7 @@
 #include "base/pml_error.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -12,17 +13,21 @@ static uint32_t nlists;
 
 #define COUNTS "sde:::BYFL::"
 
-size_t pml__section_names(const struct pml_section_options *o, bool counting, const char **names) {
+void pml__section_names(const struct pml_section_options *o, bool simulated, bool counting,
+                        struct pml__section_names *names) {
   static const char *const counts[] = {COUNTS "flop_count_I", COUNTS "load_count_I", COUNTS "store_count_I",
                                        COUNTS "op_count_I"};
   size_t n = 0, more = sizeof counts / sizeof counts[0];
   for (; n < o->nevents && n < PML_SECTION_EVENTS_MAX; n++) {
-    names[n] = o->events[n];
-    if (names[n] != NULL && strncmp(names[n], COUNTS, sizeof COUNTS - 1) == 0) counting = false; /* it knows itself */
+    names->name[n] = o->events[n];
+    if (o->events[n] != NULL && strncmp(o->events[n], COUNTS, sizeof COUNTS - 1) == 0) counting = false; /* it knows */
   }
-  if (!counting || n + more > PML_SECTION_EVENTS_MAX) return n;
-  for (size_t i = 0; i < more; i++) names[n++] = counts[i];
-  return n;
+  for (unsigned i = 0; simulated && i < PML_SIM_EVENTS; i++) {
+    (void)snprintf(names->text[i], sizeof names->text[i], "sim::%s", pml_sim_name(i));
+    names->name[n++] = names->text[i];
+  }
+  for (size_t i = 0; counting && i < more && n + more - i <= PML_SECTION_EVENTS_MAX; i++) names->name[n++] = counts[i];
+  names->n = n;
 }
 
 int pml__section_list(const char *const *names, size_t n, struct pml__section_list **out) {

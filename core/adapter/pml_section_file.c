@@ -152,6 +152,10 @@ static void prepare(void) {
                    getenv("PMLUA_REPORT_TIMELINE"), pml_error_text(problem));
 }
 
+bool pml__section_reports(void) {
+  return folder[0] != '\0';
+}
+
 int pml__section_prepare_file(void) {
   static pthread_once_t once = PTHREAD_ONCE_INIT;
   pthread_once(&once, prepare);

@@ -5,6 +5,7 @@
 
 #include "adapter/pml_section.h"
 #include "source/pml_eventset.h"
+#include "source/pml_sim.h"
 
 #include <pthread.h>
 
@@ -22,7 +23,8 @@ struct pml_section {
   pml_region_t region;
   bool counted; /* has events or a recorder */
   bool exclusive;
-  bool counting; /* the compiler's counts are among its events, behind those that were named */
+  bool counting;  /* the compiler's counts are among its events, behind those that were named */
+  bool simulated; /* its events are not what anybody asked of this section */
   enum pml_section_type type;
   enum pml_section_record record;
   struct pml__section_list *list;
@@ -105,10 +107,16 @@ void pml__section_prepare(void);
 /* ---- pml_section_events.c ---- */
 
 /*
- * The events of a section with options @o in @names[PML_SECTION_EVENTS_MAX], returned: how many. With @counting, what
- * the compiler counts is behind those that were named, where there is room for it.
+ * The events of a section with options @o: those that were named; where there are none and @simulated, those of a
+ * simulation; with @counting, what the compiler counts behind them, as far as there is room.
  */
-size_t pml__section_names(const struct pml_section_options *o, bool counting, const char **names);
+struct pml__section_names {
+  size_t n;
+  const char *name[PML_SECTION_EVENTS_MAX];
+  char text[PML_SIM_EVENTS][16];
+};
+void pml__section_names(const struct pml_section_options *o, bool simulated, bool counting,
+                        struct pml__section_names *names);
 int pml__section_list(const char *const *names, size_t n, struct pml__section_list **list);
 /* The values of @list's set on this thread; 0 or a negative code. */
 int pml__section_read(struct pml__section_thread *t, struct pml__section_list *list, uint64_t *values);

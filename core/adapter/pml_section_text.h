@@ -32,6 +32,9 @@ const struct pml__section_origin *pml__section_origin(void);
 /* Once the clock runs: reads the environment at its first call. The same result at every call, with its sentence. */
 int pml__section_prepare_file(void);
 
+/* Whether the process leaves a file of its sections, once it is prepared. */
+bool pml__section_reports(void);
+
 /* As pml_section_text(); @rows: how many there are. */
 int pml__section_text(struct pml__text *t, bool timeline, size_t *rows);
 void pml__section_timeline_text(struct pml__text *t);
