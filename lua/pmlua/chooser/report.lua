@@ -35,8 +35,8 @@ local function head(chooser, plan)
     lines[#lines + 1] = "not verified by opening it: " .. plan.unverified
   end
   if not core.event.has_pmu() then
-    lines[#lines + 1] = "note: without a PMU, --run tells what COMMAND counts itself, compiled by pmlua cc --count; with --sim, " ..
-      "what a simulation does"
+    lines[#lines + 1] = "note: without a PMU, --run tells what COMMAND counts itself, compiled by pmlua cc --count; " ..
+      "with --sim, what a simulation does"
   end
   return lines
 end
