@@ -91,6 +91,7 @@ describe("pmlua record --plugin", function()
     for _, row in ipairs(t.rows) do
       n[row.event] = (n[row.event] or 0) + 1
       if row.event == "plugin::series_async::ticks" then assert.equal(n[row.event], row.value) end
+      assert.equal(row.event == "plugin::series_async::ticks" and "1" or "V", row.unit)
     end
     assert.is_true(n["plugin::series_async::ticks"] > 3 and n["plugin::series_async::wave"] > 3)
     assert.equal(0, #files("async", "%.series$"))
@@ -119,6 +120,17 @@ describe("pmlua record --plugin", function()
     by_name, _, err = recorded("--plugin thrower:m -o throwing -- ./sums 10 0", "THROWER=get_current_value")
     assert.equal(10, by_name.crc32.calls)
     assert.matches("pmlua record: plugin thrower: get_current_value threw[^\n]*runtime_error", err)
+  end)
+
+  it("does not take the plugin's own calls for the program's", function()
+    local status, out, err = shell(command .. " record --json --plugin thrower:m -o aside -- ./sums 10 0")
+    assert.equal(0, status, err)
+    local of_libz = 0
+    for _, f in ipairs(json.decode(out).functions) do -- the plugin is of C++, the program of C
+      assert.falsy(f.library:find "thrower" or f.library:find "stdc++", f.library .. " " .. f.name)
+      if f.library:find "^libz" then of_libz = of_libz + 1 end
+    end
+    assert.is_true(of_libz > 0)
   end)
 
   it("leaves no series of a process that does not exit by itself, nor of a child that it forks", function()
