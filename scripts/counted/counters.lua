@@ -261,7 +261,9 @@ function M.new(pml, options)
     if not self.absent[name] then self.present[#self.present + 1] = name end
   end
   if #self.present > 0 then return self end
-  return nil, "nobody can count here: " .. self.absent.source .. "; " .. self.absent.simulation .. "; " .. self.absent.hardware
+  local reasons = {}
+  for i, a in ipairs(self:lacking()) do reasons[i] = ("%s: %s"):format(a.who, a.why) end
+  return nil, "nobody can count here; " .. table.concat(reasons, "; ")
 end
 
 function Lab:find(no_clang)
@@ -280,6 +282,21 @@ function Lab:find(no_clang)
     self.absent.simulation = version
   end
   self.hardware, self.absent.hardware = hardware(self.pml)
+end
+
+--- Who does not count here, and why; those with the same reason together.
+---@return { who: string, why: string }[]
+function Lab:lacking()
+  local out = {}
+  for _, name in ipairs(M.ORDER) do
+    local why, last = self.absent[name], out[#out]
+    if why and last and last.why == why then
+      last.who = last.who .. " and " .. name
+    elseif why then
+      out[#out + 1] = { who = name, why = why }
+    end
+  end
+  return out
 end
 
 --- What a counter counts in @repeats calls of each kernel; it is asked once.
