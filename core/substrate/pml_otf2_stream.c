@@ -16,7 +16,9 @@
 struct track {
   struct pml_otf2_stream *stream;
   struct pml_otf2_location *location;
-  uint64_t unrecorded; /* atomic, one writer */
+  uint64_t unrecorded;                   /* atomic, one writer */
+  const struct pml_stream_metrics *seen; /* whose values came last, and what to do with them */
+  enum { RECORD, IGNORE, LOSE } doing;
   struct track *next;
 };
 
@@ -40,14 +42,31 @@ static uint64_t as_metric(const struct pml_otf2_metric *m, uint64_t bits) {
   return m->real ? bits : (uint64_t)nearest(bits);
 }
 
+/* Nobody asked for it: a section of a program that the compiler made to count has it behind what it names. */
+static bool is_unasked(const char *name) {
+  return strncmp(name, "sde:::BYFL::", sizeof "sde:::BYFL::" - 1) == 0;
+}
+
+/* The archive's metrics are those of the event, or all but those behind them that nobody asked for. */
+static void learn(struct track *t, const struct pml_stream_metrics *m) {
+  const struct pml_stream_metrics *own = t->stream->metrics;
+  uint32_t n = own != NULL ? own->n : 0, asked = m->n;
+  while (asked > 0 && is_unasked(m->name[asked - 1])) asked--;
+  t->seen = m;
+  t->doing = asked == 0 ? IGNORE : LOSE;
+  if (n == 0 || n > m->n || n < asked) return;
+  for (uint32_t i = 0; i < n; i++)
+    if (strcmp(own->name[i], m->name[i]) != 0) return;
+  t->doing = RECORD;
+}
+
 static void record_values(struct track *t, const struct pml_stream_event *e) {
   uint64_t values[PML_STREAM_METRICS_MAX];
   const struct pml_stream_metrics *m = e->metrics;
-  if (m != t->stream->metrics) {
-    __atomic_store_n(&t->unrecorded, t->unrecorded + 1, __ATOMIC_RELAXED);
-    return;
-  }
-  for (uint32_t i = 0; i < m->n; i++)
+  if (m != t->seen) learn(t, m);
+  if (t->doing == LOSE) __atomic_store_n(&t->unrecorded, t->unrecorded + 1, __ATOMIC_RELAXED);
+  if (t->doing != RECORD) return;
+  for (uint32_t i = 0; i < t->stream->metrics->n; i++)
     values[i] = pml_stream_metrics_real(m, i) ? as_metric(&t->stream->archive->metric[i], e->values[i]) : e->values[i];
   (void)pml_otf2_metric(t->location, e->ticks, values);
 }

@@ -12,7 +12,7 @@
 -- first in the alphabet.
 --
 -- enter and leave are called at once, on the thread concerned, in a Lua state of their own: an event of their region
--- costs then some 200 ns, threads wait for each other, and the functions have no locals of the script. If one raises, its
+-- costs then some 100 ns, threads wait for each other, and the functions have no locals of the script. If one raises, its
 -- rule is dropped, and what it set is put back.
 --
 -- Try:  local t <close> = assert(pml.tune { dry_run = true, rules = { ["sol*"] = { frequency = 1.2e9 } } })

@@ -37,9 +37,9 @@ local claims = {
              { "\narm_a64fx\t", "those of A64FX" }, { "\narm_n1\t", "of Neoverse N1" }, { "\narm_v1\t", "and V1" } },
   choose = {
     { "\nevery run was opened on this machine: it fits\n", "a plan is verified by opening it" },
-    { "\nFLOPS/ipc +1%.000 +instruction/cycle +100 %% +1\n", "a metric is right, where a cycle is an instruction" },
-    { "\ninstructions:u +%d%d%d%d+ +100 %% +1\n", "all the time it ran" },
-    { "\ntask%-clock +%d+ +100 %% +1\n", "with software events beside it" },
+    { "\nFLOPS/ipc +1%.000 +instruction/cycle +100 %% +1 +hardware\n", "a metric is right, where a cycle is an instruction" },
+    { "\ninstructions:u +%d%d%d%d+ +100 %% +1 +hardware\n", "all the time it ran" },
+    { "\ntask%-clock +%d+ +100 %% +1 +kernel\n", "with software events beside it" },
     { "\n1 run; no plan has fewer\n", "in one run" },
   },
   read_overhead = {

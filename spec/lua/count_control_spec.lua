@@ -182,6 +182,17 @@ describe("a program that counts", function()
     end
   end)
 
+  it("says where a handler may jump out of a loop that is counted in registers", function()
+    local _, _, said = counting.build({ ["jump.c"] = [[
+#include <setjmp.h>
+#include <signal.h>
+sigjmp_buf env;
+static void handler(int s) { siglongjmp(env, s); }
+int main(void) { return signal(SIGINT, handler) == SIG_ERR; }
+]] }, { flags = "-g" })
+    assert.equal("pmlua cc: jump.c:4: in handler: a loop that siglongjmp interrupts from a signal's handler, not counted\n", said)
+  end)
+
   it("counts constructors, destructors and what atexit calls", function()
     local c = counting.count(head .. [[
       __attribute__((constructor)) static void before(void) { M; M; }
@@ -208,6 +219,27 @@ describe("a program that counts", function()
       assert.equal(7, c.set_bytes)
       assert.equal(160 + 1, c.load_count_I)
       assert.equal(160 + 7, c.store_count_I)
+    end
+  end)
+
+  it("estimates the lines of memory that it touches, each once, when it is asked to", function()
+    local text = [[
+      #include <stdlib.h>
+      #include <string.h>
+      int main(int argc, char **argv) {
+        size_t n = argc > 1 ? (size_t)atoi(argv[1]) : 1;
+        volatile char *a = malloc(n), *b = malloc(n);
+        for (int turn = 0; turn < 3; turn++)
+          for (size_t i = 0; i < n; i++) a[i] = (char)(i + (size_t)turn);
+        memcpy((char *)b, (char *)a, n);
+        return b[n / 2] == 1;
+      }]]
+    for _, at in ipairs { "source", "final" } do
+      local program = counting.build({ ["lines.c"] = text }, { count = "lines", at = at })
+      for _, lines in ipairs { 10, 1000, 30000 } do
+        local c = counting.run(program, tostring(32 * lines)) -- two vectors; five standard errors and what else there is
+        assert.truthy(math.abs(c.lines - lines) <= 0.13 * lines + 6, ("%s: %d of %d"):format(at, c.lines, lines))
+      end
     end
   end)
 

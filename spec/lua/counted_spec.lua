@@ -127,6 +127,16 @@ describe("A program that counts", function()
     assert.matches("\npage%-faults +%d+ +perf_event\n", err)
   end)
 
+  counted("leaves its counts where its user wants them, whoever runs it", function()
+    local status, _, err = shell(quote(command) .. " stat -e " .. FLOPS .. " -- ./source", "PMLUA_COUNT=mine")
+    assert.equal(0, status)
+    assert.matches("not counted: PMLUA_COUNT is set already: the counts go where it says\n", err)
+    assert.equal(0, (shell(quote(command) .. " choose --pmu generic FLOPS CYCLE/cpus --run -- ./source", "PMLUA_COUNT=mine")))
+    local countfile = require "pmlua.countfile"
+    assert.equal(2 * 10010, countfile.read_all(folder .. "/mine").events.flop_count_I) -- of both runs
+    os.execute("rm -f " .. quote(folder) .. "/mine*")
+  end)
+
   counted("has the metrics of pmlua choose beside those of the PMU", function()
     local status, out = shell(quote(command) .. " choose --json --pmu generic FLOPS BANDWIDTH/memory_read --run -- ./source")
     assert.equal(0, status)
@@ -171,6 +181,81 @@ describe("A program that counts", function()
     assert.matches("\nsum %(%*%) +10 [^\n]* 10%.01 kFLOP%+ ", out)
     assert.matches("\nnote: WORK that the program did not name %(%+%) is the flop that the compiler counted, as the source", out)
     os.execute("rm -rf " .. quote(folder) .. "/report")
+  end)
+
+  counted("counts in two threads what was counted by hand, to the operation", function()
+    local source = os.getenv "PWD" .. "/spec/c/section_report_example.c"
+    local status, _, err = cc("source", quote(source) .. " -lpthread -o example")
+    assert.same({ 0, "" }, { status, err })
+    assert.equal(0, (shell("./example 24", "PMLUA_REPORT=report")))
+    local _, out = shell(quote(command) .. " report --json report")
+    local seen = {}
+    for _, s in ipairs(json.decode(out).sections) do
+      for _, m in ipairs(s.metrics) do
+        if m.group == "USER" and m.name == "ratio" then seen[s.label] = m.value end
+      end
+      if s.label == "sweep" then assert.equal(48 * 4 * 128 * 510, s.events[FLOPS]) end
+      if s.label == "residual" then assert.equal(12 * 7 * 128 * 510, s.events[FLOPS]) end
+    end
+    assert.same({ sweep = 1, residual = 1 }, seen) -- an exchange has no work in flop
+    os.execute("rm -rf " .. quote(folder) .. "/report " .. quote(folder) .. "/example")
+  end)
+
+  counted("has its counts in a trace that names them, and is no loss to one that does not", function()
+    local workload = support.build .. "/workloads/counted/kernels_source.so"
+    if not io.open(workload) then pending("the kernels that count are not built") return end
+    if support.shell "command -v otf2-print" ~= 0 then pending("otf2-print is not installed") return end
+    support.spit(folder .. "/trace.lua", ([[
+      local pml = require "pmlua"
+      local w = assert(pml.workload.load "%s")
+      local counts = {}
+      for i, n in ipairs { "flop_count_I", "load_count_I", "store_count_I", "op_count_I" } do
+        counts[i] = { name = "sde:::BYFL::" .. n }
+      end
+      for i, metrics in ipairs { counts, { { name = "task-clock" } } } do
+        os.execute("mkdir -p trace" .. i)
+        local t = assert(pml.trace.open("trace" .. i, { metrics = metrics }))
+        local s = pml.section.define { label = "section" .. i, events = i == 2 and { "task-clock" } or nil }
+        assert(t:attach())
+        s:start()
+        local samples <close> = pml.samples.new(1)
+        w:run { operation = "empty", samples = { samples }, phases = 1, options = { kernel = "add", n = 100, copies = 1,
+          batch_ns = 1, samples = 1 } }
+        s:stop()
+        t:close()
+      end
+    ]]):format(workload))
+    assert.same({ 0, "", "" }, { shell(quote(command) .. " trace.lua") })
+    local _, first = shell "otf2-print trace1/traces.otf2 | grep '^METRIC '"
+    -- two calls of 100 additions: one to see how many a batch takes, one that is timed
+    local value = '"sde:::BYFL::flop_count_I" <%%d+>; UINT64; %d%%)[^\n]*\n'
+    assert.matches((value:format(0) .. "[^\n]*" .. value:format(200)), first)
+    local _, second = shell "otf2-print trace2/traces.otf2 | grep -c '^METRIC '"
+    assert.equal("2\n", second)
+    os.execute(("cd %s && rm -rf trace.lua trace1 trace2"):format(quote(folder)))
+  end)
+
+  counted("keeps what a library counted that was loaded and unloaded", function()
+    support.spit(folder .. "/loads.c", [[
+#include <dlfcn.h>
+#include <stddef.h>
+int main(void) {
+  static double a[100];
+  for (int i = 0; i < 5; i++) {
+    void *l = dlopen("./libsum.so", RTLD_NOW);
+    double (*sum)(const double *, int) = (double (*)(const double *, int))dlsym(l, "sum");
+    if (sum(a, 100) != 0 || dlclose(l) != 0) return 1;
+  }
+  return 0;
+}
+]])
+    local status, _, err = cc("source", "loads.c -ldl -o loads")
+    assert.same({ 0, "" }, { status, err })
+    assert.same({ 0, "", "" }, { shell("./loads", "PMLUA_COUNT=counts") })
+    local counts = assert(require "pmlua.countfile".read_all(folder .. "/counts"))
+    assert.equal(500, counts.operations.fp_add_double)
+    assert.equal(2, counts.processes[1].modules)
+    os.execute(("cd %s && rm -f counts loads loads.c"):format(quote(folder)))
   end)
 
   counted("answers questions with the sum of its threads while it runs", function()

@@ -23,14 +23,14 @@ function M.it(name, f)
   end)
 end
 
---- The words before a compiler's name; options as they follow --count.
-function M.cc(options)
-  return ("%s cc --count %s --"):format(helper.quote(helper.build .. "/pmlua"), options or "")
+--- The words before a compiler's name: options, and what is counted beside operations.
+function M.cc(options, count)
+  return ("%s cc --count%s %s --"):format(helper.quote(helper.build .. "/pmlua"), count and "=" .. count or "", options or "")
 end
 
 --- Compiles C (or C++, as the name of the file says) with counts in a folder of its own.
 ---@param files table<string, string> texts by name
----@param o { at: string?, flags: string?, compiler: string?, plain: string? } plain: sources compiled without counts
+---@param o { at: string?, flags: string?, count: string? }
 ---@return string program
 ---@return string folder
 function M.build(files, o)
@@ -42,8 +42,8 @@ function M.build(files, o)
   end
   table.sort(sources)
   local cpp = sources[1] and sources[1]:find("%.cpp$")
-  local command = ("cd %s && %s %s %s %s -o program -lm -lpthread"):format(helper.quote(dir), M.cc("--at=" .. (o.at or "source")),
-    o.compiler or (cpp and "clang++-14" or "clang-14"), o.flags or "-O2", table.concat(sources, " "))
+  local cc = M.cc("--at=" .. (o.at or "source"), o.count) .. (cpp and " clang++-14 " or " clang-14 ") .. (o.flags or "-O2")
+  local command = ("cd %s && %s %s -o program -lm -lpthread"):format(helper.quote(dir), cc, table.concat(sources, " "))
   local status, out, err = helper.shell(command)
   if status ~= 0 then error(out .. err, 2) end
   return dir .. "/program", dir, err

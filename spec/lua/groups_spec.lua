@@ -121,6 +121,32 @@ describe("Every formula", function()
     assert.is_nil(next(expected)) -- nothing was worked out for a metric that is gone
   end)
 
+  it("of what is counted without a PMU comes to what was worked out, too", function()
+    local counts = { time = 2, work = 100, flops = 200, operations = 1000, loaded = 600, stored = 200, bits = 38400, loads = 75,
+      stores = 25, instructions = 4000, conditional = 300, mispredicted = 10, indirect = 100, mistaken = 6, reads = 800,
+      writes = 200, read_misses = 30, write_misses = 20, ll_read_misses = 10, ll_write_misses = 5 }
+    local expected = {
+      compiler = { FLOPS = { flop = 200, flop_rate = 100, flop_share = 20 },
+        BANDWIDTH = { load_rate = 300, store_rate = 100, bandwidth = 400, intensity = 0.25 }, VECTOR = { bits_per_flop = 192 },
+        LOADSTORE = { loads_per_store = 3, bytes_per_load = 8, bytes_per_store = 8 }, USER = { user_rate = 50, ratio = 2 } },
+      simulation = { CYCLE = { instruction_count = 4000, branch_share = 10, mispredict_ratio = 4 },
+        CACHE = { l1_miss_ratio = 5, ll_miss_ratio = 30, ll_mpki = 3.75 }, BANDWIDTH = { memory_volume = 64 * (30 + 20 + 4000) },
+        LOADSTORE = { loads_per_instruction = 75 / 4000, stores_per_instruction = 25 / 4000, loads_per_store = 3 } },
+    }
+    local known = {}
+    for _, kind in ipairs(core.count.kinds()) do known["sde:::BYFL::" .. kind.name] = true end
+    for _, name in ipairs(require "pmlua.simulation".events) do known["sim::" .. name] = true end
+    for way, of in pairs(expected) do
+      local got = {}
+      for name, group in pairs(groups.counted(way)) do
+        got[name] = {}
+        for _, event in pairs(group.events) do assert.is_true(known[event], event) end
+        for _, metric in ipairs(group.metrics) do got[name][metric.name] = (groups.value(group, metric, counts)) end
+      end
+      assert.same(of, got, way)
+    end
+  end)
+
   it("of FLOPS on Skylake is equation 7", function()
     local group = groups.of("skx").FLOPS
     local counts = { fpsp1 = 1, fpdp1 = 10, fpsp4 = 100, fpsp8 = 1000, fpsp16 = 10000, fpdp2 = 1e5, fpdp4 = 1e6, fpdp8 = 1e7,

@@ -84,3 +84,48 @@ describe("scripts/plugin_overhead.lua", function()
     os.execute("rm -rf " .. out)
   end)
 end)
+
+describe("the workload sections", function()
+  local pml = require "pmlua"
+  local workload = assert(pml.workload.load(pml.paths.workloads .. "/sections.so"))
+
+  local function run(options)
+    local result, err = workload:run { samples = {}, options = options }
+    return result and result.results[1], err
+  end
+
+  local function row(label)
+    for _, r in ipairs(pml.section.report()) do
+      if r.label == label then return r end
+    end
+  end
+
+  it("calls its function as often as it is told, and says how long that took", function()
+    local time = assert(run { calls = 70000, section = "sections spec" })
+    assert.equal("ns", time.unit)
+    assert.is_true(time.value > 0)
+    assert.equal(70000, row("sections spec").count)
+  end)
+
+  it("enters a section that was defined before, with its events", function()
+    assert(pml.section.define { label = "counted sections spec", events = { "clock::ns" } })
+    assert(run { calls = 10, section = "counted sections spec" })
+    assert.equal(10, row("counted sections spec").count)
+    assert.is_true(next(row("counted sections spec").events) ~= nil)
+  end)
+
+  it("has a consumer only while it runs", function()
+    local before = #pml.substrate.list()
+    assert(run { calls = 10, consumer = 1 })
+    assert.equal(before, #pml.substrate.list())
+  end)
+
+  it("refuses numbers that are none", function()
+    for options, says in pairs { [{ calls = 0 }] = "option calls is 0", [{ calls = 1.5 }] = "option calls is 1.5",
+      [{ consumer = 2 }] = "option consumer is 2", [{ section = "" }] = "label" } do
+      local result, err = run(options)
+      assert.is_nil(result)
+      assert.truthy(err:find(says, 1, true), err)
+    end
+  end)
+end)

@@ -101,7 +101,8 @@
   X(call_indirect, "calls through a pointer", 0, 0, 1, 1, 0)                                                           \
   X(vector_move, "moves within and between vectors, and of an element to or from one", 0, 0, 0, 1, 0)                  \
   X(other, "operations of no other kind", 0, 0, 0, 1, 0)                                                               \
-  X(op_bits, "bits of operands and results of all operations but loads and stores", 0, 0, 0, 0, 1)
+  X(op_bits, "bits of operands and results of all operations but loads and stores", 0, 0, 0, 0, 1)                     \
+  X(lines, "lines of 64 bytes that a thread touched, each once, estimated (--count=lines)", 0, 0, 0, 0, 0)
 
 enum pml_byfl {
   PML_BYFL_LOAD_COUNT,

@@ -18,11 +18,14 @@ struct rule {
 static const struct rule rules[] = {
     {"abs", INT, PML_INT_minmax},
     {"annotation", NOTHING, 0},
+    {"arithmetic.fence", NOTHING, 0},
     {"assume", NOTHING, 0},
     {"bitreverse", INT, PML_INT_logic},
     {"bswap", INT, PML_INT_logic},
     {"canonicalize", FP, PML_FP_sign},
     {"ceil", FP, PML_FP_round},
+    {"convert.from.fp16", FP, PML_FP_convert},
+    {"convert.to.fp16", FP, PML_FP_convert},
     {"copysign", FP, PML_FP_sign},
     {"cos", CALL, 0},
     {"ctlz", INT, PML_INT_logic},
@@ -34,6 +37,7 @@ static const struct rule rules[] = {
     {"exp", CALL, 0},
     {"exp2", CALL, 0},
     {"expect", NOTHING, 0},
+    {"experimental.constrained", CALL, 0},
     {"experimental.constrained.ceil", FP, PML_FP_round},
     {"experimental.constrained.fadd", FP, PML_FP_add},
     {"experimental.constrained.fcmp", FP, PML_FP_compare},
@@ -49,15 +53,27 @@ static const struct rule rules[] = {
     {"experimental.constrained.fptrunc", FP, PML_FP_convert},
     {"experimental.constrained.frem", FP, PML_FP_rem},
     {"experimental.constrained.fsub", FP, PML_FP_sub},
+    {"experimental.constrained.llrint", FP, PML_FP_convert},
+    {"experimental.constrained.llround", FP, PML_FP_convert},
+    {"experimental.constrained.lrint", FP, PML_FP_convert},
+    {"experimental.constrained.lround", FP, PML_FP_convert},
+    {"experimental.constrained.maximum", FP, PML_FP_max},
     {"experimental.constrained.maxnum", FP, PML_FP_max},
+    {"experimental.constrained.minimum", FP, PML_FP_min},
     {"experimental.constrained.minnum", FP, PML_FP_min},
+    {"experimental.constrained.nearbyint", FP, PML_FP_round},
     {"experimental.constrained.rint", FP, PML_FP_round},
     {"experimental.constrained.round", FP, PML_FP_round},
+    {"experimental.constrained.roundeven", FP, PML_FP_round},
     {"experimental.constrained.sitofp", FP, PML_FP_convert},
     {"experimental.constrained.sqrt", FP, PML_FP_sqrt},
     {"experimental.constrained.trunc", FP, PML_FP_round},
     {"experimental.constrained.uitofp", FP, PML_FP_convert},
     {"experimental.noalias.scope.decl", NOTHING, 0},
+    {"experimental.vector.extract", OTHER, 0},
+    {"experimental.vector.insert", OTHER, 0},
+    {"experimental.vector.reverse", OTHER, 0},
+    {"experimental.vector.splice", OTHER, 0},
     {"fabs", FP, PML_FP_sign},
     {"floor", FP, PML_FP_round},
     {"fma", FP, PML_FP_fma},
@@ -111,6 +127,7 @@ static const struct rule rules[] = {
     {"smin", INT, PML_INT_minmax},
     {"smul.with.overflow", INT, PML_INT_mul},
     {"sqrt", FP, PML_FP_sqrt},
+    {"ssa.copy", NOTHING, 0},
     {"sshl.sat", INT, PML_INT_shift},
     {"ssub.sat", INT, PML_INT_add},
     {"ssub.with.overflow", INT, PML_INT_add},
@@ -239,26 +256,50 @@ static int count_masked(const struct pml_module *m, const struct rule *r, LLVMVa
   return pml_counts_add(counts, (store ? PML_CELL_STORE : PML_CELL_LOAD) + PML_MEMORY_other, 1);
 }
 
-/* The instructions of a machine by what their names have in common; those on one lane end in .ss or .sd. */
+static bool has_one_of(const char *name, const char *const *part, size_t parts) {
+  for (size_t i = 0; i < parts; i++)
+    if (strstr(name, part[i]) != NULL) return true;
+  return false;
+}
+
+/* Those on one lane of a vector: their names end in .ss or .sd, or are of conversions and comparisons of such. */
+static bool on_one_lane(const char *name) {
+  static const char *const part[] = {"cvtss", "cvtsd", "cvttss", "cvttsd", "comi", "cvtsi"};
+  const char *end = strrchr(name, '.');
+  if (end != NULL && (strcmp(end, ".ss") == 0 || strcmp(end, ".sd") == 0)) return true;
+  return has_one_of(name, part, sizeof part / sizeof part[0]);
+}
+
+/*
+ * The instructions of a machine by what their names have in common; approximations count as what they approximate. 1:
+ * not known, or memory that is accessed in a way of its own, or lanes under a mask.
+ */
 static int count_machine(const struct pml_module *m, LLVMValueRef call, const char *name, struct pml_counts *counts) {
   static const struct {
     const char *part;
     enum pml_fp_kind kind;
-  } known[] = {{"vfm", PML_FP_fma},       {"vfnm", PML_FP_fma},      {".fmla", PML_FP_fma},
-               {".add.", PML_FP_add},     {".sub.", PML_FP_sub},     {".mul.", PML_FP_mul},
-               {".div.", PML_FP_div},     {".sqrt.", PML_FP_sqrt},   {".min.", PML_FP_min},
-               {".max.", PML_FP_max},     {".fmin", PML_FP_min},     {".fmax", PML_FP_max},
-               {".cmp.", PML_FP_compare}, {".comi", PML_FP_compare}, {".ucomi", PML_FP_compare},
-               {"cvt", PML_FP_convert},   {".round.", PML_FP_round}, {".rndscale.", PML_FP_round}};
+  } known[] = {
+      {"vfm", PML_FP_fma},     {"vfnm", PML_FP_fma},      {".fmla", PML_FP_fma},       {".add.", PML_FP_add},
+      {".fadd", PML_FP_add},   {".sub.", PML_FP_sub},     {".mul.", PML_FP_mul},       {".fmul", PML_FP_mul},
+      {".div.", PML_FP_div},   {".rcp", PML_FP_div},      {".frecpe", PML_FP_div},     {".sqrt.", PML_FP_sqrt},
+      {".rsqrt", PML_FP_sqrt}, {".frsqrte", PML_FP_sqrt}, {".min.", PML_FP_min},       {".max.", PML_FP_max},
+      {".fmin", PML_FP_min},   {".fmax", PML_FP_max},     {".cmp.", PML_FP_compare},   {"comi", PML_FP_compare},
+      {"cvt", PML_FP_convert}, {".round.", PML_FP_round}, {".rndscale.", PML_FP_round}};
+  static const char *const memory[] = {"maskload", "maskstore", "gather", "scatter", "movnt", "ldu",  "storeu", ".mask",
+                                       ".ld1",     ".ld2",      ".ld3",   ".ld4",    ".st1",  ".st2", ".st3",   ".st4"};
+  static const char *const moves[] = {"blendv", "perm", "movmsk", "test", "insert", "extr", "shuf", "pack"};
   LLVMTypeRef type = fp_type(m, call);
+  if (has_one_of(name, memory, sizeof memory / sizeof memory[0])) return 1;
+  if (has_one_of(name, moves, sizeof moves / sizeof moves[0])) return pml_counts_add(counts, PML_CELL_vector_move, 1);
   if (!is_fp(type)) return pml_counts_add(counts, PML_CELL_other, 1);
-  const char *end = strrchr(name, '.');
-  if (end != NULL && (strcmp(end, ".ss") == 0 || strcmp(end, ".sd") == 0) &&
-      LLVMGetTypeKind(type) == LLVMVectorTypeKind)
-    type = LLVMGetElementType(type);
+  if (on_one_lane(name) && LLVMGetTypeKind(type) == LLVMVectorTypeKind) type = LLVMGetElementType(type);
   for (size_t i = 0; i < sizeof known / sizeof known[0]; i++)
     if (strstr(name, known[i].part) != NULL) return pml_counts_fp(counts, known[i].kind, type, 1);
   return 1;
+}
+
+static bool is_machine(const char *name) {
+  return strncmp(name, "x86.", 4) == 0 || strncmp(name, "aarch64.", 8) == 0 || strncmp(name, "arm.", 4) == 0;
 }
 
 static int count_rule(const struct pml_module *m, const struct rule *r, LLVMValueRef call, struct pml_counts *counts,
@@ -294,11 +335,11 @@ int pml_classify_intrinsic(const struct pml_module *m, LLVMValueRef call, const 
   int err;
   if (r != NULL)
     err = count_rule(m, r, call, counts, c);
-  else if (strncmp(name, "x86.", 4) == 0 || strncmp(name, "aarch64.", 8) == 0 || strncmp(name, "arm.", 4) == 0)
+  else if (is_machine(name))
     err = count_machine(m, call, name, counts);
   else
-    err = pml_counts_add(counts, PML_CELL_other, 1);
-  if (err == 1) c->uncounted = "instructions of the machine's own";
+    err = is_fp(fp_type(m, call)) ? 1 : pml_counts_add(counts, PML_CELL_other, 1);
+  if (err == 1) c->uncounted = "an operation that is not known here";
   if (err ||
       (r != NULL && (r->family == COPY || r->family == SET || r->family == MASKED_LOAD || r->family == MASKED_STORE)))
     return err < 0 ? err : 0;

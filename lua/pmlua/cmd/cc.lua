@@ -6,13 +6,14 @@
 
 local M = {
   summary = "run a compiler: with wrappers of libraries linked in, or counting what the program does",
-  usage = "pmlua cc [--count [--at=source|final] [--quiet]] [--wrap NAME[,NAME...] [--runtime] [--static]] [--print] " ..
+  usage = "pmlua cc [--count[=lines] [--at=source|final] [--quiet]] [--wrap NAME[,NAME...] [--runtime] [--static]] [--print] " ..
     "-- COMPILER ARGS",
   help = [[
 Before COMPILER ARGS as a build runs it: where that links, what is needed is added; its exit status is returned.
 
   --count              the program counts its own operations, exactly and in every thread, as the compiler's LLVM IR has
                        them: loads, stores, calls, floating-point operations by kind, precision and width. For clang
+  --count=lines        the lines of memory that each thread touched, too: an estimate, 3 %, at 4 ns an access
   --at=source          what the source asks for, before optimisation (the default); scalars are in registers
   --at=final           what the optimiser left
   --quiet              do not tell what cannot be counted: inline assembly, files in assembly
@@ -53,6 +54,8 @@ local function parse(args)
     if value == "" or value == "--" then return nil, word .. " needs a value" end
     if word == "--wrap" then
       for name in value:gmatch("[^,]+") do table.insert(o.names, name) end
+    elseif word == "--count" and value == "lines" then
+      o.count, o.lines = true, true
     elseif word == "--at" then
       o.at = value
     elseif flags[word] and not value then

@@ -211,8 +211,9 @@ local function tell(verdict, about, bound, per_call)
   name_some(verdict.new, "new", about.event)
   name_some(verdict.gone, "gone", about.event)
   for _, pair in ipairs(verdict.fallen) do
-    complain(("%s %s fell by more than %g %%: %d %s, kept %d; save anew to guard that"):format(pair.row.kind, title(pair.row),
-      bound * 100, pair.now.count, about.event, pair.row.count))
+    complain(("%s %s fell by more than %g %%: %s (%d %s, kept %d%s); save anew to guard that"):format(pair.row.kind,
+      title(pair.row), bound * 100, change(pair, per_call), pair.now.count, about.event, pair.row.count,
+      per_call and ("; calls %d, kept %d"):format(pair.now.calls, pair.row.calls) or ""))
   end
   if #verdict.grown == 0 then
     complain(("%d counts of %s are within %g %%"):format(verdict.compared, about.event, bound * 100))
