@@ -33,7 +33,7 @@ M.QUANTITIES = {
   flops = "flop_count_I", loaded = "load_count_I", stored = "store_count_I", loads = "load_ins_count_I",
   stores = "store_ins_count_I", operations = "op_count_I",
 }
-local simulated = { { "operations", "sim::Ir" }, { "loads", "sim::Dr" }, { "stores", "sim::Dw" } }
+local simulated = { { "operations", "sim::Ir" }, { "loads", "sim::Dr" }, { "stores", "sim::Dw" }, { "indirect", "sim::Bi" } }
 local presets = {
   operations = { "PAPI_TOT_INS" }, loads = { "PAPI_LD_INS" }, stores = { "PAPI_SR_INS" },
   flops = { "PAPI_DP_OPS", "PAPI_FP_OPS" },
@@ -47,8 +47,9 @@ M.VECTOR_BYTES = { 16, 32, 64 }
 -- The cells that tell why counts differ.
 local function cells()
   local out = {
-    "address", "branch", "select", "vector_move", "set", "set_bytes", "copy", "copy_bytes", "int_add", "int_add_vector",
-    "int_mul", "int_logic", "int_shift", "int_compare", "int_minmax", "int_convert", "call_direct", "call_indirect",
+    "address", "branch", "branch_switch", "branch_indirect", "select", "vector_move", "set", "set_bytes", "copy", "copy_bytes",
+    "int_add", "int_add_vector", "int_mul", "int_logic", "int_shift", "int_compare", "int_minmax", "int_convert",
+    "call_direct", "call_indirect",
   }
   for form in pairs(M.LANES) do
     for _, kind in ipairs(M.ARITHMETIC) do out[#out + 1] = ("fp_%s_%s"):format(kind, form) end

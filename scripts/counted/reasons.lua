@@ -52,8 +52,12 @@ local function of_vectors(counts, what)
   return n, widest
 end
 
-local function in_library(counts)
-  return counts.set + counts.copy + counts.call_direct + counts.call_indirect > 0
+--- Whether functions of libraries are called: the compiler says so, or more jumps than it has go to an address that is
+--- looked up, as calls of libraries do. Those are of operations that the machine lacks.
+local function in_library(c)
+  local f = c.final
+  return f.set + f.copy + f.call_direct + f.call_indirect > 0
+    or (c.simulation.indirect or 0) > f.branch_indirect + f.branch_switch
 end
 
 -- What fits a number, or nothing: rules answer nil where they do not hold.
@@ -138,7 +142,7 @@ end
 -- Reads or writes that neither libraries nor vectors by element account for.
 local function left_over(c, quantity)
   local d = difference(c, "final", "simulation", quantity)
-  if in_library(c.final) then return 0 end
+  if in_library(c) then return 0 end
   return quantity == "loads" and d - by_element(c) or d
 end
 
@@ -171,7 +175,7 @@ end
 local function inside(quantity, unit)
   return function(c)
     local d = difference(c, "final", "simulation", quantity)
-    return when(in_library(c.final) and d > 0, "%d %s", d, unit)
+    return when(in_library(c) and d > 0, "%d %s", d, unit)
   end
 end
 
@@ -188,7 +192,7 @@ local simulation = {
       return when(lanes > 0, "%d less", lanes)
     end },
   { "simulation", "operations", "addressing modes", "addresses that are computed by the instruction that uses them", function(c)
-    return when(c.final.address > 0 and not in_library(c.final), "up to %d", c.final.address)
+    return when(c.final.address > 0 and not in_library(c), "up to %d", c.final.address)
   end },
   { "simulation", "operations", "operands", "loads, indices and comparisons that are a part of other instructions",
     function(c)
@@ -196,16 +200,16 @@ local simulation = {
       for _, cell in ipairs { "loads", "int_add", "int_logic", "int_shift", "int_convert", "int_compare" } do
         at_most = at_most + c.final[cell]
       end
-      return when(d < 0 and -d <= at_most and not in_library(c.final), "%d less, of %d", -d, at_most)
+      return when(d < 0 and -d <= at_most and not in_library(c), "%d less, of %d", -d, at_most)
     end },
   { "simulation", "operations", "moves", "moves between registers, addresses after all, saving and restoring", function(c)
     local d = instructions_left(c)
-    return when(d > 0 and not in_library(c.final), "%d more", d)
+    return when(d > 0 and not in_library(c), "%d more", d)
   end },
-  { "simulation", "operations", "in libc", "what is one call to the compiler, the machine does",
+  { "simulation", "operations", "in libraries", "what is one operation to the compiler is a function to the machine",
     inside("operations", "instructions") },
-  { "simulation", "loads", "in libc", "loads of the called function", inside("loads", "loads") },
-  { "simulation", "stores", "in libc", "stores of the called function; a repeated one is counted each time",
+  { "simulation", "loads", "in libraries", "loads of the called function", inside("loads", "loads") },
+  { "simulation", "stores", "in libraries", "stores of the called function; a repeated one is counted each time",
     inside("stores", "stores") },
   { "simulation", "loads", "fma by element", "valgrind reads the vector that an fma takes from memory element by element",
     reads_by_element },
