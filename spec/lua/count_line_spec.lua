@@ -155,6 +155,14 @@ describe("pmlua cc --count", function()
     assert.truthy(why:find("none: No such file or directory", 1, true), why)
   end)
 
+  it("says of another LLVM's bitcode which file it is of, and what to use", function()
+    local file = helper.folder() .. "/made"
+    helper.write(file, "BC\xC0\xDE\x35\x14\x00\x00\x05\x00\x00\x00")
+    local status, why = require("pmlua.cc.run").steps({ { instrument = file, name = "a.c" } }, { at = "source" })
+    assert.equal(1, status)
+    assert.truthy(why:find("^a%.c: what the compiler makes of it is no bitcode of LLVM 14%.0%.6 or before: .*; use clang%-14$"), why)
+  end)
+
   it("says what is wrong with its own words", function()
     local cases = {
       [""] = "say --count, or --wrap NAME", ["--count"] = "say which compiler to run, behind --",

@@ -41,7 +41,7 @@ static int read_module(struct pml_module *m, const char *in) {
   LLVMDisposeMemoryBuffer(file);
   if (!bad) return 0;
   snprintf(why, sizeof why, "%.199s", m->o->error);
-  snprintf(m->o->error, sizeof m->o->error, "%.150s is no bitcode of LLVM %s or before: %.100s", in,
+  snprintf(m->o->error, sizeof m->o->error, "%.80s is no bitcode of LLVM %s or before: %.160s", in,
            pml_instrument_llvm(), why);
   m->module = NULL;
   return -ENOEXEC;
