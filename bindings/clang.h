@@ -19,7 +19,7 @@
   X(getTranslationUnitCursor) X(visitChildren) X(getCursorKind) X(getCursorSpelling) X(getCursorLocation) \
   X(getCursorSemanticParent) X(getCursorType) X(getCursorResultType) X(getTypeSpelling) X(getCanonicalType) \
   X(getCursorLinkage) X(getCXXAccessSpecifier) X(getCursorAvailability) X(isCursorDefinition) X(getCursorDefinition) \
-  X(getCursorReferenced) X(getIncludedFile) X(Location_isFromMainFile) X(isVirtualBase) X(isInvalid) X(isFunctionTypeVariadic) X(getFunctionTypeCallingConv) \
+  X(getCursorReferenced) X(getIncludedFile) X(Location_isFromMainFile) X(isVirtualBase) X(isInvalid) X(isTranslationUnit) X(isFunctionTypeVariadic) X(getFunctionTypeCallingConv) \
   X(Cursor_isNull) X(Cursor_getNumArguments) X(Cursor_getArgument) X(Cursor_getMangling) X(Cursor_getCXXManglings) \
   X(Cursor_isFunctionInlined) X(CXXMethod_isStatic) X(CXXMethod_isConst) X(CXXMethod_isVirtual) \
   X(CXXMethod_isPureVirtual)

@@ -47,7 +47,7 @@ static void push_scope(lua_State *L, CXCursor c) {
   lua_pushliteral(L, "");
   for (CXCursor p = cl.getCursorSemanticParent(c); cl.Cursor_isNull(p) == 0; p = cl.getCursorSemanticParent(p)) {
     enum CXCursorKind kind = cl.getCursorKind(p);
-    if (kind == CXCursor_TranslationUnit || cl.isInvalid(kind) != 0) break;
+    if (cl.isTranslationUnit(kind) != 0 || cl.isInvalid(kind) != 0) break;
     CXString s = cl.getCursorSpelling(p);
     const char *name = cl.getCString(s);
     bool named = name != NULL && name[0] != '\0' && kind != CXCursor_LinkageSpec && kind != CXCursor_UnexposedDecl;
@@ -159,7 +159,7 @@ static bool in_template(CXCursor c) {
   for (CXCursor p = c; cl.Cursor_isNull(p) == 0; p = cl.getCursorSemanticParent(p)) {
     enum CXCursorKind kind = cl.getCursorKind(p);
     if (kind == CXCursor_ClassTemplate || kind == CXCursor_FunctionTemplate) return true;
-    if (kind == CXCursor_TranslationUnit || cl.isInvalid(kind) != 0) break;
+    if (cl.isTranslationUnit(kind) != 0 || cl.isInvalid(kind) != 0) break;
   }
   return false;
 }

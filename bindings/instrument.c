@@ -27,14 +27,16 @@ static void take_uncounted(void *user, const char *where, const char *function, 
 }
 
 /*
- * file(bitcode, output, name, final, lines) - a list of what could not be counted: { where, fn, places, what }; nil and
- * why. final: what the optimiser left is counted as it stands; lines: so are the lines of memory that are touched.
+ * file(bitcode, output, name, final, lines, optimised) - a list of what could not be counted: { where, fn, places, what
+ * }; nil and why. final: what the optimiser left is counted as it stands; lines: so are the lines of memory that are
+ * touched. optimised: the compiler goes on to optimise it, which begins with inlining here.
  */
 static int l_file(lua_State *L) {
   const char *in = luaL_checkstring(L, 1), *out = luaL_checkstring(L, 2);
   struct pml_instrument o = {.name = luaL_checkstring(L, 3),
                              .final = lua_toboolean(L, 4),
                              .lines = lua_toboolean(L, 5),
+                             .optimised = lua_toboolean(L, 6),
                              .uncounted = take_uncounted,
                              .user = L};
   luaL_checkstack(L, 8, "no room for what could not be counted");

@@ -60,6 +60,7 @@ struct pml_intercept_options {
   const char *sym;    /* which functions, by their names in the symbol table */
   const char *but;    /* neither libraries nor functions with these names */
   const char *filter; /* a file of rules (pml_filter.h), which may leave out more; libraries are its files */
+  const char *aside;  /* libraries of who measures: neither calls to them nor their own are of the program */
 };
 
 /*

@@ -159,15 +159,16 @@ bool pml__choice_library(const struct pml__choice *c, const char *path, bool pro
   bool special = program || any_matches(&base, file, strlen(file));
   if (any_matches(&ours, file, strlen(file))) return false;
   bool named = any_names_library(&c->lib, path, special);
-  if (any_names_library(&c->but, path, false)) return false;
+  if (any_names_library(&c->but, path, false) || any_names_library(&c->aside, path, false)) return false;
   if (c->filter != NULL && !pml_filter_wants_file(c->filter, path)) return false;
   return named || (!special && c->lib.n == 0);
 }
 
-bool pml__choice_caller(const char *path) {
+bool pml__choice_caller(const struct pml__choice *c, const char *path) {
   const char *file = file_of(path);
   size_t n = strlen(file);
-  return fixed_are_ready() && !any_matches(&ours, file, n) && !any_matches(&base, file, n);
+  return fixed_are_ready() && !any_matches(&ours, file, n) && !any_matches(&base, file, n) &&
+         (c == NULL || !any_names_library(&c->aside, path, false));
 }
 
 /* ---- functions ---- */
@@ -210,7 +211,7 @@ static bool same(const char *a, const char *b) {
 static struct pml__choice *made_before(const struct pml_intercept_options *o) {
   struct pml__choice *c = choices;
   while (c != NULL && !(c->filter == NULL && o->filter == NULL && same(c->lib.asked, o->lib) &&
-                        same(c->sym.asked, o->sym) && same(c->but.asked, o->but)))
+                        same(c->sym.asked, o->sym) && same(c->but.asked, o->but) && same(c->aside.asked, o->aside)))
     c = c->next;
   return c;
 }
@@ -223,12 +224,14 @@ static void discard(struct pml__choice *c) {
   release(&c->lib);
   release(&c->sym);
   release(&c->but);
+  release(&c->aside);
   pml_filter_close(c->filter);
   free(c);
 }
 
 static int fill(struct pml__choice *c, const struct pml_intercept_options *o) {
-  if (!compile(&c->lib, o->lib) || !compile(&c->sym, o->sym) || !compile(&c->but, o->but))
+  if (!compile(&c->lib, o->lib) || !compile(&c->sym, o->sym) || !compile(&c->but, o->but) ||
+      !compile(&c->aside, o->aside))
     return pml_fail(-ENOMEM, "no memory for what to intercept");
   return o->filter != NULL ? pml_filter_open(&c->filter, o->filter) : 0;
 }

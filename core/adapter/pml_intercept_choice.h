@@ -30,7 +30,7 @@ struct pml__patterns {
 
 struct pml__choice {
   struct pml__choice *next; /* all that ever were: a dlsym() may be reading one */
-  struct pml__patterns lib, sym, but;
+  struct pml__patterns lib, sym, but, aside;
   struct pml_filter *filter;
 };
 
@@ -44,7 +44,7 @@ bool pml__choice_library(const struct pml__choice *c, const char *path, bool pro
 bool pml__choice_function(const struct pml__choice *c, const char *name, size_t n);
 /* A function of a wanted library has this name: patterns that name it are marked as matched. */
 void pml__choice_note(const struct pml__choice *c, const char *name, size_t n);
-/* Whether calls that are made by the object at @path are of interest. */
-bool pml__choice_caller(const char *path);
+/* Whether calls that are made by the object at @path are of interest. @c: NULL if nothing was ever chosen. */
+bool pml__choice_caller(const struct pml__choice *c, const char *path);
 
 #endif

@@ -191,13 +191,13 @@ static int fill_addresses(struct pml__slots *x, const struct pml__object *o, str
 
 /* ---- scanning ---- */
 
-static bool has_slots(const struct pml__object *o) {
-  return o->sym != NULL && o->str != NULL && (o->njmprel > 0 || o->nrela > 0) && pml__choice_caller(o->path);
+static bool has_slots(const struct pml__choice *c, const struct pml__object *o) {
+  return o->sym != NULL && o->str != NULL && (o->njmprel > 0 || o->nrela > 0) && pml__choice_caller(c, o->path);
 }
 
 static int scan_object(struct pml__slots *x, struct pml__object *o) {
   x->left = false;
-  if (!has_slots(o) || !pml__object_pin(o)) return 0;
+  if (!has_slots(x->choice, o) || !pml__object_pin(o)) return 0;
   struct opened w = {o, false};
   x->stats->objects += !x->again;
   fill_calls(x, o, &w);
@@ -290,7 +290,7 @@ void pml__intercept_restore(void) {
     for (size_t i = 0; i < all.n; i++) {
       struct pml__object *o = &all.at[i];
       struct opened w = {o, false};
-      if (!has_slots(o) || !pml__object_pin(o)) continue;
+      if (!has_slots(pml__intercept_last_choice(), o) || !pml__object_pin(o)) continue;
       restore_slots(o, &w, o->jmprel, o->njmprel, pml__arch_jump_slot);
       restore_slots(o, &w, o->rela, o->nrela, pml__arch_glob_dat);
       close_again(&w);

@@ -5,6 +5,7 @@
 
 #include "adapter/pml_section.h"
 #include "source/pml_eventset.h"
+#include "source/pml_sim.h"
 
 #include <pthread.h>
 

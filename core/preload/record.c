@@ -46,7 +46,7 @@ static struct {
   struct pml_profile *profile;
   const char *event[PML_INTERCEPT_EVENTS_MAX]; /* whose values calls have */
   size_t nevents;
-  bool trace, flow; /* what events are for; neither: they are not kept */
+  bool trace, flow;    /* what events are for; neither: they are not kept */
   bool plugins;        /* this process has some, not the one that it was forked from */
   char path[PATH_MAX]; /* of the spool */
 } record;
@@ -134,6 +134,7 @@ static void end_plugins(void) {
   size_t n = strlen(record.path), before = n - strlen("spool");
   if (n + 2 > sizeof record.path) return;
   memcpy(record.path + before, "series", sizeof "series");
+  pml_intercept_remove(); /* what plugins still do is no call of the program */
   pml__record_plugins_end(record.path);
 }
 
@@ -263,11 +264,12 @@ static void start_in_child(void) {
 __attribute__((constructor)) static void start_in_program(void) {
   const char *dir = getenv("PMLUA_RECORD_DIR");
   struct pml_intercept_options o = {getenv("PMLUA_RECORD_LIB"), getenv("PMLUA_RECORD_SYM"), getenv("PMLUA_RECORD_NOT"),
-                                    getenv("PMLUA_RECORD_FILTER")};
+                                    getenv("PMLUA_RECORD_FILTER"), NULL};
   if (dir == NULL || dir[0] == '\0' || strlen(dir) >= sizeof record.dir) return;
   int saved = errno;
   memcpy(record.dir, dir, strlen(dir) + 1);
   int counting = start_counting(), err = start();
+  if (record.plugins) o.aside = pml__record_plugins_libraries();
   if (err == 0) err = counting;
   if (err == 0 && record.plugins) pml__record_plugins_start();
   if (err == 0) err = pml_intercept_install(&o);

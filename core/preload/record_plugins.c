@@ -13,6 +13,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define LIBRARIES_BYTES 4096u
+
 struct events {
   const char **name;
   size_t n, room;
@@ -74,6 +76,23 @@ size_t pml__record_plugins_load(const char **event, size_t room) {
   left_out = 0;
   (void)pml_plugin_list(add_events, &to);
   return to.n;
+}
+
+static int add_library(struct pml_plugin *p, void *arg) {
+  struct pml_plugin_info info;
+  char *all = arg;
+  size_t n = strlen(all);
+  pml_plugin_describe(p, &info);
+  const char *slash = strrchr(info.path, '/'), *file = slash != NULL ? slash + 1 : info.path;
+  if (file[0] == '\0' || strlen(file) + 2 > LIBRARIES_BYTES - n) return 0;
+  (void)snprintf(all + n, LIBRARIES_BYTES - n, "%s%s", n > 0 ? ":" : "", file);
+  return 0;
+}
+
+const char *pml__record_plugins_libraries(void) {
+  static char all[LIBRARIES_BYTES];
+  (void)pml_plugin_list(add_library, all);
+  return all[0] != '\0' ? all : NULL;
 }
 
 /* What fails is trouble of the plugin, and told as such. */

@@ -11,6 +11,12 @@
  */
 size_t pml__record_plugins_load(const char **event, size_t room);
 
+/*
+ * pml__record_plugins_libraries - their files, between ':'. A plugin's own calls, from threads of its own or while it
+ * is asked, are no calls of the program.
+ */
+const char *pml__record_plugins_libraries(void);
+
 /* pml__record_plugins_start - those that measure in their own time begin. */
 void pml__record_plugins_start(void);
 

@@ -12,8 +12,8 @@
 PML_BEGIN_DECLS
 
 /*
- * What is counted. {0} is the calling thread only: pid 0, any_cpu. Events of packages (part.cpu_any >= 0) count at their
- * own cpus whatever the target is.
+ * What is counted. {0} is the calling thread only: pid 0, any_cpu. Events of packages (part.cpu_any >= 0) count at
+ * their own cpus whatever the target is.
  */
 struct pml_target {
   pid_t pid;    /* 0 the calling thread, > 0 that thread (a process's id: its first), -1 all on the cpu */

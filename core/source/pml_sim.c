@@ -38,8 +38,10 @@ const char *pml_sim_description(unsigned event) {
 #define LINE_BYTES 512         /* a line of counts is shorter */
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static const char *folder; /* NULL: no simulation */
-static pid_t log_pid;      /* whose log it is */
+static const char *folder;           /* NULL: no simulation */
+static const char *section;          /* PMLUA_SIM_SECTION */
+static PML_THREAD_LOCAL bool inside; /* of it */
+static pid_t log_pid;                /* whose log it is */
 static int fd = -1;
 static bool shared; /* other processes are answered there, too */
 static off_t freed = KEPT_BYTES;
@@ -178,6 +180,8 @@ static void begin(void) {
   size_t n = (size_t)snprintf(order, sizeof order, "events:");
   for (unsigned i = 0; i < PML_SIM_EVENTS; i++) n += (size_t)snprintf(order + n, sizeof order - n, " %s", names[i]);
   (void)pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child);
+  const char *one = secure_getenv("PMLUA_SIM_SECTION");
+  if (one != NULL && *one != '\0') section = strdup(one);
   log_pid = getpid();
   folder = strdup(wish); /* for good */
 }
@@ -190,8 +194,28 @@ int pml_sim_available(void) {
              : pml_fail(-ENOTSUP, "counted by simulation only: pmlua --sim SCRIPT, or pmlua stat --sim -- CMD");
 }
 
-void pml__sim_toggle(void) {
+/*
+ * Callgrind's switch, which is the calling thread's alone. There is one place of it: the block of instructions around a
+ * switch is told of the thread but not of its functions, or the other way round; so the two make up for each other.
+ */
+__attribute__((noinline)) static void toggle(void) {
   CALLGRIND_TOGGLE_COLLECT;
+}
+
+void pml__sim_pause(void) {
+  if (section == NULL || inside) toggle();
+}
+
+void pml__sim_resume(void) {
+  pml__sim_pause();
+}
+
+void pml__sim_count(bool on) {
+  inside = on;
+}
+
+const char *pml__sim_section(void) {
+  return section;
 }
 
 int pml__sim_read(uint64_t value[PML_SIM_EVENTS], uint32_t *thread) {
@@ -206,9 +230,9 @@ int pml__sim_read(uint64_t value[PML_SIM_EVENTS], uint32_t *thread) {
 
 int pml_sim_read(uint64_t value[PML_SIM_EVENTS], uint32_t *thread) {
   if (folder == NULL && pml_sim_available() < 0) return -ENOTSUP;
-  CALLGRIND_TOGGLE_COLLECT; /* of this thread alone: nothing until the other is counted */
+  pml__sim_pause();
   int err = pml__sim_read(value, thread);
-  CALLGRIND_TOGGLE_COLLECT;
+  pml__sim_resume();
   return err;
 }
 
@@ -219,7 +243,17 @@ int pml_sim_available(void) {
                   "pmlua was built without valgrind's headers; install valgrind, and build again after make clean");
 }
 
-void pml__sim_toggle(void) {}
+void pml__sim_pause(void) {}
+
+void pml__sim_resume(void) {}
+
+void pml__sim_count(bool on) {
+  (void)on;
+}
+
+const char *pml__sim_section(void) {
+  return NULL;
+}
 
 int pml__sim_read(uint64_t value[PML_SIM_EVENTS], uint32_t *thread) {
   return pml_sim_read(value, thread);

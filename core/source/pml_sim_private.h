@@ -5,10 +5,22 @@
 
 #include "source/pml_sim.h"
 
-/* Counting of the calling thread stops, or goes on; only where pml_sim_available(). */
-void pml__sim_toggle(void);
+#include <stdbool.h>
 
-/* As pml_sim_read(), between two toggles. */
+/*
+ * What is between the two is not counted; they do not nest. Only where pml_sim_available().
+ * pml__sim_count - in between: whether the thread is counted from resume on. It is from its beginning, unless
+ * PMLUA_SIM_SECTION names the one section in which threads are; then callgrind was told to collect nothing at the
+ * start.
+ */
+void pml__sim_pause(void);
+void pml__sim_resume(void);
+void pml__sim_count(bool on);
+
+/* The value of PMLUA_SIM_SECTION, or NULL. */
+const char *pml__sim_section(void);
+
+/* As pml_sim_read(), between pause and resume. */
 int pml__sim_read(uint64_t value[PML_SIM_EVENTS], uint32_t *thread);
 
 #endif

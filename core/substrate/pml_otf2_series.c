@@ -164,7 +164,7 @@ static int write_one(const struct pml_plugin_series *s, void *arg) {
 }
 
 static int write_loaded(const char *plugin, const struct pml_plugin_series *s, void *a) {
-  struct writing w = {.a = a, .plugin = plugin};
+  struct writing w = {.a = a, .plugin = plugin, .until = UINT64_MAX};
   return write_one(s, &w);
 }
 

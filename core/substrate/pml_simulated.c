@@ -64,7 +64,7 @@ static uint64_t id;
 static void *thread_begin(void *arg, uint64_t thread) {
   (void)arg;
   (void)thread;
-  pml__sim_toggle();
+  pml__sim_pause();
   struct lane *l = calloc(1, sizeof *l);
   if (l != NULL && pml__sim_read(l->last.at, &l->thread) < 0) l->broken = true;
   if (l != NULL) {
@@ -73,7 +73,7 @@ static void *thread_begin(void *arg, uint64_t thread) {
     lanes = l;
     pthread_mutex_unlock(&lock);
   }
-  pml__sim_toggle();
+  pml__sim_resume();
   return l;
 }
 
@@ -113,31 +113,41 @@ static bool boundary(struct lane *l) {
   return true;
 }
 
+/* Whether it is the one section that is counted, if only one is. */
+static bool is_the_one(pml_region_t region) {
+  struct pml_region_info info;
+  const char *section = pml__sim_section();
+  return section != NULL && pml_region_describe(region, &info) == 0 && strcmp(info.name, section) == 0;
+}
+
 static void enter(void *data, const struct pml_stream_event *e) {
   struct lane *l = data;
-  pml__sim_toggle();
+  pml__sim_pause();
   if (boundary(l)) {
     if (make_room(l, e->region)) {
       l->frame[l->nframes++] = (struct frame){e->region, l->last};
       l->sum[e->region].calls++;
-      l->sum[e->region].depth++;
+      if (l->sum[e->region].depth++ == 0 && is_the_one(e->region)) pml__sim_count(true);
     } else {
       l->broken = true;
     }
   }
-  pml__sim_toggle();
+  pml__sim_resume();
 }
 
 /* The stream's enters and leaves are nested, but for regions that were entered before it had this consumer. */
 static void leave(void *data, const struct pml_stream_event *e) {
   struct lane *l = data;
-  pml__sim_toggle();
+  pml__sim_pause();
   if (boundary(l) && l->nframes > 0 && l->frame[l->nframes - 1].region == e->region) {
     const struct frame *f = &l->frame[--l->nframes];
     struct sum *s = &l->sum[e->region];
-    if (--s->depth == 0) add_difference(&s->inclusive, &l->last, &f->start);
+    if (--s->depth == 0) {
+      add_difference(&s->inclusive, &l->last, &f->start);
+      if (is_the_one(e->region)) pml__sim_count(false);
+    }
   }
-  pml__sim_toggle();
+  pml__sim_resume();
 }
 
 /* What is not left when the thread ends, or the process on this thread, has its counts until then. */
@@ -154,9 +164,9 @@ static void close_open(struct lane *l) {
 static void thread_end(void *arg, void *data) {
   struct lane *l = data;
   (void)arg;
-  pml__sim_toggle();
+  pml__sim_pause();
   if (l->nframes > 0) close_open(l);
-  pml__sim_toggle();
+  pml__sim_resume();
 }
 
 /* ---- telling ---- */
@@ -214,14 +224,14 @@ __attribute__((destructor)) static void finish(void) {
   uint32_t thread = 0;
   struct counts now;
   if (id == 0) return;
-  pml__sim_toggle();
+  pml__sim_pause();
   if (pml_stream_remove(id) == 0 && lanes != NULL) {
     struct lane *l = pml__sim_read(now.at, &thread) == 0 ? lanes : NULL;
     while (l != NULL && l->thread != thread) l = l->next;
     if (l != NULL && l->nframes > 0) close_open(l);
     leave_file();
   }
-  pml__sim_toggle();
+  pml__sim_resume();
 }
 
 /* ---- beginning ---- */

@@ -153,7 +153,7 @@ local function add_rows(rows, series, since_ns)
     if ns >= since_ns then
       if old > 0 and #rows == old then rows[#rows + 1] = false end
       rows[#rows + 1] = { series.event, series.thread or 0, (ns - since_ns) * 1e-9, series.value[i] * series.scale,
-        series.unit, series.mode }
+        series.unit ~= "#" and series.unit or "", series.mode }
     end
   end
 end

@@ -89,6 +89,7 @@ local function words_of(dir, words, options)
   local library = preload.library("simulate")
   if library then line[#line + 1] = "LD_PRELOAD=" .. preload.with(library) end
   for _, v in ipairs(options.set or {}) do line[#line + 1] = v end
+  if options.section then line[#line + 1] = "PMLUA_SIM_SECTION=" .. options.section end
   if options.fixed then table.move({ "setarch", "-R" }, 1, 2, #line + 1, line) end
   local valgrind = {
     "valgrind", "--tool=callgrind", "--cache-sim=yes", "--branch-sim=yes", "--separate-threads=yes",
@@ -98,6 +99,7 @@ local function words_of(dir, words, options)
   for _, level in ipairs(M.levels) do
     valgrind[#valgrind + 1] = ("--%s=%s"):format(level, options.caches and options.caches[level] or M.caches[level])
   end
+  if options.section then valgrind[#valgrind + 1] = "--collect-atstart=no" end
   table.move(valgrind, 1, #valgrind, #line + 1, line)
   return table.move(words, 1, #words, #line + 1, line)
 end
@@ -126,6 +128,7 @@ end
 ---@class pmlua.SimulationOptions
 ---@field caches? table<string, string>
 ---@field set? string[] more of the environment
+---@field section? string count only what is inside this section
 
 --- Run a command.
 ---@param words string[]
@@ -144,7 +147,7 @@ function M.run(words, options)
   local dir, refused = folder()
   if not dir then return nil, refused, FAILED end
   local fixed = can_fix_addresses()
-  local o = { caches = options and options.caches, set = options and options.set, fixed = fixed }
+  local o = setmetatable({ fixed = fixed }, { __index = options })
   local ended, lost = child.run(words_of(dir, words, o))
   if not ended then
     M.remove(dir)
@@ -173,6 +176,7 @@ function M.count(words, options)
   local all, err = left.read(dir)
   M.remove(dir)
   if not all then return nil, err, FAILED end
+  all.section = options and options.section
   all.ended, all.model, all.fixed = ended, M.model(options and options.caches), third
   return all
 end

@@ -62,7 +62,7 @@ local function say(run, t)
   for _, r in ipairs(t.rows) do
     local row = by[r[1]]
     if not row then
-      row = { ("%s [%s]"):format(r[1]:gsub("^plugin::", ""), r[6]) }
+      row = { r[1]:gsub("^plugin::", "") .. (r[6] ~= "" and (" [%s]"):format(r[6]) or "") }
       by[r[1]], rows[#rows + 1] = row, row
     end
     row[1 + colour(r[2])] = r[3] or "-"

@@ -12,6 +12,7 @@
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 
 #define MAX "cpufreq/scaling_max_freq"
@@ -234,6 +235,7 @@ static void killed(void) {
   pid_t pid = fork();
   if (pid == 0) {
     struct pml_balancer *b;
+    (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
     pin(0);
     if (balance(&b, "barrier", false) == 0)
       for (int i = 0; i < 6; i++) sync_after("barrier", 500, 500);

@@ -66,6 +66,7 @@ static pid_t tuned(enum end end, int word[2]) {
   if (pid == 0) {
     struct pml_tune *t;
     char c;
+    (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
     int err = open_tune(&t, &slow);
     if (err == 0) (void)pml_section_start_label("solve");
     (void)!write(told[1], err == 0 ? "y" : "n", 1);
@@ -111,6 +112,7 @@ static void forked(void) {
   CHECK(is_slow(), "a forked child that ends puts nothing back");
   pid = fork();
   if (pid == 0) {
+    (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
     (void)pause();
     _exit(0);
   }

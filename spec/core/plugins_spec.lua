@@ -43,12 +43,13 @@ describe("A plugin that comes with pmlua", function()
     local p = start("process", { metrics = { "resident", "threads" } })
     local h = start("host", { metrics = { "memory_used", "memory_free" } })
     local seen_by_host = false
-    for _ = 1, 5 do -- others allocate and free at the same time
+    for round = 1, 5 do -- others allocate and free at the same time
       p:start() h:start()
       local before, host_before = fresh(p), fresh(h)
       local text = ("x"):rep(200 * MIB)
       local after, host_after = fresh(p), fresh(h)
-      assert.is_true(after.resident - before.resident >= 200 * MIB - 1 * MIB, "of the process")
+      local more = after.resident - before.resident -- later an allocator may have kept what was freed
+      if round == 1 then assert.is_true(more >= 199 * MIB, ("of the process, %d bytes"):format(more)) end
       seen_by_host = seen_by_host or host_after.memory_used - host_before.memory_used >= 100 * MIB
       assert.equal(200 * MIB, #text)
       text = nil -- luacheck: ignore 311

@@ -182,6 +182,17 @@ describe("a program that counts", function()
     end
   end)
 
+  it("says where a handler may jump out of a loop that is counted in registers", function()
+    local _, _, said = counting.build({ ["jump.c"] = [[
+#include <setjmp.h>
+#include <signal.h>
+sigjmp_buf env;
+static void handler(int s) { siglongjmp(env, s); }
+int main(void) { return signal(SIGINT, handler) == SIG_ERR; }
+]] }, { flags = "-g" })
+    assert.equal("pmlua cc: jump.c:4: in handler: a loop that siglongjmp interrupts from a signal's handler, not counted\n", said)
+  end)
+
   it("counts constructors, destructors and what atexit calls", function()
     local c = counting.count(head .. [[
       __attribute__((constructor)) static void before(void) { M; M; }

@@ -127,6 +127,16 @@ describe("A program that counts", function()
     assert.matches("\npage%-faults +%d+ +perf_event\n", err)
   end)
 
+  counted("leaves its counts where its user wants them, whoever runs it", function()
+    local status, _, err = shell(quote(command) .. " stat -e " .. FLOPS .. " -- ./source", "PMLUA_COUNT=mine")
+    assert.equal(0, status)
+    assert.matches("not counted: PMLUA_COUNT is set already: the counts go where it says\n", err)
+    assert.equal(0, (shell(quote(command) .. " choose --pmu generic FLOPS CYCLE/cpus --run -- ./source", "PMLUA_COUNT=mine")))
+    local countfile = require "pmlua.countfile"
+    assert.equal(2 * 10010, countfile.read_all(folder .. "/mine").events.flop_count_I) -- of both runs
+    os.execute("rm -f " .. quote(folder) .. "/mine*")
+  end)
+
   counted("has the metrics of pmlua choose beside those of the PMU", function()
     local status, out = shell(quote(command) .. " choose --json --pmu generic FLOPS BANDWIDTH/memory_read --run -- ./source")
     assert.equal(0, status)

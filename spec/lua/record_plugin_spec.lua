@@ -121,6 +121,17 @@ describe("pmlua record --plugin", function()
     assert.matches("pmlua record: plugin thrower: get_current_value threw[^\n]*runtime_error", err)
   end)
 
+  it("does not take the plugin's own calls for the program's", function()
+    local status, out, err = shell(command .. " record --json --plugin thrower:m -o aside -- ./sums 10 0")
+    assert.equal(0, status, err)
+    local of_libz = 0
+    for _, f in ipairs(json.decode(out).functions) do -- the plugin is of C++, the program of C
+      assert.falsy(f.library:find "thrower" or f.library:find "stdc++", f.library .. " " .. f.name)
+      if f.library:find "^libz" then of_libz = of_libz + 1 end
+    end
+    assert.is_true(of_libz > 0)
+  end)
+
   it("leaves no series of a process that does not exit by itself, nor of a child that it forks", function()
     recorded "--plugin series_async:ticks -o left -- ./sums 10 1"
     assert.equal(0, #files("left", "^plugins"))

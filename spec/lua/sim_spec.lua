@@ -79,6 +79,31 @@ sim.describe("pmlua stat --sim", function()
     assert.is_true(math.abs(added - 2 * 200000) < 200, added) -- pmlua's clock begins with a search that depends on the time
   end)
 
+  it("counts inside of one section only, if asked, to the last of its functions", function()
+    for _, run in ipairs { { "nested 3000", "inner" }, { "threads 3000", "outer" }, { "recursive 500", "recursive" } } do
+      local _, out = support.shell(("%s stat --sim --json --section %s -- %s %s"):format(command, run[2],
+        quote(dir .. "/sections"), run[1]))
+      local told = json.decode(out)
+      local p, functions, spin = told.processes[1], {}, nil
+      for _, f in ipairs(p.functions) do
+        for event, n in pairs(f.counts) do functions[event] = (functions[event] or 0) + n end
+        spin = f.name == "spin" and f or spin
+      end
+      local own, inside = cost(told, run[2])
+      assert.equal(told.counts["sim::Ir"], inside)
+      assert.is_true(spin.counts["sim::Ir"] > 0 and spin.counts["sim::Ir"] < own + 2 * 6 * 3000)
+      for event, total in pairs(told.counts) do
+        local sections_sum = 0
+        for _, s in ipairs(p.sections) do sections_sum = sections_sum + s.exclusive[event] end
+        assert.equal(total, functions[event])
+        assert.equal(total, sections_sum, event)
+      end
+      assert.same({}, told.warnings)
+    end
+    local _, _, err = support.shell(("%s stat --sim --section nosuch -- %s nested 10"):format(command, quote(dir .. "/sections")))
+    assert.truthy(err:find("nothing was counted: section nosuch was never started", 1, true), err)
+  end)
+
   it("counts a section that is inside itself once", function()
     local own, inside, calls = cost(sections("recursive 1000"), "recursive")
     local more, more_inside = cost(sections("recursive 3000"), "recursive")

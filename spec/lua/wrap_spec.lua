@@ -372,7 +372,7 @@ describe("pmlua wrap and pmlua cc", function()
       { "wrap build nothere", 1, "nothere: no such folder" },
       { "wrap build .", 1, ". has no wrap.lua; pmlua wrap init makes a folder" },
       { "wrap show nothere", 1, "there is no wrapper 'nothere'" },
-      { "cc -- gcc", 2, "say %-%-wrap NAME" },
+      { "cc -- gcc", 2, "say %-%-count, or %-%-wrap NAME" },
       { "cc --wrap plain", 2, "say which compiler" },
       { "cc --wrap plan -- gcc x.c", 1, "there is no wrapper 'plan'; did you mean 'plain'" },
     }

@@ -65,8 +65,6 @@ static void find_attributes(struct pml_module *m) {
 }
 
 static void declare_runtime(struct pml_module *m) {
-  m->i64 = LLVMInt64TypeInContext(m->context);
-  m->i64_pointer = LLVMPointerType(m->i64, 0);
   m->self = LLVMAddGlobal(m->module, m->i64_pointer, "pml_count_self");
   LLVMSetThreadLocalMode(m->self, LLVMInitialExecTLSModel);
   m->begin = LLVMAddFunction(m->module, "pml_count_begin", LLVMFunctionType(m->i64_pointer, NULL, 0, 0));
@@ -101,39 +99,68 @@ static void skip(struct pml_module *m, LLVMValueRef function, const char *what) 
   if (m->o->uncounted != NULL) m->o->uncounted(m->o->user, m->o->name, LLVMGetValueName2(function, &n), 1, what);
 }
 
+static const char *to_be_left(const struct pml_module *m, LLVMValueRef f) {
+  if (pml_has_attribute(m, f, PML_ATTR_NAKED)) return "a naked function";
+  if (pml_has_attribute(m, f, PML_ATTR_NOPROFILE)) return "a function that asks not to be instrumented";
+  return resolves(m, f) ? "a resolver of an indirect function" : NULL;
+}
+
 static int instrument_functions(struct pml_module *m) {
   int err = 0;
   for (LLVMValueRef f = LLVMGetFirstFunction(m->module); f != NULL && !err; f = LLVMGetNextFunction(f)) {
     if (LLVMIsDeclaration(f)) continue;
-    if (pml_has_attribute(m, f, PML_ATTR_NAKED))
-      skip(m, f, "a naked function");
-    else if (pml_has_attribute(m, f, PML_ATTR_NOPROFILE))
-      skip(m, f, "a function that asks not to be instrumented");
-    else if (resolves(m, f))
-      skip(m, f, "a resolver of an indirect function");
-    else
+    bool told = m->mark != NULL && !m->marking;
+    const char *why = to_be_left(m, f);
+    if (why != NULL && !told) skip(m, f, why);
+    if (why == NULL)
       err = pml_instrument_function(m, f);
+    else if (told)
+      pml_marks_erase(m, f);
   }
   return err;
 }
 
-/* Loops get an entry and exits of their own, which changes no operation; before optimisation, locals become registers.
+/* Marks all that counts, and has the compiler inline as it likes. */
+static int mark_and_inline(struct pml_module *m) {
+  pml_marks_open(m);
+  m->marking = true;
+  int err = instrument_functions(m);
+  m->marking = false;
+  if (!err) err = run_passes(m, "cgscc(inline),function(sroa,loop-simplify)");
+  pml_functions_close(m);
+  return err ? err : pml_functions_open(m);
+}
+
+static int instrument_module(struct pml_module *m) {
+  int err = pml_functions_open(m);
+  if (err) return err;
+  pml_functions_forget_memory(m);
+  if (!m->o->final && m->o->optimised && !m->o->lines) err = mark_and_inline(m);
+  if (err) return err;
+  declare_runtime(m);
+  if (m->o->lines) declare_touch(m);
+  err = instrument_functions(m);
+  if (!err) pml_instrument_table(m);
+  return err;
+}
+
+/*
+ * Loops get an entry and exits of their own, which changes no operation. Before optimisation, what is always inlined is
+ * no call (the intrinsics of a processor are such functions), and locals become registers.
  */
 static int instrument(struct pml_module *m) {
   int err = run_passes(m, m->o->final ? "function(loop-simplify)" : "always-inline,function(sroa,loop-simplify)");
   if (err) return err;
   m->data = LLVMGetModuleDataLayout(m->module);
   m->builder = LLVMCreateBuilderInContext(m->context);
+  m->i64 = LLVMInt64TypeInContext(m->context);
+  m->i64_pointer = LLVMPointerType(m->i64, 0);
   find_attributes(m);
-  err = pml_functions_open(m);
-  if (!err) pml_functions_forget_memory(m);
-  if (!err) declare_runtime(m);
-  if (!err && m->o->lines) declare_touch(m);
-  if (!err) err = instrument_functions(m);
-  if (!err) pml_instrument_table(m);
+  err = instrument_module(m);
   LLVMDisposeBuilder(m->builder);
   pml_functions_close(m);
-  if (err) snprintf(m->o->error, sizeof m->o->error, "no memory to count in");
+  pml_marks_close(m);
+  if (err == -ENOMEM) snprintf(m->o->error, sizeof m->o->error, "no memory to count in");
   return err ? err : run_passes(m, "function(mem2reg)");
 }
 

@@ -19,6 +19,7 @@
 
 struct pml_instrument {
   bool final;       /* the IR is optimised: count what there is; else local scalars are made registers before */
+  bool optimised;   /* it will be: functions may be inlined before loops are counted */
   bool lines;       /* tell the runtime of each access, too: pml_count_touch() */
   const char *name; /* of the module in the table it carries */
   /* Told of a function with places that cannot be counted; @where is "file:line", or the module's name. */

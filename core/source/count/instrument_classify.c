@@ -171,7 +171,9 @@ static int classify_call(const struct pml_module *m, LLVMValueRef call, struct p
   bool named = LLVMIsAFunction(called) || LLVMIsAGlobalAlias(called) || LLVMIsAGlobalIFunc(called);
   if (named && LLVMIsDeclaration(called)) {
     size_t n;
-    int err = pml_classify_math(m, call, LLVMGetValueName2(called, &n), counts);
+    const char *name = LLVMGetValueName2(called, &n);
+    if (strcmp(name, "siglongjmp") == 0) c->uncounted = "a loop that siglongjmp interrupts from a signal's handler";
+    int err = pml_classify_math(m, call, name, counts);
     if (err <= 0) return err ? err : pml_counts_op_bits(call, counts);
   }
   int err = pml_counts_add(counts, named ? PML_CELL_call_direct : PML_CELL_call_indirect, 1);

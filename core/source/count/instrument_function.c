@@ -29,8 +29,7 @@ static int take_blocks(struct pml_body *f) {
   return 0;
 }
 
-/* Grows a list by one, zeroed. NULL: no memory. */
-static void *one_more(void **list, uint32_t *used, uint32_t *room, size_t size) {
+void *pml_one_more(void **list, uint32_t *used, uint32_t *room, size_t size) {
   if (*used == *room) {
     uint32_t more = *room == 0 ? 16 : 2 * *room;
     void *at = realloc(*list, more * size);
@@ -42,7 +41,7 @@ static void *one_more(void **list, uint32_t *used, uint32_t *room, size_t size) 
 }
 
 static struct pml_stretch *new_stretch(struct pml_body *f) {
-  return one_more((void **)&f->stretch, &f->stretches, &f->stretch_room, sizeof *f->stretch);
+  return pml_one_more((void **)&f->stretch, &f->stretches, &f->stretch_room, sizeof *f->stretch);
 }
 
 static void note_uncounted(struct pml_body *f, LLVMValueRef i, const char *what) {
@@ -70,7 +69,7 @@ static LLVMValueRef before_end(LLVMValueRef terminator) {
 }
 
 static int note_dynamic(struct pml_body *f, LLVMValueRef i, const struct pml_class *c) {
-  struct pml_dynamic *d = one_more((void **)&f->dynamic, &f->dynamics, &f->dynamic_room, sizeof *d);
+  struct pml_dynamic *d = pml_one_more((void **)&f->dynamic, &f->dynamics, &f->dynamic_room, sizeof *d);
   if (d == NULL) return -ENOMEM;
   *d = (struct pml_dynamic){.before = i, .what = *c};
   return 0;
@@ -81,15 +80,22 @@ static bool is_call(LLVMValueRef i) {
   return op == LLVMCall || op == LLVMInvoke || op == LLVMCallBr;
 }
 
+/* What an instruction counts as; where functions were inlined, marks only do. 0 or -ENOMEM. */
+static int read_instruction(struct pml_body *f, LLVMValueRef i, struct pml_counts *counts) {
+  struct pml_class c;
+  bool marked = f->m->mark != NULL && !f->m->marking;
+  int err = marked ? pml_mark_read(f->m, i, counts, &c) : pml_classify(f->m, i, counts, &c);
+  if (err < 0) return err;
+  if (c.uncounted != NULL) note_uncounted(f, i, c.uncounted);
+  return c.dynamic != NULL ? note_dynamic(f, i, &c) : 0;
+}
+
 static int read_block(struct pml_body *f, struct pml_block *b) {
   b->first = f->stretches;
   struct pml_stretch *s = new_stretch(f);
   LLVMValueRef end = LLVMGetBasicBlockTerminator(b->block);
   for (LLVMValueRef i = LLVMGetFirstInstruction(b->block); i != NULL && s != NULL; i = LLVMGetNextInstruction(i)) {
-    struct pml_class c;
-    if (pml_classify(f->m, i, &s->counts, &c) < 0) return -ENOMEM;
-    if (c.uncounted != NULL) note_uncounted(f, i, c.uncounted);
-    if (c.dynamic != NULL && note_dynamic(f, i, &c) < 0) return -ENOMEM;
+    if (read_instruction(f, i, &s->counts) < 0) return -ENOMEM;
     if (!is_call(i) || !pml_may_leave(f->m, i)) continue;
     s->before = i;
     b->leaves = true;
@@ -136,20 +142,21 @@ static void add_stretch(struct pml_body *f, const struct pml_stretch *s) {
       pml_body_add(f, s->counts.at[i].cell, LLVMConstInt(f->m->i64, (uint64_t)s->counts.at[i].n, 1));
 }
 
-/* Lanes of a mask that are set, times the bytes of one; or a length. */
-static void add_dynamic(struct pml_body *f, const struct pml_dynamic *d) {
+LLVMValueRef pml_body_amount(struct pml_body *f, const struct pml_class *c) {
   struct pml_module *m = f->m;
-  LLVMValueRef n = d->what.dynamic;
-  LLVMPositionBuilderBefore(m->builder, d->before);
-  if (d->what.lane_bytes > 0) {
-    LLVMTypeRef bits = LLVMIntTypeInContext(m->context, LLVMGetVectorSize(LLVMTypeOf(n)));
-    LLVMValueRef count = LLVMGetIntrinsicDeclaration(m->module, LLVMLookupIntrinsicID("llvm.ctpop", 10), &bits, 1);
-    n = LLVMBuildBitCast(m->builder, n, bits, "");
-    n = LLVMBuildCall2(m->builder, LLVMFunctionType(bits, &bits, 1, 0), count, &n, 1, "");
-  }
+  LLVMValueRef n = c->dynamic;
+  if (c->lane_bytes == 0) return LLVMBuildIntCast2(m->builder, n, m->i64, 0, "");
+  LLVMTypeRef bits = LLVMIntTypeInContext(m->context, LLVMGetVectorSize(LLVMTypeOf(n)));
+  LLVMValueRef count = LLVMGetIntrinsicDeclaration(m->module, LLVMLookupIntrinsicID("llvm.ctpop", 10), &bits, 1);
+  n = LLVMBuildBitCast(m->builder, n, bits, "");
+  n = LLVMBuildCall2(m->builder, LLVMFunctionType(bits, &bits, 1, 0), count, &n, 1, "");
   n = LLVMBuildIntCast2(m->builder, n, m->i64, 0, "");
-  if (d->what.lane_bytes > 0) n = LLVMBuildMul(m->builder, n, LLVMConstInt(m->i64, d->what.lane_bytes, 0), "");
-  pml_body_add(f, d->what.dynamic_cell, n);
+  return LLVMBuildMul(m->builder, n, LLVMConstInt(m->i64, c->lane_bytes, 0), "");
+}
+
+static void add_dynamic(struct pml_body *f, const struct pml_dynamic *d) {
+  LLVMPositionBuilderBefore(f->m->builder, d->before);
+  pml_body_add(f, d->what.dynamic_cell, pml_body_amount(f, &d->what));
 }
 
 static bool is_static_alloca(LLVMValueRef i) {
@@ -234,8 +241,9 @@ int pml_instrument_function(struct pml_module *m, LLVMValueRef function) {
   struct pml_body f = {.m = m, .function = function};
   int err = take_blocks(&f);
   if (!err) err = read_blocks(&f);
-  if (!err) err = emit(&f);
+  if (!err) err = m->marking ? pml_body_mark(&f) : emit(&f);
   if (!err) report(&f);
+  if (!err && !m->marking && m->mark != NULL) pml_marks_erase(m, function);
   for (uint32_t s = 0; s < f.stretches; s++) free(f.stretch[s].counts.at);
   pml_flow_close(&f.flow);
   free(f.stretch);

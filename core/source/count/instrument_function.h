@@ -49,6 +49,12 @@ struct pml_body {
 /* pml_body_add - @n more in @cell, at the builder's place. */
 void pml_body_add(struct pml_body *f, unsigned cell, LLVMValueRef n);
 
+/* pml_body_amount - a length, or the lanes of a mask that are set times the bytes of one, at the builder's place. */
+LLVMValueRef pml_body_amount(struct pml_body *f, const struct pml_class *c);
+
+/* pml_body_mark - have marks stand for the counts of the function. 0 or -ENOMEM. */
+int pml_body_mark(struct pml_body *f);
+
 /* pml_body_loops - count in registers the loops that only their exits leave. 0 or -ENOMEM. */
 int pml_body_loops(struct pml_body *f);
 

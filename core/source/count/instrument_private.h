@@ -42,8 +42,12 @@ struct pml_module {
   LLVMTargetDataRef data;
   LLVMBuilderRef builder;
   LLVMTypeRef i64, i64_pointer;
-  LLVMValueRef self, begin; /* the thread's cells, and who gives them */
-  LLVMValueRef touch;       /* who is told of accesses; NULL: nobody */
+  LLVMValueRef self, begin;        /* the thread's cells, and who gives them */
+  LLVMValueRef touch;              /* who is told of accesses; NULL: nobody */
+  LLVMValueRef mark, mark_dynamic; /* stand for counts until functions are inlined; NULL: they are not */
+  struct pml_counts *marked;       /* what each mark stands for */
+  uint32_t marks, mark_room;
+  bool marking; /* not counted yet */
   struct pml_functions *functions;
   unsigned attribute[PML_ATTRIBUTES];
   uint64_t used[PML_COUNT_CELLS / 64];
@@ -94,6 +98,17 @@ bool pml_may_leave(const struct pml_module *m, LLVMValueRef call);
 
 /* pml_instrument_function - 0, or -ENOMEM. */
 int pml_instrument_function(struct pml_module *m, LLVMValueRef function);
+
+/* pml_marks_open, _close - from the first mark to the last. */
+void pml_marks_open(struct pml_module *m);
+void pml_marks_close(struct pml_module *m);
+
+/* pml_mark_read - 1: @i is a mark, and what it stands for is added to @counts, or is in @c; 0: it is none; -ENOMEM. */
+int pml_mark_read(const struct pml_module *m, LLVMValueRef i, struct pml_counts *counts, struct pml_class *c);
+void pml_marks_erase(const struct pml_module *m, LLVMValueRef function);
+
+/* pml_one_more - one more of a list, zeroed; NULL: no memory. */
+void *pml_one_more(void **list, uint32_t *used, uint32_t *room, size_t size);
 
 /* pml_instrument_table - what the module says of itself, its constructor and its destructor. */
 void pml_instrument_table(struct pml_module *m);

@@ -82,6 +82,7 @@ bool pml_may_leave(const struct pml_module *m, LLVMValueRef call) {
   if (LLVMIsAInlineAsm(called)) return LLVMIsACallBrInst(call) != NULL;
   const char *intrinsic = pml_calls_intrinsic(call);
   if (intrinsic != NULL) return intrinsic_leaves(intrinsic);
+  if (called == m->mark_dynamic) return false;
   if (!LLVMIsAFunction(called) || LLVMIsAInvokeInst(call)) return true;
   if (!LLVMIsDeclaration(called)) return slot_of(m->functions, called)->may_leave;
   size_t n;

@@ -4,6 +4,13 @@
  *
  * Cells are in lanes. A thread takes a free one at its first counted function and gives it back at its end, with what
  * it counted: the next thread adds to that, so that sums are never moved, and nothing is lost wherever a process ends.
+ *
+ * The first counted function may be in a signal handler: a lane is taken by system calls and atomic instructions alone
+ * (and by pthread_setspecific(), which in glibc only stores, if the process had fewer than 32 keys before ours).
+ *
+ * A child of fork() has counts of its own. One of vfork() counts for its parent, which waits. One that _Fork() or a
+ * bare clone() made runs no handlers of forks: from a file, its counts are added to its parent's, and some of both may
+ * be lost.
  */
 #include "source/count/pml_count_private.h"
 #include "source/count/pml_count_runtime.h"

@@ -86,7 +86,8 @@ local function compile(line, source, out, target, o)
   append(front, "-emit-llvm", "-c")
   if line.links then append(front, "-Qunused-arguments") end
   if not final then append(front, "-Xclang", "-disable-llvm-passes") end
-  if not final and (line.optimise or "0") == "0" then append(front, "-Xclang", "-disable-O0-optnone") end
+  local optimised = (line.optimise or "0") ~= "0"
+  if not final and not optimised then append(front, "-Xclang", "-disable-O0-optnone") end
   if source.x then append(front, "-x", source.x) end
   append(front, source.file, "-o", bitcode)
   local back = append({}, table.unpack(line.compiler))
@@ -94,7 +95,7 @@ local function compile(line, source, out, target, o)
   append(back, "-Qunused-arguments", line.has["-S"] and "-S" or "-c")
   if final then append(back, "-Xclang", "-disable-llvm-passes") end
   append(back, "-x", "ir", bitcode, "-o", out)
-  return { front, { instrument = bitcode, name = source.file }, back }
+  return { front, { instrument = bitcode, name = source.file, optimised = optimised }, back }
 end
 
 local function default_output(line, file)

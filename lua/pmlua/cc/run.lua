@@ -31,7 +31,7 @@ local function instrument(step, o)
   local module, err = require("pmlua.cc.count").instrumenter()
   if not module then return err end
   local uncounted
-  uncounted, err = module.file(step.instrument, step.instrument, step.name, o.at == "final", o.lines)
+  uncounted, err = module.file(step.instrument, step.instrument, step.name, o.at == "final", o.lines, step.optimised)
   if not uncounted then return refusal(step, err) end
   for _, u in ipairs(uncounted) do
     local more = u.places > 1 and (", in %d places"):format(u.places) or ""

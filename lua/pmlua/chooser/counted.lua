@@ -33,8 +33,11 @@ function M.prepare(argv)
   if not handle then return nil, err end
   local words = { "env", table.unpack(handle.set) }
   table.move(argv, 1, #argv, #words + 1, words)
-  if not preload.locate(argv[1]) then words = argv end -- the kernel says what is wrong with it
-  return { argv = words, path = handle.path, release = function() handle:close() end }
+  -- Where it is not found the kernel says what is wrong; where its counts go elsewhere, they are not ours.
+  if not preload.locate(argv[1]) or #handle.set == 0 then words = argv end
+  return { argv = words, path = handle.path, release = function()
+    if handle.close then handle:close() end
+  end }
 end
 
 --- What was asked for of a group: all of it, or some of its metrics. Groups without PMUs have metrics of their own, so a
@@ -79,7 +82,7 @@ end
 ---@return table[] rows
 ---@return string[] notes
 function M.compiled(handle, plan, inputs, seconds)
-  local counts = countfile.read_all(handle.path)
+  local counts = handle.path and countfile.read_all(handle.path)
   if not counts or #counts.processes == 0 then return {}, {} end
   local function event(full)
     local short = full:match("([^:]+)$")

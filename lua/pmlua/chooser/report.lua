@@ -3,6 +3,7 @@
 --
 --     pmlua choose --pmu arm_n1 CYCLE
 
+local core = require "pmlua.core"
 local tabulate = require "pmlua.tabulate"
 
 local M = {}
@@ -32,6 +33,10 @@ local function head(chooser, plan)
     lines[#lines + 1] = "this machine refuses the plan: " .. plan.unverified
   else
     lines[#lines + 1] = "not verified by opening it: " .. plan.unverified
+  end
+  if not core.event.has_pmu() then
+    lines[#lines + 1] = "note: without a PMU, --run tells what COMMAND counts itself, compiled by pmlua cc --count; " ..
+      "with --sim, what a simulation does"
   end
   return lines
 end

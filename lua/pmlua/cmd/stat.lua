@@ -8,7 +8,8 @@ local core = require "pmlua.core"
 
 local M = {
   summary = "run a program and tell what it cost: counted by the kernel, or exactly by simulation",
-  usage = "pmlua stat [-e EVENTS] [--sim [--I1|--D1|--LL BYTES,WAYS,LINE] [--top N]] [--json] [--out FILE] [--] CMD [ARGS]",
+  usage = "pmlua stat [-e EVENTS] [--sim [--section NAME] [--I1|--D1|--LL BYTES,WAYS,LINE] [--top N]] [--json] "
+    .. "[--out FILE] [--] CMD [ARGS]",
   help = [[
 CMD is run as it is and counted with all its children. The table is printed on standard error, also when CMD is
 interrupted or killed; CMD's exit status is returned.
@@ -21,6 +22,7 @@ interrupted or killed; CMD's exit status is returned.
                reads and writes (Dr, Dw), branches (Bc conditional, Bi indirect) are counted exactly; misses of the first
                and the last level (I1mr, D1mr, D1mw, ILmr, DLmr, DLmw) and mispredictions (Bcm, Bim) are those of a
                model. Told for the whole, for each thread, for the sections of programs that have some, for functions.
+  --section NAME   count only inside this section, so that the functions are those of the section
   --I1 --D1 --LL BYTES,WAYS,LINE   the caches of the model (I1=D1=32768,8,64 LL=8388608,16,64, whatever the machine has)
   --top N      how many functions are told (20)
 
@@ -32,7 +34,8 @@ where the program does the same: it does not if it depends on the time, on how t
 }
 
 local NAME = 48     -- bytes of a function's or section's
-local takes_value = { ["-e"] = true, ["--out"] = true, ["--I1"] = true, ["--D1"] = true, ["--LL"] = true, ["--top"] = true }
+local takes_value = { ["-e"] = true, ["--out"] = true, ["--I1"] = true, ["--D1"] = true, ["--LL"] = true, ["--top"] = true,
+  ["--section"] = true }
 
 local function complain(text)
   io.stderr:write("pmlua stat: ", text, "\n")
@@ -62,8 +65,8 @@ local function take(o, name, value)
     o.top = math.tointeger(tonumber(value))
     return (not o.top or o.top < 0) and ("--top: '%s' is no number of functions"):format(value) or nil
   end
-  if name == "--out" then
-    o.out = value
+  if name == "--out" or name == "--section" then
+    o[name:sub(3)] = value
     return
   end
   local level = name:sub(3)
@@ -91,7 +94,9 @@ end
 local function check(o)
   if #o.words == 0 then return "say what to run" end
   if o.words[1]:find("=", 1, true) then return "a command with '=' in its name cannot be counted" end
-  if not o.sim and (o.caches or o.top) then return "--I1, --D1, --LL and --top are of a simulation; add --sim" end
+  if not o.sim and (o.caches or o.top or o.section) then
+    return "--section, --I1, --D1, --LL and --top are of a simulation; add --sim"
+  end
   if o.sim and o.events then
     local err
     o.places, err = places_of(o.events)
@@ -152,7 +157,7 @@ end
 
 local function simulate(o, out)
   local simulation = require "pmlua.simulation"
-  local all, err, status = simulation.count(o.words, { caches = o.caches })
+  local all, err, status = simulation.count(o.words, { caches = o.caches, section = o.section })
   if not all then return nil, err, status end
   local told = require "pmlua.simulation.told"
   if o.json then out:write(told.json(all, o.words))

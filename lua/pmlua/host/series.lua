@@ -15,9 +15,11 @@ function M.kind(s)
   return s.mode:find "_last$" and "mean" or "level"
 end
 
---- The unit of what each() gives.
+--- The unit of what each() gives; "" of what is counted.
 function M.unit(s)
-  return M.kind(s) == "rate" and s.unit .. "/s" or s.unit
+  local counted = s.unit == "#"
+  if M.kind(s) == "rate" then return counted and "1/s" or s.unit .. "/s" end
+  return counted and "" or s.unit
 end
 
 --- Visit the steps of a series: from the time [ns] of one value to the next, and what was there meanwhile, in its unit.

@@ -3,9 +3,9 @@
 --
 -- Try:  pmlua report DIR --pmu skx
 --
--- A metric is there when all its events were counted, by a PMU or by the compiler; its source says by whom. `time` is that
--- of the section and `work` what its stops said, so that USER's ratio compares what the source counted with what the
--- hardware did.
+-- A metric is there when all its events were counted, by a PMU, by the compiler or in a simulation; its source says by
+-- whom. `time` is that of the section and `work` what its stops said, so that USER's ratio compares what the source counted
+-- with what the hardware did.
 
 local countfile = require "pmlua.countfile"
 local groups = require "pmlua.groups"
@@ -73,6 +73,15 @@ local function choose(report, wish)
   return nil, ("the events fit the groups of %s; --pmu NAME says whose formulas to take"):format(table.concat(fitting, ", "))
 end
 
+local function is_simulated(report)
+  for _, s in ipairs(report.sections) do
+    for _, name in ipairs(s.events) do
+      if name:find "^sim::" then return true end
+    end
+  end
+  return false
+end
+
 --- Add to each section its metrics. Several PMUs may fit: then a note says so.
 ---@param report pmlua.Report
 ---@param wish string? a PMU
@@ -88,11 +97,15 @@ function M.add(report, wish)
   local pmu, note = choose(report, wish)
   report.pmu = pmu or wish
   report.notes[#report.notes + 1] = note
+  if is_simulated(report) then
+    report.notes[#report.notes + 1] = "times, and rates by them, are those of the simulation"
+  end
   local from = {}
   for _, name in ipairs { pmu or "generic", pmu and pmu ~= "generic" and "generic" or nil } do
     from[#from + 1] = { groups = groups.of(name), source = name == "generic" and "perf" or name }
   end
   from[#from + 1] = { groups = groups.counted "compiler", source = countfile.label(report.counted) }
+  from[#from + 1] = { groups = groups.counted "simulation", source = "simulation" }
   for _, s in ipairs(report.sections) do
     s.metrics = {}
     for _, of in ipairs(from) do

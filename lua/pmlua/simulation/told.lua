@@ -10,7 +10,7 @@ local tabulate = require "pmlua.tabulate"
 local M = {}
 
 local TOP = 20 -- functions
-local PROCESSES = 5 -- that are named one by one
+local WARNINGS = 8
 
 local about = {
   Ir = "instructions", Dr = "data reads", Dw = "data writes", I1mr = "instruction reads that miss the first level",
@@ -158,11 +158,13 @@ local function functions(all, places, top, most)
   end)
   for i, f in ipairs(list) do
     if i > top then break end
-    rows[i] = row_of({ shortened(f.object:match("[^/]*$"), most // 2), shortened(f.name, most), f.calls }, f.cost, places)
+    local first = { shortened(f.object:match("[^/]*$"), most // 2), shortened(f.name, most) }
+    if not all.section then first[3] = f.calls end -- callgrind counts some outside of it, too
+    rows[i] = row_of(first, f.cost, places)
   end
   if #rows == 0 then return nil end
   local more = #list - #rows
-  return tabulate(header({ "object", "function (by itself)", "calls" }, places), rows)
+  return tabulate(header({ "object", "function (by itself)", not all.section and "calls" or nil }, places), rows)
     .. (more > 0 and ("\nand %d functions more; --top N and --json have them"):format(more) or "")
 end
 
@@ -177,6 +179,7 @@ function M.text(all, options)
   parts[#parts + 1] = threads(all, places)
   parts[#parts + 1] = regions(all, places, options.name)
   parts[#parts + 1] = functions(all, places, options.top or TOP, options.name)
+  if all.section then parts[#parts + 1] = ("only what is executed inside of section %s"):format(sections.show(all.section)) end
   parts[#parts + 1] = ("caches of the model: %s"):format(all.model)
   return "\n" .. table.concat(parts, "\n\n") .. "\n"
 end
@@ -202,10 +205,15 @@ function M.warnings(all)
   end
   table.move(all.warnings, 1, #all.warnings, #out + 1, out)
   if #all.processes == 0 then out[#out + 1] = "nothing was counted: the program was killed, or never began" end
+  if all.section and all.totals[1] == 0 then
+    out[#out + 1] = ("nothing was counted: section %s was never started"):format(sections.show(all.section))
+  end
   if not all.fixed then
     out[#out + 1] = "addresses are random here (setarch -R is not permitted): misses may differ from run to run"
   end
-  for i = #out, PROCESSES + 2, -1 do out[i] = nil end
+  local more = #out - WARNINGS
+  for i = #out, WARNINGS + 1, -1 do out[i] = nil end
+  if more > 0 then out[#out + 1] = ("and %d warnings more"):format(more) end
   return out
 end
 
@@ -223,7 +231,7 @@ function M.json(all, words)
     local threads_of, functions_of = json.array(), json.array()
     for k, t in ipairs(p.threads) do threads_of[k] = { thread = t.number, counts = named(t.totals) } end
     for k, f in ipairs(p.functions) do
-      functions_of[k] = { object = f.object, name = f.name, calls = f.calls, counts = named(f.cost) }
+      functions_of[k] = { object = f.object, name = f.name, calls = not all.section and f.calls or nil, counts = named(f.cost) }
     end
     local sections_of = json.array()
     for k, r in ipairs(p.regions) do
@@ -235,7 +243,7 @@ function M.json(all, words)
   end
   return json.encode {
     command = json.array(words), ended = all.ended, counts = named(all.totals), processes = processes,
-    simulation = { tool = "callgrind", caches = all.model, addresses = all.fixed and "fixed" or "random" },
+    simulation = { tool = "callgrind", section = all.section, caches = all.model, addresses = all.fixed and "fixed" or "random" },
     warnings = json.array(M.warnings(all)),
   }
 end

@@ -1,0 +1,81 @@
+# SPDX-License-Identifier: BSD-3-Clause
+# plots/counted.gp - counts of the same kernels over those at source, a row for each kernel, and why they differ.
+#
+# Reads ratios.dat, notes.dat and absent.dat.
+
+plot_width = 1180
+plot_height = 660
+load "theme.gp"
+
+has(file) = strstrt(run_files, " " . file . " ") > 0
+low = 1 / 32.0 # what is less stands at the edge
+high = 24
+number(who) = who eq "final" ? 1 : who eq "simulation" ? 2 : 3
+title_of(who) = word("compiler,_at_final simulation hardware", number(who))
+rgb_of(who) = word("#0072B2 #E69F00 #009E73", number(who))
+point_of(who) = word("7 4 9", number(who)) + 0
+shift(who) = 0.22 * (number(who) - 2)
+at(ratio) = ratio < low ? low : ratio > high ? high : ratio
+
+rows = 0
+names = ""
+note = ""
+blank = ""
+notes = 0
+put(name) = (rows = rows + 1, names = names . sprintf("set ytics add ('%s' %d); ", name, rows), \
+  blank = blank . sprintf("set ytics add ('' %d); ", rows), 0)
+cut(s, i) = s[i:i] eq "," ? i : cut(s, i - 1)
+wrapped(s) = strlen(s) <= 39 ? s : s[1:cut(s, 39)] . "\\n" . s[cut(s, 39) + 2:*]
+say(place, text) = (notes = notes + 1, note = note . sprintf("set label %d \"%s\" at screen 0.785, first %d left noenhanced font ',9'; ", \
+  100 + notes, text eq "-" ? "" : wrapped(plain(text)), place), 0)
+stats "notes.dat" using (put(strcol(2))) nooutput
+stats "notes.dat" using (say($1, strcol(3))) nooutput
+counted = ""
+stats "ratios.dat" using (strstrt(counted, strcol(3)) ? 0 : (counted = counted . " " . strcol(3), 0)) nooutput
+counted_flops = ""
+stats "ratios.dat" using (strstrt(counted_flops, strcol(3)) || !($4 > 0) ? 0 : (counted_flops = counted_flops . " " . strcol(3), 0)) nooutput
+lacking = ""
+if (has("absent.dat")) { stats "absent.dat" using (lacking = lacking . (lacking eq "" ? "" : "; ") . strcol(1) . ": " . plain(strcol(2)), 0) nooutput }
+
+set multiplot
+set label 1 "What kernels do, by who counts it" at screen 0.012, 0.962 left font ",16" noenhanced
+set label 2 "of a call, over what the compiler counts at source, which is what was counted by hand; at the left edge: less, or none" \
+  at screen 0.012, 0.922 left font ",10" textcolor rgb col_grey noenhanced
+if (lacking ne "") {
+  set label 3 "not counted here by " . lacking at screen 0.012, 0.048 left font ",9" textcolor rgb col_vermillion noenhanced
+}
+set label 4 "why they differ" at screen 0.785, 0.875 left font ",11" noenhanced
+set tmargin at screen 0.855
+set bmargin at screen 0.16
+set logscale x
+set xrange [low:high]
+set yrange [rows + 0.6 : 0.4]
+set xtics ("1/16" 1 / 16.0, "1/4" 0.25, "1" 1, "4" 4, "16" 16) font ",9"
+set ytics () font ",10" noenhanced
+eval names
+set grid xtics noytics
+set arrow 1 from first 1, graph 0 to first 1, graph 1 nohead linecolor rgb col_grey linewidth 1.2
+unset key
+
+left(panel) = 0.075 + 0.176 * panel
+column_of(panel) = word("4 7 8 9", panel + 1) + 0
+panel_title(panel) = word("(a)_Flops,_bytes_loaded (b)_Loads (c)_Stores (d)_Operations", panel + 1)
+axis(panel) = word("point:_flops;_cross:_bytes instructions_that_load instructions_that_store operations,_or_instructions", panel + 1)
+do for [panel = 0:3] {
+  set lmargin at screen left(panel)
+  set rmargin at screen left(panel) + 0.16
+  set title plain(panel_title(panel)) font ",11" offset 0, -0.4
+  set xlabel plain(axis(panel)) font ",9" offset 0, 0.3
+  if (panel == 3) {
+    eval note
+    set key at screen 0.988, screen 0.905 right bottom horizontal Left reverse samplen 1.2 noenhanced font ",10"
+  }
+  plot for [who in panel == 0 ? counted_flops : counted] "ratios.dat" using (strcol(3) eq who ? at(column(column_of(panel))) : NaN): \
+         ($1 + shift(who)) with points pointtype point_of(who) pointsize 0.95 linewidth 1.5 linecolor rgb rgb_of(who) notitle, \
+       for [k = 1 : panel == 0 && strstrt(counted, "final")] "" using (strcol(3) eq "final" ? at($5) : NaN): \
+         ($1 + shift("final") + 0.2) with points pointtype 2 pointsize 0.7 linewidth 1.3 linecolor rgb col_blue notitle, \
+       for [who in counted] keyentry with points pointtype point_of(who) pointsize 1 linewidth 1.5 \
+         linecolor rgb rgb_of(who) title plain(title_of(who))
+  if (panel == 0) { unset label 1; unset label 2; unset label 3; unset label 4; unset label 9001; unset label 9002; set ytics (); eval blank }
+}
+unset multiplot

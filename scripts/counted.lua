@@ -1,0 +1,93 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+-- scripts/counted.lua - the same kernels counted by the compiler at source and at final, by simulation and by hardware.
+--
+-- Try:  pmlua scripts/counted.lua --quick
+--
+-- After the user's and the system's perspective of K. Mikami, K. Ono, J. Nonaka (PMlib, 2018), and Byfl's counts in
+-- A. Danalis et al. (PAPI's software-defined events): what the source asks for is counted by hand and by the compiler,
+-- what is left of it by the compiler after optimisation, and what the machine executes by callgrind and by the PMU, where
+-- there is one. The differences have reasons, which the counts themselves tell.
+
+local here = debug.getinfo(1, "S").source:match("^@(.*/)") or "./"
+package.path = here .. "?.lua;" .. package.path
+
+local pml = require "pmlua"
+local choose = require("kernels.lab").choose
+local counters = require "counted.counters"
+local kernels = require "counted.kernels"
+local report = require "counted.report"
+
+-- What the options and this machine make of the experiment; set when the factors are asked for.
+local lab
+
+local function prepare(options)
+  local err
+  local chosen = choose(options.kernels, kernels.names, "kernels")
+  lab, err = counters.new(pml, { length = options.length, order = options.order, flags = options.flags })
+  if not lab then error(err, 0) end
+  lab.kernels = chosen
+  for _, counter in ipairs(counters.ORDER) do
+    if lab.absent[counter] then
+      io.stderr:write(("counted: no counts by %s: %s\n"):format(counters.TITLES[counter], lab.absent[counter]))
+    end
+  end
+  return { { "kernel", chosen }, { "counter", lab.present } }
+end
+
+-- The counts of the last round.
+local function last(quantity)
+  return function(cell)
+    local round = cell.rounds[#cell.rounds]
+    return round and round.extra.counts[quantity]
+  end
+end
+
+return pml.experiment {
+  name = "counted",
+  description = [[
+What a call of each kernel does, by four counters: the compiler before optimisation (at source) and after it (at final),
+valgrind's callgrind, which executes it instruction by instruction, and the hardware, where there is a PMU. The program is
+compiled for the run, thrice, by one compiler with the same flags. A sample is the operations of a call (compiler) or its
+instructions (simulation, hardware). Counts at source that are not those by hand are an error.]],
+  factors = prepare,
+  help = { kernel = "what is computed", counter = "who counts" },
+  unit = "operations",
+  repeats = 5,
+  rounds = 1,
+  warmup = 0,
+  quick = { repeats = 2, rounds = 1, length = 100, order = 20 },
+  options = {
+    { name = "kernels", metavar = "LIST", default = table.concat(kernels.names, ","), help = "some of them" },
+    { name = "length", type = "integer", metavar = "N", min = 1, max = 1000000, default = 1000, help = "elements of vectors" },
+    { name = "order", type = "integer", metavar = "N", min = 1, max = 200, default = 48,
+      help = "of the matrices of product and lu" },
+    { name = "flags", metavar = "FLAGS",
+      help = "of the compiler; without: -O2 -fno-math-errno, and -mavx2 -mfma where the processor has both" },
+  },
+  examples = {
+    "pmlua scripts/counted.lua --quick",
+    "pmlua scripts/counted.lua --kernels triad,product --length 10000",
+    "pmlua scripts/counted.lua --flags '-O1'",
+  },
+  measure = function(_, p, n)
+    local all, err = lab:count(p.counter, n)
+    if not all then return nil, err end
+    local samples, calls = {}, all[p.kernel]
+    for i = 1, n do samples[i] = calls[i].operations end
+    return samples, { counts = calls[n] }
+  end,
+  columns = {
+    { name = "flops", unit = "flop", description = "of a call", value = last "flops" },
+    { name = "loaded", unit = "B", description = "by a call", value = last "loaded" },
+    { name = "stored", unit = "B", description = "by a call", value = last "stored" },
+    { name = "loads", unit = "", description = "load instructions of a call", value = last "loads" },
+    { name = "stores", unit = "", description = "store instructions of a call", value = last "stores" },
+  },
+  analyse = function(run)
+    run.meta.simulation = lab.model and { tool = "callgrind", version = lab.valgrind, caches = lab.model } or nil
+    run.meta.compiler = { name = lab.compiler, flags = lab.flags }
+    report.write(run, lab)
+    lab:close()
+  end,
+  plot = "counted",
+}

@@ -1,0 +1,267 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+-- scripts/counted/reasons.lua - why two counters of one kernel differ, as far as their counts tell.
+--
+-- Try:  for _, r in ipairs(require("counted.reasons").of { source = s, final = f }) do print(r.short, r.figure) end
+--
+-- A rule looks at counts alone, never at which kernel they are of: it holds where its figures say so. A difference that
+-- no rule covers is told as one.
+
+local counters = require "counted.counters"
+
+local M = {}
+
+local FEW = 16 -- what happens once in a call, not in a turn of a loop
+
+local function difference(c, from, to, quantity)
+  local a, b = c[from] and c[from][quantity], c[to] and c[to][quantity]
+  return a and b and b - a or 0
+end
+
+--- Operations of vectors, each once; and the elements beyond the first of each.
+local function vectors(counts, kinds)
+  local operations, more = 0, 0
+  for form, lanes in pairs(counters.LANES) do
+    for _, kind in ipairs(kinds) do
+      local n = lanes > 1 and counts[("fp_%s_%s"):format(kind, form)] or 0
+      operations, more = operations + n, more + n * (lanes - 1)
+    end
+  end
+  return operations, more
+end
+
+local function fused(counts)
+  local n = 0
+  for form, lanes in pairs(counters.LANES) do n = n + lanes * counts["fp_fma_" .. form] end
+  return n
+end
+
+local function of_vectors(counts, what)
+  local n, widest = 0, 0
+  for _, bytes in ipairs(counters.VECTOR_BYTES) do
+    local k = counts[("%s_vector_%d"):format(what, bytes)]
+    n, widest = n + k, k > 0 and bytes or widest
+  end
+  return n, widest
+end
+
+local function in_library(counts)
+  return counts.set + counts.copy + counts.call_direct + counts.call_indirect > 0
+end
+
+-- What fits a number, or nothing: rules answer nil where they do not hold.
+local function when(holds, text, ...)
+  return holds and text:format(...) or nil
+end
+
+-- --- the compiler at final against the compiler at source ---
+
+local function access_rules(quantity, bytes, what)
+  return {
+    { "final", quantity, "vectors", "one instruction takes several elements", function(c)
+      local n, widest = of_vectors(c.final, what)
+      return when(n > of_vectors(c.source, what), "%d of %d take up to %d bytes", n, c.final[quantity], widest)
+    end },
+    { "final", quantity, "registers", ("%ss that the optimiser leaves out: the value is in a register"):format(what), function(c)
+      local fewer = (c.source[bytes] - c.final[bytes]) // 8
+      return when(fewer > 0, "%d", fewer)
+    end, also = bytes },
+    { "final", quantity, "again", ("%ss that the optimiser makes more than once"):format(what), function(c)
+      local more = (c.final[bytes] - c.source[bytes]) // 8
+      return when(more > 0, "%d", more)
+    end, also = bytes },
+  }
+end
+
+local function became(cell, name)
+  return function(c) return when(c.final[cell] > c.source[cell], "%d bytes by %s", c.final[cell .. "_bytes"], name) end
+end
+
+local function turns(c)
+  local before, after = c.source.branch, c.final.branch
+  return when(before > 1.5 * after, "%d branches for %d", after, before)
+end
+
+local function addresses(c)
+  local fewer = c.source.address - c.final.address
+  return when(fewer > 0, "%d less", fewer)
+end
+
+local function other_flops(c)
+  local d = difference(c, "source", "final", "flops")
+  return when(d ~= 0, "%+d", d)
+end
+
+local final = {
+  { "final", "stores", "memset", "the loop became a call: bytes are counted, stores are not", became("set", "memset") },
+  { "final", "loads", "memcpy", "the loop became a call: bytes are counted, loads and stores are not",
+    became("copy", "memcpy"), also = "stores" },
+  { "final", "operations", "fewer branches", "a turn of the loop does the work of several, or no loop is left",
+    turns },
+  { "final", "operations", "addresses", "one address serves a vector, or several accesses", addresses },
+  { "final", "operations", "fma", "multiplications and additions that are fused: as many flops, fewer operations", function(c)
+    local more = fused(c.final) - fused(c.source)
+    return when(more > 0, "%d", more)
+  end },
+  { "final", "flops", "other flops", "more: done twice or for nobody; fewer: done once for all turns", other_flops },
+}
+
+-- --- machine code, simulated, against the compiler's ---
+
+-- Of fused operations that take a vector from memory, and not from a register; where it is less than a read for each,
+-- they do not.
+local function by_element(c)
+  local operations, most = vectors(c.final, { "fma" })
+  local more = difference(c, "final", "simulation", "loads")
+  return operations > 0 and more >= operations and math.min(more, most) or 0
+end
+
+local function reads_by_element(c)
+  local more = by_element(c)
+  return when(more > 0, "%d more", more)
+end
+
+-- Reads or writes that neither libraries nor vectors by element account for.
+local function left_over(c, quantity)
+  local d = difference(c, "final", "simulation", quantity)
+  if in_library(c.final) then return 0 end
+  return quantity == "loads" and d - by_element(c) or d
+end
+
+local function spills(quantity)
+  return function(c)
+    local stored, d = left_over(c, "stores"), left_over(c, quantity)
+    return when(d > FEW and stored > FEW, "%d", d)
+  end
+end
+
+local function reads_again(c)
+  local d = left_over(c, "loads")
+  return when(d > FEW and left_over(c, "stores") <= FEW, "%d", d)
+end
+
+local function once(quantity)
+  return function(c)
+    local d = left_over(c, quantity)
+    return when(d > 0 and d <= FEW, "%d", d)
+  end
+end
+
+local function fewer_accesses(quantity)
+  return function(c)
+    local d = left_over(c, quantity)
+    return when(d < 0, "%d", -d)
+  end
+end
+
+local function inside(quantity, unit)
+  return function(c)
+    local d = difference(c, "final", "simulation", quantity)
+    return when(in_library(c.final) and d > 0, "%d %s", d, unit)
+  end
+end
+
+-- What remains when vectors are one instruction and addresses are none.
+local function instructions_left(c)
+  local _, lanes = vectors(c.final, counters.ARITHMETIC)
+  return c.simulation.operations - (c.final.operations - lanes - c.final.address), lanes
+end
+
+local simulation = {
+  { "simulation", "operations", "vectors", "the compiler's operations are of elements; an instruction does a vector of them",
+    function(c)
+      local _, lanes = instructions_left(c)
+      return when(lanes > 0, "%d less", lanes)
+    end },
+  { "simulation", "operations", "addressing modes", "addresses that are computed by the instruction that uses them", function(c)
+    return when(c.final.address > 0 and not in_library(c.final), "up to %d", c.final.address)
+  end },
+  { "simulation", "operations", "memory operands", "loads and comparisons that are a part of other instructions",
+    function(c)
+      local d = instructions_left(c)
+      return when(d < 0 and not in_library(c.final), "%d less", -d)
+    end },
+  { "simulation", "operations", "moves", "moves between registers, addresses after all, saving and restoring", function(c)
+    local d = instructions_left(c)
+    return when(d > 0 and not in_library(c.final), "%d more", d)
+  end },
+  { "simulation", "operations", "in libc", "what is one call to the compiler, the machine does",
+    inside("operations", "instructions") },
+  { "simulation", "loads", "in libc", "loads of the called function", inside("loads", "loads") },
+  { "simulation", "stores", "in libc", "stores of the called function; a repeated one is counted each time",
+    inside("stores", "stores") },
+  { "simulation", "loads", "fma by element", "valgrind reads the vector that an fma takes from memory element by element",
+    reads_by_element },
+  { "simulation", "loads", "spills", "values that do not fit into registers are read from the stack",
+    spills "loads" },
+  { "simulation", "stores", "spills", "values that do not fit into registers are written to the stack",
+    spills "stores" },
+  { "simulation", "loads", "again", "constants, or values that are read again instead of kept", reads_again },
+  { "simulation", "loads", "once", "constants and saved registers, once in a call", once "loads" },
+  { "simulation", "stores", "once", "saved registers, once in a call", once "stores" },
+  { "simulation", "loads", "joined", "loads that the code generator left out or joined", fewer_accesses "loads" },
+  { "simulation", "stores", "joined", "stores that it left out or joined, or whose instruction also reads: a read for valgrind",
+    fewer_accesses "stores" },
+}
+
+-- --- the hardware against the simulation, or of flops, which that does not count, against the compiler ---
+
+local function by_hardware(quantity, against, prose)
+  return { "hardware", quantity, "hardware", prose, function(c)
+    local d = difference(c, against, "hardware", quantity)
+    return when(d ~= 0, "%+.0f against %s", d, counters.TITLES[against])
+  end, against = against }
+end
+
+local hardware = {
+  by_hardware("operations", "simulation", "instructions that it takes twice at an interrupt, and those of reading the counter"),
+  by_hardware("loads", "simulation", "the event may count micro-operations, or loads whose results are thrown away"),
+  by_hardware("stores", "simulation", "the event may count micro-operations"),
+  by_hardware("flops", "final", "some cpus count lanes that are not used, or count a division by its steps"),
+}
+
+local function all_rules()
+  local rules = {}
+  for _, list in ipairs { access_rules("loads", "loaded", "load"), access_rules("stores", "stored", "store"), final, simulation,
+    hardware } do
+    table.move(list, 1, #list, #rules + 1, rules)
+  end
+  return rules
+end
+
+M.against = { final = "source", simulation = "final", hardware = "simulation" }
+local rules = all_rules()
+
+-- Differences that no rule covers.
+local function unexplained(c, covered, out)
+  for _, counter in ipairs(counters.ORDER) do
+    local base = M.against[counter]
+    for _, quantity in ipairs { "flops", "loaded", "stored", "loads", "stores", "operations" } do
+      local d = base and difference(c, base, counter, quantity) or 0
+      if d ~= 0 and not covered[counter .. quantity] then
+        out[#out + 1] = { counter = counter, against = base, quantity = quantity, short = "unexplained",
+          prose = "the counts do not tell why", figure = ("%+.0f"):format(d) }
+      end
+    end
+  end
+end
+
+--- The reasons for the differences of one kernel's counters.
+---@param c table<string, table<string, number>> counts by counter
+---@return { counter: string, against: string, quantity: string, short: string, prose: string, figure: string }[]
+function M.of(c)
+  local out, covered = {}, {}
+  for _, r in ipairs(rules) do
+    local counter, quantity, against = r[1], r[2], r.against or M.against[r[1]]
+    -- what machine code does is told by the cells that the compiler counted at the end
+    local figure = c[counter] and c[against] and r[5](c)
+    if figure then
+      out[#out + 1] = { counter = counter, against = against, quantity = quantity, short = r[3], prose = r[4], figure = figure }
+      covered[counter .. quantity] = true
+      if r.also then covered[counter .. r.also] = true end
+    end
+  end
+  unexplained(c, covered, out)
+  return out
+end
+
+return M

@@ -1,0 +1,209 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+-- scripts/counted/report.lua - counts.dat, ratios.dat, reasons.dat, absent.dat, and what is said at the end.
+--
+-- Try:  pmlua scripts/counted.lua --quick --no-plot
+
+local counters = require "counted.counters"
+local kernels = require "counted.kernels"
+local reasons = require "counted.reasons"
+local tabulate = require "pmlua.tabulate"
+
+local M = {}
+
+M.QUANTITIES = { "flops", "loaded", "stored", "loads", "stores", "operations" }
+local units = { flops = "flop", loaded = "B", stored = "B", loads = "", stores = "", operations = "" }
+local titles = {
+  flops = "floating-point operations", loaded = "bytes loaded", stored = "bytes stored", loads = "load instructions",
+  stores = "store instructions", operations = "operations of the compiler, instructions of the machine",
+}
+
+--- Of a kernel the counts of each counter, and those by hand.
+local function of_kernel(run, lab, kernel)
+  local c = { hand = kernels.by_hand(kernel, lab:size(kernel)) }
+  for _, cell in ipairs(run.cells) do
+    local round = cell.p.kernel == kernel and cell.rounds[#cell.rounds]
+    if round then c[cell.p.counter] = round.extra.counts end
+  end
+  return c
+end
+
+local function gather(run, lab)
+  local all = {}
+  for i, kernel in ipairs(lab.kernels) do
+    all[i] = { name = kernel, n = lab:size(kernel), counts = of_kernel(run, lab, kernel) }
+  end
+  return all
+end
+
+-- --- tables ---
+
+local columns = { { "kernel", "text", "what is computed" }, { "n", "", "elements, or the order of a matrix" },
+  { "counter", "text", "who counts; hand: its formula" } }
+for i, q in ipairs(M.QUANTITIES) do columns[3 + i] = { q, units[q], titles[q] .. ", of a call" } end
+
+local function counts_table(all)
+  local rows = {}
+  for _, k in ipairs(all) do
+    if #rows > 0 then rows[#rows + 1] = false end
+    for _, counter in ipairs { "hand", table.unpack(counters.ORDER) } do
+      local c = k.counts[counter]
+      local row = { k.name, k.n, counter }
+      for i, q in ipairs(M.QUANTITIES) do row[3 + i] = c and c[q] end
+      if c then rows[#rows + 1] = row end
+    end
+  end
+  return { columns = columns, rows = rows }
+end
+
+-- Against the source as the compiler counts it; where it cannot, against the count by hand.
+local function ratio_table(all)
+  local rows = {}
+  for place, k in ipairs(all) do
+    local base = k.counts.source or k.counts.hand
+    for _, counter in ipairs { "final", "simulation", "hardware" } do
+      local c = k.counts[counter]
+      local row = { place, k.name, counter }
+      for i, q in ipairs(M.QUANTITIES) do
+        row[3 + i] = c and c[q] and base[q] and base[q] > 0 and c[q] / base[q] or nil
+      end
+      if c then rows[#rows + 1] = row end
+    end
+  end
+  local t = { rows = rows, columns = { { "place", "", "of the kernel, from above" }, { "kernel", "text", "what is computed" },
+    { "counter", "text", "who counts" } } }
+  for i, q in ipairs(M.QUANTITIES) do t.columns[3 + i] = { q, "", titles[q] .. ", over those at source" } end
+  return t
+end
+
+local function reason_table(all)
+  local rows = {}
+  for place, k in ipairs(all) do
+    k.reasons = reasons.of(k.counts)
+    for _, r in ipairs(k.reasons) do
+      rows[#rows + 1] = { place, k.name, r.counter, r.against, r.quantity, r.short, r.figure, r.prose }
+    end
+  end
+  return { rows = rows, columns = {
+    { "place", "", "of the kernel, from above" }, { "kernel", "text", "what is computed" },
+    { "counter", "text", "whose count differs" }, { "against", "text", "from whose" },
+    { "quantity", "text", "what is counted" }, { "short", "text", "the reason" },
+    { "figure", "text", "by how much" }, { "reason", "text", "the reason in prose" },
+  } }
+end
+
+-- What a figure has room for: the reasons that a kernel has, each once.
+local function note_table(all)
+  local rows = {}
+  for place, k in ipairs(all) do
+    local seen, list = {}, {}
+    for _, r in ipairs(k.reasons) do
+      local plain = r.short == "once" or r.short == "addressing modes" or r.short == "addresses"
+      if not seen[r.short] and not plain then seen[r.short], list[#list + 1] = true, r.short end
+    end
+    rows[place] = { place, k.name, table.concat(list, ", ") }
+  end
+  return { rows = rows, columns = { { "place", "", "of the kernel, from above" }, { "kernel", "text", "what is computed" },
+    { "reasons", "text", "why its counts differ" } } }
+end
+
+local function absent_table(lab)
+  local rows = {}
+  for _, counter in ipairs(counters.ORDER) do
+    if lab.absent[counter] then rows[#rows + 1] = { counter, lab.absent[counter] } end
+  end
+  return { rows = rows, columns = { { "counter", "text", "who does not count" }, { "reason", "text", "why" } } }
+end
+
+-- --- what is said ---
+
+-- A column for each counter that there is, a table for each quantity that somebody counts.
+local function say_quantity(run, all, quantity)
+  local names, who = { "kernel", "n" }, {}
+  for _, counter in ipairs { "hand", table.unpack(counters.ORDER) } do
+    for _, k in ipairs(all) do
+      local c = k.counts[counter]
+      if c and c[quantity] and who[#who] ~= counter then who[#who + 1] = counter end
+    end
+  end
+  for i, counter in ipairs(who) do names[2 + i] = counter end
+  local unit = units[quantity] ~= "" and " [" .. units[quantity] .. "]" or ""
+  local rows = {}
+  for i, k in ipairs(all) do
+    rows[i] = { k.name, k.n }
+    for j, counter in ipairs(who) do rows[i][2 + j] = k.counts[counter] and k.counts[counter][quantity] end
+  end
+  run:say(("\n%s%s, of a call\n%s"):format(titles[quantity]:gsub("^%l", string.upper), unit, tabulate(names, rows)))
+end
+
+-- The reasons by what they say: the first of each, and the kernels that have it by their figures, in order.
+local function merged(all)
+  local by, order = {}, {}
+  for _, k in ipairs(all) do
+    for _, r in ipairs(k.reasons) do
+      local key = r.counter .. r.quantity .. r.short
+      local m = by[key] or { reason = r, names = {}, figures = {} }
+      if not by[key] then by[key], order[#order + 1] = m, m end
+      if not m.names[r.figure] then m.names[r.figure], m.figures[#m.figures + 1] = {}, r.figure end
+      table.insert(m.names[r.figure], k.name)
+    end
+  end
+  return order
+end
+
+local function say_reasons(run, all)
+  local order, last = merged(all), nil
+  for _, counter in ipairs(counters.ORDER) do
+    for _, m in ipairs(order) do
+      local r, figures = m.reason, {}
+      if r.counter == counter then
+        local heading = ("\nWhy %s differs from %s, in"):format(counters.TITLES[counter], counters.TITLES[r.against])
+        if heading ~= last then run:say(heading) end
+        last = heading
+        for i, figure in ipairs(m.figures) do figures[i] = table.concat(m.names[figure], ", ") .. ": " .. figure end
+        run:say(("  %s: %s (%s)\n    %s"):format(r.quantity, r.prose, r.short, table.concat(figures, "; ")))
+      end
+    end
+  end
+end
+
+--- What the compiler counts at source and a count by hand say must be the same.
+local function wrong(all)
+  for _, k in ipairs(all) do
+    for _, q in ipairs(M.QUANTITIES) do
+      local source, hand = k.counts.source and k.counts.source[q], k.counts.hand[q]
+      if source and hand and source ~= hand then
+        return ("%s, n = %d: %s at source are %d, by hand %d: one of them is wrong"):format(k.name, k.n, titles[q], source, hand)
+      end
+    end
+  end
+end
+
+-- Counts that are not the same in each call are no exact ones.
+local function say_repeatability(run)
+  for _, cell in ipairs(run.cells) do
+    local s = cell.summary
+    if s and s.min ~= s.max then
+      run:say(("%s: its calls count from %.0f to %.0f, the last is shown"):format(cell.label, s.min, s.max))
+    end
+  end
+end
+
+--- Write the tables, say what they say; raises when the compiler's count at source is not that by hand.
+---@param run table
+---@param lab table counted.counters
+function M.write(run, lab)
+  local all = gather(run, lab)
+  run:write_table("counts.dat", counts_table(all), "what each counter counted")
+  run:write_table("ratios.dat", ratio_table(all), "counts over those at source")
+  run:write_table("reasons.dat", reason_table(all), "why counts differ")
+  run:write_table("notes.dat", note_table(all), "the same in short, for the figure")
+  run:write_table("absent.dat", absent_table(lab), "who could not count, and why")
+  run:say(("\nBuilt by %s %s"):format(lab.compiler, lab.flags))
+  for _, q in ipairs(M.QUANTITIES) do say_quantity(run, all, q) end
+  say_reasons(run, all)
+  say_repeatability(run)
+  local differs = wrong(all)
+  if differs then error(differs, 0) end
+end
+
+return M
