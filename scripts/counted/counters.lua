@@ -276,11 +276,7 @@ function Lab:find(no_clang)
   end
   local valgrind, version = simulation.available()
   self.valgrind = valgrind and version
-  if os.getenv "PMLUA_SIM" then
-    self.absent.simulation = "this is a simulation itself; run the script without --sim"
-  elseif not valgrind then
-    self.absent.simulation = version
-  end
+  self.absent.simulation = not valgrind and version or nil
   self.hardware, self.absent.hardware = hardware(self.pml)
 end
 
