@@ -155,6 +155,14 @@ describe("pmlua cc --count", function()
     assert.truthy(why:find("none: No such file or directory", 1, true), why)
   end)
 
+  it("names the version of another clang, and the one to use", function()
+    if helper.shell "command -v clang-15" ~= 0 then return pending "there is no clang-15 here" end
+    local status, _, err = within(both, cc .. " clang-15 -c twice.c")
+    assert.equal(1, status)
+    local text = "^pmlua cc: twice%.c: bitcode of LLVM15[%d.]+, which LLVM 14%.0%.6 does not read; use clang%-14\n$"
+    assert.truthy(err:find(text), err)
+  end)
+
   it("says what is wrong with its own words", function()
     local cases = {
       [""] = "say --count, or --wrap NAME", ["--count"] = "say which compiler to run, behind --",
