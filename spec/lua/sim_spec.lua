@@ -157,6 +157,22 @@ sim.describe("pmlua stat --sim", function()
     assert.same({}, told.warnings)
   end)
 
+  it("counts threads that ended before a fork once, with the parent", function()
+    local told = sections("'threads, then forked' 50000")
+    local threads, outer = { #told.processes[1].threads, #told.processes[2].threads }, 0
+    table.sort(threads)
+    assert.same({ 1, 4 }, threads)
+    for _, p in ipairs(told.processes) do
+      for _, f in ipairs(p.functions) do outer = outer + (f.name == "in_a_thread" and f.calls or 0) end
+    end
+    assert.equal(3, outer)
+    local all = 0
+    for _, p in ipairs(told.processes) do
+      for _, t in ipairs(p.threads) do all = all + t.counts["sim::Ir"] end
+    end
+    assert.equal(told.counts["sim::Ir"], all)
+  end)
+
   it("says that a fork's counts have its parent's, where nothing can be preloaded", function()
     support.spit(dir .. "/static.c", "#include <unistd.h>\n#include <sys/wait.h>\nint main(void) {\n"
       .. "  if (fork() == 0) return 0;\n  wait(0);\n  return 0;\n}\n")

@@ -18,13 +18,21 @@ function M.show(steps)
   end
 end
 
+--- The bitcode is a temporary file, of which the user knows nothing.
+local function refusal(step, err)
+  local version = err:match("is no bitcode of LLVM (%d+)")
+  local from, to = err:find(step.instrument, 1, true)
+  if from then err = err:sub(1, from - 1) .. "what the compiler makes of it" .. err:sub(to + 1) end
+  return ("%s: %s%s"):format(step.name, err, version and "; use clang-" .. version or "")
+end
+
 --- Counters for a file of bitcode; what they cannot count is told, once per function.
 local function instrument(step, o)
   local module, err = require("pmlua.cc.count").instrumenter()
   if not module then return err end
   local uncounted
   uncounted, err = module.file(step.instrument, step.instrument, step.name, o.at == "final", o.lines, step.optimised)
-  if not uncounted then return step.name .. ": " .. err end
+  if not uncounted then return refusal(step, err) end
   for _, u in ipairs(uncounted) do
     local more = u.places > 1 and (", in %d places"):format(u.places) or ""
     o.tell(("%s: in %s: %s, not counted%s"):format(u.where, u.fn, u.what, more))

@@ -76,8 +76,18 @@ local function absorb(process, part)
   end
 end
 
+--- A forked child has its parent's threads by name, though not one instruction of them.
+local function without_idle(threads)
+  local out = {}
+  for _, t in ipairs(threads) do
+    if t.totals[1] > 0 then out[#out + 1] = t end
+  end
+  return out
+end
+
 local function finish(process)
   process.byname, process.bythread = nil, nil
+  process.threads = without_idle(process.threads)
   table.sort(process.threads, function(a, b) return a.number < b.number end)
   table.sort(process.functions, function(a, b)
     if a.cost[1] ~= b.cost[1] then return a.cost[1] > b.cost[1] end

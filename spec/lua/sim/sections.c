@@ -69,7 +69,8 @@ int main(int argc, char **argv) {
   if (strcmp(what, "nested") == 0) nested(n);
   if (strcmp(what, "recursive") == 0) recursive(n, 5);
   if (strcmp(what, "threads") == 0) threads(n);
-  if (strcmp(what, "forked") == 0) forked(n);
+  if (strcmp(what, "threads, then forked") == 0) threads(n);
+  if (strstr(what, "forked") != NULL) forked(n);
   if (strcmp(what, "outside") == 0) section("one", 1000), spin(n);
   for (long i = 0; strcmp(what, "many") == 0 && i < n; i++) section("one of many", 10);
   if (strcmp(what, "closed") == 0) {
