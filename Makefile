@@ -473,6 +473,7 @@ tsan: ## the C specs with threads under ThreadSanitizer
 bench: all $(B)/bench ## each figure beside its limit and its peer, in one run
 	@$(B)/bench
 	@$(B)/pmlua spec/bench/reader.lua
+	@$(B)/pmlua spec/bench/substrate.lua
 	@$(B)/pmlua spec/bench/count.lua
 FUZZ_SECONDS ?= 60
 PROOF_SECONDS ?= 120

@@ -25,7 +25,9 @@ notes = 0
 put(name) = (rows = rows + 1, names = names . sprintf("set ytics add ('%s' %d); ", name, rows), \
   blank = blank . sprintf("set ytics add ('' %d); ", rows), 0)
 cut(s, i) = s[i:i] eq "," ? i : cut(s, i - 1)
-wrapped(s) = strlen(s) <= 39 ? s : s[1:cut(s, 39)] . "\\n" . s[cut(s, 39) + 2:*]
+wrapped(s) = strlen(s) <= 39 ? s : s[1:cut(s, 39)] . "\\n" . wrapped(s[cut(s, 39) + 2:*])
+until(s, end) = strstrt(s, end) ? s[1:strstrt(s, end) - 1] : s
+brief(s) = until(until(s, ";"), " (")
 say(place, text) = (notes = notes + 1, note = note . sprintf("set label %d \"%s\" at screen 0.785, first %d left noenhanced font ',9'; ", \
   100 + notes, text eq "-" ? "" : wrapped(plain(text)), place), 0)
 stats "notes.dat" using (put(strcol(2))) nooutput
@@ -35,11 +37,11 @@ stats "ratios.dat" using (strstrt(counted, strcol(3)) ? 0 : (counted = counted .
 counted_flops = ""
 stats "ratios.dat" using (strstrt(counted_flops, strcol(3)) || !($4 > 0) ? 0 : (counted_flops = counted_flops . " " . strcol(3), 0)) nooutput
 lacking = ""
-if (has("absent.dat")) { stats "absent.dat" using (lacking = lacking . (lacking eq "" ? "" : "; ") . strcol(1) . ": " . plain(strcol(2)), 0) nooutput }
+if (has("absent.dat")) { stats "absent.dat" using (lacking = lacking . (lacking eq "" ? "" : "; ") . plain(strcol(1)) . ": " . brief(plain(strcol(2))), 0) nooutput }
 
 set multiplot
 set label 1 "What kernels do, by who counts it" at screen 0.012, 0.962 left font ",16" noenhanced
-set label 2 "of a call, over what the compiler counts at source, which is what was counted by hand; at the left edge: less, or none" \
+set label 2 "of a call, over what the source asks for, by the compiler or by hand; at the left edge: less, or none" \
   at screen 0.012, 0.922 left font ",10" textcolor rgb col_grey noenhanced
 if (lacking ne "") {
   set label 3 "not counted here by " . lacking at screen 0.012, 0.048 left font ",9" textcolor rgb col_vermillion noenhanced

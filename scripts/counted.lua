@@ -20,17 +20,20 @@ local report = require "counted.report"
 -- What the options and this machine make of the experiment; set when the factors are asked for.
 local lab
 
+local function within(options, name, max)
+  if options[name] > max then error(("option --%s is %d, it must be from 1 to %d"):format(name, options[name], max), 0) end
+end
+
 local function prepare(options)
+  if os.getenv "PMLUA_SIM" then error("it simulates the kernels by itself, and nothing else; run it without --sim", 0) end
+  within(options, "length", 1000000)
+  within(options, "order", 200)
   local err
   local chosen = choose(options.kernels, kernels.names, "kernels")
   lab, err = counters.new(pml, { length = options.length, order = options.order, flags = options.flags })
   if not lab then error(err, 0) end
   lab.kernels = chosen
-  for _, counter in ipairs(counters.ORDER) do
-    if lab.absent[counter] then
-      io.stderr:write(("counted: no counts by %s: %s\n"):format(counters.TITLES[counter], lab.absent[counter]))
-    end
-  end
+  for _, a in ipairs(lab:lacking()) do io.stderr:write(("counted: not counted by %s: %s\n"):format(a.who, a.why)) end
   return { { "kernel", chosen }, { "counter", lab.present } }
 end
 
@@ -58,16 +61,15 @@ instructions (simulation, hardware). Counts at source that are not those by hand
   quick = { repeats = 2, rounds = 1, length = 100, order = 20 },
   options = {
     { name = "kernels", metavar = "LIST", default = table.concat(kernels.names, ","), help = "some of them" },
-    { name = "length", type = "integer", metavar = "N", min = 1, max = 1000000, default = 1000, help = "elements of vectors" },
-    { name = "order", type = "integer", metavar = "N", min = 1, max = 200, default = 48,
-      help = "of the matrices of product and lu" },
+    { name = "length", type = "integer", metavar = "N", min = 1, default = 1000, help = "elements of vectors" },
+    { name = "order", type = "integer", metavar = "N", min = 1, default = 48, help = "of the matrices of product and lu" },
     { name = "flags", metavar = "FLAGS",
       help = "of the compiler; without: -O2 -fno-math-errno, and -mavx2 -mfma where the processor has both" },
   },
   examples = {
     "pmlua scripts/counted.lua --quick",
     "pmlua scripts/counted.lua --kernels triad,product --length 10000",
-    "pmlua scripts/counted.lua --flags '-O1'",
+    "pmlua scripts/counted.lua --flags=-O1",
   },
   measure = function(_, p, n)
     local all, err = lab:count(p.counter, n)

@@ -9,7 +9,8 @@ PML_BEGIN_DECLS
 
 /*
  * Functions return 0 or a negative code: -errno, or one of these, all below -4095 where the
- * kernel's own numbers end. Each row: name (Lua sees it as "ENAME"), text, what to do about it.
+ * kernel's own numbers end. Each row: name (Lua sees it as "ENAME"), text, what to do about it (NULL: the
+ * failure's own text says it).
  */
 #define PML_ERROR_LIST(X)                                                                                              \
   X(PML_ENOPMU, -4096, "this machine has no hardware PMU",                                                             \
@@ -28,11 +29,11 @@ PML_BEGIN_DECLS
   X(PML_ECLOSED, -4105, "the handle is closed", "open it again")                                                       \
   X(PML_EMODE, -4106, "the handle cannot do this", "see the manual of the function")                                   \
   X(PML_EFULL, -4107, "the buffer is full", "ask for a larger buffer, or drain it more often")                         \
-  X(PML_EOTF2, -4108, "the OTF2 library refused", "see the text of the error")                                         \
-  X(PML_EFORMAT, -4109, "the input is malformed", "see the text of the error")                                         \
-  X(PML_ESCRIPT, -4110, "the script failed", "see the text of the error")                                              \
+  X(PML_EOTF2, -4108, "the OTF2 library refused", NULL)                                                                \
+  X(PML_EFORMAT, -4109, "the input is malformed", NULL)                                                                \
+  X(PML_ESCRIPT, -4110, "the script failed", NULL)                                                                     \
   X(PML_ELIMIT, -4111, "a limit was reached", "do less at a time, or allow more")                                      \
-  X(PML_EPLUGIN, -4112, "a plugin failed", "see the text of the error")
+  X(PML_EPLUGIN, -4112, "a plugin failed", NULL)
 
 #define PML_ERROR_ENUM(name, value, text, remedy) name = (value),
 enum pml_error_code { PML_ERROR_LIST(PML_ERROR_ENUM) };

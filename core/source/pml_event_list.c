@@ -34,9 +34,8 @@ const char *pml__event_refusal(int err) {
   case ENOENT:
   case ENODEV:
   case EOPNOTSUPP:
-    return "this machine has no PMU that counts it (virtual machine or container?); the compiler (pmlua cc --count) or "
-           "a "
-           "simulation (--sim) can count instead";
+    return "this machine has no PMU that counts it (virtual machine or container?); the compiler (pmlua cc --count) "
+           "or a simulation (--sim) can count instead";
   case EACCES:
   case EPERM:
     return "not permitted: lower kernel.perf_event_paranoid or use CAP_PERFMON (in a container, also let seccomp pass "
@@ -72,7 +71,8 @@ bool pml__event_probe(const struct perf_event_attr *attr, int cpu, const char **
     }
     if (is_absence(user_err)) err = user_err;
   }
-  *reason = pml__event_refusal(err);
+  /* What packages do is counted by nobody else. */
+  *reason = cpu >= 0 && is_absence(err) ? "this machine has no PMU that counts it" : pml__event_refusal(err);
   return false;
 }
 

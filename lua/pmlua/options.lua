@@ -76,7 +76,7 @@ local function add_option(parser, option)
     parser:flag("--" .. option.name):description(help):target(key(option))
     return
   end
-  if option.default ~= nil then help = ("%s (default: %s)"):format(help, tostring(option.default)) end
+  if option.default ~= nil and option.default ~= "" then help = ("%s (default: %s)"):format(help, tostring(option.default)) end
   local o = parser:option("--" .. option.name):description(help):target(key(option)):argname("<" .. (option.metavar or
     option.type or "value") .. ">"):args(1)
   if option.type == "integer" then o:convert(integer(option)) end

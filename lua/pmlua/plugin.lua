@@ -72,12 +72,18 @@ end
 ---@return fun(i?: integer): ...
 function M.serve(kind, text)
   local t = kind == "shipped" and require("pmlua.live.ship").open(text) or from_code(kind, text)
-  local names = {}
-  for i, event in ipairs(t.events) do names[i] = type(event) == "table" and event.name or event end
+  local names, known = {}, {}
+  for i, event in ipairs(t.events) do
+    names[i] = type(event) == "table" and event.name or event
+    known[names[i]] = true
+  end
   if t.read then return function(i) return (t.read(names[i])) end end
   return function()
     local got, values = t.collect(), {}
     if type(got) ~= "table" then error("collect gave a " .. type(got) .. ", not a table", 0) end
+    for name in pairs(got) do
+      if not known[name] then error(("collect gave a value of '%s', which is none of its events"):format(name), 0) end
+    end
     for i, name in ipairs(names) do values[i] = got[name] end
     return table.unpack(values, 1, #names)
   end
@@ -112,8 +118,10 @@ function M.define(t)
     if not good then error(blob, 2) end
     text = blob
   end
-  return core.plugin.provide { name = t.name or def.name, kind = kind, text = text, scope = def.scope,
-    every = def.collect and M.seconds(def.every) or nil, events = events_of(def) }
+  local good, p, err, code = pcall(core.plugin.provide, { name = t.name or def.name, kind = kind, text = text,
+    scope = def.scope, every = def.collect and M.seconds(def.every) or nil, events = events_of(def) })
+  if not good then error("plugin.define: " .. (p:match "%((.*)%)$" or p), 2) end -- where the script says it
+  return p, err, code
 end
 
 -- --- beside a run ---

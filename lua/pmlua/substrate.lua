@@ -4,7 +4,7 @@
 -- Functions get events in batches, from buffers that each thread fills in C: Lua is never where events are raised, and
 -- an event costs there what the buffer costs, some 40 instructions. drain() takes some 5 to 10 million a second. With
 -- synchronous = true they are called at each event, on the thread that raised it, in a Lua state of their own: an event
--- then costs some 200 ns, ten times as much, threads wait for each other, and the functions share nothing with
+-- then costs some 60 ns, six times as much, threads wait for each other, and the functions share nothing with
 -- the script.
 --
 -- Try:  local s <close> = pml.substrate { enter = function(region) print(pml.region.describe(region).name) end }

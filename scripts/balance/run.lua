@@ -74,7 +74,11 @@ function M:mode()
   local pml, o = self.pml, self.options
   if not self.can then
     local b, err = pml.balance { sync = { "imbalance barrier" }, root = o.root ~= "" and o.root or nil }
-    if b then b:close() end
+    if b then -- entered once, or it would be told as misspelt
+      pml.section.start "imbalance barrier"
+      pml.section.stop "imbalance barrier"
+      b:close()
+    end
     self.can = { writes = b ~= nil, why = err }
   end
   return self.can

@@ -33,7 +33,7 @@ M.QUANTITIES = {
   flops = "flop_count_I", loaded = "load_count_I", stored = "store_count_I", loads = "load_ins_count_I",
   stores = "store_ins_count_I", operations = "op_count_I",
 }
-local simulated = { { "operations", "sim::Ir" }, { "loads", "sim::Dr" }, { "stores", "sim::Dw" } }
+local simulated = { { "operations", "sim::Ir" }, { "loads", "sim::Dr" }, { "stores", "sim::Dw" }, { "indirect", "sim::Bi" } }
 local presets = {
   operations = { "PAPI_TOT_INS" }, loads = { "PAPI_LD_INS" }, stores = { "PAPI_SR_INS" },
   flops = { "PAPI_DP_OPS", "PAPI_FP_OPS" },
@@ -47,8 +47,8 @@ M.VECTOR_BYTES = { 16, 32, 64 }
 -- The cells that tell why counts differ.
 local function cells()
   local out = {
-    "address", "branch", "select", "vector_move", "set", "set_bytes", "copy", "copy_bytes", "int_add", "int_add_vector",
-    "int_mul", "int_logic", "int_shift", "int_compare", "int_minmax", "int_convert", "call_direct", "call_indirect",
+    "address", "branch", "branch_switch", "branch_indirect", "call_direct", "call_indirect", "set", "set_bytes", "copy",
+    "copy_bytes", "int_add", "int_logic", "int_shift", "int_compare", "int_convert",
   }
   for form in pairs(M.LANES) do
     for _, kind in ipairs(M.ARITHMETIC) do out[#out + 1] = ("fp_%s_%s"):format(kind, form) end
@@ -261,7 +261,9 @@ function M.new(pml, options)
     if not self.absent[name] then self.present[#self.present + 1] = name end
   end
   if #self.present > 0 then return self end
-  return nil, "nobody can count here: " .. self.absent.source .. "; " .. self.absent.simulation .. "; " .. self.absent.hardware
+  local reasons = {}
+  for i, a in ipairs(self:lacking()) do reasons[i] = ("%s: %s"):format(a.who, a.why) end
+  return nil, "nobody can count here; " .. table.concat(reasons, "; ")
 end
 
 function Lab:find(no_clang)
@@ -274,12 +276,23 @@ function Lab:find(no_clang)
   end
   local valgrind, version = simulation.available()
   self.valgrind = valgrind and version
-  if os.getenv "PMLUA_SIM" then
-    self.absent.simulation = "this is a simulation itself; run the script without --sim"
-  elseif not valgrind then
-    self.absent.simulation = version
-  end
+  self.absent.simulation = not valgrind and version or nil
   self.hardware, self.absent.hardware = hardware(self.pml)
+end
+
+--- Who does not count here, and why; those with the same reason together.
+---@return { who: string, why: string }[]
+function Lab:lacking()
+  local out = {}
+  for _, name in ipairs(M.ORDER) do
+    local why, last = self.absent[name], out[#out]
+    if why and last and last.why == why then
+      last.who = last.who .. " and " .. name
+    elseif why then
+      out[#out + 1] = { who = name, why = why }
+    end
+  end
+  return out
 end
 
 --- What a counter counts in @repeats calls of each kernel; it is asked once.

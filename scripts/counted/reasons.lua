@@ -17,14 +17,22 @@ local function difference(c, from, to, quantity)
   return a and b and b - a or 0
 end
 
---- Operations of vectors, each once; and the elements beyond the first of each.
-local function vectors(counts, kinds)
+--- The elements beyond the first of each operation of vectors.
+local function lanes_beyond(counts)
+  local more = 0
+  for form, lanes in pairs(counters.LANES) do
+    for _, kind in ipairs(counters.ARITHMETIC) do more = more + counts[("fp_%s_%s"):format(kind, form)] * (lanes - 1) end
+  end
+  return more
+end
+
+--- Fused operations of vectors, with those that the code generator may fuse; and the elements beyond the first of each.
+local function fused_vectors(counts)
   local operations, more = 0, 0
   for form, lanes in pairs(counters.LANES) do
-    for _, kind in ipairs(kinds) do
-      local n = lanes > 1 and counts[("fp_%s_%s"):format(kind, form)] or 0
-      operations, more = operations + n, more + n * (lanes - 1)
-    end
+    local function of(kind) return counts[("fp_%s_%s"):format(kind, form)] end
+    local n = lanes > 1 and of "fma" + math.min(of "mul", of "add" + of "sub") or 0
+    operations, more = operations + n, more + n * (lanes - 1)
   end
   return operations, more
 end
@@ -44,14 +52,21 @@ local function of_vectors(counts, what)
   return n, widest
 end
 
-local function in_library(counts)
-  return counts.set + counts.copy + counts.call_direct + counts.call_indirect > 0
+--- Whether functions of libraries are called: the compiler says so, or more jumps than it has go to an address that is
+--- looked up, as calls of libraries do. Those are of operations that the machine lacks.
+local function in_library(c)
+  local f = c.final
+  return f.set + f.copy + f.call_direct + f.call_indirect > 0
+    or (c.simulation.indirect or 0) > f.branch_indirect + f.branch_switch
 end
 
 -- What fits a number, or nothing: rules answer nil where they do not hold.
 local function when(holds, text, ...)
   return holds and text:format(...) or nil
 end
+
+-- A rule is { counter, quantity, the reason in short, the reason in prose, f }; f gives figures where the rule holds.
+-- also: another quantity that it covers; against: whose counts, if not those of bases.
 
 -- --- the compiler at final against the compiler at source ---
 
@@ -65,7 +80,7 @@ local function access_rules(quantity, bytes, what)
       local fewer = (c.source[bytes] - c.final[bytes]) // 8
       return when(fewer > 0, "%d", fewer)
     end, also = bytes },
-    { "final", quantity, "again", ("%ss that the optimiser makes more than once"):format(what), function(c)
+    { "final", quantity, "again", ("%ss made more than once, or of variables that stay in memory"):format(what), function(c)
       local more = (c.final[bytes] - c.source[bytes]) // 8
       return when(more > 0, "%d", more)
     end, also = bytes },
@@ -97,6 +112,10 @@ local final = {
     became("copy", "memcpy"), also = "stores" },
   { "final", "operations", "fewer branches", "a turn of the loop does the work of several, or no loop is left",
     turns },
+  { "final", "operations", "loads and stores", "fewer or more of them, as above", function(c)
+    local d = difference(c, "source", "final", "loads") + difference(c, "source", "final", "stores")
+    return when(d ~= 0, "%+d", d)
+  end },
   { "final", "operations", "addresses", "one address serves a vector, or several accesses", addresses },
   { "final", "operations", "fma", "multiplications and additions that are fused: as many flops, fewer operations", function(c)
     local more = fused(c.final) - fused(c.source)
@@ -110,7 +129,7 @@ local final = {
 -- Of fused operations that take a vector from memory, and not from a register; where it is less than a read for each,
 -- they do not.
 local function by_element(c)
-  local operations, most = vectors(c.final, { "fma" })
+  local operations, most = fused_vectors(c.final)
   local more = difference(c, "final", "simulation", "loads")
   return operations > 0 and more >= operations and math.min(more, most) or 0
 end
@@ -123,7 +142,7 @@ end
 -- Reads or writes that neither libraries nor vectors by element account for.
 local function left_over(c, quantity)
   local d = difference(c, "final", "simulation", quantity)
-  if in_library(c.final) then return 0 end
+  if in_library(c) then return 0 end
   return quantity == "loads" and d - by_element(c) or d
 end
 
@@ -156,13 +175,13 @@ end
 local function inside(quantity, unit)
   return function(c)
     local d = difference(c, "final", "simulation", quantity)
-    return when(in_library(c.final) and d > 0, "%d %s", d, unit)
+    return when(in_library(c) and d > 0, "%d %s", d, unit)
   end
 end
 
 -- What remains when vectors are one instruction and addresses are none.
 local function instructions_left(c)
-  local _, lanes = vectors(c.final, counters.ARITHMETIC)
+  local lanes = lanes_beyond(c.final)
   return c.simulation.operations - (c.final.operations - lanes - c.final.address), lanes
 end
 
@@ -173,21 +192,24 @@ local simulation = {
       return when(lanes > 0, "%d less", lanes)
     end },
   { "simulation", "operations", "addressing modes", "addresses that are computed by the instruction that uses them", function(c)
-    return when(c.final.address > 0 and not in_library(c.final), "up to %d", c.final.address)
+    return when(c.final.address > 0 and not in_library(c), "up to %d", c.final.address)
   end },
-  { "simulation", "operations", "memory operands", "loads and comparisons that are a part of other instructions",
+  { "simulation", "operations", "operands", "loads, indices and comparisons that are a part of other instructions",
     function(c)
-      local d = instructions_left(c)
-      return when(d < 0 and not in_library(c.final), "%d less", -d)
+      local d, at_most = instructions_left(c), 0
+      for _, cell in ipairs { "loads", "int_add", "int_logic", "int_shift", "int_convert", "int_compare" } do
+        at_most = at_most + c.final[cell]
+      end
+      return when(d < 0 and -d <= at_most and not in_library(c), "%d less, of %d", -d, at_most)
     end },
   { "simulation", "operations", "moves", "moves between registers, addresses after all, saving and restoring", function(c)
     local d = instructions_left(c)
-    return when(d > 0 and not in_library(c.final), "%d more", d)
+    return when(d > 0 and not in_library(c), "%d more", d)
   end },
-  { "simulation", "operations", "in libc", "what is one call to the compiler, the machine does",
+  { "simulation", "operations", "in libraries", "what is one operation to the compiler is a function to the machine",
     inside("operations", "instructions") },
-  { "simulation", "loads", "in libc", "loads of the called function", inside("loads", "loads") },
-  { "simulation", "stores", "in libc", "stores of the called function; a repeated one is counted each time",
+  { "simulation", "loads", "in libraries", "loads of the called function", inside("loads", "loads") },
+  { "simulation", "stores", "in libraries", "stores of the called function; a repeated one is counted each time",
     inside("stores", "stores") },
   { "simulation", "loads", "fma by element", "valgrind reads the vector that an fma takes from memory element by element",
     reads_by_element },
@@ -203,20 +225,28 @@ local simulation = {
     fewer_accesses "stores" },
 }
 
--- --- the hardware against the simulation, or of flops, which that does not count, against the compiler ---
+-- --- the hardware against the simulation; of flops, which that does not count, against the compiler ---
 
-local function by_hardware(quantity, against, prose)
-  return { "hardware", quantity, "hardware", prose, function(c)
-    local d = difference(c, against, "hardware", quantity)
-    return when(d ~= 0, "%+.0f against %s", d, counters.TITLES[against])
-  end, against = against }
+local function within_a_percent(quantity)
+  return function(c)
+    local d = difference(c, "simulation", "hardware", quantity)
+    return when(d ~= 0 and math.abs(d) <= math.max(FEW, c.simulation[quantity] / 100), "%+.0f", d)
+  end
 end
 
 local hardware = {
-  by_hardware("operations", "simulation", "instructions that it takes twice at an interrupt, and those of reading the counter"),
-  by_hardware("loads", "simulation", "the event may count micro-operations, or loads whose results are thrown away"),
-  by_hardware("stores", "simulation", "the event may count micro-operations"),
-  by_hardware("flops", "final", "some cpus count lanes that are not used, or count a division by its steps"),
+  { "hardware", "operations", "interrupts", "an instruction that an interrupt repeats, and those that read the counter",
+    within_a_percent "operations" },
+  { "hardware", "loads", "interrupts", "those of reading the counter", within_a_percent "loads" },
+  { "hardware", "stores", "interrupts", "those of reading the counter", within_a_percent "stores" },
+  { "hardware", "loads", "vectors at once", "a vector is one load, which valgrind counts by element", function(c)
+    local d = difference(c, "simulation", "hardware", "loads")
+    return when(d < -FEW and c.final and math.abs(d + by_element(c)) <= FEW, "%.0f less", -d)
+  end },
+  { "hardware", "flops", "fma once", "a fused operation counts once, not twice", function(c)
+    local d = difference(c, "final", "hardware", "flops")
+    return when(d < 0 and -d == fused(c.final), "%.0f less", -d)
+  end, against = "final" },
 }
 
 local function all_rules()
@@ -228,14 +258,14 @@ local function all_rules()
   return rules
 end
 
-M.against = { final = "source", simulation = "final", hardware = "simulation" }
+local bases = { final = "source", simulation = "final", hardware = "simulation" }
 local rules = all_rules()
 
 -- Differences that no rule covers.
 local function unexplained(c, covered, out)
   for _, counter in ipairs(counters.ORDER) do
-    local base = M.against[counter]
     for _, quantity in ipairs { "flops", "loaded", "stored", "loads", "stores", "operations" } do
+      local base = quantity == "flops" and counter == "hardware" and "final" or bases[counter]
       local d = base and difference(c, base, counter, quantity) or 0
       if d ~= 0 and not covered[counter .. quantity] then
         out[#out + 1] = { counter = counter, against = base, quantity = quantity, short = "unexplained",
@@ -251,9 +281,9 @@ end
 function M.of(c)
   local out, covered = {}, {}
   for _, r in ipairs(rules) do
-    local counter, quantity, against = r[1], r[2], r.against or M.against[r[1]]
-    -- what machine code does is told by the cells that the compiler counted at the end
-    local figure = c[counter] and c[against] and r[5](c)
+    local counter, quantity, against = r[1], r[2], r.against or bases[r[1]]
+    local differs = difference(c, against, counter, quantity) ~= 0 or r.also and difference(c, against, counter, r.also) ~= 0
+    local figure = differs and r[5](c)
     if figure then
       out[#out + 1] = { counter = counter, against = against, quantity = quantity, short = r[3], prose = r[4], figure = figure }
       covered[counter .. quantity] = true

@@ -91,14 +91,16 @@ local function reason_table(all)
   } }
 end
 
+-- Reasons that hold for nearly every kernel, or for next to nothing.
+local left_out = { once = true, interrupts = true, addresses = true, ["addressing modes"] = true, ["loads and stores"] = true }
+
 -- What a figure has room for: the reasons that a kernel has, each once.
 local function note_table(all)
   local rows = {}
   for place, k in ipairs(all) do
     local seen, list = {}, {}
     for _, r in ipairs(k.reasons) do
-      local plain = r.short == "once" or r.short == "addressing modes" or r.short == "addresses"
-      if not seen[r.short] and not plain then seen[r.short], list[#list + 1] = true, r.short end
+      if not seen[r.short] and not left_out[r.short] then seen[r.short], list[#list + 1] = true, r.short end
     end
     rows[place] = { place, k.name, table.concat(list, ", ") }
   end
@@ -108,9 +110,7 @@ end
 
 local function absent_table(lab)
   local rows = {}
-  for _, counter in ipairs(counters.ORDER) do
-    if lab.absent[counter] then rows[#rows + 1] = { counter, lab.absent[counter] } end
-  end
+  for i, a in ipairs(lab:lacking()) do rows[i] = { a.who, a.why } end
   return { rows = rows, columns = { { "counter", "text", "who does not count" }, { "reason", "text", "why" } } }
 end
 
@@ -150,19 +150,23 @@ local function merged(all)
   return order
 end
 
-local function say_reasons(run, all)
-  local order, last = merged(all), nil
-  for _, counter in ipairs(counters.ORDER) do
-    for _, m in ipairs(order) do
-      local r, figures = m.reason, {}
-      if r.counter == counter then
-        local heading = ("\nWhy %s differs from %s, in"):format(counters.TITLES[counter], counters.TITLES[r.against])
-        if heading ~= last then run:say(heading) end
-        last = heading
-        for i, figure in ipairs(m.figures) do figures[i] = table.concat(m.names[figure], ", ") .. ": " .. figure end
-        run:say(("  %s: %s (%s)\n    %s"):format(r.quantity, r.prose, r.short, table.concat(figures, "; ")))
-      end
+local function say_of(run, order, counter, against)
+  local said = false
+  for _, m in ipairs(order) do
+    local r, figures = m.reason, {}
+    if r.counter == counter and r.against == against then
+      if not said then run:say(("\nWhy %s differs from %s, in"):format(counters.TITLES[counter], counters.TITLES[against])) end
+      said = true
+      for i, figure in ipairs(m.figures) do figures[i] = table.concat(m.names[figure], ", ") .. ": " .. figure end
+      run:say(("  %s: %s (%s)\n    %s"):format(r.quantity, r.prose, r.short, table.concat(figures, "; ")))
     end
+  end
+end
+
+local function say_reasons(run, all)
+  local order = merged(all)
+  for _, counter in ipairs(counters.ORDER) do
+    for _, against in ipairs(counters.ORDER) do say_of(run, order, counter, against) end
   end
 end
 
@@ -201,6 +205,7 @@ function M.write(run, lab)
   run:say(("\nBuilt by %s %s"):format(lab.compiler, lab.flags))
   for _, q in ipairs(M.QUANTITIES) do say_quantity(run, all, q) end
   say_reasons(run, all)
+  if lab.absent.final then run:say "\nWhy they differ, the compiler's counts at final would tell." end
   say_repeatability(run)
   local differs = wrong(all)
   if differs then error(differs, 0) end

@@ -92,7 +92,10 @@ for _, level in ipairs { "-O0", "-O2" } do
   local file = dir .. "/large"
   local alone = best(function() sh(("clang-14 %s -c %s.c -o %s.o"):format(level, file, file)) end)
   sh(("clang-14 %s -Xclang -disable-llvm-passes -emit-llvm -c %s.c -o %s.bc"):format(level, file, file))
-  local counters = best(function() assert(instrument.file(file .. ".bc", file .. ".out", "large.c", false)) end)
+  local optimised = level ~= "-O0"
+  local counters = best(function()
+    assert(instrument.file(file .. ".bc", file .. ".out", "large.c", false, false, optimised))
+  end)
   local whole = best(function() sh(("%s cc --count -- clang-14 %s -c %s.c -o %s.o"):format(pmlua, level, file, file)) end)
   row(("counters for 10,000 lines, %s"):format(level), counters, alone, 0.2)
   print(("%-36s %12.1f %12.1f %6.2f"):format("their whole compilation, " .. level, whole, alone, whole / alone))

@@ -191,7 +191,22 @@ describe("A plugin in Lua", function()
     assert.matches("^pmlua: plugin raises: x: [^\n]*no value today; the plugin is dropped\n$", err)
   end)
 
-  it("is refused where it makes no sense", function()
+  it("that gives what it has not is dropped and named", function()
+    local dir = support.folder()
+    local script = support.spit(dir .. "/lies.lua", [[
+      local pml = require "pmlua"
+      local p = assert(pml.plugin.define { name = "lies", every = "1ms", events = { "x" },
+        collect = function() return { x = 1, y = 2 } end })
+      local set, left = assert(pml.eventset { "plugin::lies::x" }), 1000
+      while p:info().state ~= "dropped" and left > 0 do set:read() pml.sys.sleep(0.01) left = left - 1 end
+      print(p:info().state)]])
+    local status, out, err = support.shell(("%s/pmlua %s"):format(support.build, script))
+    assert.equal(0, status)
+    assert.equal("dropped\n", out)
+    assert.equal("pmlua: plugin lies: x: collect gave a value of 'y', which is none of its events; the plugin is dropped\n", err)
+  end)
+
+  it("is refused where it makes no sense, in the line that defines it", function()
     local define = pml.plugin.define
     local events, f = { "x" }, function() return 1 end
     assert.has_error(function() define { name = "a", events = events } end)
@@ -201,6 +216,8 @@ describe("A plugin in Lua", function()
     assert.has_error(function() define { name = "a", events = events, read = f, reed = f } end)
     assert.has_error(function() define { name = "a", events = { "x", {} }, read = f } end)
     assert.has_error(function() define { name = "a", events = events, read = f, scope = "thread" } end)
+    local _, said = pcall(function() define { name = "a", events = { { name = "x", mode = "often" } }, read = f } end)
+    assert.matches("plugin_spec.lua:%d+: plugin.define: option 'mode' cannot be 'often'$", said)
     assert.equal("ESCRIPT", select(3, define { name = "a", code = "return 1 +" }))
     assert.equal("ESCRIPT", select(3, define { name = "a", file = "/nowhere.lua" }))
     assert.equal("EINVAL", select(3, define { name = "a b", events = events, read = f }))

@@ -101,11 +101,13 @@ describe("counts are exact", function()
   it("when C++ throws through functions with destructors", function()
     exact("throw.cpp", [[
       struct guard { ~guard() { M; } };
+      static char from[64], to[64];
+      static inline void some(int n) { __builtin_memcpy(to, from, (unsigned long)(n & 31)); M; }
       __attribute__((noinline)) static void deep(int n) { guard g; for (int i = 0; i < n; i++) M; if (n % 3 == 1) throw n; M; }
       static int work(int n) {
         int caught = 0;
         for (int i = 0; i < n; i++) {
-          try { guard g; for (int j = 0; j < 4; j++) { M; deep(i + j); M; } }
+          try { guard g; for (int j = 0; j < 4; j++) { M; some(i); deep(i + j); M; } }
           catch (int v) { M; caught += v; if (v == 10) { try { deep(1); } catch (...) { M; } } }
         }
         return caught;

@@ -29,9 +29,24 @@ static void take_diagnostic(LLVMDiagnosticInfoRef info, void *user) {
   LLVMDisposeMessage(text);
 }
 
+/* Another version's producer names itself in what LLVM says. */
+static void tell_unreadable(struct pml_instrument *o, const char *in) {
+  char why[sizeof o->error];
+  memcpy(why, o->error, sizeof why);
+  char *producer = strstr(why, "Producer: '"), *end = producer != NULL ? strchr(producer + 11, '\'') : NULL;
+  if (end == NULL || strncmp(producer + 11, "LLVM" QUOTE(PML_LLVM_VERSION), (size_t)(end - producer - 11)) == 0) {
+    snprintf(o->error, sizeof o->error, "%.150s is no bitcode of LLVM %s or before: %.100s", in, pml_instrument_llvm(),
+             why);
+    return;
+  }
+  *end = '\0';
+  snprintf(o->error, sizeof o->error, "bitcode of %.40s, which LLVM %s does not read; use clang-%d", producer + 11,
+           pml_instrument_llvm(), atoi(pml_instrument_llvm()));
+}
+
 static int read_module(struct pml_module *m, const char *in) {
   LLVMMemoryBufferRef file;
-  char *text = NULL, why[200];
+  char *text = NULL;
   if (LLVMCreateMemoryBufferWithContentsOfFile(in, &file, &text) != 0) {
     snprintf(m->o->error, sizeof m->o->error, "%.150s: %.120s", in, text);
     LLVMDisposeMessage(text);
@@ -40,9 +55,7 @@ static int read_module(struct pml_module *m, const char *in) {
   bool bad = LLVMParseBitcodeInContext2(m->context, file, &m->module) != 0;
   LLVMDisposeMemoryBuffer(file);
   if (!bad) return 0;
-  snprintf(why, sizeof why, "%.199s", m->o->error);
-  snprintf(m->o->error, sizeof m->o->error, "%.80s is no bitcode of LLVM %s or before: %.160s", in,
-           pml_instrument_llvm(), why);
+  tell_unreadable(m->o, in);
   m->module = NULL;
   return -ENOEXEC;
 }

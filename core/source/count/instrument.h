@@ -10,6 +10,9 @@
  * siglongjmp of a handler, a fault) leaves that loop uncounted. A cell's addition is one instruction on x86-64 where
  * the code generator makes it one; elsewhere a handler's additions between its load and its store are lost.
  *
+ * A function of another library whose body a header offers counts where the compiler inlines it, and not where it calls
+ * the library's.
+ *
  * Not thread-safe: LLVM's options are the process's.
  */
 #ifndef PML_INSTRUMENT_H

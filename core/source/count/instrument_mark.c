@@ -17,6 +17,9 @@ void pml_marks_open(struct pml_module *m) {
   m->mark = LLVMAddGlobal(m->module, i32, "pml_count_mark");
   LLVMTypeRef type = LLVMFunctionType(LLVMVoidTypeInContext(m->context), taken, 2, 0);
   m->mark_dynamic = LLVMAddFunction(m->module, "pml_count_mark_dynamic", type);
+  LLVMAttributeRef stays =
+      LLVMCreateEnumAttribute(m->context, m->attribute[PML_ATTR_NOUNWIND], 0); /* no invoke of it */
+  LLVMAddAttributeAtIndex(m->mark_dynamic, (LLVMAttributeIndex)LLVMAttributeFunctionIndex, stays);
 }
 
 void pml_marks_close(struct pml_module *m) {

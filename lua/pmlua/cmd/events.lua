@@ -42,7 +42,8 @@ over the host, and with a place at the very end that place's alone, in sets, tab
   pmu/event/:cpu8                                   where a die has; the cpu is of the cpumask
 
 It needs kernel.perf_event_paranoid <= 0, or CAP_PERFMON. pml.plugin.load { name = "uncore", metrics = { EVENT, ... } }
-makes series over time of such events, a metric for each place: plugin::uncore::EVENT:package0.
+makes series over time of such events, a metric for each place: plugin::uncore::EVENT:package0. What they are called on
+another machine, and where they count: pml.event.set_sysfs(DIR), a folder that stands for its /sys, then pml.event.parse.
 
     pmlua events page-fault]],
 }
