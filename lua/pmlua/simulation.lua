@@ -160,6 +160,11 @@ end
 ---@param words string[]
 ---@return integer status
 function M.again(words)
+  local found, missing = M.available()
+  if not found then
+    io.stderr:write("pmlua --sim: ", missing, "\n")
+    return FAILED
+  end
   local line = { "--sim", "--", core.sys.realpath("/proc/self/exe") }
   return require("pmlua.cmd.stat").run(table.move(words, 1, #words, #line + 1, line))
 end
