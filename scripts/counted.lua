@@ -25,6 +25,7 @@ local function within(options, name, max)
 end
 
 local function prepare(options)
+  if os.getenv "PMLUA_SIM" then error("it simulates the kernels by itself, and nothing else; run it without --sim", 0) end
   within(options, "length", 1000000)
   within(options, "order", 200)
   local err

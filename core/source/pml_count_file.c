@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 _Static_assert(sizeof(((struct pml_count_part *)0)->name) == PML_COUNT_NAME, "a name has room");
+_Static_assert(sizeof(((struct pml_counts *)0)->others) == PML_COUNT_OTHERS, "libraries have room");
 _Static_assert(sizeof(((struct pml_counts *)0)->command) == PML_COUNT_COMMAND, "a command has room");
 
 struct reading {
@@ -70,6 +71,7 @@ static void take_header(struct pml_counts *c, const struct pml_count_header *h) 
   c->modules = h->modules;
   c->refused = h->refused;
   c->uncounted = h->uncounted;
+  memcpy(c->others, h->others, PML_COUNT_OTHERS - 1);
   take_command(c->command, h->command);
 }
 

@@ -29,7 +29,8 @@ struct pml_counts {
   uint64_t modules, refused; /* refused: of another pmlua, which spoil the counts */
   uint64_t uncounted;
   char command[1024]; /* separated by blanks; cut where it is longer */
-  size_t nevents;     /* Byfl's nine */
+  char others[512]; /* libraries that counted nothing, parted by commas, as of its exit; "": none, or it did not exit */
+  size_t nevents;   /* Byfl's nine */
   uint64_t *event;
   size_t ncells; /* kinds of operation */
   uint64_t *cell;

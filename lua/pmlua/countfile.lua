@@ -43,6 +43,17 @@ end
 
 local function plural(n, one, many) return ("%d %s"):format(n, n == 1 and one or many) end
 
+--- Names of libraries, each once.
+local function others_of(processes)
+  local list, known = {}, {}
+  for _, p in ipairs(processes) do
+    for name in p.others:gmatch("[^, ]+") do
+      if not known[name] then known[name], list[#list + 1] = true, name end
+    end
+  end
+  return table.concat(list, ", ")
+end
+
 local function notes_of(processes)
   local notes, uncounted, refused, sharing = {}, 0, 0, 0
   for _, p in ipairs(processes) do
@@ -51,6 +62,8 @@ local function notes_of(processes)
   if uncounted > 0 then
     notes[#notes + 1] = plural(uncounted, "place", "places") .. " of the code could not be counted, such as inline assembly"
   end
+  local others = others_of(processes)
+  if others ~= "" then notes[#notes + 1] = ("the work of %s, compiled otherwise"):format(others) end
   if refused > 0 then
     notes[#notes + 1] = plural(refused, "module is", "modules are") .. " of another pmlua: the counts are wrong; compile again"
   end

@@ -47,9 +47,8 @@ M.VECTOR_BYTES = { 16, 32, 64 }
 -- The cells that tell why counts differ.
 local function cells()
   local out = {
-    "address", "branch", "branch_switch", "branch_indirect", "select", "vector_move", "set", "set_bytes", "copy", "copy_bytes",
-    "int_add", "int_add_vector", "int_mul", "int_logic", "int_shift", "int_compare", "int_minmax", "int_convert",
-    "call_direct", "call_indirect",
+    "address", "branch", "branch_switch", "branch_indirect", "call_direct", "call_indirect", "set", "set_bytes", "copy",
+    "copy_bytes", "int_add", "int_logic", "int_shift", "int_compare", "int_convert",
   }
   for form in pairs(M.LANES) do
     for _, kind in ipairs(M.ARITHMETIC) do out[#out + 1] = ("fp_%s_%s"):format(kind, form) end
@@ -277,11 +276,7 @@ function Lab:find(no_clang)
   end
   local valgrind, version = simulation.available()
   self.valgrind = valgrind and version
-  if os.getenv "PMLUA_SIM" then
-    self.absent.simulation = "this is a simulation itself; run the script without --sim"
-  elseif not valgrind then
-    self.absent.simulation = version
-  end
+  self.absent.simulation = not valgrind and version or nil
   self.hardware, self.absent.hardware = hardware(self.pml)
 end
 

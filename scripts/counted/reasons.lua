@@ -66,7 +66,7 @@ local function when(holds, text, ...)
 end
 
 -- A rule is { counter, quantity, the reason in short, the reason in prose, f }; f gives figures where the rule holds.
--- also: another quantity that it covers; against: whose counts, if not those of M.against.
+-- also: another quantity that it covers; against: whose counts, if not those of bases.
 
 -- --- the compiler at final against the compiler at source ---
 
@@ -258,14 +258,14 @@ local function all_rules()
   return rules
 end
 
-M.against = { final = "source", simulation = "final", hardware = "simulation" }
+local bases = { final = "source", simulation = "final", hardware = "simulation" }
 local rules = all_rules()
 
 -- Differences that no rule covers.
 local function unexplained(c, covered, out)
   for _, counter in ipairs(counters.ORDER) do
     for _, quantity in ipairs { "flops", "loaded", "stored", "loads", "stores", "operations" } do
-      local base = quantity == "flops" and counter == "hardware" and "final" or M.against[counter]
+      local base = quantity == "flops" and counter == "hardware" and "final" or bases[counter]
       local d = base and difference(c, base, counter, quantity) or 0
       if d ~= 0 and not covered[counter .. quantity] then
         out[#out + 1] = { counter = counter, against = base, quantity = quantity, short = "unexplained",
@@ -281,7 +281,7 @@ end
 function M.of(c)
   local out, covered = {}, {}
   for _, r in ipairs(rules) do
-    local counter, quantity, against = r[1], r[2], r.against or M.against[r[1]]
+    local counter, quantity, against = r[1], r[2], r.against or bases[r[1]]
     local differs = difference(c, against, counter, quantity) ~= 0 or r.also and difference(c, against, counter, r.also) ~= 0
     local figure = differs and r[5](c)
     if figure then

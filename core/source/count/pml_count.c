@@ -39,6 +39,8 @@ static pthread_key_t key;
 static uint64_t spare[PML_COUNT_CELLS];                  /* without memory: nobody reads it */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* modules, forks */
 static uint64_t at_fork[PML_COUNT_CELLS];
+static const struct pml_count_module *counting[PML_COUNT_ROWS]; /* the first of them: where they are, not what */
+static size_t ncounting;
 
 static uint64_t *hold(void);
 static void release(uint64_t *cells);
@@ -201,6 +203,7 @@ static void add_module(struct pml_count_area *a, const struct pml_count_module *
   __atomic_or_fetch(&h->stages, UINT64_C(1) << m->stage, __ATOMIC_RELAXED);
   for (unsigned w = 0; w < PML_COUNT_CELLS / 64; w++) __atomic_or_fetch(&h->used[w], m->used[w], __ATOMIC_RELEASE);
   name_row(h, a->row, m);
+  if (ncounting < PML_COUNT_ROWS) counting[ncounting++] = m;
 }
 
 EXPORT void pml_count_module_begin(const struct pml_count_module *m) {
@@ -225,5 +228,6 @@ __attribute__((destructor)) static void at_exit(void) {
   struct pml_count_area *a = __atomic_load_n(&area, __ATOMIC_ACQUIRE);
   if (a == NULL) return;
   a->header.ended = 1;
+  if (ncounting < PML_COUNT_ROWS) pml__count_others(counting, ncounting, a->header.others, PML_COUNT_OTHERS);
   if (pml__count_wants_report()) pml__count_report(a);
 }

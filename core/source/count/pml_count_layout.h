@@ -17,6 +17,7 @@
 #define PML_COUNT_ROWS 512u    /* modules that are named; the others are counted */
 #define PML_COUNT_NAME 112u
 #define PML_COUNT_COMMAND 1024u
+#define PML_COUNT_OTHERS 512u
 
 struct pml_count_header {
   char magic[8];
@@ -33,6 +34,7 @@ struct pml_count_header {
   uint64_t stages;  /* a bit for each enum pml_count_stage among the modules */
   uint64_t used[PML_COUNT_CELLS / 64];
   char command[PML_COUNT_COMMAND]; /* arguments, each ended by 0; cut where they are longer */
+  char others[PML_COUNT_OTHERS];   /* libraries that count nothing, as of the exit; "" before it */
 };
 
 struct pml_count_row {

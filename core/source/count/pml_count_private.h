@@ -20,6 +20,12 @@ bool pml__count_wants_report(void);
 /* The count of the process so far. */
 uint64_t pml__count_total(const struct pml_count_area *a, unsigned cell);
 
+/* --- pml_count_others.c --- */
+
+/* Libraries that are loaded now and have none of the @n modules, so that what they do is in no count: their names into
+ * @to, parted by commas. Not the C library, which no program counts. Takes the loader's lock. */
+void pml__count_others(const struct pml_count_module *const *module, size_t n, char *to, size_t room);
+
 /* --- pml_count_report.c --- */
 
 /* A line to stderr, begun with "pmlua count: ". */

@@ -70,6 +70,7 @@ void pml__count_report(const struct pml_count_area *a) {
   if (h->uncounted > 0)
     row("not counted: %llu place%s of the program, such as inline assembly", (unsigned long long)h->uncounted,
         h->uncounted == 1 ? "" : "s");
+  if (h->others[0] != '\0') row("not counted: the work of %s, compiled otherwise", h->others);
   if (h->refused > 0) row("wrong: %llu modules are of another pmlua", (unsigned long long)h->refused);
   if (h->sharing > 0) row("low: %llu threads shared their cells", (unsigned long long)h->sharing);
 }
