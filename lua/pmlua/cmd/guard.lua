@@ -241,6 +241,7 @@ local function save(o, program, version)
   end
   local rows = guard.spread(runs)
   if #rows == 1 and rows[1].count == 0 then
+    if o.functions then return nil, "none of the --function was counted; pmlua stat --sim --top 1000 lists what is" end
     return nil, ("no function of %s was counted; name what to guard with --object GLOB"):format(program)
   end
   local ok, err = guard.save(o.save, { about = about, rows = rows })
