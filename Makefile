@@ -44,7 +44,7 @@ LLVM_CONFIG := $(shell command -v llvm-config-14 2>/dev/null)
 INSTRUMENT_SRC := bindings/instrument.c core/source/count/cells.c $(wildcard core/source/count/instrument*.c)
 INSTRUMENT_SO := $(if $(LLVM_CONFIG),$(B)/lua/pmlua/instrument.so)
 INSTRUMENT_OBJ := $(INSTRUMENT_SRC:%.c=$(B)/obj/%.o)
-LLVM_CFLAGS = -isystem $(shell $(LLVM_CONFIG) --includedir) -DPML_LLVM_VERSION=$(shell $(LLVM_CONFIG) --version)
+LLVM_CFLAGS = $(if $(LLVM_CONFIG),-isystem $(shell $(LLVM_CONFIG) --includedir) -DPML_LLVM_VERSION=$(shell $(LLVM_CONFIG) --version))
 WORK_SRC := $(wildcard scripts/workloads/*.c scripts/workloads/*/*.c)
 SPEC_SRC := $(wildcard spec/c/*.c)
 FUZZ_SRC := $(wildcard spec/fuzz/fuzz_*.c)
@@ -440,7 +440,7 @@ CHECK_LOG = $(shell mkdir -p $(B); echo $(B)/check-build.log)
 LINT_JOBS := 2
 TIDY_SRC = $(CORE_SRC) $(COUNT_SRC) $(SDE_SRC) $(PM_SRC) $(LIVE_SRC) $(RECORD_SRC) $(WATCHPOINT_SRC) $(SIMULATE_SRC) bindings/main.c $(BIND_SRC) \
   $(if $(CLANG_INC),$(CLANG_SRC)) $(if $(LLVM_CONFIG),$(INSTRUMENT_SRC)) $(WORK_SRC)
-TIDY_FLAGS = -std=c11 -D_GNU_SOURCE -Icore $(LUA_CFLAGS) $(CLANG_INC:%=-isystem %) $(if $(LLVM_CONFIG),$(LLVM_CFLAGS))
+TIDY_FLAGS = -std=c11 -D_GNU_SOURCE -Icore $(LUA_CFLAGS) $(CLANG_INC:%=-isystem %) $(LLVM_CFLAGS)
 .PHONY: lint fmt mutants layers asan tsan bench fuzz fuzz-proof soak guard guard-save
 lint: ## compilers' warnings as errors, clang-tidy, cppcheck, luacheck, format
 	@clang-format --dry-run -Werror $(ALL_C)
