@@ -66,6 +66,7 @@ static void libpfm_names(void) {
         "and of caches of several in a package");
   CHECK(pml_event_parse(&ev, "skx_unc_imc5::UNC_M_CAS_COUNT:RD") == 0 && !ev.part[0].here,
         "a controller that the machine lacks is not there");
+  check_fails("skx_unc_imc5::UNC_M_CAS_COUNT:RD:package0", PML_ESYNTAX, "counts no packages");
 }
 
 static void wrong(void) {
@@ -79,7 +80,6 @@ static void wrong(void) {
   check_fails("power/energy-pkg/:package0:package1", PML_ESYNTAX, "is no modifier");
   check_fails("cpu/cpu-cycles/:package0", PML_ESYNTAX, "counts no packages");
   check_fails("task-clock:package0", PML_ESYNTAX, "counts no packages");
-  check_fails("skx_unc_imc5::UNC_M_CAS_COUNT:RD:package0", PML_ESYNTAX, "counts no packages");
   check_fails("cstate_core/c3-residency/", PML_ETOOMANY, "more than 64 places; name one");
 }
 
@@ -200,7 +200,12 @@ static void too_many(void) {
 int main(void) {
   CHECK(pml_event_set_sysfs("spec/data/sysfs/server") == 0, "a machine of two packages is described");
   places();
+#ifdef __x86_64__
   libpfm_names();
+#else
+  (void)libpfm_names;
+  SKIP("names of x86 PMUs: a libpfm4 for this architecture knows none");
+#endif
   wrong();
   listed();
   too_many();
