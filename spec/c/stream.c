@@ -299,6 +299,46 @@ static void forking(void) {
   pml_stream_remove(id);
 }
 
+/* ---- what a thread knows of the consumers that it had before ---- */
+
+/* A count for each thread, behind the number of threads. */
+static void *count_begin(void *arg, uint64_t thread) {
+  uint64_t *counts = arg;
+  (void)thread;
+  return &counts[++counts[0]];
+}
+static void count_event(void *data, const struct pml_stream_event *e) {
+  (void)e;
+  ++*(uint64_t *)data;
+}
+static void *ten(void *arg) {
+  for (uint64_t i = 1; i <= 10; i++) raise_one(i % 2 == 1 ? PML_STREAM_ENTER : PML_STREAM_LEAVE, i, 1);
+  return arg;
+}
+static void ten_on_a_thread(void) {
+  pthread_t t;
+  if (pthread_create(&t, NULL, ten, NULL) == 0) pthread_join(t, NULL);
+}
+
+static void knowing(void) {
+  uint64_t first[8] = {0}, second[8] = {0}, id[2];
+  struct pml_stream_consumer a = {.thread_begin = count_begin, .event = {count_event, count_event, NULL}, .arg = first},
+                             b = a;
+  b.arg = second;
+  pml_stream_add(&a, &id[0]);
+  ten_on_a_thread();
+  ten_on_a_thread();
+  CHECK(first[0] == 2 && first[1] == 10 && first[2] == 10, "a thread that takes an ended one's place is another");
+  ten(NULL);
+  pml_stream_add(&b, &id[1]);
+  ten(NULL);
+  CHECK(first[3] == 20 && second[1] == 10, "who comes has each event, beside the only one that there was");
+  pml_stream_remove(id[0]);
+  ten(NULL);
+  CHECK(first[3] == 20 && second[1] == 20, "and is the only one when that goes");
+  pml_stream_remove(id[1]);
+}
+
 /* ---- with general registers only ---- */
 
 struct plain {
@@ -381,6 +421,7 @@ int main(void) {
   waiting();
   coming_and_going();
   forking();
+  knowing();
   general_registers();
   return check_done();
 }
