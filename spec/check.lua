@@ -43,11 +43,21 @@ local function busted(what, lua, seconds)
   local p, f, e, s = out:match("(%d+) success%S* / (%d+) failure%S* / (%d+) error%S* / (%d+) pending")
   if not p then
     io.write(out)
+    tally.fail("busted " .. what, out)
     tally.say("busted " .. what, 0, 1, 0, now() - t)
     return
   end
   f = tonumber(f) + tonumber(e)
   if f > 0 or code ~= 0 then io.write(out) end
+  if f == 0 and code ~= 0 then -- a sanitizer that speaks when all is over
+    f = 1
+    tally.fail("busted " .. what, ("%s\nbusted %s ended with status %d"):format(out, what, code))
+  end
+  for _, kind in ipairs { "Failure", "Error" } do
+    for where, name, reason in out:gmatch("\n" .. kind .. " %-> ([^\n]*)\n([^\n]*)\n([^\n]*)") do
+      tally.fail("busted " .. what, where .. " | " .. name .. " | " .. reason)
+    end
+  end
   for reason in out:gmatch("\nPending[^\n]*\n[^\n]*\n[^\n]*") do tally.skip((reason:gsub("%s*\n%s*", " | "))) end
   tally.say("busted " .. what, tonumber(p), f, tonumber(s), now() - t)
 end

@@ -2,10 +2,15 @@
 -- spec/tally.lua - run programs bounded in time, and count what they say.
 --
 -- A program counts its own checks: its last line is `N passed, N failed, N skipped`, and it ends with 77 if all of it
--- was skipped. Anything else that is run is one check. What was skipped is listed at the end, with the reasons.
+-- was skipped. Anything else that is run is one check. What failed and what was skipped is listed at the end, with the
+-- reasons: who reads a long log reads its end.
 
 local M = { passed = 0, failed = 0, skipped = 0 }
-local skips = {}
+local fails, skips = {}, {}
+local most_lines = 12 -- that a program's failure is told in
+
+-- Lines that say what failed: of TAP, of a tally within, of a sanitizer.
+local telling = { "^not ok", "^failed: ", "^==%d+==ERROR", "runtime error:", "^WARNING: ThreadSanitizer", "ended with status" }
 
 --- Run a shell command for at most so many seconds; its output and its status. The output goes through a file: a
 --- process that outlives the command would hold a pipe open.
@@ -36,6 +41,23 @@ function M.skip(reason)
   skips[#skips + 1] = reason
 end
 
+--- Keep what is told at the end: the lines of @out that say what failed; the last one where none does.
+function M.fail(name, out)
+  local lines, last = {}, "it said nothing"
+  for line in out:gmatch("[^\n]+") do
+    last = line
+    for _, pattern in ipairs(telling) do
+      if line:find(pattern) then
+        lines[#lines + 1] = line
+        break
+      end
+    end
+  end
+  if #lines == 0 then lines[1] = last end
+  for k = 1, math.min(#lines, most_lines) do fails[#fails + 1] = name .. ": " .. lines[k]:gsub("^failed: ", "") end
+  if #lines > most_lines then fails[#fails + 1] = ("%s: and %d more lines"):format(name, #lines - most_lines) end
+end
+
 --- What a program said (a sanitizer may speak after it), and how it ended; dying on the way, or ending without having
 --- counted, is a failure. Returns whether nothing failed.
 function M.count(name, out, code, seconds)
@@ -46,7 +68,10 @@ function M.count(name, out, code, seconds)
     f = 1
     out = out .. ("%s ended with status %d%s\n"):format(name, code, code == 124 and " (out of time)" or "")
   end
-  if f > 0 then io.write(out) end
+  if f > 0 then
+    io.write(out)
+    M.fail(name, out)
+  end
   for reason in out:gmatch("[^\n]*SKIP[^\n]*") do M.skip(name .. ": " .. reason) end
   M.say(name, p, f, s, seconds)
   return f == 0
@@ -62,13 +87,17 @@ end
 function M.whole(name, command, seconds)
   local t = M.now()
   local out, code = M.sh(command, seconds)
-  if code ~= 0 then io.write(out) end
+  if code ~= 0 then
+    io.write(out)
+    M.fail(name, out)
+  end
   M.say(name, code == 0 and 1 or 0, code == 0 and 0 or 1, 0, M.now() - t)
 end
 
 --- The reasons, the closing line, and the exit; @may_skip: that nothing could be run is no failure.
 function M.finish(may_skip)
   for _, s in ipairs(skips) do print("skipped: " .. s) end
+  for _, s in ipairs(fails) do print("failed: " .. s) end
   print(("%d passed, %d failed, %d skipped"):format(M.passed, M.failed, M.skipped))
   os.exit(M.failed == 0 and (M.passed > 0 or may_skip == true))
 end

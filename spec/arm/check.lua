@@ -69,7 +69,11 @@ local function claimed(name, out, code, seconds)
     end
   end
   if code ~= (claims[name].status or 0) then failed = failed + 1 end
-  if failed > 0 then io.write(out, ("%s ended with status %d\n"):format(name, code)) end
+  if failed > 0 then
+    out = ("%s%s ended with status %d\n"):format(out, name, code)
+    io.write(out)
+    tally.fail(name, out)
+  end
   tally.say(name, passed, failed, 0, seconds)
 end
 
