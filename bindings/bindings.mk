@@ -1,0 +1,52 @@
+# SPDX-License-Identifier: BSD-3-Clause
+# bindings/bindings.mk - the command, the Lua modules, and the library for applications.
+
+EMBED_SONAME := libpmlua-embed.so.0
+CLANG_SRC := bindings/clang.c bindings/clang_table.c
+BIND_SRC := $(filter-out bindings/main.c bindings/instrument.c $(CLANG_SRC),$(wildcard bindings/*.c))
+# Its own module, only where libclang's headers are: it opens libclang when it is asked.
+CLANG_INC := $(patsubst %/clang-c/Index.h,%,$(lastword $(sort $(wildcard /usr/include/clang-c/Index.h /usr/lib/llvm-*/include/clang-c/Index.h))))
+CLANG_SO := $(if $(CLANG_INC),$(B)/lua/pmlua/clang.so)
+# Counters for bitcode: its own module, only where LLVM 14 is.
+LLVM_CONFIG := $(shell command -v llvm-config-14 2>/dev/null)
+INSTRUMENT_SRC := bindings/instrument.c core/source/count/cells.c $(wildcard core/source/count/instrument*.c)
+INSTRUMENT_SO := $(if $(LLVM_CONFIG),$(B)/lua/pmlua/instrument.so)
+INSTRUMENT_OBJ := $(INSTRUMENT_SRC:%.c=$(B)/obj/%.o)
+LLVM_CFLAGS = $(if $(LLVM_CONFIG),-isystem $(shell $(LLVM_CONFIG) --includedir) -DPML_LLVM_VERSION=$(shell $(LLVM_CONFIG) --version))
+BIND_OBJ := $(BIND_SRC:%.c=$(B)/obj/%.o)
+MAIN_OBJ := $(B)/obj/bindings/main.o
+
+all: $(B)/lua/pmlua/core.so $(B)/pmlua $(B)/libpmlua-embed.so $(CLANG_SO) $(INSTRUMENT_SO)
+
+$(INSTRUMENT_OBJ): ALLCFLAGS += $(LLVM_CFLAGS)
+$(B)/lua/pmlua/instrument.so: $(INSTRUMENT_OBJ)
+	@mkdir -p $(@D)
+	$(CC) $(SAN) $(LDFLAGS) -shared $^ $$($(LLVM_CONFIG) --ldflags --libs --link-shared) -o $@
+
+# The rpaths find the library beside the file in the checkout, then where `make install` puts it.
+$(B)/lua/pmlua/core.so: $(BIND_OBJ) $(B)/libpmlua.so
+	@mkdir -p $(@D)
+	$(CC) $(SAN) $(LDFLAGS) -shared -Wl,-rpath,'$$ORIGIN/../..:$$ORIGIN/../../..' $(BIND_OBJ) -L$(B) -lpmlua -ldl -lm -o $@
+
+$(B)/lua/pmlua/clang.so: $(CLANG_SRC) bindings/clang.h
+	@mkdir -p $(@D)
+	$(CC) $(filter-out -MMD -MP,$(ALLCFLAGS)) $(LUA_CFLAGS) -isystem $(CLANG_INC) $(LDFLAGS) -shared $(CLANG_SRC) -ldl -o $@
+
+$(B)/pmlua: $(MAIN_OBJ) $(BIND_OBJ) $(B)/libpmlua.so
+	$(CC) $(SAN) $(LDFLAGS) -Wl,-rpath,'$$ORIGIN:$$ORIGIN/../lib' -Wl,-E $(MAIN_OBJ) $(BIND_OBJ) -L$(B) -lpmlua $(LUA_LIBS) \
+	  -ldl -lm -o $@
+
+# For applications: the bindings with Lua. Its symbols are its own, even inside a command that exports the same.
+$(B)/$(EMBED_SONAME): $(BIND_OBJ) bindings/embed.map $(B)/libpmlua.so
+	$(CC) $(SAN) $(LDFLAGS) -shared -Wl,-soname,$(EMBED_SONAME) -Wl,--version-script=bindings/embed.map -Wl,-Bsymbolic \
+	  -Wl,-rpath,'$$ORIGIN' $(BIND_OBJ) -L$(B) -lpmlua $(LUA_LIBS) -lpthread -ldl -lm -o $@
+
+$(B)/libpmlua-embed.so: $(B)/$(EMBED_SONAME)
+	ln -sf $(EMBED_SONAME) $@
+
+# For specs that see the internals.
+$(B)/libpmlua_lua.a: $(BIND_OBJ)
+	@rm -f $@
+	ar rcs $@ $^
+
+-include $(patsubst %.o,%.d,$(BIND_OBJ) $(MAIN_OBJ) $(INSTRUMENT_OBJ))

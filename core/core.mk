@@ -1,0 +1,113 @@
+# SPDX-License-Identifier: BSD-3-Clause
+# core/core.mk - the core: its libraries, the drop-ins for other libraries' users, what is preloaded.
+
+SONAME  := libpmlua.so.0
+CORE_LIBS := -lpfm -lotf2 -lpthread -ldl -lm
+
+CORE_SRC := $(filter-out core/compat/% core/preload/%,$(wildcard core/*/*.c core/adapter/arch/*/*.c)) core/source/count/cells.c
+# What programs that were compiled with counts are linked against: libc and nothing else.
+COUNT_SRC := $(wildcard core/source/count/pml_count*.c)
+COUNT_SONAME := libpmlua_count.so.0
+# Each instruction set has its own; for the others these files are empty.
+CORE_ASM := $(wildcard core/adapter/arch/*/*.S)
+LIVE_SRC := core/preload/live.c
+RECORD_SRC := core/preload/record.c core/preload/record_plugins.c core/preload/confine.c
+WATCHPOINT_SRC := core/preload/watchpoint.c
+SIMULATE_SRC := core/preload/simulate.c
+SDE_SRC  := $(wildcard core/compat/libsde*.c)
+PM_SRC   := $(wildcard core/compat/pmlib/*.c)
+
+CORE_OBJ := $(CORE_SRC:%.c=$(B)/obj/%.o) $(CORE_ASM:%.S=$(B)/obj/%.o)
+SDE_OBJ  := $(SDE_SRC:%.c=$(B)/obj/%.o)
+COUNT_OBJ := $(COUNT_SRC:%.c=$(B)/obj/%.o) $(B)/obj/core/source/count/cells.o
+PM_OBJ   := $(PM_SRC:%.c=$(B)/obj/%.o)
+LIVE_OBJ := $(LIVE_SRC:%.c=$(B)/obj/%.o)
+RECORD_OBJ := $(RECORD_SRC:%.c=$(B)/obj/%.o)
+WATCHPOINT_OBJ := $(WATCHPOINT_SRC:%.c=$(B)/obj/%.o)
+SIMULATE_OBJ := $(SIMULATE_SRC:%.c=$(B)/obj/%.o)
+
+all: $(B)/libpmlua.so $(B)/libpmlua.a $(B)/libpmlua_count.so $(B)/libpmlua_count.a $(B)/compat/libsde.so $(B)/compat/libsde.a \
+  $(B)/compat/libPM.so $(B)/compat/libPM.a $(B)/scorep-config $(addprefix $(B)/preload/libpmlua-,live.so record.so watchpoint.so simulate.so)
+
+$(B)/libpmlua.a: $(CORE_OBJ)
+	@rm -f $@
+	ar rcs $@ $^
+
+# nodelete: threads that counted call into it when they end, also after the last dlclose().
+$(B)/$(SONAME): $(CORE_OBJ) core/libpmlua.map
+	$(CC) $(SAN) $(LDFLAGS) -shared -Wl,-z,nodelete -Wl,-soname,$(SONAME) -Wl,--version-script=core/libpmlua.map -Wl,--as-needed \
+	  $(CORE_OBJ) $(CORE_LIBS) -o $@
+
+$(B)/libpmlua.so: $(B)/$(SONAME)
+	ln -sf $(SONAME) $@
+
+# nodelete: threads that counted give their cells back when they end, also after the last dlclose().
+$(B)/$(COUNT_SONAME): $(COUNT_OBJ)
+	$(CC) $(SAN) $(LDFLAGS) -shared -Wl,-z,nodelete -Wl,-soname,$(COUNT_SONAME) $^ -o $@
+$(B)/libpmlua_count.so: $(B)/$(COUNT_SONAME)
+	ln -sf $(COUNT_SONAME) $@
+$(B)/libpmlua_count.a: $(COUNT_OBJ)
+	@rm -f $@
+	ar rcs $@ $^
+
+# The drop-in for PAPI's libsde: found under each name that programs were linked against. It shares the registry of
+# libpmlua.so, so that what is registered through it is what pmlua reads; the archive stands alone and carries its own.
+$(B)/compat/libsde.so.1.0: $(SDE_OBJ) core/compat/libsde.map $(B)/libpmlua.so
+	@mkdir -p $(@D)
+	$(CC) $(SAN) $(LDFLAGS) -shared -Wl,-z,nodelete -Wl,-soname,libsde.so.1 -Wl,--version-script=core/compat/libsde.map \
+	  -Wl,-rpath,'$$ORIGIN/..:$$ORIGIN/../..' $(SDE_OBJ) -L$(B) -lpmlua -ldl -o $@
+
+$(B)/compat/libsde.so: $(B)/compat/libsde.so.1.0
+	ln -sf libsde.so.1.0 $(@D)/libsde.so.1
+	ln -sf libsde.so.1 $@
+
+# Preloaded, the same drop-in and what starts the service: it loads libpmlua-embed.so, which is beside libpmlua.so.
+$(B)/preload/libpmlua-live.so: $(SDE_OBJ) $(LIVE_OBJ) core/compat/libsde.map $(B)/libpmlua.so
+	@mkdir -p $(@D)
+	$(CC) $(SAN) $(LDFLAGS) -shared -Wl,-soname,libpmlua-live.so -Wl,--version-script=core/compat/libsde.map \
+	  -Wl,-rpath,'$$ORIGIN/..:$$ORIGIN/../..' $(SDE_OBJ) $(LIVE_OBJ) -L$(B) -lpmlua -ldl -o $@
+
+# Preloaded, it records the calls between the program's libraries.
+$(B)/preload/libpmlua-record.so: $(RECORD_OBJ) $(B)/libpmlua.so
+	@mkdir -p $(@D)
+	$(CC) $(SAN) $(LDFLAGS) -shared -Wl,-z,nodelete -Wl,-soname,libpmlua-record.so -Wl,-rpath,'$$ORIGIN/..:$$ORIGIN/../..' $(RECORD_OBJ) \
+	  -L$(B) -lpmlua -lpthread -ldl -o $@
+
+# Preloaded, it watches variables and functions of the program.
+$(B)/preload/libpmlua-watchpoint.so: $(WATCHPOINT_OBJ) $(B)/libpmlua.so
+	@mkdir -p $(@D)
+	$(CC) $(SAN) $(LDFLAGS) -shared -Wl,-z,nodelete -Wl,-soname,libpmlua-watchpoint.so -Wl,-rpath,'$$ORIGIN/..:$$ORIGIN/../..' $(WATCHPOINT_OBJ) \
+	  -L$(B) -lpmlua -lpthread -o $@
+
+# Preloaded under callgrind, forked children count from zero.
+$(B)/preload/libpmlua-simulate.so: $(SIMULATE_OBJ)
+	@mkdir -p $(@D)
+	$(CC) $(SAN) $(LDFLAGS) -shared -Wl,-soname,libpmlua-simulate.so $(SIMULATE_OBJ) -o $@
+
+SDE_CORE := $(filter core/base/% core/source/pml_sde% core/source/pml_recorder% core/source/pml_quantile% core/source/pml_sketch% \
+  core/source/count/%,$(CORE_SRC))
+$(B)/compat/libsde.a: $(SDE_OBJ) $(SDE_CORE:%.c=$(B)/obj/%.o)
+	@mkdir -p $(@D)
+	@rm -f $@
+	ar rcs $@ $^
+
+# PMlib's calls under both names that its users link: MPI is looked up at run time, so they are one library.
+$(B)/compat/libPM.so: $(PM_OBJ) $(B)/libpmlua.so
+	@mkdir -p $(@D)
+	$(CC) $(SAN) $(LDFLAGS) -shared -Wl,-soname,libPM.so -Wl,-rpath,'$$ORIGIN/..:$$ORIGIN/../..' $(PM_OBJ) -L$(B) -lpmlua \
+	  -lpthread -ldl -lm -o $@
+	ln -sf libPM.so $(@D)/libPMmpi.so
+
+$(B)/compat/libPM.a: $(PM_OBJ) $(CORE_OBJ)
+	@mkdir -p $(@D)
+	@rm -f $@
+	ar rcs $@ $^
+	ln -sf libPM.a $(@D)/libPMmpi.a
+
+# What builds of Score-P plugins ask. $(call scorep_config,TO,INCLUDE): its path from there, or absolute.
+scorep_config = sed -e 's|@INCLUDE@|$(2)|' -e 's|@PREFIX@|$(PREFIX)|' -e 's|@VERSION@|$(VERSION)|' core/compat/scorep/scorep-config.in >$(1) && chmod 755 $(1)
+$(B)/scorep-config: core/compat/scorep/scorep-config.in
+	@mkdir -p $(@D)
+	$(call scorep_config,$@,$(CURDIR)/core/compat/scorep/include)
+
+-include $(patsubst %.o,%.d,$(CORE_OBJ) $(COUNT_OBJ) $(SDE_OBJ) $(PM_OBJ) $(LIVE_OBJ) $(RECORD_OBJ) $(WATCHPOINT_OBJ) $(SIMULATE_OBJ))

@@ -1,0 +1,113 @@
+# SPDX-License-Identifier: BSD-3-Clause
+# spec/spec.mk - the C specs, and the parts of the check, which also run alone.
+
+SPEC_SRC := $(wildcard spec/c/*.c)
+BENCH_SRC := $(wildcard spec/bench/*.c)
+ALL_C := $(wildcard core/*.h core/*/*.[ch] core/*/*/*.[ch] core/*/*/*/*.h core/compat/scorep/include/scorep/*.h \
+  bindings/*.[ch] \
+  scripts/workloads/*.[ch] scripts/workloads/*/*.[ch] scripts/programs/*.[ch] scripts/plugins/*.c \
+  spec/c/*.[ch] spec/c/intercept/*.[ch] spec/c/wrap/*.[ch] spec/c/plugins/*.c spec/c/plugins/*.cpp spec/c/substrates/*.c \
+  spec/lua/wrap/* spec/lua/sim/*.c spec/fuzz/*.[ch] spec/bench/*.[ch] spec/bench/count/*.[ch] spec/lua/count/*.[ch] spec/wrap/*.c spec/pmlib/*.c spec/pmlib/*.cpp)
+SPEC_BIN := $(SPEC_SRC:spec/c/%.c=$(B)/spec/%)
+
+# C specs see the internals, so they link the static library; -rdynamic lets dlsym find their symbols.
+# A spec that needs more of the linker says so in its head: " * Link: FLAGS".
+link_of = $(shell sed -n 's/^ \* Link: //p' $(1))
+$(B)/spec/%: spec/c/%.c $(B)/libpmlua.a
+	@mkdir -p $(@D)
+	$(CC) $(ALLCFLAGS) $(LDFLAGS) -rdynamic $(call link_of,$<) $< $(B)/libpmlua.a $(CORE_LIBS) -o $@
+
+$(B)/spec/cost: | $(B)/libpmlua_count.so
+
+# What is compiled with counts is linked against their runtime.
+$(B)/spec/count_%: spec/c/count_%.c $(B)/libpmlua.a $(B)/libpmlua_count.so
+	@mkdir -p $(@D)
+	$(CC) $(ALLCFLAGS) $(LDFLAGS) -rdynamic $< $(B)/libpmlua.a $(CORE_LIBS) -L$(B) -lpmlua_count -Wl,-rpath,'$$ORIGIN/..' -o $@
+
+# Programs of libsde's users know only the drop-in, shared or (compat_static) archived.
+$(B)/spec/compat_%: spec/c/compat_%.c $(B)/compat/libsde.so
+	@mkdir -p $(@D)
+	$(CC) $(ALLCFLAGS) $(LDFLAGS) $< -Wl,-rpath,'$$ORIGIN/../compat:$$ORIGIN/..' -Wl,-rpath-link,$(B) -L$(B)/compat -lsde -Wl,--as-needed -L$(B) -lpmlua -lpthread -ldl -lm -o $@
+$(B)/spec/compat_static: spec/c/compat_static.c $(B)/compat/libsde.a
+	@mkdir -p $(@D)
+	$(CC) $(ALLCFLAGS) $(LDFLAGS) $< $(B)/compat/libsde.a -lpthread -ldl -lm -o $@
+
+# Specs of a library among the workloads (spec/c/krylov_*.c) call it themselves.
+define library_specs
+$(B)/spec/$(1)_%: spec/c/$(1)_%.c $(filter-out %/workload.o,$(call work_obj,$(1))) $(B)/libpmlua.a
+	@mkdir -p $$(@D)
+	$$(CC) $$(ALLCFLAGS) -Iscripts/workloads $$(LDFLAGS) -rdynamic $$(filter %.c %.o,$$^) $(B)/libpmlua.a $$(CORE_LIBS) $$(WORK_LIBS_$(1)) -o $$@
+endef
+$(foreach l,krylov tamm kernels,$(eval $(call library_specs,$(l))))
+
+# The flow of a program knows nothing of LLVM.
+$(B)/spec/instrument_flow: spec/c/instrument_flow.c $(B)/obj/core/source/count/instrument_flow.o $(B)/obj/core/source/count/instrument_plan.o
+	@mkdir -p $(@D)
+	$(CC) $(ALLCFLAGS) $(LDFLAGS) $^ -o $@
+
+# Specs of the service see its internals; embed is compiled and linked as an application is.
+$(B)/spec/live_%: spec/c/live_%.c $(B)/libpmlua_lua.a $(B)/libpmlua.a
+	@mkdir -p $(@D)
+	$(CC) $(ALLCFLAGS) -Ibindings $(LUA_CFLAGS) $(LDFLAGS) -rdynamic $(call link_of,$<) $< $(B)/libpmlua_lua.a $(B)/libpmlua.a $(CORE_LIBS) $(LUA_LIBS) -o $@
+$(B)/spec/live_preload: $(B)/preload/libpmlua-live.so $(B)/libpmlua-embed.so
+$(B)/spec/embed: spec/c/embed.c $(B)/libpmlua-embed.so
+	@mkdir -p $(@D)
+	$(CC) $(ALLCFLAGS) -Ibindings $(LUA_CFLAGS) $(LDFLAGS) $< -Wl,-rpath,'$$ORIGIN/..' -L$(B) -lpmlua-embed -lpmlua $(LUA_LIBS) -o $@
+
+BENCH_OBJ := $(BENCH_SRC:%.c=$(B)/obj/%.o)
+$(B)/bench: $(BENCH_OBJ) $(B)/libpmlua.a
+	$(CC) $(SAN) $(LDFLAGS) $(BENCH_OBJ) $(B)/libpmlua.a $(CORE_LIBS) -o $@
+
+.PHONY: specs
+specs: $(SPEC_BIN)
+
+-include $(SPEC_BIN:=.d) $(BENCH_OBJ:.o=.d)
+
+# --- parts of the check, also alone -----------------------------------------------------------------------------------
+
+# What a file gets said is printed together, when its clang-tidy is done: several run at once.
+LINT_JOBS := 2
+TIDY_SRC = $(CORE_SRC) $(COUNT_SRC) $(SDE_SRC) $(PM_SRC) $(LIVE_SRC) $(RECORD_SRC) $(WATCHPOINT_SRC) $(SIMULATE_SRC) bindings/main.c $(BIND_SRC) \
+  $(if $(CLANG_INC),$(CLANG_SRC)) $(if $(LLVM_CONFIG),$(INSTRUMENT_SRC)) $(WORK_SRC)
+TIDY_FLAGS = -std=c11 -D_GNU_SOURCE -Icore $(LUA_CFLAGS) $(CLANG_INC:%=-isystem %) $(LLVM_CFLAGS)
+.PHONY: lint fmt guard guard-save mutants layers asan tsan bench soak
+lint: ## compilers' warnings as errors, clang-tidy, cppcheck, luacheck, format
+	@clang-format --dry-run -Werror $(ALL_C)
+	@luacheck -q lua scripts spec
+	@$(MAKE) --no-print-directory -s -j$(LINT_JOBS) CC=clang B=$(B)/clang all specs
+	@cppcheck -q --std=c11 --language=c --error-exitcode=1 --inline-suppr --suppress=missingIncludeSystem \
+	  --enable=warning,performance,portability -D__x86_64__ -Icore core bindings scripts/workloads $(wildcard scripts/programs/*.[ch])
+	@printf '%s\n' $(TIDY_SRC) | xargs -P$(LINT_JOBS) -n1 sh -c 'said=$$(clang-tidy --quiet "$$0" -- $(TIDY_FLAGS) 2>&1) || { echo "$$said"; exit 1; }'
+fmt: ## format the C sources
+	clang-format -i $(ALL_C)
+mutants: $(B)/libpmlua.a ## broken readers, one line each: every one must be caught
+	@PMLUA_BUILD=$(B) $(LUA) spec/mutants.lua
+# Instructions of a call, of the compiler that the file names.
+GUARD = LD_BIND_NOW=1 PMLUA_CLOCK=counter $(B)/pmlua guard
+GUARDED := path_* pml_recorder_push* pml__section_st* $(addprefix pml_eventset_,start stop read read_ts reset accum) \
+  pml__eventset_*snapshot pml__eventset_*read* read_mixed read_simple pml_group_read pml_counter_read pml__stream_raise \
+  pml__profile_*er* pml__profile_leave* pml__wrap_* pml_clock_ticks* pml_clock_ns pml_sde_group_add
+guard: $(B)/pmlua $(B)/spec/cost ## no function of the hot paths takes 1 % more instructions a call than spec/data/hot_paths.guard says
+	@$(GUARD) spec/data/hot_paths.guard --per-call -- $(B)/spec/cost run >/dev/null
+guard-save: $(B)/pmlua $(B)/spec/cost ## keep what they take now; look at the difference
+	@$(GUARD) --save spec/data/hot_paths.guard $(foreach f,$(GUARDED),--function '$(f)') -- $(B)/spec/cost run >/dev/null
+layers: ## dependencies run one way
+	@$(LUA) spec/layers.lua
+asan: ## the C specs and the Lua specs under AddressSanitizer and UBSan
+	@$(MAKE) --no-print-directory -s -j2 B=$(B)/asan OPT=-O1 SAN="-fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer" all specs
+	@PMLUA_BUILD=$(B)/asan $(LUA) spec/check.lua c lua-asan
+tsan: ## the C specs with threads under ThreadSanitizer
+	@$(MAKE) --no-print-directory -s -j2 B=$(B)/tsan OPT=-O1 SAN=-fsanitize=thread specs
+	@PMLUA_BUILD=$(B)/tsan $(LUA) spec/check.lua c-threads
+bench: all $(B)/bench ## each figure beside its limit and its peer, in one run
+	@$(B)/bench
+	@$(B)/pmlua spec/bench/reader.lua
+	@$(B)/pmlua spec/bench/substrate.lua
+	@$(B)/pmlua spec/bench/count.lua
+
+SOAK_SECONDS ?= 600
+SOAKS := soak live_threads buffer count_threads
+soak: ## threads, traces, forks, questions at random with sums that must add up: SOAK_SECONDS, half of them under ThreadSanitizer
+	@$(MAKE) --no-print-directory -s $(SOAKS:%=$(B)/spec/%)
+	@$(MAKE) --no-print-directory -s -j2 B=$(B)/tsan OPT=-O1 SAN=-fsanitize=thread $(SOAKS:%=$(B)/tsan/spec/%)
+	@for s in $(SOAKS:%=$(B)/spec/%) $(SOAKS:%=$(B)/tsan/spec/%); do SOAK_SECONDS=$$(($(SOAK_SECONDS) / 4)) $$s || exit 1; done
