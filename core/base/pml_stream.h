@@ -86,7 +86,7 @@ PML_API size_t pml_stream_list(struct pml_stream_listed out[PML_STREAM_CONSUMERS
 
 /*
  * pml_stream_metrics - intern @n names, copied, never freed. -EINVAL (none, too many, an empty name), -ENOMEM.
- * A lock; thread-safe.
+ * No lock; thread-safe.
  */
 PML_API int pml_stream_metrics(const char *const *names, size_t n, struct pml_stream_metrics **out);
 
