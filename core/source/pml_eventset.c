@@ -103,8 +103,12 @@ static int read_stopped(struct pml_eventset *s, uint64_t *values) {
 
 void pml__eventset_choose_read(struct pml_eventset *s) {
   s->snapshot = s->nsde > 0 ? pml__eventset_sde_snapshot : pml__eventset_snapshot;
-  if (s->nplugin > 0) s->snapshot = pml__eventset_plugin_snapshot;
   s->read_running = s->nsde == s->n ? pml__eventset_sde_read : read_mixed;
+  if (s->counted != NULL) {
+    s->snapshot = pml__eventset_counted_snapshot;
+    if (s->nsde == s->n) s->read_running = pml__eventset_counted_read;
+  }
+  if (s->nplugin > 0) s->snapshot = pml__eventset_plugin_snapshot;
   if (s->nplugin == s->n)
     s->read_running = s->n == 1 && s->plugin_plain ? pml__eventset_plugin_read_one : pml__eventset_plugin_read;
   if (s->simple) s->read_running = read_simple;

@@ -14,6 +14,7 @@
  */
 struct pml_sde_event;
 struct pml__sde_reader;
+struct pml__eventset_counted;
 struct pml_plugin;
 struct pml_plugin_metric;
 struct pml__plugin_counter;
@@ -100,6 +101,7 @@ struct pml_eventset {
   struct pml_sde_event **sde_event;      /* [nsde] */
   struct pml__eventset_sde *sde;         /* [nsde] */
   struct pml__sde_reader *reader;        /* NULL if nsde is 0 */
+  struct pml__eventset_counted *counted; /* NULL: not all of them are what threads count for themselves */
   uint32_t nplugin, plugin_word;         /* metrics of plugins */
   bool plugin_plain;                     /* each of them is the difference of two words, as it stands */
   uint64_t plugin_epoch;                 /* that reads expect; none, where each of them needs a fence */
@@ -141,6 +143,12 @@ void pml__eventset_sde_differences(const struct pml_eventset *s, uint64_t *value
 /* Makes @count what accum is to add to @values as an integer. */
 void pml__eventset_sde_prepare_add(const struct pml_eventset *s, const uint64_t *values, uint64_t *count);
 void pml__eventset_sde_describe(const struct pml_eventset *s, size_t event, struct pml_eventset_event *info);
+
+/* Software-defined events that each thread counts for itself: pml_eventset_counted.c. Where s->counted is not NULL */
+int pml__eventset_counted_open(struct pml_eventset *s); /* sets it; -1: no memory */
+void pml__eventset_counted_close(struct pml_eventset *s);
+int pml__eventset_counted_snapshot(struct pml_eventset *s, uint64_t *snapshot, bool times);
+int pml__eventset_counted_read(struct pml_eventset *s, uint64_t *values); /* all events are */
 
 /* Metrics of plugins: pml_eventset_plugin.c. As of software-defined events. */
 uint32_t pml__eventset_plugin_words(const struct pml_event *ev, size_t n);

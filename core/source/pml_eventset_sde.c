@@ -48,12 +48,15 @@ int pml__eventset_sde_open(struct pml_eventset *s, const struct pml_event *ev, c
   int rc = 0;
   for (uint32_t i = 0; rc == 0 && i < s->n; i++)
     if (ev[i].kind == PML_EVENT_SDE) rc = open_one(s, i, &ev[i]);
+  if (rc == 0 && pml__eventset_counted_open(s) < 0)
+    return pml_fail(-ENOMEM, "event set with %u software-defined events: out of memory", n);
   return rc;
 }
 
 void pml__eventset_sde_close(struct pml_eventset *s) {
   while (s->nsde > 0) pml_sde_release(s->sde_event[--s->nsde]);
   pml__sde_reader_give_back(s->reader);
+  pml__eventset_counted_close(s);
   free(s->sde_event);
   free(s->sde);
 }

@@ -194,6 +194,7 @@ void pml__sde_fill(struct pml_sde_event *ev, struct pml_sde_library *lib, struct
   ev->library = lib;
   ev->skip = strlen(lib->name) + 2;
   atomic_store_explicit(&ev->body, b, memory_order_release);
+  if (b->kind == PML_SDE_PER_THREAD) atomic_fetch_add_explicit(&pml__sde_counted_epoch, 1, memory_order_release);
 }
 
 void pml__sde_event_free(struct pml_sde_event *ev) {

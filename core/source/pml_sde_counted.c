@@ -22,6 +22,7 @@ static const struct pml_count_runtime *_Atomic runtime;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* the rest */
 static struct pml__sde_terms *sum[PML_BYFL_EVENTS];
 static struct pml__sde_terms *single[PML_CELL_COUNT];
+_Atomic uint64_t pml__sde_counted_epoch = 1;
 
 void pml__sde_counted_take(struct pml__sde_reader *r) {
   const struct pml_count_runtime *rt = atomic_load_explicit(&runtime, memory_order_acquire);
@@ -62,9 +63,11 @@ static int publish(struct pml_sde_library *lib, const char *name, const char *te
   return rc == 0 ? pml_sde_describe(lib, name, text) : rc;
 }
 
-static struct pml__sde_terms *terms_new(size_t room) {
+static struct pml__sde_terms *terms_new(uint32_t room) {
   struct pml__sde_terms *t = malloc(sizeof *t + room * sizeof t->term[0]);
-  if (t != NULL) atomic_init(&t->n, 0);
+  if (t == NULL) return NULL;
+  atomic_init(&t->n, 0);
+  t->room = room;
   return t;
 }
 
@@ -72,6 +75,7 @@ static void append(struct pml__sde_terms *t, uint32_t cell, uint32_t weight) {
   uint32_t n = atomic_load_explicit(&t->n, memory_order_relaxed);
   t->term[n] = (struct pml__sde_term){cell, weight};
   atomic_store_explicit(&t->n, n + 1, memory_order_release);
+  atomic_fetch_add_explicit(&pml__sde_counted_epoch, 1, memory_order_release);
 }
 
 static int register_sums(struct pml_sde_library *lib) {

@@ -69,6 +69,7 @@ struct pml__sde_term {
 };
 struct pml__sde_terms {
   _Atomic uint32_t n;
+  uint32_t room; /* there will never be more */
   struct pml__sde_term term[];
 };
 
@@ -243,6 +244,8 @@ void pml__sde_callback_end(void);
 
 /* --- what the compiler counts: pml_sde_counted.c --- */
 
+/* Raised after a term was appended, and when a per-thread event came or was taken back; never 0. */
+extern _Atomic uint64_t pml__sde_counted_epoch;
 /* Whose cells @r reads from now on: the calling thread's, or, where there are none of its own, all. */
 void pml__sde_counted_take(struct pml__sde_reader *r);
 void pml__sde_counted_give_back(struct pml__sde_reader *r);
