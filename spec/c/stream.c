@@ -249,7 +249,7 @@ static void waiting(void) {
   uint64_t id;
   pml_stream_add(&c, &id);
   pthread_create(&t, NULL, raise_once, NULL);
-  for (int i = 0; i < 10000 && atomic_load(&inside) == 0; i++) usleep(100);
+  for (int i = 0; i < 100000 && atomic_load(&inside) == 0; i++) usleep(100);
   CHECK(pml_stream_remove(id) == 0 && atomic_load(&inside) == 2,
         "a call that is under way ends before the removal does");
   pthread_join(t, NULL);

@@ -139,9 +139,8 @@ static void context_switches(void) {
   getrusage(RUSAGE_THREAD, &outer[1]);
   uint64_t least = all_switches(&inner[1]) - all_switches(&inner[0]);
   uint64_t most = all_switches(&outer[1]) - all_switches(&outer[0]);
-  CHECK(inner[1].ru_nvcsw - inner[0].ru_nvcsw == SLEEPS && n >= least && n <= most,
-        "%d sleeps: %llu context switches, %llu to %llu by getrusage", SLEEPS, (unsigned long long)n,
-        (unsigned long long)least, (unsigned long long)most);
+  CHECK(least >= SLEEPS && n >= least && n <= most, "%d sleeps: %llu context switches, %llu to %llu by getrusage",
+        SLEEPS, (unsigned long long)n, (unsigned long long)least, (unsigned long long)most);
   pml_eventset_close(s);
 }
 
