@@ -22,7 +22,8 @@
  * line, the plugin or the metric is dropped, and everything else goes on. What cannot be helped: code that crashes or
  * hangs.
  *
- * A child after a fork has no plugins: they are the parent's, and their events stand still.
+ * A child after a fork has no plugins: they are the parent's, and their events stand still. It may load its own. When
+ * it exits, destructors of its parent's plugins do not run: they would wait for threads that a child does not have.
  */
 #ifndef PML_PLUGIN_H
 #define PML_PLUGIN_H

@@ -56,6 +56,7 @@ struct pml_plugin {
   pthread_mutex_t lock; /* guards what follows, and all calls but get_current_value */
   struct pml__plugin_use *uses;
   bool closed;                    /* provided, and told that it is over */
+  bool inherited;                 /* of the process that this one was forked from; set while there is one thread */
   char trouble[PML__PLUGIN_LINE]; /* written once, then constant */
   atomic_bool troubled;
   struct pml_plugin *next; /* under the list's lock */
@@ -110,6 +111,15 @@ void pml__plugin_threw(struct pml_plugin *p, const char *what, struct _Unwind_Ex
 struct pml__plugin_use *pml__plugin_join(struct pml_plugin *p, int *err);
 /* Ask for a value or take in a series, as the plugin is; the newest value, false if there is none. Takes the lock. */
 bool pml__plugin_ask(struct pml__plugin_counter *c, uint64_t *value);
+
+/* --- pml_plugin_child.c --- */
+
+/*
+ * An inherited plugin's library does nothing any more: whatever of it is called returns at once. When a process exits,
+ * with no thread in it. A library that registers handlers of forks itself is left alone, and so is each where the
+ * system allows no new code or the machine is neither x86-64 nor arm64. Cost: its code is copied.
+ */
+void pml__plugin_silence(const struct pml_plugin *p);
 
 /* --- pml_plugin_series.c --- */
 

@@ -279,6 +279,37 @@ static void forked(void) {
   pml_eventset_close(set);
 }
 
+/* The end of a child that does @what: its status, as waitpid() has it. */
+static int child_exits(int (*what)(void)) {
+  int status = 0;
+  fflush(stdout);
+  pid_t child = fork();
+  if (child == 0) {
+    alarm(20); /* destructors may wait for ever */
+    exit(what());
+  }
+  waitpid(child, &status, 0);
+  return status;
+}
+
+static int do_nothing(void) {
+  return 0;
+}
+
+static int load_again(void) {
+  struct pml_plugin *p;
+  return load("sampler", "samples", &p) == 0 && pml_plugin_start(p) == 0 ? 0 : 1;
+}
+
+static void forked_and_exits(void) {
+  struct pml_plugin *p;
+  if (!CHECK(load("sampler", "samples", &p) == 0 && pml_plugin_start(p) == 0, "a plugin has a thread of its own"))
+    return;
+  CHECK(child_exits(do_nothing) == 0, "a child that exits runs no destructor of it, which would end it");
+  CHECK(pml_plugin_end(p) == 0, "and the parent's thread is joined");
+  CHECK(child_exits(load_again) == 0, "a child has a thread of a plugin that it loads itself, which is finalized");
+}
+
 /* A process that ends without ending its plugins: they are, before their static objects go. */
 static void ended_by_exit(void) {
   char log[] = "/tmp/pmlua-plugin-XXXXXX", text[128] = "";
@@ -337,6 +368,7 @@ int main(int argc, char **argv) {
   async_at_end();
   async_on_the_way();
   forked();
+  forked_and_exits();
   ended_by_exit();
   return check_done();
 }
