@@ -150,12 +150,13 @@ int pml__plugin_lookup(const char *event, struct pml_plugin **p, uint32_t *metri
   return PML_ENOEVENT;
 }
 
-/* What exits and forks need once there is a plugin. */
+/* What exits and forks need once there is a plugin: the process, which a child of vfork() is not. */
 static pid_t owner;
 
 static void at_exit(void) {
   if (getpid() != owner) return;
-  for (struct pml_plugin *p = first; p != NULL; p = p->next) (void)pml_plugin_end(p);
+  for (struct pml_plugin *p = first; p != NULL; p = p->next)
+    if (!p->inherited) (void)pml_plugin_end(p);
 }
 
 /*
@@ -178,8 +179,10 @@ static void after_fork(void) {
 
 /* Another thread may have been in any of them: their locks are new, and nothing is asked any more. */
 static void after_fork_in_child(void) {
+  owner = getpid();
   for (struct pml_plugin *p = first; p != NULL; p = p->next) {
     if (pml__plugin_alive(p)) atomic_store(&p->state, PML_PLUGIN_ENDED);
+    p->inherited = p->closed = true;
     pthread_mutex_init(&p->lock, NULL);
   }
   atomic_fetch_add(&pml__plugin_epoch, 1);

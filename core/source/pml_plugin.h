@@ -22,7 +22,9 @@
  * line, the plugin or the metric is dropped, and everything else goes on. What cannot be helped: code that crashes or
  * hangs.
  *
- * A child after a fork has no plugins: they are the parent's, and their events stand still.
+ * A child after a fork has no plugins: they are the parent's, and their events stand still. It may load its own. When
+ * it exits, the destructors of its parent's plugins run, as those of any library do; one that waits for a thread, which
+ * a child does not have, waits for ever, and that of a std::thread that was not joined ends the child by SIGABRT.
  */
 #ifndef PML_PLUGIN_H
 #define PML_PLUGIN_H

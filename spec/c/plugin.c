@@ -279,6 +279,20 @@ static void forked(void) {
   pml_eventset_close(set);
 }
 
+/* It has a thread that nobody but its finalize() ends; without, its destructor would wait for ever or abort. */
+static void loaded_in_a_child(void) {
+  struct pml_plugin *p;
+  int status = 0;
+  fflush(stdout);
+  pid_t child = fork();
+  if (child == 0) {
+    alarm(20);
+    exit(load("sampler", "samples", &p) == 0 && pml_plugin_start(p) == 0 ? 0 : 1);
+  }
+  waitpid(child, &status, 0);
+  CHECK(status == 0, "what a child loads itself is finalized when it exits");
+}
+
 /* A process that ends without ending its plugins: they are, before their static objects go. */
 static void ended_by_exit(void) {
   char log[] = "/tmp/pmlua-plugin-XXXXXX", text[128] = "";
@@ -337,6 +351,7 @@ int main(int argc, char **argv) {
   async_at_end();
   async_on_the_way();
   forked();
+  loaded_in_a_child();
   ended_by_exit();
   return check_done();
 }

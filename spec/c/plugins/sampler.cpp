@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// spec/c/plugins/sampler.cpp - a metric plugin in C++ with a thread that a static object owns, and a destructor of its
+// own: not a spec by itself.
+#include <scorep/SCOREP_MetricPlugins.h>
+
+#include <atomic>
+#include <chrono>
+#include <cstdlib>
+#include <cstring>
+#include <thread>
+
+namespace {
+
+struct sampler {
+  std::atomic<bool> stop{false};
+  std::atomic<uint64_t> samples{0};
+  std::thread thread; // its destructor ends the process while it can be joined
+  void run() {
+    while (!stop) {
+      samples++;
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    }
+  }
+};
+
+sampler &one() {
+  static sampler s;
+  return s;
+}
+
+int32_t initialize() {
+  one().thread = std::thread(&sampler::run, &one());
+  return 0;
+}
+
+void finalize() {
+  one().stop = true;
+  one().thread.join();
+}
+
+__attribute__((destructor)) void unloaded() {
+  if (one().thread.joinable()) std::abort();
+}
+
+SCOREP_Metric_Plugin_MetricProperties *get_event_info(char *token) {
+  auto *m = static_cast<SCOREP_Metric_Plugin_MetricProperties *>(
+      std::calloc(2, sizeof(SCOREP_Metric_Plugin_MetricProperties)));
+  m->name = strdup(token);
+  m->value_type = SCOREP_METRIC_VALUE_UINT64;
+  m->base = SCOREP_METRIC_BASE_DECIMAL;
+  return m;
+}
+
+int32_t add_counter(char *) {
+  return 0;
+}
+
+bool get_optional_value(int32_t, uint64_t *value) {
+  *value = one().samples;
+  return true;
+}
+
+} // namespace
+
+SCOREP_METRIC_PLUGIN_ENTRY(sampler) {
+  SCOREP_Metric_Plugin_Info info;
+  std::memset(&info, 0, sizeof info);
+  info.plugin_version = SCOREP_METRIC_PLUGIN_VERSION;
+  info.run_per = SCOREP_METRIC_PER_PROCESS;
+  info.sync = SCOREP_METRIC_SYNC;
+  info.initialize = initialize;
+  info.finalize = finalize;
+  info.get_event_info = get_event_info;
+  info.add_counter = add_counter;
+  info.get_optional_value = get_optional_value;
+  return info;
+}
