@@ -3,8 +3,9 @@
  * spec/c/compat_application.c - an application that knows nothing of pmlua, only papi_sde_* calls: what the specs of
  * pmlua query and pmlua attach ask; not a spec by itself.
  *
- * compat_application SECONDS [blocks]: iterates until SOLVER::stop is written (exit status 3) or the time is over (0).
- * With "blocks", the callback SOLVER::blocks does not return while the program runs.
+ * compat_application SECONDS [blocks|asked [N]]: iterates until SOLVER::stop is written (exit status 3) or the time is
+ * over (0). With "blocks", the callback SOLVER::blocks does not return while the program runs; with "asked",
+ * SOLVER::asked counts how often it was, and N times stop the program.
  */
 #include "compat.h"
 
@@ -26,6 +27,13 @@ static long long half(void *param) {
 static long long blocks(void *param) {
   while (running) usleep(10000);
   return *(long long *)param;
+}
+
+/* Changes with every reading, however little the program itself gets to run meanwhile. */
+static long long asked(void *most) {
+  static long long times;
+  if (++times == *(long long *)most) *(volatile long long *)&stop = 1;
+  return times;
 }
 
 static double now_s(void) {
@@ -52,6 +60,10 @@ int main(int argc, char **argv) {
   papi_sde_counting_set_insert(set, sizeof residual, sizeof residual, &residual, 1);
   if (argc > 2 && strcmp(argv[2], "blocks") == 0)
     papi_sde_register_counter_cb(lib, "blocks", PAPI_SDE_RO | PAPI_SDE_INSTANT, PAPI_SDE_long_long, blocks, &stop);
+  static long long most;
+  most = argc > 3 ? atoll(argv[3]) : 0;
+  if (argc > 2 && strcmp(argv[2], "asked") == 0)
+    papi_sde_register_counter_cb(lib, "asked", PAPI_SDE_RO | PAPI_SDE_INSTANT, PAPI_SDE_long_long, asked, &most);
   for (int i = 0; i < 20; i++, residual /= 4) papi_sde_record(series, sizeof residual, &residual);
   while (now_s() < end && !*(volatile long long *)&stop) {
     iterations++;

@@ -9,22 +9,14 @@
  * What is counted is a call with its arguments and its return, everything warm: no first time, no retry. Both print the
  * compiler and the C library first, since both decide the figure.
  */
-#include "adapter/pml_intercept.h"
 #include "adapter/pml_probe.h"
 #include "adapter/pml_section.h"
-#include "adapter/pml_wrap.h"
 #include "base/pml_error.h"
 #include "base/pml_thread.h"
 #include "source/pml_eventset_private.h"
 #include "source/pml_group.h"
 #include "source/pml_rdpmc.h"
-#include "substrate/pml_balancer.h"
-#include "substrate/pml_buffer.h"
-#include "substrate/pml_flow.h"
 #include "substrate/pml_otf2.h"
-#include "substrate/pml_profile.h"
-#include "substrate/pml_scorep.h"
-#include "substrate/pml_tune.h"
 
 #include "events.h"
 
@@ -52,143 +44,7 @@ static struct pml_otf2 *archive;
 static struct pml_otf2_location *location;
 static pml_region_t region;
 static struct pml_section *section;
-static struct pml_profile *profile;
-static uint64_t consumer;
-static const struct pml_stream_event raised = {.region = 1};
 static _Alignas(64) const char label[] = "cost"; /* what a comparison takes depends on where it lies */
-static bool off;
-
-static void raise_call_of(pml_region_t of, uint64_t duration) {
-  struct pml_stream_event e = {.ticks = 1, .region = of};
-  pml_stream_raise(PML_STREAM_ENTER, &e);
-  e.ticks += duration;
-  pml_stream_raise(PML_STREAM_LEAVE, &e);
-}
-
-static void raise_call(uint64_t duration) {
-  raise_call_of(region, duration);
-}
-
-/* With calls of every length, so that no later one needs memory for its histogram. */
-static inline void once_open_profile(void) {
-  pml_region_t wrapped_region = region;
-  if (profile != NULL || pml_profile_open(&profile) < 0) return;
-  (void)pml_region_intern("cost", "cost", 0, &wrapped_region);
-  for (unsigned i = 0; i < 64; i++) {
-    raise_call(UINT64_C(1) << i);
-    raise_call_of(wrapped_region, UINT64_C(1) << i);
-  }
-}
-
-/* A library's function that does next to nothing, and a consumer that does nothing. */
-static volatile double number = 2, logarithm;
-
-static void *begin(void *arg, uint64_t thread) {
-  (void)thread;
-  return arg;
-}
-static void drop(void *data, const struct pml_stream_event *e) {
-  (void)data, (void)e;
-}
-static bool drop_plainly(void *data, const struct pml_stream_event *e) {
-  (void)data, (void)e;
-  return true;
-}
-
-static inline void once_intercept(void) {
-  static const struct pml_intercept_options o = {.lib = "libm", .sym = "logb"};
-  static bool done;
-  if (!done) (void)pml_intercept_install(&o);
-  done = true;
-}
-
-static inline void once_consume(void) {
-  static const struct pml_stream_consumer c = {
-      .thread_begin = begin, .event = {drop, drop, NULL}, .plain = {drop_plainly, drop_plainly, NULL}, .arg = &profile};
-  if (consumer == 0) (void)pml_stream_add(&c, &consumer);
-}
-
-static inline void once_drop_consumer(void) {
-  if (consumer != 0) (void)pml_stream_remove(consumer);
-  consumer = 0;
-}
-
-static struct pml_buffer *buffer;
-
-/* In the place of the profile. */
-static inline void once_open_buffer(void) {
-  if (buffer != NULL) return;
-  pml_profile_close(profile);
-  profile = NULL;
-  if (pml_buffer_open(&buffer, NULL) < 0) buffer = NULL;
-}
-
-static struct pml_flow *flow;
-
-/* In the place of the buffer, with the loop that is measured under way. */
-static inline void once_open_flow(void) {
-  static bool done;
-  if (done) return;
-  done = true;
-  pml_buffer_close(buffer);
-  buffer = NULL;
-  if (pml_flow_open(&flow, NULL) < 0) flow = NULL;
-  for (unsigned i = 0; i < 4; i++) raise_call(64);
-}
-
-static struct pml_scorep *plugin;
-
-/* In the place of the flow; its instructions are counted with the plugin's, which does nothing. */
-static inline void once_open_plugin(void) {
-  static bool done;
-  char path[4096];
-  if (done) return;
-  done = true;
-  pml_flow_close(flow);
-  flow = NULL;
-  ssize_t n = readlink("/proc/self/exe", path, sizeof path - 16);
-  if (n <= 0) return;
-  path[n] = '\0';
-  memcpy(strrchr(path, '/'), "/plugins", sizeof "/plugins");
-  (void)pml_scorep_open(&plugin, &(struct pml_scorep_options){.name = "nothing", .path = path});
-}
-
-static struct pml_tune *tune;
-static struct pml_balancer *balancer;
-
-/* In the place of the plugin: a rule for another region. */
-static inline void once_open_tune(void) {
-  static const struct pml_tune_rule rule = {.region = "another", .threads = 1};
-  if (tune != NULL) return;
-  pml_scorep_close(plugin);
-  plugin = NULL;
-  if (pml_tune_open(&tune, &rule, 1, NULL) < 0) tune = NULL;
-}
-
-/* In the place of the tuner: another region blocks. */
-static inline void once_open_balancer(void) {
-  static const char *const sync[] = {"another"};
-  if (balancer != NULL) return;
-  pml_tune_close(tune);
-  tune = NULL;
-  const struct pml_balancer_options o = {
-      .sync = sync, .nsync = 1, .rule = {.reference_hz = 3e9, .min_hz = 1e9}, .tune = {.dry_run = true}};
-  if (pml_balancer_open(&balancer, &o) < 0) balancer = NULL;
-}
-
-PML_WRAP_FUNCTION(wrapped, "cost", "cost", NULL, 0);
-static __attribute__((noinline)) void call_wrapped(void) {
-  PML_WRAP_CALL(call, &wrapped);
-  __asm__ volatile("");
-}
-
-static inline void once_switch_off(void) {
-  if (off) return;
-  off = true;
-  pml_balancer_close(balancer);
-  balancer = NULL;
-  pml_section_enable(false);
-}
 
 #define PATH(name, ...)                                                                                                \
   static __attribute__((noinline)) void path_##name(void) {                                                            \
@@ -224,29 +80,11 @@ PATH(otf2_metric, pml_otf2_metric(location, ticks, values))
 PATH(section, pml_section_start(section); pml_section_stop(section))
 PATH(section_work, pml_section_start(section); pml_section_stop_work(section, 8, 1))
 PATH(section_label, pml_section_start_label(label); pml_section_stop_label(label))
-PATH(stream_unwanted, pml_stream_raise(PML_STREAM_ENTER, &raised))
-/* In this order: interception, a consumer and no more; then there is a profile, then a buffer, then a flow, then a
- * plugin, then a tuner, then a balancer, then sections are off.
- */
-PATH(library_call, logarithm = logb(number))
-PATH(intercepted_unwanted, once_intercept(); logarithm = logb(number))
-PATH(wrap_unwanted, call_wrapped())
-PATH(intercepted, once_consume(); logarithm = logb(number))
-PATH(stream_consumed, raise_call(64))
-PATH(profiled, once_drop_consumer(); once_open_profile(); raise_call(64))
-PATH(wrap_profiled, call_wrapped())
-PATH(section_profiled, pml_section_start(section); pml_section_stop(section))
-PATH(wrap_buffered, once_open_buffer(); call_wrapped())
-PATH(stream_flow, once_open_flow(); raise_call(64))
-PATH(wrap_flow, call_wrapped())
-PATH(stream_plugin, once_open_plugin(); raise_call(64))
-PATH(stream_tuned, once_open_tune(); raise_call(64))
-PATH(stream_balanced, once_open_balancer(); raise_call(64))
-PATH(section_off, once_switch_off(); pml_section_start(section); pml_section_stop(section))
 
 #include "cost_count.h"
 #include "cost_plugin.h"
 #include "cost_sde.h"
+#include "cost_stream.h"
 
 /* clang-format off */
 #define PATHS(X)                                                                                                       \
@@ -255,10 +93,7 @@ PATH(section_off, once_switch_off(); pml_section_start(section); pml_section_sto
   X(eventset_read_page_4) X(eventset_read_page_5) X(eventset_read_page_6) X(eventset_read_ts_page_1)                   \
   X(eventset_start_stop_page_1) X(eventset_start_page_1) X(eventset_accum_page_1) X(eventset_reset_page_1)             \
   X(eventset_read_kernel_1) X(eventset_read_kernel_8) X(probe_hit_empty) X(samples_push) X(otf2_enter) X(otf2_leave)   \
-  X(otf2_metric) SDE_PATHS(X) COUNT_PATHS(X) PLUGIN_PATHS(X) X(section) X(section_work) X(section_label)                \
-  X(stream_unwanted) X(library_call)                                                                                   \
-  X(intercepted_unwanted) X(wrap_unwanted) X(intercepted) X(stream_consumed) X(profiled) X(wrap_profiled) X(section_profiled)             \
-  X(wrap_buffered) X(stream_flow) X(wrap_flow) X(stream_plugin) X(stream_tuned) X(stream_balanced) X(section_off)
+  X(otf2_metric) SDE_PATHS(X) COUNT_PATHS(X) PLUGIN_PATHS(X) X(section) X(section_work) X(section_label) STREAM_PATHS(X)
 /* clang-format on */
 #define ROW(name) {#name, path_##name},
 static const struct {
@@ -322,11 +157,8 @@ static int open_common(void) {
 static void close_all(void) {
   counted_close();
   sde_close();
-  pml_scorep_close(plugin);
-  pml_buffer_close(buffer);
-  pml_flow_close(flow);
+  stream_close();
   plugin_close();
-  pml_profile_close(profile);
   pml_otf2_close(archive);
   nftw(folder, remove_entry, 8, FTW_DEPTH | FTW_PHYS);
   pml_samples_close(&samples);

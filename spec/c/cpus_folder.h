@@ -46,9 +46,9 @@ static inline bool cpus_are(unsigned cpu, const char *file, const char *text) {
   return strcmp(cpus_get(cpu, file), text) == 0;
 }
 
-/* Until another process has put it back; at most 20 s. */
+/* Until another process has put it back; at most a minute. */
 static inline bool cpus_become(unsigned cpu, const char *file, const char *text) {
-  for (unsigned i = 0; i < 2000; i++) {
+  for (unsigned i = 0; i < 6000; i++) {
     if (cpus_are(cpu, file, text)) return true;
     nanosleep(&(struct timespec){.tv_nsec = 10000000}, NULL);
   }

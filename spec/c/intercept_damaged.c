@@ -137,7 +137,7 @@ static int in_child(int (*what)(void)) {
     int null = open("/dev/null", O_WRONLY);
     setrlimit(RLIMIT_CORE, &none);
     if (null >= 0) dup2(null, STDERR_FILENO);
-    alarm(10);
+    alarm(60);
     _exit(what());
   }
   if (pid > 0) waitpid(pid, &status, 0);

@@ -257,7 +257,7 @@ static void forking(void) {
   for (int i = 0; i < 20; i++) {
     pid_t pid = fork();
     if (pid == 0) {
-      alarm(20);
+      alarm(60);
       struct pml_value v;
       uint64_t n = pml_recorder_count(r);
       bool good = n > 0 && pml_recorder_push_double(r, -1) == 0 && pml_recorder_count(r) == n + 1;

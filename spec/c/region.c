@@ -141,7 +141,7 @@ static void forks(void) {
   for (int i = 0; i < 50; i++) {
     pid_t pid = fork();
     if (pid == 0) {
-      alarm(20);
+      alarm(60);
       _exit(intern("child", "fork.c", 2) == 0);
     }
     int status = -1;

@@ -358,7 +358,7 @@ static void forking(void) {
   pml_section_stop(s);
   pid_t pid = fork();
   if (pid == 0) {
-    alarm(20);
+    alarm(60);
     bool good = row_of(s).section == NULL && row_of(open).running == 1;
     pml_section_start(s);
     pml_section_stop(s);

@@ -264,7 +264,7 @@ static void forking(void) {
   for (int i = 0; i < 20; i++) {
     pid_t pid = fork();
     if (pid == 0) {
-      alarm(20);
+      alarm(60);
       bool good = row_of(common).count == 0;
       (void)once(NULL);
       good &= row_of(common).count == 1 && row_of(common).nthreads == 1;

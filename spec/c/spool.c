@@ -279,7 +279,7 @@ static void killed(void) {
   pid_t pid = fork();
   if (pid == 0) {
     struct pml_spool *s = fresh(NULL);
-    alarm(20);
+    alarm(60);
     if (s == NULL) _exit(9);
     for (uint64_t i = 0;; i++) {
       enter(outer, 4 * i);

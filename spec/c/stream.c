@@ -285,7 +285,7 @@ static void forking(void) {
   raise_one(PML_STREAM_ENTER, 1, 1);
   pid_t pid = fork();
   if (pid == 0) {
-    alarm(20);
+    alarm(60);
     raise_one(PML_STREAM_ENTER, 2, 1);
     bool good = s.events[PML_STREAM_ENTER] == 1 && pml_stream_remove(id) == -ENOENT && pml_stream_add(&c, &own) == 0;
     raise_one(PML_STREAM_ENTER, 3, 1);

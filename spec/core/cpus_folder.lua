@@ -36,9 +36,9 @@ function M:get(cpu, file)
   return f:read "a"
 end
 
---- Whether all files are as they were made, to the byte; waits up to 20 s for a process that puts them back.
+--- Whether all files are as they were made, to the byte; waits up to a minute for a process that puts them back.
 function M:is_back(cpus)
-  for _ = 1, 400 do
+  for _ = 1, 1200 do
     local same = true
     for cpu = 0, cpus - 1 do
       for file, text in pairs(files) do same = same and self:get(cpu, file) == text .. "\n" end

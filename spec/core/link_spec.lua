@@ -13,7 +13,7 @@ local function server(code)
   os.remove(path)
   support.spit(dir .. "/server.py", ([[
 import socket, os, signal, time
-signal.alarm(20)
+signal.alarm(60)
 s = socket.socket(socket.AF_UNIX)
 s.bind(%q)
 s.listen(8)
@@ -25,7 +25,7 @@ c, _ = s.accept()
 end
 
 local function connect(path)
-  for _ = 1, 200 do
+  for _ = 1, 3000 do
     local link, _, code = core.link.connect(path)
     if link then return link end
     assert.is_true(code == "ENOENT" or code == "ECONNREFUSED", code)
@@ -86,9 +86,9 @@ c.recv(1000); c.sendall(b"ok 1\n1"); c.recv(1)]])
   end
 
   it("waits as long as it was told for an answer", function()
-    local link = connect(server 'time.sleep(5)')
+    local link = connect(server 'c.recv(1000); c.recv(1)')
     assert.equal("ETIMEDOUT", code_of(link:ask("eval", "x", 0.05)))
-    link = connect(server 'c.recv(1000); c.sendall(b"ok 10\\n12345"); time.sleep(5)')
+    link = connect(server 'c.recv(1000); c.sendall(b"ok 10\\n12345"); c.recv(1)')
     assert.equal("ETIMEDOUT", code_of(link:ask("eval", "x", 0.2)))
   end)
 
@@ -103,13 +103,17 @@ c.recv(1000); c.sendall(b"ok 1\n1"); c.recv(1)]])
   end)
 
   it("ends its waiting when it is interrupted", function()
-    local path = server 'time.sleep(10)'
+    -- whose question was read, and who sleeps, waits for the answer
+    local path = server [[
+pid = int(c.recv(1000).split(b"\n")[1])
+while open(f"/proc/{pid}/stat").read().rpartition(")")[2].split()[0] != "S": time.sleep(0.01)
+os.kill(pid, signal.SIGINT)
+c.recv(1)]]
     local status, out = support.shell(([[%s/pmlua -e '
       local link
       repeat link = pml.link.connect(%q) until link
       pml.sys.on_interrupt()
-      os.execute("(sleep 0.2; kill -INT " .. pml.sys.pid() .. ") &")
-      print(select(3, link:ask("eval", "x", 15)))']]):format(support.build, path), 20)
+      print(select(3, link:ask("eval", tostring(pml.sys.pid()), 60)))']]):format(support.build, path))
     assert.same({ 0, "EINTR\n" }, { status, out })
   end)
 end)

@@ -5,9 +5,11 @@
 -- at the end what the calls did. Arguments: a folder for traces, the socket of a process that serves, a workload's
 -- shared object or "-".
 
+package.path = arg[0]:match("^(.*/)") .. "?.lua;" .. package.path
 local core = require "pmlua.core"
+local make, misuse, given = require "misuse_handles", require "misuse_values", require "misuse_arguments"
 
-local dir, server, workload = arg[1], arg[2], arg[3] ~= "-" and arg[3] or nil
+local dir, workload = arg[1], arg[3] ~= "-" and arg[3] or nil
 local seed = 12345
 
 local function random(n)
@@ -15,161 +17,18 @@ local function random(n)
   return (seed >> 8) % n + 1
 end
 
--- --- arguments of every type ---
-
-local function cyclic()
-  local t = setmetatable({}, {})
-  t[1], t.self = t, t
-  getmetatable(t).__index = t
-  return t
-end
-
-local function hostile()
-  local function raise() error("raised by a metamethod") end
-  return setmetatable({ "x" }, { __index = raise, __newindex = raise, __len = function() return math.maxinteger end,
-    __call = raise, __tostring = function() return 1 end, __name = 7, __gc = raise, __pairs = raise })
-end
-
 local function closed(h)
   if h then h:close() end
   return h
 end
 
-local function newtrace()
-  local path = os.tmpname()
-  os.remove(path)
-  path = dir .. "/" .. path:match("[^/]*$")
-  assert(os.execute("mkdir -p '" .. path .. "'"))
-  return assert(core.trace.open(path, { metrics = { { name = "m" } }, buffer = 16 }))
-end
-
-local function newfilter()
-  local path = dir .. "/misuse.filter"
-  local f <close> = assert(io.open(path, "w"))
-  f:write("SCOREP_REGION_NAMES_BEGIN EXCLUDE a*\nSCOREP_REGION_NAMES_END\n")
-  f:close()
-  return assert(core.filter.open(path))
-end
-
---- A plugin is open once: the last that was asked for. Nil: those of the specs are not built.
-local loaded
-local function newsubstrate()
-  if loaded then loaded:close() end
-  loaded = core.substrate.load("nothing", { path = (os.getenv "PMLUA_BUILD" or "build") .. "/spec/plugins" })
-  return loaded
-end
-
---- What `true` leaves when it is recorded; nil: the library cannot be preloaded here.
-local function newspool()
-  local folder = os.tmpname()
-  os.remove(folder)
-  folder = dir .. "/" .. folder:match("[^/]*$")
-  os.execute(("mkdir -p '%s'; LD_PRELOAD=$(realpath %s/preload/libpmlua-record.so) PMLUA_RECORD_DIR='%s' true 2>/dev/null")
-    :format(folder, os.getenv("PMLUA_BUILD") or "build", folder))
-  local path = io.popen(("ls '%s'/*.spool 2>/dev/null"):format(folder)):read("l")
-  return path and assert(core.spool.open(path))
-end
-
--- The file that a watched process leaves: a head, 4096 lanes of 64 bytes, one chunk of 16384; one access.
-local function newwatchpoints()
-  local path = dir .. "/watchpoints"
-  local f <close> = assert(io.open(path, "wb"))
-  local bytes = 4096 + 4096 * 64 + 16384
-  local head = string.pack("<c8I4I4I8I4I4I4i4", "pmlwatch", 1, 1, bytes, 1, 1, 1, 42)
-  local lane = string.pack("<I4I4I8I8I8I4I4", 42, 0, 1, 0, 0, 1, 1)
-  local chunk = string.pack("<I4I4I8I8I8", 0, 1, 0, 7, 8)
-  f:write(head, ("\0"):rep(4096 - #head), lane, ("\0"):rep(4096 * 64 - #lane), chunk, ("\0"):rep(16384 - #chunk))
-  f:close()
-  return assert(core.watchpoint.load(path))
-end
-
-local function newlink() return assert(core.link.connect(server)) end
-
--- A process has one: the last that was asked for. No library is called so: what is tried here are its doors.
-local installed
-local function newinterception()
-  if installed then installed:close() end
-  installed = assert(core.intercept.install { lib = "libnothing-is-called-so" })
-  return installed
-end
-
---- Of consumers of events there are 16: of these two the last that was made is open.
-local tuned, balanced
-local function newtune()
-  if tuned then tuned:close() end
-  tuned = assert(core.tune.open { rules = { { region = "misuse", threads = 2, enter = function() end } }, dry_run = true })
-  return tuned
-end
-local function newbalancer()
-  if balanced then balanced:close() end
-  balanced = assert(core.balance.open { sync = { "misuse" }, reference = 3e9, min = 1e9, dry_run = true })
-  return balanced
-end
-
-local plugins = 0
-local function newplugin()
-  plugins = plugins + 1
-  return assert(core.plugin.provide { name = "misuse" .. plugins, kind = "code", every = 0.01, events = { { name = "e" } },
-    text = "return { events = { 'e' }, collect = function() return { e = 1 } end }" })
-end
-
-local function newhandles()
-  local h = {}
-  h.counter = assert(core.counter.open("task-clock"))
-  h.group = assert(core.group.open { "task-clock", "page-faults" })
-  h.eventset = assert(core.eventset.open { "task-clock", "clock::ns" })
-  h.samples = assert(core.samples.new(8))
-  h.samples:push(3)
-  h.trace = newtrace()
-  h.location = assert(h.trace:location("main"))
-  local library = assert(core.sde.library("MISUSE"))
-  h.sdelibrary = library
-  h.sdecounter = assert(library:counter("COUNTER"))
-  h.recorder = assert(library:recorder("RECORDER", { type = "int64", cap = 1000 }))
-  h.recorder:push(3)
-  h.countingset = assert(library:set("SET"))
-  h.countingset:insert("element", 1)
-  h.sdeevent = assert(core.sde.find("MISUSE::COUNTER"))
-  h.section = assert(core.section.define { label = "misuse", record = true })
-  h.sectionscope = assert(h.section:enter())
-  h.profile = assert(core.profile.open())
-  h.spool = newspool()
-  h.buffer = assert(core.buffer.open { records = 256, threads = 2 })
-  h.luasubstrate = assert(core.substrate.each { enter = function() end, flush = function() return { 1 } end })
-  h.substrateplugin = newsubstrate()
-  h.tune, h.balancer = newtune(), newbalancer()
-  h.controller = core.balance.controller { reference = 3e9 }
-  h.interception = newinterception()
-  h.filter = newfilter()
-  h.link = newlink()
-  h.command = assert(core.command.spawn { "/bin/true" })
-  h.watchpoints = newwatchpoints()
-  h.plugin = newplugin()
-  h.flow = assert(core.flow.open { metrics = { "misuse" } })
-  h.workload = workload and assert(core.workload.load(workload)) or nil
-  return h
-end
-
-local light = debug.upvalueid(function() return core end, 1)
-local file = io.tmpfile()
-local shut = io.tmpfile()
-shut:close()
-local handles, dead = newhandles(), newhandles()
+local handles, dead = make.all(), make.all()
 for _, h in pairs(dead) do closed(h) end
-handles.interception = newinterception()
-handles.substrateplugin = newsubstrate()
-handles.tune, handles.balancer = newtune(), newbalancer()
+handles.interception = make.interception()
+handles.substrateplugin = make.substrate()
+handles.tune, handles.balancer = make.tune(), make.balancer()
 
-local NIL = {} -- stands for nil in lists
-local values = {
-  NIL, true, false, 0, 1, -1, 2, math.maxinteger, math.mininteger, 1 << 31, 1 << 32, 1 << 53, 0.5, -0.0, 1e308, -1e308,
-  5e-324, 0 / 0, 1 / 0, -1 / 0, "", "x", "task-clock", "a\0b", ("y"):rep(70000), "%s%n%s", "../..", "/dev/null", "1", {},
-  { 1, 2, 3 }, { "task-clock" }, { "a\0b" }, { {} }, { n = 1 }, { [1.5] = 2 }, cyclic(), hostile(), print, newhandles,
-  coroutine.create(print), light, file, shut,
-}
-for _, set in ipairs { handles, dead } do
-  for _, h in pairs(set) do values[#values + 1] = h end
-end
+local NIL, values = misuse.NIL, misuse.with({ handles, dead }, make.all)
 
 -- --- one call and what it may do ---
 
@@ -255,60 +114,7 @@ end
 
 -- --- the modules ---
 
-local names = { "task-clock", "page-faults" }
-local functions = {
-  clock = { ticks = {}, ticks_ordered = {}, ns = {}, to_ns = { 1 }, at_ns = { 1 }, realtime_ns = {}, info = {} },
-  event = { parse = { "task-clock" }, list = { "task-clock", false }, pmus = {}, has_pmu = {}, set_sysfs = { "/sys" } },
-  command = { spawn = { { "/bin/true" } } },
-  count = { read = { "/nowhere/counts" }, kinds = {}, here = {} },
-  counter = { open = { "task-clock", {} } },
-  group = { open = { names, {} } },
-  eventset = { open = { names, {} } },
-  region = { intern = { "r", "f.c", 1 }, describe = { 1 }, count = {}, demangle = { "_ZN1a1bEv" } },
-  samples = { new = { 4 } },
-  workload = { load = { "/nowhere/x.so" } },
-  trace = { open = { dir, {} } },
-  section = { define = { { label = "misuse", record = true } }, start = { "misuse" }, stop = { "misuse", {} },
-              report = { {} }, reset = {}, enable = { true }, text = { {} }, timeline = { 8 },
-              write = { dir .. "/nowhere/sections" } },
-  profile = { open = {}, bucket_ns = { 100 } },
-  spool = { open = { dir .. "/nosuch.spool" } },
-  buffer = { open = { { records = 256, threads = 2 } } },
-  substrate = { load = { "no_such", { path = "/nowhere", directory = "/nowhere" } }, lines = {}, list = {},
-                each = { { enter = function() end, flush = function() end } } },
-  intercept = { install = { { lib = "libnothing", sym = "f*", ["not"] = "g*" } } },
-  filter = { open = { dir .. "/misuse.filter" } },
-  tune = { open = { { rules = { { region = "misuse", threads = 2 } }, dry_run = true } }, allowed = {} },
-  balance = { open = { { sync = { "misuse" }, dry_run = true } }, controller = { { reference = 3e9 } } },
-  sde = { library = { "MISUSE" }, find = { "MISUSE::COUNTER" }, list = {}, hook = { "/nonexistent" } },
-  sys = { interrupted = {}, on_interrupt = { false }, pid = {}, uname = {}, isatty = { 1 }, affinity = {}, pin = { 0 },
-          sleep = { 0 }, exec = { { "/nowhere/program" }, { MISUSE = "yes" } }, fsync = { dir },
-          realpath = { dir }, setid = { dir }, cpu = {},
-          nprocs = {} },
-  link = { connect = { "/nowhere/socket" } },
-  watchpoint = { available = {}, find = { "/proc/self/exe", "main", false }, load = { "/nowhere/watchpoints" },
-                 plan = { dir .. "/nowhere/plan", { { path = "/proc/self/exe", name = "main" } }, 1 } },
-  plugin = { load = { { name = "nowhere" } }, find = { "misuse1" }, list = {}, read = { "nowhere.series" },
-             provide = { { name = "misuse", kind = "code", text = "return {}", events = { { name = "e" } } } } },
-  flow = { open = { { metrics = { "misuse" }, labels = 9 } } },
-  live = { start = { { name = "misuse" } }, stop = {}, path = {}, folder = {}, rule = { "rule" }, cancel = { 1 },
-           rules = {}, functions = {}, call = { "f", 1 }, stop_run = {}, say = {} },
-}
-local slow = { ["event.list"] = true, ["event.parse"] = true, ["clock.info"] = true, ["sys.sleep"] = true,
-               ["counter.open"] = true, ["group.open"] = true, ["eventset.open"] = true, ["trace.open"] = true,
-               ["event.set_sysfs"] = true, ["samples.new"] = true, ["live.start"] = true, ["command.spawn"] = true,
-               ["section.text"] = true, ["watchpoint.find"] = true, ["watchpoint.plan"] = true,
-               ["plugin.provide"] = true }
--- One list is a walk over all of libpfm4 and tracefs; sleeping sleeps; 2^31 samples may well fit, but take a minute.
-local few = {
-  ["event.list"] = { NIL, -1, "a\0b", {}, print },
-  ["sys.sleep"] = { NIL, true, -1, 0 / 0, 1 / 0, 1e308, math.maxinteger, math.mininteger, "", "x", {}, print, file },
-  ["live.say"] = { NIL, true, {}, print, file }, -- what it says would be heard
-  ["live.stop_run"] = { NIL, true, "a\0b", {}, print, file },
-  ["section.write"] = { NIL, true, "", "a\0b", {}, print, file }, -- else it would
-  ["watchpoint.plan"] = { NIL, true, "", "a\0b", {}, { {} }, print, file }, -- so would this
-  ["samples.new"] = { NIL, true, 0, -1, 1, math.maxinteger, math.mininteger, 1 << 53, 0.5, 0 / 0, "x", {}, print, file },
-}
+local functions, names, slow, few = given.functions, given.names, given.slow, given.few
 local target = { "pid", "cpu", "inherit", "no_page" }
 local affinity = core.sys.affinity()
 
@@ -368,7 +174,7 @@ end, "", { "reference", "min", "delta", "last", "fits", "window" })
 handles.interception:close()
 attackoptions("intercept.install", function(_, options) return core.intercept.install(options) end, "",
   { "lib", "sym", "not" })
-handles.interception = newinterception()
+handles.interception = make.interception()
 attackoptions("watchpoint.plan", function(_, point)
   point.path, point.name = point.path or "/proc/self/exe", point.name or "main"
   return core.watchpoint.plan(dir .. "/nowhere/plan", { point })
@@ -395,44 +201,7 @@ for _, v in ipairs(values) do call("eventset()", core.eventset, arguments { v })
 
 -- --- the methods, on open and on closed handles ---
 
-local region = core.region.intern("misuse")
-local methods = {
-  counter = { read = {}, path = {} },
-  group = { read = {} },
-  eventset = { start = {}, read = {}, read_ts = {}, stop = {}, reset = {}, accum = { {} }, reader = {}, readings = {},
-               event = { 1 }, parts = { 1 } },
-  samples = { capacity = {}, push = { 1 }, clear = {}, copy = {}, append = { handles.samples }, sort = {},
-              quantile = { 0.5 }, moments = {}, format = { "1,2,", 1, 2 }, above = { 1, 10 }, histogram = { 0, 10, 4 } },
-  workload = { run = { { operation = "empty", samples = { handles.samples } } } },
-  trace = { location = { "l" }, flush = {}, stats = {}, attach = {}, detach = {}, plugin = { handles.plugin, 0 } },
-  section = { start = {}, stop = { {} }, enter = {}, info = {}, quantile = { 50 } },
-  sectionscope = { stop = { { operations = 1 } } },
-  profile = { nodes = {}, stats = {}, functions = {} },
-  spool = { story = {}, sums = {}, profile = {}, flow = { function() end }, beside = { {} },
-            trace = { dir .. "/nosuch", "misuse", dir .. "/nosuch.series", function() end } },
-  flow = { stop = {}, graphs = {}, refused = {} },
-  luasubstrate = { flush = {}, stats = {} },
-  substrateplugin = { record = { true }, stats = {} },
-  tune = { stop = {}, lines = {}, log = {}, stats = {} },
-  balancer = { stop = {}, lines = {}, log = {}, take = {}, stats = {}, rule = {} },
-  controller = { step = { 1, 2, 3 } },
-  buffer = { take = { {}, {}, {}, {}, {} }, leave_out = { 1, true }, stats = {} },
-  interception = { stats = {} },
-  filter = { wants = { "/usr/include/a.h", "a()", "_Z1av" } },
-  sdelibrary = { counter = { "COUNTER", {} }, recorder = { "RECORDER", {} }, set = { "SET" },
-                 group = { "GROUP", "sum", "COUNTER" }, describe = { "COUNTER", "counts" },
-                 unregister = { "COUNTER" }, shutdown = {} },
-  sdecounter = { add = { 1 }, read = {}, reset = {}, info = {} },
-  watchpoints = { summary = {}, lane = { 1 }, values = { 1 } },
-  command = { pid = {}, start = {}, wait = { 5 }, kill = { 0 } },
-  recorder = { push = { 1 }, values = { 1, 2 }, quantile = { 50 }, count = {}, dropped = {}, nans = {}, error = {},
-               reset = {}, epoch = {}, info = {} },
-  countingset = { insert = { "e", 1 }, remove = { "e", 1 }, values = {}, info = {} },
-  sdeevent = { read = { 1 }, write = { 1 }, reset = {}, info = {}, open = {} },
-  location = { enter = { region }, leave = { region }, metric = { { 1 } } },
-  link = { ask = { "eval", "1 + 1", 1 } },
-  plugin = { start = {}, collect = {}, series = {}, info = {}, stop = {} },
-}
+local methods = given.methods(handles)
 
 local function methodsof(h)
   local index = debug.getmetatable(h).__index
@@ -471,12 +240,12 @@ attack("reader (closed)", reader, {}, true)
 
 -- --- the metamethods, called by hand on everything ---
 
-for kind, h in pairs(newhandles()) do
+for kind, h in pairs(make.all()) do
   for name, f in pairs(debug.getmetatable(h)) do
     if type(f) == "function" then attack(kind .. "." .. name, f, { dead[kind] }, false) end
   end
 end
-handles = newhandles() -- the attack above closed what it met
+handles = make.all() -- the attack above closed what it met
 for kind, h in pairs(handles) do
   for _, name in ipairs { "close" } do
     local f = methodsof(h)[name]
@@ -496,7 +265,7 @@ for kind, h in pairs(handles) do
 end
 
 -- A userdata that wears another's metatable is still not one of ours.
-for _, h in pairs(newhandles()) do
+for _, h in pairs(make.all()) do
   local mt, impostor = debug.getmetatable(h), io.tmpfile()
   local own = debug.getmetatable(impostor)
   debug.setmetatable(impostor, mt)
@@ -508,7 +277,7 @@ end
 
 collectgarbage("generational")
 for i = 1, 20 do
-  local h = newhandles()
+  local h = make.all()
   setmetatable({}, { __gc = function() -- runs at some allocation of the bindings, and closes what they work on
     for _, x in pairs(h) do x:close() end
   end })
@@ -531,7 +300,7 @@ print(("calls %d raised %d refused %d answered %d broken %d"):format(counts.call
   counts.answered, broken))
 
 -- Handles that are open at the end are closed by the state, in whatever order; finalizers use them meanwhile.
-local last = newhandles()
+local last = make.all()
 _G.kept = setmetatable({ last, last.eventset:reader(), last.trace:location("end") }, { __gc = function(t)
   for kind, h in pairs(t[1]) do
     for name, f in pairs(methodsof(h)) do
@@ -540,7 +309,7 @@ _G.kept = setmetatable({ last, last.eventset:reader(), last.trace:location("end"
     end
   end
   pcall(t[2])
-  pcall(t[3].enter, t[3], region)
+  pcall(t[3].enter, t[3], given.region)
 end })
 io.stdout:flush()
 os.exit(broken == 0, true)

@@ -22,9 +22,9 @@ local function load(name, ...)
   return assert(pml.plugin.load { name = name, path = folder, metrics = { ... } })
 end
 
---- Wait for something, at most five seconds.
+--- Wait for something, at most a minute.
 local function eventually(f)
-  for _ = 1, 500 do
+  for _ = 1, 6000 do
     local value = f()
     if value then return value end
     core.sys.sleep(0.01)

@@ -20,11 +20,11 @@ local function start(name, options)
   return p, events
 end
 
---- The last value of each series once it was read after the call; at most five seconds. A value has the time at which
+--- The last value of each series once it was read after the call; at most a minute. A value has the time at which
 --- its reading was over: the first one that is younger than the call may have been begun before.
 local function fresh(p)
   local now = core.clock.ns()
-  for _ = 1, 500 do
+  for _ = 1, 6000 do
     core.sys.sleep(0.01)
     assert(p:collect())
     local last, young = {}, true

@@ -97,7 +97,7 @@ end
 
 --- The first socket of an application that serves below a runtime folder, once there is one.
 function M.wait_for_socket(runtime)
-  for _ = 1, 200 do
+  for _ = 1, 1200 do
     local pipe = assert(io.popen("ls -d " .. M.quote(runtime) .. "/pmlua/* 2>/dev/null"))
     local path = pipe:read("l")
     pipe:close()

@@ -46,29 +46,32 @@ end)
 describe("A signal", function()
   after_each(support.cleanup)
 
+  --- The script says how far it is by say(WHAT); `until said WHAT` waits for that.
   local function run(code, kill)
-    local file = support.spit(support.folder() .. "/s.lua", "local sys = require 'pmlua'.sys\n" .. code)
-    return support.shell(("%s/pmlua %s & pid=$!; sleep 0.7; %s; wait $pid"):format(support.build, file,
-      (kill:gsub("PID", "$pid"))), 60)
+    local folder = support.folder()
+    local file = support.spit(folder .. "/s.lua", ("local sys = require 'pmlua'.sys "
+      .. "local function say(what) io.open('%s/' .. what, 'w'):close() end\n"):format(folder) .. code)
+    return support.shell(("said() { while ! test -e %s/$1; do sleep 0.05; done; }; %s/pmlua %s & pid=$!; %s; wait $pid")
+      :format(folder, support.build, file, (kill:gsub("PID", "$pid"))), 60)
   end
 
   -- A shell starts background jobs with SIGINT ignored; SIGTERM takes the same way.
   it("raises in a long loop that does not ask", function()
-    local status, _, err = run("sys.on_interrupt()\nwhile true do end", "kill -TERM PID")
+    local status, _, err = run("sys.on_interrupt() say 'ready'\nwhile true do end", "said ready; kill -TERM PID")
     assert.equal(1, status)
     assert.matches("^pmlua: [^\n]*s%.lua:3: interrupted\n$", err)
   end)
 
   it("is told to a script that asks, which then goes on to its end", function()
-    local status, out = run("sys.on_interrupt()\nwhile not sys.interrupted() do sys.sleep(10) end\n" ..
-      "for i = 1, 1e7 do end print 'tidied up'", "kill -INT PID; kill -TERM PID")
+    local status, out = run("sys.on_interrupt() say 'ready'\nwhile not sys.interrupted() do sys.sleep(10) end\n" ..
+      "for i = 1, 1e7 do end print 'tidied up'", "said ready; kill -INT PID; kill -TERM PID")
     assert.same({ 0, "tidied up\n" }, { status, out })
   end)
 
   it("ends the process the second time, and the first if nobody asked for it", function()
-    local status = run("sys.on_interrupt()\nwhile true do pcall(function() while true do end end) end",
-      "kill -TERM PID; sleep 0.3; kill -TERM PID")
+    local status = run("sys.on_interrupt() say 'ready'\npcall(function() while true do end end) say 'once'\nwhile true do end",
+      "said ready; kill -TERM PID; said once; kill -TERM PID")
     assert.equal(143, status)
-    assert.equal(143, (run("while true do end", "kill -TERM PID")))
+    assert.equal(143, (run("say 'ready' while true do end", "said ready; kill -TERM PID")))
   end)
 end)

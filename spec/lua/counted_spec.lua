@@ -40,7 +40,8 @@ int main(int argc, char **argv) {
     _exit(0);
   }
   if (argc > 2) wait(NULL);
-  if (argc > 3) { fflush(NULL); sleep(2); }
+  if (argc > 3) fclose(fopen(argv[2], "w")); /* until it may end, at most a minute */
+  for (int i = 0; argc > 3 && i < 6000 && access(argv[3], F_OK) != 0; i++) usleep(10000);
   printf("%g\n", s);
   return 0;
 }
@@ -274,11 +275,14 @@ int main(void) {
 
   counted("answers questions with the sum of its threads while it runs", function()
     local runtime = support.folder()
-    local line = "cd %s && XDG_RUNTIME_DIR=%s %s live --name COUNTED -- ./source 10 wait wait >/dev/null 2>&1 &"
+    local line = "cd %s && XDG_RUNTIME_DIR=%s %s live --name COUNTED -- ./source 10 counted end >/dev/null 2>&1 &"
     os.execute(line:format(quote(folder), quote(runtime), quote(command)))
     support.wait_for_socket(runtime)
+    local counted_all = support.shell_in(folder, "for i in $(seq 600); do test -e counted && exit 0; sleep 0.1; done; exit 1")
+    assert.equal(0, counted_all)
     local status, out, err = shell(quote(command) .. " query --json COUNTED " .. quote "sde:::BYFL::flop_count_I",
       "XDG_RUNTIME_DIR=" .. quote(runtime))
+    support.spit(folder .. "/end", "")
     assert.same({ 0, "" }, { status, err })
     assert.matches('"value": ?1%d%d%d%d[,}\n]', out)
   end)

@@ -370,7 +370,7 @@ return pml.experiment { name = "demo", factors = { k = { 1, 2 } }, rounds = 1000
   local function stop(signal)
     local path, dir = script(endless)
     local code, out, err = helper.shell(([[%s/pmlua %s --quiet --no-plot --out %s & p=$!
-      i=0; while [ $i -lt 500 ] && ! grep -qs '"rounds_done": [2-9]' %s/demo/latest/meta.json; do sleep 0.02; i=$((i + 1)); done
+      i=0; while [ $i -lt 3000 ] && ! grep -qs '"rounds_done": [2-9]' %s/demo/latest/meta.json; do sleep 0.02; i=$((i + 1)); done
       kill -%s $p; wait $p]]):format(helper.build, path, dir, dir, signal))
     return code, out, err, dir .. "/demo/latest"
   end

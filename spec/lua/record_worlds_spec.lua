@@ -233,12 +233,12 @@ describe("pmlua record, when things go wrong,", function()
 
   it("tells the rest of a process that was still running", function()
     local _, _, err = shell(command .. " record --sym crc32 -o late -- sh -c '" ..
-      "(: >begun; for i in $(seq 100); do test -e told && break; sleep 0.1; done; ./grave none) >/dev/null 2>&1 & " ..
+      "(: >begun; for i in $(seq 600); do test -e told && break; sleep 0.1; done; ./grave none) >/dev/null 2>&1 & " ..
       "until test -e begun; do sleep 0.01; done; ./grave none >/dev/null'")
     assert.truthy(err:find("is still running; when it has ended, tell the rest with pmlua record --finish", 1, true), err)
     support.spit(dir .. "/told", "")
     local finished, said
-    for _ = 1, 50 do
+    for _ = 1, 300 do
       finished, _, said = shell("sleep 0.1; " .. command .. " record --finish late")
       if not said:find("still running") then break end
     end

@@ -78,13 +78,13 @@ local s = pml.section.define { label = "done", exclusive = true }
 for _ = 1, 5 do s:start() s:stop { operations = 10 } end
 pml.section.start "at work"
 io.open("ready", "w"):close()
-for _ = 1, 600 do
+for _ = 1, 2400 do
   if io.open "end" then os.exit(0) end
   pml.sys.sleep(0.05)
 end
 ]])
     os.execute(environment .. command .. " run.lua >out 2>err &")
-    for _ = 1, 200 do
+    for _ = 1, 1200 do
       if io.open(dir .. "/ready") then break end
       support.core.sys.sleep(0.05)
     end
@@ -110,14 +110,14 @@ describe("A program under pmlua live", function()
 local pml = require "pmlua"
 local s = pml.section.define { label = "unchanged" }
 s:start() s:stop()
-for _ = 1, 600 do
+for _ = 1, 2400 do
   if io.open "end" then os.exit(0) end
   pml.sys.sleep(0.05)
 end
 ]])
     os.execute(environment .. ("%s live --name UNCHANGED -- %s run.lua >out 2>err &"):format(command, command))
     local status, out, err
-    for _ = 1, 100 do
+    for _ = 1, 600 do
       status, out, err = support.shell(environment .. command .. " report UNCHANGED")
       if status == 0 then break end
       support.core.sys.sleep(0.1)

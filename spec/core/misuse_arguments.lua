@@ -1,0 +1,109 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+-- spec/core/misuse_arguments.lua - valid arguments of every function and method of the bindings, for misuse_calls.lua.
+
+local core = require "pmlua.core"
+local values = require "misuse_values"
+local NIL, file = values.NIL, values.file
+
+local dir = arg[1]
+local M = {}
+
+M.names = { "task-clock", "page-faults" }
+M.functions = {
+  clock = { ticks = {}, ticks_ordered = {}, ns = {}, to_ns = { 1 }, at_ns = { 1 }, realtime_ns = {}, info = {} },
+  event = { parse = { "task-clock" }, list = { "task-clock", false }, pmus = {}, has_pmu = {}, set_sysfs = { "/sys" } },
+  command = { spawn = { { "/bin/true" } } },
+  count = { read = { "/nowhere/counts" }, kinds = {}, here = {} },
+  counter = { open = { "task-clock", {} } },
+  group = { open = { M.names, {} } },
+  eventset = { open = { M.names, {} } },
+  region = { intern = { "r", "f.c", 1 }, describe = { 1 }, count = {}, demangle = { "_ZN1a1bEv" } },
+  samples = { new = { 4 } },
+  workload = { load = { "/nowhere/x.so" } },
+  trace = { open = { dir, {} } },
+  section = { define = { { label = "misuse", record = true } }, start = { "misuse" }, stop = { "misuse", {} },
+              report = { {} }, reset = {}, enable = { true }, text = { {} }, timeline = { 8 },
+              write = { dir .. "/nowhere/sections" } },
+  profile = { open = {}, bucket_ns = { 100 } },
+  spool = { open = { dir .. "/nosuch.spool" } },
+  buffer = { open = { { records = 256, threads = 2 } } },
+  substrate = { load = { "no_such", { path = "/nowhere", directory = "/nowhere" } }, lines = {}, list = {},
+                each = { { enter = function() end, flush = function() end } } },
+  intercept = { install = { { lib = "libnothing", sym = "f*", ["not"] = "g*" } } },
+  filter = { open = { dir .. "/misuse.filter" } },
+  tune = { open = { { rules = { { region = "misuse", threads = 2 } }, dry_run = true } }, allowed = {} },
+  balance = { open = { { sync = { "misuse" }, dry_run = true } }, controller = { { reference = 3e9 } } },
+  sde = { library = { "MISUSE" }, find = { "MISUSE::COUNTER" }, list = {}, hook = { "/nonexistent" } },
+  sys = { interrupted = {}, on_interrupt = { false }, pid = {}, uname = {}, isatty = { 1 }, affinity = {}, pin = { 0 },
+          sleep = { 0 }, exec = { { "/nowhere/program" }, { MISUSE = "yes" } }, fsync = { dir },
+          realpath = { dir }, setid = { dir }, cpu = {},
+          nprocs = {} },
+  link = { connect = { "/nowhere/socket" } },
+  watchpoint = { available = {}, find = { "/proc/self/exe", "main", false }, load = { "/nowhere/watchpoints" },
+                 plan = { dir .. "/nowhere/plan", { { path = "/proc/self/exe", name = "main" } }, 1 } },
+  plugin = { load = { { name = "nowhere" } }, find = { "misuse1" }, list = {}, read = { "nowhere.series" },
+             provide = { { name = "misuse", kind = "code", text = "return {}", events = { { name = "e" } } } } },
+  flow = { open = { { metrics = { "misuse" }, labels = 9 } } },
+  live = { start = { { name = "misuse" } }, stop = {}, path = {}, folder = {}, rule = { "rule" }, cancel = { 1 },
+           rules = {}, functions = {}, call = { "f", 1 }, stop_run = {}, say = {} },
+}
+M.slow = { ["event.list"] = true, ["event.parse"] = true, ["clock.info"] = true, ["sys.sleep"] = true,
+           ["counter.open"] = true, ["group.open"] = true, ["eventset.open"] = true, ["trace.open"] = true,
+           ["event.set_sysfs"] = true, ["samples.new"] = true, ["live.start"] = true, ["command.spawn"] = true,
+           ["section.text"] = true, ["watchpoint.find"] = true, ["watchpoint.plan"] = true,
+           ["plugin.provide"] = true }
+-- One list is a walk over all of libpfm4 and tracefs; sleeping sleeps; 2^31 samples may well fit, but take a minute.
+M.few = {
+  ["event.list"] = { NIL, -1, "a\0b", {}, print },
+  ["sys.sleep"] = { NIL, true, -1, 0 / 0, 1 / 0, 1e308, math.maxinteger, math.mininteger, "", "x", {}, print, file },
+  ["live.say"] = { NIL, true, {}, print, file }, -- what it says would be heard
+  ["live.stop_run"] = { NIL, true, "a\0b", {}, print, file },
+  ["section.write"] = { NIL, true, "", "a\0b", {}, print, file }, -- else it would
+  ["watchpoint.plan"] = { NIL, true, "", "a\0b", {}, { {} }, print, file }, -- so would this
+  ["samples.new"] = { NIL, true, 0, -1, 1, math.maxinteger, math.mininteger, 1 << 53, 0.5, 0 / 0, "x", {}, print, file },
+}
+
+M.region = core.region.intern("misuse")
+
+--- Of the methods of each kind of handle, without the handle; some take others of @handles.
+function M.methods(handles)
+  return {
+    counter = { read = {}, path = {} },
+    group = { read = {} },
+    eventset = { start = {}, read = {}, read_ts = {}, stop = {}, reset = {}, accum = { {} }, reader = {}, readings = {},
+                 event = { 1 }, parts = { 1 } },
+    samples = { capacity = {}, push = { 1 }, clear = {}, copy = {}, append = { handles.samples }, sort = {},
+                quantile = { 0.5 }, moments = {}, format = { "1,2,", 1, 2 }, above = { 1, 10 }, histogram = { 0, 10, 4 } },
+    workload = { run = { { operation = "empty", samples = { handles.samples } } } },
+    trace = { location = { "l" }, flush = {}, stats = {}, attach = {}, detach = {}, plugin = { handles.plugin, 0 } },
+    section = { start = {}, stop = { {} }, enter = {}, info = {}, quantile = { 50 } },
+    sectionscope = { stop = { { operations = 1 } } },
+    profile = { nodes = {}, stats = {}, functions = {} },
+    spool = { story = {}, sums = {}, profile = {}, flow = { function() end }, beside = { {} },
+              trace = { dir .. "/nosuch", "misuse", dir .. "/nosuch.series", function() end } },
+    flow = { stop = {}, graphs = {}, refused = {} },
+    luasubstrate = { flush = {}, stats = {} },
+    substrateplugin = { record = { true }, stats = {} },
+    tune = { stop = {}, lines = {}, log = {}, stats = {} },
+    balancer = { stop = {}, lines = {}, log = {}, take = {}, stats = {}, rule = {} },
+    controller = { step = { 1, 2, 3 } },
+    buffer = { take = { {}, {}, {}, {}, {} }, leave_out = { 1, true }, stats = {} },
+    interception = { stats = {} },
+    filter = { wants = { "/usr/include/a.h", "a()", "_Z1av" } },
+    sdelibrary = { counter = { "COUNTER", {} }, recorder = { "RECORDER", {} }, set = { "SET" },
+                   group = { "GROUP", "sum", "COUNTER" }, describe = { "COUNTER", "counts" },
+                   unregister = { "COUNTER" }, shutdown = {} },
+    sdecounter = { add = { 1 }, read = {}, reset = {}, info = {} },
+    watchpoints = { summary = {}, lane = { 1 }, values = { 1 } },
+    command = { pid = {}, start = {}, wait = { 5 }, kill = { 0 } },
+    recorder = { push = { 1 }, values = { 1, 2 }, quantile = { 50 }, count = {}, dropped = {}, nans = {}, error = {},
+                 reset = {}, epoch = {}, info = {} },
+    countingset = { insert = { "e", 1 }, remove = { "e", 1 }, values = {}, info = {} },
+    sdeevent = { read = { 1 }, write = { 1 }, reset = {}, info = {}, open = {} },
+    location = { enter = { M.region }, leave = { M.region }, metric = { { 1 } } },
+    link = { ask = { "eval", "1 + 1", 1 } },
+    plugin = { start = {}, collect = {}, series = {}, info = {}, stop = {} },
+  }
+end
+
+return M

@@ -1,0 +1,125 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+-- spec/core/misuse_handles.lua - handles of every kind, for misuse_calls.lua, whose arguments it reads.
+
+local core = require "pmlua.core"
+
+local dir, server, workload = arg[1], arg[2], arg[3] ~= "-" and arg[3] or nil
+local M = {}
+
+local function trace()
+  local path = os.tmpname()
+  os.remove(path)
+  path = dir .. "/" .. path:match("[^/]*$")
+  assert(os.execute("mkdir -p '" .. path .. "'"))
+  return assert(core.trace.open(path, { metrics = { { name = "m" } }, buffer = 16 }))
+end
+
+local function filter()
+  local path = dir .. "/misuse.filter"
+  local f <close> = assert(io.open(path, "w"))
+  f:write("SCOREP_REGION_NAMES_BEGIN EXCLUDE a*\nSCOREP_REGION_NAMES_END\n")
+  f:close()
+  return assert(core.filter.open(path))
+end
+
+--- A plugin is open once: the last that was asked for. Nil: those of the specs are not built.
+local loaded
+function M.substrate()
+  if loaded then loaded:close() end
+  loaded = core.substrate.load("nothing", { path = (os.getenv "PMLUA_BUILD" or "build") .. "/spec/plugins" })
+  return loaded
+end
+
+--- What `true` leaves when it is recorded; nil: the library cannot be preloaded here.
+local function spool()
+  local folder = os.tmpname()
+  os.remove(folder)
+  folder = dir .. "/" .. folder:match("[^/]*$")
+  os.execute(("mkdir -p '%s'; LD_PRELOAD=$(realpath %s/preload/libpmlua-record.so) PMLUA_RECORD_DIR='%s' true 2>/dev/null")
+    :format(folder, os.getenv("PMLUA_BUILD") or "build", folder))
+  local path = io.popen(("ls '%s'/*.spool 2>/dev/null"):format(folder)):read("l")
+  return path and assert(core.spool.open(path))
+end
+
+-- The file that a watched process leaves: a head, 4096 lanes of 64 bytes, one chunk of 16384; one access.
+local function watchpoints()
+  local path = dir .. "/watchpoints"
+  local f <close> = assert(io.open(path, "wb"))
+  local bytes = 4096 + 4096 * 64 + 16384
+  local head = string.pack("<c8I4I4I8I4I4I4i4", "pmlwatch", 1, 1, bytes, 1, 1, 1, 42)
+  local lane = string.pack("<I4I4I8I8I8I4I4", 42, 0, 1, 0, 0, 1, 1)
+  local chunk = string.pack("<I4I4I8I8I8", 0, 1, 0, 7, 8)
+  f:write(head, ("\0"):rep(4096 - #head), lane, ("\0"):rep(4096 * 64 - #lane), chunk, ("\0"):rep(16384 - #chunk))
+  f:close()
+  return assert(core.watchpoint.load(path))
+end
+
+local function link() return assert(core.link.connect(server)) end
+
+-- A process has one: the last that was asked for. No library is called so: what is tried here are its doors.
+local installed
+function M.interception()
+  if installed then installed:close() end
+  installed = assert(core.intercept.install { lib = "libnothing-is-called-so" })
+  return installed
+end
+
+--- Of consumers of events there are 16: of these two the last that was made is open.
+local tuned, balanced
+function M.tune()
+  if tuned then tuned:close() end
+  tuned = assert(core.tune.open { rules = { { region = "misuse", threads = 2, enter = function() end } }, dry_run = true })
+  return tuned
+end
+function M.balancer()
+  if balanced then balanced:close() end
+  balanced = assert(core.balance.open { sync = { "misuse" }, reference = 3e9, min = 1e9, dry_run = true })
+  return balanced
+end
+
+local plugins = 0
+local function plugin()
+  plugins = plugins + 1
+  return assert(core.plugin.provide { name = "misuse" .. plugins, kind = "code", every = 0.01, events = { { name = "e" } },
+    text = "return { events = { 'e' }, collect = function() return { e = 1 } end }" })
+end
+
+--- One of each kind.
+function M.all()
+  local h = {}
+  h.counter = assert(core.counter.open("task-clock"))
+  h.group = assert(core.group.open { "task-clock", "page-faults" })
+  h.eventset = assert(core.eventset.open { "task-clock", "clock::ns" })
+  h.samples = assert(core.samples.new(8))
+  h.samples:push(3)
+  h.trace = trace()
+  h.location = assert(h.trace:location("main"))
+  local library = assert(core.sde.library("MISUSE"))
+  h.sdelibrary = library
+  h.sdecounter = assert(library:counter("COUNTER"))
+  h.recorder = assert(library:recorder("RECORDER", { type = "int64", cap = 1000 }))
+  h.recorder:push(3)
+  h.countingset = assert(library:set("SET"))
+  h.countingset:insert("element", 1)
+  h.sdeevent = assert(core.sde.find("MISUSE::COUNTER"))
+  h.section = assert(core.section.define { label = "misuse", record = true })
+  h.sectionscope = assert(h.section:enter())
+  h.profile = assert(core.profile.open())
+  h.spool = spool()
+  h.buffer = assert(core.buffer.open { records = 256, threads = 2 })
+  h.luasubstrate = assert(core.substrate.each { enter = function() end, flush = function() return { 1 } end })
+  h.substrateplugin = M.substrate()
+  h.tune, h.balancer = M.tune(), M.balancer()
+  h.controller = core.balance.controller { reference = 3e9 }
+  h.interception = M.interception()
+  h.filter = filter()
+  h.link = link()
+  h.command = assert(core.command.spawn { "/bin/true" })
+  h.watchpoints = watchpoints()
+  h.plugin = plugin()
+  h.flow = assert(core.flow.open { metrics = { "misuse" } })
+  h.workload = workload and assert(core.workload.load(workload)) or nil
+  return h
+end
+
+return M
