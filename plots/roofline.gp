@@ -36,6 +36,11 @@ stats "points.dat" using (keep(strcol(1), strcol(2), strcol(4), column(5), colum
 
 counted_by = "hand"
 stats "points.dat" using (strcol(4) ne "placed" ? (counted_by = strcol(10), 0) : 0) nooutput
+# What was placed may be counted otherwise: by hand, or at source.
+placed_by = ""
+both(a, b) = a eq "" || a eq b ? b : "counted as the table says"
+stats "points.dat" using (strcol(4) eq "placed" ? (placed_by = both(placed_by, strcol(10)), 0) : 0) nooutput
+placed = "star: a section of the user" . (placed_by eq "" ? "" : placed_by eq "hand" ? " (by hand)" : " (" . plain(placed_by) . ")")
 counted_by = counted_by eq "hand" ? "by hand from the source" : "by the " . plain(counted_by)
 
 lowest = 1e30
@@ -59,7 +64,7 @@ set xrange [from_x:to_x]
 set yrange [lowest / 3 : highest * 3]
 set multiplot
 set label 1 "Roofs of this machine, and the kernels under them" at screen 0.012, 0.966 left font ",16" noenhanced
-set label 2 "per core, all cores at work; roofs: fastest batch, points: medians of the fastest build; colour: where the vectors lie; star: a section of the user, red above every roof" \
+set label 2 "all cores at work; roofs: fastest batch, points: medians of the fastest build; colour: where the vectors lie; " . placed . ", red above every roof" \
   at screen 0.012, 0.928 left font ",9" noenhanced textcolor rgb col_grey
 array panel_precision[2] = ["double", "single"]
 do for [panel = 1:2] {

@@ -29,7 +29,7 @@ struct pml_counts {
   uint64_t modules, refused; /* refused: of another pmlua, which spoil the counts */
   uint64_t uncounted;
   char command[1024]; /* separated by blanks; cut where it is longer */
-  char others[512]; /* libraries that counted nothing, parted by commas, as of its exit; "": none, or it did not exit */
+  char others[512]; /* what counts nothing, parted by commas: libraries, the program; as of its exit if it came to it */
   size_t nevents;   /* Byfl's nine */
   uint64_t *event;
   size_t ncells; /* kinds of operation */

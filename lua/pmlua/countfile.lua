@@ -16,7 +16,7 @@ local M = {}
 ---@field at string source, final, mixed, or none
 ---@field events table<string, integer> Byfl's nine sums, over all processes
 ---@field operations table<string, integer> by kind: those that there were
----@field notes string[] what the counts leave out
+---@field notes string[] what the counts leave out, each a sentence of its own
 
 local function escaped(text) return (text:gsub("[%^%$%(%)%%%.%[%]%*%+%-%?]", "%%%0")) end
 
@@ -43,33 +43,35 @@ end
 
 local function plural(n, one, many) return ("%d %s"):format(n, n == 1 and one or many) end
 
---- Names of libraries, each once.
+--- Names of programs and libraries, each once.
 local function others_of(processes)
   local list, known = {}, {}
   for _, p in ipairs(processes) do
-    for name in p.others:gmatch("[^, ]+") do
-      if not known[name] then known[name], list[#list + 1] = true, name end
+    for name in (p.others .. ", "):gmatch "(.-), " do
+      if name ~= "" and not known[name] then known[name], list[#list + 1] = true, name end
     end
   end
   return table.concat(list, ", ")
 end
 
 local function notes_of(processes)
-  local notes, uncounted, refused, sharing = {}, 0, 0, 0
+  local notes, uncounted, refused, sharing, running = {}, 0, 0, 0, 0
   for _, p in ipairs(processes) do
     uncounted, refused, sharing = uncounted + p.uncounted, refused + p.refused, sharing + p.sharing
+    if not p.ended and lfs.attributes(("/proc/%d"):format(p.pid), "mode") then running = running + 1 end
   end
   if uncounted > 0 then
-    notes[#notes + 1] = plural(uncounted, "place", "places") .. " of the code could not be counted, such as inline assembly"
+    notes[#notes + 1] = "not counted: " .. plural(uncounted, "place", "places") .. " of the code, such as inline assembly"
   end
   local others = others_of(processes)
-  if others ~= "" then notes[#notes + 1] = ("the work of %s, compiled otherwise"):format(others) end
+  if others ~= "" then notes[#notes + 1] = ("not counted: the work of %s, compiled otherwise"):format(others) end
   if refused > 0 then
-    notes[#notes + 1] = plural(refused, "module is", "modules are") .. " of another pmlua: the counts are wrong; compile again"
+    notes[#notes + 1] = "wrong: " .. plural(refused, "module is", "modules are") .. " of another pmlua; compile again"
   end
   if sharing > 0 then
-    notes[#notes + 1] = plural(sharing, "thread", "threads") .. " found no memory of their own: the counts may be low"
+    notes[#notes + 1] = "low, perhaps: " .. plural(sharing, "thread", "threads") .. " found no memory of their own"
   end
+  if running > 0 then notes[#notes + 1] = plural(running, "process", "processes") .. " still ran when this was counted" end
   return notes
 end
 

@@ -9,7 +9,7 @@
 -- and a handle may have
 --   set          string[], more of the command's environment
 --   attach(h, pid)   the command waits to begin
---   rows(h, ended)   the command has ended: its rows, in order
+--   rows(h, ended)   the command has ended: its rows, in order, and sentences about what they leave out
 --   close(h)
 
 local child = require "pmlua.child"
@@ -57,20 +57,22 @@ local function open(options)
 end
 
 local function gather(handles, ended)
-  local rows = {}
+  local rows, notes = {}, {}
   for _, h in ipairs(handles) do
-    for _, row in ipairs(h:rows(ended)) do
+    local list, more = h:rows(ended)
+    for _, row in ipairs(list) do
       row.source = h.source
       rows[#rows + 1] = row
     end
+    table.move(more or {}, 1, #(more or {}), #notes + 1, notes)
   end
-  return rows
+  return rows, notes
 end
 
 --- Run a command and count it.
 ---@param words string[]
 ---@param options? pmlua.CountOptions
----@return { ended: table, rows: pmlua.CountRow[] }? result
+---@return { ended: table, rows: pmlua.CountRow[], notes: string[] }? result
 ---@return string? err
 ---@return integer? status for the caller's own end, if it is the command that cannot be run
 function M.run(words, options)
@@ -88,10 +90,11 @@ function M.run(words, options)
       if h.attach then h:attach(pid) end
     end
   end)
-  local rows = ended and gather(handles, ended)
+  local rows, notes
+  if ended then rows, notes = gather(handles, ended) end
   close(handles)
   if not ended then return nil, err, NOT_RUN end
-  return { ended = ended, rows = rows }
+  return { ended = ended, rows = rows, notes = notes }
 end
 
 return M

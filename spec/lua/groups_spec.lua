@@ -126,7 +126,7 @@ describe("Every formula", function()
       stores = 25, instructions = 4000, conditional = 300, mispredicted = 10, indirect = 100, mistaken = 6, reads = 800,
       writes = 200, read_misses = 30, write_misses = 20, ll_read_misses = 10, ll_write_misses = 5 }
     local expected = {
-      compiler = { FLOPS = { flop = 200, flop_rate = 100, flop_share = 20 },
+      compiler = { FLOPS = { flop = 200, flop_rate = 100, flop_per_op = 0.2 },
         BANDWIDTH = { load_rate = 300, store_rate = 100, bandwidth = 400, intensity = 0.25 }, VECTOR = { bits_per_flop = 192 },
         LOADSTORE = { loads_per_store = 3, bytes_per_load = 8, bytes_per_store = 8 }, USER = { user_rate = 50, ratio = 2 } },
       simulation = { CYCLE = { instruction_count = 4000, branch_share = 10, mispredict_ratio = 4 },

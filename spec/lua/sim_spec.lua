@@ -102,6 +102,7 @@ sim.describe("pmlua stat --sim", function()
     end
     local _, _, err = support.shell(("%s stat --sim --section nosuch -- %s nested 10"):format(command, quote(dir .. "/sections")))
     assert.truthy(err:find("nothing was counted: section nosuch was never started", 1, true), err)
+    assert.falsy(err:find("is not told", 1, true), err)
   end)
 
   it("counts a section that is inside itself once", function()

@@ -41,6 +41,7 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* modules, forks */
 static uint64_t at_fork[PML_COUNT_CELLS];
 static const struct pml_count_module *counting[PML_COUNT_ROWS]; /* the first of them: where they are, not what */
 static size_t ncounting;
+static const void *newest; /* the object that the last of them is in */
 
 static uint64_t *hold(void);
 static void release(uint64_t *cells);
@@ -206,11 +207,25 @@ static void add_module(struct pml_count_area *a, const struct pml_count_module *
   if (ncounting < PML_COUNT_ROWS) counting[ncounting++] = m;
 }
 
+/* Where more modules count than are known here, nobody is said not to. */
+static void name_others(struct pml_count_area *a) {
+  if (ncounting < PML_COUNT_ROWS) pml__count_others(counting, ncounting, a->header.others, PML_COUNT_OTHERS);
+}
+
+/* Once for each object: it, or those that were loaded with it, may be all that is known when the process is killed. */
+static void look_round(struct pml_count_area *a, const struct pml_count_module *m) {
+  Dl_info in;
+  if (dladdr(m, &in) == 0 || in.dli_fbase == newest) return;
+  newest = in.dli_fbase;
+  name_others(a);
+}
+
 EXPORT void pml_count_module_begin(const struct pml_count_module *m) {
   struct pml_count_area *a = prepared();
   if (a == NULL || m == NULL) return;
   pthread_mutex_lock(&lock);
   add_module(a, m);
+  look_round(a, m);
   pthread_mutex_unlock(&lock);
   attach();
 }
@@ -228,6 +243,6 @@ __attribute__((destructor)) static void at_exit(void) {
   struct pml_count_area *a = __atomic_load_n(&area, __ATOMIC_ACQUIRE);
   if (a == NULL) return;
   a->header.ended = 1;
-  if (ncounting < PML_COUNT_ROWS) pml__count_others(counting, ncounting, a->header.others, PML_COUNT_OTHERS);
+  name_others(a);
   if (pml__count_wants_report()) pml__count_report(a);
 }

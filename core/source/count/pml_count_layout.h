@@ -34,7 +34,7 @@ struct pml_count_header {
   uint64_t stages;  /* a bit for each enum pml_count_stage among the modules */
   uint64_t used[PML_COUNT_CELLS / 64];
   char command[PML_COUNT_COMMAND]; /* arguments, each ended by 0; cut where they are longer */
-  char others[PML_COUNT_OTHERS];   /* libraries that count nothing, as of the exit; "" before it */
+  char others[PML_COUNT_OTHERS];   /* libraries that count nothing, as of the last that counts, and of the exit */
 };
 
 struct pml_count_row {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/source/count/pml_count_others.c - which of the objects that are loaded count nothing. */
+/* core/source/count/pml_count_others.c - which of the objects that are loaded count nothing: libraries, the program. */
 #include "source/count/pml_count_private.h"
 
+#include <errno.h>
 #include <link.h>
 #include <string.h>
 
@@ -33,6 +34,7 @@ static int look(struct dl_phdr_info *info, size_t size, void *user) {
   (void)size;
   struct search *s = user;
   const char *slash = strrchr(info->dlpi_name, '/'), *name = slash != NULL ? slash + 1 : info->dlpi_name;
+  if (*name == '\0') name = program_invocation_short_name; /* it alone has none */
   size_t n = strlen(name), comma = s->n > 0 ? 2 : 0;
   if (n == 0 || expected(name)) return 0;
   for (size_t i = 0; i < s->nmodules; i++)

@@ -147,9 +147,11 @@ local function stat(o, out)
   if not result then return nil, err, status end
   if o.json then
     local json = require "pmlua.json"
-    out:write(json.encode { command = json.array(o.words), ended = result.ended, counts = json.array(result.rows) })
+    out:write(json.encode { command = json.array(o.words), ended = result.ended, counts = json.array(result.rows),
+      notes = json.array(result.notes) })
   else
     out:write("\n", require("pmlua.tabulate")({ "event", "count", "unit", "counted by", "" }, rows_of(result)), "\n")
+    for _, note in ipairs(result.notes) do out:write(note, "\n") end
     if not o.events then tell_no_pmu() end
   end
   return result.ended

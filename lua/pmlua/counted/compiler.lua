@@ -14,7 +14,8 @@ return {
       metrics = {
         { name = "flop", unit = "flop", formula = "flops" },
         { name = "flop_rate", unit = "flop/s", formula = "flops / time" },
-        { name = "flop_share", unit = "%", formula = "100 * flops / operations", about = "of all operations" },
+        { name = "flop_per_op", unit = "flop/operation", formula = "flops / operations",
+          about = "of all operations, loads and branches among them; where multiplications and additions are fused, up to 2" },
       },
     },
     BANDWIDTH = {

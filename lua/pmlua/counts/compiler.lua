@@ -32,8 +32,7 @@ local function rows(self)
   if not counts and not self.asked then return out end
   if counts then self.source = countfile.label(counts.at) end
   for i, name in ipairs(self.names) do out[i] = row_of(counts, name) end
-  if counts and #counts.notes > 0 then out[#out].reason = table.concat(counts.notes, "; ") end
-  return out
+  return out, counts and counts.notes
 end
 
 local function close(self)

@@ -194,8 +194,12 @@ function M.warnings(all)
         .. "and are left out of the sums"):format(p.pid)
     end
   end
+  local never = all.section and all.totals[1] == 0
+  if never then out[#out + 1] = ("nothing was counted: section %s was never started"):format(sections.show(all.section)) end
   for _, p in ipairs(all.processes) do
-    if p.untold then out[#out + 1] = ("process %d: what its sections cost is not told: %s"):format(p.pid, p.untold) end
+    if p.untold and not never then
+      out[#out + 1] = ("process %d: what its sections cost is not told: %s"):format(p.pid, p.untold)
+    end
     for _, r in ipairs(p.regions) do
       if r.open > 0 then
         out[#out + 1] = ("section %s was never left by thread %d of process %d; it has its counts until the thread's end")
@@ -205,9 +209,6 @@ function M.warnings(all)
   end
   table.move(all.warnings, 1, #all.warnings, #out + 1, out)
   if #all.processes == 0 then out[#out + 1] = "nothing was counted: the program was killed, or never began" end
-  if all.section and all.totals[1] == 0 then
-    out[#out + 1] = ("nothing was counted: section %s was never started"):format(sections.show(all.section))
-  end
   if not all.fixed then
     out[#out + 1] = "addresses are random here (setarch -R is not permitted): misses may differ from run to run"
   end

@@ -43,15 +43,18 @@
 #define EXPRESSION_mix(K, x, y, d) (K##_SPLAT(1) / K##_SQRT((x) * (x) + (y) * (y)))
 #define EXPRESSION_copy(K, x, y, d) (x)
 
-/* What an expression does not use, no build loads. */
-#define STEP(name, K)                                                                                                  \
+/* What an expression does not use is not asked for, either. */
+#define BOTH(K, p) K##_LOAD(p)
+#define FIRST(K, p) K##_SPLAT(0)
+
+#define STEP(name, K, SECOND)                                                                                          \
   {                                                                                                                    \
-    K##_TYPE x = K##_LOAD(p + i), y = K##_LOAD(q + i), z = K##_SPLAT(s);                                               \
+    K##_TYPE x = K##_LOAD(p + i), y = SECOND(K, q + i), z = K##_SPLAT(s);                                              \
     (void)y, (void)z;                                                                                                  \
     K##_STORE(r + i, EXPRESSION_##name(K, x, y, z));                                                                   \
   }
 
-#define VECTORS(name)                                                                                                  \
+#define VECTORS(name, SECOND)                                                                                          \
   ALIGNED TARGET static void NAME(name)(const void *a, const void *b, void *c, const void *d, size_t n) {              \
     const ONE_TYPE *restrict p = a, *restrict q = b, s = *(const ONE_TYPE *)d;                                         \
     ONE_TYPE *restrict r = c;                                                                                          \
@@ -59,11 +62,11 @@
     (void)q, (void)s;                                                                                                  \
     for (; i < whole; i += LANES) {                                                                                    \
       COUNTED(i);                                                                                                      \
-      STEP(name, VEC)                                                                                                  \
+      STEP(name, VEC, SECOND)                                                                                          \
     }                                                                                                                  \
     for (; i < n; i++) {                                                                                               \
       COUNTED(i);                                                                                                      \
-      STEP(name, ONE)                                                                                                  \
+      STEP(name, ONE, SECOND)                                                                                          \
     }                                                                                                                  \
   }
 
@@ -79,13 +82,13 @@
 #pragma STDC FP_CONTRACT OFF
 #endif
 
-VECTORS(add)
-VECTORS(mult)
-VECTORS(fma)
-VECTORS(divide)
-VECTORS(sqrt)
-VECTORS(mix)
-VECTORS(copy)
+VECTORS(add, BOTH)
+VECTORS(mult, BOTH)
+VECTORS(fma, BOTH)
+VECTORS(divide, BOTH)
+VECTORS(sqrt, FIRST)
+VECTORS(mix, BOTH)
+VECTORS(copy, FIRST)
 
 /* Four loads to a turn, so that counting is not what limits it. */
 ALIGNED TARGET static void NAME(load)(const void *a, const void *b, void *c, const void *d, size_t n) {
