@@ -5,6 +5,7 @@
 #include "adapter/pml_section_private.h"
 #include "base/pml_clock.h"
 #include "base/pml_error.h"
+#include "base/pml_stream_private.h"
 
 #include <errno.h>
 #include <math.h>
@@ -30,10 +31,12 @@ static uint32_t state(void) {
   return __atomic_load_n(&pml__section_state, __ATOMIC_RELAXED);
 }
 
-/* Out of line for the same reason: only who has consumers pays for the event's fields. */
-RARE static void tell(enum pml_stream_kind kind, const struct pml_section *s, uint64_t ticks, const uint64_t *values) {
+/* Inline, with a constant kind: only who has consumers pays for the event's fields, and calls the only one directly. */
+static inline void tell(enum pml_stream_kind kind, const struct pml_section *s, uint64_t ticks,
+                        const uint64_t *values) {
+  if (PML_LIKELY(!pml__stream_wanted(kind))) return;
   struct pml_stream_event e = {ticks, s->region, values != NULL ? s->list->metrics : NULL, values};
-  pml_stream_raise(kind, &e);
+  pml__stream_hand(kind, &e);
 }
 
 /* ---- start ---- */
@@ -82,7 +85,7 @@ RARE static int start_rare(struct pml_section *s) {
   struct pml__section_frame *f = push(t, s, stat);
   if (err >= 0) f->row = row;
   f->ticks = pml_clock_ticks();
-  if (pml_stream_wanted(PML_STREAM_ENTER)) tell(PML_STREAM_ENTER, s, f->ticks, f->row);
+  tell(PML_STREAM_ENTER, s, f->ticks, f->row);
   return err < 0 ? err : 0;
 }
 
@@ -100,7 +103,7 @@ __attribute__((noinline)) static int start_counted(struct pml_section *s) {
   struct pml__section_frame *f = push(t, s, stat);
   f->row = row;
   uint64_t ticks = f->ticks = pml_clock_ticks();
-  if (pml_stream_wanted(PML_STREAM_ENTER)) tell(PML_STREAM_ENTER, s, ticks, row);
+  tell(PML_STREAM_ENTER, s, ticks, row);
   return 0;
 }
 
@@ -109,12 +112,12 @@ int pml__section_start(struct pml_section *s) {
   uint32_t epoch = state();
   if (PML_UNLIKELY(epoch == 0)) return 0; /* other languages have not asked before */
   if (PML_UNLIKELY(s == NULL)) return start_rare(s);
-  if (s->counted) return start_counted(s);
+  if (PML_UNLIKELY(s->counted)) return start_counted(s);
   struct pml__section_stat *stat = stat_here(t, s->index);
   if (PML_UNLIKELY(stat == NULL || t->top + 1 == t->limit || stat->epoch != epoch)) return start_rare(s);
   struct pml__section_frame *f = push(t, s, stat);
   uint64_t ticks = f->ticks = pml_clock_ticks();
-  if (pml_stream_wanted(PML_STREAM_ENTER)) tell(PML_STREAM_ENTER, s, ticks, NULL);
+  tell(PML_STREAM_ENTER, s, ticks, NULL);
   return 0;
 }
 
@@ -218,7 +221,6 @@ static void charge(struct pml__section_thread *t, struct pml__section_frame *f, 
 
 static void tell_leaves(struct pml__section_thread *t, const struct pml__section_frame *f, uint64_t ticks,
                         const uint64_t *values) {
-  if (!pml_stream_wanted(PML_STREAM_LEAVE) && !pml_stream_wanted(PML_STREAM_ENTER)) return;
   for (const struct pml__section_frame *above = t->top; above > f; above--)
     tell(PML_STREAM_LEAVE, above->section, ticks, NULL);
   tell(PML_STREAM_LEAVE, f->section, ticks, values);
@@ -271,7 +273,7 @@ __attribute__((noinline)) static int stop_recorded(struct pml_section *s, uint64
   int err = end_call(t, f, ticks, values, work, iterations);
   f[-1].child += since(f->ticks, ticks);
   t->top = f - 1;
-  if (pml_stream_wanted(PML_STREAM_LEAVE)) tell(PML_STREAM_LEAVE, s, ticks, values);
+  tell(PML_STREAM_LEAVE, s, ticks, values);
   return err;
 }
 
@@ -295,7 +297,7 @@ __attribute__((noinline)) static int stop_counted(struct pml_section *s, uint64_
   pml__section_end_update(t);
   f[-1].child += d;
   t->top = f - 1;
-  if (pml_stream_wanted(PML_STREAM_LEAVE)) tell(PML_STREAM_LEAVE, s, ticks, now);
+  tell(PML_STREAM_LEAVE, s, ticks, now);
   return 0;
 }
 
@@ -306,7 +308,7 @@ __attribute__((always_inline)) static inline int stop(struct pml_section *s, con
   uint32_t epoch = state();
   if (PML_UNLIKELY(epoch == 0)) return 0;
   if (PML_UNLIKELY(f->section != s || f->stat->epoch != epoch)) return stop_rare(s, ticks, work, iterations);
-  if (s->counted) return stop_counted(s, ticks, work, iterations);
+  if (PML_UNLIKELY(s->counted)) return stop_counted(s, ticks, work, iterations);
   struct pml__section_stat *stat = f->stat;
   uint64_t d = since(f->ticks, ticks);
   int err = 0;
@@ -316,7 +318,7 @@ __attribute__((always_inline)) static inline int stop(struct pml_section *s, con
   pml__section_end_update(t);
   f[-1].child += d;
   t->top = f - 1;
-  if (pml_stream_wanted(PML_STREAM_LEAVE)) tell(PML_STREAM_LEAVE, s, ticks, NULL);
+  tell(PML_STREAM_LEAVE, s, ticks, NULL);
   return PML_LIKELY(err == 0) ? 0 : bad_work(s);
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/base/pml_stream.c - who consumes which events, and handing them out without a lock. */
+/* core/base/pml_stream.c - who consumes which events, and the threads that raise them. */
 #include "base/pml_stream.h"
 
 #include "base/pml_error.h"
@@ -33,21 +33,17 @@
  * before whatever the changer does then. The pointers are stored with release and loaded with acquire, so that who
  * finds a list finds it filled.
  *
- * An adapter that has general registers only (pml_stream_private.h) goes by the generation of a list in the place of
- * its pointer: it is stored and loaded at the same places, so the same holds of it. A thread knows what a generation
- * stands for only if membarrier(2) makes the fence; else each of its events finds that it does not, and
- * pml__stream_go_on() makes up for the exchange before it looks at the list.
+ * What is inline (pml_stream_private.h) goes by the generation of a list in the place of its pointer: it is stored and
+ * loaded at the same places, so the same holds of it. A thread knows what a generation stands for only if membarrier(2)
+ * makes the fence; else each of its events finds that it does not, and looks at the list in a pass that began with the
+ * exchange, or after pml__stream_go_on() has made up for it.
  */
 const struct pml__stream_list *pml__stream_list[PML_STREAM_KINDS];
 
 static struct pml__stream_list set_of_lists[2][PML_STREAM_KINDS];
 static unsigned set_in_use;
 
-/* Slots change under the lock, and only when no thread is in a list that names them. */
-static struct {
-  struct pml_stream_consumer consumer;
-  uint64_t id; /* 0: free */
-} slot[PML_STREAM_CONSUMERS_MAX];
+struct pml__stream_slot pml__stream_slot[PML_STREAM_CONSUMERS_MAX];
 static uint64_t order[PML_STREAM_CONSUMERS_MAX]; /* ids, in the order of adding */
 static uint32_t nconsumers;
 static uint64_t last_id, last_generation;
@@ -55,7 +51,7 @@ static uint64_t last_id, last_generation;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct pml__stream_thread *_Atomic threads;
 PML_THREAD_LOCAL struct pml__stream_thread *pml__stream_self __attribute__((tls_model("initial-exec")));
-static _Atomic uint64_t lost_threads; /* events of threads that there was no memory for */
+_Atomic uint64_t pml__stream_lost_threads;
 atomic_bool pml__stream_expedited;
 _Atomic uint64_t pml__stream_generation[PML_STREAM_KINDS] = {NOBODYS, NOBODYS, NOBODYS};
 static pthread_key_t key;
@@ -74,8 +70,9 @@ static void thread_ends(void *arg) {
   struct pml__stream_thread *t = arg;
   pthread_mutex_lock(&lock);
   for (uint32_t i = 0; i < PML_STREAM_CONSUMERS_MAX; i++) {
-    const struct pml_stream_consumer *c = &slot[i].consumer;
-    if (slot[i].id != 0 && t->at[i].id == slot[i].id && t->at[i].data != NULL && c->thread_end != NULL)
+    const struct pml_stream_consumer *c = &pml__stream_slot[i].consumer;
+    if (pml__stream_slot[i].id != 0 && t->at[i].id == pml__stream_slot[i].id && t->at[i].data != NULL &&
+        c->thread_end != NULL)
       c->thread_end(c->arg, t->at[i].data);
   }
   forget(t);
@@ -106,7 +103,7 @@ static void after_fork_in_child(void) {
     __atomic_store_n(&pml__stream_list[k], NULL, __ATOMIC_RELEASE);
     atomic_store_explicit(&pml__stream_generation[k], NOBODYS, memory_order_release);
   }
-  memset(slot, 0, sizeof slot);
+  memset(pml__stream_slot, 0, sizeof pml__stream_slot);
   nconsumers = 0;
   for (struct pml__stream_thread *t = atomic_load_explicit(&threads, memory_order_relaxed); t != NULL; t = t->next) {
     forget(t);
@@ -142,7 +139,7 @@ static struct pml__stream_thread *take_block(void) {
   return t;
 }
 
-__attribute__((noinline, cold)) static struct pml__stream_thread *thread_begins(void) {
+__attribute__((cold)) struct pml__stream_thread *pml__stream_thread_begins(void) {
   (void)pml_thread_self();
   struct pml__stream_thread *t = take_block();
   if (t == NULL) return NULL;
@@ -151,154 +148,6 @@ __attribute__((noinline, cold)) static struct pml__stream_thread *thread_begins(
   if (has_key) (void)pthread_setspecific(key, t);
   pml__stream_self = t;
   return t;
-}
-
-/* ---- handing out ---- */
-
-/* In a pass, so that the slot stays what it is. */
-__attribute__((noinline, cold)) static void begin_for(struct pml__stream_thread *t, uint32_t i) {
-  t->at[i].id = slot[i].id;
-  t->at[i].data = NULL;
-  if (slot[i].id == 0) return; /* a consumer forked: in the child there is none */
-  t->at[i].data = slot[i].consumer.thread_begin(slot[i].consumer.arg, pml_thread_id());
-}
-
-/* In a pass. */
-static void get_ready(struct pml__stream_thread *t, pml_region_t region) {
-  const struct pml__stream_list *list = __atomic_load_n(&pml__stream_list[PML_STREAM_ENTER], __ATOMIC_ACQUIRE);
-  for (uint32_t i = 0; list != NULL && i < list->n; i++) {
-    uint32_t at = list->at[i].slot;
-    if (t->at[at].id != list->at[i].id) begin_for(t, at);
-    if (t->at[at].data != NULL && slot[at].consumer.ready != NULL) slot[at].consumer.ready(t->at[at].data, region);
-  }
-}
-
-void pml__stream_ready(pml_region_t region) {
-  struct pml__stream_thread *t = pml__stream_self;
-  if (t == NULL && (t = thread_begins()) == NULL) return;
-  if (pml__stream_in_pass(t)) return; /* as its enter will be, for nobody */
-  if (!pml__stream_begin_pass(t)) return;
-  get_ready(t, region);
-  pml__stream_end_pass(t);
-}
-
-bool pml__stream_ready_in_pass(pml_region_t region) {
-  struct pml__stream_thread *t = pml__stream_self;
-  (void)__atomic_fetch_add(&t->passes, 0, __ATOMIC_SEQ_CST); /* the odd store, now as the exchange */
-  get_ready(t, region);
-  return t->several[PML_STREAM_ENTER].handed == 0;
-}
-
-static bool has_it(const struct pml__stream_several *s, uint64_t id) {
-  uint32_t i = 0;
-  while (i < s->handed && s->at[i].id != id) i++;
-  return i < s->handed;
-}
-
-/* To all but those that have it already; inline, as most callers know that none has. */
-__attribute__((always_inline)) static inline void hand_out(struct pml__stream_thread *t,
-                                                           const struct pml__stream_list *list,
-                                                           const struct pml__stream_several *have,
-                                                           const struct pml_stream_event *e) {
-  for (uint32_t i = 0; list != NULL && i < list->n; i++) {
-    uint32_t at = list->at[i].slot;
-    if (PML_UNLIKELY(have != NULL && has_it(have, list->at[i].id))) continue;
-    if (PML_UNLIKELY(t->at[at].id != list->at[i].id)) begin_for(t, at);
-    if (PML_LIKELY(t->at[at].data != NULL))
-      list->at[i].call(t->at[at].data, e);
-    else
-      pml__stream_count(&t->refused);
-  }
-}
-
-/* One consumer is what most have. Interrupted while it is learnt, the generation says that it is not. */
-static void learn_one(struct pml__stream_thread *t, enum pml_stream_kind kind, const struct pml__stream_list *list) {
-  const struct pml__stream_entry *only = &list->at[0];
-  if (list->n != 1 || !atomic_load_explicit(&pml__stream_expedited, memory_order_relaxed)) return;
-  if (t->at[only->slot].id != only->id || t->at[only->slot].data == NULL) return;
-  t->one[kind].generation = 0;
-  atomic_signal_fence(memory_order_seq_cst);
-  t->one[kind].call = only->call;
-  t->one[kind].data = t->at[only->slot].data;
-  atomic_signal_fence(memory_order_seq_cst);
-  t->one[kind].generation = list->generation;
-}
-
-__attribute__((noinline)) static void raise_to_all(enum pml_stream_kind kind, const struct pml_stream_event *e) {
-  struct pml__stream_thread *t = pml__stream_self;
-  if (PML_UNLIKELY(t == NULL) && (t = thread_begins()) == NULL) {
-    atomic_fetch_add_explicit(&lost_threads, 1, memory_order_relaxed);
-    return;
-  }
-  if (!pml__stream_begin_pass(t)) return;
-  const struct pml__stream_list *list = __atomic_load_n(&pml__stream_list[kind], __ATOMIC_ACQUIRE);
-  hand_out(t, list, NULL, e);
-  if (list != NULL) learn_one(t, kind, list);
-  pml__stream_end_pass(t);
-}
-
-/* The generation goes for the list, as in pml__stream_hand_plainly(): what is known is known only with membarrier(2).
- */
-void pml__stream_raise(enum pml_stream_kind kind, const struct pml_stream_event *e) {
-  struct pml__stream_thread *t = pml__stream_self;
-  if (PML_LIKELY(t != NULL) && PML_LIKELY(!pml__stream_in_pass(t))) {
-    pml__stream_begin_plainly(t);
-    uint64_t generation = atomic_load_explicit(&pml__stream_generation[kind], memory_order_acquire);
-    bool known = PML_LIKELY(t->one[kind].generation == generation);
-    if (known) t->one[kind].call(t->one[kind].data, e);
-    pml__stream_end_pass(t);
-    if (known) return;
-  }
-  raise_to_all(kind, e);
-}
-
-/* What the thread has for the consumers of @list; false: not all of them take events plainly. */
-static bool gather(struct pml__stream_thread *t, struct pml__stream_several *s, const struct pml__stream_list *list) {
-  if (list->n > PML__STREAM_SEVERAL) return false;
-  s->n = list->n;
-  s->handed = 0;
-  for (uint32_t i = 0; i < list->n; i++) {
-    uint32_t at = list->at[i].slot;
-    if (list->at[i].plain == NULL) return false;
-    if (t->at[at].id != list->at[i].id) begin_for(t, at);
-    if (t->at[at].data == NULL) return false;
-    s->at[i].plain = list->at[i].plain;
-    s->at[i].data = t->at[at].data;
-    s->at[i].id = list->at[i].id;
-  }
-  return true;
-}
-
-/* Interrupted while it is learnt, the generation says that it is not. */
-static void learn(struct pml__stream_thread *t, enum pml_stream_kind kind, const struct pml__stream_list *list) {
-  struct pml__stream_several *s = &t->several[kind];
-  if (t->known[kind].generation == list->generation || s->handed > 0 ||
-      !atomic_load_explicit(&pml__stream_expedited, memory_order_relaxed))
-    return;
-  t->known[kind].generation = 0;
-  atomic_signal_fence(memory_order_seq_cst);
-  if (!gather(t, s, list)) return;
-  t->known[kind].plain = s->n == 1 ? s->at[0].plain : pml__stream_hand_several;
-  t->known[kind].data = s->n == 1 ? s->at[0].data : s;
-  atomic_signal_fence(memory_order_seq_cst);
-  t->known[kind].generation = list->generation;
-}
-
-void pml__stream_go_on(enum pml_stream_kind kind, const struct pml_stream_event *e) {
-  struct pml__stream_thread *t = pml__stream_self;
-  (void)__atomic_fetch_add(&t->passes, 0, __ATOMIC_SEQ_CST); /* the odd store, now as the exchange */
-  const struct pml__stream_list *list = __atomic_load_n(&pml__stream_list[kind], __ATOMIC_ACQUIRE);
-  if (list != NULL) learn(t, kind, list);
-  hand_out(t, list, &t->several[kind], e);
-  t->several[kind].handed = 0;
-  pml__stream_end_pass(t);
-}
-
-void pml__stream_abandon(void) {
-  struct pml__stream_thread *t = pml__stream_self;
-  if (t == NULL || __atomic_load_n(&t->passes, __ATOMIC_RELAXED) % 2 == 0) return;
-  for (unsigned k = 0; k < PML_STREAM_KINDS; k++) t->several[k].handed = 0;
-  pml__stream_end_pass(t);
 }
 
 /* ---- who consumes ---- */
@@ -324,7 +173,7 @@ static void wait_for_all(void) {
 
 static uint32_t slot_of(uint64_t id) {
   uint32_t i = 0;
-  while (i < PML_STREAM_CONSUMERS_MAX && slot[i].id != id) i++;
+  while (i < PML_STREAM_CONSUMERS_MAX && pml__stream_slot[i].id != id) i++;
   return i;
 }
 
@@ -336,7 +185,7 @@ static void publish(void) {
     list->n = 0;
     for (uint32_t i = 0; i < nconsumers; i++) {
       uint32_t at = slot_of(order[i]);
-      const struct pml_stream_consumer *c = &slot[at].consumer;
+      const struct pml_stream_consumer *c = &pml__stream_slot[at].consumer;
       if (c->event[k] != NULL) list->at[list->n++] = (struct pml__stream_entry){c->event[k], c->plain[k], order[i], at};
     }
     list->generation = ++last_generation;
@@ -368,8 +217,8 @@ int pml_stream_add(const struct pml_stream_consumer *c, uint64_t *id) {
     err = pml_fail(PML_EFULL, "there are %u consumers of events already", PML_STREAM_CONSUMERS_MAX);
   } else {
     uint32_t at = slot_of(0);
-    slot[at].consumer = *c;
-    slot[at].id = order[nconsumers++] = *id = ++last_id;
+    pml__stream_slot[at].consumer = *c;
+    pml__stream_slot[at].id = order[nconsumers++] = *id = ++last_id;
     publish();
   }
   pthread_mutex_unlock(&lock);
@@ -384,7 +233,7 @@ int pml_stream_remove(uint64_t id) {
     if (order[i] != id) continue;
     memmove(&order[i], &order[i + 1], (--nconsumers - i) * sizeof order[0]);
     publish();
-    memset(&slot[slot_of(id)], 0, sizeof slot[0]);
+    memset(&pml__stream_slot[slot_of(id)], 0, sizeof pml__stream_slot[0]);
     err = 0;
   }
   pthread_mutex_unlock(&lock);
@@ -395,7 +244,7 @@ size_t pml_stream_list(struct pml_stream_listed out[PML_STREAM_CONSUMERS_MAX]) {
   pthread_mutex_lock(&lock);
   size_t n = nconsumers;
   for (size_t i = 0; i < n; i++) {
-    const struct pml_stream_consumer *c = &slot[slot_of(order[i])].consumer;
+    const struct pml_stream_consumer *c = &pml__stream_slot[slot_of(order[i])].consumer;
     out[i] = (struct pml_stream_listed){.id = order[i]};
     if (c->name != NULL) strncpy(out[i].name, c->name, sizeof out[i].name - 1);
     for (unsigned k = 0; k < PML_STREAM_KINDS; k++) {
@@ -413,5 +262,5 @@ void pml_stream_lost(struct pml_stream_lost *lost) {
     lost->nested += atomic_load_explicit(&t->nested, memory_order_relaxed);
     lost->refused += atomic_load_explicit(&t->refused, memory_order_relaxed);
   }
-  lost->refused += atomic_load_explicit(&lost_threads, memory_order_relaxed);
+  lost->refused += atomic_load_explicit(&pml__stream_lost_threads, memory_order_relaxed);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * core/base/pml_stream_private.h - handing out an event with general registers only, for adapters that run before
- * others' code has had its vector registers saved. Internal.
+ * core/base/pml_stream_private.h - handing out an event inline, also with general registers only, for adapters that run
+ * before others' code has had its vector registers saved. Internal.
  *
  * What is inline here is compiled with -mgeneral-regs-only by who uses it so. Ordering: see pml_stream.c.
  */
@@ -62,7 +62,16 @@ struct pml__stream_thread {
   struct pml__stream_thread *next;
 };
 
+/* Slots change under the stream's lock, and only when no thread is in a list that names them. */
+struct pml__stream_slot {
+  struct pml_stream_consumer consumer;
+  uint64_t id; /* 0: free */
+};
+
 #pragma GCC visibility push(hidden)
+
+extern struct pml__stream_slot pml__stream_slot[PML_STREAM_CONSUMERS_MAX];
+extern _Atomic uint64_t pml__stream_lost_threads; /* events of threads that there was no memory for */
 
 /* NULL until the thread's first event. */
 extern PML_THREAD_LOCAL struct pml__stream_thread *pml__stream_self __attribute__((tls_model("initial-exec")));
@@ -121,6 +130,49 @@ static inline bool pml__stream_in_pass(const struct pml__stream_thread *t) {
 static inline void pml__stream_begin_plainly(struct pml__stream_thread *t) {
   pml__own_add(&t->passes, 1);
   atomic_signal_fence(memory_order_seq_cst);
+}
+
+void pml__stream_raise_to_all(enum pml_stream_kind kind, const struct pml_stream_event *e);
+static inline void pml__stream_tell(enum pml_stream_kind kind, const struct pml_stream_event *e) {
+  struct pml__stream_thread *t = pml__stream_self;
+  if (PML_LIKELY(t != NULL) && PML_LIKELY(!pml__stream_in_pass(t))) {
+    pml__stream_begin_plainly(t);
+    uint64_t generation = atomic_load_explicit(&pml__stream_generation[kind], memory_order_acquire);
+    bool known = PML_LIKELY(t->one[kind].generation == generation);
+    if (known) t->one[kind].call(t->one[kind].data, e);
+    pml__stream_end_pass(t);
+    if (known) return;
+  }
+  pml__stream_raise_to_all(kind, e);
+}
+
+/* To as many as there are; a thread that is in the consumers already is counted. */
+void pml__stream_raise_to_all(enum pml_stream_kind kind, const struct pml_stream_event *e);
+
+/* The calling thread's, from now on; NULL: no memory. */
+struct pml__stream_thread *pml__stream_thread_begins(void);
+
+/*
+ * pml__stream_wanted, pml__stream_hand - pml_stream_wanted() and pml_stream_raise(), inline, for adapters that call
+ * them as often as sections do: @kind is a constant, and of one consumer the function is called from here.
+ *
+ * The generation goes for the list, as in pml__stream_hand_plainly(): loaded in the pass, with acquire. What is known
+ * is known only with membarrier(2).
+ */
+static inline bool pml__stream_wanted(enum pml_stream_kind kind) {
+  return atomic_load_explicit(&pml__stream_generation[kind], memory_order_relaxed) != PML__STREAM_NOBODYS;
+}
+static inline void pml__stream_hand(enum pml_stream_kind kind, const struct pml_stream_event *e) {
+  struct pml__stream_thread *t = pml__stream_self;
+  if (PML_LIKELY(t != NULL) && PML_LIKELY(!pml__stream_in_pass(t))) {
+    pml__stream_begin_plainly(t);
+    uint64_t generation = atomic_load_explicit(&pml__stream_generation[kind], memory_order_acquire);
+    bool known = PML_LIKELY(t->one[kind].generation == generation);
+    if (known) t->one[kind].call(t->one[kind].data, e);
+    pml__stream_end_pass(t);
+    if (known) return;
+  }
+  pml__stream_raise_to_all(kind, e);
 }
 
 /* The plain function of several consumers; @several is a struct pml__stream_several. */

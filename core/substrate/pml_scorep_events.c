@@ -53,7 +53,7 @@ __attribute__((noinline)) static void prepare(struct pml__scorep_lane *l, const 
   if (e->region > atomic_load_explicit(&p->regions, memory_order_acquire) ||
       atomic_load_explicit(&p->metrics, memory_order_relaxed) < pml__scorep_metrics())
     pml__scorep_define(p);
-  l->known = atomic_load_explicit(&p->regions, memory_order_acquire);
+  l->known = l->guarded ? 0 : atomic_load_explicit(&p->regions, memory_order_acquire);
 }
 
 static inline void look(struct pml__scorep_lane *l, const struct pml_stream_event *e) {
@@ -103,12 +103,28 @@ static void nothing(struct SCOREP_Location *location, uint64_t ticks, SCOREP_Reg
   (void)location, (void)ticks, (void)region, (void)values;
 }
 
-static void on_enter(void *data, const struct pml_stream_event *e) {
-  struct pml__scorep_lane *l = data;
+/* What the usual event is not: the lane knows the region, there are no values, and the plugin cannot throw. */
+static inline bool is_rare(const struct pml__scorep_lane *l, const struct pml_stream_event *e) {
+  return PML_UNLIKELY(e->metrics != NULL) || PML_UNLIKELY(e->region - 1 >= l->known);
+}
+
+__attribute__((noinline)) static void enter_rarely(struct pml__scorep_lane *l, const struct pml_stream_event *e) {
   look(l, e);
   if (PML_LIKELY(l->depth < PML_SCOREP_DEPTH_MAX)) l->open[l->depth] = e->region;
   l->depth++;
-  hand(l, atomic_load_explicit(&l->plugin->now, memory_order_acquire)->enter, e->ticks, e->region);
+  hand(l, atomic_load_explicit(&l->enter, memory_order_relaxed), e->ticks, e->region);
+}
+
+static void on_enter(void *data, const struct pml_stream_event *e) {
+  struct pml__scorep_lane *l = data;
+  uint32_t depth = l->depth;
+  if (is_rare(l, e) || PML_UNLIKELY(depth >= PML_SCOREP_DEPTH_MAX)) {
+    enter_rarely(l, e);
+    return;
+  }
+  l->open[depth] = e->region;
+  l->depth = depth + 1;
+  atomic_load_explicit(&l->enter, memory_order_relaxed)(l->location, e->ticks, e->region, l->values);
 }
 
 /* A leave that is not the innermost region's: those inside are left first. False: nobody entered it. */
@@ -120,12 +136,11 @@ __attribute__((noinline)) static bool unwind(struct pml__scorep_lane *l, const s
     return false;
   }
   for (; l->depth > i; l->depth--)
-    hand(l, atomic_load_explicit(&l->plugin->now, memory_order_acquire)->leave, e->ticks, l->open[l->depth - 1]);
+    hand(l, atomic_load_explicit(&l->leave, memory_order_relaxed), e->ticks, l->open[l->depth - 1]);
   return true;
 }
 
-static void on_leave(void *data, const struct pml_stream_event *e) {
-  struct pml__scorep_lane *l = data;
+__attribute__((noinline)) static void leave_rarely(struct pml__scorep_lane *l, const struct pml_stream_event *e) {
   look(l, e);
   if (PML_UNLIKELY(l->depth - 1 >= PML_SCOREP_DEPTH_MAX)) { /* none is open, or more than are known */
     if (l->depth == 0) {
@@ -136,7 +151,18 @@ static void on_leave(void *data, const struct pml_stream_event *e) {
     return;
   }
   l->depth--;
-  hand(l, atomic_load_explicit(&l->plugin->now, memory_order_acquire)->leave, e->ticks, e->region);
+  hand(l, atomic_load_explicit(&l->leave, memory_order_relaxed), e->ticks, e->region);
+}
+
+static void on_leave(void *data, const struct pml_stream_event *e) {
+  struct pml__scorep_lane *l = data;
+  uint32_t inner = l->depth - 1;
+  if (is_rare(l, e) || PML_UNLIKELY(inner >= PML_SCOREP_DEPTH_MAX) || PML_UNLIKELY(l->open[inner] != e->region)) {
+    leave_rarely(l, e);
+    return;
+  }
+  l->depth = inner;
+  atomic_load_explicit(&l->leave, memory_order_relaxed)(l->location, e->ticks, e->region, l->values);
 }
 
 static uint64_t trigger(uint64_t arg) {
@@ -170,6 +196,19 @@ static void on_metric(void *data, const struct pml_stream_event *e) {
 
 /* ---- threads ---- */
 
+/* Under the lock. Functions are complete before the plugin has events, so that nothing need be ordered. */
+static void switch_lane(struct pml__scorep_lane *l, const struct pml__scorep_functions *to) {
+  atomic_store_explicit(&l->enter, to->enter, memory_order_relaxed);
+  atomic_store_explicit(&l->leave, to->leave, memory_order_relaxed);
+}
+
+static void switch_lanes(struct pml_scorep *p, const struct pml__scorep_functions *to) {
+  pthread_mutex_lock(&p->lock);
+  atomic_store(&p->now, to);
+  for (struct pml__scorep_lane *l = p->lanes; l != NULL; l = l->next) switch_lane(l, to);
+  pthread_mutex_unlock(&p->lock);
+}
+
 static struct pml__scorep_lane *new_lane(struct pml_scorep *p, struct SCOREP_Location *location) {
   struct pml__scorep_lane *l = calloc(1, sizeof *l);
   if (l == NULL) return NULL;
@@ -177,6 +216,7 @@ static struct pml__scorep_lane *new_lane(struct pml_scorep *p, struct SCOREP_Loc
   /* A library that has no C++ run time cannot throw. */
   l->guarded = pml__scorep_throws(p);
   pthread_mutex_lock(&p->lock);
+  switch_lane(l, atomic_load(&p->now));
   l->next = p->lanes;
   p->lanes = l;
   p->nlanes++;
@@ -215,7 +255,7 @@ static void leave_open(struct pml__scorep_lane *l) {
   uint64_t ticks = pml_clock_ticks();
   for (; l->depth > 0; l->depth--)
     if (l->depth <= PML_SCOREP_DEPTH_MAX)
-      hand(l, atomic_load_explicit(&l->plugin->now, memory_order_acquire)->leave, ticks, l->open[l->depth - 1]);
+      hand(l, atomic_load_explicit(&l->leave, memory_order_relaxed), ticks, l->open[l->depth - 1]);
 }
 
 static void thread_end(void *arg, void *data) {
@@ -257,6 +297,7 @@ int pml__scorep_listen(struct pml_scorep *p) {
     if (f->whole_signed == NULL) f->whole_signed = no_signed;
     if (f->real == NULL) f->real = no_real;
   }
+  switch_lanes(p, atomic_load(&p->now)); /* the first lane is there already */
   bool threads = pml__scorep_has(p, PML__SCOREP_CREATE) || pml__scorep_has(p, PML__SCOREP_ACTIVATE);
   if (c.event[PML_STREAM_ENTER] == NULL && c.event[PML_STREAM_METRIC] == NULL) {
     if (!threads) return 0;
@@ -273,7 +314,7 @@ void pml_scorep_record(struct pml_scorep *p, bool on) {
   pml_region_t region = 0;
   struct pml__scorep_lane *l = pml__scorep_lane(p, pml_thread_self()->id);
   if (pml_region_intern("recording off", NULL, 0, &region) == 0) pml__scorep_define(p);
-  atomic_store(&p->now, to);
+  switch_lanes(p, to);
   if (l == NULL || region == 0) return;
   if (on && to->enable != NULL) hand(l, to->enable, pml_clock_ticks(), region);
   if (!on && from->disable != NULL) hand(l, from->disable, pml_clock_ticks(), region);

@@ -9,6 +9,7 @@
 
 #include <errno.h>
 #include <ftw.h>
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
@@ -247,6 +248,30 @@ static void throwing(void) {
         "and what it threw is said");
 }
 
+static void *nest(void *arg) {
+  raise_one(PML_STREAM_ENTER, outer);
+  raise_one(PML_STREAM_ENTER, inner);
+  raise_one(PML_STREAM_LEAVE, inner);
+  raise_one(PML_STREAM_LEAVE, outer);
+  return arg;
+}
+
+/* On the thread that opened it, which it knew before it said what it wants, and on one that comes later. */
+static void no_leaves(void) {
+  struct pml_scorep *p;
+  pthread_t t;
+  if (open_plugin("enters", &p) < 0) return;
+  nest(NULL);
+  if (pthread_create(&t, NULL, nest, NULL) == 0) pthread_join(t, NULL);
+  pml_scorep_record(p, false);
+  nest(NULL);
+  pml_scorep_record(p, true);
+  nest(NULL);
+  pml_scorep_close(p);
+  CHECK(strcmp(read_file("enters.txt"), "6") == 0,
+        "one that has no function for leaves hears of enters, if recorded: %s", read_file("enters.txt"));
+}
+
 static void forking(void) {
   struct pml_scorep *p;
   int status = -1;
@@ -278,6 +303,7 @@ int main(void) {
   several();
   bad();
   throwing();
+  no_leaves();
   forking();
   nftw(folder, remove_entry, 8, FTW_DEPTH | FTW_PHYS);
   return check_done();

@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* core/base/pml_stream_raise.c - handing out events without a lock. Ordering: see pml_stream.c. */
+#include "base/pml_stream.h"
+
+#include "base/pml_stream_private.h"
+#include "base/pml_thread.h"
+
+/* In a pass, so that the slot stays what it is. */
+__attribute__((noinline, cold)) static void begin_for(struct pml__stream_thread *t, uint32_t i) {
+  t->at[i].id = pml__stream_slot[i].id;
+  t->at[i].data = NULL;
+  if (pml__stream_slot[i].id == 0) return; /* a consumer forked: in the child there is none */
+  t->at[i].data = pml__stream_slot[i].consumer.thread_begin(pml__stream_slot[i].consumer.arg, pml_thread_id());
+}
+
+/* In a pass. */
+static void get_ready(struct pml__stream_thread *t, pml_region_t region) {
+  const struct pml__stream_list *list = __atomic_load_n(&pml__stream_list[PML_STREAM_ENTER], __ATOMIC_ACQUIRE);
+  for (uint32_t i = 0; list != NULL && i < list->n; i++) {
+    uint32_t at = list->at[i].slot;
+    if (t->at[at].id != list->at[i].id) begin_for(t, at);
+    if (t->at[at].data != NULL && pml__stream_slot[at].consumer.ready != NULL)
+      pml__stream_slot[at].consumer.ready(t->at[at].data, region);
+  }
+}
+
+void pml__stream_ready(pml_region_t region) {
+  struct pml__stream_thread *t = pml__stream_self;
+  if (t == NULL && (t = pml__stream_thread_begins()) == NULL) return;
+  if (pml__stream_in_pass(t)) return; /* as its enter will be, for nobody */
+  if (!pml__stream_begin_pass(t)) return;
+  get_ready(t, region);
+  pml__stream_end_pass(t);
+}
+
+bool pml__stream_ready_in_pass(pml_region_t region) {
+  struct pml__stream_thread *t = pml__stream_self;
+  (void)__atomic_fetch_add(&t->passes, 0, __ATOMIC_SEQ_CST); /* the odd store, now as the exchange */
+  get_ready(t, region);
+  return t->several[PML_STREAM_ENTER].handed == 0;
+}
+
+static bool has_it(const struct pml__stream_several *s, uint64_t id) {
+  uint32_t i = 0;
+  while (i < s->handed && s->at[i].id != id) i++;
+  return i < s->handed;
+}
+
+/* To all but those that have it already; inline, as most callers know that none has. */
+__attribute__((always_inline)) static inline void hand_out(struct pml__stream_thread *t,
+                                                           const struct pml__stream_list *list,
+                                                           const struct pml__stream_several *have,
+                                                           const struct pml_stream_event *e) {
+  for (uint32_t i = 0; list != NULL && i < list->n; i++) {
+    uint32_t at = list->at[i].slot;
+    if (PML_UNLIKELY(have != NULL && has_it(have, list->at[i].id))) continue;
+    if (PML_UNLIKELY(t->at[at].id != list->at[i].id)) begin_for(t, at);
+    if (PML_LIKELY(t->at[at].data != NULL))
+      list->at[i].call(t->at[at].data, e);
+    else
+      pml__stream_count(&t->refused);
+  }
+}
+
+/* One consumer is what most have. Interrupted while it is learnt, the generation says that it is not. */
+static void learn_one(struct pml__stream_thread *t, enum pml_stream_kind kind, const struct pml__stream_list *list) {
+  const struct pml__stream_entry *only = &list->at[0];
+  if (list->n != 1 || !atomic_load_explicit(&pml__stream_expedited, memory_order_relaxed)) return;
+  if (t->at[only->slot].id != only->id || t->at[only->slot].data == NULL) return;
+  t->one[kind].generation = 0;
+  atomic_signal_fence(memory_order_seq_cst);
+  t->one[kind].call = only->call;
+  t->one[kind].data = t->at[only->slot].data;
+  atomic_signal_fence(memory_order_seq_cst);
+  t->one[kind].generation = list->generation;
+}
+
+void pml__stream_raise_to_all(enum pml_stream_kind kind, const struct pml_stream_event *e) {
+  struct pml__stream_thread *t = pml__stream_self;
+  if (PML_UNLIKELY(t == NULL) && (t = pml__stream_thread_begins()) == NULL) {
+    atomic_fetch_add_explicit(&pml__stream_lost_threads, 1, memory_order_relaxed);
+    return;
+  }
+  if (!pml__stream_begin_pass(t)) return;
+  const struct pml__stream_list *list = __atomic_load_n(&pml__stream_list[kind], __ATOMIC_ACQUIRE);
+  hand_out(t, list, NULL, e);
+  if (list != NULL) learn_one(t, kind, list);
+  pml__stream_end_pass(t);
+}
+
+void pml__stream_raise(enum pml_stream_kind kind, const struct pml_stream_event *e) {
+  pml__stream_hand(kind, e);
+}
+
+/* What the thread has for the consumers of @list; false: not all of them take events plainly. */
+static bool gather(struct pml__stream_thread *t, struct pml__stream_several *s, const struct pml__stream_list *list) {
+  if (list->n > PML__STREAM_SEVERAL) return false;
+  s->n = list->n;
+  s->handed = 0;
+  for (uint32_t i = 0; i < list->n; i++) {
+    uint32_t at = list->at[i].slot;
+    if (list->at[i].plain == NULL) return false;
+    if (t->at[at].id != list->at[i].id) begin_for(t, at);
+    if (t->at[at].data == NULL) return false;
+    s->at[i].plain = list->at[i].plain;
+    s->at[i].data = t->at[at].data;
+    s->at[i].id = list->at[i].id;
+  }
+  return true;
+}
+
+/* Interrupted while it is learnt, the generation says that it is not. */
+static void learn(struct pml__stream_thread *t, enum pml_stream_kind kind, const struct pml__stream_list *list) {
+  struct pml__stream_several *s = &t->several[kind];
+  if (t->known[kind].generation == list->generation || s->handed > 0 ||
+      !atomic_load_explicit(&pml__stream_expedited, memory_order_relaxed))
+    return;
+  t->known[kind].generation = 0;
+  atomic_signal_fence(memory_order_seq_cst);
+  if (!gather(t, s, list)) return;
+  t->known[kind].plain = s->n == 1 ? s->at[0].plain : pml__stream_hand_several;
+  t->known[kind].data = s->n == 1 ? s->at[0].data : s;
+  atomic_signal_fence(memory_order_seq_cst);
+  t->known[kind].generation = list->generation;
+}
+
+void pml__stream_go_on(enum pml_stream_kind kind, const struct pml_stream_event *e) {
+  struct pml__stream_thread *t = pml__stream_self;
+  (void)__atomic_fetch_add(&t->passes, 0, __ATOMIC_SEQ_CST); /* the odd store, now as the exchange */
+  const struct pml__stream_list *list = __atomic_load_n(&pml__stream_list[kind], __ATOMIC_ACQUIRE);
+  if (list != NULL) learn(t, kind, list);
+  hand_out(t, list, &t->several[kind], e);
+  t->several[kind].handed = 0;
+  pml__stream_end_pass(t);
+}
+
+void pml__stream_abandon(void) {
+  struct pml__stream_thread *t = pml__stream_self;
+  if (t == NULL || __atomic_load_n(&t->passes, __ATOMIC_RELAXED) % 2 == 0) return;
+  for (unsigned k = 0; k < PML_STREAM_KINDS; k++) t->several[k].handed = 0;
+  pml__stream_end_pass(t);
+}
