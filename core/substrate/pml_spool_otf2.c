@@ -109,17 +109,18 @@ static int write_event(void *arg, void *track, const struct pml__spool_told *e) 
 /* ---- the archive ---- */
 
 /*
- * What the line "unit<TAB>NAME<TAB>SCALE<TAB>MODE<TAB>BINARY<TAB>EXPONENT<TAB>UNIT" says of a plugin's metric, if there
- * is one. @unit: where it is kept.
+ * What the line "unit<TAB>NAME<TAB>SCALE<TAB>MODE<TAB>BINARY<TAB>EXPONENT<TAB>TYPE<TAB>UNIT" says of a plugin's metric,
+ * if there is one. @unit: where it is kept.
  */
 static void describe_metric(const char *text, struct pml_otf2_metric *m, char unit[UNIT_MAX_BYTES]) {
   char line[PML__SPOOL_METRIC_BYTES + 16];
   int mode, binary, exponent, at = 0;
+  char type[8];
   (void)snprintf(line, sizeof line, "\nunit\t%.255s\t", m->name);
   const char *found = text != NULL ? strstr(text, line) : NULL;
   if (found == NULL) return;
   found += strlen(line);
-  if (sscanf(found, "%*s %d %d %d%n", &mode, &binary, &exponent, &at) != 3 || mode < 0 || mode >= PML_MODES ||
+  if (sscanf(found, "%*s %d %d %d %7s%n", &mode, &binary, &exponent, type, &at) != 4 || mode < 0 || mode >= PML_MODES ||
       exponent < -1000 || exponent > 1000 || found[at] != '\t')
     return;
   size_t bytes = strcspn(found + at + 1, "\n");
@@ -130,7 +131,7 @@ static void describe_metric(const char *text, struct pml_otf2_metric *m, char un
   m->mode = (enum pml_mode)mode;
   m->binary = binary != 0;
   m->exponent = exponent;
-  m->is_signed = true;
+  m->is_signed = strcmp(type, "uint64") != 0;
 }
 
 static int open_archive(struct writing *w, const char *dir, const char *process) {
@@ -142,7 +143,8 @@ static int open_archive(struct writing *w, const char *dir, const char *process)
   pml_spool_read_story(w->reader, &story);
   for (uint32_t i = 0; i < n; i++) {
     bool real = (w->reader->head.real[i / 64] >> i % 64 & 1) != 0;
-    metric_of[i] = (struct pml_otf2_metric){.name = name[i], .mode = PML_OTF2_ACCUMULATED, .real = real};
+    metric_of[i] =
+        (struct pml_otf2_metric){.name = name[i], .mode = PML_OTF2_ACCUMULATED, .real = real, .is_signed = true};
     describe_metric(story.text, &metric_of[i], unit[i]);
   }
   w->nmetrics = n;

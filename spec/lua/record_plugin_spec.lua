@@ -99,12 +99,15 @@ describe("pmlua record --plugin", function()
 
   it("has both in the trace, as what they are", function()
     if (support.shell "command -v otf2-print") ~= 0 then return pending "otf2-print is not installed" end
-    recorded "--trace --plugin steps:debts,halves --plugin series_async:ticks -o traced -- ./sums 10 0"
+    recorded "--trace --plugin steps:debts,halves,steps,ones --plugin series_async:ticks -o traced -- ./sums 10 0"
     local trace = files("traced", "^trace%-")[1] .. "/traces.otf2"
     local _, definitions = support.shell("otf2-print -G " .. trace)
     assert.truthy(definitions:find('"plugin::steps::debts".-Mode: ABSOLUTE_POINT, Value Type: INT64, Base: BINARY, Exponent: 10, '
       .. 'Unit: "B"'), definitions)
     assert.truthy(definitions:find('"plugin::steps::halves".-Value Type: DOUBLE'), definitions)
+    assert.truthy(definitions:find('"plugin::steps::steps" <%d+>, [^\n]*ACCUMULATED_START, Value Type: UINT64'), definitions)
+    -- what is relative is summed from read to read
+    assert.truthy(definitions:find('"plugin::steps::ones" <%d+>, [^\n]*ACCUMULATED_LAST, Value Type: INT64'), definitions)
     local _, events = support.shell("otf2-print " .. trace)
     assert.is_true(select(2, events:gsub('"plugin::series_async::ticks"', "")) > 3)
     assert.is_true(select(2, events:gsub('"plugin::steps::halves" <%d+>; DOUBLE; [%d.]+', "")) >= 20)
