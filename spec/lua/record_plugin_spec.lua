@@ -113,6 +113,12 @@ describe("pmlua record --plugin", function()
     assert.is_true(select(2, events:gsub('"plugin::steps::halves" <%d+>; DOUBLE; [%d.]+', "")) >= 20)
   end)
 
+  it("tells how one that comes with pmlua is asked for", function()
+    local status, _, err = shell(command .. " record --plugin host:load_1 -o own -- ./sums 1 0")
+    assert.equal(2, status)
+    assert.truthy(err:find("--plugin: host comes with pmlua and measures beside the program: --metric host::NAME", 1, true), err)
+  end)
+
   it("names a plugin that fails, and records all the same", function()
     local by_name, _, err = recorded "--plugin nosuch --plugin bad_failing:m --plugin steps:steps -o failing -- ./sums 10 0"
     assert.equal(10, by_name.crc32.calls)
