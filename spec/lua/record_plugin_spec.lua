@@ -177,7 +177,7 @@ int main(void) {
     for _, given in ipairs { "no-name", "steps:", ":x", "a/b" } do
       local says = ("--plugin: '%s' is not NAME or NAME:METRICS"):format(given)
       local status, _, err = shell(("%s record --plugin %s -o wrong -- ./sums 1 0"):format(command, given))
-      assert.equal(1, status)
+      assert.equal(2, status)
       assert.truthy(err:find(says, 1, true), err)
       assert.equal(1, select(2, err:gsub("\n", "")), err)
     end
