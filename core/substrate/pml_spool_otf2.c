@@ -22,21 +22,31 @@ struct track {
 struct writing {
   const struct pml_spool_reader *reader;
   struct pml_otf2 *archive;
-  uint32_t nmetrics;
+  uint32_t nmetrics, nthreads;
   uint64_t left_open;
   uint64_t until; /* ticks of the last event */
 };
 
 /* ---- threads ---- */
 
-static int begin_thread(void *arg, int64_t tid, void **track) {
-  struct writing *w = arg;
-  struct track *t = calloc(1, sizeof *t);
+static int add_location(struct writing *w, int64_t tid, struct pml_otf2_location **location) {
   char name[48];
+  snprintf(name, sizeof name, "thread %lld", (long long)tid);
+  w->nthreads++;
+  return pml_otf2_location(w->archive, name, location);
+}
+
+static int begin_thread(void *arg, int64_t tid, void **track) {
+  struct track *t = calloc(1, sizeof *t);
   if (t == NULL) return pml_fail(-ENOMEM, "no memory for a thread of a trace");
   *track = t;
-  snprintf(name, sizeof name, "thread %lld", (long long)tid);
-  return pml_otf2_location(w->archive, name, &t->location);
+  return add_location(arg, tid, &t->location);
+}
+
+/* A process without a call has its first thread: readers take an archive without a location for broken. */
+static int add_first_thread(struct writing *w) {
+  struct pml_otf2_location *silent;
+  return w->nthreads == 0 ? add_location(w, w->reader->head.pid, &silent) : 0;
 }
 
 /* Calls that had not returned end with their thread's last event. */
@@ -179,6 +189,7 @@ int pml_spool_read_trace(struct pml_spool_reader *r, const char *dir, const char
   const struct pml__spool_listener l = {begin_thread, write_event, end_thread, free_thread,
                                         progress,     arg,         w.nmetrics, &w};
   if (err == 0) err = pml__spool_listen(r, &l);
+  if (err == 0) err = add_first_thread(&w);
   if (err == 0) err = write_beside(&w);
   if (err == 0 && series != NULL) err = pml_otf2_series_file(w.archive, series);
   int closed = pml_otf2_close(w.archive);
