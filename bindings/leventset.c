@@ -212,7 +212,7 @@ static int l_event(lua_State *L) {
   lutil_setstr(L, "path", c.info.path == PML_PATH_PAGE ? "page" : "read");
   if (c.why[0] != '\0') lutil_setstr(L, "why", c.why);
   lutil_setint(L, "nparts", c.info.nparts);
-  lutil_setstr(L, "type", c.info.type == PML_TYPE_DOUBLE ? "float" : "integer");
+  lutil_setstr(L, "type", c.info.type == PML_TYPE_DOUBLE ? "float" : c.info.is_unsigned ? "unsigned" : "integer");
   lutil_setstr(L, "mode", pml_mode_name(c.info.mode));
   lutil_setint(L, "base", c.info.binary ? 2 : 10);
   lutil_setint(L, "exponent", (uint64_t)c.info.exponent);

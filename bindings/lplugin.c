@@ -172,7 +172,10 @@ static void setmetric(lua_State *L, const char *plugin, const struct pml_plugin_
   lutil_setstr(L, "description", m->description);
   lutil_setstr(L, "unit", m->unit);
   lutil_setstr(L, "mode", pml_mode_name(m->mode));
-  lutil_setstr(L, "type", m->value == PML_PLUGIN_DOUBLE ? "float" : "integer");
+  lutil_setstr(L, "type",
+               m->value == PML_PLUGIN_DOUBLE   ? "float"
+               : m->value == PML_PLUGIN_UINT64 ? "unsigned"
+                                               : "integer");
   lutil_setint(L, "base", m->binary ? 2 : 10);
   lutil_setint(L, "exponent", (uint64_t)m->exponent);
   lutil_setnum(L, "scale", pml_plugin_scale(m));

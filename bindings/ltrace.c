@@ -12,7 +12,8 @@ struct trace {
   struct pml_otf2 *archive;
   struct pml_otf2_stream *stream; /* NULL: not attached */
   size_t nmetrics;
-  uint64_t real[METRICS_MAX / 64]; /* a bit for each metric whose values are doubles */
+  uint64_t real[METRICS_MAX / 64];    /* a bit for each metric whose values are doubles */
+  uint64_t natural[METRICS_MAX / 64]; /* that are unsigned */
 };
 
 /* A location is the archive's; its user value keeps the trace from being collected. */
@@ -75,8 +76,9 @@ static void readmetric(lua_State *L, int arg, struct pml_otf2_metric *m) {
   m->binary = lutil_intfield(L, arg, "base", 10, 2, 10) == 2;
   const char *type = lutil_stringfield(L, arg, "type", "integer");
   m->real = strcmp(type, "float") == 0;
-  if (!m->real && strcmp(type, "integer") != 0)
-    luaL_error(L, "the type of metric '%s' must be 'integer' or 'float'", m->name);
+  m->is_signed = strcmp(type, "integer") == 0;
+  if (!m->real && !m->is_signed && strcmp(type, "unsigned") != 0)
+    luaL_error(L, "the type of metric '%s' must be 'integer', 'unsigned' or 'float'", m->name);
 }
 
 static size_t readmetrics(lua_State *L, struct pml_otf2_metric *metric) {
@@ -105,7 +107,10 @@ static int l_open(lua_State *L) {
   int err = pml_otf2_open(&t->archive, dir, metric, n, records);
   if (err < 0) return pml_pusherr(L, err, "trace.open");
   t->nmetrics = n;
-  for (size_t i = 0; i < n; i++) t->real[i / 64] |= (uint64_t)metric[i].real << i % 64;
+  for (size_t i = 0; i < n; i++) {
+    t->real[i / 64] |= (uint64_t)metric[i].real << i % 64;
+    t->natural[i / 64] |= (uint64_t)(!metric[i].real && !metric[i].is_signed) << i % 64;
+  }
   t->h.open = 1;
   return 1;
 }
@@ -204,6 +209,30 @@ static int l_leave(lua_State *L) {
   return pml_pushdone(L, pml_otf2_leave(checklocation(L)->location, ticks, region), "trace.leave");
 }
 
+/* As C has them: Lua's integers end where half of the unsigned ones are. */
+static uint64_t read_unsigned(lua_State *L, int arg, int *good) {
+  uint64_t v = (uint64_t)lua_tointegerx(L, arg, good);
+  double d = *good ? 0 : lua_tonumberx(L, arg, good);
+  *good = *good && d >= 0 && (d == 0 || d >= 0x1p63);
+  return d == 0 ? v : d >= 0x1p64 ? UINT64_MAX : (uint64_t)d;
+}
+
+/* The value of metric @i, at the top. */
+static uint64_t read_value(lua_State *L, const struct trace *t, size_t i) {
+  int good;
+  uint64_t value;
+  bool real = (t->real[i / 64] >> i % 64 & 1) != 0, natural = (t->natural[i / 64] >> i % 64 & 1) != 0;
+  if (real) {
+    double d = lua_tonumberx(L, -1, &good);
+    memcpy(&value, &d, sizeof d);
+  } else {
+    value = natural ? read_unsigned(L, -1, &good) : (uint64_t)lua_tointegerx(L, -1, &good);
+  }
+  if (!good)
+    luaL_argerror(L, 2, lua_pushfstring(L, "value %d is not %s", (int)i + 1, real ? "a number" : "an integer"));
+  return value;
+}
+
 static int l_metric(lua_State *L) {
   uint64_t value[METRICS_MAX], ticks = readticks(L, 3);
   const struct location *l = checklocation(L);
@@ -212,16 +241,8 @@ static int l_metric(lua_State *L) {
   if (n == 0) luaL_error(L, "the trace was opened without metrics");
   if (lua_rawlen(L, 2) != n) luaL_argerror(L, 2, lua_pushfstring(L, "%d value(s) are needed", (int)n));
   for (size_t i = 0; i < n; i++) {
-    int good, real = (int)(l->trace->real[i / 64] >> i % 64 & 1);
     lua_rawgeti(L, 2, (lua_Integer)i + 1);
-    if (real) {
-      double d = lua_tonumberx(L, -1, &good);
-      memcpy(&value[i], &d, sizeof d);
-    } else {
-      value[i] = (uint64_t)lua_tointegerx(L, -1, &good);
-    }
-    if (!good)
-      luaL_argerror(L, 2, lua_pushfstring(L, "value %d is not %s", (int)i + 1, real ? "a number" : "an integer"));
+    value[i] = read_value(L, l->trace, i);
     lua_pop(L, 1);
   }
   return pml_pushdone(L, pml_otf2_metric(l->location, ticks, value), "trace.metric");

@@ -8,7 +8,7 @@
 
 #define SLICE 1024
 
-static const char *const content_name[] = {"none", "signed", "unsigned", "float"};
+static const char *const content_name[] = {"none", "signed", "unsigned", "float", "float"};
 
 /* --- find --- */
 
@@ -108,7 +108,7 @@ static void push_point(lua_State *L, const struct pml_watchpoint *p, int64_t hit
   lutil_setstr(L, "name", p->name);
   lutil_setstr(L, "type", p->type);
   lutil_setstr(L, "access", access);
-  lutil_setstr(L, "content", content_name[p->content <= PML_CONTENT_FLOAT ? p->content : PML_CONTENT_NONE]);
+  lutil_setstr(L, "content", content_name[p->content <= PML_CONTENT_LONG_DOUBLE ? p->content : PML_CONTENT_NONE]);
   lutil_setint(L, "address", p->address);
   lutil_setint(L, "length", p->length);
   if (hits >= 0) lutil_setint(L, "hits", (uint64_t)hits);

@@ -128,15 +128,15 @@ __attribute__((format(printf, 2, 3))) static void say(struct lines *l, const cha
   l->left -= (size_t)n;
 }
 
-/* "unit EVENT SCALE MODE BINARY EXPONENT UNIT" of what calls carry, and what went wrong. */
+/* "unit EVENT SCALE MODE BINARY EXPONENT TYPE UNIT" of what calls carry, and what went wrong. */
 static int tell(struct pml_plugin *p, void *arg) {
   struct pml_plugin_info info;
   struct lines *l = arg;
   pml_plugin_describe(p, &info);
   for (size_t i = 0; is_asked(&info) && i < info.nmetrics; i++) {
     const struct pml_plugin_metric *m = &info.metric[i];
-    say(l, "unit\tplugin::%s::%s\t%.17g\t%d\t%d\t%" PRId64 "\t%s\n", info.name, m->name, pml_plugin_scale(m),
-        (int)pml_mode_summed(m->mode), m->binary, m->exponent, m->unit);
+    say(l, "unit\tplugin::%s::%s\t%.17g\t%d\t%d\t%" PRId64 "\t%s\t%s\n", info.name, m->name, pml_plugin_scale(m),
+        (int)pml_mode_summed(m->mode), m->binary, m->exponent, pml_plugin_value_name(m->value), m->unit);
   }
   if (info.trouble[0] != '\0') say(l, "trouble\t%s\n", info.trouble);
   return 0;

@@ -28,6 +28,7 @@ struct pml_eventset_event {
       *why; /* why not the page path; NULL if it is. Software-defined, plugin: why it reads -1, NULL if it does not */
   unsigned nparts;    /* 0: no event of the kernel; > 1: hybrid or of packages, the value is the sum of its parts */
   enum pml_type type; /* PML_TYPE_INT64, or PML_TYPE_DOUBLE: its values are a double's bits; see pml_eventset_type() */
+  bool is_unsigned;   /* a plugin's metric that says so; else an integer is an int64_t */
   enum pml_mode mode; /* PML_MODE_ACCUMULATED_START; of a plugin's metric, and of instant events, what they are */
   bool binary;        /* @scale is 2, else 10, ... */
   int64_t exponent;   /* ... to the power of this; 0 where it is neither's power: then @scale alone tells */

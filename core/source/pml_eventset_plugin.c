@@ -236,6 +236,7 @@ bool pml__eventset_plugin_is_real(const struct pml_eventset *s, size_t event) {
 void pml__eventset_plugin_describe(const struct pml_eventset *s, size_t event, struct pml_eventset_event *info) {
   const struct pml__eventset_plugin *e = plugin_of(s, event);
   info->type = e->real ? PML_TYPE_DOUBLE : PML_TYPE_INT64;
+  info->is_unsigned = e->metric->value == PML_PLUGIN_UINT64;
   info->mode = pml_mode_summed(e->mode);
   info->unit = e->metric->unit;
   info->binary = e->metric->binary;

@@ -5,6 +5,7 @@
 #include "base/pml_clock.h"
 #include "base/pml_error.h"
 #include "source/pml_event.h"
+#include "source/pml_plugin_guard.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -62,12 +63,6 @@ void pml_plugin_on_trouble(void (*say)(const char *line)) {
   atomic_store(&on_trouble, say);
 }
 
-/* One line, whatever the plugin put into it. */
-static void flatten(char *text) {
-  for (; *text != '\0'; text++)
-    if (iscntrl((unsigned char)*text)) *text = ' ';
-}
-
 void pml__plugin_trouble(struct pml_plugin *p, const char *fmt, ...) {
   char line[PML__PLUGIN_LINE];
   int n = snprintf(line, sizeof line, "plugin %.64s: ", p->name);
@@ -75,7 +70,7 @@ void pml__plugin_trouble(struct pml_plugin *p, const char *fmt, ...) {
   va_start(ap, fmt);
   (void)vsnprintf(line + n, sizeof line - (size_t)n, fmt, ap);
   va_end(ap);
-  flatten(line);
+  pml__guard_flatten(line);
   pthread_mutex_lock(&list_lock);
   if (!atomic_load(&p->troubled)) {
     memcpy(p->trouble, line, sizeof line);

@@ -3,8 +3,10 @@
  */
 #include "source/pml_plugin_guard.h"
 
+#include <ctype.h>
 #include <dlfcn.h>
 #include <pthread.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -133,7 +135,36 @@ struct runtime {
   void (*end)(void);
   const void *(*type)(void);
   char *(*demangle)(const char *, char *, size_t *, int *);
+  const void *exception; /* the type_info of std::exception */
 };
+
+/* The @i-th virtual function of a C++ object. */
+static void method(const void *object, size_t i, void *function) {
+  const char *table;
+  memcpy(&table, object, sizeof table);
+  memcpy(function, table + i * sizeof(void *), sizeof(void *));
+}
+
+#define CAN_CATCH 4u /* of a type_info, in the C++ run times of GCC and of LLVM */
+#define WHAT 2u      /* of a std::exception */
+#define DEPENDENT 1u /* the exception is somewhere else, as std::rethrow_exception() makes it */
+
+/* What a std::exception says; NULL: it is none. The object stands behind the unwinder's part. */
+static const char *what_of(const struct runtime *cxx, struct _Unwind_Exception *e, const void *type) {
+  bool (*can_catch)(const void *, const void *, void **, unsigned);
+  const char *(*what)(const void *);
+  void *object = e + 1;
+  if (cxx->exception == NULL || (e->exception_class & 0xff) == DEPENDENT) return NULL;
+  method(cxx->exception, CAN_CATCH, &can_catch);
+  if (!can_catch(cxx->exception, type, &object, 1)) return NULL;
+  method(object, WHAT, &what);
+  return what(object);
+}
+
+void pml__guard_flatten(char *text) {
+  for (; *text != '\0'; text++)
+    if (iscntrl((unsigned char)*text)) *text = ' ';
+}
 
 /* A class of exceptions is eight characters, the most significant first: the vendor, then the language. */
 static int is_cxx(const struct _Unwind_Exception *e) {
@@ -148,6 +179,7 @@ void pml__guard_end(struct _Unwind_Exception *e, void *object, char *text, size_
     find(object, "__cxa_end_catch", &cxx.end);
     find(object, "__cxa_current_exception_type", &cxx.type);
     find(object, "__cxa_demangle", &cxx.demangle);
+    find(object, "_ZTISt9exception", &cxx.exception);
   }
   if (cxx.begin == NULL || cxx.end == NULL) {
     if (unwinder.delete_exception != NULL) unwinder.delete_exception(e);
@@ -159,7 +191,10 @@ void pml__guard_end(struct _Unwind_Exception *e, void *object, char *text, size_
     const char *name;
     memcpy(&name, (const char *)type + sizeof(void *), sizeof name);
     char *plain = cxx.demangle != NULL ? cxx.demangle(name, NULL, NULL, &(int){0}) : NULL;
-    (void)snprintf(text, size, "a C++ exception (%s)", plain != NULL ? plain : name);
+    const char *what = what_of(&cxx, e, type);
+    (void)snprintf(text, size, "a C++ exception (%s%s%s)", plain != NULL ? plain : name, what != NULL ? ": " : "",
+                   what != NULL ? what : "");
+    pml__guard_flatten(text);
     free(plain);
   }
   cxx.end();

@@ -29,7 +29,11 @@ struct pml__guarded {
 struct pml__guarded pml__guard_get(uint64_t arg, uint64_t (*f)(uint64_t));
 struct _Unwind_Exception *pml__guard_call(void (*f)(void *arg), void *arg);
 
-/* pml__guard_end - the exception is over; @text says what it was. @object: a handle of the code that threw, or NULL. */
+/* pml__guard_flatten - one line of @text, whatever a plugin put into it. */
+void pml__guard_flatten(char *text);
+
+/* pml__guard_end - the exception is over; @text says what it was, in a line. @object: a handle of the code that threw,
+ * or NULL. */
 void pml__guard_end(struct _Unwind_Exception *e, void *object, char *text, size_t size);
 
 #endif

@@ -21,8 +21,8 @@ struct pml_variable {
 /*
  * pml_variable_find - a function, a variable, a member or an element of one, of a program or shared object.
  * @path: the ELF file; what debug information it lacks is looked for where debuggers look (build id, debug link).
- * @name: NAME, or NAMESPACE::NAME, FUNCTION::NAME, FILE.c::NAME, then .MEMBER and [INDEX] as often as it takes; static
- * ones, too. NAME+OFFSET is so many bytes behind.
+ * @name: NAME, or NAMESPACE::NAME, FUNCTION::NAME, FILE.c::NAME, then .MEMBER and [INDEX] as often as it takes, and
+ * .real or .imag of a complex number; static ones, too. NAME+OFFSET is so many bytes behind.
  * @typed: its type must be known, so that its content can be read; without it a symbol is enough.
  *
  * Returns 0, PML_ENOSYMBOL (with the nearest names), -EINVAL (no such member or element, not clear which, no content

@@ -20,6 +20,7 @@ struct walk {
   Dwarf_Die type;     /* where the walk has come to, as declared */
   unsigned dimension; /* of an array: how many indices were taken */
   uint64_t offset;
+  bool part; /* a half of the complex number that @type is */
   struct pml__nearest near;
 };
 
@@ -66,6 +67,24 @@ static bool find_member(struct walk *w, Dwarf_Die *in, const char *name, uint64_
   return false;
 }
 
+static bool is_complex(const struct walk *w, Dwarf_Die *bare) {
+  uint64_t encoding = 0;
+  return w->dw->dwarf_tag(bare) == DW_TAG_base_type && number_of(w->dw, bare, DW_AT_encoding, &encoding) &&
+         encoding == DW_ATE_complex_float;
+}
+
+/* What DWARF has no members for. */
+static int take_part(struct walk *w, Dwarf_Die *complex, const char *part) {
+  Dwarf_Word bytes = 0;
+  bool imaginary = strcmp(part, "imag") == 0;
+  if (w->part || (!imaginary && strcmp(part, "real") != 0))
+    return pml_fail(-EINVAL, "%.200s: there is no member %.100s; a complex number has .real and .imag", w->name, part);
+  (void)w->dw->dwarf_aggregate_size(complex, &bytes);
+  if (imaginary) w->offset += bytes / 2;
+  w->part = true;
+  return 0;
+}
+
 static int take_member(struct walk *w, const char **rest) {
   char member[128];
   size_t n = 1;
@@ -76,6 +95,7 @@ static int take_member(struct walk *w, const char **rest) {
   *rest += n;
   w->near = (struct pml__nearest){.want = member};
   int tag = peel(w, &bare) ? w->dw->dwarf_tag(&bare) : 0;
+  if (w->dimension == 0 && tag != 0 && is_complex(w, &bare)) return take_part(w, &bare, member);
   if (w->dimension > 0 || (tag != DW_TAG_structure_type && tag != DW_TAG_union_type && tag != DW_TAG_class_type))
     return pml_fail(-EINVAL, "%.200s: what should have a member %.100s is no struct", w->name, member);
   if (!find_member(w, &bare, member, w->offset, 0))
@@ -171,22 +191,32 @@ static void name_type(struct walk *w, char *to, size_t size) {
   }
 }
 
+/* Quadruple precision has as many bytes, where it is not the long double. */
+static enum pml_content float_content(const struct walk *w, Dwarf_Die *base, uint64_t bytes) {
+  const char *name = w->dw->dwarf_diename(base);
+  if (bytes == sizeof(float) || bytes == sizeof(double)) return PML_CONTENT_FLOAT;
+  bool is_long = bytes == sizeof(long double) && name != NULL && strstr(name, "long double") != NULL;
+  return is_long ? PML_CONTENT_LONG_DOUBLE : PML_CONTENT_NONE;
+}
+
 static enum pml_content base_content(const struct walk *w, Dwarf_Die *base, uint64_t bytes) {
   uint64_t encoding = 0;
   (void)number_of(w->dw, base, DW_AT_encoding, &encoding);
   switch (encoding) {
+  case DW_ATE_complex_float:
+    return w->part ? float_content(w, base, bytes) : PML_CONTENT_NONE;
   case DW_ATE_float:
-    return bytes == sizeof(float) || bytes == sizeof(double) ? PML_CONTENT_FLOAT : PML_CONTENT_NONE;
+    return float_content(w, base, bytes);
   case DW_ATE_signed:
   case DW_ATE_signed_char:
-    return PML_CONTENT_SIGNED;
+    return bytes <= 8 ? PML_CONTENT_SIGNED : PML_CONTENT_NONE;
   case DW_ATE_boolean:
   case DW_ATE_unsigned:
   case DW_ATE_unsigned_char:
   case DW_ATE_UTF:
-    return PML_CONTENT_UNSIGNED;
+    return bytes <= 8 ? PML_CONTENT_UNSIGNED : PML_CONTENT_NONE;
   default:
-    return PML_CONTENT_NONE; /* complex, decimal */
+    return PML_CONTENT_NONE; /* decimal */
   }
 }
 
@@ -215,10 +245,13 @@ static int settle(struct walk *w, struct pml_variable *v) {
     return pml_fail(-EINVAL, "%.200s is an array; name an element, [0]", w->name);
   name_type(w, v->type, sizeof v->type);
   (void)w->dw->dwarf_aggregate_size(&bare, &bytes);
+  if (w->part) bytes /= 2;
   v->bytes = bytes;
   v->address += w->offset;
   v->content = content_of(w, &bare, bytes);
   if (v->content != PML_CONTENT_NONE) return 0;
+  if (is_complex(w, &bare) && !w->part)
+    return pml_fail(-EINVAL, "%.200s is a %.60s; name a part, .real or .imag", w->name, v->type);
   switch (w->dw->dwarf_tag(&bare)) {
   case DW_TAG_array_type:
     return pml_fail(-EINVAL, "%.200s is an array; name an element, [0]", w->name);
@@ -227,8 +260,10 @@ static int settle(struct walk *w, struct pml_variable *v) {
   case DW_TAG_union_type:
     return pml_fail(-EINVAL, "%.200s is a %.60s; name a member, .x", w->name, v->type);
   default:
-    return pml_fail(-EINVAL, "%.200s is a %.60s of %llu bytes, whose content is not read", w->name, v->type,
-                    (unsigned long long)v->bytes);
+    return pml_fail(-EINVAL,
+                    "%.200s is a %.60s of %llu bytes, whose content is not read; that of integers of up to 8 bytes is, "
+                    "of float, double and long double",
+                    w->name, v->type, (unsigned long long)v->bytes);
   }
 }
 

@@ -62,10 +62,18 @@ struct perf_siginfo {
 
 /* --- in the handler: async-signal-safe --- */
 
+__attribute__((no_sanitize("thread"))) static uint64_t narrowed(const volatile void *at) {
+  double d = (double)*(const volatile long double *)at;
+  uint64_t bits;
+  __builtin_memcpy(&bits, &d, sizeof bits);
+  return bits;
+}
+
 /* The program's own races with the variable are none of ours. */
 __attribute__((no_sanitize("thread"))) static uint64_t content_of(const struct pml_watchpoint *p) {
   const volatile void *at = (const volatile void *)(uintptr_t)p->address;
   if (p->content == PML_CONTENT_NONE) return 0;
+  if (p->content == PML_CONTENT_LONG_DOUBLE) return narrowed(at);
   switch (p->length) {
   case 1:
     return *(const volatile uint8_t *)at;
@@ -151,6 +159,8 @@ int pml_watchpoint_check(const struct pml_watchpoint *p) {
     return pml_fail(-EINVAL, "%.120s: contents are taken at writes alone; watch w", p->name);
   if (!call && n != 1 && n != 2 && n != 4 && n != 8)
     return pml_fail(-EINVAL, "%.120s has %u bytes; a hardware breakpoint covers 1, 2, 4 or 8", p->name, n);
+  if (p->content == PML_CONTENT_LONG_DOUBLE && n != 8)
+    return pml_fail(-EINVAL, "%.120s: of a long double 8 bytes are watched, not %u", p->name, n);
   if (!call && p->address % n != 0)
     return pml_fail(-EINVAL, "%.120s is at 0x%llx, which is no multiple of its %u bytes: a breakpoint cannot cover it",
                     p->name, (unsigned long long)p->address, n);

@@ -38,6 +38,7 @@ enum pml_content {
   PML_CONTENT_SIGNED,
   PML_CONTENT_UNSIGNED, /* bool, char where it is so, enum, pointer, too */
   PML_CONTENT_FLOAT,
+  PML_CONTENT_LONG_DOUBLE, /* taken as a double; its first 8 bytes are watched, which each write of it has */
 };
 
 struct pml_watchpoint {
@@ -66,7 +67,7 @@ PML_API int pml_watchpoint_available(void);
 /* One access. */
 struct pml_watchpoint_value {
   uint64_t ticks; /* pml_clock_ticks() of the process that is watched */
-  uint64_t bits;  /* the content's bytes, the rest 0 */
+  uint64_t bits;  /* the content's bytes, the rest 0; of a long double the double that is nearest */
 };
 
 /* What one thread did to one watchpoint. */

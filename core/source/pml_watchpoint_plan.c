@@ -29,7 +29,8 @@ static int describe(struct pml_watchpoint *p, const char *name, const struct pml
   if (content && access != HW_BREAKPOINT_W)
     return pml_fail(-EINVAL, "%.120s: contents are taken at writes alone", name);
   *p = (struct pml_watchpoint){.address = v->address, .access = access};
-  p->length = access == HW_BREAKPOINT_X ? 0 : content ? (uint32_t)v->bytes : length_of(v);
+  bool whole = content && v->content != PML_CONTENT_LONG_DOUBLE;
+  p->length = access == HW_BREAKPOINT_X ? 0 : whole ? (uint32_t)v->bytes : length_of(v);
   p->content = content ? v->content : PML_CONTENT_NONE;
   (void)snprintf(p->name, sizeof p->name, "%s", name);
   (void)snprintf(p->type, sizeof p->type, "%s", v->type);

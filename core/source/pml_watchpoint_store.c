@@ -246,7 +246,7 @@ static double as_float(uint32_t length, uint64_t bits) {
 struct pml_value pml_watchpoint_decode(const struct pml_watchpoint *p, uint64_t bits) {
   struct pml_value v = {.type = PML_TYPE_INT64, .i = (int64_t)bits};
   unsigned unused = p->length >= 1 && p->length < 8 ? 64 - 8 * p->length : 0;
-  if (p->content == PML_CONTENT_FLOAT)
+  if (p->content == PML_CONTENT_FLOAT || p->content == PML_CONTENT_LONG_DOUBLE)
     return (struct pml_value){.type = PML_TYPE_DOUBLE, .d = as_float(p->length, bits)};
   if (p->content == PML_CONTENT_SIGNED) v.i = (int64_t)(bits << unused) >> unused;
   if (p->content == PML_CONTENT_UNSIGNED && bits > INT64_MAX)

@@ -22,21 +22,31 @@ struct track {
 struct writing {
   const struct pml_spool_reader *reader;
   struct pml_otf2 *archive;
-  uint32_t nmetrics;
+  uint32_t nmetrics, nthreads;
   uint64_t left_open;
   uint64_t until; /* ticks of the last event */
 };
 
 /* ---- threads ---- */
 
-static int begin_thread(void *arg, int64_t tid, void **track) {
-  struct writing *w = arg;
-  struct track *t = calloc(1, sizeof *t);
+static int add_location(struct writing *w, int64_t tid, struct pml_otf2_location **location) {
   char name[48];
+  snprintf(name, sizeof name, "thread %lld", (long long)tid);
+  w->nthreads++;
+  return pml_otf2_location(w->archive, name, location);
+}
+
+static int begin_thread(void *arg, int64_t tid, void **track) {
+  struct track *t = calloc(1, sizeof *t);
   if (t == NULL) return pml_fail(-ENOMEM, "no memory for a thread of a trace");
   *track = t;
-  snprintf(name, sizeof name, "thread %lld", (long long)tid);
-  return pml_otf2_location(w->archive, name, &t->location);
+  return add_location(arg, tid, &t->location);
+}
+
+/* A process without a call has its first thread: readers take an archive without a location for broken. */
+static int add_first_thread(struct writing *w) {
+  struct pml_otf2_location *silent;
+  return w->nthreads == 0 ? add_location(w, w->reader->head.pid, &silent) : 0;
 }
 
 /* Calls that had not returned end with their thread's last event. */
@@ -109,17 +119,18 @@ static int write_event(void *arg, void *track, const struct pml__spool_told *e) 
 /* ---- the archive ---- */
 
 /*
- * What the line "unit<TAB>NAME<TAB>SCALE<TAB>MODE<TAB>BINARY<TAB>EXPONENT<TAB>UNIT" says of a plugin's metric, if there
- * is one. @unit: where it is kept.
+ * What the line "unit<TAB>NAME<TAB>SCALE<TAB>MODE<TAB>BINARY<TAB>EXPONENT<TAB>TYPE<TAB>UNIT" says of a plugin's metric,
+ * if there is one. @unit: where it is kept.
  */
 static void describe_metric(const char *text, struct pml_otf2_metric *m, char unit[UNIT_MAX_BYTES]) {
   char line[PML__SPOOL_METRIC_BYTES + 16];
   int mode, binary, exponent, at = 0;
+  char type[8];
   (void)snprintf(line, sizeof line, "\nunit\t%.255s\t", m->name);
   const char *found = text != NULL ? strstr(text, line) : NULL;
   if (found == NULL) return;
   found += strlen(line);
-  if (sscanf(found, "%*s %d %d %d%n", &mode, &binary, &exponent, &at) != 3 || mode < 0 || mode >= PML_MODES ||
+  if (sscanf(found, "%*s %d %d %d %7s%n", &mode, &binary, &exponent, type, &at) != 4 || mode < 0 || mode >= PML_MODES ||
       exponent < -1000 || exponent > 1000 || found[at] != '\t')
     return;
   size_t bytes = strcspn(found + at + 1, "\n");
@@ -130,7 +141,7 @@ static void describe_metric(const char *text, struct pml_otf2_metric *m, char un
   m->mode = (enum pml_mode)mode;
   m->binary = binary != 0;
   m->exponent = exponent;
-  m->is_signed = true;
+  m->is_signed = strcmp(type, "uint64") != 0;
 }
 
 static int open_archive(struct writing *w, const char *dir, const char *process) {
@@ -142,7 +153,8 @@ static int open_archive(struct writing *w, const char *dir, const char *process)
   pml_spool_read_story(w->reader, &story);
   for (uint32_t i = 0; i < n; i++) {
     bool real = (w->reader->head.real[i / 64] >> i % 64 & 1) != 0;
-    metric_of[i] = (struct pml_otf2_metric){.name = name[i], .mode = PML_OTF2_ACCUMULATED, .real = real};
+    metric_of[i] =
+        (struct pml_otf2_metric){.name = name[i], .mode = PML_OTF2_ACCUMULATED, .real = real, .is_signed = true};
     describe_metric(story.text, &metric_of[i], unit[i]);
   }
   w->nmetrics = n;
@@ -177,6 +189,7 @@ int pml_spool_read_trace(struct pml_spool_reader *r, const char *dir, const char
   const struct pml__spool_listener l = {begin_thread, write_event, end_thread, free_thread,
                                         progress,     arg,         w.nmetrics, &w};
   if (err == 0) err = pml__spool_listen(r, &l);
+  if (err == 0) err = add_first_thread(&w);
   if (err == 0) err = write_beside(&w);
   if (err == 0 && series != NULL) err = pml_otf2_series_file(w.archive, series);
   int closed = pml_otf2_close(w.archive);

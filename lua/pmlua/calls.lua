@@ -100,7 +100,7 @@ local function process(file)
       p.sums[#p.sums + 1] = sums
     elseif key == "trouble" then p.troubles[#p.troubles + 1] = value
     elseif key == "unit" then
-      local event, scale, unit = value:match("^([^\t]*)\t([^\t]*)\t%d+\t%d\t%-?%d+\t(.*)$")
+      local event, scale, unit = value:match("^([^\t]*)\t([^\t]*)\t%d+\t%d\t%-?%d+\t%w+\t(.*)$")
       if event then p.units[event] = { scale = tonumber(scale) or 1, unit = unit } end
     elseif key and key:find("^unmatched_") then
       table.insert(p.unmatched_patterns, unmatched(key:sub(#"unmatched_" + 1), value))

@@ -16,6 +16,13 @@ local M = {}
 for name, value in pairs(core.plugin) do M[name] = value end
 M.provide = nil
 
+--- What the core's function gives; misuse is told where the script says it. To be called as the last thing, so that
+--- the script is who calls.
+local function of_core(what, options)
+  local good, p, err, code = pcall(core.plugin[what == "load" and "load" or "provide"], options)
+  if not good then error(("plugin.%s: %s"):format(what, p:match "%((.*)%)$" or p), 2) end
+  return p, err, code
+end
 
 --- Load a plugin: of those that come with pmlua, or a library; without options, those that the environment names.
 ---@param options? { name: string, path?: string, metrics?: string[], every?: number|string, root?: string, pid?: integer }
@@ -26,7 +33,7 @@ function M.load(options)
   local plugins = require "pmlua.plugins"
   if options == nil then plugins.environment()
   elseif type(options) == "table" and options.path == nil and plugins.has(options.name) then return plugins.load(options) end
-  return core.plugin.load(options)
+  return of_core("load", options)
 end
 
 local units = { us = 1e-6, ms = 1e-3, s = 1, m = 60 }
@@ -102,26 +109,24 @@ end
 ---@return string? err
 ---@return string? code
 function M.define(t)
-  if type(t) ~= "table" then error("plugin.define takes a table", 2) end
+  if type(t) ~= "table" then error("plugin.define: it takes a table", 2) end
   local kind = t.file and "file" or t.code and "code" or "shipped"
   local text, def = t[kind], t
   if kind ~= "shipped" then
-    if type(text) ~= "string" then error(("option '%s' must be a string"):format(kind), 2) end
+    if type(text) ~= "string" then error(("plugin.define: option '%s' must be a string"):format(kind), 2) end
     local good, got = pcall(from_code, kind, text)
     if not good then return nil, ("plugin.define: ESCRIPT: %s"):format(got), "ESCRIPT" end
     def = got
   end
   local misuse = wrong(def)
-  if misuse then error(misuse, 2) end
+  if misuse then error("plugin.define: " .. misuse, 2) end
   if kind == "shipped" then
     local good, blob = pcall(require("pmlua.live.ship").pack, { events = t.events, read = t.read, collect = t.collect })
-    if not good then error(blob, 2) end
+    if not good then error("plugin.define: " .. blob, 2) end
     text = blob
   end
-  local good, p, err, code = pcall(core.plugin.provide, { name = t.name or def.name, kind = kind, text = text,
-    scope = def.scope, every = def.collect and M.seconds(def.every) or nil, events = events_of(def) })
-  if not good then error("plugin.define: " .. (p:match "%((.*)%)$" or p), 2) end -- where the script says it
-  return p, err, code
+  return of_core("define", { name = t.name or def.name, kind = kind, text = text, scope = def.scope,
+    every = def.collect and M.seconds(def.every) or nil, events = events_of(def) })
 end
 
 -- --- beside a run ---

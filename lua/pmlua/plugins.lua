@@ -146,18 +146,23 @@ local function seconds(every)
   return require("pmlua.plugin").seconds(every)
 end
 
+--- An error of the script, three calls out: here, check(), load().
+local function misused(sentence, ...)
+  error("plugin.load: " .. sentence:format(...), 4)
+end
+
 local function check(options)
   for key, value in pairs(options) do
-    if not kinds[key] and key ~= "every" then error(("unknown option '%s'"):format(tostring(key)), 3) end
-    if kinds[key] and type(value) ~= kinds[key] then error(("option '%s' must be a %s"):format(key, kinds[key]), 3) end
+    if not kinds[key] and key ~= "every" then misused("unknown option '%s'", tostring(key)) end
+    if kinds[key] and type(value) ~= kinds[key] then misused("option '%s' must be a %s", key, kinds[key]) end
   end
   local pid = options.pid
-  if pid and not (math.type(pid) == "integer" and pid > 0) then error("option 'pid' is the number of a process", 3) end
+  if pid and not (math.type(pid) == "integer" and pid > 0) then misused "option 'pid' is the number of a process" end
   if options.every ~= nil and not seconds(options.every) then
-    error(("option 'every' is '%s', not a time such as \"100ms\""):format(tostring(options.every)), 3)
+    misused("option 'every' is '%s', not a time such as \"100ms\"", tostring(options.every))
   end
   for i, token in ipairs(options.metrics or {}) do
-    if type(token) ~= "string" then error(("metric %d is a %s, not a string"):format(i, type(token)), 3) end
+    if type(token) ~= "string" then misused("metric %d is a %s, not a string", i, type(token)) end
   end
 end
 

@@ -186,21 +186,8 @@ function M.read(dir)
   return list
 end
 
--- Metrics of traces are integers times a power of ten: the smallest number of decimals that loses nothing, up to nine.
-local function decimals(lanes)
-  local need = 0
-  for _, lane in ipairs(lanes) do
-    for _, v in ipairs(lane.value) do
-      while need < 9 and math.abs(v) < 2 ^ 53 / 10 ^ need and v * 10 ^ need % 1 ~= 0 do need = need + 1 end
-    end
-  end
-  return need
-end
-
-local function scaled(v, scale)
-  local n = math.floor(v * scale + 0.5)
-  return math.tointeger(n) or (v > 0 and math.maxinteger or math.mininteger)
-end
+-- What the content of a point is to a trace: an unsigned number that no integer of Lua is comes as a float.
+local type_of = { float = "float", unsigned = "unsigned" }
 
 --- One point of a process as an OTF2 trace: a location for each thread, a metric that is the content at each write, or
 --- the count at each access.
@@ -213,10 +200,10 @@ function M.write_trace(process, number, dir)
   local point, lanes = process.points[number], {}
   for _, lane in ipairs(process.lanes) do if lane.point == number then lanes[#lanes + 1] = lane end end
   local content = point.content ~= "none"
-  local places = content and decimals(lanes) or 0
   require("lfs").mkdir(dir)
   local archive, err = core.trace.open(dir, { metrics = { {
-    name = point.name, mode = content and "absolute" or "accumulated", exponent = -places,
+    name = point.name, mode = content and "absolute_next" or "accumulated_start",
+    type = content and type_of[point.content] or "integer",
     description = content and "what was written" or "accesses so far", unit = content and "" or "#",
   } } })
   if not archive then return nil, err end
@@ -225,8 +212,7 @@ function M.write_trace(process, number, dir)
     location, err = archive:location("thread " .. lane.thread)
     if not location then return nil, err end
     for k, ticks in ipairs(lane.ticks) do
-      local v = lane.value[k]
-      if v == v then location:metric({ content and scaled(v, 10 ^ places) or k }, ticks) end -- there is no integer for NaN
+      location:metric({ content and lane.value[k] or k }, ticks)
       if k % 16384 == 0 then archive:flush() end -- the ring holds 65536 records
     end
     archive:flush()

@@ -168,8 +168,12 @@ static bool take(const char *token) {
   return add_metric(token, name, access, false);
 }
 
+static bool is_real(const struct pml_watchpoint *p) {
+  return p->content == PML_CONTENT_FLOAT || p->content == PML_CONTENT_LONG_DOUBLE;
+}
+
 static SCOREP_MetricValueType value_type(const struct pml_watchpoint *p) {
-  if (p->content == PML_CONTENT_FLOAT) return SCOREP_METRIC_VALUE_DOUBLE;
+  if (is_real(p)) return SCOREP_METRIC_VALUE_DOUBLE;
   return p->content == PML_CONTENT_SIGNED ? SCOREP_METRIC_VALUE_INT64 : SCOREP_METRIC_VALUE_UINT64;
 }
 
@@ -244,7 +248,7 @@ static uint64_t value_of(const struct pml_watchpoint *p, struct counter *c, uint
   c->accesses++;
   if (!c->content) return c->accesses;
   struct pml_value value = pml_watchpoint_decode(p, bits);
-  if (p->content == PML_CONTENT_FLOAT)
+  if (is_real(p))
     memcpy(&v, &value.d, sizeof v);
   else
     v = p->content == PML_CONTENT_SIGNED ? (uint64_t)value.i : bits;

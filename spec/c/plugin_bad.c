@@ -115,6 +115,8 @@ static void thrown(const char *call, int at_load, int at_open) {
   uint64_t v;
   setenv("THROWER", call, 1);
   int rc = load("thrower", "m", &p);
+  const char *said = rc < 0 ? pml_error_detail(rc) : "";
+  CHECK(rc == 0 || strstr(said, "std::runtime_error: thrown by ") != NULL, "what it threw is said");
   CHECK(rc == at_load, "%s throws, and loading gives %s", call, rc < 0 ? pml_error_detail(rc) : "0");
   if (rc < 0) {
     CHECK(strstr(pml_error_detail(rc), "std::runtime_error") != NULL, "which names the exception");

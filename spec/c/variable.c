@@ -29,6 +29,9 @@ static volatile bool variable_bool;
 static volatile celsius variable_celsius;
 static volatile enum color variable_color;
 static volatile long double variable_long_double;
+static volatile double _Complex variable_complex;
+static volatile struct { float _Complex z[2]; } variable_of_complex;
+__extension__ static volatile __int128 variable_int128;
 static volatile uint64_t variable_big;
 static volatile struct outer variable_outer;
 static _Thread_local volatile int variable_thread_local;
@@ -64,6 +67,13 @@ static void check_all(void) {
   check_found("variable_big", &variable_big, 8, PML_CONTENT_UNSIGNED, "volatile uint64_t");
   check_found("variable_outer.x[3]", &variable_outer.x[3], 8, PML_CONTENT_FLOAT, "double");
   check_found("variable_outer.in[1][2].f", &variable_outer.in[1][2].f, 4, PML_CONTENT_FLOAT, "float");
+  check_found("variable_long_double", &variable_long_double, sizeof(long double), PML_CONTENT_LONG_DOUBLE,
+              "volatile long double");
+  check_found("variable_complex.real", &variable_complex, 8, PML_CONTENT_FLOAT, "volatile complex double");
+  check_found("variable_complex.imag", (volatile double *)&variable_complex + 1, 8, PML_CONTENT_FLOAT,
+              "volatile complex double");
+  check_found("variable_of_complex.z[1].imag", (volatile float *)&variable_of_complex + 3, 4, PML_CONTENT_FLOAT,
+              "complex float");
   check_found("variable_outer.name", &variable_outer.name, 8, PML_CONTENT_UNSIGNED, "char *");
 }
 
@@ -100,7 +110,11 @@ static void check_refusals(void) {
   check_refused("variable_int[0]", true, -EINVAL, "no array");
   check_refused("variable_int+x", false, -EINVAL, "no number");
   check_refused("variable_int+4", true, -EINVAL, "no type");
-  check_refused("variable_long_double", true, -EINVAL, "long double of 16 bytes");
+  check_refused("variable_int128", true, -EINVAL, "128 of 16 bytes, whose content is not read");
+  check_refused("variable_complex", true, -EINVAL, "name a part, .real or .imag");
+  check_refused("variable_complex.re", true, -EINVAL, "a complex number has .real and .imag");
+  check_refused("variable_complex.real.real", true, -EINVAL, "no member real");
+  check_refused("variable_complex.imag[0]", true, -EINVAL, "no array");
   check_refused("variable_thread_local", true, -ENXIO, "thread-local");
   check_refused("", true, -EINVAL, "no name");
   CHECK(pml_variable_find("/nowhere", "x", true, &v) == -ENOENT, "no file, no variable");
@@ -114,6 +128,8 @@ int main(void) {
   variable_celsius = 1;
   variable_color = BLUE;
   variable_long_double = 1;
+  variable_complex = variable_of_complex.z[0] = 1;
+  variable_int128 = 1;
   variable_big = variable_outer.in[0][0].bits;
   int err = pml_variable_find(SELF, "variable_int", true, &v);
   if (err == PML_ENOTHERE || err == -ENODATA) {

@@ -51,6 +51,25 @@ static void *write_mine(void *arg) {
   return NULL;
 }
 
+static void check_long_double(void) {
+  static volatile long double sum;
+  struct pml_watchpoints *w;
+  const struct pml_watchpoint p = on("sum", &sum, 8, HW_BREAKPOINT_W, PML_CONTENT_LONG_DOUBLE);
+  const struct pml_watchpoint_options o = {.values = VALUES};
+  int err = pml_watchpoints_open(&w, &p, 1, &o);
+  if (!CHECK(err == 0, "a long double is watched%s%s", err ? ": " : "", err ? pml_error_detail(err) : "")) return;
+  pml_watchpoints_start(w);
+  for (int i = 0; i < 4; i++) sum = sum - 0.75L;
+  pml_watchpoints_stop(w);
+  size_t n = all(pml_watchpoints_store(w), 0, value, VALUES);
+  CHECK(n == 4 && pml_watchpoint_decode(&p, value[3].bits).type == PML_TYPE_DOUBLE &&
+            pml_watchpoint_decode(&p, value[3].bits).d == -3,
+        "and what is written is there as doubles");
+  pml_watchpoints_close(w);
+  struct pml_watchpoint q = on("sum", &sum, 4, HW_BREAKPOINT_W, PML_CONTENT_LONG_DOUBLE);
+  CHECK(pml_watchpoints_open(&w, &q, 1, &o) == -EINVAL, "its half is not: %s", pml_error_detail(-EINVAL));
+}
+
 static void check_contents(void) {
   double base[THREADS] = {1000, 2000, 3000};
   pthread_t thread[THREADS];
@@ -252,6 +271,7 @@ int main(void) {
   (void)raise(SIGTRAP);
   CHECK(others == 1, "a trap that is not ours goes to whom it went before");
   check_contents();
+  check_long_double();
   check_kinds();
   check_room();
   check_file();

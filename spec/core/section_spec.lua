@@ -193,7 +193,7 @@ describe("A trace", function()
     if status ~= 0 or out == "" then return pending "otf2-print is not installed" end
     local order = {}
     for kind, text in out:gmatch "\n(%u+)%s+%d+%s+%d+%s+([^\n]*)" do
-      order[#order + 1] = kind .. " " .. (text:match 'Region: "([^"]*)"' or text:match "UINT64; (%d+)" or "")
+      order[#order + 1] = kind .. " " .. (text:match 'Region: "([^"]*)"' or text:match "INT64; (%d+)" or "")
     end
     assert.same({ "ENTER traced with values", "METRIC 0", "ENTER traced", "LEAVE traced", "METRIC 4242",
       "LEAVE traced with values" }, order)

@@ -243,7 +243,7 @@ describe("A program that counts", function()
     assert.same({ 0, "", "" }, { shell(quote(command) .. " trace.lua") })
     local _, first = shell "otf2-print trace1/traces.otf2 | grep '^METRIC '"
     -- two calls of 100 additions: one to see how many a batch takes, one that is timed
-    local value = '"sde:::BYFL::flop_count_I" <%%d+>; UINT64; %d%%)[^\n]*\n'
+    local value = '"sde:::BYFL::flop_count_I" <%%d+>; INT64; %d%%)[^\n]*\n'
     assert.matches((value:format(0) .. "[^\n]*" .. value:format(200)), first)
     local _, second = shell "otf2-print trace2/traces.otf2 | grep -c '^METRIC '"
     assert.equal("2\n", second)

@@ -99,15 +99,24 @@ describe("pmlua record --plugin", function()
 
   it("has both in the trace, as what they are", function()
     if (support.shell "command -v otf2-print") ~= 0 then return pending "otf2-print is not installed" end
-    recorded "--trace --plugin steps:debts,halves --plugin series_async:ticks -o traced -- ./sums 10 0"
+    recorded "--trace --plugin steps:debts,halves,steps,ones --plugin series_async:ticks -o traced -- ./sums 10 0"
     local trace = files("traced", "^trace%-")[1] .. "/traces.otf2"
     local _, definitions = support.shell("otf2-print -G " .. trace)
     assert.truthy(definitions:find('"plugin::steps::debts".-Mode: ABSOLUTE_POINT, Value Type: INT64, Base: BINARY, Exponent: 10, '
       .. 'Unit: "B"'), definitions)
     assert.truthy(definitions:find('"plugin::steps::halves".-Value Type: DOUBLE'), definitions)
+    assert.truthy(definitions:find('"plugin::steps::steps" <%d+>, [^\n]*ACCUMULATED_START, Value Type: UINT64'), definitions)
+    -- what is relative is summed from read to read
+    assert.truthy(definitions:find('"plugin::steps::ones" <%d+>, [^\n]*ACCUMULATED_LAST, Value Type: INT64'), definitions)
     local _, events = support.shell("otf2-print " .. trace)
     assert.is_true(select(2, events:gsub('"plugin::series_async::ticks"', "")) > 3)
     assert.is_true(select(2, events:gsub('"plugin::steps::halves" <%d+>; DOUBLE; [%d.]+', "")) >= 20)
+  end)
+
+  it("tells how one that comes with pmlua is asked for", function()
+    local status, _, err = shell(command .. " record --plugin host:load_1 -o own -- ./sums 1 0")
+    assert.equal(2, status)
+    assert.truthy(err:find("--plugin: host comes with pmlua and measures beside the program: --metric host::NAME", 1, true), err)
   end)
 
   it("names a plugin that fails, and records all the same", function()
@@ -168,7 +177,7 @@ int main(void) {
     for _, given in ipairs { "no-name", "steps:", ":x", "a/b" } do
       local says = ("--plugin: '%s' is not NAME or NAME:METRICS"):format(given)
       local status, _, err = shell(("%s record --plugin %s -o wrong -- ./sums 1 0"):format(command, given))
-      assert.equal(1, status)
+      assert.equal(2, status)
       assert.truthy(err:find(says, 1, true), err)
       assert.equal(1, select(2, err:gsub("\n", "")), err)
     end

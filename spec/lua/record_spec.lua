@@ -104,6 +104,14 @@ describe("pmlua record", function()
     assert.same({ 100, 100 }, { enters, leaves })
   end)
 
+  it("writes a trace that can be read of a process that calls nothing", function()
+    if not support.has("otf2-print") then return pending("otf2-print is not installed") end
+    shell(command .. " record -o silent --trace --sym crc32 -- ./sums 0 0")
+    local _, out, complaints = shell("for t in silent/trace-*/traces.otf2; do otf2-print -G $t; otf2-print $t; done")
+    assert.equal(2, select(2, out:gsub('\nLOCATION +0 +Name: "thread %d+"[^\n]*# Events: 0', "")), out)
+    assert.equal("", complaints)
+  end)
+
   it("counts events at each enter and leave, of every thread and child", function()
     local by_name, calls = recorded("-o counted --trace --sym crc32 --event clock::ns --event perf::TASK-CLOCK -- ./sums 100 0")
     local f = by_name.crc32

@@ -29,6 +29,10 @@ static volatile celsius warm;
 static volatile enum color color;
 static volatile struct point point;
 static volatile long both;
+static volatile long double wide;
+static volatile float _Complex wave;
+static volatile unsigned long huge;
+static volatile double tiny;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 __attribute__((noinline)) static void work(void) { __asm__ volatile("" ::: "memory"); }
 static void *run(void *n) {
@@ -53,6 +57,10 @@ int main(int argc, char **argv) {
     point.x[3] = i * 1.5;
     point.in[1].s = (short)-i;
     point.in[0].name = NULL;
+    wide = i / -8.0L;
+    wave = i + 0.5f * (float)i * 1.0fi;
+    huge = ~0ul - (unsigned long)i;
+    tiny = i * 1e-20;
   }
   for (long i = 0; i < 3; i++) pthread_create(&t[i], NULL, run, (void *)(10 + i));
   for (int i = 0; i < 3; i++) pthread_join(t[i], NULL);
@@ -243,9 +251,31 @@ describe("pmlua watchpoint", function()
     watched "-o traced --trace -v warm -e work -- ./app"
     local _, out = shell "otf2-print traced/trace-*-warm/traces.otf2"
     assert.equal(10, select(2, out:gsub("\nMETRIC", "")))
-    assert.truthy(out:find('"warm" <0>; %w+; 225%)'), out) -- 2.25 in hundredths
+    assert.truthy(out:find('"warm" <0>; %w+; 2%.25'), out)
     _, out = shell "otf2-print traced/trace-*-work/traces.otf2"
     assert.equal(33, select(2, out:gsub("\nMETRIC", "")))
+  end)
+
+  watch_it("writes traces that lose nothing of small and large values", function()
+    if not support.has "otf2-print" then return pending "otf2-print is not installed" end
+    watched "-o whole --trace -v tiny -v huge -v count -- ./app"
+    local function said(name)
+      local _, out = shell(("for g in -G ''; do otf2-print $g whole/trace-*-%s/traces.otf2; done"):format(name))
+      return out
+    end
+    local tiny = said "tiny"
+    assert.truthy(tiny:find("ABSOLUTE_NEXT, Value Type: DOUBLE", 1, true), tiny)
+    assert.truthy(tiny:find("9[%.0]*e%-20") or tiny:find("0%.00000000000000000009"), tiny)
+    assert.truthy(said("huge"):find("Value Type: UINT64", 1, true))
+    assert.truthy(said("huge"):find("18446744073709551615", 1, true)) -- as the double that is nearest
+    assert.truthy(said("count"):find("Value Type: INT64", 1, true))
+  end)
+
+  watch_it("takes long doubles as doubles, and the parts of complex numbers", function()
+    local processes = watched "-o wider -v wide -v wave.imag -- ./app"
+    local lanes = processes[1].lanes
+    assert.equal(-9 / 8, lanes[1].value[10])
+    assert.equal(4.5, lanes[2].value[10])
   end)
 
   watch_it("prints a table for people", function()

@@ -111,6 +111,9 @@ local function plugin_variables(text)
     if not name or (colon == "") ~= (metrics == "") then
       return nil, ("--plugin: '%s' is not NAME or NAME:METRICS; NAME is that of libNAME.so"):format(said)
     end
+    if require("pmlua.plugins").has(name) then
+      return nil, ("--plugin: %s comes with pmlua and measures beside the program: --metric %s::NAME"):format(name, name)
+    end
     names[#names + 1] = name
     if metrics ~= "" then words[#words + 1] = ("SCOREP_METRIC_%s=%s"):format(name:upper(), metrics) end
   end
@@ -154,7 +157,7 @@ local function run(o, library, dir)
   return ended, err
 end
 
---- What the options name is there; nil and why not.
+--- What the options name is there; nil, why not, and the status if it is not 1.
 local function prepare(o)
   local err
   if o.FILTER then
@@ -163,7 +166,7 @@ local function prepare(o)
   end
   if o.PLUGINS then
     o.plugins, err = plugin_variables(o.PLUGINS)
-    if not o.plugins then return nil, err end
+    if not o.plugins then return nil, err, 2 end
   end
   if o.EVENTS then return can_count(o.EVENTS) end
   return true
@@ -183,10 +186,10 @@ function M.run(args)
     complain(err)
     return status
   end
-  local possible, unclear = prepare(o)
+  local possible, unclear, misused = prepare(o)
   if not possible then
     complain(unclear)
-    return 1
+    return misused or 1
   end
   local dir, refused = folder(o.DIR or ("pmlua-record-%d"):format(core.sys.pid()))
   if not dir then

@@ -18,7 +18,8 @@ the program some microseconds. Nothing needs a PMU.
   -e mem:SYMBOL:rwx  count accesses: r, w, rw, or calls: x; default rw, of a function x. SYMBOL is a variable or a function,
                      static ones too, a member or an element: v.x[3], or in a scope: space::v,
                      file.c::v. mem: may be left out
-  -v VARIABLE        note each value that is written; its type is found in the debug information (gcc -g)
+  -v VARIABLE        note each value that is written; its type is found in the debug information (gcc -g): integers,
+                     floating point (long double as double), and .real or .imag of complex numbers
   --in FILE          the program or library that has the symbols, if CMD is not it (a script, sh -c ...) nor loads it
   --values N         how many accesses to keep with their times, by each process (default: 4000000); 0 only counts
   --trace            an OTF2 trace of each symbol, too
