@@ -39,17 +39,18 @@ BIND_SRC := $(filter-out bindings/main.c bindings/instrument.c $(CLANG_SRC),$(wi
 # Its own module, only where libclang's headers are: it opens libclang when it is asked.
 CLANG_INC := $(patsubst %/clang-c/Index.h,%,$(lastword $(sort $(wildcard /usr/include/clang-c/Index.h /usr/lib/llvm-*/include/clang-c/Index.h))))
 CLANG_SO := $(if $(CLANG_INC),$(B)/lua/pmlua/clang.so)
-# Counters for bitcode: its own module, only where LLVM 14 is.
-LLVM_CONFIG := $(shell command -v llvm-config-14 2>/dev/null)
-INSTRUMENT_SRC := bindings/instrument.c core/source/count/cells.c $(wildcard core/source/count/instrument*.c)
-INSTRUMENT_SO := $(if $(LLVM_CONFIG),$(B)/lua/pmlua/instrument.so)
-INSTRUMENT_OBJ := $(INSTRUMENT_SRC:%.c=$(B)/obj/%.o)
-LLVM_CFLAGS = $(if $(LLVM_CONFIG),-isystem $(shell $(LLVM_CONFIG) --includedir) -DPML_LLVM_VERSION=$(shell $(LLVM_CONFIG) --version))
+# Counters for LLVM's IR: for each LLVM that is here, a module of its own that reads bitcode, and a plugin of its clang.
+LLVMS := $(shell for n in 14 15 16 17 18 19; do c=$$(command -v llvm-config-$$n) && [ -e $$($$c --includedir)/llvm-c/Core.h ] && echo $$n; done)
+INSTRUMENT_SRC := core/source/count/cells.c $(wildcard core/source/count/instrument*.c)
+INSTRUMENT_SO := $(LLVMS:%=$(B)/lua/pmlua/instrument-%.so)
+INSTRUMENT_PLUGIN := $(if $(SAN),,$(if $(shell command -v $(CXX) 2>/dev/null),$(LLVMS:%=$(B)/preload/libpmlua-instrument-%.so)))
+llvm_cflags = -isystem $(shell llvm-config-$(1) --includedir) -DPML_LLVM_MAJOR=$(1) -DPML_LLVM_VERSION=$(shell llvm-config-$(1) --version)
+LLVM_CFLAGS = $(if $(LLVMS),$(call llvm_cflags,$(firstword $(LLVMS))))
 WORK_SRC := $(wildcard scripts/workloads/*.c scripts/workloads/*/*.c)
 SPEC_SRC := $(wildcard spec/c/*.c)
 FUZZ_SRC := $(wildcard spec/fuzz/fuzz_*.c)
 BENCH_SRC := $(wildcard spec/bench/*.c)
-ALL_C    := $(wildcard spec/lua/wrap/* spec/lua/sim/*.c core/*.h core/*/*.[ch] core/*/*/*.[ch] core/*/*/*/*.h bindings/*.[ch] scripts/workloads/*.[ch] scripts/workloads/*/*.[ch] scripts/programs/*.[ch] scripts/plugins/*.c spec/c/*.[ch] spec/c/intercept/*.[ch] spec/c/wrap/*.[ch] spec/c/plugins/*.c spec/c/plugins/*.cpp spec/c/substrates/*.c core/compat/scorep/include/scorep/*.h spec/fuzz/*.[ch] spec/bench/*.[ch] spec/bench/count/*.[ch] spec/lua/count/*.[ch] spec/wrap/*.c spec/pmlib/*.c spec/pmlib/*.cpp)
+ALL_C    := $(wildcard spec/lua/wrap/* spec/lua/sim/*.c core/*.h core/*/*.[ch] core/*/*/*.[ch] core/*/*/*/*.h bindings/*.[ch] bindings/*.cpp scripts/workloads/*.[ch] scripts/workloads/*/*.[ch] scripts/programs/*.[ch] scripts/plugins/*.c spec/c/*.[ch] spec/c/intercept/*.[ch] spec/c/wrap/*.[ch] spec/c/plugins/*.c spec/c/plugins/*.cpp spec/c/substrates/*.c core/compat/scorep/include/scorep/*.h spec/fuzz/*.[ch] spec/bench/*.[ch] spec/bench/count/*.[ch] spec/lua/count/*.[ch] spec/wrap/*.c spec/pmlib/*.c spec/pmlib/*.cpp)
 
 CORE_OBJ := $(CORE_SRC:%.c=$(B)/obj/%.o) $(CORE_ASM:%.S=$(B)/obj/%.o)
 SDE_OBJ  := $(SDE_SRC:%.c=$(B)/obj/%.o)
@@ -75,7 +76,7 @@ WORK_LIBS_tamm := -lpthread -ldl
 work_obj  = $(addprefix $(B)/obj/,$(addsuffix .o,$(basename $(wildcard scripts/workloads/$(1)/*.c))))
 # The kernels that count what they do: as the source asks for it, and as the optimiser left it. The team and the clock
 # around them do not count.
-COUNTED_CLANG := $(if $(LLVM_CONFIG),$(if $(SAN),,$(shell command -v clang-14 2>/dev/null)))
+COUNTED_CLANG := $(if $(SAN),,$(firstword $(foreach n,$(LLVMS),$(shell command -v clang-$n 2>/dev/null))))
 COUNTED_SRC := $(filter-out %/workload.c %/team.c,$(wildcard scripts/workloads/kernels/*.c))
 COUNTED_SO := $(if $(COUNTED_CLANG),$(B)/workloads/counted/kernels_source.so $(B)/workloads/counted/kernels_final.so)
 SPEC_BIN := $(SPEC_SRC:spec/c/%.c=$(B)/spec/%)
@@ -83,7 +84,7 @@ SPEC_BIN := $(SPEC_SRC:spec/c/%.c=$(B)/spec/%)
 .PHONY: all
 all: $(B)/libpmlua.so $(B)/libpmlua.a $(B)/lua/pmlua/core.so $(B)/pmlua $(WORK_SO) $(B)/compat/libsde.so $(B)/compat/libsde.a \
   $(B)/compat/libPM.so $(B)/compat/libPM.a $(B)/libpmlua-embed.so $(B)/preload/libpmlua-live.so $(B)/preload/libpmlua-record.so \
-  $(B)/preload/libpmlua-watchpoint.so $(B)/preload/libpmlua-simulate.so $(PROGRAMS) $(OWN_PLUGINS) $(B)/scorep-config $(CLANG_SO) $(INSTRUMENT_SO) $(B)/libpmlua_count.so $(B)/libpmlua_count.a $(COUNTED_SO)
+  $(B)/preload/libpmlua-watchpoint.so $(B)/preload/libpmlua-simulate.so $(PROGRAMS) $(OWN_PLUGINS) $(B)/scorep-config $(CLANG_SO) $(INSTRUMENT_SO) $(INSTRUMENT_PLUGIN) $(B)/libpmlua_count.so $(B)/libpmlua_count.a $(COUNTED_SO)
 
 # --- building ---------------------------------------------------------------------------------------------------------
 
@@ -119,10 +120,21 @@ $(B)/libpmlua_count.a: $(COUNT_OBJ)
 	@rm -f $@
 	ar rcs $@ $^
 
-$(INSTRUMENT_OBJ): ALLCFLAGS += $(LLVM_CFLAGS)
-$(B)/lua/pmlua/instrument.so: $(INSTRUMENT_OBJ)
-	@mkdir -p $(@D)
-	$(CC) $(SAN) $(LDFLAGS) -shared $^ $$($(LLVM_CONFIG) --ldflags --libs --link-shared) -o $@
+# The plugin's symbols of LLVM are those of the compiler that loads it.
+define instrumenter
+INSTRUMENT_OBJ_$(1) := $(INSTRUMENT_SRC:%.c=$(B)/obj/llvm-$(1)/%.o)
+$(B)/obj/llvm-$(1)/%.o: %.c
+	@mkdir -p $$(@D)
+	$$(CC) $$(ALLCFLAGS) $$(LUA_CFLAGS) $(call llvm_cflags,$(1)) -c $$< -o $$@
+$(B)/lua/pmlua/instrument-$(1).so: $(B)/obj/llvm-$(1)/bindings/instrument.o $$(INSTRUMENT_OBJ_$(1))
+	@mkdir -p $$(@D)
+	$$(CC) $$(SAN) $$(LDFLAGS) -shared $$^ $$$$(llvm-config-$(1) --ldflags --libs --link-shared) -o $$@
+$(B)/preload/libpmlua-instrument-$(1).so: bindings/instrument_plugin.cpp core/source/count/instrument.h $$(INSTRUMENT_OBJ_$(1))
+	@mkdir -p $$(@D)
+	$$(CXX) -std=c++17 $$(OPT) $$(CFLAGS) -Wall -Wextra -Werror -fPIC -fvisibility=hidden -fno-exceptions -fno-rtti -Icore \
+	  $(call llvm_cflags,$(1)) -D_GNU_SOURCE $$(LDFLAGS) -shared $$(filter-out %.h,$$^) -o $$@
+endef
+$(foreach n,$(LLVMS),$(eval $(call instrumenter,$(n))))
 
 # The rpaths find the library beside the file in the checkout, then where `make install` puts it.
 $(B)/lua/pmlua/core.so: $(BIND_OBJ) $(B)/libpmlua.so
@@ -389,7 +401,7 @@ $(B)/bench: $(BENCH_OBJ) $(B)/libpmlua.a
 .PHONY: specs
 specs: $(SPEC_BIN)
 
--include $(CORE_OBJ:.o=.d) $(COUNT_OBJ:.o=.d) $(INSTRUMENT_OBJ:.o=.d) $(SDE_OBJ:.o=.d) $(PM_OBJ:.o=.d) $(LIVE_OBJ:.o=.d) $(RECORD_OBJ:.o=.d) $(WATCHPOINT_OBJ:.o=.d) $(SIMULATE_OBJ:.o=.d) $(BIND_OBJ:.o=.d) $(MAIN_OBJ:.o=.d) $(WORK_ONE:.so=.d) $(WORK_SRC:%.c=$(B)/obj/%.d) $(SPEC_BIN:=.d) $(BENCH_OBJ:.o=.d)
+-include $(CORE_OBJ:.o=.d) $(COUNT_OBJ:.o=.d) $(foreach n,$(LLVMS),$(INSTRUMENT_OBJ_$n:.o=.d) $(B)/obj/llvm-$n/bindings/instrument.d) $(SDE_OBJ:.o=.d) $(PM_OBJ:.o=.d) $(LIVE_OBJ:.o=.d) $(RECORD_OBJ:.o=.d) $(WATCHPOINT_OBJ:.o=.d) $(SIMULATE_OBJ:.o=.d) $(BIND_OBJ:.o=.d) $(MAIN_OBJ:.o=.d) $(WORK_ONE:.so=.d) $(WORK_SRC:%.c=$(B)/obj/%.d) $(SPEC_BIN:=.d) $(BENCH_OBJ:.o=.d)
 
 # --- the two commands of a newcomer -----------------------------------------------------------------------------------
 
@@ -439,7 +451,7 @@ CHECK_LOG = $(shell mkdir -p $(B); echo $(B)/check-build.log)
 # What a file gets said is printed together, when its clang-tidy is done: several run at once.
 LINT_JOBS := 2
 TIDY_SRC = $(CORE_SRC) $(COUNT_SRC) $(SDE_SRC) $(PM_SRC) $(LIVE_SRC) $(RECORD_SRC) $(WATCHPOINT_SRC) $(SIMULATE_SRC) bindings/main.c $(BIND_SRC) \
-  $(if $(CLANG_INC),$(CLANG_SRC)) $(if $(LLVM_CONFIG),$(INSTRUMENT_SRC)) $(WORK_SRC)
+  $(if $(CLANG_INC),$(CLANG_SRC)) $(if $(LLVMS),bindings/instrument.c $(INSTRUMENT_SRC)) $(WORK_SRC)
 TIDY_FLAGS = -std=c11 -D_GNU_SOURCE -Icore $(LUA_CFLAGS) $(CLANG_INC:%=-isystem %) $(LLVM_CFLAGS)
 .PHONY: lint fmt mutants layers asan tsan bench fuzz fuzz-proof soak guard guard-save
 lint: ## compilers' warnings as errors, clang-tidy, cppcheck, luacheck, format
@@ -534,6 +546,7 @@ install: all ## PREFIX (default /usr/local), DESTDIR for packagers
 	install -m 644 $(B)/libpmlua.a $(D)/lib/
 	install -m 755 $(B)/lua/pmlua/core.so $(D)/lib/lua/$(LUAVER)/pmlua/
 	$(if $(INSTRUMENT_SO),install -m 755 $(INSTRUMENT_SO) $(D)/lib/lua/$(LUAVER)/pmlua/)
+	$(if $(INSTRUMENT_PLUGIN),install -m 755 $(INSTRUMENT_PLUGIN) $(D)/lib/pmlua/preload/)
 	$(if $(CLANG_SO),install -m 755 $(CLANG_SO) $(D)/lib/lua/$(LUAVER)/pmlua/)
 	$(if $(WORK_SO),install -m 755 $(WORK_SO) $(D)/lib/pmlua/workloads/)
 	$(if $(COUNTED_SO),install -d $(D)/lib/pmlua/workloads/counted && install -m 755 $(COUNTED_SO) $(D)/lib/pmlua/workloads/counted/)
