@@ -22,7 +22,7 @@ ALLCFLAGS  = -std=c11 -D_GNU_SOURCE $(OPT) $(CFLAGS) $(WARN) $(SAN) -fPIC -fvisi
 # Each part stands beside what it builds, and adds to `all` what is for users.
 .DEFAULT_GOAL := all
 .PHONY: all
-include core/core.mk bindings/bindings.mk scripts/scripts.mk
+include core/core.mk bindings/bindings.mk bindings/instrument.mk scripts/scripts.mk
 include spec/spec.mk spec/c/intercept/intercept.mk spec/c/plugins/plugins.mk spec/fuzz/fuzz.mk spec/arm/arm.mk
 
 $(B)/obj/%.o: %.c
@@ -104,6 +104,7 @@ install: all ## PREFIX (default /usr/local), DESTDIR for packagers
 	install -m 644 $(B)/libpmlua.a $(D)/lib/
 	install -m 755 $(B)/lua/pmlua/core.so $(D)/lib/lua/$(LUAVER)/pmlua/
 	$(if $(INSTRUMENT_SO),install -m 755 $(INSTRUMENT_SO) $(D)/lib/lua/$(LUAVER)/pmlua/)
+	$(if $(INSTRUMENT_PLUGIN),install -m 755 $(INSTRUMENT_PLUGIN) $(D)/lib/pmlua/preload/)
 	$(if $(CLANG_SO),install -m 755 $(CLANG_SO) $(D)/lib/lua/$(LUAVER)/pmlua/)
 	$(if $(WORK_SO),install -m 755 $(WORK_SO) $(D)/lib/pmlua/workloads/)
 	$(if $(COUNTED_SO),install -d $(D)/lib/pmlua/workloads/counted && install -m 755 $(COUNTED_SO) $(D)/lib/pmlua/workloads/counted/)

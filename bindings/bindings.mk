@@ -7,21 +7,10 @@ BIND_SRC := $(filter-out bindings/main.c bindings/instrument.c $(CLANG_SRC),$(wi
 # Its own module, only where libclang's headers are: it opens libclang when it is asked.
 CLANG_INC := $(patsubst %/clang-c/Index.h,%,$(lastword $(sort $(wildcard /usr/include/clang-c/Index.h /usr/lib/llvm-*/include/clang-c/Index.h))))
 CLANG_SO := $(if $(CLANG_INC),$(B)/lua/pmlua/clang.so)
-# Counters for bitcode: its own module, only where LLVM 14 is.
-LLVM_CONFIG := $(shell command -v llvm-config-14 2>/dev/null)
-INSTRUMENT_SRC := bindings/instrument.c core/source/count/cells.c $(wildcard core/source/count/instrument*.c)
-INSTRUMENT_SO := $(if $(LLVM_CONFIG),$(B)/lua/pmlua/instrument.so)
-INSTRUMENT_OBJ := $(INSTRUMENT_SRC:%.c=$(B)/obj/%.o)
-LLVM_CFLAGS = $(if $(LLVM_CONFIG),-isystem $(shell $(LLVM_CONFIG) --includedir) -DPML_LLVM_VERSION=$(shell $(LLVM_CONFIG) --version))
 BIND_OBJ := $(BIND_SRC:%.c=$(B)/obj/%.o)
 MAIN_OBJ := $(B)/obj/bindings/main.o
 
-all: $(B)/lua/pmlua/core.so $(B)/pmlua $(B)/libpmlua-embed.so $(CLANG_SO) $(INSTRUMENT_SO)
-
-$(INSTRUMENT_OBJ): ALLCFLAGS += $(LLVM_CFLAGS)
-$(B)/lua/pmlua/instrument.so: $(INSTRUMENT_OBJ)
-	@mkdir -p $(@D)
-	$(CC) $(SAN) $(LDFLAGS) -shared $^ $$($(LLVM_CONFIG) --ldflags --libs --link-shared) -o $@
+all: $(B)/lua/pmlua/core.so $(B)/pmlua $(B)/libpmlua-embed.so $(CLANG_SO)
 
 # The rpaths find the library beside the file in the checkout, then where `make install` puts it.
 $(B)/lua/pmlua/core.so: $(BIND_OBJ) $(B)/libpmlua.so
@@ -49,4 +38,4 @@ $(B)/libpmlua_lua.a: $(BIND_OBJ)
 	@rm -f $@
 	ar rcs $@ $^
 
--include $(patsubst %.o,%.d,$(BIND_OBJ) $(MAIN_OBJ) $(INSTRUMENT_OBJ))
+-include $(patsubst %.o,%.d,$(BIND_OBJ) $(MAIN_OBJ))

@@ -16,7 +16,7 @@ WORK_LIBS_tamm := -lpthread -ldl
 work_obj  = $(addprefix $(B)/obj/,$(addsuffix .o,$(basename $(wildcard scripts/workloads/$(1)/*.c))))
 # The kernels that count what they do: as the source asks for it, and as the optimiser left it. The team and the clock
 # around them do not count.
-COUNTED_CLANG := $(if $(LLVM_CONFIG),$(if $(SAN),,$(shell command -v clang-14 2>/dev/null)))
+COUNTED_CLANG := $(if $(SAN),,$(firstword $(foreach n,$(LLVMS),$(shell command -v clang-$n 2>/dev/null))))
 COUNTED_SRC := $(filter-out %/workload.c %/team.c,$(wildcard scripts/workloads/kernels/*.c))
 COUNTED_SO := $(if $(COUNTED_CLANG),$(B)/workloads/counted/kernels_source.so $(B)/workloads/counted/kernels_final.so)
 

@@ -3,7 +3,7 @@
 
 SPEC_SRC := $(wildcard spec/c/*.c)
 BENCH_SRC := $(wildcard spec/bench/*.c)
-ALL_C := $(wildcard core/*.h core/*/*.[ch] core/*/*/*.[ch] core/*/*/*/*.h core/compat/scorep/include/scorep/*.h \
+ALL_C := $(wildcard core/*.h core/*/*.[ch] core/*/*/*.[ch] core/*/*/*/*.h core/compat/scorep/include/scorep/*.h bindings/*.cpp \
   bindings/*.[ch] \
   scripts/workloads/*.[ch] scripts/workloads/*/*.[ch] scripts/programs/*.[ch] scripts/plugins/*.c \
   spec/c/*.[ch] spec/c/intercept/*.[ch] spec/c/wrap/*.[ch] spec/c/plugins/*.c spec/c/plugins/*.cpp spec/c/substrates/*.c \
@@ -68,7 +68,7 @@ specs: $(SPEC_BIN)
 # What a file gets said is printed together, when its clang-tidy is done: several run at once.
 LINT_JOBS := 2
 TIDY_SRC = $(CORE_SRC) $(COUNT_SRC) $(SDE_SRC) $(PM_SRC) $(LIVE_SRC) $(RECORD_SRC) $(WATCHPOINT_SRC) $(SIMULATE_SRC) bindings/main.c $(BIND_SRC) \
-  $(if $(CLANG_INC),$(CLANG_SRC)) $(if $(LLVM_CONFIG),$(INSTRUMENT_SRC)) $(WORK_SRC)
+  $(if $(CLANG_INC),$(CLANG_SRC)) $(if $(LLVMS),bindings/instrument.c $(INSTRUMENT_SRC)) $(WORK_SRC)
 TIDY_FLAGS = -std=c11 -D_GNU_SOURCE -Icore $(LUA_CFLAGS) $(CLANG_INC:%=-isystem %) $(LLVM_CFLAGS)
 .PHONY: lint fmt guard guard-save mutants layers asan tsan bench soak
 lint: ## compilers' warnings as errors, clang-tidy, cppcheck, luacheck, format

@@ -267,7 +267,7 @@ function M.new(pml, options)
 end
 
 function Lab:find(no_clang)
-  local instrument = paths.module "instrument" and self.pml.paths.command
+  local instrument = require("pmlua.cc.llvm").instrumenter() and self.pml.paths.command
   local lacking = no_clang or not instrument and "pmlua was built without llvm-14-dev; install it and make again"
   for _, at in ipairs { "source", "final" } do
     local why = lacking

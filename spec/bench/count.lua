@@ -8,7 +8,7 @@ local pml = require "pmlua"
 local shell = require "pmlua.wrap.shell"
 local paths = require "pmlua.wrap.paths"
 
-local instrument = paths.module "instrument"
+local instrument = require("pmlua.cc.llvm").instrumenter(14)
 if not instrument then
   print "\ncounting by the compiler: pmlua was built without LLVM 14"
   os.exit(0)

@@ -7,7 +7,7 @@ local M = {}
 
 --- Why nothing can be counted here, or nil.
 function M.missing()
-  if not io.open(helper.build .. "/lua/pmlua/instrument.so") then return "pmlua was built without LLVM 14" end
+  if not io.open(helper.build .. "/lua/pmlua/instrument-14.so") then return "pmlua was built without LLVM 14" end
   if helper.shell "command -v clang-14" ~= 0 then return "clang-14 is not installed" end
 end
 

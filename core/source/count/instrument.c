@@ -77,14 +77,24 @@ static void find_attributes(struct pml_module *m) {
     m->attribute[a] = LLVMGetEnumAttributeKindForName(names[a], strlen(names[a]));
 }
 
+struct promise { /* an attribute of a function */
+  const char *name;
+  uint64_t value;
+};
+
 static void declare_runtime(struct pml_module *m) {
   m->self = LLVMAddGlobal(m->module, m->i64_pointer, "pml_count_self");
   LLVMSetThreadLocalMode(m->self, LLVMInitialExecTLSModel);
   m->begin = LLVMAddFunction(m->module, "pml_count_begin", LLVMFunctionType(m->i64_pointer, NULL, 0, 0));
-  static const char *const attributes[] = {"nounwind", "willreturn", "cold", "inaccessiblememonly"};
-  for (size_t i = 0; i < sizeof attributes / sizeof attributes[0]; i++) {
-    unsigned kind = LLVMGetEnumAttributeKindForName(attributes[i], strlen(attributes[i]));
-    LLVMAddAttributeAtIndex(m->begin, FUNCTION_INDEX, LLVMCreateEnumAttribute(m->context, kind, 0));
+#if PML_LLVM_MAJOR < 16
+  static const struct promise memory = {"inaccessiblememonly", 0};
+#else
+  static const struct promise memory = {"memory", 3 << 2}; /* two bits for each kind: read and write the inaccessible */
+#endif
+  const struct promise promises[] = {{"nounwind", 0}, {"willreturn", 0}, {"cold", 0}, memory};
+  for (size_t i = 0; i < sizeof promises / sizeof promises[0]; i++) {
+    unsigned kind = LLVMGetEnumAttributeKindForName(promises[i].name, strlen(promises[i].name));
+    LLVMAddAttributeAtIndex(m->begin, FUNCTION_INDEX, LLVMCreateEnumAttribute(m->context, kind, promises[i].value));
   }
 }
 
@@ -144,7 +154,7 @@ static int mark_and_inline(struct pml_module *m) {
   return err ? err : pml_functions_open(m);
 }
 
-static int instrument_module(struct pml_module *m) {
+static int count_module(struct pml_module *m) {
   int err = pml_functions_open(m);
   if (err) return err;
   pml_functions_forget_memory(m);
@@ -159,7 +169,8 @@ static int instrument_module(struct pml_module *m) {
 
 /*
  * Loops get an entry and exits of their own, which changes no operation. Before optimisation, what is always inlined is
- * no call (the intrinsics of a processor are such functions), and locals become registers.
+ * no call (the intrinsics of a processor are such functions), and locals become registers. Counters of loops are left
+ * to whoever optimises later; without optimisation a register would be spilled in each block all the same.
  */
 static int instrument(struct pml_module *m) {
   int err = run_passes(m, m->o->final ? "function(loop-simplify)" : "always-inline,function(sroa,loop-simplify)");
@@ -169,12 +180,18 @@ static int instrument(struct pml_module *m) {
   m->i64 = LLVMInt64TypeInContext(m->context);
   m->i64_pointer = LLVMPointerType(m->i64, 0);
   find_attributes(m);
-  err = instrument_module(m);
+  err = count_module(m);
   LLVMDisposeBuilder(m->builder);
   pml_functions_close(m);
   pml_marks_close(m);
   if (err == -ENOMEM) snprintf(m->o->error, sizeof m->o->error, "no memory to count in");
-  return err ? err : run_passes(m, "function(mem2reg)");
+  return err || !m->o->final ? err : run_passes(m, "function(mem2reg)");
+}
+
+int pml_instrument_module(struct pml_instrument *o, LLVMModuleRef module) {
+  struct pml_module m = {.o = o, .module = module, .context = LLVMGetModuleContext(module)};
+  o->error[0] = '\0';
+  return instrument(&m);
 }
 
 int pml_instrument_file(struct pml_instrument *o, const char *in, const char *out) {
@@ -182,7 +199,7 @@ int pml_instrument_file(struct pml_instrument *o, const char *in, const char *ou
   o->error[0] = '\0';
   LLVMContextSetDiagnosticHandler(m.context, take_diagnostic, o);
   int err = read_module(&m, in);
-  if (!err) err = instrument(&m);
+  if (!err) err = pml_instrument_module(o, m.module);
   if (!err && LLVMWriteBitcodeToFile(m.module, out) != 0) {
     snprintf(o->error, sizeof o->error, "%.150s cannot be written: %.100s", out, strerror(errno));
     err = -EIO;

@@ -2,7 +2,8 @@
 /*
  * core/source/count/instrument.h - adds counters to a module of LLVM's IR.
  *
- * Bitcode in, bitcode out. Each stretch of instructions that runs as a whole adds what it holds to the cells of
+ * Compiled for each version of LLVM, from 14 on, as each reads its own IR. Bitcode in, bitcode out, or a module in the
+ * compiler's memory. Each stretch of instructions that runs as a whole adds what it holds to the cells of
  * pml_count.h, which it does just before the instruction that may not come back: a call, or the end of the block. Loops
  * that nothing leaves but their own exits count their turns in registers and add once, at the exit.
  *
@@ -18,6 +19,7 @@
 #ifndef PML_INSTRUMENT_H
 #define PML_INSTRUMENT_H
 
+#include <llvm-c/Types.h>
 #include <stdbool.h>
 
 struct pml_instrument {
@@ -37,6 +39,14 @@ struct pml_instrument {
  * Returns 0, or a negative errno with a line in @o->error: -ENOEXEC if the file is no bitcode of this version of LLVM.
  */
 int pml_instrument_file(struct pml_instrument *o, const char *in, const char *out);
+
+/*
+ * pml_instrument_module - add counters to a @module of a compiler that goes on with it, as its first pass, or (final)
+ * its last. It stays the caller's.
+ *
+ * Returns 0, or a negative errno with a line in @o->error; the module is then of no use.
+ */
+int pml_instrument_module(struct pml_instrument *o, LLVMModuleRef module);
 
 /* pml_instrument_llvm - the version of LLVM whose bitcode is read, such as "14.0.6". */
 const char *pml_instrument_llvm(void);

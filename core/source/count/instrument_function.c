@@ -182,6 +182,15 @@ static void set_unlikely(const struct pml_module *m, LLVMValueRef branch) {
   LLVMSetMetadata(branch, LLVMGetMDKindIDInContext(m->context, "prof", 4), LLVMMetadataAsValue(m->context, node));
 }
 
+/* A phi comes before what is known of variables there. */
+static void position_at_start(LLVMBuilderRef builder, LLVMBasicBlockRef block) {
+#if PML_LLVM_MAJOR < 19
+  LLVMPositionBuilderBefore(builder, LLVMGetFirstInstruction(block));
+#else
+  LLVMPositionBuilderBeforeInstrAndDbgRecords(builder, LLVMGetFirstInstruction(block));
+#endif
+}
+
 /*
  * The cells are looked up once. The load is said to find the same whenever it is made, so that after inlining one look
  * is enough: whoever still sees NULL asks again, and is given the same.
@@ -201,11 +210,44 @@ static void begin_function(struct pml_body *f) {
   LLVMPositionBuilderAtEnd(m->builder, first);
   LLVMValueRef given = LLVMBuildCall2(m->builder, LLVMFunctionType(m->i64_pointer, NULL, 0, 0), m->begin, NULL, 0, "");
   LLVMBuildBr(m->builder, old);
-  LLVMPositionBuilderBefore(m->builder, LLVMGetFirstInstruction(old));
+  position_at_start(m->builder, old);
   f->cells = LLVMBuildPhi(m->builder, m->i64_pointer, "cells");
   LLVMAddIncoming(f->cells, &self, &entry, 1);
   LLVMAddIncoming(f->cells, &given, &first, 1);
   f->entry = entry;
+}
+
+/* Takes the place of @old with all who lead there; false: somebody knows it by its address. */
+static bool take_over(LLVMBasicBlockRef old, LLVMBasicBlockRef now) {
+  for (LLVMUseRef u = LLVMGetFirstUse(LLVMBasicBlockAsValue(old)); u != NULL; u = LLVMGetNextUse(u))
+    if (!LLVMIsAInstruction(LLVMGetUser(u))) return false;
+  for (LLVMUseRef u; (u = LLVMGetFirstUse(LLVMBasicBlockAsValue(old))) != NULL;) {
+    LLVMValueRef from = LLVMGetUser(u);
+    for (unsigned s = 0; s < LLVMGetNumSuccessors(from); s++)
+      if (LLVMGetSuccessor(from, s) == old) LLVMSetSuccessor(from, s, now);
+  }
+  return true;
+}
+
+/*
+ * Without optimisation, a block whose end the quick selection of instructions does not know is left to the slow one as
+ * a whole: the counts of a switch's block get one of their own.
+ */
+static void part_from_end(struct pml_module *m, LLVMBasicBlockRef block) {
+  LLVMValueRef end = LLVMGetBasicBlockTerminator(block);
+  if (LLVMGetInstructionOpcode(end) != LLVMSwitch || LLVMGetFirstInstruction(block) == end) return;
+  LLVMBasicBlockRef now = LLVMInsertBasicBlockInContext(m->context, block, "");
+  if (!take_over(block, now)) {
+    LLVMDeleteBasicBlock(now);
+    return;
+  }
+  LLVMPositionBuilderAtEnd(m->builder, now);
+  for (LLVMValueRef i = LLVMGetFirstInstruction(block), next; i != end; i = next) {
+    next = LLVMGetNextInstruction(i);
+    LLVMInstructionRemoveFromParent(i);
+    LLVMInsertIntoBuilder(m->builder, i);
+  }
+  LLVMBuildBr(m->builder, block);
 }
 
 static bool is_empty(const struct pml_body *f) {
@@ -226,6 +268,8 @@ static int emit(struct pml_body *f) {
   for (uint32_t b = 0; b < f->blocks && !err; b++)
     for (uint32_t s = 0; s < f->block[b].stretches && !f->block[b].in_registers; s++)
       add_stretch(f, &f->stretch[f->block[b].first + s]);
+  for (uint32_t b = 0; b < f->blocks && !err && !f->m->o->final && !f->m->o->optimised; b++)
+    part_from_end(f->m, f->block[b].block);
   return err;
 }
 

@@ -18,7 +18,8 @@ struct loop {
   uint32_t number, exits;
   uint32_t exit[EXITS_MAX];
   struct pml_flow_plan plan;
-  struct pml_counts *worth; /* [counters + 1] of a turn of each counter; the last: of entering the loop */
+  struct pml_counts *worth;             /* [counters + 1] of a turn of each counter; the last: of entering the loop */
+  uint64_t cells[PML_COUNT_CELLS / 64]; /* that are worth something; a loop has a dozen */
   LLVMValueRef *counter;
 };
 
@@ -54,8 +55,10 @@ static int weigh(struct loop *l) {
     const struct pml_counts *counts = &l->f->stretch[l->f->block[p->block[b]].first].counts;
     for (uint32_t c = 0; c <= p->counters; c++) {
       int64_t share = c < p->counters ? p->share[b * p->counters + c] : p->base[b];
-      for (uint32_t i = 0; i < counts->used && share != 0; i++)
+      for (uint32_t i = 0; i < counts->used && share != 0; i++) {
+        l->cells[counts->at[i].cell / 64] |= UINT64_C(1) << counts->at[i].cell % 64;
         if (pml_counts_add(&l->worth[c], counts->at[i].cell, counts->at[i].n * share) < 0) return -ENOMEM;
+      }
     }
   }
   return 0;
@@ -91,7 +94,8 @@ static LLVMValueRef sum(struct loop *l, unsigned cell, LLVMValueRef *turns) {
   for (uint32_t c = 0; c < counters; c++) {
     int64_t worth = worth_of(&l->worth[c], cell);
     if (worth == 0) continue;
-    LLVMValueRef n = LLVMBuildMul(m->builder, turns[c], LLVMConstInt(m->i64, (uint64_t)worth, 1), "");
+    LLVMValueRef n = turns[c];
+    if (worth != 1) n = LLVMBuildMul(m->builder, n, LLVMConstInt(m->i64, (uint64_t)worth, 1), "");
     total = total != NULL ? LLVMBuildAdd(m->builder, total, n, "") : n;
   }
   return total;
@@ -119,10 +123,12 @@ static int add_at_exit(struct loop *l, LLVMBasicBlockRef exit) {
   if (turns == NULL) return -ENOMEM;
   LLVMPositionBuilderBefore(m->builder, at);
   for (uint32_t c = 0; c < l->plan.counters; c++) turns[c] = read_turns(l, l->counter[c]);
-  for (unsigned cell = 0; cell < PML_CELL_COUNT; cell++) {
-    LLVMValueRef n = sum(l, cell, turns);
-    if (n != NULL) pml_body_add(l->f, cell, n);
-  }
+  for (unsigned word = 0; word < PML_COUNT_CELLS / 64; word++)
+    for (uint64_t left = l->cells[word]; left != 0; left &= left - 1) {
+      unsigned cell = 64 * word + (unsigned)__builtin_ctzll(left);
+      LLVMValueRef n = sum(l, cell, turns);
+      if (n != NULL) pml_body_add(l->f, cell, n);
+    }
   for (uint32_t c = 0; c < l->plan.counters; c++) LLVMBuildStore(m->builder, LLVMConstInt(m->i64, 0, 0), l->counter[c]);
   free(turns);
   return 0;

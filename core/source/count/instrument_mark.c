@@ -54,7 +54,7 @@ int pml_body_mark(struct pml_body *f) {
     LLVMPositionBuilderBefore(m->builder, f->dynamic[d].before);
     LLVMValueRef args[] = {LLVMConstInt(i32, f->dynamic[d].what.dynamic_cell, 0),
                            pml_body_amount(f, &f->dynamic[d].what)};
-    LLVMBuildCall2(m->builder, LLVMGetElementType(LLVMTypeOf(m->mark_dynamic)), m->mark_dynamic, args, 2, "");
+    LLVMBuildCall2(m->builder, LLVMGlobalGetValueType(m->mark_dynamic), m->mark_dynamic, args, 2, "");
   }
   for (uint32_t s = 0; s < f->stretches && !err; s++)
     if (f->stretch[s].counts.used > 0) err = mark_stretch(f, &f->stretch[s]);

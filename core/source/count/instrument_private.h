@@ -12,6 +12,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#if PML_LLVM_MAJOR < 14 || PML_LLVM_MAJOR > 19
+#error "the instrumenter knows LLVM 14 to 19"
+#endif
+
 /* What a stretch of instructions adds to the cells; few kinds, so that a list is quicker than a table. */
 struct pml_counts {
   struct pml_counts_at {

@@ -132,9 +132,10 @@ static bool may_count(LLVMValueRef function) {
   return !LLVMIsDeclaration(function) || (strncmp(name, "llvm.", 5) != 0 && !library_returns(name));
 }
 
+/* Of functions until LLVM 15, and the one that says it all since; a version has not all. */
 static const char *const memory_attributes[] = {
-    "readnone",    "readonly", "writeonly", "argmemonly", "inaccessiblememonly", "inaccessiblemem_or_argmemonly",
-    "speculatable"};
+    "readnone",     "readonly", "writeonly", "argmemonly", "inaccessiblememonly", "inaccessiblemem_or_argmemonly",
+    "speculatable", "memory"};
 enum { MEMORY_ATTRIBUTES = sizeof memory_attributes / sizeof memory_attributes[0] };
 
 static void forget_calls(LLVMValueRef function, const unsigned kind[MEMORY_ATTRIBUTES]) {
@@ -144,7 +145,7 @@ static void forget_calls(LLVMValueRef function, const unsigned kind[MEMORY_ATTRI
       LLVMValueRef called = LLVMGetCalledValue(i);
       if (LLVMIsAInlineAsm(called) || (LLVMIsAFunction(called) && !may_count(called))) continue;
       for (unsigned a = 0; a < MEMORY_ATTRIBUTES; a++)
-        LLVMRemoveCallSiteEnumAttribute(i, (LLVMAttributeIndex)LLVMAttributeFunctionIndex, kind[a]);
+        if (kind[a] != 0) LLVMRemoveCallSiteEnumAttribute(i, (LLVMAttributeIndex)LLVMAttributeFunctionIndex, kind[a]);
     }
 }
 
@@ -155,7 +156,7 @@ void pml_functions_forget_memory(struct pml_module *m) {
   for (LLVMValueRef f = LLVMGetFirstFunction(m->module); f != NULL; f = LLVMGetNextFunction(f)) {
     forget_calls(f, kind);
     for (unsigned a = 0; a < MEMORY_ATTRIBUTES && may_count(f); a++)
-      LLVMRemoveEnumAttributeAtIndex(f, (LLVMAttributeIndex)LLVMAttributeFunctionIndex, kind[a]);
+      if (kind[a] != 0) LLVMRemoveEnumAttributeAtIndex(f, (LLVMAttributeIndex)LLVMAttributeFunctionIndex, kind[a]);
   }
 }
 

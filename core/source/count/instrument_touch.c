@@ -10,7 +10,7 @@
 static void touch(struct pml_body *f, LLVMValueRef pointer, LLVMValueRef bytes) {
   struct pml_module *m = f->m;
   if (LLVMGetPointerAddressSpace(LLVMTypeOf(pointer)) != 0) return;
-  LLVMTypeRef type = LLVMGetElementType(LLVMTypeOf(m->touch)), taken[3];
+  LLVMTypeRef type = LLVMGlobalGetValueType(m->touch), taken[3];
   LLVMGetParamTypes(type, taken);
   LLVMValueRef args[] = {f->cells, LLVMBuildBitCast(m->builder, pointer, taken[1], ""),
                          LLVMBuildIntCast2(m->builder, bytes, m->i64, 0, "")};

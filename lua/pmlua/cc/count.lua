@@ -1,14 +1,16 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 --- lua/pmlua/cc/count.lua - a compiler's command line, carried out so that what it makes counts its operations.
 --
--- Three steps for a source: clang makes bitcode, pmlua.instrument adds counters, clang makes of it what was asked for.
--- Before optimisation (source) the first step stops where the optimiser begins; after it (final) the last one has none.
+-- The compiler loads a plugin that adds counters before its first pass: the line is carried out as it is. Where it cannot
+-- load one, and after clang's last pass (final), three steps for a source: clang makes bitcode, pmlua.instrument adds
+-- counters, clang makes of it what was asked for. Before optimisation (source) the first of them stops where the optimiser
+-- begins; after it (final) the last one has none.
 --
 -- Try:  pmlua cc --count --print -- clang -O2 -c a.c
 
 local core = require "pmlua.core"
+local llvm_of = require "pmlua.cc.llvm"
 local paths = require "pmlua.wrap.paths"
-local shell = require "pmlua.wrap.shell"
 local words_of = require "pmlua.cc.words"
 
 local M = {}
@@ -18,27 +20,6 @@ local LIBRARY = "libpmlua_count.so"
 local function append(list, ...)
   for _, v in ipairs { ... } do list[#list + 1] = v end
   return list
-end
-
---- Why this compiler's programs cannot be counted; nil: they can.
-local function unfit(compiler)
-  local name = compiler[#compiler]
-  local base = name:match("[^/]*$")
-  if base:find("clang", 1, true) or base:find("flang", 1, true) then return nil end
-  local quoted = {}
-  for i, word in ipairs(compiler) do quoted[i] = shell.quote(word) end
-  local ran, said = shell.run(table.concat(quoted, " ") .. " --version")
-  if ran and said:find("clang version", 1, true) then return nil end
-  if not ran then return name .. " does not run" end
-  if base:find("fortran", 1, true) then return name .. " makes no LLVM IR, which is what is counted; flang does" end
-  return name .. " makes no LLVM IR, which is what is counted; use clang"
-end
-
---- The module that adds counters, or nil and what to do.
-function M.instrumenter()
-  local module = paths.module "instrument"
-  if module then return module end
-  return nil, "pmlua was built without LLVM 14; install llvm-14-dev and clang-14 and build again"
 end
 
 local for_linker = { ["-l"] = true, ["-L"] = true, ["-Xlinker"] = true, ["-shared"] = true, ["-rdynamic"] = true,
@@ -113,13 +94,20 @@ local function alone(line, source)
   return words
 end
 
---- The last step: objects where sources were. Those that are not counted keep the language they were said to be in.
-local function link(line, object)
+--- What a program that counts is linked with, or nil and why not.
+local function runtime()
   local dir, err = paths.library()
   if dir and not core.sys.realpath(dir .. "/" .. LIBRARY) then
     dir, err = nil, LIBRARY .. " is not found beside libpmlua.so; build it with make all"
   end
   if not dir then return nil, err end
+  return { "-L" .. dir, "-lpmlua_count", "-Wl,-rpath," .. dir }
+end
+
+--- The last step: objects where sources were. Those that are not counted keep the language they were said to be in.
+local function link(line, object)
+  local libraries, err = runtime()
+  if not libraries then return nil, err end
   local words = append({}, table.unpack(line.compiler))
   for _, item in ipairs(line.items) do
     local word = item[1]
@@ -132,19 +120,45 @@ local function link(line, object)
     end
   end
   if next(object) then append(words, "-Qunused-arguments") end
-  return append(words, "-L" .. dir, "-lpmlua_count", "-Wl,-rpath," .. dir)
+  return append(words, table.unpack(libraries))
+end
+
+--- The plugin that the compiler can load for this line, or nil.
+local function plugin_for(line, o, llvm)
+  local plugin = llvm_of.plugin(llvm)
+  if llvm.flang or not plugin then return plugin end
+  if o.at == "final" then return nil end
+  for _, item in ipairs(line.items) do
+    -- pass managers of old load no such plugin; without passes, there is no first one; gfortran would be given it
+    if item[2] == "-disable-llvm-passes" or item[1]:find("pass%-manager") then return nil end
+    if item.language and item.language:find("^Fortran") then return nil end
+  end
+  return plugin
+end
+
+--- The line with the plugin, which is told the rest by its environment.
+local function with_plugin(line, o, llvm, plugin)
+  local words = append({}, table.unpack(line.compiler))
+  append(words, "-fpass-plugin=" .. plugin)
+  if not llvm.flang and (line.optimise or "0") == "0" then append(words, "-Xclang", "-disable-O0-optnone") end
+  for _, item in ipairs(line.items) do append(words, item[1], item[2]) end
+  local told = o.at .. (o.lines and ",lines" or "") .. (o.quiet and ",quiet" or "")
+  words.environment = { PMLUA_INSTRUMENT = told }
+  if not line.links then return { words } end
+  local libraries, err = runtime()
+  if not libraries then return nil, err end
+  return { append(words, table.unpack(libraries)) }
 end
 
 local function add_steps(steps, more)
   for _, s in ipairs(more) do steps[#steps + 1] = s end
 end
 
---- Steps for all sources; what is not counted is told. The objects of those that are, where they are linked.
+--- Steps for all sources. The objects of those that are counted, where they are linked.
 local function compile_all(line, o)
   local steps, object = {}, {}
   for _, source in ipairs(line.sources) do
     if not source.counted then
-      o.tell(("%s: %s is not counted"):format(source.file, source.language))
       if not line.links then steps[#steps + 1] = alone(line, source) end
     elseif line.links then
       object[source] = os.tmpname()
@@ -167,42 +181,63 @@ local function as_it_is(line)
     (not line.links and (#line.sources == 0 or (line.output and #line.sources > 1)))
 end
 
-local function mark_fortran(line)
-  local flang = line.compiler[#line.compiler]:find("flang", 1, true) ~= nil
+--- Whether something of the line is counted; what is not is told.
+local function counts(line, o, llvm)
+  local some = false
   for _, source in ipairs(line.sources) do
-    if source.language == "fortran" and not flang then
+    if source.language == "fortran" and not llvm.flang then
       source.counted, source.language = false, "Fortran (clang has gfortran compile it; flang makes LLVM IR)"
     end
+    if not source.counted then o.tell(("%s: %s is not counted"):format(source.file, source.language)) end
+    some = some or source.counted
   end
+  return some
 end
 
---- The steps of a line: commands, and files that get counters. nil and why.
----@param words string[] the compiler and its arguments
----@param o { at: string, tell: fun(text: string), temporary: string[] }
----@return table[]? steps
----@return string? err
-function M.plan(words, o)
-  local line = words_of.parse(words)
-  local err = unfit(line.compiler)
+--- How sources that are counted are compiled, and linked where the line links.
+local function count_sources(line, o, llvm)
+  local name = line.compiler[#line.compiler]
+  local err = llvm_of.lacking(name, llvm)
   if err then return nil, err end
-  line.links = true
-  for word in pairs(words_of.stops) do line.links = line.links and not line.has[word] end
-  if as_it_is(line) then return { words } end
-  if line.links and (line.has["-static"] or line.has["-static-pie"]) then
-    return nil, "-static: a thread's counts are in a shared library; link without it"
+  local plugin = plugin_for(line, o, llvm)
+  if plugin then return with_plugin(line, o, llvm, plugin) end
+  if llvm.flang then
+    return nil, ("%s loads no plugin for LLVM %d, by which flang counts; build pmlua with C++"):format(name, llvm.version)
   end
-  mark_fortran(line)
   for option in pairs(line.has) do
     if option:find("^%-flto") and o.at == "final" then
       o.tell(option .. ": counted is what the optimiser leaves before the link; it goes on there")
     end
   end
+  o.version = llvm.version
   local steps, object = compile_all(line, o)
   if line.links then
     steps[#steps + 1], err = link(line, object)
     if err then return nil, err end
   end
   return steps
+end
+
+--- The steps of a line: commands, and files that get counters. nil and why.
+---@param words string[] the compiler and its arguments
+---@param o { at: string, lines: boolean?, quiet: boolean?, tell: fun(text: string), temporary: string[] }
+---@return table[]? steps
+---@return string? err
+function M.plan(words, o)
+  local line = words_of.parse(words)
+  local llvm, err = llvm_of.of(line.compiler)
+  if not llvm then return nil, err end
+  line.links = true
+  for word in pairs(words_of.stops) do line.links = line.links and not line.has[word] end
+  if as_it_is(line) then return { words } end
+  if line.links and (line.has["-static"] or line.has["-static-pie"]) then
+    return nil, "-static: a thread's counts are in a shared library; link without it"
+  end
+  if counts(line, o, llvm) then return count_sources(line, o, llvm) end
+  if not line.links then return { words } end
+  local linked
+  linked, err = link(line, {})
+  return linked and { linked }, err
 end
 
 return M

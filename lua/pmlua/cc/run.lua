@@ -7,7 +7,8 @@ local M = {}
 
 local function quoted(words)
   local list = {}
-  for i, word in ipairs(words) do list[i] = shell.quote(word) end
+  for name, value in pairs(words.environment or {}) do list[#list + 1] = name .. "=" .. shell.quote(value) end
+  for _, word in ipairs(words) do list[#list + 1] = shell.quote(word) end
   return table.concat(list, " ")
 end
 
@@ -28,7 +29,7 @@ end
 
 --- Counters for a file of bitcode; what they cannot count is told, once per function.
 local function instrument(step, o)
-  local module, err = require("pmlua.cc.count").instrumenter()
+  local module, err = require("pmlua.cc.llvm").instrumenter(o.version)
   if not module then return err end
   local uncounted
   uncounted, err = module.file(step.instrument, step.instrument, step.name, o.at == "final", o.lines, step.optimised)

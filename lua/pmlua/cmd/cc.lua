@@ -87,7 +87,7 @@ local function with_wrappers(o)
 end
 
 local function become(words)
-  local _, refused = require("pmlua.core").sys.exec(words, {})
+  local _, refused = require("pmlua.core").sys.exec(words, words.environment or {})
   return complain((refused:gsub("^[%w_.]+: E%w+: ", "")), NOT_RUN)
 end
 

@@ -258,7 +258,7 @@ check("virtual machine", function()
 end)
 
 check("compiler counts", function()
-  local module, why = require "pmlua.cc.count".instrumenter()
+  local module, why = require "pmlua.cc.llvm".instrumenter()
   if not module then return "missing", split(why) end
   local clang = command "clang" or command "clang-14"
   if not clang then return "missing", "there is no clang to compile with", "install clang (Debian: clang-14)" end

@@ -44,15 +44,30 @@ function M.include()
   return nil, "pmlua's headers are not found beside its Lua modules; install them with make install"
 end
 
---- A C module of its own beside the command, or nil: it was not built.
+--- The file of a C module of its own beside the command, or nil: it was not built.
 ---@param name string "clang" is pmlua.clang
-function M.module(name)
+function M.module_file(name)
   local found = package.searchpath("pmlua." .. name, package.cpath)
   for _, dir in ipairs(folder) do
     found = found or first(dir .. "/lua/pmlua/" .. name .. ".so", dir .. "/lua/5.4/pmlua/" .. name .. ".so")
   end
-  local open = found and package.loadlib(found, "luaopen_pmlua_" .. name)
+  return found
+end
+
+--- That module; a version behind a hyphen is of its file, as require() has it.
+function M.module(name)
+  local found = M.module_file(name)
+  local open = found and package.loadlib(found, "luaopen_pmlua_" .. name:match("^[^-]*"))
   return open and open()
+end
+
+--- A library that other programs load, or nil.
+---@param name string of the file
+function M.preload(name)
+  for _, dir in ipairs(folder) do
+    local found = first(dir .. "/preload/" .. name, dir .. "/pmlua/preload/" .. name)
+    if found then return found end
+  end
 end
 
 --- The module that reads headers, or nil and what to do.

@@ -1,0 +1,29 @@
+# SPDX-License-Identifier: BSD-3-Clause
+# bindings/instrument.mk - counters for LLVM's IR: for each LLVM that is here, a module of its own that reads bitcode, and
+# a plugin of its clang.
+
+LLVMS := $(shell for n in 14 15 16 17 18 19; do c=$$(command -v llvm-config-$$n) && [ -e $$($$c --includedir)/llvm-c/Core.h ] && echo $$n; done)
+INSTRUMENT_SRC := core/source/count/cells.c $(wildcard core/source/count/instrument*.c)
+INSTRUMENT_SO := $(LLVMS:%=$(B)/lua/pmlua/instrument-%.so)
+INSTRUMENT_PLUGIN := $(if $(SAN),,$(if $(shell command -v $(CXX) 2>/dev/null),$(LLVMS:%=$(B)/preload/libpmlua-instrument-%.so)))
+llvm_cflags = -isystem $(shell llvm-config-$(1) --includedir) -DPML_LLVM_MAJOR=$(1) -DPML_LLVM_VERSION=$(shell llvm-config-$(1) --version)
+LLVM_CFLAGS = $(if $(LLVMS),$(call llvm_cflags,$(firstword $(LLVMS))))
+
+all: $(INSTRUMENT_SO) $(INSTRUMENT_PLUGIN)
+
+# The plugin's symbols of LLVM are those of the compiler that loads it.
+define instrumenter
+INSTRUMENT_OBJ_$(1) := $(INSTRUMENT_SRC:%.c=$(B)/obj/llvm-$(1)/%.o)
+$(B)/obj/llvm-$(1)/%.o: %.c
+	@mkdir -p $$(@D)
+	$$(CC) $$(ALLCFLAGS) $$(LUA_CFLAGS) $(call llvm_cflags,$(1)) -c $$< -o $$@
+$(B)/lua/pmlua/instrument-$(1).so: $(B)/obj/llvm-$(1)/bindings/instrument.o $$(INSTRUMENT_OBJ_$(1))
+	@mkdir -p $$(@D)
+	$$(CC) $$(SAN) $$(LDFLAGS) -shared $$^ $$$$(llvm-config-$(1) --ldflags --libs --link-shared) -o $$@
+$(B)/preload/libpmlua-instrument-$(1).so: bindings/instrument_plugin.cpp core/source/count/instrument.h $$(INSTRUMENT_OBJ_$(1))
+	@mkdir -p $$(@D)
+	$$(CXX) -std=c++17 $$(OPT) $$(CFLAGS) -Wall -Wextra -Werror -fPIC -fvisibility=hidden -fno-exceptions -fno-rtti -Icore \
+	  $(call llvm_cflags,$(1)) -D_GNU_SOURCE $$(LDFLAGS) -shared $$(filter-out %.h,$$^) -o $$@
+-include $$(INSTRUMENT_OBJ_$(1):.o=.d) $(B)/obj/llvm-$(1)/bindings/instrument.d
+endef
+$(foreach n,$(LLVMS),$(eval $(call instrumenter,$(n))))

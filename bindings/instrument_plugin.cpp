@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * bindings/instrument_plugin.cpp - the instrumenter as a plugin of clang and flang (-fpass-plugin=).
+ *
+ * The compiler hands its module over in memory: no bitcode is written, and no second compiler starts to read it. Counts
+ * are added before the first pass or behind the last. What cannot be counted is told as `pmlua cc` tells it.
+ * PMLUA_INSTRUMENT has words with commas between: final, lines, quiet.
+ *
+ * Try:  clang-14 -O2 -fpass-plugin=build/preload/libpmlua-instrument-14.so a.c -Lbuild -lpmlua_count
+ */
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <llvm/IR/LLVMContext.h>
+#include <llvm/IR/Module.h>
+#include <llvm/IR/PassManager.h>
+#include <llvm/Passes/PassBuilder.h>
+#include <llvm/Passes/PassPlugin.h>
+#include <string>
+
+extern "C" {
+#include "source/count/instrument.h"
+}
+
+namespace {
+
+bool is_asked(const char *word) {
+  const char *words = std::getenv("PMLUA_INSTRUMENT");
+  return words != nullptr && (',' + std::string(words) + ',').find(',' + std::string(word) + ',') != std::string::npos;
+}
+
+void tell(void *, const char *where, const char *function, unsigned places, const char *what) {
+  if (is_asked("quiet")) return;
+  std::string more = places > 1 ? ", in " + std::to_string(places) + " places" : "";
+  std::fprintf(stderr, "pmlua cc: %s: in %s: %s, not counted%s\n", where, function, what, more.c_str());
+}
+
+class CountPass : public llvm::PassInfoMixin<CountPass> {
+  bool optimised;
+
+public:
+  explicit CountPass(bool o) : optimised(o) {}
+
+  static bool isRequired() {
+    return true;
+  }
+
+  llvm::PreservedAnalyses run(llvm::Module &module, llvm::ModuleAnalysisManager &) {
+    std::string name = module.getSourceFileName(), target = module.getTargetTriple();
+    if (target.rfind("nvptx", 0) == 0 || target.rfind("amdgcn", 0) == 0) { /* the runtime is the host's */
+      tell(nullptr, name.c_str(), "all functions", 1, ("code for " + target).c_str());
+      return llvm::PreservedAnalyses::all();
+    }
+    pml_instrument o = {};
+    o.final = is_asked("final");
+    o.lines = is_asked("lines");
+    o.optimised = optimised;
+    o.name = name.c_str();
+    o.uncounted = tell;
+    if (pml_instrument_module(&o, llvm::wrap(&module)) < 0) module.getContext().emitError(name + ": " + o.error);
+    return llvm::PreservedAnalyses::none();
+  }
+};
+
+void take_part(llvm::PassBuilder &builder) {
+  auto add = [](llvm::ModulePassManager &passes, llvm::OptimizationLevel level) {
+    passes.addPass(CountPass(level != llvm::OptimizationLevel::O0));
+  };
+  if (is_asked("final"))
+    builder.registerOptimizerLastEPCallback(add);
+  else
+    builder.registerPipelineStartEPCallback(add);
+}
+
+} // namespace
+
+extern "C" __attribute__((visibility("default"))) llvm::PassPluginLibraryInfo llvmGetPassPluginInfo() {
+  return {LLVM_PLUGIN_API_VERSION, "pmlua-instrument", pml_instrument_llvm(), take_part};
+}

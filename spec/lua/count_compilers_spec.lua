@@ -1,0 +1,112 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+-- spec/lua/count_compilers_spec.lua - pmlua cc --count with each clang and flang that pmlua was built for.
+
+local counting = require "spec.lua.counting"
+local helper = require "spec.lua.helper"
+local llvm_of = require "pmlua.cc.llvm"
+
+local FIRST, LAST = 14, 19
+
+local product = [[
+#include <errno.h>
+#define N 64
+static double a[N][N], b[N][N], c[N][N];
+int main(void) {
+  for (int i = 0; i < N; i++)
+    for (int j = 0; j < N; j++) a[i][j] = 1, b[i][j] = 2, c[i][j] = 0;
+  for (int i = 0; i < N; i++)
+    for (int k = 0; k < N; k++)
+      for (int j = 0; j < N; j++) c[i][j] += a[i][k] * b[k][j];
+  switch (errno & 3) {
+  case 0: return c[N - 1][N - 1] != 128;
+  case 1: return 1;
+  case 2: return 2;
+  default: return 3;
+  }
+}
+]]
+
+--- The compiler of a version that pmlua was built for, or nil and what is missing.
+local function compiler(name, version)
+  if not llvm_of.instrumenter(version) then return nil, "pmlua was built without LLVM " .. version end
+  if helper.shell("command -v " .. name) ~= 0 then return nil, name .. " is not installed" end
+  return name
+end
+
+--- Specs of a compiler, or one pending where it is not.
+local function with(name, version, specs)
+  local found, missing = compiler(name, version)
+  if not found then return pending(name .. ": " .. missing) end
+  specs(name, function(what, f)
+    it(name .. " " .. what, function()
+      local done, err = pcall(f)
+      helper.clean()
+      if not done then error(err, 0) end
+    end)
+  end)
+end
+
+--- Compiles a text in a folder of its own, and runs it: its counts.
+local function count(text, file, options, line, launcher)
+  local dir = helper.folder()
+  helper.write(dir .. "/" .. file, text)
+  local cc = counting.cc(options) .. (launcher and " " .. launcher or "")
+  local status, out, err = helper.shell(("cd %s && %s %s %s -o program"):format(helper.quote(dir), cc, line, file))
+  if status ~= 0 then error(out .. err, 2) end
+  local counts, said, ended = counting.run(dir .. "/program")
+  assert.equal(0, ended, said)
+  return counts, err
+end
+
+describe("pmlua cc --count counts the same with every clang:", function()
+  local function specs(clang, it_does)
+    it_does("a matrix product, before optimisation and after it", function()
+      for _, at in ipairs { "source", "final" } do
+        for _, flags in ipairs { " -O0 -g", " -O2 -g", " -O3 -march=x86-64-v2" } do
+          local counts, said = count(product, "product.c", "--at=" .. at, clang .. flags)
+          assert.equal("", said)
+          assert.equal(2 * 64 ^ 3, counts.flop_count_I, at .. flags)
+        end
+      end
+    end)
+
+    it_does("with the plugin what it counts in bitcode", function()
+      for _, flags in ipairs { " -O0 -g", " -O2" } do
+        local plugin = count(product, "product.c", "", clang .. flags)
+        local bitcode = count(product, "product.c", "", clang .. flags, "nice")
+        for name, n in pairs(plugin) do assert.equal(n, bitcode[name], name .. flags) end
+        assert.equal(3 * 64 ^ 3 + 1, plugin.load_fp_8)
+      end
+    end)
+
+    it_does("and tells inline assembly once, with its line", function()
+      local text = "int main(void) {\n  __asm__ volatile(\"nop\");\n  return 0;\n}\n"
+      local _, said = count(text, "asm.c", "", clang .. " -g")
+      assert.matches("^pmlua cc: [^\n]*asm%.c:2: in main: inline assembly, not counted\n$", said)
+      _, said = count(text, "asm.c", "--quiet", clang .. " -g")
+      assert.equal("", said)
+    end)
+  end
+
+  for version = FIRST, LAST do with("clang-" .. version, version, specs) end
+end)
+
+describe("pmlua cc --count, of a compiler that it does not fit,", function()
+  local missing = llvm_of.instrumenter() == nil and "pmlua was built without LLVM"
+
+  it("says what to install, or to use", function()
+    if missing then return pending(missing) end
+    local has = table.concat(llvm_of.built(), ", ")
+    for version = FIRST, LAST do
+      local why = llvm_of.lacking("clang", { version = version })
+      if llvm_of.instrumenter(version) then
+        assert.is_nil(why)
+      else
+        assert.equal(("clang makes IR of LLVM %d; pmlua was built for LLVM %s only; install llvm-%d-dev and clang-%d and " ..
+          "run make again"):format(version, has, version, version), why)
+      end
+    end
+    assert.equal(("clang-13 makes IR of LLVM 13; pmlua was built for LLVM %s only, and knows 14 to 19; use clang-%d"):format(
+      has, llvm_of.built()[#llvm_of.built()]), llvm_of.lacking("clang-13", { version = 13 }))
+  end)
+end)
