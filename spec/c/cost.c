@@ -23,7 +23,6 @@
 #include <errno.h>
 #include <ftw.h>
 #include <gnu/libc-version.h>
-#include <math.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <ucontext.h>

@@ -19,7 +19,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#define LIVE_WAIT_S 20 /* for anything; what works takes milliseconds */
+#define LIVE_WAIT_S 60 /* for anything; what works takes milliseconds */
 
 static inline double live_now(void) {
   struct timespec t;

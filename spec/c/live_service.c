@@ -193,9 +193,14 @@ static void seventeen(void) {
   CHECK(is_told_too_many(one), "the seventeenth is told so, and its connection ends");
   close(one);
   live_send(fd[3], "pmlua1 ev", 9);
-  live_sleep_ms(5300);
-  one = live_connect_self();
-  CHECK(live_evals(one, "2", "2"), "it is served, once another has been silent for 5 s in the middle of a question");
+  live_sleep_ms(5000);
+  bool served = false;
+  for (double until = live_now() + LIVE_WAIT_S; !served && live_now() < until; live_sleep_ms(served ? 0 : 100)) {
+    one = live_connect_self();
+    served = live_evals(one, "2", "2");
+    if (!served) close(one);
+  }
+  CHECK(served, "it is served, once another has been silent for 5 s in the middle of a question");
   CHECK(live_ended(fd[3]), "and that one has made place");
   CHECK(live_evals(fd[4], "3", "3"), "while those who are merely silent stay");
   close(one);

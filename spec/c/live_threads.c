@@ -21,11 +21,11 @@ static struct pml_sde_counter *counter;
 
 static void *count(void *arg) {
   int64_t *n = arg;
-  while (!atomic_load_explicit(&enough, memory_order_relaxed)) {
+  do {
     for (int i = 0; i < 1000; i++) pml_sde_increment(counter, 1);
     *n += 1000;
     live_sleep_ms(1);
-  }
+  } while (!atomic_load_explicit(&enough, memory_order_relaxed));
   return NULL;
 }
 
@@ -40,9 +40,9 @@ static void *ask(void *arg) {
                                      "return nil + 1", "while true do end"};
   unsigned n = *(const unsigned *)arg;
   char text[256];
-  while (!atomic_load(&enough)) {
+  do { /* at least once, as all others */
     int fd = live_connect_self();
-    for (int i = 0; fd >= 0 && i < 8 && !atomic_load(&enough); i++) {
+    for (int i = 0; fd >= 0 && i < 8 && !(i > 0 && atomic_load(&enough)); i++) {
       const char *question = code[n++ % (i == 0 ? 4 : 3)];
       int kind = live_ask(fd, LIVE_EVAL, question, text, sizeof text);
       if (kind < 0) break; /* the service was stopped, or there was no place */
@@ -55,13 +55,13 @@ static void *ask(void *arg) {
     }
     if (fd >= 0) close(fd);
     if (fd < 0) live_sleep_ms(1);
-  }
+  } while (!atomic_load(&enough));
   return NULL;
 }
 
 static void *start_and_stop(void *arg) {
   unsigned *rounds = arg;
-  for (; !atomic_load(&enough); ++*rounds) {
+  for (; *rounds == 0 || !atomic_load(&enough); ++*rounds) {
     int err = pmlua_live_start(NULL);
     if (err < 0 && atomic_fetch_add(&wrong, 1) == 0) fprintf(stderr, "start: %s\n", pml_error_detail(err));
     live_sleep_ms((long)(*rounds % 7));

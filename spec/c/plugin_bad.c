@@ -176,12 +176,13 @@ static void hanging(void) {
   struct pml_eventset *set;
   pthread_t thread;
   load("bad_hanging", "m", &p);
-  int *go_on = dlsym(p->object, "bad_go_on");
+  int *go_on = dlsym(p->object, "bad_go_on"), *hangs = dlsym(p->object, "bad_hangs");
   __atomic_store_n(go_on, 1, __ATOMIC_RELEASE);
   if (!CHECK(open_one(&set, "plugin::bad_hanging::m") == 0, "a plugin that will hang is opened")) return;
   __atomic_store_n(go_on, 0, __ATOMIC_RELEASE);
+  __atomic_store_n(hangs, 0, __ATOMIC_RELEASE);
   pthread_create(&thread, NULL, read_hanging, set);
-  nap(50);
+  for (int i = 0; i < 60000 && !__atomic_load_n(hangs, __ATOMIC_ACQUIRE); i++) nap(1);
   CHECK(pml_plugin_end(p) == -EBUSY, "while a thread hangs in it, it is not ended, and nobody waits for ever");
   __atomic_store_n(go_on, 1, __ATOMIC_RELEASE);
   pthread_join(thread, NULL);

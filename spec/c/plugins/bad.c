@@ -29,10 +29,10 @@ enum fault {
 };
 
 #if defined(HAS)
-static int bad_go_on; /* those that are in one scope have one of their own each */
+static int bad_go_on, bad_hangs; /* those that are in one scope have one of their own each */
 #else
-extern int bad_go_on;
-int bad_go_on;
+extern int bad_go_on, bad_hangs;
+int bad_go_on, bad_hangs;
 #endif
 static uint64_t (*now)(void);
 
@@ -72,6 +72,7 @@ static int32_t add_counter(char *name) {
 
 static bool get_optional_value(int32_t id, uint64_t *value) {
   static const struct timespec nap = {0, 1000000};
+  if (FAULT == HANGING) __atomic_store_n(&bad_hangs, 1, __ATOMIC_RELEASE);
   while (FAULT == HANGING && !__atomic_load_n(&bad_go_on, __ATOMIC_ACQUIRE)) nanosleep(&nap, NULL);
   *value = (uint64_t)id;
   return true;

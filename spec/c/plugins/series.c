@@ -3,7 +3,8 @@
  * spec/c/plugins/series.c - an asynchronous metric plugin, built once for each KIND: not a spec by itself.
  *
  * A thread of its own notes a value every 200 us between beginning and end: of "ticks" 1, 2, 3 ...; of "wave" doubles
- * up and down. A token "MANY" gives that many values at once, made when they are asked for.
+ * up and down. The end waits until there are eight, however little the thread got to run. A token "MANY" gives that
+ * many values at once, made when they are asked for.
  */
 #include <scorep/SCOREP_MetricPlugins.h>
 
@@ -14,6 +15,7 @@
 
 #define ROOM (1 << 16)
 #define COUNTERS 8
+#define LEAST 8
 
 static uint64_t (*now)(void);
 static uint64_t begun;
@@ -78,12 +80,21 @@ static void *measure(void *arg) {
   return NULL;
 }
 
+static bool has_least(void) {
+  bool has = true;
+  pthread_mutex_lock(&lock);
+  for (int32_t i = 0; i < ncounters; i++) has = has && (counter[i].kind > 1 || counter[i].n >= LEAST);
+  pthread_mutex_unlock(&lock);
+  return has;
+}
+
 static void synchronize(bool is_responsible, SCOREP_MetricSynchronizationMode mode) {
   if (!is_responsible) return;
   if (mode != SCOREP_METRIC_SYNCHRONIZATION_MODE_END) {
     begun = now();
     running = pthread_create(&thread, NULL, measure, NULL) == 0;
   } else if (running) {
+    for (int i = 0; i < 60000 && !has_least(); i++) nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
     __atomic_store_n(&stop, 1, __ATOMIC_RELEASE);
     pthread_join(thread, NULL);
     running = 0;
