@@ -63,11 +63,9 @@ static int publish(struct pml_sde_library *lib, const char *name, const char *te
   return rc == 0 ? pml_sde_describe(lib, name, text) : rc;
 }
 
-static struct pml__sde_terms *terms_new(uint32_t room) {
+static struct pml__sde_terms *terms_new(size_t room) {
   struct pml__sde_terms *t = malloc(sizeof *t + room * sizeof t->term[0]);
-  if (t == NULL) return NULL;
-  atomic_init(&t->n, 0);
-  t->room = room;
+  if (t != NULL) atomic_init(&t->n, 0);
   return t;
 }
 
