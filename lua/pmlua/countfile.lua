@@ -47,23 +47,29 @@ local function plural(n, one, many) return ("%d %s"):format(n, n == 1 and one or
 local function others_of(processes)
   local list, known = {}, {}
   for _, p in ipairs(processes) do
-    for name in p.others:gmatch("[^, ]+") do
+    for name in (p.others or ""):gmatch("[^, ]+") do
       if not known[name] then known[name], list[#list + 1] = true, name end
     end
   end
   return table.concat(list, ", ")
 end
 
+--- What is in no count, of processes that say how many places were not counted and which libraries.
+---@param processes { uncounted: integer?, others: string? }[]
+---@return string[] texts
+function M.left_out(processes)
+  local list, places, others = {}, 0, others_of(processes)
+  for _, p in ipairs(processes) do places = places + (p.uncounted or 0) end
+  if places > 0 then
+    list[1] = plural(places, "place", "places") .. " of the code could not be counted, such as inline assembly"
+  end
+  if others ~= "" then list[#list + 1] = ("the work of %s, compiled otherwise"):format(others) end
+  return list
+end
+
 local function notes_of(processes)
-  local notes, uncounted, refused, sharing = {}, 0, 0, 0
-  for _, p in ipairs(processes) do
-    uncounted, refused, sharing = uncounted + p.uncounted, refused + p.refused, sharing + p.sharing
-  end
-  if uncounted > 0 then
-    notes[#notes + 1] = plural(uncounted, "place", "places") .. " of the code could not be counted, such as inline assembly"
-  end
-  local others = others_of(processes)
-  if others ~= "" then notes[#notes + 1] = ("the work of %s, compiled otherwise"):format(others) end
+  local notes, refused, sharing = M.left_out(processes), 0, 0
+  for _, p in ipairs(processes) do refused, sharing = refused + p.refused, sharing + p.sharing end
   if refused > 0 then
     notes[#notes + 1] = plural(refused, "module is", "modules are") .. " of another pmlua: the counts are wrong; compile again"
   end
