@@ -156,20 +156,26 @@ static int runvalue(lua_State *L) {
   return call(L, 2, 1) ? tostatus(L) : FAILED;
 }
 
+static bool isinput(const char *name) {
+  return strcmp(name, "-") == 0;
+}
+
+/* Text only: precompiled code could do to the process what it likes. */
+static bool loadscript(lua_State *L, const char *name) {
+  if (luaL_loadfilex(L, isinput(name) ? NULL : name, "t") == LUA_OK) return true;
+  const char *msg = lua_tostring(L, -1);
+  if (strstr(msg, name) == NULL) lua_pushfstring(L, "%s: %s", name, msg);
+  report(L);
+  return false;
+}
+
 static int runscript(lua_State *L, const char *name, char **argv, int argc, int first) {
-  bool input = strcmp(name, "-") == 0;
-  if (!input) {
+  if (!isinput(name)) {
     script = name;
     addscriptpath(L, name);
   }
   setarg(L, argv, argc, first);
-  /* Text only: precompiled code could do to the process what it likes. */
-  if (luaL_loadfilex(L, input ? NULL : name, "t") != LUA_OK) {
-    const char *msg = lua_tostring(L, -1);
-    if (strstr(msg, name) == NULL) lua_pushfstring(L, "%s: %s", name, msg);
-    report(L);
-    return FAILED;
-  }
+  if (!loadscript(L, name)) return FAILED;
   luaL_checkstack(L, argc, "too many arguments");
   for (int i = first + 1; i < argc; i++) lua_pushstring(L, argv[i]);
   return call(L, argc - first - 1, 1) ? runvalue(L) : FAILED;
@@ -223,10 +229,14 @@ static int rununknown(lua_State *L, const char *name) {
   return status == DONE ? MISUSED : status;
 }
 
+static bool isscript(const char *name) {
+  return isinput(name) || access(name, F_OK) == 0;
+}
+
 static int runname(lua_State *L, char **argv, int argc, int first) {
   const char *name = argv[first];
   if (isverb(name)) return runverb(L, name, argv, argc, first);
-  if (strcmp(name, "-") == 0 || access(name, F_OK) == 0) return runscript(L, name, argv, argc, first);
+  if (isscript(name)) return runscript(L, name, argv, argc, first);
   return rununknown(L, name);
 }
 
@@ -282,8 +292,18 @@ static int runcodes(lua_State *L, char **argv, int first) {
   return status;
 }
 
-/* The same command line without --sim, under simulation. */
-static int runsimulated(lua_State *L, char **argv, int argc, int first) {
+/* DONE if @name can be run, as far as that is known before. */
+static int checkname(lua_State *L, const char *name) {
+  if (isverb(name) || isinput(name)) return DONE;
+  if (!isscript(name)) return rununknown(L, name);
+  return loadscript(L, name) ? DONE : FAILED;
+}
+
+/* The same command line without --sim, under simulation; not to find there that there is nothing to run. */
+static int runsimulated(lua_State *L, char **argv, int argc, const struct options *o) {
+  int first = o->first, status = first < argc && !o->code ? checkname(L, argv[first]) : DONE;
+  if (status != DONE) return status;
+  lua_settop(L, 0);
   lua_createtable(L, argc, 0);
   lua_Integer n = 0;
   for (int i = 1; i < argc; i++) {
@@ -298,7 +318,7 @@ static int runsimulated(lua_State *L, char **argv, int argc, int first) {
 static int runall(lua_State *L, char **argv, int argc, const struct options *o) {
   int status = DONE;
   if (o->help) return runhelp(L);
-  if (o->sim) return runsimulated(L, argv, argc, o->first);
+  if (o->sim) return runsimulated(L, argv, argc, o);
   setarg(L, argv, argc, o->first < argc ? o->first : 0);
   if (o->code || o->interactive) { /* typed code is spared the require */
     if (!require(L, "pmlua")) return FAILED;

@@ -56,7 +56,7 @@ $(B)/spec/embed: spec/c/embed.c $(B)/libpmlua-embed.so
 
 BENCH_OBJ := $(BENCH_SRC:%.c=$(B)/obj/%.o)
 $(B)/bench: $(BENCH_OBJ) $(B)/libpmlua.a
-	$(CC) $(SAN) $(LDFLAGS) $(BENCH_OBJ) $(B)/libpmlua.a $(CORE_LIBS) -o $@
+	$(CC) $(SAN) $(LDFLAGS) -rdynamic $(BENCH_OBJ) $(B)/libpmlua.a $(CORE_LIBS) -o $@
 
 .PHONY: specs
 specs: $(SPEC_BIN)

@@ -29,6 +29,7 @@ PML_BEGIN_DECLS
  *     started, written  CLOCK_REALTIME in ns, of the first definition and of now
  *     clock           NAME TICKS_PER_SECOND
  *     counted         source|final|mixed: what sde:::BYFL:: events of the sections are; only where the compiler counts
+ *     uncounted       PLACES LIBRARIES: what is in none of them, by pml_count_left_out(); only if there is any
  *     section         LABEL calculation|communication exclusive|inclusive none|all|sketch; what follows is about it
  *     event           NAME integer|real
  *     quantiles       of the durations in ns: 0, 25, 50, 75, 95, 99, 100 %

@@ -90,6 +90,18 @@ static void add_command(struct pml__text *t) {
   pml__text_end(t);
 }
 
+/* What the compiler counts, and what it does not. */
+static void add_counted(struct pml__text *t) {
+  char libraries[512];
+  pml__text_add(t, "counted\t%s", pml_count_at_name(pml_count_here()));
+  pml__text_end(t);
+  uint64_t places = pml_count_left_out(libraries, sizeof libraries);
+  if (places == 0 && libraries[0] == '\0') return;
+  pml__text_add(t, "uncounted\t%llu", (unsigned long long)places);
+  pml__text_field(t, libraries);
+  pml__text_end(t);
+}
+
 static void add_process(struct pml__text *t) {
   const struct pml__section_origin *o = pml__section_origin();
   char host[256] = "";
@@ -114,9 +126,7 @@ static void add_process(struct pml__text *t) {
   pml__text_end(t);
   pml__text_add(t, "clock\t%s\t%.17g", clock.name, clock.ticks_per_second);
   pml__text_end(t);
-  if (!pml_count_active()) return;
-  pml__text_add(t, "counted\t%s", pml_count_at_name(pml_count_here()));
-  pml__text_end(t);
+  if (pml_count_active()) add_counted(t);
 }
 
 /* ---- sections ---- */

@@ -58,6 +58,13 @@ PML_API bool pml_count_active(void);
 /* pml_count_here - before or after optimisation, of the modules that are loaded by now. */
 PML_API enum pml_count_at pml_count_here(void);
 
+/*
+ * pml_count_left_out - what of this process no count has, as of now: into @libraries, of @room bytes, the names of
+ * objects that were compiled otherwise, parted by commas, "" for none; not the C library's. Returns how many places of
+ * those that count could not be counted, such as inline assembly. Takes the loader's lock.
+ */
+PML_API uint64_t pml_count_left_out(char *libraries, size_t room);
+
 /* pml_count_at_name - "source", "final", "mixed" or "none". */
 PML_API const char *pml_count_at_name(enum pml_count_at at);
 

@@ -13,15 +13,28 @@
 
 #include <stdlib.h>
 
+/* Cells that are listed, of all events together; forty kinds of operation make some ninety in Byfl's nine. */
+#define LISTED_MAX 512u
+
 /*
- * Of each event in turn: how many cells count once and how many with a weight, the cells of the first kind, then the
- * others, each with its weight. Both fit: a cell is below PML_COUNT_CELLS, and what it is worth in an event a uint16_t.
+ * The cells of all events, one event's after the other's: those that count once, and those with a weight. All fits: a
+ * cell is below PML_COUNT_CELLS, and what it is worth in an event a uint16_t. Running sums are taken over the first and
+ * on over the others, and an event is the difference of where its cells end and where the last event's end, in either:
+ * so a read has no branch but its loops.
  */
+struct weighted {
+  uint16_t cell, weight;
+};
+struct ends {
+  uint16_t once, weighted; /* among the running sums */
+};
 struct pml__eventset_counted {
   uint64_t as_of; /* epoch that the list is right in; 0: there is none */
   uint64_t tried; /* epoch in which it was made last, or could not be */
-  size_t room;
-  uint16_t list[];
+  uint32_t nonce, nweighted;
+  uint16_t once[LISTED_MAX];
+  struct weighted weighted[LISTED_MAX];
+  struct ends end[]; /* [nsde] */
 };
 
 static const struct pml__sde_body *body_in(const struct pml_eventset *s, uint32_t i) {
@@ -30,19 +43,14 @@ static const struct pml__sde_body *body_in(const struct pml_eventset *s, uint32_
 }
 
 int pml__eventset_counted_open(struct pml_eventset *s) {
-  size_t room = 0;
-  if (s->nsde == 0 || s->reader->whole) return 0;
+  bool all = s->nsde > 0 && !s->reader->whole;
   pml__sde_enter(s->reader);
-  for (uint32_t i = 0; i < s->nsde; i++) {
-    const struct pml__sde_body *b = body_in(s, i);
-    room = b == NULL || (i > 0 && room == 0) ? 0 : room + 2 + 2 * (size_t)b->terms->room;
-  }
+  for (uint32_t i = 0; all && i < s->nsde; i++) all = body_in(s, i) != NULL;
   pml__sde_leave(s->reader);
-  if (room == 0) return 0;
-  s->counted = malloc(sizeof *s->counted + room * sizeof s->counted->list[0]);
+  if (!all) return 0;
+  s->counted = malloc(sizeof *s->counted + s->nsde * sizeof s->counted->end[0]);
   if (s->counted == NULL) return -1;
   s->counted->as_of = s->counted->tried = 0;
-  s->counted->room = room;
   return 0;
 }
 
@@ -50,55 +58,59 @@ void pml__eventset_counted_close(struct pml_eventset *s) {
   free(s->counted);
 }
 
-/* The list of one event at @to, where there is room for it; NULL: there is not. */
-static uint16_t *list_terms(struct pml__sde_terms *t, uint16_t *to, const uint16_t *end) {
+/* False: there are too many. */
+static bool list_terms(struct pml__eventset_counted *c, struct pml__sde_terms *t, uint32_t event) {
   uint32_t n = atomic_load_explicit(&t->n, memory_order_acquire);
-  uint16_t *head = to;
-  if ((size_t)(end - to) < 2 + 2 * (size_t)n) return NULL;
-  head[0] = head[1] = 0;
-  to += 2;
+  if (n > LISTED_MAX - c->nonce - c->nweighted) return false;
   for (uint32_t k = 0; k < n; k++) {
-    if (t->term[k].weight != 1) continue;
-    *to++ = (uint16_t)t->term[k].cell;
-    head[0]++;
+    struct pml__sde_term term = t->term[k];
+    if (term.weight == 1)
+      c->once[c->nonce++] = (uint16_t)term.cell;
+    else
+      c->weighted[c->nweighted++] = (struct weighted){(uint16_t)term.cell, (uint16_t)term.weight};
   }
-  for (uint32_t k = 0; k < n; k++) {
-    if (t->term[k].weight == 1) continue;
-    *to++ = (uint16_t)t->term[k].cell;
-    *to++ = (uint16_t)t->term[k].weight;
-    head[1]++;
-  }
-  return to;
+  c->end[event] = (struct ends){(uint16_t)c->nonce, (uint16_t)c->nweighted};
+  return true;
 }
 
-/* Whoever appends a term or takes an event back raises the epoch after that: a list of the epoch before is of before. */
+/* Whoever appends a term or takes an event back raises the epoch after that: a list of the epoch before is of before.
+ */
 static void make_list(struct pml_eventset *s) {
   struct pml__eventset_counted *c = s->counted;
   uint64_t epoch = atomic_load_explicit(&pml__sde_counted_epoch, memory_order_acquire);
-  uint16_t *to = c->list;
   if (c->tried == epoch || s->reader->cells == NULL) return;
+  bool good = true;
+  c->as_of = 0;
+  c->nonce = c->nweighted = 0;
   pml__sde_enter(s->reader);
-  for (uint32_t i = 0; to != NULL && i < s->nsde; i++) {
+  for (uint32_t i = 0; good && i < s->nsde; i++) {
     const struct pml__sde_body *b = body_in(s, i);
-    to = b != NULL ? list_terms(b->terms, to, c->list + c->room) : NULL;
+    good = b != NULL && list_terms(c, b->terms, i);
   }
   pml__sde_leave(s->reader);
+  for (uint32_t i = 0; i < s->nsde; i++) c->end[i].weighted = (uint16_t)(c->end[i].weighted + c->nonce);
   c->tried = epoch;
-  c->as_of = to != NULL ? epoch : 0;
+  if (good) c->as_of = epoch;
 }
 
 static inline bool is_listed(const struct pml__eventset_counted *c) {
   return c->as_of == atomic_load_explicit(&pml__sde_counted_epoch, memory_order_acquire);
 }
 
-/* The sum of the event whose list begins at *@at, which goes to the next. Relaxed: each cell is right for itself. */
-static inline uint64_t sum_of(const uint64_t *cells, const uint16_t **at) {
-  const uint16_t *t = *at + 2, *once = t + (*at)[0], *end = once + 2 * (size_t)(*at)[1];
-  uint64_t sum = 0;
-  for (; t < once; t++) sum += __atomic_load_n(&cells[*t], __ATOMIC_RELAXED);
-  for (; t < end; t += 2) sum += t[1] * __atomic_load_n(&cells[*t], __ATOMIC_RELAXED);
-  *at = end;
-  return sum;
+static inline uint64_t load(const uint64_t *cells, uint16_t cell) {
+  return __atomic_load_n(&cells[cell], __ATOMIC_RELAXED);
+}
+
+/* The running sums, [0] being before the first. Relaxed: each cell is right for itself. */
+static inline void run(const struct pml__eventset_counted *c, const uint64_t *cells, uint64_t *sum) {
+  uint32_t n = c->nonce;
+  uint64_t all = 0;
+  *sum++ = 0;
+#pragma GCC unroll 4
+  for (uint32_t i = 0; i < n; i++) *sum++ = all += load(cells, c->once[i]);
+  n = c->nweighted;
+#pragma GCC unroll 2
+  for (uint32_t i = 0; i < n; i++) *sum++ = all += c->weighted[i].weight * load(cells, c->weighted[i].cell);
 }
 
 int pml__eventset_counted_snapshot(struct pml_eventset *s, uint64_t *snapshot, bool times) {
@@ -109,12 +121,15 @@ int pml__eventset_counted_snapshot(struct pml_eventset *s, uint64_t *snapshot, b
   }
   int rc = pml__eventset_snapshot(s, snapshot, times);
   if (PML_UNLIKELY(rc < 0)) return rc;
-  const uint64_t *cells = s->reader->cells;
-  const uint16_t *at = s->counted->list;
-  uint64_t *words = snapshot + s->sde_word;
+  const struct pml__eventset_counted *c = s->counted;
+  uint64_t sum[LISTED_MAX + 1], *words = snapshot + s->sde_word;
+  run(c, s->reader->cells, sum);
+  uint64_t last = sum[c->nonce];
   for (uint32_t i = 0; i < s->nsde; i++, words += PML__SDE_WORDS) {
-    words[PML__SDE_VALUE] = words[PML__SDE_BASE] = sum_of(cells, &at);
+    uint64_t now = sum[c->end[i].once] + sum[c->end[i].weighted];
+    words[PML__SDE_VALUE] = words[PML__SDE_BASE] = now - last;
     words[PML__SDE_WHAT] = PML__SDE_HAS;
+    last = now;
   }
   return rc;
 }
@@ -126,9 +141,16 @@ int pml__eventset_counted_read(struct pml_eventset *s, uint64_t *values) {
     make_list(s);
     return rc;
   }
-  const uint64_t *cells = s->reader->cells, *base = s->base + s->sde_word + PML__SDE_BASE;
-  const uint16_t *at = s->counted->list;
+  const struct pml__eventset_counted *c = s->counted;
+  uint64_t sum[LISTED_MAX + 1];
+  const uint64_t *base = s->base + s->sde_word + PML__SDE_BASE;
+  run(c, s->reader->cells, sum);
+  uint64_t last = sum[c->nonce];
   uint32_t n = s->n;
-  for (uint32_t i = 0; i < n; i++, base += PML__SDE_WORDS) values[i] = sum_of(cells, &at) - *base;
+  for (uint32_t i = 0; i < n; i++, base += PML__SDE_WORDS) {
+    uint64_t now = sum[c->end[i].once] + sum[c->end[i].weighted];
+    values[i] = now - last - *base;
+    last = now;
+  }
   return 0;
 }

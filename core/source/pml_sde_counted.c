@@ -52,6 +52,14 @@ enum pml_count_at pml_count_here(void) {
   return r != NULL ? pml__count_stage(__atomic_load_n(&r->area->header.stages, __ATOMIC_RELAXED)) : PML_COUNT_AT_NONE;
 }
 
+uint64_t pml_count_left_out(char *libraries, size_t room) {
+  const struct pml_count_runtime *r = atomic_load_explicit(&runtime, memory_order_acquire);
+  libraries[0] = '\0';
+  if (r == NULL) return 0;
+  r->others(libraries, room);
+  return __atomic_load_n(&r->area->header.uncounted, __ATOMIC_RELAXED);
+}
+
 /* --- registering, with the lock held --- */
 
 static int publish(struct pml_sde_library *lib, const char *name, const char *text, struct pml__sde_terms *t) {
@@ -63,11 +71,9 @@ static int publish(struct pml_sde_library *lib, const char *name, const char *te
   return rc == 0 ? pml_sde_describe(lib, name, text) : rc;
 }
 
-static struct pml__sde_terms *terms_new(uint32_t room) {
+static struct pml__sde_terms *terms_new(size_t room) {
   struct pml__sde_terms *t = malloc(sizeof *t + room * sizeof t->term[0]);
-  if (t == NULL) return NULL;
-  atomic_init(&t->n, 0);
-  t->room = room;
+  if (t != NULL) atomic_init(&t->n, 0);
   return t;
 }
 

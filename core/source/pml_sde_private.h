@@ -69,7 +69,6 @@ struct pml__sde_term {
 };
 struct pml__sde_terms {
   _Atomic uint32_t n;
-  uint32_t room; /* there will never be more */
   struct pml__sde_term term[];
 };
 

@@ -47,24 +47,33 @@ local function plural(n, one, many) return ("%d %s"):format(n, n == 1 and one or
 local function others_of(processes)
   local list, known = {}, {}
   for _, p in ipairs(processes) do
-    for name in (p.others .. ", "):gmatch "(.-), " do
+    for name in ((p.others or "") .. ", "):gmatch "(.-), " do
       if name ~= "" and not known[name] then known[name], list[#list + 1] = true, name end
     end
   end
   return table.concat(list, ", ")
 end
 
+--- What is in no count, of processes that say how many places were not counted and which libraries.
+---@param processes { uncounted: integer?, others: string? }[]
+---@return string[] texts
+function M.left_out(processes)
+  local list, places, others = {}, 0, others_of(processes)
+  for _, p in ipairs(processes) do places = places + (p.uncounted or 0) end
+  if places > 0 then
+    list[1] = plural(places, "place", "places") .. " of the code, such as inline assembly"
+  end
+  if others ~= "" then list[#list + 1] = ("the work of %s, compiled otherwise"):format(others) end
+  return list
+end
+
 local function notes_of(processes)
-  local notes, uncounted, refused, sharing, running = {}, 0, 0, 0, 0
+  local notes, refused, sharing, running = {}, 0, 0, 0
+  for k, text in ipairs(M.left_out(processes)) do notes[k] = "not counted: " .. text end
   for _, p in ipairs(processes) do
-    uncounted, refused, sharing = uncounted + p.uncounted, refused + p.refused, sharing + p.sharing
+    refused, sharing = refused + p.refused, sharing + p.sharing
     if not p.ended and lfs.attributes(("/proc/%d"):format(p.pid), "mode") then running = running + 1 end
   end
-  if uncounted > 0 then
-    notes[#notes + 1] = "not counted: " .. plural(uncounted, "place", "places") .. " of the code, such as inline assembly"
-  end
-  local others = others_of(processes)
-  if others ~= "" then notes[#notes + 1] = ("not counted: the work of %s, compiled otherwise"):format(others) end
   if refused > 0 then
     notes[#notes + 1] = "wrong: " .. plural(refused, "module is", "modules are") .. " of another pmlua; compile again"
   end

@@ -5,6 +5,7 @@
 --
 -- What it comes to is here; how it looks is in report/: text, csv, json, plot.
 
+local countfile = require "pmlua.countfile"
 local sections = require "pmlua.sections"
 
 local M = {}
@@ -190,6 +191,16 @@ local function counted_note(list, at)
   end
 end
 
+--- What is in no compiler count, if any section has such.
+local function left_out_note(list, processes)
+  local any = false
+  for _, s in ipairs(list) do
+    for _, name in ipairs(s.events) do any = any or name:find("^sde:::BYFL::") ~= nil end
+  end
+  local texts = any and countfile.left_out(processes) or {}
+  return #texts > 0 and "not counted by the compiler: " .. table.concat(texts, "; ") or nil
+end
+
 local function notes_of(processes)
   local notes = { missing_ranks(processes) }
   for _, p in ipairs(processes) do
@@ -216,6 +227,7 @@ function M.build(processes, order)
   sort(list, order or "time")
   local counted, notes = counted_of(processes), notes_of(processes)
   notes[#notes + 1] = counted_note(list, counted)
+  notes[#notes + 1] = left_out_note(list, processes)
   return { processes = processes, sections = list, total_ns = total, total_of = of, notes = notes, counted = counted }
 end
 

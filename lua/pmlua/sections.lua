@@ -23,6 +23,8 @@ local SIGNIFICANT = "^[-+]?[%d.]+[eE]?[-+]?%d*$"
 ---@field timeline { thread: integer, dropped: integer, events: table[] }[]
 ---@field unseen? integer threads that are not in the timeline
 ---@field counted? string where the compiler counts: source, final, mixed or none
+---@field uncounted? integer places of the code that it could not count
+---@field others? string libraries that were compiled otherwise, parted by commas
 
 ---@class pmlua.Section
 ---@field label string any bytes
@@ -138,8 +140,9 @@ local function last_row(self)
   return rows[#rows] or refuse "it belongs to a row, and there is none above"
 end
 
-local takes = { counted = 1, pid = 1, rank = 2, host = 1, command = 1, started = 1, written = 1, clock = 2, section = 4,
-  event = 2, row = 11, misuse = 3, region = 2, timeline = 3, unseen = 1, ["+"] = 2, ["-"] = 2, quantiles = #M.QUANTILES }
+local takes = { counted = 1, uncounted = 2, pid = 1, rank = 2, host = 1, command = 1, started = 1, written = 1, clock = 2,
+  section = 4, event = 2, row = 11, misuse = 3, region = 2, timeline = 3, unseen = 1, ["+"] = 2, ["-"] = 2,
+  quantiles = #M.QUANTILES }
 
 local line = {}
 
@@ -161,6 +164,10 @@ end
 
 function line.counted(self, f)
   self.process.counted = one_of(f[1], "source", "final", "mixed", "none")
+end
+
+function line.uncounted(self, f)
+  self.process.uncounted, self.process.others = counted(f[1], "the number of places"), f[2]
 end
 
 function line.section(self, f)

@@ -90,6 +90,17 @@ sim.describe("pmlua --sim", function()
     assert.equal("pmlua: nothing to run; see pmlua --help\n", said)
   end)
 
+  it("simulates nothing that cannot run", function()
+    local bad <close> = assert(io.open(dir .. "/bad.lua", "w"))
+    bad:write "x = = 1\n"
+    bad:flush()
+    local code, printed, said = support.shell(command .. "--sim nofile.lua")
+    assert.same({ 2, "" }, { code, printed })
+    assert.equal("pmlua: 'nofile.lua' is neither a verb nor a file; pmlua help lists the verbs\n", said)
+    code, printed, said = support.shell(("cd %s && %s --sim bad.lua"):format(quote(dir), command))
+    assert.same({ 1, "", "pmlua: bad.lua:1: unexpected symbol near '='\n" }, { code, printed, said })
+  end)
+
   it("leaves experiments that are not simulated as they are", function()
     local code = support.shell(("cd %s && %s sums.lua --no-plot --out plain"):format(quote(dir), command))
     assert.equal(0, code)

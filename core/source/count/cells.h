@@ -9,6 +9,8 @@
  *    Comparisons, conversions, roundings and signs have cells of their own; Byfl counts the first two as flops.
  *  - a vector operation is as many as it has lanes, and the bits are those of all lanes: operands and result.
  *  - what memcpy, memmove and memset move is in the bytes, not in the instructions or the calls.
+ *  - of loads and stores, but not of copies, sets and vectors under a mask, it is told how many bytes are of local and
+ *    how many of global variables; the rest is through pointers whose origin the function does not show.
  *  - jumps without a condition, phis, casts that keep the bits and the parts of structures are no operations.
  */
 #ifndef PML_COUNT_CELLS_H
@@ -102,7 +104,11 @@
   X(vector_move, "moves within and between vectors, and of an element to or from one", 0, 0, 0, 1, 0)                  \
   X(other, "operations of no other kind", 0, 0, 0, 1, 0)                                                               \
   X(op_bits, "bits of operands and results of all operations but loads and stores", 0, 0, 0, 0, 1)                     \
-  X(lines, "lines of 64 bytes that a thread touched, each once, estimated (--count=lines)", 0, 0, 0, 0, 0)
+  X(lines, "lines of 64 bytes that a thread touched, each once, estimated (--count=lines)", 0, 0, 0, 0, 0)             \
+  X(local_bytes_loaded, "of the loads: bytes of local variables, where the function knows", 0, 0, 0, 0, 0)             \
+  X(local_bytes_stored, "of the stores: bytes of local variables, where the function knows", 0, 0, 0, 0, 0)            \
+  X(global_bytes_loaded, "of the loads: bytes of global variables, where the function knows", 0, 0, 0, 0, 0)           \
+  X(global_bytes_stored, "of the stores: bytes of global variables, where the function knows", 0, 0, 0, 0, 0)
 
 enum pml_byfl {
   PML_BYFL_LOAD_COUNT,

@@ -144,9 +144,16 @@ static bool is_offset(LLVMValueRef gep) {
   return false;
 }
 
-static int add_read_modify_write(const struct pml_module *m, LLVMTypeRef type, struct pml_counts *counts) {
-  int err = pml_counts_memory(m, counts, false, type);
-  if (!err) err = pml_counts_memory(m, counts, true, type);
+static int add_access(const struct pml_module *m, struct pml_counts *c, bool store, LLVMTypeRef type,
+                      LLVMValueRef address) {
+  int err = pml_counts_memory(m, c, store, type);
+  return err ? err : pml_counts_region(c, store, address, LLVMStoreSizeOfType(m->data, type));
+}
+
+static int add_read_modify_write(const struct pml_module *m, LLVMTypeRef type, LLVMValueRef address,
+                                 struct pml_counts *counts) {
+  int err = add_access(m, counts, false, type, address);
+  if (!err) err = add_access(m, counts, true, type, address);
   return err ? err : pml_counts_add(counts, PML_CELL_atomic, 1);
 }
 
@@ -217,13 +224,13 @@ static int classify_arithmetic(LLVMOpcode op, LLVMValueRef i, struct pml_counts 
 static int classify_memory(const struct pml_module *m, LLVMOpcode op, LLVMValueRef i, struct pml_counts *c) {
   switch (op) {
   case LLVMLoad:
-    return pml_counts_memory(m, c, false, LLVMTypeOf(i));
+    return add_access(m, c, false, LLVMTypeOf(i), LLVMGetOperand(i, 0));
   case LLVMStore:
-    return pml_counts_memory(m, c, true, LLVMTypeOf(LLVMGetOperand(i, 0)));
+    return add_access(m, c, true, LLVMTypeOf(LLVMGetOperand(i, 0)), LLVMGetOperand(i, 1));
   case LLVMAtomicRMW:
-    return add_read_modify_write(m, LLVMTypeOf(i), c);
+    return add_read_modify_write(m, LLVMTypeOf(i), LLVMGetOperand(i, 0), c);
   case LLVMAtomicCmpXchg:
-    return add_read_modify_write(m, LLVMTypeOf(LLVMGetOperand(i, 1)), c);
+    return add_read_modify_write(m, LLVMTypeOf(LLVMGetOperand(i, 1)), LLVMGetOperand(i, 0), c);
   default:
     return NONE;
   }

@@ -80,6 +80,9 @@ int pml_classify_math(const struct pml_module *m, LLVMValueRef call, const char 
 int pml_counts_fp(struct pml_counts *c, enum pml_fp_kind kind, LLVMTypeRef type, int64_t times);
 int pml_counts_int(struct pml_counts *c, enum pml_int_kind kind, LLVMTypeRef type, int64_t times);
 int pml_counts_memory(const struct pml_module *m, struct pml_counts *c, bool store, LLVMTypeRef type);
+/* pml_counts_region - of a load or a store of @bytes at @address, those that are known to be a local or global
+ * variable's: instrument_region.c. 0 or -ENOMEM. */
+int pml_counts_region(struct pml_counts *c, bool store, LLVMValueRef address, uint64_t bytes);
 int pml_counts_op_bits(LLVMValueRef instruction, struct pml_counts *counts); /* of its operands and its result */
 int64_t pml_lanes(LLVMTypeRef type); /* 1: a scalar; 0: a vector whose length is the machine's */
 

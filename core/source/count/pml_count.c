@@ -40,12 +40,14 @@ static uint64_t spare[PML_COUNT_CELLS];                  /* without memory: nobo
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* modules, forks */
 static uint64_t at_fork[PML_COUNT_CELLS];
 static const struct pml_count_module *counting[PML_COUNT_ROWS]; /* the first of them: where they are, not what */
-static size_t ncounting;
-static const void *newest; /* the object that the last of them is in */
+static size_t ncounting;                                        /* atomic: they come behind the last one */
+static const void *newest;                                      /* the object that the last of them is in */
 
 static uint64_t *hold(void);
 static void release(uint64_t *cells);
-EXPORT struct pml_count_runtime pml_count_runtime = {.abi = PML_COUNT_ABI, .hold = hold, .release = release};
+static void others(char *to, size_t room);
+EXPORT struct pml_count_runtime pml_count_runtime = {
+    .abi = PML_COUNT_ABI, .hold = hold, .release = release, .others = others};
 
 /* --- lanes --- */
 
@@ -163,6 +165,13 @@ static void release(uint64_t *cells) {
 
 /* --- modules --- */
 
+/* With more modules than are known by place, an object that counts could be taken for one that does not. */
+static void others(char *to, size_t room) {
+  size_t n = __atomic_load_n(&ncounting, __ATOMIC_ACQUIRE);
+  to[0] = '\0';
+  if (n < PML_COUNT_ROWS) pml__count_others(counting, n, to, room);
+}
+
 /* libpmlua may be loaded, whoever loaded it, or come later: then it finds us. With the lock held. */
 static void attach(void) {
   int (*to)(const struct pml_count_runtime *);
@@ -204,12 +213,9 @@ static void add_module(struct pml_count_area *a, const struct pml_count_module *
   __atomic_or_fetch(&h->stages, UINT64_C(1) << m->stage, __ATOMIC_RELAXED);
   for (unsigned w = 0; w < PML_COUNT_CELLS / 64; w++) __atomic_or_fetch(&h->used[w], m->used[w], __ATOMIC_RELEASE);
   name_row(h, a->row, m);
-  if (ncounting < PML_COUNT_ROWS) counting[ncounting++] = m;
-}
-
-/* Where more modules count than are known here, nobody is said not to. */
-static void name_others(struct pml_count_area *a) {
-  if (ncounting < PML_COUNT_ROWS) pml__count_others(counting, ncounting, a->header.others, PML_COUNT_OTHERS);
+  if (ncounting == PML_COUNT_ROWS) return;
+  counting[ncounting] = m;
+  __atomic_store_n(&ncounting, ncounting + 1, __ATOMIC_RELEASE);
 }
 
 /* Once for each object: it, or those that were loaded with it, may be all that is known when the process is killed. */
@@ -217,7 +223,7 @@ static void look_round(struct pml_count_area *a, const struct pml_count_module *
   Dl_info in;
   if (dladdr(m, &in) == 0 || in.dli_fbase == newest) return;
   newest = in.dli_fbase;
-  name_others(a);
+  others(a->header.others, PML_COUNT_OTHERS);
 }
 
 EXPORT void pml_count_module_begin(const struct pml_count_module *m) {
@@ -243,6 +249,6 @@ __attribute__((destructor)) static void at_exit(void) {
   struct pml_count_area *a = __atomic_load_n(&area, __ATOMIC_ACQUIRE);
   if (a == NULL) return;
   a->header.ended = 1;
-  name_others(a);
+  others(a->header.others, PML_COUNT_OTHERS);
   if (pml__count_wants_report()) pml__count_report(a);
 }

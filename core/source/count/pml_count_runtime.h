@@ -12,6 +12,8 @@
 #include "base/pml_api.h"
 #include "source/count/pml_count_layout.h"
 
+#include <stddef.h>
+
 struct pml_count_runtime {
   uint32_t abi;
   /* The process's counts, constant once it is not NULL. A forked child has its own, at the same address. */
@@ -22,6 +24,9 @@ struct pml_count_runtime {
    */
   uint64_t *(*hold)(void);
   void (*release)(uint64_t *cells);
+  /* others - names of the objects that are loaded now and count nothing, parted by commas, into @to. Takes the loader's
+   * lock. */
+  void (*others)(char *to, size_t room);
 };
 
 /*
