@@ -138,7 +138,10 @@ static int l_flush(lua_State *L) {
   f.h->busy = false;
   if (!f.h->h.open) functions_close(f.h); /* a finalizer closed it */
   if (failed != LUA_OK) return lua_error(L);
-  if (f.err < 0) return luaL_error(L, "substrate: %s", f.error);
+  if (f.err < 0) { /* which says where, in the script */
+    lua_pushfstring(L, "substrate: %s", f.error);
+    return lua_error(L);
+  }
   return lua_gettop(L) - 1;
 }
 

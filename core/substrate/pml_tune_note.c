@@ -45,9 +45,17 @@ void pml__notes_unentered(struct pml__notes *n, const char *what, const char *na
   struct pml__nearest near = {.want = name};
   struct pml_region_info info;
   char names[512];
-  for (pml_region_t i = 1; i <= pml_region_count(); i++)
-    if (pml_region_describe(i, &info) == 0) pml__nearest_offer(&near, info.name);
-  pml__notes_say(n, "%s '%s': no such region was entered%s", what, name, pml__nearest_text(&near, names, sizeof names));
+  bool known = false;
+  for (pml_region_t i = 1; i <= pml_region_count(); i++) {
+    if (pml_region_describe(i, &info) < 0) continue;
+    pml__nearest_offer(&near, info.name);
+    known |= strcmp(info.name, name) == 0;
+  }
+  if (known)
+    pml__notes_say(n, "%s '%s': that region was not entered", what, name);
+  else
+    pml__notes_say(n, "%s '%s': no such region was entered%s", what, name,
+                   pml__nearest_text(&near, names, sizeof names));
 }
 
 const char *pml__notes_line(struct pml__notes *n, size_t i) {

@@ -60,8 +60,9 @@ function M.new(options)
   check(options)
   local self = setmetatable({}, substrate)
   if options.synchronous then
-    local functions, err, code = core.substrate.each { enter = options.enter, leave = options.leave,
-      metric = options.metric, flush = options.flush }
+    local good, functions, err, code = pcall(core.substrate.each, { enter = options.enter, leave = options.leave,
+      metric = options.metric, flush = options.flush })
+    if not good then error("substrate: " .. (functions:match "%((.*)%)$" or functions), 2) end
     if not functions then return nil, err, code end
     self.functions = functions
     return self

@@ -114,9 +114,10 @@ describe("A synchronous substrate", function()
     local mine = 0
     assert.has_error(function()
       pml.substrate { synchronous = true, enter = function() mine = mine + 1 end }
-    end, "bad argument #1 to 'each' (functions called at each event are copied, so that they have no 'mine' from outside)")
+    end, "substrate: functions called at each event run in a state of their own, without 'mine' of the script: a global there "
+      .. "may take its place")
     assert.has_error(function() pml.substrate { synchronous = true, enter = print } end,
-      "bad argument #1 to 'each' (a function in C cannot be called at each event)")
+      "substrate: a function in C cannot be called at each event")
   end)
 
   it("calls a function that raised no more, and tells what it raised", function()

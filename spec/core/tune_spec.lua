@@ -85,6 +85,13 @@ describe("The end of a tuner", function()
     t:stop()
     assert.same({ "rule 'tune spce': no such region was entered; nearest: tune spec" }, t:lines())
   end)
+
+  it("says of a region that there is only that it was not entered", function()
+    region "tune later"
+    local t <close> = assert(pml.tune { rules = { ["tune later"] = { enter = function() end } } })
+    t:stop()
+    assert.same({ "rule 'tune later': that region was not entered" }, t:lines())
+  end)
 end)
 
 describe("pml.tune", function()
@@ -99,7 +106,7 @@ describe("pml.tune", function()
       ["rule 'x': idle is a table of booleans by the names of states"] = { rules = { x = { idle = { "C6" } } } },
       ["threads must be an integer from 1 to 65536"] = { rules = { x = { threads = 0 } } },
       ["a function in C cannot be called at each event"] = { rules = { x = { enter = print } } },
-      ["they have no 'pml' from outside"] = { rules = { x = { enter = function() pml.section.start "y" end } } },
+      ["without 'pml' of the script"] = { rules = { x = { enter = function() pml.section.start "y" end } } },
       ["a rule is named by its region, not by a number"] = { rules = { { threads = 1 } } },
     } do
       local ok, err = pcall(function() local t = pml.tune(options) return t end)
