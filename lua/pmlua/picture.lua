@@ -29,9 +29,8 @@ end
 
 --- Call f with a folder that is gone afterwards; its two results.
 function M.in_folder(f)
-  local folder = os.tmpname()
-  os.remove(folder)
-  if not os.execute("mkdir -m 700 " .. quote(folder)) then return nil, folder .. ": no folder can be made there" end
+  local folder, refused = require("pmlua.temporary").folder "plot"
+  if not folder then return nil, refused end
   local result, err = f(folder)
   os.execute("rm -rf " .. quote(folder))
   return result, err

@@ -12,6 +12,7 @@ local child = require "pmlua.child"
 local core = require "pmlua.core"
 local left = require "pmlua.simulation.left"
 local preload = require "pmlua.preload"
+local temporary = require "pmlua.temporary"
 
 local M = {}
 
@@ -104,27 +105,6 @@ local function words_of(dir, words, options)
   return table.move(words, 1, #words, #line + 1, line)
 end
 
---- A new folder of our own for what a run leaves; its name is as long as any other, as the environment's size is seen.
-local function folder()
-  local lfs = require "lfs"
-  local base, why = os.getenv("TMPDIR") or "/tmp", nil
-  for i = 0, 99 do
-    local path = ("%s/pmlua-sim-%010d-%02d"):format(base, core.sys.pid(), i)
-    local made, err = lfs.mkdir(path)
-    if made then return core.sys.realpath(path) end
-    why = err
-  end
-  return nil, ("%s: %s; TMPDIR must name a folder that can be written to"):format(base, why)
-end
-
-function M.remove(dir)
-  local lfs = require "lfs"
-  for entry in lfs.dir(dir) do
-    if entry ~= "." and entry ~= ".." then os.remove(dir .. "/" .. entry) end
-  end
-  lfs.rmdir(dir)
-end
-
 ---@class pmlua.SimulationOptions
 ---@field caches? table<string, string>
 ---@field set? string[] more of the environment
@@ -144,13 +124,13 @@ function M.run(words, options)
   if os.execute(("test -u %s -o -g %s"):format(quote(path), quote(path))) then -- valgrind looks at nothing but the bits
     return nil, path .. " is set-uid or set-gid, which valgrind cannot run; a copy of your own can be", NOT_RUN
   end
-  local dir, refused = folder()
+  local dir, refused = temporary.folder "sim"
   if not dir then return nil, refused, FAILED end
   local fixed = can_fix_addresses()
   local o = setmetatable({ fixed = fixed }, { __index = options })
   local ended, lost = child.run(words_of(dir, words, o))
   if not ended then
-    M.remove(dir)
+    temporary.remove(dir)
     return nil, lost, FAILED
   end
   return ended, dir, fixed
@@ -179,7 +159,7 @@ function M.count(words, options)
   local ended, dir, third = M.run(words, options)
   if not ended then return nil, dir, third end
   local all, err = left.read(dir)
-  M.remove(dir)
+  temporary.remove(dir)
   if not all then return nil, err, FAILED end
   all.section = options and options.section
   all.ended, all.model, all.fixed = ended, M.model(options and options.caches), third

@@ -105,6 +105,18 @@ describe("pmlua cc --count", function()
     assert.equal(1, multiplications(dir .. "/piped"))
   end)
 
+  it("precompiles headers, and counts what they hold where it is used", function()
+    local files = { ["twice.h"] = "static double twice(double x) { return 2 * x; }\n",
+      ["main.c"] = "int main(void) { return twice(1.5) != 3; }\n" }
+    local hows = { "twice.h -o t.pch", "-x c-header twice.h -o t.pch", "-x c-header -Xclang -emit-pch -c twice.h -o t.pch" }
+    for _, how in ipairs(hows) do
+      local status, _, err, dir = within(files, ("%s clang-14 -O1 %s && %s clang-14 -O1 -include-pch t.pch main.c -o program")
+        :format(cc, how, cc))
+      assert.same({ 0, "" }, { status, err }, how)
+      assert.equal(1, multiplications(dir .. "/program"))
+    end
+  end)
+
   it("passes assembly on, and says that it is not counted", function()
     local files = { ["main.c"] = "int two(void);\nint main(void) { return two() - 2; }\n",
       ["two.s"] = ".globl two\ntwo: mov $2, %eax\nret\n.section .note.GNU-stack,\"\"\n" }

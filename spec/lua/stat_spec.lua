@@ -17,8 +17,8 @@ local function counted(arguments)
   return by_event, status, told
 end
 
-local function refused(arguments, why, code)
-  local status, out, err = support.shell(command .. arguments)
+local function refused(arguments, why, code, environment)
+  local status, out, err = support.shell((environment or "") .. command .. arguments)
   assert.equal("", out)
   assert.equal(1, select(2, err:gsub("\n", "\n")), err)
   assert.truthy(err:find(why, 1, true), err)
@@ -116,6 +116,20 @@ describe("pmlua stat", function()
     refused("-- /etc/passwd", "/etc/passwd cannot be executed", 126)
     refused("--out /nowhere/table -- true", "/nowhere/table: No such file or directory", 1)
     refused("--sim -- nosuch", "pmlua stat: nosuch: command not found", 127)
+  end)
+
+  it("says what is wrong with the name of an event of the compiler's, and suggests what is near", function()
+    refused("-e sde:::BYFL::flop_count -- true", "the compiler counts no such thing; did you mean sde:::BYFL::flop_count_I?", 1)
+    refused("-e 'sde:::BYFL::*' -- true", "no such thing; pmlua events 'sde:::BYFL::*' lists what there is", 1)
+  end)
+
+  it("counts what the kernel does where there is no folder for the rest, and says so", function()
+    local status, _, err = support.shell("TMPDIR=/nowhere " .. command .. "-- true")
+    assert.equal(0, status)
+    assert.matches("\ntask%-clock +%d+ +ns +perf_event\n", err)
+    assert.matches("\nnot counted by the compiler: /nowhere: [%w ]+; TMPDIR must name a folder that can be written to\n", err)
+    refused("-e sde:::BYFL::flop_count_I -- true", "/nowhere: No such file or directory; TMPDIR must name", 1, "TMPDIR=/nowhere ")
+    refused("--sim -- true", "/nowhere: No such file or directory; TMPDIR must name", 1, "TMPDIR=/nowhere ")
   end)
 
   it("names programs that valgrind cannot run", function()

@@ -33,7 +33,9 @@ local languages = {
 local counted = { c = true, ["c++"] = true, ["objective-c"] = true, ["objective-c++"] = true, ir = true, fortran = true }
 --- What -x says, where it is called otherwise.
 local told = { ["cpp-output"] = "c", ["c++-cpp-output"] = "c++", assembler = "assembly", ["assembler-with-cpp"] = "assembly",
-  f95 = "fortran", ["f95-cpp-input"] = "fortran", cuda = "CUDA", ["objective-c-cpp-output"] = "objective-c" }
+  f95 = "fortran", ["f95-cpp-input"] = "fortran", cuda = "CUDA", ["objective-c-cpp-output"] = "objective-c",
+  ["c-header"] = "a header", ["c++-header"] = "a header", ["objective-c-header"] = "a header",
+  ["objective-c++-header"] = "a header" }
 
 --- How many words name the compiler: "ccache clang" are two.
 ---@param words string[]

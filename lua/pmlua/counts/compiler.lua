@@ -4,7 +4,7 @@
 --     pmlua cc --count -- clang -O2 program.c -o program; pmlua stat -- ./program
 
 local countfile = require "pmlua.countfile"
-local lfs = require "lfs"
+local temporary = require "pmlua.temporary"
 
 local M = { name = "compiler" }
 
@@ -35,12 +35,7 @@ local function rows(self)
   return out, counts and counts.notes
 end
 
-local function close(self)
-  for entry in lfs.dir(self.folder) do
-    if entry ~= "." and entry ~= ".." then os.remove(self.folder .. "/" .. entry) end
-  end
-  lfs.rmdir(self.folder)
-end
+local function close(self) temporary.remove(self.folder) end
 
 local function names_of(options)
   local names = {}
@@ -54,16 +49,14 @@ local function names_of(options)
 end
 
 local function known(names)
-  local all = {}
-  for _, kind in ipairs(require "pmlua.core".count.kinds()) do all[PREFIX .. kind.name] = true end
+  local all, list = {}, {}
+  for i, kind in ipairs(require "pmlua.core".count.kinds()) do all[kind.name], list[i] = true, kind.name end
   for _, name in ipairs(names) do
-    if not all[name] then
-      local list = {}
-      for full in pairs(all) do list[#list + 1] = full end
-      table.sort(list)
-      local nearest = require "pmlua.cmd.help".nearest(name, list)
-      return nil, ("%s: the compiler counts no such thing%s"):format(name, nearest and "; did you mean " .. nearest .. "?" or
-        "; pmlua events 'sde:::BYFL::*' lists what there is")
+    local short = name:sub(#PREFIX + 1)
+    if not all[short] then
+      local nearest = require "pmlua.cmd.help".nearest(short, list)
+      return nil, ("%s: the compiler counts no such thing; %s"):format(name, nearest and "did you mean " .. PREFIX .. nearest
+        .. "?" or "pmlua events 'sde:::BYFL::*' lists what there is")
     end
   end
   return true
@@ -89,10 +82,9 @@ function M.open(options)
   if not fine then return nil, err end
   local wish = os.getenv "PMLUA_COUNT" or ""
   if #names == 0 or wish ~= "" and wish ~= "off" then return elsewhere(names, options.events) end
-  local folder = os.tmpname()
-  os.remove(folder)
-  local made, why = lfs.mkdir(folder)
-  if not made then return nil, ("%s: %s"):format(folder, why) end
+  local folder, why = temporary.folder "count"
+  if not folder and options.events then return nil, why end
+  if not folder then return { set = {}, rows = function() return {}, { "not counted by the compiler: " .. why } end } end
   return { names = names, asked = options.events and #names > 0, folder = folder, path = folder .. "/counts", rows = rows,
     close = close, set = { "PMLUA_COUNT=" .. folder .. "/counts" } }
 end
