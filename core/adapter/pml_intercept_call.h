@@ -86,23 +86,33 @@ static inline uintptr_t pml__intercept_code_behind(uintptr_t address) {
              : address;
 }
 
-/* The thread has a free pad; then it also knows its stack. */
+/*
+ * The thread has a free pad; then it also knows its stack.
+ *
+ * A signal handler that leaves by longjmp may come between any two stores, and the lists are used thereafter. So they
+ * are made in the order in which they stand, here and below: a pad may be lost, it is never in two lists.
+ */
 static inline uint32_t pml__intercept_open(struct pml__intercept_thread *t, pml_region_t region, uintptr_t back,
                                            uintptr_t sp) {
   uint32_t i = t->free;
   struct pml__intercept_pad *p = &pml__intercept_pad[i];
   t->free = p->next;
+  __atomic_signal_fence(__ATOMIC_SEQ_CST);
   pml__arch_slot[i].address = pml__intercept_code_behind(back);
   pml__arch_slot[i].sp = sp;
   p->back = back;
   p->region = region;
   p->next = t->open;
+  __atomic_signal_fence(__ATOMIC_SEQ_CST);
   t->open = i;
   return i;
 }
 
+/* Pad @i is in no list. */
 static inline void pml__intercept_release(struct pml__intercept_thread *t, uint32_t i) {
+  __atomic_signal_fence(__ATOMIC_SEQ_CST);
   pml__intercept_pad[i].next = t->free;
+  __atomic_signal_fence(__ATOMIC_SEQ_CST);
   t->free = i;
 }
 

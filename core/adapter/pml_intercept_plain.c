@@ -52,7 +52,7 @@ struct pml_arch_way pml__intercept_enter(uint32_t function, uintptr_t *address, 
   struct pml__intercept_thread *t = &pml__intercept_self;
   struct pml__stream_thread *s = pml__stream_self;
   uintptr_t back = *address;
-  if (PML_UNLIKELY(t->busy != 0 || s == NULL || pml__stream_in_pass(s) || t->free == PML__INTERCEPT_NONE ||
+  if (PML_UNLIKELY(t->busy != 0 || pml__stream_in_pass(s) || t->free == PML__INTERCEPT_NONE ||
                    !is_inside(t, back, sp) || !__atomic_load_n(&pml__intercept_on, __ATOMIC_RELAXED) ||
                    !pml__intercept_counter))
     return all_registers;
@@ -70,7 +70,7 @@ struct pml_arch_way pml__intercept_leave(uintptr_t address, uintptr_t sp) {
   struct pml__intercept_thread *t = &pml__intercept_self;
   struct pml__stream_thread *s = pml__stream_self;
   uintptr_t back = p->back;
-  if (PML_UNLIKELY(t->busy != 0 || s == NULL || pml__stream_in_pass(s) || t->open != i || !pml__intercept_counter))
+  if (PML_UNLIKELY(t->busy != 0 || pml__stream_in_pass(s) || t->open != i || !pml__intercept_counter))
     return all_registers;
   begin(t, s, sp);
   t->open = p->next;

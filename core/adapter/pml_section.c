@@ -132,15 +132,16 @@ static inline void add_call(struct pml__section_stat *stat, uint64_t d, uint64_t
   unsigned __int128 square = (unsigned __int128)d * d;
   uint64_t low = stat->square[0] + (uint64_t)square;
   uint64_t high = stat->square[1] + (uint64_t)(square >> 64) + (low < (uint64_t)square);
-  PML__SECTION_SET(stat->count, stat->count + 1);
-  PML__SECTION_SET(stat->sum, stat->sum + d);
-  PML__SECTION_SET(stat->self, stat->self + since(child, d));
+  uint32_t depth = stat->depth - 1;
+  pml__own_add_release(&stat->count, 1);
+  pml__own_add_release(&stat->sum, d);
+  pml__own_add_release(&stat->self, since(child, d));
   PML__SECTION_SET(stat->square[0], low);
   PML__SECTION_SET(stat->square[1], high);
   if (PML_UNLIKELY(d < stat->min)) PML__SECTION_SET(stat->min, d);
   if (PML_UNLIKELY(d > stat->max)) PML__SECTION_SET(stat->max, d);
-  PML__SECTION_SET(stat->depth, stat->depth - 1);
-  if (PML_UNLIKELY(stat->depth != 0)) PML__SECTION_SET(stat->recurred, stat->recurred + d);
+  PML__SECTION_SET(stat->depth, depth);
+  if (PML_UNLIKELY(depth != 0)) pml__own_add_release(&stat->recurred, d);
 }
 
 /* @work and @iterations to add; a workload that is none is counted. */

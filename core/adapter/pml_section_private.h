@@ -4,6 +4,7 @@
 #define PML_SECTION_PRIVATE_H
 
 #include "adapter/pml_section.h"
+#include "base/pml_own.h"
 #include "source/pml_eventset.h"
 #include "source/pml_sim.h"
 
@@ -72,8 +73,8 @@ struct pml__section_set {
 struct pml__section_thread {
   struct pml__section_frame *top, *limit; /* *top is the innermost; frame[0] is none */
   struct pml__section_stat **block;       /* [nstats / PML__SECTION_BLOCK], each atomic; replaced under the lock */
+  uint64_t seq;                           /* atomic: odd while a stat changes */
   uint32_t nstats;                        /* PML__SECTION_BLOCK * nblocks */
-  uint32_t seq;                           /* atomic: odd while a stat changes */
   struct pml__section_frame *frame;
   uint64_t *rows; /* [limit - frame][PML_SECTION_EVENTS_MAX], NULL until events are used */
   uint64_t thread;
@@ -148,10 +149,10 @@ bool pml__section_sum(const struct pml_section *s, struct pml__section_stat *to,
 /* ---- updates ---- */
 
 static inline void pml__section_begin_update(struct pml__section_thread *t) {
-  __atomic_store_n(&t->seq, t->seq + 1, __ATOMIC_RELAXED);
+  pml__own_add(&t->seq, 1);
 }
 static inline void pml__section_end_update(struct pml__section_thread *t) {
-  __atomic_store_n(&t->seq, t->seq + 1, __ATOMIC_RELEASE);
+  pml__own_add_release(&t->seq, 1);
 }
 #define PML__SECTION_SET(field, v) __atomic_store_n(&(field), (v), __ATOMIC_RELEASE)
 #define PML__SECTION_GET(field) __atomic_load_n(&(field), __ATOMIC_ACQUIRE)

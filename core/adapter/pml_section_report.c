@@ -56,7 +56,7 @@ static int copy(struct pml__section_thread *t, const struct pml_section *s, stru
                 struct pml__section_stat *to, uint64_t *values) {
   uint64_t begun = 0;
   for (unsigned tries = 1;; tries++) {
-    uint32_t seq = PML__SECTION_GET(t->seq);
+    uint64_t seq = PML__SECTION_GET(t->seq);
     copy_fields(from, to);
     copy_values(s, from, values);
     if (seq % 2 == 0 && PML__SECTION_GET(t->seq) == seq) return 0;

@@ -213,7 +213,7 @@ static inline void raise_event(struct pml__intercept_thread *t, struct pml__stre
 
 /* Nobody is at the thread's calls, nor at its events. */
 static inline bool is_free(const struct pml__intercept_thread *t, const struct pml__stream_thread *s) {
-  return t->busy == 0 && s != NULL && !pml__stream_in_pass(s);
+  return t->busy == 0 && !pml__stream_in_pass(s);
 }
 
 /* Nor is anything rare: there is a free place, and no call was left by a longjmp. */

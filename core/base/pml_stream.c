@@ -50,7 +50,9 @@ static uint64_t last_id, last_generation;
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct pml__stream_thread *_Atomic threads;
-PML_THREAD_LOCAL struct pml__stream_thread *pml__stream_self __attribute__((tls_model("initial-exec")));
+struct pml__stream_thread pml__stream_nobody = {.passes = 1};
+PML_THREAD_LOCAL struct pml__stream_thread *pml__stream_self __attribute__((tls_model("initial-exec"))) =
+    &pml__stream_nobody;
 _Atomic uint64_t pml__stream_lost_threads;
 atomic_bool pml__stream_expedited;
 _Atomic uint64_t pml__stream_generation[PML_STREAM_KINDS] = {NOBODYS, NOBODYS, NOBODYS};
@@ -77,7 +79,7 @@ static void thread_ends(void *arg) {
   }
   forget(t);
   pthread_mutex_unlock(&lock);
-  pml__stream_self = NULL;
+  pml__stream_self = &pml__stream_nobody;
   /* A thread that a consumer ended never came back from its pass. */
   uint64_t passes = __atomic_load_n(&t->passes, __ATOMIC_RELAXED);
   __atomic_store_n(&t->passes, passes + passes % 2, __ATOMIC_RELEASE);
@@ -196,7 +198,7 @@ static void publish(void) {
 }
 
 static bool in_a_consumer(void) {
-  return pml__stream_self != NULL && __atomic_load_n(&pml__stream_self->passes, __ATOMIC_RELAXED) % 2 != 0;
+  return pml__stream_self != &pml__stream_nobody && pml__stream_in_pass(pml__stream_self);
 }
 
 static bool consumes_nothing(const struct pml_stream_consumer *c) {

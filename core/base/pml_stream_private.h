@@ -73,7 +73,8 @@ struct pml__stream_slot {
 extern struct pml__stream_slot pml__stream_slot[PML_STREAM_CONSUMERS_MAX];
 extern _Atomic uint64_t pml__stream_lost_threads; /* events of threads that there was no memory for */
 
-/* NULL until the thread's first event. */
+/* That of nobody, which is in a pass for ever, before the thread's first event and after its end. */
+extern struct pml__stream_thread pml__stream_nobody;
 extern PML_THREAD_LOCAL struct pml__stream_thread *pml__stream_self __attribute__((tls_model("initial-exec")));
 extern atomic_bool pml__stream_expedited;
 
@@ -89,7 +90,7 @@ static inline void pml__stream_count(_Atomic uint64_t *counter) {
   atomic_store_explicit(counter, atomic_load_explicit(counter, memory_order_relaxed) + 1, memory_order_relaxed);
 }
 
-/* False: the thread is in the consumers already; that is counted. */
+/* False: the thread is in the consumers already; that is counted. @t is not nobody. */
 static inline bool pml__stream_begin_pass(struct pml__stream_thread *t) {
   uint64_t passes = __atomic_load_n(&t->passes, __ATOMIC_RELAXED);
   if (PML_UNLIKELY(passes % 2 != 0)) {
@@ -135,7 +136,7 @@ static inline void pml__stream_begin_plainly(struct pml__stream_thread *t) {
 void pml__stream_raise_to_all(enum pml_stream_kind kind, const struct pml_stream_event *e);
 static inline void pml__stream_tell(enum pml_stream_kind kind, const struct pml_stream_event *e) {
   struct pml__stream_thread *t = pml__stream_self;
-  if (PML_LIKELY(t != NULL) && PML_LIKELY(!pml__stream_in_pass(t))) {
+  if (PML_LIKELY(!pml__stream_in_pass(t))) {
     pml__stream_begin_plainly(t);
     uint64_t generation = atomic_load_explicit(&pml__stream_generation[kind], memory_order_acquire);
     bool known = PML_LIKELY(t->one[kind].generation == generation);
@@ -164,7 +165,7 @@ static inline bool pml__stream_wanted(enum pml_stream_kind kind) {
 }
 static inline void pml__stream_hand(enum pml_stream_kind kind, const struct pml_stream_event *e) {
   struct pml__stream_thread *t = pml__stream_self;
-  if (PML_LIKELY(t != NULL) && PML_LIKELY(!pml__stream_in_pass(t))) {
+  if (PML_LIKELY(!pml__stream_in_pass(t))) {
     pml__stream_begin_plainly(t);
     uint64_t generation = atomic_load_explicit(&pml__stream_generation[kind], memory_order_acquire);
     bool known = PML_LIKELY(t->one[kind].generation == generation);

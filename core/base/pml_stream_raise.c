@@ -26,7 +26,7 @@ static void get_ready(struct pml__stream_thread *t, pml_region_t region) {
 
 void pml__stream_ready(pml_region_t region) {
   struct pml__stream_thread *t = pml__stream_self;
-  if (t == NULL && (t = pml__stream_thread_begins()) == NULL) return;
+  if (t == &pml__stream_nobody && (t = pml__stream_thread_begins()) == NULL) return;
   if (pml__stream_in_pass(t)) return; /* as its enter will be, for nobody */
   if (!pml__stream_begin_pass(t)) return;
   get_ready(t, region);
@@ -77,7 +77,7 @@ static void learn_one(struct pml__stream_thread *t, enum pml_stream_kind kind, c
 
 void pml__stream_raise_to_all(enum pml_stream_kind kind, const struct pml_stream_event *e) {
   struct pml__stream_thread *t = pml__stream_self;
-  if (PML_UNLIKELY(t == NULL) && (t = pml__stream_thread_begins()) == NULL) {
+  if (PML_UNLIKELY(t == &pml__stream_nobody) && (t = pml__stream_thread_begins()) == NULL) {
     atomic_fetch_add_explicit(&pml__stream_lost_threads, 1, memory_order_relaxed);
     return;
   }
@@ -136,7 +136,7 @@ void pml__stream_go_on(enum pml_stream_kind kind, const struct pml_stream_event 
 
 void pml__stream_abandon(void) {
   struct pml__stream_thread *t = pml__stream_self;
-  if (t == NULL || __atomic_load_n(&t->passes, __ATOMIC_RELAXED) % 2 == 0) return;
+  if (t == &pml__stream_nobody || !pml__stream_in_pass(t)) return;
   for (unsigned k = 0; k < PML_STREAM_KINDS; k++) t->several[k].handed = 0;
   pml__stream_end_pass(t);
 }
