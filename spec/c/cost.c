@@ -233,7 +233,6 @@ PATH(intercepted_unwanted, once_intercept(); logarithm = logb(number))
 PATH(wrap_unwanted, call_wrapped())
 PATH(intercepted, once_consume(); logarithm = logb(number))
 PATH(stream_consumed, raise_call(64))
-PATH(section_consumed, pml_section_start(section); pml_section_stop(section))
 PATH(profiled, once_drop_consumer(); once_open_profile(); raise_call(64))
 PATH(wrap_profiled, call_wrapped())
 PATH(section_profiled, pml_section_start(section); pml_section_stop(section))
@@ -258,7 +257,7 @@ PATH(section_off, once_switch_off(); pml_section_start(section); pml_section_sto
   X(eventset_read_kernel_1) X(eventset_read_kernel_8) X(probe_hit_empty) X(samples_push) X(otf2_enter) X(otf2_leave)   \
   X(otf2_metric) SDE_PATHS(X) COUNT_PATHS(X) PLUGIN_PATHS(X) X(section) X(section_work) X(section_label)                \
   X(stream_unwanted) X(library_call) X(intercepted_unwanted) X(wrap_unwanted) X(intercepted) X(stream_consumed)        \
-  X(section_consumed) X(profiled) X(wrap_profiled) X(section_profiled) X(wrap_buffered) X(stream_flow) X(wrap_flow)    \
+  X(profiled) X(wrap_profiled) X(section_profiled) X(wrap_buffered) X(stream_flow) X(wrap_flow)    \
   X(stream_plugin) X(stream_tuned) X(stream_balanced) X(section_off)
 /* clang-format on */
 #define ROW(name) {#name, path_##name},
