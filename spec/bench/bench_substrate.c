@@ -2,6 +2,7 @@
 /* spec/bench/bench_substrate.c - what those who take events add to one: nobody, a plugin, a flow, a tuner. */
 #include "bench.h"
 
+#include "adapter/pml_section.h"
 #include "base/pml_clock.h"
 #include "base/pml_error.h"
 #include "substrate/pml_flow.h"
@@ -44,6 +45,14 @@ static void bare_events(void *arg, size_t n) {
     pml_stream_raise(PML_STREAM_ENTER, &e);
     e.ticks++;
     pml_stream_raise(PML_STREAM_LEAVE, &e);
+  }
+}
+
+/* From the program to whoever takes them: half of the events are enters of a section, half of them its leaves. */
+static void of_section(void *arg, size_t n) {
+  for (size_t i = 0; i < n; i += 2) {
+    pml_section_start(arg);
+    pml_section_stop(arg);
   }
 }
 
@@ -136,6 +145,33 @@ static int adds(const struct taker *t, double *ns) {
   return 0;
 }
 
+/* The same to events of a section, beyond one that nobody listens to. */
+static int adds_to_section(const struct taker *t, struct pml_section *s, double *ns) {
+  double difference[ROUNDS];
+  for (int i = 0; i < ROUNDS; i++) {
+    void *open;
+    double itself = timed(of_section, s);
+    int err = t->begin(t->arg, &open);
+    if (err < 0) return err;
+    difference[i] = timed(of_section, s) - itself;
+    t->end(open);
+  }
+  qsort(difference, ROUNDS, sizeof *difference, ascending);
+  *ns = difference[ROUNDS / 2];
+  return 0;
+}
+
+static void section_row(const char *name, const struct taker *t) {
+  struct bench_op two_ns = {.ns = 2}, measured = {.instructions = -1};
+  struct pml_section *s;
+  int err = pml_section_define("bench substrate", NULL, &s);
+  if (err == 0) err = adds_to_section(t, s, &measured.ns);
+  if (err < 0)
+    printf("%-34s %s\n", name, pml_error_detail(err));
+  else
+    bench_row(name, &measured, "2 ns an event", &two_ns, 1, NULL, NULL);
+}
+
 static void row(const char *name, const struct taker *t, const char *limit, double limit_ns) {
   struct bench_op limited = {.ns = limit_ns}, measured = {.instructions = -1};
   int err = adds(t, &measured.ns);
@@ -155,6 +191,7 @@ void bench_substrate_rows(void) {
   struct bench_op unwanted = {.ns = two[1].ns - two[0].ns, .instructions = -1};
   bench_row("event that nobody wants adds", &unwanted, "1 ns", &one_ns, 1, NULL, NULL);
   row("substrate plugin adds", &(struct taker){begin_plugin, end_plugin, path}, "2 ns an event", 2);
+  section_row("substrate plugin adds to a section", &(struct taker){begin_plugin, end_plugin, path});
   struct bench_op profile = {.instructions = -1}, flow = profile;
   int err = adds(&(struct taker){begin_profile, end_profile, NULL}, &profile.ns);
   if (err == 0) err = adds(&(struct taker){begin_flow, end_flow, NULL}, &flow.ns);
