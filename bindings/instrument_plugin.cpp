@@ -4,13 +4,13 @@
  *
  * The compiler hands its module over in memory: no bitcode is written, and no second compiler starts to read it. Counts
  * are added before the first pass or behind the last. What cannot be counted is told as `pmlua cc` tells it.
- * PMLUA_INSTRUMENT has words with commas between: final, lines, quiet.
+ * PMLUA_INSTRUMENT has words with commas between: final, lines, quiet; and the last,
+ * name=, is the source's where the compiler does not say it.
  *
  * Try:  clang-14 -O2 -fpass-plugin=build/preload/libpmlua-instrument-14.so a.c -Lbuild -lpmlua_count
  */
 #include <cstdio>
 #include <cstdlib>
-#include <cstring>
 #include <llvm/IR/LLVMContext.h>
 #include <llvm/IR/Module.h>
 #include <llvm/IR/PassManager.h>
@@ -24,9 +24,23 @@ extern "C" {
 
 namespace {
 
-bool is_asked(const char *word) {
-  const char *words = std::getenv("PMLUA_INSTRUMENT");
-  return words != nullptr && (',' + std::string(words) + ',').find(',' + std::string(word) + ',') != std::string::npos;
+/* The words up to the name; @name is what follows. */
+std::string words_told(std::string *name) {
+  const char *told = std::getenv("PMLUA_INSTRUMENT");
+  std::string words = told != nullptr ? told : "";
+  size_t end = words.find(",name=");
+  if (name != nullptr && end != std::string::npos) *name = words.substr(end + 6);
+  return ',' + words.substr(0, end) + ',';
+}
+
+bool is_asked(const std::string &word) {
+  return words_told(nullptr).find(',' + word + ',') != std::string::npos;
+}
+
+std::string name_of(const llvm::Module &module) {
+  std::string name = module.getSourceFileName();
+  words_told(&name);
+  return name;
 }
 
 void tell(void *, const char *where, const char *function, unsigned places, const char *what) {
@@ -46,7 +60,7 @@ public:
   }
 
   llvm::PreservedAnalyses run(llvm::Module &module, llvm::ModuleAnalysisManager &) {
-    std::string name = module.getSourceFileName(), target = module.getTargetTriple();
+    std::string name = name_of(module), target = module.getTargetTriple();
     if (target.rfind("nvptx", 0) == 0 || target.rfind("amdgcn", 0) == 0) { /* the runtime is the host's */
       tell(nullptr, name.c_str(), "all functions", 1, ("code for " + target).c_str());
       return llvm::PreservedAnalyses::all();

@@ -11,6 +11,12 @@ function M.missing()
   if helper.shell "command -v clang-14" ~= 0 then return "clang-14 is not installed" end
 end
 
+--- Whether this build has the plugin; one with sanitizers has none.
+function M.plugin(version)
+  local f <close> = io.open(("%s/preload/libpmlua-instrument-%d.so"):format(helper.build, version))
+  return f ~= nil
+end
+
 --- it(), or pending where nothing can be counted.
 function M.it(name, f)
   local busted = require "busted"

@@ -165,6 +165,19 @@ static bool asm_is_empty(LLVMValueRef called) {
   return empty;
 }
 
+/* What flang leaves to its runtime that computes, or moves arrays; its input and output do neither. */
+static bool fortran_carries_out(const char *name) {
+  static const char *const known[] = {
+      "Assign",      "CShift",   "Cshift", "DotProduct", "EOShift",   "Eoshift", "ErfcScaled", "Exponent",
+      "FPow",        "Fraction", "Matmul", "Maxloc",     "Maxval",    "Minloc",  "Minval",     "Mod",
+      "Nearest",     "Norm2",    "Pack",   "Product",    "RRSpacing", "Reduce",  "Reshape",    "Scale",
+      "SetExponent", "Spacing",  "Spread", "Sum",        "Transpose", "Unpack",  "cpow",       "zpow"};
+  if (strncmp(name, "_FortranA", 9) != 0) return false;
+  for (size_t i = 0; i < sizeof known / sizeof known[0]; i++)
+    if (strncmp(name + 9, known[i], strlen(known[i])) == 0) return true;
+  return false;
+}
+
 static int classify_call(const struct pml_module *m, LLVMValueRef call, struct pml_counts *counts,
                          struct pml_class *c) {
   LLVMValueRef called = LLVMGetCalledValue(call);
@@ -180,6 +193,7 @@ static int classify_call(const struct pml_module *m, LLVMValueRef call, struct p
     size_t n;
     const char *name = LLVMGetValueName2(called, &n);
     if (strcmp(name, "siglongjmp") == 0) c->uncounted = "a loop that siglongjmp interrupts from a signal's handler";
+    if (fortran_carries_out(name)) c->uncounted = "an operation that Fortran's runtime carries out";
     int err = pml_classify_math(m, call, name, counts);
     if (err <= 0) return err ? err : pml_counts_op_bits(call, counts);
   }

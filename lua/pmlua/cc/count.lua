@@ -143,6 +143,10 @@ local function with_plugin(line, o, llvm, plugin)
   if not llvm.flang and (line.optimise or "0") == "0" then append(words, "-Xclang", "-disable-O0-optnone") end
   for _, item in ipairs(line.items) do append(words, item[1], item[2]) end
   local told = o.at .. (o.lines and ",lines" or "") .. (o.quiet and ",quiet" or "")
+  -- flang's modules have no name of their own
+  local names = {}
+  for _, source in ipairs(line.sources) do names[#names + 1] = llvm.flang and source.counted and source.file or nil end
+  if #names > 0 then told = told .. ",name=" .. table.concat(names, " or ") end
   words.environment = { PMLUA_INSTRUMENT = told }
   if not line.links then return { words } end
   local libraries, err = runtime()
