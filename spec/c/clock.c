@@ -70,6 +70,7 @@ static bool is_counter(void) {
 /* Both clocks at once: of many tries the one that was interrupted least. */
 static void both_clocks(uint64_t *ns, uint64_t *counter) {
   uint64_t least = UINT64_MAX;
+  *ns = *counter = 0;
   for (int i = 0; i < 100; i++) {
     uint64_t before = raw_ns(), ticks = pml__clock_counter(), took = raw_ns() - before;
     if (took >= least) continue;

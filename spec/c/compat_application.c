@@ -5,7 +5,7 @@
  *
  * compat_application SECONDS [blocks|asked [N]]: iterates until SOLVER::stop is written (exit status 3) or the time is
  * over (0). With "blocks", the callback SOLVER::blocks does not return while the program runs; with "asked",
- * SOLVER::asked counts how often it was, and N times stop the program.
+ * SOLVER::asked counts how often it was; the Nth time ends the program, and is not answered.
  */
 #include "compat.h"
 
@@ -32,8 +32,9 @@ static long long blocks(void *param) {
 /* Changes with every reading, however little the program itself gets to run meanwhile. */
 static long long asked(void *most) {
   static long long times;
-  if (++times == *(long long *)most) *(volatile long long *)&stop = 1;
-  return times;
+  if (++times != *(long long *)most) return times;
+  *(volatile long long *)&stop = 1;
+  for (;;) pause();
 }
 
 static double now_s(void) {

@@ -10,6 +10,8 @@ local core = require "pmlua.core"
 local json = require "pmlua.json"
 local nearest = require "pmlua.cmd.help".nearest
 
+local ENDS = "stopped, because the service ends" -- as bindings/limit.c says it
+
 local M = {}
 
 ---@class pmlua.Application
@@ -108,6 +110,8 @@ end
 function M.ask(app, link, kind, payload, patience)
   local text, err, code = link:ask(kind, payload, patience)
   if text then return text end
+  -- an application that ends stops what it was asked meanwhile, and this is its last answer
+  if code == "EREMOTEIO" and M.sentence(err) == ENDS then code = "ECONNRESET" end
   if code == "ETIMEDOUT" then
     return nil, ("%s (%d) did not answer within %g s; it may be stopped or overloaded (--patience waits longer)"):format(
       app.name, app.pid, patience), code
