@@ -6,7 +6,7 @@ local M = {}
 --- What a shell command says, both streams, and its exit status (124: it was still running after @seconds).
 function M.sh(command, seconds)
   local quoted = command:gsub("'", "'\\''")
-  local p = assert(io.popen(("timeout %d sh -c '%s' </dev/null 2>&1"):format(seconds or 120, quoted)))
+  local p = assert(io.popen(("timeout %d sh -c '%s' </dev/null 2>&1"):format(seconds or 600, quoted)))
   local out = p:read("a")
   local _, _, code = p:close()
   return out, code

@@ -230,11 +230,12 @@ struct raiser {
 static void *raises(void *arg) {
   struct raiser *r = arg;
   r->id = pml_thread_self()->id;
-  for (uint64_t n = 0; __atomic_load_n(&stop, __ATOMIC_RELAXED) == 0; n += 6) {
+  do { /* at least once, however late this thread gets to run */
+    uint64_t n = r->raised;
     for (uint64_t d = 0; d < 3; d++) raise_event(PML_STREAM_ENTER, outer, n + d);
     for (uint64_t d = 3; d < 6; d++) raise_event(PML_STREAM_LEAVE, outer, n + d);
     r->raised += 6;
-  }
+  } while (__atomic_load_n(&stop, __ATOMIC_RELAXED) == 0);
   return NULL;
 }
 

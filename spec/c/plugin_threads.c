@@ -61,10 +61,10 @@ static void *read_until(void *arg) {
     return NULL;
   }
   pml_eventset_start(set);
-  while (!atomic_load(&stop)) {
+  do { /* at least once, however late this thread gets to run */
     if (pml_eventset_read(set, &v) < 0 || v < w->last) w->wrong++;
     w->last = v;
-  }
+  } while (!atomic_load(&stop));
   pml_eventset_close(set);
   return NULL;
 }

@@ -59,7 +59,7 @@ end
 --- Run a shell command with a time limit: exit status, standard output, standard error.
 function M.shell(command, seconds)
   local errors = os.tmpname()
-  local pipe = assert(io.popen(("timeout %d sh -c %s 2>%s"):format(seconds or 120, M.quote(command), errors)))
+  local pipe = assert(io.popen(("timeout %d sh -c %s 2>%s"):format(seconds or 600, M.quote(command), errors)))
   local out = pipe:read("a")
   local _, how, code = pipe:close()
   local err = M.slurp(errors)

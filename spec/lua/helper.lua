@@ -50,7 +50,7 @@ end
 --- Run a shell command: exit status, stdout, stderr. A time limit keeps a hang from hanging the specs.
 function M.shell(command)
   local err_path = os.tmpname()
-  local pipe = io.popen(("timeout 120 sh -c %s 2>%s"):format(M.quote(command), err_path))
+  local pipe = io.popen(("timeout 600 sh -c %s 2>%s"):format(M.quote(command), err_path))
   local out = pipe:read("a")
   local _, _, code = pipe:close()
   local err = M.read(err_path)

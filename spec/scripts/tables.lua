@@ -13,7 +13,7 @@ M.pmlua = (os.getenv "PMLUA_BUILD" or os.getenv "B" or "build") .. "/pmlua"
 
 --- What a command says, both streams, and its exit status.
 function M.shell(command)
-  return shell.sh(command, 240)
+  return shell.sh(command, 900)
 end
 
 function M.temporary_folder()
