@@ -21,6 +21,7 @@
 #include "adapter/pml_intercept_events.h"
 #include "base/pml_clock.h"
 #include "base/pml_error.h"
+#include "source/pml_sde.h"
 #include "substrate/pml_profile.h"
 #include "substrate/pml_spool.h"
 
@@ -94,6 +95,15 @@ static void say_plugins(struct text *t) {
   say(t, "%s", lines);
 }
 
+/* What nobody counted was 0 for every call, which is no count. */
+static void say_absent(struct text *t, const char *name) {
+  struct pml_sde_event *ev;
+  struct pml_sde_info info;
+  if (strncmp(name, "sde:::", 6) != 0 || pml_sde_find(name, &ev, NULL) < 0) return;
+  if (pml_sde_info(ev, &info) == 0 && info.kind == PML_SDE_PLACEHOLDER) say(t, "absent\t%s\n", name);
+  pml_sde_release(ev);
+}
+
 /* @failure: why nothing is recorded; NULL: it is. What is loaded later may match, so that is told @at_end only. */
 static void tell(const char *failure, bool at_end) {
   struct text t = {0};
@@ -109,6 +119,7 @@ static void tell(const char *failure, bool at_end) {
   if (record.flow) say(&t, "flow\t%s\n", record.trace ? "too" : "only");
   if (record.plugins) say_plugins(&t);
   if (record.confined) say(&t, "confined\t1\n");
+  for (size_t i = 0; i < record.nevents && at_end; i++) say_absent(&t, record.event[i]);
   if (at_end) (void)pml_intercept_unmatched(say_unmatched, &t);
   pml_spool_tell(record.spool, t.at);
 }

@@ -80,7 +80,7 @@ end
 local function process(file)
   local f <close>, err = io.open(file, "r")
   if not f then return nil, err end
-  local p = { paths = {}, durations = {}, events = {}, sums = {}, unmatched_patterns = {}, troubles = {},
+  local p = { paths = {}, durations = {}, events = {}, sums = {}, unmatched_patterns = {}, troubles = {}, absent = {},
     units = {}, whole = false }
   for line in f:lines() do
     local key, value = line:match("^([a-z_]+)\t(.*)$")
@@ -98,6 +98,7 @@ local function process(file)
       local sums = sums_of(line, p.events)
       if not sums then return nil, file .. ": not what a recorded process writes" end
       p.sums[#p.sums + 1] = sums
+    elseif key == "absent" then p.absent[value] = true
     elseif key == "trouble" then p.troubles[#p.troubles + 1] = value
     elseif key == "unit" then
       local event, scale, unit = value:match("^([^\t]*)\t([^\t]*)\t%d+\t%d\t%-?%d+\t%w+\t(.*)$")

@@ -113,6 +113,26 @@ local function tell_endings(all, dir, complain)
   end)
 end
 
+--- Software-defined events that nobody counted in any process that called something: they were 0, which is no count.
+local function tell_absent(all, complain)
+  local called, missing, names = 0, {}, {}
+  for _, p in ipairs(all.processes) do
+    if #p.paths > 0 then
+      called = called + 1
+      for name in pairs(p.absent) do
+        if not missing[name] then names[#names + 1] = name end
+        missing[name] = (missing[name] or 0) + 1
+      end
+    end
+  end
+  table.sort(names)
+  for _, name in ipairs(names) do
+    local why = name:find("^sde:::BYFL::") and "what ran was not compiled by pmlua cc --count" or "no library has it"
+    if missing[name] == called then complain(("%s: %s, so that its 0 is no count"):format(name, why))
+    else complain(("%s: in %d of %d processes %s, so that their 0 is no count"):format(name, missing[name], called, why)) end
+  end
+end
+
 --- What went wrong with plugins, each line once however many processes say it.
 local function tell_troubles(all, complain)
   local said = {}
@@ -221,6 +241,7 @@ function M.report(o, dir, complain, beside)
   end
   tell_endings(all, dir, complain)
   tell_troubles(all, complain)
+  tell_absent(all, complain)
   tell_missing(all, complain)
   tell_unmatched(all, complain)
   tell_nothing(all, complain)

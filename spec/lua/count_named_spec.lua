@@ -65,6 +65,20 @@ describe("what is in no count is named", function()
     assert.same({}, notes)
   end)
 
+  it("an event that pmlua record is to read where nobody counts", function()
+    local said = {}
+    for i, cc in ipairs { "clang-14", counting.cc() .. " clang-14" } do
+      local dir = build(cc, cc)
+      local status, _, err = shell(("cd %s && %s record --event sde:::BYFL::flop_count_I -o out -- ./program")
+        :format(quote(dir), quote(helper.build .. "/pmlua")))
+      assert.equal(0, status)
+      said[i] = err
+    end
+    assert.truthy(said[1]:find("pmlua record: sde:::BYFL::flop_count_I: what ran was not compiled by pmlua cc --count, " ..
+      "so that its 0 is no count\n", 1, true), said[1])
+    assert.falsy(said[2]:find("is no count", 1, true), said[2])
+  end)
+
   it("a process that still ran", function()
     local notes, _, processes = run(build(counting.cc() .. " clang-14", counting.cc() .. " clang-14"), "stay")
     assert.same({ "1 process still ran when this was counted" }, notes)

@@ -25,6 +25,7 @@ Before COMPILER ARGS as a build runs it: where that links, what is needed is add
 
     pmlua cc --count -- clang -O2 app.c -o app && PMLUA_COUNT=- ./app
     ./configure CC='pmlua cc --count --at=final -- clang' && make
+    CC='pmlua cc --count -- clang' CXX='pmlua cc --count -- clang++' cmake -B build && make -C build
     pmlua cc --wrap zlib -- gcc app.c -lz -o app
     make CC='pmlua cc --wrap zlib,fftw3 -- gcc']],
 }
