@@ -68,10 +68,16 @@ function M.left_out(processes)
 end
 
 local function notes_of(processes)
-  local notes, refused, sharing = M.left_out(processes), 0, 0
-  for _, p in ipairs(processes) do refused, sharing = refused + p.refused, sharing + p.sharing end
+  local notes, refused, sharing, handled = M.left_out(processes), 0, 0, 0
+  for _, p in ipairs(processes) do
+    refused, sharing, handled = refused + p.refused, sharing + p.sharing, handled + (p.signal ~= 0 and 1 or 0)
+  end
   if refused > 0 then
     notes[#notes + 1] = plural(refused, "module is", "modules are") .. " of another pmlua: the counts are wrong; compile again"
+  end
+  if handled > 0 then
+    notes[#notes + 1] = plural(handled, "process", "processes")
+      .. " came to the exit in a signal's handler: the loop that it interrupted may be missing"
   end
   if sharing > 0 then
     notes[#notes + 1] = plural(sharing, "thread", "threads") .. " found no memory of their own: the counts may be low"
