@@ -236,8 +236,7 @@ __attribute__((constructor)) static void at_load(void) {
   if (prepared() != NULL) attach();
 }
 
-/* What a handler that calls exit() interrupted is never gone on with, and a loop that is counted in registers is lost.
- */
+/* What a handler interrupted from which the process ends is not gone on with: a loop in registers is lost. */
 static int signal_handled(void) {
   sigset_t blocked;
   struct sigaction is;
