@@ -68,6 +68,7 @@ static void take_header(struct pml_counts *c, const struct pml_count_header *h) 
   c->at = pml__count_stage(h->stages);
   c->threads = h->threads;
   c->sharing = h->sharing;
+  c->signal = h->signal;
   c->modules = h->modules;
   c->refused = h->refused;
   c->uncounted = h->uncounted;

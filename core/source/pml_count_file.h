@@ -30,6 +30,7 @@ struct pml_counts {
   uint64_t uncounted;
   char command[1024]; /* separated by blanks; cut where it is longer */
   char others[512]; /* what counts nothing, parted by commas: libraries, the program; as of its exit if it came to it */
+  int signal;       /* it came to its exit with this one blocked, as in its handler: a loop may be missing. 0: none */
   size_t nevents;   /* Byfl's nine */
   uint64_t *event;
   size_t ncells; /* kinds of operation */

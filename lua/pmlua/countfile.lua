@@ -68,14 +68,18 @@ function M.left_out(processes)
 end
 
 local function notes_of(processes)
-  local notes, refused, sharing, running = {}, 0, 0, 0
+  local notes, refused, sharing, handled, running = {}, 0, 0, 0, 0
   for k, text in ipairs(M.left_out(processes)) do notes[k] = "not counted: " .. text end
   for _, p in ipairs(processes) do
-    refused, sharing = refused + p.refused, sharing + p.sharing
+    refused, sharing, handled = refused + p.refused, sharing + p.sharing, handled + (p.signal ~= 0 and 1 or 0)
     if not p.ended and lfs.attributes(("/proc/%d"):format(p.pid), "mode") then running = running + 1 end
   end
   if refused > 0 then
     notes[#notes + 1] = "wrong: " .. plural(refused, "module is", "modules are") .. " of another pmlua; compile again"
+  end
+  if handled > 0 then
+    notes[#notes + 1] = "low, perhaps: " .. plural(handled, "process", "processes")
+      .. " came to the exit in a signal's handler: the loop that it interrupted may be missing"
   end
   if sharing > 0 then
     notes[#notes + 1] = "low, perhaps: " .. plural(sharing, "thread", "threads") .. " found no memory of their own"

@@ -136,6 +136,34 @@ static void other_threads(void) {
   pml_eventset_close(r.set);
 }
 
+static void *reads_on(void *arg) {
+  uint64_t v[PML_BYFL_EVENTS], *wrong = arg;
+  struct pml_eventset *set = NULL;
+  if (pml_eventset_open(&set, nine, PML_BYFL_EVENTS, NULL) < 0) return NULL;
+  pml_eventset_start(set);
+  *wrong = 0;
+  for (uint64_t i = 1; i <= 20000; i++) {
+    add_doubles(1);
+    *wrong += pml_eventset_read(set, v) != 0 || v[PML_BYFL_LOAD_INS_COUNT] != i || v[PML_BYFL_LOAD_COUNT] != 8 * i;
+  }
+  pml_eventset_close(set);
+  return NULL;
+}
+
+/* Each module brings an operation, and with it what sets list is old. */
+static void modules_come_meanwhile(void) {
+  uint64_t wrong[2] = {1, 1};
+  pthread_t thread[2];
+  for (unsigned i = 0; i < 2; i++) pthread_create(&thread[i], NULL, reads_on, &wrong[i]);
+  for (unsigned kind = 0; kind < PML_INT_KIND_COUNT; kind++) {
+    struct pml_count_module m = module_of("meanwhile.c", PML_COUNT_SOURCE);
+    uses(&m, PML_CELL_INT + kind);
+    pml_count_module_begin(&m);
+  }
+  for (unsigned i = 0; i < 2; i++) pthread_join(thread[i], NULL);
+  CHECK(wrong[0] == 0 && wrong[1] == 0, "threads read on while modules come, and each read is right");
+}
+
 int main(void) {
   struct pml_count_module m = module_of("count_set.c", PML_COUNT_SOURCE);
   uses(&m, DOUBLE_ADD);
@@ -146,6 +174,7 @@ int main(void) {
   operations_come();
   events_go();
   other_threads();
+  modules_come_meanwhile();
   all_operations();
   pml_count_module_end(&m);
   return check_done();

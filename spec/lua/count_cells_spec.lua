@@ -37,7 +37,8 @@ local function difference(type, text)
   nothing[type] = nothing[type] or count(type, "")
   local with, without, more = count(type, text), nothing[type], {}
   for name, n in pairs(with) do
-    local event = name:find("_I$") or name == "op_bits" or name:find("^local_bytes_") or name:find("^store_") and not text:find("atomic", 1, true)
+    local event = name:find("_I$") or name == "op_bits" or name:find("^local_bytes_")
+    event = event or name:find("^store_") and not text:find("atomic", 1, true)
     if n ~= without[name] and not event then more[#more + 1] = name .. " " .. n - without[name] end
   end
   table.sort(more)

@@ -184,6 +184,28 @@ describe("a program that counts", function()
     end
   end)
 
+  it("says when the exit was in a signal's handler, and not otherwise", function()
+    local text = head .. [[
+      #include <signal.h>
+      #include <unistd.h>
+      static void end(int s) { (void)s; exit(0); }
+      int main(int argc, char **argv) {
+        (void)argv;
+        signal(SIGALRM, end);
+        if (argc > 1) ualarm(20000, 0);
+        for (long i = 0; i < (argc > 1 ? 1L << 60 : 100); i++) M;
+      }]]
+    local program, dir = counting.build({ ["exit.c"] = text }, { flags = "-O2 -w" })
+    local _, _, handled = helper.shell(("PMLUA_COUNT=- %s handled"):format(program))
+    local _, _, plain = helper.shell("PMLUA_COUNT=- " .. program)
+    helper.shell(("cd %s && PMLUA_COUNT=counts ./program handled"):format(dir))
+    assert.matches("\nmaybe low: signal 14 was blocked at the exit, as in its handler: a loop that it interrupted is missing\n",
+      handled)
+    assert.falsy(plain:find("maybe low", 1, true))
+    local notes = assert(require("pmlua.countfile").read_all(dir .. "/counts")).notes
+    assert.equal("1 process came to the exit in a signal's handler: the loop that it interrupted may be missing", notes[#notes])
+  end)
+
   it("says where a handler may jump out of a loop that is counted in registers", function()
     local _, _, said = counting.build({ ["jump.c"] = [[
 #include <setjmp.h>

@@ -35,6 +35,7 @@ struct pml_count_header {
   uint64_t used[PML_COUNT_CELLS / 64];
   char command[PML_COUNT_COMMAND]; /* arguments, each ended by 0; cut where they are longer */
   char others[PML_COUNT_OTHERS];   /* libraries that count nothing, as of the last that counts, and of the exit */
+  int32_t signal; /* blocked at the exit though it has a handler, as inside of that: a loop may be missing. 0: none */
 };
 
 struct pml_count_row {
