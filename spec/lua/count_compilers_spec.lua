@@ -80,6 +80,29 @@ describe("pmlua cc --count counts the same with every clang:", function()
       end
     end)
 
+    it_does("with the plugin in the same instructions as by bitcode", function()
+      if not counting.plugin(version) then return pending "the plugin is not built" end
+      local dir = helper.folder()
+      local function instructions(name)
+        local status, out = helper.shell(("objdump -d --no-show-raw-insn %s/%s.o | grep -v 'file format'"):format(dir, name))
+        assert.equal(0, status)
+        return out
+      end
+      helper.write(dir .. "/product.c", product)
+      for _, at in ipairs { "source", "final" } do
+        for _, flags in ipairs { "-O0 -g", "-O2 -fPIC -ffunction-sections" } do
+          local cc = counting.cc("--at=" .. at)
+          local line = ("cd %s && %s %%s %s %s -c product.c -o %%s.o"):format(helper.quote(dir), cc, clang, flags)
+          for name, launcher in pairs { plugin = "", bitcode = "nice" } do
+            local status, _, err = helper.shell(line:format(launcher, name))
+            assert.equal(0, status, err)
+          end
+          assert.matches("<main>:", instructions "plugin")
+          assert.equal(instructions "bitcode", instructions "plugin", at .. " " .. flags)
+        end
+      end
+    end)
+
     it_does("and tells inline assembly once, with its line", function()
       local text = "int main(void) {\n  __asm__ volatile(\"nop\");\n  return 0;\n}\n"
       local _, said = count(text, "asm.c", "", clang .. " -g")

@@ -198,7 +198,7 @@ describe("pmlua cc --count", function()
     assert.matches("^PMLUA_INSTRUMENT=source clang%-14 %-fpass%-plugin=%S+/libpmlua%-instrument%-14%.so %-O2 %-c main%.c\n$", out)
     local steps = "clang%-14 %-O2 .-%-emit%-llvm %-c .-main%.c %-o %S+\n# counters into %S+\n%S*%s?clang%-14 .- %-o main%.o\n$"
     for _, line in ipairs { print .. " nice clang-14 -O2 -c main.c", print .. " clang-14 -O2 -flegacy-pass-manager -c main.c",
-      print:gsub("%-%-print", "--print --at=final") .. " clang-14 -O2 -c main.c" } do
+      print:gsub("%-%-print", "--print --at=final") .. " clang-14 -O2 -flto -c main.c" } do
       status, out = within(both, line)
       assert.equal(0, status)
       assert.matches(steps, out)

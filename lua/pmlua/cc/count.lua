@@ -1,10 +1,10 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 --- lua/pmlua/cc/count.lua - a compiler's command line, carried out so that what it makes counts its operations.
 --
--- The compiler loads a plugin that adds counters before its first pass: the line is carried out as it is. Where it cannot
--- load one, and after clang's last pass (final), three steps for a source: clang makes bitcode, pmlua.instrument adds
--- counters, clang makes of it what was asked for. Before optimisation (source) the first of them stops where the optimiser
--- begins; after it (final) the last one has none.
+-- The compiler loads a plugin that adds counters before its first pass (source) or behind its last (final): the line is
+-- carried out as it is. Where it cannot load one, three steps for a source that make the same code: clang makes bitcode,
+-- pmlua.instrument adds counters, clang makes of it what was asked for. Before optimisation the first of them stops where
+-- the optimiser begins; after it the last one has none.
 --
 -- Try:  pmlua cc --count --print -- clang -O2 -c a.c
 
@@ -127,10 +127,13 @@ end
 local function plugin_for(line, o, llvm)
   local plugin = llvm_of.plugin(llvm)
   if llvm.flang or not plugin then return plugin end
-  if o.at == "final" then return nil end
   for _, item in ipairs(line.items) do
+    local word = item[1]
     -- pass managers of old load no such plugin; without passes, there is no first one; gfortran would be given it
-    if item[2] == "-disable-llvm-passes" or item[1]:find("pass%-manager") then return nil end
+    if item[2] == "-disable-llvm-passes" or word:find("pass%-manager") then return nil end
+    -- the last pass of a plugin is before those that check, and before a link's
+    local later = word:find("^%-fsanitize") or word:find("^%-flto") or word:find("^%-fprofile")
+    if o.at == "final" and later then return nil end
     if item.language and item.language:find("^Fortran") then return nil end
   end
   return plugin
@@ -140,7 +143,7 @@ end
 local function with_plugin(line, o, llvm, plugin)
   local words = append({}, table.unpack(line.compiler))
   append(words, "-fpass-plugin=" .. plugin)
-  if not llvm.flang and (line.optimise or "0") == "0" then append(words, "-Xclang", "-disable-O0-optnone") end
+  if not llvm.flang and o.at == "source" and (line.optimise or "0") == "0" then append(words, "-Xclang", "-disable-O0-optnone") end
   for _, item in ipairs(line.items) do append(words, item[1], item[2]) end
   local told = o.at .. (o.lines and ",lines" or "") .. (o.quiet and ",quiet" or "")
   -- flang's modules have no name of their own
@@ -206,7 +209,7 @@ local function count_sources(line, o, llvm)
   local plugin = plugin_for(line, o, llvm)
   if plugin then return with_plugin(line, o, llvm, plugin) end
   if llvm.flang then
-    return nil, ("%s loads no plugin for LLVM %d, by which flang counts; build pmlua with C++"):format(name, llvm.version)
+    return nil, ("%s loads no plugin for LLVM %d, by which flang counts; make with g++"):format(name, llvm.version)
   end
   for option in pairs(line.has) do
     if option:find("^%-flto") and o.at == "final" then

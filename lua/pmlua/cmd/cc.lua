@@ -12,7 +12,8 @@ local M = {
 Before COMPILER ARGS as a build runs it: where that links, what is needed is added; its exit status is returned.
 
   --count              the program counts its own operations, exactly and in every thread, as the compiler's LLVM IR has
-                       them: loads, stores, calls, floating-point operations by kind, precision and width. For clang
+                       them: loads, stores, calls, floating-point operations by kind, precision and width. For clang 14
+                       to 19 and flang-new 16 to 19: of those, the ones whose llvm-N-dev was there when pmlua was built
   --count=lines        the lines of memory that each thread touched, too: an estimate, 3 %, at 4 ns an access
   --at=source          what the source asks for, before optimisation (the default); scalars are in registers
   --at=final           what the optimiser left
