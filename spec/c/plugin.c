@@ -308,11 +308,16 @@ static void forked_and_exits(void) {
   CHECK(child_exits(do_nothing) == 0, "a child that exits runs no destructor of it, which would end it");
   CHECK(pml_plugin_end(p) == 0, "and the parent's thread is joined");
   CHECK(child_exits(load_again) == 0, "a child has a thread of a plugin that it loads itself, which is finalized");
+  if (!CHECK(load("sampler_forks", "samples", &p) == 0 && pml_plugin_start(p) == 0,
+             "a plugin asks to be told of forks"))
+    return;
+  CHECK(child_exits(do_nothing) == 0, "and ends its thread in a child by itself");
+  CHECK(pml_plugin_end(p) == 0, "and the parent's as well");
 }
 
 /* A process that ends without ending its plugins: they are, before their static objects go. */
 static void ended_by_exit(void) {
-  char log[] = "/tmp/pmlua-plugin-XXXXXX", text[128] = "";
+  char log[] = "/tmp/pmlua-plugin-XXXXXX", text[256] = "";
   int fd = mkstemp(log), status = 0;
   if (!CHECK(fd >= 0, "a file for what a plugin says at its end")) return;
   pid_t child = fork();
@@ -326,8 +331,8 @@ static void ended_by_exit(void) {
   close(fd);
   unlink(log);
   CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 0, "a process ends with a plugin at work");
-  CHECK(n > 0 && strncmp(text, "initialized", 11) == 0, "which is finalized with its static objects still there: %s",
-        text);
+  CHECK(n > 0 && strncmp(text, "initialized", 11) == 0 && strstr(text, "; joined") != NULL,
+        "which is finalized with its static objects still there: %s", text);
 }
 
 static int end_with_plugin(const char *log) {
