@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // spec/c/plugins/sampler.cpp - a metric plugin in C++ with a thread that a static object owns, and a destructor of its
-// own: not a spec by itself. Built with FORKS it has a new thread in a forked child, which it joins there.
+// own: not a spec by itself. Built with FORKS it has a new thread in a forked child, which it joins there; the child's
+// status is then 42.
 #include <scorep/SCOREP_MetricPlugins.h>
 
 #include <atomic>
@@ -10,6 +11,7 @@
 #include <new>
 #include <pthread.h>
 #include <thread>
+#include <unistd.h>
 
 namespace {
 
@@ -30,7 +32,10 @@ sampler &one() {
   return s;
 }
 
+bool is_child;
+
 void begin_in_child() {
+  is_child = true;
   new (&one().thread) std::thread(&sampler::run, &one());
 }
 
@@ -59,6 +64,7 @@ struct joiner {
   sampler &of = one();
   ~joiner() {
     if (of.thread.joinable()) finalize();
+    if (is_child) _exit(42);
   }
 } joiner_at_exit;
 #endif
