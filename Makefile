@@ -315,7 +315,7 @@ $(B)/spec/wrap_%: spec/c/wrap_%.c spec/c/wrap/wrappers.c core/adapter/pml_wrap.h
 
 # Metric plugins to load, built as others build theirs: by what scorep-config says.
 PLUGINS := steps zero thrower sampler sampler_forks gauge_thread gauge_process gauge_host gauge_once gauge_seldom series_async series_event \
-  $(addprefix bad_,unlike newer scopeless shared dumb failing nothing empty endless modeless refusing boasting hollow backwards timeless hanging cycle_a cycle_b undefined)
+  $(addprefix bad_,unlike newer scopeless shared dumb failing nothing empty endless modeless refusing boasting hollow backwards timeless shuffled hanging cycle_a cycle_b undefined)
 PLUGIN_SO := $(PLUGINS:%=$(B)/spec/plugins/lib%.so)
 plugin_cc = @mkdir -p $(@D) && $(1) $(OPT) $(CFLAGS) -Wall -Wextra -Werror $(SAN) -fPIC -shared $(LDFLAGS) \
   $$($(B)/scorep-config --user --cppflags) $(2) $< $$($(B)/scorep-config --user --libs) -lpthread -o $@
