@@ -296,9 +296,20 @@ static int keep_loaded(const char *plugin, const struct pml_plugin_series *s, vo
   return 0;
 }
 
+/* An unsigned one that no integer of Lua is becomes a float. */
+static void pushvalue(lua_State *L, enum pml_plugin_value type, uint64_t value) {
+  double d;
+  memcpy(&d, &value, sizeof d);
+  if (type == PML_PLUGIN_DOUBLE)
+    lua_pushnumber(L, d);
+  else if (type == PML_PLUGIN_UINT64 && value > INT64_MAX)
+    lua_pushnumber(L, (double)value);
+  else
+    lua_pushinteger(L, (lua_Integer)value);
+}
+
 static void pushcopy(lua_State *L, const char *plugin, const struct copy *c) {
   int n = c->of.n < 1 << 28 ? (int)c->of.n : 0;
-  bool real = c->of.metric->value == PML_PLUGIN_DOUBLE;
   lua_createtable(L, 0, 14);
   setmetric(L, plugin, c->of.metric);
   if (c->of.thread != 0) lutil_setint(L, "thread", (uint64_t)c->of.tid);
@@ -307,14 +318,9 @@ static void pushcopy(lua_State *L, const char *plugin, const struct copy *c) {
   lua_createtable(L, n, 0);
   lua_createtable(L, n, 0);
   for (size_t i = 0; i < c->of.n; i++) {
-    double d;
     lua_pushinteger(L, (lua_Integer)pml_clock_at_ns(c->pair[i].ticks));
     lua_rawseti(L, -3, (lua_Integer)i + 1);
-    memcpy(&d, &c->pair[i].value, sizeof d);
-    if (real)
-      lua_pushnumber(L, d);
-    else
-      lua_pushinteger(L, (lua_Integer)c->pair[i].value);
+    pushvalue(L, c->of.metric->value, c->pair[i].value);
     lua_rawseti(L, -2, (lua_Integer)i + 1);
   }
   lua_setfield(L, -3, "value");

@@ -44,10 +44,13 @@ static bool make_room(struct pml__plugin_counter *c, size_t n) {
   return true;
 }
 
-/* Appends what is of the time between the beginning and @now; counts the rest, and steps that are out of order. */
+/*
+ * Appends what is of the time between the beginning and @now, and counts the rest. Of what comes later than newer
+ * values it is not said that it goes backwards, and it is not the newest.
+ */
 static void append(struct pml__plugin_counter *c, const struct pml_plugin_pair *list, size_t n, uint64_t now) {
   const struct pml_plugin_metric *m = &c->use->plugin->metric[c->metric];
-  bool grows = !pml_mode_is_level(m->mode) && !pml_mode_is_relative(m->mode);
+  bool relative = pml_mode_is_relative(m->mode), grows = !pml_mode_is_level(m->mode) && !relative;
   uint64_t begun = c->use->begun_ticks, last = c->npairs > 0 ? c->pair[c->npairs - 1].ticks : 0;
   struct pml_plugin_pair *to = c->pair + c->npairs;
   for (size_t i = 0; i < n; i++) {
@@ -56,11 +59,14 @@ static void append(struct pml__plugin_counter *c, const struct pml_plugin_pair *
       c->outside++;
       continue;
     }
-    if (PML_UNLIKELY(at.ticks < last)) c->sorted = false;
-    last = at.ticks;
-    if (grows && to > c->pair && is_less(m->value, at.value, to[-1].value)) c->backwards++;
+    bool behind = at.ticks < last;
+    if (PML_UNLIKELY(behind))
+      c->sorted = false;
+    else
+      last = at.ticks;
+    if (grows && !behind && to > c->pair && is_less(m->value, at.value, to[-1].value)) c->backwards++;
     *to++ = at;
-    pml__plugin_note_value(c, at.value);
+    if (relative || !behind) pml__plugin_note_value(c, at.value);
   }
   c->npairs = (size_t)(to - c->pair);
 }

@@ -62,7 +62,24 @@ static void wrong_plugins(void) {
   survived("bad_boasting", 'e', "1000000 values");
   survived("bad_hollow", 'e', "has room for 0");
   survived("bad_backwards", 'e', "goes backwards");
-  survived("bad_timeless", 'e', "outside the measurement");
+  survived("bad_timeless", 'e', "3 values of m have times outside the measurement");
+}
+
+static int in_order(const struct pml_plugin_series *s, void *arg) {
+  bool *good = arg;
+  *good = s->n == 3 && s->outside == 0 && s->backwards == 0;
+  for (size_t i = 0; i < s->n; i++)
+    *good = *good && s->pair[i].value == i + 1 && (i == 0 || s->pair[i].ticks >= s->pair[i - 1].ticks);
+  return 0;
+}
+
+static void shuffled(void) {
+  struct pml_plugin *p;
+  bool good = false;
+  if (!CHECK(load("bad_shuffled", "m", &p) == 0 && pml_plugin_start(p) == 0, "one tells the newest first")) return;
+  CHECK(pml_plugin_end(p) == 0 && pml_plugin_series(p, in_order, &good) == 0 && good,
+        "and its series is in the order of time all the same");
+  CHECK(trouble[0] == '\0', "of which nothing is said");
 }
 
 /* A library as another machine has it: the loader passes over it as if it were not there. */
@@ -194,6 +211,7 @@ int main(void) {
   find_folder();
   pml_plugin_on_trouble(on_trouble);
   wrong_plugins();
+  shuffled();
   other_machine();
   in_a_circle();
   exceptions();

@@ -22,6 +22,7 @@ enum fault {
   HOLLOW,    /* get_all_values counts without a list */
   BACKWARDS, /* what only grows falls */
   TIMELESS,  /* times of another clock */
+  SHUFFLED,  /* the newest value comes first: nothing else is wrong with it */
   CYCLE_A,   /* nothing, but it needs the library of CYCLE_B, and that needs its */
   CYCLE_B,
   UNDEFINED, /* it calls a function that nobody has */
@@ -87,7 +88,8 @@ static uint64_t get_all_values(int32_t id, SCOREP_MetricTimeValuePair **list) {
   if (FAULT == HOLLOW) return 1;
   SCOREP_MetricTimeValuePair *pair = calloc(3, sizeof *pair);
   for (unsigned i = 0; i < 3; i++)
-    pair[i] = (SCOREP_MetricTimeValuePair){FAULT == TIMELESS ? i : now(), i == 2 ? 0 : i + 1};
+    pair[FAULT == SHUFFLED ? 2 - i : i] =
+        (SCOREP_MetricTimeValuePair){FAULT == TIMELESS ? i : now(), FAULT == BACKWARDS && i == 2 ? 0 : i + 1};
   if (FAULT == TIMELESS) pair[2].timestamp = UINT64_MAX;
   *list = pair;
   return FAULT == BOASTING ? 1000000 : 3;
@@ -96,7 +98,7 @@ static uint64_t get_all_values(int32_t id, SCOREP_MetricTimeValuePair **list) {
 #define ENTRY(name) SCOREP_METRIC_PLUGIN_ENTRY(name)
 ENTRY(NAME) {
   SCOREP_Metric_Plugin_Info info;
-  bool series = FAULT == BOASTING || FAULT == HOLLOW || FAULT == BACKWARDS || FAULT == TIMELESS;
+  bool series = FAULT == BOASTING || FAULT == HOLLOW || FAULT == BACKWARDS || FAULT == TIMELESS || FAULT == SHUFFLED;
   memset(&info, 0, sizeof info);
   info.plugin_version = FAULT == NEWER ? 99 : SCOREP_METRIC_PLUGIN_VERSION;
   info.run_per = FAULT == SCOPELESS ? (SCOREP_MetricPer)9 : SCOREP_METRIC_PER_PROCESS;

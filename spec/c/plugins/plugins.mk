@@ -2,7 +2,7 @@
 # spec/c/plugins/plugins.mk - metric and substrate plugins to load.
 
 PLUGINS := steps zero thrower sampler gauge_thread gauge_process gauge_host gauge_once gauge_seldom series_async series_event \
-  $(addprefix bad_,unlike newer scopeless shared dumb failing nothing empty endless modeless refusing boasting hollow backwards timeless hanging cycle_a cycle_b undefined)
+  $(addprefix bad_,unlike newer scopeless shared dumb failing nothing empty endless modeless refusing boasting hollow backwards timeless shuffled hanging cycle_a cycle_b undefined)
 PLUGIN_SO := $(PLUGINS:%=$(B)/spec/plugins/lib%.so)
 upper = $(shell echo $(1) | tr a-z A-Z)
 $(B)/spec/plugins/libgauge_seldom.so: spec/c/plugins/gauge.c $(B)/scorep-config

@@ -2,9 +2,9 @@
 /*
  * spec/c/plugins/series.c - an asynchronous metric plugin, built once for each KIND: not a spec by itself.
  *
- * A thread of its own notes a value every 200 us between beginning and end: of "ticks" 1, 2, 3 ...; of "wave" doubles
- * up and down. The end waits until there are eight, however little the thread got to run. A token "MANY" gives that
- * many values at once, made when they are asked for.
+ * A thread of its own notes a value every 200 us between beginning and end: of "ticks" 1, 2, 3 ...; of "huge" down
+ * from 2^64 - 1; of "wave" doubles up and down. The end waits until there are eight, however little the thread got to
+ * run. A token "MANY" gives that many values at once, made when they are asked for.
  */
 #include <scorep/SCOREP_MetricPlugins.h>
 
@@ -20,7 +20,7 @@
 static uint64_t (*now)(void);
 static uint64_t begun;
 static struct {
-  int kind; /* 0: ticks, 1: wave, else that many */
+  int kind; /* -1: huge, 0: ticks, 1: wave, else that many */
   size_t n, given;
   SCOREP_MetricTimeValuePair pair[ROOM];
 } counter[COUNTERS];
@@ -41,10 +41,10 @@ static void set_clock_function(uint64_t (*clock_time)(void)) {
 
 static SCOREP_Metric_Plugin_MetricProperties *get_event_info(char *token) {
   SCOREP_Metric_Plugin_MetricProperties *m = calloc(2, sizeof *m);
-  bool wave = strcmp(token, "wave") == 0;
+  bool wave = strcmp(token, "wave") == 0, huge = strcmp(token, "huge") == 0;
   m->name = strdup(token);
   m->description = "measured in its own time";
-  m->mode = wave ? SCOREP_METRIC_MODE_ABSOLUTE_NEXT : SCOREP_METRIC_MODE_ACCUMULATED_START;
+  m->mode = wave || huge ? SCOREP_METRIC_MODE_ABSOLUTE_NEXT : SCOREP_METRIC_MODE_ACCUMULATED_START;
   m->value_type = wave ? SCOREP_METRIC_VALUE_DOUBLE : SCOREP_METRIC_VALUE_UINT64;
   m->base = SCOREP_METRIC_BASE_DECIMAL;
   m->exponent = wave ? -2 : 0;
@@ -54,7 +54,10 @@ static SCOREP_Metric_Plugin_MetricProperties *get_event_info(char *token) {
 
 static int32_t add_counter(char *name) {
   if (ncounters == COUNTERS) return -1;
-  counter[ncounters].kind = strcmp(name, "ticks") == 0 ? 0 : strcmp(name, "wave") == 0 ? 1 : atoi(name);
+  counter[ncounters].kind = strcmp(name, "ticks") == 0  ? 0
+                            : strcmp(name, "wave") == 0 ? 1
+                            : strcmp(name, "huge") == 0 ? -1
+                                                        : atoi(name);
   return ncounters++;
 }
 
@@ -63,7 +66,7 @@ static void note(int32_t i) {
   double wave = (double)(n % 8) / 4;
   if (n == ROOM || counter[i].kind > 1) return;
   counter[i].pair[n].timestamp = now();
-  counter[i].pair[n].value = n + 1;
+  counter[i].pair[n].value = counter[i].kind < 0 ? UINT64_MAX - n : n + 1;
   if (counter[i].kind == 1) memcpy(&counter[i].pair[n].value, &wave, sizeof wave);
   counter[i].n++;
 }

@@ -24,6 +24,12 @@ std::string &log() {
   return text;
 }
 
+// The same, first used when a thread joins.
+std::string &joined() {
+  static std::string text;
+  return text;
+}
+
 int32_t initialize() {
   visit("initialize");
   log() = "initialized, and long enough to stand in memory of its own";
@@ -36,6 +42,7 @@ void finalize() {
   std::FILE *f = file != nullptr ? std::fopen(file, "w") : nullptr;
   if (f == nullptr) return;
   std::fputs(log().c_str(), f);
+  std::fputs(joined().c_str(), f);
   std::fclose(f);
 }
 
@@ -51,6 +58,7 @@ SCOREP_Metric_Plugin_MetricProperties *get_event_info(char *token) {
 
 int32_t add_counter(char *) {
   visit("add_counter");
+  joined() = "; joined, which was also told at some length";
   return 0;
 }
 
