@@ -2,9 +2,9 @@
 /*
  * spec/c/plugins/series.c - an asynchronous metric plugin, built once for each KIND: not a spec by itself.
  *
- * A thread of its own notes a value every 200 us between beginning and end: of "ticks" 1, 2, 3 ...; of "huge" down
- * from 2^64 - 1; of "wave" doubles up and down. A token "MANY" gives that many values at once, made when they are asked
- * for.
+ * A thread of its own notes a value every 200 us between beginning and end, one at least: of "ticks" 1, 2, 3 ...; of
+ * "huge" down from 2^64 - 1; of "wave" doubles up and down. A token "MANY" gives that many values at once, made when
+ * they are asked for.
  */
 #include <scorep/SCOREP_MetricPlugins.h>
 
@@ -72,13 +72,13 @@ static void note(int32_t i) {
 
 static void *measure(void *arg) {
   (void)arg;
-  while (!__atomic_load_n(&stop, __ATOMIC_ACQUIRE)) {
+  do {
     static const struct timespec nap = {0, 200000};
     pthread_mutex_lock(&lock);
     for (int32_t i = 0; i < ncounters; i++) note(i);
     pthread_mutex_unlock(&lock);
     nanosleep(&nap, NULL);
-  }
+  } while (!__atomic_load_n(&stop, __ATOMIC_ACQUIRE));
   return NULL;
 }
 
