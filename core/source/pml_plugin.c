@@ -148,10 +148,19 @@ int pml__plugin_lookup(const char *event, struct pml_plugin **p, uint32_t *metri
 /* What exits and forks need once there is a plugin: the process, which a child of vfork() is not. */
 static pid_t owner;
 
+static bool has_own(const void *object) {
+  const struct pml_plugin *p = first;
+  while (p != NULL && (p->object != object || p->inherited)) p = p->next;
+  return p != NULL;
+}
+
 static void at_exit(void) {
   if (getpid() != owner) return;
   for (struct pml_plugin *p = first; p != NULL; p = p->next)
-    if (!p->inherited) (void)pml_plugin_end(p);
+    if (!p->inherited)
+      (void)pml_plugin_end(p);
+    else if (!has_own(p->object))
+      pml__plugin_silence(p);
 }
 
 /*

@@ -23,8 +23,7 @@
  * hangs.
  *
  * A child after a fork has no plugins: they are the parent's, and their events stand still. It may load its own. When
- * it exits, the destructors of its parent's plugins run, as those of any library do; one that waits for a thread, which
- * a child does not have, waits for ever, and that of a std::thread that was not joined ends the child by SIGABRT.
+ * it exits, destructors of its parent's plugins do not run: they would wait for threads that a child does not have.
  */
 #ifndef PML_PLUGIN_H
 #define PML_PLUGIN_H

@@ -112,6 +112,15 @@ struct pml__plugin_use *pml__plugin_join(struct pml_plugin *p, int *err);
 /* Ask for a value or take in a series, as the plugin is; the newest value, false if there is none. Takes the lock. */
 bool pml__plugin_ask(struct pml__plugin_counter *c, uint64_t *value);
 
+/* --- pml_plugin_child.c --- */
+
+/*
+ * An inherited plugin's library does nothing any more: whatever of it is called returns at once. When a process exits,
+ * with no thread in it. A library that registers handlers of forks itself is left alone, and so is each where the
+ * system allows no new code or the machine is neither x86-64 nor arm64. Cost: its code is copied.
+ */
+void pml__plugin_silence(const struct pml_plugin *p);
+
 /* --- pml_plugin_series.c --- */
 
 /* With the lock. */

@@ -284,18 +284,41 @@ static void forked(void) {
   pml_eventset_close(set);
 }
 
-/* It has a thread that nobody but its finalize() ends; without, its destructor would wait for ever or abort. */
-static void loaded_in_a_child(void) {
-  struct pml_plugin *p;
+/* The end of a child that does @what: its status, as waitpid() has it. */
+static int child_exits(int (*what)(void)) {
   int status = 0;
   fflush(stdout);
   pid_t child = fork();
   if (child == 0) {
-    alarm(20);
-    exit(load("sampler", "samples", &p) == 0 && pml_plugin_start(p) == 0 ? 0 : 1);
+    alarm(20); /* destructors may wait for ever */
+    exit(what());
   }
   waitpid(child, &status, 0);
-  CHECK(status == 0, "what a child loads itself is finalized when it exits");
+  return status;
+}
+
+static int do_nothing(void) {
+  return 0;
+}
+
+static int load_again(void) {
+  struct pml_plugin *p;
+  return load("sampler", "samples", &p) == 0 && pml_plugin_start(p) == 0 ? 0 : 1;
+}
+
+static void forked_and_exits(void) {
+  struct pml_plugin *p;
+  if (!CHECK(load("sampler", "samples", &p) == 0 && pml_plugin_start(p) == 0, "a plugin has a thread of its own"))
+    return;
+  CHECK(child_exits(do_nothing) == 0, "a child that exits runs no destructor of it, which would end it");
+  CHECK(pml_plugin_end(p) == 0, "and the parent's thread is joined");
+  CHECK(child_exits(load_again) == 0, "a child has a thread of a plugin that it loads itself, which is finalized");
+  if (!CHECK(load("sampler_forks", "samples", &p) == 0 && pml_plugin_start(p) == 0,
+             "a plugin asks to be told of forks"))
+    return;
+  int status = child_exits(do_nothing);
+  CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 42, "and ends its thread in a child by itself");
+  CHECK(pml_plugin_end(p) == 0, "and the parent's as well");
 }
 
 /* A process that ends without ending its plugins: they are, before their static objects go. */
@@ -356,7 +379,7 @@ int main(int argc, char **argv) {
   async_at_end();
   async_on_the_way();
   forked();
-  loaded_in_a_child();
+  forked_and_exits();
   ended_by_exit();
   return check_done();
 }

@@ -92,7 +92,7 @@ describe("pmlua record --plugin", function()
       n[row.event] = (n[row.event] or 0) + 1
       if row.event == "plugin::series_async::ticks" then assert.equal(n[row.event], row.value) end
     end
-    assert.is_true(n["plugin::series_async::ticks"] > 3 and n["plugin::series_async::wave"] > 3)
+    assert.is_true(n["plugin::series_async::ticks"] > 0 and n["plugin::series_async::wave"] > 0)
     assert.equal(0, #files("async", "%.series$"))
     if (support.shell "command -v gnuplot") == 0 then assert.equal(1, #files("async", "^plugins%-%d+%.svg$")) end
   end)
@@ -109,7 +109,7 @@ describe("pmlua record --plugin", function()
     -- what is relative is summed from read to read
     assert.truthy(definitions:find('"plugin::steps::ones" <%d+>, [^\n]*ACCUMULATED_LAST, Value Type: INT64'), definitions)
     local _, events = support.shell("otf2-print " .. trace)
-    assert.is_true(select(2, events:gsub('"plugin::series_async::ticks"', "")) > 3)
+    assert.is_true(select(2, events:gsub('"plugin::series_async::ticks"', "")) > 0)
     assert.is_true(select(2, events:gsub('"plugin::steps::halves" <%d+>; DOUBLE; [%d.]+', "")) >= 20)
   end)
 

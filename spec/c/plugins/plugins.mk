@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # spec/c/plugins/plugins.mk - metric and substrate plugins to load.
 
-PLUGINS := steps zero thrower sampler gauge_thread gauge_process gauge_host gauge_once gauge_seldom series_async series_event \
+PLUGINS := steps zero thrower sampler sampler_forks gauge_thread gauge_process gauge_host gauge_once gauge_seldom series_async series_event \
   $(addprefix bad_,unlike newer scopeless shared dumb failing nothing empty endless modeless refusing boasting hollow backwards timeless shuffled hanging cycle_a cycle_b undefined)
 PLUGIN_SO := $(PLUGINS:%=$(B)/spec/plugins/lib%.so)
 upper = $(shell echo $(1) | tr a-z A-Z)
@@ -29,8 +29,12 @@ $(B)/spec/plugins/libbad_cycle_a.so: spec/c/plugins/bad.c $(B)/spec/plugins/libb
 	  -Wl,--no-as-needed -lbad_cycle_b -Wl,-rpath,'$$ORIGIN',-soname,libbad_cycle_a.so
 $(B)/spec/plugins/libbad_%.so: spec/c/plugins/bad.c $(B)/scorep-config
 	$(call plugin_cc,$(CC) -std=gnu11,-DNAME=bad_$* -DFAULT=$(call upper,$*))
-$(B)/spec/plugins/libthrower.so $(B)/spec/plugins/libsampler.so: $(B)/spec/plugins/lib%.so: spec/c/plugins/%.cpp $(B)/scorep-config
+$(B)/spec/plugins/libthrower.so: spec/c/plugins/thrower.cpp $(B)/scorep-config
 	$(call plugin_cc,$(CXX))
+$(B)/spec/plugins/libsampler.so: spec/c/plugins/sampler.cpp $(B)/scorep-config
+	$(call plugin_cc,$(CXX),-DNAME=sampler)
+$(B)/spec/plugins/libsampler_forks.so: spec/c/plugins/sampler.cpp $(B)/scorep-config
+	$(call plugin_cc,$(CXX),-DNAME=sampler_forks -DFORKS)
 $(B)/spec/plugins/lib%.so: spec/c/plugins/%.c $(B)/scorep-config
 	$(call plugin_cc,$(CC) -std=gnu11)
 $(B)/spec/plugins/lib%.so: scripts/plugins/%.c $(B)/scorep-config

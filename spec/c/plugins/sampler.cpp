@@ -1,13 +1,17 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // spec/c/plugins/sampler.cpp - a metric plugin in C++ with a thread that a static object owns, and a destructor of its
-// own: not a spec by itself.
+// own: not a spec by itself. Built with FORKS it has a new thread in a forked child, which it joins there; the child's
+// status is then 42.
 #include <scorep/SCOREP_MetricPlugins.h>
 
 #include <atomic>
 #include <chrono>
 #include <cstdlib>
 #include <cstring>
+#include <new>
+#include <pthread.h>
 #include <thread>
+#include <unistd.h>
 
 namespace {
 
@@ -28,8 +32,20 @@ sampler &one() {
   return s;
 }
 
+bool is_child;
+
+void begin_in_child() {
+  is_child = true;
+  new (&one().thread) std::thread(&sampler::run, &one());
+}
+
 int32_t initialize() {
   one().thread = std::thread(&sampler::run, &one());
+#ifdef FORKS
+  (void)pthread_atfork(nullptr, nullptr, begin_in_child);
+#else
+  (void)begin_in_child;
+#endif
   return 0;
 }
 
@@ -41,6 +57,17 @@ void finalize() {
 __attribute__((destructor)) void unloaded() {
   if (one().thread.joinable()) std::abort();
 }
+
+#ifdef FORKS
+// Destroyed before the thread's owner.
+struct joiner {
+  sampler &of = one();
+  ~joiner() {
+    if (of.thread.joinable()) finalize();
+    if (is_child) _exit(42);
+  }
+} joiner_at_exit;
+#endif
 
 SCOREP_Metric_Plugin_MetricProperties *get_event_info(char *token) {
   auto *m = static_cast<SCOREP_Metric_Plugin_MetricProperties *>(
@@ -62,7 +89,8 @@ bool get_optional_value(int32_t, uint64_t *value) {
 
 } // namespace
 
-SCOREP_METRIC_PLUGIN_ENTRY(sampler) {
+#define ENTRY(name) SCOREP_METRIC_PLUGIN_ENTRY(name)
+ENTRY(NAME) {
   SCOREP_Metric_Plugin_Info info;
   std::memset(&info, 0, sizeof info);
   info.plugin_version = SCOREP_METRIC_PLUGIN_VERSION;
