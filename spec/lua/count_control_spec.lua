@@ -203,7 +203,8 @@ describe("a program that counts", function()
       handled)
     assert.falsy(plain:find("maybe low", 1, true))
     local notes = assert(require("pmlua.countfile").read_all(dir .. "/counts")).notes
-    assert.equal("low, perhaps: 1 process came to the exit in a signal's handler: the loop that it interrupted may be missing", notes[#notes])
+    assert.equal("low, perhaps: 1 process came to the exit in a signal's handler: the loop that it interrupted may be missing",
+      notes[#notes])
   end)
 
   it("says where a handler may jump out of a loop that is counted in registers", function()
