@@ -143,7 +143,8 @@ end
 local function with_plugin(line, o, llvm, plugin)
   local words = append({}, table.unpack(line.compiler))
   append(words, "-fpass-plugin=" .. plugin)
-  if not llvm.flang and o.at == "source" and (line.optimise or "0") == "0" then append(words, "-Xclang", "-disable-O0-optnone") end
+  local optnone = (line.optimise or "0") == "0" and o.at == "source" and not llvm.flang
+  if optnone then append(words, "-Xclang", "-disable-O0-optnone") end
   for _, item in ipairs(line.items) do append(words, item[1], item[2]) end
   local told = o.at .. (o.lines and ",lines" or "") .. (o.quiet and ",quiet" or "")
   -- flang's modules have no name of their own
