@@ -2,9 +2,9 @@
 --- lua/pmlua/cc/count.lua - a compiler's command line, carried out so that what it makes counts its operations.
 --
 -- The compiler loads a plugin that adds counters before its first pass (source) or behind its last (final): the line is
--- carried out as it is. Where it cannot load one, three steps for a source that make the same code: clang makes bitcode,
--- pmlua.instrument adds counters, clang makes of it what was asked for. Before optimisation the first of them stops where
--- the optimiser begins; after it the last one has none.
+-- carried out as it is. Where it cannot load one, three steps for a source have the same result: clang makes bitcode,
+-- pmlua.instrument adds counters, clang makes of it what was asked for. Before optimisation the first of them stops
+-- where the optimiser begins; after it the last one has none.
 --
 -- Try:  pmlua cc --count --print -- clang -O2 -c a.c
 
