@@ -86,7 +86,9 @@ describe("pmlua cc --count counts the same with every clang:", function()
       local function instructions(name)
         local status, out = helper.shell(("objdump -d --no-show-raw-insn %s/%s.o | grep -v 'file format'"):format(dir, name))
         assert.equal(0, status)
-        return out
+        local names = {} -- bitcode forgets in which order values are used, which may swap two registers
+        for name in out:gmatch("\n%s+%x+:%s+(%S+)") do names[#names + 1] = name end
+        return table.concat(names, " ")
       end
       helper.write(dir .. "/product.c", product)
       for _, at in ipairs { "source", "final" } do
@@ -97,7 +99,7 @@ describe("pmlua cc --count counts the same with every clang:", function()
             local status, _, err = helper.shell(line:format(launcher, name))
             assert.equal(0, status, err)
           end
-          assert.matches("<main>:", instructions "plugin")
+          assert.matches("ret", instructions "plugin")
           assert.equal(instructions "bitcode", instructions "plugin", at .. " " .. flags)
         end
       end

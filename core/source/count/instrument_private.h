@@ -12,9 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#if PML_LLVM_MAJOR < 14 || PML_LLVM_MAJOR > 19
-#error "the instrumenter knows LLVM 14 to 19"
-#endif
+_Static_assert(PML_LLVM_MAJOR >= 14 && PML_LLVM_MAJOR <= 19, "the instrumenter knows LLVM 14 to 19");
 
 /* What a stretch of instructions adds to the cells; few kinds, so that a list is quicker than a table. */
 struct pml_counts {

@@ -2,9 +2,9 @@
 --- lua/pmlua/cc/count.lua - a compiler's command line, carried out so that what it makes counts its operations.
 --
 -- The compiler loads a plugin that adds counters before its first pass (source) or behind its last (final): the line is
--- carried out as it is. Where it cannot load one, three steps for a source that make the same code: clang makes bitcode,
--- pmlua.instrument adds counters, clang makes of it what was asked for. Before optimisation the first of them stops where
--- the optimiser begins; after it the last one has none.
+-- carried out as it is. Where it cannot load one, three steps for a source have the same result: clang makes bitcode,
+-- pmlua.instrument adds counters, clang makes of it what was asked for. Before optimisation the first of them stops
+-- where the optimiser begins; after it the last one has none.
 --
 -- Try:  pmlua cc --count --print -- clang -O2 -c a.c
 
@@ -143,7 +143,8 @@ end
 local function with_plugin(line, o, llvm, plugin)
   local words = append({}, table.unpack(line.compiler))
   append(words, "-fpass-plugin=" .. plugin)
-  if not llvm.flang and o.at == "source" and (line.optimise or "0") == "0" then append(words, "-Xclang", "-disable-O0-optnone") end
+  local optnone = (line.optimise or "0") == "0" and o.at == "source" and not llvm.flang
+  if optnone then append(words, "-Xclang", "-disable-O0-optnone") end
   for _, item in ipairs(line.items) do append(words, item[1], item[2]) end
   local told = o.at .. (o.lines and ",lines" or "") .. (o.quiet and ",quiet" or "")
   -- flang's modules have no name of their own
