@@ -270,13 +270,13 @@ static struct pml__recorder_chunk *new_chunk(size_t element, uint64_t first) {
  * The chunk for element @count: the next one of a lane that was rewound, or a new one. It is linked before the tail is
  * in it, and the tail moves with release, so that who finds the tail there finds the chunk.
  */
-static bool next_chunk(struct pml__recorder_lane *lane, size_t element, uint64_t count) {
+static struct pml__recorder_chunk *next_chunk(struct pml__recorder_lane *lane, size_t element, uint64_t count) {
   struct pml__recorder_chunk **at = lane->current != NULL ? &lane->current->next : &lane->first;
   if (*at == NULL) *at = new_chunk(element, count);
-  if (*at == NULL) return false;
+  if (*at == NULL) return NULL;
   __atomic_store_n(&lane->current, *at, __ATOMIC_RELEASE);
   __atomic_store_n(&lane->tail.at, (char *)(*at)->data, __ATOMIC_RELEASE);
-  return true;
+  return *at;
 }
 
 /* Between a chunk and the next one is a header, so that the end of one is not the beginning of another. */
@@ -318,17 +318,19 @@ static uint64_t grant(struct pml_recorder *r, uint64_t epoch, uint64_t want) {
 int pml__recorder_more(struct pml_recorder *r, struct pml__recorder_lane *lane, uint64_t epoch) {
   size_t bytes = r->options.bytes;
   uint64_t count = pml__recorder_lane_count(lane, bytes);
-  uint64_t end = lane->current != NULL ? lane->current->first + lane->current->capacity : 0;
+  const struct pml__recorder_chunk *c = lane->current;
+  uint64_t end = c != NULL ? c->first + c->capacity : 0;
   if (r->options.cap != 0 && count == lane->granted) {
     uint64_t got = grant(r, epoch, end > count ? end - count : 64);
     if (got == 0) return drop(r);
     lane->granted += got;
   }
-  if (count == end) {
-    if (!next_chunk(lane, bytes, count)) return drop(r);
-    end = lane->current->first + lane->current->capacity;
+  if (c == NULL || count == end) {
+    c = next_chunk(lane, bytes, count);
+    if (c == NULL) return drop(r);
+    end = c->first + c->capacity;
   }
   uint64_t limit = r->options.cap != 0 && lane->granted < end ? lane->granted : end;
-  lane->tail.end = (char *)lane->current->data + (limit - lane->current->first) * bytes;
+  lane->tail.end = (char *)c->data + (limit - c->first) * bytes;
   return 0;
 }
