@@ -117,13 +117,19 @@ static double number_of(enum pml_type type, const void *element) {
 }
 
 /*
- * The element is there before the count says so, for whoever loads the count with acquire. @bytes is a constant for the
- * common sizes, so that the copy is one store.
+ * The element is there before the tail has passed it, for whoever loads the tail with acquire. @bytes is a constant for
+ * the common sizes, so that the copy is one store.
  */
 static inline int store(struct pml__recorder_tail *t, const void *element, size_t bytes) {
-  memcpy((char *)t->base + t->count * bytes, element, bytes);
-  __atomic_store_n(&t->count, t->count + 1, __ATOMIC_RELEASE);
+  char *at = t->at;
+  memcpy(at, element, bytes);
+  __atomic_store_n(&t->at, at + bytes, __ATOMIC_RELEASE);
   return 0;
+}
+
+/* Apart, so that the common sizes need no registers for it. */
+static __attribute__((noinline)) int store_any(struct pml__recorder_tail *t, const void *element, size_t bytes) {
+  return store(t, element, bytes);
 }
 
 static __attribute__((noinline)) int push_slow(struct pml_recorder *r, const void *element) {
@@ -136,11 +142,10 @@ static __attribute__((noinline)) int push_slow(struct pml_recorder *r, const voi
   }
   if (lane->sketch != NULL) {
     pml_sketch_add(lane->sketch, number_of(r->options.type, element));
-    __atomic_store_n(&lane->tail.count, lane->tail.count + 1, __ATOMIC_RELEASE);
-    lane->tail.limit = lane->tail.count; /* each push comes here */
-    return 0;
+    __atomic_store_n(&lane->added, lane->added + 1, __ATOMIC_RELEASE);
+    return 0; /* there is no chunk, so that each push comes here */
   }
-  if (lane->tail.count == lane->tail.limit) {
+  if (lane->tail.at == lane->tail.end) {
     int rc = pml__recorder_more(r, lane, epoch);
     if (rc < 0) return rc;
   }
@@ -152,7 +157,7 @@ int pml_recorder_push(struct pml_recorder *r, const void *element) {
   struct pml__recorder_tail *t = pml__recorder_tail(&r->head, r->head.slot);
   if (PML_UNLIKELY(t == NULL)) return push_slow(r, element);
   if (PML_LIKELY(r->options.bytes == 8)) return store(t, element, 8);
-  return r->options.bytes == 4 ? store(t, element, 4) : store(t, element, r->options.bytes);
+  return r->options.bytes == 4 ? store(t, element, 4) : store_any(t, element, r->options.bytes);
 }
 
 int pml__recorder_push_double_slow(struct pml_recorder *r, double v) {
@@ -180,8 +185,7 @@ uint64_t pml_recorder_count(const struct pml_recorder *r) {
   for (int i = 0; i < ATTEMPTS; i++) {
     count = 0;
     for (struct pml__recorder_lane *l = first_lane(r); l != NULL; l = next_lane(l))
-      if (__atomic_load_n(&l->epoch, __ATOMIC_ACQUIRE) == epoch)
-        count += __atomic_load_n(&l->tail.count, __ATOMIC_ACQUIRE);
+      if (__atomic_load_n(&l->epoch, __ATOMIC_ACQUIRE) == epoch) count += pml__recorder_lane_count(l, r->options.bytes);
     uint64_t now = epoch_of(r);
     if (now == epoch) break;
     epoch = now;
@@ -231,7 +235,7 @@ size_t pml_recorder_copy(struct pml_recorder *r, size_t first, void *out, size_t
   uint64_t epoch = epoch_of(r);
   for (struct pml__recorder_lane *l = first_lane(r); l != NULL && left > 0; l = next_lane(l)) {
     if (!pml__recorder_pin(l, epoch)) continue;
-    uint64_t count = __atomic_load_n(&l->tail.count, __ATOMIC_ACQUIRE);
+    uint64_t count = pml__recorder_lane_count(l, r->options.bytes);
     uint64_t skip = first < count ? first : count, take = count - skip < left ? count - skip : left;
     visit_lane(l, c.bytes, skip, skip + take, copy_some, &c);
     pml__recorder_unpin(l);
@@ -249,7 +253,7 @@ static int take_some(void *arg, const void *elements, size_t n) {
 /* What is new in @l goes to the quantiles; those were emptied if the epoch is new. */
 static int take_lane(struct pml_recorder *r, struct pml__recorder_lane *l, uint64_t epoch) {
   if (!pml__recorder_pin(l, epoch)) return 0;
-  uint64_t count = __atomic_load_n(&l->tail.count, __ATOMIC_ACQUIRE);
+  uint64_t count = pml__recorder_lane_count(l, r->options.bytes);
   if (l->taken_epoch != epoch) l->taken = 0;
   l->taken_epoch = epoch;
   size_t before = pml_quantile_count(r->quantile) + pml_quantile_nans(r->quantile);

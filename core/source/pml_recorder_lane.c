@@ -142,10 +142,11 @@ void pml__recorder_unpin(struct pml__recorder_lane *lane) {
 static bool rewind_lane(struct pml__recorder_lane *lane, uint64_t epoch) {
   __atomic_store_n(&lane->epoch, 0, __ATOMIC_SEQ_CST);
   if (__atomic_load_n(&lane->pinned, __ATOMIC_SEQ_CST) != 0) return false;
-  __atomic_store_n(&lane->tail.count, 0, __ATOMIC_RELAXED);
-  lane->tail.limit = 0;
+  __atomic_store_n(&lane->tail.at, NULL, __ATOMIC_RELAXED);
+  __atomic_store_n(&lane->current, NULL, __ATOMIC_RELAXED);
+  __atomic_store_n(&lane->added, 0, __ATOMIC_RELAXED);
+  lane->tail.end = NULL;
   lane->granted = 0;
-  lane->current = NULL;
   if (lane->sketch != NULL) pml_sketch_clear(lane->sketch);
   __atomic_store_n(&lane->epoch, epoch, __ATOMIC_RELEASE);
   return true;
@@ -265,14 +266,34 @@ static struct pml__recorder_chunk *new_chunk(size_t element, uint64_t first) {
   return c;
 }
 
-/* The chunk for element @count: the next one of a lane that was rewound, or a new one. */
-static bool next_chunk(struct pml__recorder_lane *lane, size_t element) {
+/*
+ * The chunk for element @count: the next one of a lane that was rewound, or a new one. It is linked before the tail is
+ * in it, and the tail moves with release, so that who finds the tail there finds the chunk.
+ */
+static struct pml__recorder_chunk *next_chunk(struct pml__recorder_lane *lane, size_t element, uint64_t count) {
   struct pml__recorder_chunk **at = lane->current != NULL ? &lane->current->next : &lane->first;
-  if (*at == NULL) *at = new_chunk(element, lane->tail.count);
-  if (*at == NULL) return false;
-  lane->current = *at;
-  lane->tail.base = (uintptr_t)(*at)->data - (*at)->first * element;
-  return true;
+  if (*at == NULL) *at = new_chunk(element, count);
+  if (*at == NULL) return NULL;
+  __atomic_store_n(&lane->current, *at, __ATOMIC_RELEASE);
+  __atomic_store_n(&lane->tail.at, (char *)(*at)->data, __ATOMIC_RELEASE);
+  return *at;
+}
+
+/* Between a chunk and the next one is a header, so that the end of one is not the beginning of another. */
+static bool has(const struct pml__recorder_chunk *c, const char *at, size_t bytes) {
+  return (uintptr_t)at - (uintptr_t)c->data <= c->capacity * bytes;
+}
+
+/* The chunk that is said to be the tail's is looked at first; if the owner is about to take another, the list has it.
+ */
+uint64_t pml__recorder_lane_count(const struct pml__recorder_lane *lane, size_t bytes) {
+  if (lane->sketch != NULL) return __atomic_load_n(&lane->added, __ATOMIC_ACQUIRE);
+  const char *at = __atomic_load_n(&lane->tail.at, __ATOMIC_ACQUIRE);
+  if (at == NULL) return 0;
+  const struct pml__recorder_chunk *c = __atomic_load_n(&lane->current, __ATOMIC_ACQUIRE);
+  if (c == NULL || !has(c, at, bytes))
+    for (c = lane->first; !has(c, at, bytes);) c = c->next;
+  return c->first + (uint64_t)(at - (const char *)c->data) / bytes;
 }
 
 /*
@@ -295,17 +316,21 @@ static uint64_t grant(struct pml_recorder *r, uint64_t epoch, uint64_t want) {
 }
 
 int pml__recorder_more(struct pml_recorder *r, struct pml__recorder_lane *lane, uint64_t epoch) {
-  struct pml__recorder_tail *t = &lane->tail;
-  uint64_t end = lane->current != NULL ? lane->current->first + lane->current->capacity : 0;
-  if (r->options.cap != 0 && t->count == lane->granted) {
-    uint64_t got = grant(r, epoch, end > t->count ? end - t->count : 64);
+  size_t bytes = r->options.bytes;
+  uint64_t count = pml__recorder_lane_count(lane, bytes);
+  const struct pml__recorder_chunk *c = lane->current;
+  uint64_t end = c != NULL ? c->first + c->capacity : 0;
+  if (r->options.cap != 0 && count == lane->granted) {
+    uint64_t got = grant(r, epoch, end > count ? end - count : 64);
     if (got == 0) return drop(r);
     lane->granted += got;
   }
-  if (t->count == end) {
-    if (!next_chunk(lane, r->options.bytes)) return drop(r);
-    end = lane->current->first + lane->current->capacity;
+  if (c == NULL || count == end) {
+    c = next_chunk(lane, bytes, count);
+    if (c == NULL) return drop(r);
+    end = c->first + c->capacity;
   }
-  t->limit = r->options.cap != 0 && lane->granted < end ? lane->granted : end;
+  uint64_t limit = r->options.cap != 0 && lane->granted < end ? lane->granted : end;
+  lane->tail.end = (char *)c->data + (limit - c->first) * bytes;
   return 0;
 }

@@ -13,7 +13,7 @@
 #define PML__RECORDER_GRANT_BITS 40 /* of @granted; the rest is the tag */
 #define PML__RECORDER_CAP_MAX (((uint64_t)1 << PML__RECORDER_GRANT_BITS) - 1)
 
-/* Never moves, never shrinks; the next one is there before the count says so. */
+/* Never moves, never shrinks; the next one is there before a tail is in it. */
 struct pml__recorder_chunk {
   struct pml__recorder_chunk *next;
   uint64_t first, capacity; /* in elements */
@@ -27,7 +27,9 @@ struct pml__recorder_chunk {
  */
 struct pml__recorder_lane {
   struct pml__recorder_tail tail __attribute__((aligned(64)));
-  struct pml__recorder_chunk *first, *current; /* of the owner */
+  struct pml__recorder_chunk *first;           /* set once */
+  struct pml__recorder_chunk *current;         /* atomic: where the tail is, but for a moment */
+  uint64_t added;                              /* atomic: to the sketch */
   uint64_t granted;                            /* of the cap, to this lane in this epoch */
   struct pml_sketch *sketch;                   /* PML_KEEP_SKETCH */
   uint64_t epoch __attribute__((aligned(64))); /* atomic: which epoch the elements are of; 0: none */
@@ -49,6 +51,9 @@ struct pml_recorder {
   struct pml_sketch *merged;
   uint64_t epoch;
 };
+
+/* How many elements, of @bytes each, are in @lane now, for whoever may read it. */
+uint64_t pml__recorder_lane_count(const struct pml__recorder_lane *lane, size_t bytes);
 
 /* Where chunks come from; a spec may count, or refuse. Freed by free(). */
 extern void *(*pml__recorder_allocate)(size_t bytes);
