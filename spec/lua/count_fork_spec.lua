@@ -59,6 +59,20 @@ describe("counts of a process", function()
     end
   end)
 
+  it("are some at source and some at final where its processes were compiled so, and 0 of what none did", function()
+    local source = counting.build({ ["f.c"] = family }, { at = "source" })
+    local final = counting.build({ ["f.c"] = family }, { at = "final" })
+    local dir = helper.folder()
+    for name, order in pairs { one = { source, final }, other = { final, source } } do
+      local line = ("cd %s && export PMLUA_COUNT=%s && %s && %s"):format(quote(dir), name, quote(order[1]), quote(order[2]))
+      assert.equal(0, (helper.shell(line)))
+      assert.equal("mixed", assert(countfile.read_all(dir .. "/" .. name)).at)
+    end
+    local stat = ("%s stat -e sde:::BYFL::fp_div_double -- %s"):format(quote(helper.build .. "/pmlua"), quote(final))
+    local _, _, err = helper.shell(stat)
+    assert.matches("\nsde:::BYFL::fp_div_double +0 +compiler, at final\n", err)
+  end)
+
   it("have those of a thread's last destructors, in memory of its own", function()
     local program = counting.build { ["keys.c"] = keys }
     local status, _, err = helper.shell("PMLUA_COUNT=- " .. quote(program))
