@@ -87,7 +87,7 @@ describe("pmlua cc --count counts the same with every clang:", function()
         local status, out = helper.shell(("objdump -d --no-show-raw-insn %s/%s.o | grep -v 'file format'"):format(dir, name))
         assert.equal(0, status)
         local names = {} -- bitcode forgets in which order values are used, which may swap two registers
-        for name in out:gmatch("\n%s+%x+:%s+(%S+)") do names[#names + 1] = name end
+        for word in out:gmatch("\n%s+%x+:%s+(%S+)") do names[#names + 1] = word end
         return table.concat(names, " ")
       end
       helper.write(dir .. "/product.c", product)
