@@ -11,6 +11,7 @@
 local core = require "pmlua.core"
 local llvm_of = require "pmlua.cc.llvm"
 local paths = require "pmlua.wrap.paths"
+local temporary = require "pmlua.temporary"
 local words_of = require "pmlua.cc.words"
 
 local M = {}
@@ -57,10 +58,15 @@ local function dependencies(line, out)
   return list
 end
 
+--- A name in the folder that run.clean() removes.
+local function temporary_file(o)
+  o.files = (o.files or 0) + 1
+  return ("%s/%d"):format(o.folder, o.files)
+end
+
 --- The steps that make @out of one source; target: what dependencies call it.
 local function compile(line, source, out, target, o)
-  local bitcode, final = os.tmpname(), o.at == "final"
-  append(o.temporary, bitcode)
+  local bitcode, final = temporary_file(o), o.at == "final"
   local front = append({}, table.unpack(line.compiler))
   append(front, table.unpack(options(line)))
   append(front, table.unpack(dependencies(line, target)))
@@ -169,8 +175,7 @@ local function compile_all(line, o)
     if not source.counted then
       if not line.links then steps[#steps + 1] = alone(line, source) end
     elseif line.links then
-      object[source] = os.tmpname()
-      append(o.temporary, object[source])
+      object[source] = temporary_file(o)
       local out = line.output or "a.out"
       add_steps(steps, compile(line, source, object[source], out, o))
     else
@@ -218,6 +223,8 @@ local function count_sources(line, o, llvm)
     end
   end
   o.version = llvm.version
+  o.folder, err = temporary.folder "cc"
+  if not o.folder then return nil, err end
   local steps, object = compile_all(line, o)
   if line.links then
     steps[#steps + 1], err = link(line, object)
@@ -228,7 +235,7 @@ end
 
 --- The steps of a line: commands, and files that get counters. nil and why.
 ---@param words string[] the compiler and its arguments
----@param o { at: string, lines: boolean?, quiet: boolean?, tell: fun(text: string), temporary: string[] }
+---@param o { at: string, lines: boolean?, quiet: boolean?, tell: fun(text: string) } folder, version: of steps with bitcode
 ---@return table[]? steps
 ---@return string? err
 function M.plan(words, o)

@@ -2,6 +2,7 @@
 --- lua/pmlua/cc/run.lua - carries out the steps of a compilation that counts.
 
 local shell = require "pmlua.wrap.shell"
+local temporary = require "pmlua.temporary"
 
 local M = {}
 
@@ -58,7 +59,7 @@ end
 
 --- Removes what the steps left; returns @status.
 function M.clean(o, status)
-  for _, file in ipairs(o.temporary) do os.remove(file) end
+  if o.folder then temporary.remove(o.folder) end
   return status
 end
 

@@ -102,17 +102,17 @@ function M.run(args)
   if not words then return complain(err) end
   local run = require "pmlua.cc.run"
   local steps = { words }
-  o.at, o.temporary = o.at or "source", {}
+  o.at = o.at or "source"
   function o.tell(text)
     if not o.quiet then complain(text) end
   end
   if o.count then steps, err = require("pmlua.cc.count").plan(words, o) end
-  if not steps then return complain(err) end
+  if not steps then return run.clean(o, complain(err)) end
   if o.print then
     run.show(steps)
     return run.clean(o, 0)
   end
-  if #steps == 1 and #o.temporary == 0 then return become(steps[1]) end
+  if #steps == 1 and not o.folder then return become(steps[1]) end
   local status, why = run.steps(steps, o)
   if why then complain(why) end
   return run.clean(o, status)
