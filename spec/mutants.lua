@@ -14,13 +14,13 @@
 
 local BUILD = os.getenv "PMLUA_BUILD" or "build"
 local READER = "core/source/pml_rdpmc.h"
-local SECTION, STREAM = "core/adapter/pml_section.c", "core/base/pml_stream.c"
-local PLAINLY = "core/base/pml_stream_private.h"
+local SECTION = "core/adapter/pml_section.c"
+local STREAM, RAISE, PLAINLY = "core/base/pml_stream.c", "core/base/pml_stream_raise.c", "core/base/pml_stream_private.h"
 local SDE, SDE_COUNTER = "core/source/pml_sde_private.h", "core/source/pml_sde_counter.c"
 local COUNTER, GROUP, SET = "core/source/pml_counter.c", "core/source/pml_group.c", "core/source/pml_eventset.c"
 
 --- A header stands in several sources: those of @SOURCES_OF are built with it.
-local SOURCES_OF = { [SDE] = "core/source/pml_sde*.c", [PLAINLY] = STREAM }
+local SOURCES_OF = { [SDE] = "core/source/pml_sde*.c", [PLAINLY] = "core/base/pml_stream*.c" }
 
 --- name, file, text, replacement; `unless`: an architecture on which the mutant does what the original does;
 --- `pmu = false`: what a real PMU and the copies of its page do not bring to light; `pmu = "maybe"`: what only a PMU whose
@@ -73,16 +73,18 @@ local mutants = {
   { "set: half by page", SET, "if (PML_UNLIKELY(tries == 0)) return -EAGAIN;", "if (tries == 0) continue;" },
 
   { "section: reset unseen at a stop", SECTION, " || f->stat->epoch != epoch", "" },
-  { "section: recursion counted twice", SECTION, "if (PML_UNLIKELY(stat->depth != 0))", "if (false)" },
+  { "section: recursion counted twice", SECTION, "if (PML_UNLIKELY(depth != 0))", "if (false)" },
   { "section: crossing charged to both", SECTION, "f->child += inner;", "" },
   { "section: label taken by its address", SECTION, " && strcmp(found->label, label) == 0", "" },
   { "stream: nobody waited for", STREAM,
     "memory_order_seq_cst);\n  }\n  wait_for_all();", "memory_order_seq_cst);\n  }" },
 
-  { "stream: who took an event plainly has it again", STREAM,
+  { "stream: who took an event plainly has it again", RAISE,
     "if (PML_UNLIKELY(have != NULL && has_it(have, list->at[i].id))) continue;", "" },
   { "stream: a removed consumer is still known", PLAINLY, "PML_LIKELY(t->known[kind].generation == generation) &&",
     "t->known[kind].generation != 0 &&" },
+  { "stream: a removed consumer is still the only one", PLAINLY, "PML_LIKELY(t->one[kind].generation == generation);",
+    "t->one[kind].generation != 0;" },
 
   { "sde: what has no shard left out", SDE, " +\n         (uint64_t)atomic_load_explicit(&h->rest, memory_order_relaxed)", "" },
   { "sde: other threads' shards left out", SDE, "memory_order_relaxed) != 1)", "memory_order_relaxed) == 0)" },

@@ -133,20 +133,6 @@ static inline void pml__stream_begin_plainly(struct pml__stream_thread *t) {
   atomic_signal_fence(memory_order_seq_cst);
 }
 
-void pml__stream_raise_to_all(enum pml_stream_kind kind, const struct pml_stream_event *e);
-static inline void pml__stream_tell(enum pml_stream_kind kind, const struct pml_stream_event *e) {
-  struct pml__stream_thread *t = pml__stream_self;
-  if (PML_LIKELY(!pml__stream_in_pass(t))) {
-    pml__stream_begin_plainly(t);
-    uint64_t generation = atomic_load_explicit(&pml__stream_generation[kind], memory_order_acquire);
-    bool known = PML_LIKELY(t->one[kind].generation == generation);
-    if (known) t->one[kind].call(t->one[kind].data, e);
-    pml__stream_end_pass(t);
-    if (known) return;
-  }
-  pml__stream_raise_to_all(kind, e);
-}
-
 /* To as many as there are; a thread that is in the consumers already is counted. */
 void pml__stream_raise_to_all(enum pml_stream_kind kind, const struct pml_stream_event *e);
 
