@@ -44,13 +44,14 @@ static struct pml_stretch *new_stretch(struct pml_body *f) {
   return pml_one_more((void **)&f->stretch, &f->stretches, &f->stretch_room, sizeof *f->stretch);
 }
 
-static void note_uncounted(struct pml_body *f, LLVMValueRef i, const char *what) {
+static void note_uncounted(struct pml_body *f, LLVMValueRef i, const struct pml_class *c) {
   f->uncounted++;
   if (f->uncounted > 1) return;
   unsigned n = 0;
   const char *file = LLVMGetDebugLocFilename(i, &n);
   unsigned line = file != NULL ? LLVMGetDebugLocLine(i) : 0;
-  f->uncounted_what = what;
+  snprintf(f->uncounted_what, sizeof f->uncounted_what, "%s%s%.64s", c->uncounted, c->name != NULL ? ": " : "",
+           c->name != NULL ? c->name : "");
   if (line > 0)
     snprintf(f->uncounted_where, sizeof f->uncounted_where, "%.*s:%u", (int)(n < 200 ? n : 200), file, line);
   else
@@ -86,7 +87,7 @@ static int read_instruction(struct pml_body *f, LLVMValueRef i, struct pml_count
   bool marked = f->m->mark != NULL && !f->m->marking;
   int err = marked ? pml_mark_read(f->m, i, counts, &c) : pml_classify(f->m, i, counts, &c);
   if (err < 0) return err;
-  if (c.uncounted != NULL) note_uncounted(f, i, c.uncounted);
+  if (c.uncounted != NULL) note_uncounted(f, i, &c);
   return c.dynamic != NULL ? note_dynamic(f, i, &c) : 0;
 }
 

@@ -42,7 +42,7 @@ struct pml_body {
   struct pml_flow_edge *edge;
   struct pml_flow flow;
   unsigned uncounted;
-  const char *uncounted_what;
+  char uncounted_what[128];
   char uncounted_where[224];
 };
 

@@ -305,12 +305,13 @@ static int count_machine(const struct pml_module *m, LLVMValueRef call, const ch
     const char *part;
     enum pml_fp_kind kind;
   } known[] = {
-      {"vfm", PML_FP_fma},     {"vfnm", PML_FP_fma},      {".fmla", PML_FP_fma},       {".add.", PML_FP_add},
-      {".fadd", PML_FP_add},   {".sub.", PML_FP_sub},     {".mul.", PML_FP_mul},       {".fmul", PML_FP_mul},
-      {".div.", PML_FP_div},   {".rcp", PML_FP_div},      {".frecpe", PML_FP_div},     {".sqrt.", PML_FP_sqrt},
-      {".rsqrt", PML_FP_sqrt}, {".frsqrte", PML_FP_sqrt}, {".min.", PML_FP_min},       {".max.", PML_FP_max},
-      {".fmin", PML_FP_min},   {".fmax", PML_FP_max},     {".cmp.", PML_FP_compare},   {"comi", PML_FP_compare},
-      {"cvt", PML_FP_convert}, {".round.", PML_FP_round}, {".rndscale.", PML_FP_round}};
+      {"vfm", PML_FP_fma},         {"vfnm", PML_FP_fma},     {".fmla", PML_FP_fma},   {".add.", PML_FP_add},
+      {".hadd.p", PML_FP_add},     {".hsub.p", PML_FP_sub},  {".fadd", PML_FP_add},   {".sub.", PML_FP_sub},
+      {".mul.", PML_FP_mul},       {".fmul", PML_FP_mul},    {".div.", PML_FP_div},   {".rcp", PML_FP_div},
+      {".frecpe", PML_FP_div},     {".sqrt.", PML_FP_sqrt},  {".rsqrt", PML_FP_sqrt}, {".frsqrte", PML_FP_sqrt},
+      {".min.", PML_FP_min},       {".max.", PML_FP_max},    {".fmin", PML_FP_min},   {".fmax", PML_FP_max},
+      {".cmp.", PML_FP_compare},   {"comi", PML_FP_compare}, {"cvt", PML_FP_convert}, {".round.", PML_FP_round},
+      {".rndscale.", PML_FP_round}};
   static const char *const memory[] = {"maskload", "maskstore", "gather", "scatter", "movnt", "ldu",  "storeu", ".mask",
                                        ".ld1",     ".ld2",      ".ld3",   ".ld4",    ".st1",  ".st2", ".st3",   ".st4"};
   static const char *const moves[] = {"blendv", "perm", "movmsk", "test", "insert", "extr", "shuf", "pack"};
@@ -365,7 +366,10 @@ int pml_classify_intrinsic(const struct pml_module *m, LLVMValueRef call, const 
     err = count_machine(m, call, name, counts);
   else
     err = is_fp(fp_type(m, call)) ? 1 : pml_counts_add(counts, PML_CELL_other, 1);
-  if (err == 1) c->uncounted = "an operation that is not known here";
+  if (err == 1) {
+    c->uncounted = "an operation that is not known here";
+    c->name = name;
+  }
   if (err ||
       (r != NULL && (r->family == COPY || r->family == SET || r->family == MASKED_LOAD || r->family == MASKED_STORE)))
     return err < 0 ? err : 0;

@@ -59,6 +59,7 @@ struct pml_module {
 /* What one instruction is. */
 struct pml_class {
   const char *uncounted; /* what it is that cannot be counted; NULL: all is */
+  const char *name;      /* of that, where it has one */
   unsigned dynamic_cell; /* adds this to the cell as well, where dynamic is not NULL: */
   LLVMValueRef dynamic;  /* a length, or a mask of lanes of lane_bytes each */
   unsigned lane_bytes;
