@@ -258,11 +258,14 @@ check("virtual machine", function()
 end)
 
 check("compiler counts", function()
-  local module, why = require "pmlua.cc.llvm".instrumenter()
+  local llvm = require "pmlua.cc.llvm"
+  local module, why = llvm.instrumenter()
   if not module then return "missing", split(why) end
-  local clang = command "clang" or command "clang-14"
+  local clang = command "clang"
+  for _, version in ipairs(llvm.built()) do clang = clang or command("clang-" .. version) end
   if not clang then return "missing", "there is no clang to compile with", "install clang (Debian: clang-14)" end
-  return "ok", "programs that are compiled by pmlua cc --count -- clang count their own operations"
+  return "ok", ("programs that are compiled by pmlua cc --count -- clang (LLVM %s) count their own operations"):format(
+    table.concat(llvm.built(), ", "))
 end)
 
 check("tuning", function()
