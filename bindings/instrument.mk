@@ -2,7 +2,8 @@
 # bindings/instrument.mk - counters for LLVM's IR: for each LLVM that is here, a module of its own that reads bitcode, and
 # a plugin of its clang.
 
-LLVMS := $(shell for n in 14 15 16 17 18 19; do c=$$(command -v llvm-config-$$n) && [ -e $$($$c --includedir)/llvm-c/Core.h ] && echo $$n; done)
+# (make drops what a shell said that ends with 127, as command -v does.)
+LLVMS := $(shell for n in 14 15 16 17 18 19; do c=$$(command -v llvm-config-$$n) && [ -e $$($$c --includedir)/llvm-c/Core.h ] && echo $$n; done; :)
 INSTRUMENT_SRC := core/source/count/cells.c $(wildcard core/source/count/instrument*.c)
 INSTRUMENT_SO := $(LLVMS:%=$(B)/lua/pmlua/instrument-%.so)
 INSTRUMENT_PLUGIN := $(if $(SAN),,$(if $(shell command -v $(CXX) 2>/dev/null),$(LLVMS:%=$(B)/preload/libpmlua-instrument-%.so)))
