@@ -76,7 +76,7 @@ lint: ## compilers' warnings as errors, clang-tidy, cppcheck, luacheck, format
 	@luacheck -q lua scripts spec
 	@$(MAKE) --no-print-directory -s -j$(LINT_JOBS) CC=clang B=$(B)/clang all specs
 	@cppcheck -q --std=c11 --language=c --error-exitcode=1 --inline-suppr --suppress=missingIncludeSystem \
-	  --enable=warning,performance,portability -D__x86_64__ -Icore core bindings scripts/workloads $(wildcard scripts/programs/*.[ch])
+	  --enable=warning,performance,portability -D__x86_64__ -Icore core $(wildcard bindings/*.c) scripts/workloads $(wildcard scripts/programs/*.[ch])
 	@printf '%s\n' $(TIDY_SRC) | xargs -P$(LINT_JOBS) -n1 sh -c 'said=$$(clang-tidy --quiet "$$0" -- $(TIDY_FLAGS) 2>&1) || { echo "$$said"; exit 1; }'
 fmt: ## format the C sources
 	clang-format -i $(ALL_C)

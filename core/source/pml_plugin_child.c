@@ -37,7 +37,7 @@ static uintptr_t address(const struct link_map *map, uintptr_t at) {
   return at < map->l_addr ? map->l_addr + at : at;
 }
 
-static uintptr_t entry(const struct link_map *map, ElfW(Sxword) tag) {
+static uintptr_t entry(const struct link_map *map, int64_t tag) {
   for (const ElfW(Dyn) *d = map->l_ld; d->d_tag != DT_NULL; d++)
     if (d->d_tag == tag) return tag == DT_STRSZ ? d->d_un.d_val : address(map, d->d_un.d_ptr);
   return 0;

@@ -140,9 +140,9 @@ struct runtime {
 
 /* The @i-th virtual function of a C++ object. */
 static void method(const void *object, size_t i, void *function) {
-  const char *table;
+  uintptr_t table;
   memcpy(&table, object, sizeof table);
-  memcpy(function, table + i * sizeof(void *), sizeof(void *));
+  memcpy(function, (const void *)(table + i * sizeof table), sizeof table);
 }
 
 #define CAN_CATCH 4u /* of a type_info, in the C++ run times of GCC and of LLVM */
