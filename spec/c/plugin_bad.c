@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* spec/c/plugin_bad.c - metric plugins that get something wrong: named, dropped, survived. */
 #include "base/pml_error.h"
+#include "source/pml_eventset.h"
 
 #include "check.h"
 #include "plugins.h"
@@ -75,10 +76,17 @@ static int in_order(const struct pml_plugin_series *s, void *arg) {
 
 static void shuffled(void) {
   struct pml_plugin *p;
+  struct pml_eventset *set = NULL;
+  uint64_t newest = 0;
   bool good = false;
   if (!CHECK(load("bad_shuffled", "m", &p) == 0 && pml_plugin_start(p) == 0, "one tells the newest first")) return;
+  CHECK(pml_eventset_open(&set, (const char *[]){"plugin::bad_shuffled::m"}, 1, NULL) == 0 &&
+            pml_eventset_start(set) == 0,
+        "which a set has");
   CHECK(pml_plugin_end(p) == 0 && pml_plugin_series(p, in_order, &good) == 0 && good,
         "and its series is in the order of time all the same");
+  CHECK(pml_eventset_read(set, &newest) == 0 && newest == 3, "and its value is the newest");
+  pml_eventset_close(set);
   CHECK(trouble[0] == '\0', "of which nothing is said");
 }
 

@@ -14,8 +14,9 @@ end
 
 local function text_of(flow)
   local s = flow:size()
-  local text = ("%d calls of %d thread%s in %d graph%s: %d call paths, %d edges, %d labels"):format(s.enters, s.threads,
-    s.threads == 1 and "" or "s", #flow.graphs, #flow.graphs == 1 and "" or "s", s.nodes, s.edges, s.labels)
+  local function some(n, what) return ("%d %s%s"):format(n, what, n == 1 and "" or "s") end
+  local text = ("%s of %s in %s: %s, %s, %s"):format(some(s.enters, "call"), some(s.threads, "thread"),
+    some(#flow.graphs, "graph"), some(s.nodes, "call path"), some(s.edges, "edge"), some(s.labels, "label"))
   if s.missing > 0 then text = ("%s; %d calls at the end found no room for their labels"):format(text, s.missing) end
   if flow.refused > 0 then text = ("%s; %d threads more had no place"):format(text, flow.refused) end
   return text
