@@ -117,6 +117,19 @@ describe("pmlua cc --count", function()
     end
   end)
 
+  it("leaves each instruction at the line of its own, before a switch, too", function()
+    local text = "int f(int x) {\n  int y = x *\n    3;\n  y = y - 7;\n  switch (y) {\n  case 1: return 5;\n"
+      .. "  case 4: return 6;\n  }\n  return 0;\n}\n"
+    local line = cc .. " clang-14 -O0 -g -S -emit-llvm lines.c -o lines.ll"
+    local status, _, err, dir = within({ ["lines.c"] = text }, line)
+    assert.equal(0, status, err)
+    local ir = helper.read(dir .. "/lines.ll")
+    for operation, at in pairs { ["mul nsw"] = 2, ["sub nsw"] = 4, switch = 5 } do
+      local place = ir:match(" " .. operation .. " i32 [^\n]-!dbg (!%d+)") or ir:match("\n  %] ?, !dbg (!%d+)")
+      assert.equal(tostring(at), ir:match("\n" .. place .. " = !DILocation%(line: (%d+)"), operation)
+    end
+  end)
+
   it("passes assembly on, and says that it is not counted", function()
     local files = { ["main.c"] = "int two(void);\nint main(void) { return two() - 2; }\n",
       ["two.s"] = ".globl two\ntwo: mov $2, %eax\nret\n.section .note.GNU-stack,\"\"\n" }

@@ -243,6 +243,7 @@ static void part_from_end(struct pml_module *m, LLVMBasicBlockRef block) {
     return;
   }
   LLVMPositionBuilderAtEnd(m->builder, now);
+  LLVMSetCurrentDebugLocation2(m->builder, NULL); /* what is inserted would be given it */
   for (LLVMValueRef i = LLVMGetFirstInstruction(block), next; i != end; i = next) {
     next = LLVMGetNextInstruction(i);
     LLVMInstructionRemoveFromParent(i);

@@ -215,7 +215,8 @@ local function count_sources(line, o, llvm)
   local plugin = plugin_for(line, o, llvm)
   if plugin then return with_plugin(line, o, llvm, plugin) end
   if llvm.flang then
-    return nil, ("%s loads no plugin for LLVM %d, by which flang counts; make with g++"):format(name, llvm.version)
+    local how = llvm.shared and "make with g++" or "name a flang that has LLVM as a shared library, without launchers"
+    return nil, ("%s loads no plugin for LLVM %d, by which flang counts; %s"):format(name, llvm.version, how)
   end
   for option in pairs(line.has) do
     if option:find("^%-flto") and o.at == "final" then
