@@ -38,7 +38,7 @@ $(WORK_ALL): $(B)/workloads/%.so: $$(call work_obj,$$*) $(B)/libpmlua.so
 	  $(WORK_LIBS_$*) -lm -o $@
 
 $(COUNTED_SO): $(B)/workloads/counted/kernels_%.so: $(COUNTED_SRC) $(wildcard scripts/workloads/kernels/*.h) \
-  $(filter %/workload.o %/team.o,$(call work_obj,kernels)) $(B)/pmlua $(B)/libpmlua_count.so $(INSTRUMENT_SO) $(B)/lua/pmlua/core.so
+  $(filter %/workload.o %/team.o,$(call work_obj,kernels)) $(B)/pmlua $(B)/libpmlua_count.so $(INSTRUMENT_SO) $(INSTRUMENT_PLUGIN) $(B)/lua/pmlua/core.so
 	@mkdir -p $(B)/obj/counted/$* $(@D)
 	@for s in $(COUNTED_SRC); do $(B)/pmlua cc --count --at=$* -- $(COUNTED_CLANG) -std=c11 -D_GNU_SOURCE $(OPT) -fPIC \
 	  -fvisibility=hidden -fno-math-errno -DKERNELS_COUNTED -Icore -c $$s -o $(B)/obj/counted/$*/$$(basename $$s .c).o || exit 1; done

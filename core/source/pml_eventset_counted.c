@@ -88,9 +88,10 @@ static void make_list(struct pml_eventset *s) {
     good = b != NULL && list_terms(c, b->terms, i);
   }
   pml__sde_leave(s->reader);
-  for (uint32_t i = 0; i < s->nsde; i++) c->end[i].weighted = (uint16_t)(c->end[i].weighted + c->nonce);
   c->tried = epoch;
-  if (good) c->as_of = epoch;
+  if (!good) return;
+  for (uint32_t i = 0; i < s->nsde; i++) c->end[i].weighted = (uint16_t)(c->end[i].weighted + c->nonce);
+  c->as_of = epoch;
 }
 
 static inline bool is_listed(const struct pml__eventset_counted *c) {

@@ -157,10 +157,12 @@ static bool has_own(const void *object) {
 static void at_exit(void) {
   if (getpid() != owner) return;
   for (struct pml_plugin *p = first; p != NULL; p = p->next)
-    if (!p->inherited)
+    if (!p->inherited) {
       (void)pml_plugin_end(p);
-    else if (!has_own(p->object))
+    } else if (!p->silenced && !has_own(p->object)) {
+      p->silenced = true; /* this handler is registered more than once */
       pml__plugin_silence(p);
+    }
 }
 
 /*
@@ -186,7 +188,7 @@ static void after_fork_in_child(void) {
   owner = getpid();
   for (struct pml_plugin *p = first; p != NULL; p = p->next) {
     if (pml__plugin_alive(p)) atomic_store(&p->state, PML_PLUGIN_ENDED);
-    p->inherited = p->closed = true;
+    p->inherited = true;
     pthread_mutex_init(&p->lock, NULL);
   }
   atomic_fetch_add(&pml__plugin_epoch, 1);

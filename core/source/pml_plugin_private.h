@@ -23,6 +23,7 @@ struct pml__plugin_counter {
   bool dead;                    /* no id, or the plugin got something wrong with it */
   bool has;                     /* @value is one */
   uint64_t value;               /* the newest; of a relative metric the sum */
+  uint64_t newest_ticks;        /* of a series: when that was */
   uint64_t read_ticks;          /* of the last question */
   struct pml_plugin_pair *pair; /* a series */
   size_t npairs, room;
@@ -57,6 +58,7 @@ struct pml_plugin {
   struct pml__plugin_use *uses;
   bool closed;                    /* provided, and told that it is over */
   bool inherited;                 /* of the process that this one was forked from; set while there is one thread */
+  bool silenced;                  /* inherited, and its library does nothing any more */
   char trouble[PML__PLUGIN_LINE]; /* written once, then constant */
   atomic_bool troubled;
   struct pml_plugin *next; /* under the list's lock */

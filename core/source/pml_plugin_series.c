@@ -51,7 +51,7 @@ static bool make_room(struct pml__plugin_counter *c, size_t n) {
 static void append(struct pml__plugin_counter *c, const struct pml_plugin_pair *list, size_t n, uint64_t now) {
   const struct pml_plugin_metric *m = &c->use->plugin->metric[c->metric];
   bool relative = pml_mode_is_relative(m->mode), grows = !pml_mode_is_level(m->mode) && !relative;
-  uint64_t begun = c->use->begun_ticks, last = c->npairs > 0 ? c->pair[c->npairs - 1].ticks : 0;
+  uint64_t begun = c->use->begun_ticks;
   struct pml_plugin_pair *to = c->pair + c->npairs;
   for (size_t i = 0; i < n; i++) {
     struct pml_plugin_pair at = list[i];
@@ -59,12 +59,12 @@ static void append(struct pml__plugin_counter *c, const struct pml_plugin_pair *
       c->outside++;
       continue;
     }
-    bool behind = at.ticks < last;
+    bool behind = at.ticks < c->newest_ticks;
     if (PML_UNLIKELY(behind))
       c->sorted = false;
     else
-      last = at.ticks;
-    if (grows && !behind && to > c->pair && is_less(m->value, at.value, to[-1].value)) c->backwards++;
+      c->newest_ticks = at.ticks;
+    if (grows && !behind && c->has && is_less(m->value, at.value, c->value)) c->backwards++;
     *to++ = at;
     if (relative || !behind) pml__plugin_note_value(c, at.value);
   }

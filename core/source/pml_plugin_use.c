@@ -178,7 +178,7 @@ static bool wait_for_readers(void) {
 
 /* Of what the program provides, also where it was dropped: it owns threads and memory. */
 static void close_provided(struct pml_plugin *p) {
-  if (p->object != NULL || p->closed) return;
+  if (p->object != NULL || p->closed || p->inherited) return;
   p->closed = true;
   pml__plugin_finalize(p);
 }

@@ -53,7 +53,8 @@ __attribute__((noinline)) static void prepare(struct pml__scorep_lane *l, const 
   if (e->region > atomic_load_explicit(&p->regions, memory_order_acquire) ||
       atomic_load_explicit(&p->metrics, memory_order_relaxed) < pml__scorep_metrics())
     pml__scorep_define(p);
-  l->known = l->guarded ? 0 : atomic_load_explicit(&p->regions, memory_order_acquire);
+  l->known = atomic_load_explicit(&p->regions, memory_order_acquire);
+  l->plain = l->guarded ? 0 : l->known;
 }
 
 static inline void look(struct pml__scorep_lane *l, const struct pml_stream_event *e) {
@@ -105,7 +106,7 @@ static void nothing(struct SCOREP_Location *location, uint64_t ticks, SCOREP_Reg
 
 /* What the usual event is not: the lane knows the region, there are no values, and the plugin cannot throw. */
 static inline bool is_rare(const struct pml__scorep_lane *l, const struct pml_stream_event *e) {
-  return PML_UNLIKELY(e->metrics != NULL) || PML_UNLIKELY(e->region - 1 >= l->known);
+  return PML_UNLIKELY(e->metrics != NULL) || PML_UNLIKELY(e->region - 1 >= l->plain);
 }
 
 __attribute__((noinline)) static void enter_rarely(struct pml__scorep_lane *l, const struct pml_stream_event *e) {

@@ -58,7 +58,8 @@ struct pml__scorep_lane {
   SCOREP_Substrates_EnterRegionCb _Atomic enter; /* of the mode, here so that events have them close by */
   SCOREP_Substrates_ExitRegionCb _Atomic leave;
   uint32_t depth; /* regions open */
-  uint32_t known; /* regions that the plugin was told of, when this lane last looked; 0: it may throw */
+  uint32_t known; /* regions that the plugin was told of, when this lane last looked */
+  uint32_t plain; /* the same where events of them need no guard; else 0 */
   bool guarded, active;
   const struct pml_stream_metrics *last; /* whose values stand where @map says */
   uint8_t map[PML_STREAM_METRICS_MAX];

@@ -11,6 +11,7 @@
 local build = require "programs.build"
 local groups = require "pmlua.groups"
 local kernels = require "counted.kernels"
+local llvm = require "pmlua.cc.llvm"
 local paths = require "pmlua.wrap.paths"
 local pmus = require "pmlua.pmus"
 local simulation = require "pmlua.simulation"
@@ -63,11 +64,12 @@ end
 -- --- building ---
 
 local function compiler()
-  for _, name in ipairs { "clang-14", "clang" } do
-    if build.is_here(name) then return name end
+  for _, version in ipairs(llvm.built()) do
+    if build.is_here("clang-" .. version) then return "clang-" .. version end
   end
+  if build.is_here "clang" then return "clang" end
   for _, name in ipairs { "gcc", "cc" } do
-    if build.is_here(name) then return name, "clang-14 is not installed (Debian's package clang-14)" end
+    if build.is_here(name) then return name, "clang is not installed" end
   end
   return nil, "there is no C compiler; apt-get install clang"
 end
@@ -267,8 +269,8 @@ function M.new(pml, options)
 end
 
 function Lab:find(no_clang)
-  local instrument = require("pmlua.cc.llvm").instrumenter() and self.pml.paths.command
-  local lacking = no_clang or not instrument and "pmlua was built without llvm-14-dev; install it and make again"
+  local module, reason = llvm.instrumenter()
+  local lacking = no_clang or not module and reason or not self.pml.paths.command and "the pmlua command is not found"
   for _, at in ipairs { "source", "final" } do
     local why = lacking
     if not why then self.program[at], why = self:build(at, at) end

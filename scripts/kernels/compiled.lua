@@ -24,7 +24,7 @@ function M.open(pml)
   for _, at in ipairs(M.STAGES) do
     local path = ("%s/counted/kernels_%s.so"):format(pml.paths.workloads, at)
     if not pml.sys.realpath(path) then
-      return nil, "the kernels that count are not built: that needs clang-14 and llvm-14-dev, then make"
+      return nil, "the kernels that count are not built: that needs clang-N and llvm-N-dev, N from 14 to 19, then make"
     end
     local lab, err = kernels.new(pml, { copies = 1, batch_ns = 1, workload = path })
     if not lab then return nil, err end

@@ -261,11 +261,14 @@ check("compiler counts", function()
   local llvm = require "pmlua.cc.llvm"
   local module, why = llvm.instrumenter()
   if not module then return "missing", split(why) end
-  local clang = command "clang"
-  for _, version in ipairs(llvm.built()) do clang = clang or command("clang-" .. version) end
+  local of, clang = command "clang" and llvm.of { "clang" }, nil
+  if of and not llvm.lacking("clang", of) then clang = "clang" end
+  for _, version in ipairs(llvm.built()) do
+    if not clang and command("clang-" .. version) then clang = "clang-" .. version end
+  end
   if not clang then return "missing", "there is no clang to compile with", "install clang (Debian: clang-14)" end
-  return "ok", ("programs that are compiled by pmlua cc --count -- clang (LLVM %s) count their own operations"):format(
-    table.concat(llvm.built(), ", "))
+  return "ok", ("programs that are compiled by pmlua cc --count -- %s count their own operations (built for LLVM %s)"):format(
+    clang, table.concat(llvm.built(), ", "))
 end)
 
 check("tuning", function()
