@@ -1,4 +1,4 @@
-# pmlua - `make run` shows the first experiment, `make check` runs every test; `make help` lists the rest.
+# pmlua - `make run` shows the first experiment, `make check` runs the specs; `make help` lists the rest.
 
 PREFIX  ?= /usr/local
 DESTDIR ?=
@@ -41,9 +41,10 @@ $(B)/obj/%.o: %.S
 RUN_DEPS   := pkg-config lua5.4 liblua5.4-dev libdw-dev libpfm4-dev libotf2-trace-dev zlib1g-dev lua-filesystem lua-cjson lua-argparse lua-zlib gnuplot-nox graphviz
 # Debian's Python has its own tests apart, by its version.
 PYTHON_TESTS := $(patsubst %,lib%-testsuite,$(shell readlink /usr/bin/python3))
-CHECK_DEPS := g++ lua-busted lua-check otf2-tools python3-otf2 python3-six clang libomp-dev clang-format clang-tidy cppcheck valgrind man-db \
-  libclang-dev gcc-aarch64-linux-gnu libc6-dev-arm64-cross qemu-user-static gfortran openmpi-bin libopenmpi-dev sqlite3 git \
-  $(PYTHON_TESTS) libfftw3-dev libgmp-dev llvm-14-dev
+CHECK_DEPS := g++ lua-busted otf2-tools python3-otf2 python3-six clang libomp-dev valgrind man-db libclang-dev llvm-14-dev \
+  gfortran openmpi-bin libopenmpi-dev sqlite3 git $(PYTHON_TESTS)
+CHECK_ALL_DEPS := lua-check clang-format clang-tidy cppcheck gcc-aarch64-linux-gnu libc6-dev-arm64-cross qemu-user-static \
+  libfftw3-dev libgmp-dev luarocks
 WRAP_DEPS := libopenblas-dev petsc-dev qtbase5-dev
 
 # $(call need,PACKAGES): install what is missing, or say what to install and stop.
@@ -58,25 +59,35 @@ echo "installing:$$missing"; export DEBIAN_FRONTEND=noninteractive; \
 $$as apt-get update -qq && $$as apt-get install -y -qq --no-install-recommends $$missing >/dev/null
 endef
 
-.PHONY: deps deps-check run check check-wrap
+.PHONY: deps deps-check deps-check-all run check check-all check-wrap
 deps: ## install the missing Debian packages that building and running need
 	$(call need,$(RUN_DEPS))
 deps-check: deps
 	$(call need,$(CHECK_DEPS))
+deps-check-all: deps-check
+	$(call need,$(CHECK_ALL_DEPS))
 
 # A second make, because what pkg-config answers is read when make starts.
 run: deps ## set up, build, run the first experiment; ARGS="--quick" makes it short
 	@$(MAKE) --no-print-directory all
 	$(B)/pmlua scripts/read_overhead.lua $(ARGS)
 
-check: deps-check ## set up, build, run every test
-	@$(MAKE) --no-print-directory -j2 all specs >$(CHECK_LOG) 2>&1 || { cat $(CHECK_LOG); exit 1; }
-	@$(LUA) spec/check.lua $(CHECK_STEPS)
+# What is built is told only where it fails.
+CPUS = $(shell nproc)
+CHECK_LOG = $(shell mkdir -p $(B); echo $(B)/check-build.log)
+quietly = @$(MAKE) --no-print-directory -j$(CPUS) $(1) >$(CHECK_LOG) 2>&1 || \
+  { cat $(CHECK_LOG); echo "failed: the build"; echo "0 passed, 1 failed, 0 skipped"; exit 1; }
+run_specs = @PMLUA_BUILD=$(B) $(LUA) spec/check.lua $(1) $(if $(ONLY),'ONLY=$(ONLY)')
+check: deps-check ## set up, build, run the specs, some minutes; ONLY=PATTERN runs those whose name matches, such as ONLY=lua/choose
+	$(call quietly,all specs)
+	$(call run_specs,layers c costs busted)
+check-all: deps-check-all ## what make check leaves out: slow specs, mutants, sanitizers, lint; ONLY=PATTERN as there
+	$(call quietly,all specs asan-build tsan-build)
+	$(call run_specs,lint slow mutants asan tsan)
 check-wrap: deps-check ## the recipes of large libraries: OpenBLAS, PETSc and Qt 5 are installed, wrapped and checked, which takes minutes
 	$(call need,$(WRAP_DEPS))
-	@$(MAKE) --no-print-directory -j2 all >$(CHECK_LOG) 2>&1 || { cat $(CHECK_LOG); exit 1; }
-	@$(LUA) spec/check.lua wrap
-CHECK_LOG = $(shell mkdir -p $(B); echo $(B)/check-build.log)
+	$(call quietly,all)
+	$(call run_specs,wrap)
 
 # --- installing -------------------------------------------------------------------------------------------------------
 

@@ -1,94 +1,147 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- spec/check.lua - run the tests and count them. Try: lua5.4 spec/check.lua layers c
+-- spec/check.lua - run the tests side by side and count them. Try: lua5.4 spec/check.lua layers c
 --
--- Steps are named on the command line; without any, all of `make check` runs. Every step is a child process bounded in
--- time. C specs and busted count their own checks; any other step is one check. A skip prints its reason. The last line
--- is `N passed, N failed, N skipped`, alone.
+-- Usage: lua5.4 spec/check.lua STEP... [ONLY=PATTERN]
+--
+-- Every C spec (spec/c/*.c) and every busted spec (spec/*/*_spec.lua) is a process of its own, bounded in time. As many run
+-- at once as there are cpus. A spec that takes long says so in a line of its head, "Slow: why", and is left to the step
+-- `slow` and to make check-all; one that is named by ONLY runs anyway. C specs and busted count their own checks; any other
+-- job is one check. A skip prints its reason. What failed and what was skipped is repeated at the end, in the order of names;
+-- the last line is `N passed, N failed, N skipped`, alone.
 
 package.path = "spec/?.lua;" .. package.path
+local pool = require "pool"
 local tally = require "tally"
 
 local build = os.getenv("PMLUA_BUILD") or "build"
-local whole, now = tally.whole, tally.now
+local only
+local jobs = {}
 
-local function cspec(program, seconds)
-  tally.program("c " .. program:match("[^/]+$"), program, seconds)
+--- Whether ONLY, a text or a Lua pattern, finds a name.
+local function wanted(name)
+  local fine, at = pcall(string.find, name, only or "")
+  return name:find(only or "", 1, true) or fine and at
 end
 
---- The broken readers; who was caught by what is for the log.
-local function mutants()
-  local out, good = tally.program("mutants", "lua5.4 spec/mutants.lua", 1800)
-  if good then io.write((out:gsub("[^\n]*\n?$", ""))) end
+--- Queue a command unless ONLY leaves it out; @count reads its result.
+local function add(name, count, command, seconds)
+  if not wanted(name) then return end
+  jobs[#jobs + 1] = { name = name, count = count, command = command, seconds = seconds }
 end
 
-local function sources(pattern)
-  local p <close> = io.popen("ls spec/c/*.c")
+local function listing(pattern)
+  local p <close> = io.popen("ls " .. pattern)
   local list = {}
   for file in p:lines() do
     local f <close> = io.open(file)
-    local name = file:match("([^/]+)%.c$")
-    -- a file that says so is a helper program of another spec
-    local head = f:read("a")
-    if not head:find("not a spec by itself", 1, true) and (not pattern or head:find(pattern)) then
-      list[#list + 1] = build .. "/spec/" .. name
-    end
+    local text = f:read("a")
+    local head = text:match("^.-\n\n") or text
+    list[#list + 1] = { file = file, text = text, slow = head:find("\n[-* ]+Slow: ") ~= nil }
   end
   return list
 end
 
-local function busted(what, lua, seconds)
-  local t = now()
-  local command = "PMLUA_BUILD=%s busted --lua=%s -o plainTerminal %s"
-  local out, code = tally.sh(command:format(build, lua or "/usr/bin/lua5.4", what), seconds or 1800)
-  local p, f, e, s = out:match("(%d+) success%S* / (%d+) failure%S* / (%d+) error%S* / (%d+) pending")
-  if not p then
-    io.write(out)
-    tally.fail("busted " .. what, out)
-    tally.say("busted " .. what, 0, 1, 0, now() - t)
-    return
-  end
-  f = tonumber(f) + tonumber(e)
-  if f > 0 or code ~= 0 then io.write(out) end
-  if f == 0 and code ~= 0 then -- a sanitizer that speaks when all is over
-    f = 1
-    tally.fail("busted " .. what, ("%s\nbusted %s ended with status %d"):format(out, what, code))
-  end
-  for _, kind in ipairs { "Failure", "Error" } do
-    for where, name, reason in out:gmatch("\n" .. kind .. " %-> ([^\n]*)\n([^\n]*)\n([^\n]*)") do
-      tally.fail("busted " .. what, where .. " | " .. name .. " | " .. reason)
+--- Which files a step takes: the slow ones, or the others. ONLY takes both.
+local function takes(file, slow)
+  return only or file.slow == slow
+end
+
+--- The C specs of a build; @pattern: those whose text matches.
+local function c_specs(prefix, dir, slow, pattern)
+  for _, s in ipairs(listing("spec/c/*.c")) do
+    local name = s.file:match("([^/]+)%.c$")
+    local helper = s.text:find("not a spec by itself", 1, true) -- a program of another spec
+    if not helper and takes(s, slow) and (not pattern or s.text:find(pattern)) then
+      add(prefix .. "c/" .. name, tally.count, ("PMLUA_BUILD=%s %s/spec/%s"):format(dir, dir, name), 600)
     end
   end
-  for reason in out:gmatch("\nPending[^\n]*\n[^\n]*\n[^\n]*") do tally.skip((reason:gsub("%s*\n%s*", " | "))) end
-  tally.say("busted " .. what, tonumber(p), f, tonumber(s), now() - t)
+end
+
+--- The sums of busted, its failures and its skips.
+local function busted_count(name, out, code, seconds)
+  local p, f, e, s = out:match("(%d+) success%S* / (%d+) failure%S* / (%d+) error%S* / (%d+) pending")
+  f = tonumber(f or 0) + tonumber(e or 0)
+  if f == 0 and (code ~= 0 or not p) then -- out of time, a crash, a sanitizer that speaks when all is over
+    f = 1
+    tally.fail(name, ("%s\nbusted ended with status %d%s"):format(out, code, code == 124 and " (out of time)" or ""))
+  end
+  if f > 0 then io.write(out) end
+  for _, kind in ipairs { "Failure", "Error" } do
+    for where, spec, reason in out:gmatch("\n" .. kind .. " %-> ([^\n]*)\n([^\n]*)\n([^\n]*)") do
+      tally.fail(name, where .. " | " .. spec .. " | " .. reason)
+    end
+  end
+  for where, reason in out:gmatch("\nPending %-> ([^\n]*)\n([^\n]*\n[^\n]*)") do
+    tally.skip(name, where .. " | " .. reason:gsub("%s*\n%s*", " | "))
+  end
+  tally.say(name, tonumber(p) or 0, f, tonumber(s) or 0, seconds)
+end
+
+local function busted_specs(prefix, files, slow, lua, dir)
+  for _, s in ipairs(listing(files)) do
+    if takes(s, slow) then
+      local name = prefix .. s.file:match("^spec/(.*)_spec%.lua$")
+      add(name, busted_count, ("PMLUA_BUILD=%s busted --lua=%s -o plainTerminal %s"):format(dir, lua, s.file), 1200)
+    end
+  end
+end
+
+local function lua_specs(slow)
+  busted_specs("", "spec/[!w]*/*_spec.lua", slow, "/usr/bin/lua5.4", build)
+end
+
+--- The specs under a sanitizer. A stock Lua cannot load a sanitized module: the command itself runs busted.
+local function sanitized(name, pattern, lua)
+  local dir = build .. "/" .. name
+  for _, slow in ipairs { true, false } do c_specs(name .. " ", dir, slow, pattern) end
+  if lua then busted_specs(name .. " ", "spec/core/*_spec.lua", false, os.getenv("PWD") .. "/" .. dir .. "/pmlua", dir) end
 end
 
 -- The limits end what hangs: a machine that others use, too, may take several times what it takes alone.
 local steps = {
-  layers = function() whole("layers", "make --no-print-directory layers", 120) end,
-  lint = function() whole("lint", "make --no-print-directory lint", 1800) end,
-  c = function() for _, program in ipairs(sources()) do cspec(program, 300) end end,
-  ["c-threads"] = function() for _, program in ipairs(sources("pthread_")) do cspec(program, 600) end end,
-  mutants = mutants,
-  costs = function() tally.program("costs", "lua5.4 spec/costs.lua " .. build .. "/spec/cost", 300) end,
-  busted = function() for _, dir in ipairs { "spec/core", "spec/lua", "spec/scripts", "spec/house" } do busted(dir) end end,
-  wrap = function() busted("spec/wrap", nil, 2400) end,
-  asan = function() whole("asan", "make --no-print-directory asan", 3600) end,
-  tsan = function() whole("tsan", "make --no-print-directory tsan", 3600) end,
-  ["lua-asan"] = function()
-    -- a stock Lua cannot load a sanitized module: the command itself runs busted
-    local p <close> = io.popen("pwd")
-    busted("spec/core", p:read("l") .. "/" .. build .. "/pmlua")
+  layers = function() add("layers", tally.whole, "lua5.4 spec/layers.lua", 120) end,
+  c = function() c_specs("", build, false) end,
+  costs = function() add("costs", tally.count, ("lua5.4 spec/costs.lua %s/spec/cost"):format(build), 600) end,
+  busted = function() lua_specs(false) end,
+  slow = function()
+    c_specs("", build, true)
+    lua_specs(true)
   end,
+  mutants = function() add("mutants", tally.count, "lua5.4 spec/mutants.lua", 1800) end,
+  wrap = function() busted_specs("", "spec/wrap/*_spec.lua", false, "/usr/bin/lua5.4", build) end,
+  asan = function() sanitized("asan", nil, true) end,
+  lint = function()
+    for _, part in ipairs { "format", "lua", "build", "cppcheck", "tidy" } do
+      add("lint " .. part, tally.whole, ("make --no-print-directory lint-%s B=%s LINT_JOBS=1"):format(part, build), 3600)
+    end
+  end,
+  tsan = function() sanitized("tsan", "pthread_") end,
 }
 
--- The log of a whole run tells what machine proved what.
-if #arg == 0 then io.write(tally.sh(build .. "/pmlua doctor", 60), "\n") end
-local order = #arg > 0 and arg or { "layers", "c", "mutants", "costs", "busted", "lint", "asan", "tsan" }
-for _, name in ipairs(order) do
-  if not steps[name] then
-    io.stderr:write("check: no step called ", name, "\n")
+local chosen = {}
+for _, word in ipairs(arg) do
+  local pattern = word:match("^ONLY=(.*)")
+  if pattern then
+    only = pattern ~= "" and pattern or nil
+  elseif steps[word] then
+    chosen[#chosen + 1] = word
+  else
+    io.stderr:write("check: no step called ", word, "\n")
     os.exit(2)
   end
-  steps[name]()
 end
+-- The log of a whole run tells what machine proved what.
+if not only then io.write(tally.sh(build .. "/pmlua doctor", 60), "\n") end
+for _, name in ipairs(chosen) do steps[name]() end
+if #jobs == 0 then
+  io.stderr:write("check: no spec's name matches ", only or "these steps", "; names are as c/clock, lua/choose\n")
+  os.exit(2)
+end
+local width = pool.cpus()
+local began, processor = pool.now(), 0
+pool.run(jobs, width, function(job, result)
+  processor = processor + result.processor
+  job.count(job.name, result.out, result.code, result.processor)
+end)
+print(("%d jobs took %.0f s of processor time, %.0f s with %d at once"):format(#jobs, processor, pool.now() - began, width))
 tally.finish()

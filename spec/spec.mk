@@ -66,17 +66,22 @@ specs: $(SPEC_BIN)
 # --- parts of the check, also alone -----------------------------------------------------------------------------------
 
 # What a file gets said is printed together, when its clang-tidy is done: several run at once.
-LINT_JOBS := 2
+LINT_JOBS = $(shell nproc)
 TIDY_SRC = $(CORE_SRC) $(COUNT_SRC) $(SDE_SRC) $(PM_SRC) $(LIVE_SRC) $(RECORD_SRC) $(WATCHPOINT_SRC) $(SIMULATE_SRC) bindings/main.c $(BIND_SRC) \
   $(if $(CLANG_INC),$(CLANG_SRC)) $(if $(LLVMS),bindings/instrument.c $(INSTRUMENT_SRC)) $(WORK_SRC)
 TIDY_FLAGS = -std=c11 -D_GNU_SOURCE -Icore $(LUA_CFLAGS) $(CLANG_INC:%=-isystem %) $(LLVM_CFLAGS)
-.PHONY: lint fmt guard guard-save mutants layers asan tsan bench soak
-lint: ## compilers' warnings as errors, clang-tidy, cppcheck, luacheck, format
+.PHONY: lint lint-build lint-format lint-lua lint-cppcheck lint-tidy fmt guard guard-save mutants layers asan asan-build tsan tsan-build bench soak
+lint: lint-format lint-lua lint-build lint-cppcheck lint-tidy ## compilers' warnings as errors, clang-tidy, cppcheck, luacheck, format
+lint-format:
 	@clang-format --dry-run -Werror $(ALL_C)
+lint-lua:
 	@luacheck -q lua scripts spec
-	@$(MAKE) --no-print-directory -s -j$(LINT_JOBS) CC=clang B=$(B)/clang all specs
-	@cppcheck -q --std=c11 --language=c --error-exitcode=1 --inline-suppr --suppress=missingIncludeSystem \
+lint-build:
+	@$(MAKE) --no-print-directory -s CC=clang B=$(B)/clang all specs
+lint-cppcheck:
+	@cppcheck -q -j$(LINT_JOBS) --std=c11 --language=c --error-exitcode=1 --inline-suppr --suppress=missingIncludeSystem \
 	  --enable=warning,performance,portability -D__x86_64__ -Icore core $(wildcard bindings/*.c) scripts/workloads $(wildcard scripts/programs/*.[ch])
+lint-tidy:
 	@printf '%s\n' $(TIDY_SRC) | xargs -P$(LINT_JOBS) -n1 sh -c 'said=$$(clang-tidy --quiet "$$0" -- $(TIDY_FLAGS) 2>&1) || { echo "$$said"; exit 1; }'
 fmt: ## format the C sources
 	clang-format -i $(ALL_C)
@@ -93,12 +98,14 @@ guard-save: $(B)/pmlua $(B)/spec/cost ## keep what they take now; look at the di
 	@$(GUARD) --save spec/data/hot_paths.guard $(foreach f,$(GUARDED),--function '$(f)') -- $(B)/spec/cost run >/dev/null
 layers: ## dependencies run one way
 	@$(LUA) spec/layers.lua
-asan: ## the C specs and the Lua specs under AddressSanitizer and UBSan
-	@$(MAKE) --no-print-directory -s -j2 B=$(B)/asan OPT=-O1 SAN="-fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer" all specs
-	@PMLUA_BUILD=$(B)/asan $(LUA) spec/check.lua c lua-asan
-tsan: ## the C specs with threads under ThreadSanitizer
-	@$(MAKE) --no-print-directory -s -j2 B=$(B)/tsan OPT=-O1 SAN=-fsanitize=thread specs
-	@PMLUA_BUILD=$(B)/tsan $(LUA) spec/check.lua c-threads
+asan: asan-build ## the C specs and the Lua specs under AddressSanitizer and UBSan
+	$(call run_specs,asan)
+asan-build:
+	@$(MAKE) --no-print-directory -s B=$(B)/asan OPT=-O1 SAN="-fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer" all specs
+tsan: tsan-build ## the C specs with threads under ThreadSanitizer
+	$(call run_specs,tsan)
+tsan-build:
+	@$(MAKE) --no-print-directory -s B=$(B)/tsan OPT=-O1 SAN=-fsanitize=thread specs
 bench: all $(B)/bench ## each figure beside its limit and its peer, in one run
 	@$(B)/bench
 	@$(B)/pmlua spec/bench/reader.lua

@@ -37,8 +37,18 @@ function M.say(name, p, f, s, seconds)
   io.flush()
 end
 
-function M.skip(reason)
-  skips[#skips + 1] = reason
+local function keep(list, name, text)
+  list[#list + 1] = { name = name, text = text, number = #list }
+end
+
+--- What was kept, in the order of names.
+local function print_kept(list, what)
+  table.sort(list, function(a, b) return a.name < b.name or a.name == b.name and a.number < b.number end)
+  for _, kept in ipairs(list) do print(("%s: %s: %s"):format(what, kept.name, kept.text)) end
+end
+
+function M.skip(name, reason)
+  keep(skips, name, reason)
 end
 
 --- Keep what is told at the end: the lines of @out that say what failed; the last one where none does.
@@ -54,8 +64,8 @@ function M.fail(name, out)
     end
   end
   if #lines == 0 then lines[1] = last end
-  for k = 1, math.min(#lines, most_lines) do fails[#fails + 1] = name .. ": " .. lines[k]:gsub("^failed: ", "") end
-  if #lines > most_lines then fails[#fails + 1] = ("%s: and %d more lines"):format(name, #lines - most_lines) end
+  for k = 1, math.min(#lines, most_lines) do keep(fails, name, (lines[k]:gsub("^failed: ", ""))) end
+  if #lines > most_lines then keep(fails, name, ("and %d more lines"):format(#lines - most_lines)) end
 end
 
 --- What a program said (a sanitizer may speak after it), and how it ended; dying on the way, or ending without having
@@ -72,32 +82,24 @@ function M.count(name, out, code, seconds)
     io.write(out)
     M.fail(name, out)
   end
-  for reason in out:gmatch("[^\n]*SKIP[^\n]*") do M.skip(name .. ": " .. reason) end
+  for reason in out:gmatch("[^\n]*SKIP[^\n]*") do M.skip(name, reason) end
   M.say(name, p, f, s, seconds)
   return f == 0
 end
 
-function M.program(name, command, seconds)
-  local t = M.now()
-  local out, code = M.sh(command, seconds)
-  return out, M.count(name, out, code, M.now() - t)
-end
-
---- One command that passes or fails as a whole.
-function M.whole(name, command, seconds)
-  local t = M.now()
-  local out, code = M.sh(command, seconds)
+--- What a command said that passes or fails as a whole.
+function M.whole(name, out, code, seconds)
   if code ~= 0 then
     io.write(out)
     M.fail(name, out)
   end
-  M.say(name, code == 0 and 1 or 0, code == 0 and 0 or 1, 0, M.now() - t)
+  M.say(name, code == 0 and 1 or 0, code == 0 and 0 or 1, 0, seconds)
 end
 
 --- The reasons, the closing line, and the exit; @may_skip: that nothing could be run is no failure.
 function M.finish(may_skip)
-  for _, s in ipairs(skips) do print("skipped: " .. s) end
-  for _, s in ipairs(fails) do print("failed: " .. s) end
+  print_kept(skips, "skipped")
+  print_kept(fails, "failed")
   print(("%d passed, %d failed, %d skipped"):format(M.passed, M.failed, M.skipped))
   os.exit(M.failed == 0 and (M.passed > 0 or may_skip == true))
 end

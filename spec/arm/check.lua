@@ -106,7 +106,7 @@ local function boot(m, log)
 end
 
 if arg[1] == "--skip" then
-  tally.skip("the emulated machines: " .. arg[2])
+  tally.skip("emulated machines", arg[2])
   tally.say("emulated machines", 0, 0, 1, 0)
   tally.finish(true)
 end

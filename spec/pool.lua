@@ -1,0 +1,78 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+-- spec/pool.lua - run shell commands side by side, each bounded in time. Try:
+--   require("pool").run({ { command = "sleep 1", seconds = 5 } }, 2, function(job, result) print(result.code) end)
+--
+-- Every command has a TMPDIR of its own and no terminal. Its output goes through a file: a process that outlives the
+-- command would hold a pipe open.
+
+local M = {}
+
+-- What `times` prints last is the processor time of the children that ended.
+local WORKER = [[
+at=$POOL/$1
+mkdir "$at.tmp" && export TMPDIR="$at.tmp"
+timeout -k 5 "$(cat "$at.seconds")" sh "$at.sh" </dev/null >"$at.out" 2>&1 &
+trap 'kill $!' INT TERM
+wait $!
+status=$?
+times >"$at.times"
+rm -rf "$at.tmp"
+echo "$1 $status"
+]]
+
+local function write(path, text)
+  local f <close> = assert(io.open(path, "w"))
+  f:write(text)
+end
+
+local function read(path)
+  local f <close> = assert(io.open(path, "rb"))
+  return f:read("a")
+end
+
+local function line_of(command)
+  local p <close> = assert(io.popen(command))
+  return p:read("l") or error(command .. " printed nothing")
+end
+
+function M.now()
+  local f <close> = io.open("/proc/uptime")
+  return f:read("n")
+end
+
+--- The cpus that this process may use.
+function M.cpus()
+  return math.tointeger(tonumber(line_of "nproc")) or 1
+end
+
+--- Seconds of processor time, of both user and system, from the last line of the shell's `times`.
+local function processor_seconds(text)
+  local um, us, sm, ss = text:match("(%d+)m([%d.]+)s%s+(%d+)m([%d.]+)s%s*$")
+  return um and um * 60 + us + sm * 60 + ss or 0
+end
+
+--- Run all jobs, at most @width at a time, in their order; @done is called as each ends.
+---@param jobs { command: string, seconds: integer }[]
+---@param width integer
+---@param done fun(job: table, result: { out: string, code: integer, processor: number })
+function M.run(jobs, width, done)
+  local folder = line_of "mktemp -d /tmp/pmlua-pool-XXXXXX"
+  local numbers = {}
+  for i, job in ipairs(jobs) do
+    write(("%s/%d.sh"):format(folder, i), job.command .. "\n")
+    write(("%s/%d.seconds"):format(folder, i), tostring(job.seconds))
+    numbers[i] = i
+  end
+  write(folder .. "/list", table.concat(numbers, "\n") .. "\n")
+  write(folder .. "/worker", WORKER)
+  local pool <close> = assert(io.popen(("export POOL=%s; xargs -a $POOL/list -P %d -n 1 sh $POOL/worker"):format(folder, width)))
+  for line in pool:lines() do
+    local number, code = line:match("^(%d+) (%d+)$")
+    local at = folder .. "/" .. number
+    done(jobs[tonumber(number)], { out = read(at .. ".out"), code = tonumber(code),
+      processor = processor_seconds(read(at .. ".times")) })
+  end
+  os.execute("rm -rf " .. folder)
+end
+
+return M
