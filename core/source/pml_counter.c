@@ -4,6 +4,7 @@
 
 #include "base/pml_error.h"
 #include "base/pml_thread.h"
+#include "source/pml_breakpoint.h"
 #include "source/pml_counter_error.h"
 #include "source/pml_counter_private.h"
 #include "source/pml_rdpmc.h"
@@ -154,6 +155,7 @@ int pml_counter_open(struct pml_counter *c, const struct pml_event *ev, unsigned
   struct pml__counter_request q = {.ev = ev, .pmu = p->pmu, .joins = leader != NULL};
   struct perf_event_attr attr;
   int rc = resolve_target(t, p, &q.pid, &q.cpu);
+  if (rc == 0 && p->attr.type == PERF_TYPE_BREAKPOINT) rc = pml__breakpoint_check(ev->name);
   if (rc < 0) return rc;
   prepare_attr(&attr, p, t, q.joins, flags);
   q.attr = &attr;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* core/source/pml_event_list.c - the list of all events, and whether the kernel would open them. */
+#include "source/pml_breakpoint.h"
 #include "source/pml_event_internal.h"
 
 #include <errno.h>
@@ -59,6 +60,10 @@ static bool is_absence(int err) {
 bool pml__event_probe(const struct perf_event_attr *attr, int cpu, const char **reason) {
   int err = try_open(attr, cpu);
   *reason = "";
+  if (err == 0 && attr->type == PERF_TYPE_BREAKPOINT && pml__breakpoint_check("mem") < 0) {
+    *reason = "hardware breakpoints never fire on this machine (virtual machine?)";
+    return false;
+  }
   if (err == 0) return true;
   if ((err == -EACCES || err == -EPERM) && cpu < 0 && !attr->exclude_kernel) {
     /* Permission is checked before presence: only the permitted form tells whether there is anything to permit. */

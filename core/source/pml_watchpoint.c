@@ -5,6 +5,7 @@
 
 #include "base/pml_clock.h"
 #include "base/pml_error.h"
+#include "source/pml_breakpoint.h"
 #include "source/pml_watchpoint_store.h"
 
 #include <dirent.h>
@@ -219,7 +220,7 @@ int pml_watchpoint_available(void) {
   int fd = perf_open(&a, 0);
   if (fd < 0) return refused(&p, a, fd);
   (void)close(fd);
-  return 0;
+  return pml__breakpoint_check(p.name);
 #else
   return pml_fail(-ENOTSUP, "watchpoints are for x86-64: other CPUs report an access before it is made");
 #endif

@@ -59,8 +59,8 @@ PML_API int pml_watchpoint_check(const struct pml_watchpoint *p);
 
 /*
  * pml_watchpoint_available - can this process have watchpoints at all? Returns 0, -ENOTSUP (x86-64 only),
- * PML_EPARANOID, PML_EMODE (a kernel before Linux 5.13), PML_ENOTHERE (no breakpoints, as in some virtual machines),
- * -ENOSPC (all are taken) or -errno, with a detail. Cost: two syscalls.
+ * PML_EPARANOID, PML_EMODE (a kernel before Linux 5.13), PML_ENOTHERE (no breakpoints, or none that fire, as in some
+ * virtual machines), -ENOSPC (all are taken) or -errno, with a detail. Cost: two syscalls, at first five.
  */
 PML_API int pml_watchpoint_available(void);
 
