@@ -190,10 +190,10 @@ static void spin(uint64_t ns) {
 
 /*
  * Busy, then asleep. Time on the cpu is at least what the thread is billed (the bill leaves out interrupts and what a
- * host stole), and at most what went by outside the sleep. A thousandth for the clocks' own rates, and some us for each
+ * host stole), and at most what went by outside the sleep. A hundredth for the clocks' own rates, and 100 us for each
  * time that the thread left the cpu: the bill has more of a switch than the counters.
  */
-#define SWITCH_NS 10000u
+#define SWITCH_NS 100000u
 static uint64_t times_switched(void) {
   struct rusage r;
   getrusage(RUSAGE_THREAD, &r);
@@ -215,7 +215,7 @@ static void cpu_clocks(void) {
   asleep = ns_of(CLOCK_MONOTONIC_RAW) - asleep;
   pml_eventset_stop(s, v);
   wall[1] = ns_of(CLOCK_MONOTONIC_RAW);
-  uint64_t least = (billed[1] - billed[0]) / 1000 * 999 - SWITCH_NS * (times_switched() - switched);
+  uint64_t least = (billed[1] - billed[0]) / 100 * 99 - SWITCH_NS * (times_switched() - switched);
   uint64_t most = wall[1] - wall[0] - asleep + asleep / 4; /* waking and falling asleep are not free */
   for (int i = 0; i < 3; i++)
     CHECK(v[i] >= least && v[i] <= most, "%s: %llu ns lie between %llu ns billed and %llu ns outside the sleep",
