@@ -181,7 +181,8 @@ static void copyevent(const struct pml_eventset *set, size_t i, struct copy *c) 
 static int l_readings(lua_State *L) {
   struct handle *s = check(L);
   struct pml_reading r[PML_EVENTSET_MAX];
-  int err = pml_eventset_readings(s->set, r);
+  double scaled[PML_EVENTSET_MAX];
+  int err = pml_eventset_scaled(s->set, r, scaled);
   if (err < 0) return pml_pusherr(L, err, "eventset.readings");
   lua_createtable(L, s->n, 0);
   for (int i = 0; i < s->n; i++) {
@@ -190,12 +191,8 @@ static int l_readings(lua_State *L) {
     lua_createtable(L, 0, 5);
     lutil_setstr(L, "name", c.name);
     lutil_setreading(L, &r[i]);
-    if (c.info.type == PML_TYPE_DOUBLE) {
-      double d;
-      memcpy(&d, &r[i].raw, sizeof d);
-      lutil_setnum(L, "raw", d);
-      lutil_setnum(L, "scaled", d);
-    }
+    lutil_setnum(L, "scaled", scaled[i]);
+    if (c.info.type == PML_TYPE_DOUBLE) lutil_setnum(L, "raw", scaled[i]);
     lua_rawseti(L, -2, i + 1);
   }
   return 1;

@@ -165,11 +165,47 @@ int pml_eventset_accum(struct pml_eventset *s, uint64_t *values) {
   return rc;
 }
 
-static void add_part(const struct pml_eventset *s, const struct pml__eventset_part *p, struct pml_reading *r) {
+static struct pml_reading part_reading(const struct pml_eventset *s, const struct pml__eventset_part *p) {
   uint32_t block = s->group[p->group].offset;
-  r->raw += s->now[p->word] - s->base[p->word];
-  r->enabled_ns += s->now[block + PML__WORD_ENABLED] - s->base[block + PML__WORD_ENABLED];
-  r->running_ns += s->now[block + PML__WORD_RUNNING] - s->base[block + PML__WORD_RUNNING];
+  return (struct pml_reading){
+      .raw = s->now[p->word] - s->base[p->word],
+      .enabled_ns = s->now[block + PML__WORD_ENABLED] - s->base[block + PML__WORD_ENABLED],
+      .running_ns = s->now[block + PML__WORD_RUNNING] - s->base[block + PML__WORD_RUNNING],
+  };
+}
+
+/* Places count side by side, each for its own cpus: each is scaled by itself, and one that never ran adds 0. */
+static struct pml_reading side_by_side(const struct pml_reading *part, uint32_t n, double *scaled) {
+  struct pml_reading sum = {0};
+  *scaled = 0;
+  for (uint32_t i = 0; i < n; i++) {
+    sum.raw += part[i].raw;
+    sum.enabled_ns += part[i].enabled_ns;
+    sum.running_ns += part[i].running_ns;
+    if (part[i].running_ns > 0) *scaled += pml_reading_scaled(&part[i]);
+  }
+  return sum;
+}
+
+struct pml_reading pml__reading_of_turns(const struct pml_reading *part, uint32_t n) {
+  struct pml_reading sum = part[0];
+  for (uint32_t i = 1; i < n; i++) {
+    sum.raw += part[i].raw;
+    sum.running_ns += part[i].running_ns;
+    if (part[i].enabled_ns < sum.enabled_ns) sum.enabled_ns = part[i].enabled_ns;
+  }
+  if (sum.running_ns > sum.enabled_ns) sum.enabled_ns = sum.running_ns;
+  return sum;
+}
+
+static struct pml_reading perf_reading(const struct pml_eventset *s, const struct pml__eventset_info *e,
+                                       double *scaled) {
+  struct pml_reading part[PML_EVENT_PARTS_MAX] = {{0}}, all;
+  for (uint32_t p = 0; p < e->nparts; p++) part[p] = part_reading(s, &e->part[p]);
+  if (e->places) return side_by_side(part, e->nparts, scaled);
+  all = pml__reading_of_turns(part, e->nparts);
+  *scaled = pml_reading_scaled(&all);
+  return all;
 }
 
 static struct pml_reading clock_reading(const struct pml_eventset *s, enum pml_event_kind kind) {
@@ -178,22 +214,28 @@ static struct pml_reading clock_reading(const struct pml_eventset *s, enum pml_e
   return (struct pml_reading){.raw = kind == PML_EVENT_CLOCK_NS ? ns : ticks, .enabled_ns = ns, .running_ns = ns};
 }
 
-int pml_eventset_readings(struct pml_eventset *s, struct pml_reading *out) {
+int pml_eventset_scaled(struct pml_eventset *s, struct pml_reading *out, double *scaled) {
   uint64_t values[PML_EVENTSET_MAX] = {0};
   int rc = s->running ? snapshot(s, s->now, true) : 0;
   if (rc < 0) return rc;
   differences(s, values);
   for (uint32_t i = 0; i < s->n; i++) {
     const struct pml__eventset_info *e = &s->info[i];
-    if (e->kind != PML_EVENT_PERF) {
-      out[i] = clock_reading(s, e->kind);
-      if (e->kind == PML_EVENT_SDE || e->kind == PML_EVENT_PLUGIN || e->kind == PML_EVENT_SIM) out[i].raw = values[i];
+    if (e->kind == PML_EVENT_PERF) {
+      out[i] = perf_reading(s, e, &scaled[i]);
       continue;
     }
-    out[i] = (struct pml_reading){0};
-    for (uint32_t p = 0; p < e->nparts; p++) add_part(s, &e->part[p], &out[i]);
+    out[i] = clock_reading(s, e->kind);
+    if (e->kind == PML_EVENT_SDE || e->kind == PML_EVENT_PLUGIN || e->kind == PML_EVENT_SIM) out[i].raw = values[i];
+    scaled[i] = (double)out[i].raw;
+    if (pml_eventset_type(s, i) == PML_TYPE_DOUBLE) memcpy(&scaled[i], &out[i].raw, sizeof scaled[i]);
   }
   return rc;
+}
+
+int pml_eventset_readings(struct pml_eventset *s, struct pml_reading *out) {
+  double scaled[PML_EVENTSET_MAX];
+  return pml_eventset_scaled(s, out, scaled);
 }
 
 int pml_eventset_part(struct pml_eventset *s, size_t i, unsigned p, const char **pmu, struct pml_reading *out) {
@@ -202,8 +244,7 @@ int pml_eventset_part(struct pml_eventset *s, size_t i, unsigned p, const char *
   if (rc < 0) return rc;
   const struct pml__eventset_part *part = &s->info[i].part[p];
   *pmu = part->pmu;
-  *out = (struct pml_reading){0};
-  add_part(s, part, out);
+  *out = part_reading(s, part);
   return rc;
 }
 

@@ -88,10 +88,17 @@ PML_API int pml_eventset_accum(struct pml_eventset *set, uint64_t *values);
 
 /*
  * pml_eventset_readings - the same counts with the times that scaling needs, also since start: @out[size]. A clock has
- * enabled == running == ns since start, a software-defined event too; of a double, raw has the bits. For a hybrid
- * event, the sum of the parts' raw counts and times.
+ * enabled == running == ns since start, a software-defined event too; of a double, raw has the bits.
+ *
+ * Of an event of several parts, raw is the sum of the parts' counts. The parts of a hybrid event take turns: enabled is
+ * the time of the thread, once, and running is the time that any part counted. The places of an uncore event count side
+ * by side: enabled and running are sums over the places.
+ *
+ * pml_eventset_scaled - as readings, and scaled[size]: what pml_reading_scaled() makes of each reading, the sum of it
+ * over the places of an uncore event (a place that never ran adds 0; pml_eventset_part() tells which).
  */
 PML_API int pml_eventset_readings(struct pml_eventset *set, struct pml_reading *out);
+PML_API int pml_eventset_scaled(struct pml_eventset *set, struct pml_reading *out, double *scaled);
 
 /*
  * pml_eventset_part - part @p of event @i, hybrid or of packages: its PMU's name, with its place if it has one

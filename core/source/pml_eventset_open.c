@@ -232,6 +232,7 @@ static void describe(struct pml_eventset *s, const struct pml_event *ev) {
     e->kind = ev[i].kind;
     e->scale = ev[i].scale;
     e->nparts = ev[i].kind == PML_EVENT_PERF ? ev[i].nparts : 0;
+    e->places = e->nparts > 1 && ev[i].part[0].cpu_any >= 0;
     memcpy(e->name, ev[i].name, sizeof e->name);
     memcpy(e->unit, ev[i].unit, sizeof e->unit);
   }

@@ -44,6 +44,7 @@ struct pml__eventset_info {
   char unit[16];
   double scale;
   uint32_t nparts;
+  bool places; /* its parts are places that count side by side; else kinds of cores that take turns */
   struct pml__eventset_part part[PML_EVENT_PARTS_MAX];
 };
 
@@ -130,6 +131,14 @@ int pml__eventset_open_events(struct pml_eventset **set, const struct pml_event 
 int pml__eventset_snapshot(struct pml_eventset *s, uint64_t *snapshot,
                            bool times); /* without software-defined events */
 int pml__eventset_sde_snapshot(struct pml_eventset *s, uint64_t *snapshot, bool times); /* with them */
+
+/*
+ * pml__reading_of_turns - the reading of a hybrid event from those of its @n parts, of which one counts at a time.
+ * The kernel runs the enabled clock of every part while any of them counts: the time of the event is that of one part,
+ * and what was seen of it is the sum of their running times. The parts are enabled and read one after the other, so the
+ * shortest enabled time is taken, and running time beyond it is no time missed.
+ */
+struct pml_reading pml__reading_of_turns(const struct pml_reading *part, uint32_t n);
 
 /* Set @read and @snapshot by what is in the set, once that is known. */
 void pml__eventset_choose_read(struct pml_eventset *s);

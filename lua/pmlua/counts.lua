@@ -31,6 +31,7 @@ M.sources = { (require "pmlua.counts.resources"), (require "pmlua.counts.kernel"
 ---@field enabled_ns integer? time the event was to be counted
 ---@field running_ns integer? time it was; less: the value is scaled from raw
 ---@field raw integer?
+---@field idle string[]? parts of a hybrid event, or places, that never counted
 
 ---@class pmlua.CountOptions
 ---@field events? string[] nil: what there is

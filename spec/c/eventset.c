@@ -166,8 +166,10 @@ static void hybrid(void) {
   CHECK(is_faults(v[0], 21) && v[1] == 2 * v[0], "its value is the sum of its parts");
   const char *pmu = NULL;
   struct pml_reading r[2], p;
-  CHECK(pml_eventset_readings(s, r) == 0 && r[1].raw == v[1] && r[1].enabled_ns == 2 * r[0].enabled_ns,
-        "so are its times");
+  double scaled[2];
+  CHECK(pml_eventset_scaled(s, r, scaled) == 0 && r[1].raw == v[1] && scaled[1] == (double)v[1],
+        "its estimate, too: nothing was missed");
+  CHECK(r[1].enabled_ns == r[1].running_ns && r[1].running_ns >= 2 * r[0].running_ns, "and it ran all the time");
   bool seen = pml_eventset_part(s, 1, 1, &pmu, &p) == 0;
   CHECK(seen && strcmp(pmu, "cpu_atom") == 0 && p.raw == v[0], "and each part can be seen");
   CHECK(pml_eventset_part(s, 1, 2, &pmu, &p) == -ENOENT, "there is no third part");

@@ -123,14 +123,19 @@ local function ending(ended)
 end
 
 local function coverage(row)
-  if not row.running_ns or row.running_ns >= row.enabled_ns then return nil end
-  return ("scaled: counted %.0f %% of the time, %d raw"):format(100 * row.running_ns / row.enabled_ns, row.raw)
+  local said = {}
+  local percent = row.running_ns and ("%.0f"):format(100 * row.running_ns / row.enabled_ns)
+  if percent and row.running_ns < row.enabled_ns and percent ~= "100" then
+    said[1] = ("scaled: counted %s %% of the time, %d raw"):format(percent, row.raw)
+  end
+  if row.idle then said[#said + 1] = ("0 on %s, which never counted"):format(table.concat(row.idle, ", ")) end
+  return table.concat(said, "; ")
 end
 
 local function rows_of(result)
   local rows = {}
   for i, r in ipairs(result.rows) do
-    rows[i] = { r.event, r.value, r.unit, r.source, r.reason and "not counted: " .. r.reason or coverage(r) or "" }
+    rows[i] = { r.event, r.value, r.unit, r.source, r.reason and "not counted: " .. r.reason or coverage(r) }
   end
   return rows
 end

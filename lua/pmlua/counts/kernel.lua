@@ -25,6 +25,15 @@ local function attach(self, pid)
   end
 end
 
+--- Parts of an event that never got a counter: kinds of cores the command did not visit, or places in use by others.
+local function idle_parts(set, about)
+  local idle = {}
+  for _, part in ipairs(about.nparts > 1 and set:parts(1) or {}) do
+    if part.enabled_ns > 0 and part.running_ns == 0 then idle[#idle + 1] = part.pmu end
+  end
+  return #idle > 0 and idle or nil
+end
+
 local function row_of(self, i)
   local row = { event = self.names[i], unit = "", reason = self.reasons[i] }
   local set = self.sets[i]
@@ -41,7 +50,8 @@ local function row_of(self, i)
   if r.enabled_ns > 0 and r.running_ns == 0 then
     row.reason = "it never counted: its counters were in use"
   else
-    row.value = r.enabled_ns == r.running_ns and r.raw or r.scaled
+    row.value = r.enabled_ns == r.running_ns and r.raw or math.floor(r.scaled + 0.5)
+    row.idle = idle_parts(set, about)
     if about.scale ~= 1 then row.value = row.value * about.scale end
   end
   return row
