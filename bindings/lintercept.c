@@ -14,13 +14,21 @@ static void intercept_close(void *handle) {
 
 static const struct lutil_class intercept_class = {"interception", sizeof(struct handle), intercept_close};
 
+static bool is_set(lua_State *L, const char *key) {
+  lutil_field(L, 1, key);
+  bool is = lua_toboolean(L, -1);
+  lua_pop(L, 1);
+  return is;
+}
+
 static int l_install(lua_State *L) {
-  static const char *const known[] = {"lib", "sym", "not", NULL};
+  static const char *const known[] = {"lib", "sym", "not", "dlsym", NULL};
   lua_settop(L, 1);
   lutil_options(L, 1, known);
   const struct pml_intercept_options o = {.lib = lutil_stringfield(L, 1, "lib", NULL),
                                           .sym = lutil_stringfield(L, 1, "sym", NULL),
-                                          .but = lutil_stringfield(L, 1, "not", NULL)};
+                                          .but = lutil_stringfield(L, 1, "not", NULL),
+                                          .dlsym = is_set(L, "dlsym")};
   struct handle *h = lutil_new(L, &intercept_class, 0, 0);
   int err = pml_intercept_install(&o);
   if (err < 0) return pml_pusherr(L, err, "intercept.install");
@@ -34,13 +42,14 @@ static int l_stats(lua_State *L) {
   lutil_check(L, 1, &intercept_class);
   pml_intercept_stats(&s);
   pml_wrap_stats(&w);
-  lua_createtable(L, 0, 12);
+  lua_createtable(L, 0, 13);
   lutil_setint(L, "objects", s.objects);
   lutil_setint(L, "functions", s.functions);
   lutil_setint(L, "slots", s.slots);
   lutil_setint(L, "shared", s.shared);
   lutil_setint(L, "deep", s.deep);
   lutil_setint(L, "nested", s.nested);
+  lutil_setint(L, "unseen", s.unseen);
   lutil_setint(L, "wrapped", w.functions);
   lutil_setint(L, "missing", w.missing);
   lutil_setint(L, "unrecorded", w.unrecorded);

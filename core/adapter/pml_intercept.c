@@ -73,6 +73,8 @@ void pml__intercept_scan_new(void) {
  */
 static void after_fork_in_child(void) {
   static const pthread_mutex_t free_lock = PTHREAD_MUTEX_INITIALIZER;
+  pml__intercept_calls_forked();
+  pml__intercept_doors_forked();
   if (pthread_mutex_trylock(&whole) != 0) {
     pml__intercept_give_up();
     whole = free_lock;
@@ -136,5 +138,6 @@ void pml_intercept_stats(struct pml_intercept_stats *s) {
   *s = counts;
   pthread_mutex_unlock(&whole);
   s->functions = pml__intercept_functions();
+  s->unseen = pml__intercept_unseen();
   pml__intercept_calls_stats(s);
 }

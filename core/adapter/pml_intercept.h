@@ -23,16 +23,19 @@
  *
  * Seen through every kind of slot: bound when it is called or when the object is loaded, read-only or not, with a PLT
  * or (x86-64, gcc) without; functions chosen by others (IFUNC), versions of one name (two functions, one region),
- * libraries that are closed and opened again; and through pointers that the program or a library gets from dlsym() or
- * dlvsym().
+ * libraries that are closed and opened again; and, if @dlsym asks for it, through pointers that the program or a
+ * library gets from dlsym() or dlvsym(). Without it every address that a program can see is what it was: pointers of
+ * dlsym() are equal to the function's address, dladdr() knows them, and look-ups of chosen functions are counted. With
+ * it the thunk is what the program gets; one that compares addresses or asks dladdr(), as Ruby does, may then fail.
  *
  * Not seen: calls inside a library that do not go through its slots (-Bsymbolic, hidden functions); pointers in tables
  * that the loader filled (virtual functions, callbacks in static data); functions whose address, taken through a slot,
  * code also loads or compares, as comparisons must hold (on arm64 every slot but those of the PLT, since its calls
  * cannot be told from loads); calls of signal handlers that interrupt the recording itself, which are counted. Nor:
  * - objects of dlmopen(): another namespace has its own libc, with which nothing here is shared;
- * - what RTLD_NEXT and RTLD_DEFAULT give to a library, since that depends on its place among the others; to the
- *   program, RTLD_NEXT of what it defines itself, and what may be closed again, which the loader keeps for who asks;
+ * - with @dlsym, what RTLD_NEXT and RTLD_DEFAULT give to a library, since that depends on its place among the others;
+ * to the program, RTLD_NEXT of what it defines itself, and what may be closed again, which the loader keeps for who
+ * asks;
  * - slots of an object of dlopen() that the loader has not bound yet, if the function is found in two places (which
  *   comes first depends on how it was opened) or only in an object that may be closed before: they are looked at
  *   again with the next dlopen() or dlsym() that brings something;
@@ -61,6 +64,7 @@ struct pml_intercept_options {
   const char *but;    /* neither libraries nor functions with these names */
   const char *filter; /* a file of rules (pml_filter.h), which may leave out more; libraries are its files */
   const char *aside;  /* libraries of who measures: neither calls to them nor their own are of the program */
+  bool dlsym;         /* dlsym() gives thunks of chosen functions, which differ from the functions' addresses */
 };
 
 /*
@@ -82,7 +86,7 @@ PML_API int pml_intercept_install(const struct pml_intercept_options *o);
 
 /*
  * pml_intercept_remove - slots have their functions again. Calls under way return as they came, and their leaves are
- * raised; pointers that dlsym() gave stay good, and raise no more. Idempotent. Thread-safe.
+ * raised; thunks that dlsym() gave stay good, and raise no more. Idempotent. Thread-safe.
  */
 PML_API void pml_intercept_remove(void);
 
@@ -93,6 +97,7 @@ struct pml_intercept_stats {
   uint64_t shared;    /* slots of chosen functions left alone: their code also takes the address */
   uint64_t deep;      /* calls not recorded: too many under way */
   uint64_t nested;    /* calls not recorded: made by the recording itself, or by a handler that interrupted it */
+  uint64_t unseen;    /* look-ups of chosen functions by dlsym(): calls by these pointers are not seen */
 };
 PML_API void pml_intercept_stats(struct pml_intercept_stats *s);
 

@@ -281,3 +281,8 @@ void pml__intercept_calls_stats(struct pml_intercept_stats *s) {
   s->deep = __atomic_load_n(&deep, __ATOMIC_RELAXED);
   s->nested = __atomic_load_n(&pml__intercept_nested, __ATOMIC_RELAXED);
 }
+
+void pml__intercept_calls_forked(void) {
+  __atomic_store_n(&deep, 0, __ATOMIC_RELAXED);
+  __atomic_store_n(&pml__intercept_nested, 0, __ATOMIC_RELAXED);
+}

@@ -210,8 +210,9 @@ static bool same(const char *a, const char *b) {
 
 static struct pml__choice *made_before(const struct pml_intercept_options *o) {
   struct pml__choice *c = choices;
-  while (c != NULL && !(c->filter == NULL && o->filter == NULL && same(c->lib.asked, o->lib) &&
-                        same(c->sym.asked, o->sym) && same(c->but.asked, o->but) && same(c->aside.asked, o->aside)))
+  while (c != NULL &&
+         !(c->filter == NULL && o->filter == NULL && same(c->lib.asked, o->lib) && same(c->sym.asked, o->sym) &&
+           same(c->but.asked, o->but) && same(c->aside.asked, o->aside) && c->dlsym == o->dlsym))
     c = c->next;
   return c;
 }
@@ -230,6 +231,7 @@ static void discard(struct pml__choice *c) {
 }
 
 static int fill(struct pml__choice *c, const struct pml_intercept_options *o) {
+  c->dlsym = o->dlsym;
   if (!compile(&c->lib, o->lib) || !compile(&c->sym, o->sym) || !compile(&c->but, o->but) ||
       !compile(&c->aside, o->aside))
     return pml_fail(-ENOMEM, "no memory for what to intercept");

@@ -32,6 +32,7 @@ struct pml__choice {
   struct pml__choice *next; /* all that ever were: a dlsym() may be reading one */
   struct pml__patterns lib, sym, but, aside;
   struct pml_filter *filter;
+  bool dlsym; /* what dlsym() gives is a thunk */
 };
 
 /*

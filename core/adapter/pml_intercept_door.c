@@ -1,5 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/adapter/pml_intercept_door.c - dlopen, dlsym and dlvsym of the program: what they bring is intercepted, too. */
+/*
+ * core/adapter/pml_intercept_door.c - dlopen, dlsym and dlvsym of the program: what they bring is intercepted, too.
+ *
+ * A pointer that dlsym() gave can be compared with the function's address and looked up by dladdr(), so it stays what
+ * it is, unless the choice asks for thunks; look-ups of chosen functions are counted instead.
+ */
 #include "adapter/pml_intercept_choice.h"
 #include "adapter/pml_intercept_object.h"
 #include "adapter/pml_intercept_private.h"
@@ -25,6 +30,12 @@ void *pml__intercept_dlvsym(void *handle, const char *name, const char *version)
 /* Of all that the program sees. Unlike RTLD_DEFAULT it binds nothing to whom asks: what is found may be closed. */
 void *pml__intercept_global;
 static uintptr_t program_lo, program_hi;
+static uint64_t unseen; /* atomic: look-ups of chosen functions whose calls are not seen */
+
+static const char *file_of(const char *path) {
+  const char *slash = strrchr(path, '/');
+  return slash != NULL ? slash + 1 : path;
+}
 
 /* ---- which there are ---- */
 
@@ -96,7 +107,10 @@ bool pml__intercept_takes_dlopen(const char *file, int mode, const void *caller)
 void *pml__intercept_dlopen(const char *file, int mode) {
   void *handle = pml__intercept_real_dlopen(file, mode);
   int saved = errno;
-  if (handle != NULL) pml__intercept_scan_new();
+  if (handle != NULL) {
+    pml__intercept_scan_new();
+    (void)dlerror(); /* of a look-up of ours: it is no error of the program */
+  }
   errno = saved;
   return handle;
 }
@@ -124,42 +138,70 @@ static bool stays(uintptr_t address) {
   return is;
 }
 
+/* Whether @at, found as @name, is a function that is chosen, of @o, whose path is to be freed in any case. */
+static bool is_chosen(const struct pml__choice *c, void *at, const char *name, struct pml__object *o) {
+  size_t n = strlen(name);
+  *o = (struct pml__object){0};
+  if (!pml__choice_function(c, name, n) || !pml__object_at(o, (uintptr_t)at)) return false;
+  struct pml__wrap_list wrapped = pml__wrap_listed(o);
+  if (!pml__choice_library(c, o->path, o->program) || !pml__object_exports(o, name, (uintptr_t)at) ||
+      pml__wrap_lists(&wrapped, name))
+    return false;
+  pml__choice_note(c, name, n);
+  return true;
+}
+
+/* What the program shall get for what was found: that, or its thunk. */
+static void *given(void *at, const char *name) {
+  const struct pml__choice *c = pml__intercept_chosen();
+  uintptr_t thunk = 0;
+  struct pml__object o;
+  if (c == NULL || at == NULL) return at;
+  int saved = errno;
+  bool is = is_chosen(c, at, name, &o);
+  if (is && c->dlsym) thunk = pml__intercept_thunk((uintptr_t)at, name, file_of(o.path));
+  if (is && thunk == 0) __atomic_fetch_add(&unseen, 1, __ATOMIC_RELAXED);
+  free(o.path);
+  (void)dlerror(); /* of a look-up of ours */
+  errno = saved;
+  return thunk != 0 ? (void *)thunk : at; /* NOLINT(performance-no-int-to-ptr) */
+}
+
+static void *look_up(const char *name, const char *version) {
+  return version != NULL ? pml__intercept_real_dlvsym(pml__intercept_global, name, version)
+                         : pml__intercept_real_dlsym(pml__intercept_global, name);
+}
+
 /*
  * What the special handles stand for depends on the caller. For the program RTLD_DEFAULT is all that is global, and
- * RTLD_NEXT the same without the program itself. What the loader would keep for the caller's sake is left to it.
+ * RTLD_NEXT the same without the program itself. What the loader would keep for the caller's sake is left to it. The
+ * loader's own call, which follows, forgets the errors of ours.
  */
-static bool takes(void *handle, const char *name, const char *version, const void *caller) {
+static bool takes_special(const void *handle, const char *name, const char *version, uintptr_t caller) {
+  const struct pml__choice *c = pml__intercept_chosen();
+  if (c == NULL || name == NULL || (handle == RTLD_NEXT && is_wrapper(caller, name))) return false;
+  if (c->dlsym && !is_program(caller)) return false;
+  void *at = look_up(name, version);
+  if (!c->dlsym) (void)given(at, name); /* it is counted */
+  return c->dlsym && at != NULL && (handle == RTLD_DEFAULT || !is_program((uintptr_t)at)) && stays((uintptr_t)at);
+}
+
+static bool takes(const void *handle, const char *name, const char *version, const void *caller) {
   if (handle != RTLD_DEFAULT && handle != RTLD_NEXT) return true;
-  if (!is_program((uintptr_t)caller) || name == NULL) return false;
   int saved = errno;
-  if (handle == RTLD_NEXT && is_wrapper((uintptr_t)caller, name)) return false;
-  void *at = version != NULL ? pml__intercept_real_dlvsym(pml__intercept_global, name, version)
-                             : pml__intercept_real_dlsym(pml__intercept_global, name);
-  bool good = at != NULL && (handle == RTLD_DEFAULT || !is_program((uintptr_t)at)) && stays((uintptr_t)at);
+  bool does = takes_special(handle, name, version, (uintptr_t)caller);
   errno = saved;
-  return good;
+  return does;
 }
 
 static void *of_all(void *handle) {
   return handle == RTLD_DEFAULT || handle == RTLD_NEXT ? pml__intercept_global : handle;
 }
 
-/* The thunk for what was found, if that is a function that is chosen; else what was found. */
-static void *found(void *at, const char *name) {
-  const struct pml__choice *c = pml__intercept_chosen();
-  struct pml__object o = {0};
-  uintptr_t address = (uintptr_t)at, thunk = 0;
-  size_t n = strlen(name);
-  if (c == NULL || !pml__choice_function(c, name, n) || !pml__object_at(&o, address)) return at;
-  struct pml__wrap_list wrapped = pml__wrap_listed(&o);
-  if (pml__choice_library(c, o.path, o.program) && pml__object_exports(&o, name, address) &&
-      !pml__wrap_lists(&wrapped, name)) {
-    const char *slash = strrchr(o.path, '/');
-    pml__choice_note(c, name, n);
-    thunk = pml__intercept_thunk(address, name, slash != NULL ? slash + 1 : o.path);
-  }
-  free(o.path);
-  return thunk != 0 ? (void *)thunk : at; /* NOLINT(performance-no-int-to-ptr) */
+static void scan_new(void) {
+  int saved = errno;
+  pml__intercept_scan_new();
+  errno = saved;
 }
 
 bool pml__intercept_takes_dlsym(void *handle, const char *name, const void *caller) {
@@ -167,14 +209,8 @@ bool pml__intercept_takes_dlsym(void *handle, const char *name, const void *call
 }
 
 void *pml__intercept_dlsym(void *handle, const char *name) {
-  int saved = errno;
-  pml__intercept_scan_new();
-  errno = saved;
-  void *at = pml__intercept_real_dlsym(of_all(handle), name);
-  saved = errno;
-  if (at != NULL) at = found(at, name);
-  errno = saved;
-  return at;
+  scan_new();
+  return given(pml__intercept_real_dlsym(of_all(handle), name), name);
 }
 
 bool pml__intercept_takes_dlvsym(void *handle, const char *name, const char *version, const void *caller) {
@@ -182,12 +218,16 @@ bool pml__intercept_takes_dlvsym(void *handle, const char *name, const char *ver
 }
 
 void *pml__intercept_dlvsym(void *handle, const char *name, const char *version) {
-  int saved = errno;
-  pml__intercept_scan_new();
-  errno = saved;
-  void *at = pml__intercept_real_dlvsym(of_all(handle), name, version);
-  saved = errno;
-  if (at != NULL) at = found(at, name);
-  errno = saved;
-  return at;
+  scan_new();
+  return given(pml__intercept_real_dlvsym(of_all(handle), name, version), name);
+}
+
+/* ---- how many ---- */
+
+uint64_t pml__intercept_unseen(void) {
+  return __atomic_load_n(&unseen, __ATOMIC_RELAXED);
+}
+
+void pml__intercept_doors_forked(void) {
+  __atomic_store_n(&unseen, 0, __ATOMIC_RELAXED); /* the parent's are told by the parent */
 }

@@ -25,6 +25,7 @@ extern
 
 int pml__intercept_calls_prepare(void);
 void pml__intercept_calls_stats(struct pml_intercept_stats *s);
+void pml__intercept_calls_forked(void);                              /* counts begin again in the child */
 extern __attribute__((visibility("hidden"))) bool pml__intercept_on; /* atomic: calls are recorded */
 
 /*
@@ -73,6 +74,8 @@ struct pml__intercept_door {
 const struct pml__intercept_door *pml__intercept_door_named(const char *name);
 uintptr_t pml__intercept_behind_door(uintptr_t address); /* 0: it is none */
 void pml__intercept_doors_prepare(void);
+void pml__intercept_doors_forked(void);
+uint64_t pml__intercept_unseen(void); /* look-ups of chosen functions whose calls are not seen */
 
 /* The true ones, also where this code is part of a program whose slots are filled. */
 extern void *(*pml__intercept_real_dlopen)(const char *file, int mode);

@@ -3,9 +3,9 @@
  * core/preload/record.c - the calls of a program that was never changed: LD_PRELOAD=libpmlua-record.so.
  *
  * PMLUA_RECORD_DIR: the folder for results, which must exist; without it nothing happens. PMLUA_RECORD_LIB, _SYM, _NOT:
- * patterns as in pml_intercept.h; _FILTER: a filter file. PMLUA_RECORD_TRACE=1: every enter and leave beside the
- * profile, for a trace; PMLUA_RECORD_FLOW=1: for graphs of their flow; for those alone PMLUA_RECORD_MAX_DEPTH,
- * PMLUA_RECORD_MAX_CALLS and PMLUA_RECORD_MIN_NS are limits.
+ * patterns as in pml_intercept.h; _FILTER: a filter file; _DLSYM=1: dlsym() gives thunks. PMLUA_RECORD_TRACE=1: every
+ * enter and leave beside the profile, for a trace; PMLUA_RECORD_FLOW=1: for graphs of their flow; for those alone
+ * PMLUA_RECORD_MAX_DEPTH, PMLUA_RECORD_MAX_CALLS and PMLUA_RECORD_MIN_NS are limits.
  *
  * $SCOREP_METRIC_PLUGINS: metric plugins to load. Their synchronous metrics are events of each call, beside those of
  * PMLUA_RECORD_EVENTS; series of others are in PID.series when the process exits. A forked child has none of them.
@@ -73,9 +73,10 @@ static void say_counts(struct text *t) {
   struct pml_profile_stats p;
   pml_intercept_stats(&s);
   pml_profile_stats(record.profile, &p);
-  say(t, "objects\t%llu\nfunctions\t%llu\nslots\t%llu\nshared\t%llu\ndeep\t%llu\nnested\t%llu\n",
+  say(t, "objects\t%llu\nfunctions\t%llu\nslots\t%llu\nshared\t%llu\ndeep\t%llu\nnested\t%llu\nunseen\t%llu\n",
       (unsigned long long)s.objects, (unsigned long long)s.functions, (unsigned long long)s.slots,
-      (unsigned long long)s.shared, (unsigned long long)s.deep, (unsigned long long)s.nested);
+      (unsigned long long)s.shared, (unsigned long long)s.deep, (unsigned long long)s.nested,
+      (unsigned long long)s.unseen);
   say(t, "threads\t%u\nunmatched\t%llu\ndropped\t%llu\nabandoned\t%llu\n", p.threads, (unsigned long long)p.unmatched,
       (unsigned long long)p.dropped, (unsigned long long)p.abandoned);
 }
@@ -274,8 +275,12 @@ static void start_in_child(void) {
 
 __attribute__((constructor)) static void start_in_program(void) {
   const char *dir = getenv("PMLUA_RECORD_DIR");
-  struct pml_intercept_options o = {getenv("PMLUA_RECORD_LIB"), getenv("PMLUA_RECORD_SYM"), getenv("PMLUA_RECORD_NOT"),
-                                    getenv("PMLUA_RECORD_FILTER"), NULL};
+  struct pml_intercept_options o = {getenv("PMLUA_RECORD_LIB"),
+                                    getenv("PMLUA_RECORD_SYM"),
+                                    getenv("PMLUA_RECORD_NOT"),
+                                    getenv("PMLUA_RECORD_FILTER"),
+                                    NULL,
+                                    number("PMLUA_RECORD_DLSYM") == 1};
   if (dir == NULL || dir[0] == '\0' || strlen(dir) >= sizeof record.dir) return;
   int saved = errno;
   memcpy(record.dir, dir, strlen(dir) + 1);

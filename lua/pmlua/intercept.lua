@@ -185,8 +185,9 @@ function Interception:functions()
   return list
 end
 
---- What was looked at, and what is missing: objects, slots, functions, shared, nested, deep; of wrappers wrapped, missing,
---- unrecorded, texts, nameless (core/adapter/pml_wrap.h); of events threads, events, dropped, unmatched, refused.
+--- What was looked at, and what is missing: objects, slots, functions, shared, nested, deep, unseen (look-ups by dlsym() of
+--- chosen functions); of wrappers wrapped, missing, unrecorded, texts, nameless (core/adapter/pml_wrap.h); of events
+--- threads, events, dropped, unmatched, refused.
 ---@return table<string, integer>
 function Interception:stats()
   return merged(self.last or self.installed:stats(), self.buffer and self.buffer:stats())
@@ -218,7 +219,7 @@ local function patterns(options, key)
   return value
 end
 
-local known = { lib = true, sym = true, ["not"] = true, keep = true, records = true, threads = true }
+local known = { lib = true, sym = true, ["not"] = true, keep = true, records = true, threads = true, dlsym = true }
 
 local function checked(options)
   if options ~= nil and type(options) ~= "table" then error("intercept: a table of options is needed", 3) end
@@ -230,8 +231,11 @@ local function checked(options)
   if keep ~= "events" and keep ~= "profile" and type(keep) ~= "function" then
     error("intercept: option 'keep' must be 'events', 'profile' or a function", 3)
   end
-  return keep, { lib = patterns(options, "lib"), sym = patterns(options, "sym"), ["not"] = patterns(options, "not") },
-    { records = options.records, threads = options.threads }
+  if options.dlsym ~= nil and type(options.dlsym) ~= "boolean" then
+    error("intercept: option 'dlsym' must be true or false", 3)
+  end
+  return keep, { lib = patterns(options, "lib"), sym = patterns(options, "sym"), ["not"] = patterns(options, "not"),
+    dlsym = options.dlsym }, { records = options.records, threads = options.threads }
 end
 
 local function fresh(keep)
@@ -243,7 +247,8 @@ end
 ---@param options? table
 --- lib: whose functions (every library but libc, the loader and pmlua); sym: which; not: neither libraries nor functions
 --- of these names. keep: "events" (and totals), "profile" (totals alone), or who says that per function, or false.
---- records: of a thread's ring (65536); threads: that have rings (64).
+--- records: of a thread's ring (65536); threads: that have rings (64). dlsym: calls by pointers that dlsym() gives from
+--- now on, too; these pointers then differ from the functions' addresses.
 ---@return pmlua.Interception?
 ---@return string? err
 ---@return string? code

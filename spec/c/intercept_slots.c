@@ -356,7 +356,7 @@ static void variants(const char *self) {
 }
 
 int main(int argc, char **argv) {
-  struct pml_intercept_options o = {.lib = "libintercept:slots_*:leaf_*"};
+  struct pml_intercept_options o = {.lib = "libintercept:slots_*:leaf_*", .dlsym = true};
   const char *slash = strrchr(argv[0], '/');
   snprintf(folder, sizeof folder, "%.*s", slash != NULL ? (int)(slash - argv[0]) : 1, slash != NULL ? argv[0] : ".");
   bound("without interception");

@@ -13,7 +13,7 @@ local function shell(text)
   return support.shell_in(dir, text)
 end
 
---- The figures of a recording by function name.
+--- The figures of a recording by function name, all of it, the status, what else was printed, and on standard error.
 local function recorded(arguments)
   local status, out, err = shell(command .. " record --json " .. arguments)
   local text = out:match("\n?({\n.*)$")
@@ -21,7 +21,7 @@ local function recorded(arguments)
   local calls = json.decode(text)
   local by_name = {}
   for _, f in ipairs(calls.functions) do by_name[f.name] = f end
-  return by_name, calls, status, out:sub(1, #out - #text)
+  return by_name, calls, status, out:sub(1, #out - #text), err
 end
 
 --- A program linked with zlib: sums `argv[1]` pieces in a child process each and itself, leaves by `how`.
@@ -57,6 +57,22 @@ int main(void) {
 }
 ]]
 
+--- Whether what it finds is what it was linked to, wherever it looks, and who has it.
+local identity = [[
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <stdio.h>
+#include <zlib.h>
+int main(void) {
+  void *library = dlopen("libz.so.1", RTLD_NOW), *own = (void *)crc32, *found = dlsym(library, "crc32");
+  Dl_info info;
+  int known = dladdr(found, &info) && info.dli_sname;
+  printf("%d %d %d %s\n", found == own, dlsym(RTLD_DEFAULT, "crc32") == own, dlsym(RTLD_NEXT, "crc32") == own,
+         known ? info.dli_sname : "-");
+  return crc32(0, (const Bytef *)"pmlua", 5) == 0;
+}
+]]
+
 describe("pmlua record", function()
   setup(function()
     dir = io.popen("mktemp -d"):read("l")
@@ -77,7 +93,21 @@ describe("pmlua record", function()
   it("sees what a program finds that has addresses of its own for functions of the loader", function()
     support.spit(dir .. "/finder.c", finder)
     assert.equal(0, (shell("gcc -O1 -fno-pie -no-pie finder.c -o finder -lz")))
-    assert.equal(7, recorded("-o found --sym adler32 -- ./finder").adler32.calls)
+    assert.equal(7, recorded("-o found --dlsym --sym adler32 -- ./finder").adler32.calls)
+    local by_name, _, status, _, said = recorded("-o plain --sym adler32 -- ./finder")
+    assert.same({ 0 }, { status, by_name.adler32 })
+    assert.truthy(said:find("look-ups by dlsym of selected functions: 1; calls by these pointers were not recorded", 1, true))
+  end)
+
+  it("leaves every pointer that a program can compare or look up as it was", function()
+    support.spit(dir .. "/identity.c", identity)
+    assert.equal(0, (shell("gcc -O1 -fPIE -pie identity.c -o identity -lz")))
+    local _, plain = shell("./identity")
+    assert.equal("1 1 1 crc32\n", plain)
+    for i, options in ipairs { "", "--trace" } do
+      local status, out = shell(("%s record %s -o same%d -- ./identity 2>/dev/null"):format(command, options, i))
+      assert.same({ 0, plain }, { status, out })
+    end
   end)
 
   it("has the results of a process that leaves by _exit or abort", function()

@@ -24,6 +24,8 @@ itself: short functions look longer than they are.
   --sym GLOB   only these functions
   --not GLOB   neither libraries nor functions with these names
   --filter FILE   a filter file as Score-P reads them, in addition
+  --dlsym      record calls by pointers that dlsym gives, too. They then differ from the functions' addresses: a program
+               that compares them or asks dladdr, as Ruby does, may fail
   --event NAME    what each function's own calls add to this event (pmlua events), not what calls inside them add; may be
                repeated. Each call then reads it twice; a program that closes all descriptors must not be counted
   --plugin NAME[:METRICS]   load Score-P's metric plugin libNAME.so into the program (and those of SCOREP_METRIC_PLUGINS),
@@ -128,6 +130,7 @@ local function words_of(o, library, dir)
   for _, name in ipairs(variables) do
     words[#words + 1] = o[name] and ("PMLUA_RECORD_%s=%s"):format(name, o[name])
   end
+  if o.DLSYM then words[#words + 1] = "PMLUA_RECORD_DLSYM=1" end
   if o.trace then words[#words + 1] = "PMLUA_RECORD_TRACE=1" end
   if o.flow then words[#words + 1] = "PMLUA_RECORD_FLOW=1" end
   if o.plugins then table.move(o.plugins, 1, #o.plugins, #words + 1, words) end

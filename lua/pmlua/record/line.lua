@@ -10,7 +10,8 @@ local flowgraph = require "pmlua.flowgraph"
 local M = {}
 
 local BITS = { ["--max-depth"] = 31, ["--max-calls"] = 31, ["--min-duration"] = 60 }
-local flags = { ["--trace"] = "trace", ["--profile"] = "profile", ["--json"] = "json", ["--flow"] = "flow" }
+local flags = { ["--trace"] = "trace", ["--profile"] = "profile", ["--json"] = "json", ["--flow"] = "flow",
+  ["--dlsym"] = "DLSYM" }
 local keys = {
   ["--lib"] = "LIB", ["--sym"] = "SYM", ["--not"] = "NOT", ["--filter"] = "FILTER", ["--event"] = "EVENTS",
   ["--plugin"] = "PLUGINS", ["--metric"] = "METRICS", ["--every"] = "EVERY", ["--flow"] = "flow_file",
