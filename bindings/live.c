@@ -6,13 +6,14 @@
 
 #include <dlfcn.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <math.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/eventfd.h>
+#include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <time.h>
@@ -38,10 +39,50 @@ static struct {
   struct live *live;
   struct live *left; /* by forks: their memory cannot be freed, as it may have been in use */
   struct function *functions;
+  bool *here;      /* true; the kernel clears it in the memory of a forked child (MADV_WIPEONFORK). NULL: not known */
+  struct stat err; /* what stderr was at the start */
 } service = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
+/* A child's. Its parent's connections end nevertheless: the service shuts them down before it closes. */
+static void close_copies(struct live *l) {
+  live_descriptor_close(&l->listener, false);
+  live_descriptor_close(&l->wake, false);
+  live_descriptor_close(&l->woken, false);
+  for (int i = 0; i < LIVE_CONNECTIONS; i++) live_descriptor_close(&l->socket[i], false);
+}
+
+/*
+ * A child that was made without the C library's fork handlers (_Fork, clone, fork as a system call) has neither the
+ * service's thread nor, maybe, whoever held the lock. It is not served, and leaves its parent's socket alone.
+ */
+static void orphan(void) {
+  service.lock = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
+  service.starting = false;
+  *service.here = true;
+  struct live *l = service.live;
+  if (l == NULL) return;
+  service.live = NULL;
+  atomic_store(&l->stopping, true);
+  close_copies(l);
+  l->next = service.left;
+  service.left = l;
+}
+
 void live__lock(void) {
+  if (PML_UNLIKELY(service.here != NULL && !*service.here)) orphan();
   pthread_mutex_lock(&service.lock);
+}
+
+/* One that shares our memory (vfork) is no other: nothing is cleared there, and the thread is. */
+static void know_children(void) {
+  size_t bytes = (size_t)sysconf(_SC_PAGESIZE);
+  bool *page = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (page == MAP_FAILED) return;
+  *page = true;
+  if (madvise(page, bytes, MADV_WIPEONFORK) == 0)
+    service.here = page;
+  else
+    munmap(page, bytes); /* before Linux 4.14 */
 }
 
 void live__unlock(void) {
@@ -58,18 +99,34 @@ double live__now(void) {
   return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
 }
 
-ino_t live__inode(int fd) {
-  struct stat st;
-  return fstat(fd, &st) == 0 ? st.st_ino : 0;
+int live__wake_pair(struct live *l) {
+  int fd[2];
+  if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, fd) != 0)
+    return pml_fail(-errno, "no socket to wake the service by: %s", strerror(errno));
+  live_descriptor_close(&l->wake, false);
+  live_descriptor_close(&l->woken, false);
+  live_descriptor_take(&l->wake, fd[0]);
+  live_descriptor_take(&l->woken, fd[1]);
+  return 0;
 }
 
-/* The program may have closed our eventfd and have a file of that number: an eventfd is of no type. */
 bool live__wake(const struct live *l) {
-  struct stat st;
-  if (l->wake < 0) return true;
-  if (fstat(l->wake, &st) != 0 || (st.st_mode & S_IFMT) != 0) return false;
-  (void)eventfd_write(l->wake, 1); /* it counts; full is as good */
+  if (!live_descriptor_held(&l->wake)) return true;
+  int fd = live_descriptor_get(&l->wake);
+  if (fd < 0) return false;
+  (void)send(fd, "", 1, MSG_NOSIGNAL | MSG_DONTWAIT); /* full is as good */
   return true;
+}
+
+/*
+ * A program that closed every descriptor may have data in what is number 2 now. What is written to is what was stderr
+ * at the start, or a terminal, or a file that is appended to.
+ */
+static bool is_stderr(void) {
+  struct stat st;
+  if (fstat(STDERR_FILENO, &st) != 0) return false;
+  if (st.st_dev == service.err.st_dev && st.st_ino == service.err.st_ino) return true;
+  return isatty(STDERR_FILENO) || (S_ISREG(st.st_mode) && (fcntl(STDERR_FILENO, F_GETFL) & O_APPEND) != 0);
 }
 
 /* stderr's lock is the application's, and whoever reads its stderr may be slow. */
@@ -82,7 +139,7 @@ void live__say(const char *fmt, ...) {
   if (n < 0) return;
   size_t length = 7 + ((size_t)n < sizeof line - 8 ? (size_t)n : sizeof line - 9);
   line[length++] = '\n';
-  if (write(STDERR_FILENO, line, length) < 0) return; /* there is nobody else to tell */
+  if (!is_stderr() || write(STDERR_FILENO, line, length) < 0) return; /* there is nobody else to tell */
 }
 
 /* --- the application's functions --- */
@@ -171,12 +228,9 @@ void live__wait(struct live *l, double until) {
 
 void live__free(struct live *l) {
   if (l == NULL) return;
-  int listener = atomic_load(&l->listener);
-  if (listener >= 0 && live__inode(listener) == l->inode) {
-    shutdown(listener, SHUT_RDWR); /* a child that was forked in the meantime may have a copy */
-    close(listener);
-  }
-  if (l->wake >= 0 && live__wake(l)) close(l->wake);
+  live_descriptor_close(&l->listener, true); /* a child that was forked in the meantime may have a copy */
+  live_descriptor_close(&l->wake, false);
+  live_descriptor_close(&l->woken, false);
   pthread_cond_destroy(&l->stopped);
   free(l->rules_file);
   free(l->mail.file);
@@ -195,10 +249,11 @@ static struct live *new_live(const char *name, bool inherited) {
   pthread_cond_init(&l->stopped, &monotonic);
   pthread_condattr_destroy(&monotonic);
   l->rules.due = HUGE_VAL;
-  atomic_init(&l->listener, -1);
-  for (int i = 0; i < LIVE_CONNECTIONS; i++) atomic_init(&l->connection[i].fd, -1);
-  l->wake = inherited ? -1 : eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-  if (inherited || l->wake >= 0) return l;
+  live_descriptor_none(&l->listener);
+  live_descriptor_none(&l->wake);
+  live_descriptor_none(&l->woken);
+  for (int i = 0; i < LIVE_CONNECTIONS; i++) live_descriptor_none(&l->socket[i]);
+  if (inherited || live__wake_pair(l) == 0) return l;
   live__free(l);
   return NULL;
 }
@@ -238,8 +293,7 @@ static int create(struct live **live, const struct pmlua_live_options *o) {
     err = fd < 0 ? fd : 0;
   }
   if (err == 0) {
-    atomic_store(&l->listener, fd);
-    l->inode = live__inode(fd);
+    live_descriptor_take(&l->listener, fd);
     err = start_thread(l);
     if (err < 0 && fd >= 0) unlink(l->path);
   }
@@ -274,8 +328,7 @@ static int add_socket(struct live *l, const struct pmlua_live_options *o) {
   l->unasked = false;
   live_socket_name(l->name, o->name);
   memcpy(l->path, path, sizeof path);
-  l->inode = live__inode(fd);
-  atomic_store(&l->listener, fd);
+  live_descriptor_take(&l->listener, fd);
   (void)live__wake(l);
   live__unlock();
   return 0;
@@ -372,20 +425,6 @@ int pmlua_live_path(char *path, size_t size) {
 
 /* --- fork --- */
 
-/* The lock is held by who forks, so that nothing is half-done in the child, apart from what the service's thread owns:
- * that is left alone, but for the descriptors, which are atomic. A connection's other end sees its end nevertheless,
- * because the service shuts it down before it closes. */
-static void close_copies(struct live *l) {
-  int fd = atomic_exchange(&l->listener, -1);
-  if (fd >= 0) close(fd);
-  if (l->wake >= 0) close(l->wake);
-  l->wake = -1;
-  for (int i = 0; i < LIVE_CONNECTIONS; i++) {
-    fd = atomic_exchange(&l->connection[i].fd, -1);
-    if (fd >= 0) close(fd);
-  }
-}
-
 /* Returns NULL when the child cannot be served: it runs on without. */
 static struct live *heir(const struct live *l) {
   struct live *n = new_live(l->name, true);
@@ -400,8 +439,13 @@ static struct live *heir(const struct live *l) {
   return NULL;
 }
 
+/*
+ * The lock is held by who forks, so that nothing is half-done in the child, apart from what the service's thread owns:
+ * that is left alone, but for the descriptors.
+ */
 static void in_child(void) {
   struct live *l = service.live;
+  if (service.here != NULL) *service.here = true;
   service.starting = false;
   service.live = NULL;
   if (l != NULL) {
@@ -424,6 +468,8 @@ static void stay_loaded(void) {
 
 static void prepare(void) {
   stay_loaded();
+  know_children();
+  if (fstat(STDERR_FILENO, &service.err) != 0) service.err = (struct stat){0};
   (void)pthread_atfork(live__lock, live__unlock, in_child);
   (void)atexit(at_exit);
 }

@@ -15,6 +15,7 @@
 #ifndef LIVE_H
 #define LIVE_H
 
+#include "live_descriptor.h"
 #include "live_frame.h"
 #include "live_socket.h"
 #include "pmlua.h"
@@ -39,8 +40,7 @@ struct live_session {
 };
 
 struct live_connection {
-  _Atomic int fd; /* -1: free. Written by the service's thread, read by a forked child, which closes its copy */
-  ino_t inode;    /* of the socket: see live__inode() */
+  struct live_descriptor *socket; /* in struct live */
   struct live_frame question;
   char input[LIVE_INPUT]; /* read, but not yet taken: from @from to @to */
   size_t from, to;
@@ -66,13 +66,13 @@ struct live_mail {
 
 struct live {
   /* Constant while the thread runs. */
-  bool inherited; /* the process was forked: socket and eventfd are made later, by the thread */
+  bool inherited; /* the process was forked: its sockets are made later, by the thread */
   double since;   /* seconds of CLOCK_MONOTONIC */
   pthread_t thread;
   /* Under live__lock. */
-  pthread_cond_t stopped; /* stopping was set: ends the wait of a forked child */
-  int wake;               /* an eventfd; -1: there is none (yet) */
-  bool unasked;           /* rules alone: there is no socket, until somebody wants it */
+  pthread_cond_t stopped;             /* stopping was set: ends the wait of a forked child */
+  struct live_descriptor wake, woken; /* a pair of sockets: what is sent to one wakes who waits for the other */
+  bool unasked;                       /* rules alone: there is no socket, until somebody wants it */
   char name[LIVE_NAME_MAX + 1];
   char *rules_file;
   void (*stop_run)(const char *reason, void *arg);
@@ -82,10 +82,9 @@ struct live {
   bool detached;            /* nobody will join: the thread frees */
   atomic_bool run_stopped;
   struct live_mail mail;
-  /* The thread's, but a forked child closes its copies. */
-  _Atomic int listener;
-  ino_t inode; /* of the listener */
-  struct live_connection connection[LIVE_CONNECTIONS];
+  /* The thread's, but a forked child closes its copies: they lie together, as each page that it writes to costs it. */
+  struct live_descriptor listener, socket[LIVE_CONNECTIONS];
+  struct live_connection *connection[LIVE_CONNECTIONS]; /* NULL: free */
   struct live_rules rules;
   struct live *next; /* of those that a fork left behind */
 };
@@ -98,16 +97,13 @@ extern int live_stop_signal;
 void live__lock(void);
 void live__unlock(void);
 struct live *live__running(void);                      /* under the lock; NULL: none */
-bool live__wake(const struct live *l);                 /* under the lock; false: the eventfd is lost */
+bool live__wake(const struct live *l);                 /* under the lock; false: the program has closed its socket */
 bool live__on_thread(void);                            /* is this the service's thread? */
 void live__say(const char *fmt, ...) PML_PRINTF(1, 2); /* "pmlua: ...", a line to stderr; takes no lock of stdio */
 double live__now(void);                                /* seconds of CLOCK_MONOTONIC */
 
-/*
- * live__inode - what tells a socket of ours from whatever has got its number, after a program has closed all
- * descriptors, as daemons do. 0: nothing is open there.
- */
-ino_t live__inode(int fd);
+/* live__wake_pair - new sockets to wake the thread by, in place of those that are lost; under the lock. 0 or -errno. */
+int live__wake_pair(struct live *l);
 void live__wait(struct live *l, double until); /* for the stop, until then at most */
 void live__free(struct live *l);               /* whose thread has ended, or never began */
 
@@ -123,11 +119,10 @@ int live__stop_run(const char *reason);
 
 void *live__main(void *live);
 
-void live__talk_begin(struct live_connection *c, int fd, double now);
-void live__talk_refuse(struct live_connection *c, const char *why); /* an error as the last answer */
-void live__talk(struct live_connection *c, const struct live *l, double now);
-bool live__talk_waits(const struct live_connection *c); /* for the peer, in the middle of a frame? */
-void live__talk_end(struct live_connection *c);
+/* live__talk_begin - a connection on @fd, which it takes, at @socket. NULL: out of memory, and @fd is not taken. */
+struct live_connection *live__talk_begin(struct live_descriptor *socket, int fd, double now);
+bool live__talk(struct live_connection *c, const struct live *l, double now); /* false: it has ended */
+void live__talk_end(struct live_connection *c);                               /* frees it */
 
 /* live__open_state - a state of the service's, if it is not open: stopped with the service, without modules in C. */
 int live__open_state(struct state *s, const struct live *l, size_t memory_bytes);

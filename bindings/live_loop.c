@@ -8,11 +8,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/eventfd.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
-#define SILENT_S 5.0 /* in the middle of a frame, when others wait for the place */
+/* A place that another wants is taken from who has been silent for so long: in the middle of a frame, or between two.
+ */
+#define SILENT_S 5.0
+#define IDLE_S 1.0
+#define LOOK_S 10.0 /* the thread looks as often whether the program has closed its sockets */
 #define CHILD_DELAY_S 0.05
 #define BREATHER_S 0.1  /* after the kernel had no descriptor for a connection */
 #define ACCEPTED_MAX 16 /* at a time: those that are served have their turn */
@@ -29,37 +32,47 @@ static bool is_stopping(const struct live *l) {
 
 /* --- the socket --- */
 
-/*
- * In a forked child socket and eventfd are made here, a little later: so that the fork does not wait for it, that one
- * which is followed by exec does without, and that a daemon may close all descriptors first.
+/* The listener, where one is wanted and there is none; under the name that the process has now. 0 or a negative code.
  */
-static bool listen_late(struct live *l) {
+static int listen_again(struct live *l) {
   char path[LIVE_PATH_MAX], name[LIVE_NAME_MAX + 1];
-  live__wait(l, live__now() + CHILD_DELAY_S);
   live__lock();
-  bool wanted = !l->unasked && atomic_load(&l->listener) < 0;
+  bool wanted = !l->unasked && live_descriptor_get(&l->listener) < 0;
   memcpy(name, l->name, sizeof name);
   live__unlock();
-  if (is_stopping(l)) return false;
-  int wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK), fd = -1;
-  int err = wake < 0 ? pml_fail(-errno, "%s", strerror(errno)) : 0;
-  if (err == 0 && wanted) err = fd = live_socket_listen(path, name);
-  if (err < 0) {
-    live__say("live: this forked process is not served: %s", pml_error_detail(err));
-    if (wake >= 0) close(wake);
-    return false;
-  }
+  int fd = wanted ? live_socket_listen(path, name) : 0;
+  if (!wanted || fd < 0) return fd;
   live__lock();
   bool stopping = is_stopping(l);
-  l->wake = wake;
-  if (fd >= 0) {
-    if (!stopping) memcpy(l->path, path, sizeof path);
-    l->inode = live__inode(fd);
-    atomic_store(&l->listener, fd);
-  }
+  if (!stopping) memcpy(l->path, path, sizeof path);
+  live_descriptor_take(&l->listener, fd);
   live__unlock();
-  if (stopping && fd >= 0) unlink(path);
-  return !stopping;
+  if (stopping) unlink(path);
+  return 0;
+}
+
+/* The sockets that the thread lacks. False: it can go on no longer, and has said why. */
+static bool renew(struct live *l, const char *what) {
+  live__lock();
+  int err = live_descriptor_get(&l->wake) < 0 || live_descriptor_get(&l->woken) < 0 ? live__wake_pair(l) : 0;
+  live__unlock();
+  if (err == 0) err = listen_again(l);
+  if (err < 0) live__say("live: %s: %s", what, pml_error_detail(err));
+  return err == 0 && !is_stopping(l);
+}
+
+/*
+ * In a forked child the sockets are made here, a little later: so that the fork does not wait for them, that one which
+ * is followed by exec does without, and that a daemon may close all descriptors first.
+ */
+static bool listen_late(struct live *l) {
+  live__wait(l, live__now() + CHILD_DELAY_S);
+  return !is_stopping(l) && renew(l, "this forked process is not served");
+}
+
+/* A program that closes every descriptor closes ours with them, and their numbers are then its own. */
+static bool has_lost(const struct live *l) {
+  return live_descriptor_lost(&l->listener) || live_descriptor_lost(&l->wake) || live_descriptor_lost(&l->woken);
 }
 
 static void clean_folder(void) {
@@ -69,24 +82,52 @@ static void clean_folder(void) {
 
 /* --- connections --- */
 
-/* A free place, if need be that of the one who has been silent longest in the middle of a frame. */
-static struct live_connection *place(struct live *l, double now) {
-  struct live_connection *silent = NULL;
-  for (int i = 0; i < LIVE_CONNECTIONS; i++) {
-    struct live_connection *c = &l->connection[i];
-    if (atomic_load_explicit(&c->fd, memory_order_relaxed) < 0) return c;
-    if (live__talk_waits(c) && now - c->since > SILENT_S && (silent == NULL || c->since < silent->since)) silent = c;
-  }
-  if (silent != NULL) live__talk_end(silent);
-  return silent;
-}
-
 /* A first answer fits the buffer of a new socket. */
-static void send_away(int fd, const char *why) {
+static void send_error(int fd, const char *why) {
   char frame[LIVE_HEADER_MAX + 512];
   size_t n = live_frame_header(frame, LIVE_ERROR, strlen(why));
   n += (size_t)snprintf(frame + n, sizeof frame - n, "%s", why);
   (void)send(fd, frame, n < sizeof frame ? n : sizeof frame - 1, MSG_NOSIGNAL | MSG_DONTWAIT);
+}
+
+static void end_connection(struct live *l, int place) {
+  live__talk_end(l->connection[place]);
+  l->connection[place] = NULL;
+}
+
+/* How well a connection may go: 0 not at all, 1 it was asked something before, 2 never, 3 it stopped in mid-frame. */
+static int dispensable(const struct live_connection *c, double now) {
+  double silent = now - c->since;
+  if (c->answer != NULL || c->question.header_length > 0) return silent > SILENT_S ? 3 : 0;
+  if (c->session.due != HUGE_VAL || silent <= IDLE_S) return 0; /* rules of its session are at work */
+  return c->session.state.L == NULL ? 2 : 1;
+}
+
+/* A free place, if need be that of who can best be done without, and among those has been silent longest. -1: none. */
+static int free_place(struct live *l, double now) {
+  int worst = 0, place = -1;
+  for (int i = 0; i < LIVE_CONNECTIONS; i++) {
+    const struct live_connection *c = l->connection[i];
+    if (c == NULL) return i;
+    int how = dispensable(c, now);
+    if (how < worst || how == 0) continue;
+    if (how == worst && c->since >= l->connection[place]->since) continue;
+    worst = how;
+    place = i;
+  }
+  if (place < 0) return place;
+  int fd = live_descriptor_get(&l->socket[place]);
+  if (fd >= 0 && l->connection[place]->answer == NULL)
+    send_error(fd, "the connection was idle, and others wanted its place; connect again");
+  end_connection(l, place);
+  return place;
+}
+
+static void admit(struct live *l, int fd, double now) {
+  int err = live_socket_admit(fd), place = err == 0 ? free_place(l, now) : -1;
+  if (place >= 0) l->connection[place] = live__talk_begin(&l->socket[place], fd, now);
+  if (place >= 0 && l->connection[place] != NULL) return;
+  send_error(fd, err < 0 ? pml_error_detail(err) : "too many connections");
   shutdown(fd, SHUT_RDWR);
   close(fd);
 }
@@ -94,15 +135,11 @@ static void send_away(int fd, const char *why) {
 /* Returns false when the kernel has no more descriptors: the listener is then looked at again a little later. */
 static bool accept_all(struct live *l, double now) {
   for (int i = 0; i < ACCEPTED_MAX; i++) {
-    int fd =
-        accept4(atomic_load_explicit(&l->listener, memory_order_relaxed), NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
+    int listener = live_descriptor_get(&l->listener);
+    if (listener < 0) return true;
+    int fd = accept4(listener, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
     if (fd < 0) return errno != EMFILE && errno != ENFILE && errno != ENOBUFS && errno != ENOMEM;
-    int err = live_socket_admit(fd);
-    struct live_connection *c = err == 0 ? place(l, now) : NULL;
-    if (c != NULL)
-      live__talk_begin(c, fd, now);
-    else
-      send_away(fd, err < 0 ? pml_error_detail(err) : "too many connections");
+    admit(l, fd, now);
   }
   return true;
 }
@@ -114,14 +151,18 @@ struct waiting {
   double accept_at; /* not before */
 };
 
+static int number(const struct live_descriptor *d) {
+  return atomic_load_explicit(&((struct live_descriptor *)d)->fd, memory_order_relaxed);
+}
+
+/* Waiting for a file that is the program's by now harms nobody: it is looked at before it is touched. */
 static void set_poll(struct waiting *w, const struct live *l, double now) {
-  int listener = atomic_load_explicit(&l->listener, memory_order_relaxed);
-  w->fd[0] = (struct pollfd){.fd = l->wake, .events = POLLIN};
-  w->fd[1] = (struct pollfd){.fd = now >= w->accept_at ? listener : -1, .events = POLLIN};
+  w->fd[0] = (struct pollfd){.fd = number(&l->woken), .events = POLLIN};
+  w->fd[1] = (struct pollfd){.fd = now >= w->accept_at ? number(&l->listener) : -1, .events = POLLIN};
   for (int i = 0; i < LIVE_CONNECTIONS; i++) {
-    const struct live_connection *c = &l->connection[i];
-    short events = c->answer != NULL ? POLLOUT : POLLIN;
-    w->fd[2 + i] = (struct pollfd){.fd = atomic_load_explicit(&c->fd, memory_order_relaxed), .events = events};
+    const struct live_connection *c = l->connection[i];
+    short events = c != NULL && c->answer != NULL ? POLLOUT : POLLIN;
+    w->fd[2 + i] = (struct pollfd){.fd = c != NULL ? number(&l->socket[i]) : -1, .events = events};
   }
 }
 
@@ -129,53 +170,40 @@ static double earlier(double a, double b) {
   return a < b ? a : b;
 }
 
-/* Milliseconds until something is due, rounded up; -1: nothing is. */
+/* Milliseconds until something is due, rounded up. */
 static int patience(const struct waiting *w, const struct live *l, double now) {
-  double due = l->rules.due;
+  double due = earlier(l->rules.due, now + LOOK_S);
   for (int i = 0; i < LIVE_CONNECTIONS; i++) {
-    const struct live_connection *c = &l->connection[i];
-    if (atomic_load_explicit(&c->fd, memory_order_relaxed) < 0) continue;
+    const struct live_connection *c = l->connection[i];
+    if (c == NULL) continue;
     due = earlier(due, c->session.due);
     if (c->answer == NULL && c->from < c->to) return 0; /* the next question is here already */
   }
   if (now < w->accept_at) due = earlier(due, w->accept_at);
-  if (due == HUGE_VAL) return -1;
   double ms = ceil((due - now) * 1e3);
-  return ms <= 0 ? 0 : ms < 60000 ? (int)ms : 60000;
+  return ms <= 0 ? 0 : (int)ms;
+}
+
+static void serve_one(struct live *l, int place, bool ready, double now) {
+  struct live_connection *c = l->connection[place];
+  if (c == NULL) return;
+  if ((ready || c->from < c->to) && !live__talk(c, l, now))
+    end_connection(l, place);
+  else if (c->session.due <= now && !is_stopping(l))
+    live__session_tick(&c->session, now);
 }
 
 static void serve(struct live *l, struct waiting *w) {
   double now = live__now();
-  eventfd_t count;
-  if (w->fd[0].revents != 0) (void)eventfd_read(l->wake, &count);
+  char bytes[64];
+  int woken = w->fd[0].revents != 0 ? live_descriptor_get(&l->woken) : -1;
+  if (woken >= 0) (void)recv(woken, bytes, sizeof bytes, MSG_DONTWAIT);
   for (int i = 0; i < LIVE_CONNECTIONS && !is_stopping(l); i++) {
-    struct live_connection *c = &l->connection[i];
-    if (atomic_load_explicit(&c->fd, memory_order_relaxed) < 0) continue;
-    if (w->fd[2 + i].revents != 0 || c->from < c->to) live__talk(c, l, now);
-    if (c->session.due <= now && !is_stopping(l)) live__session_tick(&c->session, now);
+    serve_one(l, i, w->fd[2 + i].revents != 0, now);
     if (i % 4 == 3 && !is_stopping(l)) live__rules_run(l, live__now()); /* rules do not wait for all who ask */
   }
   /* After them: a place that became free in this round is seen. */
   if (w->fd[1].revents != 0 && !is_stopping(l) && !accept_all(l, now)) w->accept_at = now + BREATHER_S;
-}
-
-/*
- * A program that closes all descriptors closes ours with them, and their numbers are then its own. There is no more to
- * be done with them than to forget them.
- */
-static bool lost_descriptors(struct live *l, const struct waiting *w) {
-  for (int i = 0; i < LIVE_CONNECTIONS; i++)
-    if (w->fd[2 + i].revents & POLLNVAL) {
-      atomic_store(&l->connection[i].fd, -1);
-      live__talk_end(&l->connection[i]);
-    }
-  if (((w->fd[0].revents | w->fd[1].revents) & POLLNVAL) == 0) return false;
-  live__say("live: the program has closed the service's descriptors; it is not served any more");
-  live__lock();
-  if (w->fd[0].revents & POLLNVAL) l->wake = -1;
-  if (w->fd[1].revents & POLLNVAL) atomic_store(&l->listener, -1);
-  live__unlock();
-  return true;
 }
 
 static void loop(struct live *l) {
@@ -185,14 +213,14 @@ static void loop(struct live *l) {
     double now = live__now();
     set_poll(&w, l, now);
     if (poll(w.fd, 2 + LIVE_CONNECTIONS, patience(&w, l, now)) < 0 && errno != EINTR && errno != ENOMEM) break;
-    if (lost_descriptors(l, &w)) break;
+    if (!is_stopping(l) && has_lost(l) && !renew(l, "the program has closed the service's sockets; it ends")) break;
     if (!is_stopping(l)) serve(l, &w);
   }
 }
 
 static void end(struct live *l) {
   for (int i = 0; i < LIVE_CONNECTIONS; i++)
-    if (atomic_load_explicit(&l->connection[i].fd, memory_order_relaxed) >= 0) live__talk_end(&l->connection[i]);
+    if (l->connection[i] != NULL) end_connection(l, i);
   live__rules_close(l);
 }
 
@@ -201,7 +229,7 @@ void *live__main(void *arg) {
   on_thread = true;
   pthread_setname_np(pthread_self(), "pmlua-live");
   if (!l->inherited || listen_late(l)) {
-    if (atomic_load(&l->listener) >= 0) clean_folder();
+    if (live_descriptor_held(&l->listener)) clean_folder();
     loop(l);
   }
   end(l);

@@ -9,40 +9,24 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-static int descriptor(const struct live_connection *c) {
-  return atomic_load_explicit(&c->fd, memory_order_relaxed);
-}
-
-void live__talk_begin(struct live_connection *c, int fd, double now) {
+struct live_connection *live__talk_begin(struct live_descriptor *socket, int fd, double now) {
+  struct live_connection *c = calloc(1, sizeof *c);
+  if (c == NULL) return NULL;
   live_frame_question(&c->question);
-  c->from = c->to = c->length = c->sent = 0;
-  c->answer = NULL;
-  c->last = false;
   c->since = now;
-  c->inode = live__inode(fd);
-  c->session.state.L = NULL;
   c->session.due = HUGE_VAL;
-  /* Release: a forked child that sees the descriptor closes it; what else is here it leaves alone. */
-  atomic_store_explicit(&c->fd, fd, memory_order_release);
+  c->socket = socket;
+  live_descriptor_take(socket, fd);
+  return c;
 }
 
 /* A child of a fork may have a copy of the descriptor for a moment: the shutdown tells the peer nevertheless. */
 void live__talk_end(struct live_connection *c) {
-  int fd = atomic_exchange(&c->fd, -1);
-  if (fd >= 0 && live__inode(fd) == c->inode) {
-    shutdown(fd, SHUT_RDWR);
-    close(fd);
-  }
+  live_descriptor_close(c->socket, true);
   live_frame_reset(&c->question);
   free(c->answer);
-  c->answer = NULL;
   state_close(&c->session.state);
-  c->session.due = HUGE_VAL;
-  c->from = c->to = 0;
-}
-
-bool live__talk_waits(const struct live_connection *c) {
-  return c->answer != NULL || c->question.header_length > 0;
+  free(c);
 }
 
 /* --- answers --- */
@@ -74,9 +58,9 @@ static void find_answer(struct live_connection *c, const struct live *l) {
 }
 
 /* Returns false when the connection has ended. */
-static bool send_answer(struct live_connection *c, double now) {
+static bool send_answer(struct live_connection *c, int fd, double now) {
   while (c->sent < c->length) {
-    ssize_t n = send(descriptor(c), c->answer + c->sent, c->length - c->sent, MSG_NOSIGNAL);
+    ssize_t n = send(fd, c->answer + c->sent, c->length - c->sent, MSG_NOSIGNAL);
     if (n < 0 && errno == EINTR) continue;
     if (n < 0) return errno == EAGAIN || errno == EWOULDBLOCK;
     c->sent += (size_t)n;
@@ -90,9 +74,9 @@ static bool send_answer(struct live_connection *c, double now) {
 /* --- questions --- */
 
 /* Returns false when nothing (more) is there, or with *ended when the peer has left. */
-static bool receive(struct live_connection *c, double now, bool *ended) {
+static bool receive(struct live_connection *c, int fd, double now, bool *ended) {
   if (c->from < c->to) return true;
-  ssize_t n = recv(descriptor(c), c->input, sizeof c->input, 0);
+  ssize_t n = recv(fd, c->input, sizeof c->input, 0);
   if (n < 0 && (errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR)) return false;
   *ended = n <= 0;
   if (n <= 0) return false;
@@ -103,8 +87,8 @@ static bool receive(struct live_connection *c, double now, bool *ended) {
 }
 
 /* Up to one whole question; returns what live_frame_feed() does. */
-static int listen_to(struct live_connection *c, double now, bool *ended) {
-  while (receive(c, now, ended)) {
+static int listen_to(struct live_connection *c, int fd, double now, bool *ended) {
+  while (receive(c, fd, now, ended)) {
     size_t taken;
     int rc = live_frame_feed(&c->question, c->input + c->from, c->to - c->from, &taken);
     c->from += taken;
@@ -114,19 +98,21 @@ static int listen_to(struct live_connection *c, double now, bool *ended) {
 }
 
 /* One question, or one piece of an answer: then it is the others' turn. */
-void live__talk(struct live_connection *c, const struct live *l, double now) {
-  bool ended = live__inode(descriptor(c)) != c->inode;
+bool live__talk(struct live_connection *c, const struct live *l, double now) {
+  int fd = live_descriptor_get(c->socket);
+  bool ended = fd < 0; /* the program has closed it */
   if (!ended && c->answer == NULL) {
-    int rc = listen_to(c, now, &ended);
+    int rc = listen_to(c, fd, now, &ended);
     if (rc < 0) {
       set_error(c, pml_error_detail(rc));
       c->last = true;
     } else if (rc > 0) {
       find_answer(c, l);
       live_frame_reset(&c->question);
+      fd = live_descriptor_get(c->socket); /* finding it took its time */
     }
     if (rc != 0 && c->answer == NULL) ended = true; /* no memory for an answer */
   }
-  if (!ended && c->answer != NULL) ended = !send_answer(c, now);
-  if (ended) live__talk_end(c);
+  if (!ended && c->answer != NULL) ended = fd < 0 || !send_answer(c, fd, now);
+  return !ended;
 }

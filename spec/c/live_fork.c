@@ -8,6 +8,9 @@
 #include <dirent.h>
 #include <fcntl.h>
 #include <signal.h>
+#include <stdint.h>
+#include <sys/eventfd.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 
 static char runtime[64];
@@ -174,7 +177,50 @@ static void stopped_early(void) {
   CHECK(ends_well(pid), "a child may stop and start in its first 50 ms");
 }
 
-/* As daemons do. In a fresh child the service comes later, in one that is served already it ends. */
+/* The reading end; the other is closed. */
+static int pipe_with(const char *bytes) {
+  int end[2];
+  if (pipe(end) != 0) return -1;
+  ssize_t n = write(end[1], bytes, strlen(bytes));
+  close(end[1]);
+  return n > 0 ? end[0] : -1;
+}
+
+/*
+ * All descriptors are closed and others opened, of every number and of kinds that an eventfd, a socket of the service
+ * or a connection could be taken for. Whoever connects first wakes the service, and may be turned away.
+ */
+static bool reopens(const char *path) {
+  int own[8], pair[2], one;
+  uint64_t count = 0;
+  char text[32] = "";
+  bool good = socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) == 0;
+  good = good && send(pair[0], "0123456789abcdef", 16, 0) == 16;
+  for (int i = 0; i < 8; i++) own[i] = i % 2 ? eventfd(7, EFD_NONBLOCK) : pipe_with("0123456789abcdef");
+  for (double until = live_now() + LIVE_WAIT_S; live_now() < until; live_sleep_ms(10)) {
+    one = live_connect(path);
+    bool answers = live_evals(one, "8", "8");
+    if (one >= 0) close(one);
+    if (answers) break;
+  }
+  one = live_connect(path);
+  good = good && live_evals(one, "pml.live.call('pid') > 1", "true");
+  close(one);
+  for (int i = 0; i < 8; i++) {
+    if (i % 2)
+      good = good && read(own[i], &count, sizeof count) == sizeof count && count == 7;
+    else
+      good = good && read(own[i], text, sizeof text) == 16;
+    close(own[i]);
+  }
+  good = good && recv(pair[1], text, sizeof text, MSG_DONTWAIT) == 16;
+  close(pair[0]);
+  close(pair[1]);
+  return good;
+}
+
+/* As daemons do. In a fresh child the service comes later, in one that is served already it opens sockets of its own.
+ */
 static void daemons(void) {
   for (int late = 0; late <= 1; late++) {
     pid_t pid = fork();
@@ -183,8 +229,9 @@ static void daemons(void) {
       if (late) find_socket(path, getpid());
       for (int fd = 3; fd < 256; fd++) close(fd);
       int file = open("/dev/null", O_RDWR | O_CLOEXEC), pair[2];
-      bool good = file == 3 && pipe(pair) == 0;
+      bool good = file >= 0 && pipe(pair) == 0;
       if (!late) good = good && find_socket(path, getpid());
+      if (late) good = good && reopens(path);
       good = good && pmlua_live_stop() == 0 && pmlua_live_start(NULL) == 0;
       int fd = good ? live_connect_self() : -1;
       good = good && live_evals(fd, "6", "6");
@@ -194,6 +241,30 @@ static void daemons(void) {
     }
     CHECK(ends_well(pid), "a child that closes all descriptors %s is served", late ? "after it was" : "before it");
   }
+}
+
+/* Without the C library's handlers: neither served nor harmed, and what it does at its end is not its parent's. */
+static void forked_raw(void) {
+  char path[LIVE_PATH_MAX];
+  if (pmlua_live_path(path, sizeof path) != 0) return;
+  pid_t pid = (pid_t)syscall(SYS_clone, SIGCHLD, 0, 0, 0, 0);
+  if (pid == 0) {
+    char own[LIVE_PATH_MAX];
+    bool good = pmlua_live_path(own, sizeof own) == PML_ECLOSED && pmlua_live_stop() == 0;
+    if (good && fork() == 0) exit(0);
+    exit(!good); /* the parent's socket stays */
+  }
+  CHECK(ends_well(pid), "a child by the system call alone is not served, may fork, and ends");
+  int fd = live_connect(path);
+  CHECK(live_evals(fd, "9", "9"), "and its parent is served as before");
+  close(fd);
+  pid = (pid_t)syscall(SYS_clone, SIGCHLD, 0, 0, 0, 0);
+  if (pid == 0) {
+    bool good = pmlua_live_start(NULL) == 0;
+    int own = good ? live_connect_self() : -1;
+    exit(!live_evals(own, "10", "10"));
+  }
+  CHECK(ends_well(pid), "such a child may start a service of its own");
 }
 
 static int64_t fork_inside(void *arg, const double *values, size_t n) {
@@ -229,6 +300,7 @@ int main(void) {
   left_behind();
   stopped_early();
   daemons();
+  forked_raw();
   forked_by_the_service();
   CHECK(sockets() == 1, "one socket is left: %d", sockets());
   pmlua_live_stop();

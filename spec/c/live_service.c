@@ -173,41 +173,69 @@ static void flood(void) {
 
 /* --- places --- */
 
-static bool is_told_too_many(int fd) {
+static bool is_told(int fd, const char *why) {
   struct live_frame answer;
   bool there = live_receive(fd, &answer);
-  bool told = there && answer.kind == LIVE_ERROR && strstr(answer.payload, "too many") != NULL;
+  bool told = there && answer.kind == LIVE_ERROR && strstr(answer.payload, why) != NULL;
   if (there) live_frame_reset(&answer);
   return told && live_ended(fd);
 }
 
+#define WATCH "local rule = pml.sde.watch('SPEC::x', 0.05, function() end) return 1"
+
+/* Sessions with watch rules are at work, and keep their places however long nobody asks them. */
 static void seventeen(void) {
   int fd[PLACES];
   bool all = true;
   for (int i = 0; i < PLACES; i++) {
     fd[i] = live_connect_self();
-    all = live_evals(fd[i], "1", "1") && all;
+    all = live_evals(fd[i], WATCH, "1") && all;
   }
   CHECK(all, "sixteen are served at once");
+  live_sleep_ms(1500);
   int one = live_connect_self();
-  CHECK(is_told_too_many(one), "the seventeenth is told so, and its connection ends");
+  CHECK(is_told(one, "too many"), "the seventeenth is told so, and its connection ends");
   close(one);
   live_send(fd[3], "pmlua1 ev", 9);
-  live_sleep_ms(5000);
   bool served = false;
   for (double until = live_now() + LIVE_WAIT_S; !served && live_now() < until; live_sleep_ms(served ? 0 : 100)) {
     one = live_connect_self();
-    served = live_evals(one, "2", "2");
+    served = live_evals(one, WATCH, "1");
     if (!served) close(one);
   }
   CHECK(served, "it is served, once another has been silent for 5 s in the middle of a question");
   CHECK(live_ended(fd[3]), "and that one has made place");
-  CHECK(live_evals(fd[4], "3", "3"), "while those who are merely silent stay");
+  CHECK(live_evals(fd[4], "3", "3"), "while those at work stay");
   close(one);
   for (int i = 0; i < PLACES; i++) close(fd[i]);
   for (int i = 0; i < 100 && (one = live_connect_self()) >= 0 && !live_evals(one, "4", "4"); i++) close(one);
   CHECK(live_evals(one, "5", "5"), "those who leave make place");
   close(one);
+}
+
+/* Who only holds a place gives it to who wants it: first who never asked, then who has been silent longest. */
+static void idle_connections(void) {
+  int fd[PLACES], late[2];
+  bool all = true;
+  for (int i = 0; i < PLACES; i++) {
+    fd[i] = live_connect_self();
+    all = (i == 5 || live_evals(fd[i], i == 0 ? WATCH : "1", "1")) && all;
+  }
+  CHECK(all, "sixteen have a place");
+  for (int i = 0; i < 2; i++) {
+    bool served = false;
+    for (double until = live_now() + LIVE_WAIT_S; !served && live_now() < until; live_sleep_ms(served ? 0 : 100)) {
+      late[i] = live_connect_self();
+      served = live_evals(late[i], WATCH, "1");
+      if (!served) close(late[i]);
+    }
+    CHECK(served, "one more is served, in place of an idle one");
+    int gone = i == 0 ? 5 : 1; /* fd[0] came first, but its rule is at work */
+    CHECK(is_told(fd[gone], "idle"), "who had the place is told why");
+  }
+  CHECK(live_evals(fd[0], "2", "2") && live_evals(fd[2], "3", "3"), "and the others have theirs");
+  for (int i = 0; i < PLACES; i++) close(fd[i]);
+  for (int i = 0; i < 2; i++) close(late[i]);
 }
 
 static int open_descriptors(void) {
@@ -229,6 +257,7 @@ int main(void) {
   never_reading();
   flood();
   seventeen();
+  idle_connections();
   CHECK(pmlua_live_stop() == 0, "it stops");
   CHECK(open_descriptors() == before, "and leaves no descriptor open");
   return check_done();

@@ -83,13 +83,37 @@ function M.find(which)
   return nil, #matches == 0 and unknown(which, applications) or ambiguous(which, matches)
 end
 
+--- A link to an application. A program that has closed every descriptor, as daemons do, notices so when somebody
+--- connects: that connection ends, and the next one is served.
+local Link = {}
+Link.__index = Link
+
+function Link:ask(...)
+  local text, err, code = self.link:ask(...)
+  if code == "ECONNRESET" and not self.answered then
+    self.answered = true
+    core.sys.sleep(0.1)
+    local again = core.link.connect(self.path)
+    if again then
+      self.link = again
+      return again:ask(...)
+    end
+  end
+  self.answered = true
+  return text, err, code
+end
+
+function Link:close() self.link:close() end
+
+Link.__close = Link.close
+
 --- Connect to an application. A socket that nobody listens to is removed.
 ---@param app pmlua.Application
 ---@return pmlua.Link? link
 ---@return string? err one line
 function M.connect(app)
   local link, err, code = core.link.connect(app.path)
-  if link then return link end
+  if link then return setmetatable({ link = link, path = app.path }, Link) end
   if code == "ECONNREFUSED" then
     os.remove(app.path)
     return nil, ("%s (%d) does not listen any more: it ended, or stopped serving"):format(app.name, app.pid), code
