@@ -95,57 +95,69 @@ D := $(DESTDIR)$(PREFIX)
 LUAVER := 5.4
 .PHONY: install
 install: all ## PREFIX (default /usr/local), DESTDIR for packagers
-	install -d $(D)/bin $(D)/lib/pkgconfig $(D)/lib/pmlua/workloads $(D)/lib/lua/$(LUAVER)/pmlua $(D)/share/lua/$(LUAVER) $(D)/share/man/man1 \
-	  $(D)/share/pmlua/scripts/workloads $(D)/share/pmlua/plots $(D)/share/doc/pmlua
-	install -m 755 $(B)/pmlua $(D)/bin/
-	install -m 755 $(B)/$(SONAME) $(D)/lib/
-	ln -sf $(SONAME) $(D)/lib/libpmlua.so
-	install -m 755 $(B)/$(COUNT_SONAME) $(D)/lib/
-	ln -sf $(COUNT_SONAME) $(D)/lib/libpmlua_count.so
-	install -m 644 $(B)/libpmlua_count.a $(D)/lib/
-	install -m 755 $(B)/$(EMBED_SONAME) $(D)/lib/
-	ln -sf $(EMBED_SONAME) $(D)/lib/libpmlua-embed.so
-	install -d $(D)/lib/pmlua/preload
+	install -d "$(D)"/bin "$(D)"/lib/pkgconfig "$(D)"/lib/pmlua/workloads "$(D)"/lib/lua/$(LUAVER)/pmlua "$(D)"/share/lua/$(LUAVER) "$(D)"/share/man/man1 \
+	  "$(D)"/share/pmlua/scripts/workloads "$(D)"/share/pmlua/plots "$(D)"/share/doc/pmlua
+	install -m 755 $(B)/pmlua "$(D)"/bin/
+	install -m 755 $(B)/$(SONAME) "$(D)"/lib/
+	ln -sf $(SONAME) "$(D)"/lib/libpmlua.so
+	install -m 755 $(B)/$(COUNT_SONAME) "$(D)"/lib/
+	ln -sf $(COUNT_SONAME) "$(D)"/lib/libpmlua_count.so
+	install -m 644 $(B)/libpmlua_count.a "$(D)"/lib/
+	install -m 755 $(B)/$(EMBED_SONAME) "$(D)"/lib/
+	ln -sf $(EMBED_SONAME) "$(D)"/lib/libpmlua-embed.so
+	install -d "$(D)"/lib/pmlua/preload
 	install -m 755 $(B)/preload/libpmlua-live.so $(B)/preload/libpmlua-record.so $(B)/preload/libpmlua-watchpoint.so \
-	  $(B)/preload/libpmlua-simulate.so $(D)/lib/pmlua/preload/
-	install -d $(D)/lib/pmlua/programs
-	install -m 755 $(PROGRAMS) $(D)/lib/pmlua/programs/
-	install -d $(D)/lib/pmlua/plugins
-	install -m 755 $(OWN_PLUGINS) $(D)/lib/pmlua/plugins/
-	install -m 644 $(B)/libpmlua.a $(D)/lib/
-	install -m 755 $(B)/lua/pmlua/core.so $(D)/lib/lua/$(LUAVER)/pmlua/
-	$(if $(INSTRUMENT_SO),install -m 755 $(INSTRUMENT_SO) $(D)/lib/lua/$(LUAVER)/pmlua/)
-	$(if $(INSTRUMENT_PLUGIN),install -m 755 $(INSTRUMENT_PLUGIN) $(D)/lib/pmlua/preload/)
-	$(if $(CLANG_SO),install -m 755 $(CLANG_SO) $(D)/lib/lua/$(LUAVER)/pmlua/)
-	$(if $(WORK_SO),install -m 755 $(WORK_SO) $(D)/lib/pmlua/workloads/)
-	$(if $(COUNTED_SO),install -d $(D)/lib/pmlua/workloads/counted && install -m 755 $(COUNTED_SO) $(D)/lib/pmlua/workloads/counted/)
-	install -d $(D)/lib/pmlua/compat $(D)/include/pmlua/compat
-	install -m 755 $(B)/compat/libsde.so.1.0 $(D)/lib/pmlua/compat/
-	ln -sf libsde.so.1.0 $(D)/lib/pmlua/compat/libsde.so.1
-	ln -sf libsde.so.1 $(D)/lib/pmlua/compat/libsde.so
-	install -m 644 $(B)/compat/libsde.a $(D)/lib/pmlua/compat/
-	install -m 644 core/compat/include/* $(D)/include/pmlua/compat/
-	install -d $(D)/include/pmlua/scorep/scorep
-	install -m 644 core/compat/scorep/include/scorep/*.h $(D)/include/pmlua/scorep/scorep/
-	$(call scorep_config,$(D)/lib/pmlua/compat/scorep-config,$(PREFIX)/include/pmlua/scorep)
-	install -m 755 $(B)/compat/libPM.so $(D)/lib/pmlua/compat/
-	install -m 644 $(B)/compat/libPM.a $(D)/lib/pmlua/compat/
-	ln -sf libPM.so $(D)/lib/pmlua/compat/libPMmpi.so
-	ln -sf libPM.a $(D)/lib/pmlua/compat/libPMmpi.a
-	install -d $(D)/include/pmlua/pmlib
-	install -m 644 core/compat/pmlib/include/* $(D)/include/pmlua/pmlib/
+	  $(B)/preload/libpmlua-simulate.so "$(D)"/lib/pmlua/preload/
+	install -d "$(D)"/lib/pmlua/programs
+	install -m 755 $(PROGRAMS) "$(D)"/lib/pmlua/programs/
+	install -d "$(D)"/lib/pmlua/plugins
+	install -m 755 $(OWN_PLUGINS) "$(D)"/lib/pmlua/plugins/
+	install -m 644 $(B)/libpmlua.a "$(D)"/lib/
+	install -m 755 $(B)/lua/pmlua/core.so "$(D)"/lib/lua/$(LUAVER)/pmlua/
+	$(if $(INSTRUMENT_SO),install -m 755 $(INSTRUMENT_SO) "$(D)"/lib/lua/$(LUAVER)/pmlua/)
+	$(if $(INSTRUMENT_PLUGIN),install -m 755 $(INSTRUMENT_PLUGIN) "$(D)"/lib/pmlua/preload/)
+	$(if $(CLANG_SO),install -m 755 $(CLANG_SO) "$(D)"/lib/lua/$(LUAVER)/pmlua/)
+	$(if $(WORK_SO),install -m 755 $(WORK_SO) "$(D)"/lib/pmlua/workloads/)
+	$(if $(COUNTED_SO),install -d "$(D)"/lib/pmlua/workloads/counted && install -m 755 $(COUNTED_SO) "$(D)"/lib/pmlua/workloads/counted/)
+	install -d "$(D)"/lib/pmlua/compat "$(D)"/include/pmlua/compat
+	install -m 755 $(B)/compat/libsde.so.1.0 "$(D)"/lib/pmlua/compat/
+	ln -sf libsde.so.1.0 "$(D)"/lib/pmlua/compat/libsde.so.1
+	ln -sf libsde.so.1 "$(D)"/lib/pmlua/compat/libsde.so
+	install -m 644 $(B)/compat/libsde.a "$(D)"/lib/pmlua/compat/
+	install -m 644 core/compat/include/* "$(D)"/include/pmlua/compat/
+	install -d "$(D)"/include/pmlua/scorep/scorep
+	install -m 644 core/compat/scorep/include/scorep/*.h "$(D)"/include/pmlua/scorep/scorep/
+	$(call scorep_config,"$(D)"/lib/pmlua/compat/scorep-config,$(PREFIX)/include/pmlua/scorep)
+	install -m 755 $(B)/compat/libPM.so "$(D)"/lib/pmlua/compat/
+	install -m 644 $(B)/compat/libPM.a "$(D)"/lib/pmlua/compat/
+	ln -sf libPM.so "$(D)"/lib/pmlua/compat/libPMmpi.so
+	ln -sf libPM.a "$(D)"/lib/pmlua/compat/libPMmpi.a
+	install -d "$(D)"/include/pmlua/pmlib
+	install -m 644 core/compat/pmlib/include/* "$(D)"/include/pmlua/pmlib/
 	for f in $(filter core/%.h,$(shell $(CC) -D_GNU_SOURCE -MM -Icore core/pml.h)); do \
-	  install -D -m 644 $$f $(D)/include/pmlua/$${f#core/} || exit 1; done
-	install -m 644 core/adapter/pml_section.hpp core/adapter/pml_section.F90 $(D)/include/pmlua/adapter/
-	install -m 644 bindings/pmlua.h $(D)/include/pmlua/
-	(cd lua && find . -name '*.lua') | while read f; do install -D -m 644 lua/$$f $(D)/share/pmlua/lua/$$f; done
-	ln -sfn ../../pmlua/lua/pmlua $(D)/share/lua/$(LUAVER)/pmlua
-	(cd scripts && find . -type f ! -name '*.mk') | while read f; do install -D -m 644 scripts/$$f $(D)/share/pmlua/scripts/$$f; done
-	install -m 644 plots/*.gp $(D)/share/pmlua/plots/
-	install -m 644 bindings/pmlua.1 $(D)/share/man/man1/
-	install -m 644 README.md CHANGELOG.md LICENSE $(D)/share/doc/pmlua/
+	  install -D -m 644 $$f "$(D)"/include/pmlua/$${f#core/} || exit 1; done
+	install -m 644 core/adapter/pml_section.hpp core/adapter/pml_section.F90 "$(D)"/include/pmlua/adapter/
+	sed -i 's|^#include "\([a-z]*\)/|#include "../\1/|' "$(D)"/include/pmlua/base/*.h "$(D)"/include/pmlua/source/*.h \
+	  "$(D)"/include/pmlua/adapter/*.h* "$(D)"/include/pmlua/substrate/*.h
+	install -m 644 bindings/pmlua.h "$(D)"/include/pmlua/
+	(cd lua && find . -name '*.lua') | while read f; do install -D -m 644 lua/$$f "$(D)"/share/pmlua/lua/$$f; done
+	ln -sfn ../../pmlua/lua/pmlua "$(D)"/share/lua/$(LUAVER)/pmlua
+	(cd scripts && find . -type f ! -name '*.mk') | while read f; do install -D -m 644 scripts/$$f "$(D)"/share/pmlua/scripts/$$f; done
+	install -m 644 plots/*.gp "$(D)"/share/pmlua/plots/
+	install -m 644 bindings/pmlua.1 "$(D)"/share/man/man1/
+	install -m 644 README.md CHANGELOG.md LICENSE "$(D)"/share/doc/pmlua/
 	for p in pmlua pmlua-embed; do \
-	  sed -e 's|@PREFIX@|$(PREFIX)|' -e 's|@VERSION@|$(VERSION)|' bindings/$$p.pc.in >$(D)/lib/pkgconfig/$$p.pc || exit 1; done
+	  sed -e 's|@PREFIX@|$(PREFIX)|' -e 's|@VERSION@|$(VERSION)|' bindings/$$p.pc.in >"$(D)"/lib/pkgconfig/$$p.pc || exit 1; done
+
+# luarocks deploys each file of its folders lib/ and lua/ as a module, so all of pmlua stays in a folder of its own, and what
+# is deployed leads there. A script that could be Lua (exec "a" "b") would be run as Lua: hence env.
+.PHONY: install-rock
+install-rock:
+	$(MAKE) --no-print-directory install PREFIX="$(PREFIX)/pmlua"
+	install -d "$(BINDIR)" "$(LUADIR)"
+	printf '#!/bin/sh\nexec env "%s/pmlua/bin/pmlua" "$$@"\n' "$(PREFIX)" >"$(BINDIR)/pmlua"
+	chmod 755 "$(BINDIR)/pmlua"
+	sed 's|@PREFIX@|$(PREFIX)/pmlua|' bindings/rock.lua.in >"$(LUADIR)/pmlua.lua"
 
 .PHONY: clean help
 clean: ## remove build/

@@ -17,6 +17,6 @@ build = {
   type = "make",
   build_target = "all",
   build_variables = { LUA_CFLAGS = "-I$(LUA_INCDIR)" },
-  install_target = "install",
-  install_variables = { PREFIX = "$(PREFIX)" },
+  install_target = "install-rock",
+  install_variables = { PREFIX = "$(PREFIX)", BINDIR = "$(BINDIR)", LUADIR = "$(LUADIR)" },
 }

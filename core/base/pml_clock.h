@@ -7,7 +7,6 @@
 
 #include <stdbool.h>
 #include <stdint.h>
-#include <time.h>
 
 PML_BEGIN_DECLS
 
@@ -85,15 +84,16 @@ static inline uint64_t pml__clock_counter(void) {
 #endif
 }
 
+/* CLOCK_MONOTONIC_RAW in ns; out of line, because strict C11 declares no clock_gettime(). Async-signal-safe. */
+PML_API uint64_t pml__clock_monotonic(void);
+
 /*
  * pml_clock_ticks - now, in ticks. Not ordered against neighbouring instructions.
  * Cost: one rdtsc or mrs and one predicted branch. Async-signal-safe.
  */
 static inline uint64_t pml_clock_ticks(void) {
   if (PML_LIKELY(pml__clock.kind == PML_CLOCK_COUNTER)) return pml__clock_counter();
-  struct timespec ts;
-  clock_gettime(CLOCK_MONOTONIC_RAW, &ts);
-  return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
+  return pml__clock_monotonic();
 }
 
 /* No instruction passes it, in either direction. */
@@ -116,9 +116,11 @@ static inline uint64_t pml_clock_ticks_ordered(void) {
   return t;
 }
 
+__extension__ typedef unsigned __int128 pml__product; /* not ISO C */
+
 /* pml_clock_ticks_to_ns - a tick difference in ns, rounded down; never smaller for a larger difference. */
 static inline uint64_t pml_clock_ticks_to_ns(uint64_t ticks) {
-  return (uint64_t)(((unsigned __int128)ticks * pml__clock.mult) >> PML_CLOCK_SHIFT);
+  return (uint64_t)(((pml__product)ticks * pml__clock.mult) >> PML_CLOCK_SHIFT);
 }
 
 /* pml_clock_at_ns - the moment @ticks on the CLOCK_MONOTONIC_RAW axis, in ns. */

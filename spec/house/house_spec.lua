@@ -69,6 +69,37 @@ int main(void) {
     end
   end)
 
+  it("gives headers that compile in strict C11, C17 and C++17, by each name that users write", function()
+    local pkg = ("$(PKG_CONFIG_PATH=%s/lib/pkgconfig PKG_CONFIG_SYSROOT_DIR=%s pkg-config --cflags pmlua)"):format(prefix, dest)
+    local include = prefix .. "/include"
+    local strict = "-Wall -Wextra -Wpedantic -Werror -fsyntax-only"
+    for language, standards in pairs { c = { "c11", "c17" }, ["c++"] = { "c++17" } } do
+      local compiler = language == "c" and "gcc" or "g++"
+      for _, standard in ipairs(standards) do
+        for _, way in ipairs {
+          { pkg, "pml.h" }, { pkg, "pmlua/pml.h" }, { "-I" .. include, "pmlua/pml.h" }, { "-I" .. include .. "/pmlua", "pml.h" },
+        } do
+          local line = "echo '#include <%s>' | %s -x %s -std=%s %s %s -"
+          local out, code = sh(line:format(way[2], compiler, language, standard, strict, way[1]))
+          assert.same({ 0, "" }, { code, out })
+        end
+      end
+    end
+  end)
+
+  it("gives headers each of which compiles alone", function()
+    local find = "cd %s/include && find pmlua -name '*.h' ! -path '*/pmlib/*' ! -path '*/scorep/*' ! -path '*/compat/*'"
+    local list = sh(find:format(prefix))
+    local n = 0
+    for file in list:gmatch("[^\n]+") do
+      local line = "echo '#include <%s>' | gcc -x c -std=c11 -Wall -Werror -fsyntax-only -I%s/include -"
+      local out, code = sh(line:format(file, prefix))
+      assert.same({ file, 0, "" }, { file, code, out })
+      n = n + 1
+    end
+    assert.is_true(n > 30)
+  end)
+
   it("gives a library for applications, and the example of one compiles with what pkg-config says", function()
     local flags = ("$(PKG_CONFIG_PATH=%s/lib/pkgconfig pkg-config --cflags --libs pmlua-embed)"):format(prefix)
     -- Packagers' DESTDIR is no part of the paths that pkg-config knows.
@@ -163,7 +194,7 @@ describe("the rockspec", function()
     assert(loadfile("pmlua-scm-1.rockspec", "t", env))()
     assert.equal("pmlua", env.package)
     assert.equal("make", env.build.type)
-    assert.equal("install", env.build.install_target)
+    assert.equal("install-rock", env.build.install_target)
   end)
 end)
 
