@@ -65,6 +65,15 @@ function M.obstacle(path)
   return obstacle(path, 0)
 end
 
+--- Why LD_PRELOAD cannot name a file, if so: there is no way to quote.
+---@param path string
+---@return string? why
+function M.unnameable(path)
+  if not path:find("[ :]") then return nil end
+  return ("LD_PRELOAD cannot name %s, because the loader splits it at spaces and colons; move it to a folder without them")
+    :format(path)
+end
+
 --- The library libpmlua-NAME.so; nil and why.
 ---@param name string
 ---@return string?
@@ -72,7 +81,10 @@ end
 function M.library(name)
   local dir = require "pmlua".paths.preload
   local path = dir and ("%s/libpmlua-%s.so"):format(dir, name)
-  if path and attributes(path) then return path end
+  if path and attributes(path) then
+    local why = M.unnameable(path)
+    return not why and path or nil, why
+  end
   return nil, ("libpmlua-%s.so is not found beside the command; build it with make all"):format(name)
 end
 

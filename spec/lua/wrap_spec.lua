@@ -402,6 +402,7 @@ end)
 describe("pmlua wrap, where it is installed,", function()
   it("builds, installs and tries a wrapper with what is there", function()
     local prefix = dir .. "/opt"
+    local spaced = dir .. "/with a space"
     done(support.shell(("make -s install B=%s PREFIX=%s"):format(quote(support.build), quote(prefix)), 300))
     local installed = ("cd %s && env -u PMLUA_WRAP_PATH %s/bin/pmlua wrap "):format(quote(dir), quote(prefix))
     done(support.shell(("%sinit moved --name moved --headers plain.h --cflags '-I%s -O2 -fno-guess-branch-probability' " ..
@@ -410,5 +411,19 @@ describe("pmlua wrap, where it is installed,", function()
     done(support.shell("make -s -C " .. quote(dir .. "/moved") .. " install installcheck", 300))
     local out = done(support.shell(installed .. "list"))
     assert.truthy(out:find(prefix .. "/lib/pmlua/wrap", 1, true), out)
+
+    -- a folder with spaces, to a place with spaces: all but preloading works, and the export can be pasted
+    done(support.shell(("cp -r %s %s && rm -rf %s/build"):format(quote(dir .. "/moved"), quote(spaced), quote(spaced))))
+    out = done(support.shell(("make -s -C %s install PREFIX=%s"):format(quote(spaced), quote(spaced .. "/to")), 300))
+    local export = out:match("(export PMLUA_WRAP_PATH=[^\n]*)")
+    out = done(support.shell(("%s && make -s -C %s installcheck"):format(export, quote(spaced)), 300))
+    assert.truthy(out:find("with the wrapper in " .. spaced .. "/to/lib/pmlua/wrap\n", 1, true), out)
+    assert.truthy(out:find("preloaded: left out: LD_PRELOAD cannot name " .. spaced, 1, true), out)
+
+    -- pmlua itself in such a place cannot preload anything, and says so once
+    done(support.shell(("cp -r %s %s"):format(quote(prefix), quote(spaced .. "/opt"))))
+    local status, _, err = support.shell(("%s/bin/pmlua record -- true"):format(quote(spaced .. "/opt")))
+    assert.equal(1, status)
+    assert.truthy(err:find("^pmlua record: LD_PRELOAD cannot name [^\n]*; move it to a folder without them\n$"), err)
   end)
 end)

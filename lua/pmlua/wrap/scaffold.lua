@@ -57,15 +57,15 @@ PMLUA ?= COMMAND
 
 .PHONY: all check fix install installcheck clean
 all:
-	$(PMLUA) wrap build
+	"$(PMLUA)" wrap build
 check:
-	$(PMLUA) wrap check
+	"$(PMLUA)" wrap check
 fix:
-	$(PMLUA) wrap check --fix
+	"$(PMLUA)" wrap check --fix
 install: all
-	$(PMLUA) wrap install $(if $(PREFIX),--prefix $(PREFIX))
+	"$(PMLUA)" wrap install $(if $(PREFIX),--prefix "$(PREFIX)")
 installcheck:
-	$(PMLUA) wrap installcheck
+	"$(PMLUA)" wrap installcheck
 clean:
 	rm -rf build
 ]]
@@ -120,7 +120,7 @@ local function texts(cfg, o)
   return {
     ["wrap.lua"] = folder.configuration(cfg),
     ["README.md"] = fill(readme),
-    ["Makefile"] = (makefile:gsub("COMMAND", (command():gsub("%%", "%%%%")))),
+    ["Makefile"] = (makefile:gsub("COMMAND", (command():gsub("%$", "$$"):gsub("%%", "%%%%")))),
     ["headers.h"] = headers(o.headers or {}),
     [program] = o.example or stub,
     [cfg.name .. ".filter"] = fill(filter) .. (o.filter and "\n" .. o.filter or ""),

@@ -114,6 +114,7 @@ end
 ---@param cfg pmlua.wrap.folder
 ---@param w table the wrapper's description
 ---@return pmlua.wrap.trial[]
+---@return string? why the wrapper cannot be preloaded
 function M.run(cfg, w)
   local trials, plain = {}, cfg.build .. "/example"
   local function try(way, program, built, err, lib, first)
@@ -133,10 +134,10 @@ function M.run(cfg, w)
       try(way.name, program, done, wrong, NONE)
     end
   end
-  if w.shared then
-    try("preloaded", plain, built, err, NONE, ("%s/libpmlua-wrap-%s-run.so"):format(w.dir, w.name))
-  end
-  return trials
+  local run = ("%s/libpmlua-wrap-%s-run.so"):format(w.dir, w.name)
+  local why = w.shared and preload.unnameable(run)
+  if w.shared and not why then try("preloaded", plain, built, err, NONE, run) end
+  return trials, why
 end
 
 return M

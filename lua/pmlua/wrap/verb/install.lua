@@ -27,7 +27,7 @@ function M.run(args, say, complain)
   local dir, err = require("pmlua.wrap.installed").install(cfg, o.prefix)
   if not dir then return complain(err) end
   say(("%s is installed in %s"):format(cfg.name, dir))
-  if not is_searched(dir) then say("for pmlua to find it: export PMLUA_WRAP_PATH=" .. dir) end
+  if not is_searched(dir) then say("for pmlua to find it: export PMLUA_WRAP_PATH=" .. require("pmlua.wrap.shell").quote(dir)) end
   return 0
 end
 

@@ -56,8 +56,11 @@ function M.run(args, say, complain)
   if not w then w, err = installed.built(cfg) end
   if not w then return complain(err) end
   say("with the wrapper in " .. w.dir)
-  local trials = require("pmlua.wrap.trial").run(cfg, w)
+  local _, refused = require("pmlua.preload").library "record"
+  if refused then return complain(refused) end
+  local trials, left_out = require("pmlua.wrap.trial").run(cfg, w)
   say(table_of(trials))
+  if left_out then say("preloaded: left out: " .. left_out) end
   local bad = 0
   for _, t in ipairs(trials) do
     local why = t.err or t.sum == 0 and "no call is counted; the example must call a wrapped function"
