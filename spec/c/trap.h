@@ -53,11 +53,18 @@ static bool trap_rdpmc(bool (*rdpmc)(uint32_t counter, uint64_t *value)) {
   return trap.taken == before + 1;
 }
 
-/* trap_rdtsc - of the calling thread, until trap_rdtsc(NULL); whatever asks for the time in between gets it from here.
+/*
+ * trap_rdtsc - of the calling thread, until trap_rdtsc(NULL); whatever asks for the time in between gets it from here.
+ * Returns whether the instruction faults: some virtual machines accept the prctl() and run it all the same.
  */
 static inline bool trap_rdtsc(bool (*rdtsc)(uint64_t *value)) {
   trap.rdtsc = rdtsc;
-  return prctl(PR_SET_TSC, rdtsc != NULL ? PR_TSC_SIGSEGV : PR_TSC_ENABLE) == 0;
+  if (prctl(PR_SET_TSC, rdtsc != NULL ? PR_TSC_SIGSEGV : PR_TSC_ENABLE) != 0) return false;
+  if (rdtsc == NULL) return true;
+  unsigned before = trap.taken;
+  uint32_t low, high;
+  __asm__ volatile("rdtsc" : "=a"(low), "=d"(high));
+  return trap.taken == before + 1;
 }
 
 #endif
