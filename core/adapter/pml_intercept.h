@@ -13,13 +13,16 @@
  * event; threads; forks (the child goes on without consumers, as pml_stream says) and vfork; contexts of
  * makecontext(3), also resumed by another thread, as long as a stack that is given up has no recorded call open on it.
  *
- * Left alone, because a changed return address or a second return would harm: setjmp and its kin, getcontext and
- * swapcontext, vfork, clone, what throws or unwinds, mcount and __fentry__, __tls_get_addr, functions with another
- * convention for vector registers; and always libc, the loader, sanitizers and pmlua, as callers and as callees, unless
- * @lib names libc or a sanitizer itself. A function that looks at its own return address for another reason sees that
- * of pmlua. A function must return its results as C does (or Swift): what else a caller reads after its return may have
- * changed. Calls and returns are paired as a shadow stack wants them, but unwinders take a pad for a signal's frame,
- * which has other entries there: what keeps a shadow stack is refused.
+ * Left alone, because a changed return address or a second return would harm: what returns twice or on another stack
+ * (setjmp and its kin, contexts, vfork, clone), what throws, unwinds or walks the stack (libgcc's and LLVM's unwinder,
+ * libunwind, every function with "backtrace" or "stacktrace" in its name), what looks at its caller (the loader's
+ * functions, profilers' hooks), whichever library defines it: pml_intercept_never.c has the list. Also functions with
+ * another convention for vector registers; and always libc, the loader, sanitizers and pmlua, as callers and as
+ * callees, unless @lib names libc or a sanitizer itself. A function that looks at its own return address for another
+ * reason sees that of pmlua, and a backtrace from inside a recorded call has a frame of pmlua for it; the fast
+ * backtrace of libunwind, on x86-64, ends there. A function must return its results as C does (or Swift): what else a
+ * caller reads after its return may have changed. Calls and returns are paired as a shadow stack wants them, but
+ * unwinders take a pad for a signal's frame, which has other entries there: what keeps a shadow stack is refused.
  *
  * Seen through every kind of slot: bound when it is called or when the object is loaded, read-only or not, with a PLT
  * or (x86-64, gcc) without; functions chosen by others (IFUNC), versions of one name (two functions, one region),

@@ -21,15 +21,6 @@
   "librt-[0-9]*:linux-vdso*:libasan.so*:libtsan.so*:libubsan.so*:liblsan.so*:libclang_rt.*:vgpreload_*"
 #define OURS "libpmlua*"
 
-/* Functions that return twice, or not as they were called, or that look at who called them. */
-#define NEVER                                                                                                          \
-  "setjmp:_setjmp:__setjmp:sigsetjmp:__sigsetjmp:savectx:getcontext:swapcontext:setcontext:makecontext:longjmp:"       \
-  "_longjmp:siglongjmp:__longjmp_chk:vfork:__vfork:clone:__clone:clone3:syscall:mcount:_mcount:__mcount:__fentry__:"   \
-  "__gnu_mcount_nc:__tls_get_addr:_Unwind_*:__cxa_throw:__cxa_rethrow:__cxa_end_cleanup:__gxx_personality_*:"          \
-  "__gcc_personality_*:dlopen:dlsym:dlvsym:dlmopen:dlclose:dladdr:dladdr1:dlinfo:_dl_*:__asan_*:__tsan_*:__ubsan_*:"   \
-  "__sanitizer_*:__cyg_profile_func_*:pthread_exit:_exit:_Exit:exit:quick_exit:abort:__libc_start_main:"               \
-  "__libc_start_call_main:__morestack*:__stack_chk_fail:_ZGV*"
-
 /* ---- patterns ---- */
 
 static void classify(struct pml__pattern *p) {
@@ -117,7 +108,7 @@ static void mark(struct pml__pattern *p) {
 static struct pml__patterns base, ours, never;
 
 static void compile_fixed(void) {
-  if (!compile(&base, BASE) || !compile(&ours, OURS) || !compile(&never, NEVER)) release(&never);
+  if (!compile(&base, BASE) || !compile(&ours, OURS) || !compile(&never, pml__intercept_never)) release(&never);
 }
 
 static bool fixed_are_ready(void) {
@@ -190,7 +181,7 @@ static bool filter_wants(const struct pml_filter *f, const char *name) {
 
 bool pml__choice_function(const struct pml__choice *c, const char *name, size_t n) {
   if (c->sym.n > 0 && !any_matches(&c->sym, name, n)) return false;
-  if (any_matches(&c->but, name, n) || any_matches(&never, name, n)) return false;
+  if (any_matches(&c->but, name, n) || any_matches(&never, name, n) || pml__intercept_walks_stack(name)) return false;
   return c->filter == NULL || filter_wants(c->filter, name);
 }
 

@@ -20,6 +20,10 @@ struct pml__pattern {
   bool matched; /* atomic */
 };
 
+/* Functions that are never intercepted: patterns; and those whose names say that they look at the stack. */
+extern __attribute__((visibility("hidden"))) const char pml__intercept_never[];
+bool pml__intercept_walks_stack(const char *name);
+
 /* Sorted by the key of their first two letters; the last key is of those that begin otherwise. */
 #define PML__PATTERN_KEYS 65u
 struct pml__patterns {

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 
 #define ADDRESSES 8
+#define WALKS 8 /* of slots_walk.c */
 #ifdef __PIC__
 #define COUNTED 6u
 #else
@@ -82,6 +83,20 @@ static void compared(void) {
   pml_intercept_remove();
 }
 
+/* A recorded call returns to pmlua first. */
+static void callers(void) {
+  const struct pml_intercept_options o = {.lib = "slots_walk"};
+  void *walk = open_library("slots_walk.so");
+  number *sees = NULL;
+  bool all = true;
+  if (walk == NULL || !CHECK(pml_intercept_install(&o) == 0, "interception of what looks at its caller")) return;
+  *(void **)&sees = dlsym(walk, "walk_sees");
+  CHECK(sees != NULL && sees(0) == 0 && calls("walk_plain") == 1, "a function that does not say so sees pmlua");
+  for (int i = 1; i < WALKS && sees != NULL; i++) all &= sees(i) == 1;
+  CHECK(all, "functions that unwind, or change the stack, by their names, see who called them");
+  pml_intercept_remove();
+}
+
 static void asked_for(void) {
   const struct pml_intercept_options o = {.lib = "slots_*", .dlsym = true};
   void *leaf = open_library("slots_leaf.so");
@@ -107,6 +122,7 @@ int main(int argc, char **argv) {
   const char *slash = strrchr(argv[0], '/');
   snprintf(folder, sizeof folder, "%.*s", slash != NULL ? (int)(slash - argv[0]) : 1, slash != NULL ? argv[0] : ".");
   compared();
+  callers();
   asked_for();
   if (argc == 1) variants(argv[0]);
   return check_done();
