@@ -36,7 +36,7 @@ static int push_all(lua_State *L) {
   lutil_setstr(L, "at", pml_count_at_name(c->at));
   lutil_setint(L, "threads", c->threads);
   lutil_setint(L, "sharing", c->sharing);
-  lutil_setint(L, "signal", (uint64_t)(int64_t)c->signal);
+  lutil_setint(L, "underway", c->underway);
   lutil_setint(L, "modules", c->modules);
   lutil_setint(L, "refused", c->refused);
   lutil_setint(L, "uncounted", c->uncounted);

@@ -68,7 +68,6 @@ static void take_header(struct pml_counts *c, const struct pml_count_header *h) 
   c->at = pml__count_stage(h->stages);
   c->threads = h->threads;
   c->sharing = h->sharing;
-  c->signal = h->signal;
   c->modules = h->modules;
   c->refused = h->refused;
   c->uncounted = h->uncounted;
@@ -96,6 +95,7 @@ static int take_cells(struct reading *r) {
   for (uint32_t k = 0; k < r->head->header.lanes; k++) {
     int rc = get(r, lane, sizeof lane, offsetof(struct pml_count_area, lane) + k * sizeof lane);
     if (rc < 0) return rc;
+    c->underway += lane[PML_COUNT_UNDERWAY] != 0;
     for (size_t i = 0; i < PML_CELL_COUNT; i++) c->cell[i] += lane[i];
   }
   for (size_t i = 0; i < PML_CELL_COUNT; i++)

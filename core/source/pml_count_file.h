@@ -22,7 +22,8 @@ struct pml_count_part { /* a module of the program */
 struct pml_counts {
   int32_t pid, parent;
   uint64_t started_ns;       /* CLOCK_REALTIME */
-  bool ended;                /* by exit; else it runs, or ended in another way. Its counts are whole all the same */
+  bool ended;                /* by exit; else it runs, or ended in another way */
+  uint64_t underway;         /* threads that were in a loop: its counts lack the newest turns; 0: they are whole */
   enum pml_count_at at;      /* of all its modules */
   uint64_t threads;          /* that counted */
   uint64_t sharing;          /* of them: those whose counts may be low */
@@ -30,7 +31,6 @@ struct pml_counts {
   uint64_t uncounted;
   char command[1024]; /* separated by blanks; cut where it is longer */
   char others[512]; /* what counts nothing, parted by commas: libraries, the program; as of its exit if it came to it */
-  int signal;       /* it came to its exit with this one blocked, as in its handler: a loop may be missing. 0: none */
   size_t nevents;   /* Byfl's nine */
   uint64_t *event;
   size_t ncells; /* kinds of operation */

@@ -2,7 +2,8 @@
 --- What programs counted that were compiled by `pmlua cc --count`: the files of a run, over its processes.
 --
 -- With PMLUA_COUNT=FILE every process leaves its counts: the first in FILE, others, children and programs after an exec,
--- in FILE.PID. They are whole however a process ended.
+-- in FILE.PID. They are whole however a process ended, unless a thread of it was in a loop that counts in registers: such
+-- counts are at least what was done, and say so.
 --
 --     PMLUA_COUNT=counts ./solver; pmlua -e 'print(pml.countfile.read_all "counts".events.flop_count_I)'
 
@@ -16,6 +17,7 @@ local M = {}
 ---@field at string source, final, mixed, or none
 ---@field events table<string, integer> Byfl's nine sums, over all processes
 ---@field operations table<string, integer> by kind: those that there were
+---@field at_least boolean a thread was in a loop when its process ended, or runs: the newest turns are missing
 ---@field notes string[] what the counts leave out, each a sentence of its own
 
 local function escaped(text) return (text:gsub("[%^%$%(%)%%%.%[%]%*%+%-%?]", "%%%0")) end
@@ -67,20 +69,25 @@ function M.left_out(processes)
   return list
 end
 
+--- How much may be missing.
+local function underway_note(threads, processes)
+  return ("at least: %s of %s in a loop that counts in registers. Missing are its turns since it last added them up: "
+    .. "up to 65536 and one turn of the outermost loop; of a loop without inner loops, all of this run"):format(
+    plural(threads, "thread", "threads"), plural(processes, "process was", "processes were"))
+end
+
 local function notes_of(processes)
-  local notes, refused, sharing, handled, running = {}, 0, 0, 0, 0
+  local notes, refused, sharing, underway, unfinished, running = {}, 0, 0, 0, 0, 0
   for k, text in ipairs(M.left_out(processes)) do notes[k] = "not counted: " .. text end
   for _, p in ipairs(processes) do
-    refused, sharing, handled = refused + p.refused, sharing + p.sharing, handled + (p.signal ~= 0 and 1 or 0)
+    refused, sharing = refused + p.refused, sharing + p.sharing
+    underway, unfinished = underway + p.underway, unfinished + (p.underway > 0 and 1 or 0)
     if not p.ended and lfs.attributes(("/proc/%d"):format(p.pid), "mode") then running = running + 1 end
   end
   if refused > 0 then
     notes[#notes + 1] = "wrong: " .. plural(refused, "module is", "modules are") .. " of another pmlua; compile again"
   end
-  if handled > 0 then
-    notes[#notes + 1] = "low, perhaps: " .. plural(handled, "process", "processes")
-      .. " came to the exit in a signal's handler: the loop that it interrupted may be missing"
-  end
+  if underway > 0 then notes[#notes + 1] = underway_note(underway, unfinished) end
   if sharing > 0 then
     notes[#notes + 1] = "low, perhaps: " .. plural(sharing, "thread", "threads") .. " found no memory of their own"
   end
@@ -93,7 +100,7 @@ end
 ---@return pmlua.Counts? counts
 ---@return string? err one line
 function M.read_all(path)
-  local all = { processes = {}, at = "none", events = {}, operations = {} }
+  local all = { processes = {}, at = "none", events = {}, operations = {}, at_least = false }
   local files = files_of(path)
   if #files == 0 then
     return nil, ("%s: nothing counted; compile the program by pmlua cc --count and run it with PMLUA_COUNT=%s"):format(path, path)
@@ -106,6 +113,7 @@ function M.read_all(path)
       all.processes[#all.processes + 1] = p
       all.at = all.at == "none" and p.at or all.at == p.at and p.at or "mixed"
     end
+    all.at_least = all.at_least or p.underway > 0
     add(all.events, p.events)
     add(all.operations, p.operations)
   end

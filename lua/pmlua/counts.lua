@@ -32,6 +32,7 @@ M.sources = { (require "pmlua.counts.resources"), (require "pmlua.counts.kernel"
 ---@field running_ns integer? time it was; less: the value is scaled from raw
 ---@field raw integer?
 ---@field idle string[]? parts of a hybrid event, or places, that never counted
+---@field at_least boolean? the value lacks something, which a note tells
 
 ---@class pmlua.CountOptions
 ---@field events? string[] nil: what there is

@@ -67,6 +67,34 @@ static void forks(void) {
   add_doubles(20);
 }
 
+static void in_a_loop(void) {
+  add_doubles(7);
+  pml_count_self[PML_COUNT_UNDERWAY]++;
+  raise(SIGKILL);
+}
+
+static void *stays_in_a_loop(void *unused) {
+  (void)unused;
+  add_doubles(1);
+  pml_count_self[PML_COUNT_UNDERWAY]++;
+  pthread_barrier_wait(&barrier);
+  (void)pause();
+  return NULL;
+}
+
+static void forks_beside_a_loop(void) {
+  pthread_t thread;
+  pthread_barrier_init(&barrier, NULL, 2);
+  pthread_create(&thread, NULL, stays_in_a_loop, NULL);
+  pthread_barrier_wait(&barrier);
+  pid_t child = fork();
+  if (child == 0) {
+    add_doubles(3);
+    _exit(0);
+  }
+  waitpid(child, NULL, 0);
+}
+
 static void becomes(const char *what) {
   add_doubles(10);
   char *argv[] = {self, (char *)(uintptr_t)what, NULL};
@@ -85,6 +113,8 @@ static int program(const char *what) {
   if (strcmp(what, "handler") == 0) in_a_handler();
   if (strcmp(what, "many") == 0 || strcmp(what, "closes") == 0) many_threads();
   if (strcmp(what, "forks") == 0) forks();
+  if (strcmp(what, "loop") == 0) in_a_loop();
+  if (strcmp(what, "beside") == 0) forks_beside_a_loop();
   if (strcmp(what, "becomes") == 0) becomes("exit");
   if (strcmp(what, "exit") == 0 || strcmp(what, "_exit") == 0 || strcmp(what, "killed") == 0) add_doubles(1000);
   if (strcmp(what, "_exit") == 0) _exit(0);
@@ -120,6 +150,14 @@ static uint64_t flops_in(const char *path, bool *ended) {
   return n;
 }
 
+static uint64_t underway_in(const char *path) {
+  struct pml_counts *c;
+  if (pml_count_read(path, &c) < 0) return UINT64_MAX;
+  uint64_t n = c->underway;
+  pml_counts_free(c);
+  return n;
+}
+
 static void ends(const char *what, uint64_t expect, bool by_exit, const char *sentence) {
   bool ended = false;
   run(what);
@@ -140,6 +178,8 @@ static void tells(void) {
   pml_counts_free(c);
 }
 
+static uint64_t beside_underway;
+
 /* The file of another process of the same run, by its name. */
 static uint64_t beside(size_t *files) {
   char pattern[80];
@@ -149,6 +189,7 @@ static uint64_t beside(size_t *files) {
   (void)snprintf(pattern, sizeof pattern, "%s.*", file);
   if (glob(pattern, 0, NULL, &g) != 0) return n;
   *files = g.gl_pathc;
+  beside_underway = underway_in(g.gl_pathv[0]);
   n = flops_in(g.gl_pathv[0], NULL);
   for (size_t i = 0; i < g.gl_pathc; i++) (void)unlink(g.gl_pathv[i]);
   globfree(&g);
@@ -167,6 +208,18 @@ static void families(void) {
   run_with("killed", file);
   CHECK(flops_in(file, NULL) == 1000 && beside(&files) == 1000 && files == 1,
         "a file that is there is not written over");
+}
+
+static void loops(void) {
+  size_t files;
+  run("exit");
+  CHECK(underway_in(file) == 0, "counts are whole where no thread was in a loop");
+  run("loop");
+  CHECK(flops_in(file, NULL) == 7 && underway_in(file) == 1, "and say so where one was");
+  run("beside");
+  uint64_t child = beside(&files);
+  CHECK(underway_in(file) == 1 && child == 3 && files == 1 && beside_underway == 0,
+        "a thread that is in a loop as the process exits counts; a child does not have its parent's threads");
 }
 
 static void refusals(void) {
@@ -217,6 +270,7 @@ int main(int argc, char **argv) {
   ends("closes", MANY, true, "also where the program closes what it has open");
   tells();
   families();
+  loops();
   refusals();
   reports();
   (void)unlink(file);

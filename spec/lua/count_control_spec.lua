@@ -6,6 +6,7 @@
 
 local counting = require "spec.lua.counting"
 local helper = require "spec.lua.helper"
+local countfile = require "pmlua.countfile"
 
 local it = counting.it
 
@@ -184,27 +185,76 @@ describe("a program that counts", function()
     end
   end)
 
-  it("says when the exit was in a signal's handler, and not otherwise", function()
-    local text = head .. [[
+  -- The handler prints how many turns of the outer loop were done; each has 1000 multiplications and additions.
+  local nest = head .. [[
       #include <signal.h>
       #include <unistd.h>
-      static void end(int s) { (void)s; exit(0); }
+      static double a[1000];
+      static volatile long done;
+      static void end(int s) { (void)s; printf("%ld\n", done); fflush(stdout); if (done > 0) kill(getpid(), HOW); }
       int main(int argc, char **argv) {
-        (void)argv;
+        long n = argc > 1 ? atol(argv[1]) : 1L << 50;
         signal(SIGALRM, end);
-        if (argc > 1) ualarm(20000, 0);
-        for (long i = 0; i < (argc > 1 ? 1L << 60 : 100); i++) M;
+        if (argc == 1) ualarm(20000, 20000);
+        for (long r = 0; r < n; r++) {
+          for (int i = 0; i < 1000; i++) a[i] = a[i] * 0.5 + 1;
+          done++;
+        }
+        return 0;
       }]]
-    local program, dir = counting.build({ ["exit.c"] = text }, { flags = "-O2 -w" })
-    local _, _, handled = helper.shell(("PMLUA_COUNT=- %s handled"):format(program))
-    local _, _, plain = helper.shell("PMLUA_COUNT=- " .. program)
-    helper.shell(("cd %s && PMLUA_COUNT=counts ./program handled"):format(dir))
-    assert.matches("\nmaybe low: signal 14 was blocked at the exit, as in its handler: a loop that it interrupted is missing\n",
-      handled)
-    assert.falsy(plain:find("maybe low", 1, true))
-    local notes = assert(require("pmlua.countfile").read_all(dir .. "/counts")).notes
-    assert.equal("low, perhaps: 1 process came to the exit in a signal's handler: the loop that it interrupted may be missing",
-      notes[#notes])
+
+  --- Runs it until it is killed: its counts, and the turns that it did.
+  local function killed(at, flags, how)
+    local program, dir = counting.build({ ["nest.c"] = nest }, { at = at, flags = flags .. " -w -ffp-contract=off -DHOW=" .. how })
+    local _, out = helper.shell(("cd %s && PMLUA_COUNT=counts %s"):format(helper.quote(dir), helper.quote(program)))
+    return assert(countfile.read_all(dir .. "/counts")), math.tointeger(out:match("(%d+)\n$")), program
+  end
+
+  it("keeps what loops in loops counted when the process is killed, but for a bounded rest, and says so", function()
+    for _, how in ipairs { { "source", "-O0" }, { "source", "-O2" }, { "final", "-O2" } } do
+      local c, turns = killed(how[1], how[2], "SIGKILL")
+      local missing = 2000 * turns - c.events.flop_count_I
+      -- the turn under way may be counted or not; a turn that the optimiser unrolled has up to 32 operations
+      assert.truthy(missing >= -2000 and missing <= 32 * (65536 + 2000), ("%s %s: %d"):format(how[1], how[2], missing))
+      assert.is_true(c.at_least)
+      assert.matches("^at least: 1 thread of 1 process was in a loop", c.notes[#c.notes])
+    end
+  end)
+
+  it("keeps what an endless loop counted that the optimiser could have kept in a register", function()
+    local c = counting.build({ ["endless.c"] = [[
+      double a[1000];
+      int main(void) {
+        double s = 0;
+        for (;;)
+          for (int i = 0; i < 1000; i++) s += a[i] * 2.0;
+        return s > 0;
+      }]] }, { flags = "-O1" })
+    local _, _, err = helper.shell(("timeout -s KILL 0.2 env PMLUA_COUNT=%s.counts %s"):format(c, c))
+    assert.truthy(assert(countfile.read_all(c .. ".counts"), err).events.flop_count_I > 0)
+  end)
+
+  it("says when a thread was in a loop at the exit, and not otherwise", function()
+    local program = counting.build({ ["exit.c"] = (nest:gsub("kill%(getpid%(%), HOW%)", "exit(0)")) }, { flags = "-O2 -w" })
+    local _, _, handled = helper.shell("PMLUA_COUNT=- " .. program)
+    local _, _, plain = helper.shell("PMLUA_COUNT=- " .. program .. " 100")
+    assert.matches("\nat least: 1 thread was in a loop that counts in registers, of which the newest turns are missing\n", handled)
+    assert.falsy(plain:find("at least", 1, true))
+  end)
+
+  it("says \"at least\" in pmlua stat's table and JSON, of a program that is killed, and not of one that ends", function()
+    local _, _, program = killed("source", "-O2", "SIGTERM")
+    local stat = helper.quote(helper.build .. "/pmlua") .. " stat %s -e sde:::BYFL::flop_count_I -- %s %s"
+    local _, _, err = helper.shell(stat:format("", helper.quote(program), ""))
+    assert.matches("\nsde:::BYFL::flop_count_I +%d+ +flop +compiler, at source +at least\n", err)
+    assert.matches("\nat least: 1 thread of 1 process was in a loop", err)
+    local _, out = helper.shell(stat:format("--json", helper.quote(program), ""))
+    local counts = require("pmlua.json").decode(out:match("{.*}")).counts
+    assert.equal("sde:::BYFL::flop_count_I", counts[#counts].event)
+    assert.is_true(counts[#counts].at_least)
+    _, _, err = helper.shell(stat:format("", helper.quote(program), "100"))
+    assert.matches("\nsde:::BYFL::flop_count_I +200000 +flop +compiler, at source\n", err)
+    assert.falsy(err:find("at least", 1, true))
   end)
 
   it("says where a handler may jump out of a loop that is counted in registers", function()

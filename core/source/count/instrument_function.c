@@ -128,12 +128,26 @@ static int open_flow(struct pml_body *f) {
   return pml_flow_open(&f->flow, f->blocks, f->edge, n);
 }
 
+/* A block that is not among the function's was made in a loop. */
+static bool in_a_loop(const struct pml_body *f, LLVMBasicBlockRef block) {
+  const struct pml_place *p = place_of(f, block);
+  return p->block == NULL || f->flow.loop[p->number] != PML_FLOW_NONE;
+}
+
+/*
+ * In a loop the additions are volatile. The optimiser may otherwise keep a cell in a register until the loop ends,
+ * which an endless loop never does, and a process that is killed loses what it counted there.
+ */
 void pml_body_add(struct pml_body *f, unsigned cell, LLVMValueRef n) {
   LLVMBuilderRef b = f->m->builder;
   LLVMValueRef index = LLVMConstInt(f->m->i64, cell, 0);
   LLVMValueRef at = LLVMBuildInBoundsGEP2(b, f->m->i64, f->cells, &index, 1, "");
-  LLVMBuildStore(b, LLVMBuildAdd(b, LLVMBuildLoad2(b, f->m->i64, at, ""), n, ""), at);
-  f->m->used[cell / 64] |= UINT64_C(1) << cell % 64;
+  LLVMValueRef before = LLVMBuildLoad2(b, f->m->i64, at, "");
+  LLVMValueRef after = LLVMBuildStore(b, LLVMBuildAdd(b, before, n, ""), at);
+  bool now = cell == PML_COUNT_UNDERWAY || in_a_loop(f, LLVMGetInsertBlock(b));
+  LLVMSetVolatile(before, now);
+  LLVMSetVolatile(after, now);
+  if (cell < PML_CELL_COUNT) f->m->used[cell / 64] |= UINT64_C(1) << cell % 64;
 }
 
 static void add_stretch(struct pml_body *f, const struct pml_stretch *s) {
@@ -174,7 +188,7 @@ static void move_locals(struct pml_body *f, LLVMBasicBlockRef from) {
   }
 }
 
-static void set_unlikely(const struct pml_module *m, LLVMValueRef branch) {
+void pml_set_unlikely(const struct pml_module *m, LLVMValueRef branch) {
   LLVMTypeRef i32 = LLVMInt32TypeInContext(m->context);
   LLVMMetadataRef weights[] = {LLVMMDStringInContext2(m->context, "branch_weights", 14),
                                LLVMValueAsMetadata(LLVMConstInt(i32, 1, 0)),
@@ -207,7 +221,7 @@ static void begin_function(struct pml_body *f) {
   LLVMValueRef self = LLVMBuildLoad2(m->builder, m->i64_pointer, m->self, "");
   LLVMSetMetadata(self, LLVMGetMDKindIDInContext(m->context, "invariant.load", 14),
                   LLVMMetadataAsValue(m->context, LLVMMDNodeInContext2(m->context, NULL, 0)));
-  set_unlikely(m, LLVMBuildCondBr(m->builder, LLVMBuildIsNull(m->builder, self, ""), first, old));
+  pml_set_unlikely(m, LLVMBuildCondBr(m->builder, LLVMBuildIsNull(m->builder, self, ""), first, old));
   LLVMPositionBuilderAtEnd(m->builder, first);
   LLVMValueRef given = LLVMBuildCall2(m->builder, LLVMFunctionType(m->i64_pointer, NULL, 0, 0), m->begin, NULL, 0, "");
   LLVMBuildBr(m->builder, old);
@@ -230,17 +244,12 @@ static bool take_over(LLVMBasicBlockRef old, LLVMBasicBlockRef now) {
   return true;
 }
 
-/*
- * Without optimisation, a block whose end the quick selection of instructions does not know is left to the slow one as
- * a whole: the counts of a switch's block get one of their own.
- */
-static void part_from_end(struct pml_module *m, LLVMBasicBlockRef block) {
+LLVMBasicBlockRef pml_body_part(struct pml_module *m, LLVMBasicBlockRef block) {
   LLVMValueRef end = LLVMGetBasicBlockTerminator(block);
-  if (LLVMGetInstructionOpcode(end) != LLVMSwitch || LLVMGetFirstInstruction(block) == end) return;
   LLVMBasicBlockRef now = LLVMInsertBasicBlockInContext(m->context, block, "");
   if (!take_over(block, now)) {
     LLVMDeleteBasicBlock(now);
-    return;
+    return NULL;
   }
   LLVMPositionBuilderAtEnd(m->builder, now);
   LLVMSetCurrentDebugLocation2(m->builder, NULL); /* what is inserted would be given it */
@@ -249,7 +258,17 @@ static void part_from_end(struct pml_module *m, LLVMBasicBlockRef block) {
     LLVMInstructionRemoveFromParent(i);
     LLVMInsertIntoBuilder(m->builder, i);
   }
-  LLVMBuildBr(m->builder, block);
+  return now;
+}
+
+/*
+ * Without optimisation, a block whose end the quick selection of instructions does not know is left to the slow one as
+ * a whole: the counts of a switch's block get one of their own.
+ */
+static void part_from_end(struct pml_module *m, LLVMBasicBlockRef block) {
+  LLVMValueRef end = LLVMGetBasicBlockTerminator(block);
+  if (LLVMGetInstructionOpcode(end) != LLVMSwitch || LLVMGetFirstInstruction(block) == end) return;
+  if (pml_body_part(m, block) != NULL) LLVMBuildBr(m->builder, block);
 }
 
 static bool is_empty(const struct pml_body *f) {

@@ -49,6 +49,13 @@ struct pml_body {
 /* pml_body_add - @n more in @cell, at the builder's place. */
 void pml_body_add(struct pml_body *f, unsigned cell, LLVMValueRef n);
 
+/* pml_body_part - a new block before @block, with all of it but its end; the builder is at its end, which the caller
+ * makes. NULL: @block is known by its address and stays whole. */
+LLVMBasicBlockRef pml_body_part(struct pml_module *m, LLVMBasicBlockRef block);
+
+/* pml_set_unlikely - the first way of @branch is hardly ever taken. */
+void pml_set_unlikely(const struct pml_module *m, LLVMValueRef branch);
+
 /* pml_body_amount - a length, or the lanes of a mask that are set times the bytes of one, at the builder's place. */
 LLVMValueRef pml_body_amount(struct pml_body *f, const struct pml_class *c);
 

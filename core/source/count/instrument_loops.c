@@ -4,6 +4,13 @@
  *
  * The outermost loops that nothing leaves but their exits: a counter per block that the plan asks for, and at each exit
  * what the counters stand for goes into the cells. Counters are locals, which become registers afterwards.
+ *
+ * A process may be killed in such a loop, or exit while another of its threads is in one. Two things bound the loss and
+ * tell of it. A cell says how many of these loops the thread is in, so that a reader knows that counts are missing. A
+ * loop with others inside is flushed at the end of a turn of its own, once its counters made FLUSH_TURNS turns. There
+ * the counters alone are exact: the way from the entry to this place and on to the header crosses each edge of the tree
+ * as often forward as backward, so that the plan's base is due at the exit only. An innermost loop is flushed at its
+ * exits alone: a branch in it would cost its vectors.
  */
 #include "source/count/instrument_function.h"
 
@@ -12,10 +19,12 @@
 
 #define COUNTERS_MAX 32u /* beyond, they would be in memory as the cells are */
 #define EXITS_MAX 8u     /* each adds to all cells of the loop */
+#define FLUSH_TURNS 65536u
 
 struct loop {
   struct pml_body *f;
   uint32_t number, exits;
+  uint32_t before; /* the block that enters it, and does nothing else */
   uint32_t exit[EXITS_MAX];
   struct pml_flow_plan plan;
   struct pml_counts *worth;             /* [counters + 1] of a turn of each counter; the last: of entering the loop */
@@ -38,6 +47,19 @@ static bool find_exits(struct loop *l) {
     l->exit[l->exits++] = to;
   }
   return l->exits > 0;
+}
+
+static bool find_entry(struct loop *l) {
+  const struct pml_flow *g = &l->f->flow;
+  uint32_t header = g->in[l->number].header;
+  l->before = PML_FLOW_NONE;
+  for (uint32_t p = g->first_in[header]; p < g->first_in[header + 1]; p++) {
+    uint32_t from = g->into[p];
+    if (pml_flow_within(g, from, l->number)) continue;
+    if (l->before != PML_FLOW_NONE || g->first[from] + 1 != g->first[from + 1]) return false;
+    l->before = from;
+  }
+  return l->before != PML_FLOW_NONE;
 }
 
 static bool stays(const struct loop *l) {
@@ -85,11 +107,12 @@ static int64_t worth_of(const struct pml_counts *w, unsigned cell) {
   return 0;
 }
 
-/* What goes into @cell: the worth of entering, and of each counter as often as it says. NULL: nothing. */
-static LLVMValueRef sum(struct loop *l, unsigned cell, LLVMValueRef *turns) {
+/* What goes into @cell: of each counter as often as it says, and, where it is @left, the worth of entering. NULL:
+ * nothing. */
+static LLVMValueRef sum(struct loop *l, unsigned cell, LLVMValueRef *turns, bool left) {
   struct pml_module *m = l->f->m;
   uint32_t counters = l->plan.counters;
-  int64_t base = worth_of(&l->worth[counters], cell);
+  int64_t base = left ? worth_of(&l->worth[counters], cell) : 0;
   LLVMValueRef total = base != 0 ? LLVMConstInt(m->i64, (uint64_t)base, 1) : NULL;
   for (uint32_t c = 0; c < counters; c++) {
     int64_t worth = worth_of(&l->worth[c], cell);
@@ -115,18 +138,16 @@ static LLVMValueRef read_turns(const struct loop *l, LLVMValueRef counter) {
   return LLVMBuildCall2(m->builder, type, hide, &n, 1, "");
 }
 
-static int add_at_exit(struct loop *l, LLVMBasicBlockRef exit) {
+/* What the counters stand for goes into the cells, at the builder's place; @left: with what is due at an exit. */
+static int flush(struct loop *l, bool left) {
   struct pml_module *m = l->f->m;
-  LLVMValueRef at = LLVMGetFirstInstruction(exit);
-  while (LLVMIsAPHINode(at)) at = LLVMGetNextInstruction(at);
   LLVMValueRef *turns = calloc((size_t)l->plan.counters + 1, sizeof(LLVMValueRef));
   if (turns == NULL) return -ENOMEM;
-  LLVMPositionBuilderBefore(m->builder, at);
   for (uint32_t c = 0; c < l->plan.counters; c++) turns[c] = read_turns(l, l->counter[c]);
   for (unsigned word = 0; word < PML_COUNT_CELLS / 64; word++)
-    for (uint64_t left = l->cells[word]; left != 0; left &= left - 1) {
-      unsigned cell = 64 * word + (unsigned)__builtin_ctzll(left);
-      LLVMValueRef n = sum(l, cell, turns);
+    for (uint64_t rest = l->cells[word]; rest != 0; rest &= rest - 1) {
+      unsigned cell = 64 * word + (unsigned)__builtin_ctzll(rest);
+      LLVMValueRef n = sum(l, cell, turns, left);
       if (n != NULL) pml_body_add(l->f, cell, n);
     }
   for (uint32_t c = 0; c < l->plan.counters; c++) LLVMBuildStore(m->builder, LLVMConstInt(m->i64, 0, 0), l->counter[c]);
@@ -134,16 +155,74 @@ static int add_at_exit(struct loop *l, LLVMBasicBlockRef exit) {
   return 0;
 }
 
+static void note_underway(struct loop *l, uint64_t change) {
+  pml_body_add(l->f, PML_COUNT_UNDERWAY, LLVMConstInt(l->f->m->i64, change, 1));
+}
+
+static int add_at_exit(struct loop *l, LLVMBasicBlockRef exit) {
+  LLVMValueRef at = LLVMGetFirstInstruction(exit);
+  while (LLVMIsAPHINode(at)) at = LLVMGetNextInstruction(at);
+  LLVMPositionBuilderBefore(l->f->m->builder, at);
+  int err = flush(l, true);
+  if (!err) note_underway(l, UINT64_MAX);
+  return err;
+}
+
+static void add_at_entry(struct loop *l) {
+  LLVMPositionBuilderBefore(l->f->m->builder, LLVMGetBasicBlockTerminator(l->f->block[l->before].block));
+  note_underway(l, 1);
+}
+
+static bool has_inner(const struct loop *l) {
+  const struct pml_flow *g = &l->f->flow;
+  for (uint32_t i = 0; i < g->loops; i++)
+    if (g->in[i].parent == l->number) return true;
+  return false;
+}
+
+/* The block that every turn ends with, or NONE. */
+static uint32_t latch_of(const struct loop *l) {
+  const struct pml_flow *g = &l->f->flow;
+  uint32_t header = g->in[l->number].header, latch = PML_FLOW_NONE;
+  for (uint32_t p = g->first_in[header]; p < g->first_in[header + 1]; p++) {
+    if (!pml_flow_within(g, g->into[p], l->number)) continue;
+    if (latch != PML_FLOW_NONE) return PML_FLOW_NONE;
+    latch = g->into[p];
+  }
+  return latch;
+}
+
+/* At the end of a turn. */
+static int add_at_turn(struct loop *l) {
+  struct pml_module *m = l->f->m;
+  uint32_t latch = has_inner(l) ? latch_of(l) : PML_FLOW_NONE;
+  if (latch == PML_FLOW_NONE || l->plan.counters == 0) return 0;
+  LLVMBasicBlockRef end = l->f->block[latch].block, now = pml_body_part(m, end);
+  if (now == NULL) return 0;
+  LLVMValueRef turns = LLVMBuildLoad2(m->builder, m->i64, l->counter[0], "");
+  for (uint32_t c = 1; c < l->plan.counters; c++)
+    turns = LLVMBuildAdd(m->builder, turns, LLVMBuildLoad2(m->builder, m->i64, l->counter[c], ""), "");
+  LLVMValueRef full = LLVMBuildICmp(m->builder, LLVMIntUGE, turns, LLVMConstInt(m->i64, FLUSH_TURNS, 0), "");
+  LLVMBasicBlockRef out = LLVMInsertBasicBlockInContext(m->context, end, "count.flush");
+  pml_set_unlikely(m, LLVMBuildCondBr(m->builder, full, out, end));
+  LLVMPositionBuilderAtEnd(m->builder, out);
+  int err = flush(l, false);
+  LLVMBuildBr(m->builder, end);
+  return err;
+}
+
 /* 1: counted; 0: not to be counted in registers; or -ENOMEM. */
 static int count_loop(struct pml_body *f, uint32_t number) {
   struct loop l = {.f = f, .number = number};
-  if (!stays(&l) || !find_exits(&l)) return 0;
+  if (!stays(&l) || !find_exits(&l) || !find_entry(&l)) return 0;
   int err = pml_flow_plan_open(&l.plan, &f->flow, number, COUNTERS_MAX);
   bool counted = err == 0;
   if (counted) {
     err = weigh(&l);
     if (!err) make_counters(&l);
+    if (!err) add_at_entry(&l);
     for (uint32_t i = 0; i < l.exits && !err; i++) err = add_at_exit(&l, f->block[l.exit[i]].block);
+    if (!err) err = add_at_turn(&l);
     for (uint32_t b = 0; b < l.plan.blocks; b++) f->block[l.plan.block[b]].in_registers = true;
   }
   for (uint32_t c = 0; l.worth != NULL && c <= l.plan.counters; c++) free(l.worth[c].at);

@@ -19,7 +19,6 @@
 #include <errno.h>
 #include <limits.h>
 #include <pthread.h>
-#include <signal.h>
 #include <string.h>
 
 #define EXPORT __attribute__((visibility("default")))
@@ -246,23 +245,10 @@ __attribute__((constructor)) static void at_load(void) {
   if (prepared() != NULL) attach();
 }
 
-/* What a handler interrupted from which the process ends is not gone on with: a loop in registers is lost. */
-static int signal_handled(void) {
-  sigset_t blocked;
-  struct sigaction is;
-  if (pthread_sigmask(SIG_BLOCK, NULL, &blocked) != 0) return 0;
-  for (int s = 1; s <= SIGRTMAX; s++)
-    if (sigismember(&blocked, s) == 1 && sigaction(s, NULL, &is) == 0 && is.sa_handler != SIG_DFL &&
-        is.sa_handler != SIG_IGN)
-      return s;
-  return 0;
-}
-
 __attribute__((destructor)) static void at_exit(void) {
   struct pml_count_area *a = __atomic_load_n(&area, __ATOMIC_ACQUIRE);
   if (a == NULL) return;
   a->header.ended = 1;
-  a->header.signal = signal_handled();
   others(a->header.others, PML_COUNT_OTHERS);
   if (pml__count_wants_report()) pml__count_report(a);
 }

@@ -13,8 +13,14 @@
 
 #include <stdint.h>
 
-#define PML_COUNT_ABI 1u
+#define PML_COUNT_ABI 2u
 #define PML_COUNT_CELLS 512u
+/*
+ * The cell of how many loops, which the thread counts in registers, it is in. Not 0 when the process ends: what they
+ * did since they last added to their cells is missing. Code adds to it as it enters such a loop, and takes away at the
+ * exit.
+ */
+#define PML_COUNT_UNDERWAY 381u
 
 enum pml_count_stage { PML_COUNT_SOURCE, PML_COUNT_FINAL }; /* before optimisation, after it */
 

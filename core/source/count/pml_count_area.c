@@ -183,8 +183,17 @@ uint64_t pml__count_total(const struct pml_count_area *a, unsigned cell) {
   return sum - a->inherited[cell];
 }
 
-/* Everything counted so far is the parent's. */
+uint64_t pml__count_underway(const struct pml_count_area *a) {
+  uint32_t n = __atomic_load_n(&a->header.lanes, __ATOMIC_ACQUIRE);
+  uint64_t threads = 0;
+  for (uint32_t i = 0; i < n; i++) threads += __atomic_load_n(&a->lane[i][PML_COUNT_UNDERWAY], __ATOMIC_RELAXED) != 0;
+  return threads;
+}
+
+/* Everything counted so far is the parent's, and so are the loops of threads that are not here. */
 static void inherit(struct pml_count_area *a, uint32_t own) {
+  for (uint32_t i = 0; i < a->header.lanes; i++)
+    if (i != own) a->lane[i][PML_COUNT_UNDERWAY] = 0;
   memset(a->inherited, 0, sizeof a->inherited);
   for (unsigned c = 0; c < PML_COUNT_CELLS; c++) a->inherited[c] = pml__count_total(a, c);
   a->header.threads = own > 0;

@@ -12,7 +12,7 @@
 #include "source/count/pml_count.h"
 
 #define PML_COUNT_MAGIC "PMLCOUNT"
-#define PML_COUNT_LAYOUT 1u
+#define PML_COUNT_LAYOUT 2u
 #define PML_COUNT_LANES 16384u /* threads at once; lane 0 is shared by those that find no other */
 #define PML_COUNT_ROWS 512u    /* modules that are named; the others are counted */
 #define PML_COUNT_NAME 112u
@@ -35,7 +35,6 @@ struct pml_count_header {
   uint64_t used[PML_COUNT_CELLS / 64];
   char command[PML_COUNT_COMMAND]; /* arguments, each ended by 0; cut where they are longer */
   char others[PML_COUNT_OTHERS];   /* libraries that count nothing, as of the last that counts, and of the exit */
-  int32_t signal; /* blocked at the exit though it has a handler, as inside of that: a loop may be missing. 0: none */
 };
 
 struct pml_count_row {

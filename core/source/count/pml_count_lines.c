@@ -17,7 +17,7 @@
 #define RANK_MAX 32u
 #define LINE_BITS 6
 
-_Static_assert(PML_CELL_COUNT <= PART, "the sketch is behind all cells");
+_Static_assert(PML_CELL_COUNT <= PML_COUNT_UNDERWAY && PML_COUNT_UNDERWAY < PART, "the sketch is behind all cells");
 
 /* Each bit of the result depends on all of @x: Stafford's variant 13 of the finaliser of MurmurHash3. */
 static uint64_t mix(uint64_t x) {

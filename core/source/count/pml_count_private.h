@@ -19,6 +19,8 @@ void pml__count_renew(struct pml_count_area *a, uint32_t lane, const uint64_t *c
 bool pml__count_wants_report(void);
 /* The count of the process so far. */
 uint64_t pml__count_total(const struct pml_count_area *a, unsigned cell);
+/* Threads that are in loops which count in registers. */
+uint64_t pml__count_underway(const struct pml_count_area *a);
 
 /* --- pml_count_others.c --- */
 

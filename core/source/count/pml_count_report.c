@@ -72,8 +72,9 @@ void pml__count_report(const struct pml_count_area *a) {
         h->uncounted == 1 ? "" : "s");
   if (h->others[0] != '\0') row("not counted: the work of %s, compiled otherwise", h->others);
   if (h->refused > 0) row("wrong: %llu modules are of another pmlua", (unsigned long long)h->refused);
-  if (h->signal != 0)
-    row("maybe low: signal %d was blocked at the exit, as in its handler: a loop that it interrupted is missing",
-        (int)h->signal);
+  uint64_t underway = pml__count_underway(a);
+  if (underway > 0)
+    row("at least: %llu thread%s in a loop that counts in registers, of which the newest turns are missing",
+        (unsigned long long)underway, underway == 1 ? " was" : "s were");
   if (h->sharing > 0) row("low: %llu threads shared their cells", (unsigned long long)h->sharing);
 }

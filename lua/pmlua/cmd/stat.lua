@@ -132,10 +132,15 @@ local function coverage(row)
   return table.concat(said, "; ")
 end
 
+local function remark(r)
+  if r.reason then return "not counted: " .. r.reason end
+  return r.at_least and "at least" or coverage(r)
+end
+
 local function rows_of(result)
   local rows = {}
   for i, r in ipairs(result.rows) do
-    rows[i] = { r.event, r.value, r.unit, r.source, r.reason and "not counted: " .. r.reason or coverage(r) }
+    rows[i] = { r.event, r.value, r.unit, r.source, remark(r) }
   end
   return rows
 end

@@ -22,6 +22,7 @@ local function row_of(counts, name)
   local short = name:sub(#PREFIX + 1)
   local row = { event = name, unit = units[short] or "", value = counts and (counts.events[short] or counts.operations[short]) }
   if not row.value and counts then row.value = 0 end
+  if counts and counts.at_least then row.at_least = true end
   if not counts then row.reason = "the command counts nothing; compile it by pmlua cc --count" end
   return row
 end
