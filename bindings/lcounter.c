@@ -2,9 +2,12 @@
 /* bindings/lcounter.c - pml.counter: one perf_event counter. */
 #include "lutil.h"
 
+#include <stdio.h>
+
 struct handle {
   struct lutil_handle h;
   struct pml_counter counter;
+  char name[PML_EVENT_NAME_MAX];
 };
 
 static void counter_close(void *handle) {
@@ -29,6 +32,7 @@ static int l_open(lua_State *L) {
     return luaL_argerror(L, 2, lua_pushfstring(L, "the event has %d part(s)", (int)ev.nparts));
   if (err == 0) err = pml_counter_open(&c->counter, &ev, part, &target, NULL, flags);
   if (err < 0) return pml_pusherr(L, err, "counter.open");
+  snprintf(c->name, sizeof c->name, "%s%s", name, c->counter.flags & PML_OPENED_USER_ONLY ? ":u" : "");
   c->h.open = 1;
   return 1;
 }
@@ -53,8 +57,15 @@ static int l_path(lua_State *L) {
   return 2;
 }
 
+/* What it counts: the name that was asked for, or NAME:u where the kernel refuses to count itself. */
+static int l_name(lua_State *L) {
+  const struct handle *c = lutil_check(L, 1, &counter_class);
+  lua_pushstring(L, c->name);
+  return 1;
+}
+
 int luaopen_pmlua_counter(lua_State *L) {
-  static const luaL_Reg methods[] = {{"read", l_read}, {"path", l_path}, {NULL, NULL}};
+  static const luaL_Reg methods[] = {{"read", l_read}, {"path", l_path}, {"name", l_name}, {NULL, NULL}};
   static const luaL_Reg functions[] = {{"open", l_open}, {NULL, NULL}};
   lutil_class(L, &counter_class, methods, NULL);
   luaL_newlib(L, functions);

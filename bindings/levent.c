@@ -44,6 +44,11 @@ static int l_parse(lua_State *L) {
   return 1;
 }
 
+static int l_user_only(lua_State *L) {
+  lua_pushstring(L, pml_event_user_only());
+  return 1;
+}
+
 /*
  * The walk holds the lock of the event tables, so its visitor must not enter Lua: an allocation there may raise, or run
  * a finalizer that parses an event. Rows are kept as C strings, one after the other, and become tables afterwards.
@@ -154,8 +159,9 @@ static int l_set_sysfs(lua_State *L) {
 
 int luaopen_pmlua_event(lua_State *L) {
   static const luaL_Reg none[] = {{NULL, NULL}};
-  static const luaL_Reg functions[] = {{"parse", l_parse},     {"list", l_list},           {"pmus", l_pmus},
-                                       {"has_pmu", l_has_pmu}, {"set_sysfs", l_set_sysfs}, {NULL, NULL}};
+  static const luaL_Reg functions[] = {{"parse", l_parse}, {"user_only", l_user_only}, {"list", l_list},
+                                       {"pmus", l_pmus},   {"has_pmu", l_has_pmu},     {"set_sysfs", l_set_sysfs},
+                                       {NULL, NULL}};
   lutil_class(L, &rows_class, none, NULL);
   luaL_newlib(L, functions);
   return 1;

@@ -2,9 +2,12 @@
 /* bindings/lgroup.c - pml.group: events scheduled together. */
 #include "lutil.h"
 
+#include <stdio.h>
+
 struct handle {
   struct lutil_handle h;
   struct pml_group group;
+  char (*name)[PML_EVENT_NAME_MAX]; /* of each member: its user value */
 };
 
 static void group_close(void *handle) {
@@ -25,7 +28,9 @@ static int l_open(lua_State *L) {
       (lutil_flag(L, 2, "no_page") ? PML_OPEN_NO_PAGE : 0) | (lutil_flag(L, 2, "disabled") ? PML_OPEN_DISABLED : 0);
   size_t n = lutil_names(L, 1, name, PML_EVENTSET_MAX);
   struct pml_event *parsed = lua_newuserdatauv(L, n * sizeof *parsed, 0);
-  struct handle *g = lutil_new(L, &group_class, 0, 0);
+  struct handle *g = lutil_new(L, &group_class, 0, 1);
+  g->name = lua_newuserdatauv(L, n * sizeof *g->name, 0);
+  lua_setiuservalue(L, -2, 1);
   int err = 0;
   for (size_t i = 0; i < n && err == 0; i++) {
     err = pml_event_parse(&parsed[i], name[i]);
@@ -33,6 +38,9 @@ static int l_open(lua_State *L) {
   }
   if (err == 0) err = pml_group_open(&g->group, ev, NULL, n, &target, flags, NULL);
   if (err < 0) return pml_pusherr(L, err, "group.open");
+  for (size_t i = 0; i < n; i++)
+    snprintf(g->name[i], sizeof g->name[i], "%s%s", name[i],
+             g->group.member[i].flags & PML_OPENED_USER_ONLY ? ":u" : "");
   g->h.open = 1;
   return 1;
 }
@@ -45,7 +53,8 @@ static int l_read(lua_State *L) {
   if (retries < 0) return pml_pusherr(L, retries, "group.read");
   lua_createtable(L, (int)n, 0);
   for (size_t i = 0; i < n; i++) {
-    lua_createtable(L, 0, 4);
+    lua_createtable(L, 0, 5);
+    lutil_setstr(L, "name", g->name[i]);
     lutil_setreading(L, &r[i]);
     lua_rawseti(L, -2, (lua_Integer)i + 1);
   }

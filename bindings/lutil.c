@@ -94,7 +94,7 @@ int pml_pusherr(lua_State *L, int err, const char *where) {
   snprintf(detail, sizeof detail, "%s", pml_error_detail(err));
   const char *remedy = pml_error_remedy(err), *name = pml_error_name(err);
   lua_pushnil(L);
-  if (remedy != NULL && strstr(detail, remedy) == NULL)
+  if (remedy != NULL && strchr(detail, ';') == NULL) /* else it has a remedy of its own */
     lua_pushfstring(L, "%s: %s: %s; %s", where, name, detail, remedy);
   else
     lua_pushfstring(L, "%s: %s: %s", where, name, detail);

@@ -369,10 +369,17 @@ static void flushoutput(void) {
   _exit(FAILED);
 }
 
+/* One line for whoever asked for an event and got it user-only; also where the script left by os.exit. */
+static void tell_user_only(void) {
+  const char *sentence = pml_event_user_only();
+  if (sentence != NULL) complain(sentence);
+}
+
 int main(int argc, char **argv) {
   struct options o = {0};
   signal(SIGPIPE, SIG_DFL); /* a reader that left ends us quietly, even if our parent ignored the signal */
   atexit(flushoutput);
+  atexit(tell_user_only);
   int status = parse(argv, argc, &o);
   if (status != DONE) return status;
   if (o.version) {

@@ -59,6 +59,14 @@ static void read_values(struct pml_stream_event *e) {
   e->values = self.value;
 }
 
+/* The names by which this process may count them: what is wrong with one is said when it is opened. */
+static int intern_permitted(const char *const *names, size_t n, struct pml_stream_metrics **m) {
+  char permitted[PML_INTERCEPT_EVENTS_MAX][PML_EVENT_NAME_MAX];
+  const char *name[PML_INTERCEPT_EVENTS_MAX];
+  for (size_t i = 0; i < n; i++) name[i] = pml_event_permitted(names[i], permitted[i]) == 0 ? permitted[i] : names[i];
+  return pml_stream_metrics(name, n, m);
+}
+
 int pml_intercept_count(const char *const *names, size_t n, const struct pml_stream_metrics **out) {
   static const struct pml__intercept_counting counting = {read_values, thread_ends};
   struct pml_stream_metrics *m;
@@ -67,7 +75,7 @@ int pml_intercept_count(const char *const *names, size_t n, const struct pml_str
   if (pml__intercept_counting != NULL) return pml_fail(-EALREADY, "calls have their counts already");
   if (n > PML_INTERCEPT_EVENTS_MAX)
     return pml_fail(-EINVAL, "a call takes at most %u events, not %zu", PML_INTERCEPT_EVENTS_MAX, n);
-  int err = pml_stream_metrics(names, n, &m);
+  int err = intern_permitted(names, n, &m);
   if (err == 0) err = open_set(&trial, m);
   if (err < 0) return err;
   note_types(m, trial);

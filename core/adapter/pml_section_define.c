@@ -151,7 +151,8 @@ static bool same_events(const struct pml_section *s, const struct pml_section_op
   if (o->nevents > PML_SECTION_EVENTS_MAX) return false;
   size_t n = pml__section_names(s, o, names);
   if (s->list == NULL || n == 0) return s->list == NULL && n == 0;
-  return pml_stream_metrics(names, n, &m) == 0 && m == s->list->metrics;
+  if (pml_stream_metrics(names, n, &m) == 0 && m == s->list->metrics) return true;
+  return pml__section_metrics(names, n, &m) == 0 && m == s->list->metrics;
 }
 
 static int agree(const struct pml_section *s, const struct pml_section_options *o) {

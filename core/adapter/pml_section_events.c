@@ -30,10 +30,20 @@ size_t pml__section_names(const struct pml_section *s, const struct pml_section_
   return n;
 }
 
+int pml__section_metrics(const char *const *names, size_t n, struct pml_stream_metrics **metrics) {
+  char permitted[PML_SECTION_EVENTS_MAX][PML_EVENT_NAME_MAX];
+  const char *name[PML_SECTION_EVENTS_MAX];
+  for (size_t i = 0; i < n; i++) {
+    bool known = names[i] != NULL && pml_event_permitted(names[i], permitted[i]) == 0;
+    name[i] = known ? permitted[i] : names[i]; /* what is wrong with it is said when it is opened */
+  }
+  return pml_stream_metrics(name, n, metrics);
+}
+
 int pml__section_list(const char *const *names, size_t n, struct pml__section_list **out) {
   struct pml_stream_metrics *metrics;
   *out = NULL;
-  int err = pml_stream_metrics(names, n, &metrics);
+  int err = pml__section_metrics(names, n, &metrics);
   if (err < 0) return err;
   pthread_mutex_lock(&pml__section_lock);
   uint32_t i = 0;

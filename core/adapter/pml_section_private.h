@@ -113,6 +113,8 @@ void pml__section_prepare(void);
  * behind those that were named, where there is room for it; what is simulated is there if none was.
  */
 size_t pml__section_names(const struct pml_section *s, const struct pml_section_options *o, const char **names);
+/* pml__section_metrics - the interned list of @names, as this process may count them (pml_event_permitted()). */
+int pml__section_metrics(const char *const *names, size_t n, struct pml_stream_metrics **metrics);
 int pml__section_list(const char *const *names, size_t n, struct pml__section_list **list);
 /* The values of @list's set on this thread; 0 or a negative code. */
 int pml__section_read(struct pml__section_thread *t, struct pml__section_list *list, uint64_t *values);

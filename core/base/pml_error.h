@@ -17,7 +17,7 @@ PML_BEGIN_DECLS
     "use software events or clocks (pmlua events), counts by the compiler (pmlua cc --count) or by simulation (pmlua " \
     "stat --sim), or a host that exposes its PMU")                                                                     \
   X(PML_EPARANOID, -4097, "perf_event_paranoid forbids this event",                                                    \
-    "append :u to count user space only, or lower kernel.perf_event_paranoid with sysctl")                             \
+    "run as root or with CAP_PERFMON, or lower kernel.perf_event_paranoid with sysctl")                                \
   X(PML_ECAP, -4098, "a capability is missing", "run with CAP_PERFMON (or CAP_SYS_ADMIN) or as root")                  \
   X(PML_ETOOMANY, -4099, "more events than the PMU has counters", "use fewer events, or ask for multiplexing")         \
   X(PML_EWATCHDOG, -4100, "the NMI watchdog holds a counter",                                                          \
@@ -26,8 +26,8 @@ PML_BEGIN_DECLS
   X(PML_ESYNTAX, -4102, "the event name is malformed", "see pmlua help events for the grammar")                        \
   X(PML_ENOTHERE, -4103, "the PMU of this event is not on this machine", "choose an event of a PMU that is here")      \
   X(PML_ENOSYMBOL, -4104, "no such symbol", "name a symbol of the program or its libraries, or an address")            \
-  X(PML_ECLOSED, -4105, "the handle is closed", "open it again")                                                       \
-  X(PML_EMODE, -4106, "the handle cannot do this", "see the manual of the function")                                   \
+  X(PML_ECLOSED, -4105, "the handle is closed", NULL)                                                                  \
+  X(PML_EMODE, -4106, "the handle cannot do this", NULL)                                                               \
   X(PML_EFULL, -4107, "the buffer is full", "ask for a larger buffer, or drain it more often")                         \
   X(PML_EOTF2, -4108, "the OTF2 library refused", NULL)                                                                \
   X(PML_EFORMAT, -4109, "the input is malformed", NULL)                                                                \

@@ -197,7 +197,10 @@ static int start_counting(void) {
   if (err == 0 && record.plugins)
     record.nevents +=
         pml__record_plugins_load(record.event + record.nevents, PML_INTERCEPT_EVENTS_MAX - record.nevents);
-  return err < 0 || record.nevents == 0 ? err : pml_intercept_count(record.event, record.nevents, &metrics);
+  if (err < 0 || record.nevents == 0) return err;
+  err = pml_intercept_count(record.event, record.nevents, &metrics);
+  for (size_t i = 0; err == 0 && i < record.nevents; i++) record.event[i] = metrics->name[i]; /* as they are counted */
+  return err;
 }
 
 static int start_trace(void) {

@@ -7,6 +7,7 @@
 #include "source/pml_breakpoint.h"
 #include "source/pml_counter_error.h"
 #include "source/pml_counter_private.h"
+#include "source/pml_event_internal.h"
 #include "source/pml_rdpmc.h"
 
 #include <errno.h>
@@ -115,6 +116,24 @@ static bool opens_alone(const struct perf_event_attr *attr, pid_t pid, int cpu) 
   return fd >= 0;
 }
 
+/*
+ * The kernel refuses to count itself (@err), and nobody asked it to: user space alone is counted, if that opens.
+ * What else the second answer may say comes before permission: where there is no such PMU, none is missing.
+ */
+static int open_user_only(struct pml_counter *c, const struct pml__counter_request *q, struct perf_event_attr *attr,
+                          int group_fd, int err) {
+  const struct perf_event_attr asked = *attr;
+  attr->exclude_kernel = attr->exclude_hv = 1;
+  int fd = open_fd(attr, q->pmu, q->pid, q->cpu, group_fd, c->why == NULL);
+  if (fd >= 0) {
+    c->flags |= PML_OPENED_USER_ONLY;
+    pml__event_note_user_only(q->ev);
+    return fd;
+  }
+  *attr = asked;
+  return fd == -EACCES || fd == -EPERM || fd == -EINVAL ? err : fd;
+}
+
 /* Whom the kernel is asked to count. An uncore PMU counts neither threads nor cpus: it is asked for its own cpu. */
 static int resolve_target(const struct pml_target *t, const struct pml_event_part *part, pid_t *pid, int *cpu) {
   *pid = t->pid > 0 && t->pid == gettid() ? 0 : t->pid;
@@ -146,7 +165,7 @@ int pml_counter_open(struct pml_counter *c, const struct pml_event *ev, unsigned
   const struct pml_target *t = target != NULL ? target : &self;
   *c = (struct pml_counter){.fd = -1, .flags = flags};
   if (ev->kind != PML_EVENT_PERF)
-    return pml_fail(PML_EMODE, "%s is no perf event but a clock or software-defined: an event set reads it", ev->name);
+    return pml_fail(PML_EMODE, "%s is not counted by the kernel; open it with an event set (pml.eventset)", ev->name);
   if (part >= ev->nparts) return pml_fail(-EINVAL, "%s: it has no part %u", ev->name, part);
   if (leader != NULL && leader->fd < 0) return pml_fail(PML_ECLOSED, "%s: the leader of its group is closed", ev->name);
   const struct pml_event_part *p = &ev->part[part];
@@ -160,7 +179,9 @@ int pml_counter_open(struct pml_counter *c, const struct pml_event *ev, unsigned
   prepare_attr(&attr, p, t, q.joins, flags);
   q.attr = &attr;
   c->why = why_no_page(&attr, p->pmu, q.pid, q.cpu, flags);
-  int fd = open_fd(&attr, p->pmu, q.pid, q.cpu, q.joins ? leader->fd : -1, c->why == NULL);
+  int group_fd = q.joins ? leader->fd : -1;
+  int fd = open_fd(&attr, p->pmu, q.pid, q.cpu, group_fd, c->why == NULL);
+  if ((fd == -EACCES || fd == -EPERM) && ev->may_be_user_only) fd = open_user_only(c, &q, &attr, group_fd, fd);
   if (fd < 0) {
     q.opens_alone = fd == -EINVAL && q.joins && opens_alone(&attr, q.pid, q.cpu);
     return pml__counter_refused(&q, fd);

@@ -50,6 +50,9 @@ enum pml_path {
 #define PML_OPEN_NO_PAGE 0x1u  /* always read(2), for comparison */
 #define PML_OPEN_DISABLED 0x2u /* do not start counting at open */
 
+/* In pml_counter.flags after an open: an event without a modifier counts user space only and is called NAME:u. */
+#define PML_OPENED_USER_ONLY 0x4u
+
 /*
  * Caller-allocated; the fields are the library's.
  * The page is read only by the thread whose id is @owner; everybody else takes read(2), which is right for all.
@@ -66,6 +69,8 @@ struct pml_counter {
  * pml_counter_open - start counting part @part of @ev on @target (NULL: the calling thread).
  * @c: uninitialised, owned by the caller; left closed on failure.
  * @leader: counter whose group this one joins, or NULL.
+ *
+ * Where the kernel refuses to count itself and @ev has no modifier, it is opened user-only (PML_OPENED_USER_ONLY).
  *
  * Returns 0, PML_ENOPMU, PML_EPARANOID, PML_ECAP, PML_ETOOMANY, PML_EWATCHDOG, PML_ENOTHERE, -ESRCH, -EMFILE,
  * or another -errno; each with a detail that names the event and the remedy.

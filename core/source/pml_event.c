@@ -199,6 +199,7 @@ int pml_event_parse(struct pml_event *ev, const char *name) {
   if (err < 0) return err;
   int before = pml__event_shortage_reset(0);
   err = parse(ev, name);
+  ev->may_be_user_only = err == 0 && pml__event_may_be_user_only(ev);
   int met = pml__event_shortage();
   if (met < 0) return pml_fail(met, "event \"%.200s\": cannot look it up: %s", name, pml_error_text(met));
   (void)pml__event_shortage_reset(before); /* a row of a list is parsed in the middle of that list */

@@ -33,8 +33,9 @@ PML_BEGIN_DECLS
  * topology.
  *
  * Any of them but clocks, sde, sim and plugin may end in modifiers: :u user, :k kernel, :h hypervisor, or several at
- * once
- * (:uk). Without one, nothing is excluded but, on core PMUs, the hypervisor and guests.
+ * once (:uk). Without one, nothing is excluded but, on core PMUs, the hypervisor and guests. Where the kernel refuses
+ * to count itself (perf_event_paranoid 2), an event without a modifier is opened user-only and is called NAME:u, except
+ * what only happens in the kernel (tracepoints, context-switches, cpu-migrations, ...), which stays refused.
  *
  * pmu/.../ takes perf's own form of modifiers (pmu/event/u) as well; parameters given beside an event win over its own.
  * mem: access is rw unless said, or x alone; the length is 1, 2, 4 or 8, unless said the symbol's own size, else 4,
@@ -69,7 +70,9 @@ struct pml_event {
   char name[PML_EVENT_NAME_MAX]; /* as asked for */
   char unit[16];                 /* "", "ns", "ticks", or what sysfs says ("Joules") */
   double scale;                  /* what a count is multiplied with to be in @unit; 1 if nothing is said */
-  unsigned nparts;               /* PML_EVENT_PERF: 1, or one per PMU of a hybrid CPU or place of an uncore PMU */
+  bool
+      may_be_user_only; /* no modifier was given: it may be opened as NAME:u where the kernel refuses to count itself */
+  unsigned nparts;      /* PML_EVENT_PERF: 1, or one per PMU of a hybrid CPU or place of an uncore PMU */
   struct pml_event_part part[PML_EVENT_PARTS_MAX];
 };
 
@@ -84,6 +87,20 @@ struct pml_event {
  * Cost: milliseconds at first (libpfm4 is set up), then microseconds. Thread-safe (a lock), not async-signal-safe.
  */
 PML_API int pml_event_parse(struct pml_event *ev, const char *name);
+
+/*
+ * pml_event_permitted - the name by which the calling thread may count @name now: @name, or NAME:u where the kernel
+ * refuses to count itself. @permitted: PML_EVENT_NAME_MAX bytes.
+ * Returns 0, or what pml_event_parse() and pml_counter_open() return; @permitted is then @name. Cost: a parse, and an
+ * open and close of an event without a modifier.
+ */
+PML_API int pml_event_permitted(const char *name, char *permitted);
+
+/*
+ * pml_event_user_only - one sentence for the user if this process has opened events without a modifier user-only, else
+ * NULL. It is given once: whoever takes it prints it. Static storage. Thread-safe.
+ */
+PML_API const char *pml_event_user_only(void);
 
 /* One row of the list. Strings live until the callback returns. */
 struct pml_event_info {

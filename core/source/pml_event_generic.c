@@ -149,15 +149,25 @@ int pml__event_parse_raw(struct pml_event *ev, const char *base, const struct pm
 }
 
 struct availability {
-  bool hardware, software;
-  const char *hardware_reason, *software_reason;
+  bool hardware, software, kernel; /* kernel: software events that happen in the kernel only */
+  const char *hardware_reason, *software_reason, *kernel_reason;
 };
 
-static int row(const struct pml__walk *w, const struct availability *a, const char *name, const char *text, bool hard) {
-  struct pml_event_info info = {.name = name, .description = text, .source = "generic"};
-  info.pmu = hard ? "cpu" : "software";
-  info.available = hard ? a->hardware : a->software;
-  info.reason = hard ? a->hardware_reason : a->software_reason;
+static int row(const struct pml__walk *w, const struct availability *a, const char *name, const char *text) {
+  struct pml_event_info info = {.name = name, .description = text, .source = "generic", .pmu = "cpu"};
+  info.available = a->hardware;
+  info.reason = a->hardware_reason;
+  return pml__walk_row(w, &info);
+}
+
+static int named_row(const struct pml__walk *w, const struct availability *a, const struct generic *g,
+                     const char *name) {
+  if (g->type == PERF_TYPE_HARDWARE) return row(w, a, name, g->description);
+  const struct perf_event_attr attr = {.type = g->type, .config = g->config};
+  struct pml_event_info info = {.name = name, .description = g->description, .source = "generic", .pmu = "software"};
+  bool kernel = pml__event_is_of_kernel(&attr);
+  info.available = kernel ? a->kernel : a->software;
+  info.reason = kernel ? a->kernel_reason : a->software_reason;
   return pml__walk_row(w, &info);
 }
 
@@ -171,13 +181,13 @@ static int walk_caches(const struct pml__walk *w, const struct availability *a) 
         (void)snprintf(name, sizeof name, "%s-%s%s", cache_names[c][0], cache_ops[op][!miss], miss ? "-misses" : "");
         (void)snprintf(text, sizeof text, "%s %s%s, as the kernel maps them on this CPU", cache_names[c][0],
                        cache_ops[op][miss ? 0 : 1], miss ? " misses" : "");
-        err = row(w, a, name, text, true);
+        err = row(w, a, name, text);
       }
   return err;
 }
 
 int pml__event_walk_generic(const struct pml__walk *w) {
-  struct availability a = {.hardware_reason = "", .software_reason = ""};
+  struct availability a = {.hardware_reason = "", .software_reason = "", .kernel_reason = ""};
   if (w->probe) {
     struct perf_event_attr attr = {.type = PERF_TYPE_HARDWARE, .size = sizeof attr};
     attr.config = PERF_COUNT_HW_INSTRUCTIONS;
@@ -185,14 +195,16 @@ int pml__event_walk_generic(const struct pml__walk *w) {
     attr.type = PERF_TYPE_SOFTWARE;
     attr.config = PERF_COUNT_SW_TASK_CLOCK;
     a.software = pml__event_probe(&attr, -1, &a.software_reason);
+    attr.config = PERF_COUNT_SW_CONTEXT_SWITCHES;
+    a.kernel = pml__event_probe(&attr, -1, &a.kernel_reason);
   }
   int err = 0;
   for (size_t i = 0; i < COUNT(generics) && !err; i++) {
     const struct generic *g = &generics[i];
-    err = row(w, &a, g->name, g->description, g->type == PERF_TYPE_HARDWARE);
-    if (!err && g->alias) err = row(w, &a, g->alias, g->description, g->type == PERF_TYPE_HARDWARE);
+    err = named_row(w, &a, g, g->name);
+    if (!err && g->alias) err = named_row(w, &a, g, g->alias);
   }
   if (!err) err = walk_caches(w, &a);
-  if (!err) err = row(w, &a, "r00c0", "a raw event code in hexadecimal (here c0), of the core PMU", true);
+  if (!err) err = row(w, &a, "r00c0", "a raw event code in hexadecimal (here c0), of the core PMU");
   return err;
 }

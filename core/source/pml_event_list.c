@@ -70,8 +70,8 @@ bool pml__event_probe(const struct perf_event_attr *attr, int cpu, const char **
     struct perf_event_attr user = *attr;
     user.exclude_kernel = user.exclude_hv = 1;
     int user_err = try_open(&user, cpu);
-    if (user_err == 0) {
-      *reason = "user space only: append :u (perf_event_paranoid)";
+    if (user_err == 0 && !pml__event_is_of_kernel(attr)) {
+      *reason = "user space only, as NAME:u (perf_event_paranoid)";
       return true;
     }
     if (is_absence(user_err)) err = user_err;

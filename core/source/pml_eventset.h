@@ -20,7 +20,7 @@ struct pml_eventset_options {
 
 /* What event @i of a set is, and how it is read now. */
 struct pml_eventset_event {
-  const char *name;
+  const char *name; /* as asked for; NAME:u where the kernel refuses to count itself */
   const char *unit;
   double scale;
   enum pml_path path;

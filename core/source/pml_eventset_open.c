@@ -6,6 +6,7 @@
 #include "base/pml_error.h"
 #include "base/pml_thread.h"
 #include "source/pml_counter_error.h"
+#include "source/pml_event_internal.h"
 #include "source/pml_eventset_private.h"
 
 #include <errno.h>
@@ -261,12 +262,23 @@ static int refuse_starved(const struct opening *o) {
   return 0;
 }
 
+/* An event is called what it counts. */
+static void name_user_only(struct opening *o) {
+  for (uint32_t i = 0; i < o->nplaces; i++) {
+    if (o->place[i].part > 0 || !(o->s->counter[i].flags & PML_OPENED_USER_ONLY)) continue;
+    char *name = o->s->info[o->place[i].event].name;
+    size_t n = strlen(name);
+    (void)snprintf(name + n, PML_EVENT_NAME_MAX - n, "%s", PML__USER_ONLY);
+  }
+}
+
 static int open_all(struct opening *o) {
   struct pml_eventset *s = o->s;
   for (; s->ncounters < o->nplaces; s->ncounters++) {
     int rc = open_counter(o, s->ncounters);
     if (rc < 0) return rc;
   }
+  name_user_only(o);
   lay_out(o);
   for (uint32_t i = 0; i < s->n; i++) lay_out_event(s, i);
   int rc = pml__eventset_sde_open(s, o->ev, &o->options->target);

@@ -51,13 +51,19 @@ static bool room_for_nodes(struct pml__flow_track *t) {
 
 /* ---- what is new ---- */
 
+/* An event that was asked for without a modifier may have been opened user-only: it is called NAME:u then. */
+static bool is_metric(const char *name, const char *wanted) {
+  size_t n = strlen(wanted);
+  return strncmp(name, wanted, n) == 0 && (name[n] == '\0' || strcmp(name + n, ":u") == 0);
+}
+
 static void add_list(struct pml__flow_track *t, const struct pml_stream_metrics *metrics) {
   struct pml__flow_list *list = &t->list[t->nlists < PML__FLOW_LISTS ? t->nlists++ : t->replace++ % PML__FLOW_LISTS];
   list->metrics = metrics;
   list->has = list->real = 0;
   for (uint32_t i = 0; i < t->nmetrics; i++) {
     uint32_t k = 0;
-    while (k < metrics->n && strcmp(metrics->name[k], t->flow->metric[i]) != 0) k++;
+    while (k < metrics->n && !is_metric(metrics->name[k], t->flow->metric[i])) k++;
     list->at[i] = k < metrics->n ? (uint8_t)k : PML__FLOW_NONE;
     if (k == metrics->n) continue;
     list->has |= UINT32_C(1) << i;

@@ -226,7 +226,8 @@ local own = {
 local function figure(name, metrics)
   if own[name] then return own[name] end
   for _, metric in ipairs(metrics) do
-    if metric == name then return function(node) return node.metrics[name] end end
+    -- an event without a modifier may have been opened user-only
+    if metric == name or metric == name .. ":u" then return function(node) return node.metrics[metric] end end
   end
 end
 
@@ -248,7 +249,7 @@ function M.ratio(text, metrics)
     end
   until not at
   local names = table.move(metrics, 1, #metrics, 4, { "time", "self", "calls" })
-  return nil, ("'%s' is no ratio of two of: %s"):format(text, table.concat(names, ", "))
+  return nil, ("'%s': give a ratio A/B, where A and B are among %s"):format(text, table.concat(names, ", "))
 end
 
 --- The same of a flow's own metrics.

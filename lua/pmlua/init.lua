@@ -6,7 +6,7 @@
 -- beside this file (experiment, stats, plot, ...).
 -- Whatever the machine refuses comes back as nil, a sentence and a code; misuse raises.
 --
---     pmlua -e 'local s <close> = pml.eventset { "task-clock", "clock::ns" }; print(s:read())'
+--     pmlua -e 'local s <close> = assert(pml.eventset { "task-clock", "clock::ns" }); print(s:read())'
 
 local core = require "pmlua.core"
 

@@ -3,7 +3,7 @@
 --
 -- Try:  pml.plugin.define { name = "host", every = "100ms", events = { { name = "load" } },
 --         collect = function() return { load = tonumber(io.open "/proc/loadavg":read "n") } end }
---       local set = pml.eventset { "plugin::host::load" }
+--       local set = assert(pml.eventset { "plugin::host::load" })
 --
 -- A plugin in Lua runs in a state of its own. `read(name)` is called by whoever reads an event set, under a lock, and
 -- gives a number, or nil for nothing new. `collect()` is called every so often by a thread of its own and gives a table

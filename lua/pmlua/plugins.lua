@@ -2,7 +2,7 @@
 -- lua/pmlua/plugins.lua - the metric plugins that come with pmlua, in pmlua/plugins: chosen by tokens as others are.
 --
 -- Try:  pml.plugin.load { name = "host", metrics = { "memory_available", "cpus_busy" }, every = "50ms" }
---       local set = pml.eventset { "plugin::host::memory_available" }
+--       local set = assert(pml.eventset { "plugin::host::memory_available" })
 --
 -- Each is a module with `summary`, `scope`, `default` (tokens) and `metrics(options)`, the list of what there is, and of
 -- what there is not with the reason; `exact` if that list holds nothing but what the tokens choose. The plugin itself is

@@ -11,7 +11,8 @@ local M = {}
 M.names = { "task-clock", "page-faults" }
 M.functions = {
   clock = { ticks = {}, ticks_ordered = {}, ns = {}, to_ns = { 1 }, at_ns = { 1 }, realtime_ns = {}, info = {} },
-  event = { parse = { "task-clock" }, list = { "task-clock", false }, pmus = {}, has_pmu = {}, set_sysfs = { "/sys" } },
+  event = { parse = { "task-clock" }, list = { "task-clock", false }, pmus = {}, has_pmu = {}, set_sysfs = { "/sys" },
+            user_only = {} },
   command = { spawn = { { "/bin/true" } } },
   count = { read = { "/nowhere/counts" }, kinds = {}, here = {} },
   counter = { open = { "task-clock", {} } },
@@ -68,7 +69,7 @@ M.region = core.region.intern("misuse")
 --- Of the methods of each kind of handle, without the handle; some take others of @handles.
 function M.methods(handles)
   return {
-    counter = { read = {}, path = {} },
+    counter = { read = {}, path = {}, name = {} },
     group = { read = {} },
     eventset = { start = {}, read = {}, read_ts = {}, stop = {}, reset = {}, accum = { {} }, reader = {}, readings = {},
                  event = { 1 }, parts = { 1 } },

@@ -78,7 +78,7 @@ describe("An event flow", function()
     assert.is_nil(assert(one:ratio "time/absent")(node))
     local nothing, why = one:ratio "time/tiem"
     assert.is_nil(nothing)
-    assert.equal("'time/tiem' is no ratio of two of: time, self, calls, clock::ticks, absent", why)
+    assert.equal("'time/tiem': give a ratio A/B, where A and B are among time, self, calls, clock::ticks, absent", why)
   end)
 
   it("has what is intercepted in this process, beside sections", function()
@@ -214,10 +214,10 @@ int main(void) {
       ["pml.flow.start { labels = 0 }"] = "(command line):1: flow.start: labels must be a number from 1 to 16777216",
       ["pml.flow.start(7)"] = "(command line):1: flow.start: options must be a table",
       ["pml.flow.start() pml.flow.stop():same {}"] = "flow.same: another flow is needed",
-      ["pml.flow.start() pml.flow.stop():dot { color = 'time' }"] = "(command line):1: flow.dot: 'time' is no ratio of two of",
+      ["pml.flow.start() pml.flow.stop():dot { color = 'time' }"] = "(command line):1: flow.dot: 'time': give a ratio A/B",
       ["pml.flow.start() pml.flow.stop():dot { colour = 'time' }"] = "flow.dot: there is no option 'colour'; color or title",
       ["pml.flow.start() pml.flow.stop():draw()"] = "(command line):1: flow.draw: the name of a file is needed",
-      ["pml.flow.start() pml.flow.stop():draw('x.svg', { color = 'a/b' })"] = "(command line):1: flow.draw: 'a/b' is no ratio",
+      ["pml.flow.start() pml.flow.stop():draw('x.svg', { color = 'a/b' })"] = "(command line):1: flow.draw: 'a/b': give a ratio",
       ["pml.flow.start() pml.flow.stop():ratio()"] = "(command line):1: flow.ratio: a text such as 'self/time' is needed",
     }
     for text, sentence in pairs(misuses) do
@@ -232,7 +232,7 @@ int main(void) {
     local misuses = {
       ["--color time/calls -- true"] = "--color is of a flow; add --flow",
       ["--flow=x.gif -- true"] = "--flow=x.gif: the name of a flow's picture ends in",
-      ["--flow --color page-faults/calls -- true"] = "--color: 'page-faults/calls' is no ratio of two of: time, self, calls",
+      ["--flow --color page-faults/calls -- true"] = "--color: 'page-faults/calls': give a ratio A/B, where A and B are among time, self, calls",
       ["--flow= -- true"] = "--flow needs a value",
     }
     for text, sentence in pairs(misuses) do

@@ -78,6 +78,9 @@ static void choose_events(void) {
     WHY("%s", pml_error_detail(err));
     return;
   }
+  static char permitted[PMLIB_EVENTS_MAX][PML_EVENT_NAME_MAX];
+  for (size_t i = 0; i < n; i++)
+    if (pml_event_permitted(pmlib.event[i], permitted[i]) == 0) pmlib.event[i] = permitted[i];
   pml_eventset_close(set);
   pmlib.nevents = n;
 }

@@ -108,11 +108,14 @@ check("perf_event_paranoid", function()
     return "ok", finding .. ", which does not bind this process"
   elseif level <= 1 then
     return "ok", finding .. ": own processes may be counted, kernel included"
-  elseif level == 2 then
-    return "limited", finding .. ": own processes may be counted, user space only",
-      "append :u to events, or sysctl kernel.perf_event_paranoid=1"
+  elseif try "dummy:u" then
+    return "limited", finding .. ": own processes are counted in user space only (task-clock counts as task-clock:u)",
+      "as root: sysctl kernel.perf_event_paranoid=1 adds the kernel; or run with CAP_PERFMON"
+  elseif level > 2 then
+    return "missing", finding .. ": nothing may be counted",
+      "as root: sysctl kernel.perf_event_paranoid=2; or run with CAP_PERFMON"
   end
-  return "missing", finding .. ": nothing may be counted", "sysctl kernel.perf_event_paranoid=2, or run with CAP_PERFMON"
+  return "missing", finding .. ", but a seccomp filter or a security module forbids perf_event_open", "allow it on the host"
 end)
 
 check("capabilities", function()
@@ -190,7 +193,9 @@ check("uncore PMUs", function()
   end
   if #names == 0 then return "missing", "no PMU counts packages (memory controllers, energy)" end
   if not opens then
-    return "missing", ("%s: %s"):format(names[1], reason), "run with CAP_PERFMON, or sysctl kernel.perf_event_paranoid=0"
+    local forbidden = reason:find "^not permitted"
+    return "missing", ("%s: %s"):format(names[1], forbidden and "not permitted" or reason),
+      forbidden and "run with CAP_PERFMON, or as root: sysctl kernel.perf_event_paranoid=0" or nil
   end
   local more = #names > 3 and (" and %d more"):format(#names - 3) or ""
   return "ok", ("packages are counted by %s%s"):format(table.concat(names, ", ", 1, math.min(#names, 3)), more)
@@ -326,6 +331,7 @@ function M.run(args)
     return 2
   end
   local rows = examine()
+  core.event.user_only() -- the row of perf_event_paranoid says it
   if args[1] then
     io.write(require "pmlua.json".encode(rows))
   else

@@ -33,6 +33,8 @@ How an event may be named:
   uprobe:PATH:SYMBOL|0xOFFSET[%return] user-space probe
 
 and, but for clocks, simulations and plugins, with modifiers: :u user, :k kernel, :h hypervisor, or several (:uk).
+Where the kernel may not be counted (perf_event_paranoid 2, no privilege), an event without a modifier counts user space
+only and is called EVENT:u; what only happens in the kernel, as context-switches, is refused.
 
 A PMU of packages (uncore, energy; it has a cpumask) counts whatever runs there, of all processes: its event is the sum
 over the host, and with a place at the very end that place's alone, in sets, tables and traces under this name:

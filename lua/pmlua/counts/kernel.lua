@@ -21,7 +21,8 @@ end
 local function attach(self, pid)
   for i, name in ipairs(self.names) do
     local set, err = core.eventset.open({ name }, { pid = pid, inherit = true })
-    self.sets[i], self.reasons[i] = set or false, err and child.sentence(err)
+    -- the row has the name already
+    self.sets[i], self.reasons[i] = set or false, err and (child.sentence(err):gsub("^" .. name:gsub("%p", "%%%0") .. ": ", ""))
   end
 end
 
@@ -39,7 +40,7 @@ local function row_of(self, i)
   local set = self.sets[i]
   if not set then return row end
   local about = set:event(1)
-  row.unit = about.unit
+  row.event, row.unit = about.name, about.unit
   local readings, err = set:readings()
   if not readings then
     row.reason = child.sentence(err)

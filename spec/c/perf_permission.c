@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * spec/c/perf_permission.c - what a process without privileges may count, what that is called, and what it is told.
+ * The kernel is asked by itself what it permits, so that the claims hold at every perf_event_paranoid.
+ */
+#include "base/pml_error.h"
+#include "source/pml_eventset.h"
+#include "source/pml_group.h"
+
+#include "check.h"
+
+#include <string.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static bool kernel_opens(struct perf_event_attr attr, bool user_only) {
+  if (user_only) attr.exclude_kernel = attr.exclude_hv = 1;
+  attr.disabled = 1;
+  int fd = (int)syscall(SYS_perf_event_open, &attr, 0, -1, -1, PERF_FLAG_FD_CLOEXEC);
+  if (fd >= 0) close(fd);
+  return fd >= 0;
+}
+
+static unsigned occurrences(const char *text, const char *word) {
+  unsigned n = 0;
+  for (const char *p = text; (p = strstr(p, word)) != NULL; p += strlen(word)) n++;
+  return n;
+}
+
+/* A refusal has one remedy, and does not advise what does not help. */
+static void refusal(const char *name, int rc, bool user_space_opens) {
+  const char *text = pml_error_detail(rc);
+  bool once = occurrences(text, "sysctl") <= 1 && occurrences(text, "CAP_") <= 1 && occurrences(text, ":u,") <= 1;
+  CHECK(once && strlen(text) < 200 && strncmp(text, name, strlen(name)) == 0, "%s", text);
+  CHECK(user_space_opens || strstr(text, "(:u)") == NULL, "and :u is advised only where it opens");
+}
+
+static void set_is_called(const char *name, const char *called) {
+  struct pml_eventset *s;
+  struct pml_eventset_event info = {.name = ""};
+  int rc = pml_eventset_open(&s, &name, 1, NULL);
+  if (rc == 0) (void)pml_eventset_event(s, 0, &info);
+  CHECK(rc == 0 && strcmp(info.name, called) == 0, "a set calls %s what it counts: %s", name, info.name);
+  pml_eventset_close(s);
+}
+
+/* @modeless: without a modifier, and not of the kernel alone. */
+static void event(const char *name, bool modeless) {
+  struct pml_event ev;
+  struct pml_counter c;
+  char permitted[PML_EVENT_NAME_MAX], narrow[PML_EVENT_NAME_MAX + 2];
+  int rc = pml_event_parse(&ev, name);
+  if (rc < 0) {
+    printf("# %s\n", pml_error_detail(rc));
+    SKIP("this machine has no such event");
+    return;
+  }
+  bool all = kernel_opens(ev.part[0].attr, false), user = kernel_opens(ev.part[0].attr, true);
+  bool narrowed = !all && user && modeless;
+  snprintf(narrow, sizeof narrow, "%s%s", name, narrowed ? ":u" : "");
+  rc = pml_counter_open(&c, &ev, 0, NULL, NULL, 0);
+  CHECK((rc == 0) == (all || narrowed), "%s: %s", name, rc == 0 ? narrow : "refused, as the kernel does");
+  if (rc < 0) {
+    refusal(name, rc, user);
+    return;
+  }
+  CHECK(((c.flags & PML_OPENED_USER_ONLY) != 0) == narrowed, "its counter says what it counts");
+  pml_counter_close(&c);
+  rc = pml_event_permitted(name, permitted);
+  CHECK(rc == 0 && strcmp(permitted, narrow) == 0, "it is permitted as %s", permitted);
+  set_is_called(name, narrow);
+  const char *sentence = pml_event_user_only();
+  CHECK(sentence == NULL || strlen(sentence) < 200, "%s", sentence != NULL ? sentence : "nothing to explain");
+  CHECK(pml_event_user_only() == NULL, "which is said once");
+}
+
+static void mixed_group(void) {
+  static const char *const names[] = {"task-clock", "page-faults"};
+  struct pml_event ev[2];
+  const struct pml_event *p[2] = {&ev[0], &ev[1]};
+  struct pml_group g;
+  for (int i = 0; i < 2; i++) (void)pml_event_parse(&ev[i], names[i]);
+  bool all = kernel_opens(ev[0].part[0].attr, false);
+  if (!all && !kernel_opens(ev[0].part[0].attr, true)) {
+    SKIP("this process may count nothing");
+    return;
+  }
+  int rc = pml_group_open(&g, p, NULL, 2, NULL, 0, NULL);
+  bool same = rc == 0 && g.member[0].flags / PML_OPENED_USER_ONLY % 2 == g.member[1].flags / PML_OPENED_USER_ONLY % 2;
+  CHECK(same && all != (g.member[0].flags / PML_OPENED_USER_ONLY % 2 == 1),
+        "all members of a group count the same modes");
+  pml_group_close(&g);
+}
+
+static void another_user(void) {
+  struct pml_event ev;
+  struct pml_counter c;
+  (void)pml_event_parse(&ev, "task-clock");
+  int rc = pml_counter_open(&c, &ev, 0, &(struct pml_target){.pid = 1}, NULL, 0);
+  if (rc == 0) {
+    SKIP("this process may count every other");
+    pml_counter_close(&c);
+    return;
+  }
+  if (kernel_opens(ev.part[0].attr, true))
+    CHECK(rc == PML_ECAP && strstr(pml_error_detail(rc), "another user") != NULL, "%s", pml_error_detail(rc));
+  refusal("task-clock", rc, false);
+}
+
+static int claims(void) {
+  event("task-clock", true);
+  event("page-faults", true);
+  event("perf::PAGE-FAULTS", true);
+  event("mem:environ:w", true);
+  event("task-clock:u", false);
+  event("task-clock:k", false);
+  event("task-clock:uk", false);
+  event("context-switches", false);
+  event("perf::CPU-MIGRATIONS", false);
+  event("msr/tsc/", true);
+  event("sched:sched_switch", false);
+  event("cycles", true);
+  event("cycles:k", false);
+  mixed_group();
+  another_user();
+  return check_done();
+}
+
+int main(void) {
+  int status = 0;
+  if (geteuid() != 0) return claims();
+  pid_t child = fork();
+  if (child == 0) _exit(setresuid(65534, 65534, 65534) == 0 ? claims() : 1);
+  waitpid(child, &status, 0);
+  return WIFEXITED(status) ? WEXITSTATUS(status) : 1;
+}

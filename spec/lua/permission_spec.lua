@@ -1,0 +1,131 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+-- spec/lua/permission_spec.lua - what an ordinary user counts: everything opens, is called what it counts, and one line
+-- says why. As root it is nobody who counts.
+
+local helper = require "spec.lua.helper"
+local quote = helper.quote
+
+--- The commands of an ordinary user: a prefix, or nil and why there is none.
+local function ordinary()
+  local _, id = helper.shell "id -u"
+  if tonumber(id) ~= 0 then return "" end
+  if helper.shell "command -v setpriv" ~= 0 then return nil, "setpriv is not installed: root may count everything" end
+  local as = "setpriv --reuid 65534 --regid 65534 --clear-groups "
+  if helper.shell(("%s%s/pmlua -e 'return 0'"):format(as, helper.build)) ~= 0 then
+    return nil, "nobody may not run the command here"
+  end
+  return as
+end
+
+local as, why_not = ordinary()
+local told = "perf_event_paranoid is %d+, so events without a modifier count user space only %([^)]*:u%); as root, sysctl"
+
+--- What an event is called for that user.
+local function called(name)
+  local _, out = helper.shell(([[%s%s/pmlua -e 'local s = pml.eventset { "%s" }; print(s and s:event(1).name)']]):format(
+    as, helper.build, name))
+  local got = out:gsub("%s+$", "")
+  return got ~= "nil" and got or nil
+end
+
+--- The first example of the README as a file.
+local function readme()
+  local text = helper.read(helper.root .. "/README.md")
+  local example = text:match("## An experiment in ten lines\n\n```lua\n(.-)```")
+  local folder = helper.folder()
+  helper.write(folder .. "/first_touch.lua", example)
+  return folder, example
+end
+
+describe("An ordinary user", function()
+  local name
+  if as then name = called "task-clock" end
+  local user_only = name == "task-clock:u"
+  after_each(helper.clean)
+
+  local function it_counts(what, claim)
+    it(what, function()
+      if not as then return pending(why_not) end
+      if not name then return pending "the kernel forbids this user all events" end
+      claim()
+    end)
+  end
+
+  local function explained(err)
+    local _, lines = err:gsub(told, "")
+    assert.equal(user_only and 1 or 0, lines, err)
+  end
+
+  it_counts("runs the README's first example, which checks for errors", function()
+    local folder, example = readme()
+    assert.truthy(example:find("assert(pml.eventset", 1, true))
+    os.execute(("chmod -R a+rwX %s"):format(quote(folder)))
+    local status, out, err = helper.shell(("%s%s/pmlua %s/first_touch.lua --quick --no-plot --out %s/out"):format(as,
+      helper.build, quote(folder), quote(folder)))
+    assert.equal(0, status, err)
+    assert.truthy(out:find("complete, ", 1, true), out)
+    explained(err)
+  end)
+
+  it_counts("has counters, groups and sets that are called what they count", function()
+    local status, out, err = helper.shell(([[%s%s/pmlua -e '
+      local c = assert(pml.counter.open "task-clock")
+      local g = assert(pml.group.open { "task-clock", "page-faults" })
+      local s = assert(pml.eventset { "page-faults", "task-clock", "task-clock:u" })
+      local r = s:readings()
+      print(c:name(), g:read()[1].name, g:read()[2].name, r[1].name, r[2].name, r[3].name, s:event(1).name)']]):format(as,
+      helper.build))
+    assert.equal(0, status, err)
+    local u = user_only and ":u" or ""
+    assert.equal(("task-clock%s\ttask-clock%s\tpage-faults%s\tpage-faults%s\ttask-clock%s\ttask-clock:u\tpage-faults%s\n")
+      :format(u, u, u, u, u, u), out)
+    explained(err)
+  end)
+
+  it_counts("sees in pmlua stat what was counted, and what only the kernel can say", function()
+    local status, _, err = helper.shell(("%s%s/pmlua stat -e task-clock,context-switches -- true"):format(as, helper.build))
+    assert.equal(0, status, err)
+    assert.truthy(err:find("\n" .. name:gsub("-", "%%-") .. " +%d+"), err)
+    explained(err)
+    if user_only then
+      assert.truthy(err:find("context%-switches +%- .*not counted: perf_event_paranoid is %d, which forbids counting the kernel; "
+        .. "run with CAP_PERFMON, or as root: sysctl kernel.perf_event_paranoid=1\n"), err)
+    end
+  end)
+
+  it_counts("has sections whose events are called so, and one definition of them", function()
+    local status, out, err = helper.shell(([[%s%s/pmlua -e '
+      local s = assert(pml.section.define { label = "x", events = { "task-clock" } })
+      assert(pml.section.define { label = "x", events = { "task-clock" } })
+      do local _ <close> = s:enter() end
+      for event in pairs(pml.section.report()[1].events) do print(event) end']]):format(as, helper.build))
+    assert.equal(0, status, err)
+    assert.equal(name .. "\n", out)
+    explained(err)
+  end)
+
+  it_counts("has calls whose events are called so", function()
+    local folder = helper.folder()
+    os.execute(("chmod a+rwx %s"):format(quote(folder)))
+    local status, out, err = helper.shell(("%s%s/pmlua record --lib 'libz*' --event task-clock -o %s/out -- lua5.4 -e " ..
+      "'local z = require \"zlib\"; z.crc32()(\"x\")'"):format(as, helper.build, quote(folder)))
+    if err:find("lua5.4", 1, true) or err:find("'zlib'", 1, true) then return pending "no lua5.4 with lua-zlib" end
+    assert.equal(0, status, err)
+    assert.truthy(out:find(name, 1, true) or err:find(name, 1, true), out .. err)
+    explained(err)
+  end)
+
+  it_counts("is told by the doctor, once, and told no remedy twice", function()
+    local status, out, err = helper.shell(("%s%s/pmlua doctor --json"):format(as, helper.build))
+    assert.equal(0, status, err)
+    assert.equal("", err)
+    for _, row in ipairs(require("pmlua.json").decode(out)) do
+      if row.name == "perf_event_paranoid" and user_only then
+        assert.equal("limited", row.status)
+        assert.truthy(row.finding:find("user space only (task-clock counts as task-clock:u)", 1, true), row.finding)
+      end
+      local _, remedies = ((row.finding or "") .. (row.remedy or "")):gsub("sysctl kernel.perf_event_paranoid", "")
+      assert.is_true(remedies <= 1, row.remedy)
+    end
+  end)
+end)
