@@ -4,8 +4,11 @@
 
 #include <errno.h>
 #include <signal.h>
+#include <string.h>
+#include <unistd.h>
 
 #define ARGUMENTS_MAX 4096
+#define VARIABLES_MAX 64
 #define SLICE_MS 100
 
 struct handle {
@@ -23,14 +26,48 @@ static struct pml_command *check(lua_State *L) {
   return &((struct handle *)lutil_check(L, 1, &command_class))->c;
 }
 
+static size_t length(char *const *list) {
+  size_t n = 0;
+  while (list != NULL && list[n] != NULL) n++;
+  return n;
+}
+
+static int is_set(const char *variable, const char *const *set, size_t n) {
+  size_t name = strcspn(variable, "=");
+  for (size_t i = 0; i < n; i++)
+    if (strcspn(set[i], "=") == name && strncmp(set[i], variable, name) == 0) return 1;
+  return 0;
+}
+
+/* The caller's environment with the "NAME=value" of option environment; pushed. NULL: as it is. */
+static char **environment(lua_State *L, int arg) {
+  const char *set[VARIABLES_MAX];
+  if (lutil_field(L, arg, "environment") == LUA_TNIL) return NULL;
+  size_t n = lutil_names(L, lua_gettop(L), set, VARIABLES_MAX), used = 0, had = length(environ);
+  for (size_t i = 0; i < n; i++)
+    if (strchr(set[i], '=') == NULL) luaL_error(L, "environment: '%s' has no '='", set[i]);
+  char **envp = lua_newuserdatauv(L, (had + n + 1) * sizeof *envp, 0);
+  for (size_t i = 0; i < had; i++)
+    if (!is_set(environ[i], set, n)) envp[used++] = environ[i];
+  for (size_t i = 0; i < n; i++) envp[used++] = (char *)(uintptr_t)set[i];
+  envp[used] = NULL;
+  return envp;
+}
+
 static int l_spawn(lua_State *L) {
+  static const char *const known[] = {"environment", NULL};
+  lua_settop(L, 2);
+  lutil_options(L, 2, known);
   const char **argv = lua_newuserdatauv(L, (ARGUMENTS_MAX + 1) * sizeof *argv, 0);
   size_t n = lutil_names(L, 1, argv, ARGUMENTS_MAX);
   argv[n] = NULL;
   struct handle *s = lutil_new(L, &command_class, 0, 0);
-  int err = pml_command_spawn(&s->c, (char *const *)(uintptr_t)argv);
+  int handle = lua_gettop(L);
+  char *const *envp = environment(L, 2);
+  int err = pml_command_spawn_env(&s->c, (char *const *)(uintptr_t)argv, envp != NULL ? envp : environ);
   if (err < 0) return pml_pusherr(L, err, "command.spawn");
   s->h.open = 1;
+  lua_pushvalue(L, handle);
   return 1;
 }
 

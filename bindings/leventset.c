@@ -32,7 +32,7 @@ struct pml_eventset *lutil_eventset(lua_State *L, int idx) {
 }
 
 static int l_open(lua_State *L) {
-  static const char *const known[] = {"pid", "cpu", "inherit", "no_page", "ungrouped", "multiplex", NULL};
+  static const char *const known[] = {"pid", "cpu", "inherit", "no_page", "ungrouped", "multiplex", "on_exec", NULL};
   const char *name[PML_EVENTSET_MAX];
   struct pml_eventset_options options;
   lua_settop(L, 2);
@@ -40,7 +40,8 @@ static int l_open(lua_State *L) {
   lutil_target(L, 2, &options.target);
   options.flags = (lutil_flag(L, 2, "no_page") ? PML_EVENTSET_NO_PAGE : 0) |
                   (lutil_flag(L, 2, "ungrouped") ? PML_EVENTSET_UNGROUPED : 0) |
-                  (lutil_flag(L, 2, "multiplex") ? PML_EVENTSET_MULTIPLEX : 0);
+                  (lutil_flag(L, 2, "multiplex") ? PML_EVENTSET_MULTIPLEX : 0) |
+                  (lutil_flag(L, 2, "on_exec") ? PML_EVENTSET_ON_EXEC : 0);
   size_t n = lutil_names(L, 1, name, PML_EVENTSET_MAX);
   struct handle *s = lutil_new(L, &eventset_class, n * sizeof s->value[0], 0);
   int err = pml_eventset_open(&s->set, name, n, &options);

@@ -34,13 +34,13 @@ static void shut(int *fd) {
 }
 
 /* The child: wait for the word, or for the death of who would have given it. The socket is gone after execve(2). */
-static void become(char *const *argv, int line) {
+static void become(char *const *argv, char *const *envp, int line) {
   char word;
   ssize_t n;
   do n = read(line, &word, 1);
   while (n < 0 && errno == EINTR);
   if (n == 1) {
-    (void)execvp(argv[0], argv);
+    (void)execvpe(argv[0], argv, envp);
     int err = errno;
     (void)send(line, &err, sizeof err, MSG_NOSIGNAL);
   }
@@ -48,6 +48,10 @@ static void become(char *const *argv, int line) {
 }
 
 int pml_command_spawn(struct pml_command *c, char *const *argv) {
+  return pml_command_spawn_env(c, argv, environ);
+}
+
+int pml_command_spawn_env(struct pml_command *c, char *const *argv, char *const *envp) {
   int line[2];
   memset(c, 0, sizeof *c);
   c->line = c->pidfd = -1;
@@ -56,7 +60,7 @@ int pml_command_spawn(struct pml_command *c, char *const *argv) {
   int err = pid < 0 ? -errno : 0;
   if (pid == 0) {
     close(line[0]); /* else it would hold itself */
-    become(argv, line[1]);
+    become(argv, envp, line[1]);
   }
   close(line[1]);
   c->line = line[0];

@@ -13,9 +13,10 @@ PML_BEGIN_DECLS
 
 /*
  * The child is forked by pml_command_spawn() and then blocks in read(2). Whoever opens counters on its pid meanwhile
- * (struct pml_target, inherit for its children) counts what follows: a few hundred instructions of ours, execve(2),
- * and the program from its first instruction. It keeps the caller's environment, folder, standard streams and process
- * group: an interrupt from the terminal reaches it as it reaches the caller.
+ * (struct pml_target, inherit for its children) counts what follows: a few hundred instructions and some page faults of
+ * ours, then execve(2) and the program from its first instruction; with PML_EVENTSET_ON_EXEC the latter alone. It keeps
+ * the caller's folder, standard streams and process group: an interrupt from the terminal reaches it as it reaches the
+ * caller.
  *
  * Caller-allocated; the fields are the library's. One user at a time.
  */
@@ -36,10 +37,12 @@ struct pml_command {
 
 /*
  * pml_command_spawn - fork a child that will become @argv (NULL-terminated; argv[0] is looked for in PATH).
+ * pml_command_spawn_env - the same with environment @envp (NULL-terminated) instead of the caller's.
  * Returns 0 or -errno (EAGAIN, ENOMEM, EMFILE: no process, no descriptor). *c is closed on failure.
  * Pair with pml_command_close(), which kills a child that is still there. Not async-signal-safe.
  */
 PML_API int pml_command_spawn(struct pml_command *c, char *const *argv);
+PML_API int pml_command_spawn_env(struct pml_command *c, char *const *argv, char *const *envp);
 
 /*
  * pml_command_start - let the child become its program, once.

@@ -155,7 +155,7 @@ static void prepare_attr(struct perf_event_attr *a, const struct pml_event_part 
   if (flags & PML__OPEN_GROUP) a->read_format |= PERF_FORMAT_GROUP;
   a->disabled = !joins && (flags & PML_OPEN_DISABLED) != 0;
   /* arm's check whether a group fits leaves out a leader that is off, unless it waits for an exec. */
-  a->enable_on_exec = a->disabled && (flags & PML__OPEN_GROUP) != 0;
+  a->enable_on_exec = a->disabled && (flags & (PML__OPEN_GROUP | PML_OPEN_ON_EXEC)) != 0;
   a->inherit = t->inherit;
 }
 

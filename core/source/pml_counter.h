@@ -49,6 +49,7 @@ enum pml_path {
 /* Flags of the openers. */
 #define PML_OPEN_NO_PAGE 0x1u  /* always read(2), for comparison */
 #define PML_OPEN_DISABLED 0x2u /* do not start counting at open */
+#define PML_OPEN_ON_EXEC 0x8u  /* start counting when the target executes a program; with PML_OPEN_DISABLED */
 
 /* In pml_counter.flags after an open: an event without a modifier counts user space only and is called NAME:u. */
 #define PML_OPENED_USER_ONLY 0x4u

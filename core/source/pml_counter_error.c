@@ -114,8 +114,7 @@ static int no_permission(const struct pml__counter_request *q) {
   if (q->pid == -1 && level > 0)
     return pml_fail(PML_EPARANOID, "%s: perf_event_paranoid is %d, which forbids counting a whole cpu; " OR_SYSCTL "0",
                     name, level);
-  if (is_foreign(q))
-    return pml_fail(PML_ECAP, "%s: thread %d belongs to another user; " AS_ROOT, name, (int)q->pid);
+  if (is_foreign(q)) return pml_fail(PML_ECAP, "%s: thread %d belongs to another user; " AS_ROOT, name, (int)q->pid);
   if (!q->attr->exclude_kernel && level > 1) return kernel_forbidden(q, level);
   return pml_fail(PML_ECAP, "%s: the kernel refuses it to this process (perf_event_paranoid is %d); " AS_ROOT, name,
                   level);

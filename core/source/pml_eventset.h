@@ -11,6 +11,7 @@ PML_BEGIN_DECLS
 #define PML_EVENTSET_NO_PAGE PML_OPEN_NO_PAGE /* never read in user space */
 #define PML_EVENTSET_UNGROUPED 0x10u          /* one read(2) per event, no group: for comparison */
 #define PML_EVENTSET_MULTIPLEX 0x20u          /* events that do not fit together take turns; counts need scaling */
+#define PML_EVENTSET_ON_EXEC PML_OPEN_ON_EXEC /* count from the target's next execve(2) on, not from open */
 #define PML_EVENTSET_MAX 128u
 
 struct pml_eventset_options {

@@ -136,7 +136,8 @@ static int lead_group(struct opening *o, uint32_t counter) {
   struct pml_eventset *s = o->s;
   const struct place *pl = &o->place[counter];
   bool alone = o->nplaces == 1 || (o->options->flags & PML_EVENTSET_UNGROUPED) != 0;
-  unsigned flags = PML_OPEN_DISABLED | (o->options->flags & PML_OPEN_NO_PAGE) | (alone ? 0 : PML__OPEN_GROUP);
+  unsigned asked = o->options->flags & (PML_OPEN_NO_PAGE | PML_OPEN_ON_EXEC);
+  unsigned flags = PML_OPEN_DISABLED | asked | (alone ? 0 : PML__OPEN_GROUP);
   int rc = pml_counter_open(&s->counter[counter], &o->ev[pl->event], pl->part, &o->options->target, NULL, flags);
   if (rc < 0) return rc;
   o->leader[s->ngroups] = counter;
@@ -240,6 +241,7 @@ static void describe(struct pml_eventset *s, const struct pml_event *ev) {
 }
 
 static int enable_groups(const struct pml_eventset *s) {
+  if (s->flags & PML_EVENTSET_ON_EXEC) return 0;
   for (uint32_t i = 0; i < s->ngroups; i++)
     if (ioctl(s->group[i].fd, PERF_EVENT_IOC_ENABLE, 0) != 0)
       return pml_fail(-errno, "event set: a group cannot be enabled: %s", strerror(errno));

@@ -16,10 +16,11 @@ end
 --- it is waited for, so that what it leaves can be told.
 ---@param words string[]
 ---@param ready? fun(pid: integer): boolean?, string? called while the command waits to begin; false: it shall not, and why
+---@param set? string[] "NAME=value", more of its environment
 ---@return table? ended as command:wait() says it
 ---@return string? err
-function M.run(words, ready)
-  local command <close>, err = core.command.spawn(words)
+function M.run(words, ready, set)
+  local command <close>, err = core.command.spawn(words, set and #set > 0 and { environment = set } or nil)
   if not command then return nil, M.sentence(err) end
   if ready then
     local go, why = ready(command:pid())

@@ -82,16 +82,11 @@ function M.run(words, options)
   if not path then return nil, missing, status end
   local handles, set = open(options or {})
   if not handles then return nil, set, FAILED end
-  local line = words
-  if #set > 0 then
-    line = table.move(set, 1, #set, 2, { "env" })
-    table.move(words, 1, #words, #line + 1, line)
-  end
-  local ended, err = child.run(line, function(pid)
+  local ended, err = child.run(words, function(pid)
     for _, h in ipairs(handles) do
       if h.attach then h:attach(pid) end
     end
-  end)
+  end, set)
   local rows, notes
   if ended then rows, notes = gather(handles, ended) end
   close(handles)

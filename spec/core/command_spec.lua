@@ -36,6 +36,44 @@ describe("pml.command", function()
     assert.is_true(faults > 100 and clock > 0) -- three programs were loaded; one alone makes some 60 faults
   end)
 
+  it("can be counted from its execve on, without what the waiting child does before", function()
+    local names, command <close> = { "page-faults", "task-clock", "clock::ns" }, shell "exit 0"
+    local about = { pid = command:pid(), inherit = true }
+    local all <close> = assert(core.eventset.open(names, about))
+    about.on_exec = true
+    local program <close> = assert(core.eventset.open(names, about))
+    about.ungrouped = true
+    local apart <close> = assert(core.eventset.open(names, about))
+    assert(command:start())
+    assert(command:wait(60))
+    local a, p, s = all:readings(), program:readings(), apart:readings()
+    assert.is_true(p[1].raw > 0 and p[1].raw < a[1].raw, p[1].raw .. " of " .. a[1].raw)
+    assert.is_true(p[2].raw > 0 and p[2].raw < a[2].raw, p[2].raw .. " of " .. a[2].raw)
+    assert.is_true(p[1].enabled_ns < a[1].enabled_ns and p[1].enabled_ns == p[1].running_ns)
+    assert.equal(p[1].raw, s[1].raw)
+  end)
+
+  it("counts nothing on exec where no program is executed", function()
+    local command <close> = assert(core.command.spawn { "/nowhere/program" })
+    local all <close> = assert(core.eventset.open({ "task-clock" }, { pid = command:pid() }))
+    local program <close> = assert(core.eventset.open({ "task-clock" }, { pid = command:pid(), on_exec = true }))
+    assert.equal("ENOENT", select(3, command:start()))
+    assert.is_true(all:read() > 0)
+    assert.equal(0, program:read())
+    assert.equal(0, program:readings()[1].enabled_ns)
+  end)
+
+  it("gives the program more environment, which wins over the caller's", function()
+    local file = support.folder() .. "/environment"
+    local command <close> = assert(core.command.spawn({ "sh", "-c", "echo $HOME $ADDED $PATH >" .. file },
+      { environment = { "HOME=/nowhere", "ADDED=a=b" } }))
+    assert(command:start())
+    assert(command:wait(60))
+    assert.equal(("/nowhere a=b %s\n"):format(os.getenv "PATH"), support.slurp(file))
+    assert.error_matches(function() core.command.spawn({ "true" }, { environment = { "NOTHING" } }) end, "has no '='")
+    assert.error_matches(function() core.command.spawn({ "true" }, { folder = "/" }) end, "unknown option 'folder'")
+  end)
+
   it("tells which signal ended the program", function()
     local command <close> = shell("kill -TERM $$; sleep 60")
     assert(command:start())

@@ -13,7 +13,7 @@ M.functions = {
   clock = { ticks = {}, ticks_ordered = {}, ns = {}, to_ns = { 1 }, at_ns = { 1 }, realtime_ns = {}, info = {} },
   event = { parse = { "task-clock" }, list = { "task-clock", false }, pmus = {}, has_pmu = {}, set_sysfs = { "/sys" },
             user_only = {} },
-  command = { spawn = { { "/bin/true" } } },
+  command = { spawn = { { "/bin/true" }, { environment = { "MISUSE=yes" } } } },
   count = { read = { "/nowhere/counts" }, kinds = {}, here = {} },
   counter = { open = { "task-clock", {} } },
   group = { open = { M.names, {} } },

@@ -25,7 +25,7 @@ end
 local function openable(run, pid)
   local names, events, refused = {}, {}, {}
   for _, e in ipairs(run.events) do
-    local set, err = core.eventset.open({ e.event.name }, { pid = pid, inherit = true })
+    local set, err = core.eventset.open({ e.event.name }, { pid = pid, inherit = true, on_exec = true })
     if set then
       set:close()
       names[#names + 1], events[#events + 1] = e.event.name, e.event
@@ -51,7 +51,7 @@ end
 local function attach(run, pid)
   local names, events, refused = openable(run, pid)
   if #names == 0 then return nil, events, refused end
-  local set, err = core.eventset.open(names, { pid = pid, inherit = true })
+  local set, err = core.eventset.open(names, { pid = pid, inherit = true, on_exec = true })
   for _, e in ipairs(set and {} or events) do refused[e] = sentence(err) end
   return set, events, refused
 end

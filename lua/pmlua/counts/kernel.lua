@@ -20,7 +20,7 @@ end
 
 local function attach(self, pid)
   for i, name in ipairs(self.names) do
-    local set, err = core.eventset.open({ name }, { pid = pid, inherit = true })
+    local set, err = core.eventset.open({ name }, { pid = pid, inherit = true, on_exec = true })
     -- the row has the name already
     self.sets[i], self.reasons[i] = set or false, err and (child.sentence(err):gsub("^" .. name:gsub("%p", "%%%0") .. ": ", ""))
   end
