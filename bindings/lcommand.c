@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* bindings/lcommand.c - pml.command: a program that waits until counters are on it, and its end. */
+#include "interrupt.h"
 #include "lutil.h"
 
 #include <errno.h>
@@ -97,13 +98,14 @@ static void pushend(lua_State *L, const struct pml_command_end *end) {
 }
 
 /*
- * An interrupt from the terminal has reached the child too; one that was sent to us alone is passed on, once. A handler
- * may run right before the wait begins, which it then does not end: so nobody waits longer than a slice at a time.
+ * An interrupt from the terminal has reached the child too; one that was sent to us alone is passed on by the handler, or
+ * here, once, where the handler cannot. A handler may run right before the wait begins, which it then does not end: so
+ * nobody waits longer than a slice at a time.
  */
 static int wait_in_slices(struct pml_command *c, int64_t left_ms) {
   int err, passed = 0;
   for (;;) {
-    if (lutil_interrupted && !passed++) pml_command_kill(c, SIGTERM);
+    if (lutil_interrupted && !interrupt_reached_children() && !passed++) pml_command_kill(c, SIGTERM);
     int slice = left_ms >= 0 && left_ms < SLICE_MS ? (int)left_ms : SLICE_MS;
     err = pml_command_wait(c, slice);
     if (left_ms >= 0) left_ms -= slice;

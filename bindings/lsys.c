@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* bindings/lsys.c - pml.sys: the few things of the system that experiments need and Lua lacks. */
+#include "interrupt.h"
 #include "lutil.h"
 
 #include <errno.h>
@@ -7,7 +8,6 @@
 #include <limits.h>
 #include <math.h>
 #include <sched.h>
-#include <signal.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -20,71 +20,6 @@
 
 #define CPUS_MAX 65536
 #define EXEC_WORDS_MAX 4096
-#define HOOK_INSTRUCTIONS 100000 /* a millisecond or so of Lua */
-
-/* --- interruption --- */
-
-/*
- * A first SIGINT or SIGTERM sets the flag and a debug hook. A script that asks (sys.interrupted) is told and goes on to
- * tidy up; one that does not ask, but runs on in Lua, is raised at by the hook. The next signal has its default action.
- * The hook is the main coroutine's: a script that loops in another is reached by the flag, or by the next signal.
- */
-volatile int lutil_interrupted = 0;
-static lua_State *volatile hooked = NULL; /* main coroutine of the state that asked for the handlers */
-
-static void hook(lua_State *L, lua_Debug *ar) {
-  (void)ar;
-  lua_sethook(L, NULL, 0, 0);
-  luaL_error(L, "interrupted");
-}
-
-static void default_action(void) {
-  signal(SIGINT, SIG_DFL);
-  signal(SIGTERM, SIG_DFL);
-}
-
-static void on_signal(int sig) {
-  (void)sig;
-  lutil_interrupted = 1;
-  default_action();
-  if (hooked != NULL) lua_sethook(hooked, hook, LUA_MASKCOUNT, HOOK_INSTRUCTIONS);
-}
-
-static void unhook(void) {
-  if (hooked != NULL && lua_gethook(hooked) == hook) lua_sethook(hooked, NULL, 0, 0);
-}
-
-/* When the state ends, signals must no longer look for it. */
-static int l_state_ends(lua_State *L) {
-  lua_rawgeti(L, LUA_REGISTRYINDEX, LUA_RIDX_MAINTHREAD);
-  if (hooked == lua_tothread(L, -1)) {
-    default_action();
-    hooked = NULL;
-  }
-  return 0;
-}
-
-static int l_on_interrupt(lua_State *L) {
-  int on = lua_isnoneornil(L, 1) || lua_toboolean(L, 1);
-  unhook();
-  lutil_interrupted = 0;
-  default_action();
-  hooked = NULL;
-  if (!on) return 0;
-  lua_rawgeti(L, LUA_REGISTRYINDEX, LUA_RIDX_MAINTHREAD);
-  hooked = lua_tothread(L, -1);
-  struct sigaction sa = {.sa_handler = on_signal, .sa_flags = SA_RESTART};
-  sigemptyset(&sa.sa_mask);
-  sigaction(SIGINT, &sa, NULL);
-  sigaction(SIGTERM, &sa, NULL);
-  return 0;
-}
-
-static int l_interrupted(lua_State *L) {
-  if (lutil_interrupted) unhook();
-  lua_pushboolean(L, lutil_interrupted);
-  return 1;
-}
 
 /* --- processes and CPUs --- */
 
@@ -224,23 +159,9 @@ static int l_realpath(lua_State *L) {
   return 1;
 }
 
-/* A table in the registry that is collected with the state, and only then. */
-static void setsentinel(lua_State *L) {
-  if (lua_rawgetp(L, LUA_REGISTRYINDEX, (const void *)&hooked) == LUA_TNIL) {
-    lua_newtable(L);
-    lua_createtable(L, 0, 1);
-    lua_pushcfunction(L, l_state_ends);
-    lua_setfield(L, -2, "__gc");
-    lua_setmetatable(L, -2);
-    lua_rawsetp(L, LUA_REGISTRYINDEX, (const void *)&hooked);
-  }
-  lua_pop(L, 1);
-}
-
 int luaopen_pmlua_sys(lua_State *L) {
-  static const luaL_Reg functions[] = {{"interrupted", l_interrupted},
-                                       {"on_interrupt", l_on_interrupt},
-                                       {"pid", l_pid},
+  static const luaL_Reg functions[] = {{"pid", l_pid},
+                                       {"refusal", lutil_refusal},
                                        {"uname", l_uname},
                                        {"isatty", l_isatty},
                                        {"affinity", l_affinity},
@@ -253,7 +174,7 @@ int luaopen_pmlua_sys(lua_State *L) {
                                        {"realpath", l_realpath},
                                        {"setid", l_setid},
                                        {NULL, NULL}};
-  setsentinel(L);
   luaL_newlib(L, functions);
+  interrupt_functions(L);
   return 1;
 }

@@ -89,6 +89,8 @@ void lutil_class(lua_State *L, const struct lutil_class *class, const luaL_Reg *
 
 /* --- failures --- */
 
+static const char refusal = 0; /* its address is the registry's key of the last failure's sentence */
+
 int pml_pusherr(lua_State *L, int err, const char *where) {
   char detail[640]; /* a copy: a finalizer run by the pushes below may fail at something else */
   snprintf(detail, sizeof detail, "%s", pml_error_detail(err));
@@ -98,8 +100,17 @@ int pml_pusherr(lua_State *L, int err, const char *where) {
     lua_pushfstring(L, "%s: %s: %s; %s", where, name, detail, remedy);
   else
     lua_pushfstring(L, "%s: %s: %s", where, name, detail);
+  lua_pushvalue(L, -1);
+  lua_rawsetp(L, LUA_REGISTRYINDEX, &refusal);
   lua_pushstring(L, name);
   return 3;
+}
+
+int lutil_refusal(lua_State *L) {
+  lua_rawgetp(L, LUA_REGISTRYINDEX, &refusal);
+  lua_pushnil(L);
+  lua_rawsetp(L, LUA_REGISTRYINDEX, &refusal);
+  return 1;
 }
 
 int pml_pushdone(lua_State *L, int err, const char *where) {

@@ -48,6 +48,8 @@ int pml_pusherr(lua_State *L, int err, const char *where);
 
 /* pml_pushdone - true if @err >= 0, else as pml_pusherr(). */
 int pml_pushdone(lua_State *L, int err, const char *where);
+/* lutil_refusal - push the sentence of the last failure, once: for who tells of a script that did not look at it. */
+int lutil_refusal(lua_State *L);
 
 /* Arguments. A range that is broken raises with the range; a string must not contain a zero byte. */
 lua_Integer lutil_int(lua_State *L, int arg, lua_Integer min, lua_Integer max);
@@ -85,9 +87,6 @@ struct pml_samples *lutil_samples(lua_State *L, int idx);
 void lutil_pushprofile(lua_State *L, struct pml_profile *p);
 void lutil_pushflow(lua_State *L, struct pml_flow *f); /* the same of a flow */
 struct pml_plugin *lutil_plugin(lua_State *L, int idx);
-
-/* Set by SIGINT and SIGTERM once a script asked for it; workloads poll it. */
-extern volatile int lutil_interrupted;
 
 /* The table of contents: each pushes one module. */
 /* clang-format off */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* bindings/main.c - the command: runs scripts, code, verbs (each a Lua file) and a prompt. */
+#include "interrupt.h"
 #include "live.h"
 #include "locate.h"
 #include "pml.h"
@@ -142,7 +143,20 @@ static int getmain(lua_State *L) {
   return type == LUA_TFUNCTION ? 2 : 1;
 }
 
-static int runvalue(lua_State *L) {
+/* nil (or false) and a sentence: what the script returns is a failure that it passes on. */
+static bool isfailure(lua_State *L, const char *name) {
+  bool failed = !lua_toboolean(L, -2) && lua_type(L, -1) == LUA_TSTRING;
+  if (failed) {
+    lua_pushfstring(L, "%s returned: %s", name, lua_tostring(L, -1));
+    report(L);
+  }
+  return failed;
+}
+
+/* The two values on top are what code called @name has returned. */
+static int runvalue(lua_State *L, const char *name) {
+  if (isfailure(L, name)) return FAILED;
+  lua_pop(L, 1);
   int value = lua_gettop(L);
   lua_pushcfunction(L, getmain);
   lua_pushvalue(L, value);
@@ -178,7 +192,7 @@ static int runscript(lua_State *L, const char *name, char **argv, int argc, int 
   if (!loadscript(L, name)) return FAILED;
   luaL_checkstack(L, argc, "too many arguments");
   for (int i = first + 1; i < argc; i++) lua_pushstring(L, argv[i]);
-  return call(L, argc - first - 1, 1) ? runvalue(L) : FAILED;
+  return call(L, argc - first - 1, 2) ? runvalue(L, isinput(name) ? "standard input" : name) : FAILED;
 }
 
 static int runcode(lua_State *L, const char *code) {
@@ -186,7 +200,7 @@ static int runcode(lua_State *L, const char *code) {
     report(L);
     return FAILED;
   }
-  return call(L, 0, 1) ? runvalue(L) : FAILED;
+  return call(L, 0, 2) ? runvalue(L, "-e") : FAILED;
 }
 
 static int callmodule(lua_State *L, const char *module, const char *function, int nargs) {
@@ -341,6 +355,7 @@ struct invocation {
 static int protected(lua_State *L) {
   struct invocation *in = lua_touserdata(L, 1);
   luaL_openlibs(L);
+  interrupt_execute(L);
   state_preload(L);
   lua_settop(L, 0);
   state_addpath(L, lua_dir);

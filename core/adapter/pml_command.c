@@ -33,6 +33,15 @@ static void shut(int *fd) {
   *fd = -1;
 }
 
+/* Until execve(2) does it, the handlers of the parent would run in the child, for the parent's sake. */
+static void without_handlers(void) {
+  static const int signals[] = {SIGINT, SIGTERM};
+  for (size_t i = 0; i < sizeof signals / sizeof signals[0]; i++) {
+    struct sigaction sa;
+    if (sigaction(signals[i], NULL, &sa) == 0 && sa.sa_handler != SIG_IGN) signal(signals[i], SIG_DFL);
+  }
+}
+
 /* The child: wait for the word, or for the death of who would have given it. The socket is gone after execve(2). */
 static void become(char *const *argv, char *const *envp, int line) {
   char word;
@@ -59,6 +68,7 @@ int pml_command_spawn_env(struct pml_command *c, char *const *argv, char *const 
   pid_t pid = fork();
   int err = pid < 0 ? -errno : 0;
   if (pid == 0) {
+    without_handlers();
     close(line[0]); /* else it would hold itself */
     become(argv, envp, line[1]);
   }

@@ -155,18 +155,63 @@ function Run:tables_in_time()
   self:write_meta()
 end
 
--- measure() gives a series, or one number, and is then called n times.
-local function take(run, cell, state, n)
+-- Where a function of the script begins: an error about what it gave has no better line.
+local function line_of(run, f)
+  local info = debug.getinfo(f, "S")
+  return info.what == "Lua" and ("%s:%d: "):format(info.short_src, info.linedefined) or run.exp.file .. ": "
+end
+
+local function wrong(run, text)
+  error(line_of(run, run.exp.measure) .. text, 0)
+end
+
+local expected = "; return a number, an array, pml.samples, or nil and a reason"
+
+-- What measure() gave, if it can be kept: a finite number, or a series (whose elements tally.of checks).
+local function check_measured(run, v, reason)
+  local kind = type(v)
+  if kind == "number" then
+    if v ~= v then wrong(run, "measure returned NaN") end
+    if v == math.huge or v == -math.huge then wrong(run, "measure returned an infinite number") end
+  elseif kind == "nil" then
+    if reason ~= nil then return end
+    -- what was refused and not looked at is the likely cause
+    local refusal = run.core.sys.refusal()
+    wrong(run, "measure returned nothing" .. (refusal and "; the last refusal was: " .. refusal or expected))
+  elseif kind ~= "table" and kind ~= "userdata" then
+    wrong(run, ("measure returned a %s"):format(kind) .. expected)
+  elseif #v == 0 then
+    wrong(run, "measure returned no samples" .. expected)
+  end
+end
+
+-- An interrupt ends a measurement where it is, and what measure() gave after it is not a measurement.
+local function check_interrupt(run)
+  if run.core.sys.interrupted() then error("interrupted", 0) end
+end
+
+-- measure() gives a series, or one number, and is then called n times. What was measured until something failed is in
+-- visited.series all the same.
+local function take(run, cell, visited, n)
   local exp, p, options = run.exp, cell.p, run.options
-  local first, second, third = exp.measure(state, p, n, options)
-  if type(first) ~= "number" then return first, second, third end
+  local first, second = exp.measure(visited.state, p, n, options)
+  check_interrupt(run)
+  check_measured(run, first, second)
+  visited.extra = second
+  if type(first) ~= "number" then
+    visited.series = first
+    return
+  end
+  visited.extra = type(second) == "table" and second or nil
   local series = { first }
+  visited.series = series
   for i = 2, n do
-    local v, err, code = exp.measure(state, p, n, options)
-    if type(v) ~= "number" then return nil, err or ("measure gave a %s after a number"):format(type(v)), code end
+    local v, err = exp.measure(visited.state, p, n, options)
+    check_interrupt(run)
+    check_measured(run, v, err)
+    if type(v) ~= "number" then wrong(run, ("measure returned a %s after a number: %s"):format(type(v), tostring(err or ""))) end
     series[i] = v
   end
-  return series, type(second) == "table" and second or nil
 end
 
 -- The line of the script that led to an error raised in somebody else's file (a module, or a C function).
@@ -193,28 +238,50 @@ local function handler(run)
   end
 end
 
--- One visit of a cell. Returns the series and what measure told beside it, or nil and why the cell cannot be measured.
+-- Code of the script, which an interrupt ends at once; pmlua's own is never broken in the middle.
+local function interruptible(run, f)
+  local raise = run.core.sys.raise_interrupt
+  return function(...)
+    raise(true)
+    f(...)
+    raise(false)
+  end
+end
+
+-- One visit of a cell: its state, the series that it gave, what measure told beside it, and why it cannot be measured,
+-- or what failed.
 local function visit(run, cell, n, tracing)
-  local exp, state, extra, series = run.exp, nil, nil, nil
+  local exp, visited = run.exp, {}
+  local function end_of(ok, failure)
+    run.core.sys.raise_interrupt(false)
+    visited.failure = not ok and failure or nil
+    return ok
+  end
   if exp.setup then
-    local made, err = exp.setup(cell.p, run.options)
-    if made == nil and err ~= nil then return nil, tostring(err) end
-    state = made
+    local function setup()
+      local made, err = exp.setup(cell.p, run.options)
+      if made == nil and err ~= nil then visited.refused, visited.refuser = tostring(err), exp.setup end
+      visited.state = made
+    end
+    if not end_of(xpcall(interruptible(run, setup), handler(run))) or visited.refused then return visited end
   end
   collectgarbage() -- here, so that it does not fall into the measurement
   if tracing then run.trace:enter(cell.short, exp.file, exp.line) end
+  run.core.sys.refusal() -- what was refused before is not measure's
   local function measure()
-    series, extra = take(run, cell, state, n)
-    return series and #series * exp.calls
+    take(run, cell, visited, n)
+    return visited.series and #visited.series * exp.calls
   end
   local simulated = tracing ~= nil and run.simulated -- nil: it warms up
-  local ok, failure = xpcall(simulated and function() simulated:count(cell, measure) end or measure, handler(run))
+  local f = interruptible(run, simulated and function() simulated:count(cell, measure) end or measure)
+  local ok = end_of(xpcall(f, handler(run)))
+  if simulated and not ok then visited.series = nil end -- its counts are not there
+  local extra, state = visited.extra, visited.state
   local phases = type(extra) == "table" and extra.phases or (type(state) == "table" and state.phases) or nil
-  if tracing then run.trace:leave(ok and series and #series or 0, phases) end
+  if tracing then run.trace:leave(visited.series and #visited.series or 0, phases) end
   if exp.teardown then exp.teardown(state, cell.p, run.options) end
-  if not ok then error(failure, 0) end
-  if series == nil then return nil, tostring(extra or "measure returned nothing") end
-  return series, extra
+  if ok and visited.series == nil then visited.refused, visited.refuser = tostring(extra), exp.measure end
+  return visited
 end
 
 local function keep_outliers(cell, series, summary, round)
@@ -244,7 +311,7 @@ end
 
 local function absorb(run, cell, round, position, series, extra)
   local t, err = tally.of(series)
-  if not t then error(("measure: %s"):format(err), 0) end
+  if not t then wrong(run, "measure: " .. err) end
   local s = assert(stats.summary(t))
   if run.archive then
     local ok, why = run.archive:add(cell.index, round, series)
@@ -258,15 +325,17 @@ local function absorb(run, cell, round, position, series, extra)
   run.meta.samples = run.meta.samples + s.n
 end
 
--- Whether the cell may be visited again; the reason it cannot be measured goes into its row.
-local function refused(run, cell, why)
-  if run.core.sys.interrupted() then error("interrupted", 0) end
-  cell.status = why
-  run:warn(("%s is not measured: %s"):format(cell.label, why))
+-- The reason why a cell cannot be measured goes into its row; it is not visited again.
+local function refuse(run, cell, visited)
+  check_interrupt(run)
+  cell.status = visited.refused
+  run.refuser = run.refuser or visited.refuser
+  run:warn(("%s was skipped: %s"):format(cell.label, visited.refused))
 end
 
-local function check_interrupt(run)
-  if run.core.sys.interrupted() then error("interrupted", 0) end
+local function close(visited)
+  if type(visited.series) == "userdata" then visited.series:close() end
+  if visited.failure then error(visited.failure, 0) end
 end
 
 local function warm_up(run)
@@ -275,9 +344,9 @@ local function warm_up(run)
     if cell.status == "ok" then
       run.at = ("cell %s, warm-up"):format(cell.label)
       run.progress:step("warm-up " .. cell.short, 1)
-      local series, why = visit(run, cell, run.warmup)
-      if not series then refused(run, cell, why) end
-      if type(series) == "userdata" then series:close() end
+      local visited = visit(run, cell, run.warmup)
+      if visited.refused then refuse(run, cell, visited) end
+      close(visited)
       check_interrupt(run)
     end
   end
@@ -289,14 +358,23 @@ local function one_round(run, round, plan)
     if cell.status == "ok" then
       run.at = ("cell %s, round %d"):format(cell.label, round)
       run.progress:step(cell.short, round)
-      local series, extra = visit(run, cell, plan.n, run.trace ~= nil)
-      if series then absorb(run, cell, round, position, series, extra) else refused(run, cell, extra) end
-      if type(series) == "userdata" then series:close() end
+      local visited = visit(run, cell, plan.n, run.trace ~= nil)
+      if visited.refused then refuse(run, cell, visited) end
+      if visited.series then absorb(run, cell, round, position, visited.series, visited.extra) end
+      close(visited)
       run:tables_in_time()
       check_interrupt(run)
     end
     run.progress:advance()
   end
+end
+
+-- A run in which every cell was refused has measured nothing, which no caller may take for a result.
+local function check_samples(run)
+  if run.meta.samples > 0 then return end
+  local first = run.cells[1]
+  run.at = "cell " .. first.label
+  error(line_of(run, run.refuser or run.exp.constraints or run.exp.measure) .. "no cell was measured: " .. first.status, 0)
 end
 
 local function measure_all(run)
@@ -318,6 +396,7 @@ local function measure_all(run)
     end
     run.progress:round(round)
   end
+  check_samples(run)
   run.status = run.status == "running" and "complete" or run.status
 end
 
@@ -331,7 +410,7 @@ local function guarded(run, f)
   if run.core.sys.interrupted() then
     run.status = "interrupted"
     run.meta.error = run.meta.error or ("interrupted at %s"):format(run.at)
-    io.stderr:write(("pmlua: %s: interrupted at %s; what was measured is kept\n"):format(run.exp.name, run.at))
+    io.stderr:write(("pmlua: %s: interrupted at %s; what was measured before is kept\n"):format(run.exp.name, run.at))
   else
     run.status = "failed"
     run.meta.error = run.meta.error or ("%s: %s"):format(run.at, err)
@@ -388,10 +467,7 @@ local function unmeasured(run)
   return out
 end
 
---- Run what `experiment` prepared: measure, write, analyse. The run's status says how it ended.
----@param run pmlua.Run with exp, core, cells, factors, options, folder, meta and the numbers set
-function M.execute(run)
-  setmetatable(run, Run)
+local function begin(run)
   run.dir, run.status, run.at = run.folder.path, "running", "start"
   run.meta.process = results.process(run.core.sys.pid())
   run.meta.started = os.date("!%Y-%m-%dT%H:%M:%SZ")
@@ -402,20 +478,60 @@ function M.execute(run)
   run:write_meta()
   run:reserve()
   open_companions(run)
-  guarded(run, measure_all)
+end
+
+local function finish(run)
   debug.sethook()
-  run.progress:done()
+  run.core.sys.raise_interrupt(false)
+  if run.progress then run.progress:done() end
   run:release()
   run.at = "tables"
   guarded(run, run.write_tables)
   close_companions(run)
-  if run.exp.analyse then
-    run.at = "analyse"
-    guarded(run, run.exp.analyse)
-  end
+end
+
+local function seal(run)
   run.meta.ended = os.date("!%Y-%m-%dT%H:%M:%SZ")
   run.meta.unmeasured = unmeasured(run)
   run:write_meta()
+end
+
+local function analyse(run)
+  if not run.exp.analyse then return end
+  run.at = "analyse"
+  -- after an interrupt it makes tables of what there is
+  local f = run.core.sys.interrupted() and run.exp.analyse or interruptible(run, run.exp.analyse)
+  guarded(run, f)
+  run.core.sys.raise_interrupt(false)
+end
+
+-- os.exit in the script: the folder is closed and marked, then the process ends, with a failure in any case.
+local function leaving(run, exit)
+  return function(code, ...)
+    local at = run.at
+    run.status = "failed"
+    run.meta.error = ("%s: the script called os.exit"):format(at)
+    io.stderr:write(("pmlua: %s (%s: %s)\n"):format(with_position(run, "os.exit was called in an experiment"), run.exp.name, at))
+    finish(run)
+    seal(run)
+    if code == nil or code == true or code == 0 then code = 1 end
+    exit(code, ...)
+  end
+end
+
+--- Run what `experiment` prepared: measure, write, analyse. The run's status says how it ended.
+---@param run pmlua.Run with exp, core, cells, factors, options, folder, meta and the numbers set
+function M.execute(run)
+  setmetatable(run, Run)
+  local exit = os.exit
+  os.exit = leaving(run, exit) -- luacheck: ignore 122
+  run.core.sys.raise_interrupt(false)
+  begin(run)
+  guarded(run, measure_all)
+  finish(run)
+  analyse(run)
+  os.exit = exit -- luacheck: ignore 122
+  seal(run)
   return run
 end
 

@@ -32,7 +32,7 @@ local function sorted_of(series)
   local copy = {}
   for i = 1, #series do
     local v = series[i]
-    if not is_finite(v) then return nil, ("sample %d is %s, not a finite number"):format(i, tostring(v)) end
+    if not is_finite(v) then return nil, ("sample %d is %s, not a finite number"):format(i, v ~= v and "NaN" or tostring(v)) end
     copy[i] = v
   end
   if #copy == 0 then return nil, "no samples" end

@@ -68,10 +68,35 @@ describe("A signal", function()
     assert.same({ 0, "tidied up\n" }, { status, out })
   end)
 
-  it("ends the process the second time, and the first if nobody asked for it", function()
-    local status = run("sys.on_interrupt() say 'ready'\npcall(function() while true do end end) say 'once'\nwhile true do end",
-      "said ready; kill -TERM PID; said once; kill -TERM PID")
+  it("ends code that catches every error, too", function()
+    local status, _, err = run("sys.on_interrupt() say 'ready'\nwhile true do pcall(function() while true do end end) end",
+      "said ready; kill -TERM PID")
+    assert.equal(1, status)
+    assert.matches("interrupted\n$", err)
+  end)
+
+  it("ends the process the third time, and the first if nobody asked for it", function()
+    local ask = "sys.on_interrupt() sys.raise_interrupt(false) say 'ready'\n" ..
+      "local function wait(name) while not io.open(%q .. name) do end say(name .. '-seen') end\n" ..
+      "wait 'one' wait 'two' while true do end"
+    local dir = support.folder()
+    local status = run(ask:format(dir .. "/"), ("said ready; kill -TERM PID; touch %s/one; said one-seen; kill -TERM PID; "
+      .. "touch %s/two; said two-seen; kill -TERM PID"):format(dir, dir))
     assert.equal(143, status)
     assert.equal(143, (run("say 'ready' while true do end", "said ready; kill -TERM PID")))
+  end)
+
+  it("ends os.execute, io.popen and pml.command, by ending what they wait for", function()
+    for what, code in pairs {
+      execute = "os.execute 'touch %s/started; exec sleep 1000'",
+      popen = "io.popen 'touch %s/started; exec sleep 1000':read 'a'",
+      command = "local c = require 'pmlua'.command.spawn { 'sh', '-c', 'touch %s/started; exec sleep 1000' } c:start() c:wait()",
+    } do
+      local dir = support.folder()
+      local status, _, err = run(("sys.on_interrupt() sys.raise_interrupt(true)\n" .. code .. "\nprint 'went on'"):format(dir),
+        ("until test -e %s/started; do sleep 0.05; done; kill -INT PID"):format(dir))
+      assert.equal(1, status, what)
+      assert.matches("interrupted\n$", err)
+    end
   end)
 end)

@@ -47,6 +47,15 @@ describe("pmlua SCRIPT", function()
     assert.same({ 1, "pmlua: s.lua:1: out\n" }, complaint("s.lua"))
   end)
 
+  it("fails when the script returns nil and a reason", function()
+    script("s.lua", "return nil, 'no such event'")
+    local where = dir .. "/s.lua"
+    local status, out, err = support.shell(command .. " " .. where)
+    assert.same({ 1, "", ("pmlua: %s returned: no such event\n"):format(where) }, { status, out, err })
+    assert.equal(1, (support.shell(command .. [[ -e 'return require "pmlua".eventset.open { "nosuch" }']])))
+    assert.equal(0, (support.shell(command .. " -e 'return 1, \"text\"' -e 'return nil'")))
+  end)
+
   it("closes handles when it leaves by os.exit", function()
     script("s.lua", "local s = require 'pmlua'.eventset { 'clock::ns' }\n" ..
       "coroutine.wrap(function() os.exit(3, true) end)() s()")

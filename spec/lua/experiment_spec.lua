@@ -238,11 +238,43 @@ return pml.experiment { name = "demo", factors = { k = { 1, 2 } }, rounds = 5, r
   it("calls NaN, infinite and empty samples an error of measure", function()
     local text = "return require 'pmlua'.experiment { name = 'demo', warmup = 0, measure = function() return %s end }"
     for value, what in pairs {
-      ["{ 1, 0 / 0 }"] = "sample 2 is %-?nan", ["{}"] = "no samples", ["math.huge"] = "sample 1 is inf",
+      ["{ 1, 0 / 0 }"] = "sample 2 is NaN", ["{}"] = "no samples", ["math.huge"] = "an infinite number", ["0 / 0"] = "NaN",
+      [""] = "returned nothing; return a number", ["true"] = "returned a boolean", ["'text'"] = "returned a string",
+      ["nil, 'not today'"] = "no cell was measured: not today", ["nil, (require 'pmlua'.event.parse 'nosuch')"] = "nothing",
+      ["pml.eventset.open { 'nosuch' } and 1"] = "the last refusal was: [^\n]*nosuch",
+      ["pml.eventset.open { 'nosuch' }"] = "no cell was measured: [^\n]*nosuch",
     } do
-      local code, _, err = command(text:format(value), "--quiet")
-      assert.equal(1, code)
-      assert.matches("^pmlua: [^\n]*" .. what .. "[^\n]*\n$", err)
+      for _, warmup in ipairs { 0, 1 } do
+        local script_text = "local pml = require 'pmlua'\n" .. text:format(value):gsub("warmup = 0", "warmup = " .. warmup)
+        local code, out, err = command(script_text, "--quiet")
+        assert.equal(1, code, value)
+        assert.matches("^pmlua: [^\n]*script%.lua:2: [^\n]*" .. what .. "[^\n]*\n$", err)
+        assert.matches("failed, 0 samples", out)
+      end
+    end
+  end)
+
+  it("is complete where some cells are measured and others refuse", function()
+    local r = run { measure = function(_, p) if p.k == 2 then return nil, "not here" end return 1 end }
+    assert.equal("complete", r.status)
+    assert.same({ "k=2 was skipped: not here" }, { r.meta.warnings[#r.meta.warnings] })
+  end)
+
+  it("closes and marks its folder when the script calls os.exit", function()
+    for _, how in ipairs { { "3", 3 }, { "true", 1 }, { "", 1 }, { "7, true", 7 } } do
+      local code, _, err, dir = command(([[
+        return require 'pmlua'.experiment { name = 'demo', warmup = 0, repeats = 8, rounds = 4, measure = function()
+          calls = (calls or 0) + 1
+          if calls == 5 then os.exit(%s) end
+          return calls
+        end }]]):format(how[1]), "--quiet")
+      assert.equal(how[2], code)
+      assert.matches("script%.lua:3: os%.exit was called in an experiment %(demo: cell all, round 3%)\n$", err)
+      local opened = assert(results.open(dir .. "/demo/latest"))
+      assert.same({ "failed", "incomplete", 4 }, { opened.status, opened.data.status, opened.data.rows[1].samples })
+      assert.matches("called os%.exit", opened.meta.error)
+      assert.equal(5, select(2, csv(opened.path):gsub("\n", "")))
+      assert.equal(0, (helper.shell("gzip -t " .. opened.path .. "/samples.csv.gz")))
     end
   end)
 
@@ -378,7 +410,7 @@ return pml.experiment { name = "demo", factors = { k = { 1, 2 } }, rounds = 1000
   it("keeps everything on Ctrl-C, says interrupted, and exits 1", function()
     local code, out, err, dir = stop("INT")
     assert.equal(1, code)
-    assert.matches("^pmlua: demo: interrupted at cell k=%d, round %d+; what was measured is kept\n$", err)
+    assert.matches("^pmlua: demo: interrupted at cell k=%d, round %d+; what was measured before is kept\n$", err)
     assert.matches("interrupted, %d+ samples", out)
     local opened = assert(results.open(dir))
     assert.equal("interrupted", opened.status)
@@ -387,6 +419,40 @@ return pml.experiment { name = "demo", factors = { k = { 1, 2 } }, rounds = 1000
     for _, row in ipairs(opened.rounds.rows) do total = total + row.samples end
     assert.equal(total + 1, select(2, csv(dir):gsub("\n", "")))
     assert.equal(0, (helper.shell("gzip -t " .. dir .. "/samples.csv.gz")))
+  end)
+
+  -- Samples of `seconds` each, the third of which the interrupt meets, sent by the terminal or to the process alone.
+  it("keeps no sample that an interrupt touched, in a child or in Lua", function()
+    for what, wait in pairs {
+      execute = "os.execute('exec sleep ' .. seconds)",
+      popen = "io.popen('sleep ' .. seconds .. '; echo'):read 'a'",
+      command = "local c = pml.command.spawn { 'sleep', seconds } c:start() c:wait()",
+      caught = "for _ = 1, seconds * 1e5 do pcall(os.execute, 'exec sleep 0.01') end",
+      sleep = "pml.sys.sleep(tonumber(seconds))",
+    } do
+      local path, dir = script(([[
+local pml = require "pmlua"
+local calls = 0
+return pml.experiment { name = "demo", rounds = 1, repeats = 100, warmup = 0, unit = "ns", measure = function()
+  calls = calls + 1
+  local seconds = calls == 3 and "1000" or "0"
+  if calls == 3 then print "reached" io.stdout:flush() end
+  %s
+  return calls
+end }]]):format(wait))
+      local arguments = ("%s/pmlua %s --quiet --no-plot --out %s"):format(helper.build, path, dir)
+      local steps = helper.quote '[["expect", "reached"], ["send", "\\u0003"]]'
+      local code, out = helper.shell(("python3 %s/spec/terminal.py 80 %s -- %s"):format(helper.root, steps, arguments))
+      assert.equal(1, code, what .. out)
+      local opened = assert(results.open(dir .. "/demo/latest"))
+      assert.same({ "interrupted", 2, 2 }, { opened.status, opened.data.rows[1].samples, opened.data.rows[1].max }, what)
+      code = helper.shell(([[%s >%s/out & p=$!
+        until grep -qs reached %s/out; do sleep 0.05; done; sleep 0.2; kill -TERM $p; wait $p]]):format(arguments, dir, dir))
+      assert.equal(1, code)
+      opened = assert(results.open(dir .. "/demo/latest"))
+      assert.same({ "interrupted", 2, 2 }, { opened.status, opened.data.rows[1].samples, opened.data.rows[1].max }, what)
+      assert.equal(3, select(2, csv(opened.path):gsub("\n", "")))
+    end
   end)
 
   it("leaves a folder that can be read and plotted when killed, and that says it is incomplete", function()
