@@ -12,6 +12,10 @@ COUNT_SONAME := libpmlua_count.so.0
 CORE_ASM := $(wildcard core/adapter/arch/*/*.S)
 LIVE_SRC := core/preload/live.c
 RECORD_SRC := core/preload/record.c core/preload/record_plugins.c core/preload/confine.c
+# In libpmlua.so, whose allocation it is in the place of; the archive has its program's.
+MEMORY_SRC := core/preload/memory.c
+comma := ,
+MEMORY_WRAP := $(patsubst %,-Wl$(comma)--wrap=%,malloc calloc realloc aligned_alloc free strdup strndup malloc_usable_size)
 WATCHPOINT_SRC := core/preload/watchpoint.c
 SIMULATE_SRC := core/preload/simulate.c
 SDE_SRC  := $(wildcard core/compat/libsde*.c)
@@ -22,6 +26,7 @@ SDE_OBJ  := $(SDE_SRC:%.c=$(B)/obj/%.o)
 COUNT_OBJ := $(COUNT_SRC:%.c=$(B)/obj/%.o) $(B)/obj/core/source/count/cells.o
 PM_OBJ   := $(PM_SRC:%.c=$(B)/obj/%.o)
 LIVE_OBJ := $(LIVE_SRC:%.c=$(B)/obj/%.o)
+MEMORY_OBJ := $(MEMORY_SRC:%.c=$(B)/obj/%.o)
 RECORD_OBJ := $(RECORD_SRC:%.c=$(B)/obj/%.o)
 WATCHPOINT_OBJ := $(WATCHPOINT_SRC:%.c=$(B)/obj/%.o)
 SIMULATE_OBJ := $(SIMULATE_SRC:%.c=$(B)/obj/%.o)
@@ -34,9 +39,9 @@ $(B)/libpmlua.a: $(CORE_OBJ)
 	ar rcs $@ $^
 
 # nodelete: threads that counted call into it when they end, also after the last dlclose().
-$(B)/$(SONAME): $(CORE_OBJ) core/libpmlua.map
+$(B)/$(SONAME): $(CORE_OBJ) $(MEMORY_OBJ) core/libpmlua.map
 	$(CC) $(SAN) $(LDFLAGS) -shared -Wl,-z,nodelete -Wl,-soname,$(SONAME) -Wl,--version-script=core/libpmlua.map -Wl,--as-needed \
-	  $(CORE_OBJ) $(CORE_LIBS) -o $@
+	  $(MEMORY_WRAP) $(CORE_OBJ) $(MEMORY_OBJ) $(CORE_LIBS) -o $@
 
 $(B)/libpmlua.so: $(B)/$(SONAME)
 	ln -sf $(SONAME) $@
@@ -110,4 +115,4 @@ $(B)/scorep-config: core/compat/scorep/scorep-config.in
 	@mkdir -p $(@D)
 	$(call scorep_config,$@,$(CURDIR)/core/compat/scorep/include)
 
--include $(patsubst %.o,%.d,$(CORE_OBJ) $(COUNT_OBJ) $(SDE_OBJ) $(PM_OBJ) $(LIVE_OBJ) $(RECORD_OBJ) $(WATCHPOINT_OBJ) $(SIMULATE_OBJ))
+-include $(patsubst %.o,%.d,$(CORE_OBJ) $(COUNT_OBJ) $(SDE_OBJ) $(PM_OBJ) $(LIVE_OBJ) $(RECORD_OBJ) $(MEMORY_OBJ) $(WATCHPOINT_OBJ) $(SIMULATE_OBJ))

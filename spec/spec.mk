@@ -67,7 +67,7 @@ specs: $(SPEC_BIN)
 
 # What a file gets said is printed together, when its clang-tidy is done: several run at once.
 LINT_JOBS = $(shell nproc)
-TIDY_SRC = $(CORE_SRC) $(COUNT_SRC) $(SDE_SRC) $(PM_SRC) $(LIVE_SRC) $(RECORD_SRC) $(WATCHPOINT_SRC) $(SIMULATE_SRC) bindings/main.c $(BIND_SRC) \
+TIDY_SRC = $(CORE_SRC) $(COUNT_SRC) $(SDE_SRC) $(PM_SRC) $(LIVE_SRC) $(RECORD_SRC) $(MEMORY_SRC) $(WATCHPOINT_SRC) $(SIMULATE_SRC) bindings/main.c $(BIND_SRC) \
   $(if $(CLANG_INC),$(CLANG_SRC)) $(if $(LLVMS),bindings/instrument.c $(INSTRUMENT_SRC)) $(WORK_SRC)
 TIDY_FLAGS = -std=c11 -D_GNU_SOURCE -Icore $(LUA_CFLAGS) $(CLANG_INC:%=-isystem %) $(LLVM_CFLAGS)
 .PHONY: lint lint-build lint-format lint-lua lint-cppcheck lint-tidy fmt guard guard-save mutants layers asan asan-build tsan tsan-build bench soak

@@ -7,16 +7,16 @@
 #include "adapter/pml_intercept_private.h"
 #include "base/pml_clock.h"
 #include "base/pml_error.h"
+#include "base/pml_process.h"
 
 #include <errno.h>
 #include <link.h>
-#include <pthread.h>
 
 /*
  * Held while objects are scanned, which takes the loader's locks. Who may hold those already, as a constructor that
  * calls dlsym() does, only tries it.
  */
-static pthread_mutex_t whole = PTHREAD_MUTEX_INITIALIZER;
+static struct pml__lock whole;
 static struct pml__choice *chosen;        /* atomic; written under whole */
 static struct pml_intercept_stats counts; /* under whole */
 
@@ -62,25 +62,16 @@ static int scan(void) {
 
 void pml__intercept_scan_new(void) {
   if (!is_on() || traffic().adds == __atomic_load_n(&seen_adds, __ATOMIC_RELAXED)) return;
-  if (pthread_mutex_trylock(&whole) != 0) return; /* the next dlsym() will */
+  if (!pml__lock_try(&whole)) return; /* the next dlsym() will */
   if (is_on()) (void)scan();
-  pthread_mutex_unlock(&whole);
+  pml__lock_leave(&whole);
 }
 
-/*
- * No lock is taken before a fork: who scans waits for the loader, which the forking thread may hold. Where another
- * thread was at it, what it had noted is given up, and all is looked at again.
- */
-static void after_fork_in_child(void) {
-  static const pthread_mutex_t free_lock = PTHREAD_MUTEX_INITIALIZER;
+/* Where another thread was scanning, what it had noted is given up, and all is looked at again. */
+static void in_child(void) {
   pml__intercept_calls_forked();
   pml__intercept_doors_forked();
-  if (pthread_mutex_trylock(&whole) != 0) {
-    pml__intercept_give_up();
-    whole = free_lock;
-  } else {
-    pthread_mutex_unlock(&whole);
-  }
+  if (pml__lock_torn(&whole)) pml__intercept_give_up();
 }
 
 static int prepare(void) {
@@ -90,7 +81,7 @@ static int prepare(void) {
   if (err < 0 || done) return err;
   (void)pml_clock_init(); /* what it says is of PMLUA_CLOCK; there is a clock in any case */
   pml__intercept_thunks_watch_forks();
-  (void)pthread_atfork(NULL, NULL, after_fork_in_child);
+  (void)pml__process_watch(in_child);
   pml__intercept_doors_prepare();
   done = true;
   return 0;
@@ -109,7 +100,7 @@ static void stop(void) {
 }
 
 int pml_intercept_install(const struct pml_intercept_options *o) {
-  pthread_mutex_lock(&whole);
+  pml__lock_take(&whole);
   int err = is_on() ? pml_fail(-EALREADY, "calls are intercepted already, by pmlua record or by another interception: "
                                           "a process has one at a time")
                     : prepare();
@@ -123,20 +114,20 @@ int pml_intercept_install(const struct pml_intercept_options *o) {
     if (err == 0 && thunks < 0) err = pml_fail(thunks, "no executable memory for thunks");
     if (err < 0) stop();
   }
-  pthread_mutex_unlock(&whole);
+  pml__lock_leave(&whole);
   return err;
 }
 
 void pml_intercept_remove(void) {
-  pthread_mutex_lock(&whole);
+  pml__lock_take(&whole);
   if (is_on()) stop();
-  pthread_mutex_unlock(&whole);
+  pml__lock_leave(&whole);
 }
 
 void pml_intercept_stats(struct pml_intercept_stats *s) {
-  pthread_mutex_lock(&whole);
+  pml__lock_take(&whole);
   *s = counts;
-  pthread_mutex_unlock(&whole);
+  pml__lock_leave(&whole);
   s->functions = pml__intercept_functions();
   s->unseen = pml__intercept_unseen();
   pml__intercept_calls_stats(s);

@@ -5,6 +5,7 @@
 #include "adapter/pml_intercept_call.h"
 #include "base/pml_clock.h"
 #include "base/pml_error.h"
+#include "base/pml_process.h"
 #include "base/pml_thread.h"
 
 #include <errno.h>
@@ -14,7 +15,10 @@
 
 /* The kernel keeps that much below the top of the first thread's stack free of everything else. */
 #define STACK_GAP ((uintptr_t)128 << 20)
-#define CHUNK 64u
+#define CHUNK 16u
+#define DESCRIPTION_BYTES 2048u          /* of glibc's, or fewer */
+#define STACK_MAX ((uintptr_t)1 << 36)   /* of one thread */
+#define THREAD_MAX ((uintptr_t)64 << 20) /* behind where its description is: what is local to the thread */
 #define NONE PML__INTERCEPT_NONE
 
 struct pml_arch_slot pml__arch_slot[PML_ARCH_PADS];
@@ -27,7 +31,7 @@ struct pml__intercept_function *pml__intercept_block[PML__INTERCEPT_BLOCKS];
 bool pml__intercept_on, pml__intercept_counter;
 
 static uint32_t untouched = CHUNK; /* atomic: pads from here on were never used */
-static uint32_t given_back;        /* atomic: the list of those that threads left */
+static uint64_t given_back;        /* atomic: lists that threads left: how often it changed << 32 | the first of one */
 uint64_t pml__intercept_nested;    /* atomic */
 const struct pml__intercept_counting *pml__intercept_counting;
 static uint64_t deep; /* atomic */
@@ -36,18 +40,44 @@ static uintptr_t first_lo, first_hi; /* the first thread's stack */
 
 /* ---- pads ---- */
 
-static void give_back(uint32_t head) {
-  if (head == NONE) return;
-  uint32_t last = head;
-  while (pad[last].next != NONE) last = pad[last].next;
-  uint32_t seen = __atomic_load_n(&given_back, __ATOMIC_RELAXED);
-  do pad[last].next = seen;
-  while (!__atomic_compare_exchange_n(&given_back, &seen, head, false, __ATOMIC_RELEASE, __ATOMIC_RELAXED));
+/*
+ * Free pads are given back and taken in lists of a chunk, so that threads which begin at once each find some. A list's
+ * first pad has the next list where a call under way has its way back.
+ *
+ * Who takes a list may read the next one behind a pad that another thread has taken, and uses, meanwhile: then the
+ * number of changes is another one and the exchange fails.
+ */
+static void give_back_list(uint32_t head) {
+  uint64_t seen = __atomic_load_n(&given_back, __ATOMIC_RELAXED), fresh;
+  do {
+    __atomic_store_n(&pad[head].back, (uint32_t)seen, __ATOMIC_RELAXED);
+    fresh = ((seen >> 32) + 1) << 32 | head;
+  } while (!__atomic_compare_exchange_n(&given_back, &seen, fresh, false, __ATOMIC_RELEASE, __ATOMIC_RELAXED));
 }
 
-/* All of what was given back, which cannot be confused with a list that is given back meanwhile; else a chunk. */
+static void give_back(uint32_t head) {
+  while (head != NONE) {
+    uint32_t last = head;
+    for (uint32_t n = 1; n < CHUNK && pad[last].next != NONE; n++) last = pad[last].next;
+    uint32_t rest = pad[last].next;
+    pad[last].next = NONE;
+    give_back_list(head);
+    head = rest;
+  }
+}
+
+static uint32_t take_list(void) {
+  uint64_t seen = __atomic_load_n(&given_back, __ATOMIC_ACQUIRE), fresh;
+  do {
+    if ((uint32_t)seen == NONE) return NONE;
+    uint32_t next = (uint32_t)__atomic_load_n(&pad[(uint32_t)seen].back, __ATOMIC_RELAXED);
+    fresh = ((seen >> 32) + 1) << 32 | next;
+  } while (!__atomic_compare_exchange_n(&given_back, &seen, fresh, false, __ATOMIC_ACQUIRE, __ATOMIC_ACQUIRE));
+  return (uint32_t)seen;
+}
+
 __attribute__((noinline, cold)) static uint32_t more_pads(void) {
-  uint32_t head = __atomic_exchange_n(&given_back, NONE, __ATOMIC_ACQUIRE);
+  uint32_t head = take_list();
   if (head != NONE) return head;
   head = __atomic_load_n(&untouched, __ATOMIC_RELAXED);
   do
@@ -78,22 +108,36 @@ static void thread_ends(void *arg) {
   t->busy = 0;
 }
 
+/*
+ * The stack of a thread that is not the first one, from the C library's description of the thread. Asked for it,
+ * pthread_getattr_np() would call the program's allocator, which may be what is called just now. The description has
+ * the beginning of the stack's block, its size and that of its guard side by side, and is itself at the block's end: so
+ * no other words in it can be taken for them. Where none are found the stack is not known.
+ */
+static bool find_stack(struct pml__intercept_thread *t) {
+  uintptr_t here = (uintptr_t)__builtin_frame_address(0), self = (uintptr_t)__builtin_thread_pointer();
+#ifdef __x86_64__
+  const uintptr_t *word = (const uintptr_t *)self; /* NOLINT(performance-no-int-to-ptr) */
+#else
+  const uintptr_t *word = (const uintptr_t *)(self - DESCRIPTION_BYTES); /* NOLINT(performance-no-int-to-ptr) */
+#endif
+  for (size_t i = 0; i + 2 < DESCRIPTION_BYTES / sizeof *word; i++) {
+    uintptr_t lo = word[i], bytes = word[i + 1], guard = word[i + 2];
+    if (bytes > STACK_MAX || guard >= bytes || guard % 4096 != 0 || here - lo >= bytes || self - lo >= bytes) continue;
+    if (lo + bytes - self > THREAD_MAX) continue;
+    t->lo = lo + guard;
+    t->hi = lo + bytes;
+    return true;
+  }
+  return false;
+}
+
 __attribute__((noinline, cold)) static void thread_begins(struct pml__intercept_thread *t) {
-  pthread_attr_t attr;
-  void *lo;
-  size_t bytes;
-  t->lo = first_lo;
-  t->hi = first_hi;
-  if (gettid() != getpid()) {
-    t->lo = 0;
-    t->hi = 1; /* unknown: no address is its own */
-    if (pthread_getattr_np(pthread_self(), &attr) == 0) {
-      if (pthread_attr_getstack(&attr, &lo, &bytes) == 0) {
-        t->lo = (uintptr_t)lo;
-        t->hi = (uintptr_t)lo + bytes;
-      }
-      pthread_attr_destroy(&attr);
-    }
+  uintptr_t here = (uintptr_t)__builtin_frame_address(0);
+  bool first = here - first_lo < first_hi - first_lo;
+  if (first || !find_stack(t)) {
+    t->lo = first ? first_lo : 0;
+    t->hi = first ? first_hi : 1; /* unknown: no address is its own */
   }
   (void)pthread_setspecific(key, t);
 }
@@ -254,15 +298,15 @@ void pml__intercept_end(uint32_t i, struct pml_stream_event *e) {
 extern void *__libc_stack_end;
 
 int pml__intercept_calls_prepare(void) {
-  static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+  static struct pml__lock lock;
   static bool done;
   struct rlimit limit;
-  pthread_mutex_lock(&lock);
+  pml__lock_take(&lock);
   /* What reads counters needs all registers. */
   pml__intercept_counter = pml__clock.kind == PML_CLOCK_COUNTER && pml__intercept_counting == NULL;
   int err = done ? 0 : pthread_key_create(&key, thread_ends);
   if (err != 0 || done) {
-    pthread_mutex_unlock(&lock);
+    pml__lock_leave(&lock);
     return err != 0 ? pml_fail(-err, "no key for the calls of threads") : 0;
   }
   uintptr_t bytes = STACK_GAP;
@@ -273,7 +317,7 @@ int pml__intercept_calls_prepare(void) {
   (void)pml_clock_init();                /* what it says is of PMLUA_CLOCK; there is a clock in any case */
   pml__intercept_counter = pml__clock.kind == PML_CLOCK_COUNTER && pml__intercept_counting == NULL;
   done = true;
-  pthread_mutex_unlock(&lock);
+  pml__lock_leave(&lock);
   return 0;
 }
 

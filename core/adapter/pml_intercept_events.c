@@ -4,25 +4,20 @@
 
 #include "adapter/pml_intercept_private.h"
 #include "base/pml_error.h"
+#include "base/pml_process.h"
 #include "source/pml_eventset.h"
 
 #include <errno.h>
-#include <pthread.h>
 #include <string.h>
 
 static struct pml_stream_metrics *metrics; /* set before anything is counted */
-static unsigned forks;                     /* this process's number of them: a parent's counters do not count a child */
 
 static PML_THREAD_LOCAL struct {
   struct pml_eventset *set;
-  unsigned forks;
+  uint64_t process; /* a parent's counters do not count a child, and its pages are not there */
   bool tried;
   uint64_t value[PML_INTERCEPT_EVENTS_MAX];
 } self __attribute__((tls_model("initial-exec")));
-
-static void after_fork_in_child(void) {
-  forks++;
-}
 
 static void thread_ends(void) {
   pml_eventset_close(self.set);
@@ -47,13 +42,13 @@ static void note_types(struct pml_stream_metrics *m, const struct pml_eventset *
 __attribute__((noinline, cold)) static void begin(struct pml_stream_metrics *m) {
   thread_ends();
   self.tried = true;
-  self.forks = forks;
+  self.process = pml__process();
   if (open_set(&self.set, m) == 0) note_types(m, self.set);
 }
 
 static void read_values(struct pml_stream_event *e) {
   e->metrics = NULL;
-  if (PML_UNLIKELY(!self.tried || self.forks != forks)) begin(metrics);
+  if (PML_UNLIKELY(!self.tried || self.process != pml__process())) begin(metrics);
   if (self.set == NULL || pml_eventset_read(self.set, self.value) < 0) return;
   e->metrics = metrics;
   e->values = self.value;
@@ -80,8 +75,6 @@ int pml_intercept_count(const char *const *names, size_t n, const struct pml_str
   if (err < 0) return err;
   note_types(m, trial);
   pml_eventset_close(trial);
-  err = -pthread_atfork(NULL, NULL, after_fork_in_child);
-  if (err < 0) return pml_fail(err, "no memory to count in children");
   *out = metrics = m;
   __atomic_store_n(&pml__intercept_counting, &counting, __ATOMIC_RELEASE);
   return 0;

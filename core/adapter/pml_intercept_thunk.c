@@ -3,16 +3,16 @@
 #include "adapter/arch/pml_arch.h"
 #include "adapter/pml_intercept_private.h"
 #include "base/pml_error.h"
+#include "base/pml_process.h"
 
 #include <errno.h>
-#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
 /* No loader is called under it: whoever holds the loader's locks may wait for it. */
-static pthread_mutex_t table = PTHREAD_MUTEX_INITIALIZER;
+static struct pml__lock table;
 
 static struct {
   uint32_t n;       /* functions */
@@ -51,14 +51,13 @@ static uint32_t *bucket_of(uintptr_t target, const char *name, const char *libra
 }
 
 static bool more_buckets(void) {
-  uint32_t old = functions.nbuckets, n = old == 0 ? 1024 : old * 4;
+  uint32_t n = functions.nbuckets == 0 ? 1024 : functions.nbuckets * 4;
+  while (n < 2 * (functions.n + 1)) n *= 4;
   uint32_t *before = functions.bucket, *bucket = calloc(n, sizeof *bucket);
   if (bucket == NULL) return false;
   functions.bucket = bucket;
   functions.nbuckets = n;
-  for (uint32_t i = 0; i < old; i++) {
-    if (before[i] != 0) *bucket_of(function_at(before[i] - 1)->target, NULL, NULL) = before[i];
-  }
+  for (uint32_t i = 0; i < functions.n; i++) *bucket_of(function_at(i)->target, NULL, NULL) = i + 1;
   free(before);
   return true;
 }
@@ -107,12 +106,12 @@ static bool add(uint32_t *bucket, uintptr_t target, pml_region_t region) {
 /* @region: 0: only if the function is known already. */
 static uintptr_t thunk_of(uintptr_t target, const char *name, const char *library, pml_region_t region) {
   uintptr_t thunk = 0;
-  pthread_mutex_lock(&table);
+  pml__lock_take(&table);
   if ((functions.n + 1) * 2 <= functions.nbuckets || more_buckets()) {
     uint32_t *bucket = bucket_of(target, name, library);
     if (*bucket != 0 || (region != 0 && add(bucket, target, region))) thunk = thunk_at(*bucket - 1);
   }
-  pthread_mutex_unlock(&table);
+  pml__lock_leave(&table);
   return thunk;
 }
 
@@ -134,10 +133,10 @@ uintptr_t pml__intercept_target(uintptr_t address) {
 }
 
 int pml__intercept_thunks_error(void) {
-  pthread_mutex_lock(&table);
+  pml__lock_take(&table);
   int err = functions.err;
   functions.err = 0;
-  pthread_mutex_unlock(&table);
+  pml__lock_leave(&table);
   return err;
 }
 
@@ -147,13 +146,13 @@ uint32_t pml__intercept_functions(void) {
 
 /* ---- forks ---- */
 
-static void before_fork(void) {
-  pthread_mutex_lock(&table);
-}
-static void after_fork(void) {
-  pthread_mutex_unlock(&table);
+/* Functions are published whole; where another thread was adding one, the buckets are made anew. */
+static void in_child(void) {
+  if (!pml__lock_torn(&table)) return;
+  functions.bucket = NULL;
+  functions.nbuckets = 0;
 }
 
 void pml__intercept_thunks_watch_forks(void) {
-  (void)pthread_atfork(before_fork, after_fork, after_fork);
+  (void)pml__process_watch(in_child);
 }

@@ -231,7 +231,14 @@ int pml_section_text(bool timeline, char **text, size_t *length) {
   *length = 0;
   int err = pml__section_text(&t, timeline, &rows);
   if (err < 0) return err;
-  *text = t.at;
+  /* By the C library: the caller frees it with the program's free(), and what is built here may be memory of pmlua's.
+   */
+  err = asprintf(text, "%s", t.at) < 0 ? -ENOMEM : 0;
+  free(t.at);
+  if (err < 0) {
+    *text = NULL;
+    return pml_fail(err, "no memory for the text of %zu sections", rows);
+  }
   *length = t.n;
   return 0;
 }

@@ -6,6 +6,7 @@
 #include "adapter/pml_wrap_private.h"
 #include "base/pml_clock.h"
 #include "base/pml_error.h"
+#include "base/pml_process.h"
 #include "source/pml_recorder.h"
 #include "source/pml_sde.h"
 
@@ -20,8 +21,8 @@
 
 enum { UNKNOWN, NO_RECORDERS, RECORDERS }; /* pml_wrap_function.records */
 
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* what functions are, and texts_of */
-static uint64_t functions, missing, unrecorded;          /* atomic */
+static struct pml__lock lock;                   /* what functions are, and texts_of */
+static uint64_t functions, missing, unrecorded; /* atomic */
 
 /* Which metrics have texts among their values: kept for good, as metrics are. */
 struct texts_of {
@@ -117,22 +118,15 @@ static int publish(struct pml_wrap_function *f, const struct made *m) {
   return 0;
 }
 
-static void before_fork(void) {
-  pthread_mutex_lock(&lock);
-}
-static void after_fork(void) {
-  pthread_mutex_unlock(&lock);
-}
-static void watch_forks(void) {
+static void prepare_clock(void) {
   (void)pml_clock_init(); /* what it says is of PMLUA_CLOCK; there is a clock in any case */
-  (void)pthread_atfork(before_fork, after_fork, after_fork);
 }
 
 /* Claimed. False: no memory, or more values than can be; it is tried again at the next call. */
 __attribute__((noinline, cold)) static bool prepare_first(struct pml_wrap_function *f) {
   static pthread_once_t once = PTHREAD_ONCE_INIT;
   struct made m = {0};
-  pthread_once(&once, watch_forks);
+  pthread_once(&once, prepare_clock);
   int err = f->nin <= PML_WRAP_VALUES_MAX && f->nout <= PML_WRAP_VALUES_MAX ? pml__intercept_calls_prepare() : -EINVAL;
   if (err == 0) err = pml_region_intern(f->name, f->library, 0, &m.region);
   if (err == 0) err = make_metrics(f, f->in, f->nin, &m.metrics[0], &m.is_text[0]);
@@ -140,9 +134,9 @@ __attribute__((noinline, cold)) static bool prepare_first(struct pml_wrap_functi
   if (err < 0) return false;
   make_recorders(f, f->in, f->nin, m.recorder[0], &m.recorders);
   make_recorders(f, f->out, f->nout, m.recorder[1], &m.recorders);
-  pthread_mutex_lock(&lock);
+  pml__lock_take(&lock);
   err = publish(f, &m);
-  pthread_mutex_unlock(&lock);
+  pml__lock_leave(&lock);
   return err == 0;
 }
 

@@ -8,8 +8,8 @@
  */
 #include "adapter/pml_intercept_object.h"
 #include "adapter/pml_wrap_private.h"
+#include "base/pml_process.h"
 
-#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -42,27 +42,15 @@ static int by_name(const void *a, const void *b) {
   return strcmp((*x)->name, (*y)->name);
 }
 
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* while a list is sorted; the loader is not called */
-
-static void before_fork(void) {
-  pthread_mutex_lock(&lock);
-}
-static void after_fork(void) {
-  pthread_mutex_unlock(&lock);
-}
-static void watch_forks(void) {
-  (void)pthread_atfork(before_fork, after_fork, after_fork);
-}
+static struct pml__lock lock; /* while a list is sorted; the loader is not called */
 
 /* Whoever has a list has it sorted, and nobody changes it any more. */
 static void sort(const struct pml__wrap_list *l) {
-  static pthread_once_t once = PTHREAD_ONCE_INIT;
   bool sorted = true;
-  pthread_once(&once, watch_forks);
-  pthread_mutex_lock(&lock);
+  pml__lock_take(&lock);
   for (size_t i = 1; i < l->n && sorted; i++) sorted = strcmp(l->at[i - 1]->name, l->at[i]->name) <= 0;
   if (!sorted) qsort(l->at, l->n, sizeof *l->at, by_name);
-  pthread_mutex_unlock(&lock);
+  pml__lock_leave(&lock);
 }
 
 static struct pml__wrap_list list_at(struct image *m, uintptr_t begin, uintptr_t end) {

@@ -3,9 +3,9 @@
 #include "base/pml_region.h"
 
 #include "base/pml_error.h"
+#include "base/pml_process.h"
 
 #include <errno.h>
-#include <pthread.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdlib.h>
@@ -30,21 +30,21 @@ static struct entry *_Atomic chunk[CHUNKS];
 static _Atomic uint32_t count;
 
 /* Guarded by @lock: open addressing over ids, 0 is a free slot, at most half full. */
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static struct pml__lock lock;
 static pml_region_t *slot;
 static size_t nslots;
+static char *text; /* where the next strings go */
+static size_t text_left;
 
-static void take_lock(void) {
-  pthread_mutex_lock(&lock);
-}
-
-static void leave_lock(void) {
-  pthread_mutex_unlock(&lock);
-}
-
-/* A fork while another thread interns would leave the child a lock that nobody opens. */
-static void watch_forks(void) {
-  (void)pthread_atfork(take_lock, leave_lock, leave_lock);
+/*
+ * In a child, of a parent with a thread that was interning: the table of slots and the room for strings may be half
+ * changed. Both are made anew; entries are published whole.
+ */
+static void in_child(void) {
+  if (!pml__lock_torn(&lock)) return;
+  slot = NULL;
+  nslots = 0;
+  text_left = 0;
 }
 
 /* Eight bytes at a time; the terminating zeros are hashed too, so that ("ab","c") and ("a","bc") differ. */
@@ -93,10 +93,11 @@ static pml_region_t *find_slot(uint64_t hash, const struct pml_region_info *r) {
 }
 
 static int grow_slots(void) {
+  uint32_t used = atomic_load_explicit(&count, memory_order_relaxed);
   size_t n = nslots ? nslots * 4 : 256;
+  while (n < 2 * ((size_t)used + 1)) n *= 4;
   pml_region_t *bigger = calloc(n, sizeof *bigger);
   if (!bigger) return -ENOMEM;
-  uint32_t used = atomic_load_explicit(&count, memory_order_relaxed);
   for (pml_region_t id = 1; id <= used; id++) {
     size_t i = entry_of(id)->hash & (n - 1);
     while (bigger[i] != 0) i = (i + 1) & (n - 1);
@@ -110,16 +111,16 @@ static int grow_slots(void) {
 
 /* Strings stay for good, so they need no block of their own each. */
 static char *room_for(size_t bytes) {
-  static char *at, *end; /* under lock */
   if (bytes > TEXT_BYTES / 8) return malloc(bytes);
-  if ((size_t)(end - at) < bytes) {
+  if (text_left < bytes) {
     char *more = malloc(TEXT_BYTES);
     if (!more) return NULL;
-    at = more;
-    end = more + TEXT_BYTES;
+    text = more;
+    text_left = TEXT_BYTES;
   }
-  at += bytes;
-  return at - bytes;
+  text += bytes;
+  text_left -= bytes;
+  return text - bytes;
 }
 
 static int copy_strings(struct pml_region_info *r) {
@@ -160,15 +161,15 @@ static int intern_locked(const struct pml_region_info *r, uint64_t hash, pml_reg
 }
 
 int pml_region_intern(const char *name, const char *file, uint32_t line, pml_region_t *id) {
-  static pthread_once_t once = PTHREAD_ONCE_INIT;
   *id = 0;
   if (!name || !*name) return pml_fail(-EINVAL, "a region needs a name that is not empty");
-  pthread_once(&once, watch_forks);
+  (void)pml__process_watch(in_child);
+  pml__process_look();
   struct pml_region_info r = {name, file ? file : "", line};
   uint64_t hash = hash_region(&r);
-  take_lock();
+  pml__lock_take(&lock);
   int err = intern_locked(&r, hash, id);
-  leave_lock();
+  pml__lock_leave(&lock);
   if (err < 0) return pml_fail(err, "no memory to intern the region %.200s", name);
   return 0;
 }

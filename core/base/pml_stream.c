@@ -3,6 +3,7 @@
 #include "base/pml_stream.h"
 
 #include "base/pml_error.h"
+#include "base/pml_process.h"
 #include "base/pml_stream_private.h"
 #include "base/pml_thread.h"
 
@@ -10,7 +11,6 @@
 #include <linux/membarrier.h>
 #include <pthread.h>
 #include <sched.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
 #include <time.h>
@@ -48,7 +48,7 @@ static uint64_t order[PML_STREAM_CONSUMERS_MAX]; /* ids, in the order of adding 
 static uint32_t nconsumers;
 static uint64_t last_id, last_generation;
 
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static struct pml__lock lock;
 static struct pml__stream_thread *_Atomic threads;
 struct pml__stream_thread pml__stream_nobody = {.passes = 1};
 PML_THREAD_LOCAL struct pml__stream_thread *pml__stream_self __attribute__((tls_model("initial-exec"))) =
@@ -70,7 +70,8 @@ static void forget(struct pml__stream_thread *t) {
 /* The block is another thread's from here on, with all that this one did to it. */
 static void thread_ends(void *arg) {
   struct pml__stream_thread *t = arg;
-  pthread_mutex_lock(&lock);
+  pml__process_look();
+  pml__lock_take(&lock);
   for (uint32_t i = 0; i < PML_STREAM_CONSUMERS_MAX; i++) {
     const struct pml_stream_consumer *c = &pml__stream_slot[i].consumer;
     if (pml__stream_slot[i].id != 0 && t->at[i].id == pml__stream_slot[i].id && t->at[i].data != NULL &&
@@ -78,7 +79,7 @@ static void thread_ends(void *arg) {
       c->thread_end(c->arg, t->at[i].data);
   }
   forget(t);
-  pthread_mutex_unlock(&lock);
+  pml__lock_leave(&lock);
   pml__stream_self = &pml__stream_nobody;
   /* A thread that a consumer ended never came back from its pass. */
   uint64_t passes = __atomic_load_n(&t->passes, __ATOMIC_RELAXED);
@@ -91,40 +92,34 @@ static void register_membarrier(void) {
   atomic_store_explicit(&pml__stream_expedited, can, memory_order_seq_cst);
 }
 
-static void before_fork(void) {
-  pthread_mutex_lock(&lock);
-}
-
-static void after_fork(void) {
-  pthread_mutex_unlock(&lock);
-}
-
-/* Nobody consumes in the child, and the threads that are not there any more have left their blocks. */
-static void after_fork_in_child(void) {
+/* Nobody consumes in the child. What the consumers and the threads of the parent had is left where it is. */
+static void in_child(void) {
   for (unsigned k = 0; k < PML_STREAM_KINDS; k++) {
     __atomic_store_n(&pml__stream_list[k], NULL, __ATOMIC_RELEASE);
     atomic_store_explicit(&pml__stream_generation[k], NOBODYS, memory_order_release);
   }
   memset(pml__stream_slot, 0, sizeof pml__stream_slot);
   nconsumers = 0;
-  for (struct pml__stream_thread *t = atomic_load_explicit(&threads, memory_order_relaxed); t != NULL; t = t->next) {
-    forget(t);
-    if (t == pml__stream_self) continue;
-    __atomic_store_n(&t->passes, 0, __ATOMIC_RELAXED);
-    atomic_store_explicit(&t->taken, false, memory_order_relaxed);
-  }
+  (void)pml__lock_torn(&lock);
+  atomic_store_explicit(&threads, NULL, memory_order_relaxed);
   register_membarrier();
-  pthread_mutex_unlock(&lock);
 }
 
 static void prepare(void) {
   register_membarrier();
   has_key = pthread_key_create(&key, thread_ends) == 0;
-  (void)pthread_atfork(before_fork, after_fork, after_fork_in_child);
+  (void)pml__process_watch(in_child);
 }
 
 /* By whoever adds the first consumer, and by threads, which may have seen him in the list and nothing else of his. */
 static pthread_once_t prepared = PTHREAD_ONCE_INIT;
+
+static void list(struct pml__stream_thread *t) {
+  t->here = true;
+  t->next = atomic_load_explicit(&threads, memory_order_relaxed);
+  while (!atomic_compare_exchange_weak_explicit(&threads, &t->next, t, memory_order_acq_rel, memory_order_acquire)) {
+  }
+}
 
 static struct pml__stream_thread *take_block(void) {
   struct pml__stream_thread *t = atomic_load_explicit(&threads, memory_order_acquire);
@@ -132,18 +127,28 @@ static struct pml__stream_thread *take_block(void) {
     if (!atomic_load_explicit(&t->taken, memory_order_relaxed) &&
         !atomic_exchange_explicit(&t->taken, true, memory_order_acquire))
       return t;
-  t = calloc(1, sizeof *t);
+  t = pml__process_memory(sizeof *t);
   if (t == NULL) return NULL;
-  atomic_init(&t->taken, true);
-  t->next = atomic_load_explicit(&threads, memory_order_relaxed);
-  while (!atomic_compare_exchange_weak_explicit(&threads, &t->next, t, memory_order_acq_rel, memory_order_acquire)) {
-  }
+  atomic_store_explicit(&t->taken, true, memory_order_relaxed);
+  list(t);
+  return t;
+}
+
+/* The block of a thread that forked, as it is in the child: cleared but for what was begun in it since. */
+static struct pml__stream_thread *renew(struct pml__stream_thread *t) {
+  __atomic_store_n(&t->passes, 0, __ATOMIC_RELAXED);
+  for (unsigned k = 0; k < PML_STREAM_KINDS; k++) t->several[k].handed = 0;
+  atomic_store_explicit(&t->taken, true, memory_order_relaxed);
+  list(t);
   return t;
 }
 
 __attribute__((cold)) struct pml__stream_thread *pml__stream_thread_begins(void) {
+  struct pml__stream_thread *t = pml__stream_self;
+  pml__process_look();
   (void)pml_thread_self();
-  struct pml__stream_thread *t = take_block();
+  if (t != &pml__stream_nobody) return t->here ? t : renew(t);
+  t = take_block();
   if (t == NULL) return NULL;
   pthread_once(&prepared, prepare);
   /* Without its destructor the thread would never be told to have ended, and its block stays taken. */
@@ -198,7 +203,8 @@ static void publish(void) {
 }
 
 static bool in_a_consumer(void) {
-  return pml__stream_self != &pml__stream_nobody && pml__stream_in_pass(pml__stream_self);
+  pml__process_look();
+  return pml__stream_self->here && pml__stream_in_pass(pml__stream_self);
 }
 
 static bool consumes_nothing(const struct pml_stream_consumer *c) {
@@ -214,7 +220,7 @@ int pml_stream_add(const struct pml_stream_consumer *c, uint64_t *id) {
   if (in_a_consumer()) return pml_fail(-EDEADLK, "a consumer of events cannot add another while it has one");
   pthread_once(&prepared, prepare);
   int err = 0;
-  pthread_mutex_lock(&lock);
+  pml__lock_take(&lock);
   if (nconsumers == PML_STREAM_CONSUMERS_MAX) {
     err = pml_fail(PML_EFULL, "there are %u consumers of events already", PML_STREAM_CONSUMERS_MAX);
   } else {
@@ -223,14 +229,14 @@ int pml_stream_add(const struct pml_stream_consumer *c, uint64_t *id) {
     pml__stream_slot[at].id = order[nconsumers++] = *id = ++last_id;
     publish();
   }
-  pthread_mutex_unlock(&lock);
+  pml__lock_leave(&lock);
   return err;
 }
 
 int pml_stream_remove(uint64_t id) {
   if (in_a_consumer()) return pml_fail(-EDEADLK, "a consumer of events cannot remove one while it has an event");
   int err = -ENOENT;
-  pthread_mutex_lock(&lock);
+  pml__lock_take(&lock);
   for (uint32_t i = 0; i < nconsumers && err != 0; i++) {
     if (order[i] != id) continue;
     memmove(&order[i], &order[i + 1], (--nconsumers - i) * sizeof order[0]);
@@ -238,12 +244,13 @@ int pml_stream_remove(uint64_t id) {
     memset(&pml__stream_slot[slot_of(id)], 0, sizeof pml__stream_slot[0]);
     err = 0;
   }
-  pthread_mutex_unlock(&lock);
+  pml__lock_leave(&lock);
   return err < 0 ? pml_fail(err, "there is no such consumer of events") : 0;
 }
 
 size_t pml_stream_list(struct pml_stream_listed out[PML_STREAM_CONSUMERS_MAX]) {
-  pthread_mutex_lock(&lock);
+  pml__process_look();
+  pml__lock_take(&lock);
   size_t n = nconsumers;
   for (size_t i = 0; i < n; i++) {
     const struct pml_stream_consumer *c = &pml__stream_slot[slot_of(order[i])].consumer;
@@ -254,7 +261,7 @@ size_t pml_stream_list(struct pml_stream_listed out[PML_STREAM_CONSUMERS_MAX]) {
       out[i].plain[k] = c->event[k] != NULL && c->plain[k] != NULL;
     }
   }
-  pthread_mutex_unlock(&lock);
+  pml__lock_leave(&lock);
   return n;
 }
 

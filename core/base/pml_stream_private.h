@@ -39,8 +39,13 @@ struct pml__stream_several {
   } at[PML__STREAM_SEVERAL];
 };
 
+/*
+ * In memory that is cleared in a child: there the thread is in no pass and knows no generation, so what is inline leads
+ * to pml__stream_thread_begins() as a thread's first event does.
+ */
 struct pml__stream_thread {
   uint64_t passes; /* atomic, one writer; odd: in the consumers */
+  bool here;       /* in the list of threads; nobody is not, nor is a block that was cleared */
   atomic_bool taken;
   _Atomic uint64_t nested, refused; /* one writer */
   struct {
@@ -136,7 +141,7 @@ static inline void pml__stream_begin_plainly(struct pml__stream_thread *t) {
 /* To as many as there are; a thread that is in the consumers already is counted. */
 void pml__stream_raise_to_all(enum pml_stream_kind kind, const struct pml_stream_event *e);
 
-/* The calling thread's, from now on; NULL: no memory. */
+/* The calling thread's, from now on, in this process; in no pass. NULL: no memory. */
 struct pml__stream_thread *pml__stream_thread_begins(void);
 
 /*

@@ -16,26 +16,41 @@ __attribute__((noinline, cold)) static void begin_for(struct pml__stream_thread 
 /* In a pass. */
 static void get_ready(struct pml__stream_thread *t, pml_region_t region) {
   const struct pml__stream_list *list = __atomic_load_n(&pml__stream_list[PML_STREAM_ENTER], __ATOMIC_ACQUIRE);
-  for (uint32_t i = 0; list != NULL && i < list->n; i++) {
+  if (list == NULL) return;
+  uint32_t i = 0; /* a list has at least one */
+  do {
     uint32_t at = list->at[i].slot;
     if (t->at[at].id != list->at[i].id) begin_for(t, at);
     if (t->at[at].data != NULL && pml__stream_slot[at].consumer.ready != NULL)
       pml__stream_slot[at].consumer.ready(t->at[at].data, region);
-  }
+  } while (++i < list->n);
 }
 
 void pml__stream_ready(pml_region_t region) {
   struct pml__stream_thread *t = pml__stream_self;
-  if (t == &pml__stream_nobody && (t = pml__stream_thread_begins()) == NULL) return;
+  if (!t->here && (t = pml__stream_thread_begins()) == NULL) return;
   if (pml__stream_in_pass(t)) return; /* as its enter will be, for nobody */
   if (!pml__stream_begin_pass(t)) return;
   get_ready(t, region);
   pml__stream_end_pass(t);
 }
 
-bool pml__stream_ready_in_pass(pml_region_t region) {
+/* In a child it is the first that the thread's block is asked for: it has one, so this is it. */
+__attribute__((noinline, cold)) static void begin_anew(struct pml__stream_thread *t) {
+  (void)pml__stream_thread_begins();
+  pml__own_add(&t->passes, 1);
+}
+
+/* The thread's, in the pass that was begun plainly, made up for: the odd store is the exchange now. */
+__attribute__((always_inline)) static inline struct pml__stream_thread *in_its_pass(void) {
   struct pml__stream_thread *t = pml__stream_self;
-  (void)__atomic_fetch_add(&t->passes, 0, __ATOMIC_SEQ_CST); /* the odd store, now as the exchange */
+  if (PML_UNLIKELY(!t->here)) begin_anew(t);
+  (void)__atomic_fetch_add(&t->passes, 0, __ATOMIC_SEQ_CST);
+  return t;
+}
+
+bool pml__stream_ready_in_pass(pml_region_t region) {
+  struct pml__stream_thread *t = in_its_pass();
   get_ready(t, region);
   return t->several[PML_STREAM_ENTER].handed == 0;
 }
@@ -77,7 +92,7 @@ static void learn_one(struct pml__stream_thread *t, enum pml_stream_kind kind, c
 
 void pml__stream_raise_to_all(enum pml_stream_kind kind, const struct pml_stream_event *e) {
   struct pml__stream_thread *t = pml__stream_self;
-  if (PML_UNLIKELY(t == &pml__stream_nobody) && (t = pml__stream_thread_begins()) == NULL) {
+  if (PML_UNLIKELY(!t->here) && (t = pml__stream_thread_begins()) == NULL) {
     atomic_fetch_add_explicit(&pml__stream_lost_threads, 1, memory_order_relaxed);
     return;
   }
@@ -125,8 +140,7 @@ static void learn(struct pml__stream_thread *t, enum pml_stream_kind kind, const
 }
 
 void pml__stream_go_on(enum pml_stream_kind kind, const struct pml_stream_event *e) {
-  struct pml__stream_thread *t = pml__stream_self;
-  (void)__atomic_fetch_add(&t->passes, 0, __ATOMIC_SEQ_CST); /* the odd store, now as the exchange */
+  struct pml__stream_thread *t = in_its_pass();
   const struct pml__stream_list *list = __atomic_load_n(&pml__stream_list[kind], __ATOMIC_ACQUIRE);
   if (list != NULL) learn(t, kind, list);
   hand_out(t, list, &t->several[kind], e);
@@ -136,7 +150,7 @@ void pml__stream_go_on(enum pml_stream_kind kind, const struct pml_stream_event 
 
 void pml__stream_abandon(void) {
   struct pml__stream_thread *t = pml__stream_self;
-  if (t == &pml__stream_nobody || !pml__stream_in_pass(t)) return;
+  if (!t->here || !pml__stream_in_pass(t)) return;
   for (unsigned k = 0; k < PML_STREAM_KINDS; k++) t->several[k].handed = 0;
   pml__stream_end_pass(t);
 }

@@ -2,7 +2,8 @@
 /* core/base/pml_thread.c - ids of threads, and new ones after a fork. */
 #include "base/pml_thread.h"
 
-#include <pthread.h>
+#include "base/pml_process.h"
+
 #include <stdatomic.h>
 #include <unistd.h>
 
@@ -25,14 +26,8 @@ static void after_fork_in_child(void) {
   if (pml__thread.id != 0) take_id();
 }
 
-static void watch_forks(void) {
-  /* It fails only for want of memory, which glibc does not need for its first dozens of handlers. */
-  (void)pthread_atfork(NULL, NULL, after_fork_in_child);
-}
-
 struct pml_thread *pml__thread_register(void) {
-  static pthread_once_t once = PTHREAD_ONCE_INIT;
-  pthread_once(&once, watch_forks);
+  (void)pml__process_watch(after_fork_in_child);
   take_id();
   return &pml__thread;
 }

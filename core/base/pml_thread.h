@@ -12,7 +12,8 @@ PML_BEGIN_DECLS
 
 /*
  * @id: process-unique, never reused, never 0 once registered; fork() gives the child's thread a new one, because the
- * counters that the parent opened do not count the child. (A bare clone() or vfork() does not.)
+ * counters that the parent opened do not count the child. A child by a bare system call gets it when pmlua notices the
+ * child (pml_process.h); one that shares the memory does not.
  *
  * Only the thread itself reads and writes its block, so nothing here is atomic or ordered. The ids come from one atomic
  * counter, relaxed: they are unique, but say nothing about which thread came first. Whoever compares an id that another

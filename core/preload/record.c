@@ -21,13 +21,13 @@
 #include "adapter/pml_intercept_events.h"
 #include "base/pml_clock.h"
 #include "base/pml_error.h"
+#include "base/pml_process.h"
 #include "source/pml_sde.h"
 #include "substrate/pml_profile.h"
 #include "substrate/pml_spool.h"
 
 #include <errno.h>
 #include <limits.h>
-#include <pthread.h>
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -36,13 +36,17 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+PML_API void pml__memory_own(void);  /* from here on pmlua has memory of its own, not the program's */
+PML_API void pml__memory_seal(void); /* and makes no system calls for it */
+
 #define PROGRAMS_MAX 1000u
 #define EVENTS_BYTES 4096
 
 static struct {
   char dir[PATH_MAX - 64];
-  bool confined; /* may make no system calls */
-  pid_t pid;     /* whose results these are: a child of vfork() has the memory, but not the pid */
+  bool confined;  /* may make no system calls */
+  pid_t pid;      /* whose results these are: a child of vfork() has the memory, but not the pid */
+  uint64_t *here; /* cleared in a child that has not begun its own yet; NULL: it cannot be told */
   struct pml_spool *spool;
   struct pml_profile *profile;
   const char *event[PML_INTERCEPT_EVENTS_MAX]; /* whose values calls have */
@@ -126,6 +130,7 @@ static void tell(const char *failure, bool at_end) {
 }
 
 static bool is_ours(void) {
+  if (record.here != NULL && __atomic_load_n(record.here, __ATOMIC_RELAXED) == 0) return false;
   return record.spool != NULL && (record.confined || record.pid == getpid());
 }
 
@@ -135,6 +140,7 @@ void pml__preload_confined(bool without_clock) {
   pml_intercept_confine(without_clock);
   if (record.confined) return;
   record.confined = true;
+  pml__memory_seal();
   tell(NULL, true);
   pml_spool_seal(record.spool);
 }
@@ -242,6 +248,8 @@ static void name_region(void *spool, pml_region_t region) {
 static int start(void) {
   static struct pml_profile_memory memory = {get_memory, put_memory, name_region, NULL};
   record.pid = getpid();
+  if (record.here == NULL) record.here = pml__process_memory(sizeof *record.here);
+  if (record.here != NULL) __atomic_store_n(record.here, 1, __ATOMIC_RELAXED);
   record.profile = NULL;
   int err = make_spool();
   if (err < 0) return err;
@@ -258,12 +266,14 @@ static void give_up(int err) {
   record.spool = NULL;
 }
 
-/* The child's calls are its own, and the parent's files the parent's. */
+/*
+ * The child's calls are its own, and the parent's files the parent's. What the parent had in memory is left as it is:
+ * its other threads may have been changing it.
+ */
 static void start_in_child(void) {
   struct pml_spool *parents = record.spool;
   if (parents == NULL) return;
   int saved = errno;
-  pml_profile_close(record.profile);
   record.spool = NULL;
   record.plugins = false;
   int err = record.confined ? 0 : start();
@@ -272,7 +282,7 @@ static void start_in_child(void) {
     give_up(err);
   else if (record.spool != NULL)
     tell(NULL, false);
-  pml_spool_close(parents);
+  pml_spool_abandon(parents);
   errno = saved;
 }
 
@@ -287,13 +297,13 @@ __attribute__((constructor)) static void start_in_program(void) {
   if (dir == NULL || dir[0] == '\0' || strlen(dir) >= sizeof record.dir) return;
   int saved = errno;
   memcpy(record.dir, dir, strlen(dir) + 1);
+  pml__memory_own();
   int counting = start_counting(), err = start();
   if (record.plugins) o.aside = pml__record_plugins_libraries();
   if (err == 0) err = counting;
   if (err == 0 && record.plugins) pml__record_plugins_start();
   if (err == 0) err = pml_intercept_install(&o);
-  if (err == 0)
-    err = -pthread_atfork(NULL, NULL, start_in_child); /* after that of interception, whose locks it takes */
+  if (err == 0) err = pml__process_watch(start_in_child); /* after those that it builds on */
   if (err < 0)
     give_up(err);
   else

@@ -209,7 +209,8 @@ int pml__profile_of(struct pml_profile **out, struct pml__profile_tree *tree, st
 }
 
 void pml_profile_close(struct pml_profile *p) {
-  /* -ENOENT in a child: other threads may have been changing it, and what is not of the heap is the parent's. */
+  /* -ENOENT in a child: threads of the parent may have been changing it, and what is not of the heap is the parent's.
+   */
   if (p == NULL || (p->consumer != 0 && pml_stream_remove(p->consumer) == -ENOENT)) return;
   for (struct pml__profile_track *t = p->tracks, *next; t != NULL; t = next) {
     next = t->next;

@@ -318,6 +318,14 @@ int pml_spool_open(struct pml_spool **out, const char *path) {
   return 0;
 }
 
+void pml_spool_abandon(struct pml_spool *s) {
+  if (s == NULL) return;
+  if (!pml__spool_is_sealed(s)) {
+    pml__spool_trace_abandon(s);
+    unmap_all(s);
+  }
+}
+
 void pml_spool_close(struct pml_spool *s) {
   if (s == NULL) return;
   pml__spool_trace_end(s);

@@ -29,8 +29,9 @@ enum pml_spool_end { PML_SPOOL_RUNNING, PML_SPOOL_EXIT, PML_SPOOL_LEFT, PML_SPOO
 
 /*
  * pml_spool_open - make the file @path (absolute, if the process may change its folder); it must not exist.
- * pml_spool_close - no more is written; what is in the file stays. In the child of a fork, whose copy of the spool is
- * of no other use, nothing is written either. NULL is fine.
+ * pml_spool_close - no more is written; what is in the file stays. NULL is fine.
+ * pml_spool_abandon - the same in a child that has a copy of its parent's spool: nothing is written, the file is
+ * unmapped, and memory that threads of the parent may have been changing is left as it is.
  *
  * Return 0, -errno of open, allocation or mapping, -EFBIG (a limit on file sizes), -ENOMEM; *@s is NULL on failure.
  * Not async-signal-safe. Of the file, mapped: 16 KiB, 64 KiB with the first name, 64 KiB with the first
@@ -38,6 +39,7 @@ enum pml_spool_end { PML_SPOOL_RUNNING, PML_SPOOL_EXIT, PML_SPOOL_LEFT, PML_SPOO
  */
 PML_API int pml_spool_open(struct pml_spool **s, const char *path);
 PML_API void pml_spool_close(struct pml_spool *s);
+PML_API void pml_spool_abandon(struct pml_spool *s);
 
 /* pml_spool_tell - @text, lines of key and value, takes the place of what was told before; cut at some 7 KB. */
 PML_API void pml_spool_tell(struct pml_spool *s, const char *text);
@@ -52,7 +54,7 @@ PML_API void pml_spool_end(struct pml_spool *s, enum pml_spool_end how);
  */
 PML_API void pml_spool_seal(struct pml_spool *s);
 
-/* pml_spool_lose_child - a child could not be recorded: called by that child, before it closes. Async-signal-safe. */
+/* pml_spool_lose_child - a child could not be recorded: by that child, before it abandons. Async-signal-safe. */
 PML_API void pml_spool_lose_child(struct pml_spool *s);
 
 /*

@@ -152,5 +152,6 @@ void pml__spool_unmap(struct pml__spool_extent *e);
 /* Each ends its consumer, if there is one. */
 void pml__spool_sum_end(struct pml_spool *s);
 void pml__spool_trace_end(struct pml_spool *s);
+void pml__spool_trace_abandon(const struct pml_spool *s); /* in a child: unmaps what threads of the parent had */
 
 #endif

@@ -185,7 +185,7 @@ static void *thread_begin(void *arg, uint64_t thread) {
     pml__spool_put(t, (uint64_t)pml_thread_self()->tid, PML__SPOOL_WORD(PML__SPOOL_THREAD, t->thread));
   pthread_mutex_lock(&s->lock);
   t->following = s->tracks;
-  s->tracks = t;
+  __atomic_store_n(&s->tracks, t, __ATOMIC_RELEASE);
   pthread_mutex_unlock(&s->lock);
   return t;
 }
@@ -195,14 +195,14 @@ static void thread_end(void *arg, void *data) {
   struct pml__spool_track *t = data, **at = &s->tracks;
   pthread_mutex_lock(&s->lock);
   while (*at != t) at = &(*at)->following;
-  *at = t->following;
+  __atomic_store_n(at, t->following, __ATOMIC_RELEASE);
   bool worth = t->extent != NULL && t->end - t->next >= WORTH;
   if (worth) {
     t->depth = 0;
     t->beyond = 0;
     t->last_ticks = 0;
     t->following = s->spare;
-    s->spare = t;
+    __atomic_store_n(&s->spare, t, __ATOMIC_RELEASE);
   }
   pthread_mutex_unlock(&s->lock);
   if (!worth) free_track(t);
@@ -229,20 +229,22 @@ int pml_spool_trace(struct pml_spool *s, const struct pml_spool_limits *limits) 
   return pml_stream_add(&c, &s->consumer);
 }
 
-/* In a child other threads may have been changing all but the extent, which is there at any moment. */
-static void end_all(struct pml__spool_track *t, bool in_child) {
+static void end_all(struct pml__spool_track *t) {
   for (struct pml__spool_track *next; t != NULL; t = next) {
     next = t->following;
-    if (in_child)
-      unmap(t);
-    else
-      free_track(t);
+    free_track(t);
   }
 }
 
 void pml__spool_trace_end(struct pml_spool *s) {
   if (s->consumer == 0) return;
-  bool in_child = pml_stream_remove(s->consumer) == -ENOENT;
-  end_all(s->tracks, in_child);
-  end_all(s->spare, in_child);
+  (void)pml_stream_remove(s->consumer);
+  end_all(s->tracks);
+  end_all(s->spare);
+}
+
+/* Lists change by single stores; a track that was on its way from one to the other stays mapped. */
+void pml__spool_trace_abandon(const struct pml_spool *s) {
+  for (const struct pml__spool_track *t = s->tracks; t != NULL; t = t->following) unmap(t);
+  for (const struct pml__spool_track *t = s->spare; t != NULL; t = t->following) unmap(t);
 }

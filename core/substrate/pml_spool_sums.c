@@ -187,7 +187,7 @@ static void free_all(struct pml__spool_summer *t) {
 
 void pml__spool_sum_end(struct pml_spool *s) {
   if (s->summing == 0) return;
-  if (pml_stream_remove(s->summing) == -ENOENT) return; /* in a child: other threads may have been at it, halfway */
+  (void)pml_stream_remove(s->summing);
   free_all(s->summers);
   free_all(s->spare_summers);
 }

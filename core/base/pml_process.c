@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* core/base/pml_process.c - memory that is cleared in children, and who is told of them. */
+#include "base/pml_process.h"
+
+#include <errno.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#define RANGE_BYTES ((size_t)1 << 20) /* of addresses; what is not used has no memory */
+#define RANGES 64u
+#define WATCHERS 32u
+#define LINE 64u
+
+static struct {
+  char *at;    /* where the next block goes */
+  size_t left; /* behind it; 0 before @at changes */
+  char *range[RANGES];
+  uint32_t nranges;
+} memory; /* under its lock, which is the first block */
+
+/* Without memory for the first range there is one lock for all and a number that no fork changes. */
+static struct {
+  uint64_t number;
+  pthread_mutex_t memory, look;
+} no_memory = {1, PTHREAD_MUTEX_INITIALIZER, PTHREAD_MUTEX_INITIALIZER};
+
+uint64_t *pml__process_number = &no_memory.number;
+static pthread_mutex_t *memory_lock = &no_memory.memory, *look_lock = &no_memory.look;
+
+static uint64_t last_number;            /* under look_lock */
+static pid_t pid;                       /* of the process that was seen last */
+static void (*watcher[WATCHERS])(void); /* atomic; the first free one ends them */
+static PML_THREAD_LOCAL bool looking __attribute__((tls_model("initial-exec")));
+
+/* ---- memory ---- */
+
+static bool more_memory(void) {
+  if (memory.nranges == RANGES) return false;
+  void *at = mmap(NULL, RANGE_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (at == MAP_FAILED) return false;
+  (void)madvise(at, RANGE_BYTES, MADV_WIPEONFORK); /* refused: see in_child() */
+  memory.left = 0;
+  memory.range[memory.nranges] = at;
+  __atomic_store_n(&memory.nranges, memory.nranges + 1, __ATOMIC_RELEASE);
+  __atomic_store_n(&memory.at, at, __ATOMIC_RELEASE);
+  __atomic_store_n(&memory.left, RANGE_BYTES, __ATOMIC_RELEASE);
+  return true;
+}
+
+/* A fork between the two stores loses the block. */
+static void *take(size_t bytes) {
+  if (memory.left < bytes && !more_memory()) return NULL;
+  char *block = memory.at;
+  __atomic_store_n(&memory.left, memory.left - bytes, __ATOMIC_RELEASE);
+  __atomic_store_n(&memory.at, block + bytes, __ATOMIC_RELEASE);
+  return block;
+}
+
+static void in_child(void);
+
+static void prepare(void) {
+  struct {
+    _Alignas(LINE) pthread_mutex_t memory;
+    _Alignas(LINE) pthread_mutex_t look;
+    _Alignas(LINE) uint64_t number;
+  } *first = take(sizeof *first);
+  if (first == NULL) return;
+  uint64_t *number = &first->number;
+  last_number = *number = 1;
+  pid = getpid();
+  memory_lock = &first->memory;
+  look_lock = &first->look;
+  __atomic_store_n(&pml__process_number, number, __ATOMIC_RELEASE);
+  (void)pthread_atfork(NULL, NULL, in_child);
+}
+
+static void prepare_once(void) {
+  static pthread_once_t once = PTHREAD_ONCE_INIT;
+  pthread_once(&once, prepare);
+}
+
+__attribute__((constructor)) static void at_load(void) {
+  prepare_once();
+}
+
+void *pml__process_memory(size_t bytes) {
+  int saved = errno;
+  bytes = (bytes + LINE - 1) / LINE * LINE;
+  if (bytes > RANGE_BYTES) return NULL;
+  prepare_once();
+  pthread_mutex_lock(memory_lock);
+  void *block = take(bytes);
+  pthread_mutex_unlock(memory_lock);
+  errno = saved;
+  return block;
+}
+
+/* ---- locks ---- */
+
+pthread_mutex_t *pml__lock_make(struct pml__lock *l) {
+  static pthread_mutex_t shared = PTHREAD_MUTEX_INITIALIZER; /* by all that there is no memory for */
+  pthread_mutex_t *fresh = pml__process_memory(sizeof *fresh), *there = NULL;
+  if (fresh == NULL) fresh = &shared;
+  return __atomic_compare_exchange_n(&l->mutex, &there, fresh, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE) ? fresh
+                                                                                                          : there;
+}
+
+/* ---- children ---- */
+
+int pml__process_watch(void (*watch)(void)) {
+  prepare_once();
+  for (uint32_t i = 0; i < WATCHERS; i++) {
+    void (*there)(void) = NULL;
+    if (__atomic_compare_exchange_n(&watcher[i], &there, watch, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE) ||
+        there == watch)
+      return 0;
+  }
+  return -ENOMEM;
+}
+
+/* The watchers look, too, and so may what they call. */
+__attribute__((cold)) void pml__process_begins(void) {
+  if (looking) return;
+  int saved = errno;
+  looking = true;
+  pthread_mutex_lock(look_lock);
+  if (__atomic_load_n(pml__process_number, __ATOMIC_RELAXED) == 0) {
+    pid = getpid();
+    for (uint32_t i = 0; i < WATCHERS && __atomic_load_n(&watcher[i], __ATOMIC_ACQUIRE) != NULL; i++) watcher[i]();
+    __atomic_store_n(pml__process_number, ++last_number, __ATOMIC_RELEASE);
+  }
+  pthread_mutex_unlock(look_lock);
+  looking = false;
+  errno = saved;
+}
+
+/* Another handler may have led here before. What the kernel has not cleared is cleared now. */
+static void in_child(void) {
+  bool cleared = __atomic_load_n(pml__process_number, __ATOMIC_RELAXED) == 0;
+  if (!cleared && pid != getpid())
+    for (uint32_t i = 0; i < memory.nranges; i++) (void)madvise(memory.range[i], RANGE_BYTES, MADV_DONTNEED);
+  looking = false;
+  pml__process_look();
+}

@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * core/base/pml_process.h - what is one process's own, and not its forked children's. Internal.
+ *
+ * A child has a copy of the memory, but not the threads: what they were at is half done, locks that they held are never
+ * opened, and what is mapped shared is the parent's. Not every child is made by fork(), which tells handlers: _Fork(),
+ * clone() and bare system calls tell nobody. So what must not outlive a fork is in memory that the kernel clears in
+ * each child that has memory of its own (MADV_WIPEONFORK): locks are open there, a thread's block is empty and says
+ * that its thread is not known, and the slow path that this leads to looks whether the process is new. Children that
+ * share the memory (vfork(), CLONE_VM) share this, too.
+ *
+ * Where the kernel does not clear it (before Linux 4.14, and under an emulator that ignores the advice), a fork handler
+ * does, so that there only children of fork() are noticed.
+ *
+ * No lock is held before a fork: another library's handler may wait there for a thread that wants it.
+ */
+#ifndef PML_PROCESS_H
+#define PML_PROCESS_H
+
+#include "base/pml_api.h"
+
+#include <pthread.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/*
+ * pml__process_memory - @bytes of zeros, aligned to a cache line, that are zeros again in each child. Never freed;
+ * NULL: no memory. Thread-safe, not async-signal-safe; keeps errno.
+ */
+PML_API void *pml__process_memory(size_t bytes);
+
+/*
+ * pml__process_watch - @watch is called in each child, before anything else there is done by who looks, in the order
+ * of watching. It runs on the thread that looked, with errno to keep; other threads of the parent are not there, and
+ * may have been anywhere. Watching the same twice is watching once. Returns 0 or -ENOMEM.
+ */
+PML_API int pml__process_watch(void (*watch)(void));
+
+/*
+ * pml__process_look - if this process has not been seen before, call the watchers. For slow paths: one load, one
+ * predicted branch if it has.
+ */
+extern PML_API uint64_t
+    *pml__process_number; /* atomic, cleared in children; its own number once that is seen, and never 0 */
+PML_API void pml__process_begins(void);
+static inline void pml__process_look(void) {
+  if (PML_UNLIKELY(__atomic_load_n(pml__process_number, __ATOMIC_ACQUIRE) == 0)) pml__process_begins();
+}
+
+/* pml__process - the number of this process: the same until a fork, and another one after it. */
+static inline uint64_t pml__process(void) {
+  pml__process_look();
+  return __atomic_load_n(pml__process_number, __ATOMIC_RELAXED);
+}
+
+/*
+ * A lock that is open in each child, whoever held it in the parent. What it guards is changed so that a child can go on
+ * with it after any store, or the child gives it up where a thread of the parent was at it: pml__lock_torn().
+ * Zeros are an open lock. Not async-signal-safe.
+ */
+struct pml__lock {
+  pthread_mutex_t *mutex; /* atomic; NULL: nobody has taken it yet */
+  uint64_t holder;        /* the process of the thread that has it; 0: none */
+};
+PML_API pthread_mutex_t *pml__lock_make(struct pml__lock *l);
+static inline pthread_mutex_t *pml__lock_mutex(struct pml__lock *l) {
+  pthread_mutex_t *mutex = __atomic_load_n(&l->mutex, __ATOMIC_ACQUIRE);
+  return PML_LIKELY(mutex != NULL) ? mutex : pml__lock_make(l);
+}
+static inline void pml__lock_take(struct pml__lock *l) {
+  pthread_mutex_lock(pml__lock_mutex(l));
+  l->holder = __atomic_load_n(pml__process_number, __ATOMIC_RELAXED);
+}
+static inline bool pml__lock_try(struct pml__lock *l) {
+  if (pthread_mutex_trylock(pml__lock_mutex(l)) != 0) return false;
+  l->holder = __atomic_load_n(pml__process_number, __ATOMIC_RELAXED);
+  return true;
+}
+static inline void pml__lock_leave(struct pml__lock *l) {
+  l->holder = 0;
+  pthread_mutex_unlock(pml__lock_mutex(l));
+}
+
+/* pml__lock_torn - by a watcher: another thread of the parent held it, and is not here. Asked once. */
+static inline bool pml__lock_torn(struct pml__lock *l) {
+  bool torn = l->holder != 0;
+  l->holder = 0;
+  return torn;
+}
+
+#endif

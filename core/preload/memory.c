@@ -1,0 +1,214 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * core/preload/memory.c - memory of pmlua's own, inside a program whose calls are recorded.
+ *
+ * The program's allocator may be what is called while pmlua needs memory, with its locks held: tcmalloc, jemalloc and
+ * others have functions that are recorded as any. So libpmlua.so is linked with --wrap=malloc and its like, and once
+ * pml__memory_own() was called it has none of the program's memory any more. What it had before, and what the C library
+ * allocated for it (getline(), scandir()), goes back to where it came from.
+ *
+ * One range of addresses, of slabs of 64 KiB. A slab has blocks of one size, a power of two; larger blocks are slabs.
+ * A lock that no fork carries over guards the lists of free blocks; each change of them is one store.
+ */
+#include "base/pml_process.h"
+
+#include <errno.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+
+#define SLAB ((size_t)65536)
+#define SLAB_BITS 16u
+#define RANGE_MAX ((size_t)4 << 30)
+#define RANGE_MIN ((size_t)64 << 20)
+#define SLABS (RANGE_MAX / SLAB)
+#define FIRST_BITS 5u /* of the smallest block */
+#define SIZES 33u
+#define OPENED_AT_LEAST ((size_t)16) /* slabs, so that most need no system call */
+
+void *__real_malloc(size_t bytes);
+void *__real_calloc(size_t n, size_t bytes);
+void *__real_realloc(void *block, size_t bytes);
+void *__real_aligned_alloc(size_t line, size_t bytes);
+char *__real_strdup(const char *text);
+char *__real_strndup(const char *text, size_t most);
+size_t __real_malloc_usable_size(void *block);
+void __real_free(void *block);
+
+void *__wrap_malloc(size_t bytes);
+void *__wrap_calloc(size_t n, size_t bytes);
+void *__wrap_realloc(void *block, size_t bytes);
+void *__wrap_aligned_alloc(size_t line, size_t bytes);
+char *__wrap_strdup(const char *text);
+char *__wrap_strndup(const char *text, size_t most);
+size_t __wrap_malloc_usable_size(void *block);
+void __wrap_free(void *block);
+PML_API void pml__memory_own(void);
+PML_API void pml__memory_seal(void);
+
+struct block {
+  struct block *next;
+};
+
+static bool own; /* set before there is a second thread that could ask */
+static uintptr_t base, end;
+static struct pml__lock lock;
+static PML_THREAD_LOCAL bool inside __attribute__((tls_model("initial-exec")));
+static struct block *free_blocks[SIZES]; /* by the logarithm of their size */
+static size_t slabs, opened;             /* that are in use, that can be read and written */
+static bool sealed;                      /* no system calls any more */
+static uint8_t bits[SLABS];              /* of the blocks in a slab; of a large block in its first one */
+
+/* No larger than a program with a limit can bear. */
+void pml__memory_own(void) {
+  struct rlimit most;
+  size_t bytes = RANGE_MAX;
+  if (own) return;
+  if (getrlimit(RLIMIT_AS, &most) == 0)
+    while (bytes > RANGE_MIN && bytes > most.rlim_cur / 16) bytes /= 2;
+  char *at = mmap(NULL, bytes + SLAB, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (at == MAP_FAILED) return;
+  base = ((uintptr_t)at + SLAB - 1) / SLAB * SLAB;
+  end = base + bytes;
+  own = true;
+}
+
+static bool is_own(const void *block) {
+  return (uintptr_t)block - base < end - base;
+}
+
+static unsigned bits_of(const void *block) {
+  return bits[((uintptr_t)block - base) >> SLAB_BITS];
+}
+
+/* ---- blocks ---- */
+
+/* As many as @n, or some more. */
+static bool open_slabs(size_t n) {
+  size_t most = (end - base) / SLAB, to = opened + OPENED_AT_LEAST;
+  if (to < n) to = n;
+  if (to > most) to = most;
+  if (to < n || sealed) return false;
+  void *at = (void *)(base + opened * SLAB); /* NOLINT(performance-no-int-to-ptr) */
+  if (mprotect(at, (to - opened) * SLAB, PROT_READ | PROT_WRITE) != 0) return false;
+  __atomic_store_n(&opened, to, __ATOMIC_RELEASE);
+  return true;
+}
+
+void pml__memory_seal(void) {
+  if (own && opened - slabs < OPENED_AT_LEAST) (void)open_slabs(slabs + OPENED_AT_LEAST);
+  sealed = true;
+}
+
+static struct block *new_slabs(unsigned size) {
+  size_t n = size > SLAB_BITS ? (size_t)1 << (size - SLAB_BITS) : 1, at = slabs;
+  if (at + n > opened && !open_slabs(at + n)) return NULL;
+  bits[at] = (uint8_t)size;
+  __atomic_store_n(&slabs, at + n, __ATOMIC_RELEASE);
+  return (void *)(base + at * SLAB); /* NOLINT(performance-no-int-to-ptr) */
+}
+
+/* All blocks of a new slab but the first one are free. */
+static struct block *more(unsigned size) {
+  struct block *first = new_slabs(size);
+  for (size_t at = SLAB; first != NULL && size < SLAB_BITS && (at -= (size_t)1 << size) > 0;) {
+    struct block *b = (struct block *)(void *)((char *)first + at);
+    b->next = free_blocks[size];
+    __atomic_store_n(&free_blocks[size], b, __ATOMIC_RELEASE);
+  }
+  return first;
+}
+
+/* False: a signal handler interrupted its thread in here; it gets nothing, and what it gives back is lost. */
+static bool enter(void) {
+  if (inside) return false;
+  inside = true;
+  __atomic_signal_fence(__ATOMIC_SEQ_CST);
+  pml__lock_take(&lock);
+  return true;
+}
+static void leave(void) {
+  pml__lock_leave(&lock);
+  __atomic_signal_fence(__ATOMIC_SEQ_CST);
+  inside = false;
+}
+
+static void *get(size_t bytes) {
+  if (bytes > RANGE_MAX / 2) return NULL;
+  unsigned size = bytes <= (size_t)1 << FIRST_BITS ? FIRST_BITS : 64u - (unsigned)__builtin_clzll(bytes - 1);
+  int saved = errno;
+  if (!enter()) return NULL;
+  struct block *b = free_blocks[size];
+  if (b != NULL)
+    __atomic_store_n(&free_blocks[size], b->next, __ATOMIC_RELEASE);
+  else
+    b = more(size);
+  leave();
+  errno = b != NULL ? saved : ENOMEM;
+  return b;
+}
+
+static void put(void *block) {
+  struct block *b = block;
+  unsigned size = bits_of(block);
+  if (!enter()) return;
+  b->next = free_blocks[size];
+  __atomic_store_n(&free_blocks[size], b, __ATOMIC_RELEASE);
+  leave();
+}
+
+/* ---- in the place of the C library's ---- */
+
+void *__wrap_malloc(size_t bytes) {
+  return own ? get(bytes) : __real_malloc(bytes);
+}
+
+void *__wrap_calloc(size_t n, size_t bytes) {
+  size_t all;
+  if (!own) return __real_calloc(n, bytes);
+  if (__builtin_mul_overflow(n, bytes, &all)) return NULL;
+  void *block = get(all);
+  return block != NULL ? memset(block, 0, all) : NULL;
+}
+
+/* A block of a power of two is aligned to it, as far as slabs are. */
+void *__wrap_aligned_alloc(size_t line, size_t bytes) {
+  return own && line <= SLAB ? get(bytes > line ? bytes : line) : __real_aligned_alloc(line, bytes);
+}
+
+void __wrap_free(void *block) {
+  if (!is_own(block))
+    __real_free(block);
+  else
+    put(block);
+}
+
+size_t __wrap_malloc_usable_size(void *block) {
+  return is_own(block) ? (size_t)1 << bits_of(block) : __real_malloc_usable_size(block);
+}
+
+void *__wrap_realloc(void *block, size_t bytes) {
+  if (block == NULL) return __wrap_malloc(bytes);
+  if (!is_own(block)) return __real_realloc(block, bytes);
+  size_t before = (size_t)1 << bits_of(block);
+  if (bytes <= before) return block;
+  void *fresh = get(bytes);
+  if (fresh == NULL) return NULL;
+  memcpy(fresh, block, before);
+  put(block);
+  return fresh;
+}
+
+char *__wrap_strndup(const char *text, size_t most) {
+  size_t n = strnlen(text, most);
+  char *copy = __wrap_malloc(n + 1);
+  if (copy == NULL) return NULL;
+  copy[n] = '\0';
+  return memcpy(copy, text, n);
+}
+
+char *__wrap_strdup(const char *text) {
+  return __wrap_strndup(text, SIZE_MAX);
+}

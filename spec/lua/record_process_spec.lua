@@ -1,0 +1,295 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+-- spec/lua/record_process_spec.lua - pmlua record inside programs that make processes and threads in all ways there are,
+-- wait for their threads when they fork, or bring their own allocator.
+
+local support = require "spec.core.support"
+local json = require "pmlua.json"
+local quote = support.quote
+
+local command = support.build .. "/pmlua"
+local dir
+
+-- crc32 is called 10 times, and 100 times in each of five children, which end by _exit(3).
+local raw = [[
+#define _GNU_SOURCE
+#include <sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <pthread.h>
+#include <unistd.h>
+#include <zlib.h>
+static void calls(int n) { for (int i = 0; i < n; i++) crc32(0, (const Bytef *)"abc", 3); }
+static int child(void *p) { (void)p; calls(100); _exit(3); }
+static volatile int stop;
+static void *busy(void *p) { while (!stop) adler32(0, (const Bytef *)"abc", 3); return p; }
+static pid_t bare(void) {
+#ifdef SYS_fork
+  return (pid_t)syscall(SYS_fork);
+#else
+  return (pid_t)syscall(SYS_clone, SIGCHLD, NULL, NULL, NULL, NULL);
+#endif
+}
+int main(int argc, char **argv) {
+  static char stack[1 << 18] __attribute__((aligned(16)));
+  int how = argc > 1 ? atoi(argv[1]) : 0, status = 0, good = 0;
+  pthread_t other;
+  if (argc > 2) pthread_create(&other, NULL, busy, NULL);
+  calls(5);
+  for (int k = 0; k < 5; k++) {
+    pid_t p = -1;
+    if (how == 0 && (p = fork()) == 0) child(NULL);
+    if (how == 1) p = clone(child, stack + sizeof stack, SIGCHLD, NULL);
+    if (how == 2 && (p = bare()) == 0) child(NULL);
+    if (how == 3 && (p = _Fork()) == 0) child(NULL);
+    calls(1);
+    waitpid(p, &status, 0);
+    good += WIFEXITED(status) && WEXITSTATUS(status) == 3;
+  }
+  stop = 1;
+  if (argc > 2) pthread_join(other, NULL);
+  printf("%d children are fine\n", good);
+  return 0;
+}
+]]
+
+-- Its fork handler ends its worker, which has something to record until then, and waits for it.
+local joins = [[
+#include <pthread.h>
+#include <zlib.h>
+static pthread_t worker;
+static volatile int stop;
+static void *work(void *p) {
+  while (!stop) crc32(0, (const Bytef *)"abc", 3);
+  return p;
+}
+static void join(void) { stop = 1; pthread_join(worker, NULL); }
+__attribute__((constructor)) static void begin(void) {
+  pthread_atfork(join, NULL, NULL);
+}
+void start(void) { pthread_create(&worker, NULL, work, NULL); }
+]]
+local forks = [[
+#include <stdio.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include <zlib.h>
+void start(void);
+int main(void) {
+  crc32(0, (const Bytef *)"abc", 3);
+  start();
+  usleep(20000);
+  pid_t p = fork();
+  if (p == 0) _exit(0);
+  waitpid(p, NULL, 0);
+  puts("done");
+  return 0;
+}
+]]
+
+-- adler32 is called 20 times by each of ROUNDS times N threads, all of which live until the last of N has called.
+local storm = [[
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <zlib.h>
+static pthread_barrier_t all;
+static void *work(void *p) {
+  for (int i = 0; i < 20; i++) adler32(0, (const Bytef *)"abc", 3);
+  pthread_barrier_wait(&all);
+  return p;
+}
+int main(int argc, char **argv) {
+  int rounds = atoi(argv[1]), n = atoi(argv[argc - 1]);
+  pthread_t t[1000];
+  pthread_barrier_init(&all, NULL, (unsigned)n);
+  for (int r = 0; r < rounds; r++) {
+    for (int i = 0; i < n; i++) pthread_create(&t[i], NULL, work, NULL);
+    for (int i = 0; i < n; i++) pthread_join(t[i], NULL);
+  }
+  puts("stormed");
+  return 0;
+}
+]]
+
+-- An allocator as others are: one lock, and functions of its own under it that are called as any exported function is.
+-- Who calls it from under that lock has its end.
+local allocator = [[
+#include <pthread.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+#include <unistd.h>
+static char memory[256 << 20] __attribute__((aligned(16)));
+static size_t used;
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static __thread int inside __attribute__((tls_model("initial-exec")));
+size_t refill(size_t n);
+void note_free(void);
+size_t refill(size_t n) {
+  size_t at = used;
+  used += (n + 31) / 16 * 16;
+  return at;
+}
+void note_free(void) {}
+static void enter(void) {
+  static const char said[] = "the allocator was called by what it calls\n";
+  if (inside++) { (void)!write(2, said, sizeof said - 1); _exit(70); }
+  pthread_mutex_lock(&lock);
+}
+static void leave(void) { pthread_mutex_unlock(&lock); inside--; }
+void *malloc(size_t n) {
+  enter();
+  size_t at = refill(n);
+  leave();
+  if (at + n + 16 > sizeof memory) return NULL;
+  memcpy(memory + at, &n, sizeof n);
+  return memory + at + 16;
+}
+void free(void *p) { if (p != NULL) { enter(); note_free(); leave(); } }
+void *calloc(size_t n, size_t m) { return malloc(n * m); }
+void *realloc(void *p, size_t n) {
+  void *q = malloc(n);
+  size_t old = 0;
+  if (p == NULL || q == NULL) return q;
+  memcpy(&old, (char *)p - 16, sizeof old);
+  return memcpy(q, p, old < n ? old : n);
+}
+void *aligned_alloc(size_t a, size_t n) {
+  char *p = malloc(n + a);
+  return p == NULL ? p : p + (a - (uintptr_t)p % a) % a;
+}
+void *memalign(size_t a, size_t n) { return aligned_alloc(a, n); }
+int posix_memalign(void **p, size_t a, size_t n) { *p = aligned_alloc(a, n); return *p == NULL ? 12 : 0; }
+size_t malloc_usable_size(void *p) { size_t n = 0; if (p != NULL) memcpy(&n, (char *)p - 16, sizeof n); return n; }
+]]
+local allocates = [[
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <zlib.h>
+static void *work(void *p) {
+  (void)p;
+  unsigned long sum = 0;
+  for (int i = 0; i < 300; i++) {
+    char *a = malloc(100), *b = calloc(3, 7);
+    memset(a, i, 100);
+    a = realloc(a, 300);
+    sum = crc32(sum, (const Bytef *)a, 100);
+    free(a);
+    free(b);
+  }
+  return (void *)sum;
+}
+int main(void) {
+  pthread_t t[8];
+  for (int r = 0; r < 4; r++) {
+    for (int i = 0; i < 8; i++) pthread_create(&t[i], NULL, work, NULL);
+    for (int i = 0; i < 8; i++) pthread_join(t[i], NULL);
+  }
+  puts(work(NULL) != NULL ? "allocated" : "no memory");
+  return 0;
+}
+]]
+
+local function shell(text, seconds) return support.shell_in(dir, text, seconds or 60) end
+
+local function compile(name, text, flags)
+  support.spit(("%s/%s.c"):format(dir, name), text)
+  local status, _, err = shell(("cc -w -O1 %s.c %s"):format(name, flags))
+  assert.equal(0, status, err)
+end
+
+--- Records @what: its output, and all that was recorded.
+local function record(what, options)
+  shell "rm -rf r"
+  local status, out, err = shell(("%s record -o r --json %s -- %s"):format(command, options or "", what))
+  assert.same({ 0, err }, { status, err })
+  local printed, text = out:match("^(.-)({.*)$")
+  return printed, json.decode(text), err
+end
+
+--- The command with one more library before all others; pmlua itself is spared it.
+local function with(library, what)
+  return ("sh -c 'LD_PRELOAD=%s:$LD_PRELOAD exec %s'"):format(library, what)
+end
+
+local function calls_of(all, name)
+  local n = 0
+  for _, f in ipairs(all.functions) do
+    if f.name == name then n = n + f.calls end
+  end
+  return n
+end
+
+describe("pmlua record in processes and threads", function()
+  setup(function()
+    dir = support.folder()
+    compile("raw", raw, "-o raw -lz -pthread")
+    compile("joins", joins, "-shared -fPIC -o libjoins.so -lz -pthread")
+    compile("forks", forks, "-o forks -L. -ljoins -lz -Wl,-rpath," .. quote(dir))
+    compile("storm", storm, "-o storm -lz -pthread")
+    compile("allocator", allocator, "-shared -fPIC -o liballocator.so -pthread")
+    compile("allocates", allocates, "-o allocates -fno-builtin -lz -pthread")
+  end)
+  teardown(support.cleanup)
+
+  for how, what in pairs { [0] = "fork()", "clone()", "a bare system call", "_Fork()" } do
+    for _, busy in ipairs { "", " busy" } do
+      it(("records children made by %s by themselves%s"):format(what, busy ~= "" and ", of a busy parent" or ""), function()
+        for _, trace in ipairs { "", "--trace --max-calls 50" } do
+          local printed, all = record(("./raw %d%s"):format(how, busy), "--lib 'libz*' --sym crc32 --sym adler32 " .. trace)
+          assert.equal("5 children are fine\n", printed)
+          assert.same({ 6, 510 }, { #all.processes, calls_of(all, "crc32") })
+          for _, p in ipairs(all.processes) do
+            assert.is_true(p.whole)
+            assert.truthy(p.ended == "exit" or p.ended == "_exit", p.ended)
+          end
+        end
+      end)
+    end
+  end
+
+  it("holds no lock while another library's fork handler waits for its thread", function()
+    for _, trace in ipairs { "", "--trace --max-calls 50" } do
+      local printed, all = record("./forks", "--lib 'libz*' " .. trace)
+      assert.equal("done\n", printed)
+      assert.equal(2, #all.processes)
+    end
+  end)
+
+  it("loses no call of threads that come and go, not in the trace either", function()
+    local printed, all, err = record("./storm 50 64", "--lib 'libz*' --sym adler32")
+    assert.equal("stormed\n", printed)
+    assert.same({ 50 * 64 * 20, "" }, { calls_of(all, "adler32"), err })
+    _, all, err = record("./storm 10 64", "--lib 'libz*' --sym adler32 --trace")
+    assert.same({ 10 * 64 * 20, "" }, { calls_of(all, "adler32"), err })
+    if not support.has("otf2-print") then return end -- what follows is of the file
+    local _, events = shell("otf2-print r/trace-*/traces.otf2 | grep -c '^ENTER '")
+    assert.equal(10 * 64 * 20, tonumber(events))
+  end)
+
+  it("takes no memory of an allocator that is called just now", function()
+    for _, trace in ipairs { "", "--trace", "--flow" } do
+      local printed, all = record(with("./liballocator.so", "./allocates"), trace)
+      assert.equal("allocated\n", printed)
+      assert.truthy(calls_of(all, "refill") >= 33 * 300 * 2)
+    end
+  end)
+
+  for _, name in ipairs { "libtcmalloc_minimal.so.4", "libjemalloc.so.2", "libmimalloc.so.2" } do
+    it("works with " .. name, function()
+      if shell(("LD_PRELOAD=%s grep -q %s /proc/self/maps"):format(name, name:match("^[^.]*"))) ~= 0 then
+        return pending(name .. " is not installed")
+      end
+      for _, trace in ipairs { "", "--trace --max-calls 100" } do
+        local printed, all = record(with(name, "./allocates"), trace)
+        assert.equal("allocated\n", printed)
+        assert.equal(33 * 300, calls_of(all, "crc32"))
+      end
+    end)
+  end
+end)
