@@ -1,14 +1,16 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 -- spec/arm/check.lua - boot the emulated machines and count what their programs say. Try: make check-arm
 --
--- Every machine is a boot of qemu with its own kind of PMU, bounded in time. Pass or fail is what the guest's lines say,
--- never qemu's exit status; a machine that does not come to its end has failed. All of it goes to build/arm/log.
+-- Every machine is a boot of qemu with its own kind of PMU. All run at once, each bounded in time, and what each is at is
+-- printed as it goes. Pass or fail is what the guest's lines say, never qemu's exit status; a machine that does not come to
+-- its end has failed. All of it goes to build/arm/log.
 
 package.path = "spec/?.lua;" .. package.path
 local tally = require "tally"
 
 local dir = "build/arm"
-local boot_seconds = 3600 -- for one that hangs: the longest takes some 200 where nothing else runs
+local boot_seconds = 1080 -- for one that hangs: the longest takes some 200 where nothing else runs
+local look_seconds = 5
 
 -- Counts are exact where the emulator derives its clock from the instructions that it executes (-icount) on one cpu.
 local machines = {
@@ -91,18 +93,47 @@ local function programs(out)
   end
 end
 
-local function boot(m, log)
-  local command = ("qemu-system-aarch64 -M virt -cpu %s -smp %d -icount %s -m 1024 -nographic -no-reboot -nic none "
+--- Start a machine in the background: its output goes to a file, then its status to another.
+local function boot(m, number)
+  m.out = ("%s/machine%d"):format(dir, number)
+  os.remove(m.out .. ".status")
+  m.command = ("qemu-system-aarch64 -M virt -cpu %s -smp %d -icount %s -m 1024 -nographic -no-reboot -nic none "
     .. "-kernel %s/sys/boot/vmlinuz-* -initrd %s/initrd.gz -append 'console=ttyAMA0 quiet panic=-1 pmlua=%s'"):format(
     m.cpu, m.cpus, m.icount, dir, dir, m.guest)
-  local t = tally.now()
-  local out = tally.sh(command, boot_seconds):gsub("\r", "")
-  log:write("==== ", m.name, ": ", command, "\n", out, "\n")
+  m.began = tally.now()
+  os.execute(("{ timeout -k 5 %d %s </dev/null >%s 2>&1; echo $? >%s.status; } & echo $! >%s.pid"):format(boot_seconds, m.command,
+    m.out, m.out, m.out))
+end
+
+local function read(path)
+  local f <close> = io.open(path, "rb")
+  return f and f:read("a") or ""
+end
+
+--- Print what the machine is at, if that is new. Returns whether it has ended.
+local function look(m)
+  local ended, at = read(m.out .. ".status") ~= "", nil
+  for name in read(m.out):gmatch("BEGIN ([^\r\n]+)") do at = name end
+  at = ended and "ended" or at or "booting"
+  if at ~= m.at then
+    print(("%4.0f s  %s: %s"):format(tally.now() - m.began, m.name, at))
+    if at ~= "ended" then m.last = at end
+    m.at = at
+  end
+  return ended
+end
+
+local function judge(m, log)
+  local out = read(m.out):gsub("\r", "")
+  log:write("==== ", m.name, ": ", m.command, "\n", out, "\n")
   print(("-- %s: -cpu %s -smp %d -icount %s; seconds are the machine's own"):format(m.name, m.cpu, m.cpus, m.icount))
   programs(out)
   local ended = out:find("EXIT rc=0", 1, true) ~= nil
-  if not ended then io.write(out:sub(-2000), "\n") end
-  tally.say("came to its end", ended and 1 or 0, ended and 0 or 1, 0, tally.now() - t)
+  if not ended then
+    io.write(out:sub(-2000), "\n")
+    tally.fail(m.name, ("it did not end within %d s, and was at: %s"):format(boot_seconds, m.last))
+  end
+  tally.say("came to its end", ended and 1 or 0, ended and 0 or 1, 0, m.seconds)
 end
 
 if arg[1] == "--skip" then
@@ -110,6 +141,20 @@ if arg[1] == "--skip" then
   tally.say("emulated machines", 0, 0, 1, 0)
   tally.finish(true)
 end
+io.stdout:setvbuf "line"
+for i, m in ipairs(machines) do boot(m, i) end
+local running = #machines
+while running > 0 do
+  local slept = os.execute("sleep " .. look_seconds)
+  if not slept then -- interrupted
+    for _, m in ipairs(machines) do os.execute("kill $(cat " .. m.out .. ".pid) $(pgrep -P $(cat " .. m.out .. ".pid))") end
+    os.exit(130)
+  end
+  running = 0
+  for _, m in ipairs(machines) do
+    if look(m) then m.seconds = m.seconds or tally.now() - m.began else running = running + 1 end
+  end
+end
 local log <close> = assert(io.open(dir .. "/log", "w"))
-for _, m in ipairs(machines) do boot(m, log) end
+for _, m in ipairs(machines) do judge(m, log) end
 tally.finish()

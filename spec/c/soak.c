@@ -5,6 +5,8 @@
  *
  * The time is cut into rounds of about two seconds. In each a trace is written by all threads and flushed by another
  * meanwhile; at its end all threads are gone, and descriptors, memory and sums are looked at.
+ *
+ * Slow: it runs for SOAK_SECONDS.
  */
 #include "soak.h"
 #include "check.h"

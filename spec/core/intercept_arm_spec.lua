@@ -1,5 +1,7 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 -- spec/core/intercept_arm_spec.lua - interception on arm64: the C specs, cross-compiled, under user-mode emulation.
+--
+-- Slow: cross-compiles a part of pmlua.
 
 local support = require "spec.core.support"
 

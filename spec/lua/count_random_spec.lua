@@ -1,5 +1,7 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 -- spec/lua/count_random_spec.lua - programs at random count what they say they do, and do what they do without counts.
+--
+-- Slow: builds 70 programs.
 
 local counting = require "spec.lua.counting"
 local helper = require "spec.lua.helper"

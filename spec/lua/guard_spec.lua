@@ -1,5 +1,7 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 -- spec/lua/guard_spec.lua - pmlua guard: two per cent more work is caught, and what is no more work is not.
+--
+-- Slow: runs some 40 programs under callgrind.
 
 local support = require "spec.core.support"
 local guard = require "pmlua.guard"

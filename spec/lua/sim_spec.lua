@@ -1,5 +1,7 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 -- spec/lua/sim_spec.lua - pmlua stat --sim: instructions that were counted by hand, in sections, threads and children.
+--
+-- Slow: runs some 60 programs under callgrind.
 
 local support = require "spec.core.support"
 local json = require "pmlua.json"

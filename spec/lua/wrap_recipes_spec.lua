@@ -1,5 +1,7 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 -- spec/lua/wrap_recipes_spec.lua - the recipes in scripts/wrap; those of large libraries are in spec/wrap.
+--
+-- Slow: wraps five libraries, in five ways each.
 
 local support = require "spec.core.support"
 local recipe = require "spec.wrap.recipe"

@@ -1,5 +1,7 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 -- spec/scripts/library_time_spec.lua - the experiment, run for real by its command, on programs of others and of ours.
+--
+-- Slow: runs large programs, each recorded and not.
 
 package.path = "spec/scripts/?.lua;" .. package.path
 local tables = require "tables"

@@ -1,5 +1,7 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 -- spec/scripts/plugin_overhead_spec.lua - the experiment, run for real by its command: every subject, its lines and costs.
+--
+-- Slow: the experiment runs a program hundreds of times.
 
 package.path = "scripts/?.lua;spec/scripts/?.lua;lua/?.lua;lua/?/init.lua;" .. package.path
 package.cpath = (os.getenv "PMLUA_BUILD" or os.getenv "B" or "build") .. "/lua/?.so;" .. package.cpath

@@ -1,5 +1,7 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 -- spec/scripts/recorder_overhead_spec.lua - the experiment, run for real by its command; its tables against the raw samples.
+--
+-- Slow: the experiment runs with every recorder, by one thread and by two.
 
 package.path = "spec/scripts/?.lua;" .. package.path
 local lfs = require "lfs"
