@@ -49,7 +49,7 @@ M.VECTOR_BYTES = { 16, 32, 64 }
 local function cells()
   local out = {
     "address", "branch", "branch_switch", "branch_indirect", "call_direct", "call_indirect", "set", "set_bytes", "copy",
-    "copy_bytes", "int_add", "int_logic", "int_shift", "int_compare", "int_convert",
+    "copy_bytes_loaded", "copy_bytes_stored", "int_add", "int_logic", "int_shift", "int_compare", "int_convert",
   }
   for form in pairs(M.LANES) do
     for _, kind in ipairs(M.ARITHMETIC) do out[#out + 1] = ("fp_%s_%s"):format(kind, form) end

@@ -12,7 +12,7 @@ local DOUBLE = 8 -- bytes
 --- Flops, loads and stores of an element; of a matrix, functions of its order.
 local list = {
   { "add", 1, 2, 1 }, { "mult", 1, 2, 1 }, { "fma", 2, 2, 1 }, { "divide", 1, 2, 1 }, { "sqrt", 1, 1, 1 },
-  { "mix", 5, 4, 1 }, { "copy", 0, 1, 1 }, { "scale", 1, 1, 1 }, { "triad", 2, 2, 1 }, { "clear", 0, 0, 1 },
+  { "mix", 5, 2, 1 }, { "copy", 0, 1, 1 }, { "scale", 1, 1, 1 }, { "triad", 2, 2, 1 }, { "clear", 0, 0, 1 },
   { "sum", 1, 2, 1 },
 }
 

@@ -18,7 +18,12 @@ VECTOR(mult, a[i] * b[i])
 VECTOR(fma_, __builtin_fma(b[i], d, a[i]))
 VECTOR(divide, b[i] / a[i])
 VECTOR(root, __builtin_sqrt(a[i]))
-VECTOR(mix, 1 / __builtin_sqrt(a[i] * a[i] + b[i] * b[i]))
+KERNEL(
+    mix, for (size_t i = 0; i < n; i++) {
+      double x = a[i];
+      double y = b[i];
+      c[i] = 1 / __builtin_sqrt(x * x + y * y);
+    })
 VECTOR(copy, a[i])
 VECTOR(scale, d *a[i])
 VECTOR(triad, a[i] + d * b[i])

@@ -8,7 +8,8 @@
  *  - flop_count and fp_bits_count are of arithmetic: add, sub, mul, div, rem, sqrt, min, max, and fma, which is two.
  *    Comparisons, conversions, roundings and signs have cells of their own; Byfl counts the first two as flops.
  *  - a vector operation is as many as it has lanes, and the bits are those of all lanes: operands and result.
- *  - what memcpy, memmove and memset move is in the bytes, not in the instructions or the calls.
+ *  - what memcpy, memmove and memset move is in the bytes, not in the instructions or the calls; a copied byte is
+ * loaded and stored.
  *  - of loads and stores, but not of copies, sets and vectors under a mask, it is told how many bytes are of local and
  *    how many of global variables; the rest is through pointers whose origin the function does not show.
  *  - jumps without a condition, phis, casts that keep the bits and the parts of structures are no operations.
@@ -89,7 +90,8 @@
   X(load_other_bytes, "bytes of load_other", 1, 0, 0, 0, 0)                                                            \
   X(store_other_bytes, "bytes of store_other", 0, 1, 0, 0, 0)                                                          \
   X(copy, "memory copied: memcpy, memmove, structures", 0, 0, 0, 1, 0)                                                 \
-  X(copy_bytes, "bytes of copies, read and written", 1, 1, 0, 0, 0)                                                    \
+  X(copy_bytes_loaded, "bytes that copies read", 1, 0, 0, 0, 0)                                                        \
+  X(copy_bytes_stored, "bytes that copies write", 0, 1, 0, 0, 0)                                                       \
   X(set, "memory set: memset, structures cleared", 0, 0, 0, 1, 0)                                                      \
   X(set_bytes, "bytes set", 0, 1, 0, 0, 0)                                                                             \
   X(atomic, "atomic read-modify-writes, beside their load and store", 0, 0, 0, 0, 0)                                   \

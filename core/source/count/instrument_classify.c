@@ -194,7 +194,9 @@ static int classify_call(const struct pml_module *m, LLVMValueRef call, struct p
     const char *name = LLVMGetValueName2(called, &n);
     if (strcmp(name, "siglongjmp") == 0) c->uncounted = "a loop that siglongjmp interrupts from a signal's handler";
     if (fortran_carries_out(name)) c->uncounted = "an operation that Fortran's runtime carries out";
-    int err = pml_classify_math(m, call, name, counts);
+    int err = pml_classify_copy(call, name, counts, c);
+    if (err <= 0) return err;
+    err = pml_classify_math(m, call, name, counts);
     if (err <= 0) return err ? err : pml_counts_op_bits(call, counts);
   }
   int err = pml_counts_add(counts, named ? PML_CELL_call_direct : PML_CELL_call_indirect, 1);

@@ -73,7 +73,11 @@ static int note_dynamic(struct pml_body *f, LLVMValueRef i, const struct pml_cla
   struct pml_dynamic *d = pml_one_more((void **)&f->dynamic, &f->dynamics, &f->dynamic_room, sizeof *d);
   if (d == NULL) return -ENOMEM;
   *d = (struct pml_dynamic){.before = i, .what = *c};
-  return 0;
+  if (c->dynamic_also == PML_CELL_COUNT) return 0;
+  struct pml_class also = *c;
+  also.dynamic_cell = c->dynamic_also;
+  also.dynamic_also = PML_CELL_COUNT;
+  return note_dynamic(f, i, &also);
 }
 
 static bool is_call(LLVMValueRef i) {
@@ -157,13 +161,30 @@ static void add_stretch(struct pml_body *f, const struct pml_stretch *s) {
       pml_body_add(f, s->counts.at[i].cell, LLVMConstInt(f->m->i64, (uint64_t)s->counts.at[i].n, 1));
 }
 
+/* A mask as a number with a bit for each lane. Where lanes are wider than a bit, their sign is what counts. */
+static LLVMValueRef mask_bits(const struct pml_module *m, LLVMValueRef mask) {
+  LLVMTypeRef type = LLVMTypeOf(mask);
+  if (LLVMGetTypeKind(type) == LLVMIntegerTypeKind) return mask;
+  bool vector = LLVMGetTypeKind(type) == LLVMVectorTypeKind;
+  unsigned lanes = vector ? LLVMGetVectorSize(type) : 8; /* else MMX */
+  unsigned width = (unsigned)(LLVMSizeOfTypeInBits(m->data, type) / lanes);
+  if (width > 1) {
+    LLVMTypeRef whole = LLVMVectorType(LLVMIntTypeInContext(m->context, width), lanes);
+    mask = LLVMBuildBitCast(m->builder, mask, whole, "");
+    mask = LLVMBuildICmp(m->builder, LLVMIntSLT, mask, LLVMConstNull(whole), "");
+  }
+  return LLVMBuildBitCast(m->builder, mask, LLVMIntTypeInContext(m->context, lanes), "");
+}
+
 LLVMValueRef pml_body_amount(struct pml_body *f, const struct pml_class *c) {
   struct pml_module *m = f->m;
   LLVMValueRef n = c->dynamic;
   if (c->lane_bytes == 0) return LLVMBuildIntCast2(m->builder, n, m->i64, 0, "");
-  LLVMTypeRef bits = LLVMIntTypeInContext(m->context, LLVMGetVectorSize(LLVMTypeOf(n)));
+  n = mask_bits(m, n);
+  LLVMTypeRef bits = LLVMTypeOf(n);
+  if (c->lanes > 0 && c->lanes < LLVMGetIntTypeWidth(bits))
+    n = LLVMBuildAnd(m->builder, n, LLVMConstInt(bits, (UINT64_C(1) << c->lanes) - 1, 0), "");
   LLVMValueRef count = LLVMGetIntrinsicDeclaration(m->module, LLVMLookupIntrinsicID("llvm.ctpop", 10), &bits, 1);
-  n = LLVMBuildBitCast(m->builder, n, bits, "");
   n = LLVMBuildCall2(m->builder, LLVMFunctionType(bits, &bits, 1, 0), count, &n, 1, "");
   n = LLVMBuildIntCast2(m->builder, n, m->i64, 0, "");
   return LLVMBuildMul(m->builder, n, LLVMConstInt(m->i64, c->lane_bytes, 0), "");

@@ -208,7 +208,7 @@ static const struct rule *find(const char *name) {
   }
 }
 
-static bool is_fp(LLVMTypeRef type) {
+bool pml_is_fp(LLVMTypeRef type) {
   LLVMTypeKind kind = LLVMGetTypeKind(type);
   if (kind == LLVMVectorTypeKind || kind == LLVMScalableVectorTypeKind)
     kind = LLVMGetTypeKind(LLVMGetElementType(type));
@@ -216,12 +216,12 @@ static bool is_fp(LLVMTypeRef type) {
 }
 
 /* Of the operands and the result, as an instruction has it: a comparison's operands, a conversion's wider side. */
-static LLVMTypeRef fp_type(const struct pml_module *m, LLVMValueRef call) {
+LLVMTypeRef pml_fp_type(const struct pml_module *m, LLVMValueRef call) {
   LLVMTypeRef result = LLVMTypeOf(call);
   if (LLVMGetNumArgOperands(call) == 0) return result;
   LLVMTypeRef from = LLVMTypeOf(LLVMGetArgOperand(call, 0));
-  if (!is_fp(result)) return from;
-  return is_fp(from) && LLVMStoreSizeOfType(m->data, from) > LLVMStoreSizeOfType(m->data, result) ? from : result;
+  if (!pml_is_fp(result)) return from;
+  return pml_is_fp(from) && LLVMStoreSizeOfType(m->data, from) > LLVMStoreSizeOfType(m->data, result) ? from : result;
 }
 
 static LLVMValueRef caller_of(LLVMValueRef call) {
@@ -259,19 +259,44 @@ static int count_reduction(const struct rule *r, LLVMValueRef call, struct pml_c
                                 : pml_counts_int(counts, (enum pml_int_kind)r->kind, type, n);
 }
 
-static int count_length(LLVMValueRef call, unsigned cell, struct pml_counts *counts, struct pml_class *c) {
-  LLVMValueRef length = LLVMGetArgOperand(call, 2);
-  int err = pml_counts_add(counts, cell, 1);
-  if (err) return err;
-  if (LLVMIsAConstantInt(length))
-    return pml_counts_add(counts, cell + 1,
-                          (int64_t)LLVMConstIntGetZExtValue(length)); /* its bytes are the next cell */
-  c->dynamic = length;
-  c->dynamic_cell = cell + 1;
-  return 0;
+/* Adds @length to @cell and, unless it is PML_CELL_COUNT, to @also. */
+static int add_length(LLVMValueRef length, unsigned cell, unsigned also, struct pml_counts *counts,
+                      struct pml_class *c) {
+  if (!LLVMIsAConstantInt(length)) {
+    c->dynamic = length;
+    c->dynamic_cell = cell;
+    c->dynamic_also = also;
+    return 0;
+  }
+  int64_t n = (int64_t)LLVMConstIntGetZExtValue(length);
+  int err = pml_counts_add(counts, cell, n);
+  return err || also == PML_CELL_COUNT ? err : pml_counts_add(counts, also, n);
 }
 
-_Static_assert(PML_CELL_copy_bytes == PML_CELL_copy + 1 && PML_CELL_set_bytes == PML_CELL_set + 1, "count_length");
+static int count_copy(LLVMValueRef call, struct pml_counts *counts, struct pml_class *c) {
+  int err = pml_counts_add(counts, PML_CELL_copy, 1);
+  if (err) return err;
+  return add_length(LLVMGetArgOperand(call, 2), PML_CELL_copy_bytes_loaded, PML_CELL_copy_bytes_stored, counts, c);
+}
+
+static int count_set(LLVMValueRef call, struct pml_counts *counts, struct pml_class *c) {
+  int err = pml_counts_add(counts, PML_CELL_set, 1);
+  return err ? err : add_length(LLVMGetArgOperand(call, 2), PML_CELL_set_bytes, PML_CELL_COUNT, counts, c);
+}
+
+/* Some compilers are told not to know these functions, and some checks of bounds have names of their own. */
+int pml_classify_copy(LLVMValueRef call, const char *name, struct pml_counts *counts, struct pml_class *c) {
+  static const char *const copies[] = {"memcpy",       "memmove",       "mempcpy",      "bcopy",
+                                       "__memcpy_chk", "__memmove_chk", "__mempcpy_chk"};
+  static const char *const sets[] = {"memset", "__memset_chk"};
+  if (LLVMGetNumArgOperands(call) < 3) return 1;
+  if (LLVMGetTypeKind(LLVMTypeOf(LLVMGetArgOperand(call, 2))) != LLVMIntegerTypeKind) return 1;
+  for (size_t i = 0; i < sizeof copies / sizeof copies[0]; i++)
+    if (strcmp(name, copies[i]) == 0) return count_copy(call, counts, c);
+  for (size_t i = 0; i < sizeof sets / sizeof sets[0]; i++)
+    if (strcmp(name, sets[i]) == 0) return count_set(call, counts, c);
+  return 1;
+}
 
 static int count_masked(const struct pml_module *m, const struct rule *r, LLVMValueRef call, struct pml_counts *counts,
                         struct pml_class *c) {
@@ -280,70 +305,24 @@ static int count_masked(const struct pml_module *m, const struct rule *r, LLVMVa
   if (pml_lanes(type) == 0) return 1;
   c->dynamic = LLVMGetArgOperand(call, r->kind);
   c->dynamic_cell = store ? PML_CELL_store_other_bytes : PML_CELL_load_other_bytes;
+  c->dynamic_also = PML_CELL_COUNT;
   c->lane_bytes = (unsigned)LLVMStoreSizeOfType(m->data, LLVMGetElementType(type));
   return pml_counts_add(counts, (store ? PML_CELL_STORE : PML_CELL_LOAD) + PML_MEMORY_other, 1);
-}
-
-static bool has_one_of(const char *name, const char *const *part, size_t parts) {
-  for (size_t i = 0; i < parts; i++)
-    if (strstr(name, part[i]) != NULL) return true;
-  return false;
-}
-
-/* Those on one lane of a vector: their names end in .ss or .sd, or are of conversions and comparisons of such. */
-static bool on_one_lane(const char *name) {
-  static const char *const part[] = {"cvtss", "cvtsd", "cvttss", "cvttsd", "comi", "cvtsi"};
-  const char *end = strrchr(name, '.');
-  if (end != NULL && (strcmp(end, ".ss") == 0 || strcmp(end, ".sd") == 0)) return true;
-  return has_one_of(name, part, sizeof part / sizeof part[0]);
-}
-
-/*
- * The instructions of a machine by what their names have in common; approximations count as what they approximate. 1:
- * not known, or memory that is accessed in a way of its own, or lanes under a mask.
- */
-static int count_machine(const struct pml_module *m, LLVMValueRef call, const char *name, struct pml_counts *counts) {
-  static const struct {
-    const char *part;
-    enum pml_fp_kind kind;
-  } known[] = {
-      {"vfm", PML_FP_fma},         {"vfnm", PML_FP_fma},     {".fmla", PML_FP_fma},   {".add.", PML_FP_add},
-      {".hadd.p", PML_FP_add},     {".hsub.p", PML_FP_sub},  {".fadd", PML_FP_add},   {".sub.", PML_FP_sub},
-      {".mul.", PML_FP_mul},       {".fmul", PML_FP_mul},    {".div.", PML_FP_div},   {".rcp", PML_FP_div},
-      {".frecpe", PML_FP_div},     {".sqrt.", PML_FP_sqrt},  {".rsqrt", PML_FP_sqrt}, {".frsqrte", PML_FP_sqrt},
-      {".min.", PML_FP_min},       {".max.", PML_FP_max},    {".fmin", PML_FP_min},   {".fmax", PML_FP_max},
-      {".cmp.", PML_FP_compare},   {"comi", PML_FP_compare}, {"cvt", PML_FP_convert}, {".round.", PML_FP_round},
-      {".rndscale.", PML_FP_round}};
-  static const char *const memory[] = {"maskload", "maskstore", "gather", "scatter", "movnt", "ldu",  "storeu", ".mask",
-                                       ".ld1",     ".ld2",      ".ld3",   ".ld4",    ".st1",  ".st2", ".st3",   ".st4"};
-  static const char *const moves[] = {"blendv", "perm", "movmsk", "test", "insert", "extr", "shuf", "pack"};
-  LLVMTypeRef type = fp_type(m, call);
-  if (has_one_of(name, memory, sizeof memory / sizeof memory[0])) return 1;
-  if (has_one_of(name, moves, sizeof moves / sizeof moves[0])) return pml_counts_add(counts, PML_CELL_vector_move, 1);
-  if (!is_fp(type)) return pml_counts_add(counts, PML_CELL_other, 1);
-  if (on_one_lane(name) && LLVMGetTypeKind(type) == LLVMVectorTypeKind) type = LLVMGetElementType(type);
-  for (size_t i = 0; i < sizeof known / sizeof known[0]; i++)
-    if (strstr(name, known[i].part) != NULL) return pml_counts_fp(counts, known[i].kind, type, 1);
-  return 1;
-}
-
-static bool is_machine(const char *name) {
-  return strncmp(name, "x86.", 4) == 0 || strncmp(name, "aarch64.", 8) == 0 || strncmp(name, "arm.", 4) == 0;
 }
 
 static int count_rule(const struct pml_module *m, const struct rule *r, LLVMValueRef call, struct pml_counts *counts,
                       struct pml_class *c) {
   switch (r->family) {
   case FP:
-    return pml_counts_fp(counts, (enum pml_fp_kind)r->kind, fp_type(m, call), 1);
+    return pml_counts_fp(counts, (enum pml_fp_kind)r->kind, pml_fp_type(m, call), 1);
   case FMULADD:
     return count_fmuladd(m, call, counts);
   case INT:
     return pml_counts_int(counts, (enum pml_int_kind)r->kind, LLVMTypeOf(LLVMGetArgOperand(call, 0)), 1);
   case COPY:
-    return count_length(call, PML_CELL_copy, counts, c);
+    return count_copy(call, counts, c);
   case SET:
-    return count_length(call, PML_CELL_set, counts, c);
+    return count_set(call, counts, c);
   case MASKED_LOAD:
   case MASKED_STORE:
     return count_masked(m, r, call, counts, c);
@@ -362,17 +341,18 @@ int pml_classify_intrinsic(const struct pml_module *m, LLVMValueRef call, const 
   const struct rule *r = find(name);
   if (r != NULL && r->family == NOTHING) return 0;
   int err;
+  bool machine = r == NULL && pml_is_machine(name);
   if (r != NULL)
     err = count_rule(m, r, call, counts, c);
-  else if (is_machine(name))
-    err = count_machine(m, call, name, counts);
+  else if (machine)
+    err = pml_classify_machine(m, call, name, counts, c);
   else
-    err = is_fp(fp_type(m, call)) ? 1 : pml_counts_add(counts, PML_CELL_other, 1);
+    err = pml_is_fp(pml_fp_type(m, call)) ? 1 : pml_counts_add(counts, PML_CELL_other, 1);
   if (err == 1) {
     c->uncounted = "an operation that is not known here";
     c->name = name;
   }
-  if (err ||
+  if (err || machine ||
       (r != NULL && (r->family == COPY || r->family == SET || r->family == MASKED_LOAD || r->family == MASKED_STORE)))
     return err < 0 ? err : 0;
   return pml_counts_op_bits(call, counts);
@@ -396,7 +376,7 @@ static const struct rule *find_math(const char *name, size_t n) {
 
 int pml_classify_math(const struct pml_module *m, LLVMValueRef call, const char *name, struct pml_counts *counts) {
   LLVMTypeRef type = LLVMTypeOf(call);
-  if (!is_fp(type) || LLVMGetNumArgOperands(call) == 0 || LLVMTypeOf(LLVMGetArgOperand(call, 0)) != type) return 1;
+  if (!pml_is_fp(type) || LLVMGetNumArgOperands(call) == 0 || LLVMTypeOf(LLVMGetArgOperand(call, 0)) != type) return 1;
   if (pml_call_has_attribute(m, call, PML_ATTR_NOBUILTIN)) return 1;
   const struct rule *r = find_math(name, strlen(name));
   return r != NULL ? pml_counts_fp(counts, (enum pml_fp_kind)r->kind, type, 1) : 1;

@@ -65,6 +65,7 @@ int pml_mark_read(const struct pml_module *m, LLVMValueRef i, struct pml_counts 
   *c = (struct pml_class){0};
   if (LLVMIsACallInst(i) && LLVMGetCalledValue(i) == m->mark_dynamic) {
     c->dynamic_cell = (unsigned)LLVMConstIntGetZExtValue(LLVMGetArgOperand(i, 0));
+    c->dynamic_also = PML_CELL_COUNT;
     c->dynamic = LLVMGetArgOperand(i, 1);
     return 1;
   }

@@ -61,8 +61,10 @@ struct pml_class {
   const char *uncounted; /* what it is that cannot be counted; NULL: all is */
   const char *name;      /* of that, where it has one */
   unsigned dynamic_cell; /* adds this to the cell as well, where dynamic is not NULL: */
+  unsigned dynamic_also; /* and to this one, unless it is PML_CELL_COUNT */
   LLVMValueRef dynamic;  /* a length, or a mask of lanes of lane_bytes each */
   unsigned lane_bytes;
+  unsigned lanes; /* that the mask is of, from the first; 0: all of its */
 };
 
 /* pml_classify - adds what @instruction does to @counts. 0 or -ENOMEM. */
@@ -71,6 +73,20 @@ int pml_classify(const struct pml_module *m, LLVMValueRef instruction, struct pm
 /* pml_classify_intrinsic - the same for a call of an intrinsic of LLVM's, by its @name without "llvm.". */
 int pml_classify_intrinsic(const struct pml_module *m, LLVMValueRef call, const char *name, struct pml_counts *counts,
                            struct pml_class *c);
+
+/* pml_classify_machine - the same for an intrinsic of a processor's; 1: not known, and not counted. */
+int pml_classify_machine(const struct pml_module *m, LLVMValueRef call, const char *name, struct pml_counts *counts,
+                         struct pml_class *c);
+bool pml_is_machine(const char *name);
+
+bool pml_is_fp(LLVMTypeRef type);
+/* pml_fp_type - of the operands and the result, as an instruction has it: a comparison's operands, a conversion's wider
+ * side. */
+LLVMTypeRef pml_fp_type(const struct pml_module *m, LLVMValueRef call);
+
+/* pml_classify_copy - the same for a call of a function of the C library's that copies or sets memory; 1: it is none.
+ */
+int pml_classify_copy(LLVMValueRef call, const char *name, struct pml_counts *counts, struct pml_class *c);
 
 /* pml_classify_math - the same for a call of a function of libm's that is an operation; 1: it is none. */
 int pml_classify_math(const struct pml_module *m, LLVMValueRef call, const char *name, struct pml_counts *counts);
