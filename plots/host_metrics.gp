@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # plots/host_metrics.gp - above, what a program does; beneath, on the same axis of time, what its host does meanwhile.
 #
-# Reads regions.dat (phase, from, to [s], colour) and metrics.dat (metric, time [s], value, unit).
+# Reads regions.dat (phase, from, to [s], colour), metrics.dat (metric, time [s], value, unit) and processors.dat (how many
+# there are).
 
 plot_width = 1180
 plot_height = 860
@@ -17,6 +18,7 @@ stats "metrics.dat" using (strcol(1) eq "memory_used" ? note($3) : 0) nooutput n
 names = "resident memory_used process_cpus cpus_busy loopback switches power temperature"
 array top[8]
 do for [i = 1:8] { top[i] = 0 }
+stats "processors.dat" using 1 nooutput name "processors"
 least = 0 # the host may come to use less than at first
 index_of(s) = sum [i = 1:8] (word(names, i) eq s ? i : 0)
 raise(i, v) = (top[i] = v > top[i] ? v : top[i], least = i == 2 && v < least ? v : least, 0)
@@ -69,6 +71,7 @@ do for [k = 1:panels] {
   set bmargin at screen low(k)
   ceiling = 1.3 * (k == 1 ? larger(top[1], top[2]) : k == 2 ? larger(top[3], top[4]) : k == 5 ? larger(top[7], top[8]) : top[k + 2])
   if (ceiling <= 0) { ceiling = 1 }
+  if (k == 2) { ceiling = processors_max }
   bottom = k == 1 ? 1.1 * least : 0
   set yrange [bottom:ceiling]
   set ytics ticks(ceiling - bottom)

@@ -41,6 +41,11 @@ local function metrics(series, order, begin)
     { "value", "", "in the unit beside it" }, { "unit", "text", "" } } }
 end
 
+-- As many processors as there are: the most that the metrics of them can be.
+local function processors(pml)
+  return { rows = { { pml.sys.nprocs() } }, columns = { { "processors", "", "of the host" } } }
+end
+
 -- Every metric in every phase, in its own unit.
 local function means(lab, order)
   local rows = {}
@@ -78,6 +83,7 @@ function M.write(run, lab)
   local begin = run.plugins and run.plugins.since_ns or (lab.visits[1] or { from = 0 }).from
   run:write_table("regions.dat", regions(lab, begin))
   run:write_table("metrics.dat", metrics(series, order, begin))
+  run:write_table("processors.dat", processors(lab.pml))
   local t = means(lab, order)
   run:write_table("means.dat", t)
   if #t.rows > 0 and #lab.visits > 0 then say(run, t) end

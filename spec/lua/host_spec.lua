@@ -27,7 +27,6 @@ describe("The host plugin on a described machine", function()
       "processes 4243")))
     v = collect()
     assert.same({ 100, 1 }, { v.context_switches, v.forks })
-    assert.equal(0.0, v.cpus_busy)
   end)
 
   it("has the processors at work as a rate: of all states but idle, waiting and stolen", function()
@@ -50,6 +49,28 @@ describe("The host plugin on a described machine", function()
     assert.near(1.42, v.cpu0_busy, 1e-9)
     assert.is_nil(v.cpu1_busy) -- it went offline
     assert.is_nil(v.context_switches)
+  end)
+
+  it("has never more processors at work than there are, at any interval, and loses no tick", function()
+    local measure, files = require "pmlua.host.measure", require "pmlua.host.files"
+    local root, now_ns, ticks, sum, told, values = machine.new(), 0, 1000, 0.0, 0, 0
+    local from = files.new(root)
+    local collect = measure.collector(from, require("pmlua.host.kernel").processors(from), function() return now_ns end)
+    local function step(ms, more)
+      now_ns, ticks = now_ns + ms * 1000000, ticks + more
+      machine.put(root, "proc/stat", ("cpu  %d 10 500 80000 100 5 15 7 0 0\ncpu0 %d 5 300 40000 50 5 10 4 0 0\n"
+        .. "cpu1 400 5 200 40000 50 0 5 3 0 0\n"):format(ticks, ticks))
+      local v = collect()
+      if not v.cpus_busy then return end
+      assert.is_true(v.cpus_busy >= 0 and v.cpus_busy <= 2, tostring(v.cpus_busy))
+      assert.is_true(v.cpu0_busy >= 0 and v.cpu0_busy <= 1, tostring(v.cpu0_busy))
+      sum, told, values = sum + v.cpus_busy * (now_ns - told) * 1e-9, now_ns, values + 1
+    end
+    step(0, 0)
+    for k = 1, 200 do step(k % 7 == 0 and 11 or 1, k % 10 == 0 and 9 or 0) end -- bursts: 1.8 s of them in 0.48 s
+    for _ = 1, 50 do step(60, 0) end
+    assert.near(1.8, sum, 1e-9)
+    assert.is_true(values > 50 and values < 70) -- none after less than 50 ms
   end)
 
   it("has the network by interface, and over all but the loopback", function()
@@ -155,9 +176,34 @@ describe("The process plugin on a described machine", function()
     machine.put(root, "proc/4711/stat", (machine.files["proc/4711/stat"]:gsub(" 1234 0 56 ", " 1334 0 57 ")))
     machine.put(root, "proc/4711/io", (machine.files["proc/4711/io"]:gsub("8192", "16384")))
     v = collect()
-    assert.same({ 100, 1, 0, 8192, 0.0 }, { v.faults, v.major_faults, v.read, v.written, v.cpus })
+    assert.same({ 100, 1, 0, 8192 }, { v.faults, v.major_faults, v.read, v.written })
     assert.equal("process", require("pmlua.plugins.process").scope)
     assert.is_nil(metrics.resident.reason)
+  end)
+
+  it("has processors at work by the clock of a process, as getrusage says of it when it has ended", function()
+    local sys, child = require("pmlua.core").sys, require "pmlua.child"
+    local had_ns, at_ns
+    local ended = assert(child.run({ "sh", "-c", "i=0; while [ $i -lt 200000 ]; do i=$((i+1)); done" }, function(pid)
+      had_ns, at_ns = sys.cpu_time(pid) -- it waits to begin
+      assert.is_true(had_ns >= 0 and at_ns > 0)
+    end))
+    local used_ns = ended.user_ns + ended.system_ns
+    assert.is_true(had_ns < used_ns)
+    local x, outer, from_ns, inner = 0, os.clock(), sys.cpu_time(), os.clock()
+    while sys.cpu_time() - from_ns < 50000000 do x = x + 1 end
+    local inner_s = os.clock() - inner
+    local to_ns = sys.cpu_time()
+    assert.is_true((to_ns - from_ns) * 1e-9 >= inner_s - 2e-6 and (to_ns - from_ns) * 1e-9 <= os.clock() - outer + 2e-6)
+    local metrics, collect = machine.open("process", {})
+    assert.is_nil(metrics.cpus.reason)
+    collect()
+    for k = 1, 200 do
+      for _ = 1, k * 50 do x = x + 1 end
+      local v = collect().cpus
+      assert.is_true(v == nil or v >= 0 and v <= sys.nprocs(), tostring(v))
+    end
+    assert.is_nil((sys.cpu_time(1 << 30)))
   end)
 
   it("says that there is no such process", function()

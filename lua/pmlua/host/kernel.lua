@@ -66,8 +66,10 @@ end
 
 -- --- processors ---
 
--- USER_HZ, in which /proc/stat counts, is 100 on every architecture but alpha and ia64.
+-- USER_HZ, in which /proc/stat counts, is 100 on every architecture but alpha and ia64. A rate needs a time in which a
+-- tick more or less does not matter much: a fifth of a processor.
 local TICK_S = 0.01
+local LEAST_S = 5 * TICK_S
 local states = { "user", "nice", "system", "idle", "iowait", "irq", "softirq", "steal" }
 
 local function parse_stat(text)
@@ -82,15 +84,16 @@ local function parse_stat(text)
       if states[i] ~= "idle" and states[i] ~= "iowait" and states[i] ~= "steal" then sum = sum + v end
     end
     if i >= 4 then numbers[cpu .. " busy"] = sum end
+    if i >= 4 and cpu ~= "cpu" then numbers.cpus = (numbers.cpus or 0) + 1 end
   end
   for key, digits in text:gmatch("\n(%l[%l_]+) (%d+)") do numbers[key] = integer(digits) end
   return numbers
 end
 
 function M.processors(files)
-  local function share(name, key, description)
+  local function share(name, key, description, most)
     return { name = name, key = key, description = description, unit = "#", type = "float", how = "rate", factor = TICK_S,
-      mode = "absolute_last" }
+      mode = "absolute_last", least_s = LEAST_S, most = most or "cpus" }
   end
   local function count(name, key, description)
     return { name = name, key = key, description = description, unit = "#", type = "integer", how = "since",
@@ -113,7 +116,7 @@ function M.processors(files)
   local numbers = numbers_of(files, "proc/stat", parse_stat) or {}
   local i = 0
   while numbers[("cpu%d busy"):format(i)] do
-    metrics[#metrics + 1] = share(("cpu%d_busy"):format(i), ("cpu%d busy"):format(i), "share of time that it was at work")
+    metrics[#metrics + 1] = share(("cpu%d_busy"):format(i), ("cpu%d busy"):format(i), "share of time that it was at work", 1)
     i = i + 1
   end
   return present(files, "proc/stat", parse_stat, "cpus", metrics)

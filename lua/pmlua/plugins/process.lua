@@ -6,6 +6,7 @@
 --
 -- Options: metrics (globs), every ("100ms"), pid (this process unless said), root (where proc is, "/"). Formats: proc(5).
 
+local core = require "pmlua.core"
 local files_of = require "pmlua.host.files"
 local measure = require "pmlua.host.measure"
 local integer = files_of.integer
@@ -17,6 +18,7 @@ local M = {
 }
 
 local TICK_S = 0.01 -- USER_HZ, but on alpha and ia64
+local LEAST_S = 5 * TICK_S -- a tick more or less is a fifth of a processor
 
 local function parse_status(text)
   local numbers = {}
@@ -51,7 +53,7 @@ local function listed()
     bytes("swapped", "VmSwap", "memory of it that is in swap space"),
     { name = "threads", file = "status", parse = parse_status, key = "Threads", description = "threads", unit = "#",
       type = "integer", mode = "absolute_point" },
-    { name = "cpus", file = "stat", parse = parse_stat, key = "cpu", unit = "#", type = "float", how = "rate", factor = TICK_S,
+    { name = "cpus", file = "stat", parse = parse_stat, key = "cpu", unit = "#", type = "float", how = "rate", factor = TICK_S, least_s = LEAST_S,
       description = "processors at work for it, the mean since the value before", mode = "absolute_last" },
     since("faults", "stat", parse_stat, "minor", "#", "page faults that needed no disk"),
     since("major_faults", "stat", parse_stat, "major", "#", "page faults that needed a disk"),
@@ -60,11 +62,21 @@ local function listed()
   }
 end
 
+--- The kernel's own clock of the process counts nanoseconds and all threads; the ticks in its files are coarse.
+local function by_clock(m, pid)
+  m.read = function()
+    local ns, at_ns = core.sys.cpu_time(pid)
+    return { cpu = ns, ns = ns and at_ns, cpus = core.sys.nprocs() }
+  end
+  m.factor, m.least_s, m.most = 1e-9, nil, "cpus"
+end
+
 ---@param options { root?: string, pid?: integer }
 ---@return table[]
 function M.metrics(options)
   local files, metrics = files_of.new(options.root), {}
   for i, m in ipairs(listed()) do
+    if m.name == "cpus" and files.root == "/" and core.sys.cpu_time(options.pid) then by_clock(m, options.pid) end
     m.path = ("proc/%s/%s"):format(options.pid or "self", m.file)
     local text, err = files:read(m.path)
     if text and not m.parse(text)[m.key] then err = ("%s%s does not tell it"):format(files.root, m.path) end
