@@ -12,6 +12,7 @@
 #include <time.h>
 
 #define PERIOD 256
+#define PERIOD_TIMED 16
 
 static struct limit *limit_of(lua_State *L) {
   void *limit;
@@ -21,9 +22,19 @@ static struct limit *limit_of(lua_State *L) {
 
 /* --- memory --- */
 
-/* Lua asks, collects its garbage, and asks for the same again: only then there is no more. */
+/*
+ * Lua asks, collects its garbage, and asks for the same again: only then there is no more. The buffers of its libraries
+ * ask once, and raise an error like any other. So a refusal is final unless the next request is the same and is
+ * granted: it is seen at another request, at the hook, and at the end of the call.
+ */
+static bool refused_for_good(struct limit *limit) {
+  bool so = limit->refused != 0 && limit->thread != NULL;
+  if (so && limit->exceeded == LIMIT_KEPT) limit->exceeded = LIMIT_MEMORY;
+  return so;
+}
+
 static void *refuse(struct limit *limit, size_t nsize) {
-  if (limit->refused == nsize && limit->thread != NULL && limit->exceeded == LIMIT_KEPT) limit->exceeded = LIMIT_MEMORY;
+  if (limit->refused == nsize) (void)refused_for_good(limit);
   limit->refused = nsize;
   return NULL;
 }
@@ -39,6 +50,7 @@ void *limit_alloc(void *ud, void *block, size_t osize, size_t nsize) {
   if (nsize > osize) {
     size_t grow = nsize - osize;
     if (limit->exceeded != LIMIT_KEPT) return NULL;
+    if (limit->refused != nsize && refused_for_good(limit)) return NULL;
     if (limit->cap != 0 && (limit->used > limit->cap || grow > limit->cap - limit->used)) return refuse(limit, nsize);
   }
   void *fresh = realloc(block, nsize);
@@ -68,21 +80,26 @@ static void stop(lua_State *L, struct limit *limit) {
   (void)lua_newuserdatauv(L, 1, 0);
 }
 
+static int period_of(const struct limit *limit) {
+  return limit->seconds > 0 ? PERIOD_TIMED : PERIOD;
+}
+
 /* A coroutine counts for itself: without paying when it starts, a tree of short ones would run for free. */
-static uint64_t cost_of(lua_State *L, const lua_Debug *ar) {
+static uint64_t cost_of(lua_State *L, const lua_Debug *ar, const struct limit *limit) {
   lua_Debug below;
-  if (ar->event == LUA_HOOKCOUNT) return PERIOD;
+  if (ar->event == LUA_HOOKCOUNT) return (uint64_t)period_of(limit);
   return lua_getstack(L, 1, &below) == 0 ? PERIOD : 1;
 }
 
 static void on_count(lua_State *L, lua_Debug *ar) {
   struct limit *limit = limit_of(L);
   if (limit->thread == NULL) return; /* a coroutine that has outlived its call */
-  uint64_t cost = cost_of(L, ar);
+  uint64_t cost = cost_of(L, ar, limit);
   if (limit->left != UINT64_MAX) {
     limit->left = limit->left > cost ? limit->left - cost : 0;
     if (limit->left == 0 && limit->exceeded == LIMIT_KEPT) limit->exceeded = LIMIT_INSTRUCTIONS;
   }
+  (void)refused_for_good(limit);
   /* Relaxed: nothing else is read on the strength of it. */
   if (limit->stop != NULL && limit->exceeded == LIMIT_KEPT && atomic_load_explicit(limit->stop, memory_order_relaxed))
     limit->exceeded = LIMIT_STOPPED;
@@ -107,11 +124,12 @@ static int message(lua_State *L) {
 static int failure(lua_State *L, const struct limit *limit, int status, uint64_t instructions) {
   switch (limit->exceeded) {
   case LIMIT_INSTRUCTIONS:
-    return pml_fail(PML_ELIMIT, "stopped after %llu instructions", (unsigned long long)instructions);
+    return pml_fail(PML_ELIMIT, "stopped: the code ran longer than it may (%llu Lua instructions)",
+                    (unsigned long long)instructions);
   case LIMIT_MEMORY:
-    return pml_fail(PML_ELIMIT, "stopped at %zu bytes of memory", limit->cap);
+    return pml_fail(PML_ELIMIT, "stopped: the code needs more memory than it may (%zu bytes)", limit->cap);
   case LIMIT_TIME:
-    return pml_fail(PML_ELIMIT, "stopped after %g s", limit->seconds);
+    return pml_fail(PML_ELIMIT, "stopped: the code ran longer than it may (%g s)", limit->seconds);
   case LIMIT_STOPPED:
     return pml_fail(PML_ELIMIT, "stopped, because the service ends");
   default:
@@ -135,17 +153,22 @@ int limit_call(lua_State *L, int nargs, int nresults, uint64_t instructions) {
   if (outer.thread != NULL && outer.left < limit->left) limit->left = outer.left;
   uint64_t had = limit->left;
   limit->thread = L;
+  limit->refused = 0;
   if (limit->seconds > 0 && outer.thread == NULL) limit->until = now_s() + limit->seconds;
-  if (had != UINT64_MAX || limit->stop != NULL) lua_sethook(L, on_count, LUA_MASKCOUNT | LUA_MASKCALL, PERIOD);
+  if (had != UINT64_MAX || limit->stop != NULL)
+    lua_sethook(L, on_count, LUA_MASKCOUNT | LUA_MASKCALL, period_of(limit));
   lua_pushcfunction(L, message);
   lua_insert(L, base);
   int status = lua_pcall(L, nargs, nresults, base);
+  (void)refused_for_good(limit);
   int err = status == LUA_OK && limit->exceeded == LIMIT_KEPT ? 0 : failure(L, limit, status, had);
   lua_sethook(L, hook, mask, count);
   bool exceeded = limit->exceeded != LIMIT_KEPT;
+  limit->ended = limit->exceeded;
   uint64_t spent = had - limit->left;
   limit->thread = outer.thread;
   limit->exceeded = outer.exceeded;
+  limit->refused = 0;
   limit->left = outer.left == UINT64_MAX ? outer.left : outer.left - (spent < outer.left ? spent : outer.left);
   if (err < 0)
     lua_settop(L, base - 1);

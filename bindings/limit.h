@@ -23,7 +23,7 @@ enum limit_exceeded { LIMIT_KEPT, LIMIT_INSTRUCTIONS, LIMIT_MEMORY, LIMIT_TIME, 
 
 struct limit {
   size_t used, cap;        /* bytes; cap 0: none */
-  size_t refused;          /* the request that was refused last; 0 after one that was granted */
+  size_t refused;          /* a request that was refused, and was not granted since; 0: none is */
   const atomic_bool *stop; /* who sets it ends what runs; NULL: nobody does */
   double seconds;          /* that a call may take, as an instruction may join long strings; 0: any time */
   /* While a call runs. */
@@ -31,6 +31,7 @@ struct limit {
   uint64_t left;     /* instructions; UINT64_MAX: any number */
   double until;      /* on the monotonic clock */
   enum limit_exceeded exceeded;
+  enum limit_exceeded ended; /* what ended the last call */
 };
 
 /* limit_alloc - a lua_Alloc on a struct limit, which stays where it is as long as the state. */
@@ -48,7 +49,8 @@ void limit_guard(lua_State *L);
  * opened coroutine counts as 256, a call as one more). Inside another limit_call() what is left of that bounds it.
  *
  * Returns 0, PML_ELIMIT, PML_ESCRIPT or -ENOMEM; pml_error_detail() has the message, one line. The stack is then as it
- * was without the function and its arguments. Never raises. Cost: a hook in every 256 instructions and in every call.
+ * was without the function and its arguments. Never raises. Cost: a hook in every 256 instructions and in every call;
+ * in every 16 where time is limited, since an instruction may compare or join strings of megabytes.
  */
 int limit_call(lua_State *L, int nargs, int nresults, uint64_t instructions);
 

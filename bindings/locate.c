@@ -41,6 +41,12 @@ void locate_code(char path[PATH_MAX]) {
   if (realpath("/proc/self/exe", path) == NULL) path[0] = '\0';
 }
 
+int locate_given(const char *dir) {
+  char found[LOCATE_MAX];
+  if (holds(found, dir, "")) return 0;
+  return pml_fail(-ENOENT, "%.200s does not hold pmlua/init.lua; give the folder of pmlua's Lua modules", dir);
+}
+
 int locate_lua(char dir[LOCATE_MAX]) {
   char path[PATH_MAX];
   const char *given = getenv("PMLUA_LUA");

@@ -40,7 +40,7 @@ static int furnish(lua_State *L) {
 int state_open(struct state *s, const char *lua_dir, size_t memory_bytes) {
   char found[LOCATE_MAX];
   memset(s, 0, sizeof *s);
-  int err = lua_dir == NULL ? locate_lua(found) : 0;
+  int err = lua_dir == NULL ? locate_lua(found) : locate_given(lua_dir);
   if (err < 0) return err;
   s->limit.cap = memory_bytes;
   s->L = lua_newstate(limit_alloc, &s->limit);
