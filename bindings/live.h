@@ -31,6 +31,7 @@
 #define LIVE_FRAME_INSTRUCTIONS 10000000u
 #define LIVE_FRAME_SECONDS 5.0
 #define LIVE_SESSION_BYTES (32u << 20)
+#define LIVE_SESSION_SPARE (4u << 20) /* that a question needs of them which only looks around */
 #define LIVE_RULES_INSTRUCTIONS 50000000u
 #define LIVE_RULES_BYTES (256u << 20)
 

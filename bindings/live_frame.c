@@ -73,7 +73,8 @@ static int parse_header(struct live_frame *f) {
   if (strlen(f->header) + 1 != f->header_length)
     return pml_fail(PML_EFORMAT, "the header of a frame has a zero byte in it");
   if (question && strncmp(at, GREETING, strlen(GREETING)) != 0)
-    return pml_fail(PML_EFORMAT, "a question begins with \"" GREETING "\"; is the other side of another version?");
+    return pml_fail(PML_EFORMAT,
+                    "a question begins with \"" GREETING "\"; the other side is not pmlua, or of another version");
   if (question) at += strlen(GREETING);
   size_t n = strcspn(at, " ");
   if (at[n] != ' ' || !find_kind(at, n, question, &f->kind))

@@ -57,6 +57,35 @@ int live__open_state(struct state *s, const struct live *l, size_t memory_bytes)
   return err;
 }
 
+/*
+ * What a question that hit a limit is told. Where its variables fill the memory, no later question could be answered
+ * either: they go, and the session begins anew.
+ */
+static int at_limit(struct live_session *s, int err) {
+  switch (s->state.limit.ended) {
+  case LIMIT_INSTRUCTIONS:
+    return pml_fail(err,
+                    "stopped: the code ran longer than one question may (%u million Lua instructions); ask in "
+                    "smaller steps",
+                    LIVE_FRAME_INSTRUCTIONS / 1000000u);
+  case LIMIT_TIME:
+    return pml_fail(err, "stopped: the code ran longer than one question may (%g s); ask in smaller steps",
+                    LIVE_FRAME_SECONDS);
+  case LIMIT_MEMORY:
+    if (s->state.limit.used < LIVE_SESSION_BYTES - LIVE_SESSION_SPARE)
+      return pml_fail(err, "stopped: the question needs more than the session's %u MB of memory; ask for less",
+                      LIVE_SESSION_BYTES >> 20);
+    state_close(&s->state);
+    s->due = HUGE_VAL;
+    return pml_fail(err,
+                    "stopped: the session's %u MB of memory are used up; its variables and rules are gone, and it "
+                    "begins anew",
+                    LIVE_SESSION_BYTES >> 20);
+  default:
+    return err;
+  }
+}
+
 bool live__session_answer(struct live_session *s, const struct live *l, const struct live_frame *question, char **text,
                           size_t *n) {
   struct asking a = {.question = question};
@@ -74,6 +103,7 @@ bool live__session_answer(struct live_session *s, const struct live *l, const st
     return a.ok;
   }
   free(a.text);
+  if (err == PML_ELIMIT) err = at_limit(s, err);
   *text = strdup(pml_error_detail(err));
   *n = *text != NULL ? strlen(*text) : 0;
   return false;

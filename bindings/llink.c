@@ -109,7 +109,9 @@ static int receive(struct link *l, double deadline) {
     err = live_frame_feed(&l->answer, bytes, (size_t)n, &taken);
     if (err < 0) return err;
     if (err == 0) continue;
-    return taken == (size_t)n ? 0 : pml_fail(PML_EFORMAT, "more was sent than one answer");
+    return taken == (size_t)n
+               ? 0
+               : pml_fail(PML_EFORMAT, "the program's answer is not in pmlua's protocol; is it of another version?");
   }
 }
 

@@ -89,9 +89,9 @@ struct pmlua_live_options {
  * fork() the child is served under its own pid 50 ms later; exec and exit end the service. A forked child that does
  * neither keeps some memory of its parent's service. A child made without the C library's fork handlers (_Fork, clone)
  * is not served. A program may close the service's descriptors and open its own: the service opens new ones. Sixteen
- * connections are served at a time; one more takes the place of one that is idle. Returns 0, -EPERM (the folder is not ours alone), -EADDRINUSE (another copy of pmlua
- * serves this process), or why socket or thread were refused. What rules say or fail at goes to stderr, in lines
- * "pmlua: ...".
+ * connections are served at a time; one more takes the place of one that is idle. Returns 0, -EPERM (the folder is not
+ * ours alone), -EADDRINUSE (another copy of pmlua serves this process), or why socket or thread were refused. What
+ * rules say or fail at goes to stderr, in lines "pmlua: ...".
  *
  * pmlua_live_stop - end the service, its socket and its connections; 0 also if there was none. Waits until a function
  * of the application that the service is calling has returned; called from such a function it does not wait.

@@ -171,6 +171,20 @@ static void flood(void) {
   close(calm);
 }
 
+/* Memory that a session has filled is its own: it answers nevertheless, from the beginning. */
+static void filled(void) {
+  int fd = live_connect_self();
+  CHECK(live_evals(fd, "kept = 7 return kept", "7"), "a session has a variable");
+  CHECK(live_ask(fd, LIVE_EVAL, "local t = {} while true do t[#t + 1] = {} end", text, sizeof text) == LIVE_ERROR &&
+            strstr(text, "32 MB") != NULL && live_evals(fd, "kept", "7"),
+        "a question that needs too much memory is stopped, and the variable stays: %s", text);
+  CHECK(live_ask(fd, LIVE_EVAL, "kept = {} while true do kept[#kept + 1] = {} end", text, sizeof text) == LIVE_ERROR &&
+            strstr(text, "begins anew") != NULL,
+        "one that fills the session says so: %s", text);
+  CHECK(live_evals(fd, "kept", "nil") && live_evals(fd, "1 + 1", "2"), "and the session answers the next ones");
+  close(fd);
+}
+
 /* --- places --- */
 
 static bool is_told(int fd, const char *why) {
@@ -256,6 +270,7 @@ int main(void) {
   pipelined();
   never_reading();
   flood();
+  filled();
   seventeen();
   idle_connections();
   CHECK(pmlua_live_stop() == 0, "it stops");

@@ -146,6 +146,7 @@ describe("Code from outside", function()
     ["long strings"] = { "return ('x'):rep(1e9)", "too long" },
     ["long strings by separator"] = { "return string.rep('', 1e6, ('x'):rep(1e3))", "too long" },
     ["empty strings for ever"] = { "return ('').rep('', 1e15)", "too long" },
+    ["a pattern that gmatch does not anchor"] = { "return ('^'):rep(1000000):gmatch('^^*x')()", "could take" },
     ["a pattern bomb"] = { ("return ('a'):rep(30000):find(%q)"):format(("a*"):rep(20) .. "b"), "could take" },
     ["a match bomb"] = { "return ('a'):rep(30000):match('.-.-.-b')", "could take" },
     ["a gsub bomb"] = { "return ('a'):rep(30000):gsub('a+a+b', '')", "could take" },
@@ -175,6 +176,21 @@ describe("Code from outside", function()
       assert.matches(case[2], message, 1, true)
     end)
   end
+
+  it("is told its mistakes by the names that it wrote", function()
+    local lib = assert(core.sde.library("MISTAKES"))
+    lib:recorder("r", { type = "double" }):push(1)
+    for code, message in pairs {
+      ["pml.sde.find'MISTAKES::r':open():values(0)"] = "recorder:values: argument 1 must be an integer not below 1",
+      ["table.insert({}, 5, 5)"] = "table.insert: argument 2: position out of bounds",
+      ["string.format('%99999d', 1)"] = "string.format: invalid conversion specification: '%99999d'",
+      ["('x'):gsub('x', function() error('boom', 0) end)"] = "string.gsub: boom",
+      ["('x'):gsub('x', function() error('boom') end)"] = "stdin:1: boom",
+    } do
+      local _, text = eval(code)
+      assert.equal(message, text)
+    end
+  end)
 
   it("cannot make pmlua's own patterns explode", function()
     local blanks = (" "):rep(60000)
@@ -239,7 +255,7 @@ describe("Code from outside", function()
     assert.is_true((session.handle("read", "*")))
     assert.is_true((session.handle("complete", "str")))
     assert.is_true((session.handle("info", "")))
-    assert.same({ false, "there is no question of this kind" }, { session.handle("bogus", "") })
+    assert.same({ false, [[unknown request 'bogus'; this program's pmlua is older than your pmlua command]] }, { session.handle("bogus", "") })
   end)
 end)
 

@@ -12,7 +12,7 @@ local core = require "pmlua.core"
 
 local M = {}
 
-local STEPS = 1e9          -- of a pattern, at worst
+local STEPS = 1e8          -- of a pattern, at worst: a fraction of a second
 local BYTES = 16 << 20     -- of a repeated string
 local ELEMENTS = 1000000   -- that one call of a table function goes over
 local PATIENCE_S = 1.0     -- with a callback of the application
@@ -30,10 +30,24 @@ local function check_time()
   if ns() > deadline then error("the time for one question is over", 0) end
 end
 
-local function timed(f)
+--- What a function in C gave, or its error as the caller's mistake: `where` is what he called, and `self` how many of
+--- its arguments he did not write.
+local function outcome(where, self, done, ...)
+  if done then return ... end
+  local message = ...
+  if type(message) ~= "string" then error(message, 0) end
+  local place, why = original.match(message, "^bad argument #(%d+) to '[^']*' %((.*)%)$")
+  if place then
+    local n = tonumber(place) - self
+    message = original.format(original.find(why, "^must ") and "%s: argument %d %s" or "%s: argument %d: %s", where, n, why)
+  elseif not original.find(message, "^[^\n]*:%d+: ") then message = where .. ": " .. message end -- no callback's
+  error(message, 0)
+end
+
+local function timed(f, where)
   return function(...)
     check_time()
-    return f(...)
+    return outcome(where, 0, pcall(f, ...))
   end
 end
 
@@ -82,9 +96,10 @@ local function repetitions(pattern)
 end
 
 --- Steps that matching may take: n^(k+1) for k repetitions, doubled by each option, more for a very long pattern.
-local function steps(subject, pattern)
+--- Each place of the subject is a start of its own, unless ^ ties it to the first; to gmatch that is a letter.
+local function steps(subject, pattern, anchors)
   local repeated, optional = repetitions(pattern)
-  if byte(pattern) ~= 94 then repeated = repeated + 1 end
+  if not anchors or byte(pattern) ~= 94 then repeated = repeated + 1 end
   return (#subject + 1.0) ^ repeated * 2.0 ^ optional * math.max(1, #pattern / 64)
 end
 
@@ -96,11 +111,12 @@ local function matching(name)
     if type(pattern) == "number" then pattern = tostring(pattern) end
     check(subject, "string", "string." .. name)
     check(pattern, "string", "string." .. name)
-    local worst = name == "find" and plain and (#subject + 1.0) * #pattern or steps(subject, pattern)
+    local worst = name == "find" and plain and (#subject + 1.0) * #pattern
+      or steps(subject, pattern, name ~= "gmatch")
     if worst > STEPS then
       refuse("string.%s: this pattern on %d bytes could take %.0e steps; make either shorter", name, #subject, worst)
     end
-    return f(subject, pattern, third, plain, ...)
+    return outcome("string." .. name, 0, pcall(f, subject, pattern, third, plain, ...))
   end
 end
 
@@ -117,7 +133,7 @@ end
 local function new_string()
   local library = { rep = rep }
   for name in original.gmatch("byte char format len lower reverse sub upper", "%S+") do
-    library[name] = timed(string[name])
+    library[name] = timed(string[name], "string." .. name)
   end
   for name in original.gmatch("find match gmatch gsub", "%S+") do library[name] = matching(name) end
   return library
@@ -135,7 +151,7 @@ end
 
 local function bounded(first, last, where)
   first, last = math.tointeger(first), math.tointeger(last)
-  if not first or not last then refuse("%s: a place is no integer", where) end
+  if not first or not last then refuse("%s: an index must be an integer", where) end
   if last + 0.0 - first > ELEMENTS then refuse("%s: more than %d elements", where, ELEMENTS) end
 end
 
@@ -149,7 +165,7 @@ local function ranged(name, first, last)
       local i, j = (select(first, ...)), (select(last, ...))
       bounded(i or 1, j or #t, where)
     end
-    return f(t, ...)
+    return outcome(where, 0, pcall(f, t, ...))
   end
 end
 
@@ -170,6 +186,8 @@ end
 
 -- --- pml ---
 
+local function as_it_is(f, handle, ...) return f(handle, ...) end
+
 --- A handle of the core with only some of its methods: what one could do with the others is not for outside.
 local function guarded(handle, name, methods)
   local index = {}
@@ -177,13 +195,14 @@ local function guarded(handle, name, methods)
     local f = handle[method]
     index[method] = function(_, ...)
       check_time()
-      return wrap(f, handle, ...)
+      local where = name .. ":" .. method
+      -- Lua names a function that another calls by that one's word for it, and one that pcall calls not at all.
+      if wrap == as_it_is then return outcome(where, 1, pcall(f, handle, ...)) end
+      return outcome(where, 1, pcall(wrap, f, handle, ...))
     end
   end
   return setmetatable({}, { __index = index, __name = name, __metatable = false })
 end
-
-local function as_it_is(f, handle, ...) return f(handle, ...) end
 
 local series_methods = {}
 for name in original.gmatch("values quantile count dropped nans error epoch info", "%S+") do
@@ -224,8 +243,8 @@ local function new_pml(more)
   local pml = {
     version = core.version,
     clock = copy(core.clock, "ticks ticks_ordered ns to_ns at_ns realtime_ns"),
-    sde = { list = timed(core.sde.list), find = find_event },
-    section = { report = timed(core.section.report) },
+    sde = { list = timed(core.sde.list, "sde.list"), find = find_event },
+    section = { report = timed(core.section.report, "section.report") },
   }
   for name, value in pairs(more or {}) do
     if type(value) ~= "table" then pml[name] = value
@@ -269,7 +288,7 @@ function M.new(write, more)
   env.math = copy(math, "abs ceil cos deg exp floor fmod huge log max maxinteger min mininteger modf pi rad random sin sqrt "
     .. "tan tointeger type ult acos asin atan")
   env.utf8 = copy(utf8, "char charpattern codes")
-  env.utf8.len, env.utf8.offset, env.utf8.codepoint = timed(utf8.len), timed(utf8.offset), timed(utf8.codepoint)
+  for _, name in ipairs { "len", "offset", "codepoint" } do env.utf8[name] = timed(utf8[name], "utf8." .. name) end
   env.os = copy(os, "clock time difftime")
   env.coroutine = copy(coroutine, "create resume status wrap yield isyieldable running close")
   env.pml = new_pml(more)

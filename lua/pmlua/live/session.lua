@@ -256,7 +256,9 @@ function M.handle(kind, payload)
   sandbox.leave() -- the last question may have been cut off by a limit
   if collectgarbage "count" > GARBAGE_KB then collectgarbage() end
   local f = kinds[kind]
-  if not f then return false, "there is no question of this kind" end
+  if not f then
+    return false, ("unknown request '%s'; this program's pmlua is older than your pmlua command"):format(kind)
+  end
   local done, ok, text = pcall(f, payload)
   sandbox.leave()
   if not done then return false, first_line(ok) end
