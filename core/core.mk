@@ -10,13 +10,13 @@ COUNT_SRC := $(wildcard core/source/count/pml_count*.c)
 COUNT_SONAME := libpmlua_count.so.0
 # Each instruction set has its own; for the others these files are empty.
 CORE_ASM := $(wildcard core/adapter/arch/*/*.S)
-LIVE_SRC := core/preload/live.c
-RECORD_SRC := core/preload/record.c core/preload/record_plugins.c core/preload/confine.c
+LIVE_SRC := core/preload/live.c core/preload/exec.c
+RECORD_SRC := core/preload/record.c core/preload/record_plugins.c core/preload/confine.c core/preload/exec.c
 # In libpmlua.so, whose allocation it is in the place of; the archive has its program's.
 MEMORY_SRC := core/preload/memory.c
 comma := ,
 MEMORY_WRAP := $(patsubst %,-Wl$(comma)--wrap=%,malloc calloc realloc aligned_alloc free strdup strndup malloc_usable_size)
-WATCHPOINT_SRC := core/preload/watchpoint.c
+WATCHPOINT_SRC := core/preload/watchpoint.c core/preload/exec.c
 SIMULATE_SRC := core/preload/simulate.c
 SDE_SRC  := $(wildcard core/compat/libsde*.c)
 PM_SRC   := $(wildcard core/compat/pmlib/*.c)
@@ -69,7 +69,8 @@ $(B)/compat/libsde.so: $(B)/compat/libsde.so.1.0
 # Preloaded, the same drop-in and what starts the service: it loads libpmlua-embed.so, which is beside libpmlua.so.
 $(B)/preload/libpmlua-live.so: $(SDE_OBJ) $(LIVE_OBJ) core/compat/libsde.map $(B)/libpmlua.so
 	@mkdir -p $(@D)
-	$(CC) $(SAN) $(LDFLAGS) -shared -Wl,-soname,libpmlua-live.so -Wl,--version-script=core/compat/libsde.map \
+	sed 's/^  global:/  global: exec*; fexecve; posix_spawn*;/' core/compat/libsde.map >$(@:.so=.map)
+	$(CC) $(SAN) $(LDFLAGS) -shared -Wl,-soname,libpmlua-live.so -Wl,--version-script=$(@:.so=.map) \
 	  -Wl,-rpath,'$$ORIGIN/..:$$ORIGIN/../..' $(SDE_OBJ) $(LIVE_OBJ) -L$(B) -lpmlua -ldl -o $@
 
 # Preloaded, it records the calls between the program's libraries.

@@ -41,9 +41,17 @@ local function integer(f, at, bytes)
   return text and #text == bytes and string.unpack("=I" .. bytes, text) or 0
 end
 
+--- Another C library's loader, which could not load what needs glibc; core/preload/exec.c has the same names.
+local function other_loader(path, loader)
+  local name = loader:match("[^/]*$")
+  if name:find("^ld%-linux") or name:find("^ld64%.so") or name:find("^ld%.so") or name:find("^ld%-%d") then return nil end
+  return ("%s is of another C library: its loader is %s, not glibc's, and pmlua's libraries need glibc"):format(path, name),
+    "other"
+end
+
 local function obstacle(path, depth)
   local set = core.sys.setid(path)
-  if set then return ("%s is %s: the loader ignores preloading there; a copy of your own can be run so"):format(path, set) end
+  if set then return ("%s is %s, and the loader ignores LD_PRELOAD for it; copy it and run the copy"):format(path, set) end
   local f <close> = io.open(path, "rb")
   local head = f and f:read(20) or ""
   local interpreter = head:sub(1, 2) == "#!" and f:seek("set", 2) and f:read("l"):match("^%s*(%S+)")
@@ -52,15 +60,18 @@ local function obstacle(path, depth)
   if head:byte(5) ~= 2 then return path .. " is a 32-bit program: the library to preload is for 64 bits" end
   local at, size, n = integer(f, 32, 8), integer(f, 54, 2), integer(f, 56, 2)
   for i = 0, n - 1 do
-    if integer(f, at + i * size, 4) == 3 then return nil end -- PT_INTERP: it asks for a loader
+    if integer(f, at + i * size, 4) == 3 then -- PT_INTERP: it asks for a loader
+      f:seek("set", integer(f, at + i * size + 8, 8))
+      return other_loader(path, (f:read(1024) or ""):match("^[^%z]*"))
+    end
   end
-  return path .. " is statically linked: no loader runs that could preload", true
+  return path .. " is statically linked: no loader runs that could preload", "static"
 end
 
 --- Why the loader will not preload anything into this file, if so. An interpreter stands for its script.
 ---@param path string
 ---@return string? why
----@return boolean? static
+---@return string? kind "static", "other" (C library): nothing helps
 function M.obstacle(path)
   return obstacle(path, 0)
 end
@@ -89,20 +100,20 @@ function M.library(name)
 end
 
 --- What running a command with libpmlua-NAME.so needs: the library. Else nil, why, the exit status that says so, and
---- whether it is because the program is static.
+--- the kind of obstacle.
 ---@param name string
 ---@param command string
 ---@return string? library
 ---@return string? err
 ---@return integer? status
----@return boolean? static
+---@return string? kind
 function M.ready(name, command)
   local library, missing = M.library(name)
   if not library then return nil, missing, 1 end
   local path, err, status = M.locate(command)
   if not path then return nil, err, status end
-  local why, static = M.obstacle(path)
-  if why then return nil, why, NOT_RUN, static end
+  local why, kind = M.obstacle(path)
+  if why then return nil, why, NOT_RUN, kind end
   return library
 end
 

@@ -144,6 +144,23 @@ local function tell_troubles(all, complain)
   end
 end
 
+--- Programs that were executed without pmlua, as its libraries cannot be preloaded there (core/preload/exec.c), once each.
+local function tell_unrecorded(dir, complain)
+  local f <close> = io.open(dir .. "/unrecorded", "r")
+  local said, n = {}, 0
+  for line in (f and f:lines() or function() end) do
+    local path, why = line:gsub("[^\t -\126\128-\255]", "?"):match("^([^\t]*)\t([^\t]*)$")
+    if path and not said[path] then
+      said[path] = true
+      n = n + 1
+      local loader = why:match("/([^/]*)$")
+      why = loader and ("its loader is %s, not glibc's"):format(loader) or why
+      if n <= PROCESSES then complain(("%s is not recorded: %s"):format(path, why)) end
+    end
+  end
+  if n > PROCESSES then complain(("and %d more programs likewise"):format(n - PROCESSES)) end
+end
+
 local function tell_missing(all, complain)
   local function say(field, text)
     local n = total(all, field)
@@ -234,6 +251,7 @@ function M.report(o, dir, complain, beside)
   local processes = spools.gather(dir, { progress = show, beside = beside })
   clear()
   tell_failures(processes, complain)
+  tell_unrecorded(dir, complain)
   local all, err = calls.read(dir)
   if not all or #all.processes == 0 then
     complain(err or ("no process left results in %s: none got as far as loading the library, could make a file there, "

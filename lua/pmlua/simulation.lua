@@ -87,8 +87,8 @@ local function words_of(dir, words, options)
   -- How long the clock's rate is measured would be counted, and even how long its digits are read.
   local rate = ("PMLUA_CLOCK_RATE=%.2g"):format(core.clock.info().ticks_per_second)
   local line = { "env", "PMLUA_SIM=" .. dir, "PMLUA_SIM_CACHES=" .. M.model(options.caches), rate }
-  local library = preload.library("simulate")
-  if library then line[#line + 1] = "LD_PRELOAD=" .. preload.with(library) end
+  local library, path = preload.library("simulate"), preload.locate(words[1])
+  if library and not (path and preload.obstacle(path)) then line[#line + 1] = "LD_PRELOAD=" .. preload.with(library) end
   for _, v in ipairs(options.set or {}) do line[#line + 1] = v end
   if options.section then line[#line + 1] = "PMLUA_SIM_SECTION=" .. options.section end
   if options.fixed then table.move({ "setarch", "-R" }, 1, 2, #line + 1, line) end

@@ -45,9 +45,9 @@ function M.run(args)
     io.stderr:write("pmlua live: ", misuse, "; usage: ", M.usage, "\n")
     return 2
   end
-  local library, err, status, static = preload.ready("live", o.words[1])
+  local library, err, status, kind = preload.ready("live", o.words[1])
   if not library then
-    complain(err .. (static and "; let it call pmlua_live_start() itself" or ""))
+    complain(err .. (kind == "static" and "; let it call pmlua_live_start() itself" or ""))
     return status
   end
   local variables = { LD_PRELOAD = preload.with(library) }

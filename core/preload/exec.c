@@ -1,0 +1,369 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * core/preload/exec.c - programs that pmlua's libraries cannot be preloaded into are executed without them.
+ *
+ * LD_PRELOAD is inherited. Another C library's loader (musl's) would try to load what needs glibc, and the program
+ * would not start; glibc's loader for another machine complains on standard error. So exec and posix_spawn look at the
+ * program first, and take our libraries from its LD_PRELOAD where they do not fit. What else is there stays. Under
+ * pmlua record, a line in PMLUA_RECORD_DIR/unrecorded names the program and why.
+ *
+ * All of it may run in a child of vfork(), on its parent's memory, or in a signal handler: no lock, no allocation, only
+ * system calls and the stack. What cannot be read is executed as it is.
+ */
+#include "base/pml_api.h"
+
+#include <dlfcn.h>
+#include <elf.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <spawn.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define WHY_BYTES 1024  /* of a loader's name, and what is read of a script */
+#define SCRIPTS_MAX 5   /* interpreters of interpreters, as the kernel has it */
+#define SEGMENTS_MAX 64 /* program headers that are looked at */
+#define PRELOAD "LD_PRELOAD="
+#define OURS "libpmlua-"
+
+#if defined(__x86_64__)
+#define MACHINE EM_X86_64
+#elif defined(__aarch64__)
+#define MACHINE EM_AARCH64
+#endif
+
+enum kind { FITS, SCRIPT, FOREIGN };
+
+static char unrecorded[PATH_MAX]; /* the file that says so; empty: none */
+
+/* ---- whether it fits ---- */
+
+static const char *file_of(const char *path) {
+  const char *slash = strrchr(path, '/');
+  return slash != NULL ? slash + 1 : path;
+}
+
+static bool begins(const char *text, const char *with) {
+  return strncmp(text, with, strlen(with)) == 0;
+}
+
+/* By its name, as it is the same wherever a distribution puts it. */
+static bool is_glibc_loader(const char *loader) {
+  const char *name = file_of(loader);
+  return begins(name, "ld-linux") || begins(name, "ld64.so") || begins(name, "ld.so") ||
+         (begins(name, "ld-") && name[3] >= '0' && name[3] <= '9');
+}
+
+/* The interpreter of a script, into @path. */
+static bool read_script(const char *head, char *path) {
+  const char *at = head + 2 + strspn(head + 2, " \t");
+  size_t n = strcspn(at, " \t\n");
+  if (n == 0 || n >= WHY_BYTES) return false;
+  memcpy(path, at, n);
+  path[n] = '\0';
+  return true;
+}
+
+/* The loader that the program asks for, into @why; it asks for none: "". */
+static void read_loader(int fd, const Elf64_Ehdr *e, char *why) {
+  Elf64_Phdr p;
+  why[0] = '\0';
+  for (unsigned i = 0; i < e->e_phnum && i < SEGMENTS_MAX; i++) {
+    if (pread(fd, &p, sizeof p, (off_t)(e->e_phoff + i * sizeof p)) != (ssize_t)sizeof p) return;
+    if (p.p_type != PT_INTERP) continue;
+    ssize_t n = pread(fd, why, WHY_BYTES - 1, (off_t)p.p_offset);
+    why[n > 0 ? n : 0] = '\0';
+    return;
+  }
+}
+
+/* @path becomes that of the interpreter of a script: it is looked at next. */
+static enum kind look_inside(int fd, char *path, char *why) {
+  union {
+    Elf64_Ehdr elf;
+    char text[WHY_BYTES];
+  } head = {0};
+  ssize_t n = pread(fd, head.text, sizeof head.text - 1, 0);
+  if (n > 2 && head.text[0] == '#' && head.text[1] == '!') return read_script(head.text, path) ? SCRIPT : FITS;
+  if (n < (ssize_t)sizeof head.elf || memcmp(head.elf.e_ident, ELFMAG, SELFMAG) != 0) return FITS;
+  if (head.elf.e_ident[EI_CLASS] != ELFCLASS64 || head.elf.e_machine != MACHINE) {
+    strcpy(why, "it is for another machine");
+    return FOREIGN;
+  }
+  read_loader(fd, &head.elf, why);
+  if (why[0] == '\0' && !begins(file_of(path), "ld-musl")) return FITS; /* no loader, nothing is preloaded */
+  return is_glibc_loader(why) ? FITS : FOREIGN;
+}
+
+/* Nothing but a file is opened: opening anything else may do something, or wait. */
+static int open_file(const char *path) {
+  struct stat st;
+  if (stat(path, &st) != 0 || !S_ISREG(st.st_mode)) return -1;
+  return open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+}
+
+static bool is_foreign(const char *program, char why[WHY_BYTES]) {
+  char path[WHY_BYTES];
+  enum kind is = SCRIPT;
+  if (strlen(program) >= sizeof path) return false;
+  strcpy(path, program);
+  for (int i = 0; i < SCRIPTS_MAX && is == SCRIPT; i++) {
+    int fd = open_file(path);
+    if (fd < 0) return false;
+    is = look_inside(fd, path, why);
+    (void)close(fd);
+  }
+  return is == FOREIGN;
+}
+
+/* ---- the environment without our libraries ---- */
+
+/* An entry of LD_PRELOAD from @at on, and how long it is. */
+static const char *entry(const char *at, size_t *n) {
+  at += strspn(at, ": ");
+  *n = strcspn(at, ": ");
+  return *n > 0 ? at : NULL;
+}
+
+static bool is_ours(const char *at, size_t n) {
+  const char *name = at + n;
+  while (name > at && name[-1] != '/') name--;
+  return (size_t)(at + n - name) >= strlen(OURS) && begins(name, OURS);
+}
+
+static bool has_ours(const char *list) {
+  size_t n;
+  for (const char *at = entry(list, &n); at != NULL; at = entry(at + n, &n))
+    if (is_ours(at, n)) return true;
+  return false;
+}
+
+/* PRELOAD and the others into @text, which has room for all. Returns false if there are no others. */
+static bool keep_others(char *text, const char *list) {
+  size_t n, used = strlen(PRELOAD);
+  memcpy(text, PRELOAD, used + 1);
+  for (const char *at = entry(list, &n); at != NULL; at = entry(at + n, &n)) {
+    if (is_ours(at, n)) continue;
+    if (used > strlen(PRELOAD)) text[used++] = ':';
+    memcpy(text + used, at, n);
+    text[used += n] = '\0';
+  }
+  return used > strlen(PRELOAD);
+}
+
+/* What the environment needs to be copied; n 0: it is good as it is. */
+struct copy {
+  size_t n, at, bytes; /* variables; which is LD_PRELOAD; room for its text */
+};
+
+/* One write, so that lines of several processes do not mix. */
+static void note(const char *path, const char *why) {
+  char line[PATH_MAX + WHY_BYTES + 2];
+  size_t n = strlen(path), m = strlen(why);
+  if (unrecorded[0] == '\0' || n >= PATH_MAX) return;
+  memcpy(line, path, n);
+  line[n] = '\t';
+  memcpy(line + n + 1, why, m);
+  line[n + 1 + m] = '\n';
+  int fd = open(unrecorded, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+  if (fd < 0) return;
+  ssize_t written = write(fd, line, n + m + 2);
+  (void)written, (void)close(fd);
+}
+
+/* @path: NULL: nobody knows. */
+static struct copy look(const char *path, char *const envp[]) {
+  struct copy c = {0, 0, 0};
+  char why[WHY_BYTES];
+  int saved = errno;
+  for (size_t i = 0; envp != NULL && envp[i] != NULL && path != NULL; i++) {
+    if (!begins(envp[i], PRELOAD) || !has_ours(envp[i] + strlen(PRELOAD))) continue;
+    if (!is_foreign(path, why)) break;
+    note(path, why);
+    c.at = i;
+    c.bytes = strlen(envp[i]) + 1;
+    while (envp[c.n] != NULL) c.n++;
+    break;
+  }
+  errno = saved;
+  return c;
+}
+
+static char *const *fill(const struct copy *c, char **copy, char *text, char *const envp[]) {
+  size_t n = 0;
+  if (c->n == 0) return envp;
+  for (size_t i = 0; i < c->n; i++) {
+    if (i != c->at)
+      copy[n++] = envp[i];
+    else if (keep_others(text, envp[i] + strlen(PRELOAD)))
+      copy[n++] = text;
+  }
+  copy[n] = NULL;
+  return copy;
+}
+
+/* The environment for @path, on the caller's stack until it returns. */
+#define FITTING(env, path, envp)                                                                                       \
+  struct copy c_ = look((path), (envp));                                                                               \
+  char *copy_[c_.n + 1], text_[c_.bytes + 1];                                                                          \
+  char *const *env = fill(&c_, copy_, text_, (envp))
+
+/* ---- where the program is ---- */
+
+/* As the C library looks for it; NULL: nowhere. */
+static const char *find(const char *file, char path[PATH_MAX]) {
+  const char *at = getenv("PATH");
+  size_t m = strlen(file);
+  if (strchr(file, '/') != NULL) return file;
+  if (at == NULL) at = "/bin:/usr/bin";
+  for (;; at++) {
+    size_t n = strcspn(at, ":");
+    if (n + 1 + m < PATH_MAX) {
+      memcpy(path, at, n);
+      path[n] = '/';
+      memcpy(path + n + (n > 0), file, m + 1); /* an empty folder is this one */
+      if (access(path, X_OK) == 0) return path;
+    }
+    at += n;
+    if (*at == '\0') return NULL;
+  }
+}
+
+/* ---- what programs call ---- */
+
+#define PROGRAM_CALLS(X)                                                                                               \
+  X(int, execve, (const char *, char *const *, char *const *))                                                         \
+  X(int, execvpe, (const char *, char *const *, char *const *))                                                        \
+  X(int, fexecve, (int, char *const *, char *const *))                                                                 \
+  X(int, execveat, (int, const char *, char *const *, char *const *, int))                                             \
+  X(int, posix_spawn,                                                                                                  \
+    (pid_t *, const char *, const posix_spawn_file_actions_t *, const posix_spawnattr_t *, char *const *,              \
+     char *const *))                                                                                                   \
+  X(int, posix_spawnp,                                                                                                 \
+    (pid_t *, const char *, const posix_spawn_file_actions_t *, const posix_spawnattr_t *, char *const *,              \
+     char *const *))
+
+#define DECLARE(result, name, arguments) static result(*real_##name) arguments;
+PROGRAM_CALLS(DECLARE)
+
+/* Before main; a constructor that is earlier and executes something finds them itself. */
+static void find_real(void) {
+#define FIND(result, name, arguments) *(void **)&real_##name = dlsym(RTLD_NEXT, #name);
+  if (real_execve == NULL) {
+    PROGRAM_CALLS(FIND)
+  }
+}
+
+__attribute__((constructor)) static void begin(void) {
+  const char *dir = secure_getenv("PMLUA_RECORD_DIR");
+  int saved = errno;
+  find_real();
+  if (dir != NULL && dir[0] == '/' && strlen(dir) + sizeof "/unrecorded" <= sizeof unrecorded)
+    snprintf(unrecorded, sizeof unrecorded, "%s/unrecorded", dir);
+  errno = saved;
+}
+
+PML_API int execve(const char *path, char *const argv[], char *const envp[]) {
+  FITTING(env, path, envp);
+  find_real();
+  return real_execve(path, argv, env);
+}
+
+PML_API int execv(const char *path, char *const argv[]) {
+  return execve(path, argv, environ);
+}
+
+PML_API int execvpe(const char *file, char *const argv[], char *const envp[]) {
+  char path[PATH_MAX];
+  FITTING(env, find(file, path), envp);
+  find_real();
+  return real_execvpe(file, argv, env);
+}
+
+PML_API int execvp(const char *file, char *const argv[]) {
+  return execvpe(file, argv, environ);
+}
+
+PML_API int fexecve(int fd, char *const argv[], char *const envp[]) {
+  char path[64];
+  snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
+  FITTING(env, path, envp);
+  find_real();
+  return real_fexecve(fd, argv, env);
+}
+
+PML_API int execveat(int fd, const char *path, char *const argv[], char *const envp[], int flags) {
+  char at[PATH_MAX + 64];
+  const char *known = path;
+  if (path[0] != '/' && fd != AT_FDCWD) {
+    int n = snprintf(at, sizeof at, "/proc/self/fd/%d%s%s", fd, path[0] != '\0' ? "/" : "", path);
+    known = n > 0 && (size_t)n < sizeof at ? at : NULL;
+  }
+  FITTING(env, known, envp);
+  find_real();
+  return real_execveat(fd, path, argv, env, flags);
+}
+
+PML_API int posix_spawn(pid_t *pid, const char *path, const posix_spawn_file_actions_t *actions,
+                        const posix_spawnattr_t *attributes, char *const argv[], char *const envp[]) {
+  FITTING(env, path, envp);
+  find_real();
+  return real_posix_spawn(pid, path, actions, attributes, argv, env);
+}
+
+PML_API int posix_spawnp(pid_t *pid, const char *file, const posix_spawn_file_actions_t *actions,
+                         const posix_spawnattr_t *attributes, char *const argv[], char *const envp[]) {
+  char path[PATH_MAX];
+  FITTING(env, find(file, path), envp);
+  find_real();
+  return real_posix_spawnp(pid, file, actions, attributes, argv, env);
+}
+
+/* ---- arguments one by one ---- */
+
+static size_t count(va_list args) {
+  size_t n = 1;
+  while (va_arg(args, char *) != NULL) n++;
+  return n;
+}
+
+static void collect(char **argv, const char *first, va_list *args) {
+  size_t n = 0;
+  argv[n++] = (char *)(uintptr_t)first;
+  do argv[n] = va_arg(*args, char *);
+  while (argv[n++] != NULL);
+}
+
+/* @args is behind the NULL then. */
+#define ARGUMENTS(argv, first)                                                                                         \
+  va_list args, again;                                                                                                 \
+  va_start(args, first);                                                                                               \
+  va_copy(again, args);                                                                                                \
+  char *argv[count(again) + 1];                                                                                        \
+  va_end(again);                                                                                                       \
+  collect(argv, first, &args)
+
+PML_API int execl(const char *path, const char *first, ...) {
+  ARGUMENTS(argv, first);
+  va_end(args);
+  return execve(path, argv, environ);
+}
+
+PML_API int execlp(const char *file, const char *first, ...) {
+  ARGUMENTS(argv, first);
+  va_end(args);
+  return execvpe(file, argv, environ);
+}
+
+PML_API int execle(const char *path, const char *first, ...) {
+  ARGUMENTS(argv, first);
+  char *const *envp = va_arg(args, char *const *);
+  va_end(args);
+  return execve(path, argv, envp);
+}

@@ -1,0 +1,121 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+-- spec/lua/preload_spec.lua - programs that our libraries cannot be preloaded into run as they would without.
+
+local support = require "spec.core.support"
+local quote = support.quote
+
+local command = support.build .. "/pmlua"
+local dir
+
+local function shell(text)
+  return support.shell_in(dir, text)
+end
+
+--- Says what it finds of LD_PRELOAD and with how many arguments it was called, and ends with 5.
+local other = [[
+#include <stdio.h>
+#include <stdlib.h>
+int main(int argc, char **argv) {
+  const char *list = getenv("LD_PRELOAD");
+  (void)argv;
+  printf("%d %s\n", argc, list == NULL ? "none" : list);
+  return 5;
+}
+]]
+
+--- Executes `argv[1]` in every way that there is, and tells how each ended.
+local parent = [[
+#define _GNU_SOURCE
+#include <fcntl.h>
+#include <spawn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#define IN_CHILD(fork, call) \
+  do { pid_t p = fork(); if (p == 0) { call; _exit(99); } waitpid(p, &s, 0); ends(s, #call); } while (0)
+static void ends(int s, const char *what) {
+  if (WEXITSTATUS(s) != 5) printf("%s: %d\n", what, WEXITSTATUS(s));
+}
+int main(int argc, char **argv) {
+  char *a[] = { argv[argc - 1], "x", NULL }, *name = argv[argc - 1] + 2;
+  int s;
+  pid_t p;
+  IN_CHILD(fork, execl(a[0], a[0], "x", (char *)NULL));
+  IN_CHILD(fork, execlp(name, a[0], "x", (char *)NULL));
+  IN_CHILD(fork, execle(a[0], a[0], "x", (char *)NULL, environ));
+  IN_CHILD(vfork, execv(a[0], a));
+  IN_CHILD(vfork, execvp(name, a));
+  IN_CHILD(vfork, execve(a[0], a, environ));
+  IN_CHILD(vfork, execvpe(name, a, environ));
+  IN_CHILD(fork, fexecve(open(a[0], O_RDONLY), a, environ));
+  IN_CHILD(fork, execveat(AT_FDCWD, a[0], a, environ, 0));
+  if (posix_spawn(&p, a[0], NULL, NULL, a, environ) == 0) waitpid(p, &s, 0);
+  ends(s, "posix_spawn");
+  if (posix_spawnp(&p, name, NULL, NULL, a, environ) == 0) waitpid(p, &s, 0);
+  ends(s, "posix_spawnp");
+  ends(system("./script x"), "system");
+  execl("./nothere", "nothere", (char *)NULL);
+  perror("nothere");
+  return 0;
+}
+]]
+local told = ("2 none\n"):rep(11) .. "3 none\n" -- of the script, its path is one more
+
+--- A loader of another name is another C library's, as far as can be told before it runs.
+local function build_other()
+  local _, loader = shell("readelf -l /bin/sh | sed -n 's/.*interpreter: \\(.*\\)\\]/\\1/p'")
+  support.spit(dir .. "/other.c", other)
+  support.spit(dir .. "/parent.c", parent)
+  support.spit(dir .. "/script", "#!" .. dir .. "/other\n")
+  assert.equal(0, (shell(("ln -sf %s ld-other.so.1 && gcc -O1 other.c -o other -Wl,--dynamic-linker=%s/ld-other.so.1 && " ..
+    "gcc -O1 parent.c -o parent && gcc -O1 other.c -o own && chmod +x script"):format(loader:match("%S+"), quote(dir)))))
+end
+
+describe("Preloading", function()
+  setup(function()
+    dir = io.popen("mktemp -d"):read("l")
+    build_other()
+  end)
+  teardown(function() os.execute("rm -rf " .. quote(dir)) end)
+
+  it("leaves children with another loader alone, however they are executed", function()
+    local _, alone, complaint = shell("PATH=$PATH:. env -u LD_PRELOAD ./parent ./other")
+    assert.equal(told, alone)
+    for _, verb in ipairs { "record -o children", "live" } do
+      local status, out, err = shell(("PATH=$PATH:. %s %s -- ./parent ./other"):format(command, verb))
+      assert.same({ 0, told }, { status, out })
+      assert.truthy(err:find(complaint, 1, true), err)
+    end
+  end)
+
+  it("names them in the report of a recording", function()
+    local _, _, err = shell(("PATH=$PATH:. %s record -o named -- ./parent ./other"):format(command))
+    assert.truthy(err:find("pmlua record: ./other is not recorded: its loader is ld-other.so.1, not glibc's", 1, true), err)
+    assert.truthy(err:find("pmlua record: ./script is not recorded: its loader is ld-other.so.1, not glibc's", 1, true), err)
+  end)
+
+  it("keeps what else is preloaded, and all of it for programs that it fits", function()
+    local libm = select(2, shell("ldconfig -p | sed -n 's/.*libm\\.so\\.6.*=> //p' | head -1")):match("%S+")
+    if not libm then return pending("there is no libm.so.6 to preload") end
+    local status, out = shell(("LD_PRELOAD=%s %s record -o kept -- sh -c './other; ./own'"):format(libm, command))
+    local first, second = out:match("^1 ([^\n]*)\n1 ([^\n]*)\n$")
+    assert.same({ 5, libm }, { status, first })
+    assert.same({ libm .. ":", true }, { second:sub(1, #libm + 1), second:find("/libpmlua%-record%.so$") ~= nil })
+  end)
+
+  it("says why a command with another loader is not run", function()
+    for _, verb in ipairs { "record", "live" } do
+      local status, out, err = shell(("%s %s -- ./script"):format(command, verb))
+      assert.same({ 126, "" }, { status, out })
+      assert.truthy(err:find("/other is of another C library: its loader is ld-other.so.1, not glibc's", 1, true), err)
+    end
+  end)
+
+  it("runs programs of musl's", function()
+    if shell("command -v musl-gcc") ~= 0 then return pending("musl-tools is not installed") end
+    assert.equal(0, (shell("musl-gcc other.c -o musl")))
+    local status, out, err = shell(command .. " record -o musl-child -- sh -c ./musl")
+    assert.same({ 5, "1 none\n" }, { status, out }, err)
+  end)
+end)
