@@ -9,11 +9,15 @@
 
 #include <fcntl.h>
 #include <limits.h>
-#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
 #include <valgrind/callgrind.h>
+
+/* What pthread_atfork() of glibc calls. Another C library has none, and must load this library nevertheless. */
+extern void *__dso_handle __attribute__((visibility("hidden")));
+extern int __register_atfork(void (*before)(void), void (*parent)(void), void (*child)(void), void *library)
+    __attribute__((weak));
 
 static void begin_child(void) {
   char path[PATH_MAX];
@@ -27,7 +31,7 @@ static void begin_child(void) {
 }
 
 __attribute__((constructor)) static void begin(void) {
-  if (RUNNING_ON_VALGRIND) (void)pthread_atfork(NULL, NULL, begin_child);
+  if (RUNNING_ON_VALGRIND && __register_atfork != NULL) (void)__register_atfork(NULL, NULL, begin_child, &__dso_handle);
 }
 
 #else
