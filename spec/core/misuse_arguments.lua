@@ -47,18 +47,25 @@ M.functions = {
   flow = { open = { { metrics = { "misuse" }, labels = 9 } } },
   live = { start = { { name = "misuse" } }, stop = {}, path = {}, folder = {}, rule = { "rule" }, cancel = { 1 },
            rules = {}, functions = {}, call = { "f", 1 }, stop_run = {}, say = {} },
+  file = { open = { "/proc/self/stat" }, read = { "/proc/self/stat", 4096 }, write = { dir .. "/nowhere/f", "text" },
+           create = { dir .. "/nowhere/f" }, output = { dir .. "/nowhere/f" }, new = { dir .. "/nowhere/f" } },
+  tool = { run = { { "/nowhere/program" }, {} }, confines = {} },
 }
 M.slow = { ["event.list"] = true, ["event.parse"] = true, ["clock.info"] = true, ["sys.sleep"] = true,
            ["counter.open"] = true, ["group.open"] = true, ["eventset.open"] = true, ["trace.open"] = true,
            ["event.set_sysfs"] = true, ["samples.new"] = true, ["live.start"] = true, ["command.spawn"] = true,
            ["section.text"] = true, ["watchpoint.find"] = true, ["watchpoint.plan"] = true,
-           ["plugin.provide"] = true }
+           ["plugin.provide"] = true, ["tool.run"] = true }
 -- One list is a walk over all of libpfm4 and tracefs; sleeping sleeps; 2^31 samples may well fit, but take a minute.
 M.few = {
   ["event.list"] = { NIL, -1, "a\0b", {}, print },
   ["sys.sleep"] = { NIL, true, -1, 0 / 0, 1 / 0, 1e308, math.maxinteger, math.mininteger, "", "x", {}, print, file },
   ["live.say"] = { NIL, true, {}, print, file }, -- what it says would be heard
   ["live.stop_run"] = { NIL, true, "a\0b", {}, print, file },
+  ["file.write"] = { NIL, true, "", "a\0b", {}, print, file }, -- these would leave files
+  ["file.create"] = { NIL, true, "", "a\0b", {}, print, file },
+  ["file.output"] = { NIL, true, "", "a\0b", {}, print, file },
+  ["file.new"] = { NIL, true, "", "a\0b", {}, print, file },
   ["section.write"] = { NIL, true, "", "a\0b", {}, print, file }, -- else it would
   ["watchpoint.plan"] = { NIL, true, "", "a\0b", {}, { {} }, print, file }, -- so would this
   ["samples.new"] = { NIL, true, 0, -1, 1, math.maxinteger, math.mininteger, 1 << 53, 0.5, 0 / 0, "x", {}, print, file },

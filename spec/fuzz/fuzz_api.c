@@ -7,9 +7,9 @@
  *
  * Traces go to a folder of our own whatever the program says, and what would only fill the memory is refused, as it
  * would be on a smaller machine. Left out are calls that end, stop or turn the process itself: sleep, pin, exec,
- * on_interrupt, live.start and live.stop_run; say, which is heard; section.write and watchpoint.plan, which leave
- * files; list and info, which take long; set_sysfs, which outlives a state; intercept.install, which rebinds the
- * fuzzer.
+ * on_interrupt, live.start and live.stop_run; say, which is heard; what writes files or runs programs: file.*,
+ * tool.run, section.write and watchpoint.plan, which leave files; list and info, which take long; set_sysfs, which
+ * outlives a state; intercept.install, which rebinds the fuzzer.
  */
 #include "fuzz_lua.h"
 #include "pml.h"
@@ -75,7 +75,9 @@ static void *allocate(void *arg, void *block, size_t old, size_t new) {
 static const char list_functions[] =
     "local core, left_out = ..., {}\n"
     "for name in ('sys.sleep sys.pin sys.on_interrupt sys.exec event.list event.set_sysfs clock.info live.start '\n"
-    "    .. 'live.stop_run live.say intercept.install section.write watchpoint.plan'):gmatch '%S+' do\n"
+    "    .. 'live.stop_run live.say intercept.install section.write watchpoint.plan file.write file.create file.output "
+    "file.new '\n"
+    "    .. 'tool.run'):gmatch '%S+' do\n"
     "  left_out[name] = true\n"
     "end\n"
     "local names, functions = {}, {}\n"

@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* core/base/pml_file.c - files whose names or folders come from others. */
+#include "base/pml_file.h"
+
+#include "base/pml_error.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define TRIES 16
+
+static int refused(const char *path, int err) {
+  return pml_fail(err, "%s: %s", path, strerror(-err));
+}
+
+static const char *kind_of(mode_t mode) {
+  return S_ISDIR(mode) ? "a folder" : S_ISFIFO(mode) ? "a FIFO" : S_ISSOCK(mode) ? "a socket" : "a device";
+}
+
+/* Returns 0 or -errno. */
+static int check(const char *path, const struct stat *st, uint64_t max_bytes) {
+  if (!S_ISREG(st->st_mode))
+    return pml_fail(S_ISDIR(st->st_mode) ? -EISDIR : -EINVAL, "%s: not a file, but %s", path, kind_of(st->st_mode));
+  if ((uint64_t)st->st_size > max_bytes)
+    return pml_fail(-EFBIG, "%s: larger than %llu bytes", path, (unsigned long long)max_bytes);
+  return 0;
+}
+
+int pml_file_open(const char *path, uint64_t max_bytes, uint64_t *size) {
+  struct stat st;
+  int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+  if (fd < 0) return refused(path, -errno);
+  int err = fstat(fd, &st) == 0 ? check(path, &st, max_bytes) : refused(path, -errno);
+  if (err < 0) {
+    close(fd);
+    return err;
+  }
+  if (size != NULL) *size = (uint64_t)st.st_size;
+  return fd;
+}
+
+/* What is not a file cannot be replaced by one; descriptors have names below /dev and /proc that look like files. */
+static bool taken_as_it_is(const char *path) {
+  struct stat st;
+  if (strncmp(path, "/dev/", 5) == 0 || strncmp(path, "/proc/", 6) == 0) return true;
+  return stat(path, &st) == 0 && !S_ISREG(st.st_mode);
+}
+
+static int open_folder(struct pml_file *f, const char *path) {
+  char folder[PATH_MAX];
+  const char *slash = strrchr(path, '/'), *name = slash != NULL ? slash + 1 : path;
+  size_t length = slash == NULL ? 0 : slash == path ? 1 : (size_t)(slash - path);
+  if (length >= sizeof folder || strlen(name) > NAME_MAX) return -ENAMETOOLONG;
+  if (*name == '\0') return -EISDIR;
+  memcpy(folder, path, length);
+  folder[length] = '\0';
+  strcpy(f->name, name);
+  f->folder = open(length > 0 ? folder : ".", O_PATH | O_DIRECTORY | O_CLOEXEC);
+  return f->folder < 0 ? -errno : 0;
+}
+
+static int open_temporary(struct pml_file *f) {
+  uint64_t random = 0;
+  for (int i = 0; i < TRIES; i++) {
+    if (getrandom(&random, sizeof random, GRND_NONBLOCK) != (ssize_t)sizeof random)
+      random = (uint64_t)getpid() + (uint64_t)i;
+    /* A long name leaves no room for more. */
+    (void)snprintf(f->temporary, sizeof f->temporary, ".%.200s.%016llx", f->name, (unsigned long long)random);
+    f->fd = openat(f->folder, f->temporary, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
+    if (f->fd >= 0) return 0;
+    if (errno != EEXIST) return -errno;
+  }
+  return -EEXIST;
+}
+
+static void shut(int *fd) {
+  if (*fd >= 0) close(*fd);
+  *fd = -1;
+}
+
+int pml_file_create(struct pml_file *f, const char *path) {
+  f->fd = f->folder = -1;
+  int err = open_folder(f, path);
+  if (err == 0) err = open_temporary(f);
+  if (err == 0) return 0;
+  shut(&f->folder);
+  return refused(path, err);
+}
+
+int pml_file_output(struct pml_file *f, const char *path) {
+  if (!taken_as_it_is(path)) return pml_file_create(f, path);
+  f->folder = -1;
+  f->fd = open(path, O_WRONLY | O_CLOEXEC | O_NOCTTY);
+  return f->fd < 0 ? refused(path, -errno) : 0;
+}
+
+int pml_file_commit(struct pml_file *f) {
+  if (f->fd < 0) return -EBADF;
+  int err = close(f->fd) == 0 ? 0 : -errno; /* a full disk may show only here */
+  f->fd = -1;
+  if (f->folder < 0) return err;
+  if (err == 0 && renameat(f->folder, f->temporary, f->folder, f->name) != 0) err = -errno;
+  if (err < 0) (void)unlinkat(f->folder, f->temporary, 0);
+  shut(&f->folder);
+  return err;
+}
+
+void pml_file_discard(struct pml_file *f) {
+  if (f->fd >= 0 && f->folder >= 0) (void)unlinkat(f->folder, f->temporary, 0);
+  shut(&f->fd);
+  shut(&f->folder);
+}
+
+int pml_file_new(const char *path) {
+  int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
+  return fd < 0 ? refused(path, -errno) : fd;
+}
