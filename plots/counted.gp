@@ -18,18 +18,16 @@ shift(who) = 0.22 * (number(who) - 2)
 at(ratio) = ratio < low ? low : ratio > high ? high : ratio
 
 rows = 0
-names = ""
-note = ""
-blank = ""
+array row_name[1000]
+array note_text[1000]
+array note_place[1000]
 notes = 0
-put(name) = (rows = rows + 1, names = names . sprintf("set ytics add ('%s' %d); ", name, rows), \
-  blank = blank . sprintf("set ytics add ('' %d); ", rows), 0)
+put(name) = (rows = rows + 1, row_name[rows] = name, 0)
 cut(s, i) = s[i:i] eq "," ? i : cut(s, i - 1)
-wrapped(s) = strlen(s) <= 39 ? s : s[1:cut(s, 39)] . "\\n" . wrapped(s[cut(s, 39) + 2:*])
+wrapped(s) = strlen(s) <= 39 ? s : s[1:cut(s, 39)] . "\n" . wrapped(s[cut(s, 39) + 2:*])
 until(s, end) = strstrt(s, end) ? s[1:strstrt(s, end) - 1] : s
 brief(s) = until(until(s, ";"), " (")
-say(place, text) = (notes = notes + 1, note = note . sprintf("set label %d \"%s\" at screen 0.785, first %d left noenhanced font ',9'; ", \
-  100 + notes, text eq "-" ? "" : wrapped(plain(text)), place), 0)
+say(place, text) = (notes = notes + 1, note_place[notes] = place, note_text[notes] = text eq "-" ? "" : wrapped(plain(text)), 0)
 stats "notes.dat" using (put(strcol(2))) nooutput
 stats "notes.dat" using (say($1, strcol(3))) nooutput
 counted = ""
@@ -54,7 +52,7 @@ set xrange [low:high]
 set yrange [rows + 0.6 : 0.4]
 set xtics ("1/16" 1 / 16.0, "1/4" 0.25, "1" 1, "4" 4, "16" 16) font ",9"
 set ytics () font ",10" noenhanced
-eval names
+do for [i = 1:rows] { set ytics add (tic(row_name[i]) i) }
 set grid xtics noytics
 set arrow 1 from first 1, graph 0 to first 1, graph 1 nohead linecolor rgb col_grey linewidth 1.2
 unset key
@@ -69,7 +67,7 @@ do for [panel = 0:3] {
   set title plain(panel_title(panel)) font ",11" offset 0, -0.4
   set xlabel plain(axis(panel)) font ",9" offset 0, 0.3
   if (panel == 3) {
-    eval note
+    do for [i = 1:notes] { set label 100 + i note_text[i] at screen 0.785, first note_place[i] left noenhanced font ',9' }
     set key at screen 0.988, screen 0.905 right bottom horizontal Left reverse samplen 1.2 noenhanced font ",10"
   }
   plot for [who in panel == 0 ? counted_flops : counted] "ratios.dat" using (strcol(3) eq who ? at(column(column_of(panel))) : NaN): \
@@ -78,6 +76,6 @@ do for [panel = 0:3] {
          ($1 + shift("final") + 0.2) with points pointtype 2 pointsize 0.7 linewidth 1.3 linecolor rgb col_blue notitle, \
        for [who in counted] keyentry with points pointtype point_of(who) pointsize 1 linewidth 1.5 \
          linecolor rgb rgb_of(who) title plain(title_of(who))
-  if (panel == 0) { unset label 1; unset label 2; unset label 3; unset label 4; unset label 9001; unset label 9002; set ytics (); eval blank }
+  if (panel == 0) { unset label 1; unset label 2; unset label 3; unset label 4; unset label 9001; unset label 9002; set ytics (); do for [i = 1:rows] { set ytics add ('' i) } }
 }
 unset multiplot

@@ -17,7 +17,7 @@ unit_name = run_unit
 if (run_unit eq "ns" && high_max >= 1e3) { unit = 1e-3; unit_name = "us" }
 if (run_unit eq "ns" && high_max >= 1e6) { unit = 1e-6; unit_name = "ms" }
 if (run_unit eq "ns" && high_max >= 1e9) { unit = 1e-9; unit_name = "s" }
-set ylabel (run_unit eq "ns" ? "time per sample [" : "sample [") . unit_name . "]"
+set ylabel (run_unit eq "ns" ? "time per sample [" : "sample [") . unit_name . "]" noenhanced
 set xrange [0.4:run_cells + 0.6]
 set xtics rotate by (run_cells > 4 ? -40 : 0) noenhanced
 set grid noxtics
@@ -34,7 +34,7 @@ set offsets 0, 0, graph 0.05, 0
 set boxwidth 0.5 absolute
 set key inside top left horizontal
 
-plot "data.dat" using (column(0) + 1):(unit * column(c_q1)):(unit * column(c_whisker_lo)):(unit * column(c_whisker_hi)):(unit * column(c_q3)):xtic(label_of(0)) \
+plot "data.dat" using (column(0) + 1):(unit * column(c_q1)):(unit * column(c_whisker_lo)):(unit * column(c_whisker_hi)):(unit * column(c_q3)):xtic(tic(label_of(0))) \
      with candlesticks whiskerbars 0.5 linetype 1 title "quartiles, whiskers within 1.5 IQR", \
   "" using (column(0) + 1):(unit * column(c_median)):(unit * column(c_median)):(unit * column(c_median)):(unit * column(c_median)) \
      with candlesticks linetype 8 linewidth 2 notitle, \

@@ -10,7 +10,7 @@ load "theme.gp"
 # A row for each way, in the order of the table; in it a mark for each number of threads.
 ways = ""
 threads = ""
-title_line = ""
+array title_of[run_cells]
 lost = ""
 floor_ns = NaN
 seen(list, word) = strstrt(" " . list . " ", " " . word . " ")
@@ -18,7 +18,7 @@ row(way) = words(ways[1:strstrt(ways . " ", way . " ")] . "x")
 add(way, n, group, median, title, status) = ( \
   ways = seen(ways, way) ? ways : ways . (ways eq "" ? "" : " ") . way, \
   threads = seen(threads, n) ? threads : threads . (threads eq "" ? "" : " ") . n, \
-  title_line = title_line . sprintf("set ytics add ('%s' %d); ", plain(title), row(way)), \
+  title_of[row(way)] = plain(title), \
   lost = status eq "ok" ? lost : lost . (seen(lost, way) ? "" : " " . way), \
   floor_ns = way eq "clocks" && floor_ns != floor_ns ? median : floor_ns, 0)
 stats "data.dat" using (add(strcol(c_way), sprintf("%d", column(c_threads)), strcol(c_group), column(c_median), \
@@ -46,7 +46,7 @@ set xlabel "time of one call"
 set xrange [1e-9:3e-3]
 set yrange [rows + 0.6 : 0.4]
 set ytics () font ",10" noenhanced
-eval title_line
+do for [i = 1:rows] { set ytics add (tic(title_of[i]) i) }
 set key at screen 0.965, screen 0.902 right top horizontal Left reverse samplen 1.2 noenhanced font ",10"
 set arrow 1 from first 1e-9 * floor_ns, graph 0 to first 1e-9 * floor_ns, graph 1 nohead linecolor rgb col_grey linewidth 1.2
 set arrow 2 from first 1.35e-9 * floor_ns, graph 0 to first 1.35e-9 * floor_ns, graph 1 nohead linecolor rgb col_grey \

@@ -129,7 +129,7 @@ if (has_counts) {
   set boxwidth 0.22 absolute
   set xrange [-0.6:words(kernels) - 0.4]
   set xtics ()
-  do for [k = 1:words(kernels)] { set xtics add (word(kernels, k) k - 1) }
+  do for [k = 1:words(kernels)] { set xtics add (tic(word(kernels, k)) k - 1) }
   set format x "%s"
   unset xlabel
   unset mxtics

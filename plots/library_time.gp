@@ -33,11 +33,11 @@ set xlabel "% of the run" font ",10" offset 0, 0.4
 set xrange [0:*]
 set grid noytics xtics
 set ytics () font ",10" noenhanced
-note = ""
+array row_name[1000]
 rows = 0
-put(name) = (rows = rows + 1, note = note . sprintf("set ytics add ('%s' %d); ", name[1:1] eq "(" ? plain(name) : name, rows), 0)
+put(name) = (rows = rows + 1, row_name[rows] = name[1:1] eq "(" ? plain(name) : name, 0)
 if (has("shares.dat")) { stats "shares.dat" using (put(strcol(1))) nooutput }
-eval note
+do for [i = 1:rows] { set ytics add (tic(row_name[i]) i) }
 set yrange [rows + 0.6 : 0.4]
 set key at graph 0.99, graph (rows > 3 ? 0.14 : 0.04) right bottom vertical Left reverse invert samplen 1.2 noenhanced font ",10" opaque
 height = 0.8 / (nseen > 0 ? nseen : 1)
@@ -58,11 +58,10 @@ set bmargin at screen 0.115
 set title "(c) How long the command then runs"
 set xlabel "[s]; open mark: of processors; number: that, as a multiple of the plain run" font ",9.5"
 unset key
-note = ""
 rows = 0
 stats "data.dat" using (put(strcol(c_view))) nooutput
 set ytics ()
-eval note
+do for [i = 1:rows] { set ytics add (tic(row_name[i]) i) }
 set yrange [rows + 0.6 : 0.4]
 longest = 0
 stats "data.dat" using (column(c_samples) > 0 && column(c_q3) > longest ? (longest = column(c_q3), 0) : 0) nooutput
@@ -89,14 +88,13 @@ set xlabel "with what they call; height: how many, logarithmic; red: median" fon
 set xrange [1e-9:*]
 set xtics 1e-9, 100 font ",10"
 set mxtics default
-note = ""
 rows = 0
-say(rank, name, library, rate) = rank > most ? 0 : (rows = rows + 1, note = note . \
-  sprintf("set ytics add (\"%s\\n%s, %s calls/s\" %d); ", strlen(name) > 34 ? name[1:32] . "…" : name, library, \
-  rate < 10 ? sprintf("%.2g", rate) : gprintf(rate < 10000 ? "%.0f" : "%.0s %c", rate), rank), 0)
+say(rank, name, library, rate) = rank > most ? 0 : (rows = rows + 1, row_name[rank] = \
+  sprintf("%s\n%s, %s calls/s", strlen(name) > 34 ? name[1:32] . "…" : name, library, \
+  rate < 10 ? sprintf("%.2g", rate) : gprintf(rate < 10000 ? "%.0f" : "%.0s %c", rate)), 0)
 if (has("function.dat")) { stats "function.dat" using (strcol(1) eq "interception" ? say($2, strcol(5), strcol(3), $7) : 0) nooutput }
-set ytics () font ",9"
-eval note
+set ytics () font ",9" noenhanced
+do for [i = 1:rows] { set ytics add (tic(row_name[i]) i) }
 set yrange [rows + 0.25 : 0.05]
 set grid xtics ytics
 at(ns) = 1e-9 * (ns < 1 ? 1 : ns) # on a logarithmic axis: shorter than a step of the clock is 0

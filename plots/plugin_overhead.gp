@@ -115,12 +115,12 @@ set xlabel "[ns]; open mark: of it in the program's way" offset 0, 0.4
 set ylabel ""
 set xrange [0.7:*]
 rows = 0
-ticks = ""
-put(name, title) = (rows = rows + 1, ticks = ticks . sprintf("set ytics add ('%s' %d); ", plain(title), rows), 0)
+array title_in[1000]
+put(name, title) = (rows = rows + 1, title_in[rows] = plain(title), 0)
 shown(name, group) = group ne "values" && name ne "none" && name ne "metrics_0"
 stats "fits.dat" using (shown(strcol(1), strcol(2)) ? put(strcol(1), strcol(15)) : 0) nooutput
 set ytics () font ",10" noenhanced
-eval ticks
+do for [i = 1:rows] { set ytics add (tic(title_in[i]) i) }
 set yrange [rows + 0.6 : 0.4]
 set grid xtics ytics
 unset key

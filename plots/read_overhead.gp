@@ -95,7 +95,7 @@ unset xlabel
 set ylabel "ratio of the medians"
 set xrange [0.4:places + 0.6]
 set xtics ()
-do for [place = 1:places] { set xtics add (word(contexts, place) place) }
+do for [place = 1:places] { set xtics add (tic(word(contexts, place)) place) }
 set xtics rotate by 35 right noenhanced font ",9" offset 0, 0
 ratio(place, path) = median_of[3 * (place - 1) + path] > 0 && median_of[3 * (place - 1) + 2] > 0 \
   ? median_of[3 * (place - 1) + 2] / median_of[3 * (place - 1) + path] : NaN

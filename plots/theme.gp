@@ -8,7 +8,7 @@
 # It then has, from run.gp (written from meta.json and the header of data.dat):
 #   run_name, run_description, run_unit ("ns"), run_command, run_complete (0 or 1), run_status, run_subtitle (machine, kernel, date),
 #   run_cells (rows of data.dat), run_factors (how many), c_NAME: the number of column NAME of data.dat (c_median, c_q1 ...)
-# and from here: format, w_line (line width), plain(text), col_blue, col_orange ... and the line types 1 to 8 in these colours.
+# and from here: format, w_line (line width), plain(text), tic(text), col_blue, col_orange ... and the line types 1 to 8 in these colours.
 #
 # Drawn again by hand:  gnuplot plot.gp   or   gnuplot -e "format='png'" plot.gp
 
@@ -45,6 +45,9 @@ set linetype cycle 8
 
 # In data files the blanks of a text are underscores.
 plain(s) = strstrt(s, "_") ? s[1:strstrt(s, "_") - 1] . " " . plain(s[strstrt(s, "_") + 1:*]) : s
+
+# The label of a tic goes through gprintf, which takes % for the beginning of a format.
+tic(s) = strstrt(s, "%") ? s[1:strstrt(s, "%")] . "%" . tic(s[strstrt(s, "%") + 1:*]) : s
 
 set border 3 linecolor rgb "#404040" linewidth 1
 set tics nomirror out scale 0.6

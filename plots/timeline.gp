@@ -19,7 +19,7 @@ set xlabel "time since the first section [" . unit_name . "]"
 set xrange [0 : unit * ended]
 set yrange [lanes + 0.5 : 0.5]
 set ytics scale 0 () noenhanced
-do for [i = 1:lanes] { set ytics add (lane_name[i] i) }
+do for [i = 1:lanes] { set ytics add (tic(lane_name[i]) i) }
 set grid noytics front
 set bmargin at screen 122.0 / plot_height
 set tmargin at screen 1 - 62.0 / plot_height

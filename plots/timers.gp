@@ -27,10 +27,10 @@ set format x "10^{%L}"
 set xlabel "[ns]"
 set yrange [run_cells + 0.6 : 0.4]
 set ytics () font ",9.5" noenhanced
-put(i, name) = (note = note . sprintf("set ytics add ('%s' %d); ", name, i), 0)
-note = ""
+array clock_name[run_cells]
+put(i, name) = (clock_name[i] = name, 0)
 stats "data.dat" using (put(int(column(c_cell)), strcol(c_clock))) nooutput
-eval note
+do for [i = 1:run_cells] { set ytics add (tic(clock_name[i]) i) }
 set xrange [0.2:*]
 set grid xtics ytics
 set key at graph 0.98, graph 0.975 right top vertical Left reverse samplen 1.6 noenhanced font ",9.5"

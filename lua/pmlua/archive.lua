@@ -21,7 +21,7 @@ local gzip_wrapper = 15 + 16 -- zlib's windowBits: the largest window, + 16 for 
 ---@return table? archive
 ---@return string? err
 function M.create(path)
-  local f, err = io.open(path, "wb")
+  local f, err = require("pmlua.file").new(path)
   if not f then return nil, err end
   local self = setmetatable({ path = path, file = f, deflate = zlib.deflate(1, gzip_wrapper) }, Archive)
   local ok, why = self:put("cell,round,index,value\n", "sync")

@@ -202,10 +202,8 @@ end
 ---@return pmlua.Callgrind?
 ---@return string? err
 function M.read(path)
-  local f <close>, refused = io.open(path, "rb")
-  if not f then return nil, refused end
-  local text, unreadable = f:read("a")
-  if not text then return nil, ("%s: %s"):format(path, unreadable) end
+  local text, unreadable = require("pmlua.file").read(path)
+  if not text then return nil, unreadable end
   local out, err = M.parse(text)
   return out, err and ("%s: %s"):format(path, err)
 end

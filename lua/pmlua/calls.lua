@@ -78,7 +78,7 @@ end
 
 --- One process: its head's fields, paths, and whether the file is whole; nil and why.
 local function process(file)
-  local f <close>, err = io.open(file, "r")
+  local f <close>, err = require("pmlua.file").open(file)
   if not f then return nil, err end
   local p = { paths = {}, durations = {}, events = {}, sums = {}, unmatched_patterns = {}, troubles = {}, absent = {},
     units = {}, whole = false }

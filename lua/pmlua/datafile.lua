@@ -78,11 +78,8 @@ end
 ---@return table? data
 ---@return string text its text, for line_of; or the error
 function M.read(path)
-  local f, err = io.open(path, "rb")
-  if not f then return nil, tostring(err) end
-  local text = f:read("a")
-  f:close()
-  if not text then return nil, path .. ": cannot be read" end
+  local text, err = require("pmlua.file").read(path)
+  if not text then return nil, err end
   local data, why = M.parse(text, path)
   if not data then return nil, why --[[@as string]] end
   return data, text

@@ -228,7 +228,7 @@ end
 
 local function draw(run, given)
   if given.no_plot then return end
-  local drawn, err = plot.draw(run.dir)
+  local drawn, err = plot.draw(run.dir, { script = run.exp.source:match "^@(.*)$" })
   run.plots = drawn
   if err then io.stderr:write("pmlua: ", err, "\n") end
 end

@@ -135,9 +135,9 @@ end
 ---@return pmlua.Flow? flow
 ---@return string? err
 function M.read(path)
-  local f <close>, err = io.open(path, "rb")
-  if not f then return nil, err end
-  local data = require("pmlua.json").decode(f:read "a" or "")
+  local text, err = require("pmlua.file").read(path)
+  if not text then return nil, err end
+  local data = require("pmlua.json").decode(text)
   local ok = type(data) == "table" and pcall(function()
     data.refused = whole(data.refused, 0)
     for _, graph in ipairs(data.graphs) do check_graph(graph) end
@@ -331,7 +331,7 @@ function Flow:draw(path, options)
   return picture.in_folder(function(folder)
     local ok, err = picture.write(folder .. "/flow.dot", text)
     if not ok then return nil, err end
-    ok, err = picture.run(folder, "dot", ("-T%s -o picture flow.dot"):format(path:match "%a+$"))
+    ok, err = picture.run({ "dot", "-T" .. path:match "%a+$", "-o", "picture", "flow.dot" }, { folder = folder })
     if not ok then return nil, err end
     return picture.keep(folder, path)
   end)

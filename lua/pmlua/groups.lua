@@ -174,11 +174,8 @@ end
 ---@return { pmus: string[], groups: table<string, pmlua.Group> }? file
 ---@return string? err
 function M.read(path)
-  local f, err = io.open(path, "rb")
-  if not f then return nil, err end
-  local text = f:read("a")
-  f:close()
-  if not text then return nil, path .. ": cannot be read" end
+  local text, err = require("pmlua.file").read(path)
+  if not text then return nil, err end
   return M.parse(text, path)
 end
 

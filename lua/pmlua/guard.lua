@@ -216,26 +216,15 @@ end
 ---@return boolean? ok
 ---@return string? err
 function M.save(path, guard)
-  local temporary = path .. ".tmp"
-  local f <close>, refused = io.open(temporary, "w")
-  if not f then return nil, (refused:gsub("%.tmp", "", 1)) end
-  local ok, err = f:write(M.text(guard))
-  ok = ok and f:close()
-  if ok then ok, err = os.rename(temporary, path) end
-  if not ok then
-    os.remove(temporary)
-    return nil, ("%s: %s"):format(path, err or "could not be written whole; is the disk full?")
-  end
-  return true
+  local ok, err = require("pmlua.file").write(path, M.text(guard))
+  return ok, err
 end
 
 ---@return pmlua.Guard?
 ---@return string? err
 function M.load(path)
-  local f <close>, refused = io.open(path, "rb")
-  if not f then return nil, refused end
-  local text, unreadable = f:read("a")
-  if not text then return nil, ("%s: %s"):format(path, unreadable) end
+  local text, unreadable = require("pmlua.file").read(path)
+  if not text then return nil, unreadable end
   local guard, err = M.parse(text)
   return guard, err and ("%s: %s"):format(path, err)
 end

@@ -3,69 +3,73 @@
 --
 -- Try:  pmlua report DIR --plot sections.svg
 --
--- Experiments keep their data and draw by plot.lua; here all but the picture is gone afterwards.
+-- Experiments keep their data and draw by plot.lua; here all but the picture is gone afterwards. gnuplot and dot run in a
+-- folder of their own, without a shell, and confined: they can start no program, whatever the text in the data.
 
 local core = require "pmlua.core"
+local disk = require "pmlua.file"
+local quote = require "pmlua.quote"
+local temporary = require "pmlua.temporary"
 
 local M = {}
 
 local TIME_LIMIT_S = 60
 
-local function quote(text)
-  return "'" .. text:gsub("'", "'\\''") .. "'"
-end
-
---- A gnuplot string: in double quotes it takes escapes, and in labels no line feeds.
-function M.string(text)
-  return '"' .. tostring(text):gsub("%c+", " "):gsub('[\\"]', "\\%0") .. '"'
-end
-
-function M.write(path, text)
-  local f <close>, err = io.open(path, "w")
-  if not f then return nil, err end
-  local written, refused = f:write(text)
-  return written and true, refused
-end
+--- Write a file, whole or not at all, through no link.
+M.write = disk.write
 
 --- Call f with a folder that is gone afterwards; its two results.
 function M.in_folder(f)
-  local folder, refused = require("pmlua.temporary").folder "plot"
+  local folder, refused = temporary.folder "plot"
   if not folder then return nil, refused end
-  local result, err = f(folder)
-  os.execute("rm -rf " .. quote(folder))
+  local done, result, err = pcall(f, folder)
+  temporary.remove(folder)
+  if not done then error(result, 0) end
   return result, err
 end
 
 local package_of = { gnuplot = "gnuplot-nox", dot = "graphviz" }
 
---- Run gnuplot or Graphviz's dot in the folder; what it printed, or why not, and that.
+--- Run gnuplot or Graphviz's dot; what it printed, or why not, and that.
+---@param words string[]
+---@param options { folder: string, confined?: boolean, seconds?: integer } confined unless that is false
 ---@return string? output
 ---@return string? err
 ---@return string? said
-function M.run(folder, program, arguments)
-  local pipe = io.popen(("cd %s && timeout %d %s %s 2>&1 </dev/null"):format(quote(folder), TIME_LIMIT_S, program, arguments))
-  local output = pipe:read("a")
-  local ok, _, code = pipe:close()
-  if ok then return output end
-  if not os.execute(("command -v %s >/dev/null 2>&1"):format(program)) then
-    return nil, ("%s is not installed (apt-get install %s)"):format(program, package_of[program]), ""
+---@return string? code ENOENT: not installed
+function M.run(words, options)
+  local seconds = options.seconds or TIME_LIMIT_S
+  local status, output, code = core.tool.run(words,
+    { folder = options.folder, seconds = seconds, confined = options.confined ~= false })
+  local program = words[1]
+  if status == 0 then return output end
+  if status then return nil, program .. " failed", output end
+  if code == "ETIMEDOUT" then return nil, ("%s took longer than %d s"):format(program, seconds), "", code end
+  if code == "ENOENT" then
+    local package = package_of[program:match "gnuplot" or program] or program
+    return nil, ("%s is not installed (apt-get install %s)"):format(program, package), "", code
   end
-  if code == 124 then return nil, ("%s took longer than %d s"):format(program, TIME_LIMIT_S), "" end
-  return nil, program .. " failed", output
+  return nil, ("%s cannot be run: %s"):format(program, output), "", code
+end
+
+--- The words that run gnuplot on a script, without the user's settings.
+function M.gnuplot_words(script, format, file, program)
+  local setting = ("format=%s; output_file=%s"):format(quote.gnuplot(format), quote.gnuplot(file))
+  return { program or "gnuplot", "-d", "-e", setting, script }
 end
 
 --- Run a script in its folder; what it printed.
-function M.gnuplot(folder, script)
-  local output, err, said = M.run(folder, "gnuplot", script)
+function M.gnuplot(folder, script, format)
+  local output, err, said = M.run(M.gnuplot_words(script, format or "", "picture"), { folder = folder })
   if output then return output end
   return nil, said:match("line %d+: ([^\n]*)") or err
 end
 
 --- The picture that was drawn in the folder, under the name that it shall have.
 function M.keep(folder, path)
-  local moved = os.execute(("cp %s/picture %s 2>/dev/null"):format(quote(folder), quote(path)))
-  if not moved then return nil, path .. ": cannot be written" end
-  return true
+  local picture, err = disk.read(folder .. "/picture")
+  if not picture then return nil, err end
+  return M.write(path, picture)
 end
 
 --- What theme.gp reads, and further lines.
@@ -74,8 +78,32 @@ end
 ---@return string
 function M.run_gp(title, lines)
   local subtitle = ("pmlua %s, %s"):format(core.version, os.date("!%Y-%m-%d %H:%M:%S UTC"))
-  return table.concat({ "run_name = " .. M.string(title), "run_subtitle = " .. M.string(subtitle), "run_complete = 1",
+  return table.concat({ "run_name = " .. quote.gnuplot(title), "run_subtitle = " .. quote.gnuplot(subtitle), "run_complete = 1",
     'run_status = ""', table.concat(lines, "\n") }, "\n") .. "\n"
+end
+
+--- theme.gp and STEM.gp of pmlua's own, by name.
+---@param stem string
+---@return table<string, string>? texts
+---@return string? err
+function M.scripts(stem)
+  local plots = require "pmlua".paths.plots
+  if not plots then return nil, "pmlua's folder of plots is not found" end
+  local texts = {}
+  for _, name in ipairs { "theme.gp", stem .. ".gp" } do
+    local text, err = disk.read(plots .. "/" .. name)
+    if not text then return nil, err end
+    texts[name] = text
+  end
+  return texts
+end
+
+local function write_all(folder, files)
+  for name, text in pairs(files) do
+    local ok, err = M.write(folder .. "/" .. name, text)
+    if not ok then return nil, err end
+  end
+  return true
 end
 
 --- Draw plots/STEM.gp.
@@ -85,18 +113,13 @@ end
 ---@return boolean? ok
 ---@return string? err one line
 function M.draw(stem, files, path)
-  local plots = require "pmlua".paths.plots
-  if not plots then return nil, "pmlua's folder of plots is not found" end
+  local scripts, missing = M.scripts(stem)
+  if not scripts then return nil, missing end
   return M.in_folder(function(folder)
-    for name, text in pairs(files) do
-      local ok, err = M.write(folder .. "/" .. name, text)
-      if not ok then return nil, err end
-    end
-    local copied = os.execute(("cp %s/theme.gp %s/%s.gp %s"):format(quote(plots), quote(plots), stem, quote(folder)))
-    if not copied then return nil, ("%s: theme.gp or %s.gp cannot be read"):format(plots, stem) end
-    local options = quote(("format='%s'; output_file='picture'"):format(path:match("%.(%a+)$")))
-    local done, why = M.gnuplot(folder, ("-e %s %s.gp"):format(options, stem))
-    if not done then return nil, why end
+    local ok, err = write_all(folder, scripts)
+    if ok then ok, err = write_all(folder, files) end
+    if ok then ok, err = M.gnuplot(folder, stem .. ".gp", path:match("%.(%a+)$")) end
+    if not ok then return nil, err end
     return M.keep(folder, path)
   end)
 end

@@ -3,33 +3,22 @@
 --
 -- Try:  pmlua plot results/read_overhead/latest
 --
--- The folder gets its own plot.gp and theme.gp, and run.gp with what the figure says about the run, so that gnuplot alone
--- draws it again, years later, edited or not.
+-- The folder gets plot.gp and theme.gp, and run.gp with what the figure says about the run, so that gnuplot alone draws it
+-- again, years later, edited or not. A folder may come from anybody: pmlua draws it with its own scripts, from copies of the
+-- tables, in a gnuplot that can start nothing. The folder's own plot.gp runs only where the caller trusts it.
 
+local core = require "pmlua.core"
+local disk = require "pmlua.file"
 local lfs = require "lfs"
+local picture = require "pmlua.picture"
+local quote = require "pmlua.quote"
 local results = require "pmlua.results"
+local temporary = require "pmlua.temporary"
 
 local M = {}
 
 local formats = { "svg", "png" }
-local time_limit_s = 120
-
-local function quote(text)
-  return "'" .. text:gsub("'", "'\\''") .. "'"
-end
-
--- A gnuplot string in double quotes takes escapes and, in labels, no line feeds.
-local function gnuplot_string(text)
-  return '"' .. tostring(text):gsub("%c+", " "):gsub('[\\"]', "\\%0") .. '"'
-end
-
-local function slurp(path)
-  local f, err = io.open(path, "rb")
-  if not f then return nil, err end
-  local text = f:read("a")
-  f:close()
-  return text
-end
+local TIME_LIMIT_S = 120
 
 -- plots/ of the checkout or the installation, known from where this module lies.
 local function plots_folder()
@@ -40,11 +29,14 @@ local function plots_folder()
 end
 
 --- The gnuplot script of a name: beside the experiment's script, in ../plots of it, or among pmlua's own.
----@param stem string
----@param script string? path of the experiment's script
+---@param stem any
+---@param script string? path of the experiment's script; it must be one that was run, not one that a file names
 ---@return string? path
 ---@return string? err
 function M.find(stem, script)
+  if type(stem) ~= "string" or not stem:find "^[%w_-]+$" then
+    return nil, ("%s is not the name of a plot: letters, digits, _ and -"):format(quote.plain(stem))
+  end
   local places = { plots_folder() }
   local folder = script and (script:match("^(.*)/[^/]*$") or ".")
   if folder then
@@ -71,52 +63,78 @@ local function subtitle(meta)
   return table.concat(parts, " · ")
 end
 
---- The tables that are there, each between blanks: a run that was killed lacks those that are written at its end.
-local function data_files(path)
+--- Names of the tables that are there: a run that was killed lacks those that are written at its end.
+local function tables_of(path)
   local names = {}
   for name in lfs.dir(path) do
     if name:find "^[%w_%-]+%.dat$" then names[#names + 1] = name end
   end
   table.sort(names)
-  return (" %s "):format(table.concat(names, " "))
+  return names
+end
+
+local function factor_names(meta)
+  local names = {}
+  for i, f in ipairs(meta.factors or {}) do names[i] = tostring(type(f) == "table" and f.name or f) end
+  return names
+end
+
+local function command_of(meta)
+  local words = {}
+  for i, word in ipairs(type(meta.command) == "table" and meta.command or {}) do words[i] = tostring(word) end
+  return table.concat(words, " ")
 end
 
 local function run_gp(run)
   local meta, out = run.meta, {}
   local function set(name, value) out[#out + 1] = ("%s = %s"):format(name, value) end
   out[1] = "# written by pmlua from meta.json and data.dat; plot.gp reads it through theme.gp"
-  set("run_name", gnuplot_string(meta.name))
-  set("run_description", gnuplot_string(meta.description or ""))
-  set("run_unit", gnuplot_string(meta.unit or ""))
-  set("run_command", gnuplot_string(table.concat(type(meta.command) == "table" and meta.command or {}, " ")))
-  set("run_status", gnuplot_string(run.status))
+  set("run_name", quote.gnuplot(meta.name))
+  set("run_description", quote.gnuplot(meta.description or ""))
+  set("run_unit", quote.gnuplot(meta.unit or ""))
+  set("run_command", quote.gnuplot(command_of(meta)))
+  set("run_status", quote.gnuplot(run.status))
   set("run_complete", run.complete and 1 or 0)
-  set("run_subtitle", gnuplot_string(subtitle(meta)))
+  set("run_subtitle", quote.gnuplot(subtitle(meta)))
   set("run_cells", #run.data.rows)
-  local factors = {}
-  for i, f in ipairs(meta.factors or {}) do factors[i] = tostring(f.name) end
+  local factors = factor_names(meta)
   set("run_factors", #factors)
-  set("run_factor_names", gnuplot_string(table.concat(factors, ", ")))
-  for i, c in ipairs(run.data.columns) do set("c_" .. c.name:gsub("[^%w_]", "_"), i) end
-  set("run_files", gnuplot_string(data_files(run.path)))
+  set("run_factor_names", quote.gnuplot(table.concat(factors, ", ")))
+  for i, c in ipairs(run.data.columns) do set("c_" .. c.name:gsub("[^A-Za-z0-9_]", "_"), i) end
+  set("run_files", quote.gnuplot((" %s "):format(table.concat(tables_of(run.path), " "))))
   return table.concat(out, "\n") .. "\n"
 end
 
-local function copy_scripts(run, options)
-  if lfs.attributes(run.path .. "/plot.gp", "mode") and not options.refresh then return true end
+--- plot.gp and theme.gp that pmlua or the experiment's script has for this run.
+---@return { ["plot.gp"]: string, ["theme.gp"]: string }? texts
+---@return string? note or what is missing
+---@return boolean? own the script's, which came with the experiment that was run
+local function scripts_for(run, options)
   local note
-  local path, err = M.find(options.stem or run.meta.plot or "generic", options.script or run.meta.script)
+  local path, err = M.find(options.stem or run.meta.plot or "generic", options.script)
   if not path then
-    note, path = err, M.find("generic")
+    note, path = err, M.find "generic"
   end
   if not path then return nil, note end
-  for name, from in pairs { ["plot.gp"] = path, ["theme.gp"] = M.find("theme", path) or "theme.gp" } do
-    local text, why = slurp(from)
-    if not text then return nil, why end
-    local ok, no_write = run:write(name, text)
-    if not ok then return nil, no_write end
+  local plot, no_plot = disk.read(path)
+  local theme, no_theme = disk.read(plots_folder() .. "/theme.gp")
+  if not (plot and theme) then return nil, no_plot or no_theme end
+  local own = core.sys.realpath(path:match "^(.*)/") ~= core.sys.realpath(plots_folder())
+  return { ["plot.gp"] = plot, ["theme.gp"] = theme }, note, own
+end
+
+--- What the folder has of its own, or gets. An own plot.gp that is not run is worth a remark.
+local function furnish(run, scripts, options)
+  local own = disk.read(run.path .. "/plot.gp")
+  if not own or options.refresh then
+    for name, text in pairs(scripts) do
+      local ok, err = run:write(name, text)
+      if not ok then return nil, err end
+    end
+    return true
   end
-  return true, note
+  if own == scripts["plot.gp"] or options.trust then return true end
+  return true, run.path .. "/plot.gp is not pmlua's and was not run; --trust runs it, --refresh replaces it"
 end
 
 -- gnuplot says '"plot.gp" line 12: text' after the line itself and a caret; people want one line.
@@ -128,27 +146,57 @@ local function one_line(output, dir)
   return ("%s/plot.gp: %s"):format(dir, output:match("(%S[^\n]*)%s*$") or "gnuplot failed and said nothing")
 end
 
-local function gnuplot(run, format, program)
-  local temporary = (".plot.%s.tmp"):format(format)
-  local command = ("cd %s && timeout %d %s -e %s plot.gp 2>&1 </dev/null"):format(quote(run.path), time_limit_s, program,
-    quote(("format='%s'; output_file='%s'"):format(format, temporary)))
-  local pipe, err = io.popen(command, "r")
-  if not pipe then return nil, err end
-  local output = pipe:read("a") or ""
-  local ok, _, code = pipe:close()
+--- Draw in a folder; the picture is made in `scratch`, for the other may hold links.
+local function gnuplot(run, format, where)
+  local made = ("%s/picture.%s"):format(where.scratch, format)
+  local words = picture.gnuplot_words("plot.gp", format, made, where.program)
+  local output, err, said, code = picture.run(words,
+    { folder = where.folder, seconds = TIME_LIMIT_S, confined = where.confined })
+  if not output and code == "ETIMEDOUT" then
+    return nil, ("%s/plot.gp: gnuplot took longer than %d s"):format(run.path, TIME_LIMIT_S)
+  elseif not output and code then return nil, err, code end
+  local bytes = output and disk.read(made)
+  if not bytes or #bytes == 0 then return nil, one_line(output or said, run.path) end
   local path = ("%s/plot.%s"):format(run.path, format)
-  if ok and (lfs.attributes(run.path .. "/" .. temporary, "size") or 0) > 0 then
-    local renamed, why = os.rename(run.path .. "/" .. temporary, path)
-    if not renamed then return nil, why end
-    return path
-  end
-  os.remove(run.path .. "/" .. temporary)
-  if code == 124 then return nil, ("%s/plot.gp: gnuplot took longer than %d s"):format(run.path, time_limit_s) end
-  return nil, one_line(output, run.path)
+  local ok, refused = run:write(("plot.%s"):format(format), bytes)
+  if not ok then return nil, refused end
+  return path
 end
 
-local function is_here(program)
-  return (os.execute("command -v " .. program .. " >/dev/null 2>&1"))
+local function gnuplot_all(run, where)
+  local files = {}
+  for i, format in ipairs(formats) do
+    local file, err, code = gnuplot(run, format, where)
+    if code == "ENOENT" then
+      return nil, ("%s: the data are there, the plot is not: %s, then pmlua plot %s"):format(run.path, err, run.path)
+    elseif not file then return nil, err end
+    files[i] = file
+  end
+  return files
+end
+
+--- The folder's tables, and nothing else of it, beside scripts of ours.
+local function copy_to(scratch, run, scripts)
+  local files = { ["run.gp"] = run_gp(run) }
+  for name, text in pairs(scripts) do files[name] = text end
+  for _, name in ipairs(tables_of(run.path)) do files[name] = disk.read(run.path .. "/" .. name) end
+  for name, text in pairs(files) do
+    local ok, err = disk.write(scratch .. "/" .. name, text)
+    if not ok then return nil, err end
+  end
+  return true
+end
+
+--- A script that is trusted runs in the folder, as the user would run it; any other in a folder of ours, confined.
+local function draw_all(run, scripts, trusted, program)
+  local scratch, err = temporary.folder "plot"
+  if not scratch then return nil, err end
+  local where = { scratch = scratch, folder = trusted and run.path or scratch, confined = not trusted, program = program }
+  local ok, files = true, nil
+  if not trusted then ok, err = copy_to(scratch, run, scripts) end
+  if ok then files, err = gnuplot_all(run, where) end
+  temporary.remove(scratch)
+  return files, err
 end
 
 local function anything_measured(data)
@@ -160,8 +208,9 @@ end
 
 ---@class pmlua.PlotOptions
 ---@field stem? string name of the plot; otherwise what meta.json says, or generic
----@field script? string the experiment's script, to look beside it
+---@field script? string the experiment's script that was run, to look beside it
 ---@field refresh? boolean replace the folder's own plot.gp and theme.gp
+---@field trust? boolean run the folder's own plot.gp, which can do whatever the user can
 ---@field gnuplot? string the program
 
 --- Draw the figure of a run.
@@ -174,21 +223,14 @@ function M.draw(dir, options)
   local run, err = results.open(dir)
   if not run then return nil, err end
   if not anything_measured(run.data) then return nil, run.path .. ": nothing to plot, no cell was measured" end
-  local ok, note = copy_scripts(run, options)
-  if not ok then return nil, note end
-  ok, err = run:write("run.gp", run_gp(run))
-  if not ok then return nil, err end
-  local program = options.gnuplot or "gnuplot"
-  if not is_here(program) then
-    return nil, ("%s: the data are there, the plot is not: gnuplot is not installed (apt-get install gnuplot-nox), "
-      .. "then pmlua plot %s"):format(run.path, run.path)
-  end
-  local files = {}
-  for i, format in ipairs(formats) do
-    files[i], err = gnuplot(run, format, program)
-    if not files[i] then return nil, err end
-  end
-  return files, note, run
+  local scripts, note, own = scripts_for(run, options)
+  if not scripts then return nil, note end
+  local ok, remark = furnish(run, scripts, options)
+  if ok then ok, err = run:write("run.gp", run_gp(run)) end
+  if not ok then return nil, err or remark end
+  local files
+  files, err = draw_all(run, scripts, options.trust or own, options.gnuplot)
+  return files, err or note or remark, files and run
 end
 
 return M

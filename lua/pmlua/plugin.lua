@@ -11,6 +11,7 @@
 -- goes as it is, and returns the table.
 
 local core = require "pmlua.core"
+local disk = require "pmlua.file"
 
 local M = {}
 for name, value in pairs(core.plugin) do M[name] = value end
@@ -65,7 +66,10 @@ end
 
 local function from_code(kind, text)
   local chunk, err
-  if kind == "file" then chunk, err = loadfile(text, "t")
+  if kind == "file" then
+    local code, unreadable = disk.read(text)
+    if not code then error(unreadable, 0) end
+    chunk, err = load((code:gsub("^#[^\n]*", "")), "@" .. text, "t")
   else chunk, err = load(text, "=plugin", "t") end
   if not chunk then error(err, 0) end
   local t = chunk()
@@ -196,9 +200,9 @@ local function label(series)
 end
 
 local function draw(all, rows, path)
-  local picture = require "pmlua.picture"
+  local picture, quote = require "pmlua.picture", require "pmlua.quote"
   local names, lines = {}, {}
-  for i, series in ipairs(all) do names[i] = picture.string(label(series)) end
+  for i, series in ipairs(all) do names[i] = quote.gnuplot(label(series)) end
   for i, row in ipairs(rows) do lines[i] = row and ("%.9g %.17g"):format(row[3], row[4]) or "\n" end
   return picture.draw("plugins", { ["series.dat"] = table.concat(lines, "\n") .. "\n",
     ["run.gp"] = picture.run_gp("What plugins measured in their own time", { "series_n = " .. #all,

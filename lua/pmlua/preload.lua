@@ -4,6 +4,7 @@
 -- Try:  print(require("pmlua.preload").obstacle("/usr/bin/su"))
 
 local core = require "pmlua.core"
+local disk = require "pmlua.file"
 
 local M = {}
 
@@ -52,7 +53,7 @@ end
 local function obstacle(path, depth)
   local set = core.sys.setid(path)
   if set then return ("%s is %s, and the loader ignores LD_PRELOAD for it; copy it and run the copy"):format(path, set) end
-  local f <close> = io.open(path, "rb")
+  local f <close> = disk.open(path)
   local head = f and f:read(20) or ""
   local interpreter = head:sub(1, 2) == "#!" and f:seek("set", 2) and f:read("l"):match("^%s*(%S+)")
   if interpreter then return depth < 4 and obstacle(interpreter, depth + 1) or nil end

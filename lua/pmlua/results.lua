@@ -3,8 +3,10 @@
 --
 -- Try:  local r = assert(require("pmlua.results").open "results/read_overhead/latest");  print(r.status, #r.data.rows)
 --
--- Each file is written beside its name and renamed over it: whoever reads, reads the last whole version.
+-- Each file is written under a random name beside its own and moved there: whoever reads, reads the last whole version, and
+-- a link that somebody left under either name is not followed.
 
+local disk = require "pmlua.file"
 local dat = require "pmlua.dat"
 local json = require "pmlua.json"
 local lfs = require "lfs"
@@ -75,19 +77,8 @@ end
 ---@return boolean? ok
 ---@return string? err
 function Folder:write(name, text)
-  local path = self.path .. "/" .. name
-  local temporary = path .. ".tmp"
-  local f, err = io.open(temporary, "wb")
-  if not f then return nil, err end
-  local ok, why = f:write(text)
-  local closed, later = f:close() -- a full disk may show only here
-  if not (ok and closed) then
-    os.remove(temporary)
-    return nil, ("%s: %s"):format(path, why or later)
-  end
-  ok, err = os.rename(temporary, path)
-  if not ok then return nil, err end
-  return true
+  local ok, err = disk.write(self.path .. "/" .. name, text)
+  return ok, err
 end
 
 --- Write a table of the folder.
@@ -125,11 +116,9 @@ end
 local known = { running = true, complete = true, interrupted = true, failed = true }
 
 local function read_meta(path)
-  local f, err = io.open(path, "rb")
-  if not f then return nil, err end
-  local text = f:read("a")
-  f:close()
-  local meta, why = json.decode(text or "")
+  local text, err = disk.read(path)
+  if not text then return nil, err end
+  local meta, why = json.decode(text)
   if type(meta) ~= "table" then return nil, ("%s: not JSON: %s"):format(path, why or "no object") end
   if type(meta.name) ~= "string" or not known[meta.status] then
     return nil, ("%s: no name or no status of a run in it"):format(path)

@@ -60,7 +60,7 @@ local reserve_bytes = 128 * 1024
 
 function Run:reserve()
   local path = self:path ".reserve"
-  local f = io.open(path, "wb")
+  local f = require("pmlua.file").new(path)
   if not f then return end
   os.remove(path)
   self.reserved = f

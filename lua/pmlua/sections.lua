@@ -297,11 +297,8 @@ end
 ---@return pmlua.SectionProcess? process
 ---@return string? err
 function M.read(path)
-  local f, err = io.open(path, "rb")
-  if not f then return nil, err end
-  local text, why = f:read("a")
-  f:close()
-  if not text then return nil, ("%s: %s"):format(path, why) end
+  local text, err = require("pmlua.file").read(path)
+  if not text then return nil, err end
   return M.parse(text, path)
 end
 

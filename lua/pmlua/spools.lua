@@ -8,6 +8,7 @@
 -- Try:  for _, p in ipairs(require("pmlua.spools").gather("pmlua-record-4711")) do print(p.name, p.ended) end
 
 local core = require "pmlua.core"
+local disk = require "pmlua.file"
 local flowgraph = require "pmlua.flowgraph"
 
 local M = {}
@@ -82,22 +83,17 @@ local function head_lines(story, ended)
   return table.concat(lines)
 end
 
---- Written under another name first, so that there is never half a file.
+--- It gets its name when it is whole.
 local function write_calls(path, story, ended, profile, sums)
-  local made <const> = path .. ".new"
-  local f, err = io.open(made, "w")
+  local f, err = disk.create(path)
   if not f then return nil, err end
   f:write(head_lines(story, ended))
   for _, node in ipairs(profile:nodes()) do f:write(call_line(node)) end
   for _, of in ipairs(profile:functions()) do f:write(function_line(of)) end
   for _, of in pairs(sums) do f:write(sums_line(of)) end
-  local ok
-  ok, err = f:write("end\n")
-  if ok then ok, err = f:close() else f:close() end
-  if ok then ok, err = os.rename(made, path) end
-  if ok then return true end
-  os.remove(made)
-  return nil, err
+  f:write("end\n")
+  local ok, why = f:close()
+  return ok, why and ("%s: %s"):format(path, why)
 end
 
 --- The file that has what plugins measured in their own time; nil: there is none.

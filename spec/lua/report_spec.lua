@@ -329,7 +329,7 @@ describe("What cannot be reported", function()
     support.spit(dir .. "/one", file({}, rank1))
     assert.matches("/one: no timeline in it; the program leaves one that runs with PMLUA_REPORT_TIMELINE=on too",
       select(3, pmlua(("%s/one --timeline %s/t.svg"):format(dir, dir))))
-    assert.matches("/no/p%.svg: cannot be written\n$", select(3, pmlua(("%s/one --plot %s/no/p.svg"):format(dir, dir))))
+    assert.matches("/no/p%.svg: No such file or directory\n$", select(3, pmlua(("%s/one --plot %s/no/p.svg"):format(dir, dir))))
   end)
 
   it("is misuse where the command line is wrong", function()

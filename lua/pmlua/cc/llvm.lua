@@ -7,6 +7,7 @@
 -- Try:  print(require("pmlua.cc.llvm").of { "clang-14" }.version)
 
 local core = require "pmlua.core"
+local disk = require "pmlua.file"
 local paths = require "pmlua.wrap.paths"
 local shell = require "pmlua.wrap.shell"
 
@@ -55,7 +56,7 @@ end
 
 --- The LLVM that a program loads, by the name of the library in its head; nil: none, or it is linked into it.
 local function loads(file)
-  local f <close> = file and io.open(file, "rb")
+  local f <close> = file and disk.open(file)
   local head = f and f:read(HEAD) or ""
   return math.tointeger(tonumber(head:match("%f[%w]libLLVM%-(%d+)[%d.]*%.so") or head:match("%f[%w]libLLVM%.so%.(%d+)")))
 end

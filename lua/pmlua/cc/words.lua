@@ -75,9 +75,9 @@ function M.expand(words, depth)
   local out = {}
   for _, word in ipairs(words) do
     local name = word:match("^@(.+)$")
-    local f <close> = name and (depth or 0) < 10 and io.open(name, "rb") or nil
-    if f then
-      for _, w in ipairs(M.expand(file_words(f:read("a")), (depth or 0) + 1)) do out[#out + 1] = w end
+    local text = name and (depth or 0) < 10 and require("pmlua.file").read(name) or nil
+    if text then
+      for _, w in ipairs(M.expand(file_words(text), (depth or 0) + 1)) do out[#out + 1] = w end
     else
       out[#out + 1] = word
     end

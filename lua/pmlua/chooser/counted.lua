@@ -17,11 +17,8 @@ local M = {}
 ---@return boolean
 function M.is_counting(argv)
   local path = preload.locate(argv[1])
-  local f = path and io.open(path, "rb")
-  if not f then return false end
-  local text = f:read("a") or ""
-  f:close()
-  return text:find("pml_count_module_begin", 1, true) ~= nil
+  local text = path and require("pmlua.file").read(path)
+  return text ~= nil and text:find("pml_count_module_begin", 1, true) ~= nil
 end
 
 --- A command that leaves its counts; release() takes away what it left.

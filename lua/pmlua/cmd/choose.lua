@@ -127,7 +127,7 @@ end
 --- Where the report goes; the file is opened before anything is run.
 local function output(options)
   if not options.out then return io.stdout end
-  return io.open(options.out, "w")
+  return require("pmlua.file").output(options.out)
 end
 
 local function write(file, text)

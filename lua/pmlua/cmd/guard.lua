@@ -120,8 +120,7 @@ local line = { flags = { ["--json"] = "json", ["--per-call"] = "per_call" }, val
 
 --- What compilers wrote into the program: "GCC: (Debian 12.2.0-14) 12.2.0", sorted, each once.
 local function compiler_of(path)
-  local f <close> = io.open(path, "rb")
-  local text, seen, list = f and f:read("a") or "", {}, {}
+  local text, seen, list = require("pmlua.file").read(path) or "", {}, {}
   for _, pattern in ipairs { "GCC: %b() [%d.]+", "[%w ]*clang version [%d.]+", "rustc version [%d.]+" } do
     for found in text:gmatch(pattern) do
       if not seen[found] then seen[found], list[#list + 1] = true, found end

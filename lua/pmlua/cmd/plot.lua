@@ -5,11 +5,14 @@
 
 local M = {
   summary = "draw the figure of a run again, without measuring",
-  usage = "pmlua plot [--refresh] DIR...",
+  usage = "pmlua plot [--refresh] [--trust] DIR...",
   help = [[
-DIR is the folder of a run, such as results/read_overhead/latest. Its plot.gp is drawn to plot.svg and plot.png; edit it as
-you like, it is the folder's own copy.
+DIR is the folder of a run, such as results/read_overhead/latest. plot.svg and plot.png are drawn from its tables.
 
+A folder may come from anybody. So pmlua draws with the scripts and the theme that it has itself, and nothing in the folder
+is executed: not its plot.gp, and no file that meta.json names. gnuplot runs in a folder of its own and can start no program.
+
+  --trust     run the folder's own plot.gp, such as one that you edited; it can do whatever you can
   --refresh   first replace plot.gp and theme.gp by those that pmlua has now
 
 An incomplete run (interrupted, killed) is drawn with what it has, and the figure says so.
@@ -21,6 +24,7 @@ local function parse(args)
   local options = { dirs = {} }
   for _, arg in ipairs(args) do
     if arg == "--refresh" then options.refresh = true
+    elseif arg == "--trust" then options.trust = true
     elseif arg:find("^%-") then return nil, "no such option: " .. arg
     else options.dirs[#options.dirs + 1] = arg end
   end
@@ -38,7 +42,7 @@ function M.run(args)
   end
   local status = 0
   for _, dir in ipairs(options.dirs) do
-    local files, err, run = require "pmlua.plot".draw(dir, { refresh = options.refresh })
+    local files, err, run = require "pmlua.plot".draw(dir, options)
     if err then io.stderr:write("pmlua plot: ", err, "\n") end
     if not files then status = 1 end
     if run and not run.complete then

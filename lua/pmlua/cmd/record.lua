@@ -5,6 +5,7 @@
 
 local child = require "pmlua.child"
 local core = require "pmlua.core"
+local disk = require "pmlua.file"
 local line = require "pmlua.record.line"
 local preload = require "pmlua.preload"
 local beside = require "pmlua.host.beside"
@@ -76,10 +77,9 @@ local function folder(name)
       return nil, name .. " has results of another recording; remove them, or name another folder with -o"
     end
   end
-  local probe = name .. "/.probe"
-  local f, refused = io.open(probe, "w")
-  if not f then return nil, refused:gsub("/%.probe", "") end
-  f:close()
+  local probe = ("%s/.probe-%d"):format(name, core.sys.pid())
+  local done, refused = disk.write(probe, "")
+  if not done then return nil, refused:gsub("/%.probe%-%d+", "") end
   os.remove(probe)
   local real, gone = core.sys.realpath(name)
   if not real then return nil, sentence(gone) end
@@ -88,10 +88,8 @@ end
 
 --- The filter file by its full path, readable; nil and why.
 local function filter(name)
-  local f <close>, err = io.open(name, "r")
-  if not f then return nil, err end
-  local _, unreadable = f:read(0)
-  if unreadable then return nil, name .. ": " .. unreadable end
+  local text, err = disk.read(name)
+  if not text then return nil, err end
   return core.sys.realpath(name)
 end
 

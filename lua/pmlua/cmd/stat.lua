@@ -114,7 +114,7 @@ local line = { flags = { ["--sim"] = "sim", ["--json"] = "json" }, values = take
 --- Where the table goes, opened before the command runs: nil and why not.
 local function output(o)
   if not o.out then return o.json and io.stdout or io.stderr end
-  return io.open(o.out, "w")
+  return require("pmlua.file").output(o.out)
 end
 
 local function ending(ended)

@@ -5,6 +5,7 @@
 
 local core = require "pmlua.core"
 local flowgraph = require "pmlua.flowgraph"
+local quote = require "pmlua.quote"
 
 local M = {}
 
@@ -12,14 +13,10 @@ local LABELS = 6 -- that an edge shows
 local PATH = 8   -- names of a longer path
 local LINE = 32  -- bytes of a name in a line of a node
 
-local function quoted(text)
-  return '"' .. text:gsub("[\\\"]", "\\%0"):gsub("%c", " ") .. '"'
-end
-
 --- Lines are joined by \n after what is in them was quoted.
 local function label(lines)
   local all = {}
-  for i, line in ipairs(lines) do all[i] = quoted(line):sub(2, -2) end
+  for i, line in ipairs(lines) do all[i] = quote.dot_inside(line) end
   return '"' .. table.concat(all, "\\n") .. '"'
 end
 
@@ -75,7 +72,7 @@ local function node_line(g, graph, i, names, r)
   if r and r.of[node] then lines[#lines + 1] = ("%.4g"):format(r.of[node]) end
   local last = i == graph.last and ", peripheries=2" or ""
   return ("%s [label=%s, tooltip=%s, fillcolor=%s%s];"):format(id, label(lines),
-    quoted(table.concat(flowgraph.path(graph, i, PATH), " / ")), quoted(fill(r, node)), last)
+    quote.dot(table.concat(flowgraph.path(graph, i, PATH), " / ")), quote.dot(fill(r, node)), last)
 end
 
 local function edge_line(g, edge)

@@ -81,10 +81,8 @@ function Beside:finish(dir)
   end
   local t = self.follower:finish() -- what it says of plugins that have ended was said here
   if not t then return nil, "no metric has a value: the command ended before the first; --every 1ms measures more often" end
-  local f, refused = io.open(dir .. "/metrics.dat", "w")
-  if not f then return nil, refused end
-  f:write((require("pmlua.dat").format { title = "record: " .. t.title, columns = t.columns, rows = t.rows }))
-  return f:close()
+  return require("pmlua.file").write(dir .. "/metrics.dat",
+    require("pmlua.dat").format { title = "record: " .. t.title, columns = t.columns, rows = t.rows })
 end
 
 --- Mean, least and most of each metric over the command's time, as a table for people.

@@ -5,6 +5,7 @@
 -- Try:  pmlua query SOLVER 'sde:::*residual' --plot
 
 local picture = require "pmlua.picture"
+local quote = require "pmlua.quote"
 
 local M = {}
 
@@ -102,7 +103,7 @@ local function data_of(set)
   local lines = {}
   local function put(text) lines[#lines + 1] = text end
   for _, s in ipairs(set.list) do
-    put("# " .. s.name)
+    put("# " .. quote.plain(s.name))
     if #s.x == 0 then put "NaN NaN" end
     for i, x in ipairs(s.x) do put(("%.10g %.17g"):format(x, s.y[i])) end
     put "\n"
@@ -113,13 +114,13 @@ end
 local function variables(set, title)
   local lines, names, recorders = {}, {}, 0
   for i, s in ipairs(set.list) do
-    names[i] = picture.string((s.name:gsub("^sde:::", "")))
+    names[i] = quote.gnuplot((s.name:gsub("^sde:::", "")))
     if s.recorder then recorders = recorders + 1 end
   end
   local function put(name, value) lines[#lines + 1] = name .. " = " .. value end
   put("series_n", #set.list)
   put("series_log", spans_decades(set) and 1 or 0)
-  put("series_x", picture.string(recorders == #set.list and "number of the value" or recorders == 0 and "time [s]"
+  put("series_x", quote.gnuplot(recorders == #set.list and "number of the value" or recorders == 0 and "time [s]"
     or "number of the value, or time [s]"))
   lines[#lines + 1] = ("array series_name[%d] = [%s]"):format(#names, table.concat(names, ", "))
   return picture.run_gp(title, lines)

@@ -4,6 +4,7 @@
 -- Try:  pmlua report DIR --plot sections.svg
 
 local picture = require "pmlua.picture"
+local quote = require "pmlua.quote"
 local report = require "pmlua.report"
 local units = require "pmlua.report.units"
 
@@ -13,7 +14,7 @@ local BARS = 40 -- that can be read
 
 --- A text in a field of gnuplot's data, whose fields are separated by tabs.
 local function word(text)
-  return (text:gsub("%c+", " "):gsub('"', "'"))
+  return (quote.plain(text):gsub('"', "'"))
 end
 
 local function said(s)
@@ -55,7 +56,7 @@ function M.draw(r, path)
   local note = shown < #r.sections and ("%d of %d sections"):format(shown, #r.sections) or ""
   local run = picture.run_gp(title(r), { "bars = " .. shown, "longest_label = " .. widest,
     ("longest = %.9g"):format(longest / 1e9), "several = " .. (#r.processes > 1 and 1 or 0),
-    "bars_note = " .. picture.string(note) })
+    "bars_note = " .. quote.gnuplot(note) })
   return picture.draw("sections", { ["run.gp"] = run, ["sections.dat"] = table.concat(lines, "\n") .. "\n" }, path)
 end
 

@@ -7,6 +7,7 @@
 -- such piece of a thread has the colour of the region that took most of it.
 
 local picture = require "pmlua.picture"
+local quote = require "pmlua.quote"
 local report = require "pmlua.report"
 local sections = require "pmlua.sections"
 
@@ -140,7 +141,7 @@ local function data_of(lanes, ended, depths, colour)
 end
 
 local function array(name, texts)
-  for i, text in ipairs(texts) do texts[i] = picture.string(text) end
+  for i, text in ipairs(texts) do texts[i] = quote.gnuplot(text) end
   return ("array %s[%d] = [%s]"):format(name, #texts, table.concat(texts, ", "))
 end
 
@@ -176,7 +177,7 @@ function M.draw(r, path)
   for i, lane in ipairs(lanes) do titles[i] = lane.name end
   local run = picture.run_gp("Sections of each thread: " .. report.short(r.processes[1].command, 60), {
     "lanes = " .. #lanes, "depths = " .. depths, "colours = " .. #keys, ("ended = %.12g"):format(ended / 1e9),
-    "timeline_note = " .. picture.string(note_of(all, #lanes, dropped)), array("lane_name", titles),
+    "timeline_note = " .. quote.gnuplot(note_of(all, #lanes, dropped)), array("lane_name", titles),
     array("colour_name", keys) })
   return picture.draw("timeline", { ["run.gp"] = run, ["timeline.dat"] = data_of(lanes, ended, depths, colour) }, path)
 end

@@ -5,6 +5,7 @@
 --
 -- The last is described in core/substrate/pml_simulated.c.
 
+local disk = require "pmlua.file"
 local callgrind = require "pmlua.callgrind"
 local sections = require "pmlua.sections"
 
@@ -98,7 +99,7 @@ end
 
 --- The beginning and the end of a file: in between it may be long, and have holes.
 local function ends_of(path)
-  local f <close> = io.open(path, "rb")
+  local f <close> = disk.open(path)
   if not f then return "" end
   local text = f:read(LOG_BYTES) or ""
   if f:seek("end") > 2 * LOG_BYTES then f:seek("end", -LOG_BYTES) else f:seek("set", #text) end
@@ -207,9 +208,9 @@ end
 
 local function read_regions(path, process)
   process.regions = {}
-  local f <close> = io.open(path, "rb")
-  if not f then return end
-  local list, err = M.regions(f:read("a") or "")
+  local text = disk.read(path)
+  if not text then return end
+  local list, err = M.regions(text)
   process.regions, process.untold = list or {}, err
   local wrong = check_regions(process)
   if wrong then process.regions, process.untold = {}, wrong end

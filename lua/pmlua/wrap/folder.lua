@@ -59,8 +59,10 @@ end
 ---@return table?
 ---@return string? err
 function M.read(file, more)
-  local chunk, err = loadfile(file, "t", {})
-  if not chunk then return nil, (err:gsub("^cannot open (.*)$", "%1")) end
+  local text, unreadable = require("pmlua.file").read(file)
+  if not text then return nil, unreadable end
+  local chunk, err = load(text, "@" .. file, "t", {})
+  if not chunk then return nil, err end
   local fine, t = pcall(chunk)
   if not fine then return nil, tostring(t) end
   if type(t) ~= "table" then return nil, file .. ": it must return a table" end
@@ -103,8 +105,7 @@ function M.load(dir)
   local core = require "pmlua.core"
   local real = core.sys.realpath(dir)
   if not real then return nil, dir .. ": no such folder" end
-  local f <close> = io.open(real .. "/wrap.lua")
-  if not f then return nil, dir .. " has no wrap.lua; pmlua wrap init makes a folder" end
+  if not core.sys.realpath(real .. "/wrap.lua") then return nil, dir .. " has no wrap.lua; pmlua wrap init makes a folder" end
   local t, err = M.read(real .. "/wrap.lua")
   if not t then return nil, err end
   return M.complete(real, t)

@@ -5,6 +5,8 @@
 --
 -- Try:  pmlua wrap list
 
+local core = require "pmlua.core"
+local disk = require "pmlua.file"
 local folder = require "pmlua.wrap.folder"
 local paths = require "pmlua.wrap.paths"
 local shell = require "pmlua.wrap.shell"
@@ -14,12 +16,13 @@ local M = {}
 --- A wrapper's description from its folder; nil and why.
 local function describe(dir, name)
   local file = ("%s/%s.lua"):format(dir, name)
-  local chunk = loadfile(file, "t", {})
+  local text = disk.read(file)
+  local chunk = text and load(text, "@" .. file, "t", {})
   local fine, w = pcall(chunk or error)
   if not fine or type(w) ~= "table" or type(w.functions) ~= "table" or w.name ~= name then
     return nil, file .. " does not describe a wrapper; build it again"
   end
-  w.dir = require("pmlua.core").sys.realpath(dir)
+  w.dir = core.sys.realpath(dir)
   return w
 end
 
@@ -64,8 +67,9 @@ end
 ---@return table?
 ---@return string? err
 function M.built(cfg)
-  local f <close> = io.open(("%s/%s.lua"):format(cfg.build, cfg.name))
-  if not f then return nil, cfg.dir .. ": nothing is built; pmlua wrap build does it" end
+  if not core.sys.realpath(("%s/%s.lua"):format(cfg.build, cfg.name)) then
+    return nil, cfg.dir .. ": nothing is built; pmlua wrap build does it"
+  end
   return describe(cfg.build, cfg.name)
 end
 
@@ -100,7 +104,7 @@ function M.install(cfg, prefix)
     local done, out = shell.run(command:format(from, to, to, to))
     if not done then return nil, (out:gsub("\n.*", "")) end
   end
-  return require("pmlua.core").sys.realpath(dir)
+  return core.sys.realpath(dir)
 end
 
 return M

@@ -165,7 +165,7 @@ end
 
 --- A linker's script is no library; what it names is.
 local function is_script(file)
-  local f <close> = io.open(file, "rb")
+  local f <close> = require("pmlua.file").open(file)
   local head = f and f:read(4) or ""
   return head ~= "\127ELF" and head ~= "!<ar" and head ~= "!<th"
 end

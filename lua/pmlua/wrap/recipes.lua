@@ -29,7 +29,7 @@ end
 ---@return table?
 ---@return string? err
 function M.read(what)
-  local there <close> = io.open(what)
+  local there = require("pmlua.core").sys.realpath(what)
   if there or what:find("[/.]") then return folder.read(what, folder.recipe_fields) end
   local names = M.names()
   for _, name in ipairs(names) do

@@ -3,14 +3,12 @@
 --
 -- Try:  print(require("pmlua.wrap.shell").run("gcc --version"))
 
+local disk = require "pmlua.file"
+local quote = require "pmlua.quote"
+
 local M = {}
 
----@param text string
----@return string
-function M.quote(text)
-  if text:find("^[%w_%-+=:,./@]+$") then return text end
-  return "'" .. text:gsub("'", "'\\''") .. "'"
-end
+M.quote = quote.shell
 
 --- Whether it succeeded, and what it wrote to both streams; tools speak English.
 ---@param command string
@@ -37,18 +35,14 @@ end
 
 --- The whole of a file; nil and why.
 function M.slurp(path)
-  local f <close>, err = io.open(path, "rb")
-  if not f then return nil, err end
-  return f:read("a")
+  local text, err = disk.read(path)
+  return text, err
 end
 
 --- Write a file as a whole; nil and why.
 function M.spit(path, text)
-  local f <close>, err = io.open(path, "wb")
-  if not f then return nil, err end
-  local written, refused = f:write(text)
-  if not written then return nil, path .. ": " .. refused end
-  return true
+  local ok, err = disk.write(path, text)
+  return ok, err
 end
 
 return M

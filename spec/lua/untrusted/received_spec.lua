@@ -1,0 +1,108 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+-- spec/lua/untrusted/received_spec.lua - a folder of a run that came from somebody else is drawn, and nothing in it executed.
+
+local helper = require "spec.lua.helper"
+local lfs = require "lfs"
+local plot = require "pmlua.plot"
+
+local has_gnuplot = os.execute("command -v gnuplot >/dev/null 2>&1")
+
+describe("A received folder", function()
+  local run, canary
+  before_each(function()
+    run = helper.run_folder { { 10, 12, 11 } }
+    canary = helper.folder() .. "/canary"
+  end)
+  after_each(helper.clean)
+
+  local function evil(path)
+    helper.write(path, ("system('touch %s')\nset terminal svg\nset output 'plot.svg'\nplot x\n"):format(canary))
+  end
+  local function executed() return lfs.attributes(canary, "mode") ~= nil end
+
+  local function draws(sentence, f)
+    it(sentence, function()
+      if not has_gnuplot then return pending "gnuplot is not installed" end
+      f()
+    end)
+  end
+
+  local function change_meta(changes)
+    local json = require "pmlua.json"
+    local meta = json.decode(helper.read(run .. "/meta.json"))
+    for k, v in pairs(changes) do meta[k] = v end
+    helper.write(run .. "/meta.json", json.encode(meta))
+  end
+
+  draws("is drawn by pmlua's own scripts; its plot.gp, theme.gp and run.gp are not run, and that is said", function()
+    for _, name in ipairs { "plot.gp", "theme.gp", "run.gp", ".gnuplot" } do evil(run .. "/" .. name) end
+    local status, out, err = helper.pmlua("plot " .. run)
+    assert.equal(0, status, err)
+    assert.is_false(executed())
+    assert.equal(run .. "/plot.svg\n" .. run .. "/plot.png\n", out)
+    assert.matches("demo", helper.read(run .. "/plot.svg"))
+    assert.matches("plot.gp is not pmlua's and was not run; --trust runs it", err, 1, true)
+  end)
+
+  draws("is drawn by its own plot.gp with --trust", function()
+    evil(run .. "/plot.gp")
+    helper.pmlua("plot --trust " .. run)
+    assert.is_true(executed())
+  end)
+
+  draws("names no script: neither beside a path in meta.json, nor by a name with a path in it", function()
+    local beside = helper.folder()
+    for _, name in ipairs { "generic", "mine", "evil" } do evil(("%s/%s.gp"):format(beside, name)) end
+    for _, changes in ipairs { { script = beside .. "/x.lua" }, { script = beside .. "/x.lua", plot = "mine" },
+      { plot = ".." .. beside .. "/evil" }, { plot = ("../"):rep(20) .. beside:sub(2) .. "/evil" }, { plot = { "x" } },
+      { plot = "a\nb" } } do
+      change_meta(changes)
+      for _, option in ipairs { "", "--refresh ", "--trust --refresh " } do
+        local _, _, err = helper.pmlua("plot " .. option .. run)
+        assert.is_false(executed(), err)
+        assert.is_nil(err:find("traceback", 1, true) or err:find("attempt to", 1, true), err)
+      end
+    end
+  end)
+
+  draws("may have any name", function()
+    local parent = helper.folder()
+    for _, name in ipairs { "`touch canary`", "$(touch canary)", "'; touch canary; '", "a \"b\"", "-e", "x\ny", "%d %s" } do
+      local path = parent .. "/" .. name
+      os.execute(("cp -r %s %s"):format(run, helper.quote(path)))
+      local files, err = plot.draw(path)
+      assert.is_nil(lfs.attributes(parent .. "/canary", "mode") or lfs.attributes("canary", "mode"))
+      assert.same({ path .. "/plot.svg", path .. "/plot.png" }, files, err)
+    end
+  end)
+
+  draws("has links in the place of files that are drawn to: they are replaced, what they name is not touched", function()
+    local target = helper.folder() .. "/precious"
+    helper.write(target, "precious")
+    for _, name in ipairs { "run.gp", "run.gp.tmp", "plot.gp", "plot.gp.tmp", "theme.gp", "theme.gp.tmp", "plot.svg", "plot.png",
+      ".plot.svg.tmp", ".plot.png.tmp" } do
+      assert(lfs.link(target, run .. "/" .. name, true))
+    end
+    for _, options in ipairs { {}, { refresh = true }, { trust = true } } do
+      plot.draw(run, options)
+      assert.equal("precious", helper.read(target))
+    end
+    assert.equal("file", lfs.symlinkattributes(run .. "/plot.svg", "mode"))
+    assert.equal("file", lfs.symlinkattributes(run .. "/run.gp", "mode"))
+  end)
+
+  draws("has a FIFO, a device or a folder in the place of a file: nothing waits, nothing is read for ever", function()
+    for _, make in ipairs { "mkfifo %s", "ln -s /dev/zero %s", "mkdir %s", "ln -s /dev/tty %s", "truncate -s 10G %s" } do
+      for _, name in ipairs { "data.dat", "extra.dat", "meta.json", "rounds.dat", "plot.gp" } do
+        local copy = helper.folder() .. "/copy"
+        os.execute(("cp -r %s %s; rm -rf %s/%s"):format(run, copy, copy, name))
+        if os.execute(make:format(copy .. "/" .. name) .. " 2>/dev/null") then
+          local status, _, err = helper.shell(("timeout 60 %s/pmlua plot %s"):format(helper.build, copy))
+          assert.is_true(status == 0 or status == 1, ("%s: %d %s"):format(make:format(name), status, err))
+          assert.is_nil(err:find("traceback", 1, true), err)
+          if status == 1 then assert.matches("^pmlua plot: [^\n]+\n$", err) end
+        end
+      end
+    end
+  end)
+end)
