@@ -45,7 +45,7 @@ static bool opened(void) {
   static const char *const places[] = {"/usr/lib/llvm-*/lib/libclang.so*", "/usr/lib/*/libclang-*.so*",
                                        "/usr/lib64/libclang.so*", "/usr/local/lib/libclang.so*"};
   if (cl.library != NULL) return true;
-  const char *given = getenv("PMLUA_LIBCLANG");
+  const char *given = secure_getenv("PMLUA_LIBCLANG");
   if (given != NULL) return use(given);
   if (use("libclang.so.1") || use("libclang.so")) return true;
   for (size_t i = 0; i < sizeof places / sizeof *places; i++)

@@ -26,7 +26,7 @@ namespace {
 
 /* The words up to the name; @name is what follows. */
 std::string words_told(std::string *name) {
-  const char *told = std::getenv("PMLUA_INSTRUMENT");
+  const char *told = secure_getenv("PMLUA_INSTRUMENT");
   std::string words = told != nullptr ? told : "";
   size_t end = words.find(",name=");
   if (name != nullptr && end != std::string::npos) *name = words.substr(end + 6);

@@ -6,6 +6,7 @@
 
 #include <dlfcn.h>
 #include <errno.h>
+#include <link.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -32,13 +33,16 @@ static bool near(char out[LOCATE_MAX], char path[PATH_MAX]) {
   return false;
 }
 
+/*
+ * The loader knows the program by the name it was called with, which may be a bare one and then name another file of
+ * the current folder: the kernel knows which file it is. A library is known by its path.
+ */
 void locate_code(char path[PATH_MAX]) {
   Dl_info info;
-  if (dladdr((void *)(uintptr_t)locate_code, &info) != 0 && info.dli_fname != NULL &&
-      realpath(info.dli_fname, path) != NULL)
-    return;
-  /* A position-dependent command may be known to the loader by the bare name it was called with. */
-  if (realpath("/proc/self/exe", path) == NULL) path[0] = '\0';
+  struct link_map *map = NULL;
+  bool known = dladdr1((void *)(uintptr_t)locate_code, &info, (void **)&map, RTLD_DL_LINKMAP) != 0 && map != NULL;
+  const char *name = known && map->l_name[0] != '\0' ? map->l_name : "/proc/self/exe";
+  if (realpath(name, path) == NULL) path[0] = '\0';
 }
 
 int locate_given(const char *dir) {
@@ -49,7 +53,7 @@ int locate_given(const char *dir) {
 
 int locate_lua(char dir[LOCATE_MAX]) {
   char path[PATH_MAX];
-  const char *given = getenv("PMLUA_LUA");
+  const char *given = secure_getenv("PMLUA_LUA");
   if (given != NULL) {
     if (holds(dir, realpath(given, path) != NULL ? path : given, "")) return 0;
     return pml_fail(-ENOENT, "PMLUA_LUA is %.200s, which does not hold pmlua/init.lua", given);

@@ -354,11 +354,9 @@ struct invocation {
 
 static int protected(lua_State *L) {
   struct invocation *in = lua_touserdata(L, 1);
-  luaL_openlibs(L);
-  interrupt_execute(L);
-  state_preload(L);
   lua_settop(L, 0);
-  state_addpath(L, lua_dir);
+  state_libraries(L, lua_dir, true);
+  interrupt_execute(L);
   in->status = runall(L, in->argv, in->argc, in->options);
   return 0;
 }

@@ -11,29 +11,65 @@
 #include <lualib.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/auxv.h>
+
+/* pmlua.search's function of this name. */
+static void pushsearch(lua_State *L, const char *function) {
+  lua_getglobal(L, "require");
+  lua_pushliteral(L, "pmlua.search");
+  lua_call(L, 1, 1);
+  lua_getfield(L, -1, function);
+  lua_remove(L, -2);
+}
 
 void state_addpath(lua_State *L, const char *dir) {
+  pushsearch(L, "add");
+  lua_pushstring(L, dir);
+  lua_call(L, 1, 0);
+}
+
+static void trust(lua_State *L, const char *lua_dir, bool foreign) {
   lua_getglobal(L, LUA_LOADLIBNAME);
   lua_getfield(L, -1, "path");
   const char *old = lua_tostring(L, -1);
-  lua_pushfstring(L, "%s/?.lua;%s/?/init.lua;%s", dir, dir, old != NULL ? old : "");
+  lua_pushfstring(L, "%s/?.lua;%s/?/init.lua;%s", lua_dir, lua_dir, old != NULL ? old : "");
   lua_setfield(L, -3, "path");
   lua_pop(L, 2);
+  pushsearch(L, "trust");
+  lua_pushboolean(L, foreign);
+  lua_call(L, 1, 0);
 }
 
-void state_preload(lua_State *L) {
+static int l_no_variable(lua_State *L) {
+  lua_pushnil(L);
+  return 1;
+}
+
+static void preload(lua_State *L) {
   luaL_getsubtable(L, LUA_REGISTRYINDEX, LUA_PRELOAD_TABLE);
   lua_pushcfunction(L, luaopen_pmlua_core);
   lua_setfield(L, -2, "pmlua.core");
   lua_pop(L, 1);
 }
 
-static int furnish(lua_State *L) {
-  const char *dir = lua_touserdata(L, 1);
+void state_libraries(lua_State *L, const char *lua_dir, bool foreign) {
+  bool secure = getauxval(AT_SECURE) != 0;
+  lua_pushboolean(L, secure); /* LUA_PATH and LUA_CPATH are left alone then */
+  lua_setfield(L, LUA_REGISTRYINDEX, "LUA_NOENV");
   luaL_openlibs(L);
+  if (secure) {
+    lua_getglobal(L, LUA_OSLIBNAME);
+    lua_pushcfunction(L, l_no_variable);
+    lua_setfield(L, -2, "getenv");
+    lua_pop(L, 1);
+  }
+  preload(L);
+  trust(L, lua_dir, foreign);
+}
+
+static int furnish(lua_State *L) {
+  state_libraries(L, lua_touserdata(L, 1), false);
   limit_guard(L);
-  state_preload(L);
-  state_addpath(L, dir);
   return 0;
 }
 

@@ -22,8 +22,13 @@ void state_close(struct state *s); /* NULL or not open: nothing happens */
 /* state_copy - the string at @idx in memory of malloc(), *n its length if @n is not NULL. Raises for want of memory. */
 char *state_copy(lua_State *L, int idx, size_t *n);
 
-/* state_addpath - package.path = DIR/?.lua;DIR/?/init.lua;package.path. state_preload - pmlua.core. Both may raise. */
+/*
+ * state_libraries - the standard libraries, pmlua.core preloaded, and modules from trusted folders only (pmlua.search):
+ * @lua_dir first, then what is absolute. @foreign: a user's script may require modules in C from relative folders.
+ * In a set-uid program the environment is not looked at, also by os.getenv. May raise.
+ */
+void state_libraries(lua_State *L, const char *lua_dir, bool foreign);
+/* state_addpath - a folder whose modules the user's script may require, after the trusted ones. May raise. */
 void state_addpath(lua_State *L, const char *dir);
-void state_preload(lua_State *L);
 
 #endif

@@ -13,6 +13,8 @@ local rules = {
   { "core", "%.[ch]$", "%f[%w_]f?printf%s*%(", "core/ never prints (PMlib's reports apart)", "core/compat/pmlib/" },
   { "core", "%.[ch]$", "%f[%w_]exit%s*%(", "core/ never exits (MPI_Abort apart)", "pmlib/include/mpi_stubs" },
   { "core", "%.[ch]$", "%f[%w_]abort%s*%(", "core/ never aborts" },
+  { "core", "%.[ch]$", "%f[%w_]getenv%s*%(", "variables are read by secure_getenv: programs may be set-uid" },
+  { "bindings", "%.[chp]+$", "%f[%w_]getenv%s*%(", "variables are read by secure_getenv: programs may be set-uid" },
   { "core/base", "%.[ch]$", '#%s*include%s*"source/', "base stands on nothing" },
   { "core/base", "%.[ch]$", '#%s*include%s*"adapter/', "base stands on nothing" },
   { "core/base", "%.[ch]$", '#%s*include%s*"substrate/', "base stands on nothing" },
@@ -24,6 +26,7 @@ local rules = {
   { "bindings", "%.[ch]$", "#%s*include%s*<otf2/", "bindings/ convert and check, the core does the work" },
   { "bindings", "%.[ch]$", "#%s*include%s*<perfmon/", "bindings/ convert and check, the core does the work" },
   { "plots", "%.gp$", "%f[%w_]system%s*%(", "plots/ read only result files" },
+  { "plots", "%.gp$", "%f[%w_]eval%f[^%w_]", "plots/ take nothing that a file says for code", "plugin_overhead" },
   { "plots", "%.gp$", '[\'"]/', "plots/ read only result files" },
 }
 

@@ -185,7 +185,7 @@ static int make(const char *label, const struct pml_section_options *o, struct p
 }
 
 static void read_environment(void) {
-  const char *wish = getenv("PMLUA_SECTIONS");
+  const char *wish = secure_getenv("PMLUA_SECTIONS");
   environment = pml_clock_init();
   pml__section_prepare();
   if (wish == NULL || strcmp(wish, "on") == 0) return;

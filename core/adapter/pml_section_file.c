@@ -90,8 +90,8 @@ static void read_rank(void) {
                                          {"PMIX_RANK", "PMIX_SIZE"},
                                          {"SLURM_PROCID", "SLURM_NTASKS"}};
   for (size_t i = 0; i < sizeof names / sizeof names[0] && origin.rank < 0; i++) {
-    origin.rank = number(getenv(names[i][0]));
-    if (origin.rank >= 0) origin.size = number(getenv(names[i][1]));
+    origin.rank = number(secure_getenv(names[i][0]));
+    if (origin.rank >= 0) origin.size = number(secure_getenv(names[i][1]));
   }
 }
 
@@ -127,7 +127,7 @@ static int read_folder(void) {
 }
 
 static int read_timeline(void) {
-  const char *wish = getenv("PMLUA_REPORT_TIMELINE");
+  const char *wish = secure_getenv("PMLUA_REPORT_TIMELINE");
   if (wish == NULL || *wish == '\0' || strcmp(wish, "off") == 0) return 0;
   long events = strcmp(wish, "on") == 0 || strcmp(wish, "1") == 0 ? (long)PML_SECTION_TIMELINE_EVENTS : number(wish);
   if (events < 0 || events > (long)PML_SECTION_TIMELINE_EVENTS_MAX) return -EINVAL;
@@ -149,7 +149,7 @@ static void prepare(void) {
   problem = read_timeline();
   if (problem < 0)
     (void)snprintf(why, sizeof why, "PMLUA_REPORT_TIMELINE=%.100s: %s; say on, off, or how many events of a thread",
-                   getenv("PMLUA_REPORT_TIMELINE"), pml_error_text(problem));
+                   secure_getenv("PMLUA_REPORT_TIMELINE"), pml_error_text(problem));
 }
 
 bool pml__section_reports(void) {

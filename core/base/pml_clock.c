@@ -184,7 +184,7 @@ static uint64_t kernel_mult(void) {
 
 /* What a process that measured it tells the ones it starts; 0: nothing, or nothing of use. */
 static uint64_t told_mult(void) {
-  const char *text = getenv("PMLUA_CLOCK_RATE");
+  const char *text = secure_getenv("PMLUA_CLOCK_RATE");
   double rate = text != NULL ? strtod(text, NULL) : 0;
   double mult = rate > 0 ? NS_PER_S / rate * (double)ONE_NS : 0;
   return mult >= 1 && mult < (double)UINT64_MAX ? (uint64_t)llround(mult) : 0;
@@ -254,7 +254,7 @@ static void use_counter(void) {
 }
 
 static void choose(void) {
-  const char *wish = getenv("PMLUA_CLOCK");
+  const char *wish = secure_getenv("PMLUA_CLOCK");
   bool force = wish && strcmp(wish, "counter") == 0;
   const char *cannot = unreadable();
   char why[160];

@@ -57,7 +57,7 @@ static bool is_foreign(const char *path, char *text, size_t size) {
 
 bool pml__library_foreign(const char *file, char *text, size_t size) {
   if (strchr(file, '/') != NULL) return is_foreign(file, text, size);
-  const char *places = getenv("LD_LIBRARY_PATH");
+  const char *places = secure_getenv("LD_LIBRARY_PATH");
   bool found = false;
   while (places != NULL && *places != '\0' && !found) {
     char path[PATH_BYTES];

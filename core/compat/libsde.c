@@ -48,8 +48,8 @@ int pml__libsde_error(int err) {
 
 papi_handle_t papi_sde_init(const char *name) {
   if (!name || !*name) return NULL;
-  if (getenv("PAPI_VERBOSE")) _sde_be_verbose = 1;
-  const char *debug = getenv("PAPI_DEBUG");
+  if (secure_getenv("PAPI_VERBOSE")) _sde_be_verbose = 1;
+  const char *debug = secure_getenv("PAPI_DEBUG");
   if (debug && (strstr(debug, "SDE") || strstr(debug, "ALL"))) _sde_debug = 1;
   struct sde_library *lib = pml__libsde_library(name);
   struct pml_sde_library *registry;

@@ -179,13 +179,13 @@ PML_API void _Exit(int status) {
 /* ---- the beginning ---- */
 
 static uint64_t number(const char *name) {
-  const char *text = getenv(name);
+  const char *text = secure_getenv(name);
   return text != NULL ? strtoull(text, NULL, 10) : 0;
 }
 
 /* Names, a line each. */
 static int name_events(void) {
-  const char *all = getenv("PMLUA_RECORD_EVENTS");
+  const char *all = secure_getenv("PMLUA_RECORD_EVENTS");
   if (all == NULL) return 0;
   static char text[EVENTS_BYTES]; /* for good */
   char *rest = text;
@@ -199,7 +199,7 @@ static int name_events(void) {
 static int start_counting(void) {
   const struct pml_stream_metrics *metrics;
   int err = name_events();
-  record.plugins = getenv("SCOREP_METRIC_PLUGINS") != NULL;
+  record.plugins = secure_getenv("SCOREP_METRIC_PLUGINS") != NULL;
   if (err == 0 && record.plugins)
     record.nevents +=
         pml__record_plugins_load(record.event + record.nevents, PML_INTERCEPT_EVENTS_MAX - record.nevents);
@@ -287,11 +287,11 @@ static void start_in_child(void) {
 }
 
 __attribute__((constructor)) static void start_in_program(void) {
-  const char *dir = getenv("PMLUA_RECORD_DIR");
-  struct pml_intercept_options o = {getenv("PMLUA_RECORD_LIB"),
-                                    getenv("PMLUA_RECORD_SYM"),
-                                    getenv("PMLUA_RECORD_NOT"),
-                                    getenv("PMLUA_RECORD_FILTER"),
+  const char *dir = secure_getenv("PMLUA_RECORD_DIR");
+  struct pml_intercept_options o = {secure_getenv("PMLUA_RECORD_LIB"),
+                                    secure_getenv("PMLUA_RECORD_SYM"),
+                                    secure_getenv("PMLUA_RECORD_NOT"),
+                                    secure_getenv("PMLUA_RECORD_FILTER"),
                                     NULL,
                                     number("PMLUA_RECORD_DLSYM") == 1};
   if (dir == NULL || dir[0] == '\0' || strlen(dir) >= sizeof record.dir) return;

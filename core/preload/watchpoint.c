@@ -71,7 +71,7 @@ static int read_plan(void) {
 }
 
 __attribute__((constructor)) static void start_in_program(void) {
-  const char *dir = getenv("PMLUA_WATCHPOINT_DIR");
+  const char *dir = secure_getenv("PMLUA_WATCHPOINT_DIR");
   if (dir == NULL || dir[0] == '\0' || strlen(dir) >= sizeof watch.dir) return;
   int saved = errno;
   memcpy(watch.dir, dir, strlen(dir) + 1);

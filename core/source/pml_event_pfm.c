@@ -21,7 +21,7 @@ static pthread_mutex_t pfm_lock = PTHREAD_MUTEX_INITIALIZER;
  */
 static int initialize(void) {
   const char *var = "LIBPFM_ENCODE_INACTIVE";
-  bool set = getenv(var) != NULL;
+  bool set = secure_getenv(var) != NULL;
   if (!set) (void)setenv(var, "1", 1);
   int r = pfm_initialize();
   if (!set) (void)unsetenv(var);

@@ -19,7 +19,7 @@ static const char *const rank[] = {"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RAN
 
 static bool is_first(const char *const *names, size_t n) {
   for (size_t i = 0; i < n; i++) {
-    const char *value = getenv(names[i]);
+    const char *value = secure_getenv(names[i]);
     if (value != NULL && *value != '\0') return strcmp(value, "0") == 0;
   }
   return true; /* nobody says that there are others */
@@ -57,7 +57,7 @@ static int split(const char *text, const char *separators, char ***out, size_t *
 static const char *separators_of(const char *variable) {
   char name[256];
   (void)snprintf(name, sizeof name, "%s_SEP", variable);
-  const char *value = getenv(name);
+  const char *value = secure_getenv(name);
   return value != NULL && *value != '\0' ? value : ",";
 }
 
@@ -65,7 +65,7 @@ int pml__plugin_tokens(const char *name, char ***token, size_t *n) {
   char variable[160] = "SCOREP_METRIC_";
   size_t at = strlen(variable);
   for (; *name != '\0' && at + 1 < sizeof variable; name++) variable[at++] = (char)toupper((unsigned char)*name);
-  const char *value = getenv(variable);
+  const char *value = secure_getenv(variable);
   return split(value != NULL ? value : "", separators_of(variable), token, n);
 }
 
@@ -88,7 +88,7 @@ static void load(const char *name) {
 }
 
 static void load_all(void) {
-  const char *value = getenv("SCOREP_METRIC_PLUGINS");
+  const char *value = secure_getenv("SCOREP_METRIC_PLUGINS");
   char **name;
   size_t n;
   if (value == NULL || split(value, separators_of("SCOREP_METRIC_PLUGINS"), &name, &n) < 0) return;

@@ -9,7 +9,7 @@
 
 static int launched(const char *const *names, size_t n, int otherwise) {
   for (size_t i = 0; i < n; i++) {
-    const char *value = getenv(names[i]);
+    const char *value = secure_getenv(names[i]);
     if (value != NULL && *value >= '0' && *value <= '9') return (int)strtol(value, NULL, 10);
   }
   return otherwise;

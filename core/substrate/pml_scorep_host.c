@@ -185,7 +185,7 @@ static char directory[4096];
 
 static int name_directory(char *to, size_t size, const char *path) {
   char stamp[64] = "", here[4096] = "";
-  if (path == NULL || *path == '\0') path = getenv("SCOREP_EXPERIMENT_DIRECTORY");
+  if (path == NULL || *path == '\0') path = secure_getenv("SCOREP_EXPERIMENT_DIRECTORY");
   if (path == NULL || *path == '\0') {
     time_t now = time(NULL);
     struct tm utc;

@@ -37,7 +37,7 @@ void pmlib_warn(const char *fmt, ...) {
 
 /* The index of the variable's value among @words, 0 (the default) if it is unset, empty, or none of them. */
 static size_t choose(const char *variable, const char *const *words, size_t n, const char *list) {
-  const char *v = getenv(variable);
+  const char *v = secure_getenv(variable);
   if (v == NULL || *v == '\0') return 0;
   for (size_t i = 0; i < n; i++)
     if (strcasecmp(v, words[i]) == 0) return i;
@@ -64,7 +64,7 @@ static size_t split(const char *text, const char **word, size_t most) {
 #define WHY(...) (void)snprintf(pmlib.why_no_events, sizeof pmlib.why_no_events, __VA_ARGS__)
 
 static void choose_events(void) {
-  const char *own = getenv("PMLUA_CHOOSER_EVENTS");
+  const char *own = secure_getenv("PMLUA_CHOOSER_EVENTS");
   if (pmlib.chooser == &pmlib_choosers[0]) return;
   size_t n = split(own != NULL ? own : pmlib.chooser->events, pmlib.event, PMLIB_EVENTS_MAX);
   if (n == 0)
@@ -95,7 +95,7 @@ void pmlib_environment(void) {
   pmlib.chooser = &pmlib_choosers[choose("HWPC_CHOOSER", names, pmlib_nchoosers,
                                          "FLOPS, BANDWIDTH, VECTOR, CACHE, CYCLE, LOADSTORE, USER")];
   pmlib.level = (enum pmlib_level)choose("PMLIB_REPORT", levels, 3, "BASIC, DETAIL, FULL");
-  pmlib.report_asked = getenv("PMLIB_REPORT") != NULL;
+  pmlib.report_asked = secure_getenv("PMLIB_REPORT") != NULL;
   pmlib.tracing = traced[choose("OTF_TRACING", tracing, 6, "off, on, full")];
   choose_events();
 }

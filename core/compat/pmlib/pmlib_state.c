@@ -45,7 +45,7 @@ static void at_exit(void) {
 }
 
 static void initialize(void) {
-  if (getenv("BYPASS_PMLIB") != NULL) {
+  if (secure_getenv("BYPASS_PMLIB") != NULL) {
     __atomic_store_n(&state, OFF, __ATOMIC_RELEASE);
     return;
   }

@@ -73,10 +73,10 @@ static void text_variables(FILE *fp) {
   static const char *const names[] = {"HWPC_CHOOSER", "PMLUA_CHOOSER_EVENTS", "PMLIB_REPORT", "OTF_TRACING",
                                       "OTF_FILENAME"};
   for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-    const char *v = getenv(names[i]);
+    const char *v = secure_getenv(names[i]);
     if (v != NULL) fprintf(fp, "\t%s=%s\n", names[i], v);
   }
-  const char *power = getenv("POWER_CHOOSER");
+  const char *power = secure_getenv("POWER_CHOOSER");
   if (power != NULL && strcmp(power, "OFF") != 0 && strcmp(power, "NO") != 0)
     fprintf(fp, "\tPOWER_CHOOSER=%s: power is not measured, there is no power API here\n", power);
 }

@@ -22,7 +22,7 @@ static _Thread_local double done[2]; /* by pmlib_type */
 static _Thread_local unsigned stops;
 
 static const char *folder(char *path, size_t n) {
-  const char *name = getenv("OTF_FILENAME");
+  const char *name = secure_getenv("OTF_FILENAME");
   if (name == NULL || *name == '\0') name = "pmlib_otf_files";
   if (pmlib.nprocs == 1)
     (void)snprintf(path, n, "%s", name);

@@ -1,0 +1,101 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+-- spec/lua/untrusted/folder_spec.lua - the folder that pmlua is started in may have come from anybody: nothing of it is loaded.
+
+local helper = require "spec.lua.helper"
+local lfs = require "lfs"
+
+local command = helper.build .. "/pmlua"
+
+describe("In a folder with modules of others", function()
+  local dir, canary
+  before_each(function()
+    dir = helper.folder()
+    canary = dir .. "/canary"
+    os.execute(("mkdir -p %s/pmlua/cmd %s/cjson"):format(dir, dir))
+    for _, name in ipairs { "lfs", "cjson", "cjson/safe", "zlib", "argparse", "readline", "pmlua/init", "pmlua/core",
+      "pmlua/json", "pmlua/search", "pmlua/cmd/help", "pmlua/cmd/plot", "pmlua/cmd/list", "pml" } do
+      helper.write(("%s/%s.lua"):format(dir, name), ("io.open(%q, 'w'):close()\nreturn {}\n"):format(canary))
+    end
+    for _, name in ipairs { "lfs", "cjson", "zlib" } do os.execute(("cp /bin/true %s/%s.so"):format(dir, name)) end
+  end)
+  after_each(helper.clean)
+
+  local function run(arguments, environment)
+    local status, out, err = helper.shell(("cd %s && %s timeout 60 %s %s </dev/null"):format(dir, environment or "", command,
+      arguments))
+    assert.is_nil(lfs.attributes(canary, "mode"), ("pmlua %s executed a file of the folder"):format(arguments))
+    return status, out, err
+  end
+
+  it("no verb executes them, whatever LUA_PATH says of relative folders", function()
+    local verbs = require("pmlua.cmd.help").verbs()
+    assert.is_true(#verbs > 10)
+    for _, verb in ipairs(verbs) do
+      if verb ~= "live" then run(verb) end
+      run(verb .. " --help")
+    end
+    for _, environment in ipairs { "LUA_PATH='./?.lua;;'", "LUA_PATH_5_4='?.lua;./?/init.lua;;' LUA_CPATH='./?.so;;'",
+      "LUA_INIT=@lfs.lua" } do
+      for _, verb in ipairs { "plot .", "compare . .", "report .", "events", "record -o out -- true",
+        "-e 'return pml.results, pml.archive'" } do
+        run(verb, environment)
+      end
+    end
+  end)
+
+  it("what pmlua requires is looked for in trusted folders only, also by the user's code", function()
+    local status, out = run("-e 'print((pcall(require, \"readline\")), (pcall(require, \"cjson\")), type(require \"lfs\".dir))'")
+    assert.equal(0, status)
+    assert.matches("function", out)
+  end)
+
+  it("a script requires what lies beside it, and typed code what lies here", function()
+    helper.write(dir .. "/mine.lua", "return { answer = 42 }\n")
+    helper.write(dir .. "/script.lua", "print(require 'mine'.answer, type(require 'lfs'.dir))\n")
+    for _, arguments in ipairs { "script.lua", "./script.lua", dir .. "/script.lua",
+      "-e 'print(require \"mine\".answer, \"function\")'" } do
+      local status, out, err = run(arguments)
+      assert.equal(0, status, err)
+      assert.equal("42\tfunction\n", out)
+    end
+    local status, out = helper.shell(("cd / && %s %s/script.lua"):format(command, dir))
+    assert.equal(0, status)
+    assert.equal("42\tfunction\n", out)
+  end)
+
+  it("the command started by its bare name finds its own libraries", function()
+    os.execute(("rm -r %s/pmlua"):format(dir))
+    for _, make in ipairs { "mkdir -p pmlua/pmlua pmlua/lua/pmlua && echo 'error(1)' > pmlua/lua/pmlua/init.lua", "touch pmlua",
+      "ln -s /bin/true pmlua", "mkdir -p lua/pmlua && echo 'error(1)' > lua/pmlua/init.lua && touch pmlua" } do
+      local there = helper.folder()
+      local status, out, err = helper.shell(("cd %s && %s; PATH=%s:$PATH pmlua -e 'print(pml.paths.command)'"):format(there, make,
+        helper.build))
+      assert.equal(0, status, err)
+      assert.equal(command .. "\n", out)
+    end
+  end)
+end)
+
+describe("A set-uid program", function()
+  after_each(helper.clean)
+
+  it("reads no variable of pmlua's", function()
+    if not os.execute("[ $(id -u) = 0 ]") then return pending "only root makes a set-uid program of another user" end
+    if not os.execute("command -v gcc >/dev/null") then return pending "gcc is not installed" end
+    local dir = helper.folder()
+    helper.write(dir .. "/x.c", [[
+#include "pml.h"
+int main(void) { return pml_clock_init() < 0; }
+]])
+    local status, _, err = helper.shell(("cd %s && gcc -I%s/core x.c %s/libpmlua.a -lpfm -lotf2 -lpthread -ldl -lm -o x"
+      .. " && chmod 755 . && chown nobody x && PMLUA_CLOCK=none ./x"):format(dir, helper.root, helper.build))
+    if err ~= "" then return pending("a program cannot be linked with libpmlua.a here: " .. err:match "[^\n]*") end
+    assert.equal(1, status) -- the variable is wrong
+    os.execute(("chmod u+s %s/x"):format(dir))
+    status = helper.shell(("cd %s && PMLUA_CLOCK=none ./x"):format(dir))
+    if status == 1 and os.execute(("findmnt -no OPTIONS -T %s | grep -q nosuid"):format(dir)) then
+      return pending "the folder for temporary files is mounted nosuid"
+    end
+    assert.equal(0, status)
+  end)
+end)
