@@ -18,6 +18,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#define SCRIPT_MAX ((uint64_t)64 << 20)
+
 enum status { DONE = 0, FAILED = 1, MISUSED = 2 };
 
 static bool debug = false;            /* --debug: messages in full, with a traceback */
@@ -174,8 +176,18 @@ static bool isinput(const char *name) {
   return strcmp(name, "-") == 0;
 }
 
+/* A pipe that the shell made, <(...), is read as it comes; any other script is a file of a script's size. */
+static bool isreadable(const char *name) {
+  if (isinput(name) || strncmp(name, "/dev/fd/", 8) == 0 || strncmp(name, "/proc/", 6) == 0) return true;
+  int fd = pml_file_open(name, SCRIPT_MAX, NULL);
+  if (fd < 0) complain(pml_error_detail(fd));
+  if (fd >= 0) close(fd);
+  return fd >= 0;
+}
+
 /* Text only: precompiled code could do to the process what it likes. */
 static bool loadscript(lua_State *L, const char *name) {
+  if (!isreadable(name)) return false;
   if (luaL_loadfilex(L, isinput(name) ? NULL : name, "t") == LUA_OK) return true;
   const char *msg = lua_tostring(L, -1);
   if (strstr(msg, name) == NULL) lua_pushfstring(L, "%s: %s", name, msg);

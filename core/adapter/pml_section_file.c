@@ -4,6 +4,7 @@
 #include "adapter/pml_section_text.h"
 #include "base/pml_clock.h"
 #include "base/pml_error.h"
+#include "base/pml_file.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -39,15 +40,12 @@ static int write_into(const char *path, const char *text, size_t n) {
 }
 
 static int replace(const char *path, const char *text, size_t n) {
-  char temporary[PATH_MAX];
-  int length = snprintf(temporary, sizeof temporary, "%s.%d.tmp", path, (int)getpid());
-  if (length < 0 || (size_t)length >= sizeof temporary) return -ENAMETOOLONG;
-  int fd = open(temporary, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0666);
-  if (fd < 0) return -errno;
-  int err = write_all(fd, text, n);
-  if (close(fd) != 0 && err == 0) err = -errno;
-  if (err == 0 && rename(temporary, path) != 0) err = -errno;
-  if (err < 0) (void)unlink(temporary);
+  struct pml_file f;
+  int err = pml_file_create(&f, path);
+  if (err < 0) return err;
+  err = write_all(f.fd, text, n);
+  if (err == 0) return pml_file_commit(&f);
+  pml_file_discard(&f);
   return err;
 }
 

@@ -39,7 +39,7 @@ static const char *machine_name(unsigned machine, bool wide, char number[32]) {
 static bool is_foreign(const char *path, char *text, size_t size) {
   unsigned char head[sizeof(Elf32_Ehdr)];
   char number[32];
-  int fd = open(path, O_RDONLY | O_CLOEXEC);
+  int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   if (fd < 0) return false;
   bool whole = read(fd, head, sizeof head) == (ssize_t)sizeof head;
   (void)close(fd);

@@ -24,7 +24,7 @@ static void begin_child(void) {
   const char *folder = secure_getenv("PMLUA_SIM");
   if (folder == NULL) return;
   (void)snprintf(path, sizeof path, "%s/forked.%d", folder, (int)getpid());
-  int fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
+  int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
   if (fd >= 0) (void)close(fd);
   (void)VALGRIND_MONITOR_COMMAND(
       "zero"); /* of all threads: CALLGRIND_ZERO_STATS leaves those that only the parent had */

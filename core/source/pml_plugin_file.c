@@ -3,6 +3,7 @@
 #include "source/pml_plugin_file.h"
 
 #include "base/pml_error.h"
+#include "base/pml_file.h"
 #include "source/pml_event.h"
 
 #include <ctype.h>
@@ -211,8 +212,13 @@ static int load_one(struct loading *l, pml_plugin_file_visit *visit, void *arg) 
 }
 
 int pml_plugin_load_series(const char *path, pml_plugin_file_visit *visit, void *arg) {
-  struct loading l = {.path = path, .f = fopen(path, "re")};
-  if (l.f == NULL) return pml_fail(-errno, "%s: %s", path, strerror(errno));
+  int fd = pml_file_open(path, UINT64_MAX, NULL);
+  if (fd < 0) return fd;
+  struct loading l = {.path = path, .f = fdopen(fd, "r")};
+  if (l.f == NULL) {
+    close(fd);
+    return pml_fail(-errno, "%s: %s", path, strerror(errno));
+  }
   int err = next_line(&l) && strcmp(l.line, HEAD) == 0 ? 0 : malformed(&l, "not a file of series");
   bool ended = false;
   while (err == 0 && !ended) {

@@ -156,7 +156,8 @@ static int try_folder(const struct pml_otf2 *a, char *path, size_t size) {
   for (size_t i = 0; i < sizeof file / sizeof *file; i++) {
     if ((size_t)snprintf(path, size, "%s/%s", a->dir, file[i]) >= size)
       return pml_fail(-ENAMETOOLONG, "the path of the trace's folder is too long: '%.200s...'", a->dir);
-    if (access(path, F_OK) == 0) return exists(a, file[i]);
+    struct stat there; /* a link that names nothing, too: libotf2 would write through it */
+    if (lstat(path, &there) == 0) return exists(a, file[i]);
   }
   snprintf(path, size, "%s/%s", a->dir, ANCHOR);
   if (mkdir(path, 0777) == 0) {

@@ -69,7 +69,9 @@ void pml__scorep_write_manifest(struct pml_scorep *p) {
   struct pml__scorep_arguments a = {0};
   if (!pml__scorep_has(p, PML__SCOREP_MANIFEST) || access(pml__scorep_directory(), W_OK) != 0) return;
   (void)snprintf(path, sizeof path, "%s/MANIFEST.md", pml__scorep_directory());
-  a.manifest = fopen(path, "ae");
+  int fd = open(path, O_WRONLY | O_APPEND | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0666);
+  a.manifest = fd >= 0 ? fdopen(fd, "a") : NULL;
+  if (a.manifest == NULL && fd >= 0) close(fd);
   if (a.manifest == NULL) return;
   (void)pml__scorep_call(p, PML__SCOREP_MANIFEST, &a);
   if (fclose(a.manifest) != 0) pml__scorep_say("substrate plugin %s: %s could not be written whole", p->name, path);

@@ -13,6 +13,7 @@
  * missing; "end".
  */
 #include "adapter/pml_section_text.h"
+#include "base/pml_file.h"
 #include "base/pml_stream.h"
 #include "source/pml_sim_private.h"
 
@@ -209,7 +210,8 @@ static void leave_file(void) {
   struct pml__text t = {0};
   tell(&t);
   (void)snprintf(path, sizeof path, "%s/regions.%d", secure_getenv("PMLUA_SIM"), (int)getpid());
-  int fd = t.failed ? -1 : open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+  (void)unlink(path); /* of a program that this process was before, or a link of somebody's */
+  int fd = t.failed ? -1 : pml_file_new(path);
   for (size_t done = 0; fd >= 0 && done < t.n;) {
     ssize_t n = write(fd, t.at + done, t.n - done);
     if (n <= 0) break;

@@ -149,7 +149,7 @@ static int check_head(struct pml_spool_reader *r, const char *path) {
 
 static int read_file(struct pml_spool_reader *r, const char *path) {
   struct stat st;
-  r->fd = open(path, O_RDONLY | O_CLOEXEC);
+  r->fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
   if (r->fd < 0 || fstat(r->fd, &st) < 0) return pml_fail(-errno, "%.400s: %s", path, strerror(errno));
   r->bytes = (uint64_t)st.st_size;
   if (!S_ISREG(st.st_mode) || r->bytes < sizeof r->head)

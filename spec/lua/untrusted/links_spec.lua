@@ -1,0 +1,112 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+-- spec/lua/untrusted/links_spec.lua - files are not written through links that lie in a folder, nor read from what is no file.
+
+local helper = require "spec.lua.helper"
+local lfs = require "lfs"
+local disk = require "pmlua.file"
+local quote = require "pmlua.quote".shell
+
+local command = helper.build .. "/pmlua"
+
+describe("A link in a folder", function()
+  local dir, target
+  before_each(function()
+    dir, target = helper.folder(), helper.folder() .. "/precious"
+    helper.write(target, "precious")
+  end)
+  after_each(helper.clean)
+
+  local function untouched() assert.equal("precious", helper.read(target)) end
+
+  it("is replaced by a file, which is whole or not there", function()
+    for _, link in ipairs { target, dir .. "/dangling", "/dev/full", dir } do
+      local path = dir .. "/x"
+      assert(lfs.link(link, path, true))
+      assert.is_true(disk.write(path, "text"))
+      assert.equal("file", lfs.symlinkattributes(path, "mode"))
+      assert.equal("text", helper.read(path))
+      os.remove(path)
+      assert(lfs.link(link, path, true))
+      local f = assert(disk.create(path))
+      f:write "te"
+      assert.equal("link", lfs.symlinkattributes(path, "mode")) -- not yet
+      f:write "xt"
+      assert.is_true(f:close())
+      assert.equal("text", helper.read(path))
+      os.remove(path)
+      assert(lfs.link(link, path, true))
+      local none, err, code = disk.new(path)
+      assert.is_nil(none)
+      assert.equal("EEXIST", code)
+      assert.equal(path .. ": File exists", err)
+      os.remove(path)
+    end
+    untouched()
+    assert.is_nil(lfs.attributes(dir .. "/dangling", "mode"))
+    for entry in lfs.dir(dir) do assert.is_true(entry == "." or entry == "..", entry) end -- nothing of a half file
+  end)
+
+  it("that the user names as output may be a device", function()
+    local status, out, err = helper.shell(("%s stat -e page-faults --json --out /dev/stdout -- true | cat"):format(command))
+    assert.equal(0, status, err)
+    assert.matches("page%-faults", out)
+    assert(lfs.link(target, dir .. "/table", true))
+    assert.equal(0, (helper.shell(("%s stat -e page-faults --out %s/table -- true"):format(command, dir))))
+    untouched()
+    assert.equal("file", lfs.symlinkattributes(dir .. "/table", "mode"))
+  end)
+
+  it("under the name of a recorded process's results is replaced", function()
+    local name = ('for n in calls calls.new; do ln -s %s %s/out/$$.$n; done; exec true'):format(target, dir)
+    local status, _, err = helper.shell(("%s record -o %s/out -- sh -c %s"):format(command, dir, quote(name)))
+    assert.equal(0, status, err)
+    untouched()
+  end)
+
+  it("under the name of a program's sections is replaced", function()
+    local name = ("PMLUA_REPORT=%s; export PMLUA_REPORT; f=%s/sections.$(uname -n).$$.txt; ln -s %s $f; ln -s %s $f.$$.tmp; "
+      .. "exec %s -e 'pml.section.start \"a\" pml.section.stop \"a\"'"):format(dir, dir, target, target, command)
+    local status, _, err = helper.shell(name)
+    assert.equal(0, status, err)
+    untouched()
+    local files = 0
+    for entry in lfs.dir(dir) do
+      if entry:find "%.txt$" and lfs.symlinkattributes(dir .. "/" .. entry, "mode") == "file" then files = files + 1 end
+    end
+    assert.equal(1, files)
+  end)
+
+  it("in the place of a trace's files makes the trace impossible", function()
+    for _, name in ipairs { "traces.otf2", "traces.def", "traces" } do
+      local folder = helper.folder()
+      assert(lfs.link(folder .. "/dangling", folder .. "/" .. name, true))
+      local trace, err = helper.core.trace.open(folder, { metrics = {} })
+      if trace then trace:close() end
+      assert.is_nil(trace, err)
+      assert.is_nil(lfs.attributes(folder .. "/dangling", "mode"))
+    end
+  end)
+end)
+
+describe("What is no file", function()
+  after_each(helper.clean)
+
+  it("is refused in one line by each verb that reads files, and nothing waits for it", function()
+    local dir = helper.folder()
+    os.execute(("cd %s && mkfifo fifo && mkdir folder && truncate -s 10G sparse && ln -s /dev/zero zero"):format(dir))
+    local verbs = { "report %s", "plot %s", "compare %s %s", "guard -f %s -- true", "record --filter %s -o /nowhere/x -- true",
+      "choose --groups %s", "wrap build %s", "report --csv x %s", "-- %s", "attach %s", "wrap init --recipe %s",
+      "record --metrics %s -- true" }
+    for _, verb in ipairs(verbs) do
+      for _, name in ipairs { "fifo", "zero", "sparse", "folder" } do
+        local path = dir .. "/" .. name
+        local status, out, err = helper.shell(("ulimit -v 4000000; timeout 60 %s %s </dev/null"):format(command,
+          (verb:gsub("%%s", path))))
+        local what = ("%s: %d %s%s"):format(verb:gsub("%%s", name), status, out, err)
+        assert.is_true(status == 1 or status == 2, what)
+        assert.is_nil(err:find "traceback" or err:find "attempt to" or err:find "bad argument" or err:find "not enough memory", what)
+        assert.matches("^[^\n]+\n$", err, nil, nil)
+      end
+    end
+  end)
+end)
