@@ -23,8 +23,9 @@ local COUNTER, GROUP, SET = "core/source/pml_counter.c", "core/source/pml_group.
 local SOURCES_OF = { [SDE] = "core/source/pml_sde*.c", [PLAINLY] = "core/base/pml_stream*.c" }
 
 --- name, file, text, replacement; `unless`: an architecture on which the mutant does what the original does;
---- `pmu = false`: what a real PMU and the copies of its page do not bring to light; `pmu = "maybe"`: what only a PMU whose
---- registers have 32 bits does, since arm's kernel sets the upper half of a larger one.
+--- `by`: the spec that judges it, where it is not those of the file; `pmu = false`: what a real PMU and the copies of its
+--- page do not bring to light; `pmu = "maybe"`: what only a PMU whose registers have 32 bits does, since arm's kernel sets
+--- the upper half of a larger one.
 local mutants = {
   { "offset ignored", READER, "uint64_t raw = (uint64_t)pc->offset + pmc;", "uint64_t raw = pmc;" },
   { "index not decremented", READER, "PML_RDPMC_INSN(index - 1)", "PML_RDPMC_INSN(index)" },
@@ -71,6 +72,59 @@ local mutants = {
   { "group: half by page", GROUP, "if (tries == 0) return -EAGAIN;", "if (tries == 0) continue;" },
   { "set: owner unchecked", SET, "bool owner = s->owner == pml_thread_id();", "bool owner = true;" },
   { "set: half by page", SET, "if (PML_UNLIKELY(tries == 0)) return -EAGAIN;", "if (tries == 0) continue;" },
+
+  { "counter: close leaves the page mapped", COUNTER, "if (c->page != NULL) munmap((void *)(uintptr_t)c->page, page_bytes());",
+    "" },
+  { "counter: a forbidden page stays mapped", COUNTER, "if (c->page->cap_user_rdpmc) return;\n  unmap(c);",
+    "if (c->page->cap_user_rdpmc) return;\n  c->page = NULL;" },
+
+  { "page: lock loaded after the index", READER, [[    uint32_t seq = pc->lock;
+    PML_RDPMC_FENCE();
+
+    if (PML_UNLIKELY(!pc->cap_user_rdpmc)) return 0;
+    uint32_t index = pc->index;
+]], [[    if (PML_UNLIKELY(!pc->cap_user_rdpmc)) return 0;
+    uint32_t index = pc->index;
+    uint32_t seq = pc->lock;
+    PML_RDPMC_FENCE();
+]], by = "page_step" },
+  { "page: offset loaded after the lock", READER, "r->raw = raw;", "r->raw = (uint64_t)pc->offset + pmc;", by = "page_step" },
+  { "page: a time loaded after the lock", READER, "r->running_ns = running;",
+    "r->running_ns = enabled - pc->time_enabled + pc->time_running;", by = "page_step" },
+
+  { "set: difference of 32 bits", SET, "values[i] = now[word[i]] - base[word[i]];",
+    "values[i] = (uint32_t)(now[word[i]] - base[word[i]]);", by = "perf_reads" },
+  { "set: a part's difference of 32 bits", SET, "+= s->now[word] - s->base[word];",
+    "+= (uint32_t)(s->now[word] - s->base[word]);", by = "perf_reads" },
+  { "set: a reading's difference of 32 bits", SET, ".raw = s->now[p->word] - s->base[p->word],",
+    ".raw = (uint32_t)(s->now[p->word] - s->base[p->word]),", by = "perf_reads" },
+  { "set: start takes no times", SET, "int rc = snapshot(s, s->base, true);", "int rc = snapshot(s, s->base, false);",
+    by = "perf_reads" },
+  { "set: reset takes no times", SET, "return snapshot(s, s->base, true);", "return snapshot(s, s->base, false);",
+    by = "perf_reads" },
+  { "set: enabled in place of running", SET,
+    ".running_ns = s->now[block + PML__WORD_RUNNING] - s->base[block + PML__WORD_RUNNING],",
+    ".running_ns = s->now[block + PML__WORD_ENABLED] - s->base[block + PML__WORD_ENABLED],", by = "perf_times" },
+  { "set: hybrid enabled times added up", SET,
+    "    sum.running_ns += part[i].running_ns;\n    if (part[i].enabled_ns <",
+    "    sum.running_ns += part[i].running_ns;\n    sum.enabled_ns += part[i].enabled_ns;\n    if (part[i].enabled_ns <",
+    by = "perf_times" },
+  { "set: a short read taken for whole", SET, "return pml__perf_read(g->fd, snapshot + g->offset, g->bytes);",
+    "return read(g->fd, snapshot + g->offset, g->bytes) < 0 ? -errno : 0;", by = "perf_reads" },
+  { "group: a short read taken for whole", GROUP, "if (PML_UNLIKELY(rc < 0)) return rc;", "if (rc < 0 && rc != -EIO) return rc;",
+    by = "perf_reads" },
+  { "leader: a short read taken for whole", COUNTER, " || (uint64_t)got != (3 + b.nr) * sizeof(uint64_t)", "",
+    by = "perf_reads" },
+  { "counter: a short read taken for whole", COUNTER, "return got < 0 ? -errno : -EIO;", "return got < 0 ? -errno : 0;",
+    by = "perf_reads" },
+  { "counter: interrupted read not made again", COUNTER, "while (got < 0 && errno == EINTR) got = read(fd, to, bytes);", "",
+    by = "perf_reads" },
+  { "group: enabled and running swapped", GROUP, ".enabled_ns = b[PML__WORD_ENABLED], .running_ns = b[PML__WORD_RUNNING]",
+    ".enabled_ns = b[PML__WORD_RUNNING], .running_ns = b[PML__WORD_ENABLED]", by = "perf_times" },
+  { "leader: running taken from enabled", COUNTER, ".enabled_ns = b.enabled, .running_ns = b.running",
+    ".enabled_ns = b.enabled, .running_ns = b.enabled", by = "perf_times" },
+  { "counter: target cpu off by one", COUNTER, "*cpu = t->cpu_plus - 1;", "*cpu = t->cpu_plus;", by = "perf_times" },
+  { "counter: target cpu ignored", COUNTER, "*cpu = t->cpu_plus - 1;", "*cpu = -1;", by = "perf_times" },
 
   { "section: reset unseen at a stop", SECTION, " || f->stat->epoch != epoch", "" },
   { "section: recursion counted twice", SECTION, "if (PML_UNLIKELY(depth != 0))", "if (false)" },
@@ -156,6 +210,11 @@ local function programs()
       .. "-I'$DIR' -Icore spec/c/%s.c $SOURCES %s/libpmlua.a -lpfm -lotf2 -lpthread -ldl -lm -o '$OUT'"):format(cc, FLAGS,
       of[2], BUILD) }
   end
+  for _, name in ipairs { "perf_reads", "perf_times", "page_step" } do
+    list[#list + 1] = { title = "its own spec", by = name, arch = arch, run = "'$OUT'", build = ("%s %s "
+      .. "-I'$DIR' -Icore spec/c/%s.c $SOURCES %s/libpmlua.a -lpfm -lotf2 -lpthread -ldl -lm -o '$OUT'"):format(cc, FLAGS,
+      name, BUILD) }
+  end
   if arch == "aarch64" then return list end
   local qemu = has "qemu-aarch64-static" and "qemu-aarch64-static" or "qemu-aarch64"
   local arm = { title = "aarch64", file = READER, arch = "aarch64", run = qemu .. " '$OUT' 20000",
@@ -169,8 +228,10 @@ local function programs()
   return list
 end
 
---- Does this program judge mutants of that file? Those of a file with programs of its own are left to them.
-local function judges(program, file)
+--- Does this program judge that mutant? Those of a file with programs of its own are left to them.
+local function judges(program, mutant)
+  local file = mutant[2]
+  if program.by or mutant.by then return program.by == mutant.by end
   if program.file then return program.file == file end
   return file == COUNTER or file == GROUP or file == SET
 end
@@ -283,7 +344,7 @@ local function run()
     if not bred then tell("failed", mutant[1] .. ": " .. why) end
     for i, program in ipairs(list) do
       local alike = mutant.unless == program.arch
-      if bred and not program.missing and not alike and judges(program, mutant[2]) then add(m + 1, i, program, mutant, dir) end
+      if bred and not program.missing and not alike and judges(program, mutant) then add(m + 1, i, program, mutant, dir) end
     end
   end
   run_all(folder, scripts)
@@ -327,7 +388,7 @@ local function build_for_pmu(dir)
   os.execute(("mkdir -p '%s'"):format(dir))
   add("(the reader as it is)", folder .. "/none", "pass")
   for i, mutant in ipairs(mutants) do
-    if mutant[2] == READER and mutant.pmu ~= false then
+    if mutant[2] == READER and mutant.pmu ~= false and not mutant.by then
       local include = ("%s/m%d"):format(folder, i)
       local bred, why = breed(mutant, include)
       if not bred then error(mutant[1] .. ": " .. why, 0) end

@@ -5,6 +5,8 @@
 
 #include "source/pml_counter.h"
 
+#include <unistd.h>
+
 /* It leads a group of several: one read(2) of it gives nr, enabled, running and a value per member. */
 #define PML__OPEN_GROUP 0x100u
 
@@ -16,5 +18,17 @@
 #define PML__WORD_RUNNING 2u
 #define PML__WORD_SINGLE_VALUE 0u /* value, enabled, running */
 #define PML__WORD_GROUP_VALUES 3u /* nr, enabled, running, value... */
+
+/*
+ * pml__perf_read - read(2) all @bytes that a counter or group gives. Returns 0, or -errno; less than all, as 0 bytes
+ * of an event that the kernel gave up, is -EIO: what stands in @to is no count then. Async-signal-safe.
+ */
+int pml__perf_read_again(int fd, void *to, size_t bytes, ssize_t got);
+
+static inline int pml__perf_read(int fd, void *to, size_t bytes) {
+  ssize_t got = read(fd, to, bytes);
+  if (PML_LIKELY(got == (ssize_t)bytes)) return 0;
+  return pml__perf_read_again(fd, to, bytes, got);
+}
 
 #endif

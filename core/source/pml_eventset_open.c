@@ -89,14 +89,22 @@ static bool target_runs(const struct pml_target *t) {
   return t->pid == -1 || ((t->pid == 0 || t->pid == gettid()) && t->cpu_plus == 0);
 }
 
+/* At least the times, however many members there are: the words before its values. */
+static bool read_times(int leader, uint64_t block[PML__WORD_GROUP_VALUES + PML__GROUP_MAX]) {
+  ssize_t got;
+  do got = read(leader, block, (PML__WORD_GROUP_VALUES + PML__GROUP_MAX) * sizeof block[0]);
+  while (got < 0 && errno == EINTR);
+  return got >= (ssize_t)(PML__WORD_GROUP_VALUES * sizeof block[0]);
+}
+
 /*
  * Enable the group for a moment: does it get all its counters? The kernel's own check at open forgets counters that are
  * held by others: on x86 the NMI watchdog's.
  */
 static bool group_runs(int leader) {
   uint64_t before[PML__WORD_GROUP_VALUES + PML__GROUP_MAX], after[PML__WORD_GROUP_VALUES + PML__GROUP_MAX];
-  if (read(leader, before, sizeof before) < 0 || ioctl(leader, PERF_EVENT_IOC_ENABLE, 0) != 0) return true;
-  bool seen = read(leader, after, sizeof after) > 0;
+  if (!read_times(leader, before) || ioctl(leader, PERF_EVENT_IOC_ENABLE, 0) != 0) return true;
+  bool seen = read_times(leader, after);
   ioctl(leader, PERF_EVENT_IOC_DISABLE, 0);
   bool enabled = seen && after[PML__WORD_ENABLED] > before[PML__WORD_ENABLED];
   return !enabled || after[PML__WORD_RUNNING] > before[PML__WORD_RUNNING];

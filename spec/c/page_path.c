@@ -17,6 +17,7 @@
 #include <errno.h>
 #include <pthread.h>
 #include <stdarg.h>
+#include <sys/mman.h>
 #include <sys/syscall.h>
 
 #if defined(__x86_64__)
@@ -163,6 +164,8 @@ long __wrap_syscall(long number, ...);
 void *__real_mmap(void *at, size_t bytes, int prot, int flags, int fd, off_t offset);
 void *__wrap_mmap(void *at, size_t bytes, int prot, int flags, int fd, off_t offset);
 
+static void *last_mapped;
+static bool forbid;         /* the page says that user space may not read */
 static int dressed_fd = -1; /* the last hardware event that was opened, as page-faults */
 
 long __wrap_syscall(long number, ...) {
@@ -188,7 +191,10 @@ void *__wrap_mmap(void *at, size_t bytes, int prot, int flags, int fd, off_t off
   if (fd < 0 || fd != dressed_fd) return __real_mmap(at, bytes, prot, flags, fd, offset);
   void *m = __real_mmap(at, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   fresh_pages();
-  if (m != MAP_FAILED) memcpy(m, &page[0], sizeof page[0]);
+  last_mapped = m;
+  if (m == MAP_FAILED) return m;
+  memcpy(m, &page[0], sizeof page[0]);
+  ((struct perf_event_mmap_page *)m)->cap_user_rdpmc = !forbid;
   return m;
 }
 
@@ -249,6 +255,46 @@ static void forbidden(void) {
   pml_counter_close(&c);
 }
 
+/* ---- what is mapped is unmapped ---- */
+
+static bool is_mapped(const volatile void *at) {
+  unsigned char in;
+  return mincore((void *)(uintptr_t)at, 1, &in) == 0;
+}
+
+static struct pml_event cycles(void) {
+  return perf_event("cycles", "cpu", PERF_TYPE_HARDWARE, PERF_COUNT_HW_CPU_CYCLES);
+}
+
+static void unmapped(void) {
+  struct pml_event ev[2] = {cycles(), cycles()};
+  const struct pml_event *p[2] = {&ev[0], &ev[1]};
+  volatile void *at[2];
+  struct pml_counter c;
+  struct pml_group g;
+  struct pml_eventset *s;
+  if (!CHECK(pml_counter_open(&c, &ev[0], 0, NULL, NULL, 0) == 0 && c.page != NULL, "a counter with a page")) return;
+  at[0] = c.page;
+  bool was = is_mapped(at[0]);
+  pml_counter_close(&c);
+  CHECK(was && !is_mapped(at[0]) && c.page == NULL, "its close unmaps the page");
+  if (!CHECK(pml_group_open(&g, p, NULL, 2, NULL, 0, NULL) == 0, "a group with pages")) return;
+  at[0] = g.member[0].page, at[1] = g.member[1].page;
+  was = at[0] != NULL && at[1] != NULL && is_mapped(at[0]) && is_mapped(at[1]);
+  pml_group_close(&g);
+  CHECK(was && !is_mapped(at[0]) && !is_mapped(at[1]), "a group's close those of its members");
+  if (!CHECK(pml__eventset_open_events(&s, ev, 2, NULL) == 0, "a set with pages")) return;
+  at[0] = s->counter[0].page, at[1] = s->counter[1].page;
+  was = at[0] != NULL && at[1] != NULL && is_mapped(at[0]) && is_mapped(at[1]);
+  pml_eventset_close(s);
+  CHECK(was && !is_mapped(at[0]) && !is_mapped(at[1]), "a set's close, too");
+  forbid = true;
+  was = pml_counter_open(&c, &ev[0], 0, NULL, NULL, 0) == 0;
+  forbid = false;
+  CHECK(was && c.page == NULL && !is_mapped(last_mapped), "a page that may not be read does not stay mapped");
+  pml_counter_close(&c);
+}
+
 int main(void) {
   if (!trap_rdpmc(answer)) {
     SKIP("rdpmc does not fault here: a real counter answers");
@@ -262,6 +308,7 @@ int main(void) {
   close_dressed(s);
   targets();
   forbidden();
+  unmapped();
   return check_done();
 }
 
