@@ -145,7 +145,7 @@ PML_API int pml_event_pmus(struct pml_event_pmu *out, size_t max);
 
 /*
  * pml_event_has_pmu - does this machine expose a hardware core PMU?
- * Returns 1, or 0 with the detail of PML_ENOPMU set (why, and the remedy). Cost: one perf_event_open, then cached.
+ * Returns 1, or 0 with the detail of PML_ENOPMU set (why, and the remedy). Cost: some perf_event_open, then cached.
  */
 PML_API int pml_event_has_pmu(void);
 

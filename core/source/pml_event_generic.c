@@ -162,9 +162,14 @@ static int row(const struct pml__walk *w, const struct availability *a, const ch
 
 static int named_row(const struct pml__walk *w, const struct availability *a, const struct generic *g,
                      const char *name) {
-  if (g->type == PERF_TYPE_HARDWARE) return row(w, a, name, g->description);
-  const struct perf_event_attr attr = {.type = g->type, .config = g->config};
+  const struct perf_event_attr attr = {.type = g->type, .size = sizeof attr, .config = g->config};
   struct pml_event_info info = {.name = name, .description = g->description, .source = "generic", .pmu = "software"};
+  if (g->type == PERF_TYPE_HARDWARE) { /* a PMU may count cycles, but not instructions */
+    info.pmu = "cpu";
+    info.reason = "";
+    info.available = w->probe && pml__event_probe(&attr, -1, &info.reason);
+    return pml__walk_row(w, &info);
+  }
   bool kernel = pml__event_is_of_kernel(&attr);
   info.available = kernel ? a->kernel : a->software;
   info.reason = kernel ? a->kernel_reason : a->software_reason;
@@ -190,8 +195,8 @@ int pml__event_walk_generic(const struct pml__walk *w) {
   struct availability a = {.hardware_reason = "", .software_reason = "", .kernel_reason = ""};
   if (w->probe) {
     struct perf_event_attr attr = {.type = PERF_TYPE_HARDWARE, .size = sizeof attr};
-    attr.config = PERF_COUNT_HW_INSTRUCTIONS;
-    a.hardware = pml__event_probe(&attr, -1, &a.hardware_reason);
+    for (attr.config = 0; !a.hardware && attr.config < PERF_COUNT_HW_MAX; attr.config++)
+      a.hardware = pml__event_probe(&attr, -1, &a.hardware_reason);
     attr.type = PERF_TYPE_SOFTWARE;
     attr.config = PERF_COUNT_SW_TASK_CLOCK;
     a.software = pml__event_probe(&attr, -1, &a.software_reason);

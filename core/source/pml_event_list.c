@@ -81,15 +81,25 @@ bool pml__event_probe(const struct perf_event_attr *attr, int cpu, const char **
   return false;
 }
 
+/* What the core PMU says to perf's generic events: 0 if it counts one of them, else why not; absent only if all are. */
+static int try_core_pmu(void) {
+  struct perf_event_attr attr = {.type = PERF_TYPE_HARDWARE, .size = sizeof attr, .exclude_kernel = 1};
+  attr.exclude_hv = 1;
+  int absent = 0;
+  for (attr.config = 0; attr.config < PERF_COUNT_HW_MAX; attr.config++) {
+    int err = try_open(&attr, -1);
+    if (!is_absence(err)) return err;
+    absent = err;
+  }
+  return absent;
+}
+
 int pml_event_has_pmu(void) {
   static _Atomic int known; /* 0: not asked yet, 1: there is one, else the kernel's -errno */
   int state = atomic_load_explicit(&known, memory_order_relaxed);
   if (state == 0) {
-    struct perf_event_attr attr = {.type = PERF_TYPE_HARDWARE, .size = sizeof attr, .exclude_kernel = 1};
-    attr.config = PERF_COUNT_HW_INSTRUCTIONS;
-    attr.exclude_hv = 1;
     int before = pml__event_shortage_reset(0);
-    state = try_open(&attr, -1);
+    state = try_core_pmu();
     pml__event_note_shortage(state);
     struct pml__core_pmu pmu[PML_EVENT_PARTS_MAX];
     /* Refused for another reason than absence: sysfs shows whether there is one. */

@@ -125,6 +125,19 @@ static bool find_described(const char *name, uint32_t *type) {
   return pml__sysfs_type(pmu, type) == 0;
 }
 
+/*
+ * libpfm4 gives Intel's TOPDOWN events of general counters the event 0 of the fixed counter that TOPDOWN:SLOTS counts
+ * on, so that BAD_SPEC_SLOTS would count SLOTS: they are of event 0xa4 (Intel's event lists of Ice Lake and later).
+ */
+static void correct_topdown(const char *name, const pfm_event_info_t *info, struct perf_event_attr *attr) {
+  static const char slots[] = "SLOTS", event[] = "TOPDOWN:";
+  if (strcmp(info->name, "TOPDOWN") != 0 || (attr->config & 0xff) != 0) return;
+  const char *mask = strcasestr(name, event);
+  mask = mask != NULL ? mask + strlen(event) : "";
+  bool is_slots = strncasecmp(mask, slots, strlen(slots)) == 0 && strchr(":", mask[strlen(slots)]) != NULL;
+  if (!is_slots) attr->config |= 0xa4;
+}
+
 static int fill(struct pml_event *ev, const struct perf_event_attr *attr, int idx, int cpu) {
   pfm_event_info_t info = {.size = sizeof info};
   pfm_pmu_info_t pmu;
@@ -132,6 +145,7 @@ static int fill(struct pml_event *ev, const struct perf_event_attr *attr, int id
     return pml_fail(PML_ENOEVENT, "libpfm4 encodes \"%.200s\" but does not know its PMU", ev->name);
   struct pml_event_part *part = pml__event_part_add(ev, pmu.name);
   part->attr = *attr;
+  correct_topdown(ev->name, &info, &part->attr);
   part->here = pmu.is_present && attr->type != PML__TYPE_NONE;
   part->cpu_any = cpu;
   if (!part->here && pmu.type == PFM_PMU_TYPE_UNCORE && pml__sysfs_described())

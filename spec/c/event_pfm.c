@@ -60,6 +60,23 @@ static void elsewhere(void) {
         "libpfm4's own modifiers follow unit masks");
   CHECK(encodes("skx::inst_retired:any_p:c=2:i", PERF_TYPE_RAW, 0x28000c0),
         "counter mask and inversion go where the CPU wants them, case aside");
+  static const struct {
+    const char *name;
+    uint64_t config;
+  } topdown[] = {{"spr::TOPDOWN:SLOTS", 0x0400},
+                 {"spr::TOPDOWN:SLOTS:u", 0x0400},
+                 {"spr::TOPDOWN:SLOTS_P", 0x01a4},
+                 {"spr::TOPDOWN:BACKEND_BOUND_SLOTS", 0x02a4},
+                 {"spr::TOPDOWN:BAD_SPEC_SLOTS", 0x04a4},
+                 {"spr::topdown:bad_spec_slots:c=1:u", 0x10004a4},
+                 {"spr::TOPDOWN:BR_MISPREDICT_SLOTS", 0x08a4},
+                 {"spr::TOPDOWN:MEMORY_BOUND_SLOTS", 0x10a4},
+                 {"icl::TOPDOWN:SLOTS", 0x0400},
+                 {"icl::TOPDOWN:BR_MISPREDICT_SLOTS", 0x08a4},
+                 {"icx::TOPDOWN:BACKEND_BOUND_SLOTS", 0x02a4}};
+  for (size_t i = 0; i < sizeof topdown / sizeof topdown[0]; i++)
+    CHECK(encodes(topdown[i].name, PERF_TYPE_RAW, topdown[i].config), "%s is 0x%04llx: %llx", topdown[i].name,
+          (unsigned long long)topdown[i].config, (unsigned long long)ev.part[0].attr.config);
   CHECK(pml_event_parse(&ev, "skx_unc_cha0::UNC_C_CLOCKTICKS") == 0 && !ev.part[0].here,
         "so does an uncore event of another machine");
   CHECK(pml_event_parse(&ev, "UNC_CLK_UNHALTED") == 0 && !ev.part[0].here && strstr(ev.part[0].pmu, "unc"),

@@ -56,6 +56,32 @@ describe("On its counters,", function()
       .. "MEM_LOAD_RETIRED:L3_HIT compete for counters 0-3: 5 events, 4 counters" }, { fit(c, retired) })
   end)
 
+  it("events that Intel lists for the lower four stay there, where a thread has eight", function()
+    local function lower(c, names)
+      for _, name in ipairs(names) do
+        local five = {}
+        for i = 1, 5 do five[i] = name:format(i) end
+        assert.matches("compete for counters 0%-3: 5 events, 4 counters$", select(2, fit(c, five)) or name)
+      end
+    end
+    -- unit masks of one event, none of which has a register of its own to share
+    lower(open("skx", false), { "r0%da3", "r0%dd3", "r0%dd4", "r1%dbb", "r1%db7", "r0%dd0" })
+    lower(open("icx", false), { "r0%d55", "r0%d56", "r0%d54", "r0%d48" })
+    lower(open("icl", false), { "r0%d55", "r0%d56" })
+    assert.is_truthy(fit(open("icx", false), { "r0157", "r0257", "r0357", "r0457", "r0557" }))
+    assert.is_truthy(fit(open("skx", false), { "r01d5", "r02d5", "r03d5", "r04d5", "r05d5" }))
+  end)
+
+  it("Ice Lake says that it goes by the rules of Ice Lake-X", function()
+    assert.matches("Ice Lake %(icl%) by its rules", assert(require("pmlua.pmus").get("icl")).title)
+  end)
+
+  it("topdown slots of general counters are no fixed counter's event", function()
+    assert.same({ "fixed 3", "0" }, fit(open("spr", false), { "TOPDOWN:SLOTS", "TOPDOWN:BAD_SPEC_SLOTS" }))
+    assert.matches("compete for counter 0", select(2, fit(open("spr", false), { "TOPDOWN:BAD_SPEC_SLOTS",
+      "TOPDOWN:MEMORY_BOUND_SLOTS" })))
+  end)
+
   it("an event with a list of one counter keeps it from others", function()
     local c = open("skx", true)
     assert.same({ "1" }, fit(c, { "INST_RETIRED:PREC_DIST" }))
@@ -101,7 +127,8 @@ describe("On its counters,", function()
   it("a name that the kernel cannot count is refused with the name that can", function()
     local event = assert(open("spr"):event("CPU_CLK_UNHALTED:THREAD"))
     assert.matches("; cycles are CPU_CLK_UNHALTED:THREAD_P$", event.dead)
-    assert.matches("^event 0 is for fixed counters", assert(open("spr"):event("TOPDOWN:MEMORY_BOUND_SLOTS")).dead)
+    assert.matches("^event 0 is for fixed counters", assert(open("spr"):event("r1000")).dead)
+    assert.is_nil(assert(open("spr"):event("TOPDOWN:MEMORY_BOUND_SLOTS")).dead)
     assert.is_nil(assert(open("spr"):event("TOPDOWN:SLOTS")).dead)
   end)
 

@@ -1,11 +1,12 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- Counters of Intel Ice Lake and Ice Lake-X. Codes: unit mask * 256 + event; "event" alone: any unit mask.
+-- Counters of Intel Ice Lake-X, and of Ice Lake by the same rules: Linux has one table for both.
+-- Codes: unit mask * 256 + event; "event" alone: any unit mask.
 return {
   names = { "icx", "icl" },
-  title = "Intel Ice Lake",
+  title = "Intel Ice Lake-X; Ice Lake (icl) by its rules",
   source = "Intel 64 Architectures Software Developer's Manual, volume 3, performance monitoring (eight counters per " ..
     "thread with SMT or without, fixed counters, shared MSRs); Linux arch/x86/events/intel/core.c (event constraints " ..
-    "and extra registers of Ice Lake)",
+    "and extra registers of Ice Lake, which are Ice Lake-X's, too; events 0x55 and 0x56 since Linux 5.19)",
   general = { smt = 8, single = 8 },
   fixed = {
     { code = 0x00c0, counter = 0, general = true }, -- instructions
@@ -17,7 +18,7 @@ return {
   },
   lists = {
     { first = 0x03, last = 0x0a, lower = 4 }, { first = 0x1f, last = 0x28, lower = 4 }, { event = 0x32, lower = 4 },
-    { first = 0x48, last = 0x54, lower = 4 }, { first = 0x60, last = 0x8b, lower = 4 },
+    { first = 0x48, last = 0x56, lower = 4 }, { first = 0x60, last = 0x8b, lower = 4 },
     { code = 0x04a3, lower = 8 }, { code = 0x10a3, lower = 8 }, { code = 0x14a3, lower = 8 }, { event = 0xa3, lower = 4 },
     { first = 0xa8, last = 0xb0, lower = 4 }, { first = 0xb7, last = 0xbd, lower = 4 },
     { first = 0xd0, last = 0xe6, lower = 4 }, { event = 0xef, lower = 4 }, { first = 0xf0, last = 0xf4, lower = 4 },

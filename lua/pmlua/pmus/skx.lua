@@ -5,7 +5,7 @@ return {
   title = "Intel Skylake-X, Cascade Lake-X",
   source = "Intel 64 Architectures Software Developer's Manual, volume 3, performance monitoring (counters per thread, " ..
     "fixed counters, MSRs shared by the threads of a core); Linux arch/x86/events/intel/core.c (event constraints and " ..
-    "extra registers of Skylake)",
+    "extra registers of Skylake); Intel's event lists of Skylake-X (counters with SMT off: 0xa3, 0xb7, 0xbb, 0xd3, 0xd4)",
   general = { smt = 4, single = 8 },
   fixed = {
     { code = 0x00c0, counter = 0, general = true }, -- instructions
@@ -15,7 +15,8 @@ return {
   lists = {
     { code = 0x01c0, counters = { 1 }, why = "INST_RETIRED:PREC_DIST counts on counter 1 only" },
     { event = 0xd0, lower = 4 }, { event = 0xd1, lower = 4 }, { event = 0xd2, lower = 4 }, { event = 0xcd, lower = 4 },
-    { event = 0xc6, lower = 4 },
+    { event = 0xc6, lower = 4 }, { event = 0xd3, lower = 4 }, { event = 0xd4, lower = 4 }, { event = 0xb7, lower = 4 },
+    { event = 0xbb, lower = 4 }, { event = 0xa3, lower = 4 },
   },
   shared = {
     { name = "OFFCORE_RSP (MSRs 0x1a6, 0x1a7)", codes = { 0x01b7, 0x01bb }, registers = 2, siblings = true },
