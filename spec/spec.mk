@@ -111,6 +111,7 @@ bench: all $(B)/bench ## each figure beside its limit and its peer, in one run
 	@$(B)/pmlua spec/bench/reader.lua
 	@$(B)/pmlua spec/bench/substrate.lua
 	@$(B)/pmlua spec/bench/count.lua
+	@$(B)/pmlua spec/bench/cells.lua
 
 SOAK_SECONDS ?= 600
 SOAKS := soak live_threads buffer count_threads

@@ -56,7 +56,15 @@ end
 
 -- Room that is kept for the tables while the samples may fill the disk: a file without a name, so that nothing of it is
 -- left whatever ends the process.
-local reserve_bytes = 128 * 1024
+local reserve_bytes, reserve_per_cell, reserve_most = 128 * 1024, 16 * 1024, 32 * 1024 * 1024
+
+local function fill(f, bytes)
+  local block = ("\0"):rep(64 * 1024)
+  for _ = 1, (bytes + #block - 1) // #block do
+    if not f:write(block) then return nil end
+  end
+  return f:flush()
+end
 
 function Run:reserve()
   local path = self:path ".reserve"
@@ -64,8 +72,8 @@ function Run:reserve()
   if not f then return end
   os.remove(path)
   self.reserved = f
-  local written = f:write(("\0"):rep(reserve_bytes + 16 * 1024 * #self.cells)) and f:flush()
-  if not written then self:release() end -- a disk with less than that is left to the run
+  local bytes = math.min(reserve_bytes + reserve_per_cell * #self.cells, reserve_most)
+  if not fill(f, bytes) then self:release() end -- a disk with less than that is left to the run
 end
 
 function Run:release()
@@ -144,8 +152,20 @@ function Run:write_tables()
     local ok = self:save("write_table", s[1], tables[s[2]](self, self:file_status()))
     if ok then keep_file_name(self, s[1], s[3]) end
   end
+  self:collect()
   local now = self.core.clock.ns()
   self.tables_due = now + math.max(2000000000, 50 * (now - begun))
+end
+
+-- Collect garbage now, so that it does not fall into a measurement: Lua's collector then rests until the heap is twice
+-- as large. All of the heap is walked, and it grows with the cells: between two visits, only when a quarter is new.
+function Run:collect()
+  collectgarbage()
+  self.live_kb = collectgarbage "count"
+end
+
+function Run:collect_in_time()
+  if collectgarbage "count" > 1.25 * (self.live_kb or 0) then self:collect() end
 end
 
 function Run:tables_in_time()
@@ -265,7 +285,7 @@ local function visit(run, cell, n, tracing)
     end
     if not end_of(xpcall(interruptible(run, setup), handler(run))) or visited.refused then return visited end
   end
-  collectgarbage() -- here, so that it does not fall into the measurement
+  run:collect_in_time()
   if tracing then run.trace:enter(cell.short, exp.file, exp.line) end
   run.core.sys.refusal() -- what was refused before is not measure's
   local function measure()
@@ -388,8 +408,10 @@ local function measure_all(run)
     one_round(run, round, part)
     run.meta.rounds_done = round
     run.at = "tables"
-    run:write_tables()
-    run:write_meta()
+    if round < #plan then -- after the last round they are written with the run's status
+      run:write_tables()
+      run:write_meta()
+    end
     if run.trace then
       local ok, err = run.trace:flush()
       if not ok then run:warn("trace: " .. tostring(err)) end

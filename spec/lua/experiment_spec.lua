@@ -73,6 +73,19 @@ describe("experiment", function()
     assert.equal(180, opened.meta.samples)
   end)
 
+  it("walks all of the heap, which holds every cell, seldom: not once per visit", function()
+    local levels, walks, collect = {}, 0, collectgarbage
+    for i = 1, 1000 do levels[i] = i end
+    finally(function() _G.collectgarbage = collect end)
+    _G.collectgarbage = function(how, ...)
+      if how then return collect(how, ...) end
+      walks = walks + 1
+    end
+    local r = run { factors = { k = levels }, repeats = 2, rounds = 2, measure = function() return 1 end }
+    assert.equal(2000, r.meta.samples)
+    assert.is_true(walks < 200, walks)
+  end)
+
   it("visits cells in the order that the seed gives again", function()
     local visited
     local function note(_, p) visited[#visited + 1] = p.k return 1 end
