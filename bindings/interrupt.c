@@ -41,11 +41,7 @@ static volatile sig_atomic_t patience = GRACE; /* instructions until the hook ra
 static int raised = 0;                         /* by the hook */
 static lua_State *volatile hooked = NULL;      /* main coroutine of the state that asked for the handlers */
 
-static void hook(lua_State *L, lua_Debug *ar) {
-  (void)ar;
-  lua_sethook(L, hook, LUA_MASKCOUNT, ++raised < RAISES_PATIENT ? GRACE : NEXT);
-  luaL_error(L, "interrupted");
-}
+static void hook(lua_State *L, lua_Debug *ar);
 
 static void unhook(void) {
   if (hooked != NULL && lua_gethook(hooked) == hook) lua_sethook(hooked, NULL, 0, 0);
@@ -101,6 +97,14 @@ static bool pass_on(int sig) {
     }
   close(proc);
   return n == 0;
+}
+
+/* A child that was started while the signal came may not have got it, and whoever closes its pipe would wait for it. */
+static void hook(lua_State *L, lua_Debug *ar) {
+  (void)ar;
+  lua_sethook(L, hook, LUA_MASKCOUNT, ++raised < RAISES_PATIENT ? GRACE : NEXT);
+  if (raised == 1 && patience == NEXT) pass_on(SIGTERM);
+  luaL_error(L, "interrupted");
 }
 
 /* The terminal has signalled the children as well; anyone else meant us alone. A second signal insists. */
@@ -188,8 +192,10 @@ static int l_execute(lua_State *L) {
   const char *const words[] = {"sh", "-c", command, NULL};
   pid_t pid, ended = -1;
   int status = -1;
+  if (lutil_interrupted && patience == NEXT) return luaL_error(L, "interrupted");
   errno = posix_spawn(&pid, "/bin/sh", NULL, NULL, (char *const *)(uintptr_t)words, environ);
   if (errno == 0) {
+    if (lutil_interrupted) kill(pid, SIGTERM); /* the signal may have come before there was a child to get it */
     do ended = waitpid(pid, &status, 0);
     while (ended < 0 && errno == EINTR);
   }
