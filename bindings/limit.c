@@ -3,6 +3,7 @@
 #include "limit.h"
 
 #include "base/pml_error.h"
+#include "numeric.h"
 
 #include <errno.h>
 #include <lauxlib.h>
@@ -159,7 +160,9 @@ int limit_call(lua_State *L, int nargs, int nresults, uint64_t instructions) {
     lua_sethook(L, on_count, LUA_MASKCOUNT | LUA_MASKCALL, period_of(limit));
   lua_pushcfunction(L, message);
   lua_insert(L, base);
+  locale_t was = numeric_enter(); /* the application may have chosen a decimal comma */
   int status = lua_pcall(L, nargs, nresults, base);
+  numeric_leave(was);
   (void)refused_for_good(limit);
   int err = status == LUA_OK && limit->exceeded == LIMIT_KEPT ? 0 : failure(L, limit, status, had);
   lua_sethook(L, hook, mask, count);

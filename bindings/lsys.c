@@ -2,6 +2,7 @@
 /* bindings/lsys.c - pml.sys: the few things of the system that experiments need and Lua lacks. */
 #include "interrupt.h"
 #include "lutil.h"
+#include "numeric.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -202,6 +203,7 @@ int luaopen_pmlua_sys(lua_State *L) {
                                        {"fsync", l_fsync},
                                        {"realpath", l_realpath},
                                        {"setid", l_setid},
+                                       {"with_point", numeric_call},
                                        {NULL, NULL}};
   luaL_newlib(L, functions);
   interrupt_functions(L);

@@ -3,6 +3,7 @@
 #include "interrupt.h"
 #include "live.h"
 #include "locate.h"
+#include "numeric.h"
 #include "pml.h"
 #include "state.h"
 
@@ -369,6 +370,7 @@ static int protected(lua_State *L) {
   lua_settop(L, 0);
   state_libraries(L, lua_dir, true);
   interrupt_execute(L);
+  numeric_setlocale(L);
   in->status = runall(L, in->argv, in->argc, in->options);
   return 0;
 }

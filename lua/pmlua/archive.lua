@@ -47,7 +47,8 @@ end
 local function put_array(self, prefix, series)
   local rows = {}
   for i = 1, #series do
-    rows[#rows + 1] = ("%s%d,%.17g\n"):format(prefix, i - 1, series[i])
+    local value = ("%.17g"):format(series[i]):gsub("[^%w+-]+", ".") -- a point, whatever the locale has
+    rows[#rows + 1] = ("%s%d,%s\n"):format(prefix, i - 1, value)
     if #rows == 4096 then
       local ok, err = self:put(table.concat(rows))
       if not ok then return nil, err end

@@ -24,15 +24,16 @@ function M.word(text)
   return word == "" and "-" or word
 end
 
--- The shortest of three precisions that reads back as the same number.
+local comma = false -- whether the locale has another sign than a point, which whoever formats a table looks up
+
+-- The shortest of three precisions that reads back as the same number, with a point whatever the locale.
 local function number(v)
   if v ~= v then return "NaN" end
   if math.type(v) == "integer" then return ("%d"):format(v) end
-  for _, format in ipairs { "%.10g", "%.15g" } do
-    local text = format:format(v)
-    if tonumber(text) == v then return text end
-  end
-  return ("%.17g"):format(v)
+  local text = ("%.10g"):format(v)
+  if tonumber(text) ~= v then text = ("%.15g"):format(v) end
+  if tonumber(text) ~= v then text = ("%.17g"):format(v) end
+  return comma and (text:gsub("[^%w+-]+", ".")) or text
 end
 
 local function field(v, column, where)
@@ -69,6 +70,7 @@ end
 ---@return string
 function M.format(t)
   local columns, names = normalise(t.columns), {}
+  comma = ("%.1f"):format(0.5) ~= "0.5"
   local out = { "# pmlua " .. one_line(t.title), "# status: " .. (t.status or "complete") }
   for i, c in ipairs(columns) do
     out[#out + 1] = ("# column %d: %s [%s] %s"):format(i, c.name, c.unit, c.description):gsub("%s+$", "")

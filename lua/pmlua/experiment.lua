@@ -233,19 +233,22 @@ local function draw(run, given)
   if err then io.stderr:write("pmlua: ", err, "\n") end
 end
 
---- Run it from a program.
----@param given? table { quick=, out=, no_plot=, json=, seed=, rounds=, iterations=, quiet=, and the experiment's options }
----@param command? string[] the command line, for the record
----@return pmlua.Run? run its status is "complete", "interrupted" or "failed"
----@return string? err when nothing could be measured or written at all
-function Experiment:run(given, command)
-  given = given or {}
+local function execute(self, given, command)
   local run, err = prepare(self, given, command or {})
   if not run then return nil, err end
   show_warnings(run)
   runner.execute(run)
   draw(run, given)
   return run
+end
+
+--- Run it from a program.
+---@param given? table { quick=, out=, no_plot=, json=, seed=, rounds=, iterations=, quiet=, and the experiment's options }
+---@param command? string[] the command line, for the record
+---@return pmlua.Run? run its status is "complete", "interrupted" or "failed"
+---@return string? err when nothing could be measured or written at all
+function Experiment:run(given, command)
+  return core.sys.with_point(execute, self, given or {}, command)
 end
 
 local function report(run)

@@ -30,7 +30,9 @@ local function number(v)
   if math.type(v) == "integer" then return ("%d"):format(v) end
   if v ~= v or v == math.huge or v == -math.huge then return "null" end
   local short = ("%.15g"):format(v)
-  return tonumber(short) == v and short or ("%.17g"):format(v)
+  if tonumber(short) ~= v then short = ("%.17g"):format(v) end
+  -- the application may have chosen a locale with a decimal comma
+  return (short:gsub("[^%w+-]+", "."))
 end
 
 local function is_array(t)
@@ -97,7 +99,8 @@ end
 function M.decode(json)
   local found, cjson = pcall(require, "cjson")
   if not found then return nil, "reading JSON needs lua-cjson (apt-get install lua-cjson)" end
-  local ok, v = pcall(cjson.decode, json)
+  -- a new instance: cjson takes the decimal point of the locale in which its last one was made
+  local ok, v = pcall(cjson.new().decode, json)
   if not ok then return nil, (tostring(v):gsub("^.-:%d+: ", "")) end
   return drop_null(v, cjson.null)
 end

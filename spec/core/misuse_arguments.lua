@@ -38,7 +38,7 @@ M.functions = {
   sys = { interrupted = {}, on_interrupt = { false }, pid = {}, uname = {}, isatty = { 1 }, affinity = {}, pin = { 0 },
           sleep = { 0 }, exec = { { "/nowhere/program" }, { MISUSE = "yes" } }, fsync = { dir },
           realpath = { dir }, setid = { dir }, cpu = {},
-          nprocs = {}, raise_interrupt = { false }, refusal = {} },
+          nprocs = {}, raise_interrupt = { false }, refusal = {}, with_point = { type, 1 } },
   link = { connect = { "/nowhere/socket" } },
   watchpoint = { available = {}, find = { "/proc/self/exe", "main", false }, load = { "/nowhere/watchpoints" },
                  plan = { dir .. "/nowhere/plan", { { path = "/proc/self/exe", name = "main" } }, 1 } },

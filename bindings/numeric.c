@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* bindings/numeric.c - the "C" locale for a thread, while pmlua's Lua runs in it. */
+#include "numeric.h"
+
+#include <lauxlib.h>
+#include <lualib.h>
+#include <pthread.h>
+
+static locale_t plain = (locale_t)0;
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+static void make(void) {
+  plain = newlocale(LC_ALL_MASK, "C", (locale_t)0);
+}
+
+/* Without memory for the locale the thread keeps its own: uselocale(0) changes nothing. */
+locale_t numeric_enter(void) {
+  (void)pthread_once(&once, make);
+  return uselocale(plain);
+}
+
+void numeric_leave(locale_t was) {
+  uselocale(was);
+}
+
+int numeric_call(lua_State *L) {
+  luaL_checkany(L, 1);
+  locale_t was = numeric_enter();
+  int status = lua_pcall(L, lua_gettop(L) - 1, LUA_MULTRET, 0);
+  numeric_leave(was);
+  return status == LUA_OK ? lua_gettop(L) : lua_error(L);
+}
+
+/* --- os.setlocale --- */
+
+/* The process's locale with numbers of "C", for this thread; the one before it is no longer used by anybody. */
+static void follow(void) {
+  static locale_t mine = (locale_t)0;
+  locale_t copy = duplocale(LC_GLOBAL_LOCALE);
+  locale_t fresh = copy != (locale_t)0 ? newlocale(LC_NUMERIC_MASK, "C", copy) : copy;
+  if (fresh == (locale_t)0) return;
+  uselocale(fresh);
+  if (mine != (locale_t)0) freelocale(mine);
+  mine = fresh;
+}
+
+/* The function of the library is the upvalue. */
+static int l_setlocale(lua_State *L) {
+  lua_pushvalue(L, lua_upvalueindex(1));
+  lua_insert(L, 1);
+  lua_call(L, lua_gettop(L) - 1, LUA_MULTRET);
+  follow();
+  return lua_gettop(L);
+}
+
+void numeric_setlocale(lua_State *L) {
+  lua_getglobal(L, LUA_OSLIBNAME);
+  lua_getfield(L, -1, "setlocale");
+  lua_pushcclosure(L, l_setlocale, 1);
+  lua_setfield(L, -2, "setlocale");
+  lua_pop(L, 1);
+}

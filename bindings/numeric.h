@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* bindings/numeric.h - numbers with a decimal point, whatever locale the process has chosen. */
+#ifndef PML_NUMERIC_H
+#define PML_NUMERIC_H
+
+#include <locale.h>
+#include <lua.h>
+
+/*
+ * numeric_enter - give the calling thread the "C" locale; returns what numeric_leave() needs.
+ *
+ * printf(3), strtod(3) and so Lua follow the locale, and an application may choose one with a decimal comma: data.dat,
+ * JSON and questions would then not be what their readers expect. Only the calling thread is concerned. Pairs nest.
+ * Cost: two writes to thread-local memory; the first call of a process allocates.
+ */
+locale_t numeric_enter(void);
+void numeric_leave(locale_t was);
+
+/* numeric_call - pml.sys.with_point(f, ...): call f in the "C" locale; its results, or its error. */
+int numeric_call(lua_State *L);
+
+/*
+ * numeric_setlocale - replace os.setlocale of @L by one that leaves numbers as they are: for the pmlua command, all of
+ * whose output is read by programs. Call once per state.
+ */
+void numeric_setlocale(lua_State *L);
+
+#endif

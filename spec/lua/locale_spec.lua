@@ -1,0 +1,68 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+-- spec/lua/locale_spec.lua - numbers have a point in every file, whatever locale an application or a script has chosen.
+local helper = require "spec.lua.helper"
+
+local it = it
+if not helper.has_core then
+  it = function(name) pending(name .. ": " .. helper.no_core) end
+end
+
+local json = require "pmlua.json"
+
+local comma
+for _, name in ipairs { "de_DE.UTF-8", "de_DE.utf8", "de_DE", "fr_FR.UTF-8", "fr_FR.utf8", "es_ES.UTF-8", "nl_NL.UTF-8" } do
+  comma = comma or (os.setlocale(name, "numeric") and ("%.1f"):format(0.5) == "0,5" and name or nil)
+  os.setlocale("C", "numeric")
+end
+
+local function with_comma(name, f)
+  it(name, function()
+    if not comma then return pending "no locale with a decimal comma is installed (apt-get install locales-all)" end
+    finally(function() os.setlocale("C", "all") helper.clean() end)
+    f()
+  end)
+end
+
+-- Every number of a run's files, as whoever expects a point reads it.
+local function check(dir)
+  local data = helper.read(dir .. "/data.dat")
+  assert.matches("\n1 0%.5 ok 3 0%.55 ", data)
+  assert.is_nil(data:gsub("#[^\n]*", ""):find(",", 1, true))
+  local meta = json.decode(helper.read(dir .. "/meta.json"))
+  assert.same({ 0.5, 1.25 }, meta.factors[1].levels)
+  assert.is_nil(helper.read(dir .. "/meta.json"):find('[:%[] ?%-?%d+,%d+[%],\n]%f[^ ]'))
+  local _, csv = helper.shell("zcat " .. dir .. "/samples.csv.gz")
+  assert.matches("\n1,1,0,0%.55", csv)
+  for line in csv:gmatch("[^\n]+") do assert.equal(3, select(2, line:gsub(",", ""))) end
+end
+
+local definition = [[
+require "pmlua".experiment { name = "loc", unit = "s", factors = { x = { 0.5, 1.25 } }, repeats = 3, rounds = 3, warmup = 0,
+  measure = function(_, p) return p.x * 1.1 end }]]
+
+describe("A locale with a decimal comma", function()
+  with_comma("of an application that runs an experiment changes no file, and is left as it was", function()
+    local dir = helper.folder()
+    json.decode "{}" -- cjson takes its point when it is loaded
+    assert(os.setlocale(comma, "all"))
+    local run = assert(load("return " .. definition)():run { quiet = true, no_plot = true, out = dir })
+    assert.equal("0,5", tostring(0.5))
+    assert.same({ 1.5, -2e-30 }, json.decode(json.line { 1.5, -2e-30 }))
+    assert.equal("[1.5]", json.line { 1.5 })
+    assert.matches("\n0%.5\n", require "pmlua.dat".format { title = "t", columns = { { "a" } }, rows = { { 0.5 } } })
+    assert.equal(0.55, (require "pmlua.results".open(run.dir).data.rows[1].median))
+    os.setlocale("C", "all")
+    check(run.dir)
+  end)
+
+  with_comma("of a script changes no file and no output of the command", function()
+    local dir = helper.folder()
+    helper.write(dir .. "/s.lua", ("assert(os.setlocale(%q))\nprint(0.5, os.setlocale(nil, 'time'))\nreturn %s")
+      :format(comma, definition))
+    local code, out, err = helper.pmlua(("%s/s.lua --quiet --no-plot --json --out %s"):format(dir, dir))
+    assert.equal(0, code, err)
+    assert.equal("0.5\t" .. comma, out:match("^[^\n]*"))
+    assert.equal(0.55, json.decode(out:match("\n(.*)")).cells[1].median)
+    check(dir .. "/loc/latest")
+  end)
+end)
