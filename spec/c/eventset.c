@@ -244,7 +244,10 @@ static void as_many_as_go(void) {
   int before = lowest_free_descriptor();
   for (unsigned i = 0; i < 64; i++) ev[i] = watchpoint(&watched[i]);
   rc = pml__eventset_open_events(&s, ev, 64, NULL);
-  CHECK(rc == PML_ETOOMANY && s == NULL, "too many watchpoints: %s", pml_error_detail(rc));
+  if (rc == PML_ENOTHERE)
+    SKIP(pml_error_detail(rc));
+  else
+    CHECK(rc == PML_ETOOMANY && s == NULL, "too many watchpoints: %s", pml_error_detail(rc));
   ev[10] = faults();
   ev[10].part[0].here = false;
   rc = pml__eventset_open_events(&s, &ev[10], 1, NULL);
