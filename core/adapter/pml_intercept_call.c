@@ -151,13 +151,17 @@ void pml_intercept_confine(bool without_clock) {
 
 /* ---- events ---- */
 
-static void raise_event(struct pml__intercept_thread *t, enum pml_stream_kind kind, pml_region_t region) {
+static void make_event(struct pml__intercept_thread *t, enum pml_stream_kind kind, pml_region_t region) {
   const struct pml__intercept_counting *c = __atomic_load_n(&pml__intercept_counting, __ATOMIC_ACQUIRE);
   if (kind == PML_STREAM_ENTER) pml_stream_ready(region);
   if (PML_UNLIKELY(c != NULL) && kind == PML_STREAM_ENTER) c->read(&t->event);
   t->event.ticks = pml_clock_ticks();
   if (PML_UNLIKELY(c != NULL) && kind == PML_STREAM_LEAVE) c->read(&t->event);
   t->event.region = region;
+}
+
+static void raise_event(struct pml__intercept_thread *t, enum pml_stream_kind kind, pml_region_t region) {
+  make_event(t, kind, region);
   pml_stream_raise(kind, &t->event);
 }
 
@@ -169,7 +173,8 @@ static void close_left(struct pml__intercept_thread *t, uintptr_t sp, uintptr_t 
     /* At the same place: a tail call, which will return to the pad, or a later call. */
     if (!pml__intercept_own(t, at) || at > sp || (at == sp && address == pml_arch_pad_return(i))) return;
     t->open = pad[i].next;
-    raise_event(t, PML_STREAM_LEAVE, pad[i].region);
+    make_event(t, PML_STREAM_LEAVE, pad[i].region);
+    pml__stream_raise_left(&t->event);
     pml__intercept_release(t, i);
   }
 }

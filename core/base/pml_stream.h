@@ -49,6 +49,9 @@ struct pml_stream_event {
  * with -mgeneral-regs-only, it calls nothing that is not, and leaves errno alone. False: it cannot, and has changed
  * nothing; event[kind] gets the event. NULL: always event[kind]. An intercepted call costs half if all have one.
  *
+ * left:         a leave of a call that did not return: a longjmp or an exception left it, some time before this is
+ * seen. NULL: as any leave.
+ *
  * A consumer that is added while regions are open sees their leaves without their enters.
  */
 struct pml_stream_consumer {
@@ -57,6 +60,7 @@ struct pml_stream_consumer {
   void (*ready)(void *data, pml_region_t region);
   void (*event[PML_STREAM_KINDS])(void *data, const struct pml_stream_event *e);
   bool (*plain[PML_STREAM_KINDS])(void *data, const struct pml_stream_event *e);
+  void (*left)(void *data, const struct pml_stream_event *e);
   void *arg;
   const char *name; /* for people; not copied: it stays as long as the consumer. NULL: it has none */
 };

@@ -141,6 +141,9 @@ static inline void pml__stream_begin_plainly(struct pml__stream_thread *t) {
 /* To as many as there are; a thread that is in the consumers already is counted. */
 void pml__stream_raise_to_all(enum pml_stream_kind kind, const struct pml_stream_event *e);
 
+/* A leave of a call that did not return, to those who want leaves. */
+void pml__stream_raise_left(const struct pml_stream_event *e);
+
 /* The calling thread's, from now on, in this process; in no pass. NULL: no memory. */
 struct pml__stream_thread *pml__stream_thread_begins(void);
 

@@ -103,6 +103,20 @@ void pml__stream_raise_to_all(enum pml_stream_kind kind, const struct pml_stream
   pml__stream_end_pass(t);
 }
 
+void pml__stream_raise_left(const struct pml_stream_event *e) {
+  struct pml__stream_thread *t = pml__stream_self;
+  if (!t->here && (t = pml__stream_thread_begins()) == NULL) return;
+  if (!pml__stream_begin_pass(t)) return;
+  const struct pml__stream_list *list = __atomic_load_n(&pml__stream_list[PML_STREAM_LEAVE], __ATOMIC_ACQUIRE);
+  for (uint32_t i = 0; list != NULL && i < list->n; i++) {
+    uint32_t at = list->at[i].slot;
+    void (*left)(void *, const struct pml_stream_event *) = pml__stream_slot[at].consumer.left;
+    if (t->at[at].id != list->at[i].id) begin_for(t, at);
+    if (t->at[at].data != NULL) (left != NULL ? left : list->at[i].call)(t->at[at].data, e);
+  }
+  pml__stream_end_pass(t);
+}
+
 void pml__stream_raise(enum pml_stream_kind kind, const struct pml_stream_event *e) {
   pml__stream_hand(kind, e);
 }

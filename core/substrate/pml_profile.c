@@ -90,6 +90,21 @@ static void on_leave(void *data, const struct pml_stream_event *e) {
   pml__profile_end_call(t, f, d);
 }
 
+/* It was called, and its time is known until now; but durations are those of calls that returned. */
+static void on_left(void *data, const struct pml_stream_event *e) {
+  struct pml__profile_track *t = data;
+  struct pml__profile_frame *f = t->top;
+  if (t->beyond > 0 || f == t->frame || f->region != e->region || f->node == NULL) {
+    on_leave(data, e);
+    return;
+  }
+  uint64_t d = pml__profile_duration(f, e), inner = f->inner;
+  t->top = f - 1;
+  f[-1].inner += d;
+  pml__own_add(&f->node->sum, d);
+  pml__own_add(&f->node->inner, inner);
+}
+
 /* ---- threads ---- */
 
 static void free_track(struct pml__profile_track *t) {
@@ -138,13 +153,9 @@ static uint64_t calls_begun(const struct pml__profile_tree *tree) {
   return n;
 }
 
-/* What was under way is no call: nobody runs it any more. */
+/* What was under way stays entered, and not returned. */
 static void abandon_open(struct pml_profile *p, struct pml__profile_track *t) {
-  for (; t->top > t->frame; t->top--) {
-    if (t->top->node == NULL) continue;
-    t->top->node->entered--;
-    p->stats.abandoned++;
-  }
+  for (; t->top > t->frame; t->top--) p->stats.abandoned += t->top->node != NULL;
 }
 
 static void thread_end(void *arg, void *data) {
@@ -182,6 +193,7 @@ int pml_profile_open_in(struct pml_profile **out, const struct pml_profile_memor
                                   .thread_end = thread_end,
                                   .ready = ready,
                                   .event = {on_enter, on_leave, NULL},
+                                  .left = on_left,
                                   .plain = {pml__profile_enter_plainly, pml__profile_leave_plainly, NULL},
                                   .arg = p};
   err = pml_stream_add(&c, &p->consumer);
@@ -225,7 +237,7 @@ void pml_profile_close(struct pml_profile *p) {
 void pml_profile_stats(struct pml_profile *p, struct pml_profile_stats *s) {
   pthread_mutex_lock(&p->lock);
   *s = p->stats;
-  s->events += p->stats.abandoned + calls_begun(&p->ended);
+  s->events += calls_begun(&p->ended);
   for (const struct pml__profile_track *t = p->tracks; t != NULL; t = t->next) {
     s->events += calls_begun(&t->tree);
     add_counts(s, t);
@@ -248,7 +260,7 @@ static struct pml_profile_node told(const struct pml__profile_node *n, uint32_t 
   return (struct pml_profile_node){.region = n->region,
                                    .depth = depth,
                                    .nthreads = n->nthreads,
-                                   .running = (uint32_t)(n->entered > n->count ? n->entered - n->count : 0),
+                                   .running = n->entered > n->count ? n->entered - n->count : 0,
                                    .count = n->count,
                                    .inclusive_ns = ns * (double)n->sum,
                                    .exclusive_ns = ns * (double)(n->sum - (n->inner < n->sum ? n->inner : n->sum)),

@@ -47,13 +47,13 @@ PML_API void pml_profile_close(struct pml_profile *p);
 
 struct pml_profile_node {
   pml_region_t region;
-  uint32_t depth;    /* 0: called from no region */
-  uint32_t nthreads; /* that took this path */
-  uint32_t running;  /* of them in it now; that call is not in the figures below */
-  uint64_t count;
-  double inclusive_ns;   /* between enter and leave */
-  double exclusive_ns;   /* of that, in no region called from here */
-  double min_ns, max_ns; /* of a call, inclusive; 0 if there was none */
+  uint32_t depth;      /* 0: called from no region */
+  uint32_t nthreads;   /* that took this path */
+  uint64_t running;    /* calls that have not returned: under way, or left for good; count + running began */
+  uint64_t count;      /* calls that returned */
+  double inclusive_ns; /* between enter and leave; of a call that a longjmp or an exception left, until that is seen */
+  double exclusive_ns; /* of that, in no region called from here */
+  double min_ns, max_ns; /* of a call that returned, inclusive; 0 if there was none */
 };
 
 /*
@@ -76,8 +76,8 @@ struct pml_profile_function {
 };
 
 /*
- * pml_profile_functions - every region that a call of ended, wherever it was called from, in the order of regions; ends
- * early with what @visit returns if that is not 0. As with pml_profile_visit() threads may go on.
+ * pml_profile_functions - every region that a call of returned, wherever it was called from, in the order of regions;
+ * ends early with what @visit returns if that is not 0. As with pml_profile_visit() threads may go on.
  * pml_profile_bucket_ns - the least duration in bucket @i; of PML_PROFILE_BUCKETS, the most that one has.
  * Returns 0, -ENOMEM, or what @visit returned.
  */
@@ -90,7 +90,7 @@ struct pml_profile_stats {
   uint64_t events;    /* enters that were taken */
   uint64_t unmatched; /* leaves of what was not entered, or is not innermost */
   uint64_t dropped;   /* enters without room for their path: their time is their parent's */
-  uint64_t abandoned; /* calls that their thread's end cut short; not counted */
+  uint64_t abandoned; /* calls that their thread's end cut short */
 };
 PML_API void pml_profile_stats(struct pml_profile *p, struct pml_profile_stats *s);
 

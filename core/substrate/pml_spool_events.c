@@ -57,6 +57,7 @@ static int hand_on(struct listening *l, const struct pml__spool_event *e, enum p
       .ticks = e->ticks,
       .region = kind == PML_STREAM_METRIC ? 0 : pml__spool_region(l->reader, (uint32_t)e->word),
       .kind = kind,
+      .unreturned = e->word >> 32 == PML__SPOOL_LEFT,
       .values = kind == PML_STREAM_METRIC ? (const uint64_t *)(e + 1) : NULL};
   if (l->now == NULL || (told.region == 0 && kind != PML_STREAM_METRIC)) return 0;
   return l->to->event(l->to->arg, l->now, &told);
@@ -73,6 +74,7 @@ static int read_events(struct listening *l, const struct pml__spool_event *at, c
       err = hand_on(l, at, PML_STREAM_ENTER);
       break;
     case PML__SPOOL_LEAVE:
+    case PML__SPOOL_LEFT:
       err = hand_on(l, at, PML_STREAM_LEAVE);
       break;
     case PML__SPOOL_METRIC:

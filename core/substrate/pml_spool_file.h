@@ -16,7 +16,7 @@
 #include <pthread.h>
 
 #define PML__SPOOL_MAGIC UINT64_C(0x4c4f4f50534c4d50) /* PMLSPOOL, read from low to high */
-#define PML__SPOOL_VERSION 1u
+#define PML__SPOOL_VERSION 2u
 #define PML__SPOOL_UNIT 65536u
 #define PML__SPOOL_HEAD_BYTES 16384u
 #define PML__SPOOL_TEXT_BYTES 7168u
@@ -103,7 +103,8 @@ enum pml__spool_event_kind {
   PML__SPOOL_ENTER = 1,
   PML__SPOOL_LEAVE,
   PML__SPOOL_METRIC, /* of that many values, two to each event that follows */
-  PML__SPOOL_THREAD  /* from here on it is that thread's */
+  PML__SPOOL_THREAD, /* from here on it is that thread's */
+  PML__SPOOL_LEFT    /* a leave of a call that did not return */
 };
 #define PML__SPOOL_WORD(kind, low) ((uint64_t)(kind) << 32 | (uint32_t)(low))
 #define PML__SPOOL_FIRST_EVENT (sizeof(struct pml__spool_extent) / sizeof(struct pml__spool_event))

@@ -110,6 +110,7 @@ static int write_event(void *arg, void *track, const struct pml__spool_told *e) 
   case PML_STREAM_ENTER:
     return enter(w, track, e->ticks, e->region);
   case PML_STREAM_LEAVE:
+    w->left_open += e->unreturned;
     return leave(w, track, e->ticks, e->region);
   default:
     return metric(w, track, e->ticks, e->values);

@@ -57,8 +57,8 @@ PML_API int pml_spool_read_sums(struct pml_spool_reader *r,
  * pml_spool_read_trace - the events as an OTF2 archive in the folder @dir, which exists, of process @process.
  * @series: a file of pml_plugin_save() whose series are to be in it; NULL: none.
  * @progress: is told bytes done and in all now and then; what it returns, if not 0, ends the work. NULL: nobody asks.
- * @open: calls that had not returned; they end where their thread's events end. Returns 0, what pml_otf2_open() and
- * pml_otf2_close() return, or what @progress returned.
+ * @open: calls that did not return. Those that nothing ended end where their thread's events end. Returns 0, what
+ * pml_otf2_open() and pml_otf2_close() return, or what @progress returned.
  */
 PML_API int pml_spool_read_trace(struct pml_spool_reader *r, const char *dir, const char *process, const char *series,
                                  int (*progress)(uint64_t done, uint64_t all, void *arg), void *arg, uint64_t *open);

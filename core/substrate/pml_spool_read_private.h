@@ -36,7 +36,8 @@ struct pml__spool_told {
   pml_region_t region; /* ours; 0 for a metric */
   uint64_t ticks;
   const uint64_t
-      *values; /* of a metric, valid during the call: it follows the enter, precedes the leave it belongs to */
+      *values;     /* of a metric, valid during the call: it follows the enter, precedes the leave it belongs to */
+  bool unreturned; /* a leave of a call that did not return */
 };
 
 /* Who gets the events of a spool. What a function returns, if not 0, ends the work. */

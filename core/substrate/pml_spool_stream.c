@@ -106,9 +106,7 @@ static void on_enter(void *data, const struct pml_stream_event *e) {
   if (t->frame[t->depth - 1].enter != NULL) put_values(t, e, t->last_ticks);
 }
 
-static void on_leave(void *data, const struct pml_stream_event *e) {
-  struct pml__spool_track *t = data;
-  if (pml__spool_leave_plainly(t, e)) return;
+static void end_call(struct pml__spool_track *t, const struct pml_stream_event *e, enum pml__spool_event_kind kind) {
   if (t->beyond > 0) {
     t->beyond--;
     return;
@@ -124,9 +122,17 @@ static void on_leave(void *data, const struct pml_stream_event *e) {
   if (kept && has_room(t, values + 1)) {
     uint64_t ticks = pml__spool_lift(t, e->ticks);
     if (values > 0) put_values(t, e, ticks);
-    pml__spool_put(t, ticks, PML__SPOOL_WORD(PML__SPOOL_LEAVE, e->region));
+    pml__spool_put(t, ticks, PML__SPOOL_WORD(kind, e->region));
   }
   t->depth--;
+}
+
+static void on_leave(void *data, const struct pml_stream_event *e) {
+  if (!pml__spool_leave_plainly(data, e)) end_call(data, e, PML__SPOOL_LEAVE);
+}
+
+static void on_left(void *data, const struct pml_stream_event *e) {
+  end_call(data, e, PML__SPOOL_LEFT);
 }
 
 static void on_metric(void *data, const struct pml_stream_event *e) {
@@ -214,6 +220,7 @@ int pml_spool_trace(struct pml_spool *s, const struct pml_spool_limits *limits) 
                                   .thread_end = thread_end,
                                   .ready = ready,
                                   .event = {on_enter, on_leave, on_metric},
+                                  .left = on_left,
                                   .plain = {pml__spool_enter_plainly, pml__spool_leave_plainly, NULL},
                                   .arg = s};
   struct pml_stream_metrics *metrics = NULL;

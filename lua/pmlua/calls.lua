@@ -8,11 +8,11 @@ local M = {}
 ---@class pmlua.calls.function
 ---@field library string
 ---@field name string
----@field calls integer
----@field running integer
+---@field calls integer that began
+---@field unreturned integer of them: the process ended in it, or it was left by a longjmp, an exception, or its thread's end
 ---@field inclusive_ns number not counting calls inside others of the same function
 ---@field exclusive_ns number
----@field min_ns? number of a call, inclusive; nil: none ended
+---@field min_ns? number of a call that returned, inclusive, as the next three; nil: none returned
 ---@field median_ns? number
 ---@field max_ns number
 ---@field bucket? table<integer, integer> calls by duration: from bucket_ns(i, tick_ns) to that of i + 1
@@ -23,15 +23,15 @@ local M = {}
 ---@field depth integer 0: called by no recorded function
 ---@field library string
 ---@field name string
----@field calls integer that ended
----@field running integer that had not ended
+---@field calls integer that began
+---@field unreturned integer that did not return
 ---@field threads integer
 ---@field inclusive_ns number
 ---@field exclusive_ns number
 ---@field min_ns number
 ---@field max_ns number
 
-local figures = { "depth", "calls", "running", "threads", "inclusive_ns", "exclusive_ns", "min_ns", "max_ns" }
+local figures = { "depth", "calls", "unreturned", "threads", "inclusive_ns", "exclusive_ns", "min_ns", "max_ns" }
 
 local function path_of(line)
   local fields = {}
@@ -115,13 +115,14 @@ local function add(functions, path, outermost)
   local key = path.library .. "\0" .. path.name
   local f = functions[key]
   if not f then
-    f = { library = path.library, name = path.name, calls = 0, running = 0, inclusive_ns = 0, exclusive_ns = 0, max_ns = 0 }
+    f = { library = path.library, name = path.name, calls = 0, unreturned = 0, inclusive_ns = 0, exclusive_ns = 0, max_ns = 0 }
     functions[key] = f
     functions[#functions + 1] = f
   end
-  f.calls, f.running, f.exclusive_ns = f.calls + path.calls, f.running + path.running, f.exclusive_ns + path.exclusive_ns
+  f.calls, f.unreturned = f.calls + path.calls, f.unreturned + path.unreturned
+  f.exclusive_ns = f.exclusive_ns + path.exclusive_ns
   if outermost then f.inclusive_ns = f.inclusive_ns + path.inclusive_ns end
-  if path.calls > 0 then
+  if path.calls > path.unreturned then
     f.min_ns = math.min(f.min_ns or math.huge, path.min_ns)
     f.max_ns = math.max(f.max_ns, path.max_ns)
   end

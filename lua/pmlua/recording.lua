@@ -39,6 +39,8 @@ local function print_table(all, dir)
   local tabulate = require "pmlua.tabulate"
   local rows, events, heads, scales = {}, events_of(all), {}, {}
   for k, event in ipairs(events) do heads[k], scales[k] = heading(all, event) end
+  local unreturned = 0
+  for _, f in ipairs(all.functions) do unreturned = unreturned + f.unreturned end
   for i, f in ipairs(all.functions) do
     if i > LINES then break end
     rows[i] = { f.library, shortened(f.name), f.calls, f.inclusive_ns, f.exclusive_ns, f.min_ns, f.median_ns, f.max_ns }
@@ -46,9 +48,11 @@ local function print_table(all, dir)
       local v = f.events and f.events[event] or 0
       rows[i][7 + k + 1] = scales[k] == 1 and v or v * scales[k]
     end
+    if unreturned > 0 then table.insert(rows[i], 4, f.unreturned) end
   end
   local names = { "library", "function", "calls", "inclusive [ns]", "exclusive [ns]", "min [ns]", "median [ns]", "max [ns]" }
   table.move(heads, 1, #heads, #names + 1, names)
+  if unreturned > 0 then table.insert(names, 4, "did not return") end
   if #rows > 0 then io.stderr:write("\n", tabulate(names, rows), "\n") end
   local more = #all.functions - #rows
   if more > 0 then io.stderr:write(("and %d functions more; --json has all\n"):format(more)) end

@@ -50,7 +50,7 @@ end
 local function field(name) return (core.region.demangle(name):gsub("%c", " ")) end
 
 local function call_line(n)
-  return ("call\t%d\t%d\t%d\t%d\t%.0f\t%.0f\t%.0f\t%.0f\t%s\t%s\n"):format(n.depth, n.count, n.running, n.threads,
+  return ("call\t%d\t%d\t%d\t%d\t%.0f\t%.0f\t%.0f\t%.0f\t%s\t%s\n"):format(n.depth, n.count + n.running, n.running, n.threads,
     n.inclusive_ns, n.exclusive_ns, n.min_ns, n.max_ns, n.file, field(n.name))
 end
 

@@ -89,6 +89,49 @@ int main(void) {
 }
 ]]
 
+-- A library that calls back; what it calls may not return.
+local calls_back = "void call_back(void (*f)(void)) { f(); }\nvoid call_twice(void (*f)(void)) { f(); f(); }\n"
+local leaves = [[
+#include <pthread.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
+void call_back(void (*f)(void));
+void call_twice(void (*f)(void));
+static jmp_buf out;
+static void nothing(void) {}
+static void jumps(void) { longjmp(out, 1); }
+static void exits(void) { exit(0); }
+static void leaves(void) { _exit(0); }
+static void is_killed(void) { raise(SIGKILL); }
+static void ends(void) { pthread_exit(NULL); }
+static void is_cancelled(void) { pthread_cancel(pthread_self()); pthread_testcancel(); }
+static void *thread(void *f) { call_back((void (*)(void))f); return NULL; }
+static void in_thread(void (*f)(void)) {
+  pthread_t t;
+  pthread_create(&t, NULL, thread, (void *)f);
+  pthread_join(t, NULL);
+}
+int main(int argc, char **argv) {
+  const char *how = argc > 1 ? argv[1] : "";
+  call_back(nothing);
+  call_twice(nothing);
+  if (strcmp(how, "longjmp") == 0) {
+    for (volatile int i = 0; i < 3; i++) if (setjmp(out) == 0) call_back(jumps);
+    call_twice(nothing);
+  }
+  if (strcmp(how, "exit") == 0) call_back(exits);
+  if (strcmp(how, "_exit") == 0) call_back(leaves);
+  if (strcmp(how, "kill") == 0) call_back(is_killed);
+  if (strcmp(how, "thread") == 0) { in_thread(ends); in_thread(is_cancelled); in_thread(nothing); }
+  return 0;
+}
+]]
+
 -- adler32 is called 20 times by each of ROUNDS times N threads, all of which live until the last of N has called.
 local storm = [[
 #include <pthread.h>
@@ -231,6 +274,8 @@ describe("pmlua record in processes and threads", function()
     compile("raw", raw, "-o raw -lz -pthread")
     compile("joins", joins, "-shared -fPIC -o libjoins.so -lz -pthread")
     compile("forks", forks, "-o forks -L. -ljoins -lz -Wl,-rpath," .. quote(dir))
+    compile("calls_back", calls_back, "-shared -fPIC -o libcalls_back.so")
+    compile("leaves", leaves, "-o leaves -L. -lcalls_back -pthread -Wl,-rpath," .. quote(dir))
     compile("storm", storm, "-o storm -lz -pthread")
     compile("allocator", allocator, "-shared -fPIC -o liballocator.so -pthread")
     compile("allocates", allocates, "-o allocates -fno-builtin -lz -pthread")
@@ -265,7 +310,7 @@ describe("pmlua record in processes and threads", function()
     local printed, all, err = record("./storm 50 64", "--lib 'libz*' --sym adler32")
     assert.equal("stormed\n", printed)
     assert.same({ 50 * 64 * 20, "" }, { calls_of(all, "adler32"), err })
-    _, all, err = record("./storm 10 64", "--lib 'libz*' --sym adler32 --trace")
+    all, err = select(2, record("./storm 10 64", "--lib 'libz*' --sym adler32 --trace"))
     assert.same({ 10 * 64 * 20, "" }, { calls_of(all, "adler32"), err })
     if not support.has("otf2-print") then return end -- what follows is of the file
     local _, events = shell("otf2-print r/trace-*/traces.otf2 | grep -c '^ENTER '")
@@ -290,6 +335,31 @@ describe("pmlua record in processes and threads", function()
         assert.equal("allocated\n", printed)
         assert.equal(33 * 300, calls_of(all, "crc32"))
       end
+    end)
+  end
+
+  -- how: calls of call_back, and those of them that did not return
+  for how, expected in pairs { longjmp = { 4, 3 }, exit = { 2, 1 }, _exit = { 2, 1 }, kill = { 2, 1 }, thread = { 4, 2 } } do
+    it("counts a call that does not return, and says that it did not: " .. how, function()
+      for _, trace in ipairs { "", "--trace" } do
+        shell "rm -rf r"
+        local _, out = shell(("%s record -o r --json --lib libcalls_back.so %s -- ./leaves %s"):format(command, trace, how))
+        local all = json.decode(out:match "{.*")
+        local found
+        for _, f in ipairs(all.functions) do
+          if f.name == "call_back" then found = { f.calls, f.unreturned } end
+          if f.name == "call_twice" then assert.same(0, f.unreturned) end
+        end
+        assert.same(expected, found)
+        if trace ~= "" and support.has "otf2-print" then
+          local _, events = shell [[otf2-print r/trace-*/traces.otf2 | grep -c '^ENTER .*"call_back"']]
+          assert.equal(expected[1], tonumber(events))
+        end
+      end
+      shell "rm -rf r"
+      local _, _, err = shell(("%s record -o r --lib libcalls_back.so -- ./leaves %s"):format(command, how))
+      assert.truthy(err:find("calls  did not return", 1, true), err)
+      assert.truthy(err:find(("call_back +%d +%d "):format(table.unpack(expected))), err)
     end)
   end
 end)

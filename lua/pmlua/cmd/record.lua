@@ -52,6 +52,8 @@ What keeps a trace, and a flow, small; the table has all calls, and what is left
   --min-duration TIME  no calls shorter than that (10us, 1ms; ns if there is no unit) that recorded none inside
 
 However a process ends, by a signal or by executing another program, what it has recorded is there.
+A call counts when it begins. "did not return" counts those that a longjmp or an exception left, or in which the thread
+or the process ended; minimum, median and maximum are of calls that returned.
 
     pmlua record -- python3 -c 'import json; print(json.dumps([1, 2]))'
     pmlua record --lib libz --trace -o zipped -- ./compress input

@@ -66,8 +66,8 @@ local function count(cfg, w, program, lib, first)
   end
   for _, f in ipairs(found.functions) do
     if wrapped[f.name] == f.library then
-      counts[f.name] = (counts[f.name] or 0) + f.calls + f.running
-      sum = sum + f.calls + f.running
+      counts[f.name] = (counts[f.name] or 0) + f.calls
+      sum = sum + f.calls
     end
   end
   return counts, sum
