@@ -40,11 +40,13 @@ int pml__libsde_error(int err) {
   struct pml_sde_library *registry = atomic_load_explicit(&lib->registry, memory_order_acquire);                       \
   if (!registry) return SDE_EINVAL
 
-/* The same for functions on a counter, recorder or set. */
+/* The same for functions on a counter, recorder or set; they end with LEAVE_EVENT(code). */
 #define ENTER_EVENT(handle, e, is)                                                                                     \
   struct sde_event *e = (handle);                                                                                      \
   if (!e) return SDE_OK;                                                                                               \
-  if (atomic_load_explicit(&e->kind, memory_order_acquire) != (is)) return SDE_EINVAL
+  pml__libsde_enter();                                                                                                 \
+  if (atomic_load_explicit(&e->kind, memory_order_acquire) != (is)) return pml__libsde_leave_call(SDE_EINVAL)
+#define LEAVE_EVENT(rc) return pml__libsde_leave_call(rc)
 
 papi_handle_t papi_sde_init(const char *name) {
   if (!name || !*name) return NULL;
@@ -64,7 +66,7 @@ int papi_sde_shutdown(papi_handle_t handle) {
   pml__libsde_leave_library(lib->name);
   pml__libsde_wait();
   int err = pml_sde_shutdown(registry);
-  pml__libsde_left_library(lib->name, 0);
+  pml__libsde_left_library(lib->name, err == 0 && pml__libsde_calls_left());
   return pml__libsde_error(err);
 }
 
@@ -149,7 +151,13 @@ static int leave(const struct sde_library *lib, const char *event) {
 
 static int left(const struct sde_library *lib, const char *event) {
   struct sde_event *e = known(lib, event);
-  if (e) pml__libsde_left(e, 0);
+  if (e) pml__libsde_left(e, 0, false);
+  return 0;
+}
+
+static int left_quiet(const struct sde_library *lib, const char *event) {
+  struct sde_event *e = known(lib, event);
+  if (e) pml__libsde_left(e, 0, true);
   return 0;
 }
 
@@ -162,8 +170,9 @@ int papi_sde_unregister_counter(papi_handle_t handle, const char *event) {
   if (recorder) (void)each_derived(lib, event, true, leave);
   pml__libsde_wait();
   int err = pml_sde_unregister(registry, event);
-  pml__libsde_left(e, err);
-  if (recorder) (void)each_derived(lib, event, true, left);
+  bool quiet = err == 0 && pml__libsde_calls_left();
+  pml__libsde_left(e, err, quiet);
+  if (recorder) (void)each_derived(lib, event, true, quiet ? left_quiet : left);
   return pml__libsde_error(err);
 }
 
@@ -203,12 +212,12 @@ int papi_sde_create_counter(papi_handle_t handle, const char *event, int mode, v
 int papi_sde_inc_counter(void *counter, long long int increment) {
   ENTER_EVENT(counter, e, PML_SDE_CREATED);
   int err = pml_sde_increment(atomic_load_explicit(&e->created, memory_order_relaxed), increment);
-  return PML_LIKELY(err == 0) ? SDE_OK : pml__libsde_error(err);
+  LEAVE_EVENT(PML_LIKELY(err == 0) ? SDE_OK : pml__libsde_error(err));
 }
 
 int papi_sde_reset_counter(void *counter) {
   ENTER_EVENT(counter, e, PML_SDE_CREATED);
-  return pml__libsde_error(pml_sde_counter_reset(atomic_load(&e->created)));
+  LEAVE_EVENT(pml__libsde_error(pml_sde_counter_reset(atomic_load(&e->created))));
 }
 
 /* Our own comparators say what the elements are. */
@@ -243,7 +252,7 @@ int papi_sde_create_recorder(papi_handle_t handle, const char *event, size_t byt
 
 int papi_sde_record(void *recorder, size_t bytes, const void *value) {
   ENTER_EVENT(recorder, e, PML_SDE_RECORDER);
-  if (!value || bytes != atomic_load_explicit(&e->bytes, memory_order_relaxed)) return SDE_EINVAL;
+  if (!value || bytes != atomic_load_explicit(&e->bytes, memory_order_relaxed)) LEAVE_EVENT(SDE_EINVAL);
   struct pml_recorder *r = atomic_load_explicit(&e->created, memory_order_relaxed);
   int err;
   if (atomic_load_explicit(&e->type, memory_order_relaxed) == PML_TYPE_DOUBLE) {
@@ -253,13 +262,13 @@ int papi_sde_record(void *recorder, size_t bytes, const void *value) {
   } else {
     err = pml_recorder_push(r, value);
   }
-  return PML_LIKELY(err == 0) ? SDE_OK : pml__libsde_error(err);
+  LEAVE_EVENT(PML_LIKELY(err == 0) ? SDE_OK : pml__libsde_error(err));
 }
 
 int papi_sde_reset_recorder(void *recorder) {
   ENTER_EVENT(recorder, e, PML_SDE_RECORDER);
   pml_recorder_reset(atomic_load(&e->created));
-  return SDE_OK;
+  LEAVE_EVENT(SDE_OK);
 }
 
 int papi_sde_create_counting_set(papi_handle_t handle, const char *event, void **set) {
@@ -277,15 +286,15 @@ int papi_sde_create_counting_set(papi_handle_t handle, const char *event, void *
 
 int papi_sde_counting_set_insert(void *set, size_t bytes, size_t hashable, const void *element, uint32_t type_id) {
   ENTER_EVENT(set, e, PML_SDE_SET);
-  if (!element || bytes == 0 || hashable == 0 || hashable > bytes) return SDE_EINVAL;
-  return pml__libsde_error(pml_sde_set_insert(atomic_load(&e->created), bytes, hashable, element, type_id));
+  if (!element || bytes == 0 || hashable == 0 || hashable > bytes) LEAVE_EVENT(SDE_EINVAL);
+  LEAVE_EVENT(pml__libsde_error(pml_sde_set_insert(atomic_load(&e->created), bytes, hashable, element, type_id)));
 }
 
 int papi_sde_counting_set_remove(void *set, size_t hashable, const void *element, uint32_t type_id) {
   ENTER_EVENT(set, e, PML_SDE_SET);
-  if (!element || hashable == 0) return SDE_EINVAL;
+  if (!element || hashable == 0) LEAVE_EVENT(SDE_EINVAL);
   int err = pml_sde_set_remove(atomic_load(&e->created), hashable, element, type_id);
-  return err == -ENOENT ? SDE_EINVAL : pml__libsde_error(err);
+  LEAVE_EVENT(err == -ENOENT ? SDE_EINVAL : pml__libsde_error(err));
 }
 
 void *papi_sde_get_counter_handle(papi_handle_t handle, const char *event) {

@@ -3,7 +3,8 @@
  * core/compat/libsde.h - what stands between libsde's calls and pmlua's registry: libraries, events and their codes.
  *
  * libsde hands out untyped pointers and numbers; both lead here to one struct sde_event per name. It is never freed,
- * so that a stale handle or code of a program is answered, not followed into freed memory.
+ * so that a stale handle or code of a program is answered, not followed into freed memory. What it stands for (counter,
+ * recorder, set) is freed when it is unregistered, once no reader and no call of the program is in it.
  */
 #ifndef PML_COMPAT_LIBSDE_H
 #define PML_COMPAT_LIBSDE_H
@@ -38,6 +39,7 @@ struct sde_event {
   _Atomic size_t bytes;                 /* of a recorder's element */
   _Atomic(struct sde_member *) members; /* of a group: libpapi wants them relative to what each stored */
   enum pml_sde_operation operation;
+  _Atomic unsigned groups; /* it was put into, at least: then it may be met more than once in a read */
   struct pml_sde_event *event;
   uint32_t code;
   struct sde_event *next; /* of the same hash */
@@ -59,20 +61,53 @@ char *pml__libsde_full_name(const char *library, const char *event);
 int pml__libsde_refresh(struct sde_event *e);
 
 /*
+ * A call of the program on a counter, recorder or set, which takes no lock. The caller: @inside becomes positive; then
+ * the event's kind is loaded. Who unregisters: the kind becomes a placeholder; then @inside is loaded. One of the two
+ * sees the other's store, because who unregisters makes every running thread pass a full fence between its store and
+ * its load (membarrier). Leaving is a release that it acquires: what the call did was before. Signal handlers nest.
+ */
+struct sde_call {
+  _Atomic unsigned inside;
+  bool known; /* it is in the list of those that are waited for */
+  struct sde_call *next;
+};
+extern PML_THREAD_LOCAL struct sde_call pml__libsde_call __attribute__((tls_model("initial-exec")));
+void pml__libsde_know_call(struct sde_call *c);
+
+static inline void pml__libsde_enter(void) {
+  struct sde_call *c = &pml__libsde_call;
+  if (PML_UNLIKELY(!c->known)) pml__libsde_know_call(c);
+  atomic_store_explicit(&c->inside, atomic_load_explicit(&c->inside, memory_order_relaxed) + 1, memory_order_relaxed);
+  atomic_signal_fence(memory_order_seq_cst);
+}
+
+static inline int pml__libsde_leave_call(int rc) {
+  struct sde_call *c = &pml__libsde_call;
+  atomic_store_explicit(&c->inside, atomic_load_explicit(&c->inside, memory_order_relaxed) - 1, memory_order_release);
+  return rc;
+}
+
+/*
+ * pml__libsde_calls_left - no thread is in a call that began before; waits 10 ms at most, as one may be in a handler of
+ * the program. False: one is, or may be; what is unregistered then stays.
+ */
+bool pml__libsde_calls_left(void);
+
+/*
  * Who reads what a recorder or a set points to holds on meanwhile; who unregisters it says so with leave(), waits for
- * the readers, unregisters and says left(). With an @err the event stays.
+ * the readers, unregisters and says left(). With an @err the event stays. @quiet: pml__libsde_calls_left().
  */
 void pml__libsde_hold(void);
 void pml__libsde_let_go(void);
 void pml__libsde_leave(struct sde_event *e);
 void pml__libsde_wait(void);
-void pml__libsde_left(struct sde_event *e, int err);
+void pml__libsde_left(struct sde_event *e, int err, bool quiet);
 /* pml__libsde_join - @e is a member of @group from now on; once, however often it is said. 0 or -ENOMEM. */
 int pml__libsde_join(struct sde_event *group, struct sde_event *e, enum pml_sde_operation operation);
 
 /* The two for all events of a library. */
 void pml__libsde_leave_library(const char *library);
-void pml__libsde_left_library(const char *library, int err);
+void pml__libsde_left_library(const char *library, bool quiet);
 
 /* pml__libsde_sync - give a code to every event that came in through pmlua's own interface. Returns how many there are.
  */

@@ -225,6 +225,7 @@ int pml__libsde_join(struct sde_event *group, struct sde_event *e, enum pml_sde_
     *fresh = (struct sde_member){e, first};
     group->operation = operation;
     atomic_store_explicit(&group->members, fresh, memory_order_release);
+    atomic_fetch_add_explicit(&e->groups, 1, memory_order_relaxed);
   }
   pthread_mutex_unlock(&lock);
   if (m) free(fresh);
@@ -232,12 +233,13 @@ int pml__libsde_join(struct sde_event *group, struct sde_event *e, enum pml_sde_
 }
 
 /* After pml__libsde_wait(), so that nobody walks the members of a group; inside of a callback, its own read may. */
-void pml__libsde_left(struct sde_event *e, int err) {
+void pml__libsde_left(struct sde_event *e, int err, bool quiet) {
   if (err == 0) {
     struct sde_member *m = atomic_exchange(&e->members, NULL);
     if (held == 0) members_free(m);
     atomic_store(&e->kind, PML_SDE_PLACEHOLDER);
     atomic_store(&e->stored, 0);
+    if (held == 0 && quiet) pml_sde_tidy(e->event);
   } else {
     atomic_store(&e->listed, true);
   }
@@ -245,26 +247,30 @@ void pml__libsde_left(struct sde_event *e, int err) {
   if (err < 0) (void)pml__libsde_refresh(e);
 }
 
-static void each_of(const char *library, void (*use)(struct sde_event *, int), int err) {
+static void each_of(const char *library, void (*use)(struct sde_event *, bool), bool quiet) {
   size_t n = strlen(library);
   uint32_t count = atomic_load(&codes);
   for (uint32_t code = 0; code < count; code++) {
     struct sde_event *e = pml__libsde_of_code(code);
-    if (e && strncmp(e->name, library, n) == 0 && strncmp(e->name + n, "::", 2) == 0) use(e, err);
+    if (e && strncmp(e->name, library, n) == 0 && strncmp(e->name + n, "::", 2) == 0) use(e, quiet);
   }
 }
 
-static void leave(struct sde_event *e, int unused) {
+static void leave(struct sde_event *e, bool unused) {
   (void)unused;
   pml__libsde_leave(e);
 }
 
 void pml__libsde_leave_library(const char *library) {
-  each_of(library, leave, 0);
+  each_of(library, leave, false);
 }
 
-void pml__libsde_left_library(const char *library, int err) {
-  each_of(library, pml__libsde_left, err);
+static void left(struct sde_event *e, bool quiet) {
+  pml__libsde_left(e, 0, quiet);
+}
+
+void pml__libsde_left_library(const char *library, bool quiet) {
+  each_of(library, left, quiet);
 }
 
 /* Names that have no code yet: collected while the registry is walked, looked up after. */

@@ -8,6 +8,8 @@
  */
 #include "compat/libsde.h"
 
+#include "source/pml_sde_memo.h"
+
 #include <dlfcn.h>
 #include <errno.h>
 #include <stdlib.h>
@@ -102,7 +104,22 @@ static void combine(struct pml_value *into, const struct pml_value *v, enum pml_
  * A group as libpapi expects it: its members relative to what each of them stored when it was started itself. What was
  * put into the group by pmlua's own interface is known to the registry only, which then answers for all.
  */
-static int group_now(struct sde_event *e, unsigned depth, struct pml_value *v) {
+static int group_now(struct sde_event *e, unsigned depth, struct pml__sde_memo *memo, struct pml_value *v);
+
+/* A group in a group; one that several share is read once. */
+static int member_now(struct sde_event *e, unsigned depth, struct pml__sde_memo *memo, struct pml_value *v) {
+  bool shared = atomic_load_explicit(&e->groups, memory_order_relaxed) > 1;
+  const struct pml__sde_sample *found = shared ? pml__sde_memo_find(memo, e, 1) : NULL;
+  if (found) {
+    *v = found->value;
+    return 0;
+  }
+  int err = group_now(e, depth, memo, v);
+  if (err == 0 && shared) pml__sde_memo_keep(memo, e, &(struct pml__sde_sample){.value = *v, .has = true});
+  return err;
+}
+
+static int group_now(struct sde_event *e, unsigned depth, struct pml__sde_memo *memo, struct pml_value *v) {
   struct sde_member *m = atomic_load_explicit(&e->members, memory_order_acquire);
   bool first = true;
   if (!m || depth == 0) return value_now(e, false, v);
@@ -110,7 +127,7 @@ static int group_now(struct sde_event *e, unsigned depth, struct pml_value *v) {
     struct pml_value one;
     int kind = atomic_load_explicit(&m->event->kind, memory_order_acquire);
     if (kind == PML_SDE_PLACEHOLDER) continue; /* unregistered meanwhile */
-    int err = kind == PML_SDE_GROUP ? group_now(m->event, depth - 1, &one) : value_now(m->event, true, &one);
+    int err = kind == PML_SDE_GROUP ? member_now(m->event, depth - 1, memo, &one) : value_now(m->event, true, &one);
     if (err < 0) return err;
     if (first)
       *v = one;
@@ -124,7 +141,9 @@ static int group_now(struct sde_event *e, unsigned depth, struct pml_value *v) {
 
 static int read_group(struct sde_event *e, long long int *value) {
   struct pml_value v;
-  int err = group_now(e, DEEPEST, &v);
+  struct pml__sde_memo memo = {0};
+  int err = group_now(e, DEEPEST, &memo, &v);
+  free(memo.found);
   if (err == 0) *value = value_bits(&v);
   return pml__libsde_error(err);
 }

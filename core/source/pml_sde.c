@@ -197,13 +197,17 @@ void pml__sde_fill(struct pml_sde_event *ev, struct pml_sde_library *lib, struct
   if (b->kind == PML_SDE_PER_THREAD) atomic_fetch_add_explicit(&pml__sde_counted_epoch, 1, memory_order_release);
 }
 
+static void free_bodies(struct pml__sde_body *b) {
+  while (b != NULL) {
+    struct pml__sde_body *next = b->next;
+    pml__sde_body_free(b);
+    b = next;
+  }
+}
+
 void pml__sde_event_free(struct pml_sde_event *ev) {
   if (ev == NULL) return;
-  while (ev->retired != NULL) {
-    struct pml__sde_body *b = ev->retired;
-    ev->retired = b->next;
-    pml__sde_body_free(b);
-  }
+  free_bodies(ev->retired);
   while (ev->texts != NULL) {
     struct pml__sde_text *t = ev->texts;
     ev->texts = t->next;
@@ -287,6 +291,15 @@ void pml_sde_release(struct pml_sde_event *ev) {
   pml__sde_event_free(gone);
 }
 
+/* Who waits for a body's readers has a reference of its own: with one alone, none are in any. */
+void pml_sde_tidy(struct pml_sde_event *ev) {
+  pml__sde_lock();
+  struct pml__sde_body *retired = ev->refs == 1 ? ev->retired : NULL;
+  if (retired != NULL) ev->retired = NULL;
+  pml__sde_unlock();
+  free_bodies(retired);
+}
+
 /* --- what events say of themselves --- */
 
 int pml_sde_describe(struct pml_sde_library *lib, const char *event, const char *description) {
@@ -312,25 +325,27 @@ int pml_sde_describe(struct pml_sde_library *lib, const char *event, const char 
   return rc;
 }
 
-static enum pml_type group_type(const struct pml__sde_body *b) {
-  struct pml__sde_members *m = atomic_load_explicit(&((struct pml__sde_body *)b)->members, memory_order_acquire);
+static enum pml_type group_type(struct pml__sde_body *b, uint64_t walk) {
+  if (b->walked == walk) return PML_TYPE_INT64; /* a double in it would have ended the walk */
+  b->walked = walk;
+  struct pml__sde_members *m = atomic_load_explicit(&b->members, memory_order_acquire);
   uint32_t n = m == NULL ? 0 : atomic_load_explicit(&m->n, memory_order_acquire);
   for (uint32_t i = 0; i < n; i++) {
     if (atomic_load_explicit(&m->leaf[i].type, memory_order_relaxed) == PML__LEAF_GONE) continue;
-    const struct pml__sde_body *member = m->leaf[i].body;
-    enum pml_type t = member->kind == PML_SDE_GROUP ? group_type(member) : member->type;
+    struct pml__sde_body *member = m->leaf[i].body;
+    enum pml_type t = member->kind == PML_SDE_GROUP ? group_type(member, walk) : member->type;
     if (t == PML_TYPE_DOUBLE || t == PML_TYPE_FLOAT) return PML_TYPE_DOUBLE;
   }
   return PML_TYPE_INT64;
 }
 
 static void info_of(const struct pml_sde_event *ev, struct pml_sde_info *info) {
-  const struct pml__sde_body *b = pml__sde_body_of(ev);
+  struct pml__sde_body *b = pml__sde_body_of(ev);
   *info = (struct pml_sde_info){.library = ev->library->name, .name = ev->name + ev->skip, .full_name = ev->name};
   info->description = ev->description != NULL ? ev->description : "";
   if (b == NULL) return;
   info->kind = b->kind;
-  info->type = b->kind == PML_SDE_GROUP ? group_type(b) : b->type;
+  info->type = b->kind == PML_SDE_GROUP ? group_type(b, pml__sde_walk()) : b->type;
   info->mode = b->mode;
   info->recorder = b->recorder != NULL ? b->recorder->recorder : NULL;
   info->set = b->set;

@@ -77,6 +77,12 @@ PML_API int pml_sde_group_add(struct pml_sde_library *lib, const char *event, co
                               enum pml_sde_operation operation); /* nests; the event must be there */
 PML_API int pml_sde_describe(struct pml_sde_library *lib, const char *event, const char *description);
 PML_API int pml_sde_unregister(struct pml_sde_library *lib, const char *event);
+/*
+ * pml_sde_tidy - free what was behind @ev before it was unregistered, if the caller's reference is the only one: else
+ * it stays until the last one is released. Counters, recorders and sets that were created for it are gone then; the
+ * caller answers for no thread being in one of them.
+ */
+PML_API void pml_sde_tidy(struct pml_sde_event *ev);
 PML_API int pml_sde_shutdown(struct pml_sde_library *lib); /* unregisters all of it; the handle then is spent */
 
 /*

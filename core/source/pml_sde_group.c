@@ -60,17 +60,25 @@ static struct pml__sde_leaf *find_leaf(struct pml__sde_body *group, const struct
   return NULL;
 }
 
+uint64_t pml__sde_walk(void) {
+  static uint64_t walks;
+  return ++walks;
+}
+
 /* How deep groups lie in @b, or DEPTH_MAX and more: too deep, or @wanted is among them. */
-static unsigned depth_to(const struct pml__sde_body *b, const struct pml__sde_body *wanted, unsigned depth) {
-  if (b == wanted || depth >= DEPTH_MAX) return DEPTH_MAX;
-  if (b->kind != PML_SDE_GROUP) return depth;
+static unsigned depth_to(struct pml__sde_body *b, const struct pml__sde_body *wanted, uint64_t walk) {
+  if (b == wanted) return DEPTH_MAX;
+  if (b->kind != PML_SDE_GROUP) return 0;
+  if (b->walked == walk) return b->depth;
   const struct pml__sde_members *m = members_of(b);
-  unsigned most = depth;
+  unsigned most = 0;
   for (uint32_t i = 0; i < count_of(m) && most < DEPTH_MAX; i++) {
     if (!is_there(&m->leaf[i])) continue;
-    unsigned d = depth_to(m->leaf[i].body, wanted, depth + 1);
+    unsigned d = depth_to(m->leaf[i].body, wanted, walk) + 1;
     if (d > most) most = d;
   }
+  b->walked = walk;
+  b->depth = most;
   return most;
 }
 
@@ -153,7 +161,7 @@ static int add(struct pml_sde_library *lib, const char *event, const char *group
     return pml_fail(-EINVAL, "%s is there already and is %s", group,
                     gb->kind != PML_SDE_GROUP ? "not a group" : "a group by another operation");
   if (find_leaf(gb, b) != NULL) return 0;
-  if (depth_to(b, gb, 0) + 1 >= DEPTH_MAX)
+  if (depth_to(b, gb, pml__sde_walk()) + 1 >= DEPTH_MAX)
     return pml_fail(-EINVAL, "%s cannot be in group %s: it contains it, or groups would lie more than %u deep", event,
                     group, DEPTH_MAX);
   rc = add_member(gb, b);

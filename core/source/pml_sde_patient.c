@@ -40,7 +40,7 @@ static PML_THREAD_LOCAL struct job *mine; /* of a helper: a fork from inside its
 /* --- what needs patience --- */
 
 /* With the registry's lock held if it is a group, whose members could go. */
-static bool is_foreign(const struct pml__sde_body *b) {
+static bool is_foreign(struct pml__sde_body *b, uint64_t walk) {
   switch (b->kind) {
   case PML_SDE_CALLBACK:
     return true;
@@ -53,19 +53,22 @@ static bool is_foreign(const struct pml__sde_body *b) {
   default:
     return false;
   }
-  struct pml__sde_members *m = atomic_load_explicit(&((struct pml__sde_body *)b)->members, memory_order_acquire);
+  if (b->walked == walk) return false; /* one that is would have ended the walk */
+  b->walked = walk;
+  struct pml__sde_members *m = atomic_load_explicit(&b->members, memory_order_acquire);
   uint32_t n = m == NULL ? 0 : atomic_load_explicit(&m->n, memory_order_acquire);
   for (uint32_t i = 0; i < n; i++)
-    if (atomic_load_explicit(&m->leaf[i].type, memory_order_relaxed) != PML__LEAF_GONE && is_foreign(m->leaf[i].body))
+    if (atomic_load_explicit(&m->leaf[i].type, memory_order_relaxed) != PML__LEAF_GONE &&
+        is_foreign(m->leaf[i].body, walk))
       return true;
   return false;
 }
 
-static bool needs_patience(const struct pml_sde_event *ev, const struct pml__sde_body *b) {
-  if (b->kind != PML_SDE_GROUP) return is_foreign(b);
+static bool needs_patience(const struct pml_sde_event *ev, struct pml__sde_body *b) {
+  if (b->kind != PML_SDE_GROUP) return is_foreign(b, 0);
   pml__sde_lock();
   b = pml__sde_body_of(ev);
-  bool foreign = b != NULL && is_foreign(b);
+  bool foreign = b != NULL && is_foreign(b, pml__sde_walk());
   pml__sde_unlock();
   return foreign;
 }
@@ -243,7 +246,7 @@ static __attribute__((noinline)) int ask(struct pml_sde_event *ev, struct pml_va
 int pml_sde_read_patiently(struct pml_sde_event *ev, struct pml_value *v, uint64_t timeout_ns) {
   if (ev == NULL) return pml_sde_read(ev, v);
   /* A body lives as long as its event is referred to; what becomes of the event after this look is its luck. */
-  const struct pml__sde_body *b = pml__sde_body_of(ev);
+  struct pml__sde_body *b = pml__sde_body_of(ev);
   if (PML_LIKELY(b == NULL) || !needs_patience(ev, b)) return pml_sde_read(ev, v);
   return ask(ev, v, timeout_ns);
 }

@@ -4,6 +4,7 @@
 #define PML_SDE_PRIVATE_H
 
 #include "source/pml_sde.h"
+#include "source/pml_sde_memo.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -88,8 +89,10 @@ struct pml__sde_body {
   enum pml_sde_operation operation;
   struct pml__sde_members *_Atomic members;
   struct pml__sde_overflow *_Atomic overflow;
-  /* Under the registry's lock. */
-  unsigned groups;                   /* it is a member of */
+  /* Changed under the registry's lock. */
+  _Atomic unsigned groups; /* it is a member of */
+  uint64_t walked;         /* the walk over groups that was here last, and how deep groups lie below */
+  unsigned depth;
   struct pml__sde_members *outgrown; /* of groups it was in: go with it, when no reader is in them */
   void *object[PML__SDE_OBJECTS];
   struct pml__sde_body *next; /* of the retired ones of an event */
@@ -153,6 +156,7 @@ int pml__sde_thread(pthread_t *thread, void *(*run)(void *), void *arg);
 
 void pml__sde_leave_groups(struct pml__sde_body *b); /* once readers have left, nobody reads it as a member */
 void pml__sde_members_free(struct pml__sde_members *m);
+uint64_t pml__sde_walk(void); /* the number of a new walk, so that each body is looked at once in it */
 
 /* --- created counters: pml_sde_counter.c --- */
 
@@ -204,7 +208,8 @@ struct pml__sde_reader {
   const struct pml__sde_body *_Atomic alone; /* inside, and touching nothing but this body; NULL: anything */
   atomic_bool taken;
   uint64_t *cells; /* of the thread whose set it is; NULL: not asked for yet */
-  bool whole;      /* what threads count for themselves is read as the process's sum */
+  struct pml__sde_memo memo;
+  bool whole; /* what threads count for themselves is read as the process's sum */
   struct pml__sde_reader *next;
 };
 extern atomic_bool pml__sde_expedited; /* membarrier(2) fences the readers on behalf of who waits for them */

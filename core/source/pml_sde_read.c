@@ -11,12 +11,6 @@
 
 #define TWO_TO_63 9223372036854775808.0
 
-/* A value, and what of it is relative to a start: all of a counter, nothing of a level, the counters of a sum. */
-struct sample {
-  struct pml_value value, base; /* of one type */
-  bool has;
-};
-
 /* One piece each: who writes the variable uses plain stores, and the caller of register promised alignment. */
 static inline struct pml_value load(const void *at, int type) {
   struct pml_value v = {.type = PML_TYPE_INT64};
@@ -40,7 +34,7 @@ static inline struct pml_value load(const void *at, int type) {
   return v;
 }
 
-static void sample_body(struct pml__sde_reader *r, const struct pml__sde_body *b, struct sample *s);
+static void sample_body(struct pml__sde_reader *r, const struct pml__sde_body *b, struct pml__sde_sample *s);
 
 static inline const struct pml__sde_members *members_of(const struct pml__sde_body *b, uint32_t *n) {
   struct pml__sde_members *m = atomic_load_explicit(&((struct pml__sde_body *)b)->members, memory_order_acquire);
@@ -71,7 +65,7 @@ static void add_value(struct sums *t, const struct pml_value *v, const struct pm
 }
 
 static void add_other(struct pml__sde_reader *r, struct sums *t, const struct pml__sde_leaf *leaf, int type) {
-  struct sample s = {.has = true};
+  struct pml__sde_sample s = {.has = true};
   if (type == PML__LEAF_GONE) return;
   if (type == PML__LEAF_BODY) {
     sample_body(r, leaf->at, &s);
@@ -82,7 +76,7 @@ static void add_other(struct pml__sde_reader *r, struct sums *t, const struct pm
   if (s.has) add_value(t, &s.value, &s.base);
 }
 
-static void sample_sum(struct pml__sde_reader *r, const struct pml__sde_body *b, struct sample *s) {
+static void sample_sum(struct pml__sde_reader *r, const struct pml__sde_body *b, struct pml__sde_sample *s) {
   uint32_t n;
   const struct pml__sde_members *m = members_of(b, &n);
   uint64_t i = 0, ibase = 0;
@@ -120,13 +114,13 @@ static bool is_nan(const struct pml_value *v) {
 }
 
 /* The extreme of the members as they are now: a level, whatever they count. */
-static void sample_extreme(struct pml__sde_reader *r, const struct pml__sde_body *b, struct sample *s) {
+static void sample_extreme(struct pml__sde_reader *r, const struct pml__sde_body *b, struct pml__sde_sample *s) {
   uint32_t n;
   const struct pml__sde_members *m = members_of(b, &n);
   bool doubles = false;
   s->has = false;
   for (uint32_t k = 0; k < n; k++) {
-    struct sample one = {.has = true};
+    struct pml__sde_sample one = {.has = true};
     int type = type_of(&m->leaf[k]);
     if (type == PML__LEAF_GONE) continue;
     if (type == PML__LEAF_BODY)
@@ -151,7 +145,7 @@ static struct pml_value call(const struct pml__sde_body *b) {
   return load(&bits, (int)b->type);
 }
 
-static void sample_counter(const struct pml__sde_body *b, struct sample *s) {
+static void sample_counter(const struct pml__sde_body *b, struct pml__sde_sample *s) {
   s->has = true;
   s->value = b->kind == PML_SDE_REGISTERED ? load(b->variable, (int)b->type) : call(b);
   struct pml__sde_overflow *o = atomic_load_explicit(&((struct pml__sde_body *)b)->overflow, memory_order_acquire);
@@ -164,7 +158,28 @@ static uint64_t per_thread(struct pml__sde_reader *r, struct pml__sde_terms *t) 
   return r->cells != NULL ? pml__sde_terms_of(t, r->cells) : pml__sde_counted_total(t);
 }
 
-static void sample_body(struct pml__sde_reader *r, const struct pml__sde_body *b, struct sample *s) {
+static void sample_group(struct pml__sde_reader *r, const struct pml__sde_body *b, struct pml__sde_sample *s) {
+  b->operation == PML_SDE_SUM ? sample_sum(r, b, s) : sample_extreme(r, b, s);
+}
+
+/* One that lies in several groups is read once in a pass, of which a reader has one at a time. */
+static __attribute__((noinline)) void sample_shared(struct pml__sde_reader *r, const struct pml__sde_body *b,
+                                                    struct pml__sde_sample *s) {
+  uint64_t pass = atomic_load_explicit(&r->passes, memory_order_relaxed);
+  const struct pml__sde_sample *found = pml__sde_memo_find(&r->memo, b, pass);
+  if (found != NULL) {
+    *s = *found;
+    return;
+  }
+  sample_group(r, b, s);
+  pml__sde_memo_keep(&r->memo, b, s);
+}
+
+static bool is_shared(const struct pml__sde_body *b) {
+  return atomic_load_explicit(&((struct pml__sde_body *)b)->groups, memory_order_relaxed) > 1;
+}
+
+static void sample_body(struct pml__sde_reader *r, const struct pml__sde_body *b, struct pml__sde_sample *s) {
   s->has = true;
   s->value = (struct pml_value){.type = PML_TYPE_INT64, .i = -1};
   switch (b->kind) {
@@ -176,7 +191,7 @@ static void sample_body(struct pml__sde_reader *r, const struct pml__sde_body *b
     s->value.i = pml_sde_counter_read(b->counter);
     break;
   case PML_SDE_GROUP:
-    b->operation == PML_SDE_SUM ? sample_sum(r, b, s) : sample_extreme(r, b, s);
+    is_shared(b) ? sample_shared(r, b, s) : sample_group(r, b, s);
     return;
   case PML_SDE_RECORDER:
   case PML_SDE_COUNT:
@@ -200,7 +215,7 @@ static void sample_body(struct pml__sde_reader *r, const struct pml__sde_body *b
 
 static __attribute__((noinline)) void snapshot_one(struct pml__sde_reader *r, const struct pml__sde_body *b,
                                                    uint64_t *words) {
-  struct sample s = {.has = false};
+  struct pml__sde_sample s = {.has = false};
   if (b != NULL) sample_body(r, b, &s);
   words[PML__SDE_VALUE] = s.has ? (uint64_t)s.value.i : UINT64_MAX; /* a double by its bits; -1: there is nothing */
   words[PML__SDE_BASE] = s.has ? (uint64_t)s.base.i : 0;

@@ -57,6 +57,7 @@ struct pml__sde_reader *pml__sde_reader_take(void) {
   atomic_init(&r->alone, NULL);
   atomic_init(&r->taken, true);
   r->cells = NULL;
+  r->memo = (struct pml__sde_memo){0};
   r->whole = false;
   r->next = atomic_load_explicit(&readers, memory_order_relaxed);
   while (!atomic_compare_exchange_weak_explicit(&readers, &r->next, r, memory_order_acq_rel, memory_order_acquire)) {

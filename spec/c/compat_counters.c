@@ -3,6 +3,9 @@
 #include "check.h"
 #include "compat.h"
 
+#include <malloc.h>
+#include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 static long long calls;
@@ -154,6 +157,32 @@ static void groups(void) {
   CHECK(value_of("GROUP::SUM") == -1, "its events then read as placeholders");
 }
 
+/* n levels, each of which holds the one below twice: alone, and in a group of its own. A sum counts each way. */
+static void diamonds(void) {
+  enum { LEVELS = 30 };
+  papi_handle_t lib = papi_sde_init("DIAMOND");
+  long long one = 1;
+  papi_sde_register_counter(lib, "d", PAPI_SDE_INSTANT, PAPI_SDE_long_long, &one);
+  char below[16] = "d", side[16], level[16], name[32];
+  bool good = true;
+  for (int i = 0; i < LEVELS; i++) {
+    snprintf(side, sizeof side, "s%d", i);
+    snprintf(level, sizeof level, "d%d", i);
+    good = papi_sde_add_counter_to_group(lib, below, side, PAPI_SDE_SUM) == SDE_OK && good;
+    good = papi_sde_add_counter_to_group(lib, below, level, PAPI_SDE_SUM) == SDE_OK && good;
+    good = papi_sde_add_counter_to_group(lib, side, level, PAPI_SDE_SUM) == SDE_OK && good;
+    snprintf(below, sizeof below, "%s", level);
+  }
+  CHECK(good, "groups share members, thirty levels deep");
+  for (int i = 0; i < 5; i++) { /* five times 2^30 members would not end today */
+    one = i + 1;
+    snprintf(name, sizeof name, "DIAMOND::%s", below);
+    good = value_of(name) == (long long)(i + 1) << LEVELS && good;
+  }
+  CHECK(good, "and a sum counts a member by each way to it, without going each");
+  CHECK(papi_sde_add_counter_to_group(lib, below, "s0", PAPI_SDE_SUM) == SDE_EINVAL, "a circle is refused at once");
+}
+
 static void placeholders(void) {
   long long v = 6;
   uint32_t code = UINT32_MAX, later;
@@ -195,6 +224,30 @@ static void unregistered(void) {
         "a library that shut down can come again");
 }
 
+/* What is made and taken back again and again is freed, whatever handles are left of it. */
+static void cycles(void) {
+  enum { WARM = 1000, CYCLES = 70000 }; /* more than there may be recorders */
+  papi_handle_t lib = papi_sde_init("CYCLE");
+  size_t before = 0;
+  bool good = true;
+  for (int i = 0; i < WARM + CYCLES && good; i++) {
+    void *r = NULL, *c = NULL, *s = NULL;
+    double d = i;
+    if (i == WARM) before = mallinfo2().uordblks;
+    good = papi_sde_create_recorder(lib, "r", sizeof d, papi_sde_compare_double, &r) == SDE_OK &&
+           papi_sde_record(r, sizeof d, &d) == SDE_OK && papi_sde_create_counter(lib, "c", 0, &c) == SDE_OK &&
+           papi_sde_inc_counter(c, 1) == SDE_OK && papi_sde_create_counting_set(lib, "s", &s) == SDE_OK &&
+           papi_sde_counting_set_insert(s, sizeof d, sizeof d, &d, 1) == SDE_OK;
+    good = good && papi_sde_unregister_counter(lib, "r") == SDE_OK && papi_sde_unregister_counter(lib, "c") == SDE_OK &&
+           papi_sde_unregister_counter(lib, "s") == SDE_OK;
+    good = good && papi_sde_record(r, sizeof d, &d) == SDE_EINVAL && papi_sde_inc_counter(c, 1) == SDE_EINVAL &&
+           papi_sde_counting_set_insert(s, sizeof d, sizeof d, &d, 1) == SDE_EINVAL;
+  }
+  size_t after = mallinfo2().uordblks;
+  CHECK(good, "a recorder, a counter and a set come and go %d times", WARM + CYCLES);
+  CHECK(after < before + (1 << 20), "and leave no memory taken: %zu bytes", after - before);
+}
+
 static void listed(void) {
   papi_handle_t lib = papi_sde_init("LIST");
   long long v = 0;
@@ -225,8 +278,10 @@ int main(void) {
   created();
   written();
   groups();
+  diamonds();
   placeholders();
   unregistered();
+  cycles();
   listed();
   CHECK(sde_ti_shutdown() == SDE_OK, "the tool may go; the libraries stay");
   return check_done();

@@ -5,6 +5,7 @@
 
 #include <pthread.h>
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stdlib.h>
 
 enum { THREADS = 4, ROUNDS = 20000, NAMES = 50 };
@@ -83,6 +84,40 @@ static int watch(void) {
   return down;
 }
 
+/* Threads record and count by handles that another takes back under them: each call is done, or refused. */
+static void *gone_recorder, *gone_counter;
+static atomic_bool taken;
+
+static void *use_what_goes(void *arg) {
+  int *wrong = arg;
+  for (double d = 0; !atomic_load(&taken); d++) {
+    int err = papi_sde_record(gone_recorder, sizeof d, &d);
+    *wrong += err != SDE_OK && err != SDE_EINVAL;
+    err = papi_sde_inc_counter(gone_counter, 1);
+    *wrong += err != SDE_OK && err != SDE_EINVAL;
+  }
+  return NULL;
+}
+
+static void taken_back(void) {
+  pthread_t thread[2];
+  int wrong[2] = {0}, started = 0, bad = 0;
+  papi_handle_t lib = papi_sde_init("TAKEN");
+  papi_sde_create_recorder(lib, "R", sizeof(double), papi_sde_compare_double, &gone_recorder);
+  papi_sde_create_counter(lib, "C", PAPI_SDE_INSTANT, &gone_counter);
+  while (started < 2 && pthread_create(&thread[started], NULL, use_what_goes, &wrong[started]) == 0) started++;
+  for (int i = 0; i < 2000; i++) {
+    void *again;
+    bad += papi_sde_unregister_counter(lib, "R") != SDE_OK || papi_sde_unregister_counter(lib, "C") != SDE_OK;
+    bad += papi_sde_create_recorder(lib, "R", sizeof(double), papi_sde_compare_double, &again) != SDE_OK;
+    bad += papi_sde_create_counter(lib, "C", PAPI_SDE_INSTANT, &again) != SDE_OK;
+  }
+  bad += papi_sde_shutdown(lib) != SDE_OK;
+  atomic_store(&taken, true);
+  while (started > 0) pthread_join(thread[--started], NULL);
+  CHECK(bad + wrong[0] + wrong[1] == 0, "what threads use may be taken back and made again 2000 times");
+}
+
 int main(void) {
   pthread_t thread[THREADS];
   struct worker workers[THREADS] = {{0}};
@@ -110,5 +145,6 @@ int main(void) {
     sum += value_of(name);
   }
   CHECK(sum == (long long)THREADS * NAMES, "threads that create the same counter share it");
+  taken_back();
   return check_done();
 }

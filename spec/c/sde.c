@@ -215,6 +215,18 @@ static void groups(void) {
   CHECK(pml_sde_group_add(lib, "SUM", "NEST", PML_SDE_MAX) == 0 &&
             pml_sde_group_add(lib, "C", "NEST", PML_SDE_MAX) == 0 && is_int("SPEC::NEST", 4),
         "groups nest");
+  char below[16] = "C", side[16], level[16];
+  bool shared = true;
+  for (int i = 0; i < 30; i++) {
+    snprintf(side, sizeof side, "side%d", i);
+    snprintf(level, sizeof level, "level%d", i);
+    shared = pml_sde_group_add(lib, below, side, PML_SDE_SUM) == 0 &&
+             pml_sde_group_add(lib, below, level, PML_SDE_SUM) == 0 &&
+             pml_sde_group_add(lib, side, level, PML_SDE_SUM) == 0 && shared;
+    snprintf(below, sizeof below, "%s", level);
+  }
+  for (int i = 0; i < 5; i++) shared = is_int("SPEC::level29", INT64_C(4) << 30) && shared;
+  CHECK(shared, "groups that share members are read once each, and a sum counts each way to a member");
   CHECK(pml_sde_group_add(lib, "A", "SUM", PML_SDE_MIN) == -EINVAL, "another operation on a group is refused");
   CHECK(pml_sde_group_add(lib, "A", "B", PML_SDE_SUM) == -EINVAL, "a counter is no group");
   CHECK(pml_sde_group_add(lib, "NOBODY", "SUM", PML_SDE_SUM) == -EINVAL, "who is not there cannot be a member");

@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* core/compat/libsde_call.c - which threads are in a call on a counter, recorder or set: before one of these is freed.
+ */
+#include "compat/libsde.h"
+
+#include <linux/membarrier.h>
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#define YIELDS 100u
+#define NAPS 100u
+#define NAP_NS 100000
+
+PML_THREAD_LOCAL struct sde_call pml__libsde_call __attribute__((tls_model("initial-exec")));
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* innermost; with signals blocked, as handlers may count */
+static struct sde_call *calls;
+static pthread_key_t key;
+
+static void locked(sigset_t *before) {
+  sigset_t all;
+  sigfillset(&all);
+  pthread_sigmask(SIG_BLOCK, &all, before);
+  pthread_mutex_lock(&lock);
+}
+
+static void unlocked(const sigset_t *before) {
+  pthread_mutex_unlock(&lock);
+  pthread_sigmask(SIG_SETMASK, before, NULL);
+}
+
+/* At the end of its thread. Destructors that run later may count, and are known again: pthread calls this again. */
+static void forget(void *arg) {
+  struct sde_call *c = arg, **at = &calls;
+  sigset_t before;
+  locked(&before);
+  while (*at != NULL && *at != c) at = &(*at)->next;
+  if (*at != NULL) *at = c->next;
+  c->known = false;
+  unlocked(&before);
+}
+
+static void before_fork(void) {
+  pthread_mutex_lock(&lock);
+}
+
+static void in_parent(void) {
+  pthread_mutex_unlock(&lock);
+}
+
+/* The calls of other threads are not there any more. */
+static void in_child(void) {
+  struct sde_call *own = &pml__libsde_call;
+  if (own->known) own->next = NULL;
+  calls = own->known ? own : NULL;
+  pthread_mutex_unlock(&lock);
+}
+
+static void prepare(void) {
+  (void)pthread_key_create(&key, forget);
+  (void)pthread_atfork(before_fork, in_parent, in_child);
+  (void)syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED, 0, 0);
+}
+
+void pml__libsde_know_call(struct sde_call *c) {
+  static pthread_once_t once = PTHREAD_ONCE_INIT;
+  sigset_t before;
+  pthread_once(&once, prepare);
+  locked(&before);
+  if (!c->known) { /* a handler may have come before the lock */
+    c->next = calls;
+    calls = c;
+    c->known = true;
+    (void)pthread_setspecific(key, c);
+  }
+  unlocked(&before);
+}
+
+static bool has_left(struct sde_call *c) {
+  for (unsigned i = 0; i < YIELDS + NAPS; i++) {
+    static const struct timespec nap = {0, NAP_NS};
+    if (atomic_load_explicit(&c->inside, memory_order_acquire) == 0) return true;
+    if (i < YIELDS)
+      sched_yield();
+    else
+      nanosleep(&nap, NULL);
+  }
+  return false;
+}
+
+bool pml__libsde_calls_left(void) {
+  sigset_t before;
+  locked(&before);
+  bool left = calls == NULL || (atomic_load_explicit(&pml__libsde_call.inside, memory_order_relaxed) == 0 &&
+                                syscall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0) == 0);
+  for (struct sde_call *c = calls; c != NULL && left; c = c->next) left = has_left(c);
+  unlocked(&before);
+  return left;
+}
