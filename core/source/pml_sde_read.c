@@ -309,16 +309,15 @@ static bool store(void *at, enum pml_type type, const struct pml_value *v) {
 }
 
 static int no_fit(const struct pml_sde_event *ev, const struct pml__sde_body *b, const struct pml_value *v) {
-  static const char *const what[] = {"a 64-bit integer", "a 32-bit integer", "a double", "a float"};
+  static const char *const what[] = {"64-bit integer", "32-bit integer", "double", "float"};
   if (v->type == PML_TYPE_INT64)
-    return pml_fail(-EINVAL, "%s cannot be written: it is %s, and %lld is none", ev->name, what[b->type],
-                    (long long)v->i);
-  return pml_fail(-EINVAL, "%s cannot be written: it is %s, and %.17g is none", ev->name, what[b->type], v->d);
+    return pml_fail(-EINVAL, "%s: %lld does not fit its type (%s)", ev->name, (long long)v->i, what[b->type]);
+  return pml_fail(-EINVAL, "%s: %.17g does not fit its type (%s)", ev->name, v->d, what[b->type]);
 }
 
 static int write_body(const struct pml_sde_event *ev, const struct pml__sde_body *b, const struct pml_value *v) {
   bool counter = b != NULL && (b->kind == PML_SDE_REGISTERED || b->kind == PML_SDE_CREATED);
-  if (!counter) return pml_fail(PML_EMODE, "%s cannot be written: it is no registered or created counter", ev->name);
+  if (!counter) return pml_fail(PML_EMODE, "%s cannot be written: it is not a registered or created counter", ev->name);
   if ((b->mode & PML_SDE_RW) == 0)
     return pml_fail(-EACCES, "%s cannot be written: its library registered it as read-only", ev->name);
   int64_t i = 0;

@@ -18,7 +18,7 @@ static int check(char *name, const struct pml_sde_library *lib, const char *even
   int rc = pml__sde_full_name(name, lib, event);
   if (rc < 0) return rc;
   if ((mode & ~(PML_SDE_RW | PML_SDE_INSTANT)) != 0)
-    return pml_fail(-EINVAL, "%s: 0x%x is no mode; it is PML_SDE_RO or _RW with _DELTA or _INSTANT", name, mode);
+    return pml_fail(-EINVAL, "%s: invalid mode 0x%x; it is PML_SDE_RO or _RW with _DELTA or _INSTANT", name, mode);
   return 0;
 }
 
@@ -36,7 +36,13 @@ static int publish(struct pml_sde_library *lib, const char *name, struct pml__sd
     pml__sde_fill(ev, lib, b);
     return 1;
   }
-  if ((*there)->kind != b->kind) return pml_fail(-EINVAL, "%s is registered already, as something else", name);
+  static const char *const kinds[] = {
+      [PML_SDE_PLACEHOLDER] = "placeholder",  [PML_SDE_REGISTERED] = "variable", [PML_SDE_CALLBACK] = "callback",
+      [PML_SDE_CREATED] = "created counter",  [PML_SDE_RECORDER] = "recorder",   [PML_SDE_QUANTILE] = "quantile",
+      [PML_SDE_COUNT] = "recorder's count",   [PML_SDE_GROUP] = "group",         [PML_SDE_SET] = "counting set",
+      [PML_SDE_PER_THREAD] = "compiler count"};
+  if ((*there)->kind != b->kind)
+    return pml_fail(-EINVAL, "%s is already registered as a different kind of event (%s)", name, kinds[(*there)->kind]);
   return 0;
 }
 
@@ -67,7 +73,7 @@ int pml_sde_register(struct pml_sde_library *lib, const char *event, unsigned mo
   char name[PML__SDE_NAME_MAX];
   int rc = check(name, lib, event, mode);
   if (rc < 0) return rc;
-  if ((unsigned)type >= PML_TYPE_OTHER) return pml_fail(-EINVAL, "%s: %d is no type of a counter", name, (int)type);
+  if ((unsigned)type >= PML_TYPE_OTHER) return pml_fail(-EINVAL, "%s: %d is not a type of a counter", name, (int)type);
   if (variable == NULL || (uintptr_t)variable % size_of(type) != 0)
     return pml_fail(-EINVAL, "%s: its variable is %s", name,
                     variable == NULL ? "missing" : "not aligned to its size, so that it cannot be read in one piece");
@@ -84,7 +90,7 @@ int pml_sde_register_callback(struct pml_sde_library *lib, const char *event, un
   char name[PML__SDE_NAME_MAX];
   int rc = check(name, lib, event, mode);
   if (rc < 0) return rc;
-  if ((unsigned)type >= PML_TYPE_OTHER) return pml_fail(-EINVAL, "%s: %d is no type of a counter", name, (int)type);
+  if ((unsigned)type >= PML_TYPE_OTHER) return pml_fail(-EINVAL, "%s: %d is not a type of a counter", name, (int)type);
   if (callback == NULL) return pml_fail(-EINVAL, "%s: its callback is missing", name);
   struct pml__sde_body *b = pml__sde_body_new(PML_SDE_CALLBACK, type, mode);
   if (b == NULL) return no_memory(name);
