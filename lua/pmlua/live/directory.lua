@@ -3,8 +3,8 @@
 --
 -- Try:  for _, app in ipairs(require("pmlua.live.directory").list()) do print(app.pid, app.name) end
 --
--- Each has a socket PID.NAME in the runtime folder. One that nobody listens to was left by a process that is gone, and is
--- removed.
+-- Each has a socket PID.NAME in its user's runtime folder. One that nobody listens to was left by a process that is gone,
+-- and is removed. Root finds those of all users.
 
 local core = require "pmlua.core"
 local json = require "pmlua.json"
@@ -28,32 +28,76 @@ local function is_socket(path)
   return require "lfs".symlinkattributes(path, "mode") == "socket"
 end
 
+--- What a folder has, or nothing where it cannot be read.
+local function entries(folder)
+  local found, iterator, state = pcall(require "lfs".dir, folder)
+  if not found then return function() end end
+  return iterator, state
+end
+
+local function is_root() return require "lfs".attributes("/proc/self", "uid") == 0 end
+
+--- The runtime folders of other users, as the service chooses them. One that is not its user's alone is no such folder:
+--- whoever made it could send root astray.
+local function folders_of_others(own, add)
+  local lfs = require "lfs"
+  local function consider(folder, uid)
+    local a = lfs.symlinkattributes(folder)
+    if folder ~= own and a and a.mode == "directory" and a.uid == uid and a.permissions == "rwx------" then add(folder) end
+  end
+  for entry in entries "/tmp" do
+    local uid = tonumber(entry:match("^pmlua%-(%d+)$"))
+    if uid then consider("/tmp/" .. entry, uid) end
+  end
+  for entry in entries "/run/user" do
+    local uid = tonumber(entry:match("^%d+$"))
+    if uid then consider("/run/user/" .. entry .. "/pmlua", uid) end
+  end
+end
+
+--- The runtime folder that a process was started with, where it is none of the usual ones.
+local function folder_of(pid)
+  local f <close> = io.open("/proc/" .. pid .. "/environ", "rb")
+  local text = f and "\0" .. (f:read("a") or "") .. "\0"
+  local runtime = text and text:match("%zXDG_RUNTIME_DIR=(/[^%z]*)%z")
+  local lfs = require "lfs"
+  local a = runtime and lfs.symlinkattributes(runtime .. "/pmlua")
+  local mine = a and a.mode == "directory" and a.uid == lfs.attributes("/proc/" .. pid, "uid")
+  return mine and a.permissions == "rwx------" and runtime .. "/pmlua" or nil
+end
+
+local function add_applications(applications, folder, remove)
+  local lfs = require "lfs"
+  for entry in entries(folder) do
+    local pid, name = entry:match("^(%d+)%.([%w_.-]+)$")
+    local path = folder .. "/" .. entry
+    if pid and is_socket(path) then
+      if lfs.attributes("/proc/" .. pid, "mode") ~= nil then
+        applications[#applications + 1] = { pid = math.tointeger(tonumber(pid)), name = name, path = path }
+      elseif remove then os.remove(path) end
+    end
+  end
+end
+
 --- The applications that have a socket, by pid. Whether they answer is not asked here.
 ---@return pmlua.Application[]? applications
 ---@return string? err
 function M.list()
-  local lfs = require "lfs"
   local folder, err = core.live.folder()
   if not folder then return nil, M.sentence(err) end
   local applications = {}
-  local found, iterator, state = pcall(lfs.dir, folder)
-  if not found then return applications end
-  for entry in iterator, state do
-    local pid, name = entry:match("^(%d+)%.([%w_.-]+)$")
-    local path = folder .. "/" .. entry
-    if pid and is_socket(path) then
-      if lfs.attributes("/proc/" .. pid, "mode") == nil then os.remove(path)
-      else applications[#applications + 1] = { pid = math.tointeger(tonumber(pid)), name = name, path = path } end
-    end
-  end
+  add_applications(applications, folder, true)
+  if is_root() then folders_of_others(folder, function(other) add_applications(applications, other, false) end) end
   table.sort(applications, function(a, b) return a.pid < b.pid end)
   return applications
 end
 
-local how = "start it with pmlua live -- COMMAND, or let it call pmlua_live_start()"
-
 local function unknown(which, applications)
-  if #applications == 0 then return ("no application can be asked; %s"):format(how) end
+  if #applications == 0 then
+    local name = which:find("^[%w_.-]*%a[%w_.-]*$") and ("--name %s "):format(which) or ""
+    return ("%s: no running program %s serves questions (none does); start it with pmlua live %s-- COMMAND"):format(which,
+      which:find("^%d+$") and "with this pid" or "of this name", name)
+  end
   local names = {}
   for i, app in ipairs(applications) do names[i] = app.name end
   local near = not which:find("^%d+$") and nearest(which, names)
@@ -78,6 +122,14 @@ function M.find(which)
   for _, app in ipairs(applications) do
     if app.pid == pid then return app end
     if app.name == which then matches[#matches + 1] = app end
+  end
+  local folder = #matches == 0 and math.type(pid) == "integer" and is_root() and folder_of(pid)
+  if folder then
+    local there = {}
+    add_applications(there, folder, false)
+    for _, app in ipairs(there) do
+      if app.pid == pid then return app end
+    end
   end
   if #matches == 1 then return matches[1] end
   return nil, #matches == 0 and unknown(which, applications) or ambiguous(which, matches)
