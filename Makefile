@@ -108,6 +108,7 @@ install: all ## PREFIX (default /usr/local), DESTDIR for packagers
 	install -d "$(D)"/lib/pmlua/preload
 	install -m 755 $(B)/preload/libpmlua-live.so $(B)/preload/libpmlua-record.so $(B)/preload/libpmlua-watchpoint.so \
 	  $(B)/preload/libpmlua-simulate.so "$(D)"/lib/pmlua/preload/
+	ln -sf libpmlua-live.so "$(D)"/lib/pmlua/preload/libsde.so
 	install -d "$(D)"/lib/pmlua/programs
 	install -m 755 $(PROGRAMS) "$(D)"/lib/pmlua/programs/
 	install -d "$(D)"/lib/pmlua/plugins

@@ -66,12 +66,15 @@ $(B)/compat/libsde.so: $(B)/compat/libsde.so.1.0
 	ln -sf libsde.so.1.0 $(@D)/libsde.so.1
 	ln -sf libsde.so.1 $@
 
-# Preloaded, the same drop-in and what starts the service: it loads libpmlua-embed.so, which is beside libpmlua.so.
+# Preloaded, the same drop-in and what starts the service: it loads libpmlua-embed.so, which is beside libpmlua.so. It is
+# libsde.so.1 to the loader, so that a program which is linked with that, or opens it, gets this one; the link beside it
+# makes it libsde.so, too, where it looks for that itself: by an rpath, which comes before LD_LIBRARY_PATH.
 $(B)/preload/libpmlua-live.so: $(SDE_OBJ) $(LIVE_OBJ) core/compat/libsde.map $(B)/libpmlua.so
 	@mkdir -p $(@D)
 	sed 's/^  global:/  global: exec*; fexecve; posix_spawn*;/' core/compat/libsde.map >$(@:.so=.map)
-	$(CC) $(SAN) $(LDFLAGS) -shared -Wl,-soname,libpmlua-live.so -Wl,--version-script=$(@:.so=.map) \
-	  -Wl,-rpath,'$$ORIGIN/..:$$ORIGIN/../..' $(SDE_OBJ) $(LIVE_OBJ) -L$(B) -lpmlua -ldl -o $@
+	$(CC) $(SAN) $(LDFLAGS) -shared -Wl,-soname,libsde.so.1 -Wl,--version-script=$(@:.so=.map) \
+	  -Wl,--disable-new-dtags,-rpath,'$$ORIGIN:$$ORIGIN/..:$$ORIGIN/../..' $(SDE_OBJ) $(LIVE_OBJ) -L$(B) -lpmlua -ldl -o $@
+	ln -sf libpmlua-live.so $(@D)/libsde.so
 
 # Preloaded, it records the calls between the program's libraries.
 $(B)/preload/libpmlua-record.so: $(RECORD_OBJ) $(B)/libpmlua.so

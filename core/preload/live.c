@@ -5,15 +5,21 @@
  * The library brings papi_sde_* on pmlua's registry, before any libsde that the program was linked with. When the
  * process registers its first software-defined event library or defines its first section, and not before,
  * libpmlua-embed.so is loaded and serves the process as PMLUA_LIVE_NAME, with the watch rules of PMLUA_LIVE_RULES.
- * Processes that do neither never load Lua.
+ * Processes that do neither never load Lua. The one that `pmlua live` became says so when it ends.
  */
 #include "adapter/pml_section.h"
 #include "base/pml_error.h"
 #include "source/pml_sde.h"
 
 #include <dlfcn.h>
+#include <errno.h>
+#include <link.h>
 #include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #define EMBED "libpmlua-embed.so.0"
@@ -38,7 +44,16 @@ static bool has_other_lua(void) {
   return strncmp(slash != NULL ? slash + 1 : info.dli_fname, "liblua5.4.so", strlen("liblua5.4.so")) != 0;
 }
 
+static struct stat err_before;
+
+/* A program that closed every descriptor may have data in what is number 2 now. */
+static bool is_stderr(void) {
+  struct stat st;
+  return fstat(STDERR_FILENO, &st) == 0 && st.st_dev == err_before.st_dev && st.st_ino == err_before.st_ino;
+}
+
 static void complain(const char *why) {
+  if (!is_stderr()) return;
   static const char head[] = "pmlua: live: ";
   char line[512];
   size_t n = strnlen(why, sizeof line - sizeof head - 1);
@@ -48,8 +63,10 @@ static void complain(const char *why) {
   if (write(STDERR_FILENO, line, sizeof head + n) < 0) return; /* there is nobody else to tell */
 }
 
+static bool served;   /* atomic */
+static pid_t started; /* the process that pmlua live became; 0 in others */
+
 static void serve(void) {
-  static bool served; /* atomic */
   if (__atomic_exchange_n(&served, true, __ATOMIC_ACQ_REL)) return;
   int (*start)(const void *options);
   void *embed = dlopen(EMBED, RTLD_NOW | RTLD_LOCAL | (has_other_lua() ? DEEPBIND : 0));
@@ -63,7 +80,51 @@ static void serve(void) {
   if (err < 0) complain(pml_error_detail(err));
 }
 
+/* Whatever file holds a libsde, but for this one. */
+static int find_other(struct dl_phdr_info *info, size_t size, void *other) {
+  (void)size;
+  struct stat st, own;
+  Dl_info here;
+  const char *slash = strrchr(info->dlpi_name, '/');
+  if (slash == NULL || strncmp(slash, "/libsde.so", strlen("/libsde.so")) != 0) return 0;
+  if (dladdr((const void *)(uintptr_t)find_other, &here) == 0 || stat(here.dli_fname, &own) != 0) return 0;
+  if (stat(info->dlpi_name, &st) == 0 && st.st_dev == own.st_dev && st.st_ino == own.st_ino) return 0;
+  *(const char **)other = info->dlpi_name;
+  return 1;
+}
+
+/* Has it waited for a child? Then what was to be asked may have been that. */
+static bool had_children(void) {
+  struct rusage u;
+  return getrusage(RUSAGE_CHILDREN, &u) == 0 && (u.ru_minflt > 0 || u.ru_maxrss > 0);
+}
+
+__attribute__((destructor)) static void tell_that_nothing_was_told(void) {
+  char line[400];
+  const char *other = NULL;
+  if (started != getpid() || __atomic_load_n(&served, __ATOMIC_ACQUIRE)) return;
+  (void)dl_iterate_phdr(find_other, &other);
+  if (other != NULL)
+    snprintf(line, sizeof line, "%.80s opened another libsde (%.200s), whose events pmlua cannot see; open libsde.so.1",
+             program_invocation_short_name, other);
+  else
+    snprintf(line, sizeof line, "%.80s registered no software-defined events and no sections: it could not be asked%s",
+             program_invocation_short_name, had_children() ? " (its children may have been)" : "");
+  complain(line);
+}
+
+/* The program may open a libsde by another name than this one's, which the loader then takes for the same. */
+static void take_name(void) {
+  void *same = dlopen("libsde.so", RTLD_LAZY | RTLD_NOLOAD);
+  if (same == NULL) same = dlopen("libsde.so", RTLD_LAZY);
+  if (same != NULL) (void)dlclose(same);
+}
+
 __attribute__((constructor)) static void wait_for_something_to_tell(void) {
+  const char *pid = secure_getenv("PMLUA_LIVE_PID");
+  if (fstat(STDERR_FILENO, &err_before) != 0) err_before = (struct stat){0};
+  if (pid != NULL && strtol(pid, NULL, 10) == getpid()) started = getpid();
+  take_name();
   pml_sde_on_first_library(serve);
   pml_section_on_first(serve);
 }

@@ -13,7 +13,7 @@ local M = {
   help = [[
 CMD is run with a library preloaded that serves questions from the moment on that the program, or a library of its,
 registers software-defined events (papi_sde_* or pml_sde_*) or defines a section (pml_section_*). The program
-need not be changed. Its exit status is returned.
+need not be changed. Its exit status is returned. A program that registered nothing says so at its end.
 
   --name NAME    what it is called in pmlua query; else the program's own name
   --rules FILE   watch rules in Lua (pml.sde.watch) that run inside the program
@@ -29,7 +29,7 @@ local function take(o, name, value)
   o[name:sub(3)] = value
 end
 
-local function check(o) return #o.words == 0 and "say what to run" or nil end
+local function check(o) return #o.words == 0 and "no command given" or nil end
 
 local line = { flags = {}, values = { ["--name"] = true, ["--rules"] = true }, take = take, check = check }
 
@@ -52,6 +52,7 @@ function M.run(args)
   end
   local variables = { LD_PRELOAD = preload.with(library) }
   variables.PMLUA_LIVE_NAME = o.name
+  variables.PMLUA_LIVE_PID = ("%d"):format(core.sys.pid()) -- which the program keeps: it says at its end if it told nothing
   if o.rules then
     local real, gone = core.sys.realpath(o.rules)
     if not real then

@@ -40,7 +40,9 @@ local function outcome(where, self, done, ...)
   if place then
     local n = tonumber(place) - self
     message = original.format(original.find(why, "^must ") and "%s: argument %d %s" or "%s: argument %d: %s", where, n, why)
-  elseif not original.find(message, "^[^\n]*:%d+: ") then message = where .. ": " .. message end -- no callback's
+  elseif not original.find(message, "^[^\n]*:%d+: ") and not original.find(message, "^%l+[.:][%l_]+: ") then
+    message = where .. ": " .. message -- else it is a callback's, or was told already
+  end
   error(message, 0)
 end
 
