@@ -20,6 +20,7 @@
 struct link {
   struct lutil_handle h;
   int fd;
+  bool owed; /* an answer, whose question was asked: whoever waited for it was interrupted */
   struct live_frame answer;
 };
 
@@ -115,11 +116,23 @@ static int receive(struct link *l, double deadline) {
   }
 }
 
+static int receive_owed(struct link *l, double deadline) {
+  int err = l->owed ? receive(l, deadline) : 0;
+  if (err == 0) l->owed = false;
+  return err;
+}
+
+/* An answer that nobody waited for comes first, and is thrown away. */
 static int question(struct link *l, enum live_kind kind, const char *payload, size_t n, double deadline) {
   char header[LIVE_HEADER_MAX];
-  int err = send_all(l->fd, header, live_frame_header(header, kind, n), deadline);
+  int err = receive_owed(l, deadline);
+  if (err < 0) return err;
+  live_frame_reset(&l->answer);
+  err = send_all(l->fd, header, live_frame_header(header, kind, n), deadline);
   if (err == 0) err = send_all(l->fd, payload, n, deadline);
-  return err == 0 ? receive(l, deadline) : err;
+  if (err < 0) return err;
+  l->owed = true;
+  return receive_owed(l, deadline);
 }
 
 /* What the application sent, or what it refused. */
@@ -137,9 +150,9 @@ static int push_answer(lua_State *L, struct link *l) {
 }
 
 /*
- * ask(kind, payload, seconds) -> text, or nil, message, code. After EREMOTEIO, the application's own error, and
- * EMSGSIZE the link can be asked again; any other failure (ETIMEDOUT, ECONNRESET, EINTR ...) closes it, because an
- * answer may be under way.
+ * ask(kind, payload, seconds) -> text, or nil, message, code. After EREMOTEIO, the application's own error, EMSGSIZE,
+ * and EINTR, the link can be asked again, and its session is as it was; any other failure (ETIMEDOUT, ECONNRESET,
+ * ECANCELED: interrupted before the question was sent) closes it.
  */
 static int l_ask(lua_State *L) {
   static const char *const kinds[] = {"info", "read", "complete", "sections", "eval", NULL};
@@ -155,7 +168,8 @@ static int l_ask(lua_State *L) {
                        "link.ask");
   int err = question(l, kind, payload, n, now_s() + seconds);
   if (err == 0) return push_answer(L, l);
-  lutil_close(&l->h);
+  if (err == -EINTR && !l->owed) err = pml_fail(-ECANCELED, "interrupted before the question was sent");
+  if (err != -EINTR) lutil_close(&l->h);
   return pml_pusherr(L, err, "link.ask");
 }
 

@@ -279,6 +279,21 @@ describe("pmlua attach", function()
     assert.is_nil(text)
   end)
 
+  it("keeps its session when an answer is not waited for", function()
+    solver "SOLVER"
+    local pid = next(started)
+    local link = assert(support.core.link.connect(socket(pid, "SOLVER")))
+    assert.equal("1", link:ask("eval", "kept = 1 return kept", 60))
+    assert(os.execute("kill -STOP " .. pid)) -- so that no answer comes before the interrupt
+    support.core.sys.on_interrupt()
+    os.execute(("sh -c 'sleep 0.2; kill -INT %d' &"):format(support.core.sys.pid()))
+    local text, _, code = link:ask("eval", "kept = kept + 1 return 'not waited for'", 60)
+    support.core.sys.on_interrupt(false)
+    assert(os.execute("kill -CONT " .. pid))
+    assert.same({ nil, "EINTR" }, { text, code })
+    assert.equal("2", link:ask("eval", "kept", 60))
+  end)
+
   it("is bounded in instructions, memory and time, and goes on", function()
     solver "SOLVER"
     local link = assert(support.core.link.connect(socket(next(started), "SOLVER")))

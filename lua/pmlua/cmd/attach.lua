@@ -71,6 +71,10 @@ function Session:evaluate(code)
     return true
   end
   self.failed = true
+  if kind == "EINTR" then
+    complain "interrupted: the application may still be at it; its answer will not be shown"
+    return true
+  end
   complain(err)
   if kind == "ECONNRESET" then return false end
   return kind == "EREMOTEIO" or kind == "EMSGSIZE" or self:reconnect()
