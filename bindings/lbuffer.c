@@ -46,6 +46,11 @@ static struct handle *check(lua_State *L) {
   return lutil_check(L, 1, &buffer_class);
 }
 
+/* Of the ring of one thread: those of others are made while these raise events. */
+static size_t ring_bytes(const struct pml_buffer_options *o) {
+  return 2 * sizeof(uint64_t) * (o->records != 0 ? o->records : PML_BUFFER_RECORDS);
+}
+
 static int l_open(lua_State *L) {
   static const char *const known[] = {"records", "threads", NULL};
   lutil_options(L, 1, known);
@@ -53,12 +58,14 @@ static int l_open(lua_State *L) {
                                            (uint32_t)lutil_intfield(L, 1, "records", 0, 0, PML_BUFFER_RECORDS_MAX),
                                        .threads = (uint32_t)lutil_intfield(L, 1, "threads", 0, 0, UINT16_MAX)};
   struct handle *h = lutil_new(L, &buffer_class, 0, 0);
-  h->batch = calloc(1, sizeof *h->batch);
-  int err = h->batch != NULL ? 0 : pml_fail(-ENOMEM, "no memory for a batch of events");
+  int err = lutil_charge(L, &h->h, sizeof *h->batch + ring_bytes(&o));
+  if (err == 0 && (h->batch = calloc(1, sizeof *h->batch)) == NULL)
+    err = pml_fail(-ENOMEM, "no memory for a batch of events");
   if (err == 0) err = pml_buffer_open(&h->buffer, &o);
   if (err < 0) {
     free(h->batch);
     h->batch = NULL;
+    lutil_uncharge(&h->h);
     return pml_pusherr(L, err, "buffer.open");
   }
   h->h.open = 1;

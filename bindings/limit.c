@@ -61,6 +61,27 @@ void *limit_alloc(void *ud, void *block, size_t osize, size_t nsize) {
   return fresh;
 }
 
+static bool has_room(const struct limit *limit, size_t bytes) {
+  return limit->cap == 0 || (limit->used <= limit->cap && bytes <= limit->cap - limit->used);
+}
+
+int limit_charge(lua_State *L, size_t bytes, struct limit **account) {
+  void *ud;
+  *account = NULL;
+  if (lua_getallocf(L, &ud) != limit_alloc) return 0;
+  struct limit *limit = ud;
+  if (!has_room(limit, bytes)) lua_gc(L, LUA_GCCOLLECT, 0); /* Lua does not know how large its handles are */
+  if (!has_room(limit, bytes))
+    return pml_fail(-ENOMEM, "%zu bytes do not fit into the %zu that the script may have", bytes, limit->cap);
+  limit->used += bytes;
+  *account = limit;
+  return 0;
+}
+
+void limit_discharge(struct limit *account, size_t bytes) {
+  if (account != NULL) account->used -= bytes;
+}
+
 /* --- instructions and time --- */
 
 static double now_s(void) {

@@ -1,9 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* bindings/lrecorder.c - recorders of software-defined events: pushed to and read from Lua. */
+#include "limit.h"
 #include "lsde.h"
 
 #include <stdint.h>
 #include <string.h>
+
+#define SKETCH_BYTES 51200 /* of one thread */
+#define RECORDER_BYTES 512
 
 const struct lutil_class lsde_recorder_class = {"recorder", sizeof(struct lsde_handle), lsde_handle_close};
 
@@ -38,7 +42,9 @@ int lsde_library_recorder(lua_State *L) {
   lua_settop(L, 3);
   struct pml_recorder_options o = recorder_options(L, 3);
   int err;
+  struct limit *account; /* the registry keeps it, whatever becomes of the handle */
   struct lsde_handle *h = lsde_new(L, &lsde_recorder_class, event, &err);
+  if (err == 0) err = limit_charge(L, o.keep == PML_KEEP_SKETCH ? SKETCH_BYTES : RECORDER_BYTES, &account);
   if (err == 0) err = pml_sde_create_recorder(lib, event, &o, &h->recorder);
   return lsde_done(L, h, err, "sdelibrary.recorder");
 }
@@ -78,10 +84,13 @@ static const void *check_element(lua_State *L, int arg, const struct pml_recorde
 }
 
 static int l_recorder_push(lua_State *L) {
-  struct pml_recorder *r = check_recorder(L);
-  const struct pml_recorder_options o = pml_recorder_options(r);
+  const struct pml_recorder_options o = pml_recorder_options(check_recorder(L));
   union element e;
-  int err = pml_recorder_push(r, check_element(L, 2, &o, &e));
+  const void *element = check_element(L, 2, &o, &e);
+  struct limit *account;
+  /* What is pushed outlives the handle: it counts as long as the state. A sketch keeps no values. */
+  int err = limit_charge(L, o.keep == PML_KEEP_SKETCH ? 0 : o.bytes, &account);
+  if (err == 0) err = pml_recorder_push(check_recorder(L), element);
   if (err == PML_EFULL)
     err = pml_fail(err, "its %s used up, so the value is dropped; dropped() counts such",
                    o.cap > 0 ? "cap is" : "memory is");

@@ -1,15 +1,24 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* bindings/lregion.c - pml.region: names of code regions and their ids. */
+#include "limit.h"
 #include "lutil.h"
 
 #include <dlfcn.h>
 #include <stdlib.h>
+#include <string.h>
+
+#define ENTRY_BYTES 64 /* of a region beside its names */
 
 static int l_intern(lua_State *L) {
   const char *name = lutil_string(L, 1), *file = lutil_optstring(L, 2, NULL);
   lua_Integer line = lutil_optint(L, 3, 0, 0, UINT32_MAX);
   pml_region_t id = 0;
-  int err = pml_region_intern(name, file, (uint32_t)line, &id);
+  struct limit *account;
+  size_t bytes = strlen(name) + (file != NULL ? strlen(file) : 0) + ENTRY_BYTES;
+  int err = limit_charge(L, bytes, &account);
+  uint32_t before = pml_region_count();
+  if (err == 0) err = pml_region_intern(name, file, (uint32_t)line, &id);
+  if (pml_region_count() == before) limit_discharge(account, bytes); /* it was there, or there is no room */
   if (err < 0) return pml_pusherr(L, err, "region.intern");
   lua_pushinteger(L, id);
   return 1;

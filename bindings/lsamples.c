@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* bindings/lsamples.c - pml.samples: a series of raw samples. */
+#include "limit.h"
 #include "lutil.h"
 
 #include <errno.h>
@@ -49,10 +50,14 @@ static int fits(size_t capacity) {
 
 static int push(lua_State *L, size_t capacity, const char *where) {
   struct handle *s = lutil_new(L, &samples_class, 0, 0);
-  int err = fits(capacity)
-                ? pml_samples_open(&s->series, capacity)
-                : pml_fail(-ENOMEM, "%zu samples need more memory than is available; ask for fewer", capacity);
-  if (err < 0) return pml_pusherr(L, err, where);
+  int err = lutil_charge(L, &s->h, capacity * sizeof(uint64_t));
+  if (err == 0)
+    err = fits(capacity) ? pml_samples_open(&s->series, capacity)
+                         : pml_fail(-ENOMEM, "%zu samples need more memory than is available; ask for fewer", capacity);
+  if (err < 0) {
+    lutil_uncharge(&s->h);
+    return pml_pusherr(L, err, where);
+  }
   s->h.open = 1;
   return 1;
 }
@@ -124,7 +129,13 @@ static int l_append(lua_State *L) {
 }
 
 static int l_sort(lua_State *L) {
-  int err = pml_samples_sort(check(L));
+  struct limit *account; /* it needs as much again meanwhile */
+  size_t scratch = check(L)->n * sizeof(uint64_t);
+  int err = limit_charge(L, scratch, &account);
+  if (err == 0) {
+    err = pml_samples_sort(check(L));
+    limit_discharge(account, scratch);
+  }
   if (err < 0) return pml_pusherr(L, err, "samples.sort");
   lua_settop(L, 1);
   return 1;

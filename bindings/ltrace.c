@@ -6,12 +6,13 @@
 
 #define METRICS_MAX 128
 #define RECORDS_MAX (1 << 26)
+#define BUFFER_RECORDS 65536u /* what pml_otf2_open() takes for 0 */
 
 struct trace {
   struct lutil_handle h;
   struct pml_otf2 *archive;
   struct pml_otf2_stream *stream; /* NULL: not attached */
-  size_t nmetrics;
+  size_t nmetrics, location_bytes;
   uint64_t real[METRICS_MAX / 64];    /* a bit for each metric whose values are doubles */
   uint64_t natural[METRICS_MAX / 64]; /* that are unsigned */
 };
@@ -107,6 +108,7 @@ static int l_open(lua_State *L) {
   int err = pml_otf2_open(&t->archive, dir, metric, n, records);
   if (err < 0) return pml_pusherr(L, err, "trace.open");
   t->nmetrics = n;
+  t->location_bytes = 24 * (records != 0 ? records : BUFFER_RECORDS); /* a slot, and a place on the stack */
   for (size_t i = 0; i < n; i++) {
     t->real[i / 64] |= (uint64_t)metric[i].real << i % 64;
     t->natural[i / 64] |= (uint64_t)(!metric[i].real && !metric[i].is_signed) << i % 64;
@@ -124,7 +126,8 @@ static int l_location(lua_State *L) {
   lua_pushvalue(L, 1);
   lua_setiuservalue(L, -2, 1);
   struct trace *t = checktrace(L);
-  int err = pml_otf2_location(t->archive, name, &l->location);
+  int err = lutil_charge(L, &t->h, t->location_bytes); /* it stays until the trace is closed */
+  if (err == 0) err = pml_otf2_location(t->archive, name, &l->location);
   if (err < 0) return pml_pusherr(L, err, "trace.location");
   l->trace = t;
   l->h.open = 1;

@@ -2,6 +2,8 @@
 /* bindings/lutil.c - what every binding shares: handles, failures, options. */
 #include "lutil.h"
 
+#include "limit.h"
+
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
@@ -35,10 +37,26 @@ void *lutil_check(lua_State *L, int arg, const struct lutil_class *class) {
   return h;
 }
 
+int lutil_charge(lua_State *L, struct lutil_handle *h, size_t bytes) {
+  struct limit *account;
+  int err = limit_charge(L, bytes, &account);
+  if (err < 0 || account == NULL) return err;
+  h->account = account;
+  h->charged += bytes;
+  return 0;
+}
+
+void lutil_uncharge(struct lutil_handle *h) {
+  limit_discharge(h->account, h->charged);
+  h->account = NULL;
+  h->charged = 0;
+}
+
 void lutil_close(struct lutil_handle *h) {
   if (!h->open) return;
   h->open = 0;
   if (h->class->close != NULL) h->class->close(h);
+  lutil_uncharge(h);
 }
 
 /* The class is an upvalue, so that one function serves all. */

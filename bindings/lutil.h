@@ -25,6 +25,8 @@ struct lutil_class {
 struct lutil_handle {
   const struct lutil_class *class;
   int open;
+  struct limit *account; /* of whose memory @charged bytes are counted until it is closed; NULL: nobody's */
+  size_t charged;
 };
 
 /* lutil_class - make the metatable of @class with @methods, close and the metamethods; @index may be NULL. */
@@ -42,6 +44,13 @@ void *lutil_check(lua_State *L, int arg, const struct lutil_class *class);
 
 /* lutil_close - close the handle at argument 1 if it is open; a method, __gc and __close in one. */
 void lutil_close(struct lutil_handle *h);
+
+/*
+ * lutil_charge - count @bytes of the core, which the handle is about to have, against the limit of the state; once more
+ * adds to it. Returns 0 or -ENOMEM, before anything is allocated. lutil_uncharge - the handle was not opened after all.
+ */
+int lutil_charge(lua_State *L, struct lutil_handle *h, size_t bytes);
+void lutil_uncharge(struct lutil_handle *h);
 
 /* pml_pusherr - what the world refused: pushes nil, "where: ENAME: detail; remedy", "ENAME". Returns 3. */
 int pml_pusherr(lua_State *L, int err, const char *where);

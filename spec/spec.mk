@@ -50,7 +50,7 @@ $(B)/spec/live_%: spec/c/live_%.c $(B)/libpmlua_lua.a $(B)/libpmlua.a
 	@mkdir -p $(@D)
 	$(CC) $(ALLCFLAGS) -Ibindings $(LUA_CFLAGS) $(LDFLAGS) -rdynamic $(call link_of,$<) $< $(B)/libpmlua_lua.a $(B)/libpmlua.a $(CORE_LIBS) $(LUA_LIBS) -o $@
 $(B)/spec/live_preload: $(B)/preload/libpmlua-live.so $(B)/libpmlua-embed.so
-$(B)/spec/embed: spec/c/embed.c $(B)/libpmlua-embed.so
+$(B)/spec/embed $(B)/spec/embed_memory: $(B)/spec/%: spec/c/%.c $(B)/libpmlua-embed.so
 	@mkdir -p $(@D)
 	$(CC) $(ALLCFLAGS) -Ibindings $(LUA_CFLAGS) $(LDFLAGS) $< -Wl,-rpath,'$$ORIGIN/..' -L$(B) -lpmlua-embed -lpmlua $(LUA_LIBS) -o $@
 
