@@ -2,6 +2,8 @@
 /* bindings/lspool.c - pml.spool: what a recorded process left, as a story, call paths and a trace. */
 #include "lutil.h"
 
+#include "substrate/pml_reasons.h"
+
 #include <errno.h>
 #include <string.h>
 
@@ -31,6 +33,14 @@ static int l_open(lua_State *L) {
   return 1;
 }
 
+/* reasons(dir): makes the file in which processes of a recording say why they are not recorded. */
+static int l_reasons(lua_State *L) {
+  int err = pml_reasons_make(lutil_string(L, 1));
+  if (err < 0) return pml_pusherr(L, err, "spool.reasons");
+  lua_pushboolean(L, 1);
+  return 1;
+}
+
 static int l_story(lua_State *L) {
   static const char *const ended[] = {"running", "exit", "_exit", "failed"};
   struct pml_spool_story s;
@@ -43,6 +53,7 @@ static int l_story(lua_State *L) {
   lutil_setstr(L, "ended", ended[s.ended]);
   lutil_setbool(L, "traced", s.traced);
   lutil_setint(L, "lost_children", s.lost_children);
+  lutil_setstr(L, "refused", s.refused != 0 ? pml_error_text(s.refused) : "");
   lutil_setint(L, "dropped", s.dropped);
   lutil_setint(L, "unmatched", s.unmatched);
   lutil_setint(L, "unrecorded", s.unrecorded);
@@ -188,7 +199,7 @@ static int l_beside(lua_State *L) {
 int luaopen_pmlua_spool(lua_State *L) {
   static const luaL_Reg methods[] = {{"story", l_story}, {"profile", l_profile}, {"sums", l_sums}, {"trace", l_trace},
                                      {"flow", l_flow},   {"beside", l_beside},   {NULL, NULL}};
-  static const luaL_Reg functions[] = {{"open", l_open}, {NULL, NULL}};
+  static const luaL_Reg functions[] = {{"open", l_open}, {"reasons", l_reasons}, {NULL, NULL}};
   lutil_class(L, &spool_class, methods, NULL);
   luaL_newlib(L, functions);
   return 1;

@@ -24,6 +24,7 @@
 #include "base/pml_process.h"
 #include "source/pml_sde.h"
 #include "substrate/pml_profile.h"
+#include "substrate/pml_reasons.h"
 #include "substrate/pml_spool.h"
 
 #include <errno.h>
@@ -258,9 +259,21 @@ static int start(void) {
   return err == 0 ? start_trace() : err;
 }
 
+/* "PID<TAB>PROGRAM<TAB>WHY", where whoever started the recording looks. */
+static void leave_reason(int err) {
+  char line[PML_REASONS_LINE], program[256];
+  ssize_t n = readlink("/proc/self/exe", program, sizeof program - 1);
+  program[n > 0 ? n : 0] = '\0';
+  (void)snprintf(line, sizeof line, "%d\t%s\t%s", (int)getpid(), program, pml_error_detail(err));
+  (void)pml_reasons_leave(record.dir, line);
+}
+
 /* What went wrong is told in the spool, if there is one. */
 static void give_up(int err) {
-  if (record.spool == NULL) return;
+  if (record.spool == NULL) {
+    leave_reason(err);
+    return;
+  }
   tell(pml_error_detail(err), false);
   pml_spool_end(record.spool, PML_SPOOL_FAILED);
   record.spool = NULL;

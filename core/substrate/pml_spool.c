@@ -94,7 +94,9 @@ struct pml__spool_extent *pml__spool_extent(struct pml_spool *s, uint32_t units)
   int fd = descriptor(s);
   if (fd >= 0) {
     uint64_t at = __atomic_fetch_add(&s->next_unit, units, __ATOMIC_RELAXED) * PML__SPOOL_UNIT;
-    if (allocate(fd, at, bytes) == 0) e = map(fd, at, bytes);
+    int err = allocate(fd, at, bytes);
+    if (err == 0 && (e = map(fd, at, bytes)) == NULL) err = -errno;
+    if (err < 0) __atomic_store_n(&s->head->refused, -err, __ATOMIC_RELAXED);
   }
   if (e != NULL) e->units = units;
   errno = saved;

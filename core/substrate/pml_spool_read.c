@@ -192,6 +192,7 @@ void pml_spool_read_story(const struct pml_spool_reader *r, struct pml_spool_sto
                                .traced = h->traced != 0,
                                .text = h->told == 1 || h->told == 2 ? h->text[h->told - 1] : "",
                                .lost_children = h->lost_children,
+                               .refused = h->refused > 0 && h->refused < 4096 ? -h->refused : 0,
                                .dropped = r->count[PML__SPOOL_DROPPED],
                                .unmatched = r->count[PML__SPOOL_UNMATCHED],
                                .lifted = r->count[PML__SPOOL_LIFTED],

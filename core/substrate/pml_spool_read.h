@@ -31,6 +31,7 @@ struct pml_spool_story {
   bool traced;
   const char *text;                                /* what pml_spool_tell() told last; the reader's */
   uint64_t lost_children;                          /* that could not be recorded */
+  int refused;                                     /* -errno of why the file did not grow; 0: it always did */
   uint64_t dropped, unmatched, lifted, unrecorded; /* of the trace, as in pml_otf2_stats */
   uint64_t deep, brief, often;                     /* calls that its limits left out */
 };

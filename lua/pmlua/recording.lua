@@ -102,9 +102,36 @@ local function name_some(all, complain, of_them, what)
   if n > PROCESSES then complain(("and so it is with %d processes more"):format(n - PROCESSES)) end
 end
 
+--- What a limit of a file says of itself is not enough to do something about it.
+local remedies = { ["File too large"] = " (a limit on file sizes: ulimit -f)" }
+
+local function explained(text) return text .. (remedies[text:match("[^:]*$"):gsub("^ ", "")] or "") end
+
+--- What processes that could not make a file left in the folder. Anybody may have written it.
+---@return { pid: string, program: string, why: string }[]
+local function read_reasons(dir)
+  local f <close> = io.open(dir .. "/reasons", "rb")
+  local list = {}
+  for line in ((f and f:read(65536)) or ""):gmatch(" ([^%z]+)") do
+    local pid, program, text = line:gsub("[^%g \t]", "?"):match("^(%d+)\t([^\t]*)\t(.+)$")
+    if pid then list[#list + 1] = { pid = pid, program = program, why = text } end
+  end
+  return list
+end
+
+local function tell_reasons(reasons, complain)
+  for i, p in ipairs(reasons) do
+    if i <= PROCESSES then complain(("%s is not recorded: %s"):format(name_of(p), explained(p.why))) end
+  end
+  if #reasons > PROCESSES then complain(("%d more processes are not recorded"):format(#reasons - PROCESSES)) end
+end
+
 local function tell_endings(all, dir, complain)
+  name_some(all, complain, function(p) return p.refused end, function(p)
+    return "is recorded in part: its file could not grow: " .. explained(p.refused)
+  end)
   name_some(all, complain, function(p) return not p.whole end, function() return "has results that are not whole" end)
-  name_some(all, complain, function(p) return p.ended == "failed" end,
+  name_some(all, complain, function(p) return p.ended == "failed" and not p.refused end,
     function(p) return "is not recorded: " .. tostring(p.failure) end)
   name_some(all, complain, function(p) return p.ended == "cut" end, function()
     return "was cut short, by a signal or by executing a program that is not recorded; what it did until then is told"
@@ -206,10 +233,10 @@ local function tell_unmatched(all, complain)
 end
 
 --- Why the table is empty.
-local function tell_nothing(all, complain)
-  if #all.functions > 0 then return end
+local function tell_nothing(all, reasons, complain)
+  if #all.functions > 0 or #reasons > 0 then return end
   for _, p in ipairs(all.processes) do
-    if p.ended == "failed" then return end -- that is why
+    if p.ended == "failed" or p.refused then return end -- that is why
   end
   local functions = total(all, "functions")
   if functions > 0 then
@@ -256,7 +283,11 @@ function M.report(o, dir, complain, beside)
   clear()
   tell_failures(processes, complain)
   tell_unrecorded(dir, complain)
+  local reasons = read_reasons(dir)
+  tell_reasons(reasons, complain)
+  if not spools.running(processes) then os.remove(dir .. "/reasons") end
   local all, err = calls.read(dir)
+  if all and #all.processes == 0 and #reasons > 0 then return false end
   if not all or #all.processes == 0 then
     complain(err or ("no process left results in %s: none got as far as loading the library, could make a file there, "
       .. "or had the memory"):format(dir))
@@ -267,7 +298,7 @@ function M.report(o, dir, complain, beside)
   tell_absent(all, complain)
   tell_missing(all, complain)
   tell_unmatched(all, complain)
-  tell_nothing(all, complain)
+  tell_nothing(all, reasons, complain)
   if o.json then print_json(all) else print_table(all, dir) end
   require("pmlua.flowgraph.files").report(processes, dir, o, complain)
   return true

@@ -79,6 +79,7 @@ local counted = { "lost_children", "deep", "brief", "often" }
 local function head_lines(story, ended)
   local lines = { story.text, ("pid\t%d\nparent\t%d\nended\t%s\n"):format(story.pid, story.parent, ended) }
   for _, what in ipairs(counted) do lines[#lines + 1] = ("left_%s\t%d\n"):format(what, story[what]) end
+  if story.refused ~= "" then lines[#lines + 1] = ("refused\t%s\n"):format(story.refused) end
   lines[#lines + 1] = ("untraced\t%d\ntick_ns\t%.17g\n"):format(story.dropped, core.profile.bucket_ns(1))
   return table.concat(lines)
 end
@@ -172,6 +173,15 @@ local function new_names(dir, known)
   for _, name in ipairs(names) do known[name] = true end
   table.sort(names)
   return names
+end
+
+--- Whether any of these still writes to its spool.
+---@param processes pmlua.spools.process[]
+function M.running(processes)
+  for _, p in ipairs(processes) do
+    if p.ended == "running" then return true end
+  end
+  return false
 end
 
 --- All spools of a folder become results. What is still written to keeps its spool, and so does what could not be read.

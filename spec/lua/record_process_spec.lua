@@ -310,11 +310,11 @@ describe("pmlua record in processes and threads", function()
     local printed, all, err = record("./storm 50 64", "--lib 'libz*' --sym adler32")
     assert.equal("stormed\n", printed)
     assert.same({ 50 * 64 * 20, "" }, { calls_of(all, "adler32"), err })
-    all, err = select(2, record("./storm 10 64", "--lib 'libz*' --sym adler32 --trace"))
-    assert.same({ 10 * 64 * 20, "" }, { calls_of(all, "adler32"), err })
+    all, err = select(2, record("./storm 2 64", "--lib 'libz*' --sym adler32 --trace"))
+    assert.same({ 2 * 64 * 20, "" }, { calls_of(all, "adler32"), err })
     if not support.has("otf2-print") then return end -- what follows is of the file
     local _, events = shell("otf2-print r/trace-*/traces.otf2 | grep -c '^ENTER '")
-    assert.equal(10 * 64 * 20, tonumber(events))
+    assert.equal(2 * 64 * 20, tonumber(events))
   end)
 
   it("takes no memory of an allocator that is called just now", function()
@@ -362,4 +362,34 @@ describe("pmlua record in processes and threads", function()
       assert.truthy(err:find(("call_back +%d +%d "):format(table.unpack(expected))), err)
     end)
   end
+
+  local function complaint(what)
+    shell "rm -rf r; chmod 755 ."
+    return (select(3, shell(("%s record -o r --lib 'libz*' -- %s"):format(command, what))))
+  end
+
+  it("says why a process could not be recorded: a limit on file sizes", function()
+    for _, blocks in ipairs { 0, 8, 80 } do -- of the head, and of what comes behind it
+      local err = complaint(("sh -c 'ulimit -f %d; exec ./raw 0'"):format(blocks))
+      assert.truthy(err:find("%(raw%) is [^\n]*File too large %(a limit on file sizes: ulimit %-f%)"), err)
+      assert.falsy(err:find("no call was recorded", 1, true), err)
+    end
+    assert.falsy(support.shell_in(dir, "test -e r/reasons") == 0)
+  end)
+
+  it("says why a process could not be recorded: another user, who may not write here", function()
+    local _, uid = shell "id -u"
+    if tonumber(uid) ~= 0 or not support.has "setpriv" then return pending "only root can become another user" end
+    local err = complaint "setpriv --reuid=65534 --regid=65534 --clear-groups ./raw 0"
+    assert.truthy(err:find("%(raw%) is not recorded: [^\n]*Permission denied"), err)
+    assert.falsy(err:find("no call was recorded", 1, true), err)
+  end)
+
+  it("takes no word of a file of reasons for more than text", function()
+    shell "rm -rf r"
+    local script = [[printf ' 7\t\033[31mx\t\033]0;evil\007why' | dd of=r/reasons conv=notrunc status=none]]
+    support.spit(dir .. "/evil.sh", script)
+    local _, _, err = shell(command .. " record -o r --lib 'libz*' -- sh evil.sh")
+    assert.truthy(err:find("process 7 (?[31mx) is not recorded: ?]0;evil?why", 1, true), err)
+  end)
 end)

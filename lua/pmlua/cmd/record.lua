@@ -85,6 +85,9 @@ local function folder(name)
   os.remove(probe)
   local real, gone = core.sys.realpath(name)
   if not real then return nil, sentence(gone) end
+  os.remove(real .. "/reasons") -- of a recording that had no results
+  local ready, unready = core.spool.reasons(real)
+  if not ready then return nil, sentence(unready) end
   return real
 end
 
