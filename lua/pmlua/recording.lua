@@ -35,7 +35,8 @@ local function shortened(name)
   return #name <= NAME and name or name:sub(1, NAME - 3) .. "..."
 end
 
-local function print_table(all, dir)
+--- @whose: the rank of a parallel job, whose table must not mix with those of others: it is one piece.
+local function print_table(all, dir, whose)
   local tabulate = require "pmlua.tabulate"
   local rows, events, heads, scales = {}, events_of(all), {}, {}
   for k, event in ipairs(events) do heads[k], scales[k] = heading(all, event) end
@@ -53,10 +54,12 @@ local function print_table(all, dir)
   local names = { "library", "function", "calls", "inclusive [ns]", "exclusive [ns]", "min [ns]", "median [ns]", "max [ns]" }
   table.move(heads, 1, #heads, #names + 1, names)
   if unreturned > 0 then table.insert(names, 4, "did not return") end
-  if #rows > 0 then io.stderr:write("\n", tabulate(names, rows), "\n") end
-  local more = #all.functions - #rows
-  if more > 0 then io.stderr:write(("and %d functions more; --json has all\n"):format(more)) end
-  io.stderr:write(("%d %s; results in %s\n"):format(#all.processes, #all.processes == 1 and "process" or "processes", dir))
+  local more, text = #all.functions - #rows, {}
+  if #rows > 0 then text[1] = "\n" .. tabulate(names, rows) .. "\n" end
+  if more > 0 then text[#text + 1] = ("and %d functions more; --json has all\n"):format(more) end
+  text[#text + 1] = ("%s%d %s; results in %s\n"):format(whose, #all.processes,
+    #all.processes == 1 and "process" or "processes", dir)
+  io.stderr:write(table.concat(text))
 end
 
 --- JSON's objects have strings as keys.
@@ -299,7 +302,7 @@ function M.report(o, dir, complain, beside)
   tell_missing(all, complain)
   tell_unmatched(all, complain)
   tell_nothing(all, reasons, complain)
-  if o.json then print_json(all) else print_table(all, dir) end
+  if o.json then print_json(all) else print_table(all, dir, o.whose or "") end
   require("pmlua.flowgraph.files").report(processes, dir, o, complain)
   return true
 end

@@ -392,4 +392,33 @@ describe("pmlua record in processes and threads", function()
     local _, _, err = shell(command .. " record -o r --lib 'libz*' -- sh evil.sh")
     assert.truthy(err:find("process 7 (?[31mx) is not recorded: ?]0;evil?why", 1, true), err)
   end)
+
+  it("gives each rank of a parallel job its folder below the one that they share", function()
+    local ways = { { "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE" }, { "PMI_RANK", "PMI_SIZE" } }
+    for _, names in ipairs(ways) do
+      shell "rm -rf r"
+      local ranks = {}
+      for rank = 0, 1 do
+        ranks[rank + 1] = ("env %s=%d %s=2 %s record -o r --lib 'libz*' --sym crc32 -- ./raw 0"):format(names[1], rank,
+          names[2], command)
+      end
+      local status, out, err = shell("{ " .. table.concat(ranks, " & ") .. "; s=$?; wait; exit $s; }")
+      assert.same({ 0, ("5 children are fine\n"):rep(2) }, { status, out })
+      for rank = 0, 1 do
+        assert.truthy(err:find(("rank %d of 2: 6 processes; results in [^\n]*/r/rank%%-%d\n"):format(rank, rank)), err)
+        assert.equal("6\n", (select(2, shell(("ls r/rank-%d | grep -c calls$"):format(rank)))))
+      end
+    end
+  end)
+
+  it("records under mpirun", function()
+    if not support.has "mpirun" then return pending "mpirun is not installed" end
+    local run = "mpirun --allow-run-as-root --oversubscribe -n 2"
+    if shell(run .. " true") ~= 0 then run = "mpirun -n 2" end
+    if shell(run .. " true") ~= 0 then return pending "mpirun cannot start a job here" end
+    shell "rm -rf r"
+    local status, out, err = shell(("%s %s record -o r --lib 'libz*' --sym crc32 -- ./raw 0"):format(run, command))
+    assert.same({ 0, ("5 children are fine\n"):rep(2) }, { status, out })
+    for rank = 0, 1 do assert.truthy(err:find(("rank %d of 2: 6 processes"):format(rank), 1, true), err) end
+  end)
 end)

@@ -42,7 +42,8 @@ itself: short functions look longer than they are.
                as a C program with the same flow. FILE: the picture, .svg, .png, .pdf, .dot or .json
   --color A/B  nodes of these graphs go from green to red with this ratio of two of: time, self (ns), calls, events
   --json       the table and every call path as JSON, on standard output
-  -o DIR       the folder for the results; it is made, and must not hold results (default: pmlua-record-PID)
+  -o DIR       the folder for the results; it is made, and must not hold results (default: pmlua-record-PID). Ranks of a
+               parallel job (mpirun -n 4 pmlua record -o DIR CMD) have DIR/rank-N each, and print a table each
   --finish DIR    runs nothing: has the results of processes that were still running, or of a recording cut short
 
 What keeps a trace, and a flow, small; the table has all calls, and what is left out of the trace is told:
@@ -63,15 +64,38 @@ or the process ended; minimum, median and maximum are of calls that returned.
 local NOT_RUN = 126 -- as shells say it
 local EVENTS = 16 -- pml_intercept_events.h
 
+local whose = "" -- "rank 1 of 4: ", in a parallel job
+
+--- In one piece: other ranks print, too.
 local function complain(text)
-  io.stderr:write("pmlua record: ", text, "\n")
+  io.stderr:write(("pmlua record: %s%s\n"):format(whose, text))
 end
 
 local sentence = child.sentence
 
---- The folder, made, by its full path; nil and why.
-local function folder(name)
+-- Of Open MPI, of MPICH and what has its process manager, and of Slurm's.
+local jobs = {
+  { "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE" }, { "PMI_RANK", "PMI_SIZE" }, { "PMIX_RANK", "PMIX_SIZE" },
+  { "SLURM_PROCID", "SLURM_STEP_NUM_TASKS" },
+}
+
+--- Which rank of a parallel job this process is, and of how many; nil: there is no job, or it has one rank.
+local function rank_here()
+  for _, names in ipairs(jobs) do
+    local rank, size = tonumber(os.getenv(names[1]) or nil), tonumber(os.getenv(names[2]) or nil)
+    rank, size = math.tointeger(rank), math.tointeger(size)
+    if rank and size and size > 1 and rank >= 0 and rank < size then return rank, size end
+  end
+end
+
+--- The folder, made, by its full path; nil and why. Ranks of a job share the one that was named, and have one each in it.
+local function folder(name, rank)
   local lfs = require "lfs"
+  if rank then
+    local made, err = lfs.mkdir(name)
+    if not made and lfs.attributes(name, "mode") ~= "directory" then return nil, name .. ": " .. err end
+    name = ("%s/rank-%d"):format(name, rank)
+  end
   local made, err = lfs.mkdir(name)
   if not made and lfs.attributes(name, "mode") ~= "directory" then return nil, name .. ": " .. err end
   for entry in lfs.dir(name) do
@@ -197,7 +221,9 @@ function M.run(args)
     complain(unclear)
     return misused or 1
   end
-  local dir, refused = folder(o.DIR or ("pmlua-record-%d"):format(core.sys.pid()))
+  local rank, size = rank_here()
+  if rank then whose = ("rank %d of %d: "):format(rank, size) end
+  local dir, refused = folder(o.DIR or ("pmlua-record-%d"):format(core.sys.pid()), o.DIR and rank)
   if not dir then
     complain(refused)
     return 1
@@ -207,6 +233,7 @@ function M.run(args)
     complain(lost)
     return NOT_RUN
   end
+  o.whose = whose
   recording.report(o, dir, complain, o.metrics and function(pid) return o.metrics:of(pid) end)
   if o.metrics and not o.json then io.stderr:write("\n", o.metrics:summary(), "\n") end
   return child.status(ended)
