@@ -38,7 +38,7 @@ describe("The list of events", function()
     assert.is_true(#rows > 0)
     for _, row in ipairs(rows) do
       assert.is_string(row.description)
-      assert.is_true(row.available == (row.reason == ""))
+      assert.is_true(row.available or row.reason ~= "") -- who may count user space only is told :u
       if row.available then assert.is_table(event.parse(row.name)) end
     end
   end)
