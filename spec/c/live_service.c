@@ -238,6 +238,7 @@ static void idle_connections(void) {
     all = (i == 5 || live_evals(fd[i], i == 0 ? WATCH : "1", "1")) && all;
   }
   CHECK(all, "sixteen have a place");
+  live_sleep_ms(1500); /* now all of them are idle */
   for (int i = 0; i < 2; i++) {
     bool served = false;
     for (double until = live_now() + LIVE_WAIT_S; !served && live_now() < until; live_sleep_ms(served ? 0 : 100)) {
