@@ -68,6 +68,7 @@ struct pml_intercept_options {
   const char *filter; /* a file of rules (pml_filter.h), which may leave out more; libraries are its files */
   const char *aside;  /* libraries of who measures: neither calls to them nor their own are of the program */
   bool dlsym;         /* dlsym() gives thunks of chosen functions, which differ from the functions' addresses */
+  bool wrapped;       /* wrapped functions (pml_wrap.h) are chosen whatever the others say */
 };
 
 /*

@@ -185,6 +185,18 @@ bool pml__choice_function(const struct pml__choice *c, const char *name, size_t 
   return c->filter == NULL || filter_wants(c->filter, name);
 }
 
+bool pml__choice_wrapped(const struct pml__choice *c, const char *library, const char *name) {
+  size_t n = strlen(name);
+  if (c->wrapped) return true;
+  if (library == NULL) library = "";
+  if (c->lib.n > 0 && !any_names_library(&c->lib, library, false)) return false;
+  if (any_names_library(&c->but, library, false)) return false;
+  if (c->filter != NULL && !pml_filter_wants_file(c->filter, library)) return false;
+  pml__choice_note(c, name, n);
+  if ((c->sym.n > 0 && !any_matches(&c->sym, name, n)) || any_matches(&c->but, name, n)) return false;
+  return c->filter == NULL || filter_wants(c->filter, name);
+}
+
 void pml__choice_note(const struct pml__choice *c, const char *name, size_t n) {
   for (size_t i = 0; i < c->sym.n; i++)
     if (!__atomic_load_n(&c->sym.at[i].matched, __ATOMIC_RELAXED) && matches(&c->sym.at[i], name, n))
@@ -201,9 +213,9 @@ static bool same(const char *a, const char *b) {
 
 static struct pml__choice *made_before(const struct pml_intercept_options *o) {
   struct pml__choice *c = choices;
-  while (c != NULL &&
-         !(c->filter == NULL && o->filter == NULL && same(c->lib.asked, o->lib) && same(c->sym.asked, o->sym) &&
-           same(c->but.asked, o->but) && same(c->aside.asked, o->aside) && c->dlsym == o->dlsym))
+  while (c != NULL && !(c->filter == NULL && o->filter == NULL && same(c->lib.asked, o->lib) &&
+                        same(c->sym.asked, o->sym) && same(c->but.asked, o->but) && same(c->aside.asked, o->aside) &&
+                        c->dlsym == o->dlsym && c->wrapped == o->wrapped))
     c = c->next;
   return c;
 }
@@ -223,6 +235,7 @@ static void discard(struct pml__choice *c) {
 
 static int fill(struct pml__choice *c, const struct pml_intercept_options *o) {
   c->dlsym = o->dlsym;
+  c->wrapped = o->wrapped;
   if (!compile(&c->lib, o->lib) || !compile(&c->sym, o->sym) || !compile(&c->but, o->but) ||
       !compile(&c->aside, o->aside))
     return pml_fail(-ENOMEM, "no memory for what to intercept");

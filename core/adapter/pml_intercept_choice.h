@@ -36,7 +36,8 @@ struct pml__choice {
   struct pml__choice *next; /* all that ever were: a dlsym() may be reading one */
   struct pml__patterns lib, sym, but, aside;
   struct pml_filter *filter;
-  bool dlsym; /* what dlsym() gives is a thunk */
+  bool dlsym;   /* what dlsym() gives is a thunk */
+  bool wrapped; /* all wrapped functions are wanted */
 };
 
 /*
@@ -49,6 +50,8 @@ bool pml__choice_library(const struct pml__choice *c, const char *path, bool pro
 bool pml__choice_function(const struct pml__choice *c, const char *name, size_t n);
 /* A function of a wanted library has this name: patterns that name it are marked as matched. */
 void pml__choice_note(const struct pml__choice *c, const char *name, size_t n);
+/* Whether a wrapped function of @library, a file's name, is wanted: all are that no pattern leaves out. */
+bool pml__choice_wrapped(const struct pml__choice *c, const char *library, const char *name);
 /* Whether calls that are made by the object at @path are of interest. @c: NULL if nothing was ever chosen. */
 bool pml__choice_caller(const struct pml__choice *c, const char *path);
 

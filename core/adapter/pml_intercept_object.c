@@ -195,6 +195,31 @@ bool pml__object_at(struct pml__object *o, uintptr_t address) {
   return dl_iterate_phdr(add_wanted, &w) == 1 && o->path != NULL;
 }
 
+struct first {
+  struct pml__object *o;
+  bool (*is)(const struct pml__object *o, void *arg);
+  void *arg;
+  size_t n;
+};
+
+static int add_first(struct dl_phdr_info *info, size_t size, void *arg) {
+  struct first *f = arg;
+  size_t i = f->n++;
+  (void)size;
+  *f->o = (struct pml__object){.base = info->dlpi_addr, .program = i == 0, .startup = i == 0 || i < nstartup};
+  read_segments(f->o, info);
+  f->o->path = path_of(info, f->o->program);
+  if (f->o->path != NULL && f->is(f->o, f->arg)) return 1;
+  free(f->o->path);
+  f->o->path = NULL;
+  return 0;
+}
+
+bool pml__object_first(struct pml__object *o, bool (*is)(const struct pml__object *o, void *arg), void *arg) {
+  struct first f = {o, is, arg, 0};
+  return dl_iterate_phdr(add_first, &f) == 1;
+}
+
 /*
  * Those up to the loader itself in its list were loaded with the program; and all that are there when this begins, if
  * this is one of them.

@@ -62,6 +62,9 @@ const struct pml__object *pml__objects_find(const struct pml__objects *all, uint
 /* The one object at @address alone. False: there is none, or no memory; else its path is to be freed. */
 bool pml__object_at(struct pml__object *o, uintptr_t address);
 
+/* The first, in the loader's order, of which @is says so. False: none, or no memory; else its path is to be freed. */
+bool pml__object_first(struct pml__object *o, bool (*is)(const struct pml__object *o, void *arg), void *arg);
+
 /* It stays loaded until it is unpinned. False: it is not there any more. */
 bool pml__object_pin(struct pml__object *o);
 void pml__object_unpin(struct pml__object *o);
@@ -104,5 +107,7 @@ bool pml__object_stands_in(const struct pml__object *o, const char *name, uintpt
 
 /* Whether the object exports @name as the function at @address, or as one that chose it (IFUNC). */
 bool pml__object_exports(const struct pml__object *o, const char *name, uintptr_t address);
+/* Whether it exports a function @name. */
+bool pml__object_defines(const struct pml__object *o, const char *name);
 
 #endif

@@ -195,8 +195,19 @@ static bool has_slots(const struct pml__choice *c, const struct pml__object *o) 
   return o->sym != NULL && o->str != NULL && (o->njmprel > 0 || o->nrela > 0) && pml__choice_caller(c, o->path);
 }
 
+/* What the object wraps is chosen as what is intercepted. */
+static void choose_wrapped(struct pml__slots *x, struct pml__object *o) {
+  if (!o->asked) o->wrapped = pml__wrap_listed(o);
+  o->asked = true;
+  if (o->wrapped.n > 0) pml__wrap_choose(o, &o->wrapped, x->choice);
+}
+
 static int scan_object(struct pml__slots *x, struct pml__object *o) {
   x->left = false;
+  if (pml__object_pin(o)) {
+    choose_wrapped(x, o);
+    pml__object_unpin(o);
+  }
   if (!has_slots(x->choice, o) || !pml__object_pin(o)) return 0;
   struct opened w = {o, false};
   x->stats->objects += !x->again;
@@ -290,7 +301,13 @@ void pml__intercept_restore(void) {
     for (size_t i = 0; i < all.n; i++) {
       struct pml__object *o = &all.at[i];
       struct opened w = {o, false};
-      if (!has_slots(pml__intercept_last_choice(), o) || !pml__object_pin(o)) continue;
+      if (!pml__object_pin(o)) continue;
+      struct pml__wrap_list wrapped = pml__wrap_listed(o);
+      pml__wrap_choose(o, &wrapped, NULL);
+      if (!has_slots(pml__intercept_last_choice(), o)) {
+        pml__object_unpin(o);
+        continue;
+      }
       restore_slots(o, &w, o->jmprel, o->njmprel, pml__arch_jump_slot);
       restore_slots(o, &w, o->rela, o->nrela, pml__arch_glob_dat);
       close_again(&w);

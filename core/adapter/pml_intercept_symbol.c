@@ -158,22 +158,30 @@ static bool is_sought(void *arg, uint32_t hash, size_t symbol) {
   const Elf64_Sym *s = &x->o->sym[symbol];
   if (hash != x->hash || s->st_shndx == SHN_UNDEF || !pml__object_is_named(x->o, s, x->name, x->n)) return true;
   unsigned type = ELF64_ST_TYPE(s->st_info);
-  x->found = !pml__symbol_is_variant(s) &&
-             (type == STT_GNU_IFUNC || (type == STT_FUNC && x->o->base + s->st_value == x->address));
+  x->found =
+      !pml__symbol_is_variant(s) &&
+      (type == STT_GNU_IFUNC || (type == STT_FUNC && (x->address == 0 || x->o->base + s->st_value == x->address)));
   return !x->found;
 }
 
-bool pml__object_exports(const struct pml__object *o, const char *name, uintptr_t address) {
+static bool has_function(const struct pml__object *o, const char *name, uintptr_t address) {
   size_t n = strlen(name);
   uint32_t hash = pml__object_hash(name, n);
   struct sought x = {o, name, n, hash | 1, address, false};
   struct gnu_hash h;
-  if (!pml__object_is_code(o, address)) return false;
   if (!read_gnu_hash(o, &h))
     walk_all(o, is_sought, &x);
   else if (h.nbuckets > 0)
     (void)walk_chain(o, &h, hash % h.nbuckets, is_sought, &x);
   return x.found;
+}
+
+bool pml__object_exports(const struct pml__object *o, const char *name, uintptr_t address) {
+  return pml__object_is_code(o, address) && has_function(o, name, address);
+}
+
+bool pml__object_defines(const struct pml__object *o, const char *name) {
+  return o->sym != NULL && o->str != NULL && has_function(o, name, 0);
 }
 
 bool pml__object_stands_in(const struct pml__object *o, const char *name, uintptr_t address) {

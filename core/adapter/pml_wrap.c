@@ -19,7 +19,8 @@
 #define LIBRARY "WRAP"
 #define NAME_BYTES 1024u
 
-enum { UNKNOWN, NO_RECORDERS, RECORDERS }; /* pml_wrap_function.records */
+/* pml_wrap_function.records: one of the first three, and whether the choice of interception leaves the function out. */
+enum { UNKNOWN, NO_RECORDERS, RECORDERS, LEFT_OUT = 4 };
 
 static struct pml__lock lock;                   /* what functions are, and texts_of */
 static uint64_t functions, missing, unrecorded; /* atomic */
@@ -105,7 +106,7 @@ static int note_texts(const struct pml_stream_metrics *m, uint32_t is_text) {
 
 /* Under the lock, which no other is taken in. */
 static int publish(struct pml_wrap_function *f, const struct made *m) {
-  if (f->records != UNKNOWN) return 0;
+  if ((__atomic_load_n(&f->records, __ATOMIC_RELAXED) & ~(uint32_t)LEFT_OUT) != UNKNOWN) return 0;
   int err = note_texts(m->metrics[0], m->is_text[0]);
   if (err == 0) err = note_texts(m->metrics[1], m->is_text[1]);
   if (err < 0) return err;
@@ -114,7 +115,7 @@ static int publish(struct pml_wrap_function *f, const struct made *m) {
   for (uint32_t i = 0; i < f->nin; i++) f->in[i].recorder = m->recorder[0][i];
   for (uint32_t i = 0; i < f->nout; i++) f->out[i].recorder = m->recorder[1][i];
   add(&functions, 1);
-  __atomic_store_n(&f->records, m->recorders > 0 ? RECORDERS : NO_RECORDERS, __ATOMIC_RELEASE);
+  __atomic_fetch_or(&f->records, m->recorders > 0 ? RECORDERS : NO_RECORDERS, __ATOMIC_RELEASE);
   return 0;
 }
 
@@ -126,9 +127,10 @@ static void prepare_clock(void) {
 __attribute__((noinline, cold)) static bool prepare_first(struct pml_wrap_function *f) {
   static pthread_once_t once = PTHREAD_ONCE_INIT;
   struct made m = {0};
+  char library[NAME_BYTES];
   pthread_once(&once, prepare_clock);
   int err = f->nin <= PML_WRAP_VALUES_MAX && f->nout <= PML_WRAP_VALUES_MAX ? pml__intercept_calls_prepare() : -EINVAL;
-  if (err == 0) err = pml_region_intern(f->name, f->library, 0, &m.region);
+  if (err == 0) err = pml_region_intern(f->name, pml__wrap_library(f, library, sizeof library), 0, &m.region);
   if (err == 0) err = make_metrics(f, f->in, f->nin, &m.metrics[0], &m.is_text[0]);
   if (err == 0) err = make_metrics(f, f->out, f->nout, &m.metrics[1], &m.is_text[1]);
   if (err < 0) return false;
@@ -166,6 +168,13 @@ void *pml__wrap_look(const struct pml_wrap_function *f) {
   pml_error_note(-ENOSYS, "nothing has '%.200s' behind its wrapper: is %.200s loaded?", f->name,
                  f->library != NULL ? f->library : "its library");
   return NULL;
+}
+
+void pml__wrap_leave_out(struct pml_wrap_function *f, bool out) {
+  if (out)
+    __atomic_fetch_or(&f->records, LEFT_OUT, __ATOMIC_RELAXED);
+  else
+    __atomic_fetch_and(&f->records, ~(uint32_t)LEFT_OUT, __ATOMIC_RELAXED);
 }
 
 /* ---- calls ---- */
@@ -219,6 +228,7 @@ __attribute__((noinline)) static void enter_fully(struct pml_wrap_call *call, st
                                                   const uint64_t *in) {
   uint64_t values[PML_WRAP_VALUES_MAX];
   int saved = errno;
+  if ((__atomic_load_n(&f->records, __ATOMIC_RELAXED) & LEFT_OUT) != 0) return;
   if (!pml__intercept_claim((uintptr_t)call)) return;
   if (PML_LIKELY(prepare(f))) {
     struct pml_stream_event e = {.region = f->region};
@@ -236,7 +246,8 @@ void pml__wrap_enter(struct pml_wrap_call *call, struct pml_wrap_function *f, co
   struct pml__intercept_thread *t = &pml__intercept_self;
   struct pml__stream_thread *s = pml__stream_self;
   uintptr_t sp = (uintptr_t)call;
-  if (PML_UNLIKELY(in != NULL || __atomic_load_n(&f->records, __ATOMIC_ACQUIRE) == UNKNOWN || !is_plain(t, s, sp))) {
+  uint32_t records = __atomic_load_n(&f->records, __ATOMIC_ACQUIRE);
+  if (PML_UNLIKELY(in != NULL || records - NO_RECORDERS > RECORDERS - NO_RECORDERS || !is_plain(t, s, sp))) {
     enter_fully(call, f, in);
     return;
   }

@@ -30,6 +30,9 @@
  * A wrapper that a C++ exception or a cancellation may pass is compiled with -fexceptions; it then gets its leave. One
  * that is left by a longjmp gets it with the thread's next recorded call. A shared library of wrappers is called
  * libpmlua-wrap-NAME.so.
+ *
+ * While calls are intercepted (pml_intercept.h, pmlua record), wrapped functions that the choice of libraries and
+ * functions leaves out raise nothing, and their values reach no recorder.
  */
 #ifndef PML_WRAP_H
 #define PML_WRAP_H
@@ -71,9 +74,9 @@ struct pml_wrap_function {
   struct pml_wrap_value *in, *out; /* [nin] values known at the enter, [nout] at the leave */
   uint32_t nin, nout;
   /* pmlua's */
-  void *real;                                  /* atomic */
-  pml_region_t region;                         /* atomic; 0: not used yet */
-  uint32_t records;                            /* atomic; 0: not asked yet, 1: it has no recorders, 2: it has some */
+  void *real;          /* atomic */
+  pml_region_t region; /* atomic; 0: not used yet */
+  uint32_t records;    /* atomic; 0: not asked yet, 1: no recorders, 2: some; 4 more: it is left out */
   const struct pml_stream_metrics *metrics[2]; /* of enters, leaves */
 };
 

@@ -6,6 +6,7 @@
  * that call again, so it leaves the slot alone; the note tells it, whether it looks before the object's constructors
  * ran or after.
  */
+#include "adapter/pml_intercept_choice.h"
 #include "adapter/pml_intercept_object.h"
 #include "adapter/pml_wrap_private.h"
 #include "base/pml_process.h"
@@ -101,4 +102,47 @@ bool pml__wrap_lists(const struct pml__wrap_list *list, const char *name) {
   struct pml_wrap_function key = {.name = name};
   const struct pml_wrap_function *at = &key;
   return bsearch(&at, list->at, list->n, sizeof *list->at, by_name) != NULL;
+}
+
+/* ---- the library ---- */
+
+static const char *file_of(const char *path) {
+  const char *slash = strrchr(path, '/');
+  return slash != NULL ? slash + 1 : path;
+}
+
+/* A library that has the function itself, not a wrapper of it. */
+static bool has(const struct pml__object *o, void *name) {
+  if (o->program || strncmp(file_of(o->path), "libpmlua", 8) == 0 || !pml__object_defines(o, name)) return false;
+  struct pml__wrap_list wrapped = pml__wrap_listed(o);
+  return !pml__wrap_lists(&wrapped, name);
+}
+
+const char *pml__wrap_library(const struct pml_wrap_function *f, char *to, size_t bytes) {
+  struct pml__object o = {0};
+  char name[512];
+  if (strlen(f->name) >= sizeof name) return f->library;
+  strcpy(name, f->name);
+  bool found = pml__object_first(&o, has, name) && strlen(file_of(o.path)) < bytes;
+  if (found) strcpy(to, file_of(o.path));
+  free(o.path);
+  return found ? to : f->library;
+}
+
+/* ---- whether it is chosen ---- */
+
+/* All functions of a wrapper that are of one library are in the same file. */
+void pml__wrap_choose(const struct pml__object *o, const struct pml__wrap_list *list, const struct pml__choice *c) {
+  char file[256];
+  const char *library = NULL, *last = NULL;
+  for (size_t i = 0; i < list->n; i++) {
+    struct pml_wrap_function *f = list->at[i];
+    if (!pml__object_has_slot(o, (uintptr_t)f) || !pml__object_has_slot(o, (uintptr_t)(f + 1) - sizeof(uintptr_t)))
+      continue; /* a damaged note: nothing is written where nothing may be */
+    if (c != NULL && (last == NULL || f->library == NULL || strcmp(f->library, last) != 0)) {
+      library = pml__wrap_library(f, file, sizeof file);
+      last = f->library;
+    }
+    pml__wrap_leave_out(f, c != NULL && !pml__choice_wrapped(c, library, f->name));
+  }
 }

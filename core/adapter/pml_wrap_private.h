@@ -20,6 +20,18 @@ struct pml__object;
 struct pml__wrap_list pml__wrap_listed(const struct pml__object *o);
 bool pml__wrap_lists(const struct pml__wrap_list *list, const char *name);
 
+/*
+ * pml__wrap_library - the file that @f is in: the one that its wrapper was made for, unless another is loaded in its
+ * place, as another version of the library. @to has room for the name. pml__wrap_leave_out - its calls are, or are not,
+ * of interest. Not async-signal-safe.
+ */
+const char *pml__wrap_library(const struct pml_wrap_function *f, char *to, size_t bytes);
+void pml__wrap_leave_out(struct pml_wrap_function *f, bool out);
+
+/* pml__wrap_choose - leave out those of @list, wrapped by @o, that @c does not choose; NULL: none. */
+struct pml__choice;
+void pml__wrap_choose(const struct pml__object *o, const struct pml__wrap_list *list, const struct pml__choice *c);
+
 /* The part of the texts. */
 void pml__wrap_count_texts(struct pml_wrap_stats *s);
 

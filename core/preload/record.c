@@ -3,9 +3,10 @@
  * core/preload/record.c - the calls of a program that was never changed: LD_PRELOAD=libpmlua-record.so.
  *
  * PMLUA_RECORD_DIR: the folder for results, which must exist; without it nothing happens. PMLUA_RECORD_LIB, _SYM, _NOT:
- * patterns as in pml_intercept.h; _FILTER: a filter file; _DLSYM=1: dlsym() gives thunks. PMLUA_RECORD_TRACE=1: every
- * enter and leave beside the profile, for a trace; PMLUA_RECORD_FLOW=1: for graphs of their flow; for those alone
- * PMLUA_RECORD_MAX_DEPTH, PMLUA_RECORD_MAX_CALLS and PMLUA_RECORD_MIN_NS are limits.
+ * patterns as in pml_intercept.h; _FILTER: a filter file; _DLSYM=1: dlsym() gives thunks; _WRAPPED=1: all wrapped
+ * functions are chosen. PMLUA_RECORD_TRACE=1: every enter and leave beside the profile, for a trace;
+ * PMLUA_RECORD_FLOW=1: for graphs of their flow; for those alone PMLUA_RECORD_MAX_DEPTH, PMLUA_RECORD_MAX_CALLS and
+ * PMLUA_RECORD_MIN_NS are limits.
  *
  * $SCOREP_METRIC_PLUGINS: metric plugins to load. Their synchronous metrics are events of each call, beside those of
  * PMLUA_RECORD_EVENTS; series of others are in PID.series when the process exits. A forked child has none of them.
@@ -306,7 +307,8 @@ __attribute__((constructor)) static void start_in_program(void) {
                                     secure_getenv("PMLUA_RECORD_NOT"),
                                     secure_getenv("PMLUA_RECORD_FILTER"),
                                     NULL,
-                                    number("PMLUA_RECORD_DLSYM") == 1};
+                                    number("PMLUA_RECORD_DLSYM") == 1,
+                                    number("PMLUA_RECORD_WRAPPED") == 1};
   if (dir == NULL || dir[0] == '\0' || strlen(dir) >= sizeof record.dir) return;
   int saved = errno;
   memcpy(record.dir, dir, strlen(dir) + 1);

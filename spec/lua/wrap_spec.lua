@@ -195,7 +195,7 @@ describe("pmlua wrap, of a C library with all that is difficult,", function()
     done(shell(command .. " cc --wrap plain -- " .. line))
     for _, how in ipairs { "", "--static", "--runtime", "--runtime --static" } do
       done(shell(("%s cc --wrap plain %s -- gcc example.o -L. -lplain -Wl,-rpath,%s -o linked"):format(command, how, dir)))
-      done(shell("rm -rf recorded && ./linked >plain.out && " .. command ..
+      done(shell("rm -rf recorded && ./linked >plain.out && PMLUA_RECORD_WRAPPED=1 " .. command ..
         " record --json --lib none -o recorded -- ./linked >record.out 2>/dev/null"))
       local text = support.slurp(dir .. "/record.out")
       local plain = support.slurp(dir .. "/plain.out")
@@ -225,6 +225,44 @@ describe("pmlua wrap, of a C library with all that is difficult,", function()
         if f.name == "plain_swap" then swaps = swaps + f.calls end
       end
       assert.same({ how, 100, 1 }, { how, adds, swaps })
+    end
+  end)
+
+  it("records the chosen wrapped functions alone, wherever they were wrapped", function()
+    local function counted(options)
+      local line = "rm -rf chosen && %s record --json %s -o chosen -- ./linked 2>chosen.err"
+      local _, out, err = shell(line:format(command, options))
+      local names = {}
+      for _, f in ipairs(require("pmlua.json").decode(out:match("\n({\n.*)$") or err).functions) do
+        if f.library == "libplain.so.3" then names[f.name] = f.calls end
+      end
+      return names, support.slurp(dir .. "/chosen.err")
+    end
+    for _, how in ipairs { "", "--static", "--runtime" } do
+      done(shell(("%s cc --wrap plain %s -- gcc example.o -L. -lplain -Wl,-rpath,%s -o linked"):format(command, how, dir)))
+      assert.same({ plain_add = 100 }, (counted "--sym plain_add"), how)
+      local names, said = counted "--lib 'nothin*'"
+      assert.same({}, names, how)
+      assert.truthy(said:find("--lib 'nothin*' matches no library", 1, true), said)
+      names, said = counted "--lib libplain --not plain_add"
+      assert.same({ how, 1 }, { how, names.plain_swap })
+      assert.is_nil(names.plain_add, how)
+      assert.falsy(said:find("matches no", 1, true), said)
+    end
+  end)
+
+  it("names the library that is there, if it is another version of the one that was wrapped", function()
+    done(shell(("mkdir newer && gcc -O1 -fPIC -shared %s/plain.c -Wl,-soname,libplain.so.4 -o newer/libplain.so.4 && " ..
+      "ln -s libplain.so.4 newer/libplain.so"):format(fixtures)))
+    for _, how in ipairs { "", "--runtime" } do
+      local line = "%s cc --wrap plain %s -- gcc example.o -Lnewer -lplain -Wl,-rpath,%s/newer -o linked"
+      done(shell(line:format(command, how, dir)))
+      local out = done(shell("rm -rf version && " .. command .. " record --json --lib libplain.so.4 -o version -- ./linked"))
+      local found = {}
+      for _, f in ipairs(require("pmlua.json").decode(out:match("\n({\n.*)$")).functions) do
+        if f.name == "plain_add" then found[#found + 1] = { f.library, f.calls } end
+      end
+      assert.same({ { "libplain.so.4", 100 } }, found, how)
     end
   end)
 

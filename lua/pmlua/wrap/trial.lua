@@ -50,10 +50,11 @@ local function count(cfg, w, program, lib, first)
   if not recorder then return nil, missing end
   local results = cfg.build .. "/trial"
   shell.run(("rm -rf %s && mkdir %s"):format(quote(results), quote(results)))
-  local command = ("cd %s && timeout %d env LD_PRELOAD=%s PMLUA_RECORD_DIR=%s PMLUA_RECORD_LIB=%s %s"):format(quote(cfg.build),
-    SECONDS, quote((first and first .. ":" or "") .. recorder), quote(results), quote(lib), quote(program))
+  local text = "cd %s && timeout %d env LD_PRELOAD=%s PMLUA_RECORD_DIR=%s PMLUA_RECORD_LIB=%s PMLUA_RECORD_WRAPPED=1 %s"
+  local command = text:format(quote(cfg.build), SECONDS, quote((first and first .. ":" or "") .. recorder), quote(results),
+    quote(lib), quote(program))
   local done, out = shell.run(command)
-  if not done then return nil, "it fails: " .. (out:match("[^\n]+$") or out:match("[^\n]*")) end
+  if not done then return nil, "the example program fails with the wrapper: " .. (out:match("[^\n]+$") or out:match("[^\n]*")) end
   spools.gather(results)
   local found, err = calls.read(results)
   shell.run("rm -rf " .. quote(results))
