@@ -1,27 +1,17 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 --- Data files: a Lua table constructor after `return`, read without giving it anything to do harm with.
 --
--- Event groups, presets and facts about PMUs are such files. They see no globals, run a bounded number of instructions,
--- and give strings, numbers, booleans and tables of these. Errors name the file and the line.
+-- Event groups, presets, facts about PMUs and wrappers' descriptions are such files. They see no globals and no methods of
+-- strings, are bounded in instructions, memory and time, and give strings, numbers, booleans and tables of these. Errors name the file and the line.
 --
 --     pmlua -e 'print(pml.datafile.parse("return { a = = 1 }", "x.lua"))'
 
+local core = require "pmlua.core"
+
 local M = {}
 
-local INSTRUCTIONS_MAX, DEPTH_MAX, BYTES_MAX = 1000000, 20, 1 << 20
-
---- Only plain data passes: no function, no cycle.
-local function plain(v, path, depth)
-  local kind = type(v)
-  if kind == "string" or kind == "number" or kind == "boolean" then return nil end
-  if kind ~= "table" then return ("%s is a %s, not data"):format(path, kind) end
-  if depth > DEPTH_MAX then return path .. " is nested too deeply" end
-  for k, inner in pairs(v) do
-    if type(k) ~= "string" and math.type(k) ~= "integer" then return path .. " has a key that is neither name nor number" end
-    local why = plain(inner, ("%s.%s"):format(path, k), depth + 1)
-    if why then return why end
-  end
-end
+local BYTES_MAX = 1 << 20
+local MEMORY, INSTRUCTIONS, VALUES = 64 << 20, 1000000, 200000 -- of a file of that size; longer ones have more in proportion
 
 --- The first line of @text where @needle stands as a whole word; 1 if it stands nowhere.
 ---@param text string
@@ -43,44 +33,36 @@ end
 
 --- Lua's own message: chunk:line: what; for a file the chunk is its name already.
 local function complaint(name, err)
-  err = tostring(err)
   if err:sub(1, #name + 1) == name .. ":" then return err end
   return ("%s:1: %s"):format(name, err)
 end
 
---- Read the text of a data file.
+--- Read the text of a data file. It runs in a Lua state of its own, without any library, and with bounded instructions,
+--- memory, time and values (bindings/ldata.c).
 ---@param text string
 ---@param name string of the file, for errors
+---@param megabytes? integer how long it may be (1)
 ---@return table? data
 ---@return string? err "file:line: what"
-function M.parse(text, name)
-  if #text > BYTES_MAX then return nil, ("%s:1: longer than a megabyte"):format(name) end
-  local chunk, err = load(text, "@" .. name, "t", {})
-  if not chunk then return nil, complaint(name, err) end
-  local run = coroutine.create(chunk)
-  debug.sethook(run, function() error("runs too long for a data file", 2) end, "", INSTRUCTIONS_MAX)
-  local strings = getmetatable("")
-  local methods = strings.__index
-  strings.__index = nil -- ("x"):rep(1e9) needs no globals
-  local done, data = coroutine.resume(run)
-  strings.__index = methods
-  if not done then return nil, complaint(name, data) end
-  if coroutine.status(run) ~= "dead" or type(data) ~= "table" then
-    return nil, ("%s:1: it does not return a table"):format(name)
+function M.parse(text, name, megabytes)
+  local most = megabytes or 1
+  if #text > most * BYTES_MAX then
+    return nil, ("%s:1: longer than %s"):format(name, most == 1 and "a megabyte" or most .. " megabytes")
   end
-  local why = plain(data, "the table", 1)
-  if why then return nil, ("%s:1: %s"):format(name, why) end
+  local data, err = core.data.read(text, "@" .. name, MEMORY * most, INSTRUCTIONS * most, VALUES * most)
+  if not data then return nil, complaint(name, err) end
   return data
 end
 
 --- Read a data file.
 ---@param path string
+---@param megabytes? integer how long it may be (1)
 ---@return table? data
 ---@return string text its text, for line_of; or the error
-function M.read(path)
-  local text, err = require("pmlua.file").read(path)
+function M.read(path, megabytes)
+  local text, err = require("pmlua.file").read(path, (megabytes or 1) * BYTES_MAX)
   if not text then return nil, err end
-  local data, why = M.parse(text, path)
+  local data, why = M.parse(text, path, megabytes)
   if not data then return nil, why --[[@as string]] end
   return data, text
 end

@@ -9,6 +9,7 @@
 --
 -- Try:  pmlua -e 'print(require("pmlua.wrap.folder").load(".").libs)'
 
+local datafile = require "pmlua.datafile"
 local shell = require "pmlua.wrap.shell"
 
 local M = {}
@@ -59,13 +60,8 @@ end
 ---@return table?
 ---@return string? err
 function M.read(file, more)
-  local text, unreadable = require("pmlua.file").read(file)
-  if not text then return nil, unreadable end
-  local chunk, err = load(text, "@" .. file, "t", {})
-  if not chunk then return nil, err end
-  local fine, t = pcall(chunk)
-  if not fine then return nil, tostring(t) end
-  if type(t) ~= "table" then return nil, file .. ": it must return a table" end
+  local t, err = datafile.read(file)
+  if not t then return nil, err end
   return check(file, t, more)
 end
 

@@ -6,21 +6,22 @@
 -- Try:  pmlua wrap list
 
 local core = require "pmlua.core"
-local disk = require "pmlua.file"
+local datafile = require "pmlua.datafile"
 local folder = require "pmlua.wrap.folder"
 local paths = require "pmlua.wrap.paths"
 local shell = require "pmlua.wrap.shell"
 
 local M = {}
 
+local MEGABYTES = 64 -- of a description: Qt's has some 11,000 functions
+
 --- A wrapper's description from its folder; nil and why.
 local function describe(dir, name)
   local file = ("%s/%s.lua"):format(dir, name)
-  local text = disk.read(file)
-  local chunk = text and load(text, "@" .. file, "t", {})
-  local fine, w = pcall(chunk or error)
-  if not fine or type(w) ~= "table" or type(w.functions) ~= "table" or w.name ~= name then
-    return nil, file .. " does not describe a wrapper; build it again"
+  local w, err = datafile.read(file, MEGABYTES)
+  if not w then return nil, err end
+  if type(w.functions) ~= "table" or type(w.libraries) ~= "table" or w.name ~= name then
+    return nil, file .. ": not the description of a wrapper; build and install it again"
   end
   w.dir = core.sys.realpath(dir)
   return w
