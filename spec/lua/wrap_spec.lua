@@ -266,6 +266,19 @@ describe("pmlua wrap, of a C library with all that is difficult,", function()
     end
   end)
 
+  it("links programs that have no shared library at all", function()
+    if shell("echo 'int main(void) { return 0; }' | gcc -xc - -static -lotf2 -lpfm -lm -o static-probe") ~= 0 then
+      return pending("libotf2.a, libpfm.a or libc.a is not there")
+    end
+    done(shell(("mkdir archive && gcc -c %s/plain.c -o all.o && ar rcs archive/libplain.a all.o"):format(fixtures)))
+    done(shell(command .. " cc --wrap plain --static -- gcc -static example.o -Larchive -lplain -o all-static"))
+    assert.is_true(shell("readelf -lW all-static | grep -q INTERP") ~= 0)
+    done(shell(("gcc example.o -L. -lplain -Wl,-rpath,%s -o none-static"):format(dir)))
+    assert.equal(done(shell "./none-static"), done(shell "./all-static"))
+    local status, _, err = shell(command .. " cc --wrap plain --runtime -- gcc -static example.o -Larchive -lplain -o all-static")
+    assert.same({ 1, true }, { status, err:find("which a program linked with -static has not", 1, true) ~= nil })
+  end)
+
   it("wraps a static library for link time", function()
     done(shell(("gcc -c %s/plain.c -o plain.o && ar rcs libplainstatic.a plain.o"):format(fixtures)))
     local out = done(wrap(("init archived --name archived --headers plain.h --cflags -I%s --ldflags -L%s --libs -lplainstatic " ..

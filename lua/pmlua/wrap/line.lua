@@ -27,9 +27,20 @@ local function append(list, ...)
   for _, v in ipairs { ... } do list[#list + 1] = v end
 end
 
+--- What libpmlua.a needs, where no shared library brings it along (core/core.mk).
+local OF_ARCHIVE = { "-lpfm", "-lotf2", "-lpthread", "-ldl", "-lm" }
+
+--- Whether the program has no shared library at all.
+local function is_static(words)
+  for _, word in ipairs(words) do
+    if word == "-static" or word == "--static" or word == "-static-pie" then return true end
+  end
+  return false
+end
+
 --- What stands before all inputs, and what behind, for one wrapper; whether it becomes part of the program.
-local function additions(before, after, w, o)
-  local static = o.static or not w.shared
+local function additions(before, after, w, o, whole)
+  local static = o.static or whole or not w.shared
   local file = ("%s/libpmlua-wrap-%s-%s.%s"):format(w.dir, w.name, o.runtime and "run" or "link", static and "a" or "so")
   local libs = shell.words(w.ldflags .. " " .. w.libs) or {}
   if not o.runtime then
@@ -58,12 +69,16 @@ function M.with(words, wrappers, o)
   if not M.links(words) then return words end
   local library, missing = paths.library()
   if not library then return nil, missing end
-  local before, after, static = {}, {}, false
+  local before, after, static, whole = {}, {}, false, is_static(words)
+  if o.runtime and whole then
+    return nil, "--runtime finds functions in shared libraries, which a program linked with -static has not; leave it out"
+  end
   for _, w in ipairs(wrappers) do
     if o.runtime and not w.shared then return nil, w.name .. " wraps a static library; it has no wrappers for run time" end
-    static = additions(before, after, w, o) or static
+    static = additions(before, after, w, o, whole) or static
   end
   if static then append(after, "-L" .. library, "-lpmlua", "-Wl,-rpath," .. library) end
+  if whole then append(after, table.unpack(OF_ARCHIVE)) end
   local n, line = words_of.compiler(words), {}
   table.move(words, 1, n, 1, line)
   append(line, table.unpack(before))
