@@ -137,8 +137,8 @@ static int l_state_ends(lua_State *L) {
   return 0;
 }
 
-static int l_on_interrupt(lua_State *L) {
-  int on = lua_isnoneornil(L, 1) || lua_toboolean(L, 1);
+int interrupt_off(lua_State *L) {
+  (void)L;
   unhook();
   default_action();
   lutil_interrupted = 0;
@@ -146,6 +146,12 @@ static int l_on_interrupt(lua_State *L) {
   raised = 0;
   patience = GRACE;
   hooked = NULL;
+  return 0;
+}
+
+static int l_on_interrupt(lua_State *L) {
+  int on = lua_isnoneornil(L, 1) || lua_toboolean(L, 1);
+  (void)interrupt_off(L);
   if (!on) return 0;
   lua_rawgeti(L, LUA_REGISTRYINDEX, LUA_RIDX_MAINTHREAD);
   hooked = lua_tothread(L, -1);

@@ -15,6 +15,9 @@ extern volatile int lutil_interrupted;
  */
 bool interrupt_reached_children(void);
 
+/* interrupt_off - no flag, no hook, and the signals' default action: on_interrupt(false). */
+int interrupt_off(lua_State *L);
+
 /* interrupt_functions - add on_interrupt, raise_interrupt and interrupted to the table on top. */
 void interrupt_functions(lua_State *L);
 

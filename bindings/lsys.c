@@ -3,6 +3,7 @@
 #include "interrupt.h"
 #include "lutil.h"
 #include "numeric.h"
+#include "prompt.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -207,5 +208,6 @@ int luaopen_pmlua_sys(lua_State *L) {
                                        {NULL, NULL}};
   luaL_newlib(L, functions);
   interrupt_functions(L);
+  prompt_functions(L);
   return 1;
 }

@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Runs a command in a terminal of its own, as a person would: waits for text, types, waits for the next.
 
-    terminal.py COLUMNS STEPS -- COMMAND...      STEPS is JSON: [["expect", "> "], ["send", "\\u0003"], ...]
+    terminal.py COLUMNS STEPS -- COMMAND...      STEPS is JSON: [["expect", "> "], ["wait", "0.5"], ["send", "\\u0003"], ...]
 
 What the command shows is written to standard output; the status is the command's (128 + signal), or 99 when text that
 was waited for did not come.
 """
 import fcntl, json, os, pty, select, struct, sys, termios, time
 
-PATIENCE_S = 120
+PATIENCE_S = 60
 
 
 def main():
@@ -26,6 +26,8 @@ def main():
                 if found < 0:
                     break
                 at = found + len(text.encode())
+            elif what == "wait":
+                time.sleep(float(text))
             else:
                 os.write(fd, text.encode())
             steps.pop(0)

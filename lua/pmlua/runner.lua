@@ -158,14 +158,14 @@ function Run:write_tables()
 end
 
 -- Collect garbage now, so that it does not fall into a measurement: Lua's collector then rests until the heap is twice
--- as large. All of the heap is walked, and it grows with the cells: between two visits, only when a quarter is new.
+-- as large. All of the heap is walked, and it grows with the cells: between two visits, only when more than half as much is new.
 function Run:collect()
   collectgarbage()
   self.live_kb = collectgarbage "count"
 end
 
 function Run:collect_in_time()
-  if collectgarbage "count" > 1.25 * (self.live_kb or 0) then self:collect() end
+  if collectgarbage "count" > 1.6 * (self.live_kb or 0) then self:collect() end
 end
 
 function Run:tables_in_time()

@@ -65,7 +65,7 @@ function Session:evaluate(code)
   if not self.link then return false end
   core.sys.on_interrupt()
   local text, err, kind = directory.ask(self.app, self.link, "eval", code, self.patience)
-  core.sys.on_interrupt(false)
+  core.sys.at_prompt ""
   if text then
     if text ~= "" then print(text) end
     return true

@@ -303,6 +303,12 @@ check("CPU governor", function()
   return "limited", governor .. ": the frequency changes while measuring", "cpupower frequency-set -g performance"
 end)
 
+check("line editing", function()
+  local can, remedy = require("pmlua.repl").can_edit()
+  if can then return "ok", "the prompts of pmlua -i and pmlua attach edit, remember and complete" end
+  return "limited", "the prompts of pmlua -i and pmlua attach work, without editing, history and completion", remedy
+end)
+
 local function examine()
   local rows = {}
   for i, c in ipairs(checks) do

@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* bindings/prompt.c - Ctrl-C at a prompt, with readline(3) where lua-readline has loaded it, and the history's file. */
+#include "prompt.h"
+
+#include "interrupt.h"
+#include "lutil.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define PROMPT_MAX 256
+
+/*
+ * readline restores the terminal on SIGINT, hands the signal to the handler that was there before, takes the terminal
+ * again, and calls rl_signal_event_hook, which may change the line. lua-readline shows none of this, so that it is
+ * looked up in the library that lua-readline has loaded.
+ */
+static struct {
+  int (**event_hook)(void);
+  void (*replace_line)(const char *text, int clear_undo);
+  int (*set_prompt)(const char *prompt);
+  int (*on_new_line)(void);
+  void (*redisplay)(void);
+  int (*crlf)(void);
+} rl;
+
+static char first_prompt[PROMPT_MAX]; /* of a new input: the line may have been the continuation of one */
+
+/* The next look at the flag says that what was typed before is void. */
+static void on_signal(int sig) {
+  (void)sig;
+  lutil_interrupted = 1;
+}
+
+static int clear_line(void) {
+  if (!lutil_interrupted) return 0; /* another signal: a window of another size */
+  rl.crlf();
+  rl.replace_line("", 1);
+  rl.set_prompt(first_prompt);
+  rl.on_new_line();
+  rl.redisplay();
+  return 0;
+}
+
+static void *symbol(void *library, const char *name) {
+  return library != NULL ? dlsym(library, name) : NULL;
+}
+
+/* ISO C has no conversion of an object pointer to a function pointer; POSIX's dlsym() needs it. */
+#define LOOK_UP(library, member, name)                                                                                 \
+  do {                                                                                                                 \
+    void *found_ = symbol(library, name);                                                                              \
+    memcpy(&rl.member, &found_, sizeof found_);                                                                        \
+  } while (0)
+
+static void hook_readline(void) {
+  static const char *const names[] = {"libreadline.so.8", "libreadline.so.9", "libreadline.so.7"};
+  void *library = NULL;
+  for (size_t i = 0; i < sizeof names / sizeof names[0] && library == NULL; i++)
+    library = dlopen(names[i], RTLD_LAZY | RTLD_NOLOAD);
+  LOOK_UP(library, event_hook, "rl_signal_event_hook");
+  LOOK_UP(library, replace_line, "rl_replace_line");
+  LOOK_UP(library, set_prompt, "rl_set_prompt");
+  LOOK_UP(library, on_new_line, "rl_on_new_line");
+  LOOK_UP(library, redisplay, "rl_redisplay");
+  LOOK_UP(library, crlf, "rl_crlf");
+  if (rl.event_hook != NULL && rl.replace_line != NULL && rl.set_prompt != NULL && rl.on_new_line != NULL &&
+      rl.redisplay != NULL && rl.crlf != NULL)
+    *rl.event_hook = clear_line;
+  if (library != NULL) dlclose(library); /* lua-readline holds it */
+}
+
+/* at_prompt(prompt): SIGINT sets the flag and clears the line; a read without readline ends with EINTR. */
+static int l_at_prompt(lua_State *L) {
+  const char *prompt = luaL_checkstring(L, 1);
+  (void)interrupt_off(L);
+  strncpy(first_prompt, prompt, sizeof first_prompt - 1);
+  hook_readline();
+  struct sigaction sa = {.sa_handler = on_signal};
+  sigemptyset(&sa.sa_mask);
+  sigaction(SIGINT, &sa, NULL);
+  return 0;
+}
+
+/* Make the folders above @path, for the user alone. */
+static int make_folders(char *path) {
+  for (char *p = path + 1; *p != '\0'; p++) {
+    if (*p != '/') continue;
+    *p = '\0';
+    int err = mkdir(path, 0700) == 0 || errno == EEXIST ? 0 : -errno;
+    *p = '/';
+    if (err < 0) return err;
+  }
+  return 0;
+}
+
+/* private_file(path): a file that only its user reads, made with the folders above it if it is not there. */
+static int l_private_file(lua_State *L) {
+  const char *name = lutil_string(L, 1);
+  char path[PATH_MAX];
+  if (strlen(name) >= sizeof path) return pml_pusherr(L, -ENAMETOOLONG, "sys.private_file");
+  strcpy(path, name);
+  int err = make_folders(path);
+  int fd = err == 0 ? open(path, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK, 0600) : -1;
+  struct stat st;
+  if (err == 0 && (fd < 0 || fstat(fd, &st) != 0)) err = -errno;
+  if (err == 0 && (!S_ISREG(st.st_mode) || st.st_uid != geteuid())) err = -EPERM;
+  if (err == 0 && (st.st_mode & 077) != 0 && fchmod(fd, 0600) != 0) err = -errno;
+  if (fd >= 0) close(fd);
+  if (err < 0) err = pml_fail(err, "%s: %s", name, strerror(-err));
+  return pml_pushdone(L, err, "sys.private_file");
+}
+
+void prompt_functions(lua_State *L) {
+  static const luaL_Reg functions[] = {{"at_prompt", l_at_prompt}, {"private_file", l_private_file}, {NULL, NULL}};
+  luaL_setfuncs(L, functions, 0);
+}

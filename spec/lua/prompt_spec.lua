@@ -1,0 +1,101 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+-- spec/lua/prompt_spec.lua - the prompt of pmlua -i in a terminal: Ctrl-C, editing, history, completion, values.
+local helper = require "spec.lua.helper"
+
+local it = it
+if not helper.has_core then
+  it = function(name) pending(name .. ": " .. helper.no_core) end
+end
+
+local json = require "pmlua.json"
+local has_readline = pcall(require, "readline")
+
+--- Type into `pmlua ARGUMENTS` in a terminal; what it showed, its status, and the folder that is HOME there.
+local function typed(steps, arguments)
+  local home = helper.folder()
+  local line = "unset XDG_STATE_HOME; HOME=%s TERM=xterm python3 %s/spec/terminal.py 80 %s -- %s/pmlua %s"
+  local code, out, err = helper.shell(line:format(home, helper.root, helper.quote(json.line(steps)), helper.build,
+    arguments or "-i"))
+  assert.is_true(code ~= 99, out .. err)
+  return out, code, home
+end
+
+local CTRL_C, CTRL_D = "\3", "\4"
+
+describe("The prompt in a terminal", function()
+  after_each(helper.clean)
+
+  it("throws away on Ctrl-C what was typed, also of an input of several lines, as often as it is pressed", function()
+    if not has_readline then return pending "lua-readline is not installed" end
+    local steps = { { "expect", "> " } }
+    local function say(what, text) steps[#steps + 1] = { what, text } end
+    for _ = 1, 4 do
+      say("send", "x = 1 garbage") say("expect", "garbage") say("send", CTRL_C) say("expect", "> ")
+    end
+    say("send", "for i = 1, 3 do\n") say("expect", ">> ") say("send", CTRL_C) say("expect", "\n> ")
+    say("send", "40 + 2\n") say("expect", "\r42") say("expect", "> ")
+    say("send", "print(7 * 11) while true do end\n") say("expect", "77") say("send", CTRL_C)
+    say("expect", "pmlua: interrupted")
+    say("expect", "> ") say("send", "x == nil\n") say("expect", "true") say("expect", "> ") say("send", CTRL_D)
+    local _, code = typed(steps)
+    assert.equal(0, code)
+  end)
+
+  it("says how to get line editing where lua-readline is missing, and clears the line there, too", function()
+    local out, code = typed({ { "expect", "> " }, { "wait", "0.5" }, { "send", "x = 1 garbage" }, { "expect", "garbage" },
+      { "wait", "0.5" }, { "send", CTRL_C }, { "expect", "\n> " }, { "send", "40 + 2\n" }, { "expect", "42" },
+      { "send", CTRL_D } },
+      [[-e 'package.preload.readline = function() error "none" end' -i]])
+    assert.equal(0, code)
+    assert.matches("no line editing, history or completion; install lua%-readline", out)
+  end)
+
+  it("keeps its history for the user alone, and completes members and events", function()
+    if not has_readline then return pending "lua-readline is not installed" end
+    local _, code, home = typed { { "expect", "> " }, { "send", "pml.clo\t.n\t() > 0\n" }, { "expect", "true" },
+      { "expect", "> " }, { "send", "pml.eventset { 'task-clo\t" }, { "expect", "task-clock" }, { "send", CTRL_C },
+      { "expect", "> " }, { "send", CTRL_D } }
+    assert.equal(0, code)
+    local path = home .. "/.local/state/pmlua/history"
+    assert.equal("pml.clock.ns() > 0\n", helper.read(path))
+    assert.equal("600\n", select(2, helper.shell("stat -c %a " .. path)))
+    assert.equal("700\n", select(2, helper.shell("stat -c %a " .. home .. "/.local/state/pmlua")))
+  end)
+end)
+
+describe("A value at the prompt", function()
+  local show = require "pmlua.show"
+
+  it("is shown with its contents, bounded in depth and width", function()
+    assert.equal("text", show "text")
+    assert.equal('{ 1, "two", { a = 1.5 }, [true] = nil', (show { 1, "two", { a = 1.5 }, [true] = false }:gsub("false }", "nil")))
+    assert.equal("{}", show {})
+    local ring = {}
+    ring[1] = ring
+    assert.equal("{ (the table around it) }", show(ring))
+    local long = {}
+    for i = 1, 1000 do long[i] = i end
+    assert.matches("%.%.%. 936 more", show(long))
+    assert.equal("{ { { { { {...} } } } } }", show { { { { { { 1 } } } } } })
+    assert.equal('{ "a\\n\\27b" }', show { "a\n\27b" })
+    assert.equal("named", show(setmetatable({ 1 }, { __tostring = function() return "named" end })))
+  end)
+end)
+
+describe("Completion", function()
+  local complete = require "pmlua.complete"
+
+  it("is of members, without calling anything, of keywords, and of events inside of strings", function()
+    if not helper.has_core then return pending(helper.no_core) end
+    assert.same({ "string.rep", "string.reverse" }, complete "x = string.re")
+    assert.same({ "function" }, complete "func")
+    _G.spec_trap = setmetatable({}, { __index = function() error "called" end })
+    finally(function() _G.spec_trap = nil end)
+    assert.same({}, complete "spec_trap.x.y")
+    assert.same({ "page-faults" }, complete "pml.eventset { 'page-f")
+    assert.same({}, complete "x -- 'page-f")
+    _G.pml = require "pmlua"
+    local found = table.concat(complete "pml.", " ")
+    for _, name in ipairs { "pml.clock", "pml.experiment", "pml.eventset" } do assert.is_truthy(found:find(name, 1, true)) end
+  end)
+end)
