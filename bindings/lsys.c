@@ -15,6 +15,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <sys/utsname.h>
 #include <time.h>
@@ -44,6 +45,15 @@ static int l_uname(lua_State *L) {
 
 static int l_isatty(lua_State *L) {
   lua_pushboolean(L, isatty((int)lutil_int(L, 1, 0, INT_MAX)));
+  return 1;
+}
+
+/* columns(fd): how wide the terminal is; nil where it is none, or does not say. */
+static int l_columns(lua_State *L) {
+  struct winsize size = {0};
+  int fd = (int)lutil_int(L, 1, 0, INT_MAX);
+  if (!isatty(fd) || ioctl(fd, TIOCGWINSZ, &size) != 0 || size.ws_col == 0) return 0;
+  lua_pushinteger(L, size.ws_col);
   return 1;
 }
 
@@ -194,6 +204,7 @@ int luaopen_pmlua_sys(lua_State *L) {
                                        {"refusal", lutil_refusal},
                                        {"uname", l_uname},
                                        {"isatty", l_isatty},
+                                       {"columns", l_columns},
                                        {"affinity", l_affinity},
                                        {"pin", l_pin},
                                        {"cpu", l_cpu},

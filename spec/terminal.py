@@ -15,8 +15,8 @@ def main():
     columns, steps, command = int(sys.argv[1]), json.loads(sys.argv[2]), sys.argv[4:]
     pid, fd = pty.fork()
     if pid == 0:
+        fcntl.ioctl(0, termios.TIOCSWINSZ, struct.pack("HHHH", 40, columns, 0, 0))
         os.execvp(command[0], command)
-    fcntl.ioctl(fd, termios.TIOCSWINSZ, struct.pack("HHHH", 40, columns, 0, 0))
     seen, at, until = b"", 0, time.time() + PATIENCE_S
     while time.time() < until:
         while steps:

@@ -1,9 +1,11 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- lua/pmlua/progress.lua - how far a run is, on stderr: one line that changes on a terminal, one line per round elsewhere.
+-- lua/pmlua/progress.lua - how far a run is, on stderr: a line that changes on a terminal, else a line every ten seconds.
 --
--- Try:  local p = require("pmlua.progress").new{ total = 3, rounds = 1 };  p:step("a", 1);  p:round(1);  p:done()
+-- Try:  local p = require("pmlua.progress").new{ total = 3, rounds = 1 };  p:step("a", 1);  p:advance();  p:done()
 
 local M = {}
+
+local pause_s = 10
 
 local Progress = {}
 Progress.__index = Progress
@@ -12,7 +14,7 @@ Progress.__index = Progress
 function M.new(o)
   return setmetatable({
     total = o.total, rounds = o.rounds, quiet = o.quiet, tty = o.tty, out = o.out or io.stderr,
-    now = o.now or os.time, visited = 0, shown = -1, width = 0,
+    now = o.now or os.time, visited = 0, width = 0,
   }, Progress)
 end
 
@@ -44,9 +46,18 @@ function Progress:step(label, round)
   self.width = #text
 end
 
+-- Where there is no terminal: a line, and not more often than every ten seconds.
+function Progress:tell(what)
+  if self.quiet or self.tty or self.now() < (self.said or self.started or self.now()) + pause_s then return end
+  self.said = self.now()
+  local left = self:left()
+  self.out:write(what, left and left > 0 and (", %s left"):format(duration(left)) or "", "\n")
+end
+
 --- A cell has been measured.
 function Progress:advance()
   self.visited = self.visited + 1
+  self:tell(("%d %% of the cells measured"):format(100 * self.visited // math.max(self.total, 1)))
 end
 
 --- Take the changing line back, before something else is written.
@@ -56,14 +67,6 @@ function Progress:clear()
     self.out:flush()
     self.width = 0
   end
-end
-
---- A round has ended.
-function Progress:round(round)
-  if self.quiet or self.tty then return end
-  local left = self:left()
-  self.out:write(("round %d/%d done%s\n"):format(round, self.rounds,
-    left and left > 0 and (", %s left"):format(duration(left)) or ""))
 end
 
 function Progress:done()

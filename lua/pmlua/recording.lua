@@ -55,7 +55,7 @@ local function print_table(all, dir, whose)
   table.move(heads, 1, #heads, #names + 1, names)
   if unreturned > 0 then table.insert(names, 4, "did not return") end
   local more, text = #all.functions - #rows, {}
-  if #rows > 0 then text[1] = "\n" .. tabulate(names, rows) .. "\n" end
+  if #rows > 0 then text[1] = "\n" .. tabulate(names, rows, 2) .. "\n" end
   if more > 0 then text[#text + 1] = ("and %d functions more; --json has all\n"):format(more) end
   text[#text + 1] = ("%s%d %s; results in %s\n"):format(whose, #all.processes,
     #all.processes == 1 and "process" or "processes", dir)

@@ -416,7 +416,6 @@ local function measure_all(run)
       local ok, err = run.trace:flush()
       if not ok then run:warn("trace: " .. tostring(err)) end
     end
-    run.progress:round(round)
   end
   check_samples(run)
   run.status = run.status == "running" and "complete" or run.status

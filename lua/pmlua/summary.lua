@@ -43,7 +43,7 @@ function M.text(run)
     row[at + 8 + #run.exp.columns + 1] = cell.status
     rows[r] = row
   end
-  return tabulate(names, rows)
+  return tabulate(names, rows, 1)
 end
 
 --- The same for programs, with the medians of the rounds.

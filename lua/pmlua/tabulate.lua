@@ -25,34 +25,104 @@ local function text_of(v)
   return v == nil and "-" or tostring(v)
 end
 
+local function width_of(text) return utf8.len(text) or #text end
+
 local function pad(text, width, right)
-  local blanks = (" "):rep(width - (utf8.len(text) or #text))
+  local blanks = (" "):rep(width - width_of(text))
   return right and blanks .. text or text .. blanks
+end
+
+--- A text of at most `width` characters, cut in the middle: the ends of a name tell it from its neighbours.
+---@param text string
+---@param width integer at least 5
+---@return string
+function M.cut(text, width)
+  local n = width_of(text)
+  if n <= width then return text end
+  local left = (width - 2) // 2
+  local right = width - 3 - left
+  if not utf8.len(text) then return text:sub(1, left) .. "..." .. text:sub(-right) end
+  return text:sub(1, utf8.offset(text, left + 1) - 1) .. "..." .. text:sub(utf8.offset(text, -right))
+end
+
+--- How wide a table may be on a file: as the terminal; without end where it is none, so that programs get names whole.
+---@param fd integer? 1 standard output, 2 standard error; nil: a file, or text that goes elsewhere
+---@return integer
+function M.columns(fd)
+  return fd and require "pmlua.core".sys.columns(fd) or math.maxinteger
+end
+
+-- The widest columns of text give way, none below some letters; numbers are never cut.
+local least, gap = 12, 2
+
+local function fit(width, right, most)
+  local sum = -gap
+  for _, w in ipairs(width) do sum = sum + w + gap end
+  while sum > most do
+    local widest
+    for i, w in ipairs(width) do
+      if not right[i] and w > least and (not widest or w > width[widest]) then widest = i end
+    end
+    if not widest then return end
+    width[widest], sum = width[widest] - 1, sum - 1
+  end
+end
+
+--- Rows of text as lines that fit.
+---@param rows string[][]
+---@param right table<integer, boolean> columns of numbers
+---@param fd integer? the file that they are for, as for columns()
+---@return string[] lines
+function M.align(rows, right, fd)
+  local width = {}
+  for _, row in ipairs(rows) do
+    for i, text in ipairs(row) do width[i] = math.max(width[i] or 0, width_of(text)) end
+  end
+  fit(width, right, M.columns(fd))
+  local lines = {}
+  for r, row in ipairs(rows) do
+    local parts = {}
+    for i, text in ipairs(row) do parts[i] = pad(right[i] and text or M.cut(text, width[i]), width[i], right[i]) end
+    lines[r] = table.concat(parts, (" "):rep(gap)):gsub("%s+$", "")
+  end
+  return lines
+end
+
+--- Text in lines that fit, broken between words.
+---@param text string
+---@param indent integer blanks before every line but the first, which has as much before it already
+---@param fd integer?
+---@return string
+function M.wrap(text, indent, fd)
+  local most = math.max(M.columns(fd) - indent, 20)
+  local lines, line = {}, nil
+  for word in text:gmatch "%S+" do
+    if line and width_of(line) + 1 + width_of(word) > most then
+      lines[#lines + 1], line = line, word
+    else
+      line = line and line .. " " .. word or word
+    end
+  end
+  lines[#lines + 1] = line
+  return table.concat(lines, "\n" .. (" "):rep(indent))
 end
 
 --- Lines of text; a column is aligned to the right when all it holds are numbers.
 ---@param names string[]
 ---@param rows any[][]
+---@param fd integer? the file that the table is for, as for columns(): on a terminal it fits
 ---@return string
-function M.table(names, rows)
-  local cells, width, right = { names }, {}, {}
-  for i, name in ipairs(names) do width[i], right[i] = utf8.len(name) or #name, true end
+function M.table(names, rows, fd)
+  local cells, right = { names }, {}
+  for i = 1, #names do right[i] = true end
   for r, row in ipairs(rows) do
     cells[r + 1] = {}
     for i = 1, #names do
-      local text = text_of(row[i])
-      cells[r + 1][i] = text
-      width[i] = math.max(width[i], utf8.len(text) or #text)
+      cells[r + 1][i] = text_of(row[i])
       right[i] = right[i] and (row[i] == nil or type(row[i]) == "number")
     end
   end
-  local lines = {}
-  for r, row in ipairs(cells) do
-    local parts = {}
-    for i = 1, #names do parts[i] = pad(row[i], width[i], right[i]) end
-    lines[r] = table.concat(parts, "  "):gsub("%s+$", "")
-  end
-  return table.concat(lines, "\n")
+  return table.concat(M.align(cells, right, fd), "\n")
 end
 
 return setmetatable(M, { __call = function(_, ...) return M.table(...) end })

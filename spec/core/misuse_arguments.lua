@@ -35,7 +35,7 @@ M.functions = {
   tune = { open = { { rules = { { region = "misuse", threads = 2 } }, dry_run = true } }, allowed = {} },
   balance = { open = { { sync = { "misuse" }, dry_run = true } }, controller = { { reference = 3e9 } } },
   sde = { library = { "MISUSE" }, find = { "MISUSE::COUNTER" }, list = {}, hook = { "/nonexistent" } },
-  sys = { interrupted = {}, on_interrupt = { false }, pid = {}, uname = {}, isatty = { 1 }, affinity = {}, pin = { 0 },
+  sys = { interrupted = {}, on_interrupt = { false }, pid = {}, uname = {}, isatty = { 1 }, columns = { 1 }, affinity = {}, pin = { 0 },
           sleep = { 0 }, exec = { { "/nowhere/program" }, { MISUSE = "yes" } }, fsync = { dir },
           realpath = { dir }, setid = { dir }, cpu = {},
           nprocs = {}, raise_interrupt = { false }, refusal = {}, with_point = { type, 1 },

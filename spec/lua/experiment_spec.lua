@@ -512,17 +512,20 @@ describe("progress", function()
     for round = 1, 2 do
       for _, cell in ipairs { "a", "b" } do
         p:step(cell, round)
-        now = now + 40
+        now = now + (o.step or 40)
         p:advance()
       end
-      p:round(round)
     end
     p:done()
     return table.concat(text)
   end
 
-  it("is one line per round where there is no terminal", function()
-    assert.equal("round 1/2 done, 1 min 20 s left\nround 2/2 done\n", drive { total = 4, rounds = 2 })
+  it("is a line at most every ten seconds where there is no terminal", function()
+    assert.equal("25 % of the cells measured, 2 min 00 s left\n50 % of the cells measured, 1 min 20 s left\n"
+      .. "75 % of the cells measured, 40 s left\n100 % of the cells measured\n", drive { total = 4, rounds = 2 })
+    assert.equal("50 % of the cells measured, 12 s left\n100 % of the cells measured\n",
+      drive { total = 4, rounds = 2, step = 6 })
+    assert.equal("", drive { total = 4, rounds = 2, step = 2 })
   end)
 
   it("is one changing line on a terminal, taken back at the end", function()

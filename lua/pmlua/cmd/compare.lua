@@ -47,7 +47,7 @@ local function print_result(r)
   end
   local unit = r.unit and (" [" .. r.unit .. "]") or ""
   print("A: " .. r.a .. "\nB: " .. r.b .. "\n")
-  print(tabulate({ "cell", "median A" .. unit, "median B" .. unit, "B/A", "95 % interval", "verdict" }, rows))
+  print(tabulate({ "cell", "median A" .. unit, "median B" .. unit, "B/A", "95 % interval", "verdict" }, rows, 1))
   for _, label in ipairs(r.only_a) do print("only in A: " .. label) end
   for _, label in ipairs(r.only_b) do print("only in B: " .. label) end
   print("\n" .. r.overall)

@@ -160,7 +160,8 @@ local function stat(o, out)
     out:write(json.encode { command = json.array(o.words), ended = result.ended, counts = json.array(result.rows),
       notes = json.array(result.notes) })
   else
-    out:write("\n", require("pmlua.tabulate")({ "event", "count", "unit", "counted by", "" }, rows_of(result)), "\n")
+    local fd = out == io.stderr and 2 or nil
+    out:write("\n", require("pmlua.tabulate")({ "event", "count", "unit", "counted by", "" }, rows_of(result), fd), "\n")
     for _, note in ipairs(result.notes) do out:write(note, "\n") end
     if not o.events then tell_no_pmu() end
   end

@@ -4,6 +4,7 @@
 -- Try:  pmlua query SOLVER 'sde:::*'
 
 local json = require "pmlua.json"
+local tabulate = require "pmlua.tabulate"
 
 local M = {}
 
@@ -43,24 +44,9 @@ function M.number(v)
   return ("%.6g"):format(v)
 end
 
-local function pad(text, width, right)
-  local blanks = (" "):rep(width - (utf8.len(text) or #text))
-  return right and blanks .. text or text .. blanks
-end
-
 --- Rows of text, aligned; `right` tells which columns are numbers.
 local function align(rows, right)
-  local width = {}
-  for _, row in ipairs(rows) do
-    for i, text in ipairs(row) do width[i] = math.max(width[i] or 0, utf8.len(text) or #text) end
-  end
-  local lines = {}
-  for r, row in ipairs(rows) do
-    local parts = {}
-    for i, text in ipairs(row) do parts[i] = pad(text, width[i], right[i]) end
-    lines[r] = table.concat(parts, "  "):gsub("%s+$", "")
-  end
-  return table.concat(lines, "\n") .. "\n"
+  return table.concat(tabulate.align(rows, right, 1), "\n") .. "\n"
 end
 
 local function remark(row)
