@@ -198,19 +198,11 @@ void pml_counter_close(struct pml_counter *c) {
   c->fd = -1;
 }
 
-int pml__perf_read_again(int fd, void *to, size_t bytes, ssize_t got) {
-  while (got < 0 && errno == EINTR) got = read(fd, to, bytes);
-  if (got == (ssize_t)bytes) return 0;
-  return got < 0 ? -errno : -EIO;
-}
-
 static int read_group_leader(const struct pml_counter *c, struct pml_reading *r) {
   struct {
     uint64_t nr, enabled, running, value[PML__GROUP_MAX];
   } b;
-  ssize_t got;
-  do got = read(c->fd, &b, sizeof b);
-  while (got < 0 && errno == EINTR);
+  ssize_t got = read(c->fd, &b, sizeof b);
   if (got < 0) return -errno;
   if (got < (ssize_t)(4 * sizeof(uint64_t)) || (uint64_t)got != (3 + b.nr) * sizeof(uint64_t)) return -EIO;
   *r = (struct pml_reading){.raw = b.value[0], .enabled_ns = b.enabled, .running_ns = b.running};
@@ -221,7 +213,9 @@ int pml_counter_read(const struct pml_counter *c, struct pml_reading *r) {
   if (PML_UNLIKELY(c->fd < 0)) return PML_ECLOSED;
   if (c->page != NULL && c->owner == pml_thread_id() && pml_rdpmc_read(c->page, r) > 0) return 0;
   if (c->flags & PML__OPEN_GROUP) return read_group_leader(c, r);
-  return pml__perf_read(c->fd, r, sizeof *r); /* the fields stand as the kernel writes them */
+  ssize_t got = read(c->fd, r, sizeof *r); /* the fields stand as the kernel writes them */
+  if (PML_LIKELY(got == (ssize_t)sizeof *r)) return 0;
+  return got < 0 ? -errno : -EIO;
 }
 
 enum pml_path pml_counter_path(const struct pml_counter *c, const char **why) {

@@ -5,8 +5,6 @@
 
 #include "source/pml_counter.h"
 
-#include <unistd.h>
-
 /* It leads a group of several: one read(2) of it gives nr, enabled, running and a value per member. */
 #define PML__OPEN_GROUP 0x100u
 
@@ -20,15 +18,9 @@
 #define PML__WORD_GROUP_VALUES 3u /* nr, enabled, running, value... */
 
 /*
- * pml__perf_read - read(2) all @bytes that a counter or group gives. Returns 0, or -errno; less than all, as 0 bytes
- * of an event that the kernel gave up, is -EIO: what stands in @to is no count then. Async-signal-safe.
+ * A read(2) that gives less than all is -EIO: 0 bytes of an event that the kernel gave up, or a block that is cut; what
+ * stands in the buffer is no count then. It is not made again after EINTR: the kernel does not sleep interruptibly in
+ * such a read, and a loop would cost each of them four instructions.
  */
-int pml__perf_read_again(int fd, void *to, size_t bytes, ssize_t got);
-
-static inline int pml__perf_read(int fd, void *to, size_t bytes) {
-  ssize_t got = read(fd, to, bytes);
-  if (PML_LIKELY(got == (ssize_t)bytes)) return 0;
-  return pml__perf_read_again(fd, to, bytes, got);
-}
 
 #endif

@@ -12,7 +12,9 @@
 #include <unistd.h>
 
 static inline int read_block(const struct pml__eventset_group *g, uint64_t *snapshot) {
-  return pml__perf_read(g->fd, snapshot + g->offset, g->bytes);
+  ssize_t got = read(g->fd, snapshot + g->offset, g->bytes);
+  if (PML_LIKELY(got == (ssize_t)g->bytes)) return 0;
+  return got < 0 ? -errno : -EIO;
 }
 
 /* Every member by its page; -EAGAIN when any of them needs the kernel. */

@@ -91,9 +91,7 @@ static bool target_runs(const struct pml_target *t) {
 
 /* At least the times, however many members there are: the words before its values. */
 static bool read_times(int leader, uint64_t block[PML__WORD_GROUP_VALUES + PML__GROUP_MAX]) {
-  ssize_t got;
-  do got = read(leader, block, (PML__WORD_GROUP_VALUES + PML__GROUP_MAX) * sizeof block[0]);
-  while (got < 0 && errno == EINTR);
+  ssize_t got = read(leader, block, (PML__WORD_GROUP_VALUES + PML__GROUP_MAX) * sizeof block[0]);
   return got >= (ssize_t)(PML__WORD_GROUP_VALUES * sizeof block[0]);
 }
 

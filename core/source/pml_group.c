@@ -79,8 +79,8 @@ int pml_group_read(struct pml_group *g, struct pml_reading *out) {
 
   size_t bytes = words_of(g->n) * sizeof(uint64_t);
   uint64_t *b = g->buffer;
-  int rc = pml__perf_read(g->member[0].fd, b, bytes);
-  if (PML_UNLIKELY(rc < 0)) return rc;
+  ssize_t got = read(g->member[0].fd, b, bytes);
+  if (PML_UNLIKELY(got != (ssize_t)bytes)) return got < 0 ? -errno : -EIO;
   const uint64_t *value = b + (g->n == 1 ? PML__WORD_SINGLE_VALUE : PML__WORD_GROUP_VALUES);
   for (size_t i = 0; i < g->n; i++)
     out[i] =

@@ -11,8 +11,6 @@
 #include "events.h"
 
 #include <errno.h>
-#include <signal.h>
-#include <sys/time.h>
 
 #define LONG (UINT64_C(5) << 33)
 #define SDE "PERF_READS"
@@ -187,33 +185,6 @@ static void short_reads(void) {
   }
 }
 
-/* ---- reads that are interrupted ---- */
-
-static int late[2]; /* a pipe that the handler fills */
-
-static void fill(int sig) {
-  (void)sig;
-  ssize_t n = write(late[1], words, 5 * sizeof words[0]);
-  (void)n;
-}
-
-/* A read(2) that a signal interrupts before it has anything is made again. */
-static void interrupted(void) {
-  struct pml_eventset *s = open_form(SIMPLE);
-  struct sigaction sa = {.sa_handler = fill}, was; /* without SA_RESTART */
-  uint64_t v[2] = {0};
-  if (s == NULL || pipe(late) != 0 || dup2(late[0], s->group[0].fd) < 0) return;
-  s->base[s->word[0]] = 0;
-  sigaction(SIGALRM, &sa, &was);
-  setitimer(ITIMER_REAL, &(struct itimerval){.it_value = {.tv_usec = 20000}}, NULL);
-  int rc = pml_eventset_read(s, v);
-  sigaction(SIGALRM, &was, NULL);
-  CHECK(rc == 0 && v[0] == 7, "an interrupted read(2) is made again");
-  pml_eventset_close(s);
-  close(late[0]);
-  close(late[1]);
-}
-
 int main(void) {
   static int64_t x;
   struct pml_sde_library *lib;
@@ -224,6 +195,5 @@ int main(void) {
     times_since(f);
   }
   short_reads();
-  interrupted();
   return check_done();
 }
