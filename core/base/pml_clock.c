@@ -3,6 +3,7 @@
 #include "base/pml_clock.h"
 
 #include "base/pml_error.h"
+#include "base/pml_locale.h"
 
 #include <errno.h>
 #include <linux/perf_event.h>
@@ -185,7 +186,7 @@ static uint64_t kernel_mult(void) {
 /* What a process that measured it tells the ones it starts; 0: nothing, or nothing of use. */
 static uint64_t told_mult(void) {
   const char *text = secure_getenv("PMLUA_CLOCK_RATE");
-  double rate = text != NULL ? strtod(text, NULL) : 0;
+  double rate = text != NULL ? pml__strtod(text, NULL) : 0;
   double mult = rate > 0 ? NS_PER_S / rate * (double)ONE_NS : 0;
   return mult >= 1 && mult < (double)UINT64_MAX ? (uint64_t)llround(mult) : 0;
 }
@@ -277,8 +278,7 @@ static void choose(void) {
 int pml_clock_init(void) {
   static pthread_once_t once = PTHREAD_ONCE_INIT;
   pthread_once(&once, choose);
-  if (chosen.err == -EINVAL)
-    return pml_fail(-EINVAL, "PMLUA_CLOCK is none of counter and monotonic; set it to one of them, or unset it");
+  if (chosen.err == -EINVAL) return pml_fail(-EINVAL, "PMLUA_CLOCK must be counter or monotonic, or not set");
   if (chosen.err < 0)
     return pml_fail(chosen.err, "PMLUA_CLOCK=counter cannot be had (%s); unset it", chosen.calibration);
   return 0;

@@ -3,6 +3,7 @@
 #include "preload/record_plugins.h"
 
 #include "base/pml_error.h"
+#include "base/pml_locale.h"
 #include "source/pml_eventset.h"
 #include "source/pml_plugin.h"
 #include "source/pml_plugin_file.h"
@@ -117,9 +118,11 @@ struct lines {
 
 __attribute__((format(printf, 2, 3))) static void say(struct lines *l, const char *format, ...) {
   va_list args;
+  struct pml__locale locale = pml__locale_begin();
   va_start(args, format);
   int n = vsnprintf(l->at, l->left, format, args);
   va_end(args);
+  pml__locale_end(locale);
   if (n < 0 || (size_t)n >= l->left) { /* a line that has no room is left out */
     *l->at = '\0';
     return;

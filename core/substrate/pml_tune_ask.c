@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* core/substrate/pml_tune_ask.c - knobs: who asks for what, and writing what is in force. */
 #include "base/pml_error.h"
+#include "base/pml_locale.h"
 #include "substrate/pml_tune_knob_private.h"
 
 #include <errno.h>
@@ -60,7 +61,7 @@ static const struct pml__knob_request *wanted(const struct pml__knob *x) {
   if (x->n == 0) return NULL;
   const struct pml__knob_request *best = &x->request[x->n - 1];
   for (size_t i = 0; x->of->options.highest && i < x->n; i++)
-    if (strtod(x->request[i].text, NULL) > strtod(best->text, NULL)) best = &x->request[i];
+    if (pml__strtod(x->request[i].text, NULL) > pml__strtod(best->text, NULL)) best = &x->request[i];
   return best;
 }
 

@@ -3,6 +3,7 @@
 #include "substrate/pml_tune_cpu.h"
 
 #include "base/pml_error.h"
+#include "base/pml_locale.h"
 #include "base/pml_nearest.h"
 
 #include <dirent.h>
@@ -74,7 +75,7 @@ static int read_line(const char *root, unsigned cpu, const char *file, char text
 static int read_khz(const char *root, unsigned cpu, const char *file, double *hz) {
   char text[LINE];
   int err = read_line(root, cpu, file, text);
-  *hz = err == 0 ? strtod(text, NULL) * 1e3 : 0;
+  *hz = err == 0 ? pml__strtod(text, NULL) * 1e3 : 0;
   return err == -ENOENT ? 0 : err;
 }
 

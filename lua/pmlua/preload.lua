@@ -121,7 +121,8 @@ end
 --- What the environment tells a process that is started about the clock, so that it need not measure the rate again.
 ---@return string variable
 function M.clock()
-  return ("PMLUA_CLOCK_RATE=%.17g"):format(require("pmlua.core").clock.info().ticks_per_second)
+  -- with a point, whatever locale a host has set
+  return (("PMLUA_CLOCK_RATE=%.17g"):format(require("pmlua.core").clock.info().ticks_per_second):gsub(",", "."))
 end
 
 --- LD_PRELOAD with this library after what it has.

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* spec/c/clock.c - the clock is right before it is set up and after, and says what it is. */
 #include "base/pml_clock.h"
+#include "base/pml_locale.h"
 
 #include "base/pml_error.h"
 #include "check.h"
 
 #include <errno.h>
 #include <linux/perf_event.h>
+#include <locale.h>
 #include <math.h>
 #include <pthread.h>
 #include <stdlib.h>
@@ -97,6 +99,21 @@ static bool takes_what_is_told(void) {
          (strstr(info.calibration, "PMLUA_CLOCK_RATE") != NULL && fabs(pml__clock.ticks_per_second / rate - 1) < 1e-9);
 }
 
+/* Of a program whose locale has a decimal comma. */
+static bool takes_what_is_told_with_a_point(void) {
+  static const char *const commas[] = {"de_DE.UTF-8", "fr_FR.UTF-8", "de_DE", "fr_FR"};
+  const char *set = NULL;
+  for (size_t i = 0; i < sizeof commas / sizeof commas[0] && set == NULL; i++) set = setlocale(LC_ALL, commas[i]);
+  char *end, *text = strdup("1.5e9");
+  bool right = text != NULL && pml__strtod(text, &end) == 1.5e9 && *end == '\0';
+  free(text);
+  if (set == NULL)
+    printf("# no locale with a decimal comma is installed\n");
+  else if (strtod("1.5", NULL) == 1.5)
+    printf("# %s has no decimal comma\n", set);
+  return right;
+}
+
 static bool doubts_what_is_told(const char *text) {
   struct pml_clock_info info;
   setenv("PMLUA_CLOCK_RATE", text, 1);
@@ -147,6 +164,7 @@ static void wishes(void) {
 #if defined(__x86_64__) || defined(__aarch64__)
   CHECK(in_child("counter", is_counter), "PMLUA_CLOCK=counter gives the counter");
   CHECK(in_child("counter", takes_what_is_told), "PMLUA_CLOCK_RATE is its rate, where the kernel tells none");
+  CHECK(in_child("counter", takes_what_is_told_with_a_point), "written with a point, in every locale");
   CHECK(in_child("counter", doubts_a_wrong_rate), "unless it is wrong");
   CHECK(in_child("counter", doubts_nonsense), "or none");
 #else
