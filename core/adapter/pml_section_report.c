@@ -336,7 +336,8 @@ int pml_section_read(const struct pml_section *s, struct pml_section_row *row, s
 int pml_section_quantile(const struct pml_section *s, unsigned percent, double *ns) {
   struct pml_value v;
   *ns = 0;
-  if (s->recorder == NULL) return pml_fail(PML_EMODE, "section %.200s does not record its durations", s->label);
+  if (s->recorder == NULL)
+    return pml_fail(PML_EMODE, "section %.200s keeps no durations; define it with record = true", s->label);
   int err = pml_recorder_quantile(s->recorder, percent, &v);
   if (err < 0) return err;
   *ns = v.d * ns_of(1);

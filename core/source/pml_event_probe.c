@@ -45,13 +45,16 @@ static int parse_target(struct mem *m, const char *name, const char *target) {
   char *plus = strchr(symbol, '+');
   if (plus) {
     if (!pml__parse_u64(plus + 1, strlen(plus + 1), &offset))
-      return pml_fail(PML_ESYNTAX, "event \"%.200s\": the offset \"%.64s\" is no number", name, plus + 1);
+      return pml_fail(PML_ESYNTAX, "event \"%.200s\": the offset \"%.64s\" is not a number", name, plus + 1);
     *plus = '\0';
   }
   struct pml__symbol sym;
   if (!symbol[0]) return pml_fail(PML_ESYNTAX, "event \"%.200s\" names no address; write " MEM_GRAMMAR, name);
   if (pml__process_symbol(symbol, &sym) < 0)
-    return pml_fail(PML_ENOSYMBOL, "event \"%.160s\": no symbol \"%.160s\" in this process (stripped, or inlined?)",
+    return pml_fail(PML_ENOSYMBOL,
+                    "event \"%.160s\": no symbol \"%.160s\" in this process: misspelt, stripped or inlined; give "
+                    "another symbol, or "
+                    "an address (mem:0x7f00:w)",
                     name, symbol);
   m->address = sym.value + offset;
   m->size = plus ? 0 : sym.size;
@@ -186,7 +189,8 @@ static int split_uprobe(struct uprobe *u, const char *name) {
 static int find_offset(const struct uprobe *u, const char *name, uint64_t *offset) {
   if (isdigit((unsigned char)u->place[0])) {
     if (pml__parse_u64(u->place, strlen(u->place), offset)) return 0;
-    return pml_fail(PML_ESYNTAX, "event \"%.200s\": \"%.64s\" is no offset, such as 0x1139", name, u->place);
+    return pml_fail(PML_ESYNTAX, "event \"%.200s\": \"%.64s\" is not an offset; write one such as 0x1139", name,
+                    u->place);
   }
   struct pml__symbol sym;
   int err = pml__elf_symbol(u->path, u->place, &sym);

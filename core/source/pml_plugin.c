@@ -291,7 +291,7 @@ static int check_metric(const char *plugin, const struct pml_plugin_metric *m) {
       return pml_fail(-EINVAL, "a metric of plugin %s has a control character in its name", plugin);
   if ((unsigned)m->mode >= PML_MODES || (unsigned)m->value >= PML_PLUGIN_VALUES || m->exponent < -1000 ||
       m->exponent > 1000)
-    return pml_fail(-EINVAL, "metric %s of plugin %s has a mode, type or exponent that is none", m->name, plugin);
+    return pml_fail(-EINVAL, "plugin %s, metric %s: unknown mode, type or exponent", plugin, m->name);
   return 0;
 }
 
@@ -318,7 +318,7 @@ int pml__plugin_add_metric(struct pml_plugin *p, const struct pml_plugin_metric 
 
 static int check_provider(const char *name, const struct pml_plugin_provider *v) {
   if ((unsigned)v->sync >= PML_PLUGIN_SYNCS || (unsigned)v->scope >= PML_PLUGIN_SCOPES)
-    return pml_fail(-EINVAL, "plugin %s has a kind or scope that is none", name);
+    return pml_fail(-EINVAL, "plugin %s: unknown kind or scope", name);
   if (v->sync == PML_PLUGIN_STRICTLY_SYNC)
     return pml_fail(-EINVAL, "plugin %s: what a program provides is not strictly synchronous", name);
   if (v->sync == PML_PLUGIN_SYNC ? v->read == NULL : v->collect == NULL)

@@ -148,7 +148,7 @@ static const char *missing(const SCOREP_Metric_Plugin_Info *c) {
 static int validate(struct pml_plugin *p) {
   const SCOREP_Metric_Plugin_Info *c = &p->call;
   if ((unsigned)c->run_per >= SCOREP_METRIC_PER_MAX || (unsigned)c->sync >= SCOREP_METRIC_SYNC_TYPE_MAX)
-    return pml_fail(PML_EPLUGIN, "plugin %s: it has scope %d and kind %d, which there are not", p->name,
+    return pml_fail(PML_EPLUGIN, "plugin %s: scope %d or kind %d is not defined by the Score-P interface", p->name,
                     (int)c->run_per, (int)c->sync);
   p->sync = (enum pml_plugin_sync)c->sync;
   p->scope = (enum pml_plugin_scope)c->run_per;

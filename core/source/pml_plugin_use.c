@@ -63,7 +63,7 @@ static struct pml__plugin_use *join(struct pml_plugin *p, bool responsible) {
 
 static int refuse(const struct pml_plugin *p) {
   if (atomic_load(&((struct pml_plugin *)(uintptr_t)p)->state) == PML_PLUGIN_ENDED)
-    return pml_fail(PML_ECLOSED, "plugin %s has ended", p->name);
+    return pml_fail(PML_ECLOSED, "plugin %s has ended; load it again", p->name);
   return pml_fail(PML_EPLUGIN, "%s",
                   atomic_load(&((struct pml_plugin *)(uintptr_t)p)->troubled) ? p->trouble : "dropped");
 }

@@ -178,7 +178,9 @@ static void search_units(struct search *s) {
 static int nothing(const struct search *s) {
   char text[400];
   if (s->thread_local_)
-    return pml_fail(-ENXIO, "%.160s is thread-local: each thread has another one, where is not known before it runs",
+    return pml_fail(-ENXIO,
+                    "%.160s is thread-local: every thread has its own copy, whose address is not known in advance; it "
+                    "cannot be watched",
                     s->name);
   if (s->optimised_away)
     return pml_fail(

@@ -97,7 +97,7 @@ static int take_member(struct walk *w, const char **rest) {
   int tag = peel(w, &bare) ? w->dw->dwarf_tag(&bare) : 0;
   if (w->dimension == 0 && tag != 0 && is_complex(w, &bare)) return take_part(w, &bare, member);
   if (w->dimension > 0 || (tag != DW_TAG_structure_type && tag != DW_TAG_union_type && tag != DW_TAG_class_type))
-    return pml_fail(-EINVAL, "%.200s: what should have a member %.100s is no struct", w->name, member);
+    return pml_fail(-EINVAL, "%.200s: cannot take member %.100s, it is not a struct or union", w->name, member);
   if (!find_member(w, &bare, member, w->offset, 0))
     return pml_fail(-EINVAL, "%.200s: there is no member %.100s%s", w->name, member,
                     pml__nearest_text(&w->near, text, sizeof text));
@@ -136,7 +136,8 @@ static int take_index(struct walk *w, const char **rest) {
   *rest = end + 1;
   unsigned count = peel(w, &bare) && w->dw->dwarf_tag(&bare) == DW_TAG_array_type ? dimensions(w, &bare, n) : 0;
   if (count <= w->dimension || !type_of(w->dw, &bare, &element) || w->dw->dwarf_aggregate_size(&element, &size) != 0)
-    return pml_fail(-EINVAL, "%.200s: what has the index %llu is no array", w->name, (unsigned long long)index);
+    return pml_fail(-EINVAL, "%.200s: cannot index with [%llu], it is not an array", w->name,
+                    (unsigned long long)index);
   uint64_t have = n[w->dimension];
   if (have != 0 && index >= have)
     return pml_fail(-EINVAL, "%.200s: the index %llu is too large, there are %llu", w->name, (unsigned long long)index,

@@ -207,7 +207,8 @@ static int refused(const struct pml_watchpoint *p, struct perf_event_attr a, int
     return pml_fail(err, "%.120s: the kernel refuses a breakpoint at 0x%llx: %s", p->name,
                     (unsigned long long)p->address, strerror(-err));
   (void)close(fd);
-  return pml_fail(PML_EMODE, "%.120s: this kernel does not signal at breakpoints; Linux 5.13 does", p->name);
+  return pml_fail(PML_EMODE, "%.120s: this kernel cannot signal on breakpoints; Linux 5.13 or newer is needed",
+                  p->name);
 }
 
 int pml_watchpoint_available(void) {

@@ -106,15 +106,15 @@ static void check_refusals(void) {
   check_refused("variable_outer.x[", true, -EINVAL, "brackets");
   check_refused("variable_outer.x[1]y", true, -EINVAL, "neither");
   check_refused("variable_outer.in[0][0].bits", true, -EINVAL, "bit field");
-  check_refused("variable_int.x", true, -EINVAL, "no struct");
-  check_refused("variable_int[0]", true, -EINVAL, "no array");
+  check_refused("variable_int.x", true, -EINVAL, "not a struct");
+  check_refused("variable_int[0]", true, -EINVAL, "not an array");
   check_refused("variable_int+x", false, -EINVAL, "no number");
   check_refused("variable_int+4", true, -EINVAL, "no type");
   check_refused("variable_int128", true, -EINVAL, "128 of 16 bytes, whose content is not read");
   check_refused("variable_complex", true, -EINVAL, "name a part, .real or .imag");
   check_refused("variable_complex.re", true, -EINVAL, "a complex number has .real and .imag");
   check_refused("variable_complex.real.real", true, -EINVAL, "no member real");
-  check_refused("variable_complex.imag[0]", true, -EINVAL, "no array");
+  check_refused("variable_complex.imag[0]", true, -EINVAL, "not an array");
   check_refused("variable_thread_local", true, -ENXIO, "thread-local");
   check_refused("", true, -EINVAL, "no name");
   CHECK(pml_variable_find("/nowhere", "x", true, &v) == -ENOENT, "no file, no variable");

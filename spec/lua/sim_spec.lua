@@ -329,7 +329,7 @@ describe("the file of regions", function()
   it("is refused when it is not whole, or of another version", function()
     assert.equal("it is not whole", select(2, left.regions(whole:sub(1, -5))))
     assert.equal("it is not of this version", select(2, left.regions("rubbish\n")))
-    assert.equal("line 3: a region that is none", select(2, left.regions((whole:gsub("\t2\t0", "\t2\tx", 1)))))
+    assert.equal("line 3: not a region; the file is damaged", select(2, left.regions((whole:gsub("\t2\t0", "\t2\tx", 1)))))
   end)
 
   it("is read or refused in one line, whatever bytes of it change", function()

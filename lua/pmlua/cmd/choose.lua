@@ -50,7 +50,7 @@ local function check(options)
     if not work or not (work >= 0 and work < math.huge) then return nil, "--work needs a number from 0 on" end
     options.work = work
   end
-  if options.sim and not options.run then return nil, "--sim is of a run; add --run -- COMMAND" end
+  if options.sim and not options.run then return nil, "--sim only works with --run -- COMMAND" end
   if options.argv and not options.run then return nil, "a command needs --run before the --" end
   if options.run and #(options.argv or {}) == 0 then return nil, "--run needs a command after --" end
   if #options.names == 0 and not options.list then return nil, "name a group, a metric, a preset or an event" end

@@ -164,7 +164,12 @@ local function nothing(pattern)
       pattern, pattern))
     return 0
   end
-  io.stderr:write(("pmlua: no event matches '%s': %s\n"):format(pattern, (err:gsub("^event%.parse: E%w+: ", ""))))
+  err = err:gsub("^event%.parse: E%w+: ", "")
+  if err:find('no event "', 1, true) == 1 then -- a plain name; else it says what is wrong with it
+    err = ("no event matches '%s'%s"):format(pattern, err:match "; nearest: .*"
+      or "; without a pattern, pmlua events lists all; patterns may have * and ?")
+  end
+  io.stderr:write("pmlua: ", err, "\n")
   return 1
 end
 

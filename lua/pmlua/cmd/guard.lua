@@ -99,10 +99,10 @@ local function check(o)
   if #o.words == 0 then return "say what to run, after --" end
   if o.words[1]:find("=", 1, true) then return "a command with '=' in its name cannot be counted" end
   if o.save and (o.bound or o.least or o.per_call or o.json) then
-    return "--bound, --least, --per-call and --json are said when it is compared"
+    return "--bound, --least, --per-call and --json go with FILE (comparing), not with --save"
   end
   if not o.save and (o.event or o.objects or o.functions or o.runs) then
-    return "--event, --object, --function and --runs are said with --save; FILE has them"
+    return "--event, --object, --function and --runs go with --save; FILE has them"
   end
 end
 

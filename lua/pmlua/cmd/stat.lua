@@ -56,7 +56,7 @@ local function add_events(o, text)
       name = name .. c
     end
   end
-  if inside then return ("-e: '%s' has a '/' without its other"):format(text) end
+  if inside then return ("-e: '%s' lacks the closing '/'"):format(text) end
 end
 
 local function take(o, name, value)
@@ -92,10 +92,10 @@ local function places_of(names)
 end
 
 local function check(o)
-  if #o.words == 0 then return "say what to run" end
+  if #o.words == 0 then return "no command given" end
   if o.words[1]:find("=", 1, true) then return "a command with '=' in its name cannot be counted" end
   if not o.sim and (o.caches or o.top or o.section) then
-    return "--section, --I1, --D1, --LL and --top are of a simulation; add --sim"
+    return "--section, --I1, --D1, --LL and --top only work with --sim"
   end
   if o.sim and o.events then
     local err

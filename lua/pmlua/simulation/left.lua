@@ -175,7 +175,7 @@ function M.regions(text)
       if line ~= "events\t" .. table.concat(M.events, "\t") then return nil, "line 2: other events than were asked for" end
     elseif fields[1] == "region" then
       local region = region_of(fields)
-      if not region then return nil, ("line %d: a region that is none"):format(number) end
+      if not region then return nil, ("line %d: not a region; the file is damaged"):format(number) end
       take_region(byname, list, region)
     elseif fields[1] == "broken" and #fields == 2 then
       broken = ("of its thread %s not all counts could be read"):format(fields[2])
