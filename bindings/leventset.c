@@ -73,11 +73,18 @@ static void pushtyped(lua_State *L, uint64_t bits, int as_double) {
     lua_pushinteger(L, (lua_Integer)bits);
 }
 
+static void pushvalue(lua_State *L, const struct handle *s, int i) {
+  if (pml_eventset_absent(s->set, (size_t)i, s->value[i]))
+    lua_pushnil(L);
+  else
+    pushtyped(L, s->value[i], is_double(s, i));
+}
+
 static int pushvalues(lua_State *L, const struct handle *s) {
   int n = s->n;
   if (n > LUA_MINSTACK - 2) luaL_checkstack(L, n, NULL);
   if (PML_UNLIKELY(s->typed))
-    for (int i = 0; i < n; i++) pushtyped(L, s->value[i], is_double(s, i));
+    for (int i = 0; i < n; i++) pushvalue(L, s, i);
   else
     for (int i = 0; i < n; i++) lua_pushinteger(L, (lua_Integer)s->value[i]);
   return n;
@@ -144,7 +151,10 @@ static int l_accum(lua_State *L) {
   int err = pml_eventset_accum(s->set, s->value);
   if (err < 0) return pml_pusherr(L, err, "eventset.accum");
   for (int i = 0; i < s->n; i++) {
-    pushtyped(L, s->value[i], s->set != NULL && is_double(s, i));
+    if (s->set != NULL)
+      pushvalue(L, s, i);
+    else
+      pushtyped(L, s->value[i], 0);
     lua_rawseti(L, 2, i + 1);
   }
   return 1;

@@ -15,6 +15,7 @@ struct trace {
   size_t nmetrics, location_bytes;
   uint64_t real[METRICS_MAX / 64];    /* a bit for each metric whose values are doubles */
   uint64_t natural[METRICS_MAX / 64]; /* that are unsigned */
+  uint64_t level[METRICS_MAX / 64];   /* that are absolute, and may have no value */
 };
 
 /* A location is the archive's; its user value keeps the trace from being collected. */
@@ -112,6 +113,7 @@ static int l_open(lua_State *L) {
   for (size_t i = 0; i < n; i++) {
     t->real[i / 64] |= (uint64_t)metric[i].real << i % 64;
     t->natural[i / 64] |= (uint64_t)(!metric[i].real && !metric[i].is_signed) << i % 64;
+    t->level[i / 64] |= (uint64_t)pml_mode_is_level(metric[i].mode) << i % 64;
   }
   t->h.open = 1;
   return 1;
@@ -220,11 +222,13 @@ static uint64_t read_unsigned(lua_State *L, int arg, int *good) {
   return d == 0 ? v : d >= 0x1p64 ? UINT64_MAX : (uint64_t)d;
 }
 
-/* The value of metric @i, at the top. */
+/* The value of metric @i, at the top; false: it has none. */
 static uint64_t read_value(lua_State *L, const struct trace *t, size_t i) {
   int good;
   uint64_t value;
   bool real = (t->real[i / 64] >> i % 64 & 1) != 0, natural = (t->natural[i / 64] >> i % 64 & 1) != 0;
+  if ((t->level[i / 64] >> i % 64 & 1) != 0 && lua_isboolean(L, -1) && !lua_toboolean(L, -1))
+    return pml_value_absent(!real && !natural);
   if (real) {
     double d = lua_tonumberx(L, -1, &good);
     memcpy(&value, &d, sizeof d);

@@ -26,7 +26,7 @@ struct pml_eventset_event {
   double scale;
   enum pml_path path;
   const char
-      *why; /* why not the page path; NULL if it is. Software-defined, plugin: why it reads -1, NULL if it does not */
+      *why; /* why not the page path; NULL if it is. Software-defined, plugin: why it has no value, NULL if it has */
   unsigned nparts;    /* 0: no event of the kernel; > 1: hybrid or of packages, the value is the sum of its parts */
   enum pml_type type; /* PML_TYPE_INT64, or PML_TYPE_DOUBLE: its values are a double's bits; see pml_eventset_type() */
   bool is_unsigned;   /* a plugin's metric that says so; else an integer is an int64_t */
@@ -57,6 +57,9 @@ PML_API int pml_eventset_event(const struct pml_eventset *set, size_t i, struct 
  */
 PML_API enum pml_type pml_eventset_type(const struct pml_eventset *set, size_t i);
 
+/* pml_eventset_absent - is @value of event @i, a metric of a plugin, none: had it no value yet (see pml_value.h)? */
+PML_API bool pml_eventset_absent(const struct pml_eventset *set, size_t i, uint64_t value);
+
 /*
  * Start, stop and reset take differences; the counters run all the time and no ioctl is made.
  *
@@ -74,11 +77,11 @@ PML_API enum pml_type pml_eventset_type(const struct pml_eventset *set, size_t i
  * of the thread that opened the set, as a counter of the hardware would be, also when another thread reads it or its
  * own has ended; with target.inherit it is the process's, of all its threads. A MIN or MAX group is instant. Doubles
  * travel as their bits. What reads as a placeholder is -1. Metrics of plugins likewise: what accumulates or is relative
- * counts from start, what is absolute is what is now; a set with such is not async-signal-safe, and is to be read by
- * the thread that opened it, whose counters it has. Callbacks run at start, at each read and at stop; such sets, and
- * those with quantiles, are not async-signal-safe. clock:: events count as the rest: since start. Cost: one group
- * read(2) plus some 30 instructions and 7 per event, or some 95 and 45 to 60 per event by page, some 15 per
- * software-defined variable. No lock, no allocation. Async-signal-safe (one user at a time).
+ * counts from start, what is absolute is what is now, or absent (pml_eventset_absent()); a set with such is not
+ * async-signal-safe, and is to be read by the thread that opened it, whose counters it has. Callbacks run at start, at
+ * each read and at stop; such sets, and those with quantiles, are not async-signal-safe. clock:: events count as the
+ * rest: since start. Cost: one group read(2) plus some 30 instructions and 7 per event, or some 95 and 45 to 60 per
+ * event by page, some 15 per software-defined variable. No lock, no allocation. Async-signal-safe (one user at a time).
  */
 PML_API int pml_eventset_start(struct pml_eventset *set);
 PML_API int pml_eventset_read(struct pml_eventset *set, uint64_t *values);

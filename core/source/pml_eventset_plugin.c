@@ -11,8 +11,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#define ABSENT UINT64_MAX /* what reads as a placeholder: -1, of a double no number */
-
 uint32_t pml__eventset_plugin_words(const struct pml_event *ev, size_t n) {
   uint32_t words = 0;
   for (size_t i = 0; i < n; i++) words += ev[i].kind == PML_EVENT_PLUGIN;
@@ -101,11 +99,15 @@ __attribute__((noinline, cold)) static void look_again(struct pml_eventset *s, u
   pml__eventset_choose_read(s);
 }
 
+static uint64_t absent(const struct pml__eventset_plugin *e) {
+  return pml_value_absent(!e->real && e->metric->value == PML_PLUGIN_INT64);
+}
+
 __attribute__((noinline)) static uint64_t ask(struct pml__eventset_plugin *e) {
   uint64_t value;
   if (e->frozen) return e->last;
   if (e->counter != NULL && pml__plugin_ask(e->counter, &value)) return value;
-  return e->level ? ABSENT : 0;
+  return e->level ? absent(e) : 0;
 }
 
 /* An exception came out of metric @i: it stands at what it was. */
@@ -227,6 +229,11 @@ static const struct pml__eventset_plugin *plugin_of(const struct pml_eventset *s
   const struct pml__eventset_plugin *e = s->plugin;
   while (e->event != event) e++;
   return e;
+}
+
+bool pml__eventset_plugin_is_absent(const struct pml_eventset *s, size_t event, uint64_t value) {
+  const struct pml__eventset_plugin *e = plugin_of(s, event);
+  return e->level && value == absent(e);
 }
 
 bool pml__eventset_plugin_is_real(const struct pml_eventset *s, size_t event) {

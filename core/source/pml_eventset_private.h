@@ -169,6 +169,7 @@ int pml__eventset_plugin_read_one(struct pml_eventset *s, uint64_t *values); /* 
 void pml__eventset_plugin_differences(const struct pml_eventset *s, uint64_t *values);
 void pml__eventset_plugin_prepare_add(const struct pml_eventset *s, const uint64_t *values, uint64_t *count);
 void pml__eventset_plugin_describe(const struct pml_eventset *s, size_t event, struct pml_eventset_event *info);
+bool pml__eventset_plugin_is_absent(const struct pml_eventset *s, size_t event, uint64_t value);
 bool pml__eventset_plugin_is_real(const struct pml_eventset *s, size_t event);
 
 /* Simulated events of a set: pml_eventset_sim.c */

@@ -166,6 +166,11 @@ void pml__eventset_sde_describe(const struct pml_eventset *s, size_t event, stru
       info->why = s->sde[i].absent;
 }
 
+bool pml_eventset_absent(const struct pml_eventset *s, size_t i, uint64_t value) {
+  if (s->nplugin == 0 || i >= s->n || s->info[i].kind != PML_EVENT_PLUGIN) return false;
+  return pml__eventset_plugin_is_absent(s, i, value);
+}
+
 enum pml_type pml_eventset_type(const struct pml_eventset *s, size_t i) {
   if (s->nsde + s->nplugin == 0 || i >= s->n) return PML_TYPE_INT64;
   bool real = false;

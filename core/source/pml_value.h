@@ -56,6 +56,17 @@ static inline bool pml_mode_is_level(enum pml_mode m) {
 static inline bool pml_mode_is_relative(enum pml_mode m) {
   return m >= PML_MODE_RELATIVE_POINT && m <= PML_MODE_RELATIVE_NEXT;
 }
+/*
+ * What stands for "no value yet" among the values of a metric that is absolute: all bits, which is no number of a
+ * double, or the least integer of a signed one. Nothing of it is written to a trace, and Lua has nil.
+ */
+#define PML_VALUE_ABSENT UINT64_MAX
+#define PML_VALUE_ABSENT_SIGNED (UINT64_C(1) << 63)
+
+static inline uint64_t pml_value_absent(bool is_signed_integer) {
+  return is_signed_integer ? PML_VALUE_ABSENT_SIGNED : PML_VALUE_ABSENT;
+}
+
 /* What becomes of a metric whose values are added up: a relative one is accumulated. */
 static inline enum pml_mode pml_mode_summed(enum pml_mode m) {
   static const enum pml_mode sum[] = {PML_MODE_ACCUMULATED_POINT, PML_MODE_ACCUMULATED_LAST, PML_MODE_ACCUMULATED_NEXT};

@@ -210,7 +210,7 @@ void pml_otf2_stats(struct pml_otf2 *a, struct pml_otf2_stats *s) {
   *s = (struct pml_otf2_stats){0};
   pthread_mutex_lock(&a->lock);
   for (struct pml_otf2_location *loc = a->first; loc != NULL; loc = loc->next) {
-    s->written += loc->nevents;
+    s->written += loc->nrecords;
     s->dropped += loc->discarded + atomic_load_explicit(&loc->dropped, memory_order_relaxed);
     s->lifted += atomic_load_explicit(&loc->lifted, memory_order_relaxed);
     s->unmatched += loc->closed + atomic_load_explicit(&loc->unmatched, memory_order_relaxed);

@@ -33,7 +33,8 @@ struct pml_otf2_metric {
 
 /*
  * pml_otf2_open - an archive in folder @dir, which must exist; its anchor file is @dir/traces.otf2.
- * @metrics: [nmetrics] members of the one metric class of the archive; nmetrics may be 0.
+ * @metrics: [nmetrics]; may be 0. They are one metric class, but for absolute ones: each of these is a class of its
+ * own, and has no record where its value is absent (pml_value.h).
  * @buffer_records: capacity of each location's ring, 0 for the default (65536); rounded up to a power of two. A record
  * of nmetrics values takes 1 + (nmetrics + 1) / 2 of it. Memory: 24 bytes each, and 4 MiB per location inside libotf2.
  * Returns 0, -EINVAL (no folder, above 255 metrics, a metric without a name), -EEXIST (there is a trace already),

@@ -51,7 +51,8 @@ struct pml_otf2_location {
   /* The flusher's, under the archive's lock. */
   _Alignas(PML__OTF2_CACHE_LINE) _Atomic uint64_t tail;
   struct OTF2_EvtWriter_struct *writer;
-  uint64_t nevents;                     /* handed to libotf2 */
+  uint64_t nrecords;                    /* taken out of the ring, or values of a series */
+  uint64_t nevents;                     /* handed to libotf2: a record of metrics is one or more, or none */
   uint64_t first_written, last_written; /* ticks, where nevents > 0 */
   uint64_t discarded;                   /* taken from the ring after libotf2 had failed */
   uint64_t closed;                      /* regions that close had to leave */

@@ -53,7 +53,7 @@ static void define_member(struct pml__otf2_defs *d, uint32_t ref, const struct p
                            pml__otf2_type(m), m->binary ? OTF2_BASE_BINARY : OTF2_BASE_DECIMAL, m->exponent, unit));
 }
 
-/* Behind the archive's own class, if it has one, each series has a class and its instance. */
+/* Behind the archive's own classes, if it has some, each series has a class and its instance. */
 static void define_series(struct pml__otf2_defs *d, const struct pml_otf2_location *loc, uint32_t member) {
   const struct pml__otf2_series *s = loc->series;
   define_member(d, member, &s->metric);
@@ -63,17 +63,35 @@ static void define_series(struct pml__otf2_defs *d, const struct pml_otf2_locati
       d, OTF2_GlobalDefWriter_WriteMetricInstance(d->out, s->ref, s->class, loc->ref, OTF2_SCOPE_LOCATION_GROUP, 0));
 }
 
+static void define_class(struct pml__otf2_defs *d, uint32_t ref, uint8_t n, const OTF2_MetricMemberRef *member) {
+  pml__otf2_defined(d, OTF2_GlobalDefWriter_WriteMetricClass(d->out, ref, n, member, OTF2_METRIC_ASYNCHRONOUS,
+                                                             OTF2_RECORDER_KIND_CPU));
+}
+
+/* 0 is that of what is not absolute, if there is such; the absolute ones follow, each in its own, in their order. */
+uint32_t pml__otf2_class(const struct pml_otf2 *a, size_t metric) {
+  uint32_t before = 0;
+  bool any = false;
+  for (size_t i = 0; i < a->nmetrics; i++) {
+    bool level = pml_mode_is_level(a->metric[i].mode);
+    any |= !level;
+    before += level && i < metric;
+  }
+  return before + any;
+}
+
 void pml__otf2_define_metrics(struct pml__otf2_defs *d) {
   const struct pml_otf2 *a = d->a;
   OTF2_MetricMemberRef member[PML__OTF2_METRICS_MAX];
   uint32_t n = (uint32_t)a->nmetrics;
+  uint8_t together = 0;
   for (uint32_t i = 0; i < n; i++) {
     define_member(d, i, &a->metric[i]);
-    member[i] = i;
+    if (!pml_mode_is_level(a->metric[i].mode)) member[together++] = i;
   }
-  if (n > 0)
-    pml__otf2_defined(d, OTF2_GlobalDefWriter_WriteMetricClass(d->out, 0, (uint8_t)n, member, OTF2_METRIC_ASYNCHRONOUS,
-                                                               OTF2_RECORDER_KIND_CPU));
+  if (together > 0) define_class(d, 0, together, member);
+  for (uint32_t i = 0; i < n; i++)
+    if (pml_mode_is_level(a->metric[i].mode)) define_class(d, pml__otf2_class(a, i), 1, &i);
   for (const struct pml_otf2_location *loc = a->first; loc != NULL; loc = loc->next)
     if (loc->series != NULL) define_series(d, loc, n++);
 }
@@ -94,7 +112,7 @@ static struct pml_otf2_location *new_location(const struct pml_otf2 *a, const st
     free(loc);
     return NULL;
   }
-  loc->series->class = (a->nmetrics > 0 ? 1 : 0) + 2 * a->nseries;
+  loc->series->class = pml__otf2_class(a, a->nmetrics) + 2 * a->nseries;
   loc->series->ref = loc->series->class + 1;
   return loc;
 }

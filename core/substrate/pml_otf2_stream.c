@@ -39,7 +39,8 @@ static int64_t nearest(uint64_t bits) {
 
 /* A double stays one where the archive's metric is. */
 static uint64_t as_metric(const struct pml_otf2_metric *m, uint64_t bits) {
-  return m->real ? bits : (uint64_t)nearest(bits);
+  if (m->real) return bits;
+  return bits == PML_VALUE_ABSENT ? pml_value_absent(m->is_signed) : (uint64_t)nearest(bits);
 }
 
 /* Nobody asked for it: a section of a program that the compiler made to count has it behind what it names. */

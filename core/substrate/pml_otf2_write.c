@@ -212,14 +212,28 @@ int pml__otf2_create_location(struct pml_otf2 *a, struct pml_otf2_location *loc)
 /* A double is its bits in either. */
 _Static_assert(sizeof(OTF2_MetricValue) == sizeof(uint64_t), "a value is 64 bits, whatever it is of");
 
-static OTF2_ErrorCode write_metric(struct pml_otf2 *a, OTF2_EvtWriter *writer, uint64_t ticks, const uint64_t *values) {
+/* What is absolute may lack a value, and then has no record: each is a class of its own. The others are one. */
+static OTF2_ErrorCode write_metric(struct pml_otf2 *a, struct pml_otf2_location *loc, uint64_t ticks,
+                                   const uint64_t *values) {
   OTF2_Type type[PML__OTF2_METRICS_MAX];
   OTF2_MetricValue value[PML__OTF2_METRICS_MAX];
+  OTF2_ErrorCode code = OTF2_SUCCESS;
+  uint8_t together = 0;
   for (size_t i = 0; i < a->nmetrics; i++) {
-    type[i] = pml__otf2_type(&a->metric[i]);
-    value[i].unsigned_int = values[i];
+    const struct pml_otf2_metric *m = &a->metric[i];
+    OTF2_Type is = pml__otf2_type(m);
+    OTF2_MetricValue v = {.unsigned_int = values[i]};
+    if (!pml_mode_is_level(m->mode)) {
+      type[together] = is;
+      value[together++] = v;
+    } else if (values[i] != pml_value_absent(!m->real && m->is_signed) && code == OTF2_SUCCESS) {
+      code = OTF2_EvtWriter_Metric(loc->writer, NULL, ticks, pml__otf2_class(a, i), 1, &is, &v);
+      loc->nevents++;
+    }
   }
-  return OTF2_EvtWriter_Metric(writer, NULL, ticks, 0, (uint8_t)a->nmetrics, type, value);
+  if (together == 0 || code != OTF2_SUCCESS) return code;
+  loc->nevents++;
+  return OTF2_EvtWriter_Metric(loc->writer, NULL, ticks, 0, together, type, value);
 }
 
 int pml__otf2_value(struct pml_otf2 *a, struct pml_otf2_location *loc, uint64_t ticks, uint64_t bits) {
@@ -228,6 +242,7 @@ int pml__otf2_value(struct pml_otf2 *a, struct pml_otf2_location *loc, uint64_t 
   OTF2_MetricValue value = {.unsigned_int = bits};
   OTF2_ErrorCode code = OTF2_EvtWriter_Metric(loc->writer, NULL, ticks, series->ref, 1, &type, &value);
   if (PML_UNLIKELY(code != OTF2_SUCCESS || said_code != OTF2_SUCCESS)) return check(a, "write events to", code);
+  loc->nrecords++;
   if (loc->nevents++ == 0) loc->first_written = ticks;
   loc->last_written = ticks;
   return 0;
@@ -236,20 +251,25 @@ int pml__otf2_value(struct pml_otf2 *a, struct pml_otf2_location *loc, uint64_t 
 int pml__otf2_event(struct pml_otf2 *a, struct pml_otf2_location *loc, enum pml__otf2_kind kind, uint64_t ticks,
                     uint32_t region, const uint64_t *values) {
   OTF2_ErrorCode code = OTF2_SUCCESS;
+  uint64_t before = loc->nevents;
   switch (kind) {
   case PML__OTF2_ENTER:
     code = OTF2_EvtWriter_Enter(loc->writer, NULL, ticks, region);
+    loc->nevents++;
     break;
   case PML__OTF2_LEAVE:
     code = OTF2_EvtWriter_Leave(loc->writer, NULL, ticks, region);
+    loc->nevents++;
     break;
   case PML__OTF2_METRIC:
-    code = write_metric(a, loc->writer, ticks, values);
+    code = write_metric(a, loc, ticks, values);
     break;
   }
   int err = check(a, "write events to", code);
   if (err < 0) return err;
-  if (loc->nevents++ == 0) loc->first_written = ticks;
+  loc->nrecords++;
+  if (loc->nevents == before) return 0;
+  if (before == 0) loc->first_written = ticks;
   loc->last_written = ticks;
   return 0;
 }

@@ -68,6 +68,9 @@ int pml__otf2_create(struct pml_otf2 *a);
 /* pml__otf2_create_location - the event writer of @loc; @loc->ref is set. */
 int pml__otf2_create_location(struct pml_otf2 *a, struct pml_otf2_location *loc);
 
+/* pml__otf2_class - the class of an absolute @metric; of a->nmetrics: the first number that is free. */
+uint32_t pml__otf2_class(const struct pml_otf2 *a, size_t metric);
+
 /* pml__otf2_event - one event; @region is an OTF2 reference, @values has [nmetrics] for a metric. Counts it. */
 int pml__otf2_event(struct pml_otf2 *a, struct pml_otf2_location *loc, enum pml__otf2_kind kind, uint64_t ticks,
                     uint32_t region, const uint64_t *values);

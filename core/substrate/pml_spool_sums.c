@@ -8,6 +8,7 @@
  */
 #include "base/pml_error.h"
 #include "base/pml_thread.h"
+#include "source/pml_value.h"
 #include "substrate/pml_spool_file.h"
 
 #include <errno.h>
@@ -78,11 +79,13 @@ static uint64_t combined(uint64_t x, uint64_t y, bool real, bool minus) {
   return x;
 }
 
-/* What event sets give while there is no value; of a double no number. From or to it nothing has changed. */
-#define ABSENT UINT64_MAX
+static bool is_absent(uint64_t value, bool real) {
+  return value == PML_VALUE_ABSENT || (!real && value == PML_VALUE_ABSENT_SIGNED);
+}
 
+/* From or to no value nothing has changed. */
 static uint64_t change(uint64_t from, uint64_t to, bool real) {
-  return from == ABSENT || to == ABSENT ? 0 : combined(to, from, real, true);
+  return is_absent(from, real) || is_absent(to, real) ? 0 : combined(to, from, real, true);
 }
 
 static void end_call(struct pml__spool_summer *t, const struct pml_stream_event *e) {

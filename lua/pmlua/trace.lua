@@ -56,7 +56,8 @@ end
 
 function Trace:metric(ticks)
   local values = { self.samples }
-  if self.set then table.move(table.pack(self.set:read()), 1, #self.set, 2, values) end
+  local read = self.set and { self.set:read() }
+  for i = 1, read and #self.set or 0 do values[i + 1] = read[i] or false end -- false: it has no value yet
   self.location:metric(values, ticks)
 end
 

@@ -107,7 +107,7 @@ describe("a trace", function()
       local definitions = run("otf2-print -G " .. anchor)
       for _, pattern in ipairs {
         'Class: "node"', "Type: PROCESS",
-        'LOCATION +0 +Name: "main" <%d+>, Type: CPU_THREAD, # Events: 3002',
+        'LOCATION +0 +Name: "main" <%d+>, Type: CPU_THREAD, # Events: 4002',
         'LOCATION +1 +Name: "idle" <%d+>, Type: CPU_THREAD, # Events: 0',
         'REGION +%d +Name: "inner" .-File: "spec/c/otf2.c" <%d+>, Begin: 42',
         'Name: "instructions" <%d+>, Descr.: "instructions retired" <%d+>, Type: OTHER, Mode: ACCUMULATED_START, ' ..

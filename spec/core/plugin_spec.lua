@@ -164,6 +164,38 @@ describe("A plugin in Lua", function()
     assert.equal(more_x, (set:read()))
   end)
 
+  it("has no value in Lua and no record in a trace before its first one, and -1 may be one", function()
+    local p = assert(pml.plugin.define { name = "lua_lacking", events = {
+      { name = "whole", type = "integer", mode = "absolute_point" }, { name = "real", type = "float", mode = "absolute_point" } },
+      every = "1ms", collect = function() return {} end })
+    local names = { "plugin::lua_lacking::whole", "plugin::lua_lacking::real", "page-faults" }
+    local set <close> = assert(pml.eventset(names))
+    set:start()
+    local whole, real, faults = set:read()
+    assert.is_nil(whole)
+    assert.is_nil(real)
+    assert.equal("integer", math.type(faults))
+    if not os.execute("command -v otf2-print >/dev/null") then return pending "otf2-print is not installed" end -- luacheck: ignore 113
+    local dir = support.folder()
+    local t = assert(pml.trace.open(dir, { metrics = { { name = "n" },
+      { name = "whole", mode = "absolute" }, { name = "real", mode = "absolute", type = "float" } } }))
+    local l = assert(t:location("main"))
+    local region = pml.region.intern("region")
+    l:enter(region, pml.clock.ticks())
+    assert(l:metric({ 7, whole or false, real or false }, pml.clock.ticks()))
+    assert(l:metric({ 8, -1, 0.5 }, pml.clock.ticks()))
+    l:leave(region, pml.clock.ticks())
+    assert.has_error(function() l:metric({ false, 1, 1.0 }, pml.clock.ticks()) end) -- what accumulates has a value
+    assert(t:close())
+    local f <close> = assert(io.popen("otf2-print " .. dir .. "/traces.otf2 2>&1"))
+    local records, text = {}, f:read "a"
+    assert.falsy(text:find("warning", 1, true), text)
+    for values in text:gmatch "METRIC[^\n]*Values?: ([^\n]*)" do records[#records + 1] = values end
+    assert.same({ '("n" <0>; INT64; 7)', '("whole" <1>; INT64; -1)', '("real" <2>; DOUBLE; 0.5)', '("n" <0>; INT64; 8)' },
+      records)
+    p:close()
+  end)
+
   it("measures in its own time, on a thread of its own", function()
     local dir = support.folder()
     local file = support.spit(dir .. "/host.lua", [[
