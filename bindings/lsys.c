@@ -110,9 +110,9 @@ static int l_nprocs(lua_State *L) {
  * others. Returns only on failure. What Lua has not written yet is written first; finalizers do not run.
  */
 /*
- * cpu_time([pid]) - what all threads of a process, gone ones too, have had of processors, and when [ns]. The kernel adds
- * what they have had up to now. The two times are read close together: where this thread was interrupted between them,
- * they are read again.
+ * cpu_time([pid]) - what all threads of a process, gone ones too, have had of processors, and when [ns]. The kernel
+ * adds what they have had up to now. The two times are read close together: where this thread was interrupted between
+ * them, they are read again.
  */
 static int l_cpu_time(lua_State *L) {
   enum { TRIES = 16, CLOSE_NS = 2000, PID_MAX = 1 << 22 };

@@ -97,11 +97,12 @@ end
 
 --- The counts of a run.
 ---@param path string what PMLUA_COUNT was
+---@param these? string[] these files and no others
 ---@return pmlua.Counts? counts
 ---@return string? err one line
-function M.read_all(path)
+function M.read_all(path, these)
   local all = { processes = {}, at = "none", events = {}, operations = {}, at_least = false }
-  local files = files_of(path)
+  local files = these or files_of(path)
   if #files == 0 then
     return nil, ("%s: nothing counted; compile the program by pmlua cc --count and run it with PMLUA_COUNT=%s"):format(path, path)
   end

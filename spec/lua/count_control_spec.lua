@@ -205,7 +205,8 @@ describe("a program that counts", function()
 
   --- Runs it until it is killed: its counts, and the turns that it did.
   local function killed(at, flags, how)
-    local program, dir = counting.build({ ["nest.c"] = nest }, { at = at, flags = flags .. " -w -ffp-contract=off -DHOW=" .. how })
+    flags = flags .. " -w -ffp-contract=off -DHOW=" .. how
+    local program, dir = counting.build({ ["nest.c"] = nest }, { at = at, flags = flags })
     local _, out = helper.shell(("cd %s && PMLUA_COUNT=counts %s"):format(helper.quote(dir), helper.quote(program)))
     return assert(countfile.read_all(dir .. "/counts")), math.tointeger(out:match("(%d+)\n$")), program
   end
@@ -238,7 +239,8 @@ describe("a program that counts", function()
     local program = counting.build({ ["exit.c"] = (nest:gsub("kill%(getpid%(%), HOW%)", "exit(0)")) }, { flags = "-O2 -w" })
     local _, _, handled = helper.shell("PMLUA_COUNT=- " .. program)
     local _, _, plain = helper.shell("PMLUA_COUNT=- " .. program .. " 100")
-    assert.matches("\nat least: 1 thread was in a loop that counts in registers, of which the newest turns are missing\n", handled)
+    assert.matches("\nat least: 1 thread was in a loop that counts in registers, of which the newest turns are missing\n",
+      handled)
     assert.falsy(plain:find("at least", 1, true))
   end)
 

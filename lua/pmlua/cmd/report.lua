@@ -10,7 +10,9 @@ local M = {
   help = [[
 DIR is where a run left its files: every process that uses sections and is started with PMLUA_REPORT=DIR in its
 environment leaves one when it ends, each rank its own. FILE is one of them, PID or NAME an application that can be
-asked now (pmlua query lists those).
+asked now (pmlua query lists those). FILE may also be what a program left that was compiled by pmlua cc --count and ran
+with PMLUA_COUNT=FILE: then the report is of its counts, with those of other processes in FILE.PID; --detail shows each
+process, --json and --csv work, too.
 
   --basic          a row per section (what is shown without an option); (*) marks inclusive sections
   --detail         a row per section and process
@@ -116,7 +118,25 @@ local function drawn(o, report)
   return true
 end
 
+local sections_only = { "basic", "threads", "legend", "sort", "plot", "timeline", "pmu" }
+
+--- Files of counts, if it is those; nil: it is not. Both kinds in one table would mean nothing.
+local function tell_counts(o)
+  local counts, n = require "pmlua.report.counts", 0
+  for _, path in ipairs(o.paths) do n = n + (counts.is_one(path) and 1 or 0) end
+  if n == 0 then return nil end
+  if n < #o.paths then return false, "files of counts (PMLUA_COUNT) and of sections (PMLUA_REPORT) need a report each" end
+  for _, name in ipairs(sections_only) do
+    if o[name] then return false, ("--%s is for reports of sections; %s has counts"):format(name, o.paths[1]) end
+  end
+  local text, err = counts.format(o.paths, o)
+  if text then io.write(text) end
+  return text ~= nil, err
+end
+
 local function tell(o)
+  local told, refused = tell_counts(o)
+  if told ~= nil then return told, refused end
   local processes, err = processes_of(o)
   if not processes then return nil, err end
   local report, why = require "pmlua.report".build(processes, o.sort)

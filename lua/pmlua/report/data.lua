@@ -5,6 +5,7 @@
 --
 -- Times are in seconds, rates per second, shares in 1. What is not known is null, or an empty field.
 
+local countfile = require "pmlua.countfile"
 local json = require "pmlua.json"
 local report = require "pmlua.report"
 local sections = require "pmlua.sections"
@@ -118,7 +119,17 @@ local function events_of(r)
   return names
 end
 
---- One table of a report as CSV: a row per section, or per section and process, or also per thread. Events are columns.
+--- One line of CSV.
+M.line = line
+
+--- Who counted the work of a row: the program by its stops, or the compiler, with where.
+local function work_source(r, section, row)
+  if row.work <= 0 then return nil end
+  return section.counted_work and countfile.label(r.counted) or "program"
+end
+
+--- One table of a report as CSV: a row per section, or per section and process, or also per thread. Events are columns;
+--- those that the compiler counted have where in a column of their own.
 ---@param r pmlua.Report
 ---@param level string basic, detail or threads
 ---@return string
@@ -127,6 +138,8 @@ function M.csv(r, level)
   if level ~= "basic" then names[#names + 1] = "process" end
   if level == "threads" then names[#names + 1] = "thread" end
   for _, f in ipairs(fields) do names[#names + 1] = f[1] end
+  names[#names + 1] = "work_source"
+  if r.counted then names[#names + 1] = "counted" end
   for _, name in ipairs(events) do names[#names + 1] = sections.show(name) end
   out[1] = line(names, #names)
   for _, section in ipairs(r.sections) do
@@ -137,6 +150,8 @@ function M.csv(r, level)
       if level ~= "basic" then add(report.process_name(r, row.process)) end
       if level == "threads" then add(row.thread) end
       for _, f in ipairs(fields) do add(f[2](row)) end
+      add(work_source(r, section, row))
+      if r.counted then add(r.counted) end
       for _, name in ipairs(events) do add(row.values[name]) end
       out[#out + 1] = line(cells, #names)
     end
