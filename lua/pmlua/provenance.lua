@@ -121,7 +121,7 @@ end
 
 -- Of the content, so the file's name is only the shell's input.
 local function sha256(path)
-  return first_line_of("sha256sum <'" .. path:gsub("'", "'\\''") .. "'"):match("^%x+")
+  return first_line_of("sha256sum <" .. require("pmlua.quote").shell(path)):match("^%x+")
 end
 
 function M.versions(core)

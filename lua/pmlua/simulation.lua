@@ -25,9 +25,7 @@ M.events = left.events
 M.caches = { I1 = "32768,8,64", D1 = "32768,8,64", LL = "8388608,16,64" }
 M.levels = { "I1", "D1", "LL" }
 
-local function quote(text)
-  return "'" .. text:gsub("'", "'\\''") .. "'"
-end
+local quote = require("pmlua.quote").shell
 
 local function power_of_two(n)
   return n and n > 0 and n & (n - 1) == 0

@@ -27,7 +27,7 @@ function M.verbs()
       if name then names[#names + 1] = name end
     end
   else
-    for entry in io.popen("ls '" .. here:gsub("'", "'\\''") .. "'"):lines() do
+    for entry in io.popen("ls " .. require("pmlua.quote").shell(here)):lines() do
       local name = entry:match("^([%w_-]+)%.lua$")
       if name then names[#names + 1] = name end
     end
