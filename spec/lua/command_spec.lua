@@ -177,7 +177,7 @@ describe("The verbs", function()
   it("name the nearest events where nothing matches, and events that lists cannot hold", function()
     local status, err = table.unpack(complaint("events page-fautls"))
     assert.equal(1, status)
-    assert.matches("^pmlua: no event matches 'page%-fautls': [^\n]*page%-faults", err)
+    assert.matches("^pmlua: no event matches 'page%-fautls'; nearest: [^\n]*page%-faults", err)
     assert.equal(0, (run("events mem:0x1234:w")))
   end)
 
