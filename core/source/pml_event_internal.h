@@ -35,7 +35,7 @@ bool pml__event_may_be_user_only(const struct pml_event *ev);
 bool pml__event_counts_in_user_space(const struct pml_event *ev);
 /* pml__event_is_of_kernel - it happens in the kernel only: counted in user space it would always be 0. */
 bool pml__event_is_of_kernel(const struct perf_event_attr *attr);
-void pml__event_note_user_only(const struct pml_event *ev);       /* for pml_event_user_only() */
+void pml__event_note_user_only(const struct pml_event *ev); /* for pml_event_user_only() */
 
 /* pml__event_part_add - the next part of @ev, zeroed, with attr.size and @pmu set; NULL if there are too many. */
 struct pml_event_part *pml__event_part_add(struct pml_event *ev, const char *pmu);
