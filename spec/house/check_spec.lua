@@ -1,0 +1,44 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+-- spec/house/check_spec.lua - the specs run side by side: bounded, apart from each other, and counted.
+
+package.path = "spec/?.lua;" .. package.path
+local pool = require "pool"
+local sh = require("shell").sh
+
+describe("The pool", function()
+  it("runs every job, bounded in time, with a folder of its own that is gone after", function()
+    local jobs = {
+      { command = "echo $TMPDIR; touch $TMPDIR/x; exit 3", seconds = 60 },
+      { command = "echo began; sleep 600", seconds = 1 },
+      { command = "sh -c 'kill -SEGV $$'", seconds = 60 },
+    }
+    local result = {}
+    for i, job in ipairs(jobs) do job.number = i end
+    pool.run(jobs, 2, function(job, r) result[job.number] = r end)
+    assert.same({ 3, 124, 139 }, { result[1].code, result[2].code, result[3].code })
+    assert.matches("^/.*\n$", result[1].out)
+    assert.is_nil(io.open((result[1].out:gsub("\n", ""))))
+    assert.equal("began\n", result[2].out)
+  end)
+end)
+
+describe("spec/check.lua", function()
+  it("runs what ONLY names, slow or not, and counts it in its last line", function()
+    local out, code = sh "lua5.4 spec/check.lua layers c busted ONLY=lua/json"
+    assert.equal(0, code, out)
+    assert.matches("\n4 passed, 0 failed, 0 skipped\n$", out)
+  end)
+
+  it("fails where a spec fails, and says at its end which", function()
+    local out, code = sh "PMLUA_BUILD=/nowhere lua5.4 spec/check.lua c 'ONLY=c/cloc.$'"
+    assert.equal(1, code, out)
+    assert.matches("\nfailed: c/clock: [^\n]*\n0 passed, 1 failed, 0 skipped\n$", out)
+  end)
+
+  it("refuses a step and a name that it does not know", function()
+    assert.same({ "check: no step called nosuch\n", 2 }, { sh "lua5.4 spec/check.lua nosuch" })
+    local out, code = sh "lua5.4 spec/check.lua c ONLY=nosuch"
+    assert.equal(2, code)
+    assert.matches("no spec's name matches nosuch", out)
+  end)
+end)
