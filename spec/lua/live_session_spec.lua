@@ -255,7 +255,8 @@ describe("Code from outside", function()
     assert.is_true((session.handle("read", "*")))
     assert.is_true((session.handle("complete", "str")))
     assert.is_true((session.handle("info", "")))
-    assert.same({ false, [[unknown request 'bogus'; this program's pmlua is older than your pmlua command]] }, { session.handle("bogus", "") })
+    assert.same({ false, "unknown request 'bogus'; this program's pmlua is older than your pmlua command" },
+      { session.handle("bogus", "") })
   end)
 end)
 

@@ -415,8 +415,8 @@ describe("pmlua live", function()
     assert(os.execute(("chmod 711 %s && mkdir -m 700 %s && chown 65534 %s"):format(dir, theirs, theirs)))
     local reads = ("setpriv --reuid=65534 --clear-groups test -x %s -a -r %s"):format(quote(application), quote(command))
     if not os.execute(reads) then return pending "another user cannot read this build" end
-    assert(os.execute(("cd / && XDG_RUNTIME_DIR=%s setpriv --reuid=65534 --clear-groups timeout 600 %s live --name THEIRS -- %s 600 "
-      .. ">/dev/null 2>&1 &"):format(theirs, quote(command), quote(application))))
+    assert(os.execute(("cd / && XDG_RUNTIME_DIR=%s setpriv --reuid=65534 --clear-groups timeout 600 %s live "
+      .. "--name THEIRS -- %s 600 >/dev/null 2>&1 &"):format(theirs, quote(command), quote(application))))
     local pid
     assert.is_true(wait_until(function()
       local p = io.popen("ls " .. theirs .. "/pmlua 2>/dev/null")
