@@ -8,11 +8,13 @@
 
 #include <ctype.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #define HEAD "pmlua-series 1"
@@ -219,7 +221,9 @@ int pml_plugin_load_series(const char *path, pml_plugin_file_visit *visit, void 
     close(fd);
     return pml_fail(-errno, "%s: %s", path, strerror(errno));
   }
-  int err = next_line(&l) && strcmp(l.line, HEAD) == 0 ? 0 : malformed(&l, "not a file of series");
+  int err = next_line(&l) && strcmp(l.line, HEAD) == 0
+                ? 0
+                : malformed(&l, "not a plugin data file of pmlua (its first line is wrong)");
   bool ended = false;
   while (err == 0 && !ended) {
     bool more = next_line(&l);

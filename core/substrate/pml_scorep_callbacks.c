@@ -28,7 +28,7 @@ static int get_rank(void) {
 }
 
 static int no_answer(const char *what, int neutral) {
-  pml__scorep_say("substrate plugins: %s has no answer here", what);
+  pml__scorep_say("substrate plugins: the callback %s is not supported by pmlua", what);
   return neutral;
 }
 

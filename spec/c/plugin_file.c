@@ -88,8 +88,8 @@ static void malformed(void) {
   static const struct {
     const char *text, *says;
   } wrong[] = {
-      {"", ":1: not a file of series"},
-      {"pmlua-series 2\nend\n", ":1: not a file of series"},
+      {"", ":1: not a plugin data file of pmlua (its first line is wrong)"},
+      {"pmlua-series 2\nend\n", ":1: not a plugin data file of pmlua (its first line is wrong)"},
       {HEAD, ":2: it ends before its end"},
       {HEAD "end", ":2: it ends before its end"},
       {HEAD "nonsense\n", ":2: no series"},

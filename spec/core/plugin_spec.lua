@@ -175,7 +175,9 @@ describe("A plugin in Lua", function()
     assert.is_nil(whole)
     assert.is_nil(real)
     assert.equal("integer", math.type(faults))
-    if not os.execute("command -v otf2-print >/dev/null") then return pending "otf2-print is not installed" end -- luacheck: ignore 113
+    if not os.execute("command -v otf2-print >/dev/null") then
+      return pending "otf2-print is not installed" -- luacheck: ignore 113
+    end
     local dir = support.folder()
     local t = assert(pml.trace.open(dir, { metrics = { { name = "n" },
       { name = "whole", mode = "absolute" }, { name = "real", mode = "absolute", type = "float" } } }))

@@ -327,7 +327,7 @@ describe("the file of regions", function()
   end)
 
   it("is refused when it is not whole, or of another version", function()
-    assert.equal("it is not whole", select(2, left.regions(whole:sub(1, -5))))
+    assert.equal("it is cut off: its last line is missing", select(2, left.regions(whole:sub(1, -5))))
     assert.equal("it is not of this version", select(2, left.regions("rubbish\n")))
     assert.equal("line 3: not a region; the file is damaged", select(2, left.regions((whole:gsub("\t2\t0", "\t2\tx", 1)))))
   end)

@@ -10,7 +10,6 @@
 #include <llvm-c/Error.h>
 #include <llvm-c/Transforms/PassBuilder.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #define QUOTE_(x) #x
@@ -40,8 +39,8 @@ static void tell_unreadable(struct pml_instrument *o, const char *in) {
     return;
   }
   *end = '\0';
-  snprintf(o->error, sizeof o->error, "bitcode of %.40s, which LLVM %s does not read; use clang-%d", producer + 11,
-           pml_instrument_llvm(), atoi(pml_instrument_llvm()));
+  snprintf(o->error, sizeof o->error, "bitcode of %.40s, which LLVM %s does not read", producer + 11,
+           pml_instrument_llvm());
 }
 
 static int read_module(struct pml_module *m, const char *in) {

@@ -185,7 +185,7 @@ function M.regions(text)
       return nil, ("line %d: neither a region nor the end"):format(number)
     end
   end
-  if not ended then return nil, "it is not whole" end
+  if not ended then return nil, "it is cut off: its last line is missing" end
   return list, broken
 end
 
