@@ -20,11 +20,11 @@ $(B)/obj/llvm-$(1)/%.o: %.c
 	$$(CC) $$(ALLCFLAGS) $$(LUA_CFLAGS) $(call llvm_cflags,$(1)) -c $$< -o $$@
 $(B)/lua/pmlua/instrument-$(1).so: $(B)/obj/llvm-$(1)/bindings/instrument.o $$(INSTRUMENT_OBJ_$(1))
 	@mkdir -p $$(@D)
-	$$(CC) $$(SAN) $$(LDFLAGS) -shared $$^ $$$$(llvm-config-$(1) --ldflags --libs --link-shared) -o $$@
+	$$(CC) $$(SAN) $$(LDFLAGS) $$(HARDEN_LD) -shared $$^ $$$$(llvm-config-$(1) --ldflags --libs --link-shared) -o $$@
 $(B)/preload/libpmlua-instrument-$(1).so: bindings/instrument_plugin.cpp core/source/count/instrument.h $$(INSTRUMENT_OBJ_$(1))
 	@mkdir -p $$(@D)
 	$$(CXX) -std=c++17 $$(OPT) $$(CFLAGS) -Wall -Wextra -Werror -fPIC -fvisibility=hidden -fno-exceptions -fno-rtti -Icore \
-	  $(call llvm_cflags,$(1)) -D_GNU_SOURCE $$(LDFLAGS) -shared $$(filter-out %.h,$$^) -o $$@
+	  $(call llvm_cflags,$(1)) -D_GNU_SOURCE $$(LDFLAGS) $$(HARDEN_LD) -shared $$(filter-out %.h,$$^) -o $$@
 -include $$(INSTRUMENT_OBJ_$(1):.o=.d) $(B)/obj/llvm-$(1)/bindings/instrument.d
 endef
 $(foreach n,$(LLVMS),$(eval $(call instrumenter,$(n))))

@@ -40,7 +40,7 @@ $(B)/libpmlua.a: $(CORE_OBJ)
 
 # nodelete: threads that counted call into it when they end, also after the last dlclose().
 $(B)/$(SONAME): $(CORE_OBJ) $(MEMORY_OBJ) core/libpmlua.map
-	$(CC) $(SAN) $(LDFLAGS) -shared -Wl,-z,nodelete -Wl,-soname,$(SONAME) -Wl,--version-script=core/libpmlua.map -Wl,--as-needed \
+	$(CC) $(SAN) $(LDFLAGS) $(HARDEN_LD) -shared -Wl,-z,nodelete -Wl,-soname,$(SONAME) -Wl,--version-script=core/libpmlua.map -Wl,--as-needed \
 	  $(MEMORY_WRAP) $(CORE_OBJ) $(MEMORY_OBJ) $(CORE_LIBS) -o $@
 
 $(B)/libpmlua.so: $(B)/$(SONAME)
@@ -48,7 +48,7 @@ $(B)/libpmlua.so: $(B)/$(SONAME)
 
 # nodelete: threads that counted give their cells back when they end, also after the last dlclose().
 $(B)/$(COUNT_SONAME): $(COUNT_OBJ)
-	$(CC) $(SAN) $(LDFLAGS) -shared -Wl,-z,nodelete -Wl,-soname,$(COUNT_SONAME) $^ -o $@
+	$(CC) $(SAN) $(LDFLAGS) $(HARDEN_LD) -shared -Wl,-z,nodelete -Wl,-soname,$(COUNT_SONAME) $^ -o $@
 $(B)/libpmlua_count.so: $(B)/$(COUNT_SONAME)
 	ln -sf $(COUNT_SONAME) $@
 $(B)/libpmlua_count.a: $(COUNT_OBJ)
@@ -59,7 +59,7 @@ $(B)/libpmlua_count.a: $(COUNT_OBJ)
 # libpmlua.so, so that what is registered through it is what pmlua reads; the archive stands alone and carries its own.
 $(B)/compat/libsde.so.1.0: $(SDE_OBJ) core/compat/libsde.map $(B)/libpmlua.so
 	@mkdir -p $(@D)
-	$(CC) $(SAN) $(LDFLAGS) -shared -Wl,-z,nodelete -Wl,-soname,libsde.so.1 -Wl,--version-script=core/compat/libsde.map \
+	$(CC) $(SAN) $(LDFLAGS) $(HARDEN_LD) -shared -Wl,-z,nodelete -Wl,-soname,libsde.so.1 -Wl,--version-script=core/compat/libsde.map \
 	  -Wl,-rpath,'$$ORIGIN/..:$$ORIGIN/../..' $(SDE_OBJ) -L$(B) -lpmlua -ldl -o $@
 
 $(B)/compat/libsde.so: $(B)/compat/libsde.so.1.0
@@ -72,26 +72,26 @@ $(B)/compat/libsde.so: $(B)/compat/libsde.so.1.0
 $(B)/preload/libpmlua-live.so: $(SDE_OBJ) $(LIVE_OBJ) core/compat/libsde.map $(B)/libpmlua.so
 	@mkdir -p $(@D)
 	sed 's/^  global:/  global: exec*; fexecve; posix_spawn*;/' core/compat/libsde.map >$(@:.so=.map)
-	$(CC) $(SAN) $(LDFLAGS) -shared -Wl,-soname,libsde.so.1 -Wl,--version-script=$(@:.so=.map) \
+	$(CC) $(SAN) $(LDFLAGS) $(HARDEN_LD) -shared -Wl,-soname,libsde.so.1 -Wl,--version-script=$(@:.so=.map) \
 	  -Wl,--disable-new-dtags,-rpath,'$$ORIGIN:$$ORIGIN/..:$$ORIGIN/../..' $(SDE_OBJ) $(LIVE_OBJ) -L$(B) -lpmlua -ldl -o $@
 	ln -sf libpmlua-live.so $(@D)/libsde.so
 
 # Preloaded, it records the calls between the program's libraries.
 $(B)/preload/libpmlua-record.so: $(RECORD_OBJ) $(B)/libpmlua.so
 	@mkdir -p $(@D)
-	$(CC) $(SAN) $(LDFLAGS) -shared -Wl,-z,nodelete -Wl,-soname,libpmlua-record.so -Wl,-rpath,'$$ORIGIN/..:$$ORIGIN/../..' $(RECORD_OBJ) \
+	$(CC) $(SAN) $(LDFLAGS) $(HARDEN_LD) -shared -Wl,-z,nodelete -Wl,-soname,libpmlua-record.so -Wl,-rpath,'$$ORIGIN/..:$$ORIGIN/../..' $(RECORD_OBJ) \
 	  -L$(B) -lpmlua -lpthread -ldl -o $@
 
 # Preloaded, it watches variables and functions of the program.
 $(B)/preload/libpmlua-watchpoint.so: $(WATCHPOINT_OBJ) $(B)/libpmlua.so
 	@mkdir -p $(@D)
-	$(CC) $(SAN) $(LDFLAGS) -shared -Wl,-z,nodelete -Wl,-soname,libpmlua-watchpoint.so -Wl,-rpath,'$$ORIGIN/..:$$ORIGIN/../..' $(WATCHPOINT_OBJ) \
+	$(CC) $(SAN) $(LDFLAGS) $(HARDEN_LD) -shared -Wl,-z,nodelete -Wl,-soname,libpmlua-watchpoint.so -Wl,-rpath,'$$ORIGIN/..:$$ORIGIN/../..' $(WATCHPOINT_OBJ) \
 	  -L$(B) -lpmlua -lpthread -o $@
 
 # Preloaded under callgrind, forked children count from zero.
 $(B)/preload/libpmlua-simulate.so: $(SIMULATE_OBJ)
 	@mkdir -p $(@D)
-	$(CC) $(SAN) $(LDFLAGS) -shared -Wl,-soname,libpmlua-simulate.so $(SIMULATE_OBJ) -o $@
+	$(CC) $(SAN) $(LDFLAGS) $(HARDEN_LD) -shared -Wl,-soname,libpmlua-simulate.so $(SIMULATE_OBJ) -o $@
 
 SDE_CORE := $(filter core/base/% core/source/pml_sde% core/source/pml_recorder% core/source/pml_quantile% core/source/pml_sketch% \
   core/source/count/%,$(CORE_SRC))
@@ -103,7 +103,7 @@ $(B)/compat/libsde.a: $(SDE_OBJ) $(SDE_CORE:%.c=$(B)/obj/%.o)
 # PMlib's calls under both names that its users link: MPI is looked up at run time, so they are one library.
 $(B)/compat/libPM.so: $(PM_OBJ) $(B)/libpmlua.so
 	@mkdir -p $(@D)
-	$(CC) $(SAN) $(LDFLAGS) -shared -Wl,-soname,libPM.so -Wl,-rpath,'$$ORIGIN/..:$$ORIGIN/../..' $(PM_OBJ) -L$(B) -lpmlua \
+	$(CC) $(SAN) $(LDFLAGS) $(HARDEN_LD) -shared -Wl,-soname,libPM.so -Wl,-rpath,'$$ORIGIN/..:$$ORIGIN/../..' $(PM_OBJ) -L$(B) -lpmlua \
 	  -lpthread -ldl -lm -o $@
 	ln -sf libPM.so $(@D)/libPMmpi.so
 
