@@ -1,0 +1,71 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+-- spec/lua/untrusted/arguments_spec.lua - whatever a command line, or a folder that it names, says: a verb answers in lines of
+-- its own. No crash, no traceback, no error of Lua's with a line of ours, and nothing executed.
+
+local helper = require "spec.lua.helper"
+local hostile = require "spec.lua.untrusted.hostile"
+local lfs = require "lfs"
+
+local ROUNDS = 6 -- command lines of a verb
+
+describe("Any command line", function()
+  local seed = tonumber(os.getenv "PMLUA_SPEC_SEED") or os.time()
+  local dir, canary
+  setup(function()
+    dir = helper.folder()
+    canary = dir .. "/canary"
+    os.execute(("cd %s && mkdir folder && mkfifo fifo && : >empty"
+      .. " && ln -s /dev/zero zero && truncate -s 10G sparse"
+      .. " && ln -s loop loop && head -c 3000 /dev/urandom >noise && echo '{\"name\": 3}' >folder/meta.json"):format(dir))
+  end)
+  teardown(helper.clean)
+
+  --- Options that the verb's own help names, and words of it.
+  local function options_of(verb)
+    local _, text = helper.pmlua(verb .. " --help")
+    local options = {}
+    for option in text:gmatch "%-%-?%a[%w-]*" do options[#options + 1] = option end
+    return options
+  end
+
+  local function words(verb, options, texts)
+    local files = { "folder", "fifo", "empty", "zero", "sparse", "loop", "noise", "none", ".", "/", "", "-", "--", "-1", "0",
+      "1e999", "nan", "99999999999999999999", "true", ("x"):rep(5000) }
+    local line = { verb }
+    for _ = 1, math.random(0, 6) do
+      local dice = math.random(10)
+      local word = dice <= 4 and #options > 0 and options[math.random(#options)] or dice <= 8 and files[math.random(#files)]
+        or texts[math.random(#texts)]:gsub("%z", "")
+      line[#line + 1] = (dice == 3 and word .. "=" .. files[math.random(#files)]) or word
+    end
+    return line
+  end
+
+  local ours = { "stack traceback", "attempt to ", "bad argument", "%.lua:%d+:", "Segmentation", "core dumped",
+    "not enough memory", "%[C%]", "invalid option '%%", "malformed pattern" }
+
+  local function check(line)
+    for i, word in ipairs(line) do line[i] = helper.quote(word) end
+    local text = table.concat(line, " ")
+    local command = ("cd %s && ulimit -v 4000000 -c 0; PATH=/usr/bin:/bin timeout -k 2 60 %s/pmlua %s </dev/null")
+      :format(dir, helper.build, text)
+    local status, _, err = helper.shell(command)
+    local what = ("PMLUA_SPEC_SEED=%d: pmlua %s: status %d\n%s"):format(seed, text, status, err)
+    -- A child that runs may end as it likes; a crash or an end by the time limit is ours.
+    assert.is_true(status ~= 124 and status ~= 137 and status ~= 139 and status ~= 134, what)
+    for _, pattern in ipairs(ours) do
+      if err:find(pattern) then error(what) end
+    end
+    assert.is_nil(lfs.attributes(canary, "mode"), what)
+  end
+
+  for _, verb in ipairs(require("pmlua.cmd.help").verbs()) do
+    if verb ~= "live" and verb ~= "doctor" then -- one waits for what it runs, the other takes its time
+      it("is answered by pmlua " .. verb, function()
+        math.randomseed(seed)
+        local options, texts = options_of(verb), hostile.texts("touch " .. canary, seed, 10)
+        for _ = 1, ROUNDS do check(words(verb, options, texts)) end
+      end)
+    end
+  end
+end)
