@@ -63,7 +63,8 @@ struct pml__choice;
 /* @unloaded: objects have gone since the last scan. */
 int pml__intercept_scan(const struct pml__choice *c, struct pml_intercept_stats *s, bool unloaded);
 void pml__intercept_restore(void);
-void pml__intercept_give_up(void); /* a scan that will never end */
+extern __attribute__((visibility("hidden"))) uint64_t pml__intercept_looks; /* at an object, in all scans */
+void pml__intercept_give_up(void);                                          /* a scan that will never end */
 
 /* ---- doors: functions of the loader with which a program looks for others ---- */
 

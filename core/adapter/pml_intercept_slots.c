@@ -12,11 +12,17 @@
 #include <string.h>
 #include <sys/mman.h>
 
+/* Slots of an object that were left to the loader: it is looked at again, but ever more seldom. */
+struct patience {
+  bool left;
+  uint32_t wait, step; /* scans until then; and how many it will be after that */
+};
+
 /* Those that were scanned, so that a scan after a dlopen() looks at what is new; under the caller's lock. */
 static struct known {
   uintptr_t base;
   char *path;
-  bool left; /* slots were left to the loader: it is looked at again */
+  struct patience patience;
 } * known;
 static size_t nknown;
 
@@ -202,7 +208,10 @@ static void choose_wrapped(struct pml__slots *x, struct pml__object *o) {
   if (o->wrapped.n > 0) pml__wrap_choose(o, &o->wrapped, x->choice);
 }
 
+uint64_t pml__intercept_looks;
+
 static int scan_object(struct pml__slots *x, struct pml__object *o) {
+  pml__intercept_looks++;
   x->left = false;
   if (pml__object_pin(o)) {
     choose_wrapped(x, o);
@@ -232,19 +241,32 @@ static void forget(void) {
 }
 
 /* The paths move over. What is not loaded any more is forgotten. */
-static void remember(struct pml__objects *all, const bool *left) {
+static void remember(struct pml__objects *all, const struct patience *patience) {
   struct known *list = malloc((all->n + 1) * sizeof *list);
   forget();
   if (list == NULL) return; /* they will be scanned again, which harms nobody */
   known = list;
   nknown = all->n;
   for (size_t i = 0; i < all->n; i++) {
-    list[i] = (struct known){all->at[i].base, all->at[i].path, left[i]};
+    list[i] = (struct known){all->at[i].base, all->at[i].path, patience[i]};
     all->at[i].path = NULL;
   }
 }
 
-static int scan_all(struct pml__slots *x, bool *left, bool unloaded) {
+/*
+ * Where a program opens n libraries one by one, an object whose slots stay unbound is not looked at n times, but log n
+ * times: the next time with the next scan, then after one more, three, seven.
+ */
+static bool is_due(struct patience *p, const struct patience *before) {
+  *p = *before;
+  if (!p->left) return false;
+  if (p->wait > 0) return p->wait--, false;
+  p->wait = p->step;
+  p->step = 2 * p->step + 1;
+  return true;
+}
+
+static int scan_all(struct pml__slots *x, struct patience *patience, bool unloaded) {
   int err = 0;
   for (size_t i = 0; i < x->all.n; i++) {
     struct pml__object *o = &x->all.at[i];
@@ -256,24 +278,25 @@ static int scan_all(struct pml__slots *x, bool *left, bool unloaded) {
     const struct known *k = find_known(o);
     /* Another may have come to where one was. */
     x->again = k != NULL && !(unloaded && !o->startup);
-    if (x->again && !k->left) continue;
+    if (x->again && !is_due(&patience[i], &k->patience)) continue;
+    if (!x->again) patience[i] = (struct patience){false, 0, 1};
     err = scan_object(x, o);
-    left[i] = x->left;
+    patience[i].left = x->left;
   }
   return err;
 }
 
 int pml__intercept_scan(const struct pml__choice *choice, struct pml_intercept_stats *stats, bool unloaded) {
   struct pml__slots x = {.choice = choice, .stats = stats};
-  bool *left = NULL;
+  struct patience *patience = NULL;
   int err = pml__objects_collect(&x.all);
-  if (err == 0) left = calloc(x.all.n + 1, sizeof *left);
-  if (left == NULL) err = pml_fail(-ENOMEM, "no memory for the list of loaded libraries");
-  if (err == 0) err = scan_all(&x, left, unloaded);
-  if (err == 0) remember(&x.all, left);
+  if (err == 0) patience = calloc(x.all.n + 1, sizeof *patience);
+  if (patience == NULL) err = pml_fail(-ENOMEM, "no memory for the list of loaded libraries");
+  if (err == 0) err = scan_all(&x, patience, unloaded);
+  if (err == 0) remember(&x.all, patience);
   pml__index_free(x.index);
   pml__objects_free(&x.all);
-  free(left);
+  free(patience);
   return err;
 }
 

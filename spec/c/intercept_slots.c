@@ -6,6 +6,7 @@
 #include "sanitized.h"
 
 #include "adapter/pml_intercept.h"
+#include "adapter/pml_intercept_private.h"
 #include "base/pml_error.h"
 
 #include <dlfcn.h>
@@ -256,6 +257,38 @@ static void together(const struct pml_intercept_options *o) {
 #endif
 }
 
+/* ---- many ---- */
+
+#define MANY 64
+#define OFTEN 8u /* log2 of MANY, and the first looks */
+
+/* What a library calls is found in two places, so its slots are left to the loader and it is looked at again. */
+static void many(void) {
+  char line[9000], path[64], to[] = "/tmp/pmlua-many-XXXXXX";
+  void *handle[MANY] = {NULL};
+  bool good = mkdtemp(to) != NULL;
+  void *global = open_library("slots_global.so", RTLD_LAZY | RTLD_GLOBAL),
+       *user = open_library("slots_user.so", RTLD_LAZY);
+  snprintf(line, sizeof line, "for i in $(seq 0 %d); do cp '%s/slots_leaf.so' %s/$i.so || exit 1; done", MANY - 1,
+           folder, to);
+  good = good && system(line) == 0;
+  uint64_t before = pml__intercept_looks;
+  for (int i = 0; i < MANY && good; i++) {
+    snprintf(path, sizeof path, "%s/%d.so", to, i);
+    handle[i] = dlopen(path, RTLD_LAZY);
+    good = handle[i] != NULL;
+  }
+  uint64_t looks = pml__intercept_looks - before;
+  CHECK(good && looks >= MANY && looks <= MANY + 3 * OFTEN, "%d libraries opened one by one are looked at %d times",
+        MANY, (int)looks);
+  for (int i = 0; i < MANY; i++)
+    if (handle[i] != NULL) dlclose(handle[i]);
+  if (user != NULL) dlclose(user);
+  if (global != NULL) dlclose(global);
+  snprintf(line, sizeof line, "rm -rf %s", to);
+  CHECK(system(line) == 0, "and are removed");
+}
+
 /* ---- nothing found ---- */
 
 struct missed {
@@ -371,6 +404,7 @@ int main(int argc, char **argv) {
   several();
   openers();
   reopened();
+  many();
   together(&o);
   pml_intercept_remove();
   unmatched();
