@@ -112,6 +112,22 @@ describe("Preloading", function()
     end
   end)
 
+  it("says that LD_PRELOAD cannot name a library in a folder with a space or a colon", function()
+    local preload = require "pmlua.preload"
+    assert.is_nil(preload.unnameable("/opt/pmlua/libpmlua-record.so"))
+    for _, path in ipairs { "/opt/my tools/libpmlua-record.so", "/opt/a:b/libpmlua-record.so" } do
+      assert.truthy(preload.unnameable(path):find(path .. ": LD_PRELOAD separates files by spaces and colons", 1, true))
+    end
+    local paths = require "pmlua".paths
+    local before = paths.preload
+    shell("mkdir 'with space' && : >'with space/libpmlua-record.so'")
+    paths.preload = dir .. "/with space"
+    local library, err = preload.library "record"
+    paths.preload = before
+    assert.is_nil(library)
+    assert.truthy(err:find("/with space/libpmlua-record.so: LD_PRELOAD separates files", 1, true), err)
+  end)
+
   it("runs programs of musl's", function()
     if shell("command -v musl-gcc") ~= 0 then return pending("musl-tools is not installed") end
     assert.equal(0, (shell("musl-gcc other.c -o musl")))

@@ -28,6 +28,8 @@ function M.run(args, say, complain)
   if not dir then return complain(err) end
   say(("%s is installed in %s"):format(cfg.name, dir))
   if not is_searched(dir) then say("for pmlua to find it: export PMLUA_WRAP_PATH=" .. require("pmlua.wrap.shell").quote(dir)) end
+  local preload = require("pmlua.preload").unnameable(dir)
+  if preload then complain(preload) end
   return 0
 end
 
