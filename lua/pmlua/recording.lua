@@ -102,7 +102,7 @@ local function name_some(all, complain, of_them, what)
       if n <= PROCESSES then complain(name_of(p) .. " " .. what(p)) end
     end
   end
-  if n > PROCESSES then complain(("and so it is with %d processes more"):format(n - PROCESSES)) end
+  if n > PROCESSES then complain(("and %d more processes likewise"):format(n - PROCESSES)) end
 end
 
 --- What a limit of a file says of itself is not enough to do something about it.
@@ -113,7 +113,7 @@ local function explained(text) return text .. (remedies[text:match("[^:]*$"):gsu
 --- What processes that could not make a file left in the folder. Anybody may have written it.
 ---@return { pid: string, program: string, why: string }[]
 local function read_reasons(dir)
-  local f <close> = io.open(dir .. "/reasons", "rb")
+  local f <close> = disk.open(dir .. "/reasons")
   local list = {}
   for line in ((f and f:read(65536)) or ""):gmatch(" ([^%z]+)") do
     local pid, program, text = line:gsub("[^%g \t]", "?"):match("^(%d+)\t([^\t]*)\t(.+)$")
@@ -133,7 +133,7 @@ local function tell_endings(all, dir, complain)
   name_some(all, complain, function(p) return p.refused end, function(p)
     return "is recorded in part: its file could not grow: " .. explained(p.refused)
   end)
-  name_some(all, complain, function(p) return not p.whole end, function() return "has results that are not whole" end)
+  name_some(all, complain, function(p) return not p.whole end, function() return "left incomplete results" end)
   name_some(all, complain, function(p) return p.ended == "failed" and not p.refused end,
     function(p) return "is not recorded: " .. tostring(p.failure) end)
   name_some(all, complain, function(p) return p.ended == "cut" end, function()
@@ -161,7 +161,7 @@ local function tell_absent(all, complain)
   end
   table.sort(names)
   for _, name in ipairs(names) do
-    local why = name:find("^sde:::BYFL::") and "what ran was not compiled by pmlua cc --count" or "no library has it"
+    local why = name:find("^sde:::BYFL::") and "what ran was not compiled by pmlua cc --count" or "no loaded library registers it"
     if missing[name] == called then complain(("%s: %s, so that its 0 is no count"):format(name, why))
     else complain(("%s: in %d of %d processes %s, so that their 0 is no count"):format(name, missing[name], called, why)) end
   end
@@ -180,7 +180,7 @@ end
 
 --- Programs that were executed without pmlua, as its libraries cannot be preloaded there (core/preload/exec.c), once each.
 local function tell_unrecorded(dir, complain)
-  local f <close> = io.open(dir .. "/unrecorded", "r")
+  local f <close> = disk.open(dir .. "/unrecorded")
   local said, n = {}, 0
   for line in (f and f:lines() or function() end) do
     local path, why = line:gsub("[^\t -\126\128-\255]", "?"):match("^([^\t]*)\t([^\t]*)$")
@@ -200,15 +200,15 @@ local function tell_missing(all, complain)
     local n = total(all, field)
     if n > 0 then complain(text:format(n)) end
   end
-  say("deep", "%d calls are not recorded: too many were under way")
+  say("deep", "%d calls were not recorded: calls were nested too deeply")
   say("nested", "%d calls are not recorded: they interrupted the recording")
   say("dropped", "%d calls are not recorded: there was no room for their paths")
   say("left_lost_children", "children are not recorded, as no file could be made for them: %d")
   say("unseen", "look-ups by dlsym of selected functions: %d; calls by these pointers were not recorded (--dlsym records them)")
   say("untraced", "%d calls are not in the traces: there was no room for them")
-  say("left_deep", "%d calls are left out of the traces: --max-depth")
-  say("left_often", "%d calls are left out of the traces: --max-calls")
-  say("left_brief", "%d calls are left out of the traces: --min-duration")
+  say("left_deep", "%d calls are not in the traces, as you asked with --max-depth")
+  say("left_often", "%d calls are not in the traces, as you asked with --max-calls")
+  say("left_brief", "%d calls are not in the traces, as you asked with --min-duration")
 end
 
 --- Patterns that matched in no process, a line each, with the names that are near. A process says so when it exits.
@@ -243,7 +243,7 @@ local function tell_nothing(all, reasons, complain)
   end
   local functions = total(all, "functions")
   if functions > 0 then
-    complain(("no call was recorded: none of %d chosen functions was called"):format(functions))
+    complain(("no call was recorded: the program called none of the %d selected library functions"):format(functions))
   else
     complain("no call was recorded: the programs call no chosen function of a chosen library")
   end
