@@ -5,6 +5,7 @@
 
 local core = require "pmlua.core"
 local calls = require "pmlua.calls"
+local disk = require "pmlua.file"
 local spools = require "pmlua.spools"
 
 local M = {}
