@@ -193,7 +193,8 @@ function M.compare(dir_a, dir_b, options)
   b, err = results.open(dir_b)
   if not b then return nil, err end
   if a.meta.unit ~= b.meta.unit then
-    return nil, ("%s is in %s and %s in %s: nothing to compare"):format(a.path, a.meta.unit, b.path, b.meta.unit)
+    local function unit_of(r) return r.meta.unit and "is in " .. tostring(r.meta.unit) or "has no unit in meta.json" end
+    return nil, ("cannot compare: %s %s, %s %s"):format(a.path, unit_of(a), b.path, unit_of(b))
   end
   local result = {
     a = a.path, b = b.path, unit = a.meta.unit, cells = json.array(), only_a = json.array(), only_b = json.array(),

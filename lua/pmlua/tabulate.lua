@@ -3,6 +3,8 @@
 --
 -- Try:  print(require("pmlua.tabulate")({"path", "ns"}, {{"page", 12.345}, {"read", 1234.5}}))
 
+local printable = require "pmlua.printable"
+
 local M = {}
 
 --- A number to four significant digits, never in scientific notation for what people count in.
@@ -22,7 +24,7 @@ end
 
 local function text_of(v)
   if type(v) == "number" then return M.number(v) end
-  return v == nil and "-" or tostring(v)
+  return v == nil and "-" or printable(tostring(v))
 end
 
 local function width_of(text) return utf8.len(text) or #text end
@@ -113,8 +115,8 @@ end
 ---@param fd integer? the file that the table is for, as for columns(): on a terminal it fits
 ---@return string
 function M.table(names, rows, fd)
-  local cells, right = { names }, {}
-  for i = 1, #names do right[i] = true end
+  local cells, right = { {} }, {}
+  for i, name in ipairs(names) do cells[1][i], right[i] = printable(name), true end
   for r, row in ipairs(rows) do
     cells[r + 1] = {}
     for i = 1, #names do

@@ -13,6 +13,13 @@ describe("A table", function()
     for width = 5, 12 do assert.equal(width, utf8.len(tabulate.cut(name, width))) end
   end)
 
+  it("shows control characters of a file as text", function()
+    local printable = require "pmlua.printable"
+    assert.equal("a\\x1b[2Jb\\x0a\\xc2\\x9b äö\\x7f", printable "a\27[2Jb\n\194\155 äö\127")
+    assert.equal("\\xff", printable "\255")
+    assert.equal("n\\x1b\nx\\x07", tabulate({ "n\27" }, { { "x\7" } }))
+  end)
+
   it("has names whole where it is not for a terminal", function()
     assert.equal(name .. "      n\nx" .. (" "):rep(#name - 1) .. "  22222", tabulate({ name, "n" }, { { "x", 22222 } }))
   end)

@@ -3,6 +3,8 @@
 --
 --     pmlua compare results/read_overhead/20261121T013000Z results/read_overhead/latest
 
+local printable = require "pmlua.printable"
+
 local M = {
   summary = "say whether two runs differ, where, and by how much",
   usage = "pmlua compare [--json] [--threshold PERCENT] A B",
@@ -46,11 +48,11 @@ local function print_result(r)
     rows[i] = { c.label, c.a, c.b, c.ratio and ("%.4f"):format(c.ratio) or nil, interval, c.verdict }
   end
   local unit = r.unit and (" [" .. r.unit .. "]") or ""
-  print("A: " .. r.a .. "\nB: " .. r.b .. "\n")
+  print(("A: %s\nB: %s\n"):format(printable(r.a), printable(r.b)))
   print(tabulate({ "cell", "median A" .. unit, "median B" .. unit, "B/A", "95 % interval", "verdict" }, rows, 1))
-  for _, label in ipairs(r.only_a) do print("only in A: " .. label) end
-  for _, label in ipairs(r.only_b) do print("only in B: " .. label) end
-  print("\n" .. r.overall)
+  for _, label in ipairs(r.only_a) do print("only in A: " .. printable(label)) end
+  for _, label in ipairs(r.only_b) do print("only in B: " .. printable(label)) end
+  print("\n" .. printable(r.overall))
   print("Each side is one start of the program; what changes from start to start is not in the intervals.")
 end
 
@@ -64,10 +66,10 @@ function M.run(args)
   end
   local r, err = require "pmlua.compare".compare(options.dirs[1], options.dirs[2], options)
   if not r then
-    io.stderr:write("pmlua compare: ", err, "\n")
+    io.stderr:write("pmlua compare: ", printable(err), "\n")
     return 1
   end
-  for _, w in ipairs(r.warnings) do io.stderr:write("pmlua compare: warning: ", w, "\n") end
+  for _, w in ipairs(r.warnings) do io.stderr:write("pmlua compare: warning: ", printable(w), "\n") end
   if options.json then io.write(require "pmlua.json".encode(r)) else print_result(r) end
   return 0
 end
