@@ -7,11 +7,11 @@
 -- A row is a PMU with one or two threads on its core. A column is a group: how many runs count all its metrics, each with
 -- its events in one run; "+" where a metric needs several. The last column counts all groups together. "<=" is a plan for
 -- which it is not proved that no better one exists. `pmlua choose --pmu PMU GROUP...` shows any of these plans, and
--- `pmlua choose GROUP... --run -- COMMAND` carries one out.
+-- `pmlua choose GROUP... --run -- COMMAND` carries one out. What is measured is how long the plan of a row takes to make.
 
 local pml = require "pmlua"
 
-local function cell(chooser, names)
+local function plan_of(chooser, names)
   local plan = assert(chooser:choose(names))
   local split = ""
   for _, item in ipairs(plan.items) do
@@ -20,28 +20,83 @@ local function cell(chooser, names)
   return ("%s%d%s"):format(plan.exact and "" or "<=", #plan.runs, split)
 end
 
-local function row(name, smt, label)
-  local chooser, err = pml.chooser.open { pmu = name, smt = smt, watchdog = false }
-  if not chooser then error(err, 0) end
-  local cells = { chooser.pmu.name, label, chooser.counters.general, chooser.counters.fixed }
-  for _, group in ipairs(pml.groups.NAMES) do cells[#cells + 1] = cell(chooser, { group }) end
-  cells[#cells + 1] = cell(chooser, pml.groups.NAMES)
-  return cells
-end
-
-local function rows_of(name)
+local function pmu_of(name)
   local pmu, err = pml.pmus.get(name)
   if not pmu then error(err, 0) end
   if next(pml.groups.of(pmu.name)) == nil then error(pmu.name .. ": there are no groups for this PMU", 0) end
-  if pmu.general.smt == pmu.general.single then return { row(name, true, "any") } end
-  return { row(name, true, "2"), row(name, false, "1") }
+  return pmu
 end
 
-local names = #arg > 0 and arg or pml.groups.pmus()
-local rows = {}
-for _, name in ipairs(names) do
-  for _, r in ipairs(rows_of(name)) do rows[#rows + 1] = r end
+local function factors(options)
+  local names = #options.command > 0 and options.command or pml.groups.pmus()
+  local levels = {}
+  for i, name in ipairs(names) do levels[i] = pmu_of(name) and name end
+  return { { "PMU", levels }, { "threads", { "any", "2", "1" } } }
 end
-local columns = { "PMU", "threads", "general", "fixed", table.unpack(pml.groups.NAMES) }
-columns[#columns + 1] = "all"
-print(pml.tabulate(columns, rows))
+
+-- Whether a second thread on the core takes counters away makes two rows of one.
+local function constraints(p)
+  local general = pmu_of(p.PMU).general
+  return (general.smt == general.single) == (p.threads == "any")
+end
+
+local function setup(p)
+  return pml.chooser.open { pmu = p.PMU, smt = p.threads ~= "1", watchdog = false }
+end
+
+local plans = {} -- by PMU and threads: what each column shows
+
+local function measure(chooser, p)
+  local cells, start = {}, pml.clock.ns()
+  for _, group in ipairs(pml.groups.NAMES) do cells[group] = plan_of(chooser, { group }) end
+  cells.all = plan_of(chooser, pml.groups.NAMES)
+  local seconds = (pml.clock.ns() - start) / 1e9
+  cells.PMU, cells.general, cells.fixed = chooser.pmu.name, chooser.counters.general, chooser.counters.fixed
+  plans[p.PMU .. p.threads] = cells
+  return seconds
+end
+
+local function table_of(run)
+  local columns = { "PMU", "threads", "general", "fixed", table.unpack(pml.groups.NAMES) }
+  columns[#columns + 1] = "all"
+  local rows = {}
+  for _, cell in ipairs(run.cells) do
+    local made, row = plans[cell.p.PMU .. cell.p.threads], {}
+    for i, name in ipairs(columns) do row[i] = name == "threads" and cell.p.threads or made and made[name] end
+    if made then rows[#rows + 1] = row end
+  end
+  run:say(pml.tabulate(columns, rows))
+end
+
+local function plan_column(name)
+  return {
+    name = name, unit = "text", description = "runs that count " .. (name == "all" and "every group" or "this group"),
+    value = function(cell) return (plans[cell.p.PMU .. cell.p.threads] or {})[name] end,
+  }
+end
+
+local columns = {}
+for i, name in ipairs(pml.groups.NAMES) do columns[i] = plan_column(name) end
+columns[#columns + 1] = plan_column "all"
+
+return pml.experiment {
+  name = "choose_events",
+  description = [[
+How many runs count every event group, and how long planning takes
+
+A table over the PMUs that there are groups for, and the groups. Nothing is counted: any machine plans for any PMU.]],
+  factors = factors,
+  constraints = constraints,
+  help = { PMU = "as pmlua choose --pmu has it", threads = "of a core that count; any: it makes no difference" },
+  command = "[PMU...]",
+  unit = "s",
+  repeats = 3,
+  rounds = 3,
+  warmup = 0,
+  quick = { repeats = 1, rounds = 1 },
+  examples = { "pmlua scripts/choose_events.lua", "pmlua scripts/choose_events.lua --quick spr zen4" },
+  setup = setup,
+  measure = measure,
+  columns = columns,
+  analyse = table_of,
+}

@@ -21,6 +21,9 @@ local lab
 
 local function prepare(options)
   if options.limit <= 0 then error("option --limit must be more than 0 seconds", 0) end
+  if not options.program and #options.command == 0 then
+    options.command = { "gnuplot", "-e", "set terminal dumb; plot sin(x)" } -- which is installed with pmlua
+  end
   local err
   lab, err = subject.new(options)
   if not lab then error(err, 0) end
@@ -53,12 +56,13 @@ return pml.experiment {
   name = "library_time",
   description = [[
 Run a command by itself and with its calls to libraries recorded, and tell which libraries it spends its time in, how often
-their functions are called, and how long they take. --compare runs it under two other views, too: instrumentation by the
+their functions are called, and how long they take; without CMD it is a plot
+of gnuplot's. --compare runs it under two other views, too: instrumentation by the
 compiler (of --program, whose source is there) and sampling by perf. --program runs one of ours instead: fftw2d [SIZE...]
 smooths pictures by 2-D transforms of FFTW, qt_scene [FRAMES] draws with Qt where no screen is; they are compiled for the run.]],
   factors = prepare,
   help = { view = "plain: nobody looks" },
-  command = "CMD [ARGS]",
+  command = "[CMD [ARGS]]",
   unit = "s",
   repeats = 5,
   rounds = 5,

@@ -90,7 +90,7 @@ local function run_gp(run)
   local function set(name, value) out[#out + 1] = ("%s = %s"):format(name, value) end
   out[1] = "# written by pmlua from meta.json and data.dat; plot.gp reads it through theme.gp"
   set("run_name", quote.gnuplot(meta.name))
-  set("run_description", quote.gnuplot(meta.description or ""))
+  set("run_description", quote.gnuplot(tostring(meta.description or ""):match "^[^\n]*")) -- a title is one line
   set("run_unit", quote.gnuplot(meta.unit or ""))
   set("run_command", quote.gnuplot(command_of(meta)))
   set("run_status", quote.gnuplot(run.status))

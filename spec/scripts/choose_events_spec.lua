@@ -4,10 +4,13 @@
 local support = require "spec.core.support"
 
 local function run(arguments)
-  return support.shell(("%s/pmlua scripts/choose_events.lua %s"):format(support.build, arguments))
+  return support.shell(("%s/pmlua scripts/choose_events.lua --quick --quiet --no-plot --out %s %s"):format(support.build,
+    support.folder(), arguments))
 end
 
 describe("scripts/choose_events.lua", function()
+  after_each(support.cleanup)
+
   it("has a row for each PMU, two where SMT takes counters away", function()
     local status, out, err = run("")
     assert.same({ 0, "" }, { status, err })
@@ -15,8 +18,8 @@ describe("scripts/choose_events.lua", function()
     assert.matches("\nskx +2 +4 +3 +2%+ ", out)
     assert.matches("\nskx +1 +8 +3 +1 ", out)
     assert.matches("\narm_a64fx +any +8 +1 +1 ", out)
-    local _, lines = out:gsub("\n", "")
-    assert.equal(1 + 11 + 2, lines) -- the head, eleven PMUs, and skx and clx once more
+    local _, lines = out:match("^.-\n\n"):gsub("\n", "")
+    assert.equal(1 + 11 + 2 + 1, lines) -- the head, eleven PMUs, and skx and clx once more
   end)
 
   it("takes the PMUs that are named, and knows which it does not", function()
@@ -26,5 +29,12 @@ describe("scripts/choose_events.lua", function()
     local _, _, err = run("knl")
     assert.matches("knl: there are no groups for this PMU", err)
     assert.equal(1, (run("knl")))
+  end)
+
+  it("is an experiment, with its help and its folder", function()
+    local status, out = support.shell(support.build .. "/pmlua scripts/choose_events.lua --help")
+    assert.equal(0, status)
+    assert.matches("\n  pmlua scripts/choose_events%.lua %-%-quick spr zen4\n", out)
+    assert.matches("complete, 1 samples", (select(2, run("spr"))))
   end)
 end)
