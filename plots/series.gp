@@ -8,7 +8,7 @@ set title run_name
 set xlabel series_x
 set ylabel "value"
 if (series_log) { set logscale y; set format y "10^{%L}" }
-set offsets 0, 0, graph 0.03, graph 0.03
+if (!series_log) { set offsets 0, 0, graph 0.03, graph 0.03 }
 set key outside top center horizontal noenhanced
 
 plot for [i = 1:series_n] "series.dat" index i - 1 using 1:2 with lines linetype i title series_name[i]

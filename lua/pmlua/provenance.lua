@@ -141,7 +141,7 @@ function M.warnings(m)
   local out = {}
   local function warn(...) out[#out + 1] = string.format(...) end
   if m.virtual then
-    warn("this is a virtual machine%s: time stolen by the host looks like the program's own",
+    warn("virtual machine%s: time the host takes away is counted as the program's",
       m.virtual_product and (" (%s)"):format(m.virtual_product) or "")
   end
   if m.pmu == false then

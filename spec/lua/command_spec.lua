@@ -119,7 +119,7 @@ describe("Misuse of the command is answered with status 2 and a line:", function
     ["-e"] = "-e needs code",
     ["--bogus"] = "no such option: --bogus",
     ["evnts"] = "did you mean 'pmlua events'?",
-    ["nowhere.lua"] = "'nowhere.lua' is neither a verb nor a file",
+    ["nowhere.lua"] = "nowhere.lua: no such file",
     ["help docter"] = "did you mean 'doctor'?",
     ["events --bogus"] = "no such option: --bogus",
     ["events a b"] = "more than one pattern",

@@ -56,7 +56,7 @@ end
 ---@param names string[]
 ---@return string?
 function M.nearest(asked, names)
-  local best, least = nil, math.max(2, #asked // 2) + 1
+  local best, least = nil, (#asked < 4 and 1 or math.max(2, #asked // 2)) + 1
   for _, name in ipairs(names) do
     local d = distance(asked:sub(1, 64), name)
     if d < least then best, least = name, d end
@@ -68,6 +68,10 @@ end
 ---@param name string
 ---@return integer status
 function M.unknown(name)
+  if name:find "/" or name:find "%.lua$" then
+    io.stderr:write(("pmlua: %s: no such file\n"):format(name))
+    return 2
+  end
   local nearest = M.nearest(name, M.verbs())
   io.stderr:write(("pmlua: '%s' is neither a verb nor a file; %s\n"):format(name,
     nearest and "did you mean 'pmlua " .. nearest .. "'?" or "pmlua help lists the verbs"))

@@ -88,7 +88,7 @@ local function range(set)
   local low, high = math.huge, -math.huge
   for _, s in ipairs(set.list) do
     for _, y in ipairs(s.y) do
-      if y == y then low, high = math.min(low, y), math.max(high, y) end
+      if y - y == 0 then low, high = math.min(low, y), math.max(high, y) end -- neither NaN nor infinite
     end
   end
   return low, high
@@ -97,6 +97,13 @@ end
 local function spans_decades(set)
   local low, high = range(set)
   return low > 0 and high / low >= 100
+end
+
+-- Offsets of a logarithmic axis are taken of its numbers, and gnuplot rounds to decades: its range is said instead.
+local function log_range(set)
+  local low, high = range(set)
+  local margin = (high / low) ^ 0.03
+  return ("[%.17g:%.17g]"):format(low / margin, high * margin)
 end
 
 local function data_of(set)
@@ -120,6 +127,7 @@ local function variables(set, title)
   local function put(name, value) lines[#lines + 1] = name .. " = " .. value end
   put("series_n", #set.list)
   put("series_log", spans_decades(set) and 1 or 0)
+  if spans_decades(set) then lines[#lines + 1] = "set yrange " .. log_range(set) end
   put("series_x", quote.gnuplot(recorders == #set.list and "number of the value" or recorders == 0 and "time [s]"
     or "number of the value, or time [s]"))
   lines[#lines + 1] = ("array series_name[%d] = [%s]"):format(#names, table.concat(names, ", "))
@@ -133,7 +141,7 @@ if (series_log) { set logscale y; set format y "%%.0e" }
 set xlabel series_x
 set key below
 set datafile missing "NaN"
-set offsets 0, 0, graph 0.05, graph 0.05
+if (!series_log) { set offsets 0, 0, graph 0.05, graph 0.05 }
 plot for [i = 1:series_n] "series.dat" index i - 1 using 1:2 with lines title series_name[i]
 ]]
 
