@@ -24,7 +24,7 @@ void numeric_leave(locale_t was) {
 }
 
 int numeric_call(lua_State *L) {
-  luaL_checkany(L, 1);
+  luaL_checktype(L, 1, LUA_TFUNCTION);
   locale_t was = numeric_enter();
   int status = lua_pcall(L, lua_gettop(L) - 1, LUA_MULTRET, 0);
   numeric_leave(was);

@@ -143,7 +143,8 @@ local function one_line(output, dir)
     local file, number, text = line:match('^%s*"([^"]+)",? line (%d+): (.*)$')
     if file and not text:find("^warning") then return ("%s/%s:%s: %s"):format(dir, file, number, text) end
   end
-  return ("%s/plot.gp: %s"):format(dir, output:match("(%S[^\n]*)%s*$") or "gnuplot wrote no picture: does plot.gp set terminal and output?")
+  local said = output:match "(%S[^\n]*)%s*$"
+  return ("%s/plot.gp: %s"):format(dir, said or "gnuplot wrote no picture: does plot.gp set terminal and output?")
 end
 
 --- Draw in a folder; the picture is made in `scratch`, for the other may hold links.
