@@ -38,7 +38,8 @@ M.functions = {
   sys = { interrupted = {}, on_interrupt = { false }, pid = {}, uname = {}, isatty = { 1 }, columns = { 1 }, affinity = {}, pin = { 0 },
           sleep = { 0 }, exec = { { "/nowhere/program" }, { MISUSE = "yes" } }, fsync = { dir },
           realpath = { dir }, setid = { dir }, cpu = {},
-          nprocs = {}, raise_interrupt = { false }, refusal = {}, with_point = { function() end },
+          nprocs = {}, raise_interrupt = { false }, refusal = {},
+          with_point = { function() end },
           at_prompt = { "> " }, private_file = { dir .. "/misuse.private" } },
   link = { connect = { "/nowhere/socket" } },
   watchpoint = { available = {}, find = { "/proc/self/exe", "main", false }, load = { "/nowhere/watchpoints" },
@@ -61,7 +62,7 @@ M.slow = { ["event.list"] = true, ["event.parse"] = true, ["clock.info"] = true,
 M.few = {
   ["event.list"] = { NIL, -1, "a\0b", {}, print },
   ["sys.sleep"] = { NIL, true, -1, 0 / 0, 1 / 0, 1e308, math.maxinteger, math.mininteger, "", "x", {}, print, file },
-  ["sys.with_point"] = { NIL, true, 1, "x", {}, file }, -- a function is called, and fails in its own way
+  ["sys.with_point"] = { NIL, true, 1, "x", {}, file }, -- a function would fail in its own way
   ["live.say"] = { NIL, true, {}, print, file }, -- what it says would be heard
   ["live.stop_run"] = { NIL, true, "a\0b", {}, print, file },
   ["file.write"] = { NIL, true, "", "a\0b", {}, print, file }, -- these would leave files
