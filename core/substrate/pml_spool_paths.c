@@ -5,6 +5,7 @@
 #include "substrate/pml_spool_read_private.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -33,6 +34,26 @@ static int add_piece(struct pieces *all, const struct piece *p) {
   return 0;
 }
 
+static int damaged(const char *what, uint64_t value) {
+  return pml_fail(PML_EFORMAT, "the spool is damaged: %s %" PRIu64 " cannot be since it was begun", what, value);
+}
+
+/* Of figures that a thread may have been changing: each by itself. */
+static int check_node(const struct pml_spool_reader *r, const struct pml__profile_node *n) {
+  if (!pml__spool_plausible_calls(r, n->entered)) return damaged("calls:", n->entered);
+  if (!pml__spool_plausible_calls(r, n->count)) return damaged("calls that returned:", n->count);
+  if (!pml__spool_plausible_ticks(r, n->max)) return damaged("ticks of a call:", n->max);
+  if (n->min != UINT64_MAX && !pml__spool_plausible_ticks(r, n->min)) return damaged("ticks of a call:", n->min);
+  if (!pml__spool_plausible_ticks(r, n->sum / 65536)) return damaged("ticks of calls:", n->sum);
+  return 0;
+}
+
+static int check_counts(const struct pml_spool_reader *r, const uint64_t counts[8]) {
+  for (int i = 0; i < 8; i++)
+    if (!pml__spool_plausible_calls(r, counts[i])) return damaged("calls that took equally long:", counts[i]);
+  return 0;
+}
+
 /* What is gathered from blocks. */
 struct found {
   struct pieces pieces;
@@ -51,9 +72,11 @@ static int add_durations(const struct pml_spool_reader *r, const struct pml__spo
     if (b->bytes < sizeof h) return 0;
     int err = pml__spool_read_at(r, at, &h, sizeof h);
     if (err < 0) return err;
+    if (h.late != 0 && !pml__spool_plausible_ticks(r, h.late - 1)) return damaged("ticks of a call:", h.late - 1);
     one.late = h.late;
   } else {
     int err = pml__spool_read_at(r, at, counts, sizeof counts);
+    if (err == 0) err = check_counts(r, counts);
     if (err < 0) return err;
     one.octave[b->part - PML__HISTOGRAM_OCTAVE_PART(0)] = counts;
   }
@@ -117,6 +140,8 @@ static bool graft(struct grafting *g, const struct pml__profile_node *node, int 
   }
   pml_region_t region = pml__spool_region(g->reader, node->region);
   if (node->index != g->n || node->parent >= g->n || region == 0) return false;
+  *err = check_node(g->reader, node);
+  if (*err < 0) return false;
   struct pml__profile_node *parent = pml__profile_tree_at(g->to, g->at[node->parent]);
   struct pml__profile_node *same = pml__profile_tree_child(g->to, parent, region);
   if (same == NULL) {

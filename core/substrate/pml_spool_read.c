@@ -38,6 +38,22 @@ pml_region_t pml__spool_region(const struct pml_spool_reader *r, uint32_t theirs
   return theirs < r->nregions ? r->region[theirs] : 0;
 }
 
+/* ---- what can be ---- */
+
+/* Since the recording began, and a minute more for clocks that were set. */
+static double seconds(const struct pml_spool_reader *r) {
+  uint64_t now = pml_clock_realtime_ns(), then = r->head.realtime_ns;
+  return (now > then ? (double)(now - then) * 1e-9 : 0) + 60;
+}
+
+bool pml__spool_plausible_calls(const struct pml_spool_reader *r, uint64_t calls) {
+  return (double)calls <= seconds(r) * 1e9 * 65536;
+}
+
+bool pml__spool_plausible_ticks(const struct pml_spool_reader *r, uint64_t ticks) {
+  return (double)ticks <= seconds(r) * r->head.ticks_per_second;
+}
+
 /* ---- extents ---- */
 
 static int add_part(struct pml_spool_reader *r, const struct pml__spool_part *p) {
@@ -142,6 +158,8 @@ static int check_head(struct pml_spool_reader *r, const char *path) {
     return pml_fail(PML_EFORMAT, "'%.300s' was written by another version of pmlua", path);
   if (h->clock_kind != (uint32_t)pml__clock.kind)
     return pml_fail(PML_EFORMAT, "'%.300s' was recorded with another clock; see PMLUA_CLOCK", path);
+  if (!(h->ticks_per_second >= 1e3 && h->ticks_per_second <= 1e12))
+    return pml_fail(PML_EFORMAT, "'%.300s' is damaged: its clock has %g ticks a second", path, h->ticks_per_second);
   for (int i = 0; i < 2; i++) h->text[i][PML__SPOOL_TEXT_BYTES - 1] = '\0';
   memcpy(r->count, h->count, sizeof r->count);
   return 0;

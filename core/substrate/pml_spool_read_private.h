@@ -29,6 +29,13 @@ int pml__spool_read_at(const struct pml_spool_reader *r, uint64_t at, void *to, 
 /* The whole extent, to be freed by the caller; NULL: it cannot be read, or there is no memory. */
 void *pml__spool_read_part(const struct pml_spool_reader *r, const struct pml__spool_part *p, int *err);
 /* Ours for theirs; 0: none. */
+/*
+ * pml__spool_plausible - whether that many calls, or ticks of one call, can have been since the recording began: no cpu
+ * makes more than a call in a nanosecond, no call began before, and no machine has more than 2^16 cpus.
+ */
+bool pml__spool_plausible_calls(const struct pml_spool_reader *r, uint64_t calls);
+bool pml__spool_plausible_ticks(const struct pml_spool_reader *r, uint64_t ticks);
+
 pml_region_t pml__spool_region(const struct pml_spool_reader *r, uint32_t theirs);
 
 struct pml__spool_told {

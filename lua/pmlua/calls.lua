@@ -33,6 +33,33 @@ local M = {}
 
 local figures = { "depth", "calls", "unreturned", "threads", "inclusive_ns", "exclusive_ns", "min_ns", "max_ns" }
 
+-- What is added up, and what a process says of itself as a number.
+local amounts = { "pid", "parent", "objects", "functions", "slots", "shared", "deep", "nested", "threads", "unmatched", "dropped",
+  "abandoned", "left_lost_children", "left_deep", "left_brief", "left_often", "untraced", "confined" }
+local MOST <const> = 1 << 53 -- calls: more than any machine makes in a year
+local BUCKETS <const> = 496  -- pml_profile.h
+
+--- A whole number that can be one of calls.
+local function is_count(v) return math.type(v) == "integer" and v >= 0 and v <= MOST end
+
+--- A time that can be one: not infinite, nor negative.
+local function is_time(v) return v and v >= 0 and v < math.huge end
+
+--- Why these figures cannot be those of calls; nil: they can.
+local function implausible(p, deepest)
+  for _, what in ipairs { "depth", "calls", "unreturned", "threads" } do
+    if not is_count(p[what]) then return what .. " is no count" end
+  end
+  for _, what in ipairs { "inclusive_ns", "exclusive_ns", "min_ns", "max_ns" } do
+    if not is_time(p[what]) then return what .. " is no time" end
+  end
+  if p.depth > deepest then return "a call path has no caller" end
+  if p.unreturned > p.calls then return "more calls did not return than began" end
+  -- times are rounded to whole ns, each by itself
+  if p.min_ns > p.max_ns or p.max_ns > p.inclusive_ns + 1 then return "a call took longer than all of them" end
+  if p.exclusive_ns > p.inclusive_ns + 1 then return "a part of the time is longer than the whole" end
+end
+
 local function path_of(line)
   local fields = {}
   for field in (line .. "\t"):gmatch("(.-)\t") do fields[#fields + 1] = field end
@@ -52,7 +79,14 @@ local function function_of(line)
   if not count then return nil end
   local f = { library = library, name = name, count = math.tointeger(count), bucket = {},
     min_ns = tonumber(min), median_ns = tonumber(median), max_ns = tonumber(max) }
-  for i, n in buckets:gmatch("(%d+):(%d+)") do f.bucket[math.tointeger(i)] = math.tointeger(n) end
+  local sum = 0
+  for i, n in buckets:gmatch("(%d+):(%d+)") do
+    i, n = math.tointeger(i), math.tointeger(n)
+    if not is_count(n) or not i or i >= BUCKETS or f.bucket[i] then return nil end
+    f.bucket[i] = n
+    sum = sum + n
+  end
+  if sum ~= f.count or not is_count(sum) or f.min_ns > f.max_ns then return nil end
   return f
 end
 
@@ -76,27 +110,47 @@ local function unmatched(option, value)
   return { option = option, pattern = pattern, nearest = nearest }
 end
 
+--- What the head says as numbers are numbers; nil and which one is not.
+local function check_head(p)
+  for _, what in ipairs(amounts) do
+    if p[what] ~= nil and not is_count(p[what]) then return nil, what .. " is no count" end
+  end
+  if p.tick_ns ~= nil and not (type(p.tick_ns) == "number" and p.tick_ns > 0 and p.tick_ns < 1e9) then
+    return nil, "tick_ns is no time"
+  end
+  return true
+end
+
 --- One process: its head's fields, paths, and whether the file is whole; nil and why.
 local function process(file)
   local f <close>, err = require("pmlua.file").open(file)
   if not f then return nil, err end
+  local number, deepest = 0, 0
+  local function damaged(why)
+    return nil, ("%s:%d: damaged: %s"):format(file, number, why or "not what a recorded process writes")
+  end
   local p = { paths = {}, durations = {}, events = {}, sums = {}, unmatched_patterns = {}, troubles = {}, absent = {},
     units = {}, whole = false }
+  local own = {}
+  for name in pairs(p) do own[name] = true end
   for line in f:lines() do
+    number = number + 1
     local key, value = line:match("^([a-z_]+)\t(.*)$")
     if line == "end" then p.whole = true
     elseif key == "call" then
       local path = path_of(line)
-      if not path then return nil, file .. ": not what a recorded process writes" end
+      local why = path and implausible(path, deepest)
+      if not path or why then return damaged(why) end
+      deepest = path.depth + 1
       p.paths[#p.paths + 1] = path
     elseif key == "function" then
       local of = function_of(line)
-      if not of then return nil, file .. ": not what a recorded process writes" end
+      if not of then return damaged() end
       p.durations[#p.durations + 1] = of
     elseif key == "event" then p.events[#p.events + 1] = value
     elseif key == "sums" then
       local sums = sums_of(line, p.events)
-      if not sums then return nil, file .. ": not what a recorded process writes" end
+      if not sums then return damaged() end
       p.sums[#p.sums + 1] = sums
     elseif key == "absent" then p.absent[value] = true
     elseif key == "trouble" then p.troubles[#p.troubles + 1] = value
@@ -105,9 +159,13 @@ local function process(file)
       if event then p.units[event] = { scale = tonumber(scale) or 1, unit = unit } end
     elseif key and key:find("^unmatched_") then
       table.insert(p.unmatched_patterns, unmatched(key:sub(#"unmatched_" + 1), value))
+    elseif own[key] then return damaged()
+    elseif key == "tick_ns" then p.tick_ns = tonumber(value) or value
     elseif key then p[key] = math.tointeger(tonumber(value)) or value
     end
   end
+  local fine, why = check_head(p)
+  if not fine then return damaged(why) end
   return p
 end
 

@@ -53,6 +53,8 @@ static void empty_spool(void) {
                               .version = PML__SPOOL_VERSION,
                               .node_bytes = sizeof(struct pml__profile_node),
                               .clock_kind = (uint32_t)pml__clock.kind,
+                              .ticks_per_second = pml__clock.ticks_per_second,
+                              .realtime_ns = pml_clock_realtime_ns(),
                               .traced = 1,
                               .told = 1};
   struct {
