@@ -86,7 +86,7 @@ describe("pmlua record", function()
     assert.equal(3, status)
     assert.equal(2, #calls.processes)
     local f = by_name.crc32
-    assert.same({ 2000, 0, true }, { f.calls, f.running, f.library:find("^libz%.so") ~= nil })
+    assert.same({ 2000, 0, true }, { f.calls, f.unreturned, f.library:find("^libz%.so") ~= nil })
     assert.is_true(f.min_ns > 0 and f.min_ns <= f.max_ns and f.exclusive_ns <= f.inclusive_ns)
   end)
 
