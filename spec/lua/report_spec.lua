@@ -144,10 +144,10 @@ describe("A report of known files", function()
   it("gives one table as CSV", function()
     local _, out = pmlua(quote(known()) .. " --csv")
     assert.matches("^section,type,exclusive,calls,running,time_s,share,self_s,mean_s,min_s,max_s,stddev_s,work,iterations,"
-      .. "rate,task%-clock\n", out)
+      .. "rate,work_source,task%-clock\n", out)
     assert.matches("\nsolve,calculation,yes,4,0,0%.1,0%.769230769230769,0%.1,0%.025,0%.01,0%.04,0%.01118033988749%d+,4000000,4,"
-      .. "40000000,98000000\n", out)
-    assert.matches("\nall,calculation,no,2,1,0%.3,[%d.]+,0%.17,0%.15,0%.1,0%.2,0%.05,0,0,,\n", out)
+      .. "40000000,program,98000000\n", out)
+    assert.matches("\nall,calculation,no,2,1,0%.3,[%d.]+,0%.17,0%.15,0%.1,0%.2,0%.05,0,0,,,\n", out)
     _, out = pmlua(quote(known()) .. " --csv --threads")
     assert.matches("\nsolve,calculation,yes,rank 0,2,1,0,0%.02,0%.25,", out)
   end)
