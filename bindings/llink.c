@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* bindings/llink.c - pml.link: the asking end of a running application's socket. */
-#include "live_frame.h"
 #include "interrupt.h"
+#include "live_frame.h"
 #include "lutil.h"
 
 #include <errno.h>

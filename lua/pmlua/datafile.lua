@@ -2,7 +2,8 @@
 --- Data files: a Lua table constructor after `return`, read without giving it anything to do harm with.
 --
 -- Event groups, presets, facts about PMUs and wrappers' descriptions are such files. They see no globals and no methods of
--- strings, are bounded in instructions, memory and time, and give strings, numbers, booleans and tables of these. Errors name the file and the line.
+-- strings, are bounded in instructions, memory and time, and give strings, numbers, booleans and tables of these. Errors
+-- name the file and the line.
 --
 --     pmlua -e 'print(pml.datafile.parse("return { a = = 1 }", "x.lua"))'
 

@@ -232,7 +232,8 @@ int main(void) {
     local misuses = {
       ["--color time/calls -- true"] = "--color is of a flow; add --flow",
       ["--flow=x.gif -- true"] = "--flow=x.gif: the name of a flow's picture ends in",
-      ["--flow --color page-faults/calls -- true"] = "--color: 'page-faults/calls': give a ratio A/B, where A and B are among time, self, calls",
+      ["--flow --color page-faults/calls -- true"] =
+        "--color: 'page-faults/calls': give a ratio A/B, where A and B are among time, self, calls",
       ["--flow= -- true"] = "--flow needs a value",
     }
     for text, sentence in pairs(misuses) do

@@ -90,7 +90,9 @@ function M.of(words)
   if not said then return nil, name .. " does not run" end
   version = math.tointeger(tonumber(said:match("[cf]lang version (%d+)") or said:match("flang%-new version (%d+)")))
   if version then return { version = version, shared = false, flang = said:find("flang", 1, true) ~= nil } end
-  if base:find("fortran", 1, true) then return nil, name .. " is not supported: operations are counted in LLVM IR; compile with flang" end
+  if base:find("fortran", 1, true) then
+    return nil, name .. " is not supported: operations are counted in LLVM IR; compile with flang"
+  end
   return nil, name .. " is not supported: operations are counted in LLVM IR; compile with clang"
 end
 
