@@ -218,7 +218,7 @@ static char *const *fill(const struct copy *c, char **copy, char *text, char *co
 
 /* As the C library looks for it; NULL: nowhere. */
 static const char *find(const char *file, char path[PATH_MAX]) {
-  const char *at = getenv("PATH");
+  const char *at = secure_getenv("PATH");
   size_t m = strlen(file);
   if (strchr(file, '/') != NULL) return file;
   if (at == NULL) at = "/bin:/usr/bin";
