@@ -56,7 +56,7 @@ local function obstacle(path, depth)
   local f <close> = disk.open(path)
   local head = f and f:read(20) or ""
   local interpreter = head:sub(1, 2) == "#!" and f:seek("set", 2) and f:read("l"):match("^%s*(%S+)")
-  if interpreter then return depth < 4 and obstacle(interpreter, depth + 1) or nil end
+  if interpreter and depth < 4 then return obstacle(interpreter, depth + 1) end
   if head:sub(1, 4) ~= "\127ELF" then return nil end
   if head:byte(5) ~= 2 then return path .. " is a 32-bit program: the library to preload is for 64 bits" end
   local at, size, n = integer(f, 32, 8), integer(f, 54, 2), integer(f, 56, 2)

@@ -37,6 +37,13 @@ local function complain(text)
   io.stderr:write("pmlua live: ", text, "\n")
 end
 
+--- Become the command; the status if that fails.
+local function execute(words, variables)
+  local _, refused = core.sys.exec(words, variables or {})
+  complain((refused:gsub("^[%w_.]+: E%w+: ", "")))
+  return NOT_RUN
+end
+
 ---@param args string[]
 ---@return integer status
 function M.run(args)
@@ -47,8 +54,9 @@ function M.run(args)
   end
   local library, err, status, kind = preload.ready("live", o.words[1])
   if not library then
-    complain(err .. (kind == "static" and "; let it call pmlua_live_start() itself" or ""))
-    return status
+    local remedy = { static = "; let it call pmlua_live_start() itself", other = "; it runs without, and cannot be asked" }
+    complain(err .. (remedy[kind] or ""))
+    return kind == "other" and execute(o.words) or status
   end
   local variables = { LD_PRELOAD = preload.with(library) }
   variables.PMLUA_LIVE_NAME = o.name
@@ -61,9 +69,7 @@ function M.run(args)
     end
     variables.PMLUA_LIVE_RULES = real
   end
-  local _, refused = core.sys.exec(o.words, variables)
-  complain((refused:gsub("^[%w_.]+: E%w+: ", "")))
-  return NOT_RUN
+  return execute(o.words, variables)
 end
 
 return M

@@ -187,6 +187,13 @@ local function run(o, library, dir)
   return ended, err
 end
 
+--- A command that nothing can be preloaded into.
+local function run_alone(words)
+  local ended, err = child.run(words)
+  if not ended then complain(err) end
+  return ended and child.status(ended) or NOT_RUN
+end
+
 --- What the options name is there; nil, why not, and the status if it is not 1.
 local function prepare(o)
   local err
@@ -211,10 +218,10 @@ function M.run(args)
     return 2
   end
   if o.FINISH then return recording.report(o, o.FINISH, complain) and 0 or 1 end
-  local library, err, status = preload.ready("record", o.words[1])
+  local library, err, status, kind = preload.ready("record", o.words[1])
   if not library then
-    complain(err)
-    return status
+    complain(err .. (kind == "other" and "; it runs without, and is not recorded" or ""))
+    return kind == "other" and run_alone(o.words) or status
   end
   local possible, unclear, misused = prepare(o)
   if not possible then
