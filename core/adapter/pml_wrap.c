@@ -20,7 +20,8 @@
 #define NAME_BYTES 1024u
 
 /* pml_wrap_function.records: one of the first three, and whether the choice of interception leaves the function out. */
-enum { UNKNOWN, NO_RECORDERS, RECORDERS, LEFT_OUT = 4 };
+enum { UNKNOWN, NO_RECORDERS, RECORDERS };
+#define LEFT_OUT 0x80000000u /* the sign: one comparison tells what is neither unknown nor left out */
 
 static struct pml__lock lock;                   /* what functions are, and texts_of */
 static uint64_t functions, missing, unrecorded; /* atomic */
@@ -106,7 +107,7 @@ static int note_texts(const struct pml_stream_metrics *m, uint32_t is_text) {
 
 /* Under the lock, which no other is taken in. */
 static int publish(struct pml_wrap_function *f, const struct made *m) {
-  if ((__atomic_load_n(&f->records, __ATOMIC_RELAXED) & ~(uint32_t)LEFT_OUT) != UNKNOWN) return 0;
+  if ((__atomic_load_n(&f->records, __ATOMIC_RELAXED) & ~LEFT_OUT) != UNKNOWN) return 0;
   int err = note_texts(m->metrics[0], m->is_text[0]);
   if (err == 0) err = note_texts(m->metrics[1], m->is_text[1]);
   if (err < 0) return err;
@@ -174,7 +175,7 @@ void pml__wrap_leave_out(struct pml_wrap_function *f, bool out) {
   if (out)
     __atomic_fetch_or(&f->records, LEFT_OUT, __ATOMIC_RELAXED);
   else
-    __atomic_fetch_and(&f->records, ~(uint32_t)LEFT_OUT, __ATOMIC_RELAXED);
+    __atomic_fetch_and(&f->records, ~LEFT_OUT, __ATOMIC_RELAXED);
 }
 
 /* ---- calls ---- */
@@ -246,8 +247,8 @@ void pml__wrap_enter(struct pml_wrap_call *call, struct pml_wrap_function *f, co
   struct pml__intercept_thread *t = &pml__intercept_self;
   struct pml__stream_thread *s = pml__stream_self;
   uintptr_t sp = (uintptr_t)call;
-  uint32_t records = __atomic_load_n(&f->records, __ATOMIC_ACQUIRE);
-  if (PML_UNLIKELY(in != NULL || records - NO_RECORDERS > RECORDERS - NO_RECORDERS || !is_plain(t, s, sp))) {
+  int32_t records = (int32_t)__atomic_load_n(&f->records, __ATOMIC_ACQUIRE);
+  if (PML_UNLIKELY(in != NULL || records <= 0 || !is_plain(t, s, sp))) {
     enter_fully(call, f, in);
     return;
   }

@@ -34,7 +34,7 @@ static inline struct pml_value load(const void *at, int type) {
   return v;
 }
 
-static void sample_body(struct pml__sde_reader *r, const struct pml__sde_body *b, struct pml__sde_sample *s);
+static void sample_member(struct pml__sde_reader *r, const struct pml__sde_body *b, struct pml__sde_sample *s);
 
 static inline const struct pml__sde_members *members_of(const struct pml__sde_body *b, uint32_t *n) {
   struct pml__sde_members *m = atomic_load_explicit(&((struct pml__sde_body *)b)->members, memory_order_acquire);
@@ -68,7 +68,7 @@ static void add_other(struct pml__sde_reader *r, struct sums *t, const struct pm
   struct pml__sde_sample s = {.has = true};
   if (type == PML__LEAF_GONE) return;
   if (type == PML__LEAF_BODY) {
-    sample_body(r, leaf->at, &s);
+    sample_member(r, leaf->at, &s);
   } else {
     s.value = s.base = load(leaf->at, type);
     if (leaf->relative == 0) s.base.i = 0; /* the bits of 0.0, too */
@@ -124,7 +124,7 @@ static void sample_extreme(struct pml__sde_reader *r, const struct pml__sde_body
     int type = type_of(&m->leaf[k]);
     if (type == PML__LEAF_GONE) continue;
     if (type == PML__LEAF_BODY)
-      sample_body(r, m->leaf[k].at, &one);
+      sample_member(r, m->leaf[k].at, &one);
     else
       one.value = load(m->leaf[k].at, type);
     if (!one.has) continue;
@@ -158,27 +158,6 @@ static uint64_t per_thread(struct pml__sde_reader *r, struct pml__sde_terms *t) 
   return r->cells != NULL ? pml__sde_terms_of(t, r->cells) : pml__sde_counted_total(t);
 }
 
-static void sample_group(struct pml__sde_reader *r, const struct pml__sde_body *b, struct pml__sde_sample *s) {
-  b->operation == PML_SDE_SUM ? sample_sum(r, b, s) : sample_extreme(r, b, s);
-}
-
-/* One that lies in several groups is read once in a pass, of which a reader has one at a time. */
-static __attribute__((noinline)) void sample_shared(struct pml__sde_reader *r, const struct pml__sde_body *b,
-                                                    struct pml__sde_sample *s) {
-  uint64_t pass = atomic_load_explicit(&r->passes, memory_order_relaxed);
-  const struct pml__sde_sample *found = pml__sde_memo_find(&r->memo, b, pass);
-  if (found != NULL) {
-    *s = *found;
-    return;
-  }
-  sample_group(r, b, s);
-  pml__sde_memo_keep(&r->memo, b, s);
-}
-
-static bool is_shared(const struct pml__sde_body *b) {
-  return atomic_load_explicit(&((struct pml__sde_body *)b)->groups, memory_order_relaxed) > 1;
-}
-
 static void sample_body(struct pml__sde_reader *r, const struct pml__sde_body *b, struct pml__sde_sample *s) {
   s->has = true;
   s->value = (struct pml_value){.type = PML_TYPE_INT64, .i = -1};
@@ -191,7 +170,7 @@ static void sample_body(struct pml__sde_reader *r, const struct pml__sde_body *b
     s->value.i = pml_sde_counter_read(b->counter);
     break;
   case PML_SDE_GROUP:
-    is_shared(b) ? sample_shared(r, b, s) : sample_group(r, b, s);
+    b->operation == PML_SDE_SUM ? sample_sum(r, b, s) : sample_extreme(r, b, s);
     return;
   case PML_SDE_RECORDER:
   case PML_SDE_COUNT:
@@ -211,6 +190,25 @@ static void sample_body(struct pml__sde_reader *r, const struct pml__sde_body *b
   }
   s->base = s->value;
   if ((b->mode & PML_SDE_INSTANT) != 0) s->base.i = 0; /* the bits of 0.0, too */
+}
+
+/* A group that lies in several others is read once in a pass, of which a reader has one at a time. */
+static __attribute__((noinline)) void sample_shared(struct pml__sde_reader *r, const struct pml__sde_body *b,
+                                                    struct pml__sde_sample *s) {
+  uint64_t pass = atomic_load_explicit(&r->passes, memory_order_relaxed);
+  const struct pml__sde_sample *found = pml__sde_memo_find(&r->memo, b, pass);
+  if (found != NULL) {
+    *s = *found;
+    return;
+  }
+  sample_body(r, b, s);
+  pml__sde_memo_keep(&r->memo, b, s);
+}
+
+static void sample_member(struct pml__sde_reader *r, const struct pml__sde_body *b, struct pml__sde_sample *s) {
+  bool shared = b->kind == PML_SDE_GROUP &&
+                atomic_load_explicit(&((struct pml__sde_body *)b)->groups, memory_order_relaxed) > 1;
+  shared ? sample_shared(r, b, s) : sample_body(r, b, s);
 }
 
 static __attribute__((noinline)) void snapshot_one(struct pml__sde_reader *r, const struct pml__sde_body *b,

@@ -62,7 +62,7 @@ static bool drop_plainly(void *data, const struct pml_stream_event *e) {
 }
 
 static inline void once_intercept(void) {
-  static const struct pml_intercept_options o = {.lib = "libm", .sym = "logb"};
+  static const struct pml_intercept_options o = {.lib = "libm:cost", .sym = "logb:cost"};
   static bool done;
   if (!done) (void)pml_intercept_install(&o);
   done = true;
