@@ -11,6 +11,7 @@
 
 #include "base/pml_error.h"
 
+#include <errno.h>
 #include <string.h>
 
 #define SECONDS 10.0
@@ -119,30 +120,30 @@ static void data_close(void *handle) {
 
 static const struct lutil_class data_class = {"data file", sizeof(struct handle), data_close};
 
-/* Its result, one value, is on top of the state's stack. Returns 0, or nil and the message on the stack of @L. */
+static int refused(lua_State *L, int err, const char *what, const char *more) {
+  lua_pushnil(L);
+  lua_pushfstring(L, "data.read: %s: %s%s", pml_error_name(err), what, more);
+  lua_pushstring(L, pml_error_name(err));
+  return 3;
+}
+
+/* Its result, one value, is on top of the state's stack. Returns 0, or what @L returns for what is wrong. */
 static int run(lua_State *L, struct handle *h, const char *text, size_t n, const char *name, uint64_t instructions) {
   if (luaL_loadbufferx(h->L, text, n, name, "t") != LUA_OK) {
     const char *why = lua_tostring(h->L, -1);
-    lua_pushnil(L);
-    lua_pushstring(L, why != NULL ? why : "out of memory");
-    return 2;
+    return refused(L, PML_ESCRIPT, why != NULL ? why : "out of memory", "");
   }
   lua_newtable(h->L); /* it sees no globals */
   lua_setupvalue(h->L, -2, 1);
   int err = limit_call(h->L, 0, 1, instructions);
   if (err == 0) return 0;
-  lua_pushnil(L);
-  if (err == PML_ELIMIT && h->limit.refused > 0)
-    lua_pushliteral(L, "takes too much memory for a data file");
-  else if (err == PML_ELIMIT)
-    lua_pushliteral(L, "runs too long for a data file");
-  else
-    lua_pushstring(L, pml_error_detail(err));
-  return 2;
+  if (err == PML_ELIMIT && h->limit.ended == LIMIT_MEMORY)
+    return refused(L, err, "takes too much memory for a data file", "");
+  return refused(L, err, err == PML_ELIMIT ? "runs too long for a data file" : pml_error_detail(err), "");
 }
 
-/* read(text, name, memory, instructions, values): the table; nil and what is wrong, after "NAME:LINE: " if Lua says it.
- */
+/* read(text, name, memory, instructions, values): the table; nil, what is wrong (with "NAME:LINE: " if Lua says it),
+ * code. */
 static int l_read(lua_State *L) {
   size_t n;
   const char *text = luaL_checklstring(L, 1, &n), *name = luaL_checkstring(L, 2);
@@ -162,15 +163,8 @@ static int l_read(lua_State *L) {
   if (results > 0) return results;
   lua_newtable(L);
   struct copying c = {.from = h->L, .to = L, .open = lua_gettop(L), .left = (uint64_t)values, .path = "the table"};
-  if (lua_type(h->L, -1) != LUA_TTABLE) {
-    lua_pushnil(L);
-    lua_pushliteral(L, "it does not return a table");
-    return 2;
-  }
-  if (copy(&c, 0)) return 1;
-  lua_pushnil(L);
-  lua_pushfstring(L, "%s%s", c.path, c.wrong);
-  return 2;
+  if (lua_type(h->L, -1) != LUA_TTABLE) return refused(L, -EINVAL, "it does not return a table", "");
+  return copy(&c, 0) ? 1 : refused(L, -EINVAL, c.path, c.wrong);
 }
 
 int luaopen_pmlua_data(lua_State *L) {

@@ -2,6 +2,8 @@
 /* bindings/lfile.c - pml.file: files whose names or folders come from others. */
 #include "lutil.h"
 
+#include "base/pml_file.h"
+
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>

@@ -199,7 +199,27 @@ static int l_realpath(lua_State *L) {
   return 1;
 }
 
+struct point {
+  struct lutil_handle h;
+  locale_t was;
+};
+
+static void point_close(void *handle) {
+  numeric_leave(((struct point *)handle)->was);
+}
+
+static const struct lutil_class point_class = {"point", sizeof(struct point), point_close};
+
+/* with_point() - the calling thread has the "C" locale until the result is closed: numbers have a decimal point. */
+static int l_with_point(lua_State *L) {
+  struct point *p = lutil_new(L, &point_class, 0, 0);
+  p->was = numeric_enter();
+  p->h.open = 1;
+  return 1;
+}
+
 int luaopen_pmlua_sys(lua_State *L) {
+  static const luaL_Reg none[] = {{NULL, NULL}};
   static const luaL_Reg functions[] = {{"pid", l_pid},
                                        {"refusal", lutil_refusal},
                                        {"uname", l_uname},
@@ -215,8 +235,9 @@ int luaopen_pmlua_sys(lua_State *L) {
                                        {"fsync", l_fsync},
                                        {"realpath", l_realpath},
                                        {"setid", l_setid},
-                                       {"with_point", numeric_call},
+                                       {"with_point", l_with_point},
                                        {NULL, NULL}};
+  lutil_class(L, &point_class, none, NULL);
   luaL_newlib(L, functions);
   interrupt_functions(L);
   prompt_functions(L);

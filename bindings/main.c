@@ -7,6 +7,8 @@
 #include "pml.h"
 #include "state.h"
 
+#include "base/pml_file.h"
+
 #include <lauxlib.h>
 #include <lualib.h>
 

@@ -23,14 +23,6 @@ void numeric_leave(locale_t was) {
   uselocale(was);
 }
 
-int numeric_call(lua_State *L) {
-  luaL_checktype(L, 1, LUA_TFUNCTION);
-  locale_t was = numeric_enter();
-  int status = lua_pcall(L, lua_gettop(L) - 1, LUA_MULTRET, 0);
-  numeric_leave(was);
-  return status == LUA_OK ? lua_gettop(L) : lua_error(L);
-}
-
 /* --- os.setlocale --- */
 
 /* The process's locale with numbers of "C", for this thread; the one before it is no longer used by anybody. */

@@ -16,9 +16,6 @@
 locale_t numeric_enter(void);
 void numeric_leave(locale_t was);
 
-/* numeric_call - pml.sys.with_point(f, ...): call f in the "C" locale; its results, or its error. */
-int numeric_call(lua_State *L);
-
 /*
  * numeric_setlocale - replace os.setlocale of @L by one that leaves numbers as they are: for the pmlua command, all of
  * whose output is read by programs. Call once per state.

@@ -11,7 +11,7 @@ local M = {}
 local WORKER = [[
 at=$POOL/$1
 unset LIBPFM_FORCE_PMU PMLUA_CLOCK PMLUA_LUA PMLUA_WRAP_PATH PMLUA_COUNT
-mkdir "$at.tmp" && export TMPDIR="$at.tmp"
+mkdir "$at.tmp" && chmod 711 "$at.tmp" && export TMPDIR="$at.tmp"
 timeout -k 5 "$(cat "$at.seconds")" sh "$at.sh" </dev/null >"$at.out" 2>&1 &
 trap 'kill $!' INT TERM
 wait $!
@@ -57,7 +57,7 @@ end
 ---@param width integer
 ---@param done fun(job: table, result: { out: string, code: integer, processor: number })
 function M.run(jobs, width, done)
-  local folder = line_of "mktemp -d /tmp/pmlua-pool-XXXXXX"
+  local folder = line_of "d=$(mktemp -d /tmp/pmlua-pool-XXXXXX) && chmod 711 $d && echo $d" -- specs run programs of other users below it
   local numbers = {}
   for i, job in ipairs(jobs) do
     write(("%s/%d.sh"):format(folder, i), job.command .. "\n")

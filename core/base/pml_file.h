@@ -6,7 +6,7 @@
 
 #include "base/pml_api.h"
 
-#include <limits.h>
+#include <linux/limits.h>
 #include <stdbool.h>
 #include <stdint.h>
 

@@ -291,7 +291,7 @@ static int check_metric(const char *plugin, const struct pml_plugin_metric *m) {
       return pml_fail(-EINVAL, "a metric of plugin %s has a control character in its name", plugin);
   if ((unsigned)m->mode >= PML_MODES || (unsigned)m->value >= PML_PLUGIN_VALUES || m->exponent < -1000 ||
       m->exponent > 1000)
-    return pml_fail(-EINVAL, "plugin %s, metric %s: unknown mode, type or exponent", plugin, m->name);
+    return pml_fail(-EINVAL, "metric %s has an unknown mode, type or exponent", m->name);
   return 0;
 }
 

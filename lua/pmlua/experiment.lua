@@ -248,7 +248,8 @@ end
 ---@return pmlua.Run? run its status is "complete", "interrupted" or "failed"
 ---@return string? err when nothing could be measured or written at all
 function Experiment:run(given, command)
-  return core.sys.with_point(execute, self, given or {}, command)
+  local point <close> = core.sys.with_point() -- luacheck: ignore 211
+  return execute(self, given or {}, command)
 end
 
 local function report(run)

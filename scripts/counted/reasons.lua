@@ -87,8 +87,8 @@ local function access_rules(quantity, bytes, what)
   }
 end
 
-local function became(cell, name)
-  return function(c) return when(c.final[cell] > c.source[cell], "%d bytes by %s", c.final[cell .. "_bytes"], name) end
+local function became(cell, bytes, name)
+  return function(c) return when(c.final[cell] > c.source[cell], "%d bytes by %s", c.final[bytes], name) end
 end
 
 local function turns(c)
@@ -107,9 +107,9 @@ local function other_flops(c)
 end
 
 local final = {
-  { "final", "stores", "memset", "the loop became a call: bytes are counted, stores are not", became("set", "memset") },
+  { "final", "stores", "memset", "the loop became a call: bytes are counted, stores are not", became("set", "set_bytes", "memset") },
   { "final", "loads", "memcpy", "the loop became a call: bytes are counted, loads and stores are not",
-    became("copy", "memcpy"), also = "stores" },
+    became("copy", "copy_bytes_stored", "memcpy"), also = "stores" },
   { "final", "operations", "fewer branches", "a turn of the loop does the work of several, or no loop is left",
     turns },
   { "final", "operations", "loads and stores", "fewer or more of them, as above", function(c)

@@ -58,7 +58,7 @@ static void wrong_plugins(void) {
   survived("bad_nothing", 'l', "gave NULL");
   survived("bad_empty", 'l', "stands for no metric");
   survived("bad_endless", 'l', "has no end");
-  survived("bad_modeless", 'l', "none");
+  survived("bad_modeless", 'l', "metric m has an unknown mode, type or exponent");
   survived("bad_refusing", 'o', "gave -1");
   survived("bad_boasting", 'e', "1000000 values");
   survived("bad_hollow", 'e', "has room for 0");

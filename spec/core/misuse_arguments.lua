@@ -26,7 +26,7 @@ M.functions = {
               report = { {} }, reset = {}, enable = { true }, text = { {} }, timeline = { 8 },
               write = { dir .. "/nowhere/sections" } },
   profile = { open = {}, bucket_ns = { 100 } },
-  spool = { open = { dir .. "/nosuch.spool" } },
+  spool = { open = { dir .. "/nosuch.spool" }, reasons = { dir .. "/nowhere" } },
   buffer = { open = { { records = 256, threads = 2 } } },
   substrate = { load = { "no_such", { path = "/nowhere", directory = "/nowhere" } }, lines = {}, list = {},
                 each = { { enter = function() end, flush = function() end } } },
@@ -38,9 +38,9 @@ M.functions = {
   sys = { interrupted = {}, on_interrupt = { false }, pid = {}, uname = {}, isatty = { 1 }, columns = { 1 },
           affinity = {}, pin = { 0 },
           sleep = { 0 }, exec = { { "/nowhere/program" }, { MISUSE = "yes" } }, fsync = { dir },
-          realpath = { dir }, setid = { dir }, cpu = {},
+          realpath = { dir }, setid = { dir }, cpu = {}, cpu_time = {},
           nprocs = {}, raise_interrupt = { false }, refusal = {},
-          with_point = { function() end },
+          with_point = {},
           at_prompt = { "> " }, private_file = { dir .. "/misuse.private" } },
   link = { connect = { "/nowhere/socket" } },
   watchpoint = { available = {}, find = { "/proc/self/exe", "main", false }, load = { "/nowhere/watchpoints" },
@@ -52,6 +52,7 @@ M.functions = {
            rules = {}, functions = {}, call = { "f", 1 }, stop_run = {}, say = {} },
   file = { open = { "/proc/self/stat" }, read = { "/proc/self/stat", 4096 }, write = { dir .. "/nowhere/f", "text" },
            create = { dir .. "/nowhere/f" }, output = { dir .. "/nowhere/f" }, new = { dir .. "/nowhere/f" } },
+  data = { read = { "return { 1 }", "@misuse", 1 << 20, 1000, 100 } },
   tool = { run = { { "/nowhere/program" }, {} }, confines = {} },
 }
 M.slow = { ["event.list"] = true, ["event.parse"] = true, ["clock.info"] = true, ["sys.sleep"] = true,
@@ -63,7 +64,6 @@ M.slow = { ["event.list"] = true, ["event.parse"] = true, ["clock.info"] = true,
 M.few = {
   ["event.list"] = { NIL, -1, "a\0b", {}, print },
   ["sys.sleep"] = { NIL, true, -1, 0 / 0, 1 / 0, 1e308, math.maxinteger, math.mininteger, "", "x", {}, print, file },
-  ["sys.with_point"] = { NIL, true, 1, "x", {}, file }, -- a function would fail in its own way
   ["live.say"] = { NIL, true, {}, print, file }, -- what it says would be heard
   ["live.stop_run"] = { NIL, true, "a\0b", {}, print, file },
   ["file.write"] = { NIL, true, "", "a\0b", {}, print, file }, -- these would leave files

@@ -280,7 +280,7 @@ describe("pmlua record, when things go wrong,", function()
       ["--trace --max-calls 0 -- true"] = { 2, "'0' is no number from 1 on" },
       ["--trace --min-duration 5weeks -- true"] = { 2, "'5weeks' is no duration" },
       ["--filter nowhere -- true"] = { 1, "nowhere: No such file" },
-      ["--filter . -- true"] = { 1, "%.: Is a directory" },
+      ["--filter . -- true"] = { 1, "%.: not a file, but a folder" },
       ["--finish r -- true"] = { 2, "runs nothing" },
       ["--finish nowhere"] = { 1, "nowhere: no such folder" },
     }
