@@ -57,7 +57,8 @@ end
 ---@param width integer
 ---@param done fun(job: table, result: { out: string, code: integer, processor: number })
 function M.run(jobs, width, done)
-  local folder = line_of "d=$(mktemp -d /tmp/pmlua-pool-XXXXXX) && chmod 711 $d && echo $d" -- specs run programs of other users below it
+  -- specs run programs of other users below it
+  local folder = line_of "d=$(mktemp -d /tmp/pmlua-pool-XXXXXX) && chmod 711 $d && echo $d"
   local numbers = {}
   for i, job in ipairs(jobs) do
     write(("%s/%d.sh"):format(folder, i), job.command .. "\n")

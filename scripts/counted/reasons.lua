@@ -107,7 +107,8 @@ local function other_flops(c)
 end
 
 local final = {
-  { "final", "stores", "memset", "the loop became a call: bytes are counted, stores are not", became("set", "set_bytes", "memset") },
+  { "final", "stores", "memset", "the loop became a call: bytes are counted, stores are not",
+    became("set", "set_bytes", "memset") },
   { "final", "loads", "memcpy", "the loop became a call: bytes are counted, loads and stores are not",
     became("copy", "copy_bytes_stored", "memcpy"), also = "stores" },
   { "final", "operations", "fewer branches", "a turn of the loop does the work of several, or no loop is left",
