@@ -143,7 +143,8 @@ static int fill(struct pml_event *ev, const struct perf_event_attr *attr, int id
   pfm_pmu_info_t pmu;
   if (pfm_get_event_info(idx, PFM_OS_PERF_EVENT_EXT, &info) != PFM_SUCCESS || !pml__pfm_pmu((int)info.pmu, &pmu))
     return pml_fail(PML_ENOEVENT, "libpfm4 encodes \"%.200s\" but does not know its PMU%s", ev->name,
-                    secure_getenv("LIBPFM_FORCE_PMU") != NULL ? "; unset LIBPFM_FORCE_PMU, which hides all others" : "");
+                    secure_getenv("LIBPFM_FORCE_PMU") != NULL ? "; unset LIBPFM_FORCE_PMU, which hides all others"
+                                                              : "");
   struct pml_event_part *part = pml__event_part_add(ev, pmu.name);
   part->attr = *attr;
   correct_topdown(ev->name, &info, &part->attr);

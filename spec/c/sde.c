@@ -215,7 +215,7 @@ static void groups(void) {
   CHECK(pml_sde_group_add(lib, "SUM", "NEST", PML_SDE_MAX) == 0 &&
             pml_sde_group_add(lib, "C", "NEST", PML_SDE_MAX) == 0 && is_int("SPEC::NEST", 4),
         "groups nest");
-  char below[16] = "C", side[32], level[32];
+  char below[32] = "C", side[32], level[32];
   bool shared = true;
   for (int i = 0; i < 30; i++) {
     snprintf(side, sizeof side, "side%d", i);
