@@ -241,6 +241,8 @@ static int runverb(lua_State *L, const char *verb, char **argv, int argc, int fi
     lua_rawseti(L, -2, 1);
     return callmodule(L, "cmd.help", "run", 1);
   }
+  /* A verb raises no events: what it runs does. */
+  if (callmodule(L, "substrate", "leave_environment", 0) != DONE) return FAILED;
   snprintf(module, sizeof module, "cmd.%s", verb);
   lua_getglobal(L, "arg");
   return callmodule(L, module, "run", 1);

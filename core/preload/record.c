@@ -11,12 +11,16 @@
  * $SCOREP_METRIC_PLUGINS: metric plugins to load. Their synchronous metrics are events of each call, beside those of
  * PMLUA_RECORD_EVENTS; series of others are in PID.series when the process exits. A forked child has none of them.
  *
+ * $SCOREP_SUBSTRATE_PLUGINS: substrate plugins to load (pml_scorep.h). They get each call as an enter and a leave, and
+ * write when the process exits, into the folder substrates-PID. A forked child has none of them, either.
+ *
  * Each program that a process runs writes PID.spool (pml_spool.h) as it goes, so that no end loses anything and nothing
  * is left to do at the end. Nothing is ever printed, no thread or signal handler is added. Whoever ran the program
  * reads the spools; one without its program's own end was cut short.
  */
 #include "preload/confine.h"
 #include "preload/record_plugins.h"
+#include "preload/record_substrates.h"
 
 #include "adapter/pml_intercept.h"
 #include "adapter/pml_intercept_events.h"
@@ -55,6 +59,8 @@ static struct {
   size_t nevents;
   bool trace, flow;    /* what events are for; neither: they are not kept */
   bool plugins;        /* this process has some, not the one that it was forked from */
+  bool substrates;     /* the same of substrate plugins */
+  size_t nsubstrates;  /* of those, that were opened */
   char path[PATH_MAX]; /* of the spool */
 } record;
 
@@ -102,6 +108,15 @@ static void say_plugins(struct text *t) {
   say(t, "%s", lines);
 }
 
+/* What is told first stands where no end comes to tell better. */
+static void say_substrates(struct text *t, bool at_end) {
+  char line[1024];
+  if (!at_end && record.nsubstrates > 0)
+    say(t, "trouble\ta process did not exit by itself (_exit, a signal, exec, still running): its substrate plugins "
+           "were not told to write their data\n");
+  for (size_t i = 0; pml__record_substrates_trouble(i, line, sizeof line); i++) say(t, "trouble\t%s\n", line);
+}
+
 /* What nobody counted was 0 for every call, which is no count. */
 static void say_absent(struct text *t, const char *name) {
   struct pml_sde_event *ev;
@@ -125,6 +140,7 @@ static void tell(const char *failure, bool at_end) {
   for (size_t i = 0; i < record.nevents; i++) say(&t, "event\t%s\n", record.event[i]);
   if (record.flow) say(&t, "flow\t%s\n", record.trace ? "too" : "only");
   if (record.plugins) say_plugins(&t);
+  if (record.substrates) say_substrates(&t, at_end);
   if (record.confined) say(&t, "confined\t1\n");
   for (size_t i = 0; i < record.nevents && at_end; i++) say_absent(&t, record.event[i]);
   if (at_end) (void)pml_intercept_unmatched(say_unmatched, &t);
@@ -139,6 +155,7 @@ static bool is_ours(void) {
 /* The last moment to ask anything: what is told now is all that will be told. */
 void pml__preload_confined(bool without_clock) {
   if (!is_ours()) return;
+  if (record.substrates && !record.confined) pml__record_substrates_close(true); /* they may make any system call */
   pml_intercept_confine(without_clock);
   if (record.confined) return;
   record.confined = true;
@@ -149,17 +166,24 @@ void pml__preload_confined(bool without_clock) {
 
 /* ---- the end ---- */
 
+static void end_substrates(void) {
+  pml__record_substrates_close(false);
+  record.nsubstrates = 0;
+}
+
 /* PID.spool has PID.series beside it. */
 static void end_plugins(void) {
   size_t n = strlen(record.path), before = n - strlen("spool");
   if (n + 2 > sizeof record.path) return;
   memcpy(record.path + before, "series", sizeof "series");
-  pml_intercept_remove(); /* what plugins still do is no call of the program */
   pml__record_plugins_end(record.path);
 }
 
 __attribute__((destructor)) static void finish(void) {
   if (!is_ours()) return;
+  /* What plugins still do is no call of the program. */
+  if ((record.plugins || record.substrates) && !record.confined) pml_intercept_remove();
+  if (record.substrates && !record.confined) end_substrates();
   if (record.plugins && !record.confined) end_plugins();
   if (!record.confined) tell(NULL, true);
   pml_spool_end(record.spool, PML_SPOOL_EXIT);
@@ -222,6 +246,14 @@ static int start_trace(void) {
   record.trace = number("PMLUA_RECORD_TRACE") == 1;
   record.flow = number("PMLUA_RECORD_FLOW") == 1;
   return err == 0 && (record.trace || record.flow) ? pml_spool_trace(record.spool, &limits) : err;
+}
+
+/* DIR/PID.spool has DIR/substrates-PID beside it. */
+static void start_substrates(void) {
+  char directory[PATH_MAX];
+  const char *name = record.path + strlen(record.dir) + 1;
+  (void)snprintf(directory, sizeof directory, "%s/substrates-%.*s", record.dir, (int)strcspn(name, "."), name);
+  record.nsubstrates = pml__record_substrates_open(directory);
 }
 
 /* The @i-th program of this process. */
@@ -289,7 +321,7 @@ static void start_in_child(void) {
   if (parents == NULL) return;
   int saved = errno;
   record.spool = NULL;
-  record.plugins = false;
+  record.plugins = record.substrates = false;
   int err = record.confined ? 0 : start();
   if (record.spool == NULL) pml_spool_lose_child(parents);
   if (err < 0)
@@ -314,11 +346,14 @@ __attribute__((constructor)) static void start_in_program(void) {
   memcpy(record.dir, dir, strlen(dir) + 1);
   pml__memory_own();
   int counting = start_counting(), err = start();
-  if (record.plugins) o.aside = pml__record_plugins_libraries();
+  record.substrates = pml__record_substrates_wanted();
+  if (err == 0 && record.substrates) start_substrates();
+  if (record.plugins || record.substrates) o.aside = pml__record_plugins_libraries();
   if (err == 0) err = counting;
   if (err == 0 && record.plugins) pml__record_plugins_start();
   if (err == 0) err = pml_intercept_install(&o);
   if (err == 0) err = pml__process_watch(start_in_child); /* after those that it builds on */
+  if (err < 0) end_substrates();
   if (err < 0)
     give_up(err);
   else

@@ -12,8 +12,8 @@
 size_t pml__record_plugins_load(const char **event, size_t room);
 
 /*
- * pml__record_plugins_libraries - their files, between ':'. A plugin's own calls, from threads of its own or while it
- * is asked, are no calls of the program.
+ * pml__record_plugins_libraries - their files and those of substrate plugins, between ':'. A plugin's own calls, from
+ * threads of its own or while it is asked, are no calls of the program.
  */
 const char *pml__record_plugins_libraries(void);
 

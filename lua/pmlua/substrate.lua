@@ -168,4 +168,9 @@ function M.environment()
   return #environment
 end
 
+--- This process raises no events: the plugins of $SCOREP_SUBSTRATE_PLUGINS are for the program that it runs.
+function M.leave_environment()
+  environment = environment or {}
+end
+
 return setmetatable(M, { __call = function(_, options) return M.new(options) end })

@@ -14,7 +14,7 @@ local recording = require "pmlua.recording"
 local M = {
   summary = "run a program and tell which library functions it spends its time in",
   usage = "pmlua record [--lib GLOB] [--sym GLOB] [--not GLOB] [--event NAME] [--metric NAME] [--plugin NAME] " ..
-    "[--trace|--profile] [--flow[=FILE]] [OPTIONS] [--] CMD [ARGS]",
+    "[--substrate NAME] [--trace|--profile] [--flow[=FILE]] [OPTIONS] [--] CMD [ARGS]",
   help = [[
 CMD is run as it is, its children too; calls from the program to its libraries and between these are recorded: of every
 library but libc, the loader and pmlua itself. Then a table of functions is printed on standard error, and CMD's exit
@@ -33,6 +33,10 @@ itself: short functions look longer than they are.
                which may be repeated; METRICS, between commas, are what SCOREP_METRIC_NAME would say. Synchronous metrics
                are events of each call; what is measured in the plugin's own time is a table, plugins-PID.dat, drawn
                where gnuplot is, and in the trace; a process that does not exit by itself leaves none of that
+  --substrate NAME   load Score-P's substrate plugin libscorep_substrate_NAME.so into the program (and those of
+               SCOREP_SUBSTRATE_PLUGINS); may be repeated. It gets each call as an enter and a leave, and writes into
+               substrates-PID of the folder, or SCOREP_EXPERIMENT_DIRECTORY, when the program exits. A forked child
+               has none. A process that ends by a signal, by _exit or by executing another program ends without it
   --metric NAME   what the host or the process is doing meanwhile, over time: host::memory_used, 'host::network_*',
                process::resident (pmlua events plugin::); may be repeated. Into metrics.dat, a table, and the traces
   --every TIME    between two values of a metric (default: 100ms)
@@ -150,6 +154,19 @@ local function plugin_variables(text)
   return words
 end
 
+--- What a substrate plugin's environment says, with those of --substrate; nil and what is wrong.
+local function substrate_variable(text)
+  local separator = os.getenv "SCOREP_SUBSTRATE_PLUGINS_SEP" or ","
+  local names = { os.getenv "SCOREP_SUBSTRATE_PLUGINS" }
+  for _, name in ipairs(line.names(text)) do
+    if not name:find "^[%w_]+$" then
+      return nil, ("--substrate: '%s' is not a NAME; NAME is that of libscorep_substrate_NAME.so"):format(name)
+    end
+    names[#names + 1] = name
+  end
+  return "SCOREP_SUBSTRATE_PLUGINS=" .. table.concat(names, separator ~= "" and separator:sub(1, 1) or ",")
+end
+
 local variables = { "LIB", "SYM", "NOT", "FILTER", "EVENTS", "MAX_DEPTH", "MAX_CALLS", "MIN_NS" }
 
 local function words_of(o, library, dir)
@@ -161,6 +178,7 @@ local function words_of(o, library, dir)
   if o.trace then words[#words + 1] = "PMLUA_RECORD_TRACE=1" end
   if o.flow then words[#words + 1] = "PMLUA_RECORD_FLOW=1" end
   if o.plugins then table.move(o.plugins, 1, #o.plugins, #words + 1, words) end
+  words[#words + 1] = o.substrates
   return table.move(o.words, 1, #o.words, #words + 1, words)
 end
 
@@ -204,6 +222,10 @@ local function prepare(o)
   if o.PLUGINS then
     o.plugins, err = plugin_variables(o.PLUGINS)
     if not o.plugins then return nil, err, 2 end
+  end
+  if o.SUBSTRATES then
+    o.substrates, err = substrate_variable(o.SUBSTRATES)
+    if not o.substrates then return nil, err, 2 end
   end
   if o.EVENTS then return can_count(o.EVENTS) end
   return true

@@ -14,12 +14,12 @@ local flags = { ["--trace"] = "trace", ["--profile"] = "profile", ["--json"] = "
   ["--dlsym"] = "DLSYM" }
 local keys = {
   ["--lib"] = "LIB", ["--sym"] = "SYM", ["--not"] = "NOT", ["--filter"] = "FILTER", ["--event"] = "EVENTS",
-  ["--plugin"] = "PLUGINS", ["--metric"] = "METRICS", ["--every"] = "EVERY", ["--flow"] = "flow_file",
-  ["--color"] = "color",
+  ["--plugin"] = "PLUGINS", ["--substrate"] = "SUBSTRATES", ["--metric"] = "METRICS", ["--every"] = "EVERY",
+  ["--flow"] = "flow_file", ["--color"] = "color",
   ["-o"] = "DIR", ["--finish"] = "FINISH",
   ["--max-depth"] = "MAX_DEPTH", ["--max-calls"] = "MAX_CALLS", ["--min-duration"] = "MIN_NS",
 }
-local repeats = { LIB = ":", SYM = ":", NOT = ":", EVENTS = "\n", PLUGINS = "\n" }
+local repeats = { LIB = ":", SYM = ":", NOT = ":", EVENTS = "\n", PLUGINS = "\n", SUBSTRATES = "\n" }
 local of_a_trace = { "MAX_DEPTH", "MAX_CALLS", "MIN_NS" }
 local unit_ns = { [""] = 1, ns = 1, us = 1e3, ms = 1e6, s = 1e9 }
 
