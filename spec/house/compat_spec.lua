@@ -54,6 +54,65 @@ int main() {
 }
 ]]
 
+-- The functions of C as PAPI's module names them, F_str_to_C, and arguments by their names.
+local fortran_of_c = [[
+program t
+  use, intrinsic :: iso_c_binding
+  use papi_sde_fortran_wrappers
+  implicit none
+  interface
+    integer(c_int) function name_to_code(name, code) bind(C, name="sde_ti_name_to_code")
+      import :: c_int, c_ptr, c_int32_t
+      type(c_ptr), value :: name
+      integer(c_int32_t), intent(out) :: code
+    end function
+    integer(c_int) function read_counter(code, v) bind(C, name="sde_ti_read_counter")
+      import :: c_int, c_int32_t, c_long_long
+      integer(c_int32_t), value :: code
+      integer(c_long_long), intent(out) :: v
+    end function
+  end interface
+  type(c_ptr) :: lib, text
+  type(c_ptr), target :: counter, recorder
+  integer(c_long_long), target :: five
+  character(kind=c_char), pointer :: seen(:)
+  integer :: error
+  integer(c_int) :: wrong
+  five = 5
+  lib = papif_sde_init_F08(F_str_to_C('F08'))
+  wrong = papif_sde_register_counter_F08(lib, F_str_to_C('V'), PAPI_SDE_INSTANT, PAPI_SDE_long_long, c_loc(five))
+  wrong = wrong + papif_sde_describe_counter_F08(lib, F_str_to_C('V'), F_str_to_C('five'))
+  wrong = wrong + papif_sde_register_counter_cb_F08(lib, F_str_to_C('CB'), PAPI_SDE_INSTANT, PAPI_SDE_long_long, &
+      c_funloc(two_more), c_loc(five))
+  wrong = wrong + papif_sde_create_counter_F08(lib, F_str_to_C('C'), PAPI_SDE_INSTANT, c_loc(counter))
+  wrong = wrong + papif_sde_inc_counter_F08(papif_sde_get_counter_handle_F08(lib, F_str_to_C('C')), 9_c_long_long)
+  wrong = wrong + papif_sde_create_recorder_F08(lib, F_str_to_C('R'), c_sizeof(five), c_null_funptr, c_loc(recorder))
+  wrong = wrong + papif_sde_record_F08(recorder, c_sizeof(five), c_loc(five))
+  call papif_sde_record(recorder_handle=recorder, typesize=c_sizeof(five), value_to_rec=c_loc(five), error=error)
+  print '(4(I0,1X),I0)', value('V'), value('CB'), value('C'), value('R:CNT'), wrong + error
+  call papif_sde_init(lib_name='F08', handle=lib)
+  call papif_sde_register_counter(handle=lib, event_name='K', cntr_mode=PAPI_SDE_INSTANT, &
+      cntr_type=PAPI_SDE_long_long, counter=c_loc(five), error=error)
+  call papif_sde_describe_counter(handle=lib, event_name='K', event_desc='by its name')
+  print '(I0,1X,I0)', value('K'), error
+  text = F_str_to_C('F1 ')
+  call c_f_pointer(text, seen, [4])
+  if (seen(4) == c_null_char) print '(3A)', seen(1:3)
+  call C_free(text)
+contains
+  integer(c_long_long) function two_more(of) bind(C)
+    integer(c_long_long), intent(in) :: of
+    two_more = of + 2
+  end function
+  integer(c_long_long) function value(event)
+    character(len=*), intent(in) :: event
+    integer(c_int32_t) :: code
+    value = -99
+    if (name_to_code(F_str_to_C('F08::' // event), code) == 0) wrong = wrong + read_counter(code, value)
+  end function
+end program
+]]
+
 -- A thread counts and ends after the library was closed: what the library does at a thread's end is still there.
 local closing = [[
 #include <dlfcn.h>
@@ -179,15 +238,23 @@ describe("the drop-in for libsde", function()
     assert.equal("7 14 7 41 1 -1 1\n0 -1\n", out)
   end)
 
-  it("serves Fortran programs", function()
+  local function fortran_prints(program, expected)
     local _, missing = sh("command -v gfortran")
     if missing ~= 0 then pending("gfortran is not installed") return end
-    write(dir .. "/t.f90", fortran)
+    write(dir .. "/t.f90", program)
     local out, code = sh(("gfortran -std=f2008 -Wall -Werror -J%s %s/sde_lib.F90 %s/t.f90 -o %s/tf -L%s/compat -lsde "
       .. "-Wl,-rpath-link,%s"):format(dir, include, dir, dir, build, build))
     assert.equal(0, code, out)
     out, code = sh(("LD_LIBRARY_PATH=%s/compat %s/tf"):format(build, dir))
     assert.equal(0, code, out)
-    assert.equal("11 7 1 11 0\n0 -1\n", out)
+    assert.equal(expected, out)
+  end
+
+  it("serves Fortran programs", function()
+    fortran_prints(fortran, "11 7 1 11 0\n0 -1\n")
+  end)
+
+  it("serves Fortran programs that call the C functions, with strings of C, and by PAPI's names of arguments", function()
+    fortran_prints(fortran_of_c, "5 7 9 2 0\n5 0\nF1 \n")
   end)
 end)

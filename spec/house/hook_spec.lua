@@ -23,6 +23,45 @@ papi_handle_t papi_sde_hook_list_events(papi_sde_fptr_struct_t *f) {
   return f->get_counter_handle(h, "created") ? h : 0;
 }]]
 
+-- As libraries in Fortran do: procedure pointers made of the struct, and strings of C.
+local hooked_fortran = [[
+function papi_sde_hook_list_events(f) result(handle) bind(C)
+  use, intrinsic :: iso_c_binding
+  use papi_sde_fortran_wrappers
+  implicit none
+  type(fptr_struct_t), intent(in) :: f
+  type(c_ptr) :: handle, text
+  type(c_ptr), target :: counter
+  integer(c_long_long), save, target :: served = 0
+  integer(c_int) :: error
+  procedure(init_t), pointer :: init
+  procedure(register_counter_t), pointer :: register_counter
+  procedure(describe_counter_t), pointer :: describe_counter
+  procedure(create_counter_t), pointer :: create_counter
+  procedure(inc_counter_t), pointer :: inc_counter
+  procedure(create_recorder_t), pointer :: create_recorder
+  procedure(add_counter_to_group_t), pointer :: add_counter_to_group
+  procedure(get_counter_handle_t), pointer :: get_counter_handle
+  call c_f_procpointer(f%init, init)
+  call c_f_procpointer(f%register_counter, register_counter)
+  call c_f_procpointer(f%describe_counter, describe_counter)
+  call c_f_procpointer(f%create_counter, create_counter)
+  call c_f_procpointer(f%inc_counter, inc_counter)
+  call c_f_procpointer(f%create_recorder, create_recorder)
+  call c_f_procpointer(f%add_counter_to_group, add_counter_to_group)
+  call c_f_procpointer(f%get_counter_handle, get_counter_handle)
+  text = F_str_to_C('FORTRAN')
+  handle = init(text)
+  call C_free(text)
+  error = register_counter(handle, F_str_to_C('served'), PAPI_SDE_RO + PAPI_SDE_DELTA, PAPI_SDE_long_long, c_loc(served))
+  if (error == PAPI_OK) error = describe_counter(handle, F_str_to_C('served'), F_str_to_C('Requests served'))
+  if (error == PAPI_OK) error = create_counter(handle, F_str_to_C('created'), PAPI_SDE_RO, c_loc(counter))
+  if (error == PAPI_OK) error = inc_counter(get_counter_handle(handle, F_str_to_C('created')), 1_c_long_long)
+  if (error == PAPI_OK) error = create_recorder(handle, F_str_to_C('latency'), 8_c_size_t, c_null_funptr, c_loc(counter))
+  if (error == PAPI_OK) error = add_counter_to_group(handle, F_str_to_C('served'), F_str_to_C('all'), PAPI_SDE_SUM)
+  if (error /= PAPI_OK) handle = c_null_ptr
+end function]]
+
 local constructed = [[
 #include "sde_lib.h"
 static int level;
@@ -47,6 +86,22 @@ describe("A library that lists its events", function()
     return it("needs a compiler to be made", function() pending("there is no C compiler (cc)") end)
   end
   after_each(helper.clean)
+
+  it("is asked in Fortran, too", function()
+    if helper.shell "command -v gfortran" ~= 0 then return pending "gfortran is not installed" end
+    local dir = helper.folder()
+    helper.write(dir .. "/lib.f90", hooked_fortran)
+    local status, _, err = helper.shell(("cd %s && gfortran -std=f2008 -Wall -Werror -shared -fPIC "
+      .. "%s/core/compat/include/sde_lib.F90 lib.f90 -o lib.so"):format(dir, helper.root))
+    assert.equal(0, status, err)
+    local out
+    status, out, err = helper.pmlua("events --sde " .. dir .. "/lib.so")
+    assert.equal(0, status, err)
+    for _, name in ipairs { "served", "created", "latency", "latency:CNT", "all" } do
+      assert.truthy(out:find("  sde:::FORTRAN::" .. name .. "%f[%s]"), name .. "\n" .. out)
+    end
+    assert.matches("FORTRAN::served +Requests served", out)
+  end)
 
   it("is asked by pmlua events --sde", function()
     local library = build(hooked)
