@@ -16,9 +16,9 @@ bool pml__record_substrates_wanted(void);
 size_t pml__record_substrates_open(const char *directory);
 
 /*
- * pml__record_substrates_close - all write what they have, and end: at the exit of the process, or, @confined, before
- * it gives up its system calls. Idempotent. A process that exits inside a plugin's function, which may hold locks of
- * the plugin's or of ours, ends without it. Not in a signal handler, unless that calls exit().
+ * pml__record_substrates_close - all write what they have, and end: when the process ends by itself, or, @confined,
+ * before it gives up its system calls. Idempotent. A process that ends inside a plugin's function, which may hold locks
+ * of the plugin's or of ours, ends without it. Not async-signal-safe.
  */
 void pml__record_substrates_close(bool confined);
 
