@@ -160,6 +160,17 @@ static void make_event(struct pml__intercept_thread *t, enum pml_stream_kind kin
   t->event.region = region;
 }
 
+/* Counts take the place of the values that @e has: an event has one list of them. */
+static void add_counts(struct pml_stream_event *e) {
+  const struct pml__intercept_counting *c = __atomic_load_n(&pml__intercept_counting, __ATOMIC_ACQUIRE);
+  struct pml_stream_event counts = {0};
+  if (PML_LIKELY(c == NULL)) return;
+  c->read(&counts);
+  if (counts.metrics == NULL) return;
+  e->metrics = counts.metrics;
+  e->values = counts.values;
+}
+
 static void raise_event(struct pml__intercept_thread *t, enum pml_stream_kind kind, pml_region_t region) {
   make_event(t, kind, region);
   pml_stream_raise(kind, &t->event);
@@ -284,6 +295,7 @@ uint32_t pml__intercept_begin(struct pml_stream_event *e, uintptr_t sp) {
   if (PML_UNLIKELY(!make_ready(t, 0, sp))) return NONE;
   uint32_t i = pml__intercept_open(t, e->region, 0, sp);
   pml_stream_ready(e->region);
+  add_counts(e);
   e->ticks = pml_clock_ticks();
   pml_stream_raise(PML_STREAM_ENTER, e);
   return i;
@@ -293,6 +305,7 @@ void pml__intercept_end(uint32_t i, struct pml_stream_event *e) {
   struct pml__intercept_thread *t = &pml__intercept_self;
   bool here = take_call(t, i);
   e->ticks = pml_clock_ticks();
+  add_counts(e);
   pml_stream_raise(PML_STREAM_LEAVE, e);
   if (PML_LIKELY(here)) pml__intercept_release(t, i);
 }

@@ -31,7 +31,8 @@ extern __attribute__((visibility("hidden"))) bool pml__intercept_on; /* atomic: 
 /*
  * Calls that wrappers make, on the same lists. Between claim and let_go the thread is at them, and nothing else is
  * recorded on it; false: it was already. begin raises @e as an enter, at the stack pointer @sp, and gives the call's
- * number, 0: too many are under way; end raises @e as its leave. Both fill in the ticks.
+ * number, 0: too many are under way; end raises @e as its leave. Both fill in the ticks and, where calls are counted,
+ * the counts, which take the place of other values.
  */
 struct pml_stream_event;
 bool pml__intercept_claim(uintptr_t sp);

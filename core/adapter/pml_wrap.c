@@ -19,9 +19,12 @@
 #define LIBRARY "WRAP"
 #define NAME_BYTES 1024u
 
-/* pml_wrap_function.records: one of the first three, and whether the choice of interception leaves the function out. */
-enum { UNKNOWN, NO_RECORDERS, RECORDERS };
-#define LEFT_OUT 0x80000000u /* the sign: one comparison tells what is neither unknown nor left out */
+/*
+ * pml_wrap_function.records: one of the first three; whether the choice of interception leaves the function out; and
+ * whether its calls are counted. Of the last two either makes it negative: one comparison tells that a call is plain.
+ */
+enum { UNKNOWN, NO_RECORDERS, RECORDERS, LEFT_OUT = 4, COUNTED = 8, KNOWN = NO_RECORDERS | RECORDERS };
+#define NEGATIVE 0x80000000u
 
 static struct pml__lock lock;                   /* what functions are, and texts_of */
 static uint64_t functions, missing, unrecorded; /* atomic */
@@ -107,7 +110,7 @@ static int note_texts(const struct pml_stream_metrics *m, uint32_t is_text) {
 
 /* Under the lock, which no other is taken in. */
 static int publish(struct pml_wrap_function *f, const struct made *m) {
-  if ((__atomic_load_n(&f->records, __ATOMIC_RELAXED) & ~LEFT_OUT) != UNKNOWN) return 0;
+  if ((__atomic_load_n(&f->records, __ATOMIC_RELAXED) & KNOWN) != UNKNOWN) return 0;
   int err = note_texts(m->metrics[0], m->is_text[0]);
   if (err == 0) err = note_texts(m->metrics[1], m->is_text[1]);
   if (err < 0) return err;
@@ -144,18 +147,22 @@ __attribute__((noinline, cold)) static bool prepare_first(struct pml_wrap_functi
 }
 
 static bool prepare(struct pml_wrap_function *f) {
-  return PML_LIKELY(__atomic_load_n(&f->records, __ATOMIC_ACQUIRE) != UNKNOWN) || prepare_first(f);
+  return PML_LIKELY((__atomic_load_n(&f->records, __ATOMIC_ACQUIRE) & KNOWN) != UNKNOWN) || prepare_first(f);
+}
+
+static bool records_values(const struct pml_wrap_function *f) {
+  return (__atomic_load_n(&f->records, __ATOMIC_ACQUIRE) & ~(NEGATIVE | COUNTED)) == RECORDERS;
 }
 
 bool pml__wrap_records(struct pml_wrap_function *f) {
-  uint32_t records = __atomic_load_n(&f->records, __ATOMIC_ACQUIRE);
+  uint32_t records = __atomic_load_n(&f->records, __ATOMIC_ACQUIRE) & ~(NEGATIVE | COUNTED);
   if (PML_LIKELY(records != UNKNOWN)) return records == RECORDERS;
   int saved = errno;
   if (!pml__intercept_claim((uintptr_t)__builtin_frame_address(0))) return false;
   bool good = prepare(f);
   pml__intercept_let_go();
   errno = saved;
-  return good && __atomic_load_n(&f->records, __ATOMIC_RELAXED) == RECORDERS;
+  return good && records_values(f);
 }
 
 /* The handle is kept: what was found must not go. */
@@ -171,11 +178,20 @@ void *pml__wrap_look(const struct pml_wrap_function *f) {
   return NULL;
 }
 
+static void mark(struct pml_wrap_function *f, uint32_t bit, bool set) {
+  uint32_t was = __atomic_load_n(&f->records, __ATOMIC_RELAXED), now;
+  do {
+    now = (set ? was | bit : was & ~bit) & ~NEGATIVE;
+    if ((now & (LEFT_OUT | COUNTED)) != 0) now |= NEGATIVE;
+  } while (!__atomic_compare_exchange_n(&f->records, &was, now, true, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED));
+}
+
 void pml__wrap_leave_out(struct pml_wrap_function *f, bool out) {
-  if (out)
-    __atomic_fetch_or(&f->records, LEFT_OUT, __ATOMIC_RELAXED);
-  else
-    __atomic_fetch_and(&f->records, ~LEFT_OUT, __ATOMIC_RELAXED);
+  mark(f, LEFT_OUT, out);
+}
+
+void pml__wrap_count(struct pml_wrap_function *f, bool counted) {
+  mark(f, COUNTED, counted);
 }
 
 /* ---- calls ---- */
@@ -225,19 +241,41 @@ static inline bool is_plain(const struct pml__intercept_thread *t, const struct 
   return is_free(t, s) && t->free != PML__INTERCEPT_NONE && pml__arch_slot[t->open].sp > sp;
 }
 
+static const uint64_t no_results; /* of a counted call that has none: not plain, either */
+
+static bool is_counted(const struct pml_wrap_function *f) {
+  return (__atomic_load_n(&f->records, __ATOMIC_RELAXED) & COUNTED) != 0;
+}
+
+/* An event has one list of values. Where that is counts, those of the call are an event of their own, inside it. */
+static void raise_values(const struct pml_stream_event *e) {
+  struct pml_stream_event alone = {.ticks = pml_clock_ticks(), .metrics = e->metrics, .values = e->values};
+  if (e->metrics != NULL && pml_stream_wanted(PML_STREAM_METRIC)) pml_stream_raise(PML_STREAM_METRIC, &alone);
+}
+
+/* @in: NULL: none. */
+static void begin_call(struct pml_wrap_call *call, struct pml_wrap_function *f, const uint64_t *in) {
+  uint64_t values[PML_WRAP_VALUES_MAX];
+  struct pml_stream_event e = {.region = f->region}, counted = {.region = f->region};
+  bool counts = is_counted(f);
+  if (!pml_stream_wanted(PML_STREAM_ENTER)) return;
+  if (in != NULL && (e.metrics = f->metrics[0]) != NULL) choose(&e, f->in, f->nin, in, values);
+  call->at = pml__intercept_begin(counts ? &counted : &e, (uintptr_t)call);
+  if (PML_UNLIKELY(call->at == PML__INTERCEPT_NONE)) return;
+  call->results = counts ? &no_results : NULL;
+  call->function = f;
+  if (counts) raise_values(&e);
+}
+
+/* The recorders get the values inside the call, so that whoever counts what they got has it of this function. */
 __attribute__((noinline)) static void enter_fully(struct pml_wrap_call *call, struct pml_wrap_function *f,
                                                   const uint64_t *in) {
-  uint64_t values[PML_WRAP_VALUES_MAX];
   int saved = errno;
   if ((__atomic_load_n(&f->records, __ATOMIC_RELAXED) & LEFT_OUT) != 0) return;
   if (!pml__intercept_claim((uintptr_t)call)) return;
   if (PML_LIKELY(prepare(f))) {
-    struct pml_stream_event e = {.region = f->region};
-    if (in != NULL && f->records == RECORDERS) record(f->in, f->nin, in);
-    if (in != NULL && (e.metrics = f->metrics[0]) != NULL) choose(&e, f->in, f->nin, in, values);
-    call->results = NULL;
-    call->at = pml_stream_wanted(PML_STREAM_ENTER) ? pml__intercept_begin(&e, (uintptr_t)call) : PML__INTERCEPT_NONE;
-    if (PML_LIKELY(call->at != PML__INTERCEPT_NONE)) call->function = f;
+    begin_call(call, f, in);
+    if (in != NULL && records_values(f)) record(f->in, f->nin, in);
   }
   pml__intercept_let_go();
   errno = saved;
@@ -263,7 +301,7 @@ void pml__wrap_enter(struct pml_wrap_call *call, struct pml_wrap_function *f, co
 void pml__wrap_results(struct pml_wrap_call *call, struct pml_wrap_function *f, const uint64_t *out) {
   int saved = errno;
   call->results = out;
-  if (__atomic_load_n(&f->records, __ATOMIC_ACQUIRE) != RECORDERS) return;
+  if (!records_values(f)) return;
   if (!pml__intercept_claim((uintptr_t)call)) return;
   record(f->out, f->nout, out);
   pml__intercept_let_go();
@@ -274,9 +312,14 @@ __attribute__((noinline)) static void leave_fully(const struct pml_wrap_call *ca
   const struct pml_wrap_function *f = call->function;
   struct pml_stream_event e = {.region = f->region};
   uint64_t values[PML_WRAP_VALUES_MAX];
+  bool has = call->results != NULL && call->results != &no_results;
   int saved = errno;
   if (!pml__intercept_claim((uintptr_t)call)) return; /* entered before the claim was; as an intercepted call's */
-  if (call->results != NULL && (e.metrics = f->metrics[1]) != NULL) choose(&e, f->out, f->nout, call->results, values);
+  if (has && (e.metrics = f->metrics[1]) != NULL) choose(&e, f->out, f->nout, call->results, values);
+  if (is_counted(f)) {
+    raise_values(&e);
+    e.metrics = NULL;
+  }
   pml__intercept_end(call->at, &e);
   pml__intercept_let_go();
   errno = saved;

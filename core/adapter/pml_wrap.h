@@ -76,7 +76,7 @@ struct pml_wrap_function {
   /* pmlua's */
   void *real;          /* atomic */
   pml_region_t region; /* atomic; 0: not used yet */
-  uint32_t records;    /* atomic; 0: not asked yet, 1: no recorders, 2: some; 4 more: it is left out */
+  uint32_t records;    /* atomic; 0: not asked yet, 1: no recorders, 2: some; 4 more: it is left out; 8: counted */
   const struct pml_stream_metrics *metrics[2]; /* of enters, leaves */
 };
 

@@ -8,6 +8,7 @@
  */
 #include "adapter/pml_intercept_choice.h"
 #include "adapter/pml_intercept_object.h"
+#include "adapter/pml_intercept_private.h"
 #include "adapter/pml_wrap_private.h"
 #include "base/pml_process.h"
 
@@ -144,5 +145,6 @@ void pml__wrap_choose(const struct pml__object *o, const struct pml__wrap_list *
       last = f->library;
     }
     pml__wrap_leave_out(f, c != NULL && !pml__choice_wrapped(c, library, f->name));
+    pml__wrap_count(f, c != NULL && __atomic_load_n(&pml__intercept_counting, __ATOMIC_ACQUIRE) != NULL);
   }
 }

@@ -23,12 +23,14 @@ bool pml__wrap_lists(const struct pml__wrap_list *list, const char *name);
 /*
  * pml__wrap_library - the file that @f is in: the one that its wrapper was made for, unless another is loaded in its
  * place, as another version of the library. @to has room for the name. pml__wrap_leave_out - its calls are, or are not,
- * of interest. Not async-signal-safe.
+ * of interest. pml__wrap_count - its calls carry counts, or do not. Not async-signal-safe.
  */
 const char *pml__wrap_library(const struct pml_wrap_function *f, char *to, size_t bytes);
 void pml__wrap_leave_out(struct pml_wrap_function *f, bool out);
+void pml__wrap_count(struct pml_wrap_function *f, bool counted);
 
-/* pml__wrap_choose - leave out those of @list, wrapped by @o, that @c does not choose; NULL: none. */
+/* pml__wrap_choose - leave out those of @list, wrapped by @o, that @c does not choose, and count what is chosen if
+ * calls are counted; NULL: neither. */
 struct pml__choice;
 void pml__wrap_choose(const struct pml__object *o, const struct pml__wrap_list *list, const struct pml__choice *c);
 

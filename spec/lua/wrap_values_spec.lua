@@ -1,0 +1,85 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+-- spec/lua/wrap_values_spec.lua - what pmlua record tells of wrapped functions: their counts and their values.
+
+local support = require "spec.core.support"
+local json = require "pmlua.json"
+local quote = support.quote
+
+local command = support.build .. "/pmlua"
+local fixtures = assert(os.getenv("PWD")) .. "/spec/lua/wrap"
+local dir
+
+local function shell(text)
+  return support.shell(("cd %s && export LD_LIBRARY_PATH=%s PMLUA_WRAP_PATH=%s && %s"):format(quote(dir), quote(dir),
+    quote(dir .. "/lib/pmlua/wrap"), text), 300)
+end
+
+local function done(status, out, err)
+  assert.equal(0, status, out .. err)
+  return out
+end
+
+local function why_not()
+  if support.build:find("[at]san") then return "a sanitizer must be loaded before what is preloaded" end
+  if (support.shell("command -v gcc g++ nm objdump c++filt")) ~= 0 then return "no compiler or no binutils" end
+  local clang, missing = require("pmlua.wrap.paths").clang()
+  if not clang then return missing end
+  local there, absent = clang.available()
+  return not there and absent
+end
+local missing = why_not()
+
+local function it(name, f)
+  local busted = require "busted"
+  if missing then return busted.pending(name .. ": " .. missing) end
+  return busted.it(name, f)
+end
+
+-- Linked, with the wrapper in a shared library or in the program; found at run time; preloaded.
+local ways = { "", "--static", "--runtime", "preloaded" }
+
+--- The program in one of the ways, recorded: results, what was printed on standard error.
+local function recorded(way, options)
+  local preload = way == "preloaded" and "LD_PRELOAD=./valued/build/libpmlua-wrap-valued-run.so " or ""
+  local line = "rm -rf results && %s%s record --json %s -o results -- ./example%s 2>said"
+  local out = done(shell(line:format(preload, command, options or "", way)))
+  local all = json.decode(assert(out:match("({\n.*)$"), out))
+  local functions = {}
+  for _, f in ipairs(all.functions) do
+    if f.library == "libvalued.so.1" then functions[f.name] = f end
+  end
+  return functions, all
+end
+
+setup(function()
+  dir = support.folder()
+  if missing then return end
+  done(shell(("gcc -O1 -fPIC -shared %s/valued.c -Wl,-soname,libvalued.so.1 -o libvalued.so.1 && " ..
+    "ln -s libvalued.so.1 libvalued.so && gcc -O1 -c %s/valued_example.c -o example.o && " ..
+    "gcc example.o -L. -lvalued -lpthread -o examplepreloaded"):format(fixtures, fixtures)))
+  done(shell(("%s wrap init valued --name valued --headers valued.h --cflags -I%s --libs '-L%s -lvalued' " ..
+    "--record valued_mix:n --record valued_mix:x=recorder --record valued_mix:text=metric --record valued_mix:return=metric " ..
+    "--record valued_next:return --example %s/valued_example.c && %s wrap build valued && %s wrap install valued --prefix ."):format(
+    command, fixtures, dir, fixtures, command, command)))
+  for _, way in ipairs(ways) do
+    if way ~= "preloaded" then
+      done(shell(("%s cc --wrap valued %s -- gcc example.o -L. -lvalued -lpthread -o example%s"):format(command, way, way)))
+    end
+  end
+end)
+teardown(support.cleanup)
+
+describe("pmlua record, of wrapped functions,", function()
+  it("counts events in the calls, whichever way they are wrapped", function()
+    local events = "--event sde:::WRAP::valued_mix:n --event sde:::WRAP::valued_next:return --event task-clock"
+    for _, way in ipairs(ways) do
+      local functions = recorded(way, events)
+      local mix, next_one = functions.valued_mix, functions.valued_next
+      assert.same({ way, 40, 4 }, { way, mix.calls, next_one.calls })
+      assert.same({ way, 40, 0 }, { way, mix.events["sde:::WRAP::valued_mix:n"], mix.events["sde:::WRAP::valued_next:return"] })
+      assert.same({ way, 0, 4 },
+        { way, next_one.events["sde:::WRAP::valued_mix:n"], next_one.events["sde:::WRAP::valued_next:return"] })
+      assert.is_true(mix.events["task-clock"] > 0, way)
+    end
+  end)
+end)
