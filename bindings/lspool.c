@@ -112,19 +112,61 @@ static int read_sums(lua_State *L) {
   return err < 0 ? pml_pusherr(L, err, "spool.sums") : 1;
 }
 
-/*
- * sums(): of each region by its number, name, file and the sums in the order of the events. The handle is closed to
- * others meanwhile, such as finalizers.
- */
-static int l_sums(lua_State *L) {
+/* The handle is closed to others meanwhile, such as finalizers. */
+static int closed_meanwhile(lua_State *L, lua_CFunction read) {
   struct handle *h = check(L);
   lua_settop(L, 1);
-  lua_pushcfunction(L, read_sums);
+  lua_pushcfunction(L, read);
   lua_pushvalue(L, 1);
   h->h.open = 0;
   int rc = lua_pcall(L, 1, LUA_MULTRET, 0);
   h->h.open = 1;
   return rc != LUA_OK ? lua_error(L) : lua_gettop(L) - 1;
+}
+
+/* sums(): of each region by its number, name, file and the sums in the order of the events. */
+static int l_sums(lua_State *L) {
+  return closed_meanwhile(L, read_sums);
+}
+
+static void push_value(lua_State *L, const struct pml_value *v) {
+  if (v->type == PML_TYPE_DOUBLE)
+    lua_pushnumber(L, v->d);
+  else
+    lua_pushinteger(L, v->i);
+}
+
+/* On top is the list. */
+static int add_function_value(const struct pml_spool_function_value *v, void *arg) {
+  lua_State *L = arg;
+  struct pml_region_info info = {.name = "?"};
+  (void)pml_region_describe(v->region, &info);
+  lua_createtable(L, 0, 7);
+  lutil_setstr(L, "name", info.name);
+  lutil_setstr(L, "file", info.file);
+  lutil_setstr(L, "value", v->name);
+  lutil_setint(L, "count", v->count);
+  push_value(L, &v->sum);
+  lua_setfield(L, -2, "sum");
+  push_value(L, &v->least);
+  lua_setfield(L, -2, "min");
+  push_value(L, &v->most);
+  lua_setfield(L, -2, "max");
+  lua_rawseti(L, -2, (lua_Integer)lua_rawlen(L, -2) + 1);
+  return 0;
+}
+
+static int read_values(lua_State *L) {
+  struct handle *h = lua_touserdata(L, 1);
+  luaL_checkstack(L, 8, NULL);
+  lua_newtable(L);
+  int err = pml_spool_read_values(h->reader, add_function_value, L);
+  return err < 0 ? pml_pusherr(L, err, "spool.values") : 1;
+}
+
+/* values(): a list of what calls of functions were given and gave, with counts, sums and extremes. */
+static int l_values(lua_State *L) {
+  return closed_meanwhile(L, read_values);
 }
 
 /* An error in the function ends the work and is raised when all is closed; its value is on the stack then. */
@@ -197,8 +239,9 @@ static int l_beside(lua_State *L) {
 }
 
 int luaopen_pmlua_spool(lua_State *L) {
-  static const luaL_Reg methods[] = {{"story", l_story}, {"profile", l_profile}, {"sums", l_sums}, {"trace", l_trace},
-                                     {"flow", l_flow},   {"beside", l_beside},   {NULL, NULL}};
+  static const luaL_Reg methods[] = {
+      {"story", l_story}, {"profile", l_profile}, {"sums", l_sums},     {"values", l_values},
+      {"trace", l_trace}, {"flow", l_flow},       {"beside", l_beside}, {NULL, NULL}};
   static const luaL_Reg functions[] = {{"open", l_open}, {"reasons", l_reasons}, {NULL, NULL}};
   lutil_class(L, &spool_class, methods, NULL);
   luaL_newlib(L, functions);

@@ -37,6 +37,8 @@ struct texts_of {
 };
 static struct texts_of *texts_of; /* atomic */
 
+static const struct pml_wrap_listener *listener; /* atomic */
+
 static void add(uint64_t *counter, uint64_t n) {
   __atomic_fetch_add(counter, n, __ATOMIC_RELAXED);
 }
@@ -253,6 +255,11 @@ static void raise_values(const struct pml_stream_event *e) {
   if (e->metrics != NULL && pml_stream_wanted(PML_STREAM_METRIC)) pml_stream_raise(PML_STREAM_METRIC, &alone);
 }
 
+static void tell(const struct pml_wrap_function *f, bool results, const uint64_t *values) {
+  const struct pml_wrap_listener *l = __atomic_load_n(&listener, __ATOMIC_ACQUIRE);
+  if (l != NULL) l->values(l->arg, f, results, values);
+}
+
 /* @in: NULL: none. */
 static void begin_call(struct pml_wrap_call *call, struct pml_wrap_function *f, const uint64_t *in) {
   uint64_t values[PML_WRAP_VALUES_MAX];
@@ -265,6 +272,7 @@ static void begin_call(struct pml_wrap_call *call, struct pml_wrap_function *f, 
   call->results = counts ? &no_results : NULL;
   call->function = f;
   if (counts) raise_values(&e);
+  if (in != NULL && f->nin > 0) tell(f, false, in);
 }
 
 /* The recorders get the values inside the call, so that whoever counts what they got has it of this function. */
@@ -315,6 +323,7 @@ __attribute__((noinline)) static void leave_fully(const struct pml_wrap_call *ca
   bool has = call->results != NULL && call->results != &no_results;
   int saved = errno;
   if (!pml__intercept_claim((uintptr_t)call)) return; /* entered before the claim was; as an intercepted call's */
+  if (has && f->nout > 0) tell(f, true, call->results);
   if (has && (e.metrics = f->metrics[1]) != NULL) choose(&e, f->out, f->nout, call->results, values);
   if (is_counted(f)) {
     raise_values(&e);
@@ -338,6 +347,10 @@ void pml__wrap_leave(struct pml_wrap_call *call) {
   raise_event(t, s, PML_STREAM_LEAVE, call->function->region);
   pml__intercept_release(t, i);
   pml__intercept_end_busy(t);
+}
+
+void pml_wrap_listen(const struct pml_wrap_listener *l) {
+  __atomic_store_n(&listener, l, __ATOMIC_RELEASE);
 }
 
 /* ---- what happened ---- */

@@ -224,6 +224,19 @@ PML_API const char *pml_wrap_text(uint64_t number);
 /* pml_wrap_is_text - whether value @i of events with @m is the number of a text. Lock-free. */
 PML_API bool pml_wrap_is_text(const struct pml_stream_metrics *m, uint32_t i);
 
+/* --- who gets them ------------------------------------------------------------------------------------------------ */
+
+/*
+ * pml_wrap_listen - @l gets the values of each recorded call: those of the arguments when it began, those of the
+ * results when it ended, in the order of @f. One listener at a time, in place of the one before; NULL: none. @l must
+ * stay; who was there before may still be told of a call under way. Lock-free.
+ */
+struct pml_wrap_listener {
+  void (*values)(void *arg, const struct pml_wrap_function *f, bool results, const uint64_t *values);
+  void *arg;
+};
+PML_API void pml_wrap_listen(const struct pml_wrap_listener *l);
+
 /* --- what happened ------------------------------------------------------------------------------------------------ */
 
 struct pml_wrap_stats {

@@ -24,6 +24,7 @@
 
 #include "adapter/pml_intercept.h"
 #include "adapter/pml_intercept_events.h"
+#include "adapter/pml_wrap.h"
 #include "base/pml_clock.h"
 #include "base/pml_error.h"
 #include "base/pml_process.h"
@@ -279,6 +280,25 @@ static void name_region(void *spool, pml_region_t region) {
   pml_spool_name(spool, region);
 }
 
+/* Those that are numbers. */
+static void add_values(void *spool, const struct pml_wrap_function *f, bool results, const uint64_t *values) {
+  const struct pml_wrap_value *value = results ? f->out : f->in;
+  struct pml_spool_value v[PML_WRAP_VALUES_MAX];
+  uint32_t n = 0, all = results ? f->nout : f->nin;
+  for (uint32_t i = 0; i < all; i++)
+    if (value[i].type != PML_WRAP_TEXT)
+      v[n++] = (struct pml_spool_value){value[i].name, value[i].type == PML_WRAP_REAL, values[i]};
+  pml_spool_add_values(spool, f->region, results, v, n);
+}
+
+static int listen_to_values(void) {
+  static struct pml_wrap_listener listener = {add_values, NULL};
+  int err = pml_spool_keep_values(record.spool);
+  listener.arg = record.spool;
+  if (err == 0) pml_wrap_listen(&listener);
+  return err;
+}
+
 static int start(void) {
   static struct pml_profile_memory memory = {get_memory, put_memory, name_region, NULL};
   record.pid = getpid();
@@ -289,6 +309,7 @@ static int start(void) {
   if (err < 0) return err;
   memory.arg = record.spool;
   err = pml_profile_open_in(&record.profile, &memory);
+  if (err == 0) err = listen_to_values();
   return err == 0 ? start_trace() : err;
 }
 
@@ -321,6 +342,7 @@ static void start_in_child(void) {
   if (parents == NULL) return;
   int saved = errno;
   record.spool = NULL;
+  pml_wrap_listen(NULL);
   record.plugins = record.substrates = false;
   int err = record.confined ? 0 : start();
   if (record.spool == NULL) pml_spool_lose_child(parents);

@@ -278,10 +278,11 @@ static int make(struct pml_spool *s) {
   return err;
 }
 
-static void unmap_all(const struct pml_spool *s) {
+static void unmap_all(struct pml_spool *s) {
   for (const struct pml__spool_map *m = s->maps; m != NULL; m = m->next) pml__spool_unmap(m->extent);
   if (s->head != NULL) munmap(s->head, PML__SPOOL_HEAD_BYTES);
   if (s->mark != NULL) munmap(s->mark, PML__SPOOL_MARKS * sizeof *s->mark);
+  pml__spool_values_end(s);
   if (is_ours(s, s->fd)) close(s->fd);
 }
 

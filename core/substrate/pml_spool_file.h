@@ -16,7 +16,7 @@
 #include <pthread.h>
 
 #define PML__SPOOL_MAGIC UINT64_C(0x4c4f4f50534c4d50) /* PMLSPOOL, read from low to high */
-#define PML__SPOOL_VERSION 2u
+#define PML__SPOOL_VERSION 3u
 #define PML__SPOOL_UNIT 65536u
 #define PML__SPOOL_HEAD_BYTES 16384u
 #define PML__SPOOL_TEXT_BYTES 7168u
@@ -95,6 +95,40 @@ struct pml__spool_sums {
   uint64_t sum[]; /* [n] atomic */
 };
 
+/*
+ * A block with this part: values of a region's calls, with copies of their figures, and then their names, each ended by
+ * a zero.
+ */
+#define PML__SPOOL_VALUES_PART 0x201u
+#define PML__SPOOL_STRIPES 8u
+#define PML__SPOOL_VALUE_NAME_MAX 255u
+struct pml__spool_figures {
+  uint64_t count;       /* atomic, as all here; added to last */
+  uint64_t low, high;   /* the sum: a double's bits, or an integer of 128 bits */
+  uint64_t least, most; /* a double's bits, or an int64_t's */
+};
+struct pml__spool_values {
+  pml_region_t region;
+  uint32_t n;    /* atomic, stored last */
+  uint64_t real; /* which are doubles */
+  uint64_t padding[6];
+};
+_Static_assert(sizeof(struct pml__spool_values) == 64, "stripes begin at a cache line");
+
+/* Of the largest block, which is a multiple of 64 as all are. */
+#define PML__SPOOL_VALUES_BYTES_MAX                                                                                    \
+  (sizeof(struct pml__spool_values) +                                                                                  \
+   PML_SPOOL_VALUES_MAX * (PML__SPOOL_STRIPES * sizeof(struct pml__spool_figures) + PML__SPOOL_VALUE_NAME_MAX + 1))
+_Static_assert(PML__SPOOL_VALUES_BYTES_MAX % 64 == 0, "a block can be as large");
+
+static inline size_t pml__spool_stripe_bytes(uint32_t n) {
+  return (n * sizeof(struct pml__spool_figures) + 63) & ~(size_t)63;
+}
+/* [n]; those behind the last stripe are the names. */
+static inline struct pml__spool_figures *pml__spool_figures(struct pml__spool_values *b, uint32_t n, uint32_t stripe) {
+  return (struct pml__spool_figures *)(void *)((char *)(b + 1) + stripe * pml__spool_stripe_bytes(n));
+}
+
 /* In an extent of events: {ticks, kind << 32 | region}. */
 struct pml__spool_event {
   uint64_t ticks; /* of PML__SPOOL_THREAD: the tid */
@@ -138,6 +172,7 @@ struct pml_spool {
   uint32_t nthreads;                       /* atomic */
   uint64_t summing;
   struct pml__spool_summer *summers, *spare_summers; /* under the lock */
+  struct pml__spool_values **values;                 /* atomic, [2 PML__SPOOL_MARKS]: arguments, results of a region */
 };
 
 /* No system call is made for it. */
@@ -154,6 +189,7 @@ void pml__spool_unmap(struct pml__spool_extent *e);
 /* Each ends its consumer, if there is one. */
 void pml__spool_sum_end(struct pml_spool *s);
 void pml__spool_trace_end(struct pml_spool *s);
+void pml__spool_values_end(struct pml_spool *s);
 void pml__spool_trace_abandon(const struct pml_spool *s); /* in a child: unmaps what threads of the parent had */
 
 #endif

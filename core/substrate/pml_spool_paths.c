@@ -92,10 +92,8 @@ static int add_block(const struct pml_spool_reader *r, const struct pml__spool_b
   return add_durations(r, b, at, &all->histograms);
 }
 
-typedef int visit_block(const struct pml_spool_reader *r, const struct pml__spool_block *b, uint64_t at, void *arg);
-
-static int each_block_of(const struct pml_spool_reader *r, const struct pml__spool_part *p, visit_block *visit,
-                         void *arg) {
+static int each_block_of(const struct pml_spool_reader *r, const struct pml__spool_part *p,
+                         pml__spool_visit_block *visit, void *arg) {
   uint64_t at = p->at + sizeof(struct pml__spool_extent), end = p->at + (uint64_t)p->units * PML__SPOOL_UNIT;
   while (at + sizeof(struct pml__spool_block) <= end) {
     struct pml__spool_block b;
@@ -110,7 +108,7 @@ static int each_block_of(const struct pml_spool_reader *r, const struct pml__spo
   return 0;
 }
 
-static int each_block(const struct pml_spool_reader *r, visit_block *visit, void *arg) {
+int pml__spool_each_block(const struct pml_spool_reader *r, pml__spool_visit_block *visit, void *arg) {
   int err = 0;
   for (size_t i = 0; i < r->nparts && err == 0; i++)
     if (r->part[i].kind == PML__SPOOL_MEMORY) err = each_block_of(r, &r->part[i], visit, arg);
@@ -184,7 +182,7 @@ static int graft_all(const struct pml_spool_reader *r, const struct pieces *all,
 }
 
 static int find_all(const struct pml_spool_reader *r, struct found *all) {
-  int err = each_block(r, add_block, all);
+  int err = pml__spool_each_block(r, add_block, all);
   if (all->pieces.n > 0) qsort(all->pieces.piece, all->pieces.n, sizeof *all->pieces.piece, by_tree);
   return err;
 }
@@ -215,7 +213,7 @@ static int tell_sums(const struct pml_spool_reader *r, const struct pml__spool_b
 int pml_spool_read_sums(struct pml_spool_reader *r, int (*visit)(const struct pml_spool_function_sums *sums, void *arg),
                         void *arg) {
   struct summing s = {visit, arg};
-  return each_block(r, tell_sums, &s);
+  return pml__spool_each_block(r, tell_sums, &s);
 }
 
 /* ---- all ---- */

@@ -8,6 +8,7 @@
 #ifndef PML_SPOOL_READ_H
 #define PML_SPOOL_READ_H
 
+#include "source/pml_value.h"
 #include "substrate/pml_flow.h"
 #include "substrate/pml_profile.h"
 #include "substrate/pml_spool.h"
@@ -53,6 +54,20 @@ struct pml_spool_function_sums {
 };
 PML_API int pml_spool_read_sums(struct pml_spool_reader *r,
                                 int (*visit)(const struct pml_spool_function_sums *sums, void *arg), void *arg);
+
+/*
+ * pml_spool_read_values - the values of pml_spool_add_values(), of a function's value perhaps several times, to be
+ * added. An integer's sum that needs more than 64 bits is a double. @name: valid during the call. Ends early with what
+ * @visit returns if that is not 0; it may leave by a longjmp. Returns 0, -errno, PML_EFORMAT or what @visit returned.
+ */
+struct pml_spool_function_value {
+  pml_region_t region;
+  const char *name;
+  uint64_t count;
+  struct pml_value sum, least, most; /* least and most: NaN if all values were */
+};
+PML_API int pml_spool_read_values(struct pml_spool_reader *r,
+                                  int (*visit)(const struct pml_spool_function_value *v, void *arg), void *arg);
 
 /*
  * pml_spool_read_trace - the events as an OTF2 archive in the folder @dir, which exists, of process @process.

@@ -28,6 +28,10 @@ struct pml_spool_reader {
 int pml__spool_read_at(const struct pml_spool_reader *r, uint64_t at, void *to, size_t bytes);
 /* The whole extent, to be freed by the caller; NULL: it cannot be read, or there is no memory. */
 void *pml__spool_read_part(const struct pml_spool_reader *r, const struct pml__spool_part *p, int *err);
+/* Each block of memory, used or not, @at in the file, until @visit returns anything but 0. */
+typedef int pml__spool_visit_block(const struct pml_spool_reader *r, const struct pml__spool_block *b, uint64_t at,
+                                   void *arg);
+int pml__spool_each_block(const struct pml_spool_reader *r, pml__spool_visit_block *visit, void *arg);
 /* Ours for theirs; 0: none. */
 /*
  * pml__spool_plausible - whether that many calls, or ticks of one call, can have been since the recording began: no cpu

@@ -18,6 +18,14 @@ local M = {}
 ---@field bucket? table<integer, integer> calls by duration: from bucket_ns(i, tick_ns) to that of i + 1
 ---@field tick_ns? number
 ---@field events? table<string, number> what the function's own calls added to each event that was counted
+---@field values? table<string, pmlua.calls.value> arguments and results that its wrapper records
+
+---@class pmlua.calls.value
+---@field count integer calls that had it
+---@field sum number a float where integers need more than 64 bits
+---@field mean number
+---@field min number NaN if all were
+---@field max number
 
 ---@class pmlua.calls.path
 ---@field depth integer 0: called by no recorded function
@@ -90,6 +98,21 @@ local function function_of(line)
   return f
 end
 
+local special = { nan = 0 / 0, ["-nan"] = 0 / 0, inf = math.huge, ["-inf"] = -math.huge }
+
+--- As a spool's process wrote it; nil: it is no number.
+local function number_of(text) return math.tointeger(tonumber(text)) or tonumber(text) or special[text] end
+
+--- { library, name, value, count, sum, min, max }; nil: it is no such line.
+local function value_of(line)
+  local library, name, value, count, sum, min, max = line:match(
+    "^values\t([^\t]*)\t([^\t]*)\t([^\t]+)\t(%d+)\t([^\t]+)\t([^\t]+)\t([^\t]+)$")
+  local v = library and { library = library, name = name, value = value, count = math.tointeger(tonumber(count)),
+    sum = number_of(sum), min = number_of(min), max = number_of(max) }
+  if not v or not is_count(v.count) or v.count == 0 or not (v.sum and v.min and v.max) or v.min > v.max then return nil end
+  return v
+end
+
 --- The sums of a function by event; nil: it is no such line.
 local function sums_of(line, events)
   local library, name, values = line:match("^sums\t([^\t]*)\t([^\t]*)\t(.*)$")
@@ -97,7 +120,7 @@ local function sums_of(line, events)
   local sums, i = { library = library, name = name, events = {} }, 0
   for text in values:gmatch("[^\t]+") do
     i = i + 1
-    local v = math.tointeger(tonumber(text)) or tonumber(text)
+    local v = number_of(text)
     if not v or not events[i] then return nil end
     sums.events[events[i]] = v
   end
@@ -129,8 +152,8 @@ local function process(file)
   local function damaged(why)
     return nil, ("%s:%d: damaged: %s"):format(file, number, why or "not what a recorded process writes")
   end
-  local p = { paths = {}, durations = {}, events = {}, sums = {}, unmatched_patterns = {}, troubles = {}, absent = {},
-    units = {}, whole = false }
+  local p = { paths = {}, durations = {}, events = {}, sums = {}, values = {}, unmatched_patterns = {}, troubles = {},
+    absent = {}, units = {}, whole = false }
   local own = {}
   for name in pairs(p) do own[name] = true end
   for line in f:lines() do
@@ -152,6 +175,10 @@ local function process(file)
       local sums = sums_of(line, p.events)
       if not sums then return damaged() end
       p.sums[#p.sums + 1] = sums
+    elseif key == "values" then
+      local v = value_of(line)
+      if not v then return damaged() end
+      p.values[#p.values + 1] = v
     elseif key == "absent" then p.absent[value] = true
     elseif key == "trouble" then p.troubles[#p.troubles + 1] = value
     elseif key == "unit" then
@@ -254,6 +281,38 @@ local function add_sums(functions, processes)
   end
 end
 
+--- A float where the sum is no integer of 64 bits.
+local function exact_sum(a, b)
+  local s = a + b
+  local overflow = math.type(s) == "integer" and (a ~ s) & (b ~ s) < 0
+  return overflow and a + 0.0 + b or s
+end
+
+--- @all: a function's. A NaN is neither the least nor the most where there are numbers.
+local function add_value(all, v)
+  local of = all[v.value]
+  if not of then
+    all[v.value] = { count = v.count, sum = v.sum, min = v.min, max = v.max, mean = v.sum / v.count }
+    return
+  end
+  of.count, of.sum = of.count + v.count, exact_sum(of.sum, v.sum)
+  if v.min < of.min or of.min ~= of.min then of.min = v.min end
+  if v.max > of.max or of.max ~= of.max then of.max = v.max end
+  of.mean = of.sum / of.count
+end
+
+local function add_values(functions, processes)
+  for _, p in ipairs(processes) do
+    for _, v in ipairs(p.values) do
+      local f = functions[v.library .. "\0" .. v.name]
+      if f then
+        f.values = f.values or {}
+        add_value(f.values, v)
+      end
+    end
+  end
+end
+
 local function by_time(a, b)
   if a.exclusive_ns ~= b.exclusive_ns then return a.exclusive_ns > b.exclusive_ns end
   return a.library .. a.name < b.library .. b.name
@@ -278,6 +337,7 @@ function M.read(dir)
   end
   add_durations(functions, processes)
   add_sums(functions, processes)
+  add_values(functions, processes)
   for i = #functions, 1, -1 do functions[functions[i].library .. "\0" .. functions[i].name] = nil end
   table.sort(functions, by_time)
   return { processes = processes, functions = functions }

@@ -36,6 +36,24 @@ local function shortened(name)
   return #name <= NAME and name or name:sub(1, NAME - 3) .. "..."
 end
 
+local value_heads = { "library", "function", "value", "calls", "sum", "mean", "min", "max" }
+
+--- Arguments and results that wrappers record, of the functions in the table.
+local function value_rows(all)
+  local rows = {}
+  for i, f in ipairs(all.functions) do
+    if i > LINES then break end
+    local names = {}
+    for name in pairs(f.values or {}) do names[#names + 1] = name end
+    table.sort(names)
+    for _, name in ipairs(names) do
+      local v = f.values[name]
+      rows[#rows + 1] = { f.library, shortened(f.name), shortened(name), v.count, v.sum, v.mean, v.min, v.max }
+    end
+  end
+  return rows
+end
+
 --- @whose: the rank of a parallel job, whose table must not mix with those of others: it is one piece.
 local function print_table(all, dir, whose)
   local tabulate = require "pmlua.tabulate"
@@ -55,8 +73,9 @@ local function print_table(all, dir, whose)
   local names = { "library", "function", "calls", "inclusive [ns]", "exclusive [ns]", "min [ns]", "median [ns]", "max [ns]" }
   table.move(heads, 1, #heads, #names + 1, names)
   if unreturned > 0 then table.insert(names, 4, "did not return") end
-  local more, text = #all.functions - #rows, {}
+  local more, text, values = #all.functions - #rows, {}, value_rows(all)
   if #rows > 0 then text[1] = "\n" .. tabulate(names, rows, 2) .. "\n" end
+  if #values > 0 then text[#text + 1] = "\n" .. tabulate(value_heads, values, 3) .. "\n" end
   if more > 0 then text[#text + 1] = ("and %d functions more; --json has all\n"):format(more) end
   text[#text + 1] = ("%s%d %s; results in %s\n"):format(whose, #all.processes,
     #all.processes == 1 and "process" or "processes", dir)
@@ -79,7 +98,7 @@ local function print_json(all)
     json.array(p.unmatched_patterns)
     json.array(p.troubles)
     json.array(p.events)
-    p.durations, p.sums = nil, nil -- the functions have all
+    p.durations, p.sums, p.values = nil, nil, nil -- the functions have all
   end
   print(json.encode(all))
 end

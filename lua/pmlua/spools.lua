@@ -67,11 +67,19 @@ local function function_line(f)
     field(f.name), table.concat(buckets, " "))
 end
 
+local function number(v) return math.type(v) == "integer" and ("%d"):format(v) or ("%.17g"):format(v) end
+
 --- What a function's own calls added to each event, in the order of the lines "event".
 local function sums_line(of)
   local values = {}
-  for i, v in ipairs(of) do values[i] = math.type(v) == "integer" and ("%d"):format(v) or ("%.17g"):format(v) end
+  for i, v in ipairs(of) do values[i] = number(v) end
   return ("sums\t%s\t%s\t%s\n"):format(of.file, field(of.name), table.concat(values, "\t"))
+end
+
+--- What a function's calls were given, or gave: a value's name, count, sum and extremes.
+local function values_line(of)
+  return ("values\t%s\t%s\t%s\t%d\t%s\t%s\t%s\n"):format(of.file, field(of.name), (of.value:gsub("%c", " ")), of.count,
+    number(of.sum), number(of.min), number(of.max))
 end
 
 local counted = { "lost_children", "deep", "brief", "often" }
@@ -85,13 +93,14 @@ local function head_lines(story, ended)
 end
 
 --- It gets its name when it is whole.
-local function write_calls(path, story, ended, profile, sums)
+local function write_calls(path, story, ended, profile, sums, values)
   local f, err = disk.create(path)
   if not f then return nil, err end
   f:write(head_lines(story, ended))
   for _, node in ipairs(profile:nodes()) do f:write(call_line(node)) end
   for _, of in ipairs(profile:functions()) do f:write(function_line(of)) end
   for _, of in pairs(sums) do f:write(sums_line(of)) end
+  for _, of in ipairs(values) do f:write(values_line(of)) end
   f:write("end\n")
   local ok, why = f:close()
   return ok, why and ("%s: %s"):format(path, why)
@@ -150,10 +159,11 @@ local function results(dir, name, known, o)
   local p = { name = name, pid = story.pid, ended = ending(name, story, running, known) }
   local profile <close>, lost = spool:profile()
   if not profile then p.err = sentence(lost) return p end
-  local sums, written
+  local sums, values, written
   sums, lost = spool:sums()
-  if not sums then p.err = sentence(lost) return p end
-  written, p.err = write_calls(("%s/%s.calls"):format(dir, name), story, p.ended, profile, sums)
+  if sums then values, lost = spool:values() end
+  if not values then p.err = sentence(lost) return p end
+  written, p.err = write_calls(("%s/%s.calls"):format(dir, name), story, p.ended, profile, sums, values)
   if not written or p.ended == "running" then return p end
   if story.traced then make_more(p, spool, dir, name, story, o) end
   local series = series_of(dir, name)

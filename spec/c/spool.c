@@ -13,6 +13,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <math.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
@@ -239,6 +240,100 @@ static void sums(void) {
   pml_spool_close(s);
 }
 
+/* ---- values of calls ---- */
+
+struct kept {
+  struct pml_spool_function_value i, d;
+  uint32_t n;
+};
+
+static int keep_value(const struct pml_spool_function_value *v, void *arg) {
+  struct kept *k = arg;
+  *(strcmp(v->name, "n") == 0 ? &k->i : &k->d) = *v;
+  k->n++;
+  return 0;
+}
+
+static int read_values(struct kept *k) {
+  struct pml_spool_reader *r = NULL;
+  *k = (struct kept){0};
+  int err = pml_spool_read_open(&r, path);
+  if (err == 0) err = pml_spool_read_values(r, keep_value, k);
+  pml_spool_read_close(r);
+  return err;
+}
+
+static void add_both(struct pml_spool *s, int64_t n, double x) {
+  struct pml_spool_value v[2] = {{"n", false, (uint64_t)n}, {"x", true, 0}};
+  memcpy(&v[1].bits, &x, sizeof x);
+  pml_spool_add_values(s, inner, false, v, 2);
+}
+
+static void *add_many(void *arg) {
+  for (int i = 0; i < CALLS; i++) add_both(arg, i % 2 == 0 ? INT64_MAX : INT64_MIN + i, 0.25 * i);
+  return NULL;
+}
+
+/* Those of @bytes of the file that are @from become @to. */
+static void damage(const void *from, const void *to, size_t bytes) {
+  static char all[1 << 20];
+  FILE *f = fopen(path, "r+");
+  size_t n = f != NULL ? fread(all, 1, sizeof all, f) : 0, at = 0;
+  while (at + bytes <= n && memcmp(all + at, from, bytes) != 0) at++;
+  CHECK(f != NULL && at + bytes <= n, "what is damaged is there");
+  if (f == NULL) return;
+  if (at + bytes <= n && fseek(f, (long)at, SEEK_SET) == 0) fwrite(to, 1, bytes, f);
+  fclose(f);
+}
+
+static void values_of_calls(void) {
+  struct pml_spool *s;
+  struct kept k;
+  pthread_t thread[12];
+  unlink(path);
+  CHECK(pml_spool_open(&s, path) == 0 && pml_spool_keep_values(s) == 0, "a spool keeps values of calls");
+  CHECK(read_values(&k) == 0 && k.n == 0, "without calls there are none");
+  add_both(s, -7, NAN);
+  CHECK(read_values(&k) == 0 && k.n == 2 && k.i.count == 1 && k.i.sum.i == -7 && k.i.least.i == -7 && k.i.most.i == -7,
+        "an integer");
+  CHECK(k.d.count == 1 && isnan(k.d.sum.d) && isnan(k.d.least.d) && isnan(k.d.most.d), "not a number");
+  pml_spool_close(s);
+
+  unlink(path);
+  CHECK(pml_spool_open(&s, path) == 0 && pml_spool_keep_values(s) == 0, "another");
+  for (int i = 0; i < 12; i++) pthread_create(&thread[i], NULL, add_many, s);
+  for (int i = 0; i < 12; i++) pthread_join(thread[i], NULL);
+  double half = CALLS / 2, all = 0.25 * CALLS * (CALLS - 1) / 2;
+  CHECK(read_values(&k) == 0 && k.i.count == 12 * (uint64_t)CALLS && k.d.count == k.i.count,
+        "12 threads: none is lost");
+  CHECK(k.i.sum.type == PML_TYPE_INT64 && k.i.sum.i == (int64_t)(12 * half * (half - 1)),
+        "of sums that overflow on their way nothing is lost");
+  CHECK(k.i.least.i == INT64_MIN + 1 && k.i.most.i == INT64_MAX, "the extremes of all");
+  CHECK(k.d.sum.d == 12 * all && k.d.least.d == 0 && k.d.most.d == 0.25 * (CALLS - 1), "doubles, too");
+  for (int i = 0; i < 3; i++) add_both(s, INT64_MAX, INFINITY);
+  CHECK(read_values(&k) == 0 && k.i.sum.type == PML_TYPE_DOUBLE && k.i.sum.d > 2.7e19 && isinf(k.d.sum.d) &&
+            k.d.most.d == INFINITY,
+        "a sum of more than 64 bits is a double");
+  pml_spool_close(s);
+}
+
+static void damaged_values(void) {
+  struct pml_spool *s;
+  struct kept k;
+  static const uint64_t calls[5] = {1, 4711, 0, 4711, 4711}, more[5] = {UINT64_MAX / 2, 4711, 0, 4711, 4711};
+  unlink(path);
+  CHECK(pml_spool_open(&s, path) == 0 && pml_spool_keep_values(s) == 0, "a spool to be damaged");
+  add_both(s, 4711, 1.5);
+  pml_spool_close(s);
+  damage(calls, more, sizeof calls);
+  CHECK(read_values(&k) == PML_EFORMAT, "more calls than there can have been are refused: %s",
+        pml_error_detail(PML_EFORMAT));
+  damage(more, calls, sizeof calls);
+  CHECK(read_values(&k) == 0 && k.n == 2 && k.i.sum.i == 4711, "as it was before");
+  damage("n\0x", "\0\0x", 3);
+  CHECK(read_values(&k) == 0 && k.n == 0, "values without their names are left out");
+}
+
 /* ---- many threads ---- */
 
 static void *work(void *arg) {
@@ -412,6 +507,8 @@ int main(void) {
   long_calls();
   values();
   sums();
+  values_of_calls();
+  damaged_values();
   threads();
   profile();
   killed();

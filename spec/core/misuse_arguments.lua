@@ -66,6 +66,7 @@ M.few = {
   ["sys.sleep"] = { NIL, true, -1, 0 / 0, 1 / 0, 1e308, math.maxinteger, math.mininteger, "", "x", {}, print, file },
   ["live.say"] = { NIL, true, {}, print, file }, -- what it says would be heard
   ["live.stop_run"] = { NIL, true, "a\0b", {}, print, file },
+  ["spool.reasons"] = { NIL, true, "", "a\0b", {}, print, file }, -- it makes a file in the folder
   ["file.write"] = { NIL, true, "", "a\0b", {}, print, file }, -- these would leave files
   ["file.create"] = { NIL, true, "", "a\0b", {}, print, file },
   ["file.output"] = { NIL, true, "", "a\0b", {}, print, file },

@@ -55,6 +55,7 @@ int main(void) {
     assert.same({ 1000, 1 }, { calls.crc32, calls.adler32 })
     for name, n in pairs(calls) do assert.equal(n, spread[name] or 0, name) end
     assert.same({}, s:sums())
+    assert.same({}, s:values())
   end)
 
   it("becomes a trace, and says how far it is", function()
@@ -83,7 +84,7 @@ int main(void) {
     local s = core.spool.open(path)
     s:close()
     s:close()
-    for _, method in ipairs { "story", "profile", "sums", "trace" } do
+    for _, method in ipairs { "story", "profile", "sums", "values", "trace" } do
       assert.error_matches(function() s[method](s, dir, "x") end, "closed")
     end
   end)

@@ -7,7 +7,8 @@ local calls = require "pmlua.calls"
 local whole = "program\t/bin/x\npid\t7\nparent\t1\nended\texit\ndropped\t0\ntick_ns\t0.5\n"
   .. "call\t0\t3\t1\t1\t100\t60\t40\t60\tliba.so\touter\n"
   .. "call\t1\t2\t0\t1\t40\t40\t10\t30\tliba.so\tinner\n"
-  .. "function\t2\t10\t20\t30\tliba.so\tinner\t20:1 25:1\nend\n"
+  .. "function\t2\t10\t20\t30\tliba.so\tinner\t20:1 25:1\n"
+  .. "values\tliba.so\tinner\tn\t2\t6\t1\t5\nvalues\tliba.so\tinner\tx\t2\tnan\t-inf\t1.5\nend\n"
 
 local function read(text)
   local dir = support.folder()
@@ -22,6 +23,17 @@ describe("results of recorded processes", function()
     local all = assert(read(whole))
     assert.same({ "outer", 3, 1 }, { all.functions[1].name, all.functions[1].calls, all.functions[1].unreturned })
     assert.is_true(all.processes[1].whole)
+    local values = all.functions[2].values
+    assert.same({ count = 2, sum = 6, mean = 3, min = 1, max = 5 }, values.n)
+    assert.same({ 2, -math.huge, 1.5, true }, { values.x.count, values.x.min, values.x.max, values.x.sum ~= values.x.sum })
+  end)
+
+  it("have sums that are floats where no integer holds them", function()
+    local largest = ("%d"):format(math.maxinteger)
+    local most = "values\tliba.so\tinner\tn\t1\t" .. largest .. "\t" .. largest .. "\t" .. largest .. "\n"
+    local all = assert(read(whole:sub(1, -5) .. most .. "end\n"))
+    assert.same({ count = 3, sum = 2.0 ^ 63 + 5, mean = (2.0 ^ 63 + 5) / 3, min = 1, max = math.maxinteger },
+      all.functions[2].values.n)
   end)
 
   -- what stands there, what comes in its place, and what is said of it
@@ -38,6 +50,9 @@ describe("results of recorded processes", function()
     { "20:1 25:1", "20:1 900:1", "not what a recorded process writes" },
     { "dropped\t0", "dropped\tmany", "dropped is no count" },
     { "tick_ns\t0.5", "tick_ns\t-1", "tick_ns is no time" },
+    { "n\t2\t6", "n\t0\t6", "not what a recorded process writes" },
+    { "n\t2\t6", "n\t2\tsix", "not what a recorded process writes" },
+    { "\t1\t5\n", "\t5\t1\n", "not what a recorded process writes" },
     { "pid\t7", "paths\t7", "not what a recorded process writes" },
     { "pid\t7", "pid\t99999999999999999999", "pid is no count" },
   }

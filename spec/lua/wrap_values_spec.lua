@@ -58,9 +58,10 @@ setup(function()
     "ln -s libvalued.so.1 libvalued.so && gcc -O1 -c %s/valued_example.c -o example.o && " ..
     "gcc example.o -L. -lvalued -lpthread -o examplepreloaded"):format(fixtures, fixtures)))
   done(shell(("%s wrap init valued --name valued --headers valued.h --cflags -I%s --libs '-L%s -lvalued' " ..
-    "--record valued_mix:n --record valued_mix:x=recorder --record valued_mix:text=metric --record valued_mix:return=metric " ..
-    "--record valued_next:return --example %s/valued_example.c && %s wrap build valued && %s wrap install valued --prefix ."):format(
-    command, fixtures, dir, fixtures, command, command)))
+    "--record valued_mix:n --record valued_mix:x=recorder --record valued_mix:text=metric " ..
+    "--record valued_mix:return=metric " ..
+    "--record valued_next:return --example %s/valued_example.c && %s wrap build valued && " ..
+    "%s wrap install valued --prefix ."):format(command, fixtures, dir, fixtures, command, command)))
   for _, way in ipairs(ways) do
     if way ~= "preloaded" then
       done(shell(("%s cc --wrap valued %s -- gcc example.o -L. -lvalued -lpthread -o example%s"):format(command, way, way)))
@@ -81,5 +82,28 @@ describe("pmlua record, of wrapped functions,", function()
         { way, next_one.events["sde:::WRAP::valued_mix:n"], next_one.events["sde:::WRAP::valued_next:return"] })
       assert.is_true(mix.events["task-clock"] > 0, way)
     end
+  end)
+
+  it("tells the values of all threads and processes, however they ended", function()
+    local largest = math.maxinteger + 0.0 -- as JSON is read
+    for _, way in ipairs(ways) do
+      local functions, all = recorded(way)
+      assert.equal(2, #all.processes)
+      assert.same({ n = { count = 40, sum = 60, mean = 1.5, min = -3, max = 6 },
+        x = { count = 40, sum = 110.0, mean = 2.75, min = 0.5, max = 5.0 },
+        ["return"] = { count = 40, sum = 4 * 87.5, mean = 8.75, min = -2.0, max = 30.0 } }, functions.valued_mix.values, way)
+      local v = functions.valued_next.values["return"]
+      assert.same({ 4, largest, largest }, { v.count, v.min, v.max })
+      assert.equal(4 * largest, v.sum)
+    end
+  end)
+
+  it("has a table of the values, if there are some", function()
+    local _, _, said = shell(command .. " record -o table -- ./example")
+    local line = said:match("libvalued.so.1 +valued_mix +n +[^\n]*")
+    assert.equal("40 60 1.500 -3 6", line and line:match("n +(40.*)"):gsub(" +", " "), said)
+    _, _, said = shell(command .. " record -o without -- ./examplepreloaded")
+    assert.truthy(said:find("valued_mix", 1, true), said)
+    assert.falsy(said:find("mean", 1, true), said)
   end)
 end)

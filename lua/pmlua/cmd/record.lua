@@ -59,6 +59,7 @@ What keeps a trace, and a flow, small; the table has all calls, and what is left
 However a process ends, by a signal or by executing another program, what it has recorded is there.
 A call counts when it begins. "did not return" counts those that a longjmp or an exception left, or in which the thread
 or the process ended; minimum, median and maximum are of calls that returned.
+Arguments and results that wrappers record (pmlua wrap init --record) have a table of their own: sum, mean, min and max.
 
     pmlua record -- python3 -c 'import json; print(json.dumps([1, 2]))'
     pmlua record --lib libz --trace -o zipped -- ./compress input
