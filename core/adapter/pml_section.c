@@ -185,12 +185,12 @@ RARE static int stop_unmatched(struct pml__section_thread *t, const struct pml_s
   struct pml__section_stat *stat = pml__section_stat_of(t, s);
   if (stat == NULL) return pml_fail(-ENOMEM, "no memory for section %.200s", s->label);
   bool elsewhere = false;
-  pthread_mutex_lock(&pml__section_lock);
+  pml__section_lock_take();
   for (struct pml__section_thread *o = pml__section_threads(); o != NULL && !elsewhere; o = o->next) {
     const struct pml__section_stat *other = o != t ? pml__section_stat_at(o, s->index) : NULL;
     elsewhere = other != NULL && PML__SECTION_GET(other->depth) > 0;
   }
-  pthread_mutex_unlock(&pml__section_lock);
+  pml__section_lock_leave();
   count_misuse(t, stat, elsewhere ? PML_SECTION_FOREIGN : PML_SECTION_UNMATCHED);
   return pml_fail(-EINVAL, "section %.200s was stopped %s", s->label,
                   misuse_text[elsewhere ? PML_SECTION_FOREIGN : PML_SECTION_UNMATCHED] + strlen("stopped "));

@@ -86,6 +86,10 @@ static bool grow_table(void) {
   return true;
 }
 
+/*
+ * The section is counted before it can be found: a child of a fork in between finds it not, and its index is not given
+ * twice.
+ */
 static int insert(struct pml_section *s) {
   if (count == PML_SECTIONS_MAX) return PML_EFULL;
   if ((table == NULL || 2 * ((uint64_t)count + 1) > table->mask + 1) && !grow_table()) return -ENOMEM;
@@ -97,8 +101,8 @@ static int insert(struct pml_section *s) {
   }
   s->index = count;
   by[k][count - chunk_start(k)] = s;
-  put(table, s);
   __atomic_store_n(&count, count + 1, __ATOMIC_RELEASE);
+  put(table, s);
   return 0;
 }
 
@@ -169,10 +173,10 @@ static int make(const char *label, const struct pml_section_options *o, struct p
     free(s);
     return err;
   }
-  pthread_mutex_lock(&pml__section_lock);
+  pml__section_lock_take();
   struct pml_section *other = find(s->label, s->hash);
   if (other == NULL) err = insert(s);
-  pthread_mutex_unlock(&pml__section_lock);
+  pml__section_lock_leave();
   if (other == NULL && err == 0) {
     *out = s;
     return 0;

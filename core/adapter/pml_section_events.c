@@ -45,16 +45,19 @@ int pml__section_list(const char *const *names, size_t n, struct pml__section_li
   *out = NULL;
   int err = pml__section_metrics(names, n, &metrics);
   if (err < 0) return err;
-  pthread_mutex_lock(&pml__section_lock);
+  pml__section_lock_take();
   uint32_t i = 0;
   while (i < nlists && list[i].metrics != metrics) i++;
   if (i == PML_SECTION_EVENT_LISTS_MAX) {
     err = PML_EFULL;
   } else {
-    if (i == nlists) list[nlists++] = (struct pml__section_list){.index = i, .metrics = metrics};
+    if (i == nlists) {
+      list[i] = (struct pml__section_list){.index = i, .metrics = metrics};
+      __atomic_store_n(&nlists, i + 1, __ATOMIC_RELEASE); /* after it: a child may find this half done */
+    }
     *out = &list[i];
   }
-  pthread_mutex_unlock(&pml__section_lock);
+  pml__section_lock_leave();
   return err < 0 ? pml_fail(err, "there are %u different lists of events already", PML_SECTION_EVENT_LISTS_MAX) : 0;
 }
 

@@ -5,6 +5,7 @@
 
 #include "adapter/pml_section.h"
 #include "base/pml_own.h"
+#include "base/pml_process.h"
 #include "source/pml_eventset.h"
 #include "source/pml_sim.h"
 
@@ -89,7 +90,19 @@ struct pml__section_thread {
 
 extern PML_THREAD_LOCAL struct pml__section_thread *pml__section_self __attribute__((tls_model("initial-exec")));
 extern struct pml__section_thread pml__section_nobody;
-extern pthread_mutex_t pml__section_lock; /* guards the lists of threads and the definitions */
+
+/*
+ * Guards the lists of threads and the definitions. A child makes the lists anew; the definitions are as they may be
+ * after each store. The look comes first: the watcher changes what the lock guards.
+ */
+extern struct pml__lock pml__section_lock;
+static inline void pml__section_lock_take(void) {
+  pml__process_look();
+  pml__lock_take(&pml__section_lock);
+}
+static inline void pml__section_lock_leave(void) {
+  pml__lock_leave(&pml__section_lock);
+}
 
 /* ---- pml_section_thread.c ---- */
 

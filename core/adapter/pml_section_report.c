@@ -283,9 +283,9 @@ static int write_report(const struct gathering *g, struct pml_section_report *r)
 int pml_section_report(bool by_thread, struct pml_section_report *r) {
   struct gathering g = {0};
   *r = (struct pml_section_report){0};
-  pthread_mutex_lock(&pml__section_lock);
+  pml__section_lock_take();
   int err = gather_all(&g, by_thread);
-  pthread_mutex_unlock(&pml__section_lock);
+  pml__section_lock_leave();
   if (err == 0) err = write_report(&g, r);
   drop(&g);
   if (err == 0) return 0;
@@ -321,10 +321,10 @@ int pml_section_read(const struct pml_section *s, struct pml_section_row *row, s
   struct gathered sum = {.stat = {.min = UINT64_MAX}, .index = s->index};
   uint64_t sums[PML_SECTION_EVENTS_MAX] = {0};
   int err = 0;
-  pthread_mutex_lock(&pml__section_lock);
+  pml__section_lock_take();
   for (struct pml__section_thread *t = pml__section_threads(); t != NULL && err == 0; t = t->next)
     err = read_thread(t, s, &sum, sums);
-  pthread_mutex_unlock(&pml__section_lock);
+  pml__section_lock_leave();
   tell(&sum, row);
   if (values != NULL && s->list != NULL) {
     tell_values(s, sums, values);

@@ -22,7 +22,7 @@ struct pml__section_thread pml__section_nobody = {.top = &bottom, .limit = &bott
 PML_THREAD_LOCAL struct pml__section_thread *pml__section_self __attribute__((tls_model("initial-exec"))) =
     &pml__section_nobody;
 
-pthread_mutex_t pml__section_lock = PTHREAD_MUTEX_INITIALIZER;
+struct pml__lock pml__section_lock;
 static struct pml__section_thread *threads; /* newest first; those that ended are among them */
 static struct pml__section_thread *earlier; /* the sum of those that ended and are not kept one by one */
 static uint32_t nended;
@@ -37,9 +37,9 @@ uint32_t pml__section_epoch(void) {
 }
 
 void pml_section_enable(bool on) {
-  pthread_mutex_lock(&pml__section_lock);
+  pml__section_lock_take();
   __atomic_store_n(&pml__section_state, on ? pml__section_epoch() : 0, __ATOMIC_RELAXED);
-  pthread_mutex_unlock(&pml__section_lock);
+  pml__section_lock_leave();
 }
 
 static void next_epoch(void) {
@@ -58,10 +58,10 @@ static void reset_recorders(void) {
 }
 
 void pml_section_reset(void) {
-  pthread_mutex_lock(&pml__section_lock);
+  pml__section_lock_take();
   next_epoch();
   reset_recorders();
-  pthread_mutex_unlock(&pml__section_lock);
+  pml__section_lock_leave();
 }
 
 struct pml__section_thread *pml__section_threads(void) {
@@ -85,8 +85,8 @@ static void free_thread(struct pml__section_thread *t) {
 
 static void unlink_thread(const struct pml__section_thread *t) {
   struct pml__section_thread **at = &threads;
-  while (*at != t) at = &(*at)->next;
-  *at = t->next;
+  while (*at != NULL && *at != t) at = &(*at)->next;
+  if (*at != NULL) *at = t->next;
 }
 
 /* All of @t into the sum; false: no memory, then it is kept as it is. */
@@ -121,10 +121,11 @@ static void abandon_open(struct pml__section_thread *t) {
 
 static void thread_ends(void *arg) {
   struct pml__section_thread *t = arg;
+  pml__process_look();                      /* while the thread is known */
   pml__section_self = &pml__section_nobody; /* a later destructor that uses sections starts anew */
   abandon_open(t);
   pml__section_close_sets(t);
-  pthread_mutex_lock(&pml__section_lock);
+  pml__section_lock_take();
   t->ended = true;
   if (nended < ENDED_MAX) {
     nended++;
@@ -132,24 +133,17 @@ static void thread_ends(void *arg) {
     unlink_thread(t);
     free_thread(t);
   }
-  pthread_mutex_unlock(&pml__section_lock);
+  pml__section_lock_leave();
 }
 
 /* ---- forks ---- */
 
-static void before_fork(void) {
-  pthread_mutex_lock(&pml__section_lock);
-}
-
-static void after_fork(void) {
-  pthread_mutex_unlock(&pml__section_lock);
-}
-
 /*
  * The child starts from zero with the one thread that it has. What is under way began now: the time before was the
- * parent's, and so are the counters. The others' memory is left alone: they may have been in the middle of anything.
+ * parent's, and so are the counters. The others' memory is left alone: they may have been in the middle of anything,
+ * also within the lock, so that the lists are not looked at.
  */
-static void after_fork_in_child(void) {
+static void in_child(void) {
   struct pml__section_thread *t = pml__section_self;
   threads = earlier = NULL;
   nended = 0;
@@ -167,14 +161,13 @@ static void after_fork_in_child(void) {
       if (f->row != NULL) memset(f->row, 0, PML_SECTION_EVENTS_MAX * sizeof *f->row);
     }
   }
-  pthread_mutex_unlock(&pml__section_lock);
 }
 
-/* After pml_thread's own handler, which gives the child's thread its new id. */
+/* After pml_thread's own watcher, which gives the child's thread its new id. */
 void pml__section_prepare(void) {
   (void)pml_thread_self();
   has_key = pthread_key_create(&key, thread_ends) == 0;
-  (void)pthread_atfork(before_fork, after_fork, after_fork_in_child);
+  (void)pml__process_watch(in_child);
 }
 
 /* ---- making and growing ---- */
@@ -194,10 +187,10 @@ struct pml__section_thread *pml__section_thread(void) {
   t->thread = pml_thread_self()->id;
   /* Without its destructor what the thread leaves open would not be told, and its event sets stay open. */
   if (has_key) (void)pthread_setspecific(key, t);
-  pthread_mutex_lock(&pml__section_lock);
+  pml__section_lock_take();
   t->next = threads;
   threads = t;
-  pthread_mutex_unlock(&pml__section_lock);
+  pml__section_lock_leave();
   pml__section_self = t;
   return t;
 }
@@ -288,9 +281,9 @@ static struct pml__section_stat *stat_of(struct pml__section_thread *t, const st
   uint32_t b = s->index / PML__SECTION_BLOCK;
   struct pml__section_stat *stat = pml__section_stat_at(t, s->index);
   if (stat == NULL) {
-    if (!locked) pthread_mutex_lock(&pml__section_lock);
+    if (!locked) pml__section_lock_take();
     bool room = widen(t, b);
-    if (!locked) pthread_mutex_unlock(&pml__section_lock);
+    if (!locked) pml__section_lock_leave();
     if (!room || make_block(t, b) == NULL) return NULL;
     stat = pml__section_stat_at(t, s->index);
   }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* core/compat/libsde_call.c - which threads are in a call on a counter, recorder or set: before one of these is freed.
  */
+#include "base/pml_process.h"
 #include "compat/libsde.h"
 
 #include <linux/membarrier.h>
@@ -17,7 +18,7 @@
 
 PML_THREAD_LOCAL struct sde_call pml__libsde_call __attribute__((tls_model("initial-exec")));
 
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* innermost; with signals blocked, as handlers may count */
+static struct pml__lock lock; /* innermost; with signals blocked, as handlers may count */
 static struct sde_call *calls;
 static pthread_key_t key;
 
@@ -25,11 +26,12 @@ static void locked(sigset_t *before) {
   sigset_t all;
   sigfillset(&all);
   pthread_sigmask(SIG_BLOCK, &all, before);
-  pthread_mutex_lock(&lock);
+  pml__process_look();
+  pml__lock_take(&lock);
 }
 
 static void unlocked(const sigset_t *before) {
-  pthread_mutex_unlock(&lock);
+  pml__lock_leave(&lock);
   pthread_sigmask(SIG_SETMASK, before, NULL);
 }
 
@@ -44,25 +46,17 @@ static void forget(void *arg) {
   unlocked(&before);
 }
 
-static void before_fork(void) {
-  pthread_mutex_lock(&lock);
-}
-
-static void in_parent(void) {
-  pthread_mutex_unlock(&lock);
-}
-
-/* The calls of other threads are not there any more. */
+/* The calls of other threads are not there any more, and the list may have been half changed by one: it is made anew.
+ */
 static void in_child(void) {
   struct sde_call *own = &pml__libsde_call;
   if (own->known) own->next = NULL;
   calls = own->known ? own : NULL;
-  pthread_mutex_unlock(&lock);
 }
 
 static void prepare(void) {
   (void)pthread_key_create(&key, forget);
-  (void)pthread_atfork(before_fork, in_parent, in_child);
+  (void)pml__process_watch(in_child);
   (void)syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED, 0, 0);
 }
 

@@ -53,7 +53,6 @@ static void free_recorder(struct pml_recorder *r) {
   pml__recorder_free_lanes(r);
   pml_quantile_close(r->quantile);
   pml_sketch_close(r->merged);
-  pthread_mutex_destroy(&r->reading);
   free(r);
 }
 
@@ -66,7 +65,6 @@ int pml_recorder_open(struct pml_recorder **out, const struct pml_recorder_optio
   if (r == NULL) return pml_fail(-ENOMEM, "recorder: no memory for it");
   memset(r, 0, sizeof *r);
   r->options = o;
-  pthread_mutex_init(&r->reading, NULL);
   begin_epoch(r);
   r->opened = r->head.epoch;
   rc = open_reading(r);
@@ -231,7 +229,7 @@ size_t pml_recorder_copy(struct pml_recorder *r, size_t first, void *out, size_t
   if (r->options.keep == PML_KEEP_SKETCH) return 0;
   struct copy c = {out, r->options.bytes};
   size_t left = n;
-  pthread_mutex_lock(&r->reading);
+  pml__recorder_read_begin(r);
   uint64_t epoch = epoch_of(r);
   for (struct pml__recorder_lane *l = first_lane(r); l != NULL && left > 0; l = next_lane(l)) {
     if (!pml__recorder_pin(l, epoch)) continue;
@@ -242,7 +240,7 @@ size_t pml_recorder_copy(struct pml_recorder *r, size_t first, void *out, size_t
     first -= skip;
     left -= take;
   }
-  pthread_mutex_unlock(&r->reading);
+  pml__recorder_read_end(r);
   return n - left;
 }
 
@@ -270,10 +268,14 @@ static int merge_lane(struct pml_recorder *r, struct pml__recorder_lane *l, uint
   return rc;
 }
 
-/* Brings quantiles, or the merged sketch, up to what is recorded now. Under @reading. */
+/* Brings quantiles, or the merged sketch, up to what is recorded now. One reader at a time. */
 static int catch_up(struct pml_recorder *r) {
   bool sketch = r->options.keep == PML_KEEP_SKETCH;
   uint64_t epoch = epoch_of(r);
+  if (r->quantile == NULL && r->merged == NULL) {
+    int err = open_reading(r);
+    if (err < 0) return err;
+  }
   if (sketch)
     pml_sketch_clear(r->merged);
   else if (r->epoch != epoch)
@@ -329,12 +331,12 @@ int pml_recorder_quantile(struct pml_recorder *r, unsigned percent, struct pml_v
   if (r->options.type == PML_TYPE_OTHER)
     return pml_fail(PML_EMODE, "recorder: elements of other types are not numbers; ask for their bytes");
   const void *element;
-  pthread_mutex_lock(&r->reading);
+  pml__recorder_read_begin(r);
   if (r->options.keep == PML_KEEP_SKETCH)
     rc = sketch_at(r, percent, out);
   else if ((rc = order_of(r, percent, &element)) == 0)
     widen(r->options.type, element, out);
-  pthread_mutex_unlock(&r->reading);
+  pml__recorder_read_end(r);
   return rc;
 }
 
@@ -344,25 +346,27 @@ int pml_recorder_quantile_bytes(struct pml_recorder *r, unsigned percent, void *
   if (r->options.keep == PML_KEEP_SKETCH || (r->options.type == PML_TYPE_OTHER && r->options.compare == NULL))
     return pml_fail(PML_EMODE, "recorder: a sketch has no elements, and without a comparator there is no order");
   const void *element;
-  pthread_mutex_lock(&r->reading);
+  pml__recorder_read_begin(r);
   rc = order_of(r, percent, &element);
   if (rc == 0) memcpy(out, element, r->options.bytes);
-  pthread_mutex_unlock(&r->reading);
+  pml__recorder_read_end(r);
   return rc;
 }
 
 double pml_recorder_error(struct pml_recorder *r) {
   if (r->options.keep != PML_KEEP_SKETCH) return 0;
-  pthread_mutex_lock(&r->reading);
+  pml__recorder_read_begin(r);
   double error = catch_up(r) == 0 ? pml_sketch_error(r->merged) : 1;
-  pthread_mutex_unlock(&r->reading);
+  pml__recorder_read_end(r);
   return error;
 }
 
 uint64_t pml_recorder_nans(struct pml_recorder *r) {
-  pthread_mutex_lock(&r->reading);
+  pml__recorder_read_begin(r);
   (void)catch_up(r); /* without memory: those that were seen */
-  uint64_t nans = r->merged != NULL ? pml_sketch_nans(r->merged) : pml_quantile_nans(r->quantile);
-  pthread_mutex_unlock(&r->reading);
+  uint64_t nans = 0;
+  if (r->merged != NULL) nans = pml_sketch_nans(r->merged);
+  if (r->quantile != NULL) nans = pml_quantile_nans(r->quantile);
+  pml__recorder_read_end(r);
   return nans;
 }

@@ -3,6 +3,7 @@
 #include "source/pml_recorder_lane.h"
 
 #include "base/pml_error.h"
+#include "base/pml_process.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -21,14 +22,31 @@ void *(*pml__recorder_allocate)(size_t) = allocate;
 /* --- slots: who is open; opening, closing and threads that end take this lock, never a push ---------------------- */
 
 static struct {
-  pthread_mutex_t lock;
-  struct pml_recorder **slot;
+  struct pml__lock lock;
+  struct pml_recorder **slot; /* at least @n: each store leaves them as they may be, for a child that finds them so */
   uint32_t n;
   pthread_key_t key; /* its destructor gives a thread's lanes back */
   bool has_key;
-} slots = {.lock = PTHREAD_MUTEX_INITIALIZER};
+} slots;
+
+static struct pml__lock reading[PML_RECORDERS_MAX]; /* of the recorder in each slot; most are never touched */
 
 static pthread_once_t slots_once = PTHREAD_ONCE_INIT;
+
+/* The look comes first: the watcher goes through the slots. */
+static void lock_slots(void) {
+  pml__process_look();
+  pml__lock_take(&slots.lock);
+}
+
+void pml__recorder_read_begin(struct pml_recorder *r) {
+  pml__process_look();
+  pml__lock_take(&reading[r->head.slot]);
+}
+
+void pml__recorder_read_end(struct pml_recorder *r) {
+  pml__lock_leave(&reading[r->head.slot]);
+}
 
 /* Relaxed: the number only has to be new; it reaches others with the recorder or the reset that it is stored in. */
 uint64_t pml__recorder_new_epoch(void) {
@@ -56,33 +74,40 @@ static void give_back(const struct pml__recorder_cells *cells) {
 static void thread_ends(void *arg) {
   struct pml__recorder_cells mine = pml__recorder_cells;
   pml__recorder_cells = (struct pml__recorder_cells){NULL, 0}; /* a later destructor that pushes starts anew */
-  pthread_mutex_lock(&slots.lock);
+  lock_slots();
   give_back(&mine);
-  pthread_mutex_unlock(&slots.lock);
+  pml__lock_leave(&slots.lock);
   free(arg);
 }
 
 /*
- * Readers are waited for, so that the child finds no half-updated quantiles; pushes need no waiting. In the child, the
- * thread's own lanes are as they were. Those of the threads that are not there any more can be read up to their count,
- * but are never adopted: their owner may have been anywhere.
+ * The quantiles of @r may be half updated: those of a reader that is not here. They are left, and made anew by the next
+ * reader. No lane is pinned, as its reader would be that one.
  */
-static void before_fork(void) {
-  pthread_mutex_lock(&slots.lock);
-  for (uint32_t i = 0; i < slots.n; i++)
-    if (slots.slot[i] != NULL) pthread_mutex_lock(&slots.slot[i]->reading);
+static void abandon_quantiles(struct pml_recorder *r) {
+  r->quantile = NULL;
+  r->merged = NULL;
+  r->epoch = 0;
+  for (struct pml__recorder_lane *l = __atomic_load_n(&r->lanes, __ATOMIC_ACQUIRE); l != NULL;
+       l = __atomic_load_n(&l->next, __ATOMIC_ACQUIRE)) {
+    l->taken_epoch = 0;
+    pml__recorder_unpin(l);
+  }
 }
 
-static void after_fork(void) {
-  for (uint32_t i = slots.n; i-- > 0;)
-    if (slots.slot[i] != NULL) pthread_mutex_unlock(&slots.slot[i]->reading);
-  pthread_mutex_unlock(&slots.lock);
+/*
+ * In the child, the thread's own lanes are as they were. Those of the threads that are not there any more can be read
+ * up to their count, but are never adopted: their owner may have been anywhere.
+ */
+static void in_child(void) {
+  for (uint32_t i = 0; i < slots.n; i++)
+    if (slots.slot[i] != NULL && pml__lock_torn(&reading[i])) abandon_quantiles(slots.slot[i]);
 }
 
 /* What fails here only costs: lanes of ended threads are then not adopted. */
 static void prepare(void) {
   slots.has_key = pthread_key_create(&slots.key, thread_ends) == 0;
-  (void)pthread_atfork(before_fork, after_fork, after_fork);
+  (void)pml__process_watch(in_child);
 }
 
 static int find_slot(struct pml_recorder *r) {
@@ -91,31 +116,32 @@ static int find_slot(struct pml_recorder *r) {
   if (i == PML_RECORDERS_MAX) return PML_EFULL;
   if (i == slots.n) {
     uint32_t n = slots.n < 8 ? 8 : slots.n * 2;
-    struct pml_recorder **slot = realloc(slots.slot, n * sizeof(struct pml_recorder *));
+    struct pml_recorder **slot = calloc(n, sizeof(struct pml_recorder *)), **before = slots.slot;
     if (slot == NULL) return -ENOMEM;
-    for (uint32_t k = slots.n; k < n; k++) slot[k] = NULL;
-    slots.slot = slot;
-    slots.n = n;
+    if (slots.n > 0) memcpy(slot, before, slots.n * sizeof(struct pml_recorder *));
+    __atomic_store_n(&slots.slot, slot, __ATOMIC_RELEASE);
+    __atomic_store_n(&slots.n, n, __ATOMIC_RELEASE);
+    free(before);
   }
-  slots.slot[i] = r;
   r->head.slot = i;
+  __atomic_store_n(&slots.slot[i], r, __ATOMIC_RELEASE);
   return 0;
 }
 
 int pml__recorder_slot_take(struct pml_recorder *r) {
   pthread_once(&slots_once, prepare);
-  pthread_mutex_lock(&slots.lock);
+  lock_slots();
   int rc = find_slot(r);
-  pthread_mutex_unlock(&slots.lock);
+  pml__lock_leave(&slots.lock);
   return rc;
 }
 
 void pml__recorder_slot_give(struct pml_recorder *r) {
-  pthread_mutex_lock(&slots.lock);
+  lock_slots();
   slots.slot[r->head.slot] = NULL;
-  pthread_mutex_unlock(&slots.lock);
-  pthread_mutex_lock(&r->reading); /* the reads that are under way */
-  pthread_mutex_unlock(&r->reading);
+  pml__lock_leave(&slots.lock);
+  pml__recorder_read_begin(r); /* the reads that are under way */
+  pml__recorder_read_end(r);
 }
 
 /* --- pinning: a reader copies while its lane may want to start again ----------------------------------------------

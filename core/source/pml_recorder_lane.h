@@ -43,11 +43,11 @@ struct pml_recorder {
   struct pml__recorder_head head;
   uint64_t opened; /* the first epoch */
   struct pml_recorder_options options;
-  struct pml__recorder_lane *lanes;                     /* atomic; in the order of their making */
-  uint64_t dropped;                                     /* atomic */
-  uint64_t granted;                                     /* atomic: of the cap, tagged with the epoch */
-  pthread_mutex_t reading __attribute__((aligned(64))); /* readers only: pushes and resets never take it */
-  struct pml_quantile *quantile;                        /* of the epoch below */
+  struct pml__recorder_lane *lanes; /* atomic; in the order of their making */
+  uint64_t dropped;                 /* atomic */
+  uint64_t granted;                 /* atomic: of the cap, tagged with the epoch */
+  struct pml_quantile *quantile
+      __attribute__((aligned(64))); /* of the epoch below; NULL: see pml__recorder_read_begin() */
   struct pml_sketch *merged;
   uint64_t epoch;
 };
@@ -68,10 +68,17 @@ int pml__recorder_more(struct pml_recorder *r, struct pml__recorder_lane *lane, 
 int pml__recorder_slot_take(struct pml_recorder *r);
 void pml__recorder_slot_give(struct pml_recorder *r);
 
+/*
+ * One reader of @r at a time; pushes and resets go on. In a child of a process with a reader at work, quantiles and
+ * merged sketch are both NULL, until they are made anew.
+ */
+void pml__recorder_read_begin(struct pml_recorder *r);
+void pml__recorder_read_end(struct pml_recorder *r);
+
 uint64_t pml__recorder_new_epoch(void);
 void pml__recorder_free_lanes(struct pml_recorder *r);
 
-/* Readers hold @reading. False if the lane has nothing of @epoch; else it stays as it is until unpinned. */
+/* Under pml__recorder_read_begin(). False if the lane has nothing of @epoch; else it stays as it is until unpinned. */
 bool pml__recorder_pin(struct pml__recorder_lane *lane, uint64_t epoch);
 void pml__recorder_unpin(struct pml__recorder_lane *lane);
 

@@ -3,6 +3,7 @@
 #include "source/pml_sde_private.h"
 
 #include "base/pml_error.h"
+#include "base/pml_process.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -25,7 +26,8 @@ struct pml_sde_counter {
 
 PML_THREAD_LOCAL struct pml__sde_lane pml__sde_lane __attribute__((tls_model("initial-exec")));
 
-static pthread_mutex_t lanes_lock = PTHREAD_MUTEX_INITIALIZER;
+/* Each store under the lock leaves the lanes as they may be: a child takes over what it finds. */
+static struct pml__lock lanes_lock;
 static uint64_t lanes_taken[(LANES + 63) / 64];
 static pthread_key_t lane_key;
 
@@ -35,31 +37,22 @@ static pthread_key_t lane_key;
  */
 static void lane_return(void *number_plus) {
   uintptr_t number = (uintptr_t)number_plus - 1;
-  pthread_mutex_lock(&lanes_lock);
+  pml__lock_take(&lanes_lock);
   lanes_taken[number / 64] &= ~(UINT64_C(1) << number % 64);
-  pthread_mutex_unlock(&lanes_lock);
+  pml__lock_leave(&lanes_lock);
   pml__sde_lane =
       (struct pml__sde_lane){.block = NO_LANE + 1}; /* destructors that run later still count: in the rest */
 }
 
-static void before_fork(void) {
-  pthread_mutex_lock(&lanes_lock);
-}
-
-static void after_fork(void) {
-  pthread_mutex_unlock(&lanes_lock);
-}
-
 static void prepare(void) {
   (void)pthread_key_create(&lane_key, lane_return);
-  (void)pthread_atfork(before_fork, after_fork, after_fork);
 }
 
 static void lane_take(void) {
   static pthread_once_t once = PTHREAD_ONCE_INIT;
   pthread_once(&once, prepare);
   pml__sde_lane = (struct pml__sde_lane){.block = NO_LANE + 1};
-  pthread_mutex_lock(&lanes_lock);
+  pml__lock_take(&lanes_lock);
   for (uint32_t w = 0; w < sizeof lanes_taken / sizeof lanes_taken[0]; w++) {
     if (lanes_taken[w] == UINT64_MAX) continue;
     uint32_t number = w * 64 + (uint32_t)__builtin_ctzll(~lanes_taken[w]);
@@ -71,7 +64,7 @@ static void lane_take(void) {
     pml__sde_lane = (struct pml__sde_lane){.block = block + 1, .at_bytes = at * sizeof(struct pml__sde_shard)};
     break;
   }
-  pthread_mutex_unlock(&lanes_lock);
+  pml__lock_leave(&lanes_lock);
 }
 
 /*
