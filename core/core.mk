@@ -51,7 +51,7 @@ $(B)/$(COUNT_SONAME): $(COUNT_OBJ)
 	$(CC) $(SAN) $(LDFLAGS) $(HARDEN_LD) -shared -Wl,-z,nodelete -Wl,-soname,$(COUNT_SONAME) $^ -o $@
 $(B)/libpmlua_count.so: $(B)/$(COUNT_SONAME)
 	ln -sf $(COUNT_SONAME) $@
-$(B)/libpmlua_count.a: $(COUNT_OBJ)
+$(B)/libpmlua_count.a: $(filter-out %/pml_count_fork.o,$(COUNT_OBJ))
 	@rm -f $@
 	ar rcs $@ $^
 

@@ -9,15 +9,18 @@
 #include "count.h"
 #include "source/pml_count_file.h"
 
+#include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <glob.h>
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -67,6 +70,52 @@ static void forks(void) {
   add_doubles(20);
 }
 
+static int three_more(void *unused) {
+  (void)unused;
+  add_doubles(3);
+  exit(0);
+}
+
+static void clones(void) {
+  static char stack[1 << 16] __attribute__((aligned(64)));
+  add_doubles(10);
+  pid_t child = clone(three_more, stack + sizeof stack, SIGCHLD, NULL);
+  waitpid(child, NULL, 0);
+  add_doubles(20);
+  _exit(0);
+}
+
+static void forks_untold(void) {
+  pid_t (*untold)(void);
+  void *found = dlsym(RTLD_DEFAULT, "_Fork");
+  memcpy(&untold, &found, sizeof found);
+  add_doubles(10);
+  pid_t child = untold();
+  if (child == 0) (void)three_more(NULL);
+  waitpid(child, NULL, 0);
+  add_doubles(20);
+  _exit(0);
+}
+
+static void *three_in_a_thread(void *unused) {
+  add_doubles(3);
+  return unused;
+}
+
+/* By a system call, which a library cannot see. */
+static void calls_the_system(bool thread) {
+  add_doubles(10);
+  pid_t child = (pid_t)syscall(SYS_clone, SIGCHLD, NULL, NULL, NULL, NULL);
+  if (child == 0) {
+    pthread_t t;
+    if (thread && pthread_create(&t, NULL, three_in_a_thread, NULL) == 0) pthread_join(t, NULL);
+    exit(0);
+  }
+  waitpid(child, NULL, 0);
+  add_doubles(20);
+  _exit(0);
+}
+
 static void in_a_loop(void) {
   add_doubles(7);
   pml_count_self[PML_COUNT_UNDERWAY]++;
@@ -113,6 +162,9 @@ static int program(const char *what) {
   if (strcmp(what, "handler") == 0) in_a_handler();
   if (strcmp(what, "many") == 0 || strcmp(what, "closes") == 0) many_threads();
   if (strcmp(what, "forks") == 0) forks();
+  if (strcmp(what, "clones") == 0) clones();
+  if (strcmp(what, "untold") == 0) forks_untold();
+  if (strcmp(what, "bare") == 0 || strcmp(what, "bare thread") == 0) calls_the_system(strcmp(what, "bare") != 0);
   if (strcmp(what, "loop") == 0) in_a_loop();
   if (strcmp(what, "beside") == 0) forks_beside_a_loop();
   if (strcmp(what, "becomes") == 0) becomes("exit");
@@ -210,6 +262,23 @@ static void families(void) {
         "a file that is there is not written over");
 }
 
+static void untold_families(void) {
+  static const char *const way[] = {"clones", "untold", "bare thread"};
+  for (unsigned i = 0; i < 3; i++) {
+    size_t files;
+    bool ended = true;
+    if (i == 1 && dlsym(RTLD_DEFAULT, "_Fork") == NULL) {
+      SKIP("the C library has no _Fork()");
+      continue;
+    }
+    run(way[i]);
+    uint64_t parent = flops_in(file, &ended), child = beside(&files);
+    CHECK(parent == 30 && child == 3 && files == 1 && !ended, "so they have where no handler is told of it (%s)",
+          way[i]);
+  }
+  ends("bare", 30, false, "a child that was not noticed does not end its parent's counts");
+}
+
 static void loops(void) {
   size_t files;
   run("exit");
@@ -270,6 +339,7 @@ int main(int argc, char **argv) {
   ends("closes", MANY, true, "also where the program closes what it has open");
   tells();
   families();
+  untold_families();
   loops();
   refusals();
   reports();

@@ -22,13 +22,14 @@ static struct {
   pthread_t thread[JOINED];
   pthread_barrier_t used;
   atomic_bool end;
-  bool running;
+  bool running, registered;
 } joining;
 
 static void *joined(void *unused) {
   joining.use();
   pthread_barrier_wait(&joining.used);
   while (!atomic_load(&joining.end)) usleep(200);
+  joining.use();
   return unused;
 }
 
@@ -39,7 +40,13 @@ static void join_all(void) {
   joining.running = false;
 }
 
-/* Threads that have called @use, and end within the next fork. */
+/* Before all whose handlers are to run earlier within fork(). */
+static void register_joining(void) {
+  if (!joining.registered) (void)pthread_atfork(join_all, NULL, NULL);
+  joining.registered = true;
+}
+
+/* Threads that have called @use, call it again within the next fork, and end there. */
 static void start_joined(void (*use)(void)) {
   joining.use = use;
   pthread_barrier_init(&joining.used, NULL, JOINED + 1);
@@ -58,7 +65,7 @@ static bool forks_with(void (*prepare)(void), void (*use)(void)) {
   pid_t tried = fork();
   if (tried != 0) return ends_well(tried);
   alarm(FORK_SECONDS);
-  (void)pthread_atfork(join_all, NULL, NULL);
+  register_joining();
   prepare();
   use();
   start_joined(use);

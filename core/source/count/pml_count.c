@@ -8,9 +8,12 @@
  * The first counted function may be in a signal handler: a lane is taken by system calls and atomic instructions alone
  * (and by pthread_setspecific(), which in glibc only stores, if the process had fewer than 32 keys before ours).
  *
- * A child of fork() has counts of its own. One of vfork() counts for its parent, which waits. One that _Fork() or a
- * bare clone() made runs no handlers of forks: from a file, its counts are added to its parent's, and some of both may
- * be lost.
+ * A child of fork() has counts of its own, and so has one of _Fork() or clone(): see pml_count_fork.c. One of vfork()
+ * counts for its parent, which waits. One that a bare system call made has counts of its own from where it first comes
+ * by here: a thread begins to count, or a module. What it does before is added to its parent's file, where some of both
+ * may be lost; if it ends before, it says nothing.
+ *
+ * No lock is held while a child is made: another library's handler may wait for a thread that wants it.
  */
 #include "source/count/pml_count_private.h"
 #include "source/count/pml_count_runtime.h"
@@ -20,6 +23,8 @@
 #include <limits.h>
 #include <pthread.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 #define EXPORT __attribute__((visibility("default")))
 #define LIBPMLUA "libpmlua.so.0"
@@ -29,6 +34,7 @@ static _Thread_local struct {
   uint32_t lane; /* its own; 0: none yet, or that which is shared */
   uint32_t rounds;
   int ended;
+  uint64_t *at_fork; /* its cells as they were, while it makes a child; NULL: they are not needed, or no memory */
 } self __attribute__((tls_model("initial-exec")));
 
 static struct pml_count_area *area;     /* atomic: NULL until it is mapped */
@@ -36,9 +42,18 @@ static int preparing;                   /* atomic */
 static uint32_t users[PML_COUNT_LANES]; /* atomic: the thread, and who holds its cells; 0: free */
 static uint32_t lowest = 1;             /* atomic: no lane below it is free, or so it was */
 static pthread_key_t key;
-static uint64_t spare[PML_COUNT_CELLS];                  /* without memory: nobody reads it */
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* modules, forks */
-static uint64_t at_fork[PML_COUNT_CELLS];
+static uint64_t spare[PML_COUNT_CELLS]; /* without memory: nobody reads it */
+
+/*
+ * What is this process's alone. The kernel clears it in children (MADV_WIPEONFORK, or else a handler does): there the
+ * lock is open, whoever held it. Each store under it leaves the modules as they may be.
+ */
+struct process {
+  pthread_mutex_t lock; /* modules */
+  pid_t pid;            /* atomic; 0: a child that has not come by here */
+};
+static struct process without_memory = {.lock = PTHREAD_MUTEX_INITIALIZER}, *process = &without_memory;
+
 static const struct pml_count_module *counting[PML_COUNT_ROWS]; /* the first of them: where they are, not what */
 static size_t ncounting;                                        /* atomic: they come behind the last one */
 static const void *newest;                                      /* the object that the last of them is in */
@@ -98,18 +113,48 @@ static void thread_ends(void *unused) {
 
 /* --- the process --- */
 
-static void before_fork(void) {
-  pthread_mutex_lock(&lock);
-  if (pml_count_self != NULL) memcpy(at_fork, pml_count_self, sizeof at_fork);
+/* What is mapped from a file is counted in by other processes, too: the child goes on from what this thread had. */
+void pml__count_before_fork(void) {
+  if (self.lane == 0 || self.at_fork != NULL || !pml__count_in_file()) return;
+  int saved = errno;
+  void *copy = mmap(NULL, sizeof area->lane[0], PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (copy != MAP_FAILED) self.at_fork = memcpy(copy, pml_count_self, sizeof area->lane[0]);
+  errno = saved;
 }
 
-static void after_fork(void) {
-  pthread_mutex_unlock(&lock);
+void pml__count_after_fork(void) {
+  int saved = errno;
+  if (self.at_fork != NULL) (void)munmap(self.at_fork, sizeof area->lane[0]);
+  self.at_fork = NULL;
+  errno = saved;
 }
 
-static void after_fork_in_child(void) {
-  pml__count_renew(area, self.lane, self.lane > 0 ? at_fork : NULL);
-  pthread_mutex_unlock(&lock);
+/* Of several threads of the child, the first one. */
+void pml__count_look(void) {
+  struct pml_count_area *a = __atomic_load_n(&area, __ATOMIC_ACQUIRE);
+  pid_t nobody = 0;
+  if (a == NULL || __atomic_load_n(&process->pid, __ATOMIC_RELAXED) != 0) return;
+  int saved = errno;
+  if (__atomic_compare_exchange_n(&process->pid, &nobody, getpid(), false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
+    pml__count_renew(a, self.lane, self.at_fork);
+  errno = saved;
+}
+
+/* Where the kernel does not clear it, the child finds its parent's number. */
+static void in_child(void) {
+  if (process->pid != getpid()) memset(process, 0, sizeof *process);
+  pml__count_look();
+  pml__count_after_fork();
+}
+
+static void watch_forks(void) {
+  void *own = mmap(NULL, sizeof *process, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (own != MAP_FAILED) {
+    (void)madvise(own, sizeof *process, MADV_WIPEONFORK);
+    process = own;
+  }
+  process->pid = getpid();
+  (void)pthread_atfork(pml__count_before_fork, pml__count_after_fork, in_child);
 }
 
 /* Who comes while another prepares, or from a handler that interrupted it, is told that there is nothing yet. */
@@ -122,7 +167,7 @@ static struct pml_count_area *prepared(void) {
     return NULL;
   }
   (void)pthread_key_create(&key, thread_ends);
-  (void)pthread_atfork(before_fork, after_fork, after_fork_in_child);
+  watch_forks();
   pml_count_runtime.area = a;
   __atomic_store_n(&area, a, __ATOMIC_RELEASE);
   return a;
@@ -146,6 +191,7 @@ static uint64_t *begin(struct pml_count_area *a) {
 EXPORT uint64_t *pml_count_begin(void) {
   if (pml_count_self != NULL) return pml_count_self;
   int saved = errno;
+  pml__count_look();
   struct pml_count_area *a = prepared();
   uint64_t *cells = a != NULL ? begin(a) : spare;
   errno = saved;
@@ -153,6 +199,7 @@ EXPORT uint64_t *pml_count_begin(void) {
 }
 
 static uint64_t *hold(void) {
+  pml__count_look();
   (void)pml_count_begin();
   if (self.lane == 0) return NULL;
   __atomic_add_fetch(&users[self.lane], 1, __ATOMIC_RELAXED);
@@ -192,13 +239,13 @@ static void name_row(struct pml_count_header *h, struct pml_count_row *row, cons
   for (uint64_t i = 0; i < h->modules && i < PML_COUNT_ROWS; i++)
     if (row[i].stage == m->stage && strcmp(row[i].name, end) == 0) return; /* loaded again */
   uint64_t i = h->modules;
-  if (i < PML_COUNT_ROWS) {
+  if (i < PML_COUNT_ROWS) { /* before it is counted: a child may find it half done */
     memcpy(row[i].name, end, strlen(end) + 1);
     row[i].stage = m->stage;
     row[i].uncounted = m->uncounted;
   }
   h->uncounted += m->uncounted;
-  h->modules++;
+  __atomic_store_n(&h->modules, i + 1, __ATOMIC_RELEASE);
 }
 
 static void add_module(struct pml_count_area *a, const struct pml_count_module *m) {
@@ -229,10 +276,11 @@ static void look_round(struct pml_count_area *a, const struct pml_count_module *
 EXPORT void pml_count_module_begin(const struct pml_count_module *m) {
   struct pml_count_area *a = prepared();
   if (a == NULL || m == NULL) return;
-  pthread_mutex_lock(&lock);
+  pml__count_look();
+  pthread_mutex_lock(&process->lock);
   add_module(a, m);
   look_round(a, m);
-  pthread_mutex_unlock(&lock);
+  pthread_mutex_unlock(&process->lock);
   attach();
 }
 
@@ -247,7 +295,7 @@ __attribute__((constructor)) static void at_load(void) {
 
 __attribute__((destructor)) static void at_exit(void) {
   struct pml_count_area *a = __atomic_load_n(&area, __ATOMIC_ACQUIRE);
-  if (a == NULL) return;
+  if (a == NULL || a->header.pid != getpid()) return; /* a child's, which has none of its own: it runs on */
   a->header.ended = 1;
   others(a->header.others, PML_COUNT_OTHERS);
   if (pml__count_wants_report()) pml__count_report(a);

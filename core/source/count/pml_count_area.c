@@ -26,6 +26,10 @@ static ino_t inode;
 static uint32_t lanes; /* that the mapping has addresses for */
 static bool report;
 
+bool pml__count_in_file(void) {
+  return path[0] != '\0';
+}
+
 bool pml__count_wants_report(void) {
   return report;
 }

@@ -16,11 +16,20 @@ struct pml_count_area *pml__count_map(void);
 bool pml__count_reach(struct pml_count_area *a, uint32_t lane);
 /* In a forked child: counts of its own, at the same address; @lane is as it was at the fork (@cells). */
 void pml__count_renew(struct pml_count_area *a, uint32_t lane, const uint64_t *cells);
+/* Whether the counts are mapped from a file, which children have, too. */
+bool pml__count_in_file(void);
 bool pml__count_wants_report(void);
 /* The count of the process so far. */
 uint64_t pml__count_total(const struct pml_count_area *a, unsigned cell);
 /* Threads that are in loops which count in registers. */
 uint64_t pml__count_underway(const struct pml_count_area *a);
+
+/* --- pml_count.c: around what makes a child, on the thread that does. Async-signal-safe, and keep errno --- */
+
+void pml__count_before_fork(void);
+void pml__count_after_fork(void);
+/* In a child that has not been seen before, counts of its own begin. */
+void pml__count_look(void);
 
 /* --- pml_count_others.c --- */
 
