@@ -34,6 +34,7 @@ static int refused(void) {
   return -1;
 }
 
+pid_t _Fork(void); /* older C libraries do not declare it */
 EXPORT pid_t _Fork(void) {
   if (real_fork == NULL) find();
   if (real_fork == NULL) return refused();
