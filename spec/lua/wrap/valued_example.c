@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* spec/lua/wrap/valued_example.c - calls with known values, on three threads and in a child that ends by SIGKILL. */
+/* spec/lua/wrap/valued_example.c - calls with known values, on three threads and in a child that ends by
+ * SIGKILL. Threads take turns: what recorders got is counted of the process, so that calls at the same time count for
+ * each other. */
 #include "valued.h"
 
 #include <limits.h>
@@ -15,10 +17,9 @@ static void *work(void *arg) {
 }
 
 int main(void) {
-  pthread_t thread[2];
+  pthread_t thread;
   for (int i = 0; i < 2; i++)
-    if (pthread_create(&thread[i], NULL, work, NULL) != 0) return 1;
-  for (int i = 0; i < 2; i++) pthread_join(thread[i], NULL);
+    if (pthread_create(&thread, NULL, work, NULL) != 0 || pthread_join(thread, NULL) != 0) return 1;
   (void)work(NULL);
   for (int i = 0; i < 4; i++) (void)valued_next(LONG_MAX - 1); /* their sum is no long */
   pid_t child = fork();
