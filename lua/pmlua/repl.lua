@@ -41,7 +41,8 @@ local function prepare()
   end
   local path = M.history()
   local kept = path and sys.private_file(path)
-  readline.set_options { histfile = kept and path or "/dev/null", keeplines = HISTORY_LINES, ignoredups = true }
+  local file = kept and path or "" -- none; never a device, which readline would replace by a file
+  readline.set_options { histfile = file, keeplines = HISTORY_LINES, ignoredups = true }
   M.saves = kept
 end
 
