@@ -18,10 +18,12 @@
 
 /*
  * readline restores the terminal on SIGINT, hands the signal to the handler that was there before, takes the terminal
- * again, and calls rl_signal_event_hook, which may change the line. lua-readline shows none of this, so that it is
- * looked up in the library that lua-readline has loaded.
+ * again, and calls rl_signal_event_hook, which may change the line; but not where the signal came between two keys, as
+ * while a word was completed. rl_event_hook is called while it waits for the next key, and then does it. lua-readline
+ * shows none of this, so that it is looked up in the library that lua-readline has loaded.
  */
 static struct {
+  int (**signal_hook)(void);
   int (**event_hook)(void);
   void (*replace_line)(const char *text, int clear_undo);
   int (*set_prompt)(const char *prompt);
@@ -32,14 +34,18 @@ static struct {
 
 static char first_prompt[PROMPT_MAX]; /* of a new input: the line may have been the continuation of one */
 
+static volatile sig_atomic_t pending; /* the line is to be cleared */
+
 /* The next look at the flag says that what was typed before is void. */
 static void on_signal(int sig) {
   (void)sig;
   lutil_interrupted = 1;
+  pending = 1;
 }
 
 static int clear_line(void) {
-  if (!lutil_interrupted) return 0; /* another signal: a window of another size */
+  if (!pending) return 0; /* another signal: a window of another size */
+  pending = 0;
   rl.crlf();
   rl.replace_line("", 1);
   rl.set_prompt(first_prompt);
@@ -64,15 +70,16 @@ static void hook_readline(void) {
   void *library = NULL;
   for (size_t i = 0; i < sizeof names / sizeof names[0] && library == NULL; i++)
     library = dlopen(names[i], RTLD_LAZY | RTLD_NOLOAD);
-  LOOK_UP(library, event_hook, "rl_signal_event_hook");
+  LOOK_UP(library, signal_hook, "rl_signal_event_hook");
+  LOOK_UP(library, event_hook, "rl_event_hook");
   LOOK_UP(library, replace_line, "rl_replace_line");
   LOOK_UP(library, set_prompt, "rl_set_prompt");
   LOOK_UP(library, on_new_line, "rl_on_new_line");
   LOOK_UP(library, redisplay, "rl_redisplay");
   LOOK_UP(library, crlf, "rl_crlf");
-  if (rl.event_hook != NULL && rl.replace_line != NULL && rl.set_prompt != NULL && rl.on_new_line != NULL &&
-      rl.redisplay != NULL && rl.crlf != NULL)
-    *rl.event_hook = clear_line;
+  if (rl.signal_hook != NULL && rl.event_hook != NULL && rl.replace_line != NULL && rl.set_prompt != NULL &&
+      rl.on_new_line != NULL && rl.redisplay != NULL && rl.crlf != NULL)
+    *rl.signal_hook = *rl.event_hook = clear_line;
   if (library != NULL) dlclose(library); /* lua-readline holds it */
 }
 
@@ -82,6 +89,7 @@ static int l_at_prompt(lua_State *L) {
   (void)interrupt_off(L);
   strncpy(first_prompt, prompt, sizeof first_prompt - 1);
   hook_readline();
+  pending = 0;
   struct sigaction sa = {.sa_handler = on_signal};
   sigemptyset(&sa.sa_mask);
   sigaction(SIGINT, &sa, NULL);
