@@ -3,6 +3,8 @@
 --
 -- The programs count for themselves, too: M is a multiplication, and one more in muls. The variable is volatile, so that
 -- the optimiser leaves their number as it is.
+--
+-- Slow: compiles and runs a hundred programs at both stages.
 
 local counting = require "spec.lua.counting"
 local helper = require "spec.lua.helper"

@@ -1,5 +1,7 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 -- spec/lua/count_machine_spec.lua - what a processor's own instructions count as: memory under a mask, dot products.
+--
+-- Slow: compiles a program for each instruction.
 
 local counting = require "spec.lua.counting"
 local helper = require "spec.lua.helper"

@@ -1,6 +1,8 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 -- spec/lua/record_process_spec.lua - pmlua record inside programs that make processes and threads in all ways there are,
 -- wait for their threads when they fork, or bring their own allocator.
+--
+-- Slow: thousands of threads and processes under three allocators.
 
 local support = require "spec.core.support"
 local json = require "pmlua.json"

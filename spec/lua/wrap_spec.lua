@@ -1,5 +1,7 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 -- spec/lua/wrap_spec.lua - pmlua wrap and pmlua cc: libraries with everything that is difficult, and one of the world's.
+--
+-- Slow: builds and runs some 40 wrappers and programs.
 
 local support = require "spec.core.support"
 local quote = support.quote
