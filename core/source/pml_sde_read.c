@@ -206,8 +206,8 @@ static __attribute__((noinline)) void sample_shared(struct pml__sde_reader *r, c
 }
 
 static void sample_member(struct pml__sde_reader *r, const struct pml__sde_body *b, struct pml__sde_sample *s) {
-  bool shared = b->kind == PML_SDE_GROUP &&
-                atomic_load_explicit(&((struct pml__sde_body *)b)->groups, memory_order_relaxed) > 1;
+  bool shared =
+      b->kind == PML_SDE_GROUP && atomic_load_explicit(&((struct pml__sde_body *)b)->groups, memory_order_relaxed) > 1;
   shared ? sample_shared(r, b, s) : sample_body(r, b, s);
 }
 
