@@ -19,13 +19,6 @@
 #define LIBRARY "WRAP"
 #define NAME_BYTES 1024u
 
-/*
- * pml_wrap_function.records: one of the first three; whether the choice of interception leaves the function out; and
- * whether its calls are counted. Of the last two either makes it negative: one comparison tells that a call is plain.
- */
-enum { UNKNOWN, NO_RECORDERS, RECORDERS, LEFT_OUT = 4, COUNTED = 8, KNOWN = NO_RECORDERS | RECORDERS };
-#define NEGATIVE 0x80000000u
-
 static struct pml__lock lock;                   /* what functions are, and texts_of */
 static uint64_t functions, missing, unrecorded; /* atomic */
 
@@ -112,7 +105,7 @@ static int note_texts(const struct pml_stream_metrics *m, uint32_t is_text) {
 
 /* Under the lock, which no other is taken in. */
 static int publish(struct pml_wrap_function *f, const struct made *m) {
-  if ((__atomic_load_n(&f->records, __ATOMIC_RELAXED) & KNOWN) != UNKNOWN) return 0;
+  if ((__atomic_load_n(&f->records, __ATOMIC_RELAXED) & PML__WRAP_KNOWN) != PML__WRAP_UNKNOWN) return 0;
   int err = note_texts(m->metrics[0], m->is_text[0]);
   if (err == 0) err = note_texts(m->metrics[1], m->is_text[1]);
   if (err < 0) return err;
@@ -121,7 +114,7 @@ static int publish(struct pml_wrap_function *f, const struct made *m) {
   for (uint32_t i = 0; i < f->nin; i++) f->in[i].recorder = m->recorder[0][i];
   for (uint32_t i = 0; i < f->nout; i++) f->out[i].recorder = m->recorder[1][i];
   add(&functions, 1);
-  __atomic_fetch_or(&f->records, m->recorders > 0 ? RECORDERS : NO_RECORDERS, __ATOMIC_RELEASE);
+  __atomic_fetch_or(&f->records, m->recorders > 0 ? PML__WRAP_RECORDERS : PML__WRAP_NO_RECORDERS, __ATOMIC_RELEASE);
   return 0;
 }
 
@@ -149,16 +142,18 @@ __attribute__((noinline, cold)) static bool prepare_first(struct pml_wrap_functi
 }
 
 static bool prepare(struct pml_wrap_function *f) {
-  return PML_LIKELY((__atomic_load_n(&f->records, __ATOMIC_ACQUIRE) & KNOWN) != UNKNOWN) || prepare_first(f);
+  return PML_LIKELY((__atomic_load_n(&f->records, __ATOMIC_ACQUIRE) & PML__WRAP_KNOWN) != PML__WRAP_UNKNOWN) ||
+         prepare_first(f);
 }
 
 static bool records_values(const struct pml_wrap_function *f) {
-  return (__atomic_load_n(&f->records, __ATOMIC_ACQUIRE) & ~(NEGATIVE | COUNTED)) == RECORDERS;
+  return (__atomic_load_n(&f->records, __ATOMIC_ACQUIRE) & ~(PML__WRAP_NEGATIVE | PML__WRAP_COUNTED)) ==
+         PML__WRAP_RECORDERS;
 }
 
 bool pml__wrap_records(struct pml_wrap_function *f) {
-  uint32_t records = __atomic_load_n(&f->records, __ATOMIC_ACQUIRE) & ~(NEGATIVE | COUNTED);
-  if (PML_LIKELY(records != UNKNOWN)) return records == RECORDERS;
+  uint32_t records = __atomic_load_n(&f->records, __ATOMIC_ACQUIRE) & ~(PML__WRAP_NEGATIVE | PML__WRAP_COUNTED);
+  if (PML_LIKELY(records != PML__WRAP_UNKNOWN)) return records == PML__WRAP_RECORDERS;
   int saved = errno;
   if (!pml__intercept_claim((uintptr_t)__builtin_frame_address(0))) return false;
   bool good = prepare(f);
@@ -178,22 +173,6 @@ void *pml__wrap_look(const struct pml_wrap_function *f) {
   pml_error_note(-ENOSYS, "nothing has '%.200s' behind its wrapper: is %.200s loaded?", f->name,
                  f->library != NULL ? f->library : "its library");
   return NULL;
-}
-
-static void mark(struct pml_wrap_function *f, uint32_t bit, bool set) {
-  uint32_t was = __atomic_load_n(&f->records, __ATOMIC_RELAXED), now;
-  do {
-    now = (set ? was | bit : was & ~bit) & ~NEGATIVE;
-    if ((now & (LEFT_OUT | COUNTED)) != 0) now |= NEGATIVE;
-  } while (!__atomic_compare_exchange_n(&f->records, &was, now, true, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED));
-}
-
-void pml__wrap_leave_out(struct pml_wrap_function *f, bool out) {
-  mark(f, LEFT_OUT, out);
-}
-
-void pml__wrap_count(struct pml_wrap_function *f, bool counted) {
-  mark(f, COUNTED, counted);
 }
 
 /* ---- calls ---- */
@@ -246,7 +225,7 @@ static inline bool is_plain(const struct pml__intercept_thread *t, const struct 
 static const uint64_t no_results; /* of a counted call that has none: not plain, either */
 
 static bool is_counted(const struct pml_wrap_function *f) {
-  return (__atomic_load_n(&f->records, __ATOMIC_RELAXED) & COUNTED) != 0;
+  return (__atomic_load_n(&f->records, __ATOMIC_RELAXED) & PML__WRAP_COUNTED) != 0;
 }
 
 /* An event has one list of values. Where that is counts, those of the call are an event of their own, inside it. */
@@ -279,7 +258,7 @@ static void begin_call(struct pml_wrap_call *call, struct pml_wrap_function *f, 
 __attribute__((noinline)) static void enter_fully(struct pml_wrap_call *call, struct pml_wrap_function *f,
                                                   const uint64_t *in) {
   int saved = errno;
-  if ((__atomic_load_n(&f->records, __ATOMIC_RELAXED) & LEFT_OUT) != 0) return;
+  if ((__atomic_load_n(&f->records, __ATOMIC_RELAXED) & PML__WRAP_LEFT_OUT) != 0) return;
   if (!pml__intercept_claim((uintptr_t)call)) return;
   if (PML_LIKELY(prepare(f))) {
     begin_call(call, f, in);

@@ -132,6 +132,14 @@ const char *pml__wrap_library(const struct pml_wrap_function *f, char *to, size_
 
 /* ---- whether it is chosen ---- */
 
+static void mark(struct pml_wrap_function *f, uint32_t bit, bool set) {
+  uint32_t was = __atomic_load_n(&f->records, __ATOMIC_RELAXED), now;
+  do {
+    now = (set ? was | bit : was & ~bit) & ~PML__WRAP_NEGATIVE;
+    if ((now & (PML__WRAP_LEFT_OUT | PML__WRAP_COUNTED)) != 0) now |= PML__WRAP_NEGATIVE;
+  } while (!__atomic_compare_exchange_n(&f->records, &was, now, true, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED));
+}
+
 /* All functions of a wrapper that are of one library are in the same file. */
 void pml__wrap_choose(const struct pml__object *o, const struct pml__wrap_list *list, const struct pml__choice *c) {
   char file[256];
@@ -144,7 +152,7 @@ void pml__wrap_choose(const struct pml__object *o, const struct pml__wrap_list *
       library = pml__wrap_library(f, file, sizeof file);
       last = f->library;
     }
-    pml__wrap_leave_out(f, c != NULL && !pml__choice_wrapped(c, library, f->name));
-    pml__wrap_count(f, c != NULL && __atomic_load_n(&pml__intercept_counting, __ATOMIC_ACQUIRE) != NULL);
+    mark(f, PML__WRAP_LEFT_OUT, c != NULL && !pml__choice_wrapped(c, library, f->name));
+    mark(f, PML__WRAP_COUNTED, c != NULL && __atomic_load_n(&pml__intercept_counting, __ATOMIC_ACQUIRE) != NULL);
   }
 }

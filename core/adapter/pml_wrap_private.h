@@ -22,12 +22,23 @@ bool pml__wrap_lists(const struct pml__wrap_list *list, const char *name);
 
 /*
  * pml__wrap_library - the file that @f is in: the one that its wrapper was made for, unless another is loaded in its
- * place, as another version of the library. @to has room for the name. pml__wrap_leave_out - its calls are, or are not,
- * of interest. pml__wrap_count - its calls carry counts, or do not. Not async-signal-safe.
+ * place, as another version of the library. @to has room for the name. Not async-signal-safe.
  */
 const char *pml__wrap_library(const struct pml_wrap_function *f, char *to, size_t bytes);
-void pml__wrap_leave_out(struct pml_wrap_function *f, bool out);
-void pml__wrap_count(struct pml_wrap_function *f, bool counted);
+
+/*
+ * pml_wrap_function.records: one of the first three; whether the choice of interception leaves the function out; and
+ * whether its calls are counted. Of the last two either makes it negative: one comparison tells that a call is plain.
+ */
+enum {
+  PML__WRAP_UNKNOWN,
+  PML__WRAP_NO_RECORDERS,
+  PML__WRAP_RECORDERS,
+  PML__WRAP_LEFT_OUT = 4,
+  PML__WRAP_COUNTED = 8,
+  PML__WRAP_KNOWN = PML__WRAP_NO_RECORDERS | PML__WRAP_RECORDERS
+};
+#define PML__WRAP_NEGATIVE 0x80000000u
 
 /* pml__wrap_choose - leave out those of @list, wrapped by @o, that @c does not choose, and count what is chosen if
  * calls are counted; NULL: neither. */
