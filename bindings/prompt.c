@@ -112,11 +112,12 @@ static int make_folders(char *path) {
 static int l_private_file(lua_State *L) {
   const char *name = lutil_string(L, 1);
   char path[PATH_MAX];
-  if (strlen(name) >= sizeof path) return pml_pusherr(L, -ENAMETOOLONG, "sys.private_file");
-  strcpy(path, name);
+  size_t n = strlen(name);
+  if (n >= sizeof path) return pml_pusherr(L, -ENAMETOOLONG, "sys.private_file");
+  memcpy(path, name, n + 1);
   int err = make_folders(path);
   int fd = err == 0 ? open(path, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK, 0600) : -1;
-  struct stat st;
+  struct stat st = {0};
   if (err == 0 && (fd < 0 || fstat(fd, &st) != 0)) err = -errno;
   if (err == 0 && (!S_ISREG(st.st_mode) || st.st_uid != geteuid())) err = -EPERM;
   if (err == 0 && (st.st_mode & 077) != 0 && fchmod(fd, 0600) != 0) err = -errno;

@@ -226,7 +226,7 @@ int pml__section_text(struct pml__text *t, bool timeline, size_t *rows) {
 
 int pml_section_text(bool timeline, char **text, size_t *length) {
   struct pml__text t;
-  size_t rows;
+  size_t rows = 0;
   *text = NULL;
   *length = 0;
   int err = pml__section_text(&t, timeline, &rows);

@@ -37,7 +37,7 @@ static int find_program(char path[PATH_MAX], const char *name) {
   const char *entry = secure_getenv("PATH");
   if (strchr(name, '/') != NULL) {
     if (strlen(name) >= PATH_MAX || !is_program(name)) return -ENOENT;
-    strcpy(path, name);
+    memcpy(path, name, strlen(name) + 1);
     return 0;
   }
   for (entry = entry != NULL ? entry : "/usr/bin:/bin"; *entry != '\0'; entry += strcspn(entry, ":")) {
@@ -46,7 +46,7 @@ static int find_program(char path[PATH_MAX], const char *name) {
     if (*entry != '/' || length + strlen(name) + 2 > PATH_MAX) continue;
     memcpy(path, entry, length);
     path[length] = '/';
-    strcpy(path + length + 1, name);
+    memcpy(path + length + 1, name, strlen(name) + 1);
     if (is_program(path)) return 0;
   }
   return -ENOENT;

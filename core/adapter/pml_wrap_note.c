@@ -122,10 +122,11 @@ static bool has(const struct pml__object *o, void *name) {
 const char *pml__wrap_library(const struct pml_wrap_function *f, char *to, size_t bytes) {
   struct pml__object o = {0};
   char name[512];
-  if (strlen(f->name) >= sizeof name) return f->library;
-  strcpy(name, f->name);
-  bool found = pml__object_first(&o, has, name) && strlen(file_of(o.path)) < bytes;
-  if (found) strcpy(to, file_of(o.path));
+  size_t n = strlen(f->name);
+  if (n >= sizeof name) return f->library;
+  memcpy(name, f->name, n + 1);
+  bool found = pml__object_first(&o, has, name) && (n = strlen(file_of(o.path))) < bytes;
+  if (found) memcpy(to, file_of(o.path), n + 1);
   free(o.path);
   return found ? to : f->library;
 }

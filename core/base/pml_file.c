@@ -59,7 +59,7 @@ static int open_folder(struct pml_file *f, const char *path) {
   if (*name == '\0') return -EISDIR;
   memcpy(folder, path, length);
   folder[length] = '\0';
-  strcpy(f->name, name);
+  memcpy(f->name, name, strlen(name) + 1);
   f->folder = open(length > 0 ? folder : ".", O_PATH | O_DIRECTORY | O_CLOEXEC);
   return f->folder < 0 ? -errno : 0;
 }

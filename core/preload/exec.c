@@ -31,6 +31,7 @@
 #define SEGMENTS_MAX 64 /* program headers that are looked at */
 #define PRELOAD "LD_PRELOAD="
 #define OURS "libpmlua-"
+#define OTHER_MACHINE "it is for another machine"
 
 #if defined(__x86_64__)
 #define MACHINE EM_X86_64
@@ -93,7 +94,7 @@ static enum kind look_inside(int fd, char *path, char *why) {
   if (n > 2 && head.text[0] == '#' && head.text[1] == '!') return read_script(head.text, path) ? SCRIPT : FITS;
   if (n < (ssize_t)sizeof head.elf || memcmp(head.elf.e_ident, ELFMAG, SELFMAG) != 0) return FITS;
   if (head.elf.e_ident[EI_CLASS] != ELFCLASS64 || head.elf.e_machine != MACHINE) {
-    strcpy(why, "it is for another machine");
+    memcpy(why, OTHER_MACHINE, sizeof OTHER_MACHINE);
     return FOREIGN;
   }
   read_loader(fd, &head.elf, why);
@@ -111,8 +112,9 @@ static int open_file(const char *path) {
 static bool is_foreign(const char *program, char why[WHY_BYTES]) {
   char path[WHY_BYTES];
   enum kind is = SCRIPT;
-  if (strlen(program) >= sizeof path) return false;
-  strcpy(path, program);
+  size_t n = strlen(program);
+  if (n >= sizeof path) return false;
+  memcpy(path, program, n + 1);
   for (int i = 0; i < SCRIPTS_MAX && is == SCRIPT; i++) {
     int fd = open_file(path);
     if (fd < 0) return false;
@@ -180,7 +182,7 @@ static void note(const char *path, const char *why) {
 /* @path: NULL: nobody knows. */
 static struct copy look(const char *path, char *const envp[]) {
   struct copy c = {0, 0, 0};
-  char why[WHY_BYTES];
+  char why[WHY_BYTES] = {0};
   int saved = errno;
   for (size_t i = 0; envp != NULL && envp[i] != NULL && path != NULL; i++) {
     if (!begins(envp[i], PRELOAD) || !has_ours(envp[i] + strlen(PRELOAD))) continue;
