@@ -26,6 +26,7 @@ static uint64_t counted; /* bit per PERF_COUNT_HW_* */
 static int refusal;      /* what the others are refused with */
 
 /* A hardware event that is counted is opened as the software event that counts nothing. */
+__attribute__((no_sanitize("address"))) /* callers give as many arguments as there are */
 long __wrap_syscall(long number, ...) {
   long a[6];
   va_list ap;
