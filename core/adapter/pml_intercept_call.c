@@ -32,7 +32,8 @@ bool pml__intercept_on, pml__intercept_counter;
 
 static uint32_t untouched = CHUNK; /* atomic: pads from here on were never used */
 static uint64_t given_back;        /* atomic: lists that threads left: how often it changed << 32 | the first of one */
-uint64_t pml__intercept_nested;    /* atomic */
+static uint32_t next_list[PML_ARCH_PADS]; /* atomic: of a list's first pad, the first of the list behind it */
+uint64_t pml__intercept_nested;           /* atomic */
 const struct pml__intercept_counting *pml__intercept_counting;
 static uint64_t deep; /* atomic */
 static pthread_key_t key;
@@ -41,16 +42,15 @@ static uintptr_t first_lo, first_hi; /* the first thread's stack */
 /* ---- pads ---- */
 
 /*
- * Free pads are given back and taken in lists of a chunk, so that threads which begin at once each find some. A list's
- * first pad has the next list where a call under way has its way back.
+ * Free pads are given back and taken in lists of a chunk, so that threads which begin at once each find some.
  *
- * Who takes a list may read the next one behind a pad that another thread has taken, and uses, meanwhile: then the
+ * Who takes a list may read what is behind a pad that another thread has taken, used and given back meanwhile: then the
  * number of changes is another one and the exchange fails.
  */
 static void give_back_list(uint32_t head) {
   uint64_t seen = __atomic_load_n(&given_back, __ATOMIC_RELAXED), fresh;
   do {
-    __atomic_store_n(&pad[head].back, (uint32_t)seen, __ATOMIC_RELAXED);
+    __atomic_store_n(&next_list[head], (uint32_t)seen, __ATOMIC_RELAXED);
     fresh = ((seen >> 32) + 1) << 32 | head;
   } while (!__atomic_compare_exchange_n(&given_back, &seen, fresh, false, __ATOMIC_RELEASE, __ATOMIC_RELAXED));
 }
@@ -70,7 +70,7 @@ static uint32_t take_list(void) {
   uint64_t seen = __atomic_load_n(&given_back, __ATOMIC_ACQUIRE), fresh;
   do {
     if ((uint32_t)seen == NONE) return NONE;
-    uint32_t next = (uint32_t)__atomic_load_n(&pad[(uint32_t)seen].back, __ATOMIC_RELAXED);
+    uint32_t next = __atomic_load_n(&next_list[(uint32_t)seen], __ATOMIC_RELAXED);
     fresh = ((seen >> 32) + 1) << 32 | next;
   } while (!__atomic_compare_exchange_n(&given_back, &seen, fresh, false, __ATOMIC_ACQUIRE, __ATOMIC_ACQUIRE));
   return (uint32_t)seen;
