@@ -1,24 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/adapter/pml_section_text.h - text that grows, and who writes which part of a section file. Internal. */
+/* core/adapter/pml_section_text.h - who writes which part of a section file. Internal. */
 #ifndef PML_SECTION_TEXT_H
 #define PML_SECTION_TEXT_H
 
-#include "base/pml_api.h"
+#include "base/pml_text.h"
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-
-struct pml__text {
-  char *at;
-  size_t n, capacity, lines;
-  bool failed; /* no memory: what follows is dropped */
-};
-
-/* Fields of a line: the first by pml__text_line(), each further one after a tab, the line feed by pml__text_end(). */
-void pml__text_add(struct pml__text *t, const char *format, ...) PML_PRINTF(2, 3);
-void pml__text_field(struct pml__text *t, const char *text); /* any bytes, escaped */
-void pml__text_end(struct pml__text *t);
 
 /* What belongs to the process as it was when sections were first used. */
 struct pml__section_origin {

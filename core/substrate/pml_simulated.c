@@ -12,9 +12,9 @@
  * in section files, inclusive counts, exclusive counts, with tabs between them; "broken", thread, where counts are
  * missing; "end".
  */
-#include "adapter/pml_section_text.h"
 #include "base/pml_file.h"
 #include "base/pml_stream.h"
+#include "base/pml_text.h"
 #include "source/pml_sim_private.h"
 
 #include <fcntl.h>

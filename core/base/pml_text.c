@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* core/base/pml_text.c - lines of tab-separated fields, in memory that grows. */
+#include "base/pml_text.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static bool reserve(struct pml__text *t, size_t more) {
+  if (t->failed) return false;
+  if (t->n + more < t->capacity) return true;
+  size_t capacity = t->capacity == 0 ? 4096 : t->capacity;
+  while (capacity <= t->n + more) capacity *= 2;
+  char *at = realloc(t->at, capacity);
+  if (at == NULL) {
+    t->failed = true;
+    return false;
+  }
+  t->at = at;
+  t->capacity = capacity;
+  return true;
+}
+
+void pml__text_add(struct pml__text *t, const char *format, ...) {
+  va_list ap;
+  va_start(ap, format);
+  int n = vsnprintf(NULL, 0, format, ap);
+  va_end(ap);
+  if (n < 0 || !reserve(t, (size_t)n + 1)) return;
+  va_start(ap, format);
+  (void)vsnprintf(t->at + t->n, (size_t)n + 1, format, ap);
+  va_end(ap);
+  t->n += (size_t)n;
+}
+
+void pml__text_bytes(struct pml__text *t, const char *text, size_t length) {
+  static const char hex[] = "0123456789abcdef";
+  if (!reserve(t, 4 * length + 2)) return;
+  char *to = t->at + t->n;
+  *to++ = '\t';
+  for (size_t i = 0; i < length; i++) {
+    unsigned char c = (unsigned char)text[i];
+    bool control = c < 0x20 || c == 0x7f;
+    if (c == '\\' || control) *to++ = '\\';
+    if (!control)
+      *to++ = (char)c;
+    else if (c == '\t' || c == '\n')
+      *to++ = c == '\t' ? 't' : 'n';
+    else
+      *to++ = 'x', *to++ = hex[c >> 4], *to++ = hex[c & 15];
+  }
+  *to = '\0';
+  t->n = (size_t)(to - t->at);
+}
+
+void pml__text_field(struct pml__text *t, const char *text) {
+  pml__text_bytes(t, text, strlen(text));
+}
+
+void pml__text_end(struct pml__text *t) {
+  pml__text_add(t, "\n");
+  t->lines++;
+}

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* core/base/pml_text.h - lines of tab-separated fields, in memory that grows. Internal. */
+#ifndef PML_TEXT_H
+#define PML_TEXT_H
+
+#include "base/pml_api.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+struct pml__text {
+  char *at;
+  size_t n, capacity, lines;
+  bool failed; /* no memory: what follows is dropped */
+};
+
+/*
+ * Fields of a line: the first by pml__text_add(), each further one after a tab, the line feed by pml__text_end(). The
+ * caller frees @at.
+ */
+void pml__text_add(struct pml__text *t, const char *format, ...) PML_PRINTF(2, 3);
+void pml__text_field(struct pml__text *t, const char *text);                /* any bytes, escaped */
+void pml__text_bytes(struct pml__text *t, const char *text, size_t length); /* as a field, of @length bytes */
+void pml__text_end(struct pml__text *t);
+
+#endif
