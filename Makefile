@@ -40,11 +40,11 @@ $(B)/obj/core/%.o $(B)/obj/bindings/%.o: ALLCFLAGS += $(HARDEN) $(FORTIFY)
 # A protector takes 6 to 11 instructions of each hot path (spec/data/instruction_costs.tsv), so that these go without. What
 # reads files and texts of others has one.
 HOT := $(filter-out %_file.c %_text.c %_report.c %spool_read.c %_write.c %_paths.c %_ask.c,$(wildcard core/base/pml_stream*.c core/base/pml_clock.c \
-  core/base/pml_thread.c core/source/pml_counter.c core/source/pml_group.c core/source/pml_eventset*.c core/source/pml_recorder*.c \
-  core/source/pml_sde*.c core/source/pml_plugin_call.c core/source/pml_plugin_use.c core/adapter/pml_section*.c core/adapter/pml_wrap*.c \
-  core/adapter/pml_intercept_call.c core/adapter/pml_intercept_door.c core/adapter/pml_intercept_events.c \
-  core/substrate/pml_profile*.c core/substrate/pml_buffer*.c core/substrate/pml_flow*.c core/substrate/pml_otf2*.c \
-  core/substrate/pml_spool*.c core/substrate/pml_scorep*.c core/substrate/pml_tune*.c core/substrate/pml_balance*.c))
+  core/base/pml_thread.c core/source/kernel/pml_counter.c core/source/kernel/pml_group.c core/source/pml_eventset*.c core/source/*/pml_eventset*.c core/record/pml_recorder*.c \
+  core/source/sde/pml_sde*.c core/source/plugin/pml_plugin_call.c core/source/plugin/pml_plugin_use.c core/adapter/section/*.c core/adapter/wrap/*.c \
+  core/adapter/intercept/pml_intercept_call.c core/adapter/intercept/pml_intercept_door.c core/adapter/intercept/pml_intercept_events.c \
+  core/substrate/profile/*.c core/record/pml_buffer*.c core/substrate/flow/*.c core/substrate/trace/*.c \
+  core/record/pml_spool*.c core/substrate/scorep/*.c core/control/*/*.c))
 $(HOT:%.c=$(B)/obj/%.o): HARDEN := -fno-stack-protector
 # Checked calls take 2 to 12 instructions more of each reading of a group.
 $(HOT:%.c=$(B)/obj/%.o): FORTIFY :=
@@ -157,9 +157,9 @@ install: all ## PREFIX (default /usr/local), DESTDIR for packagers
 	install -m 644 core/compat/pmlib/include/* "$(D)"/include/pmlua/pmlib/
 	for f in $(filter core/%.h,$(shell $(CC) -D_GNU_SOURCE -MM -Icore core/pml.h)); do \
 	  install -D -m 644 $$f "$(D)"/include/pmlua/$${f#core/} || exit 1; done
-	install -m 644 core/adapter/pml_section.hpp core/adapter/pml_section.F90 "$(D)"/include/pmlua/adapter/
-	sed -i 's|^#include "\([a-z]*\)/|#include "../\1/|' "$(D)"/include/pmlua/base/*.h "$(D)"/include/pmlua/source/*.h \
-	  "$(D)"/include/pmlua/adapter/*.h* "$(D)"/include/pmlua/substrate/*.h
+	install -m 644 core/adapter/section/pml_section.hpp core/adapter/section/pml_section.F90 "$(D)"/include/pmlua/adapter/section/
+	cd "$(D)"/include/pmlua && for f in $$(find adapter base control program record source substrate -name '*.h*'); do \
+	  up=$$(dirname $$f | sed 's|[^/]*|..|g'); sed -i "s|^#include \"\([a-z]*/\)|#include \"$$up/\1|" $$f || exit 1; done
 	install -m 644 bindings/pmlua.h "$(D)"/include/pmlua/
 	(cd lua && find . -name '*.lua') | while read f; do install -D -m 644 lua/$$f "$(D)"/share/pmlua/lua/$$f; done
 	ln -sfn ../../pmlua/lua/pmlua "$(D)"/share/lua/$(LUAVER)/pmlua

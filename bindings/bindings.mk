@@ -3,12 +3,14 @@
 
 EMBED_SONAME := libpmlua-embed.so.0
 CLANG_SRC := bindings/clang.c bindings/clang_table.c
-BIND_SRC := $(filter-out bindings/main.c bindings/instrument.c $(CLANG_SRC),$(wildcard bindings/*.c))
+BIND_SRC := $(filter-out bindings/main.c bindings/instrument.c $(CLANG_SRC),$(wildcard bindings/*.c bindings/live/*.c))
 # Its own module, only where libclang's headers are: it opens libclang when it is asked.
 CLANG_INC := $(patsubst %/clang-c/Index.h,%,$(lastword $(sort $(wildcard /usr/include/clang-c/Index.h /usr/lib/llvm-*/include/clang-c/Index.h))))
 CLANG_SO := $(if $(CLANG_INC),$(B)/lua/pmlua/clang.so)
 BIND_OBJ := $(BIND_SRC:%.c=$(B)/obj/%.o)
 MAIN_OBJ := $(B)/obj/bindings/main.o
+
+$(B)/obj/bindings/%.o: ALLCFLAGS += -Ibindings
 
 all: $(B)/lua/pmlua/core.so $(B)/pmlua $(B)/libpmlua-embed.so $(CLANG_SO)
 

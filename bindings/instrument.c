@@ -4,7 +4,7 @@
  *
  * A module of its own, because it needs LLVM, which the rest does not.
  */
-#include "source/count/instrument.h"
+#include "instrument/instrument.h"
 
 #include <lauxlib.h>
 #include <lua.h>

@@ -4,7 +4,7 @@
 
 # (make drops what a shell said that ends with 127, as command -v does.)
 LLVMS := $(shell for n in 14 15 16 17 18 19; do c=$$(command -v llvm-config-$$n) && [ -e $$($$c --includedir)/llvm-c/Core.h ] && echo $$n; done; :)
-INSTRUMENT_SRC := core/source/count/cells.c $(wildcard core/source/count/instrument*.c)
+INSTRUMENT_SRC := core/source/counted/cells.c $(wildcard core/instrument/instrument*.c)
 INSTRUMENT_SO := $(LLVMS:%=$(B)/lua/pmlua/instrument-%.so)
 INSTRUMENT_PLUGIN := $(if $(SAN),,$(if $(shell command -v $(CXX) 2>/dev/null),$(LLVMS:%=$(B)/preload/libpmlua-instrument-%.so)))
 llvm_cflags = -isystem $(shell llvm-config-$(1) --includedir) -DPML_LLVM_MAJOR=$(1) -DPML_LLVM_VERSION=$(shell llvm-config-$(1) --version)
@@ -21,7 +21,7 @@ $(B)/obj/llvm-$(1)/%.o: %.c
 $(B)/lua/pmlua/instrument-$(1).so: $(B)/obj/llvm-$(1)/bindings/instrument.o $$(INSTRUMENT_OBJ_$(1))
 	@mkdir -p $$(@D)
 	$$(CC) $$(SAN) $$(LDFLAGS) $$(HARDEN_LD) -shared $$^ $$$$(llvm-config-$(1) --ldflags --libs --link-shared) -o $$@
-$(B)/preload/libpmlua-instrument-$(1).so: bindings/instrument_plugin.cpp core/source/count/instrument.h $$(INSTRUMENT_OBJ_$(1))
+$(B)/preload/libpmlua-instrument-$(1).so: bindings/instrument_plugin.cpp core/instrument/instrument.h $$(INSTRUMENT_OBJ_$(1))
 	@mkdir -p $$(@D)
 	$$(CXX) -std=c++17 $$(OPT) $$(CFLAGS) -Wall -Wextra -Werror -fPIC -fvisibility=hidden -fno-exceptions -fno-rtti -Icore \
 	  $(call llvm_cflags,$(1)) -D_GNU_SOURCE $$(LDFLAGS) $$(HARDEN_LD) -shared $$(filter-out %.h,$$^) -o $$@

@@ -19,7 +19,7 @@
 #include <string>
 
 extern "C" {
-#include "source/count/instrument.h"
+#include "instrument/instrument.h"
 }
 
 namespace {

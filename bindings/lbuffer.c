@@ -2,8 +2,8 @@
 /* bindings/lbuffer.c - pml.buffer: events kept in C until a script takes them, in batches. */
 #include "lutil.h"
 
-#include "adapter/pml_wrap.h"
-#include "substrate/pml_buffer.h"
+#include "adapter/wrap/pml_wrap.h"
+#include "record/pml_buffer.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -6,7 +6,7 @@
  * memory and time. What it returns is copied: plain data, a tree of a bounded number of values, which nobody walks for
  * ever. A table that is referred to twice is there twice.
  */
-#include "limit.h"
+#include "live/limit.h"
 #include "lutil.h"
 
 #include "base/pml_error.h"

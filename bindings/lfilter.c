@@ -2,7 +2,7 @@
 /* bindings/lfilter.c - pml.filter: which functions a filter file in Score-P's syntax wants. */
 #include "lutil.h"
 
-#include "adapter/pml_filter.h"
+#include "program/pml_filter.h"
 
 struct handle {
   struct lutil_handle h;

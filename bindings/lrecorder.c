@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* bindings/lrecorder.c - recorders of software-defined events: pushed to and read from Lua. */
-#include "limit.h"
+#include "live/limit.h"
 #include "lsde.h"
 
 #include <stdint.h>

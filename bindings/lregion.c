@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* bindings/lregion.c - pml.region: names of code regions and their ids. */
-#include "limit.h"
+#include "live/limit.h"
 #include "lutil.h"
 
 #include <dlfcn.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* bindings/lsamples.c - pml.samples: a series of raw samples. */
-#include "limit.h"
+#include "live/limit.h"
 #include "lutil.h"
 
 #include <errno.h>

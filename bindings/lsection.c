@@ -2,7 +2,7 @@
 /* bindings/lsection.c - pml.section: named sections of a script, and the report over all sections of the process. */
 #include "lutil.h"
 
-#include "adapter/pml_section_file.h"
+#include "adapter/section/pml_section_file.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -2,7 +2,7 @@
 /* bindings/lspool.c - pml.spool: what a recorded process left, as a story, call paths and a trace. */
 #include "lutil.h"
 
-#include "substrate/pml_reasons.h"
+#include "record/pml_reasons.h"
 
 #include <errno.h>
 #include <string.h>

@@ -2,7 +2,7 @@
 /* bindings/ltool.c - pml.tool: a helper program run to its end, without a shell. */
 #include "lutil.h"
 
-#include "adapter/pml_tool.h"
+#include "program/pml_tool.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -2,7 +2,7 @@
 /* bindings/lutil.c - what every binding shares: handles, failures, options. */
 #include "lutil.h"
 
-#include "limit.h"
+#include "live/limit.h"
 
 #include <limits.h>
 #include <stdio.h>

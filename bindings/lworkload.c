@@ -81,7 +81,7 @@ static int load(struct handle *h, const char *path) {
   if (h->object == NULL) return pml_fail(PML_EFORMAT, "%s; build it as a shared object", dlerror());
   h->h.open = 1;
   h->w = dlsym(h->object, "pml_workload");
-  if (h->w == NULL) return pml_fail(PML_EFORMAT, "%s has no pml_workload; see core/adapter/pml_probe.h", path);
+  if (h->w == NULL) return pml_fail(PML_EFORMAT, "%s has no pml_workload; see core/adapter/pml_workload.h", path);
   if (h->w->abi != PML_WORKLOAD_ABI)
     return pml_fail(PML_EFORMAT, "%s has workload ABI %u, not %u; build it again", path, h->w->abi, PML_WORKLOAD_ABI);
   if (h->w->name == NULL || h->w->run == NULL) return pml_fail(PML_EFORMAT, "%s has no name or no run", path);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* bindings/main.c - the command: runs scripts, code, verbs (each a Lua file) and a prompt. */
 #include "interrupt.h"
-#include "live.h"
+#include "live/live.h"
 #include "locate.h"
 #include "numeric.h"
 #include "pml.h"

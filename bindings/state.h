@@ -3,7 +3,7 @@
 #ifndef STATE_H
 #define STATE_H
 
-#include "limit.h"
+#include "live/limit.h"
 
 struct state { /* stays where it is while it is open */
   lua_State *L;

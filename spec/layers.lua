@@ -15,12 +15,6 @@ local rules = {
   { "core", "%.[ch]$", "%f[%w_]abort%s*%(", "core/ never aborts" },
   { "core", "%.[ch]$", "%f[%w_]getenv%s*%(", "variables are read by secure_getenv: programs may be set-uid" },
   { "bindings", "%.[chp]+$", "%f[%w_]getenv%s*%(", "variables are read by secure_getenv: programs may be set-uid" },
-  { "core/base", "%.[ch]$", '#%s*include%s*"source/', "base stands on nothing" },
-  { "core/base", "%.[ch]$", '#%s*include%s*"adapter/', "base stands on nothing" },
-  { "core/base", "%.[ch]$", '#%s*include%s*"substrate/', "base stands on nothing" },
-  { "core/source", "%.[ch]$", '#%s*include%s*"adapter/', "sources know no adapters" },
-  { "core/source", "%.[ch]$", '#%s*include%s*"substrate/', "sources know no substrates" },
-  { "core/adapter", "%.[ch]$", '#%s*include%s*"substrate/', "adapters reach substrates by registration only" },
   { "core", "%.[ch]$", "#%s*include%s*<otf2/", "only the OTF2 substrate uses libotf2", "pml_otf2" },
   { "core", "%.[ch]$", "#%s*include%s*<perfmon/", "only pml_event uses libpfm4", "pml_event_pfm" },
   { "bindings", "%.[ch]$", "#%s*include%s*<otf2/", "bindings/ convert and check, the core does the work" },
@@ -29,6 +23,20 @@ local rules = {
   { "plots", "%.gp$", "%f[%w_]eval%f[^%w_]", "plots/ take nothing that a file says for code", "plugin_overhead" },
   { "plots", "%.gp$", '[\'"]/', "plots/ read only result files" },
 }
+
+-- The families of core and what each may include. What others wrote the interface of (compat) stands apart.
+local MAY = {
+  base = {},
+  record = { base = true },
+  source = { base = true, record = true },
+  program = { base = true, source = true },
+  instrument = { source = true },
+  adapter = { base = true, record = true, source = true, program = true },
+  control = { base = true },
+  substrate = { base = true, record = true, source = true },
+}
+-- Spools hold profiles and are made into flow graphs.
+local SPOOLS = { record = "core/record/pml_spool" }
 
 local function files(dir)
   local p <close> = io.popen(("find '%s/%s' -type f 2>/dev/null | sort"):format(root, dir))
@@ -49,6 +57,22 @@ for _, rule in ipairs(rules) do
         if line:match(pattern) then
           found = found + 1
           print(("%s:%d: %s: %s"):format(file, n, why, line))
+        end
+      end
+    end
+  end
+end
+for family, may in pairs(MAY) do
+  for _, file in ipairs(files("core/" .. family)) do
+    if file:match("%.[ch]$") and not (SPOOLS[family] and file:find(SPOOLS[family], 1, true)) then
+      looked = looked + 1
+      local n = 0
+      for line in io.lines(file) do
+        n = n + 1
+        local other = line:match('^%s*#%s*include%s*"(%w+)/')
+        if MAY[other] and other ~= family and not may[other] then
+          found = found + 1
+          print(("%s:%d: core/%s stands below core/%s: %s"):format(file, n, family, other, line))
         end
       end
     end

@@ -13,14 +13,14 @@
 -- without them, so such a reader is no different; on arm they matter, but neither emulation here reorders loads.
 
 local BUILD = os.getenv "PMLUA_BUILD" or "build"
-local READER = "core/source/pml_rdpmc.h"
-local SECTION = "core/adapter/pml_section.c"
+local READER = "core/source/kernel/pml_rdpmc.h"
+local SECTION = "core/adapter/section/pml_section.c"
 local STREAM, RAISE, PLAINLY = "core/base/pml_stream.c", "core/base/pml_stream_raise.c", "core/base/pml_stream_private.h"
-local SDE, SDE_COUNTER = "core/source/pml_sde_private.h", "core/source/pml_sde_counter.c"
-local COUNTER, GROUP, SET = "core/source/pml_counter.c", "core/source/pml_group.c", "core/source/pml_eventset.c"
+local SDE, SDE_COUNTER = "core/source/sde/pml_sde_private.h", "core/source/sde/pml_sde_counter.c"
+local COUNTER, GROUP, SET = "core/source/kernel/pml_counter.c", "core/source/kernel/pml_group.c", "core/source/pml_eventset.c"
 
 --- A header stands in several sources: those of @SOURCES_OF are built with it.
-local SOURCES_OF = { [SDE] = "core/source/pml_sde*.c", [PLAINLY] = "core/base/pml_stream*.c" }
+local SOURCES_OF = { [SDE] = "core/source/sde/*.c", [PLAINLY] = "core/base/pml_stream*.c" }
 
 --- name, file, text, replacement; `unless`: an architecture on which the mutant does what the original does;
 --- `by`: the spec that judges it, where it is not those of the file; `pmu = false`: what a real PMU and the copies of its

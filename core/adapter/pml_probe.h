@@ -11,8 +11,8 @@
 
 #include "base/pml_clock.h"
 #include "base/pml_region.h"
+#include "record/pml_samples.h"
 #include "source/pml_eventset.h"
-#include "source/pml_samples.h"
 
 PML_BEGIN_DECLS
 

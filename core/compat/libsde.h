@@ -11,7 +11,7 @@
 
 #include "base/pml_error.h"
 #include "compat/include/sde_lib.h"
-#include "source/pml_sde.h"
+#include "source/sde/pml_sde.h"
 
 #include <stdatomic.h>
 

@@ -8,7 +8,7 @@
  */
 #include "compat/libsde.h"
 
-#include "source/pml_sde_memo.h"
+#include "source/sde/pml_sde_memo.h"
 
 #include <dlfcn.h>
 #include <errno.h>

@@ -7,9 +7,9 @@
  * libpmlua-embed.so is loaded and serves the process as PMLUA_LIVE_NAME, with the watch rules of PMLUA_LIVE_RULES.
  * Processes that do neither never load Lua. The one that `pmlua live` became says so when it ends.
  */
-#include "adapter/pml_section.h"
+#include "adapter/section/pml_section.h"
 #include "base/pml_error.h"
-#include "source/pml_sde.h"
+#include "source/sde/pml_sde.h"
 
 #include <dlfcn.h>
 #include <errno.h>

@@ -22,16 +22,16 @@
 #include "preload/record_plugins.h"
 #include "preload/record_substrates.h"
 
-#include "adapter/pml_intercept.h"
-#include "adapter/pml_intercept_events.h"
-#include "adapter/pml_wrap.h"
+#include "adapter/intercept/pml_intercept.h"
+#include "adapter/intercept/pml_intercept_events.h"
+#include "adapter/wrap/pml_wrap.h"
 #include "base/pml_clock.h"
 #include "base/pml_error.h"
 #include "base/pml_process.h"
-#include "source/pml_sde.h"
-#include "substrate/pml_profile.h"
-#include "substrate/pml_reasons.h"
-#include "substrate/pml_spool.h"
+#include "record/pml_reasons.h"
+#include "record/pml_spool.h"
+#include "source/sde/pml_sde.h"
+#include "substrate/profile/pml_profile.h"
 
 #include <errno.h>
 #include <limits.h>

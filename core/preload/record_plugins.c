@@ -4,9 +4,9 @@
 
 #include "base/pml_error.h"
 #include "base/pml_locale.h"
+#include "source/plugin/pml_plugin.h"
+#include "source/plugin/pml_plugin_file.h"
 #include "source/pml_eventset.h"
-#include "source/pml_plugin.h"
-#include "source/pml_plugin_file.h"
 
 #include <inttypes.h>
 #include <stdarg.h>

@@ -3,7 +3,7 @@
 #include "preload/record_substrates.h"
 
 #include "base/pml_error.h"
-#include "substrate/pml_scorep.h"
+#include "substrate/scorep/pml_scorep.h"
 
 #include <errno.h>
 #include <stdio.h>

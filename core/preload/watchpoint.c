@@ -6,7 +6,7 @@
  * that has an object of the plan loaded when it starts leaves PID.watchpoints there. The file is written all along, so
  * that it stays whatever ends the process. A forked child is watched from its fork on, with a file of its own.
  */
-#include "source/pml_watchpoint_plan.h"
+#include "program/pml_watchpoint_plan.h"
 
 #include "base/pml_error.h"
 

@@ -4,8 +4,8 @@
 
 #include "base/pml_clock.h"
 #include "base/pml_thread.h"
+#include "source/kernel/pml_rdpmc.h"
 #include "source/pml_eventset_private.h"
-#include "source/pml_rdpmc.h"
 
 #include <errno.h>
 #include <string.h>

@@ -3,8 +3,8 @@
 #ifndef PML_EVENTSET_H
 #define PML_EVENTSET_H
 
-#include "source/pml_counter.h"
-#include "source/pml_value.h"
+#include "base/pml_value.h"
+#include "source/kernel/pml_counter.h"
 
 PML_BEGIN_DECLS
 

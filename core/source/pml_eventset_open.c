@@ -5,7 +5,7 @@
 #include "base/pml_clock.h"
 #include "base/pml_error.h"
 #include "base/pml_thread.h"
-#include "source/pml_counter_error.h"
+#include "source/kernel/pml_counter_error.h"
 #include "source/pml_event_internal.h"
 #include "source/pml_eventset_private.h"
 

@@ -3,7 +3,7 @@
 #ifndef PML_EVENTSET_PRIVATE_H
 #define PML_EVENTSET_PRIVATE_H
 
-#include "source/pml_counter_private.h"
+#include "source/kernel/pml_counter_private.h"
 #include "source/pml_eventset.h"
 
 /*

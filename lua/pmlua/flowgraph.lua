@@ -5,7 +5,7 @@
 --
 -- A graph has nodes, which are call paths, and edges: which path is entered next. Labels of an edge say at which visits
 -- of the node it leaves: {n}, {i, j, k} for i, i + k, ..., j, or {i, j, k, l, m} for m such loops, each l visits after
--- the one before (core/substrate/pml_flow.h). Threads with the same flow are one graph.
+-- the one before (core/substrate/flow/pml_flow.h). Threads with the same flow are one graph.
 
 local M = {}
 

@@ -186,7 +186,7 @@ function Interception:functions()
 end
 
 --- What was looked at, and what is missing: objects, slots, functions, shared, nested, deep, unseen (look-ups by dlsym() of
---- chosen functions); of wrappers wrapped, missing, unrecorded, texts, nameless (core/adapter/pml_wrap.h); of events
+--- chosen functions); of wrappers wrapped, missing, unrecorded, texts, nameless (core/adapter/wrap/pml_wrap.h); of events
 --- threads, events, dropped, unmatched, refused.
 ---@return table<string, integer>
 function Interception:stats()

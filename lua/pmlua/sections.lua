@@ -3,7 +3,7 @@
 --
 -- Try:  PMLUA_REPORT=out ./program; pmlua -e 'print(#pml.sections.read_all { "out" }[1].sections)'
 --
--- The format is described in core/adapter/pml_section_file.h.
+-- The format is described in core/adapter/section/pml_section_file.h.
 
 local M = {}
 

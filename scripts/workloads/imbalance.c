@@ -6,7 +6,7 @@
  * is the section "imbalance barrier", which a balancer, a profile or a trace sees. Each thread is pinned to a cpu of
  * its own while there are enough.
  */
-#include "adapter/pml_section.h"
+#include "adapter/section/pml_section.h"
 #include "cpus.h"
 #include "workload.h"
 

@@ -9,7 +9,7 @@
 #include "cpus.h"
 #include "workload.h"
 
-#include "adapter/pml_section.h"
+#include "adapter/section/pml_section.h"
 #include "base/pml_stream.h"
 
 #include <time.h>

@@ -4,9 +4,9 @@
 
 #include "../c/count_loaded.h"
 #include "base/pml_error.h"
-#include "source/pml_count_file.h"
+#include "source/counted/pml_count_file.h"
 #include "source/pml_eventset.h"
-#include "source/pml_sde.h"
+#include "source/sde/pml_sde.h"
 
 #include <stdio.h>
 

@@ -2,9 +2,9 @@
 /* spec/bench/bench_intercept.c - a call between libraries, intercepted, beside two clock reads and the plain call. */
 #include "bench_call.h"
 
-#include "adapter/pml_intercept.h"
+#include "adapter/intercept/pml_intercept.h"
 #include "base/pml_error.h"
-#include "substrate/pml_profile.h"
+#include "substrate/profile/pml_profile.h"
 
 #include <dlfcn.h>
 #include <math.h>

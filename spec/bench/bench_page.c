@@ -10,7 +10,7 @@ static inline uint64_t pml__rdpmc_cycles(void);
 #define PML_RDPMC_INSN(counter) ((void)(counter), pml__rdpmc_cycles())
 
 #include "bench.h"
-#include "source/pml_rdpmc.h"
+#include "source/kernel/pml_rdpmc.h"
 
 static volatile struct perf_event_mmap_page page = {
     .index = 1, .pmc_width = 48, .offset = 1000, .time_mult = 1u << 10, .time_shift = 10, .capabilities = 0x1c};

@@ -2,12 +2,12 @@
 /* spec/bench/bench_plugin.c - what strictly synchronous metrics of a plugin add to an event, and a million values. */
 #include "bench.h"
 
-#include "adapter/pml_section.h"
+#include "adapter/section/pml_section.h"
 #include "base/pml_clock.h"
 #include "base/pml_error.h"
+#include "source/plugin/pml_plugin.h"
 #include "source/pml_eventset.h"
-#include "source/pml_plugin.h"
-#include "substrate/pml_otf2.h"
+#include "substrate/trace/pml_otf2.h"
 
 #include <ftw.h>
 #include <stdio.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* spec/bench/bench_real.c - the page read on a real counter, where there is a PMU. */
 #include "bench.h"
-#include "source/pml_rdpmc.h"
+#include "source/kernel/pml_rdpmc.h"
 
 static volatile uint64_t sink;
 

@@ -3,7 +3,7 @@
 #include "bench.h"
 
 #include "base/pml_clock.h"
-#include "source/pml_recorder.h"
+#include "record/pml_recorder.h"
 
 #include <pthread.h>
 #include <sched.h>

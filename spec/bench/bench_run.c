@@ -3,7 +3,7 @@
 #include "bench.h"
 
 #include "base/pml_clock.h"
-#include "source/pml_counter.h"
+#include "source/kernel/pml_counter.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -3,7 +3,7 @@
 #include "bench.h"
 
 #include "source/pml_eventset.h"
-#include "source/pml_sde.h"
+#include "source/sde/pml_sde.h"
 
 #include <pthread.h>
 #include <sched.h>

@@ -2,11 +2,11 @@
 /* spec/bench/bench_section.c - start and stop of sections beside two clock reads, and a report over many threads. */
 #include "bench.h"
 
-#include "adapter/pml_section.h"
+#include "adapter/section/pml_section.h"
 #include "base/pml_clock.h"
 #include "base/pml_error.h"
 #include "source/pml_eventset.h"
-#include "source/pml_sde.h"
+#include "source/sde/pml_sde.h"
 
 #include <pthread.h>
 #include <stdio.h>

@@ -2,13 +2,13 @@
 /* spec/bench/bench_substrate.c - what those who take events add to one: nobody, a plugin, a flow, a tuner. */
 #include "bench.h"
 
-#include "adapter/pml_section.h"
+#include "adapter/section/pml_section.h"
 #include "base/pml_clock.h"
 #include "base/pml_error.h"
-#include "substrate/pml_flow.h"
-#include "substrate/pml_profile.h"
-#include "substrate/pml_scorep.h"
-#include "substrate/pml_tune.h"
+#include "control/tune/pml_tune.h"
+#include "substrate/flow/pml_flow.h"
+#include "substrate/profile/pml_profile.h"
+#include "substrate/scorep/pml_scorep.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -2,9 +2,9 @@
 /* spec/bench/bench_wrap.c - a call by a generated wrapper, beside two clock reads and the plain call. */
 #include "bench_call.h"
 
-#include "adapter/pml_wrap.h"
-#include "substrate/pml_buffer.h"
-#include "substrate/pml_profile.h"
+#include "adapter/wrap/pml_wrap.h"
+#include "record/pml_buffer.h"
+#include "substrate/profile/pml_profile.h"
 
 #include <math.h>
 

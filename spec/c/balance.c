@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* spec/c/balance.c - the decision of balancing, to the number; regions, call paths and files of a balancer. */
-#include "adapter/pml_section.h"
+#include "adapter/section/pml_section.h"
 #include "base/pml_clock.h"
 #include "base/pml_error.h"
-#include "substrate/pml_balancer.h"
+#include "control/balance/pml_balancer.h"
 
 #include "check.h"
 #include "cpus_folder.h"

@@ -8,9 +8,9 @@
  * repetitions were measured, the mean share of computing in percent, and the frequencies in MHz: of its file in the
  * last step, and after all. Open MPI is found at run time.
  */
-#include "adapter/pml_section.h"
+#include "adapter/section/pml_section.h"
 #include "base/pml_error.h"
-#include "substrate/pml_balancer.h"
+#include "control/balance/pml_balancer.h"
 
 #include <dlfcn.h>
 #include <sched.h>

@@ -9,7 +9,7 @@
 
 #include "base/pml_clock.h"
 #include "base/pml_thread.h"
-#include "substrate/pml_buffer.h"
+#include "record/pml_buffer.h"
 
 #include <errno.h>
 #include <pthread.h>

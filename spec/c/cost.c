@@ -10,13 +10,13 @@
  * compiler and the C library first, since both decide the figure.
  */
 #include "adapter/pml_probe.h"
-#include "adapter/pml_section.h"
+#include "adapter/section/pml_section.h"
 #include "base/pml_error.h"
 #include "base/pml_thread.h"
+#include "source/kernel/pml_group.h"
+#include "source/kernel/pml_rdpmc.h"
 #include "source/pml_eventset_private.h"
-#include "source/pml_group.h"
-#include "source/pml_rdpmc.h"
-#include "substrate/pml_otf2.h"
+#include "substrate/trace/pml_otf2.h"
 
 #include "events.h"
 

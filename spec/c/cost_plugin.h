@@ -4,9 +4,9 @@
 #ifndef SPEC_COST_PLUGIN_H
 #define SPEC_COST_PLUGIN_H
 
-#include "adapter/pml_section.h"
+#include "adapter/section/pml_section.h"
+#include "source/plugin/pml_plugin.h"
 #include "source/pml_eventset.h"
-#include "source/pml_plugin.h"
 
 #include <errno.h>
 #include <string.h>

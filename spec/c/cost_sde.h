@@ -4,7 +4,7 @@
 #define SPEC_COST_SDE_H
 
 #include "source/pml_eventset.h"
-#include "source/pml_sde.h"
+#include "source/sde/pml_sde.h"
 
 #include <stdio.h>
 

@@ -4,17 +4,17 @@
 #ifndef SPEC_COST_STREAM_H
 #define SPEC_COST_STREAM_H
 
-#include "adapter/pml_intercept.h"
-#include "adapter/pml_section.h"
-#include "adapter/pml_wrap.h"
+#include "adapter/intercept/pml_intercept.h"
+#include "adapter/section/pml_section.h"
+#include "adapter/wrap/pml_wrap.h"
 #include "base/pml_region.h"
 #include "base/pml_stream.h"
-#include "substrate/pml_balancer.h"
-#include "substrate/pml_buffer.h"
-#include "substrate/pml_flow.h"
-#include "substrate/pml_profile.h"
-#include "substrate/pml_scorep.h"
-#include "substrate/pml_tune.h"
+#include "control/balance/pml_balancer.h"
+#include "control/tune/pml_tune.h"
+#include "record/pml_buffer.h"
+#include "substrate/flow/pml_flow.h"
+#include "substrate/profile/pml_profile.h"
+#include "substrate/scorep/pml_scorep.h"
 
 #include <math.h>
 #include <string.h>

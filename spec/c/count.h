@@ -3,8 +3,8 @@
 #ifndef COUNT_H
 #define COUNT_H
 
-#include "source/count/cells.h"
-#include "source/count/pml_count.h"
+#include "source/counted/cells.h"
+#include "source/counted/pml_count.h"
 
 #include <stddef.h>
 

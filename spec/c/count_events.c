@@ -3,10 +3,10 @@
 #include "base/pml_error.h"
 #include "check.h"
 #include "count.h"
-#include "source/count/pml_count_runtime.h"
-#include "source/pml_count_file.h"
+#include "source/counted/pml_count_file.h"
+#include "source/counted/pml_count_runtime.h"
 #include "source/pml_eventset.h"
-#include "source/pml_sde.h"
+#include "source/sde/pml_sde.h"
 
 #include <errno.h>
 #include <string.h>

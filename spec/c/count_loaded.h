@@ -3,8 +3,8 @@
 #ifndef SPEC_COUNT_LOADED_H
 #define SPEC_COUNT_LOADED_H
 
-#include "source/count/cells.h"
-#include "source/count/pml_count.h"
+#include "source/counted/cells.h"
+#include "source/counted/pml_count.h"
 
 #include <dlfcn.h>
 #include <stdbool.h>

@@ -4,7 +4,7 @@
 #include "check.h"
 #include "count.h"
 #include "source/pml_eventset.h"
-#include "source/pml_sde.h"
+#include "source/sde/pml_sde.h"
 
 #include <pthread.h>
 #include <stdio.h>

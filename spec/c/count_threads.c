@@ -7,9 +7,9 @@
 #include "base/pml_clock.h"
 #include "check.h"
 #include "count.h"
-#include "source/count/pml_count_runtime.h"
+#include "source/counted/pml_count_runtime.h"
 #include "source/pml_eventset.h"
-#include "source/pml_sde.h"
+#include "source/sde/pml_sde.h"
 
 #include <pthread.h>
 #include <stdatomic.h>

@@ -2,7 +2,7 @@
 /* spec/c/counter.c - one counter: what it counts, on whom, and how it refuses. */
 #include "base/pml_error.h"
 #include "base/pml_thread.h"
-#include "source/pml_counter.h"
+#include "source/kernel/pml_counter.h"
 
 #include "check.h"
 #include "events.h"

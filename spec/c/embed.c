@@ -8,7 +8,7 @@
 #include "check.h"
 
 #include "pmlua.h"
-#include "source/pml_sde.h"
+#include "source/sde/pml_sde.h"
 
 #include <lauxlib.h>
 #include <stdatomic.h>

@@ -2,8 +2,8 @@
 /* spec/c/filter.c - filter files in Score-P's syntax: what they want, and what is wrong with them. */
 #include "check.h"
 
-#include "adapter/pml_filter.h"
 #include "base/pml_error.h"
+#include "program/pml_filter.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -4,7 +4,7 @@
 #define FLOW_H
 
 #include "base/pml_region.h"
-#include "substrate/pml_flow.h"
+#include "substrate/flow/pml_flow.h"
 
 #include <stdint.h>
 #include <stdio.h>

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* spec/c/fork_join.c - no lock is held while another library's fork handler joins threads that use pmlua. */
 #include "fork_join.h"
-#include "adapter/pml_section.h"
+#include "adapter/section/pml_section.h"
 #include "base/pml_clock.h"
 #include "check.h"
+#include "record/pml_recorder.h"
 #include "sanitized.h"
-#include "source/pml_recorder.h"
-#include "source/pml_sde.h"
+#include "source/sde/pml_sde.h"
 
 #include <stdlib.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* spec/c/group.c - a group counts its members in the same instants and reads them in one pass. */
 #include "base/pml_error.h"
-#include "source/pml_group.h"
+#include "source/kernel/pml_group.h"
 
 #include "check.h"
 #include "events.h"

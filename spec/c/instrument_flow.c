@@ -5,7 +5,7 @@
  * Random graphs, most of them irreducible somewhere. A walk through a graph counts its blocks; the counters of a loop,
  * incremented in their blocks only, must give the same number for every block of the loop, each time it is left.
  */
-#include "source/count/instrument_flow.h"
+#include "instrument/instrument_flow.h"
 
 #include "check.h"
 

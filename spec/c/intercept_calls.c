@@ -5,7 +5,7 @@
 #include "intercept/library.h"
 #include "intercept/ways.h"
 
-#include "adapter/pml_intercept.h"
+#include "adapter/intercept/pml_intercept.h"
 #include "base/pml_error.h"
 #include "base/pml_stream.h"
 

@@ -12,7 +12,7 @@
 #include "intercept/library.h"
 #include "sanitized.h"
 
-#include "adapter/pml_intercept.h"
+#include "adapter/intercept/pml_intercept.h"
 #include "base/pml_stream.h"
 
 #include <dlfcn.h>

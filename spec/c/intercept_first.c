@@ -3,9 +3,9 @@
 #include "check.h"
 #include "intercept/library.h"
 
-#include "adapter/pml_intercept.h"
-#include "adapter/pml_section.h"
-#include "adapter/pml_wrap.h"
+#include "adapter/intercept/pml_intercept.h"
+#include "adapter/section/pml_section.h"
+#include "adapter/wrap/pml_wrap.h"
 #include "base/pml_clock.h"
 #include "base/pml_error.h"
 #include "base/pml_stream.h"

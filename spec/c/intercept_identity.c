@@ -4,7 +4,7 @@
 #include "intercept/counted.h"
 #include "intercept/library.h"
 
-#include "adapter/pml_intercept.h"
+#include "adapter/intercept/pml_intercept.h"
 
 #include <dlfcn.h>
 #include <stdlib.h>

@@ -5,8 +5,8 @@
 #include "intercept/library.h"
 #include "sanitized.h"
 
-#include "adapter/pml_intercept.h"
-#include "adapter/pml_intercept_private.h"
+#include "adapter/intercept/pml_intercept.h"
+#include "adapter/intercept/pml_intercept_private.h"
 #include "base/pml_error.h"
 
 #include <dlfcn.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* spec/c/krylov_told.c - what the library tells by its events is what its report says, and it can be told to stop. */
 #include "krylov.h"
-#include "source/pml_sde.h"
+#include "source/sde/pml_sde.h"
 
 #include <pthread.h>
 #include <unistd.h>

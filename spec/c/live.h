@@ -3,8 +3,8 @@
 #ifndef SPEC_LIVE_H
 #define SPEC_LIVE_H
 
-#include "live_frame.h"
-#include "live_socket.h"
+#include "live/live_frame.h"
+#include "live/live_socket.h"
 #include "pmlua.h"
 #include "sanitized.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* spec/c/live_frame.c - questions and answers on the socket: whole, in pieces, and broken. */
-#include "live_frame.h"
+#include "live/live_frame.h"
 
 #include "base/pml_error.h"
 #include "check.h"

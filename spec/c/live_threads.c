@@ -7,7 +7,7 @@
 #include "base/pml_error.h"
 #include "check.h"
 #include "live.h"
-#include "source/pml_sde.h"
+#include "source/sde/pml_sde.h"
 
 #include <pthread.h>
 #include <stdatomic.h>

@@ -4,7 +4,7 @@
 #include "check.h"
 #include "live.h"
 #include "sanitized.h"
-#include "source/pml_sde.h"
+#include "source/sde/pml_sde.h"
 
 #include <pthread.h>
 #include <stdatomic.h>

@@ -11,7 +11,7 @@
 #include "cpus_folder.h"
 #include "events.h"
 #include "pml.h"
-#include "source/count/pml_count_layout.h"
+#include "source/counted/pml_count_layout.h"
 
 #include <errno.h>
 #include <limits.h>

@@ -9,7 +9,7 @@
 #include "base/pml_error.h"
 #include "check.h"
 #include "mounts.h"
-#include "substrate/pml_otf2.h"
+#include "substrate/trace/pml_otf2.h"
 
 #include <errno.h>
 #include <ftw.h>

@@ -4,10 +4,10 @@
  *
  * `otf2_stream DIR` leaves the archive in DIR for the validator.
  */
-#include "adapter/pml_section.h"
+#include "adapter/section/pml_section.h"
 #include "base/pml_error.h"
-#include "source/pml_sde.h"
-#include "substrate/pml_otf2_stream.h"
+#include "source/sde/pml_sde.h"
+#include "substrate/trace/pml_otf2_stream.h"
 
 #include "check.h"
 

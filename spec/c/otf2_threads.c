@@ -7,7 +7,7 @@
 #include "base/pml_clock.h"
 #include "base/pml_error.h"
 #include "check.h"
-#include "substrate/pml_otf2.h"
+#include "substrate/trace/pml_otf2.h"
 
 #include <ftw.h>
 #include <pthread.h>

@@ -10,7 +10,7 @@ static uint64_t machine_clock(void);
 #define PML_RDPMC_INSN(counter) machine_rdpmc(counter)
 #define PML_RDPMC_CYCLES() machine_clock()
 
-#include "source/pml_rdpmc.h"
+#include "source/kernel/pml_rdpmc.h"
 
 #include "page_reader.h"
 #include "sanitized.h"

@@ -6,10 +6,10 @@
  * Link: -Wl,--wrap=mmap,--wrap=syscall
  */
 #include "base/pml_thread.h"
+#include "source/kernel/pml_group.h"
+#include "source/kernel/pml_rdpmc.h"
 #include "source/pml_eventset.h"
 #include "source/pml_eventset_private.h"
-#include "source/pml_group.h"
-#include "source/pml_rdpmc.h"
 
 #include "check.h"
 #include "events.h"

@@ -38,7 +38,7 @@ static uint64_t the_clock(void) {
 
 #define PML_RDPMC_INSN(number) the_counter(number)
 #define PML_RDPMC_CYCLES() the_clock()
-#include "source/pml_rdpmc.h"
+#include "source/kernel/pml_rdpmc.h"
 
 static unsigned generation;
 

@@ -3,7 +3,7 @@
  * spec/c/page_trap.c - the page reader as it ships, its rdpmc and rdtsc made by a signal handler, against a thread that
  * plays the kernel. An argument is the number of page reads.
  */
-#include "source/pml_rdpmc.h"
+#include "source/kernel/pml_rdpmc.h"
 
 #include "check.h"
 

@@ -4,9 +4,9 @@
  * The kernel is asked by itself what it permits, so that the claims hold at every perf_event_paranoid.
  */
 #include "base/pml_error.h"
-#include "source/pml_breakpoint.h"
+#include "source/kernel/pml_breakpoint.h"
+#include "source/kernel/pml_group.h"
 #include "source/pml_eventset.h"
-#include "source/pml_group.h"
 
 #include "check.h"
 

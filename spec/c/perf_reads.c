@@ -3,9 +3,9 @@
  */
 #include "base/pml_clock.h"
 #include "base/pml_error.h"
+#include "source/kernel/pml_group.h"
 #include "source/pml_eventset_private.h"
-#include "source/pml_group.h"
-#include "source/pml_sde.h"
+#include "source/sde/pml_sde.h"
 
 #include "check.h"
 #include "events.h"

@@ -4,9 +4,9 @@
  */
 #include "base/pml_clock.h"
 #include "base/pml_error.h"
+#include "source/plugin/pml_plugin_private.h"
 #include "source/pml_event.h"
 #include "source/pml_eventset.h"
-#include "source/pml_plugin_private.h"
 
 #include "check.h"
 #include "plugins.h"

@@ -5,7 +5,7 @@
 
 #include "base/pml_clock.h"
 #include "base/pml_error.h"
-#include "source/pml_plugin_file.h"
+#include "source/plugin/pml_plugin_file.h"
 
 #include <errno.h>
 #include <inttypes.h>

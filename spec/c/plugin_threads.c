@@ -3,10 +3,10 @@
  * spec/c/plugin_threads.c - metric plugins read by many threads (pthread_create), while they are collected, end and
  * fail.
  */
-#include "adapter/pml_section.h"
+#include "adapter/section/pml_section.h"
 #include "base/pml_error.h"
+#include "source/plugin/pml_plugin.h"
 #include "source/pml_eventset.h"
-#include "source/pml_plugin.h"
 
 #include "check.h"
 

@@ -7,7 +7,7 @@
 #include "plugins.h"
 
 #include "base/pml_error.h"
-#include "source/pml_watchpoint.h"
+#include "program/pml_watchpoint.h"
 
 #include <pthread.h>
 #include <stdlib.h>

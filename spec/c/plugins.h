@@ -3,8 +3,8 @@
 #ifndef SPEC_PLUGINS_H
 #define SPEC_PLUGINS_H
 
+#include "source/plugin/pml_plugin_private.h"
 #include "source/pml_eventset.h"
-#include "source/pml_plugin_private.h"
 
 #include <stdio.h>
 #include <string.h>

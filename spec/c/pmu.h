@@ -10,9 +10,9 @@
 #define SPEC_PMU_H
 
 #include "base/pml_error.h"
-#include "source/pml_counter.h"
-#include "source/pml_counter_private.h"
-#include "source/pml_rdpmc.h"
+#include "source/kernel/pml_counter.h"
+#include "source/kernel/pml_counter_private.h"
+#include "source/kernel/pml_rdpmc.h"
 
 #include "check.h"
 

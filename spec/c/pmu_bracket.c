@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* spec/c/pmu_bracket.c - what a page says lies between what read(2) says right before and right after. */
+#include "source/kernel/pml_group.h"
 #include "source/pml_eventset_private.h"
-#include "source/pml_group.h"
 
 #include "pmu.h"
 

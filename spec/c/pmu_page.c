@@ -11,7 +11,7 @@
 static uint64_t held_up(uint32_t counter);
 #define PML_RDPMC_INSN(counter) held_up(counter)
 
-#include "source/pml_rdpmc.h"
+#include "source/kernel/pml_rdpmc.h"
 
 #include "check.h"
 

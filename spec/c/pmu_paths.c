@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* spec/c/pmu_paths.c - who may read a page, who must ask the kernel, and that none of them is silently wrong. */
+#include "source/kernel/pml_group.h"
 #include "source/pml_eventset_private.h"
-#include "source/pml_group.h"
 
 #include "pmu.h"
 

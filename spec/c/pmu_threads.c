@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* spec/c/pmu_threads.c - threads that each read their own counters, share a cpu, and move between cpus. */
+#include "source/kernel/pml_group.h"
 #include "source/pml_eventset_private.h"
-#include "source/pml_group.h"
 
 #include "pmu.h"
 

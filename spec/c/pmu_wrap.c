@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* spec/c/pmu_wrap.c - registers of both widths, and what is counted across their wraps. */
-#include "source/pml_group.h"
+#include "source/kernel/pml_group.h"
 
 #include "pmu.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* spec/c/quantile.c - exact quantiles give what qsort gives, on data made to break them. */
-#include "source/pml_quantile.h"
-#include "source/pml_quantile_sort.h"
+#include "record/pml_quantile.h"
+#include "record/pml_quantile_sort.h"
 
 #include "check.h"
 

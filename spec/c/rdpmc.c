@@ -16,7 +16,7 @@ static uint64_t counter_insn(uint32_t counter);
 #define PML_RDPMC_CYCLES() cycles_now
 
 #include "check.h"
-#include "source/pml_rdpmc.h"
+#include "source/kernel/pml_rdpmc.h"
 
 #include <string.h>
 

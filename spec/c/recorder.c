@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* spec/c/recorder.c - what is pushed is there, in order, in few allocations and little memory. */
 #include "base/pml_error.h"
-#include "source/pml_recorder.h"
-#include "source/pml_recorder_lane.h"
+#include "record/pml_recorder.h"
+#include "record/pml_recorder_lane.h"
 
 #include "check.h"
 

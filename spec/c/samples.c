@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* spec/c/samples.c - a series keeps, sorts, summarises and writes its samples exactly. */
-#include "source/pml_samples.h"
+#include "record/pml_samples.h"
 
 #include "check.h"
 

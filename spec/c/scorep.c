@@ -2,8 +2,8 @@
 /* spec/c/scorep.c - substrate plugins get what they were promised, and bad ones are named. */
 #include "base/pml_error.h"
 #include "base/pml_thread.h"
-#include "source/pml_plugin.h"
-#include "substrate/pml_scorep.h"
+#include "source/plugin/pml_plugin.h"
+#include "substrate/scorep/pml_scorep.h"
 
 #include "check.h"
 

@@ -2,7 +2,7 @@
 /* spec/c/scorep_threads.c - threads raise, begin and end while substrate plugins come and go. */
 #include "base/pml_error.h"
 #include "base/pml_thread.h"
-#include "substrate/pml_scorep.h"
+#include "substrate/scorep/pml_scorep.h"
 
 #include "check.h"
 

@@ -3,7 +3,7 @@
 #include "base/pml_error.h"
 #include "source/pml_event.h"
 #include "source/pml_eventset.h"
-#include "source/pml_sde.h"
+#include "source/sde/pml_sde.h"
 
 #include "check.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* spec/c/sde_dlclose.c - a library that is unloaded while its events are read stays until they are taken back. */
 #include "base/pml_error.h"
-#include "source/pml_sde.h"
+#include "source/sde/pml_sde.h"
 
 #include "check.h"
 

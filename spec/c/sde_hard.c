@@ -2,7 +2,7 @@
 /* spec/c/sde_hard.c - events taken back in the middle of a read, forks in the middle of anything, thresholds late. */
 #include "base/pml_error.h"
 #include "source/pml_eventset.h"
-#include "source/pml_sde.h"
+#include "source/sde/pml_sde.h"
 
 #include "check.h"
 #include "sanitized.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* spec/c/sde_overflow.c - thresholds on variables and callbacks, which nobody reads but the thread that polls. */
-#include "source/pml_sde.h"
+#include "source/sde/pml_sde.h"
 
 #include "check.h"
 

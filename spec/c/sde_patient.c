@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* spec/c/sde_patient.c - callbacks that hang: who asks waits as long as it wants, and nobody else is held up. */
 #include "base/pml_error.h"
-#include "source/pml_sde.h"
-#include "source/pml_sde_patient.h"
-#include "source/pml_sde_private.h"
+#include "source/sde/pml_sde.h"
+#include "source/sde/pml_sde_patient.h"
+#include "source/sde/pml_sde_private.h"
 
 #include "check.h"
 #include "sanitized.h"

@@ -2,7 +2,7 @@
 /* spec/c/sde_threads.c - many threads count, read, group, register and take back the same events at once. */
 #include "base/pml_error.h"
 #include "source/pml_eventset.h"
-#include "source/pml_sde.h"
+#include "source/sde/pml_sde.h"
 
 #include "check.h"
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* spec/c/section.c - sections on one thread: what is counted, what is told to the stream, and every misuse by name. */
-#include "adapter/pml_section.h"
+#include "adapter/section/pml_section.h"
 #include "base/pml_clock.h"
 #include "base/pml_error.h"
 #include "base/pml_stream.h"
-#include "source/pml_sde.h"
+#include "source/sde/pml_sde.h"
 
 #include "check.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* spec/c/section_file.c - what a process leaves behind of its sections, as text, as a file, and when it ends. */
-#include "adapter/pml_section_file.h"
+#include "adapter/section/pml_section_file.h"
 #include "base/pml_error.h"
 
 #include "check.h"

@@ -3,7 +3,7 @@
  * spec/c/section_openmp.c - sections in OpenMP's parallel regions, whose threads live on between them.
  * Link: -fopenmp
  */
-#include "adapter/pml_section.h"
+#include "adapter/section/pml_section.h"
 #include "base/pml_clock.h"
 
 #include "check.h"

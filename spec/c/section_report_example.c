@@ -8,7 +8,7 @@
  * Two threads relax the halves of a plate whose upper edge is hot, each step after the other's. Under mpirun each
  * process has a plate of its own.
  */
-#include "adapter/pml_section.h"
+#include "adapter/section/pml_section.h"
 #include "base/pml_error.h"
 
 #include <pthread.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* spec/c/section_threads.c - sections on many threads at once: nothing lost, nothing torn, threads' ends, whose stop.
  */
-#include "adapter/pml_section.h"
+#include "adapter/section/pml_section.h"
 #include "base/pml_clock.h"
 #include "base/pml_error.h"
 #include "base/pml_thread.h"

@@ -3,10 +3,10 @@
  */
 #include "base/pml_clock.h"
 #include "base/pml_error.h"
-#include "substrate/pml_otf2.h"
-#include "substrate/pml_profile.h"
-#include "substrate/pml_spool_file.h"
-#include "substrate/pml_spool_read_private.h"
+#include "record/pml_spool_file.h"
+#include "record/pml_spool_read_private.h"
+#include "substrate/profile/pml_profile.h"
+#include "substrate/trace/pml_otf2.h"
 
 #include "check.h"
 #include "sanitized.h"

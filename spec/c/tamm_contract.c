@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* spec/c/tamm_contract.c - tiled contractions against plain loops, and their events against both. */
 #include "check.h"
-#include "source/pml_sde.h"
+#include "source/sde/pml_sde.h"
 #include "tamm/tamm.h"
 
 #include <errno.h>

@@ -3,9 +3,9 @@
  * spec/c/tune_openmp.c - numbers of threads by rules, and balancing at the barriers of OpenMP's parallel regions.
  * Link: -fopenmp
  */
-#include "adapter/pml_section.h"
+#include "adapter/section/pml_section.h"
 #include "base/pml_error.h"
-#include "substrate/pml_balancer.h"
+#include "control/balance/pml_balancer.h"
 
 #include "check.h"
 #include "cpus_folder.h"

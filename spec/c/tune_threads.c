@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* spec/c/tune_threads.c - threads that enter and leave tuned regions while tuners come and go. */
-#include "adapter/pml_section.h"
+#include "adapter/section/pml_section.h"
 #include "base/pml_error.h"
-#include "substrate/pml_balancer.h"
+#include "control/balance/pml_balancer.h"
 
 #include "check.h"
 #include "cpus_folder.h"

@@ -10,13 +10,13 @@
 #include "intercept/library.h"
 #include "intercept/ways.h"
 
-#include "adapter/pml_intercept.h"
-#include "adapter/pml_wrap.h"
+#include "adapter/intercept/pml_intercept.h"
+#include "adapter/wrap/pml_wrap.h"
 #include "base/pml_error.h"
 #include "base/pml_stream.h"
-#include "source/pml_sde.h"
-#include "substrate/pml_otf2_stream.h"
-#include "substrate/pml_profile.h"
+#include "source/sde/pml_sde.h"
+#include "substrate/profile/pml_profile.h"
+#include "substrate/trace/pml_otf2_stream.h"
 
 #include <dlfcn.h>
 #include <errno.h>

@@ -12,8 +12,8 @@ local function has(tool)
   return (support.shell("command -v " .. tool)) == 0
 end
 
-local CORE = " core/base/*.c $(ls core/adapter/pml_intercept*.c | grep -v -e _plain -e _events) "
-  .. "core/adapter/pml_wrap_note.c core/adapter/pml_filter.c core/adapter/arch/aarch64/*.[cS] "
+local CORE = " core/base/*.c $(ls core/adapter/intercept/*.c | grep -v -e _plain -e _events) "
+  .. "core/adapter/wrap/pml_wrap_note.c core/program/pml_filter.c core/adapter/arch/aarch64/*.[cS] "
 
 --- How the libraries with every kind of slot are linked; the names are the Makefile's.
 local LEAVES = {
@@ -58,7 +58,7 @@ describe("interception on arm64", function()
     dir = io.popen("mktemp -d"):read("l")
     if missing() then return end
     compile("-shared -fexceptions -fsemantic-interposition spec/c/intercept/library.c -o " .. dir .. "/libintercept.so")
-    compile("-mgeneral-regs-only -c core/adapter/pml_intercept_plain.c -o " .. dir .. "/plain.o")
+    compile("-mgeneral-regs-only -c core/adapter/intercept/pml_intercept_plain.c -o " .. dir .. "/plain.o")
   end)
   teardown(function() os.execute("rm -rf " .. support.quote(dir)) end)
 

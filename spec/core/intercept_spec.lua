@@ -20,7 +20,7 @@ local DEFLATE, INFLATE = "deflateInit2_", "inflateInit2_"
 
 --- As a generator would write it.
 local wrapper = [[
-#include "adapter/pml_wrap.h"
+#include "adapter/wrap/pml_wrap.h"
 static struct pml_wrap_value in_crc32[] = {PML_WRAP_VALUE("len", PML_WRAP_INTEGER, PML_WRAP_METRIC | PML_WRAP_RECORD),
                                            PML_WRAP_VALUE("buf", PML_WRAP_TEXT, PML_WRAP_METRIC)};
 static struct pml_wrap_value out_crc32[] = {PML_WRAP_VALUE("return", PML_WRAP_INTEGER, PML_WRAP_METRIC)};

@@ -2,8 +2,8 @@
 /* spec/fuzz/fuzz_filter.c - any bytes as a filter file: rules that decide, or one line that says where it is wrong. */
 #include "fuzz.h"
 
-#include "adapter/pml_filter.h"
 #include "base/pml_error.h"
+#include "program/pml_filter.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   struct pml_filter *f = NULL;

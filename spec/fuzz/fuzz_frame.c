@@ -2,7 +2,7 @@
 /* spec/fuzz/fuzz_frame.c - any bytes on the socket, in any pieces: questions and answers, or a reason why not. */
 #include "base/pml_error.h"
 #include "fuzz.h"
-#include "live_frame.h"
+#include "live/live_frame.h"
 
 #include <errno.h>
 

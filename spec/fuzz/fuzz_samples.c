@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* spec/fuzz/fuzz_samples.c - any numbers as a series: its order, moments and quantiles, and its text read back. */
 #include "fuzz.h"
-#include "source/pml_samples.h"
+#include "record/pml_samples.h"
 
 #include <math.h>
 

@@ -3,7 +3,7 @@
 #include "fuzz.h"
 
 #include "base/pml_error.h"
-#include "source/pml_plugin_file.h"
+#include "source/plugin/pml_plugin_file.h"
 
 static unsigned long long values;
 

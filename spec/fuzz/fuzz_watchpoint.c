@@ -2,8 +2,8 @@
 /* spec/fuzz/fuzz_watchpoint.c - any head, lanes and chunks as the file that a watched process left, any bytes as a
  * plan. */
 #include "fuzz.h"
-#include "source/pml_watchpoint_plan.h"
-#include "source/pml_watchpoint_store.h"
+#include "program/pml_watchpoint_plan.h"
+#include "program/pml_watchpoint_store.h"
 
 #define CHUNKS 3u
 #define LANES 4u

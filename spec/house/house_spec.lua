@@ -178,7 +178,7 @@ describe("make layers", function()
     write(dir .. "/core/base/x.h", '\n#include "source/pml_event.h"\n')
     local out, code = sh("lua5.4 spec/layers.lua " .. dir)
     assert.equal(1, code)
-    assert.truthy(out:find("x.h:2: base stands on nothing", 1, true))
+    assert.truthy(out:find("x.h:2: core/base stands below core/source", 1, true))
   end)
 
   it("accepts what keeps to the layers", function()

@@ -19,7 +19,7 @@ double sum(const double *a, int n) {
 }
 ]]
 local program = [[
-#include "adapter/pml_section.h"
+#include "adapter/section/pml_section.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/wait.h>

@@ -3,7 +3,7 @@
  * spec/wrap/quantiles.c - preloaded, it writes what wrappers have recorded of arguments and results when the program
  * ends: a line "FUNCTION:VALUE count minimum median maximum" each, to the file PMLUA_SPEC_QUANTILES.
  */
-#include "source/pml_sde.h"
+#include "source/sde/pml_sde.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -14,7 +14,7 @@
 #ifndef PML_COMPAT_PMLIB_H
 #define PML_COMPAT_PMLIB_H
 
-#include "adapter/pml_section.h"
+#include "adapter/section/pml_section.h"
 #include "compat/pmlib/include/pmlib_calls.h"
 
 #include <stdio.h>

@@ -10,7 +10,7 @@ local core = require "pmlua.core"
 local json = require "pmlua.json"
 local nearest = require "pmlua.cmd.help".nearest
 
-local ENDS = "stopped, because the service ends" -- as bindings/limit.c says it
+local ENDS = "stopped, because the service ends" -- as bindings/live/limit.c says it
 
 local M = {}
 

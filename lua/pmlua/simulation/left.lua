@@ -3,7 +3,7 @@
 --
 -- Try:  PMLUA_SIM=$PWD/out ... leaves out/out.PID-THREAD (callgrind's), out/log.PID (valgrind's), out/regions.PID (ours)
 --
--- The last is described in core/substrate/pml_simulated.c.
+-- The last is described in core/source/simulation/pml_simulated.c.
 
 local disk = require "pmlua.file"
 local callgrind = require "pmlua.callgrind"

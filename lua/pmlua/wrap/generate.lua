@@ -211,7 +211,7 @@ function M.source(name, list, language, functions)
   local wrapped, owner, pieces = {}, {}, {}
   for _, f in ipairs(functions) do wrapped[f.symbol] = true end
   pieces[1] = ("/* Wrappers of %d functions, made by pmlua wrap %s; changes here are lost. */\n#include %s\n"):format(
-    #functions, name, quoted(list)) .. "\n#include <adapter/pml_wrap.h>\n\n" .. (language == "c" and c_head or cxx_head) ..
+    #functions, name, quoted(list)) .. "\n#include <adapter/wrap/pml_wrap.h>\n\n" .. (language == "c" and c_head or cxx_head) ..
     common .. (language == "c" and "" or '\nextern "C" {\n')
   local line = select(2, pieces[1]:gsub("\n", "")) + 1
   for n, f in ipairs(functions) do

@@ -33,7 +33,7 @@ function M.library()
   return nil, "libpmlua.so is not found beside the command; build it with make all"
 end
 
---- The folder with adapter/pml_wrap.h: of the checkout, or of the installation.
+--- The folder with adapter/wrap/pml_wrap.h: of the checkout, or of the installation.
 function M.include()
   local lua = require "pmlua".paths.lua
   local checkout = lua and parent(lua) .. "/core"

@@ -10,7 +10,7 @@
 #include "telemetry.h"
 
 #include "solver.h"
-#include "source/pml_sde.h"
+#include "source/sde/pml_sde.h"
 
 #include <pthread.h>
 

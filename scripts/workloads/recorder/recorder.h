@@ -5,7 +5,7 @@
 
 #include "../workload.h"
 
-#include "source/pml_recorder.h"
+#include "record/pml_recorder.h"
 
 #include <pthread.h>
 #include <stdatomic.h>

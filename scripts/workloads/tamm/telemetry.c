@@ -9,7 +9,7 @@
  */
 #include "telemetry.h"
 
-#include "source/pml_sde.h"
+#include "source/sde/pml_sde.h"
 
 #include <pthread.h>
 #include <stdio.h>

@@ -13,8 +13,8 @@
 #include "counted.h"
 #include "library.h"
 
-#include "adapter/pml_intercept.h"
-#include "adapter/pml_intercept_object.h"
+#include "adapter/intercept/pml_intercept.h"
+#include "adapter/intercept/pml_intercept_object.h"
 
 #include <dlfcn.h>
 #include <stdio.h>

@@ -41,7 +41,7 @@ wrap_flags := $(WRAPPED:%=-Wl,--wrap=%)
 wrap_compile = $(CC) $(filter-out -MMD -MP -Wmissing-prototypes,$(ALLCFLAGS)) -Wno-psabi -fexceptions -c spec/c/wrap/wrappers.c
 wrap_link = $(CC) $(filter-out -MMD -MP,$(ALLCFLAGS)) -Wno-psabi -fexceptions $(LDFLAGS) -rdynamic $(1) $< -L$(B)/spec -lintercept \
   -Wl,-rpath,'$$ORIGIN:$$ORIGIN/..'
-$(B)/spec/wrap_%: spec/c/wrap_%.c spec/c/wrap/wrappers.c core/adapter/pml_wrap.h $(INTERCEPT_H) $(B)/spec/libintercept.so $(B)/libpmlua.a $(B)/libpmlua.so
+$(B)/spec/wrap_%: spec/c/wrap_%.c spec/c/wrap/wrappers.c core/adapter/wrap/pml_wrap.h $(INTERCEPT_H) $(B)/spec/libintercept.so $(B)/libpmlua.a $(B)/libpmlua.so
 	$(wrap_compile) -DLINK_TIME -o $@.link.o
 	$(wrap_compile) -o $@.run.o
 	$(CC) $(SAN) $(LDFLAGS) -shared $(wrap_flags) $@.link.o -L$(B)/spec -lintercept -Wl,-rpath,'$$ORIGIN:$$ORIGIN/..' -L$(B) -lpmlua -o $(B)/spec/libpmlua-wrap-link.so

@@ -6,7 +6,7 @@
  */
 #include "../intercept/library.h"
 
-#include "adapter/pml_wrap.h"
+#include "adapter/wrap/pml_wrap.h"
 
 #define FILE_NAME "library.h"
 #define LIBRARY_NAME "libintercept.so"

@@ -8,7 +8,7 @@
  *   mpicxx -I.../include/pmlua/pmlib main.cpp -L.../lib/pmlua/compat -lPMmpi
  *
  * Sections belong to the process: every PerfMonitor object, also one per OpenMP thread, and the C and Fortran calls
- * work on the same ones, which are pmlua's own (adapter/pml_section.h).
+ * work on the same ones, which are pmlua's own (adapter/section/pml_section.h).
  *
  * MPI: the library is not linked against any. It looks up MPI's functions in the running program, and knows the two
  * families of handles: Open MPI's, which are pointers, and those of MPICH and its relatives, which are integers. That

@@ -1,0 +1,280 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* bindings/live/limit.c - an allocator with an upper bound and a hook that counts. */
+#include "live/limit.h"
+
+#include "base/pml_error.h"
+#include "numeric.h"
+
+#include <errno.h>
+#include <lauxlib.h>
+#include <lualib.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#define PERIOD 256
+#define PERIOD_TIMED 16
+
+static struct limit *limit_of(lua_State *L) {
+  void *limit;
+  lua_getallocf(L, &limit);
+  return limit;
+}
+
+/* --- memory --- */
+
+/*
+ * Lua asks, collects its garbage, and asks for the same again: only then there is no more. The buffers of its libraries
+ * ask once, and raise an error like any other. So a refusal is final unless the next request is the same and is
+ * granted: it is seen at another request, at the hook, and at the end of the call.
+ */
+static bool refused_for_good(struct limit *limit) {
+  bool so = limit->refused != 0 && limit->thread != NULL;
+  if (so && limit->exceeded == LIMIT_KEPT) limit->exceeded = LIMIT_MEMORY;
+  return so;
+}
+
+static void *refuse(struct limit *limit, size_t nsize) {
+  if (limit->refused == nsize) (void)refused_for_good(limit);
+  limit->refused = nsize;
+  return NULL;
+}
+
+void *limit_alloc(void *ud, void *block, size_t osize, size_t nsize) {
+  struct limit *limit = ud;
+  if (block == NULL) osize = 0; /* it then tells the kind of object */
+  if (nsize == 0) {
+    free(block);
+    limit->used -= osize;
+    return NULL;
+  }
+  if (nsize > osize) {
+    size_t grow = nsize - osize;
+    if (limit->exceeded != LIMIT_KEPT) return NULL;
+    if (limit->refused != nsize && refused_for_good(limit)) return NULL;
+    if (limit->cap != 0 && (limit->used > limit->cap || grow > limit->cap - limit->used)) return refuse(limit, nsize);
+  }
+  void *fresh = realloc(block, nsize);
+  if (fresh == NULL) return nsize <= osize ? block : NULL; /* Lua counts on shrinking */
+  limit->used = limit->used - osize + nsize;
+  if (nsize > osize) limit->refused = 0;
+  return fresh;
+}
+
+static bool has_room(const struct limit *limit, size_t bytes) {
+  return limit->cap == 0 || (limit->used <= limit->cap && bytes <= limit->cap - limit->used);
+}
+
+int limit_charge(lua_State *L, size_t bytes, struct limit **account) {
+  void *ud;
+  *account = NULL;
+  if (lua_getallocf(L, &ud) != limit_alloc) return 0;
+  struct limit *limit = ud;
+  if (!has_room(limit, bytes)) lua_gc(L, LUA_GCCOLLECT, 0); /* Lua does not know how large its handles are */
+  if (!has_room(limit, bytes))
+    return pml_fail(-ENOMEM, "%zu bytes do not fit into the %zu that the script may have", bytes, limit->cap);
+  limit->used += bytes;
+  *account = limit;
+  return 0;
+}
+
+void limit_discharge(struct limit *account, size_t bytes) {
+  if (account != NULL) account->used -= bytes;
+}
+
+/* --- instructions and time --- */
+
+static double now_s(void) {
+  struct timespec ts;
+  clock_gettime(CLOCK_MONOTONIC, &ts);
+  return (double)ts.tv_sec + 1e-9 * (double)ts.tv_nsec;
+}
+
+static void on_count(lua_State *L, lua_Debug *ar);
+
+/*
+ * A message handler (xpcall) would run inside this hook, with hooks off, for as long as it likes. Errors of memory have
+ * none: so this one is made, by asking for memory that is refused from now on.
+ */
+static void stop(lua_State *L, struct limit *limit) {
+  lua_sethook(L, on_count, LUA_MASKCOUNT | LUA_MASKCALL, 1);
+  if (limit->thread != L) lua_sethook(limit->thread, on_count, LUA_MASKCOUNT | LUA_MASKCALL, 1);
+  (void)lua_newuserdatauv(L, 1, 0);
+}
+
+static int period_of(const struct limit *limit) {
+  return limit->seconds > 0 ? PERIOD_TIMED : PERIOD;
+}
+
+/* A coroutine counts for itself: without paying when it starts, a tree of short ones would run for free. */
+static uint64_t cost_of(lua_State *L, const lua_Debug *ar, const struct limit *limit) {
+  lua_Debug below;
+  if (ar->event == LUA_HOOKCOUNT) return (uint64_t)period_of(limit);
+  return lua_getstack(L, 1, &below) == 0 ? PERIOD : 1;
+}
+
+static void on_count(lua_State *L, lua_Debug *ar) {
+  struct limit *limit = limit_of(L);
+  if (limit->thread == NULL) return; /* a coroutine that has outlived its call */
+  uint64_t cost = cost_of(L, ar, limit);
+  if (limit->left != UINT64_MAX) {
+    limit->left = limit->left > cost ? limit->left - cost : 0;
+    if (limit->left == 0 && limit->exceeded == LIMIT_KEPT) limit->exceeded = LIMIT_INSTRUCTIONS;
+  }
+  (void)refused_for_good(limit);
+  /* Relaxed: nothing else is read on the strength of it. */
+  if (limit->stop != NULL && limit->exceeded == LIMIT_KEPT && atomic_load_explicit(limit->stop, memory_order_relaxed))
+    limit->exceeded = LIMIT_STOPPED;
+  if (limit->seconds > 0 && limit->exceeded == LIMIT_KEPT && ar->event == LUA_HOOKCOUNT && now_s() > limit->until)
+    limit->exceeded = LIMIT_TIME;
+  if (limit->exceeded != LIMIT_KEPT) stop(L, limit);
+}
+
+/* --- the call --- */
+
+static int message(lua_State *L) {
+  if (lua_isstring(L, 1)) {
+    lua_settop(L, 1);
+    lua_tostring(L, 1);
+  } else if (luaL_getmetafield(L, 1, "__tostring") != LUA_TNIL)
+    luaL_tolstring(L, 1, NULL);
+  else
+    lua_pushfstring(L, "(error object is a %s value)", luaL_typename(L, 1));
+  return 1;
+}
+
+static int failure(lua_State *L, const struct limit *limit, int status, uint64_t instructions) {
+  switch (limit->exceeded) {
+  case LIMIT_INSTRUCTIONS:
+    return pml_fail(PML_ELIMIT, "stopped: the code ran longer than it may (%llu Lua instructions)",
+                    (unsigned long long)instructions);
+  case LIMIT_MEMORY:
+    return pml_fail(PML_ELIMIT, "stopped: the code needs more memory than it may (%zu bytes)", limit->cap);
+  case LIMIT_TIME:
+    return pml_fail(PML_ELIMIT, "stopped: the code ran longer than it may (%g s)", limit->seconds);
+  case LIMIT_STOPPED:
+    return pml_fail(PML_ELIMIT, "stopped, because the service ends");
+  default:
+    break;
+  }
+  if (status == LUA_ERRMEM) return pml_fail(-ENOMEM, "out of memory");
+  const char *text = lua_type(L, -1) == LUA_TSTRING ? lua_tostring(L, -1) : "an error in handling an error";
+  return pml_fail(PML_ESCRIPT, "%.*s", (int)strcspn(text, "\n"), text);
+}
+
+int limit_call(lua_State *L, int nargs, int nresults, uint64_t instructions) {
+  struct limit *limit = limit_of(L), outer = *limit;
+  int base = lua_gettop(L) - nargs; /* of the function, and then of the handler */
+  lua_Hook hook = lua_gethook(L);
+  int mask = lua_gethookmask(L), count = lua_gethookcount(L);
+  if (!lua_checkstack(L, 1)) {
+    lua_settop(L, base - 1);
+    return pml_fail(-ENOMEM, "out of memory for Lua's stack");
+  }
+  limit->left = instructions != 0 ? instructions : UINT64_MAX;
+  if (outer.thread != NULL && outer.left < limit->left) limit->left = outer.left;
+  uint64_t had = limit->left;
+  limit->thread = L;
+  limit->refused = 0;
+  if (limit->seconds > 0 && outer.thread == NULL) limit->until = now_s() + limit->seconds;
+  if (had != UINT64_MAX || limit->stop != NULL)
+    lua_sethook(L, on_count, LUA_MASKCOUNT | LUA_MASKCALL, period_of(limit));
+  lua_pushcfunction(L, message);
+  lua_insert(L, base);
+  locale_t was = numeric_enter(); /* the application may have chosen a decimal comma */
+  int status = lua_pcall(L, nargs, nresults, base);
+  numeric_leave(was);
+  (void)refused_for_good(limit);
+  int err = status == LUA_OK && limit->exceeded == LIMIT_KEPT ? 0 : failure(L, limit, status, had);
+  lua_sethook(L, hook, mask, count);
+  bool exceeded = limit->exceeded != LIMIT_KEPT;
+  limit->ended = limit->exceeded;
+  uint64_t spent = had - limit->left;
+  limit->thread = outer.thread;
+  limit->exceeded = outer.exceeded;
+  limit->refused = 0;
+  limit->left = outer.left == UINT64_MAX ? outer.left : outer.left - (spent < outer.left ? spent : outer.left);
+  if (err < 0)
+    lua_settop(L, base - 1);
+  else
+    lua_remove(L, base);
+  if (exceeded) lua_gc(L, LUA_GCCOLLECT);
+  return err;
+}
+
+/* --- what would get around it --- */
+
+/*
+ * An error out of a hook leaves its coroutine with hooks off, also for a __close that is run when the dead coroutine is
+ * reset. Coroutines that died of memory, which is how a hook ends them, are left to the collector instead.
+ */
+static int wrapped(lua_State *L) {
+  lua_State *co = lua_tothread(L, lua_upvalueindex(1));
+  int n = lua_gettop(L);
+  if (!lua_checkstack(co, n)) return luaL_error(L, "too many arguments to resume");
+  if (lua_status(co) == LUA_OK && lua_gettop(co) == 0) return luaL_error(L, "cannot resume dead coroutine");
+  lua_xmove(L, co, n);
+  int status = lua_resume(co, L, n, &n);
+  if (status == LUA_OK || status == LUA_YIELD) {
+    if (!lua_checkstack(L, n + 1)) {
+      lua_pop(co, n);
+      return luaL_error(L, "too many results to resume");
+    }
+    lua_xmove(co, L, n);
+    return n;
+  }
+  int state = lua_status(co);
+  if (state != LUA_OK && state != LUA_YIELD && state != LUA_ERRMEM) lua_resetthread(co);
+  lua_xmove(co, L, 1);
+  if (status != LUA_ERRMEM && lua_type(L, -1) == LUA_TSTRING) {
+    luaL_where(L, 1);
+    lua_insert(L, -2);
+    lua_concat(L, 2);
+  }
+  return lua_error(L);
+}
+
+static int wrap(lua_State *L) {
+  luaL_checktype(L, 1, LUA_TFUNCTION);
+  lua_State *co = lua_newthread(L);
+  lua_pushvalue(L, 1);
+  lua_xmove(L, co, 1);
+  lua_pushcclosure(L, wrapped, 1);
+  return 1;
+}
+
+/* The replaced function is the upvalue. */
+static int go_on(lua_State *L) {
+  lua_pushvalue(L, lua_upvalueindex(1));
+  lua_insert(L, 1);
+  lua_call(L, lua_gettop(L) - 1, LUA_MULTRET);
+  return lua_gettop(L);
+}
+
+static int close_coroutine(lua_State *L) {
+  const lua_State *co = lua_tothread(L, 1);
+  if (co == NULL || lua_status((lua_State *)(uintptr_t)co) != LUA_ERRMEM) return go_on(L);
+  lua_pushboolean(L, 0);
+  lua_pushliteral(L, "not enough memory");
+  return 2;
+}
+
+static int set_hook(lua_State *L) {
+  const struct limit *limit = limit_of(L);
+  bool counts = limit->thread != NULL && (limit->left != UINT64_MAX || limit->stop != NULL);
+  return counts ? luaL_error(L, "sethook: the code runs under limits, which need the hook") : go_on(L);
+}
+
+static void replace(lua_State *L, const char *library, const char *name, lua_CFunction f) {
+  lua_getglobal(L, library);
+  lua_getfield(L, -1, name);
+  lua_pushcclosure(L, f, 1);
+  lua_setfield(L, -2, name);
+  lua_pop(L, 1);
+}
+
+void limit_guard(lua_State *L) {
+  replace(L, LUA_COLIBNAME, "wrap", wrap);
+  replace(L, LUA_COLIBNAME, "close", close_coroutine);
+  replace(L, LUA_DBLIBNAME, "sethook", set_hook);
+}

@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * bindings/live/limit.h - how much a call into Lua may do: instructions, memory and time, whatever the code tries.
+ *
+ * A state that is made with limit_alloc() and a struct limit keeps to both. What goes beyond ends at limit_call(), and
+ * nowhere before: no pcall, xpcall handler, coroutine or __close gets away with it, because from then on no memory is
+ * given and every coroutine is stopped again at its next instruction. Finalizers (__gc) run with hooks off, in Lua
+ * itself: code that is not trusted must not be able to set them.
+ *
+ * One thread at a time, as its state.
+ */
+#ifndef LIMIT_H
+#define LIMIT_H
+
+#include <lua.h>
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum limit_exceeded { LIMIT_KEPT, LIMIT_INSTRUCTIONS, LIMIT_MEMORY, LIMIT_TIME, LIMIT_STOPPED };
+
+struct limit {
+  size_t used, cap;        /* bytes; cap 0: none */
+  size_t refused;          /* a request that was refused, and was not granted since; 0: none is */
+  const atomic_bool *stop; /* who sets it ends what runs; NULL: nobody does */
+  double seconds;          /* that a call may take, as an instruction may join long strings; 0: any time */
+  /* While a call runs. */
+  lua_State *thread; /* that was called on; NULL: none */
+  uint64_t left;     /* instructions; UINT64_MAX: any number */
+  double until;      /* on the monotonic clock */
+  enum limit_exceeded exceeded;
+  enum limit_exceeded ended; /* what ended the last call */
+};
+
+/* limit_alloc - a lua_Alloc on a struct limit, which stays where it is as long as the state. */
+void *limit_alloc(void *limit, void *block, size_t osize, size_t nsize);
+
+/*
+ * limit_charge - memory that the core is about to allocate on behalf of @L counts against its limit; garbage is
+ * collected first if that makes room. Returns 0, or -ENOMEM with a sentence. Without a limit nothing happens.
+ * *@account is who was charged, for limit_discharge() when the memory is free again; NULL: nobody. May run finalizers.
+ */
+int limit_charge(lua_State *L, size_t bytes, struct limit **account);
+void limit_discharge(struct limit *account, size_t bytes);
+
+/*
+ * limit_guard - replace what would get around the limits in a fresh state with its libraries: coroutine.wrap and
+ * coroutine.close, which would run a __close with hooks off in a coroutine that was stopped; debug.sethook, which
+ * raises under limits. Otherwise they do what they did. May raise.
+ */
+void limit_guard(lua_State *L);
+
+/*
+ * limit_call - call the function below @nargs arguments, as lua_pcall, with at most @instructions (0: any number; an
+ * opened coroutine counts as 256, a call as one more). Inside another limit_call() what is left of that bounds it.
+ *
+ * Returns 0, PML_ELIMIT, PML_ESCRIPT or -ENOMEM; pml_error_detail() has the message, one line. The stack is then as it
+ * was without the function and its arguments. Never raises. Cost: a hook in every 256 instructions and in every call;
+ * in every 16 where time is limited, since an instruction may compare or join strings of megabytes.
+ */
+int limit_call(lua_State *L, int nargs, int nresults, uint64_t instructions);
+
+#endif

@@ -1,0 +1,476 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* bindings/live/live.c - the service's life: start, stop, fork, exit; and the functions that the application lends it.
+ */
+#include "live/live.h"
+
+#include "locate.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <math.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#define STACK_BYTES (1u << 20)
+#define EXIT_WAIT_NS 500000000L
+#define FUNCTION_NAME_MAX 63
+
+int live_stop_signal = SIGTERM;
+
+struct function {
+  char name[FUNCTION_NAME_MAX + 1];
+  pmlua_live_callback *fn; /* NULL: removed */
+  void *arg;
+  struct function *next;
+};
+
+static struct {
+  pthread_mutex_t lock;
+  bool starting; /* by a thread that does not hold the lock meanwhile */
+  bool prepared; /* fork and exit are watched */
+  struct live *live;
+  struct live *left; /* by forks: their memory cannot be freed, as it may have been in use */
+  struct function *functions;
+  bool *here;      /* true; the kernel clears it in the memory of a forked child (MADV_WIPEONFORK). NULL: not known */
+  struct stat err; /* what stderr was at the start */
+} service = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+/* A child's. Its parent's connections end nevertheless: the service shuts them down before it closes. */
+static void close_copies(struct live *l) {
+  live_descriptor_close(&l->listener, false);
+  live_descriptor_close(&l->wake, false);
+  live_descriptor_close(&l->woken, false);
+  for (int i = 0; i < LIVE_CONNECTIONS; i++) live_descriptor_close(&l->socket[i], false);
+}
+
+/*
+ * A child that was made without the C library's fork handlers (_Fork, clone, fork as a system call) has neither the
+ * service's thread nor, maybe, whoever held the lock. It is not served, and leaves its parent's socket alone.
+ */
+static void orphan(void) {
+  service.lock = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
+  service.starting = false;
+  *service.here = true;
+  struct live *l = service.live;
+  if (l == NULL) return;
+  service.live = NULL;
+  atomic_store(&l->stopping, true);
+  close_copies(l);
+  l->next = service.left;
+  service.left = l;
+}
+
+void live__lock(void) {
+  if (PML_UNLIKELY(service.here != NULL && !*service.here)) orphan();
+  pthread_mutex_lock(&service.lock);
+}
+
+/* One that shares our memory (vfork) is no other: nothing is cleared there, and the thread is. */
+static void know_children(void) {
+  size_t bytes = (size_t)sysconf(_SC_PAGESIZE);
+  bool *page = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (page == MAP_FAILED) return;
+  *page = true;
+  if (madvise(page, bytes, MADV_WIPEONFORK) == 0)
+    service.here = page;
+  else
+    munmap(page, bytes); /* before Linux 4.14 */
+}
+
+void live__unlock(void) {
+  pthread_mutex_unlock(&service.lock);
+}
+
+struct live *live__running(void) {
+  return service.live;
+}
+
+double live__now(void) {
+  struct timespec t;
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
+}
+
+int live__wake_pair(struct live *l) {
+  int fd[2];
+  if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, fd) != 0)
+    return pml_fail(-errno, "no socket to wake the service by: %s", strerror(errno));
+  live_descriptor_close(&l->wake, false);
+  live_descriptor_close(&l->woken, false);
+  live_descriptor_take(&l->wake, fd[0]);
+  live_descriptor_take(&l->woken, fd[1]);
+  return 0;
+}
+
+bool live__wake(const struct live *l) {
+  if (!live_descriptor_held(&l->wake)) return true;
+  int fd = live_descriptor_get(&l->wake);
+  if (fd < 0) return false;
+  (void)send(fd, "", 1, MSG_NOSIGNAL | MSG_DONTWAIT); /* full is as good */
+  return true;
+}
+
+/*
+ * A program that closed every descriptor may have data in what is number 2 now. What is written to is what was stderr
+ * at the start, or a terminal, or a file that is appended to.
+ */
+static bool is_stderr(void) {
+  struct stat st;
+  if (fstat(STDERR_FILENO, &st) != 0) return false;
+  if (st.st_dev == service.err.st_dev && st.st_ino == service.err.st_ino) return true;
+  return isatty(STDERR_FILENO) || (S_ISREG(st.st_mode) && (fcntl(STDERR_FILENO, F_GETFL) & O_APPEND) != 0);
+}
+
+/* stderr's lock is the application's, and whoever reads its stderr may be slow. */
+void live__say(const char *fmt, ...) {
+  char line[1024] = "pmlua: ";
+  va_list ap;
+  va_start(ap, fmt);
+  int n = vsnprintf(line + 7, sizeof line - 8, fmt, ap);
+  va_end(ap);
+  if (n < 0) return;
+  size_t length = 7 + ((size_t)n < sizeof line - 8 ? (size_t)n : sizeof line - 9);
+  line[length++] = '\n';
+  if (!is_stderr() || write(STDERR_FILENO, line, length) < 0) return; /* there is nobody else to tell */
+}
+
+/* --- the application's functions --- */
+
+static struct function *function_of(const char *name) {
+  struct function *f = service.functions;
+  while (f != NULL && strcmp(f->name, name) != 0) f = f->next;
+  return f;
+}
+
+int pmlua_live_function(const char *name, pmlua_live_callback *fn, void *arg) {
+  size_t n = name != NULL ? strnlen(name, FUNCTION_NAME_MAX + 1) : 0;
+  if (n == 0 || n > FUNCTION_NAME_MAX)
+    return pml_fail(-EINVAL, "a function's name has 1 to %d bytes", FUNCTION_NAME_MAX);
+  struct function *fresh = calloc(1, sizeof *fresh);
+  if (fresh == NULL) return pml_fail(-ENOMEM, "function %s: out of memory", name);
+  live__lock();
+  struct function *f = function_of(name);
+  if (f == NULL && fn != NULL) {
+    f = fresh;
+    fresh = NULL;
+    memcpy(f->name, name, n);
+    f->next = service.functions;
+    service.functions = f;
+  }
+  if (f != NULL) {
+    f->fn = fn;
+    f->arg = arg;
+  }
+  live__unlock();
+  free(fresh);
+  return 0;
+}
+
+int live__call(const char *name, const double *values, size_t n, int64_t *result) {
+  if (!live__on_thread()) return pml_fail(PML_EMODE, "functions are called by rules and questions, on their thread");
+  live__lock();
+  const struct function *f = function_of(name);
+  pmlua_live_callback *fn = f != NULL ? f->fn : NULL;
+  void *arg = f != NULL ? f->arg : NULL;
+  live__unlock();
+  if (fn == NULL) return pml_fail(-ENOENT, "the application has given no function \"%.64s\"", name);
+  *result = fn(arg, values, n);
+  return 0;
+}
+
+char *live__functions(void) {
+  size_t n = 1, at = 0;
+  live__lock();
+  for (const struct function *f = service.functions; f != NULL; f = f->next) n += strlen(f->name) + 1;
+  char *names = calloc(1, n);
+  for (const struct function *f = service.functions; f != NULL && names != NULL; f = f->next) {
+    if (f->fn == NULL) continue;
+    memcpy(names + at, f->name, strlen(f->name));
+    at += strlen(f->name) + 1;
+  }
+  live__unlock();
+  return names;
+}
+
+int live__stop_run(const char *reason) {
+  live__lock();
+  struct live *l = service.live;
+  bool again = l != NULL && atomic_exchange(&l->run_stopped, true);
+  void (*stop)(const char *, void *) = l != NULL ? l->stop_run : NULL;
+  void *arg = l != NULL ? l->stop_arg : NULL;
+  live__unlock();
+  if (l == NULL) return pml_fail(PML_ECLOSED, "there is no run to stop: nothing is served");
+  if (again) return 1;
+  live__say("the run is stopped: %s", reason);
+  if (stop != NULL)
+    stop(reason, arg);
+  else
+    kill(getpid(), live_stop_signal);
+  return 0;
+}
+
+void live__wait(struct live *l, double until) {
+  struct timespec t = {.tv_sec = (time_t)until, .tv_nsec = (long)((until - floor(until)) * 1e9)};
+  live__lock();
+  while (!atomic_load(&l->stopping) && pthread_cond_timedwait(&l->stopped, &service.lock, &t) == 0) continue;
+  live__unlock();
+}
+
+/* --- starting --- */
+
+void live__free(struct live *l) {
+  if (l == NULL) return;
+  live_descriptor_close(&l->listener, true); /* a child that was forked in the meantime may have a copy */
+  live_descriptor_close(&l->wake, false);
+  live_descriptor_close(&l->woken, false);
+  pthread_cond_destroy(&l->stopped);
+  free(l->rules_file);
+  free(l->mail.file);
+  free(l);
+}
+
+static struct live *new_live(const char *name, bool inherited) {
+  struct live *l = calloc(1, sizeof *l);
+  if (l == NULL) return NULL;
+  live_socket_name(l->name, name);
+  l->inherited = inherited;
+  l->since = live__now();
+  pthread_condattr_t monotonic;
+  pthread_condattr_init(&monotonic);
+  pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
+  pthread_cond_init(&l->stopped, &monotonic);
+  pthread_condattr_destroy(&monotonic);
+  l->rules.due = HUGE_VAL;
+  live_descriptor_none(&l->listener);
+  live_descriptor_none(&l->wake);
+  live_descriptor_none(&l->woken);
+  for (int i = 0; i < LIVE_CONNECTIONS; i++) live_descriptor_none(&l->socket[i]);
+  if (inherited || live__wake_pair(l) == 0) return l;
+  live__free(l);
+  return NULL;
+}
+
+static int start_thread(struct live *l) {
+  pthread_attr_t attr;
+  sigset_t all, before;
+  if (pthread_attr_init(&attr) != 0) return pml_fail(-ENOMEM, "live: out of memory for a thread");
+  pthread_attr_setstacksize(&attr, STACK_BYTES);
+  sigfillset(&all); /* the application's handlers never run on our thread */
+  pthread_sigmask(SIG_SETMASK, &all, &before);
+  int err = -pthread_create(&l->thread, &attr, live__main, l);
+  pthread_sigmask(SIG_SETMASK, &before, NULL);
+  pthread_attr_destroy(&attr);
+  return err == 0 ? 0 : pml_fail(err, "live: no thread can be started: %s", strerror(-err));
+}
+
+static void prepare(void);
+
+/* The rules' file, found now: the program may go to another folder. */
+static int find_rules(char **file, const char *rules) {
+  *file = rules != NULL ? realpath(rules, NULL) : NULL;
+  return rules == NULL || *file != NULL ? 0 : pml_fail(-errno, "rules %s: %s", rules, strerror(errno));
+}
+
+/* Without the lock: the socket and the thread are the kernel's, which takes its time. */
+static int create(struct live **live, const struct pmlua_live_options *o) {
+  struct live *l = new_live(o->name, false);
+  if (l == NULL) return pml_fail(-ENOMEM, "live: out of memory or descriptors");
+  int err = find_rules(&l->rules_file, o->rules), fd = -1;
+  l->mail.file = l->rules_file != NULL ? strdup(l->rules_file) : NULL;
+  l->unasked = o->unasked != 0;
+  l->stop_run = o->stop;
+  l->stop_arg = o->stop_arg;
+  if (err == 0 && !l->unasked) {
+    fd = live_socket_listen(l->path, o->name);
+    err = fd < 0 ? fd : 0;
+  }
+  if (err == 0) {
+    live_descriptor_take(&l->listener, fd);
+    err = start_thread(l);
+    if (err < 0 && fd >= 0) unlink(l->path);
+  }
+  if (err < 0)
+    live__free(l);
+  else
+    *live = l;
+  return err;
+}
+
+/* A service that had no socket gets one, and what else was asked for now. */
+static int add_socket(struct live *l, const struct pmlua_live_options *o) {
+  char path[LIVE_PATH_MAX], *file;
+  int err = find_rules(&file, o->rules);
+  if (err < 0) return err;
+  int fd = live_socket_listen(path, o->name);
+  if (fd < 0) {
+    free(file);
+    return fd;
+  }
+  live__lock();
+  if (file != NULL) {
+    free(l->rules_file);
+    free(l->mail.file);
+    l->rules_file = file;
+    l->mail.file = strdup(file);
+  }
+  if (o->stop != NULL) {
+    l->stop_run = o->stop;
+    l->stop_arg = o->stop_arg;
+  }
+  l->unasked = false;
+  live_socket_name(l->name, o->name);
+  memcpy(l->path, path, sizeof path);
+  live_descriptor_take(&l->listener, fd);
+  (void)live__wake(l);
+  live__unlock();
+  return 0;
+}
+
+/* Wait, with the lock held in between only, until no other thread is starting. */
+static void settle(void) {
+  while (service.starting) {
+    live__unlock();
+    nanosleep(&(struct timespec){.tv_nsec = 100000}, NULL);
+    live__lock();
+  }
+}
+
+int pmlua_live_start(const struct pmlua_live_options *options) {
+  const struct pmlua_live_options told = {.name = secure_getenv("PMLUA_LIVE_NAME"),
+                                          .rules = secure_getenv("PMLUA_LIVE_RULES")};
+  const struct pmlua_live_options *o = options != NULL ? options : &told;
+  live__lock();
+  settle();
+  struct live *l = service.live;
+  if (l != NULL && (!l->unasked || o->unasked)) {
+    live__unlock();
+    return 0;
+  }
+  service.starting = true;
+  bool first = !service.prepared;
+  service.prepared = true;
+  live__unlock();
+  if (first) prepare();
+  int err = l != NULL ? add_socket(l, o) : create(&l, o);
+  live__lock();
+  service.live = l;
+  service.starting = false;
+  live__unlock();
+  return err;
+}
+
+/* --- stopping --- */
+
+/* Takes the service away from everybody else; its path is free for the next one. */
+static struct live *take(void) {
+  live__lock();
+  settle();
+  struct live *l = service.live;
+  service.live = NULL;
+  if (l != NULL) {
+    atomic_store(&l->stopping, true);
+    if (l->path[0] != '\0') unlink(l->path);
+    l->path[0] = '\0';
+    /* A thread that cannot be woken is left asleep. */
+    l->detached = !live__wake(l) || pthread_equal(l->thread, pthread_self());
+    pthread_cond_signal(&l->stopped);
+  }
+  live__unlock();
+  return l;
+}
+
+int pmlua_live_stop(void) {
+  struct live *l = take();
+  if (l == NULL) return 0;
+  if (l->detached) {
+    pthread_detach(l->thread); /* it frees what it has, when it gets back to its loop */
+    return 0;
+  }
+  pthread_join(l->thread, NULL);
+  live__free(l);
+  return 0;
+}
+
+/* A function of the application that never returns must not keep the process from ending. */
+static void at_exit(void) {
+  struct timespec until;
+  struct live *l = take();
+  if (l == NULL || l->detached) return;
+  clock_gettime(CLOCK_REALTIME, &until);
+  until.tv_nsec += EXIT_WAIT_NS;
+  until.tv_sec += until.tv_nsec / 1000000000L;
+  until.tv_nsec %= 1000000000L;
+  if (pthread_timedjoin_np(l->thread, NULL, &until) == 0) live__free(l);
+}
+
+int pmlua_live_path(char *path, size_t size) {
+  int err = 0;
+  live__lock();
+  const struct live *l = service.live;
+  if (l == NULL || l->path[0] == '\0')
+    err = pml_fail(PML_ECLOSED, "this process is not served");
+  else if ((size_t)snprintf(path, size, "%s", l->path) >= size)
+    err = pml_fail(-ENAMETOOLONG, "%s does not fit into %zu bytes", l->path, size);
+  live__unlock();
+  return err;
+}
+
+/* --- fork --- */
+
+/* Returns NULL when the child cannot be served: it runs on without. */
+static struct live *heir(const struct live *l) {
+  struct live *n = new_live(l->name, true);
+  if (n == NULL) return NULL;
+  n->stop_run = l->stop_run;
+  n->stop_arg = l->stop_arg;
+  n->rules_file = l->rules_file != NULL ? strdup(l->rules_file) : NULL;
+  n->unasked = l->unasked;
+  n->mail.file = n->rules_file != NULL ? strdup(n->rules_file) : NULL;
+  if (start_thread(n) == 0) return n;
+  live__free(n);
+  return NULL;
+}
+
+/*
+ * The lock is held by who forks, so that nothing is half-done in the child, apart from what the service's thread owns:
+ * that is left alone, but for the descriptors.
+ */
+static void in_child(void) {
+  struct live *l = service.live;
+  if (service.here != NULL) *service.here = true;
+  service.starting = false;
+  service.live = NULL;
+  if (l != NULL) {
+    bool ours = pthread_equal(l->thread, pthread_self()); /* a function of the application forked: it is on its own */
+    atomic_store(&l->stopping, true);
+    close_copies(l);
+    l->next = service.left;
+    service.left = l;
+    if (!ours) service.live = heir(l);
+  }
+  live__unlock();
+}
+
+/* Threads of ours outlive whoever loaded this: its code must stay. */
+static void stay_loaded(void) {
+  char path[PATH_MAX];
+  locate_code(path);
+  (void)dlopen(path, RTLD_NOW | RTLD_NOLOAD | RTLD_NODELETE);
+}
+
+static void prepare(void) {
+  stay_loaded();
+  know_children();
+  if (fstat(STDERR_FILENO, &service.err) != 0) service.err = (struct stat){0};
+  (void)pthread_atfork(live__lock, live__unlock, in_child);
+  (void)atexit(at_exit);
+}

@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * bindings/live/live.h - the service that answers questions to a running application: what its files share.
+ *
+ *     live.c          start, stop, fork, exit; the application's functions
+ *     live_loop.c     the thread: what it waits for and when it ticks
+ *     live_talk.c     one connection: questions in, answers out, never waiting
+ *     live_session.c  the Lua state of a connection
+ *     live_rules.c    the Lua state of the watch rules, and their mailbox
+ *
+ * One thread owns a struct live and everything below it. What application threads share with it is under one lock
+ * (live__lock), which is held for a few instructions, or a write to an eventfd, and never while Lua, a socket or a
+ * function of the application runs.
+ */
+#ifndef LIVE_H
+#define LIVE_H
+
+#include "live/live_descriptor.h"
+#include "live/live_frame.h"
+#include "live/live_socket.h"
+#include "pmlua.h"
+#include "state.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+
+#define LIVE_CONNECTIONS 16
+#define LIVE_INPUT 4096
+
+#define LIVE_FRAME_INSTRUCTIONS 10000000u
+#define LIVE_FRAME_SECONDS 5.0
+#define LIVE_SESSION_BYTES (32u << 20)
+#define LIVE_SESSION_SPARE (4u << 20) /* that a question needs of them which only looks around */
+#define LIVE_RULES_INSTRUCTIONS 50000000u
+#define LIVE_RULES_BYTES (256u << 20)
+
+struct live_session {
+  struct state state;
+  double due; /* seconds of CLOCK_MONOTONIC; HUGE_VAL: nothing is */
+};
+
+struct live_connection {
+  struct live_descriptor *socket; /* in struct live */
+  struct live_frame question;
+  char input[LIVE_INPUT]; /* read, but not yet taken: from @from to @to */
+  size_t from, to;
+  char *answer; /* with its header; NULL: none is on its way */
+  size_t length, sent;
+  bool last;    /* close once the answer is sent */
+  double since; /* of the last byte in or out */
+  struct live_session session;
+};
+
+struct live_rules {
+  struct state state;
+  double due, told;
+};
+
+/* What other threads leave for the rules. Under live__lock. */
+struct live_mail {
+  struct live_letter *first, **last;
+  size_t n;
+  char *file; /* of rules, to be loaded; owned */
+  char *text; /* what the rules say of themselves; owned */
+};
+
+struct live {
+  /* Constant while the thread runs. */
+  bool inherited; /* the process was forked: its sockets are made later, by the thread */
+  double since;   /* seconds of CLOCK_MONOTONIC */
+  pthread_t thread;
+  /* Under live__lock. */
+  pthread_cond_t stopped;             /* stopping was set: ends the wait of a forked child */
+  struct live_descriptor wake, woken; /* a pair of sockets: what is sent to one wakes who waits for the other */
+  bool unasked;                       /* rules alone: there is no socket, until somebody wants it */
+  char name[LIVE_NAME_MAX + 1];
+  char *rules_file;
+  void (*stop_run)(const char *reason, void *arg);
+  void *stop_arg;
+  char path[LIVE_PATH_MAX]; /* "": there is none (any more) */
+  atomic_bool stopping;     /* set under the lock; what Lua runs looks at it without */
+  bool detached;            /* nobody will join: the thread frees */
+  atomic_bool run_stopped;
+  struct live_mail mail;
+  /* The thread's, but a forked child closes its copies: they lie together, as each page that it writes to costs it. */
+  struct live_descriptor listener, socket[LIVE_CONNECTIONS];
+  struct live_connection *connection[LIVE_CONNECTIONS]; /* NULL: free */
+  struct live_rules rules;
+  struct live *next; /* of those that a fork left behind */
+};
+
+/* The signal that stops a run for which the application gave no function: the command's is SIGINT. */
+extern int live_stop_signal;
+
+/* --- live.c --- */
+
+void live__lock(void);
+void live__unlock(void);
+struct live *live__running(void);                      /* under the lock; NULL: none */
+bool live__wake(const struct live *l);                 /* under the lock; false: the program has closed its socket */
+bool live__on_thread(void);                            /* is this the service's thread? */
+void live__say(const char *fmt, ...) PML_PRINTF(1, 2); /* "pmlua: ...", a line to stderr; takes no lock of stdio */
+double live__now(void);                                /* seconds of CLOCK_MONOTONIC */
+
+/* live__wake_pair - new sockets to wake the thread by, in place of those that are lost; under the lock. 0 or -errno. */
+int live__wake_pair(struct live *l);
+void live__wait(struct live *l, double until); /* for the stop, until then at most */
+void live__free(struct live *l);               /* whose thread has ended, or never began */
+
+/* live__call - the application's function of that name. 0, PML_ECLOSED (no service), PML_EMODE (not on its thread),
+ * -ENOENT. */
+int live__call(const char *name, const double *values, size_t n, int64_t *result);
+/* live__functions - their names, each followed by a zero, then another; to be freed. NULL: out of memory. */
+char *live__functions(void);
+/* live__stop_run - 0, the first time; 1: it was stopped before; PML_ECLOSED. */
+int live__stop_run(const char *reason);
+
+/* --- live_loop.c, live_talk.c, live_session.c: the service's thread --- */
+
+void *live__main(void *live);
+
+/* live__talk_begin - a connection on @fd, which it takes, at @socket. NULL: out of memory, and @fd is not taken. */
+struct live_connection *live__talk_begin(struct live_descriptor *socket, int fd, double now);
+bool live__talk(struct live_connection *c, const struct live *l, double now); /* false: it has ended */
+void live__talk_end(struct live_connection *c);                               /* frees it */
+
+/* live__open_state - a state of the service's, if it is not open: stopped with the service, without modules in C. */
+int live__open_state(struct state *s, const struct live *l, size_t memory_bytes);
+
+/* live__session_answer - true: ok. *text is malloc'd and never NULL on true; on false it may be: see the detail. */
+bool live__session_answer(struct live_session *s, const struct live *l, const struct live_frame *question, char **text,
+                          size_t *n);
+void live__session_tick(struct live_session *s, double now);
+
+/* --- live_rules.c --- */
+
+/* From any thread: the rule is adopted soon, or a line on stderr says why not. 0, PML_ECLOSED, PML_EFULL, -ENOMEM. */
+int live__rules_post(const char *blob, size_t n, int64_t *id);
+int live__rules_cancel(int64_t id);
+char *live__rules_text(void); /* what the rules say of themselves; to be freed */
+/* The service's thread. */
+void live__rules_run(struct live *l, double now);
+void live__rules_close(struct live *l);
+
+#endif

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* bindings/live/live_descriptor.c - a socket of the service in a program that may close it. */
+#include "live/live_descriptor.h"
+
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+void live_descriptor_none(struct live_descriptor *d) {
+  atomic_store_explicit(&d->fd, -1, memory_order_release);
+}
+
+void live_descriptor_take(struct live_descriptor *d, int fd) {
+  struct stat st;
+  bool there = fd >= 0 && fstat(fd, &st) == 0;
+  if (there) {
+    d->device = st.st_dev;
+    d->inode = st.st_ino;
+  }
+  atomic_store_explicit(&d->fd, there ? fd : -1, memory_order_release);
+}
+
+int live_descriptor_get(const struct live_descriptor *d) {
+  struct stat st;
+  int fd = atomic_load_explicit(&((struct live_descriptor *)d)->fd, memory_order_acquire);
+  if (fd < 0 || fstat(fd, &st) != 0) return -1;
+  return st.st_dev == d->device && st.st_ino == d->inode ? fd : -1;
+}
+
+bool live_descriptor_lost(const struct live_descriptor *d) {
+  return live_descriptor_held(d) && live_descriptor_get(d) < 0;
+}
+
+void live_descriptor_close(struct live_descriptor *d, bool shut) {
+  if (!live_descriptor_held(d)) return; /* not written: a forked child shares the page until it is */
+  int fd = live_descriptor_get(d);
+  live_descriptor_none(d);
+  if (fd < 0) return;
+  if (shut) shutdown(fd, SHUT_RDWR);
+  close(fd);
+}

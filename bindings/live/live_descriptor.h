@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * bindings/live/live_descriptor.h - a socket of the service in a program that may close it and open a file of that
+ * number.
+ *
+ * Daemons close every descriptor and open their own. So each of ours is a socket, which has an inode of its own (an
+ * eventfd or epoll shares one with all others), and is compared with what it was before it is touched. Between the
+ * comparison and the call another thread may still exchange it: send, recv and accept then fail on all but a socket.
+ */
+#ifndef LIVE_DESCRIPTOR_H
+#define LIVE_DESCRIPTOR_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <sys/types.h>
+
+struct live_descriptor {
+  _Atomic int fd; /* -1: none. Stored last (release): a forked child that sees it has the rest */
+  dev_t device;
+  ino_t inode;
+};
+
+/* live_descriptor_none, live_descriptor_take - hold none, or @fd from now on. What was held is not closed. */
+void live_descriptor_none(struct live_descriptor *d);
+void live_descriptor_take(struct live_descriptor *d, int fd);
+
+static inline bool live_descriptor_held(const struct live_descriptor *d) {
+  return atomic_load_explicit(&((struct live_descriptor *)d)->fd, memory_order_acquire) >= 0;
+}
+
+/* live_descriptor_get - its number; -1: there is none, or the program has closed it. Cost: one fstat. */
+int live_descriptor_get(const struct live_descriptor *d);
+
+/* live_descriptor_lost - one was held, and the program has closed it. */
+bool live_descriptor_lost(const struct live_descriptor *d);
+
+/*
+ * live_descriptor_close - and hold none. A copy in a forked child keeps a socket open; @shut: its other end sees the
+ * end nevertheless. What is not ours any more is only forgotten.
+ */
+void live_descriptor_close(struct live_descriptor *d, bool shut);
+
+#endif

@@ -1,0 +1,241 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* bindings/live/live_loop.c - the service's thread: what it waits for and when it ticks. */
+#include "live/live.h"
+
+#include <errno.h>
+#include <math.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+/* A place that another wants is taken from who has been silent for so long: in the middle of a frame, or between two.
+ */
+#define SILENT_S 5.0
+#define IDLE_S 1.0
+#define LOOK_S 10.0 /* the thread looks as often whether the program has closed its sockets */
+#define CHILD_DELAY_S 0.05
+#define BREATHER_S 0.1  /* after the kernel had no descriptor for a connection */
+#define ACCEPTED_MAX 16 /* at a time: those that are served have their turn */
+
+static _Thread_local bool on_thread;
+
+bool live__on_thread(void) {
+  return on_thread;
+}
+
+static bool is_stopping(const struct live *l) {
+  return atomic_load_explicit(&l->stopping, memory_order_acquire);
+}
+
+/* --- the socket --- */
+
+/* The listener, where one is wanted and there is none; under the name that the process has now. 0 or a negative code.
+ */
+static int listen_again(struct live *l) {
+  char path[LIVE_PATH_MAX], name[LIVE_NAME_MAX + 1];
+  live__lock();
+  bool wanted = !l->unasked && live_descriptor_get(&l->listener) < 0;
+  memcpy(name, l->name, sizeof name);
+  live__unlock();
+  int fd = wanted ? live_socket_listen(path, name) : 0;
+  if (!wanted || fd < 0) return fd;
+  live__lock();
+  bool stopping = is_stopping(l);
+  if (!stopping) memcpy(l->path, path, sizeof path);
+  live_descriptor_take(&l->listener, fd);
+  live__unlock();
+  if (stopping) unlink(path);
+  return 0;
+}
+
+/* The sockets that the thread lacks. False: it can go on no longer, and has said why. */
+static bool renew(struct live *l, const char *what) {
+  live__lock();
+  int err = live_descriptor_get(&l->wake) < 0 || live_descriptor_get(&l->woken) < 0 ? live__wake_pair(l) : 0;
+  live__unlock();
+  if (err == 0) err = listen_again(l);
+  if (err < 0) live__say("live: %s: %s", what, pml_error_detail(err));
+  return err == 0 && !is_stopping(l);
+}
+
+/*
+ * In a forked child the sockets are made here, a little later: so that the fork does not wait for them, that one which
+ * is followed by exec does without, and that a daemon may close all descriptors first.
+ */
+static bool listen_late(struct live *l) {
+  live__wait(l, live__now() + CHILD_DELAY_S);
+  return !is_stopping(l) && renew(l, "this forked process is not served");
+}
+
+/* A program that closes every descriptor closes ours with them, and their numbers are then its own. */
+static bool has_lost(const struct live *l) {
+  return live_descriptor_lost(&l->listener) || live_descriptor_lost(&l->wake) || live_descriptor_lost(&l->woken);
+}
+
+static void clean_folder(void) {
+  char folder[LIVE_PATH_MAX];
+  if (live_socket_folder(folder) == 0) live_socket_clean(folder);
+}
+
+/* --- connections --- */
+
+/* A first answer fits the buffer of a new socket. */
+static void send_error(int fd, const char *why) {
+  char frame[LIVE_HEADER_MAX + 512];
+  size_t n = live_frame_header(frame, LIVE_ERROR, strlen(why));
+  n += (size_t)snprintf(frame + n, sizeof frame - n, "%s", why);
+  (void)send(fd, frame, n < sizeof frame ? n : sizeof frame - 1, MSG_NOSIGNAL | MSG_DONTWAIT);
+}
+
+static void end_connection(struct live *l, int place) {
+  live__talk_end(l->connection[place]);
+  l->connection[place] = NULL;
+}
+
+/* How well a connection may go: 0 not at all, 1 it was asked something before, 2 never, 3 it stopped in mid-frame. */
+static int dispensable(const struct live_connection *c, double now) {
+  double silent = now - c->since;
+  if (c->answer != NULL || c->question.header_length > 0) return silent > SILENT_S ? 3 : 0;
+  if (c->session.due != HUGE_VAL || silent <= IDLE_S) return 0; /* rules of its session are at work */
+  return c->session.state.L == NULL ? 2 : 1;
+}
+
+/* A free place, if need be that of who can best be done without, and among those has been silent longest. -1: none. */
+static int free_place(struct live *l, double now) {
+  int worst = 0, place = -1;
+  for (int i = 0; i < LIVE_CONNECTIONS; i++) {
+    const struct live_connection *c = l->connection[i];
+    if (c == NULL) return i;
+    int how = dispensable(c, now);
+    if (how < worst || how == 0) continue;
+    if (how == worst && c->since >= l->connection[place]->since) continue;
+    worst = how;
+    place = i;
+  }
+  if (place < 0) return place;
+  int fd = live_descriptor_get(&l->socket[place]);
+  if (fd >= 0 && l->connection[place]->answer == NULL)
+    send_error(fd, "the connection was idle, and others wanted its place; connect again");
+  end_connection(l, place);
+  return place;
+}
+
+static void admit(struct live *l, int fd, double now) {
+  int err = live_socket_admit(fd), place = err == 0 ? free_place(l, now) : -1;
+  if (place >= 0) l->connection[place] = live__talk_begin(&l->socket[place], fd, now);
+  if (place >= 0 && l->connection[place] != NULL) return;
+  send_error(fd, err < 0 ? pml_error_detail(err) : "too many connections");
+  shutdown(fd, SHUT_RDWR);
+  close(fd);
+}
+
+/* Returns false when the kernel has no more descriptors: the listener is then looked at again a little later. */
+static bool accept_all(struct live *l, double now) {
+  for (int i = 0; i < ACCEPTED_MAX; i++) {
+    int listener = live_descriptor_get(&l->listener);
+    if (listener < 0) return true;
+    int fd = accept4(listener, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
+    if (fd < 0) return errno != EMFILE && errno != ENFILE && errno != ENOBUFS && errno != ENOMEM;
+    admit(l, fd, now);
+  }
+  return true;
+}
+
+/* --- the loop --- */
+
+struct waiting {
+  struct pollfd fd[2 + LIVE_CONNECTIONS];
+  double accept_at; /* not before */
+};
+
+static int number(const struct live_descriptor *d) {
+  return atomic_load_explicit(&((struct live_descriptor *)d)->fd, memory_order_relaxed);
+}
+
+/* Waiting for a file that is the program's by now harms nobody: it is looked at before it is touched. */
+static void set_poll(struct waiting *w, const struct live *l, double now) {
+  w->fd[0] = (struct pollfd){.fd = number(&l->woken), .events = POLLIN};
+  w->fd[1] = (struct pollfd){.fd = now >= w->accept_at ? number(&l->listener) : -1, .events = POLLIN};
+  for (int i = 0; i < LIVE_CONNECTIONS; i++) {
+    const struct live_connection *c = l->connection[i];
+    short events = c != NULL && c->answer != NULL ? POLLOUT : POLLIN;
+    w->fd[2 + i] = (struct pollfd){.fd = c != NULL ? number(&l->socket[i]) : -1, .events = events};
+  }
+}
+
+static double earlier(double a, double b) {
+  return a < b ? a : b;
+}
+
+/* Milliseconds until something is due, rounded up. */
+static int patience(const struct waiting *w, const struct live *l, double now) {
+  double due = earlier(l->rules.due, now + LOOK_S);
+  for (int i = 0; i < LIVE_CONNECTIONS; i++) {
+    const struct live_connection *c = l->connection[i];
+    if (c == NULL) continue;
+    due = earlier(due, c->session.due);
+    if (c->answer == NULL && c->from < c->to) return 0; /* the next question is here already */
+  }
+  if (now < w->accept_at) due = earlier(due, w->accept_at);
+  double ms = ceil((due - now) * 1e3);
+  return ms <= 0 ? 0 : (int)ms;
+}
+
+static void serve_one(struct live *l, int place, bool ready, double now) {
+  struct live_connection *c = l->connection[place];
+  if (c == NULL) return;
+  if ((ready || c->from < c->to) && !live__talk(c, l, now))
+    end_connection(l, place);
+  else if (c->session.due <= now && !is_stopping(l))
+    live__session_tick(&c->session, now);
+}
+
+static void serve(struct live *l, struct waiting *w) {
+  double now = live__now();
+  char bytes[64];
+  int woken = w->fd[0].revents != 0 ? live_descriptor_get(&l->woken) : -1;
+  if (woken >= 0) (void)recv(woken, bytes, sizeof bytes, MSG_DONTWAIT);
+  for (int i = 0; i < LIVE_CONNECTIONS && !is_stopping(l); i++) {
+    serve_one(l, i, w->fd[2 + i].revents != 0, now);
+    if (i % 4 == 3 && !is_stopping(l)) live__rules_run(l, live__now()); /* rules do not wait for all who ask */
+  }
+  /* After them: a place that became free in this round is seen. */
+  if (w->fd[1].revents != 0 && !is_stopping(l) && !accept_all(l, now)) w->accept_at = now + BREATHER_S;
+}
+
+static void loop(struct live *l) {
+  struct waiting w = {.accept_at = 0};
+  while (!is_stopping(l)) {
+    live__rules_run(l, live__now());
+    double now = live__now();
+    set_poll(&w, l, now);
+    if (poll(w.fd, 2 + LIVE_CONNECTIONS, patience(&w, l, now)) < 0 && errno != EINTR && errno != ENOMEM) break;
+    if (!is_stopping(l) && has_lost(l) && !renew(l, "the program has closed the service's sockets; it ends")) break;
+    if (!is_stopping(l)) serve(l, &w);
+  }
+}
+
+static void end(struct live *l) {
+  for (int i = 0; i < LIVE_CONNECTIONS; i++)
+    if (l->connection[i] != NULL) end_connection(l, i);
+  live__rules_close(l);
+}
+
+void *live__main(void *arg) {
+  struct live *l = arg;
+  on_thread = true;
+  pthread_setname_np(pthread_self(), "pmlua-live");
+  if (!l->inherited || listen_late(l)) {
+    if (live_descriptor_held(&l->listener)) clean_folder();
+    loop(l);
+  }
+  end(l);
+  live__lock();
+  bool detached = l->detached;
+  live__unlock();
+  if (detached) live__free(l);
+  return NULL;
+}

@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* bindings/live/live_session.c - the Lua state of a connection: pmlua.live.session answers in it. */
+#include "live/live.h"
+
+#include <lauxlib.h>
+#include <lualib.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define MODULE "pmlua.live.session"
+
+/* Leaves the module's table on the stack. */
+static void push_module(lua_State *L) {
+  lua_getglobal(L, "require");
+  lua_pushliteral(L, MODULE);
+  lua_call(L, 1, 1);
+  luaL_checktype(L, -1, LUA_TTABLE);
+}
+
+struct asking {
+  const struct live_frame *question;
+  char *text;
+  size_t n;
+  bool ok;
+};
+
+static int ask(lua_State *L) {
+  struct asking *a = lua_touserdata(L, 1);
+  push_module(L);
+  lua_getfield(L, -1, "handle");
+  lua_pushstring(L, live_kind_name(a->question->kind));
+  lua_pushlstring(L, a->question->payload, a->question->length);
+  lua_call(L, 2, 2);
+  if (!lua_isstring(L, -1)) return luaL_error(L, MODULE " answered a %s", luaL_typename(L, -1));
+  a->ok = lua_toboolean(L, -2);
+  a->text = state_copy(L, -1, &a->n);
+  return 0;
+}
+
+/* A module in C would be linked to whatever Lua the process shows it, which need not be ours. */
+static int no_c_modules(lua_State *L) {
+  lua_getglobal(L, LUA_LOADLIBNAME);
+  lua_pushliteral(L, "");
+  lua_setfield(L, -2, "cpath");
+  return 0;
+}
+
+int live__open_state(struct state *s, const struct live *l, size_t memory_bytes) {
+  if (s->L != NULL) return 0;
+  int err = state_open(s, NULL, memory_bytes);
+  if (err < 0) return err;
+  s->limit.stop = &l->stopping;
+  lua_pushcfunction(s->L, no_c_modules);
+  err = limit_call(s->L, 0, 0, 0);
+  if (err < 0) state_close(s);
+  return err;
+}
+
+/*
+ * What a question that hit a limit is told. Where its variables fill the memory, no later question could be answered
+ * either: they go, and the session begins anew.
+ */
+static int at_limit(struct live_session *s, int err) {
+  switch (s->state.limit.ended) {
+  case LIMIT_INSTRUCTIONS:
+    return pml_fail(err,
+                    "stopped: the code ran longer than one question may (%u million Lua instructions); ask in "
+                    "smaller steps",
+                    LIVE_FRAME_INSTRUCTIONS / 1000000u);
+  case LIMIT_TIME:
+    return pml_fail(err, "stopped: the code ran longer than one question may (%g s); ask in smaller steps",
+                    LIVE_FRAME_SECONDS);
+  case LIMIT_MEMORY:
+    if (s->state.limit.used < LIVE_SESSION_BYTES - LIVE_SESSION_SPARE)
+      return pml_fail(err, "stopped: the question needs more than the session's %u MB of memory; ask for less",
+                      LIVE_SESSION_BYTES >> 20);
+    state_close(&s->state);
+    s->due = HUGE_VAL;
+    return pml_fail(err,
+                    "stopped: the session's %u MB of memory are used up; its variables and rules are gone, and it "
+                    "begins anew",
+                    LIVE_SESSION_BYTES >> 20);
+  default:
+    return err;
+  }
+}
+
+bool live__session_answer(struct live_session *s, const struct live *l, const struct live_frame *question, char **text,
+                          size_t *n) {
+  struct asking a = {.question = question};
+  int err = live__open_state(&s->state, l, LIVE_SESSION_BYTES);
+  if (err == 0) s->state.limit.seconds = LIVE_FRAME_SECONDS;
+  if (err == 0) {
+    lua_pushcfunction(s->state.L, ask);
+    lua_pushlightuserdata(s->state.L, &a);
+    err = limit_call(s->state.L, 1, 0, LIVE_FRAME_INSTRUCTIONS);
+    s->due = live__now(); /* a question may have set something going */
+  }
+  if (err == 0) {
+    *text = a.text;
+    *n = a.n;
+    return a.ok;
+  }
+  free(a.text);
+  if (err == PML_ELIMIT) err = at_limit(s, err);
+  *text = strdup(pml_error_detail(err));
+  *n = *text != NULL ? strlen(*text) : 0;
+  return false;
+}
+
+struct ticking {
+  double now, next;
+};
+
+static int tick(lua_State *L) {
+  struct ticking *t = lua_touserdata(L, 1);
+  push_module(L);
+  if (lua_getfield(L, -1, "tick") == LUA_TNIL) return 0;
+  lua_pushnumber(L, t->now);
+  lua_call(L, 1, 1);
+  if (!lua_isnil(L, -1)) t->next = t->now + luaL_checknumber(L, -1);
+  return 0;
+}
+
+/* A tick that fails is not asked for again before the next question. */
+void live__session_tick(struct live_session *s, double now) {
+  struct ticking t = {now, HUGE_VAL};
+  s->due = HUGE_VAL;
+  if (s->state.L == NULL) return;
+  lua_pushcfunction(s->state.L, tick);
+  lua_pushlightuserdata(s->state.L, &t);
+  if (limit_call(s->state.L, 1, 0, LIVE_FRAME_INSTRUCTIONS) == 0 && t.next > now) s->due = t.next; /* false for NaN */
+}

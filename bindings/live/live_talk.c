@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* bindings/live/live_talk.c - one connection: questions in, answers out, never waiting. */
+#include "live/live.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+struct live_connection *live__talk_begin(struct live_descriptor *socket, int fd, double now) {
+  struct live_connection *c = calloc(1, sizeof *c);
+  if (c == NULL) return NULL;
+  live_frame_question(&c->question);
+  c->since = now;
+  c->session.due = HUGE_VAL;
+  c->socket = socket;
+  live_descriptor_take(socket, fd);
+  return c;
+}
+
+/* A child of a fork may have a copy of the descriptor for a moment: the shutdown tells the peer nevertheless. */
+void live__talk_end(struct live_connection *c) {
+  live_descriptor_close(c->socket, true);
+  live_frame_reset(&c->question);
+  free(c->answer);
+  state_close(&c->session.state);
+  free(c);
+}
+
+/* --- answers --- */
+
+static void set_answer(struct live_connection *c, enum live_kind kind, const char *text, size_t n) {
+  char header[LIVE_HEADER_MAX];
+  size_t h = live_frame_header(header, kind, n);
+  c->answer = malloc(h + n);
+  if (c->answer == NULL) return;
+  memcpy(c->answer, header, h);
+  if (n > 0) memcpy(c->answer + h, text, n);
+  c->length = h + n;
+  c->sent = 0;
+}
+
+static void set_error(struct live_connection *c, const char *text) {
+  set_answer(c, LIVE_ERROR, text, strlen(text));
+}
+
+static void find_answer(struct live_connection *c, const struct live *l) {
+  char *text = NULL;
+  size_t n = 0;
+  bool ok = live__session_answer(&c->session, l, &c->question, &text, &n);
+  if (n > LIVE_ANSWER_MAX)
+    set_error(c, "the answer is longer than 16 MB; ask for less");
+  else
+    set_answer(c, ok ? LIVE_OK : LIVE_ERROR, text, n);
+  free(text);
+}
+
+/* Returns false when the connection has ended. */
+static bool send_answer(struct live_connection *c, int fd, double now) {
+  while (c->sent < c->length) {
+    ssize_t n = send(fd, c->answer + c->sent, c->length - c->sent, MSG_NOSIGNAL);
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0) return errno == EAGAIN || errno == EWOULDBLOCK;
+    c->sent += (size_t)n;
+    c->since = now;
+  }
+  free(c->answer);
+  c->answer = NULL;
+  return !c->last;
+}
+
+/* --- questions --- */
+
+/* Returns false when nothing (more) is there, or with *ended when the peer has left. */
+static bool receive(struct live_connection *c, int fd, double now, bool *ended) {
+  if (c->from < c->to) return true;
+  ssize_t n = recv(fd, c->input, sizeof c->input, 0);
+  if (n < 0 && (errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR)) return false;
+  *ended = n <= 0;
+  if (n <= 0) return false;
+  c->from = 0;
+  c->to = (size_t)n;
+  c->since = now;
+  return true;
+}
+
+/* Up to one whole question; returns what live_frame_feed() does. */
+static int listen_to(struct live_connection *c, int fd, double now, bool *ended) {
+  while (receive(c, fd, now, ended)) {
+    size_t taken;
+    int rc = live_frame_feed(&c->question, c->input + c->from, c->to - c->from, &taken);
+    c->from += taken;
+    if (rc != 0) return rc;
+  }
+  return 0;
+}
+
+/* One question, or one piece of an answer: then it is the others' turn. */
+bool live__talk(struct live_connection *c, const struct live *l, double now) {
+  int fd = live_descriptor_get(c->socket);
+  bool ended = fd < 0; /* the program has closed it */
+  if (!ended && c->answer == NULL) {
+    int rc = listen_to(c, fd, now, &ended);
+    if (rc < 0) {
+      set_error(c, pml_error_detail(rc));
+      c->last = true;
+    } else if (rc > 0) {
+      find_answer(c, l);
+      live_frame_reset(&c->question);
+      fd = live_descriptor_get(c->socket); /* finding it took its time */
+    }
+    if (rc != 0 && c->answer == NULL) ended = true; /* no memory for an answer */
+  }
+  if (!ended && c->answer != NULL) ended = fd < 0 || !send_answer(c, fd, now);
+  return !ended;
+}

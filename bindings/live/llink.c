@@ -1,0 +1,182 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* bindings/live/llink.c - pml.link: the asking end of a running application's socket. */
+#include "interrupt.h"
+#include "live/live_frame.h"
+#include "lutil.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <time.h>
+#include <unistd.h>
+
+#define SECONDS_MAX 1e6
+#define SLICE_MS 100 /* a signal that arrives just before poll() is seen this much later */
+
+struct link {
+  struct lutil_handle h;
+  int fd;
+  bool owed; /* an answer, whose question was asked: whoever waited for it was interrupted */
+  struct live_frame answer;
+};
+
+static void link_close(void *handle) {
+  struct link *l = handle;
+  close(l->fd);
+  live_frame_reset(&l->answer);
+}
+
+static const struct lutil_class link_class = {"link", sizeof(struct link), link_close};
+
+static int connect_to(const char *path) {
+  struct sockaddr_un address = {.sun_family = AF_UNIX};
+  if (strlen(path) >= sizeof address.sun_path)
+    return pml_fail(-ENAMETOOLONG, "%s: longer than a socket's name may be", path);
+  memcpy(address.sun_path, path, strlen(path) + 1);
+  int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+  if (fd < 0) return pml_fail(-errno, "socket: %s", strerror(errno));
+  if (connect(fd, (struct sockaddr *)&address, sizeof address) == 0) return fd;
+  int err = -errno;
+  close(fd);
+  return pml_fail(err, "%s: %s", path, err == -EAGAIN ? "too many wait to be connected" : strerror(-err));
+}
+
+static int l_connect(lua_State *L) {
+  const char *path = lutil_string(L, 1);
+  struct link *l = lutil_new(L, &link_class, 0, 0);
+  live_frame_answer(&l->answer);
+  l->fd = connect_to(path);
+  if (l->fd < 0) return pml_pusherr(L, l->fd, "link.connect");
+  l->h.open = 1;
+  return 1;
+}
+
+/* --- one question and its answer --- */
+
+static double now_s(void) {
+  struct timespec ts;
+  clock_gettime(CLOCK_MONOTONIC, &ts);
+  return (double)ts.tv_sec + 1e-9 * (double)ts.tv_nsec;
+}
+
+static int wait_for(int fd, short events, double deadline) {
+  for (;;) {
+    struct pollfd p = {.fd = fd, .events = events};
+    double left_ms = 1e3 * (deadline - now_s());
+    if (lutil_interrupted) return pml_fail(-EINTR, "interrupted");
+    if (left_ms <= 0) return pml_fail(-ETIMEDOUT, "no answer in the time that was given");
+    int n = poll(&p, 1, left_ms < SLICE_MS ? (int)left_ms + 1 : SLICE_MS);
+    if (n > 0) return 0;
+    if (n < 0 && errno != EINTR) return pml_fail(-errno, "poll: %s", strerror(errno));
+  }
+}
+
+/* 0 also when nobody receives any more: what was said before that may explain why. */
+static int send_all(int fd, const char *bytes, size_t n, double deadline) {
+  while (n > 0) {
+    ssize_t sent = send(fd, bytes, n, MSG_NOSIGNAL);
+    if (sent >= 0) {
+      bytes += sent;
+      n -= (size_t)sent;
+    } else if (errno == EAGAIN) {
+      int err = wait_for(fd, POLLOUT, deadline);
+      if (err < 0) return err;
+    } else if (errno == EPIPE || errno == ECONNRESET)
+      return 0;
+    else if (errno != EINTR)
+      return pml_fail(-errno, "send: %s", strerror(errno));
+  }
+  return 0;
+}
+
+static int gone(void) {
+  return pml_fail(-ECONNRESET, "the application ended or closed the connection");
+}
+
+static int receive(struct link *l, double deadline) {
+  char bytes[16384];
+  size_t taken;
+  for (;;) {
+    int err = wait_for(l->fd, POLLIN, deadline);
+    if (err < 0) return err;
+    ssize_t n = recv(l->fd, bytes, sizeof bytes, 0);
+    if (n == 0 || (n < 0 && (errno == ECONNRESET || errno == EPIPE))) return gone();
+    if (n < 0 && (errno == EAGAIN || errno == EINTR)) continue;
+    if (n < 0) return pml_fail(-errno, "recv: %s", strerror(errno));
+    err = live_frame_feed(&l->answer, bytes, (size_t)n, &taken);
+    if (err < 0) return err;
+    if (err == 0) continue;
+    return taken == (size_t)n
+               ? 0
+               : pml_fail(PML_EFORMAT, "the program's answer is not in pmlua's protocol; is it of another version?");
+  }
+}
+
+static int receive_owed(struct link *l, double deadline) {
+  int err = l->owed ? receive(l, deadline) : 0;
+  if (err == 0) l->owed = false;
+  return err;
+}
+
+/* An answer that nobody waited for comes first, and is thrown away. */
+static int question(struct link *l, enum live_kind kind, const char *payload, size_t n, double deadline) {
+  char header[LIVE_HEADER_MAX];
+  int err = receive_owed(l, deadline);
+  if (err < 0) return err;
+  live_frame_reset(&l->answer);
+  err = send_all(l->fd, header, live_frame_header(header, kind, n), deadline);
+  if (err == 0) err = send_all(l->fd, payload, n, deadline);
+  if (err < 0) return err;
+  l->owed = true;
+  return receive_owed(l, deadline);
+}
+
+/* What the application sent, or what it refused. */
+static int push_answer(lua_State *L, struct link *l) {
+  bool ok = l->answer.kind == LIVE_OK;
+  if (ok)
+    lua_pushlstring(L, l->answer.payload, l->answer.length);
+  else {
+    lua_pushnil(L);
+    lua_pushfstring(L, "link.ask: EREMOTEIO: %s", l->answer.length > 0 ? l->answer.payload : "refused without a word");
+    lua_pushliteral(L, "EREMOTEIO");
+  }
+  live_frame_reset(&l->answer);
+  return ok ? 1 : 3;
+}
+
+/*
+ * ask(kind, payload, seconds) -> text, or nil, message, code. After EREMOTEIO, the application's own error, EMSGSIZE,
+ * and EINTR, the link can be asked again, and its session is as it was; any other failure (ETIMEDOUT, ECONNRESET,
+ * ECANCELED: interrupted before the question was sent) closes it.
+ */
+static int l_ask(lua_State *L) {
+  static const char *const kinds[] = {"info", "read", "complete", "sections", "eval", NULL};
+  static const enum live_kind values[] = {LIVE_INFO, LIVE_READ, LIVE_COMPLETE, LIVE_SECTIONS, LIVE_EVAL};
+  size_t n;
+  struct link *l = lutil_check(L, 1, &link_class);
+  enum live_kind kind = values[luaL_checkoption(L, 2, NULL, kinds)];
+  const char *payload = luaL_optlstring(L, 3, "", &n);
+  double seconds = luaL_optnumber(L, 4, 5);
+  luaL_argcheck(L, seconds > 0 && seconds <= SECONDS_MAX, 4, "must be above 0 and up to 1e6 seconds");
+  if (n > LIVE_QUESTION_MAX)
+    return pml_pusherr(L, pml_fail(-EMSGSIZE, "%zu bytes; a question has at most %d", n, LIVE_QUESTION_MAX),
+                       "link.ask");
+  int err = question(l, kind, payload, n, now_s() + seconds);
+  if (err == 0) return push_answer(L, l);
+  if (err == -EINTR && !l->owed) err = pml_fail(-ECANCELED, "interrupted before the question was sent");
+  if (err != -EINTR) lutil_close(&l->h);
+  return pml_pusherr(L, err, "link.ask");
+}
+
+int luaopen_pmlua_link(lua_State *L) {
+  static const luaL_Reg methods[] = {{"ask", l_ask}, {NULL, NULL}};
+  static const luaL_Reg functions[] = {{"connect", l_connect}, {NULL, NULL}};
+  lutil_class(L, &link_class, methods, NULL);
+  luaL_newlib(L, functions);
+  return 1;
+}

@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* bindings/live/llive.c - pml.live: questions to this process while it runs, and what its rules may do. */
+#include "live/live.h"
+#include "lutil.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define VALUES_MAX 16
+
+static int l_start(lua_State *L) {
+  static const char *const known[] = {"name", "rules", "unasked", NULL};
+  char path[LIVE_PATH_MAX];
+  lutil_options(L, 1, known);
+  struct pmlua_live_options o = {0};
+  o.name = lutil_stringfield(L, 1, "name", NULL);
+  o.rules = lutil_stringfield(L, 1, "rules", NULL);
+  o.unasked = lutil_flag(L, 1, "unasked");
+  int err = pmlua_live_start(&o);
+  if (err == 0 && o.unasked) return pml_pushdone(L, err, "live.start");
+  if (err == 0) err = pmlua_live_path(path, sizeof path);
+  if (err < 0) return pml_pusherr(L, err, "live.start");
+  lua_pushstring(L, path);
+  return 1;
+}
+
+static int l_stop(lua_State *L) {
+  return pml_pushdone(L, pmlua_live_stop(), "live.stop");
+}
+
+static int l_path(lua_State *L) {
+  char path[LIVE_PATH_MAX];
+  int err = pmlua_live_path(path, sizeof path);
+  if (err < 0) return pml_pusherr(L, err, "live.path");
+  lua_pushstring(L, path);
+  return 1;
+}
+
+static int l_folder(lua_State *L) {
+  char folder[LIVE_PATH_MAX];
+  int err = live_socket_folder(folder);
+  if (err < 0) return pml_pusherr(L, err, "live.folder");
+  lua_pushstring(L, folder);
+  return 1;
+}
+
+static int l_rule(lua_State *L) {
+  size_t n;
+  int64_t id;
+  const char *blob = luaL_checklstring(L, 1, &n);
+  int err = live__rules_post(blob, n, &id);
+  if (err < 0) return pml_pusherr(L, err, "live.rule");
+  lua_pushinteger(L, id);
+  return 1;
+}
+
+static int l_cancel(lua_State *L) {
+  return pml_pushdone(L, live__rules_cancel(luaL_checkinteger(L, 1)), "live.cancel");
+}
+
+/* A line on stderr that waits for nobody who holds the lock of stdio. */
+static int l_say(lua_State *L) {
+  live__say("%s", luaL_checkstring(L, 1));
+  return 0;
+}
+
+static int l_call(lua_State *L) {
+  double values[VALUES_MAX];
+  int64_t result;
+  int n = lua_gettop(L) - 1;
+  const char *name = lutil_string(L, 1);
+  if (n > VALUES_MAX) luaL_argerror(L, VALUES_MAX + 2, "at most 16 numbers are passed");
+  for (int i = 0; i < n; i++) values[i] = luaL_checknumber(L, 2 + i);
+  int err = live__call(name, values, (size_t)n, &result);
+  if (err < 0) return pml_pusherr(L, err, "live.call");
+  lua_pushinteger(L, result);
+  return 1;
+}
+
+static int l_stop_run(lua_State *L) {
+  int rc = live__stop_run(lutil_string(L, 1));
+  if (rc < 0) return pml_pusherr(L, rc, "live.stop_run");
+  lua_pushboolean(L, rc == 0);
+  return 1;
+}
+
+/* --- texts that C made: freed whatever Lua does with them --- */
+
+static int push_names(lua_State *L) {
+  const char *name = lua_touserdata(L, 1);
+  lua_newtable(L);
+  for (lua_Integer i = 1; *name != '\0'; i++, name += strlen(name) + 1) {
+    lua_pushstring(L, name);
+    lua_rawseti(L, -2, i);
+  }
+  return 1;
+}
+
+static int push_text(lua_State *L) {
+  lua_pushstring(L, lua_touserdata(L, 1));
+  return 1;
+}
+
+static int push(lua_State *L, lua_CFunction f, char *text, const char *where) {
+  if (text == NULL) return pml_pusherr(L, -ENOMEM, where);
+  lua_pushcfunction(L, f);
+  lua_pushlightuserdata(L, text);
+  int status = lua_pcall(L, 1, 1, 0);
+  free(text);
+  return status == LUA_OK ? 1 : lua_error(L);
+}
+
+static int l_functions(lua_State *L) {
+  return push(L, push_names, live__functions(), "live.functions");
+}
+
+static int l_rules(lua_State *L) {
+  return push(L, push_text, live__rules_text(), "live.rules");
+}
+
+int luaopen_pmlua_live(lua_State *L) {
+  static const luaL_Reg functions[] = {
+      {"start", l_start}, {"stop", l_stop},         {"path", l_path},   {"folder", l_folder},
+      {"rule", l_rule},   {"cancel", l_cancel},     {"rules", l_rules}, {"functions", l_functions},
+      {"call", l_call},   {"stop_run", l_stop_run}, {"say", l_say},     {NULL, NULL}};
+  luaL_newlib(L, functions);
+  return 1;
+}

@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* core/adapter/intercept/pml_intercept.c - installing and removing. */
+#include "adapter/intercept/pml_intercept.h"
+
+#include "adapter/arch/pml_arch.h"
+#include "adapter/intercept/pml_intercept_choice.h"
+#include "adapter/intercept/pml_intercept_private.h"
+#include "base/pml_clock.h"
+#include "base/pml_error.h"
+#include "base/pml_process.h"
+
+#include <errno.h>
+#include <link.h>
+
+/*
+ * Held while objects are scanned, which takes the loader's locks. Who may hold those already, as a constructor that
+ * calls dlsym() does, only tries it.
+ */
+static struct pml__lock whole;
+static struct pml__choice *chosen;        /* atomic; written under whole */
+static struct pml_intercept_stats counts; /* under whole */
+
+/* How many objects were ever loaded and unloaded at the last scan. */
+static unsigned long long seen_adds, seen_subs; /* adds is atomic */
+
+struct traffic {
+  unsigned long long adds, subs;
+};
+
+static int tell(struct dl_phdr_info *info, size_t size, void *arg) {
+  (void)size;
+  *(struct traffic *)arg = (struct traffic){info->dlpi_adds, info->dlpi_subs};
+  return 1;
+}
+
+static struct traffic traffic(void) {
+  struct traffic t = {0, 0};
+  dl_iterate_phdr(tell, &t);
+  return t;
+}
+
+static bool is_on(void) {
+  return __atomic_load_n(&pml__intercept_on, __ATOMIC_ACQUIRE);
+}
+
+const struct pml__choice *pml__intercept_chosen(void) {
+  return is_on() ? __atomic_load_n(&chosen, __ATOMIC_ACQUIRE) : NULL;
+}
+
+const struct pml__choice *pml__intercept_last_choice(void) {
+  return __atomic_load_n(&chosen, __ATOMIC_ACQUIRE);
+}
+
+static int scan(void) {
+  struct traffic t = traffic();
+  int err = pml__intercept_scan(chosen, &counts, t.subs != seen_subs);
+  if (err < 0) return err;
+  seen_subs = t.subs;
+  __atomic_store_n(&seen_adds, t.adds, __ATOMIC_RELAXED);
+  return 0;
+}
+
+void pml__intercept_scan_new(void) {
+  if (!is_on() || traffic().adds == __atomic_load_n(&seen_adds, __ATOMIC_RELAXED)) return;
+  if (!pml__lock_try(&whole)) return; /* the next dlsym() will */
+  if (is_on()) (void)scan();
+  pml__lock_leave(&whole);
+}
+
+/* Where another thread was scanning, what it had noted is given up, and all is looked at again. */
+static void in_child(void) {
+  pml__intercept_calls_forked();
+  pml__intercept_doors_forked();
+  if (pml__lock_torn(&whole)) pml__intercept_give_up();
+}
+
+static int prepare(void) {
+  static bool done;
+  int err = pml_arch_prepare();
+  if (err == 0) err = pml__intercept_calls_prepare();
+  if (err < 0 || done) return err;
+  (void)pml_clock_init(); /* what it says is of PMLUA_CLOCK; there is a clock in any case */
+  pml__intercept_thunks_watch_forks();
+  (void)pml__process_watch(in_child);
+  pml__intercept_doors_prepare();
+  done = true;
+  return 0;
+}
+
+static int choose(const struct pml_intercept_options *o) {
+  struct pml__choice *c;
+  int err = pml__choice_make(&c, o);
+  if (err == 0) __atomic_store_n(&chosen, c, __ATOMIC_RELEASE);
+  return err;
+}
+
+static void stop(void) {
+  pml__intercept_restore();
+  __atomic_store_n(&pml__intercept_on, false, __ATOMIC_RELEASE);
+}
+
+int pml_intercept_install(const struct pml_intercept_options *o) {
+  pml__lock_take(&whole);
+  int err = is_on() ? pml_fail(-EALREADY, "calls are intercepted already, by pmlua record or by another interception: "
+                                          "a process has one at a time")
+                    : prepare();
+  if (err == 0) err = choose(o);
+  if (err == 0) {
+    __atomic_store_n(&pml__intercept_on, true, __ATOMIC_RELEASE);
+    counts.objects = counts.slots = counts.shared = 0;
+    (void)pml__intercept_thunks_error();
+    err = scan();
+    int thunks = pml__intercept_thunks_error();
+    if (err == 0 && thunks < 0) err = pml_fail(thunks, "no executable memory for thunks");
+    if (err < 0) stop();
+  }
+  pml__lock_leave(&whole);
+  return err;
+}
+
+void pml_intercept_remove(void) {
+  pml__lock_take(&whole);
+  if (is_on()) stop();
+  pml__lock_leave(&whole);
+}
+
+void pml_intercept_stats(struct pml_intercept_stats *s) {
+  pml__lock_take(&whole);
+  *s = counts;
+  pml__lock_leave(&whole);
+  s->functions = pml__intercept_functions();
+  s->unseen = pml__intercept_unseen();
+  pml__intercept_calls_stats(s);
+}

@@ -1,0 +1,265 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* core/adapter/intercept/pml_intercept_choice.c - patterns for libraries and functions, and whom they are for. */
+#include "adapter/intercept/pml_intercept_choice.h"
+
+#include "adapter/intercept/pml_intercept_private.h"
+#include "base/pml_error.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <fnmatch.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define STEM_BYTES 256u
+
+/* What stands below everything, and pmlua; patterns. */
+#define BASE                                                                                                           \
+  "libc.so*:libc-[0-9]*:ld-linux*:ld-[0-9]*:ld.so*:libpthread.so*:libpthread-[0-9]*:libdl.so*:libdl-[0-9]*:librt.so*:" \
+  "librt-[0-9]*:linux-vdso*:libasan.so*:libtsan.so*:libubsan.so*:liblsan.so*:libclang_rt.*:vgpreload_*"
+#define OURS "libpmlua*"
+
+/* ---- patterns ---- */
+
+static void classify(struct pml__pattern *p) {
+  size_t plain = strcspn(p->text, "*?[\\");
+  p->n = plain;
+  p->kind = p->text[plain] == '\0' ? '=' : strcmp(p->text + plain, "*") == 0 ? '*' : '?';
+}
+
+static unsigned key_of(const char *name, size_t n) {
+  return n < 2 ? PML__PATTERN_KEYS - 1
+               : ((unsigned char)name[0] * 7u + (unsigned char)name[1]) % (PML__PATTERN_KEYS - 1);
+}
+
+static int by_key(const void *a, const void *b) {
+  const struct pml__pattern *x = a, *y = b;
+  unsigned i = key_of(x->text, x->n), j = key_of(y->text, y->n);
+  return (i > j) - (i < j);
+}
+
+static void sort(struct pml__patterns *p) {
+  qsort(p->at, p->n, sizeof *p->at, by_key);
+  for (size_t i = 0; i < p->n; i++) p->begin[key_of(p->at[i].text, p->at[i].n) + 1] = i + 1;
+  for (size_t k = 0; k < PML__PATTERN_KEYS; k++)
+    if (p->begin[k + 1] == 0) p->begin[k + 1] = p->begin[k];
+}
+
+static void release(struct pml__patterns *p) {
+  free(p->asked);
+  free(p->text);
+  free(p->at);
+  *p = (struct pml__patterns){0};
+}
+
+static bool compile(struct pml__patterns *p, const char *asked) {
+  size_t n = 1;
+  *p = (struct pml__patterns){0};
+  if (asked == NULL) return true;
+  for (const char *c = asked; *c != '\0'; c++) n += *c == ':';
+  p->asked = strdup(asked);
+  p->text = strdup(asked);
+  p->at = calloc(n, sizeof *p->at);
+  if (p->asked == NULL || p->text == NULL || p->at == NULL) {
+    release(p);
+    return false;
+  }
+  for (char *at = p->text, *end; at != NULL; at = end) {
+    end = strchr(at, ':');
+    if (end != NULL) *end++ = '\0';
+    if (*at == '\0') continue;
+    p->at[p->n].text = at;
+    classify(&p->at[p->n++]);
+  }
+  sort(p);
+  return true;
+}
+
+static bool matches(const struct pml__pattern *p, const char *name, size_t n) {
+  switch (p->kind) {
+  case '=':
+    return n == p->n && memcmp(p->text, name, n) == 0;
+  case '*':
+    return n >= p->n && (p->n == 0 || p->text[0] == name[0]) && memcmp(p->text, name, p->n) == 0;
+  default:
+    return fnmatch(p->text, name, 0) == 0;
+  }
+}
+
+static bool matches_of(const struct pml__patterns *p, unsigned key, const char *name, size_t n) {
+  for (size_t i = p->begin[key]; i < p->begin[key + 1]; i++)
+    if (matches(&p->at[i], name, n)) return true;
+  return false;
+}
+
+static bool any_matches(const struct pml__patterns *p, const char *name, size_t n) {
+  unsigned key = key_of(name, n), other = PML__PATTERN_KEYS - 1;
+  return matches_of(p, key, name, n) || (key != other && matches_of(p, other, name, n));
+}
+
+static void mark(struct pml__pattern *p) {
+  if (!__atomic_load_n(&p->matched, __ATOMIC_RELAXED)) __atomic_store_n(&p->matched, true, __ATOMIC_RELAXED);
+}
+
+/* ---- what is never, or not by default ---- */
+
+static struct pml__patterns base, ours, never;
+
+static void compile_fixed(void) {
+  if (!compile(&base, BASE) || !compile(&ours, OURS) || !compile(&never, pml__intercept_never)) release(&never);
+}
+
+static bool fixed_are_ready(void) {
+  static pthread_once_t once = PTHREAD_ONCE_INIT;
+  (void)pthread_once(&once, compile_fixed);
+  return never.n > 0;
+}
+
+/* ---- libraries ---- */
+
+static const char *file_of(const char *path) {
+  const char *slash = strrchr(path, '/');
+  return slash != NULL ? slash + 1 : path;
+}
+
+static bool names_library(const struct pml__pattern *p, const char *path) {
+  const char *file = file_of(path), *so = strstr(file, ".so");
+  char stem[STEM_BYTES];
+  if (matches(p, file, strlen(file)) || matches(p, path, strlen(path))) return true;
+  if (so == NULL || (size_t)(so - file) >= sizeof stem) return false;
+  snprintf(stem, sizeof stem, "%.*s", (int)(so - file), file);
+  return matches(p, stem, strlen(stem));
+}
+
+static bool any_names_library(const struct pml__patterns *p, const char *path, bool special) {
+  bool found = false;
+  for (size_t i = 0; i < p->n; i++) {
+    /* Patterns such as "*" do not name what nobody wants by default: that takes a letter of it. */
+    if (special && strspn(p->at[i].text, "*?") == strlen(p->at[i].text)) continue;
+    if (!names_library(&p->at[i], path)) continue;
+    mark(&p->at[i]);
+    found = true;
+  }
+  return found;
+}
+
+bool pml__choice_library(const struct pml__choice *c, const char *path, bool program) {
+  const char *file = file_of(path);
+  bool special = program || any_matches(&base, file, strlen(file));
+  if (any_matches(&ours, file, strlen(file))) return false;
+  bool named = any_names_library(&c->lib, path, special);
+  if (any_names_library(&c->but, path, false) || any_names_library(&c->aside, path, false)) return false;
+  if (c->filter != NULL && !pml_filter_wants_file(c->filter, path)) return false;
+  return named || (!special && c->lib.n == 0);
+}
+
+bool pml__choice_caller(const struct pml__choice *c, const char *path) {
+  const char *file = file_of(path);
+  size_t n = strlen(file);
+  return fixed_are_ready() && !any_matches(&ours, file, n) && !any_matches(&base, file, n) &&
+         (c == NULL || !any_names_library(&c->aside, path, false));
+}
+
+/* ---- functions ---- */
+
+/* The C++ library has it, if there is one; libraries come and go, so it is asked each time. */
+static char *demangled(const char *name) {
+  char *(*demangle)(const char *, char *, size_t *, int *) = NULL;
+  if (strncmp(name, "_Z", 2) == 0)
+    *(void **)&demangle = pml__intercept_real_dlsym(pml__intercept_global, "__cxa_demangle");
+  return demangle != NULL ? demangle(name, NULL, NULL, NULL) : NULL;
+}
+
+static bool filter_wants(const struct pml_filter *f, const char *name) {
+  char *nice = demangled(name);
+  bool wants = pml_filter_wants_name(f, nice, name);
+  free(nice);
+  return wants;
+}
+
+bool pml__choice_function(const struct pml__choice *c, const char *name, size_t n) {
+  if (c->sym.n > 0 && !any_matches(&c->sym, name, n)) return false;
+  if (any_matches(&c->but, name, n) || any_matches(&never, name, n) || pml__intercept_walks_stack(name)) return false;
+  return c->filter == NULL || filter_wants(c->filter, name);
+}
+
+bool pml__choice_wrapped(const struct pml__choice *c, const char *library, const char *name) {
+  size_t n = strlen(name);
+  if (c->wrapped) return true;
+  if (library == NULL) library = "";
+  if (c->lib.n > 0 && !any_names_library(&c->lib, library, false)) return false;
+  if (any_names_library(&c->but, library, false)) return false;
+  if (c->filter != NULL && !pml_filter_wants_file(c->filter, library)) return false;
+  pml__choice_note(c, name, n);
+  if ((c->sym.n > 0 && !any_matches(&c->sym, name, n)) || any_matches(&c->but, name, n)) return false;
+  return c->filter == NULL || filter_wants(c->filter, name);
+}
+
+void pml__choice_note(const struct pml__choice *c, const char *name, size_t n) {
+  for (size_t i = 0; i < c->sym.n; i++)
+    if (!__atomic_load_n(&c->sym.at[i].matched, __ATOMIC_RELAXED) && matches(&c->sym.at[i], name, n))
+      mark(&c->sym.at[i]);
+}
+
+/* ---- making ---- */
+
+static struct pml__choice *choices; /* under the caller's lock */
+
+static bool same(const char *a, const char *b) {
+  return a == NULL || b == NULL ? a == b : strcmp(a, b) == 0;
+}
+
+static struct pml__choice *made_before(const struct pml_intercept_options *o) {
+  struct pml__choice *c = choices;
+  while (c != NULL && !(c->filter == NULL && o->filter == NULL && same(c->lib.asked, o->lib) &&
+                        same(c->sym.asked, o->sym) && same(c->but.asked, o->but) && same(c->aside.asked, o->aside) &&
+                        c->dlsym == o->dlsym && c->wrapped == o->wrapped))
+    c = c->next;
+  return c;
+}
+
+static void forget_matches(struct pml__patterns *p) {
+  for (size_t i = 0; i < p->n; i++) __atomic_store_n(&p->at[i].matched, false, __ATOMIC_RELAXED);
+}
+
+static void discard(struct pml__choice *c) {
+  release(&c->lib);
+  release(&c->sym);
+  release(&c->but);
+  release(&c->aside);
+  pml_filter_close(c->filter);
+  free(c);
+}
+
+static int fill(struct pml__choice *c, const struct pml_intercept_options *o) {
+  c->dlsym = o->dlsym;
+  c->wrapped = o->wrapped;
+  if (!compile(&c->lib, o->lib) || !compile(&c->sym, o->sym) || !compile(&c->but, o->but) ||
+      !compile(&c->aside, o->aside))
+    return pml_fail(-ENOMEM, "no memory for what to intercept");
+  return o->filter != NULL ? pml_filter_open(&c->filter, o->filter) : 0;
+}
+
+int pml__choice_make(struct pml__choice **out, const struct pml_intercept_options *o) {
+  static const struct pml_intercept_options all;
+  if (o == NULL) o = &all;
+  *out = fixed_are_ready() ? made_before(o) : NULL;
+  if (*out != NULL) {
+    forget_matches(&(*out)->lib);
+    forget_matches(&(*out)->sym);
+    return 0;
+  }
+  struct pml__choice *c = fixed_are_ready() ? calloc(1, sizeof *c) : NULL;
+  if (c == NULL) return pml_fail(-ENOMEM, "no memory for what to intercept");
+  int err = fill(c, o);
+  if (err < 0) {
+    discard(c);
+    return err;
+  }
+  c->next = choices;
+  choices = c;
+  *out = c;
+  return 0;
+}

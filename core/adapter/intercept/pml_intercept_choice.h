@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * core/adapter/intercept/pml_intercept_choice.h - which libraries and functions are intercepted, by their names.
+ *
+ * Decided when slots are filled, for every name of every library that is loaded: what can be compared is not globbed.
+ */
+#ifndef PML_INTERCEPT_CHOICE_H
+#define PML_INTERCEPT_CHOICE_H
+
+#include "adapter/intercept/pml_intercept.h"
+#include "program/pml_filter.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+struct pml__pattern {
+  const char *text;
+  size_t n;     /* of what is compared */
+  char kind;    /* '=': the whole name; '*': how it begins; '?': a glob */
+  bool matched; /* atomic */
+};
+
+/* Functions that are never intercepted: patterns; and those whose names say that they look at the stack. */
+extern __attribute__((visibility("hidden"))) const char pml__intercept_never[];
+bool pml__intercept_walks_stack(const char *name);
+
+/* Sorted by the key of their first two letters; the last key is of those that begin otherwise. */
+#define PML__PATTERN_KEYS 65u
+struct pml__patterns {
+  char *asked, *text; /* as given, and cut into the patterns; NULL: none were given */
+  struct pml__pattern *at;
+  size_t n, begin[PML__PATTERN_KEYS + 1];
+};
+
+struct pml__choice {
+  struct pml__choice *next; /* all that ever were: a dlsym() may be reading one */
+  struct pml__patterns lib, sym, but, aside;
+  struct pml_filter *filter;
+  bool dlsym;   /* what dlsym() gives is a thunk */
+  bool wrapped; /* all wrapped functions are wanted */
+};
+
+/*
+ * The choice that @o says, for good. Returns 0, -ENOMEM, or what pml_filter_open() says. Under the caller's lock.
+ */
+int pml__choice_make(struct pml__choice **c, const struct pml_intercept_options *o);
+
+/* Whether functions of the library at @path are wanted; patterns that name it are marked as matched. */
+bool pml__choice_library(const struct pml__choice *c, const char *path, bool program);
+bool pml__choice_function(const struct pml__choice *c, const char *name, size_t n);
+/* A function of a wanted library has this name: patterns that name it are marked as matched. */
+void pml__choice_note(const struct pml__choice *c, const char *name, size_t n);
+/* Whether a wrapped function of @library, a file's name, is wanted: all are that no pattern leaves out. */
+bool pml__choice_wrapped(const struct pml__choice *c, const char *library, const char *name);
+/* Whether calls that are made by the object at @path are of interest. @c: NULL if nothing was ever chosen. */
+bool pml__choice_caller(const struct pml__choice *c, const char *path);
+
+#endif

@@ -1,0 +1,234 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * core/adapter/intercept/pml_intercept_door.c - dlopen, dlsym and dlvsym of the program: what they bring is
+ * intercepted, too.
+ *
+ * A pointer that dlsym() gave can be compared with the function's address and looked up by dladdr(), so it stays what
+ * it is, unless the choice asks for thunks; look-ups of chosen functions are counted instead.
+ */
+#include "adapter/intercept/pml_intercept_choice.h"
+#include "adapter/intercept/pml_intercept_object.h"
+#include "adapter/intercept/pml_intercept_private.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/auxv.h>
+
+/* Their addresses are in the code of doors.S, which has no other way to them. */
+void *(*pml__intercept_real_dlopen)(const char *file, int mode) = dlopen;
+void *(*pml__intercept_real_dlsym)(void *handle, const char *name) = dlsym;
+void *(*pml__intercept_real_dlvsym)(void *handle, const char *name, const char *version) = dlvsym;
+
+bool pml__intercept_takes_dlopen(const char *file, int mode, const void *caller);
+bool pml__intercept_takes_dlsym(void *handle, const char *name, const void *caller);
+bool pml__intercept_takes_dlvsym(void *handle, const char *name, const char *version, const void *caller);
+void *pml__intercept_dlopen(const char *file, int mode);
+void *pml__intercept_dlsym(void *handle, const char *name);
+void *pml__intercept_dlvsym(void *handle, const char *name, const char *version);
+
+/* Of all that the program sees. Unlike RTLD_DEFAULT it binds nothing to whom asks: what is found may be closed. */
+void *pml__intercept_global;
+static uintptr_t program_lo, program_hi;
+static uint64_t unseen; /* atomic: look-ups of chosen functions whose calls are not seen */
+
+static const char *file_of(const char *path) {
+  const char *slash = strrchr(path, '/');
+  return slash != NULL ? slash + 1 : path;
+}
+
+/* ---- which there are ---- */
+
+static struct pml__intercept_door doors[] = {
+    {"dlopen", (uintptr_t)dlopen, (uintptr_t)dlopen, (uintptr_t)pml__arch_dlopen},
+    {"dlsym", (uintptr_t)dlsym, (uintptr_t)dlsym, (uintptr_t)pml__arch_dlsym},
+    {"dlvsym", (uintptr_t)dlvsym, (uintptr_t)dlvsym, (uintptr_t)pml__arch_dlvsym},
+};
+#define DOORS (sizeof doors / sizeof doors[0])
+
+/* A library that was loaded before this one is not next to it. */
+static void *behind_program(const char *name) {
+  static const char *const libraries[] = {"libc.so.6", "libdl.so.2"};
+  void *at = dlsym(RTLD_NEXT, name);
+  for (size_t i = 0; i < sizeof libraries / sizeof libraries[0] && at == NULL; i++) {
+    void *handle = dlopen(libraries[i], RTLD_LAZY | RTLD_NOLOAD);
+    if (handle == NULL) continue;
+    at = dlsym(handle, name);
+    dlclose(handle);
+  }
+  return at;
+}
+
+/* What a stand-in of the program (pml__object_stands_in()) leads to would be the door itself, once its slot is filled.
+ */
+static void look_behind(const struct pml__object *program) {
+  void **const real[DOORS] = {(void **)&pml__intercept_real_dlopen, (void **)&pml__intercept_real_dlsym,
+                              (void **)&pml__intercept_real_dlvsym};
+  for (size_t i = 0; i < DOORS; i++) {
+    if (!pml__object_stands_in(program, doors[i].name, doors[i].linked)) continue;
+    void *behind = behind_program(doors[i].name);
+    if (behind == NULL) continue;
+    *real[i] = behind;
+    doors[i].real = (uintptr_t)behind;
+  }
+}
+
+void pml__intercept_doors_prepare(void) {
+  struct pml__object o = {0};
+  pml__intercept_global = pml__intercept_real_dlopen(NULL, RTLD_LAZY);
+  if (pml__intercept_global == NULL || !pml__object_at(&o, (uintptr_t)getauxval(AT_PHDR))) return;
+  program_lo = o.lo;
+  program_hi = o.hi;
+  look_behind(&o);
+  free(o.path);
+}
+
+const struct pml__intercept_door *pml__intercept_door_named(const char *name) {
+  if (name[0] != 'd' || name[1] != 'l') return NULL;
+  for (size_t i = 0; i < DOORS; i++)
+    if (strcmp(doors[i].name, name) == 0) return &doors[i];
+  return NULL;
+}
+
+uintptr_t pml__intercept_behind_door(uintptr_t address) {
+  for (size_t i = 0; i < DOORS; i++)
+    if (address == doors[i].ours) return doors[i].real;
+  return 0;
+}
+
+/* ---- dlopen ---- */
+
+/* Where a bare name is looked for, and what $ORIGIN is, depends on the caller. */
+bool pml__intercept_takes_dlopen(const char *file, int mode, const void *caller) {
+  (void)mode, (void)caller;
+  return file != NULL && strchr(file, '/') != NULL && strchr(file, '$') == NULL;
+}
+
+void *pml__intercept_dlopen(const char *file, int mode) {
+  void *handle = pml__intercept_real_dlopen(file, mode);
+  int saved = errno;
+  if (handle != NULL) {
+    pml__intercept_scan_new();
+    (void)dlerror(); /* of a look-up of ours: it is no error of the program */
+  }
+  errno = saved;
+  return handle;
+}
+
+/* ---- dlsym ---- */
+
+static bool is_program(uintptr_t address) {
+  return address - program_lo < program_hi - program_lo;
+}
+
+/* Whether it is a wrapper of @name that looks for the function behind it. */
+static bool is_wrapper(uintptr_t caller, const char *name) {
+  struct pml__object o = {0};
+  struct pml__wrap_list wrapped = {NULL, 0};
+  if (pml__object_at(&o, caller)) wrapped = pml__wrap_listed(&o);
+  free(o.path);
+  return pml__wrap_lists(&wrapped, name);
+}
+
+/* What was loaded with the program is never closed. */
+static bool stays(uintptr_t address) {
+  struct pml__object o = {0};
+  bool is = pml__object_at(&o, address) && o.startup;
+  free(o.path);
+  return is;
+}
+
+/* Whether @at, found as @name, is a function that is chosen, of @o, whose path is to be freed in any case. */
+static bool is_chosen(const struct pml__choice *c, void *at, const char *name, struct pml__object *o) {
+  size_t n = strlen(name);
+  *o = (struct pml__object){0};
+  if (!pml__choice_function(c, name, n) || !pml__object_at(o, (uintptr_t)at)) return false;
+  struct pml__wrap_list wrapped = pml__wrap_listed(o);
+  if (!pml__choice_library(c, o->path, o->program) || !pml__object_exports(o, name, (uintptr_t)at) ||
+      pml__wrap_lists(&wrapped, name))
+    return false;
+  pml__choice_note(c, name, n);
+  return true;
+}
+
+/* What the program shall get for what was found: that, or its thunk. */
+static void *given(void *at, const char *name) {
+  const struct pml__choice *c = pml__intercept_chosen();
+  uintptr_t thunk = 0;
+  struct pml__object o;
+  if (c == NULL || at == NULL) return at;
+  int saved = errno;
+  bool is = is_chosen(c, at, name, &o);
+  if (is && c->dlsym) thunk = pml__intercept_thunk((uintptr_t)at, name, file_of(o.path));
+  if (is && thunk == 0) __atomic_fetch_add(&unseen, 1, __ATOMIC_RELAXED);
+  free(o.path);
+  (void)dlerror(); /* of a look-up of ours */
+  errno = saved;
+  return thunk != 0 ? (void *)thunk : at; /* NOLINT(performance-no-int-to-ptr) */
+}
+
+static void *look_up(const char *name, const char *version) {
+  return version != NULL ? pml__intercept_real_dlvsym(pml__intercept_global, name, version)
+                         : pml__intercept_real_dlsym(pml__intercept_global, name);
+}
+
+/*
+ * What the special handles stand for depends on the caller. For the program RTLD_DEFAULT is all that is global, and
+ * RTLD_NEXT the same without the program itself. What the loader would keep for the caller's sake is left to it. The
+ * loader's own call, which follows, forgets the errors of ours.
+ */
+static bool takes_special(const void *handle, const char *name, const char *version, uintptr_t caller) {
+  const struct pml__choice *c = pml__intercept_chosen();
+  if (c == NULL || name == NULL || (handle == RTLD_NEXT && is_wrapper(caller, name))) return false;
+  if (c->dlsym && !is_program(caller)) return false;
+  void *at = look_up(name, version);
+  if (!c->dlsym) (void)given(at, name); /* it is counted */
+  return c->dlsym && at != NULL && (handle == RTLD_DEFAULT || !is_program((uintptr_t)at)) && stays((uintptr_t)at);
+}
+
+static bool takes(const void *handle, const char *name, const char *version, const void *caller) {
+  if (handle != RTLD_DEFAULT && handle != RTLD_NEXT) return true;
+  int saved = errno;
+  bool does = takes_special(handle, name, version, (uintptr_t)caller);
+  errno = saved;
+  return does;
+}
+
+static void *of_all(void *handle) {
+  return handle == RTLD_DEFAULT || handle == RTLD_NEXT ? pml__intercept_global : handle;
+}
+
+static void scan_new(void) {
+  int saved = errno;
+  pml__intercept_scan_new();
+  errno = saved;
+}
+
+bool pml__intercept_takes_dlsym(void *handle, const char *name, const void *caller) {
+  return takes(handle, name, NULL, caller);
+}
+
+void *pml__intercept_dlsym(void *handle, const char *name) {
+  scan_new();
+  return given(pml__intercept_real_dlsym(of_all(handle), name), name);
+}
+
+bool pml__intercept_takes_dlvsym(void *handle, const char *name, const char *version, const void *caller) {
+  return version != NULL && takes(handle, name, version, caller);
+}
+
+void *pml__intercept_dlvsym(void *handle, const char *name, const char *version) {
+  scan_new();
+  return given(pml__intercept_real_dlvsym(of_all(handle), name, version), name);
+}
+
+/* ---- how many ---- */
+
+uint64_t pml__intercept_unseen(void) {
+  return __atomic_load_n(&unseen, __ATOMIC_RELAXED);
+}
+
+void pml__intercept_doors_forked(void) {
+  __atomic_store_n(&unseen, 0, __ATOMIC_RELAXED); /* the parent's are told by the parent */
+}

@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* core/adapter/intercept/pml_intercept_events.c - a thread's counters are opened at its first call and closed when it
+ * ends. */
+#include "adapter/intercept/pml_intercept_events.h"
+
+#include "adapter/intercept/pml_intercept_private.h"
+#include "base/pml_error.h"
+#include "base/pml_process.h"
+#include "source/pml_eventset.h"
+
+#include <errno.h>
+#include <string.h>
+
+static struct pml_stream_metrics *metrics; /* set before anything is counted */
+
+static PML_THREAD_LOCAL struct {
+  struct pml_eventset *set;
+  uint64_t process; /* a parent's counters do not count a child, and its pages are not there */
+  bool tried;
+  uint64_t value[PML_INTERCEPT_EVENTS_MAX];
+} self __attribute__((tls_model("initial-exec")));
+
+static void thread_ends(void) {
+  pml_eventset_close(self.set);
+  self.set = NULL;
+  self.tried = false;
+}
+
+static int open_set(struct pml_eventset **set, const struct pml_stream_metrics *m) {
+  int err = pml_eventset_open(set, m->name, m->n, NULL);
+  if (err == 0) err = pml_eventset_start(*set);
+  if (err == 0) return 0;
+  pml_eventset_close(*set);
+  *set = NULL;
+  return err;
+}
+
+static void note_types(struct pml_stream_metrics *m, const struct pml_eventset *set) {
+  for (uint32_t i = 0; i < m->n; i++)
+    if (pml_eventset_type(set, i) == PML_TYPE_DOUBLE) pml_stream_metrics_set_real(m, i);
+}
+
+__attribute__((noinline, cold)) static void begin(struct pml_stream_metrics *m) {
+  thread_ends();
+  self.tried = true;
+  self.process = pml__process();
+  if (open_set(&self.set, m) == 0) note_types(m, self.set);
+}
+
+static void read_values(struct pml_stream_event *e) {
+  e->metrics = NULL;
+  if (PML_UNLIKELY(!self.tried || self.process != pml__process())) begin(metrics);
+  if (self.set == NULL || pml_eventset_read(self.set, self.value) < 0) return;
+  e->metrics = metrics;
+  e->values = self.value;
+}
+
+/* The names by which this process may count them: what is wrong with one is said when it is opened. */
+static int intern_permitted(const char *const *names, size_t n, struct pml_stream_metrics **m) {
+  char permitted[PML_INTERCEPT_EVENTS_MAX][PML_EVENT_NAME_MAX];
+  const char *name[PML_INTERCEPT_EVENTS_MAX];
+  for (size_t i = 0; i < n; i++) name[i] = pml_event_permitted(names[i], permitted[i]) == 0 ? permitted[i] : names[i];
+  return pml_stream_metrics(name, n, m);
+}
+
+int pml_intercept_count(const char *const *names, size_t n, const struct pml_stream_metrics **out) {
+  static const struct pml__intercept_counting counting = {read_values, thread_ends};
+  struct pml_stream_metrics *m;
+  struct pml_eventset *trial = NULL;
+  *out = NULL;
+  if (pml__intercept_counting != NULL) return pml_fail(-EALREADY, "calls have their counts already");
+  if (n > PML_INTERCEPT_EVENTS_MAX)
+    return pml_fail(-EINVAL, "a call takes at most %u events, not %zu", PML_INTERCEPT_EVENTS_MAX, n);
+  int err = intern_permitted(names, n, &m);
+  if (err == 0) err = open_set(&trial, m);
+  if (err < 0) return err;
+  note_types(m, trial);
+  pml_eventset_close(trial);
+  *out = metrics = m;
+  __atomic_store_n(&pml__intercept_counting, &counting, __ATOMIC_RELEASE);
+  return 0;
+}

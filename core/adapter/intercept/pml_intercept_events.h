@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* core/adapter/intercept/pml_intercept_events.h - events of intercepted calls carry counts: a set of counters for each
+ * thread. */
+#ifndef PML_INTERCEPT_EVENTS_H
+#define PML_INTERCEPT_EVENTS_H
+
+#include "base/pml_stream.h"
+
+PML_BEGIN_DECLS
+
+#define PML_INTERCEPT_EVENTS_MAX 16u
+
+/*
+ * pml_intercept_count - from the next pml_intercept_install() on, every enter and leave carries the values of these
+ * events (names as of pml_eventset_open()): counts of the thread since its first call, or the call after a fork. They
+ * are opened once here, to know that they can be. @metrics: what they are called in the stream; for good.
+ *
+ * Returns 0, -EINVAL (none, too many), -EALREADY (it was called before), or what pml_eventset_open() returns. A thread
+ * on which they do not open later has events without values.
+ *
+ * Cost of a call: two reads of the set, and all registers saved: without a page to read, two system calls for each
+ * event. The descriptors are the process's: a program that closes them and opens others must not be counted.
+ */
+PML_API int pml_intercept_count(const char *const *names, size_t n, const struct pml_stream_metrics **metrics);
+
+PML_END_DECLS
+
+#endif

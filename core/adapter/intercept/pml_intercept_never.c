@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * core/adapter/intercept/pml_intercept_never.c - functions that are never intercepted, whichever library defines them.
+ *
+ * A recorded call returns to a pad instead of its caller. That is wrong for three kinds of functions: those that return
+ * twice, elsewhere, or not as C does; those that unwind or copy the stack from their own frame, and so begin with the
+ * wrong return address; those that look at their return address to know who called. Functions of the first two kinds
+ * still work when a recorded call further out calls them: the pads have unwinding rules.
+ *
+ * Add a function here by its name in the symbol table, in the group of its kind. Patterns are as in pml_intercept.h;
+ * whole names and "word*" are cheapest.
+ */
+#include "adapter/intercept/pml_intercept_choice.h"
+
+#include <string.h>
+#include <strings.h>
+
+/* Return twice, or on another stack: as they came they must go. */
+#define CONTEXTS                                                                                                       \
+  "setjmp:_setjmp:__setjmp:sigsetjmp:__sigsetjmp:__sigsetjmp_cancel:savectx:longjmp:_longjmp:siglongjmp:__longjmp_"    \
+  "chk:"                                                                                                               \
+  "__libc_longjmp:__libc_siglongjmp:____longjmp_chk:getcontext:setcontext:swapcontext:makecontext:libucontext_*:"      \
+  "breakpad_getcontext:jump_fcontext:make_fcontext:ontop_fcontext:co_swap:coro_transfer:_ITM_*:"
+
+/* Another process or thread goes on behind them, perhaps on this stack; or the kernel returns from a signal. */
+#define TASKS "vfork:__vfork:clone:__clone:clone3:__clone3:syscall:sigreturn:__sigreturn:rt_sigreturn:__restore_rt:"
+
+/* Do not return: nobody would see the leave. */
+#define ENDS                                                                                                           \
+  "pthread_exit:thrd_exit:__pthread_unwind*:_exit:_Exit:exit:quick_exit:abort:__libc_start_main:"                      \
+  "__libc_start_call_main:__stack_chk_fail:__cxa_call_unexpected:__cxa_call_terminate:"
+
+/* C++ and forced unwinding: libgcc's and LLVM's unwinder, and what starts it. */
+#define EXCEPTIONS                                                                                                     \
+  "_Unwind_*:__libunwind_*:__cxa_throw:__cxa_rethrow:__cxa_end_cleanup:__gxx_personality_*:__gcc_personality_*:"       \
+  "__objc_personality_*:objc_exception_*:__register_frame*:__deregister_frame*:__frame_state_for:"
+
+/*
+ * Walk the stack from their caller on: libunwind (its functions carry the architecture's name), gperftools, the Java
+ * VM; and whatever has "backtrace" or "stacktrace" in its name, as glibc's, glog's, abseil's, Boost's and Folly's have.
+ */
+#define BACKTRACES                                                                                                     \
+  "unw_*:__unw_*:_Ux86_64_*:_ULx86_64_*:_Uaarch64_*:_ULaarch64_*:_U_dyn_*:GetStackFrames*:_Z14GetStackFrames*:"        \
+  "AsyncGetCallTrace:"
+
+/* Look at their return address: the loader (whose scope, whose $ORIGIN), profilers, what Objective-C hands over. */
+#define CALLERS                                                                                                        \
+  "dlopen:dlmopen:dlsym:dlvsym:dlclose:dladdr:dladdr1:dlinfo:dlfunc:_dl_*:__libc_dl*:android_dlopen_ext:"              \
+  "mcount:_mcount:__mcount:__fentry__:__gnu_mcount_nc:__cyg_profile_func_*:__xray_*:__sanitizer_*:"                    \
+  "objc_autoreleaseReturnValue:objc_retainAutoreleaseReturnValue:objc_retainAutoreleasedReturnValue:"                  \
+  "objc_unsafeClaimAutoreleasedReturnValue:objc_claimAutoreleasedReturnValue:"
+
+/* Checks of sanitizers report their callers; what they stand in for is called with their own rules. */
+#define SANITIZERS                                                                                                     \
+  "__asan_*:__tsan_*:__ubsan_*:__msan_*:__lsan_*:__hwasan_*:__memprof_*:__interceptor_*:"                              \
+  "___interceptor_*:"
+
+/* Called by compiled code with rules of its own: other registers survive, the stack moves. */
+#define CONVENTIONS                                                                                                    \
+  "__tls_get_addr*:__morestack*:__probestack:__rust_probestack:__chkstk*:___chkstk*:__x86_indirect_thunk*:"            \
+  "__x86_return_thunk*:__llvm_retpoline_*:_ZGV*"
+
+const char pml__intercept_never[] = CONTEXTS TASKS ENDS EXCEPTIONS BACKTRACES CALLERS SANITIZERS CONVENTIONS;
+
+/* Whether @word, of @n bytes, ends before @at in @name, small or big. */
+static bool ends_with(const char *name, const char *at, const char *word, size_t n) {
+  return (size_t)(at - name) >= n && strncasecmp(at - n, word, n) == 0;
+}
+
+bool pml__intercept_walks_stack(const char *name) {
+  for (const char *at = strstr(name, "race"); at != NULL; at = strstr(at + 1, "race")) {
+    if (!ends_with(name, at, "t", 1)) continue;
+    const char *before = at - 1;
+    if (before > name && before[-1] == '_') before--;
+    if (ends_with(name, before, "back", 4) || ends_with(name, before, "stack", 5)) return true;
+  }
+  return false;
+}

@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * core/adapter/intercept/pml_intercept_object.h - the loaded objects, and the tables of their dynamic sections.
+ *
+ * What a file says about itself may be damaged in ways that the loader never looks at. So nothing is believed: a table
+ * is what lies in one mapped segment that can be read, counts are cut to it, names end in it.
+ */
+#ifndef PML_INTERCEPT_OBJECT_H
+#define PML_INTERCEPT_OBJECT_H
+
+#include <link.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "adapter/wrap/pml_wrap_private.h"
+
+#define PML__SEGMENTS 16u /* what an object has more is not looked at */
+
+struct pml__segment {
+  uintptr_t lo, hi;
+  uint64_t offset, filled; /* in the file; how many of its bytes are from there */
+  uint32_t flags;
+};
+
+struct pml__object {
+  uintptr_t base, lo, hi; /* of its image */
+  char *path;             /* of the program, too; owned */
+  struct pml__segment segment[PML__SEGMENTS];
+  uint32_t nsegments;
+  uintptr_t relro_lo, relro_hi; /* what the loader made read-only; whole pages */
+  bool program;
+  bool startup; /* loaded with the program: it stays, and what it exports is for all */
+  bool wanted;  /* its functions are; for the user of this */
+  /* of its dynamic section; NULL and 0: it has none */
+  const Elf64_Sym *sym;
+  const char *str;
+  const Elf64_Rela *jmprel, *rela;
+  const uint16_t *versym;
+  const Elf64_Verneed *verneed;
+  const uint32_t *gnu_hash, *hash;
+  size_t nsym, nstr, njmprel, nrela; /* bounds; there may be fewer symbols */
+  void *handle;                      /* while it is pinned */
+  const Elf64_Phdr *phdr;
+  size_t nphdr;
+  struct pml__wrap_list wrapped; /* what it has wrappers for; for the user of this */
+  bool asked;                    /* it was asked for them */
+};
+
+struct pml__objects {
+  struct pml__object *at; /* in the loader's order; the first is the program */
+  size_t n, room;
+  uint32_t *by_address; /* their indices */
+};
+
+/* All objects of the program's namespace. Returns 0 or -ENOMEM; pair with pml__objects_free() in either case. */
+int pml__objects_collect(struct pml__objects *all);
+void pml__objects_free(struct pml__objects *all);
+/* The object at @address, or NULL. Cost: a search by halves. */
+const struct pml__object *pml__objects_find(const struct pml__objects *all, uintptr_t address);
+
+/* The one object at @address alone. False: there is none, or no memory; else its path is to be freed. */
+bool pml__object_at(struct pml__object *o, uintptr_t address);
+
+/* The first, in the loader's order, of which @is says so. False: none, or no memory; else its path is to be freed. */
+bool pml__object_first(struct pml__object *o, bool (*is)(const struct pml__object *o, void *arg), void *arg);
+
+/* It stays loaded until it is unpinned. False: it is not there any more. */
+bool pml__object_pin(struct pml__object *o);
+void pml__object_unpin(struct pml__object *o);
+
+bool pml__object_is_code(const struct pml__object *o, uintptr_t address);
+/* Whether a slot at @address is one: aligned, and in what the file says may be written. */
+bool pml__object_has_slot(const struct pml__object *o, uintptr_t address);
+/* How many bytes of segment @s can be read without a fault, whatever the file has become. */
+size_t pml__object_readable(const struct pml__object *o, const struct pml__segment *s);
+
+/* A function with another convention for vector registers: arm64 marks them. */
+static inline bool pml__symbol_is_variant(const Elf64_Sym *s) {
+#ifdef __aarch64__
+  return (s->st_other & 0x80) != 0;
+#else
+  (void)s;
+  return false;
+#endif
+}
+
+/* Symbol @i, or NULL; its name and the name's length, or NULL. */
+const Elf64_Sym *pml__object_symbol(const struct pml__object *o, size_t i);
+const char *pml__object_name(const struct pml__object *o, const Elf64_Sym *s, size_t *n);
+/* Whether that is the name, of @n bytes. */
+bool pml__object_is_named(const struct pml__object *o, const Elf64_Sym *s, const char *name, size_t n);
+/* The version of symbol @i that the object needs, or NULL. */
+const char *pml__object_needs(const struct pml__object *o, size_t i);
+
+/* The hash that DT_GNU_HASH has of a name. */
+uint32_t pml__object_hash(const char *name, size_t n);
+
+/* @seen is told of every symbol in the hash tables and of its hash, whose lowest bit is set, until it says false. */
+void pml__object_walk(const struct pml__object *o, bool (*seen)(void *arg, uint32_t hash, size_t symbol), void *arg);
+
+/*
+ * Whether @address is that of a piece of the PLT of @o, the program, which stands in for the function @name of a
+ * library: a program at a fixed address has such for functions whose addresses it takes, and everybody is told these.
+ */
+bool pml__object_stands_in(const struct pml__object *o, const char *name, uintptr_t address);
+
+/* Whether the object exports @name as the function at @address, or as one that chose it (IFUNC). */
+bool pml__object_exports(const struct pml__object *o, const char *name, uintptr_t address);
+/* Whether it exports a function @name. */
+bool pml__object_defines(const struct pml__object *o, const char *name);
+
+#endif

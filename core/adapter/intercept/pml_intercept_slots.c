@@ -1,0 +1,343 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* core/adapter/intercept/pml_intercept_slots.c - the slots through which loaded objects call each other, and filling
+ * them. */
+#include "adapter/intercept/pml_intercept_slots.h"
+
+#include "adapter/arch/pml_arch.h"
+#include "adapter/intercept/pml_intercept_private.h"
+#include "base/pml_error.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+/* Slots of an object that were left to the loader: it is looked at again, but ever more seldom. */
+struct patience {
+  bool left;
+  uint32_t wait, step; /* scans until then; and how many it will be after that */
+};
+
+/* Those that were scanned, so that a scan after a dlopen() looks at what is new; under the caller's lock. */
+static struct known {
+  uintptr_t base;
+  char *path;
+  struct patience patience;
+} * known;
+static size_t nknown;
+
+static const char *file_of(const char *path) {
+  const char *slash = strrchr(path, '/');
+  return slash != NULL ? slash + 1 : path;
+}
+
+/* ---- filling ---- */
+
+/* What the loader made read-only is writable from begin to end of this; nobody writes there meanwhile but us. */
+struct opened {
+  const struct pml__object *o;
+  bool open;
+};
+
+static bool set_relro(const struct pml__object *o, int protection) {
+  void *at = (void *)o->relro_lo; /* NOLINT(performance-no-int-to-ptr) */
+  return mprotect(at, o->relro_hi - o->relro_lo, protection) == 0;
+}
+
+static bool writable(struct opened *w, uintptr_t slot) {
+  if (slot - w->o->relro_lo >= w->o->relro_hi - w->o->relro_lo) return true;
+  if (!w->open) w->open = set_relro(w->o, PROT_READ | PROT_WRITE);
+  return w->open;
+}
+
+static void close_again(const struct opened *w) {
+  if (w->open) (void)set_relro(w->o, PROT_READ);
+}
+
+/* Unless the loader has filled it meanwhile. */
+static bool fill(struct opened *w, uintptr_t *slot, uintptr_t from, uintptr_t to) {
+  return writable(w, (uintptr_t)slot) &&
+         __atomic_compare_exchange_n(slot, &from, to, false, __ATOMIC_RELEASE, __ATOMIC_RELAXED);
+}
+
+/* The slot that @r fills, if it is of @type. */
+static uintptr_t *slot_at(const struct pml__object *o, const Elf64_Rela *r, uint32_t type) {
+  uintptr_t at = o->base + r->r_offset;
+  if (ELF64_R_TYPE(r->r_info) != type || !pml__object_has_slot(o, at)) return NULL;
+  return (uintptr_t *)at; /* NOLINT(performance-no-int-to-ptr) */
+}
+
+/* ---- what a slot calls ---- */
+
+/*
+ * A slot of the PLT that is not filled yet points into its own object, and not to where that has the function. Where
+ * it has one that chooses the function (IFUNC) nobody sees from the address whether that has been done: then it is
+ * taken as not filled, which leads to the same.
+ */
+static bool is_unfilled(const struct pml__object *o, const Elf64_Sym *s, uintptr_t value) {
+  if (value - o->lo >= o->hi - o->lo) return false;
+  return s->st_shndx == SHN_UNDEF || value != o->base + s->st_value;
+}
+
+/* Asked of objects that stay meanwhile alone: the one that is looked at, and those that its slots lead to. */
+static bool has_wrapper(struct pml__slots *x, const struct pml__object *of, const char *name) {
+  struct pml__object *o = &x->all.at[of - x->all.at];
+  if (!o->asked) o->wrapped = pml__wrap_listed(o);
+  o->asked = true;
+  return pml__wrap_lists(&o->wrapped, name);
+}
+
+/* What the slot of @symbol shall have instead of @value; 0: it stays as it is. */
+static uintptr_t thunk_for(struct pml__slots *x, const struct pml__object *o, size_t symbol, uintptr_t value) {
+  size_t n;
+  const Elf64_Sym *s = pml__object_symbol(o, symbol);
+  const char *name = s != NULL && symbol != 0 ? pml__object_name(o, s, &n) : NULL;
+  if (name == NULL || value == 0 || pml__symbol_is_variant(s) || pml__intercept_target(value) != 0) return 0;
+  const struct pml__intercept_door *door = pml__intercept_door_named(name);
+  const struct pml__object *of = NULL;
+  if (door == NULL && !x->any_wanted) return 0;
+  bool unfilled = is_unfilled(o, s, value);
+  if (unfilled) {
+    if (door == NULL && !pml__choice_function(x->choice, name, n)) return 0;
+    value = pml__slots_resolve(x, o, symbol, name, n);
+    x->left |= value == 0;
+  }
+  if (door != NULL) return value == door->real ? door->ours : 0;
+  of = value != 0 ? pml__objects_find(&x->all, value) : NULL;
+  if (of == NULL || !of->wanted || !pml__object_is_code(of, value)) return 0;
+  if (!unfilled && !pml__choice_function(x->choice, name, n)) return 0;
+  if (has_wrapper(x, o, name) || has_wrapper(x, of, name)) return 0;
+  pml__choice_note(x->choice, name, n);
+  return pml__intercept_thunk(value, name, file_of(of->path));
+}
+
+static void fill_calls(struct pml__slots *x, const struct pml__object *o, struct opened *w) {
+  for (size_t i = 0; i < o->njmprel; i++) {
+    const Elf64_Rela *r = &o->jmprel[i];
+    size_t left = o->njmprel - i;
+    if (i % PML__SLOTS_BUNCH == 0) pml__slots_fetch(x, o, r, left < PML__SLOTS_BUNCH ? left : PML__SLOTS_BUNCH);
+    uintptr_t *slot = slot_at(o, r, pml__arch_jump_slot);
+    if (slot == NULL) continue;
+    uintptr_t value = __atomic_load_n(slot, __ATOMIC_RELAXED);
+    uintptr_t thunk = thunk_for(x, o, ELF64_R_SYM(r->r_info), value);
+    if (thunk != 0) x->stats->slots += fill(w, slot, value, thunk);
+  }
+}
+
+/* ---- slots of addresses ---- */
+
+struct use {
+  uintptr_t *slot;
+  uintptr_t value, thunk;
+  bool called, used;
+};
+struct uses {
+  struct use *at;
+  size_t n;
+};
+
+static int by_slot(const void *a, const void *b) {
+  const struct use *x = a, *y = b;
+  return (x->slot > y->slot) - (x->slot < y->slot);
+}
+
+static void note_use(void *arg, uintptr_t slot, bool call) {
+  const struct uses *u = arg;
+  struct use key = {.slot = (uintptr_t *)slot}; /* NOLINT(performance-no-int-to-ptr) */
+  struct use *found = bsearch(&key, u->at, u->n, sizeof key, by_slot);
+  if (found == NULL) return;
+  found->called |= call;
+  found->used |= !call;
+}
+
+static void find_uses(const struct pml__object *o, struct uses *u) {
+  qsort(u->at, u->n, sizeof *u->at, by_slot);
+  for (uint32_t i = 0; i < o->nsegments; i++) {
+    const struct pml__segment *s = &o->segment[i];
+    size_t n = (s->flags & PF_X) != 0 ? pml__object_readable(o, s) : 0;
+    const uint8_t *text = (const uint8_t *)s->lo; /* NOLINT(performance-no-int-to-ptr) */
+    if (n > 0)
+      (void)pml_arch_scan(text, text + n, (uintptr_t)u->at[0].slot, (uintptr_t)u->at[u->n - 1].slot + 1, note_use, u);
+  }
+}
+
+/* The slots of addresses of functions that are chosen. */
+static int collect_uses(struct pml__slots *x, const struct pml__object *o, struct uses *u) {
+  for (size_t i = 0; i < o->nrela; i++) {
+    const Elf64_Rela *r = &o->rela[i];
+    uintptr_t *slot = slot_at(o, r, pml__arch_glob_dat);
+    const Elf64_Sym *s = slot != NULL ? pml__object_symbol(o, ELF64_R_SYM(r->r_info)) : NULL;
+    if (s == NULL || ELF64_ST_TYPE(s->st_info) == STT_OBJECT || ELF64_ST_TYPE(s->st_info) == STT_TLS) continue;
+    uintptr_t value = __atomic_load_n(slot, __ATOMIC_RELAXED);
+    uintptr_t thunk = thunk_for(x, o, ELF64_R_SYM(r->r_info), value);
+    if (thunk == 0) continue;
+    if (u->at == NULL) u->at = malloc((o->nrela - i) * sizeof *u->at);
+    if (u->at == NULL) return pml_fail(-ENOMEM, "no memory to look at %.200s", o->path);
+    u->at[u->n++] = (struct use){slot, value, thunk, false, false};
+  }
+  return 0;
+}
+
+/* A function whose address is also compared or kept must have the same address everywhere: those slots stay. */
+static int fill_addresses(struct pml__slots *x, const struct pml__object *o, struct opened *w) {
+  struct uses u = {NULL, 0};
+  int err = collect_uses(x, o, &u);
+  if (err < 0) return err;
+  if (u.n > 0) find_uses(o, &u);
+  for (size_t i = 0; i < u.n; i++) {
+    const struct use *y = &u.at[i];
+    if (y->called && !y->used)
+      x->stats->slots += fill(w, y->slot, y->value, y->thunk);
+    else
+      x->stats->shared += !x->again;
+  }
+  free(u.at);
+  return 0;
+}
+
+/* ---- scanning ---- */
+
+static bool has_slots(const struct pml__choice *c, const struct pml__object *o) {
+  return o->sym != NULL && o->str != NULL && (o->njmprel > 0 || o->nrela > 0) && pml__choice_caller(c, o->path);
+}
+
+/* What the object wraps is chosen as what is intercepted. */
+static void choose_wrapped(struct pml__slots *x, struct pml__object *o) {
+  if (!o->asked) o->wrapped = pml__wrap_listed(o);
+  o->asked = true;
+  if (o->wrapped.n > 0) pml__wrap_choose(o, &o->wrapped, x->choice);
+}
+
+uint64_t pml__intercept_looks;
+
+static int scan_object(struct pml__slots *x, struct pml__object *o) {
+  pml__intercept_looks++;
+  x->left = false;
+  if (pml__object_pin(o)) {
+    choose_wrapped(x, o);
+    pml__object_unpin(o);
+  }
+  if (!has_slots(x->choice, o) || !pml__object_pin(o)) return 0;
+  struct opened w = {o, false};
+  x->stats->objects += !x->again;
+  fill_calls(x, o, &w);
+  int err = fill_addresses(x, o, &w);
+  close_again(&w);
+  pml__object_unpin(o);
+  return err;
+}
+
+static const struct known *find_known(const struct pml__object *o) {
+  for (size_t i = 0; i < nknown; i++)
+    if (known[i].base == o->base && strcmp(known[i].path, o->path) == 0) return &known[i];
+  return NULL;
+}
+
+static void forget(void) {
+  for (size_t i = 0; i < nknown; i++) free(known[i].path);
+  free(known);
+  known = NULL;
+  nknown = 0;
+}
+
+/* The paths move over. What is not loaded any more is forgotten. */
+static void remember(struct pml__objects *all, const struct patience *patience) {
+  struct known *list = malloc((all->n + 1) * sizeof *list);
+  forget();
+  if (list == NULL) return; /* they will be scanned again, which harms nobody */
+  known = list;
+  nknown = all->n;
+  for (size_t i = 0; i < all->n; i++) {
+    list[i] = (struct known){all->at[i].base, all->at[i].path, patience[i]};
+    all->at[i].path = NULL;
+  }
+}
+
+/*
+ * Where a program opens n libraries one by one, an object whose slots stay unbound is not looked at n times, but log n
+ * times: the next time with the next scan, then after one more, three, seven.
+ */
+static bool is_due(struct patience *p, const struct patience *before) {
+  *p = *before;
+  if (!p->left) return false;
+  if (p->wait > 0) return p->wait--, false;
+  p->wait = p->step;
+  p->step = 2 * p->step + 1;
+  return true;
+}
+
+static int scan_all(struct pml__slots *x, struct patience *patience, bool unloaded) {
+  int err = 0;
+  for (size_t i = 0; i < x->all.n; i++) {
+    struct pml__object *o = &x->all.at[i];
+    o->wanted = pml__choice_library(x->choice, o->path, o->program);
+    x->any_wanted |= o->wanted;
+  }
+  for (size_t i = 0; i < x->all.n && err == 0; i++) {
+    struct pml__object *o = &x->all.at[i];
+    const struct known *k = find_known(o);
+    /* Another may have come to where one was. */
+    x->again = k != NULL && !(unloaded && !o->startup);
+    if (x->again && !is_due(&patience[i], &k->patience)) continue;
+    if (!x->again) patience[i] = (struct patience){false, 0, 1};
+    err = scan_object(x, o);
+    patience[i].left = x->left;
+  }
+  return err;
+}
+
+int pml__intercept_scan(const struct pml__choice *choice, struct pml_intercept_stats *stats, bool unloaded) {
+  struct pml__slots x = {.choice = choice, .stats = stats};
+  struct patience *patience = NULL;
+  int err = pml__objects_collect(&x.all);
+  if (err == 0) patience = calloc(x.all.n + 1, sizeof *patience);
+  if (patience == NULL) err = pml_fail(-ENOMEM, "no memory for the list of loaded libraries");
+  if (err == 0) err = scan_all(&x, patience, unloaded);
+  if (err == 0) remember(&x.all, patience);
+  pml__index_free(x.index);
+  pml__objects_free(&x.all);
+  free(patience);
+  return err;
+}
+
+void pml__intercept_give_up(void) {
+  known = NULL;
+  nknown = 0;
+}
+
+/* ---- back ---- */
+
+static void restore_slots(const struct pml__object *o, struct opened *w, const Elf64_Rela *r, size_t n, uint32_t type) {
+  for (size_t i = 0; i < n; i++) {
+    uintptr_t *slot = slot_at(o, &r[i], type);
+    if (slot == NULL) continue;
+    uintptr_t value = __atomic_load_n(slot, __ATOMIC_RELAXED), target = pml__intercept_target(value);
+    if (target == 0) target = pml__intercept_behind_door(value);
+    if (target != 0) (void)fill(w, slot, value, target);
+  }
+}
+
+/* All objects are looked at, so that it matters to nobody which were unloaded meanwhile. */
+void pml__intercept_restore(void) {
+  struct pml__objects all;
+  if (pml__objects_collect(&all) == 0) {
+    for (size_t i = 0; i < all.n; i++) {
+      struct pml__object *o = &all.at[i];
+      struct opened w = {o, false};
+      if (!pml__object_pin(o)) continue;
+      struct pml__wrap_list wrapped = pml__wrap_listed(o);
+      pml__wrap_choose(o, &wrapped, NULL);
+      if (!has_slots(pml__intercept_last_choice(), o)) {
+        pml__object_unpin(o);
+        continue;
+      }
+      restore_slots(o, &w, o->jmprel, o->njmprel, pml__arch_jump_slot);
+      restore_slots(o, &w, o->rela, o->nrela, pml__arch_glob_dat);
+      close_again(&w);
+      pml__object_unpin(o);
+    }
+  }
+  pml__objects_free(&all);
+  forget();
+}

@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* core/adapter/intercept/pml_intercept_thunk.c - intercepted functions, and the thunks that stand for them in slots. */
+#include "adapter/arch/pml_arch.h"
+#include "adapter/intercept/pml_intercept_private.h"
+#include "base/pml_error.h"
+#include "base/pml_process.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+/* No loader is called under it: whoever holds the loader's locks may wait for it. */
+static struct pml__lock table;
+
+static struct {
+  uint32_t n;       /* functions */
+  uint32_t *bucket; /* 1 + the function; 0: free */
+  uint32_t nbuckets;
+  int err;   /* why the last thunk could not be made */
+} functions; /* under table */
+
+/* One range of addresses for all thunks that there may ever be: whether an address is one of them is a subtraction. */
+static uintptr_t range; /* atomic; 0: not reserved yet */
+
+static uintptr_t block_bytes; /* of the thunks of a block; written before the range */
+
+static struct pml__intercept_function *function_at(uint32_t i) {
+  return &pml__intercept_block[i / PML__INTERCEPT_BLOCK][i % PML__INTERCEPT_BLOCK];
+}
+
+static uintptr_t thunk_at(uint32_t i) {
+  return pml_arch_thunk(range + i / PML__INTERCEPT_BLOCK * block_bytes, i % PML__INTERCEPT_BLOCK);
+}
+
+static bool is_named(const struct pml__intercept_function *f, const char *name, const char *library) {
+  struct pml_region_info info;
+  return pml_region_describe(f->region, &info) == 0 && strcmp(info.name, name) == 0 && strcmp(info.file, library) == 0;
+}
+
+/* Where the function is, or would be. One address may have several names, and one library another's place. */
+static uint32_t *bucket_of(uintptr_t target, const char *name, const char *library) {
+  uint32_t mask = functions.nbuckets - 1;
+  uint32_t i = (uint32_t)((uint64_t)target * UINT64_C(0x9e3779b97f4a7c15) >> 32) & mask;
+  for (; functions.bucket[i] != 0; i = (i + 1) & mask) {
+    const struct pml__intercept_function *f = function_at(functions.bucket[i] - 1);
+    if (f->target == target && name != NULL && is_named(f, name, library)) break;
+  }
+  return &functions.bucket[i];
+}
+
+static bool more_buckets(void) {
+  uint32_t n = functions.nbuckets == 0 ? 1024 : functions.nbuckets * 4;
+  while (n < 2 * (functions.n + 1)) n *= 4;
+  uint32_t *before = functions.bucket, *bucket = calloc(n, sizeof *bucket);
+  if (bucket == NULL) return false;
+  functions.bucket = bucket;
+  functions.nbuckets = n;
+  for (uint32_t i = 0; i < functions.n; i++) *bucket_of(function_at(i)->target, NULL, NULL) = i + 1;
+  free(before);
+  return true;
+}
+
+static int reserve(void) {
+  if (range != 0) return 0;
+  uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE) - 1;
+  block_bytes = (pml_arch_thunks_bytes(PML__INTERCEPT_BLOCK) + page) & ~page;
+  void *at =
+      mmap(NULL, PML__INTERCEPT_BLOCKS * block_bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (at == MAP_FAILED) return -ENOMEM;
+  __atomic_store_n(&range, (uintptr_t)at, __ATOMIC_RELEASE);
+  return 0;
+}
+
+/* Never writable and executable at a time. */
+static int more_thunks(void) {
+  uint32_t at = functions.n / PML__INTERCEPT_BLOCK;
+  if (at == PML__INTERCEPT_BLOCKS || reserve() < 0) return -ENOMEM;
+  struct pml__intercept_function *block = calloc(PML__INTERCEPT_BLOCK, sizeof *block);
+  if (block == NULL) return -ENOMEM;
+  void *code = (void *)(range + at * block_bytes); /* NOLINT(performance-no-int-to-ptr) */
+  int err = mprotect(code, block_bytes, PROT_READ | PROT_WRITE) == 0 ? 0 : -ENOMEM;
+  if (err == 0) {
+    pml_arch_thunks_write(code, functions.n, PML__INTERCEPT_BLOCK);
+    err = mprotect(code, block_bytes, PROT_READ | PROT_EXEC) == 0 ? 0 : -EACCES;
+  }
+  if (err < 0) {
+    free(block);
+    return err;
+  }
+  __atomic_store_n(&pml__intercept_block[at], block, __ATOMIC_RELEASE);
+  return 0;
+}
+
+static bool add(uint32_t *bucket, uintptr_t target, pml_region_t region) {
+  uint32_t block = functions.n / PML__INTERCEPT_BLOCK;
+  bool full = block == PML__INTERCEPT_BLOCKS || pml__intercept_block[block] == NULL;
+  if (full && (functions.err = more_thunks()) < 0) return false;
+  *function_at(functions.n) = (struct pml__intercept_function){.target = target, .region = region};
+  __atomic_store_n(&functions.n, functions.n + 1, __ATOMIC_RELEASE);
+  *bucket = functions.n;
+  return true;
+}
+
+/* @region: 0: only if the function is known already. */
+static uintptr_t thunk_of(uintptr_t target, const char *name, const char *library, pml_region_t region) {
+  uintptr_t thunk = 0;
+  pml__lock_take(&table);
+  if ((functions.n + 1) * 2 <= functions.nbuckets || more_buckets()) {
+    uint32_t *bucket = bucket_of(target, name, library);
+    if (*bucket != 0 || (region != 0 && add(bucket, target, region))) thunk = thunk_at(*bucket - 1);
+  }
+  pml__lock_leave(&table);
+  return thunk;
+}
+
+/* Most slots lead where another did. Regions have a lock of their own, which is not taken inside this one. */
+uintptr_t pml__intercept_thunk(uintptr_t target, const char *name, const char *library) {
+  pml_region_t region;
+  uintptr_t known = thunk_of(target, name, library, 0);
+  if (known != 0) return known;
+  return pml_region_intern(name, library, 0, &region) == 0 ? thunk_of(target, name, library, region) : 0;
+}
+
+uintptr_t pml__intercept_target(uintptr_t address) {
+  uintptr_t from = __atomic_load_n(&range, __ATOMIC_ACQUIRE);
+  if (from == 0 || address - from >= PML__INTERCEPT_BLOCKS * block_bytes) return 0;
+  uintptr_t step = pml_arch_thunk(0, 1), inside = (address - from) % block_bytes;
+  uint32_t i = (uint32_t)((address - from) / block_bytes * PML__INTERCEPT_BLOCK + inside / step);
+  if (inside % step != 0 || i >= __atomic_load_n(&functions.n, __ATOMIC_ACQUIRE)) return 0;
+  return function_at(i)->target;
+}
+
+int pml__intercept_thunks_error(void) {
+  pml__lock_take(&table);
+  int err = functions.err;
+  functions.err = 0;
+  pml__lock_leave(&table);
+  return err;
+}
+
+uint32_t pml__intercept_functions(void) {
+  return __atomic_load_n(&functions.n, __ATOMIC_ACQUIRE);
+}
+
+/* ---- forks ---- */
+
+/* Functions are published whole; where another thread was adding one, the buckets are made anew. */
+static void in_child(void) {
+  if (!pml__lock_torn(&table)) return;
+  functions.bucket = NULL;
+  functions.nbuckets = 0;
+}
+
+void pml__intercept_thunks_watch_forks(void) {
+  (void)pml__process_watch(in_child);
+}

@@ -1,0 +1,242 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * core/adapter/section/pml_section.h - named sections of a program: start and stop, statistics per thread, a report.
+ *
+ *   PML_SECTION("solver", s);              // interned at the first pass, then a load
+ *   pml_section_start(s);
+ *   ...
+ *   pml_section_stop_work(s, 2.0 * n, 1);  // 2n operations in one iteration; or pml_section_stop(s)
+ *
+ * A section is also a region: each start and stop is an enter and a leave in pml_stream, at the very ticks that the
+ * statistics have, so that profiles and traces agree with them. Sections nest and recur, on any number of threads at
+ * once. Each thread has statistics of its own, which no other writes; a report merges them.
+ */
+#ifndef PML_SECTION_H
+#define PML_SECTION_H
+
+#include "base/pml_stream.h"
+#include "record/pml_recorder.h"
+
+#include <stdbool.h>
+
+PML_BEGIN_DECLS
+
+struct pml_section; /* defined once, never freed */
+
+#define PML_SECTION_EVENTS_MAX 32u      /* of one section */
+#define PML_SECTION_EVENT_LISTS_MAX 64u /* different lists, over all sections */
+#define PML_SECTIONS_MAX (UINT32_C(1) << 24)
+#define PML_SECTION_DEPTH_MAX (UINT32_C(1) << 20) /* on one thread: more is a start that is never stopped */
+
+enum pml_section_type { PML_SECTION_CALCULATION, PML_SECTION_COMMUNICATION }; /* work is operations, or bytes */
+
+/* What of each call's duration is kept, for quantiles. */
+enum pml_section_record { PML_SECTION_NO_RECORD, PML_SECTION_RECORD_ALL, PML_SECTION_RECORD_SKETCH };
+
+/*
+ * @exclusive: the section contains no other one, so that the times of exclusive sections add up. One that did contain
+ * another shows in the report as PML_SECTION_OVERLAP; its self_ns is right all the same.
+ * @events: names as of pml_eventset_open(); each thread opens a set of its own at its first start and closes it at its
+ * end. Sections with the same list share the sets. In a process that was compiled with counts (pml_count_active()), a
+ * section has four events more, behind those that it names: sde:::BYFL::flop_count_I, load_count_I, store_count_I and
+ * op_count_I, so that its arithmetic workload and the bytes that it moved are in the report. They make a start and a
+ * stop dearer by the read of such a set. One that names events of BYFL itself has those alone.
+ */
+struct pml_section_options {
+  enum pml_section_type type;
+  bool exclusive;
+  enum pml_section_record record;
+  const char *const *events;
+  size_t nevents;   /* 0: the clock only */
+  const char *file; /* where it stands, for traces; may be NULL */
+  uint32_t line;
+};
+
+/*
+ * pml_section_define - the section @label, a string of any bytes but 0 and any length; @options NULL: all zero.
+ * The same label is the same section, with the options that it was first defined with: later ones must be the same, or
+ * say nothing (file and line may differ).
+ * With events, a set is opened on the calling thread to see that it can be.
+ *
+ * Returns 0, -EINVAL (no label, options that contradict, too many events), -ENOMEM, PML_EFULL (sections, lists), or
+ * what pml_eventset_open() and pml_recorder_open() return; *@s is NULL on failure, which every other function takes. A
+ * lock and a hash: once, outside the hot path. Thread-safe, not async-signal-safe.
+ */
+PML_API int pml_section_define(const char *label, const struct pml_section_options *options, struct pml_section **s);
+
+/*
+ * pml_section_on_first - call @notify once, from pml_section_define() of whatever thread, when the process has defined
+ * its first section from now on; NULL: nobody. It is called with no lock held and may itself define sections.
+ * Async-signal-safe.
+ */
+PML_API void pml_section_on_first(void (*notify)(void));
+
+/* pml_section_find - the section @label, NULL if nobody defined it. Lock-free. */
+PML_API struct pml_section *pml_section_find(const char *label);
+
+struct pml_section_info {
+  const char *label;
+  pml_region_t region;
+  enum pml_section_type type;
+  bool exclusive;
+  enum pml_section_record record;
+  const struct pml_stream_metrics *events; /* NULL: none */
+};
+PML_API void pml_section_describe(const struct pml_section *s, struct pml_section_info *info);
+
+/*
+ * pml_section_enable - off: starts and stops do nothing at all (a load and a branch). Sections that are under way when
+ * it is switched are told as never stopped, so switch between them. PMLUA_SECTIONS=off starts with it off; on is the
+ * default, and anything else makes the first define fail with -EINVAL.
+ */
+PML_API void pml_section_enable(bool on);
+
+/*
+ * pml_section_reset - all statistics and series of all threads begin anew. Sections under way go on, and count whole
+ * when they stop. Threads notice at their next start or stop: nobody waits.
+ */
+PML_API void pml_section_reset(void);
+
+/* What can be wrong with a section; counted per thread, named in the report. */
+#define PML_SECTION_MISUSE_LIST(X)                                                                                     \
+  X(UNMATCHED, "unmatched", "stopped without a start")                                                                 \
+  X(FOREIGN, "foreign", "stopped on a thread that did not start it, while another one had")                            \
+  X(CROSSED, "crossed", "stopped while sections started after it were under way")                                      \
+  X(ABANDONED, "abandoned", "never stopped by its thread, which ended")                                                \
+  X(WORK, "work", "a workload that is negative or no number; the time is counted, the workload is not")                \
+  X(UNREAD, "unread", "the events could not be read; the time is counted, the events are not")                         \
+  X(UNRECORDED, "unrecorded", "a duration that found no room in the series")                                           \
+  X(UNSTARTED, "unstarted", "not started: nested too deep, or no memory")                                              \
+  X(OVERLAP, "overlap", "exclusive, but it contains other sections")
+#define PML_SECTION_MISUSE_ENUM(id, name, text) PML_SECTION_##id,
+enum pml_section_misuse { PML_SECTION_MISUSE_LIST(PML_SECTION_MISUSE_ENUM) PML_SECTION_MISUSES };
+#undef PML_SECTION_MISUSE_ENUM
+PML_API const char *pml_section_misuse_name(enum pml_section_misuse m);
+PML_API const char *pml_section_misuse_text(enum pml_section_misuse m);
+
+/* --- the hot path ------------------------------------------------------------------------------------------------- */
+
+extern PML_API uint32_t pml__section_state; /* atomic: 0 is off */
+PML_API int pml__section_start(struct pml_section *s);
+PML_API int pml__section_stop(struct pml_section *s);
+PML_API int pml__section_stop_work(struct pml_section *s, double work, uint64_t iterations);
+PML_API int pml__section_start_label(const char *label);
+PML_API int pml__section_stop_label(const char *label);
+PML_API int pml__section_stop_label_work(const char *label, double work, uint64_t iterations);
+
+static inline bool pml__section_on(void) {
+  return PML_LIKELY(__atomic_load_n(&pml__section_state, __ATOMIC_RELAXED) != 0);
+}
+
+/*
+ * pml_section_start, _stop - the calling thread enters, leaves @s. A stop takes the clock first, a start last.
+ * pml_section_stop_work - the same with @work done since the start: operations or bytes, all of them, in @iterations.
+ * pml_section_*_label - by label, looked up in a cache of the thread; a label nobody defined is defined without
+ * options.
+ *
+ * Crossing is repaired: the section that is stopped is taken out from under those started later, which stay open;
+ * consumers of the stream see those left and entered again, so that what they see is nested.
+ * Returns 0, -EINVAL (NULL, a stop without its start, a workload that is none), -ENOMEM or
+ * PML_EFULL (PML_SECTION_DEPTH_MAX: not started), or what opening or reading the events returned (started and stopped
+ * all the same). All of it is counted.
+ *
+ * Cost: one clock read and some 50 (start) or 80 (stop) instructions, within the clock's own time; no lock; allocation
+ * at a thread's first start of a section in a block of 64, and when it nests deeper than before. Not async-signal-safe:
+ * a handler must not interrupt a start or stop of its own thread.
+ */
+static inline int pml_section_start(struct pml_section *s) {
+  return pml__section_on() ? pml__section_start(s) : 0;
+}
+static inline int pml_section_stop(struct pml_section *s) {
+  return pml__section_on() ? pml__section_stop(s) : 0;
+}
+static inline int pml_section_stop_work(struct pml_section *s, double work, uint64_t iterations) {
+  return pml__section_on() ? pml__section_stop_work(s, work, iterations) : 0;
+}
+static inline int pml_section_start_label(const char *label) {
+  return pml__section_on() ? pml__section_start_label(label) : 0;
+}
+static inline int pml_section_stop_label(const char *label) {
+  return pml__section_on() ? pml__section_stop_label(label) : 0;
+}
+static inline int pml_section_stop_label_work(const char *label, double work, uint64_t iterations) {
+  return pml__section_on() ? pml__section_stop_label_work(label, work, iterations) : 0;
+}
+
+/* pml__section_here - for the macro: the section kept in @at, defined by whoever comes first. */
+static inline struct pml_section *pml__section_here(struct pml_section **at, const char *label, const char *file,
+                                                    uint32_t line) {
+  struct pml_section *s = __atomic_load_n(at, __ATOMIC_ACQUIRE);
+  if (PML_LIKELY(s != NULL)) return s;
+  struct pml_section_options options;
+  __builtin_memset(&options, 0, sizeof options);
+  options.file = file;
+  options.line = line;
+  if (pml_section_define(label, &options, &s) == 0) __atomic_store_n(at, s, __ATOMIC_RELEASE);
+  return s;
+}
+
+/* PML_SECTION(label, name) - declares `name`, the section of this place, an inclusive calculation. */
+#define PML_SECTION(label, name)                                                                                       \
+  static struct pml_section *name##_at_;                                                                               \
+  struct pml_section *name = pml__section_here(&name##_at_, (label), __FILE__, __LINE__)
+
+/* --- the report --------------------------------------------------------------------------------------------------- */
+
+struct pml_section_value {
+  bool real; /* d, else i; of a sum */
+  int64_t i;
+  double d;
+};
+
+/*
+ * The statistics of a section, merged over threads, or of one thread. Times of nested calls of the section itself are
+ * in the statistics of single calls (count, mean, min, max, stddev), but once in total_ns; so are events in value.
+ */
+struct pml_section_row {
+  const struct pml_section *section;
+  uint64_t thread;                           /* pml_thread id; 0: merged, or the sum of threads that ended long ago */
+  uint32_t nthreads;                         /* that took part */
+  uint32_t running;                          /* calls under way */
+  uint64_t count;                            /* calls that ended */
+  double total_ns;                           /* in the section */
+  double self_ns;                            /* in the section and in none started inside it */
+  double min_ns, max_ns, mean_ns, stddev_ns; /* of a call; 0 if there was none. stddev of the population */
+  double work;                               /* operations or bytes */
+  uint64_t iterations;
+  uint64_t misuse[PML_SECTION_MISUSES];
+  const struct pml_section_value *value; /* [events->n] sums, NULL if it has no events */
+};
+
+struct pml_section_report {
+  size_t n;
+  struct pml_section_row *row; /* in the order of definition, then of threads */
+  struct pml_section_value *values;
+};
+
+/*
+ * pml_section_report - what there is to say now about every section that was started, or misused, since the last reset.
+ * @by_thread: a row for each thread that took part. Threads may go on: each row is as of one moment.
+ * Returns 0, -ENOMEM, or -EAGAIN (a thread was held within an update for a second). @r is empty on failure; free what
+ * it holds with pml_section_report_free().
+ * Threads that ended keep their statistics; those beyond the last 256 are merged into one.
+ */
+PML_API int pml_section_report(bool by_thread, struct pml_section_report *r);
+PML_API void pml_section_report_free(struct pml_section_report *r);
+
+/*
+ * pml_section_read - the merged row of one section, all zero if there is nothing to say; its value is @values, which
+ * has room for the sums of its events, or NULL. Returns 0 or -EAGAIN, as the report.
+ */
+PML_API int pml_section_read(const struct pml_section *s, struct pml_section_row *row,
+                             struct pml_section_value *values);
+
+/* pml_section_quantile - of the durations in ns; -ENOENT if there is none, PML_EMODE if the section records none. */
+PML_API int pml_section_quantile(const struct pml_section *s, unsigned percent, double *ns);
+
+/* pml_section_durations - the recorder: its doubles are ticks; NULL if the section has none. Owned by the section. */
+PML_API struct pml_recorder *pml_section_durations(const struct pml_section *s);
+
+PML_END_DECLS
+
+#endif

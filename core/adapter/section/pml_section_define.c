@@ -1,0 +1,261 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* core/adapter/section/pml_section_define.c - labels to sections: defining takes a lock, finding none. */
+#include "adapter/section/pml_section_private.h"
+#include "adapter/section/pml_section_text.h"
+#include "base/pml_clock.h"
+#include "base/pml_error.h"
+#include "source/counted/pml_count_file.h"
+#include "source/simulation/pml_sim.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define FIRST_SLOTS 256u
+#define FIRST_CHUNK 64u
+#define CHUNKS 19u /* 64 * (2^19 - 1) is more than PML_SECTIONS_MAX */
+
+/*
+ * A table of pointers to sections, at most half full; 0 is a free slot. It is filled under the lock and found through
+ * one pointer: an entry is stored with release when its section is complete, a larger table when all are in it. Readers
+ * load both with acquire. A table that was outgrown stays, for readers that are in it: all of them together are no
+ * larger than the last one.
+ */
+struct table {
+  struct table *outgrown;
+  uint64_t mask;
+  struct pml_section *slot[];
+};
+static struct table *table;             /* atomic */
+static struct pml_section **by[CHUNKS]; /* by index: chunk k starts at FIRST_CHUNK * (2^k - 1); each atomic */
+static uint32_t count;                  /* atomic */
+static int environment;                 /* what PMLUA_SECTIONS is worth: 0 or -EINVAL */
+
+static uint64_t hash_of(const char *label) {
+  uint64_t h = UINT64_C(0xcbf29ce484222325);
+  for (const unsigned char *p = (const unsigned char *)label; *p != 0; p++) h = (h ^ *p) * UINT64_C(0x100000001b3);
+  return h ^ h >> 32;
+}
+
+static struct pml_section *find(const char *label, uint64_t hash) {
+  const struct table *t = __atomic_load_n(&table, __ATOMIC_ACQUIRE);
+  if (t == NULL) return NULL;
+  for (uint64_t i = hash & t->mask;; i = (i + 1) & t->mask) {
+    struct pml_section *s = __atomic_load_n(&t->slot[i], __ATOMIC_ACQUIRE);
+    if (s == NULL || (s->hash == hash && strcmp(s->label, label) == 0)) return s;
+  }
+}
+
+struct pml_section *pml_section_find(const char *label) {
+  return label == NULL || *label == '\0' ? NULL : find(label, hash_of(label));
+}
+
+uint32_t pml__section_count(void) {
+  return __atomic_load_n(&count, __ATOMIC_ACQUIRE);
+}
+
+static unsigned chunk_of(uint32_t index) {
+  return 31u - (unsigned)__builtin_clz(index / FIRST_CHUNK + 1u);
+}
+
+static uint32_t chunk_start(unsigned k) {
+  return FIRST_CHUNK * ((1u << k) - 1u);
+}
+
+struct pml_section *pml__section_at(uint32_t index) {
+  unsigned k = chunk_of(index);
+  return __atomic_load_n(&by[k], __ATOMIC_ACQUIRE)[index - chunk_start(k)];
+}
+
+/* ---- inserting, under the lock ---- */
+
+static void put(struct table *t, struct pml_section *s) {
+  uint64_t i = s->hash & t->mask;
+  while (t->slot[i] != NULL) i = (i + 1) & t->mask;
+  __atomic_store_n(&t->slot[i], s, __ATOMIC_RELEASE);
+}
+
+static bool grow_table(void) {
+  uint64_t slots = table == NULL ? FIRST_SLOTS : (table->mask + 1) * 2;
+  struct table *t = calloc(1, sizeof *t + slots * sizeof t->slot[0]);
+  if (t == NULL) return false;
+  t->outgrown = table;
+  t->mask = slots - 1;
+  for (uint32_t i = 0; i < count; i++) put(t, pml__section_at(i));
+  __atomic_store_n(&table, t, __ATOMIC_RELEASE);
+  return true;
+}
+
+/*
+ * The section is counted before it can be found: a child of a fork in between finds it not, and its index is not given
+ * twice.
+ */
+static int insert(struct pml_section *s) {
+  if (count == PML_SECTIONS_MAX) return PML_EFULL;
+  if ((table == NULL || 2 * ((uint64_t)count + 1) > table->mask + 1) && !grow_table()) return -ENOMEM;
+  unsigned k = chunk_of(count);
+  if (by[k] == NULL) {
+    struct pml_section **chunk = calloc((size_t)FIRST_CHUNK << k, sizeof(struct pml_section *));
+    if (chunk == NULL) return -ENOMEM;
+    __atomic_store_n(&by[k], chunk, __ATOMIC_RELEASE);
+  }
+  s->index = count;
+  by[k][count - chunk_start(k)] = s;
+  __atomic_store_n(&count, count + 1, __ATOMIC_RELEASE);
+  put(table, s);
+  return 0;
+}
+
+/* ---- defining ---- */
+
+static int open_recorder(struct pml_section *s, enum pml_section_record record) {
+  struct pml_recorder_options o = {.type = PML_TYPE_DOUBLE,
+                                   .keep = record == PML_SECTION_RECORD_SKETCH ? PML_KEEP_SKETCH : PML_KEEP_ALL};
+  return record == PML_SECTION_NO_RECORD ? 0 : pml_recorder_open(&s->recorder, &o);
+}
+
+static int open_events(struct pml_section *s, const char *label, const struct pml_section_options *o) {
+  const char *names[PML_SECTION_EVENTS_MAX];
+  uint64_t values[PML_SECTION_EVENTS_MAX];
+  if (o->nevents > PML_SECTION_EVENTS_MAX)
+    return pml_fail(-EINVAL, "a section takes at most %u events, not %zu", PML_SECTION_EVENTS_MAX, o->nevents);
+  s->counting = pml_count_active();
+  s->simulated = pml__section_reports() && pml_sim_available() == 0;
+  size_t n = pml__section_names(s, o, names);
+  int err = n > 0 ? pml__section_list(names, n, &s->list) : 0;
+  if (err < 0 || n == 0) return err;
+  struct pml__section_thread *t = pml__section_thread();
+  return t == NULL ? pml_fail(-ENOMEM, "no memory for section %.200s", label) : pml__section_try(t, s->list, values);
+}
+
+/* What the section is made of, opened before the lock is taken: other locks are never taken within it. */
+static int prepare_section(struct pml_section *s, const char *label, const struct pml_section_options *o) {
+  struct pml_region_info region;
+  int err = pml_region_intern(label, o->file, o->line, &s->region);
+  if (err == 0) err = open_events(s, label, o);
+  if (err == 0) err = open_recorder(s, o->record);
+  if (err < 0) return err;
+  (void)pml_region_describe(s->region, &region);
+  s->label = region.name;
+  s->hash = hash_of(label);
+  s->type = o->type;
+  s->exclusive = o->exclusive;
+  s->record = o->record;
+  s->counted = s->list != NULL || s->recorder != NULL;
+  return 0;
+}
+
+static bool says_nothing(const struct pml_section_options *o) {
+  return o->type == PML_SECTION_CALCULATION && !o->exclusive && o->record == PML_SECTION_NO_RECORD && o->nevents == 0;
+}
+
+static bool same_events(const struct pml_section *s, const struct pml_section_options *o) {
+  const char *names[PML_SECTION_EVENTS_MAX];
+  struct pml_stream_metrics *m;
+  if (o->nevents > PML_SECTION_EVENTS_MAX) return false;
+  size_t n = pml__section_names(s, o, names);
+  if (s->list == NULL || n == 0) return s->list == NULL && n == 0;
+  if (pml_stream_metrics(names, n, &m) == 0 && m == s->list->metrics) return true;
+  return pml__section_metrics(names, n, &m) == 0 && m == s->list->metrics;
+}
+
+static int agree(const struct pml_section *s, const struct pml_section_options *o) {
+  if (says_nothing(o)) return 0;
+  if (s->type == o->type && s->exclusive == o->exclusive && s->record == o->record && same_events(s, o)) return 0;
+  return pml_fail(-EINVAL, "section %.200s was defined before with other options", s->label);
+}
+
+static int make(const char *label, const struct pml_section_options *o, struct pml_section **out) {
+  struct pml_section *s = calloc(1, sizeof *s);
+  if (s == NULL) return pml_fail(-ENOMEM, "no memory for section %.200s", label);
+  int err = prepare_section(s, label, o);
+  if (err < 0) {
+    free(s);
+    return err;
+  }
+  pml__section_lock_take();
+  struct pml_section *other = find(s->label, s->hash);
+  if (other == NULL) err = insert(s);
+  pml__section_lock_leave();
+  if (other == NULL && err == 0) {
+    *out = s;
+    return 0;
+  }
+  pml_recorder_close(s->recorder);
+  free(s);
+  if (err < 0) return pml_fail(err, "section %.200s: %s", label, pml_error_text(err));
+  *out = other;
+  return agree(other, o);
+}
+
+static void read_environment(void) {
+  const char *wish = secure_getenv("PMLUA_SECTIONS");
+  environment = pml_clock_init();
+  pml__section_prepare();
+  if (wish == NULL || strcmp(wish, "on") == 0) return;
+  if (strcmp(wish, "off") != 0) environment = -EINVAL;
+  pml_section_enable(false);
+}
+
+static int check(const char *label, const struct pml_section_options *o) {
+  static pthread_once_t once = PTHREAD_ONCE_INIT;
+  pthread_once(&once, read_environment);
+  if (environment < 0) {
+    int err = pml_clock_init(); /* says why, if it was the clock */
+    return err < 0 ? err
+                   : pml_fail(-EINVAL, "PMLUA_SECTIONS is neither on nor off; set it to one of them, or unset it");
+  }
+  int err = pml__section_prepare_file();
+  if (err < 0) return err;
+  if (label == NULL || *label == '\0') return pml_fail(-EINVAL, "a section needs a label that is not empty");
+  if ((unsigned)o->type > PML_SECTION_COMMUNICATION)
+    return pml_fail(-EINVAL, "section %.200s has an unknown type", label);
+  if ((unsigned)o->record > PML_SECTION_RECORD_SKETCH)
+    return pml_fail(-EINVAL, "section %.200s has an unknown kind of record", label);
+  return o->nevents > 0 && o->events == NULL ? pml_fail(-EINVAL, "section %.200s has no names of events", label) : 0;
+}
+
+static void (*first)(void); /* atomic */
+
+void pml_section_on_first(void (*notify)(void)) {
+  __atomic_store_n(&first, notify, __ATOMIC_RELEASE);
+}
+
+/* Exchanged, so that of two threads with a first section one calls. */
+static void tell_of_section(void) {
+  if (PML_LIKELY(__atomic_load_n(&first, __ATOMIC_RELAXED) == NULL)) return;
+  void (*notify)(void) = __atomic_exchange_n(&first, NULL, __ATOMIC_ACQ_REL);
+  if (notify != NULL) notify();
+}
+
+int pml_section_define(const char *label, const struct pml_section_options *options, struct pml_section **out) {
+  static const struct pml_section_options nothing;
+  const struct pml_section_options *o = options != NULL ? options : &nothing;
+  *out = NULL;
+  int err = check(label, o);
+  if (err < 0) return err;
+  struct pml_section *s = find(label, hash_of(label));
+  err = s != NULL ? agree(s, o) : make(label, o, &s);
+  if (err < 0) return err;
+  *out = s;
+  tell_of_section();
+  return 0;
+}
+
+int pml__section_by_label(const char *label, struct pml_section **s) {
+  *s = pml_section_find(label);
+  return *s != NULL ? 0 : pml_section_define(label, NULL, s);
+}
+
+void pml_section_describe(const struct pml_section *s, struct pml_section_info *info) {
+  *info = (struct pml_section_info){.label = s->label,
+                                    .region = s->region,
+                                    .type = s->type,
+                                    .exclusive = s->exclusive,
+                                    .record = s->record,
+                                    .events = s->list != NULL ? s->list->metrics : NULL};
+}
+
+struct pml_recorder *pml_section_durations(const struct pml_section *s) {
+  return s->recorder;
+}

@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* core/adapter/section/pml_section_events.c - the events of sections: lists that sections share, a set of each per
+ * thread. */
+#include "adapter/section/pml_section_private.h"
+#include "base/pml_error.h"
+#include "source/simulation/pml_sim.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+static struct pml__section_list list[PML_SECTION_EVENT_LISTS_MAX]; /* under the lock until given out; then constant */
+static uint32_t nlists;
+
+#define COUNTS "sde:::BYFL::"
+#define SIM_NAME(id, name, text) "sim::" name,
+
+size_t pml__section_names(const struct pml_section *s, const struct pml_section_options *o, const char **names) {
+  static const char *const counts[] = {COUNTS "flop_count_I", COUNTS "load_count_I", COUNTS "store_count_I",
+                                       COUNTS "op_count_I"};
+  static const char *const simulated[] = {PML_SIM_EVENT_LIST(SIM_NAME)};
+  size_t n = 0, more = sizeof counts / sizeof counts[0];
+  bool counting = s->counting;
+  for (; n < o->nevents && n < PML_SECTION_EVENTS_MAX; n++) {
+    names[n] = o->events[n];
+    if (names[n] != NULL && strncmp(names[n], COUNTS, sizeof COUNTS - 1) == 0) counting = false; /* it knows itself */
+  }
+  if (!counting || n + more > PML_SECTION_EVENTS_MAX) more = 0;
+  for (size_t i = 0; i < more; i++) names[n++] = counts[i];
+  for (size_t i = 0; s->simulated && o->nevents == 0 && i < PML_SIM_EVENTS; i++) names[n++] = simulated[i];
+  return n;
+}
+
+int pml__section_metrics(const char *const *names, size_t n, struct pml_stream_metrics **metrics) {
+  char permitted[PML_SECTION_EVENTS_MAX][PML_EVENT_NAME_MAX];
+  const char *name[PML_SECTION_EVENTS_MAX];
+  for (size_t i = 0; i < n; i++) {
+    bool known = names[i] != NULL && pml_event_permitted(names[i], permitted[i]) == 0;
+    name[i] = known ? permitted[i] : names[i]; /* what is wrong with it is said when it is opened */
+  }
+  return pml_stream_metrics(name, n, metrics);
+}
+
+int pml__section_list(const char *const *names, size_t n, struct pml__section_list **out) {
+  struct pml_stream_metrics *metrics;
+  *out = NULL;
+  int err = pml__section_metrics(names, n, &metrics);
+  if (err < 0) return err;
+  pml__section_lock_take();
+  uint32_t i = 0;
+  while (i < nlists && list[i].metrics != metrics) i++;
+  if (i == PML_SECTION_EVENT_LISTS_MAX) {
+    err = PML_EFULL;
+  } else {
+    if (i == nlists) {
+      list[i] = (struct pml__section_list){.index = i, .metrics = metrics};
+      __atomic_store_n(&nlists, i + 1, __ATOMIC_RELEASE); /* after it: a child may find this half done */
+    }
+    *out = &list[i];
+  }
+  pml__section_lock_leave();
+  return err < 0 ? pml_fail(err, "there are %u different lists of events already", PML_SECTION_EVENT_LISTS_MAX) : 0;
+}
+
+void pml__section_close_sets(struct pml__section_thread *t) {
+  for (uint32_t i = 0; i < PML_SECTION_EVENT_LISTS_MAX; i++) pml_eventset_close(t->set[i].set);
+  memset(t->set, 0, sizeof t->set);
+  t->stale_sets = false;
+}
+
+static void note_types(struct pml__section_list *l, const struct pml_eventset *set) {
+  for (uint32_t i = 0; i < l->metrics->n; i++)
+    if (pml_eventset_type(set, i) == PML_TYPE_DOUBLE) pml_stream_metrics_set_real(l->metrics, i);
+}
+
+/* One try per thread: what cannot be opened now is not tried at every start. */
+static int open_set(struct pml__section_thread *t, struct pml__section_list *l) {
+  struct pml__section_set *s = &t->set[l->index];
+  if (s->tried) return pml_fail(-ENODEV, "the events of a section did not open on this thread");
+  s->tried = true;
+  int err = pml_eventset_open(&s->set, l->metrics->name, l->metrics->n, NULL);
+  if (err == 0) err = pml_eventset_start(s->set);
+  if (err < 0) {
+    pml_eventset_close(s->set);
+    s->set = NULL;
+    return err;
+  }
+  note_types(l, s->set);
+  return 0;
+}
+
+int pml__section_read(struct pml__section_thread *t, struct pml__section_list *l, uint64_t *values) {
+  if (PML_UNLIKELY(t->stale_sets)) pml__section_close_sets(t);
+  if (PML_UNLIKELY(t->set[l->index].set == NULL)) {
+    int err = open_set(t, l);
+    if (err < 0) return err;
+  }
+  return pml_eventset_read(t->set[l->index].set, values);
+}
+
+int pml__section_try(struct pml__section_thread *t, struct pml__section_list *l, uint64_t *values) {
+  if (t->set[l->index].set == NULL) t->set[l->index].tried = false;
+  return pml__section_read(t, l, values);
+}
+
+static uint64_t difference(uint64_t before, uint64_t after, bool real) {
+  double b, a;
+  if (!real) return after - before;
+  memcpy(&b, &before, sizeof b);
+  memcpy(&a, &after, sizeof a);
+  a -= b;
+  memcpy(&after, &a, sizeof after);
+  return after;
+}
+
+uint64_t pml__section_plus(uint64_t x, uint64_t y, bool real) {
+  double a, b;
+  if (!real) return x + y;
+  memcpy(&a, &x, sizeof a);
+  memcpy(&b, &y, sizeof b);
+  a += b;
+  memcpy(&x, &a, sizeof x);
+  return x;
+}
+
+bool pml__section_add_values(const struct pml_section *s, struct pml__section_stat *stat, const uint64_t *before,
+                             const uint64_t *after) {
+  const struct pml_stream_metrics *m = s->list->metrics;
+  if (PML_UNLIKELY(stat->value == NULL)) {
+    uint64_t *value = calloc(m->n, sizeof *value);
+    if (value == NULL) return false;
+    PML__SECTION_SET(stat->value, value);
+  }
+  if (before != NULL && !pml__section_any_real(s->list)) {
+    pml__section_add_counts(stat, m->n, before, after);
+    return true;
+  }
+  for (uint32_t i = 0; i < m->n; i++) {
+    bool is_real = pml_stream_metrics_real(m, i);
+    uint64_t more = before != NULL ? difference(before[i], after[i], is_real) : after[i];
+    PML__SECTION_SET(stat->value[i], pml__section_plus(stat->value[i], more, is_real));
+  }
+  return true;
+}

@@ -1,0 +1,297 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* core/adapter/section/pml_section_thread.c - threads' statistics: made on demand, kept when a thread ends, dropped by
+ * a fork.
+ */
+#include "adapter/section/pml_section_private.h"
+#include "base/pml_clock.h"
+#include "base/pml_error.h"
+#include "base/pml_thread.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define ENDED_MAX 256u
+#define FIRST_FRAMES 32u
+#define FIRST_BLOCKS 16u
+
+/* What a thread without statistics has: nothing on its stack, and no block. Never written. */
+static struct pml_section none;
+static struct pml__section_frame bottom = {.section = &none};
+struct pml__section_thread pml__section_nobody = {.top = &bottom, .limit = &bottom + 1, .frame = &bottom};
+
+PML_THREAD_LOCAL struct pml__section_thread *pml__section_self __attribute__((tls_model("initial-exec"))) =
+    &pml__section_nobody;
+
+struct pml__lock pml__section_lock;
+static struct pml__section_thread *threads; /* newest first; those that ended are among them */
+static struct pml__section_thread *earlier; /* the sum of those that ended and are not kept one by one */
+static uint32_t nended;
+
+static uint32_t epoch = 1; /* atomic */
+uint32_t pml__section_state = 1;
+static pthread_key_t key;
+static bool has_key;
+
+uint32_t pml__section_epoch(void) {
+  return __atomic_load_n(&epoch, __ATOMIC_RELAXED);
+}
+
+void pml_section_enable(bool on) {
+  pml__section_lock_take();
+  __atomic_store_n(&pml__section_state, on ? pml__section_epoch() : 0, __ATOMIC_RELAXED);
+  pml__section_lock_leave();
+}
+
+static void next_epoch(void) {
+  uint32_t next = pml__section_epoch() + 1;
+  if (next == 0) next = 1;
+  __atomic_store_n(&epoch, next, __ATOMIC_RELAXED);
+  if (__atomic_load_n(&pml__section_state, __ATOMIC_RELAXED) != 0)
+    __atomic_store_n(&pml__section_state, next, __ATOMIC_RELAXED);
+}
+
+static void reset_recorders(void) {
+  for (uint32_t i = 0; i < pml__section_count(); i++) {
+    struct pml_recorder *r = pml__section_at(i)->recorder;
+    if (r != NULL) pml_recorder_reset(r);
+  }
+}
+
+void pml_section_reset(void) {
+  pml__section_lock_take();
+  next_epoch();
+  reset_recorders();
+  pml__section_lock_leave();
+}
+
+struct pml__section_thread *pml__section_threads(void) {
+  return threads;
+}
+
+/* ---- a thread's end ---- */
+
+static struct pml__section_stat *stat_of(struct pml__section_thread *t, const struct pml_section *s, bool locked);
+
+static void free_thread(struct pml__section_thread *t) {
+  for (uint32_t b = 0; b < t->nstats / PML__SECTION_BLOCK; b++) {
+    for (uint32_t i = 0; t->block[b] != NULL && i < PML__SECTION_BLOCK; i++) free(t->block[b][i].value);
+    free(t->block[b]);
+  }
+  free(t->block);
+  free(t->frame);
+  free(t->rows);
+  free(t);
+}
+
+static void unlink_thread(const struct pml__section_thread *t) {
+  struct pml__section_thread **at = &threads;
+  while (*at != NULL && *at != t) at = &(*at)->next;
+  if (*at != NULL) *at = t->next;
+}
+
+/* All of @t into the sum; false: no memory, then it is kept as it is. */
+static bool fold(struct pml__section_thread *t) {
+  if (earlier == NULL) {
+    earlier = calloc(1, sizeof *earlier);
+    if (earlier == NULL) return false;
+    earlier->ended = true;
+    earlier->next = threads;
+    threads = earlier;
+  }
+  for (uint32_t i = 0; i < t->nstats; i++) {
+    struct pml__section_stat *from = pml__section_stat_at(t, i);
+    if (from == NULL || from->epoch != pml__section_epoch()) continue;
+    const struct pml_section *s = pml__section_at(i);
+    struct pml__section_stat *to = stat_of(earlier, s, true);
+    if (to == NULL || !pml__section_sum(s, to, from)) return false;
+  }
+  return true;
+}
+
+static void abandon_open(struct pml__section_thread *t) {
+  for (; t->top > t->frame; t->top--) {
+    struct pml__section_stat *stat = pml__section_stat_of(t, t->top->section);
+    if (stat == NULL) continue;
+    pml__section_begin_update(t);
+    PML__SECTION_SET(stat->misuse[PML_SECTION_ABANDONED], stat->misuse[PML_SECTION_ABANDONED] + 1);
+    PML__SECTION_SET(stat->depth, 0);
+    pml__section_end_update(t);
+  }
+}
+
+static void thread_ends(void *arg) {
+  struct pml__section_thread *t = arg;
+  pml__process_look();                      /* while the thread is known */
+  pml__section_self = &pml__section_nobody; /* a later destructor that uses sections starts anew */
+  abandon_open(t);
+  pml__section_close_sets(t);
+  pml__section_lock_take();
+  t->ended = true;
+  if (nended < ENDED_MAX) {
+    nended++;
+  } else if (fold(t)) {
+    unlink_thread(t);
+    free_thread(t);
+  }
+  pml__section_lock_leave();
+}
+
+/* ---- forks ---- */
+
+/*
+ * The child starts from zero with the one thread that it has. What is under way began now: the time before was the
+ * parent's, and so are the counters. The others' memory is left alone: they may have been in the middle of anything,
+ * also within the lock, so that the lists are not looked at.
+ */
+static void in_child(void) {
+  struct pml__section_thread *t = pml__section_self;
+  threads = earlier = NULL;
+  nended = 0;
+  next_epoch();
+  reset_recorders();
+  if (t != &pml__section_nobody) {
+    t->next = NULL;
+    threads = t;
+    t->thread = pml_thread_id();
+    t->stale_sets = true;
+    uint64_t now = pml_clock_ticks();
+    for (struct pml__section_frame *f = t->frame + 1; f <= t->top; f++) {
+      f->ticks = now;
+      f->child = 0;
+      if (f->row != NULL) memset(f->row, 0, PML_SECTION_EVENTS_MAX * sizeof *f->row);
+    }
+  }
+}
+
+/* After pml_thread's own watcher, which gives the child's thread its new id. */
+void pml__section_prepare(void) {
+  (void)pml_thread_self();
+  has_key = pthread_key_create(&key, thread_ends) == 0;
+  (void)pml__process_watch(in_child);
+}
+
+/* ---- making and growing ---- */
+
+struct pml__section_thread *pml__section_thread(void) {
+  struct pml__section_thread *t = pml__section_self;
+  if (t != &pml__section_nobody) return t;
+  t = calloc(1, sizeof *t);
+  if (t == NULL) return NULL;
+  t->frame = t->top = calloc(FIRST_FRAMES, sizeof *t->frame);
+  if (t->frame == NULL) {
+    free(t);
+    return NULL;
+  }
+  t->frame->section = &none;
+  t->limit = t->frame + FIRST_FRAMES;
+  t->thread = pml_thread_self()->id;
+  /* Without its destructor what the thread leaves open would not be told, and its event sets stay open. */
+  if (has_key) (void)pthread_setspecific(key, t);
+  pml__section_lock_take();
+  t->next = threads;
+  threads = t;
+  pml__section_lock_leave();
+  pml__section_self = t;
+  return t;
+}
+
+/* All frames before @end, also those that are free: what is there of a free one is left over, and written anew. */
+static void place_rows(struct pml__section_thread *t, const struct pml__section_frame *end) {
+  for (struct pml__section_frame *f = t->frame; f < end; f++) {
+    f->room = t->rows + (size_t)(f - t->frame) * PML_SECTION_EVENTS_MAX;
+    if (f->row != NULL) f->row = f->room;
+  }
+}
+
+int pml__section_deepen(struct pml__section_thread *t, bool rows) {
+  size_t room = (size_t)(t->limit - t->frame), depth = (size_t)(t->top - t->frame);
+  bool full = depth + 1 == room;
+  if (!full && (!rows || t->rows != NULL)) return 0;
+  if (full && room > PML_SECTION_DEPTH_MAX) return PML_EFULL;
+  size_t more = full ? room * 2 : room;
+  if (rows || t->rows != NULL) {
+    uint64_t *row = realloc(t->rows, more * PML_SECTION_EVENTS_MAX * sizeof *row);
+    if (row == NULL) return -ENOMEM;
+    t->rows = row;
+    place_rows(t, t->frame + room);
+  }
+  if (!full) return 0;
+  struct pml__section_frame *frame = realloc(t->frame, more * sizeof *frame);
+  if (frame == NULL) return -ENOMEM;
+  t->frame = frame;
+  t->top = frame + depth;
+  t->limit = frame + more;
+  memset(frame + room, 0, (more - room) * sizeof *frame);
+  if (t->rows != NULL) place_rows(t, t->limit);
+  return 0;
+}
+
+/* Room for block @b. Under the lock, which all readers of other threads' arrays hold. */
+static bool widen(struct pml__section_thread *t, uint32_t b) {
+  uint32_t have = t->nstats / PML__SECTION_BLOCK, want = have == 0 ? FIRST_BLOCKS : have;
+  if (b < have) return true;
+  while (want <= b) want *= 2;
+  struct pml__section_stat **block = calloc(want, sizeof(struct pml__section_stat *));
+  if (block == NULL) return false;
+  if (have > 0) memcpy(block, t->block, have * sizeof *block);
+  free(t->block);
+  t->block = block;
+  t->nstats = want * PML__SECTION_BLOCK;
+  return true;
+}
+
+static struct pml__section_stat *make_block(struct pml__section_thread *t, uint32_t b) {
+  struct pml__section_stat *block = aligned_alloc(64, PML__SECTION_BLOCK * sizeof *block);
+  if (block == NULL) return NULL;
+  memset(block, 0, PML__SECTION_BLOCK * sizeof *block);
+  PML__SECTION_SET(t->block[b], block);
+  return block;
+}
+
+struct pml__section_stat *pml__section_stat_at(struct pml__section_thread *t, uint32_t index) {
+  if (index >= t->nstats) return NULL;
+  struct pml__section_stat *block = PML__SECTION_GET(t->block[index / PML__SECTION_BLOCK]);
+  return block != NULL ? &block[index % PML__SECTION_BLOCK] : NULL;
+}
+
+/* Forget what is of before the last reset; calls under way stay. */
+static void renew(struct pml__section_thread *t, const struct pml_section *s, struct pml__section_stat *stat) {
+  uint32_t now = pml__section_epoch();
+  if (stat->epoch == now) return;
+  double zero = 0;
+  pml__section_begin_update(t);
+  PML__SECTION_SET(stat->count, 0);
+  PML__SECTION_SET(stat->sum, 0);
+  PML__SECTION_SET(stat->self, 0);
+  PML__SECTION_SET(stat->min, UINT64_MAX);
+  PML__SECTION_SET(stat->max, 0);
+  PML__SECTION_SET(stat->square[0], 0);
+  PML__SECTION_SET(stat->square[1], 0);
+  __atomic_store(&stat->work, &zero, __ATOMIC_RELEASE);
+  PML__SECTION_SET(stat->iterations, 0);
+  PML__SECTION_SET(stat->recurred, 0);
+  for (uint32_t i = 0; stat->value != NULL && i < s->list->metrics->n; i++) PML__SECTION_SET(stat->value[i], 0);
+  for (unsigned m = 0; m < PML_SECTION_MISUSES; m++) PML__SECTION_SET(stat->misuse[m], 0);
+  PML__SECTION_SET(stat->epoch, now);
+  pml__section_end_update(t);
+}
+
+/* @locked: the caller has the lock. */
+static struct pml__section_stat *stat_of(struct pml__section_thread *t, const struct pml_section *s, bool locked) {
+  uint32_t b = s->index / PML__SECTION_BLOCK;
+  struct pml__section_stat *stat = pml__section_stat_at(t, s->index);
+  if (stat == NULL) {
+    if (!locked) pml__section_lock_take();
+    bool room = widen(t, b);
+    if (!locked) pml__section_lock_leave();
+    if (!room || make_block(t, b) == NULL) return NULL;
+    stat = pml__section_stat_at(t, s->index);
+  }
+  renew(t, s, stat);
+  return stat;
+}
+
+struct pml__section_stat *pml__section_stat_of(struct pml__section_thread *t, const struct pml_section *s) {
+  return stat_of(t, s, false);
+}

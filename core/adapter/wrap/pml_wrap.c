@@ -1,0 +1,348 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* core/adapter/wrap/pml_wrap.c - enters, leaves and values of wrapped calls. */
+#include "adapter/wrap/pml_wrap.h"
+
+#include "adapter/intercept/pml_intercept_call.h"
+#include "adapter/wrap/pml_wrap_private.h"
+#include "base/pml_clock.h"
+#include "base/pml_error.h"
+#include "base/pml_process.h"
+#include "record/pml_recorder.h"
+#include "source/sde/pml_sde.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define LIBRARY "WRAP"
+#define NAME_BYTES 1024u
+
+static struct pml__lock lock;                   /* what functions are, and texts_of */
+static uint64_t functions, missing, unrecorded; /* atomic */
+
+/* Which metrics have texts among their values: kept for good, as metrics are. */
+struct texts_of {
+  const struct pml_stream_metrics *metrics;
+  uint32_t is_text; /* a bit for each */
+  struct texts_of *next;
+};
+static struct texts_of *texts_of; /* atomic */
+
+static const struct pml_wrap_listener *listener; /* atomic */
+
+static void add(uint64_t *counter, uint64_t n) {
+  __atomic_fetch_add(counter, n, __ATOMIC_RELAXED);
+}
+
+/* ---- a function's first time ---- */
+
+/* All that a function needs. It is made without a lock of ours, maybe by several threads: each gets the same. */
+struct made {
+  pml_region_t region;
+  const struct pml_stream_metrics *metrics[2];
+  uint32_t is_text[2];
+  struct pml_recorder *recorder[2][PML_WRAP_VALUES_MAX];
+  uint32_t recorders;
+};
+
+static void name_value(char *name, const struct pml_wrap_function *f, const struct pml_wrap_value *v) {
+  snprintf(name, NAME_BYTES, "%s:%s", f->name, v->name);
+}
+
+/* The values that go with events, by "FUNCTION:VALUE", which no other function has. */
+static int make_metrics(const struct pml_wrap_function *f, const struct pml_wrap_value *value, uint32_t n,
+                        const struct pml_stream_metrics **out, uint32_t *is_text) {
+  char text[PML_WRAP_VALUES_MAX][NAME_BYTES];
+  const char *name[PML_WRAP_VALUES_MAX];
+  uint32_t used = 0, is_real = 0;
+  struct pml_stream_metrics *m;
+  for (uint32_t i = 0; i < n; i++) {
+    if ((value[i].keep & PML_WRAP_METRIC) == 0) continue;
+    *is_text |= (uint32_t)(value[i].type == PML_WRAP_TEXT) << used;
+    is_real |= (uint32_t)(value[i].type == PML_WRAP_REAL) << used;
+    name_value(text[used], f, &value[i]);
+    name[used] = text[used];
+    used++;
+  }
+  if (used == 0) return 0;
+  int err = pml_stream_metrics(name, used, &m);
+  if (err < 0) return err;
+  for (uint32_t i = 0; i < used; i++)
+    if ((is_real >> i & 1) != 0) pml_stream_metrics_set_real(m, i);
+  *out = m;
+  return 0;
+}
+
+/* A recorder that cannot be is missed by whoever asks for it; the call goes on. */
+static void make_recorders(const struct pml_wrap_function *f, const struct pml_wrap_value *value, uint32_t n,
+                           struct pml_recorder **recorder, uint32_t *made) {
+  struct pml_sde_library *library;
+  char name[NAME_BYTES];
+  for (uint32_t i = 0; i < n; i++) {
+    const struct pml_wrap_value *v = &value[i];
+    const struct pml_recorder_options o = {.type = v->type == PML_WRAP_REAL ? PML_TYPE_DOUBLE : PML_TYPE_INT64,
+                                           .keep = PML_KEEP_SKETCH};
+    if ((v->keep & PML_WRAP_RECORD) == 0 || v->type == PML_WRAP_TEXT) continue;
+    name_value(name, f, v);
+    if (pml_sde_library(&library, LIBRARY) < 0 || pml_sde_create_recorder(library, name, &o, &recorder[i]) < 0) {
+      recorder[i] = NULL;
+      add(&unrecorded, 1);
+    }
+    *made += recorder[i] != NULL;
+  }
+}
+
+static int note_texts(const struct pml_stream_metrics *m, uint32_t is_text) {
+  if (is_text == 0) return 0;
+  struct texts_of *t = malloc(sizeof *t);
+  if (t == NULL) return pml_fail(-ENOMEM, "no memory for the texts of a wrapper");
+  *t = (struct texts_of){m, is_text, texts_of};
+  __atomic_store_n(&texts_of, t, __ATOMIC_RELEASE);
+  return 0;
+}
+
+/* Under the lock, which no other is taken in. */
+static int publish(struct pml_wrap_function *f, const struct made *m) {
+  if ((__atomic_load_n(&f->records, __ATOMIC_RELAXED) & PML__WRAP_KNOWN) != PML__WRAP_UNKNOWN) return 0;
+  int err = note_texts(m->metrics[0], m->is_text[0]);
+  if (err == 0) err = note_texts(m->metrics[1], m->is_text[1]);
+  if (err < 0) return err;
+  f->region = m->region;
+  memcpy(f->metrics, m->metrics, sizeof f->metrics);
+  for (uint32_t i = 0; i < f->nin; i++) f->in[i].recorder = m->recorder[0][i];
+  for (uint32_t i = 0; i < f->nout; i++) f->out[i].recorder = m->recorder[1][i];
+  add(&functions, 1);
+  __atomic_fetch_or(&f->records, m->recorders > 0 ? PML__WRAP_RECORDERS : PML__WRAP_NO_RECORDERS, __ATOMIC_RELEASE);
+  return 0;
+}
+
+static void prepare_clock(void) {
+  (void)pml_clock_init(); /* what it says is of PMLUA_CLOCK; there is a clock in any case */
+}
+
+/* Claimed. False: no memory, or more values than can be; it is tried again at the next call. */
+__attribute__((noinline, cold)) static bool prepare_first(struct pml_wrap_function *f) {
+  static pthread_once_t once = PTHREAD_ONCE_INIT;
+  struct made m = {0};
+  char library[NAME_BYTES];
+  pthread_once(&once, prepare_clock);
+  int err = f->nin <= PML_WRAP_VALUES_MAX && f->nout <= PML_WRAP_VALUES_MAX ? pml__intercept_calls_prepare() : -EINVAL;
+  if (err == 0) err = pml_region_intern(f->name, pml__wrap_library(f, library, sizeof library), 0, &m.region);
+  if (err == 0) err = make_metrics(f, f->in, f->nin, &m.metrics[0], &m.is_text[0]);
+  if (err == 0) err = make_metrics(f, f->out, f->nout, &m.metrics[1], &m.is_text[1]);
+  if (err < 0) return false;
+  make_recorders(f, f->in, f->nin, m.recorder[0], &m.recorders);
+  make_recorders(f, f->out, f->nout, m.recorder[1], &m.recorders);
+  pml__lock_take(&lock);
+  err = publish(f, &m);
+  pml__lock_leave(&lock);
+  return err == 0;
+}
+
+static bool prepare(struct pml_wrap_function *f) {
+  return PML_LIKELY((__atomic_load_n(&f->records, __ATOMIC_ACQUIRE) & PML__WRAP_KNOWN) != PML__WRAP_UNKNOWN) ||
+         prepare_first(f);
+}
+
+static bool records_values(const struct pml_wrap_function *f) {
+  return (__atomic_load_n(&f->records, __ATOMIC_ACQUIRE) & ~(PML__WRAP_NEGATIVE | PML__WRAP_COUNTED)) ==
+         PML__WRAP_RECORDERS;
+}
+
+bool pml__wrap_records(struct pml_wrap_function *f) {
+  uint32_t records = __atomic_load_n(&f->records, __ATOMIC_ACQUIRE) & ~(PML__WRAP_NEGATIVE | PML__WRAP_COUNTED);
+  if (PML_LIKELY(records != PML__WRAP_UNKNOWN)) return records == PML__WRAP_RECORDERS;
+  int saved = errno;
+  if (!pml__intercept_claim((uintptr_t)__builtin_frame_address(0))) return false;
+  bool good = prepare(f);
+  pml__intercept_let_go();
+  errno = saved;
+  return good && records_values(f);
+}
+
+/* The handle is kept: what was found must not go. */
+void *pml__wrap_look(const struct pml_wrap_function *f) {
+  void *library = f->library != NULL ? dlopen(f->library, RTLD_LAZY | RTLD_NOLOAD) : NULL;
+  void *real = library != NULL ? dlsym(library, f->name) : NULL;
+  if (real != NULL) return real;
+  if (library != NULL) dlclose(library);
+  add(&missing, 1);
+  errno = ENOSYS;
+  pml_error_note(-ENOSYS, "nothing has '%.200s' behind its wrapper: is %.200s loaded?", f->name,
+                 f->library != NULL ? f->library : "its library");
+  return NULL;
+}
+
+/* ---- calls ---- */
+
+static void record(const struct pml_wrap_value *value, uint32_t n, const uint64_t *values) {
+  for (uint32_t i = 0; i < n; i++)
+    if (value[i].recorder != NULL) (void)pml_recorder_push(value[i].recorder, &values[i]);
+}
+
+/* Those of @values that go with events, into @to. */
+static void choose(struct pml_stream_event *e, const struct pml_wrap_value *value, uint32_t n, const uint64_t *values,
+                   uint64_t *to) {
+  uint32_t used = 0;
+  for (uint32_t i = 0; i < n; i++)
+    if ((value[i].keep & PML_WRAP_METRIC) != 0) to[used++] = values[i];
+  e->values = to;
+}
+
+/* Apart, so that what is common needs few registers. */
+__attribute__((noinline, cold)) static void go_on(struct pml__intercept_thread *t, enum pml_stream_kind kind) {
+  int saved = errno;
+  if (kind == PML_STREAM_ENTER && pml__stream_ready_in_pass(t->event.region)) t->event.ticks = pml_clock_ticks();
+  pml__stream_go_on(kind, &t->event);
+  errno = saved;
+}
+
+/* The event is the thread's own, without values. errno is the program's: a function may be called to tell it. */
+static inline void raise_event(struct pml__intercept_thread *t, struct pml__stream_thread *s, enum pml_stream_kind kind,
+                               pml_region_t region) {
+  pml__stream_begin_plainly(s);
+  t->event.ticks = pml_clock_ticks();
+  t->event.region = region;
+  if (PML_LIKELY(pml__stream_hand_plainly(s, kind, &t->event))) {
+    pml__stream_end_pass(s);
+    return;
+  }
+  go_on(t, kind);
+}
+
+/* Nobody is at the thread's calls, nor at its events. */
+static inline bool is_free(const struct pml__intercept_thread *t, const struct pml__stream_thread *s) {
+  return t->busy == 0 && !pml__stream_in_pass(s);
+}
+
+/* Nor is anything rare: there is a free place, and no call was left by a longjmp. */
+static inline bool is_plain(const struct pml__intercept_thread *t, const struct pml__stream_thread *s, uintptr_t sp) {
+  return is_free(t, s) && t->free != PML__INTERCEPT_NONE && pml__arch_slot[t->open].sp > sp;
+}
+
+static const uint64_t no_results; /* of a counted call that has none: not plain, either */
+
+static bool is_counted(const struct pml_wrap_function *f) {
+  return (__atomic_load_n(&f->records, __ATOMIC_RELAXED) & PML__WRAP_COUNTED) != 0;
+}
+
+/* An event has one list of values. Where that is counts, those of the call are an event of their own, inside it. */
+static void raise_values(const struct pml_stream_event *e) {
+  struct pml_stream_event alone = {.ticks = pml_clock_ticks(), .metrics = e->metrics, .values = e->values};
+  if (e->metrics != NULL && pml_stream_wanted(PML_STREAM_METRIC)) pml_stream_raise(PML_STREAM_METRIC, &alone);
+}
+
+static void tell(const struct pml_wrap_function *f, bool results, const uint64_t *values) {
+  const struct pml_wrap_listener *l = __atomic_load_n(&listener, __ATOMIC_ACQUIRE);
+  if (l != NULL) l->values(l->arg, f, results, values);
+}
+
+/* @in: NULL: none. */
+static void begin_call(struct pml_wrap_call *call, struct pml_wrap_function *f, const uint64_t *in) {
+  uint64_t values[PML_WRAP_VALUES_MAX];
+  struct pml_stream_event e = {.region = f->region}, counted = {.region = f->region};
+  bool counts = is_counted(f);
+  if (!pml_stream_wanted(PML_STREAM_ENTER)) return;
+  if (in != NULL && (e.metrics = f->metrics[0]) != NULL) choose(&e, f->in, f->nin, in, values);
+  call->at = pml__intercept_begin(counts ? &counted : &e, (uintptr_t)call);
+  if (PML_UNLIKELY(call->at == PML__INTERCEPT_NONE)) return;
+  call->results = counts ? &no_results : NULL;
+  call->function = f;
+  if (counts) raise_values(&e);
+  if (in != NULL && f->nin > 0) tell(f, false, in);
+}
+
+/* The recorders get the values inside the call, so that whoever counts what they got has it of this function. */
+__attribute__((noinline)) static void enter_fully(struct pml_wrap_call *call, struct pml_wrap_function *f,
+                                                  const uint64_t *in) {
+  int saved = errno;
+  if ((__atomic_load_n(&f->records, __ATOMIC_RELAXED) & PML__WRAP_LEFT_OUT) != 0) return;
+  if (!pml__intercept_claim((uintptr_t)call)) return;
+  if (PML_LIKELY(prepare(f))) {
+    begin_call(call, f, in);
+    if (in != NULL && records_values(f)) record(f->in, f->nin, in);
+  }
+  pml__intercept_let_go();
+  errno = saved;
+}
+
+void pml__wrap_enter(struct pml_wrap_call *call, struct pml_wrap_function *f, const uint64_t *in) {
+  struct pml__intercept_thread *t = &pml__intercept_self;
+  struct pml__stream_thread *s = pml__stream_self;
+  uintptr_t sp = (uintptr_t)call;
+  int32_t records = (int32_t)__atomic_load_n(&f->records, __ATOMIC_ACQUIRE);
+  if (PML_UNLIKELY(in != NULL || records <= 0 || !is_plain(t, s, sp))) {
+    enter_fully(call, f, in);
+    return;
+  }
+  pml__intercept_set_busy(t, sp - PML__INTERCEPT_BELOW);
+  call->results = NULL;
+  call->at = pml__intercept_open(t, f->region, 0, sp);
+  call->function = f;
+  raise_event(t, s, PML_STREAM_ENTER, f->region);
+  pml__intercept_end_busy(t);
+}
+
+void pml__wrap_results(struct pml_wrap_call *call, struct pml_wrap_function *f, const uint64_t *out) {
+  int saved = errno;
+  call->results = out;
+  if (!records_values(f)) return;
+  if (!pml__intercept_claim((uintptr_t)call)) return;
+  record(f->out, f->nout, out);
+  pml__intercept_let_go();
+  errno = saved;
+}
+
+__attribute__((noinline)) static void leave_fully(const struct pml_wrap_call *call) {
+  const struct pml_wrap_function *f = call->function;
+  struct pml_stream_event e = {.region = f->region};
+  uint64_t values[PML_WRAP_VALUES_MAX];
+  bool has = call->results != NULL && call->results != &no_results;
+  int saved = errno;
+  if (!pml__intercept_claim((uintptr_t)call)) return; /* entered before the claim was; as an intercepted call's */
+  if (has && f->nout > 0) tell(f, true, call->results);
+  if (has && (e.metrics = f->metrics[1]) != NULL) choose(&e, f->out, f->nout, call->results, values);
+  if (is_counted(f)) {
+    raise_values(&e);
+    e.metrics = NULL;
+  }
+  pml__intercept_end(call->at, &e);
+  pml__intercept_let_go();
+  errno = saved;
+}
+
+void pml__wrap_leave(struct pml_wrap_call *call) {
+  struct pml__intercept_thread *t = &pml__intercept_self;
+  struct pml__stream_thread *s = pml__stream_self;
+  uint32_t i = call->at;
+  if (PML_UNLIKELY(call->results != NULL || !is_free(t, s) || t->open != i)) {
+    leave_fully(call);
+    return;
+  }
+  pml__intercept_set_busy(t, (uintptr_t)call - PML__INTERCEPT_BELOW);
+  t->open = pml__intercept_pad[i].next;
+  raise_event(t, s, PML_STREAM_LEAVE, call->function->region);
+  pml__intercept_release(t, i);
+  pml__intercept_end_busy(t);
+}
+
+void pml_wrap_listen(const struct pml_wrap_listener *l) {
+  __atomic_store_n(&listener, l, __ATOMIC_RELEASE);
+}
+
+/* ---- what happened ---- */
+
+bool pml_wrap_is_text(const struct pml_stream_metrics *m, uint32_t i) {
+  const struct texts_of *t = __atomic_load_n(&texts_of, __ATOMIC_ACQUIRE);
+  while (t != NULL && t->metrics != m) t = t->next;
+  return t != NULL && i < PML_WRAP_VALUES_MAX && (t->is_text >> i & 1) != 0;
+}
+
+void pml_wrap_stats(struct pml_wrap_stats *s) {
+  s->functions = __atomic_load_n(&functions, __ATOMIC_RELAXED);
+  s->missing = __atomic_load_n(&missing, __ATOMIC_RELAXED);
+  s->unrecorded = __atomic_load_n(&unrecorded, __ATOMIC_RELAXED);
+  pml__wrap_count_texts(s);
+}

@@ -1,0 +1,254 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * core/adapter/wrap/pml_wrap.h - what generated wrappers of library functions call; for C99 and C++11.
+ *
+ * A wrapper raises an enter, calls the function, and raises a leave: the same events, of the same region, as
+ * interception at run time (adapter/intercept/pml_intercept.h), and both together count a call once.
+ *
+ *   Linked with --wrap=crc32:                                Found before the library, preloaded or linked:
+ *
+ *   PML_WRAP_FUNCTION(wrap_crc32, "crc32", "libz.so.1", "zlib.h", 1727);       (either)
+ *   unsigned long __real_crc32(unsigned long, const unsigned char *, unsigned);
+ *   unsigned long __wrap_crc32(unsigned long c, const unsigned char *p, unsigned n) {
+ *     PML_WRAP_CALL(call, &wrap_crc32);
+ *     return __real_crc32(c, p, n);                          ... = pml_wrap_real(&wrap_crc32); return real(c, p, n);
+ *   }
+ *
+ *   With values, here of an argument and of the result:
+ *
+ *   static struct pml_wrap_value crc32_in[] = {PML_WRAP_VALUE("len", PML_WRAP_INTEGER, PML_WRAP_RECORD)};
+ *   static struct pml_wrap_value crc32_out[] = {PML_WRAP_VALUE("return", PML_WRAP_INTEGER, PML_WRAP_METRIC)};
+ *   PML_WRAP_FUNCTION_VALUES(wrap_crc32, "crc32", "libz.so.1", "zlib.h", 1727, crc32_in, 1, crc32_out, 1);
+ *   unsigned long __wrap_crc32(unsigned long c, const unsigned char *p, unsigned n) {
+ *     uint64_t in[1], out[1];
+ *     PML_WRAP_CALL_VALUES(call, &wrap_crc32, in, in[0] = pml_wrap_from_integer(n));
+ *     unsigned long result = __real_crc32(c, p, n);
+ *     PML_WRAP_RESULTS(call, &wrap_crc32, out, out[0] = pml_wrap_from_integer((int64_t)result));
+ *     return result;
+ *   }
+ *
+ * A wrapper that a C++ exception or a cancellation may pass is compiled with -fexceptions; it then gets its leave. One
+ * that is left by a longjmp gets it with the thread's next recorded call. A shared library of wrappers is called
+ * libpmlua-wrap-NAME.so.
+ *
+ * While calls are intercepted (pml_intercept.h, pmlua record), wrapped functions that the choice of libraries and
+ * functions leaves out raise nothing, and their values reach no recorder.
+ */
+#ifndef PML_WRAP_H
+#define PML_WRAP_H
+
+#include "base/pml_region.h"
+#include "base/pml_stream.h"
+
+#include <dlfcn.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+PML_BEGIN_DECLS
+
+/* --- what is wrapped ---------------------------------------------------------------------------------------------- */
+
+/* Values travel as 64 bits: an integer, a double's bits, the number of a text. */
+enum pml_wrap_type { PML_WRAP_INTEGER, PML_WRAP_REAL, PML_WRAP_TEXT };
+
+#define PML_WRAP_METRIC 1u /* on the event: arguments on the enter, results on the leave; "FUNCTION:VALUE" */
+#define PML_WRAP_RECORD 2u /* in the recorder "sde:::WRAP::FUNCTION:VALUE", with quantiles; not of a text */
+
+#define PML_WRAP_VALUES_MAX 16u /* in and out each */
+
+struct pml_wrap_value {
+  const char *name; /* of the argument; "return" of the result */
+  enum pml_wrap_type type;
+  unsigned keep;                 /* PML_WRAP_METRIC, PML_WRAP_RECORD or both */
+  struct pml_recorder *recorder; /* pmlua's */
+};
+
+/* Static, one per function; the strings live as long as it does. What is not the wrapper's is zero in the beginning. */
+struct pml_wrap_function {
+  const char *name;    /* in the symbol table */
+  const char *library; /* its file name, as in the program's dynamic section: "libz.so.1" */
+  const char *file;    /* where it is declared, for people; may be NULL */
+  uint32_t line;
+  struct pml_wrap_value *in, *out; /* [nin] values known at the enter, [nout] at the leave */
+  uint32_t nin, nout;
+  /* pmlua's */
+  void *real;          /* atomic */
+  pml_region_t region; /* atomic; 0: not used yet */
+  uint32_t records;    /* atomic; 0: not asked yet, 1: no recorders, 2: some; 4 more: it is left out; 8: counted */
+  const struct pml_stream_metrics *metrics[2]; /* of enters, leaves */
+};
+
+/*
+ * The note: where the list of this object's wrappers begins and ends, relative to the note, so that it needs neither a
+ * relocation nor a constructor, and is there before anything of the object runs. Once per file.
+ */
+#define PML_WRAP_NOTE_NAME "pmlua"
+#define PML_WRAP_NOTE_TYPE 0x77726170
+#define PML__WRAP_NOTE                                                                                                 \
+  __asm__(".ifndef pml_wrap_noted_\n"                                                                                  \
+          ".set pml_wrap_noted_, 1\n"                                                                                  \
+          ".pushsection .note.pmlua.wrap, \"a\", %note\n"                                                              \
+          ".balign 4\n"                                                                                                \
+          ".long 6, 8, 0x77726170\n"                                                                                   \
+          ".asciz \"" PML_WRAP_NOTE_NAME "\"\n"                                                                        \
+          ".balign 4\n"                                                                                                \
+          ".hidden __start_pml_wrap\n"                                                                                 \
+          ".hidden __stop_pml_wrap\n"                                                                                  \
+          ".long __start_pml_wrap - .\n"                                                                               \
+          ".long __stop_pml_wrap - .\n"                                                                                \
+          ".popsection\n"                                                                                              \
+          ".endif\n")
+
+#define PML_WRAP_VALUE(name, type, keep)                                                                               \
+  { (name), (type), (keep), NULL }
+#define PML_WRAP_FUNCTION(id, name, library, file, line)                                                               \
+  PML_WRAP_FUNCTION_VALUES(id, name, library, file, line, NULL, 0, NULL, 0)
+/* Also tells interception, by a note in the object file, that this object wraps the function. */
+#define PML_WRAP_FUNCTION_VALUES(id, name, library, file, line, in, nin, out, nout)                                    \
+  PML__WRAP_NOTE;                                                                                                      \
+  static struct pml_wrap_function id = {(name), (library), (file), (line), (in), (out),                                \
+                                        (nin),  (nout),    NULL,   0,      0,    {NULL, NULL}};                        \
+  static struct pml_wrap_function *id##_listed_ __attribute__((section("pml_wrap"), used)) = &id
+
+/* --- the function itself ------------------------------------------------------------------------------------------ */
+
+PML_API void *pml__wrap_look(const struct pml_wrap_function *f);
+
+/*
+ * pml_wrap_real - for wrappers that carry the function's own name: the function that is found next, after the object
+ * that the wrapper is in; else that of the library by its name, if that is loaded where not all see it, as what scripts
+ * and plugins bring. Such a library stays loaded from then on. Looked up once: a library that the program opens for all
+ * to see, closes and opens again must not move in between.
+ *
+ * NULL with errno ENOSYS: it is nowhere behind the wrapper, where the loader would have refused the call, or the
+ * program would have seen a weak symbol that is not there. pml_error_detail(-ENOSYS) then is the sentence. The wrapper
+ * leaves errno as it is and returns a value that is all zero; it does not end the program.
+ * Cost: one load, one predicted branch. May be called before any constructor ran. Thread-safe.
+ */
+static inline void *pml_wrap_real(struct pml_wrap_function *f) {
+  void *real = __atomic_load_n(&f->real, __ATOMIC_RELAXED);
+  if (PML_LIKELY(real != NULL)) return real;
+  real = dlsym((void *)-1L, f->name); /* RTLD_NEXT, which is after the caller: so this is inline */
+  if (real == NULL) real = pml__wrap_look(f);
+  if (real != NULL) __atomic_store_n(&f->real, real, __ATOMIC_RELAXED);
+  return real;
+}
+
+/* --- calls -------------------------------------------------------------------------------------------------------- */
+
+/* A call under way, in the wrapper's frame. */
+struct pml_wrap_call {
+  struct pml_wrap_function *function; /* NULL: nobody was told of the enter */
+  const uint64_t *results;
+  uint32_t at; /* among the calls under way */
+};
+
+PML_API bool pml__wrap_records(struct pml_wrap_function *f);
+PML_API void pml__wrap_enter(struct pml_wrap_call *call, struct pml_wrap_function *f, const uint64_t *in);
+PML_API void pml__wrap_results(struct pml_wrap_call *call, struct pml_wrap_function *f, const uint64_t *out);
+PML_API void pml__wrap_leave(struct pml_wrap_call *call);
+
+/*
+ * pml_wrap_enter - raise the enter of @f. Who gets it gets the leave, however the wrapper ends; who begins to listen in
+ * between may get the leave alone. errno is kept.
+ *
+ * Cost: while nobody wants enters, a load and a predicted branch. Else one clock read and some 50 instructions beside
+ * what the stream takes; a lock and allocations at a function's first call, and at a thread's. Calls under way are on
+ * the list of interception, so that both nest, and share its limits: more than it holds are not recorded, and counted.
+ * Nor are calls made by the recording itself, or by a signal handler that interrupts it. Thread-safe;
+ * async-signal-safe after the thread's and the function's first call, as far as the consumers are.
+ */
+static inline void pml_wrap_enter(struct pml_wrap_call *call, struct pml_wrap_function *f) {
+  call->function = NULL;
+  if (pml_stream_wanted(PML_STREAM_ENTER)) pml__wrap_enter(call, f, NULL);
+}
+
+static inline void pml_wrap_leave(struct pml_wrap_call *call) {
+  if (PML_UNLIKELY(call->function != NULL)) pml__wrap_leave(call);
+}
+
+/* pml_wrap_wanted - whether values of @f are of use now: somebody listens, or there are recorders. */
+static inline bool pml_wrap_wanted(struct pml_wrap_function *f) {
+  uint32_t records = __atomic_load_n(&f->records, __ATOMIC_RELAXED);
+  return pml_stream_wanted(PML_STREAM_ENTER) || (records != 1 && pml__wrap_records(f));
+}
+
+/* PML_WRAP_CALL - the enter now, the leave at the end of the block. */
+#define PML_WRAP_CALL(call, f)                                                                                         \
+  struct pml_wrap_call call __attribute__((cleanup(pml_wrap_leave)));                                                  \
+  pml_wrap_enter(&call, (f))
+
+/* The same with values: the statements that follow fill @values, [nin], if they are wanted. */
+#define PML_WRAP_CALL_VALUES(call, f, values, ...)                                                                     \
+  struct pml_wrap_call call __attribute__((cleanup(pml_wrap_leave)));                                                  \
+  call.function = NULL;                                                                                                \
+  if (pml_wrap_wanted(f)) {                                                                                            \
+    __VA_ARGS__;                                                                                                       \
+    pml__wrap_enter(&call, (f), (values));                                                                             \
+  }                                                                                                                    \
+  (void)0
+
+/* The results, after the function returned: recorded now, and on the leave. @values, [nout], lives as long as @call. */
+#define PML_WRAP_RESULTS(call, f, values, ...)                                                                         \
+  do {                                                                                                                 \
+    if (pml_wrap_wanted(f)) {                                                                                          \
+      __VA_ARGS__;                                                                                                     \
+      pml__wrap_results(&call, (f), (values));                                                                         \
+    }                                                                                                                  \
+  } while (0)
+
+/* --- values ------------------------------------------------------------------------------------------------------- */
+
+static inline uint64_t pml_wrap_from_integer(int64_t v) {
+  return (uint64_t)v;
+}
+static inline uint64_t pml_wrap_from_real(double v) {
+  uint64_t bits;
+  memcpy(&bits, &v, sizeof bits);
+  return bits;
+}
+
+/*
+ * pml_wrap_from_text - the number of a text, 0 for NULL: a hash of its first PML_WRAP_TEXT_MAX bytes, which are kept
+ * once per process, as those of the first PML_WRAP_TEXTS texts. Of others the number alone is known.
+ * Cost: a pass over the bytes and one look-up without a lock; allocates when the text is new. Thread-safe.
+ */
+#define PML_WRAP_TEXT_MAX 255u
+#define PML_WRAP_TEXTS 8192u
+PML_API uint64_t pml_wrap_from_text(const char *text);
+/* pml_wrap_text - the text of a number, or NULL; lives as long as the process. Lock-free, async-signal-safe. */
+PML_API const char *pml_wrap_text(uint64_t number);
+
+/* pml_wrap_is_text - whether value @i of events with @m is the number of a text. Lock-free. */
+PML_API bool pml_wrap_is_text(const struct pml_stream_metrics *m, uint32_t i);
+
+/* --- who gets them ------------------------------------------------------------------------------------------------ */
+
+/*
+ * pml_wrap_listen - @l gets the values of each recorded call: those of the arguments when it began, those of the
+ * results when it ended, in the order of @f. One listener at a time, in place of the one before; NULL: none. @l must
+ * stay; who was there before may still be told of a call under way. Lock-free.
+ */
+struct pml_wrap_listener {
+  void (*values)(void *arg, const struct pml_wrap_function *f, bool results, const uint64_t *values);
+  void *arg;
+};
+PML_API void pml_wrap_listen(const struct pml_wrap_listener *l);
+
+/* --- what happened ------------------------------------------------------------------------------------------------ */
+
+struct pml_wrap_stats {
+  uint64_t functions;  /* that were called while somebody listened, or have recorders */
+  uint64_t unrecorded; /* values that no recorder could be made for: a name too long, no memory */
+  uint64_t missing;    /* calls of functions that were nowhere behind their wrappers */
+  uint64_t texts;      /* that are kept */
+  uint64_t nameless;   /* times that a text was new, and there was no room */
+};
+/* Calls that were not recorded are among those of pml_intercept_stats(). Lock-free. */
+PML_API void pml_wrap_stats(struct pml_wrap_stats *s);
+
+PML_END_DECLS
+
+#endif

@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* core/base/pml_value.h - the native types that events and recorders carry, and one value of any of them. */
+#ifndef PML_VALUE_H
+#define PML_VALUE_H
+
+#include "base/pml_api.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+PML_BEGIN_DECLS
+
+enum pml_type {
+  PML_TYPE_INT64,
+  PML_TYPE_INT32,
+  PML_TYPE_DOUBLE,
+  PML_TYPE_FLOAT,
+  PML_TYPE_OTHER /* bytes, recorders only */
+};
+
+/* What a read gives: int32 widened to int64, float widened to double. */
+struct pml_value {
+  enum pml_type type; /* PML_TYPE_INT64 or PML_TYPE_DOUBLE */
+  union {
+    int64_t i;
+    double d;
+  };
+};
+
+static inline double pml_value_number(const struct pml_value *v) {
+  return v->type == PML_TYPE_DOUBLE ? v->d : (double)v->i;
+}
+
+/*
+ * What a metric's values are, and the time that each is of: since the beginning, that point, from the one before
+ * (LAST), until the next (NEXT). The order is Score-P's and OTF2's.
+ */
+#define PML_MODE_LIST(X)                                                                                               \
+  X(ACCUMULATED_START, "accumulated_start")                                                                            \
+  X(ACCUMULATED_POINT, "accumulated_point")                                                                            \
+  X(ACCUMULATED_LAST, "accumulated_last")                                                                              \
+  X(ACCUMULATED_NEXT, "accumulated_next")                                                                              \
+  X(ABSOLUTE_POINT, "absolute_point")                                                                                  \
+  X(ABSOLUTE_LAST, "absolute_last")                                                                                    \
+  X(ABSOLUTE_NEXT, "absolute_next")                                                                                    \
+  X(RELATIVE_POINT, "relative_point")                                                                                  \
+  X(RELATIVE_LAST, "relative_last")                                                                                    \
+  X(RELATIVE_NEXT, "relative_next")
+#define PML_MODE_ENUM(id, name) PML_MODE_##id,
+enum pml_mode { PML_MODE_LIST(PML_MODE_ENUM) PML_MODES };
+#undef PML_MODE_ENUM
+
+static inline bool pml_mode_is_level(enum pml_mode m) {
+  return m >= PML_MODE_ABSOLUTE_POINT && m <= PML_MODE_ABSOLUTE_NEXT;
+}
+static inline bool pml_mode_is_relative(enum pml_mode m) {
+  return m >= PML_MODE_RELATIVE_POINT && m <= PML_MODE_RELATIVE_NEXT;
+}
+/*
+ * What stands for "no value yet" among the values of a metric that is absolute: all bits, which is no number of a
+ * double, or the least integer of a signed one. Nothing of it is written to a trace, and Lua has nil.
+ */
+#define PML_VALUE_ABSENT UINT64_MAX
+#define PML_VALUE_ABSENT_SIGNED (UINT64_C(1) << 63)
+
+static inline uint64_t pml_value_absent(bool is_signed_integer) {
+  return is_signed_integer ? PML_VALUE_ABSENT_SIGNED : PML_VALUE_ABSENT;
+}
+
+/* What becomes of a metric whose values are added up: a relative one is accumulated. */
+static inline enum pml_mode pml_mode_summed(enum pml_mode m) {
+  static const enum pml_mode sum[] = {PML_MODE_ACCUMULATED_POINT, PML_MODE_ACCUMULATED_LAST, PML_MODE_ACCUMULATED_NEXT};
+  return pml_mode_is_relative(m) ? sum[m - PML_MODE_RELATIVE_POINT] : m;
+}
+
+PML_END_DECLS
+
+#endif

@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * core/control/balance/pml_balancer.h - balancing of what runs: the threads of this process that wait for each other,
+ * or as one of an MPI job's ranks for other processes, are slowed so that they arrive just in time.
+ *
+ * The blocking calls are regions of the stream: sections around barriers, intercepted or wrapped MPI and OpenMP calls.
+ * A synchronised region lasts from the end of one blocking call to the end of the next; what comes before the next
+ * begins is computing. Regions are told apart by the call path of the blocking call that they begin after. Each thread
+ * decides for itself (pml_balance.h), from its own times: nothing is exchanged.
+ */
+#ifndef PML_BALANCER_H
+#define PML_BALANCER_H
+
+#include "control/balance/pml_balance.h"
+#include "control/tune/pml_tune.h"
+
+PML_BEGIN_DECLS
+
+struct pml_balancer;
+
+/*
+ * @sync: names or patterns of the blocking regions. @rule: the reference is by default the highest that the cpus have,
+ * the least their lowest; where the machine does not tell, they must be given. @tune: the root, whose cpus (the
+ * thread's or the one it is on: not all), and dry_run: decide, and set nothing. Then the frequency in force is the
+ * reference.
+ */
+struct pml_balancer_options {
+  const char *const *sync;
+  size_t nsync;
+  struct pml_balance_rule rule;
+  struct pml_tune_options tune;
+};
+
+/*
+ * pml_balancer_open - balance from now on; pml_balancer_stop - all is put back; close - and freed. As pml_tune_open()
+ * in what is refused, and in how all is put back; a file that cpus share has the highest frequency that one of its
+ * threads wants. Set is scaling_setspeed under the governor userspace, else scaling_max_freq.
+ */
+PML_API int pml_balancer_open(struct pml_balancer **b, const struct pml_balancer_options *o);
+PML_API void pml_balancer_stop(struct pml_balancer *b);
+PML_API void pml_balancer_close(struct pml_balancer *b);
+
+PML_API const char *pml_balancer_line(struct pml_balancer *b, size_t i);                     /* as pml_tune_line() */
+PML_API bool pml_balancer_entry(struct pml_balancer *b, size_t i, struct pml_tune_entry *e); /* as pml_tune_entry() */
+
+/* The rule in force. */
+PML_API void pml_balancer_rule(const struct pml_balancer *b, struct pml_balance_rule *rule);
+
+/* A repetition of a synchronised region on a thread. */
+struct pml_balancer_record {
+  uint64_t thread;
+  uint32_t region;                             /* of that thread, from 1 */
+  pml_region_t sync;                           /* the blocking call that ended it */
+  uint64_t begin_ticks, sync_ticks, end_ticks; /* of pml_clock: computing is begin to sync */
+  double hz, next_hz;                          /* what was in force, and what is decided */
+};
+
+/*
+ * pml_balancer_take - the oldest records of all threads that were not taken, of each thread in its order; how many. A
+ * thread keeps 65536; what comes when that is full is counted in lost. Thread-safe.
+ */
+PML_API size_t pml_balancer_take(struct pml_balancer *b, struct pml_balancer_record *out, size_t max);
+
+struct pml_balancer_stats {
+  uint64_t repetitions, lost;
+  uint64_t writes, refused; /* to files */
+  uint32_t threads;
+  double compute_s, total_s; /* of all repetitions of all threads */
+};
+PML_API void pml_balancer_stats(struct pml_balancer *b, struct pml_balancer_stats *s);
+
+PML_END_DECLS
+
+#endif

@@ -1,0 +1,192 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* core/control/tune/pml_tune.c - tuning: its life, and the regions of events looked up among its rules. */
+#include "control/tune/pml_tune.h"
+
+#include "base/pml_error.h"
+#include "base/pml_stream.h"
+#include "base/pml_thread.h"
+#include "control/tune/pml_tune_private.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static atomic_bool allowed;
+
+void pml_tune_allow(void) {
+  atomic_store(&allowed, true);
+}
+bool pml_tune_allowed(void) {
+  return atomic_load(&allowed);
+}
+
+/* --- which rule --- */
+
+static uint16_t match(const void *arg, const char *name) {
+  const struct pml_tune *t = arg;
+  size_t exact = 0, i = 0;
+  while (exact < t->nrules && strcmp(t->rule[exact].region, name) != 0) exact++;
+  if (exact < t->nrules) return (uint16_t)(PML__TUNE_FIRST + exact);
+  while (i < t->nrules && !pml__table_matches(t->rule[i].region, name)) i++;
+  return (uint16_t)(i < t->nrules ? PML__TUNE_FIRST + i : PML__TUNE_NONE);
+}
+
+static struct pml__tune_rule *rule_of(struct pml__tune_thread *th, pml_region_t region) {
+  uint16_t rule = pml__table_get(&th->rule_of, region);
+  if (PML_UNLIKELY(rule == PML__TABLE_UNKNOWN)) rule = pml__table_look_up(&th->rule_of, region, match, th->tune);
+  return rule >= PML__TUNE_FIRST ? &th->tune->rule[rule - PML__TUNE_FIRST] : NULL;
+}
+
+/* --- events --- */
+
+/* Out of the way of events of regions that have no rule. */
+static __attribute__((noinline)) void slow(struct pml__tune_thread *th, pml_region_t region, bool leave) {
+  int saved = errno;
+  struct pml__tune_rule *r = rule_of(th, region);
+  if (r != NULL && leave) pml__tune_leave(th, region);
+  if (r != NULL && !leave) pml__tune_enter(th, region, r);
+  errno = saved;
+}
+
+static void on_enter(void *data, const struct pml_stream_event *e) {
+  if (!pml__tune_has_none(data, e->region)) slow(data, e->region, false);
+}
+
+static void on_leave(void *data, const struct pml_stream_event *e) {
+  if (!pml__tune_has_none(data, e->region)) slow(data, e->region, true);
+}
+
+static void *thread_begin(void *arg, uint64_t id) {
+  struct pml_tune *t = arg;
+  struct pml__tune_thread *th = calloc(1, sizeof *th);
+  if (th == NULL) return NULL;
+  th->tune = t;
+  th->id = id;
+  pthread_mutex_lock(&t->lock);
+  th->next = t->threads;
+  t->threads = th;
+  pthread_mutex_unlock(&t->lock);
+  return th;
+}
+
+static void free_thread(struct pml__tune_thread *th) {
+  free(th->rule_of.of);
+  free(th->frame);
+  free(th);
+}
+
+/* It may have ended inside a region. */
+static void thread_end(void *arg, void *data) {
+  struct pml_tune *t = arg;
+  struct pml__tune_thread *th = data, **at = &t->threads;
+  pml__tune_unwind(th, true);
+  pthread_mutex_lock(&t->lock);
+  while (*at != th) at = &(*at)->next;
+  *at = th->next;
+  pthread_mutex_unlock(&t->lock);
+  free_thread(th);
+}
+
+/* --- life --- */
+
+static int make_rules(struct pml_tune *t, const struct pml_tune_rule *rule, size_t n) {
+  if (n == 0) return pml_fail(-EINVAL, "tuning needs a rule");
+  if (n > PML_TUNE_RULES_MAX) return pml_fail(-EINVAL, "%zu rules are more than %u", n, PML_TUNE_RULES_MAX);
+  t->rule = calloc(n, sizeof *t->rule);
+  if (t->rule == NULL) return pml_fail(-ENOMEM, "no memory for %zu rules", n);
+  int err = 0;
+  for (size_t i = 0; err == 0 && i < n; i++) {
+    t->nrules = i + 1;
+    err = pml__tune_rule_make(t, &rule[i], &t->rule[i]);
+  }
+  return err;
+}
+
+static int start(struct pml_tune *t) {
+  static const struct pml_stream_consumer consumer = {.thread_begin = thread_begin,
+                                                      .thread_end = thread_end,
+                                                      .event = {on_enter, on_leave, NULL},
+                                                      .plain = {pml__tune_plain, pml__tune_plain, NULL},
+                                                      .name = "tune"};
+  struct pml_stream_consumer c = consumer;
+  c.arg = t;
+  int err = pml__knobs_guard(t->knobs, true);
+  return err < 0 ? err : pml_stream_add(&c, &t->consumer);
+}
+
+int pml_tune_open(struct pml_tune **out, const struct pml_tune_rule *rule, size_t n, const struct pml_tune_options *o) {
+  static const struct pml_tune_options none;
+  *out = NULL;
+  struct pml_tune *t = calloc(1, sizeof *t);
+  if (t == NULL) return pml_fail(-ENOMEM, "no memory to tune");
+  t->options = o != NULL ? *o : none;
+  t->pid = getpid();
+  pthread_mutex_init(&t->lock, NULL);
+  const struct pml__knobs_options files = {.root = t->options.root != NULL ? t->options.root : PML_TUNE_ROOT,
+                                           .dry_run = t->options.dry_run};
+  int err = pml__knobs_open(&t->knobs, &files);
+  if (err == 0) err = make_rules(t, rule, n);
+  if (err == 0) err = start(t);
+  if (err < 0) {
+    t->stopped = true;
+    pml_tune_close(t);
+    return err;
+  }
+  *out = t;
+  return 0;
+}
+
+void pml_tune_stop(struct pml_tune *t) {
+  if (t == NULL || t->stopped || t->pid != getpid()) return;
+  t->stopped = true;
+  (void)pml_stream_remove(t->consumer);
+  for (struct pml__tune_thread *th = t->threads; th != NULL; th = th->next)
+    pml__tune_unwind(th, th->id == pml_thread_id());
+  pml__knobs_restore(t->knobs);
+  for (size_t i = 0; i < t->nrules; i++)
+    if (!atomic_load(&t->rule[i].entered)) pml__notes_unentered(pml__knobs_notes(t->knobs), "rule", t->rule[i].region);
+}
+
+void pml_tune_close(struct pml_tune *t) {
+  if (t == NULL || t->pid != getpid()) return;
+  pml_tune_stop(t);
+  pml__knobs_close(t->knobs);
+  for (struct pml__tune_thread *th = t->threads, *next; th != NULL; th = next) {
+    next = th->next;
+    free_thread(th);
+  }
+  for (size_t i = 0; i < t->nrules; i++) pml__tune_rule_free(&t->rule[i]);
+  free(t->rule);
+  pml__cpus_free(&t->cpus);
+  pthread_mutex_destroy(&t->lock);
+  free(t);
+}
+
+/* --- what there is to say --- */
+
+const char *pml_tune_line(struct pml_tune *t, size_t i) {
+  return pml__notes_line(pml__knobs_notes(t->knobs), i);
+}
+
+bool pml__tune_entry_of(struct pml__knobs *k, size_t i, struct pml_tune_entry *e) {
+  struct pml__notes_entry n;
+  if (!pml__notes_entry(pml__knobs_notes(k), i, &n)) return false;
+  *e = (struct pml_tune_entry){.ns = n.ns, .thread = n.thread, .region = n.region, .what = n.what};
+  memcpy(e->text, n.text, sizeof e->text);
+  return true;
+}
+
+bool pml_tune_entry(struct pml_tune *t, size_t i, struct pml_tune_entry *e) {
+  return pml__tune_entry_of(t->knobs, i, e);
+}
+
+void pml_tune_stats(struct pml_tune *t, struct pml_tune_stats *s) {
+  struct pml__knobs_stats k;
+  pml__knobs_stats(t->knobs, &k);
+  *s = (struct pml_tune_stats){.entered = atomic_load(&t->entered),
+                               .writes = k.writes,
+                               .refused = k.refused,
+                               .lost = atomic_load(&t->lost),
+                               .files = k.knobs};
+}

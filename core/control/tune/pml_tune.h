@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * core/control/tune/pml_tune.h - tuning by region: on enter a rule sets frequencies, idle states, numbers of threads,
+ * or calls a function; on leave all is put back.
+ *
+ * After R. Schöne, R. Tschüter, T. Ilsche, J. Schuchart, D. Hackenberg, W. Nagel, Extending the functionality of
+ * Score-P through plugins, section 4.4. The files are those of the kernel's cpufreq and cpuidle.
+ */
+#ifndef PML_TUNE_H
+#define PML_TUNE_H
+
+#include "base/pml_region.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+PML_BEGIN_DECLS
+
+struct pml_tune;
+
+#define PML_TUNE_ROOT "/sys/devices/system/cpu"
+#define PML_TUNE_RULES_MAX 1000u
+#define PML_TUNE_TEXT 64
+#define PML_TUNE_WHY 256
+
+/*
+ * pml_tune_allow - from now on this process may write to the kernel's files: said by whoever starts it, not by what
+ * runs in it. `pmlua --allow-tuning` says it, and an application that embeds pmlua may. Thread-safe; not taken back.
+ */
+PML_API void pml_tune_allow(void);
+PML_API bool pml_tune_allowed(void);
+
+/* Whose setting changes: the cpus that the thread may run on as it enters (pin it to one), the cpu it is on, or all. */
+enum pml_tune_cpus { PML_TUNE_THREAD, PML_TUNE_CURRENT, PML_TUNE_ALL };
+
+struct pml_tune_idle {
+  const char *state; /* its name, "C6", or "state3" */
+  bool on;
+};
+
+/*
+ * @region: a name, or a pattern of the shell (*, ?, [...]); of the rules that match, the first of the list holds.
+ * @frequency_hz: scaling_setspeed under the governor userspace, else the most and the least alike.
+ * @threads: omp_set_num_threads() on the thread that enters, of the OpenMP runtime found in the process.
+ * @call: on enter, after the settings, and on leave, before they are put back; on the thread concerned, two at once on
+ * two threads. 0, or -1 with a sentence in @why: then the rule is dropped, and what it changed is put back.
+ * 0 and NULL: this is left as it is. All is copied but @arg.
+ */
+struct pml_tune_rule {
+  const char *region;
+  double frequency_hz, min_hz, max_hz;
+  const char *governor;
+  const struct pml_tune_idle *idle;
+  size_t nidle;
+  unsigned threads;
+  int (*call)(void *arg, bool leave, pml_region_t region, char why[PML_TUNE_WHY]);
+  void *arg;
+};
+
+struct pml_tune_options {
+  const char *root; /* NULL: PML_TUNE_ROOT */
+  enum pml_tune_cpus cpus;
+  bool dry_run; /* nothing is set or called; pml_tune_entry() tells what would be */
+};
+
+/*
+ * pml_tune_open - tune from now on. Files are opened, and ranges, governors and states checked, now.
+ * pml_tune_stop - no more; regions that are open are left, so that all is put back: what was set by @call, on this
+ * thread, and the number of threads if this thread set it. Idempotent. pml_tune_close stops and frees.
+ *
+ * Nested rules: leaving the inner one brings back what the outer one set. Where several threads set one file, the last
+ * that did and has not left holds. What the kernel refuses, or changes, is a line (pml_tune_line), once for each file,
+ * and the run goes on. All is put back as the process exits, and by a process of its own however this one ends: see
+ * pml_tune_guard.h for what that does not survive. A forked child tunes nothing and puts nothing back.
+ * Files are locked (flock) from their first change to the end: another process that tunes them is refused.
+ *
+ * Returns 0, -EINVAL (no rule, one that sets nothing, a value that is none, a frequency out of range, an unknown
+ * governor or state), -EPERM (files to write, and pml_tune_allow() was not called), -ENOENT (the machine has no such
+ * file), -EMFILE, -ENOMEM, PML_EFULL. Thread-safe, not from a consumer of the stream.
+ *
+ * Cost of an event without a rule: a look-up, 8 instructions, general registers only. With one: a write and a
+ * read for each file that changes, some microseconds each; not for a signal handler.
+ */
+PML_API int pml_tune_open(struct pml_tune **t, const struct pml_tune_rule *rule, size_t n,
+                          const struct pml_tune_options *o);
+PML_API void pml_tune_stop(struct pml_tune *t);
+PML_API void pml_tune_close(struct pml_tune *t);
+
+/* pml_tune_line - what is worth telling, as it comes up; NULL after the last. Valid until close. Thread-safe. */
+PML_API const char *pml_tune_line(struct pml_tune *t, size_t i);
+
+/* pml_tune_entry - what a dry run would have done; false after the last. Of the first 65536. Thread-safe. */
+struct pml_tune_entry {
+  uint64_t ns, thread;
+  pml_region_t region;
+  const char *what; /* a path, "omp_set_num_threads" or "call"; valid until close */
+  char text[PML_TUNE_TEXT];
+};
+PML_API bool pml_tune_entry(struct pml_tune *t, size_t i, struct pml_tune_entry *e);
+
+struct pml_tune_stats {
+  uint64_t entered; /* regions that have a rule */
+  uint64_t writes;  /* to files */
+  uint64_t refused; /* of them */
+  uint64_t lost;    /* regions not tuned for want of memory */
+  size_t files;
+};
+PML_API void pml_tune_stats(struct pml_tune *t, struct pml_tune_stats *s);
+
+PML_END_DECLS
+
+#endif

@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* core/control/tune/pml_tune_ask.c - knobs: who asks for what, and writing what is in force. */
+#include "base/pml_error.h"
+#include "base/pml_locale.h"
+#include "control/tune/pml_tune_knob_private.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+/* --- writing; with the knob's lock --- */
+
+/* Nobody else may have it: what he puts back would be ours. Then what is there is what comes back. */
+static int hold(struct pml__knob *x) {
+  if (x->held) return 0;
+  if (flock(x->fd, LOCK_EX | LOCK_NB) < 0) return errno == EWOULDBLOCK ? -EBUSY : -errno;
+  int err = pml__knob_read(x->fd, x->in_force);
+  ssize_t n = err < 0 ? err : pread(x->fd, x->slot->text, sizeof x->slot->text - 1, 0);
+  if (n < 0) return err < 0 ? err : -errno;
+  x->slot->text[n] = '\0';
+  x->slot->n = (uint32_t)strlen(x->slot->text);
+  if (x->slot->n == sizeof x->slot->text - 1) return -EFBIG; /* no setting of the kernel's, and no room to keep it */
+  x->held = true;
+  return 0;
+}
+
+/* What the kernel has for a value that cannot be set now. */
+static bool is_no_value(const char *text) {
+  return text[0] == '<' || text[0] == '\0';
+}
+
+static void tell_other(struct pml__knob *x, const char *text) {
+  char now[PML__KNOB_TEXT];
+  if (x->told_other || pml__knob_read(x->fd, now) < 0 || strcmp(now, text) == 0) return;
+  x->told_other = true;
+  pml__notes_say(&x->of->notes, "%s: %s was written, and it says %s", x->path, text, now);
+}
+
+static int write_text(struct pml__knob *x, const char *text) {
+  char line[PML__KNOB_TEXT + 1];
+  int n = snprintf(line, sizeof line, "%s\n", text);
+  atomic_fetch_add_explicit(&x->of->writes, 1, memory_order_relaxed);
+  if (!is_no_value(x->slot->text)) atomic_store_explicit(&x->slot->changed, true, memory_order_release);
+  int err = pml__guard_write(x->fd, x->truncate, line, (size_t)n);
+  if (err == 0) tell_other(x, text);
+  return err;
+}
+
+int pml__knob_put_back(struct pml__knob *x) {
+  if (is_no_value(x->slot->text)) return 0;
+  atomic_fetch_add_explicit(&x->of->writes, 1, memory_order_relaxed);
+  int err = pml__guard_write(x->fd, x->truncate, x->slot->text, x->slot->n);
+  if (err == 0) atomic_store(&x->slot->changed, false);
+  return err;
+}
+
+static const struct pml__knob_request *wanted(const struct pml__knob *x) {
+  if (x->n == 0) return NULL;
+  const struct pml__knob_request *best = &x->request[x->n - 1];
+  for (size_t i = 0; x->of->options.highest && i < x->n; i++)
+    if (pml__strtod(x->request[i].text, NULL) > pml__strtod(best->text, NULL)) best = &x->request[i];
+  return best;
+}
+
+static int apply(struct pml__knob *x, pml_region_t region) {
+  const struct pml__knob_request *r = wanted(x);
+  char saved[PML__KNOB_TEXT];
+  if (atomic_load_explicit(&x->of->ended, memory_order_relaxed)) return 0;
+  int err = 0;
+  if (x->fd >= 0) err = hold(x);
+  if (x->held)
+    snprintf(saved, sizeof saved, "%.*s", (int)strcspn(x->slot->text, "\n"), x->slot->text);
+  else
+    memcpy(saved, x->value, sizeof saved);
+  const char *text = r != NULL ? r->text : saved;
+  if (err == 0 && strcmp(text, x->in_force) != 0) {
+    if (x->of->options.dry_run)
+      pml__notes_log(&x->of->notes, region, x->path, text);
+    else if (x->fd >= 0)
+      err = r != NULL ? write_text(x, text) : pml__knob_put_back(x);
+    if (err == 0) memcpy(x->in_force, text, strlen(text) + 1);
+  }
+  x->refused = err < 0;
+  return err;
+}
+
+/* --- asking --- */
+
+static size_t find(const struct pml__knob *x, uint64_t owner) {
+  size_t i = x->n;
+  while (i > 0 && x->request[i - 1].owner != owner) i--;
+  return i == 0 ? x->n : i - 1;
+}
+
+static void take_out(struct pml__knob *x, size_t i) {
+  memmove(&x->request[i], &x->request[i + 1], (--x->n - i) * sizeof x->request[0]);
+}
+
+int pml__knob_ask(struct pml__knob *x, uint64_t owner, const char *text, pml_region_t region) {
+  int err = 0;
+  pthread_mutex_lock(&x->lock);
+  size_t i = find(x, owner);
+  if (i < x->n) take_out(x, i);
+  if (x->n == x->room) {
+    size_t room = x->room * 2 + 8;
+    struct pml__knob_request *more = realloc(x->request, room * sizeof *more);
+    if (more == NULL) {
+      err = -ENOMEM;
+      atomic_fetch_add_explicit(&x->of->refused, 1, memory_order_relaxed);
+    } else {
+      x->request = more;
+      x->room = room;
+    }
+  }
+  if (err == 0) {
+    struct pml__knob_request *r = &x->request[x->n++];
+    r->owner = owner;
+    snprintf(r->text, sizeof r->text, "%s", text);
+    err = apply(x, region);
+  }
+  pthread_mutex_unlock(&x->lock);
+  return err;
+}
+
+int pml__knob_leave(struct pml__knob *x, uint64_t owner, pml_region_t region) {
+  int err = -ENOENT;
+  pthread_mutex_lock(&x->lock);
+  size_t i = find(x, owner);
+  if (i < x->n) {
+    take_out(x, i);
+    err = apply(x, region);
+  }
+  pthread_mutex_unlock(&x->lock);
+  return err;
+}
+
+void pml__knob_tell(struct pml__knob *x, int err) {
+  const struct pml__knob_request *r = wanted(x);
+  const char *text = r != NULL ? r->text : x->value, *why = pml_error_text(err);
+  if (!x->held && err == -EBUSY) why = "another process, or tuner of this one, has it";
+  atomic_fetch_add_explicit(&x->of->refused, 1, memory_order_relaxed);
+  if (x->told_refused) return;
+  x->told_refused = true;
+  pml__notes_say(&x->of->notes, "%s: %s: '%s' was refused: %s; it stays '%s'", x->path, pml_error_name(err), text, why,
+                 x->in_force);
+}
+
+int pml__knob_settle(struct pml__knob *x, pml_region_t region) {
+  int err = 0;
+  pthread_mutex_lock(&x->lock);
+  if (x->refused) err = apply(x, region);
+  if (err < 0) pml__knob_tell(x, err);
+  pthread_mutex_unlock(&x->lock);
+  return err;
+}

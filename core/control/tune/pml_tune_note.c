@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* core/control/tune/pml_tune_note.c - lines and log of a tuner. */
+#include "control/tune/pml_tune_note.h"
+
+#include "base/pml_clock.h"
+#include "base/pml_nearest.h"
+#include "base/pml_thread.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+void pml__notes_init(struct pml__notes *n) {
+  memset(n, 0, sizeof *n);
+  pthread_mutex_init(&n->lock, NULL);
+}
+
+void pml__notes_free(struct pml__notes *n) {
+  for (size_t i = 0; i < n->nlines; i++) free(n->line[i]);
+  free(n->entry);
+  pthread_mutex_destroy(&n->lock);
+}
+
+void pml__notes_say(struct pml__notes *n, const char *fmt, ...) {
+  char buffer[1024];
+  va_list ap;
+  va_start(ap, fmt);
+  (void)vsnprintf(buffer, sizeof buffer, fmt, ap);
+  va_end(ap);
+  char *text = strdup(buffer);
+  if (text == NULL) return;
+  pthread_mutex_lock(&n->lock);
+  if (n->nlines < PML__NOTES_LINES) {
+    n->line[n->nlines++] = text;
+    text = NULL;
+  } else {
+    n->more++;
+  }
+  pthread_mutex_unlock(&n->lock);
+  free(text);
+}
+
+void pml__notes_unentered(struct pml__notes *n, const char *what, const char *name) {
+  struct pml__nearest near = {.want = name};
+  struct pml_region_info info;
+  char names[512];
+  bool known = false;
+  for (pml_region_t i = 1; i <= pml_region_count(); i++) {
+    if (pml_region_describe(i, &info) < 0) continue;
+    pml__nearest_offer(&near, info.name);
+    known |= strcmp(info.name, name) == 0;
+  }
+  if (known)
+    pml__notes_say(n, "%s '%s': that region was not entered", what, name);
+  else
+    pml__notes_say(n, "%s '%s': no such region was entered%s", what, name,
+                   pml__nearest_text(&near, names, sizeof names));
+}
+
+const char *pml__notes_line(struct pml__notes *n, size_t i) {
+  pthread_mutex_lock(&n->lock);
+  const char *line = NULL;
+  if (i < n->nlines && i < PML__NOTES_LINES) line = n->line[i];
+  if (i == PML__NOTES_LINES && n->more > 0) {
+    snprintf(n->last, sizeof n->last, "and %zu lines more", n->more);
+    line = n->last;
+  }
+  pthread_mutex_unlock(&n->lock);
+  return line;
+}
+
+/* With the lock. */
+static bool has_room(struct pml__notes *n) {
+  if (n->nentries < n->room) return true;
+  if (n->room >= PML__NOTES_LOG) return false;
+  size_t room = n->room == 0 ? 64 : n->room * 4;
+  struct pml__notes_entry *more = realloc(n->entry, room * sizeof *more);
+  if (more == NULL) return false;
+  n->entry = more;
+  n->room = room;
+  return true;
+}
+
+void pml__notes_log(struct pml__notes *n, pml_region_t region, const char *what, const char *text) {
+  struct pml__notes_entry e = {.ns = pml_clock_ns(), .thread = pml_thread_self()->id, .region = region, .what = what};
+  snprintf(e.text, sizeof e.text, "%s", text);
+  pthread_mutex_lock(&n->lock);
+  if (has_room(n))
+    n->entry[n->nentries++] = e;
+  else
+    n->unlogged++;
+  pthread_mutex_unlock(&n->lock);
+}
+
+bool pml__notes_entry(struct pml__notes *n, size_t i, struct pml__notes_entry *e) {
+  pthread_mutex_lock(&n->lock);
+  bool is = i < n->nentries;
+  if (is) *e = n->entry[i];
+  pthread_mutex_unlock(&n->lock);
+  return is;
+}
+
+size_t pml__notes_unlogged(struct pml__notes *n) {
+  pthread_mutex_lock(&n->lock);
+  size_t unlogged = n->unlogged;
+  pthread_mutex_unlock(&n->lock);
+  return unlogged;
+}

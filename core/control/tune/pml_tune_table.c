@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* core/control/tune/pml_tune_table.c - looking up regions that a thread has not met before. */
+#include "control/tune/pml_tune_table.h"
+
+#include <fnmatch.h>
+#include <stdlib.h>
+#include <string.h>
+
+uint16_t pml__table_look_up(struct pml__table *t, pml_region_t region,
+                            uint16_t (*match)(const void *arg, const char *name), const void *arg) {
+  struct pml_region_info info = {.name = ""};
+  (void)pml_region_describe(region, &info);
+  uint16_t what = match(arg, info.name);
+  if (region >= t->n) {
+    uint32_t n = pml_region_count() + 64;
+    uint16_t *more = region < n ? realloc(t->of, n * sizeof *more) : NULL;
+    if (more == NULL) return what;
+    memset(more + t->n, 0, (n - t->n) * sizeof *more);
+    t->of = more;
+    t->n = n;
+  }
+  t->of[region] = what;
+  return what;
+}
+
+bool pml__table_matches(const char *pattern, const char *name) {
+  return strcmp(pattern, name) == 0 || (strpbrk(pattern, "*?[") != NULL && fnmatch(pattern, name, 0) == 0);
+}

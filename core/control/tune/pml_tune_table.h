@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* core/control/tune/pml_tune_table.h - what a region's name means to a substrate, looked up once for each thread and
+ * region. Internal. */
+#ifndef PML_TUNE_TABLE_H
+#define PML_TUNE_TABLE_H
+
+#include "base/pml_region.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* Of a thread; all zero at first, free(of) at the end. */
+struct pml__table {
+  uint16_t *of; /* [n] */
+  uint32_t n;
+};
+
+#define PML__TABLE_UNKNOWN 0u /* not looked up yet; a match never means it */
+
+/* pml__table_look_up - what @match makes of the name of @region, which is not looked up yet, kept if there is memory.
+ */
+uint16_t pml__table_look_up(struct pml__table *t, pml_region_t region,
+                            uint16_t (*match)(const void *arg, const char *name), const void *arg);
+
+/* pml__table_get - what is known of @region. General registers only. */
+static inline uint16_t pml__table_get(const struct pml__table *t, pml_region_t region) {
+  return PML_LIKELY(region < t->n) ? t->of[region] : PML__TABLE_UNKNOWN;
+}
+
+/* pml__table_matches - whether @name is @pattern, or, where that is a pattern of the shell, like it. */
+bool pml__table_matches(const char *pattern, const char *name);
+
+#endif

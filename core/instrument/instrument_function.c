@@ -1,0 +1,341 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* core/instrument/instrument_function.c - what a function holds, and the additions that count it. */
+#include "instrument/instrument_function.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static struct pml_place *place_of(const struct pml_body *f, LLVMBasicBlockRef block) {
+  size_t i = ((uintptr_t)block >> 4) * 0x9e3779b97f4a7c15u;
+  for (i &= f->places - 1; f->place[i].block != NULL && f->place[i].block != block; i = (i + 1) & (f->places - 1)) {
+  }
+  return &f->place[i];
+}
+
+static int take_blocks(struct pml_body *f) {
+  f->blocks = LLVMCountBasicBlocks(f->function);
+  f->places = 4;
+  while (f->places < 2 * (size_t)f->blocks) f->places *= 2;
+  f->place = calloc(f->places, sizeof *f->place);
+  f->block = calloc(f->blocks, sizeof *f->block);
+  if (f->place == NULL || f->block == NULL) return -ENOMEM;
+  uint32_t n = 0;
+  for (LLVMBasicBlockRef b = LLVMGetFirstBasicBlock(f->function); b != NULL; b = LLVMGetNextBasicBlock(b), n++) {
+    *place_of(f, b) = (struct pml_place){.block = b, .number = n};
+    f->block[n].block = b;
+  }
+  return 0;
+}
+
+void *pml_one_more(void **list, uint32_t *used, uint32_t *room, size_t size) {
+  if (*used == *room) {
+    uint32_t more = *room == 0 ? 16 : 2 * *room;
+    void *at = realloc(*list, more * size);
+    if (at == NULL) return NULL;
+    *list = at;
+    *room = more;
+  }
+  return memset((char *)*list + size * (*used)++, 0, size);
+}
+
+static struct pml_stretch *new_stretch(struct pml_body *f) {
+  return pml_one_more((void **)&f->stretch, &f->stretches, &f->stretch_room, sizeof *f->stretch);
+}
+
+static void note_uncounted(struct pml_body *f, LLVMValueRef i, const struct pml_class *c) {
+  f->uncounted++;
+  if (f->uncounted > 1) return;
+  unsigned n = 0;
+  const char *file = LLVMGetDebugLocFilename(i, &n);
+  unsigned line = file != NULL ? LLVMGetDebugLocLine(i) : 0;
+  snprintf(f->uncounted_what, sizeof f->uncounted_what, "%s%s%.64s", c->uncounted, c->name != NULL ? ": " : "",
+           c->name != NULL ? c->name : "");
+  if (line > 0)
+    snprintf(f->uncounted_where, sizeof f->uncounted_where, "%.*s:%u", (int)(n < 200 ? n : 200), file, line);
+  else
+    snprintf(f->uncounted_where, sizeof f->uncounted_where, "%.200s", f->m->o->name);
+}
+
+/*
+ * Nothing may stand between a call in tail position and the return, and a call there is to stay one that needs no
+ * stack: what is added at the end is added before it.
+ */
+static LLVMValueRef before_end(LLVMValueRef terminator) {
+  if (LLVMGetInstructionOpcode(terminator) != LLVMRet) return terminator;
+  LLVMValueRef i = LLVMGetPreviousInstruction(terminator);
+  if (i != NULL && LLVMIsABitCastInst(i)) i = LLVMGetPreviousInstruction(i);
+  return i != NULL && LLVMIsACallInst(i) && pml_calls_intrinsic(i) == NULL ? i : terminator;
+}
+
+static int note_dynamic(struct pml_body *f, LLVMValueRef i, const struct pml_class *c) {
+  struct pml_dynamic *d = pml_one_more((void **)&f->dynamic, &f->dynamics, &f->dynamic_room, sizeof *d);
+  if (d == NULL) return -ENOMEM;
+  *d = (struct pml_dynamic){.before = i, .what = *c};
+  if (c->dynamic_also == PML_CELL_COUNT) return 0;
+  struct pml_class also = *c;
+  also.dynamic_cell = c->dynamic_also;
+  also.dynamic_also = PML_CELL_COUNT;
+  return note_dynamic(f, i, &also);
+}
+
+static bool is_call(LLVMValueRef i) {
+  LLVMOpcode op = LLVMGetInstructionOpcode(i);
+  return op == LLVMCall || op == LLVMInvoke || op == LLVMCallBr;
+}
+
+/* What an instruction counts as; where functions were inlined, marks only do. 0 or -ENOMEM. */
+static int read_instruction(struct pml_body *f, LLVMValueRef i, struct pml_counts *counts) {
+  struct pml_class c;
+  bool marked = f->m->mark != NULL && !f->m->marking;
+  int err = marked ? pml_mark_read(f->m, i, counts, &c) : pml_classify(f->m, i, counts, &c);
+  if (err < 0) return err;
+  if (c.uncounted != NULL) note_uncounted(f, i, &c);
+  return c.dynamic != NULL ? note_dynamic(f, i, &c) : 0;
+}
+
+static int read_block(struct pml_body *f, struct pml_block *b) {
+  b->first = f->stretches;
+  struct pml_stretch *s = new_stretch(f);
+  LLVMValueRef end = LLVMGetBasicBlockTerminator(b->block);
+  for (LLVMValueRef i = LLVMGetFirstInstruction(b->block); i != NULL && s != NULL; i = LLVMGetNextInstruction(i)) {
+    if (read_instruction(f, i, &s->counts) < 0) return -ENOMEM;
+    if (!is_call(i) || !pml_may_leave(f->m, i)) continue;
+    s->before = i;
+    b->leaves = true;
+    b->end_leaves = i == end;
+    if (i != end) s = new_stretch(f);
+  }
+  if (s == NULL) return -ENOMEM;
+  if (s->before == NULL) s->before = before_end(end);
+  b->stretches = f->stretches - b->first;
+  return 0;
+}
+
+static int read_blocks(struct pml_body *f) {
+  int err = 0;
+  for (uint32_t b = 0; b < f->blocks && !err; b++) err = read_block(f, &f->block[b]);
+  return err;
+}
+
+static int open_flow(struct pml_body *f) {
+  uint32_t n = 0, room = 0;
+  for (uint32_t b = 0; b < f->blocks; b++) room += LLVMGetNumSuccessors(LLVMGetBasicBlockTerminator(f->block[b].block));
+  f->edge = calloc((size_t)room + 1, sizeof *f->edge);
+  if (f->edge == NULL) return -ENOMEM;
+  for (uint32_t b = 0; b < f->blocks; b++) {
+    LLVMValueRef end = LLVMGetBasicBlockTerminator(f->block[b].block);
+    for (unsigned s = 0; s < LLVMGetNumSuccessors(end); s++)
+      f->edge[n++] = (struct pml_flow_edge){.from = b, .to = place_of(f, LLVMGetSuccessor(end, s))->number};
+  }
+  return pml_flow_open(&f->flow, f->blocks, f->edge, n);
+}
+
+/* A block that is not among the function's was made in a loop. */
+static bool in_a_loop(const struct pml_body *f, LLVMBasicBlockRef block) {
+  const struct pml_place *p = place_of(f, block);
+  return p->block == NULL || f->flow.loop[p->number] != PML_FLOW_NONE;
+}
+
+/*
+ * In a loop the additions are volatile. The optimiser may otherwise keep a cell in a register until the loop ends,
+ * which an endless loop never does, and a process that is killed loses what it counted there.
+ */
+void pml_body_add(struct pml_body *f, unsigned cell, LLVMValueRef n) {
+  LLVMBuilderRef b = f->m->builder;
+  LLVMValueRef index = LLVMConstInt(f->m->i64, cell, 0);
+  LLVMValueRef at = LLVMBuildInBoundsGEP2(b, f->m->i64, f->cells, &index, 1, "");
+  LLVMValueRef before = LLVMBuildLoad2(b, f->m->i64, at, "");
+  LLVMValueRef after = LLVMBuildStore(b, LLVMBuildAdd(b, before, n, ""), at);
+  bool now = cell == PML_COUNT_UNDERWAY || in_a_loop(f, LLVMGetInsertBlock(b));
+  LLVMSetVolatile(before, now);
+  LLVMSetVolatile(after, now);
+  if (cell < PML_CELL_COUNT) f->m->used[cell / 64] |= UINT64_C(1) << cell % 64;
+}
+
+static void add_stretch(struct pml_body *f, const struct pml_stretch *s) {
+  LLVMPositionBuilderBefore(f->m->builder, s->before);
+  for (uint32_t i = 0; i < s->counts.used; i++)
+    if (s->counts.at[i].n != 0)
+      pml_body_add(f, s->counts.at[i].cell, LLVMConstInt(f->m->i64, (uint64_t)s->counts.at[i].n, 1));
+}
+
+/* A mask as a number with a bit for each lane. Where lanes are wider than a bit, their sign is what counts. */
+static LLVMValueRef mask_bits(const struct pml_module *m, LLVMValueRef mask) {
+  LLVMTypeRef type = LLVMTypeOf(mask);
+  if (LLVMGetTypeKind(type) == LLVMIntegerTypeKind) return mask;
+  bool vector = LLVMGetTypeKind(type) == LLVMVectorTypeKind;
+  unsigned lanes = vector ? LLVMGetVectorSize(type) : 8; /* else MMX */
+  unsigned width = (unsigned)(LLVMSizeOfTypeInBits(m->data, type) / lanes);
+  if (width > 1) {
+    LLVMTypeRef whole = LLVMVectorType(LLVMIntTypeInContext(m->context, width), lanes);
+    mask = LLVMBuildBitCast(m->builder, mask, whole, "");
+    mask = LLVMBuildICmp(m->builder, LLVMIntSLT, mask, LLVMConstNull(whole), "");
+  }
+  return LLVMBuildBitCast(m->builder, mask, LLVMIntTypeInContext(m->context, lanes), "");
+}
+
+LLVMValueRef pml_body_amount(struct pml_body *f, const struct pml_class *c) {
+  struct pml_module *m = f->m;
+  LLVMValueRef n = c->dynamic;
+  if (c->lane_bytes == 0) return LLVMBuildIntCast2(m->builder, n, m->i64, 0, "");
+  n = mask_bits(m, n);
+  LLVMTypeRef bits = LLVMTypeOf(n);
+  if (c->lanes > 0 && c->lanes < LLVMGetIntTypeWidth(bits))
+    n = LLVMBuildAnd(m->builder, n, LLVMConstInt(bits, (UINT64_C(1) << c->lanes) - 1, 0), "");
+  LLVMValueRef count = LLVMGetIntrinsicDeclaration(m->module, LLVMLookupIntrinsicID("llvm.ctpop", 10), &bits, 1);
+  n = LLVMBuildCall2(m->builder, LLVMFunctionType(bits, &bits, 1, 0), count, &n, 1, "");
+  n = LLVMBuildIntCast2(m->builder, n, m->i64, 0, "");
+  return LLVMBuildMul(m->builder, n, LLVMConstInt(m->i64, c->lane_bytes, 0), "");
+}
+
+static void add_dynamic(struct pml_body *f, const struct pml_dynamic *d) {
+  LLVMPositionBuilderBefore(f->m->builder, d->before);
+  pml_body_add(f, d->what.dynamic_cell, pml_body_amount(f, &d->what));
+}
+
+static bool is_static_alloca(LLVMValueRef i) {
+  return LLVMIsAAllocaInst(i) && LLVMIsAConstantInt(LLVMGetOperand(i, 0));
+}
+
+/* Locals belong to the first block of a function, which is no longer the same. */
+static void move_locals(struct pml_body *f, LLVMBasicBlockRef from) {
+  for (LLVMValueRef i = LLVMGetFirstInstruction(from), next; i != NULL; i = next) {
+    next = LLVMGetNextInstruction(i);
+    if (!is_static_alloca(i)) continue;
+    LLVMInstructionRemoveFromParent(i);
+    LLVMInsertIntoBuilder(f->m->builder, i);
+  }
+}
+
+void pml_set_unlikely(const struct pml_module *m, LLVMValueRef branch) {
+  LLVMTypeRef i32 = LLVMInt32TypeInContext(m->context);
+  LLVMMetadataRef weights[] = {LLVMMDStringInContext2(m->context, "branch_weights", 14),
+                               LLVMValueAsMetadata(LLVMConstInt(i32, 1, 0)),
+                               LLVMValueAsMetadata(LLVMConstInt(i32, 2000, 0))};
+  LLVMMetadataRef node = LLVMMDNodeInContext2(m->context, weights, 3);
+  LLVMSetMetadata(branch, LLVMGetMDKindIDInContext(m->context, "prof", 4), LLVMMetadataAsValue(m->context, node));
+}
+
+/* A phi comes before what is known of variables there. */
+static void position_at_start(LLVMBuilderRef builder, LLVMBasicBlockRef block) {
+#if PML_LLVM_MAJOR < 19
+  LLVMPositionBuilderBefore(builder, LLVMGetFirstInstruction(block));
+#else
+  LLVMPositionBuilderBeforeInstrAndDbgRecords(builder, LLVMGetFirstInstruction(block));
+#endif
+}
+
+/*
+ * The cells are looked up once. The load is said to find the same whenever it is made, so that after inlining one look
+ * is enough: whoever still sees NULL asks again, and is given the same.
+ */
+static void begin_function(struct pml_body *f) {
+  struct pml_module *m = f->m;
+  LLVMBasicBlockRef old = LLVMGetEntryBasicBlock(f->function);
+  LLVMBasicBlockRef entry = LLVMInsertBasicBlockInContext(m->context, old, "count");
+  LLVMBasicBlockRef first = LLVMInsertBasicBlockInContext(m->context, old, "count.begin");
+  LLVMPositionBuilderAtEnd(m->builder, entry);
+  LLVMSetCurrentDebugLocation2(m->builder, NULL); /* that of the function before */
+  move_locals(f, old);
+  LLVMValueRef self = LLVMBuildLoad2(m->builder, m->i64_pointer, m->self, "");
+  LLVMSetMetadata(self, LLVMGetMDKindIDInContext(m->context, "invariant.load", 14),
+                  LLVMMetadataAsValue(m->context, LLVMMDNodeInContext2(m->context, NULL, 0)));
+  pml_set_unlikely(m, LLVMBuildCondBr(m->builder, LLVMBuildIsNull(m->builder, self, ""), first, old));
+  LLVMPositionBuilderAtEnd(m->builder, first);
+  LLVMValueRef given = LLVMBuildCall2(m->builder, LLVMFunctionType(m->i64_pointer, NULL, 0, 0), m->begin, NULL, 0, "");
+  LLVMBuildBr(m->builder, old);
+  position_at_start(m->builder, old);
+  f->cells = LLVMBuildPhi(m->builder, m->i64_pointer, "cells");
+  LLVMAddIncoming(f->cells, &self, &entry, 1);
+  LLVMAddIncoming(f->cells, &given, &first, 1);
+  f->entry = entry;
+}
+
+/* Takes the place of @old with all who lead there; false: somebody knows it by its address. */
+static bool take_over(LLVMBasicBlockRef old, LLVMBasicBlockRef now) {
+  for (LLVMUseRef u = LLVMGetFirstUse(LLVMBasicBlockAsValue(old)); u != NULL; u = LLVMGetNextUse(u))
+    if (!LLVMIsAInstruction(LLVMGetUser(u))) return false;
+  for (LLVMUseRef u; (u = LLVMGetFirstUse(LLVMBasicBlockAsValue(old))) != NULL;) {
+    LLVMValueRef from = LLVMGetUser(u);
+    for (unsigned s = 0; s < LLVMGetNumSuccessors(from); s++)
+      if (LLVMGetSuccessor(from, s) == old) LLVMSetSuccessor(from, s, now);
+  }
+  return true;
+}
+
+LLVMBasicBlockRef pml_body_part(struct pml_module *m, LLVMBasicBlockRef block) {
+  LLVMValueRef end = LLVMGetBasicBlockTerminator(block);
+  LLVMBasicBlockRef now = LLVMInsertBasicBlockInContext(m->context, block, "");
+  if (!take_over(block, now)) {
+    LLVMDeleteBasicBlock(now);
+    return NULL;
+  }
+  LLVMPositionBuilderAtEnd(m->builder, now);
+  LLVMSetCurrentDebugLocation2(m->builder, NULL); /* what is inserted would be given it */
+  for (LLVMValueRef i = LLVMGetFirstInstruction(block), next; i != end; i = next) {
+    next = LLVMGetNextInstruction(i);
+    LLVMInstructionRemoveFromParent(i);
+    LLVMInsertIntoBuilder(m->builder, i);
+  }
+  return now;
+}
+
+/*
+ * Without optimisation, a block whose end the quick selection of instructions does not know is left to the slow one as
+ * a whole: the counts of a switch's block get one of their own.
+ */
+static void part_from_end(struct pml_module *m, LLVMBasicBlockRef block) {
+  LLVMValueRef end = LLVMGetBasicBlockTerminator(block);
+  if (LLVMGetInstructionOpcode(end) != LLVMSwitch || LLVMGetFirstInstruction(block) == end) return;
+  if (pml_body_part(m, block) != NULL) LLVMBuildBr(m->builder, block);
+}
+
+static bool is_empty(const struct pml_body *f) {
+  for (uint32_t s = 0; s < f->stretches; s++)
+    if (f->stretch[s].counts.used > 0) return false;
+  return f->dynamics == 0;
+}
+
+static int emit(struct pml_body *f) {
+  if (is_empty(f)) return 0;
+  int err = open_flow(f);
+  if (err) return err;
+  begin_function(f);
+  if (f->m->touch != NULL) pml_body_touch(f); /* first, while all accesses are the program's */
+  for (uint32_t d = 0; d < f->dynamics; d++) add_dynamic(f, &f->dynamic[d]);
+  err = pml_body_loops(f);
+  if (!err) err = pml_body_merge(f);
+  for (uint32_t b = 0; b < f->blocks && !err; b++)
+    for (uint32_t s = 0; s < f->block[b].stretches && !f->block[b].in_registers; s++)
+      add_stretch(f, &f->stretch[f->block[b].first + s]);
+  for (uint32_t b = 0; b < f->blocks && !err && !f->m->o->final && !f->m->o->optimised; b++)
+    part_from_end(f->m, f->block[b].block);
+  return err;
+}
+
+static void report(const struct pml_body *f) {
+  struct pml_instrument *o = f->m->o;
+  size_t n;
+  f->m->uncounted += f->uncounted;
+  if (f->uncounted > 0 && o->uncounted != NULL)
+    o->uncounted(o->user, f->uncounted_where, LLVMGetValueName2(f->function, &n), f->uncounted, f->uncounted_what);
+}
+
+int pml_instrument_function(struct pml_module *m, LLVMValueRef function) {
+  struct pml_body f = {.m = m, .function = function};
+  int err = take_blocks(&f);
+  if (!err) err = read_blocks(&f);
+  if (!err) err = m->marking ? pml_body_mark(&f) : emit(&f);
+  if (!err) report(&f);
+  if (!err && !m->marking && m->mark != NULL) pml_marks_erase(m, function);
+  for (uint32_t s = 0; s < f.stretches; s++) free(f.stretch[s].counts.at);
+  pml_flow_close(&f.flow);
+  free(f.stretch);
+  free(f.dynamic);
+  free(f.edge);
+  free(f.place);
+  free(f.block);
+  return err;
+}

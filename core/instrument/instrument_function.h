@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* core/instrument/instrument_function.h - a function that is being instrumented. */
+#ifndef PML_INSTRUMENT_FUNCTION_H
+#define PML_INSTRUMENT_FUNCTION_H
+
+#include "instrument/instrument_flow.h"
+#include "instrument/instrument_private.h"
+
+struct pml_stretch {   /* instructions of a block that run as a whole */
+  LLVMValueRef before; /* what may not come back, or the end: they are counted here */
+  struct pml_counts counts;
+};
+
+struct pml_block {
+  LLVMBasicBlockRef block;
+  uint32_t first, stretches; /* of the function's */
+  bool leaves;               /* control may go elsewhere in its midst */
+  bool end_leaves;           /* at its end */
+  bool in_registers;         /* counted by the counters of a loop */
+};
+
+struct pml_place { /* a block's number */
+  LLVMBasicBlockRef block;
+  uint32_t number;
+};
+
+struct pml_dynamic { /* known when it runs only */
+  LLVMValueRef before;
+  struct pml_class what;
+};
+
+struct pml_body {
+  struct pml_module *m;
+  LLVMValueRef function, cells;
+  LLVMBasicBlockRef entry;
+  uint32_t blocks, stretches, stretch_room, dynamics, dynamic_room;
+  size_t places; /* a power of two */
+  struct pml_block *block;
+  struct pml_stretch *stretch;
+  struct pml_dynamic *dynamic;
+  struct pml_place *place;
+  struct pml_flow_edge *edge;
+  struct pml_flow flow;
+  unsigned uncounted;
+  char uncounted_what[128];
+  char uncounted_where[224];
+};
+
+/* pml_body_add - @n more in @cell, at the builder's place. */
+void pml_body_add(struct pml_body *f, unsigned cell, LLVMValueRef n);
+
+/* pml_body_part - a new block before @block, with all of it but its end; the builder is at its end, which the caller
+ * makes. NULL: @block is known by its address and stays whole. */
+LLVMBasicBlockRef pml_body_part(struct pml_module *m, LLVMBasicBlockRef block);
+
+/* pml_set_unlikely - the first way of @branch is hardly ever taken. */
+void pml_set_unlikely(const struct pml_module *m, LLVMValueRef branch);
+
+/* pml_body_amount - a length, or the lanes of a mask that are set times the bytes of one, at the builder's place. */
+LLVMValueRef pml_body_amount(struct pml_body *f, const struct pml_class *c);
+
+/* pml_body_mark - have marks stand for the counts of the function. 0 or -ENOMEM. */
+int pml_body_mark(struct pml_body *f);
+
+/* pml_body_loops - count in registers the loops that only their exits leave. 0 or -ENOMEM. */
+int pml_body_loops(struct pml_body *f);
+
+/* pml_body_touch - tell the runtime of the accesses of a function, before they are made. */
+void pml_body_touch(struct pml_body *f);
+
+/* pml_body_merge - count together what runs equally often, of what no loop counts. 0 or -ENOMEM. */
+int pml_body_merge(struct pml_body *f);
+
+#endif

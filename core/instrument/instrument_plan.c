@@ -1,0 +1,173 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * core/instrument/instrument_plan.c - which blocks of a loop need a counter.
+ *
+ * A graph of 2 blocks + 2 nodes: where each block begins and ends, where the loop is entered and left. Its edges are
+ * those between blocks, where nothing can be counted, and the blocks themselves. A spanning tree takes the former
+ * first, then the deepest blocks; each block that is left out gets a counter, and one turn round the circle that it
+ * closes in the tree is one run of every block on it. From exit to entry, the circle is known to be run once.
+ */
+#include "instrument/instrument_flow.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+struct branch { /* of the tree, at a node */
+  uint32_t to, next;
+  uint32_t block; /* that the way crosses, or NONE */
+  int32_t sign;   /* 1: as control flows */
+};
+
+struct tree {
+  const struct pml_flow *f;
+  struct pml_flow_plan *p;
+  uint32_t loop, nodes, branches;
+  uint32_t *place;  /* of each block of the function in p->block, or NONE */
+  uint32_t *parent; /* [nodes] of the union-find */
+  uint32_t *head;   /* [nodes] the first branch */
+  uint32_t *came;   /* [nodes] the branch that a search came by */
+  uint32_t *stack;
+  struct branch *branch;
+};
+
+static uint32_t root(struct tree *t, uint32_t n) {
+  while (t->parent[n] != n) n = t->parent[n] = t->parent[t->parent[n]];
+  return n;
+}
+
+static void grow(struct tree *t, uint32_t from, uint32_t to, uint32_t block, int32_t sign) {
+  t->branch[t->branches] = (struct branch){.to = to, .next = t->head[from], .block = block, .sign = sign};
+  t->head[from] = t->branches++;
+}
+
+/* False: it would close a circle. */
+static bool join(struct tree *t, uint32_t from, uint32_t to, uint32_t block) {
+  uint32_t a = root(t, from), b = root(t, to);
+  if (a == b) return false;
+  t->parent[a] = b;
+  grow(t, from, to, block, 1);
+  grow(t, to, from, block, -1);
+  return true;
+}
+
+static uint32_t begin_of(uint32_t place) {
+  return 2 * place;
+}
+
+static uint32_t end_of(uint32_t place) {
+  return 2 * place + 1;
+}
+
+/* False: the edges alone close a circle, so that counts of blocks do not tell those of edges. */
+static bool join_edges(struct tree *t) {
+  const struct pml_flow *f = t->f;
+  uint32_t entry = t->nodes - 2, exit = t->nodes - 1;
+  bool good = join(t, entry, begin_of(t->place[f->in[t->loop].header]), PML_FLOW_NONE);
+  for (uint32_t i = 0; i < t->p->blocks && good; i++) {
+    uint32_t b = t->p->block[i];
+    bool leaves = false;
+    for (uint32_t e = f->first[b]; e < f->first[b + 1] && good; e++) {
+      uint32_t to = t->place[f->edge[e].to];
+      if (to != PML_FLOW_NONE) good = join(t, end_of(i), begin_of(to), PML_FLOW_NONE);
+      leaves |= to == PML_FLOW_NONE;
+    }
+    if (leaves && good) good = join(t, end_of(i), exit, PML_FLOW_NONE);
+  }
+  return good;
+}
+
+/* Deepest first; where the edges closed a circle, every block is counted. */
+static void choose_counters(struct tree *t, bool tree) {
+  struct pml_flow_plan *p = t->p;
+  uint32_t deepest = 0;
+  for (uint32_t l = 0; l < t->f->loops; l++)
+    if (t->f->in[l].depth > deepest) deepest = t->f->in[l].depth;
+  for (uint32_t depth = deepest + 1; depth-- > 0;)
+    for (uint32_t i = 0; i < p->blocks; i++) {
+      if (t->f->in[t->f->loop[p->block[i]]].depth != depth) continue;
+      if (!tree || !join(t, begin_of(i), end_of(i), i)) p->counter[p->counters++] = i;
+    }
+}
+
+/* Adds to @to[place * stride] what one turn round the circle of @from, @target and the tree's way back runs. */
+static void add_circle(struct tree *t, uint32_t from, uint32_t target, int32_t *to, uint32_t stride) {
+  uint32_t depth = 0;
+  for (uint32_t n = 0; n < t->nodes; n++) t->came[n] = PML_FLOW_NONE;
+  t->stack[depth++] = target;
+  t->came[target] = t->branches; /* none, but been there */
+  while (depth > 0 && t->came[from] == PML_FLOW_NONE) {
+    uint32_t n = t->stack[--depth];
+    for (uint32_t b = t->head[n]; b != PML_FLOW_NONE; b = t->branch[b].next) {
+      if (t->came[t->branch[b].to] != PML_FLOW_NONE) continue;
+      t->came[t->branch[b].to] = b;
+      t->stack[depth++] = t->branch[b].to;
+    }
+  }
+  for (uint32_t n = from; n != target && t->came[n] != PML_FLOW_NONE;) {
+    const struct branch *b = &t->branch[t->came[n]];
+    if (b->block != PML_FLOW_NONE) to[b->block * stride] += b->sign;
+    n = t->branch[t->came[n] ^ 1].to; /* its twin leads back */
+  }
+}
+
+static int share_out(struct tree *t, bool tree, uint32_t limit) {
+  struct pml_flow_plan *p = t->p;
+  choose_counters(t, tree);
+  if (p->counters > limit) return -E2BIG;
+  p->share = calloc((size_t)p->blocks * p->counters + 1, sizeof *p->share);
+  if (p->share == NULL) return -ENOMEM;
+  for (uint32_t c = 0; c < p->counters; c++) {
+    uint32_t i = p->counter[c];
+    p->share[i * p->counters + c] = 1;
+    if (tree) add_circle(t, begin_of(i), end_of(i), p->share + c, p->counters);
+  }
+  if (tree) add_circle(t, t->nodes - 1, t->nodes - 2, p->base, 1);
+  return 0;
+}
+
+static int take_blocks(struct tree *t) {
+  const struct pml_flow *f = t->f;
+  struct pml_flow_plan *p = t->p;
+  p->block = calloc(f->blocks + 1, sizeof *p->block);
+  p->counter = calloc(f->blocks + 1, sizeof *p->counter);
+  t->place = calloc(f->blocks + 1, sizeof *t->place);
+  if (p->block == NULL || p->counter == NULL || t->place == NULL) return -ENOMEM;
+  for (uint32_t b = 0; b < f->blocks; b++) {
+    t->place[b] = PML_FLOW_NONE;
+    if (!pml_flow_within(f, b, t->loop)) continue;
+    t->place[b] = p->blocks;
+    p->block[p->blocks++] = b;
+  }
+  p->base = calloc(p->blocks + 1, sizeof *p->base);
+  t->nodes = 2 * p->blocks + 2;
+  t->parent = calloc(4 * (size_t)t->nodes, sizeof *t->parent);
+  t->branch = calloc(2 * (size_t)t->nodes, sizeof *t->branch);
+  if (p->base == NULL || t->parent == NULL || t->branch == NULL) return -ENOMEM;
+  t->head = t->parent + t->nodes;
+  t->came = t->head + t->nodes;
+  t->stack = t->came + t->nodes;
+  for (uint32_t n = 0; n < t->nodes; n++) {
+    t->parent[n] = n;
+    t->head[n] = PML_FLOW_NONE;
+  }
+  return 0;
+}
+
+int pml_flow_plan_open(struct pml_flow_plan *p, const struct pml_flow *f, uint32_t loop, uint32_t limit) {
+  *p = (struct pml_flow_plan){0};
+  struct tree t = {.f = f, .p = p, .loop = loop};
+  int err = take_blocks(&t);
+  if (!err) err = share_out(&t, join_edges(&t), limit);
+  free(t.place);
+  free(t.parent);
+  free(t.branch);
+  return err;
+}
+
+void pml_flow_plan_close(struct pml_flow_plan *p) {
+  free(p->block);
+  free(p->counter);
+  free(p->base);
+  free(p->share);
+  *p = (struct pml_flow_plan){0};
+}

@@ -1,0 +1,167 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * core/instrument/instrument_returns.c - which calls come back to where they were made, and nowhere else.
+ *
+ * A function comes back if all that it calls does. All of the module's are thought to, until one is found to call what
+ * may not, and so its callers, to a fixed point: a module's recursion is then no reason for doubt.
+ */
+#include "instrument/instrument_private.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct pml_functions { /* open addressing; a power of two */
+  struct slot {
+    LLVMValueRef function;
+    bool may_leave;
+  } * slot;
+  size_t slots;
+};
+
+static struct slot *slot_of(const struct pml_functions *f, LLVMValueRef function) {
+  size_t i = ((uintptr_t)function >> 4) * 0x9e3779b97f4a7c15u;
+  for (i &= f->slots - 1; f->slot[i].function != NULL && f->slot[i].function != function;
+       i = (i + 1) & (f->slots - 1)) {
+  }
+  return &f->slot[i];
+}
+
+bool pml_has_attribute(const struct pml_module *m, LLVMValueRef function, enum pml_attribute a) {
+  return LLVMGetEnumAttributeAtIndex(function, (LLVMAttributeIndex)LLVMAttributeFunctionIndex, m->attribute[a]) != NULL;
+}
+
+bool pml_call_has_attribute(const struct pml_module *m, LLVMValueRef call, enum pml_attribute a) {
+  return LLVMGetCallSiteEnumAttribute(call, (LLVMAttributeIndex)LLVMAttributeFunctionIndex, m->attribute[a]) != NULL;
+}
+
+const char *pml_calls_intrinsic(LLVMValueRef call) {
+  LLVMValueRef called = LLVMGetCalledValue(call);
+  if (!LLVMIsAFunction(called) || !LLVMIsDeclaration(called)) return NULL;
+  size_t n;
+  const char *name = LLVMGetValueName2(called, &n);
+  return strncmp(name, "llvm.", 5) == 0 ? name + 5 : NULL;
+}
+
+/* What a C library is known to do: neither throw nor jump nor end, nor call the program. */
+static bool library_returns(const char *name) {
+  static const char *const known[] = {
+      "abs",    "acos",  "acosh",     "asin",     "asinh",   "atan",    "atan2",     "atanh",   "atof",   "atoi",
+      "calloc", "cbrt",  "ceil",      "copysign", "cos",     "cosh",    "erf",       "erfc",    "exp",    "exp2",
+      "expm1",  "fabs",  "fdim",      "floor",    "fma",     "fmax",    "fmin",      "fmod",    "free",   "frexp",
+      "hypot",  "ilogb", "isalnum",   "isalpha",  "isdigit", "isspace", "ldexp",     "lgamma",  "log",    "log10",
+      "log1p",  "log2",  "logb",      "lrint",    "lround",  "malloc",  "memchr",    "memcmp",  "memcpy", "memmove",
+      "memset", "modf",  "nearbyint", "pow",      "rand",    "realloc", "remainder", "rint",    "round",  "sin",
+      "sinh",   "sqrt",  "strchr",    "strcmp",   "strcpy",  "strlen",  "strncmp",   "strncpy", "strtod", "strtol",
+      "tan",    "tanh",  "tgamma",    "tolower",  "toupper", "trunc"};
+  for (size_t i = 0; i < sizeof known / sizeof known[0]; i++) {
+    size_t n = strlen(known[i]);
+    if (strncmp(name, known[i], n) == 0 && (name[n] == '\0' || (strchr("fl", name[n]) != NULL && name[n + 1] == '\0')))
+      return true;
+  }
+  return false;
+}
+
+static bool intrinsic_leaves(const char *name) {
+  static const char *const known[] = {"trap",
+                                      "ubsantrap",
+                                      "debugtrap",
+                                      "eh.sjlj",
+                                      "experimental.patchpoint",
+                                      "experimental.stackmap",
+                                      "experimental.gc",
+                                      "experimental.deoptimize",
+                                      "coro."};
+  for (size_t i = 0; i < sizeof known / sizeof known[0]; i++)
+    if (strncmp(name, known[i], strlen(known[i])) == 0) return true;
+  return false;
+}
+
+bool pml_may_leave(const struct pml_module *m, LLVMValueRef call) {
+  LLVMValueRef called = LLVMGetCalledValue(call);
+  if (LLVMIsAInlineAsm(called)) return LLVMIsACallBrInst(call) != NULL;
+  const char *intrinsic = pml_calls_intrinsic(call);
+  if (intrinsic != NULL) return intrinsic_leaves(intrinsic);
+  if (called == m->mark_dynamic) return false;
+  if (!LLVMIsAFunction(called) || LLVMIsAInvokeInst(call)) return true;
+  if (!LLVMIsDeclaration(called)) return slot_of(m->functions, called)->may_leave;
+  size_t n;
+  return !library_returns(LLVMGetValueName2(called, &n));
+}
+
+static bool replaceable(LLVMValueRef function) {
+  LLVMLinkage l = LLVMGetLinkage(function);
+  return l == LLVMWeakAnyLinkage || l == LLVMLinkOnceAnyLinkage || l == LLVMExternalWeakLinkage;
+}
+
+static bool function_leaves(const struct pml_module *m, LLVMValueRef function) {
+  for (LLVMBasicBlockRef b = LLVMGetFirstBasicBlock(function); b != NULL; b = LLVMGetNextBasicBlock(b))
+    for (LLVMValueRef i = LLVMGetFirstInstruction(b); i != NULL; i = LLVMGetNextInstruction(i)) {
+      LLVMOpcode op = LLVMGetInstructionOpcode(i);
+      if (op == LLVMResume || ((op == LLVMCall || op == LLVMInvoke || op == LLVMCallBr) && pml_may_leave(m, i)))
+        return true;
+    }
+  return false;
+}
+
+int pml_functions_open(struct pml_module *m) {
+  size_t n = 1, slots = 16;
+  for (LLVMValueRef f = LLVMGetFirstFunction(m->module); f != NULL; f = LLVMGetNextFunction(f)) n++;
+  while (slots < 2 * n) slots *= 2;
+  m->functions = calloc(1, sizeof *m->functions);
+  if (m->functions == NULL) return -ENOMEM;
+  *m->functions = (struct pml_functions){.slots = slots, .slot = calloc(slots, sizeof *m->functions->slot)};
+  if (m->functions->slot == NULL) return -ENOMEM;
+  for (LLVMValueRef f = LLVMGetFirstFunction(m->module); f != NULL; f = LLVMGetNextFunction(f))
+    *slot_of(m->functions, f) = (struct slot){.function = f, .may_leave = replaceable(f)};
+  for (bool changed = true; changed;) {
+    changed = false;
+    for (LLVMValueRef f = LLVMGetFirstFunction(m->module); f != NULL; f = LLVMGetNextFunction(f)) {
+      struct slot *s = slot_of(m->functions, f);
+      if (s->may_leave || LLVMIsDeclaration(f) || !function_leaves(m, f)) continue;
+      s->may_leave = changed = true;
+    }
+  }
+  return 0;
+}
+
+/* Whoever is called counts, unless it is LLVM's own or the C library's. */
+static bool may_count(LLVMValueRef function) {
+  size_t n;
+  const char *name = LLVMGetValueName2(function, &n);
+  return !LLVMIsDeclaration(function) || (strncmp(name, "llvm.", 5) != 0 && !library_returns(name));
+}
+
+/* Of functions until LLVM 15, and the one that says it all since; a version has not all. */
+static const char *const memory_attributes[] = {
+    "readnone",     "readonly", "writeonly", "argmemonly", "inaccessiblememonly", "inaccessiblemem_or_argmemonly",
+    "speculatable", "memory"};
+enum { MEMORY_ATTRIBUTES = sizeof memory_attributes / sizeof memory_attributes[0] };
+
+static void forget_calls(LLVMValueRef function, const unsigned kind[MEMORY_ATTRIBUTES]) {
+  for (LLVMBasicBlockRef b = LLVMGetFirstBasicBlock(function); b != NULL; b = LLVMGetNextBasicBlock(b))
+    for (LLVMValueRef i = LLVMGetFirstInstruction(b); i != NULL; i = LLVMGetNextInstruction(i)) {
+      if (!LLVMIsACallInst(i) && !LLVMIsAInvokeInst(i)) continue;
+      LLVMValueRef called = LLVMGetCalledValue(i);
+      if (LLVMIsAInlineAsm(called) || (LLVMIsAFunction(called) && !may_count(called))) continue;
+      for (unsigned a = 0; a < MEMORY_ATTRIBUTES; a++)
+        if (kind[a] != 0) LLVMRemoveCallSiteEnumAttribute(i, (LLVMAttributeIndex)LLVMAttributeFunctionIndex, kind[a]);
+    }
+}
+
+void pml_functions_forget_memory(struct pml_module *m) {
+  unsigned kind[MEMORY_ATTRIBUTES];
+  for (unsigned a = 0; a < MEMORY_ATTRIBUTES; a++)
+    kind[a] = LLVMGetEnumAttributeKindForName(memory_attributes[a], strlen(memory_attributes[a]));
+  for (LLVMValueRef f = LLVMGetFirstFunction(m->module); f != NULL; f = LLVMGetNextFunction(f)) {
+    forget_calls(f, kind);
+    for (unsigned a = 0; a < MEMORY_ATTRIBUTES && may_count(f); a++)
+      if (kind[a] != 0) LLVMRemoveEnumAttributeAtIndex(f, (LLVMAttributeIndex)LLVMAttributeFunctionIndex, kind[a]);
+  }
+}
+
+void pml_functions_close(struct pml_module *m) {
+  if (m->functions != NULL) free(m->functions->slot);
+  free(m->functions);
+  m->functions = NULL;
+}

@@ -1,0 +1,177 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* core/program/pml_command.c - a child process that waits before its program, so that counters can be put on it. */
+#include "program/pml_command.h"
+
+#include "base/pml_error.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#define POLL_MS 10 /* how often the end is looked for where the kernel has no pidfd */
+
+static uint64_t now_ns(void) {
+  struct timespec t;
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+static uint64_t timeval_ns(struct timeval t) {
+  return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_usec * 1000u;
+}
+
+static void shut(int *fd) {
+  if (*fd >= 0) close(*fd);
+  *fd = -1;
+}
+
+/* Until execve(2) does it, the handlers of the parent would run in the child, for the parent's sake. */
+static void without_handlers(void) {
+  static const int signals[] = {SIGINT, SIGTERM};
+  for (size_t i = 0; i < sizeof signals / sizeof signals[0]; i++) {
+    struct sigaction sa;
+    if (sigaction(signals[i], NULL, &sa) == 0 && sa.sa_handler != SIG_IGN) signal(signals[i], SIG_DFL);
+  }
+}
+
+/* The child: wait for the word, or for the death of who would have given it. The socket is gone after execve(2). */
+static void become(char *const *argv, char *const *envp, int line) {
+  char word;
+  ssize_t n;
+  do n = read(line, &word, 1);
+  while (n < 0 && errno == EINTR);
+  if (n == 1) {
+    (void)execvpe(argv[0], argv, envp);
+    int err = errno;
+    (void)send(line, &err, sizeof err, MSG_NOSIGNAL);
+  }
+  _exit(127);
+}
+
+int pml_command_spawn(struct pml_command *c, char *const *argv) {
+  return pml_command_spawn_env(c, argv, environ);
+}
+
+int pml_command_spawn_env(struct pml_command *c, char *const *argv, char *const *envp) {
+  int line[2];
+  memset(c, 0, sizeof *c);
+  c->line = c->pidfd = -1;
+  if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, line) != 0) return -errno;
+  pid_t pid = fork();
+  int err = pid < 0 ? -errno : 0;
+  if (pid == 0) {
+    without_handlers();
+    close(line[0]); /* else it would hold itself */
+    become(argv, envp, line[1]);
+  }
+  close(line[1]);
+  c->line = line[0];
+  if (err < 0) {
+    shut(&c->line);
+    return err;
+  }
+  c->pid = pid;
+  c->pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
+  return 0;
+}
+
+static void reaped(struct pml_command *c, int status, const struct rusage *used) {
+  c->end.status = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+  c->end.signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
+  c->end.real_ns = c->started_ns != 0 ? now_ns() - c->started_ns : 0;
+  c->end.user_ns = timeval_ns(used->ru_utime);
+  c->end.system_ns = timeval_ns(used->ru_stime);
+  c->end.maxrss_bytes = (uint64_t)used->ru_maxrss * 1024u;
+  c->done = true;
+  c->pid = 0;
+}
+
+/* Returns 0 when it was reaped, 1 when it still runs, or -errno. */
+static int reap(struct pml_command *c, int options) {
+  int status = 0;
+  struct rusage used = {0};
+  pid_t r;
+  do r = wait4(c->pid, &status, options, &used);
+  while (r < 0 && errno == EINTR);
+  if (r == 0) return 1;
+  if (r < 0) {
+    /* Somebody else reaped it, or SIGCHLD is ignored: how it ended is lost. */
+    int err = pml_fail(-errno, "the command's end cannot be seen: is SIGCHLD ignored?");
+    c->pid = 0;
+    return err;
+  }
+  reaped(c, status, &used);
+  return 0;
+}
+
+int pml_command_start(struct pml_command *c) {
+  int why = 0;
+  ssize_t n;
+  if (c->pid == 0 && !c->done) return PML_ECLOSED;
+  if (c->line < 0) return pml_fail(-EALREADY, "the command was started before");
+  c->started_ns = now_ns();
+  /* A child that was killed meanwhile hears nothing; its end will say so. */
+  (void)send(c->line, "g", 1, MSG_NOSIGNAL);
+  do n = read(c->line, &why, sizeof why);
+  while (n < 0 && errno == EINTR);
+  shut(&c->line);
+  if (n != (ssize_t)sizeof why) return 0;
+  (void)reap(c, 0);
+  return -why;
+}
+
+static int wait_once(const struct pml_command *c, int timeout_ms) {
+  if (c->pidfd >= 0) {
+    struct pollfd p = {.fd = c->pidfd, .events = POLLIN};
+    int r = poll(&p, 1, timeout_ms);
+    return r < 0 ? -errno : r == 0 ? -ETIMEDOUT : 0;
+  }
+  bool last = timeout_ms >= 0 && timeout_ms <= POLL_MS;
+  if (poll(NULL, 0, last ? timeout_ms : POLL_MS) < 0) return -errno;
+  return last ? -ETIMEDOUT : 0;
+}
+
+/* What is left of @timeout_ms, or -1 without a limit. */
+static int left_of(int timeout_ms, uint64_t from) {
+  if (timeout_ms < 0) return -1;
+  uint64_t spent = (now_ns() - from) / 1000000u;
+  return spent >= (uint64_t)timeout_ms ? 0 : timeout_ms - (int)spent;
+}
+
+int pml_command_wait(struct pml_command *c, int timeout_ms) {
+  uint64_t from = now_ns();
+  bool last = false;
+  if (c->done) return 0;
+  if (c->pid == 0) return PML_ECLOSED;
+  if (c->line >= 0) return pml_fail(PML_EMODE, "the command is not started yet");
+  for (;;) {
+    int r = reap(c, WNOHANG);
+    if (r <= 0) return r;
+    if (last) return pml_fail(-ETIMEDOUT, "the command still runs");
+    r = wait_once(c, left_of(timeout_ms, from));
+    if (r == -EINTR) return -EINTR;
+    last = r == -ETIMEDOUT;
+  }
+}
+
+int pml_command_kill(struct pml_command *c, int sig) {
+  if (c->pid == 0) return -ESRCH; /* its number may be another's by now */
+  return kill(c->pid, sig) == 0 ? 0 : -errno;
+}
+
+void pml_command_close(struct pml_command *c) {
+  if (c->pid != 0) {
+    (void)kill(c->pid, SIGKILL);
+    (void)reap(c, 0);
+  }
+  shut(&c->line);
+  shut(&c->pidfd);
+}

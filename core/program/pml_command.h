@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* core/program/pml_command.h - a child process that waits before its program, so that counters can be put on it. */
+#ifndef PML_COMMAND_H
+#define PML_COMMAND_H
+
+#include "base/pml_api.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+PML_BEGIN_DECLS
+
+/*
+ * The child is forked by pml_command_spawn() and then blocks in read(2). Whoever opens counters on its pid meanwhile
+ * (struct pml_target, inherit for its children) counts what follows: a few hundred instructions and some page faults of
+ * ours, then execve(2) and the program from its first instruction; with PML_EVENTSET_ON_EXEC the latter alone. It keeps
+ * the caller's folder, standard streams and process group: an interrupt from the terminal reaches it as it reaches the
+ * caller.
+ *
+ * Caller-allocated; the fields are the library's. One user at a time.
+ */
+struct pml_command {
+  pid_t pid; /* of the child, until it is reaped; then 0 */
+  int line;  /* our end of the socket that holds it, and that a failed execve(2) is told by; -1: started */
+  int pidfd; /* -1: this kernel has none */
+  bool done; /* reaped: @end is filled */
+  struct pml_command_end {
+    int status;                  /* exit status; -1 if a signal ended it */
+    int signal;                  /* that signal, or 0 */
+    uint64_t real_ns;            /* from start to the moment the end was seen */
+    uint64_t user_ns, system_ns; /* of the child and those it waited for */
+    uint64_t maxrss_bytes;
+  } end;
+  uint64_t started_ns;
+};
+
+/*
+ * pml_command_spawn - fork a child that will become @argv (NULL-terminated; argv[0] is looked for in PATH).
+ * pml_command_spawn_env - the same with environment @envp (NULL-terminated) instead of the caller's.
+ * Returns 0 or -errno (EAGAIN, ENOMEM, EMFILE: no process, no descriptor). *c is closed on failure.
+ * Pair with pml_command_close(), which kills a child that is still there. Not async-signal-safe.
+ */
+PML_API int pml_command_spawn(struct pml_command *c, char *const *argv);
+PML_API int pml_command_spawn_env(struct pml_command *c, char *const *argv, char *const *envp);
+
+/*
+ * pml_command_start - let the child become its program, once.
+ * Returns 0, -EALREADY, PML_ECLOSED, or why execve(2) failed (-ENOENT, -EACCES, ...; the child is gone then).
+ */
+PML_API int pml_command_start(struct pml_command *c);
+
+/*
+ * pml_command_wait - wait for its end, at most @timeout_ms (-1: as long as it takes); again: the same answer.
+ * Returns 0 with c->end filled, -ETIMEDOUT, -EINTR (a signal handler ran; the child is untouched), PML_EMODE (not
+ * started, so it would not end) or PML_ECLOSED.
+ */
+PML_API int pml_command_wait(struct pml_command *c, int timeout_ms);
+
+/* pml_command_kill - send @sig (0: ask whether it is there). Returns 0, -ESRCH once it is reaped, -EINVAL. */
+PML_API int pml_command_kill(struct pml_command *c, int sig);
+
+/* pml_command_close - kill (SIGKILL) and reap a child that is still there. Idempotent. */
+PML_API void pml_command_close(struct pml_command *c);
+
+PML_END_DECLS
+
+#endif

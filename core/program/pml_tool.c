@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* core/program/pml_tool.c - run a helper program to its end, without a shell, and keep what it printed. */
+#include "program/pml_tool.h"
+
+#include "base/pml_error.h"
+#include "program/pml_confine.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#define OUTPUT_MAX ((size_t)16 << 20)
+#define BLOCK ((size_t)64 << 10)
+
+static int64_t now_ms(void) {
+  struct timespec t;
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
+}
+
+static bool is_program(const char *path) {
+  struct stat st;
+  return stat(path, &st) == 0 && S_ISREG(st.st_mode) && access(path, X_OK) == 0;
+}
+
+/* Entries of PATH that are not absolute are passed over: they name folders of whoever wrote the files beside us. */
+static int find_program(char path[PATH_MAX], const char *name) {
+  const char *entry = secure_getenv("PATH");
+  if (strchr(name, '/') != NULL) {
+    if (strlen(name) >= PATH_MAX || !is_program(name)) return -ENOENT;
+    memcpy(path, name, strlen(name) + 1);
+    return 0;
+  }
+  for (entry = entry != NULL ? entry : "/usr/bin:/bin"; *entry != '\0'; entry += strcspn(entry, ":")) {
+    entry += *entry == ':';
+    size_t length = strcspn(entry, ":");
+    if (*entry != '/' || length + strlen(name) + 2 > PATH_MAX) continue;
+    memcpy(path, entry, length);
+    path[length] = '/';
+    memcpy(path + length + 1, name, strlen(name) + 1);
+    if (is_program(path)) return 0;
+  }
+  return -ENOENT;
+}
+
+/* The child. Descriptors above the standard ones are close-on-exec, or the caller's business. */
+static void become(const struct pml_tool *tool, const char *path, int out, const struct pml_confine *rules) {
+  int null = open("/dev/null", O_RDONLY);
+  if (null < 0 || dup2(null, 0) < 0 || dup2(out, 1) < 0 || dup2(out, 2) < 0) _exit(126);
+  if (tool->folder != NULL && chdir(tool->folder) != 0) _exit(126);
+  (void)signal(SIGINT, SIG_DFL);
+  (void)signal(SIGPIPE, SIG_DFL);
+  if (tool->confined && pml_confine_apply(rules) < 0) _exit(126);
+  (void)execve(path, tool->argv, environ);
+  _exit(127);
+}
+
+struct text {
+  char *bytes;
+  size_t length, room;
+};
+
+static int make_room(struct text *t) {
+  if (t->room - t->length > BLOCK) return 0;
+  char *more = realloc(t->bytes, t->room + 2 * BLOCK + t->length);
+  if (more == NULL) return -ENOMEM;
+  t->bytes = more;
+  t->room += 2 * BLOCK + t->length;
+  return 0;
+}
+
+/* Read until the other end is closed; what is too much is read and dropped. */
+static int listen_to(int in, int64_t deadline, struct text *t) {
+  for (;;) {
+    struct pollfd p = {.fd = in, .events = POLLIN};
+    int64_t left = deadline - now_ms();
+    int r = left <= 0 ? 0 : poll(&p, 1, left > INT_MAX ? INT_MAX : (int)left);
+    if (r == 0) return -ETIMEDOUT;
+    if (r < 0 && errno != EINTR) return -errno;
+    if (r < 0) continue; /* what interrupts from the terminal reaches the tool, too */
+    if (make_room(t) < 0) return -ENOMEM;
+    ssize_t n = read(in, t->bytes + t->length, BLOCK);
+    if (n < 0) return -errno;
+    if (n == 0) return 0;
+    if (t->length < OUTPUT_MAX) t->length += (size_t)n;
+  }
+}
+
+static int status_of(pid_t pid, int64_t deadline, int *status) {
+  int how = 0;
+  pid_t r;
+  /* It has closed its output; one that lives on has until the deadline. */
+  while ((r = waitpid(pid, &how, WNOHANG)) == 0) {
+    if (now_ms() > deadline) return -ETIMEDOUT;
+    (void)poll(NULL, 0, 1);
+  }
+  if (r < 0) return -errno;
+  *status = WIFSIGNALED(how) ? 128 + WTERMSIG(how) : WEXITSTATUS(how);
+  return 0;
+}
+
+static int attend(pid_t pid, int in, int timeout_ms, int *status, struct text *t) {
+  int64_t deadline = now_ms() + timeout_ms;
+  int err = listen_to(in, deadline, t);
+  if (err == 0) err = status_of(pid, deadline, status);
+  if (err == 0) return 0;
+  (void)kill(pid, SIGKILL);
+  while (waitpid(pid, NULL, 0) < 0 && errno == EINTR) {
+  }
+  return err;
+}
+
+static int run(const struct pml_tool *tool, const char *path, int *status, struct text *t) {
+  struct pml_confine rules;
+  int line[2];
+  if (pipe2(line, O_CLOEXEC) != 0) return -errno;
+  pml_confine_make(&rules, path);
+  pid_t pid = fork();
+  if (pid == 0) become(tool, path, line[1], &rules);
+  int err = pid < 0 ? -errno : 0;
+  close(line[1]);
+  if (err == 0) err = attend(pid, line[0], tool->timeout_ms, status, t);
+  close(line[0]);
+  return err;
+}
+
+int pml_tool_run(const struct pml_tool *tool, int *status, char **output, size_t *length) {
+  struct text t = {NULL, 0, 0};
+  char path[PATH_MAX];
+  *output = NULL;
+  *length = 0;
+  *status = 0;
+  int err = find_program(path, tool->argv[0]);
+  if (err < 0) return pml_fail(err, "%s is not installed, or not in PATH", tool->argv[0]);
+  err = make_room(&t);
+  if (err == 0) err = run(tool, path, status, &t);
+  if (err < 0) {
+    free(t.bytes);
+    return err;
+  }
+  t.bytes[t.length] = '\0';
+  *output = t.bytes;
+  *length = t.length;
+  return 0;
+}
+
+bool pml_tool_can_confine(void) {
+  return pml_confine_here();
+}

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* core/program/pml_variable.h - where a program keeps a variable or function, and of what type it is: ELF and DWARF. */
+#ifndef PML_VARIABLE_H
+#define PML_VARIABLE_H
+
+#include "base/pml_api.h"
+#include "program/pml_watchpoint.h"
+
+#include <stdbool.h>
+
+PML_BEGIN_DECLS
+
+struct pml_variable {
+  uint64_t address; /* in the file's own layout: add where the file is loaded */
+  uint64_t bytes;   /* 0 unknown */
+  bool function;
+  enum pml_content content; /* NONE: a function, or not asked */
+  char type[64];            /* as the source says it; "" unknown */
+};
+
+/*
+ * pml_variable_find - a function, a variable, a member or an element of one, of a program or shared object.
+ * @path: the ELF file; what debug information it lacks is looked for where debuggers look (build id, debug link).
+ * @name: NAME, or NAMESPACE::NAME, FUNCTION::NAME, FILE.c::NAME, then .MEMBER and [INDEX] as often as it takes, and
+ * .real or .imag of a complex number; static ones, too. NAME+OFFSET is so many bytes behind.
+ * @typed: its type must be known, so that its content can be read; without it a symbol is enough.
+ *
+ * Returns 0, PML_ENOSYMBOL (with the nearest names), -EINVAL (no such member or element, not clear which, no content
+ * that is a number), -ENODATA (no debug information), -ENXIO (no fixed address: thread-local, or optimised away),
+ * PML_EFORMAT, PML_ENOTHERE (libdw is not installed, or was not when this was built), or -errno; each with a detail.
+ * Cost: milliseconds to seconds, by the size of the debug information. Thread-safe.
+ */
+PML_API int pml_variable_find(const char *path, const char *name, bool typed, struct pml_variable *v);
+
+PML_END_DECLS
+
+#endif

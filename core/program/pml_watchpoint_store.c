@@ -1,0 +1,255 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* core/program/pml_watchpoint_store.c - what watchpoints take: written in signal handlers, read meanwhile or later. */
+#include "program/pml_watchpoint_store.h"
+
+#include "base/pml_clock.h"
+#include "base/pml_error.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define HEAD_BYTES 4096u
+_Static_assert(sizeof(struct pml__store_head) <= HEAD_BYTES, "the head has a page");
+_Static_assert(sizeof(struct pml__store_lane) == 64, "a lane is a cache line");
+_Static_assert(sizeof(struct pml__store_chunk) == 16384, "a chunk is four pages");
+
+#define LANES_BYTES (PML__STORE_LANES * sizeof(struct pml__store_lane))
+
+static size_t bytes_of(uint64_t chunks) {
+  return HEAD_BYTES + LANES_BYTES + chunks * sizeof(struct pml__store_chunk);
+}
+
+static void lay_out(struct pml_watchpoint_store *s, void *memory, size_t bytes) {
+  char *at = memory;
+  s->head = memory;
+  s->lane = (void *)(at + HEAD_BYTES);
+  s->chunk = (void *)(at + HEAD_BYTES + LANES_BYTES);
+  s->bytes = bytes;
+}
+
+/* NULL and *err. */
+static void *map_new(const char *path, size_t bytes, int *err) {
+  int fd = -1, flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE;
+  if (path != NULL) {
+    fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    flags = MAP_SHARED;
+    if (fd < 0) *err = -errno;
+    if (fd < 0) return NULL;
+  }
+  void *memory = MAP_FAILED;
+  if (fd < 0 || ftruncate(fd, (off_t)bytes) == 0) memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, flags, fd, 0);
+  *err = memory == MAP_FAILED ? -errno : 0;
+  if (fd >= 0) (void)close(fd);
+  if (memory != MAP_FAILED) return memory;
+  if (path != NULL) (void)unlink(path);
+  return NULL;
+}
+
+static void describe(struct pml__store_head *h, const struct pml_watchpoint *point, unsigned n) {
+  memcpy(h->magic, PML__STORE_MAGIC, sizeof h->magic);
+  h->version = PML__STORE_VERSION;
+  h->pid = getpid();
+  h->ticks_per_second = pml__clock.ticks_per_second;
+  h->points = n;
+  memcpy(h->point, point, n * sizeof *point);
+  for (size_t i = 0; i < PML_WATCHPOINTS_MAX; i++) h->hits[i] = -1;
+  if (readlink("/proc/self/exe", h->program, sizeof h->program - 1) < 0) h->program[0] = '\0';
+}
+
+int pml__store_create(struct pml_watchpoint_store *s, const char *path, uint64_t values,
+                      const struct pml_watchpoint *point, unsigned n) {
+  if (values > PML_WATCHPOINT_VALUES_MAX)
+    return pml_fail(-EINVAL, "%llu values are more than a watchpoint can keep", (unsigned long long)values);
+  uint64_t chunks = (values + PML__CHUNK_VALUES - 1) / PML__CHUNK_VALUES;
+  int err = 0;
+  void *memory = map_new(path, bytes_of(chunks), &err);
+  if (memory == NULL)
+    return pml_fail(err, "%.400s: no room for %llu values: %s", path != NULL ? path : "memory",
+                    (unsigned long long)values, strerror(-err));
+  lay_out(s, memory, bytes_of(chunks));
+  describe(s->head, point, n);
+  s->head->bytes = s->bytes;
+  s->head->chunks_max = (uint32_t)chunks;
+  return 0;
+}
+
+void pml__store_unmap(struct pml_watchpoint_store *s) {
+  if (s->head != NULL) (void)munmap(s->head, s->bytes);
+  s->head = NULL;
+}
+
+/* --- written by the thread that owns the lane --- */
+
+uint32_t pml__store_take(const struct pml_watchpoint_store *s, uint32_t tid, uint32_t point) {
+  uint32_t i = atomic_fetch_add_explicit(&s->head->lanes, 1, memory_order_relaxed);
+  if (i >= PML__STORE_LANES) {
+    atomic_fetch_sub_explicit(&s->head->lanes, 1, memory_order_relaxed);
+    return UINT32_MAX;
+  }
+  s->lane[i].point = point;
+  s->lane[i].tid = tid;
+  return i;
+}
+
+/* A lane has one writer: an addition need not be atomic, only its parts. */
+static void bump(_Atomic uint64_t *to, uint64_t by) {
+  atomic_store_explicit(to, atomic_load_explicit(to, memory_order_relaxed) + by, memory_order_release);
+}
+
+static struct pml__store_chunk *room(const struct pml_watchpoint_store *s, struct pml__store_lane *l) {
+  uint32_t last = atomic_load_explicit(&l->last, memory_order_relaxed);
+  struct pml__store_chunk *c = last != 0 ? &s->chunk[last - 1] : NULL;
+  if (c != NULL && atomic_load_explicit(&c->n, memory_order_relaxed) < PML__CHUNK_VALUES) return c;
+  if (atomic_load_explicit(&s->head->chunks, memory_order_relaxed) >= s->head->chunks_max) return NULL;
+  uint32_t i = atomic_fetch_add_explicit(&s->head->chunks, 1, memory_order_relaxed);
+  if (i >= s->head->chunks_max) return NULL;
+  atomic_store_explicit(c != NULL ? &c->next : &l->first, i + 1, memory_order_release);
+  atomic_store_explicit(&l->last, i + 1, memory_order_relaxed);
+  return &s->chunk[i];
+}
+
+void pml__store_push(const struct pml_watchpoint_store *s, uint32_t lane, struct pml_watchpoint_value v, int late) {
+  struct pml__store_lane *l = &s->lane[lane];
+  struct pml__store_chunk *c = room(s, l);
+  if (c != NULL) {
+    uint32_t n = atomic_load_explicit(&c->n, memory_order_relaxed);
+    c->value[n] = v;
+    atomic_store_explicit(&c->n, n + 1, memory_order_release);
+  } else if (s->head->chunks_max > 0) {
+    bump(&l->dropped, 1);
+  }
+  if (late) bump(&l->late, 1);
+  bump(&l->accesses, 1);
+}
+
+/* --- read --- */
+
+static int check(const struct pml__store_head *h, size_t bytes) {
+  if (memcmp(h->magic, PML__STORE_MAGIC, sizeof h->magic) != 0) return PML_EFORMAT;
+  if (h->version != PML__STORE_VERSION || h->points > PML_WATCHPOINTS_MAX) return PML_EFORMAT;
+  if (h->bytes != bytes || bytes_of(h->chunks_max) != bytes) return PML_EFORMAT;
+  return 0;
+}
+
+/* NULL and *err. */
+static void *map_old(const char *path, size_t *bytes, int *err) {
+  struct stat st;
+  void *memory = MAP_FAILED;
+  int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+  if (fd < 0 || fstat(fd, &st) != 0) {
+    *err = -errno;
+  } else if (!S_ISREG(st.st_mode) || (uint64_t)st.st_size < bytes_of(0)) {
+    *err = PML_EFORMAT;
+  } else {
+    *bytes = (size_t)st.st_size;
+    memory = mmap(NULL, *bytes, PROT_READ, MAP_SHARED, fd, 0);
+    *err = memory == MAP_FAILED ? -errno : 0;
+  }
+  if (fd >= 0) (void)close(fd);
+  return memory == MAP_FAILED ? NULL : memory;
+}
+
+int pml_watchpoint_load(struct pml_watchpoint_store **to, const char *path) {
+  size_t bytes = 0;
+  int err = 0;
+  *to = NULL;
+  void *memory = map_old(path, &bytes, &err);
+  if (memory != NULL) err = check(memory, bytes);
+  struct pml_watchpoint_store *s = err == 0 ? calloc(1, sizeof *s) : NULL;
+  if (s != NULL && memory != NULL) {
+    lay_out(s, memory, bytes);
+    *to = s;
+    return 0;
+  }
+  free(s);
+  if (memory != NULL) (void)munmap(memory, bytes);
+  if (err == PML_EFORMAT) return pml_fail(err, "%.400s is not what watchpoints of this version left", path);
+  if (err == 0) err = -ENOMEM;
+  return pml_fail(err, "%.400s: %s", path, strerror(-err));
+}
+
+void pml_watchpoint_unload(struct pml_watchpoint_store *s) {
+  if (s == NULL) return;
+  pml__store_unmap(s);
+  free(s);
+}
+
+static unsigned lanes_of(const struct pml_watchpoint_store *s) {
+  uint32_t n = atomic_load_explicit(&s->head->lanes, memory_order_acquire);
+  return n < PML__STORE_LANES ? n : PML__STORE_LANES;
+}
+
+void pml_watchpoint_summary(const struct pml_watchpoint_store *s, struct pml_watchpoint_summary *to) {
+  const struct pml__store_head *h = s->head;
+  *to = (struct pml_watchpoint_summary){.pid = h->pid, .points = h->points, .lanes = lanes_of(s)};
+  to->lost = atomic_load_explicit(&h->lost, memory_order_relaxed);
+  to->start_ticks = h->start_ticks;
+  to->stop_ticks = h->stop_ticks;
+  to->ticks_per_second = h->ticks_per_second;
+  memcpy(to->program, h->program, sizeof to->program - 1);
+  memcpy(to->point, h->point, sizeof to->point);
+  memcpy(to->hits, h->hits, sizeof to->hits);
+  for (size_t i = 0; i < PML_WATCHPOINTS_MAX; i++) { /* a file may lack their ends */
+    to->point[i].name[sizeof to->point[i].name - 1] = '\0';
+    to->point[i].type[sizeof to->point[i].type - 1] = '\0';
+  }
+}
+
+int pml_watchpoint_lane(const struct pml_watchpoint_store *s, unsigned i, struct pml_watchpoint_lane *to) {
+  if (i >= lanes_of(s) || s->lane[i].point >= s->head->points) return -EINVAL;
+  const struct pml__store_lane *l = &s->lane[i];
+  to->tid = (pid_t)l->tid;
+  to->point = l->point;
+  to->accesses = atomic_load_explicit(&l->accesses, memory_order_acquire);
+  to->late = atomic_load_explicit(&l->late, memory_order_relaxed);
+  to->dropped = atomic_load_explicit(&l->dropped, memory_order_relaxed);
+  return 0;
+}
+
+size_t pml_watchpoint_collect(const struct pml_watchpoint_store *s, unsigned i, struct pml_watchpoint_cursor *c,
+                              struct pml_watchpoint_value *to, size_t n) {
+  size_t got = 0;
+  uint64_t all = (uint64_t)s->head->chunks_max * PML__CHUNK_VALUES;
+  if (i >= lanes_of(s)) return 0;
+  if (c->chunk == 0) c->chunk = atomic_load_explicit(&s->lane[i].first, memory_order_acquire);
+  /* A file's chunks may be empty or form a ring: nobody sees more than there can be. */
+  for (uint32_t steps = s->head->chunks_max; got < n && steps > 0; steps--) {
+    if (c->chunk == 0 || c->chunk > s->head->chunks_max || c->seen >= all) break;
+    const struct pml__store_chunk *k = &s->chunk[c->chunk - 1];
+    uint32_t there = atomic_load_explicit(&k->n, memory_order_acquire);
+    if (there > PML__CHUNK_VALUES) there = PML__CHUNK_VALUES;
+    for (; c->at < there && got < n; c->at++, c->seen++) to[got++] = k->value[c->at];
+    uint32_t next = atomic_load_explicit(&k->next, memory_order_acquire);
+    if (c->at < PML__CHUNK_VALUES || next == 0) break;
+    *c = (struct pml_watchpoint_cursor){c->seen, next, 0};
+  }
+  return got;
+}
+
+static double as_float(uint32_t length, uint64_t bits) {
+  float f;
+  double d;
+  if (length == sizeof f) {
+    uint32_t low = (uint32_t)bits;
+    memcpy(&f, &low, sizeof f);
+    return (double)f;
+  }
+  memcpy(&d, &bits, sizeof d);
+  return d;
+}
+
+struct pml_value pml_watchpoint_decode(const struct pml_watchpoint *p, uint64_t bits) {
+  struct pml_value v = {.type = PML_TYPE_INT64, .i = (int64_t)bits};
+  unsigned unused = p->length >= 1 && p->length < 8 ? 64 - 8 * p->length : 0;
+  if (p->content == PML_CONTENT_FLOAT || p->content == PML_CONTENT_LONG_DOUBLE)
+    return (struct pml_value){.type = PML_TYPE_DOUBLE, .d = as_float(p->length, bits)};
+  if (p->content == PML_CONTENT_SIGNED) v.i = (int64_t)(bits << unused) >> unused;
+  if (p->content == PML_CONTENT_UNSIGNED && bits > INT64_MAX)
+    v = (struct pml_value){.type = PML_TYPE_DOUBLE, .d = (double)bits};
+  return v;
+}

@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* core/program/pml_watchpoint_store.h - lanes and chunks in one mapping: nothing to allocate while signals come. */
+#ifndef PML_WATCHPOINT_STORE_H
+#define PML_WATCHPOINT_STORE_H
+
+#include "program/pml_watchpoint.h"
+
+#include <stdatomic.h>
+
+/*
+ * A head, lanes, chunks. A lane and a chunk are taken by an increment, and belong to one thread from then on. The whole
+ * is sparse, memory or file: what is never touched costs nothing. The layout is that of one machine and one version:
+ * the file is for the run, not for the shelf.
+ */
+#define PML__STORE_MAGIC "pmlwatch"
+#define PML__STORE_VERSION 1u
+#define PML__STORE_LANES 4096u
+#define PML__CHUNK_VALUES 1023u
+
+struct pml__store_head {
+  char magic[8];
+  uint32_t version, points;
+  uint64_t bytes; /* of all */
+  uint32_t chunks_max;
+  _Atomic uint32_t lanes, chunks; /* taken; may run beyond what there is */
+  int32_t pid;
+  _Atomic uint64_t lost;
+  uint64_t start_ticks, stop_ticks;
+  double ticks_per_second;
+  char program[256];
+  struct pml_watchpoint point[PML_WATCHPOINTS_MAX];
+  int64_t hits[PML_WATCHPOINTS_MAX];
+};
+
+/* A cache line: two threads never share one. */
+struct pml__store_lane {
+  uint32_t tid, point;
+  _Atomic uint64_t accesses, late, dropped;
+  _Atomic uint32_t first, last; /* chunk number + 1 */
+  uint64_t unused[3];
+};
+
+struct pml__store_chunk {
+  _Atomic uint32_t next; /* number + 1 */
+  _Atomic uint32_t n;    /* published by release */
+  uint64_t unused;
+  struct pml_watchpoint_value value[PML__CHUNK_VALUES];
+};
+
+struct pml_watchpoint_store {
+  struct pml__store_head *head;
+  struct pml__store_lane *lane;
+  struct pml__store_chunk *chunk;
+  size_t bytes;
+};
+
+/* Make one of the calling process: 0 or -errno. @path and @values as in struct pml_watchpoint_options. */
+int pml__store_create(struct pml_watchpoint_store *s, const char *path, uint64_t values,
+                      const struct pml_watchpoint *point, unsigned n);
+void pml__store_unmap(struct pml_watchpoint_store *s);
+
+/* pml__store_take - a new lane's number, UINT32_MAX if there is none. These two are async-signal-safe. */
+uint32_t pml__store_take(const struct pml_watchpoint_store *s, uint32_t tid, uint32_t point);
+void pml__store_push(const struct pml_watchpoint_store *s, uint32_t lane, struct pml_watchpoint_value v, int late);
+
+#endif

@@ -1,0 +1,289 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* core/record/pml_buffer.c - rings of events, filled by their threads and drained by whoever asks. */
+#include "record/pml_buffer_ring.h"
+
+#include "base/pml_error.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define SLOTS_MIN 256u
+#define DROPPED PML__BUFFER_DROPPED
+
+struct pml_buffer {
+  pthread_mutex_t lock; /* rings, and draining them */
+  struct pml__buffer_ring *rings;
+  struct pml__buffer_ring *at; /* where the last drain ended early */
+  uint64_t capacity, consumer;
+  uint32_t nrings, most;
+  uint64_t refused;
+  pid_t pid;
+  uint64_t out[PML_BUFFER_REGIONS / 64]; /* atomic: a bit for each region that is left out */
+};
+
+/* ---- filling ---- */
+
+static uint64_t slots_of(const struct pml_stream_event *e) {
+  return e->metrics == NULL ? 1 : 2 + ((uint64_t)e->metrics->n + 1) / 2;
+}
+
+static void put_values(struct pml__buffer_ring *r, const struct pml_stream_event *e) {
+  const struct pml_stream_metrics *m = e->metrics;
+  struct pml__buffer_slot *s = &r->slot[(r->head + 1) & r->mask];
+  s->word[0] = (uint64_t)(uintptr_t)m;
+  s->word[1] = m->n;
+  for (uint32_t i = 0; i < m->n; i++) r->slot[(r->head + 2 + i / 2) & r->mask].word[i % 2] = e->values[i];
+}
+
+static void put(struct pml__buffer_ring *r, enum pml_stream_kind kind, const struct pml_stream_event *e, bool values) {
+  pml__buffer_fill(r, kind, e, values ? PML__BUFFER_VALUES : 0);
+  if (values) put_values(r, e);
+  pml__buffer_publish(r, values ? slots_of(e) : 1);
+}
+
+static void on_enter(void *data, const struct pml_stream_event *e) {
+  struct pml__buffer_ring *r = data;
+  if (pml__buffer_is_out(r, e->region)) return;
+  if (PML_UNLIKELY(r->depth == PML_BUFFER_DEPTH_MAX)) {
+    r->beyond++;
+    pml__buffer_count(&r->dropped);
+    return;
+  }
+  bool inside = r->depth > 0 && (r->open[r->depth - 1] & DROPPED) != 0; /* a call in one that is dropped is, too */
+  if (PML_UNLIKELY(inside || !pml__buffer_has_room(r, slots_of(e) + 1))) {
+    r->open[r->depth++] = e->region | DROPPED;
+    pml__buffer_count(&r->dropped);
+    return;
+  }
+  put(r, PML_STREAM_ENTER, e, e->metrics != NULL);
+  r->open[r->depth++] = e->region;
+  r->kept++;
+}
+
+/* The open region that is left: as a rule the innermost. False: none is. */
+static bool close_region(struct pml__buffer_ring *r, pml_region_t region, bool *dropped) {
+  uint32_t i = r->depth;
+  while (i > 0 && (r->open[i - 1] & ~DROPPED) != region) i--;
+  if (PML_UNLIKELY(i == 0)) return false;
+  *dropped = (r->open[i - 1] & DROPPED) != 0;
+  if (PML_UNLIKELY(i != r->depth)) memmove(&r->open[i - 1], &r->open[i], (r->depth - i) * sizeof *r->open);
+  r->depth--;
+  return true;
+}
+
+static void on_leave(void *data, const struct pml_stream_event *e) {
+  struct pml__buffer_ring *r = data;
+  bool dropped;
+  if (PML_UNLIKELY(r->beyond > 0)) {
+    if (pml__buffer_is_out(r, e->region)) return;
+    r->beyond--;
+    pml__buffer_count(&r->dropped);
+    return;
+  }
+  if (PML_UNLIKELY(!close_region(r, e->region, &dropped))) {
+    if (!pml__buffer_is_out(r, e->region)) pml__buffer_count(&r->unmatched);
+    return;
+  }
+  if (PML_UNLIKELY(dropped)) {
+    pml__buffer_count(&r->dropped);
+    return;
+  }
+  r->kept--;
+  put(r, PML_STREAM_LEAVE, e, e->metrics != NULL && pml__buffer_has_room(r, slots_of(e)));
+}
+
+static void on_metric(void *data, const struct pml_stream_event *e) {
+  struct pml__buffer_ring *r = data;
+  if (pml__buffer_is_out(r, e->region)) return;
+  if (pml__buffer_has_room(r, slots_of(e)))
+    put(r, PML_STREAM_METRIC, e, e->metrics != NULL);
+  else
+    pml__buffer_count(&r->dropped);
+}
+
+/* ---- threads ---- */
+
+static void free_ring(struct pml__buffer_ring *r) {
+  if (r == NULL) return;
+  free(r->slot);
+  free(r->open);
+  free(r);
+}
+
+static struct pml__buffer_ring *new_ring(struct pml_buffer *b) {
+  if (b->nrings == b->most) return NULL;
+  struct pml__buffer_ring *r = aligned_alloc(PML__BUFFER_LINE, sizeof *r);
+  if (r == NULL) return NULL;
+  *r = (struct pml__buffer_ring){.mask = b->capacity - 1, .limit = b->capacity, .out = b->out};
+  r->slot = calloc(b->capacity, sizeof *r->slot);
+  r->open = calloc(PML_BUFFER_DEPTH_MAX, sizeof *r->open);
+  if (r->slot == NULL || r->open == NULL) {
+    free_ring(r);
+    return NULL;
+  }
+  r->next = b->rings;
+  b->rings = r;
+  b->nrings++;
+  return r;
+}
+
+/* One that a thread left, and whose events were read. */
+static struct pml__buffer_ring *idle_ring(struct pml_buffer *b) {
+  struct pml__buffer_ring *r = b->rings;
+  while (r != NULL && !r->idle) r = r->next;
+  if (r == NULL) return NULL;
+  r->idle = false;
+  r->depth = r->kept = r->reading = 0;
+  r->beyond = 0;
+  __atomic_store_n(&r->ended, 0, __ATOMIC_RELAXED);
+  return r;
+}
+
+static void *thread_begin(void *arg, uint64_t thread) {
+  struct pml_buffer *b = arg;
+  pthread_mutex_lock(&b->lock);
+  struct pml__buffer_ring *r = idle_ring(b);
+  if (r == NULL) r = new_ring(b);
+  if (r != NULL)
+    r->thread = thread;
+  else
+    b->refused++;
+  pthread_mutex_unlock(&b->lock);
+  return r;
+}
+
+static void thread_end(void *arg, void *data) {
+  (void)arg;
+  __atomic_store_n(&((struct pml__buffer_ring *)data)->ended, 1, __ATOMIC_RELEASE);
+}
+
+/* ---- draining ---- */
+
+/* The event at @at; how many slots it takes. */
+static uint64_t read_event(struct pml__buffer_ring *r, uint64_t at, struct pml_buffer_event *e, uint64_t *values) {
+  const struct pml__buffer_slot *s = &r->slot[at & r->mask];
+  *e = (struct pml_buffer_event){.ticks = s->word[0],
+                                 .thread = r->thread,
+                                 .region = (pml_region_t)s->word[1],
+                                 .kind = (enum pml_stream_kind)(s->word[1] >> PML__BUFFER_KIND_SHIFT & 0xff)};
+  if (e->kind == PML_STREAM_LEAVE && r->reading > 0) r->reading--;
+  e->depth = r->reading;
+  if (e->kind == PML_STREAM_ENTER) r->reading++;
+  if (PML_LIKELY((s->word[1] & PML__BUFFER_VALUES) == 0)) return 1;
+  s = &r->slot[(at + 1) & r->mask];
+  e->metrics = (const struct pml_stream_metrics *)(uintptr_t)s->word[0]; /* NOLINT(performance-no-int-to-ptr) */
+  e->values = values;
+  uint64_t n = s->word[1];
+  for (uint64_t i = 0; i < n; i++) values[i] = r->slot[(at + 2 + i / 2) & r->mask].word[i % 2];
+  return 2 + (n + 1) / 2;
+}
+
+/* So that a thread that waits for room gets it while the rest is read. */
+#define TELL_EVERY 1024u
+
+static int drain_ring(struct pml__buffer_ring *r, int (*visit)(const struct pml_buffer_event *e, void *arg),
+                      void *arg) {
+  uint64_t values[PML_STREAM_METRICS_MAX];
+  struct pml_buffer_event e;
+  uint32_t ended = __atomic_load_n(&r->ended, __ATOMIC_ACQUIRE);
+  uint64_t at = r->tail, head = __atomic_load_n(&r->head, __ATOMIC_ACQUIRE), told = at;
+  int err = 0;
+  while (at != head && err == 0) {
+    at += read_event(r, at, &e, values);
+    err = visit(&e, arg);
+    if (at - told < TELL_EVERY) continue;
+    told = at;
+    __atomic_store_n(&r->tail, at, __ATOMIC_RELEASE);
+  }
+  __atomic_store_n(&r->tail, at, __ATOMIC_RELEASE);
+  if (ended != 0 && at == head) r->idle = true;
+  return err;
+}
+
+int pml_buffer_drain(struct pml_buffer *b, int (*visit)(const struct pml_buffer_event *e, void *arg), void *arg) {
+  int err = 0;
+  if (b->pid != getpid()) return 0;
+  pthread_mutex_lock(&b->lock);
+  struct pml__buffer_ring *r = b->at != NULL ? b->at : b->rings;
+  for (uint32_t i = 0; i < b->nrings && err == 0; i++) {
+    b->at = r;
+    if (!r->idle) err = drain_ring(r, visit, arg);
+    r = r->next != NULL ? r->next : b->rings;
+  }
+  if (err == 0) b->at = NULL;
+  pthread_mutex_unlock(&b->lock);
+  return err;
+}
+
+/* ---- life ---- */
+
+static int options_of(struct pml_buffer *b, const struct pml_buffer_options *o) {
+  uint32_t records = o != NULL && o->records != 0 ? o->records : PML_BUFFER_RECORDS;
+  b->most = o != NULL && o->threads != 0 ? o->threads : PML_BUFFER_THREADS;
+  if (records > PML_BUFFER_RECORDS_MAX)
+    return pml_fail(-EINVAL, "a buffer has at most %u records, not %u", PML_BUFFER_RECORDS_MAX, records);
+  b->capacity = SLOTS_MIN;
+  while (b->capacity < records) b->capacity *= 2;
+  return 0;
+}
+
+int pml_buffer_open(struct pml_buffer **out, const struct pml_buffer_options *options) {
+  *out = NULL;
+  struct pml_buffer *b = calloc(1, sizeof *b);
+  if (b == NULL) return pml_fail(-ENOMEM, "no memory for a buffer of events");
+  pthread_mutex_init(&b->lock, NULL);
+  b->pid = getpid();
+  const struct pml_stream_consumer c = {.name = "buffer",
+                                        .thread_begin = thread_begin,
+                                        .thread_end = thread_end,
+                                        .event = {on_enter, on_leave, on_metric},
+                                        .plain = {pml__buffer_enter_plainly, pml__buffer_leave_plainly, NULL},
+                                        .arg = b};
+  int err = options_of(b, options);
+  if (err == 0) err = pml_stream_add(&c, &b->consumer);
+  if (err < 0) {
+    pthread_mutex_destroy(&b->lock);
+    free(b);
+    return err;
+  }
+  *out = b;
+  return 0;
+}
+
+void pml_buffer_close(struct pml_buffer *b) {
+  if (b == NULL) return;
+  (void)pml_stream_remove(b->consumer);
+  while (b->rings != NULL) {
+    struct pml__buffer_ring *r = b->rings;
+    b->rings = r->next;
+    free_ring(r);
+  }
+  pthread_mutex_destroy(&b->lock);
+  free(b);
+}
+
+void pml_buffer_leave_out(struct pml_buffer *b, pml_region_t region, bool out) {
+  uint64_t bit = UINT64_C(1) << region % 64;
+  if (region >= PML_BUFFER_REGIONS) return;
+  if (out)
+    __atomic_fetch_or(&b->out[region / 64], bit, __ATOMIC_RELAXED);
+  else
+    __atomic_fetch_and(&b->out[region / 64], ~bit, __ATOMIC_RELAXED);
+}
+
+void pml_buffer_stats(struct pml_buffer *b, struct pml_buffer_stats *s) {
+  *s = (struct pml_buffer_stats){0};
+  if (b->pid != getpid()) return;
+  pthread_mutex_lock(&b->lock);
+  s->threads = b->nrings;
+  s->refused = b->refused;
+  for (const struct pml__buffer_ring *r = b->rings; r != NULL; r = r->next) {
+    s->events += __atomic_load_n(&r->events, __ATOMIC_RELAXED);
+    s->dropped += __atomic_load_n(&r->dropped, __ATOMIC_RELAXED);
+    s->unmatched += __atomic_load_n(&r->unmatched, __ATOMIC_RELAXED);
+  }
+  pthread_mutex_unlock(&b->lock);
+}

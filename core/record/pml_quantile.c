@@ -1,0 +1,289 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* core/record/pml_quantile.c - order statistics over sorted runs of 64-bit keys, or of elements with a comparator. */
+#include "record/pml_quantile.h"
+
+#include "base/pml_error.h"
+#include "record/pml_quantile_sort.h"
+
+#include <errno.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define RUNS 64     /* each at least RUN_RATIO times the next: more than memory can hold */
+#define RUN_RATIO 4 /* merging costs each element a move per factor of this */
+#define PERCENTS 101
+
+/*
+ * All elements lie in one array: sorted runs, longest first, then what is new. The four native types become unsigned
+ * keys of the same order; each percentile found since the last add is kept.
+ */
+struct pml_quantile {
+  enum pml_type type;
+  size_t bytes, stored; /* of an element as given, as kept */
+  int (*compare)(const void *, const void *);
+  char *array;
+  size_t n, room, nans;
+  size_t run[RUNS]; /* lengths */
+  size_t runs, sorted;
+  bool known[PERCENTS];
+  uint64_t answer[PERCENTS]; /* an element as given */
+};
+
+#define TOP ((uint64_t)1 << 63)
+
+static size_t type_bytes(enum pml_type type, size_t bytes) {
+  switch (type) {
+  case PML_TYPE_INT64:
+  case PML_TYPE_DOUBLE:
+    return 8;
+  case PML_TYPE_INT32:
+  case PML_TYPE_FLOAT:
+    return 4;
+  case PML_TYPE_OTHER:
+    return bytes;
+  }
+  return 0;
+}
+
+int pml_quantile_open(struct pml_quantile **out, enum pml_type type, size_t bytes,
+                      int (*compare)(const void *, const void *)) {
+  *out = NULL;
+  bytes = type_bytes(type, bytes);
+  if (bytes == 0) return pml_fail(-EINVAL, "quantiles: unknown type %d, or elements of 0 bytes", (int)type);
+  struct pml_quantile *q = calloc(1, sizeof *q);
+  if (q == NULL) return -ENOMEM;
+  q->type = type;
+  q->bytes = bytes;
+  q->stored = type == PML_TYPE_OTHER ? bytes : sizeof(uint64_t);
+  q->compare = compare;
+  *out = q;
+  return 0;
+}
+
+void pml_quantile_close(struct pml_quantile *q) {
+  if (q == NULL) return;
+  free(q->array);
+  free(q);
+}
+
+void pml_quantile_clear(struct pml_quantile *q) {
+  q->n = q->nans = q->runs = q->sorted = 0;
+  memset(q->known, 0, sizeof q->known);
+}
+
+size_t pml_quantile_count(const struct pml_quantile *q) {
+  return q->n;
+}
+
+size_t pml_quantile_nans(const struct pml_quantile *q) {
+  return q->nans;
+}
+
+static bool make_room(struct pml_quantile *q, size_t n) {
+  size_t most = SIZE_MAX / q->stored;
+  if (n > most - q->n) return false;
+  size_t need = q->n + n;
+  if (need <= q->room) return true;
+  size_t room = need > most - need / 4 ? most : need + need / 4; /* what is not touched takes no memory */
+  char *array = pml__big_alloc(room * q->stored);
+  if (array == NULL) return false;
+  if (q->n > 0) memcpy(array, q->array, q->n * q->stored);
+  free(q->array);
+  q->array = array;
+  q->room = room;
+  return true;
+}
+
+/* Negative numbers: all bits turned, so that more magnitude is less. Others: above them. */
+static uint64_t key_of_bits(uint64_t bits) {
+  return bits ^ ((uint64_t) - (int64_t)(bits >> 63) | TOP);
+}
+
+static uint64_t bits_of_key(uint64_t key) {
+  return key ^ (key & TOP ? TOP : ~(uint64_t)0);
+}
+
+/* How many of the @n became keys: not the NaN. */
+static size_t take_doubles(uint64_t *key, const double *v, size_t n) {
+  size_t taken = 0;
+  for (size_t i = 0; i < n; i++) {
+    uint64_t bits;
+    memcpy(&bits, &v[i], sizeof bits);
+    key[taken] = key_of_bits(bits);
+    taken += v[i] == v[i]; /* a NaN is overwritten by the next one */
+  }
+  return taken;
+}
+
+static size_t take_floats(uint64_t *key, const float *v, size_t n) {
+  size_t taken = 0;
+  for (size_t i = 0; i < n; i++) {
+    double d = (double)v[i];
+    taken += take_doubles(key + taken, &d, 1);
+  }
+  return taken;
+}
+
+static void take_int64(uint64_t *key, const int64_t *v, size_t n) {
+  for (size_t i = 0; i < n; i++) key[i] = (uint64_t)v[i] ^ TOP;
+}
+
+static void take_int32(uint64_t *key, const int32_t *v, size_t n) {
+  for (size_t i = 0; i < n; i++) key[i] = (uint64_t)(int64_t)v[i] ^ TOP;
+}
+
+int pml_quantile_reserve(struct pml_quantile *q, size_t n) {
+  return make_room(q, n) ? 0 : pml_fail(-ENOMEM, "quantiles: no memory for %zu more elements", n);
+}
+
+int pml_quantile_add(struct pml_quantile *q, const void *elements, size_t n) {
+  if (n == 0) return 0;
+  int rc = pml_quantile_reserve(q, n);
+  if (rc < 0) return rc;
+  void *end = q->array + q->n * q->stored;
+  size_t taken = n;
+  switch (q->type) {
+  case PML_TYPE_DOUBLE:
+    taken = take_doubles(end, elements, n);
+    break;
+  case PML_TYPE_FLOAT:
+    taken = take_floats(end, elements, n);
+    break;
+  case PML_TYPE_INT64:
+    take_int64(end, elements, n);
+    break;
+  case PML_TYPE_INT32:
+    take_int32(end, elements, n);
+    break;
+  case PML_TYPE_OTHER:
+    memcpy(end, elements, n * q->bytes);
+    break;
+  }
+  q->n += taken;
+  q->nans += n - taken;
+  memset(q->known, 0, sizeof q->known);
+  return 0;
+}
+
+static void sort_tail(struct pml_quantile *q, void *scratch) {
+  char *tail = q->array + q->sorted * q->stored;
+  size_t n = q->n - q->sorted;
+  if (q->type == PML_TYPE_OTHER)
+    pml__sort_elements(tail, scratch, n, q->bytes, q->compare);
+  else
+    pml__sort_keys((uint64_t *)(void *)tail, scratch, n);
+}
+
+static void merge_last_two(struct pml_quantile *q, void *scratch) {
+  size_t b = q->run[--q->runs], a = q->run[q->runs - 1];
+  char *first = q->array + (q->n - a - b) * q->stored;
+  if (q->type == PML_TYPE_OTHER)
+    pml__merge_elements(first, a, b, scratch, q->bytes, q->compare);
+  else
+    pml__merge_keys((uint64_t *)(void *)first, a, b, scratch);
+  q->run[q->runs - 1] = a + b;
+}
+
+/* A comparator may see runs in one order only, so elements are merged down to one; keys are compared across runs. */
+static bool should_merge(const struct pml_quantile *q, size_t last, size_t before) {
+  return q->type == PML_TYPE_OTHER || before / RUN_RATIO < last;
+}
+
+/* The longest run that is going to be merged into the one before it: what scratch must hold. */
+static size_t scratch_needed(const struct pml_quantile *q) {
+  size_t last = q->n - q->sorted, most = last;
+  for (size_t r = q->runs; r > 0 && should_merge(q, last, q->run[r - 1]); r--) {
+    most = last;
+    last += q->run[r - 1];
+  }
+  return most;
+}
+
+/* Sorts what is new. Nothing is lost without memory: it is tried again at the next call. */
+static bool settle(struct pml_quantile *q) {
+  if (q->sorted == q->n) return true;
+  void *scratch = pml__big_alloc(scratch_needed(q) * q->stored);
+  if (scratch == NULL) return false;
+  sort_tail(q, scratch);
+  q->run[q->runs++] = q->n - q->sorted;
+  q->sorted = q->n;
+  while (q->runs > 1 && should_merge(q, q->run[q->runs - 1], q->run[q->runs - 2])) merge_last_two(q, scratch);
+  free(scratch);
+  return true;
+}
+
+/* Keys of all runs that are below or equal to @key. */
+static size_t rank_of(const struct pml_quantile *q, uint64_t key) {
+  const uint64_t *run = (const uint64_t *)(const void *)q->array;
+  size_t rank = 0;
+  for (size_t r = 0; r < q->runs; run += q->run[r++]) {
+    size_t low = 0, high = q->run[r];
+    while (low < high) {
+      size_t middle = low + (high - low) / 2;
+      if (run[middle] <= key)
+        low = middle + 1;
+      else
+        high = middle;
+    }
+    rank += low;
+  }
+  return rank;
+}
+
+/* The key of @index over all runs: the smallest that more than @index keys do not exceed. */
+static uint64_t key_at(const struct pml_quantile *q, size_t index) {
+  const uint64_t *run = (const uint64_t *)(const void *)q->array;
+  if (q->runs == 1) return run[index];
+  uint64_t low = 0, high = UINT64_MAX;
+  while (low < high) {
+    uint64_t middle = low + (high - low) / 2;
+    if (rank_of(q, middle) > index)
+      high = middle;
+    else
+      low = middle + 1;
+  }
+  return low;
+}
+
+static uint64_t answer_of_key(enum pml_type type, uint64_t key) {
+  uint64_t answer = 0;
+  double d;
+  uint64_t bits = bits_of_key(key);
+  memcpy(&d, &bits, sizeof d);
+  float f = (float)d; /* exact: it was one */
+  int32_t i = (int32_t)(int64_t)(key ^ TOP);
+  switch (type) {
+  case PML_TYPE_DOUBLE:
+    return bits;
+  case PML_TYPE_FLOAT:
+    memcpy(&answer, &f, sizeof f);
+    break;
+  case PML_TYPE_INT32:
+    memcpy(&answer, &i, sizeof i);
+    break;
+  default:
+    return key ^ TOP;
+  }
+  return answer;
+}
+
+/* n * percent / 100 without overflow. */
+static size_t index_at(size_t n, unsigned percent) {
+  size_t index = n / 100 * percent + n % 100 * percent / 100;
+  return index < n ? index : n - 1;
+}
+
+const void *pml_quantile_at(struct pml_quantile *q, unsigned percent) {
+  if (percent >= PERCENTS || q->n == 0) return NULL;
+  if (q->type == PML_TYPE_OTHER) {
+    if (q->compare == NULL || !settle(q)) return NULL;
+    return q->array + index_at(q->n, percent) * q->bytes;
+  }
+  if (!q->known[percent]) {
+    if (!settle(q)) return NULL;
+    q->answer[percent] = answer_of_key(q->type, key_at(q, index_at(q->n, percent)));
+    q->known[percent] = true;
+  }
+  return &q->answer[percent];
+}

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* core/record/pml_quantile.h - exact quantiles of a growing series, typed, without a comparator call. */
+#ifndef PML_QUANTILE_H
+#define PML_QUANTILE_H
+
+#include "base/pml_value.h"
+
+#include <stddef.h>
+
+PML_BEGIN_DECLS
+
+/*
+ * Exact order statistics of a growing series: what was sorted stays sorted, each update sorts only what is new. New
+ * sorted runs are merged with older ones of like size only, and ranks are looked up across runs, so that a little news
+ * never moves a long series. NaN are counted apart and never sorted in.
+ * Memory: 8 bytes per element (PML_TYPE_OTHER: its own) plus a quarter for growth, and as much as is new while sorting.
+ * For one thread at a time.
+ */
+struct pml_quantile; /* opaque */
+
+/* @bytes and @compare (as of qsort) matter for PML_TYPE_OTHER only. Returns 0, -EINVAL or -ENOMEM. */
+PML_API int pml_quantile_open(struct pml_quantile **q, enum pml_type type, size_t bytes,
+                              int (*compare)(const void *, const void *));
+PML_API void pml_quantile_close(struct pml_quantile *q);
+
+/* pml_quantile_add - take @n elements in; they are copied. Returns 0 or -ENOMEM (then nothing of them is taken). */
+PML_API int pml_quantile_add(struct pml_quantile *q, const void *elements, size_t n);
+/* pml_quantile_reserve - room for @n more, so that adding them in parts moves nothing. Returns 0 or -ENOMEM. */
+PML_API int pml_quantile_reserve(struct pml_quantile *q, size_t n);
+PML_API void pml_quantile_clear(struct pml_quantile *q);
+PML_API size_t pml_quantile_count(const struct pml_quantile *q); /* without NaN */
+PML_API size_t pml_quantile_nans(const struct pml_quantile *q);
+
+/*
+ * pml_quantile_at - the element of index (n * percent) / 100, integer, from 0, capped at n - 1: libsde's rule, so that
+ * 0, 25, 50, 75 and 100 are MIN, Q1, MED, Q3 and MAX. Valid until the next add, clear or close. NULL if there is none
+ * (empty, no comparator, percent above 100) or no memory to sort.
+ * A comparator that contradicts itself gives some element, never a crash.
+ * Cost: a look-up if nothing was added since it was asked for, else the sort of what is new.
+ */
+PML_API const void *pml_quantile_at(struct pml_quantile *q, unsigned percent);
+
+PML_END_DECLS
+
+#endif

@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* core/record/pml_reasons.c - lines from processes that cannot make a file. */
+#include "record/pml_reasons.h"
+
+#include "base/pml_error.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define LINES (PML_REASONS_BYTES / PML_REASONS_LINE)
+
+static int fill(int fd) {
+  static const char zeros[4096];
+  for (uint64_t at = 0; at < PML_REASONS_BYTES; at += sizeof zeros)
+    if (pwrite(fd, zeros, sizeof zeros, (off_t)at) != (ssize_t)sizeof zeros) return errno != 0 ? -errno : -ENOSPC;
+  return fchmod(fd, 0666) == 0 ? 0 : -errno;
+}
+
+int pml_reasons_make(const char *dir) {
+  char path[PATH_MAX];
+  if ((size_t)snprintf(path, sizeof path, "%s/%s", dir, PML_REASONS_FILE) >= sizeof path)
+    return pml_fail(-ENAMETOOLONG, "the folder's name is too long");
+  int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
+  if (fd < 0) return pml_fail(-errno, "%.400s: %s", path, strerrordesc_np(errno));
+  int err = fill(fd);
+  (void)close(fd);
+  if (err < 0) (void)unlink(path);
+  return err < 0 ? pml_fail(err, "%.400s: %s", path, pml_error_text(err)) : 0;
+}
+
+/* Who finds the first byte of a line zero and makes it another has the line. */
+static int leave(char *all, const char *text) {
+  size_t n = strnlen(text, PML_REASONS_LINE - 2);
+  for (uint32_t i = 0; i < LINES; i++) {
+    char *line = all + (size_t)i * PML_REASONS_LINE, none = '\0';
+    if (!__atomic_compare_exchange_n(line, &none, ' ', false, __ATOMIC_RELAXED, __ATOMIC_RELAXED)) continue;
+    memcpy(line + 1, text, n);
+    return 0;
+  }
+  return -ENOSPC;
+}
+
+int pml_reasons_leave(const char *dir, const char *text) {
+  char path[PATH_MAX];
+  struct stat st;
+  if ((size_t)snprintf(path, sizeof path, "%s/%s", dir, PML_REASONS_FILE) >= sizeof path) return -ENAMETOOLONG;
+  int fd = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK), err = 0;
+  if (fd < 0) return -errno;
+  if (fstat(fd, &st) != 0 || !S_ISREG(st.st_mode) || st.st_size != PML_REASONS_BYTES) err = PML_EFORMAT;
+  char *all = err == 0 ? mmap(NULL, PML_REASONS_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0) : MAP_FAILED;
+  if (err == 0 && (all == MAP_FAILED || all == NULL)) err = errno > 0 ? -errno : -ENOMEM;
+  (void)close(fd);
+  if (err < 0) return err;
+  err = leave(all, text);
+  (void)munmap(all, PML_REASONS_BYTES);
+  return err;
+}

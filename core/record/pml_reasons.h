@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * core/record/pml_reasons.h - why processes could not be recorded, in a file that each of them can write to.
+ *
+ * Who starts a recording makes the file, filled and open to all. A process that may make no file in the folder (another
+ * user, a limit on file sizes, a full disk, a folder that became read-only) still maps this one, and leaves a line.
+ */
+#ifndef PML_REASONS_H
+#define PML_REASONS_H
+
+#include "base/pml_api.h"
+
+PML_BEGIN_DECLS
+
+#define PML_REASONS_FILE "reasons"
+#define PML_REASONS_BYTES 65536u /* of the file: lines of PML_REASONS_LINE bytes with zeros behind them */
+#define PML_REASONS_LINE 1024u
+
+/*
+ * pml_reasons_make - the file in the folder @dir, where it must not be. Returns 0 or -errno.
+ * pml_reasons_leave - @text goes into it, a line, as long as there is room. Returns 0, -errno, -ENOSPC (no room), or
+ * PML_EFORMAT (the file is another). Not async-signal-safe.
+ */
+PML_API int pml_reasons_make(const char *dir);
+PML_API int pml_reasons_leave(const char *dir, const char *text);
+
+PML_END_DECLS
+
+#endif

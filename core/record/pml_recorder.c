@@ -1,0 +1,372 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* core/record/pml_recorder.c - opening, pushing, and reading while others push. */
+#include "record/pml_recorder.h"
+
+#include "base/pml_error.h"
+#include "record/pml_recorder_lane.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define ALPHA 0.01
+#define ATTEMPTS 8
+
+/* --- opening ---------------------------------------------------------------------------------------------------------
+ */
+
+static size_t bytes_of(enum pml_type type) {
+  static const size_t bytes[] = {
+      [PML_TYPE_INT64] = 8, [PML_TYPE_INT32] = 4, [PML_TYPE_DOUBLE] = 8, [PML_TYPE_FLOAT] = 4};
+  return type < PML_TYPE_OTHER ? bytes[type] : 0;
+}
+
+static int check_options(struct pml_recorder_options *o) {
+  if ((unsigned)o->type > PML_TYPE_OTHER || (unsigned)o->keep > PML_KEEP_SKETCH)
+    return pml_fail(-EINVAL, "recorder: no such type (%d) or way of keeping (%d)", (int)o->type, (int)o->keep);
+  if (o->bytes == 0) o->bytes = bytes_of(o->type);
+  if (o->bytes == 0 || o->bytes > PML_RECORDER_BYTES_MAX ||
+      (o->type != PML_TYPE_OTHER && o->bytes != bytes_of(o->type)))
+    return pml_fail(-EINVAL, "recorder: an element of this type cannot have %zu bytes", o->bytes);
+  if (o->keep == PML_KEEP_SKETCH && o->type == PML_TYPE_OTHER)
+    return pml_fail(-EINVAL, "recorder: a sketch keeps numbers only; keep all elements of other types");
+  if (o->alpha == 0) o->alpha = ALPHA;
+  if (o->keep == PML_KEEP_SKETCH) o->cap = 0; /* its memory is bounded anyway */
+  if (o->cap > PML__RECORDER_CAP_MAX)
+    return pml_fail(-EINVAL, "recorder: a cap of more than 2^%d; 0 is no limit", PML__RECORDER_GRANT_BITS);
+  return 0;
+}
+
+/* All of a reset is one store; whatever else belongs to an epoch says of which it is. */
+static void begin_epoch(struct pml_recorder *r) {
+  __atomic_store_n(&r->dropped, 0, __ATOMIC_RELAXED);
+  __atomic_store_n(&r->head.epoch, pml__recorder_new_epoch(), __ATOMIC_RELEASE);
+}
+
+static int open_reading(struct pml_recorder *r) {
+  const struct pml_recorder_options *o = &r->options;
+  return o->keep == PML_KEEP_SKETCH ? pml_sketch_open(&r->merged, o->alpha, PML__RECORDER_BUCKETS)
+                                    : pml_quantile_open(&r->quantile, o->type, o->bytes, o->compare);
+}
+
+static void free_recorder(struct pml_recorder *r) {
+  pml__recorder_free_lanes(r);
+  pml_quantile_close(r->quantile);
+  pml_sketch_close(r->merged);
+  free(r);
+}
+
+int pml_recorder_open(struct pml_recorder **out, const struct pml_recorder_options *options) {
+  *out = NULL;
+  struct pml_recorder_options o = *options;
+  int rc = check_options(&o);
+  if (rc < 0) return rc;
+  struct pml_recorder *r = aligned_alloc(64, sizeof *r);
+  if (r == NULL) return pml_fail(-ENOMEM, "recorder: no memory for it");
+  memset(r, 0, sizeof *r);
+  r->options = o;
+  begin_epoch(r);
+  r->opened = r->head.epoch;
+  rc = open_reading(r);
+  if (rc == 0) rc = pml__recorder_slot_take(r);
+  r->head.slot_double = o.type == PML_TYPE_DOUBLE && o.keep == PML_KEEP_ALL ? r->head.slot : UINT32_MAX;
+  if (rc < 0) {
+    free_recorder(r);
+    return rc == PML_EFULL ? pml_fail(rc, "recorder: %d are open already; close some", PML_RECORDERS_MAX) : rc;
+  }
+  *out = r;
+  return 0;
+}
+
+void pml_recorder_close(struct pml_recorder *r) {
+  if (r == NULL) return;
+  pml__recorder_slot_give(r);
+  free_recorder(r);
+}
+
+struct pml_recorder_options pml_recorder_options(const struct pml_recorder *r) {
+  return r->options;
+}
+
+void pml_recorder_reset(struct pml_recorder *r) {
+  begin_epoch(r);
+}
+
+/* --- pushing ---------------------------------------------------------------------------------------------------------
+ */
+
+static double number_of(enum pml_type type, const void *element) {
+  union {
+    int64_t i64;
+    int32_t i32;
+    double d;
+    float f;
+  } v;
+  switch (type) {
+  case PML_TYPE_INT64:
+    return (double)*(const int64_t *)memcpy(&v.i64, element, sizeof v.i64);
+  case PML_TYPE_INT32:
+    return (double)*(const int32_t *)memcpy(&v.i32, element, sizeof v.i32);
+  case PML_TYPE_FLOAT:
+    return (double)*(const float *)memcpy(&v.f, element, sizeof v.f);
+  default:
+    return *(const double *)memcpy(&v.d, element, sizeof v.d);
+  }
+}
+
+/*
+ * The element is there before the tail has passed it, for whoever loads the tail with acquire. @bytes is a constant for
+ * the common sizes, so that the copy is one store.
+ */
+static inline int store(struct pml__recorder_tail *t, const void *element, size_t bytes) {
+  char *at = t->at;
+  memcpy(at, element, bytes);
+  __atomic_store_n(&t->at, at + bytes, __ATOMIC_RELEASE);
+  return 0;
+}
+
+/* Apart, so that the common sizes need no registers for it. */
+static __attribute__((noinline)) int store_any(struct pml__recorder_tail *t, const void *element, size_t bytes) {
+  return store(t, element, bytes);
+}
+
+static __attribute__((noinline)) int push_slow(struct pml_recorder *r, const void *element) {
+  /* Acquire: a lane that is made now sees the reset that began the epoch complete. */
+  uint64_t epoch = __atomic_load_n(&r->head.epoch, __ATOMIC_ACQUIRE);
+  struct pml__recorder_lane *lane = pml__recorder_enter(r, epoch);
+  if (lane == NULL) {
+    __atomic_fetch_add(&r->dropped, 1, __ATOMIC_RELAXED);
+    return PML_EFULL;
+  }
+  if (lane->sketch != NULL) {
+    pml_sketch_add(lane->sketch, number_of(r->options.type, element));
+    __atomic_store_n(&lane->added, lane->added + 1, __ATOMIC_RELEASE);
+    return 0; /* there is no chunk, so that each push comes here */
+  }
+  if (lane->tail.at == lane->tail.end) {
+    int rc = pml__recorder_more(r, lane, epoch);
+    if (rc < 0) return rc;
+  }
+  return store(&lane->tail, element, r->options.bytes);
+}
+
+int pml_recorder_push(struct pml_recorder *r, const void *element) {
+  if (PML_UNLIKELY(r == NULL || element == NULL)) return -EINVAL;
+  struct pml__recorder_tail *t = pml__recorder_tail(&r->head, r->head.slot);
+  if (PML_UNLIKELY(t == NULL)) return push_slow(r, element);
+  if (PML_LIKELY(r->options.bytes == 8)) return store(t, element, 8);
+  return r->options.bytes == 4 ? store(t, element, 4) : store_any(t, element, r->options.bytes);
+}
+
+int pml__recorder_push_double_slow(struct pml_recorder *r, double v) {
+  return r->options.type == PML_TYPE_DOUBLE ? push_slow(r, &v) : -EINVAL;
+}
+
+/* --- reading ---------------------------------------------------------------------------------------------------------
+ */
+
+static struct pml__recorder_lane *first_lane(const struct pml_recorder *r) {
+  return __atomic_load_n(&r->lanes, __ATOMIC_ACQUIRE);
+}
+
+static struct pml__recorder_lane *next_lane(const struct pml__recorder_lane *l) {
+  return __atomic_load_n(&l->next, __ATOMIC_ACQUIRE);
+}
+
+static uint64_t epoch_of(const struct pml_recorder *r) {
+  return __atomic_load_n(&r->head.epoch, __ATOMIC_ACQUIRE);
+}
+
+/* Lanes may start again while they are added up; if the epoch is the same afterwards, none has. */
+uint64_t pml_recorder_count(const struct pml_recorder *r) {
+  uint64_t count = 0, epoch = epoch_of(r);
+  for (int i = 0; i < ATTEMPTS; i++) {
+    count = 0;
+    for (struct pml__recorder_lane *l = first_lane(r); l != NULL; l = next_lane(l))
+      if (__atomic_load_n(&l->epoch, __ATOMIC_ACQUIRE) == epoch) count += pml__recorder_lane_count(l, r->options.bytes);
+    uint64_t now = epoch_of(r);
+    if (now == epoch) break;
+    epoch = now;
+  }
+  return count;
+}
+
+uint64_t pml_recorder_dropped(const struct pml_recorder *r) {
+  return __atomic_load_n(&r->dropped, __ATOMIC_RELAXED);
+}
+
+/* Called with elements that lie together; less than 0 ends the walk. */
+typedef int visit(void *arg, const void *elements, size_t n);
+
+/* Elements @first to @end of a pinned lane. */
+static int visit_lane(const struct pml__recorder_lane *l, size_t bytes, uint64_t first, uint64_t end, visit *f,
+                      void *arg) {
+  if (first >= end) return 0; /* there may be no chunk yet, or one about to be */
+  const struct pml__recorder_chunk *c = l->first;
+  while (first < end) {
+    while (first >= c->first + c->capacity) c = c->next;
+    uint64_t till = c->first + c->capacity < end ? c->first + c->capacity : end;
+    int rc = f(arg, (const char *)c->data + (first - c->first) * bytes, till - first);
+    if (rc < 0) return rc;
+    first = till;
+  }
+  return 0;
+}
+
+struct copy {
+  char *out;
+  size_t bytes;
+};
+
+static int copy_some(void *arg, const void *elements, size_t n) {
+  struct copy *c = arg;
+  memcpy(c->out, elements, n * c->bytes);
+  c->out += n * c->bytes;
+  return 0;
+}
+
+size_t pml_recorder_copy(struct pml_recorder *r, size_t first, void *out, size_t n) {
+  if (r->options.keep == PML_KEEP_SKETCH) return 0;
+  struct copy c = {out, r->options.bytes};
+  size_t left = n;
+  pml__recorder_read_begin(r);
+  uint64_t epoch = epoch_of(r);
+  for (struct pml__recorder_lane *l = first_lane(r); l != NULL && left > 0; l = next_lane(l)) {
+    if (!pml__recorder_pin(l, epoch)) continue;
+    uint64_t count = pml__recorder_lane_count(l, r->options.bytes);
+    uint64_t skip = first < count ? first : count, take = count - skip < left ? count - skip : left;
+    visit_lane(l, c.bytes, skip, skip + take, copy_some, &c);
+    pml__recorder_unpin(l);
+    first -= skip;
+    left -= take;
+  }
+  pml__recorder_read_end(r);
+  return n - left;
+}
+
+static int take_some(void *arg, const void *elements, size_t n) {
+  return pml_quantile_add(arg, elements, n);
+}
+
+/* What is new in @l goes to the quantiles; those were emptied if the epoch is new. */
+static int take_lane(struct pml_recorder *r, struct pml__recorder_lane *l, uint64_t epoch) {
+  if (!pml__recorder_pin(l, epoch)) return 0;
+  uint64_t count = pml__recorder_lane_count(l, r->options.bytes);
+  if (l->taken_epoch != epoch) l->taken = 0;
+  l->taken_epoch = epoch;
+  size_t before = pml_quantile_count(r->quantile) + pml_quantile_nans(r->quantile);
+  int rc = visit_lane(l, r->options.bytes, l->taken, count, take_some, r->quantile);
+  l->taken += pml_quantile_count(r->quantile) + pml_quantile_nans(r->quantile) - before;
+  pml__recorder_unpin(l);
+  return rc;
+}
+
+static int merge_lane(struct pml_recorder *r, struct pml__recorder_lane *l, uint64_t epoch) {
+  if (!pml__recorder_pin(l, epoch)) return 0;
+  int rc = pml_sketch_merge(r->merged, l->sketch);
+  pml__recorder_unpin(l);
+  return rc;
+}
+
+/* Brings quantiles, or the merged sketch, up to what is recorded now. One reader at a time. */
+static int catch_up(struct pml_recorder *r) {
+  bool sketch = r->options.keep == PML_KEEP_SKETCH;
+  uint64_t epoch = epoch_of(r);
+  if (r->quantile == NULL && r->merged == NULL) {
+    int err = open_reading(r);
+    if (err < 0) return err;
+  }
+  if (sketch)
+    pml_sketch_clear(r->merged);
+  else if (r->epoch != epoch)
+    pml_quantile_clear(r->quantile);
+  r->epoch = epoch;
+  uint64_t count = pml_recorder_count(r),
+           have = sketch ? 0 : pml_quantile_count(r->quantile) + pml_quantile_nans(r->quantile);
+  int rc = sketch || count <= have ? 0 : pml_quantile_reserve(r->quantile, count - have);
+  for (struct pml__recorder_lane *l = first_lane(r); l != NULL && rc == 0; l = next_lane(l))
+    rc = sketch ? merge_lane(r, l, epoch) : take_lane(r, l, epoch);
+  return rc;
+}
+
+static int nothing_yet(void) {
+  return pml_fail(-ENOENT, "recorder: no number was recorded yet, so there are no quantiles; push one first");
+}
+
+static int order_of(struct pml_recorder *r, unsigned percent, const void **element) {
+  int rc = catch_up(r);
+  if (rc < 0) return rc;
+  if (pml_quantile_count(r->quantile) == 0) return nothing_yet();
+  *element = pml_quantile_at(r->quantile, percent);
+  return *element != NULL ? 0 : pml_fail(-ENOMEM, "recorder: no memory to sort what is recorded");
+}
+
+static int sketch_at(struct pml_recorder *r, unsigned percent, struct pml_value *out) {
+  int rc = catch_up(r);
+  if (rc < 0) return rc;
+  if (pml_sketch_count(r->merged) == 0) return nothing_yet();
+  out->type = PML_TYPE_DOUBLE;
+  out->d = pml_sketch_at(r->merged, percent / 100.0);
+  return 0;
+}
+
+static void widen(enum pml_type type, const void *element, struct pml_value *out) {
+  bool whole = type == PML_TYPE_INT64 || type == PML_TYPE_INT32;
+  out->type = whole ? PML_TYPE_INT64 : PML_TYPE_DOUBLE;
+  if (type == PML_TYPE_INT64)
+    memcpy(&out->i, element, sizeof out->i);
+  else if (whole)
+    out->i = (int64_t)number_of(type, element);
+  else
+    out->d = number_of(type, element);
+}
+
+static int check_percent(unsigned percent) {
+  return percent <= 100 ? 0 : pml_fail(-EINVAL, "recorder: there is no quantile of %u percent; 0 to 100", percent);
+}
+
+int pml_recorder_quantile(struct pml_recorder *r, unsigned percent, struct pml_value *out) {
+  int rc = check_percent(percent);
+  if (rc < 0) return rc;
+  if (r->options.type == PML_TYPE_OTHER)
+    return pml_fail(PML_EMODE, "recorder: elements of other types are not numbers; ask for their bytes");
+  const void *element;
+  pml__recorder_read_begin(r);
+  if (r->options.keep == PML_KEEP_SKETCH)
+    rc = sketch_at(r, percent, out);
+  else if ((rc = order_of(r, percent, &element)) == 0)
+    widen(r->options.type, element, out);
+  pml__recorder_read_end(r);
+  return rc;
+}
+
+int pml_recorder_quantile_bytes(struct pml_recorder *r, unsigned percent, void *out) {
+  int rc = check_percent(percent);
+  if (rc < 0) return rc;
+  if (r->options.keep == PML_KEEP_SKETCH || (r->options.type == PML_TYPE_OTHER && r->options.compare == NULL))
+    return pml_fail(PML_EMODE, "recorder: a sketch has no elements, and without a comparator there is no order");
+  const void *element;
+  pml__recorder_read_begin(r);
+  rc = order_of(r, percent, &element);
+  if (rc == 0) memcpy(out, element, r->options.bytes);
+  pml__recorder_read_end(r);
+  return rc;
+}
+
+double pml_recorder_error(struct pml_recorder *r) {
+  if (r->options.keep != PML_KEEP_SKETCH) return 0;
+  pml__recorder_read_begin(r);
+  double error = catch_up(r) == 0 ? pml_sketch_error(r->merged) : 1;
+  pml__recorder_read_end(r);
+  return error;
+}
+
+uint64_t pml_recorder_nans(struct pml_recorder *r) {
+  pml__recorder_read_begin(r);
+  (void)catch_up(r); /* without memory: those that were seen */
+  uint64_t nans = 0;
+  if (r->merged != NULL) nans = pml_sketch_nans(r->merged);
+  if (r->quantile != NULL) nans = pml_quantile_nans(r->quantile);
+  pml__recorder_read_end(r);
+  return nans;
+}

@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* core/record/pml_recorder.h - a series that many threads push to without a lock, and anybody reads. */
+#ifndef PML_RECORDER_H
+#define PML_RECORDER_H
+
+#include "base/pml_value.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+PML_BEGIN_DECLS
+
+enum pml_keep { PML_KEEP_ALL, PML_KEEP_SKETCH };
+
+#define PML_RECORDERS_MAX 65536           /* open at the same time */
+#define PML_RECORDER_BYTES_MAX (1u << 24) /* of one element */
+
+struct pml_recorder_options {
+  enum pml_type type;
+  size_t bytes;                               /* of an element; 0: that of the type */
+  int (*compare)(const void *, const void *); /* PML_TYPE_OTHER: for quantiles; may be NULL */
+  enum pml_keep keep;                         /* PML_KEEP_SKETCH: not for PML_TYPE_OTHER */
+  double alpha;                               /* PML_KEEP_SKETCH: relative error, 0: 0.01 */
+  /*
+   * PML_KEEP_ALL: most elements kept over all threads, 0: no limit; more are dropped and counted. One thread reaches
+   * it exactly. Threads set room aside for themselves, each at most 1/16 of what was left, so that with several, the
+   * others may be refused while one that stopped pushing has room.
+   */
+  uint64_t cap;
+};
+
+struct pml_recorder; /* opaque; the inline push knows only its head */
+
+/*
+ * Returns 0, -EINVAL, -ENOMEM, PML_EFULL (too many recorders). Close waits for nobody: pushes must have ended, reads
+ * may be under way (they end first), none may begin. Memory: 8 bytes per double plus at most 1/16 for chunks that are
+ * not full yet, or 512 bytes per thread; once a quantile was asked for, 8 more per element for the sorted copy. A
+ * sketch takes 50 KB per thread.
+ */
+PML_API int pml_recorder_open(struct pml_recorder **r, const struct pml_recorder_options *options);
+PML_API void pml_recorder_close(struct pml_recorder *r);
+
+/* pml_recorder_options - what it was opened with, defaults filled in. */
+PML_API struct pml_recorder_options pml_recorder_options(const struct pml_recorder *r);
+
+/*
+ * pml_recorder_push - append one element, of the size the recorder was opened with.
+ * pml_recorder_push_double - the same for a recorder of doubles, inline; -EINVAL for other types.
+ *
+ * Returns 0, PML_EFULL (cap reached, or no memory for a chunk: dropped and counted) or -EINVAL.
+ * Cost: TLS look-up, store, a pointer moved with release, no lock, no copy of what is there: 16 instructions inline,
+ * 28 with the call into a shared library. A thread's first push, its first after a reset, and one each time its series
+ * has grown by a sixteenth take a chunk from the allocator. One writer per thread lane, so threads do not disturb each
+ * other. Not from signal handlers that interrupt a push.
+ */
+PML_API int pml_recorder_push(struct pml_recorder *r, const void *element);
+
+PML_API uint64_t pml_recorder_count(const struct pml_recorder *r);   /* elements kept, over all threads */
+PML_API uint64_t pml_recorder_dropped(const struct pml_recorder *r); /* since open or reset */
+
+/*
+ * pml_recorder_copy - up to @n elements from the @first-th on into @out, thread after thread, in the order of pushing
+ * within each. Returns how many; 0 if only a sketch is kept. Never stalls a push; readers take turns.
+ */
+PML_API size_t pml_recorder_copy(struct pml_recorder *r, size_t first, void *out, size_t n);
+
+/*
+ * pml_recorder_quantile - by libsde's index rule, see pml_quantile_at(); the value widened, a double if a sketch is
+ * kept. -ENOENT if there is none, -EINVAL for a percent above 100, PML_EMODE for PML_TYPE_OTHER, -ENOMEM.
+ * pml_recorder_quantile_bytes - any type; PML_EMODE without an order, or if only a sketch is kept.
+ * pml_recorder_error - the relative error that quantiles have now at most; 0 if all is kept.
+ */
+PML_API int pml_recorder_quantile(struct pml_recorder *r, unsigned percent, struct pml_value *out);
+PML_API int pml_recorder_quantile_bytes(struct pml_recorder *r, unsigned percent, void *out);
+PML_API double pml_recorder_error(struct pml_recorder *r);
+PML_API uint64_t pml_recorder_nans(struct pml_recorder *r);
+
+/*
+ * pml_recorder_reset - forget all elements, keep the memory. Pushes of other threads meanwhile are either before or
+ * after. Wait-free.
+ */
+PML_API void pml_recorder_reset(struct pml_recorder *r);
+
+/* --- what the inline push needs --------------------------------------------------------------------------------- */
+
+/*
+ * An epoch is a number that no other opening or reset of any recorder ever had. A thread's cell for a slot is good for
+ * the epoch it was made in; anything else (another recorder in the slot, a reset, no lane yet) shows as a difference.
+ */
+struct pml__recorder_head {
+  uint64_t epoch; /* atomic */
+  uint32_t slot;
+  uint32_t slot_double; /* the same for a recorder that keeps all doubles, else one that no thread has a cell for */
+};
+
+/* The end of a thread's lane; only its owner writes, others read @at. */
+struct pml__recorder_tail {
+  char *at;  /* atomic: where the next element goes; those before it are there to read. NULL: there is no chunk */
+  char *end; /* where it needs the slow path */
+};
+
+struct pml__recorder_cell {
+  uint64_t epoch;
+  struct pml__recorder_tail *tail;
+};
+
+struct pml__recorder_cells {
+  struct pml__recorder_cell *cell;
+  size_t n;
+};
+
+extern PML_API PML_THREAD_LOCAL struct pml__recorder_cells pml__recorder_cells
+    __attribute__((tls_model("initial-exec")));
+
+PML_API int pml__recorder_push_double_slow(struct pml_recorder *r, double v);
+
+/* The calling thread's tail with room for one more, or NULL: then the slow path knows why. */
+static inline struct pml__recorder_tail *pml__recorder_tail(const struct pml__recorder_head *h, uint32_t slot) {
+  if (PML_UNLIKELY(slot >= pml__recorder_cells.n)) return NULL;
+  const struct pml__recorder_cell *cell = &pml__recorder_cells.cell[slot];
+  /* Relaxed: whoever must see a reset was told of it by other means, which order this load, too. */
+  if (PML_UNLIKELY(cell->epoch != __atomic_load_n(&h->epoch, __ATOMIC_RELAXED))) return NULL;
+  return PML_LIKELY(cell->tail->at != cell->tail->end) ? cell->tail : NULL;
+}
+
+static inline int pml_recorder_push_double(struct pml_recorder *r, double v) {
+  const struct pml__recorder_head *h = (const struct pml__recorder_head *)r;
+  struct pml__recorder_tail *t = pml__recorder_tail(h, h->slot_double);
+  if (PML_UNLIKELY(t == NULL)) return pml__recorder_push_double_slow(r, v);
+  char *at = t->at;
+  __builtin_memcpy(at, &v, sizeof v);
+  __atomic_store_n(&t->at, at + sizeof v, __ATOMIC_RELEASE); /* whoever sees that it moved on sees the element */
+  return 0;
+}
+
+PML_END_DECLS
+
+#endif

@@ -1,0 +1,362 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* core/record/pml_recorder_lane.c - lanes of threads: made, adopted, rewound after a reset, kept over a fork. */
+#include "record/pml_recorder_lane.h"
+
+#include "base/pml_error.h"
+#include "base/pml_process.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define CHUNK_BYTES 512 /* the smallest */
+#define GROWTH 16       /* a chunk is at most a sixteenth of what is there */
+
+PML_THREAD_LOCAL struct pml__recorder_cells pml__recorder_cells __attribute__((tls_model("initial-exec")));
+
+static void *allocate(size_t bytes) {
+  return aligned_alloc(64, (bytes + 63) / 64 * 64);
+}
+void *(*pml__recorder_allocate)(size_t) = allocate;
+
+/* --- slots: who is open; opening, closing and threads that end take this lock, never a push ---------------------- */
+
+static struct {
+  struct pml__lock lock;
+  struct pml_recorder **slot; /* at least @n: each store leaves them as they may be, for a child that finds them so */
+  uint32_t n;
+  pthread_key_t key; /* its destructor gives a thread's lanes back */
+  bool has_key;
+} slots;
+
+static struct pml__lock reading[PML_RECORDERS_MAX]; /* of the recorder in each slot; most are never touched */
+
+static pthread_once_t slots_once = PTHREAD_ONCE_INIT;
+
+/* The look comes first: the watcher goes through the slots. */
+static void lock_slots(void) {
+  pml__process_look();
+  pml__lock_take(&slots.lock);
+}
+
+void pml__recorder_read_begin(struct pml_recorder *r) {
+  pml__process_look();
+  pml__lock_take(&reading[r->head.slot]);
+}
+
+void pml__recorder_read_end(struct pml_recorder *r) {
+  pml__lock_leave(&reading[r->head.slot]);
+}
+
+/* Relaxed: the number only has to be new; it reaches others with the recorder or the reset that it is stored in. */
+uint64_t pml__recorder_new_epoch(void) {
+  static uint64_t last;
+  return __atomic_add_fetch(&last, 1, __ATOMIC_RELAXED);
+}
+
+/* Whether a cell is of the recorder that is in its slot now: epochs only grow, and a slot has one recorder at a time.
+ */
+static bool is_current(const struct pml_recorder *r, const struct pml__recorder_cell *cell) {
+  return r != NULL && cell->tail != NULL && cell->epoch >= r->opened;
+}
+
+static struct pml__recorder_lane *lane_of(const struct pml__recorder_cell *cell) {
+  return (struct pml__recorder_lane *)cell->tail; /* its first member */
+}
+
+/* Release: who adopts the lane sees all that its last owner did. */
+static void give_back(const struct pml__recorder_cells *cells) {
+  for (size_t i = 0; i < cells->n && i < slots.n; i++)
+    if (is_current(slots.slot[i], &cells->cell[i]))
+      __atomic_store_n(&lane_of(&cells->cell[i])->owned, 0, __ATOMIC_RELEASE);
+}
+
+static void thread_ends(void *arg) {
+  struct pml__recorder_cells mine = pml__recorder_cells;
+  pml__recorder_cells = (struct pml__recorder_cells){NULL, 0}; /* a later destructor that pushes starts anew */
+  lock_slots();
+  give_back(&mine);
+  pml__lock_leave(&slots.lock);
+  free(arg);
+}
+
+/*
+ * The quantiles of @r may be half updated: those of a reader that is not here. They are left, and made anew by the next
+ * reader. No lane is pinned, as its reader would be that one.
+ */
+static void abandon_quantiles(struct pml_recorder *r) {
+  r->quantile = NULL;
+  r->merged = NULL;
+  r->epoch = 0;
+  for (struct pml__recorder_lane *l = __atomic_load_n(&r->lanes, __ATOMIC_ACQUIRE); l != NULL;
+       l = __atomic_load_n(&l->next, __ATOMIC_ACQUIRE)) {
+    l->taken_epoch = 0;
+    pml__recorder_unpin(l);
+  }
+}
+
+/*
+ * In the child, the thread's own lanes are as they were. Those of the threads that are not there any more can be read
+ * up to their count, but are never adopted: their owner may have been anywhere.
+ */
+static void in_child(void) {
+  for (uint32_t i = 0; i < slots.n; i++)
+    if (slots.slot[i] != NULL && pml__lock_torn(&reading[i])) abandon_quantiles(slots.slot[i]);
+}
+
+/* What fails here only costs: lanes of ended threads are then not adopted. */
+static void prepare(void) {
+  slots.has_key = pthread_key_create(&slots.key, thread_ends) == 0;
+  (void)pml__process_watch(in_child);
+}
+
+static int find_slot(struct pml_recorder *r) {
+  uint32_t i = 0;
+  while (i < slots.n && slots.slot[i] != NULL) i++;
+  if (i == PML_RECORDERS_MAX) return PML_EFULL;
+  if (i == slots.n) {
+    uint32_t n = slots.n < 8 ? 8 : slots.n * 2;
+    struct pml_recorder **slot = calloc(n, sizeof(struct pml_recorder *)), **before = slots.slot;
+    if (slot == NULL) return -ENOMEM;
+    if (slots.n > 0) memcpy(slot, before, slots.n * sizeof(struct pml_recorder *));
+    __atomic_store_n(&slots.slot, slot, __ATOMIC_RELEASE);
+    __atomic_store_n(&slots.n, n, __ATOMIC_RELEASE);
+    free(before);
+  }
+  r->head.slot = i;
+  __atomic_store_n(&slots.slot[i], r, __ATOMIC_RELEASE);
+  return 0;
+}
+
+int pml__recorder_slot_take(struct pml_recorder *r) {
+  pthread_once(&slots_once, prepare);
+  lock_slots();
+  int rc = find_slot(r);
+  pml__lock_leave(&slots.lock);
+  return rc;
+}
+
+void pml__recorder_slot_give(struct pml_recorder *r) {
+  lock_slots();
+  slots.slot[r->head.slot] = NULL;
+  pml__lock_leave(&slots.lock);
+  pml__recorder_read_begin(r); /* the reads that are under way */
+  pml__recorder_read_end(r);
+}
+
+/* --- pinning: a reader copies while its lane may want to start again ----------------------------------------------
+ *
+ * An owner that finds its lane of an older epoch wants to write over it. It first says so (epoch 0) and then looks
+ * whether a reader is inside; a reader first says that it is inside and then looks at the epoch. All four are
+ * sequentially consistent, so that one of the two sees the other: the reader leaves the lane alone, or the owner does
+ * and takes another. Nobody waits. The reader's unpin is a release and the owner's look an acquire, so that what the
+ * owner writes comes after what the reader read.
+ */
+
+bool pml__recorder_pin(struct pml__recorder_lane *lane, uint64_t epoch) {
+  __atomic_store_n(&lane->pinned, 1, __ATOMIC_SEQ_CST);
+  if (__atomic_load_n(&lane->epoch, __ATOMIC_SEQ_CST) == epoch) return true;
+  pml__recorder_unpin(lane);
+  return false;
+}
+
+void pml__recorder_unpin(struct pml__recorder_lane *lane) {
+  __atomic_store_n(&lane->pinned, 0, __ATOMIC_RELEASE);
+}
+
+/* Empty @lane for @epoch, if no reader is inside. Chunks stay for the elements to come. */
+static bool rewind_lane(struct pml__recorder_lane *lane, uint64_t epoch) {
+  __atomic_store_n(&lane->epoch, 0, __ATOMIC_SEQ_CST);
+  if (__atomic_load_n(&lane->pinned, __ATOMIC_SEQ_CST) != 0) return false;
+  __atomic_store_n(&lane->tail.at, NULL, __ATOMIC_RELAXED);
+  __atomic_store_n(&lane->current, NULL, __ATOMIC_RELAXED);
+  __atomic_store_n(&lane->added, 0, __ATOMIC_RELAXED);
+  lane->tail.end = NULL;
+  lane->granted = 0;
+  if (lane->sketch != NULL) pml_sketch_clear(lane->sketch);
+  __atomic_store_n(&lane->epoch, epoch, __ATOMIC_RELEASE);
+  return true;
+}
+
+static bool own(struct pml__recorder_lane *lane) {
+  uint32_t none = 0;
+  return __atomic_load_n(&lane->owned, __ATOMIC_RELAXED) == 0 &&
+         __atomic_compare_exchange_n(&lane->owned, &none, 1, false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED);
+}
+
+static void disown(struct pml__recorder_lane *lane) {
+  __atomic_store_n(&lane->owned, 0, __ATOMIC_RELEASE);
+}
+
+static bool make_current(struct pml__recorder_lane *lane, uint64_t epoch) {
+  return __atomic_load_n(&lane->epoch, __ATOMIC_RELAXED) == epoch || rewind_lane(lane, epoch);
+}
+
+static struct pml__recorder_lane *adopt(struct pml_recorder *r, uint64_t epoch) {
+  struct pml__recorder_lane *l = __atomic_load_n(&r->lanes, __ATOMIC_ACQUIRE);
+  for (; l != NULL; l = __atomic_load_n(&l->next, __ATOMIC_ACQUIRE)) {
+    if (!own(l)) continue;
+    if (make_current(l, epoch)) return l;
+    disown(l);
+  }
+  return NULL;
+}
+
+/* Release, when it is linked: who finds the lane finds it complete. */
+static void append(struct pml_recorder *r, struct pml__recorder_lane *lane) {
+  struct pml__recorder_lane **end = &r->lanes, *none = NULL;
+  while (!__atomic_compare_exchange_n(end, &none, lane, false, __ATOMIC_RELEASE, __ATOMIC_ACQUIRE)) {
+    end = &none->next;
+    none = NULL;
+  }
+}
+
+static struct pml__recorder_lane *make(struct pml_recorder *r, uint64_t epoch) {
+  struct pml__recorder_lane *lane = pml__recorder_allocate(sizeof *lane);
+  if (lane == NULL) return NULL;
+  memset(lane, 0, sizeof *lane);
+  lane->owned = 1;
+  lane->epoch = epoch;
+  if (r->options.keep == PML_KEEP_SKETCH &&
+      pml_sketch_open(&lane->sketch, r->options.alpha, PML__RECORDER_BUCKETS) < 0) {
+    free(lane);
+    return NULL;
+  }
+  append(r, lane);
+  return lane;
+}
+
+static bool grow_cells(struct pml__recorder_cells *cells, uint32_t slot) {
+  if (slot < cells->n) return true;
+  size_t n = cells->n < 8 ? 8 : cells->n;
+  while (n <= slot) n *= 2;
+  struct pml__recorder_cell *cell = realloc(cells->cell, n * sizeof *cell);
+  if (cell == NULL) return false;
+  memset(cell + cells->n, 0, (n - cells->n) * sizeof *cell);
+  *cells = (struct pml__recorder_cells){cell, n};
+  if (slots.has_key) (void)pthread_setspecific(slots.key, cell);
+  return true;
+}
+
+struct pml__recorder_lane *pml__recorder_enter(struct pml_recorder *r, uint64_t epoch) {
+  if (!grow_cells(&pml__recorder_cells, r->head.slot)) return NULL;
+  struct pml__recorder_cell *cell = &pml__recorder_cells.cell[r->head.slot];
+  if (cell->epoch == epoch) return lane_of(cell);
+  if (is_current(r, cell)) {
+    struct pml__recorder_lane *lane = lane_of(cell);
+    if (make_current(lane, epoch)) {
+      cell->epoch = epoch;
+      return lane;
+    }
+    *cell = (struct pml__recorder_cell){0, NULL};
+    disown(lane);
+  }
+  struct pml__recorder_lane *lane = adopt(r, epoch);
+  if (lane == NULL) lane = make(r, epoch);
+  if (lane != NULL) *cell = (struct pml__recorder_cell){epoch, &lane->tail};
+  return lane;
+}
+
+void pml__recorder_free_lanes(struct pml_recorder *r) {
+  for (struct pml__recorder_lane *l = r->lanes, *next; l != NULL; l = next) {
+    next = l->next;
+    for (struct pml__recorder_chunk *c = l->first, *after; c != NULL; c = after) {
+      after = c->next;
+      free(c);
+    }
+    pml_sketch_close(l->sketch);
+    free(l);
+  }
+  r->lanes = NULL;
+}
+
+/* --- room ----------------------------------------------------------------------------------------------------------
+ */
+
+static int drop(struct pml_recorder *r) {
+  __atomic_fetch_add(&r->dropped, 1, __ATOMIC_RELAXED);
+  return PML_EFULL;
+}
+
+static struct pml__recorder_chunk *new_chunk(size_t element, uint64_t first) {
+  uint64_t least = CHUNK_BYTES / element, capacity = first / GROWTH;
+  if (capacity < least) capacity = least;
+  if (capacity == 0) capacity = 1;
+  size_t bytes = sizeof(struct pml__recorder_chunk) + capacity * element;
+  struct pml__recorder_chunk *c = pml__recorder_allocate(bytes);
+  if (c == NULL) return NULL;
+  c->next = NULL;
+  c->first = first;
+  c->capacity = capacity;
+  c->bytes = bytes;
+  return c;
+}
+
+/*
+ * The chunk for element @count: the next one of a lane that was rewound, or a new one. It is linked before the tail is
+ * in it, and the tail moves with release, so that who finds the tail there finds the chunk.
+ */
+static struct pml__recorder_chunk *next_chunk(struct pml__recorder_lane *lane, size_t element, uint64_t count) {
+  struct pml__recorder_chunk **at = lane->current != NULL ? &lane->current->next : &lane->first;
+  if (*at == NULL) *at = new_chunk(element, count);
+  if (*at == NULL) return NULL;
+  __atomic_store_n(&lane->current, *at, __ATOMIC_RELEASE);
+  __atomic_store_n(&lane->tail.at, (char *)(*at)->data, __ATOMIC_RELEASE);
+  return *at;
+}
+
+/* Between a chunk and the next one is a header, so that the end of one is not the beginning of another. */
+static bool has(const struct pml__recorder_chunk *c, const char *at, size_t bytes) {
+  return (uintptr_t)at - (uintptr_t)c->data <= c->capacity * bytes;
+}
+
+/* The chunk that is said to be the tail's is looked at first; if the owner is about to take another, the list has it.
+ */
+uint64_t pml__recorder_lane_count(const struct pml__recorder_lane *lane, size_t bytes) {
+  if (lane->sketch != NULL) return __atomic_load_n(&lane->added, __ATOMIC_ACQUIRE);
+  const char *at = __atomic_load_n(&lane->tail.at, __ATOMIC_ACQUIRE);
+  if (at == NULL) return 0;
+  const struct pml__recorder_chunk *c = __atomic_load_n(&lane->current, __ATOMIC_ACQUIRE);
+  if (c == NULL || !has(c, at, bytes))
+    for (c = lane->first; !has(c, at, bytes);) c = c->next;
+  return c->first + (uint64_t)(at - (const char *)c->data) / bytes;
+}
+
+/*
+ * Room under the cap, up to @want elements. The word is tagged with the epoch it counts for: the first to ask in a new
+ * epoch counts from 0; who asks for one that is over takes nothing from the new one, and nobody will see what he
+ * pushes. Relaxed: only the word itself matters. The loop ends when nobody else wins.
+ */
+static uint64_t grant(struct pml_recorder *r, uint64_t epoch, uint64_t want) {
+  uint64_t word = __atomic_load_n(&r->granted, __ATOMIC_RELAXED), tag = epoch << PML__RECORDER_GRANT_BITS, got, used;
+  do {
+    int64_t newer = (int64_t)(tag - (word & ~PML__RECORDER_CAP_MAX)); /* tags wrap around */
+    if (newer < 0) return want;
+    used = newer > 0 ? 0 : word & PML__RECORDER_CAP_MAX;
+    uint64_t left = r->options.cap - used, share = (left + GROWTH - 1) / GROWTH;
+    got = want < share ? want : share;
+    if (got == 0) return 0;
+  } while (
+      !__atomic_compare_exchange_n(&r->granted, &word, tag | (used + got), true, __ATOMIC_RELAXED, __ATOMIC_RELAXED));
+  return got;
+}
+
+int pml__recorder_more(struct pml_recorder *r, struct pml__recorder_lane *lane, uint64_t epoch) {
+  size_t bytes = r->options.bytes;
+  uint64_t count = pml__recorder_lane_count(lane, bytes);
+  const struct pml__recorder_chunk *c = lane->current;
+  uint64_t end = c != NULL ? c->first + c->capacity : 0;
+  if (r->options.cap != 0 && count == lane->granted) {
+    uint64_t got = grant(r, epoch, end > count ? end - count : 64);
+    if (got == 0) return drop(r);
+    lane->granted += got;
+  }
+  if (c == NULL || count == end) {
+    c = next_chunk(lane, bytes, count);
+    if (c == NULL) return drop(r);
+    end = c->first + c->capacity;
+  }
+  uint64_t limit = r->options.cap != 0 && lane->granted < end ? lane->granted : end;
+  lane->tail.end = (char *)c->data + (limit - c->first) * bytes;
+  return 0;
+}

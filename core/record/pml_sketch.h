@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* core/record/pml_sketch.h - quantiles of an endless series in bounded memory, with a bound on their error. */
+#ifndef PML_SKETCH_H
+#define PML_SKETCH_H
+
+#include "base/pml_api.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+PML_BEGIN_DECLS
+
+/*
+ * Counts per bucket of a geometric scale (DDSketch: Masson, Rim & Lee, VLDB 2019): every quantile is within @alpha
+ * times its value of the true one. Where a series spans more than the buckets can, all pairs of neighbours are joined
+ * (uniform collapse: Epicoco et al., IEEE Access 2020), which keeps a bound for all quantiles, a larger one:
+ * pml_sketch_error(). Zeros, negatives and infinities are kept apart, NaN counted; minimum and maximum are exact.
+ *
+ * One thread adds; another may meanwhile merge from it or ask for counts.
+ */
+struct pml_sketch;
+
+/*
+ * @alpha: in [1e-6, 0.5]; @max_buckets: for each sign, rounded up to a power of two, at least 16.
+ * Returns 0, -EINVAL or -ENOMEM. Memory: 24 bytes per bucket.
+ */
+PML_API int pml_sketch_open(struct pml_sketch **s, double alpha, size_t max_buckets);
+PML_API void pml_sketch_close(struct pml_sketch *s);
+PML_API void pml_sketch_clear(struct pml_sketch *s);
+
+/* pml_sketch_add - no allocation; a logarithm and a few loads. */
+PML_API void pml_sketch_add(struct pml_sketch *s, double v);
+
+/* pml_sketch_merge - add what @from holds; -EINVAL: other alpha, or itself; -ENOMEM: nothing was merged. */
+PML_API int pml_sketch_merge(struct pml_sketch *into, const struct pml_sketch *from);
+
+/* pml_sketch_at - the element of index floor(@q * count), from 0, capped at count - 1; NaN if empty or q not in 0..1.
+ */
+PML_API double pml_sketch_at(const struct pml_sketch *s, double q);
+PML_API uint64_t pml_sketch_count(const struct pml_sketch *s); /* without NaN */
+PML_API uint64_t pml_sketch_nans(const struct pml_sketch *s);
+/* The bound that holds now: @alpha, or more where buckets had to be joined. */
+PML_API double pml_sketch_error(const struct pml_sketch *s);
+
+PML_END_DECLS
+
+#endif

@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * core/record/pml_spool.h - one file per process that has what was recorded, however the process ends.
+ *
+ * The file is mapped shared, so that what is written into it is the kernel's at once: SIGKILL, exec, _exit and a crash
+ * lose nothing. Whoever comes later reads it (pml_spool_read.h). It holds the names of regions, the memory of a profile
+ * (pml_profile.h), and, if asked for, every enter and leave.
+ *
+ * The file grows in extents. Each is allocated on the disk before it is mapped, so that a full disk is a refusal and no
+ * SIGBUS; a limit on file sizes is asked for first, so that there is no SIGXFSZ. What finds no room is dropped and
+ * counted. One descriptor is kept, with a high number and closed by exec; before each use it is compared with the file,
+ * in case the program closed it and opened another, and if it is gone the file is opened again by its path.
+ */
+#ifndef PML_SPOOL_H
+#define PML_SPOOL_H
+
+#include "base/pml_api.h"
+#include "base/pml_stream.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+PML_BEGIN_DECLS
+
+struct pml_spool;
+
+enum pml_spool_end { PML_SPOOL_RUNNING, PML_SPOOL_EXIT, PML_SPOOL_LEFT, PML_SPOOL_FAILED };
+
+/*
+ * pml_spool_open - make the file @path (absolute, if the process may change its folder); it must not exist.
+ * pml_spool_close - no more is written; what is in the file stays. NULL is fine.
+ * pml_spool_abandon - the same in a child that has a copy of its parent's spool: nothing is written, the file is
+ * unmapped, and memory that threads of the parent may have been changing is left as it is.
+ *
+ * Return 0, -errno of open, allocation or mapping, -EFBIG (a limit on file sizes), -ENOMEM; *@s is NULL on failure.
+ * Not async-signal-safe. Of the file, mapped: 16 KiB, 64 KiB with the first name, 64 KiB with the first
+ * pml_spool_get(), and as much again whenever one of these is full.
+ */
+PML_API int pml_spool_open(struct pml_spool **s, const char *path);
+PML_API void pml_spool_close(struct pml_spool *s);
+PML_API void pml_spool_abandon(struct pml_spool *s);
+
+/* pml_spool_tell - @text, lines of key and value, takes the place of what was told before; cut at some 7 KB. */
+PML_API void pml_spool_tell(struct pml_spool *s, const char *text);
+
+/* pml_spool_end - how the process ends. One store; async-signal-safe. */
+PML_API void pml_spool_end(struct pml_spool *s, enum pml_spool_end how);
+
+/*
+ * pml_spool_seal - from now on no system call is made for it: the file does not grow, and what finds no room is dropped
+ * and counted; closed, it stays mapped. For a process that gives up its right to system calls. One store;
+ * async-signal-safe.
+ */
+PML_API void pml_spool_seal(struct pml_spool *s);
+
+/* pml_spool_lose_child - a child could not be recorded: by that child, before it abandons. Async-signal-safe. */
+PML_API void pml_spool_lose_child(struct pml_spool *s);
+
+/*
+ * pml_spool_get - @bytes of the file, zeroed, aligned to 64, for part @part of @whose; NULL: no room. A lock.
+ * pml_spool_put - it is of no use any more. NULL is fine. Neither in the child of a fork.
+ */
+PML_API void *pml_spool_get(struct pml_spool *s, uint32_t whose, uint32_t part, size_t bytes);
+PML_API void pml_spool_put(struct pml_spool *s, void *memory);
+
+/* pml_spool_name - the name of @region goes into the file, once. Lock-free. */
+PML_API void pml_spool_name(struct pml_spool *s, pml_region_t region);
+
+/* What keeps a trace small; 0: no limit. What is left out is counted. */
+struct pml_spool_limits {
+  uint32_t max_depth;         /* calls inside that many others */
+  uint32_t max_calls;         /* of a function, in all threads */
+  uint64_t min_ticks;         /* calls that recorded none inside and were shorter */
+  const char *const *metrics; /* names of the values to keep, NULL: none */
+  size_t nmetrics;
+};
+
+/*
+ * pml_spool_trace - from now on every enter and leave of all threads goes into the file, 16 bytes each, and the values
+ * of events with these metrics. What is kept is balanced. Ends with pml_spool_close().
+ * @limits: copied; NULL: none. Returns 0, -ENOMEM, or what pml_stream_add() returns.
+ *
+ * Cost of an event: no lock, no allocation, general registers only; for each 16000 events of a thread five syscalls.
+ * Memory: 256 KiB of the file mapped per thread, 16 bytes per call under way, 4 MiB of address space for marks.
+ */
+PML_API int pml_spool_trace(struct pml_spool *s, const struct pml_spool_limits *limits);
+
+/*
+ * pml_spool_sum - from now on what each function's own calls add to the values of events with these metrics is summed
+ * in the file, but not what calls inside them add. Before pml_spool_trace(), if that keeps the same values. Ends with
+ * pml_spool_close(). Returns 0, -EINVAL, -ENOMEM, or what pml_stream_add() returns.
+ * Memory per thread: 16 bytes per call under way and value; 64 and 8 bytes per function and value.
+ */
+PML_API int pml_spool_sum(struct pml_spool *s, const char *const *names, size_t n);
+
+/*
+ * pml_spool_keep_values - from now on values of calls can be added. Returns 0, -ENOMEM.
+ * pml_spool_add_values - a call of @region was given, or gave (@results), these: of each are kept its count, sum, least
+ * and most. The names of a function's values are those of its first call. A NaN is in the sum alone.
+ *
+ * Cost: four to five atomic operations for each value; a lock and memory of the file at a function's first call. 16 MiB
+ * of address space; of the file some 600 bytes per function and value. Thread-safe; async-signal-safe after the
+ * function's first call.
+ */
+#define PML_SPOOL_VALUES_MAX 32u
+struct pml_spool_value {
+  const char *name; /* cut at 255 bytes */
+  bool real;        /* @bits are a double's, else an int64_t's */
+  uint64_t bits;
+};
+PML_API int pml_spool_keep_values(struct pml_spool *s);
+PML_API void pml_spool_add_values(struct pml_spool *s, pml_region_t region, bool results,
+                                  const struct pml_spool_value *v, uint32_t n);
+
+PML_END_DECLS
+
+#endif

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* core/record/pml_spool_plain.c - enters and leaves that need neither memory nor a name, with general registers
+ * only. */
+#include "record/pml_spool_track.h"
+
+static bool has_limits(const struct pml_spool_limits *l) {
+  return l->max_depth != 0 || l->max_calls != 0;
+}
+
+/* After an enter there is always an event left, so that the enter of a call that is taken back is in this extent. */
+bool pml__spool_enter_plainly(void *data, const struct pml_stream_event *e) {
+  struct pml__spool_track *t = data;
+  if (PML_UNLIKELY(t->beyond > 0 || t->depth == t->capacity || t->end - t->next < 2 || e->metrics != NULL ||
+                   e->region >= PML__SPOOL_MARKS))
+    return false;
+  if (PML_UNLIKELY((__atomic_load_n(&t->spool->mark[e->region], __ATOMIC_RELAXED) & PML__SPOOL_NAMED) == 0))
+    return false;
+  struct pml__spool_frame *f = &t->frame[t->depth++];
+  f->region = e->region;
+  f->enter = NULL;
+  if (PML_UNLIKELY(has_limits(&t->spool->limits)) && pml__spool_left_out(t, e->region)) return true;
+  f->enter = t->next;
+  pml__spool_put(t, pml__spool_lift(t, e->ticks), PML__SPOOL_WORD(PML__SPOOL_ENTER, e->region));
+  return true;
+}
+
+bool pml__spool_leave_plainly(void *data, const struct pml_stream_event *e) {
+  struct pml__spool_track *t = data;
+  if (PML_UNLIKELY(t->beyond > 0 || t->depth == 0 || t->next == t->end || e->metrics != NULL)) return false;
+  struct pml__spool_frame *f = &t->frame[t->depth - 1];
+  if (PML_UNLIKELY(f->region != e->region)) return false;
+  t->depth--;
+  if (PML_UNLIKELY(f->enter == NULL)) return true;
+  if (PML_UNLIKELY(t->spool->limits.min_ticks != 0) && pml__spool_take_back(t, f->enter, e)) return true;
+  pml__spool_put(t, pml__spool_lift(t, e->ticks), PML__SPOOL_WORD(PML__SPOOL_LEAVE, e->region));
+  return true;
+}

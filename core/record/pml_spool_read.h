@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * core/record/pml_spool_read.h - what a process left in its spool, or has in it so far.
+ *
+ * Whatever is in the file, reading ends in results or in PML_EFORMAT: nothing in it is trusted. Names become regions of
+ * the reading process. What does not fit together (names, paths, events) is left out.
+ */
+#ifndef PML_SPOOL_READ_H
+#define PML_SPOOL_READ_H
+
+#include "base/pml_value.h"
+#include "record/pml_spool.h"
+#include "substrate/flow/pml_flow.h"
+#include "substrate/profile/pml_profile.h"
+
+PML_BEGIN_DECLS
+
+struct pml_spool_reader;
+
+/*
+ * pml_spool_read_open - @path is read from now on; its process may still write to it.
+ * pml_spool_read_close - NULL is fine.
+ * Returns 0, -errno of open or read, PML_EFORMAT (no spool, or of another version, machine or clock), -ENOMEM; *@r is
+ * NULL on failure. Memory: 16 bytes per extent, 4 per region.
+ */
+PML_API int pml_spool_read_open(struct pml_spool_reader **r, const char *path);
+PML_API void pml_spool_read_close(struct pml_spool_reader *r);
+
+struct pml_spool_story {
+  int pid, parent;
+  enum pml_spool_end ended;
+  bool traced;
+  const char *text;                                /* what pml_spool_tell() told last; the reader's */
+  uint64_t lost_children;                          /* that could not be recorded */
+  int refused;                                     /* -errno of why the file did not grow; 0: it always did */
+  uint64_t dropped, unmatched, lifted, unrecorded; /* of the trace, as in pml_otf2_stats */
+  uint64_t deep, brief, often;                     /* calls that its limits left out */
+};
+PML_API void pml_spool_read_story(const struct pml_spool_reader *r, struct pml_spool_story *s);
+
+/* pml_spool_read_profile - the call paths, to be visited and closed as any profile. 0, -errno, -ENOMEM. */
+PML_API int pml_spool_read_profile(struct pml_spool_reader *r, struct pml_profile **p);
+
+/*
+ * pml_spool_read_sums - the sums of pml_spool_sum(), of a function perhaps several times, to be added. @real: the
+ * values that are a double's bits. @sum: [n], valid during the call. Ends early with what @visit returns if that is not
+ * 0; it may leave by a longjmp. Returns 0, -errno or what @visit returned.
+ */
+struct pml_spool_function_sums {
+  pml_region_t region;
+  uint32_t n;
+  uint64_t real;
+  const uint64_t *sum;
+};
+PML_API int pml_spool_read_sums(struct pml_spool_reader *r,
+                                int (*visit)(const struct pml_spool_function_sums *sums, void *arg), void *arg);
+
+/*
+ * pml_spool_read_values - the values of pml_spool_add_values(), of a function's value perhaps several times, to be
+ * added. An integer's sum that needs more than 64 bits is a double. @name: valid during the call. Ends early with what
+ * @visit returns if that is not 0; it may leave by a longjmp. Returns 0, -errno, PML_EFORMAT or what @visit returned.
+ */
+struct pml_spool_function_value {
+  pml_region_t region;
+  const char *name;
+  uint64_t count;
+  struct pml_value sum, least, most; /* least and most: NaN if all values were */
+};
+PML_API int pml_spool_read_values(struct pml_spool_reader *r,
+                                  int (*visit)(const struct pml_spool_function_value *v, void *arg), void *arg);
+
+/*
+ * pml_spool_read_trace - the events as an OTF2 archive in the folder @dir, which exists, of process @process.
+ * @series: a file of pml_plugin_save() whose series are to be in it; NULL: none.
+ * @progress: is told bytes done and in all now and then; what it returns, if not 0, ends the work. NULL: nobody asks.
+ * @open: calls that did not return. Those that nothing ended end where their thread's events end. Returns 0, what
+ * pml_otf2_open() and pml_otf2_close() return, or what @progress returned.
+ */
+PML_API int pml_spool_read_trace(struct pml_spool_reader *r, const char *dir, const char *process, const char *series,
+                                 int (*progress)(uint64_t done, uint64_t all, void *arg), void *arg, uint64_t *open);
+
+/*
+ * pml_spool_read_flow - the events as graphs of their flow, with sums of the values that they carry; stopped, to be
+ * closed as any. @progress as above. Returns 0, -errno, -ENOMEM, what pml_flow_open() returns, or what @progress
+ * returned; *@f is NULL on failure.
+ */
+PML_API int pml_spool_read_flow(struct pml_spool_reader *r, struct pml_flow **f,
+                                int (*progress)(uint64_t done, uint64_t all, void *arg), void *arg);
+
+/*
+ * pml_spool_read_beside - traces of @r are to have the series of these plugins, too, from the process's beginning to
+ * its last event: what was measured of the host while it ran, by who reads it now. 0, or -EINVAL (more than
+ * PML_SPOOL_BESIDE_MAX).
+ */
+#define PML_SPOOL_BESIDE_MAX 8
+struct pml_plugin;
+PML_API int pml_spool_read_beside(struct pml_spool_reader *r, struct pml_plugin *const *plugin, size_t n);
+
+PML_END_DECLS
+
+#endif

@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* core/record/pml_spool_read_private.h - what the reader's parts share. Internal. */
+#ifndef PML_SPOOL_READ_PRIVATE_H
+#define PML_SPOOL_READ_PRIVATE_H
+
+#include "record/pml_spool_file.h"
+#include "record/pml_spool_read.h"
+
+struct pml__spool_part {
+  uint64_t at; /* in the file */
+  uint32_t kind, units;
+};
+
+struct pml_spool_reader {
+  int fd;
+  uint64_t bytes; /* of the file */
+  struct pml__spool_head head;
+  struct pml__spool_part *part; /* [nparts], as they follow each other */
+  size_t nparts, parts_capacity;
+  pml_region_t *region; /* [nregions]: theirs to ours; 0: it has no name */
+  uint32_t nregions;
+  uint64_t count[PML__SPOOL_COUNTERS];
+  struct pml_plugin *beside[PML_SPOOL_BESIDE_MAX];
+  size_t nbeside;
+};
+
+/* @bytes at @at, all of them. 0, -errno, PML_EFORMAT where the file ends before. */
+int pml__spool_read_at(const struct pml_spool_reader *r, uint64_t at, void *to, size_t bytes);
+/* The whole extent, to be freed by the caller; NULL: it cannot be read, or there is no memory. */
+void *pml__spool_read_part(const struct pml_spool_reader *r, const struct pml__spool_part *p, int *err);
+/* Each block of memory, used or not, @at in the file, until @visit returns anything but 0. */
+typedef int pml__spool_visit_block(const struct pml_spool_reader *r, const struct pml__spool_block *b, uint64_t at,
+                                   void *arg);
+int pml__spool_each_block(const struct pml_spool_reader *r, pml__spool_visit_block *visit, void *arg);
+/* Ours for theirs; 0: none. */
+/*
+ * pml__spool_plausible - whether that many calls, or ticks of one call, can have been since the recording began: no cpu
+ * makes more than a call in a nanosecond, no call began before, and no machine has more than 2^16 cpus.
+ */
+bool pml__spool_plausible_calls(const struct pml_spool_reader *r, uint64_t calls);
+bool pml__spool_plausible_ticks(const struct pml_spool_reader *r, uint64_t ticks);
+
+pml_region_t pml__spool_region(const struct pml_spool_reader *r, uint32_t theirs);
+
+struct pml__spool_told {
+  enum pml_stream_kind kind;
+  pml_region_t region; /* ours; 0 for a metric */
+  uint64_t ticks;
+  const uint64_t
+      *values;     /* of a metric, valid during the call: it follows the enter, precedes the leave it belongs to */
+  bool unreturned; /* a leave of a call that did not return */
+};
+
+/* Who gets the events of a spool. What a function returns, if not 0, ends the work. */
+struct pml__spool_listener {
+  int (*begin)(void *arg, int64_t tid, void **track); /* a thread's first; *track stays NULL: its events are left out */
+  int (*event)(void *arg, void *track, const struct pml__spool_told *e); /* in the order of raising */
+  int (*end)(void *arg, void *track);                                    /* of each thread, when all is read */
+  void (*free)(void *track);                                             /* in any case; may be NULL */
+  int (*progress)(uint64_t done, uint64_t all, void *arg);               /* may be NULL */
+  void *progress_arg;
+  uint32_t nmetrics; /* that events with values have; others end their extent */
+  void *arg;
+};
+int pml__spool_listen(const struct pml_spool_reader *r, const struct pml__spool_listener *to);
+
+/* The names of what events with values have, [PML_STREAM_METRICS_MAX]; how many, 0 if they are not told. */
+#define PML__SPOOL_METRIC_BYTES 256u
+uint32_t pml__spool_metrics(const struct pml_spool_reader *r, char (*name)[PML__SPOOL_METRIC_BYTES]);
+
+#endif

@@ -1,0 +1,257 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* core/record/pml_spool_stream.c - enters, leaves and values, into extents that each thread has for itself. */
+#include "base/pml_error.h"
+#include "base/pml_thread.h"
+#include "record/pml_spool_track.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define FIRST_DEPTH 64u
+#define DEPTH_MAX (1u << 20)
+#define WORTH 256 /* events that must be left in an extent for another thread to go on in it */
+
+/* ---- events ---- */
+
+static void use(struct pml__spool_track *t, struct pml__spool_extent *e, size_t from) {
+  struct pml__spool_event *events = (struct pml__spool_event *)(void *)e;
+  t->extent = e;
+  t->next = events + from;
+  t->end = events + PML__SPOOL_EXTENT_EVENTS;
+  t->count = e->count;
+}
+
+__attribute__((noinline, cold)) static bool more_room(struct pml__spool_track *t) {
+  if (t->full) return false;
+  struct pml__spool_extent *e = pml__spool_extent(t->spool, PML__SPOOL_EVENT_UNITS);
+  if (e == NULL) {
+    t->full = true;
+    t->end = t->next;
+    return false;
+  }
+  e->thread = t->thread;
+  e->tid = (int32_t)pml_thread_self()->tid;
+  __atomic_store_n(&e->kind, PML__SPOOL_EVENTS, __ATOMIC_RELEASE);
+  struct pml__spool_extent *full = t->extent;
+  use(t, e, PML__SPOOL_FIRST_EVENT);
+  pml__spool_unmap(full); /* at last: what the track has is mapped whenever another thread forks */
+  return true;
+}
+
+static bool has_room(struct pml__spool_track *t, size_t events) {
+  return PML_LIKELY((size_t)(t->end - t->next) >= events) || more_room(t);
+}
+
+/* How many events the values of @e take; those of other metrics take none. */
+static size_t room_for_values(struct pml__spool_track *t, const struct pml_stream_event *e) {
+  if (PML_LIKELY(e->metrics == NULL)) return 0;
+  if (e->metrics == t->spool->metrics) return 1 + (e->metrics->n + 1) / 2;
+  pml__spool_count(t, PML__SPOOL_UNRECORDED);
+  return 0;
+}
+
+static void put_values(struct pml__spool_track *t, const struct pml_stream_event *e, uint64_t ticks) {
+  struct pml__spool_event *at = t->next;
+  uint64_t *value = (uint64_t *)(at + 1);
+  for (uint32_t i = 0; i < e->metrics->n; i++) value[i] = e->values[i];
+  for (int i = 0; i < 2; i++)
+    __atomic_store_n(&t->spool->head->real[i], __atomic_load_n(&e->metrics->real[i], __ATOMIC_RELAXED),
+                     __ATOMIC_RELAXED);
+  pml__spool_put(t, ticks, PML__SPOOL_WORD(PML__SPOOL_METRIC, e->metrics->n));
+  t->next += (e->metrics->n + 1) / 2;
+}
+
+/* ---- calls ---- */
+
+__attribute__((noinline, cold)) static bool deepen(struct pml__spool_track *t) {
+  if (t->capacity == DEPTH_MAX) return false;
+  struct pml__spool_frame *frame = realloc(t->frame, 2 * t->capacity * sizeof *frame);
+  if (frame == NULL) return false;
+  t->frame = frame;
+  t->capacity *= 2;
+  return true;
+}
+
+/* The call is followed, but has no enter in the file. */
+static void leave_out(struct pml__spool_track *t, pml_region_t region) {
+  t->frame[t->depth++] = (struct pml__spool_frame){NULL, region};
+}
+
+static void ready(void *data, pml_region_t region) {
+  struct pml__spool_track *t = data;
+  const struct pml_stream_metrics *m = t->spool->metrics;
+  if (t->beyond > 0 || region >= PML__SPOOL_MARKS || (t->depth == t->capacity && !deepen(t))) return;
+  pml_spool_name(t->spool, region);
+  (void)has_room(t, 2 + (m != NULL ? 1 + (m->n + 1) / 2 : 0));
+}
+
+static void on_enter(void *data, const struct pml_stream_event *e) {
+  struct pml__spool_track *t = data;
+  if (pml__spool_enter_plainly(t, e)) return;
+  if (t->beyond > 0 || (t->depth == t->capacity && !deepen(t))) {
+    t->beyond++;
+    pml__spool_count(t, PML__SPOOL_DROPPED);
+    return;
+  }
+  size_t values = room_for_values(t, e);
+  pml_spool_name(t->spool, e->region);
+  if (e->region >= PML__SPOOL_MARKS || !has_room(t, values + 2)) {
+    leave_out(t, e->region);
+    pml__spool_count(t, PML__SPOOL_DROPPED);
+    return;
+  }
+  struct pml_stream_event bare = {.ticks = e->ticks, .region = e->region};
+  if (!pml__spool_enter_plainly(t, &bare) || values == 0) return;
+  if (t->frame[t->depth - 1].enter != NULL) put_values(t, e, t->last_ticks);
+}
+
+static void end_call(struct pml__spool_track *t, const struct pml_stream_event *e, enum pml__spool_event_kind kind) {
+  if (t->beyond > 0) {
+    t->beyond--;
+    return;
+  }
+  struct pml__spool_frame *f = t->depth > 0 ? &t->frame[t->depth - 1] : NULL;
+  if (f == NULL || f->region != e->region) {
+    pml__spool_count(t, PML__SPOOL_UNMATCHED);
+    return;
+  }
+  bool kept = f->enter != NULL && !(t->spool->limits.min_ticks != 0 && pml__spool_take_back(t, f->enter, e));
+  size_t values = kept ? room_for_values(t, e) : 0;
+  /* Without room the reader ends the call with the thread's last event. */
+  if (kept && has_room(t, values + 1)) {
+    uint64_t ticks = pml__spool_lift(t, e->ticks);
+    if (values > 0) put_values(t, e, ticks);
+    pml__spool_put(t, ticks, PML__SPOOL_WORD(kind, e->region));
+  }
+  t->depth--;
+}
+
+static void on_leave(void *data, const struct pml_stream_event *e) {
+  if (!pml__spool_leave_plainly(data, e)) end_call(data, e, PML__SPOOL_LEAVE);
+}
+
+static void on_left(void *data, const struct pml_stream_event *e) {
+  end_call(data, e, PML__SPOOL_LEFT);
+}
+
+static void on_metric(void *data, const struct pml_stream_event *e) {
+  struct pml__spool_track *t = data;
+  size_t values = room_for_values(t, e);
+  if (values == 0) return;
+  if (!has_room(t, values)) {
+    pml__spool_count(t, PML__SPOOL_DROPPED);
+    return;
+  }
+  put_values(t, e, pml__spool_lift(t, e->ticks));
+}
+
+/* ---- threads ---- */
+
+static void unmap(const struct pml__spool_track *t) {
+  if (!pml__spool_is_sealed(t->spool)) pml__spool_unmap(t->extent);
+}
+
+static void free_track(struct pml__spool_track *t) {
+  unmap(t);
+  free(t->frame);
+  free(t);
+}
+
+/* A thread that ended left most of its extent unused. */
+static struct pml__spool_track *spare(struct pml_spool *s) {
+  pthread_mutex_lock(&s->lock);
+  struct pml__spool_track *t = s->spare;
+  if (t != NULL) s->spare = t->following;
+  pthread_mutex_unlock(&s->lock);
+  return t;
+}
+
+static struct pml__spool_track *new_track(struct pml_spool *s) {
+  struct pml__spool_track *t = calloc(1, sizeof *t);
+  if (t != NULL) t->frame = calloc(FIRST_DEPTH, sizeof *t->frame);
+  if (t == NULL || t->frame == NULL) {
+    free(t);
+    return NULL;
+  }
+  t->spool = s;
+  t->capacity = FIRST_DEPTH;
+  t->count = s->head->count;
+  return t;
+}
+
+static void *thread_begin(void *arg, uint64_t thread) {
+  struct pml_spool *s = arg;
+  struct pml__spool_track *t = spare(s);
+  (void)thread;
+  if (t == NULL) t = new_track(s);
+  if (t == NULL) return NULL;
+  t->thread = __atomic_add_fetch(&s->nthreads, 1, __ATOMIC_RELAXED);
+  if (t->extent != NULL)
+    pml__spool_put(t, (uint64_t)pml_thread_self()->tid, PML__SPOOL_WORD(PML__SPOOL_THREAD, t->thread));
+  pthread_mutex_lock(&s->lock);
+  t->following = s->tracks;
+  __atomic_store_n(&s->tracks, t, __ATOMIC_RELEASE);
+  pthread_mutex_unlock(&s->lock);
+  return t;
+}
+
+static void thread_end(void *arg, void *data) {
+  struct pml_spool *s = arg;
+  struct pml__spool_track *t = data, **at = &s->tracks;
+  pthread_mutex_lock(&s->lock);
+  while (*at != t) at = &(*at)->following;
+  __atomic_store_n(at, t->following, __ATOMIC_RELEASE);
+  bool worth = t->extent != NULL && t->end - t->next >= WORTH;
+  if (worth) {
+    t->depth = 0;
+    t->beyond = 0;
+    t->last_ticks = 0;
+    t->following = s->spare;
+    __atomic_store_n(&s->spare, t, __ATOMIC_RELEASE);
+  }
+  pthread_mutex_unlock(&s->lock);
+  if (!worth) free_track(t);
+}
+
+int pml_spool_trace(struct pml_spool *s, const struct pml_spool_limits *limits) {
+  struct pml_stream_consumer c = {.name = "recorded trace",
+                                  .thread_begin = thread_begin,
+                                  .thread_end = thread_end,
+                                  .ready = ready,
+                                  .event = {on_enter, on_leave, on_metric},
+                                  .left = on_left,
+                                  .plain = {pml__spool_enter_plainly, pml__spool_leave_plainly, NULL},
+                                  .arg = s};
+  struct pml_stream_metrics *metrics = NULL;
+  if (limits != NULL) s->limits = *limits;
+  if (s->limits.nmetrics > 0) {
+    int err = pml_stream_metrics(s->limits.metrics, s->limits.nmetrics, &metrics);
+    if (err < 0) return err;
+  }
+  s->limits.metrics = NULL; /* of the caller */
+  s->metrics = metrics;
+  s->head->nmetrics = (uint32_t)s->limits.nmetrics;
+  s->head->traced = 1;
+  return pml_stream_add(&c, &s->consumer);
+}
+
+static void end_all(struct pml__spool_track *t) {
+  for (struct pml__spool_track *next; t != NULL; t = next) {
+    next = t->following;
+    free_track(t);
+  }
+}
+
+void pml__spool_trace_end(struct pml_spool *s) {
+  if (s->consumer == 0) return;
+  (void)pml_stream_remove(s->consumer);
+  end_all(s->tracks);
+  end_all(s->spare);
+}
+
+/* Lists change by single stores; a track that was on its way from one to the other stays mapped. */
+void pml__spool_trace_abandon(const struct pml_spool *s) {
+  for (const struct pml__spool_track *t = s->tracks; t != NULL; t = t->following) unmap(t);
+  for (const struct pml__spool_track *t = s->spare; t != NULL; t = t->following) unmap(t);
+}

@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * core/record/pml_spool_track.h - one thread's events on their way into its extent. Internal. All here needs general
+ * registers only.
+ */
+#ifndef PML_SPOOL_TRACK_H
+#define PML_SPOOL_TRACK_H
+
+#include "record/pml_spool_file.h"
+
+/* A call under way. @enter: in the file, perhaps in an extent that is not mapped any more; NULL: left out. */
+struct pml__spool_frame {
+  struct pml__spool_event *enter;
+  pml_region_t region;
+};
+
+/* One thread. */
+struct pml__spool_track {
+  struct pml_spool *spool;
+  struct pml__spool_event *next, *end; /* next == end: there is no extent, or it is full */
+  uint64_t *count;                     /* in the extent, or in the head */
+  uint64_t last_ticks, beyond;         /* enters too deep for @frame: their leaves come first */
+  struct pml__spool_frame *frame;
+  uint32_t depth, capacity;
+  bool full; /* no room, for good: what comes later would not be balanced */
+  struct pml__spool_extent *extent;
+  uint32_t thread;
+  struct pml__spool_track *following;
+};
+
+/* In an extent one thread counts; in the head all that have none. */
+static inline void pml__spool_count(struct pml__spool_track *t, enum pml__spool_counter which) {
+  if (PML_LIKELY(t->extent != NULL))
+    __atomic_store_n(&t->count[which], t->count[which] + 1, __ATOMIC_RELAXED);
+  else
+    __atomic_fetch_add(&t->count[which], 1, __ATOMIC_RELAXED);
+}
+
+/* What was there before is zeros, or was taken back and is zeros again. */
+static inline void pml__spool_put(struct pml__spool_track *t, uint64_t ticks, uint64_t word) {
+  t->next->ticks = ticks;
+  __atomic_store_n(&t->next->word, word, __ATOMIC_RELEASE);
+  t->next++;
+}
+
+static inline uint64_t pml__spool_lift(struct pml__spool_track *t, uint64_t ticks) {
+  if (PML_LIKELY(ticks >= t->last_ticks)) return t->last_ticks = ticks;
+  pml__spool_count(t, PML__SPOOL_LIFTED);
+  return t->last_ticks;
+}
+
+/* Whether a limit leaves this call out; the frame is counted already. */
+static inline bool pml__spool_left_out(struct pml__spool_track *t, pml_region_t region) {
+  const struct pml_spool_limits *l = &t->spool->limits;
+  if (l->max_depth != 0 && t->depth + t->beyond > l->max_depth) {
+    pml__spool_count(t, PML__SPOOL_DEEP);
+    return true;
+  }
+  uint32_t *mark = &t->spool->mark[region];
+  if (l->max_calls == 0) return false;
+  if ((__atomic_load_n(mark, __ATOMIC_RELAXED) & ~PML__SPOOL_NAMED) < l->max_calls &&
+      (__atomic_fetch_add(mark, 1, __ATOMIC_RELAXED) & ~PML__SPOOL_NAMED) < l->max_calls)
+    return false;
+  pml__spool_count(t, PML__SPOOL_OFTEN);
+  return true;
+}
+
+/* Nothing was written since the call's enter, and the values there. */
+static inline bool pml__spool_is_last(const struct pml__spool_track *t, const struct pml__spool_event *enter) {
+  const struct pml_stream_metrics *m = t->spool->metrics;
+  if (t->next == enter + 1) return true;
+  return m != NULL && t->next == enter + 2 + (m->n + 1) / 2 && enter[1].word >> 32 == PML__SPOOL_METRIC;
+}
+
+/* The call recorded none inside and was short: its enter, and the values there, are taken back. */
+static inline bool pml__spool_take_back(struct pml__spool_track *t, struct pml__spool_event *enter,
+                                        const struct pml_stream_event *e) {
+  if (!pml__spool_is_last(t, enter) || e->ticks - enter->ticks >= t->spool->limits.min_ticks) return false;
+  for (struct pml__spool_event *at = t->next; at-- > enter;) {
+    __atomic_store_n(&at->word, 0, __ATOMIC_RELEASE);
+    at->ticks = 0;
+  }
+  t->next = enter;
+  if (t->spool->limits.max_calls != 0) __atomic_fetch_sub(&t->spool->mark[e->region], 1, __ATOMIC_RELAXED);
+  pml__spool_count(t, PML__SPOOL_SHORT);
+  return true;
+}
+
+/* False: it needs a name, room, or a value; nothing has changed. */
+bool pml__spool_enter_plainly(void *data, const struct pml_stream_event *e);
+bool pml__spool_leave_plainly(void *data, const struct pml_stream_event *e);
+
+#endif

@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * core/record/pml_spool_values.c - what calls were given and gave: of each value its count, sum, least and most, in
+ * a spool.
+ *
+ * A block of memory for each list of values of a function, with names and STRIPES copies of the figures, so that
+ * threads seldom change the same cache lines. Threads that share a copy change it by atomic operations, so that
+ * nothing is lost; the extremes come first and the count last, so that what is counted has its extremes.
+ */
+#include "base/pml_error.h"
+#include "base/pml_thread.h"
+#include "record/pml_spool_file.h"
+
+#include <errno.h>
+#include <math.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#define SLOTS ((size_t)PML__SPOOL_MARKS * 2)
+
+static struct pml__spool_values no_room; /* in the place of a block that could not be made: asked for once */
+
+static double real_of(uint64_t bits) {
+  double d;
+  memcpy(&d, &bits, sizeof d);
+  return d;
+}
+
+static uint64_t bits_of(double d) {
+  uint64_t bits;
+  memcpy(&bits, &d, sizeof bits);
+  return bits;
+}
+
+/* ---- one value ---- */
+
+static bool is_less(uint64_t a, uint64_t b, bool real) {
+  return real ? real_of(a) < real_of(b) : (int64_t)a < (int64_t)b;
+}
+
+static void keep_extreme(uint64_t *at, uint64_t bits, bool real, bool most) {
+  uint64_t now = __atomic_load_n(at, __ATOMIC_RELAXED);
+  while (most ? is_less(now, bits, real) : is_less(bits, now, real))
+    if (__atomic_compare_exchange_n(at, &now, bits, true, __ATOMIC_RELAXED, __ATOMIC_RELAXED)) return;
+}
+
+static void add_real(uint64_t *sum, uint64_t bits) {
+  uint64_t now = __atomic_load_n(sum, __ATOMIC_RELAXED);
+  while (!__atomic_compare_exchange_n(sum, &now, bits_of(real_of(now) + real_of(bits)), true, __ATOMIC_RELAXED,
+                                      __ATOMIC_RELAXED)) {
+  }
+}
+
+/* 128 bits in two words: who makes the lower one overflow carries into the upper one. */
+static void add_integer(struct pml__spool_figures *f, uint64_t bits) {
+  uint64_t before = __atomic_fetch_add(&f->low, bits, __ATOMIC_RELAXED);
+  uint64_t carry = before + bits < before, upper = (int64_t)bits < 0 ? UINT64_MAX : 0;
+  if (carry + upper != 0) __atomic_fetch_add(&f->high, carry + upper, __ATOMIC_RELAXED);
+}
+
+static void add_one(struct pml__spool_figures *f, uint64_t bits, bool real) {
+  keep_extreme(&f->least, bits, real, false);
+  keep_extreme(&f->most, bits, real, true);
+  if (real)
+    add_real(&f->low, bits);
+  else
+    add_integer(f, bits);
+  __atomic_fetch_add(&f->count, 1, __ATOMIC_RELEASE);
+}
+
+/* ---- blocks ---- */
+
+static void begin_figures(struct pml__spool_figures *f, bool real) {
+  f->least = real ? bits_of(HUGE_VAL) : INT64_MAX;
+  f->most = real ? bits_of(-HUGE_VAL) : (uint64_t)INT64_MIN;
+}
+
+static void fill(struct pml__spool_values *b, pml_region_t region, const struct pml_spool_value *v, uint32_t n) {
+  char *name = (char *)pml__spool_figures(b, n, PML__SPOOL_STRIPES);
+  for (uint32_t i = 0; i < n; i++) {
+    size_t bytes = strnlen(v[i].name, PML__SPOOL_VALUE_NAME_MAX);
+    memcpy(name, v[i].name, bytes); /* its end is there */
+    name += bytes + 1;
+    b->real |= (uint64_t)v[i].real << i;
+    for (uint32_t k = 0; k < PML__SPOOL_STRIPES; k++) begin_figures(&pml__spool_figures(b, n, k)[i], v[i].real);
+  }
+  b->region = region;
+  __atomic_store_n(&b->n, n, __ATOMIC_RELEASE);
+}
+
+/* Of two threads that make one, one takes the other's. */
+__attribute__((noinline, cold)) static struct pml__spool_values *make(struct pml_spool *s,
+                                                                      struct pml__spool_values **slot,
+                                                                      pml_region_t region,
+                                                                      const struct pml_spool_value *v, uint32_t n) {
+  size_t bytes = sizeof(struct pml__spool_values) + PML__SPOOL_STRIPES * pml__spool_stripe_bytes(n);
+  for (uint32_t i = 0; i < n; i++) bytes += strnlen(v[i].name, PML__SPOOL_VALUE_NAME_MAX) + 1;
+  struct pml__spool_values *found = NULL, *b = pml_spool_get(s, region, PML__SPOOL_VALUES_PART, bytes);
+  if (b == NULL) {
+    __atomic_fetch_add(&s->head->count[PML__SPOOL_UNRECORDED], 1, __ATOMIC_RELAXED);
+    b = &no_room;
+  } else {
+    pml_spool_name(s, region);
+    fill(b, region, v, n);
+  }
+  if (__atomic_compare_exchange_n(slot, &found, b, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) return b;
+  if (b != &no_room) pml_spool_put(s, b);
+  return found;
+}
+
+int pml_spool_keep_values(struct pml_spool *s) {
+  void *all =
+      mmap(NULL, SLOTS * sizeof *s->values, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (all == MAP_FAILED) return pml_fail(-ENOMEM, "no memory for the values of calls");
+  s->values = all;
+  return 0;
+}
+
+void pml__spool_values_end(struct pml_spool *s) {
+  if (s->values != NULL) (void)munmap(s->values, SLOTS * sizeof *s->values);
+  s->values = NULL;
+}
+
+void pml_spool_add_values(struct pml_spool *s, pml_region_t region, bool results, const struct pml_spool_value *v,
+                          uint32_t n) {
+  if (region >= PML__SPOOL_MARKS || n == 0 || n > PML_SPOOL_VALUES_MAX) return;
+  struct pml__spool_values **slot = &s->values[(size_t)2 * region + results];
+  struct pml__spool_values *b = __atomic_load_n(slot, __ATOMIC_ACQUIRE);
+  if (PML_UNLIKELY(b == NULL)) b = make(s, slot, region, v, n);
+  if (PML_UNLIKELY(b->n != n)) return; /* no room, or two functions of one name with other values */
+  struct pml__spool_figures *f = pml__spool_figures(b, n, (uint32_t)pml_thread_self()->id % PML__SPOOL_STRIPES);
+  for (uint32_t i = 0; i < n; i++) add_one(&f[i], v[i].bits, (b->real >> i & 1) != 0);
+}

@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* core/record/pml_spool_values_file.c - values of calls, found again in a spool. */
+#include "base/pml_error.h"
+#include "record/pml_spool_read_private.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
+
+struct telling {
+  int (*visit)(const struct pml_spool_function_value *v, void *arg);
+  void *arg;
+};
+
+static double real_of(uint64_t bits) {
+  double d;
+  memcpy(&d, &bits, sizeof d);
+  return d;
+}
+
+/* Of one value in all stripes. */
+struct total {
+  uint64_t count, low, high;
+  int64_t least, most;
+  double sum, least_real, most_real;
+};
+
+static void add(struct total *t, const struct pml__spool_figures *f) {
+  uint64_t before = t->low;
+  t->count += f->count;
+  t->low += f->low;
+  t->high += f->high + (t->low < before);
+  if ((int64_t)f->least < t->least) t->least = (int64_t)f->least;
+  if ((int64_t)f->most > t->most) t->most = (int64_t)f->most;
+  t->sum += real_of(f->low);
+  t->least_real = fmin(t->least_real, real_of(f->least));
+  t->most_real = fmax(t->most_real, real_of(f->most));
+}
+
+static struct pml_value real(double d) {
+  return (struct pml_value){.type = PML_TYPE_DOUBLE, .d = d};
+}
+
+static struct pml_value integer(int64_t i) {
+  return (struct pml_value){.type = PML_TYPE_INT64, .i = i};
+}
+
+/* A double if it is no 64-bit integer. */
+static struct pml_value integer_sum(const struct total *t) {
+  bool fits = t->high == ((int64_t)t->low < 0 ? UINT64_MAX : 0);
+  return fits ? integer((int64_t)t->low) : real((double)(int64_t)t->high * 0x1p64 + (double)t->low);
+}
+
+/* False: there is none, or its extremes are not there yet. */
+static bool give(const struct total *t, bool is_real, struct pml_spool_function_value *v) {
+  v->count = t->count;
+  if (t->count == 0) return false;
+  if (!is_real) {
+    v->sum = integer_sum(t);
+    v->least = integer(t->least);
+    v->most = integer(t->most);
+    return t->least <= t->most;
+  }
+  bool numbers = t->least_real <= t->most_real; /* else all were NaN */
+  v->sum = real(t->sum);
+  v->least = real(numbers ? t->least_real : NAN);
+  v->most = real(numbers ? t->most_real : NAN);
+  return true;
+}
+
+static int check_count(const struct pml_spool_reader *r, uint64_t count) {
+  if (pml__spool_plausible_calls(r, count)) return 0;
+  return pml_fail(PML_EFORMAT, "the spool is damaged: calls with a value: %" PRIu64 " cannot be since it was begun",
+                  count);
+}
+
+/* The names come after the figures and fill no more than the block. */
+static int tell_all(const struct telling *to, const struct pml_spool_reader *r, struct pml__spool_values *b,
+                    uint64_t bytes) {
+  const char *name = (const char *)pml__spool_figures(b, b->n, PML__SPOOL_STRIPES), *end = (const char *)b + bytes;
+  struct pml_spool_function_value v = {.region = pml__spool_region(r, b->region)};
+  int err = 0;
+  for (uint32_t i = 0; i < b->n && err == 0 && v.region != 0; i++) {
+    struct total t = {.least = INT64_MAX, .most = INT64_MIN, .least_real = HUGE_VAL, .most_real = -HUGE_VAL};
+    size_t n = strnlen(name, (size_t)(end - name));
+    if (n == 0 || n > PML__SPOOL_VALUE_NAME_MAX || n == (size_t)(end - name)) return 0;
+    for (uint32_t k = 0; k < PML__SPOOL_STRIPES && err == 0; k++) {
+      const struct pml__spool_figures *f = &pml__spool_figures(b, b->n, k)[i];
+      err = check_count(r, f->count);
+      add(&t, f);
+    }
+    v.name = name;
+    if (err == 0 && give(&t, (b->real >> i & 1) != 0, &v)) err = to->visit(&v, to->arg);
+    name += n + 1;
+  }
+  return err;
+}
+
+static int tell_block(const struct pml_spool_reader *r, const struct pml__spool_block *block, uint64_t at, void *arg) {
+  union {
+    struct pml__spool_values values;
+    char bytes[PML__SPOOL_VALUES_BYTES_MAX];
+  } b;
+  if (block->used != PML__SPOOL_USED || block->part != PML__SPOOL_VALUES_PART) return 0;
+  if (block->bytes < sizeof b.values || block->bytes > sizeof b) return 0;
+  int err = pml__spool_read_at(r, at, &b, block->bytes);
+  if (err < 0 || b.values.n == 0 || b.values.n > PML_SPOOL_VALUES_MAX) return err;
+  if (sizeof b.values + PML__SPOOL_STRIPES * pml__spool_stripe_bytes(b.values.n) >= block->bytes) return 0;
+  return tell_all(arg, r, &b.values, block->bytes);
+}
+
+int pml_spool_read_values(struct pml_spool_reader *r, int (*visit)(const struct pml_spool_function_value *v, void *arg),
+                          void *arg) {
+  struct telling to = {visit, arg};
+  return pml__spool_each_block(r, tell_block, &to);
+}

@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * core/source/counted/pml_count.h - between a program that `pmlua cc --count` compiled and the runtime that keeps its
+ * counts.
+ *
+ * The instrumenter adds to cells: numbers of 64 bits, of the thread alone, in memory that the runtime gives. A cell is
+ * of one kind of operation; which cells a module adds to, and what each is worth in each event, it says in a table, so
+ * that an event is read as a sum over the few cells that are in use. The names are compiled into programs: a change of
+ * their meaning is a change of PML_COUNT_ABI.
+ */
+#ifndef PML_COUNT_H
+#define PML_COUNT_H
+
+#include <stdint.h>
+
+#define PML_COUNT_ABI 2u
+#define PML_COUNT_CELLS 512u
+/*
+ * The cell of how many loops, which the thread counts in registers, it is in. Not 0 when the process ends: what they
+ * did since they last added to their cells is missing. Code adds to it as it enters such a loop, and takes away at the
+ * exit.
+ */
+#define PML_COUNT_UNDERWAY 381u
+
+enum pml_count_stage { PML_COUNT_SOURCE, PML_COUNT_FINAL }; /* before optimisation, after it */
+
+/* What a module that was compiled with counts says of itself; in its data, for as long as it is loaded. */
+struct pml_count_module {
+  uint32_t abi;   /* PML_COUNT_ABI of the instrumenter */
+  uint32_t stage; /* enum pml_count_stage */
+  const char *name;
+  uint64_t used[PML_COUNT_CELLS / 64]; /* a bit for each cell that it adds to */
+  uint64_t uncounted;                  /* places whose work it could not count: inline assembly */
+};
+
+/*
+ * The calling thread's cells, PML_COUNT_CELLS of them; NULL until its first counted function, which calls
+ * pml_count_begin(). Compiled code reads it once per function.
+ */
+extern _Thread_local uint64_t *pml_count_self __attribute__((tls_model("initial-exec")));
+
+/* pml_count_begin - cells for the calling thread. Never NULL: where memory is wanting, cells that nobody reads, and
+ * that is told. Keeps errno. */
+uint64_t *pml_count_begin(void);
+
+/*
+ * pml_count_touch - code compiled with --count=lines: @bytes at @address are read or written. The cell "lines" counts
+ * the lines of 64 bytes that were not touched before, by a sketch in the last cells. Some 5 ns, more for long
+ * stretches.
+ */
+void pml_count_touch(uint64_t *cells, const void *address, uint64_t bytes);
+
+/* pml_count_module_begin, _end - called by the constructor and the destructor of an instrumented module. */
+void pml_count_module_begin(const struct pml_count_module *m);
+void pml_count_module_end(const struct pml_count_module *m);
+
+#endif

@@ -1,0 +1,224 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* core/source/counted/pml_count_area.c - the memory of the counts, and the file that PMLUA_COUNT maps it from. */
+#include "source/counted/pml_count_private.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#define LANES_AT offsetof(struct pml_count_area, lane)
+#define LANE_BYTES sizeof(((struct pml_count_area *)0)->lane[0])
+#define STEP 64u      /* lanes that the file grows by */
+#define NAMES_MAX 99u /* of files of one process: one for each program that it became */
+
+static char wish[PATH_MAX]; /* absolute; "": counts are kept in memory alone */
+static char path[PATH_MAX + 32];
+static dev_t device;
+static ino_t inode;
+static uint32_t lanes; /* that the mapping has addresses for */
+static bool report;
+
+bool pml__count_in_file(void) {
+  return path[0] != '\0';
+}
+
+bool pml__count_wants_report(void) {
+  return report;
+}
+
+static size_t bytes_of(uint32_t n) {
+  return LANES_AT + n * LANE_BYTES;
+}
+
+static void read_wish(void) {
+  const char *w = secure_getenv("PMLUA_COUNT");
+  char here[PATH_MAX];
+  if (w == NULL || *w == '\0' || strcmp(w, "off") == 0) return;
+  report = strcmp(w, "report") == 0 || strcmp(w, "-") == 0;
+  if (report) return;
+  bool absolute = *w == '/';
+  if (!absolute && getcwd(here, sizeof here) == NULL) {
+    pml__count_say("PMLUA_COUNT=%.200s: %s; name it from the root", w, strerror(errno));
+    return;
+  }
+  int n = absolute ? snprintf(wish, sizeof wish, "%s", w) : snprintf(wish, sizeof wish, "%s/%s", here, w);
+  if (n >= 0 && (size_t)n < sizeof wish) return;
+  wish[0] = '\0';
+  pml__count_say("PMLUA_COUNT: its name is too long; counts are in no file");
+}
+
+/* Room is allocated, so that no store finds the disk full. Where that cannot be, the file gets its full length at once.
+ */
+static bool lengthen(int fd, uint32_t from, uint32_t to, uint32_t *room) {
+  off_t start = from == 0 ? 0 : (off_t)bytes_of(from);
+  struct rlimit limit;
+  if (getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur < bytes_of(to)) {
+    errno = EFBIG; /* before it becomes a signal to the program */
+    return false;
+  }
+  if (fallocate(fd, 0, start, (off_t)bytes_of(to) - start) == 0) {
+    *room = to;
+    return true;
+  }
+  if (errno != EOPNOTSUPP || from > 0 || limit.rlim_cur < bytes_of(PML_COUNT_LANES)) return false;
+  *room = PML_COUNT_LANES;
+  return ftruncate(fd, (off_t)bytes_of(PML_COUNT_LANES)) == 0;
+}
+
+/* A name that nobody has: what another process, or this one before an exec, has counted is never written over. */
+static int create(void) {
+  struct stat st;
+  int fd = -1;
+  if (stat(wish, &st) == 0 && !S_ISREG(st.st_mode)) {
+    errno = S_ISDIR(st.st_mode) ? EISDIR : EEXIST;
+    return -1;
+  }
+  (void)snprintf(path, sizeof path, "%s", wish);
+  for (unsigned i = 1; fd < 0 && i <= NAMES_MAX; i++) {
+    fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0666);
+    if (fd < 0 && errno != EEXIST) return -1;
+    if (fd < 0 && i == 1) (void)snprintf(path, sizeof path, "%s.%d", wish, (int)getpid());
+    if (fd < 0 && i > 1) (void)snprintf(path, sizeof path, "%s.%d.%u", wish, (int)getpid(), i);
+  }
+  return fd;
+}
+
+static struct pml_count_area *map_file(uint32_t n, uint32_t *room) {
+  struct stat st;
+  void *at = MAP_FAILED;
+  int fd = create();
+  if (fd >= 0 && fstat(fd, &st) == 0 && lengthen(fd, 0, n, room))
+    at = mmap(NULL, bytes_of(PML_COUNT_LANES), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, fd, 0);
+  if (at == MAP_FAILED) {
+    pml__count_say("PMLUA_COUNT=%.300s: %s; counts are in no file", wish,
+                   errno == EEXIST ? "no regular file, or no further name is free" : strerror(errno));
+    if (fd >= 0) (void)unlink(path);
+  } else {
+    device = st.st_dev;
+    inode = st.st_ino;
+    lanes = PML_COUNT_LANES;
+  }
+  if (fd >= 0) (void)close(fd);
+  return at == MAP_FAILED ? NULL : at;
+}
+
+/* Where address space is limited, fewer lanes. */
+static struct pml_count_area *map_memory(uint32_t least) {
+  path[0] = '\0';
+  for (uint32_t n = PML_COUNT_LANES; n >= least && n > 0; n /= 4) {
+    void *at = mmap(NULL, bytes_of(n), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (at == MAP_FAILED) continue;
+    lanes = n;
+    return at;
+  }
+  return NULL;
+}
+
+static void read_command(char *to) {
+  int fd = open("/proc/self/cmdline", O_RDONLY | O_CLOEXEC);
+  if (fd < 0) return;
+  ssize_t n = read(fd, to, PML_COUNT_COMMAND - 2);
+  if (n < 0) to[0] = '\0';
+  (void)close(fd);
+}
+
+static void begin_header(struct pml_count_header *h, uint32_t room) {
+  struct timespec now;
+  (void)clock_gettime(CLOCK_REALTIME, &now);
+  h->layout = PML_COUNT_LAYOUT;
+  h->abi = PML_COUNT_ABI;
+  h->cells = PML_COUNT_CELLS;
+  h->room = room;
+  h->ended = 0;
+  h->pid = (int32_t)getpid();
+  h->parent = (int32_t)getppid();
+  h->started_ns = (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+  read_command(h->command);
+  memcpy(h->magic, PML_COUNT_MAGIC, sizeof h->magic);
+}
+
+struct pml_count_area *pml__count_map(void) {
+  uint32_t room = 0;
+  struct pml_count_area *a = NULL;
+  read_wish();
+  if (wish[0] != '\0') a = map_file(STEP, &room);
+  if (a == NULL && (a = map_memory(1)) != NULL) room = lanes;
+  if (a == NULL) return NULL;
+  begin_header(&a->header, room);
+  a->header.lanes = 1;
+  return a;
+}
+
+/* The descriptor is not kept: a program may close all that it has, and its number be another file's. */
+static bool grow(uint32_t from, uint32_t to) {
+  struct stat st;
+  uint32_t room;
+  int fd = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
+  if (fd < 0) return false;
+  bool done = fstat(fd, &st) == 0 && st.st_dev == device && st.st_ino == inode && lengthen(fd, from, to, &room);
+  (void)close(fd);
+  return done;
+}
+
+bool pml__count_reach(struct pml_count_area *a, uint32_t lane) {
+  uint32_t room = __atomic_load_n(&a->header.room, __ATOMIC_ACQUIRE);
+  if (lane < room) return true;
+  if (lane >= lanes || path[0] == '\0') return false;
+  uint32_t wanted = (lane / STEP + 1) * STEP;
+  if (!grow(room, wanted)) return false;
+  while (room < wanted &&
+         !__atomic_compare_exchange_n(&a->header.room, &room, wanted, true, __ATOMIC_RELEASE, __ATOMIC_ACQUIRE)) {
+  }
+  return true;
+}
+
+uint64_t pml__count_total(const struct pml_count_area *a, unsigned cell) {
+  uint32_t n = __atomic_load_n(&a->header.lanes, __ATOMIC_ACQUIRE);
+  uint64_t sum = 0;
+  for (uint32_t i = 0; i < n; i++) sum += __atomic_load_n(&a->lane[i][cell], __ATOMIC_RELAXED);
+  return sum - a->inherited[cell];
+}
+
+uint64_t pml__count_underway(const struct pml_count_area *a) {
+  uint32_t n = __atomic_load_n(&a->header.lanes, __ATOMIC_ACQUIRE);
+  uint64_t threads = 0;
+  for (uint32_t i = 0; i < n; i++) threads += __atomic_load_n(&a->lane[i][PML_COUNT_UNDERWAY], __ATOMIC_RELAXED) != 0;
+  return threads;
+}
+
+/* Everything counted so far is the parent's, and so are the loops of threads that are not here. */
+static void inherit(struct pml_count_area *a, uint32_t own) {
+  for (uint32_t i = 0; i < a->header.lanes; i++)
+    if (i != own) a->lane[i][PML_COUNT_UNDERWAY] = 0;
+  memset(a->inherited, 0, sizeof a->inherited);
+  for (unsigned c = 0; c < PML_COUNT_CELLS; c++) a->inherited[c] = pml__count_total(a, c);
+  a->header.threads = own > 0;
+  a->header.sharing = 0;
+}
+
+/*
+ * What is mapped from a file is the parent's: a copy takes its place, mapped from a file of the child's own if that can
+ * be. Threads that are not in the child may count on in their lanes while they are copied: whatever the copy has, the
+ * child has inherited.
+ */
+void pml__count_renew(struct pml_count_area *a, uint32_t own, const uint64_t *cells) {
+  uint32_t used = a->header.lanes, room = a->header.room;
+  if (path[0] != '\0') {
+    struct pml_count_area *fresh = map_file(room, &room);
+    if (fresh == NULL && (fresh = map_memory(used)) != NULL) room = lanes;
+    if (fresh == NULL) return; /* no memory: it goes on in its parent's */
+    memcpy(fresh, a, bytes_of(used));
+    if (cells != NULL) memcpy(fresh->lane[own], cells, LANE_BYTES);
+    if (mremap(fresh, bytes_of(lanes), bytes_of(lanes), MREMAP_MAYMOVE | MREMAP_FIXED, a) == MAP_FAILED) return;
+  }
+  begin_header(&a->header, room);
+  inherit(a, own);
+}

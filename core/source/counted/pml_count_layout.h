@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * core/source/counted/pml_count_layout.h - how the counts of a process lie in memory, and in the file that it is mapped
+ * from.
+ *
+ * Native integers. Every page is written in place, so that what is there is what was counted, however the process ends.
+ * A cell of the process is the sum over lanes less what a forked child had from its parent (inherited).
+ */
+#ifndef PML_COUNT_LAYOUT_H
+#define PML_COUNT_LAYOUT_H
+
+#include "source/counted/pml_count.h"
+
+#define PML_COUNT_MAGIC "PMLCOUNT"
+#define PML_COUNT_LAYOUT 2u
+#define PML_COUNT_LANES 16384u /* threads at once; lane 0 is shared by those that find no other */
+#define PML_COUNT_ROWS 512u    /* modules that are named; the others are counted */
+#define PML_COUNT_NAME 112u
+#define PML_COUNT_COMMAND 1024u
+#define PML_COUNT_OTHERS 512u
+
+struct pml_count_header {
+  char magic[8];
+  uint32_t layout, abi, cells;
+  uint32_t room;  /* lanes that the file reaches to */
+  uint32_t lanes; /* that were ever in use: the first so many */
+  uint32_t ended; /* 1: the process came to its exit; 0: it runs, or was killed, or left by _exit or exec */
+  int32_t pid, parent;
+  uint64_t started_ns; /* CLOCK_REALTIME */
+  uint64_t threads;    /* that counted */
+  uint64_t sharing;    /* of them, those that shared lane 0: their counts may be low */
+  uint64_t modules, uncounted;
+  uint64_t refused; /* modules of another ABI, whose counts are in none of the cells' meanings */
+  uint64_t stages;  /* a bit for each enum pml_count_stage among the modules */
+  uint64_t used[PML_COUNT_CELLS / 64];
+  char command[PML_COUNT_COMMAND]; /* arguments, each ended by 0; cut where they are longer */
+  char others[PML_COUNT_OTHERS];   /* libraries that count nothing, as of the last that counts, and of the exit */
+};
+
+struct pml_count_row {
+  uint32_t stage, reserved;
+  uint64_t uncounted;
+  char name[PML_COUNT_NAME]; /* its end where it is longer */
+};
+
+struct pml_count_area {
+  union {
+    struct pml_count_header header;
+    char page[4096];
+  };
+  uint64_t inherited[PML_COUNT_CELLS];
+  struct pml_count_row row[PML_COUNT_ROWS];
+  uint64_t lane[][PML_COUNT_CELLS];
+};
+
+#endif

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * core/source/counted/pml_count_runtime.h - between libpmlua_count, which keeps the counts, and libpmlua, which reads
+ * them.
+ *
+ * Neither is linked against the other: whichever is loaded second finds the first, by pml_count_attach() of libpmlua or
+ * by pml_count_runtime of libpmlua_count.
+ */
+#ifndef PML_COUNT_RUNTIME_H
+#define PML_COUNT_RUNTIME_H
+
+#include "base/pml_api.h"
+#include "source/counted/pml_count_layout.h"
+
+#include <stddef.h>
+
+struct pml_count_runtime {
+  uint32_t abi;
+  /* The process's counts, constant once it is not NULL. A forked child has its own, at the same address. */
+  struct pml_count_area *area;
+  /*
+   * hold - the calling thread's cells; they stay that thread's, also after its end, until they are released. NULL: it
+   * shares them with others. Both are async-signal-safe, as pml_count_begin() is.
+   */
+  uint64_t *(*hold)(void);
+  void (*release)(uint64_t *cells);
+  /* others - names of the objects that are loaded now and count nothing, parted by commas, into @to. Takes the loader's
+   * lock. */
+  void (*others)(char *to, size_t room);
+};
+
+/*
+ * pml_count_attach - the events of @r are events of this process from now on, as sde:::BYFL::...; called again, those
+ * of cells that came into use since. 0, -EINVAL (another ABI), -EBUSY (another runtime is attached), -ENOMEM.
+ * Thread-safe.
+ */
+PML_API int pml_count_attach(const struct pml_count_runtime *r);
+
+#endif

@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* core/source/counted/pml_count_stage.h - whether modules count before or after optimisation. Internal. */
+#ifndef PML_COUNT_STAGE_H
+#define PML_COUNT_STAGE_H
+
+#include "source/counted/pml_count.h"
+#include "source/counted/pml_count_file.h"
+
+/* Of the stages of modules, a bit each. */
+static inline enum pml_count_at pml__count_stage(uint64_t stages) {
+  bool source = (stages >> PML_COUNT_SOURCE & 1) != 0, final = (stages >> PML_COUNT_FINAL & 1) != 0;
+  if (source && final) return PML_COUNT_AT_BOTH;
+  if (source) return PML_COUNT_AT_SOURCE;
+  return final ? PML_COUNT_AT_FINAL : PML_COUNT_AT_NONE;
+}
+
+#endif

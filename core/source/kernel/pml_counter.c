@@ -1,0 +1,235 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* core/source/kernel/pml_counter.c - one perf_event counter: open, read by the cheapest path that is right, close. */
+#include "source/kernel/pml_counter.h"
+
+#include "base/pml_error.h"
+#include "base/pml_thread.h"
+#include "source/kernel/pml_breakpoint.h"
+#include "source/kernel/pml_counter_error.h"
+#include "source/kernel/pml_counter_private.h"
+#include "source/kernel/pml_rdpmc.h"
+#include "source/pml_event_internal.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+#if defined(__x86_64__)
+#include <cpuid.h>
+#endif
+
+#define ARM64_USER_ACCESS 0x2u /* config1 of a PMUv3 event: mrs from EL0 */
+
+static int perf_open(const struct perf_event_attr *attr, pid_t pid, int cpu, int group_fd) {
+  struct perf_event_attr a = *attr;
+  long fd = syscall(SYS_perf_event_open, &a, pid, cpu, group_fd, PERF_FLAG_FD_CLOEXEC);
+  return fd < 0 ? -errno : (int)fd;
+}
+
+static size_t page_bytes(void) {
+  return (size_t)sysconf(_SC_PAGESIZE);
+}
+
+/* Intel's slots and topdown metrics share one register that only the kernel can take apart (event 0, umask 4 or 80-8f).
+ */
+static bool is_packed(const struct perf_event_attr *attr) {
+#if defined(__x86_64__)
+  unsigned top, ebx, ecx, edx;
+  bool intel = __get_cpuid(0, &top, &ebx, &ecx, &edx) && ebx == signature_INTEL_ebx;
+  unsigned umask = (attr->config >> 8) & 0xff;
+  return intel && attr->type >= PERF_TYPE_RAW && (attr->config & 0xff) == 0 &&
+         (umask == 0x04 || (umask & 0xf0) == 0x80);
+#else
+  (void)attr;
+  return false;
+#endif
+}
+
+/* Why a page must not even be mapped; NULL if it may. */
+static const char *why_no_page(const struct perf_event_attr *attr, const char *pmu, pid_t pid, int cpu,
+                               unsigned flags) {
+  if (flags & PML_OPEN_NO_PAGE) return "page reads were turned off when it was opened";
+  if (pml__counter_is_software(attr, pmu)) return "a software event has no counter register";
+  if (pid == -1) return "it counts a cpu, not the calling thread";
+  if (pid != 0) return "it counts another thread";
+  if (cpu != -1) return "it counts on one cpu only";
+  if (attr->inherit) return "it is inherited: the page lacks what children count";
+  if (is_packed(attr)) return "slots and topdown events share a register that only the kernel can unpack";
+  if (PML_RDPMC_COUNTERS == 0) return "this architecture has no user-space counter read";
+  return NULL;
+}
+
+static void unmap(struct pml_counter *c) {
+  if (c->page != NULL) munmap((void *)(uintptr_t)c->page, page_bytes());
+  c->page = NULL;
+  c->owner = 0;
+}
+
+static void map_page(struct pml_counter *c) {
+  void *page = mmap(NULL, page_bytes(), PROT_READ, MAP_SHARED, c->fd, 0);
+  if (page == MAP_FAILED) {
+    c->why = "its page cannot be mapped (perf_event_mlock_kb, or the PMU refuses)";
+    return;
+  }
+  c->page = page;
+  c->owner = pml_thread_self()->id;
+  if (c->page->cap_user_rdpmc) return;
+  unmap(c);
+#if defined(__aarch64__)
+  c->why = "the kernel forbids user-space reads (sysctl kernel.perf_user_access=1 allows them)";
+#else
+  c->why = "the kernel forbids user-space reads (cap_user_rdpmc is 0; see rdpmc in the PMU's sysfs folder)";
+#endif
+}
+
+/* arm64 gives user space a counter only if asked for at open, and refuses the open where sysctl forbids it. */
+static bool wants_user_access(const struct perf_event_attr *attr, const char *pmu) {
+#if defined(__aarch64__)
+  bool pmuv3 = attr->type < PERF_TYPE_MAX || strncmp(pmu, "armv8", 5) == 0 || strncmp(pmu, "armv9", 5) == 0;
+  if (!pmuv3) return false;
+  FILE *f = fopen("/proc/sys/kernel/perf_user_access", "re");
+  int on = f != NULL ? fgetc(f) : EOF;
+  if (f != NULL) fclose(f);
+  return on == '1';
+#else
+  (void)attr, (void)pmu;
+  return false;
+#endif
+}
+
+static int open_fd(struct perf_event_attr *attr, const char *pmu, pid_t pid, int cpu, int group_fd, bool page) {
+  if (page && wants_user_access(attr, pmu)) {
+    uint64_t config1 = attr->config1;
+    attr->config1 |= ARM64_USER_ACCESS;
+    int fd = perf_open(attr, pid, cpu, group_fd);
+    if (fd >= 0) return fd;
+    attr->config1 = config1;
+  }
+  return perf_open(attr, pid, cpu, group_fd);
+}
+
+static bool opens_alone(const struct perf_event_attr *attr, pid_t pid, int cpu) {
+  int fd = perf_open(attr, pid, cpu, -1);
+  if (fd >= 0) close(fd);
+  return fd >= 0;
+}
+
+/*
+ * The kernel refuses to count itself (@err), and nobody asked it to: user space alone is counted, if that opens.
+ * What else the second answer may say comes before permission: where there is no such PMU, none is missing.
+ */
+static int open_user_only(struct pml_counter *c, const struct pml__counter_request *q, struct perf_event_attr *attr,
+                          int group_fd, int err) {
+  const struct perf_event_attr asked = *attr;
+  attr->exclude_kernel = attr->exclude_hv = 1;
+  int fd = open_fd(attr, q->pmu, q->pid, q->cpu, group_fd, c->why == NULL);
+  if (fd >= 0) {
+    c->flags |= PML_OPENED_USER_ONLY;
+    pml__event_note_user_only(q->ev);
+    return fd;
+  }
+  *attr = asked;
+  return fd == -EACCES || fd == -EPERM || fd == -EINVAL ? err : fd;
+}
+
+/* Whom the kernel is asked to count. An uncore PMU counts neither threads nor cpus: it is asked for its own cpu. */
+static int resolve_target(const struct pml_target *t, const struct pml_event_part *part, pid_t *pid, int *cpu) {
+  *pid = t->pid > 0 && t->pid == gettid() ? 0 : t->pid;
+  *cpu = t->cpu_plus - 1;
+  if (part->cpu_any >= 0) {
+    *pid = -1;
+    *cpu = part->cpu_any;
+  }
+  if (*pid < -1 || *cpu < -1) return pml_fail(-EINVAL, "target: pid %d and cpu %d name nothing", (int)*pid, *cpu);
+  if (*pid == -1 && *cpu == -1) return pml_fail(-EINVAL, "target: pid -1 counts a whole cpu; name it");
+  return 0;
+}
+
+static void prepare_attr(struct perf_event_attr *a, const struct pml_event_part *part, const struct pml_target *t,
+                         bool joins, unsigned flags) {
+  *a = part->attr;
+  a->size = sizeof *a;
+  a->read_format = PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING;
+  if (flags & PML__OPEN_GROUP) a->read_format |= PERF_FORMAT_GROUP;
+  a->disabled = !joins && (flags & PML_OPEN_DISABLED) != 0;
+  /* arm's check whether a group fits leaves out a leader that is off, unless it waits for an exec. */
+  a->enable_on_exec = a->disabled && (flags & (PML__OPEN_GROUP | PML_OPEN_ON_EXEC)) != 0;
+  a->inherit = t->inherit;
+}
+
+int pml_counter_open(struct pml_counter *c, const struct pml_event *ev, unsigned part, const struct pml_target *target,
+                     const struct pml_counter *leader, unsigned flags) {
+  static const struct pml_target self = {0};
+  const struct pml_target *t = target != NULL ? target : &self;
+  *c = (struct pml_counter){.fd = -1, .flags = flags};
+  if (ev->kind != PML_EVENT_PERF)
+    return pml_fail(PML_EMODE, "%s is not counted by the kernel; open it with an event set (pml.eventset)", ev->name);
+  if (part >= ev->nparts) return pml_fail(-EINVAL, "%s: it has no part %u", ev->name, part);
+  if (leader != NULL && leader->fd < 0) return pml_fail(PML_ECLOSED, "%s: the leader of its group is closed", ev->name);
+  const struct pml_event_part *p = &ev->part[part];
+  if (!p->here) return pml_fail(PML_ENOTHERE, "%s: its PMU %s is not on this machine", ev->name, p->pmu);
+
+  struct pml__counter_request q = {.ev = ev, .pmu = p->pmu, .joins = leader != NULL};
+  struct perf_event_attr attr;
+  int rc = resolve_target(t, p, &q.pid, &q.cpu);
+  if (rc == 0 && p->attr.type == PERF_TYPE_BREAKPOINT) rc = pml__breakpoint_check(ev->name);
+  if (rc < 0) return rc;
+  prepare_attr(&attr, p, t, q.joins, flags);
+  q.attr = &attr;
+  c->why = why_no_page(&attr, p->pmu, q.pid, q.cpu, flags);
+  int group_fd = q.joins ? leader->fd : -1;
+  int fd = open_fd(&attr, p->pmu, q.pid, q.cpu, group_fd, c->why == NULL);
+  if ((fd == -EACCES || fd == -EPERM) && ev->may_be_user_only) fd = open_user_only(c, &q, &attr, group_fd, fd);
+  if (fd < 0) {
+    q.opens_alone = fd == -EINVAL && q.joins && opens_alone(&attr, q.pid, q.cpu);
+    return pml__counter_refused(&q, fd);
+  }
+  c->fd = fd;
+  if (c->why == NULL) map_page(c);
+  return 0;
+}
+
+void pml_counter_close(struct pml_counter *c) {
+  if (c->fd < 0) return;
+  unmap(c); /* closing the fd alone would keep the counter busy */
+  close(c->fd);
+  c->fd = -1;
+}
+
+static int read_group_leader(const struct pml_counter *c, struct pml_reading *r) {
+  struct {
+    uint64_t nr, enabled, running, value[PML__GROUP_MAX];
+  } b;
+  ssize_t got = read(c->fd, &b, sizeof b);
+  if (got < 0) return -errno;
+  if (got < (ssize_t)(4 * sizeof(uint64_t)) || (uint64_t)got != (3 + b.nr) * sizeof(uint64_t)) return -EIO;
+  *r = (struct pml_reading){.raw = b.value[0], .enabled_ns = b.enabled, .running_ns = b.running};
+  return 0;
+}
+
+int pml_counter_read(const struct pml_counter *c, struct pml_reading *r) {
+  if (PML_UNLIKELY(c->fd < 0)) return PML_ECLOSED;
+  if (c->page != NULL && c->owner == pml_thread_id() && pml_rdpmc_read(c->page, r) > 0) return 0;
+  if (c->flags & PML__OPEN_GROUP) return read_group_leader(c, r);
+  ssize_t got = read(c->fd, r, sizeof *r); /* the fields stand as the kernel writes them */
+  if (PML_LIKELY(got == (ssize_t)sizeof *r)) return 0;
+  return got < 0 ? -errno : -EIO;
+}
+
+enum pml_path pml_counter_path(const struct pml_counter *c, const char **why) {
+  const char *reason = NULL;
+  if (c->fd < 0)
+    reason = "it is closed";
+  else if (c->page == NULL)
+    reason = c->why;
+  else if (c->owner != pml_thread_id())
+    reason = "it was opened by another thread";
+  else if (!c->page->cap_user_rdpmc)
+    reason = "the kernel no longer allows user-space reads";
+  else if (c->page->index == 0)
+    reason = "it is not on a counter at this moment";
+  if (why != NULL) *why = reason;
+  return reason == NULL ? PML_PATH_PAGE : PML_PATH_READ;
+}

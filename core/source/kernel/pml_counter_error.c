@@ -1,0 +1,195 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* core/source/kernel/pml_counter_error.c - what a refused perf_event_open means, and what to do about it. */
+#include "source/kernel/pml_counter_error.h"
+
+#include "base/pml_error.h"
+#include "source/pml_event_internal.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+static int read_sysctl(const char *path, int absent) {
+  int v = absent;
+  FILE *f = fopen(path, "re");
+  if (f == NULL) return absent;
+  if (fscanf(f, "%d", &v) != 1) v = absent;
+  fclose(f);
+  return v;
+}
+
+static bool watchdog_is_on(void) {
+  return read_sysctl("/proc/sys/kernel/nmi_watchdog", 0) > 0;
+}
+
+bool pml__counter_is_software(const struct perf_event_attr *attr, const char *pmu) {
+  switch (attr->type) {
+  case PERF_TYPE_SOFTWARE:
+  case PERF_TYPE_TRACEPOINT:
+  case PERF_TYPE_BREAKPOINT:
+    return true;
+  case PERF_TYPE_HARDWARE:
+  case PERF_TYPE_HW_CACHE:
+  case PERF_TYPE_RAW:
+    return false;
+  default:
+    return strcmp(pmu, "msr") == 0 || strcmp(pmu, "uprobe") == 0 || strcmp(pmu, "kprobe") == 0;
+  }
+}
+
+static bool is_core_hardware(const struct perf_event_attr *attr) {
+  return attr->type == PERF_TYPE_HARDWARE || attr->type == PERF_TYPE_HW_CACHE || attr->type == PERF_TYPE_RAW;
+}
+
+static int no_such_counter(const struct pml__counter_request *q, int err) {
+  const char *name = q->ev->name;
+  if (is_core_hardware(q->attr) && pml_event_has_pmu() == 0)
+    return pml_fail(PML_ENOPMU, "%s: this machine has no hardware PMU; %s", name, pml_error_remedy(PML_ENOPMU));
+  return pml_fail(PML_ENOTHERE, "%s: this machine's PMU %s does not support it (%s); pmlua events lists what it does",
+                  name, q->pmu, pml_error_name(err));
+}
+
+int pml__paranoid_level(void) {
+  return read_sysctl("/proc/sys/kernel/perf_event_paranoid", 2);
+}
+
+static bool opens(struct perf_event_attr attr, pid_t pid, int cpu) {
+  attr.disabled = 1;
+  int fd = (int)syscall(SYS_perf_event_open, &attr, pid, cpu, -1, PERF_FLAG_FD_CLOEXEC);
+  if (fd >= 0) close(fd);
+  return fd >= 0;
+}
+
+/* May this thread count anything at all? The event that asks for least, on itself. */
+static bool may_count_itself(void) {
+  struct perf_event_attr least = {.type = PERF_TYPE_SOFTWARE, .size = sizeof least, .exclude_kernel = 1};
+  least.config = PERF_COUNT_SW_DUMMY;
+  least.exclude_hv = 1;
+  return opens(least, 0, -1);
+}
+
+#define AS_ROOT "run as root or with CAP_PERFMON"
+#define OR_SYSCTL "run with CAP_PERFMON, or as root: sysctl kernel.perf_event_paranoid="
+
+/* Above level 2 Debian's, Ubuntu's and Android's kernels allow nothing; else it is not the level that forbids. */
+static int nothing_permitted(const char *name, int level) {
+  if (level > 2)
+    return pml_fail(PML_EPARANOID, "%s: perf_event_paranoid is %d, which forbids all events; " OR_SYSCTL "2", name,
+                    level);
+  return pml_fail(PML_ECAP,
+                  "%s: a container's seccomp filter or a security module forbids perf_event_open; allow it on the host",
+                  name);
+}
+
+static struct perf_event_attr user_only(const struct pml__counter_request *q) {
+  struct perf_event_attr user = *q->attr;
+  user.exclude_kernel = user.exclude_hv = 1;
+  return user;
+}
+
+/* Level 2 forbids to count the kernel. User space is offered where it opens, which for some PMUs it does not. */
+static int kernel_forbidden(const struct pml__counter_request *q, int level) {
+  bool offer = !q->attr->exclude_user && !q->ev->may_be_user_only && pml__event_counts_in_user_space(q->ev);
+  offer = offer && opens(user_only(q), q->pid, q->cpu);
+  return pml_fail(PML_EPARANOID, "%s: perf_event_paranoid is %d, which forbids counting the kernel; %s" OR_SYSCTL "1",
+                  q->ev->name, level, offer ? "count user space only (:u), " : "");
+}
+
+/* The kernel asks who owns the thread last: what it refuses of the thread, but not of this one, is refused for that. */
+static bool is_foreign(const struct pml__counter_request *q) {
+  return q->pid > 0 && !opens(user_only(q), q->pid, q->cpu) && opens(user_only(q), 0, q->cpu);
+}
+
+/* In the order of what forbids most; each is asked of the kernel where its answer tells more than the level. */
+static int no_permission(const struct pml__counter_request *q) {
+  const char *name = q->ev->name;
+  int level = pml__paranoid_level();
+  if (is_core_hardware(q->attr) && pml_event_has_pmu() == 0) return no_such_counter(q, -ENOENT);
+  if (!may_count_itself()) return nothing_permitted(name, level);
+  if (strcmp(q->pmu, "uprobe") == 0 || strcmp(q->pmu, "kprobe") == 0)
+    return pml_fail(PML_ECAP, "%s: only privileged processes may set probes; run as root or with CAP_SYS_ADMIN", name);
+  if (q->pid == -1 && level > 0)
+    return pml_fail(PML_EPARANOID, "%s: perf_event_paranoid is %d, which forbids counting a whole cpu; " OR_SYSCTL "0",
+                    name, level);
+  if (is_foreign(q)) return pml_fail(PML_ECAP, "%s: thread %d belongs to another user; " AS_ROOT, name, (int)q->pid);
+  if (!q->attr->exclude_kernel && level > 1) return kernel_forbidden(q, level);
+  return pml_fail(PML_ECAP, "%s: the kernel refuses it to this process (perf_event_paranoid is %d); " AS_ROOT, name,
+                  level);
+}
+
+static struct perf_event_attr in_all_modes(const struct pml__counter_request *q) {
+  struct perf_event_attr all = *q->attr;
+  all.exclude_user = all.exclude_kernel = all.exclude_hv = 0;
+  return all;
+}
+
+static int too_many(const struct pml__counter_request *q) {
+  const char *name = q->ev->name;
+  if (watchdog_is_on())
+    return pml_fail(PML_ETOOMANY,
+                    "%s: %s has no counter left for it; use fewer events or multiplexing (the NMI watchdog "
+                    "holds one; as root: sysctl kernel.nmi_watchdog=0)",
+                    name, q->pmu);
+  return pml_fail(PML_ETOOMANY, "%s: %s has no counter left for it; use fewer events, or ask for multiplexing", name,
+                  q->pmu);
+}
+
+static int no_descriptor(const struct pml__counter_request *q, int err) {
+  struct rlimit lim = {0};
+  getrlimit(RLIMIT_NOFILE, &lim);
+  if (err == -ENFILE) return pml_fail(err, "%s: the system is out of file descriptors; raise fs.file-max", q->ev->name);
+  return pml_fail(err, "%s: the process is out of file descriptors (limit %llu); raise RLIMIT_NOFILE (ulimit -n)",
+                  q->ev->name, (unsigned long long)lim.rlim_cur);
+}
+
+int pml__counter_refused(const struct pml__counter_request *q, int err) {
+  const char *name = q->ev->name;
+  switch (err) {
+  case -ENOENT:
+  case -EOPNOTSUPP:
+    return no_such_counter(q, err);
+  case -ENXIO:
+  case -ENODEV:
+    if (q->cpu >= 0) return pml_fail(err, "%s: cpu %d is offline or has no %s", name, q->cpu, q->pmu);
+    return no_such_counter(q, err);
+  case -EACCES:
+  case -EPERM:
+    return no_permission(q);
+  case -ENOSPC:
+    return too_many(q);
+  case -EMFILE:
+  case -ENFILE:
+    return no_descriptor(q, err);
+  case -ESRCH:
+    return pml_fail(err, "%s: there is no thread %d", name, (int)q->pid);
+  case -EBUSY:
+    return pml_fail(err, "%s: %s is in exclusive use by another tool; end it", name, q->pmu);
+  case -E2BIG:
+    return pml_fail(err, "%s: this kernel is too old for an option of the event", name);
+  case -ENOSYS:
+    return pml_fail(err, "%s: this kernel has no perf events (CONFIG_PERF_EVENTS)", name);
+  case -EINVAL:
+    if (q->joins && q->opens_alone) return too_many(q);
+    if (opens(in_all_modes(q), q->pid, q->cpu))
+      return pml_fail(err, "%s: %s always counts user space and kernel; leave its modifiers out", name, q->pmu);
+    return pml_fail(err, "%s: the PMU %s refuses it (pid %d, cpu %d); check its parameters and modifiers", name, q->pmu,
+                    (int)q->pid, q->cpu);
+  default:
+    return pml_fail(err, "%s: perf_event_open: %s", name, pml_error_text(err));
+  }
+}
+
+int pml__counter_starved(const char *name) {
+  if (watchdog_is_on())
+    return pml_fail(PML_EWATCHDOG,
+                    "%s: its group does not get its counters, and the NMI watchdog holds one; as root: sysctl "
+                    "kernel.nmi_watchdog=0, or use one event less, or ask for multiplexing",
+                    name);
+  return pml_fail(PML_ETOOMANY,
+                  "%s: its group does not get its counters: there are too few, or others hold them; use fewer events, "
+                  "or ask for multiplexing",
+                  name);
+}

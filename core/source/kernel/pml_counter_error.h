@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* core/source/kernel/pml_counter_error.h - what a refused perf_event_open means, and what to do about it. */
+#ifndef PML_COUNTER_ERROR_H
+#define PML_COUNTER_ERROR_H
+
+#include "source/kernel/pml_counter.h"
+
+/* The request that was refused. */
+struct pml__counter_request {
+  const struct pml_event *ev;
+  const struct perf_event_attr *attr;
+  const char *pmu;
+  pid_t pid; /* as perf_event_open was asked */
+  int cpu;
+  bool joins;       /* it was to join a group */
+  bool opens_alone; /* and would open without it */
+};
+
+/* pml__counter_refused - the code for errno @err, its detail set. Reads /proc/sys. */
+int pml__counter_refused(const struct pml__counter_request *q, int err);
+
+/* pml__paranoid_level - kernel.perf_event_paranoid; 2, the kernel's default, where it cannot be read. */
+int pml__paranoid_level(void);
+
+/* pml__counter_starved - the code for events that opened, but get no counter: the watchdog's or others' fault. */
+int pml__counter_starved(const char *name);
+
+/* Is the event counted by the kernel's software, so that it fits into any group and has no page? */
+bool pml__counter_is_software(const struct perf_event_attr *attr, const char *pmu);
+
+#endif

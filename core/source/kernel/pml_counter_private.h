@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* core/source/kernel/pml_counter_private.h - what counters, groups and event sets agree upon. */
+#ifndef PML_COUNTER_PRIVATE_H
+#define PML_COUNTER_PRIVATE_H
+
+#include "source/kernel/pml_counter.h"
+
+/* It leads a group of several: one read(2) of it gives nr, enabled, running and a value per member. */
+#define PML__OPEN_GROUP 0x100u
+
+/* Most members of one group: every part of every event of the largest set. */
+#define PML__GROUP_MAX 512u
+
+/* What read(2) gives, in 64-bit words: times are words 1 and 2 in both forms, the value or values are not. */
+#define PML__WORD_ENABLED 1u
+#define PML__WORD_RUNNING 2u
+#define PML__WORD_SINGLE_VALUE 0u /* value, enabled, running */
+#define PML__WORD_GROUP_VALUES 3u /* nr, enabled, running, value... */
+
+/*
+ * A read(2) that gives less than all is -EIO: 0 bytes of an event that the kernel gave up, or a block that is cut; what
+ * stands in the buffer is no count then. It is not made again after EINTR: the kernel does not sleep interruptibly in
+ * such a read, and a loop would cost each of them four instructions.
+ */
+
+#endif

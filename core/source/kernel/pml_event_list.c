@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* core/source/kernel/pml_event_list.c - the list of all events, and whether the kernel would open them. */
+#include "source/kernel/pml_breakpoint.h"
+#include "source/pml_event_internal.h"
+
+#include <errno.h>
+#include <fnmatch.h>
+#include <stdatomic.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+static bool matches(const char *pattern, const char *text) {
+  if (!strpbrk(pattern, "*?[")) return strcasestr(text, pattern) != NULL;
+  return fnmatch(pattern, text, FNM_CASEFOLD) == 0;
+}
+
+int pml__walk_row(const struct pml__walk *w, const struct pml_event_info *info) {
+  if (pml__event_shortage() < 0) return pml__event_shortage();
+  if (w->pattern && !matches(w->pattern, info->name) && !matches(w->pattern, info->description)) return 0;
+  return w->visit(info, w->arg);
+}
+
+static int try_open(const struct perf_event_attr *attr, int cpu) {
+  struct perf_event_attr a = *attr;
+  a.disabled = 1;
+  int fd = (int)syscall(SYS_perf_event_open, &a, cpu >= 0 ? -1 : 0, cpu, -1, PERF_FLAG_FD_CLOEXEC);
+  if (fd < 0) return -errno;
+  (void)close(fd);
+  return 0;
+}
+
+const char *pml__event_refusal(int err) {
+  switch (-err) {
+  case ENOENT:
+  case ENODEV:
+  case EOPNOTSUPP:
+    return "this machine has no PMU that counts it (virtual machine or container?); the compiler (pmlua cc --count) "
+           "or a simulation (--sim) can count instead";
+  case EACCES:
+  case EPERM:
+    return "not permitted: lower kernel.perf_event_paranoid or use CAP_PERFMON (in a container, also let seccomp pass "
+           "perf_event_open)";
+  case ENOSYS:
+    return "this kernel is built without perf_event_open";
+  case EBUSY:
+    return "its PMU is in use by someone else";
+  case EMFILE:
+  case ENFILE:
+    return "too many open files";
+  default:
+    return "the kernel refuses it";
+  }
+}
+
+static bool is_absence(int err) {
+  return err == -ENOENT || err == -ENODEV || err == -EOPNOTSUPP || err == -ENOSYS;
+}
+
+bool pml__event_probe(const struct perf_event_attr *attr, int cpu, const char **reason) {
+  int err = try_open(attr, cpu);
+  *reason = "";
+  if (err == 0 && attr->type == PERF_TYPE_BREAKPOINT && pml__breakpoint_check("mem") < 0) {
+    *reason = "hardware breakpoints never fire on this machine (virtual machine?)";
+    return false;
+  }
+  if (err == 0) return true;
+  if ((err == -EACCES || err == -EPERM) && cpu < 0 && !attr->exclude_kernel) {
+    /* Permission is checked before presence: only the permitted form tells whether there is anything to permit. */
+    struct perf_event_attr user = *attr;
+    user.exclude_kernel = user.exclude_hv = 1;
+    int user_err = try_open(&user, cpu);
+    if (user_err == 0 && !pml__event_is_of_kernel(attr)) {
+      *reason = "user space only, as NAME:u (perf_event_paranoid)";
+      return true;
+    }
+    if (is_absence(user_err)) err = user_err;
+  }
+  /* What packages do is counted by nobody else. */
+  *reason = cpu >= 0 && is_absence(err) ? "this machine has no PMU that counts it" : pml__event_refusal(err);
+  return false;
+}
+
+/* What the core PMU says to perf's generic events: 0 if it counts one of them, else why not; absent only if all are. */
+static int try_core_pmu(void) {
+  struct perf_event_attr attr = {.type = PERF_TYPE_HARDWARE, .size = sizeof attr, .exclude_kernel = 1};
+  attr.exclude_hv = 1;
+  int absent = 0;
+  for (attr.config = 0; attr.config < PERF_COUNT_HW_MAX; attr.config++) {
+    int err = try_open(&attr, -1);
+    if (!is_absence(err)) return err;
+    absent = err;
+  }
+  return absent;
+}
+
+int pml_event_has_pmu(void) {
+  static _Atomic int known; /* 0: not asked yet, 1: there is one, else the kernel's -errno */
+  int state = atomic_load_explicit(&known, memory_order_relaxed);
+  if (state == 0) {
+    int before = pml__event_shortage_reset(0);
+    state = try_core_pmu();
+    pml__event_note_shortage(state);
+    struct pml__core_pmu pmu[PML_EVENT_PARTS_MAX];
+    /* Refused for another reason than absence: sysfs shows whether there is one. */
+    if (state == 0 || (!is_absence(state) && pml__core_pmus(pmu) > 0)) state = 1;
+    if (pml__event_shortage() == 0) atomic_store_explicit(&known, state, memory_order_relaxed);
+    (void)pml__event_shortage_reset(before);
+  }
+  if (state == 1) return 1;
+  pml_error_note(PML_ENOPMU, "%s (%s)", pml_error_text(PML_ENOPMU),
+                 is_absence(state) ? "virtual machine or container?" : pml__event_refusal(state));
+  return 0;
+}
+
+static int walk_clocks(const struct pml__walk *w) {
+  struct pml_event_info ticks = {
+      "clock::ticks", "pmlua's clock in its own ticks, the cheapest time stamp", "clock", "clock", true, ""};
+  struct pml_event_info ns = {"clock::ns", "pmlua's clock in ns", "clock", "clock", true, ""};
+  int err = pml__walk_row(w, &ticks);
+  return err ? err : pml__walk_row(w, &ns);
+}
+
+int pml_event_list(const char *pattern, bool all, pml_event_visit *visit, void *arg) {
+  struct pml__walk w = {.pattern = pattern && *pattern ? pattern : NULL, .all = all, .probe = true};
+  w.visit = visit;
+  w.arg = arg;
+  (void)pml__event_shortage_reset(0);
+  int err = walk_clocks(&w);
+  if (!err) err = pml__event_walk_sde(&w);
+  if (!err) err = pml__event_walk_plugin(&w);
+  if (!err) err = pml__event_walk_sim(&w);
+  if (!err) err = pml__event_walk_generic(&w);
+  if (!err) err = pml__event_walk_sysfs(&w);
+  if (!err) err = pml__event_walk_pfm(&w, true);
+  if (!err) err = pml__event_walk_trace(&w);
+  if (!err) err = pml__event_walk_probe(&w);
+  if (!err && all) err = pml__event_walk_pfm(&w, false);
+  int met = pml__event_shortage();
+  return met < 0 ? pml_fail(met, "the events cannot be listed: %s", pml_error_text(met)) : err;
+}

@@ -1,0 +1,254 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* core/source/kernel/pml_event_pfm.c - libpfm4's names: encoding, and what it says when it cannot. */
+#include "source/kernel/pml_event_pfm.h"
+
+#include "source/kernel/pml_event_sysfs.h"
+
+#include <perfmon/pfmlib_perf_event.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#define LETTERS "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-:=."
+
+static pthread_mutex_t pfm_lock = PTHREAD_MUTEX_INITIALIZER;
+
+/*
+ * The variable makes libpfm4 encode events of PMUs that are not here; it is read once, by pfm_initialize(), and the
+ * caller's environment is as before afterwards.
+ */
+static int initialize(void) {
+  const char *var = "LIBPFM_ENCODE_INACTIVE";
+  bool set = secure_getenv(var) != NULL;
+  if (!set) (void)setenv(var, "1", 1);
+  int r = pfm_initialize();
+  if (!set) (void)unsetenv(var);
+  return r;
+}
+
+bool pml__pfm_lock(void) {
+  static int state = 1; /* 1: not tried yet, else what libpfm4 said */
+  pthread_mutex_lock(&pfm_lock);
+  if (state == 1) state = initialize();
+  if (state == PFM_SUCCESS) return true;
+  pthread_mutex_unlock(&pfm_lock);
+  return false;
+}
+
+void pml__pfm_unlock(void) {
+  pthread_mutex_unlock(&pfm_lock);
+}
+
+bool pml__pfm_pmu(int i, pfm_pmu_info_t *pmu) {
+  memset(pmu, 0, sizeof *pmu);
+  pmu->size = sizeof *pmu;
+  return pfm_get_pmu_info((pfm_pmu_t)i, pmu) == PFM_SUCCESS;
+}
+
+/* An uncore PMU that is not here has no perf type to be encoded for: take the codes its registers want. */
+static int encode_absent(const char *name, struct perf_event_attr *attr, int *idx) {
+  uint64_t codes[3] = {0};
+  pfm_pmu_encode_arg_t arg = {.codes = codes, .count = 3, .size = sizeof arg};
+  int r = pfm_get_os_event_encoding(name, PFM_PLM0 | PFM_PLM3 | PFM_PLMH, PFM_OS_NONE, &arg);
+  if (r != PFM_SUCCESS) return r;
+  attr->type = PML__TYPE_NONE;
+  attr->config = codes[0];
+  attr->config1 = codes[1];
+  attr->config2 = codes[2];
+  *idx = arg.idx;
+  return r;
+}
+
+int pml__pfm_encode(const char *name, struct perf_event_attr *attr, int *idx, int *cpu) {
+  memset(attr, 0, sizeof *attr);
+  pfm_perf_encode_arg_t arg = {.attr = attr, .size = sizeof arg};
+  int r = pfm_get_os_event_encoding(name, PFM_PLM0 | PFM_PLM3, PFM_OS_PERF_EVENT_EXT, &arg);
+  *idx = arg.idx;
+  *cpu = arg.cpu;
+  if (r == PFM_ERR_NOTSUPP) {
+    *cpu = -1;
+    r = encode_absent(name, attr, idx);
+  }
+  attr->size = sizeof *attr;
+  return r;
+}
+
+/* Our ":uk" is libpfm4's ":u:k"; taken apart only when it does not know the suffix itself. */
+static int encode_with_mods(const char *name, struct perf_event_attr *attr, int *idx, int *cpu) {
+  int r = pml__pfm_encode(name, attr, idx, cpu);
+  struct pml__mods m;
+  char base[PML_EVENT_NAME_MAX], full[PML_EVENT_NAME_MAX + 8];
+  pml__mods_split(&m, base, name);
+  if (r != PFM_ERR_ATTR || !m.any) return r;
+  (void)snprintf(full, sizeof full, "%s%s%s%s", base, m.user ? ":u" : "", m.kernel ? ":k" : "", m.hyper ? ":h" : "");
+  return pml__pfm_encode(full, attr, idx, cpu);
+}
+
+/* A name without a PMU that none of this machine's PMUs has: the first PMU elsewhere that has it. */
+static int encode_anywhere(const char *name, struct perf_event_attr *attr, int *idx, int *cpu) {
+  pfm_pmu_info_t pmu;
+  char full[PML_EVENT_NAME_MAX];
+  int worst = PFM_ERR_NOTFOUND;
+  for (int i = 0; i < PFM_PMU_MAX; i++) {
+    if (!pml__pfm_pmu(i, &pmu) || pmu.is_present || strcmp(pmu.name, "perf_raw") == 0) continue;
+    if ((size_t)snprintf(full, sizeof full, "%s::%s", pmu.name, name) >= sizeof full) continue;
+    int r = encode_with_mods(full, attr, idx, cpu);
+    if (r == PFM_SUCCESS) return r;
+    if (r != PFM_ERR_NOTFOUND) worst = r;
+  }
+  return worst;
+}
+
+/* libpfm4 looks for PMUs in /sys only, by names that it keeps to itself: "skx_unc_imc0" is the kernel's "uncore_imc_0".
+ */
+static bool find_described(const char *name, uint32_t *type) {
+  static const struct {
+    const char *part, *kernel;
+  } other[] = {{"rapl", "power"}, {"_l3", "amd_l3"}, {"_nb", "amd_nb"}},
+    odd[] = {{"cbo", "cbox_"}, {"sbo", "sbox_"}, {"ubo", "ubox"}};
+  const char *unit = strstr(name, "_unc_");
+  char pmu[64];
+  for (size_t i = 0; !unit && i < sizeof other / sizeof *other; i++)
+    if (strstr(name, other[i].part)) return pml__sysfs_type(other[i].kernel, type) == 0;
+  if (!unit) return false;
+  unit += strlen("_unc_");
+  size_t n = strcspn(unit, "0123456789");
+  if (strncmp(unit, "r2", 2) == 0 || strncmp(unit, "r3", 2) == 0 || strncmp(unit, "m2", 2) == 0 ||
+      strncmp(unit, "m3", 2) == 0)
+    n = 2 + strcspn(unit + 2, "0123456789");
+  (void)snprintf(pmu, sizeof pmu, "uncore_%.*s%s%s", (int)n, unit, unit[n] ? "_" : "", unit + n);
+  for (size_t i = 0; i < sizeof odd / sizeof *odd; i++)
+    if (n == 3 && strncmp(unit, odd[i].part, n) == 0)
+      (void)snprintf(pmu, sizeof pmu, "uncore_%s%s", odd[i].kernel, unit + n);
+  return pml__sysfs_type(pmu, type) == 0;
+}
+
+/*
+ * libpfm4 gives Intel's TOPDOWN events of general counters the event 0 of the fixed counter that TOPDOWN:SLOTS counts
+ * on, so that BAD_SPEC_SLOTS would count SLOTS: they are of event 0xa4 (Intel's event lists of Ice Lake and later).
+ */
+static void correct_topdown(const char *name, const pfm_event_info_t *info, struct perf_event_attr *attr) {
+  static const char slots[] = "SLOTS", event[] = "TOPDOWN:";
+  if (strcmp(info->name, "TOPDOWN") != 0 || (attr->config & 0xff) != 0) return;
+  const char *mask = strcasestr(name, event);
+  mask = mask != NULL ? mask + strlen(event) : "";
+  bool is_slots = strncasecmp(mask, slots, strlen(slots)) == 0 && strchr(":", mask[strlen(slots)]) != NULL;
+  if (!is_slots) attr->config |= 0xa4;
+}
+
+static int fill(struct pml_event *ev, const struct perf_event_attr *attr, int idx, int cpu) {
+  pfm_event_info_t info = {.size = sizeof info};
+  pfm_pmu_info_t pmu;
+  if (pfm_get_event_info(idx, PFM_OS_PERF_EVENT_EXT, &info) != PFM_SUCCESS || !pml__pfm_pmu((int)info.pmu, &pmu))
+    return pml_fail(PML_ENOEVENT, "libpfm4 encodes \"%.200s\" but does not know its PMU%s", ev->name,
+                    secure_getenv("LIBPFM_FORCE_PMU") != NULL ? "; unset LIBPFM_FORCE_PMU, which hides all others"
+                                                              : "");
+  struct pml_event_part *part = pml__event_part_add(ev, pmu.name);
+  part->attr = *attr;
+  correct_topdown(ev->name, &info, &part->attr);
+  part->here = pmu.is_present && attr->type != PML__TYPE_NONE;
+  part->cpu_any = cpu;
+  if (!part->here && pmu.type == PFM_PMU_TYPE_UNCORE && pml__sysfs_described())
+    part->here = find_described(pmu.name, &part->attr.type);
+  return 0;
+}
+
+/* A generic event that libpfm4 names (perf::CYCLES) belongs to all core PMUs of a hybrid CPU, as cycles does. */
+static void spread_over_hybrid(struct pml_event *ev) {
+  struct pml_event_part first = ev->part[0];
+  struct pml__core_pmu core[PML_EVENT_PARTS_MAX];
+  if (first.attr.type != PERF_TYPE_HARDWARE && first.attr.type != PERF_TYPE_HW_CACHE) return;
+  unsigned n = pml__core_pmus(core);
+  if (n < 2 || first.attr.config >> 32) return;
+  ev->nparts = 0;
+  for (unsigned i = 0; i < n; i++) {
+    struct pml_event_part *part = pml__event_part_add(ev, core[i].name);
+    part->attr = first.attr;
+    part->attr.config |= (uint64_t)core[i].type << 32;
+  }
+}
+
+/* The event @full starts with, without its attributes; @rest gets the first attribute. -1 if there is none. */
+static int find_event(const char *full, const char **rest) {
+  char head[PML_EVENT_NAME_MAX];
+  pml__copy(head, sizeof head, full);
+  char *sep = strstr(head, "::");
+  char *colon = strchr(sep ? sep + 2 : head, ':');
+  *rest = full + strlen(full);
+  if (colon) {
+    *colon = '\0';
+    *rest = full + (colon - head) + 1;
+  }
+  return pfm_find_event(head);
+}
+
+static bool has_attribute(const pfm_event_info_t *info, const char *s, size_t n) {
+  pfm_event_attr_info_t attr;
+  for (int i = 0; i < info->nattrs; i++) {
+    memset(&attr, 0, sizeof attr);
+    attr.size = sizeof attr;
+    if (pfm_get_event_attr_info(info->idx, i, PFM_OS_PERF_EVENT_EXT, &attr) != PFM_SUCCESS) continue;
+    if (strlen(attr.name) == n && strncasecmp(attr.name, s, n) == 0) return true;
+  }
+  return false;
+}
+
+/* @wanted: whose nearest attributes are named; "" for the first unit masks there are. */
+static int fail_attribute(const char *name, int nhead, const pfm_event_info_t *info, const char *wanted) {
+  struct pml__nearest near = {.want = wanted};
+  char text[300] = "", list[300] = "";
+  for (int i = 0; i < info->nattrs; i++) {
+    pfm_event_attr_info_t attr = {.size = sizeof attr};
+    if (pfm_get_event_attr_info(info->idx, i, PFM_OS_PERF_EVENT_EXT, &attr) != PFM_SUCCESS) continue;
+    pml__nearest_offer(&near, attr.name);
+    size_t used = strlen(list);
+    if (attr.type == PFM_ATTR_UMASK && used + strlen(attr.name) + 3 < 100)
+      (void)snprintf(list + used, sizeof list - used, "%s%s", used ? ", " : "", attr.name);
+  }
+  if (!*wanted) return pml_fail(PML_ESYNTAX, "event \"%.160s\" needs a unit mask, such as %s", name, list);
+  if (near.n)
+    return pml_fail(PML_ENOEVENT, "event %.*s has no attribute \"%.64s\"%s", nhead, name, wanted,
+                    pml__nearest_text(&near, text, sizeof text));
+  return pml_fail(PML_ENOEVENT, "event %.*s has no attribute \"%.64s\"%s%s", nhead, name, wanted,
+                  *list ? "; its unit masks: " : "", list);
+}
+
+/* libpfm4 knows the event, but not with these attributes. */
+static int fail_encoding(const char *name, int r) {
+  const char *s;
+  pfm_event_info_t info = {.size = sizeof info};
+  int idx = find_event(name, &s);
+  if (idx < 0 || pfm_get_event_info(idx, PFM_OS_PERF_EVENT_EXT, &info) != PFM_SUCCESS)
+    return pml_fail(PML_ESYNTAX, "event \"%.200s\": %s", name, pfm_strerror(r));
+  int nhead = (int)(s - name) - (*s != '\0');
+  if (r == PFM_ERR_UMASK && !*s) return fail_attribute(name, nhead, &info, "");
+  while (r == PFM_ERR_ATTR && *s) {
+    size_t n = strcspn(s, ":"), key = strcspn(s, ":=");
+    if (!has_attribute(&info, s, key)) {
+      char wanted[PML_EVENT_NAME_MAX];
+      pml__copy(wanted, key + 1 < sizeof wanted ? key + 1 : sizeof wanted, s);
+      return fail_attribute(name, nhead, &info, *wanted ? wanted : ":");
+    }
+    s += n + (s[n] == ':');
+  }
+  return pml_fail(PML_ESYNTAX, "event \"%.200s\": %s", name, pfm_strerror(r));
+}
+
+int pml__event_parse_pfm(struct pml_event *ev, const char *name) {
+  struct perf_event_attr attr;
+  int idx, cpu, err;
+  /* What none of its names is made of need not be looked for in some four hundred tables. */
+  if (name[strspn(name, LETTERS)]) return PML__NOT_MINE;
+  if (!pml__pfm_lock()) return PML__NOT_MINE;
+  int r = encode_with_mods(name, &attr, &idx, &cpu);
+  if (r == PFM_ERR_NOTFOUND && !strstr(name, "::")) r = encode_anywhere(name, &attr, &idx, &cpu);
+  if (r == PFM_SUCCESS)
+    err = fill(ev, &attr, idx, cpu);
+  else
+    err = r == PFM_ERR_NOTFOUND ? PML__NOT_MINE : fail_encoding(name, r);
+  pml__pfm_unlock();
+  if (err == 0) spread_over_hybrid(ev);
+  return err;
+}

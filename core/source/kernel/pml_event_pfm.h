@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* core/source/kernel/pml_event_pfm.h - libpfm4 behind its lock, for the encoder and the lister. */
+#ifndef PML_EVENT_PFM_H
+#define PML_EVENT_PFM_H
+
+#include "source/pml_event_internal.h"
+
+#include <perfmon/pfmlib.h>
+
+/* attr.type of an event whose PMU has no perf type because it is not here. */
+#define PML__TYPE_NONE UINT32_MAX
+
+/* libpfm4 has global state: everything below is called between these. False: libpfm4 is not usable, nothing is held. */
+bool pml__pfm_lock(void);
+void pml__pfm_unlock(void);
+
+bool pml__pfm_pmu(int i, pfm_pmu_info_t *pmu); /* PMU number @i, if this libpfm4 has it */
+
+/* pml__pfm_encode - returns PFM_SUCCESS or PFM_ERR_*; *cpu -1 where the event asks for none. */
+int pml__pfm_encode(const char *name, struct perf_event_attr *attr, int *idx, int *cpu);
+
+#endif

@@ -1,0 +1,204 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* core/source/kernel/pml_event_place.c - where a PMU of packages counts: the cpus of its cpumask, and what these stand
+ * for. */
+#include "source/kernel/pml_event_sysfs.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define CPU_MAX (1u << 20)
+#define CPUS_MAX 1024 /* of a mask; more are more than an event has parts anyway */
+
+/* A cpu of a mask, and what it is in; -1: the kernel does not say. */
+struct cpu {
+  int cpu, package, die;
+};
+
+struct cpus {
+  unsigned n;
+  struct cpu cpu[CPUS_MAX];
+};
+
+/* --- names --- */
+
+/* The number behind @word that ends @s, and the start of @word in it; NULL if it does not end so. */
+static char *tail(char *s, const char *word, int *number) {
+  char *colon = strrchr(s, ':');
+  size_t n = strlen(word);
+  uint64_t v;
+  if (!colon || colon == s || strncmp(colon + 1, word, n) != 0) return NULL;
+  const char *digits = colon + 1 + n;
+  if (!pml__parse_u64(digits, strlen(digits), &v) || strspn(digits, "0123456789") != strlen(digits) || v > CPU_MAX)
+    return NULL;
+  *number = (int)v;
+  return colon;
+}
+
+void pml__place_split(struct pml__place *place, char *base, const char *name) {
+  *place = (struct pml__place){-1, -1, -1};
+  pml__copy(base, PML_EVENT_NAME_MAX, name);
+  char *end = tail(base, "cpu", &place->cpu);
+  if (end) {
+    *end = '\0';
+    return;
+  }
+  char *die = tail(base, "die", &place->die);
+  if (die) *die = '\0';
+  end = tail(base, "package", &place->package);
+  if (end)
+    *end = '\0';
+  else if (die) { /* the same die number is in each package */
+    *die = ':';
+    place->die = -1;
+  }
+}
+
+bool pml__place_given(const struct pml__place *p) {
+  return p->package >= 0 || p->cpu >= 0;
+}
+
+/* --- the machine --- */
+
+static int topology(int cpu, const char *file) {
+  char path[96], text[32];
+  uint64_t v;
+  (void)snprintf(path, sizeof path, "devices/system/cpu/cpu%d/topology/%s", cpu, file);
+  if (pml__sysfs_read(path, text, sizeof text) < 0) return -1;
+  return pml__parse_u64(text, strlen(text), &v) && v <= CPU_MAX ? (int)v : -1;
+}
+
+/* "0,24-25", going up: false if it is anything else, or longer than there is room for. */
+static bool parse_list(struct cpus *list, const char *s) {
+  uint64_t least = 0;
+  list->n = 0;
+  while (*s) {
+    uint64_t first, last;
+    size_t n = strspn(s, "0123456789");
+    if (!pml__parse_u64(s, n, &first)) return false;
+    last = first;
+    s += n;
+    if (*s == '-') {
+      n = strspn(++s, "0123456789");
+      if (!pml__parse_u64(s, n, &last)) return false;
+      s += n;
+    }
+    if (first < least || last < first || last > CPU_MAX || last - first >= CPUS_MAX - list->n) return false;
+    for (uint64_t c = first; c <= last; c++) list->cpu[list->n++] = (struct cpu){(int)c, -1, -1};
+    least = last + 1;
+    if (*s && *s++ != ',') return false;
+  }
+  return true;
+}
+
+/* The cpus that @pmu wants to be opened on; none: it has no cpumask, or one that says nothing. */
+static void find_cpus(const char *pmu, struct cpus *list) {
+  char text[4096];
+  list->n = 0;
+  if (!*pmu || pml__sysfs_file(pmu, "cpumask", text, sizeof text) < 0) return;
+  if (!parse_list(list, text)) list->n = 0;
+  for (unsigned i = 0; i < list->n; i++) {
+    list->cpu[i].package = topology(list->cpu[i].cpu, "physical_package_id");
+    list->cpu[i].die = topology(list->cpu[i].cpu, "die_id");
+  }
+}
+
+/* The shortest name that is of cpu @i alone. */
+static void name_place(const struct cpus *all, unsigned i, char name[PML_EVENT_PLACE_MAX]) {
+  const struct cpu *c = &all->cpu[i];
+  unsigned in_package = 0, in_die = 0;
+  for (unsigned k = 0; k < all->n; k++) {
+    in_package += all->cpu[k].package == c->package;
+    in_die += all->cpu[k].package == c->package && all->cpu[k].die == c->die;
+  }
+  if (c->package >= 0 && in_package == 1)
+    (void)snprintf(name, PML_EVENT_PLACE_MAX, "package%d", c->package);
+  else if (c->package >= 0 && c->die >= 0 && in_die == 1)
+    (void)snprintf(name, PML_EVENT_PLACE_MAX, "package%d:die%d", c->package, c->die);
+  else
+    (void)snprintf(name, PML_EVENT_PLACE_MAX, "cpu%d", c->cpu);
+}
+
+static bool is_in(const struct cpu *c, const struct pml__place *p) {
+  if (p->cpu >= 0) return c->cpu == p->cpu;
+  if (p->package >= 0 && c->package != p->package) return false;
+  return p->die < 0 || c->die == p->die;
+}
+
+/* --- events --- */
+
+/* The folder of the part's PMU: libpfm4's names are others than the kernel's, but the type is the same. */
+static void find_folder(const struct pml_event *ev, char pmu[64]) {
+  const struct pml_event_part *part = &ev->part[0];
+  pmu[0] = '\0';
+  if (strchr(ev->name, '/'))
+    pml__copy(pmu, 64, part->pmu);
+  else if (part->attr.type >= PERF_TYPE_MAX && part->here)
+    pml__sysfs_pmu_of(part->attr.type, pmu);
+}
+
+static void list_places(const struct cpus *all, char *text, size_t size) {
+  size_t used = 0;
+  text[0] = '\0';
+  for (unsigned i = 0; i < all->n; i++) {
+    char name[PML_EVENT_PLACE_MAX];
+    name_place(all, i, name);
+    int n = snprintf(text + used, size - used, "%s%s", i ? ", " : "", name);
+    if (n < 0 || (size_t)n >= size - used) { /* as many as there is room for */
+      text[used] = '\0';
+      return;
+    }
+    used += (size_t)n;
+  }
+}
+
+static int fail_place(const struct pml_event *ev, const struct cpus *all) {
+  char text[300];
+  if (all->n == 0)
+    return pml_fail(PML_ESYNTAX, "event \"%.160s\": its PMU %s counts no packages; leave the place off", ev->name,
+                    ev->nparts ? ev->part[0].pmu : "");
+  list_places(all, text, sizeof text);
+  return pml_fail(PML_ENOEVENT, "event \"%.160s\": %s counts at %s, not there", ev->name, ev->part[0].pmu, text);
+}
+
+static int spread(struct pml_event *ev, const struct cpus *all, const struct pml__place *want) {
+  struct pml_event_part first = ev->part[0];
+  ev->nparts = 0;
+  for (unsigned i = 0; i < all->n; i++) {
+    if (!is_in(&all->cpu[i], want)) continue;
+    struct pml_event_part *part = pml__event_part_add(ev, first.pmu);
+    if (!part)
+      return pml_fail(PML_ETOOMANY, "event \"%.160s\": %s counts at more than %d places; name one (:package0, :cpu%d)",
+                      ev->name, first.pmu, PML_EVENT_PARTS_MAX, all->cpu[0].cpu);
+    *part = first;
+    part->cpu_any = all->cpu[i].cpu;
+    name_place(all, i, part->place);
+  }
+  return 0;
+}
+
+int pml__event_place(struct pml_event *ev, const struct pml__place *want) {
+  struct cpus all = {.n = 0};
+  char pmu[64] = "";
+  bool one = ev->kind == PML_EVENT_PERF && ev->nparts == 1 && ev->part[0].cpu_any < 0;
+  if (one) find_folder(ev, pmu);
+  find_cpus(pmu, &all);
+  bool found = false;
+  for (unsigned i = 0; i < all.n; i++) found |= is_in(&all.cpu[i], want);
+  if (!found) return pml__place_given(want) ? fail_place(ev, &all) : 0;
+  return spread(ev, &all, want);
+}
+
+void pml__event_places(const struct pml_event *ev, char *text, size_t size) {
+  size_t used = 0;
+  text[0] = '\0';
+  for (unsigned i = 0; i < ev->nparts && ev->part[i].place[0] != '\0'; i++) {
+    int n = snprintf(text + used, size - used, "%s:%s", i ? ", " : "", ev->part[i].place);
+    if (n < 0 || (size_t)n >= size - used) {
+      text[used] = '\0';
+      return;
+    }
+    used += (size_t)n;
+  }
+}

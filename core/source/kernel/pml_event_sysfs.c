@@ -1,0 +1,160 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* core/source/kernel/pml_event_sysfs.c - the PMUs of /sys/bus/event_source/devices: which there are, and their files.
+ */
+#include "source/kernel/pml_event_sysfs.h"
+
+#include <ctype.h>
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define ROOT_MAX 3072
+
+/* Where sysfs is, and what was found there; under the lock. */
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static char root[ROOT_MAX] = "/sys";
+static struct pml__core_pmu core[PML_EVENT_PARTS_MAX];
+static unsigned ncore;
+static bool core_known;
+
+int pml_event_set_sysfs(const char *path) {
+  if (!path) path = "/sys";
+  if (strnlen(path, ROOT_MAX) == ROOT_MAX) return pml_fail(-ENAMETOOLONG, "the path of sysfs is too long");
+  if (access(path, R_OK | X_OK) != 0) return pml_fail(-errno, "cannot read %.300s: %s", path, strerror(errno));
+  pthread_mutex_lock(&lock);
+  pml__copy(root, sizeof root, path);
+  core_known = false;
+  pthread_mutex_unlock(&lock);
+  return 0;
+}
+
+/* ROOT/bus/event_source/devices/PMU/FILE; -ENAMETOOLONG, or -ENOENT for a name that would leave the folder. */
+static int device_path(char *path, const char *pmu, const char *file) {
+  if (pmu[0] == '.' || strchr(pmu, '/') || strstr(file, "..")) return -ENOENT;
+  pthread_mutex_lock(&lock);
+  int n = snprintf(path, PML__PATH_MAX, "%s/bus/event_source/devices/%s/%s", root, pmu, file);
+  pthread_mutex_unlock(&lock);
+  return n < 0 || n >= PML__PATH_MAX ? -ENAMETOOLONG : 0;
+}
+
+bool pml__sysfs_described(void) {
+  pthread_mutex_lock(&lock);
+  bool described = strcmp(root, "/sys") != 0;
+  pthread_mutex_unlock(&lock);
+  return described;
+}
+
+static int read_file(const char *path, char *buf, size_t size) {
+  int err, fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+  if (fd < 0) {
+    err = -errno;
+    pml__event_note_shortage(err);
+    return err;
+  }
+  ssize_t n = read(fd, buf, size);
+  err = n < 0 ? -errno : (size_t)n == size ? -EFBIG : 0;
+  (void)close(fd);
+  if (err < 0) return err;
+  buf[n] = '\0';
+  buf[strcspn(buf, "\n")] = '\0';
+  return 0;
+}
+
+int pml__sysfs_file(const char *pmu, const char *file, char *buf, size_t size) {
+  char path[PML__PATH_MAX];
+  int err = device_path(path, pmu, file);
+  return err < 0 ? err : read_file(path, buf, size);
+}
+
+int pml__sysfs_read(const char *file, char *buf, size_t size) {
+  char path[PML__PATH_MAX];
+  pthread_mutex_lock(&lock);
+  int n = snprintf(path, sizeof path, "%s/%s", root, file);
+  pthread_mutex_unlock(&lock);
+  return n < 0 || (size_t)n >= sizeof path ? -ENAMETOOLONG : read_file(path, buf, size);
+}
+
+static int visible(const struct dirent *entry) {
+  return entry->d_name[0] != '.';
+}
+
+int pml__sysfs_names(const char *pmu, const char *folder, struct dirent ***names) {
+  char path[PML__PATH_MAX];
+  *names = NULL;
+  if (device_path(path, pmu, folder) < 0) return 0;
+  int n = scandir(path, names, visible, alphasort);
+  if (n < 0) pml__event_note_shortage(-errno);
+  return n < 0 ? 0 : n;
+}
+
+void pml__sysfs_names_free(struct dirent **names, int n) {
+  if (n == 0) return;
+  for (int i = 0; i < n; i++) free(names[i]);
+  free(names);
+}
+
+int pml__sysfs_type(const char *pmu, uint32_t *type) {
+  char text[32];
+  uint64_t v;
+  int err = pml__sysfs_file(pmu, "type", text, sizeof text);
+  if (err < 0) return err;
+  if (!pml__parse_u64(text, strlen(text), &v) || v > UINT32_MAX) return -EINVAL;
+  *type = (uint32_t)v;
+  return 0;
+}
+
+/* The kernel gives core PMUs of a hybrid or big.LITTLE machine a list of their cpus; the only one elsewhere is "cpu".
+ */
+bool pml__sysfs_is_core(const char *pmu) {
+  char text[1024];
+  return strcmp(pmu, "cpu") == 0 || pml__sysfs_file(pmu, "cpus", text, sizeof text) == 0;
+}
+
+static unsigned find_core_pmus(struct pml__core_pmu pmu[PML_EVENT_PARTS_MAX]) {
+  struct dirent **names = NULL;
+  unsigned found = 0;
+  int n = pml__sysfs_names("", "", &names);
+  for (int i = 0; i < n && found < PML_EVENT_PARTS_MAX; i++) {
+    const char *name = names[i]->d_name;
+    if (!pml__sysfs_is_core(name) || pml__sysfs_type(name, &pmu[found].type) < 0) continue;
+    pml__copy(pmu[found++].name, sizeof pmu[0].name, name);
+  }
+  pml__sysfs_names_free(names, n);
+  return found;
+}
+
+unsigned pml__core_pmus(struct pml__core_pmu pmu[PML_EVENT_PARTS_MAX]) {
+  pthread_mutex_lock(&lock);
+  bool known = core_known;
+  unsigned n = ncore;
+  memcpy(pmu, core, sizeof core);
+  pthread_mutex_unlock(&lock);
+  if (known) return n;
+
+  int before = pml__event_shortage_reset(0);
+  n = find_core_pmus(pmu);
+  if (pml__event_shortage() < 0) return n; /* not all, perhaps: to be found again */
+  (void)pml__event_shortage_reset(before);
+  pthread_mutex_lock(&lock);
+  memcpy(core, pmu, sizeof core);
+  ncore = n;
+  core_known = true;
+  pthread_mutex_unlock(&lock);
+  return n;
+}
+
+void pml__sysfs_pmu_of(uint32_t type, char pmu[64]) {
+  struct dirent **names = NULL;
+  int n = pml__sysfs_names("", "", &names);
+  pmu[0] = '\0';
+  for (int i = 0; i < n && !pmu[0]; i++) {
+    uint32_t t;
+    if (pml__sysfs_type(names[i]->d_name, &t) == 0 && t == type) pml__copy(pmu, 64, names[i]->d_name);
+  }
+  pml__sysfs_names_free(names, n);
+}

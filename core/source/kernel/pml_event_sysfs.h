@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* core/source/kernel/pml_event_sysfs.h - the files of a sysfs PMU, for the parser and the lister of pmu/event/ names.
+ */
+#ifndef PML_EVENT_SYSFS_H
+#define PML_EVENT_SYSFS_H
+
+#include "source/pml_event_internal.h"
+
+#include <dirent.h>
+
+#define PML__PATH_MAX 4096
+#define PML__ALIAS_MAX 1024 /* text of an event's or format's file */
+
+/*
+ * pml__sysfs_names - the sorted names in FOLDER of @pmu ("" and "": the PMUs themselves). Returns their number, 0 if
+ * it cannot be read; free with pml__sysfs_names_free().
+ */
+int pml__sysfs_names(const char *pmu, const char *folder, struct dirent ***names);
+void pml__sysfs_names_free(struct dirent **names, int n);
+
+int pml__sysfs_type(const char *pmu, uint32_t *type); /* 0, -errno, -EINVAL for garbage */
+bool pml__sysfs_is_core(const char *pmu);
+
+#endif

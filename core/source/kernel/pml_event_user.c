@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* core/source/kernel/pml_event_user.c - events that count user space only, because the kernel may not be counted. */
+#include "source/kernel/pml_counter.h"
+#include "source/kernel/pml_counter_error.h"
+#include "source/pml_event_internal.h"
+
+#include <errno.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <string.h>
+
+#define CGROUP_SWITCHES 11 /* PERF_COUNT_SW_CGROUP_SWITCHES, which older headers lack */
+
+bool pml__event_is_of_kernel(const struct perf_event_attr *attr) {
+  if (attr->type == PERF_TYPE_TRACEPOINT) return true;
+  if (attr->type != PERF_TYPE_SOFTWARE) return false;
+  switch (attr->config) {
+  case PERF_COUNT_SW_CONTEXT_SWITCHES:
+  case PERF_COUNT_SW_CPU_MIGRATIONS:
+  case PERF_COUNT_SW_BPF_OUTPUT:
+  case CGROUP_SWITCHES:
+    return true;
+  default:
+    return false;
+  }
+}
+
+bool pml__event_counts_in_user_space(const struct pml_event *ev) {
+  for (unsigned i = 0; i < ev->nparts; i++)
+    if (pml__event_is_of_kernel(&ev->part[i].attr) || strcmp(ev->part[i].pmu, "kprobe") == 0) return false;
+  return true;
+}
+
+/* :u, :k, :h at the end, PMU/EVENT/u, or libpfm4's :u=1. */
+static bool has_modifier(const char *name) {
+  struct pml__mods m;
+  char base[PML_EVENT_NAME_MAX];
+  pml__mods_split(&m, base, name);
+  if (m.any || strstr(name, ":u=") != NULL || strstr(name, ":k=") != NULL) return true;
+  const char *slash = strncmp(name, "uprobe:", 7) != 0 ? strrchr(name, '/') : NULL;
+  return slash != NULL && slash[1] != '\0';
+}
+
+bool pml__event_may_be_user_only(const struct pml_event *ev) {
+  if (ev->kind != PML_EVENT_PERF || has_modifier(ev->name)) return false;
+  if (strlen(ev->name) + sizeof PML__USER_ONLY > PML_EVENT_NAME_MAX) return false;
+  for (unsigned i = 0; i < ev->nparts; i++) {
+    const struct pml_event_part *p = &ev->part[i];
+    if (p->attr.exclude_user || p->attr.exclude_kernel || p->cpu_any >= 0) return false;
+  }
+  return pml__event_counts_in_user_space(ev);
+}
+
+/* 0: there was none; 1: the text is being written; 2: it is there; 3: it was taken. The release of 2 publishes it. */
+static _Atomic int state;
+static char text[PML_EVENT_NAME_MAX + 160];
+
+void pml__event_note_user_only(const struct pml_event *ev) {
+  int none = 0;
+  if (!atomic_compare_exchange_strong(&state, &none, 1)) return;
+  (void)snprintf(
+      text, sizeof text,
+      "perf_event_paranoid is %d, so events without a modifier count user space only (%s%s); as root, sysctl "
+      "kernel.perf_event_paranoid=1 adds the kernel",
+      pml__paranoid_level(), ev->name, PML__USER_ONLY);
+  atomic_store_explicit(&state, 2, memory_order_release);
+}
+
+const char *pml_event_user_only(void) {
+  int there = 2;
+  return atomic_compare_exchange_strong_explicit(&state, &there, 3, memory_order_acquire, memory_order_relaxed) ? text
+                                                                                                                : NULL;
+}
+
+/* Sources other than the kernel, which nobody forbids: they need not be parsed, which takes its time. */
+static bool is_of_the_kernel(const char *name) {
+  static const char *const others[] = {"sim::", "sde:::", "plugin::", "clock::"};
+  for (size_t i = 0; i < sizeof others / sizeof others[0]; i++)
+    if (strncmp(name, others[i], strlen(others[i])) == 0) return false;
+  return true;
+}
+
+int pml_event_permitted(const char *name, char *permitted) {
+  struct pml_event ev;
+  struct pml_counter c;
+  if (strnlen(name, PML_EVENT_NAME_MAX) == PML_EVENT_NAME_MAX) return -ENAMETOOLONG;
+  pml__copy(permitted, PML_EVENT_NAME_MAX, name);
+  if (!is_of_the_kernel(name)) return 0;
+  int rc = pml_event_parse(&ev, name);
+  if (rc < 0 || !ev.may_be_user_only) return rc;
+  rc = pml_counter_open(&c, &ev, 0, NULL, NULL, PML_OPEN_DISABLED | PML_OPEN_NO_PAGE);
+  if (rc < 0) return rc;
+  size_t n = strlen(permitted);
+  if (c.flags & PML_OPENED_USER_ONLY) pml__copy(permitted + n, PML_EVENT_NAME_MAX - n, PML__USER_ONLY);
+  pml_counter_close(&c);
+  return 0;
+}

@@ -1,0 +1,362 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* core/source/plugin/pml_plugin.c - the plugins of a process: their list, their states, their trouble. */
+#include "source/plugin/pml_plugin_private.h"
+
+#include "base/pml_clock.h"
+#include "base/pml_error.h"
+#include "source/plugin/pml_plugin_guard.h"
+#include "source/pml_event.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define PREFIX_BYTES (sizeof "plugin::" + sizeof "::" - 1)
+
+_Atomic uint64_t pml__plugin_epoch;
+struct pml__sde_body pml__plugin_inside;
+
+static pthread_mutex_t list_lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_mutex_t load_lock = PTHREAD_MUTEX_INITIALIZER; /* one is loaded at a time */
+static struct pml_plugin *first, **end = &first;
+static void (*_Atomic on_trouble)(const char *line);
+
+static const char *const sync_name[PML_PLUGIN_SYNCS] = {"strictly_sync", "sync", "async_event", "async"};
+static const char *const scope_name[PML_PLUGIN_SCOPES] = {"thread", "process", "host", "once"};
+static const char *const value_name[PML_PLUGIN_VALUES] = {"int64", "uint64", "double"};
+static const char *const state_name[] = {"loaded", "running", "ended", "dropped"};
+#define MODE_NAME(id, name) name,
+static const char *const mode_name[PML_MODES] = {PML_MODE_LIST(MODE_NAME)};
+
+const char *pml_plugin_sync_name(enum pml_plugin_sync s) {
+  return (unsigned)s < PML_PLUGIN_SYNCS ? sync_name[s] : NULL;
+}
+
+const char *pml_plugin_scope_name(enum pml_plugin_scope s) {
+  return (unsigned)s < PML_PLUGIN_SCOPES ? scope_name[s] : NULL;
+}
+
+const char *pml_plugin_value_name(enum pml_plugin_value v) {
+  return (unsigned)v < PML_PLUGIN_VALUES ? value_name[v] : NULL;
+}
+
+const char *pml_plugin_state_name(enum pml_plugin_state s) {
+  return (unsigned)s <= PML_PLUGIN_DROPPED ? state_name[s] : NULL;
+}
+
+const char *pml_mode_name(enum pml_mode m) {
+  return (unsigned)m < PML_MODES ? mode_name[m] : NULL;
+}
+
+double pml_plugin_scale(const struct pml_plugin_metric *m) {
+  return m->binary ? ldexp(1, (int)m->exponent) : pow(10, (double)m->exponent);
+}
+
+/* ---- trouble ---- */
+
+void pml_plugin_on_trouble(void (*say)(const char *line)) {
+  atomic_store(&on_trouble, say);
+}
+
+void pml__plugin_trouble(struct pml_plugin *p, const char *fmt, ...) {
+  char line[PML__PLUGIN_LINE];
+  int n = snprintf(line, sizeof line, "plugin %.64s: ", p->name);
+  va_list ap;
+  va_start(ap, fmt);
+  (void)vsnprintf(line + n, sizeof line - (size_t)n, fmt, ap);
+  va_end(ap);
+  pml__guard_flatten(line);
+  pthread_mutex_lock(&list_lock);
+  if (!atomic_load(&p->troubled)) {
+    memcpy(p->trouble, line, sizeof line);
+    atomic_store(&p->troubled, true);
+  }
+  pthread_mutex_unlock(&list_lock);
+  void (*say)(const char *) = atomic_load(&on_trouble);
+  if (say != NULL && p->next != p) say(line); /* linked to itself: being loaded, the failure has it */
+}
+
+void pml__plugin_drop(struct pml_plugin *p) {
+  atomic_store_explicit(&p->state, PML_PLUGIN_DROPPED, memory_order_release);
+  atomic_fetch_add(&pml__plugin_epoch, 1);
+}
+
+/* ---- the list ---- */
+
+struct pml_plugin *pml__plugin_new(const char *name, const char *path) {
+  struct pml_plugin *p = calloc(1, sizeof *p);
+  if (p == NULL) return NULL;
+  p->name = strdup(name);
+  p->path = strdup(path);
+  pthread_mutex_init(&p->lock, NULL);
+  if (p->name != NULL && p->path != NULL) return p;
+  pml__plugin_free(p);
+  return NULL;
+}
+
+void pml__plugin_free(struct pml_plugin *p) {
+  for (uint32_t i = 0; i < p->nmetrics; i++) {
+    free((char *)(uintptr_t)p->metric[i].name);
+    free((char *)(uintptr_t)p->metric[i].description);
+    free((char *)(uintptr_t)p->metric[i].unit);
+  }
+  free(p->metric);
+  pthread_mutex_destroy(&p->lock);
+  free(p->name);
+  free(p->path);
+  free(p);
+}
+
+static struct pml_plugin *find(const char *name, bool alive) {
+  struct pml_plugin *found = NULL;
+  for (struct pml_plugin *p = first; p != NULL; p = p->next)
+    if (strcmp(p->name, name) == 0 && (!alive || pml__plugin_alive(p))) found = p;
+  return found;
+}
+
+struct pml_plugin *pml_plugin_find(const char *name) {
+  pthread_mutex_lock(&list_lock);
+  struct pml_plugin *p = find(name, false);
+  pthread_mutex_unlock(&list_lock);
+  return p;
+}
+
+/* Of plugins with one name the newest. */
+int pml__plugin_lookup(const char *event, struct pml_plugin **p, uint32_t *metric) {
+  char name[PML_EVENT_NAME_MAX];
+  const char *at = strncmp(event, "plugin::", 8) == 0 ? event + 8 : event, *sep = strstr(at, "::");
+  size_t n = sep != NULL ? (size_t)(sep - at) : strlen(at);
+  *p = NULL;
+  if (n >= sizeof name) return -ENOENT;
+  memcpy(name, at, n);
+  name[n] = '\0';
+  *p = pml_plugin_find(name);
+  if (*p == NULL) return -ENOENT;
+  for (uint32_t i = 0; sep != NULL && i < (*p)->nmetrics; i++)
+    if (strcmp((*p)->metric[i].name, sep + 2) == 0) {
+      *metric = i;
+      return 0;
+    }
+  return PML_ENOEVENT;
+}
+
+/* What exits and forks need once there is a plugin: the process, which a child of vfork() is not. */
+static pid_t owner;
+
+static bool has_own(const void *object) {
+  const struct pml_plugin *p = first;
+  while (p != NULL && (p->object != object || p->inherited)) p = p->next;
+  return p != NULL;
+}
+
+static void at_exit(void) {
+  if (getpid() != owner) return;
+  for (struct pml_plugin *p = first; p != NULL; p = p->next)
+    if (!p->inherited) {
+      (void)pml_plugin_end(p);
+    } else if (!p->silenced && !has_own(p->object)) {
+      p->silenced = true; /* this handler is registered more than once */
+      pml__plugin_silence(p);
+    }
+}
+
+/*
+ * Exit runs its handlers last to first, and destructors of a plugin's static objects are among them: ours must come
+ * after whatever the plugin has registered in its first calls.
+ */
+void pml__plugin_end_at_exit(void) {
+  (void)atexit(at_exit);
+}
+
+static void before_fork(void) {
+  pthread_mutex_lock(&load_lock);
+  pthread_mutex_lock(&list_lock);
+}
+
+static void after_fork(void) {
+  pthread_mutex_unlock(&list_lock);
+  pthread_mutex_unlock(&load_lock);
+}
+
+/* Another thread may have been in any of them: their locks are new, and nothing is asked any more. */
+static void after_fork_in_child(void) {
+  owner = getpid();
+  for (struct pml_plugin *p = first; p != NULL; p = p->next) {
+    if (pml__plugin_alive(p)) atomic_store(&p->state, PML_PLUGIN_ENDED);
+    p->inherited = true;
+    pthread_mutex_init(&p->lock, NULL);
+  }
+  atomic_fetch_add(&pml__plugin_epoch, 1);
+  after_fork();
+}
+
+static void prepare(void) {
+  owner = getpid();
+  (void)pthread_atfork(before_fork, after_fork, after_fork_in_child);
+}
+
+void pml__plugin_insert(struct pml_plugin *p) {
+  static pthread_once_t once = PTHREAD_ONCE_INIT;
+  pthread_once(&once, prepare);
+  pthread_mutex_lock(&list_lock);
+  p->next = NULL;
+  *end = p;
+  end = &p->next;
+  pthread_mutex_unlock(&list_lock);
+  pml__plugin_end_at_exit();
+}
+
+int pml_plugin_list(pml_plugin_visit *visit, void *arg) {
+  pthread_mutex_lock(&list_lock);
+  struct pml_plugin *p = first;
+  pthread_mutex_unlock(&list_lock);
+  for (int rc; p != NULL;) {
+    rc = visit(p, arg);
+    if (rc != 0) return rc;
+    pthread_mutex_lock(&list_lock);
+    p = p->next;
+    pthread_mutex_unlock(&list_lock);
+  }
+  return 0;
+}
+
+void pml_plugin_describe(struct pml_plugin *p, struct pml_plugin_info *info) {
+  *info = (struct pml_plugin_info){.name = p->name,
+                                   .path = p->path,
+                                   .sync = p->sync,
+                                   .scope = p->scope,
+                                   .state = (enum pml_plugin_state)atomic_load(&p->state),
+                                   .here = p->here,
+                                   .delta_ticks = p->delta_ticks,
+                                   .nmetrics = p->nmetrics,
+                                   .metric = p->metric,
+                                   .trouble = atomic_load(&p->troubled) ? p->trouble : ""};
+}
+
+/* ---- making ---- */
+
+static int check_name(const char *name) {
+  if (name == NULL || *name == '\0') return pml_fail(-EINVAL, "a plugin needs a name");
+  for (const char *c = name; *c != '\0'; c++)
+    if (!isalnum((unsigned char)*c) && *c != '_')
+      return pml_fail(-EINVAL, "\"%.64s\" is no name of a plugin: letters, digits and _ make one", name);
+  return strlen(name) < 128 ? 0 : pml_fail(-EINVAL, "plugin name \"%.40s...\" is too long", name);
+}
+
+static int check_free(const char *name) {
+  pthread_mutex_lock(&list_lock);
+  bool taken = find(name, true) != NULL;
+  pthread_mutex_unlock(&list_lock);
+  return taken ? pml_fail(-EEXIST, "plugin %s is loaded already; end it first", name) : 0;
+}
+
+int pml_plugin_load(const struct pml_plugin_options *o, struct pml_plugin **out) {
+  *out = NULL;
+  int err = check_name(o->name);
+  if (err == 0) err = pml_clock_init();
+  if (err < 0) return err;
+  pthread_mutex_lock(&load_lock);
+  err = check_free(o->name);
+  struct pml_plugin *p = err == 0 ? pml__plugin_new(o->name, "") : NULL;
+  if (err == 0 && p == NULL) err = pml_fail(-ENOMEM, "no memory for plugin %s", o->name);
+  if (err == 0) {
+    p->next = p;
+    err = pml__plugin_open(p, o);
+  }
+  if (err == 0) {
+    pml__plugin_insert(p);
+    *out = p;
+  } else if (p != NULL) {
+    pml__plugin_free(p);
+  }
+  pthread_mutex_unlock(&load_lock);
+  if (err == 0 && atomic_load(&p->troubled)) {
+    void (*say)(const char *) = atomic_load(&on_trouble);
+    if (say != NULL) say(p->trouble);
+  }
+  return err;
+}
+
+static int check_metric(const char *plugin, const struct pml_plugin_metric *m) {
+  if (m->name == NULL || *m->name == '\0') return pml_fail(-EINVAL, "a metric of plugin %s has no name", plugin);
+  if (strlen(plugin) + strlen(m->name) + PREFIX_BYTES > PML_EVENT_NAME_MAX)
+    return pml_fail(-EINVAL, "metric \"%.40s...\" of plugin %s has too long a name", m->name, plugin);
+  for (const char *c = m->name; *c != '\0'; c++)
+    if (iscntrl((unsigned char)*c))
+      return pml_fail(-EINVAL, "a metric of plugin %s has a control character in its name", plugin);
+  if ((unsigned)m->mode >= PML_MODES || (unsigned)m->value >= PML_PLUGIN_VALUES || m->exponent < -1000 ||
+      m->exponent > 1000)
+    return pml_fail(-EINVAL, "metric %s has an unknown mode, type or exponent", m->name);
+  return 0;
+}
+
+int pml__plugin_add_metric(struct pml_plugin *p, const struct pml_plugin_metric *m) {
+  int err = check_metric(p->name, m);
+  if (err < 0) return err;
+  for (uint32_t i = 0; i < p->nmetrics; i++)
+    if (strcmp(p->metric[i].name, m->name) == 0) return 0; /* two tokens may stand for the same */
+  if (p->nmetrics == PML_PLUGIN_METRICS_MAX)
+    return pml_fail(PML_EFULL, "plugin %s has more than %u metrics", p->name, PML_PLUGIN_METRICS_MAX);
+  struct pml_plugin_metric *grown = realloc(p->metric, (p->nmetrics + 1u) * sizeof *grown);
+  if (grown == NULL) return pml_fail(-ENOMEM, "no memory for the metrics of plugin %s", p->name);
+  p->metric = grown;
+  struct pml_plugin_metric *to = &grown[p->nmetrics];
+  *to = *m;
+  to->name = strdup(m->name);
+  to->description = strdup(m->description != NULL ? m->description : "");
+  to->unit = strdup(m->unit != NULL ? m->unit : "");
+  p->nmetrics++;
+  if (to->name == NULL || to->description == NULL || to->unit == NULL)
+    return pml_fail(-ENOMEM, "no memory for the metrics of plugin %s", p->name);
+  return 0;
+}
+
+static int check_provider(const char *name, const struct pml_plugin_provider *v) {
+  if ((unsigned)v->sync >= PML_PLUGIN_SYNCS || (unsigned)v->scope >= PML_PLUGIN_SCOPES)
+    return pml_fail(-EINVAL, "plugin %s: unknown kind or scope", name);
+  if (v->sync == PML_PLUGIN_STRICTLY_SYNC)
+    return pml_fail(-EINVAL, "plugin %s: what a program provides is not strictly synchronous", name);
+  if (v->sync == PML_PLUGIN_SYNC ? v->read == NULL : v->collect == NULL)
+    return pml_fail(-EINVAL, "plugin %s cannot be asked for its values", name);
+  return 0;
+}
+
+static int provide(const char *name, const struct pml_plugin_provider *v, struct pml_plugin **out) {
+  int err = check_free(name);
+  if (err < 0) return err;
+  struct pml_plugin *p = pml__plugin_new(name, "");
+  if (p == NULL) return pml_fail(-ENOMEM, "no memory for plugin %s", name);
+  p->provider = *v;
+  p->sync = v->sync;
+  p->scope = v->scope;
+  p->delta_ticks = v->delta_ticks;
+  p->here = pml__plugin_is_here(v->scope);
+  for (size_t i = 0; err == 0 && i < v->nmetrics; i++) err = pml__plugin_add_metric(p, &v->metric[i]);
+  if (err == 0 && p->nmetrics != v->nmetrics) err = pml_fail(-EINVAL, "plugin %s has two metrics of one name", name);
+  if (err < 0) {
+    pml__plugin_free(p);
+    return err;
+  }
+  pml__plugin_insert(p);
+  *out = p;
+  return 0;
+}
+
+int pml_plugin_provide(const char *name, const struct pml_plugin_provider *v, struct pml_plugin **out) {
+  *out = NULL;
+  int err = check_name(name);
+  if (err == 0) err = check_provider(name, v);
+  if (err == 0) err = pml_clock_init();
+  if (err == 0) {
+    pthread_mutex_lock(&load_lock);
+    err = provide(name, v, out);
+    pthread_mutex_unlock(&load_lock);
+  }
+  if (err < 0 && v->close != NULL) v->close(v->arg);
+  return err;
+}

@@ -1,0 +1,172 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * core/source/plugin/pml_plugin.h - metric plugins: sources of values that others built, loaded at run time.
+ *
+ * A plugin written for Score-P's metric interface runs as it is (compat/scorep); a program may also provide one of its
+ * own, without a library. Each metric is an event, plugin::NAME::METRIC, of any event set. What a plugin measures in
+ * its own time comes as series.
+ *
+ *   struct pml_plugin *p;
+ *   pml_plugin_load(&(struct pml_plugin_options){.name = "demo_plugin"}, &p);  // libdemo_plugin.so, its metrics from
+ *   pml_eventset_open(&set, (const char *[]){"plugin::demo_plugin::x"}, 1, NULL); // $SCOREP_METRIC_DEMO_PLUGIN
+ *   ...
+ *   pml_plugin_end(p);                                                        // the last values are collected
+ *   pml_plugin_series(p, visit, NULL);
+ *
+ * Life. A plugin is loaded, and described by its metrics. It is joined by the first event set that names one of them,
+ * or by pml_plugin_start(): then its counters are added, on each thread that joins or once, as its scope is, and it is
+ * told to begin. It is ended by pml_plugin_end(), or when the process ends: told so, asked for its series, finalized.
+ * From then on event sets go on with its last values. Its library is never unloaded: threads of it may still run there.
+ *
+ * What a plugin gets wrong is its trouble: a failure, an exception, a NULL, a size that is a lie. It is told in one
+ * line, the plugin or the metric is dropped, and everything else goes on. What cannot be helped: code that crashes or
+ * hangs.
+ *
+ * A child after a fork has no plugins: they are the parent's, and their events stand still. It may load its own. When
+ * it exits, destructors of its parent's plugins do not run: they would wait for threads that a child does not have.
+ */
+#ifndef PML_PLUGIN_H
+#define PML_PLUGIN_H
+
+#include "base/pml_value.h"
+
+#include <stddef.h>
+
+PML_BEGIN_DECLS
+
+struct pml_plugin; /* never freed */
+
+#define PML_PLUGIN_METRICS_MAX 4096u
+
+/* In the order of Score-P's. */
+enum pml_plugin_sync {
+  PML_PLUGIN_STRICTLY_SYNC, /* a value at each read */
+  PML_PLUGIN_SYNC,          /* at a read, if there is a new one; else the one before */
+  PML_PLUGIN_ASYNC_EVENT,   /* a series, of which reads collect what there is */
+  PML_PLUGIN_ASYNC,         /* a series, collected at the end */
+  PML_PLUGIN_SYNCS
+};
+enum pml_plugin_scope { PML_PLUGIN_THREAD, PML_PLUGIN_PROCESS, PML_PLUGIN_HOST, PML_PLUGIN_ONCE, PML_PLUGIN_SCOPES };
+enum pml_plugin_value { PML_PLUGIN_INT64, PML_PLUGIN_UINT64, PML_PLUGIN_DOUBLE, PML_PLUGIN_VALUES };
+enum pml_plugin_state { PML_PLUGIN_LOADED, PML_PLUGIN_RUNNING, PML_PLUGIN_ENDED, PML_PLUGIN_DROPPED };
+
+/* Their names: "strictly_sync" ...; NULL for what is none. Static. */
+PML_API const char *pml_plugin_sync_name(enum pml_plugin_sync s);
+PML_API const char *pml_plugin_scope_name(enum pml_plugin_scope s);
+PML_API const char *pml_plugin_value_name(enum pml_plugin_value v);
+PML_API const char *pml_plugin_state_name(enum pml_plugin_state s);
+PML_API const char *pml_mode_name(enum pml_mode m);
+
+/* A value means value * base^exponent unit. */
+struct pml_plugin_metric {
+  const char *name;
+  const char *description; /* "" if there is none */
+  const char *unit;
+  enum pml_mode mode;
+  enum pml_plugin_value value;
+  bool binary; /* the base is 2, else 10 */
+  int64_t exponent;
+};
+PML_API double pml_plugin_scale(const struct pml_plugin_metric *m); /* base^exponent */
+
+struct pml_plugin_info {
+  const char *name;
+  const char *path; /* of its library; "" if it has none */
+  enum pml_plugin_sync sync;
+  enum pml_plugin_scope scope;
+  enum pml_plugin_state state;
+  bool here;            /* this process is the one that measures, of a host or of all */
+  uint64_t delta_ticks; /* between two questions, at least */
+  size_t nmetrics;
+  const struct pml_plugin_metric *metric; /* [nmetrics] */
+  const char *trouble;                    /* the first that there was, one line; "" if there was none */
+};
+
+/* A value of a series, at ticks of pml_clock; the bits are those of the metric's type. */
+struct pml_plugin_pair {
+  uint64_t ticks, value;
+};
+
+struct pml_plugin_options {
+  const char *name; /* "NAME" of libNAME.so */
+  const char *path; /* that file, or the folder it is in; NULL: where the loader finds it, or among those that ship */
+  const char *const *metrics; /* [nmetrics] tokens; NULL: of $SCOREP_METRIC_<NAME>, separated by its _SEP or "," */
+  size_t nmetrics;
+};
+
+/*
+ * pml_plugin_load - load a plugin and ask it for its metrics.
+ *
+ * Returns 0; -EINVAL (no name); -EEXIST (one of that name is loaded and has not ended); -ENOENT (no such library);
+ * PML_EPLUGIN (it cannot be loaded, is no plugin, or failed: the detail says which call and how); -ENOMEM. *@p is NULL
+ * on failure. A plugin without metrics is loaded all the same, and costs nothing. Thread-safe; not to be called by a
+ * plugin. Cost: the loader's and the plugin's.
+ */
+PML_API int pml_plugin_load(const struct pml_plugin_options *o, struct pml_plugin **p);
+
+/*
+ * pml_plugin_load_environment - load those that $SCOREP_METRIC_PLUGINS names (separated by $SCOREP_METRIC_PLUGINS_SEP
+ * or
+ * ","), once per process; those that fail are in the list, dropped. Listing and parsing events call it.
+ */
+PML_API void pml_plugin_load_environment(void);
+
+/*
+ * What a program provides instead of a library. All calls are made with the plugin's lock held, one at a time; they
+ * must not call pml_plugin functions of it. NULL: there is nothing to do.
+ */
+struct pml_plugin_provider {
+  enum pml_plugin_sync sync; /* not strictly synchronous */
+  enum pml_plugin_scope scope;
+  uint64_t delta_ticks;
+  const struct pml_plugin_metric *metric; /* [nmetrics], copied */
+  size_t nmetrics;
+  int (*start)(void *arg);                                /* at the first join; 0 or a negative code with its detail */
+  int (*read)(void *arg, size_t metric, uint64_t *value); /* synchronous: 1, 0 (nothing new) or negative */
+  int (*collect)(void *arg, size_t metric, struct pml_plugin_pair **list, size_t *n); /* the list from malloc() */
+  void (*stop)(void *arg);  /* no value is measured any more; what there is may still be collected */
+  void (*close)(void *arg); /* the last call; also where providing it or starting it failed */
+  void *arg;
+};
+PML_API int pml_plugin_provide(const char *name, const struct pml_plugin_provider *provider, struct pml_plugin **p);
+
+/* pml_plugin_find - that is loaded under @name; NULL if none is. Ended ones are found while there is no newer one. */
+PML_API struct pml_plugin *pml_plugin_find(const char *name);
+PML_API void pml_plugin_describe(struct pml_plugin *p, struct pml_plugin_info *info);
+typedef int pml_plugin_visit(struct pml_plugin *p, void *arg); /* non-zero stops the walk */
+PML_API int pml_plugin_list(pml_plugin_visit *visit, void *arg);
+
+/*
+ * pml_plugin_start - the calling thread joins: its counters are added, it begins. Idempotent. 0, PML_ECLOSED (ended),
+ * PML_EPLUGIN (dropped).
+ * pml_plugin_collect - take in what an ASYNC_EVENT plugin has by now. 0, PML_EMODE (it is not one), PML_ECLOSED.
+ * pml_plugin_end - tell it to stop, collect its series, finalize it; idempotent. Waits for reads that are under way.
+ * -EBUSY: a read did not come back within a second; the plugin is left as it is, not finalized. -EDEADLK: by a plugin.
+ * Thread-safe.
+ */
+PML_API int pml_plugin_start(struct pml_plugin *p);
+PML_API int pml_plugin_collect(struct pml_plugin *p);
+PML_API int pml_plugin_end(struct pml_plugin *p);
+
+/* A series of one metric at one place, in the order of time. */
+struct pml_plugin_series {
+  const struct pml_plugin_metric *metric;
+  uint64_t thread; /* pml_thread id that its counter was added on; 0: of the process or more */
+  int tid;         /* the system's number of that thread */
+  size_t n;
+  const struct pml_plugin_pair *pair; /* [n], valid until the visitor returns */
+  uint64_t outside;                   /* values left out: from before the beginning, or from the future */
+  uint64_t backwards;                 /* steps down of what only grows; the values are kept */
+};
+typedef int pml_plugin_series_visit(const struct pml_plugin_series *s, void *arg); /* non-zero stops */
+PML_API int pml_plugin_series(struct pml_plugin *p, pml_plugin_series_visit *visit, void *arg);
+
+/*
+ * pml_plugin_on_trouble - call @say with each line of trouble that comes up while nobody asks (a failing load has its
+ * detail instead); NULL: nobody. It may be called on any thread, with locks held: it must not call the core.
+ */
+PML_API void pml_plugin_on_trouble(void (*say)(const char *line));
+
+PML_END_DECLS
+
+#endif

@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* core/source/plugin/pml_plugin_environment.c - what the environment says: which plugins, which metrics, which process.
+ */
+#include "source/plugin/pml_plugin_private.h"
+
+#include "base/pml_error.h"
+
+#include <ctype.h>
+#include <dlfcn.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Of launchers: the number of a process on its host, and among all. */
+static const char *const local_rank[] = {"OMPI_COMM_WORLD_LOCAL_RANK", "MPI_LOCALRANKID", "MV2_COMM_WORLD_LOCAL_RANK",
+                                         "PALS_LOCAL_RANKID", "SLURM_LOCALID"};
+static const char *const rank[] = {"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "MV2_COMM_WORLD_RANK",
+                                   "SLURM_PROCID"};
+
+static bool is_first(const char *const *names, size_t n) {
+  for (size_t i = 0; i < n; i++) {
+    const char *value = secure_getenv(names[i]);
+    if (value != NULL && *value != '\0') return strcmp(value, "0") == 0;
+  }
+  return true; /* nobody says that there are others */
+}
+
+bool pml__plugin_is_here(enum pml_plugin_scope scope) {
+  if (scope == PML_PLUGIN_HOST) return is_first(local_rank, sizeof local_rank / sizeof *local_rank);
+  return scope != PML_PLUGIN_ONCE || is_first(rank, sizeof rank / sizeof *rank);
+}
+
+bool pml__plugin_mpi(void) {
+  int (*initialized)(int *), flag = 0;
+  void *at = dlsym(RTLD_DEFAULT, "MPI_Initialized");
+  if (at == NULL) return false;
+  memcpy(&initialized, &at, sizeof at);
+  return initialized(&flag) == 0 && flag != 0;
+}
+
+/* --- lists --- */
+
+/* The parts of @text between any of @separators, empty ones left out; the array and its strings are one block. */
+static int split(const char *text, const char *separators, char ***out, size_t *n) {
+  size_t length = strlen(text), most = length / 2 + 1;
+  char **part = malloc(most * sizeof *part + length + 1);
+  *out = NULL;
+  *n = 0;
+  if (part == NULL) return pml_fail(-ENOMEM, "no memory for a list of plugins or metrics");
+  char *copy = memcpy((char *)(part + most), text, length + 1), *rest = copy;
+  for (char *p; (p = strsep(&rest, separators)) != NULL;)
+    if (*p != '\0') part[(*n)++] = p;
+  *out = part;
+  return 0;
+}
+
+static const char *separators_of(const char *variable) {
+  char name[256];
+  (void)snprintf(name, sizeof name, "%s_SEP", variable);
+  const char *value = secure_getenv(name);
+  return value != NULL && *value != '\0' ? value : ",";
+}
+
+int pml__plugin_tokens(const char *name, char ***token, size_t *n) {
+  char variable[160] = "SCOREP_METRIC_";
+  size_t at = strlen(variable);
+  for (; *name != '\0' && at + 1 < sizeof variable; name++) variable[at++] = (char)toupper((unsigned char)*name);
+  const char *value = secure_getenv(variable);
+  return split(value != NULL ? value : "", separators_of(variable), token, n);
+}
+
+/* --- plugins --- */
+
+/* One that cannot be loaded stays in the list with the reason. */
+static void load(const char *name) {
+  struct pml_plugin *p;
+  int err = pml_plugin_load(&(struct pml_plugin_options){.name = name}, &p);
+  if (err == 0 || err == -EEXIST) return;
+  char why[PML__PLUGIN_LINE];
+  (void)snprintf(why, sizeof why, "%s", pml_error_detail(err));
+  p = pml__plugin_new(name, "");
+  if (p == NULL) return;
+  pml__plugin_drop(p);
+  pml__plugin_insert(p);
+  size_t before = strlen("plugin : ") + strlen(name);
+  bool named = strncmp(why, "plugin ", 7) == 0 && strlen(why) > before;
+  pml__plugin_trouble(p, "%s (of SCOREP_METRIC_PLUGINS)", named ? why + before : why);
+}
+
+static void load_all(void) {
+  const char *value = secure_getenv("SCOREP_METRIC_PLUGINS");
+  char **name;
+  size_t n;
+  if (value == NULL || split(value, separators_of("SCOREP_METRIC_PLUGINS"), &name, &n) < 0) return;
+  for (size_t i = 0; i < n; i++) load(name[i]);
+  free(name);
+}
+
+void pml_plugin_load_environment(void) {
+  static pthread_once_t once = PTHREAD_ONCE_INIT;
+  pthread_once(&once, load_all);
+}

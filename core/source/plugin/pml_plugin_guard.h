@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * core/source/plugin/pml_plugin_guard.h - calls into others' code that exceptions do not get out of.
+ *
+ * A C++ exception that leaves a plugin would unwind through C, where nobody catches it, and end the process. A guard is
+ * a frame that takes any exception; what ends a thread (pthread_exit, cancellation) passes. It needs no C++ run time of
+ * its own: unwinding is the platform's. On architectures other than x86-64 and arm64 calls are made without a guard.
+ */
+#ifndef PML_PLUGIN_GUARD_H
+#define PML_PLUGIN_GUARD_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct _Unwind_Exception;
+
+/* pml__guard_prepare - once before the first call; idempotent, thread-safe. Loads the unwinder's library. */
+void pml__guard_prepare(void);
+
+/*
+ * pml__guard_get - f(arg), or the exception that came out of it, to be told to pml__guard_end() on the same thread;
+ * then the value is none. What @f had under way is abandoned: it must hold no lock and own no memory while it calls
+ * others. Cost: five instructions. pml__guard_call - the same of what gives nothing: NULL or the exception.
+ */
+struct pml__guarded {
+  uint64_t value;
+  struct _Unwind_Exception *e;
+};
+struct pml__guarded pml__guard_get(uint64_t arg, uint64_t (*f)(uint64_t));
+struct _Unwind_Exception *pml__guard_call(void (*f)(void *arg), void *arg);
+
+/* pml__guard_flatten - one line of @text, whatever a plugin put into it. */
+void pml__guard_flatten(char *text);
+
+/* pml__guard_end - the exception is over; @text says what it was, in a line. @object: a handle of the code that threw,
+ * or NULL. */
+void pml__guard_end(struct _Unwind_Exception *e, void *object, char *text, size_t size);
+
+#endif

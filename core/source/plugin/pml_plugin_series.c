@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* core/source/plugin/pml_plugin_series.c - what plugins measure in their own time: taken in, put in order, handed out.
+ */
+#include "source/plugin/pml_plugin_private.h"
+
+#include "base/pml_clock.h"
+#include "base/pml_error.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+static double as_double(uint64_t bits) {
+  double d;
+  memcpy(&d, &bits, sizeof d);
+  return d;
+}
+
+static bool is_less(enum pml_plugin_value type, uint64_t a, uint64_t b) {
+  if (type == PML_PLUGIN_DOUBLE) return as_double(a) < as_double(b);
+  return type == PML_PLUGIN_INT64 ? (int64_t)a < (int64_t)b : a < b;
+}
+
+static uint64_t plus(enum pml_plugin_value type, uint64_t a, uint64_t b) {
+  if (type != PML_PLUGIN_DOUBLE) return a + b;
+  double sum = as_double(a) + as_double(b);
+  memcpy(&a, &sum, sizeof a);
+  return a;
+}
+
+void pml__plugin_note_value(struct pml__plugin_counter *c, uint64_t value) {
+  const struct pml_plugin_metric *m = &c->use->plugin->metric[c->metric];
+  c->value = c->has && pml_mode_is_relative(m->mode) ? plus(m->value, c->value, value) : value;
+  c->has = true;
+}
+
+/* Room for @n more; the first list becomes the series itself. */
+static bool make_room(struct pml__plugin_counter *c, size_t n) {
+  if (n <= c->room - c->npairs) return true;
+  size_t room = c->room + c->room / 2 + n;
+  struct pml_plugin_pair *grown = realloc(c->pair, room * sizeof *grown);
+  if (grown == NULL) return false;
+  c->pair = grown;
+  c->room = room;
+  return true;
+}
+
+/*
+ * Appends what is of the time between the beginning and @now, and counts the rest. Of what comes later than newer
+ * values it is not said that it goes backwards, and it is not the newest.
+ */
+static void append(struct pml__plugin_counter *c, const struct pml_plugin_pair *list, size_t n, uint64_t now) {
+  const struct pml_plugin_metric *m = &c->use->plugin->metric[c->metric];
+  bool relative = pml_mode_is_relative(m->mode), grows = !pml_mode_is_level(m->mode) && !relative;
+  uint64_t begun = c->use->begun_ticks;
+  struct pml_plugin_pair *to = c->pair + c->npairs;
+  for (size_t i = 0; i < n; i++) {
+    struct pml_plugin_pair at = list[i];
+    if (PML_UNLIKELY(at.ticks < begun || at.ticks > now)) {
+      c->outside++;
+      continue;
+    }
+    bool behind = at.ticks < c->newest_ticks;
+    if (PML_UNLIKELY(behind))
+      c->sorted = false;
+    else
+      c->newest_ticks = at.ticks;
+    if (grows && !behind && c->has && is_less(m->value, at.value, c->value)) c->backwards++;
+    *to++ = at;
+    if (relative || !behind) pml__plugin_note_value(c, at.value);
+  }
+  c->npairs = (size_t)(to - c->pair);
+}
+
+/* Each kind of trouble once. */
+static void tell(struct pml__plugin_counter *c, uint64_t outside, uint64_t backwards) {
+  struct pml_plugin *p = c->use->plugin;
+  const char *name = p->metric[c->metric].name;
+  if (outside == 0 && c->outside > 0)
+    pml__plugin_trouble(p, "%llu values of %.64s have times outside the measurement; they are left out",
+                        (unsigned long long)c->outside, name);
+  if (backwards == 0 && c->backwards > 0)
+    pml__plugin_trouble(p, "%.64s goes backwards %llu times, but says that it only grows", name,
+                        (unsigned long long)c->backwards);
+}
+
+void pml__plugin_take(struct pml__plugin_counter *c) {
+  struct pml_plugin_pair *list;
+  uint64_t n, outside = c->outside, backwards = c->backwards;
+  if (c->dead || !pml__plugin_pairs(c, &list, &n)) return;
+  uint64_t now = pml_clock_ticks();
+  c->read_ticks = now;
+  if (n > 0 && !make_room(c, n))
+    pml__plugin_trouble(c->use->plugin, "no memory for %llu values; they are left out", (unsigned long long)n);
+  else
+    append(c, list, n, now);
+  free(list);
+  tell(c, outside, backwards);
+}
+
+static int by_time(const void *a, const void *b) {
+  const struct pml_plugin_pair *x = a, *y = b;
+  if (x->ticks != y->ticks) return x->ticks < y->ticks ? -1 : 1;
+  return x < y ? -1 : 1;
+}
+
+static int visit_counter(struct pml__plugin_counter *c, pml_plugin_series_visit *visit, void *arg) {
+  if (!c->sorted) {
+    qsort(c->pair, c->npairs, sizeof *c->pair, by_time);
+    c->sorted = true;
+  }
+  const struct pml__plugin_use *use = c->use;
+  struct pml_plugin_series s = {.metric = &use->plugin->metric[c->metric], .n = c->npairs, .pair = c->pair};
+  s.thread = use->plugin->scope == PML_PLUGIN_THREAD ? use->thread : 0;
+  s.tid = use->tid;
+  s.outside = c->outside;
+  s.backwards = c->backwards;
+  return visit(&s, arg);
+}
+
+int pml_plugin_series(struct pml_plugin *p, pml_plugin_series_visit *visit, void *arg) {
+  int rc = 0;
+  if (p->sync != PML_PLUGIN_ASYNC && p->sync != PML_PLUGIN_ASYNC_EVENT)
+    return pml_fail(PML_EMODE, "plugin %s is %s: it has no series", p->name, pml_plugin_sync_name(p->sync));
+  pthread_mutex_lock(&p->lock);
+  for (const struct pml__plugin_use *use = p->uses; use != NULL && rc == 0; use = use->next)
+    for (uint32_t i = 0; use->counter != NULL && i < p->nmetrics && rc == 0; i++)
+      rc = visit_counter(&use->counter[i], visit, arg);
+  pthread_mutex_unlock(&p->lock);
+  return rc;
+}

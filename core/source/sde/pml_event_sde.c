@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* core/source/sde/pml_event_sde.c - software-defined events among all others: their names, the list, what is near. */
+#include "source/counted/pml_count_file.h"
+#include "source/pml_event_internal.h"
+#include "source/sde/pml_sde.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#define PREFIX "sde:::"
+#define COUNTS PREFIX "BYFL::"
+#define NPREFIX (sizeof PREFIX - 1)
+
+struct walking {
+  const struct pml__walk *walk;
+};
+
+static int walk_one(const struct pml_sde_info *info, void *arg) {
+  const struct walking *w = arg;
+  char name[PML_EVENT_NAME_MAX];
+  if (info->kind == PML_SDE_PLACEHOLDER && strcmp(info->library, "BYFL") == 0 && !pml_count_active()) return 0;
+  bool there = info->kind != PML_SDE_PLACEHOLDER;
+  (void)snprintf(name, sizeof name, PREFIX "%s", info->full_name);
+  struct pml_event_info row = {.name = name, .description = info->description, .source = "sde"};
+  row.pmu = info->library;
+  row.available = there;
+  row.reason = there ? "" : "asked for, but no library has registered it yet";
+  return pml__walk_row(w->walk, &row);
+}
+
+/* What the compiler counts, where it does not: in this process, or in none yet. */
+static int walk_counts(const struct pml__walk *w) {
+  const char *event, *description;
+  char name[PML_EVENT_NAME_MAX];
+  int rc = 0;
+  for (size_t i = 0; rc == 0 && pml_count_kind(i, &event, &description); i++) {
+    (void)snprintf(name, sizeof name, COUNTS "%s", event);
+    struct pml_event_info row = {.name = name, .description = description, .source = "sde", .pmu = "BYFL"};
+    row.reason = "counted in programs that pmlua cc --count compiled";
+    rc = pml__walk_row(w, &row);
+  }
+  return rc;
+}
+
+int pml__event_walk_sde(const struct pml__walk *w) {
+  struct walking walking = {w};
+  int rc = pml_sde_list(walk_one, &walking);
+  return rc == 0 && !pml_count_active() ? walk_counts(w) : rc;
+}
+
+static int offer_one(const struct pml_sde_info *info, void *near) {
+  if (info->kind != PML_SDE_PLACEHOLDER) pml__nearest_offer(near, info->full_name);
+  return 0;
+}
+
+static void offer_counts(struct pml__nearest *near) {
+  const char *event, *description;
+  char name[PML_EVENT_NAME_MAX];
+  for (size_t i = 0; pml_count_kind(i, &event, &description); i++) {
+    (void)snprintf(name, sizeof name, "BYFL::%s", event);
+    pml__nearest_offer(near, name);
+  }
+}
+
+const char *pml__event_sde_nearest(const char *name, char *buf, size_t size) {
+  if (strncmp(name, PREFIX, NPREFIX) == 0) name += NPREFIX;
+  struct pml__nearest near = {.want = name};
+  (void)pml_sde_list(offer_one, &near);
+  offer_counts(&near);
+  return pml__nearest_text(&near, buf, size);
+}
+
+static int find_one(const struct pml_sde_info *info, void *name) {
+  return strcmp(info->full_name, name) == 0;
+}
+
+/*
+ * Any name of the form LIB::EVENT will do: the library may come later. Another must be there already.
+ */
+int pml__event_parse_sde(struct pml_event *ev, const char *name) {
+  char text[512];
+  char *event = ev->name + NPREFIX;
+  const char *sep = strstr(event, "::");
+  ev->kind = PML_EVENT_SDE;
+  if (sep != NULL && sep > event && sep[2] != '\0') return 0;
+  if (*event != '\0' && pml_sde_list(find_one, event) > 0) return 0;
+  return pml_fail(PML_ENOEVENT, "no software-defined event \"%.200s\", whose names are sde:::LIB::EVENT%s", name,
+                  pml__event_sde_nearest(name, text, sizeof text));
+}

@@ -1,0 +1,397 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* core/source/sde/pml_sde.c - the registry of software-defined events: libraries, names, references, the list. */
+#include "source/sde/pml_sde.h"
+
+#include "base/pml_error.h"
+#include "source/sde/pml_sde_private.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define FIRST_CHAINS 256u
+
+/* Everything that names events is under one lock; reading, counting and recording never take it. */
+static struct {
+  pthread_mutex_t lock;
+  struct pml_sde_library *libraries;
+  struct pml_sde_event **chain;
+  size_t chains, events;
+  unsigned orders;
+} registry = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+void pml__sde_lock(void) {
+  pthread_mutex_lock(&registry.lock);
+}
+
+void pml__sde_unlock(void) {
+  pthread_mutex_unlock(&registry.lock);
+}
+
+static int each_set_of(struct pml_sde_event *ev, void (*use)(struct pml_sde_set *)) {
+  const struct pml__sde_body *b = pml__sde_body_of(ev);
+  if (b != NULL && b->set != NULL) use(b->set);
+  for (b = ev->retired; b != NULL; b = b->next)
+    if (b->set != NULL) use(b->set);
+  return 0;
+}
+
+static int lock_sets(struct pml_sde_event *ev, void *unused) {
+  (void)unused;
+  return each_set_of(ev, pml__sde_set_lock);
+}
+
+static int unlock_sets(struct pml_sde_event *ev, void *unused) {
+  (void)unused;
+  return each_set_of(ev, pml__sde_set_unlock);
+}
+
+static void before_fork(void) {
+  pml__sde_lock();
+  (void)pml__sde_each(lock_sets, NULL);
+}
+
+static void after_fork(void) {
+  (void)pml__sde_each(unlock_sets, NULL);
+  pml__sde_unlock();
+}
+
+/* A child is forked with the registry and the counting sets whole and their locks free. */
+__attribute__((constructor)) static void watch_forks(void) {
+  (void)pthread_atfork(before_fork, after_fork, after_fork);
+}
+
+/* --- names --- */
+
+static int check_name(const char *what, const char *name) {
+  if (name == NULL || name[0] == '\0') return pml_fail(-EINVAL, "software-defined event: the %s has no name", what);
+  for (const char *c = name; *c != '\0'; c++)
+    if ((unsigned char)*c < ' ' || *c == 0x7f)
+      return pml_fail(-EINVAL, "%s \"%.*s...\": byte %zu of its name is the control character 0x%02x; leave it out",
+                      what, c - name < 60 ? (int)(c - name) : 60, name, (size_t)(c - name) + 1, (unsigned)*c);
+  return 0;
+}
+
+int pml__sde_full_name(char *to, const struct pml_sde_library *lib, const char *event) {
+  if (lib == NULL) return pml_fail(-EINVAL, "software-defined event: there is no library");
+  int rc = check_name("event", event);
+  if (rc < 0) return rc;
+  size_t nlib = strlen(lib->name), nevent = strnlen(event, PML__SDE_NAME_MAX);
+  /* As part of an event set's name it has "sde:::" before it, and a recorder's has ":CNT" and the like behind. */
+  if (sizeof "sde:::" + nlib + 2 + nevent + sizeof ":CNT" > PML__SDE_NAME_MAX)
+    return pml_fail(-EINVAL, "event \"%.40s...\" of library \"%.40s\": together the names are longer than %zu bytes",
+                    event, lib->name, (size_t)PML__SDE_NAME_MAX - 2 - sizeof "sde:::" - sizeof ":CNT");
+  memcpy(to, lib->name, nlib);
+  memcpy(to + nlib, "::", 2);
+  memcpy(to + nlib + 2, event, nevent + 1);
+  return 0;
+}
+
+static size_t hash_of(const char *name) {
+  uint64_t h = UINT64_C(0xcbf29ce484222325); /* FNV-1a */
+  for (; *name != '\0'; name++) h = (h ^ (unsigned char)*name) * UINT64_C(0x100000001b3);
+  return (size_t)(h ^ h >> 29);
+}
+
+/* --- libraries --- */
+
+static struct pml_sde_library *library_obtain(const char *name, size_t n) {
+  struct pml_sde_library *lib = registry.libraries;
+  for (; lib != NULL; lib = lib->next)
+    if (strncmp(lib->name, name, n) == 0 && lib->name[n] == '\0') return lib;
+  lib = calloc(1, sizeof *lib);
+  if (lib == NULL) return NULL;
+  lib->name = strndup(name, n);
+  if (lib->name == NULL) {
+    free(lib);
+    return NULL;
+  }
+  lib->next = registry.libraries;
+  registry.libraries = lib;
+  return lib;
+}
+
+static void (*_Atomic first_library)(void);
+
+void pml_sde_on_first_library(void (*notify)(void)) {
+  atomic_store_explicit(&first_library, notify, memory_order_release);
+}
+
+/* Exchanged, so that of two threads with a first library one calls. */
+static void tell_of_library(void) {
+  if (PML_LIKELY(atomic_load_explicit(&first_library, memory_order_relaxed) == NULL)) return;
+  void (*notify)(void) = atomic_exchange_explicit(&first_library, NULL, memory_order_acq_rel);
+  if (notify != NULL) notify();
+}
+
+int pml_sde_library(struct pml_sde_library **lib, const char *name) {
+  *lib = NULL;
+  int rc = check_name("library", name);
+  if (rc < 0) return rc;
+  size_t n = strnlen(name, PML__SDE_NAME_MAX);
+  if (n > PML__SDE_NAME_MAX / 2)
+    return pml_fail(-EINVAL, "library \"%.40s...\": its name is longer than %u bytes", name, PML__SDE_NAME_MAX / 2);
+  pml__sde_lock();
+  *lib = library_obtain(name, n);
+  if (*lib != NULL) (*lib)->spent = false;
+  pml__sde_unlock();
+  if (*lib == NULL) return pml_fail(-ENOMEM, "library \"%s\": out of memory", name);
+  tell_of_library();
+  return 0;
+}
+
+/* --- events --- */
+
+struct pml_sde_event *pml__sde_lookup(const char *name) {
+  if (registry.chains == 0) return NULL;
+  struct pml_sde_event *ev = registry.chain[hash_of(name) & (registry.chains - 1)];
+  while (ev != NULL && strcmp(ev->name, name) != 0) ev = ev->next;
+  return ev;
+}
+
+static bool grow(void) {
+  size_t chains = registry.chains == 0 ? FIRST_CHAINS : 2 * registry.chains;
+  struct pml_sde_event **fresh = calloc(chains, sizeof(struct pml_sde_event *));
+  if (fresh == NULL) return registry.chains > 0; /* longer chains will do */
+  for (size_t i = 0; i < registry.chains; i++)
+    while (registry.chain[i] != NULL) {
+      struct pml_sde_event *ev = registry.chain[i], **at = &fresh[hash_of(ev->name) & (chains - 1)];
+      registry.chain[i] = ev->next;
+      ev->next = *at;
+      *at = ev;
+    }
+  free(registry.chain);
+  registry.chain = fresh;
+  registry.chains = chains;
+  return true;
+}
+
+struct pml_sde_event *pml__sde_obtain(struct pml_sde_library *lib, const char *name) {
+  struct pml_sde_event *ev = pml__sde_lookup(name);
+  if (ev != NULL) return ev;
+  if (registry.events >= registry.chains && !grow()) return NULL;
+  ev = calloc(1, sizeof *ev);
+  if (ev == NULL) return NULL;
+  ev->name = strdup(name);
+  if (ev->name == NULL) {
+    free(ev);
+    return NULL;
+  }
+  ev->library = lib;
+  ev->skip = strlen(lib->name) + 2;
+  ev->order = registry.orders++;
+  struct pml_sde_event **at = &registry.chain[hash_of(name) & (registry.chains - 1)];
+  ev->next = *at;
+  *at = ev;
+  registry.events++;
+  return ev;
+}
+
+/* A reader that asked first took the library to be what is before the first "::"; who registers knows better. */
+void pml__sde_fill(struct pml_sde_event *ev, struct pml_sde_library *lib, struct pml__sde_body *b) {
+  ev->library = lib;
+  ev->skip = strlen(lib->name) + 2;
+  atomic_store_explicit(&ev->body, b, memory_order_release);
+  if (b->kind == PML_SDE_PER_THREAD) atomic_fetch_add_explicit(&pml__sde_counted_epoch, 1, memory_order_release);
+}
+
+static void free_bodies(struct pml__sde_body *b) {
+  while (b != NULL) {
+    struct pml__sde_body *next = b->next;
+    pml__sde_body_free(b);
+    b = next;
+  }
+}
+
+void pml__sde_event_free(struct pml_sde_event *ev) {
+  if (ev == NULL) return;
+  free_bodies(ev->retired);
+  while (ev->texts != NULL) {
+    struct pml__sde_text *t = ev->texts;
+    ev->texts = t->next;
+    free(t);
+  }
+  free(ev->name);
+  free(ev);
+}
+
+struct pml_sde_event *pml__sde_drop(struct pml_sde_event *ev) {
+  if (ev->refs > 0 || pml__sde_body_of(ev) != NULL) return NULL;
+  struct pml_sde_event **at = &registry.chain[hash_of(ev->name) & (registry.chains - 1)];
+  while (*at != ev) at = &(*at)->next;
+  *at = ev->next;
+  registry.events--;
+  return ev;
+}
+
+int pml__sde_each(int (*visit)(struct pml_sde_event *, void *), void *arg) {
+  for (size_t i = 0; i < registry.chains; i++)
+    for (struct pml_sde_event *ev = registry.chain[i]; ev != NULL; ev = ev->next) {
+      int rc = visit(ev, arg);
+      if (rc != 0) return rc;
+    }
+  return 0;
+}
+
+static const char *without_prefix(const char *name) {
+  return strncmp(name, "sde:::", 6) == 0 ? name + 6 : name;
+}
+
+static int find_locked(const char *name, struct pml_sde_event **found, bool *made) {
+  struct pml_sde_event *ev = pml__sde_lookup(name);
+  if (ev == NULL) {
+    const char *sep = strstr(name, "::");
+    if (sep == NULL || sep == name || sep[2] == '\0' || (size_t)(sep - name) > PML__SDE_NAME_MAX / 2)
+      return pml_fail(PML_ENOEVENT, "no software-defined event \"%s\"; one is named LIB::EVENT", name);
+    struct pml_sde_library *lib = library_obtain(name, (size_t)(sep - name));
+    ev = lib != NULL ? pml__sde_obtain(lib, name) : NULL;
+    if (ev == NULL) return pml_fail(-ENOMEM, "event \"%s\": out of memory", name);
+    *made = true;
+  }
+  ev->refs++;
+  *found = ev;
+  return 0;
+}
+
+int pml_sde_find(const char *name, struct pml_sde_event **ev, bool *made) {
+  bool fresh = false;
+  *ev = NULL;
+  int rc = check_name("event", name);
+  if (rc < 0) return rc;
+  name = without_prefix(name);
+  if (strnlen(name, PML__SDE_NAME_MAX) + sizeof "sde:::" > PML__SDE_NAME_MAX)
+    return pml_fail(-ENAMETOOLONG, "event name \"%.40s...\" is longer than %u bytes", name, PML__SDE_NAME_MAX - 8);
+  pml__sde_lock();
+  rc = find_locked(name, ev, &fresh);
+  pml__sde_unlock();
+  if (made != NULL) *made = fresh;
+  return rc;
+}
+
+int pml_sde_find_in(struct pml_sde_library *lib, const char *event, struct pml_sde_event **ev) {
+  char name[PML__SDE_NAME_MAX];
+  *ev = NULL;
+  int rc = pml__sde_full_name(name, lib, event);
+  if (rc < 0) return rc;
+  pml__sde_lock();
+  *ev = pml__sde_obtain(lib, name);
+  if (*ev != NULL) (*ev)->refs++;
+  pml__sde_unlock();
+  return *ev != NULL ? 0 : pml_fail(-ENOMEM, "%s: out of memory", name);
+}
+
+void pml_sde_release(struct pml_sde_event *ev) {
+  if (ev == NULL) return;
+  pml__sde_lock();
+  ev->refs--;
+  struct pml_sde_event *gone = pml__sde_drop(ev);
+  pml__sde_unlock();
+  pml__sde_event_free(gone);
+}
+
+/* Who waits for a body's readers has a reference of its own: with one alone, none are in any. */
+void pml_sde_tidy(struct pml_sde_event *ev) {
+  pml__sde_lock();
+  struct pml__sde_body *retired = ev->refs == 1 ? ev->retired : NULL;
+  if (retired != NULL) ev->retired = NULL;
+  pml__sde_unlock();
+  free_bodies(retired);
+}
+
+/* --- what events say of themselves --- */
+
+int pml_sde_describe(struct pml_sde_library *lib, const char *event, const char *description) {
+  char name[PML__SDE_NAME_MAX];
+  int rc = pml__sde_full_name(name, lib, event);
+  if (rc < 0) return rc;
+  if (description == NULL) description = "";
+  struct pml__sde_text *t = malloc(sizeof *t + strlen(description) + 1);
+  if (t == NULL) return pml_fail(-ENOMEM, "%s: out of memory for its description", name);
+  memcpy(t->text, description, strlen(description) + 1);
+  pml__sde_lock();
+  struct pml_sde_event *ev = pml__sde_lookup(name);
+  bool same = ev != NULL && ev->description != NULL && strcmp(ev->description, description) == 0;
+  if (ev == NULL) rc = pml_fail(-EINVAL, "%s cannot be described: nobody has registered it", name);
+  if (ev != NULL && !same) {
+    t->next = ev->texts; /* earlier ones stay, pml_sde_info() gave them out */
+    ev->texts = t;
+    ev->description = t->text;
+    t = NULL;
+  }
+  pml__sde_unlock();
+  free(t);
+  return rc;
+}
+
+static enum pml_type group_type(struct pml__sde_body *b, uint64_t walk) {
+  if (b->walked == walk) return PML_TYPE_INT64; /* a double in it would have ended the walk */
+  b->walked = walk;
+  struct pml__sde_members *m = atomic_load_explicit(&b->members, memory_order_acquire);
+  uint32_t n = m == NULL ? 0 : atomic_load_explicit(&m->n, memory_order_acquire);
+  for (uint32_t i = 0; i < n; i++) {
+    if (atomic_load_explicit(&m->leaf[i].type, memory_order_relaxed) == PML__LEAF_GONE) continue;
+    struct pml__sde_body *member = m->leaf[i].body;
+    enum pml_type t = member->kind == PML_SDE_GROUP ? group_type(member, walk) : member->type;
+    if (t == PML_TYPE_DOUBLE || t == PML_TYPE_FLOAT) return PML_TYPE_DOUBLE;
+  }
+  return PML_TYPE_INT64;
+}
+
+static void info_of(const struct pml_sde_event *ev, struct pml_sde_info *info) {
+  struct pml__sde_body *b = pml__sde_body_of(ev);
+  *info = (struct pml_sde_info){.library = ev->library->name, .name = ev->name + ev->skip, .full_name = ev->name};
+  info->description = ev->description != NULL ? ev->description : "";
+  if (b == NULL) return;
+  info->kind = b->kind;
+  info->type = b->kind == PML_SDE_GROUP ? group_type(b, pml__sde_walk()) : b->type;
+  info->mode = b->mode;
+  info->recorder = b->recorder != NULL ? b->recorder->recorder : NULL;
+  info->set = b->set;
+}
+
+int pml_sde_info(struct pml_sde_event *ev, struct pml_sde_info *info) {
+  if (ev == NULL) return pml_fail(-EINVAL, "software-defined event: there is none");
+  pml__sde_lock();
+  info_of(ev, info);
+  pml__sde_unlock();
+  return 0;
+}
+
+/* --- the list --- */
+
+struct listing {
+  struct pml_sde_event **ev;
+  size_t n;
+};
+
+static int collect(struct pml_sde_event *ev, void *arg) {
+  struct listing *l = arg;
+  ev->refs++;
+  l->ev[l->n++] = ev;
+  return 0;
+}
+
+static int by_order(const void *a, const void *b) {
+  unsigned x = (*(struct pml_sde_event *const *)a)->order, y = (*(struct pml_sde_event *const *)b)->order;
+  return (x > y) - (x < y);
+}
+
+/* The visitor runs without the lock, on references. */
+int pml_sde_list(int (*visit)(const struct pml_sde_info *, void *), void *arg) {
+  pml__sde_lock();
+  struct listing l = {.ev = malloc((registry.events + 1) * sizeof(struct pml_sde_event *))};
+  if (l.ev != NULL) (void)pml__sde_each(collect, &l);
+  pml__sde_unlock();
+  if (l.ev == NULL) return pml_fail(-ENOMEM, "out of memory for a list of the software-defined events");
+  qsort(l.ev, l.n, sizeof(struct pml_sde_event *), by_order);
+  int rc = 0;
+  for (size_t i = 0; i < l.n; i++) {
+    struct pml_sde_info info;
+    if (rc == 0 && pml_sde_info(l.ev[i], &info) == 0) rc = visit(&info, arg);
+    pml_sde_release(l.ev[i]);
+  }
+  free(l.ev);
+  return rc;
+}

@@ -1,0 +1,189 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * core/source/sde/pml_sde.h - software-defined events: what libraries tell of themselves, by name, to whoever reads.
+ *
+ * A library registers what it has (variables, callbacks) or lets pmlua keep it (created counters, recorders, counting
+ * sets); an event set reads it as "sde:::LIB::EVENT" like any other event. Semantics follow PAPI's libsde where
+ * programs rely on it.
+ */
+#ifndef PML_SDE_H
+#define PML_SDE_H
+
+#include "base/pml_value.h"
+#include "record/pml_recorder.h"
+
+#include <stdbool.h>
+
+PML_BEGIN_DECLS
+
+struct pml_sde_library; /* never freed before shutdown: a handle stays valid */
+struct pml_sde_counter; /* a created counter */
+struct pml_sde_set;     /* a counting set */
+struct pml_sde_event;   /* an event that somebody looks at; survives unregister: it then reads as a placeholder */
+
+#define PML_SDE_RO 0x00u
+#define PML_SDE_RW 0x01u
+#define PML_SDE_DELTA 0x00u
+#define PML_SDE_INSTANT 0x10u
+
+enum pml_sde_kind {
+  PML_SDE_PLACEHOLDER,
+  PML_SDE_REGISTERED,
+  PML_SDE_CALLBACK,
+  PML_SDE_CREATED,
+  PML_SDE_RECORDER,
+  PML_SDE_QUANTILE,
+  PML_SDE_COUNT,
+  PML_SDE_GROUP,
+  PML_SDE_SET,
+  PML_SDE_PER_THREAD /* each thread counts for itself: what the compiler counts; see pml_sde_read() */
+};
+enum pml_sde_operation { PML_SDE_SUM, PML_SDE_MAX, PML_SDE_MIN };
+
+typedef int64_t pml_sde_callback(void *param); /* a double travels as its bits, as in libsde */
+
+/* pml_sde_library - the library of that name, made if it is new. -EINVAL for a bad name, -ENOMEM. */
+PML_API int pml_sde_library(struct pml_sde_library **lib, const char *name);
+
+/*
+ * pml_sde_on_first_library - call @notify once, from pml_sde_library() of whatever thread, when the process makes its
+ * first library; a placeholder that a reader left is none. One at a time: the last one given, before that, is called.
+ * Given later, it is called by the next pml_sde_library(). No lock is held meanwhile. Costs other calls nothing but a
+ * load.
+ */
+PML_API void pml_sde_on_first_library(void (*notify)(void));
+
+/*
+ * Each registers @event of @lib ("LIB::EVENT"), filling in a placeholder that a reader left. Registering a name again
+ * that is there changes nothing and returns 0 (creates return the same handle). The object file that holds @variable
+ * or @callback is kept loaded until unregister, so that a dlclose() in between is survived.
+ * A variable is aligned to its size. A callback's int or float is in the low bytes of what it returns.
+ * A SUM group counts from a start as its members do, instant members as they are; MAX and MIN are of the members'
+ * values as they are, and instant themselves.
+ * Unregister and shutdown return when no reader is in what was taken back, so that the variable may then be freed; from
+ * inside a callback they do not wait. Created counters, recorders and sets live on while somebody refers to the event.
+ * Return 0, -EINVAL (name, type, other kind under that name), PML_ECLOSED (the library was shut down), -ENOMEM.
+ * Thread-safe; a lock, not for hot paths.
+ */
+PML_API int pml_sde_register(struct pml_sde_library *lib, const char *event, unsigned mode, enum pml_type type,
+                             void *variable);
+PML_API int pml_sde_register_callback(struct pml_sde_library *lib, const char *event, unsigned mode, enum pml_type type,
+                                      pml_sde_callback *callback, void *param);
+PML_API int pml_sde_create(struct pml_sde_library *lib, const char *event, unsigned mode, struct pml_sde_counter **c);
+PML_API int pml_sde_create_recorder(struct pml_sde_library *lib, const char *event,
+                                    const struct pml_recorder_options *options, struct pml_recorder **r);
+PML_API int pml_sde_create_set(struct pml_sde_library *lib, const char *event, struct pml_sde_set **set);
+PML_API int pml_sde_group_add(struct pml_sde_library *lib, const char *event, const char *group,
+                              enum pml_sde_operation operation); /* nests; the event must be there */
+PML_API int pml_sde_describe(struct pml_sde_library *lib, const char *event, const char *description);
+PML_API int pml_sde_unregister(struct pml_sde_library *lib, const char *event);
+/*
+ * pml_sde_tidy - free what was behind @ev before it was unregistered, if the caller's reference is the only one: else
+ * it stays until the last one is released. Counters, recorders and sets that were created for it are gone then; the
+ * caller answers for no thread being in one of them.
+ */
+PML_API void pml_sde_tidy(struct pml_sde_event *ev);
+PML_API int pml_sde_shutdown(struct pml_sde_library *lib); /* unregisters all of it; the handle then is spent */
+
+/*
+ * pml_sde_increment - add to a created counter: on a shard of the calling thread's own, no lock, no atomic
+ * read-modify-write unless an overflow threshold is set. Inline, below. 0, or -EINVAL if there is no counter. Not from
+ * signal handlers that interrupt an increment: one of the two would be lost.
+ * reset: counts from 0 again.
+ */
+static inline int pml_sde_increment(struct pml_sde_counter *c, int64_t by);
+PML_API int pml_sde_counter_reset(struct pml_sde_counter *c);
+PML_API int64_t pml_sde_counter_read(const struct pml_sde_counter *c);
+
+/* Counting sets: identity is the first @hashable bytes and @type_id. */
+PML_API int pml_sde_set_insert(struct pml_sde_set *s, size_t bytes, size_t hashable, const void *element,
+                               uint32_t type_id);
+PML_API int pml_sde_set_remove(struct pml_sde_set *s, size_t hashable, const void *element, uint32_t type_id);
+struct pml_sde_element {
+  uint32_t count, type_id;
+  size_t bytes;
+  const void *element; /* valid while the visitor runs */
+};
+PML_API int pml_sde_set_visit(struct pml_sde_set *s, int (*visit)(const struct pml_sde_element *, void *), void *arg);
+
+/*
+ * pml_sde_find - the event "LIB::EVENT" (with or without "sde:::"), for reading. An unknown one of the form LIB::EVENT
+ * becomes a placeholder (*made, if not NULL, says so) that reads -1 until it is registered; without "::" PML_ENOEVENT.
+ * Release with pml_sde_release(). Recorders also have EVENT:CNT and, where there is an order, :MIN :Q1 :MED :Q3 :MAX.
+ */
+PML_API int pml_sde_find(const char *name, struct pml_sde_event **ev, bool *made);
+PML_API void pml_sde_release(struct pml_sde_event *ev);
+/* pml_sde_find_in - @event of @lib, there or a placeholder: to refer to it before it is created. */
+PML_API int pml_sde_find_in(struct pml_sde_library *lib, const char *event, struct pml_sde_event **ev);
+
+/*
+ * pml_sde_read - the value now, widened. A recorder reads its count, a counting set its size. What each thread counts
+ * for itself is here the sum over all threads that were; an event set has its own thread's (pml_eventset.h). 0 or a
+ * negative code.
+ */
+PML_API int pml_sde_read(struct pml_sde_event *ev, struct pml_value *v);
+/* pml_sde_write - a read-write registered or created counter; -EACCES for a read-only one, PML_EMODE for other kinds.
+ */
+PML_API int pml_sde_write(struct pml_sde_event *ev, const struct pml_value *v);
+PML_API int pml_sde_reset(struct pml_sde_event *ev); /* counters to 0, sets emptied, others: 0 and nothing happens */
+
+struct pml_sde_info {
+  const char *library, *name, *description; /* name without the library */
+  const char *full_name;                    /* "LIB::EVENT" */
+  enum pml_sde_kind kind;
+  enum pml_type type;
+  unsigned mode;
+  struct pml_recorder *recorder; /* of a recorder and its derived events, else NULL */
+  struct pml_sde_set *set;
+};
+PML_API int pml_sde_info(struct pml_sde_event *ev, struct pml_sde_info *info); /* strings live as long as @ev */
+
+/* pml_sde_list - every event, placeholders too; the visitor must not register. Non-zero from it stops the walk. */
+PML_API int pml_sde_list(int (*visit)(const struct pml_sde_info *, void *), void *arg);
+
+/*
+ * pml_sde_on_overflow - call @notify once each time the value passes another multiple of @threshold: created counters
+ * from inside the increment; registered counters and callbacks when somebody reads them, and at the latest after
+ * PML_SDE_POLL_NS from a thread that polls them. NULL ends it. The object file that holds @notify is kept loaded.
+ * It may use the registry; one that hangs stops the polling. A forked child is told as its parent was. Returns 0,
+ * -EINVAL (other kinds, a threshold below 1), -ENOMEM, -EAGAIN (no thread to poll: who reads makes it heard).
+ */
+#define PML_SDE_POLL_NS 1000000
+PML_API int pml_sde_on_overflow(struct pml_sde_event *ev, int64_t threshold, void (*notify)(int64_t value, void *arg),
+                                void *arg);
+
+/* --- what the inline increment needs ---------------------------------------------------------------------------- */
+
+#define PML__SDE_BLOCKS 16u
+
+/* A thread's place among the shards of any counter; by @block, a counter knows where they begin. */
+struct pml__sde_lane {
+  uint64_t block;    /* plus one; 0: not asked for yet, PML__SDE_BLOCKS + 1: it will have none */
+  uint64_t at_bytes; /* of its shard in the block */
+};
+
+extern PML_API PML_THREAD_LOCAL struct pml__sde_lane pml__sde_lane __attribute__((tls_model("initial-exec")));
+
+/* The head of a counter: where a block of shards begins; 0: the slow way knows why, also while there is a threshold. */
+struct pml__sde_fast {
+  uintptr_t block[PML__SDE_BLOCKS + 2];
+};
+
+PML_API int pml__sde_increment_slowly(struct pml_sde_counter *c, int64_t by);
+
+/*
+ * Relaxed: a shard has one writer, so its load and store cannot lose an increment; a reader sees each shard at some
+ * moment, and a sum says nothing about other memory. The block's address is acquired, for its zeroes.
+ */
+static inline int pml_sde_increment(struct pml_sde_counter *c, int64_t by) {
+  const struct pml__sde_fast *f = (const struct pml__sde_fast *)c;
+  uintptr_t block = PML_LIKELY(f != 0) ? __atomic_load_n(&f->block[pml__sde_lane.block], __ATOMIC_ACQUIRE) : 0;
+  if (PML_UNLIKELY(block == 0)) return pml__sde_increment_slowly(c, by);
+  uint64_t *shard = (uint64_t *)(block + pml__sde_lane.at_bytes);
+  __atomic_store_n(shard, __atomic_load_n(shard, __ATOMIC_RELAXED) + (uint64_t)by, __ATOMIC_RELAXED);
+  return 0;
+}
+
+PML_END_DECLS
+
+#endif

@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* core/source/sde/pml_sde_body.c - what is behind an event's name, and the object file that it lives in. */
+#include "source/sde/pml_sde_private.h"
+
+#include <dlfcn.h>
+#include <signal.h>
+#include <stdlib.h>
+
+struct pml__sde_body *pml__sde_body_new(enum pml_sde_kind kind, enum pml_type type, unsigned mode) {
+  struct pml__sde_body *b = calloc(1, sizeof *b);
+  if (b == NULL) return NULL;
+  b->kind = kind;
+  b->type = type;
+  b->mode = mode;
+  return b;
+}
+
+/*
+ * A reference to the object file that holds @address; NULL for the heap, a stack or the program itself, which the
+ * loader does not unload.
+ */
+void *pml__sde_object_hold(const void *address) {
+  Dl_info info;
+  if (address == NULL || dladdr(address, &info) == 0 || info.dli_fname == NULL || info.dli_fname[0] == '\0')
+    return NULL;
+  return dlopen(info.dli_fname, RTLD_LAZY | RTLD_NOLOAD);
+}
+
+void pml__sde_object_drop(void *object) {
+  if (object != NULL) (void)dlclose(object);
+}
+
+/* Our own code must stay while our threads run: an interpreter that loaded it may unload it. */
+static void stay_loaded(void) {
+  Dl_info info;
+  if (dladdr((const void *)(uintptr_t)stay_loaded, &info) != 0 && info.dli_fname != NULL)
+    (void)dlopen(info.dli_fname, RTLD_LAZY | RTLD_NOLOAD | RTLD_NODELETE);
+}
+
+int pml__sde_thread(pthread_t *thread, void *(*run)(void *), void *arg) {
+  static pthread_once_t once = PTHREAD_ONCE_INIT;
+  pthread_once(&once, stay_loaded);
+  sigset_t all, before;
+  pthread_t started;
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all, &before);
+  int err = pthread_create(&started, NULL, run, arg);
+  pthread_sigmask(SIG_SETMASK, &before, NULL);
+  if (err == 0 && thread == NULL) pthread_detach(started);
+  if (err == 0 && thread != NULL) *thread = started;
+  return -err;
+}
+
+static void recorder_leave(struct pml__sde_recorder *r) {
+  if (r == NULL || atomic_fetch_sub_explicit(&r->users, 1, memory_order_acq_rel) > 1) return;
+  pml_recorder_close(r->recorder);
+  free(r);
+}
+
+void pml__sde_body_free(struct pml__sde_body *b) {
+  if (b == NULL) return;
+  pml__sde_counter_free(b->counter);
+  recorder_leave(b->recorder);
+  pml__sde_set_free(b->set);
+  pml__sde_members_free(atomic_load_explicit(&b->members, memory_order_relaxed));
+  pml__sde_members_free(b->outgrown);
+  pml__sde_overflow_free(atomic_load_explicit(&b->overflow, memory_order_relaxed));
+  for (unsigned i = 0; i < PML__SDE_OBJECTS; i++) pml__sde_object_drop(b->object[i]);
+  free(b);
+}

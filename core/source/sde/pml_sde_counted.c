@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * core/source/sde/pml_sde_counted.c - what the compiler counts, as the software-defined events of the library BYFL.
+ *
+ * Their names and the nine sums are those that Byfl registers with PAPI (papi_sde, table 5); each kind of operation
+ * that is in use has an event of its own beside them.
+ */
+#include "base/pml_error.h"
+#include "source/counted/cells.h"
+#include "source/counted/pml_count_runtime.h"
+#include "source/counted/pml_count_stage.h"
+#include "source/sde/pml_sde_private.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <stdlib.h>
+
+#define LIBRARY "BYFL"
+#define RUNTIME "libpmlua_count.so.0"
+
+static const struct pml_count_runtime *_Atomic runtime;
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* the rest */
+static struct pml__sde_terms *sum[PML_BYFL_EVENTS];
+static struct pml__sde_terms *single[PML_CELL_COUNT];
+_Atomic uint64_t pml__sde_counted_epoch = 1;
+
+void pml__sde_counted_take(struct pml__sde_reader *r) {
+  const struct pml_count_runtime *rt = atomic_load_explicit(&runtime, memory_order_acquire);
+  r->cells = rt != NULL ? rt->hold() : NULL;
+  r->whole = r->cells == NULL;
+}
+
+void pml__sde_counted_give_back(struct pml__sde_reader *r) {
+  atomic_load_explicit(&runtime, memory_order_acquire)->release(r->cells);
+  r->cells = NULL;
+}
+
+uint64_t pml__sde_counted_total(struct pml__sde_terms *t) {
+  const struct pml_count_area *a = atomic_load_explicit(&runtime, memory_order_acquire)->area;
+  uint32_t n = __atomic_load_n(&a->header.lanes, __ATOMIC_ACQUIRE);
+  uint64_t total = 0;
+  for (uint32_t i = 0; i < n; i++) total += pml__sde_terms_of(t, a->lane[i]);
+  return total;
+}
+
+bool pml_count_active(void) {
+  return atomic_load_explicit(&runtime, memory_order_acquire) != NULL;
+}
+
+enum pml_count_at pml_count_here(void) {
+  const struct pml_count_runtime *r = atomic_load_explicit(&runtime, memory_order_acquire);
+  return r != NULL ? pml__count_stage(__atomic_load_n(&r->area->header.stages, __ATOMIC_RELAXED)) : PML_COUNT_AT_NONE;
+}
+
+uint64_t pml_count_left_out(char *libraries, size_t room) {
+  const struct pml_count_runtime *r = atomic_load_explicit(&runtime, memory_order_acquire);
+  libraries[0] = '\0';
+  if (r == NULL) return 0;
+  r->others(libraries, room);
+  return __atomic_load_n(&r->area->header.uncounted, __ATOMIC_RELAXED);
+}
+
+/* --- registering, with the lock held --- */
+
+static int publish(struct pml_sde_library *lib, const char *name, const char *text, struct pml__sde_terms *t) {
+  struct pml__sde_body *b = pml__sde_body_new(PML_SDE_PER_THREAD, PML_TYPE_INT64, PML_SDE_RO);
+  if (b == NULL) return pml_fail(-ENOMEM, LIBRARY "::%s: out of memory", name);
+  b->terms = t;
+  atomic_init(&b->plain, PML__SDE_PLAIN_PER_THREAD);
+  int rc = pml__sde_publish(lib, name, b);
+  return rc == 0 ? pml_sde_describe(lib, name, text) : rc;
+}
+
+static struct pml__sde_terms *terms_new(size_t room) {
+  struct pml__sde_terms *t = malloc(sizeof *t + room * sizeof t->term[0]);
+  if (t != NULL) atomic_init(&t->n, 0);
+  return t;
+}
+
+static void append(struct pml__sde_terms *t, uint32_t cell, uint32_t weight) {
+  uint32_t n = atomic_load_explicit(&t->n, memory_order_relaxed);
+  t->term[n] = (struct pml__sde_term){cell, weight};
+  atomic_store_explicit(&t->n, n + 1, memory_order_release);
+  atomic_fetch_add_explicit(&pml__sde_counted_epoch, 1, memory_order_release);
+}
+
+static int register_sums(struct pml_sde_library *lib) {
+  int rc = 0;
+  for (unsigned e = 0; rc == 0 && e < PML_BYFL_EVENTS; e++) {
+    if (sum[e] == NULL) sum[e] = terms_new(PML_CELL_COUNT);
+    rc = sum[e] == NULL ? pml_fail(-ENOMEM, LIBRARY ": out of memory")
+                        : publish(lib, pml_byfl_events[e].name, pml_byfl_events[e].help, sum[e]);
+  }
+  return rc;
+}
+
+/* A cell that came into use: it is in the sums that it is worth something in, and has an event of its own. */
+static int add_cell(struct pml_sde_library *lib, unsigned c) {
+  const struct pml_count_cell *cell = &pml_count_cells[c];
+  if (single[c] != NULL) return 0;
+  single[c] = terms_new(1);
+  if (single[c] == NULL) return pml_fail(-ENOMEM, LIBRARY "::%s: out of memory", cell->name);
+  append(single[c], c, 1);
+  for (unsigned e = 0; e < PML_BYFL_EVENTS; e++)
+    if (cell->worth[e] > 0) append(sum[e], c, cell->worth[e]);
+  return publish(lib, cell->name, cell->help, single[c]);
+}
+
+static int attach(const struct pml_count_runtime *r) {
+  const struct pml_count_runtime *there = atomic_load_explicit(&runtime, memory_order_relaxed);
+  struct pml_sde_library *lib;
+  if (there != NULL && there != r)
+    return pml_fail(-EBUSY, "compiler counts: this process has two runtimes of them; link all with the shared one");
+  atomic_store_explicit(&runtime, r, memory_order_release);
+  int rc = pml_sde_library(&lib, LIBRARY);
+  if (rc == 0) rc = register_sums(lib);
+  for (unsigned c = 0; rc == 0 && c < PML_CELL_COUNT; c++)
+    if ((__atomic_load_n(&r->area->header.used[c / 64], __ATOMIC_ACQUIRE) >> c % 64 & 1) != 0) rc = add_cell(lib, c);
+  return rc;
+}
+
+int pml_count_attach(const struct pml_count_runtime *r) {
+  if (r == NULL || r->abi != PML_COUNT_ABI || r->area == NULL)
+    return pml_fail(-EINVAL, "compiler counts: their runtime is of another pmlua");
+  pthread_mutex_lock(&lock);
+  int rc = attach(r);
+  pthread_mutex_unlock(&lock);
+  return rc;
+}
+
+/* --- the runtime that was loaded before us --- */
+
+static void before_fork(void) {
+  pthread_mutex_lock(&lock);
+}
+
+static void after_fork(void) {
+  pthread_mutex_unlock(&lock);
+}
+
+__attribute__((constructor)) static void look_for_runtime(void) {
+  (void)pthread_atfork(before_fork, after_fork, after_fork);
+  void *library = NULL, *found = dlsym(RTLD_DEFAULT, "pml_count_runtime");
+  if (found == NULL && (library = dlopen(RUNTIME, RTLD_LAZY | RTLD_NOLOAD)) != NULL)
+    found = dlsym(library, "pml_count_runtime");
+  if (found != NULL && ((const struct pml_count_runtime *)found)->area != NULL) (void)pml_count_attach(found);
+  if (library != NULL) (void)dlclose(library);
+}

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* core/source/sde/pml_sde_hook.h - what events a library has, told by itself, without an application that runs it. */
+#ifndef PML_SDE_HOOK_H
+#define PML_SDE_HOOK_H
+
+#include "source/sde/pml_sde.h"
+
+PML_BEGIN_DECLS
+
+/*
+ * pml_sde_hook - load the library in the file @path and have it register its events: by its function
+ * papi_sde_hook_list_events(), as PAPI's tools do, or when it is loaded. They are then in pml_sde_list(); those that
+ * have no variable yet are placeholders. What it was linked against as libsde is pmlua's.
+ *
+ * The library stays loaded. Its code runs in this process, as in any other that loads it: it may print, crash or hang.
+ * Returns 0, -ENOENT (no such file), -ELIBACC (it cannot be loaded, or pmlua's libsde.so.1 is not beside libpmlua.so),
+ * -ENODATA (it has neither hook nor events). Thread-safe.
+ */
+PML_API int pml_sde_hook(const char *path);
+
+PML_END_DECLS
+
+#endif

@@ -1,0 +1,252 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * core/source/sde/pml_sde_patient.c - a thread reads what may hang, its asker waits no longer than it wants.
+ *
+ * A job is one reading under way. Its askers and its helper share it under one lock; whoever is the last to leave it
+ * frees it: an asker when the value is there, and it then joins the helper; the helper when all have given up.
+ */
+#include "source/sde/pml_sde_patient.h"
+
+#include "base/pml_error.h"
+#include "source/sde/pml_sde_private.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <time.h>
+
+#define NS_PER_S 1000000000u
+
+struct job {
+  struct pml_sde_event *event; /* a reference of its own */
+  struct job *next;
+  pthread_t helper;
+  pthread_cond_t came;
+  unsigned askers;
+  bool done;
+  bool inherited; /* by a forked child, without its askers */
+  bool forgotten; /* and without its helper */
+  int rc;
+  struct pml_value value;
+};
+
+static struct {
+  pthread_mutex_t lock; /* taken before the registry's, never while a value is read */
+  struct job *first;
+  unsigned n;
+} jobs = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+static PML_THREAD_LOCAL struct job *mine; /* of a helper: a fork from inside its callback leaves it alone */
+
+/* --- what needs patience --- */
+
+/* With the registry's lock held if it is a group, whose members could go. */
+static bool is_foreign(struct pml__sde_body *b, uint64_t walk) {
+  switch (b->kind) {
+  case PML_SDE_CALLBACK:
+    return true;
+  case PML_SDE_REGISTERED:
+    return pml__sde_is_watched(b);
+  case PML_SDE_QUANTILE:
+    return pml_recorder_options(b->recorder->recorder).compare != NULL;
+  case PML_SDE_GROUP:
+    break;
+  default:
+    return false;
+  }
+  if (b->walked == walk) return false; /* one that is would have ended the walk */
+  b->walked = walk;
+  struct pml__sde_members *m = atomic_load_explicit(&b->members, memory_order_acquire);
+  uint32_t n = m == NULL ? 0 : atomic_load_explicit(&m->n, memory_order_acquire);
+  for (uint32_t i = 0; i < n; i++)
+    if (atomic_load_explicit(&m->leaf[i].type, memory_order_relaxed) != PML__LEAF_GONE &&
+        is_foreign(m->leaf[i].body, walk))
+      return true;
+  return false;
+}
+
+static bool needs_patience(const struct pml_sde_event *ev, struct pml__sde_body *b) {
+  if (b->kind != PML_SDE_GROUP) return is_foreign(b, 0);
+  pml__sde_lock();
+  b = pml__sde_body_of(ev);
+  bool foreign = b != NULL && is_foreign(b, pml__sde_walk());
+  pml__sde_unlock();
+  return foreign;
+}
+
+/* --- jobs --- */
+
+/* With the lock held. */
+static struct job *find(const struct pml_sde_event *ev) {
+  struct job *j = jobs.first;
+  while (j != NULL && (j->event != ev || j->forgotten)) j = j->next;
+  return j;
+}
+
+/* With the lock held. */
+static void take_out(struct job *j) {
+  struct job **at = &jobs.first;
+  while (*at != j) at = &(*at)->next;
+  *at = j->next;
+  if (!j->forgotten) jobs.n--;
+}
+
+/* Without the lock. */
+static void job_free(struct job *j) {
+  pml_sde_release(j->event);
+  if (!j->inherited) pthread_cond_destroy(&j->came); /* it waits for waiters, which a child does not have */
+  free(j);
+}
+
+static void *help(void *arg) {
+  struct job *j = arg;
+  struct pml_value v;
+  mine = j;
+  int rc = pml_sde_read(j->event, &v);
+  pthread_mutex_lock(&jobs.lock);
+  j->rc = rc;
+  j->value = v;
+  j->done = true;
+  bool last = j->askers == 0;
+  if (last) take_out(j);
+  if (!last) pthread_cond_broadcast(&j->came);
+  pthread_mutex_unlock(&jobs.lock);
+  if (last) {
+    job_free(j);
+    pthread_detach(pthread_self());
+  }
+  return NULL;
+}
+
+static void before_fork(void) {
+  pthread_mutex_lock(&jobs.lock);
+}
+
+static void in_parent(void) {
+  pthread_mutex_unlock(&jobs.lock);
+}
+
+/* Freed when somebody asks for something next: a child that is about to exec is spared it. */
+static void in_child(void) {
+  jobs.n = 0;
+  for (struct job *j = jobs.first; j != NULL; j = j->next) {
+    j->askers = 0;
+    j->inherited = true;
+    j->forgotten = j != mine;
+    if (!j->forgotten) jobs.n++;
+  }
+  pthread_mutex_unlock(&jobs.lock);
+}
+
+static void watch_forks(void) {
+  (void)pthread_atfork(before_fork, in_parent, in_child);
+}
+
+/* With the lock held: out of the list, to be freed without it. */
+static struct job *take_forgotten(void) {
+  struct job *out = NULL;
+  for (struct job **at = &jobs.first; *at != NULL;) {
+    struct job *j = *at;
+    if (!j->forgotten) {
+      at = &j->next;
+      continue;
+    }
+    *at = j->next;
+    j->next = out;
+    out = j;
+  }
+  return out;
+}
+
+/* --- asking --- */
+
+static int gave_up(const struct pml_sde_event *ev) {
+  return pml_fail(-ETIMEDOUT, "%s: its library's callback has not come back; it is asked again when it has", ev->name);
+}
+
+/* With the lock held: a job of @ev that has just begun. */
+static int begin(struct job **job, struct pml_sde_event *ev) {
+  if (jobs.n >= PML_SDE_HELPERS_MAX)
+    return pml_fail(-EAGAIN, "%s cannot be asked now: %u callbacks have not come back", ev->name, jobs.n);
+  struct job *j = calloc(1, sizeof *j);
+  if (j == NULL) return pml_fail(-ENOMEM, "%s: out of memory for a thread that asks it", ev->name);
+  pthread_condattr_t monotonic;
+  pthread_condattr_init(&monotonic);
+  pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
+  pthread_cond_init(&j->came, &monotonic);
+  pthread_condattr_destroy(&monotonic);
+  j->event = ev;
+  int rc = pml__sde_thread(&j->helper, help, j);
+  if (rc < 0) {
+    pthread_cond_destroy(&j->came);
+    free(j);
+    return pml_fail(rc, "%s: a thread that asks it cannot be started", ev->name);
+  }
+  pml__sde_lock();
+  ev->refs++;
+  pml__sde_unlock();
+  j->next = jobs.first;
+  jobs.first = j;
+  jobs.n++;
+  *job = j;
+  return 0;
+}
+
+static struct timespec deadline(uint64_t timeout_ns) {
+  struct timespec t;
+  const uint64_t most = (uint64_t)1000000000 * NS_PER_S; /* 30 years */
+  if (timeout_ns > most) timeout_ns = most;
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  uint64_t ns = (uint64_t)t.tv_nsec + timeout_ns % NS_PER_S;
+  t.tv_sec += (time_t)(timeout_ns / NS_PER_S + ns / NS_PER_S);
+  t.tv_nsec = (long)(ns % NS_PER_S);
+  return t;
+}
+
+/* With the lock held, which it gives back. */
+static int wait_for(struct job *j, struct pml_value *v, const struct timespec *until) {
+  int rc = 0, late = 0;
+  j->askers++;
+  while (!j->done && late == 0) late = pthread_cond_timedwait(&j->came, &jobs.lock, until);
+  j->askers--;
+  bool done = j->done, last = done && j->askers == 0;
+  if (done) {
+    rc = j->rc;
+    *v = j->value;
+  }
+  if (last) take_out(j);
+  pthread_mutex_unlock(&jobs.lock);
+  if (last) {
+    pthread_join(j->helper, NULL);
+    job_free(j);
+  }
+  return done ? rc : -ETIMEDOUT;
+}
+
+static __attribute__((noinline)) int ask(struct pml_sde_event *ev, struct pml_value *v, uint64_t timeout_ns) {
+  static pthread_once_t once = PTHREAD_ONCE_INIT;
+  pthread_once(&once, watch_forks);
+  const struct timespec until = deadline(timeout_ns);
+  pthread_mutex_lock(&jobs.lock);
+  struct job *forgotten = take_forgotten(), *j = find(ev);
+  bool lost = j != NULL && j->askers == 0;
+  int rc = j == NULL ? begin(&j, ev) : 0;
+  if (rc == 0 && !lost)
+    rc = wait_for(j, v, &until);
+  else
+    pthread_mutex_unlock(&jobs.lock);
+  while (forgotten != NULL) {
+    j = forgotten;
+    forgotten = forgotten->next;
+    job_free(j);
+  }
+  if (lost || rc == -ETIMEDOUT) return gave_up(ev);
+  return rc;
+}
+
+int pml_sde_read_patiently(struct pml_sde_event *ev, struct pml_value *v, uint64_t timeout_ns) {
+  if (ev == NULL) return pml_sde_read(ev, v);
+  /* A body lives as long as its event is referred to; what becomes of the event after this look is its luck. */
+  struct pml__sde_body *b = pml__sde_body_of(ev);
+  if (PML_LIKELY(b == NULL) || !needs_patience(ev, b)) return pml_sde_read(ev, v);
+  return ask(ev, v, timeout_ns);
+}

@@ -1,0 +1,307 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* core/source/sde/pml_sde_private.h - what the pml_sde*.c files share: events, their bodies, readers and the lock. */
+#ifndef PML_SDE_PRIVATE_H
+#define PML_SDE_PRIVATE_H
+
+#include "source/sde/pml_sde.h"
+#include "source/sde/pml_sde_memo.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define PML__SDE_OBJECTS 2u /* what a body may keep loaded: a function's object and its parameter's */
+#define PML__SDE_NAME_MAX 256u
+
+/*
+ * Two things are kept apart. An event is a name that somebody registered or asked for; readers hold references to it.
+ * Its body is what is read: written before it is published, exchanged under the registry's lock, NULL for a
+ * placeholder. Readers take the body without a lock, between pml__sde_enter() and pml__sde_leave(); who takes a body
+ * away waits for the readers that were inside (pml__sde_wait_for_readers()) before what it points to goes.
+ */
+
+/* A threshold; belongs to a body or a created counter and lives as long. */
+struct pml__sde_overflow {
+  int64_t threshold;
+  void (*notify)(int64_t value, void *arg);
+  void *arg;
+  void *object;                     /* keeps @notify loaded */
+  _Atomic int64_t total;            /* created counters: the count since the threshold was set, of all threads */
+  _Atomic int64_t passed;           /* how many multiples were */
+  struct pml__sde_overflow *before; /* one that this replaced: an increment may still be in it */
+};
+
+/* A recorder is shared by its event and those derived from it; the last body closes it. */
+struct pml__sde_recorder {
+  struct pml_recorder *recorder;
+  _Atomic unsigned users;
+};
+
+/*
+ * A member as a group reads it: what takes one load is told apart from what takes more. @type is an enum pml_type (of
+ * the variable at @at), PML__LEAF_BODY, or PML__LEAF_GONE once it has left; nothing else of a leaf ever changes.
+ */
+struct pml__sde_leaf {
+  const void *at;
+  struct pml__sde_body *body;
+  _Atomic int type;
+  uint64_t relative; /* all ones; 0 for an instant one, which is not counted from a start */
+};
+#define PML__LEAF_BODY (-1)
+#define PML__LEAF_GONE (-2)
+
+/* The members of a group. They come behind the last one; an array that is full is replaced by a larger one. */
+struct pml__sde_members {
+  _Atomic uint32_t n;
+  uint32_t capacity;
+  struct pml__sde_members *before; /* outgrown, but a reader may be in it */
+  struct pml__sde_leaf leaf[];
+};
+
+enum pml__sde_plain { PML__SDE_NOT_PLAIN, PML__SDE_PLAIN_VARIABLE, PML__SDE_PLAIN_CREATED, PML__SDE_PLAIN_PER_THREAD };
+
+/*
+ * What is counted per thread: a sum over cells of which each thread has its own, each with its weight. Terms come
+ * behind the last one, when a cell comes into use; it was 0 until then. Never freed.
+ */
+struct pml__sde_term {
+  uint32_t cell, weight;
+};
+struct pml__sde_terms {
+  _Atomic uint32_t n;
+  struct pml__sde_term term[];
+};
+
+struct pml__sde_body {
+  enum pml_sde_kind kind;
+  enum pml_type type; /* native */
+  unsigned mode;
+  _Atomic int plain; /* enum pml__sde_plain */
+  void *variable;    /* PML_SDE_REGISTERED */
+  pml_sde_callback *callback;
+  void *param;
+  struct pml_sde_counter *counter;
+  struct pml__sde_recorder *recorder;
+  unsigned percent; /* PML_SDE_QUANTILE */
+  struct pml_sde_set *set;
+  struct pml__sde_terms *terms; /* PML_SDE_PER_THREAD */
+  enum pml_sde_operation operation;
+  struct pml__sde_members *_Atomic members;
+  struct pml__sde_overflow *_Atomic overflow;
+  /* Changed under the registry's lock. */
+  _Atomic unsigned groups; /* it is a member of */
+  uint64_t walked;         /* the walk over groups that was here last, and how deep groups lie below */
+  unsigned depth;
+  struct pml__sde_members *outgrown; /* of groups it was in: go with it, when no reader is in them */
+  void *object[PML__SDE_OBJECTS];
+  struct pml__sde_body *next; /* of the retired ones of an event */
+};
+
+struct pml_sde_library {
+  char *name;
+  bool spent;
+  struct pml_sde_library *next;
+};
+
+struct pml_sde_event {
+  struct pml__sde_body *_Atomic body;
+  /* Under the registry's lock, or constant. */
+  struct pml_sde_library *library;
+  char *name;  /* "LIB::EVENT" */
+  size_t skip; /* bytes of "LIB::" */
+  char *description;
+  unsigned refs;
+  unsigned order; /* of registration, for lists */
+  struct pml__sde_body *retired;
+  struct pml__sde_text *texts; /* descriptions that were replaced: pml_sde_info() gave them out */
+  struct pml_sde_event *next;  /* of its hash chain */
+};
+
+struct pml__sde_text {
+  struct pml__sde_text *next;
+  char text[];
+};
+
+/* --- the registry: pml_sde.c; what takes an event is called with the lock held --- */
+
+void pml__sde_lock(void);
+void pml__sde_unlock(void);
+int pml__sde_full_name(char *to, const struct pml_sde_library *lib, const char *event);
+struct pml_sde_event *pml__sde_lookup(const char *name);
+/* The event "LIB::EVENT", a new placeholder without references if it is not there; NULL: no memory. */
+struct pml_sde_event *pml__sde_obtain(struct pml_sde_library *lib, const char *name);
+/* @b, complete, is what is behind the placeholder @ev from now on; its name belongs to @lib. */
+void pml__sde_fill(struct pml_sde_event *ev, struct pml_sde_library *lib, struct pml__sde_body *b);
+/* A placeholder that nobody refers to is forgotten; it is freed without the lock, since that may unload libraries. */
+struct pml_sde_event *pml__sde_drop(struct pml_sde_event *ev); /* NULL: it stays */
+void pml__sde_event_free(struct pml_sde_event *ev);
+/* Every event in turn; non-zero from @visit stops. */
+int pml__sde_each(int (*visit)(struct pml_sde_event *, void *), void *arg);
+
+static inline struct pml__sde_body *pml__sde_body_of(const struct pml_sde_event *ev) {
+  return atomic_load_explicit(&((struct pml_sde_event *)ev)->body, memory_order_seq_cst); /* pml__sde_enter() */
+}
+
+/* --- bodies: pml_sde_body.c, with the lock held --- */
+
+struct pml__sde_body *pml__sde_body_new(enum pml_sde_kind kind, enum pml_type type, unsigned mode);
+void pml__sde_body_free(struct pml__sde_body *b);
+void *pml__sde_object_hold(const void *address); /* may call the loader: without the lock */
+void pml__sde_object_drop(void *object);
+/* pml__sde_thread - start a detached thread (@thread NULL) or a joinable one that no signal reaches. 0 or -errno. */
+int pml__sde_thread(pthread_t *thread, void *(*run)(void *), void *arg);
+
+/* --- groups: pml_sde_group.c, with the lock held --- */
+
+void pml__sde_leave_groups(struct pml__sde_body *b); /* once readers have left, nobody reads it as a member */
+void pml__sde_members_free(struct pml__sde_members *m);
+uint64_t pml__sde_walk(void); /* the number of a new walk, so that each body is looked at once in it */
+
+/* --- created counters: pml_sde_counter.c --- */
+
+/*
+ * What increments and readers need of a created counter: the way to a thread's shard; the first lane's shard, which is
+ * all there is while one thread counts, and the rest: increments of threads without a shard, less what resets and
+ * writes took off.
+ */
+struct pml__sde_shard {
+  _Alignas(64) _Atomic int64_t value;
+};
+
+struct pml__sde_counter_head {
+  struct pml__sde_fast fast; /* atomic */
+  _Atomic uint32_t blocks;   /* of shards: 1 with the first alone */
+  _Atomic int64_t rest;
+  struct pml__sde_shard first;
+};
+
+uint64_t pml__sde_counter_sum(const struct pml_sde_counter *c);
+
+/* Relaxed, as the increment is. */
+static inline uint64_t pml__sde_counter_value(const struct pml_sde_counter *c) {
+  struct pml__sde_counter_head *h = (struct pml__sde_counter_head *)(uintptr_t)c;
+  if (PML_UNLIKELY(atomic_load_explicit(&h->blocks, memory_order_relaxed) != 1)) return pml__sde_counter_sum(c);
+  return (uint64_t)atomic_load_explicit(&h->first.value, memory_order_relaxed) +
+         (uint64_t)atomic_load_explicit(&h->rest, memory_order_relaxed);
+}
+
+struct pml_sde_counter *pml__sde_counter_new(void);
+void pml__sde_counter_free(struct pml_sde_counter *c);
+void pml__sde_counter_write(struct pml_sde_counter *c, int64_t value);
+void pml__sde_counter_overflow(struct pml_sde_counter *c, struct pml__sde_overflow *o);
+
+/* --- counting sets: pml_sde_set.c --- */
+
+struct pml_sde_set *pml__sde_set_new(void);
+void pml__sde_set_free(struct pml_sde_set *s);
+void pml__sde_set_clear(struct pml_sde_set *s);
+uint64_t pml__sde_set_size(const struct pml_sde_set *s);
+void pml__sde_set_lock(struct pml_sde_set *s); /* around a fork */
+void pml__sde_set_unlock(struct pml_sde_set *s);
+
+/* --- readers: pml_sde_reader.c --- */
+
+/* One per event set, and one per single read while it lasts. Never freed, so that the list is walked without a lock. */
+struct pml__sde_reader {
+  _Alignas(64) _Atomic uint64_t passes;      /* odd while inside; written by one user at a time */
+  const struct pml__sde_body *_Atomic alone; /* inside, and touching nothing but this body; NULL: anything */
+  atomic_bool taken;
+  uint64_t *cells; /* of the thread whose set it is; NULL: not asked for yet */
+  struct pml__sde_memo memo;
+  bool whole; /* what threads count for themselves is read as the process's sum */
+  struct pml__sde_reader *next;
+};
+extern atomic_bool pml__sde_expedited; /* membarrier(2) fences the readers on behalf of who waits for them */
+struct pml__sde_reader *pml__sde_reader_take(void); /* NULL: no memory */
+void pml__sde_reader_give_back(struct pml__sde_reader *r);
+/*
+ * The reader: passes becomes odd; then bodies are loaded. Who takes a body away: stores NULL; then loads passes. One of
+ * the two must see the other's store. So all four are sequentially consistent; but a store that is costs the reader a
+ * fence, and so it is relaxed where membarrier(2) makes every running thread of the process pass a full fence on behalf
+ * of the waiting side, between its store and its load: a reader's store is then either before that fence, and seen, or
+ * its loads are after it, and see NULL. Leaving is a release that the waiting side acquires: all was read before.
+ */
+static inline void pml__sde_enter(struct pml__sde_reader *r) {
+  uint64_t inside = atomic_load_explicit(&r->passes, memory_order_relaxed) + 1;
+  if (PML_LIKELY(atomic_load_explicit(&pml__sde_expedited, memory_order_relaxed)))
+    atomic_store_explicit(&r->passes, inside, memory_order_relaxed);
+  else
+    atomic_store_explicit(&r->passes, inside, memory_order_seq_cst);
+  atomic_signal_fence(memory_order_seq_cst);
+}
+
+static inline void pml__sde_leave(struct pml__sde_reader *r) {
+  uint64_t passes = atomic_load_explicit(&r->passes, memory_order_relaxed);
+  atomic_store_explicit(&r->passes, passes + 1, memory_order_release);
+}
+
+/*
+ * pml__sde_wait_for_readers - until each reader that is inside now has left, but for those that are alone with a body
+ * that is none of the @n that go: a callback that hangs holds up nobody but who takes it back. Called without the lock,
+ * since what it waits for may be a callback that asks the registry something. False when called from inside a
+ * callback, where it would wait for itself: then nothing may be taken away yet; or, without @wait, when one is inside.
+ */
+bool pml__sde_wait_for_readers(struct pml__sde_body *const *going, size_t n, bool wait);
+void pml__sde_callback_begin(void);
+void pml__sde_callback_end(void);
+
+/* --- what the compiler counts: pml_sde_counted.c --- */
+
+/* Raised after a term was appended, and when a per-thread event came or was taken back; never 0. */
+extern _Atomic uint64_t pml__sde_counted_epoch;
+/* Whose cells @r reads from now on: the calling thread's, or, where there are none of its own, all. */
+void pml__sde_counted_take(struct pml__sde_reader *r);
+void pml__sde_counted_give_back(struct pml__sde_reader *r);
+uint64_t pml__sde_counted_total(struct pml__sde_terms *t); /* of all threads */
+/* Publish the body @b of a new event, or free it where there is one of that name. 0 or a negative code. */
+int pml__sde_publish(struct pml_sde_library *lib, const char *event, struct pml__sde_body *b);
+
+/* --- watching for overflow: pml_sde_overflow.c --- */
+
+void pml__sde_check_overflow(struct pml__sde_overflow *o, const struct pml_value *v);
+void pml__sde_overflow_free(struct pml__sde_overflow *o); /* and those before */
+bool pml__sde_is_watched(const struct pml__sde_body *b);  /* somebody is told when it passes a threshold */
+
+/* --- reading: pml_sde_read.c --- */
+
+/*
+ * What a snapshot of an event set holds of an event: its value's bits; what later values are relative to if this is
+ * where the counting starts, 0 for levels; and what both are.
+ */
+enum { PML__SDE_VALUE, PML__SDE_BASE, PML__SDE_WHAT, PML__SDE_WORDS };
+#define PML__SDE_HAS 1u    /* it has a value: it is no placeholder, no empty recorder */
+#define PML__SDE_DOUBLE 2u /* the bits are a double's */
+#define PML__SDE_LEVEL 4u  /* instant */
+
+/* The sum of @t over one thread's cells. Relaxed: each cell is right for itself. */
+static inline uint64_t pml__sde_terms_of(struct pml__sde_terms *t, const uint64_t *cells) {
+  uint32_t n = atomic_load_explicit(&t->n, memory_order_acquire);
+  uint64_t sum = 0;
+  for (uint32_t i = 0; i < n; i++)
+    sum += t->term[i].weight * __atomic_load_n(&cells[t->term[i].cell], __ATOMIC_RELAXED);
+  return sum;
+}
+
+/*
+ * pml__sde_plain - the value of @b in @v if it is what most events are: a 64-bit counter, not instant, in a variable
+ * that nobody watches for overflow, created, or its thread's. False: it has to be looked at more closely.
+ */
+static inline bool pml__sde_plain(const struct pml__sde_reader *r, const struct pml__sde_body *b, uint64_t *v) {
+  if (PML_UNLIKELY(b == NULL)) return false;
+  int plain = atomic_load_explicit(&((struct pml__sde_body *)b)->plain, memory_order_relaxed);
+  if (PML_LIKELY(plain == PML__SDE_PLAIN_VARIABLE))
+    *v = __atomic_load_n((const uint64_t *)b->variable, __ATOMIC_RELAXED);
+  else if (plain == PML__SDE_PLAIN_CREATED)
+    *v = pml__sde_counter_value(b->counter);
+  else if (plain == PML__SDE_PLAIN_PER_THREAD && r->cells != NULL)
+    *v = pml__sde_terms_of(b->terms, r->cells);
+  else
+    return false;
+  return true;
+}
+
+/* pml__sde_snapshot - by reader @r, which is inside: PML__SDE_WORDS words for each of @n events. */
+void pml__sde_snapshot(struct pml__sde_reader *r, struct pml_sde_event *const *ev, size_t n, uint64_t *words);
+
+#endif

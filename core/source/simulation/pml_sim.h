@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * core/source/simulation/pml_sim.h - what callgrind, under which the process runs, has counted on the calling thread so
+ * far.
+ *
+ * Only under `pmlua --sim` and `pmlua stat --sim`: PMLUA_SIM names the folder in which valgrind's log of the process,
+ * log.PID, lies. Callgrind tells its counts there when it is asked; nothing of what asking and reading take is counted,
+ * but it does use the caches of the model. Outside of valgrind nothing is ever asked.
+ */
+#ifndef PML_SIM_H
+#define PML_SIM_H
+
+#include "base/pml_api.h"
+
+#include <stdint.h>
+
+PML_BEGIN_DECLS
+
+/* Valgrind's manual, "Cachegrind", has the meanings; the order is callgrind's. */
+#define PML_SIM_EVENT_LIST(X)                                                                                          \
+  X(IR, "Ir", "instructions executed")                                                                                 \
+  X(DR, "Dr", "data reads")                                                                                            \
+  X(DW, "Dw", "data writes")                                                                                           \
+  X(I1MR, "I1mr", "instruction reads that miss the first level of the model")                                          \
+  X(D1MR, "D1mr", "data reads that miss the first level of the model")                                                 \
+  X(D1MW, "D1mw", "data writes that miss the first level of the model")                                                \
+  X(ILMR, "ILmr", "instruction reads that miss the last level of the model")                                           \
+  X(DLMR, "DLmr", "data reads that miss the last level of the model")                                                  \
+  X(DLMW, "DLmw", "data writes that miss the last level of the model")                                                 \
+  X(BC, "Bc", "conditional branches")                                                                                  \
+  X(BCM, "Bcm", "conditional branches that the model mispredicts")                                                     \
+  X(BI, "Bi", "indirect branches")                                                                                     \
+  X(BIM, "Bim", "indirect branches that the model mispredicts")
+#define PML_SIM_ENUM(id, name, text) PML_SIM_##id,
+enum pml_sim_event { PML_SIM_EVENT_LIST(PML_SIM_ENUM) PML_SIM_EVENTS };
+#undef PML_SIM_ENUM
+
+/* "Ir", and what it is; NULL beyond the last. */
+PML_API const char *pml_sim_name(unsigned event);
+PML_API const char *pml_sim_description(unsigned event);
+
+/*
+ * pml_sim_available - whether there is anything to read.
+ * Returns 0 or -ENOTSUP with the reason as the detail. Cost: a load once it is known. Thread-safe.
+ */
+PML_API int pml_sim_available(void);
+
+/*
+ * pml_sim_read - the calling thread's counts since it, or a forked child, began; *@thread (or NULL) is its number with
+ * valgrind, which a thread made after its end has again.
+ *
+ * Returns 0, -ENOTSUP (not under simulation), or why the log could not be read (-errno, PML_EFORMAT). Cost: some 15
+ * counted instructions, the same each time; natively a request and a read(2), longer the deeper the calls of all
+ * threads are. A lock; thread-safe, not async-signal-safe.
+ */
+PML_API int pml_sim_read(uint64_t value[PML_SIM_EVENTS], uint32_t *thread);
+
+PML_END_DECLS
+
+#endif

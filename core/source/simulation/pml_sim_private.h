@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* core/source/simulation/pml_sim_private.h - reading the simulation within code of ours that is not to be counted.
+ * Internal. */
+#ifndef PML_SIM_PRIVATE_H
+#define PML_SIM_PRIVATE_H
+
+#include "source/simulation/pml_sim.h"
+
+#include <stdbool.h>
+
+/*
+ * What is between the two is not counted; they do not nest. Only where pml_sim_available().
+ * pml__sim_count - in between: whether the thread is counted from resume on. It is from its beginning, unless
+ * PMLUA_SIM_SECTION names the one section in which threads are; then callgrind was told to collect nothing at the
+ * start.
+ */
+void pml__sim_pause(void);
+void pml__sim_resume(void);
+void pml__sim_count(bool on);
+
+/* The value of PMLUA_SIM_SECTION, or NULL. */
+const char *pml__sim_section(void);
+
+/* As pml_sim_read(), between pause and resume. */
+int pml__sim_read(uint64_t value[PML_SIM_EVENTS], uint32_t *thread);
+
+#endif

@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * core/substrate/flow/pml_flow.h - event flow graphs: in which order the call paths of a thread follow each other.
+ *
+ * A consumer of pml_stream. After R. Schöne, R. Tschüter, T. Ilsche, J. Schuchart, D. Hackenberg, W. Nagel, Extending
+ * the functionality of Score-P through plugins, section 4.6: a node stands for a call stack and bears the name of its
+ * innermost function; an edge from one node to another says that the other was entered next, and its labels, at which
+ * visits of the first. A visit is an enter, counted from 1. A label is one of
+ *
+ *   n              the nth visit
+ *   i, j, k        the visits i, i + k, i + 2k, ..., j: a loop
+ *   i, j, k, l, m  m such loops, each l visits after the one before: a loop that is left at regular intervals
+ *
+ * What fits no pattern has several labels. The visits of an edge's labels do not overlap, and of all edges of a node
+ * they are its visits, each once, without that at which the thread's events ended: the graph is the flow, and gives it
+ * back by starting at node 0 and taking at each visit the edge that has it.
+ */
+#ifndef PML_FLOW_H
+#define PML_FLOW_H
+
+#include "base/pml_stream.h"
+
+PML_BEGIN_DECLS
+
+struct pml_flow;
+
+#define PML_FLOW_METRICS_MAX 16u
+#define PML_FLOW_THREADS_MAX 1024u              /* that live, and flows that differ of threads that ended */
+#define PML_FLOW_LABELS (UINT32_C(1) << 18)     /* of one thread, unless asked otherwise */
+#define PML_FLOW_LABELS_MAX (UINT32_C(1) << 24) /* that may be asked for */
+#define PML_FLOW_EDGES_MAX (UINT32_C(1) << 20)  /* of one thread */
+#define PML_FLOW_DEPTH_MAX (UINT32_C(1) << 16)  /* calls under way of one thread */
+
+struct pml_flow_options {
+  const char *const *metrics; /* names of values that events carry, to be summed by node; copied */
+  size_t nmetrics;
+  uint32_t labels; /* of each thread; 0: PML_FLOW_LABELS */
+};
+
+/*
+ * pml_flow_open - enters and leaves of all threads from now on. What is open already is not in it. @options may be
+ * NULL.
+ * pml_flow_stop - no more, and graphs are made. Not from a consumer of the stream. Again: does nothing.
+ * pml_flow_close - ends it and frees all, graphs too; NULL is fine.
+ *
+ * Return 0, -EINVAL (metrics, labels), -ENOMEM, what pml_stream_add() returns, or -ENOENT (stop, in a child after a
+ * fork: the parent's flow can only be closed there); *@f is NULL if it was not opened.
+ *
+ * Cost of an event: some 50 instructions beside the stream's, no lock, no allocation but for a path, an edge or a label
+ * that is new. Memory of a thread: 100 bytes per call path, 72 per edge, 40 per label, of which an edge with more than
+ * one run has room for seven, 32 per call under way, and 8 per metric of each path and call. A thread that comes to a
+ * limit, or finds no memory, is followed no further, and the graph says how many enters are missing at its end.
+ */
+PML_API int pml_flow_open(struct pml_flow **f, const struct pml_flow_options *options);
+PML_API int pml_flow_stop(struct pml_flow *f);
+PML_API void pml_flow_close(struct pml_flow *f);
+
+/* m is 1 but for the third form, k is 0 for the first: i == j. */
+struct pml_flow_label {
+  uint64_t i, j, k, l, m;
+};
+
+/* pml_flow_label_has - whether @visit is among those of @label. Lock-free, async-signal-safe. */
+PML_API bool pml_flow_label_has(const struct pml_flow_label *label, uint64_t visit);
+
+struct pml_flow_edge {
+  uint32_t from, to; /* indices of nodes */
+  uint64_t count;    /* how often it was taken */
+  uint32_t nlabels;
+  const struct pml_flow_label *label;
+};
+
+struct pml_flow_node {
+  pml_region_t region;
+  uint32_t parent, depth;            /* parent < own index; depth of a path of one region: 1 */
+  uint64_t visits, count;            /* enters, and those of them that were left */
+  double inclusive_ns, exclusive_ns; /* of these */
+  const double *metric;              /* [nmetrics] what was added between enter and leave */
+};
+
+/* Of threads with the same flow: their figures are added, visits and labels are those of each. */
+struct pml_flow_graph {
+  uint32_t nthreads;
+  uint32_t nnodes, nedges, nmetrics;
+  const struct pml_flow_node
+      *node; /* in the order of their first visits; [0]: the thread's begin, no region, one visit */
+  const struct pml_flow_edge *edge; /* in the order in which they were taken first */
+  const char *const *metric;
+  uint32_t last;      /* the node that was visited last */
+  uint64_t unmatched; /* leaves of what was not entered, or is not innermost */
+  uint64_t missing;   /* enters at the end that found no room: the flow goes on, the graph does not */
+};
+
+/* pml_flow_graphs - [*n] in the order in which their first threads began; none before pml_flow_stop(). Owned by @f. */
+PML_API const struct pml_flow_graph *const *pml_flow_graphs(const struct pml_flow *f, size_t *n);
+
+/* pml_flow_refused - threads that are not in it: too many, or no memory. */
+PML_API uint64_t pml_flow_refused(const struct pml_flow *f);
+
+PML_END_DECLS
+
+#endif

@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* core/substrate/flow/pml_flow_private.h - what the parts of a flow share: one thread's. Internal. */
+#ifndef PML_FLOW_PRIVATE_H
+#define PML_FLOW_PRIVATE_H
+
+#include "substrate/flow/pml_flow_label.h"
+#include "substrate/profile/pml_profile_tree.h"
+
+#include <pthread.h>
+
+#define PML__FLOW_LISTS 4u /* of metrics that a thread's events carry in turn */
+#define PML__FLOW_NONE UINT8_MAX
+
+/* An edge of a thread; visits are those of the node it leaves. */
+struct pml__flow_edge {
+  struct pml__profile_node *to; /* edge[0], which is none, leads to the root, where nobody goes */
+  uint32_t from;
+  struct pml__flow_visits visits;
+};
+
+/* Which of the values that come with @metrics are wanted. */
+struct pml__flow_list {
+  const struct pml_stream_metrics *metrics;
+  uint32_t has, real;               /* a bit for each wanted metric that is there; that is a double */
+  uint8_t at[PML_FLOW_METRICS_MAX]; /* of a wanted metric among the values; PML__FLOW_NONE: it is not there */
+};
+
+/* A call under way; its values at enter are in the track. */
+struct pml__flow_frame {
+  struct pml__profile_node *node;
+  uint64_t ticks, inner;
+  uint32_t has; /* a bit for each metric that it was entered with */
+};
+
+/* One thread; what changes is the thread's alone, until the flow is stopped or the thread has ended. */
+struct pml__flow_track {
+  struct pml__profile_tree tree; /* entered: visits */
+  struct pml__profile_node *at;  /* visited last */
+  struct pml__flow_edge *edge;   /* [nedges], the first is none */
+  uint32_t *latest;              /* [nodes_capacity] by node: the edge that was taken last */
+  uint64_t *sum;                 /* [nodes_capacity * nmetrics] by node */
+  uint32_t *slot;                /* [mask + 1]: (from, to) to an edge; 0 is free */
+  uint32_t nedges, edges_capacity, nodes_capacity, mask;
+  struct pml__flow_frame *frame;      /* frame[0] is the root's */
+  struct pml__flow_frame *top, *last; /* the innermost call's; the last there is room for */
+  uint64_t *value;                    /* [frames * nmetrics] at enter */
+  struct pml__flow_list list[PML__FLOW_LISTS];
+  uint32_t nlists, replace;
+  uint32_t nlabels; /* room that labels have in all edges */
+  uint32_t nmetrics;
+  uint32_t real;    /* a bit for each metric whose values are doubles */
+  bool ended;       /* no room: followed no further */
+  uint64_t missing; /* enters since then */
+  uint64_t unmatched;
+  uint32_t nthreads; /* that had this flow; 0: it has not ended */
+  uint32_t number;   /* in the order of beginning */
+  struct pml_flow *flow;
+  struct pml__flow_track *next;
+};
+
+struct pml_flow {
+  pthread_mutex_t lock; /* guards all below: threads begin and end */
+  struct pml__flow_track *tracks;
+  uint32_t ntracks, begun;
+  uint64_t refused;  /* atomic */
+  uint64_t consumer; /* 0: none */
+  bool stopped;
+  int failed; /* to make graphs: why */
+  uint32_t labels, nmetrics;
+  char *metric[PML_FLOW_METRICS_MAX];
+  struct pml_flow_graph **graph; /* [ngraphs], once stopped */
+  size_t ngraphs;
+};
+
+/* A flow without a stream, whose events are handed to tracks by whoever has them; stopped and closed as any. */
+int pml__flow_new(struct pml_flow **f, const struct pml_flow_options *options);
+/* A thread begins; NULL: no memory, or too many. */
+struct pml__flow_track *pml__flow_track(struct pml_flow *f);
+void pml__flow_enter(void *track, const struct pml_stream_event *e);
+void pml__flow_leave(void *track, const struct pml_stream_event *e);
+/* It ends: if another that ended had the same flow, the later begun one is added to the other, and gone. */
+void pml__flow_track_end(struct pml_flow *f, struct pml__flow_track *track);
+void pml__flow_track_free(struct pml__flow_track *track);
+
+/* With general registers only. False, and nothing has changed: not without memory, or not without floating point. */
+bool pml__flow_enter_plainly(void *track, const struct pml_stream_event *e);
+bool pml__flow_leave_plainly(void *track, const struct pml_stream_event *e);
+
+/* Where the number of the edge is, or would be. */
+static inline uint32_t *pml__flow_find(const struct pml__flow_track *t, uint32_t from, uint32_t to) {
+  uint64_t h = ((uint64_t)to << 32 | from) * UINT64_C(0x9e3779b97f4a7c15);
+  for (uint32_t i = (uint32_t)(h >> 32) & t->mask;; i = (i + 1) & t->mask) {
+    uint32_t k = t->slot[i];
+    if (k == 0 || (t->edge[k].from == from && t->edge[k].to->index == to)) return &t->slot[i];
+  }
+}
+
+/* The innermost call, @f, ends; what it added to metrics is done with. */
+static inline void pml__flow_end_call(struct pml__flow_track *t, struct pml__flow_frame *f,
+                                      const struct pml_stream_event *e) {
+  uint64_t d = e->ticks > f->ticks ? e->ticks - f->ticks : 0;
+  f->node->count++;
+  f->node->sum += d;
+  f->node->inner += f->inner;
+  f[-1].inner += d;
+  t->top = f - 1;
+}
+
+/* The list that maps @metrics; NULL: there is none yet. */
+static inline const struct pml__flow_list *pml__flow_list(const struct pml__flow_track *t,
+                                                          const struct pml_stream_metrics *metrics) {
+  for (uint32_t i = 0; i < t->nlists; i++)
+    if (t->list[i].metrics == metrics) return &t->list[i];
+  return NULL;
+}
+
+#endif

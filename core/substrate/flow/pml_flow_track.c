@@ -1,0 +1,247 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* core/substrate/flow/pml_flow_track.c - a thread's flow: memory for what is new in it, its end, the same of two
+ * threads. */
+#include "substrate/flow/pml_flow_private.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define FIRST 64u
+
+/* ---- room ---- */
+
+/* Room for @n more, of @bytes each, zeroed; *at stays as it is if there is none. */
+static bool grow(void *at, uint32_t *capacity, uint32_t n, size_t bytes) {
+  void *old, *more;
+  memcpy(&old, at, sizeof old);
+  more = realloc(old, ((size_t)*capacity + n) * bytes);
+  if (more == NULL) return false;
+  memset((char *)more + *capacity * bytes, 0, n * bytes);
+  memcpy(at, &more, sizeof more);
+  *capacity += n;
+  return true; /* cppcheck-suppress memleak ; @at has it */
+}
+
+static bool deepen(struct pml__flow_track *t) {
+  uint32_t capacity = (uint32_t)(t->last - t->frame) + 1, depth = (uint32_t)(t->top - t->frame), values = capacity;
+  if (capacity >= PML_FLOW_DEPTH_MAX) return false;
+  if (t->nmetrics > 0 && !grow(&t->value, &values, capacity, t->nmetrics * sizeof *t->value)) return false;
+  bool more = grow(&t->frame, &capacity, capacity, sizeof *t->frame);
+  t->top = t->frame + depth;
+  if (more) t->last = t->frame + capacity - 1;
+  return more;
+}
+
+static bool more_slots(struct pml__flow_track *t) {
+  uint32_t n = t->slot == NULL ? 2 * FIRST : 2 * (t->mask + 1);
+  uint32_t *slot = calloc(n, sizeof *slot);
+  if (slot == NULL) return false;
+  free(t->slot);
+  t->slot = slot;
+  t->mask = n - 1;
+  for (uint32_t i = 1; i < t->nedges; i++) *pml__flow_find(t, t->edge[i].from, t->edge[i].to->index) = i;
+  return true;
+}
+
+static bool room_for_nodes(struct pml__flow_track *t) {
+  uint32_t n = t->nodes_capacity, more = n == 0 ? FIRST : n, sums = n;
+  if (t->tree.n <= n && n > 0) return true;
+  if (t->nmetrics > 0 && !grow(&t->sum, &sums, more, t->nmetrics * sizeof *t->sum)) return false;
+  return grow(&t->latest, &t->nodes_capacity, more, sizeof *t->latest);
+}
+
+/* ---- what is new ---- */
+
+/* An event that was asked for without a modifier may have been opened user-only: it is called NAME:u then. */
+static bool is_metric(const char *name, const char *wanted) {
+  size_t n = strlen(wanted);
+  return strncmp(name, wanted, n) == 0 && (name[n] == '\0' || strcmp(name + n, ":u") == 0);
+}
+
+static void add_list(struct pml__flow_track *t, const struct pml_stream_metrics *metrics) {
+  struct pml__flow_list *list = &t->list[t->nlists < PML__FLOW_LISTS ? t->nlists++ : t->replace++ % PML__FLOW_LISTS];
+  list->metrics = metrics;
+  list->has = list->real = 0;
+  for (uint32_t i = 0; i < t->nmetrics; i++) {
+    uint32_t k = 0;
+    while (k < metrics->n && !is_metric(metrics->name[k], t->flow->metric[i])) k++;
+    list->at[i] = k < metrics->n ? (uint8_t)k : PML__FLOW_NONE;
+    if (k == metrics->n) continue;
+    list->has |= UINT32_C(1) << i;
+    if (pml_stream_metrics_real(metrics, k)) list->real |= UINT32_C(1) << i;
+  }
+  t->real |= list->real;
+}
+
+static struct pml__flow_edge *add_edge(struct pml__flow_track *t, struct pml__profile_node *to) {
+  uint32_t *slot = pml__flow_find(t, t->at->index, to->index);
+  if (*slot != 0) return &t->edge[*slot];
+  if (t->nedges == PML_FLOW_EDGES_MAX) return NULL;
+  if (t->nedges == t->edges_capacity && !grow(&t->edge, &t->edges_capacity, t->edges_capacity, sizeof *t->edge))
+    return NULL;
+  if (2 * t->nedges > t->mask && !more_slots(t)) return NULL;
+  *pml__flow_find(t, t->at->index, to->index) = t->nedges;
+  t->edge[t->nedges] = (struct pml__flow_edge){.to = to, .from = t->at->index};
+  return &t->edge[t->nedges++];
+}
+
+static bool room_for_label(struct pml__flow_track *t, struct pml__flow_visits *v) {
+  uint32_t more = v->capacity == 0 ? PML__FLOW_FOLD + 1 : v->capacity;
+  if (!pml__flow_needs_room(v)) return true;
+  if (t->nlabels + more > t->flow->labels || !grow(&v->label, &v->capacity, more, sizeof *v->label)) return false;
+  t->nlabels += more;
+  return true;
+}
+
+static bool prepare(struct pml__flow_track *t, const struct pml_stream_event *e) {
+  if (t->top == t->last && !deepen(t)) return false;
+  if (e->metrics != NULL && t->nmetrics > 0 && pml__flow_list(t, e->metrics) == NULL) add_list(t, e->metrics);
+  struct pml__profile_node *node = pml__profile_tree_child(&t->tree, t->top->node, e->region);
+  if (node == NULL || !room_for_nodes(t)) return false;
+  struct pml__flow_edge *edge = add_edge(t, node);
+  return edge != NULL && room_for_label(t, &edge->visits);
+}
+
+void pml__flow_enter(void *track, const struct pml_stream_event *e) {
+  struct pml__flow_track *t = track;
+  if (pml__flow_enter_plainly(t, e) || (prepare(t, e) && pml__flow_enter_plainly(t, e))) return;
+  t->ended = true;
+  t->top = t->last = t->frame; /* nothing is open, and nothing can be */
+  t->missing++;
+}
+
+static double real_of(uint64_t bits) {
+  double d;
+  memcpy(&d, &bits, sizeof d);
+  return d;
+}
+
+static uint64_t plus(uint64_t sum, uint64_t from, uint64_t to, bool real) {
+  if (!real) return sum + (to - from);
+  double d = real_of(sum) + (real_of(to) - real_of(from));
+  memcpy(&sum, &d, sizeof sum);
+  return sum;
+}
+
+void pml__flow_leave(void *track, const struct pml_stream_event *e) {
+  struct pml__flow_track *t = track;
+  if (pml__flow_leave_plainly(t, e)) return;
+  struct pml__flow_frame *f = t->top;
+  const struct pml__flow_list *list = pml__flow_list(t, e->metrics);
+  if (list == NULL) {
+    add_list(t, e->metrics);
+    list = pml__flow_list(t, e->metrics);
+  }
+  const uint64_t *value = t->value + (size_t)(f - t->frame) * t->nmetrics;
+  uint64_t *sum = t->sum + (size_t)f->node->index * t->nmetrics;
+  for (uint32_t i = 0; i < t->nmetrics; i++)
+    if ((list->has & f->has) >> i & 1) sum[i] = plus(sum[i], value[i], e->values[list->at[i]], list->real >> i & 1);
+  pml__flow_end_call(t, f, e);
+}
+
+/* ---- begin and end ---- */
+
+void pml__flow_track_free(struct pml__flow_track *t) {
+  if (t == NULL) return;
+  for (uint32_t i = 0; i < t->nedges; i++) free(t->edge[i].visits.label);
+  pml__profile_tree_close(&t->tree);
+  free(t->edge);
+  free(t->latest);
+  free(t->sum);
+  free(t->slot);
+  free(t->frame);
+  free(t->value);
+  free(t);
+}
+
+static bool open_track(struct pml__flow_track *t) {
+  uint32_t frames = 0, values = 0;
+  if (!pml__profile_tree_open(&t->tree, NULL, 0) || !room_for_nodes(t) || !more_slots(t)) return false;
+  if (!grow(&t->edge, &t->edges_capacity, FIRST, sizeof *t->edge)) return false;
+  if (!grow(&t->frame, &frames, FIRST, sizeof *t->frame)) return false;
+  if (t->nmetrics > 0 && !grow(&t->value, &values, FIRST, t->nmetrics * sizeof *t->value)) return false;
+  t->last = t->frame + FIRST - 1;
+  t->top = t->frame;
+  t->at = t->frame->node = t->edge->to = pml__profile_tree_at(&t->tree, 0);
+  t->at->entered = 1;
+  t->nedges = 1;
+  return true;
+}
+
+struct pml__flow_track *pml__flow_track(struct pml_flow *f) {
+  struct pml__flow_track *t = calloc(1, sizeof *t);
+  bool room = t != NULL;
+  if (room) {
+    t->flow = f;
+    t->nmetrics = f->nmetrics;
+    room = open_track(t);
+  }
+  pthread_mutex_lock(&f->lock);
+  room = room && f->ntracks < PML_FLOW_THREADS_MAX;
+  if (room) {
+    t->number = f->begun++;
+    f->ntracks++;
+    t->next = f->tracks;
+    f->tracks = t;
+  }
+  pthread_mutex_unlock(&f->lock);
+  if (room) return t;
+  __atomic_fetch_add(&f->refused, 1, __ATOMIC_RELAXED);
+  pml__flow_track_free(t);
+  return NULL;
+}
+
+static bool same_visits(const struct pml__flow_visits *a, const struct pml__flow_visits *b) {
+  if (a->first != b->first || a->last != b->last || a->stride != b->stride || a->n != b->n) return false;
+  return a->n == 0 || memcmp(a->label, b->label, a->n * sizeof *a->label) == 0;
+}
+
+/* Paths and edges are in the order of their first visits: the same flow has them in the same places. */
+static bool same(const struct pml__flow_track *a, const struct pml__flow_track *b) {
+  if (a->tree.n != b->tree.n || a->nedges != b->nedges || a->missing != b->missing || a->at->index != b->at->index)
+    return false;
+  for (uint32_t i = 0; i < a->tree.n; i++) {
+    const struct pml__profile_node *x = pml__profile_tree_at(&a->tree, i), *y = pml__profile_tree_at(&b->tree, i);
+    if (x->parent != y->parent || x->region != y->region || x->entered != y->entered) return false;
+  }
+  for (uint32_t i = 1; i < a->nedges; i++) {
+    const struct pml__flow_edge *x = &a->edge[i], *y = &b->edge[i];
+    if (x->from != y->from || x->to->index != y->to->index || !same_visits(&x->visits, &y->visits)) return false;
+  }
+  return true;
+}
+
+static void add(struct pml__flow_track *to, const struct pml__flow_track *from) {
+  for (uint32_t i = 0; i < to->tree.n; i++) {
+    struct pml__profile_node *node = pml__profile_tree_at(&to->tree, i);
+    uint64_t visits = node->entered;
+    pml__profile_tree_add(node, pml__profile_tree_at(&from->tree, i));
+    node->entered = visits;
+  }
+  for (size_t i = 0; i < (size_t)to->tree.n * to->nmetrics; i++)
+    to->sum[i] = plus(to->sum[i], 0, from->sum[i], to->real >> i % to->nmetrics & 1);
+  to->nthreads += from->nthreads;
+  to->unmatched += from->unmatched;
+}
+
+static void take_out(struct pml_flow *f, struct pml__flow_track *t) {
+  struct pml__flow_track **at = &f->tracks;
+  while (*at != t) at = &(*at)->next;
+  *at = t->next;
+  f->ntracks--;
+}
+
+void pml__flow_track_end(struct pml_flow *f, struct pml__flow_track *t) {
+  pthread_mutex_lock(&f->lock);
+  t->nthreads = 1;
+  struct pml__flow_track *other = f->tracks;
+  while (other != NULL && (other == t || other->nthreads == 0 || other->real != t->real || !same(other, t)))
+    other = other->next;
+  if (other != NULL) {
+    struct pml__flow_track *first = other->number < t->number ? other : t, *later = first == t ? other : t;
+    add(first, later);
+    take_out(f, later);
+    pml__flow_track_free(later);
+  }
+  pthread_mutex_unlock(&f->lock);
+}

@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* core/substrate/flow/pml_spool_flow.c - the events of a spool as event flow graphs. */
+#include "base/pml_error.h"
+#include "record/pml_spool_read_private.h"
+#include "substrate/flow/pml_flow_private.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* One thread. Its values follow an enter and precede a leave, of the same ticks. */
+struct track {
+  struct pml__flow_track *flow;
+  struct pml_stream_event entered; /* region 0: nothing that waits for its values */
+  uint64_t ticks;                  /* of @value; 0: none */
+  uint64_t value[PML_FLOW_METRICS_MAX];
+};
+
+struct making {
+  struct pml_flow *flow;
+  const struct pml_stream_metrics *metrics; /* NULL: events carry none that a flow takes */
+};
+
+static int begin_thread(void *arg, int64_t tid, void **track) {
+  struct making *m = arg;
+  struct track *t = calloc(1, sizeof *t);
+  (void)tid;
+  if (t == NULL) return pml_fail(-ENOMEM, "no memory for a thread of a flow");
+  t->flow = pml__flow_track(m->flow);
+  *track = t;
+  return 0;
+}
+
+static void enter_at_last(struct track *t) {
+  if (t->entered.region != 0) pml__flow_enter(t->flow, &t->entered);
+  t->entered.region = 0;
+}
+
+static void take_values(const struct making *m, struct track *t, const struct pml__spool_told *e) {
+  if (m->metrics == NULL) return;
+  memcpy(t->value, e->values, m->metrics->n * sizeof *t->value);
+  t->ticks = e->ticks;
+  if (t->entered.region == 0 || t->entered.ticks != e->ticks) return;
+  t->entered.metrics = m->metrics;
+  t->entered.values = t->value;
+  enter_at_last(t);
+}
+
+static int take_event(void *arg, void *track, const struct pml__spool_told *e) {
+  const struct making *m = arg;
+  struct track *t = track;
+  if (t->flow == NULL) return 0; /* it is counted as refused */
+  if (e->kind == PML_STREAM_METRIC) {
+    take_values(m, t, e);
+    return 0;
+  }
+  enter_at_last(t);
+  struct pml_stream_event event = {.ticks = e->ticks, .region = e->region};
+  if (e->kind == PML_STREAM_ENTER) {
+    t->entered = event;
+  } else {
+    if (m->metrics != NULL && t->ticks == e->ticks) {
+      event.metrics = m->metrics;
+      event.values = t->value;
+    }
+    pml__flow_leave(t->flow, &event);
+  }
+  return 0;
+}
+
+static int end_thread(void *arg, void *track) {
+  struct track *t = track;
+  (void)arg;
+  if (t->flow != NULL) enter_at_last(t);
+  return 0;
+}
+
+/* Metrics beyond what a flow takes are left out, and with them all. */
+static int open_flow(const struct pml_spool_reader *r, struct making *m, uint32_t *nmetrics) {
+  char name[PML_STREAM_METRICS_MAX][PML__SPOOL_METRIC_BYTES];
+  const char *names[PML_FLOW_METRICS_MAX];
+  struct pml_stream_metrics *metrics = NULL;
+  uint32_t n = *nmetrics = pml__spool_metrics(r, name);
+  if (n > PML_FLOW_METRICS_MAX) n = 0;
+  for (uint32_t i = 0; i < n; i++) names[i] = name[i];
+  int err = n > 0 ? pml_stream_metrics(names, n, &metrics) : 0;
+  for (uint32_t i = 0; i < n && err == 0; i++)
+    if (r->head.real[i / 64] >> i % 64 & 1) pml_stream_metrics_set_real(metrics, i);
+  m->metrics = metrics;
+  return err == 0 ? pml__flow_new(&m->flow, &(struct pml_flow_options){.metrics = names, .nmetrics = n}) : err;
+}
+
+int pml_spool_read_flow(struct pml_spool_reader *r, struct pml_flow **f,
+                        int (*progress)(uint64_t done, uint64_t all, void *arg), void *arg) {
+  struct making m = {0};
+  uint32_t nmetrics;
+  *f = NULL;
+  int err = open_flow(r, &m, &nmetrics);
+  if (err < 0) return err;
+  const struct pml__spool_listener l = {begin_thread, take_event, end_thread, free, progress, arg, nmetrics, &m};
+  err = pml__spool_listen(r, &l);
+  if (err == 0) err = pml_flow_stop(m.flow);
+  if (err == 0)
+    *f = m.flow;
+  else
+    pml_flow_close(m.flow);
+  return err;
+}

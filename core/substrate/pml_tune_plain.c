@@ -1,8 +1,0 @@
-/* SPDX-License-Identifier: BSD-3-Clause */
-/* core/substrate/pml_tune_plain.c - events of regions that have no rule, where only general registers may be used. */
-#include "base/pml_stream.h"
-#include "substrate/pml_tune_private.h"
-
-bool pml__tune_plain(void *data, const struct pml_stream_event *e) {
-  return pml__tune_has_none(data, e->region);
-}

@@ -1,0 +1,342 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* core/substrate/profile/pml_profile.c - enters and leaves become call paths; threads' trees are merged for who asks.
+ */
+#include "substrate/profile/pml_profile.h"
+
+#include "base/pml_clock.h"
+#include "base/pml_error.h"
+#include "substrate/profile/pml_profile_private.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define FIRST_DEPTH 64u
+
+static uint64_t get(const uint64_t *figure) {
+  return __atomic_load_n(figure, __ATOMIC_RELAXED);
+}
+
+/* ---- events ---- */
+
+__attribute__((noinline, cold)) static bool deepen(struct pml__profile_track *t) {
+  size_t depth = (size_t)(t->top - t->frame), capacity = 2 * ((size_t)(t->last - t->frame) + 1);
+  struct pml__profile_frame *frame = realloc(t->frame, capacity * sizeof *frame);
+  if (frame == NULL) return false;
+  t->frame = frame;
+  t->top = frame + depth;
+  t->last = frame + capacity - 1;
+  return true;
+}
+
+/* The node from which a call is made: that of the innermost call that has one. */
+static struct pml__profile_node *caller(const struct pml__profile_track *t) {
+  const struct pml__profile_frame *f = t->top;
+  while (f->node == NULL) f--;
+  return f->node;
+}
+
+/* The first call by a path brings its node, and the first of its region a histogram, both as far as there is memory. */
+static struct pml__profile_node *node_for(struct pml__profile_track *t, pml_region_t region) {
+  struct pml__profile_node *node = pml__profile_tree_child(&t->tree, caller(t), region);
+  if (node == NULL || node->histogram != &pml__histogram_none) return node;
+  node->histogram = pml__histograms_of(&t->histograms, region);
+  if (node->histogram == NULL) node->histogram = &pml__histogram_none;
+  return node;
+}
+
+static void ready(void *data, pml_region_t region) {
+  struct pml__profile_track *t = data;
+  if (t->beyond == 0 && (t->top != t->last || deepen(t))) (void)node_for(t, region);
+}
+
+static void on_enter(void *data, const struct pml_stream_event *e) {
+  struct pml__profile_track *t = data;
+  if (pml__profile_enter_plainly(t, e)) return;
+  if (t->beyond > 0 || (t->top == t->last && !deepen(t))) {
+    if (t->beyond++ == 0) t->hidden = t->top->region;
+    t->top->region = 0;
+    pml__own_add(&t->dropped, 1);
+    return;
+  }
+  struct pml__profile_node *node = node_for(t, e->region);
+  if (node != NULL) {
+    pml__profile_begin_call(t, node, e);
+    return;
+  }
+  *++t->top = (struct pml__profile_frame){NULL, e->region, e->ticks, 0};
+  pml__own_add(&t->dropped, 1);
+}
+
+static void on_leave(void *data, const struct pml_stream_event *e) {
+  struct pml__profile_track *t = data;
+  if (pml__profile_leave_plainly(t, e)) return;
+  if (t->beyond > 0) {
+    if (--t->beyond == 0) t->top->region = t->hidden;
+    return;
+  }
+  struct pml__profile_frame *f = t->top;
+  if (f == t->frame || f->region != e->region) {
+    pml__own_add(&t->unmatched, 1);
+    return;
+  }
+  if (f->node == NULL) {
+    t->top--;
+    f[-1].inner += f->inner; /* its own time is its parent's */
+    return;
+  }
+  uint64_t d = pml__profile_duration(f, e);
+  pml__histogram_add(f->node->histogram, d);
+  pml__profile_end_call(t, f, d);
+}
+
+/* It was called, and its time is known until now; but durations are those of calls that returned. */
+static void on_left(void *data, const struct pml_stream_event *e) {
+  struct pml__profile_track *t = data;
+  struct pml__profile_frame *f = t->top;
+  if (t->beyond > 0 || f == t->frame || f->region != e->region || f->node == NULL) {
+    on_leave(data, e);
+    return;
+  }
+  uint64_t d = pml__profile_duration(f, e), inner = f->inner;
+  t->top = f - 1;
+  f[-1].inner += d;
+  pml__own_add(&f->node->sum, d);
+  pml__own_add(&f->node->inner, inner);
+}
+
+/* ---- threads ---- */
+
+static void free_track(struct pml__profile_track *t) {
+  if (t == NULL) return;
+  pml__profile_tree_close(&t->tree);
+  pml__histograms_close(&t->histograms);
+  free(t->frame);
+  free(t);
+}
+
+static bool open_tree(struct pml_profile *p, struct pml__profile_tree *t) {
+  return pml__profile_tree_open(t, p->memory, __atomic_fetch_add(&p->ntrees, 1, __ATOMIC_RELAXED));
+}
+
+static void *thread_begin(void *arg, uint64_t thread) {
+  struct pml_profile *p = arg;
+  struct pml__profile_track *t = calloc(1, sizeof *t);
+  (void)thread;
+  if (t != NULL) t->frame = calloc(FIRST_DEPTH, sizeof *t->frame);
+  if (t == NULL || t->frame == NULL || !open_tree(p, &t->tree)) {
+    free_track(t);
+    return NULL;
+  }
+  t->top = t->frame;
+  t->last = t->frame + FIRST_DEPTH - 1;
+  t->frame[0].node = pml__profile_tree_at(&t->tree, 0);
+  t->histograms.memory = p->memory;
+  t->profile = p;
+  pthread_mutex_lock(&p->lock);
+  t->next = p->tracks;
+  p->tracks = t;
+  p->stats.threads++;
+  pthread_mutex_unlock(&p->lock);
+  return t;
+}
+
+static void add_counts(struct pml_profile_stats *s, const struct pml__profile_track *t) {
+  s->unmatched += get(&t->unmatched);
+  s->dropped += get(&t->dropped);
+}
+
+static uint64_t calls_begun(const struct pml__profile_tree *tree) {
+  uint64_t n = 0;
+  for (uint32_t i = 1; i < __atomic_load_n(&tree->n, __ATOMIC_ACQUIRE); i++)
+    n += get(&pml__profile_tree_at(tree, i)->entered);
+  return n;
+}
+
+/* What was under way stays entered, and not returned. */
+static void abandon_open(struct pml_profile *p, struct pml__profile_track *t) {
+  for (; t->top > t->frame; t->top--) p->stats.abandoned += t->top->node != NULL;
+}
+
+static void thread_end(void *arg, void *data) {
+  struct pml_profile *p = arg;
+  struct pml__profile_track *t = data, **at = &p->tracks;
+  pthread_mutex_lock(&p->lock);
+  abandon_open(p, t);
+  /* Without the memory to merge it the track stays as it is, and is merged by each visit. */
+  bool merged = pml__histograms_merge(&p->ended_histograms, &t->histograms);
+  if (merged) pml__histograms_close(&t->histograms);
+  if (merged && pml__profile_tree_merge(&p->ended, &t->tree)) {
+    while (*at != t) at = &(*at)->next;
+    *at = t->next;
+    add_counts(&p->stats, t);
+    free_track(t);
+  }
+  pthread_mutex_unlock(&p->lock);
+}
+
+/* ---- life ---- */
+
+int pml_profile_open_in(struct pml_profile **out, const struct pml_profile_memory *memory) {
+  *out = NULL;
+  int err = pml_clock_init();
+  if (err < 0) return err;
+  struct pml_profile *p = calloc(1, sizeof *p);
+  if (p != NULL) p->memory = p->ended_histograms.memory = memory;
+  if (p == NULL || !open_tree(p, &p->ended)) {
+    free(p);
+    return pml_fail(-ENOMEM, "no memory for a profile");
+  }
+  pthread_mutex_init(&p->lock, NULL);
+  struct pml_stream_consumer c = {.name = "profile",
+                                  .thread_begin = thread_begin,
+                                  .thread_end = thread_end,
+                                  .ready = ready,
+                                  .event = {on_enter, on_leave, NULL},
+                                  .left = on_left,
+                                  .plain = {pml__profile_enter_plainly, pml__profile_leave_plainly, NULL},
+                                  .arg = p};
+  err = pml_stream_add(&c, &p->consumer);
+  if (err < 0) {
+    pml__profile_tree_close(&p->ended);
+    free(p);
+    return err;
+  }
+  *out = p;
+  return 0;
+}
+
+int pml_profile_open(struct pml_profile **out) {
+  return pml_profile_open_in(out, NULL);
+}
+
+int pml__profile_of(struct pml_profile **out, struct pml__profile_tree *tree, struct pml__histograms *histograms) {
+  struct pml_profile *p = calloc(1, sizeof *p);
+  *out = p;
+  if (p == NULL) return pml_fail(-ENOMEM, "no memory for a profile");
+  pthread_mutex_init(&p->lock, NULL);
+  p->ended = *tree;
+  p->ended_histograms = *histograms;
+  return 0;
+}
+
+void pml_profile_close(struct pml_profile *p) {
+  /* -ENOENT in a child: threads of the parent may have been changing it, and what is not of the heap is the parent's.
+   */
+  if (p == NULL || (p->consumer != 0 && pml_stream_remove(p->consumer) == -ENOENT)) return;
+  for (struct pml__profile_track *t = p->tracks, *next; t != NULL; t = next) {
+    next = t->next;
+    free_track(t);
+  }
+  pml__profile_tree_close(&p->ended);
+  pml__histograms_close(&p->ended_histograms);
+  pthread_mutex_destroy(&p->lock);
+  free(p);
+}
+
+void pml_profile_stats(struct pml_profile *p, struct pml_profile_stats *s) {
+  pthread_mutex_lock(&p->lock);
+  *s = p->stats;
+  s->events += calls_begun(&p->ended);
+  for (const struct pml__profile_track *t = p->tracks; t != NULL; t = t->next) {
+    s->events += calls_begun(&t->tree);
+    add_counts(s, t);
+  }
+  pthread_mutex_unlock(&p->lock);
+}
+
+/* ---- visiting ---- */
+
+static int by_time(const void *a, const void *b) {
+  const struct pml__profile_node *x = *(const struct pml__profile_node *const *)a;
+  const struct pml__profile_node *y = *(const struct pml__profile_node *const *)b;
+  if (x->parent != y->parent) return x->parent < y->parent ? -1 : 1;
+  if (x->sum != y->sum) return x->sum > y->sum ? -1 : 1;
+  return (x->index > y->index) - (x->index < y->index);
+}
+
+static struct pml_profile_node told(const struct pml__profile_node *n, uint32_t depth) {
+  double ns = 1e9 / pml__clock.ticks_per_second;
+  return (struct pml_profile_node){.region = n->region,
+                                   .depth = depth,
+                                   .nthreads = n->nthreads,
+                                   .running = n->entered > n->count ? n->entered - n->count : 0,
+                                   .count = n->count,
+                                   .inclusive_ns = ns * (double)n->sum,
+                                   .exclusive_ns = ns * (double)(n->sum - (n->inner < n->sum ? n->inner : n->sum)),
+                                   .min_ns = n->count > 0 ? ns * (double)n->min : 0,
+                                   .max_ns = ns * (double)n->max};
+}
+
+/*
+ * Children of a node stand together in @order, which is sorted by parent; first[i] is where those of node i begin. The
+ * stack has, for each depth, the next one to be told: no recursion, however deep the paths are.
+ */
+struct walk {
+  struct pml__profile_node **order;
+  uint32_t *first, *stack;
+  uint32_t n; /* nodes but for the root */
+};
+
+static bool prepare_walk(struct walk *w, const struct pml__profile_tree *t) {
+  w->n = t->n - 1;
+  w->order = malloc((w->n + 1u) * sizeof *w->order);
+  w->first = malloc((t->n + 1u) * sizeof *w->first);
+  w->stack = malloc((t->n + 1u) * sizeof *w->stack);
+  if (w->order == NULL || w->first == NULL || w->stack == NULL) return false;
+  for (uint32_t i = 0; i < w->n; i++) w->order[i] = pml__profile_tree_at(t, i + 1);
+  qsort(w->order, w->n, sizeof *w->order, by_time);
+  for (uint32_t node = 0, i = 0; node <= t->n; node++) {
+    while (i < w->n && w->order[i]->parent < node) i++;
+    w->first[node] = i;
+  }
+  return true;
+}
+
+static int walk(const struct walk *w, int (*visit)(const struct pml_profile_node *node, void *arg), void *arg) {
+  uint32_t depth = 0;
+  w->stack[0] = 0;
+  for (;;) {
+    uint32_t at = w->stack[depth];
+    uint32_t parent = depth == 0 ? 0 : w->order[w->stack[depth - 1] - 1]->index;
+    if (at == w->n || w->order[at]->parent != parent) {
+      if (depth-- == 0) return 0;
+      continue;
+    }
+    struct pml_profile_node node = told(w->order[at], depth);
+    int rc = visit(&node, arg);
+    if (rc != 0) return rc;
+    w->stack[depth] = at + 1;
+    w->stack[++depth] = w->first[w->order[at]->index];
+  }
+}
+
+bool pml__profile_merge(struct pml_profile *p, struct pml__profile_tree *tree, struct pml__histograms *histograms) {
+  pthread_mutex_lock(&p->lock);
+  bool all = pml__profile_tree_merge(tree, &p->ended);
+  if (all && histograms != NULL) all = pml__histograms_merge(histograms, &p->ended_histograms);
+  for (const struct pml__profile_track *t = p->tracks; t != NULL && all; t = t->next) {
+    all = pml__profile_tree_merge(tree, &t->tree);
+    if (all && histograms != NULL) all = pml__histograms_merge(histograms, &t->histograms);
+  }
+  pthread_mutex_unlock(&p->lock);
+  return all;
+}
+
+int pml_profile_visit(struct pml_profile *p, int (*visit)(const struct pml_profile_node *node, void *arg), void *arg) {
+  struct pml__profile_tree merged;
+  struct walk w = {0};
+  int err = -ENOMEM;
+  if (pml__profile_tree_open(&merged, NULL, 0) && pml__profile_merge(p, &merged, NULL) && prepare_walk(&w, &merged))
+    err = 0;
+  if (err == 0)
+    err = walk(&w, visit, arg);
+  else
+    (void)pml_fail(err, "no memory to merge the profiles of all threads");
+  free(w.order);
+  free(w.first);
+  free(w.stack);
+  pml__profile_tree_close(&merged);
+  return err;
+}

@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* core/substrate/profile/pml_profile_private.h - what the parts of a profile share: one thread's. Internal. */
+#ifndef PML_PROFILE_PRIVATE_H
+#define PML_PROFILE_PRIVATE_H
+
+#include "base/pml_own.h"
+#include "substrate/profile/pml_profile_histogram.h"
+#include "substrate/profile/pml_profile_tree.h"
+
+#include <pthread.h>
+
+/* A call under way. @node: NULL if there was no room for its path. */
+struct pml__profile_frame {
+  struct pml__profile_node *node;
+  pml_region_t region;
+  uint64_t ticks, inner;
+};
+
+/* One thread. */
+struct pml__profile_track {
+  struct pml__profile_tree tree;
+  struct pml__histograms histograms;
+  struct pml__profile_frame *frame;      /* frame[0] is the root's */
+  struct pml__profile_frame *top, *last; /* the innermost call's; the last there is room for */
+  uint64_t beyond;             /* enters for which there was no memory for a frame: their leaves come first; */
+  pml_region_t hidden;         /* until then the innermost frame has region 0, and this is what it had */
+  uint64_t unmatched, dropped; /* atomic, one writer */
+  struct pml_profile *profile;
+  struct pml__profile_track *next;
+};
+
+struct pml_profile {
+  pthread_mutex_t lock; /* guards all below: threads begin and end, visits read */
+  struct pml__profile_track *tracks;
+  struct pml__profile_tree ended; /* merged, of threads that ended */
+  struct pml__histograms ended_histograms;
+  struct pml_profile_stats stats; /* of threads that ended, and how many threads there were */
+  uint64_t consumer;
+  const struct pml_profile_memory *memory; /* NULL: the heap */
+  uint32_t ntrees;                         /* atomic */
+};
+
+/* The trees of all threads into @tree, and unless it is NULL their histograms into @histograms; false: no memory. */
+bool pml__profile_merge(struct pml_profile *p, struct pml__profile_tree *tree, struct pml__histograms *histograms);
+
+/* A profile of @tree and @histograms alone, without events to come; takes both over if it returns 0. -ENOMEM. */
+int pml__profile_of(struct pml_profile **p, struct pml__profile_tree *tree, struct pml__histograms *histograms);
+
+/* The frame of a call that has a node. */
+static inline void pml__profile_begin_call(struct pml__profile_track *t, struct pml__profile_node *node,
+                                           const struct pml_stream_event *e) {
+  struct pml__profile_frame *f = ++t->top;
+  f->node = node;
+  f->region = e->region;
+  f->ticks = e->ticks;
+  f->inner = 0;
+  pml__own_add(&node->entered, 1);
+}
+
+/* The innermost call, @f, has a node; it took @d ticks. */
+static inline void pml__profile_end_call(struct pml__profile_track *t, struct pml__profile_frame *f, uint64_t d) {
+  struct pml__profile_node *node = f->node;
+  uint64_t inner = f->inner;
+  t->top = f - 1;
+  f[-1].inner += d;
+  pml__own_add(&node->count, 1);
+  pml__own_add(&node->sum, d);
+  pml__own_add(&node->inner, inner);
+  if (d < node->min) __atomic_store_n(&node->min, d, __ATOMIC_RELAXED);
+  if (d > node->max) __atomic_store_n(&node->max, d, __ATOMIC_RELAXED);
+}
+
+static inline uint64_t pml__profile_duration(const struct pml__profile_frame *f, const struct pml_stream_event *e) {
+  return e->ticks > f->ticks ? e->ticks - f->ticks : 0;
+}
+
+/* With general registers only. False, and nothing has changed: not without memory, or not to be counted. */
+bool pml__profile_enter_plainly(void *data, const struct pml_stream_event *e);
+bool pml__profile_leave_plainly(void *data, const struct pml_stream_event *e);
+
+#endif

@@ -1,0 +1,387 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* core/substrate/scorep/pml_scorep.c - loading substrate plugins, calling them in their order, and letting them end. */
+#include "substrate/scorep/pml_scorep_private.h"
+
+#include "base/pml_clock.h"
+#include "base/pml_error.h"
+#include "base/pml_library.h"
+#include "base/pml_thread.h"
+#include "source/plugin/pml_plugin_guard.h"
+
+#include <ctype.h>
+#include <dlfcn.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* opening and closing */
+static struct pml_scorep *plugins[PML_SCOREP_MAX];
+
+/* ---- calls ---- */
+
+static const char *const call_names[] = {"init",
+                                         "assign_id",
+                                         "init_mpp",
+                                         "set_callbacks",
+                                         "get_event_functions",
+                                         "get_requirement",
+                                         "new_definition_handle",
+                                         "create_location",
+                                         "activate_cpu_location",
+                                         "deactivate_cpu_location",
+                                         "delete_location",
+                                         "pre_unify",
+                                         "write_data",
+                                         "dump_manifest",
+                                         "finalize"};
+
+struct calling {
+  struct pml_scorep *p;
+  struct pml__scorep_arguments *a;
+  enum pml__scorep_call which;
+};
+
+static uint64_t call(uint64_t arg) {
+  const struct calling *c = (const struct calling *)(uintptr_t)arg; /* NOLINT(performance-no-int-to-ptr) */
+  const SCOREP_SubstratePluginInfo *i = &c->p->info;
+  struct pml__scorep_arguments *a = c->a;
+  switch (c->which) {
+  case PML__SCOREP_INIT:
+    return (uint64_t)(int64_t)i->init();
+  case PML__SCOREP_ASSIGN_ID:
+    i->assign_id(c->p->slot);
+    break;
+  case PML__SCOREP_INIT_MPP:
+    i->init_mpp();
+    break;
+  case PML__SCOREP_SET_CALLBACKS:
+    i->set_callbacks(&pml__scorep_callbacks, sizeof pml__scorep_callbacks);
+    break;
+  case PML__SCOREP_GET_EVENTS:
+    return i->get_event_functions(a->mode, &a->functions);
+  case PML__SCOREP_GET_REQUIREMENT:
+    return i->get_requirement((SCOREP_Substrates_RequirementFlag)a->handle);
+  case PML__SCOREP_DEFINE:
+    i->new_definition_handle(a->handle, a->type);
+    break;
+  case PML__SCOREP_CREATE:
+    i->create_location(a->location, a->parent);
+    break;
+  case PML__SCOREP_ACTIVATE:
+    i->activate_cpu_location(a->location, a->parent, a->handle);
+    break;
+  case PML__SCOREP_DEACTIVATE:
+    i->deactivate_cpu_location(a->location, a->parent);
+    break;
+  case PML__SCOREP_DELETE:
+    i->delete_location(a->location);
+    break;
+  case PML__SCOREP_PRE_UNIFY:
+    i->pre_unify();
+    break;
+  case PML__SCOREP_WRITE_DATA:
+    i->write_data();
+    break;
+  case PML__SCOREP_MANIFEST:
+    i->dump_manifest(a->manifest, ".", "."); /* it stands in the folder that it is of */
+    break;
+  case PML__SCOREP_FINALIZE:
+    i->finalize();
+    break;
+  }
+  return 0;
+}
+
+bool pml__scorep_has(const struct pml_scorep *p, enum pml__scorep_call which) {
+  /* In the order of the enumeration. */
+  const SCOREP_SubstratePluginInfo *i = &p->info;
+  const bool has[] = {i->init != NULL,
+                      i->assign_id != NULL,
+                      i->init_mpp != NULL,
+                      i->set_callbacks != NULL,
+                      i->get_event_functions != NULL,
+                      i->get_requirement != NULL,
+                      i->new_definition_handle != NULL,
+                      i->create_location != NULL,
+                      i->activate_cpu_location != NULL,
+                      i->deactivate_cpu_location != NULL,
+                      i->delete_location != NULL,
+                      i->pre_unify != NULL,
+                      i->write_data != NULL,
+                      i->dump_manifest != NULL,
+                      i->finalize != NULL};
+  return has[which];
+}
+
+void pml__scorep_drop(struct pml_scorep *p, struct _Unwind_Exception *e) {
+  char what[200];
+  bool was = atomic_exchange(&p->dropped, true);
+  pml__guard_end(e, p->library, what, sizeof what);
+  if (!was) pml__scorep_say("substrate plugin %s: it threw %s and gets no more events", p->name, what);
+}
+
+int64_t pml__scorep_call(struct pml_scorep *p, enum pml__scorep_call which, struct pml__scorep_arguments *a) {
+  if (!pml__scorep_has(p, which) || atomic_load(&p->dropped)) return 0;
+  struct calling c = {p, a, which};
+  struct pml__guarded g = pml__guard_get((uintptr_t)&c, call);
+  if (g.e == NULL) return (int64_t)g.value;
+  char what[200];
+  pml__guard_end(g.e, p->library, what, sizeof what);
+  if (!atomic_exchange(&p->dropped, true))
+    pml__scorep_say("substrate plugin %s: its %s threw %s; it is dropped", p->name, call_names[which], what);
+  return 0;
+}
+
+/* ---- the library ---- */
+
+static int check_name(const char *name) {
+  size_t n = name != NULL ? strspn(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_") : 0;
+  if (n == 0 || name[n] != '\0' || n >= sizeof(((struct pml_scorep *)0)->name))
+    return pml_fail(-EINVAL, "the name of a substrate plugin is up to 63 letters, digits and _");
+  return 0;
+}
+
+static int load(struct pml_scorep *p, const char *path) {
+  char file[4096], symbol[128];
+  SCOREP_SubstratePluginInfo (*entry)(void);
+  int n = snprintf(file, sizeof file, "%s%slibscorep_substrate_%s.so", path != NULL ? path : "",
+                   path != NULL ? "/" : "", p->name);
+  if (n >= (int)sizeof file)
+    return pml_fail(-ENAMETOOLONG, "the folder of substrate plugin %s has too long a name", p->name);
+  p->library = dlopen(file, RTLD_NOW | RTLD_LOCAL);
+  if (p->library == NULL) {
+    char foreign[sizeof file + 128];
+    const char *why = dlerror();
+    if (pml__library_foreign(file, foreign, sizeof foreign))
+      return pml_fail(-ENOEXEC, "substrate plugin %s: %s", p->name, foreign);
+    bool missing = strstr(why, "No such file") != NULL && strncmp(why, file, strlen(file)) == 0;
+    return pml_fail(missing ? -ENOENT : -ENOEXEC, "substrate plugin %s: %s", p->name, why);
+  }
+  (void)snprintf(symbol, sizeof symbol, "SCOREP_SubstratePlugin_%s_get_info", p->name);
+  void *at = dlsym(p->library, symbol);
+  if (at == NULL) return pml_fail(PML_ENOSYMBOL, "substrate plugin %s: %s has no %s", p->name, file, symbol);
+  memcpy(&entry, &at, sizeof at);
+  p->info = entry();
+  return 0;
+}
+
+static int check_info(struct pml_scorep *p) {
+  const SCOREP_SubstratePluginInfo *i = &p->info;
+  if (i->plugin_version > SCOREP_SUBSTRATE_PLUGIN_VERSION)
+    pml__scorep_say("substrate plugin %s: it is of version %u, newer than %d, which is what it gets", p->name,
+                    i->plugin_version, SCOREP_SUBSTRATE_PLUGIN_VERSION);
+  if (i->init == NULL) return pml_fail(PML_EFORMAT, "substrate plugin %s: it has no init", p->name);
+  for (size_t k = 0;
+       i->plugin_version <= SCOREP_SUBSTRATE_PLUGIN_VERSION && k < sizeof i->undeclared / sizeof *i->undeclared; k++)
+    if (i->undeclared[k] != NULL)
+      return pml_fail(PML_EFORMAT, "substrate plugin %s: it sets functions that version %u does not have", p->name,
+                      i->plugin_version);
+  return 0;
+}
+
+bool pml__scorep_throws(const struct pml_scorep *p) {
+  return dlsym(p->library, "__cxa_throw") != NULL;
+}
+
+/* ---- its events ---- */
+
+#define EVENT_NAME(name, type, arguments) #name,
+static const char *const event_names[] = {SCOREP_SUBSTRATES_EVENT_LIST(EVENT_NAME)};
+#undef EVENT_NAME
+
+/* Events that pmlua has a source for; the others are listed. */
+static bool take_function(struct pml__scorep_functions *f, uint32_t event, SCOREP_Substrates_Callback function) {
+  void *to = NULL;
+  switch (event) {
+  case SCOREP_EVENT_ENTER_REGION:
+    to = &f->enter;
+    break;
+  case SCOREP_EVENT_EXIT_REGION:
+    to = &f->leave;
+    break;
+  case SCOREP_EVENT_TRIGGER_COUNTER_UINT64:
+    to = &f->whole;
+    break;
+  case SCOREP_EVENT_TRIGGER_COUNTER_INT64:
+    to = &f->whole_signed;
+    break;
+  case SCOREP_EVENT_TRIGGER_COUNTER_DOUBLE:
+    to = &f->real;
+    break;
+  case SCOREP_EVENT_ENABLE_RECORDING:
+    to = &f->enable;
+    break;
+  case SCOREP_EVENT_DISABLE_RECORDING:
+    to = &f->disable;
+    break;
+  case SCOREP_EVENT_PROGRAM_BEGIN:
+    to = &f->program_begin;
+    break;
+  case SCOREP_EVENT_PROGRAM_END:
+    to = &f->program_end;
+    break;
+  default:
+    return false;
+  }
+  memcpy(to, &function, sizeof function);
+  return true;
+}
+
+static void say_unraised(const struct pml_scorep *p, const bool *unraised) {
+  char list[4096];
+  size_t n = 0;
+  list[0] = '\0';
+  for (uint32_t i = 0; i < SCOREP_SUBSTRATES_NUM_EVENTS && n < sizeof list; i++)
+    if (unraised[i]) n += (size_t)snprintf(list + n, sizeof list - n, "%s%s", n > 0 ? ", " : "", event_names[i]);
+  if (p->info.core_task_create != NULL && n < sizeof list)
+    n += (size_t)snprintf(list + n, sizeof list - n, "%stasks", n > 0 ? ", " : "");
+  if (n > 0) pml__scorep_say("substrate plugin %s: nothing here raises what it asks for: %s", p->name, list);
+}
+
+static int get_functions(struct pml_scorep *p) {
+  bool unraised[SCOREP_SUBSTRATES_NUM_EVENTS] = {false};
+  for (int mode = 0; mode < SCOREP_SUBSTRATES_NUM_MODES; mode++) {
+    struct pml__scorep_arguments a = {.mode = (SCOREP_Substrates_Mode)mode};
+    int64_t n = pml__scorep_call(p, PML__SCOREP_GET_EVENTS, &a);
+    if (n > 0 && a.functions == NULL)
+      return pml_fail(PML_EFORMAT, "substrate plugin %s: its get_event_functions gives no functions", p->name);
+    if (n > SCOREP_SUBSTRATES_NUM_EVENTS) {
+      pml__scorep_say("substrate plugin %s: it knows %lld kinds of events; of the first %d it hears", p->name,
+                      (long long)n, SCOREP_SUBSTRATES_NUM_EVENTS);
+      n = SCOREP_SUBSTRATES_NUM_EVENTS;
+    }
+    for (uint32_t i = 0; i < n; i++)
+      if (a.functions[i] != NULL && !take_function(&p->functions[mode], i, a.functions[i])) unraised[i] = true;
+  }
+  say_unraised(p, unraised);
+  atomic_store(&p->now, &p->functions[SCOREP_SUBSTRATES_RECORDING_ENABLED]);
+  return 0;
+}
+
+/* ---- beginning and end ---- */
+
+static int refused(const struct pml_scorep *p, const char *what) {
+  return pml_fail(-ECANCELED, "substrate plugin %s: its %s", p->name, what);
+}
+
+static int begin(struct pml_scorep *p) {
+  struct pml__scorep_arguments a = {.handle = SCOREP_SUBSTRATES_REQUIREMENT_CREATE_EXPERIMENT_DIRECTORY};
+  int64_t said = pml__scorep_call(p, PML__SCOREP_INIT, NULL);
+  if (said != 0) return refused(p, "init does not want to run here");
+  (void)pml__scorep_call(p, PML__SCOREP_SET_CALLBACKS, NULL);
+  int err = get_functions(p);
+  if (err == 0 && (pml__scorep_call(p, PML__SCOREP_GET_REQUIREMENT, &a) & 1) != 0) err = pml__scorep_make_directory();
+  if (err < 0) return err;
+  (void)pml__scorep_call(p, PML__SCOREP_ASSIGN_ID, NULL);
+  struct pml__scorep_arguments paradigm = {.handle = PML__SCOREP_PARADIGM, .type = SCOREP_HANDLE_TYPE_PARADIGM};
+  for (; paradigm.handle <= (PML__SCOREP_PARADIGM | SCOREP_PARADIGM_LIBWRAP); paradigm.handle++)
+    (void)pml__scorep_call(p, PML__SCOREP_DEFINE, &paradigm);
+  pml__scorep_define(p);
+  p->master = pml__scorep_lane(p, pml_thread_self()->id);
+  if (p->master == NULL) return pml_fail(-ENOMEM, "no memory for a location");
+  (void)pml__scorep_call(p, PML__SCOREP_INIT_MPP, NULL);
+  pml__scorep_program(p, p->master, true);
+  if (atomic_load(&p->dropped)) return refused(p, "beginning threw an exception");
+  return pml__scorep_listen(p);
+}
+
+static void end(struct pml_scorep *p) {
+  struct pml__scorep_arguments a = {0};
+  if (p->consumer != 0) (void)pml_stream_remove(p->consumer);
+  pml__scorep_leave_all(p);
+  (void)pml__scorep_call(p, PML__SCOREP_PRE_UNIFY, NULL);
+  (void)pml__scorep_call(p, PML__SCOREP_WRITE_DATA, NULL);
+  pml__scorep_write_manifest(p);
+  for (const struct pml__scorep_lane *l = p->lanes; l != NULL; l = l->next) {
+    a.location = l->location;
+    (void)pml__scorep_call(p, PML__SCOREP_DELETE, &a);
+  }
+  (void)pml__scorep_call(p, PML__SCOREP_FINALIZE, NULL);
+}
+
+static void release(struct pml_scorep *p) {
+  while (p->lanes != NULL) {
+    struct pml__scorep_lane *l = p->lanes;
+    p->lanes = l->next;
+    free(l);
+  }
+  pthread_mutex_destroy(&p->lock);
+  free(p);
+}
+
+/* Under the lock: how many others are open; @same if one of this name is. */
+static uint32_t others(const char *name, bool *same, uint32_t *slot) {
+  uint32_t n = 0;
+  *slot = PML_SCOREP_MAX;
+  for (uint32_t i = PML_SCOREP_MAX; i-- > 0;) {
+    if (plugins[i] == NULL) {
+      *slot = i;
+      continue;
+    }
+    n++;
+    if (strcmp(plugins[i]->name, name) == 0) *same = true;
+  }
+  return n;
+}
+
+static int open_locked(struct pml_scorep *p, const struct pml_scorep_options *o) {
+  bool same = false;
+  uint32_t n = others(p->name, &same, &p->slot);
+  if (same) return pml_fail(-EEXIST, "substrate plugin %s is open already", p->name);
+  if (n == PML_SCOREP_MAX) return pml_fail(PML_EFULL, "there are %u substrate plugins open already", PML_SCOREP_MAX);
+  int err = pml__scorep_set_directory(o->directory, n > 0);
+  if (err == 0) err = load(p, o->path);
+  if (err == 0) err = check_info(p);
+  if (err < 0) return err;
+  plugins[p->slot] = p; /* its functions call back */
+  err = begin(p);
+  if (err < 0) plugins[p->slot] = NULL;
+  if (err < 0 && n == 0) pml__scorep_free_locations();
+  return err;
+}
+
+int pml_scorep_open(struct pml_scorep **out, const struct pml_scorep_options *o) {
+  *out = NULL;
+  int err = check_name(o->name);
+  if (err == 0) err = pml_clock_init();
+  if (err < 0) return err;
+  struct pml_scorep *p = calloc(1, sizeof *p);
+  if (p == NULL) return pml_fail(-ENOMEM, "no memory for substrate plugin %s", o->name);
+  pthread_mutex_init(&p->lock, NULL);
+  memcpy(p->name, o->name, strlen(o->name) + 1);
+  p->pid = getpid();
+  pml__guard_prepare();
+  pthread_mutex_lock(&lock);
+  err = open_locked(p, o);
+  pthread_mutex_unlock(&lock);
+  if (err < 0) {
+    release(p);
+    return err;
+  }
+  *out = p;
+  return 0;
+}
+
+void pml_scorep_close(struct pml_scorep *p) {
+  bool same = false;
+  uint32_t slot;
+  if (p == NULL || p->pid != getpid()) return; /* what the parent has is the parent's */
+  pthread_mutex_lock(&lock);
+  end(p);
+  plugins[p->slot] = NULL;
+  if (others("", &same, &slot) == 0) pml__scorep_free_locations();
+  pthread_mutex_unlock(&lock);
+  release(p);
+}
+
+void pml_scorep_stats(struct pml_scorep *p, struct pml_scorep_stats *s) {
+  pthread_mutex_lock(&p->lock);
+  s->threads = p->nlanes;
+  pthread_mutex_unlock(&p->lock);
+  s->regions = atomic_load(&p->regions);
+  s->metrics = atomic_load(&p->metrics);
+  s->unmatched = atomic_load(&p->unmatched);
+  s->dropped = atomic_load(&p->dropped);
+}

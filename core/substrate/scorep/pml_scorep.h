@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * core/substrate/scorep/pml_scorep.h - substrate plugins that were written for Score-P, as consumers of pml_stream.
+ *
+ * A plugin NAME is libscorep_substrate_NAME.so; its headers are core/compat/scorep/include. It gets enters and leaves
+ * with the values that came with them, and metric events as counters that are triggered; regions, metrics and threads
+ * are its definitions and locations. What pmlua has no source for is said once, in a line.
+ *
+ * Of the interface's 83 events these come: ENTER_REGION and EXIT_REGION; TRIGGER_COUNTER_INT64, _UINT64 and _DOUBLE
+ * (a plugin's metrics as they say, other integers unsigned); ENABLE_RECORDING and DISABLE_RECORDING; PROGRAM_BEGIN
+ * when the plugin has begun, with the command, and PROGRAM_END, whose status nobody knows by then, before it ends.
+ * Not raised, for there is nobody who does: samples and calling contexts, rewinding, buffers of a trace that are
+ * flushed, MPI, RMA, locks, forks and joins of teams, tasks, threads that create others, allocations, parameters,
+ * post-mortem metrics, files and communicators. Of its management functions those of tasks are not called.
+ * dump_manifest adds to MANIFEST.md in the directory, after write_data.
+ *
+ * What a plugin sees is nested: a leave without its enter is left out, regions that an outer one's leave or the end
+ * finds open are left first. Times are ticks of pml_clock. Handles of regions are pml_region_t.
+ */
+#ifndef PML_SCOREP_H
+#define PML_SCOREP_H
+
+#include "base/pml_stream.h"
+
+PML_BEGIN_DECLS
+
+struct pml_scorep;
+
+#define PML_SCOREP_MAX 8u          /* plugins at a time */
+#define PML_SCOREP_DEPTH_MAX 4096u /* regions of a thread that are open; deeper ones are handed on as they come */
+#define PML_SCOREP_LINES_MAX 256u
+
+struct pml_scorep_options {
+  const char *name;      /* of letters, digits and _ */
+  const char *path;      /* the folder that the library is in; NULL: where libraries are looked for */
+  const char *directory; /* of experiments; NULL: $SCOREP_EXPERIMENT_DIRECTORY, or substrates-TIME-PID */
+};
+
+/*
+ * pml_scorep_open - load a plugin and hand it events from now on.
+ * pml_scorep_close - no more events; the plugin writes what it has, and ends. NULL is fine. Its library stays loaded.
+ *
+ * The directory is one for all plugins that are open, and is made when one of them needs it.
+ *
+ * Returns 0, -EINVAL (the name), -ENOENT (no such library), -ENOEXEC (it cannot be loaded), PML_ENOSYMBOL (it is no
+ * plugin of that name), PML_EFORMAT (what it says of itself is wrong), -ECANCELED (it refused, or threw), -EEXIST (it
+ * is open, or another directory is in use), PML_EFULL, -ENOMEM, the errno of making the directory, or what
+ * pml_stream_add() returns; *@p is NULL on failure.
+ *
+ * A plugin that throws C++ exceptions is dropped, and named; one that crashes or hangs is not survived. In a child
+ * after a fork it gets no events, and is not told of the end. Not from a consumer. Thread-safe, not async-signal-safe.
+ *
+ * Cost of an event: some 32 instructions and the plugin's own beside the stream's, more of a plugin in C++, whose calls
+ * are guarded. The plugin may use any register, so that intercepted calls take the full path, not the plain one.
+ * Memory: 17 KiB for each thread that raised, until the plugin is closed.
+ */
+PML_API int pml_scorep_open(struct pml_scorep **p, const struct pml_scorep_options *o);
+PML_API void pml_scorep_close(struct pml_scorep *p);
+
+/*
+ * pml_scorep_record - whether recording is on, as it is at first: while it is off, the plugin's functions for that mode
+ * get the events. From one thread at a time; the plugin's function for the switch is called on this thread's location.
+ */
+PML_API void pml_scorep_record(struct pml_scorep *p, bool on);
+
+struct pml_scorep_stats {
+  uint32_t threads, regions, metrics; /* that the plugin was told of */
+  uint64_t unmatched;                 /* leaves without enters, left out */
+  bool dropped;                       /* it threw */
+};
+PML_API void pml_scorep_stats(struct pml_scorep *p, struct pml_scorep_stats *s);
+
+/* pml_scorep_line - the @i-th thing, from 0, that was worth saying about plugins, each once; NULL: there are no more.
+ * Valid for good. Thread-safe. */
+PML_API const char *pml_scorep_line(size_t i);
+
+PML_END_DECLS
+
+#endif

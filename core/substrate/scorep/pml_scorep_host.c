@@ -1,0 +1,222 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* core/substrate/scorep/pml_scorep_host.c - what substrate plugins share: lines, threads, metrics, the folder for data.
+ */
+#include "substrate/scorep/pml_scorep_private.h"
+
+#include "base/pml_error.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+
+/* ---- lines ---- */
+
+static const char *_Atomic lines[PML_SCOREP_LINES_MAX];
+static uint32_t nlines;
+
+static bool is_said(const char *text) {
+  for (uint32_t i = 0; i < nlines; i++)
+    if (strcmp(atomic_load_explicit(&lines[i], memory_order_relaxed), text) == 0) return true;
+  return false;
+}
+
+void pml__scorep_say(const char *fmt, ...) {
+  char text[1024];
+  va_list ap;
+  va_start(ap, fmt);
+  (void)vsnprintf(text, sizeof text, fmt, ap);
+  va_end(ap);
+  pthread_mutex_lock(&lock);
+  char *kept = nlines < PML_SCOREP_LINES_MAX && !is_said(text) ? strdup(text) : NULL;
+  if (kept != NULL) atomic_store_explicit(&lines[nlines++], kept, memory_order_release);
+  pthread_mutex_unlock(&lock);
+}
+
+const char *pml_scorep_line(size_t i) {
+  return i < PML_SCOREP_LINES_MAX ? atomic_load_explicit(&lines[i], memory_order_acquire) : NULL;
+}
+
+/* ---- threads ---- */
+
+static struct SCOREP_Location *_Atomic locations; /* the newest first */
+static struct SCOREP_Location *_Atomic first;
+
+static struct SCOREP_Location *find_location(uint64_t thread) {
+  struct SCOREP_Location *l = atomic_load(&locations);
+  while (l != NULL && l->thread != thread) l = l->next;
+  return l;
+}
+
+struct SCOREP_Location *pml__scorep_location(uint64_t thread) {
+  pthread_mutex_lock(&lock);
+  struct SCOREP_Location *l = find_location(thread);
+  if (l == NULL && (l = calloc(1, sizeof *l)) != NULL) {
+    l->thread = thread;
+    l->next = atomic_load(&locations);
+    l->id = l->next != NULL ? l->next->id + 1 : 0;
+    if (l->id == 0)
+      (void)snprintf(l->name, sizeof l->name, "Master thread");
+    else
+      (void)snprintf(l->name, sizeof l->name, "thread %llu", (unsigned long long)thread);
+    if (l->id == 0) atomic_store(&first, l);
+    atomic_store(&locations, l);
+  }
+  pthread_mutex_unlock(&lock);
+  return l;
+}
+
+const struct SCOREP_Location *pml__scorep_first_location(void) {
+  return atomic_load(&first);
+}
+
+void pml__scorep_free_locations(void) {
+  pthread_mutex_lock(&lock);
+  struct SCOREP_Location *l = atomic_exchange(&locations, NULL);
+  atomic_store(&first, NULL);
+  while (l != NULL) {
+    struct SCOREP_Location *next = l->next;
+    free(l);
+    l = next;
+  }
+  pthread_mutex_unlock(&lock);
+}
+
+/* ---- metrics ---- */
+
+static struct {
+  const char *name;
+  enum pml_plugin_value type;
+  enum pml_mode mode;
+} metric[PML_STREAM_METRICS_MAX];
+static _Atomic uint32_t nmetrics;
+
+/* What a plugin says of its metric, plugin::NAME::METRIC; of others integers are counts. */
+static void describe_metric(const char *name, bool real, enum pml_plugin_value *type, enum pml_mode *mode) {
+  char plugin[128];
+  struct pml_plugin_info info;
+  *type = real ? PML_PLUGIN_DOUBLE : PML_PLUGIN_UINT64;
+  *mode = PML_MODE_ACCUMULATED_START;
+  const char *rest = strncmp(name, "plugin::", 8) == 0 ? strstr(name + 8, "::") : NULL;
+  if (rest == NULL || rest - name - 8 >= (ptrdiff_t)sizeof plugin) return;
+  (void)snprintf(plugin, sizeof plugin, "%.*s", (int)(rest - name - 8), name + 8);
+  struct pml_plugin *p = pml_plugin_find(plugin);
+  if (p == NULL) return;
+  pml_plugin_describe(p, &info);
+  for (size_t i = 0; i < info.nmetrics; i++) {
+    if (strcmp(info.metric[i].name, rest + 2) != 0) continue;
+    *mode = pml_mode_summed(info.metric[i].mode);
+    if (!real) *type = info.metric[i].value == PML_PLUGIN_INT64 ? PML_PLUGIN_INT64 : PML_PLUGIN_UINT64;
+  }
+}
+
+uint32_t pml__scorep_metric(const char *name, bool real) {
+  uint32_t i = 0;
+  enum pml_plugin_value type;
+  enum pml_mode mode;
+  describe_metric(name, real, &type, &mode);
+  pthread_mutex_lock(&lock);
+  uint32_t n = atomic_load(&nmetrics);
+  while (i < n && strcmp(metric[i].name, name) != 0) i++;
+  if (i == n && n < PML_STREAM_METRICS_MAX) {
+    metric[i].name = strdup(name);
+    metric[i].type = type;
+    metric[i].mode = mode;
+    if (metric[i].name != NULL)
+      atomic_store_explicit(&nmetrics, n + 1, memory_order_release);
+    else
+      i = PML_STREAM_METRICS_MAX;
+  }
+  pthread_mutex_unlock(&lock);
+  if (i == PML_STREAM_METRICS_MAX)
+    pml__scorep_say("substrate plugins: of more than %u metrics they do not hear, such as %s", PML_STREAM_METRICS_MAX,
+                    name);
+  return i;
+}
+
+uint32_t pml__scorep_metrics(void) {
+  return atomic_load_explicit(&nmetrics, memory_order_acquire);
+}
+
+const char *pml__scorep_metric_name(uint32_t i) {
+  return i < pml__scorep_metrics() ? metric[i].name : NULL;
+}
+
+enum pml_plugin_value pml__scorep_metric_type(uint32_t i) {
+  return i < pml__scorep_metrics() ? metric[i].type : PML_PLUGIN_UINT64;
+}
+
+enum pml_mode pml__scorep_metric_mode(uint32_t i) {
+  return i < pml__scorep_metrics() ? metric[i].mode : PML_MODE_ACCUMULATED_START;
+}
+
+/* ---- strings ---- */
+
+#define STRINGS_MAX 1024u
+
+static const char *_Atomic string[STRINGS_MAX];
+static uint32_t nstrings;
+
+SCOREP_StringHandle pml__scorep_string(const char *text) {
+  uint32_t i = 0;
+  pthread_mutex_lock(&lock);
+  while (i < nstrings && strcmp(atomic_load(&string[i]), text) != 0) i++;
+  const char *kept = i == nstrings && i < STRINGS_MAX ? strdup(text) : NULL;
+  if (kept != NULL) atomic_store(&string[nstrings++], kept);
+  bool known = i < nstrings;
+  pthread_mutex_unlock(&lock);
+  return known ? PML__SCOREP_STRING | i : SCOREP_MOVABLE_NULL;
+}
+
+const char *pml__scorep_string_text(SCOREP_StringHandle handle) {
+  uint32_t i = handle & ~PML__SCOREP_KIND;
+  return (handle & PML__SCOREP_KIND) == PML__SCOREP_STRING && i < STRINGS_MAX ? atomic_load(&string[i]) : NULL;
+}
+
+/* ---- the folder ---- */
+
+static char directory[4096];
+
+static int name_directory(char *to, size_t size, const char *path) {
+  char stamp[64] = "", here[4096] = "";
+  if (path == NULL || *path == '\0') path = secure_getenv("SCOREP_EXPERIMENT_DIRECTORY");
+  if (path == NULL || *path == '\0') {
+    time_t now = time(NULL);
+    struct tm utc;
+    (void)gmtime_r(&now, &utc);
+    size_t n = strftime(stamp, sizeof stamp, "substrates-%Y%m%dT%H%M%SZ", &utc);
+    (void)snprintf(stamp + n, sizeof stamp - n, "-%ld", (long)getpid());
+    path = stamp;
+  }
+  /* Absolute: the program may change its folder. */
+  if (path[0] != '/' && getcwd(here, sizeof here) == NULL) return pml_fail(-errno, "the folder to work in has no name");
+  int n = snprintf(to, size, "%s%s%s", here, here[0] != '\0' ? "/" : "", path);
+  return n < (int)size ? 0 : pml_fail(-ENAMETOOLONG, "the folder for substrate plugins has too long a name");
+}
+
+int pml__scorep_set_directory(const char *path, bool others) {
+  char name[sizeof directory];
+  if (others && path == NULL) return 0;
+  int err = name_directory(name, sizeof name, path);
+  if (err < 0) return err;
+  if (others && strcmp(name, directory) != 0)
+    return pml_fail(-EEXIST, "substrate plugins that are open write to %s", directory);
+  memcpy(directory, name, sizeof name);
+  return 0;
+}
+
+int pml__scorep_make_directory(void) {
+  if (mkdir(directory, 0777) == 0 || errno == EEXIST) return 0;
+  return pml_fail(-errno, "%s: %s", directory, strerror(errno));
+}
+
+const char *pml__scorep_directory(void) {
+  return directory;
+}

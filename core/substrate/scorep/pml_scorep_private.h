@@ -1,0 +1,175 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* core/substrate/scorep/pml_scorep_private.h - what the files of pml_scorep share. Internal. */
+#ifndef PML_SCOREP_PRIVATE_H
+#define PML_SCOREP_PRIVATE_H
+
+#include "compat/scorep/include/scorep/SCOREP_SubstratePlugins.h"
+#include "source/plugin/pml_plugin.h"
+#include "substrate/scorep/pml_scorep.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <sys/types.h>
+
+/* Of plugins that are compiled: these do not change. */
+_Static_assert(sizeof(SCOREP_SubstratePluginInfo) == 936 && offsetof(SCOREP_SubstratePluginInfo, init) == 8 &&
+                   offsetof(SCOREP_SubstratePluginInfo, get_event_functions) == 112 &&
+                   offsetof(SCOREP_SubstratePluginInfo, get_requirement) == 128,
+               "the layout of a substrate plugin");
+_Static_assert(sizeof(SCOREP_SubstratePluginCallbacks) == 424, "the layout of what its host offers");
+_Static_assert(SCOREP_SUBSTRATES_NUM_EVENTS == 83 && SCOREP_EVENT_ENTER_REGION == 4 && SCOREP_EVENT_EXIT_REGION == 5 &&
+                   SCOREP_EVENT_COMM_DESTROY == 82 && SCOREP_HANDLE_TYPE_REGION == 11,
+               "the numbers of events and handles");
+
+/* Handles: a region's is its id, the others have a mark. */
+#define PML__SCOREP_STRING UINT32_C(0x30000000)
+#define PML__SCOREP_METRIC UINT32_C(0x40000000)
+#define PML__SCOREP_SET UINT32_C(0x50000000)
+#define PML__SCOREP_PARADIGM UINT32_C(0x60000000)
+#define PML__SCOREP_LOCATION UINT32_C(0x70000000)
+#define PML__SCOREP_KIND UINT32_C(0xf0000000)
+
+/* A thread. It stays until no plugin is open. */
+struct SCOREP_Location {
+  uint64_t thread;
+  uint32_t id;
+  char name[40];
+  void *_Atomic data[PML_SCOREP_MAX];
+  struct SCOREP_Location *next;
+};
+
+struct pml__scorep_functions {
+  SCOREP_Substrates_EnterRegionCb enter;
+  SCOREP_Substrates_ExitRegionCb leave;
+  SCOREP_Substrates_TriggerCounterUint64Cb whole;
+  SCOREP_Substrates_TriggerCounterInt64Cb whole_signed;
+  SCOREP_Substrates_TriggerCounterDoubleCb real;
+  SCOREP_Substrates_EnableRecordingCb enable;
+  SCOREP_Substrates_DisableRecordingCb disable;
+  SCOREP_Substrates_ProgramBeginCb program_begin; /* NULL: it has none, as the next */
+  SCOREP_Substrates_ProgramEndCb program_end;
+};
+
+/* A plugin on a thread; but for the list, that thread's alone while it gets events. */
+struct pml__scorep_lane {
+  struct pml_scorep *plugin;
+  struct SCOREP_Location *location;
+  SCOREP_Substrates_EnterRegionCb _Atomic enter; /* of the mode, here so that events have them close by */
+  SCOREP_Substrates_ExitRegionCb _Atomic leave;
+  uint32_t depth; /* regions open */
+  uint32_t known; /* regions that the plugin was told of, when this lane last looked */
+  uint32_t plain; /* the same where events of them need no guard; else 0 */
+  bool guarded, active;
+  const struct pml_stream_metrics *last; /* whose values stand where @map says */
+  uint8_t map[PML_STREAM_METRICS_MAX];
+  uint64_t values[PML_STREAM_METRICS_MAX];
+  uint32_t open[PML_SCOREP_DEPTH_MAX];
+  struct pml__scorep_lane *next;
+};
+
+struct pml_scorep {
+  const struct pml__scorep_functions *_Atomic now; /* of the mode */
+  _Atomic uint32_t regions, metrics;               /* the plugin was told of as many; under @lock */
+  struct pml__scorep_functions functions[SCOREP_SUBSTRATES_NUM_MODES];
+  SCOREP_SubstratePluginInfo info;
+  pthread_mutex_t lock;                    /* lanes, and telling definitions */
+  struct pml__scorep_lane *lanes, *master; /* of the thread that opened it */
+  uint32_t nlanes;
+  uint64_t consumer; /* 0: it wants no events */
+  _Atomic uint64_t unmatched;
+  atomic_bool dropped;
+  uint32_t slot;
+  void *library;
+  pid_t pid;
+  char name[64];
+};
+
+/* --- pml_scorep.c: calls of the plugin's that exceptions do not get out of --- */
+
+enum pml__scorep_call {
+  PML__SCOREP_INIT,
+  PML__SCOREP_ASSIGN_ID,
+  PML__SCOREP_INIT_MPP,
+  PML__SCOREP_SET_CALLBACKS,
+  PML__SCOREP_GET_EVENTS,
+  PML__SCOREP_GET_REQUIREMENT,
+  PML__SCOREP_DEFINE,
+  PML__SCOREP_CREATE,
+  PML__SCOREP_ACTIVATE,
+  PML__SCOREP_DEACTIVATE,
+  PML__SCOREP_DELETE,
+  PML__SCOREP_PRE_UNIFY,
+  PML__SCOREP_WRITE_DATA,
+  PML__SCOREP_MANIFEST,
+  PML__SCOREP_FINALIZE
+};
+
+struct pml__scorep_arguments {
+  SCOREP_AnyHandle handle;
+  SCOREP_HandleType type;
+  SCOREP_Substrates_Mode mode;
+  SCOREP_Substrates_Callback *functions; /* comes back */
+  const struct SCOREP_Location *location, *parent;
+  FILE *manifest;
+};
+
+/* What the plugin's function returns, or 0; nothing is done where it has none, or was dropped. @a may be NULL. */
+int64_t pml__scorep_call(struct pml_scorep *p, enum pml__scorep_call which, struct pml__scorep_arguments *a);
+bool pml__scorep_has(const struct pml_scorep *p, enum pml__scorep_call which);
+
+/* Whether its library has the C++ run time: one that has not cannot throw. */
+bool pml__scorep_throws(const struct pml_scorep *p);
+
+/* An exception came out of it: no more calls of it. */
+struct _Unwind_Exception;
+void pml__scorep_drop(struct pml_scorep *p, struct _Unwind_Exception *e);
+
+/* --- pml_scorep_host.c: what plugins have in common --- */
+
+extern const SCOREP_SubstratePluginCallbacks pml__scorep_callbacks;
+
+/* Kept for pml_scorep_line(). */
+void pml__scorep_say(const char *fmt, ...) PML_PRINTF(1, 2);
+
+/* The calling thread's; NULL: no memory. First: of those that are left, the oldest. */
+struct SCOREP_Location *pml__scorep_location(uint64_t thread);
+const struct SCOREP_Location *pml__scorep_first_location(void);
+void pml__scorep_free_locations(void);
+
+/* The number of the metric @name, from 0; PML_STREAM_METRICS_MAX: there are as many already. */
+uint32_t pml__scorep_metric(const char *name, bool real);
+uint32_t pml__scorep_metrics(void);
+const char *pml__scorep_metric_name(uint32_t i);
+enum pml_plugin_value pml__scorep_metric_type(uint32_t i);
+enum pml_mode pml__scorep_metric_mode(uint32_t i);
+
+/* A handle of @text, for good; SCOREP_MOVABLE_NULL: there are too many. The text of one; NULL: it is none. */
+SCOREP_StringHandle pml__scorep_string(const char *text);
+const char *pml__scorep_string_text(SCOREP_StringHandle handle);
+
+/* Where data goes. set: for all plugins; make: the folder. Return 0 or a negative code. */
+int pml__scorep_set_directory(const char *path, bool others);
+int pml__scorep_make_directory(void);
+const char *pml__scorep_directory(void);
+
+/* --- pml_scorep_program.c --- */
+
+/* The plugin hears that the program begins, or ends, on that lane; NULL: there is none. */
+void pml__scorep_program(struct pml_scorep *p, struct pml__scorep_lane *l, bool begins);
+/* It adds its files to MANIFEST.md of the folder, if there is one. */
+void pml__scorep_write_manifest(struct pml_scorep *p);
+void pml__scorep_manifest_header(FILE *out, const char *section);
+void pml__scorep_manifest_entry(FILE *out, const char *file, const char *description, ...) PML_PRINTF(3, 4);
+
+/* --- pml_scorep_events.c --- */
+
+int pml__scorep_listen(struct pml_scorep *p);
+/* The lane of the calling thread, with a location that the plugin knows; NULL: no memory. */
+struct pml__scorep_lane *pml__scorep_lane(struct pml_scorep *p, uint64_t thread);
+/* Definitions that the plugin was not told of yet. */
+void pml__scorep_define(struct pml_scorep *p);
+/* Leave what is open, in all lanes; nobody gets events any more. */
+void pml__scorep_leave_all(struct pml_scorep *p);
+
+#endif

@@ -1,0 +1,377 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* core/substrate/trace/pml_otf2.c - recording into the rings, draining them, and the life of an archive. */
+#include "substrate/trace/pml_otf2.h"
+
+#include "base/pml_clock.h"
+#include "base/pml_error.h"
+#include "substrate/trace/pml_otf2_write.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define DEFAULT_RECORDS 65536u
+#define MIN_SLOTS 16u
+#define MAX_SLOTS (UINT64_C(1) << 30)
+#define MAX_REGION UINT32_C(0x7fffffff)
+
+/* ---- recording: the location's thread only ---- */
+
+/*
+ * The usual case of each call is one run of instructions without a call, so that it needs no stack frame; all else is
+ * in the *_rare functions, kept out of line.
+ */
+#define RARE __attribute__((noinline, cold))
+
+/* Regions are interned all the time, so what is unknown is looked up once more before it is refused. */
+static bool is_region(struct pml_otf2_location *loc, pml_region_t region) {
+  uint32_t count = pml_region_count();
+  loc->known = count < MAX_REGION ? count : MAX_REGION;
+  return region != 0 && region <= loc->known;
+}
+
+static uint64_t lift(struct pml_otf2_location *loc, uint64_t ticks) {
+  if (ticks >= loc->last_ticks) return ticks;
+  pml__otf2_count(&loc->lifted);
+  return loc->last_ticks;
+}
+
+static inline int record_enter(struct pml_otf2_location *loc, uint64_t ticks, pml_region_t region) {
+  loc->open[loc->depth++] = pml__otf2_word(PML__OTF2_LEAVE, region);
+  loc->budget += 2;
+  pml__otf2_publish(loc, pml__otf2_put(loc, ticks, pml__otf2_word(PML__OTF2_ENTER, region)) + 1);
+  return 0;
+}
+
+static int drop_enter(struct pml_otf2_location *loc, pml_region_t region) {
+  pml__otf2_count(&loc->dropped);
+  if (loc->depth <= loc->mask) {
+    loc->open[loc->depth++] = pml__otf2_word(PML__OTF2_LEAVE, region) | PML__OTF2_DROPPED;
+  } else {
+    if (loc->beyond++ == 0) loc->open[loc->depth++] = PML__OTF2_BEYOND;
+  }
+  return PML_EFULL;
+}
+
+RARE static int enter_rare(struct pml_otf2_location *loc, uint64_t ticks, pml_region_t region) {
+  if (!is_region(loc, region)) return -EINVAL;
+  if (loc->depth > loc->mask || !pml__otf2_has_room(loc, 2)) return drop_enter(loc, region);
+  return record_enter(loc, lift(loc, ticks), region);
+}
+
+int pml_otf2_enter(struct pml_otf2_location *loc, uint64_t ticks, pml_region_t region) {
+  if (PML_UNLIKELY(region - 1 >= loc->known || loc->depth > loc->mask || loc->budget + 2 > loc->limit ||
+                   ticks < loc->last_ticks))
+    return enter_rare(loc, ticks, region);
+  return record_enter(loc, ticks, region);
+}
+
+/* The slot was promised at the enter: the budget stays as it is, head moves into it. */
+static inline int record_leave(struct pml_otf2_location *loc, uint64_t ticks, uint64_t leave) {
+  loc->depth--;
+  pml__otf2_publish(loc, pml__otf2_put(loc, ticks, leave) + 1);
+  return 0;
+}
+
+/* Time went back, or it is the leave of a dropped enter, or of none of ours. */
+RARE static int leave_rare(struct pml_otf2_location *loc, uint64_t ticks, uint64_t leave) {
+  uint64_t top = loc->depth > 0 ? loc->open[loc->depth - 1] : 0;
+  if (top == leave) return record_leave(loc, lift(loc, ticks), leave);
+  if (top == PML__OTF2_BEYOND) {
+    if (--loc->beyond == 0) loc->depth--;
+  } else if (top == (leave | PML__OTF2_DROPPED)) {
+    loc->depth--;
+  } else {
+    pml__otf2_count(&loc->unmatched);
+    return -EINVAL;
+  }
+  pml__otf2_count(&loc->dropped);
+  return PML_EFULL;
+}
+
+int pml_otf2_leave(struct pml_otf2_location *loc, uint64_t ticks, pml_region_t region) {
+  uint64_t leave = pml__otf2_word(PML__OTF2_LEAVE, region);
+  if (PML_UNLIKELY(loc->depth == 0 || loc->open[loc->depth - 1] != leave || ticks < loc->last_ticks))
+    return leave_rare(loc, ticks, leave);
+  return record_leave(loc, ticks, leave);
+}
+
+static inline int record_metric(struct pml_otf2_location *loc, uint64_t ticks, const uint64_t *values) {
+  uint64_t slots = loc->metric_slots;
+  loc->budget += slots;
+  uint64_t head = pml__otf2_put(loc, ticks, pml__otf2_word(PML__OTF2_METRIC, 0));
+  pml__otf2_values_in(loc, head, values, loc->nmetrics);
+  pml__otf2_publish(loc, head + slots);
+  return 0;
+}
+
+RARE static int metric_rare(struct pml_otf2_location *loc, uint64_t ticks, const uint64_t *values) {
+  if (loc->metric_slots == 0) return -EINVAL;
+  if (!pml__otf2_has_room(loc, loc->metric_slots)) {
+    pml__otf2_count(&loc->dropped);
+    return PML_EFULL;
+  }
+  return record_metric(loc, lift(loc, ticks), values);
+}
+
+int pml_otf2_metric(struct pml_otf2_location *loc, uint64_t ticks, const uint64_t *values) {
+  uint64_t slots = loc->metric_slots;
+  if (PML_UNLIKELY(slots == 0 || loc->budget + slots > loc->limit || ticks < loc->last_ticks))
+    return metric_rare(loc, ticks, values);
+  return record_metric(loc, ticks, values);
+}
+
+/* ---- draining: any thread, under the lock ---- */
+
+static int remember(struct pml_otf2 *a, int err) {
+  if (err < 0 && a->error == 0) {
+    a->error = err;
+    strncpy(a->error_text, pml_error_detail(err), sizeof a->error_text - 1);
+  }
+  return err;
+}
+
+/* Say the first failure again: what came after it may have changed this thread's sentence. */
+static int first_error(const struct pml_otf2 *a) {
+  return a->error == 0 ? 0 : pml_fail(a->error, "%s", a->error_text);
+}
+
+/* Only regions that were recorded are defined; references count from 0 without gaps. */
+static int region_ref(struct pml_otf2 *a, pml_region_t region, uint32_t *ref) {
+  if (region >= a->region_capacity) {
+    uint32_t capacity = (region | 255u) + 1;
+    uint32_t *grown = realloc(a->region_ref, capacity * sizeof *grown);
+    if (grown == NULL) return pml_fail(-ENOMEM, "no memory for the table of %u regions of the trace", capacity);
+    memset(grown + a->region_capacity, 0, (capacity - a->region_capacity) * sizeof *grown);
+    a->region_ref = grown;
+    a->region_capacity = capacity;
+  }
+  if (a->region_ref[region] == 0) a->region_ref[region] = ++a->nregions;
+  *ref = a->region_ref[region] - 1;
+  return 0;
+}
+
+int pml__otf2_write(struct pml_otf2 *a, struct pml_otf2_location *loc, enum pml__otf2_kind kind, uint64_t ticks,
+                    pml_region_t region, const uint64_t *values) {
+  uint32_t ref = 0;
+  pthread_mutex_lock(&a->lock);
+  int err = a->error;
+  if (err == 0 && kind != PML__OTF2_METRIC) err = remember(a, region_ref(a, region, &ref));
+  if (err == 0) err = remember(a, pml__otf2_event(a, loc, kind, ticks, ref, values));
+  pthread_mutex_unlock(&a->lock);
+  return err;
+}
+
+int pml__otf2_origin(struct pml_otf2 *a, const char *process, uint64_t ticks, uint64_t realtime_ns) {
+  char *copy = strdup(process);
+  if (copy == NULL) return pml_fail(-ENOMEM, "no memory for a trace in '%s'", a->dir);
+  free(a->process);
+  a->process = copy;
+  a->opened_ticks = ticks;
+  a->opened_realtime_ns = realtime_ns;
+  return 0;
+}
+
+static int write_record(struct pml_otf2 *a, struct pml_otf2_location *loc, uint64_t at) {
+  const uint64_t *slot = &loc->words[(at & loc->mask) * 2];
+  uint64_t ticks = slot[0], word = slot[1];
+  enum pml__otf2_kind kind = (enum pml__otf2_kind)(word >> 32);
+  if (kind == PML__OTF2_METRIC) {
+    uint64_t values[PML__OTF2_METRICS_MAX];
+    pml__otf2_values_out(loc, at, values, loc->nmetrics);
+    return pml__otf2_event(a, loc, kind, ticks, 0, values);
+  }
+  uint32_t ref;
+  int err = region_ref(a, (pml_region_t)word, &ref);
+  return err < 0 ? err : pml__otf2_event(a, loc, kind, ticks, ref, NULL);
+}
+
+/* After a failure the rings are still emptied, so that recording goes on as if nothing had happened. */
+static void drain(struct pml_otf2 *a, struct pml_otf2_location *loc) {
+  uint64_t head = atomic_load_explicit(&loc->head, memory_order_acquire);
+  uint64_t at = atomic_load_explicit(&loc->tail, memory_order_relaxed);
+  while (at != head) {
+    if (a->error != 0 || remember(a, write_record(a, loc, at)) < 0) loc->discarded++;
+    bool metric = loc->words[(at & loc->mask) * 2 + 1] >> 32 == PML__OTF2_METRIC;
+    at += metric ? loc->metric_slots : 1;
+    atomic_store_explicit(&loc->tail, at, memory_order_release);
+  }
+}
+
+int pml_otf2_flush(struct pml_otf2 *a) {
+  pthread_mutex_lock(&a->lock);
+  for (struct pml_otf2_location *loc = a->first; loc != NULL; loc = loc->next) drain(a, loc);
+  int err = first_error(a);
+  pthread_mutex_unlock(&a->lock);
+  return err;
+}
+
+void pml_otf2_stats(struct pml_otf2 *a, struct pml_otf2_stats *s) {
+  *s = (struct pml_otf2_stats){0};
+  pthread_mutex_lock(&a->lock);
+  for (struct pml_otf2_location *loc = a->first; loc != NULL; loc = loc->next) {
+    s->written += loc->nrecords;
+    s->dropped += loc->discarded + atomic_load_explicit(&loc->dropped, memory_order_relaxed);
+    s->lifted += atomic_load_explicit(&loc->lifted, memory_order_relaxed);
+    s->unmatched += loc->closed + atomic_load_explicit(&loc->unmatched, memory_order_relaxed);
+  }
+  pthread_mutex_unlock(&a->lock);
+}
+
+/* ---- life ---- */
+
+static void free_location(struct pml_otf2_location *loc) {
+  if (loc == NULL) return;
+  free(loc->words);
+  free(loc->open);
+  free(loc->name);
+  pml__otf2_series_free(loc->series);
+  free(loc);
+}
+
+/* @loc is the archive's from now on. */
+void pml__otf2_add_location(struct pml_otf2 *a, struct pml_otf2_location *loc) {
+  *a->end = loc;
+  a->end = &loc->next;
+  a->nlocations++;
+}
+
+static struct pml_otf2_location *new_location(const struct pml_otf2 *a, const char *name) {
+  struct pml_otf2_location *loc = aligned_alloc(PML__OTF2_CACHE_LINE, sizeof *loc);
+  if (loc == NULL) return NULL;
+  memset(loc, 0, sizeof *loc);
+  loc->mask = a->capacity - 1;
+  loc->limit = a->capacity;
+  loc->nmetrics = a->nmetrics;
+  loc->metric_slots = a->nmetrics == 0 ? 0 : 1 + (a->nmetrics + 1) / 2;
+  loc->ref = a->nlocations;
+  loc->words = aligned_alloc(PML__OTF2_CACHE_LINE, a->capacity * 2 * sizeof *loc->words);
+  loc->open = calloc(a->capacity + 1, sizeof *loc->open);
+  loc->name = strdup(name);
+  if (loc->words == NULL || loc->open == NULL || loc->name == NULL) {
+    free_location(loc);
+    return NULL;
+  }
+  /* Touch the ring now, or the first lap takes a page fault every 256 records. */
+  memset(loc->words, 0, a->capacity * 2 * sizeof *loc->words);
+  return loc;
+}
+
+int pml_otf2_location(struct pml_otf2 *a, const char *name, struct pml_otf2_location **out) {
+  *out = NULL;
+  if (name == NULL) return pml_fail(-EINVAL, "a location of a trace needs a name");
+  pthread_mutex_lock(&a->lock);
+  struct pml_otf2_location *loc = new_location(a, name);
+  int err = loc == NULL ? pml_fail(-ENOMEM, "no memory for %llu records of location '%s'; ask for fewer",
+                                   (unsigned long long)a->capacity, name)
+                        : pml__otf2_create_location(a, loc);
+  if (err < 0) {
+    free_location(loc);
+  } else {
+    pml__otf2_add_location(a, loc);
+    *out = loc;
+  }
+  pthread_mutex_unlock(&a->lock);
+  return err;
+}
+
+static void free_archive(struct pml_otf2 *a) {
+  for (struct pml_otf2_location *loc = a->first, *next; loc != NULL; loc = next) {
+    next = loc->next;
+    free_location(loc);
+  }
+  for (size_t i = 0; a->metric != NULL && i < a->nmetrics; i++) pml__otf2_metric_free(&a->metric[i]);
+  free(a->metric);
+  free(a->region_ref);
+  free(a->process);
+  free(a->dir);
+  pthread_mutex_destroy(&a->lock);
+  free(a);
+}
+
+int pml__otf2_check_metrics(const struct pml_otf2_metric *metrics, size_t n) {
+  if (n > PML__OTF2_METRICS_MAX)
+    return pml_fail(-EINVAL, "a trace takes at most %d metrics, not %zu", PML__OTF2_METRICS_MAX, n);
+  for (size_t i = 0; i < n; i++) {
+    if (metrics[i].name == NULL || metrics[i].name[0] == '\0')
+      return pml_fail(-EINVAL, "metric %zu of the trace has no name", i + 1);
+    if ((unsigned)metrics[i].mode >= PML_MODES)
+      return pml_fail(-EINVAL, "metric '%s' of the trace has an unknown mode", metrics[i].name);
+  }
+  return 0;
+}
+
+static int copy_metrics(struct pml_otf2 *a, const struct pml_otf2_metric *metrics, size_t n) {
+  a->metric = calloc(n + 1, sizeof *a->metric);
+  if (a->metric == NULL) return -ENOMEM;
+  a->nmetrics = n;
+  for (size_t i = 0; i < n; i++)
+    if (!pml__otf2_metric_copy(&a->metric[i], &metrics[i])) return -ENOMEM;
+  return 0;
+}
+
+/* A power of two with room for a metric record beside an enter and its leave. */
+static uint64_t ring_slots(size_t records, size_t nmetrics) {
+  uint64_t want = records == 0 ? DEFAULT_RECORDS : records;
+  uint64_t least = nmetrics / 2 + 4;
+  uint64_t slots = MIN_SLOTS;
+  while (slots < want || slots < least) slots *= 2;
+  return slots;
+}
+
+int pml_otf2_open(struct pml_otf2 **out, const char *dir, const struct pml_otf2_metric *metrics, size_t nmetrics,
+                  size_t buffer_records) {
+  *out = NULL;
+  if (dir == NULL || dir[0] == '\0') return pml_fail(-EINVAL, "a trace needs a folder");
+  if (buffer_records > MAX_SLOTS)
+    return pml_fail(-EINVAL, "a buffer of %zu records is too large; at most %llu", buffer_records,
+                    (unsigned long long)MAX_SLOTS);
+  int err = pml__otf2_check_metrics(metrics, nmetrics);
+  if (err == 0) err = pml_clock_init();
+  if (err < 0) return err;
+  struct pml_otf2 *a = calloc(1, sizeof *a);
+  if (a == NULL) return pml_fail(-ENOMEM, "no memory for a trace in '%s'", dir);
+  pthread_mutex_init(&a->lock, NULL);
+  a->end = &a->first;
+  a->capacity = ring_slots(buffer_records, nmetrics);
+  a->dir = strdup(dir);
+  err = a->dir == NULL ? -ENOMEM : copy_metrics(a, metrics, nmetrics);
+  if (err < 0)
+    err = pml_fail(err, "no memory for a trace in '%s'", dir);
+  else
+    err = pml__otf2_create(a);
+  if (err < 0) {
+    free_archive(a);
+    return err;
+  }
+  a->opened_ticks = pml_clock_ticks();
+  a->opened_realtime_ns = pml_clock_realtime_ns();
+  *out = a;
+  return 0;
+}
+
+/* The thread is done, so its half may be read: leave what it left open, innermost first, at its last moment. */
+static void leave_open(struct pml_otf2 *a, struct pml_otf2_location *loc) {
+  while (loc->depth > 0) {
+    uint64_t top = loc->open[--loc->depth];
+    if ((top & PML__OTF2_DROPPED) != 0) continue;
+    loc->closed++;
+    uint32_t ref;
+    if (a->error != 0 || remember(a, region_ref(a, (pml_region_t)top, &ref)) < 0) continue;
+    remember(a, pml__otf2_event(a, loc, PML__OTF2_LEAVE, loc->last_ticks, ref, NULL));
+  }
+}
+
+int pml_otf2_close(struct pml_otf2 *a) {
+  if (a == NULL) return 0;
+  pthread_mutex_lock(&a->lock);
+  for (struct pml_otf2_location *loc = a->first; loc != NULL; loc = loc->next) {
+    drain(a, loc);
+    leave_open(a, loc);
+  }
+  remember(a, pml__otf2_finish(a));
+  int err = first_error(a);
+  pthread_mutex_unlock(&a->lock);
+  free_archive(a);
+  return err;
+}

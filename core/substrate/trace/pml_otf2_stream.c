@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* core/substrate/trace/pml_otf2_stream.c - from the stream's events to the records of a location. */
+#include "substrate/trace/pml_otf2_stream.h"
+
+#include "base/pml_error.h"
+#include "base/pml_thread.h"
+#include "substrate/trace/pml_otf2_write.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* One thread. */
+struct track {
+  struct pml_otf2_stream *stream;
+  struct pml_otf2_location *location;
+  uint64_t unrecorded;                   /* atomic, one writer */
+  const struct pml_stream_metrics *seen; /* whose values came last, and what to do with them */
+  enum { RECORD, IGNORE, LOSE } doing;
+  struct track *next;
+};
+
+struct pml_otf2_stream {
+  struct pml_otf2 *archive;
+  const struct pml_stream_metrics *metrics; /* NULL: the archive has none, or more than events can carry */
+  pthread_mutex_t lock;                     /* guards the list */
+  struct track *tracks;
+  uint64_t consumer;
+};
+
+static int64_t nearest(uint64_t bits) {
+  double d;
+  memcpy(&d, &bits, sizeof d);
+  if (!(fabs(d) < 0x1p63)) return d > 0 ? INT64_MAX : d < 0 ? INT64_MIN : 0;
+  return llrint(d);
+}
+
+/* A double stays one where the archive's metric is. */
+static uint64_t as_metric(const struct pml_otf2_metric *m, uint64_t bits) {
+  if (m->real) return bits;
+  return bits == PML_VALUE_ABSENT ? pml_value_absent(m->is_signed) : (uint64_t)nearest(bits);
+}
+
+/* Nobody asked for it: a section of a program that the compiler made to count has it behind what it names. */
+static bool is_unasked(const char *name) {
+  return strncmp(name, "sde:::BYFL::", sizeof "sde:::BYFL::" - 1) == 0;
+}
+
+/* The archive's metrics are those of the event, or all but those behind them that nobody asked for. */
+static void learn(struct track *t, const struct pml_stream_metrics *m) {
+  const struct pml_stream_metrics *own = t->stream->metrics;
+  uint32_t n = own != NULL ? own->n : 0, asked = m->n;
+  while (asked > 0 && is_unasked(m->name[asked - 1])) asked--;
+  t->seen = m;
+  t->doing = asked == 0 ? IGNORE : LOSE;
+  if (n == 0 || n > m->n || n < asked) return;
+  for (uint32_t i = 0; i < n; i++)
+    if (strcmp(own->name[i], m->name[i]) != 0) return;
+  t->doing = RECORD;
+}
+
+static void record_values(struct track *t, const struct pml_stream_event *e) {
+  uint64_t values[PML_STREAM_METRICS_MAX];
+  const struct pml_stream_metrics *m = e->metrics;
+  if (m != t->seen) learn(t, m);
+  if (t->doing == LOSE) __atomic_store_n(&t->unrecorded, t->unrecorded + 1, __ATOMIC_RELAXED);
+  if (t->doing != RECORD) return;
+  for (uint32_t i = 0; i < t->stream->metrics->n; i++)
+    values[i] = pml_stream_metrics_real(m, i) ? as_metric(&t->stream->archive->metric[i], e->values[i]) : e->values[i];
+  (void)pml_otf2_metric(t->location, e->ticks, values);
+}
+
+/* What is refused or dropped the location counts. */
+static void on_enter(void *data, const struct pml_stream_event *e) {
+  struct track *t = data;
+  (void)pml_otf2_enter(t->location, e->ticks, e->region);
+  if (e->metrics != NULL) record_values(t, e);
+}
+
+static void on_leave(void *data, const struct pml_stream_event *e) {
+  struct track *t = data;
+  if (e->metrics != NULL) record_values(t, e);
+  (void)pml_otf2_leave(t->location, e->ticks, e->region);
+}
+
+static void on_metric(void *data, const struct pml_stream_event *e) {
+  if (e->metrics != NULL) record_values(data, e);
+}
+
+static void *thread_begin(void *arg, uint64_t thread) {
+  struct pml_otf2_stream *s = arg;
+  struct track *t = calloc(1, sizeof *t);
+  char name[48];
+  (void)thread;
+  snprintf(name, sizeof name, "thread %d", (int)pml_thread_self()->tid);
+  if (t == NULL || pml_otf2_location(s->archive, name, &t->location) < 0) {
+    free(t);
+    return NULL;
+  }
+  t->stream = s;
+  pthread_mutex_lock(&s->lock);
+  t->next = s->tracks;
+  s->tracks = t;
+  pthread_mutex_unlock(&s->lock);
+  return t;
+}
+
+/* The archive's metrics as those of events; NULL if no event can have them. */
+static int archive_metrics(const struct pml_otf2 *a, const struct pml_stream_metrics **out) {
+  const char *name[PML_STREAM_METRICS_MAX];
+  struct pml_stream_metrics *m = NULL;
+  *out = NULL;
+  if (a->nmetrics == 0 || a->nmetrics > PML_STREAM_METRICS_MAX) return 0;
+  for (size_t i = 0; i < a->nmetrics; i++) name[i] = a->metric[i].name;
+  int err = pml_stream_metrics(name, a->nmetrics, &m);
+  *out = m;
+  return err;
+}
+
+int pml_otf2_stream_open(struct pml_otf2_stream **out, struct pml_otf2 *a) {
+  *out = NULL;
+  struct pml_otf2_stream *s = calloc(1, sizeof *s);
+  if (s == NULL) return pml_fail(-ENOMEM, "no memory to record events in a trace");
+  s->archive = a;
+  pthread_mutex_init(&s->lock, NULL);
+  struct pml_stream_consumer c = {
+      .name = "trace", .thread_begin = thread_begin, .event = {on_enter, on_leave, on_metric}, .arg = s};
+  int err = archive_metrics(a, &s->metrics);
+  if (err == 0) err = pml_stream_add(&c, &s->consumer);
+  if (err < 0) {
+    pthread_mutex_destroy(&s->lock);
+    free(s);
+    return err;
+  }
+  *out = s;
+  return 0;
+}
+
+void pml_otf2_stream_close(struct pml_otf2_stream *s) {
+  if (s == NULL) return;
+  (void)pml_stream_remove(s->consumer); /* -ENOENT in a child: nothing comes there anyway */
+  for (struct track *t = s->tracks, *next; t != NULL; t = next) {
+    next = t->next;
+    free(t);
+  }
+  pthread_mutex_destroy(&s->lock);
+  free(s);
+}
+
+uint64_t pml_otf2_stream_unrecorded(struct pml_otf2_stream *s) {
+  uint64_t n = 0;
+  pthread_mutex_lock(&s->lock);
+  for (const struct track *t = s->tracks; t != NULL; t = t->next)
+    n += __atomic_load_n(&t->unrecorded, __ATOMIC_RELAXED);
+  pthread_mutex_unlock(&s->lock);
+  return n;
+}

@@ -1,0 +1,424 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* core/substrate/trace/pml_otf2_write.c - the only user of libotf2: files, events, definitions, and its errors as ours.
+ */
+#include "substrate/trace/pml_otf2_write.h"
+
+#include "base/pml_clock.h"
+#include "base/pml_error.h"
+
+#include <errno.h>
+#include <math.h>
+#include <otf2/otf2.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define ANCHOR "traces"
+#define PATH_BYTES 4096
+
+/*
+ * libotf2 gathers writes below 4 MiB in a buffer of that size, and when emptying it fails it frees it twice (3.0.2). A
+ * chunk as large as the buffer is written past it: only the last part of a file is gathered, and that failure is
+ * handled.
+ */
+#define EVENT_CHUNK_BYTES (4u * 1024 * 1024)
+
+/* ---- errors ---- */
+
+/* What libotf2 last said on this thread; it tells its callback before it returns. */
+static PML_THREAD_LOCAL OTF2_ErrorCode said_code;
+static PML_THREAD_LOCAL char said[256];
+
+static OTF2_ErrorCode on_error(void *user, const char *file, uint64_t line, const char *function, OTF2_ErrorCode code,
+                               const char *format, va_list args) __attribute__((format(printf, 6, 0)));
+
+static OTF2_ErrorCode on_error(void *user, const char *file, uint64_t line, const char *function, OTF2_ErrorCode code,
+                               const char *format, va_list args) {
+  (void)user, (void)file, (void)line, (void)function;
+  /* One failure is told on its way up by each caller; the first tells most. Warnings are below 0. */
+  if (said_code == OTF2_SUCCESS && code > OTF2_SUCCESS) {
+    said_code = code;
+    vsnprintf(said, sizeof said, format, args);
+  }
+  return code;
+}
+
+static void silence(void) {
+  OTF2_Error_RegisterCallback(on_error, NULL);
+}
+
+static void forget(void) {
+  said_code = OTF2_SUCCESS;
+  said[0] = '\0';
+}
+
+static int code_of(OTF2_ErrorCode code) {
+  switch (code) {
+  case OTF2_ERROR_ENOSPC:
+    return -ENOSPC;
+  case OTF2_ERROR_EDQUOT:
+    return -EDQUOT;
+  case OTF2_ERROR_EACCES:
+    return -EACCES;
+  case OTF2_ERROR_EEXIST:
+    return -EEXIST;
+  case OTF2_ERROR_EMFILE:
+    return -EMFILE;
+  case OTF2_ERROR_ENFILE:
+    return -ENFILE;
+  case OTF2_ERROR_ENOENT:
+    return -ENOENT;
+  case OTF2_ERROR_ENOMEM:
+  case OTF2_ERROR_MEM_FAULT:
+  case OTF2_ERROR_MEM_ALLOC_FAILED:
+    return -ENOMEM;
+  default:
+    return PML_EOTF2;
+  }
+}
+
+/* A failed call as ours, in the words of libotf2. @what completes "cannot ...". */
+static int failed(const struct pml_otf2 *a, const char *what, OTF2_ErrorCode returned) {
+  OTF2_ErrorCode code = said_code != OTF2_SUCCESS ? said_code : returned;
+  int err = pml_fail(code_of(code), "cannot %s the trace in '%s': libotf2 says: %s%s%s", what, a->dir, said,
+                     said[0] != '\0' ? ": " : "", OTF2_Error_GetDescription(code));
+  forget();
+  return err;
+}
+
+static int check(const struct pml_otf2 *a, const char *what, OTF2_ErrorCode returned) {
+  /* A lost write is told to the callback though the call that flushed returns success. */
+  if (PML_LIKELY(returned == OTF2_SUCCESS && said_code == OTF2_SUCCESS)) return 0;
+  return failed(a, what, returned);
+}
+
+/* ---- files ---- */
+
+static OTF2_FlushType flush_always(void *user, OTF2_FileType type, OTF2_LocationRef location, void *caller, bool last) {
+  (void)user, (void)type, (void)location, (void)caller, (void)last;
+  return OTF2_FLUSH;
+}
+
+/* No post-flush callback: it would add BufferFlush records, of a time that no thread spent. */
+static const OTF2_FlushCallbacks flush_callbacks = {.otf2_pre_flush = flush_always, .otf2_post_flush = NULL};
+
+/* A chunk of libotf2's memory, in the list of its buffer. */
+struct chunk {
+  struct chunk *next;
+  _Alignas(max_align_t) unsigned char bytes[];
+};
+
+/*
+ * Its own pool would hold back 128 MiB of events per location. Here a buffer of events has one chunk; asked for a
+ * second one, the answer "no memory" makes libotf2 write the first to the file.
+ */
+static void *chunk_allocate(void *user, OTF2_FileType type, OTF2_LocationRef location, void **buffer, uint64_t size) {
+  (void)user, (void)location;
+  struct chunk *held = *buffer;
+  if (type == OTF2_FILETYPE_EVENTS && held != NULL) return NULL;
+  struct chunk *chunk = malloc(sizeof *chunk + size);
+  if (chunk == NULL) return NULL;
+  chunk->next = held;
+  *buffer = chunk;
+  return chunk->bytes;
+}
+
+static void chunk_free_all(void *user, OTF2_FileType type, OTF2_LocationRef location, void **buffer, bool last) {
+  (void)user, (void)type, (void)location, (void)last;
+  for (struct chunk *c = *buffer, *next; c != NULL; c = next) {
+    next = c->next;
+    free(c);
+  }
+  *buffer = NULL;
+}
+
+static const OTF2_MemoryCallbacks memory_callbacks = {.otf2_allocate = chunk_allocate, .otf2_free_all = chunk_free_all};
+
+static const char *machine_name(char *buf, size_t size) {
+  if (gethostname(buf, size) != 0) snprintf(buf, size, "unknown");
+  buf[size - 1] = '\0';
+  return buf;
+}
+
+static int exists(const struct pml_otf2 *a, const char *what) {
+  return pml_fail(-EEXIST, "there is a trace already: '%s/%s'; remove it or choose another folder", a->dir, what);
+}
+
+/*
+ * Making the folder of the event files tells what libotf2 tells late or without its errno: no such folder, no
+ * permission, read-only or full disk. libotf2 insists on making it itself, so it is removed again; @path keeps its
+ * name.
+ */
+static int try_folder(const struct pml_otf2 *a, char *path, size_t size) {
+  static const char *const file[] = {ANCHOR ".otf2", ANCHOR ".def"};
+  for (size_t i = 0; i < sizeof file / sizeof *file; i++) {
+    if ((size_t)snprintf(path, size, "%s/%s", a->dir, file[i]) >= size)
+      return pml_fail(-ENAMETOOLONG, "the path of the trace's folder is too long: '%.200s...'", a->dir);
+    struct stat there; /* a link that names nothing, too: libotf2 would write through it */
+    if (lstat(path, &there) == 0) return exists(a, file[i]);
+  }
+  snprintf(path, size, "%s/%s", a->dir, ANCHOR);
+  if (mkdir(path, 0777) == 0) {
+    rmdir(path);
+    return 0;
+  }
+  if (errno == EEXIST) return exists(a, ANCHOR);
+  int err = -errno;
+  return pml_fail(err, "cannot make the trace's folder '%s': %s", path, pml_error_text(err));
+}
+
+static int open_archive(struct pml_otf2 *a) {
+  forget();
+  a->archive = OTF2_Archive_Open(a->dir, ANCHOR, OTF2_FILEMODE_WRITE, EVENT_CHUNK_BYTES,
+                                 OTF2_CHUNK_SIZE_DEFINITIONS_DEFAULT, OTF2_SUBSTRATE_POSIX, OTF2_COMPRESSION_NONE);
+  if (a->archive == NULL) return failed(a, "create", OTF2_ERROR_INVALID);
+  int err = check(a, "set up", OTF2_Archive_SetFlushCallbacks(a->archive, &flush_callbacks, NULL));
+  if (err == 0) err = check(a, "set up", OTF2_Archive_SetMemoryCallbacks(a->archive, &memory_callbacks, NULL));
+  if (err == 0) err = check(a, "set up", OTF2_Archive_SetSerialCollectiveCallbacks(a->archive));
+  if (err == 0) err = check(a, "set up", OTF2_Archive_SetCreator(a->archive, "pmlua " PML_VERSION));
+  char host[256];
+  if (err == 0) err = check(a, "set up", OTF2_Archive_SetMachineName(a->archive, machine_name(host, sizeof host)));
+  if (err == 0) err = check(a, "open the event files of", OTF2_Archive_OpenEvtFiles(a->archive));
+  if (err < 0) OTF2_Archive_Close(a->archive);
+  return err;
+}
+
+int pml__otf2_create(struct pml_otf2 *a) {
+  static pthread_once_t once = PTHREAD_ONCE_INIT;
+  pthread_once(&once, silence);
+  char path[PATH_BYTES];
+  int err = try_folder(a, path, sizeof path);
+  if (err < 0) return err;
+  err = open_archive(a);
+  /* Somebody else's trace, made in between, is left alone. */
+  if (err < 0 && err != -EEXIST) {
+    rmdir(path);
+    snprintf(path, sizeof path, "%s/" ANCHOR ".otf2", a->dir);
+    unlink(path);
+  }
+  return err;
+}
+
+int pml__otf2_create_location(struct pml_otf2 *a, struct pml_otf2_location *loc) {
+  forget();
+  loc->writer = OTF2_Archive_GetEvtWriter(a->archive, loc->ref);
+  return loc->writer != NULL ? 0 : failed(a, "open an event file of", OTF2_ERROR_INVALID);
+}
+
+/* ---- events ---- */
+
+/* A double is its bits in either. */
+_Static_assert(sizeof(OTF2_MetricValue) == sizeof(uint64_t), "a value is 64 bits, whatever it is of");
+
+/* What is absolute may lack a value, and then has no record: each is a class of its own. The others are one. */
+static OTF2_ErrorCode write_metric(struct pml_otf2 *a, struct pml_otf2_location *loc, uint64_t ticks,
+                                   const uint64_t *values) {
+  OTF2_Type type[PML__OTF2_METRICS_MAX];
+  OTF2_MetricValue value[PML__OTF2_METRICS_MAX];
+  OTF2_ErrorCode code = OTF2_SUCCESS;
+  uint8_t together = 0;
+  for (size_t i = 0; i < a->nmetrics; i++) {
+    const struct pml_otf2_metric *m = &a->metric[i];
+    OTF2_Type is = pml__otf2_type(m);
+    OTF2_MetricValue v = {.unsigned_int = values[i]};
+    if (!pml_mode_is_level(m->mode)) {
+      type[together] = is;
+      value[together++] = v;
+    } else if (values[i] != pml_value_absent(!m->real && m->is_signed) && code == OTF2_SUCCESS) {
+      code = OTF2_EvtWriter_Metric(loc->writer, NULL, ticks, pml__otf2_class(a, i), 1, &is, &v);
+      loc->nevents++;
+    }
+  }
+  if (together == 0 || code != OTF2_SUCCESS) return code;
+  loc->nevents++;
+  return OTF2_EvtWriter_Metric(loc->writer, NULL, ticks, 0, together, type, value);
+}
+
+int pml__otf2_value(struct pml_otf2 *a, struct pml_otf2_location *loc, uint64_t ticks, uint64_t bits) {
+  const struct pml__otf2_series *series = loc->series;
+  OTF2_Type type = pml__otf2_type(&series->metric);
+  OTF2_MetricValue value = {.unsigned_int = bits};
+  OTF2_ErrorCode code = OTF2_EvtWriter_Metric(loc->writer, NULL, ticks, series->ref, 1, &type, &value);
+  if (PML_UNLIKELY(code != OTF2_SUCCESS || said_code != OTF2_SUCCESS)) return check(a, "write events to", code);
+  loc->nrecords++;
+  if (loc->nevents++ == 0) loc->first_written = ticks;
+  loc->last_written = ticks;
+  return 0;
+}
+
+int pml__otf2_event(struct pml_otf2 *a, struct pml_otf2_location *loc, enum pml__otf2_kind kind, uint64_t ticks,
+                    uint32_t region, const uint64_t *values) {
+  OTF2_ErrorCode code = OTF2_SUCCESS;
+  uint64_t before = loc->nevents;
+  switch (kind) {
+  case PML__OTF2_ENTER:
+    code = OTF2_EvtWriter_Enter(loc->writer, NULL, ticks, region);
+    loc->nevents++;
+    break;
+  case PML__OTF2_LEAVE:
+    code = OTF2_EvtWriter_Leave(loc->writer, NULL, ticks, region);
+    loc->nevents++;
+    break;
+  case PML__OTF2_METRIC:
+    code = write_metric(a, loc, ticks, values);
+    break;
+  }
+  int err = check(a, "write events to", code);
+  if (err < 0) return err;
+  loc->nrecords++;
+  if (loc->nevents == before) return 0;
+  if (before == 0) loc->first_written = ticks;
+  loc->last_written = ticks;
+  return 0;
+}
+
+/* ---- definitions ---- */
+
+void pml__otf2_defined(struct pml__otf2_defs *d, int code) {
+  int err = check(d->a, "write the definitions of", (OTF2_ErrorCode)code);
+  if (err < 0 && d->err == 0) d->err = err;
+}
+
+OTF2_StringRef pml__otf2_string(struct pml__otf2_defs *d, const char *text) {
+  if (text[0] == '\0' && d->nstrings > 0) return 0;
+  pml__otf2_defined(d, OTF2_GlobalDefWriter_WriteString(d->out, d->nstrings, text));
+  return d->nstrings++;
+}
+
+/* The time span is that of the events; a trace without any spans the archive's life. */
+static void define_clock(struct pml__otf2_defs *d) {
+  struct pml_otf2 *a = d->a;
+  uint64_t first = UINT64_MAX, last = 0;
+  bool any = false;
+  for (const struct pml_otf2_location *loc = a->first; loc != NULL; loc = loc->next) {
+    if (loc->nevents == 0) continue;
+    any = true;
+    if (loc->first_written < first) first = loc->first_written;
+    if (loc->last_written > last) last = loc->last_written;
+  }
+  if (!any) {
+    first = a->opened_ticks;
+    last = pml_clock_ticks();
+  }
+  /* Events may be from before the archive was opened. */
+  uint64_t realtime = first >= a->opened_ticks ? a->opened_realtime_ns + pml_clock_ticks_to_ns(first - a->opened_ticks)
+                                               : a->opened_realtime_ns - pml_clock_ticks_to_ns(a->opened_ticks - first);
+  double rate = pml__clock.kind == PML_CLOCK_MONOTONIC ? 1e9 : pml__clock.ticks_per_second;
+  pml__otf2_defined(
+      d, OTF2_GlobalDefWriter_WriteClockProperties(d->out, (uint64_t)llround(rate), first, last - first, realtime));
+}
+
+static void define_process(struct pml__otf2_defs *d) {
+  char host[256], process[512];
+  OTF2_StringRef name = pml__otf2_string(d, machine_name(host, sizeof host));
+  OTF2_StringRef class = pml__otf2_string(d, "node");
+  pml__otf2_defined(d,
+                    OTF2_GlobalDefWriter_WriteSystemTreeNode(d->out, 0, name, class, OTF2_UNDEFINED_SYSTEM_TREE_NODE));
+  if (d->a->process != NULL)
+    snprintf(process, sizeof process, "%.500s", d->a->process);
+  else
+    snprintf(process, sizeof process, "%.400s (%ld)", program_invocation_short_name, (long)getpid());
+  name = pml__otf2_string(d, process);
+  pml__otf2_defined(d, OTF2_GlobalDefWriter_WriteLocationGroup(d->out, 0, name, OTF2_LOCATION_GROUP_TYPE_PROCESS, 0,
+                                                               OTF2_UNDEFINED_LOCATION_GROUP));
+}
+
+/* What the trace lacks is said in the trace. */
+static void define_property(struct pml__otf2_defs *d, const struct pml_otf2_location *loc, const char *name,
+                            uint64_t value) {
+  if (value == 0) return;
+  OTF2_AttributeValue v = {.uint64 = value};
+  OTF2_StringRef ref = pml__otf2_string(d, name);
+  pml__otf2_defined(d, OTF2_GlobalDefWriter_WriteLocationProperty(d->out, loc->ref, ref, OTF2_TYPE_UINT64, v));
+}
+
+static void define_locations(struct pml__otf2_defs *d) {
+  for (const struct pml_otf2_location *loc = d->a->first; loc != NULL; loc = loc->next) {
+    OTF2_StringRef name = pml__otf2_string(d, loc->name);
+    pml__otf2_defined(d, OTF2_GlobalDefWriter_WriteLocation(d->out, loc->ref, name,
+                                                            loc->series != NULL ? OTF2_LOCATION_TYPE_METRIC
+                                                                                : OTF2_LOCATION_TYPE_CPU_THREAD,
+                                                            loc->nevents, 0));
+    uint64_t dropped = atomic_load_explicit(&loc->dropped, memory_order_relaxed);
+    uint64_t unmatched = atomic_load_explicit(&loc->unmatched, memory_order_relaxed);
+    define_property(d, loc, "PMLUA::DROPPED", dropped + loc->discarded);
+    define_property(d, loc, "PMLUA::LIFTED", atomic_load_explicit(&loc->lifted, memory_order_relaxed));
+    define_property(d, loc, "PMLUA::UNMATCHED", unmatched + loc->closed);
+  }
+}
+
+/* In the order of their references, which some readers expect. */
+static void define_regions(struct pml__otf2_defs *d) {
+  const struct pml_otf2 *a = d->a;
+  pml_region_t *by_ref = calloc(a->nregions + 1, sizeof *by_ref);
+  if (by_ref == NULL) {
+    if (d->err == 0) d->err = pml_fail(-ENOMEM, "no memory to define %u regions of the trace", a->nregions);
+    return;
+  }
+  for (pml_region_t id = 1; id < a->region_capacity; id++)
+    if (a->region_ref[id] != 0) by_ref[a->region_ref[id] - 1] = id;
+  for (uint32_t ref = 0; ref < a->nregions; ref++) {
+    struct pml_region_info info;
+    if (pml_region_describe(by_ref[ref], &info) < 0) continue;
+    OTF2_StringRef name = pml__otf2_string(d, info.name);
+    OTF2_StringRef file = pml__otf2_string(d, info.file);
+    pml__otf2_defined(d,
+                      OTF2_GlobalDefWriter_WriteRegion(d->out, ref, name, name, 0, OTF2_REGION_ROLE_CODE,
+                                                       OTF2_PARADIGM_USER, OTF2_REGION_FLAG_NONE, file, info.line, 0));
+  }
+  free(by_ref);
+}
+
+static int write_definitions(struct pml_otf2 *a) {
+  struct pml__otf2_defs d = {.a = a, .out = OTF2_Archive_GetGlobalDefWriter(a->archive)};
+  if (d.out == NULL) return failed(a, "write the definitions of", OTF2_ERROR_INVALID);
+  define_clock(&d);
+  pml__otf2_string(&d, "");
+  define_process(&d);
+  define_locations(&d);
+  define_regions(&d);
+  pml__otf2_define_metrics(&d);
+  pml__otf2_defined(&d, OTF2_Archive_CloseGlobalDefWriter(a->archive, d.out));
+  return d.err;
+}
+
+/* Readers want a local definition file per location, even an empty one. */
+static int write_local_definitions(struct pml_otf2 *a) {
+  int first = check(a, "open the definition files of", OTF2_Archive_OpenDefFiles(a->archive));
+  if (first < 0) return first;
+  for (struct pml_otf2_location *loc = a->first; loc != NULL; loc = loc->next) {
+    OTF2_DefWriter *writer = OTF2_Archive_GetDefWriter(a->archive, loc->ref);
+    int err = writer == NULL ? failed(a, "open a definition file of", OTF2_ERROR_INVALID)
+                             : check(a, "write a definition file of", OTF2_Archive_CloseDefWriter(a->archive, writer));
+    if (first == 0) first = err;
+  }
+  int err = check(a, "close the definition files of", OTF2_Archive_CloseDefFiles(a->archive));
+  return first != 0 ? first : err;
+}
+
+/* Each step of an end may fail for itself; the first failure's sentence is kept over the next ones. */
+struct ending {
+  int err;
+  char text[PML__OTF2_TEXT_BYTES];
+};
+
+static void ended(struct ending *e, int err) {
+  if (err == 0 || e->err != 0) return;
+  e->err = err;
+  snprintf(e->text, sizeof e->text, "%s", pml_error_detail(err));
+}
+
+int pml__otf2_finish(struct pml_otf2 *a) {
+  struct ending e = {0};
+  forget();
+  for (struct pml_otf2_location *loc = a->first; loc != NULL; loc = loc->next)
+    ended(&e, check(a, "close an event file of", OTF2_Archive_CloseEvtWriter(a->archive, loc->writer)));
+  ended(&e, check(a, "close the event files of", OTF2_Archive_CloseEvtFiles(a->archive)));
+  ended(&e, write_local_definitions(a));
+  ended(&e, write_definitions(a));
+  ended(&e, check(a, "close", OTF2_Archive_Close(a->archive)));
+  return e.err == 0 ? 0 : pml_fail(e.err, "%s", e.text);
+}

@@ -1,0 +1,200 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* core/substrate/trace/pml_spool_otf2.c - the events of a spool as an OTF2 archive, each thread's balanced and in
+ * order. */
+#include "base/pml_error.h"
+#include "record/pml_spool_read_private.h"
+#include "substrate/trace/pml_otf2_write.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define UNIT_MAX_BYTES 64u
+
+/* One thread; what is open, innermost last. */
+struct track {
+  struct pml_otf2_location *location;
+  uint64_t last_ticks;
+  pml_region_t *open;
+  size_t depth, capacity;
+};
+
+struct writing {
+  const struct pml_spool_reader *reader;
+  struct pml_otf2 *archive;
+  uint32_t nmetrics, nthreads;
+  uint64_t left_open;
+  uint64_t until; /* ticks of the last event */
+};
+
+/* ---- threads ---- */
+
+static int add_location(struct writing *w, int64_t tid, struct pml_otf2_location **location) {
+  char name[48];
+  snprintf(name, sizeof name, "thread %lld", (long long)tid);
+  w->nthreads++;
+  return pml_otf2_location(w->archive, name, location);
+}
+
+static int begin_thread(void *arg, int64_t tid, void **track) {
+  struct track *t = calloc(1, sizeof *t);
+  if (t == NULL) return pml_fail(-ENOMEM, "no memory for a thread of a trace");
+  *track = t;
+  return add_location(arg, tid, &t->location);
+}
+
+/* A process without a call has its first thread: readers take an archive without a location for broken. */
+static int add_first_thread(struct writing *w) {
+  struct pml_otf2_location *silent;
+  return w->nthreads == 0 ? add_location(w, w->reader->head.pid, &silent) : 0;
+}
+
+/* Calls that had not returned end with their thread's last event. */
+static int end_thread(void *arg, void *track) {
+  struct writing *w = arg;
+  struct track *t = track;
+  int err = 0;
+  if (t->last_ticks > w->until) w->until = t->last_ticks;
+  while (t->depth > 0 && err == 0) {
+    w->left_open++;
+    t->location->closed++;
+    err = pml__otf2_write(w->archive, t->location, PML__OTF2_LEAVE, t->last_ticks, t->open[--t->depth], NULL);
+  }
+  return err;
+}
+
+static void free_thread(void *track) {
+  struct track *t = track;
+  free(t->open);
+  free(t);
+}
+
+/* ---- events ---- */
+
+static uint64_t lift(struct track *t, uint64_t ticks) {
+  if (ticks >= t->last_ticks) return t->last_ticks = ticks;
+  atomic_fetch_add_explicit(&t->location->lifted, 1, memory_order_relaxed);
+  return t->last_ticks;
+}
+
+static int enter(struct writing *w, struct track *t, uint64_t ticks, pml_region_t region) {
+  if (t->depth == t->capacity) {
+    size_t capacity = t->capacity == 0 ? 64 : 2 * t->capacity;
+    pml_region_t *more = realloc(t->open, capacity * sizeof *more);
+    if (more == NULL) return pml_fail(-ENOMEM, "no memory for %zu calls at a time", capacity);
+    t->open = more;
+    t->capacity = capacity;
+  }
+  t->open[t->depth++] = region;
+  return pml__otf2_write(w->archive, t->location, PML__OTF2_ENTER, lift(t, ticks), region, NULL);
+}
+
+static int leave(struct writing *w, struct track *t, uint64_t ticks, pml_region_t region) {
+  if (t->depth == 0 || t->open[t->depth - 1] != region) {
+    atomic_fetch_add_explicit(&t->location->unmatched, 1, memory_order_relaxed);
+    return 0;
+  }
+  t->depth--;
+  return pml__otf2_write(w->archive, t->location, PML__OTF2_LEAVE, lift(t, ticks), region, NULL);
+}
+
+static int metric(struct writing *w, struct track *t, uint64_t ticks, const uint64_t *from) {
+  uint64_t value[PML_STREAM_METRICS_MAX];
+  memcpy(value, from, w->nmetrics * sizeof *value);
+  return pml__otf2_write(w->archive, t->location, PML__OTF2_METRIC, lift(t, ticks), 0, value);
+}
+
+static int write_event(void *arg, void *track, const struct pml__spool_told *e) {
+  struct writing *w = arg;
+  switch (e->kind) {
+  case PML_STREAM_ENTER:
+    return enter(w, track, e->ticks, e->region);
+  case PML_STREAM_LEAVE:
+    w->left_open += e->unreturned;
+    return leave(w, track, e->ticks, e->region);
+  default:
+    return metric(w, track, e->ticks, e->values);
+  }
+}
+
+/* ---- the archive ---- */
+
+/*
+ * What the line "unit<TAB>NAME<TAB>SCALE<TAB>MODE<TAB>BINARY<TAB>EXPONENT<TAB>TYPE<TAB>UNIT" says of a plugin's metric,
+ * if there is one. @unit: where it is kept.
+ */
+static void describe_metric(const char *text, struct pml_otf2_metric *m, char unit[UNIT_MAX_BYTES]) {
+  char line[PML__SPOOL_METRIC_BYTES + 16];
+  int mode, binary, exponent, at = 0;
+  char type[8];
+  (void)snprintf(line, sizeof line, "\nunit\t%.255s\t", m->name);
+  const char *found = text != NULL ? strstr(text, line) : NULL;
+  if (found == NULL) return;
+  found += strlen(line);
+  if (sscanf(found, "%*s %d %d %d %7s%n", &mode, &binary, &exponent, type, &at) != 4 || mode < 0 || mode >= PML_MODES ||
+      exponent < -1000 || exponent > 1000 || found[at] != '\t')
+    return;
+  size_t bytes = strcspn(found + at + 1, "\n");
+  if (bytes >= UNIT_MAX_BYTES) bytes = UNIT_MAX_BYTES - 1;
+  memcpy(unit, found + at + 1, bytes);
+  unit[bytes] = '\0';
+  m->unit = unit;
+  m->mode = (enum pml_mode)mode;
+  m->binary = binary != 0;
+  m->exponent = exponent;
+  m->is_signed = strcmp(type, "uint64") != 0;
+}
+
+static int open_archive(struct writing *w, const char *dir, const char *process) {
+  char name[PML_STREAM_METRICS_MAX][PML__SPOOL_METRIC_BYTES];
+  char unit[PML_STREAM_METRICS_MAX][UNIT_MAX_BYTES];
+  struct pml_otf2_metric metric_of[PML_STREAM_METRICS_MAX];
+  struct pml_spool_story story;
+  uint32_t n = pml__spool_metrics(w->reader, name);
+  pml_spool_read_story(w->reader, &story);
+  for (uint32_t i = 0; i < n; i++) {
+    bool real = (w->reader->head.real[i / 64] >> i % 64 & 1) != 0;
+    metric_of[i] =
+        (struct pml_otf2_metric){.name = name[i], .mode = PML_OTF2_ACCUMULATED, .real = real, .is_signed = true};
+    describe_metric(story.text, &metric_of[i], unit[i]);
+  }
+  w->nmetrics = n;
+  int err = pml_otf2_open(&w->archive, dir, metric_of, n, 16);
+  if (err == 0) err = pml__otf2_origin(w->archive, process, w->reader->head.ticks, w->reader->head.realtime_ns);
+  return err;
+}
+
+int pml_spool_read_beside(struct pml_spool_reader *r, struct pml_plugin *const *plugin, size_t n) {
+  if (n > PML_SPOOL_BESIDE_MAX)
+    return pml_fail(-EINVAL, "at most %d plugins go into a trace, not %zu", PML_SPOOL_BESIDE_MAX, n);
+  for (size_t i = 0; i < n; i++) r->beside[i] = plugin[i];
+  r->nbeside = n;
+  return 0;
+}
+
+/* Until the last event: who measured went on when this process had ended. */
+static int write_beside(const struct writing *w) {
+  const struct pml_spool_reader *r = w->reader;
+  uint64_t until = w->until > r->head.ticks ? w->until : r->head.ticks;
+  int err = 0;
+  size_t written;
+  for (size_t i = 0; i < r->nbeside && err == 0; i++)
+    err = pml__otf2_plugin(w->archive, r->beside[i], r->head.ticks, until, &written);
+  return err;
+}
+
+int pml_spool_read_trace(struct pml_spool_reader *r, const char *dir, const char *process, const char *series,
+                         int (*progress)(uint64_t done, uint64_t all, void *arg), void *arg, uint64_t *open) {
+  struct writing w = {.reader = r};
+  int err = open_archive(&w, dir, process);
+  const struct pml__spool_listener l = {begin_thread, write_event, end_thread, free_thread,
+                                        progress,     arg,         w.nmetrics, &w};
+  if (err == 0) err = pml__spool_listen(r, &l);
+  if (err == 0) err = add_first_thread(&w);
+  if (err == 0) err = write_beside(&w);
+  if (err == 0 && series != NULL) err = pml_otf2_series_file(w.archive, series);
+  int closed = pml_otf2_close(w.archive);
+  *open = w.left_open;
+  return err != 0 ? err : closed;
+}
