@@ -50,7 +50,7 @@ $(HOT:%.c=$(B)/obj/%.o): HARDEN := -fno-stack-protector
 $(HOT:%.c=$(B)/obj/%.o): FORTIFY :=
 
 # What runs while vector registers are somebody's who has not saved them.
-$(B)/obj/%_plain.o: ALLCFLAGS += -mgeneral-regs-only
+$(B)/obj/%_gpr.o: ALLCFLAGS += -mgeneral-regs-only
 
 $(B)/obj/%.o: %.S
 	@mkdir -p $(@D)

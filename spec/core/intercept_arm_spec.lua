@@ -12,7 +12,7 @@ local function has(tool)
   return (support.shell("command -v " .. tool)) == 0
 end
 
-local CORE = " core/base/*.c $(ls core/adapter/intercept/*.c | grep -v -e _plain -e _events) "
+local CORE = " core/base/*.c $(ls core/adapter/intercept/*.c | grep -v -e _gpr -e _events) "
   .. "core/adapter/wrap/pml_wrap_note.c core/program/pml_filter.c core/adapter/arch/aarch64/*.[cS] "
 
 --- How the libraries with every kind of slot are linked; the names are the Makefile's.
@@ -38,7 +38,7 @@ describe("interception on arm64", function()
   --- What the spec said that is built from spec/c/NAME.c, in each way.
   local function run(name, ...)
     compile(("-DWITHOUT_CPLUSPLUS spec/c/%s.c"):format(name) .. CORE ..
-      ("%s/plain.o -L%s -lintercept -Wl,-rpath,%s -lpthread -ldl -lm -o %s/%s"):format(dir, dir, dir, dir, name))
+      ("%s/gpr.o -L%s -lintercept -Wl,-rpath,%s -lpthread -ldl -lm -o %s/%s"):format(dir, dir, dir, dir, name))
     local said = {}
     for i, way in ipairs { ... } do
       local status, out = support.shell(("%s -L %s %s/%s %s"):format(RUN, SYSROOT, dir, name, way))
@@ -58,7 +58,7 @@ describe("interception on arm64", function()
     dir = io.popen("mktemp -d"):read("l")
     if missing() then return end
     compile("-shared -fexceptions -fsemantic-interposition spec/c/intercept/library.c -o " .. dir .. "/libintercept.so")
-    compile("-mgeneral-regs-only -c core/adapter/intercept/pml_intercept_plain.c -o " .. dir .. "/plain.o")
+    compile("-mgeneral-regs-only -c core/adapter/intercept/pml_intercept_gpr.c -o " .. dir .. "/gpr.o")
   end)
   teardown(function() os.execute("rm -rf " .. support.quote(dir)) end)
 

@@ -3,7 +3,7 @@
  * core/adapter/intercept/pml_intercept_call.h - which intercepted calls are open: what both ways in and out share.
  * Internal.
  *
- * A call is begun and ended with general registers only (pml_intercept_plain.c), which is the rule; where that does not
+ * A call is begun and ended with general registers only (pml_intercept_gpr.c), which is the rule; where that does not
  * do, with all registers saved (pml_intercept_call.c). What is inline here is compiled into both.
  *
  * A thread has a list of its open calls, innermost first, and one of free pads, which it takes from all in chunks. A

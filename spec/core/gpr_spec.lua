@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- spec/core/plain_spec.lua - what runs while vector registers are somebody's who has not saved them leaves these alone.
+-- spec/core/gpr_spec.lua - what runs while vector registers are somebody's who has not saved them leaves these alone.
 
 local support = require "spec.core.support"
 
@@ -9,9 +9,9 @@ local function lines(command)
 end
 
 --- The object files, and the functions that they have between them.
-local function plain_files()
+local function gpr_files()
   local files, own = {}, {}
-  for file in lines("find " .. support.quote(support.build) .. "/obj/core -name '*_plain.o'") do
+  for file in lines("find " .. support.quote(support.build) .. "/obj/core -name '*_gpr.o'") do
     files[#files + 1] = file
     for line in lines("nm --defined-only " .. support.quote(file)) do
       local name = line:match " [Tt] (%S+)$"
@@ -25,7 +25,7 @@ describe("code for general registers only", function()
   it("has no instruction for others, and calls nothing that might", function()
     if support.shell("command -v objdump") ~= 0 then return pending("objdump is not installed") end
     if support.build:find("[at]san") then return pending("a sanitizer adds calls of its own") end
-    local files, own = plain_files()
+    local files, own = gpr_files()
     for _, file in ipairs(files) do
       local instructions = 0
       for line in lines("objdump -dr --no-show-raw-insn " .. support.quote(file)) do

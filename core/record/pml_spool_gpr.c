@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/record/pml_spool_plain.c - enters and leaves that need neither memory nor a name, with general registers
+/* core/record/pml_spool_gpr.c - enters and leaves that need neither memory nor a name, with general registers
  * only. */
 #include "record/pml_spool_track.h"
 

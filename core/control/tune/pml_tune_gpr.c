@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/control/tune/pml_tune_plain.c - events of regions that have no rule, where only general registers may be used.
+/* core/control/tune/pml_tune_gpr.c - events of regions that have no rule, where only general registers may be used.
  */
 #include "base/pml_stream.h"
 #include "control/tune/pml_tune_private.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * core/adapter/intercept/pml_intercept_plain.c - enters and leaves of intercepted calls, with general registers only:
+ * core/adapter/intercept/pml_intercept_gpr.c - enters and leaves of intercepted calls, with general registers only:
  * the stubs have saved no others. Whatever is rare is left to pml_intercept_call.c, for which they save all.
  *
  * errno stays what it is: nothing here makes a system call.

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/substrate/profile/pml_profile_plain.c - enters and leaves that need no memory, with general registers only. */
+/* core/substrate/profile/pml_profile_gpr.c - enters and leaves that need no memory, with general registers only. */
 #include "substrate/profile/pml_profile_private.h"
 
 /* Apart, so that what is common needs few registers. */

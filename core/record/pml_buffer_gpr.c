@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/record/pml_buffer_plain.c - what is common, with general registers only; the rest is for pml_buffer.c. */
+/* core/record/pml_buffer_gpr.c - what is common, with general registers only; the rest is for pml_buffer.c. */
 #include "record/pml_buffer_ring.h"
 
 bool pml__buffer_enter_plainly(void *data, const struct pml_stream_event *e) {
