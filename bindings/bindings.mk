@@ -15,7 +15,7 @@ $(B)/obj/bindings/%.o: ALLCFLAGS += -Ibindings
 all: $(B)/lua/pmlua/core.so $(B)/pmlua $(B)/libpmlua-embed.so $(CLANG_SO)
 
 # The rpaths find the library beside the file in the checkout, then where `make install` puts it.
-$(B)/lua/pmlua/core.so: $(BIND_OBJ) $(B)/libpmlua.so
+$(B)/lua/pmlua/core.so: $(BIND_OBJ) | $(B)/libpmlua.so
 	@mkdir -p $(@D)
 	$(CC) $(SAN) $(LDFLAGS) $(HARDEN_LD) -shared -Wl,-rpath,'$$ORIGIN/../..:$$ORIGIN/../../..' $(BIND_OBJ) -L$(B) -lpmlua -ldl -lm -o $@
 
@@ -23,12 +23,12 @@ $(B)/lua/pmlua/clang.so: $(CLANG_SRC) bindings/clang.h
 	@mkdir -p $(@D)
 	$(CC) $(filter-out -MMD -MP,$(ALLCFLAGS)) $(HARDEN) $(FORTIFY) $(LUA_CFLAGS) -isystem $(CLANG_INC) $(LDFLAGS) $(HARDEN_LD) -shared $(CLANG_SRC) -ldl -o $@
 
-$(B)/pmlua: $(MAIN_OBJ) $(BIND_OBJ) $(B)/libpmlua.so
+$(B)/pmlua: $(MAIN_OBJ) $(BIND_OBJ) | $(B)/libpmlua.so
 	$(CC) $(SAN) $(if $(SAN),,-pie) $(LDFLAGS) $(HARDEN_LD) -Wl,-rpath,'$$ORIGIN:$$ORIGIN/../lib' -Wl,-E $(MAIN_OBJ) $(BIND_OBJ) -L$(B) -lpmlua $(LUA_LIBS) \
 	  -ldl -lm -o $@
 
 # For applications: the bindings with Lua. Its symbols are its own, even inside a command that exports the same.
-$(B)/$(EMBED_SONAME): $(BIND_OBJ) bindings/embed.map $(B)/libpmlua.so
+$(B)/$(EMBED_SONAME): $(BIND_OBJ) bindings/embed.map | $(B)/libpmlua.so
 	$(CC) $(SAN) $(LDFLAGS) $(HARDEN_LD) -shared -Wl,-soname,$(EMBED_SONAME) -Wl,--version-script=bindings/embed.map -Wl,-Bsymbolic \
 	  -Wl,-rpath,'$$ORIGIN' $(BIND_OBJ) -L$(B) -lpmlua $(LUA_LIBS) -lpthread -ldl -lm -o $@
 

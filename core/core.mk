@@ -57,7 +57,7 @@ $(B)/libpmlua_count.a: $(filter-out %/pml_count_fork.o,$(COUNT_OBJ))
 
 # The drop-in for PAPI's libsde: found under each name that programs were linked against. It shares the registry of
 # libpmlua.so, so that what is registered through it is what pmlua reads; the archive stands alone and carries its own.
-$(B)/compat/libsde.so.1.0: $(SDE_OBJ) core/compat/libsde.map $(B)/libpmlua.so
+$(B)/compat/libsde.so.1.0: $(SDE_OBJ) core/compat/libsde.map | $(B)/libpmlua.so
 	@mkdir -p $(@D)
 	$(CC) $(SAN) $(LDFLAGS) $(HARDEN_LD) -shared -Wl,-z,nodelete -Wl,-soname,libsde.so.1 -Wl,--version-script=core/compat/libsde.map \
 	  -Wl,-rpath,'$$ORIGIN/..:$$ORIGIN/../..' $(SDE_OBJ) -L$(B) -lpmlua -ldl -o $@
@@ -69,7 +69,7 @@ $(B)/compat/libsde.so: $(B)/compat/libsde.so.1.0
 # Preloaded, the same drop-in and what starts the service: it loads libpmlua-embed.so, which is beside libpmlua.so. It is
 # libsde.so.1 to the loader, so that a program which is linked with that, or opens it, gets this one; the link beside it
 # makes it libsde.so, too, where it looks for that itself: by an rpath, which comes before LD_LIBRARY_PATH.
-$(B)/preload/libpmlua-live.so: $(SDE_OBJ) $(LIVE_OBJ) core/compat/libsde.map $(B)/libpmlua.so
+$(B)/preload/libpmlua-live.so: $(SDE_OBJ) $(LIVE_OBJ) core/compat/libsde.map | $(B)/libpmlua.so
 	@mkdir -p $(@D)
 	sed 's/^  global:/  global: exec*; fexecve; posix_spawn*;/' core/compat/libsde.map >$(@:.so=.map)
 	$(CC) $(SAN) $(LDFLAGS) $(HARDEN_LD) -shared -Wl,-soname,libsde.so.1 -Wl,--version-script=$(@:.so=.map) \
@@ -77,13 +77,13 @@ $(B)/preload/libpmlua-live.so: $(SDE_OBJ) $(LIVE_OBJ) core/compat/libsde.map $(B
 	ln -sf libpmlua-live.so $(@D)/libsde.so
 
 # Preloaded, it records the calls between the program's libraries.
-$(B)/preload/libpmlua-record.so: $(RECORD_OBJ) $(B)/libpmlua.so
+$(B)/preload/libpmlua-record.so: $(RECORD_OBJ) | $(B)/libpmlua.so
 	@mkdir -p $(@D)
 	$(CC) $(SAN) $(LDFLAGS) $(HARDEN_LD) -shared -Wl,-z,nodelete -Wl,-soname,libpmlua-record.so -Wl,-rpath,'$$ORIGIN/..:$$ORIGIN/../..' $(RECORD_OBJ) \
 	  -L$(B) -lpmlua -lpthread -ldl -o $@
 
 # Preloaded, it watches variables and functions of the program.
-$(B)/preload/libpmlua-watchpoint.so: $(WATCHPOINT_OBJ) $(B)/libpmlua.so
+$(B)/preload/libpmlua-watchpoint.so: $(WATCHPOINT_OBJ) | $(B)/libpmlua.so
 	@mkdir -p $(@D)
 	$(CC) $(SAN) $(LDFLAGS) $(HARDEN_LD) -shared -Wl,-z,nodelete -Wl,-soname,libpmlua-watchpoint.so -Wl,-rpath,'$$ORIGIN/..:$$ORIGIN/../..' $(WATCHPOINT_OBJ) \
 	  -L$(B) -lpmlua -lpthread -o $@
@@ -101,7 +101,7 @@ $(B)/compat/libsde.a: $(SDE_OBJ) $(SDE_CORE:%.c=$(B)/obj/%.o)
 	ar rcs $@ $^
 
 # PMlib's calls under both names that its users link: MPI is looked up at run time, so they are one library.
-$(B)/compat/libPM.so: $(PM_OBJ) $(B)/libpmlua.so
+$(B)/compat/libPM.so: $(PM_OBJ) | $(B)/libpmlua.so
 	@mkdir -p $(@D)
 	$(CC) $(SAN) $(LDFLAGS) $(HARDEN_LD) -shared -Wl,-soname,libPM.so -Wl,-rpath,'$$ORIGIN/..:$$ORIGIN/../..' $(PM_OBJ) -L$(B) -lpmlua \
 	  -lpthread -ldl -lm -o $@

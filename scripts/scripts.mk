@@ -27,18 +27,20 @@ $(PROGRAMS): $(B)/programs/%: scripts/programs/%.c
 	@mkdir -p $(@D)
 	$(CC) -std=c11 -D_GNU_SOURCE -O2 -g $(WARN) $(filter-out -fsanitize=thread,$(SAN)) -fopenmp $< -o $@
 
-$(WORK_ONE): $(B)/workloads/%.so: scripts/workloads/%.c $(B)/libpmlua.so
+# What is linked with a shared library needs it to be there, and anew only where a header changed.
+$(WORK_ONE): $(B)/workloads/%.so: scripts/workloads/%.c | $(B)/libpmlua.so
 	@mkdir -p $(@D)
 	$(CC) $(ALLCFLAGS) $(LDFLAGS) -shared -Wl,-rpath,'$$ORIGIN/..:$$ORIGIN/../..' $< -L$(B) -lpmlua -lm -o $@
 
 .SECONDEXPANSION:
-$(WORK_ALL): $(B)/workloads/%.so: $$(call work_obj,$$*) $(B)/libpmlua.so
+$(WORK_ALL): $(B)/workloads/%.so: $$(call work_obj,$$*) | $(B)/libpmlua.so
 	@mkdir -p $(@D)
 	$(CC) $(SAN) $(LDFLAGS) -shared -Wl,-rpath,'$$ORIGIN/..:$$ORIGIN/../..' $(call work_obj,$*) -L$(B) -lpmlua \
 	  $(WORK_LIBS_$*) -lm -o $@
 
 $(COUNTED_SO): $(B)/workloads/counted/kernels_%.so: $(COUNTED_SRC) $(wildcard scripts/workloads/kernels/*.h) \
-  $(filter %/workload.o %/team.o,$(call work_obj,kernels)) $(B)/pmlua $(B)/libpmlua_count.so $(INSTRUMENT_SO) $(INSTRUMENT_PLUGIN) $(B)/lua/pmlua/core.so
+  $(filter %/workload.o %/team.o,$(call work_obj,kernels)) $(INSTRUMENT_SO) $(INSTRUMENT_PLUGIN) \
+  | $(B)/pmlua $(B)/libpmlua_count.so $(B)/lua/pmlua/core.so
 	@mkdir -p $(B)/obj/counted/$* $(@D)
 	@for s in $(COUNTED_SRC); do $(B)/pmlua cc --count --at=$* -- $(COUNTED_CLANG) -std=c11 -D_GNU_SOURCE $(OPT) -fPIC \
 	  -fvisibility=hidden -fno-math-errno -DKERNELS_COUNTED -Icore -c $$s -o $(B)/obj/counted/$*/$$(basename $$s .c).o || exit 1; done
@@ -50,7 +52,7 @@ plugin_cc = @mkdir -p $(@D) && $(1) $(OPT) $(CFLAGS) -Wall -Wextra -Werror $(SAN
   $$($(B)/scorep-config --user --cppflags) $(2) $< $$($(B)/scorep-config --user --libs) -lpthread -o $@
 $(filter-out %/libwatchpoint.so,$(OWN_PLUGINS)): $(B)/plugins/lib%.so: scripts/plugins/%.c $(B)/scorep-config
 	$(call plugin_cc,$(CC) -std=gnu11,-Wno-cast-function-type)
-$(B)/plugins/libwatchpoint.so: scripts/plugins/watchpoint.c $(B)/scorep-config $(B)/libpmlua.so
+$(B)/plugins/libwatchpoint.so: scripts/plugins/watchpoint.c $(B)/scorep-config | $(B)/libpmlua.so
 	$(call plugin_cc,$(CC) -std=gnu11,-D_GNU_SOURCE -Icore) -L$(B) -lpmlua -Wl,-rpath,'$$ORIGIN/..:$$ORIGIN/../..'
 
 -include $(WORK_ONE:.so=.d) $(WORK_SRC:%.c=$(B)/obj/%.d)
