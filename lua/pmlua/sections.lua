@@ -396,8 +396,10 @@ function M.merge(rows)
   end
   if m.count == 0 then return m end
   m.min_ns, m.mean_ns = least, sum / m.count
-  for _, r in ipairs(rows) do square = square + r.count * (r.stddev_ns ^ 2 + (r.mean_ns - m.mean_ns) ^ 2) end
-  m.stddev_ns = math.sqrt(square / m.count)
+  for _, r in ipairs(rows) do
+    square = square + math.max(r.count - 1, 0) * r.stddev_ns ^ 2 + r.count * (r.mean_ns - m.mean_ns) ^ 2
+  end
+  if m.count > 1 then m.stddev_ns = math.sqrt(square / (m.count - 1)) end
   return m
 end
 

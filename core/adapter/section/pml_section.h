@@ -201,7 +201,7 @@ struct pml_section_row {
   uint64_t count;                            /* calls that ended */
   double total_ns;                           /* in the section */
   double self_ns;                            /* in the section and in none started inside it */
-  double min_ns, max_ns, mean_ns, stddev_ns; /* of a call; 0 if there was none. stddev of the population */
+  double min_ns, max_ns, mean_ns, stddev_ns; /* of a call; 0 if there was none. stddev of the sample (n - 1) */
   double work;                               /* operations or bytes */
   uint64_t iterations;
   uint64_t misuse[PML_SECTION_MISUSES];

@@ -214,11 +214,13 @@ static double ns_of(uint64_t ticks) {
   return (double)ticks * 1e9 / pml__clock.ticks_per_second;
 }
 
-/* The population's: sqrt(mean of squares - square of mean), in ticks; what rounding leaves below 0 is 0. */
+/* The sample's, in ticks: sqrt((sum of squares - n times the square of the mean) / (n - 1)); what rounding leaves below 0
+ * is 0, as is that of one call. */
 static double deviation(const struct pml__section_stat *s) {
+  if (s->count < 2) return 0;
   long double n = (long double)s->count, mean = (long double)s->sum / n;
-  long double square = ((long double)s->square[1] * 0x1p64L + (long double)s->square[0]) / n;
-  long double variance = square - mean * mean;
+  long double square = (long double)s->square[1] * 0x1p64L + (long double)s->square[0];
+  long double variance = (square - n * mean * mean) / (n - 1);
   return variance > 0 ? (double)sqrtl(variance) : 0;
 }
 

@@ -168,7 +168,7 @@ CALLS    calls that ended, of all processes and threads
 TIME     time in the section, threads added; in the first table the average over processes
 %%        %s
 SELF     time in the section and in none started inside it
-MEAN ..  of single calls of all processes and threads; SIGMA is the standard deviation of the population
+MEAN ..  of single calls of all processes and threads; SIGMA is the standard deviation of the sample (n - 1)
 WORK     what the program said when it stopped the section: operations (FLOP), of a communication bytes (B). With a +:
          it said nothing, and the compiler counted the operations (pmlua cc --count)
 RATE     WORK by time: of one thread, on average. FLOPS are FLOP per second
