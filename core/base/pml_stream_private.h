@@ -144,6 +144,13 @@ void pml__stream_raise_to_all(enum pml_stream_kind kind, const struct pml_stream
 /* A leave of a call that did not return, to those who want leaves. */
 void pml__stream_raise_left(const struct pml_stream_event *e);
 
+/*
+ * pml__stream_with - in a pass, @call with what the calling thread has for consumer @id, who takes enters: beside an
+ * event, for what no event carries. Nothing where the thread has nothing for it, as in a forked child, or is in the
+ * consumers already. No lock, no allocation.
+ */
+void pml__stream_with(uint64_t id, void (*call)(void *data, void *arg), void *arg);
+
 /* The calling thread's, from now on, in this process; in no pass. NULL: no memory. */
 struct pml__stream_thread *pml__stream_thread_begins(void);
 

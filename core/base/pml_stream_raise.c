@@ -121,6 +121,18 @@ void pml__stream_raise(enum pml_stream_kind kind, const struct pml_stream_event 
   pml__stream_hand(kind, e);
 }
 
+/* By the list, as events are handed out: a consumer that is in it in this pass stays until the pass is over. */
+void pml__stream_with(uint64_t id, void (*call)(void *data, void *arg), void *arg) {
+  struct pml__stream_thread *t = pml__stream_self;
+  if (!t->here || !pml__stream_begin_pass(t)) return;
+  const struct pml__stream_list *list = __atomic_load_n(&pml__stream_list[PML_STREAM_ENTER], __ATOMIC_ACQUIRE);
+  for (uint32_t i = 0; list != NULL && i < list->n; i++) {
+    uint32_t at = list->at[i].slot;
+    if (list->at[i].id == id && t->at[at].id == id && t->at[at].data != NULL) call(t->at[at].data, arg);
+  }
+  pml__stream_end_pass(t);
+}
+
 /* What the thread has for the consumers of @list; false: not all of them take events plainly. */
 static bool gather(struct pml__stream_thread *t, struct pml__stream_several *s, const struct pml__stream_list *list) {
   if (list->n > PML__STREAM_SEVERAL) return false;

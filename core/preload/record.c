@@ -285,6 +285,7 @@ static void add_values(void *spool, const struct pml_wrap_function *f, bool resu
   const struct pml_wrap_value *value = results ? f->out : f->in;
   struct pml_spool_value v[PML_WRAP_VALUES_MAX];
   uint32_t n = 0, all = results ? f->nout : f->nin;
+  if (record.here != NULL && __atomic_load_n(record.here, __ATOMIC_RELAXED) == 0) return; /* the parent's call */
   for (uint32_t i = 0; i < all; i++)
     if (value[i].type != PML_WRAP_TEXT)
       v[n++] = (struct pml_spool_value){value[i].name, value[i].type == PML_WRAP_REAL, values[i]};
@@ -293,7 +294,7 @@ static void add_values(void *spool, const struct pml_wrap_function *f, bool resu
 
 static int listen_to_values(void) {
   static struct pml_wrap_listener listener = {add_values, NULL};
-  int err = pml_spool_keep_values(record.spool);
+  int err = pml_spool_keep_values(record.spool, record.trace);
   listener.arg = record.spool;
   if (err == 0) pml_wrap_listen(&listener);
   return err;
@@ -309,8 +310,8 @@ static int start(void) {
   if (err < 0) return err;
   memory.arg = record.spool;
   err = pml_profile_open_in(&record.profile, &memory);
-  if (err == 0) err = listen_to_values();
-  return err == 0 ? start_trace() : err;
+  if (err == 0) err = start_trace();
+  return err == 0 ? listen_to_values() : err;
 }
 
 /* "PID<TAB>PROGRAM<TAB>WHY", where whoever started the recording looks. */

@@ -95,13 +95,16 @@ PML_API int pml_spool_trace(struct pml_spool *s, const struct pml_spool_limits *
 PML_API int pml_spool_sum(struct pml_spool *s, const char *const *names, size_t n);
 
 /*
- * pml_spool_keep_values - from now on values of calls can be added. Returns 0, -ENOMEM.
+ * pml_spool_keep_values - from now on values of calls can be added. @in_trace: they are in the trace, too, which
+ * pml_spool_trace() has begun. Returns 0, -ENOMEM.
  * pml_spool_add_values - a call of @region was given, or gave (@results), these: of each are kept its count, sum, least
- * and most. The names of a function's values are those of its first call. A NaN is in the sum alone.
+ * and most. The names of a function's values are those of its first call. A NaN is in the sum alone. In the trace they
+ * are those of the calling thread's innermost call: arguments follow its enter, results precede its leave. Those of a
+ * call that the trace leaves out are not in it.
  *
  * Cost: four to five atomic operations for each value; a lock and memory of the file at a function's first call. 16 MiB
- * of address space; of the file some 600 bytes per function and value. Thread-safe; async-signal-safe after the
- * function's first call.
+ * of address space; of the file some 600 bytes per function and value, of its trace 16 bytes and 8 for each value (an
+ * even number of them). Thread-safe; async-signal-safe after the function's first call.
  */
 #define PML_SPOOL_VALUES_MAX 32u
 struct pml_spool_value {
@@ -109,7 +112,7 @@ struct pml_spool_value {
   bool real;        /* @bits are a double's, else an int64_t's */
   uint64_t bits;
 };
-PML_API int pml_spool_keep_values(struct pml_spool *s);
+PML_API int pml_spool_keep_values(struct pml_spool *s, bool in_trace);
 PML_API void pml_spool_add_values(struct pml_spool *s, pml_region_t region, bool results,
                                   const struct pml_spool_value *v, uint32_t n);
 

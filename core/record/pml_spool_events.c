@@ -63,6 +63,22 @@ static int hand_on(struct listening *l, const struct pml__spool_event *e, enum p
   return l->to->event(l->to->arg, l->now, &told);
 }
 
+/* Those of the innermost call; results are of the time of the leave, which follows them. */
+static int hand_on_values(struct listening *l, const struct pml__spool_event *e, const struct pml__spool_event *next,
+                          const struct pml__spool_event *end) {
+  uint32_t low = (uint32_t)e->word;
+  struct pml__spool_told told = {.kind = PML_STREAM_METRIC,
+                                 .region = pml__spool_region(l->reader, PML__SPOOL_OF_CALL_REGION(low)),
+                                 .ticks = e->ticks,
+                                 .values = (const uint64_t *)(e + 1),
+                                 .nvalues = PML__SPOOL_OF_CALL_N(low),
+                                 .results = PML__SPOOL_OF_CALL_RESULTS(low)};
+  uint64_t kind = next < end ? next->word >> 32 : 0;
+  if (told.results && (kind == PML__SPOOL_LEAVE || kind == PML__SPOOL_LEFT || kind == PML__SPOOL_METRIC))
+    told.ticks = next->ticks;
+  return l->now != NULL && told.region != 0 ? l->to->event(l->to->arg, l->now, &told) : 0;
+}
+
 /* Events from @at on, until there are no more in this extent. */
 static int read_events(struct listening *l, const struct pml__spool_event *at, const struct pml__spool_event *end) {
   int err = 0;
@@ -81,6 +97,11 @@ static int read_events(struct listening *l, const struct pml__spool_event *at, c
       values = ((size_t)low + 1) / 2;
       if (low == 0 || low != l->to->nmetrics || values >= (size_t)(end - at)) return 0;
       err = hand_on(l, at, PML_STREAM_METRIC);
+      break;
+    case PML__SPOOL_VALUES:
+      values = ((size_t)PML__SPOOL_OF_CALL_N(low) + 1) / 2;
+      if (values == 0 || PML__SPOOL_OF_CALL_N(low) > PML_SPOOL_VALUES_MAX || values >= (size_t)(end - at)) return 0;
+      err = hand_on_values(l, at, at + 1 + values, end);
       break;
     case PML__SPOOL_THREAD:
       err = go_to(l, low, (int64_t)at->ticks);

@@ -16,7 +16,7 @@
 #include <pthread.h>
 
 #define PML__SPOOL_MAGIC UINT64_C(0x4c4f4f50534c4d50) /* PMLSPOOL, read from low to high */
-#define PML__SPOOL_VERSION 3u
+#define PML__SPOOL_VERSION 4u
 #define PML__SPOOL_UNIT 65536u
 #define PML__SPOOL_HEAD_BYTES 16384u
 #define PML__SPOOL_TEXT_BYTES 7168u
@@ -109,9 +109,10 @@ struct pml__spool_figures {
 };
 struct pml__spool_values {
   pml_region_t region;
-  uint32_t n;    /* atomic, stored last */
-  uint64_t real; /* which are doubles */
-  uint64_t padding[6];
+  uint32_t n;       /* atomic, stored last */
+  uint64_t real;    /* which are doubles */
+  uint64_t results; /* 1: they are what calls gave; 0: what they were given */
+  uint64_t padding[5];
 };
 _Static_assert(sizeof(struct pml__spool_values) == 64, "stripes begin at a cache line");
 
@@ -139,9 +140,18 @@ enum pml__spool_event_kind {
   PML__SPOOL_LEAVE,
   PML__SPOOL_METRIC, /* of that many values, two to each event that follows */
   PML__SPOOL_THREAD, /* from here on it is that thread's */
-  PML__SPOOL_LEFT    /* a leave of a call that did not return */
+  PML__SPOOL_LEFT,   /* a leave of a call that did not return */
+  PML__SPOOL_VALUES  /* of the innermost call, two to each event that follows: its block of values has their names */
 };
 #define PML__SPOOL_WORD(kind, low) ((uint64_t)(kind) << 32 | (uint32_t)(low))
+
+/* The lower half of values: whether they are results, how many there are, and the region. */
+#define PML__SPOOL_OF_CALL(results, n, region) ((uint32_t)(results) << 31 | (uint32_t)(n) << 24 | (uint32_t)(region))
+#define PML__SPOOL_OF_CALL_RESULTS(low) ((low) >> 31 != 0)
+#define PML__SPOOL_OF_CALL_N(low) ((low) >> 24 & 0x7fu)
+#define PML__SPOOL_OF_CALL_REGION(low) ((low)&0xffffffu)
+_Static_assert(PML__SPOOL_MARKS <= 1u << 24 && PML_SPOOL_VALUES_MAX <= 0x7f, "each has its bits");
+
 #define PML__SPOOL_FIRST_EVENT (sizeof(struct pml__spool_extent) / sizeof(struct pml__spool_event))
 #define PML__SPOOL_EXTENT_EVENTS (PML__SPOOL_EVENT_UNITS * PML__SPOOL_UNIT / sizeof(struct pml__spool_event))
 
@@ -173,6 +183,7 @@ struct pml_spool {
   uint64_t summing;
   struct pml__spool_summer *summers, *spare_summers; /* under the lock */
   struct pml__spool_values **values;                 /* atomic, [2 PML__SPOOL_MARKS]: arguments, results of a region */
+  bool trace_values;                                 /* they are in the trace, too */
 };
 
 /* No system call is made for it. */
@@ -190,6 +201,9 @@ void pml__spool_unmap(struct pml__spool_extent *e);
 void pml__spool_sum_end(struct pml_spool *s);
 void pml__spool_trace_end(struct pml_spool *s);
 void pml__spool_values_end(struct pml_spool *s);
+/* The calling thread's trace gets values of its innermost call, if that is one of @region and is in the trace. */
+void pml__spool_trace_values(const struct pml_spool *s, pml_region_t region, bool results,
+                             const struct pml_spool_value *v, uint32_t n);
 void pml__spool_trace_abandon(const struct pml_spool *s); /* in a child: unmaps what threads of the parent had */
 
 #endif

@@ -3,6 +3,8 @@
  * only. */
 #include "record/pml_spool_track.h"
 
+struct pml__spool_event pml__spool_elsewhere[2] = {[1] = {.word = PML__SPOOL_WORD(PML__SPOOL_ENTER, 0)}};
+
 static bool has_limits(const struct pml_spool_limits *l) {
   return l->max_depth != 0 || l->max_calls != 0;
 }
@@ -31,7 +33,14 @@ bool pml__spool_leave_plainly(void *data, const struct pml_stream_event *e) {
   if (PML_UNLIKELY(f->region != e->region)) return false;
   t->depth--;
   if (PML_UNLIKELY(f->enter == NULL)) return true;
-  if (PML_UNLIKELY(t->spool->limits.min_ticks != 0) && pml__spool_take_back(t, f->enter, e)) return true;
+  if (PML_UNLIKELY(t->spool->limits.min_ticks != 0)) {
+    bool last = t->next == f->enter + 1;
+    if (PML_UNLIKELY(!last && pml__spool_has_values(f->enter))) {
+      t->depth++;
+      return false;
+    }
+    if (last && pml__spool_take_back(t, f->enter, e)) return true;
+  }
   pml__spool_put(t, pml__spool_lift(t, e->ticks), PML__SPOOL_WORD(PML__SPOOL_LEAVE, e->region));
   return true;
 }

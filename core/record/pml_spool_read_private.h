@@ -44,11 +44,13 @@ pml_region_t pml__spool_region(const struct pml_spool_reader *r, uint32_t theirs
 
 struct pml__spool_told {
   enum pml_stream_kind kind;
-  pml_region_t region; /* ours; 0 for a metric */
+  pml_region_t region; /* ours; of a metric: 0, or whose call has these values */
   uint64_t ticks;
   const uint64_t
-      *values;     /* of a metric, valid during the call: it follows the enter, precedes the leave it belongs to */
-  bool unreturned; /* a leave of a call that did not return */
+      *values;      /* of a metric, valid during the call: it follows the enter, precedes the leave it belongs to */
+  uint32_t nvalues; /* of a call */
+  bool results;     /* of a call: what it gave, not what it was given */
+  bool unreturned;  /* a leave of a call that did not return */
 };
 
 /* Who gets the events of a spool. What a function returns, if not 0, ends the work. */
@@ -63,6 +65,17 @@ struct pml__spool_listener {
   void *arg;
 };
 int pml__spool_listen(const struct pml_spool_reader *r, const struct pml__spool_listener *to);
+
+/* Each list of values of a region's calls, valid during the visit. */
+struct pml__spool_named_values {
+  pml_region_t region; /* ours, with a name */
+  bool results;
+  uint32_t n;
+  uint64_t real;                          /* which are doubles */
+  const char *name[PML_SPOOL_VALUES_MAX]; /* [n] */
+};
+int pml__spool_name_values(const struct pml_spool_reader *r,
+                           int (*visit)(const struct pml__spool_named_values *v, void *arg), void *arg);
 
 /* The names of what events with values have, [PML_STREAM_METRICS_MAX]; how many, 0 if they are not told. */
 #define PML__SPOOL_METRIC_BYTES 256u

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* core/record/pml_spool_stream.c - enters, leaves and values, into extents that each thread has for itself. */
 #include "base/pml_error.h"
+#include "base/pml_stream_private.h"
 #include "base/pml_thread.h"
 #include "record/pml_spool_track.h"
 
@@ -10,6 +11,7 @@
 
 #define FIRST_DEPTH 64u
 #define DEPTH_MAX (1u << 20)
+#define OF_CALL (2 * (1 + PML_SPOOL_VALUES_MAX / 2)) /* events: the most arguments and results of a call */
 #define WORTH 256 /* events that must be left in an extent for another thread to go on in it */
 
 /* ---- events ---- */
@@ -34,6 +36,8 @@ __attribute__((noinline, cold)) static bool more_room(struct pml__spool_track *t
   e->tid = (int32_t)pml_thread_self()->tid;
   __atomic_store_n(&e->kind, PML__SPOOL_EVENTS, __ATOMIC_RELEASE);
   struct pml__spool_extent *full = t->extent;
+  for (uint32_t i = 0; i < t->depth; i++)
+    if (t->frame[i].enter != NULL) t->frame[i].enter = pml__spool_elsewhere;
   use(t, e, PML__SPOOL_FIRST_EVENT);
   pml__spool_unmap(full); /* at last: what the track has is mapped whenever another thread forks */
   return true;
@@ -62,6 +66,40 @@ static void put_values(struct pml__spool_track *t, const struct pml_stream_event
   t->next += (e->metrics->n + 1) / 2;
 }
 
+struct of_call {
+  pml_region_t region;
+  bool results;
+  const struct pml_spool_value *v;
+  uint32_t n;
+};
+
+/*
+ * The ticks are those of the event before; for results the reader takes those of the leave, which follows in the same
+ * extent. A call without an enter in the file has no values there.
+ */
+static void put_values_of_call(void *data, void *arg) {
+  struct pml__spool_track *t = data;
+  const struct of_call *c = arg;
+  const struct pml__spool_frame *f = t->depth > 0 ? &t->frame[t->depth - 1] : NULL;
+  const struct pml_stream_metrics *m = t->spool->metrics;
+  size_t follow = (c->n + 1) / 2, leave = 1 + (m != NULL ? 1 + (m->n + 1) / 2 : 0);
+  if (t->beyond > 0 || f == NULL || f->region != c->region || f->enter == NULL) return;
+  if (!has_room(t, 1 + follow + leave)) {
+    pml__spool_count(t, PML__SPOOL_DROPPED);
+    return;
+  }
+  uint64_t *value = (uint64_t *)(t->next + 1);
+  for (uint32_t i = 0; i < c->n; i++) value[i] = c->v[i].bits;
+  pml__spool_put(t, t->last_ticks, PML__SPOOL_WORD(PML__SPOOL_VALUES, PML__SPOOL_OF_CALL(c->results, c->n, c->region)));
+  t->next += follow;
+}
+
+void pml__spool_trace_values(const struct pml_spool *s, pml_region_t region, bool results,
+                             const struct pml_spool_value *v, uint32_t n) {
+  struct of_call c = {region, results, v, n};
+  pml__stream_with(s->consumer, put_values_of_call, &c);
+}
+
 /* ---- calls ---- */
 
 __attribute__((noinline, cold)) static bool deepen(struct pml__spool_track *t) {
@@ -83,7 +121,7 @@ static void ready(void *data, pml_region_t region) {
   const struct pml_stream_metrics *m = t->spool->metrics;
   if (t->beyond > 0 || region >= PML__SPOOL_MARKS || (t->depth == t->capacity && !deepen(t))) return;
   pml_spool_name(t->spool, region);
-  (void)has_room(t, 2 + (m != NULL ? 1 + (m->n + 1) / 2 : 0));
+  (void)has_room(t, 2 + (m != NULL ? 2 * (1 + (m->n + 1) / 2) : 0) + (t->spool->trace_values ? OF_CALL : 0));
 }
 
 static void on_enter(void *data, const struct pml_stream_event *e) {
@@ -106,6 +144,24 @@ static void on_enter(void *data, const struct pml_stream_event *e) {
   if (t->frame[t->depth - 1].enter != NULL) put_values(t, e, t->last_ticks);
 }
 
+/*
+ * Nothing was written since the call's enter but its values: those of the enter are one event, those that it was given
+ * or gave one each.
+ */
+static bool is_last(const struct pml__spool_track *t, const struct pml__spool_event *enter) {
+  const struct pml__spool_event *at = enter + 1;
+  if (t->next == at) return true;
+  if (!pml__spool_has_values(enter)) return false;
+  if (at->word >> 32 == PML__SPOOL_METRIC) at += 1 + ((size_t)(uint32_t)at->word + 1) / 2;
+  while (at < t->next && at->word >> 32 == PML__SPOOL_VALUES)
+    at += 1 + ((size_t)PML__SPOOL_OF_CALL_N((uint32_t)at->word) + 1) / 2;
+  return at == t->next;
+}
+
+static bool take_back(struct pml__spool_track *t, struct pml__spool_event *enter, const struct pml_stream_event *e) {
+  return t->spool->limits.min_ticks != 0 && is_last(t, enter) && pml__spool_take_back(t, enter, e);
+}
+
 static void end_call(struct pml__spool_track *t, const struct pml_stream_event *e, enum pml__spool_event_kind kind) {
   if (t->beyond > 0) {
     t->beyond--;
@@ -116,7 +172,7 @@ static void end_call(struct pml__spool_track *t, const struct pml_stream_event *
     pml__spool_count(t, PML__SPOOL_UNMATCHED);
     return;
   }
-  bool kept = f->enter != NULL && !(t->spool->limits.min_ticks != 0 && pml__spool_take_back(t, f->enter, e));
+  bool kept = f->enter != NULL && !take_back(t, f->enter, e);
   size_t values = kept ? room_for_values(t, e) : 0;
   /* Without room the reader ends the call with the thread's last event. */
   if (kept && has_room(t, values + 1)) {

@@ -8,7 +8,7 @@
 
 #include "record/pml_spool_file.h"
 
-/* A call under way. @enter: in the file, perhaps in an extent that is not mapped any more; NULL: left out. */
+/* A call under way. @enter: in the thread's extent; pml__spool_elsewhere: in one before; NULL: left out. */
 struct pml__spool_frame {
   struct pml__spool_event *enter;
   pml_region_t region;
@@ -65,17 +65,18 @@ static inline bool pml__spool_left_out(struct pml__spool_track *t, pml_region_t 
   return true;
 }
 
-/* Nothing was written since the call's enter, and the values there. */
-static inline bool pml__spool_is_last(const struct pml__spool_track *t, const struct pml__spool_event *enter) {
-  const struct pml_stream_metrics *m = t->spool->metrics;
-  if (t->next == enter + 1) return true;
-  return m != NULL && t->next == enter + 2 + (m->n + 1) / 2 && enter[1].word >> 32 == PML__SPOOL_METRIC;
+/* Stands for an enter in an extent before, whose place may have become that of another event. */
+extern struct pml__spool_event pml__spool_elsewhere[2];
+
+/* What follows the enter, if anything does, may be values. */
+static inline bool pml__spool_has_values(const struct pml__spool_event *enter) {
+  return enter[1].word >> 32 != PML__SPOOL_ENTER;
 }
 
-/* The call recorded none inside and was short: its enter, and the values there, are taken back. */
+/* The call recorded none inside; if it was short its enter, and its values, are taken back. */
 static inline bool pml__spool_take_back(struct pml__spool_track *t, struct pml__spool_event *enter,
                                         const struct pml_stream_event *e) {
-  if (!pml__spool_is_last(t, enter) || e->ticks - enter->ticks >= t->spool->limits.min_ticks) return false;
+  if (e->ticks - enter->ticks >= t->spool->limits.min_ticks) return false;
   for (struct pml__spool_event *at = t->next; at-- > enter;) {
     __atomic_store_n(&at->word, 0, __ATOMIC_RELEASE);
     at->ticks = 0;

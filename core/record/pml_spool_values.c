@@ -75,7 +75,8 @@ static void begin_figures(struct pml__spool_figures *f, bool real) {
   f->most = real ? bits_of(-HUGE_VAL) : (uint64_t)INT64_MIN;
 }
 
-static void fill(struct pml__spool_values *b, pml_region_t region, const struct pml_spool_value *v, uint32_t n) {
+static void fill(struct pml__spool_values *b, pml_region_t region, bool results, const struct pml_spool_value *v,
+                 uint32_t n) {
   char *name = (char *)pml__spool_figures(b, n, PML__SPOOL_STRIPES);
   for (uint32_t i = 0; i < n; i++) {
     size_t bytes = strnlen(v[i].name, PML__SPOOL_VALUE_NAME_MAX);
@@ -85,13 +86,14 @@ static void fill(struct pml__spool_values *b, pml_region_t region, const struct 
     for (uint32_t k = 0; k < PML__SPOOL_STRIPES; k++) begin_figures(&pml__spool_figures(b, n, k)[i], v[i].real);
   }
   b->region = region;
+  b->results = results;
   __atomic_store_n(&b->n, n, __ATOMIC_RELEASE);
 }
 
 /* Of two threads that make one, one takes the other's. */
 __attribute__((noinline, cold)) static struct pml__spool_values *make(struct pml_spool *s,
                                                                       struct pml__spool_values **slot,
-                                                                      pml_region_t region,
+                                                                      pml_region_t region, bool results,
                                                                       const struct pml_spool_value *v, uint32_t n) {
   size_t bytes = sizeof(struct pml__spool_values) + PML__SPOOL_STRIPES * pml__spool_stripe_bytes(n);
   for (uint32_t i = 0; i < n; i++) bytes += strnlen(v[i].name, PML__SPOOL_VALUE_NAME_MAX) + 1;
@@ -101,18 +103,19 @@ __attribute__((noinline, cold)) static struct pml__spool_values *make(struct pml
     b = &no_room;
   } else {
     pml_spool_name(s, region);
-    fill(b, region, v, n);
+    fill(b, region, results, v, n);
   }
   if (__atomic_compare_exchange_n(slot, &found, b, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) return b;
   if (b != &no_room) pml_spool_put(s, b);
   return found;
 }
 
-int pml_spool_keep_values(struct pml_spool *s) {
+int pml_spool_keep_values(struct pml_spool *s, bool in_trace) {
   void *all =
       mmap(NULL, SLOTS * sizeof *s->values, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (all == MAP_FAILED) return pml_fail(-ENOMEM, "no memory for the values of calls");
   s->values = all;
+  s->trace_values = in_trace;
   return 0;
 }
 
@@ -126,8 +129,9 @@ void pml_spool_add_values(struct pml_spool *s, pml_region_t region, bool results
   if (region >= PML__SPOOL_MARKS || n == 0 || n > PML_SPOOL_VALUES_MAX) return;
   struct pml__spool_values **slot = &s->values[(size_t)2 * region + results];
   struct pml__spool_values *b = __atomic_load_n(slot, __ATOMIC_ACQUIRE);
-  if (PML_UNLIKELY(b == NULL)) b = make(s, slot, region, v, n);
+  if (PML_UNLIKELY(b == NULL)) b = make(s, slot, region, results, v, n);
   if (PML_UNLIKELY(b->n != n)) return; /* no room, or two functions of one name with other values */
   struct pml__spool_figures *f = pml__spool_figures(b, n, (uint32_t)pml_thread_self()->id % PML__SPOOL_STRIPES);
   for (uint32_t i = 0; i < n; i++) add_one(&f[i], v[i].bits, (b->real >> i & 1) != 0);
+  if (s->trace_values) pml__spool_trace_values(s, region, results, v, n);
 }

@@ -74,43 +74,87 @@ static int check_count(const struct pml_spool_reader *r, uint64_t count) {
                   count);
 }
 
+/* ---- blocks ---- */
+
+/* A block as it is in the file, and its names. */
+struct block {
+  union {
+    struct pml__spool_values values;
+    char bytes[PML__SPOOL_VALUES_BYTES_MAX];
+  } b;
+  struct pml__spool_named_values named;
+};
+
 /* The names come after the figures and fill no more than the block. */
-static int tell_all(const struct telling *to, const struct pml_spool_reader *r, struct pml__spool_values *b,
-                    uint64_t bytes) {
-  const char *name = (const char *)pml__spool_figures(b, b->n, PML__SPOOL_STRIPES), *end = (const char *)b + bytes;
-  struct pml_spool_function_value v = {.region = pml__spool_region(r, b->region)};
-  int err = 0;
-  for (uint32_t i = 0; i < b->n && err == 0 && v.region != 0; i++) {
-    struct total t = {.least = INT64_MAX, .most = INT64_MIN, .least_real = HUGE_VAL, .most_real = -HUGE_VAL};
+static bool find_names(struct block *from, uint64_t bytes) {
+  struct pml__spool_values *b = &from->b.values;
+  const char *name = (const char *)pml__spool_figures(b, b->n, PML__SPOOL_STRIPES), *end = from->b.bytes + bytes;
+  for (uint32_t i = 0; i < b->n; i++) {
     size_t n = strnlen(name, (size_t)(end - name));
-    if (n == 0 || n > PML__SPOOL_VALUE_NAME_MAX || n == (size_t)(end - name)) return 0;
+    if (n == 0 || n > PML__SPOOL_VALUE_NAME_MAX || n == (size_t)(end - name)) return false;
+    from->named.name[i] = name;
+    name += n + 1;
+  }
+  return true;
+}
+
+/* 1: it is there, whole; 0: it is not one, or is damaged. */
+static int read_block(const struct pml_spool_reader *r, const struct pml__spool_block *block, uint64_t at,
+                      struct block *to) {
+  struct pml__spool_values *b = &to->b.values;
+  if (block->used != PML__SPOOL_USED || block->part != PML__SPOOL_VALUES_PART) return 0;
+  if (block->bytes < sizeof *b || block->bytes > sizeof to->b) return 0;
+  int err = pml__spool_read_at(r, at, &to->b, block->bytes);
+  if (err < 0 || b->n == 0 || b->n > PML_SPOOL_VALUES_MAX) return err;
+  if (sizeof *b + PML__SPOOL_STRIPES * pml__spool_stripe_bytes(b->n) >= block->bytes) return 0;
+  to->named.region = pml__spool_region(r, b->region);
+  to->named.results = b->results != 0;
+  to->named.n = b->n;
+  to->named.real = b->real;
+  return to->named.region != 0 && find_names(to, block->bytes);
+}
+
+static int tell_block(const struct pml_spool_reader *r, const struct pml__spool_block *block, uint64_t at, void *arg) {
+  const struct telling *to = arg;
+  struct block from;
+  int err = read_block(r, block, at, &from);
+  if (err <= 0) return err;
+  struct pml__spool_values *b = &from.b.values;
+  struct pml_spool_function_value v = {.region = from.named.region};
+  err = 0;
+  for (uint32_t i = 0; i < b->n && err == 0; i++) {
+    struct total t = {.least = INT64_MAX, .most = INT64_MIN, .least_real = HUGE_VAL, .most_real = -HUGE_VAL};
     for (uint32_t k = 0; k < PML__SPOOL_STRIPES && err == 0; k++) {
       const struct pml__spool_figures *f = &pml__spool_figures(b, b->n, k)[i];
       err = check_count(r, f->count);
       add(&t, f);
     }
-    v.name = name;
+    v.name = from.named.name[i];
     if (err == 0 && give(&t, (b->real >> i & 1) != 0, &v)) err = to->visit(&v, to->arg);
-    name += n + 1;
   }
   return err;
-}
-
-static int tell_block(const struct pml_spool_reader *r, const struct pml__spool_block *block, uint64_t at, void *arg) {
-  union {
-    struct pml__spool_values values;
-    char bytes[PML__SPOOL_VALUES_BYTES_MAX];
-  } b;
-  if (block->used != PML__SPOOL_USED || block->part != PML__SPOOL_VALUES_PART) return 0;
-  if (block->bytes < sizeof b.values || block->bytes > sizeof b) return 0;
-  int err = pml__spool_read_at(r, at, &b, block->bytes);
-  if (err < 0 || b.values.n == 0 || b.values.n > PML_SPOOL_VALUES_MAX) return err;
-  if (sizeof b.values + PML__SPOOL_STRIPES * pml__spool_stripe_bytes(b.values.n) >= block->bytes) return 0;
-  return tell_all(arg, r, &b.values, block->bytes);
 }
 
 int pml_spool_read_values(struct pml_spool_reader *r, int (*visit)(const struct pml_spool_function_value *v, void *arg),
                           void *arg) {
   struct telling to = {visit, arg};
   return pml__spool_each_block(r, tell_block, &to);
+}
+
+struct naming {
+  int (*visit)(const struct pml__spool_named_values *v, void *arg);
+  void *arg;
+};
+
+static int name_block(const struct pml_spool_reader *r, const struct pml__spool_block *block, uint64_t at, void *arg) {
+  const struct naming *to = arg;
+  struct block from;
+  int err = read_block(r, block, at, &from);
+  return err == 1 ? to->visit(&from.named, to->arg) : err;
+}
+
+int pml__spool_name_values(const struct pml_spool_reader *r,
+                           int (*visit)(const struct pml__spool_named_values *v, void *arg), void *arg) {
+  struct naming to = {visit, arg};
+  return pml__spool_each_block(r, name_block, &to);
 }

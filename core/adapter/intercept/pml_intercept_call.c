@@ -239,6 +239,11 @@ struct pml_arch_way pml__intercept_enter_full(uint32_t function, const uintptr_t
   return (struct pml_arch_way){f->target, i != NONE ? pml_arch_pad(i) : 0};
 }
 
+void pml__intercept_end_inside(uint32_t i) {
+  struct pml__intercept_thread *t = &pml__intercept_self;
+  if (PML_UNLIKELY(t->open != i)) close_left(t, pml__arch_slot[i].sp - 1, 0);
+}
+
 /* Call @i is not the innermost: it leaves the list, and those left inside it with it. False: another thread began it.
  */
 __attribute__((noinline, cold)) static bool take_out(struct pml__intercept_thread *t, uint32_t i) {

@@ -109,6 +109,9 @@ static inline uint32_t pml__intercept_open(struct pml__intercept_thread *t, pml_
   return i;
 }
 
+/* Calls that were left inside call @i, the thread's own, end: what is told next is of call @i. In a claim. */
+void pml__intercept_end_inside(uint32_t i);
+
 /* Pad @i is in no list. */
 static inline void pml__intercept_release(struct pml__intercept_thread *t, uint32_t i) {
   __atomic_signal_fence(__ATOMIC_SEQ_CST);

@@ -302,7 +302,10 @@ __attribute__((noinline)) static void leave_fully(const struct pml_wrap_call *ca
   bool has = call->results != NULL && call->results != &no_results;
   int saved = errno;
   if (!pml__intercept_claim((uintptr_t)call)) return; /* entered before the claim was; as an intercepted call's */
-  if (has && f->nout > 0) tell(f, true, call->results);
+  if (has && f->nout > 0) {
+    pml__intercept_end_inside(call->at); /* what is told is of the innermost call */
+    tell(f, true, call->results);
+  }
   if (has && (e.metrics = f->metrics[1]) != NULL) choose(&e, f->out, f->nout, call->results, values);
   if (is_counted(f)) {
     raise_values(&e);

@@ -51,7 +51,7 @@ static int take_event(void *arg, void *track, const struct pml__spool_told *e) {
   struct track *t = track;
   if (t->flow == NULL) return 0; /* it is counted as refused */
   if (e->kind == PML_STREAM_METRIC) {
-    take_values(m, t, e);
+    if (e->region == 0) take_values(m, t, e);
     return 0;
   }
   enter_at_last(t);

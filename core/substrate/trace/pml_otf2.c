@@ -282,6 +282,7 @@ static void free_archive(struct pml_otf2 *a) {
   }
   for (size_t i = 0; a->metric != NULL && i < a->nmetrics; i++) pml__otf2_metric_free(&a->metric[i]);
   free(a->metric);
+  pml__otf2_singles_free(a);
   free(a->region_ref);
   free(a->process);
   free(a->dir);

@@ -28,6 +28,11 @@ void pml__otf2_metric_free(struct pml_otf2_metric *m) {
   free((char *)(uintptr_t)m->unit);
 }
 
+void pml__otf2_singles_free(struct pml_otf2 *a) {
+  for (uint32_t i = 0; i < a->nsingles; i++) pml__otf2_metric_free(&a->single[i].metric);
+  free(a->single);
+}
+
 void pml__otf2_series_free(struct pml__otf2_series *s) {
   if (s == NULL) return;
   pml__otf2_metric_free(&s->metric);
@@ -93,8 +98,35 @@ void pml__otf2_define_metrics(struct pml__otf2_defs *d) {
   if (together > 0) define_class(d, 0, together, member);
   for (uint32_t i = 0; i < n; i++)
     if (pml_mode_is_level(a->metric[i].mode)) define_class(d, pml__otf2_class(a, i), 1, &i);
+  for (uint32_t i = 0; i < a->nsingles; i++) {
+    define_member(d, n, &a->single[i].metric);
+    define_class(d, a->single[i].class, 1, &n);
+    n++;
+  }
   for (const struct pml_otf2_location *loc = a->first; loc != NULL; loc = loc->next)
     if (loc->series != NULL) define_series(d, loc, n++);
+}
+
+/* ---- single values ---- */
+
+int pml__otf2_add_singles(struct pml_otf2 *a, const struct pml_otf2_metric *metrics, size_t n) {
+  if (n == 0) return 0;
+  a->single = calloc(n, sizeof *a->single);
+  bool good = a->single != NULL;
+  for (size_t i = 0; good && i < n; i++) {
+    a->single[i].class = pml__otf2_class(a, a->nmetrics) + a->nsingles++;
+    good = pml__otf2_metric_copy(&a->single[i].metric, &metrics[i]);
+  }
+  return good ? 0 : pml_fail(-ENOMEM, "no memory for %zu metrics of a trace", n);
+}
+
+int pml__otf2_write_single(struct pml_otf2 *a, struct pml_otf2_location *loc, uint64_t ticks, uint32_t i,
+                           uint64_t bits) {
+  pthread_mutex_lock(&a->lock);
+  int err = a->error != 0 ? pml_fail(a->error, "%s", a->error_text)
+                          : pml__otf2_value(a, loc, ticks, &a->single[i].metric, a->single[i].class, bits);
+  pthread_mutex_unlock(&a->lock);
+  return err;
 }
 
 /* ---- series ---- */
@@ -113,7 +145,7 @@ static struct pml_otf2_location *new_location(const struct pml_otf2 *a, const st
     free(loc);
     return NULL;
   }
-  loc->series->class = pml__otf2_class(a, a->nmetrics) + 2 * a->nseries;
+  loc->series->class = pml__otf2_class(a, a->nmetrics) + a->nsingles + 2 * a->nseries;
   loc->series->ref = loc->series->class + 1;
   return loc;
 }
@@ -132,7 +164,8 @@ static int write_series(struct pml_otf2 *a, const struct pml_otf2_metric *metric
   }
   a->nseries++;
   pml__otf2_add_location(a, loc);
-  for (size_t i = 0; err == 0 && i < n; i++) err = pml__otf2_value(a, loc, pair[i].ticks, pair[i].value);
+  for (size_t i = 0; err == 0 && i < n; i++)
+    err = pml__otf2_value(a, loc, pair[i].ticks, &loc->series->metric, loc->series->ref, pair[i].value);
   return err;
 }
 

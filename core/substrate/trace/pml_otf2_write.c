@@ -237,11 +237,11 @@ static OTF2_ErrorCode write_metric(struct pml_otf2 *a, struct pml_otf2_location 
   return OTF2_EvtWriter_Metric(loc->writer, NULL, ticks, 0, together, type, value);
 }
 
-int pml__otf2_value(struct pml_otf2 *a, struct pml_otf2_location *loc, uint64_t ticks, uint64_t bits) {
-  const struct pml__otf2_series *series = loc->series;
-  OTF2_Type type = pml__otf2_type(&series->metric);
+int pml__otf2_value(struct pml_otf2 *a, struct pml_otf2_location *loc, uint64_t ticks,
+                    const struct pml_otf2_metric *metric, uint32_t ref, uint64_t bits) {
+  OTF2_Type type = pml__otf2_type(metric);
   OTF2_MetricValue value = {.unsigned_int = bits};
-  OTF2_ErrorCode code = OTF2_EvtWriter_Metric(loc->writer, NULL, ticks, series->ref, 1, &type, &value);
+  OTF2_ErrorCode code = OTF2_EvtWriter_Metric(loc->writer, NULL, ticks, ref, 1, &type, &value);
   if (PML_UNLIKELY(code != OTF2_SUCCESS || said_code != OTF2_SUCCESS)) return check(a, "write events to", code);
   loc->nrecords++;
   if (loc->nevents++ == 0) loc->first_written = ticks;

@@ -24,7 +24,8 @@ struct pml_otf2 {
   uint64_t capacity; /* slots of a ring, a power of two */
   struct pml_otf2_location *first, **end;
   uint64_t nlocations;
-  uint32_t nseries;
+  struct pml__otf2_single *single; /* [nsingles]: all are there before the first series */
+  uint32_t nsingles, nseries;
   uint32_t *region_ref; /* [region_capacity] by region id: its OTF2 reference + 1, 0 if it is in no record */
   uint32_t region_capacity, nregions;
   uint64_t opened_ticks, opened_realtime_ns;
@@ -38,6 +39,12 @@ struct pml_otf2 {
 struct pml__otf2_series {
   struct pml_otf2_metric metric; /* the strings are ours */
   uint32_t class, ref;
+};
+
+/* A metric whose values are written one by one, on the location of a thread. Its class is its own. */
+struct pml__otf2_single {
+  struct pml_otf2_metric metric; /* the strings are ours */
+  uint32_t class;
 };
 
 /* The global definitions on their way out; string references are given in the order of writing. */
@@ -59,6 +66,15 @@ bool pml__otf2_metric_copy(struct pml_otf2_metric *to, const struct pml_otf2_met
 uint8_t pml__otf2_type(const struct pml_otf2_metric *m);                                    /* OTF2_Type */
 void pml__otf2_metric_free(struct pml_otf2_metric *m);
 void pml__otf2_series_free(struct pml__otf2_series *s);
+void pml__otf2_singles_free(struct pml_otf2 *a);
+
+/*
+ * pml__otf2_add_singles - @n metrics more, for values that are written past the ring, one at a time; once, before
+ * anything is written. pml__otf2_write_single - a value of the @i-th; as pml__otf2_write().
+ */
+int pml__otf2_add_singles(struct pml_otf2 *a, const struct pml_otf2_metric *metrics, size_t n);
+int pml__otf2_write_single(struct pml_otf2 *a, struct pml_otf2_location *loc, uint64_t ticks, uint32_t i,
+                           uint64_t bits);
 
 /* --- pml_otf2_write.c --- */
 
@@ -83,8 +99,9 @@ int pml__otf2_write(struct pml_otf2 *a, struct pml_otf2_location *loc, enum pml_
                     pml_region_t region, const uint64_t *values);
 int pml__otf2_origin(struct pml_otf2 *a, const char *process, uint64_t ticks, uint64_t realtime_ns);
 
-/* pml__otf2_value - one value of the series of @loc. Counts it. */
-int pml__otf2_value(struct pml_otf2 *a, struct pml_otf2_location *loc, uint64_t ticks, uint64_t bits);
+/* pml__otf2_value - one value of @metric, by its class or instance @ref. Counts it. */
+int pml__otf2_value(struct pml_otf2 *a, struct pml_otf2_location *loc, uint64_t ticks,
+                    const struct pml_otf2_metric *metric, uint32_t ref, uint64_t bits);
 
 /* String 0 is "" and stands for everything that is not said. */
 uint32_t pml__otf2_string(struct pml__otf2_defs *d, const char *text);

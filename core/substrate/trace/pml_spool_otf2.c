@@ -20,9 +20,20 @@ struct track {
   size_t depth, capacity;
 };
 
+/* A list of values of a region's calls. */
+struct list {
+  pml_region_t region;
+  bool results;
+  uint32_t n, first; /* of the archive's single metrics */
+};
+
 struct writing {
   const struct pml_spool_reader *reader;
   struct pml_otf2 *archive;
+  struct list *list; /* [nlists] sorted */
+  size_t nlists;
+  struct pml_otf2_metric *single; /* [nsingles]; the strings are ours */
+  uint32_t nsingles;
   uint32_t nmetrics, nthreads;
   uint64_t left_open;
   uint64_t until; /* ticks of the last event */
@@ -105,6 +116,23 @@ static int metric(struct writing *w, struct track *t, uint64_t ticks, const uint
   return pml__otf2_write(w->archive, t->location, PML__OTF2_METRIC, lift(t, ticks), 0, value);
 }
 
+static int by_region(const void *a, const void *b) {
+  const struct list *x = a, *y = b;
+  if (x->region != y->region) return x->region < y->region ? -1 : 1;
+  return x->results - y->results;
+}
+
+static int values_of_call(const struct writing *w, struct track *t, const struct pml__spool_told *e) {
+  const struct list key = {.region = e->region, .results = e->results};
+  const struct list *l = w->nlists > 0 ? bsearch(&key, w->list, w->nlists, sizeof key, by_region) : NULL;
+  if (l == NULL || l->n != e->nvalues || t->depth == 0 || t->open[t->depth - 1] != e->region) return 0;
+  uint64_t ticks = lift(t, e->ticks);
+  int err = 0;
+  for (uint32_t i = 0; i < l->n && err == 0; i++)
+    err = pml__otf2_write_single(w->archive, t->location, ticks, l->first + i, e->values[i]);
+  return err;
+}
+
 static int write_event(void *arg, void *track, const struct pml__spool_told *e) {
   struct writing *w = arg;
   switch (e->kind) {
@@ -114,7 +142,7 @@ static int write_event(void *arg, void *track, const struct pml__spool_told *e) 
     w->left_open += e->unreturned;
     return leave(w, track, e->ticks, e->region);
   default:
-    return metric(w, track, e->ticks, e->values);
+    return e->region != 0 ? values_of_call(w, track, e) : metric(w, track, e->ticks, e->values);
   }
 }
 
@@ -146,6 +174,49 @@ static void describe_metric(const char *text, struct pml_otf2_metric *m, char un
   m->is_signed = strcmp(type, "uint64") != 0;
 }
 
+/* "FUNCTION:VALUE", as recorders and metrics of events are called. */
+static bool describe_value(struct pml_otf2_metric *m, const struct pml__spool_named_values *v, uint32_t i) {
+  struct pml_region_info info = {.name = "?", .file = "?"};
+  char *name = NULL, *description = NULL;
+  (void)pml_region_describe(v->region, &info);
+  if (asprintf(&name, "%s:%s", info.name, v->name[i]) < 0) name = NULL;
+  if (asprintf(&description, "%s of %s in %s", v->results ? "result" : "argument", info.name, info.file) < 0)
+    description = NULL;
+  *m = (struct pml_otf2_metric){.name = name,
+                                .description = description,
+                                .mode = PML_OTF2_ABSOLUTE,
+                                .real = (v->real >> i & 1) != 0,
+                                .is_signed = true};
+  return name != NULL && description != NULL;
+}
+
+static int add_list(const struct pml__spool_named_values *v, void *arg) {
+  struct writing *w = arg;
+  struct list *list = realloc(w->list, (w->nlists + 1) * sizeof *list);
+  if (list != NULL) w->list = list;
+  struct pml_otf2_metric *single = realloc(w->single, (w->nsingles + v->n) * sizeof *single);
+  if (single != NULL) w->single = single;
+  bool good = list != NULL && single != NULL;
+  if (good) list[w->nlists++] = (struct list){v->region, v->results, v->n, w->nsingles};
+  for (uint32_t i = 0; i < v->n && good; i++) good = describe_value(&single[w->nsingles++], v, i);
+  return good ? 0 : pml_fail(-ENOMEM, "no memory for the values of a trace");
+}
+
+static int add_lists(struct writing *w) {
+  int err = w->reader->head.traced != 0 ? pml__spool_name_values(w->reader, add_list, w) : 0;
+  if (w->nlists > 0) qsort(w->list, w->nlists, sizeof *w->list, by_region);
+  return err == 0 ? pml__otf2_add_singles(w->archive, w->single, w->nsingles) : err;
+}
+
+static void free_lists(struct writing *w) {
+  for (uint32_t i = 0; i < w->nsingles; i++) {
+    free((char *)(uintptr_t)w->single[i].name);
+    free((char *)(uintptr_t)w->single[i].description);
+  }
+  free(w->single);
+  free(w->list);
+}
+
 static int open_archive(struct writing *w, const char *dir, const char *process) {
   char name[PML_STREAM_METRICS_MAX][PML__SPOOL_METRIC_BYTES];
   char unit[PML_STREAM_METRICS_MAX][UNIT_MAX_BYTES];
@@ -161,6 +232,7 @@ static int open_archive(struct writing *w, const char *dir, const char *process)
   }
   w->nmetrics = n;
   int err = pml_otf2_open(&w->archive, dir, metric_of, n, 16);
+  if (err == 0) err = add_lists(w);
   if (err == 0) err = pml__otf2_origin(w->archive, process, w->reader->head.ticks, w->reader->head.realtime_ns);
   return err;
 }
@@ -195,6 +267,7 @@ int pml_spool_read_trace(struct pml_spool_reader *r, const char *dir, const char
   if (err == 0) err = write_beside(&w);
   if (err == 0 && series != NULL) err = pml_otf2_series_file(w.archive, series);
   int closed = pml_otf2_close(w.archive);
+  free_lists(&w);
   *open = w.left_open;
   return err != 0 ? err : closed;
 }
