@@ -20,6 +20,7 @@
 #define NAMES_UNIT 1u
 #define MEMORY_UNIT 2u
 #define EVENTS_UNIT 3u
+#define VALUES 2u /* arguments of the function */
 
 static int file = -1;
 static char path[64], dir[] = "/tmp/pmlua-fuzz-spool-XXXXXX";
@@ -48,6 +49,21 @@ static void put_paths(void) {
   put(at + sizeof b, node, sizeof node);
 }
 
+/* What calls of the function were given, behind its call paths. */
+static void put_values(void) {
+  struct pml__spool_block b = {.used = PML__SPOOL_USED, .part = PML__SPOOL_VALUES_PART, .whose = 1};
+  struct {
+    struct pml__spool_values values;
+    char figures[PML__SPOOL_STRIPES * 128], names[64]; /* a stripe of two values */
+  } v = {.values = {.region = 1, .n = VALUES, .real = 2}, .names = "n\0x"};
+  uint64_t at = MEMORY_UNIT * PML__SPOOL_UNIT + sizeof(struct pml__spool_extent);
+  at += sizeof b + PML__PROFILE_CHUNK * sizeof(struct pml__profile_node);
+  PROMISE(pml__spool_stripe_bytes(VALUES) == sizeof v.figures / PML__SPOOL_STRIPES, "stripes are as long as here");
+  b.bytes = sizeof v;
+  put(at, &b, sizeof b);
+  put(at + sizeof b, &v, sizeof v);
+}
+
 static void empty_spool(void) {
   struct pml__spool_head h = {.magic = PML__SPOOL_MAGIC,
                               .version = PML__SPOOL_VERSION,
@@ -68,6 +84,7 @@ static void empty_spool(void) {
   put_extent(EVENTS_UNIT, PML__SPOOL_EVENTS, PML__SPOOL_EVENT_UNITS);
   put(NAMES_UNIT * PML__SPOOL_UNIT + sizeof(struct pml__spool_extent), &name, sizeof name);
   put_paths();
+  put_values();
 }
 
 /* A piece: its unit, its place in it counted in 8 bytes, how many bytes, the bytes. */
@@ -108,6 +125,42 @@ static int add_sums(const struct pml_spool_function_sums *f, void *arg) {
   return 0;
 }
 
+static int check_value(const struct pml_spool_function_value *v, void *arg) {
+  (void)arg;
+  PROMISE(v->name[0] != '\0' && strlen(v->name) <= PML__SPOOL_VALUE_NAME_MAX && v->count > 0, "a value has a name");
+  return 0;
+}
+
+/* Events by themselves: values are those of a function with a name, and all can be read. */
+static int begin_thread(void *arg, int64_t tid, void **track) {
+  (void)tid;
+  *track = arg;
+  return 0;
+}
+
+static int check_event(void *arg, void *track, const struct pml__spool_told *e) {
+  struct pml_region_info info;
+  uint64_t *all = arg;
+  PROMISE(track == arg && (e->region == 0 || pml_region_describe(e->region, &info) == 0), "a region has a name");
+  PROMISE(e->kind == PML_STREAM_METRIC || e->region != 0, "and calls have one");
+  if (e->kind != PML_STREAM_METRIC) return 0;
+  PROMISE(e->region != 0 && e->nvalues >= 1 && e->nvalues <= PML_SPOOL_VALUES_MAX, "events alone have no values here");
+  for (uint32_t i = 0; i < e->nvalues; i++) *all += e->values[i];
+  return 0;
+}
+
+static int end_thread(void *arg, void *track) {
+  PROMISE(arg == track, "a thread ends that began");
+  return 0;
+}
+
+static void check_events(struct pml_spool_reader *r) {
+  uint64_t all = 0;
+  const struct pml__spool_listener l = {begin_thread, check_event, end_thread, NULL, NULL, NULL, 0, &all};
+  int err = pml__spool_listen(r, &l);
+  PROMISE(err == 0 || err == -ENOMEM || err == PML_EFORMAT, "events are read");
+}
+
 static void check_all(struct pml_spool_reader *r) {
   struct pml_spool_story s;
   struct pml_profile *p;
@@ -121,6 +174,8 @@ static void check_all(struct pml_spool_reader *r) {
   PLANTED(last == 1);
   pml_profile_close(p);
   PROMISE(pml_spool_read_sums(r, add_sums, &sum) == 0, "sums are read");
+  err = pml_spool_read_values(r, check_value, NULL);
+  PROMISE(err == 0 || err == PML_EFORMAT, "values are read, or cannot be");
 }
 
 /* Edges take each visit of a node once, but for that at which the flow ends. */
@@ -164,6 +219,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
           "and the reason is one line");
   if (err == 0) check_all(r);
   if (err == 0) check_flow(r);
+  if (err == 0) check_events(r);
   if (err == 0 && trace) check_trace(r);
   pml_spool_read_close(r);
   return 0;
