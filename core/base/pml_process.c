@@ -31,6 +31,7 @@ static uint64_t last_number;            /* under look_lock */
 static pid_t pid;                       /* of the process that was seen last */
 static void (*watcher[WATCHERS])(void); /* atomic; the first free one ends them */
 static PML_THREAD_LOCAL bool looking __attribute__((tls_model("initial-exec")));
+static bool told; /* while the fork handler looks */
 
 /* ---- memory ---- */
 
@@ -118,6 +119,10 @@ int pml__process_watch(void (*watch)(void)) {
   return -ENOMEM;
 }
 
+bool pml__process_was_told(void) {
+  return told;
+}
+
 /* The watchers look, too, and so may what they call. */
 __attribute__((cold)) void pml__process_begins(void) {
   if (looking) return;
@@ -140,5 +145,7 @@ static void in_child(void) {
   if (!cleared && pid != getpid())
     for (uint32_t i = 0; i < memory.nranges; i++) (void)madvise(memory.range[i], RANGE_BYTES, MADV_DONTNEED);
   looking = false;
+  told = true;
   pml__process_look();
+  told = false;
 }

@@ -23,6 +23,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <time.h>
 
 /*
  * pml__process_memory - @bytes of zeros, aligned to a cache line, that are zeros again in each child. Never freed;
@@ -36,6 +37,9 @@ PML_API void *pml__process_memory(size_t bytes);
  * may have been anywhere. Watching the same twice is watching once. Returns 0 or -ENOMEM.
  */
 PML_API int pml__process_watch(void (*watch)(void));
+
+/* pml__process_was_told - by a watcher: fork() made this child, and told its handlers; nothing else does. */
+PML_API bool pml__process_was_told(void);
 
 /*
  * pml__process_look - if this process has not been seen before, call the watchers. For slow paths: one load, one
@@ -80,6 +84,14 @@ static inline bool pml__lock_try(struct pml__lock *l) {
 static inline void pml__lock_leave(struct pml__lock *l) {
   l->holder = 0;
   pthread_mutex_unlock(pml__lock_mutex(l));
+}
+
+/* pml__lock_wait - as pthread_cond_timedwait(). */
+static inline int pml__lock_wait(struct pml__lock *l, pthread_cond_t *cond, const struct timespec *until) {
+  l->holder = 0;
+  int rc = pthread_cond_timedwait(cond, pml__lock_mutex(l), until);
+  l->holder = __atomic_load_n(pml__process_number, __ATOMIC_RELAXED);
+  return rc;
 }
 
 /* pml__lock_torn - by a watcher: another thread of the parent held it, and is not here. Asked once. */

@@ -5,6 +5,7 @@
  * One lock guards the two hashes. It is innermost: nothing of the registry is called under it, because the registry may
  * be in the middle of a callback that registers through us.
  */
+#include "base/pml_process.h"
 #include "compat/libsde.h"
 
 #include <errno.h>
@@ -17,9 +18,14 @@
 #define FIRST 64u /* codes in the first chunk; each further chunk is twice as large */
 #define CHUNKS 20u
 
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static struct pml__lock lock;
 static struct sde_event *buckets[BUCKETS];
 static struct sde_library *libraries;
+
+static void take(void) {
+  pml__process_look();
+  pml__lock_take(&lock);
+}
 
 /*
  * Code to event without a lock, for PAPI reads from a signal handler that may have interrupted the lock's holder. An
@@ -53,9 +59,9 @@ static struct sde_event *look_up(const char *name) {
 }
 
 struct sde_event *pml__libsde_known(const char *name) {
-  pthread_mutex_lock(&lock);
+  take();
   struct sde_event *e = look_up(name);
-  pthread_mutex_unlock(&lock);
+  pml__lock_leave(&lock);
   return e;
 }
 
@@ -75,16 +81,21 @@ static int give_code(struct sde_event *e) {
   return 0;
 }
 
+static void put(struct sde_event *e) {
+  struct sde_event **at = &buckets[hash(e->name)];
+  e->next = *at;
+  __atomic_store_n(at, e, __ATOMIC_RELEASE);
+}
+
 /* @fresh goes in unless another thread was first. Returns what is in, NULL for want of memory. */
 static struct sde_event *insert(struct sde_event *fresh) {
-  pthread_mutex_lock(&lock);
+  take();
   struct sde_event *e = look_up(fresh->name);
   if (!e && give_code(fresh) == 0) {
-    unsigned h = hash(fresh->name);
-    fresh->next = buckets[h];
-    buckets[h] = e = fresh;
+    put(fresh);
+    e = fresh;
   }
-  pthread_mutex_unlock(&lock);
+  pml__lock_leave(&lock);
   return e;
 }
 
@@ -136,11 +147,13 @@ static pthread_rwlock_t objects = PTHREAD_RWLOCK_INITIALIZER;
 static PML_THREAD_LOCAL unsigned held __attribute__((tls_model("initial-exec")));
 
 void pml__libsde_hold(void) {
+  pml__process_look();
   pthread_rwlock_rdlock(&objects);
   held++;
 }
 
 void pml__libsde_let_go(void) {
+  pml__process_look(); /* a callback may fork */
   held--;
   pthread_rwlock_unlock(&objects);
 }
@@ -153,6 +166,7 @@ void pml__libsde_let_go(void) {
 void pml__libsde_wait(void) {
   sigset_t all, before; /* libpapi reads from the handler of its timer: not while this thread keeps readers out */
   if (held > 0) return;
+  pml__process_look();
   sigfillset(&all);
   pthread_sigmask(SIG_BLOCK, &all, &before);
   pthread_rwlock_wrlock(&objects);
@@ -160,23 +174,20 @@ void pml__libsde_wait(void) {
   pthread_sigmask(SIG_SETMASK, &before, NULL);
 }
 
-static void before_fork(void) {
-  pthread_mutex_lock(&lock);
-}
-
-static void in_parent(void) {
-  pthread_mutex_unlock(&lock);
-}
-
-/* Other threads that held on are not there any more; this one may, when a callback forks. */
+/*
+ * Other threads that held on are not there any more; this one may, when a callback forks. One may have been between
+ * giving an event its code and putting it where its name is found.
+ */
 static void in_child(void) {
-  pthread_mutex_unlock(&lock);
+  uint32_t n = atomic_load_explicit(&codes, memory_order_acquire);
+  struct sde_event *last = n > 0 && pml__lock_torn(&lock) ? pml__libsde_of_code(n - 1) : NULL;
+  if (last != NULL && look_up(last->name) == NULL) put(last);
   objects = (pthread_rwlock_t)PTHREAD_RWLOCK_INITIALIZER;
   for (unsigned i = 0; i < held; i++) pthread_rwlock_rdlock(&objects);
 }
 
 __attribute__((constructor)) static void watch_forks(void) {
-  (void)pthread_atfork(before_fork, in_parent, in_child);
+  (void)pml__process_watch(in_child);
 }
 
 static int take_over(struct sde_event *e) {
@@ -218,16 +229,16 @@ static void members_free(struct sde_member *m) {
 int pml__libsde_join(struct sde_event *group, struct sde_event *e, enum pml_sde_operation operation) {
   struct sde_member *fresh = malloc(sizeof *fresh);
   if (!fresh) return -ENOMEM;
-  pthread_mutex_lock(&lock);
+  take();
   struct sde_member *first = atomic_load(&group->members), *m = first;
   while (m && m->event != e) m = m->next;
   if (!m) {
     *fresh = (struct sde_member){e, first};
     group->operation = operation;
-    atomic_store_explicit(&group->members, fresh, memory_order_release);
     atomic_fetch_add_explicit(&e->groups, 1, memory_order_relaxed);
+    atomic_store_explicit(&group->members, fresh, memory_order_release);
   }
-  pthread_mutex_unlock(&lock);
+  pml__lock_leave(&lock);
   if (m) free(fresh);
   return 0;
 }
@@ -316,7 +327,7 @@ uint32_t pml__libsde_sync(void) {
 }
 
 struct sde_library *pml__libsde_library(const char *name) {
-  pthread_mutex_lock(&lock);
+  take();
   struct sde_library *lib = libraries;
   while (lib && strcmp(lib->name, name) != 0) lib = lib->next;
   if (!lib) {
@@ -325,9 +336,9 @@ struct sde_library *pml__libsde_library(const char *name) {
     if (lib) {
       memcpy(lib->name, name, length);
       lib->next = libraries;
-      libraries = lib;
+      __atomic_store_n(&libraries, lib, __ATOMIC_RELEASE);
     }
   }
-  pthread_mutex_unlock(&lock);
+  pml__lock_leave(&lock);
   return lib;
 }

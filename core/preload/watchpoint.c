@@ -9,10 +9,10 @@
 #include "program/pml_watchpoint_plan.h"
 
 #include "base/pml_error.h"
+#include "base/pml_process.h"
 
 #include <errno.h>
 #include <limits.h>
-#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -79,7 +79,7 @@ __attribute__((constructor)) static void start_in_program(void) {
   if (err < 0) complain(pml_error_detail(err));
   if (watch.points > 0) {
     start();
-    (void)pthread_atfork(NULL, NULL, start_in_child);
+    (void)pml__process_watch(start_in_child);
   }
   errno = saved;
 }

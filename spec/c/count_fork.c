@@ -6,9 +6,6 @@
 
 static struct pml_count_module module;
 
-/* The runtime registers its own handlers when it is loaded: only this comes before it. */
-__attribute__((section(".preinit_array"), used)) static void (*const first)(void) = register_joining;
-
 static void prepare(void) {
   module = module_of("count_fork.c", PML_COUNT_SOURCE);
   uses(&module, DOUBLE_ADD);

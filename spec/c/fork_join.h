@@ -22,7 +22,7 @@ static struct {
   pthread_t thread[JOINED];
   pthread_barrier_t used;
   atomic_bool end;
-  bool running, registered;
+  bool running;
 } joining;
 
 static void *joined(void *unused) {
@@ -40,11 +40,14 @@ static void join_all(void) {
   joining.running = false;
 }
 
-/* Before all whose handlers are to run earlier within fork(). */
-static void register_joining(void) {
-  if (!joining.registered) (void)pthread_atfork(join_all, NULL, NULL);
-  joining.registered = true;
+/*
+ * Before any constructor: what is registered first runs last, when other handlers have what they take. Libraries that a
+ * program is linked against may be as early.
+ */
+static void join_early(void) {
+  (void)pthread_atfork(join_all, NULL, NULL);
 }
+__attribute__((section(".preinit_array"), used)) static void (*const join_first)(void) = join_early;
 
 /* Threads that have called @use, call it again within the next fork, and end there. */
 static void start_joined(void (*use)(void)) {
@@ -65,7 +68,6 @@ static bool forks_with(void (*prepare)(void), void (*use)(void)) {
   pid_t tried = fork();
   if (tried != 0) return ends_well(tried);
   alarm(FORK_SECONDS);
-  register_joining();
   prepare();
   use();
   start_joined(use);

@@ -5,6 +5,7 @@
 #include "adapter/section/pml_section_text.h"
 #include "base/pml_clock.h"
 #include "base/pml_error.h"
+#include "base/pml_process.h"
 #include "base/pml_stream.h"
 
 #include <errno.h>
@@ -28,7 +29,7 @@ struct lane {
 };
 
 /* Who changes or reads the timeline holds `control`, also while the stream is asked; consumers take `lock` alone. */
-static pthread_mutex_t control = PTHREAD_MUTEX_INITIALIZER, lock = PTHREAD_MUTEX_INITIALIZER;
+static struct pml__lock control, lock;
 static struct lane *lanes;
 static uint32_t nlanes, capacity, unseen; /* unseen: threads without a lane */
 static bool on;
@@ -39,7 +40,7 @@ static uint64_t id;
 static void *thread_begin(void *arg, uint64_t thread) {
   (void)arg;
   struct lane *lane = NULL;
-  pthread_mutex_lock(&lock);
+  pml__lock_take(&lock);
   if (nlanes < PML_SECTION_TIMELINE_THREADS_MAX) lane = calloc(1, sizeof *lane + capacity * sizeof lane->event[0]);
   if (lane != NULL) {
     lane->thread = thread;
@@ -50,7 +51,7 @@ static void *thread_begin(void *arg, uint64_t thread) {
   } else if (unseen < UINT32_MAX) {
     unseen++;
   }
-  pthread_mutex_unlock(&lock);
+  pml__lock_leave(&lock);
   return lane;
 }
 
@@ -75,16 +76,14 @@ static void leave(void *data, const struct pml_stream_event *e) {
 /* ---- beginning and ending ---- */
 
 /* The child has no consumers, and what its parent keeps is the parent's: the memory is left alone. */
-static void after_fork_in_child(void) {
-  pthread_mutex_init(&control, NULL);
-  pthread_mutex_init(&lock, NULL);
+static void in_child(void) {
   lanes = NULL;
   nlanes = unseen = 0;
   on = false;
 }
 
 static void watch_forks(void) {
-  (void)pthread_atfork(NULL, NULL, after_fork_in_child);
+  (void)pml__process_watch(in_child);
 }
 
 static int end(void) {
@@ -113,10 +112,11 @@ int pml_section_timeline(uint32_t events) {
     return pml_fail(-EINVAL, "a timeline keeps at most %u events of a thread", PML_SECTION_TIMELINE_EVENTS_MAX);
   (void)pml_clock_init();
   pthread_once(&once, watch_forks);
-  pthread_mutex_lock(&control);
+  pml__process_look();
+  pml__lock_take(&control);
   int err = end();
   if (err == 0 && events > 0) err = begin(events);
-  pthread_mutex_unlock(&control);
+  pml__lock_leave(&control);
   return err;
 }
 
@@ -154,16 +154,17 @@ void pml__section_timeline_text(struct pml__text *t) {
     t->failed = true;
     return;
   }
-  pthread_mutex_lock(&control);
-  pthread_mutex_lock(&lock);
+  pml__process_look();
+  pml__lock_take(&control);
+  pml__lock_take(&lock);
   struct lane *lane = lanes;
   uint32_t others = unseen;
-  pthread_mutex_unlock(&lock);
+  pml__lock_leave(&lock);
   if (others > 0) {
     pml__text_add(t, "unseen\t%u", others);
     pml__text_end(t);
   }
   for (; lane != NULL; lane = lane->next) tell_lane(t, lane, told, regions);
-  pthread_mutex_unlock(&control);
+  pml__lock_leave(&control);
   free(told);
 }

@@ -4,6 +4,7 @@
 
 #include "base/pml_clock.h"
 #include "base/pml_error.h"
+#include "base/pml_process.h"
 #include "source/plugin/pml_plugin_guard.h"
 #include "source/pml_event.h"
 
@@ -21,10 +22,15 @@
 _Atomic uint64_t pml__plugin_epoch;
 struct pml__sde_body pml__plugin_inside;
 
-static pthread_mutex_t list_lock = PTHREAD_MUTEX_INITIALIZER;
-static pthread_mutex_t load_lock = PTHREAD_MUTEX_INITIALIZER; /* one is loaded at a time */
+static struct pml__lock list_lock;
+static struct pml__lock load_lock; /* one is loaded at a time */
 static struct pml_plugin *first, **end = &first;
 static void (*_Atomic on_trouble)(const char *line);
+
+static void list_take(void) {
+  pml__process_look();
+  pml__lock_take(&list_lock);
+}
 
 static const char *const sync_name[PML_PLUGIN_SYNCS] = {"strictly_sync", "sync", "async_event", "async"};
 static const char *const scope_name[PML_PLUGIN_SCOPES] = {"thread", "process", "host", "once"};
@@ -71,12 +77,12 @@ void pml__plugin_trouble(struct pml_plugin *p, const char *fmt, ...) {
   (void)vsnprintf(line + n, sizeof line - (size_t)n, fmt, ap);
   va_end(ap);
   pml__guard_flatten(line);
-  pthread_mutex_lock(&list_lock);
+  list_take();
   if (!atomic_load(&p->troubled)) {
     memcpy(p->trouble, line, sizeof line);
     atomic_store(&p->troubled, true);
   }
-  pthread_mutex_unlock(&list_lock);
+  pml__lock_leave(&list_lock);
   void (*say)(const char *) = atomic_load(&on_trouble);
   if (say != NULL && p->next != p) say(line); /* linked to itself: being loaded, the failure has it */
 }
@@ -120,9 +126,9 @@ static struct pml_plugin *find(const char *name, bool alive) {
 }
 
 struct pml_plugin *pml_plugin_find(const char *name) {
-  pthread_mutex_lock(&list_lock);
+  list_take();
   struct pml_plugin *p = find(name, false);
-  pthread_mutex_unlock(&list_lock);
+  pml__lock_leave(&list_lock);
   return p;
 }
 
@@ -155,6 +161,7 @@ static bool has_own(const void *object) {
 }
 
 static void at_exit(void) {
+  pml__process_look();
   if (getpid() != owner) return;
   for (struct pml_plugin *p = first; p != NULL; p = p->next)
     if (!p->inherited) {
@@ -173,54 +180,48 @@ void pml__plugin_end_at_exit(void) {
   (void)atexit(at_exit);
 }
 
-static void before_fork(void) {
-  pthread_mutex_lock(&load_lock);
-  pthread_mutex_lock(&list_lock);
-}
-
-static void after_fork(void) {
-  pthread_mutex_unlock(&list_lock);
-  pthread_mutex_unlock(&load_lock);
-}
-
-/* Another thread may have been in any of them: their locks are new, and nothing is asked any more. */
-static void after_fork_in_child(void) {
+/*
+ * Another thread may have been in any of them, or about to list one: their locks are new, the end of the list is looked
+ * for, and nothing is asked any more.
+ */
+static void in_child(void) {
   owner = getpid();
+  end = &first;
   for (struct pml_plugin *p = first; p != NULL; p = p->next) {
     if (pml__plugin_alive(p)) atomic_store(&p->state, PML_PLUGIN_ENDED);
     p->inherited = true;
     pthread_mutex_init(&p->lock, NULL);
+    end = &p->next;
   }
   atomic_fetch_add(&pml__plugin_epoch, 1);
-  after_fork();
 }
 
 static void prepare(void) {
   owner = getpid();
-  (void)pthread_atfork(before_fork, after_fork, after_fork_in_child);
+  (void)pml__process_watch(in_child);
 }
 
 void pml__plugin_insert(struct pml_plugin *p) {
   static pthread_once_t once = PTHREAD_ONCE_INIT;
   pthread_once(&once, prepare);
-  pthread_mutex_lock(&list_lock);
+  list_take();
   p->next = NULL;
-  *end = p;
+  __atomic_store_n(end, p, __ATOMIC_RELEASE);
   end = &p->next;
-  pthread_mutex_unlock(&list_lock);
+  pml__lock_leave(&list_lock);
   pml__plugin_end_at_exit();
 }
 
 int pml_plugin_list(pml_plugin_visit *visit, void *arg) {
-  pthread_mutex_lock(&list_lock);
+  list_take();
   struct pml_plugin *p = first;
-  pthread_mutex_unlock(&list_lock);
+  pml__lock_leave(&list_lock);
   for (int rc; p != NULL;) {
     rc = visit(p, arg);
     if (rc != 0) return rc;
-    pthread_mutex_lock(&list_lock);
+    list_take();
     p = p->next;
-    pthread_mutex_unlock(&list_lock);
+    pml__lock_leave(&list_lock);
   }
   return 0;
 }
@@ -249,9 +250,9 @@ static int check_name(const char *name) {
 }
 
 static int check_free(const char *name) {
-  pthread_mutex_lock(&list_lock);
+  list_take();
   bool taken = find(name, true) != NULL;
-  pthread_mutex_unlock(&list_lock);
+  pml__lock_leave(&list_lock);
   return taken ? pml_fail(-EEXIST, "plugin %s is loaded already; end it first", name) : 0;
 }
 
@@ -260,7 +261,8 @@ int pml_plugin_load(const struct pml_plugin_options *o, struct pml_plugin **out)
   int err = check_name(o->name);
   if (err == 0) err = pml_clock_init();
   if (err < 0) return err;
-  pthread_mutex_lock(&load_lock);
+  pml__process_look();
+  pml__lock_take(&load_lock);
   err = check_free(o->name);
   struct pml_plugin *p = err == 0 ? pml__plugin_new(o->name, "") : NULL;
   if (err == 0 && p == NULL) err = pml_fail(-ENOMEM, "no memory for plugin %s", o->name);
@@ -274,7 +276,7 @@ int pml_plugin_load(const struct pml_plugin_options *o, struct pml_plugin **out)
   } else if (p != NULL) {
     pml__plugin_free(p);
   }
-  pthread_mutex_unlock(&load_lock);
+  pml__lock_leave(&load_lock);
   if (err == 0 && atomic_load(&p->troubled)) {
     void (*say)(const char *) = atomic_load(&on_trouble);
     if (say != NULL) say(p->trouble);
@@ -353,9 +355,10 @@ int pml_plugin_provide(const char *name, const struct pml_plugin_provider *v, st
   if (err == 0) err = check_provider(name, v);
   if (err == 0) err = pml_clock_init();
   if (err == 0) {
-    pthread_mutex_lock(&load_lock);
+    pml__process_look();
+    pml__lock_take(&load_lock);
     err = provide(name, v, out);
-    pthread_mutex_unlock(&load_lock);
+    pml__lock_leave(&load_lock);
   }
   if (err < 0 && v->close != NULL) v->close(v->arg);
   return err;

@@ -58,7 +58,7 @@ struct pml_plugin {
   pthread_mutex_t lock; /* guards what follows, and all calls but get_current_value */
   struct pml__plugin_use *uses;
   bool closed;                    /* provided, and told that it is over */
-  bool inherited;                 /* of the process that this one was forked from; set while there is one thread */
+  bool inherited;                 /* of the process that this one was forked from */
   bool silenced;                  /* inherited, and its library does nothing any more */
   char trouble[PML__PLUGIN_LINE]; /* written once, then constant */
   atomic_bool troubled;

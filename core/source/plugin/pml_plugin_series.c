@@ -5,6 +5,7 @@
 
 #include "base/pml_clock.h"
 #include "base/pml_error.h"
+#include "base/pml_process.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -122,6 +123,7 @@ int pml_plugin_series(struct pml_plugin *p, pml_plugin_series_visit *visit, void
   int rc = 0;
   if (p->sync != PML_PLUGIN_ASYNC && p->sync != PML_PLUGIN_ASYNC_EVENT)
     return pml_fail(PML_EMODE, "plugin %s is %s: it has no series", p->name, pml_plugin_sync_name(p->sync));
+  pml__process_look();
   pthread_mutex_lock(&p->lock);
   for (const struct pml__plugin_use *use = p->uses; use != NULL && rc == 0; use = use->next)
     for (uint32_t i = 0; use->counter != NULL && i < p->nmetrics && rc == 0; i++)

@@ -4,6 +4,7 @@
 
 #include "base/pml_clock.h"
 #include "base/pml_error.h"
+#include "base/pml_process.h"
 #include "base/pml_thread.h"
 
 #include <errno.h>
@@ -74,6 +75,7 @@ static PML_THREAD_LOCAL const struct pml_plugin *inside;
 /* What was entered before. */
 static const struct pml_plugin *enter(struct pml_plugin *p) {
   const struct pml_plugin *before = inside;
+  pml__process_look();
   pthread_mutex_lock(&p->lock);
   inside = p;
   return before;
@@ -209,6 +211,7 @@ static int end(struct pml_plugin *p) {
 
 int pml_plugin_end(struct pml_plugin *p) {
   struct timespec until;
+  pml__process_look();
   if (inside != NULL) return pml_fail(-EDEADLK, "a plugin cannot end plugin %s", p->name);
   (void)clock_gettime(CLOCK_REALTIME, &until);
   until.tv_sec += PATIENCE_MS / 1000;

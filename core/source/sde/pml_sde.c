@@ -3,64 +3,43 @@
 #include "source/sde/pml_sde.h"
 
 #include "base/pml_error.h"
+#include "base/pml_process.h"
 #include "source/sde/pml_sde_private.h"
 
 #include <errno.h>
-#include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
 #define FIRST_CHAINS 256u
 
-/* Everything that names events is under one lock; reading, counting and recording never take it. */
+/* Chained by the events' next[side], so that a table that is outgrown stays whole until the next one is. */
+struct table {
+  unsigned side;
+  size_t chains; /* a power of two */
+  struct pml_sde_event *chain[];
+};
+
+/*
+ * Everything that names events is under one lock; reading, counting and recording never take it. Another thread of a
+ * child's parent may have been at it. So each change that can be seen is one store, which comes after what it shows:
+ * the child loses at most what was not there yet, and a reference that nobody gives back.
+ */
 static struct {
-  pthread_mutex_t lock;
+  struct pml__lock lock;
   struct pml_sde_library *libraries;
-  struct pml_sde_event **chain;
-  size_t chains, events;
+  struct table *table; /* NULL before the first event */
+  size_t events;       /* at least */
   unsigned orders;
-} registry = {.lock = PTHREAD_MUTEX_INITIALIZER};
+} registry;
 
 void pml__sde_lock(void) {
-  pthread_mutex_lock(&registry.lock);
+  pml__process_look();
+  pml__lock_take(&registry.lock);
 }
 
 void pml__sde_unlock(void) {
-  pthread_mutex_unlock(&registry.lock);
-}
-
-static int each_set_of(struct pml_sde_event *ev, void (*use)(struct pml_sde_set *)) {
-  const struct pml__sde_body *b = pml__sde_body_of(ev);
-  if (b != NULL && b->set != NULL) use(b->set);
-  for (b = ev->retired; b != NULL; b = b->next)
-    if (b->set != NULL) use(b->set);
-  return 0;
-}
-
-static int lock_sets(struct pml_sde_event *ev, void *unused) {
-  (void)unused;
-  return each_set_of(ev, pml__sde_set_lock);
-}
-
-static int unlock_sets(struct pml_sde_event *ev, void *unused) {
-  (void)unused;
-  return each_set_of(ev, pml__sde_set_unlock);
-}
-
-static void before_fork(void) {
-  pml__sde_lock();
-  (void)pml__sde_each(lock_sets, NULL);
-}
-
-static void after_fork(void) {
-  (void)pml__sde_each(unlock_sets, NULL);
-  pml__sde_unlock();
-}
-
-/* A child is forked with the registry and the counting sets whole and their locks free. */
-__attribute__((constructor)) static void watch_forks(void) {
-  (void)pthread_atfork(before_fork, after_fork, after_fork);
+  pml__lock_leave(&registry.lock);
 }
 
 /* --- names --- */
@@ -109,7 +88,7 @@ static struct pml_sde_library *library_obtain(const char *name, size_t n) {
     return NULL;
   }
   lib->next = registry.libraries;
-  registry.libraries = lib;
+  __atomic_store_n(&registry.libraries, lib, __ATOMIC_RELEASE);
   return lib;
 }
 
@@ -144,34 +123,41 @@ int pml_sde_library(struct pml_sde_library **lib, const char *name) {
 
 /* --- events --- */
 
+static struct pml_sde_event **chain_of(struct table *t, const char *name) {
+  return &t->chain[hash_of(name) & (t->chains - 1)];
+}
+
 struct pml_sde_event *pml__sde_lookup(const char *name) {
-  if (registry.chains == 0) return NULL;
-  struct pml_sde_event *ev = registry.chain[hash_of(name) & (registry.chains - 1)];
-  while (ev != NULL && strcmp(ev->name, name) != 0) ev = ev->next;
+  struct table *t = registry.table;
+  struct pml_sde_event *ev = t != NULL ? *chain_of(t, name) : NULL;
+  while (ev != NULL && strcmp(ev->name, name) != 0) ev = ev->next[t->side];
   return ev;
 }
 
+static void put(struct table *t, struct pml_sde_event *ev) {
+  struct pml_sde_event **at = chain_of(t, ev->name);
+  ev->next[t->side] = *at;
+  __atomic_store_n(at, ev, __ATOMIC_RELEASE);
+}
+
 static bool grow(void) {
-  size_t chains = registry.chains == 0 ? FIRST_CHAINS : 2 * registry.chains;
-  struct pml_sde_event **fresh = calloc(chains, sizeof(struct pml_sde_event *));
-  if (fresh == NULL) return registry.chains > 0; /* longer chains will do */
-  for (size_t i = 0; i < registry.chains; i++)
-    while (registry.chain[i] != NULL) {
-      struct pml_sde_event *ev = registry.chain[i], **at = &fresh[hash_of(ev->name) & (chains - 1)];
-      registry.chain[i] = ev->next;
-      ev->next = *at;
-      *at = ev;
-    }
-  free(registry.chain);
-  registry.chain = fresh;
-  registry.chains = chains;
+  struct table *old = registry.table;
+  size_t chains = old == NULL ? FIRST_CHAINS : 2 * old->chains;
+  struct table *fresh = calloc(1, sizeof *fresh + chains * sizeof fresh->chain[0]);
+  if (fresh == NULL) return old != NULL; /* longer chains will do */
+  fresh->side = old != NULL && old->side == 0;
+  fresh->chains = chains;
+  for (size_t i = 0; old != NULL && i < old->chains; i++)
+    for (struct pml_sde_event *ev = old->chain[i]; ev != NULL; ev = ev->next[old->side]) put(fresh, ev);
+  __atomic_store_n(&registry.table, fresh, __ATOMIC_RELEASE);
+  free(old);
   return true;
 }
 
 struct pml_sde_event *pml__sde_obtain(struct pml_sde_library *lib, const char *name) {
   struct pml_sde_event *ev = pml__sde_lookup(name);
   if (ev != NULL) return ev;
-  if (registry.events >= registry.chains && !grow()) return NULL;
+  if ((registry.table == NULL || registry.events >= registry.table->chains) && !grow()) return NULL;
   ev = calloc(1, sizeof *ev);
   if (ev == NULL) return NULL;
   ev->name = strdup(name);
@@ -180,19 +166,15 @@ struct pml_sde_event *pml__sde_obtain(struct pml_sde_library *lib, const char *n
     return NULL;
   }
   ev->library = lib;
-  ev->skip = strlen(lib->name) + 2;
   ev->order = registry.orders++;
-  struct pml_sde_event **at = &registry.chain[hash_of(name) & (registry.chains - 1)];
-  ev->next = *at;
-  *at = ev;
   registry.events++;
+  put(registry.table, ev);
   return ev;
 }
 
 /* A reader that asked first took the library to be what is before the first "::"; who registers knows better. */
 void pml__sde_fill(struct pml_sde_event *ev, struct pml_sde_library *lib, struct pml__sde_body *b) {
   ev->library = lib;
-  ev->skip = strlen(lib->name) + 2;
   atomic_store_explicit(&ev->body, b, memory_order_release);
   if (b->kind == PML_SDE_PER_THREAD) atomic_fetch_add_explicit(&pml__sde_counted_epoch, 1, memory_order_release);
 }
@@ -219,16 +201,18 @@ void pml__sde_event_free(struct pml_sde_event *ev) {
 
 struct pml_sde_event *pml__sde_drop(struct pml_sde_event *ev) {
   if (ev->refs > 0 || pml__sde_body_of(ev) != NULL) return NULL;
-  struct pml_sde_event **at = &registry.chain[hash_of(ev->name) & (registry.chains - 1)];
-  while (*at != ev) at = &(*at)->next;
-  *at = ev->next;
+  unsigned side = registry.table->side;
+  struct pml_sde_event **at = chain_of(registry.table, ev->name);
+  while (*at != ev) at = &(*at)->next[side];
+  __atomic_store_n(at, ev->next[side], __ATOMIC_RELEASE);
   registry.events--;
   return ev;
 }
 
 int pml__sde_each(int (*visit)(struct pml_sde_event *, void *), void *arg) {
-  for (size_t i = 0; i < registry.chains; i++)
-    for (struct pml_sde_event *ev = registry.chain[i]; ev != NULL; ev = ev->next) {
+  const struct table *t = registry.table;
+  for (size_t i = 0; t != NULL && i < t->chains; i++)
+    for (struct pml_sde_event *ev = t->chain[i]; ev != NULL; ev = ev->next[t->side]) {
       int rc = visit(ev, arg);
       if (rc != 0) return rc;
     }
@@ -316,8 +300,8 @@ int pml_sde_describe(struct pml_sde_library *lib, const char *event, const char 
   if (ev == NULL) rc = pml_fail(-EINVAL, "%s cannot be described: nobody has registered it", name);
   if (ev != NULL && !same) {
     t->next = ev->texts; /* earlier ones stay, pml_sde_info() gave them out */
-    ev->texts = t;
-    ev->description = t->text;
+    __atomic_store_n(&ev->texts, t, __ATOMIC_RELEASE);
+    __atomic_store_n(&ev->description, t->text, __ATOMIC_RELEASE);
     t = NULL;
   }
   pml__sde_unlock();
@@ -341,7 +325,8 @@ static enum pml_type group_type(struct pml__sde_body *b, uint64_t walk) {
 
 static void info_of(const struct pml_sde_event *ev, struct pml_sde_info *info) {
   struct pml__sde_body *b = pml__sde_body_of(ev);
-  *info = (struct pml_sde_info){.library = ev->library->name, .name = ev->name + ev->skip, .full_name = ev->name};
+  *info = (struct pml_sde_info){
+      .library = ev->library->name, .name = ev->name + strlen(ev->library->name) + 2, .full_name = ev->name};
   info->description = ev->description != NULL ? ev->description : "";
   if (b == NULL) return;
   info->kind = b->kind;

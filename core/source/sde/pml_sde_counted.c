@@ -6,6 +6,7 @@
  * that is in use has an event of its own beside them.
  */
 #include "base/pml_error.h"
+#include "base/pml_process.h"
 #include "source/counted/cells.h"
 #include "source/counted/pml_count_runtime.h"
 #include "source/counted/pml_count_stage.h"
@@ -19,7 +20,7 @@
 #define RUNTIME "libpmlua_count.so.0"
 
 static const struct pml_count_runtime *_Atomic runtime;
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* the rest */
+static struct pml__lock lock; /* the rest */
 static struct pml__sde_terms *sum[PML_BYFL_EVENTS];
 static struct pml__sde_terms *single[PML_CELL_COUNT];
 _Atomic uint64_t pml__sde_counted_epoch = 1;
@@ -77,6 +78,13 @@ static struct pml__sde_terms *terms_new(size_t room) {
   return t;
 }
 
+static bool has(const struct pml__sde_terms *t, uint32_t cell) {
+  uint32_t n = atomic_load_explicit(&((struct pml__sde_terms *)(uintptr_t)t)->n, memory_order_relaxed);
+  for (uint32_t i = 0; i < n; i++)
+    if (t->term[i].cell == cell) return true;
+  return false;
+}
+
 static void append(struct pml__sde_terms *t, uint32_t cell, uint32_t weight) {
   uint32_t n = atomic_load_explicit(&t->n, memory_order_relaxed);
   t->term[n] = (struct pml__sde_term){cell, weight};
@@ -94,16 +102,21 @@ static int register_sums(struct pml_sde_library *lib) {
   return rc;
 }
 
-/* A cell that came into use: it is in the sums that it is worth something in, and has an event of its own. */
+/*
+ * A cell that came into use: it is in the sums that it is worth something in, and has an event of its own. It is noted
+ * when all is done, since a child of a fork in between begins with it anew.
+ */
 static int add_cell(struct pml_sde_library *lib, unsigned c) {
   const struct pml_count_cell *cell = &pml_count_cells[c];
   if (single[c] != NULL) return 0;
-  single[c] = terms_new(1);
-  if (single[c] == NULL) return pml_fail(-ENOMEM, LIBRARY "::%s: out of memory", cell->name);
-  append(single[c], c, 1);
+  struct pml__sde_terms *own = terms_new(1);
+  if (own == NULL) return pml_fail(-ENOMEM, LIBRARY "::%s: out of memory", cell->name);
+  append(own, c, 1);
   for (unsigned e = 0; e < PML_BYFL_EVENTS; e++)
-    if (cell->worth[e] > 0) append(sum[e], c, cell->worth[e]);
-  return publish(lib, cell->name, cell->help, single[c]);
+    if (cell->worth[e] > 0 && !has(sum[e], c)) append(sum[e], c, cell->worth[e]);
+  int rc = publish(lib, cell->name, cell->help, own);
+  __atomic_store_n(&single[c], own, __ATOMIC_RELEASE);
+  return rc;
 }
 
 static int attach(const struct pml_count_runtime *r) {
@@ -122,24 +135,23 @@ static int attach(const struct pml_count_runtime *r) {
 int pml_count_attach(const struct pml_count_runtime *r) {
   if (r == NULL || r->abi != PML_COUNT_ABI || r->area == NULL)
     return pml_fail(-EINVAL, "compiler counts: their runtime is of another pmlua");
-  pthread_mutex_lock(&lock);
+  pml__process_look();
+  pml__lock_take(&lock);
   int rc = attach(r);
-  pthread_mutex_unlock(&lock);
+  pml__lock_leave(&lock);
   return rc;
+}
+
+/* What another thread of the parent had begun. */
+static void in_child(void) {
+  const struct pml_count_runtime *r = atomic_load_explicit(&runtime, memory_order_acquire);
+  if (pml__lock_torn(&lock) && r != NULL) (void)attach(r);
 }
 
 /* --- the runtime that was loaded before us --- */
 
-static void before_fork(void) {
-  pthread_mutex_lock(&lock);
-}
-
-static void after_fork(void) {
-  pthread_mutex_unlock(&lock);
-}
-
 __attribute__((constructor)) static void look_for_runtime(void) {
-  (void)pthread_atfork(before_fork, after_fork, after_fork);
+  (void)pml__process_watch(in_child);
   void *library = NULL, *found = dlsym(RTLD_DEFAULT, "pml_count_runtime");
   if (found == NULL && (library = dlopen(RUNTIME, RTLD_LAZY | RTLD_NOLOAD)) != NULL)
     found = dlsym(library, "pml_count_runtime");

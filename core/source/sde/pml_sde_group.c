@@ -103,18 +103,19 @@ static int add_member(struct pml__sde_body *group, struct pml__sde_body *b) {
   bool full = m == NULL || count_of(m) == m->capacity;
   if (full) m = outgrow(m);
   if (m == NULL) return -ENOMEM;
+  b->groups++; /* first: a child must not find it in a group that it does not leave */
   append(m, b);
   if (full) atomic_store_explicit(&group->members, m, memory_order_release);
-  b->groups++;
   return 0;
 }
 
 /* What the group had outgrown goes with the member that leaves: its removal waits for readers anyway. */
 static void take_outgrown(struct pml__sde_body *b, struct pml__sde_members *m) {
   struct pml__sde_members **end = &b->outgrown;
+  struct pml__sde_members *outgrown = m->before;
   while (*end != NULL) end = &(*end)->before;
-  *end = m->before;
-  m->before = NULL;
+  __atomic_store_n(&m->before, NULL, __ATOMIC_RELEASE); /* first: in a child it must not be in two lists */
+  __atomic_store_n(end, outgrown, __ATOMIC_RELEASE);
 }
 
 static int leave_one(struct pml_sde_event *ev, void *body) {

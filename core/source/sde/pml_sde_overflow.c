@@ -9,6 +9,7 @@
 #include "source/sde/pml_sde.h"
 
 #include "base/pml_error.h"
+#include "base/pml_process.h"
 #include "source/sde/pml_sde_private.h"
 
 #include <errno.h>
@@ -25,10 +26,10 @@ struct polled {
 };
 
 static struct {
-  pthread_mutex_t lock; /* taken before the registry's, never while a value is read */
-  struct polled *first;
+  struct pml__lock lock; /* taken before the registry's, never while a value is read */
+  struct polled *first;  /* whole after each store, for a child that is made meanwhile */
   bool running;
-} poll = {.lock = PTHREAD_MUTEX_INITIALIZER};
+} poll;
 
 /* --- passing a threshold --- */
 
@@ -85,7 +86,7 @@ static struct polled *take_out(void) {
       at = &p->next;
       continue;
     }
-    *at = p->next;
+    __atomic_store_n(at, p->next, __ATOMIC_RELEASE);
     p->next = out;
     out = p;
   }
@@ -97,14 +98,14 @@ static void *run(void *unused) {
   struct pml_value v;
   for (bool on = true; on;) {
     nanosleep(&period, NULL);
-    pthread_mutex_lock(&poll.lock);
+    pml__lock_take(&poll.lock);
     struct polled *p = poll.first;
-    pthread_mutex_unlock(&poll.lock);
+    pml__lock_leave(&poll.lock);
     for (; p != NULL; p = p->next) (void)pml_sde_read(p->event, &v); /* tells who watches */
-    pthread_mutex_lock(&poll.lock);
+    pml__lock_take(&poll.lock);
     struct polled *out = take_out();
     on = poll.running = poll.first != NULL;
-    pthread_mutex_unlock(&poll.lock);
+    pml__lock_leave(&poll.lock);
     while (out != NULL) {
       p = out;
       out = out->next;
@@ -115,22 +116,13 @@ static void *run(void *unused) {
   return unused;
 }
 
-static void before_fork(void) {
-  pthread_mutex_lock(&poll.lock);
-}
-
-static void in_parent(void) {
-  pthread_mutex_unlock(&poll.lock);
-}
-
 /* The thread is not there in the child; what it polled is. */
 static void in_child(void) {
   poll.running = poll.first != NULL && pml__sde_thread(NULL, run, NULL) == 0;
-  pthread_mutex_unlock(&poll.lock);
 }
 
 static void watch_forks(void) {
-  (void)pthread_atfork(before_fork, in_parent, in_child);
+  (void)pml__process_watch(in_child);
 }
 
 /* With the lock held. @p is the list's from here on, or stays the caller's when the event is in it. */
@@ -138,13 +130,13 @@ static int start_polling(struct polled **p, struct pml_sde_event *ev) {
   struct polled *known = poll.first;
   while (known != NULL && known->event != ev) known = known->next;
   if (known == NULL) {
-    (*p)->event = ev;
-    (*p)->next = poll.first;
-    poll.first = *p;
-    *p = NULL;
     pml__sde_lock();
     ev->refs++;
     pml__sde_unlock();
+    (*p)->event = ev;
+    (*p)->next = poll.first;
+    __atomic_store_n(&poll.first, *p, __ATOMIC_RELEASE);
+    *p = NULL;
   }
   if (poll.running) return 0;
   int rc = pml__sde_thread(NULL, run, NULL);
@@ -158,9 +150,10 @@ static int poll_event(struct pml_sde_event *ev) {
   struct polled *p = calloc(1, sizeof *p);
   if (p == NULL) return pml_fail(-ENOMEM, "%s: out of memory for its threshold", ev->name);
   int rc = 0;
-  pthread_mutex_lock(&poll.lock);
+  pml__process_look();
+  pml__lock_take(&poll.lock);
   if (wants_polling(ev)) rc = start_polling(&p, ev);
-  pthread_mutex_unlock(&poll.lock);
+  pml__lock_leave(&poll.lock);
   free(p);
   return rc < 0 ? pml_fail(rc, "%s: the thread that polls for its threshold cannot be started", ev->name) : 0;
 }

@@ -8,6 +8,7 @@
 #include "source/sde/pml_sde_patient.h"
 
 #include "base/pml_error.h"
+#include "base/pml_process.h"
 #include "source/sde/pml_sde_private.h"
 
 #include <errno.h>
@@ -23,19 +24,16 @@ struct job {
   pthread_cond_t came;
   unsigned askers;
   bool done;
-  bool inherited; /* by a forked child, without its askers */
-  bool forgotten; /* and without its helper */
   int rc;
   struct pml_value value;
 };
 
 static struct {
-  pthread_mutex_t lock; /* taken before the registry's, never while a value is read */
+  struct pml__lock lock; /* taken before the registry's, never while a value is read */
   struct job *first;
   unsigned n;
-} jobs = {.lock = PTHREAD_MUTEX_INITIALIZER};
-
-static PML_THREAD_LOCAL struct job *mine; /* of a helper: a fork from inside its callback leaves it alone */
+  struct job *left; /* in the parent: each keeps its event, which a callback under way may be in */
+} jobs;
 
 /* --- what needs patience --- */
 
@@ -78,7 +76,7 @@ static bool needs_patience(const struct pml_sde_event *ev, struct pml__sde_body 
 /* With the lock held. */
 static struct job *find(const struct pml_sde_event *ev) {
   struct job *j = jobs.first;
-  while (j != NULL && (j->event != ev || j->forgotten)) j = j->next;
+  while (j != NULL && j->event != ev) j = j->next;
   return j;
 }
 
@@ -86,30 +84,32 @@ static struct job *find(const struct pml_sde_event *ev) {
 static void take_out(struct job *j) {
   struct job **at = &jobs.first;
   while (*at != j) at = &(*at)->next;
-  *at = j->next;
-  if (!j->forgotten) jobs.n--;
+  __atomic_store_n(at, j->next, __ATOMIC_RELEASE);
+  jobs.n--;
 }
 
 /* Without the lock. */
 static void job_free(struct job *j) {
   pml_sde_release(j->event);
-  if (!j->inherited) pthread_cond_destroy(&j->came); /* it waits for waiters, which a child does not have */
+  pthread_cond_destroy(&j->came);
   free(j);
 }
 
+/* A callback may fork: in the child the job is one of those that were left. */
 static void *help(void *arg) {
   struct job *j = arg;
   struct pml_value v;
-  mine = j;
+  uint64_t process = pml__process();
   int rc = pml_sde_read(j->event, &v);
-  pthread_mutex_lock(&jobs.lock);
+  if (pml__process() != process) return NULL;
+  pml__lock_take(&jobs.lock);
   j->rc = rc;
   j->value = v;
   j->done = true;
   bool last = j->askers == 0;
   if (last) take_out(j);
   if (!last) pthread_cond_broadcast(&j->came);
-  pthread_mutex_unlock(&jobs.lock);
+  pml__lock_leave(&jobs.lock);
   if (last) {
     job_free(j);
     pthread_detach(pthread_self());
@@ -117,44 +117,17 @@ static void *help(void *arg) {
   return NULL;
 }
 
-static void before_fork(void) {
-  pthread_mutex_lock(&jobs.lock);
-}
-
-static void in_parent(void) {
-  pthread_mutex_unlock(&jobs.lock);
-}
-
-/* Freed when somebody asks for something next: a child that is about to exec is spared it. */
+/* The child has neither askers nor helpers, but for the one that forked, if a callback did. */
 static void in_child(void) {
+  struct job **end = &jobs.left;
+  while (*end != NULL) end = &(*end)->next;
+  *end = jobs.first;
+  jobs.first = NULL;
   jobs.n = 0;
-  for (struct job *j = jobs.first; j != NULL; j = j->next) {
-    j->askers = 0;
-    j->inherited = true;
-    j->forgotten = j != mine;
-    if (!j->forgotten) jobs.n++;
-  }
-  pthread_mutex_unlock(&jobs.lock);
 }
 
 static void watch_forks(void) {
-  (void)pthread_atfork(before_fork, in_parent, in_child);
-}
-
-/* With the lock held: out of the list, to be freed without it. */
-static struct job *take_forgotten(void) {
-  struct job *out = NULL;
-  for (struct job **at = &jobs.first; *at != NULL;) {
-    struct job *j = *at;
-    if (!j->forgotten) {
-      at = &j->next;
-      continue;
-    }
-    *at = j->next;
-    j->next = out;
-    out = j;
-  }
-  return out;
+  (void)pml__process_watch(in_child);
 }
 
 /* --- asking --- */
@@ -185,7 +158,7 @@ static int begin(struct job **job, struct pml_sde_event *ev) {
   ev->refs++;
   pml__sde_unlock();
   j->next = jobs.first;
-  jobs.first = j;
+  __atomic_store_n(&jobs.first, j, __ATOMIC_RELEASE);
   jobs.n++;
   *job = j;
   return 0;
@@ -206,7 +179,7 @@ static struct timespec deadline(uint64_t timeout_ns) {
 static int wait_for(struct job *j, struct pml_value *v, const struct timespec *until) {
   int rc = 0, late = 0;
   j->askers++;
-  while (!j->done && late == 0) late = pthread_cond_timedwait(&j->came, &jobs.lock, until);
+  while (!j->done && late == 0) late = pml__lock_wait(&jobs.lock, &j->came, until);
   j->askers--;
   bool done = j->done, last = done && j->askers == 0;
   if (done) {
@@ -214,7 +187,7 @@ static int wait_for(struct job *j, struct pml_value *v, const struct timespec *u
     *v = j->value;
   }
   if (last) take_out(j);
-  pthread_mutex_unlock(&jobs.lock);
+  pml__lock_leave(&jobs.lock);
   if (last) {
     pthread_join(j->helper, NULL);
     job_free(j);
@@ -226,19 +199,15 @@ static __attribute__((noinline)) int ask(struct pml_sde_event *ev, struct pml_va
   static pthread_once_t once = PTHREAD_ONCE_INIT;
   pthread_once(&once, watch_forks);
   const struct timespec until = deadline(timeout_ns);
-  pthread_mutex_lock(&jobs.lock);
-  struct job *forgotten = take_forgotten(), *j = find(ev);
+  pml__process_look();
+  pml__lock_take(&jobs.lock);
+  struct job *j = find(ev);
   bool lost = j != NULL && j->askers == 0;
   int rc = j == NULL ? begin(&j, ev) : 0;
   if (rc == 0 && !lost)
     rc = wait_for(j, v, &until);
   else
-    pthread_mutex_unlock(&jobs.lock);
-  while (forgotten != NULL) {
-    j = forgotten;
-    forgotten = forgotten->next;
-    job_free(j);
-  }
+    pml__lock_leave(&jobs.lock);
   if (lost || rc == -ETIMEDOUT) return gave_up(ev);
   return rc;
 }

@@ -108,14 +108,13 @@ struct pml_sde_event {
   struct pml__sde_body *_Atomic body;
   /* Under the registry's lock, or constant. */
   struct pml_sde_library *library;
-  char *name;  /* "LIB::EVENT" */
-  size_t skip; /* bytes of "LIB::" */
+  char *name; /* "LIB::EVENT" */
   char *description;
   unsigned refs;
   unsigned order; /* of registration, for lists */
   struct pml__sde_body *retired;
-  struct pml__sde_text *texts; /* descriptions that were replaced: pml_sde_info() gave them out */
-  struct pml_sde_event *next;  /* of its hash chain */
+  struct pml__sde_text *texts;   /* descriptions that were replaced: pml_sde_info() gave them out */
+  struct pml_sde_event *next[2]; /* of its hash chain, in this table and in that which it grows into */
 };
 
 struct pml__sde_text {
@@ -197,8 +196,6 @@ struct pml_sde_set *pml__sde_set_new(void);
 void pml__sde_set_free(struct pml_sde_set *s);
 void pml__sde_set_clear(struct pml_sde_set *s);
 uint64_t pml__sde_set_size(const struct pml_sde_set *s);
-void pml__sde_set_lock(struct pml_sde_set *s); /* around a fork */
-void pml__sde_set_unlock(struct pml_sde_set *s);
 
 /* --- readers: pml_sde_reader.c --- */
 

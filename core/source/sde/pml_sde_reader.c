@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* core/source/sde/pml_sde_reader.c - who is reading events now, so that what is read is not taken away under them. */
+#include "base/pml_process.h"
 #include "source/sde/pml_sde_private.h"
 
 #include <errno.h>
@@ -28,7 +29,7 @@ static void register_membarrier(void) {
  * it fork from inside a callback, is not known; then all stay as they are.
  * The registration is gone with the memory map, or is not: asked again, it costs nothing.
  */
-static void after_fork(void) {
+static void in_child(void) {
   register_membarrier();
   struct pml__sde_reader *r = atomic_load_explicit(&readers, memory_order_acquire);
   for (; r != NULL && callbacks == 0; r = r->next) {
@@ -40,12 +41,13 @@ static void after_fork(void) {
 
 static void prepare(void) {
   register_membarrier();
-  (void)pthread_atfork(NULL, NULL, after_fork);
+  (void)pml__process_watch(in_child);
 }
 
 struct pml__sde_reader *pml__sde_reader_take(void) {
   static pthread_once_t once = PTHREAD_ONCE_INIT;
   pthread_once(&once, prepare);
+  pml__process_look();
   struct pml__sde_reader *r = atomic_load_explicit(&readers, memory_order_acquire);
   for (; r != NULL; r = r->next)
     if (!atomic_load_explicit(&r->taken, memory_order_relaxed) &&
@@ -97,6 +99,7 @@ static bool has_left(struct pml__sde_reader *r, struct pml__sde_body *const *goi
 
 bool pml__sde_wait_for_readers(struct pml__sde_body *const *going, size_t n, bool wait) {
   if (callbacks > 0) return false;
+  pml__process_look();
   struct pml__sde_reader *r = atomic_load_explicit(&readers, memory_order_acquire);
   if (r == NULL) return true;
   if (atomic_load_explicit(&pml__sde_expedited, memory_order_relaxed))

@@ -4,6 +4,7 @@
 #include "source/simulation/pml_sim.h"
 
 #include "base/pml_error.h"
+#include "base/pml_process.h"
 #include "source/simulation/pml_sim_private.h"
 
 #include <errno.h>
@@ -38,13 +39,12 @@ const char *pml_sim_description(unsigned event) {
 #define STEP_BYTES (16l << 20) /* after which what was read is given back to the disk */
 #define LINE_BYTES 512         /* a line of counts is shorter */
 
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static struct pml__lock lock;
 static const char *folder;           /* NULL: no simulation */
 static const char *section;          /* PMLUA_SIM_SECTION */
 static PML_THREAD_LOCAL bool inside; /* of it */
 static pid_t log_pid;                /* whose log it is */
 static int fd = -1;
-static bool shared; /* other processes are answered there, too */
 static off_t freed = KEPT_BYTES;
 static char order[LINE_BYTES]; /* the line that names the events */
 
@@ -131,11 +131,13 @@ static int open_log(void) {
   return fd < 0 ? pml_fail(-errno, "%.300s: %s", path, strerror(errno)) : 0;
 }
 
-/* Alone with the log: the others are processes, as this one's threads have the lock. */
+/*
+ * Alone with the log: the others are forked children, as this one's threads have the lock. A child that is made while a
+ * thread asks waits for the answer: it does not inherit the lock of the file.
+ */
 static int ask_alone(struct answer *a) {
   struct flock whole = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
   memset(a, 0, sizeof *a);
-  if (!shared) return ask(a);
   while (fcntl(fd, F_SETLKW, &whole) != 0)
     if (errno != EINTR) return pml_fail(-errno, "valgrind's log in %.300s: %s", folder, strerror(errno));
   int err = ask(a);
@@ -160,19 +162,8 @@ static int answer(struct answer *a) {
 
 /* ---- the beginning ---- */
 
-static void before_fork(void) {
-  pthread_mutex_lock(&lock);
-}
-
-static void after_fork_in_parent(void) {
-  shared = shared || fd >= 0;
-  pthread_mutex_unlock(&lock);
-}
-
-static void after_fork_in_child(void) {
+static void in_child(void) {
   if (fd < 0) log_pid = getpid();
-  shared = fd >= 0;
-  pthread_mutex_unlock(&lock);
 }
 
 static void begin(void) {
@@ -180,7 +171,7 @@ static void begin(void) {
   if (!RUNNING_ON_VALGRIND || wish == NULL || *wish != '/') return;
   size_t n = (size_t)snprintf(order, sizeof order, "events:");
   for (unsigned i = 0; i < PML_SIM_EVENTS; i++) n += (size_t)snprintf(order + n, sizeof order - n, " %s", names[i]);
-  (void)pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child);
+  (void)pml__process_watch(in_child);
   const char *one = secure_getenv("PMLUA_SIM_SECTION");
   if (one != NULL && *one != '\0') section = strdup(one);
   log_pid = getpid();
@@ -221,9 +212,10 @@ const char *pml__sim_section(void) {
 
 int pml__sim_read(uint64_t value[PML_SIM_EVENTS], uint32_t *thread) {
   struct answer a = {.thread = 0};
-  pthread_mutex_lock(&lock);
+  pml__process_look();
+  pml__lock_take(&lock);
   int err = answer(&a);
-  pthread_mutex_unlock(&lock);
+  pml__lock_leave(&lock);
   if (err == 0) memcpy(value, a.value, sizeof a.value);
   if (thread != NULL) *thread = a.thread;
   return err;

@@ -13,13 +13,13 @@
  * missing; "end".
  */
 #include "base/pml_file.h"
+#include "base/pml_process.h"
 #include "base/pml_stream.h"
 #include "base/pml_text.h"
 #include "source/simulation/pml_sim_private.h"
 
 #include <fcntl.h>
 #include <limits.h>
-#include <pthread.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -56,7 +56,7 @@ struct lane {
   uint32_t nframes, room;
 };
 
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static struct pml__lock lock;
 static struct lane *lanes;
 static uint64_t id;
 
@@ -69,10 +69,10 @@ static void *thread_begin(void *arg, uint64_t thread) {
   struct lane *l = calloc(1, sizeof *l);
   if (l != NULL && pml__sim_read(l->last.at, &l->thread) < 0) l->broken = true;
   if (l != NULL) {
-    pthread_mutex_lock(&lock);
+    pml__lock_take(&lock);
     l->next = lanes;
     lanes = l;
-    pthread_mutex_unlock(&lock);
+    pml__lock_leave(&lock);
   }
   pml__sim_resume();
   return l;
@@ -246,8 +246,7 @@ static void consume(void) {
 }
 
 /* Valgrind's counts begin anew in the child, and so do ours; the stream has forgotten its consumers. */
-static void after_fork_in_child(void) {
-  pthread_mutex_init(&lock, NULL);
+static void in_child(void) {
   lanes = NULL;
   consume();
 }
@@ -255,5 +254,5 @@ static void after_fork_in_child(void) {
 __attribute__((constructor)) static void begin(void) {
   if (pml_sim_available() < 0) return;
   consume();
-  (void)pthread_atfork(NULL, NULL, after_fork_in_child); /* after the stream's own, so that it runs later */
+  (void)pml__process_watch(in_child); /* after the stream's own, so that it runs later */
 }
