@@ -3,6 +3,7 @@
  */
 #include "live/live.h"
 
+#include "base/pml_process.h"
 #include "locate.h"
 
 #include <dlfcn.h>
@@ -14,7 +15,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <time.h>
@@ -34,15 +34,14 @@ struct function {
 };
 
 static struct {
-  pthread_mutex_t lock;
+  struct pml__lock lock;
   bool starting; /* by a thread that does not hold the lock meanwhile */
   bool prepared; /* fork and exit are watched */
   struct live *live;
   struct live *left; /* by forks: their memory cannot be freed, as it may have been in use */
   struct function *functions;
-  bool *here;      /* true; the kernel clears it in the memory of a forked child (MADV_WIPEONFORK). NULL: not known */
   struct stat err; /* what stderr was at the start */
-} service = {.lock = PTHREAD_MUTEX_INITIALIZER};
+} service;
 
 /* A child's. Its parent's connections end nevertheless: the service shuts them down before it closes. */
 static void close_copies(struct live *l) {
@@ -53,41 +52,16 @@ static void close_copies(struct live *l) {
 }
 
 /*
- * A child that was made without the C library's fork handlers (_Fork, clone, fork as a system call) has neither the
- * service's thread nor, maybe, whoever held the lock. It is not served, and leaves its parent's socket alone.
+ * Nothing is changed under it but by stores that a child can go on after: a thread that held it is not there. Watchers
+ * come first, as ours changes what it guards.
  */
-static void orphan(void) {
-  service.lock = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
-  service.starting = false;
-  *service.here = true;
-  struct live *l = service.live;
-  if (l == NULL) return;
-  service.live = NULL;
-  atomic_store(&l->stopping, true);
-  close_copies(l);
-  l->next = service.left;
-  service.left = l;
-}
-
 void live__lock(void) {
-  if (PML_UNLIKELY(service.here != NULL && !*service.here)) orphan();
-  pthread_mutex_lock(&service.lock);
-}
-
-/* One that shares our memory (vfork) is no other: nothing is cleared there, and the thread is. */
-static void know_children(void) {
-  size_t bytes = (size_t)sysconf(_SC_PAGESIZE);
-  bool *page = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  if (page == MAP_FAILED) return;
-  *page = true;
-  if (madvise(page, bytes, MADV_WIPEONFORK) == 0)
-    service.here = page;
-  else
-    munmap(page, bytes); /* before Linux 4.14 */
+  pml__process_look();
+  pml__lock_take(&service.lock);
 }
 
 void live__unlock(void) {
-  pthread_mutex_unlock(&service.lock);
+  pml__lock_leave(&service.lock);
 }
 
 struct live *live__running(void) {
@@ -164,11 +138,12 @@ int pmlua_live_function(const char *name, pmlua_live_callback *fn, void *arg) {
     fresh = NULL;
     memcpy(f->name, name, n);
     f->next = service.functions;
-    service.functions = f;
+    __atomic_store_n(&service.functions, f, __ATOMIC_RELEASE);
   }
   if (f != NULL) {
-    f->fn = fn;
-    f->arg = arg;
+    f->fn = NULL; /* a child never has the one with the other's argument */
+    __atomic_store_n(&f->arg, arg, __ATOMIC_RELEASE);
+    __atomic_store_n(&f->fn, fn, __ATOMIC_RELEASE);
   }
   live__unlock();
   free(fresh);
@@ -221,7 +196,7 @@ int live__stop_run(const char *reason) {
 void live__wait(struct live *l, double until) {
   struct timespec t = {.tv_sec = (time_t)until, .tv_nsec = (long)((until - floor(until)) * 1e9)};
   live__lock();
-  while (!atomic_load(&l->stopping) && pthread_cond_timedwait(&l->stopped, &service.lock, &t) == 0) continue;
+  while (!atomic_load(&l->stopping) && pml__lock_wait(&service.lock, &l->stopped, &t) == 0) continue;
   live__unlock();
 }
 
@@ -317,10 +292,11 @@ static int add_socket(struct live *l, const struct pmlua_live_options *o) {
   }
   live__lock();
   if (file != NULL) {
-    free(l->rules_file);
-    free(l->mail.file);
-    l->rules_file = file;
-    l->mail.file = strdup(file);
+    char *rules = l->rules_file, *mail = l->mail.file;
+    __atomic_store_n(&l->rules_file, file, __ATOMIC_RELEASE);
+    __atomic_store_n(&l->mail.file, strdup(file), __ATOMIC_RELEASE);
+    free(rules);
+    free(mail);
   }
   if (o->stop != NULL) {
     l->stop_run = o->stop;
@@ -441,12 +417,11 @@ static struct live *heir(const struct live *l) {
 }
 
 /*
- * The lock is held by who forks, so that nothing is half-done in the child, apart from what the service's thread owns:
- * that is left alone, but for the descriptors.
+ * What the service's thread owns may be half done in the child: it is left alone, but for the descriptors. A child that
+ * was made without the C library's fork handlers (_Fork, clone, fork as a system call) is not served.
  */
 static void in_child(void) {
   struct live *l = service.live;
-  if (service.here != NULL) *service.here = true;
   service.starting = false;
   service.live = NULL;
   if (l != NULL) {
@@ -455,9 +430,8 @@ static void in_child(void) {
     close_copies(l);
     l->next = service.left;
     service.left = l;
-    if (!ours) service.live = heir(l);
+    if (!ours && pml__process_was_told()) service.live = heir(l);
   }
-  live__unlock();
 }
 
 /* Threads of ours outlive whoever loaded this: its code must stay. */
@@ -469,8 +443,7 @@ static void stay_loaded(void) {
 
 static void prepare(void) {
   stay_loaded();
-  know_children();
   if (fstat(STDERR_FILENO, &service.err) != 0) service.err = (struct stat){0};
-  (void)pthread_atfork(live__lock, live__unlock, in_child);
+  (void)pml__process_watch(in_child);
   (void)atexit(at_exit);
 }

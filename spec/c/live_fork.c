@@ -2,6 +2,7 @@
 /* spec/c/live_fork.c - forked children are served under their own pid; what is executed is not; exit tidies up. */
 #include "base/pml_error.h"
 #include "check.h"
+#include "fork_join.h"
 #include "live.h"
 #include "sanitized.h"
 
@@ -35,11 +36,6 @@ static int sockets(void) {
   for (const struct dirent *e; d != NULL && (e = readdir(d)) != NULL;) n += e->d_name[0] != '.';
   if (d != NULL) closedir(d);
   return n;
-}
-
-static bool ends_well(pid_t pid) {
-  int status;
-  return waitpid(pid, &status, 0) == pid && WIFEXITED(status) && WEXITSTATUS(status) == 0;
 }
 
 static int64_t answer_of_the_application(void *arg, const double *values, size_t n) {
@@ -283,6 +279,18 @@ static void forked_by_the_service(void) {
   close(fd);
 }
 
+/* --- a fork handler that joins threads which ask the service something --- */
+
+static void start_service(void) {
+  if (pmlua_live_start(NULL) != 0) _exit(2);
+}
+
+static void use_service(void) {
+  char path[LIVE_PATH_MAX];
+  (void)pmlua_live_path(path, sizeof path); /* a child's comes later */
+  if (pmlua_live_function("joined", pid_of_the_application, NULL) != 0) _exit(2);
+}
+
 int main(void) {
   static int answer = 42;
   snprintf(runtime, sizeof runtime, "%s", live_runtime());
@@ -291,6 +299,7 @@ int main(void) {
     return check_done();
   }
   alarm(100);
+  CHECK(forks_with(start_service, use_service), "a fork handler joins threads that use the service");
   pmlua_live_function("pid", pid_of_the_application, NULL);
   pmlua_live_function("answer", answer_of_the_application, &answer);
   if (!CHECK(pmlua_live_start(NULL) == 0, "the service starts")) return check_done();
