@@ -38,6 +38,23 @@ local MAY = {
 -- Spools hold profiles and are made into flow graphs.
 local SPOOLS = { record = "core/record/pml_spool" }
 
+-- Handlers of forks are where no lock is taken, one in each library that stands alone; all others are watchers of theirs.
+local watches = "a fork is watched by pml__process_watch(): a handler that takes a lock hangs other libraries' handlers"
+for dir, except in pairs {
+  ["core/base"] = "pml_process.c",
+  ["core/source"] = "counted/pml_count.c",
+  ["core/preload"] = "simulate.c",
+  ["core/record"] = false,
+  ["core/program"] = false,
+  ["core/adapter"] = false,
+  ["core/substrate"] = false,
+  ["core/control"] = false,
+  ["core/compat"] = false,
+  bindings = false,
+} do
+  rules[#rules + 1] = { dir, "%.[chp]+$", "_atfork%s*%(", watches, except }
+end
+
 local function files(dir)
   local p <close> = io.popen(("find '%s/%s' -type f 2>/dev/null | sort"):format(root, dir))
   local list = {}
