@@ -24,6 +24,13 @@ int main(void) {
 }
 ]]
 
+-- The same by calls that tell no handlers; arm64 has no SYS_fork.
+local by_system_call = family:gsub("#include <unistd.h>", [[
+#include <signal.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+#define fork() (pid_t)syscall(SYS_clone, SIGCHLD, 0, 0, 0, 0)]])
+
 -- 3 multiplications in each of 10 threads: one by the thread, one by a destructor, one by the destructor that this brings
 local keys = [[
 #include <pthread.h>
@@ -63,6 +70,15 @@ describe("counts of a process", function()
       table.sort(reported)
       assert.same({ 3, 5, 7 }, reported)
     end
+  end)
+
+  it("are its own where a system call made it", function()
+    local _, dir = counting.build { ["family.c"] = by_system_call }
+    assert.equal(0, (helper.shell(("cd %s && PMLUA_COUNT=counts ./program"):format(quote(dir)))))
+    local kept = {}
+    for i, p in ipairs(assert(countfile.read_all(dir .. "/counts")).processes) do kept[i] = p.events.flop_count_I end
+    table.sort(kept)
+    assert.same({ 3, 5, 7 }, kept)
   end)
 
   it("are some at source and some at final where its processes were compiled so, and 0 of what none did", function()

@@ -8,10 +8,10 @@
  * The first counted function may be in a signal handler: a lane is taken by system calls and atomic instructions alone
  * (and by pthread_setspecific(), which in glibc only stores, if the process had fewer than 32 keys before ours).
  *
- * A child of fork() has counts of its own, and so has one of _Fork() or clone(): see pml_count_fork.c. One of vfork()
- * counts for its parent, which waits. One that a bare system call made has counts of its own from where it first comes
- * by here: a thread begins to count, or a module. What it does before is added to its parent's file, where some of both
- * may be lost; if it ends before, it says nothing.
+ * A child of fork() has counts of its own, and so has one of _Fork(), clone() or syscall(): see pml_count_fork.c. One
+ * of vfork() counts for its parent, which waits. One that a program's own system call instruction made has counts of
+ * its own from where it first comes by here: a thread begins to count, or a module. What it does before is added to its
+ * parent's file, where some of both may be lost; if it ends before, it says nothing.
  *
  * No lock is held while a child is made: another library's handler may wait for a thread that wants it.
  */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * core/source/counted/pml_count_fork.c - _Fork() and clone(), which tell no handlers: their children have counts of
- * their own.
+ * core/source/counted/pml_count_fork.c - _Fork(), clone() and syscall(), which tell no handlers: their children have
+ * counts of their own.
  *
  * In the shared library alone, which is before the C library in a program that was linked with it. An archive's program
  * may have the C library in it, whose fork() would call this _Fork().
@@ -13,6 +13,7 @@
 #include <sched.h>
 #include <stdarg.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #define EXPORT __attribute__((visibility("default")))
@@ -74,3 +75,61 @@ EXPORT int clone(int (*f)(void *), void *stack, int flags, void *arg, ...) {
   pml__count_after_fork();
   return child;
 }
+
+/* ---- syscall() ---- */
+
+#if defined(__x86_64__)
+static long call_system(long number, const long a[6]) {
+  register long r10 __asm__("r10") = a[3], r8 __asm__("r8") = a[4], r9 __asm__("r9") = a[5];
+  long result;
+  __asm__ volatile("syscall"
+                   : "=a"(result)
+                   : "0"(number), "D"(a[0]), "S"(a[1]), "d"(a[2]), "r"(r10), "r"(r8), "r"(r9)
+                   : "rcx", "r11", "memory");
+  return result;
+}
+#elif defined(__aarch64__)
+static long call_system(long number, const long a[6]) {
+  register long x8 __asm__("x8") = number, x0 __asm__("x0") = a[0], x1 __asm__("x1") = a[1], x2 __asm__("x2") = a[2];
+  register long x3 __asm__("x3") = a[3], x4 __asm__("x4") = a[4], x5 __asm__("x5") = a[5];
+  __asm__ volatile("svc 0" : "+r"(x0) : "r"(x8), "r"(x1), "r"(x2), "r"(x3), "r"(x4), "r"(x5) : "memory");
+  return x0;
+}
+#endif
+
+#if defined(__x86_64__) || defined(__aarch64__)
+
+/* A process with memory and stack as its parent's: no thread, no child that counts for its parent. */
+static bool makes_child(long number, const long a[6]) {
+  uint64_t flags;
+#ifdef SYS_fork
+  if (number == SYS_fork) return true;
+#endif
+  if (number == SYS_clone) return (a[0] & (CLONE_VM | CLONE_SETTLS)) == 0 && a[1] == 0;
+#ifdef SYS_clone3
+  if (number == SYS_clone3 && a[0] != 0 && a[1] >= (long)sizeof flags) {
+    memcpy(&flags, (const void *)(uintptr_t)a[0], sizeof flags); /* the first of its arguments */
+    return (flags & (CLONE_VM | CLONE_SETTLS)) == 0;
+  }
+#endif
+  return false;
+}
+
+/* The C library's own is not asked for: a program's allocator calls this before the loader is ready. */
+EXPORT long syscall(long number, ...) {
+  long a[6];
+  va_list ap;
+  va_start(ap, number);
+  for (unsigned i = 0; i < 6; i++) a[i] = va_arg(ap, long);
+  va_end(ap);
+  bool forks = makes_child(number, a);
+  if (forks) pml__count_before_fork();
+  long result = call_system(number, a);
+  if (forks && result == 0) pml__count_look();
+  if (forks) pml__count_after_fork();
+  if (result >= 0 || result < -4095) return result;
+  errno = (int)-result;
+  return -1;
+}
+
+#endif
