@@ -45,13 +45,14 @@ static int l_story(lua_State *L) {
   static const char *const ended[] = {"running", "exit", "_exit", "failed"};
   struct pml_spool_story s;
   pml_spool_read_story(check(L)->reader, &s);
-  lua_createtable(L, 0, 12);
+  lua_createtable(L, 0, 13);
   lua_pushstring(L, s.text); /* before anything that may run a finalizer */
   lua_setfield(L, -2, "text");
   lutil_setint(L, "pid", (uint64_t)(int64_t)s.pid);
   lutil_setint(L, "parent", (uint64_t)(int64_t)s.parent);
   lutil_setstr(L, "ended", ended[s.ended]);
   lutil_setbool(L, "traced", s.traced);
+  lutil_setstr(L, "counted", pml_count_at_name(s.counted));
   lutil_setint(L, "lost_children", s.lost_children);
   lutil_setstr(L, "refused", s.refused != 0 ? pml_error_text(s.refused) : "");
   lutil_setint(L, "dropped", s.dropped);

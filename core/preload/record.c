@@ -30,6 +30,7 @@
 #include "base/pml_process.h"
 #include "record/pml_reasons.h"
 #include "record/pml_spool.h"
+#include "source/counted/pml_count_file.h"
 #include "source/sde/pml_sde.h"
 #include "substrate/profile/pml_profile.h"
 
@@ -151,6 +152,11 @@ static void tell(const char *failure, bool at_end) {
 static bool is_ours(void) {
   if (record.here != NULL && __atomic_load_n(record.here, __ATOMIC_RELAXED) == 0) return false;
   return record.spool != NULL && (record.confined || record.pid == getpid());
+}
+
+/* Most modules that count are loaded after us; a process may be killed at any time after that. */
+static void note_counted(void) {
+  if (is_ours()) pml_spool_counted(record.spool, pml_count_here());
 }
 
 /* The last moment to ask anything: what is told now is all that will be told. */
@@ -308,6 +314,7 @@ static int start(void) {
   record.profile = NULL;
   int err = make_spool();
   if (err < 0) return err;
+  note_counted();
   memory.arg = record.spool;
   err = pml_profile_open_in(&record.profile, &memory);
   if (err == 0) err = start_trace();
@@ -368,6 +375,7 @@ __attribute__((constructor)) static void start_in_program(void) {
   int saved = errno;
   memcpy(record.dir, dir, strlen(dir) + 1);
   pml__memory_own();
+  pml_count_watch(note_counted);
   int counting = start_counting(), err = start();
   record.substrates = pml__record_substrates_wanted();
   if (err == 0 && record.substrates) start_substrates();

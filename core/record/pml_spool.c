@@ -237,6 +237,10 @@ void pml_spool_tell(struct pml_spool *s, const char *text) {
   __atomic_store_n(&s->head->told, to, __ATOMIC_RELEASE);
 }
 
+void pml_spool_counted(struct pml_spool *s, enum pml_count_at at) {
+  __atomic_store_n(&s->head->counted, (uint32_t)at, __ATOMIC_RELAXED);
+}
+
 void pml_spool_end(struct pml_spool *s, enum pml_spool_end how) {
   __atomic_store_n(&s->head->ended, how, __ATOMIC_RELEASE);
 }

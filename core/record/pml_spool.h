@@ -16,6 +16,7 @@
 
 #include "base/pml_api.h"
 #include "base/pml_stream.h"
+#include "source/counted/pml_count_file.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -43,6 +44,9 @@ PML_API void pml_spool_abandon(struct pml_spool *s);
 
 /* pml_spool_tell - @text, lines of key and value, takes the place of what was told before; cut at some 7 KB. */
 PML_API void pml_spool_tell(struct pml_spool *s, const char *text);
+
+/* pml_spool_counted - where the compiler counts in this process. One store; async-signal-safe. */
+PML_API void pml_spool_counted(struct pml_spool *s, enum pml_count_at at);
 
 /* pml_spool_end - how the process ends. One store; async-signal-safe. */
 PML_API void pml_spool_end(struct pml_spool *s, enum pml_spool_end how);

@@ -46,7 +46,8 @@ struct pml__spool_head {
   uint64_t ticks, realtime_ns; /* at the same moment, when it was made */
   double ticks_per_second;
   uint64_t lost_children;              /* atomic */
-  int32_t refused, unused;             /* atomic: the errno of why the file did not grow; 0: it always did */
+  int32_t refused;                     /* atomic: the errno of why the file did not grow; 0: it always did */
+  uint32_t counted;                    /* atomic: enum pml_count_at */
   uint64_t count[PML__SPOOL_COUNTERS]; /* atomic: of threads without an extent */
   uint64_t real[2];                    /* atomic: which metrics are doubles */
   uint32_t nmetrics, traced;           /* their names are in the text */

@@ -203,19 +203,20 @@ void pml_spool_read_close(struct pml_spool_reader *r) {
 
 void pml_spool_read_story(const struct pml_spool_reader *r, struct pml_spool_story *s) {
   const struct pml__spool_head *h = &r->head;
-  *s =
-      (struct pml_spool_story){.pid = h->pid,
-                               .parent = h->parent,
-                               .ended = h->ended <= PML_SPOOL_FAILED ? (enum pml_spool_end)h->ended : PML_SPOOL_RUNNING,
-                               .traced = h->traced != 0,
-                               .text = h->told == 1 || h->told == 2 ? h->text[h->told - 1] : "",
-                               .lost_children = h->lost_children,
-                               .refused = h->refused > 0 && h->refused < 4096 ? -h->refused : 0,
-                               .dropped = r->count[PML__SPOOL_DROPPED],
-                               .unmatched = r->count[PML__SPOOL_UNMATCHED],
-                               .lifted = r->count[PML__SPOOL_LIFTED],
-                               .unrecorded = r->count[PML__SPOOL_UNRECORDED],
-                               .deep = r->count[PML__SPOOL_DEEP],
-                               .brief = r->count[PML__SPOOL_SHORT],
-                               .often = r->count[PML__SPOOL_OFTEN]};
+  *s = (struct pml_spool_story){
+      .pid = h->pid,
+      .parent = h->parent,
+      .ended = h->ended <= PML_SPOOL_FAILED ? (enum pml_spool_end)h->ended : PML_SPOOL_RUNNING,
+      .traced = h->traced != 0,
+      .text = h->told == 1 || h->told == 2 ? h->text[h->told - 1] : "",
+      .counted = h->counted <= PML_COUNT_AT_BOTH ? (enum pml_count_at)h->counted : PML_COUNT_AT_NONE,
+      .lost_children = h->lost_children,
+      .refused = h->refused > 0 && h->refused < 4096 ? -h->refused : 0,
+      .dropped = r->count[PML__SPOOL_DROPPED],
+      .unmatched = r->count[PML__SPOOL_UNMATCHED],
+      .lifted = r->count[PML__SPOOL_LIFTED],
+      .unrecorded = r->count[PML__SPOOL_UNRECORDED],
+      .deep = r->count[PML__SPOOL_DEEP],
+      .brief = r->count[PML__SPOOL_SHORT],
+      .often = r->count[PML__SPOOL_OFTEN]};
 }

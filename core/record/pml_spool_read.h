@@ -31,6 +31,7 @@ struct pml_spool_story {
   enum pml_spool_end ended;
   bool traced;
   const char *text;                                /* what pml_spool_tell() told last; the reader's */
+  enum pml_count_at counted;                       /* where the compiler counted, in the modules loaded by then */
   uint64_t lost_children;                          /* that could not be recorded */
   int refused;                                     /* -errno of why the file did not grow; 0: it always did */
   uint64_t dropped, unmatched, lifted, unrecorded; /* of the trace, as in pml_otf2_stats */

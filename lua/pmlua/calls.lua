@@ -313,14 +313,43 @@ local function add_values(functions, processes)
   end
 end
 
+--- Who counted the events, in their order; of those that the compiler counts, where in the modules of all processes.
+local function counters_of(processes)
+  local stage, names, seen = nil, {}, {}
+  for _, p in ipairs(processes) do
+    if p.counted then stage = (stage == nil or stage == p.counted) and p.counted or "mixed" end
+    for _, event in ipairs(p.events) do
+      if not seen[event] then names[#names + 1] = event end
+      seen[event] = true
+    end
+  end
+  local counters = {}
+  for _, event in ipairs(names) do
+    if stage and event:find "^sde:::BYFL::" then
+      counters[#counters + 1] = { event = event, counted_by = "compiler", stage = stage }
+    end
+  end
+  return counters
+end
+
 local function by_time(a, b)
   if a.exclusive_ns ~= b.exclusive_ns then return a.exclusive_ns > b.exclusive_ns end
   return a.library .. a.name < b.library .. b.name
 end
 
---- { processes, functions by exclusive time, longest first }; nil and why.
+---@class pmlua.calls.counter
+---@field event string
+---@field counted_by string compiler
+---@field stage string source, final, or mixed: some modules at source, some at final
+
+---@class pmlua.calls
+---@field processes table[]
+---@field functions pmlua.calls.function[] by exclusive time, longest first
+---@field counters pmlua.calls.counter[] of the events that were not counted by the machine
+
+--- What all processes of a folder left; nil and why.
 ---@param dir string
----@return table?
+---@return pmlua.calls?
 ---@return string? err
 function M.read(dir)
   local lfs = require "lfs"
@@ -340,7 +369,7 @@ function M.read(dir)
   add_values(functions, processes)
   for i = #functions, 1, -1 do functions[functions[i].library .. "\0" .. functions[i].name] = nil end
   table.sort(functions, by_time)
-  return { processes = processes, functions = functions }
+  return { processes = processes, functions = functions, counters = counters_of(processes) }
 end
 
 return M

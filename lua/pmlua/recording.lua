@@ -5,6 +5,7 @@
 
 local core = require "pmlua.core"
 local calls = require "pmlua.calls"
+local countfile = require "pmlua.countfile"
 local disk = require "pmlua.file"
 local spools = require "pmlua.spools"
 
@@ -34,6 +35,14 @@ end
 --- C++ names may be longer than a screen is wide.
 local function shortened(name)
   return #name <= NAME and name or name:sub(1, NAME - 3) .. "..."
+end
+
+--- Who counted the events, and at which stage: one line.
+local function counters_text(counters)
+  if #counters == 0 then return nil end
+  local names = {}
+  for i, c in ipairs(counters) do names[i] = c.event end
+  return ("%s: counted by the %s\n"):format(table.concat(names, ", "), countfile.label(counters[1].stage))
 end
 
 local value_heads = { "library", "function", "value", "calls", "sum", "mean", "min", "max" }
@@ -75,6 +84,7 @@ local function print_table(all, dir, whose)
   if unreturned > 0 then table.insert(names, 4, "did not return") end
   local more, text, values = #all.functions - #rows, {}, value_rows(all)
   if #rows > 0 then text[1] = "\n" .. tabulate(names, rows, 2) .. "\n" end
+  text[#text + 1] = #rows > 0 and counters_text(all.counters) or nil
   if #values > 0 then text[#text + 1] = "\n" .. tabulate(value_heads, values, 3) .. "\n" end
   if more > 0 then text[#text + 1] = ("and %d functions more; --json has all\n"):format(more) end
   text[#text + 1] = ("%s%d %s; results in %s\n"):format(whose, #all.processes,
@@ -93,6 +103,7 @@ local function print_json(all)
   local json = require "pmlua.json"
   for _, f in ipairs(all.functions) do f.bucket = names_of(f.bucket) end
   json.array(all.functions)
+  json.array(all.counters)
   for _, p in ipairs(all.processes) do
     json.array(p.paths)
     json.array(p.unmatched_patterns)

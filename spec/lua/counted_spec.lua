@@ -256,6 +256,8 @@ describe("A program that counts", function()
     -- two calls of 100 additions: one to see how many a batch takes, one that is timed
     local value = '"sde:::BYFL::flop_count_I" <%%d+>; INT64; %d%%)[^\n]*\n'
     assert.matches((value:format(0) .. "[^\n]*" .. value:format(200)), first)
+    local _, defined = shell "otf2-print -G trace1/traces.otf2 | grep METRIC_MEMBER"
+    assert.matches('"sde:::BYFL::flop_count_I" <%d+>, Descr%.: "counted by the compiler, at source"', defined)
     local _, second = shell "otf2-print trace2/traces.otf2 | grep -c '^METRIC '"
     assert.equal("2\n", second)
     os.execute(("cd %s && rm -rf trace.lua trace1 trace2"):format(quote(folder)))

@@ -3,6 +3,7 @@
  * thread. */
 #include "adapter/section/pml_section_private.h"
 #include "base/pml_error.h"
+#include "source/counted/pml_count_file.h"
 #include "source/simulation/pml_sim.h"
 
 #include <errno.h>
@@ -23,7 +24,7 @@ size_t pml__section_names(const struct pml_section *s, const struct pml_section_
   bool counting = s->counting;
   for (; n < o->nevents && n < PML_SECTION_EVENTS_MAX; n++) {
     names[n] = o->events[n];
-    if (names[n] != NULL && strncmp(names[n], COUNTS, sizeof COUNTS - 1) == 0) counting = false; /* it knows itself */
+    if (names[n] != NULL && pml_count_is_event(names[n])) counting = false; /* it knows itself */
   }
   if (!counting || n + more > PML_SECTION_EVENTS_MAX) more = 0;
   for (size_t i = 0; i < more; i++) names[n++] = counts[i];

@@ -156,3 +156,14 @@ bool pml_count_kind(size_t i, const char **name, const char **description) {
   *description = sum ? pml_byfl_events[i].help : pml_count_cells[i - PML_BYFL_EVENTS].help;
   return true;
 }
+
+const char *pml_count_at_label(enum pml_count_at at) {
+  static const char *const labels[] = {"", "counted by the compiler, at source", "counted by the compiler, at final",
+                                       "counted by the compiler, some at source, some at final"};
+  return labels[(unsigned)at <= PML_COUNT_AT_BOTH ? at : PML_COUNT_AT_NONE];
+}
+
+bool pml_count_is_event(const char *name) {
+  static const char prefix[] = "sde:::BYFL::";
+  return strncmp(name, prefix, sizeof prefix - 1) == 0;
+}

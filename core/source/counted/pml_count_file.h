@@ -61,14 +61,25 @@ PML_API bool pml_count_active(void);
 PML_API enum pml_count_at pml_count_here(void);
 
 /*
+ * pml_count_watch - call @heard whenever a module that counts was loaded, on the thread that loads it. One at a time,
+ * for good; before any other thread may load a module. pml_count_is_event - is @name one of sde:::BYFL::...?
+ */
+PML_API void pml_count_watch(void (*heard)(void));
+PML_API bool pml_count_is_event(const char *name);
+
+/*
  * pml_count_left_out - what of this process no count has, as of now: into @libraries, of @room bytes, the names of
  * objects that were compiled otherwise, parted by commas, "" for none; not the C library's. Returns how many places of
  * those that count could not be counted, such as inline assembly. Takes the loader's lock.
  */
 PML_API uint64_t pml_count_left_out(char *libraries, size_t room);
 
-/* pml_count_at_name - "source", "final", "mixed" or "none". */
+/*
+ * pml_count_at_name - "source", "final", "mixed" or "none". pml_count_at_label - who counts, in words: "counted by the
+ * compiler, at source"; "" for none.
+ */
 PML_API const char *pml_count_at_name(enum pml_count_at at);
+PML_API const char *pml_count_at_label(enum pml_count_at at);
 
 PML_END_DECLS
 

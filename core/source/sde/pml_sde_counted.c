@@ -20,6 +20,7 @@
 #define RUNTIME "libpmlua_count.so.0"
 
 static const struct pml_count_runtime *_Atomic runtime;
+static void (*_Atomic listener)(void);
 static struct pml__lock lock; /* the rest */
 static struct pml__sde_terms *sum[PML_BYFL_EVENTS];
 static struct pml__sde_terms *single[PML_CELL_COUNT];
@@ -46,6 +47,10 @@ uint64_t pml__sde_counted_total(struct pml__sde_terms *t) {
 
 bool pml_count_active(void) {
   return atomic_load_explicit(&runtime, memory_order_acquire) != NULL;
+}
+
+void pml_count_watch(void (*heard)(void)) {
+  atomic_store_explicit(&listener, heard, memory_order_release);
 }
 
 enum pml_count_at pml_count_here(void) {
@@ -139,6 +144,8 @@ int pml_count_attach(const struct pml_count_runtime *r) {
   pml__lock_take(&lock);
   int rc = attach(r);
   pml__lock_leave(&lock);
+  void (*heard)(void) = atomic_load_explicit(&listener, memory_order_acquire);
+  if (rc == 0 && heard != NULL) heard();
   return rc;
 }
 

@@ -162,13 +162,15 @@ int pml__otf2_write(struct pml_otf2 *a, struct pml_otf2_location *loc, enum pml_
   return err;
 }
 
-int pml__otf2_origin(struct pml_otf2 *a, const char *process, uint64_t ticks, uint64_t realtime_ns) {
+int pml__otf2_origin(struct pml_otf2 *a, const char *process, uint64_t ticks, uint64_t realtime_ns,
+                     enum pml_count_at counted) {
   char *copy = strdup(process);
   if (copy == NULL) return pml_fail(-ENOMEM, "no memory for a trace in '%s'", a->dir);
   free(a->process);
   a->process = copy;
   a->opened_ticks = ticks;
   a->opened_realtime_ns = realtime_ns;
+  a->counted = counted;
   return 0;
 }
 
@@ -370,6 +372,7 @@ int pml_otf2_close(struct pml_otf2 *a) {
     drain(a, loc);
     leave_open(a, loc);
   }
+  if (a->process == NULL) a->counted = pml_count_here();
   remember(a, pml__otf2_finish(a));
   int err = first_error(a);
   pthread_mutex_unlock(&a->lock);

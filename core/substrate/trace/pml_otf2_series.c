@@ -50,9 +50,19 @@ uint8_t pml__otf2_type(const struct pml_otf2_metric *m) {
   return m->real ? OTF2_TYPE_DOUBLE : m->is_signed ? OTF2_TYPE_INT64 : OTF2_TYPE_UINT64;
 }
 
+/* A compiler count means little without its stage, which is known when the program has loaded what it loads. */
+static OTF2_StringRef describe(struct pml__otf2_defs *d, const struct pml_otf2_metric *m) {
+  const char *label = pml_count_is_event(m->name) ? pml_count_at_label(d->a->counted) : "", *own = m->description;
+  char text[PML__OTF2_TEXT_BYTES];
+  if (label[0] == '\0') return pml__otf2_string(d, own);
+  (void)snprintf(text, sizeof text, "%s%s%.*s", label, own[0] != '\0' ? "; " : "",
+                 (int)(sizeof text - strlen(label) - sizeof "; "), own);
+  return pml__otf2_string(d, text);
+}
+
 static void define_member(struct pml__otf2_defs *d, uint32_t ref, const struct pml_otf2_metric *m) {
   OTF2_StringRef name = pml__otf2_string(d, m->name);
-  OTF2_StringRef description = pml__otf2_string(d, m->description);
+  OTF2_StringRef description = describe(d, m);
   OTF2_StringRef unit = pml__otf2_string(d, m->unit);
   pml__otf2_defined(d, OTF2_GlobalDefWriter_WriteMetricMember(
                            d->out, ref, name, description, OTF2_METRIC_TYPE_OTHER, otf2_mode[m->mode],

@@ -4,6 +4,7 @@
 
 #include "base/pml_error.h"
 #include "base/pml_thread.h"
+#include "source/counted/pml_count_file.h"
 #include "substrate/trace/pml_otf2_write.h"
 
 #include <errno.h>
@@ -43,16 +44,14 @@ static uint64_t as_metric(const struct pml_otf2_metric *m, uint64_t bits) {
   return bits == PML_VALUE_ABSENT ? pml_value_absent(m->is_signed) : (uint64_t)nearest(bits);
 }
 
-/* Nobody asked for it: a section of a program that the compiler made to count has it behind what it names. */
-static bool is_unasked(const char *name) {
-  return strncmp(name, "sde:::BYFL::", sizeof "sde:::BYFL::" - 1) == 0;
-}
-
-/* The archive's metrics are those of the event, or all but those behind them that nobody asked for. */
+/*
+ * The archive's metrics are those of the event, or all but those behind them that were not asked for: a section of a
+ * program that the compiler made to count has compiler counts behind the events that it names.
+ */
 static void learn(struct track *t, const struct pml_stream_metrics *m) {
   const struct pml_stream_metrics *own = t->stream->metrics;
   uint32_t n = own != NULL ? own->n : 0, asked = m->n;
-  while (asked > 0 && is_unasked(m->name[asked - 1])) asked--;
+  while (asked > 0 && pml_count_is_event(m->name[asked - 1])) asked--;
   t->seen = m;
   t->doing = asked == 0 ? IGNORE : LOSE;
   if (n == 0 || n > m->n || n < asked) return;

@@ -9,6 +9,7 @@
 #ifndef PML_OTF2_WRITE_H
 #define PML_OTF2_WRITE_H
 
+#include "source/counted/pml_count_file.h"
 #include "substrate/trace/pml_otf2_ring.h"
 
 #include <pthread.h>
@@ -29,8 +30,9 @@ struct pml_otf2 {
   uint32_t *region_ref; /* [region_capacity] by region id: its OTF2 reference + 1, 0 if it is in no record */
   uint32_t region_capacity, nregions;
   uint64_t opened_ticks, opened_realtime_ns;
-  char *process; /* whose events these are, as "NAME (PID)"; NULL: this process's */
-  int error;     /* the first failure of libotf2; nothing is written after it */
+  char *process;             /* whose events these are, as "NAME (PID)"; NULL: this process's */
+  enum pml_count_at counted; /* where the compiler counted in that process */
+  int error;                 /* the first failure of libotf2; nothing is written after it */
   char error_text[PML__OTF2_TEXT_BYTES];
   struct OTF2_Archive_struct *archive;
 };
@@ -93,11 +95,13 @@ int pml__otf2_event(struct pml_otf2 *a, struct pml_otf2_location *loc, enum pml_
 
 /*
  * pml__otf2_write - one event past the ring, for who has all events at hand; @loc has no others. Events of a location
- * are in order and balanced. pml__otf2_origin - they are those of @process, whose clock said @ticks at @realtime_ns.
+ * are in order and balanced. pml__otf2_origin - they are those of @process, whose clock said @ticks at @realtime_ns,
+ * and where the compiler counted at @counted.
  */
 int pml__otf2_write(struct pml_otf2 *a, struct pml_otf2_location *loc, enum pml__otf2_kind kind, uint64_t ticks,
                     pml_region_t region, const uint64_t *values);
-int pml__otf2_origin(struct pml_otf2 *a, const char *process, uint64_t ticks, uint64_t realtime_ns);
+int pml__otf2_origin(struct pml_otf2 *a, const char *process, uint64_t ticks, uint64_t realtime_ns,
+                     enum pml_count_at counted);
 
 /* pml__otf2_value - one value of @metric, by its class or instance @ref. Counts it. */
 int pml__otf2_value(struct pml_otf2 *a, struct pml_otf2_location *loc, uint64_t ticks,

@@ -233,7 +233,8 @@ static int open_archive(struct writing *w, const char *dir, const char *process)
   w->nmetrics = n;
   int err = pml_otf2_open(&w->archive, dir, metric_of, n, 16);
   if (err == 0) err = add_lists(w);
-  if (err == 0) err = pml__otf2_origin(w->archive, process, w->reader->head.ticks, w->reader->head.realtime_ns);
+  if (err == 0)
+    err = pml__otf2_origin(w->archive, process, w->reader->head.ticks, w->reader->head.realtime_ns, story.counted);
   return err;
 }
 
