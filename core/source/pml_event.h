@@ -102,6 +102,9 @@ PML_API int pml_event_permitted(const char *name, char *permitted);
  */
 PML_API const char *pml_event_user_only(void);
 
+/* pml_event_user_only_reason - the same sentence, if there is one, for files: taken or not. Constant. Thread-safe. */
+PML_API const char *pml_event_user_only_reason(void);
+
 /* One row of the list. Strings live until the callback returns. */
 struct pml_event_info {
   const char *name;        /* parses as it stands; breakpoints and uprobes are shown by an example of each shape */

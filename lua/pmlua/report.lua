@@ -201,6 +201,17 @@ local function left_out_note(list, processes)
   return #texts > 0 and "not counted by the compiler: " .. table.concat(texts, "; ") or nil
 end
 
+--- Why events are called NAME:u, if the kernel refused to count itself and a section has such.
+local function permission_note(list, processes)
+  local any = false
+  for _, s in ipairs(list) do
+    for _, name in ipairs(s.events) do any = any or name:find(":u$") ~= nil end
+  end
+  for _, p in ipairs(any and processes or {}) do
+    if p.permission then return sections.show(p.permission) end
+  end
+end
+
 local function notes_of(processes)
   local notes = { missing_ranks(processes) }
   for _, p in ipairs(processes) do
@@ -228,6 +239,7 @@ function M.build(processes, order)
   local counted, notes = counted_of(processes), notes_of(processes)
   notes[#notes + 1] = counted_note(list, counted)
   notes[#notes + 1] = left_out_note(list, processes)
+  notes[#notes + 1] = permission_note(list, processes)
   return { processes = processes, sections = list, total_ns = total, total_of = of, notes = notes, counted = counted }
 end
 

@@ -23,6 +23,7 @@ local SIGNIFICANT = "^[-+]?[%d.]+[eE]?[-+]?%d*$"
 ---@field timeline { thread: integer, dropped: integer, events: table[] }[]
 ---@field unseen? integer threads that are not in the timeline
 ---@field counted? string where the compiler counts: source, final, mixed or none
+---@field permission? string why events are called NAME:u, where the kernel refused to count itself
 ---@field uncounted? integer places of the code that it could not count
 ---@field others? string libraries that were compiled otherwise, parted by commas
 
@@ -140,8 +141,8 @@ local function last_row(self)
   return rows[#rows] or refuse "it belongs to a row, and there is none above"
 end
 
-local takes = { counted = 1, uncounted = 2, pid = 1, rank = 2, host = 1, command = 1, started = 1, written = 1, clock = 2,
-  section = 4, event = 2, row = 11, misuse = 3, region = 2, timeline = 3, unseen = 1, ["+"] = 2, ["-"] = 2,
+local takes = { counted = 1, uncounted = 2, permission = 1, pid = 1, rank = 2, host = 1, command = 1, started = 1,
+  written = 1, clock = 2, section = 4, event = 2, row = 11, misuse = 3, region = 2, timeline = 3, unseen = 1, ["+"] = 2, ["-"] = 2,
   quantiles = #M.QUANTILES }
 
 local line = {}
@@ -169,6 +170,8 @@ end
 function line.uncounted(self, f)
   self.process.uncounted, self.process.others = counted(f[1], "the number of places"), f[2]
 end
+
+function line.permission(self, f) self.process.permission = f[1] end
 
 function line.section(self, f)
   if f[1] == "" then refuse "a section without a label" end

@@ -31,6 +31,7 @@ PML_BEGIN_DECLS
  *     clock           NAME TICKS_PER_SECOND
  *     counted         source|final|mixed: what sde:::BYFL:: events of the sections are; only where the compiler counts
  *     uncounted       PLACES LIBRARIES: what is in none of them, by pml_count_left_out(); only if there is any
+ *     permission      TEXT: why events are called NAME:u; only if some had to be opened so
  *     section         LABEL calculation|communication exclusive|inclusive none|all|sketch; what follows is about it
  *     event           NAME integer|real
  *     quantiles       of the durations in ns: 0, 25, 50, 75, 95, 99, 100 %

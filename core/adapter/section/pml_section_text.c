@@ -5,6 +5,7 @@
 #include "base/pml_clock.h"
 #include "base/pml_error.h"
 #include "source/counted/pml_count_file.h"
+#include "source/pml_event.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -69,6 +70,11 @@ static void add_process(struct pml__text *t) {
   pml__text_add(t, "clock\t%s\t%.17g", clock.name, clock.ticks_per_second);
   pml__text_end(t);
   if (pml_count_active()) add_counted(t);
+  const char *user_only = pml_event_user_only_reason();
+  if (user_only == NULL) return;
+  pml__text_add(t, "permission");
+  pml__text_field(t, user_only);
+  pml__text_end(t);
 }
 
 /* ---- sections ---- */

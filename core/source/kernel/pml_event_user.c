@@ -72,6 +72,10 @@ const char *pml_event_user_only(void) {
                                                                                                                 : NULL;
 }
 
+const char *pml_event_user_only_reason(void) {
+  return atomic_load_explicit(&state, memory_order_acquire) >= 2 ? text : NULL;
+}
+
 /* Sources other than the kernel, which nobody forbids: they need not be parsed, which takes its time. */
 static bool is_of_the_kernel(const char *name) {
   static const char *const others[] = {"sim::", "sde:::", "plugin::", "clock::"};

@@ -41,7 +41,7 @@ local function read(set, events, counts)
   if not readings then return nil, sentence(err) end
   for i, r in ipairs(readings) do
     counts[events[i]] = { raw = r.raw, value = r.enabled_ns == r.running_ns and r.raw or r.scaled,
-      enabled_ns = r.enabled_ns, running_ns = r.running_ns,
+      user_only = r.name == events[i].name .. ":u", enabled_ns = r.enabled_ns, running_ns = r.running_ns,
       coverage = r.enabled_ns > 0 and r.running_ns / r.enabled_ns or 0 }
   end
   return true
@@ -175,6 +175,7 @@ local function event_row(results, item)
     row.problem = "it never counted: 0 % of the time it was enabled"
   else
     row.value, row.coverage = c.value, c.coverage
+    if c.user_only then row.name = row.name .. ":u" end
   end
   return row
 end
