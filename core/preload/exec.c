@@ -5,12 +5,13 @@
  * LD_PRELOAD is inherited. Another C library's loader (musl's) would try to load what needs glibc, and the program
  * would not start; glibc's loader for another machine complains on standard error. So exec and posix_spawn look at the
  * program first, and take our libraries from its LD_PRELOAD where they do not fit. What else is there stays. Under
- * pmlua record, a line in PMLUA_RECORD_DIR/unrecorded names the program and why.
+ * pmlua record, a line in the recording's reasons (pml_reasons.h) names the program and why.
  *
  * All of it may run in a child of vfork(), on its parent's memory, or in a signal handler: no lock, no allocation, only
  * system calls and the stack. What cannot be read is executed as it is.
  */
 #include "base/pml_api.h"
+#include "record/pml_reasons.h"
 
 #include <dlfcn.h>
 #include <elf.h>
@@ -41,7 +42,7 @@
 
 enum kind { FITS, SCRIPT, FOREIGN };
 
-static char unrecorded[PATH_MAX]; /* the file that says so; empty: none */
+static char recording[PATH_MAX]; /* the folder of the recording; empty: there is none */
 
 /* ---- whether it fits ---- */
 
@@ -164,22 +165,23 @@ struct copy {
   size_t n, at, bytes; /* variables; which is LD_PRELOAD; room for its text */
 };
 
-/* One write, so that lines of several processes do not mix. */
-static void note(const char *path, const char *why) {
-  char line[PATH_MAX + WHY_BYTES + 2];
-  size_t n = strlen(path), m = strlen(why);
-  if (unrecorded[0] == '\0' || n >= PATH_MAX) return;
-  memcpy(line, path, n);
-  line[n] = '\t';
-  memcpy(line + n + 1, why, m);
-  line[n + 1 + m] = '\n';
-  int fd = open(unrecorded, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
-  if (fd < 0) return;
-  ssize_t written = write(fd, line, n + m + 2);
-  (void)written, (void)close(fd);
+/* The end of @text, @most bytes of it at the most, to @to. Returns where it ends there. */
+static char *copy_end(char *to, const char *text, size_t most) {
+  size_t n = strlen(text), cut = n > most ? n - most : 0;
+  memcpy(to, text + cut, n - cut + 1);
+  return to + n - cut;
 }
 
-/* @path: NULL: nobody knows. */
+static void note(const char *path, const char *why) {
+  char line[PML_REASONS_LINE] = "\t";
+  if (recording[0] == '\0') return;
+  char *at = copy_end(line + 1, path, sizeof line / 2 - 4);
+  *at++ = '\t';
+  (void)copy_end(at, why, sizeof line / 2 - 4);
+  (void)pml_reasons_leave(recording, line);
+}
+
+/* @path: NULL: it is not known. */
 static struct copy look(const char *path, char *const envp[]) {
   struct copy c = {0, 0, 0};
   char why[WHY_BYTES] = {0};
@@ -266,8 +268,7 @@ __attribute__((constructor)) static void begin(void) {
   const char *dir = secure_getenv("PMLUA_RECORD_DIR");
   int saved = errno;
   find_real();
-  if (dir != NULL && dir[0] == '/' && strlen(dir) + sizeof "/unrecorded" <= sizeof unrecorded)
-    snprintf(unrecorded, sizeof unrecorded, "%s/unrecorded", dir);
+  if (dir != NULL && dir[0] == '/' && strlen(dir) < sizeof recording) memcpy(recording, dir, strlen(dir) + 1);
   errno = saved;
 }
 

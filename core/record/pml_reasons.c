@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* core/record/pml_reasons.c - lines from processes that cannot make a file. */
 #include "record/pml_reasons.h"
+/* core/record/pml_reasons.c - lines on what is not recorded. */
 
 #include "base/pml_error.h"
 
@@ -9,7 +10,6 @@
 #include <limits.h>
 #include <stdbool.h>
 #include <stdint.h>
-#include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -24,10 +24,18 @@ static int fill(int fd) {
   return fchmod(fd, 0666) == 0 ? 0 : -errno;
 }
 
+/* Without snprintf(), which a signal handler must not call. */
+static bool path_of(char path[PATH_MAX], const char *dir) {
+  size_t n = strlen(dir);
+  if (n + sizeof "/" PML_REASONS_FILE > PATH_MAX) return false;
+  memcpy(path, dir, n);
+  memcpy(path + n, "/" PML_REASONS_FILE, sizeof "/" PML_REASONS_FILE);
+  return true;
+}
+
 int pml_reasons_make(const char *dir) {
   char path[PATH_MAX];
-  if ((size_t)snprintf(path, sizeof path, "%s/%s", dir, PML_REASONS_FILE) >= sizeof path)
-    return pml_fail(-ENAMETOOLONG, "the folder's name is too long");
+  if (!path_of(path, dir)) return pml_fail(-ENAMETOOLONG, "the folder's name is too long");
   int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
   if (fd < 0) return pml_fail(-errno, "%.400s: %s", path, strerrordesc_np(errno));
   int err = fill(fd);
@@ -36,12 +44,18 @@ int pml_reasons_make(const char *dir) {
   return err < 0 ? pml_fail(err, "%.400s: %s", path, pml_error_text(err)) : 0;
 }
 
-/* Who finds the first byte of a line zero and makes it another has the line. */
+/*
+ * The process that finds the first byte of a line zero and makes it another has the line. A line that is there is not
+ * written again; two processes that write the same at the same time may leave it twice.
+ */
 static int leave(char *all, const char *text) {
   size_t n = strnlen(text, PML_REASONS_LINE - 2);
   for (uint32_t i = 0; i < LINES; i++) {
     char *line = all + (size_t)i * PML_REASONS_LINE, none = '\0';
-    if (!__atomic_compare_exchange_n(line, &none, ' ', false, __ATOMIC_RELAXED, __ATOMIC_RELAXED)) continue;
+    if (!__atomic_compare_exchange_n(line, &none, ' ', false, __ATOMIC_RELAXED, __ATOMIC_RELAXED)) {
+      if (memcmp(line + 1, text, n) == 0 && line[1 + n] == '\0') return 0;
+      continue;
+    }
     memcpy(line + 1, text, n);
     return 0;
   }
@@ -51,7 +65,7 @@ static int leave(char *all, const char *text) {
 int pml_reasons_leave(const char *dir, const char *text) {
   char path[PATH_MAX];
   struct stat st;
-  if ((size_t)snprintf(path, sizeof path, "%s/%s", dir, PML_REASONS_FILE) >= sizeof path) return -ENAMETOOLONG;
+  if (!path_of(path, dir)) return -ENAMETOOLONG;
   int fd = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK), err = 0;
   if (fd < 0) return -errno;
   if (fstat(fd, &st) != 0 || !S_ISREG(st.st_mode) || st.st_size != PML_REASONS_BYTES) err = PML_EFORMAT;

@@ -1,9 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * core/record/pml_reasons.h - why processes could not be recorded, in a file that each of them can write to.
+ * core/record/pml_reasons.h - why processes and programs are not recorded, in a file that every process can write
+ * to.
  *
- * Who starts a recording makes the file, filled and open to all. A process that may make no file in the folder (another
- * user, a limit on file sizes, a full disk, a folder that became read-only) still maps this one, and leaves a line.
+ * pmlua record makes the file, filled and open to all. A process that may make no file in the folder (another user, a
+ * limit on file sizes, a full disk, a folder that became read-only) still maps this one, and leaves a line:
+ *
+ *     PID<TAB>PROGRAM<TAB>WHY   the process is not recorded
+ *     <TAB>PROGRAM<TAB>WHY      no process that executes the program is (core/preload/exec.c)
  */
 #ifndef PML_REASONS_H
 #define PML_REASONS_H
@@ -18,8 +22,8 @@ PML_BEGIN_DECLS
 
 /*
  * pml_reasons_make - the file in the folder @dir, where it must not be. Returns 0 or -errno.
- * pml_reasons_leave - @text goes into it, a line, as long as there is room. Returns 0, -errno, -ENOSPC (no room), or
- * PML_EFORMAT (the file is another). Not async-signal-safe.
+ * pml_reasons_leave - add the line @text, if it is not there and there is room. Returns 0, -errno, -ENOSPC (no room),
+ * or PML_EFORMAT (the file is another). Without a lock or an allocation; async-signal-safe, also in a child of vfork().
  */
 PML_API int pml_reasons_make(const char *dir);
 PML_API int pml_reasons_leave(const char *dir, const char *text);

@@ -7,6 +7,7 @@ local core = require "pmlua.core"
 local calls = require "pmlua.calls"
 local countfile = require "pmlua.countfile"
 local disk = require "pmlua.file"
+local printable = require "pmlua.printable"
 local spools = require "pmlua.spools"
 
 local M = {}
@@ -141,23 +142,31 @@ local remedies = { ["File too large"] = " (a limit on file sizes: ulimit -f)" }
 
 local function explained(text) return text .. (remedies[text:match("[^:]*$"):gsub("^ ", "")] or "") end
 
---- What processes that could not make a file left in the folder. Anybody may have written it.
----@return { pid: string, program: string, why: string }[]
+--- Why processes and programs are not recorded, each once (core/record/pml_reasons.h). Anybody may have written it.
+---@return { pid: string?, program: string, why: string }[]
 local function read_reasons(dir)
   local f <close> = disk.open(dir .. "/reasons")
-  local list = {}
+  local list, seen = {}, {}
   for line in ((f and f:read(65536)) or ""):gmatch(" ([^%z]+)") do
-    local pid, program, text = line:gsub("[^%g \t]", "?"):match("^(%d+)\t([^\t]*)\t(.+)$")
-    if pid then list[#list + 1] = { pid = pid, program = program, why = text } end
+    local pid, program, why = line:match("^(%d*)\t([^\t]*)\t(.+)$")
+    if pid and not seen[line] then
+      list[#list + 1] = { pid = pid ~= "" and pid or nil, program = printable(program), why = printable(why) }
+    end
+    seen[line] = true
   end
   return list
 end
 
+--- Of a program that pmlua's libraries cannot be preloaded into, the loader it asks for.
+local function reason_text(p)
+  local loader = not p.pid and p.why:match("/([^/]*)$")
+  return ("%s is not recorded: %s"):format(p.pid and name_of(p) or p.program,
+    loader and ("its loader is %s, not glibc's"):format(loader) or explained(p.why))
+end
+
 local function tell_reasons(reasons, complain)
-  for i, p in ipairs(reasons) do
-    if i <= PROCESSES then complain(("%s is not recorded: %s"):format(name_of(p), explained(p.why))) end
-  end
-  if #reasons > PROCESSES then complain(("%d more processes are not recorded"):format(#reasons - PROCESSES)) end
+  for i = 1, math.min(#reasons, PROCESSES) do complain(reason_text(reasons[i])) end
+  if #reasons > PROCESSES then complain(("%d more are not recorded"):format(#reasons - PROCESSES)) end
 end
 
 local function tell_endings(all, dir, complain)
@@ -209,23 +218,6 @@ local function tell_troubles(all, complain)
   end
 end
 
---- Programs that were executed without pmlua, as its libraries cannot be preloaded there (core/preload/exec.c), once each.
-local function tell_unrecorded(dir, complain)
-  local f <close> = disk.open(dir .. "/unrecorded")
-  local said, n = {}, 0
-  for line in (f and f:lines() or function() end) do
-    local path, why = line:gsub("[^\t -\126\128-\255]", "?"):match("^([^\t]*)\t([^\t]*)$")
-    if path and not said[path] then
-      said[path] = true
-      n = n + 1
-      local loader = why:match("/([^/]*)$")
-      why = loader and ("its loader is %s, not glibc's"):format(loader) or why
-      if n <= PROCESSES then complain(("%s is not recorded: %s"):format(path, why)) end
-    end
-  end
-  if n > PROCESSES then complain(("and %d more programs likewise"):format(n - PROCESSES)) end
-end
-
 local function tell_missing(all, complain)
   local function say(field, text)
     local n = total(all, field)
@@ -268,7 +260,10 @@ end
 
 --- Why the table is empty.
 local function tell_nothing(all, reasons, complain)
-  if #all.functions > 0 or #reasons > 0 then return end
+  if #all.functions > 0 then return end
+  for _, p in ipairs(reasons) do
+    if p.pid then return end -- that is why
+  end
   for _, p in ipairs(all.processes) do
     if p.ended == "failed" or p.refused then return end -- that is why
   end
@@ -316,7 +311,6 @@ function M.report(o, dir, complain, beside)
   local processes = spools.gather(dir, { progress = show, beside = beside })
   clear()
   tell_failures(processes, complain)
-  tell_unrecorded(dir, complain)
   local reasons = read_reasons(dir)
   tell_reasons(reasons, complain)
   if not spools.running(processes) then os.remove(dir .. "/reasons") end

@@ -23,7 +23,7 @@ local SIGNIFICANT = "^[-+]?[%d.]+[eE]?[-+]?%d*$"
 ---@field timeline { thread: integer, dropped: integer, events: table[] }[]
 ---@field unseen? integer threads that are not in the timeline
 ---@field counted? string where the compiler counts: source, final, mixed or none
----@field permission? string why events are called NAME:u, where the kernel refused to count itself
+---@field permission? string why events are called NAME:u
 ---@field uncounted? integer places of the code that it could not count
 ---@field others? string libraries that were compiled otherwise, parted by commas
 
@@ -142,7 +142,8 @@ local function last_row(self)
 end
 
 local takes = { counted = 1, uncounted = 2, permission = 1, pid = 1, rank = 2, host = 1, command = 1, started = 1,
-  written = 1, clock = 2, section = 4, event = 2, row = 11, misuse = 3, region = 2, timeline = 3, unseen = 1, ["+"] = 2, ["-"] = 2,
+  written = 1, clock = 2, section = 4,
+  event = 2, row = 11, misuse = 3, region = 2, timeline = 3, unseen = 1, ["+"] = 2, ["-"] = 2,
   quantiles = #M.QUANTILES }
 
 local line = {}

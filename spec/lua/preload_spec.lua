@@ -93,6 +93,13 @@ describe("Preloading", function()
     local _, _, err = shell(("PATH=$PATH:. %s record -o named -- ./parent ./other"):format(command))
     assert.truthy(err:find("pmlua record: ./other is not recorded: its loader is ld-other.so.1, not glibc's", 1, true), err)
     assert.truthy(err:find("pmlua record: ./script is not recorded: its loader is ld-other.so.1, not glibc's", 1, true), err)
+    local _, times = err:gsub("%./other is not recorded", "")
+    assert.equal(1, times)
+  end)
+
+  it("has room for the name of another, however often one is executed", function()
+    local _, _, err = shell(("%s record -o often -- sh -c 'for i in $(seq 100); do ./other; done; ./script'"):format(command))
+    assert.truthy(err:find("pmlua record: ./script is not recorded: ", 1, true), err)
   end)
 
   it("keeps what else is preloaded, and all of it for programs that it fits", function()

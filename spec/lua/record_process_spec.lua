@@ -392,7 +392,7 @@ describe("pmlua record in processes and threads", function()
     local script = [[printf ' 7\t\033[31mx\t\033]0;evil\007why' | dd of=r/reasons conv=notrunc status=none]]
     support.spit(dir .. "/evil.sh", script)
     local _, _, err = shell(command .. " record -o r --lib 'libz*' -- sh evil.sh")
-    assert.truthy(err:find("process 7 (?[31mx) is not recorded: ?]0;evil?why", 1, true), err)
+    assert.truthy(err:find("process 7 (\\x1b[31mx) is not recorded: \\x1b]0;evil\\x07why", 1, true), err)
   end)
 
   it("gives each rank of a parallel job its folder below the one that they share", function()
