@@ -1,14 +1,19 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# plots/series.gp - series of a running application, drawn by `pmlua query --plot FILE`.
+# plots/series.gp - series of a running application, drawn by `pmlua query --plot FILE`: a panel for each unit or meaning.
 #
-# series.dat has a block of x and y for each; run.gp says series_n, series_name, series_x (what x is) and series_log.
+# series.dat has a block of x and y for each series, panel by panel; run.gp has their names in series_name, and for each panel
+# panel_first and panel_last (of its series), panel_x and panel_y (the labels), panel_log, and its range panel_low, panel_high.
 load "theme.gp"
 
-set title run_name
-set xlabel series_x
-set ylabel "value"
-if (series_log) { set logscale y; set format y "10^{%L}" }
-if (!series_log) { set offsets 0, 0, graph 0.03, graph 0.03 }
 set key outside top center horizontal noenhanced
-
-plot for [i = 1:series_n] "series.dat" index i - 1 using 1:2 with lines linetype i title series_name[i]
+set multiplot layout panel_n, 1 title run_name noenhanced
+do for [p = 1:panel_n] {
+  if (p > 1) { unset label 9001 }
+  set xlabel panel_x[p]
+  set ylabel panel_y[p] noenhanced
+  if (panel_log[p]) { set logscale y; set format y "10^{%L}" } else { unset logscale y; set format y "% h" }
+  set yrange [panel_low[p]:panel_high[p]]
+  plot for [i = panel_first[p]:panel_last[p]] "series.dat" index i - 1 using 1:2 with lines \
+    linetype i - panel_first[p] + 1 title series_name[i]
+}
+unset multiplot
