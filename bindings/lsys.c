@@ -221,6 +221,7 @@ static int l_with_point(lua_State *L) {
 int luaopen_pmlua_sys(lua_State *L) {
   static const luaL_Reg none[] = {{NULL, NULL}};
   static const luaL_Reg functions[] = {{"pid", l_pid},
+                                       {"explained", lutil_explained},
                                        {"refusal", lutil_refusal},
                                        {"uname", l_uname},
                                        {"isatty", l_isatty},

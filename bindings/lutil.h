@@ -60,6 +60,16 @@ int pml_pushdone(lua_State *L, int err, const char *where);
 /* lutil_refusal - push the sentence of the last failure, once: for who tells of a script that did not look at it. */
 int lutil_refusal(lua_State *L);
 
+/*
+ * A refusal gives nil, and a script that does not look at it fails later, at another line, with Lua's words.
+ * lutil_script - @source is the name of the script's chunk: refusals keep the line of it that got them.
+ * lutil_explain - the error message on top of the stack, if it is about a nil, is told with the last refusal and its line.
+ * lutil_explained - the same for Lua: takes a message, returns it.
+ */
+void lutil_script(lua_State *L, const char *source);
+void lutil_explain(lua_State *L);
+int lutil_explained(lua_State *L);
+
 /* Arguments. A range that is broken raises with the range; a string must not contain a zero byte. */
 lua_Integer lutil_int(lua_State *L, int arg, lua_Integer min, lua_Integer max);
 lua_Integer lutil_optint(lua_State *L, int arg, lua_Integer def, lua_Integer min, lua_Integer max);

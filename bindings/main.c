@@ -3,6 +3,7 @@
 #include "interrupt.h"
 #include "live/live.h"
 #include "locate.h"
+#include "lutil.h"
 #include "numeric.h"
 #include "pml.h"
 #include "state.h"
@@ -69,6 +70,7 @@ static int handler(lua_State *L) {
     lua_tostring(L, 1);
   }
   addposition(L);
+  lutil_explain(L);
   if (debug) luaL_traceback(L, L, lua_tostring(L, -1), 1);
   return 1;
 }
@@ -203,6 +205,8 @@ static int runscript(lua_State *L, const char *name, char **argv, int argc, int 
     script = name;
     addscriptpath(L, name);
   }
+  lutil_script(L, isinput(name) ? "=stdin" : lua_pushfstring(L, "@%s", name));
+  if (!isinput(name)) lua_pop(L, 1);
   setarg(L, argv, argc, first);
   if (!loadscript(L, name)) return FAILED;
   luaL_checkstack(L, argc, "too many arguments");
@@ -211,6 +215,7 @@ static int runscript(lua_State *L, const char *name, char **argv, int argc, int 
 }
 
 static int runcode(lua_State *L, const char *code) {
+  lutil_script(L, "=(command line)");
   if (luaL_loadbufferx(L, code, strlen(code), "=(command line)", "t") != LUA_OK) {
     report(L);
     return FAILED;

@@ -251,7 +251,7 @@ local function handler(run)
   return function(err)
     local text = tostring(err)
     if run.raised == text then return text end
-    text = with_position(run, text)
+    text = run.core.sys.explained(with_position(run, text))
     run.raised = text
     if run.debug then io.stderr:write(debug.traceback(text, 2), "\n") end
     return text

@@ -67,6 +67,12 @@ describe("An error is one line with the script's position:", function()
   for name, case in pairs {
     ["a syntax error"] = { "local x = = 1", "s.lua:1: unexpected symbol near '='" },
     ["a run-time error"] = { "local t\nt.x = 1", "s.lua:2: attempt to index a nil value (local 't')" },
+    ["a refused set that is used"] = { "local s = require 'pmlua'.eventset { 'nosuch' }\n\ns:read()",
+      "s.lua:3: attempt to index a nil value (local 's'); the last refusal, at s.lua:1, was: eventset.open: ENOEVENT: " ..
+      "no event \"nosuch\"; list the events with pmlua events" },
+    ["a refused value that is compared"] = { "local c = require 'pmlua'.counter.open 'nosuch'\nprint(c < 1)",
+      "s.lua:2: attempt to compare nil with number; the last refusal, at s.lua:1, was: counter.open: ENOEVENT: " ..
+      "no event \"nosuch\"; list the events with pmlua events" },
     ["misuse of a binding"] = { "\nrequire 'pmlua'.clock.to_ns('x')",
       "s.lua:2: bad argument #1 to 'to_ns' (number expected, got string)" },
     ["an error of several lines"] = { "error 'a\\nb'", "s.lua:1: a" },
