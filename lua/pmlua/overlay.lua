@@ -61,7 +61,9 @@ function M.whole(data, text, path, depth)
   if type(data.like) ~= "string" or not data.like:find("^[%w_]+$") then
     return refuse("the name of a file beside this one is needed")
   end
-  if (depth or 1) > DEPTH_MAX then return refuse("files are like each other in a circle, or too many deep") end
+  if (depth or 1) > DEPTH_MAX then
+    return refuse(("'like' leads back to this file, or is nested more than %d deep"):format(DEPTH_MAX))
+  end
   local other = path:gsub("[^/]*$", "") .. data.like .. ".lua"
   local base, said = datafile.read(other)
   if not base then return refuse(said) end

@@ -202,8 +202,8 @@ local function tell_absent(all, complain)
   table.sort(names)
   for _, name in ipairs(names) do
     local why = name:find("^sde:::BYFL::") and "what ran was not compiled by pmlua cc --count" or "no loaded library registers it"
-    if missing[name] == called then complain(("%s: %s, so that its 0 is no count"):format(name, why))
-    else complain(("%s: in %d of %d processes %s, so that their 0 is no count"):format(name, missing[name], called, why)) end
+    local where = missing[name] < called and (" in %d of %d processes"):format(missing[name], called) or ""
+    complain(("%s was not counted%s (%s); 0 means unknown there"):format(name, where, why))
   end
 end
 

@@ -94,7 +94,7 @@ sim.describe("pmlua guard", function()
       local status, _, err = support.shell(("cd %s && NAME%s=x %skept.guard --bound 0 -- ./program"):format(quote(dir),
         ("x"):rep(100 * i), command))
       assert.equal(0, status, err)
-      assert.truthy(err:find("counts of sim::Ir are within 0 %", 1, true), err)
+      assert.truthy(err:find("counts (sim::Ir) grew by more than 0 %", 1, true), err)
     end
   end)
 
@@ -179,13 +179,13 @@ sim.describe("pmlua guard", function()
   end)
 
   it("keeps no counts of a program that fails", function()
-    refused("--save failed.guard -- ./program 3", "./program failed with status 3, so its counts are of no use", 1)
+    refused("--save failed.guard -- ./program 3", "./program exited with status 3; nothing is compared or saved", 1)
     assert.is_nil(io.open(dir .. "/failed.guard"))
   end)
 
   it("names what is wrong with the command line, and with files", function()
     refused("", "name the file: --save FILE to keep counts, FILE to compare with them")
-    refused("kept.guard", "say what to run, after --")
+    refused("kept.guard", "no command given; it follows --")
     refused("--save x kept.guard", "kept.guard: command not found", 127)
     refused("kept.guard --bound much -- ./program", "--bound: 'much' is no percentage")
     refused("kept.guard --runs 3 -- ./program", "--event, --object, --function and --runs go with --save")

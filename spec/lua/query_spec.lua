@@ -193,7 +193,7 @@ describe("pmlua query", function()
       [two .. " 'NOLIB::*'"] = "no event of TWIN (" .. two .. ") matches 'NOLIB::*'",
       ["TWIN --bogus"] = "no such option: --bogus", ["TWIN --watch soon"] = "--watch needs a time",
       ["TWIN --count 0"] = "--count needs a number", ["TWIN --plot=x.pdf"] = "--plot writes .svg or .png",
-      ["--watch 1s"] = "say which application", ["TWIN --json --plot"] = "exclude each other",
+      ["--watch 1s"] = "name the application", ["TWIN --json --plot"] = "cannot be used together",
     } do
       local status, _, err = pmlua("query " .. arguments)
       assert.is_true(status == 1 or status == 2, arguments)
@@ -339,7 +339,7 @@ describe("pmlua attach", function()
   end)
 
   it("answers misuse with a line", function()
-    for arguments, answer in pairs { [""] = "say which application", ["a b"] = "more than one", ["--x"] = "no such option",
+    for arguments, answer in pairs { [""] = "name the application", ["a b"] = "more than one", ["--x"] = "no such option",
       ["a --patience x"] = "needs a time", ["nobody"] = "no running program of this name" } do
       local _, _, err = pmlua("attach " .. arguments)
       assert.matches(answer, err, 1, true)

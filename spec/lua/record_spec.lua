@@ -172,7 +172,7 @@ describe("pmlua record", function()
     support.spit(dir .. "/file", "")
     shell("printf 'int main(void) { return 0; }' | gcc -static -x c - -o static")
     local cases = {
-      [""] = { 2, "say what to run" },
+      [""] = { 2, "no command given" },
       ["--bogus true"] = { 2, "no such option: %-%-bogus" },
       ["--lib"] = { 2, "%-%-lib needs a value" },
       ["-- ./nothere"] = { 127, "./nothere: command not found" },

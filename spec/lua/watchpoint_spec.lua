@@ -229,7 +229,7 @@ describe("pmlua watchpoint", function()
     local processes, status, err = watched "-o aborted -v count -- ./app abort"
     assert.same({ 128 + 6, { count = { 10 } } }, { status, accesses(processes[1]) })
     assert.is_nil(processes[1].missed)
-    assert.truthy(err:find("did not come to its end", 1, true), err)
+    assert.truthy(err:find("was killed or is still running", 1, true), err)
   end)
 
   watch_it("says how many accesses went past it", function()
@@ -287,7 +287,7 @@ describe("pmlua watchpoint", function()
   it("says what cannot be watched, in one line", function()
     if not support.has "gcc" then return pending "gcc is not installed" end
     local cases = {
-      [""] = { 2, "say what to watch" }, ["-e x"] = { 2, "say what to run" },
+      [""] = { 2, "name what to watch" }, ["-e x"] = { 2, "no command given" },
       ["--bogus -- true"] = { 2, "no such option: %-%-bogus" },
       ["-e"] = { 2, "%-e needs a value" }, ["-e a:q -- true"] = { 2, "is not mem:SYMBOL" },
       ["--values x -e a -- true"] = { 2, "%-%-values" }, ["-e count -- ./nothere"] = { 127, "command not found" },

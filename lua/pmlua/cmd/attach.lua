@@ -41,7 +41,7 @@ local function parse(args)
     else o.which = args[i] end
     i = i + 1
   end
-  if not o.which then return nil, "say which application: PID or NAME" end
+  if not o.which then return nil, "name the application, by its PID or NAME" end
   return o
 end
 

@@ -96,7 +96,7 @@ function take.save(o, value) o.save = value end
 local function check(o)
   if not o.save and not o.file then return "name the file: --save FILE to keep counts, FILE to compare with them" end
   if o.save and o.file then return "either --save FILE or FILE, then -- and the command" end
-  if #o.words == 0 then return "say what to run, after --" end
+  if #o.words == 0 then return "no command given; it follows --" end
   if o.words[1]:find("=", 1, true) then return "a command with '=' in its name cannot be counted" end
   if o.save and (o.bound or o.least or o.per_call or o.json) then
     return "--bound, --least, --per-call and --json go with FILE (comparing), not with --save"
@@ -153,8 +153,8 @@ local function run(o, about, program)
   local all, err, status = simulation.count(o.words, { caches = caches_of(about.caches), set = set })
   if not all then return nil, err, status end
   if all.ended.status ~= 0 then
-    local how = all.ended.signal and "was ended by signal" or "failed with status"
-    return nil, ("%s %s %d, so its counts are of no use"):format(o.words[1], how, all.ended.signal or all.ended.status)
+    local how = all.ended.signal and "was ended by signal" or "exited with status"
+    return nil, ("%s %s %d; nothing is compared or saved"):format(o.words[1], how, all.ended.signal or all.ended.status)
   end
   if #all.processes == 0 then return nil, "nothing was counted of " .. o.words[1] end
   for _, warning in ipairs(require("pmlua.simulation.told").warnings(all)) do complain(warning) end
@@ -215,7 +215,7 @@ local function tell(verdict, about, bound, per_call)
       per_call and ("; calls %d, kept %d"):format(pair.now.calls, pair.row.calls) or ""))
   end
   if #verdict.grown == 0 then
-    complain(("%d counts of %s are within %g %%"):format(verdict.compared, about.event, bound * 100))
+    complain(("ok: none of %d counts (%s) grew by more than %g %%"):format(verdict.compared, about.event, bound * 100))
     return
   end
   io.stderr:write("\n", require("pmlua.tabulate")(names, table_of(verdict.grown, per_call)), "\n")

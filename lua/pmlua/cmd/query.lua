@@ -96,8 +96,8 @@ local function parse(args)
     else o.patterns[#o.patterns + 1] = args[i] end
     i = i + 1
   end
-  if o.json and o.plot then return nil, "--json and --plot exclude each other" end
-  if not o.which and (o.watch or o.plot or o.count) then return nil, "say which application: PID or NAME" end
+  if o.json and o.plot then return nil, "--json and --plot cannot be used together" end
+  if not o.which and (o.watch or o.plot or o.count) then return nil, "name the application, by its PID or NAME" end
   if o.count and o.count > 1 and not o.watch then o.watch = 1 end
   return o
 end

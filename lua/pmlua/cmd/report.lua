@@ -73,8 +73,8 @@ local function parse(args)
     else o.paths[#o.paths + 1] = args[i] end
     i = i + 1
   end
-  if #o.paths == 0 then return nil, "say whose: a folder, files, or an application's pid or name" end
-  if o.json and o.csv then return nil, "--json and --csv exclude each other" end
+  if #o.paths == 0 then return nil, "name what to report: a folder, section files, or the pid or name of a running program" end
+  if o.json and o.csv then return nil, "--json and --csv cannot be used together" end
   if o.csv and (o.basic and 1 or 0) + (o.detail and 1 or 0) + (o.threads and 1 or 0) > 1 then
     return nil, "--csv is one table: --basic, --detail or --threads"
   end

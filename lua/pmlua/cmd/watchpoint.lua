@@ -61,8 +61,8 @@ local function take(o, name, value)
 end
 
 local function check(o)
-  if #o.points == 0 then return "say what to watch, with -e or -v" end
-  if #o.words == 0 then return "say what to run" end
+  if #o.points == 0 then return "name what to watch, with -e or -v" end
+  if #o.words == 0 then return "no command given" end
   if o.words[1]:find("=", 1, true) then return "a command with '=' in its name cannot be watched" end
 end
 
@@ -122,7 +122,9 @@ local function warn(process)
   say(late, "%d accesses were seen late, because a thread blocks SIGTRAP: their values may be later ones")
   say(process.lost, "%d accesses are by more threads than can be told apart")
   say(process.missed or 0, "%d accesses happened, but no thread was told: the program takes SIGTRAP itself, or was ending")
-  if not process.missed then complain(("process %d did not come to its end"):format(process.pid)) end
+  if not process.missed then
+    complain(("process %d was killed or is still running; its last accesses may be missing"):format(process.pid))
+  end
 end
 
 local function print_json(processes)

@@ -72,7 +72,7 @@ end
 local function check(o)
   o.flow = o.flow or o.flow_file ~= nil
   if o.FINISH then return (#o.words > 0 or o.DIR) and "--finish runs nothing and takes its folder itself" or nil end
-  if #o.words == 0 then return "say what to run" end
+  if #o.words == 0 then return "no command given" end
   if o.EVERY and not o.METRICS then return "--every is for --metric" end
   if o.EVERY and not require("pmlua.plugin").seconds(o.EVERY) then
     return ("--every: '%s' is no time; say 20ms"):format(o.EVERY)
