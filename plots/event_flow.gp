@@ -13,16 +13,29 @@ is(program) = strcol(c_program) eq program && column(c_samples) > 0
 set multiplot
 set label 1 "Loops of a program as labels of its event flow graph" at screen 0.012, 0.955 left font ",16" noenhanced
 set logscale xy
+# Ranges of what is drawn: gnuplot would round them to decades.
+steps_min = 1; steps_max = 1; calls_max = 1; paths_min = 1; least_min = 1; most_max = 1 # where nothing was measured
+stats "data.dat" using (column(c_samples) > 0 ? column(c_steps) : NaN) name "steps" nooutput
+stats "data.dat" using (is("original") ? 2 * column(c_calls) : NaN) name "calls" nooutput
+stats "data.dat" using (is("original") ? column(c_paths) : NaN) name "paths" nooutput
+stats "data.dat" using (column(c_samples) > 0 ? column(c_q1) : NaN) name "least" nooutput
+stats "data.dat" using (column(c_samples) > 0 ? column(c_q3) : NaN) name "most" nooutput
+set xrange [steps_min / 1.5 : steps_max * 1.5]
+array steps_of[run_cells]
+keep(i, steps) = (steps_of[i] = steps, 0)
+stats "data.dat" using (keep(int(column(0)) + 1, column(c_steps))) nooutput
+set xtics ()
+do for [i = 1:run_cells] { set xtics add (sprintf("%d", steps_of[i]) steps_of[i]) }
 set xlabel "steps of the solver"
 set tmargin at screen 0.83
 set bmargin at screen 0.14
-set offsets graph 0.06, graph 0.06, graph 0.1, graph 0.06
 
 set lmargin at screen 0.075
 set rmargin at screen 0.46
 set title "(a) What happens, and what tells it" font ",11.5"
 set ylabel "number"
 set format y "10^{%T}"
+set yrange [paths_min / 2 : calls_max * (calls_max / paths_min) ** 0.4] # above, the key
 set key at graph 0.03, graph 0.97 left top vertical Left reverse samplen 1.6 noenhanced font ",10"
 plot "data.dat" using (is("original") ? column(c_steps) : NaN):(2 * column(c_calls)) with linespoints linetype 2 title "events of a trace", \
      "" using (is("original") ? column(c_steps) : NaN):(column(c_labels)) with linespoints linetype 1 title "labels of all edges", \
@@ -35,6 +48,7 @@ unset label 9002
 set lmargin at screen 0.575
 set rmargin at screen 0.97
 set title "(b) Time of a thread in its calls" font ",11.5"
+set yrange [least_min / 2 : most_max * (most_max / least_min) ** 0.3]
 set ylabel run_unit eq "" ? "time" : sprintf("time [%s]", run_unit)
 plot for [i = 1:2] "data.dat" using (is(word("original skeleton", i)) ? column(c_steps) : NaN):(column(c_median)):(column(c_q1)):(column(c_q3)) \
        with yerrorlines linetype i == 1 ? 2 : 1 title word("program skeleton", i)

@@ -69,7 +69,8 @@ set style fill solid 0.35 noborder
 do for [k = 1:panels] {
   set tmargin at screen high(k)
   set bmargin at screen low(k)
-  ceiling = 1.3 * (k == 1 ? larger(top[1], top[2]) : k == 2 ? larger(top[3], top[4]) : k == 5 ? larger(top[7], top[8]) : top[k + 2])
+  shown = k == 4 ? 1e-3 : 1 # as many digits as there is room for
+  ceiling = 1.3 * shown * (k == 1 ? larger(top[1], top[2]) : k == 2 ? larger(top[3], top[4]) : k == 5 ? larger(top[7], top[8]) : top[k + 2])
   if (ceiling <= 0) { ceiling = 1 }
   if (k == 2) { ceiling = processors_max }
   bottom = k == 1 ? 1.1 * least : 0
@@ -80,7 +81,7 @@ do for [k = 1:panels] {
   one = word("resident process_cpus loopback switches", k == 5 ? 1 : k)
   one = k == 5 ? meter : one
   two = k == 1 ? "memory_used" : k == 2 ? "cpus_busy" : ""
-  set ylabel (k == 1 ? "memory [MB]" : k == 2 ? "processors" : k == 3 ? "loopback [MB/s]" : k == 4 ? "switches [1/s]" : \
+  set ylabel (k == 1 ? "memory [MB]" : k == 2 ? "processors" : k == 3 ? "loopback [MB/s]" : k == 4 ? "switches [1000/s]" : \
     meter eq "power" ? "power [W]" : "temperature [°C]") offset -0.5, 0 font ",11"
   said = k == 1 ? "of the process" : k == 2 ? "at work for the process" : k == 3 ? "sent" : k == 4 ? "of context, on the host" : \
     meter eq "power" ? "first meter" : "first sensor"
@@ -88,6 +89,6 @@ do for [k = 1:panels] {
          fillcolor rgb fill[c] notitle, \
        "metrics.dat" using (of(two)):($3 - (k == 1 ? used : 0)) with lines linetype 2 linewidth 1.2 \
          title (k == 1 ? "of the host, more than at first" : k == 2 ? "of the host" : ""), \
-       "metrics.dat" using (of(one)):3 with lines linetype 1 title said
+       "metrics.dat" using (of(one)):(shown * $3) with lines linetype 1 title said
 }
 unset multiplot

@@ -49,6 +49,11 @@ set label 2 "a copy on every core at once; short loops: the cost of calling is i
 top_edge = 1 - 96.0 / plot_height
 step = (top_edge - (24.0 + count_height) / plot_height) / rows
 width = (0.985 - 0.06) / columns
+# The axes end where the loops do, as they are fewer with --quick.
+longest = 64
+most_short = 8
+stats "data.dat" using (column(c_samples) > 0 ? (column(c_n) > longest ? (longest = column(c_n)) : 0, \
+  column(c_n) <= 50 && column(c_n) > most_short ? (most_short = column(c_n)) : 0, 0) : 0) nooutput
 set multiplot
 set ylabel offset 1, 0 font ",10"
 set tics font ",9.5"
@@ -86,7 +91,7 @@ do for [row = 1:rows] {
     if (short) {
       unset logscale
       set format x "%g"
-      set xrange [0:51]
+      set xrange [0:most_short + 1]
       set xtics 0, 8, 48
       set yrange [0:1.05 * highest]
       plot for [k = 1:words(kernels)] "data.dat" \
@@ -96,7 +101,7 @@ do for [row = 1:rows] {
       set logscale xy
       set format x "2^{%L}"
       set logscale x 2
-      set xrange [40:2**24 * 1.5]
+      set xrange [40:longest * 1.5]
       set xtics 64, 8
       set yrange [lowest / 1.5 : highest * 2]
       do for [l = 1:4] {

@@ -27,7 +27,7 @@ set label 2 strlen(run_command) > 130 ? run_command[1:128] . "…" : run_command
 set lmargin at screen 0.135
 set rmargin at screen 0.45
 set tmargin at screen 0.855
-set bmargin at screen 0.395
+set bmargin at screen 0.43
 set title "(a) Time in libraries, without what they call" font ",11.5" offset 0, -0.4
 set xlabel "% of the run" font ",10" offset 0, 0.4
 set xrange [0:*]
@@ -39,13 +39,15 @@ put(name) = (rows = rows + 1, row_name[rows] = name[1:1] eq "(" ? plain(name) : 
 if (has("shares.dat")) { stats "shares.dat" using (put(strcol(1))) nooutput }
 do for [i = 1:rows] { set ytics add (tic(row_name[i]) i) }
 set yrange [rows + 0.6 : 0.4]
-set key at graph 0.99, graph (rows > 3 ? 0.14 : 0.04) right bottom vertical Left reverse invert samplen 1.2 noenhanced font ",10" opaque
+set key at screen 0.2925, screen 0.345 center top horizontal Left reverse samplen 1.2 noenhanced font ",10"
 height = 0.8 / (nseen > 0 ? nseen : 1)
 low(i) = $0 + 1 - 0.4 + (i - 1) * height
 if (rows > 0 && nseen > 0) {
   plot for [i = 1:nseen] "shares.dat" using (column(i + 1) / 2):(low(i) + 0.45 * height):(0):(column(i + 1)): \
          (low(i)):(low(i) + 0.9 * height) with boxxyerror linecolor rgb rgb_of(word(seen, i)) fillstyle solid 0.75 noborder \
-         title word(seen, i)
+         title word(seen, i), \
+       for [i = 1:nseen] "" using (column(i + 1)):(low(i) + 0.45 * height):(column(i + 1) < 10 ? sprintf("%.2g", column(i + 1)) : "") \
+         with labels left offset 0.5, 0 font ",8" notitle
 }
 unset label 1
 unset label 2
@@ -56,7 +58,7 @@ unset label 9002
 set tmargin at screen 0.255
 set bmargin at screen 0.115
 set title "(c) How long the command then runs"
-set xlabel "[s]; open mark: of processors; number: that, as a multiple of the plain run" font ",9.5"
+set xlabel "time [s] (open mark: processor time; number: its multiple of the plain run)" font ",9.5"
 unset key
 rows = 0
 stats "data.dat" using (put(strcol(c_view))) nooutput
@@ -84,7 +86,7 @@ set title "(b) How long calls of the busiest functions take"
 set logscale x
 set format x "%.0s %cs"
 set micro # in utf8: µs, not us
-set xlabel "with what they call; height: how many, logarithmic; red: median" font ",9.5"
+set xlabel "time with callees (height: how many, logarithmic; red: median)" font ",9.5"
 set xrange [1e-9:*]
 set xtics 1e-9, 100 font ",10"
 set mxtics default

@@ -62,7 +62,7 @@ set lmargin at screen 0.4
 set rmargin at screen 0.645
 set title "(b) What n of them add to an event"
 set xlabel "metrics" offset 0, 0.4
-set ylabel "[ns]" offset 1.2, 0
+set ylabel "cost [ns]" offset 1.2, 0
 set xrange [-0.3:4.3]
 set xtics 1
 alpha = NaN
@@ -111,7 +111,7 @@ set tmargin at screen 0.45
 set bmargin at screen 0.085
 set title "(d) What an event costs more than without a plugin, in C and in Lua"
 set logscale x
-set xlabel "[ns]; open mark: of it in the program's way" offset 0, 0.4
+set xlabel "cost of an event [ns]; open mark: the part that delays the program" offset 0, 0.4
 set ylabel ""
 set xrange [0.7:*]
 rows = 0
@@ -136,7 +136,9 @@ if (rows > 0) {
     row = 0, "fits.dat" using (shown(strcol(1), strcol(2)) ? ($13 == $13 ? $13 : $11) / 2 : NaN): \
       (shown(strcol(1), strcol(2)) ? next(0) : NaN):(sprintf($11 / 2 < 9.995 ? "%.1f" : "%.0f", $11 / 2)) with labels left offset 0.8, 0 font ",9", \
     row = 0, "fits.dat" using (shown(strcol(1), strcol(2)) && $14 < 0.99 * $4 ? ($14 - base) / 2 : NaN): \
-      (shown(strcol(1), strcol(2)) ? next(0) : NaN) with points linecolor rgb col_vermillion pointtype 6 pointsize 1.1
+      (shown(strcol(1), strcol(2)) ? next(0) : NaN) with points linecolor rgb col_vermillion pointtype 6 pointsize 1.1, \
+    row = 0, "fits.dat" using (shown(strcol(1), strcol(2)) ? 0.8 : NaN):(shown(strcol(1), strcol(2)) ? next(0) : NaN): \
+      ($11 / 2 > 0.7 ? "" : "not more, within the noise") with labels left font ",9" textcolor rgb col_grey
 }
 unset logscale
 set ytics autofreq font ",10"

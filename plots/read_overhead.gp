@@ -70,9 +70,10 @@ set xrange [0.4:most_events + 0.6]
 set xtics 1
 top = 0
 stats "data.dat" using (strcol(c_context) eq "loop" && strcol(c_operation) eq "read" && column(c_samples) > 0 \
-  && column(c_q3) > top ? (top = column(c_q3), 0) : 0) nooutput
+  && column(c_p99) > top ? (top = column(c_p99), 0) : 0) nooutput
 set logscale y
-set yrange [(floor_ns > 0 ? floor_ns / 2 : 1):3 * top]
+set yrange [(floor_ns > 0 ? floor_ns / 2 : 1):2 * top]
+set format y "10^{%L}"
 set grid ytics mytics
 set boxwidth 0.24 absolute
 set style fill solid 0.5 border
@@ -87,6 +88,7 @@ unset label 9001
 unset label 9002
 unset key
 unset logscale y
+set format y "% h"
 set grid nomytics
 
 # (b) speed-up by place
@@ -120,7 +122,7 @@ plot for [path = 1:3:2] nothing using ($1 + bar(path)):(ratio(int($1), path)) wi
 set title sprintf("(c) Distribution up to 99 %%, bare loop, %d events", context_events)
 set xlabel "cost of one read [ns]"
 set ylabel "share of the samples [%]"
-set xtics autofreq norotate autojustify font ",11"
+set xtics autofreq norotate autojustify font ",9"
 lowest = 1e30
 highest = 1
 do for [path = 1:3] {
@@ -146,6 +148,8 @@ plot for [path = 1:3] "histogram.dat" using (($2 + $3) / 2):($1 == cell_of[path]
 set title sprintf("(d) Largest outliers (dashed: medians), bare loop, %d events", context_events)
 set xlabel "iteration, all rounds one after the other [1000]"
 set ylabel "cost of one read"
+set xtics font ",11"
+set micro # in utf8: µs, not us
 set format y "%.0s %cs"
 unset logscale x
 set logscale y

@@ -36,7 +36,7 @@ place(s) = strstrt(" " . names . " ", " " . s . " ") == 0 ? 1 : words((" " . nam
 style_of(i) = place(plain_name(solver_of[i], side_of[i]))
 dash_of(i) = style_of(i) > 8 ? 2 : 1
 seconds(t) = t < 1e-3 ? sprintf("%.0f µs", t * 1e6) : t < 1 ? sprintf("%.3g ms", t * 1e3) : sprintf("%.3g s", t)
-why_of(i) = outcome_of[i] eq "converged" ? "" : ", " . (outcome_of[i] eq "iterations" ? "not there" : outcome_of[i])
+why_of(i) = outcome_of[i] eq "converged" ? "" : ", " . (outcome_of[i] eq "iterations" ? "not converged" : outcome_of[i])
 key_of(i) = sprintf("%s  %s%s", solver_of[i], seconds(time_of[i]), why_of(i))
 shown(i, m, side) = matrix_of[i] eq m && side_of[i] eq side
 

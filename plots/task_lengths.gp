@@ -49,7 +49,7 @@ set label 1 "Tasks by their length, from the recorders of the contraction librar
 set label 2 "on the bars: " . (crowded ? "FLOPs of a task (median)" : "FLOPs of a task, median and range") . ";  boxes: quartiles of its time, whiskers to the shortest and the longest" \
   at screen 0.012, 1 - 48.0 / plot_height left font ",9" noenhanced textcolor rgb col_grey
 set multiplot
-set lmargin at screen 0.075
+set lmargin at screen 0.085
 set rmargin at screen 0.985
 # A few bars are no wider than many.
 spare = x_of(bars, groups) < 6 ? (6 - x_of(bars, groups)) / 2.0 : 0

@@ -24,7 +24,7 @@ set bmargin at screen 0.085
 set title "(a) Cost of a reading, and the smallest step" font ",11.5"
 set logscale x
 set format x "10^{%L}"
-set xlabel "[ns]"
+set xlabel "time [ns]"
 set yrange [run_cells + 0.6 : 0.4]
 set ytics () font ",9.5" noenhanced
 array clock_name[run_cells]

@@ -65,7 +65,7 @@ local function table_of(run)
     for i, name in ipairs(columns) do row[i] = name == "threads" and cell.p.threads or made and made[name] end
     if made then rows[#rows + 1] = row end
   end
-  run:say(pml.tabulate(columns, rows))
+  run:say(pml.tabulate(columns, rows, 1))
 end
 
 local function plan_column(name)

@@ -54,38 +54,76 @@ function M.columns(fd)
   return fd and require "pmlua.core".sys.columns(fd) or math.maxinteger
 end
 
--- The widest columns of text give way, none below some letters; numbers are never cut.
+-- The widest columns of text give way, none below some letters; numbers are never cut. Where that is not enough and
+-- columns go below each other, names need no more than a part of the line.
 local least, gap = 12, 2
 
 local function fit(width, right, most)
-  local sum = -gap
+  local sum, whole = -gap, table.move(width, 1, #width, 1, {})
   for _, w in ipairs(width) do sum = sum + w + gap end
   while sum > most do
     local widest
     for i, w in ipairs(width) do
       if not right[i] and w > least and (not widest or w > width[widest]) then widest = i end
     end
-    if not widest then return end
+    if not widest then
+      for i, w in ipairs(whole) do width[i] = right[i] and w or math.min(w, math.max(most // 3, least)) end
+      return
+    end
     width[widest], sum = width[widest] - 1, sum - 1
   end
 end
 
---- Rows of text as lines that fit.
+-- Columns of names stand at the left of every block.
+local function names_of(width, right, most)
+  local n, sum = 1, width[1] or 0
+  while width[n + 2] and not right[n + 1] and sum + gap + width[n + 1] <= most // 2 do
+    n = n + 1
+    sum = sum + gap + width[n]
+  end
+  return n, sum
+end
+
+--- Columns as blocks that fit, which stand below each other: where no column can give way any more.
+---@return integer[][]
+local function blocks_of(width, right, most)
+  local n, names = names_of(width, right, most)
+  local list, sum = {}, math.maxinteger
+  for i = n + 1, #width do
+    if sum > most - gap - width[i] then
+      list[#list + 1], sum = {}, names
+      for k = 1, n do list[#list][k] = k end
+    end
+    table.insert(list[#list], i)
+    sum = sum + gap + width[i]
+  end
+  return #list > 0 and list or { { 1 } }
+end
+
+local function add_block(lines, rows, columns, width, right)
+  for _, row in ipairs(rows) do
+    local parts = {}
+    for k, i in ipairs(columns) do
+      if row[i] then parts[k] = pad(right[i] and row[i] or M.cut(row[i], width[i]), width[i], right[i]) end
+    end
+    lines[#lines + 1] = table.concat(parts, (" "):rep(gap)):gsub("%s+$", "")
+  end
+end
+
+--- Rows of text as lines that fit: names are cut, and columns that have no room stand in a block of their own below.
 ---@param rows string[][]
 ---@param right table<integer, boolean> columns of numbers
 ---@param fd integer? the file that they are for, as for columns()
 ---@return string[] lines
 function M.align(rows, right, fd)
-  local width = {}
+  local width, lines, most = {}, {}, M.columns(fd)
   for _, row in ipairs(rows) do
     for i, text in ipairs(row) do width[i] = math.max(width[i] or 0, width_of(text)) end
   end
-  fit(width, right, M.columns(fd))
-  local lines = {}
-  for r, row in ipairs(rows) do
-    local parts = {}
-    for i, text in ipairs(row) do parts[i] = pad(right[i] and text or M.cut(text, width[i]), width[i], right[i]) end
-    lines[r] = table.concat(parts, (" "):rep(gap)):gsub("%s+$", "")
+  fit(width, right, most)
+  for k, columns in ipairs(blocks_of(width, right, most)) do
+    if k > 1 then lines[#lines + 1] = "" end
+    add_block(lines, rows, columns, width, right)
   end
   return lines
 end

@@ -98,7 +98,7 @@ local function say(run, title, t, columns)
     rows[i] = {}
     for k, c in ipairs(columns) do rows[i][k] = row[c] end
   end
-  if #rows > 0 then run:say("\n" .. title .. "\n" .. tabulate(names, rows)) end
+  if #rows > 0 then run:say("\n" .. title .. "\n" .. tabulate(names, rows, 1)) end
 end
 
 --- Tables into the run's folder, and the effect and the threads on the terminal.

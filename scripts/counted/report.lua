@@ -132,7 +132,7 @@ local function say_quantity(run, all, quantity)
     rows[i] = { k.name, k.n }
     for j, counter in ipairs(who) do rows[i][2 + j] = k.counts[counter] and k.counts[counter][quantity] end
   end
-  run:say(("\n%s%s, of a call\n%s"):format(titles[quantity]:gsub("^%l", string.upper), unit, tabulate(names, rows)))
+  run:say(("\n%s%s, of a call\n%s"):format(titles[quantity]:gsub("^%l", string.upper), unit, tabulate(names, rows, 1)))
 end
 
 -- The reasons by what they say: the first of each, and the kernels that have it by their figures, in order.

@@ -66,7 +66,7 @@ function M.write(run, lab)
   local names = {}
   for i, column in ipairs(t.columns) do names[i] = column[1] end
   run:say(("\nEvent flow of %d steps: which call follows which, at which visits"):format(steps))
-  run:say(tabulate(names, t.rows))
+  run:say(tabulate(names, t.rows, 1))
   local compared, differ = 0, 0
   for n in pairs(lab.again) do
     compared = compared + 1

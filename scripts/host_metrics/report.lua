@@ -72,7 +72,7 @@ local function say(run, t)
     end
     row[1 + colour(r[2])] = r[3] or "-"
   end
-  run:say("\n" .. tabulate(names, rows))
+  run:say("\n" .. tabulate(names, rows, 1))
 end
 
 --- Tables into the run's folder; the means, and what this machine lacks, on the terminal.

@@ -50,7 +50,7 @@ function M.say(run)
   run:say("\nTime of one call, as the caller sees it; above the plain call; as a multiple of the call between two reads of the"
     .. "\nclock, which is what none can do without; and how many of the calls were seen")
   run:say(tabulate({ "way", "threads", "q1 [ns]", "median [ns]", "q3 [ns]", "above plain [ns]", "ratio", "seen [%]",
-    "status" }, rows))
+    "status" }, rows, 1))
 end
 
 return M

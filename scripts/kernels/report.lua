@@ -161,7 +161,7 @@ local function say(run, heading, t)
       if c[2] == "text" and rows[i][k] == nil then rows[i][k] = "-" end
     end
   end
-  run:say("\n" .. heading .. "\n" .. tabulate(names, rows))
+  run:say("\n" .. heading .. "\n" .. tabulate(names, rows, 1))
 end
 M.say = say
 

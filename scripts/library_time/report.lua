@@ -178,8 +178,8 @@ end
 local function say_shares(run, cells, t)
   local names = { "library" }
   for i, cell in ipairs(cells) do names[i + 1] = cell.p.view .. " [%]" end
-  run:say("\nShare of the run by library, and what is none: the command itself, libc, the loader, the kernel")
-  run:say(tabulate(names, t.rows))
+  run:say("\nShare of the run by library; (no library) is the command itself, libc, the loader and the kernel")
+  run:say(tabulate(names, t.rows, 1))
 end
 
 local function say_functions(run, cell, most)
@@ -191,7 +191,7 @@ local function say_functions(run, cell, most)
   end
   run:say(("\nFunctions by %s: the first %d of %d"):format(cell.p.view, #rows, #seen.functions))
   run:say(tabulate({ "library", "function", "calls", "calls/s", "exclusive [s]", "share [%]", "min [ns]", "median [ns]",
-    "max [ns]" }, rows))
+    "max [ns]" }, rows, 1))
 end
 
 -- A view must not change how the command ends; and one that saw nothing says why.

@@ -65,10 +65,10 @@ local function say_lines(run, fits)
   end
   run:say("\nA call of a function, entered and left: slope of the run time against the number of calls; in brackets the"
     .. "\n95 % interval; an event is half a call")
-  run:say(tabulate({ "plugin", "call [ns]", "an event more [ns]", "of a call in the way [ns]", "r2" }, calls))
+  run:say(tabulate({ "plugin", "call [ns]", "an event more [ns]", "of a call in the way [ns]", "r2" }, calls, 1))
   if #values > 0 then
     run:say("\nAsynchronous values, when the plugin ends")
-    run:say(tabulate({ "values", "a value [ns]", "at none [ms]", "r2" }, values))
+    run:say(tabulate({ "values", "a value [ns]", "at none [ms]", "r2" }, values, 1))
   end
 end
 
@@ -90,7 +90,7 @@ function M.write(run, fits)
   if #rows == 0 then return end
   run:say("\nn metrics add alpha + beta n")
   run:say(tabulate({ "metrics", "alpha, a call [ns]", "beta, a call [ns]", "alpha, an event [ns]", "beta, an event [ns]" },
-    rows))
+    rows, 1))
 end
 
 return M

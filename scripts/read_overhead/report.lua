@@ -19,7 +19,7 @@ local function heading(run, text)
 end
 
 local function say_table(run, names, rows)
-  run:say(tabulate(names, rows))
+  run:say(tabulate(names, rows, 1))
 end
 
 local function in_ticks(run, v)

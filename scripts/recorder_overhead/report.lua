@@ -121,7 +121,7 @@ local function costs(run, cells)
   run:say(tabulate({
     "library", "threads", "recorder", "pushes", "min" .. u, "median" .. u, "p99" .. u, "max" .. u, "typical" .. u,
     "less the floor" .. u, "overlap [%]", "status",
-  }, rows))
+  }, rows, 1))
 end
 
 local function spike_table(run, lab, cells)
@@ -142,7 +142,7 @@ local function spike_table(run, lab, cells)
     .. "\nrecorder grew, or touched a new page of its memory; others at the same push in more than half of the rounds; the"
     .. "\nthread waited, or was preempted; the machine; untold. Fixed places have a spike in more than half of the rounds")
     :format(spikes.medians))
-  run:say(tabulate(names, rows))
+  run:say(tabulate(names, rows, 1))
 end
 
 local function growth_table(run, lab, cells)
@@ -161,7 +161,7 @@ local function growth_table(run, lab, cells)
   end
   local u = (" [%s]"):format(run.unit)
   heading(run, "Table 3. Pushes of a thread that take memory from the allocator: how many, how much in all, how long they take")
-  run:say(tabulate({ "library", "threads", "recorder", "pushes", "memory [KiB]", "median" .. u, "max" .. u }, rows))
+  run:say(tabulate({ "library", "threads", "recorder", "pushes", "memory [KiB]", "median" .. u, "max" .. u }, rows, 1))
 end
 
 --- Write the tables and say what stands in them.

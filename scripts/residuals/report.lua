@@ -110,7 +110,7 @@ local function say(run, heading, t, chosen)
       rows[i][k] = type(v) == "string" and v:gsub("_", " ") or v
     end
   end
-  run:say("\n" .. heading .. "\n" .. tabulate(chosen, rows))
+  run:say("\n" .. heading .. "\n" .. tabulate(chosen, rows, 1))
 end
 
 --- The solves that a rule stopped, and what that saved of a run to the end, at their pace.

@@ -158,7 +158,7 @@ local function say_events(run, contractions, table_of_events, lab)
     add(title(row), i + 3, row[1] ~= before and description or "")
     before = row[1]
   end
-  run:say("\nEvents sde:::TAMM::EVENT::ContrID=N, of the last contraction of each\n" .. tabulate(names, rows))
+  run:say("\nEvents sde:::TAMM::EVENT::ContrID=N, of the last contraction of each\n" .. tabulate(names, rows, 1))
 end
 
 local function say_lengths(run, t)
@@ -168,7 +168,7 @@ local function say_lengths(run, t)
   end
   run:say("\nTasks by their length\n" .. tabulate({
     "contraction", "length", "tasks", "share %", "FLOP, least", "median", "most", "time µs, median", "most",
-  }, rows))
+  }, rows, 1))
 end
 
 local function say_balance(run, contractions)
@@ -177,7 +177,7 @@ local function say_balance(run, contractions)
     local r, imbalance, idle = c.run, balance(c.run)
     rows[i] = { c.name, #r.thread_time, short(1e3 * r.runtime), short(r.flops / r.runtime / 1e9), short(imbalance), short(idle) }
   end
-  run:say("\nThreads\n" .. tabulate({ "contraction", "threads", "time ms", "GFLOP/s", "busiest / mean", "idle %" }, rows))
+  run:say("\nThreads\n" .. tabulate({ "contraction", "threads", "time ms", "GFLOP/s", "busiest / mean", "idle %" }, rows, 1))
 end
 
 --- Write the tables and say what stands in them.

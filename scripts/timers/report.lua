@@ -46,7 +46,7 @@ local function say(run)
   end
   if incomplete then names[4 + #said] = "state" end
   run:say("\nEvery clock: cost of a reading, its claimed and its smallest step; readings that repeat, that go back, and\n"
-    .. "that go back between cpus\n" .. tabulate(names, rows))
+    .. "that go back between cpus\n" .. tabulate(names, rows, 1))
 end
 
 function M.write(run, lab)

@@ -102,7 +102,7 @@ function M.write(run, lab)
   local names, rows = {}, {}
   for i = 1, 6 do names[i] = t.columns[i][1] end
   for i, row in ipairs(t.rows) do rows[i] = table.move(row, 1, 6, 1, {}) end
-  if #rows > 0 then run:say("\n" .. tabulate(names, rows)) end
+  if #rows > 0 then run:say("\n" .. tabulate(names, rows, 1)) end
 end
 
 return M
