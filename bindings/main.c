@@ -32,12 +32,28 @@ static char lua_dir[LOCATE_MAX] = ""; /* holds pmlua/init.lua */
 
 /* --- messages --- */
 
+/* Text may come from a file: what would control a terminal is shown, as in lua/pmlua/printable.lua. */
+static void put_printable(const char *text, size_t len) {
+  for (size_t i = 0; i < len; i++) {
+    unsigned char c = (unsigned char)text[i], next = i + 1 < len ? (unsigned char)text[i + 1] : 0;
+    bool c1 = c == 0xc2 && next >= 0x80 && next < 0xa0;
+    if (c1) i++;
+    if (c1)
+      fprintf(stderr, "\\x%02x\\x%02x", c, next);
+    else if ((c < ' ' && c != '\n' && c != '\t') || c == 0x7f)
+      fprintf(stderr, "\\x%02x", c);
+    else
+      fputc(c, stderr);
+  }
+}
+
 /* One line, whatever the message is; the rest of a longer one is for --debug. */
 static void complain(const char *msg) {
   size_t len = debug ? strlen(msg) : strcspn(msg, "\n");
-  if (!debug && msg[len] == '\n' && len > 0 && msg[len - 1] == ':') len--;
   fflush(stdout);
-  fprintf(stderr, "pmlua: %.*s\n", (int)(len < INT_MAX ? len : INT_MAX), msg);
+  fputs("pmlua: ", stderr);
+  put_printable(msg, !debug && len > 0 && msg[len] == '\n' && msg[len - 1] == ':' ? len - 1 : len);
+  fputc('\n', stderr);
 }
 
 static int misused(const char *what, const char *name) {

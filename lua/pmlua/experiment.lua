@@ -222,15 +222,15 @@ end
 
 local function show_warnings(run)
   if run.quiet then return end
-  for _, w in ipairs(run.meta.warnings) do io.stderr:write("pmlua: warning: ", w, "\n") end
-  if run.folder.link_error then io.stderr:write("pmlua: warning: ", run.folder.link_error, "\n") end
+  for _, w in ipairs(run.meta.warnings) do io.stderr:write("pmlua: warning: ", require "pmlua.printable"(w), "\n") end
+  if run.folder.link_error then io.stderr:write("pmlua: warning: ", require "pmlua.printable"(run.folder.link_error), "\n") end
 end
 
 local function draw(run, given)
   if given.no_plot then return end
   local drawn, err = plot.draw(run.dir, { script = run.exp.source:match "^@(.*)$" })
   run.plots = drawn
-  if err then io.stderr:write("pmlua: ", err, "\n") end
+  if err then io.stderr:write("pmlua: ", require "pmlua.printable"(err), "\n") end
 end
 
 local function execute(self, given, command)
@@ -290,7 +290,7 @@ function Experiment:__pmlua_main(arg)
   core.sys.on_interrupt()
   local run, err = self:run(given, command)
   if not run then
-    io.stderr:write("pmlua: ", err, "\n")
+    io.stderr:write("pmlua: ", require "pmlua.printable"(err), "\n")
     return 1
   end
   report(run)

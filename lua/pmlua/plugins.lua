@@ -201,7 +201,7 @@ function M.load(options)
   if #chosen == 0 then
     return nil, ("plugin.load: ENOTHERE: plugin %s: %s"):format(name, lacking[1] or "no metrics are asked for"), "ENOTHERE"
   end
-  for _, line in ipairs(lacking) do io.stderr:write(("pmlua: plugin %s: %s\n"):format(name, line)) end
+  for _, line in ipairs(lacking) do io.stderr:write(("pmlua: plugin %s: %s\n"):format(name, require "pmlua.printable"(line))) end
   given.metrics = {}
   for i, metric in ipairs(chosen) do given.metrics[i] = metric.name end
   return require "pmlua.plugin".define { name = name, code = code(name, given) }
@@ -213,7 +213,9 @@ function M.environment()
   for _, name in ipairs(split(names, os.getenv "SCOREP_METRIC_PLUGINS_SEP")) do
     if find(name) then
       local loaded, err, why = M.load { name = name }
-      if not loaded and why ~= "EEXIST" then io.stderr:write("pmlua: ", err:gsub("^[%w.]+: E%w+: ", ""), "\n") end
+      if not loaded and why ~= "EEXIST" then
+        io.stderr:write("pmlua: ", require "pmlua.printable"((err:gsub("^[%w.]+: E%w+: ", ""))), "\n")
+      end
     end
   end
 end

@@ -11,8 +11,19 @@ end
 --- C0, DEL, and C1 as UTF-8 writes it; bytes that are not UTF-8 are escaped, too.
 ---@param text string
 ---@return string
-return function(text)
+local function printable(text)
   if not text:find "[%c\127-\255]" then return text end
   if not utf8.len(text) then text = text:gsub("[\128-\255]", hex) end
   return (text:gsub("[%c\127]", hex):gsub("\194[\128-\159]", hex))
 end
+
+local M = {}
+
+--- The same for a text of lines, whose ends and tabs stay.
+---@param text string
+---@return string
+function M.lines(text)
+  return (text:gsub("[^\n\t]+", printable))
+end
+
+return setmetatable(M, { __call = function(_, text) return printable(text) end })

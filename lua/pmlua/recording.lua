@@ -86,7 +86,7 @@ local function print_table(all, dir, whose)
   local more, text, values = #all.functions - #rows, {}, value_rows(all)
   if #rows > 0 then text[1] = "\n" .. tabulate(names, rows, 2) .. "\n" end
   text[#text + 1] = #rows > 0 and counters_text(all.counters) or nil
-  if #values > 0 then text[#text + 1] = "\n" .. tabulate(value_heads, values, 3) .. "\n" end
+  if #values > 0 then text[#text + 1] = "\n" .. tabulate(value_heads, values, 2) .. "\n" end
   if more > 0 then text[#text + 1] = ("and %d functions more; --json has all\n"):format(more) end
   text[#text + 1] = ("%s%d %s; results in %s\n"):format(whose, #all.processes,
     #all.processes == 1 and "process" or "processes", dir)

@@ -41,7 +41,7 @@ local outlier_limit = 100
 function Run:warn(text)
   self.meta.warnings[#self.meta.warnings + 1] = text
   if self.progress then self.progress:clear() end
-  if not self.quiet then io.stderr:write("pmlua: warning: ", text, "\n") end
+  if not self.quiet then io.stderr:write("pmlua: warning: ", require "pmlua.printable"(text), "\n") end
 end
 
 -- Something could not be written: said once, the run's status is "failed", measuring goes on.
@@ -51,7 +51,7 @@ function Run:lost(err)
   if self.meta.error then return end
   self.meta.error = err
   if self.progress then self.progress:clear() end
-  io.stderr:write("pmlua: ", err, "\n")
+  io.stderr:write("pmlua: ", require "pmlua.printable"(err), "\n")
 end
 
 -- Room that is kept for the tables while the samples may fill the disk: a file without a name, so that nothing of it is
@@ -436,7 +436,7 @@ local function guarded(run, f)
     run.status = "failed"
     run.meta.error = run.meta.error or ("%s: %s"):format(run.at, err)
     -- the position first, so that editors and people find the line of the script
-    io.stderr:write(("pmlua: %s (%s: %s)\n"):format(err, run.exp.name, run.at))
+    io.stderr:write(require "pmlua.printable"(("pmlua: %s (%s: %s)"):format(err, run.exp.name, run.at)), "\n")
   end
   return false
 end

@@ -24,7 +24,7 @@ end
 
 local function text_of(v)
   if type(v) == "number" then return M.number(v) end
-  return v == nil and "-" or printable(tostring(v))
+  return v == nil and "-" or tostring(v)
 end
 
 local function width_of(text) return utf8.len(text) or #text end
@@ -117,13 +117,18 @@ end
 ---@return string[] lines
 function M.align(rows, right, fd)
   local width, lines, most = {}, {}, M.columns(fd)
-  for _, row in ipairs(rows) do
-    for i, text in ipairs(row) do width[i] = math.max(width[i] or 0, width_of(text)) end
+  local shown = {}
+  for r, row in ipairs(rows) do
+    shown[r] = {}
+    for i, text in ipairs(row) do
+      shown[r][i] = printable(text)
+      width[i] = math.max(width[i] or 0, width_of(shown[r][i]))
+    end
   end
   fit(width, right, most)
   for k, columns in ipairs(blocks_of(width, right, most)) do
     if k > 1 then lines[#lines + 1] = "" end
-    add_block(lines, rows, columns, width, right)
+    add_block(lines, shown, columns, width, right)
   end
   return lines
 end
@@ -134,7 +139,9 @@ end
 ---@param fd integer?
 ---@return string
 function M.wrap(text, indent, fd)
-  local most = math.max(M.columns(fd) - indent, 20)
+  local columns = M.columns(fd)
+  if width_of(text) <= columns - indent then return text end
+  local most = math.max(columns - indent, 20)
   local lines, line = {}, nil
   for word in text:gmatch "%S+" do
     if line and width_of(line) + 1 + width_of(word) > most then
@@ -154,7 +161,7 @@ end
 ---@return string
 function M.table(names, rows, fd)
   local cells, right = { {} }, {}
-  for i, name in ipairs(names) do cells[1][i], right[i] = printable(name), true end
+  for i, name in ipairs(names) do cells[1][i], right[i] = name, true end
   for r, row in ipairs(rows) do
     cells[r + 1] = {}
     for i = 1, #names do

@@ -69,7 +69,7 @@ function tuner:close()
   if not handle then return end
   self.handle = nil
   handle:stop()
-  for _, line in ipairs(handle:lines()) do io.stderr:write("pmlua: ", self.what, ": ", line, "\n") end
+  for _, line in ipairs(handle:lines()) do io.stderr:write("pmlua: ", self.what, ": ", require "pmlua.printable"(line), "\n") end
   handle:close()
 end
 

@@ -39,6 +39,43 @@ describe("A table", function()
     end
   end)
 
+  it("has columns that find no room in a block below, with the names again", function()
+    if not helper.has_core then return pending(helper.no_core) end
+    local code = [[local t = { { "a name that is rather long", "b" } }
+      for i = 3, 9 do t[1][i] = i * 100000 end
+      print(require "pmlua.tabulate"({ "name", "kind", "c3", "c4", "c5", "c6", "c7", "c8", "c9" }, t, 1))]]
+    local command = ("%s/pmlua -e %s"):format(helper.build, helper.quote(code))
+    local _, piped = helper.shell(command)
+    assert.matches("^name +kind +c3 +c4[^\n]*c9\na name that is rather long  b [^\n]*900000\n$", piped)
+    local _, shown = helper.shell(("python3 %s/spec/terminal.py 48 '[]' -- %s"):format(helper.root, command))
+    local heads, values = {}, {}
+    for line in shown:gmatch "[^\r\n]+" do
+      assert.is_true(#line <= 48, line)
+      for head in line:gmatch "c%d" do heads[#heads + 1] = head end
+      for value in line:gmatch "%d00000" do values[#values + 1] = value end
+    end
+    assert.same({ "c3", "c4", "c5", "c6", "c7", "c8", "c9" }, heads)
+    assert.same({ "300000", "400000", "500000", "600000", "700000", "800000", "900000" }, values)
+    assert.equal(select(2, shown:gsub("name +kind", "")), select(2, shown:gsub("a name[^\n]*  b ", "")))
+  end)
+
+  it("of events fits, and is whole in a pipe", function()
+    if not helper.has_core then return pending(helper.no_core) end
+    local command = helper.build .. "/pmlua events clock"
+    local _, shown = helper.shell(("python3 %s/spec/terminal.py 60 '[]' -- %s"):format(helper.root, command))
+    local _, piped = helper.shell(command)
+    local function words(text)
+      local list = {}
+      for word in text:gmatch "%S+" do list[#list + 1] = word end
+      return list
+    end
+    for line in shown:gmatch "[^\r\n]+" do
+      assert.is_true(utf8.len(line) <= 60 or line:find("available", 1, true) ~= nil, line)
+    end
+    assert.is_true(#words(piped) > 20)
+    assert.same(words(piped), words(shown))
+  end)
+
   it("of what works here fits, too", function()
     if not helper.has_core then return pending(helper.no_core) end
     local _, shown = helper.shell(("python3 %s/spec/terminal.py 80 '[]' -- %s/pmlua doctor"):format(helper.root, helper.build))

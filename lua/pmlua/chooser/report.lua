@@ -74,7 +74,7 @@ local function run_lines(plan, r)
   if run.reserved then rows[#rows + 1] = { "  " .. run.reserved.counter, run.reserved.event, "" } end
   local name = answers(plan, r)
   return ("run %d of %d%s\n%s"):format(r, #plan.runs, name ~= "" and ": " .. name or "",
-    tabulate({ "  counter", "event", "" }, rows))
+    tabulate({ "  counter", "event", "" }, rows, 1))
 end
 
 local function verdict(plan)
@@ -178,7 +178,7 @@ function M.outcome(plan, outcome, argv)
     if result then lines[#lines + 1] = ("run %d of %d: %s"):format(r, #plan.runs, ended_text(result.ended)) end
   end
   if outcome.interrupted then lines[#lines + 1] = ("interrupted in run %d"):format(outcome.interrupted) end
-  lines[#lines + 1] = "\n" .. tabulate({ "", "value", "unit", "counted", "run", "counted by", "" }, rows)
+  lines[#lines + 1] = "\n" .. tabulate({ "", "value", "unit", "counted", "run", "counted by", "" }, rows, 1)
   for i, why in ipairs(reasons) do lines[#lines + 1] = ("[%d] %s"):format(i, why) end
   for _, note in ipairs(outcome.notes or {}) do lines[#lines + 1] = "note: " .. note end
   return table.concat(lines, "\n") .. "\n"

@@ -47,7 +47,7 @@ end
 
 local function complain(text)
   io.stdout:flush()
-  io.stderr:write("pmlua attach: ", text, "\n")
+  io.stderr:write("pmlua attach: ", require "pmlua.printable"(text), "\n")
   return 1
 end
 
@@ -67,7 +67,7 @@ function Session:evaluate(code)
   local text, err, kind = directory.ask(self.app, self.link, "eval", code, self.patience)
   core.sys.at_prompt ""
   if text then
-    if text ~= "" then print(text) end
+    if text ~= "" then print(require "pmlua.printable".lines(text)) end
     return true
   end
   self.failed = true
@@ -102,7 +102,7 @@ function Session:complete(left)
 end
 
 local function greet(app, info)
-  io.stderr:write(("inside %s (%d): %s\n"):format(app.name, app.pid, (info.command:gsub("%c", " "))),
+  io.stderr:write(("inside %s (%d): %s\n"):format(app.name, app.pid, require "pmlua.printable"(info.command)),
     "watch rules made here end with the session; end with Ctrl-D\n")
 end
 

@@ -74,7 +74,7 @@ local function parse(args)
 end
 
 local function complain(text, status)
-  io.stderr:write("pmlua cc: ", text, "\n")
+  io.stderr:write("pmlua cc: ", require "pmlua.printable"(text), "\n")
   return status or 1
 end
 

@@ -77,7 +77,7 @@ local function parse(args)
 end
 
 local function complain(what)
-  io.stderr:write("pmlua choose: ", what, "\n")
+  io.stderr:write("pmlua choose: ", require "pmlua.printable"(what), "\n")
   return 1
 end
 
@@ -158,7 +158,7 @@ local function report_of(options, chooser, plan, outcome, argv)
   local report = require "pmlua.chooser.report"
   if options.json then return require "pmlua.json".encode(report.data(chooser, plan, options.more, outcome)) end
   local text = report.plan(chooser, plan, options.more)
-  return outcome and text .. "\n" .. report.outcome(plan, outcome, argv) or text
+  return require "pmlua.printable".lines(outcome and text .. "\n" .. report.outcome(plan, outcome, argv) or text)
 end
 
 local function choose(options, chooser, file)

@@ -4,6 +4,7 @@
 --     pmlua doctor
 
 local core = require "pmlua.core"
+local printable = require "pmlua.printable"
 local tabulate = require "pmlua.tabulate"
 
 local M = {
@@ -325,8 +326,8 @@ local function printrows(rows)
   local counts = { ok = 0, limited = 0, missing = 0 }
   for _, row in ipairs(rows) do
     counts[row.status] = counts[row.status] + 1
-    io.write(("%-8s %-20s %s\n"):format(row.status, row.name, tabulate.wrap(row.finding, 30, 1)))
-    if row.remedy then io.write(("%-8s %-20s -> %s\n"):format("", "", tabulate.wrap(row.remedy, 33, 1))) end
+    io.write(("%-8s %-20s %s\n"):format(row.status, row.name, tabulate.wrap(printable(row.finding), 30, 1)))
+    if row.remedy then io.write(("%-8s %-20s -> %s\n"):format("", "", tabulate.wrap(printable(row.remedy), 33, 1))) end
   end
   io.write(("\n%d ok, %d limited, %d missing\n"):format(counts.ok, counts.limited, counts.missing))
 end

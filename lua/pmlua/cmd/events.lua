@@ -5,6 +5,8 @@
 
 local core = require "pmlua.core"
 local plugins = require "pmlua.plugins"
+local printable = require "pmlua.printable"
+local tabulate = require "pmlua.tabulate"
 
 local M = {
   summary = "list events, with what they count and why some are unavailable",
@@ -101,22 +103,25 @@ local function arrange(rows)
   return sources
 end
 
+local NAME = 44 -- characters; a longer one has a line of its own, so that descriptions stay aligned
+
 local function printrows(rows)
-  local width = 0
-  for _, row in ipairs(rows) do width = math.max(width, math.min(#row.name, 44)) end
+  local width, most = 0, tabulate.columns(1)
+  local names_most = math.min(NAME, most // 2 - 1)
+  for _, row in ipairs(rows) do width = math.max(width, math.min(#row.name, names_most)) end
   for _, row in ipairs(rows) do
-    -- Descriptions stay aligned: a name that is too long has a line of its own.
-    local name = #row.name > width and row.name .. "\n  " .. (" "):rep(width) or row.name .. (" "):rep(width - #row.name)
-    local line = "  " .. name .. "  " .. row.description
+    local name = tabulate.cut(printable(row.name), math.max(most - 2, 5))
+    name = #name > width and name .. "\n  " .. (" "):rep(width) or name .. (" "):rep(width - #name)
+    local line = "  " .. name .. "  " .. tabulate.wrap(printable(row.description), width + 4, 1)
     io.write((line:gsub("%s+$", "")), "\n")
   end
 end
 
 local function printtable(rows)
   for _, source in ipairs(arrange(rows)) do
-    io.write(titles[source.name] or source.name, "\n")
+    io.write(titles[source.name] or printable(source.name), "\n")
     for _, reason in ipairs(source.reasons) do
-      if reason ~= "" then io.write("  -- unavailable: ", reason, "\n") end
+      if reason ~= "" then io.write("  -- unavailable: ", tabulate.wrap(printable(reason), 18, 1), "\n") end
       printrows(source.byreason[reason])
     end
     io.write("\n")
@@ -169,7 +174,7 @@ local function nothing(pattern)
     err = ("no event matches '%s'%s"):format(pattern, err:match "; nearest: .*"
       or "; without a pattern, pmlua events lists all; patterns may have * and ?")
   end
-  io.stderr:write("pmlua: ", err, "\n")
+  io.stderr:write("pmlua: ", printable(err), "\n")
   return 1
 end
 
@@ -190,7 +195,7 @@ function M.run(args)
     rows = rows and table.move(more, 1, #more, #rows + 1, rows)
   end
   if not rows then
-    io.stderr:write("pmlua events: ", err, "\n")
+    io.stderr:write("pmlua events: ", printable(err), "\n")
     return 1
   end
   if options.available then rows = select(rows) end

@@ -45,7 +45,7 @@ local takes_value = { ["--bound"] = "bound", ["--least"] = "least", ["--event"] 
   ["--save"] = "save" }
 
 local function complain(text)
-  io.stderr:write("pmlua guard: ", text, "\n")
+  io.stderr:write("pmlua guard: ", require "pmlua.printable"(text), "\n")
 end
 
 -- --- the command line ---
@@ -218,7 +218,7 @@ local function tell(verdict, about, bound, per_call)
     complain(("ok: none of %d counts (%s) grew by more than %g %%"):format(verdict.compared, about.event, bound * 100))
     return
   end
-  io.stderr:write("\n", require("pmlua.tabulate")(names, table_of(verdict.grown, per_call)), "\n")
+  io.stderr:write("\n", require("pmlua.tabulate")(names, table_of(verdict.grown, per_call), 2), "\n")
   complain(("%d of %d counts of %s grew by more than %g %%"):format(#verdict.grown, verdict.compared, about.event, bound * 100))
 end
 

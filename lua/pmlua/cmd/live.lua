@@ -34,7 +34,7 @@ local function check(o) return #o.words == 0 and "no command given" or nil end
 local line = { flags = {}, values = { ["--name"] = true, ["--rules"] = true }, take = take, check = check }
 
 local function complain(text)
-  io.stderr:write("pmlua live: ", text, "\n")
+  io.stderr:write("pmlua live: ", require "pmlua.printable"(text), "\n")
 end
 
 --- Become the command; the status if that fails.

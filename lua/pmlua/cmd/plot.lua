@@ -3,6 +3,8 @@
 --
 --     pmlua plot results/read_overhead/latest
 
+local printable = require "pmlua.printable"
+
 local M = {
   summary = "draw the figure of a run again, without measuring",
   usage = "pmlua plot [--refresh] [--trust] DIR...",
@@ -43,10 +45,10 @@ function M.run(args)
   local status = 0
   for _, dir in ipairs(options.dirs) do
     local files, err, run = require "pmlua.plot".draw(dir, options)
-    if err then io.stderr:write("pmlua plot: ", err, "\n") end
+    if err then io.stderr:write("pmlua plot: ", printable(err), "\n") end
     if not files then status = 1 end
     if run and not run.complete then
-      io.stderr:write(("pmlua plot: %s: this run is incomplete (%s)\n"):format(run.path, run.status))
+      io.stderr:write(("pmlua plot: %s: this run is incomplete (%s)\n"):format(run.path, printable(run.status)))
     end
     for _, file in ipairs(files or {}) do print(file) end
   end

@@ -104,7 +104,7 @@ end
 
 local function complain(text)
   io.stdout:flush()
-  io.stderr:write("pmlua query: ", text, "\n")
+  io.stderr:write("pmlua query: ", require "pmlua.printable"(text), "\n")
   return 1
 end
 
@@ -135,7 +135,7 @@ local function list(o)
       json.array(info.rules)
       json.array(info.functions)
       infos[#infos + 1] = info
-      local command = info.command:gsub("%c", " ")
+      local command = info.command
       rows[#rows + 1] = { ("%d"):format(app.pid), app.name, age(info.up_s), ("%d"):format(info.events), command }
     elseif code ~= "ECONNREFUSED" and code ~= "ENOENT" then -- else it ended just now
       rows[#rows + 1] = { ("%d"):format(app.pid), app.name, "-", "-", "(" .. why .. ")" }
@@ -178,7 +178,7 @@ local Watch = {}
 Watch.__index = Watch
 
 function Watch:title()
-  return ("%s (%d)"):format(self.app.name, self.app.pid)
+  return ("%s (%d)"):format(require "pmlua.printable"(self.app.name), self.app.pid)
 end
 
 function Watch:draw()

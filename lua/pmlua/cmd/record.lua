@@ -73,7 +73,7 @@ local whose = "" -- "rank 1 of 4: ", in a parallel job
 
 --- In one piece: other ranks print, too.
 local function complain(text)
-  io.stderr:write(("pmlua record: %s%s\n"):format(whose, text))
+  io.stderr:write(("pmlua record: %s%s\n"):format(whose, require "pmlua.printable"(text)))
 end
 
 local sentence = child.sentence

@@ -112,7 +112,7 @@ local function drawn(o, report)
     if o[name] then
       local ok, err = require("pmlua.report." .. name).draw(report, o[name])
       if not ok then return nil, err end
-      io.stderr:write("pmlua report: ", o[name], "\n")
+      io.stderr:write("pmlua report: ", require "pmlua.printable"(o[name]), "\n")
     end
   end
   return true
@@ -162,7 +162,7 @@ function M.run(args)
   local ok, err = tell(o)
   if ok then return 0 end
   io.stdout:flush()
-  io.stderr:write("pmlua report: ", (err:gsub("%c", "?")), "\n")
+  io.stderr:write("pmlua report: ", require "pmlua.printable"(err), "\n")
   return 1
 end
 

@@ -38,7 +38,7 @@ local takes_value = { ["-e"] = true, ["--out"] = true, ["--I1"] = true, ["--D1"]
   ["--section"] = true }
 
 local function complain(text)
-  io.stderr:write("pmlua stat: ", text, "\n")
+  io.stderr:write("pmlua stat: ", require "pmlua.printable"(text), "\n")
 end
 
 -- --- the command line ---
@@ -174,7 +174,7 @@ local function simulate(o, out)
   if not all then return nil, err, status end
   local told = require "pmlua.simulation.told"
   if o.json then out:write(told.json(all, o.words))
-  else out:write(told.text(all, { places = o.places, top = o.top, name = NAME })) end
+  else out:write(told.text(all, { places = o.places, top = o.top, name = NAME, fd = out == io.stderr and 2 or nil })) end
   for _, warning in ipairs(told.warnings(all)) do complain(warning) end
   return all.ended
 end

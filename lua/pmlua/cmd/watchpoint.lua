@@ -69,7 +69,7 @@ end
 local line = { flags = flags, values = takes_value, take = take, check = check }
 
 local function complain(text)
-  io.stderr:write("pmlua watchpoint: ", text, "\n")
+  io.stderr:write("pmlua watchpoint: ", require "pmlua.printable"(text), "\n")
 end
 
 --- The folder, made, by its full path; nil and why.
@@ -105,7 +105,7 @@ local function print_table(processes)
                           least, most }
     end
   end
-  if #rows > 0 then io.stderr:write("\n", require "pmlua.tabulate"(names, rows), "\n") end
+  if #rows > 0 then io.stderr:write("\n", require "pmlua.tabulate"(names, rows, 2), "\n") end
 end
 
 --- What is not in the table, a line each.

@@ -27,12 +27,12 @@ pmlua wrap VERB --help explains one.
 local verbs = { "init", "build", "check", "install", "installcheck", "list", "show" }
 
 local function say(text)
-  io.write(text, "\n")
+  io.write(require "pmlua.printable".lines(text), "\n")
 end
 
 local function complain(text, status)
   io.stdout:flush()
-  io.stderr:write("pmlua wrap: ", (text:gsub("%s+$", "")), "\n")
+  io.stderr:write("pmlua wrap: ", require "pmlua.printable".lines((text:gsub("%s+$", ""))), "\n")
   return status or 1
 end
 

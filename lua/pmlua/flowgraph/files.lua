@@ -48,7 +48,8 @@ function M.report(processes, dir, o, complain)
   for _, p in ipairs(with) do
     local options = { color = o.color, title = "process " .. p.name }
     local base = ("%s/flow-%s"):format(dir, p.name)
-    io.stderr:write(("flow of process %s: %s; %s.dot\n"):format(p.name, text_of(p.flow), base))
+    local printable = require "pmlua.printable"
+    io.stderr:write(("flow of process %s: %s; %s.dot\n"):format(printable(p.name), printable(text_of(p.flow)), base))
     local ok, err = M.write(p.flow, base, options)
     if not ok then complain(err) end
     if o.flow_file then

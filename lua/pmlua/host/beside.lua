@@ -95,7 +95,7 @@ function Beside:summary()
       rows[#rows + 1] = { s.event, mean or "-", least or "-", most or "-", series.unit(s) }
     end
   end
-  return require "pmlua.tabulate" ({ "metric", "mean", "least", "most", "unit" }, rows)
+  return require "pmlua.tabulate" ({ "metric", "mean", "least", "most", "unit" }, rows, 2)
 end
 
 return M

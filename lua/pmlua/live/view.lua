@@ -56,7 +56,7 @@ local function remark(row)
   if r and r.dropped > 0 then parts[#parts + 1] = ("(%d dropped)"):format(r.dropped) end
   if r and r.nans > 0 then parts[#parts + 1] = ("(%d not a number)"):format(r.nans) end
   if r and r.error and r.error > 0 then parts[#parts + 1] = ("(quantiles within %.2g %%)"):format(100 * r.error) end
-  return (table.concat(parts, " "):gsub("%c", " "))
+  return table.concat(parts, " ")
 end
 
 local function change(now, before)
@@ -85,7 +85,7 @@ function M.table(answer, before, watching)
   for _, row in ipairs(answer.rows) do
     local was = old[row.name] or {}
     local kind = row.kind .. (row.writable and row.kind ~= "placeholder" and " rw" or "")
-    lines[#lines + 1] = line((row.name:gsub("%c", "?")), M.number(row.value), change(row.value, was.value), kind, remark(row))
+    lines[#lines + 1] = line(row.name, M.number(row.value), change(row.value, was.value), kind, remark(row))
     for _, s in ipairs(row.recorder and statistics or {}) do
       local v = row.recorder[s[1]]
       if v then

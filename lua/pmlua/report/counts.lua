@@ -50,7 +50,7 @@ local function text_of(all, detail)
   local function add(c, at_least)
     local rows = {}
     for i, r in ipairs(counts_of(c)) do rows[i] = { r.name, r.value, at_least and "at least" or "", r.description } end
-    out[#out + 1] = tabulate({ "event", "count", "", "what" }, rows)
+    out[#out + 1] = tabulate({ "event", "count", "", "what" }, rows, 1)
   end
   if not detail then add(all, all.at_least) end
   for _, p in ipairs(detail and all.processes or {}) do

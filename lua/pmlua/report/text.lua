@@ -157,7 +157,7 @@ local function remarks(r)
       lines[#lines + 1] = ("under way: %s: %s, not in the figures"):format(label_of(s), plural(s.all.running, "call"))
     end
   end
-  for _, note in ipairs(r.notes) do lines[#lines + 1] = "note: " .. note end
+  for _, note in ipairs(r.notes) do lines[#lines + 1] = "note: " .. require "pmlua.printable"(note) end
   return #lines > 0 and "\n" .. table.concat(lines, "\n") .. "\n" or ""
 end
 

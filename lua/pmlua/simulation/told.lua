@@ -48,13 +48,13 @@ local function shortened(name, most)
   return #name <= most and name or name:sub(1, most - 3) .. "..."
 end
 
-local function totals(all, places)
+local function totals(all, places, fd)
   local rows = {}
   for i, k in ipairs(places or every()) do
     local name = simulation.events[k]
     rows[i] = { "sim::" .. name, all.totals[k], about[name], modelled[name] and "by the model" or "exact" }
   end
-  return tabulate({ "event", "count", "", "" }, rows)
+  return tabulate({ "event", "count", "", "" }, rows, fd)
 end
 
 local function program(p)
@@ -62,12 +62,12 @@ local function program(p)
 end
 
 --- Threads, where there is more than the one.
-local function threads(all, places)
+local function threads(all, places, fd)
   local rows = {}
   for _, p in ipairs(all.processes) do
     for _, t in ipairs(p.threads) do rows[#rows + 1] = row_of({ p.pid, program(p), t.number }, t.totals, places) end
   end
-  return #rows > 1 and tabulate(header({ "process", "program", "thread" }, places), rows) or nil
+  return #rows > 1 and tabulate(header({ "process", "program", "thread" }, places), rows, fd) or nil
 end
 
 local function sum_into(into, counts)
@@ -111,7 +111,7 @@ local function sort_regions(list, by)
   end)
 end
 
-local function regions(all, places, most)
+local function regions(all, places, most, fd)
   local list, rows, sums = regions_of(all), {}, {}
   if #list == 0 then return nil end
   sort_regions(list, places[1])
@@ -126,7 +126,7 @@ local function regions(all, places, most)
     for i = 2, 4 do row[i] = row[i] or nil end
   end
   local first = { "section (by itself)", "threads", "calls", simulation.events[places[1]] .. " with all inside" }
-  return tabulate(header(first, places), rows)
+  return tabulate(header(first, places), rows, fd)
 end
 
 --- Functions of all processes together, the dearest first.
@@ -148,7 +148,7 @@ local function merged(all)
   return list
 end
 
-local function functions(all, places, top, most)
+local function functions(all, places, top, most, fd)
   local list, rows = merged(all), {}
   local by = places[1]
   table.sort(list, function(a, b)
@@ -164,21 +164,21 @@ local function functions(all, places, top, most)
   end
   if #rows == 0 then return nil end
   local more = #list - #rows
-  return tabulate(header({ "object", "function (by itself)", not all.section and "calls" or nil }, places), rows)
+  return tabulate(header({ "object", "function (by itself)", not all.section and "calls" or nil }, places), rows, fd)
     .. (more > 0 and ("\nand %d functions more; --top N and --json have them"):format(more) or "")
 end
 
 --- The tables.
 ---@param all table as simulation.count gives it
----@param options { places: integer[]?, top: integer?, name: integer }
+---@param options { places: integer[]?, top: integer?, name: integer, fd: integer? } fd: as for tabulate()
 ---@return string
 function M.text(all, options)
   if #all.processes == 0 then return "" end
   local places = options.places or usual
-  local parts = { totals(all, options.places) }
-  parts[#parts + 1] = threads(all, places)
-  parts[#parts + 1] = regions(all, places, options.name)
-  parts[#parts + 1] = functions(all, places, options.top or TOP, options.name)
+  local parts = { totals(all, options.places, options.fd) }
+  parts[#parts + 1] = threads(all, places, options.fd)
+  parts[#parts + 1] = regions(all, places, options.name, options.fd)
+  parts[#parts + 1] = functions(all, places, options.top or TOP, options.name, options.fd)
   if all.section then parts[#parts + 1] = ("only what is executed inside of section %s"):format(sections.show(all.section)) end
   parts[#parts + 1] = ("caches of the model: %s"):format(all.model)
   return "\n" .. table.concat(parts, "\n\n") .. "\n"

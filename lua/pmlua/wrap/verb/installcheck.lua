@@ -43,7 +43,7 @@ end
 local function table_of(trials)
   local heads = { "calls" }
   for _, t in ipairs(trials) do heads[#heads + 1] = t.way end
-  return require("pmlua.tabulate")(heads, rows_of(trials))
+  return require("pmlua.tabulate")(heads, rows_of(trials), 1)
 end
 
 function M.run(args, say, complain)

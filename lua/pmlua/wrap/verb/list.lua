@@ -19,11 +19,11 @@ function M.run(args, say, complain)
   if #rows == 0 then
     say("no wrappers are installed; pmlua wrap init begins one")
   else
-    say(require("pmlua.tabulate")({ "name", "language", "functions", "libraries", "folder" }, rows))
+    say(require("pmlua.tabulate")({ "name", "language", "functions", "libraries", "folder" }, rows, 1))
   end
   local recipes = {}
   for i, r in ipairs(require("pmlua.wrap.recipes").list()) do recipes[i] = { r.name, r.title, r.package } end
-  if #recipes > 0 then say("\n" .. require("pmlua.tabulate")({ "recipe", "of", "Debian package" }, recipes)) end
+  if #recipes > 0 then say("\n" .. require("pmlua.tabulate")({ "recipe", "of", "Debian package" }, recipes, 1)) end
   return 0
 end
 
