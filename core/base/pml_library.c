@@ -1,8 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/base/pml_library.c - libraries of another machine. */
+/* core/base/pml_library.c - libraries of another machine, and damaged ones. */
 #include "base/pml_library.h"
 
+#include "base/pml_error.h"
+#include "base/pml_file.h"
+
 #include <elf.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <link.h>
 #include <stdio.h>
@@ -67,4 +71,29 @@ bool pml__library_foreign(const char *file, char *text, size_t size) {
     places += n + (places[n] != '\0');
   }
   return found;
+}
+
+/* Do all segments that are loaded end within the file? What is no such file is the loader's to refuse. */
+static bool is_whole(int fd, uint64_t size) {
+  ElfW(Ehdr) head;
+  ElfW(Phdr) segment;
+  if (pread(fd, &head, sizeof head, 0) != (ssize_t)sizeof head || memcmp(head.e_ident, ELFMAG, SELFMAG) != 0 ||
+      head.e_ident[EI_CLASS] != __ehdr_start.e_ident[EI_CLASS] || head.e_phentsize != sizeof segment)
+    return true;
+  for (unsigned i = 0; i < head.e_phnum; i++) {
+    uint64_t at = (uint64_t)head.e_phoff + (uint64_t)i * sizeof segment;
+    if (at > INT64_MAX || pread(fd, &segment, sizeof segment, (off_t)at) != (ssize_t)sizeof segment) return false;
+    if (segment.p_type == PT_LOAD && (segment.p_offset > size || segment.p_filesz > size - segment.p_offset))
+      return false;
+  }
+  return true;
+}
+
+int pml__library_check(const char *path) {
+  uint64_t size;
+  int fd = pml_file_open(path, UINT64_MAX, &size);
+  if (fd < 0) return fd;
+  bool whole = is_whole(fd, size);
+  (void)close(fd);
+  return whole ? 0 : pml_fail(-ENOEXEC, "%.300s: the file is cut short", path);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/base/pml_library.h - libraries that the loader passes over in silence: those of another machine. */
+/* core/base/pml_library.h - libraries that the loader passes over in silence, waits for or crashes with. */
 #ifndef PML_LIBRARY_H
 #define PML_LIBRARY_H
 
@@ -13,5 +13,12 @@
  * Cost: a file is opened for each place.
  */
 bool pml__library_foreign(const char *file, char *text, size_t size);
+
+/*
+ * pml__library_check - whether the loader can be given the file at @path. It would wait for a FIFO, and a library that
+ * was cut short ends the process by a signal when what is missing is touched.
+ * Returns 0, also for what is no library, as the loader says that, or a negative code with the sentence "PATH: why".
+ */
+int pml__library_check(const char *path);
 
 #endif

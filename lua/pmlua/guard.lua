@@ -198,12 +198,13 @@ function M.parse(text)
   for line in text:gmatch("([^\n]*)\n") do
     number = number + 1
     if number == 1 then
-      if line ~= VERSION then return nil, "it is no file of pmlua guard, or of another version" end
+      if line ~= VERSION then return nil, "not a file of pmlua guard, or one of another version" end
     elseif ended then return nil, ("line %d: there is more after the end"):format(number)
     elseif line == "end" then ended = true
     elseif not take_line(guard, line) then return nil, ("line %d: neither a row nor a condition"):format(number) end
   end
-  if not ended then return nil, "it is not whole: its last line is not 'end'" end
+  if number == 0 then return nil, "not a file of pmlua guard, or one of another version" end
+  if not ended then return nil, "it is cut short: its last line is not 'end'" end
   for _, keys in ipairs { M.conditions, others } do
     for _, key in ipairs(keys) do
       if not guard.about[key] then return nil, ("it does not say its %s"):format(key) end

@@ -304,7 +304,7 @@ end
 function M.report(o, dir, complain, beside)
   local lfs = require "lfs"
   if lfs.attributes(dir, "mode") ~= "directory" then
-    complain(dir .. ": no such folder")
+    complain(dir .. (lfs.attributes(dir, "mode") and ": not a folder" or ": no such folder"))
     return false
   end
   local show, clear = progress_bar()

@@ -267,7 +267,10 @@ end
 --- Lines one by one; the number of the line that fails is left in self.at.
 local function read_lines(self, text)
   local ended
-  if text:sub(-1) ~= "\n" then refuse "it is cut short: the last line has no end" end
+  if text:sub(-1) ~= "\n" then
+    if text:find "^pmlua%-sections\t" or text == "" then refuse "it is cut short: the last line has no end" end
+    refuse "it is not a section file: the first line is not \"pmlua-sections\""
+  end
   for content in text:gmatch("(.-)\n") do
     self.at = self.at + 1
     if ended then refuse "a line below the end" end

@@ -14,6 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #define PATH_BYTES 4096
 
@@ -67,6 +68,7 @@ static bool ours(char *path, const char *name) {
 static int open_library(struct pml_plugin *p, const struct pml_plugin_options *o) {
   char path[PATH_BYTES], own[PATH_BYTES];
   int err = where(path, o);
+  if (err == 0 && strchr(path, '/') != NULL && access(path, F_OK) == 0) err = pml__library_check(path);
   if (err < 0) return err;
   p->object = dlopen(path, RTLD_NOW | RTLD_LOCAL);
   if (p->object == NULL) err = refused(p->name, path, dlerror());

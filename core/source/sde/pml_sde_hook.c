@@ -8,6 +8,7 @@
 #include "source/sde/pml_sde_hook.h"
 
 #include "base/pml_error.h"
+#include "base/pml_library.h"
 #include "compat/include/sde_lib.h"
 
 #include <dlfcn.h>
@@ -82,6 +83,7 @@ int pml_sde_hook(const char *path) {
     return pml_fail(-ENOENT, "%.300s: %s", path != NULL ? path : "a library", strerror(path != NULL ? errno : EINVAL));
   int rc = open_libsde(&libsde);
   if (rc == 0) rc = pml_sde_list(count, &before);
+  if (rc == 0) rc = pml__library_check(path);
   if (rc < 0) return rc;
   if ((library = dlopen(full, RTLD_NOW)) == NULL) return cannot_load(path);
   papi_handle_t (*hook)(papi_sde_fptr_struct_t *);

@@ -150,6 +150,8 @@ static int load(struct pml_scorep *p, const char *path) {
                    path != NULL ? "/" : "", p->name);
   if (n >= (int)sizeof file)
     return pml_fail(-ENAMETOOLONG, "the folder of substrate plugin %s has too long a name", p->name);
+  int err = path != NULL && access(file, F_OK) == 0 ? pml__library_check(file) : 0;
+  if (err < 0) return err;
   p->library = dlopen(file, RTLD_NOW | RTLD_LOCAL);
   if (p->library == NULL) {
     char foreign[sizeof file + 128];

@@ -96,13 +96,18 @@ end
 --- The folder, made, by its full path; nil and why. Ranks of a job share the one that was named, and have one each in it.
 local function folder(name, rank)
   local lfs = require "lfs"
-  if rank then
+  local function make()
     local made, err = lfs.mkdir(name)
-    if not made and lfs.attributes(name, "mode") ~= "directory" then return nil, name .. ": " .. err end
-    name = ("%s/rank-%d"):format(name, rank)
+    local mode = lfs.attributes(name, "mode")
+    if made or mode == "directory" then return true end
+    return nil, name .. ": " .. (mode and "not a folder; name one, or a new one, with -o" or err)
   end
-  local made, err = lfs.mkdir(name)
-  if not made and lfs.attributes(name, "mode") ~= "directory" then return nil, name .. ": " .. err end
+  local made, err = make()
+  if made and rank then
+    name = ("%s/rank-%d"):format(name, rank)
+    made, err = make()
+  end
+  if not made then return nil, err end
   for entry in lfs.dir(name) do
     if entry:find("%.calls$") or entry:find("%.spool$") or entry:find("^trace%-") then
       return nil, name .. " has results of another recording; remove them, or name another folder with -o"

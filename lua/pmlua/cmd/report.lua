@@ -86,7 +86,7 @@ end
 local function ask(which, patience)
   local directory = require "pmlua.live.directory"
   local app, err = directory.find(which)
-  if not app then return nil, ("%s: no such file or folder; and %s"):format(which, err) end
+  if not app then return nil, ("%s: no such file or folder, and %s"):format(which, (err:gsub("^[^:]*: ", ""))) end
   local link <close>, why = directory.connect(app)
   if not link then return nil, why end
   local text

@@ -76,7 +76,9 @@ end
 local function folder(name)
   local lfs = require "lfs"
   local made, err = lfs.mkdir(name)
-  if not made and lfs.attributes(name, "mode") ~= "directory" then return nil, name .. ": " .. err end
+  if not made and lfs.attributes(name, "mode") ~= "directory" then
+    return nil, name .. ": " .. (lfs.attributes(name, "mode") and "not a folder; name one, or a new one, with -o" or err)
+  end
   if lfs.attributes(name .. "/plan") then
     return nil, name .. " has results of another watch; remove them, or name another folder with -o"
   end

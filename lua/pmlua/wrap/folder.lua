@@ -101,6 +101,7 @@ function M.load(dir)
   local core = require "pmlua.core"
   local real = core.sys.realpath(dir)
   if not real then return nil, dir .. ": no such folder" end
+  if require "lfs".attributes(real, "mode") ~= "directory" then return nil, dir .. ": not a folder" end
   if not core.sys.realpath(real .. "/wrap.lua") then return nil, dir .. " has no wrap.lua; pmlua wrap init makes a folder" end
   local t, err = M.read(real .. "/wrap.lua")
   if not t then return nil, err end

@@ -57,12 +57,14 @@ describe("A control character does not reach the terminal", function()
     end
     harmless(file("script.lua", ("error(%q)"):format(ESC)))
     harmless(file("fails.lua", ("return nil, %q"):format(ESC)))
-    harmless(file("experiment.lua", ("return require 'pmlua'.experiment { name = 'e', measure = function() error(%q) end }"):format(ESC))
+    local measure = ("function() error(%q) end"):format(ESC)
+    harmless(file("experiment.lua", ("return require 'pmlua'.experiment { name = 'e', measure = %s }"):format(measure))
       .. " --quick --no-plot --out " .. quote(dir))
   end)
 
   it("from a running program", function()
-    local text = view.table({ rows = { { name = "sde:::L::e" .. ESC, kind = "created", value = 1, description = ESC, reason = ESC } } })
+    local row = { name = "sde:::L::e" .. ESC, kind = "created", value = 1, description = ESC, reason = ESC }
+    local text = view.table { rows = { row } }
     assert.falsy(text:find "[\0-\9\11-\31\127]", text)
     assert.truthy(text:find("e\\x1b", 1, true), text)
     text = view.plain { { "NAME", "COMMAND" }, { ESC, "\194\155" .. ESC } }
