@@ -237,6 +237,36 @@ static void jumping(void) {
   if (combined) CHECK(balanced("lib_guard", 100), "also those of the other door in between");
 }
 
+/* A wrapper that a longjmp from inside its function's callees comes back to. */
+static struct pml_wrap_value caught_values[] = {PML_WRAP_VALUE("return", PML_WRAP_INTEGER, PML_WRAP_METRIC)};
+PML_WRAP_FUNCTION_VALUES(caught, "caught", NULL, __FILE__, __LINE__, NULL, 0, caught_values, 1);
+static uint64_t told, open_inside;
+
+static void hear(void *arg, const struct pml_wrap_function *f, bool results, const uint64_t *values) {
+  (void)arg;
+  if (f != &caught || !results || values[0] != 7) return;
+  pml_region_t inside = region("lib_back");
+  told++;
+  open_inside += entered[inside] - left[inside];
+}
+static void catches(void) {
+  uint64_t result[1];
+  PML_WRAP_CALL(call, &caught);
+  if (setjmp(out) == 0) lib_back(jumps_deeper, NULL);
+  PML_WRAP_RESULTS(call, &caught, result, result[0] = 7);
+}
+static void results_after_jumps(void) {
+  static const struct pml_wrap_listener listener = {hear, NULL};
+  forget();
+  told = open_inside = 0;
+  pml_wrap_listen(&listener);
+  for (volatile int i = 0; i < 100; i++) catches();
+  pml_wrap_listen(NULL);
+  CHECK(told == 100 && open_inside == 0 && entered[region("lib_back")] == 200,
+        "results are told when calls that a longjmp left inside have ended (%llu, %llu open)", (unsigned long long)told,
+        (unsigned long long)open_inside);
+}
+
 static void *cancelled(void *arg) {
   lib_back(ways_wait, arg);
   return NULL;
@@ -354,6 +384,7 @@ static void all_ways(double plain) {
   nowhere();
   exceptions();
   jumping();
+  if (!combined) results_after_jumps(); /* else this program is not chosen */
   cancelling();
   threads(before + 101);
   contexts();
