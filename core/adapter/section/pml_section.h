@@ -10,6 +10,10 @@
  * A section is also a region: each start and stop is an enter and a leave in pml_stream, at the very ticks that the
  * statistics have, so that profiles and traces agree with them. Sections nest and recur, on any number of threads at
  * once. Each thread has statistics of its own, which no other writes; a report merges them.
+ *
+ * A forked child begins with no statistics; what is under way begins then. A child that is made without the C library's
+ * fork handlers (_Fork, clone, fork as a system call) begins so when it first takes a lock here: with a new section, a
+ * new thread or a report. Calls that it made before are in no report.
  */
 #ifndef PML_SECTION_H
 #define PML_SECTION_H
