@@ -2,11 +2,12 @@
 /*
  * bindings/live/live.h - the service that answers questions to a running application: what its files share.
  *
- *     live.c          start, stop, fork, exit; the application's functions
- *     live_loop.c     the thread: what it waits for and when it ticks
- *     live_talk.c     one connection: questions in, answers out, never waiting
- *     live_session.c  the Lua state of a connection
- *     live_rules.c    the Lua state of the watch rules, and their mailbox
+ *     live.c            start, stop, fork, exit
+ *     live_functions.c  what the application lends: functions, and how its run is stopped
+ *     live_loop.c       the thread: what it waits for and when it ticks
+ *     live_talk.c       one connection: questions in, answers out, never waiting
+ *     live_session.c    the Lua state of a connection
+ *     live_rules.c      the Lua state of the watch rules, and their mailbox
  *
  * One thread owns a struct live and everything below it. What application threads share with it is under one lock
  * (live__lock), which is held for a few instructions, or a write to an eventfd, and never while Lua, a socket or a
@@ -90,9 +91,6 @@ struct live {
   struct live *next; /* of those that a fork left behind */
 };
 
-/* The signal that stops a run for which the application gave no function: the command's is SIGINT. */
-extern int live_stop_signal;
-
 /* --- live.c --- */
 
 void live__lock(void);
@@ -107,6 +105,11 @@ double live__now(void);                                /* seconds of CLOCK_MONOT
 int live__wake_pair(struct live *l);
 void live__wait(struct live *l, double until); /* for the stop, until then at most */
 void live__free(struct live *l);               /* whose thread has ended, or never began */
+
+/* --- live_functions.c --- */
+
+/* The signal that stops a run for which the application gave no function: the command's is SIGINT. */
+extern int live_stop_signal;
 
 /* live__call - the application's function of that name. 0, PML_ECLOSED (no service), PML_EMODE (not on its thread),
  * -ENOENT. */
