@@ -252,17 +252,24 @@ local function median_of(f, tick_ns)
   end
 end
 
---- Calls by duration of all processes; the clock is the same for all, as they ran on one machine.
-local function add_durations(functions, processes)
-  for _, p in ipairs(processes) do
-    for _, of in ipairs(p.durations) do
-      local f = functions[of.library .. "\0" .. of.name]
-      if f then
-        f.bucket = f.bucket or {}
-        for i, n in pairs(of.bucket) do f.bucket[i] = (f.bucket[i] or 0) + n end
-        f.tick_ns = p.tick_ns
+--- What each process says of functions in the list @what, with the function in @functions that it is of.
+local function each(functions, processes, what)
+  return coroutine.wrap(function()
+    for _, p in ipairs(processes) do
+      for _, of in ipairs(p[what]) do
+        local f = functions[of.library .. "\0" .. of.name]
+        if f then coroutine.yield(f, of, p) end
       end
     end
+  end)
+end
+
+--- Calls by duration of all processes; the clock is the same for all, as they ran on one machine.
+local function add_durations(functions, processes)
+  for f, of, p in each(functions, processes, "durations") do
+    f.bucket = f.bucket or {}
+    for i, n in pairs(of.bucket) do f.bucket[i] = (f.bucket[i] or 0) + n end
+    f.tick_ns = p.tick_ns
   end
   for _, f in ipairs(functions) do
     if f.bucket and f.min_ns and f.tick_ns then f.median_ns = median_of(f, f.tick_ns) end
@@ -270,14 +277,9 @@ local function add_durations(functions, processes)
 end
 
 local function add_sums(functions, processes)
-  for _, p in ipairs(processes) do
-    for _, of in ipairs(p.sums) do
-      local f = functions[of.library .. "\0" .. of.name]
-      if f then
-        f.events = f.events or {}
-        for event, v in pairs(of.events) do f.events[event] = (f.events[event] or 0) + v end
-      end
-    end
+  for f, of in each(functions, processes, "sums") do
+    f.events = f.events or {}
+    for event, v in pairs(of.events) do f.events[event] = (f.events[event] or 0) + v end
   end
 end
 
@@ -302,14 +304,9 @@ local function add_value(all, v)
 end
 
 local function add_values(functions, processes)
-  for _, p in ipairs(processes) do
-    for _, v in ipairs(p.values) do
-      local f = functions[v.library .. "\0" .. v.name]
-      if f then
-        f.values = f.values or {}
-        add_value(f.values, v)
-      end
-    end
+  for f, v in each(functions, processes, "values") do
+    f.values = f.values or {}
+    add_value(f.values, v)
   end
 end
 
