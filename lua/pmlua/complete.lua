@@ -4,6 +4,8 @@
 --
 -- Try:  print(table.concat(require("pmlua.complete")("pml.clock."), " "))
 
+local open_string = require "pmlua.openstring"
+
 local MOST = 500
 
 local keywords = {
@@ -71,21 +73,6 @@ local function names(left)
   return sorted(found, path, start)
 end
 
---- The beginning of the string that `left` ends in, if it ends in one; nothing can be completed in a comment.
-local function open_string(left)
-  local quote, from
-  local i = 1
-  while i <= #left do
-    local c = left:sub(i, i)
-    if quote and c == "\\" then i = i + 1
-    elseif c == quote then quote = nil
-    elseif not quote and (c == '"' or c == "'") then quote, from = c, i + 1
-    elseif not quote and left:sub(i, i + 1) == "--" then return "" end
-    i = i + 1
-  end
-  return quote and left:sub(from) or nil
-end
-
 local function events(text)
   local start = text:match "[^%s,]*$"
   local words = {}
@@ -102,7 +89,8 @@ end
 ---@param left string the line up to the cursor
 ---@return string[]
 local function complete(left)
-  local text = open_string(left)
+  local text, comment = open_string(left)
+  if comment then return {} end
   return text and events(text) or names(left)
 end
 

@@ -278,6 +278,8 @@ describe("Completion", function()
     assert.equal("COMPLETE::alpha\nCOMPLETE::beta", complete 'pml.sde.find("COMPLETE::')
     assert.equal("sde:::COMPLETE::beta", complete "sde:::COMPLETE::b")
     assert.equal("", complete "nowhere.at.all")
+    assert.equal("", complete "x = 1 -- appl")
+    assert.equal("apples", complete 'x = "--" .. appl')
     eval "e = pml.sde.find 'COMPLETE::alpha'"
     assert.equal("e:read", complete "e:r")
   end)

@@ -9,6 +9,7 @@
 local core = require "pmlua.core"
 local evaluate = require "pmlua.evaluate"
 local json = require "pmlua.json"
+local open_string = require "pmlua.openstring"
 local reading = require "pmlua.live.reading"
 local sandbox = require "pmlua.live.sandbox"
 
@@ -208,22 +209,9 @@ local function complete_name(word)
   return candidates
 end
 
---- Whether the text ends inside a string, and if so what of it is there.
-local function open_string(left)
-  local quote, start
-  local i = 1
-  while i <= #left do
-    local c = left:sub(i, i)
-    if quote and c == "\\" then i = i + 1
-    elseif quote and c == quote then quote = nil
-    elseif not quote and (c == '"' or c == "'") then quote, start = c, i + 1 end
-    i = i + 1
-  end
-  return quote and left:sub(start)
-end
-
 local function complete(payload)
-  local text = open_string(payload)
+  local text, comment = open_string(payload)
+  if comment then return true, "" end
   payload = payload:sub(-WORD_BYTES)
   local bare = payload:match("sde:::[^%s'\"()]*$")
   local candidates
