@@ -99,7 +99,7 @@ static bool pass_on(int sig) {
   return n == 0;
 }
 
-/* A child that was started while the signal came may not have got it, and whoever closes its pipe would wait for it. */
+/* A child that was started while the signal came may not have got it, and closing its pipe would wait for it. */
 static void hook(lua_State *L, lua_Debug *ar) {
   (void)ar;
   lua_sethook(L, hook, LUA_MASKCOUNT, ++raised < RAISES_PATIENT ? GRACE : NEXT);

@@ -372,7 +372,7 @@ static void say(const char *line) {
   if (n > 0 && write(STDERR_FILENO, text, (size_t)n) < 0) return; /* there is nobody else to tell */
 }
 
-/* Plugins end when the process does, after whoever loaded this has forgotten it: its code must stay. */
+/* Plugins end when the process does, when the one that loaded this may be gone: its code must stay. */
 static void stay_loaded(void) {
   char path[PATH_MAX];
   locate_code(path);

@@ -421,7 +421,7 @@ static void flushoutput(void) {
   _exit(FAILED);
 }
 
-/* One line for whoever asked for an event and got it user-only; also where the script left by os.exit. */
+/* One line if an event was asked for and opened user-only; also where the script left by os.exit. */
 static void tell_user_only(void) {
   const char *sentence = pml_event_user_only();
   if (sentence != NULL) complain(sentence);

@@ -21,7 +21,7 @@ struct series {
 };
 
 struct code {
-  struct state state; /* of whoever asks: the plugin's lock, or its thread while that runs */
+  struct state state; /* of the caller: the plugin's lock, or its thread while that runs */
   double every_s;
   size_t nmetrics;
   bool *real;

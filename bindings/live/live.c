@@ -92,7 +92,7 @@ static bool is_stderr(void) {
   return isatty(STDERR_FILENO) || (S_ISREG(st.st_mode) && (fcntl(STDERR_FILENO, F_GETFL) & O_APPEND) != 0);
 }
 
-/* stderr's lock is the application's, and whoever reads its stderr may be slow. */
+/* stderr's lock is the application's, and the reader of its stderr may be slow. */
 void live__say(const char *fmt, ...) {
   char line[1024] = "pmlua: ";
   va_list ap;
@@ -346,7 +346,7 @@ static void in_child(void) {
   }
 }
 
-/* Threads of ours outlive whoever loaded this: its code must stay. */
+/* Threads of ours outlive the object that loaded this: its code must stay. */
 static void stay_loaded(void) {
   char path[PATH_MAX];
   locate_code(path);

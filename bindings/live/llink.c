@@ -20,7 +20,7 @@
 struct link {
   struct lutil_handle h;
   int fd;
-  bool owed; /* an answer, whose question was asked: whoever waited for it was interrupted */
+  bool owed; /* an answer, whose question was asked: the wait for it was interrupted */
   struct live_frame answer;
 };
 

@@ -18,7 +18,7 @@ static inline void pml__own_add(uint64_t *figure, uint64_t more) {
 #endif
 }
 
-/* The same with release: whoever loads it with acquire sees what the owner did before. */
+/* The same with release: a thread that loads it with acquire sees what the owner did before. */
 static inline void pml__own_add_release(uint64_t *figure, uint64_t more) {
 #if defined(__x86_64__) && !defined(__SANITIZE_THREAD__)
   __asm__ volatile("addq %1, %0" : "+m"(*figure) : "er"(more) : "cc", "memory");

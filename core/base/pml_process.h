@@ -59,8 +59,8 @@ static inline uint64_t pml__process(void) {
 }
 
 /*
- * A lock that is open in each child, whoever held it in the parent. What it guards is changed so that a child can go on
- * with it after any store, or the child gives it up where a thread of the parent was at it: pml__lock_torn().
+ * A lock that is open in each child, whichever thread held it in the parent. What it guards is changed so that a child
+ * can go on with it after any store, or the child gives it up where a thread of the parent was at it: pml__lock_torn().
  * Zeros are an open lock. Not async-signal-safe.
  */
 struct pml__lock {

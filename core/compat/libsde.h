@@ -116,7 +116,7 @@ uint32_t pml__libsde_sync(void);
 /* pml__libsde_library - the wrapper of that name, made if new. */
 struct sde_library *pml__libsde_library(const char *name);
 
-/* pml__libsde_filled - a placeholder became an event: whoever asked for its overflows is served from now on. */
+/* pml__libsde_filled - a placeholder became an event: requests for its overflows are served from now on. */
 int pml__libsde_filled(struct sde_event *e);
 
 /* pml__libsde_error - a code of pmlua's as one of libsde's. */

@@ -229,7 +229,7 @@ static void position_at_start(LLVMBuilderRef builder, LLVMBasicBlockRef block) {
 
 /*
  * The cells are looked up once. The load is said to find the same whenever it is made, so that after inlining one look
- * is enough: whoever still sees NULL asks again, and is given the same.
+ * is enough: a function that still sees NULL asks again, and gets the same.
  */
 static void begin_function(struct pml_body *f) {
   struct pml_module *m = f->m;

@@ -115,7 +115,7 @@ void pml_functions_close(struct pml_module *m);
 void pml_functions_forget_memory(struct pml_module *m);
 
 /* pml_may_leave - whether control may go elsewhere from a call than to what follows it: by an exception, a longjmp, the
- * end of the thread or the process; or whether whoever is called may look at the counts. */
+ * end of the thread or the process; or whether the callee may look at the counts. */
 bool pml_may_leave(const struct pml_module *m, LLVMValueRef call);
 
 /* pml_instrument_function - 0, or -ENOMEM. */

@@ -125,7 +125,7 @@ int pml_functions_open(struct pml_module *m) {
   return 0;
 }
 
-/* Whoever is called counts, unless it is LLVM's own or the C library's. */
+/* Any callee counts, unless it is LLVM's own or the C library's. */
 static bool may_count(LLVMValueRef function) {
   size_t n;
   const char *name = LLVMGetValueName2(function, &n);

@@ -15,8 +15,8 @@
  * write when the process exits, into the folder substrates-PID. A forked child has none of them, either.
  *
  * Each program that a process runs writes PID.spool (pml_spool.h) as it goes, so that no end loses anything and nothing
- * is left to do at the end. Nothing is ever printed, no thread or signal handler is added. Whoever ran the program
- * reads the spools; one without its program's own end was cut short.
+ * is left to do at the end. Nothing is ever printed, no thread or signal handler is added. pmlua record reads the
+ * spools; one without its program's own end was cut short.
  */
 #include "preload/confine.h"
 #include "preload/record_plugins.h"
@@ -119,7 +119,7 @@ static void say_substrates(struct text *t, bool at_end) {
   for (size_t i = 0; pml__record_substrates_trouble(i, line, sizeof line); i++) say(t, "trouble\t%s\n", line);
 }
 
-/* What nobody counted was 0 for every call, which is no count. */
+/* An event without a counter was 0 for every call, which is no count. */
 static void say_absent(struct text *t, const char *name) {
   struct pml_sde_event *ev;
   struct pml_sde_info info;
@@ -321,7 +321,7 @@ static int start(void) {
   return err == 0 ? listen_to_values() : err;
 }
 
-/* "PID<TAB>PROGRAM<TAB>WHY", where whoever started the recording looks. */
+/* "PID<TAB>PROGRAM<TAB>WHY", where pmlua record looks. */
 static void leave_reason(int err) {
   char line[PML_REASONS_LINE], program[256];
   ssize_t n = readlink("/proc/self/exe", program, sizeof program - 1);

@@ -32,7 +32,7 @@ static bool is_program(const char *path) {
   return stat(path, &st) == 0 && S_ISREG(st.st_mode) && access(path, X_OK) == 0;
 }
 
-/* Entries of PATH that are not absolute are passed over: they name folders of whoever wrote the files beside us. */
+/* Entries of PATH that are not absolute are passed over: they name folders that another user may have filled. */
 static int find_program(char path[PATH_MAX], const char *name) {
   const char *entry = secure_getenv("PATH");
   if (strchr(name, '/') != NULL) {

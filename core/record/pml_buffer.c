@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* core/record/pml_buffer.c - rings of events, filled by their threads and drained by whoever asks. */
 #include "record/pml_buffer_ring.h"
+/* core/record/pml_buffer.c - rings of events, filled by their threads and drained on request. */
 
 #include "base/pml_error.h"
 

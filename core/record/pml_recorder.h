@@ -119,7 +119,7 @@ PML_API int pml__recorder_push_double_slow(struct pml_recorder *r, double v);
 static inline struct pml__recorder_tail *pml__recorder_tail(const struct pml__recorder_head *h, uint32_t slot) {
   if (PML_UNLIKELY(slot >= pml__recorder_cells.n)) return NULL;
   const struct pml__recorder_cell *cell = &pml__recorder_cells.cell[slot];
-  /* Relaxed: whoever must see a reset was told of it by other means, which order this load, too. */
+  /* Relaxed: a thread that must see a reset learnt of it by other means, which order this load, too. */
   if (PML_UNLIKELY(cell->epoch != __atomic_load_n(&h->epoch, __ATOMIC_RELAXED))) return NULL;
   return PML_LIKELY(cell->tail->at != cell->tail->end) ? cell->tail : NULL;
 }
@@ -130,7 +130,7 @@ static inline int pml_recorder_push_double(struct pml_recorder *r, double v) {
   if (PML_UNLIKELY(t == NULL)) return pml__recorder_push_double_slow(r, v);
   char *at = t->at;
   __builtin_memcpy(at, &v, sizeof v);
-  __atomic_store_n(&t->at, at + sizeof v, __ATOMIC_RELEASE); /* whoever sees that it moved on sees the element */
+  __atomic_store_n(&t->at, at + sizeof v, __ATOMIC_RELEASE); /* a reader that sees it moved on sees the element */
   return 0;
 }
 

@@ -52,7 +52,7 @@ struct pml_recorder {
   uint64_t epoch;
 };
 
-/* How many elements, of @bytes each, are in @lane now, for whoever may read it. */
+/* How many elements, of @bytes each, are in @lane now, for any reader of it. */
 uint64_t pml__recorder_lane_count(const struct pml__recorder_lane *lane, size_t bytes);
 
 /* Where chunks come from; a spec may count, or refuse. Freed by free(). */

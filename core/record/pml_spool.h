@@ -3,7 +3,7 @@
  * core/record/pml_spool.h - one file per process that has what was recorded, however the process ends.
  *
  * The file is mapped shared, so that what is written into it is the kernel's at once: SIGKILL, exec, _exit and a crash
- * lose nothing. Whoever comes later reads it (pml_spool_read.h). It holds the names of regions, the memory of a profile
+ * lose nothing. It is read later (pml_spool_read.h). It holds the names of regions, the memory of a profile
  * (pml_profile.h), and, if asked for, every enter and leave.
  *
  * The file grows in extents. Each is allocated on the disk before it is mapped, so that a full disk is a refusal and no

@@ -121,7 +121,7 @@ static int fail_unknown(const char *name) {
   return pml_fail(PML_ENOEVENT, "no event \"%.200s\"%s", name, pml__nearest_text(&near, text, sizeof text));
 }
 
-/* Clocks of the kernel count ns whoever named them. */
+/* The kernel's clocks count ns under any of their names. */
 static void set_unit(struct pml_event *ev) {
   const struct perf_event_attr *a = &ev->part[0].attr;
   if (ev->kind != PML_EVENT_PERF || a->type != PERF_TYPE_SOFTWARE || *ev->unit) return;

@@ -98,7 +98,7 @@ PML_API int pml_event_permitted(const char *name, char *permitted);
 
 /*
  * pml_event_user_only - one sentence for the user if this process has opened events without a modifier user-only, else
- * NULL. It is given once: whoever takes it prints it. Static storage. Thread-safe.
+ * NULL. It is given once: its taker prints it. Static storage. Thread-safe.
  */
 PML_API const char *pml_event_user_only(void);
 

@@ -72,9 +72,9 @@ PML_API bool pml_eventset_absent(const struct pml_eventset *set, size_t i, uint6
  *
  * Each returns the number of page reads tried again (>= 0, normally 0) or a negative code.
  * A set that its owner thread reads takes the page path where it can; any other thread gets read(2): slower, not wrong.
- * Software-defined events count from this set's own start, whoever else reads them; instant ones give what is now, and
- * accum puts it in the place of what was there. What each thread counts for itself (sde:::BYFL::, by the compiler) is
- * of the thread that opened the set, as a counter of the hardware would be, also when another thread reads it or its
+ * Software-defined events count from this set's own start, independent of other readers; instant ones give what is now,
+ * and accum puts it in the place of what was there. What each thread counts for itself (sde:::BYFL::, by the compiler)
+ * is of the thread that opened the set, as a counter of the hardware would be, also when another thread reads it or its
  * own has ended; with target.inherit it is the process's, of all its threads. A MIN or MAX group is instant. Doubles
  * travel as their bits. What reads as a placeholder is -1. Metrics of plugins likewise: what accumulates or is relative
  * counts from start, what is absolute is what is now, or absent (pml_eventset_absent()); a set with such is not

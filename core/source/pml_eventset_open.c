@@ -371,7 +371,7 @@ void pml_eventset_close(struct pml_eventset *s) {
   free(s);
 }
 
-/* A group takes the page path only as a whole: whoever in it cannot decides for all. */
+/* A group takes the page path only as a whole: one member that cannot decides for all. */
 static enum pml_path part_path(const struct pml_eventset *s, const struct pml__eventset_part *part, const char **why) {
   if (pml_counter_path(&s->counter[part->counter], why) == PML_PATH_READ) return PML_PATH_READ;
   const struct pml__eventset_group *g = &s->group[part->group];

@@ -24,7 +24,7 @@ function M.word(text)
   return word == "" and "-" or word
 end
 
-local comma = false -- whether the locale has another sign than a point, which whoever formats a table looks up
+local comma = false -- whether the locale has another sign than a point, looked up before a table is formatted
 
 -- The shortest of three precisions that reads back as the same number, with a point whatever the locale.
 local function number(v)

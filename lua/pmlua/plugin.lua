@@ -5,7 +5,7 @@
 --         collect = function() return { load = tonumber(io.open "/proc/loadavg":read "n") } end }
 --       local set = assert(pml.eventset { "plugin::host::load" })
 --
--- A plugin in Lua runs in a state of its own. `read(name)` is called by whoever reads an event set, under a lock, and
+-- A plugin in Lua runs in a state of its own. `read(name)` is called when an event set is read, under a lock, and
 -- gives a number, or nil for nothing new. `collect()` is called every so often by a thread of its own and gives a table
 -- of numbers by name, from which series are made. A function goes there with copies of its upvalues; a `file` or `code`
 -- goes as it is, and returns the table.

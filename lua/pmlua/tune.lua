@@ -3,7 +3,7 @@
 -- a region is open, and put back what was there.
 --
 -- The files are the kernel's, below /sys/devices/system/cpu; `root` names another folder of that form. They are written
--- only where whoever starts the process allows it: pmlua --allow-tuning SCRIPT, or pml_tune_allow() of an application
+-- only where it was allowed when the process was started: pmlua --allow-tuning SCRIPT, or pml_tune_allow() of an application
 -- that embeds pmlua; without it `dry_run = true` tells what would be. All is put back on leave, at the end of the script,
 -- and by a process of its own when this one dies of whatever.
 --

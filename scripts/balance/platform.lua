@@ -46,7 +46,7 @@ function M:gauss()
   return math.sqrt(-2 * math.log(u)) * math.cos(2 * math.pi * v)
 end
 
---- Whoever had most has least from now on.
+--- The thread that had most has least from now on.
 function M:reverse()
   for i = 1, self.ranks // 2 do
     local j = self.ranks + 1 - i

@@ -3,7 +3,7 @@
 --
 -- Try:  pmlua scripts/read_overhead.lua --quick --no-plot | head -60
 --
--- Also ticks.dat, the whole summary in ticks of the clock beside data.dat's nanoseconds, for whoever compares with
+-- Also ticks.dat, the whole summary in ticks of the clock beside data.dat's nanoseconds, to compare with
 -- tables in cycles.
 
 local runner = require "pmlua.runner"

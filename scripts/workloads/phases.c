@@ -111,7 +111,7 @@ static void *receive(void *arg) {
   ssize_t n = 0;
   while (buffer != NULL && (n = recv(r->fd, buffer, r->message, 0)) > 0) r->bytes += (uint64_t)n;
   free(buffer);
-  (void)shutdown(r->fd, SHUT_RDWR); /* whoever still sends must not wait */
+  (void)shutdown(r->fd, SHUT_RDWR); /* a thread that still sends must not wait */
   return NULL;
 }
 

@@ -11,7 +11,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-/* No loader is called under it: whoever holds the loader's locks may wait for it. */
+/* No loader is called under it: a thread that holds the loader's locks may wait for it. */
 static struct pml__lock table;
 
 static struct {

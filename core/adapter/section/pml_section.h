@@ -167,7 +167,7 @@ static inline int pml_section_stop_label_work(const char *label, double work, ui
   return pml__section_on() ? pml__section_stop_label_work(label, work, iterations) : 0;
 }
 
-/* pml__section_here - for the macro: the section kept in @at, defined by whoever comes first. */
+/* pml__section_here - for the macro: the section kept in @at, defined by the first caller. */
 static inline struct pml_section *pml__section_here(struct pml_section **at, const char *label, const char *file,
                                                     uint32_t line) {
   struct pml_section *s = __atomic_load_n(at, __ATOMIC_ACQUIRE);

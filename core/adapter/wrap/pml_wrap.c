@@ -75,7 +75,7 @@ static int make_metrics(const struct pml_wrap_function *f, const struct pml_wrap
   return 0;
 }
 
-/* A recorder that cannot be is missed by whoever asks for it; the call goes on. */
+/* A recorder that cannot be made is missing; the call goes on. */
 static void make_recorders(const struct pml_wrap_function *f, const struct pml_wrap_value *value, uint32_t n,
                            struct pml_recorder **recorder, uint32_t *made) {
   struct pml_sde_library *library;

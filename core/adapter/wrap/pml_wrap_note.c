@@ -46,7 +46,7 @@ static int by_name(const void *a, const void *b) {
 
 static struct pml__lock lock; /* while a list is sorted; the loader is not called */
 
-/* Whoever has a list has it sorted, and nobody changes it any more. */
+/* A list that was given out is sorted, and does not change any more. */
 static void sort(const struct pml__wrap_list *l) {
   bool sorted = true;
   pml__lock_take(&lock);

@@ -24,8 +24,9 @@ struct pml_tune;
 #define PML_TUNE_WHY 256
 
 /*
- * pml_tune_allow - from now on this process may write to the kernel's files: said by whoever starts it, not by what
- * runs in it. `pmlua --allow-tuning` says it, and an application that embeds pmlua may. Thread-safe; not taken back.
+ * pml_tune_allow - from now on this process may write to the kernel's files: a decision of the one who starts it, not
+ * of what runs in it. `pmlua --allow-tuning` says it, and an application that embeds pmlua may. Thread-safe; not taken
+ * back.
  */
 PML_API void pml_tune_allow(void);
 PML_API bool pml_tune_allowed(void);

@@ -46,7 +46,7 @@ static uint64_t spare[PML_COUNT_CELLS]; /* without memory: nobody reads it */
 
 /*
  * What is this process's alone. The kernel clears it in children (MADV_WIPEONFORK, or else a handler does): there the
- * lock is open, whoever held it. Each store under it leaves the modules as they may be.
+ * lock is open, even if another thread of the parent held it. Each store under it leaves the modules as they may be.
  */
 struct process {
   pthread_mutex_t lock; /* modules */
@@ -219,7 +219,7 @@ static void others(char *to, size_t room) {
   if (n < PML_COUNT_ROWS) pml__count_others(counting, n, to, room);
 }
 
-/* libpmlua may be loaded, whoever loaded it, or come later: then it finds us. With the lock held. */
+/* libpmlua may be loaded by anything, or come later: then it finds us. With the lock held. */
 static void attach(void) {
   int (*to)(const struct pml_count_runtime *);
   void *found = dlsym(RTLD_DEFAULT, "pml_count_attach");

@@ -73,7 +73,7 @@ static bool list_terms(struct pml__eventset_counted *c, struct pml__sde_terms *t
   return true;
 }
 
-/* Whoever appends a term or takes an event back raises the epoch after that: a list of the epoch before is of before.
+/* Appending a term, or taking an event back, raises the epoch afterwards: a list of an earlier epoch is out of date.
  */
 static void make_list(struct pml_eventset *s) {
   struct pml__eventset_counted *c = s->counted;

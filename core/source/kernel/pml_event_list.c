@@ -76,7 +76,7 @@ bool pml__event_probe(const struct perf_event_attr *attr, int cpu, const char **
     }
     if (is_absence(user_err)) err = user_err;
   }
-  /* What packages do is counted by nobody else. */
+  /* Only these PMUs count what packages do. */
   *reason = cpu >= 0 && is_absence(err) ? "this machine has no PMU that counts it" : pml__event_refusal(err);
   return false;
 }

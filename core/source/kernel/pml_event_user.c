@@ -76,7 +76,7 @@ const char *pml_event_user_only_reason(void) {
   return atomic_load_explicit(&state, memory_order_acquire) >= 2 ? text : NULL;
 }
 
-/* Sources other than the kernel, which nobody forbids: they need not be parsed, which takes its time. */
+/* Sources other than the kernel, which are never forbidden: parsing them would only take time. */
 static bool is_of_the_kernel(const char *name) {
   static const char *const others[] = {"sim::", "sde:::", "plugin::", "clock::"};
   for (size_t i = 0; i < sizeof others / sizeof others[0]; i++)

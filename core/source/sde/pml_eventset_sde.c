@@ -108,7 +108,7 @@ void pml__eventset_sde_differences(const struct pml_eventset *s, uint64_t *value
 
 /*
  * Snapshot and difference in one pass as far as events are plain, from the first that is not in two. Of the plain ones
- * nothing is kept but what they are: whoever wants their values again takes a snapshot.
+ * nothing is kept but what they are: to have their values again, take a snapshot.
  */
 int pml__eventset_sde_read(struct pml_eventset *s, uint64_t *values) {
   struct pml_sde_event *const *event = s->sde_event;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* core/source/sde/pml_sde_counter.c - created counters: a shard for each thread, summed by whoever reads. */
 #include "source/sde/pml_sde_private.h"
+/* core/source/sde/pml_sde_counter.c - created counters: a shard for each thread, summed by the reader. */
 
 #include "base/pml_error.h"
 #include "base/pml_process.h"
@@ -68,8 +69,9 @@ static void lane_take(void) {
 }
 
 /*
- * Block @k of @c, allocated by whoever needs it first; NULL: no memory. The number of blocks is raised before the block
- * is there, not after: who finds the block and counts in it may be read, or forked, while its maker is still here.
+ * Block @k of @c, allocated by the first thread that needs it; NULL: no memory. The number of blocks is raised before
+ * the block is there, not after: who finds the block and counts in it may be read, or forked, while its maker is still
+ * here.
  */
 static struct pml__sde_shard *block_make(struct pml_sde_counter *c, uint32_t k) {
   size_t bytes = sizeof(struct pml__sde_shard) << k;

@@ -2,7 +2,7 @@
 /*
  * core/source/sde/pml_sde_patient.c - a thread reads what may hang, its asker waits no longer than it wants.
  *
- * A job is one reading under way. Its askers and its helper share it under one lock; whoever is the last to leave it
+ * A job is one reading under way. Its askers and its helper share it under one lock; the last to leave it
  * frees it: an asker when the value is there, and it then joins the helper; the helper when all have given up.
  */
 #include "source/sde/pml_sde_patient.h"

@@ -72,7 +72,7 @@ struct pml_flow {
   size_t ngraphs;
 };
 
-/* A flow without a stream, whose events are handed to tracks by whoever has them; stopped and closed as any. */
+/* A flow without a stream, whose events are handed to tracks by the caller; stopped and closed as any. */
 int pml__flow_new(struct pml_flow **f, const struct pml_flow_options *options);
 /* A thread begins; NULL: no memory, or too many. */
 struct pml__flow_track *pml__flow_track(struct pml_flow *f);

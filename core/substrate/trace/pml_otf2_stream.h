@@ -22,7 +22,7 @@ struct pml_otf2_stream;
  *
  * pml_otf2_stream_close - no event is recorded any more; before pml_otf2_close(). NULL is fine. Not from a consumer.
  *
- * The archive is borrowed, and flushed by whoever owns it: what finds a ring full is dropped and counted there.
+ * The archive is borrowed, and flushed by its owner: what finds a ring full is dropped and counted there.
  * Returns 0, -ENOMEM, or what pml_stream_add() returns; *@s is NULL on failure. In a child after a fork nothing is
  * recorded: the archive is the parent's.
  */

@@ -137,7 +137,7 @@ end
 --- What the compiler counts is listed also where nothing was compiled so.
 local function is_elsewhere(row) return row.pmu == "BYFL" and not core.count.here() end
 
---- Nothing of what a pattern asks for is in this process: whoever asks for all software-defined events means others.
+--- Nothing of what a pattern asks for is in this process: a pattern for all software-defined events means others'.
 local function all_elsewhere(options)
   return options.pattern and options.pattern:find "^sde:[:*]*$" and not options.sde and #core.sde.list() == 0
 end

@@ -38,7 +38,7 @@ end
 local function is_root() return require "lfs".attributes("/proc/self", "uid") == 0 end
 
 --- The runtime folders of other users, as the service chooses them. One that is not its user's alone is no such folder:
---- whoever made it could send root astray.
+--- its maker could send root astray.
 local function folders_of_others(own, add)
   local lfs = require "lfs"
   local function consider(folder, uid)

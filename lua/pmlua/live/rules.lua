@@ -5,7 +5,7 @@
 --       rules.add("sde:::DEMO::steps", "100ms", function(value, series) print(value, series:slope()) end)
 --       for _ = 1, 1e6 do rules.tick(pml.clock.ns() / 1e9) end
 --
--- Whoever owns the Lua state calls tick() and is told when to call it next: the service's thread in an application, a
+-- The owner of the Lua state calls tick() and is told when to call it next: the service's thread in an application, a
 -- connection's session, a script of its own. A rule that fails is reported once and goes on; one that fails ten times
 -- in a row is cancelled. It needs no C module beside pmlua.core.
 

@@ -4,7 +4,7 @@
 --
 -- Try:  print(load("return 6 * 7", "=x", "t", require("pmlua.live.sandbox").new(print))())
 --
--- Whoever runs the code also limits its instructions and its memory. Both are looked at between Lua's instructions, never
+-- The caller that runs the code also limits its instructions and its memory. Both are looked at between Lua's instructions, never
 -- inside a C function, so that here every C function that could run for long is bounded by its arguments, and all of
 -- them together by the time since M.enter(): what is left cannot hold the thread longer than that and one call.
 
@@ -218,7 +218,7 @@ local function opened(f, event)
   return guarded(handle, "countingset", { values = as_it_is, info = as_it_is })
 end
 
---- A callback of the application must not hold up whoever else asks.
+--- A callback of the application must not hold up other connections.
 local function patient(f, event, seconds)
   if seconds ~= nil then check(seconds, "number", "sdeevent.read") end
   return f(event, math.max(0, math.min(seconds or PATIENCE_S, PATIENCE_S)))
