@@ -55,6 +55,7 @@ static int l_story(lua_State *L) {
   lutil_setstr(L, "counted", pml_count_at_name(s.counted));
   lutil_setint(L, "lost_children", s.lost_children);
   lutil_setstr(L, "refused", s.refused != 0 ? pml_error_text(s.refused) : "");
+  lutil_setstr(L, "uncounted", s.uncounted != 0 ? pml_error_text(s.uncounted) : "");
   lutil_setint(L, "dropped", s.dropped);
   lutil_setint(L, "unmatched", s.unmatched);
   lutil_setint(L, "unrecorded", s.unrecorded);

@@ -123,6 +123,8 @@ static int l_summary(lua_State *L) {
   lutil_setint(L, "lanes", s.lanes);
   lutil_setint(L, "lost", s.lost);
   lutil_setint(L, "start_ticks", s.start_ticks);
+  lua_pushboolean(L, s.hits[0] == PML_WATCHPOINT_CLOSED);
+  lua_setfield(L, -2, "closed");
   if (s.stop_ticks != 0) lutil_setint(L, "stop_ticks", s.stop_ticks);
   lutil_setnum(L, "ticks_per_second", s.ticks_per_second);
   lua_createtable(L, (int)s.points, 0);

@@ -229,6 +229,10 @@ static int name_events(void) {
   return 0;
 }
 
+static void lose_counts(int err) {
+  if (is_ours()) pml_spool_lose_counts(record.spool, err);
+}
+
 static int start_counting(void) {
   const struct pml_stream_metrics *metrics;
   int err = name_events();
@@ -237,7 +241,7 @@ static int start_counting(void) {
     record.nevents +=
         pml__record_plugins_load(record.event + record.nevents, PML_INTERCEPT_EVENTS_MAX - record.nevents);
   if (err < 0 || record.nevents == 0) return err;
-  err = pml_intercept_count(record.event, record.nevents, &metrics);
+  err = pml_intercept_count(record.event, record.nevents, lose_counts, &metrics);
   for (size_t i = 0; err == 0 && i < record.nevents; i++) record.event[i] = metrics->name[i]; /* as they are counted */
   return err;
 }

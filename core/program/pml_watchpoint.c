@@ -8,10 +8,10 @@
 #include "base/pml_error.h"
 #include "program/pml_watchpoint_store.h"
 #include "source/kernel/pml_breakpoint.h"
+#include "source/pml_perf_descriptor.h"
 
 #include <dirent.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <linux/hw_breakpoint.h>
 #include <linux/perf_event.h>
 #include <signal.h>
@@ -19,7 +19,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
-#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
@@ -35,8 +34,8 @@ struct pml_watchpoints {
   pid_t pid; /* a fork has a copy of this, but it is not watched */
   unsigned points;
   bool started;
-  size_t nfds, room;
-  int *fd; /* point by point for each thread */
+  size_t nevents, room;
+  struct pml__perf_descriptor *event; /* point by point for each thread */
 };
 
 /* What the handler knows. A generation is never used twice, so that late signals find nothing. */
@@ -181,11 +180,6 @@ static void fill(struct perf_event_attr *a, const struct pml_watchpoint *p) {
   a->sigtrap = a->remove_on_exec = 1;
 }
 
-static int perf_open(struct perf_event_attr *a, pid_t tid) {
-  long fd = syscall(SYS_perf_event_open, a, tid, -1, -1, PERF_FLAG_FD_CLOEXEC);
-  return fd < 0 ? -errno : (int)fd;
-}
-
 static int refused(const struct pml_watchpoint *p, struct perf_event_attr a, int err) {
   switch (-err) {
   case ENOSPC:
@@ -203,11 +197,11 @@ static int refused(const struct pml_watchpoint *p, struct perf_event_attr a, int
     break;
   }
   a.sigtrap = a.remove_on_exec = a.inherit_thread = 0;
-  int fd = err == -EINVAL || err == -E2BIG ? perf_open(&a, 0) : err;
-  if (fd < 0)
+  struct pml__perf_descriptor d = {.fd = -1};
+  if ((err != -EINVAL && err != -E2BIG) || pml__perf_descriptor_open(&d, &a, 0, -1, -1) < 0)
     return pml_fail(err, "%.120s: the kernel refuses a breakpoint at 0x%llx: %s", p->name,
                     (unsigned long long)p->address, strerror(-err));
-  (void)close(fd);
+  pml__perf_descriptor_close(&d);
   return pml_fail(PML_EMODE, "%.120s: this kernel cannot signal on breakpoints; Linux 5.13 or newer is needed",
                   p->name);
 }
@@ -219,35 +213,23 @@ int pml_watchpoint_available(void) {
       .name = "a variable", .address = (uintptr_t)&probed, .length = sizeof probed, .access = HW_BREAKPOINT_W};
   struct perf_event_attr a;
   fill(&a, &p);
-  int fd = perf_open(&a, 0);
-  if (fd < 0) return refused(&p, a, fd);
-  (void)close(fd);
+  struct pml__perf_descriptor d;
+  int err = pml__perf_descriptor_open(&d, &a, 0, -1, -1);
+  if (err < 0) return refused(&p, a, err);
+  pml__perf_descriptor_close(&d);
   return pml__breakpoint_check(p.name);
 #else
   return pml_fail(-ENOTSUP, "watchpoints are for x86-64: other CPUs report an access before it is made");
 #endif
 }
 
-/* Programs count on getting the lowest descriptors, and close those that they know. */
-static int out_of_the_way(int fd) {
-  struct rlimit limit;
-  int high = -1;
-  if (getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur >= 256)
-    high = fcntl(fd, F_DUPFD_CLOEXEC, limit.rlim_cur > 1024 ? 900 : (int)limit.rlim_cur - 100);
-  if (high < 0) return fd;
-  (void)close(fd);
-  return high;
-}
-
-static int add_fd(struct pml_watchpoints *w, int fd) {
-  if (w->nfds == w->room) {
-    size_t room = w->room != 0 ? 2 * w->room : 16;
-    int *grown = realloc(w->fd, room * sizeof *grown);
-    if (grown == NULL) return -ENOMEM;
-    w->fd = grown;
-    w->room = room;
-  }
-  w->fd[w->nfds++] = fd;
+static int make_room(struct pml_watchpoints *w) {
+  if (w->nevents < w->room) return 0;
+  size_t room = w->room != 0 ? 2 * w->room : 16;
+  struct pml__perf_descriptor *grown = realloc(w->event, room * sizeof *grown);
+  if (grown == NULL) return -ENOMEM;
+  w->event = grown;
+  w->room = room;
   return 0;
 }
 
@@ -257,15 +239,12 @@ static int open_thread(struct pml_watchpoints *w, pid_t tid, uint32_t generation
     struct perf_event_attr a;
     fill(&a, p);
     a.sig_data = TAG | (uint64_t)generation << 8 | i;
-    int fd = perf_open(&a, tid);
-    if (fd == -ESRCH) return 0; /* it has ended */
-    if (fd < 0) return refused(p, a, fd);
-    fd = out_of_the_way(fd);
-    int err = add_fd(w, fd);
-    if (err < 0) {
-      (void)close(fd);
-      return err;
-    }
+    int err = make_room(w);
+    if (err < 0) return err;
+    err = pml__perf_descriptor_open(&w->event[w->nevents], &a, tid, -1, -1);
+    if (err == -ESRCH) return 0; /* it has ended */
+    if (err < 0) return refused(p, a, err);
+    w->nevents++;
   }
   return 0;
 }
@@ -295,8 +274,8 @@ static int open_set(struct pml_watchpoints *w, const struct pml_watchpoint *poin
 }
 
 static void release(struct pml_watchpoints *w) {
-  for (size_t i = 0; i < w->nfds; i++) (void)close(w->fd[i]);
-  free(w->fd);
+  for (size_t i = 0; i < w->nevents; i++) pml__perf_descriptor_close(&w->event[i]);
+  free(w->event);
   pml__store_unmap(&w->store);
   free(w);
 }
@@ -334,8 +313,11 @@ int pml_watchpoints_open(struct pml_watchpoints **to, const struct pml_watchpoin
 
 static int tell_all(const struct pml_watchpoints *w, unsigned long what) {
   int err = 0;
-  for (size_t i = 0; i < w->nfds; i++)
-    if (ioctl(w->fd[i], what, 0) != 0 && err == 0) err = -errno;
+  for (size_t i = 0; i < w->nevents; i++) {
+    bool held = pml__perf_descriptor_held(&w->event[i]);
+    bool told = held && ioctl(w->event[i].fd, what, 0) == 0;
+    if (!told && err == 0) err = held ? -errno : -EBADF;
+  }
   return err;
 }
 
@@ -350,12 +332,15 @@ int pml_watchpoints_start(struct pml_watchpoints *w) {
 static int note_hits(const struct pml_watchpoints *w) {
   int64_t hits[PML_WATCHPOINTS_MAX] = {0};
   uint64_t n;
-  for (size_t i = 0; i < w->nfds; i++) {
-    if (read(w->fd[i], &n, sizeof n) != (ssize_t)sizeof n) return -EIO;
-    hits[i % w->points] += (int64_t)n;
+  bool held = true;
+  for (size_t i = 0; i < w->nevents; i++) {
+    held = held && pml__perf_descriptor_held(&w->event[i]);
+    if (held && read(w->event[i].fd, &n, sizeof n) != (ssize_t)sizeof n) return -EIO;
+    hits[i % w->points] += held ? (int64_t)n : 0;
   }
+  for (unsigned i = 0; !held && i < w->points; i++) hits[i] = PML_WATCHPOINT_CLOSED;
   memcpy(w->store.head->hits, hits, w->points * sizeof *hits);
-  return 0;
+  return held ? 0 : -EBADF;
 }
 
 int pml_watchpoints_stop(struct pml_watchpoints *w) {

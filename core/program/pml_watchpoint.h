@@ -80,6 +80,8 @@ struct pml_watchpoint_lane {
   uint64_t dropped; /* of them: neither time nor content was kept, for want of room; 0 where none was asked for */
 };
 
+#define PML_WATCHPOINT_CLOSED (-2)
+
 struct pml_watchpoint_summary {
   pid_t pid;
   char program[256];
@@ -88,7 +90,11 @@ struct pml_watchpoint_summary {
   uint64_t start_ticks, stop_ticks; /* stop 0: it did not end, or has not yet */
   double ticks_per_second;
   struct pml_watchpoint point[PML_WATCHPOINTS_MAX];
-  int64_t hits[PML_WATCHPOINTS_MAX]; /* what the kernel counted; -1: it did not end. More than accesses: missed ones */
+  /*
+   * What the kernel counted; -1: it did not end. More than accesses: missed ones. PML_WATCHPOINT_CLOSED: the program
+   * closed the descriptors, and what it accessed from then on is missing.
+   */
+  int64_t hits[PML_WATCHPOINTS_MAX];
 };
 
 /* Where a set of watchpoints keeps what it takes: memory of the process, or a file that outlives it. */

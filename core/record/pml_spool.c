@@ -249,6 +249,10 @@ void pml_spool_seal(struct pml_spool *s) {
   __atomic_store_n(&s->sealed, true, __ATOMIC_RELAXED);
 }
 
+void pml_spool_lose_counts(struct pml_spool *s, int err) {
+  __atomic_store_n(&s->head->uncounted, -err, __ATOMIC_RELAXED);
+}
+
 void pml_spool_lose_child(struct pml_spool *s) {
   __atomic_fetch_add(&s->head->lost_children, 1, __ATOMIC_RELAXED);
 }

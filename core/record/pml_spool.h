@@ -58,6 +58,9 @@ PML_API void pml_spool_end(struct pml_spool *s, enum pml_spool_end how);
  */
 PML_API void pml_spool_seal(struct pml_spool *s);
 
+/* pml_spool_lose_counts - some thread's events have no values from here on, for @err. Async-signal-safe. */
+PML_API void pml_spool_lose_counts(struct pml_spool *s, int err);
+
 /* pml_spool_lose_child - a child could not be recorded: by that child, before it abandons. Async-signal-safe. */
 PML_API void pml_spool_lose_child(struct pml_spool *s);
 

@@ -45,9 +45,11 @@ struct pml__spool_head {
   int32_t pid, parent;
   uint64_t ticks, realtime_ns; /* at the same moment, when it was made */
   double ticks_per_second;
-  uint64_t lost_children;              /* atomic */
-  int32_t refused;                     /* atomic: the errno of why the file did not grow; 0: it always did */
-  uint32_t counted;                    /* atomic: enum pml_count_at */
+  uint64_t lost_children; /* atomic */
+  int32_t refused;        /* atomic: the errno of why the file did not grow; 0: it always did */
+  uint32_t counted;       /* atomic: enum pml_count_at */
+  int32_t uncounted;      /* atomic: of why a thread's events have no more values; 0: all have */
+  uint32_t unused;
   uint64_t count[PML__SPOOL_COUNTERS]; /* atomic: of threads without an extent */
   uint64_t real[2];                    /* atomic: which metrics are doubles */
   uint32_t nmetrics, traced;           /* their names are in the text */

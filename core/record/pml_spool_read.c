@@ -212,6 +212,7 @@ void pml_spool_read_story(const struct pml_spool_reader *r, struct pml_spool_sto
       .counted = h->counted <= PML_COUNT_AT_BOTH ? (enum pml_count_at)h->counted : PML_COUNT_AT_NONE,
       .lost_children = h->lost_children,
       .refused = h->refused > 0 && h->refused < 4096 ? -h->refused : 0,
+      .uncounted = h->uncounted > 0 && h->uncounted < 8192 ? -h->uncounted : 0,
       .dropped = r->count[PML__SPOOL_DROPPED],
       .unmatched = r->count[PML__SPOOL_UNMATCHED],
       .lifted = r->count[PML__SPOOL_LIFTED],

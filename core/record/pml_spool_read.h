@@ -34,6 +34,7 @@ struct pml_spool_story {
   enum pml_count_at counted;                       /* where the compiler counted, in the modules loaded by then */
   uint64_t lost_children;                          /* that could not be recorded */
   int refused;                                     /* -errno of why the file did not grow; 0: it always did */
+  int uncounted;                                   /* a code: why a thread's events have no more values; 0: all have */
   uint64_t dropped, unmatched, lifted, unrecorded; /* of the trace, as in pml_otf2_stats */
   uint64_t deep, brief, often;                     /* calls that its limits left out */
 };

@@ -138,7 +138,10 @@ local function name_some(all, complain, of_them, what)
 end
 
 --- What a limit of a file says of itself is not enough to do something about it.
-local remedies = { ["File too large"] = " (a limit on file sizes: ulimit -f)" }
+local remedies = {
+  ["File too large"] = " (a limit on file sizes: ulimit -f)",
+  ["Bad file descriptor"] = " (the program closed the counters' descriptors)",
+}
 
 local function explained(text) return text .. (remedies[text:match("[^:]*$"):gsub("^ ", "")] or "") end
 
@@ -172,6 +175,9 @@ end
 local function tell_endings(all, dir, complain)
   name_some(all, complain, function(p) return p.refused end, function(p)
     return "is recorded in part: its file could not grow: " .. explained(p.refused)
+  end)
+  name_some(all, complain, function(p) return p.uncounted end, function(p)
+    return "has events that are not counted to its end; their values are too low: " .. explained(p.uncounted)
   end)
   name_some(all, complain, function(p) return not p.whole end, function() return "left incomplete results" end)
   name_some(all, complain, function(p) return p.ended == "failed" and not p.refused end,

@@ -88,7 +88,9 @@ local function head_lines(story, ended)
   local lines = { story.text, ("pid\t%d\nparent\t%d\nended\t%s\n"):format(story.pid, story.parent, ended) }
   for _, what in ipairs(counted) do lines[#lines + 1] = ("left_%s\t%d\n"):format(what, story[what]) end
   if story.counted ~= "none" then lines[#lines + 1] = ("counted\t%s\n"):format(story.counted) end
-  if story.refused ~= "" then lines[#lines + 1] = ("refused\t%s\n"):format(story.refused) end
+  for _, why in ipairs { "refused", "uncounted" } do
+    if story[why] ~= "" then lines[#lines + 1] = ("%s\t%s\n"):format(why, story[why]) end
+  end
   lines[#lines + 1] = ("untraced\t%d\ntick_ns\t%.17g\n"):format(story.dropped, core.profile.bucket_ns(1))
   return table.concat(lines)
 end

@@ -131,6 +131,7 @@ end
 ---@field program string
 ---@field points table[] name, type, access, content, hits
 ---@field lanes pmlua.watchpoint.Lane[] by point, then thread
+---@field closed boolean it closed the watchpoints' descriptors: accesses from then on are missing
 ---@field lost integer accesses of threads beyond those that there is room for
 ---@field missed integer? accesses that the kernel counted but no handler saw; nil: the process did not come to its end
 

@@ -3,6 +3,7 @@
 #include "base/pml_error.h"
 #include "base/pml_thread.h"
 #include "source/kernel/pml_counter.h"
+#include "source/kernel/pml_group.h"
 
 #include "check.h"
 #include "events.h"
@@ -15,6 +16,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
 
@@ -266,6 +268,50 @@ static void out_of_descriptors(void) {
   CHECK(rc == -EMFILE && c.fd == -1, "%s", pml_error_detail(rc));
 }
 
+/* Is @fd still the file that was put there, as it was put there? */
+static bool is_untouched(int fd, const struct stat *was) {
+  struct stat is;
+  return fstat(fd, &is) == 0 && is.st_ino == was->st_ino && is.st_dev == was->st_dev && lseek(fd, 0, SEEK_CUR) == 0;
+}
+
+/* A daemon closes what it does not know, and opens its own. */
+static void descriptors_of_the_program(void) {
+  struct pml_event ev = faults();
+  const struct pml_event *p[2] = {&ev, &ev};
+  struct pml_counter c, other;
+  struct pml_group g;
+  struct pml_reading r[2];
+  struct stat file;
+  int own = open("/proc/self/exe", O_RDONLY | O_CLOEXEC), lowest = dup(0), fd;
+  bool there = own >= 0 && lowest >= 0 && fstat(own, &file) == 0;
+  if (!CHECK(there && pml_counter_open(&c, &ev, 0, NULL, NULL, 0) == 0, "a counter and a file")) return;
+  fd = c.fd;
+  CHECK(fd > lowest + 1, "the lowest descriptors are left to the program: the counter has %d", fd);
+  close(fd);
+  CHECK(pml_counter_read(&c, r) == -EBADF, "a closed descriptor cannot be read: %s", pml_error_text(-EBADF));
+  dup2(own, fd);
+  pml_counter_close(&c);
+  CHECK(c.fd == -1 && is_untouched(fd, &file), "and closing the counter does not close the file of that number");
+  close(fd);
+  there = pml_counter_open(&c, &ev, 0, NULL, NULL, 0) == 0 && pml_counter_open(&other, &ev, 0, NULL, NULL, 0) == 0;
+  if (!CHECK(there, "two counters")) return;
+  fd = c.fd;
+  dup2(other.fd, fd);
+  pml_counter_close(&c);
+  c = (struct pml_counter){.fd = fd};
+  CHECK(pml_counter_read(&c, r) == 0, "nor does it close another event of that number");
+  close(fd);
+  pml_counter_close(&other);
+  if (!CHECK(pml_group_open(&g, p, NULL, 2, NULL, 0, NULL) == 0, "a group")) return;
+  int of[2] = {g.member[0].fd, g.member[1].fd};
+  close(of[0]);
+  CHECK(pml_group_read(&g, r) == -EBADF, "a group without its leader's descriptor cannot be read");
+  dup2(own, of[0]), dup2(own, of[1]);
+  pml_group_close(&g);
+  CHECK(is_untouched(of[0], &file) && is_untouched(of[1], &file), "and is closed without closing files");
+  close(of[0]), close(of[1]), close(lowest), close(own);
+}
+
 /* As nobody, in a child: the level that this machine has decides which refusal is due. */
 static int unprivileged(uid_t uid, const struct pml_event *ev, const struct pml_target *target) {
   int status = 0;
@@ -334,6 +380,7 @@ int main(void) {
   refusals();
   too_many_breakpoints();
   out_of_descriptors();
+  descriptors_of_the_program();
   without_privilege();
   page_path();
   return check_done();

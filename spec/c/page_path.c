@@ -17,6 +17,7 @@
 #include <errno.h>
 #include <pthread.h>
 #include <stdarg.h>
+#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
 
@@ -165,8 +166,13 @@ void *__real_mmap(void *at, size_t bytes, int prot, int flags, int fd, off_t off
 void *__wrap_mmap(void *at, size_t bytes, int prot, int flags, int fd, off_t offset);
 
 static void *last_mapped;
-static bool forbid;         /* the page says that user space may not read */
-static int dressed_fd = -1; /* the last hardware event that was opened, as page-faults */
+static bool forbid;      /* the page says that user space may not read */
+static uint64_t dressed; /* the kernel's id of the last hardware event that was opened, as page-faults */
+
+static uint64_t id_of(int fd) {
+  uint64_t id;
+  return fd >= 0 && ioctl(fd, PERF_EVENT_IOC_ID, &id) == 0 ? id : 0;
+}
 
 long __wrap_syscall(long number, ...) {
   long a[6];
@@ -183,12 +189,12 @@ long __wrap_syscall(long number, ...) {
     a[0] = (long)(uintptr_t)&attr;
   }
   long rc = __real_syscall(number, a[0], a[1], a[2], a[3], a[4], a[5]);
-  if (dress) dressed_fd = (int)rc;
+  if (dress) dressed = id_of((int)rc);
   return rc;
 }
 
 void *__wrap_mmap(void *at, size_t bytes, int prot, int flags, int fd, off_t offset) {
-  if (fd < 0 || fd != dressed_fd) return __real_mmap(at, bytes, prot, flags, fd, offset);
+  if (dressed == 0 || id_of(fd) != dressed) return __real_mmap(at, bytes, prot, flags, fd, offset);
   void *m = __real_mmap(at, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   fresh_pages();
   last_mapped = m;

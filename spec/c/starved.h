@@ -12,6 +12,8 @@
 #include "check.h"
 #include "operations.h"
 
+#include <poll.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 
 #define STEPS_MAX 400u
@@ -30,9 +32,14 @@ struct run {
 static struct run *shared; /* written by the child */
 
 static long descriptors_in_use(void) {
-  long n = 0;
-  for (int fd = 0; fd < 256; fd++) n += fcntl(fd, F_GETFD) >= 0;
-  return n;
+  static struct pollfd all[8192];
+  struct rlimit limit;
+  nfds_t n = getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur < 8192 ? (nfds_t)limit.rlim_cur : 8192;
+  long used = 0;
+  for (nfds_t i = 0; i < n; i++) all[i] = (struct pollfd){.fd = (int)i};
+  if (poll(all, n, 0) < 0) return -1;
+  for (nfds_t i = 0; i < n; i++) used += (all[i].revents & POLLNVAL) == 0;
+  return used;
 }
 
 static void run_child(const struct operation *o, unsigned k) {

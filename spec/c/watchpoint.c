@@ -4,6 +4,7 @@
 #include "pml.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <linux/hw_breakpoint.h>
 #include <pthread.h>
 #include <signal.h>
@@ -265,6 +266,45 @@ static bool possible(void) {
   return true;
 }
 
+/* @each of the descriptors that are perf events, at most @n. */
+static int perf_descriptors(int *each, int n) {
+  char name[64], what[64];
+  int found = 0;
+  for (int fd = 0; fd < 8192 && found < n; fd++) {
+    (void)snprintf(name, sizeof name, "/proc/self/fd/%d", fd);
+    ssize_t bytes = readlink(name, what, sizeof what - 1);
+    if (bytes <= 0) continue;
+    what[bytes] = '\0';
+    if (strcmp(what, "anon_inode:[perf_event]") == 0) each[found++] = fd;
+  }
+  return found;
+}
+
+/* A daemon closes what it does not know, and opens its own. */
+static void check_descriptors(void) {
+  struct pml_watchpoints *w;
+  struct pml_watchpoint_summary s;
+  const struct pml_watchpoint p = on("counter", &counter, sizeof counter, HW_BREAKPOINT_W, PML_CONTENT_UNSIGNED);
+  const struct pml_watchpoint_options o = {.values = VALUES};
+  int own = open("/proc/self/exe", O_RDONLY | O_CLOEXEC), fd[64];
+  if (!CHECK(own >= 0 && pml_watchpoints_open(&w, &p, 1, &o) == 0, "a variable is watched")) return;
+  pml_watchpoints_start(w);
+  counter = counter + 1;
+  int n = perf_descriptors(fd, 64), kept = 0;
+  for (int i = 0; i < n; i++) dup2(own, fd[i]);
+  counter = counter + 1;
+  CHECK(n > 0 && pml_watchpoints_stop(w) == -EBADF, "a program takes the numbers of %d descriptors for files", n);
+  pml_watchpoint_summary(pml_watchpoints_store(w), &s);
+  CHECK(s.hits[0] == PML_WATCHPOINT_CLOSED, "and the results say that it is watched no more");
+  pml_watchpoints_close(w);
+  for (int i = 0; i < n; i++) {
+    kept += fcntl(fd[i], F_GETFD) >= 0 && lseek(fd[i], 0, SEEK_CUR) == 0;
+    close(fd[i]);
+  }
+  CHECK(kept == n, "its files are neither read nor closed");
+  close(own);
+}
+
 int main(void) {
   (void)signal(SIGTRAP, on_other_trap);
   if (!possible()) return check_done();
@@ -277,5 +317,6 @@ int main(void) {
   check_file();
   check_refusals();
   check_plan();
+  check_descriptors();
   return check_done();
 }

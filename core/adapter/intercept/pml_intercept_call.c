@@ -145,6 +145,7 @@ __attribute__((noinline, cold)) static void thread_begins(struct pml__intercept_
 void pml_intercept_confine(bool without_clock) {
   struct pml__intercept_thread *t = &pml__intercept_self;
   if (t->hi == 0) thread_begins(t);
+  if (pml__intercept_counting != NULL) pml__intercept_counting->confine();
   (void)pml_thread_self();                          /* substrates ask who it is */
   if (without_clock) pml__intercept_set_busy(t, 1); /* on no stack: busy for good */
 }

@@ -12,6 +12,8 @@
 #include <string.h>
 
 static struct pml_stream_metrics *metrics; /* set before anything is counted */
+static void (*tell_lost)(int err);         /* so is this */
+static bool confined;                      /* atomic */
 
 static PML_THREAD_LOCAL struct {
   struct pml_eventset *set;
@@ -20,10 +22,26 @@ static PML_THREAD_LOCAL struct {
   uint64_t value[PML_INTERCEPT_EVENTS_MAX];
 } self __attribute__((tls_model("initial-exec")));
 
-static void thread_ends(void) {
-  pml_eventset_close(self.set);
+static bool is_confined(void) {
+  return __atomic_load_n(&confined, __ATOMIC_RELAXED);
+}
+
+static void confine(void) {
+  __atomic_store_n(&confined, true, __ATOMIC_RELAXED);
+}
+
+static void close_set(void) {
+  if (!is_confined()) pml_eventset_close(self.set); /* else the kernel closes it, at the end */
   self.set = NULL;
+}
+
+static void thread_ends(void) {
+  close_set();
   self.tried = false;
+}
+
+static void lose(int err) {
+  if (tell_lost != NULL) tell_lost(err);
 }
 
 static int open_set(struct pml_eventset **set, const struct pml_stream_metrics *m) {
@@ -44,13 +62,28 @@ __attribute__((noinline, cold)) static void begin(struct pml_stream_metrics *m) 
   thread_ends();
   self.tried = true;
   self.process = pml__process();
-  if (open_set(&self.set, m) == 0) note_types(m, self.set);
+  int err = is_confined() ? -EPERM : open_set(&self.set, m);
+  if (err == 0)
+    note_types(m, self.set);
+  else
+    lose(err);
+}
+
+/* For good: what has the descriptors' numbers next is not the counters. */
+__attribute__((noinline, cold)) static void give_up(int err) {
+  close_set();
+  lose(err);
 }
 
 static void read_values(struct pml_stream_event *e) {
   e->metrics = NULL;
   if (PML_UNLIKELY(!self.tried || self.process != pml__process())) begin(metrics);
-  if (self.set == NULL || pml_eventset_read(self.set, self.value) < 0) return;
+  if (self.set == NULL) return;
+  int err = pml_eventset_read(self.set, self.value);
+  if (PML_UNLIKELY(err < 0)) {
+    give_up(err);
+    return;
+  }
   e->metrics = metrics;
   e->values = self.value;
 }
@@ -63,8 +96,9 @@ static int intern_permitted(const char *const *names, size_t n, struct pml_strea
   return pml_stream_metrics(name, n, m);
 }
 
-int pml_intercept_count(const char *const *names, size_t n, const struct pml_stream_metrics **out) {
-  static const struct pml__intercept_counting counting = {read_values, thread_ends};
+int pml_intercept_count(const char *const *names, size_t n, void (*lost)(int err),
+                        const struct pml_stream_metrics **out) {
+  static const struct pml__intercept_counting counting = {read_values, thread_ends, confine};
   struct pml_stream_metrics *m;
   struct pml_eventset *trial = NULL;
   *out = NULL;
@@ -77,6 +111,7 @@ int pml_intercept_count(const char *const *names, size_t n, const struct pml_str
   note_types(m, trial);
   pml_eventset_close(trial);
   *out = metrics = m;
+  tell_lost = lost;
   __atomic_store_n(&pml__intercept_counting, &counting, __ATOMIC_RELEASE);
   return 0;
 }

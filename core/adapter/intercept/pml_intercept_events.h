@@ -13,15 +13,18 @@ PML_BEGIN_DECLS
 /*
  * pml_intercept_count - from the next pml_intercept_install() on, every enter and leave carries the values of these
  * events (names as of pml_eventset_open()): counts of the thread since its first call, or the call after a fork. They
- * are opened once here, to know that they can be. @metrics: what they are called in the stream; for good.
+ * are opened once here, to know that they can be. @metrics: what they are called in the stream; for good. @lost: called
+ * with a negative code on a thread whose calls have no values from then on: the counters do not open (also after
+ * pml_intercept_confine()), or cannot be read, as the program has closed their descriptors (-EBADF). It may be NULL,
+ * must be async-signal-safe, and is called by several threads at once.
  *
- * Returns 0, -EINVAL (none, too many), -EALREADY (it was called before), or what pml_eventset_open() returns. A thread
- * on which they do not open later has events without values.
+ * Returns 0, -EINVAL (none, too many), -EALREADY (it was called before), or what pml_eventset_open() returns.
  *
  * Cost of a call: two reads of the set, and all registers saved: without a page to read, two system calls for each
- * event. The descriptors are the process's: a program that closes them and opens others must not be counted.
+ * event. The descriptors are the process's; see pml_counter_read() for programs that close them.
  */
-PML_API int pml_intercept_count(const char *const *names, size_t n, const struct pml_stream_metrics **metrics);
+PML_API int pml_intercept_count(const char *const *names, size_t n, void (*lost)(int err),
+                                const struct pml_stream_metrics **metrics);
 
 PML_END_DECLS
 

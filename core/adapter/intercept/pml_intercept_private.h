@@ -40,10 +40,14 @@ void pml__intercept_let_go(void);
 uint32_t pml__intercept_begin(struct pml_stream_event *e, uintptr_t sp);
 void pml__intercept_end(uint32_t i, struct pml_stream_event *e);
 
-/* Who gives events values (pml_intercept_events.c): for @e, or none; a thread ends. NULL: nobody. */
+/*
+ * Who gives events values (pml_intercept_events.c): for @e, or none; a thread ends; no system calls but reads from here
+ * on. NULL: nobody.
+ */
 struct pml__intercept_counting {
   void (*read)(struct pml_stream_event *e);
   void (*thread_ends)(void);
+  void (*confine)(void);
 };
 extern const struct pml__intercept_counting *pml__intercept_counting; /* atomic */
 

@@ -9,24 +9,18 @@
 #include "source/kernel/pml_counter_private.h"
 #include "source/kernel/pml_rdpmc.h"
 #include "source/pml_event_internal.h"
+#include "source/pml_perf_descriptor.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 #if defined(__x86_64__)
 #include <cpuid.h>
 #endif
 
 #define ARM64_USER_ACCESS 0x2u /* config1 of a PMUv3 event: mrs from EL0 */
-
-static int perf_open(const struct perf_event_attr *attr, pid_t pid, int cpu, int group_fd) {
-  struct perf_event_attr a = *attr;
-  long fd = syscall(SYS_perf_event_open, &a, pid, cpu, group_fd, PERF_FLAG_FD_CLOEXEC);
-  return fd < 0 ? -errno : (int)fd;
-}
 
 static size_t page_bytes(void) {
   return (size_t)sysconf(_SC_PAGESIZE);
@@ -99,21 +93,28 @@ static bool wants_user_access(const struct perf_event_attr *attr, const char *pm
 #endif
 }
 
-static int open_fd(struct perf_event_attr *attr, const char *pmu, pid_t pid, int cpu, int group_fd, bool page) {
-  if (page && wants_user_access(attr, pmu)) {
-    uint64_t config1 = attr->config1;
+/* Returns 0 with the event in @c, which knows whether it wants a page, or -errno. */
+static int open_fd(struct pml_counter *c, const struct pml__counter_request *q, struct perf_event_attr *attr,
+                   int group_fd) {
+  struct pml__perf_descriptor d = {.fd = -1};
+  uint64_t config1 = attr->config1;
+  int err = -ENOENT;
+  if (c->why == NULL && wants_user_access(attr, q->pmu)) {
     attr->config1 |= ARM64_USER_ACCESS;
-    int fd = perf_open(attr, pid, cpu, group_fd);
-    if (fd >= 0) return fd;
-    attr->config1 = config1;
+    err = pml__perf_descriptor_open(&d, attr, q->pid, q->cpu, group_fd);
+    if (err < 0) attr->config1 = config1;
   }
-  return perf_open(attr, pid, cpu, group_fd);
+  if (err < 0) err = pml__perf_descriptor_open(&d, attr, q->pid, q->cpu, group_fd);
+  c->fd = d.fd;
+  c->id = d.id;
+  return err;
 }
 
 static bool opens_alone(const struct perf_event_attr *attr, pid_t pid, int cpu) {
-  int fd = perf_open(attr, pid, cpu, -1);
-  if (fd >= 0) close(fd);
-  return fd >= 0;
+  struct pml__perf_descriptor d;
+  bool opens = pml__perf_descriptor_open(&d, attr, pid, cpu, -1) == 0;
+  pml__perf_descriptor_close(&d);
+  return opens;
 }
 
 /*
@@ -124,14 +125,14 @@ static int open_user_only(struct pml_counter *c, const struct pml__counter_reque
                           int group_fd, int err) {
   const struct perf_event_attr asked = *attr;
   attr->exclude_kernel = attr->exclude_hv = 1;
-  int fd = open_fd(attr, q->pmu, q->pid, q->cpu, group_fd, c->why == NULL);
-  if (fd >= 0) {
+  int again = open_fd(c, q, attr, group_fd);
+  if (again == 0) {
     c->flags |= PML_OPENED_USER_ONLY;
     pml__event_note_user_only(q->ev);
-    return fd;
+    return 0;
   }
   *attr = asked;
-  return fd == -EACCES || fd == -EPERM || fd == -EINVAL ? err : fd;
+  return again == -EACCES || again == -EPERM || again == -EINVAL ? err : again;
 }
 
 /* Whom the kernel is asked to count. An uncore PMU counts neither threads nor cpus: it is asked for its own cpu. */
@@ -180,21 +181,21 @@ int pml_counter_open(struct pml_counter *c, const struct pml_event *ev, unsigned
   q.attr = &attr;
   c->why = why_no_page(&attr, p->pmu, q.pid, q.cpu, flags);
   int group_fd = q.joins ? leader->fd : -1;
-  int fd = open_fd(&attr, p->pmu, q.pid, q.cpu, group_fd, c->why == NULL);
-  if ((fd == -EACCES || fd == -EPERM) && ev->may_be_user_only) fd = open_user_only(c, &q, &attr, group_fd, fd);
-  if (fd < 0) {
-    q.opens_alone = fd == -EINVAL && q.joins && opens_alone(&attr, q.pid, q.cpu);
-    return pml__counter_refused(&q, fd);
+  rc = open_fd(c, &q, &attr, group_fd);
+  if ((rc == -EACCES || rc == -EPERM) && ev->may_be_user_only) rc = open_user_only(c, &q, &attr, group_fd, rc);
+  if (rc < 0) {
+    q.opens_alone = rc == -EINVAL && q.joins && opens_alone(&attr, q.pid, q.cpu);
+    return pml__counter_refused(&q, rc);
   }
-  c->fd = fd;
   if (c->why == NULL) map_page(c);
   return 0;
 }
 
 void pml_counter_close(struct pml_counter *c) {
+  struct pml__perf_descriptor d = {.fd = c->fd, .id = c->id};
   if (c->fd < 0) return;
   unmap(c); /* closing the fd alone would keep the counter busy */
-  close(c->fd);
+  pml__perf_descriptor_close(&d);
   c->fd = -1;
 }
 

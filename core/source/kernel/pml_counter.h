@@ -64,6 +64,7 @@ struct pml_counter {
   uint64_t owner;                             /* pml_thread id that may use @page; 0: nobody may */
   volatile struct perf_event_mmap_page *page; /* NULL: not mapped */
   const char *why;                            /* why there is no page path; NULL if there is one */
+  uint64_t id;                                /* the kernel's, of the event that @fd is */
 };
 
 /*
@@ -76,7 +77,7 @@ struct pml_counter {
  * Returns 0, PML_ENOPMU, PML_EPARANOID, PML_ECAP, PML_ETOOMANY, PML_EWATCHDOG, PML_ENOTHERE, -ESRCH, -EMFILE,
  * or another -errno; each with a detail that names the event and the remedy.
  * Pair with pml_counter_close(), which is idempotent, from any thread.
- * Cost: two or three syscalls. Thread-safe (different counters), not async-signal-safe.
+ * Cost: six or seven syscalls. Thread-safe (different counters), not async-signal-safe.
  */
 PML_API int pml_counter_open(struct pml_counter *c, const struct pml_event *ev, unsigned part,
                              const struct pml_target *target, const struct pml_counter *leader, unsigned flags);
@@ -86,6 +87,10 @@ PML_API void pml_counter_close(struct pml_counter *c);
  * pml_counter_read - the count since open, by the page if the calling thread owns it, else by read(2).
  * Returns 0, PML_ECLOSED or -errno. Cost: some 90 instructions, or one syscall. Async-signal-safe. A counter may be
  * read by several threads at once, but not while it is closed.
+ *
+ * A program that closes the descriptor, with all others, ends it: -EBADF (a page stays readable). The descriptor has a
+ * high number (3584 and up, or below the limit of open files), as no read asks what the number stands for by then: a
+ * program that has opened thousands of files since would have one read instead. Closing asks, and closes no other file.
  */
 PML_API int pml_counter_read(const struct pml_counter *c, struct pml_reading *r);
 

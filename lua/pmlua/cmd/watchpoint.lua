@@ -124,7 +124,9 @@ local function warn(process)
   say(late, "%d accesses were seen late, because a thread blocks SIGTRAP: their values may be later ones")
   say(process.lost, "%d accesses are by more threads than can be told apart")
   say(process.missed or 0, "%d accesses happened, but no thread was told: the program takes SIGTRAP itself, or was ending")
-  if not process.missed then
+  if process.closed then
+    complain(("process %d closed the watchpoints' descriptors: what it accessed from then on is missing"):format(process.pid))
+  elseif not process.missed then
     complain(("process %d was killed or is still running; its last accesses may be missing"):format(process.pid))
   end
 end
