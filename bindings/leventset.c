@@ -44,8 +44,12 @@ static int l_open(lua_State *L) {
                   (lutil_flag(L, 2, "on_exec") ? PML_EVENTSET_ON_EXEC : 0);
   size_t n = lutil_names(L, 1, name, PML_EVENTSET_MAX);
   struct handle *s = lutil_new(L, &eventset_class, n * sizeof s->value[0], 0);
-  int err = pml_eventset_open(&s->set, name, n, &options);
-  if (err < 0) return pml_pusherr(L, err, "eventset.open");
+  int err = lutil_charge(L, &s->h, pml_eventset_bytes(n));
+  if (err == 0) err = pml_eventset_open(&s->set, name, n, &options);
+  if (err < 0) {
+    lutil_uncharge(&s->h);
+    return pml_pusherr(L, err, "eventset.open");
+  }
   s->n = (int)n;
   for (size_t i = 0; i < n; i++) s->typed |= strncmp(name[i], "sde:::", 6) == 0 || strncmp(name[i], "plugin::", 8) == 0;
   s->h.open = 1;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* bindings/lsection.c - pml.section: named sections of a script, and the report over all sections of the process. */
+#include "live/limit.h"
 #include "lutil.h"
 
 #include "adapter/section/pml_section_file.h"
@@ -64,6 +65,19 @@ static enum pml_section_record record_option(lua_State *L, int arg) {
   return PML_SECTION_NO_RECORD;
 }
 
+#define DEFINED_BYTES 512 /* of a section beside its names, without values and counters of threads */
+
+/* Sections stay for good, and so does what is charged for them: each of them once. */
+static int define(lua_State *L, const char *label, const struct pml_section_options *o, struct pml_section **s) {
+  struct limit *account;
+  size_t bytes = 2 * strlen(label) + (o->file != NULL ? strlen(o->file) : 0) + DEFINED_BYTES;
+  int err = limit_charge(L, bytes, &account);
+  uint32_t before = pml_region_count();
+  if (err == 0) err = pml_section_define(label, o, s);
+  if (pml_region_count() == before) limit_discharge(account, bytes);
+  return err;
+}
+
 static int l_define(lua_State *L) {
   static const char *const known[] = {"label", "type", "exclusive", "events", "record", "file", "line", NULL};
   const char *events[PML_SECTION_EVENTS_MAX];
@@ -81,7 +95,7 @@ static int l_define(lua_State *L) {
   if (lutil_field(L, 1, "events") != LUA_TNIL)
     o.nevents = lutil_names(L, lua_gettop(L), events, PML_SECTION_EVENTS_MAX);
   struct handle *h = lutil_new(L, &section_class, 0, 0);
-  int err = pml_section_define(label, &o, &h->section);
+  int err = define(L, label, &o, &h->section);
   if (err < 0) return pml_pusherr(L, err, "section.define");
   h->h.open = 1;
   return 1;

@@ -8,7 +8,7 @@
 #include "base/pml_error.h"
 #include "program/pml_watchpoint_store.h"
 #include "source/kernel/pml_breakpoint.h"
-#include "source/pml_perf_descriptor.h"
+#include "source/kernel/pml_perf_descriptor.h"
 
 #include <dirent.h>
 #include <errno.h>

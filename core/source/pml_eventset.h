@@ -48,6 +48,9 @@ PML_API int pml_eventset_open(struct pml_eventset **set, const char *const *name
                               const struct pml_eventset_options *options);
 PML_API void pml_eventset_close(struct pml_eventset *set);
 
+/* pml_eventset_bytes - about what a set of @n events takes in memory, for callers that bound it. */
+PML_API size_t pml_eventset_bytes(size_t n);
+
 PML_API size_t pml_eventset_size(const struct pml_eventset *set);
 PML_API int pml_eventset_event(const struct pml_eventset *set, size_t i, struct pml_eventset_event *info);
 

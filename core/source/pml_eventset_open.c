@@ -354,6 +354,12 @@ int pml_eventset_open(struct pml_eventset **set, const char *const *names, size_
   return rc;
 }
 
+size_t pml_eventset_bytes(size_t n) {
+  const struct pml_eventset *s = NULL;
+  size_t words = 8 * sizeof(uint64_t), indices = 4 * sizeof(uint32_t); /* of both snapshots; word, ns, extra */
+  return sizeof *s + n * (sizeof *s->info + sizeof *s->counter + sizeof *s->group + sizeof *s->page + words + indices);
+}
+
 void pml_eventset_close(struct pml_eventset *s) {
   if (s == NULL) return;
   while (s->ncounters > 0) pml_counter_close(&s->counter[--s->ncounters]);

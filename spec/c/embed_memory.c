@@ -36,12 +36,18 @@ static const char *const greedy[] = {
     "for i = 1, 1e6 do local ok, err, code = pml.region.intern(('x'):rep(1000) .. i); if not ok then assert(code == "
     "'ENOMEM', err) "
     "return end end; error 'all given'",
+    "local t = {}; for i = 1, 10000 do local s, err, code = pml.eventset { 'clock::ns', 'clock::ticks' }; "
+    "if not s then assert(code == 'ENOMEM', err) return end; t[i] = s end; error 'all given'",
+    "for i = 1, 1e6 do local s, err, code = pml.section.define { label = ('x'):rep(1000) .. i }; "
+    "if not s then assert(code == 'ENOMEM', err) return end end; error 'all given'",
 };
 
 static const char modest[] =
     "for i = 1, 200 do assert(pml.samples.new(1 << 18)) end\n" /* garbage makes room */
     "for i = 1, 200 do local s <close> = assert(pml.samples.new(1 << 18)); s:push(1); assert(s:sort()) end\n"
     "for i = 1, 100000 do assert(pml.region.intern 'again') end\n"
+    "for i = 1, 100000 do assert(pml.section.define { label = 'again' }) end\n"
+    "for i = 1, 5000 do local s <close> = assert(pml.eventset { 'clock::ns', 'clock::ticks' }) end\n"
     "local b <close> = assert(pml.buffer.open { records = 4096 })\n"
     "assert(not pml.samples.new(1 << 21))";
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/source/pml_perf_descriptor.c - descriptors of perf events in a program that may close them. */
-#include "source/pml_perf_descriptor.h"
+/* core/source/kernel/pml_perf_descriptor.c - descriptors of perf events in a program that may close them. */
+#include "source/kernel/pml_perf_descriptor.h"
 
 #include <errno.h>
 #include <fcntl.h>
