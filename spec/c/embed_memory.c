@@ -38,8 +38,6 @@ static const char *const greedy[] = {
     "return end end; error 'all given'",
     "local t = {}; for i = 1, 10000 do local s, err, code = pml.eventset { 'clock::ns', 'clock::ticks' }; "
     "if not s then assert(code == 'ENOMEM', err) return end; t[i] = s end; error 'all given'",
-    "for i = 1, 1e6 do local s, err, code = pml.section.define { label = ('x'):rep(1000) .. i }; "
-    "if not s then assert(code == 'ENOMEM', err) return end end; error 'all given'",
 };
 
 static const char modest[] =
