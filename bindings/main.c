@@ -254,30 +254,24 @@ static int callmodule(lua_State *L, const char *module, const char *function, in
 }
 
 static int runverb(lua_State *L, const char *verb, char **argv, int argc, int first) {
-  char module[NAME_MAX + 8];
   setarg(L, argv, argc, first);
-  if (first + 1 < argc && (strcmp(argv[first + 1], "--help") == 0 || strcmp(argv[first + 1], "-h") == 0)) {
-    lua_createtable(L, 1, 0);
-    lua_pushstring(L, verb);
-    lua_rawseti(L, -2, 1);
-    return callmodule(L, "cmd.help", "run", 1);
-  }
   /* A verb raises no events: what it runs does. */
   if (callmodule(L, "substrate", "leave_environment", 0) != DONE) return FAILED;
-  snprintf(module, sizeof module, "cmd.%s", verb);
+  lua_pushstring(L, verb);
   lua_getglobal(L, "arg");
-  return callmodule(L, module, "run", 1);
+  return callmodule(L, "cli.verb", "run", 2);
 }
 
 static int runhelp(lua_State *L) {
+  lua_pushliteral(L, "help");
   lua_newtable(L);
-  return callmodule(L, "cmd.help", "run", 1);
+  return callmodule(L, "cli.verb", "run", 2);
 }
 
-/* Neither a verb nor a file: the help module knows the nearest verb. */
+/* Neither a verb nor a file: the table of verbs knows the nearest. */
 static int rununknown(lua_State *L, const char *name) {
   lua_pushstring(L, name);
-  int status = callmodule(L, "cmd.help", "unknown", 1);
+  int status = callmodule(L, "cli.verb", "unknown", 1);
   return status == DONE ? MISUSED : status;
 }
 

@@ -136,7 +136,7 @@ local function add_name(self, wanted, name)
   for n in pairs(self.groups) do names[#names + 1] = n end
   for n in pairs(self.presets) do names[#names + 1] = n end
   table.sort(names)
-  local nearest = require "pmlua.cmd.help".nearest(name, names)
+  local nearest = require "pmlua.nearest"(name, names)
   return nil, nearest and ("%s; did you mean %s?"):format(err, nearest) or err
 end
 

@@ -89,7 +89,7 @@ function Reader:resolve(group, metric, name)
       for k in pairs(t) do known[#known + 1] = k end
     end
     table.sort(known)
-    local nearest = require "pmlua.cmd.help".nearest(name, known)
+    local nearest = require "pmlua.nearest"(name, known)
     self:fail(metric.name, ("metric %s: no event or metric above is called %s%s"):format(metric.name, name,
       nearest and "; did you mean " .. nearest .. "?" or ""))
   end

@@ -57,7 +57,7 @@ local function near(all, token)
   for _, metric in ipairs(all) do
     if not metric.reason then names[#names + 1] = metric.name end
   end
-  local nearest = require("pmlua.cmd.help").nearest(token, names)
+  local nearest = require "pmlua.nearest"(token, names)
   return nearest and ("did you mean '%s'?"):format(nearest) or "pmlua events plugin:: lists them"
 end
 

@@ -80,7 +80,7 @@ function M.get(name)
   local other = of_libpfm4(found)
   if facts[found] then return setmetatable({ name = found, known = other ~= nil }, { __index = facts[found] }) end
   if other and other.kind == "core" and other.counters > 0 then return bare(other) end
-  local nearest = require "pmlua.cmd.help".nearest(found, M.names())
+  local nearest = require "pmlua.nearest"(found, M.names())
   return nil, ("%s: no such core PMU; %s"):format(name, nearest and "did you mean " .. nearest .. "?"
     or "known are " .. table.concat(M.names(), ", "))
 end

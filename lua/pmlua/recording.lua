@@ -115,6 +115,25 @@ local function print_json(all)
   print(json.encode(all))
 end
 
+local csv_fields = { "library", "name", "calls", "unreturned", "inclusive_ns", "exclusive_ns", "min_ns", "median_ns", "max_ns" }
+
+--- A row for every function; a column for each event, in its unit.
+local function print_csv(all)
+  local events, rows, names = events_of(all), {}, table.move(csv_fields, 1, #csv_fields, 1, {})
+  names[2] = "function"
+  local scales = {}
+  for k, event in ipairs(events) do names[#csv_fields + k], scales[k] = heading(all, event) end
+  for i, f in ipairs(all.functions) do
+    rows[i] = {}
+    for k, field in ipairs(csv_fields) do rows[i][k] = f[field] end
+    for k, event in ipairs(events) do
+      local v = f.events and f.events[event] or 0
+      rows[i][#csv_fields + k] = scales[k] == 1 and v or v * scales[k]
+    end
+  end
+  io.write(require "pmlua.cli.csv".table(names, rows))
+end
+
 local function total(all, field)
   local n = 0
   for _, p in ipairs(all.processes) do n = n + (p[field] or 0) end
@@ -288,8 +307,8 @@ local function tell_failures(processes, complain)
 end
 
 --- How far a trace is, on a terminal, as soon as it takes a while.
-local function progress_bar()
-  if not core.sys.isatty(2) then return nil, function() end end
+local function progress_bar(quiet)
+  if quiet or not core.sys.isatty(2) then return nil, function() end end
   local began, shown = os.time(), false
   local function show(name, done, all)
     if os.time() - began < 1 then return end
@@ -302,7 +321,7 @@ local function progress_bar()
 end
 
 --- Turns what is in the folder into results, prints them, and says what is missing, a line each.
----@param o { json?: boolean, flow_file?: string, color?: string }
+---@param o { json?: boolean, csv?: boolean, quiet?: boolean, flow_file?: string, color?: string }
 ---@param dir string
 ---@param complain fun(text: string)
 ---@param beside? fun(pid: integer): pmlua.Plugin[] what measured meanwhile, of a process
@@ -313,7 +332,7 @@ function M.report(o, dir, complain, beside)
     complain(dir .. (lfs.attributes(dir, "mode") and ": not a folder" or ": no such folder"))
     return false
   end
-  local show, clear = progress_bar()
+  local show, clear = progress_bar(o.quiet)
   local processes = spools.gather(dir, { progress = show, beside = beside })
   clear()
   tell_failures(processes, complain)
@@ -329,11 +348,15 @@ function M.report(o, dir, complain, beside)
   end
   tell_endings(all, dir, complain)
   tell_troubles(all, complain)
-  tell_absent(all, complain)
-  tell_missing(all, complain)
+  if not o.quiet then
+    tell_absent(all, complain)
+    tell_missing(all, complain)
+  end
   tell_unmatched(all, complain)
   tell_nothing(all, reasons, complain)
-  if o.json then print_json(all) else print_table(all, dir, o.whose or "") end
+  if o.json then print_json(all)
+  elseif o.csv then print_csv(all)
+  else print_table(all, dir, o.whose or "") end
   require("pmlua.flowgraph.files").report(processes, dir, o, complain)
   return true
 end

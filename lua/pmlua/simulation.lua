@@ -144,7 +144,7 @@ function M.again(words)
     return FAILED
   end
   local line = { "--sim", "--", core.sys.realpath("/proc/self/exe") }
-  return require("pmlua.cmd.stat").run(table.move(words, 1, #words, #line + 1, line))
+  return require("pmlua.cli.verb").run("stat", table.move(words, 1, #words, #line + 1, line))
 end
 
 --- Run a command and tell what was counted in it.

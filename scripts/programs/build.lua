@@ -72,8 +72,9 @@ function Folder:run(command, seconds)
   local ok, _, code = pipe:close()
   if ok then return text end
   if code == 124 or code == 137 then return nil, ("it had not ended after %d s"):format(seconds) end
-  local line = slurp(complaint):match "([^\n]+)%s*$" or ("it ended with status %d"):format(code)
-  return nil, (line:gsub("; usage: .*", ""))
+  local said = slurp(complaint):gsub("\nsee 'pmlua help [^\n]*\n$", "")
+  local line = said:match "([^\n]+)%s*$" or ("it ended with status %d"):format(code)
+  return nil, line
 end
 
 -- The compiler's first error, without the path of our file.

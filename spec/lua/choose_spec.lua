@@ -76,7 +76,7 @@ end)
 describe("pmlua choose refuses", function()
   for arguments, answer in pairs {
     [""] = { 2, "name a group, a metric, a preset or an event" }, ["--bogus"] = { 2, "no such option: %-%-bogus" },
-    ["--pmu"] = { 2, "%-%-pmu needs a value" }, ["--smt perhaps X"] = { 2, "%-%-smt is on or off, not perhaps" },
+    ["--pmu"] = { 2, "%-%-pmu needs a value" }, ["--smt perhaps X"] = { 2, "%-%-smt needs on or off, not 'perhaps'" },
     ["X --run"] = { 2, "%-%-run needs a command after %-%-" }, ["X -- true"] = { 2, "a command needs %-%-run" },
     ["--work much X"] = { 2, "%-%-work needs a number" }, ["--pmu skq X"] = { 1, "skq: no such core PMU; did you mean skx%?" },
     ["--pmu skx FLOPZ"] = { 1, "did you mean FLOPS%?" }, ["--groups /nowhere.lua X"] = { 1, "/nowhere%.lua: No such file" },
@@ -86,7 +86,8 @@ describe("pmlua choose refuses", function()
     it(("'%s'"):format(arguments), function()
       local status, _, err = choose(arguments)
       assert.equal(answer[1], status)
-      assert.matches("^pmlua choose: [^\n]*" .. answer[2] .. "[^\n]*\n$", err)
+      local see = status == 2 and "see 'pmlua help choose'\n" or ""
+      assert.matches("^pmlua choose: [^\n]*" .. answer[2] .. "[^\n]*\n" .. see .. "$", err)
     end)
   end
 

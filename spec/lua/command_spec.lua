@@ -127,15 +127,33 @@ describe("Misuse of the command is answered with status 2 and a line:", function
     ["evnts"] = "did you mean 'pmlua events'?",
     ["nowhere.lua"] = "nowhere.lua: no such file",
     ["help docter"] = "did you mean 'doctor'?",
-    ["events --bogus"] = "no such option: --bogus",
-    ["events a b"] = "more than one pattern",
-    ["doctor x"] = "no such option: x",
   } do
     it("'" .. arguments .. "'", function()
       local status, err = table.unpack(complaint(arguments))
       assert.equal(2, status)
       assert.matches("^pmlua[^\n]*\n$", err)
       assert.is_truthy(err:find(answer, 1, true), err)
+    end)
+  end
+end)
+
+describe("Misuse of a verb is answered with status 2, the fault on one line and where help is on the next:", function()
+  for arguments, answer in pairs {
+    ["events --bogus"] = "no such option: --bogus",
+    ["events --avialable"] = "no such option: --avialable; did you mean --available?",
+    ["events a b"] = "more than one pattern: b",
+    ["doctor x"] = "no argument is expected: x",
+    ["doctor --json=1"] = "--json takes no value",
+    ["doctor --json --csv"] = "--json and --csv cannot be used together",
+    ["stat -z -- true"] = "no such option: -z",
+    ["events --sde"] = "--sde needs a value",
+    ["events --out= x"] = "--out needs a value",
+  } do
+    it("'" .. arguments .. "'", function()
+      local verb = arguments:match "%S+"
+      local status, out, err = run(arguments)
+      assert.same({ 2, "" }, { status, out })
+      assert.equal(("pmlua %s: %s\nsee 'pmlua help %s'\n"):format(verb, answer, verb), err)
     end)
   end
 end)

@@ -127,7 +127,7 @@ describe("pmlua compare", function()
     for _, misuse in ipairs { "", a, a .. " " .. b .. " x", "--nope " .. a .. " " .. b, "--threshold x " .. a .. " " .. b } do
       code, _, err = helper.pmlua("compare " .. misuse)
       assert.equal(2, code)
-      assert.matches("^[^\n]+\n$", err)
+      assert.matches("^pmlua compare: [^\n]+\nsee 'pmlua help compare'\n$", err)
     end
   end)
 end)

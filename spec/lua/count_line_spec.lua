@@ -191,15 +191,16 @@ describe("pmlua cc --count", function()
   it("says what is wrong with its own words", function()
     local cases = {
       [""] = "say --count, or --wrap NAME", ["--count"] = "say which compiler to run, behind --",
-      ["--count --at=both -- clang a.c"] = "--at is source or final, not both",
-      ["--count --at -- clang a.c"] = "--at needs a value", ["--at=final --wrap zlib -- clang a.c"] = "--at is of --count",
-      ["--count --static -- clang a.c"] = "--static is of --wrap",
-      ["--count=all -- clang a.c"] = "no such option: --count=all (the compiler's line begins behind --)",
+      ["--count --at=both -- clang a.c"] = "--at needs source or final, not 'both'",
+      ["--count --at -- clang a.c"] = "--at needs a value",
+      ["--at=final --wrap zlib -- clang a.c"] = "--at works with --count only",
+      ["--count --static -- clang a.c"] = "--static works with --wrap only",
+      ["--count=all -- clang a.c"] = "--count needs lines, or no value, not 'all'",
     }
     for words, text in pairs(cases) do
       local status, _, err = helper.pmlua("cc " .. words)
       assert.equal(2, status, words)
-      assert.equal("pmlua cc: " .. text, err:match("^(.-); usage: "), err)
+      assert.equal("pmlua cc: " .. text, err:match("^(.-)\nsee 'pmlua help cc'\n$"), err)
     end
   end)
 

@@ -230,8 +230,8 @@ int main(void) {
 
   it("of pmlua record refuses what makes no sense, in one line", function()
     local misuses = {
-      ["--color time/calls -- true"] = "--color is of a flow; add --flow",
-      ["--flow=x.gif -- true"] = "--flow=x.gif: the name of a flow's picture ends in",
+      ["--color time/calls -- true"] = "--color works with --flow only",
+      ["--flow=x.gif -- true"] = "--flow: x.gif: the name of a flow's picture ends in",
       ["--flow --color page-faults/calls -- true"] =
         "--color: 'page-faults/calls': give a ratio A/B, where A and B are among time, self, calls",
       ["--flow= -- true"] = "--flow needs a value",

@@ -112,7 +112,7 @@ describe("pmlua plot", function()
       local code, out, err = helper.pmlua("plot " .. arguments)
       assert.equal(status, code)
       assert.equal("", out)
-      assert.matches("^pmlua plot: [^\n]+\n$", err)
+      assert.matches("^pmlua plot: [^\n]+\n" .. (code == 2 and "see 'pmlua help plot'\n" or "") .. "$", err)
     end
   end)
 

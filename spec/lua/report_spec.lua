@@ -336,12 +336,12 @@ describe("What cannot be reported", function()
     local wrong = { [""] = "name what to report", ["x --no"] = "no such option: --no", ["x --sort up"] = "--sort needs time",
       ["x --sort"] = "--sort needs", ["x --plot a.pdf"] = "--plot needs a file that ends in", ["x --json --csv"] = "cannot be used together",
       ["x --csv --detail --threads"] = "one table", ["x --patience 0"] = "--patience needs",
-      ["x --json=1"] = "no such option" }
+      ["x --json=1"] = "--json takes no value" }
     for arguments, said in pairs(wrong) do
       local status, out, err = pmlua(arguments)
       assert.same({ 2, "" }, { status, out })
       assert.truthy(err:find(said, 1, true), err)
-      assert.matches("^[^\n]+\n$", err)
+      assert.matches("^[^\n]+\nsee 'pmlua help report'\n$", err)
     end
   end)
 end)

@@ -143,7 +143,7 @@ local function nearest_of(pmu, name)
   local names = {}
   for known in pairs(pmu.events) do names[#names + 1] = known end
   table.sort(names)
-  local nearest = require "pmlua.cmd.help".nearest(name, names)
+  local nearest = require "pmlua.nearest"(name, names)
   return nearest and ("; did you mean %s?"):format(nearest) or ""
 end
 

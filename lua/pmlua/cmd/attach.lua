@@ -3,13 +3,15 @@
 --
 --     pmlua attach SOLVER
 
+local common = require "pmlua.cli.common"
 local core = require "pmlua.core"
 local directory = require "pmlua.live.directory"
 
 local M = {
   summary = "a Lua prompt inside a running application",
-  usage = "pmlua attach PID|NAME [--patience TIME]",
-  help = [[
+  arguments = { { name = "PID|NAME", key = "which", kind = "application", one = "application",
+    missing = "name the application, by its PID or NAME" } },
+  about = [[
 What is typed runs in a Lua state of its own inside the application, on a thread of its own, without files, processes or
 modules, and with limits of instructions, memory and time: it can read and write events, call the functions that the
 application offers, and watch, but not harm. Globals last as long as the session, and so do watch rules made in it.
@@ -20,30 +22,10 @@ application offers, and watch, but not harm. Globals last as long as the session
   pml.sde.watch(name, seconds, function(value) ... end)
   pml.live.functions(), pml.live.call(name, numbers...), pml.live.stop_run(reason), pml.live.info()
 
-On a terminal, the tabulator completes event names, globals and methods. Commands may be piped in.
-
-  --patience TIME   wait that long for an answer (10s)
-
-    pmlua attach SOLVER
-    echo 'pml.sde.find "SOLVER::tolerance":write(1e-6)' | pmlua attach SOLVER]],
+On a terminal, the tabulator completes event names, globals and methods. Commands may be piped in.]],
+  options = { common.with("patience", { default = "10s" }), common.with("quiet", { help = "no greeting" }) },
+  examples = { "pmlua attach SOLVER", [[echo 'pml.sde.find "SOLVER::tolerance":write(1e-6)' | pmlua attach SOLVER]] },
 }
-
-local function parse(args)
-  local o, i = { patience = 10 }, 1
-  while i <= #args do
-    local value = args[i]:match("^%-%-patience=(.*)$")
-    if args[i] == "--patience" then value, i = args[i + 1] or "", i + 1 end
-    if value then
-      o.patience = tonumber((value:gsub("s$", "")))
-      if not (o.patience and o.patience > 0 and o.patience <= 1e6) then return nil, "--patience needs a time, such as 5s" end
-    elseif args[i]:find("^%-") then return nil, "no such option: " .. args[i]
-    elseif o.which then return nil, "more than one application: " .. args[i]
-    else o.which = args[i] end
-    i = i + 1
-  end
-  if not o.which then return nil, "name the application, by its PID or NAME" end
-  return o
-end
 
 local function complain(text)
   io.stdout:flush()
@@ -106,14 +88,9 @@ local function greet(app, info)
     "watch rules made here end with the session; end with Ctrl-D\n")
 end
 
----@param args string[]
+---@param o table
 ---@return integer status
-function M.run(args)
-  local o, misuse = parse(args)
-  if not o then
-    io.stderr:write("pmlua attach: ", misuse, "; usage: ", M.usage, "\n")
-    return 2
-  end
+function M.run(o)
   local app, err = directory.find(o.which)
   if not app then return complain(err) end
   local session = setmetatable({ app = app, patience = o.patience }, Session)
@@ -121,7 +98,7 @@ function M.run(args)
   if not ok then return complain(why) end
   local info, silent = directory.ask_json(app, session.link, "info", "", o.patience)
   if not info then return complain(silent) end
-  greet(app, info)
+  if not o.quiet then greet(app, info) end
   local interactive = core.sys.isatty(0)
   require "pmlua.repl".loop(interactive and app.name or nil, function(code) return session:evaluate(code) end,
     function(left) return session:complete(left) end)

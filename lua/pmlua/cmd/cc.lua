@@ -4,73 +4,54 @@
 --     pmlua cc --wrap zlib -- gcc app.c -lz -o app
 --     pmlua cc --count -- clang -O2 app.c -o app
 
+local common = require "pmlua.cli.common"
+
+--- More names, between commas.
+local function names_of(lists)
+  local names = {}
+  for _, list in ipairs(lists or {}) do
+    for name in list:gmatch "[^,]+" do names[#names + 1] = name end
+  end
+  return names
+end
+
 local M = {
   summary = "run a compiler: with wrappers of libraries linked in, or counting what the program does",
-  usage = "pmlua cc [--count[=lines] [--at=source|final] [--quiet]] [--wrap NAME[,NAME...] [--runtime] [--static]] [--print] " ..
-    "-- COMPILER ARGS",
-  help = [[
-Before COMPILER ARGS as a build runs it: where that links, what is needed is added; its exit status is returned.
-
-  --count              the program counts its own operations, exactly and in every thread, as the compiler's LLVM IR has
-                       them: loads, stores, calls, floating-point operations by kind, precision and width. For clang 14
-                       to 19 and flang-new 16 to 19: of those, the ones whose llvm-N-dev was there when pmlua was built
-  --count=lines        the lines of memory that each thread touched, too: an estimate, 3 %, at 4 ns an access
-  --at=source          what the source asks for, before optimisation (the default); scalars are in registers
-  --at=final           what the optimiser left
-  --quiet              do not tell what cannot be counted: inline assembly, files in assembly
-  --wrap NAME[,NAME]   wrappers that pmlua wrap has installed; may be repeated
-  --runtime            wrappers with the library's own names, found before it: they see the calls between libraries, too
-                       (otherwise the linker leads the program's own calls to the wrappers)
-  --static             the wrappers become part of the program
-  --print              print the commands instead of running them
-
-    pmlua cc --count -- clang -O2 app.c -o app && PMLUA_COUNT=- ./app
-    ./configure CC='pmlua cc --count --at=final -- clang' && make
-    CC='pmlua cc --count -- clang' CXX='pmlua cc --count -- clang++' cmake -B build && make -C build
-    pmlua cc --wrap zlib -- gcc app.c -lz -o app
-    make CC='pmlua cc --wrap zlib,fftw3 -- gcc']],
+  usage = { "--count[=lines] [--at source|final] [--quiet] [--print] -- COMPILER ARGS",
+    "--wrap NAME[,NAME...] [--runtime] [--static] [--print] -- COMPILER ARGS" },
+  about = [[
+Before COMPILER ARGS as a build runs it: where that links, what is needed is added; its exit status is returned.]],
+  options = {
+    { name = "count", kind = "choice", choices = { "lines" }, optional = true, help = "the program counts its own "
+      .. "operations, exactly and in every thread, as the compiler's LLVM IR has them: loads, stores, calls, floating-point "
+      .. "operations by kind, precision and width. For clang 14 to 19 and flang-new 16 to 19: of those, the ones whose "
+      .. "llvm-N-dev was there when pmlua was built. With =lines the lines of memory that each thread touched, too: an "
+      .. "estimate, 3 %, at 4 ns an access" },
+    { name = "at", kind = "choice", choices = { "source", "final" }, needs = "count", shown = "source", help = "source: what the "
+      .. "source asks for, before optimisation; scalars are in registers. final: what the optimiser left" },
+    common.with("quiet", { help = "do not tell what cannot be counted: inline assembly, files in assembly" }),
+    { name = "wrap", kind = "name", value = "NAME[,NAME...]", many = true, help = "wrappers that pmlua wrap has installed" },
+    { name = "runtime", needs = "wrap", help = "wrappers with the library's own names, found before it: they see the calls "
+      .. "between libraries, too (otherwise the linker leads the program's own calls to the wrappers)" },
+    { name = "static", needs = "wrap", help = "the wrappers become part of the program" },
+    { name = "print", help = "print the commands instead of running them" },
+  },
+  command = { name = "COMPILER", behind = true, missing = "say which compiler to run, behind --" },
+  examples = {
+    { "pmlua cc --count -- clang -O2 app.c -o app && PMLUA_COUNT=- ./app", needs = { "clang" } },
+    { "./configure CC='pmlua cc --count --at=final -- clang' && make", needs = { "clang" } },
+    { "CC='pmlua cc --count -- clang' CXX='pmlua cc --count -- clang++' cmake -B build && make -C build",
+      needs = { "clang", "cmake" } },
+    { "pmlua cc --wrap zlib -- gcc app.c -lz -o app", needs = { "gcc" } },
+    { "make CC='pmlua cc --wrap zlib,fftw3 -- gcc'", needs = { "gcc" } },
+  },
 }
 
 local NOT_RUN = 126 -- as shells say it
-local flags = { ["--runtime"] = true, ["--static"] = true, ["--print"] = true, ["--count"] = true, ["--quiet"] = true }
 
---- Options that do not go together, or lack what they need.
-local function contradiction(o)
+function M.check(o)
+  o.names, o.lines = names_of(o.wrap), o.count == "lines"
   if #o.names == 0 and not o.count then return "say --count, or --wrap NAME" end
-  if o.at and o.at ~= "source" and o.at ~= "final" then return "--at is source or final, not " .. o.at end
-  for _, word in ipairs { "at", "quiet" } do
-    if o[word] and not o.count then return "--" .. word .. " is of --count" end
-  end
-  for _, word in ipairs { "runtime", "static" } do
-    if o[word] and #o.names == 0 then return "--" .. word .. " is of --wrap" end
-  end
-  if #o.words == 0 then return "say which compiler to run, behind --" end
-end
-
-local function parse(args)
-  local o, i = { names = {} }, 1
-  while args[i] and args[i] ~= "--" do
-    local word, value = args[i]:match("^(%-%-%a+)=(.*)$")
-    word = word or args[i]
-    if (word == "--wrap" or word == "--at") and not value then value, i = args[i + 1] or "", i + 1 end
-    if value == "" or value == "--" then return nil, word .. " needs a value" end
-    if word == "--wrap" then
-      for name in value:gmatch("[^,]+") do table.insert(o.names, name) end
-    elseif word == "--count" and value == "lines" then
-      o.count, o.lines = true, true
-    elseif word == "--at" then
-      o.at = value
-    elseif flags[word] and not value then
-      o[word:sub(3)] = true
-    else
-      return nil, "no such option: " .. args[i] .. " (the compiler's line begins behind --)"
-    end
-    i = i + 1
-  end
-  o.words = { table.unpack(args, i + 1) }
-  local misuse = contradiction(o)
-  if misuse then return nil, misuse end
-  return o
 end
 
 local function complain(text, status)
@@ -85,7 +66,7 @@ local function with_wrappers(o)
     if not w then return nil, err end
     wrappers[i] = w
   end
-  return require("pmlua.wrap.line").with(o.words, wrappers, o)
+  return require("pmlua.wrap.line").with(o.command, wrappers, o)
 end
 
 local function become(words)
@@ -93,11 +74,9 @@ local function become(words)
   return complain((refused:gsub("^[%w_.]+: E%w+: ", "")), NOT_RUN)
 end
 
----@param args string[]
+---@param o table
 ---@return integer status
-function M.run(args)
-  local o, misuse = parse(args)
-  if not o then return complain(misuse .. "; usage: " .. M.usage, 2) end
+function M.run(o)
   local words, err = with_wrappers(o)
   if not words then return complain(err) end
   local run = require "pmlua.cc.run"

@@ -3,77 +3,46 @@
 --
 --     pmlua choose --pmu skx FLOPS CACHE
 
+local common = require "pmlua.cli.common"
+
 local M = {
   summary = "say which events fit together and why not, plan the fewest runs, and make them",
-  usage = "pmlua choose [OPTIONS] NAME... [--run -- COMMAND [ARGS]]",
-  help = [[
+  arguments = { { name = "NAME", key = "names", many = true, kind = "event", when = function(o) return not o.list end,
+    missing = "name a group, a metric, a preset or an event" } },
+  usage = { "[OPTIONS] NAME... [--run -- CMD [ARGS]]", "[--pmu NAME] [--groups FILE] --list" },
+  about = [[
 NAME is a group (FLOPS, BANDWIDTH, VECTOR, CACHE, CYCLE, LOADSTORE, USER), one of its metrics (FLOPS/flop), a PAPI preset
-(PAPI_TOT_CYC) or an event of the PMU. The events of a metric are counted in one run, or it is said why they cannot be.
-
-  --pmu NAME         the PMU of another machine: skx, clx, icx, spr, amd64_fam17h_zen2 (or zen2), zen3, zen4, arm_n1, arm_v1,
-                     arm_a64fx, or any core PMU that libpfm4 knows; generic: perf's own names. Default: this machine's
-  --smt on|off       whether the core runs two threads; --watchdog on|off: whether the NMI watchdog holds a counter
-  --groups FILE      groups from a file of your own instead of those that ship
-  --more             also list which events still have room beside each run
-  --list             list the groups and presets of the PMU with their metrics, and stop
-  --run -- COMMAND   run COMMAND once for each run of the plan, count it and its children, and combine the runs. COMMAND may
-                     be a Lua script or an experiment. Counted with each value: the share of the time that its events counted
-                     What COMMAND counts itself, compiled by pmlua cc --count, is told beside that, with its source
-  --sim              with --run: COMMAND is simulated under valgrind instead, without a PMU and slowly
-  --work N           the workload counted in the source, in flop, that USER sets beside the hardware's
-  --out FILE         write the report there, apart from what COMMAND prints
-  --json             everything as an object
-
-Exit status: 0 done; 1 nothing could be counted, an event never counted, or COMMAND failed; 2 misused.
-
-    pmlua choose --pmu generic CYCLE --run -- sleep 0.1]],
+(PAPI_TOT_CYC) or an event of the PMU. The events of a metric are counted in one run, or it is said why they cannot be.]],
+  options = {
+    { name = "pmu", kind = "name", help = "the PMU of another machine: skx, clx, icx, spr, amd64_fam17h_zen2 (or zen2), zen3, "
+      .. "zen4, arm_n1, arm_v1, arm_a64fx, or any core PMU that libpfm4 knows; generic: perf's own names. Default: this "
+      .. "machine's" },
+    { name = "smt", kind = "choice", choices = { "on", "off" }, help = "whether the core runs two threads" },
+    { name = "watchdog", kind = "choice", choices = { "on", "off" }, help = "whether the NMI watchdog holds a counter" },
+    { name = "groups", kind = "file", help = "groups from a file of your own instead of those that ship" },
+    { name = "more", help = "also list which events still have room beside each run" },
+    { name = "list", help = "list the groups and presets of the PMU with their metrics, and stop" },
+    { name = "run", help = "run CMD once for each run of the plan, count it and its children, and combine the runs. CMD may be "
+      .. "a Lua script or an experiment. Counted with each value: the share of the time that its events counted. What CMD "
+      .. "counts itself, compiled by pmlua cc --count, is told beside that, with its source" },
+    { name = "sim", needs = "run", help = "CMD is simulated under valgrind instead, without a PMU and slowly" },
+    { name = "work", kind = "number", min = 0,
+      help = "the workload counted in the source, in flop, that USER sets beside the hardware's" },
+    common.with("out", { help = "write the report there, apart from what CMD prints" }),
+    common.with("json", { help = "everything as an object" }),
+  },
+  command = { behind = true, optional = true },
+  output = true,
+  notes = "Exit status: 0 done; 1 nothing could be counted, an event never counted, or CMD failed; 2 misused.",
+  examples = { { "pmlua choose --pmu generic CYCLE --run -- sleep 0.1", status = { 0, 1 } } },
 }
 
-local switches = { ["--json"] = "json", ["--more"] = "more", ["--list"] = "list", ["--run"] = "run", ["--sim"] = "sim" }
-local with_value = { ["--pmu"] = "pmu", ["--smt"] = "smt", ["--watchdog"] = "watchdog", ["--groups"] = "groups",
-  ["--work"] = "work", ["--out"] = "out" }
-
-local function on_off(options, key)
-  if options[key] == nil then return true end
-  if options[key] ~= "on" and options[key] ~= "off" then return nil, ("--%s is on or off, not %s"):format(key, options[key]) end
-  options[key] = options[key] == "on"
-  return true
-end
-
-local function check(options)
+function M.check(o)
   for _, key in ipairs { "smt", "watchdog" } do
-    local ok, err = on_off(options, key)
-    if not ok then return nil, err end
+    if o[key] then o[key] = o[key] == "on" end
   end
-  if options.work then
-    local work = tonumber(options.work)
-    if not work or not (work >= 0 and work < math.huge) then return nil, "--work needs a number from 0 on" end
-    options.work = work
-  end
-  if options.sim and not options.run then return nil, "--sim only works with --run -- COMMAND" end
-  if options.argv and not options.run then return nil, "a command needs --run before the --" end
-  if options.run and #(options.argv or {}) == 0 then return nil, "--run needs a command after --" end
-  if #options.names == 0 and not options.list then return nil, "name a group, a metric, a preset or an event" end
-  return options
-end
-
-local function parse(args)
-  local options, i = { names = {} }, 1
-  while args[i] do
-    local arg = args[i]
-    if arg == "--" then
-      options.argv = { table.unpack(args, i + 1) }
-      break
-    elseif switches[arg] then options[switches[arg]] = true
-    elseif with_value[arg] then
-      i = i + 1
-      if not args[i] then return nil, arg .. " needs a value" end
-      options[with_value[arg]] = args[i]
-    elseif arg:find("^%-") then return nil, "no such option: " .. arg
-    else options.names[#options.names + 1] = arg end
-    i = i + 1
-  end
-  return check(options)
+  if o.command and not o.run then return "a command needs --run before the --" end
+  if o.run and #(o.command or {}) == 0 then return "--run needs a command after --" end
 end
 
 local function complain(what)
@@ -124,19 +93,6 @@ local function list_text(chooser)
   return table.concat(lines, "\n") .. "\n"
 end
 
---- Where the report goes; the file is opened before anything is run.
-local function output(options)
-  if not options.out then return io.stdout end
-  return require("pmlua.file").output(options.out)
-end
-
-local function write(file, text)
-  local ok, err = file:write(text)
-  if ok and file ~= io.stdout then ok, err = file:close() end
-  if not ok then return complain(("the report could not be written: %s"):format(err)) end
-  return 0
-end
-
 --- 1 if something went wrong that a report alone might hide.
 local function outcome_status(outcome)
   if outcome.interrupted then return complain(("interrupted in run %d"):format(outcome.interrupted)) end
@@ -161,37 +117,33 @@ local function report_of(options, chooser, plan, outcome, argv)
   return require "pmlua.printable".lines(outcome and text .. "\n" .. report.outcome(plan, outcome, argv) or text)
 end
 
-local function choose(options, chooser, file)
+local function choose(options, chooser)
   local plan, err = chooser:choose_verified(options.names)
   if not plan then return complain(err) end
   local outcome, why, argv
   if #plan.runs == 0 then why = "nothing of this can be counted on " .. chooser.pmu.name end
   if options.run and not why then
     io.stdout:flush()
-    argv = command_of(options.argv)
+    argv = command_of(options.command)
     local run, inputs = require "pmlua.chooser.run", { work = options.work }
     if options.sim then outcome, why = run.simulation(plan, argv, inputs)
     else outcome, why = run.command(chooser, plan, argv, inputs) end
   end
-  local status = write(file, report_of(options, chooser, plan, outcome, argv))
+  io.write(report_of(options, chooser, plan, outcome, argv))
   if why then return complain(why) end
-  return outcome and math.max(status, outcome_status(outcome)) or status
+  return outcome and outcome_status(outcome) or 0
 end
 
----@param args string[]
+---@param options table
 ---@return integer status
-function M.run(args)
-  local options, misuse = parse(args)
-  if not options then
-    io.stderr:write("pmlua choose: ", misuse, "; usage: ", M.usage, "\n")
-    return 2
-  end
+function M.run(options)
   local chooser, err = require "pmlua.chooser".open(options)
   if not chooser then return complain(err) end
-  local file, why = output(options)
-  if not file then return complain(why) end
-  if options.list then return write(file, list_text(chooser)) end
-  return choose(options, chooser, file)
+  if options.list then
+    io.write(list_text(chooser))
+    return 0
+  end
+  return choose(options, chooser)
 end
 
 return M

@@ -3,20 +3,24 @@
 --
 --     pmlua doctor
 
+local common = require "pmlua.cli.common"
 local core = require "pmlua.core"
 local printable = require "pmlua.printable"
 local tabulate = require "pmlua.tabulate"
 
 local M = {
   summary = "say what works here, what does not, why, and how to get it",
-  usage = "pmlua doctor [--json]",
-  help = [[
+  about = [[
 One line for each ability: ok, limited or missing, what was found, and below it what would help.
-Nothing is changed. The exit status is 0 whatever is found: a machine without a PMU is not an error.
-
-  --json   an array of {name, status, finding, remedy}
-
-    pmlua doctor]],
+Nothing is changed. The exit status is 0 whatever is found: a machine without a PMU is not an error.]],
+  options = {
+    common.with("json", { help = "an array of {name, status, finding, remedy}" }),
+    common.with("csv", { help = "name, status, finding and remedy as CSV" }),
+    common.with "out",
+  },
+  exclusive = { { "json", "csv" } },
+  output = true,
+  examples = { "pmlua doctor", "pmlua doctor --json" },
 }
 
 local function slurp(path)
@@ -332,20 +336,20 @@ local function printrows(rows)
   io.write(("\n%d ok, %d limited, %d missing\n"):format(counts.ok, counts.limited, counts.missing))
 end
 
----@param args string[]
+local function csv(rows)
+  local cells = {}
+  for i, row in ipairs(rows) do cells[i] = { row.name, row.status, row.finding, row.remedy } end
+  return require "pmlua.cli.csv".table({ "name", "status", "finding", "remedy" }, cells)
+end
+
+---@param o table
 ---@return integer status
-function M.run(args)
-  if #args > 1 or (args[1] and args[1] ~= "--json") then
-    io.stderr:write("pmlua doctor: no such option: ", args[#args], "; usage: ", M.usage, "\n")
-    return 2
-  end
+function M.run(o)
   local rows = examine()
   core.event.user_only() -- the row of perf_event_paranoid says it
-  if args[1] then
-    io.write(require "pmlua.json".encode(rows))
-  else
-    printrows(rows)
-  end
+  if o.json then io.write(require "pmlua.json".encode(rows))
+  elseif o.csv then io.write(csv(rows))
+  else printrows(rows) end
   return 0
 end
 

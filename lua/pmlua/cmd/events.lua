@@ -3,6 +3,7 @@
 --
 --     pmlua events page-fault
 
+local common = require "pmlua.cli.common"
 local core = require "pmlua.core"
 local plugins = require "pmlua.plugins"
 local printable = require "pmlua.printable"
@@ -10,16 +11,20 @@ local tabulate = require "pmlua.tabulate"
 
 local M = {
   summary = "list events, with what they count and why some are unavailable",
-  usage = "pmlua events [PATTERN] [--available] [--all] [--sde FILE] [--json]",
-  help = [[
-PATTERN selects by name and description: a glob ('*cache*miss*') or plain text, case does not matter.
-
-  --available   only what can be counted on this machine
-  --all         also the PMUs that libpfm4 knows but this machine does not have (tens of thousands of events)
-  --sde FILE    the software-defined events that the library in FILE tells of itself: its papi_sde_hook_list_events()
-                is called; the library is loaded for it, no application runs
-  --json        an array of {name, description, source, pmu, available, reason}
-
+  arguments = { { name = "PATTERN", key = "pattern", kind = "event", optional = true, one = "pattern" } },
+  about = "PATTERN selects by name and description: a glob ('*cache*miss*') or plain text, case does not matter.",
+  options = {
+    { name = "available", help = "only what can be counted on this machine" },
+    { name = "all", help = "also the PMUs that libpfm4 knows but this machine does not have (tens of thousands of events)" },
+    { name = "sde", kind = "file", help = "the software-defined events that the library in FILE tells of itself: its "
+      .. "papi_sde_hook_list_events() is called; the library is loaded for it, no application runs" },
+    common.with("json", { help = "an array of {name, description, source, pmu, available, reason}" }),
+    common.with("csv", { help = "the same fields as CSV" }),
+    common.with "out",
+  },
+  exclusive = { { "json", "csv" } },
+  output = true,
+  notes = [[
 How an event may be named:
 
   clock::ticks  clock::ns              pmlua's own clock
@@ -47,9 +52,8 @@ over the host, and with a place at the very end that place's alone, in sets, tab
 
 It needs kernel.perf_event_paranoid <= 0, or CAP_PERFMON. pml.plugin.load { name = "uncore", metrics = { EVENT, ... } }
 makes series over time of such events, a metric for each place: plugin::uncore::EVENT:package0. What they are called on
-another machine, and where they count: pml.event.set_sysfs(DIR), a folder that stands for its /sys, then pml.event.parse.
-
-    pmlua events page-fault]],
+another machine, and where they count: pml.event.set_sysfs(DIR), a folder that stands for its /sys, then pml.event.parse.]],
+  examples = { "pmlua events page-fault", "pmlua events --available --csv 'cache*'" },
 }
 
 local titles = {
@@ -58,23 +62,6 @@ local titles = {
   breakpoint = "Breakpoints", sde = "Software-defined events", plugin = "Metrics of plugins", uprobe = "User-space probes",
   sim = "Events of simulation",
 }
-
-local function parse(args)
-  local options, i = {}, 0
-  while i < #args do
-    i = i + 1
-    local arg = args[i]
-    if arg == "--sde" then
-      i = i + 1
-      options.sde = args[i]
-      if not options.sde then return nil, "--sde needs a FILE" end
-    elseif arg == "--all" or arg == "--json" or arg == "--available" then options[arg:sub(3)] = true
-    elseif arg:find("^%-") then return nil, "no such option: " .. arg
-    elseif options.pattern then return nil, "more than one pattern: " .. arg
-    else options.pattern = arg end
-  end
-  return options
-end
 
 local function select(rows)
   local selected = {}
@@ -178,14 +165,21 @@ local function nothing(pattern)
   return 1
 end
 
----@param args string[]
----@return integer status
-function M.run(args)
-  local options, misuse = parse(args)
-  if not options then
-    io.stderr:write("pmlua events: ", misuse, "; usage: ", M.usage, "\n")
-    return 2
+local fields = { "name", "description", "source", "pmu", "available", "reason" }
+
+local function csv(rows)
+  local cells = {}
+  for i, row in ipairs(rows) do
+    cells[i] = {}
+    for k, field in ipairs(fields) do cells[i][k] = row[field] end
+    cells[i][5] = row.available and "yes" or "no"
   end
+  return require "pmlua.cli.csv".table(fields, cells)
+end
+
+---@param options table
+---@return integer status
+function M.run(options)
   local rows, err
   if options.sde then rows, err = of_library(options)
   else
@@ -202,6 +196,9 @@ function M.run(args)
   if options.json then
     local json = require "pmlua.json"
     io.write(json.encode(json.array(rows)))
+    return 0
+  elseif options.csv then
+    io.write(csv(rows))
     return 0
   end
   if options.pattern and (#rows == 0 or all_elsewhere(options)) then return nothing(options.pattern) end

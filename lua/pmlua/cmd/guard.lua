@@ -4,51 +4,14 @@
 --     pmlua guard --save counts.guard -- ./program
 --     pmlua guard counts.guard -- ./program
 
+local common = require "pmlua.cli.common"
 local core = require "pmlua.core"
 local guard = require "pmlua.guard"
 local preload = require "pmlua.preload"
 local sections = require "pmlua.sections"
 local simulation = require "pmlua.simulation"
 
-local M = {
-  summary = "keep the instruction counts of a program, and fail when they grow",
-  usage = "pmlua guard --save FILE [--event EVENT] [--object GLOB] [--function GLOB] [--runs N] [--] CMD [ARGS], or "
-    .. "pmlua guard FILE [--bound PERCENT] [--least N] [--per-call] [--json] [--] CMD [ARGS]",
-  help = [[
-With --save CMD is run and the counts of its sections and functions are written to FILE, a text to be kept with the
-sources. Without, CMD is run and compared with FILE: status 1 and a table if anything grew by more than the bound.
-Counts are those of pmlua stat --sim: exact, and the same on every machine of one architecture with the same compiler.
-
-  --bound PERCENT   by how much a count may grow (1)
-  --least N         growth up to so many instructions is none (16)
-  --event EVENT     what is counted (sim::Ir, instructions); misses depend on addresses, so give them a larger bound
-  --object GLOB     guard functions of these programs and libraries; may be repeated ('*': all). Otherwise it is CMD
-                    itself and libraries outside of /lib and /usr/lib: what the C library takes depends on the cpu
-  --function GLOB   guard only these functions; may be repeated
-  --runs N          how many runs are made to save (2): a count that differs between them may differ so again
-  --per-call        compare what a call takes on the average, however many there are
-  --json            the verdict as JSON, on standard output
-
-Sections are guarded with the functions they call, whoever they are of; on x86-64 the C library is told to do without
-the newest instructions, so that it does the same everywhere. A function that is new or gone is named, and is no failure
-by itself: the sum over all functions is guarded, too. A fall by more than the bound is told: save anew to keep it.
-Other compilers, architectures, events or objects than those of FILE are not compared: status 1, and what differs.
-
-    pmlua guard --save counts.guard -- ./program
-    pmlua guard counts.guard --bound 0.5 -- ./program]],
-}
-
-local BOUND, LEAST = 0.01, 16
-local LINES = 20 -- of new and vanished functions
-local takes_value = { ["--bound"] = "bound", ["--least"] = "least", ["--event"] = "event", ["--object"] = "objects",
-  ["--function"] = "functions", ["--runs"] = "runs",
-  ["--save"] = "save" }
-
-local function complain(text)
-  io.stderr:write("pmlua guard: ", require "pmlua.printable"(text), "\n")
-end
-
--- --- the command line ---
+local BOUND, LEAST, RUNS = "1", 16, 2
 
 local function place_of(event)
   local short = event:gsub("^sim::", "")
@@ -57,64 +20,72 @@ local function place_of(event)
   end
 end
 
-local take = {}
-
-function take.bound(o, value)
-  local v = tonumber(value:match("^[%d.]+"))
-  o.bound = v and value:find("^[%d.]+%%?$") and v / 100
-  return not o.bound and ("--bound: '%s' is no percentage"):format(value) or nil
+local function event_of(text)
+  if place_of(text) then return "sim::" .. text:gsub("^sim::", "") end
+  return nil, ("a simulation has no event '%s'; it has %s"):format(text, table.concat(simulation.events, " "))
 end
 
-function take.runs(o, value)
-  o.runs = math.tointeger(tonumber(value))
-  return (not o.runs or o.runs < 1 or o.runs > 100) and ("--runs: '%s' is no number from 1 to 100"):format(value) or nil
+local function glob_of(text)
+  if text:find "%s" then return nil, ("'%s' has a blank; say ? for it"):format(text) end
+  return text
 end
 
-function take.least(o, value)
-  o.least = math.tointeger(tonumber(value))
-  return (not o.least or o.least < 0) and ("--least: '%s' is no number from 0 on"):format(value) or nil
+local M = {
+  summary = "keep the instruction counts of a program, and fail when they grow",
+  usage = { "--save FILE [--event EVENT] [--object GLOB] [--function GLOB] [--runs N] [--] CMD [ARGS]",
+    "FILE [--bound PERCENT] [--least N] [--per-call] [--json] [--] CMD [ARGS]" },
+  arguments = { { name = "FILE", key = "file", kind = "file", when = function(o) return not o.save end,
+    missing = "name the file: --save FILE to keep counts, FILE to compare with them" } },
+  about = [[
+With --save CMD is run and the counts of its sections and functions are written to FILE, a text to be kept with the
+sources. Without, CMD is run and compared with FILE: status 1 and a table if anything grew by more than the bound.
+Counts are those of pmlua stat --sim: exact, and the same on every machine of one architecture with the same compiler.]],
+  options = {
+    { name = "save", kind = "file", help = "run CMD and keep its counts in FILE" },
+    { name = "bound", kind = "percent", shown = BOUND, help = "by how much a count may grow" },
+    { name = "least", kind = "integer", min = 0, shown = LEAST, help = "ignore growth up to N instructions" },
+    common.with("event", { many = false, key = "event", shown = "sim::Ir", read = event_of,
+      help = "what is counted (sim::Ir, instructions); misses depend on addresses, so give them a larger bound" }),
+    { name = "object", kind = "glob", many = true, key = "objects", read = glob_of, help = "guard functions of these programs "
+      .. "and libraries ('*': all). Otherwise it is CMD itself and libraries outside of /lib and /usr/lib: what the C library "
+      .. "takes depends on the cpu" },
+    { name = "function", kind = "glob", many = true, key = "functions", read = glob_of, help = "guard only these functions" },
+    { name = "runs", kind = "integer", min = 1, max = 100, shown = RUNS,
+      help = "how many runs are made to save: a count that differs between them may differ so again" },
+    { name = "per-call", help = "compare what a call takes on the average, however many there are" },
+    common.with("json", { help = "the verdict as JSON, on standard output" }),
+    common.with("csv", { help = "what grew, fell, is new or gone as CSV, on standard output" }),
+    common.with("quiet", { help = "say nothing of what is new, gone, fewer, or within the bound" }),
+  },
+  exclusive = { { "json", "csv" } },
+  command = { missing = "no command given; it follows --" },
+  notes = [[
+Sections are guarded with the functions they call, whoever they are of; on x86-64 the C library is told to do without
+the newest instructions, so that it does the same everywhere. A function that is new or gone is named, and is no failure
+by itself: the sum over all functions is guarded, too. A fall by more than the bound is told: save anew to keep it.
+Other compilers, architectures, events or objects than those of FILE are not compared: status 1, and what differs.]],
+  examples = {
+    { "pmlua guard --save counts.guard -- ./program", needs = { "valgrind" } },
+    { "pmlua guard counts.guard --bound 0.5 -- ./program", needs = { "valgrind" } },
+  },
+}
+
+local LINES = 20 -- of new and vanished functions
+
+local function complain(text)
+  io.stderr:write("pmlua guard: ", require "pmlua.printable"(text), "\n")
 end
 
-function take.event(o, value)
-  o.event = "sim::" .. value:gsub("^sim::", "")
-  if place_of(value) then return nil end
-  return ("--event: a simulation has no event '%s'; it has %s"):format(value, table.concat(simulation.events, " "))
-end
-
-local function add_to(key)
-  return function(o, value)
-    o[key] = o[key] or {}
-    o[key][#o[key] + 1] = value
-    return value:find("%s") and ("--%s: '%s' has a blank; say ? for it"):format(key:sub(1, -2), value) or nil
-  end
-end
-
-take.objects, take.functions = add_to "objects", add_to "functions"
-
-function take.save(o, value) o.save = value end
-
-local function check(o)
-  if not o.save and not o.file then return "name the file: --save FILE to keep counts, FILE to compare with them" end
+function M.check(o)
+  if (o.command[1] or ""):find("=", 1, true) then return "a command with '=' in its name cannot be counted" end
   if o.save and o.file then return "either --save FILE or FILE, then -- and the command" end
-  if #o.words == 0 then return "no command given; it follows --" end
-  if o.words[1]:find("=", 1, true) then return "a command with '=' in its name cannot be counted" end
-  if o.save and (o.bound or o.least or o.per_call or o.json) then
-    return "--bound, --least, --per-call and --json go with FILE (comparing), not with --save"
+  if o.save and (o.bound or o.least or o.per_call or o.json or o.csv) then
+    return "--bound, --least, --per-call, --json and --csv go with FILE (comparing), not with --save"
   end
   if not o.save and (o.event or o.objects or o.functions or o.runs) then
     return "--event, --object, --function and --runs go with --save; FILE has them"
   end
 end
-
---- FILE is the first word, unless counts are saved.
-local function word(o, text)
-  if o.save or o.file then return nil end
-  o.file = text
-  return true
-end
-
-local line = { flags = { ["--json"] = "json", ["--per-call"] = "per_call" }, values = takes_value, word = word, check = check,
-  take = function(o, name, value) return take[takes_value[name]](o, value) end }
 
 -- --- a run ---
 
@@ -150,13 +121,13 @@ end
 
 local function run(o, about, program)
   local set = about.architecture == "x86_64" and not os.getenv("GLIBC_TUNABLES") and { steady } or nil
-  local all, err, status = simulation.count(o.words, { caches = caches_of(about.caches), set = set })
+  local all, err, status = simulation.count(o.command, { caches = caches_of(about.caches), set = set })
   if not all then return nil, err, status end
   if all.ended.status ~= 0 then
     local how = all.ended.signal and "was ended by signal" or "exited with status"
-    return nil, ("%s %s %d; nothing is compared or saved"):format(o.words[1], how, all.ended.signal or all.ended.status)
+    return nil, ("%s %s %d; nothing is compared or saved"):format(o.command[1], how, all.ended.signal or all.ended.status)
   end
-  if #all.processes == 0 then return nil, "nothing was counted of " .. o.words[1] end
+  if #all.processes == 0 then return nil, "nothing was counted of " .. o.command[1] end
   for _, warning in ipairs(require("pmlua.simulation.told").warnings(all)) do complain(warning) end
   local objects = about.objects ~= "own" and words_of(about.objects) or nil
   local functions = about.functions ~= "all" and words_of(about.functions) or nil
@@ -169,7 +140,7 @@ local function about_here(o, program, version)
     architecture = core.sys.uname().machine, compiler = compiler_of(program), event = o.event or "sim::Ir",
     objects = o.objects and table.concat(o.objects, " ") or "own",
     functions = o.functions and table.concat(o.functions, " ") or "all", caches = simulation.model(),
-    tool = "callgrind-" .. version, command = table.concat(o.words, " "),
+    tool = "callgrind-" .. version, command = table.concat(o.command, " "),
   }
 end
 
@@ -205,8 +176,8 @@ local function name_some(rows, what, event)
   end
 end
 
-local function tell(verdict, about, bound, per_call)
-  local names = { "", "name", "kept", "now", "change", "calls kept", "calls now" }
+--- Fewer, new and gone: no failure.
+local function tell_changes(verdict, about, bound, per_call)
   name_some(verdict.new, "new", about.event)
   name_some(verdict.gone, "gone", about.event)
   for _, pair in ipairs(verdict.fallen) do
@@ -214,11 +185,17 @@ local function tell(verdict, about, bound, per_call)
       title(pair.row), bound * 100, change(pair, per_call), pair.now.count, about.event, pair.row.count,
       per_call and ("; calls %d, kept %d"):format(pair.now.calls, pair.row.calls) or ""))
   end
+end
+
+local function tell(verdict, about, bound, o)
+  local names = { "", "name", "kept", "now", "change", "calls kept", "calls now" }
+  if not o.quiet then tell_changes(verdict, about, bound, o.per_call) end
+  if #verdict.grown == 0 and o.quiet then return end
   if #verdict.grown == 0 then
     complain(("ok: none of %d counts (%s) grew by more than %g %%"):format(verdict.compared, about.event, bound * 100))
     return
   end
-  io.stderr:write("\n", require("pmlua.tabulate")(names, table_of(verdict.grown, per_call), 2), "\n")
+  io.stderr:write("\n", require("pmlua.tabulate")(names, table_of(verdict.grown, o.per_call), 2), "\n")
   complain(("%d of %d counts of %s grew by more than %g %%"):format(#verdict.grown, verdict.compared, about.event, bound * 100))
 end
 
@@ -229,11 +206,27 @@ local function print_json(verdict, about, bound)
   print(json.encode(verdict))
 end
 
+local function print_csv(verdict, per_call)
+  local rows = {}
+  local function add(what, kind, row, was, now, change_text)
+    rows[#rows + 1] = { what, kind, title(row), was and was.count, now and now.count, change_text, was and was.calls,
+      now and now.calls }
+  end
+  for _, what in ipairs { "grown", "fallen" } do
+    for _, pair in ipairs(verdict[what]) do
+      add(what, pair.row.kind, pair.row, pair.row, pair.now, change(pair, per_call))
+    end
+  end
+  for _, row in ipairs(verdict.new) do add("new", row.kind, row, nil, row) end
+  for _, row in ipairs(verdict.gone) do add("gone", row.kind, row, row, nil) end
+  io.write(require "pmlua.cli.csv".table({ "what", "kind", "name", "kept", "now", "change", "calls_kept", "calls_now" }, rows))
+end
+
 -- --- save and compare ---
 
 local function save(o, program, version)
   local about, runs = about_here(o, program, version), {}
-  for i = 1, o.runs or 2 do
+  for i = 1, o.runs or RUNS do
     local rows, err, status = run(o, about, program)
     if not rows then return nil, err, status end
     runs[i] = rows
@@ -245,7 +238,7 @@ local function save(o, program, version)
   end
   local ok, err = guard.save(o.save, { about = about, rows = rows })
   if not ok then return nil, err end
-  complain(("%d counts of %s kept in %s"):format(#rows, about.event, o.save))
+  if not o.quiet then complain(("%d counts of %s kept in %s"):format(#rows, about.event, o.save)) end
   return 0
 end
 
@@ -263,22 +256,19 @@ local function compare(o, program, version)
   if kept.about.tool ~= here.tool then complain(("the counts were kept by %s, this is %s"):format(kept.about.tool, here.tool)) end
   local rows, refused, status = run(o, kept.about, program)
   if not rows then return nil, refused, status end
-  local bound = o.bound or BOUND
+  local bound = o.bound or tonumber(BOUND) / 100
   local verdict = guard.compare(kept, rows, { bound = bound, least = o.least or LEAST, per_call = o.per_call })
-  if o.json then print_json(verdict, kept.about, bound) else tell(verdict, kept.about, bound, o.per_call) end
+  if o.json then print_json(verdict, kept.about, bound)
+  elseif o.csv then print_csv(verdict, o.per_call)
+  else tell(verdict, kept.about, bound, o) end
   return #verdict.grown > 0 and 1 or 0
 end
 
----@param args string[]
+---@param o table
 ---@return integer status
-function M.run(args)
-  local o, misuse = require("pmlua.commandline").parse(args, line)
-  if not o then
-    io.stderr:write("pmlua guard: ", misuse, "; usage: ", M.usage, "\n")
-    return 2
-  end
+function M.run(o)
   local valgrind, version = simulation.available()
-  local program, err, status = preload.locate(o.words[1])
+  local program, err, status = preload.locate(o.command[1])
   if not valgrind or not program then
     complain(valgrind and err or version)
     return valgrind and status or 1

@@ -3,51 +3,35 @@
 --
 --     pmlua plot results/read_overhead/latest
 
+local common = require "pmlua.cli.common"
 local printable = require "pmlua.printable"
 
 local M = {
   summary = "draw the figure of a run again, without measuring",
-  usage = "pmlua plot [--refresh] [--trust] DIR...",
-  help = [[
+  arguments = { { name = "DIR", key = "dirs", kind = "dir", many = true, missing = "no folder given" } },
+  about = [[
 DIR is the folder of a run, such as results/read_overhead/latest. plot.svg and plot.png are drawn from its tables.
 
 A folder may come from anybody. So pmlua draws with the scripts and the theme that it has itself, and nothing in the folder
-is executed: not its plot.gp, and no file that meta.json names. gnuplot runs in a folder of its own and can start no program.
-
-  --trust     run the folder's own plot.gp, such as one that you edited; it can do whatever you can
-  --refresh   first replace plot.gp and theme.gp by those that pmlua has now
-
-An incomplete run (interrupted, killed) is drawn with what it has, and the figure says so.
-
-    pmlua plot results/read_overhead/latest]],
+is executed: not its plot.gp, and no file that meta.json names. gnuplot runs in a folder of its own and can start no program.]],
+  options = {
+    { name = "trust", help = "run the folder's own plot.gp, such as one that you edited; it can do whatever you can" },
+    { name = "refresh", help = "first replace plot.gp and theme.gp by those that pmlua has now" },
+    common.with "quiet",
+  },
+  notes = "An incomplete run (interrupted, killed) is drawn with what it has, and the figure says so.",
+  examples = { { "pmlua plot results/read_overhead/latest", needs = { "gnuplot" } } },
 }
 
-local function parse(args)
-  local options = { dirs = {} }
-  for _, arg in ipairs(args) do
-    if arg == "--refresh" then options.refresh = true
-    elseif arg == "--trust" then options.trust = true
-    elseif arg:find("^%-") then return nil, "no such option: " .. arg
-    else options.dirs[#options.dirs + 1] = arg end
-  end
-  if #options.dirs == 0 then return nil, "no folder given" end
-  return options
-end
-
----@param args string[]
+---@param options table
 ---@return integer status
-function M.run(args)
-  local options, misuse = parse(args)
-  if not options then
-    io.stderr:write("pmlua plot: ", misuse, "; usage: ", M.usage, "\n")
-    return 2
-  end
+function M.run(options)
   local status = 0
   for _, dir in ipairs(options.dirs) do
     local files, err, run = require "pmlua.plot".draw(dir, options)
     if err then io.stderr:write("pmlua plot: ", printable(err), "\n") end
     if not files then status = 1 end
-    if run and not run.complete then
+    if run and not run.complete and not options.quiet then
       io.stderr:write(("pmlua plot: %s: this run is incomplete (%s)\n"):format(run.path, printable(run.status)))
     end
     for _, file in ipairs(files or {}) do print(file) end

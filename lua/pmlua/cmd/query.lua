@@ -3,6 +3,7 @@
 --
 --     pmlua query SOLVER 'sde:::*residual*' --watch 1s
 
+local common = require "pmlua.cli.common"
 local core = require "pmlua.core"
 local directory = require "pmlua.live.directory"
 local json = require "pmlua.json"
@@ -11,96 +12,42 @@ local view = require "pmlua.live.view"
 
 local M = {
   summary = "read the software-defined events of a running application",
-  usage = "pmlua query [PID|NAME [PATTERN...]] [--watch EVERY] [--count N] [--plot [FILE]] [--json] [--patience TIME]",
-  help = [[
+  arguments = { { name = "PID|NAME", key = "which", kind = "application", optional = true },
+    { name = "PATTERN", key = "patterns", many = true, optional = true } },
+  about = [[
 Without arguments: the applications that can be asked. An application can be asked that was started by
 pmlua live -- COMMAND, or that calls pmlua_live_start() (C) or pml.live.start() (Lua).
 
 PATTERN is the name of an event or a glob (* and ?), with or without sde:::. Without one, all events are shown.
-A recorder is shown with its count and its quantiles; LIB::RECORDER:MED names one of them.
-
-  --watch EVERY     read again and again, such as every 1s or 250ms, and show what changed; on a terminal the
-                    table is drawn anew, else each is appended. Ends with the application, or by Ctrl-C
-  --count N         end after N readings
-  --plot            draw in the terminal: the values of recorders, any other event over the time it is watched
-  --plot FILE       write the plot to FILE (.svg or .png) at the end
-  --json            a line for each reading: {name, pid, rows, time_s}
-  --patience TIME   wait that long for an answer (5s)
-
-    pmlua query
-    pmlua query SOLVER 'sde:::*residual*' --watch 1s
-    pmlua query SOLVER '*::residual' --plot residual.svg]],
+A recorder is shown with its count and its quantiles; LIB::RECORDER:MED names one of them.]],
+  options = {
+    { name = "watch", kind = "duration", value = "EVERY", min = 0.001, help = "read again and again, such as every 1s or "
+      .. "250ms, and show what changed; on a terminal the table is drawn anew, else each is appended. Ends with the "
+      .. "application, or by Ctrl-C" },
+    { name = "count", kind = "integer", min = 1, help = "end after N readings" },
+    common.with("plot", { optional = true, help = "draw in the terminal: the values of recorders, any other event over the "
+      .. "time it is watched; or write the plot to FILE (.svg or .png) at the end" }),
+    common.with("json", { help = "a line for each reading: {name, pid, rows, time_s}" }),
+    common.with("csv", { help = "a row for each event of each reading, and one of names before them" }),
+    common.with "out",
+    common.with("patience", { default = false, shown = "5s" }),
+    common.with("quiet", { help = "with --plot FILE, do not count the readings" }),
+  },
+  exclusive = { { "json", "csv", "plot" } },
+  output = true,
+  examples = {
+    "pmlua query", "pmlua query SOLVER 'sde:::*residual*' --watch 1s --count 3",
+    "pmlua query SOLVER '*::residual' --count 3 --plot residual.svg",
+  },
 }
+
+function M.check(o)
+  if not o.which and (o.watch or o.plot or o.count) then return "name the application, by its PID or NAME" end
+  if type(o.plot) == "string" then o.file = o.plot end
+  if o.count and o.count > 1 and not o.watch then o.watch = 1 end
+end
 
 local CLEAR = "\27[H\27[J"
-
--- --- the command line ---
-
-local units = { ms = 1e-3, s = 1, [""] = 1, m = 60, min = 60, h = 3600 }
-
-local function duration(text)
-  local number, unit = (text or ""):match("^([%d.]+)(%a*)$")
-  local seconds = number and units[unit] and tonumber(number)
-  seconds = seconds and seconds * units[unit]
-  return seconds and seconds >= 0.001 and seconds <= 1e6 and seconds or nil
-end
-
-local takes = {
-  watch = function(o, text)
-    o.watch = duration(text)
-    return o.watch ~= nil, "a time, such as 1s or 250ms"
-  end,
-  patience = function(o, text)
-    o.patience = duration(text)
-    return o.patience ~= nil, "a time, such as 5s"
-  end,
-  count = function(o, text)
-    o.count = math.tointeger(tonumber(text))
-    return o.count and o.count > 0, "a number of readings"
-  end,
-}
-
-local function is_picture(text)
-  return text ~= nil and text:find("%.svg$") or text ~= nil and text:find("%.png$")
-end
-
---- One option at args[i]; the place of the last word that belongs to it, or nil and what is wrong.
-local function take_option(o, args, i)
-  local name, value = args[i]:match("^%-%-([%a-]+)=?(.*)$")
-  local inline = args[i]:find("=", 1, true) ~= nil
-  if name == "json" and not inline then
-    o.json = true
-  elseif name == "plot" then
-    o.plot = true
-    if not inline and is_picture(args[i + 1]) then value, i = args[i + 1], i + 1 end
-    if value ~= "" and not is_picture(value) then return nil, "--plot writes .svg or .png, not " .. value end
-    o.file = value ~= "" and value or nil
-  elseif takes[name] then
-    if not inline then value, i = args[i + 1], i + 1 end
-    local good, needs = takes[name](o, value)
-    if not good then return nil, ("--%s needs %s"):format(name, needs) end
-  else
-    return nil, "no such option: " .. args[i]
-  end
-  return i
-end
-
-local function parse(args)
-  local o, i = { patterns = {} }, 1
-  while i <= #args do
-    if args[i]:find("^%-") then
-      local last, misuse = take_option(o, args, i)
-      if not last then return nil, misuse end
-      i = last
-    elseif not o.which then o.which = args[i]
-    else o.patterns[#o.patterns + 1] = args[i] end
-    i = i + 1
-  end
-  if o.json and o.plot then return nil, "--json and --plot cannot be used together" end
-  if not o.which and (o.watch or o.plot or o.count) then return nil, "name the application, by its PID or NAME" end
-  if o.count and o.count > 1 and not o.watch then o.watch = 1 end
-  return o
-end
 
 local function complain(text)
   io.stdout:flush()
@@ -142,6 +89,8 @@ local function list(o)
     end
   end
   if o.json then io.write(json.encode(infos))
+  elseif o.csv then
+    io.write(require "pmlua.cli.csv".table({ "pid", "name", "up", "events", "command" }, { table.unpack(rows, 2) }))
   elseif #rows > 1 then io.write(view.plain(rows, { true, false, true, true }))
   else io.write("no application can be asked; start one with pmlua live -- COMMAND, or let it call pmlua_live_start()\n") end
   return 0
@@ -169,7 +118,7 @@ local function nothing(o, app, link)
     full[names[i]] = row.name
   end
   if #names == 0 then return complain(("%s (%d) has no events yet"):format(app.name, app.pid)) end
-  local near = require "pmlua.cmd.help".nearest(asked, names)
+  local near = require "pmlua.nearest"(asked, names)
   return complain(("no event of %s (%d) matches '%s'; %s"):format(app.name, app.pid, table.concat(o.patterns, "', '"),
     near and ("did you mean '%s'?"):format(full[near]) or ("pmlua query %d lists them"):format(app.pid)))
 end
@@ -193,8 +142,10 @@ function Watch:show(answer)
   local o = self.options
   if o.json then
     io.write(view.json(answer, self.app), "\n")
+  elseif o.csv then
+    io.write(view.csv(answer, self.app, self.readings == 1))
   elseif o.file then
-    io.write(("\r%d readings"):format(self.readings):rep(self.tty and 1 or 0))
+    io.write(("\r%d readings"):format(self.readings):rep(self.tty and not o.quiet and 1 or 0))
   else
     local text = o.plot and self:draw() or view.table(answer, self.before, o.watch ~= nil)
     local when = os.date("%H:%M:%S", math.floor(answer.time_s))
@@ -260,7 +211,7 @@ end
 
 local function write_picture(watch)
   local o = watch.options
-  if watch.tty and o.watch then io.write("\n") end
+  if watch.tty and o.watch and not o.quiet then io.write("\n") end
   if not series.drawable(watch.series) then return complain("nothing to plot: no value was read") end
   local ok, err = series.picture(watch.series, watch:title(), o.file)
   if not ok then return complain(err) end
@@ -268,14 +219,9 @@ local function write_picture(watch)
   return 0
 end
 
----@param args string[]
+---@param o table
 ---@return integer status
-function M.run(args)
-  local o, misuse = parse(args)
-  if not o then
-    io.stderr:write("pmlua query: ", misuse, "; usage: ", M.usage, "\n")
-    return 2
-  end
+function M.run(o)
   if not o.which then return list(o) end
   o.patience = o.patience or 5
   if #o.patterns == 0 then o.patterns[1] = "*" end
@@ -285,7 +231,7 @@ function M.run(args)
   local link <close>, why = directory.connect(app)
   if not link then return complain(why) end
   local watch = setmetatable({ options = o, app = app, link = link, series = series.new(), readings = 0,
-    tty = core.sys.isatty(1) }, Watch)
+    tty = core.sys.isatty(1) and not o.out }, Watch)
   local status = watch:run()
   if o.file and watch.readings > 0 and (status == 0 or series.drawable(watch.series)) then
     status = math.max(status, write_picture(watch))

@@ -3,82 +3,44 @@
 --
 --     PMLUA_REPORT=out mpirun -n 4 ./solver; pmlua report out
 
+local common = require "pmlua.cli.common"
+
 local M = {
   summary = "tell what the sections of a program took, over processes and threads",
-  usage = "pmlua report DIR|FILE...|PID|NAME [--basic] [--detail] [--threads] [--legend] [--sort time|calls|label]\n"
-    .. "       [--json|--csv] [--plot FILE] [--timeline FILE] [--pmu NAME] [--patience TIME]",
-  help = [[
+  arguments = { { name = "DIR|FILE|PID|NAME", key = "paths", kind = "file", many = true,
+    missing = "name what to report: a folder, section files, or the pid or name of a running program" } },
+  about = [[
 DIR is where a run left its files: every process that uses sections and is started with PMLUA_REPORT=DIR in its
 environment leaves one when it ends, each rank its own. FILE is one of them, PID or NAME an application that can be
 asked now (pmlua query lists those). FILE may also be what a program left that was compiled by pmlua cc --count and ran
 with PMLUA_COUNT=FILE: then the report is of its counts, with those of other processes in FILE.PID; --detail shows each
-process, --json and --csv work, too.
-
-  --basic          a row per section (what is shown without an option); (*) marks inclusive sections
-  --detail         a row per section and process
-  --threads        a row per section and thread
-  --legend         what the columns, events and metrics mean
-  --sort ORDER     by time (default), calls or label
-  --json           all of it as JSON
-  --csv            as CSV: the table that was asked for
-  --plot FILE      a bar for each section (.svg or .png)
-  --timeline FILE  when each thread was in which section (.svg or .png); the run needs PMLUA_REPORT_TIMELINE=on too
-  --pmu NAME       take the formulas of this PMU's event groups, such as skx, for the events that sections counted
-  --patience TIME  wait so many seconds for an application's answer (5)
-
-    PMLUA_REPORT=out mpirun -n 4 ./solver
-    pmlua report out --detail --plot sections.svg]],
+process, --json and --csv work, too.]],
+  options = {
+    { name = "basic", help = "a row per section (what is shown without an option); (*) marks inclusive sections" },
+    { name = "detail", help = "a row per section and process" },
+    { name = "threads", help = "a row per section and thread" },
+    { name = "legend", help = "what the columns, events and metrics mean" },
+    { name = "sort", kind = "choice", choices = { "time", "calls", "label" }, shown = "time",
+      help = "the order of the sections" },
+    common.with("json", { help = "all of it as JSON" }),
+    common.with("csv", { help = "the table that was asked for as CSV" }),
+    common.with "out",
+    common.with("plot", { help = "a bar for each section (.svg or .png)" }),
+    { name = "timeline", kind = "picture",
+      help = "when each thread was in which section (.svg or .png); the run needs PMLUA_REPORT_TIMELINE=on too" },
+    { name = "pmu", kind = "name",
+      help = "take the formulas of this PMU's event groups, such as skx, for the events that sections counted" },
+    common.with "patience", common.with "quiet",
+  },
+  exclusive = { { "json", "csv" } },
+  output = true,
+  examples = { "PMLUA_REPORT=out mpirun -n 4 ./solver", "pmlua report out --detail --plot sections.svg" },
 }
 
--- --- the command line ---
-
-local flags = { basic = true, detail = true, threads = true, legend = true, json = true, csv = true }
-
-local takes = {}
-
-local function picture(o, name, text)
-  o[name] = text
-  return text and (text:find "%.svg$" or text:find "%.png$") and true, "a file that ends in .svg or .png"
-end
-
-function takes.plot(o, text) return picture(o, "plot", text) end
-function takes.timeline(o, text) return picture(o, "timeline", text) end
-
-function takes.sort(o, text)
-  o.sort = text
-  return text == "time" or text == "calls" or text == "label", "time, calls or label"
-end
-
-function takes.pmu(o, text)
-  o.pmu = text
-  return text and text ~= "" and text:sub(1, 1) ~= "-", "the name of a PMU, such as skx"
-end
-
-function takes.patience(o, text)
-  o.patience = tonumber((text or ""):match("^([%d.]+)s?$"))
-  return o.patience and o.patience > 0 and o.patience <= 1e6, "a time in seconds, such as 5"
-end
-
-local function parse(args)
-  local o, i = { paths = {}, patience = 5 }, 1
-  while i <= #args do
-    local name, value = args[i]:match("^%-%-(%a+)$"), nil
-    if not name then name, value = args[i]:match("^%-%-(%a+)=(.*)$") end
-    if name and flags[name] and not value then o[name] = true
-    elseif name and takes[name] then
-      if not value then value, i = args[i + 1], i + 1 end
-      local good, needs = takes[name](o, value)
-      if not good then return nil, ("--%s needs %s"):format(name, needs) end
-    elseif args[i]:find("^%-") then return nil, "no such option: " .. args[i]
-    else o.paths[#o.paths + 1] = args[i] end
-    i = i + 1
-  end
-  if #o.paths == 0 then return nil, "name what to report: a folder, section files, or the pid or name of a running program" end
-  if o.json and o.csv then return nil, "--json and --csv cannot be used together" end
+function M.check(o)
   if o.csv and (o.basic and 1 or 0) + (o.detail and 1 or 0) + (o.threads and 1 or 0) > 1 then
-    return nil, "--csv is one table: --basic, --detail or --threads"
+    return "--csv is one table: --basic, --detail or --threads"
   end
-  return o
 end
 
 -- --- whose ---
@@ -112,7 +74,7 @@ local function drawn(o, report)
     if o[name] then
       local ok, err = require("pmlua.report." .. name).draw(report, o[name])
       if not ok then return nil, err end
-      io.stderr:write("pmlua report: ", require "pmlua.printable"(o[name]), "\n")
+      if not o.quiet then io.stderr:write("pmlua report: ", require "pmlua.printable"(o[name]), "\n") end
     end
   end
   return true
@@ -151,14 +113,9 @@ local function tell(o)
   return drawn(o, report)
 end
 
----@param args string[]
+---@param o table
 ---@return integer status
-function M.run(args)
-  local o, misuse = parse(args)
-  if not o then
-    io.stderr:write("pmlua report: ", misuse, "; usage: ", (M.usage:gsub("\n%s+", " ")), "\n")
-    return 2
-  end
+function M.run(o)
   local ok, err = tell(o)
   if ok then return 0 end
   io.stdout:flush()

@@ -4,38 +4,50 @@
 --     pmlua stat -- sort /etc/services
 --     pmlua stat --sim -- ./program
 
+local common = require "pmlua.cli.common"
 local core = require "pmlua.core"
+
+local NAME = 48 -- bytes of a function's or section's
+
+local function cache(level, help)
+  return { name = level, kind = "text", value = "BYTES,WAYS,LINE", needs = "sim", help = help, read = function(text)
+    local fine, err = require("pmlua.simulation").check_cache(level, text)
+    return fine and text, not fine and err:gsub("^%-%-%w+:? ", "") or nil
+  end }
+end
 
 local M = {
   summary = "run a program and tell what it cost: counted by the kernel, or exactly by simulation",
-  usage = "pmlua stat [-e EVENTS] [--sim [--section NAME] [--I1|--D1|--LL BYTES,WAYS,LINE] [--top N]] [--json] "
-    .. "[--out FILE] [--] CMD [ARGS]",
-  help = [[
+  about = [[
 CMD is run as it is and counted with all its children. The table is printed on standard error, also when CMD is
-interrupted or killed; CMD's exit status is returned.
-
-  -e EVENTS    only these, separated by commas; may be repeated (pmlua events; with --sim: Ir or sim::Ir, and so on)
-  --json       the counts as JSON, on standard output
-  --out FILE   the table (or the JSON) into this file instead
-
-  --sim        CMD runs under valgrind's callgrind, some 100 to 200 times slower, and needs no PMU: instructions (Ir), data
-               reads and writes (Dr, Dw), branches (Bc conditional, Bi indirect) are counted exactly; misses of the first
-               and the last level (I1mr, D1mr, D1mw, ILmr, DLmr, DLmw) and mispredictions (Bcm, Bim) are those of a
-               model. Told for the whole, for each thread, for the sections of programs that have some, for functions.
-  --section NAME   count only inside this section, so that the functions are those of the section
-  --I1 --D1 --LL BYTES,WAYS,LINE   the caches of the model (I1=D1=32768,8,64 LL=8388608,16,64, whatever the machine has)
-  --top N      how many functions are told (20)
-
+interrupted or killed; CMD's exit status is returned.]],
+  options = {
+    common.with("event", { value = "EVENTS", key = "lists",
+      help = "only these, separated by commas (pmlua events; with --sim: Ir or sim::Ir, and so on)" }),
+    common.with("json", { help = "the counts as JSON, on standard output" }),
+    common.with("csv", { help = "the counts as CSV, on standard output" }),
+    common.with("out", { help = "the table, the JSON or the CSV into this file instead" }),
+    common.with("quiet", { help = "no notes and no warnings beside the counts" }),
+    { name = "sim", help = "CMD runs under valgrind's callgrind, some 100 to 200 times slower, and needs no PMU: instructions "
+      .. "(Ir), data reads and writes (Dr, Dw), branches (Bc conditional, Bi indirect) are counted exactly; misses of the "
+      .. "first and the last level (I1mr, D1mr, D1mw, ILmr, DLmr, DLmw) and mispredictions (Bcm, Bim) are those of a model. "
+      .. "Told for the whole, for each thread, for the sections of programs that have some, for functions" },
+    { name = "section", kind = "name", needs = "sim",
+      help = "count only inside this section, so that the functions are those of the section" },
+    cache("I1", "the model's first cache of instructions (32768,8,64, whatever the machine has)"),
+    cache("D1", "the model's first cache of data (32768,8,64)"),
+    cache("LL", "the model's last level (8388608,16,64)"),
+    { name = "top", kind = "integer", min = 0, needs = "sim", shown = "20", help = "how many functions are told" },
+  },
+  exclusive = { { "json", "csv" } },
+  command = { missing = "no command given" },
+  notes = [[
 A simulation counts in user space only, and of a process what its last program did. Counts are the same in each run
-where the program does the same: it does not if it depends on the time, on how threads interleave or on its environment.
-
-    pmlua stat -- sort /etc/services
-    pmlua stat --sim -e Ir,D1mr,D1mw -- ./program input]],
+where the program does the same: it does not if it depends on the time, on how threads interleave or on its environment.]],
+  examples = {
+    "pmlua stat -- sort /etc/services", { "pmlua stat --sim -e Ir,D1mr,D1mw -- ./program input", needs = { "valgrind" } },
+  },
 }
-
-local NAME = 48     -- bytes of a function's or section's
-local takes_value = { ["-e"] = true, ["--out"] = true, ["--I1"] = true, ["--D1"] = true, ["--LL"] = true, ["--top"] = true,
-  ["--section"] = true }
 
 local function complain(text)
   io.stderr:write("pmlua stat: ", require "pmlua.printable"(text), "\n")
@@ -50,30 +62,13 @@ local function add_events(o, text)
   for c in (text .. ","):gmatch(".") do
     if c == "/" then inside = not inside end
     if c == "," and not inside then
-      if name == "" then return "-e: an event's name is empty" end
+      if name == "" then return "--event: an event's name is empty" end
       o.events[#o.events + 1], name = name, ""
     else
       name = name .. c
     end
   end
-  if inside then return ("-e: '%s' lacks the closing '/'"):format(text) end
-end
-
-local function take(o, name, value)
-  if name == "-e" then return add_events(o, value) end
-  if name == "--top" then
-    o.top = math.tointeger(tonumber(value))
-    return (not o.top or o.top < 0) and ("--top: '%s' is no number of functions"):format(value) or nil
-  end
-  if name == "--out" or name == "--section" then
-    o[name:sub(3)] = value
-    return
-  end
-  local level = name:sub(3)
-  local fine, err = require("pmlua.simulation").check_cache(level, value)
-  if not fine then return err end
-  o.caches = o.caches or {}
-  o.caches[level] = value
+  if inside then return ("--event: '%s' lacks the closing '/'"):format(text) end
 end
 
 --- Events of a simulation by their places in its arrays of counts.
@@ -85,17 +80,17 @@ local function places_of(names)
       if event == short then places[i] = k end
     end
     if not places[i] then
-      return nil, ("-e: a simulation has no event '%s'; it has %s"):format(name, table.concat(events, " "))
+      return nil, ("--event: a simulation has no event '%s'; it has %s"):format(name, table.concat(events, " "))
     end
   end
   return places
 end
 
-local function check(o)
-  if #o.words == 0 then return "no command given" end
-  if o.words[1]:find("=", 1, true) then return "a command with '=' in its name cannot be counted" end
-  if not o.sim and (o.caches or o.top or o.section) then
-    return "--section, --I1, --D1, --LL and --top only work with --sim"
+function M.check(o)
+  if (o.command[1] or ""):find("=", 1, true) then return "a command with '=' in its name cannot be counted" end
+  for _, list in ipairs(o.lists or {}) do
+    local wrong = add_events(o, list)
+    if wrong then return wrong end
   end
   if o.sim and o.events then
     local err
@@ -107,13 +102,11 @@ local function check(o)
   end
 end
 
-local line = { flags = { ["--sim"] = "sim", ["--json"] = "json" }, values = takes_value, take = take, check = check }
-
 -- --- what is told ---
 
 --- Where the table goes, opened before the command runs: nil and why not.
 local function output(o)
-  if not o.out then return o.json and io.stdout or io.stderr end
+  if not o.out then return (o.json or o.csv) and io.stdout or io.stderr end
   return require("pmlua.file").output(o.out)
 end
 
@@ -153,40 +146,38 @@ local function tell_no_pmu()
 end
 
 local function stat(o, out)
-  local result, err, status = require("pmlua.counts").run(o.words, { events = o.events })
+  local result, err, status = require("pmlua.counts").run(o.command, { events = o.events })
   if not result then return nil, err, status end
   if o.json then
     local json = require "pmlua.json"
-    out:write(json.encode { command = json.array(o.words), ended = result.ended, counts = json.array(result.rows),
+    out:write(json.encode { command = json.array(o.command), ended = result.ended, counts = json.array(result.rows),
       notes = json.array(result.notes) })
+  elseif o.csv then
+    out:write(require "pmlua.cli.csv".table({ "event", "count", "unit", "counted_by", "remark" }, rows_of(result)))
   else
     local fd = out == io.stderr and 2 or nil
     out:write("\n", require("pmlua.tabulate")({ "event", "count", "unit", "counted by", "" }, rows_of(result), fd), "\n")
-    for _, note in ipairs(result.notes) do out:write(note, "\n") end
-    if not o.events then tell_no_pmu() end
+    for _, note in ipairs(o.quiet and {} or result.notes) do out:write(note, "\n") end
+    if not o.events and not o.quiet then tell_no_pmu() end
   end
   return result.ended
 end
 
 local function simulate(o, out)
   local simulation = require "pmlua.simulation"
-  local all, err, status = simulation.count(o.words, { caches = o.caches, section = o.section })
+  local all, err, status = simulation.count(o.command, { caches = { I1 = o.I1, D1 = o.D1, LL = o.LL }, section = o.section })
   if not all then return nil, err, status end
   local told = require "pmlua.simulation.told"
-  if o.json then out:write(told.json(all, o.words))
+  if o.json then out:write(told.json(all, o.command))
+  elseif o.csv then out:write(told.csv(all, o.places))
   else out:write(told.text(all, { places = o.places, top = o.top, name = NAME, fd = out == io.stderr and 2 or nil })) end
-  for _, warning in ipairs(told.warnings(all)) do complain(warning) end
+  for _, warning in ipairs(o.quiet and {} or told.warnings(all)) do complain(warning) end
   return all.ended
 end
 
----@param args string[]
+---@param o table
 ---@return integer status
-function M.run(args)
-  local o, misuse = require("pmlua.commandline").parse(args, line)
-  if not o then
-    io.stderr:write("pmlua stat: ", misuse, "; usage: ", M.usage, "\n")
-    return 2
-  end
+function M.run(o)
   local out, unwritable = output(o)
   if not out then
     complain(unwritable)
@@ -198,7 +189,7 @@ function M.run(args)
     return status
   end
   local how = ending(ended)
-  if how and not o.json then complain(("%s: %s"):format(o.words[1], how)) end
+  if how and not o.json and not o.csv then complain(("%s: %s"):format(o.command[1], how)) end
   if o.out and not out:close() then
     complain(o.out .. ": could not be written whole; is the disk full?")
     return 1

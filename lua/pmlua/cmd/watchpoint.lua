@@ -3,70 +3,64 @@
 --
 --     pmlua watchpoint -e mem:counter:w -v state.level -- ./solver
 
-local commandline = require "pmlua.commandline"
+local common = require "pmlua.cli.common"
 local core = require "pmlua.core"
-
-local M = {
-  summary = "run a program and tell which threads access a variable or call a function, and what they write",
-  usage = "pmlua watchpoint [-e mem:SYMBOL[+OFF][:rwx]] [-v VARIABLE] [--in FILE] [--values N] [--trace] [--json] [-o DIR] " ..
-    "[--] CMD [ARGS]",
-  help = [[
-CMD is run as it is; hardware breakpoints are set on all its threads, and on those of its children that have the symbols.
-Then a table of accesses by thread is printed on standard error, and CMD's exit status is returned. Each access costs
-the program some microseconds. Nothing needs a PMU.
-
-  -e mem:SYMBOL:rwx  count accesses: r, w, rw, or calls: x; default rw, of a function x. SYMBOL is a variable or a function,
-                     static ones too, a member or an element: v.x[3], or in a scope: space::v,
-                     file.c::v. mem: may be left out
-  -v VARIABLE        note each value that is written; its type is found in the debug information (gcc -g): integers,
-                     floating point (long double as double), and .real or .imag of complex numbers
-  --in FILE          the program or library that has the symbols, if CMD is not it (a script, sh -c ...) nor loads it
-  --values N         how many accesses to keep with their times, by each process (default: 4000000); 0 only counts
-  --trace            an OTF2 trace of each symbol, too
-  --json             threads with the times and values of their accesses as JSON, on standard output
-  -o DIR             the folder for the results; it is made, and must not hold results (default: pmlua-watchpoint-PID)
-
--e and -v may be repeated; together they are four at most: the CPU has no more debug registers. A value is taken right
-after the write, by the thread that wrote; when two threads write at once without a lock, it may be the other's. What the
-kernel writes for the program is not seen, nor are static programs and libraries that are loaded later.
-
-    pmlua watchpoint -e mem:work:x -- ./app
-    pmlua watchpoint -v 'grid.level[2]' --trace -o levels -- ./app input]],
-}
 
 local VALUES = 4000000
 local RANGE = 1 << 32
-local flags = { ["--trace"] = "trace", ["--json"] = "json" }
-local takes_value = { ["-e"] = true, ["-v"] = true, ["--in"] = true, ["--values"] = true, ["-o"] = true }
 
-local function add_point(o, name, value)
-  if name == "-v" then
-    o.points[#o.points + 1] = { name = value, content = true }
-    return nil
-  end
-  local point, err = require("pmlua.watchpoint").accesses(value)
-  o.points[#o.points + 1] = point
-  return err
+local function add_point(o, point)
+  o.points = o.points or {} -- in the order of the command line, whichever option each is of
+  table.insert(o.points, point)
 end
 
---- Takes the value of an option; what is wrong with it.
-local function take(o, name, value)
-  if name == "-e" or name == "-v" then return add_point(o, name, value) end
-  if name == "--values" then
-    o.values = math.tointeger(tonumber(value))
-    if not o.values or o.values < 0 or o.values > RANGE then return "--values is a number from 0 to 2^32, not " .. value end
-  else
-    o[name == "-o" and "dir" or "object"] = value
-  end
+local function add_variable(o, text) add_point(o, { name = text, content = true }) end
+
+local function add_accesses(o, text)
+  local point, err = require("pmlua.watchpoint").accesses(text)
+  if not point then return err end
+  add_point(o, point)
 end
 
-local function check(o)
-  if #o.points == 0 then return "name what to watch, with -e or -v" end
-  if #o.words == 0 then return "no command given" end
-  if o.words[1]:find("=", 1, true) then return "a command with '=' in its name cannot be watched" end
-end
+local M = {
+  summary = "run a program and tell which threads access a variable or call a function, and what they write",
+  about = [[
+CMD is run as it is; hardware breakpoints are set on all its threads, and on those of its children that have the symbols.
+Then a table of accesses by thread is printed on standard error, and CMD's exit status is returned. Each access costs
+the program some microseconds. Nothing needs a PMU.]],
+  options = {
+    common.with("event", { value = "mem:SYMBOL[+OFF][:rwx]", take = add_accesses, help = "count accesses: r, w, rw, or calls: "
+      .. "x; default rw, of a function x. SYMBOL is a variable or a function, static ones too, a member or an element: "
+      .. "v.x[3], or in a scope: space::v, file.c::v. mem: may be left out" }),
+    { name = "variable", short = "v", kind = "name", value = "VARIABLE", many = true, take = add_variable,
+      help = "note each value that is written; its type is found in the debug information (gcc -g): integers, floating point "
+        .. "(long double as double), and .real or .imag of complex numbers" },
+    { name = "in", kind = "file", key = "object",
+      help = "the program or library that has the symbols, if CMD is not it (a script, sh -c ...) nor loads it" },
+    { name = "values", kind = "integer", min = 0, max = RANGE, default = VALUES,
+      help = "how many accesses to keep with their times, by each process; 0 only counts" },
+    { name = "trace", help = "an OTF2 trace of each symbol, too" },
+    common.with("json", { help = "threads with the times and values of their accesses as JSON, on standard output" }),
+    common.with("csv", { help = "the table as CSV, on standard output" }),
+    common.with("folder", { shown = "pmlua-watchpoint-PID",
+      help = "the folder for the results; it is made, and must not hold results" }),
+    common.with("quiet", { help = "no notes on what was not seen, and not where the results are" }),
+  },
+  exclusive = { { "json", "csv" } },
+  command = {},
+  notes = [[
+--event and --variable are four at most, together: the CPU has no more debug registers. A value is taken right
+after the write, by the thread that wrote; when two threads write at once without a lock, it may be the other's. What the
+kernel writes for the program is not seen, nor are static programs and libraries that are loaded later.]],
+  examples = {
+    "pmlua watchpoint -e mem:work:x -- ./app", "pmlua watchpoint -v 'grid.level[2]' --trace -o levels -- ./app input",
+  },
+}
 
-local line = { flags = flags, values = takes_value, take = take, check = check }
+function M.check(o)
+  if not o.points then return "name what to watch, with -e or -v" end
+  if (o.command[1] or ""):find("=", 1, true) then return "a command with '=' in its name cannot be watched" end
+end
 
 local function complain(text)
   io.stderr:write("pmlua watchpoint: ", require "pmlua.printable"(text), "\n")
@@ -94,8 +88,10 @@ local function range(lane)
   return least, most
 end
 
-local function print_table(processes)
-  local names, rows = { "pid", "symbol", "access", "type", "thread", "accesses", "first", "last", "least", "most" }, {}
+local names = { "pid", "symbol", "access", "type", "thread", "accesses", "first", "last", "least", "most" }
+
+local function rows_of(processes)
+  local rows = {}
   for _, process in ipairs(processes) do
     for _, lane in ipairs(process.lanes) do
       local p, least, most, first, last = process.points[lane.point], nil, nil, nil, nil
@@ -107,6 +103,11 @@ local function print_table(processes)
                           least, most }
     end
   end
+  return rows
+end
+
+local function print_table(processes)
+  local rows = rows_of(processes)
   if #rows > 0 then io.stderr:write("\n", require "pmlua.tabulate"(names, rows, 2), "\n") end
 end
 
@@ -160,38 +161,35 @@ local function report(o, dir)
   local processes, err = require("pmlua.watchpoint").read(dir)
   if not processes then return nil, err end
   if #processes == 0 then return nil, "nothing was watched: no process had the symbols loaded when it started" end
-  for _, process in ipairs(processes) do warn(process) end
+  for _, process in ipairs(o.quiet and {} or processes) do warn(process) end
   if o.trace then
     local ok, refused = trace(processes, dir)
     if not ok then complain(refused) end
   end
-  if o.json then print_json(processes) else print_table(processes) end
+  if o.json then print_json(processes)
+  elseif o.csv then io.write(require "pmlua.cli.csv".table(names, rows_of(processes)))
+  else print_table(processes) end
   return true
 end
 
----@param args string[]
+---@param o table
 ---@return integer status
-function M.run(args)
-  local o, misuse = commandline.parse(args, line, { points = {}, values = VALUES })
-  if not o then
-    io.stderr:write("pmlua watchpoint: ", misuse, "; usage: ", M.usage, "\n")
-    return 2
-  end
-  local dir, refused = folder(o.dir or ("pmlua-watchpoint-%d"):format(core.sys.pid()))
+function M.run(o)
+  local dir, refused = folder(o.out or ("pmlua-watchpoint-%d"):format(core.sys.pid()))
   if not dir then
     complain(refused)
     return 1
   end
   local options = { dir = dir, values = o.values, object = o.object }
-  local ended, err, status = require("pmlua.watchpoint").run(o.words, o.points, options)
+  local ended, err, status = require("pmlua.watchpoint").run(o.command, o.points, options)
   if not ended then
     complain(err)
-    if not o.dir then require("lfs").rmdir(dir) end
+    if not o.out then require("lfs").rmdir(dir) end
     return status
   end
   local reported, failure = report(o, dir)
   if not reported then complain(failure)
-  elseif not o.json then io.stderr:write("results in ", dir, "\n") end
+  elseif not (o.json or o.csv or o.quiet) then io.stderr:write("results in ", dir, "\n") end
   return ended.signal and 128 + ended.signal or ended.status
 end
 

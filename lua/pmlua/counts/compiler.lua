@@ -55,7 +55,7 @@ local function known(names)
   for _, name in ipairs(names) do
     local short = name:sub(#PREFIX + 1)
     if not all[short] then
-      local nearest = require "pmlua.cmd.help".nearest(short, list)
+      local nearest = require "pmlua.nearest"(short, list)
       return nil, ("%s: the compiler counts no such thing; %s"):format(name, nearest and "did you mean " .. PREFIX .. nearest
         .. "?" or "pmlua events 'sde:::BYFL::*' lists what there is")
     end

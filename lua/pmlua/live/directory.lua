@@ -8,7 +8,7 @@
 
 local core = require "pmlua.core"
 local json = require "pmlua.json"
-local nearest = require "pmlua.cmd.help".nearest
+local nearest = require "pmlua.nearest"
 
 local ENDS = "stopped, because the service ends" -- as bindings/live/limit.c says it
 

@@ -101,6 +101,21 @@ function M.plain(rows, right)
   return align(rows, right or {})
 end
 
+local csv_names = { "time_s", "pid", "application", "name", "value", "kind", "count", "min", "q1", "median", "q3", "max" }
+
+--- An answer as CSV, with a line of names before it if it is the first.
+function M.csv(answer, app, first)
+  local csv = require "pmlua.cli.csv"
+  local rows = {}
+  for i, row in ipairs(answer.rows) do
+    local r = row.recorder or {}
+    rows[i] = { answer.time_s, app.pid, app.name, row.name, row.value, row.kind, r.count }
+    for k, s in ipairs(statistics) do rows[i][7 + k] = r[s[1]] end
+  end
+  local text = csv.table(csv_names, rows)
+  return first and text or text:match "\n(.*)$"
+end
+
 --- An answer as one line of JSON that says whose it is.
 function M.json(answer, app)
   json.array(answer.rows)

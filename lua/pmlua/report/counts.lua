@@ -5,7 +5,7 @@
 
 local core = require "pmlua.core"
 local countfile = require "pmlua.countfile"
-local data = require "pmlua.report.data"
+local csv = require "pmlua.cli.csv"
 local json = require "pmlua.json"
 local sections = require "pmlua.sections"
 local tabulate = require "pmlua.tabulate"
@@ -73,10 +73,10 @@ end
 
 local function csv_of(all)
   local names = { "process", "command", "event", "count", "counted_by", "stage", "at_least" }
-  local out = { data.line(names, #names) }
+  local out = { csv.line(names, #names) }
   for _, p in ipairs(all.processes) do
     for _, r in ipairs(counts_of(p)) do
-      out[#out + 1] = data.line({ p.pid, name_of(p), r.name, r.value, "compiler", p.at, p.underway > 0 and "yes" or "no" },
+      out[#out + 1] = csv.line({ p.pid, name_of(p), r.name, r.value, "compiler", p.at, p.underway > 0 and "yes" or "no" },
         #names)
     end
   end

@@ -6,6 +6,7 @@
 -- Times are in seconds, rates per second, shares in 1. What is not known is null, or an empty field.
 
 local countfile = require "pmlua.countfile"
+local csv = require "pmlua.cli.csv"
 local json = require "pmlua.json"
 local report = require "pmlua.report"
 local sections = require "pmlua.sections"
@@ -93,21 +94,7 @@ function M.json(r)
   return json.encode(out)
 end
 
--- --- CSV, as in RFC 4180 ---
-
-local function cell(v)
-  if v == nil or v ~= v or v == math.huge or v == -math.huge then return "" end
-  if math.type(v) == "integer" then return ("%d"):format(v) end
-  if type(v) == "number" then return ("%.15g"):format(v) end
-  local text = tostring(v)
-  return text:find('[",\r\n]') and '"' .. text:gsub('"', '""') .. '"' or text
-end
-
-local function line(cells, n)
-  local out = {}
-  for i = 1, n do out[i] = cell(cells[i]) end
-  return table.concat(out, ",") .. "\n"
-end
+-- --- CSV ---
 
 local function events_of(r)
   local names, seen = {}, {}
@@ -118,9 +105,6 @@ local function events_of(r)
   end
   return names
 end
-
---- One line of CSV.
-M.line = line
 
 --- Who counted the work of a row: the program by its stops, or the compiler, with where.
 local function work_source(r, section, row)
@@ -141,7 +125,7 @@ function M.csv(r, level)
   names[#names + 1] = "work_source"
   if r.counted then names[#names + 1] = "counted" end
   for _, name in ipairs(events) do names[#names + 1] = sections.show(name) end
-  out[1] = line(names, #names)
+  out[1] = csv.line(names, #names)
   for _, section in ipairs(r.sections) do
     local rows = level == "basic" and { section.all } or level == "detail" and section.by_process or section.by_thread
     for _, row in ipairs(rows) do
@@ -153,7 +137,7 @@ function M.csv(r, level)
       add(work_source(r, section, row))
       if r.counted then add(r.counted) end
       for _, name in ipairs(events) do add(row.values[name]) end
-      out[#out + 1] = line(cells, #names)
+      out[#out + 1] = csv.line(cells, #names)
     end
   end
   return table.concat(out)

@@ -224,6 +224,30 @@ local function named(counts)
   return t
 end
 
+local function add_csv_rows(add, p)
+  add("process", p, nil, nil, p.command, nil, p.totals)
+  for _, t in ipairs(p.threads) do add("thread", p, t.number, nil, nil, nil, t.totals) end
+  for _, r in ipairs(p.regions) do add("section", p, r.thread, nil, sections.show(r.name), r.calls, r.inclusive) end
+  for _, f in ipairs(p.functions) do add("function", p, nil, f.object, f.name, f.calls, f.cost) end
+end
+
+--- A row for each process, thread, section (inclusive) and function; a column for each event.
+---@param all table
+---@param places? integer[] of the events; nil: all
+---@return string
+function M.csv(all, places)
+  local shown, rows = places or every(), {}
+  local names = header({ "of", "pid", "thread", "object", "name", "calls" }, shown)
+  local function add(of, p, thread, object, name, calls, counts)
+    local row = { of, p and p.pid, thread, object, name, not all.section and calls or nil }
+    for i, place in ipairs(shown) do row[6 + i] = counts[place] end
+    rows[#rows + 1] = row
+  end
+  add("all", nil, nil, nil, nil, nil, all.totals)
+  for _, p in ipairs(all.processes) do add_csv_rows(add, p) end
+  return require "pmlua.cli.csv".table(names, rows)
+end
+
 ---@return string
 function M.json(all, words)
   local json = require "pmlua.json"

@@ -58,7 +58,7 @@ function M.find(name)
     if w.name == name then return w end
     names[i] = w.name
   end
-  local nearest = require("pmlua.cmd.help").nearest(name, names)
+  local nearest = require "pmlua.nearest"(name, names)
   return nil, ("there is no wrapper '%s'; %s"):format(name, nearest and "did you mean '" .. nearest .. "'?" or
     "pmlua wrap list shows those in PMLUA_WRAP_PATH and beside pmlua")
 end

@@ -123,7 +123,7 @@ function M.sentence(cfg, out)
   local file = out:match("cannot find ([^%s:]+)")
   if file and not name then return ("%s is neither a file nor a linker's flag; libraries are named as in -lz"):format(file) end
   if not name then return "the link fails: " .. (out:match("[^\n]*error[^\n]*") or out:match("[^\n]*") or "") end
-  local nearest = require("pmlua.cmd.help").nearest(name, known(cfg, name))
+  local nearest = require "pmlua.nearest"(name, known(cfg, name))
   local hint = nearest and "did you mean -l" .. nearest .. "?" or "-L names its folder"
   return ("library -l%s is not found; %s"):format(name, hint)
 end

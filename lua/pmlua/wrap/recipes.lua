@@ -35,7 +35,7 @@ function M.read(what)
   for _, name in ipairs(names) do
     if name == what then return folder.read(("%s/%s.lua"):format(shipped(), name), folder.recipe_fields) end
   end
-  local nearest = require("pmlua.cmd.help").nearest(what, names)
+  local nearest = require "pmlua.nearest"(what, names)
   return nil, ("there is no recipe '%s'; %s"):format(what, nearest and "did you mean '" .. nearest .. "'?" or
     "pmlua wrap list names those that there are")
 end

@@ -105,7 +105,7 @@ function M.choose(functions, wishes)
       end
     end
     if not found then
-      local nearest = require("pmlua.cmd.help").nearest(wish.f, known)
+      local nearest = require "pmlua.nearest"(wish.f, known)
       local hint = nearest and "; did you mean " .. nearest .. "?" or ""
       return nil, ("--record %s: no such function is wrapped"):format(text) .. hint
     end

@@ -1,29 +1,30 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 --- `pmlua wrap check`: each declared function against the libraries.
 
+local out = require "pmlua.wrap.say"
+local say, complain = out.say, out.complain
+
 local M = {
-  usage = "pmlua wrap check [DIR] [--fix]",
-  help = [[
+  summary = "say which functions no library has, and which link without one",
+  arguments = { { name = "DIR", key = "dir", kind = "dir", optional = true, one = "folder" } },
+  about = [[
 Asks for every function that the headers declare: is it in the libraries, and does it link even without them? Prints both
-lists, what else is left out and why, and the entries of the filter that would exclude what is in the lists.
-
-  --fix   append these entries to the filter
-
-Exit status 1 while there is something to fix.
-
-    pmlua wrap check wrap-zlib --fix]],
+lists, what else is left out and why, and the entries of the filter that would exclude what is in the lists.]],
+  options = {
+    { name = "fix", help = "append these entries to the filter" },
+  },
+  notes = "Exit status 1 while there is something to fix.",
+  examples = { { "pmlua wrap check wrap-zlib --fix", needs = { "gcc" } } },
 }
 
-local function list(say, what, functions, why)
+local function list(what, functions, why)
   say(("%s: %d"):format(what, #functions))
   for _, f in ipairs(functions) do say("  " .. f.title .. (why and ": " .. f.why or "")) end
 end
 
-function M.run(args, say, complain)
+function M.run(o)
   local check, folder, plan = require "pmlua.wrap.check", require "pmlua.wrap.folder", require "pmlua.wrap.plan"
-  local o, misuse = require("pmlua.wrap.options").parse(args, { fix = "flag" })
-  if not o then return complain(misuse, 2) end
-  local cfg, missing = folder.load(o[1] or ".")
+  local cfg, missing = folder.load(o.dir or ".")
   if not cfg then return complain(missing) end
   local made, refused = folder.make(cfg.build)
   if not made then return complain(refused) end
@@ -37,9 +38,9 @@ function M.run(args, say, complain)
     if not absent[f] then other[#other + 1] = f end
   end
   say(("wrapped: %d"):format(#p.functions))
-  list(say, "left out for other reasons", other, true)
-  list(say, "in no library", p.missing)
-  list(say, "link without the libraries, too", p.foreign)
+  list("left out for other reasons", other, true)
+  list("in no library", p.missing)
+  list("link without the libraries, too", p.foreign)
   if #p.missing + #p.foreign == 0 then return 0 end
   if not o.fix then
     say("these entries of " .. cfg.filter .. " exclude them (--fix appends them):")

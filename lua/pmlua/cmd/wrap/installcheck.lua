@@ -1,17 +1,20 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 --- `pmlua wrap installcheck`: the example with the installed wrapper, in every way.
 
+local out = require "pmlua.wrap.say"
+local say, complain = out.say, out.complain
+
 local M = {
-  usage = "pmlua wrap installcheck [DIR]",
-  help = [[
+  summary = "build and run the example with the wrapper in every way, and count its calls",
+  arguments = { { name = "DIR", key = "dir", kind = "dir", optional = true, one = "folder" } },
+  about = [[
 Builds the example of the working folder with the installed wrapper in each way (or with the one in build/, if it is not
 installed), runs it, and counts its calls; first those of the program as it is, by interception. Link-time wrappers see the
 calls of the program alone, the others also those of libraries.
 
 Exit status 1 if a way does not build, fails, counts nothing, or counts other calls than wrap.lua says of the example:
-calls = { FUNCTION = N, ... }, all that the program itself makes.
-
-    pmlua wrap installcheck wrap-zlib]],
+calls = { FUNCTION = N, ... }, all that the program itself makes.]],
+  examples = { { "pmlua wrap installcheck wrap-zlib", needs = { "gcc" } } },
 }
 
 local LINES, WIDTH = 10, 60 -- of functions
@@ -46,11 +49,9 @@ local function table_of(trials)
   return require("pmlua.tabulate")(heads, rows_of(trials), 1)
 end
 
-function M.run(args, say, complain)
+function M.run(o)
   local installed = require "pmlua.wrap.installed"
-  local o, misuse = require("pmlua.wrap.options").parse(args, {})
-  if not o then return complain(misuse, 2) end
-  local cfg, missing = require("pmlua.wrap.folder").load(o[1] or ".")
+  local cfg, missing = require("pmlua.wrap.folder").load(o.dir or ".")
   if not cfg then return complain(missing) end
   local w, err = installed.find(cfg.name), nil
   if not w then w, err = installed.built(cfg) end

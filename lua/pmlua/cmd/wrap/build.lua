@@ -1,14 +1,17 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 --- `pmlua wrap build`: the wrapper, from its working folder.
 
+local out = require "pmlua.wrap.say"
+local say, complain = out.say, out.complain
+
 local M = {
-  usage = "pmlua wrap build [DIR]",
-  help = [[
+  summary = "build the wrapper of a working folder",
+  arguments = { { name = "DIR", key = "dir", kind = "dir", optional = true, one = "folder" } },
+  about = [[
 Builds the example without wrapper, reads the headers, and builds the wrapper of the working folder (default: the current
 one): libraries for link time and for run time, shared and static, and the linker's flags. What is left out is named in
-build/left_out.txt, with the reason.
-
-    pmlua wrap build wrap-zlib]],
+build/left_out.txt, with the reason.]],
+  examples = { { "pmlua wrap build wrap-zlib", needs = { "gcc" } } },
 }
 
 --- How many were left out for each reason, most first.
@@ -24,10 +27,8 @@ local function reasons(left)
   return list
 end
 
-function M.run(args, say, complain)
-  local o, misuse = require("pmlua.wrap.options").parse(args, {})
-  if not o then return complain(misuse, 2) end
-  local cfg, missing = require("pmlua.wrap.folder").load(o[1] or ".")
+function M.run(o)
+  local cfg, missing = require("pmlua.wrap.folder").load(o.dir or ".")
   if not cfg then return complain(missing) end
   local p, err = require("pmlua.wrap.build").run(cfg, say)
   if not p then return complain(err) end

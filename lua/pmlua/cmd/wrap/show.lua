@@ -1,13 +1,17 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 --- `pmlua wrap show`: one wrapper, and what it wraps.
 
-local M = {
-  usage = "pmlua wrap show NAME",
-  help = [[
-An installed wrapper: its libraries, flags and functions, with the file and line of each, the twin of a variadic one, and
-the values that are recorded.
+local out = require "pmlua.wrap.say"
+local say, complain = out.say, out.complain
 
-    pmlua wrap show zlib]],
+local M = {
+  summary = "say what a wrapper wraps",
+  arguments = { { name = "NAME", key = "which", one = "wrapper",
+    missing = "say which wrapper; pmlua wrap list has their names" } },
+  about = [[
+An installed wrapper: its libraries, flags and functions, with the file and line of each, the twin of a variadic one, and
+the values that are recorded.]],
+  examples = { { "pmlua wrap show zlib", needs = { "gcc" } } },
 }
 
 local function line_of(f)
@@ -18,9 +22,8 @@ local function line_of(f)
   return ("  %s  %s  %s%s"):format(f.title or f.symbol, f.library, f.place, note)
 end
 
-function M.run(args, say, complain)
-  if #args ~= 1 then return complain("say which wrapper; pmlua wrap list has their names", 2) end
-  local w, err = require("pmlua.wrap.installed").find(args[1])
+function M.run(o)
+  local w, err = require("pmlua.wrap.installed").find(o.which)
   if not w then return complain(err) end
   say(("name       %s"):format(w.name))
   say(("language   %s"):format(w.language))

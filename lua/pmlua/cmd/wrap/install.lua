@@ -1,14 +1,19 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 --- `pmlua wrap install`: what was built, to where pmlua cc finds it.
 
+local out = require "pmlua.wrap.say"
+local say, complain = out.say, out.complain
+
 local M = {
-  usage = "pmlua wrap install [DIR] [--prefix PREFIX]",
-  help = [[
-Copies what the working folder has built beside pmlua itself, where pmlua cc, list and show find it.
-
-  --prefix PREFIX   to PREFIX/lib/pmlua/wrap instead; PMLUA_WRAP_PATH must name that folder then
-
-    pmlua wrap install wrap-zlib --prefix ~/.local]],
+  summary = "copy a wrapper to where pmlua cc finds it",
+  arguments = { { name = "DIR", key = "dir", kind = "dir", optional = true, one = "folder" } },
+  about = [[
+Copies what the working folder has built beside pmlua itself, where pmlua cc, list and show find it.]],
+  options = {
+    { name = "prefix", kind = "dir", value = "PREFIX",
+      help = "to PREFIX/lib/pmlua/wrap instead; PMLUA_WRAP_PATH must name that folder then" },
+  },
+  examples = { { "pmlua wrap install wrap-zlib --prefix ~/.local", needs = { "gcc" } } },
 }
 
 local function is_searched(dir)
@@ -19,10 +24,8 @@ local function is_searched(dir)
   return false
 end
 
-function M.run(args, say, complain)
-  local o, misuse = require("pmlua.wrap.options").parse(args, { prefix = "value" })
-  if not o then return complain(misuse, 2) end
-  local cfg, missing = require("pmlua.wrap.folder").load(o[1] or ".")
+function M.run(o)
+  local cfg, missing = require("pmlua.wrap.folder").load(o.dir or ".")
   if not cfg then return complain(missing) end
   local dir, err = require("pmlua.wrap.installed").install(cfg, o.prefix)
   if not dir then return complain(err) end

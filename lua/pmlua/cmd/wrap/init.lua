@@ -10,40 +10,47 @@ local scaffold = require "pmlua.wrap.scaffold"
 local shell = require "pmlua.wrap.shell"
 local values = require "pmlua.wrap.values"
 
+local out = require "pmlua.wrap.say"
+local say, complain = out.say, out.complain
+
 local M = {
-  usage = "pmlua wrap init [DIR] --name NAME --libs FLAGS --headers HEADER... [OPTIONS] | --recipe FILE",
-  help = [[
+  summary = "make a working folder: flags, libraries, header list, example program, filter",
+  arguments = { { name = "DIR", key = "dir", kind = "dir", optional = true, one = "folder" } },
+  usage = { "[DIR] --name NAME --libs FLAGS --headers HEADER... [OPTIONS]", "[DIR] --recipe FILE|NAME [OPTIONS]" },
+  about = [[
 Makes a working folder (wrap-NAME, unless DIR is given) with a README, a Makefile, the header list, an example program
-and a filter, and says which shared libraries are behind the flags.
-
-  --name NAME               what the wrapper is called
-  --headers HEADER...       what applications include: zlib.h, <QtGui/QtGui>, ./own.h
-  --libs FLAGS              how applications are linked: '-lz'
-  --cflags FLAGS            how they are compiled; $(pkg-config --cflags ...) stays as it is
-  --ldflags FLAGS           more for the linker: '-L/opt/lib'
-  --language c|c++          of the headers (default: c)
-  --compile-commands FILE   compile flags and language from a compile_commands.json
-  --example FILE            the example program
-  --variadic F=TWIN         F takes '...' and goes to TWIN, which takes a va_list; may be repeated
-  --record F:ARGUMENT       also record an argument, by name or number, or F:return; =metric (on the event) or =recorder
-                            (an event with quantiles) for one of both; may be repeated
-  --recipe FILE|NAME        a Lua file that returns all of this: name, language, cflags, ldflags, libs, variadic, record,
-                            headers, example, filter (texts), calls (that the example makes), package; or one of those
-                            that pmlua wrap list names
-  --update                  change the configuration of a folder that is there
-
-    pmlua wrap init --name zlib --headers zlib.h --libs -lz --record crc32:len
-    pmlua wrap init --recipe fftw3]],
+and a filter, and says which shared libraries are behind the flags.]],
+  options = {
+    { name = "name", kind = "name", help = "what the wrapper is called" },
+    { name = "headers", kind = "file", value = "HEADER", list = true,
+      help = "what applications include: zlib.h, <QtGui/QtGui>, ./own.h" },
+    { name = "libs", kind = "text", value = "FLAGS", help = "how applications are linked: '-lz'" },
+    { name = "cflags", kind = "text", value = "FLAGS",
+      help = "how they are compiled; $(pkg-config --cflags ...) stays as it is" },
+    { name = "ldflags", kind = "text", value = "FLAGS", help = "more for the linker: '-L/opt/lib'" },
+    { name = "language", kind = "choice", choices = { "c", "c++" }, shown = "c", help = "of the headers" },
+    { name = "compile-commands", kind = "file", help = "compile flags and language from a compile_commands.json" },
+    { name = "example", kind = "file", help = "the example program" },
+    { name = "variadic", kind = "name", value = "F=TWIN", many = true,
+      help = "F takes '...' and goes to TWIN, which takes a va_list" },
+    { name = "record", kind = "name", value = "F:ARGUMENT", many = true, help = "also record an argument, by name or number, or "
+      .. "F:return; =metric (on the event) or =recorder (an event with quantiles) for one of both" },
+    { name = "recipe", kind = "file", value = "FILE|NAME", help = "a Lua file that returns all of this: name, language, cflags, "
+      .. "ldflags, libs, variadic, record, headers, example, filter (texts), calls (that the example makes), package; or one "
+      .. "of those that pmlua wrap list names" },
+    { name = "update", help = "change the configuration of a folder that is there" },
+  },
+  examples = {
+    { "pmlua wrap init --name zlib --headers zlib.h --libs -lz --record crc32:len", needs = { "gcc" } },
+    { "pmlua wrap init --recipe fftw3", needs = { "gcc" }, status = { 0, 1 } },
+  },
 }
-
-local kinds = { name = "value", headers = "list", libs = "value", cflags = "value", ldflags = "value", language = "value",
-  ["compile-commands"] = "value", example = "value", variadic = "many", record = "many", recipe = "value", update = "flag" }
 
 --- What a recipe, or the folder that is updated, says before the options do.
 local function before(o)
   if o.recipe then return recipes.read(o.recipe) end
   if o.update then
-    local cfg, err = folder.load(o[1] or ".")
+    local cfg, err = folder.load(o.dir or ".")
     if not cfg then return nil, err end
     local t = {}
     for field in pairs(folder.fields) do t[field] = cfg[field] end
@@ -103,7 +110,7 @@ local function found_line(libraries)
 end
 
 --- Written, then tried: what is found behind the flags, and what the headers come to. nil and why.
-local function try(cfg, say)
+local function try(cfg)
   local made, refused = folder.make(cfg.build)
   if not made then return nil, refused end
   local libraries, err = library.find(cfg, cfg.build)
@@ -117,18 +124,16 @@ local function try(cfg, say)
   return true
 end
 
-function M.run(args, say, complain)
-  local o, misuse = require("pmlua.wrap.options").parse(args, kinds)
-  if not o then return complain(misuse, 2) end
+function M.run(o)
   local t, err, misused = gather(o)
-  if not t then return complain(err, misused and 2 or 1) end
-  local cfg = folder.complete(o[1] or o.update and "." or "wrap-" .. t.name, t)
+  if not t then return misused and require("pmlua.cli.verb").misused(M.name, err) or complain(err) end
+  local cfg = folder.complete(o.dir or o.update and "." or "wrap-" .. t.name, t)
   local against = obstacle(cfg, o)
   if against then return complain(against) end
   local written, refused = scaffold.write(cfg, { headers = t.headers, example = t.example, filter = t.filter, update = o.update })
   if not written then return complain(refused) end
   cfg = folder.load(cfg.dir)
-  local fine, why = try(cfg, say)
+  local fine, why = try(cfg)
   if not fine then return complain(why .. (t.package and "; it comes with Debian's " .. t.package or "")) end
   say(("%s is ready; next: cd %s && make, or pmlua wrap build %s"):format(cfg.dir, cfg.dir, cfg.dir))
   return 0

@@ -1,17 +1,17 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 --- `pmlua wrap list`: the wrappers that are installed, and the recipes for more.
 
-local M = {
-  usage = "pmlua wrap list",
-  help = [[
-The wrappers in the folders of PMLUA_WRAP_PATH and beside pmlua: name, language, number of functions, libraries, folder;
-and the recipes that come with pmlua, with the Debian package that each needs: pmlua wrap init --recipe NAME begins one.
+local say = require "pmlua.wrap.say".say
 
-    pmlua wrap list]],
+local M = {
+  summary = "list the wrappers that are installed, and the recipes for more",
+  about = [[
+The wrappers in the folders of PMLUA_WRAP_PATH and beside pmlua: name, language, number of functions, libraries, folder;
+and the recipes that come with pmlua, with the Debian package that each needs: pmlua wrap init --recipe NAME begins one.]],
+  examples = { "pmlua wrap list" },
 }
 
-function M.run(args, say, complain)
-  if #args > 0 then return complain("list takes no arguments", 2) end
+function M.run()
   local rows = {}
   for i, w in ipairs(require("pmlua.wrap.installed").list()) do
     rows[i] = { w.name, w.language, #w.functions, table.concat(w.libraries, " "), w.dir }
