@@ -18,9 +18,10 @@
 
 local core = require "pmlua.core"
 local json = require "pmlua.json"
-local options = require "pmlua.options"
+local options = require "pmlua.cli.experiment"
 local plot = require "pmlua.plot"
 local provenance = require "pmlua.provenance"
+local printable = require "pmlua.printable"
 local results = require "pmlua.results"
 local runner = require "pmlua.runner"
 local summary = require "pmlua.summary"
@@ -212,6 +213,7 @@ local function prepare(exp, given, command)
   run.seed = given.seed or math.random(1, 2 ^ 31 - 1)
   run.scale, run.unit = scale_of(exp.unit, exp.calls)
   run.quick, run.quiet, run.json, run.debug = given.quick, given.quiet, given.json, given.debug
+  run.csv = given.csv
   local record = provenance.collect(core, exp.source:sub(1, 1) == "@" and exp.file or nil)
   run.meta = make_meta(exp, run, given, record, command)
   local folder, err = results.create(given.out or "results", exp.name)
@@ -256,6 +258,9 @@ local function report(run)
   if run.json then
     io.stdout:write(summary.json(run))
     return
+  elseif run.csv then
+    io.stdout:write(summary.csv(run))
+    return
   end
   run:say("\n" .. summary.text(run) .. "\n")
   run:say(("%s: %s, %d samples, seed %d"):format(run.dir, run.status, run.meta.samples, run.seed))
@@ -277,11 +282,11 @@ end
 function Experiment:__pmlua_main(arg)
   local script, given, misused = parse(self, arg)
   if not given then
-    io.stderr:write(("pmlua: %s: %s; see pmlua %s --help\n"):format(script, misused, script))
+    io.stderr:write(("pmlua: %s: %s\nsee 'pmlua %s --help'\n"):format(script, printable(misused), script))
     return 2
   end
   if given.help then
-    io.stdout:write(given.help, "\n")
+    io.stdout:write(given.help)
     return 0
   end
   local command = { "pmlua", script }

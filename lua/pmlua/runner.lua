@@ -100,7 +100,7 @@ end
 --- Text for people on stdout; nothing with --json.
 ---@param text string
 function Run:say(text)
-  if not self.json then io.stdout:write(text, "\n") end
+  if not (self.json or self.csv) then io.stdout:write(text, "\n") end
 end
 
 local function keep_file_name(run, name, description)

@@ -46,7 +46,29 @@ function M.text(run)
   return tabulate(names, rows, 1)
 end
 
---- The same for programs, with the medians of the rounds.
+local csv_fields = { "min", "q1", "median", "median_lo", "median_hi", "q3", "p99", "max", "outliers" }
+
+--- The same for programs as CSV: factors, summary, the experiment's own columns, status.
+---@param run pmlua.Run
+---@return string
+function M.csv(run)
+  local names, rows, columns = {}, {}, run.exp.columns
+  for i, f in ipairs(run.factors) do names[i] = f.name end
+  local first = #names
+  table.move(csv_fields, 1, #csv_fields, first + 1, names)
+  for k, c in ipairs(columns) do names[first + #csv_fields + k] = c.name end
+  names[#names + 1] = "status"
+  for r, cell in ipairs(run.cells) do
+    local row = { [#names] = cell.status }
+    for i, f in ipairs(run.factors) do row[i] = cell.p[f.name] end
+    for k, field in ipairs(csv_fields) do row[first + k] = cell.summary and cell.summary[field] end
+    for k = 1, #columns do row[first + #csv_fields + k] = cell.derived and cell.derived[k] end
+    rows[r] = row
+  end
+  return require "pmlua.cli.csv".table(names, rows)
+end
+
+--- The same for programs as JSON, with the medians of the rounds.
 ---@param run pmlua.Run
 ---@return string
 function M.json(run)

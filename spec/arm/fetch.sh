@@ -17,7 +17,7 @@ options="-o Dir::State=$dir/apt/state -o Dir::State::status=$dir/apt/status -o D
 apt-get $options -qq update || { echo "apt-get update failed: no package lists"; exit 77; }
 kernel=$(apt-cache $options depends linux-image-cloud-arm64 | awk '/Depends:/ {print $2; exit}')
 test -n "$kernel" || { echo "this distribution has no linux-image-cloud-arm64"; exit 77; }
-runtime="busybox-static lua5.4 liblua5.4-0 libpfm4 libopen-trace-format2-10 lua-filesystem lua-cjson lua-argparse lua-zlib zlib1g libc6 libgcc-s1 libreadline8 libtinfo6 libgomp1 libstdc++6"
+runtime="busybox-static lua5.4 liblua5.4-0 libpfm4 libopen-trace-format2-10 lua-filesystem lua-cjson lua-zlib zlib1g libc6 libgcc-s1 libreadline8 libtinfo6 libgomp1 libstdc++6"
 headers="liblua5.4-dev libpfm4-dev libotf2-trace-dev libopen-trace-format2-dev zlib1g-dev"
 cd "$dir/apt/cache/archives"
 apt-get $options -qq download $kernel $runtime $headers || { echo "the arm64 packages could not be downloaded"; exit 77; }

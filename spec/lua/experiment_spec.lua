@@ -297,7 +297,7 @@ return pml.experiment { name = "demo", factors = { k = { 1, 2 } }, rounds = 5, r
       local code, out, err = helper.pmlua(("%s --out %s/out %s"):format(path, dir, arguments))
       assert.equal(2, code, arguments)
       assert.equal("", out)
-      assert.matches("^pmlua: [^\n]+\n$", err)
+      assert.matches("^pmlua: [^\n]+\nsee 'pmlua [^\n]+ %-%-help'\n$", err)
     end
     assert.is_nil(lfs.attributes(dir .. "/out", "mode"))
   end)
@@ -338,8 +338,8 @@ return pml.experiment { name = "demo", factors = { k = { 1, 2 } }, rounds = 5, r
     local code, out = command([[return require "pmlua".experiment { name = "demo", measure = function() return 1 end,
       options = { { name = "width", type = "integer", default = 640, help = "of the picture" } } }]], "--help")
     assert.equal(0, code)
-    assert.matches("%-%-width <integer>%s+of the picture %(default: 640%)", out)
-    assert.matches("Examples:", out)
+    assert.matches("%-%-width N +of the picture %(default: 640%)", out)
+    assert.matches("\nexamples:\n", out)
     for _, o in ipairs { "quick", "out", "no%-plot", "json", "seed", "rounds", "iterations", "quiet" } do
       assert.matches("%-%-" .. o, out)
     end
