@@ -114,7 +114,7 @@ check-wrap: deps-check ## the recipes of large libraries: OpenBLAS, PETSc and Qt
 D := $(DESTDIR)$(PREFIX)
 LUAVER := 5.4
 .PHONY: install
-install: all ## PREFIX (default /usr/local), DESTDIR for packagers
+install: all man ## PREFIX (default /usr/local), DESTDIR for packagers
 	install -d "$(D)"/bin "$(D)"/lib/pkgconfig "$(D)"/lib/pmlua/workloads "$(D)"/lib/lua/$(LUAVER)/pmlua "$(D)"/share/lua/$(LUAVER) "$(D)"/share/man/man1 \
 	  "$(D)"/share/pmlua/scripts/workloads "$(D)"/share/pmlua/plots "$(D)"/share/doc/pmlua
 	install -m 755 $(B)/pmlua "$(D)"/bin/
@@ -165,10 +165,23 @@ install: all ## PREFIX (default /usr/local), DESTDIR for packagers
 	ln -sfn ../../pmlua/lua/pmlua "$(D)"/share/lua/$(LUAVER)/pmlua
 	(cd scripts && find . -type f ! -name '*.mk') | while read f; do install -D -m 644 scripts/$$f "$(D)"/share/pmlua/scripts/$$f; done
 	install -m 644 plots/*.gp "$(D)"/share/pmlua/plots/
-	install -m 644 bindings/pmlua.1 "$(D)"/share/man/man1/
+	install -m 644 $(B)/man/*.1 "$(D)"/share/man/man1/
+	install -d "$(D)"/share/bash-completion/completions "$(D)"/share/zsh/site-functions "$(D)"/share/fish/vendor_completions.d
+	$(B)/pmlua completion bash >"$(D)"/share/bash-completion/completions/pmlua
+	$(B)/pmlua completion zsh >"$(D)"/share/zsh/site-functions/_pmlua
+	$(B)/pmlua completion fish >"$(D)"/share/fish/vendor_completions.d/pmlua.fish
+	$(B)/pmlua help --markdown >"$(D)"/share/doc/pmlua/verbs.md
 	install -m 644 README.md CHANGELOG.md LICENSE "$(D)"/share/doc/pmlua/
 	for p in pmlua pmlua-embed; do \
 	  sed -e 's|@PREFIX@|$(PREFIX)|' -e 's|@VERSION@|$(VERSION)|' bindings/$$p.pc.in >"$(D)"/lib/pkgconfig/$$p.pc || exit 1; done
+
+# Pages and tables are made from the tables of the verbs (lua/pmlua/cli).
+.PHONY: man tables
+man: $(B)/pmlua ## the manual pages, into build/man: pmlua(1), and one of each verb
+	@mkdir -p $(B)/man
+	$(B)/pmlua -e 'require "pmlua.cli.man".write("bindings/pmlua.1", "$(B)/man")'
+tables: $(B)/pmlua ## the tables of the README that are made from the verbs
+	$(B)/pmlua -e 'require "pmlua.cli.markdown".update "README.md"'
 
 # luarocks deploys each file of its folders lib/ and lua/ as a module, so all of pmlua stays in a folder of its own, and what
 # is deployed leads there. A script that could be Lua (exec "a" "b") would be run as Lua: hence env.

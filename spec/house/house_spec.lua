@@ -128,9 +128,26 @@ int main(void) {
 
   it("gives a man page without mistakes", function()
     local check = "LC_ALL=C.UTF-8 MANROFFSEQ='' MANWIDTH=80 man --warnings -E UTF-8 -l -Tutf8 -Z %s >/dev/null"
-    local out, code = sh(check:format(prefix .. "/share/man/man1/pmlua.1"))
-    assert.equal(0, code)
-    assert.equal("", out)
+    local pages = 0
+    for page in sh(("ls %s/share/man/man1/*.1"):format(prefix)):gmatch "[^\n]+" do
+      local out, code = sh(check:format(page))
+      assert.equal(0, code, page)
+      assert.equal("", out, page)
+      pages = pages + 1
+    end
+    assert.is_true(pages > 20, "one of pmlua, and one of each verb")
+    assert.falsy(assert(io.open(prefix .. "/share/man/man1/pmlua.1")):read("a"):find("@%u+@"))
+  end)
+
+  it("gives each verb a page and all shells their completion", function()
+    for verb in sh(prefix .. "/bin/pmlua help"):match("\nverbs:\n(.-)\n\n"):gmatch("%f[^\n\0]  (%S+)") do
+      local page = assert(io.open(("%s/share/man/man1/pmlua-%s.1"):format(prefix, verb)), verb):read "a"
+      assert.truthy(page:find(".SH EXAMPLES\n.nf\npmlua", 1, true) or page:find("\npmlua " .. verb, 1, true), verb)
+    end
+    for _, path in ipairs { "bash-completion/completions/pmlua", "zsh/site-functions/_pmlua", "fish/vendor_completions.d/pmlua.fish" } do
+      assert.truthy(assert(io.open(prefix .. "/share/" .. path), path):read("a"):find("completion --words", 1, true))
+    end
+    assert.truthy(assert(io.open(prefix .. "/share/doc/pmlua/verbs.md")):read("a"):find("\n## pmlua wrap init\n", 1, true))
   end)
 end)
 
@@ -204,6 +221,12 @@ describe("the tree", function()
     local version = api:match('PML_VERSION "([%d.]+)"')
     assert.truthy(assert(io.open("CHANGELOG.md")):read("a"):find("## " .. version, 1, true))
     assert.truthy(assert(io.open("bindings/pmlua.1")):read("a"):find("pmlua " .. version, 1, true))
+  end)
+
+  it("has the README's table of verbs as the verbs are: make tables brings it up to date", function()
+    local out, code = sh(build .. "/pmlua -e 'local t = assert(io.open(\"README.md\")):read(\"a\") "
+      .. "print(assert(require \"pmlua.cli.markdown\".updated(t)) == t)'")
+    assert.same({ 0, "true\n" }, { code, out })
   end)
 
   it("has a purpose line in every C file", function()
