@@ -144,7 +144,8 @@ int main(void) {
       local page = assert(io.open(("%s/share/man/man1/pmlua-%s.1"):format(prefix, verb)), verb):read "a"
       assert.truthy(page:find(".SH EXAMPLES\n.nf\npmlua", 1, true) or page:find("\npmlua " .. verb, 1, true), verb)
     end
-    for _, path in ipairs { "bash-completion/completions/pmlua", "zsh/site-functions/_pmlua", "fish/vendor_completions.d/pmlua.fish" } do
+    for _, path in ipairs { "bash-completion/completions/pmlua", "zsh/site-functions/_pmlua",
+      "fish/vendor_completions.d/pmlua.fish" } do
       assert.truthy(assert(io.open(prefix .. "/share/" .. path), path):read("a"):find("completion --words", 1, true))
     end
     assert.truthy(assert(io.open(prefix .. "/share/doc/pmlua/verbs.md")):read("a"):find("\n## pmlua wrap init\n", 1, true))

@@ -25,7 +25,8 @@ describe("Completion", function()
   local dir
   setup(function()
     dir = helper.folder()
-    assert(os.execute(("cd %s && mkdir adir && : >afile.lua && printf '#!/bin/sh\\n' >arunnable && chmod +x arunnable"):format(dir)))
+    assert(os.execute(("cd %s && mkdir adir && : >afile.lua && printf '#!/bin/sh\\n' >arunnable && chmod +x arunnable")
+      :format(dir)))
   end)
   teardown(helper.clean)
 
@@ -97,8 +98,8 @@ ask() {
 
   it("of fish offers the same", function()
     if not has "fish" then return pending "fish is not installed" end
-    check((run("fish --no-config", "pmlua completion fish | source\nfunction ask\n  echo \">$argv[1]\"; complete -C $argv[1]\nend\n"
-      .. lines_of "ask %s")))
+    check((run("fish --no-config", "pmlua completion fish | source\n"
+      .. "function ask\n  echo \">$argv[1]\"; complete -C $argv[1]\nend\n" .. lines_of "ask %s")))
   end)
 
   it("of zsh completes a line that is typed", function()
@@ -106,7 +107,8 @@ ask() {
     local out = run("zsh -f", [[
 zmodload zsh/zpty || exit 1
 zpty z zsh -f -i
-zpty -w z "PS1= PS2= RPS1=; unsetopt zle_bracketed_paste; autoload -Uz compinit; compinit -u -D; source <(pmlua completion zsh); print READY''NOW"
+zpty -w z "PS1= PS2= RPS1=; unsetopt zle_bracketed_paste; autoload -Uz compinit; compinit -u -D"
+zpty -w z "source <(pmlua completion zsh); print READY''NOW"
 zpty -r z line '*READYNOW*' || exit 1
 for typed in 'pmlua stat --js' 'pmlua report --sort la' 'pmlua plot adi' 'pmlua stat -- ./arunn'; do
   zpty -w -n z "$typed"$'\t'$'\x01print -r DONE: \n'

@@ -79,7 +79,12 @@ _pmlua() {
     dir) compset -P '--*='; _files -/ ;;
   esac
 }
-if [[ $zsh_eval_context[-1] == loadautofunc ]]; then _pmlua "$@"; else compdef _pmlua pmlua; fi
+if [[ $zsh_eval_context[-1] == loadautofunc ]]; then
+  _pmlua "$@"
+else
+  (( $+functions[compdef] )) || { autoload -Uz compinit && compinit -i }
+  compdef _pmlua pmlua
+fi
 ]==],
   fish = [==[
 # fish completion for pmlua; printed by pmlua completion fish

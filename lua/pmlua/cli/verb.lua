@@ -13,8 +13,9 @@ local MISUSED, FAILED = 2, 1
 
 ---@class pmlua.cli.Example
 ---@field [1] string the line, as typed
----@field status? integer how it ends; nil: 0
----@field needs? string[] programs that must be there
+---@field status? integer|integer[] how it may end; nil: 0
+---@field shell? string that it is typed into; nil: bash
+---@field needs? string[] what must be there: programs, libclang, watchpoints
 
 ---@class pmlua.Verb: pmlua.cli.Line
 ---@field summary string

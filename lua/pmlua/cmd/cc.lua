@@ -38,12 +38,12 @@ Before COMPILER ARGS as a build runs it: where that links, what is needed is add
   },
   command = { name = "COMPILER", behind = true, missing = "say which compiler to run, behind --" },
   examples = {
-    { "pmlua cc --count -- clang -O2 app.c -o app && PMLUA_COUNT=- ./app", needs = { "clang" } },
+    { "pmlua cc --count -- clang -O2 app.c -lz -o app && PMLUA_COUNT=- ./app", needs = { "clang" } },
     { "./configure CC='pmlua cc --count --at=final -- clang' && make", needs = { "clang" } },
     { "CC='pmlua cc --count -- clang' CXX='pmlua cc --count -- clang++' cmake -B build && make -C build",
       needs = { "clang", "cmake" } },
-    { "pmlua cc --wrap zlib -- gcc app.c -lz -o app", needs = { "gcc" } },
-    { "make CC='pmlua cc --wrap zlib,fftw3 -- gcc'", needs = { "gcc" } },
+    { "pmlua cc --wrap zlib -- gcc app.c -lz -o app", needs = { "libclang" } },
+    { "make CC='pmlua cc --wrap zlib -- gcc'", needs = { "libclang" } },
   },
 }
 

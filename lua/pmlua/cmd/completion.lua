@@ -15,9 +15,9 @@ command that is run. make install puts it where bash, zsh and fish look for it.]
   },
   command = { behind = true, optional = true },
   examples = {
-    { "source <(pmlua completion bash)", needs = { "bash" } },
-    { "source <(pmlua completion zsh)", needs = { "zsh" } },
-    { "pmlua completion fish | source", needs = { "fish" } },
+    "source <(pmlua completion bash)",
+    { "source <(pmlua completion zsh)", shell = "zsh" },
+    { "pmlua completion fish | source", shell = "fish" },
   },
 }
 

@@ -37,7 +37,7 @@ A recorder is shown with its count and its quantiles; LIB::RECORDER:MED names on
   output = true,
   examples = {
     "pmlua query", "pmlua query SOLVER 'sde:::*residual*' --watch 1s --count 3",
-    "pmlua query SOLVER '*::residual' --count 3 --plot residual.svg",
+    { "pmlua query SOLVER '*::residual' --count 3 --plot residual.svg", needs = { "gnuplot" } },
   },
 }
 

@@ -91,7 +91,7 @@ A call counts when it begins. "did not return" counts those that a longjmp or an
 or the process ended; minimum, median and maximum are of calls that returned.
 Arguments and results that wrappers record (pmlua wrap init --record) have a table of their own: sum, mean, min and max.]],
   examples = {
-    "pmlua record -- python3 -c 'import json; print(json.dumps([1, 2]))'",
+    { "pmlua record -- python3 -c 'import json; print(json.dumps([1, 2]))'", needs = { "python3" } },
     "pmlua record --lib libz --trace -o zipped -- ./compress input",
     "pmlua record --trace --metric 'host::cpus_*' --metric process::resident --every 20ms -- ./solver",
   },

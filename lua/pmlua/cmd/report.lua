@@ -34,7 +34,10 @@ process, --json and --csv work, too.]],
   },
   exclusive = { { "json", "csv" } },
   output = true,
-  examples = { "PMLUA_REPORT=out mpirun -n 4 ./solver", "pmlua report out --detail --plot sections.svg" },
+  examples = {
+    { "PMLUA_REPORT=out mpirun -n 4 ./solver", needs = { "mpirun" } },
+    { "pmlua report out --detail --plot sections.svg", needs = { "gnuplot" } },
+  },
 }
 
 function M.check(o)

@@ -53,7 +53,8 @@ the program some microseconds. Nothing needs a PMU.]],
 after the write, by the thread that wrote; when two threads write at once without a lock, it may be the other's. What the
 kernel writes for the program is not seen, nor are static programs and libraries that are loaded later.]],
   examples = {
-    "pmlua watchpoint -e mem:work:x -- ./app", "pmlua watchpoint -v 'grid.level[2]' --trace -o levels -- ./app input",
+    { "pmlua watchpoint -e mem:work:x -- ./app", needs = { "watchpoints" } },
+    { "pmlua watchpoint -v 'grid.level[2]' --trace -o levels -- ./app input", needs = { "watchpoints" } },
   },
 }
 

@@ -11,9 +11,9 @@ A wrapper stands between programs and a C or C++ library: each call becomes an e
 arguments and results can be recorded, too. pmlua cc links programs with it; preloaded it needs no linking.]],
   notes = "pmlua help wrap VERB explains one.",
   examples = {
-    { "pmlua wrap init --name zlib --headers zlib.h --libs -lz", needs = { "gcc" } },
-    { "cd wrap-zlib && make && make check && make install && make installcheck", needs = { "gcc" } },
-    { "pmlua cc --wrap zlib -- gcc app.c -lz -o app && pmlua record -- ./app", needs = { "gcc" } },
+    { "pmlua wrap init --name zlib --headers zlib.h --libs -lz --example app.c", needs = { "libclang" } },
+    { "cd wrap-zlib && make && make check && make install PREFIX=$HOME/.local && make installcheck", needs = { "libclang" } },
+    { "pmlua cc --wrap zlib -- gcc app.c -lz -o app && pmlua record -- ./app", needs = { "libclang" } },
   },
 }
 

@@ -11,7 +11,7 @@ local M = {
 Builds the example without wrapper, reads the headers, and builds the wrapper of the working folder (default: the current
 one): libraries for link time and for run time, shared and static, and the linker's flags. What is left out is named in
 build/left_out.txt, with the reason.]],
-  examples = { { "pmlua wrap build wrap-zlib", needs = { "gcc" } } },
+  examples = { { "pmlua wrap build wrap-zlib", needs = { "libclang" } } },
 }
 
 --- How many were left out for each reason, most first.

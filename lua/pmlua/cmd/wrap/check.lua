@@ -14,7 +14,7 @@ lists, what else is left out and why, and the entries of the filter that would e
     { name = "fix", help = "append these entries to the filter" },
   },
   notes = "Exit status 1 while there is something to fix.",
-  examples = { { "pmlua wrap check wrap-zlib --fix", needs = { "gcc" } } },
+  examples = { { "pmlua wrap check wrap-zlib --fix", needs = { "libclang" } } },
 }
 
 local function list(what, functions, why)

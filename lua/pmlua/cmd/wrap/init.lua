@@ -41,8 +41,8 @@ and a filter, and says which shared libraries are behind the flags.]],
     { name = "update", help = "change the configuration of a folder that is there" },
   },
   examples = {
-    { "pmlua wrap init --name zlib --headers zlib.h --libs -lz --record crc32:len", needs = { "gcc" } },
-    { "pmlua wrap init --recipe fftw3", needs = { "gcc" }, status = { 0, 1 } },
+    { "pmlua wrap init --name zlib --headers zlib.h --libs -lz --record crc32:len", needs = { "libclang" } },
+    { "pmlua wrap init --recipe fftw3", needs = { "libclang" }, status = { 0, 1 } },
   },
 }
 

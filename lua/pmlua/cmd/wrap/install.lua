@@ -13,7 +13,7 @@ Copies what the working folder has built beside pmlua itself, where pmlua cc, li
     { name = "prefix", kind = "dir", value = "PREFIX",
       help = "to PREFIX/lib/pmlua/wrap instead; PMLUA_WRAP_PATH must name that folder then" },
   },
-  examples = { { "pmlua wrap install wrap-zlib --prefix ~/.local", needs = { "gcc" } } },
+  examples = { { "pmlua wrap install wrap-zlib --prefix ~/.local", needs = { "libclang" } } },
 }
 
 local function is_searched(dir)

@@ -14,7 +14,7 @@ calls of the program alone, the others also those of libraries.
 
 Exit status 1 if a way does not build, fails, counts nothing, or counts other calls than wrap.lua says of the example:
 calls = { FUNCTION = N, ... }, all that the program itself makes.]],
-  examples = { { "pmlua wrap installcheck wrap-zlib", needs = { "gcc" } } },
+  examples = { { "pmlua wrap installcheck wrap-zlib", needs = { "libclang" } } },
 }
 
 local LINES, WIDTH = 10, 60 -- of functions

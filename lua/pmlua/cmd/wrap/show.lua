@@ -11,7 +11,7 @@ local M = {
   about = [[
 An installed wrapper: its libraries, flags and functions, with the file and line of each, the twin of a variadic one, and
 the values that are recorded.]],
-  examples = { { "pmlua wrap show zlib", needs = { "gcc" } } },
+  examples = { { "pmlua wrap show zlib", needs = { "libclang" } } },
 }
 
 local function line_of(f)
