@@ -18,6 +18,7 @@ local MISUSED, FAILED = 2, 1
 ---@field needs? string[] what must be there: programs, libclang, watchpoints
 
 ---@class pmlua.Verb: pmlua.cli.Line
+---@field name string as "stat" or "wrap init"; the file's place gives it
 ---@field summary string
 ---@field about string what it does
 ---@field notes? string what more there is to know, behind the options

@@ -27,6 +27,8 @@ local function reasons(left)
   return list
 end
 
+---@param o table
+---@return integer status
 function M.run(o)
   local cfg, missing = require("pmlua.wrap.folder").load(o.dir or ".")
   if not cfg then return complain(missing) end

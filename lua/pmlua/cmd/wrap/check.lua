@@ -22,6 +22,8 @@ local function list(what, functions, why)
   for _, f in ipairs(functions) do say("  " .. f.title .. (why and ": " .. f.why or "")) end
 end
 
+---@param o table
+---@return integer status
 function M.run(o)
   local check, folder, plan = require "pmlua.wrap.check", require "pmlua.wrap.folder", require "pmlua.wrap.plan"
   local cfg, missing = folder.load(o.dir or ".")

@@ -124,6 +124,8 @@ local function try(cfg)
   return true
 end
 
+---@param o table
+---@return integer status
 function M.run(o)
   local t, err, misused = gather(o)
   if not t then return misused and require("pmlua.cli.verb").misused(M.name, err) or complain(err) end

@@ -24,6 +24,8 @@ local function is_searched(dir)
   return false
 end
 
+---@param o table
+---@return integer status
 function M.run(o)
   local cfg, missing = require("pmlua.wrap.folder").load(o.dir or ".")
   if not cfg then return complain(missing) end

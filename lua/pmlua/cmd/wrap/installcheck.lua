@@ -49,6 +49,8 @@ local function table_of(trials)
   return require("pmlua.tabulate")(heads, rows_of(trials), 1)
 end
 
+---@param o table
+---@return integer status
 function M.run(o)
   local installed = require "pmlua.wrap.installed"
   local cfg, missing = require("pmlua.wrap.folder").load(o.dir or ".")

@@ -22,6 +22,8 @@ local function line_of(f)
   return ("  %s  %s  %s%s"):format(f.title or f.symbol, f.library, f.place, note)
 end
 
+---@param o table
+---@return integer status
 function M.run(o)
   local w, err = require("pmlua.wrap.installed").find(o.which)
   if not w then return complain(err) end

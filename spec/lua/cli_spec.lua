@@ -1,0 +1,247 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+-- spec/lua/cli_spec.lua - one command line: the same words mean the same to every verb.
+
+local support = require "spec.core.support"
+local parse = require "pmlua.cli.parse"
+local verbs = require "pmlua.cli.verb"
+local json = require "cjson"
+
+local quote = support.quote
+
+--- A value that an option takes, as text.
+local by_kind = { integer = "3", number = "3", percent = "3", duration = "3ms", picture = "p.svg" }
+local by_name = { metric = "host::load_1", I1 = "32768,8,64", D1 = "32768,8,64", LL = "8388608,16,64", flow = "f.svg",
+  headers = "zlib.h" }
+local by_verb = { ["guard event"] = "Ir", ["watchpoint event"] = "mem:x:w" }
+
+local function sample(verb, option)
+  return by_verb[verb.name .. " " .. option.name] or by_name[option.name] or option.choices and option.choices[1]
+    or by_kind[option.kind] or "word"
+end
+
+--- A verb's options and arguments, without what it says of them together.
+local function alone(verb)
+  local line = { options = {}, arguments = {}, command = verb.command and { optional = true, behind = verb.command.behind } }
+  for i, option in ipairs(verb.options or {}) do
+    line.options[i] = setmetatable({ needs = false }, { __index = option })
+  end
+  for i, argument in ipairs(verb.arguments or {}) do
+    line.arguments[i] = setmetatable({ optional = true }, { __index = argument })
+  end
+  return line
+end
+
+local function each(f)
+  for _, name in ipairs(verbs.all()) do
+    local verb = verbs.load(name)
+    f(verb, alone(verb))
+  end
+end
+
+describe("Every verb", function()
+  it("reads an option's value in all the same ways", function()
+    local n = 0
+    each(function(verb, line)
+      for _, option in ipairs(verb.options or {}) do
+        local long, value = "--" .. option.name, option.kind and sample(verb, option)
+        local forms = { value and { long .. "=" .. value } or { long } }
+        if value and (not option.optional or option.kind == "picture") then forms[#forms + 1] = { long, value } end
+        if option.short then
+          forms[#forms + 1] = { "-" .. option.short, value }
+          if value then forms[#forms + 1] = { "-" .. option.short .. value } end
+        end
+        local first
+        for _, form in ipairs(forms) do
+          local o, misuse = parse.parse(line, form)
+          assert.is_nil(misuse, verb.name .. " " .. table.concat(form, " "))
+          first = first or o
+          assert.same(first, o, verb.name .. " " .. table.concat(form, " "))
+          n = n + 1
+        end
+      end
+    end)
+    assert.is_true(n > 150)
+  end)
+
+  it("refuses no value, an empty one, another option in its place, and a value for a flag", function()
+    each(function(verb, line)
+      for _, option in ipairs(verb.options or {}) do
+        local long = "--" .. option.name
+        local function refused(words, why)
+          local o, misuse = parse.parse(line, words)
+          assert.is_nil(o, verb.name .. " " .. table.concat(words, " "))
+          assert.equal(long .. why, misuse)
+        end
+        if not option.kind then
+          refused({ long .. "=1" }, " takes no value")
+        elseif not option.list then
+          refused({ long .. "=" }, " needs a value")
+          if not option.optional then
+            refused({ long }, " needs a value")
+            refused({ long, "--" }, " needs a value")
+            refused({ long, long }, " needs a value")
+          end
+        end
+      end
+    end)
+  end)
+
+  it("names the option that a misspelt one was meant to be", function()
+    each(function(verb, line)
+      for _, option in ipairs(verb.options or {}) do
+        if #option.name > 4 then
+          local misspelt = "--" .. option.name:sub(1, -2) .. "#"
+          local _, misuse = parse.parse(line, { misspelt })
+          assert.matches("^no such option: %-%-[%w#-]+; did you mean %-%-[%w-]+%?$", misuse)
+        end
+      end
+    end)
+    local _, misuse = parse.parse(alone(verbs.load "stat"), { "--evnet=x" })
+    assert.equal("no such option: --evnet; did you mean --event?", misuse)
+  end)
+
+  it("explains itself wherever --help and -h are among its options, and not for its command", function()
+    each(function(verb, line)
+      for _, help in ipairs { "--help", "-h" } do
+        assert.same({ help = true }, (parse.parse(line, { help, "--nosuch" })))
+        if verb.command then assert.is_nil(parse.parse(line, { "--", "x", help }).help) end
+      end
+    end)
+  end)
+
+  it("leaves every word of a command as it is", function()
+    local words = { "cmd", "--json", "-o", "--", "--help", "", "-q=1", "--nosuch", "a b" }
+    local n = 0
+    each(function(verb, line)
+      if not line.command then return end
+      n = n + 1
+      local quiet = parse.index(line)["--quiet"] and { "--quiet" } or {}
+      local behind = table.move(words, 1, #words, #quiet + 2, { table.unpack(quiet) })
+      behind[#quiet + 1] = "--"
+      assert.same(words, parse.parse(line, behind).command, verb.name)
+      if not verb.command.behind and not verb.arguments then
+        local o = assert(parse.parse(line, table.move(words, 1, #words, #quiet + 1, { table.unpack(quiet) })))
+        assert.same({ words, #quiet == 1 or nil }, { o.command, o.quiet }, verb.name)
+      end
+    end)
+    assert.is_true(n >= 7)
+  end)
+
+  it("takes what stands behind -- for arguments, where it runs nothing", function()
+    assert.equal("--json", parse.parse(alone(verbs.load "events"), { "--csv", "--", "--json" }).pattern)
+    assert.same({ "-a", "--" }, parse.parse(alone(verbs.load "plot"), { "--", "-a", "--" }).dirs)
+  end)
+
+  it("knows the units of times", function()
+    for _, name in ipairs { "query", "attach", "report" } do
+      local line = alone(verbs.load(name))
+      for text, seconds in pairs { ["500ms"] = 0.5, ["2"] = 2, ["2s"] = 2, ["1m"] = 60, ["1min"] = 60, ["1h"] = 3600,
+        ["1.5s"] = 1.5 } do
+        assert.equal(seconds, parse.parse(line, { "--patience", text }).patience)
+      end
+      for _, text in ipairs { "0", "-1s", "5x", "s", "1.2.3s", "nan", "1e9" } do
+        local o, misuse = parse.parse(line, { "--patience=" .. text })
+        assert.is_nil(o)
+        assert.matches("^%-%-patience needs a time such as 5s or 500ms, not '", misuse)
+      end
+    end
+    local record = alone(verbs.load "record")
+    for text, ns in pairs { ["10us"] = 10000, ["1ms"] = 1000000, ["250"] = 250, ["0.5s"] = 500000000 } do
+      assert.equal(ns, parse.parse(record, { "--min-duration", text }).min_duration)
+    end
+  end)
+
+  it("has options of one name that are of one kind and one letter", function()
+    local known = {}
+    each(function(verb)
+      local letters = {}
+      for _, option in ipairs(verb.options or {}) do
+        local what = known[option.name]
+        local letter = option.short or ""
+        for _, common in ipairs { "json", "csv", "out", "quiet", "event", "plot", "patience" } do
+          if option.name == common then
+            assert.equal(what or letter, letter, verb.name .. " --" .. option.name)
+            known[option.name] = letter
+          end
+        end
+        assert.is_nil(option.short and letters[option.short], verb.name .. " -" .. letter)
+        letters[letter] = option.short
+      end
+    end)
+    assert.same({ json = "", csv = "", out = "o", quiet = "q", event = "e", plot = "", patience = "" }, known)
+  end)
+end)
+
+describe("The common options", function()
+  local dir
+  setup(function() dir = support.folder() end)
+  teardown(support.cleanup)
+
+  local function pmlua(arguments)
+    return support.shell(("cd %s && %s/pmlua %s"):format(quote(dir), quote(support.build), arguments))
+  end
+
+  --- Lines of CSV without quoted line ends, as many cells in each as in the first; how many rows.
+  local function rows_of(csv, head)
+    local names, n = csv:match "^[^\n]*", 0
+    assert.equal(head, names)
+    local cells = select(2, names:gsub(",", ","))
+    for line in csv:gmatch "\n([^\n]+)" do
+      n = n + 1
+      assert.equal(cells, select(2, line:gsub('"[^"]*"', ""):gsub(",", ",")), line)
+    end
+    return n
+  end
+
+  it("--json and --csv print the same rows", function()
+    for verb, head in pairs { ["events clock::"] = "name,description,source,pmu,available,reason",
+      doctor = "name,status,finding,remedy" } do
+      local _, text = pmlua(verb .. " --json")
+      local status, csv, err = pmlua(verb .. " --csv")
+      assert.same({ 0, "" }, { status, err })
+      assert.equal(#json.decode(text), rows_of(csv, head))
+    end
+    local _, text = pmlua "stat -q -e task-clock --json -- true"
+    local _, csv = pmlua "stat -q -e task-clock --csv -- true"
+    assert.equal(#json.decode(text).counts, rows_of(csv, "event,count,unit,counted_by,remark"))
+  end)
+
+  it("--out takes what would be printed, -oFILE and all", function()
+    local _, printed = pmlua "events clock::"
+    for _, form in ipairs { "--out to", "--out=to", "-o to", "-oto" } do
+      local status, out, err = pmlua("events clock:: " .. form)
+      assert.same({ 0, "", "" }, { status, out, err })
+      assert.equal(printed, support.slurp(dir .. "/to"))
+      os.remove(dir .. "/to")
+    end
+    local status, _, err = pmlua "events clock:: --out /nowhere/to"
+    assert.equal(1, status)
+    assert.matches("^pmlua events: /nowhere/to: No such file or directory\n$", err)
+    status, _, err = pmlua "doctor --out /dev/full"
+    assert.equal(1, status)
+    assert.matches("^pmlua doctor: /dev/full: ", err)
+  end)
+
+  it("--quiet leaves counts and failures", function()
+    local _, _, loud = pmlua "stat -- true"
+    local status, _, err = pmlua "stat --quiet -- true"
+    assert.equal(0, status)
+    assert.matches("\nelapsed time ", err)
+    assert.is_true(#err <= #loud)
+    assert.is_nil(err:find "no PMU here")
+    status, _, err = pmlua "stat --quiet -- nosuch"
+    assert.same({ 127, "pmlua stat: nosuch: command not found\n" }, { status, err })
+  end)
+
+  it("of an experiment are those of the verbs", function()
+    support.spit(dir .. "/e.lua", "return require 'pmlua'.experiment { name = 'demo', factors = { k = { 1, 2 } },\n"
+      .. "  repeats = 4, warmup = 0, measure = function() return 1 end }\n")
+    local status, csv, err = pmlua "e.lua --csv -q -oout --no-plot"
+    assert.same({ 0, "" }, { status, err })
+    assert.equal(2, rows_of(csv, "k,min,q1,median,median_lo,median_hi,q3,p99,max,outliers,status"))
+    assert.truthy(io.open(dir .. "/out/demo/latest/data.dat"))
+    status, csv, err = pmlua "e.lua --jsno"
+    assert.equal("", csv)
+    assert.same({ 2, "pmlua: e.lua: no such option: --jsno; did you mean --json?\nsee 'pmlua e.lua --help'\n" }, { status, err })
+  end)
+end)
