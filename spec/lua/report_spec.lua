@@ -334,7 +334,8 @@ describe("What cannot be reported", function()
 
   it("is misuse where the command line is wrong", function()
     local wrong = { [""] = "name what to report", ["x --no"] = "no such option: --no", ["x --sort up"] = "--sort needs time",
-      ["x --sort"] = "--sort needs", ["x --plot a.pdf"] = "--plot needs a file that ends in", ["x --json --csv"] = "cannot be used together",
+      ["x --sort"] = "--sort needs", ["x --plot a.pdf"] = "--plot needs a file that ends in",
+      ["x --json --csv"] = "cannot be used together",
       ["x --csv --detail --threads"] = "one table", ["x --patience 0"] = "--patience needs",
       ["x --json=1"] = "--json takes no value" }
     for arguments, said in pairs(wrong) do
