@@ -93,29 +93,6 @@ static int add_block(const struct pml_spool_reader *r, const struct pml__spool_b
   return add_durations(r, b, at, &all->histograms);
 }
 
-static int each_block_of(const struct pml_spool_reader *r, const struct pml__spool_part *p,
-                         pml__spool_visit_block *visit, void *arg) {
-  uint64_t at = p->at + sizeof(struct pml__spool_extent), end = p->at + (uint64_t)p->units * PML__SPOOL_UNIT;
-  while (at + sizeof(struct pml__spool_block) <= end) {
-    struct pml__spool_block b;
-    int err = pml__spool_read_at(r, at, &b, sizeof b);
-    if (err < 0) return err;
-    at += sizeof b;
-    if (b.bytes == 0 || b.bytes % 64 != 0 || b.bytes > end - at) return 0;
-    err = visit(r, &b, at, arg);
-    if (err != 0) return err;
-    at += b.bytes;
-  }
-  return 0;
-}
-
-int pml__spool_each_block(const struct pml_spool_reader *r, pml__spool_visit_block *visit, void *arg) {
-  int err = 0;
-  for (size_t i = 0; i < r->nparts && err == 0; i++)
-    if (r->part[i].kind == PML__SPOOL_MEMORY) err = each_block_of(r, &r->part[i], visit, arg);
-  return err;
-}
-
 static int by_tree(const void *a, const void *b) {
   const struct piece *x = a, *y = b;
   if (x->tree != y->tree) return x->tree < y->tree ? -1 : 1;
