@@ -13,7 +13,7 @@ local function has(tool)
 end
 
 local CORE = " core/base/*.c $(ls core/adapter/intercept/*.c | grep -v -e _gpr -e _events) "
-  .. "core/adapter/wrap/pml_wrap_note.c core/program/pml_filter.c core/adapter/arch/aarch64/*.[cS] "
+  .. "core/program/pml_filter.c core/adapter/arch/aarch64/*.[cS] "
 
 --- How the libraries with every kind of slot are linked; the names are the Makefile's.
 local LEAVES = {

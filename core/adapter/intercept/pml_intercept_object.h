@@ -13,7 +13,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "adapter/wrap/pml_wrap_private.h"
+#include "adapter/intercept/pml_intercept_wrapped.h"
 
 #define PML__SEGMENTS 16u /* what an object has more is not looked at */
 

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * core/adapter/wrap/pml_wrap_note.c - which functions a loaded object has wrappers for.
+ * core/adapter/intercept/pml_intercept_wrapped.c - which functions a loaded object has wrappers for.
  *
  * A wrapper that was linked with --wrap calls the function through a slot of its own object. Interception would count
  * that call again, so it leaves the slot alone; the note tells it, whether it looks before the object's constructors
  * ran or after.
  */
+#include "adapter/intercept/pml_intercept_wrapped.h"
 #include "adapter/intercept/pml_intercept_choice.h"
 #include "adapter/intercept/pml_intercept_object.h"
 #include "adapter/intercept/pml_intercept_private.h"
-#include "adapter/wrap/pml_wrap_private.h"
 #include "base/pml_process.h"
 
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/adapter/wrap/pml_wrap_private.h - what interception asks about wrappers, so that no call is counted twice. */
-#ifndef PML_WRAP_PRIVATE_H
-#define PML_WRAP_PRIVATE_H
+/* core/adapter/intercept/pml_intercept_wrapped.h - functions that have wrappers, so that no call is counted twice. */
+#ifndef PML_INTERCEPT_WRAPPED_H
+#define PML_INTERCEPT_WRAPPED_H
 
 #include "adapter/wrap/pml_wrap.h"
 
@@ -44,8 +44,5 @@ enum {
  * calls are counted; NULL: neither. */
 struct pml__choice;
 void pml__wrap_choose(const struct pml__object *o, const struct pml__wrap_list *list, const struct pml__choice *c);
-
-/* The part of the texts. */
-void pml__wrap_count_texts(struct pml_wrap_stats *s);
 
 #endif

@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* core/adapter/wrap/pml_wrap_private.h - what the files of wrappers share. */
+#ifndef PML_WRAP_PRIVATE_H
+#define PML_WRAP_PRIVATE_H
+
+#include "adapter/intercept/pml_intercept_wrapped.h"
+
+/* The part of the texts. */
+void pml__wrap_count_texts(struct pml_wrap_stats *s);
+
+#endif
