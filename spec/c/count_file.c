@@ -103,10 +103,14 @@ static void *three_in_a_thread(void *unused) {
   return unused;
 }
 
-/* By a system call, which a library cannot see. */
+/* By the C library's own syscall(), as by an instruction of the program's: the runtime cannot see it. */
 static void calls_the_system(bool thread) {
+  long (*unseen)(long, ...);
+  void *c = dlopen("libc.so.6", RTLD_LAZY | RTLD_NOLOAD), *found = c != NULL ? dlsym(c, "syscall") : NULL;
+  memcpy(&unseen, &found, sizeof found);
+  if (found == NULL) _exit(1);
   add_doubles(10);
-  pid_t child = (pid_t)syscall(SYS_clone, SIGCHLD, NULL, NULL, NULL, NULL);
+  pid_t child = (pid_t)unseen(SYS_clone, SIGCHLD, NULL, NULL, NULL, NULL);
   if (child == 0) {
     pthread_t t;
     if (thread && pthread_create(&t, NULL, three_in_a_thread, NULL) == 0) pthread_join(t, NULL);

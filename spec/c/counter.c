@@ -95,7 +95,7 @@ static void context_switches(void) {
   struct pml_counter c;
   if (!CHECK(pml_counter_open(&c, &ev, 0, NULL, NULL, 0) == 0, "context-switches opens")) return;
   uint64_t before = raw_of(&c);
-  for (int i = 0; i < 20; i++) nanosleep(&(struct timespec){.tv_nsec = 1000}, NULL);
+  for (int i = 0; i < 20; i++) nanosleep(&(struct timespec){.tv_nsec = 2000000}, NULL);
   CHECK(raw_of(&c) - before >= 20, "20 sleeps are at least 20 switches");
   pml_counter_close(&c);
 }

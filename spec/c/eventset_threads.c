@@ -9,6 +9,7 @@
 #include "check.h"
 #include "events.h"
 
+#include <dirent.h>
 #include <pthread.h>
 #include <semaphore.h>
 #include <stdlib.h>
@@ -211,20 +212,26 @@ static void *close_it(void *arg) {
   return NULL;
 }
 
+/* Those in use; the one that looks is in both counts. */
+static long descriptors(void) {
+  DIR *d = opendir("/proc/self/fd");
+  long n = 0;
+  while (d != NULL && readdir(d) != NULL) n++;
+  if (d != NULL) closedir(d);
+  return n;
+}
+
 static void closed_elsewhere(void) {
   struct pml_event ev[2] = {faults(), task_clock()};
   struct pml_eventset *s;
   if (pml__eventset_open_events(&s, ev, 2, NULL) != 0) return;
-  int before = dup(0);
-  close(before);
+  long before = descriptors();
   uint64_t v[2];
   pml_eventset_read(s, v);
   pthread_t t;
   pthread_create(&t, NULL, close_it, s);
   pthread_join(t, NULL);
-  int after = dup(0);
-  close(after);
-  CHECK(after == before - 2, "a set can be closed by another thread, which frees its descriptors");
+  CHECK(descriptors() == before - 2, "a set can be closed by another thread, which frees its descriptors");
 }
 
 int main(void) {
