@@ -39,7 +39,7 @@ function M.include()
   local checkout = lua and parent(lua) .. "/core"
   local installed = lua and parent(lua, 3) .. "/include/pmlua"
   for _, dir in ipairs { checkout, installed } do
-    if first(dir .. "/adapter/pml_wrap.h") then return first(dir) end
+    if first(dir .. "/adapter/wrap/pml_wrap.h") then return first(dir) end
   end
   return nil, "pmlua's headers are not found beside its Lua modules; install them with make install"
 end
