@@ -206,6 +206,33 @@ describe("The common options", function()
     assert.equal(#json.decode(text).counts, rows_of(csv, "event,count,unit,counted_by,remark"))
   end)
 
+  it("--csv prints the functions of a recording, all of them", function()
+    -- the command itself calls liblua
+    local status, csv, err = pmlua("record -q --csv -o recorded -- " .. quote(support.build) .. "/pmlua -e 'x = 1'")
+    assert.same({ 0, "" }, { status, err })
+    local _, text = pmlua "record -q --finish recorded --json"
+    assert.equal(#json.decode(text).functions, rows_of(csv,
+      "library,function,calls,unreturned,inclusive_ns,exclusive_ns,min_ns,median_ns,max_ns"))
+  end)
+
+  it("--csv prints what a simulation counted, and what grew since it was kept", function()
+    if not require("pmlua.simulation").available() then return pending "valgrind is not installed" end
+    local status, csv = pmlua "stat -q --sim --csv -e Ir,Dr -- true"
+    assert.equal(0, status)
+    assert.is_true(rows_of(csv, "of,pid,thread,object,name,calls,Ir,Dr") > 3)
+    local all, process = csv:match "\nall,,,,,,(%d+),", csv:match "\nprocess,%d+,,[^\n]*,(%d+),%d+\n"
+    assert.equal(all, process)
+    support.spit(dir .. "/work.sh", "for i in 1 2 3; do :; done\n")
+    local err
+    status, csv, err = pmlua "guard -q --save kept --object '*' -- sh work.sh"
+    assert.same({ 0, "", "" }, { status, csv, err })
+    support.spit(dir .. "/work.sh", ("for i in 1 2 3; do :; done\n"):rep(100))
+    status, csv = pmlua "guard -q --csv kept -- sh work.sh"
+    assert.equal(1, status)
+    assert.is_true(rows_of(csv, "what,kind,name,kept,now,change,calls_kept,calls_now") > 0)
+    assert.matches("\ngrown,", csv)
+  end)
+
   it("--out takes what would be printed, -oFILE and all", function()
     local _, printed = pmlua "events clock::"
     for _, form in ipairs { "--out to", "--out=to", "-o to", "-oto" } do
@@ -240,6 +267,9 @@ describe("The common options", function()
     assert.same({ 0, "" }, { status, err })
     assert.equal(2, rows_of(csv, "k,min,q1,median,median_lo,median_hi,q3,p99,max,outliers,status"))
     assert.truthy(io.open(dir .. "/out/demo/latest/data.dat"))
+    status, csv, err = pmlua "compare -q --csv out/demo/latest out/demo/latest"
+    assert.same({ 0, "" }, { status, err })
+    assert.equal(2, rows_of(csv, "cell,median_a,median_b,ratio,low,high,p_holm,verdict"))
     status, csv, err = pmlua "e.lua --jsno"
     assert.equal("", csv)
     assert.same({ 2, "pmlua: e.lua: no such option: --jsno; did you mean --json?\nsee 'pmlua e.lua --help'\n" }, { status, err })
