@@ -183,6 +183,24 @@ describe("pmlua query", function()
     assert.matches("blocks +%-  callback +%([^\n]*has not come back", out)
   end)
 
+  it("prints readings as CSV, with one line of names, also into a file", function()
+    local pid = solver "SOLVER"
+    for _, arguments in ipairs { "--csv", "--csv -o readings" } do
+      local status, out, err = pmlua("query SOLVER '*tolerance' '*residual' --watch 20ms --count 3 " .. arguments)
+      assert.same({ 0, "" }, { status, err })
+      if arguments ~= "--csv" then out = support.slurp(dir .. "/readings") end
+      local lines = {}
+      for line in out:gmatch "[^\n]+" do lines[#lines + 1] = line end
+      assert.equal("time_s,pid,application,name,value,kind,count,min,q1,median,q3,max", table.remove(lines, 1))
+      assert.equal(6, #lines)
+      for _, line in ipairs(lines) do
+        assert.matches("^[%d.]+," .. pid .. ",SOLVER,sde:::SOLVER::%l+,", line)
+        assert.equal(11, select(2, line:gsub(",", ",")))
+      end
+    end
+    assert.matches("^pid,name,up,events,command\n" .. pid .. ",SOLVER,", (select(2, pmlua "query --csv")))
+  end)
+
   it("answers what is unknown, ambiguous, misspelt or misused with one line", function()
     local one = solver "TWIN"
     local two = solver "TWIN"
