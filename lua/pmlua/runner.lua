@@ -141,8 +141,8 @@ local standard = {
 -- a kill -9 leaves those that were written last.
 function Run:write_tables()
   local begun = self.core.clock.ns()
-  for _, cell in ipairs(self.cells) do
-    cell.summary = tables.summarise(self, cell)
+  for _, cell in ipairs(self.cells) do cell.summary = tables.summarise(self, cell) end
+  for _, cell in ipairs(self.cells) do -- a column may look at another cell's summary
     cell.derived = {}
     if cell.summary then
       for k, c in ipairs(self.exp.columns) do cell.derived[k] = c.value(cell, self) end

@@ -40,7 +40,7 @@ M.functions = {
           sleep = { 0 }, exec = { { "/nowhere/program" }, { MISUSE = "yes" } }, fsync = { dir },
           realpath = { dir }, setid = { dir }, cpu = {}, cpu_time = {},
           nprocs = {}, raise_interrupt = { false }, refusal = {},
-          with_point = {},
+          with_point = {}, explained = { "attempt to index a nil value" },
           at_prompt = { "> " }, private_file = { dir .. "/misuse.private" } },
   link = { connect = { "/nowhere/socket" } },
   watchpoint = { available = {}, find = { "/proc/self/exe", "main", false }, load = { "/nowhere/watchpoints" },

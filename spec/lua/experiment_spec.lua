@@ -178,6 +178,19 @@ describe("experiment", function()
     end
   end)
 
+  it("calculates columns from the last summaries of all cells", function()
+    local turn = 0
+    local r = run { factors = { k = { 1, 2 } }, measure = function(_, _, n)
+      turn = turn + 1 -- each round is slower than the one before
+      local out = {}
+      for i = 1, n do out[i] = turn * 1000 + i end
+      return out
+    end, columns = { { name = "other", unit = "ns", description = "the median of the other cell",
+      value = function(cell, run_) return run_.cells[3 - cell.index].summary and run_.cells[3 - cell.index].summary.median end } } }
+    assert.equal(r.cells[2].summary.median, r.cells[1].derived[1])
+    assert.equal(r.cells[1].summary.median, r.cells[2].derived[1])
+  end)
+
   it("names outliers with their place in the samples", function()
     local r = run { measure = function(_, p, n)
       local out = {}
