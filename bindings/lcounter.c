@@ -28,7 +28,7 @@ static int l_open(lua_State *L) {
   struct handle *c = lutil_new(L, &counter_class, 0, 0);
   struct pml_event ev;
   int err = pml_event_parse(&ev, name);
-  if (err == 0 && ev.kind == PML_EVENT_PERF && part >= ev.nparts)
+  if (err == 0 && part >= ev.nparts && ev.nparts > 0)
     return luaL_argerror(L, 2, lua_pushfstring(L, "the event has %d part(s)", (int)ev.nparts));
   if (err == 0) err = pml_counter_open(&c->counter, &ev, part, &target, NULL, flags);
   if (err < 0) return pml_pusherr(L, err, "counter.open");

@@ -32,13 +32,9 @@ static int l_parse(lua_State *L) {
   if (err < 0) return pml_pusherr(L, err, "event.parse");
   lua_createtable(L, 0, 5);
   lutil_setstr(L, "name", ev.name);
-  static const char *const kind[] = {
-      [PML_EVENT_CLOCK_TICKS] = "clock", [PML_EVENT_CLOCK_NS] = "clock", [PML_EVENT_PERF] = "perf",
-      [PML_EVENT_SDE] = "sde",           [PML_EVENT_PLUGIN] = "plugin",  [PML_EVENT_SIM] = "sim"};
-  lutil_setstr(L, "kind", kind[ev.kind]);
+  lutil_setstr(L, "kind", pml_event_source(ev.name));
   lutil_setstr(L, "unit", ev.unit);
   lutil_setnum(L, "scale", ev.scale);
-  if (ev.kind != PML_EVENT_PERF) ev.nparts = 0;
   pushparts(L, &ev);
   lua_setfield(L, -2, "parts");
   return 1;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/source/pml_event.c - which parser a name belongs to, modifiers, and the answer to a name nobody knows. */
-#include "source/pml_event_internal.h"
+/* core/source/pml_event.c - names of events: what all sources parse alike. */
+#include "source/pml_source.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -73,79 +73,6 @@ struct pml_event_part *pml__event_part_add(struct pml_event *ev, const char *pmu
   return part;
 }
 
-static int parse_clock(struct pml_event *ev, const char *name) {
-  if (strcmp(name, "clock::ticks") == 0) {
-    ev->kind = PML_EVENT_CLOCK_TICKS;
-    pml__copy(ev->unit, sizeof ev->unit, "ticks");
-    return 0;
-  }
-  if (strcmp(name, "clock::ns") == 0) {
-    ev->kind = PML_EVENT_CLOCK_NS;
-    pml__copy(ev->unit, sizeof ev->unit, "ns");
-    return 0;
-  }
-  return pml_fail(PML_ENOEVENT, "no clock \"%s\"; there are clock::ticks and clock::ns (without modifiers)", name);
-}
-
-static int offer(const struct pml_event_info *info, void *near) {
-  pml__nearest_offer(near, info->name);
-  return 0;
-}
-
-/* Nobody knows @name: say what is near to it, among the events of its PMU if it names one. */
-static int fail_unknown(const char *name) {
-  struct pml__mods m;
-  char base[PML_EVENT_NAME_MAX], pmu[PML_EVENT_NAME_MAX] = "", text[512];
-  pml__mods_split(&m, base, name);
-  struct pml__nearest near = {.want = base};
-  struct pml__walk w = {.visit = offer, .arg = &near};
-
-  char *sep = strstr(base, "::");
-  if (sep) {
-    pml__copy(pmu, sizeof pmu, base);
-    pmu[sep - base] = '\0';
-    if (!pml__event_pfm_has_pmu(pmu)) {
-      near.want = pmu;
-      (void)pml__event_walk_pfm_pmus(&w);
-      return pml_fail(PML_ENOEVENT, "no PMU \"%.64s\" for event \"%.128s\"%s", pmu, name,
-                      pml__nearest_text(&near, text, sizeof text));
-    }
-    w.pmu = pmu;
-    (void)pml__event_walk_pfm(&w, false);
-  } else {
-    (void)pml__event_walk_generic(&w);
-    (void)pml__event_walk_pfm(&w, true);
-    if (strchr(base, ':')) (void)pml__event_walk_trace(&w);
-    (void)pml__event_walk_sysfs(&w);
-  }
-  return pml_fail(PML_ENOEVENT, "no event \"%.200s\"%s", name, pml__nearest_text(&near, text, sizeof text));
-}
-
-/* The kernel's clocks count ns under any of their names. */
-static void set_unit(struct pml_event *ev) {
-  const struct perf_event_attr *a = &ev->part[0].attr;
-  if (ev->kind != PML_EVENT_PERF || a->type != PERF_TYPE_SOFTWARE || *ev->unit) return;
-  if (a->config == PERF_COUNT_SW_CPU_CLOCK || a->config == PERF_COUNT_SW_TASK_CLOCK)
-    pml__copy(ev->unit, sizeof ev->unit, "ns");
-}
-
-static int parse_by_table(struct pml_event *ev, const char *name) {
-  struct pml__mods m;
-  char base[PML_EVENT_NAME_MAX];
-  pml__mods_split(&m, base, name);
-
-  int err = pml__event_parse_generic(ev, base, &m);
-  if (err == PML__NOT_MINE) err = pml__event_parse_raw(ev, base, &m);
-  if (err != PML__NOT_MINE) return err;
-  /* Tracepoints before libpfm4: it would find them as well, but only where debugfs was mounted when it was set up. */
-  int trace = pml__event_parse_trace(ev, base, &m);
-  if (trace == 0) return 0;
-  err = pml__event_parse_pfm(ev, name);
-  if (err != PML__NOT_MINE) return err;
-  if (trace != PML__NOT_MINE) return pml__event_parse_trace(ev, base, &m); /* again, for its detail */
-  return fail_unknown(name);
-}
-
 static PML_THREAD_LOCAL int shortage;
 
 void pml__event_note_shortage(int err) {
@@ -175,23 +102,10 @@ static int check_name(const char *name) {
 
 static int parse(struct pml_event *ev, const char *name) {
   memset(ev, 0, sizeof *ev);
-  ev->kind = PML_EVENT_PERF;
+  ev->source = pml__source_of(name);
   ev->scale = 1;
   pml__copy(ev->name, sizeof ev->name, name);
-
-  if (strncmp(name, "clock::", 7) == 0) return parse_clock(ev, name);
-  if (strncmp(name, "sde:::", 6) == 0) return pml__event_parse_sde(ev, name);
-  if (strncmp(name, "sim::", 5) == 0) return pml__event_parse_sim(ev, name);
-  if (strncmp(name, "plugin::", 8) == 0) return pml__event_parse_plugin(ev, name);
-  if (strncmp(name, "mem:", 4) == 0) return pml__event_parse_mem(ev, name);
-  if (strncmp(name, "uprobe:", 7) == 0) return pml__event_parse_uprobe(ev, name);
-  struct pml__place place;
-  char base[PML_EVENT_NAME_MAX];
-  pml__place_split(&place, base, name);
-  int err = strchr(base, '/') ? pml__event_parse_sysfs(ev, base) : parse_by_table(ev, base);
-  if (err == 0) err = pml__event_place(ev, &place);
-  if (err == 0) set_unit(ev);
-  return err;
+  return ev->source->parse(ev, name);
 }
 
 int pml_event_parse(struct pml_event *ev, const char *name) {

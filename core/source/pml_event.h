@@ -46,14 +46,7 @@ PML_BEGIN_DECLS
 #define PML_EVENT_PARTS_MAX 64
 #define PML_EVENT_PLACE_MAX 32
 
-enum pml_event_kind {
-  PML_EVENT_CLOCK_TICKS,
-  PML_EVENT_CLOCK_NS,
-  PML_EVENT_PERF,
-  PML_EVENT_SDE,
-  PML_EVENT_PLUGIN,
-  PML_EVENT_SIM
-};
+struct pml__source; /* where events come from: the kernel, a library, a plugin, ... */
 
 /* One perf event of one PMU. A generic event on a hybrid CPU has a part per core type, one of packages per place. */
 struct pml_event_part {
@@ -66,13 +59,14 @@ struct pml_event_part {
 
 /* Plain data, owned by the caller, no resources: copy it, forget it. */
 struct pml_event {
-  enum pml_event_kind kind;
-  char name[PML_EVENT_NAME_MAX]; /* as asked for */
-  char unit[16];                 /* "", "ns", "ticks", or what sysfs says ("Joules") */
-  double scale;                  /* what a count is multiplied with to be in @unit; 1 if nothing is said */
+  const struct pml__source *source; /* NULL: the kernel, of an event that was made by hand */
+  char name[PML_EVENT_NAME_MAX];    /* as asked for */
+  char unit[16];                    /* "", "ns", "ticks", or what sysfs says ("Joules") */
+  double scale;                     /* what a count is multiplied with to be in @unit; 1 if nothing is said */
   bool
       may_be_user_only; /* no modifier was given: it may be opened as NAME:u where the kernel refuses to count itself */
-  unsigned nparts;      /* PML_EVENT_PERF: 1, or one per PMU of a hybrid CPU or place of an uncore PMU */
+  unsigned
+      nparts; /* 0: the kernel does not count it; else 1, or one per PMU of a hybrid CPU or place of an uncore PMU */
   struct pml_event_part part[PML_EVENT_PARTS_MAX];
 };
 
@@ -87,6 +81,13 @@ struct pml_event {
  * Cost: milliseconds at first (libpfm4 is set up), then microseconds. Thread-safe (a lock), not async-signal-safe.
  */
 PML_API int pml_event_parse(struct pml_event *ev, const char *name);
+
+/*
+ * pml_event_source - the source that events of such a name belong to, whether there is such an event or not: "perf"
+ * (the kernel), "clock", "sde", "plugin", "sim". Static storage. Cost: some comparisons. Thread-safe,
+ * async-signal-safe.
+ */
+PML_API const char *pml_event_source(const char *name);
 
 /*
  * pml_event_permitted - the name by which the calling thread may count @name now: @name, or NAME:u where the kernel

@@ -208,10 +208,10 @@ static struct pml_reading perf_reading(const struct pml_eventset *s, const struc
   return all;
 }
 
-static struct pml_reading clock_reading(const struct pml_eventset *s, enum pml_event_kind kind) {
+static struct pml_reading clock_reading(const struct pml_eventset *s, bool in_ns) {
   uint64_t ticks = s->now[s->clock_word] - s->base[s->clock_word];
   uint64_t ns = pml_clock_ticks_to_ns(ticks);
-  return (struct pml_reading){.raw = kind == PML_EVENT_CLOCK_NS ? ns : ticks, .enabled_ns = ns, .running_ns = ns};
+  return (struct pml_reading){.raw = in_ns ? ns : ticks, .enabled_ns = ns, .running_ns = ns};
 }
 
 int pml_eventset_scaled(struct pml_eventset *s, struct pml_reading *out, double *scaled) {
@@ -221,12 +221,13 @@ int pml_eventset_scaled(struct pml_eventset *s, struct pml_reading *out, double 
   differences(s, values);
   for (uint32_t i = 0; i < s->n; i++) {
     const struct pml__eventset_info *e = &s->info[i];
-    if (e->kind == PML_EVENT_PERF) {
+    if (e->nparts > 0) {
       out[i] = perf_reading(s, e, &scaled[i]);
       continue;
     }
-    out[i] = clock_reading(s, e->kind);
-    if (e->kind == PML_EVENT_SDE || e->kind == PML_EVENT_PLUGIN || e->kind == PML_EVENT_SIM) out[i].raw = values[i];
+    out[i] = clock_reading(s, strcmp(e->unit, "ns") == 0);
+    if (e->source == &pml__source_sde || e->source == &pml__source_plugin || e->source == &pml__source_sim)
+      out[i].raw = values[i];
     scaled[i] = (double)out[i].raw;
     if (pml_eventset_type(s, i) == PML_TYPE_DOUBLE) memcpy(&scaled[i], &out[i].raw, sizeof scaled[i]);
   }

@@ -48,14 +48,14 @@ static int rank(const struct pml_event_part *p) {
 
 static int list_places(struct opening *o, size_t n) {
   uint32_t most = 0;
-  for (uint32_t i = 0; i < n; i++) most += o->ev[i].kind == PML_EVENT_PERF ? o->ev[i].nparts : 0;
+  for (uint32_t i = 0; i < n; i++) most += o->ev[i].nparts;
   if (most > PML__GROUP_MAX)
     return pml_fail(PML_ETOOMANY, "an event set of %u counters: the most is %u; name fewer places of uncore events",
                     most, PML__GROUP_MAX);
   for (int r = 0; r <= 2; r++)
     for (uint32_t i = 0; i < n; i++) {
       const struct pml_event *ev = &o->ev[i];
-      for (uint32_t p = 0; ev->kind == PML_EVENT_PERF && p < ev->nparts; p++)
+      for (uint32_t p = 0; p < ev->nparts; p++)
         if (rank(&ev->part[p]) == r) o->place[o->nplaces++] = (struct place){i, p};
     }
   return 0;
@@ -188,12 +188,12 @@ static void lay_out(struct opening *o) {
 
 static void lay_out_event(struct pml_eventset *s, uint32_t i) {
   struct pml__eventset_info *e = &s->info[i];
-  if (e->kind == PML_EVENT_SDE || e->kind == PML_EVENT_PLUGIN || e->kind == PML_EVENT_SIM)
+  if (e->source == &pml__source_sde || e->source == &pml__source_plugin || e->source == &pml__source_sim)
     return; /* laid out as it is opened */
-  if (e->kind != PML_EVENT_PERF) {
+  if (e->nparts == 0) {
     s->word[i] = s->clock_word;
     s->clocked = true;
-    if (e->kind == PML_EVENT_CLOCK_NS) s->ns[s->nns++] = i;
+    if (strcmp(e->unit, "ns") == 0) s->ns[s->nns++] = i;
     return;
   }
   for (uint32_t p = 0; p < e->nparts; p++) {
@@ -237,9 +237,9 @@ static int allocate(struct pml_eventset *s, size_t n, size_t parts, size_t other
 static void describe(struct pml_eventset *s, const struct pml_event *ev) {
   for (uint32_t i = 0; i < s->n; i++) {
     struct pml__eventset_info *e = &s->info[i];
-    e->kind = ev[i].kind;
+    e->source = ev[i].source;
     e->scale = ev[i].scale;
-    e->nparts = ev[i].kind == PML_EVENT_PERF ? ev[i].nparts : 0;
+    e->nparts = ev[i].nparts;
     e->places = e->nparts > 1 && ev[i].part[0].cpu_any >= 0;
     memcpy(e->name, ev[i].name, sizeof e->name);
     memcpy(e->unit, ev[i].unit, sizeof e->unit);
@@ -406,10 +406,10 @@ int pml_eventset_event(const struct pml_eventset *s, size_t i, struct pml_events
   info->path = PML_PATH_PAGE;
   for (uint32_t p = 0; p < e->nparts && info->path == PML_PATH_PAGE; p++)
     info->path = part_path(s, &e->part[p], &info->why);
-  if (e->kind == PML_EVENT_PERF && e->scale > 0 && e->scale != 1) find_power(e->scale, info);
-  if (e->kind == PML_EVENT_SDE) pml__eventset_sde_describe(s, i, info);
-  if (e->kind == PML_EVENT_PLUGIN) pml__eventset_plugin_describe(s, i, info);
-  if (e->kind == PML_EVENT_SIM) {
+  if (e->nparts > 0 && e->scale > 0 && e->scale != 1) find_power(e->scale, info);
+  if (e->source == &pml__source_sde) pml__eventset_sde_describe(s, i, info);
+  if (e->source == &pml__source_plugin) pml__eventset_plugin_describe(s, i, info);
+  if (e->source == &pml__source_sim) {
     info->path = PML_PATH_READ;
     info->why = "callgrind is asked";
   }

@@ -5,6 +5,7 @@
 
 #include "source/kernel/pml_counter_private.h"
 #include "source/pml_eventset.h"
+#include "source/pml_source.h"
 
 /*
  * One pass over all sources fills a snapshot: an array of 64-bit words in which each kernel group has a block as
@@ -39,7 +40,7 @@ struct pml__eventset_part {
 };
 
 struct pml__eventset_info {
-  enum pml_event_kind kind;
+  const struct pml__source *source;
   char name[PML_EVENT_NAME_MAX];
   char unit[16];
   double scale;

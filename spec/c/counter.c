@@ -230,7 +230,7 @@ static void refusals(void) {
   absent.part[0].here = false;
   rc = pml_counter_open(&c, &absent, 0, NULL, NULL, 0);
   CHECK(rc == PML_ENOTHERE && c.fd == -1, "a PMU that is not here: %s", pml_error_detail(rc));
-  struct pml_event clock = clock_event("clock::ns", PML_EVENT_CLOCK_NS);
+  struct pml_event clock = clock_event("clock::ns");
   CHECK(pml_counter_open(&c, &clock, 0, NULL, NULL, 0) == PML_EMODE && c.fd == -1, "a clock is no counter");
   struct pml_event ev = faults();
   CHECK(pml_counter_open(&c, &ev, 1, NULL, NULL, 0) == -EINVAL && c.fd == -1, "a part that the event has not");

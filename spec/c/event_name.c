@@ -13,9 +13,8 @@ static const struct perf_event_attr *attr(void) {
 }
 
 static bool encodes(const char *name, uint32_t type, uint64_t config) {
-  return pml_event_parse(&ev, name) == 0 && ev.kind == PML_EVENT_PERF && ev.nparts == 1 && attr()->type == type &&
-         attr()->config == config && attr()->size == sizeof(struct perf_event_attr) && ev.scale == 1 &&
-         strcmp(ev.name, name) == 0;
+  return pml_event_parse(&ev, name) == 0 && ev.nparts == 1 && attr()->type == type && attr()->config == config &&
+         attr()->size == sizeof(struct perf_event_attr) && ev.scale == 1 && strcmp(ev.name, name) == 0;
 }
 
 static bool excludes(const char *name, bool user, bool kernel, bool hyper) {
@@ -30,11 +29,14 @@ static void check_fails(const char *name, int code, const char *says) {
 }
 
 static void clocks(void) {
-  CHECK(pml_event_parse(&ev, "clock::ticks") == 0 && ev.kind == PML_EVENT_CLOCK_TICKS && ev.nparts == 0 &&
-            strcmp(ev.unit, "ticks") == 0,
+  CHECK(pml_event_parse(&ev, "clock::ticks") == 0 && strcmp(pml_event_source(ev.name), "clock") == 0 &&
+            ev.nparts == 0 && ev.nparts == 0 && strcmp(ev.unit, "ticks") == 0,
         "clock::ticks is the clock in ticks");
-  CHECK(pml_event_parse(&ev, "clock::ns") == 0 && ev.kind == PML_EVENT_CLOCK_NS && strcmp(ev.unit, "ns") == 0,
+  CHECK(pml_event_parse(&ev, "clock::ns") == 0 && strcmp(pml_event_source(ev.name), "clock") == 0 && ev.nparts == 0 &&
+            strcmp(ev.unit, "ns") == 0,
         "clock::ns is the clock in ns");
+  check_fails("clok::ns", PML_ENOEVENT, "nearest: clock::");
+  check_fails("sde::LIB::EVENT", PML_ENOEVENT, "nearest: sde:::");
   check_fails("clock::seconds", PML_ENOEVENT, "clock::ns");
   check_fails("clock::ns:u", PML_ENOEVENT, "without modifiers");
 }

@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 static inline struct pml_event perf_event(const char *name, const char *pmu, uint32_t type, uint64_t config) {
-  struct pml_event ev = {.kind = PML_EVENT_PERF, .scale = 1, .nparts = 1};
+  struct pml_event ev = {.scale = 1, .nparts = 1};
   snprintf(ev.name, sizeof ev.name, "%s", name);
   snprintf(ev.part[0].pmu, sizeof ev.part[0].pmu, "%s", pmu);
   ev.part[0].attr.type = type;
@@ -46,9 +46,9 @@ static inline struct pml_event watchpoint(const void *address) {
   return ev;
 }
 
-static inline struct pml_event clock_event(const char *name, enum pml_event_kind kind) {
-  struct pml_event ev = {.kind = kind, .scale = 1};
-  snprintf(ev.name, sizeof ev.name, "%s", name);
+static inline struct pml_event clock_event(const char *name) {
+  struct pml_event ev = {.scale = 1};
+  (void)pml_event_parse(&ev, name);
   return ev;
 }
 

@@ -114,8 +114,7 @@ static void ungrouped(void) {
 }
 
 static void with_clocks(void) {
-  struct pml_event ev[5] = {clock_event("clock::ticks", PML_EVENT_CLOCK_TICKS), faults(),
-                            clock_event("clock::ns", PML_EVENT_CLOCK_NS), task_clock(), faults()};
+  struct pml_event ev[5] = {clock_event("clock::ticks"), faults(), clock_event("clock::ns"), task_clock(), faults()};
   struct pml_eventset *s;
   int rc = pml__eventset_open_events(&s, ev, 5, NULL);
   if (!CHECK(rc == 0, "clocks and counters mix")) return;

@@ -140,7 +140,7 @@ struct counting {
 
 static void *count_own(void *arg) {
   struct counting *c = arg;
-  struct pml_event ev[3] = {task_clock(), faults(), clock_event("clock::ns", PML_EVENT_CLOCK_NS)};
+  struct pml_event ev[3] = {task_clock(), faults(), clock_event("clock::ns")};
   struct pml_eventset *s;
   uint64_t v[3], sum[3] = {0};
   if (pml__eventset_open_events(&s, ev, 3, NULL) != 0) return NULL;

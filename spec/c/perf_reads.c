@@ -28,7 +28,7 @@ static const char *const form_name[] = {"a set of one group",     "a set of one 
                                         "a hybrid event",         "a set with a software-defined event"};
 
 static struct pml_eventset *open_form(enum form form) {
-  struct pml_event ev[3] = {faults(), task_clock(), clock_event("clock::ns", PML_EVENT_CLOCK_NS)};
+  struct pml_event ev[3] = {faults(), task_clock(), clock_event("clock::ns")};
   struct pml_eventset_options o = {.flags = form == APART ? PML_EVENTSET_UNGROUPED : 0};
   struct pml_eventset *s = NULL;
   if (form == HYBRID) {

@@ -64,8 +64,7 @@ struct forms {
 };
 
 static bool forms_open(struct forms *f, int cpu) {
-  static const struct pml_event clock = {.kind = PML_EVENT_CLOCK_NS, .scale = 1, .name = "clock::ns"};
-  struct pml_event ev[3] = {faults(), task_clock(), clock};
+  struct pml_event ev[3] = {faults(), task_clock(), clock_event("clock::ns")};
   const struct pml_event *p[2] = {&ev[0], &ev[1]};
   struct pml_eventset_options o = {.target = {.cpu_plus = cpu + 1}}, apart = o;
   apart.flags = PML_EVENTSET_UNGROUPED;

@@ -252,7 +252,7 @@ static int count(struct pml_plugin *p, void *arg) {
 static void environment(void) {
   int n[2] = {0};
   struct pml_event ev;
-  CHECK(pml_event_parse(&ev, "plugin::gauge_process::g4") == 0 && ev.kind == PML_EVENT_PLUGIN,
+  CHECK(pml_event_parse(&ev, "plugin::gauge_process::g4") == 0 && strcmp(pml_event_source(ev.name), "plugin") == 0,
         "SCOREP_METRIC_PLUGINS is honoured when an event is named: %s", pml_error_detail(PML_ENOEVENT));
   pml_plugin_list(count, n);
   CHECK(n[0] == 1, "with the tokens of SCOREP_METRIC_GAUGE_PROCESS between its own separators");

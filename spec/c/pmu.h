@@ -29,7 +29,7 @@ static inline bool pmu_is_exact(void) {
 
 /* An event of user space only: what the kernel does in between is not in its count. */
 static inline bool pmu_event(struct pml_event *ev, const char *name) {
-  return pml_event_parse(ev, name) == 0 && ev->kind == PML_EVENT_PERF && ev->nparts == 1;
+  return pml_event_parse(ev, name) == 0 && ev->nparts == 1;
 }
 
 /* What every pmu spec asks first; false after a skip. */

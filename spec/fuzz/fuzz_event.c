@@ -39,7 +39,8 @@ static void parse_name(const char *name) {
     PROMISE(!(!*pml_error_detail(err)), "as pml_event.h says");
     return;
   }
-  PROMISE(!(ev.kind == PML_EVENT_PERF ? ev.nparts == 0 || ev.nparts > PML_EVENT_PARTS_MAX : ev.nparts != 0),
+  PROMISE(!(strcmp(pml_event_source(name), "perf") == 0 ? ev.nparts == 0 || ev.nparts > PML_EVENT_PARTS_MAX
+                                                        : ev.nparts != 0),
           "as pml_event.h says");
   PROMISE(!(strcmp(ev.name, name) != 0 || ev.scale == 0), "as pml_event.h says");
   PLANTED(ev.nparts == 1 && ev.part[0].attr.type == PERF_TYPE_BREAKPOINT && ev.part[0].attr.bp_len == 2);

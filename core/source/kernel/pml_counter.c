@@ -165,7 +165,7 @@ int pml_counter_open(struct pml_counter *c, const struct pml_event *ev, unsigned
   static const struct pml_target self = {0};
   const struct pml_target *t = target != NULL ? target : &self;
   *c = (struct pml_counter){.fd = -1, .flags = flags};
-  if (ev->kind != PML_EVENT_PERF)
+  if (ev->nparts == 0)
     return pml_fail(PML_EMODE, "%s is not counted by the kernel; open it with an event set (pml.eventset)", ev->name);
   if (part >= ev->nparts) return pml_fail(-EINVAL, "%s: it has no part %u", ev->name, part);
   if (leader != NULL && leader->fd < 0) return pml_fail(PML_ECLOSED, "%s: the leader of its group is closed", ev->name);

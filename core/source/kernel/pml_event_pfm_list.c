@@ -21,7 +21,7 @@ struct types {
 };
 
 static void ask_kernel(struct type *t, const struct perf_event_attr *attr) {
-  struct pml_event ev = {.kind = PML_EVENT_PERF};
+  struct pml_event ev = {.scale = 1};
   const struct pml__place anywhere = {-1, -1, -1};
   char places[100];
   struct pml_event_part *part = pml__event_part_add(&ev, "");

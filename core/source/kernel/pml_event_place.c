@@ -181,7 +181,7 @@ static int spread(struct pml_event *ev, const struct cpus *all, const struct pml
 int pml__event_place(struct pml_event *ev, const struct pml__place *want) {
   struct cpus all = {.n = 0};
   char pmu[64] = "";
-  bool one = ev->kind == PML_EVENT_PERF && ev->nparts == 1 && ev->part[0].cpu_any < 0;
+  bool one = ev->nparts == 1 && ev->part[0].cpu_any < 0;
   if (one) find_folder(ev, pmu);
   find_cpus(pmu, &all);
   bool found = false;

@@ -2,7 +2,7 @@
 /* core/source/kernel/pml_event_user.c - events that count user space only, because the kernel may not be counted. */
 #include "source/kernel/pml_counter.h"
 #include "source/kernel/pml_counter_error.h"
-#include "source/pml_event_internal.h"
+#include "source/pml_source.h"
 
 #include <errno.h>
 #include <stdatomic.h>
@@ -42,7 +42,7 @@ static bool has_modifier(const char *name) {
 }
 
 bool pml__event_may_be_user_only(const struct pml_event *ev) {
-  if (ev->kind != PML_EVENT_PERF || has_modifier(ev->name)) return false;
+  if (ev->nparts == 0 || has_modifier(ev->name)) return false;
   if (strlen(ev->name) + sizeof PML__USER_ONLY > PML_EVENT_NAME_MAX) return false;
   for (unsigned i = 0; i < ev->nparts; i++) {
     const struct pml_event_part *p = &ev->part[i];
@@ -76,20 +76,12 @@ const char *pml_event_user_only_reason(void) {
   return atomic_load_explicit(&state, memory_order_acquire) >= 2 ? text : NULL;
 }
 
-/* Sources other than the kernel, which are never forbidden: parsing them would only take time. */
-static bool is_of_the_kernel(const char *name) {
-  static const char *const others[] = {"sim::", "sde:::", "plugin::", "clock::"};
-  for (size_t i = 0; i < sizeof others / sizeof others[0]; i++)
-    if (strncmp(name, others[i], strlen(others[i])) == 0) return false;
-  return true;
-}
-
 int pml_event_permitted(const char *name, char *permitted) {
   struct pml_event ev;
   struct pml_counter c;
   if (strnlen(name, PML_EVENT_NAME_MAX) == PML_EVENT_NAME_MAX) return -ENAMETOOLONG;
   pml__copy(permitted, PML_EVENT_NAME_MAX, name);
-  if (!is_of_the_kernel(name)) return 0;
+  if (pml__source_of(name) != &pml__source_kernel) return 0; /* nobody forbids others, and a parse takes its time */
   int rc = pml_event_parse(&ev, name);
   if (rc < 0 || !ev.may_be_user_only) return rc;
   rc = pml_counter_open(&c, &ev, 0, NULL, NULL, PML_OPEN_DISABLED | PML_OPEN_NO_PAGE);

@@ -2,7 +2,7 @@
 /* core/source/plugin/pml_event_plugin.c - metrics of plugins among all other events: their names, the list, what is
  * near. */
 #include "source/plugin/pml_plugin_private.h"
-#include "source/pml_event_internal.h"
+#include "source/pml_source.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -50,39 +50,33 @@ static int walk_one(struct pml_plugin *p, void *arg) {
   return rc;
 }
 
-int pml__event_walk_plugin(const struct pml__walk *w) {
+static int walk(const struct pml__walk *w) {
   pml_plugin_load_environment();
   return pml_plugin_list(walk_one, (void *)(uintptr_t)w);
 }
 
-static int offer(const struct pml_event_info *info, void *near) {
-  pml__nearest_offer(near, info->name);
-  return 0;
-}
-
 static int fail_unknown(const char *name, const struct pml_plugin *p) {
   char text[512];
-  struct pml__nearest near = {.want = name};
-  struct pml__walk w = {.visit = offer, .arg = &near};
-  (void)pml__event_walk_plugin(&w);
+  (void)pml__source_nearest(&pml__source_plugin, name, text, sizeof text);
   if (p == NULL)
     return pml_fail(PML_ENOEVENT,
                     "no plugin is loaded that \"%.128s\" could be of%s; load it with pml.plugin.load or "
                     "SCOREP_METRIC_PLUGINS",
-                    name, pml__nearest_text(&near, text, sizeof text));
+                    name, text);
   return pml_fail(PML_ENOEVENT, "plugin %.64s has no metric \"%.128s\"%s; its tokens choose what it has", p->name, name,
-                  pml__nearest_text(&near, text, sizeof text));
+                  text);
 }
 
-int pml__event_parse_plugin(struct pml_event *ev, const char *name) {
+static int parse(struct pml_event *ev, const char *name) {
   struct pml_plugin *p;
   uint32_t i;
   pml_plugin_load_environment();
   int err = pml__plugin_lookup(name, &p, &i);
   if (err < 0) return fail_unknown(name, p);
   const struct pml_plugin_metric *m = &p->metric[i];
-  ev->kind = PML_EVENT_PLUGIN;
   ev->scale = pml_plugin_scale(m);
   pml__copy(ev->unit, sizeof ev->unit, m->unit);
   return 0;
 }
+
+const struct pml__source pml__source_plugin = {.name = "plugin", .prefix = PREFIX, .parse = parse, .walk = walk};

@@ -14,7 +14,7 @@
 
 uint32_t pml__eventset_plugin_words(const struct pml_event *ev, size_t n) {
   uint32_t words = 0;
-  for (size_t i = 0; i < n; i++) words += ev[i].kind == PML_EVENT_PLUGIN;
+  for (size_t i = 0; i < n; i++) words += ev[i].source == &pml__source_plugin;
   return words;
 }
 
@@ -73,7 +73,7 @@ int pml__eventset_plugin_open(struct pml_eventset *s, const struct pml_event *ev
   s->plugin_plain = true;
   int rc = 0;
   for (uint32_t i = 0; rc == 0 && i < s->n; i++)
-    if (ev[i].kind == PML_EVENT_PLUGIN) rc = open_one(s, i, ev[i].name);
+    if (ev[i].source == &pml__source_plugin) rc = open_one(s, i, ev[i].name);
   return rc;
 }
 

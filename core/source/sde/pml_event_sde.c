@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* core/source/sde/pml_event_sde.c - software-defined events among all others: their names, the list, what is near. */
 #include "source/counted/pml_count_file.h"
-#include "source/pml_event_internal.h"
+#include "source/pml_source.h"
 #include "source/sde/pml_sde.h"
 
 #include <stdio.h>
@@ -42,7 +42,7 @@ static int walk_counts(const struct pml__walk *w) {
   return rc;
 }
 
-int pml__event_walk_sde(const struct pml__walk *w) {
+static int walk(const struct pml__walk *w) {
   struct walking walking = {w};
   int rc = pml_sde_list(walk_one, &walking);
   return rc == 0 && !pml_count_active() ? walk_counts(w) : rc;
@@ -77,13 +77,14 @@ static int find_one(const struct pml_sde_info *info, void *name) {
 /*
  * Any name of the form LIB::EVENT will do: the library may come later. Another must be there already.
  */
-int pml__event_parse_sde(struct pml_event *ev, const char *name) {
+static int parse(struct pml_event *ev, const char *name) {
   char text[512];
   char *event = ev->name + NPREFIX;
   const char *sep = strstr(event, "::");
-  ev->kind = PML_EVENT_SDE;
   if (sep != NULL && sep > event && sep[2] != '\0') return 0;
   if (*event != '\0' && pml_sde_list(find_one, event) > 0) return 0;
   return pml_fail(PML_ENOEVENT, "no software-defined event \"%.200s\", whose names are sde:::LIB::EVENT%s", name,
                   pml__event_sde_nearest(name, text, sizeof text));
 }
+
+const struct pml__source pml__source_sde = {.name = "sde", .prefix = PREFIX, .parse = parse, .walk = walk};

@@ -14,7 +14,7 @@
 
 uint32_t pml__eventset_sde_words(const struct pml_event *ev, size_t n) {
   uint32_t words = 0;
-  for (size_t i = 0; i < n; i++) words += ev[i].kind == PML_EVENT_SDE ? PML__SDE_WORDS : 0;
+  for (size_t i = 0; i < n; i++) words += ev[i].source == &pml__source_sde ? PML__SDE_WORDS : 0;
   return words;
 }
 
@@ -47,7 +47,7 @@ int pml__eventset_sde_open(struct pml_eventset *s, const struct pml_event *ev, c
   s->reader->whole = target->inherit || (target->pid != 0 && target->pid != gettid());
   int rc = 0;
   for (uint32_t i = 0; rc == 0 && i < s->n; i++)
-    if (ev[i].kind == PML_EVENT_SDE) rc = open_one(s, i, &ev[i]);
+    if (ev[i].source == &pml__source_sde) rc = open_one(s, i, &ev[i]);
   if (rc == 0 && pml__eventset_counted_open(s) < 0)
     return pml_fail(-ENOMEM, "event set with %u software-defined events: out of memory", n);
   return rc;
@@ -167,14 +167,14 @@ void pml__eventset_sde_describe(const struct pml_eventset *s, size_t event, stru
 }
 
 bool pml_eventset_absent(const struct pml_eventset *s, size_t i, uint64_t value) {
-  if (s->nplugin == 0 || i >= s->n || s->info[i].kind != PML_EVENT_PLUGIN) return false;
+  if (s->nplugin == 0 || i >= s->n || s->info[i].source != &pml__source_plugin) return false;
   return pml__eventset_plugin_is_absent(s, i, value);
 }
 
 enum pml_type pml_eventset_type(const struct pml_eventset *s, size_t i) {
   if (s->nsde + s->nplugin == 0 || i >= s->n) return PML_TYPE_INT64;
   bool real = false;
-  if (s->info[i].kind == PML_EVENT_SDE) real = is_double(s, i);
-  if (s->info[i].kind == PML_EVENT_PLUGIN) real = pml__eventset_plugin_is_real(s, i);
+  if (s->info[i].source == &pml__source_sde) real = is_double(s, i);
+  if (s->info[i].source == &pml__source_plugin) real = pml__eventset_plugin_is_real(s, i);
   return real ? PML_TYPE_DOUBLE : PML_TYPE_INT64;
 }

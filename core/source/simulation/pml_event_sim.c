@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* core/source/simulation/pml_event_sim.c - simulated events among all other events: their names, the list, what is
  * near. */
-#include "source/pml_event_internal.h"
+#include "source/pml_source.h"
 #include "source/simulation/pml_sim.h"
 
 #include <stdio.h>
@@ -10,7 +10,7 @@
 #define PREFIX "sim::"
 #define NPREFIX (sizeof PREFIX - 1)
 
-int pml__event_walk_sim(const struct pml__walk *w) {
+static int walk(const struct pml__walk *w) {
   int rc = 0, err = pml_sim_available();
   char reason[256];
   (void)snprintf(reason, sizeof reason, "%s", err < 0 ? pml_error_detail(err) : "");
@@ -32,18 +32,12 @@ unsigned pml__event_sim_index(const char *name) {
   return i;
 }
 
-static int offer(const struct pml_event_info *info, void *near) {
-  pml__nearest_offer(near, info->name);
-  return 0;
-}
-
-int pml__event_parse_sim(struct pml_event *ev, const char *name) {
-  ev->kind = PML_EVENT_SIM;
+static int parse(struct pml_event *ev, const char *name) {
+  (void)ev;
   if (pml__event_sim_index(name) < PML_SIM_EVENTS) return 0;
   char text[512];
-  struct pml__nearest near = {.want = name};
-  struct pml__walk w = {.visit = offer, .arg = &near};
-  (void)pml__event_walk_sim(&w);
   return pml_fail(PML_ENOEVENT, "no simulated event \"%.128s\"%s (without modifiers)", name,
-                  pml__nearest_text(&near, text, sizeof text));
+                  pml__source_nearest(&pml__source_sim, name, text, sizeof text));
 }
+
+const struct pml__source pml__source_sim = {.name = "sim", .prefix = PREFIX, .parse = parse, .walk = walk};

@@ -12,7 +12,7 @@
 
 uint32_t pml__eventset_sim_words(const struct pml_event *ev, size_t n) {
   for (size_t i = 0; i < n; i++)
-    if (ev[i].kind == PML_EVENT_SIM) return PML_SIM_EVENTS;
+    if (ev[i].source == &pml__source_sim) return PML_SIM_EVENTS;
   return 0;
 }
 
@@ -24,7 +24,7 @@ int pml__eventset_sim_open(struct pml_eventset *s, const struct pml_event *ev, c
   if (err < 0) return err;
   s->sim_owner = pml_thread_id();
   for (uint32_t i = 0; i < s->n; i++) {
-    if (ev[i].kind != PML_EVENT_SIM) continue;
+    if (ev[i].source != &pml__source_sim) continue;
     s->word[i] = s->sim_word + pml__event_sim_index(ev[i].name);
     s->nsim++;
   }

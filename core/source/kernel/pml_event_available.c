@@ -1,25 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/source/kernel/pml_event_list.c - the list of all events, and whether the kernel would open them. */
+/* core/source/kernel/pml_event_available.c - would the kernel open an event, and has this machine a PMU? */
 #include "source/kernel/pml_breakpoint.h"
 #include "source/pml_event_internal.h"
 
 #include <errno.h>
-#include <fnmatch.h>
 #include <stdatomic.h>
-#include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
-
-static bool matches(const char *pattern, const char *text) {
-  if (!strpbrk(pattern, "*?[")) return strcasestr(text, pattern) != NULL;
-  return fnmatch(pattern, text, FNM_CASEFOLD) == 0;
-}
-
-int pml__walk_row(const struct pml__walk *w, const struct pml_event_info *info) {
-  if (pml__event_shortage() < 0) return pml__event_shortage();
-  if (w->pattern && !matches(w->pattern, info->name) && !matches(w->pattern, info->description)) return 0;
-  return w->visit(info, w->arg);
-}
 
 static int try_open(const struct perf_event_attr *attr, int cpu) {
   struct perf_event_attr a = *attr;
@@ -111,31 +98,4 @@ int pml_event_has_pmu(void) {
   pml_error_note(PML_ENOPMU, "%s (%s)", pml_error_text(PML_ENOPMU),
                  is_absence(state) ? "virtual machine or container?" : pml__event_refusal(state));
   return 0;
-}
-
-static int walk_clocks(const struct pml__walk *w) {
-  struct pml_event_info ticks = {
-      "clock::ticks", "pmlua's clock in its own ticks, the cheapest time stamp", "clock", "clock", true, ""};
-  struct pml_event_info ns = {"clock::ns", "pmlua's clock in ns", "clock", "clock", true, ""};
-  int err = pml__walk_row(w, &ticks);
-  return err ? err : pml__walk_row(w, &ns);
-}
-
-int pml_event_list(const char *pattern, bool all, pml_event_visit *visit, void *arg) {
-  struct pml__walk w = {.pattern = pattern && *pattern ? pattern : NULL, .all = all, .probe = true};
-  w.visit = visit;
-  w.arg = arg;
-  (void)pml__event_shortage_reset(0);
-  int err = walk_clocks(&w);
-  if (!err) err = pml__event_walk_sde(&w);
-  if (!err) err = pml__event_walk_plugin(&w);
-  if (!err) err = pml__event_walk_sim(&w);
-  if (!err) err = pml__event_walk_generic(&w);
-  if (!err) err = pml__event_walk_sysfs(&w);
-  if (!err) err = pml__event_walk_pfm(&w, true);
-  if (!err) err = pml__event_walk_trace(&w);
-  if (!err) err = pml__event_walk_probe(&w);
-  if (!err && all) err = pml__event_walk_pfm(&w, false);
-  int met = pml__event_shortage();
-  return met < 0 ? pml_fail(met, "the events cannot be listed: %s", pml_error_text(met)) : err;
 }

@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* core/source/kernel/pml_event_kernel.c - the kernel's events as a source: which parser a name belongs to, the list,
+ * and the answer to a name nobody knows. */
+#include "source/pml_source.h"
+
+#include <string.h>
+
+static int offer(const struct pml_event_info *info, void *near) {
+  pml__nearest_offer(near, info->name);
+  return 0;
+}
+
+/* Nobody knows @name: say what is near to it, among the events of its PMU if it names one. */
+static int fail_unknown(const char *name) {
+  struct pml__mods m;
+  char base[PML_EVENT_NAME_MAX], pmu[PML_EVENT_NAME_MAX] = "", text[512];
+  pml__mods_split(&m, base, name);
+  struct pml__nearest near = {.want = base};
+  struct pml__walk w = {.visit = offer, .arg = &near};
+
+  char *sep = strstr(base, "::");
+  if (sep) {
+    pml__copy(pmu, sizeof pmu, base);
+    pmu[sep - base] = '\0';
+    if (!pml__event_pfm_has_pmu(pmu)) {
+      near.want = pmu;
+      if (*pml__sources_nearest(base, text, sizeof text) == '\0') {
+        (void)pml__event_walk_pfm_pmus(&w);
+        (void)pml__nearest_text(&near, text, sizeof text);
+      }
+      return pml_fail(PML_ENOEVENT, "no PMU \"%.64s\" for event \"%.128s\"%s", pmu, name, text);
+    }
+    w.pmu = pmu;
+    (void)pml__event_walk_pfm(&w, false);
+  } else {
+    (void)pml__event_walk_generic(&w);
+    (void)pml__event_walk_pfm(&w, true);
+    if (strchr(base, ':')) (void)pml__event_walk_trace(&w);
+    (void)pml__event_walk_sysfs(&w);
+  }
+  return pml_fail(PML_ENOEVENT, "no event \"%.200s\"%s", name, pml__nearest_text(&near, text, sizeof text));
+}
+
+/* Clocks of the kernel count ns whoever named them. */
+static void set_unit(struct pml_event *ev) {
+  const struct perf_event_attr *a = &ev->part[0].attr;
+  if (a->type != PERF_TYPE_SOFTWARE || *ev->unit) return;
+  if (a->config == PERF_COUNT_SW_CPU_CLOCK || a->config == PERF_COUNT_SW_TASK_CLOCK)
+    pml__copy(ev->unit, sizeof ev->unit, "ns");
+}
+
+static int parse_by_table(struct pml_event *ev, const char *name) {
+  struct pml__mods m;
+  char base[PML_EVENT_NAME_MAX];
+  pml__mods_split(&m, base, name);
+
+  int err = pml__event_parse_generic(ev, base, &m);
+  if (err == PML__NOT_MINE) err = pml__event_parse_raw(ev, base, &m);
+  if (err != PML__NOT_MINE) return err;
+  /* Tracepoints before libpfm4: it would find them as well, but only where debugfs was mounted when it was set up. */
+  int trace = pml__event_parse_trace(ev, base, &m);
+  if (trace == 0) return 0;
+  err = pml__event_parse_pfm(ev, name);
+  if (err != PML__NOT_MINE) return err;
+  if (trace != PML__NOT_MINE) return pml__event_parse_trace(ev, base, &m); /* again, for its detail */
+  return fail_unknown(name);
+}
+
+static int parse(struct pml_event *ev, const char *name) {
+  if (strncmp(name, "mem:", 4) == 0) return pml__event_parse_mem(ev, name);
+  if (strncmp(name, "uprobe:", 7) == 0) return pml__event_parse_uprobe(ev, name);
+  struct pml__place place;
+  char base[PML_EVENT_NAME_MAX];
+  pml__place_split(&place, base, name);
+  int err = strchr(base, '/') ? pml__event_parse_sysfs(ev, base) : parse_by_table(ev, base);
+  if (err == 0) err = pml__event_place(ev, &place);
+  if (err == 0) set_unit(ev);
+  return err;
+}
+
+static int walk(const struct pml__walk *w) {
+  int err = pml__event_walk_generic(w);
+  if (!err) err = pml__event_walk_sysfs(w);
+  if (!err) err = pml__event_walk_pfm(w, true);
+  if (!err) err = pml__event_walk_trace(w);
+  if (!err) err = pml__event_walk_probe(w);
+  if (!err && w->all) err = pml__event_walk_pfm(w, false);
+  return err;
+}
+
+const struct pml__source pml__source_kernel = {.name = "perf", .parse = parse, .walk = walk};
