@@ -112,7 +112,8 @@ describe("Sections", function()
     local _, missing = sh("command -v gfortran")
     if missing ~= 0 then pending("gfortran is not installed") return end
     write(dir .. "/t.f90", fortran)
-    local out, code = sh(("gfortran -std=f2008 -Wall -Werror -J%s core/adapter/section/pml_section.F90 %s/t.f90 -o %s/tf -L%s -lpmlua")
+    local module = "core/adapter/section/pml_section.F90"
+    local out, code = sh(("gfortran -std=f2008 -Wall -Werror -J%s " .. module .. " %s/t.f90 -o %s/tf -L%s -lpmlua")
       :format(dir, dir, dir, build))
     assert.equal(0, code, out)
     out, code = sh(("LD_LIBRARY_PATH=%s %s/tf"):format(build, dir))

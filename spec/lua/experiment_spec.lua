@@ -186,7 +186,10 @@ describe("experiment", function()
       for i = 1, n do out[i] = turn * 1000 + i end
       return out
     end, columns = { { name = "other", unit = "ns", description = "the median of the other cell",
-      value = function(cell, run_) return run_.cells[3 - cell.index].summary and run_.cells[3 - cell.index].summary.median end } } }
+      value = function(cell, run_)
+        local other = run_.cells[3 - cell.index].summary
+        return other and other.median
+      end } } }
     assert.equal(r.cells[2].summary.median, r.cells[1].derived[1])
     assert.equal(r.cells[1].summary.median, r.cells[2].derived[1])
   end)

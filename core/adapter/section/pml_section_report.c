@@ -214,8 +214,8 @@ static double ns_of(uint64_t ticks) {
   return (double)ticks * 1e9 / pml__clock.ticks_per_second;
 }
 
-/* The sample's, in ticks: sqrt((sum of squares - n times the square of the mean) / (n - 1)); what rounding leaves below 0
- * is 0, as is that of one call. */
+/* The sample's, in ticks: sqrt((sum of squares - n times the square of the mean) / (n - 1)); what rounding leaves below
+ * 0 is 0, as is that of one call. */
 static double deviation(const struct pml__section_stat *s) {
   if (s->count < 2) return 0;
   long double n = (long double)s->count, mean = (long double)s->sum / n;

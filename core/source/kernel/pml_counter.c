@@ -7,9 +7,9 @@
 #include "source/kernel/pml_breakpoint.h"
 #include "source/kernel/pml_counter_error.h"
 #include "source/kernel/pml_counter_private.h"
+#include "source/kernel/pml_perf_descriptor.h"
 #include "source/kernel/pml_rdpmc.h"
 #include "source/pml_event_internal.h"
-#include "source/kernel/pml_perf_descriptor.h"
 
 #include <errno.h>
 #include <stdio.h>
