@@ -277,7 +277,7 @@ describe("pmlua record, when things go wrong,", function()
   it("says which option it does not understand", function()
     local cases = {
       ["--max-calls 5 -- true"] = { 2, "are of a trace; add %-%-trace" },
-      ["--trace --max-calls 0 -- true"] = { 2, "'0' is no number from 1 on" },
+      ["--trace --max-calls 0 -- true"] = { 2, "%-%-max%-calls needs a whole number from 1 to 2147483647, not '0'" },
       ["--trace --min-duration 5weeks -- true"] = { 2, "'5weeks' is no duration" },
       ["--filter nowhere -- true"] = { 1, "nowhere: No such file" },
       ["--filter . -- true"] = { 1, "%.: not a file, but a folder" },
