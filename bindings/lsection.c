@@ -85,7 +85,8 @@ static int l_define(lua_State *L) {
   lua_settop(L, 1);
   lutil_options(L, 1, known);
   const char *label = lutil_stringfield(L, 1, "label", NULL);
-  if (label == NULL || *label == '\0') luaL_argerror(L, 1, "option 'label' is needed, a string that is not empty");
+  if (label == NULL || *label == '\0')
+    return luaL_argerror(L, 1, "option 'label' is needed, a string that is not empty");
   struct pml_section_options o = {.type = type_option(L, 1),
                                   .exclusive = lutil_flag(L, 1, "exclusive"),
                                   .record = record_option(L, 1),

@@ -70,9 +70,9 @@ int pml_reasons_leave(const char *dir, const char *text) {
   if (fd < 0) return -errno;
   if (fstat(fd, &st) != 0 || !S_ISREG(st.st_mode) || st.st_size != PML_REASONS_BYTES) err = PML_EFORMAT;
   char *all = err == 0 ? mmap(NULL, PML_REASONS_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0) : MAP_FAILED;
-  if (err == 0 && (all == MAP_FAILED || all == NULL)) err = errno > 0 ? -errno : -ENOMEM;
+  if (err == 0 && all == MAP_FAILED) err = -errno;
   (void)close(fd);
-  if (err < 0) return err;
+  if (err < 0 || all == MAP_FAILED || all == NULL) return err < 0 ? err : -ENOMEM;
   err = leave(all, text);
   (void)munmap(all, PML_REASONS_BYTES);
   return err;

@@ -78,26 +78,9 @@ EXPORT int clone(int (*f)(void *), void *stack, int flags, void *arg, ...) {
 
 /* ---- syscall() ---- */
 
-#if defined(__x86_64__)
-static long call_system(long number, const long a[6]) {
-  register long r10 __asm__("r10") = a[3], r8 __asm__("r8") = a[4], r9 __asm__("r9") = a[5];
-  long result;
-  __asm__ volatile("syscall"
-                   : "=a"(result)
-                   : "0"(number), "D"(a[0]), "S"(a[1]), "d"(a[2]), "r"(r10), "r"(r8), "r"(r9)
-                   : "rcx", "r11", "memory");
-  return result;
-}
-#elif defined(__aarch64__)
-static long call_system(long number, const long a[6]) {
-  register long x8 __asm__("x8") = number, x0 __asm__("x0") = a[0], x1 __asm__("x1") = a[1], x2 __asm__("x2") = a[2];
-  register long x3 __asm__("x3") = a[3], x4 __asm__("x4") = a[4], x5 __asm__("x5") = a[5];
-  __asm__ volatile("svc 0" : "+r"(x0) : "r"(x8), "r"(x1), "r"(x2), "r"(x3), "r"(x4), "r"(x5) : "memory");
-  return x0;
-}
-#endif
-
 #if defined(__x86_64__) || defined(__aarch64__)
+
+long pml__arch_system(long number, const long argument[6]); /* core/adapter/arch */
 
 /* A process with memory and stack as its parent's: no thread, no child that counts for its parent. */
 static bool makes_child(long number, const long a[6]) {
@@ -124,7 +107,7 @@ EXPORT long syscall(long number, ...) {
   va_end(ap);
   bool forks = makes_child(number, a);
   if (forks) pml__count_before_fork();
-  long result = call_system(number, a);
+  long result = pml__arch_system(number, a);
   if (forks && result == 0) pml__count_look();
   if (forks) pml__count_after_fork();
   if (result >= 0 || result < -4095) return result;
