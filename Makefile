@@ -44,7 +44,7 @@ HOT := $(filter-out %_file.c %_text.c %_report.c %spool_read.c %_write.c %_paths
   core/source/sde/pml_sde*.c core/source/plugin/pml_plugin_call.c core/source/plugin/pml_plugin_use.c core/adapter/section/*.c core/adapter/wrap/*.c \
   core/adapter/intercept/pml_intercept_call.c core/adapter/intercept/pml_intercept_door.c core/adapter/intercept/pml_intercept_events.c \
   core/substrate/profile/*.c core/record/pml_buffer*.c core/substrate/flow/*.c core/substrate/trace/*.c \
-  core/record/pml_spool*.c core/substrate/scorep/*.c core/control/*/*.c))
+  core/substrate/spool/pml_spool*.c core/substrate/scorep/*.c core/control/*/*.c))
 $(HOT:%.c=$(B)/obj/%.o): HARDEN := -fno-stack-protector
 # Checked calls take 2 to 12 instructions more of each reading of a group.
 $(HOT:%.c=$(B)/obj/%.o): FORTIFY :=

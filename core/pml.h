@@ -30,8 +30,6 @@
 #include "record/pml_recorder.h"
 #include "record/pml_samples.h"
 #include "record/pml_sketch.h"
-#include "record/pml_spool.h"
-#include "record/pml_spool_read.h"
 #include "source/counted/pml_count_file.h"
 #include "source/kernel/pml_counter.h"
 #include "source/kernel/pml_group.h"
@@ -47,6 +45,8 @@
 #include "substrate/flow/pml_flow.h"
 #include "substrate/profile/pml_profile.h"
 #include "substrate/scorep/pml_scorep.h"
+#include "substrate/spool/pml_spool.h"
+#include "substrate/spool/pml_spool_read.h"
 #include "substrate/trace/pml_otf2.h"
 #include "substrate/trace/pml_otf2_stream.h"
 

@@ -29,10 +29,10 @@
 #include "base/pml_error.h"
 #include "base/pml_process.h"
 #include "record/pml_reasons.h"
-#include "record/pml_spool.h"
 #include "source/counted/pml_count_file.h"
 #include "source/sde/pml_sde.h"
 #include "substrate/profile/pml_profile.h"
+#include "substrate/spool/pml_spool.h"
 
 #include <errno.h>
 #include <limits.h>

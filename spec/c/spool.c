@@ -3,9 +3,9 @@
  */
 #include "base/pml_clock.h"
 #include "base/pml_error.h"
-#include "record/pml_spool_file.h"
-#include "record/pml_spool_read_private.h"
 #include "substrate/profile/pml_profile.h"
+#include "substrate/spool/pml_spool_file.h"
+#include "substrate/spool/pml_spool_read_private.h"
 #include "substrate/trace/pml_otf2.h"
 
 #include "check.h"

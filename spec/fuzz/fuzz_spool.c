@@ -8,8 +8,8 @@
 #include "base/pml_clock.h"
 #include "base/pml_error.h"
 #include "fuzz.h"
-#include "record/pml_spool_read_private.h"
 #include "substrate/profile/pml_profile_tree.h"
+#include "substrate/spool/pml_spool_read_private.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* core/substrate/flow/pml_spool_flow.c - the events of a spool as event flow graphs. */
 #include "base/pml_error.h"
-#include "record/pml_spool_read_private.h"
 #include "substrate/flow/pml_flow_private.h"
+#include "substrate/spool/pml_spool_read_private.h"
 
 #include <errno.h>
 #include <stdlib.h>

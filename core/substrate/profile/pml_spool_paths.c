@@ -2,8 +2,8 @@
 /* core/substrate/profile/pml_spool_paths.c - the memory of a profile, found again in a spool: call paths and durations.
  */
 #include "base/pml_error.h"
-#include "record/pml_spool_read_private.h"
 #include "substrate/profile/pml_profile_private.h"
+#include "substrate/spool/pml_spool_read_private.h"
 
 #include <errno.h>
 #include <inttypes.h>

@@ -2,7 +2,7 @@
 /* core/substrate/trace/pml_spool_otf2.c - the events of a spool as an OTF2 archive, each thread's balanced and in
  * order. */
 #include "base/pml_error.h"
-#include "record/pml_spool_read_private.h"
+#include "substrate/spool/pml_spool_read_private.h"
 #include "substrate/trace/pml_otf2_write.h"
 
 #include <errno.h>

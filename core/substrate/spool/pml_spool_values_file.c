@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/record/pml_spool_values_file.c - values of calls, found again in a spool. */
+/* core/substrate/spool/pml_spool_values_file.c - values of calls, found again in a spool. */
 #include "base/pml_error.h"
-#include "record/pml_spool_read_private.h"
+#include "substrate/spool/pml_spool_read_private.h"
 
 #include <inttypes.h>
 #include <math.h>

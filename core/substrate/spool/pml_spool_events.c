@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/record/pml_spool_events.c - the events of a spool, extent after extent, to whoever makes something of them.
+/* core/substrate/spool/pml_spool_events.c - the events of a spool, extent after extent, to whoever makes something of
+ * them.
  */
 #include "base/pml_error.h"
-#include "record/pml_spool_read_private.h"
+#include "substrate/spool/pml_spool_read_private.h"
 
 #include <errno.h>
 #include <stdlib.h>

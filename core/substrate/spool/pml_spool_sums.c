@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * core/record/pml_spool_sums.c - what each function's calls added to the values that events carry: a consumer that
- * keeps its sums in a spool.
+ * core/substrate/spool/pml_spool_sums.c - what each function's calls added to the values that events carry: a consumer
+ * that keeps its sums in a spool.
  *
  * Values of a call that another one makes are the other's alone, as exclusive time is. Sums are integers; of values
  * that are doubles, doubles.
@@ -9,7 +9,7 @@
 #include "base/pml_error.h"
 #include "base/pml_thread.h"
 #include "base/pml_value.h"
-#include "record/pml_spool_file.h"
+#include "substrate/spool/pml_spool_file.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/record/pml_spool_gpr.c - enters and leaves that need neither memory nor a name, with general registers
+/* core/substrate/spool/pml_spool_gpr.c - enters and leaves that need neither memory nor a name, with general registers
  * only. */
-#include "record/pml_spool_track.h"
+#include "substrate/spool/pml_spool_track.h"
 
 struct pml__spool_event pml__spool_elsewhere[2] = {[1] = {.word = PML__SPOOL_WORD(PML__SPOOL_ENTER, 0)}};
 

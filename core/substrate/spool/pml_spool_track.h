@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * core/record/pml_spool_track.h - one thread's events on their way into its extent. Internal. All here needs general
- * registers only.
+ * core/substrate/spool/pml_spool_track.h - one thread's events on their way into its extent. Internal. All here needs
+ * general registers only.
  */
 #ifndef PML_SPOOL_TRACK_H
 #define PML_SPOOL_TRACK_H
 
-#include "record/pml_spool_file.h"
+#include "substrate/spool/pml_spool_file.h"
 
 /* A call under way. @enter: in the thread's extent; pml__spool_elsewhere: in one before; NULL: left out. */
 struct pml__spool_frame {

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/record/pml_spool_read_private.h - what the reader's parts share. Internal. */
+/* core/substrate/spool/pml_spool_read_private.h - what the reader's parts share. Internal. */
 #ifndef PML_SPOOL_READ_PRIVATE_H
 #define PML_SPOOL_READ_PRIVATE_H
 
-#include "record/pml_spool_file.h"
-#include "record/pml_spool_read.h"
+#include "substrate/spool/pml_spool_file.h"
+#include "substrate/spool/pml_spool_read.h"
 
 struct pml__spool_part {
   uint64_t at; /* in the file */

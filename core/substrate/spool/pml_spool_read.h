@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * core/record/pml_spool_read.h - what a process left in its spool, or has in it so far.
+ * core/substrate/spool/pml_spool_read.h - what a process left in its spool, or has in it so far.
  *
  * Whatever is in the file, reading ends in results or in PML_EFORMAT: nothing in it is trusted. Names become regions of
  * the reading process. What does not fit together (names, paths, events) is left out.
@@ -9,9 +9,9 @@
 #define PML_SPOOL_READ_H
 
 #include "base/pml_value.h"
-#include "record/pml_spool.h"
 #include "substrate/flow/pml_flow.h"
 #include "substrate/profile/pml_profile.h"
+#include "substrate/spool/pml_spool.h"
 
 PML_BEGIN_DECLS
 

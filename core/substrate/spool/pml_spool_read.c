@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/record/pml_spool_read.c - a spool's head, where its extents are, its names, and its call paths. */
+/* core/substrate/spool/pml_spool_read.c - a spool's head, where its extents are, its names, and its call paths. */
 #include "base/pml_clock.h"
 #include "base/pml_error.h"
-#include "record/pml_spool_read_private.h"
 #include "substrate/profile/pml_profile_tree.h"
+#include "substrate/spool/pml_spool_read_private.h"
 
 #include <errno.h>
 #include <fcntl.h>

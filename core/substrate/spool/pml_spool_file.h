@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * core/record/pml_spool_file.h - what is where in a spool, and what its writers share. Internal.
+ * core/substrate/spool/pml_spool_file.h - what is where in a spool, and what its writers share. Internal.
  *
  * A file is units of 64 KiB. The first has the head; the others belong to extents of one or more units each, which
  * begin with a struct pml__spool_extent. What was allocated and not used, or could not be allocated, is zeros. All is
@@ -11,7 +11,7 @@
 #ifndef PML_SPOOL_FILE_H
 #define PML_SPOOL_FILE_H
 
-#include "record/pml_spool.h"
+#include "substrate/spool/pml_spool.h"
 
 #include <pthread.h>
 

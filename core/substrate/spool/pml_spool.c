@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/record/pml_spool.c - the file: its head, its extents, the memory and the names in it. */
-#include "record/pml_spool.h"
+/* core/substrate/spool/pml_spool.c - the file: its head, its extents, the memory and the names in it. */
+#include "substrate/spool/pml_spool.h"
 
 #include "base/pml_clock.h"
 #include "base/pml_error.h"
-#include "record/pml_spool_file.h"
 #include "substrate/profile/pml_profile_tree.h"
+#include "substrate/spool/pml_spool_file.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/record/pml_spool_stream.c - enters, leaves and values, into extents that each thread has for itself. */
+/* core/substrate/spool/pml_spool_stream.c - enters, leaves and values, into extents that each thread has for itself. */
 #include "base/pml_error.h"
 #include "base/pml_stream_private.h"
 #include "base/pml_thread.h"
-#include "record/pml_spool_track.h"
+#include "substrate/spool/pml_spool_track.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * core/record/pml_spool_values.c - what calls were given and gave: of each value its count, sum, least and most, in
- * a spool.
+ * core/substrate/spool/pml_spool_values.c - what calls were given and gave: of each value its count, sum, least and
+ * most, in a spool.
  *
  * A block of memory for each list of values of a function, with names and STRIPES copies of the figures, so that
  * threads seldom change the same cache lines. Threads that share a copy change it by atomic operations, so that
@@ -9,7 +9,7 @@
  */
 #include "base/pml_error.h"
 #include "base/pml_thread.h"
-#include "record/pml_spool_file.h"
+#include "substrate/spool/pml_spool_file.h"
 
 #include <errno.h>
 #include <math.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * core/record/pml_spool.h - one file per process that has what was recorded, however the process ends.
+ * core/substrate/spool/pml_spool.h - one file per process that has what was recorded, however the process ends.
  *
  * The file is mapped shared, so that what is written into it is the kernel's at once: SIGKILL, exec, _exit and a crash
  * lose nothing. It is read later (pml_spool_read.h). It holds the names of regions, the memory of a profile
