@@ -183,6 +183,11 @@ man: $(B)/pmlua ## the manual pages, into build/man: pmlua(1), and one of each v
 tables: $(B)/pmlua ## the tables of the README that are made from the verbs
 	$(B)/pmlua -e 'require "pmlua.cli.markdown".update "README.md"'
 
+.PHONY: architecture
+architecture: ## the picture of ARCHITECTURE.md, from what the code includes; needs graphviz
+	$(LUA) docs/architecture.lua >docs/architecture.dot
+	dot -Tsvg docs/architecture.dot >docs/architecture.svg
+
 # luarocks deploys each file of its folders lib/ and lua/ as a module, so all of pmlua stays in a folder of its own, and what
 # is deployed leads there. A script that could be Lua (exec "a" "b") would be run as Lua: hence env.
 .PHONY: install-rock

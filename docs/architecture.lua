@@ -1,0 +1,123 @@
+-- docs/architecture.lua - the picture in ARCHITECTURE.md, from what the code includes; run by `make architecture`.
+-- Try: lua5.4 docs/architecture.lua | dot -Tsvg >architecture.svg
+--
+-- A box is a family of core with its folders, or a layer above core. An arrow leads from what includes to what is
+-- included; one that a path of other arrows implies is left out. A dashed pair of arrows is a circle.
+
+local root = arg[1] or "."
+
+-- What stands in a box beside the folder: its concepts, in the field's words.
+local WHAT = {
+  bindings = "the command, the embedded state; a file for each handle",
+  base = "error, clock, region, thread, stream",
+  record = "recorder, quantile, sketch, buffer",
+  source = "event, event set, table of sources",
+  ["source/clock"] = "clocks",
+  ["source/counted"] = "what the compiler counts",
+  ["source/kernel"] = "counter, group, rdpmc",
+  ["source/plugin"] = "metric plugins",
+  ["source/sde"] = "software-defined events",
+  ["source/simulation"] = "callgrind's counts",
+  program = "command line, filter, variable, watchpoint",
+  instrument = "LLVM: code that counts",
+  adapter = "raises enter and leave",
+  ["adapter/arch"] = "thunks, pads, doors by processor",
+  ["adapter/intercept"] = "calls of libraries, rebound",
+  ["adapter/section"] = "named stretches of code",
+  ["adapter/wrap"] = "generated wrappers",
+  substrate = "consumes enter and leave",
+  ["substrate/flow"] = "event flow graph",
+  ["substrate/profile"] = "call paths",
+  ["substrate/scorep"] = "hosts Score-P's plugins",
+  ["substrate/spool"] = "what a recorded process leaves",
+  ["substrate/trace"] = "OTF2",
+  control = "acts on the machine at enter and leave",
+  ["control/balance"] = "slows waiting cpus",
+  ["control/tune"] = "sets knobs at regions",
+  compat = "interfaces of other projects",
+  ["compat/pmlib"] = "PMlib",
+  ["compat/scorep"] = "headers of plugins",
+  preload = "what LD_PRELOAD brings into a program",
+}
+
+local function lines_of(command)
+  local p <close> = assert(io.popen(command))
+  local list = {}
+  for line in p:lines() do list[#list + 1] = line end
+  return list
+end
+
+local function sorted(set)
+  local list = {}
+  for key in pairs(set) do list[#list + 1] = key end
+  table.sort(list)
+  return list
+end
+
+-- Adds an arrow from @from to each family that a file includes. Headers in compat's include folders are the interfaces of
+-- other projects, which any family may implement or call.
+local function note_includes(arrows, from, path)
+  if path:find("/include/", 1, true) then return end
+  arrows[from] = arrows[from] or {}
+  for line in io.lines(path) do
+    local to = not line:find("/include/", 1, true) and line:match '^%s*#%s*include%s*"(%w+)/'
+    if to and to ~= from and WHAT[to] then arrows[from][to] = true end
+    if line:find('"pml.h"', 1, true) then note_includes(arrows, from, root .. "/core/pml.h") end
+  end
+end
+
+local function reached_without(arrows, from, to)
+  local been, queue = { [from] = true }, {}
+  for at in pairs(arrows[from]) do
+    if at ~= to then queue[#queue + 1] = at end
+  end
+  while #queue > 0 do
+    local at = table.remove(queue)
+    if at == to then return true end
+    if not been[at] then
+      been[at] = true
+      for further in pairs(arrows[at] or {}) do queue[#queue + 1] = further end
+    end
+  end
+  return false
+end
+
+-- The family's name, what it is, and a line for each folder in it.
+local function label(family)
+  local rows = { ("<b>%s</b>  %s"):format(family, WHAT[family] or "") }
+  for _, dir in ipairs(lines_of(("cd '%s/core' && find . -path './%s/*' -prune -type d | sort"):format(root, family))) do
+    dir = dir:sub(3)
+    if WHAT[dir] then rows[#rows + 1] = ("%s/  <i>%s</i>"):format(dir:match "[^/]+$", WHAT[dir]) end
+  end
+  return ("<%s<br align='left'/>>"):format(table.concat(rows, "<br align='left'/>"))
+end
+
+local arrows = {}
+for _, path in ipairs(lines_of(("find '%s/core' '%s/bindings' -name '*.[ch]' | sort"):format(root, root))) do
+  local below = path:sub(#root + 2)
+  local family = below:match "^core/(%w+)/" or below:match "^bindings"
+  if family then note_includes(arrows, family, path) end
+end
+
+local out = {
+  "digraph pmlua {",
+  '  graph [rankdir=TB, nodesep=0.3, ranksep=0.5];',
+  '  node [shape=box, style="rounded,filled", fillcolor="#f4f6f8", color="#5b6b7b", fontname="Helvetica", fontsize=11];',
+  '  edge [color="#5b6b7b", arrowsize=0.7];',
+  '  scripts [label=<<b>scripts, plots</b>  experiments; drawings of result files<br align="left"/>>, fillcolor="#fff4dc"];',
+  '  lua [label=<<b>lua</b>  modules, verbs, analysis<br align="left"/>>, fillcolor="#fff4dc"];',
+  "  scripts -> lua -> bindings;",
+}
+for _, family in ipairs(sorted(arrows)) do
+  out[#out + 1] = ("  %s [label=%s];"):format(family, label(family))
+end
+for _, from in ipairs(sorted(arrows)) do
+  for _, to in ipairs(sorted(arrows[from])) do
+    local circle = arrows[to] and arrows[to][from]
+    if circle or not reached_without(arrows, from, to) then
+      out[#out + 1] = ("  %s -> %s%s;"):format(from, to, circle and " [style=dashed]" or "")
+    end
+  end
+end
+out[#out + 1] = "}"
+print(table.concat(out, "\n"))

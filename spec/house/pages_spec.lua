@@ -1,0 +1,108 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+-- spec/house/pages_spec.lua - ARCHITECTURE.md and CONTRIBUTING.md: what they name is there, what they show works.
+
+package.path = "spec/?.lua;" .. package.path
+local shell = require "shell"
+local sh, write = shell.sh, shell.write
+
+local build = os.getenv("PMLUA_BUILD") or "build"
+
+local function read(path)
+  local f <close> = assert(io.open(path, "rb"))
+  return f:read("a")
+end
+
+-- Files that a page names in backquotes: paths whose folder is one of ours.
+local function named_files(text)
+  local list = {}
+  for name in text:gmatch "`([%w_./-]+)`" do
+    if name:find "^%l+/" then list[#list + 1] = name end
+  end
+  return list
+end
+
+-- Pairs of a file and a function: `FILE`: `f()`, and `f()` in `FILE`.
+local function named_functions(text)
+  local list = {}
+  for file, name in text:gmatch "`([%w_./-]+%.[chS])`:%s+`([%w_]+)%(%)`" do list[#list + 1] = { file, name } end
+  for name, file in text:gmatch "`([%w_]+)%(%)` in%s+`([%w_./-]+)`" do list[#list + 1] = { file, name } end
+  return list
+end
+
+describe("ARCHITECTURE.md and CONTRIBUTING.md", function()
+  it("name files that are there, and functions that stand in them", function()
+    local missing = {}
+    for _, page in ipairs { "ARCHITECTURE.md", "CONTRIBUTING.md" } do
+      local text = read(page)
+      for _, file in ipairs(named_files(text)) do
+        if not sh("ls -d " .. file):find("^" .. file:gsub("%p", "%%%0")) then missing[#missing + 1] = page .. ": " .. file end
+      end
+      for _, pair in ipairs(named_functions(text)) do
+        local file, name = table.unpack(pair)
+        local f = io.open(file)
+        if not f or not f:read("a"):find("%f[%w_]" .. name .. "%s*%(") then
+          missing[#missing + 1] = ("%s: %s() in %s"):format(page, name, file)
+        end
+        if f then f:close() end
+      end
+    end
+    assert.same({}, missing)
+    assert.truthy(#named_functions(read "ARCHITECTURE.md") > 15)
+  end)
+
+  it("have a picture that is the code's, without a circle", function()
+    local out, code = sh "lua5.4 docs/architecture.lua"
+    assert.equal(0, code, out)
+    assert.equal(read "docs/architecture.dot", out)
+    assert.is_nil(out:find("dashed", 1, true))
+  end)
+end)
+
+describe("What CONTRIBUTING.md shows", function()
+  local dir, block
+
+  -- The blocks of code, by the file's name in their first line.
+  setup(function()
+    dir, block = sh("mktemp -d"):match "%S+", {}
+    for text in read("CONTRIBUTING.md"):gmatch "\n```%l+\n(.-\n)```\n" do
+      local name = text:match "^%S+ ([%w_./]+)"
+      block[name] = text
+      write(dir .. "/" .. name:match "[^/]+$", text)
+    end
+  end)
+
+  teardown(function() sh("rm -rf " .. dir) end)
+
+  it("is an experiment that runs", function()
+    assert.truthy(block["scripts/first_touch.lua"])
+    local out, code = sh(("%s/pmlua %s/first_touch.lua --quick --no-plot --out %s/run"):format(build, dir, dir))
+    assert.equal(0, code, out)
+    assert.matches("megabytes", read(dir .. "/run/first_touch/latest/data.dat"))
+  end)
+
+  it("is a verb in one file, with its help", function()
+    local verb
+    for name in pairs(block) do verb = name:match "^lua/pmlua/(%l+/regions%.lua)$" or verb end
+    assert.truthy(verb)
+    local command = ("PMLUA_LUA=%s/lua %s/pmlua"):format(dir, build)
+    sh(("cp -r lua %s/lua && cp %s/regions.lua %s/lua/pmlua/%s"):format(dir, dir, dir, verb))
+    assert.same({ "1\tsolve\n2\texchange\n1\tsolve\n", 0 }, { sh(command .. " regions solve exchange solve") })
+    assert.same({ '{"solve":1}\n', 0 }, { sh(command .. " regions --json solve") })
+    assert.matches("intern names of regions", (sh(command .. " help")))
+    local out, code = sh(command .. " regions")
+    assert.equal(2, code)
+    assert.matches("no name given", out)
+  end)
+
+  it("is a substrate and an adapter, each in one file, that meet in a program", function()
+    write(dir .. "/program.c", [[
+int solve(int n);
+int solve(int n) { return n > 0 ? n + solve(n - 1) : 0; }
+int main(void) { return solve(3) != 6; }
+]])
+    local out, code = sh(([[cd %s && cc -std=gnu11 -Wall -Wextra -Werror -I%s -c tally.c instrumented.c &&
+      cc -finstrument-functions -rdynamic program.c tally.o instrumented.o -L%s -Wl,-rpath,%s -lpmlua -o program && ./program]])
+      :format(dir, sh("realpath core"):match "%S+", sh("realpath " .. build):match "%S+", sh("realpath " .. build):match "%S+"))
+    assert.same({ "1 main\n4 solve\n", 0 }, { out, code })
+  end)
+end)
