@@ -1,9 +1,9 @@
 -- SPDX-License-Identifier: BSD-3-Clause
---- Data of PMUs that differ little: a file of groups or presets says `like = "icx"` and then only what is different.
+--- Data of PMUs that differ little: a file of groups, presets or counters says `like = "icx"` and then only what differs.
 --
--- The other file stands in the same folder. Constants, presets and groups are taken from it by name; what the file gives
--- itself replaces them. A group that gives no metrics keeps those of the other: its events are put over the other's one
--- by one, and false takes one away.
+-- The other file stands in the same folder. Constants, presets, groups and events are taken from it by name; what the
+-- file gives itself replaces them, and false takes an event away. A group that gives no metrics keeps those of the other: its events are put over the other's one
+-- by one.
 --
 --     pmlua -e 'print(pml.groups.of("spr").CYCLE.events.memory_stalls)'
 
@@ -75,6 +75,7 @@ function M.whole(data, text, path, depth)
   whole.constants = over(base.constants, data.constants)
   if base.presets then whole.presets = presets(base.presets, data.presets) end
   if base.groups then whole.groups = groups(base.groups, data.groups) end
+  if base.events then whole.events = over(base.events, data.events) end
   return whole
 end
 

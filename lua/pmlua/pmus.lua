@@ -9,6 +9,7 @@
 
 local core = require "pmlua.core"
 local datafile = require "pmlua.datafile"
+local overlay = require "pmlua.overlay"
 
 local M = {}
 
@@ -30,7 +31,10 @@ local facts -- by name
 local function load_facts()
   facts = {}
   for _, file in ipairs(datafile.list("pmus")) do
-    local data, err = datafile.read(file.path)
+    local data, said = datafile.read(file.path)
+    if not data then error(said, 0) end
+    local err
+    data, err = overlay.whole(data, said, file.path)
     if not data then error(err, 0) end
     for _, name in ipairs(data.names) do facts[name] = data end
   end

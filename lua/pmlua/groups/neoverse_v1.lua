@@ -1,11 +1,8 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 -- Arm Neoverse V1.
 return {
+  like = "neoverse_n1",
   pmus = { "arm_v1" },
-  source = "Event names and meanings: libpfm4, the Arm Architecture Reference Manual and the technical reference " ..
-    "manual of the core; groups: K. Mikami, K. Ono, J. Nonaka, Performance evaluation and visualization of " ..
-    "scientific applications using PMlib.",
-  constants = { line = { 64, "byte" } },
   groups = {
     FLOPS = {
       prose = "Floating-point operations, speculative ones among them. SVE instructions are counted as if a vector " ..
@@ -23,21 +20,6 @@ return {
           thresholds = { { "< 1", "most issue slots are empty" } } },
       },
     },
-    BANDWIDTH = {
-      prose = "Lines that moved into and out of the levels of the cache of one core. Reads that missed the last level " ..
-        "came from memory; what the memory controllers moved is counted by their own PMUs.",
-      events = {
-        l1_in = "L1D_CACHE_REFILL", l1_out = "L1D_CACHE_WB", l2_in = "L2D_CACHE_REFILL", l2_out = "L2D_CACHE_WB",
-        ll_miss = "LL_CACHE_MISS_RD",
-      },
-      metrics = {
-        { name = "l2_to_l1", unit = "byte/s", formula = "line * l1_in / time" },
-        { name = "l1_to_l2", unit = "byte/s", formula = "line * l1_out / time" },
-        { name = "into_l2", unit = "byte/s", formula = "line * l2_in / time" },
-        { name = "out_of_l2", unit = "byte/s", formula = "line * l2_out / time" },
-        { name = "memory_read", unit = "byte/s", formula = "line * ll_miss / time" },
-      },
-    },
     VECTOR = {
       prose = "Operations of SVE instructions among all floating-point operations, and Advanced SIMD and SVE among " ..
         "all instructions. Advanced SIMD floating point is among the fixed operations, with the scalar ones.",
@@ -50,55 +32,6 @@ return {
           thresholds = { { "< 50", "most operations are scalar or Advanced SIMD" } } },
         { name = "sve_share", unit = "%", formula = "100 * sve / speculated" },
         { name = "simd_share", unit = "%", formula = "100 * simd / speculated" },
-      },
-    },
-    CACHE = {
-      prose = "Accesses to the levels of the cache, and those that had to be refilled or came from memory.",
-      events = {
-        l1 = "L1D_CACHE", l1_refill = "L1D_CACHE_REFILL", l2 = "L2D_CACHE_ACCESS", l2_refill = "L2D_CACHE_REFILL",
-        ll = "LL_CACHE_RD", ll_miss = "LL_CACHE_MISS_RD", instructions = "INST_RETIRED",
-      },
-      metrics = {
-        { name = "l1_miss_ratio", unit = "%", formula = "100 * l1_refill / l1",
-          thresholds = { { "> 10", "the working set does not stay in L1" } } },
-        { name = "l2_miss_ratio", unit = "%", formula = "100 * l2_refill / l2",
-          thresholds = { { "> 50", "L2 does not hold what L1 misses" } } },
-        { name = "ll_miss_ratio", unit = "%", formula = "100 * ll_miss / ll",
-          thresholds = { { "> 50", "most reads of the last level go to memory" } } },
-        { name = "ll_mpki", unit = "miss/1000 instructions", formula = "1000 * ll_miss / instructions",
-          thresholds = { { "> 10", "memory latency is likely to show" } } },
-      },
-    },
-    CYCLE = {
-      prose = "What the cycles were spent on: instructions, cycles without dispatch because nothing arrived or " ..
-        "nothing could be taken, branches that were guessed wrong.",
-      events = {
-        cycles = "CPU_CYCLES", instructions = "INST_RETIRED", frontend = "STALL_FRONTEND", backend = "STALL_BACKEND",
-        branches = "BR_RETIRED", mispredicted = "BR_MIS_PRED_RETIRED",
-      },
-      metrics = {
-        { name = "ipc", unit = "instruction/cycle", formula = "instructions / cycles",
-          thresholds = { { "< 1", "most issue slots are empty" } } },
-        { name = "frontend_stalled", unit = "%", formula = "100 * frontend / cycles",
-          thresholds = { { "> 20", "instructions do not arrive fast enough" } } },
-        { name = "backend_stalled", unit = "%", formula = "100 * backend / cycles",
-          thresholds = { { "> 50", "units or memory hold dispatch up" } } },
-        { name = "mispredict_ratio", unit = "%", formula = "100 * mispredicted / branches",
-          thresholds = { { "> 5", "branches are hard to predict" } } },
-      },
-    },
-    LOADSTORE = {
-      prose = "Loads and stores, speculative ones among them, and those that are not aligned.",
-      events = {
-        loads = "LD_SPEC", stores = "ST_SPEC", unaligned = "UNALIGNED_LDST_SPEC", instructions = "INST_RETIRED",
-        reads = "MEM_ACCESS_RD", writes = "MEM_ACCESS_WR",
-      },
-      metrics = {
-        { name = "loads_per_instruction", unit = "", formula = "loads / instructions" },
-        { name = "stores_per_instruction", unit = "", formula = "stores / instructions" },
-        { name = "loads_per_store", unit = "", formula = "loads / stores" },
-        { name = "unaligned_ratio", unit = "%", formula = "100 * unaligned / (reads + writes)",
-          thresholds = { { "> 5", "data is not aligned to its access" } } },
       },
     },
     USER = {
