@@ -2,12 +2,12 @@
 /* spec/bench/bench.c - what the hot paths cost, each beside its limit and, where installed, its peer; under a minute.
  */
 #include "bench.h"
+#include "../c/permission.h"
 
 #include "base/pml_clock.h"
 #include "base/pml_error.h"
 #include "source/pml_eventset.h"
 
-#include <linux/perf_event.h>
 #include <sched.h>
 #include <stdio.h>
 #include <string.h>
@@ -37,7 +37,7 @@ static bool raw_open(struct raw_group *g, size_t n) {
   for (g->n = 0; g->n < n; g->n++) {
     struct perf_event_attr a = {.type = PERF_TYPE_SOFTWARE, .size = sizeof a, .config = config[g->n]};
     a.read_format = PERF_FORMAT_GROUP | PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING;
-    a.exclude_kernel = geteuid() != 0;
+    a.exclude_kernel = !counts_kernel();
     g->fd[g->n] = (int)syscall(SYS_perf_event_open, &a, 0, -1, g->n > 0 ? g->fd[0] : -1, 0);
     if (g->fd[g->n] < 0) return false;
   }
@@ -72,11 +72,10 @@ static void set_start_stop(void *arg, size_t n) {
 static void set_rows(size_t n) {
   struct raw_group raw;
   struct pml_eventset *set = NULL;
-  bool root = geteuid() == 0; /* others may count user space only */
   char text[MOST][32];
   const char *name[MOST];
   for (size_t i = 0; i < n; i++) {
-    snprintf(text[i], sizeof text[i], "%s%s", names[i], root ? "" : ":u");
+    snprintf(text[i], sizeof text[i], "%s%s", names[i], counts_kernel() ? "" : ":u");
     name[i] = text[i];
   }
   int rc = pml_eventset_open(&set, name, n, NULL);

@@ -3,6 +3,7 @@
 #ifndef SPEC_EVENTS_H
 #define SPEC_EVENTS_H
 
+#include "permission.h"
 #include "source/pml_event.h"
 
 #include <linux/hw_breakpoint.h>
@@ -20,7 +21,7 @@ static inline struct pml_event perf_event(const char *name, const char *pmu, uin
   ev.part[0].attr.config = config;
   ev.part[0].here = true;
   ev.part[0].cpu_any = -1;
-  ev.part[0].attr.exclude_kernel = geteuid() != 0; /* what perf_event_paranoid=2 leaves to everybody */
+  ev.part[0].attr.exclude_kernel = !counts_kernel();
   return ev;
 }
 

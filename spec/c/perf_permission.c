@@ -9,19 +9,11 @@
 #include "source/pml_eventset.h"
 
 #include "check.h"
+#include "permission.h"
 
 #include <string.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-static bool kernel_opens(struct perf_event_attr attr, bool user_only) {
-  if (user_only) attr.exclude_kernel = attr.exclude_hv = 1;
-  attr.disabled = 1;
-  int fd = (int)syscall(SYS_perf_event_open, &attr, 0, -1, -1, PERF_FLAG_FD_CLOEXEC);
-  if (fd >= 0) close(fd);
-  return fd >= 0;
-}
 
 static unsigned occurrences(const char *text, const char *word) {
   unsigned n = 0;

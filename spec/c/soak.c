@@ -22,11 +22,11 @@
 
 /* ---- what a thread does, one of these after the other ---- */
 
-/* Who is not root may count what happens in user space. */
+/* Where the kernel may not be counted, what happens in user space. */
 static const char *const *event_names(void) {
   static const char *const all[] = {"page-faults", "clock::ticks", "task-clock", "clock::ns", "context-switches"};
   static const char *const own[] = {"page-faults:u", "clock::ticks", "task-clock:u", "clock::ns", "context-switches:u"};
-  return geteuid() == 0 ? all : own;
+  return counts_kernel() ? all : own;
 }
 
 /* The pages it touches are the faults it counts; each way of reading says the same. */
