@@ -3,6 +3,7 @@
 #include "check.h"
 #include "sanitized.h"
 #include "source/plugin/pml_plugin.h"
+#include "source/pml_event.h"
 #include "source/sde/pml_sde.h"
 
 #include <pthread.h>
@@ -11,7 +12,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { FORKS = 60, CHILD_SECONDS = 20, STABLE = 300, STIRRERS = 4, PLUGINS = 300 };
+enum { FORKS = 60, CHILD_SECONDS = 20, STABLE = 300, STIRRERS = 5, PLUGINS = 300 };
 
 static struct pml_sde_library *library;
 static struct pml_sde_set *set;
@@ -77,8 +78,20 @@ static void stir_plugins(unsigned n) {
   if (made == PLUGINS || provide(name) == NULL) usleep(1000);
 }
 
+/* One that libpfm4 names, one of the PMUs in sysfs, one with a path that is kept. */
+static const char *const kernels[] = {"perf::TASK-CLOCK", "cycles", "uprobe:/proc/self/exe:main"};
+enum { KERNELS = sizeof kernels / sizeof *kernels };
+static struct pml_event parsed[KERNELS];
+
+static void stir_events(unsigned n) {
+  struct pml_event ev;
+  (void)n;
+  (void)pml_event_set_sysfs(NULL); /* what was found there is found again */
+  for (size_t i = 0; i < KERNELS; i++) (void)pml_event_parse(&ev, kernels[i]);
+}
+
 static void *stir(void *arg) {
-  static void (*const way[STIRRERS])(unsigned) = {stir_registry, stir_set, stir_groups, stir_plugins};
+  static void (*const way[STIRRERS])(unsigned) = {stir_registry, stir_set, stir_groups, stir_plugins, stir_events};
   unsigned n = (unsigned)(uintptr_t)arg;
   while (!atomic_load(&stop)) way[n](n);
   return NULL;
@@ -130,13 +143,23 @@ static bool plugins_are_listed(void) {
   return p != NULL && pml_plugin_list(last_of, &last) == 0 && last == p && pml_plugin_find("own") == p;
 }
 
+static bool events_are_as_before(void) {
+  for (size_t i = 0; i < KERNELS; i++) {
+    struct pml_event ev;
+    if (pml_event_parse(&ev, kernels[i]) != 0 || ev.nparts != parsed[i].nparts) return false;
+    if (memcmp(&ev.part[0].attr, &parsed[i].part[0].attr, sizeof ev.part[0].attr) != 0) return false;
+  }
+  return pml_event_set_sysfs(NULL) == 0;
+}
+
 static int in_child(void) {
   if (!names_are_there()) return 2;
   if (!set_is_whole()) return 3;
   if (!plugins_are_listed()) return 4;
+  if (!events_are_as_before()) return 5;
   stir_registry(0);
   stir_groups(0);
-  return pml_sde_shutdown(library) == 0 ? 0 : 5;
+  return pml_sde_shutdown(library) == 0 ? 0 : 6;
 }
 
 int main(void) {
@@ -151,6 +174,8 @@ int main(void) {
     name_of(name, "STABLE", i);
     if (pml_sde_register(library, name, PML_SDE_RO, PML_TYPE_INT64, &variable) != 0) return 1;
   }
+  for (size_t i = 0; i < KERNELS; i++)
+    if (pml_event_parse(&parsed[i], kernels[i]) != 0) return 1;
   alarm(200);
   for (uintptr_t i = 0; i < STIRRERS; i++)
     if (pthread_create(&t[i], NULL, stir, (void *)i) != 0) return 1;
@@ -165,8 +190,9 @@ int main(void) {
   }
   atomic_store(&stop, true);
   for (int i = 0; i < STIRRERS; i++) pthread_join(t[i], NULL);
-  CHECK(done == FORKS && status == 0, "a child finds events, a set, groups and plugins whole (%d of %d, status %#x)",
-        done, FORKS, (unsigned)status);
+  CHECK(done == FORKS && status == 0,
+        "a child finds events of all sources, a set, groups and plugins whole (%d of %d, status %#x)", done, FORKS,
+        (unsigned)status);
   CHECK(names_are_there() && set_is_whole(), "and so does the parent");
   return check_done();
 }

@@ -2,6 +2,7 @@
 /* core/compat/pmlib/pmlib_state.c - PMlib's calls that measure, handed to pmlua's sections. */
 #include "base/pml_clock.h"
 #include "base/pml_error.h"
+#include "base/pml_process.h"
 #include "base/pml_thread.h"
 #include "compat/pmlib/pmlib.h"
 
@@ -15,14 +16,14 @@ struct pmlib pmlib = {.chooser = &pmlib_choosers[0], .nprocs = 1};
 
 enum { UNKNOWN, OFF, ON };
 static int state; /* atomic */
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static struct pml__lock lock;
 static struct pmlib_known *knowns; /* under the lock */
 
 void pmlib_lock(void) {
-  pthread_mutex_lock(&lock);
+  pml__lock_take(&lock);
 }
 void pmlib_unlock(void) {
-  pthread_mutex_unlock(&lock);
+  pml__lock_leave(&lock);
 }
 
 struct pmlib_known *pmlib_known_of(const struct pml_section *s) {

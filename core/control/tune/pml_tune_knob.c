@@ -3,6 +3,7 @@
 #include "control/tune/pml_tune_knob_private.h"
 
 #include "base/pml_error.h"
+#include "base/pml_process.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -17,32 +18,32 @@
 
 /* --- all that are open, for the end --- */
 
-static pthread_mutex_t open_lock = PTHREAD_MUTEX_INITIALIZER;
+static struct pml__lock open_lock;
 static struct pml__knobs *all_open;
 
 static void at_exit(void) {
-  if (pthread_mutex_trylock(&open_lock) != 0) return; /* the guard does it */
+  if (!pml__lock_try(&open_lock)) return; /* the guard does it */
   for (struct pml__knobs *k = all_open; k != NULL; k = k->next_open) pml__knobs_restore(k);
-  pthread_mutex_unlock(&open_lock);
+  pml__lock_leave(&open_lock);
 }
 
 static void list(struct pml__knobs *k) {
   static bool registered;
-  pthread_mutex_lock(&open_lock);
+  pml__lock_take(&open_lock);
   if (!registered) registered = atexit(at_exit) == 0;
   k->next_open = all_open;
   all_open = k;
-  pthread_mutex_unlock(&open_lock);
+  pml__lock_leave(&open_lock);
 }
 
 static void unlist(struct pml__knobs *k) {
-  pthread_mutex_lock(&open_lock);
+  pml__lock_take(&open_lock);
   for (struct pml__knobs **at = &all_open; *at != NULL; at = &(*at)->next_open) {
     if (*at != k) continue;
     *at = k->next_open;
     break;
   }
-  pthread_mutex_unlock(&open_lock);
+  pml__lock_leave(&open_lock);
 }
 
 /* --- opening --- */

@@ -2,10 +2,10 @@
 /* core/source/kernel/pml_event_pfm.c - libpfm4's names: encoding, and what it says when it cannot. */
 #include "source/kernel/pml_event_pfm.h"
 
+#include "base/pml_process.h"
 #include "source/kernel/pml_event_sysfs.h"
 
 #include <perfmon/pfmlib_perf_event.h>
-#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,7 +13,7 @@
 
 #define LETTERS "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-:=."
 
-static pthread_mutex_t pfm_lock = PTHREAD_MUTEX_INITIALIZER;
+static struct pml__lock pfm_lock;
 
 /*
  * The variable makes libpfm4 encode events of PMUs that are not here; it is read once, by pfm_initialize(), and the
@@ -30,15 +30,15 @@ static int initialize(void) {
 
 bool pml__pfm_lock(void) {
   static int state = 1; /* 1: not tried yet, else what libpfm4 said */
-  pthread_mutex_lock(&pfm_lock);
+  pml__lock_take(&pfm_lock);
   if (state == 1) state = initialize();
   if (state == PFM_SUCCESS) return true;
-  pthread_mutex_unlock(&pfm_lock);
+  pml__lock_leave(&pfm_lock);
   return false;
 }
 
 void pml__pfm_unlock(void) {
-  pthread_mutex_unlock(&pfm_lock);
+  pml__lock_leave(&pfm_lock);
 }
 
 bool pml__pfm_pmu(int i, pfm_pmu_info_t *pmu) {

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* core/source/kernel/pml_event_probe.c - hardware breakpoints (mem:) and user-space probes (uprobe:). */
+#include "base/pml_process.h"
 #include "source/kernel/pml_event_sysfs.h"
 
 #include <ctype.h>
 #include <dlfcn.h>
 #include <errno.h>
 #include <linux/hw_breakpoint.h>
-#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -141,18 +141,18 @@ struct path {
   char text[];
 };
 static struct path *paths;
-static pthread_mutex_t paths_lock = PTHREAD_MUTEX_INITIALIZER;
+static struct pml__lock paths_lock;
 
 static const char *intern(const char *text) {
-  pthread_mutex_lock(&paths_lock);
+  pml__lock_take(&paths_lock);
   struct path *p = paths;
   while (p && strcmp(p->text, text) != 0) p = p->next;
   if (!p && (p = malloc(sizeof *p + strlen(text) + 1)) != NULL) {
     memcpy(p->text, text, strlen(text) + 1);
     p->next = paths;
-    paths = p;
+    __atomic_store_n(&paths, p, __ATOMIC_RELEASE);
   }
-  pthread_mutex_unlock(&paths_lock);
+  pml__lock_leave(&paths_lock);
   return p ? p->text : NULL;
 }
 

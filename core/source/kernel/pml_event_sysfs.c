@@ -3,11 +3,12 @@
  */
 #include "source/kernel/pml_event_sysfs.h"
 
+#include "base/pml_process.h"
+
 #include <ctype.h>
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,9 +16,11 @@
 
 #define ROOT_MAX 3072
 
-/* Where sysfs is, and what was found there; under the lock. */
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static char root[ROOT_MAX] = "/sys";
+/* Where sysfs is, and what was found there; under the lock. A path is whole before it is @root: a child may be forked.
+ */
+static struct pml__lock lock;
+static char roots[2][ROOT_MAX] = {"/sys"};
+static const char *root = roots[0];
 static struct pml__core_pmu core[PML_EVENT_PARTS_MAX];
 static unsigned ncore;
 static bool core_known;
@@ -26,26 +29,28 @@ int pml_event_set_sysfs(const char *path) {
   if (!path) path = "/sys";
   if (strnlen(path, ROOT_MAX) == ROOT_MAX) return pml_fail(-ENAMETOOLONG, "the path of sysfs is too long");
   if (access(path, R_OK | X_OK) != 0) return pml_fail(-errno, "cannot read %.300s: %s", path, strerror(errno));
-  pthread_mutex_lock(&lock);
-  pml__copy(root, sizeof root, path);
+  pml__lock_take(&lock);
+  char *other = roots[root == roots[0]];
+  pml__copy(other, ROOT_MAX, path);
   core_known = false;
-  pthread_mutex_unlock(&lock);
+  __atomic_store_n(&root, other, __ATOMIC_RELEASE);
+  pml__lock_leave(&lock);
   return 0;
 }
 
 /* ROOT/bus/event_source/devices/PMU/FILE; -ENAMETOOLONG, or -ENOENT for a name that would leave the folder. */
 static int device_path(char *path, const char *pmu, const char *file) {
   if (pmu[0] == '.' || strchr(pmu, '/') || strstr(file, "..")) return -ENOENT;
-  pthread_mutex_lock(&lock);
+  pml__lock_take(&lock);
   int n = snprintf(path, PML__PATH_MAX, "%s/bus/event_source/devices/%s/%s", root, pmu, file);
-  pthread_mutex_unlock(&lock);
+  pml__lock_leave(&lock);
   return n < 0 || n >= PML__PATH_MAX ? -ENAMETOOLONG : 0;
 }
 
 bool pml__sysfs_described(void) {
-  pthread_mutex_lock(&lock);
+  pml__lock_take(&lock);
   bool described = strcmp(root, "/sys") != 0;
-  pthread_mutex_unlock(&lock);
+  pml__lock_leave(&lock);
   return described;
 }
 
@@ -73,9 +78,9 @@ int pml__sysfs_file(const char *pmu, const char *file, char *buf, size_t size) {
 
 int pml__sysfs_read(const char *file, char *buf, size_t size) {
   char path[PML__PATH_MAX];
-  pthread_mutex_lock(&lock);
+  pml__lock_take(&lock);
   int n = snprintf(path, sizeof path, "%s/%s", root, file);
-  pthread_mutex_unlock(&lock);
+  pml__lock_leave(&lock);
   return n < 0 || (size_t)n >= sizeof path ? -ENAMETOOLONG : read_file(path, buf, size);
 }
 
@@ -129,22 +134,22 @@ static unsigned find_core_pmus(struct pml__core_pmu pmu[PML_EVENT_PARTS_MAX]) {
 }
 
 unsigned pml__core_pmus(struct pml__core_pmu pmu[PML_EVENT_PARTS_MAX]) {
-  pthread_mutex_lock(&lock);
+  pml__lock_take(&lock);
   bool known = core_known;
   unsigned n = ncore;
   memcpy(pmu, core, sizeof core);
-  pthread_mutex_unlock(&lock);
+  pml__lock_leave(&lock);
   if (known) return n;
 
   int before = pml__event_shortage_reset(0);
   n = find_core_pmus(pmu);
   if (pml__event_shortage() < 0) return n; /* not all, perhaps: to be found again */
   (void)pml__event_shortage_reset(before);
-  pthread_mutex_lock(&lock);
+  pml__lock_take(&lock);
   memcpy(core, pmu, sizeof core);
   ncore = n;
-  core_known = true;
-  pthread_mutex_unlock(&lock);
+  __atomic_store_n(&core_known, true, __ATOMIC_RELEASE);
+  pml__lock_leave(&lock);
   return n;
 }
 

@@ -5,6 +5,7 @@
 #include "base/pml_clock.h"
 #include "base/pml_error.h"
 #include "base/pml_library.h"
+#include "base/pml_process.h"
 #include "base/pml_thread.h"
 #include "source/plugin/pml_plugin_guard.h"
 
@@ -16,7 +17,7 @@
 #include <string.h>
 #include <unistd.h>
 
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* opening and closing */
+static struct pml__lock lock; /* opening and closing */
 static struct pml_scorep *plugins[PML_SCOREP_MAX];
 
 /* ---- calls ---- */
@@ -355,9 +356,9 @@ int pml_scorep_open(struct pml_scorep **out, const struct pml_scorep_options *o)
   memcpy(p->name, o->name, strlen(o->name) + 1);
   p->pid = getpid();
   pml__guard_prepare();
-  pthread_mutex_lock(&lock);
+  pml__lock_take(&lock);
   err = open_locked(p, o);
-  pthread_mutex_unlock(&lock);
+  pml__lock_leave(&lock);
   if (err < 0) {
     release(p);
     return err;
@@ -370,11 +371,11 @@ void pml_scorep_close(struct pml_scorep *p) {
   bool same = false;
   uint32_t slot;
   if (p == NULL || p->pid != getpid()) return; /* what the parent has is the parent's */
-  pthread_mutex_lock(&lock);
+  pml__lock_take(&lock);
   end(p);
   plugins[p->slot] = NULL;
   if (others("", &same, &slot) == 0) pml__scorep_free_locations();
-  pthread_mutex_unlock(&lock);
+  pml__lock_leave(&lock);
   release(p);
 }
 

@@ -4,6 +4,7 @@
 #include "substrate/scorep/pml_scorep_private.h"
 
 #include "base/pml_error.h"
+#include "base/pml_process.h"
 
 #include <errno.h>
 #include <stdarg.h>
@@ -15,7 +16,7 @@
 #include <time.h>
 #include <unistd.h>
 
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static struct pml__lock lock;
 
 /* ---- lines ---- */
 
@@ -34,10 +35,10 @@ void pml__scorep_say(const char *fmt, ...) {
   va_start(ap, fmt);
   (void)vsnprintf(text, sizeof text, fmt, ap);
   va_end(ap);
-  pthread_mutex_lock(&lock);
+  pml__lock_take(&lock);
   char *kept = nlines < PML_SCOREP_LINES_MAX && !is_said(text) ? strdup(text) : NULL;
   if (kept != NULL) atomic_store_explicit(&lines[nlines++], kept, memory_order_release);
-  pthread_mutex_unlock(&lock);
+  pml__lock_leave(&lock);
 }
 
 const char *pml_scorep_line(size_t i) {
@@ -56,7 +57,7 @@ static struct SCOREP_Location *find_location(uint64_t thread) {
 }
 
 struct SCOREP_Location *pml__scorep_location(uint64_t thread) {
-  pthread_mutex_lock(&lock);
+  pml__lock_take(&lock);
   struct SCOREP_Location *l = find_location(thread);
   if (l == NULL && (l = calloc(1, sizeof *l)) != NULL) {
     l->thread = thread;
@@ -69,7 +70,7 @@ struct SCOREP_Location *pml__scorep_location(uint64_t thread) {
     if (l->id == 0) atomic_store(&first, l);
     atomic_store(&locations, l);
   }
-  pthread_mutex_unlock(&lock);
+  pml__lock_leave(&lock);
   return l;
 }
 
@@ -78,7 +79,7 @@ const struct SCOREP_Location *pml__scorep_first_location(void) {
 }
 
 void pml__scorep_free_locations(void) {
-  pthread_mutex_lock(&lock);
+  pml__lock_take(&lock);
   struct SCOREP_Location *l = atomic_exchange(&locations, NULL);
   atomic_store(&first, NULL);
   while (l != NULL) {
@@ -86,7 +87,7 @@ void pml__scorep_free_locations(void) {
     free(l);
     l = next;
   }
-  pthread_mutex_unlock(&lock);
+  pml__lock_leave(&lock);
 }
 
 /* ---- metrics ---- */
@@ -122,7 +123,7 @@ uint32_t pml__scorep_metric(const char *name, bool real) {
   enum pml_plugin_value type;
   enum pml_mode mode;
   describe_metric(name, real, &type, &mode);
-  pthread_mutex_lock(&lock);
+  pml__lock_take(&lock);
   uint32_t n = atomic_load(&nmetrics);
   while (i < n && strcmp(metric[i].name, name) != 0) i++;
   if (i == n && n < PML_STREAM_METRICS_MAX) {
@@ -134,7 +135,7 @@ uint32_t pml__scorep_metric(const char *name, bool real) {
     else
       i = PML_STREAM_METRICS_MAX;
   }
-  pthread_mutex_unlock(&lock);
+  pml__lock_leave(&lock);
   if (i == PML_STREAM_METRICS_MAX)
     pml__scorep_say("substrate plugins: of more than %u metrics they do not hear, such as %s", PML_STREAM_METRICS_MAX,
                     name);
@@ -166,12 +167,12 @@ static uint32_t nstrings;
 
 SCOREP_StringHandle pml__scorep_string(const char *text) {
   uint32_t i = 0;
-  pthread_mutex_lock(&lock);
+  pml__lock_take(&lock);
   while (i < nstrings && strcmp(atomic_load(&string[i]), text) != 0) i++;
   const char *kept = i == nstrings && i < STRINGS_MAX ? strdup(text) : NULL;
   if (kept != NULL) atomic_store(&string[nstrings++], kept);
   bool known = i < nstrings;
-  pthread_mutex_unlock(&lock);
+  pml__lock_leave(&lock);
   return known ? PML__SCOREP_STRING | i : SCOREP_MOVABLE_NULL;
 }
 
