@@ -175,13 +175,13 @@ install: all man ## PREFIX (default /usr/local), DESTDIR for packagers
 	for p in pmlua pmlua-embed; do \
 	  sed -e 's|@PREFIX@|$(PREFIX)|' -e 's|@VERSION@|$(VERSION)|' bindings/$$p.pc.in >"$(D)"/lib/pkgconfig/$$p.pc || exit 1; done
 
-# Pages and tables are made from the tables of the verbs (lua/pmlua/cli).
+# Pages and tables are made from the tables of the verbs (lua/pmlua/internal/cli).
 .PHONY: man tables
 man: $(B)/pmlua ## the manual pages, into build/man: pmlua(1), and one of each verb
 	@mkdir -p $(B)/man
-	$(B)/pmlua -e 'require "pmlua.cli.man".write("bindings/pmlua.1", "$(B)/man")'
+	$(B)/pmlua -e 'require "pmlua.internal.cli.man".write("bindings/pmlua.1", "$(B)/man")'
 tables: $(B)/pmlua ## the tables of the README that are made from the verbs
-	$(B)/pmlua -e 'require "pmlua.cli.markdown".update "README.md"'
+	$(B)/pmlua -e 'require "pmlua.internal.cli.markdown".update "README.md"'
 
 .PHONY: architecture
 architecture: ## the picture of ARCHITECTURE.md, from what the code includes; needs graphviz

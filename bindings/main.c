@@ -32,7 +32,7 @@ static char lua_dir[LOCATE_MAX] = ""; /* holds pmlua/init.lua */
 
 /* --- messages --- */
 
-/* Text may come from a file: what would control a terminal is shown, as in lua/pmlua/printable.lua. */
+/* Text may come from a file: what would control a terminal is shown, as in lua/pmlua/internal/printable.lua. */
 static void put_printable(const char *text, size_t len) {
   for (size_t i = 0; i < len; i++) {
     unsigned char c = (unsigned char)text[i], next = i + 1 < len ? (unsigned char)text[i + 1] : 0;
@@ -113,7 +113,7 @@ static bool call(lua_State *L, int nargs, int nresults) {
 static bool isverb(const char *name) {
   char path[sizeof lua_dir + NAME_MAX + 32];
   if (name[0] == '\0' || name[strspn(name, "abcdefghijklmnopqrstuvwxyz0123456789_-")] != '\0') return false;
-  int n = snprintf(path, sizeof path, "%s/pmlua/cmd/%s.lua", lua_dir, name);
+  int n = snprintf(path, sizeof path, "%s/pmlua/verb/%s.lua", lua_dir, name);
   return n < (int)sizeof path && access(path, R_OK) == 0;
 }
 
@@ -259,19 +259,19 @@ static int runverb(lua_State *L, const char *verb, char **argv, int argc, int fi
   if (callmodule(L, "substrate", "leave_environment", 0) != DONE) return FAILED;
   lua_pushstring(L, verb);
   lua_getglobal(L, "arg");
-  return callmodule(L, "cli.verb", "run", 2);
+  return callmodule(L, "internal.cli.verb", "run", 2);
 }
 
 static int runhelp(lua_State *L) {
   lua_pushliteral(L, "help");
   lua_newtable(L);
-  return callmodule(L, "cli.verb", "run", 2);
+  return callmodule(L, "internal.cli.verb", "run", 2);
 }
 
 /* Neither a verb nor a file: the table of verbs knows the nearest. */
 static int rununknown(lua_State *L, const char *name) {
   lua_pushstring(L, name);
-  int status = callmodule(L, "cli.verb", "unknown", 1);
+  int status = callmodule(L, "internal.cli.verb", "unknown", 1);
   return status == DONE ? MISUSED : status;
 }
 
@@ -358,7 +358,7 @@ static int runsimulated(lua_State *L, char **argv, int argc, const struct option
     lua_pushstring(L, argv[i]);
     lua_rawseti(L, -2, ++n);
   }
-  return callmodule(L, "simulation", "again", 1);
+  return callmodule(L, "internal.simulation.run", "again", 1);
 }
 
 static int runall(lua_State *L, char **argv, int argc, const struct options *o) {
@@ -374,7 +374,7 @@ static int runall(lua_State *L, char **argv, int argc, const struct options *o) 
   if (status == DONE && o->first < argc) status = runname(L, argv, argc, o->first);
   if (!o->interactive) return status;
   lua_pushboolean(L, debug);
-  return callmodule(L, "repl", "run", 1);
+  return callmodule(L, "internal.prompt.repl", "run", 1);
 }
 
 struct invocation {

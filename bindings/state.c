@@ -13,10 +13,10 @@
 #include <string.h>
 #include <sys/auxv.h>
 
-/* pmlua.search's function of this name. */
+/* pmlua.internal.search's function of this name. */
 static void pushsearch(lua_State *L, const char *function) {
   lua_getglobal(L, "require");
-  lua_pushliteral(L, "pmlua.search");
+  lua_pushliteral(L, "pmlua.internal.search");
   lua_call(L, 1, 1);
   lua_getfield(L, -1, function);
   lua_remove(L, -2);

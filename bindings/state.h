@@ -23,7 +23,8 @@ void state_close(struct state *s); /* NULL or not open: nothing happens */
 char *state_copy(lua_State *L, int idx, size_t *n);
 
 /*
- * state_libraries - the standard libraries, pmlua.core preloaded, and modules from trusted folders only (pmlua.search):
+ * state_libraries - the standard libraries, pmlua.core preloaded, and modules from trusted folders only
+ * (pmlua.internal.search):
  * @lua_dir first, then what is absolute. @foreign: a user's script may require modules in C from relative folders.
  * In a set-uid program the environment is not looked at, also by os.getenv. May raise.
  */

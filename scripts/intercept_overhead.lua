@@ -12,7 +12,7 @@
 local here = debug.getinfo(1, "S").source:match("^@(.*/)") or "./"
 package.path = here .. "?.lua;" .. package.path
 
-local command_line = require "pmlua.cli.experiment"
+local command_line = require "pmlua.internal.cli.experiment"
 local pml = require "pmlua"
 local measure = require "intercept_overhead.measure"
 local report = require "intercept_overhead.report"

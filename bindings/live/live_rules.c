@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* bindings/live/live_rules.c - the Lua state of the watch rules (pmlua.live.rules), and the mailbox that feeds it. */
+/* bindings/live/live_rules.c - the Lua state of the watch rules (pmlua.internal.live.rules), and the mailbox that feeds
+ * it. */
 #include "live/live.h"
 
 #include <errno.h>
@@ -8,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MODULE "pmlua.live.rules"
+#define MODULE "pmlua.internal.live.rules"
 #define LETTERS_MAX 4096
 #define BLOB_MAX (1u << 20)
 #define TOLD_S 0.05     /* the rules tell of themselves no more often, while they run more often */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* bindings/live/live_session.c - the Lua state of a connection: pmlua.live.session answers in it. */
+/* bindings/live/live_session.c - the Lua state of a connection: pmlua.internal.live.session answers in it. */
 #include "live/live.h"
 
 #include <lauxlib.h>
@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MODULE "pmlua.live.session"
+#define MODULE "pmlua.internal.live.session"
 
 /* Leaves the module's table on the stack. */
 static void push_module(lua_State *L) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* bindings/live/llink.c - pml.link: the asking end of a running application's socket. */
+/* bindings/live/llink.c - pmlua.core.link: the asking end of a running application's socket. */
 #include "interrupt.h"
 #include "live/live_frame.h"
 #include "lutil.h"

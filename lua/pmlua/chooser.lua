@@ -10,9 +10,9 @@
 
 local core = require "pmlua.core"
 local groups = require "pmlua.groups"
-local place = require "pmlua.chooser.place"
+local place = require "pmlua.internal.chooser.place"
 local pmus = require "pmlua.pmus"
-local schedule = require "pmlua.chooser.schedule"
+local schedule = require "pmlua.internal.chooser.schedule"
 
 local M = {}
 
@@ -79,7 +79,7 @@ end
 function Chooser:event_of(group, name)
   local event, err = self:event(name)
   if event or not self.file then return event, err end
-  return nil, ("%s:%d: group %s: %s"):format(self.file.path, require "pmlua.datafile".line_of(self.file.text, name),
+  return nil, ("%s:%d: group %s: %s"):format(self.file.path, require "pmlua.internal.literal".line_of(self.file.text, name),
     group.name, err)
 end
 
@@ -136,7 +136,7 @@ local function add_name(self, wanted, name)
   for n in pairs(self.groups) do names[#names + 1] = n end
   for n in pairs(self.presets) do names[#names + 1] = n end
   table.sort(names)
-  local nearest = require "pmlua.nearest"(name, names)
+  local nearest = require "pmlua.internal.nearest"(name, names)
   return nil, nearest and ("%s; did you mean %s?"):format(err, nearest) or err
 end
 

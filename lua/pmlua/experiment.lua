@@ -18,15 +18,15 @@
 
 local core = require "pmlua.core"
 local json = require "pmlua.json"
-local options = require "pmlua.cli.experiment"
+local options = require "pmlua.internal.cli.experiment"
 local plot = require "pmlua.plot"
-local provenance = require "pmlua.provenance"
-local printable = require "pmlua.printable"
+local provenance = require "pmlua.internal.experiment.provenance"
+local printable = require "pmlua.internal.printable"
 local results = require "pmlua.results"
-local runner = require "pmlua.runner"
-local summary = require "pmlua.summary"
-local sweep = require "pmlua.sweep"
-local tables = require "pmlua.tables"
+local runner = require "pmlua.internal.experiment.runner"
+local summary = require "pmlua.internal.experiment.output"
+local sweep = require "pmlua.internal.experiment.sweep"
+local datasets = require "pmlua.internal.experiment.datasets"
 
 local M = {}
 
@@ -117,7 +117,7 @@ local function check_kinds(def)
 end
 
 local function check_columns(def)
-  local reserved = tables.reserved()
+  local reserved = datasets.reserved()
   for i, c in ipairs(def.columns) do
     if type(c) ~= "table" or type(c.name) ~= "string" or type(c.value) ~= "function" then
       misuse(def, "columns[%d] must have a name and a function value(cell)", i)
@@ -133,7 +133,7 @@ Experiment.__index = Experiment
 
 -- A factor is a column of data.dat; it must not have the name of another.
 local function clash(exp, factors)
-  local taken = tables.reserved()
+  local taken = datasets.reserved()
   for _, c in ipairs(exp.columns) do taken[c.name] = true end
   for _, f in ipairs(factors) do
     if taken[f.name] then return ("factor %s: data.dat has a column of that name; choose another"):format(f.name) end
@@ -224,15 +224,15 @@ end
 
 local function show_warnings(run)
   if run.quiet then return end
-  for _, w in ipairs(run.meta.warnings) do io.stderr:write("pmlua: warning: ", require "pmlua.printable"(w), "\n") end
-  if run.folder.link_error then io.stderr:write("pmlua: warning: ", require "pmlua.printable"(run.folder.link_error), "\n") end
+  for _, w in ipairs(run.meta.warnings) do io.stderr:write("pmlua: warning: ", printable(w), "\n") end
+  if run.folder.link_error then io.stderr:write("pmlua: warning: ", printable(run.folder.link_error), "\n") end
 end
 
 local function draw(run, given)
   if given.no_plot then return end
   local drawn, err = plot.draw(run.dir, { script = run.exp.source:match "^@(.*)$" })
   run.plots = drawn
-  if err then io.stderr:write("pmlua: ", require "pmlua.printable"(err), "\n") end
+  if err then io.stderr:write("pmlua: ", require "pmlua.internal.printable"(err), "\n") end
 end
 
 local function execute(self, given, command)
@@ -295,7 +295,7 @@ function Experiment:__pmlua_main(arg)
   core.sys.on_interrupt()
   local run, err = self:run(given, command)
   if not run then
-    io.stderr:write("pmlua: ", require "pmlua.printable"(err), "\n")
+    io.stderr:write("pmlua: ", require "pmlua.internal.printable"(err), "\n")
     return 1
   end
   report(run)

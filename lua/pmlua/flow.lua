@@ -4,11 +4,11 @@
 -- Try:  pml.flow.start(); for i = 1, 9 do pml.section.start "a"; pml.section.stop "a" end
 --       print(pml.flow.stop():dot())
 --
--- What is raised between start and stop becomes graphs (pmlua.flowgraph), one for all threads with the same flow. An
+-- What is raised between start and stop becomes graphs (pmlua.internal.flow.graph), one for all threads with the same flow. An
 -- event costs some 50 instructions, without a lock. The values that events carry are summed by node, for colours.
 
 local core = require "pmlua.core"
-local flowgraph = require "pmlua.flowgraph"
+local flowgraph = require "pmlua.internal.flow.graph"
 
 local M = {}
 

@@ -7,9 +7,9 @@
 --
 --     pmlua -e 'for name, group in pairs(pml.groups.of("skx")) do print(name, #group.metrics) end'
 
-local datafile = require "pmlua.datafile"
+local literal = require "pmlua.internal.literal"
 local formula = require "pmlua.formula"
-local overlay = require "pmlua.overlay"
+local overlay = require "pmlua.internal.overlay"
 
 local M = {}
 
@@ -42,7 +42,7 @@ local Reader = {}
 Reader.__index = Reader
 
 function Reader:fail(near, what)
-  error({ text = ("%s:%d: %s"):format(self.path, datafile.line_of(self.text, near), what) }, 0)
+  error({ text = ("%s:%d: %s"):format(self.path, literal.line_of(self.text, near), what) }, 0)
 end
 
 function Reader:strings(t, where)
@@ -89,7 +89,7 @@ function Reader:resolve(group, metric, name)
       for k in pairs(t) do known[#known + 1] = k end
     end
     table.sort(known)
-    local nearest = require "pmlua.nearest"(name, known)
+    local nearest = require "pmlua.internal.nearest"(name, known)
     self:fail(metric.name, ("metric %s: no event or metric above is called %s%s"):format(metric.name, name,
       nearest and "; did you mean " .. nearest .. "?" or ""))
   end
@@ -159,7 +159,7 @@ end
 ---@return { pmus: string[], groups: table<string, pmlua.Group> }? file
 ---@return string? err "file:line: what"
 function M.parse(text, path)
-  local data, err = datafile.parse(text, path)
+  local data, err = literal.parse(text, path)
   if not data then return nil, err end
   data, err = overlay.whole(data, text, path)
   if not data then return nil, err end
@@ -174,7 +174,7 @@ end
 ---@return { pmus: string[], groups: table<string, pmlua.Group> }? file
 ---@return string? err
 function M.read(path)
-  local text, err = require("pmlua.file").read(path)
+  local text, err = require("pmlua.internal.file").read(path)
   if not text then return nil, err end
   return M.parse(text, path)
 end
@@ -186,7 +186,7 @@ local shipped = {} -- folder -> files
 local function files_of(folder)
   if shipped[folder] then return shipped[folder] end
   local files = {}
-  for _, file in ipairs(datafile.list(folder)) do
+  for _, file in ipairs(literal.list(folder)) do
     local read, err = M.read(file.path)
     if not read then error(err, 0) end
     files[#files + 1] = read
@@ -217,7 +217,7 @@ function M.presets(pmu) return of("presets", pmu) end
 --- The groups of what is counted without a PMU, by name: of the "compiler" or of a "simulation".
 ---@param way string
 ---@return table<string, pmlua.Group>
-function M.counted(way) return of("counted", way) end
+function M.counted(way) return of("without_pmu", way) end
 
 --- The PMUs that have groups, sorted.
 ---@return string[]

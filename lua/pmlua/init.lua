@@ -3,7 +3,7 @@
 --
 -- require "pmlua" gives one table: what the C core offers (clock, event, counter, group, eventset, region, samples,
 -- workload, trace, sys, sde, section, profile, watchpoint, plugin, count) and, loaded when first named, the Lua modules
--- beside this file (experiment, stats, plot, ...).
+-- beside this file (experiment, stats, plot, ...). What those are made of is in internal/ and not in the table.
 -- Whatever the machine refuses comes back as nil, a sentence and a code; misuse raises.
 --
 --     pmlua -e 'local s <close> = assert(pml.eventset { "task-clock", "clock::ns" }); print(s:read())'
@@ -60,9 +60,12 @@ local function find(name)
   return name ~= "init" and name:find("^[%a_][%w_]*$") and package.searchpath("pmlua." .. name, package.path)
 end
 
+-- What only pmlua's own modules use of the core.
+local inner = { data = true, file = true, link = true, origin = true, spool = true, tool = true }
+
 for name, value in pairs(core) do
   -- A Lua module of the same name builds on the core's table and stands for it.
-  if not (type(value) == "table" and find(name)) then pml[name] = value end
+  if not inner[name] and not (type(value) == "table" and find(name)) then pml[name] = value end
 end
 
 setmetatable(pml, {
@@ -74,7 +77,7 @@ setmetatable(pml, {
   end,
 })
 
-if (os.getenv "SCOREP_METRIC_PLUGINS" or "") ~= "" then require("pmlua.plugins").environment() end
+if (os.getenv "SCOREP_METRIC_PLUGINS" or "") ~= "" then require("pmlua.internal.own_plugins").environment() end
 if (os.getenv "SCOREP_SUBSTRATE_PLUGINS" or "") ~= "" then pml.substrate.environment() end
 
 return pml

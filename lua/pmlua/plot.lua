@@ -8,12 +8,12 @@
 -- tables, in a gnuplot that can start nothing. The folder's own plot.gp runs only where the caller trusts it.
 
 local core = require "pmlua.core"
-local disk = require "pmlua.file"
+local disk = require "pmlua.internal.file"
 local lfs = require "lfs"
-local picture = require "pmlua.picture"
-local quote = require "pmlua.quote"
+local picture = require "pmlua.internal.picture"
+local quote = require "pmlua.internal.quote"
 local results = require "pmlua.results"
-local temporary = require "pmlua.temporary"
+local temporary = require "pmlua.internal.temporary"
 
 local M = {}
 

@@ -11,7 +11,7 @@
 -- goes as it is, and returns the table.
 
 local core = require "pmlua.core"
-local disk = require "pmlua.file"
+local disk = require "pmlua.internal.file"
 
 local M = {}
 for name, value in pairs(core.plugin) do M[name] = value end
@@ -31,11 +31,18 @@ end
 ---@return string? err
 ---@return string? code
 function M.load(options)
-  local plugins = require "pmlua.plugins"
-  if options == nil then plugins.environment()
-  elseif type(options) == "table" and options.path == nil and plugins.has(options.name) then return plugins.load(options) end
+  local own = require "pmlua.internal.own_plugins"
+  if options == nil then own.environment()
+  elseif type(options) == "table" and options.path == nil and own.has(options.name) then return own.load(options) end
   return of_core("load", options)
 end
+
+--- The metrics of a plugin that comes with pmlua which a token stands for on this machine.
+---@param name string as "host"
+---@param token string as "cpus_*"
+---@return string[]? names none if the machine has none of them
+---@return string? why the machine has none; or the error
+function M.find(name, token) return require("pmlua.internal.own_plugins").find(name, token) end
 
 local units = { us = 1e-6, ms = 1e-3, s = 1, m = 60 }
 
@@ -82,7 +89,7 @@ end
 ---@param text string
 ---@return fun(i?: integer): ...
 function M.serve(kind, text)
-  local t = kind == "shipped" and require("pmlua.live.ship").open(text) or from_code(kind, text)
+  local t = kind == "shipped" and require("pmlua.internal.live.ship").open(text) or from_code(kind, text)
   local names, known = {}, {}
   for i, event in ipairs(t.events) do
     names[i] = type(event) == "table" and event.name or event
@@ -125,7 +132,7 @@ function M.define(t)
   local misuse = wrong(def)
   if misuse then error("plugin.define: " .. misuse, 2) end
   if kind == "shipped" then
-    local good, blob = pcall(require("pmlua.live.ship").pack, { events = t.events, read = t.read, collect = t.collect })
+    local good, blob = pcall(require("pmlua.internal.live.ship").pack, { events = t.events, read = t.read, collect = t.collect })
     if not good then error("plugin.define: " .. blob, 2) end
     text = blob
   end
@@ -200,7 +207,7 @@ local function label(series)
 end
 
 local function draw(all, rows, path)
-  local picture, quote = require "pmlua.picture", require "pmlua.quote"
+  local picture, quote = require "pmlua.internal.picture", require "pmlua.internal.quote"
   local names, lines = {}, {}
   for i, series in ipairs(all) do names[i] = quote.gnuplot(label(series)) end
   for i, row in ipairs(rows) do lines[i] = row and ("%.9g %.17g"):format(row[3], row[4]) or "\n" end
@@ -221,7 +228,7 @@ function M.tabulate(path, stem)
   for _, series in ipairs(all) do since = math.min(since, series.ns[1] or since) end
   for _, series in ipairs(all) do add_rows(rows, series, since) end
   local ok
-  ok, err = require("pmlua.picture").write(stem .. ".dat", require("pmlua.dat").format {
+  ok, err = require("pmlua.internal.picture").write(stem .. ".dat", require("pmlua.internal.dat").format {
     title = "what plugins measured in their own time; an index for each metric and place", columns = columns, rows = rows })
   if not ok then return nil, err end
   draw(all, rows, stem .. ".svg") -- the table is what counts: without gnuplot there is no picture

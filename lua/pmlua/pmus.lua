@@ -8,8 +8,8 @@
 --     pmlua -e 'print(pml.pmus.get("intel_skx").title)'
 
 local core = require "pmlua.core"
-local datafile = require "pmlua.datafile"
-local overlay = require "pmlua.overlay"
+local literal = require "pmlua.internal.literal"
+local overlay = require "pmlua.internal.overlay"
 
 local M = {}
 
@@ -30,8 +30,8 @@ local facts -- by name
 
 local function load_facts()
   facts = {}
-  for _, file in ipairs(datafile.list("pmus")) do
-    local data, said = datafile.read(file.path)
+  for _, file in ipairs(literal.list("pmus")) do
+    local data, said = literal.read(file.path)
     if not data then error(said, 0) end
     local err
     data, err = overlay.whole(data, said, file.path)
@@ -84,7 +84,7 @@ function M.get(name)
   local other = of_libpfm4(found)
   if facts[found] then return setmetatable({ name = found, known = other ~= nil }, { __index = facts[found] }) end
   if other and other.kind == "core" and other.counters > 0 then return bare(other) end
-  local nearest = require "pmlua.nearest"(found, M.names())
+  local nearest = require "pmlua.internal.nearest"(found, M.names())
   return nil, ("%s: no such core PMU; %s"):format(name, nearest and "did you mean " .. nearest .. "?"
     or "known are " .. table.concat(M.names(), ", "))
 end

@@ -6,8 +6,8 @@
 -- Each file is written under a random name beside its own and moved there: a reader gets the last whole version, and
 -- a link that somebody left under either name is not followed.
 
-local disk = require "pmlua.file"
-local dat = require "pmlua.dat"
+local disk = require "pmlua.internal.file"
+local dat = require "pmlua.internal.dat"
 local json = require "pmlua.json"
 local lfs = require "lfs"
 

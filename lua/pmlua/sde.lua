@@ -51,14 +51,14 @@ function Shipped:error() return told(self).error end
 function Shipped:last() return whole(told(self).last) end
 
 local function ship(event, every, fn, options)
-  local rules = require "pmlua.live.rules"
+  local rules = require "pmlua.internal.live.rules"
   local wrong = rules.wrong(event, every, fn, options)
   if wrong then error(wrong, 3) end
   shipped = shipped + 1
   local key = ("%d.%p"):format(shipped, fn)
   local copy = { key = key }
   for name, value in pairs(options or {}) do copy[name] = value end
-  local good, blob = pcall(require("pmlua.live.ship").pack, { event = event, every = every, fn = fn, options = copy })
+  local good, blob = pcall(require("pmlua.internal.live.ship").pack, { event = event, every = every, fn = fn, options = copy })
   if not good then error(blob, 3) end
   local started, err = core.live.start { unasked = true }
   if not started then error(err, 3) end
@@ -76,7 +76,7 @@ end
 ---@param options? { name: string?, keep: integer? }
 ---@return pmlua.Watch|pmlua.Shipped
 function M.watch(event, every, fn, options)
-  local here = package.loaded["pmlua.live.rules"]
+  local here = package.loaded["pmlua.internal.live.rules"]
   if here and here.scheduled then return here.add(event, every, fn, options) end
   return ship(event, every, fn, options)
 end

@@ -304,7 +304,7 @@ end
 ---@return pmlua.SectionProcess? process
 ---@return string? err
 function M.read(path)
-  local text, err = require("pmlua.file").read(path)
+  local text, err = require("pmlua.internal.file").read(path)
   if not text then return nil, err end
   return M.parse(text, path)
 end

@@ -7,8 +7,8 @@
 -- standard error says little about them. A series that is empty, or has a NaN or an infinity in it, is answered with
 -- nil and a sentence, never with a NaN.
 
-local rng = require "pmlua.rng"
-local tally = require "pmlua.tally"
+local rng = require "pmlua.internal.rng"
+local tally = require "pmlua.internal.tally"
 
 local M = {}
 

@@ -141,7 +141,7 @@ substrate.__close = substrate.close
 local said = 0
 local function tell()
   local lines = core.substrate.lines()
-  for i = said + 1, #lines do io.stderr:write("pmlua: ", require "pmlua.printable"(lines[i]), "\n") end
+  for i = said + 1, #lines do io.stderr:write("pmlua: ", require "pmlua.internal.printable"(lines[i]), "\n") end
   said = #lines
 end
 
@@ -162,7 +162,7 @@ function M.environment()
     local plugin, err, code = core.substrate.load(name)
     environment[#environment + 1] = plugin
     -- Another Lua state of this process has it.
-    if err and code ~= "EEXIST" then io.stderr:write("pmlua: ", require "pmlua.printable"(err), "\n") end
+    if err and code ~= "EEXIST" then io.stderr:write("pmlua: ", require "pmlua.internal.printable"(err), "\n") end
   end
   tell()
   return #environment

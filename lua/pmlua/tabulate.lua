@@ -3,7 +3,7 @@
 --
 -- Try:  print(require("pmlua.tabulate")({"path", "ns"}, {{"page", 12.345}, {"read", 1234.5}}))
 
-local printable = require "pmlua.printable"
+local printable = require "pmlua.internal.printable"
 
 local M = {}
 

@@ -69,7 +69,8 @@ function tuner:close()
   if not handle then return end
   self.handle = nil
   handle:stop()
-  for _, line in ipairs(handle:lines()) do io.stderr:write("pmlua: ", self.what, ": ", require "pmlua.printable"(line), "\n") end
+  local printable = require "pmlua.internal.printable"
+  for _, line in ipairs(handle:lines()) do io.stderr:write("pmlua: ", self.what, ": ", printable(line), "\n") end
   handle:close()
 end
 

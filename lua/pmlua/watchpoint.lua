@@ -8,7 +8,7 @@
 -- (available, find, plan, load) is here, too.
 
 local core = require "pmlua.core"
-local preload = require "pmlua.preload"
+local preload = require "pmlua.internal.preload"
 
 local M = setmetatable({}, { __index = function(_, name) return core.watchpoint[name] end })
 
@@ -35,7 +35,7 @@ end
 --- The shared objects that the loader would bring into a program.
 local function objects_of(path)
   local list = {}
-  local quoted = require("pmlua.quote").shell(path)
+  local quoted = require("pmlua.internal.quote").shell(path)
   local p <close> = assert(io.popen("LD_TRACE_LOADED_OBJECTS=1 " .. quoted .. " 2>/dev/null </dev/null"))
   for line in p:lines() do list[#list + 1] = line:match "=> (/.-) %(0x" or line:match "^%s+(/.-) %(0x" end
   return list

@@ -12,7 +12,7 @@
 -- Try:  local p = require("balance.platform").new { noise = 0.02, seed = 1 }
 --       for _ = 1, 10 do print(p:iterate().seconds) end
 
-local generator = require "pmlua.rng"
+local generator = require "pmlua.internal.rng"
 
 local M = {}
 M.__index = M

@@ -11,10 +11,10 @@
 local build = require "programs.build"
 local groups = require "pmlua.groups"
 local kernels = require "counted.kernels"
-local llvm = require "pmlua.cc.llvm"
-local paths = require "pmlua.wrap.paths"
+local llvm = require "pmlua.internal.cc.llvm"
+local paths = require "pmlua.internal.wrap.paths"
 local pmus = require "pmlua.pmus"
-local simulation = require "pmlua.simulation"
+local simulation = require "pmlua.internal.simulation.run"
 
 local M = {}
 

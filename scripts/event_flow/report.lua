@@ -3,8 +3,8 @@
 --
 -- Try:  pmlua scripts/event_flow.lua --quick && ls results/event_flow/latest
 
-local flowgraph = require "pmlua.flowgraph"
-local picture = require "pmlua.picture"
+local flowgraph = require "pmlua.internal.flow.graph"
+local picture = require "pmlua.internal.picture"
 local tabulate = require "pmlua.tabulate"
 
 local M = {}

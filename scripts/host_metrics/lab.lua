@@ -3,7 +3,7 @@
 --
 -- Try:  for _, c in ipairs(require("host_metrics.lab").columns) do print(c.name, c.event) end
 
-local series_of = require "pmlua.host.series"
+local series_of = require "pmlua.internal.host.series"
 
 local M = {}
 
@@ -39,7 +39,7 @@ Lab.__index = Lab
 local function available(pml, wanted)
   local metrics, lacking, taken = {}, {}, {}
   for _, token in ipairs(wanted) do
-    local found, why = pml.plugins.find("host", token)
+    local found, why = pml.plugin.find("host", token)
     if not found then return nil, why end
     for _, name in ipairs(found) do
       if not taken[name] then metrics[#metrics + 1] = name end

@@ -4,7 +4,7 @@
 -- Try:  pmlua scripts/host_metrics.lua --quick --no-plot && head results/host_metrics/latest/means.dat
 
 local lab_of = require "host_metrics.lab"
-local series_of = require "pmlua.host.series"
+local series_of = require "pmlua.internal.host.series"
 local tabulate = require "pmlua.tabulate"
 
 local M = {}

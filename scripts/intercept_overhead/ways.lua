@@ -52,7 +52,7 @@ local function with_library(around)
 end
 
 local function seen_by_record(lab)
-  local calls, err = require("pmlua.calls").read(lab.folder.path .. "/recorded")
+  local calls, err = require("pmlua.internal.record.functions").read(lab.folder.path .. "/recorded")
   if not calls then return nil, err end
   for _, f in ipairs(calls.functions) do
     if f.name == "calls_work" then return f.calls end

@@ -4,7 +4,7 @@
 -- Try:  print(table.concat(require("library_time.subject").new({ program = "fftw2d", command = {} }).words, " "))
 
 local build = require "programs.build"
-local preload = require "pmlua.preload"
+local preload = require "pmlua.internal.preload"
 
 local M = {}
 

@@ -10,7 +10,7 @@
 
 local build = require "programs.build"
 local core = require "pmlua.core"
-local preload = require "pmlua.preload"
+local preload = require "pmlua.internal.preload"
 
 local M = {}
 
@@ -77,7 +77,7 @@ end
 
 -- Of a recorded function calls by duration, shortest first.
 local function histogram(f)
-  local calls, order, out = require "pmlua.calls", {}, {}
+  local calls, order, out = require "pmlua.internal.record.functions", {}, {}
   for i in pairs(f.bucket or {}) do order[#order + 1] = i end
   table.sort(order)
   for k, i in ipairs(order) do
@@ -116,10 +116,10 @@ function M.interception(subject, options)
   end
   local out, err = run(subject.words, variables, options)
   if not out then return nil, err end
-  for _, p in ipairs(require("pmlua.spools").gather(dir)) do
+  for _, p in ipairs(require("pmlua.internal.record.spools").gather(dir)) do
     if p.err then return nil, ("process %s: %s"):format(p.name, p.err) end
   end
-  local calls, unread = require("pmlua.calls").read(dir)
+  local calls, unread = require("pmlua.internal.record.functions").read(dir)
   if not calls then return nil, unread end
   if #calls.processes == 0 then return nil, "no process of the command left results" end
   for i, f in ipairs(calls.functions) do out.functions[i] = from_record(subject, f) end

@@ -6,7 +6,7 @@
 -- Also ticks.dat, the whole summary in ticks of the clock beside data.dat's nanoseconds, to compare with
 -- tables in cycles.
 
-local runner = require "pmlua.runner"
+local runner = require "pmlua.internal.experiment.runner"
 local series = require "read_overhead.series"
 local tabulate = require "pmlua.tabulate"
 local share = require "read_overhead.share"

@@ -6,10 +6,10 @@
 -- that is generated for the counters, too. Compilations are times of the processor, not of the clock.
 
 local pml = require "pmlua"
-local shell = require "pmlua.wrap.shell"
-local paths = require "pmlua.wrap.paths"
+local shell = require "pmlua.internal.wrap.shell"
+local paths = require "pmlua.internal.wrap.paths"
 
-local instrument = require("pmlua.cc.llvm").instrumenter(14)
+local instrument = require("pmlua.internal.cc.llvm").instrumenter(14)
 if not instrument then
   print "\ncounting by the compiler: pmlua was built without LLVM 14"
   os.exit(0)

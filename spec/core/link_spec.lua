@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- spec/core/link_spec.lua - pml.link: what becomes of a question when the other side is slow, broken or gone.
+-- spec/core/link_spec.lua - the link: what becomes of a question when the other side is slow, broken or gone.
 
 local support = require "spec.core.support"
 local it = support.it
@@ -113,7 +113,7 @@ os.kill(pid, signal.SIGINT)
 c.recv(1)]]
     local status, out = support.shell(([[%s/pmlua -e '
       local link
-      repeat link = pml.link.connect(%q) until link
+      repeat link = require "pmlua.core".link.connect(%q) until link
       pml.sys.on_interrupt()
       print(select(3, link:ask("eval", tostring(pml.sys.pid()), 60)))']]):format(support.build, path))
     assert.same({ 0, "EINTR\n" }, { status, out })

@@ -128,7 +128,7 @@ describe("A metric plugin", function()
       .. "SCOREP_METRIC_SERIES_EVENT=wave SCOREP_METRIC_SERIES_ASYNC=ticks %s/pmlua %s --no-plot --out %s"
     local status, out, err = support.shell(run:format(folder, support.build, script, dir))
     assert.equal(0, status, out .. err)
-    local t = assert(require("pmlua.dat").read(dir .. "/plug/latest/plugins.dat"))
+    local t = assert(require("pmlua.internal.dat").read(dir .. "/plug/latest/plugins.dat"))
     local seen = {}
     for _, row in ipairs(t.rows) do
       if row then seen[row.event] = (seen[row.event] or 0) + 1 end

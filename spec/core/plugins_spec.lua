@@ -116,7 +116,7 @@ for i in range(500): s.sendto(b"x" * 10000, s.getsockname())']])
       .. "--no-plot --out %s"
     local status, out, err = support.shell(run:format(support.build, script, dir))
     assert.equal(0, status, out .. err)
-    local t = assert(require("pmlua.dat").read(dir .. "/plug/latest/plugins.dat"))
+    local t = assert(require("pmlua.internal.dat").read(dir .. "/plug/latest/plugins.dat"))
     local most = 0
     for _, row in ipairs(t.rows) do
       if row and row.event == "plugin::process::resident" then most = math.max(most, row.value) end

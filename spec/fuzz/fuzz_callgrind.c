@@ -2,7 +2,7 @@
 /* spec/fuzz/fuzz_callgrind.c - any bytes as a file of callgrind's: functions that add up to the totals, or one line. */
 #include "fuzz_lua.h"
 
-static const char check[] = "local callgrind = require 'pmlua.callgrind'\n"
+static const char check[] = "local callgrind = require 'pmlua.internal.simulation.callgrind'\n"
                             "return function(text)\n"
                             "  local out, err = callgrind.parse(text)\n"
                             "  if not out then\n"

@@ -6,7 +6,7 @@
 #include "fuzz_lua.h"
 
 static const char check[] =
-    "local calls = require 'pmlua.calls'\n"
+    "local calls = require 'pmlua.internal.record.functions'\n"
     "return function(folder)\n"
     "  local all, err = calls.read(folder)\n"
     "  if not all then\n"

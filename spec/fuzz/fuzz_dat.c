@@ -3,7 +3,7 @@
  * why. */
 #include "fuzz_lua.h"
 
-static const char check[] = "local dat = require 'pmlua.dat'\n"
+static const char check[] = "local dat = require 'pmlua.internal.dat'\n"
                             "return function(text)\n"
                             "  local t, err = dat.parse(text, 'f')\n"
                             "  if not t then\n"

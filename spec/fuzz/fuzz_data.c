@@ -6,7 +6,7 @@
 #include "fuzz_lua.h"
 
 static const char check[] =
-    "local datafile, groups = require 'pmlua.datafile', require 'pmlua.groups'\n"
+    "local literal, groups = require 'pmlua.internal.literal', require 'pmlua.groups'\n"
     "local function walk(v, seen)\n"
     "  if type(v) ~= 'table' then assert(type(v) == 'string' or type(v) == 'number' or type(v) == 'boolean', type(v)) "
     "return end\n"
@@ -16,7 +16,7 @@ static const char check[] =
     "end\n"
     "local function told(err) assert(type(err) == 'string' and err:find('^f:%d+: ') and not err:find('\\n'), err) end\n"
     "return function(bytes)\n"
-    "  local data, err = datafile.parse(bytes, 'f')\n"
+    "  local data, err = literal.parse(bytes, 'f')\n"
     "  if not data then told(err) return 0 end\n"
     "  walk(data, {})\n"
     "  local file, why = groups.parse(bytes, 'f')\n"

@@ -5,8 +5,8 @@
 
 static const char check[] =
     "local sections, report = require 'pmlua.sections', require 'pmlua.report'\n"
-    "local text, data, timeline = require 'pmlua.report.text', require 'pmlua.report.data', require "
-    "'pmlua.report.timeline'\n"
+    "local text, data, timeline = require 'pmlua.internal.report.text', require 'pmlua.internal.report.data', require "
+    "'pmlua.internal.report.timeline'\n"
     "local json = require 'pmlua.json'\n"
     "return function(bytes)\n"
     /* After a '!' the number of lines at the end is added, which chance would never get right. */

@@ -226,7 +226,7 @@ describe("the tree", function()
 
   it("has the README's table of verbs as the verbs are: make tables brings it up to date", function()
     local out, code = sh(build .. "/pmlua -e 'local t = assert(io.open(\"README.md\")):read(\"a\") "
-      .. "print(assert(require \"pmlua.cli.markdown\".updated(t)) == t)'")
+      .. "print(assert(require \"pmlua.internal.cli.markdown\".updated(t)) == t)'")
     assert.same({ 0, "true\n" }, { code, out })
   end)
 

@@ -2,7 +2,7 @@
 -- spec/lua/callgrind_spec.lua - callgrind's files: own costs exactly, and damage named, never a wrong sum.
 
 local helper = require "spec.lua.helper"
-local callgrind = require "pmlua.callgrind"
+local callgrind = require "pmlua.internal.simulation.callgrind"
 local sim = require "spec.lua.sim.support"
 
 local whole = [[

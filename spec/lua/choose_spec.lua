@@ -213,7 +213,7 @@ describe("What came out of runs", function()
       end
     end
     local rows = {}
-    for _, row_of in ipairs(require "pmlua.chooser.run".combine(chooser, plan, results, { work = 100 })) do
+    for _, row_of in ipairs(require "pmlua.internal.chooser.run".combine(chooser, plan, results, { work = 100 })) do
       rows[row_of.name] = row_of
     end
     return rows

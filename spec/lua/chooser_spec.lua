@@ -3,8 +3,8 @@
 
 require "spec.core.support"
 local chooser = require "pmlua.chooser"
-local place = require "pmlua.chooser.place"
-local schedule = require "pmlua.chooser.schedule"
+local place = require "pmlua.internal.chooser.place"
+local schedule = require "pmlua.internal.chooser.schedule"
 
 local function open(pmu, smt, watchdog)
   return assert(chooser.open { pmu = pmu, smt = smt or false, watchdog = watchdog or false })

@@ -2,8 +2,8 @@
 -- spec/lua/cli_spec.lua - one command line: the same words mean the same to every verb.
 
 local support = require "spec.core.support"
-local parse = require "pmlua.cli.parse"
-local verbs = require "pmlua.cli.verb"
+local parse = require "pmlua.internal.cli.parse"
+local verbs = require "pmlua.internal.cli.verb"
 local json = require "cjson"
 
 local quote = support.quote
@@ -216,7 +216,7 @@ describe("The common options", function()
   end)
 
   it("--csv prints what a simulation counted, and what grew since it was kept", function()
-    if not require("pmlua.simulation").available() then return pending "valgrind is not installed" end
+    if not require("pmlua.internal.simulation.run").available() then return pending "valgrind is not installed" end
     local status, csv = pmlua "stat -q --sim --csv -e Ir,Dr -- true"
     assert.equal(0, status)
     assert.is_true(rows_of(csv, "of,pid,thread,object,name,calls,Ir,Dr") > 3)

@@ -63,7 +63,7 @@ describe("compare", function()
   end)
 
   it("keeps false alarms rare: runs of one distribution are hardly ever called different", function()
-    local random, alarms = require "pmlua.rng" (77), 0
+    local random, alarms = require "pmlua.internal.rng" (77), 0
     for _ = 1, 40 do
       local a, b = {}, {}
       for cell = 1, 5 do

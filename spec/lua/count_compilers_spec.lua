@@ -3,7 +3,7 @@
 
 local counting = require "spec.lua.counting"
 local helper = require "spec.lua.helper"
-local llvm_of = require "pmlua.cc.llvm"
+local llvm_of = require "pmlua.internal.cc.llvm"
 
 local FIRST, LAST = 14, 19
 

@@ -184,7 +184,7 @@ describe("pmlua cc --count", function()
     if helper.shell "command -v clang-15" ~= 0 then return pending "there is no clang-15 here" end
     local status, _, err, dir = within(both, "clang-15 -emit-llvm -c twice.c")
     assert.equal(0, status, err)
-    local _, why = require("pmlua.cc.llvm").instrumenter(14).file(dir .. "/twice.bc", dir .. "/out", "twice.c", false)
+    local _, why = require("pmlua.internal.cc.llvm").instrumenter(14).file(dir .. "/twice.bc", dir .. "/out", "twice.c", false)
     assert.matches("^bitcode of LLVM15[%d.]+, which LLVM 14%.0%.6 does not read$", why)
   end)
 

@@ -3,7 +3,7 @@
 
 local helper = require "spec.lua.helper"
 local counting = require "spec.lua.counting"
-local calls = require "pmlua.calls"
+local calls = require "pmlua.internal.record.functions"
 local json = require "pmlua.json"
 
 local it, quote, shell = counting.it, helper.quote, helper.shell

@@ -60,7 +60,7 @@ end
 local function compiled()
   if folder then return true end
   if support.sanitized then return nil, "a program without a sanitizer cannot load libraries that have one" end
-  local found, why = require "pmlua.cc.llvm".instrumenter()
+  local found, why = require "pmlua.internal.cc.llvm".instrumenter()
   if not found then return nil, why end
   if support.shell "command -v clang" ~= 0 then return nil, "there is no clang" end
   folder = support.folder()

@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 local helper = require "spec.lua.helper"
-local dat = require "pmlua.dat"
-local rng = require "pmlua.rng"
+local dat = require "pmlua.internal.dat"
+local rng = require "pmlua.internal.rng"
 
 local demo = {
   title = "demo", status = "incomplete",

@@ -3,8 +3,8 @@
 -- Slow: makes, runs, records and simulates what the examples name.
 
 local support = require "spec.core.support"
-local verbs = require "pmlua.cli.verb"
-local text = require "pmlua.cli.text"
+local verbs = require "pmlua.internal.cli.verb"
+local text = require "pmlua.internal.cli.text"
 local quote = support.quote
 
 -- Needs zlib; has what examples watch.
@@ -51,7 +51,7 @@ local function has(needs)
       local there, why = support.core.watchpoint.available()
       if not there then return nil, why end
     elseif what == "libclang" then
-      if not require("pmlua.wrap.paths").module "clang" then return nil, "pmlua was built without libclang" end
+      if not require("pmlua.internal.wrap.paths").module "clang" then return nil, "pmlua was built without libclang" end
     elseif not support.has(what) then return nil, what .. " is not installed" end
   end
   return true

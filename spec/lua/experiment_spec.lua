@@ -6,7 +6,7 @@ if not helper.has_core then
   return
 end
 
-local dat = require "pmlua.dat"
+local dat = require "pmlua.internal.dat"
 local experiment = require "pmlua.experiment"
 local json = require "pmlua.json"
 local lfs = require "lfs"
@@ -513,7 +513,7 @@ end }]]):format(wait))
 end)
 
 describe("progress", function()
-  local progress = require "pmlua.progress"
+  local progress = require "pmlua.internal.experiment.progress"
 
   local function sink()
     local text = {}

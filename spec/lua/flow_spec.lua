@@ -3,7 +3,7 @@
 
 local support = require "spec.core.support"
 local quote = support.quote
-local flow, flowgraph = require "pmlua.flow", require "pmlua.flowgraph"
+local flow, flowgraph = require "pmlua.flow", require "pmlua.internal.flow.graph"
 local command = support.build .. "/pmlua"
 
 describe("An event flow", function()

@@ -135,7 +135,7 @@ describe("Every formula", function()
     }
     local known = {}
     for _, kind in ipairs(core.count.kinds()) do known["sde:::BYFL::" .. kind.name] = true end
-    for _, name in ipairs(require "pmlua.simulation".events) do known["sim::" .. name] = true end
+    for _, name in ipairs(require "pmlua.internal.simulation.run".events) do known["sim::" .. name] = true end
     for way, of in pairs(expected) do
       local got = {}
       for name, group in pairs(groups.counted(way)) do

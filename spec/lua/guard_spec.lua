@@ -4,7 +4,7 @@
 -- Slow: runs some 40 programs under callgrind.
 
 local support = require "spec.core.support"
-local guard = require "pmlua.guard"
+local guard = require "pmlua.internal.guard"
 local json = require "pmlua.json"
 local sim = require "spec.lua.sim.support"
 local quote = support.quote

@@ -30,8 +30,8 @@ describe("The host plugin on a described machine", function()
   end)
 
   it("has the processors at work as a rate: of all states but idle, waiting and stolen", function()
-    local measure, files = require "pmlua.host.measure", require "pmlua.host.files"
-    local kernel = require "pmlua.host.kernel"
+    local measure, files = require "pmlua.internal.host.measure", require "pmlua.internal.host.files"
+    local kernel = require "pmlua.internal.host.kernel"
     local root = machine.new()
     local metrics, from = {}, files.new(root)
     for _, m in ipairs(kernel.processors(from)) do
@@ -52,10 +52,10 @@ describe("The host plugin on a described machine", function()
   end)
 
   it("has never more processors at work than there are, at any interval, and loses no tick", function()
-    local measure, files = require "pmlua.host.measure", require "pmlua.host.files"
+    local measure, files = require "pmlua.internal.host.measure", require "pmlua.internal.host.files"
     local root, now_ns, ticks, sum, told, values = machine.new(), 0, 1000, 0.0, 0, 0
     local from = files.new(root)
-    local collect = measure.collector(from, require("pmlua.host.kernel").processors(from), function() return now_ns end)
+    local collect = measure.collector(from, require("pmlua.internal.host.kernel").processors(from), function() return now_ns end)
     local function step(ms, more)
       now_ns, ticks = now_ns + ms * 1000000, ticks + more
       machine.put(root, "proc/stat", ("cpu  %d 10 500 80000 100 5 15 7 0 0\ncpu0 %d 5 300 40000 50 5 10 4 0 0\n"
@@ -182,7 +182,7 @@ describe("The process plugin on a described machine", function()
   end)
 
   it("has processors at work by the clock of a process, as getrusage says of it when it has ended", function()
-    local sys, child = require("pmlua.core").sys, require "pmlua.child"
+    local sys, child = require("pmlua.core").sys, require "pmlua.internal.child"
     local had_ns, at_ns
     local ended = assert(child.run({ "sh", "-c", "i=0; while [ $i -lt 200000 ]; do i=$((i+1)); done" }, function(pid)
       had_ns, at_ns = sys.cpu_time(pid) -- it waits to begin
@@ -225,7 +225,7 @@ describe("Files of /proc and /sys that are damaged", function()
   end
 
   it("give numbers of the type that was promised, or none, and never an error", function()
-    local random = require "pmlua.rng" (7)
+    local random = require "pmlua.internal.rng" (7)
     local paths = {}
     for path in pairs(machine.files) do paths[#paths + 1] = path end
     table.sort(paths)

@@ -9,7 +9,7 @@ local session, json
 
 setup(function()
   if support.missing then return end
-  session, json = require "pmlua.live.session", require "pmlua.json"
+  session, json = require "pmlua.internal.live.session", require "pmlua.json"
 end)
 
 local function eval(code)

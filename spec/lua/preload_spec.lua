@@ -121,7 +121,7 @@ describe("Preloading", function()
   end)
 
   it("says that LD_PRELOAD cannot name a library in a folder with a space or a colon", function()
-    local preload = require "pmlua.preload"
+    local preload = require "pmlua.internal.preload"
     assert.is_nil(preload.unnameable("/opt/pmlua/libpmlua-record.so"))
     for _, path in ipairs { "/opt/my tools/libpmlua-record.so", "/opt/a:b/libpmlua-record.so" } do
       assert.truthy(preload.unnameable(path):find("LD_PRELOAD cannot name " .. path .. ", because", 1, true))

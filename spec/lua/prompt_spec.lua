@@ -64,7 +64,7 @@ describe("The prompt in a terminal", function()
 end)
 
 describe("A value at the prompt", function()
-  local show = require "pmlua.show"
+  local show = require "pmlua.internal.prompt.show"
 
   it("is shown with its contents, bounded in depth and width", function()
     assert.equal("text", show "text")
@@ -83,7 +83,7 @@ describe("A value at the prompt", function()
 end)
 
 describe("Completion", function()
-  local complete = require "pmlua.complete"
+  local complete = require "pmlua.internal.prompt.complete"
 
   it("is of members, without calling anything, of keywords, and of events inside of strings", function()
     if not helper.has_core then return pending(helper.no_core) end

@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 local helper = require "spec.lua.helper"
-local provenance = require "pmlua.provenance"
+local provenance = require "pmlua.internal.experiment.provenance"
 
 describe("provenance", function()
   it("warns of what makes numbers less sure, once each", function()

@@ -284,7 +284,7 @@ describe("pmlua attach", function()
   end)
 
   it("hears of the end also in the middle of a question", function()
-    local directory = require "pmlua.live.directory"
+    local directory = require "pmlua.internal.live.directory"
     local pid = solver "SOLVER"
     local app = { name = "SOLVER", pid = tonumber(pid) }
     local link = assert(support.core.link.connect(socket(pid, "SOLVER")))

@@ -50,7 +50,7 @@ describe("pmlua record --metric", function()
       .. "--metric plugin::process::resident -o all -- ./crc")
     assert.equal(0, status, err)
     assert.matches("plugin::host::cpus_busy", err)
-    local t = assert(require("pmlua.dat").read(dir .. "/all/metrics.dat"))
+    local t = assert(require("pmlua.internal.dat").read(dir .. "/all/metrics.dat"))
     local most, n = 0, 0
     for _, row in ipairs(t.rows) do
       if row and row.event == "plugin::process::resident" then

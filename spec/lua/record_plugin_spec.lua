@@ -3,7 +3,7 @@
 
 local support = require "spec.core.support"
 local core = require "pmlua.core"
-local dat = require "pmlua.dat"
+local dat = require "pmlua.internal.dat"
 local json = require "pmlua.json"
 local quote = support.quote
 

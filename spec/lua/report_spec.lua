@@ -349,7 +349,7 @@ end)
 
 describe("A timeline", function()
   local function calls(events, regions)
-    local list, open = require "pmlua.report.timeline".calls({ events = events }, regions or { "a", "b" })
+    local list, open = require "pmlua.internal.report.timeline".calls({ events = events }, regions or { "a", "b" })
     local out = {}
     for i, c in ipairs(list) do out[i] = { c.name, c.first, c.last, c.depth } end
     return out, open
@@ -364,7 +364,7 @@ describe("A timeline", function()
   end)
 
   it("gathers what is too short to be seen by what took most", function()
-    local function box(...) return require "pmlua.report.timeline".boxes(...) end
+    local function box(...) return require "pmlua.internal.report.timeline".boxes(...) end
     assert.same({ { first = 0, last = 20, name = "a" } }, box({ { first = 0, last = 20, name = "a" } }, 10))
     local short = {}
     for i = 0, 19 do

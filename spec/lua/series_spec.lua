@@ -2,7 +2,7 @@
 -- spec/lua/series_spec.lua - what pmlua query --plot draws: series of different units and meanings.
 
 require "spec.core.support"
-local series = require "pmlua.live.series"
+local series = require "pmlua.internal.live.series"
 
 --- A set of three readings of rows that f(i) gives; recorders have these values.
 local function watched(f, values)

@@ -5,7 +5,7 @@
 
 local support = require "spec.core.support"
 local json = require "pmlua.json"
-local left = require "pmlua.simulation.left"
+local left = require "pmlua.internal.simulation.left"
 local sim = require "spec.lua.sim.support"
 local quote = support.quote
 

@@ -1,8 +1,8 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 local helper = require "spec.lua.helper"
 local stats = require "pmlua.stats"
-local tally = require "pmlua.tally"
-local rng = require "pmlua.rng"
+local tally = require "pmlua.internal.tally"
+local rng = require "pmlua.internal.rng"
 
 local function near(expected, actual, error)
   assert.is_true(math.abs(expected - actual) <= (error or 1e-9), ("%s is not near %s"):format(actual, expected))

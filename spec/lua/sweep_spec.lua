@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 require "spec.lua.helper"
-local sweep = require "pmlua.sweep"
+local sweep = require "pmlua.internal.experiment.sweep"
 
 local function labels(cells)
   local out = {}
@@ -77,7 +77,7 @@ describe("sweep", function()
   end)
 
   it("shuffles without favour", function()
-    local random, first = require "pmlua.rng" (9), { 0, 0, 0, 0 }
+    local random, first = require "pmlua.internal.rng" (9), { 0, 0, 0, 0 }
     for _ = 1, 4000 do
       local v = sweep.shuffle({ 1, 2, 3, 4 }, random)[1]
       first[v] = first[v] + 1

@@ -14,7 +14,7 @@ describe("A table", function()
   end)
 
   it("shows control characters of a file as text", function()
-    local printable = require "pmlua.printable"
+    local printable = require "pmlua.internal.printable"
     assert.equal("a\\x1b[2Jb\\x0a\\xc2\\x9b äö\\x7f", printable "a\27[2Jb\n\194\155 äö\127")
     assert.equal("\\xff", printable "\255")
     assert.equal("n\\x1b\nx\\x07", tabulate({ "n\27" }, { { "x\7" } }))

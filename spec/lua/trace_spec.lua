@@ -30,7 +30,7 @@ describe("trace", function()
   end)
 
   it("is balanced for any phases", function()
-    local random = require "pmlua.rng" (5)
+    local random = require "pmlua.internal.rng" (5)
     for _ = 1, 200 do
       local phases = {}
       for i = 1, 20 do

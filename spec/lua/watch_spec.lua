@@ -8,13 +8,13 @@ if not helper.has_core then
 end
 
 local core = helper.core
-local ship = require "pmlua.live.ship"
+local ship = require "pmlua.internal.live.ship"
 
 -- Rules of its own for each test: the module keeps them.
 local function fresh_rules()
-  package.loaded["pmlua.live.rules"] = nil
-  local rules = require "pmlua.live.rules"
-  package.loaded["pmlua.live.rules"] = nil
+  package.loaded["pmlua.internal.live.rules"] = nil
+  local rules = require "pmlua.internal.live.rules"
+  package.loaded["pmlua.internal.live.rules"] = nil
   return rules
 end
 
@@ -231,7 +231,7 @@ describe("A shipped function", function()
 
   it("finds modules and their functions where it arrives", function()
     local pml = require "pmlua"
-    local here = { pml, string.format, pml.sde, core.clock.ns, print, pml.stats.median, require "pmlua.live.ship" }
+    local here = { pml, string.format, pml.sde, core.clock.ns, print, pml.stats.median, require "pmlua.internal.live.ship" }
     local there = sent(here)
     for i, v in ipairs(here) do assert.is_true(rawequal(v, there[i]), tostring(i)) end
     assert.is_false(rawequal(here, there))

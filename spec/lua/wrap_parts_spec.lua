@@ -12,16 +12,16 @@ describe("A compile_commands.json", function()
       {"directory": "%s", "file": "a.cpp", "command": "g++ -DWIDTH='3 4' -I include -O2 -std=c++17 -c a.cpp -o a.o"},
       {"directory": "/b", "file": "b.cpp", "arguments": ["g++", "-isystem", "sys", "-I/abs", "-DWIDTH=3 4", "-c", "b.cpp"]}
     ] ]=]):format(dir))
-    local found = assert(require("pmlua.wrap.database").read(dir .. "/compile_commands.json"))
+    local found = assert(require("pmlua.internal.wrap.database").read(dir .. "/compile_commands.json"))
     assert.equal("c++", found.language)
-    local words = assert(require("pmlua.wrap.shell").words(found.cflags))
+    local words = assert(require("pmlua.internal.wrap.shell").words(found.cflags))
     assert.same({ "-DWIDTH=3 4", "-I" .. dir .. "/include", "-std=c++17", "-isystem", "/b/sys", "-I/abs" }, words)
   end)
 end)
 
 describe("A compiler's line", function()
   it("links, or does not", function()
-    local line = require "pmlua.wrap.line"
+    local line = require "pmlua.internal.wrap.line"
     local function links(text)
       local words = {}
       for word in text:gmatch("%S+") do words[#words + 1] = word end
@@ -38,7 +38,7 @@ describe("A compiler's line", function()
 end)
 
 describe("A demangled name", function()
-  local parse = require("pmlua.wrap.templates").parse
+  local parse = require("pmlua.internal.wrap.templates").parse
 
   it("tells class, member and types of the arguments", function()
     local p = parse("ns::Map<std::pair<int, char>, (ns::Kind)2>::find(std::pair<int, char> const&, int (*)(int, int)) const")

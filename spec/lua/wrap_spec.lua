@@ -28,7 +28,7 @@ end
 
 local function why_not()
   if (support.shell("command -v gcc g++ nm objdump c++filt")) ~= 0 then return "no compiler or no binutils" end
-  local clang, missing = require("pmlua.wrap.paths").clang()
+  local clang, missing = require("pmlua.internal.wrap.paths").clang()
   if not clang then return missing end
   local there, absent = clang.available()
   return not there and absent
@@ -58,10 +58,10 @@ end
 
 --- The example in every way: the counts of each, by way.
 local function trial(folder)
-  local cfg = assert(require("pmlua.wrap.folder").load(dir .. "/" .. folder))
-  local w = assert(require("pmlua.wrap.installed").built(cfg))
+  local cfg = assert(require("pmlua.internal.wrap.folder").load(dir .. "/" .. folder))
+  local w = assert(require("pmlua.internal.wrap.installed").built(cfg))
   local ways = {}
-  for _, t in ipairs(require("pmlua.wrap.trial").run(cfg, w)) do
+  for _, t in ipairs(require("pmlua.internal.wrap.trial").run(cfg, w)) do
     assert.is_nil(t.err, t.way .. ": " .. tostring(t.err))
     ways[t.way] = t.counts
   end

@@ -22,7 +22,7 @@ end
 local function why_not()
   if support.build:find("[at]san") then return "a sanitizer must be loaded before what is preloaded" end
   if (support.shell("command -v gcc g++ nm objdump c++filt")) ~= 0 then return "no compiler or no binutils" end
-  local clang, missing = require("pmlua.wrap.paths").clang()
+  local clang, missing = require("pmlua.internal.wrap.paths").clang()
   if not clang then return missing end
   local there, absent = clang.available()
   return not there and absent

@@ -28,7 +28,7 @@ local function missing(recipe)
   for _, tool in ipairs { "gcc", "g++", "nm", "objdump", "c++filt", "readelf", "pkg-config" } do
     if (support.shell("command -v " .. tool)) ~= 0 then return tool .. " is not installed" end
   end
-  local clang, absent = require("pmlua.wrap.paths").clang()
+  local clang, absent = require("pmlua.internal.wrap.paths").clang()
   if not clang then return absent end
   local there, why = clang.available()
   if not there then return why end
@@ -104,8 +104,8 @@ end
 ---@param name string
 ---@param values table<string, number[]>
 function M.describe(name, values)
-  local recipe = assert(require("pmlua.wrap.folder").read(("%s/scripts/wrap/%s.lua"):format(pwd, name),
-    require("pmlua.wrap.folder").recipe_fields))
+  local recipe = assert(require("pmlua.internal.wrap.folder").read(("%s/scripts/wrap/%s.lua"):format(pwd, name),
+    require("pmlua.internal.wrap.folder").recipe_fields))
   local busted = require "busted"
   busted.describe("the recipe " .. name, function()
     local dir, folder, cfg, w, ways = nil, "wrap-" .. recipe.name, nil, nil, {}
@@ -119,9 +119,9 @@ function M.describe(name, values)
       if why then return end
       dir = support.folder()
       done(shell(dir, ("%s wrap init --recipe %s && %s wrap build %s"):format(command, name, command, folder)))
-      cfg = assert(require("pmlua.wrap.folder").load(dir .. "/" .. folder))
-      w = assert(require("pmlua.wrap.installed").built(cfg))
-      for _, t in ipairs(require("pmlua.wrap.trial").run(cfg, w)) do
+      cfg = assert(require("pmlua.internal.wrap.folder").load(dir .. "/" .. folder))
+      w = assert(require("pmlua.internal.wrap.installed").built(cfg))
+      for _, t in ipairs(require("pmlua.internal.wrap.trial").run(cfg, w)) do
         assert.is_nil(t.err, t.way .. ": " .. tostring(t.err))
         ways[t.way] = t.counts
       end

@@ -6,10 +6,10 @@
 --
 -- Options: metrics (globs), every ("100ms"), root (where proc and sys are, "/").
 
-local files = require "pmlua.host.files"
-local kernel = require "pmlua.host.kernel"
-local measure = require "pmlua.host.measure"
-local sensors = require "pmlua.host.sensors"
+local files = require "pmlua.internal.host.files"
+local kernel = require "pmlua.internal.host.kernel"
+local measure = require "pmlua.internal.host.measure"
+local sensors = require "pmlua.internal.host.sensors"
 
 local M = {
   summary = "memory, load, network, disks, temperatures, frequencies and power of the host",

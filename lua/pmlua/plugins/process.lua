@@ -7,8 +7,8 @@
 -- Options: metrics (globs), every ("100ms"), pid (this process unless said), root (where proc is, "/"). Formats: proc(5).
 
 local core = require "pmlua.core"
-local files_of = require "pmlua.host.files"
-local measure = require "pmlua.host.measure"
+local files_of = require "pmlua.internal.host.files"
+local measure = require "pmlua.internal.host.measure"
 local integer = files_of.integer
 
 local M = {

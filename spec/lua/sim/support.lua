@@ -29,7 +29,7 @@ end
 
 --- A text with one byte changed and up to two lost, n times.
 function M.damaged(text, n)
-  local random = require "pmlua.rng" (8)
+  local random = require "pmlua.internal.rng" (8)
   return coroutine.wrap(function()
     for _ = 1, n do
       local at = random(#text)

@@ -59,7 +59,7 @@ describe("Any command line", function()
     assert.is_nil(lfs.attributes(canary, "mode"), what)
   end
 
-  for _, verb in ipairs(require("pmlua.cli.verb").names()) do
+  for _, verb in ipairs(require("pmlua.internal.cli.verb").names()) do
     if verb ~= "live" and verb ~= "doctor" then -- one waits for what it runs, the other takes its time
       it("is answered by pmlua " .. verb, function()
         math.randomseed(seed)

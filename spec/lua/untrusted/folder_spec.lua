@@ -11,9 +11,9 @@ describe("In a folder with modules of others", function()
   before_each(function()
     dir = helper.folder()
     canary = dir .. "/canary"
-    os.execute(("mkdir -p %s/pmlua/cmd %s/cjson"):format(dir, dir))
+    os.execute(("mkdir -p %s/pmlua/verb %s/pmlua/internal %s/cjson"):format(dir, dir, dir))
     for _, name in ipairs { "lfs", "cjson", "cjson/safe", "zlib", "readline", "pmlua/init", "pmlua/core",
-      "pmlua/json", "pmlua/search", "pmlua/cmd/help", "pmlua/cmd/plot", "pmlua/cmd/list", "pml" } do
+      "pmlua/json", "pmlua/internal/search", "pmlua/verb/help", "pmlua/verb/plot", "pmlua/verb/list", "pml" } do
       helper.write(("%s/%s.lua"):format(dir, name), ("io.open(%q, 'w'):close()\nreturn {}\n"):format(canary))
     end
     for _, name in ipairs { "lfs", "cjson", "zlib" } do os.execute(("cp /bin/true %s/%s.so"):format(dir, name)) end
@@ -28,7 +28,7 @@ describe("In a folder with modules of others", function()
   end
 
   it("no verb executes them, whatever LUA_PATH says of relative folders", function()
-    local verbs = require("pmlua.cli.verb").names()
+    local verbs = require("pmlua.internal.cli.verb").names()
     assert.is_true(#verbs > 10)
     for _, verb in ipairs(verbs) do
       if verb ~= "live" then run(verb) end
@@ -37,7 +37,7 @@ describe("In a folder with modules of others", function()
     for _, environment in ipairs { "LUA_PATH='./?.lua;;'", "LUA_PATH_5_4='?.lua;./?/init.lua;;' LUA_CPATH='./?.so;;'",
       "LUA_INIT=@lfs.lua" } do
       for _, verb in ipairs { "plot .", "compare . .", "report .", "events", "record -o out -- true",
-        "-e 'return pml.results, pml.archive'" } do
+        "-e 'return pml.results, pml.sections'" } do
         run(verb, environment)
       end
     end

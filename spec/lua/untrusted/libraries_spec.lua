@@ -2,7 +2,7 @@
 -- spec/lua/untrusted/libraries_spec.lua - what is named as a library, and is none that the loader can be given.
 
 local helper = require "spec.lua.helper"
-local quote = require "pmlua.quote".shell
+local quote = require "pmlua.internal.quote".shell
 
 local command = helper.build .. "/pmlua"
 

@@ -3,8 +3,8 @@
 
 local helper = require "spec.lua.helper"
 local lfs = require "lfs"
-local disk = require "pmlua.file"
-local quote = require "pmlua.quote".shell
+local disk = require "pmlua.internal.file"
+local quote = require "pmlua.internal.quote".shell
 
 local command = helper.build .. "/pmlua"
 

@@ -5,7 +5,7 @@
 local helper = require "spec.lua.helper"
 local hostile = require "spec.lua.untrusted.hostile"
 local lfs = require "lfs"
-local quote = require "pmlua.quote"
+local quote = require "pmlua.internal.quote"
 
 local RANDOM = 14
 local has = {}
@@ -74,7 +74,7 @@ describe("Text of others", function()
   end)
 
   needs("gnuplot", "is text where a figure's rows have names from its table", function()
-    local results, dat = require "pmlua.results", require "pmlua.dat"
+    local results, dat = require "pmlua.results", require "pmlua.internal.dat"
     local rows, columns = {}, { { "cell" }, { "clock", "text" }, { "status", "text" }, { "samples" } }
     for i, text in ipairs(texts) do
       if utf8.len(dat.word(text)) then rows[#rows + 1] = { #rows + 1, text, "ok", 3, 1, 1, 1, i, 9 } end
@@ -94,7 +94,7 @@ describe("Text of others", function()
   end)
 
   needs("gnuplot", "is text in the names of series, and in drawings of characters", function()
-    local series = require "pmlua.live.series"
+    local series = require "pmlua.internal.live.series"
     local set = { list = {} }
     for i = 1, 12 do set.list[i] = { name = texts[i], recorder = true, x = { 1, 2 }, y = { 1, 2 }, next = 3 } end
     assert(series.picture(set, texts[1], dir .. "/series.svg"))
@@ -105,7 +105,7 @@ describe("Text of others", function()
   end)
 
   needs("dot", "is text in event flow graphs, and never HTML", function()
-    local flowgraph, json = require "pmlua.flowgraph", require "pmlua.json"
+    local flowgraph, json = require "pmlua.internal.flow.graph", require "pmlua.json"
     for _, text in ipairs(texts) do
       if utf8.len(text) and not text:find "\0" then
         local name = quote.plain(text):sub(1, 30)

@@ -4,8 +4,8 @@
 local helper = require "spec.lua.helper"
 local json = require "pmlua.json"
 local lfs = require "lfs"
-local quote = require "pmlua.quote".shell
-local view = require "pmlua.live.view"
+local quote = require "pmlua.internal.quote".shell
+local view = require "pmlua.internal.live.view"
 
 local command = helper.build .. "/pmlua"
 local ESC = "\27]0;taken\7\27[2Jx"

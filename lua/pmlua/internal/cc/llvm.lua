@@ -1,0 +1,115 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+--- lua/pmlua/internal/cc/llvm.lua - which LLVM a compiler is made of, and the instrumenters that pmlua was built with.
+--
+-- Each LLVM reads its own IR, so that there is an instrumenter for each: a module that reads bitcode, and a plugin for
+-- compilers that load theirs from a shared library.
+--
+-- Try:  print(require("pmlua.internal.cc.llvm").of { "clang-14" }.version)
+
+local core = require "pmlua.core"
+local disk = require "pmlua.internal.file"
+local paths = require "pmlua.internal.wrap.paths"
+local shell = require "pmlua.internal.wrap.shell"
+
+local M = {}
+
+local FIRST, LAST = 14, 19
+local HEAD = 4 << 20 -- of a program: its list of libraries is near the beginning
+
+--- The versions that this pmlua was built with.
+---@return integer[]
+function M.built()
+  local list = {}
+  for version = FIRST, LAST do
+    if paths.module_file("instrument-" .. version) then list[#list + 1] = version end
+  end
+  return list
+end
+
+--- What to do where there is none for a version.
+local function advice(version)
+  local built = M.built()
+  local has = #built > 0 and "built for LLVM " .. table.concat(built, ", ") .. " only" or "built without LLVM"
+  version = version or FIRST
+  if version < FIRST or version > LAST then
+    return ("pmlua was %s, and knows %d to %d; use clang-%d"):format(has, FIRST, LAST, built[#built] or FIRST)
+  end
+  return ("pmlua was %s; install llvm-%d-dev and clang-%d and run make again"):format(has, version, version)
+end
+
+--- The module that adds counters to bitcode, of one version or of any; or nil and what to do.
+---@param version integer?
+function M.instrumenter(version)
+  local module = paths.module("instrument-" .. (version or M.built()[1] or FIRST))
+  if module then return module end
+  return nil, advice(version)
+end
+
+--- The file that a name on the command line runs, or nil.
+local function program(name)
+  if name:find("/", 1, true) then return core.sys.realpath(name) end
+  for dir in (os.getenv "PATH" or ""):gmatch("[^:]+") do
+    local real = core.sys.realpath(dir .. "/" .. name)
+    if real then return real end
+  end
+end
+
+--- The LLVM that a program loads, by the name of the library in its head; nil: none, or it is linked into it.
+local function loads(file)
+  local f <close> = file and disk.open(file)
+  local head = f and f:read(HEAD) or ""
+  return math.tointeger(tonumber(head:match("%f[%w]libLLVM%-(%d+)[%d.]*%.so") or head:match("%f[%w]libLLVM%.so%.(%d+)")))
+end
+
+local function ask(words)
+  local quoted = {}
+  for i, word in ipairs(words) do quoted[i] = shell.quote(word) end
+  local ran, said = shell.run(table.concat(quoted, " ") .. " --version")
+  return ran and said or nil
+end
+
+---@class pmlua.cc.Llvm
+---@field version integer
+---@field shared boolean the compiler loads LLVM, and can load a plugin that does so, too
+---@field flang boolean
+
+--- Of a compiler, as a command line has it: with launchers before its name.
+---@param words string[]
+---@return pmlua.cc.Llvm? llvm nil: it has none
+---@return string? why
+function M.of(words)
+  local name = words[#words]
+  local base = name:match("[^/]*$")
+  local file = program(name)
+  if not file then return nil, name .. " does not run" end
+  local flang = file:match("[^/]*$"):find("flang", 1, true) ~= nil
+  local version = (flang or file:match("[^/]*$"):find("clang", 1, true)) and loads(file)
+  -- a launcher may know a result by the command line, which does not say all that the plugin is told
+  if version then return { version = version, shared = flang or #words == 1, flang = flang } end
+  local said = ask(words)
+  if not said then return nil, name .. " does not run" end
+  version = math.tointeger(tonumber(said:match("[cf]lang version (%d+)") or said:match("flang%-new version (%d+)")))
+  if version then return { version = version, shared = false, flang = said:find("flang", 1, true) ~= nil } end
+  if base:find("fortran", 1, true) then
+    return nil, name .. " is not supported: operations are counted in LLVM IR; compile with flang"
+  end
+  return nil, name .. " is not supported: operations are counted in LLVM IR; compile with clang"
+end
+
+--- The plugin for a compiler, or nil.
+---@param llvm pmlua.cc.Llvm
+---@return string?
+function M.plugin(llvm)
+  return llvm.shared and paths.preload(("libpmlua-instrument-%d.so"):format(llvm.version)) or nil
+end
+
+--- Why nothing can be counted with this LLVM; nil: it can.
+---@param name string of the compiler
+---@param llvm pmlua.cc.Llvm
+---@return string?
+function M.lacking(name, llvm)
+  if paths.module_file("instrument-" .. llvm.version) then return nil end
+  return ("%s makes IR of LLVM %d; %s"):format(name, llvm.version, advice(llvm.version))
+end
+
+return M

@@ -1,0 +1,126 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+-- lua/pmlua/internal/cli/experiment.lua - the command line of an experiment: the options that all have, and its own, read and
+-- explained as those of the verbs are.
+--
+-- Try:  pmlua scripts/timers.lua --help
+
+local common = require "pmlua.internal.cli.common"
+local json = require "pmlua.json"
+local parse = require "pmlua.internal.cli.parse"
+
+local M = {}
+
+---@class pmlua.Option
+---@field name string the option is --name
+---@field default any
+---@field help string?
+---@field type "string"|"number"|"integer"|"flag"|nil "string"
+---@field min integer? of an integer
+---@field metavar string? what stands for the value in --help
+
+--- What every experiment has.
+---@type pmlua.cli.Option[]
+M.common = {
+  { name = "quick", help = "a smoke run of some seconds" },
+  common.with("folder", { help = "folder for the results", shown = "results" }),
+  { name = "no-plot", help = "do not draw" },
+  common.with("json", { help = "print the summary of every cell as JSON" }),
+  common.with("csv", { help = "print the summary of every cell as CSV" }),
+  { name = "seed", kind = "integer", help = "seed of the order of the cells (and of the bootstrap)" },
+  { name = "rounds", kind = "integer", help = "how many rounds the samples are split into", min = 1 },
+  { name = "iterations", kind = "integer", help = "samples per cell, over all rounds", min = 1 },
+  common.with("quiet", { help = "no progress and no warnings on standard error" }),
+}
+
+local kinds = { string = "text", number = "number", integer = "integer", flag = false }
+
+--- What is wrong with the options that an experiment defines, if anything is.
+---@param exp pmlua.Experiment
+---@return string? err
+function M.check(exp)
+  local taken = { help = true, command = exp.command and true }
+  for _, o in ipairs(M.common) do taken[o.name] = true end
+  for i, o in ipairs(exp.options) do
+    if type(o) ~= "table" or type(o.name) ~= "string" or not o.name:match("^%a[%w_%-]*$") then
+      return ("options[%d] must have a name of letters, digits, _ and -"):format(i)
+    end
+    if taken[o.name] then return ("option --%s is there already"):format(o.name) end
+    if o.type and kinds[o.type] == nil then
+      return ("option --%s: type must be string, number, integer or flag"):format(o.name)
+    end
+    taken[o.name] = true
+  end
+end
+
+--- An experiment's option as verbs have theirs. Its default is applied later: --quick may have another.
+local function of_verb(option)
+  local kind = kinds[option.type or "string"] or nil
+  return { name = option.name, kind = kind, value = option.metavar, min = option.min, empty = kind == "text",
+    shown = kind and option.default, help = option.help or "" }
+end
+
+--- The command line of an experiment as a verb's table.
+local function line_of(exp, script)
+  local command = "pmlua " .. script
+  local line = { name = script, options = {}, examples = exp.examples or {
+    command, command .. " --quick --no-plot", command .. " --iterations 100000 --out /tmp/results",
+  }, exclusive = { { "json", "csv" } }, about = exp.description or ("The experiment " .. exp.name .. ".") }
+  table.move(M.common, 1, #M.common, 1, line.options)
+  for _, option in ipairs(exp.options) do table.insert(line.options, of_verb(option)) end
+  if exp.command then
+    line.command = { optional = true }
+    line.usage = { "[OPTIONS] [--] " .. exp.command }
+  end
+  return line
+end
+
+--- What a command line gives. With --help its `help` is the text to print.
+---@param exp pmlua.Experiment
+---@param script string its name for the user
+---@param args string[]
+---@return table? given by name, "-" as "_"
+---@return string? err one line
+function M.parse(exp, script, args)
+  local line = line_of(exp, script)
+  local given, misuse = parse.parse(line, args)
+  if not given then return nil, misuse end
+  if given.help then given.help = require("pmlua.internal.cli.text").help(line) end
+  return given
+end
+
+--- The numbers of threads that an option --threads names, separated by commas; raises what is wrong with them.
+---@param text string
+---@param most integer
+---@return integer[]
+function M.thread_numbers(text, most)
+  local out, seen = {}, {}
+  for word in (text .. ","):gmatch "([^,]*)," do
+    local n = math.tointeger(tonumber(word))
+    if not n or n < 1 or n > most then
+      error(("option --threads: %s is not a number of threads, 1 to %d"):format(word == "" and "nothing" or word, most), 0)
+    end
+    if seen[n] then error(("option --threads: %d is there twice"):format(n), 0) end
+    seen[n], out[#out + 1] = true, n
+  end
+  return out
+end
+
+--- The values of an experiment's own options: given, else what --quick makes of them, else the default.
+---@param exp pmlua.Experiment
+---@param given table
+---@return table
+function M.values(exp, given)
+  local options = { quick = given.quick or false }
+  for _, o in ipairs(exp.options) do
+    local k = parse.key(o)
+    local v = given[k]
+    if v == nil and given.quick then v = exp.quick[k] end
+    if v == nil then v = o.default end
+    if v == nil and o.type == "flag" then v = false end
+    options[k] = v
+  end
+  if exp.command then options.command = json.array(given.command) end
+  return options
+end
+
+return M

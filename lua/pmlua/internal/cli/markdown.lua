@@ -1,0 +1,88 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+-- lua/pmlua/internal/cli/markdown.lua - the verbs as the documentation has them, from their tables.
+--
+-- Try:  pmlua help --markdown stat
+
+local text = require "pmlua.internal.cli.text"
+local verb = require "pmlua.internal.cli.verb"
+
+local M = {}
+
+local function cell(s)
+  return (s:gsub("|", "\\|"):gsub("<", "&lt;"):gsub("%*", "\\*"):gsub("_", "\\_"))
+end
+
+local function code(s)
+  return "`" .. s:gsub("|", "\\|") .. "`"
+end
+
+local function prose(s)
+  local parts = {}
+  for paragraph in ((s or ""):gsub("%s+$", "") .. "\n\n"):gmatch "(.-)\n\n+" do
+    local table_of = ("\n" .. paragraph):find "\n  "
+    parts[#parts + 1] = table_of and "```text\n" .. paragraph .. "\n```" or cell(paragraph)
+  end
+  return table.concat(parts, "\n\n")
+end
+
+local function options(list)
+  local lines = { "| option | what |", "| --- | --- |" }
+  for _, option in ipairs(list) do
+    lines[#lines + 1] = ("| %s | %s |"):format(code(text.label(option)), cell(text.about(option)))
+  end
+  return table.concat(lines, "\n")
+end
+
+--- A verb's section.
+---@param v pmlua.Verb
+---@return string
+function M.verb(v)
+  local examples = {}
+  for i, example in ipairs(v.examples) do examples[i] = text.example(example) end
+  local parts = { ("## pmlua %s"):format(v.name), cell(v.summary:sub(1, 1):upper() .. v.summary:sub(2)) .. ".",
+    "```text\npmlua " .. table.concat(text.usage(v), "\npmlua ") .. "\n```" }
+  if v.about then parts[#parts + 1] = prose(v.about) end
+  if v.options and #v.options > 0 then parts[#parts + 1] = options(v.options) end
+  if v.notes then parts[#parts + 1] = prose(v.notes) end
+  parts[#parts + 1] = "```sh\n" .. table.concat(examples, "\n") .. "\n```"
+  return table.concat(parts, "\n\n") .. "\n"
+end
+
+--- The table of all verbs, as the README has it.
+---@return string
+function M.verbs()
+  local lines = { "| verb | what |", "| --- | --- |" }
+  for _, name in ipairs(verb.names()) do
+    lines[#lines + 1] = ("| %s | %s |"):format(code(name), cell(verb.load(name).summary))
+  end
+  return table.concat(lines, "\n") .. "\n"
+end
+
+local BEGIN, END = "<!-- verbs: made by make tables -->\n", "<!-- end of verbs -->\n"
+
+--- A text of the documentation with the table of verbs between its marks; nil: it has no marks.
+---@param document string
+---@return string?
+function M.updated(document)
+  local _, a = document:find(BEGIN, 1, true)
+  local b = a and document:find(END, a, true)
+  return b and document:sub(1, a) .. "\n" .. M.verbs() .. "\n" .. document:sub(b)
+end
+
+--- Bring the table of verbs in a file up to date.
+---@param path string
+function M.update(path)
+  local file = require "pmlua.internal.file"
+  local updated = assert(M.updated(assert(file.read(path))), path .. " has no marks of a table of verbs")
+  assert(file.write(path, updated))
+end
+
+--- All verbs, a section each.
+---@return string
+function M.all()
+  local parts = { "# The verbs of pmlua\n\n" .. M.verbs() }
+  for _, name in ipairs(verb.all()) do parts[#parts + 1] = M.verb(verb.load(name)) end
+  return table.concat(parts, "\n")
+end
+
+return M

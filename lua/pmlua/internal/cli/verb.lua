@@ -1,0 +1,143 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+-- lua/pmlua/internal/cli/verb.lua - the verbs: one file of pmlua/verb is one verb, and one table that says everything about it.
+--
+-- Try:  print(require("pmlua.internal.cli.verb").run("help", { "stat" }))
+--
+-- The table makes its parser (cli/parse), its help (cli/text), its man page (cli/man), its part of the documentation
+-- (cli/markdown) and its completion (cli/complete). A new file is a new verb. A verb with verbs of its own (wrap) names
+-- them in `verbs`; those are files of the folder that bears its name.
+
+local M = {}
+
+local MISUSED, FAILED = 2, 1
+
+---@class pmlua.cli.Example
+---@field [1] string the line, as typed
+---@field status? integer|integer[] how it may end; nil: 0
+---@field shell? string that it is typed into; nil: bash
+---@field needs? string[] what must be there: programs, libclang, watchpoints
+
+---@class pmlua.Verb: pmlua.cli.Line
+---@field name string as "stat" or "wrap init"; the file's place gives it
+---@field summary string
+---@field about string what it does
+---@field notes? string what more there is to know, behind the options
+---@field usage? string[] what follows the verb's name, if it is not what options and arguments give
+---@field examples (string|pmlua.cli.Example)[]
+---@field verbs? string[] its own verbs
+---@field output? boolean standard output is what --out FILE takes instead
+---@field run? fun(o: table): integer status
+
+local here = debug.getinfo(1, "S").source:sub(2):match "^(.*)/internal/cli/[^/]*$" or "../.."
+
+local function entries(dir)
+  local found, lfs = pcall(require, "lfs")
+  if found then return lfs.dir(dir) end
+  return io.popen("ls " .. require("pmlua.internal.quote").shell(dir)):lines()
+end
+
+--- The verbs: names of the files in their folder, sorted.
+---@return string[]
+function M.names()
+  local names = {}
+  for entry in entries(here .. "/verb") do names[#names + 1] = entry:match "^([%w_-]+)%.lua$" end
+  table.sort(names)
+  return names
+end
+
+--- All that can be called: "stat", ..., "wrap", "wrap build", ...
+---@return string[]
+function M.all()
+  local all = {}
+  for _, name in ipairs(M.names()) do
+    all[#all + 1] = name
+    local done, verb = pcall(M.load, name)
+    for _, inner in ipairs(done and verb.verbs or {}) do all[#all + 1] = name .. " " .. inner end
+  end
+  return all
+end
+
+--- A verb's table, with its name in it; raises what keeps it from being loaded.
+---@param name string as "wrap build"
+---@return pmlua.Verb
+function M.load(name)
+  local verb = require("pmlua.verb." .. name:gsub(" ", "."))
+  verb.name = name
+  return verb
+end
+
+--- The inner verb that the first word names, and the words behind it; nil and what is wrong.
+local function descend(verb, args)
+  for _, inner in ipairs(verb.verbs) do
+    if inner == args[1] then return M.load(verb.name .. " " .. inner), { table.unpack(args, 2) } end
+  end
+  if not args[1] then return nil, "say what to do: " .. table.concat(verb.verbs, ", ") end
+  local nearest = require "pmlua.internal.nearest"(args[1], verb.verbs)
+  return nil, ("there is no '%s'; %s"):format(args[1], nearest and "did you mean '" .. nearest .. "'?" or
+    "there are " .. table.concat(verb.verbs, ", "))
+end
+
+--- Report misuse: the fault on one line, and where help is on the next.
+---@param name string
+---@param fault string
+---@return integer status
+function M.misused(name, fault)
+  io.stdout:flush()
+  io.stderr:write(("pmlua %s: %s\nsee 'pmlua help %s'\n"):format(name, require "pmlua.internal.printable"(fault), name))
+  return MISUSED
+end
+
+local function complain(name, text)
+  io.stdout:flush()
+  io.stderr:write(("pmlua %s: %s\n"):format(name, text))
+  return FAILED
+end
+
+--- Run with io.write going to FILE, which is opened before anything else is done.
+local function run_into(verb, o)
+  local file, err = require("pmlua.internal.file").output(o.out)
+  if not file then return complain(verb.name, err) end
+  io.output(file)
+  local status = verb.run(o)
+  io.output(io.stdout)
+  if file:close() then return status end
+  return complain(verb.name, o.out .. ": could not be written whole; is the disk full?")
+end
+
+--- Run a verb.
+---@param name string
+---@param args string[]
+---@return integer status
+function M.run(name, args)
+  local verb = M.load(name)
+  local asked = args[1] == "--help" or args[1] == "-h"
+  if verb.verbs and not asked then
+    local inner, rest = descend(verb, args)
+    if not inner then return M.misused(name, rest) end
+    verb, args = inner, rest
+  end
+  local o, misuse = require("pmlua.internal.cli.parse").parse(verb, args)
+  if not o then return M.misused(verb.name, misuse) end
+  if o.help then
+    io.write(require("pmlua.internal.cli.text").help(verb))
+    return 0
+  end
+  if verb.output and o.out then return run_into(verb, o) end
+  return verb.run(o)
+end
+
+--- Say that a word on the command line is neither a verb nor a file.
+---@param name string
+---@return integer status
+function M.unknown(name)
+  if name:find "/" or name:find "%.lua$" then
+    io.stderr:write(("pmlua: %s: no such file\n"):format(name))
+    return MISUSED
+  end
+  local nearest = require "pmlua.internal.nearest"(name, M.names())
+  io.stderr:write(("pmlua: '%s' is neither a verb nor a file; %s\n"):format(name,
+    nearest and "did you mean 'pmlua " .. nearest .. "'?" or "pmlua help lists the verbs"))
+  return MISUSED
+end
+
+return M

@@ -1,0 +1,96 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+-- lua/pmlua/internal/experiment/archive.lua - samples.csv.gz: every raw sample, in the order of measuring, streamed.
+--
+-- Try:  zcat results/read_overhead/latest/samples.csv.gz | head
+--
+-- Columns: cell (as in data.dat), round from 1, index in the round from 0, value as measured. Compressed because a full
+-- run is 1e8 rows. The stream is flushed after each block of one cell and round, so that a file that ends in the middle
+-- (kill -9, full disk) still decompresses up to the last whole block.
+
+local zlib = require "zlib"
+
+local M = {}
+
+local Archive = {}
+Archive.__index = Archive
+
+local gzip_wrapper = 15 + 16 -- zlib's windowBits: the largest window, + 16 for a gzip header and trailer
+
+--- Create the file.
+---@param path string
+---@return table? archive
+---@return string? err
+function M.create(path)
+  local f, err = require("pmlua.internal.file").new(path)
+  if not f then return nil, err end
+  local self = setmetatable({ path = path, file = f, deflate = zlib.deflate(1, gzip_wrapper) }, Archive)
+  local ok, why = self:put("cell,round,index,value\n", "sync")
+  if not ok then return nil, why end
+  return self
+end
+
+-- `torn` stays set when an interrupt breaks in between deflate and write: bytes are then missing, and a trailer
+-- after the gap would make a corrupt file out of one that is cut.
+function Archive:put(text, flush)
+  self.torn = true
+  local ok, err = self.file:write((self.deflate(text, flush)))
+  if ok and flush then ok, err = self.file:flush() end
+  if not ok then
+    self.file:close()
+    self.file = nil
+    return nil, ("%s: %s; the samples from here on are not kept"):format(self.path, err)
+  end
+  self.torn = false
+  return true
+end
+
+local function put_array(self, prefix, series)
+  local rows = {}
+  for i = 1, #series do
+    local value = ("%.17g"):format(series[i]):gsub("[^%w+-]+", ".") -- a point, whatever the locale has
+    rows[#rows + 1] = ("%s%d,%s\n"):format(prefix, i - 1, value)
+    if #rows == 4096 then
+      local ok, err = self:put(table.concat(rows))
+      if not ok then return nil, err end
+      rows = {}
+    end
+  end
+  return self:put(table.concat(rows), "sync")
+end
+
+--- Append a block.
+---@param cell integer
+---@param round integer
+---@param series userdata|number[]
+---@return boolean? ok
+---@return string? err only once: after a failure the archive stands still
+function Archive:add(cell, round, series)
+  if not self.file then return true end
+  local prefix = ("%d,%d,"):format(cell, round)
+  if type(series) ~= "userdata" then return put_array(self, prefix, series) end
+  local first = 1
+  while first do
+    local text, next_first = series:format(prefix, first)
+    local ok, err = self:put(text, not next_first and "sync" or nil)
+    if not ok then return nil, err end
+    first = next_first
+  end
+  return true
+end
+
+--- Write the trailer and close; idempotent.
+---@return boolean? ok
+---@return string? err
+function Archive:close()
+  if not self.file then return true end
+  local ok, err = true, nil
+  if not self.torn then ok, err = self:put("", "finish") end
+  if self.file then
+    local closed, why = self.file:close()
+    self.file = nil
+    if ok and not closed then ok, err = nil, ("%s: %s"):format(self.path, why) end
+  end
+  return ok, err
+end
+
+return M

@@ -1,0 +1,137 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+-- lua/pmlua/internal/experiment/datasets.lua - the tables every experiment leaves: data, rounds, outliers, histogram.
+--
+-- Try:  head -40 results/read_overhead/latest/data.dat
+--
+-- Samples in clock ticks are shown in nanoseconds; samples.csv.gz keeps the ticks.
+
+local stats = require "pmlua.stats"
+
+local M = {}
+
+local function factor_columns(run)
+  local columns = { { "cell", "", "number of the combination of factors" } }
+  for _, f in ipairs(run.factors) do
+    columns[#columns + 1] = { f.name, f.text and "text" or (run.exp.units[f.name] or ""), run.exp.help[f.name] or "factor" }
+  end
+  return columns
+end
+
+local function factor_values(run, cell)
+  local row = { cell.index }
+  for _, f in ipairs(run.factors) do row[#row + 1] = cell.p[f.name] end
+  return row
+end
+
+-- Names of the fields of a summary that are in the sample's unit, in the order of the table.
+local measured = {
+  { "min", "smallest sample" }, { "q1", "lower quartile" }, { "median", "median of all samples" },
+  { "median_lo", "lower end of the median's 95 % interval, over rounds" },
+  { "median_hi", "upper end of the median's 95 % interval, over rounds" },
+  { "q3", "upper quartile" }, { "p95", "95 % quantile" }, { "p99", "99 % quantile" }, { "max", "largest sample" },
+  { "mean", "arithmetic mean" }, { "sd", "standard deviation" },
+  { "whisker_lo", "smallest sample within 1.5 IQR of the quartiles" },
+  { "whisker_hi", "largest sample within 1.5 IQR of the quartiles" },
+}
+
+--- Names of data.dat's own columns: neither a factor nor a column of the experiment may have one.
+---@return table<string, boolean>
+function M.reserved()
+  local out = { cell = true, status = true, samples = true, outliers = true }
+  for _, m in ipairs(measured) do out[m[1]] = true end
+  return out
+end
+
+--- The summary of a cell over all its rounds, in the unit of the table.
+-- The interval of the median resamples rounds; with fewer than five rounds it is that of the order statistics, which
+-- takes samples for independent and is too narrow.
+---@return table? summary
+function M.summarise(run, cell)
+  if not cell.tally then return nil end
+  local s = assert(stats.summary(cell.tally))
+  local medians = {}
+  for i, r in ipairs(cell.rounds) do medians[i] = r.median end
+  local low, high = stats.rounds_interval(medians, run.seed + cell.index)
+  if low then s.median_lo, s.median_hi = math.min(low, s.median), math.max(high, s.median) end
+  s.outlier_fences = { s.fence_lo, s.fence_hi }
+  for _, m in ipairs(measured) do s[m[1]] = s[m[1]] and s[m[1]] * run.scale end
+  return s
+end
+
+--- data.dat: a row per cell.
+---@return pmlua.Table
+function M.data(run, status)
+  local columns = factor_columns(run)
+  columns[#columns + 1] = { "status", "text", "ok, or why the cell was not measured" }
+  columns[#columns + 1] = { "samples", "", "number of samples" }
+  for _, m in ipairs(measured) do columns[#columns + 1] = { m[1], run.unit, m[2] } end
+  columns[#columns + 1] = { "outliers", "", "samples outside 1.5 IQR of the quartiles (Tukey)" }
+  for _, c in ipairs(run.exp.columns) do columns[#columns + 1] = c end
+  local rows = {}
+  for i, cell in ipairs(run.cells) do
+    local row = factor_values(run, cell)
+    local at, s = #row, cell.summary or {}
+    row[at + 1], row[at + 2] = cell.status, s.n or 0
+    for k, m in ipairs(measured) do row[at + 2 + k] = s[m[1]] end
+    at = at + 3 + #measured
+    row[at] = s.outliers
+    for k in ipairs(run.exp.columns) do row[at + k] = cell.derived and cell.derived[k] end
+    rows[i] = row
+  end
+  return { title = run.exp.name, status = status, columns = columns, rows = rows }
+end
+
+--- rounds.dat: a row per cell and round. Samples inside a round follow each other closely and are not independent;
+-- rounds are what a comparison takes as repetitions.
+function M.rounds(run, status)
+  local u, rows = run.unit, {}
+  for _, cell in ipairs(run.cells) do
+    for _, r in ipairs(cell.rounds) do
+      rows[#rows + 1] = {
+        cell.index, r.round, r.position, r.n, r.min * run.scale, r.median * run.scale, r.mean * run.scale, r.max * run.scale,
+      }
+    end
+  end
+  return { title = run.exp.name .. " rounds", status = status, rows = rows, columns = {
+    { "cell", "", "as in data.dat" }, { "round", "", "round" }, { "position", "", "turn of the cell in the round" },
+    { "samples", "", "number of samples" }, { "min", u, "smallest" }, { "median", u, "median of the round" },
+    { "mean", u, "mean" }, { "max", u, "largest" },
+  } }
+end
+
+--- outliers.dat: the largest samples outside the fences, with their position in samples.csv.gz.
+function M.outliers(run, status)
+  local rows = {}
+  for _, cell in ipairs(run.cells) do
+    local fences = cell.summary and cell.summary.outlier_fences
+    for _, o in ipairs(fences and cell.outliers or {}) do
+      if o.value < fences[1] or o.value > fences[2] then
+        rows[#rows + 1] = { cell.index, o.round, o.index, o.value * run.scale }
+      end
+    end
+  end
+  return { title = run.exp.name .. " outliers", status = status, rows = rows, columns = {
+    { "cell", "", "as in data.dat" }, { "round", "", "round" },
+    { "index", "", "position in the round, from 0, as in samples.csv.gz" },
+    { "value", run.unit, "sample; the largest 100 per cell, data.dat has their number" },
+  } }
+end
+
+--- histogram.dat: a block per cell, from the minimum to the 99 % quantile.
+function M.histogram(run, status)
+  local rows = {}
+  for _, cell in ipairs(run.cells) do
+    if cell.tally then
+      if #rows > 0 then rows[#rows + 1] = false end
+      for _, b in ipairs(cell.tally:histogram()) do
+        rows[#rows + 1] = { cell.index, b.low * run.scale, b.high * run.scale, b.count, b.count / cell.tally.n }
+      end
+    end
+  end
+  return { title = run.exp.name .. " histogram", status = status, rows = rows, columns = {
+    { "cell", "", "as in data.dat" }, { "low", run.unit, "bin from" }, { "high", run.unit, "bin to, exclusive" },
+    { "count", "", "samples" }, { "share", "", "of all samples of the cell; what is above the 99 % quantile is left out" },
+  } }
+end
+
+return M

@@ -1,0 +1,93 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+-- lua/pmlua/internal/experiment/output.lua - what a run prints at its end: a table for people, or JSON.
+--
+-- Try:  pmlua scripts/timers.lua --quick --json | head
+
+local json = require "pmlua.json"
+local tabulate = require "pmlua.tabulate"
+
+local M = {}
+
+-- More rows than these are not printed, they are in data.dat.
+local most_rows = 64
+
+local function all_measured(run)
+  for _, cell in ipairs(run.cells) do
+    if cell.status ~= "ok" then return false end
+  end
+  return true
+end
+
+--- The table at the end of a run: a row per cell.
+---@param run pmlua.Run
+---@return string
+function M.text(run)
+  if #run.cells > most_rows then return ("%d cells; the table is %s"):format(#run.cells, run:path "data.dat") end
+  local u = " [" .. run.unit .. "]"
+  local names = { "min" .. u, "q1" .. u, "median" .. u, "95 % interval", "q3" .. u, "p99" .. u, "max" .. u, "outliers" }
+  for i, f in ipairs(run.factors) do table.insert(names, i, f.name) end
+  for _, c in ipairs(run.exp.columns) do
+    names[#names + 1] = c.name .. (c.unit and c.unit ~= "" and c.unit ~= "text" and " [" .. c.unit .. "]" or "")
+  end
+  if not all_measured(run) then names[#names + 1] = "status" end
+  local rows = {}
+  for r, cell in ipairs(run.cells) do
+    local row, s = {}, cell.summary
+    for _, f in ipairs(run.factors) do row[#row + 1] = cell.p[f.name] end
+    local at = #row
+    if s then
+      local interval = s.median_lo and ("%s .. %s"):format(tabulate.number(s.median_lo), tabulate.number(s.median_hi)) or nil
+      table.move({ s.min, s.q1, s.median, interval, s.q3, s.p99, s.max, s.outliers }, 1, 8, at + 1, row)
+      for k = 1, #run.exp.columns do row[at + 8 + k] = cell.derived and cell.derived[k] end
+    end
+    row[at + 8 + #run.exp.columns + 1] = cell.status
+    rows[r] = row
+  end
+  return tabulate(names, rows, 1)
+end
+
+local csv_fields = { "min", "q1", "median", "median_lo", "median_hi", "q3", "p99", "max", "outliers" }
+
+--- The same for programs as CSV: factors, summary, the experiment's own columns, status.
+---@param run pmlua.Run
+---@return string
+function M.csv(run)
+  local names, rows, columns = {}, {}, run.exp.columns
+  for i, f in ipairs(run.factors) do names[i] = f.name end
+  local first = #names
+  table.move(csv_fields, 1, #csv_fields, first + 1, names)
+  for k, c in ipairs(columns) do names[first + #csv_fields + k] = c.name end
+  names[#names + 1] = "status"
+  for r, cell in ipairs(run.cells) do
+    local row = { [#names] = cell.status }
+    for i, f in ipairs(run.factors) do row[i] = cell.p[f.name] end
+    for k, field in ipairs(csv_fields) do row[first + k] = cell.summary and cell.summary[field] end
+    for k = 1, #columns do row[first + #csv_fields + k] = cell.derived and cell.derived[k] end
+    rows[r] = row
+  end
+  return require "pmlua.internal.cli.csv".table(names, rows)
+end
+
+--- The same for programs as JSON, with the medians of the rounds.
+---@param run pmlua.Run
+---@return string
+function M.json(run)
+  local cells = json.array()
+  for i, cell in ipairs(run.cells) do
+    local out = { cell = cell.index, factors = cell.p, label = cell.label, status = cell.status, n = 0 }
+    for k, v in pairs(cell.summary or {}) do
+      if type(v) == "number" and not k:find("^fence") then out[k] = v end
+    end
+    for k, c in ipairs(run.exp.columns) do out[c.name] = cell.derived and cell.derived[k] end
+    out.round_medians = json.array()
+    for r, round in ipairs(cell.rounds) do out.round_medians[r] = round.median * run.scale end
+    cells[i] = out
+  end
+  return json.encode {
+    name = run.exp.name, dir = run.dir, status = run.status, error = run.meta.error, unit = run.unit,
+    seed = run.seed, rounds = run.rounds, repeats = run.repeats, warnings = run.meta.warnings, cells = cells,
+    plots = json.array(run.plots),
+  }
+end
+
+return M

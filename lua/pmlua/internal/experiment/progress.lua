@@ -1,0 +1,78 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+-- lua/pmlua/internal/experiment/progress.lua - how far a run is, on stderr: a line that changes on a terminal, else a
+-- line every ten seconds.
+--
+-- Try:  local p = require("pmlua.internal.experiment.progress").new{ total = 3, rounds = 1 };  p:step("a", 1);
+--       p:advance();  p:done()
+
+local M = {}
+
+local pause_s = 10
+
+local Progress = {}
+Progress.__index = Progress
+
+---@param o {total: integer, rounds: integer, quiet?: boolean, tty?: boolean, out?: file*, now?: fun(): number}
+function M.new(o)
+  return setmetatable({
+    total = o.total, rounds = o.rounds, quiet = o.quiet, tty = o.tty, out = o.out or io.stderr,
+    now = o.now or os.time, visited = 0, width = 0,
+  }, Progress)
+end
+
+local function duration(seconds)
+  if seconds < 60 then return ("%d s"):format(math.ceil(seconds)) end
+  if seconds < 3600 then return ("%d min %02d s"):format(seconds // 60, math.floor(seconds % 60)) end
+  return ("%d h %02d min"):format(seconds // 3600, math.floor(seconds % 3600) // 60)
+end
+
+function Progress:left()
+  if self.visited == 0 then return nil end
+  local each = (self.now() - self.started) / self.visited
+  return each * (self.total - self.visited)
+end
+
+--- A cell is about to be measured.
+---@param label string
+---@param round integer
+function Progress:step(label, round)
+  self.started = self.started or self.now()
+  if self.quiet or not self.tty then return end
+  local left = self:left()
+  local text = ("round %d/%d  %3d %%  %s%s"):format(round, self.rounds, 100 * self.visited // math.max(self.total, 1),
+    label, left and ("  (%s left)"):format(duration(left)) or "")
+  -- a longer line would wrap and could not be taken back
+  text = text:sub(1, 100)
+  self.out:write("\r", text, (" "):rep(self.width - #text))
+  self.out:flush()
+  self.width = #text
+end
+
+-- Where there is no terminal: a line, and not more often than every ten seconds.
+function Progress:tell(what)
+  if self.quiet or self.tty or self.now() < (self.said or self.started or self.now()) + pause_s then return end
+  self.said = self.now()
+  local left = self:left()
+  self.out:write(what, left and left > 0 and (", %s left"):format(duration(left)) or "", "\n")
+end
+
+--- A cell has been measured.
+function Progress:advance()
+  self.visited = self.visited + 1
+  self:tell(("%d %% of the cells measured"):format(100 * self.visited // math.max(self.total, 1)))
+end
+
+--- Take the changing line back, before something else is written.
+function Progress:clear()
+  if self.width > 0 then
+    self.out:write("\r", (" "):rep(self.width), "\r")
+    self.out:flush()
+    self.width = 0
+  end
+end
+
+function Progress:done()
+  self:clear()
+end
+
+return M

@@ -1,0 +1,144 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+-- lua/pmlua/internal/experiment/sweep.lua - the cells of an experiment: every combination of its factors, and the order
+-- to visit them in.
+--
+-- Try:  for _, c in ipairs(require("pmlua.internal.experiment.sweep").cells{ events = {1, 2}, path = {"page", "read"}
+--       }) do print(c.label) end
+--
+-- A full factorial, visited round after round, each round in an order of its own: what drifts during a run (clock
+-- frequency, temperature, a neighbour on the machine) then spreads over all cells instead of falling on some.
+
+local rng = require "pmlua.internal.rng"
+
+local M = {}
+
+local function check_levels(name, levels)
+  if type(name) ~= "string" or not name:match("^[%a_][%w_]*$") then
+    return nil, ("factor %q: a name is letters, digits and _"):format(tostring(name))
+  end
+  if type(levels) ~= "table" or #levels == 0 then return nil, ("factor %s: an array of values is expected"):format(name) end
+  local seen, kind = {}, type(levels[1])
+  for i, v in ipairs(levels) do
+    if type(v) ~= "number" and type(v) ~= "string" then
+      return nil, ("factor %s: value %d is a %s, not a number or a string"):format(name, i, type(v))
+    end
+    if type(v) ~= kind then return nil, ("factor %s mixes numbers and strings"):format(name) end
+    if v ~= v or v == math.huge or v == -math.huge then return nil, ("factor %s: value %d is not finite"):format(name, i) end
+    if seen[v] then return nil, ("factor %s has the value %s twice"):format(name, v) end
+    seen[v] = true
+  end
+  return { name = name, levels = levels, text = kind == "string" }
+end
+
+--- Factors in a definite order. { a = {1, 2} } is ordered by name, { { "a", {1, 2} }, ... } as written.
+---@param factors table
+---@return {name: string, levels: any[], text: boolean}[]?
+---@return string? err
+function M.factors(factors)
+  local list, out, seen = {}, {}, {}
+  if type(factors) ~= "table" then return nil, "factors: a table is expected, not a " .. type(factors) end
+  if #factors > 0 then
+    for i, f in ipairs(factors) do list[i] = type(f) == "table" and f or {} end
+  else
+    for name, levels in pairs(factors) do list[#list + 1] = { name, levels } end
+    table.sort(list, function(a, b) return tostring(a[1]) < tostring(b[1]) end)
+  end
+  for i, f in ipairs(list) do
+    local factor, err = check_levels(f[1], f[2])
+    if not factor then return nil, err end
+    if seen[factor.name] then return nil, ("factor %s is there twice"):format(factor.name) end
+    seen[factor.name], out[i] = true, factor
+  end
+  return out
+end
+
+local function label(factors, p)
+  local parts = {}
+  for i, f in ipairs(factors) do parts[i] = ("%s=%s"):format(f.name, p[f.name]) end
+  return #parts > 0 and table.concat(parts, " ") or "all"
+end
+
+local function short_label(factors, p)
+  local parts = {}
+  for i, f in ipairs(factors) do parts[i] = tostring(p[f.name]) end
+  return #parts > 0 and table.concat(parts, " ") or "all"
+end
+
+-- true: measure; false: not a cell; a string: a cell of the table that cannot be measured here.
+local function judge(constraints, p)
+  if not constraints then return true end
+  local verdict, reason = constraints(p)
+  if type(verdict) == "string" then return verdict end
+  if not verdict and type(reason) == "string" then return reason end
+  return verdict and true or false
+end
+
+---@class pmlua.Cell
+---@field index integer row of data.dat
+---@field p table<string, any> the value of each factor
+---@field label string "events=1 path=read"
+---@field short string "1 read"
+---@field status string "ok", or why it is not measured
+
+--- Every combination, the last factor fastest.
+---@param factors table as for M.factors
+---@param constraints? fun(p: table): boolean|string, string? true measure, false leave out, a string: the reason shown
+---@return pmlua.Cell[]? cells
+---@return string|table err or the ordered factors
+function M.cells(factors, constraints)
+  local ordered, err = M.factors(factors)
+  if not ordered then return nil, err end
+  local cells, p = {}, {}
+  local function descend(depth)
+    local f = ordered[depth]
+    if f then
+      for _, v in ipairs(f.levels) do
+        p[f.name] = v
+        descend(depth + 1)
+      end
+      return
+    end
+    local own = {}
+    for k, v in pairs(p) do own[k] = v end
+    local verdict = judge(constraints, own)
+    if verdict then
+      cells[#cells + 1] = {
+        index = #cells + 1, p = own, label = label(ordered, own), short = short_label(ordered, own),
+        status = verdict == true and "ok" or verdict,
+      }
+    end
+  end
+  descend(1)
+  return cells, ordered
+end
+
+--- A shuffled copy of an array.
+-- Fisher and Yates, as R. Durstenfeld, Algorithm 235, Communications of the ACM 7 (1964).
+---@param list any[]
+---@param random fun(n: integer): integer
+function M.shuffle(list, random)
+  local out = table.move(list, 1, #list, 1, {})
+  for i = #out, 2, -1 do
+    local j = random(i)
+    out[i], out[j] = out[j], out[i]
+  end
+  return out
+end
+
+--- The plan of a run: for each round the order of the cells and how many samples each gives.
+---@param ncells integer
+---@param rounds integer
+---@param repeats integer samples per cell, over all rounds
+---@param seed integer
+---@return {order: integer[], n: integer}[]
+function M.plan(ncells, rounds, repeats, seed)
+  local random, list, plan = rng(seed), {}, {}
+  for i = 1, ncells do list[i] = i end
+  for r = 1, math.min(rounds, repeats) do
+    local n = repeats // rounds + (r <= repeats % rounds and 1 or 0)
+    plan[r] = { order = M.shuffle(list, random), n = n }
+  end
+  return plan
+end
+
+return M

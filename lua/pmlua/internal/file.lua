@@ -1,0 +1,47 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+-- lua/pmlua/internal/file.lua - files whose names or folders come from others: read without a wait, written through no link.
+--
+-- Try:  print(require("pmlua.internal.file").read "/dev/zero")
+--
+-- Only regular files are read: a FIFO, a device or a folder is an error, and nothing waits for one. A file is written under
+-- a random name beside its own and moved there when it is whole: what stands there, a link too, is replaced, not opened.
+
+local core = require "pmlua.core"
+
+local M = {}
+
+--- The sentence "PATH: why" without the function and the code before it.
+local function plain(name)
+  local f = core.file[name]
+  return function(...)
+    local result, err, code = f(...)
+    if result then return result end
+    return nil, (err:gsub("^[%w_.]+: E%w+: ", "")), code
+  end
+end
+
+--- A file of Lua that reads.
+---@type fun(path: string): file*?, string?, string?
+M.open = plain "open"
+
+--- The text of a file of at most max_bytes (256 MiB).
+---@type fun(path: string, max_bytes?: integer): string?, string?, string?
+M.read = plain "read"
+
+--- Write a whole file, or none.
+---@type fun(path: string, text: string): boolean?, string?, string?
+M.write = plain "write"
+
+--- A file of Lua that gets its name when it is closed.
+---@type fun(path: string): file*?, string?, string?
+M.create = plain "create"
+
+--- The same where the user named the path: an existing FIFO or device is written to.
+---@type fun(path: string): file*?, string?, string?
+M.output = plain "output"
+
+--- A file of Lua where nothing was before.
+---@type fun(path: string): file*?, string?, string?
+M.new = plain "new"
+
+return M

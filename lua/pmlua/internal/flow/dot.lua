@@ -1,0 +1,121 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+-- lua/pmlua/internal/flow/dot.lua - an event flow graph in Graphviz's language.
+--
+-- Try:  pml.flow.start(); ...; print(pml.flow.stop():dot { color = "self/time" })
+
+local core = require "pmlua.core"
+local flowgraph = require "pmlua.internal.flow.graph"
+local quote = require "pmlua.internal.quote"
+
+local M = {}
+
+local LABELS = 6 -- that an edge shows
+local PATH = 8   -- names of a longer path
+local LINE = 32  -- bytes of a name in a line of a node
+
+--- Lines are joined by \n after what is in them was quoted.
+local function label(lines)
+  local all = {}
+  for i, line in ipairs(lines) do all[i] = quote.dot_inside(line) end
+  return '"' .. table.concat(all, "\\n") .. '"'
+end
+
+local function shown(name)
+  name = core.region.demangle(name)
+  if not utf8.len(name) then name = name:gsub("[\128-\255]", "?") end
+  return #name <= LINE and name or name:sub(1, LINE - 3):gsub("[\192-\255]?[\128-\191]*$", "") .. "..."
+end
+
+--- The ratio of each node, and the range of all graphs; nil: nobody asked, or why not.
+local function ratios(flow, color)
+  if not color then return nil end
+  local ratio, err = flow:ratio(color)
+  if not ratio then return nil, err end
+  local of, least, most = {}, math.huge, -math.huge
+  for _, graph in ipairs(flow.graphs) do
+    for i, node in ipairs(graph.nodes) do
+      local v = i > 1 and ratio(node)
+      if v then
+        of[node], least, most = v, math.min(least, v), math.max(most, v)
+      end
+    end
+  end
+  return { name = color, of = of, least = least, most = most }
+end
+
+--- From green to red, pale enough to be read through; grey: it has no ratio.
+local function fill(r, node)
+  local v = r and r.of[node]
+  if not r then return "white" end
+  if not v then return "grey92" end
+  local at = r.most > r.least and (v - r.least) / (r.most - r.least) or 0
+  return ("%.3f 0.550 0.950"):format((1 - at) / 3)
+end
+
+--- Names that stand for several paths need more than the name.
+local function ambiguous(graph)
+  local n = {}
+  for _, node in ipairs(graph.nodes) do n[node.name] = (n[node.name] or 0) + 1 end
+  return n
+end
+
+local function node_line(g, graph, i, names, r)
+  local node = graph.nodes[i]
+  local id = ("n%d_%d"):format(g, i)
+  if i == 1 then return ('%s [shape=circle, style=filled, fillcolor=black, label="", width=0.15];'):format(id) end
+  local lines = { shown(node.name) }
+  if names[node.name] > 1 then
+    local path = flowgraph.path(graph, i, 3)
+    lines[2] = #path > 1 and "in " .. shown(path[#path - 1]) or "outermost"
+  end
+  lines[#lines + 1] = ("%d visit%s"):format(node.visits, node.visits == 1 and "" or "s")
+  if r and r.of[node] then lines[#lines + 1] = ("%.4g"):format(r.of[node]) end
+  local last = i == graph.last and ", peripheries=2" or ""
+  return ("%s [label=%s, tooltip=%s, fillcolor=%s%s];"):format(id, label(lines),
+    quote.dot(table.concat(flowgraph.path(graph, i, PATH), " / ")), quote.dot(fill(r, node)), last)
+end
+
+local function edge_line(g, edge)
+  return ("n%d_%d -> n%d_%d [label=%s];"):format(g, edge.from, g, edge.to, '"' .. flowgraph.labels(edge, LABELS, "\\n") .. '"')
+end
+
+local function heading(graph)
+  local lines = { ("%d thread%s"):format(graph.threads, graph.threads == 1 and "" or "s, each with this flow") }
+  if graph.missing > 0 then lines[2] = ("and then %d enters that it lacks"):format(graph.missing) end
+  return lines
+end
+
+local function add_graph(out, g, graph, r)
+  local function say(text) out[#out + 1] = "    " .. text end
+  out[#out + 1] = ("  subgraph cluster_%d {"):format(g)
+  say(('label=%s; color=grey80; fontsize=11; margin=18;'):format(label(heading(graph))))
+  local names = ambiguous(graph)
+  for i in ipairs(graph.nodes) do say(node_line(g, graph, i, names, r)) end
+  for _, edge in ipairs(graph.edges) do say(edge_line(g, edge)) end
+  out[#out + 1] = "  }"
+end
+
+---@param flow pmlua.Flow
+---@param options pmlua.flow.dot
+---@return string? text
+---@return string? err
+function M.text(flow, options)
+  local r, err = ratios(flow, options.color)
+  if err then return nil, err end
+  local title = { options.title or "event flow" }
+  if r and r.least <= r.most then
+    title[2] = ("%s: green %.4g, red %.4g"):format(r.name, r.least, r.most)
+  end
+  if flow.refused > 0 then title[#title + 1] = ("%d threads more are not shown"):format(flow.refused) end
+  local out = {
+    "digraph flow {",
+    ('  label=%s; labelloc=t; fontname="Helvetica"; fontsize=13; nodesep=0.35;'):format(label(title)),
+    '  node [shape=box, style="rounded,filled", fillcolor=white, fontname="Helvetica", fontsize=11];',
+    '  edge [fontname="Helvetica", fontsize=9, color=grey30];',
+  }
+  for g, graph in ipairs(flow.graphs) do add_graph(out, g, graph, r) end
+  out[#out + 1] = "}\n"
+  return table.concat(out, "\n")
+end
+
+return M

@@ -1,0 +1,62 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+-- lua/pmlua/internal/flow/files.lua - the flows of recorded processes in the folder of their results, and what is said of them.
+--
+-- Try:  pmlua record --flow -o out -- ./solver; ls out
+
+local picture = require "pmlua.internal.picture"
+
+local M = {}
+
+--- The file that was asked for, or one for each if there are several processes.
+local function named(path, name, several)
+  return several and path:gsub("(%.%a+)$", "-" .. name:gsub("%%", "%%%%") .. "%1") or path
+end
+
+local function text_of(flow)
+  local s = flow:size()
+  local function some(n, what) return ("%d %s%s"):format(n, what, n == 1 and "" or "s") end
+  local text = ("%s of %s in %s: %s, %s, %s"):format(some(s.enters, "call"), some(s.threads, "thread"),
+    some(#flow.graphs, "graph"), some(s.nodes, "call path"), some(s.edges, "edge"), some(s.labels, "label"))
+  if s.missing > 0 then text = ("%s; %d calls at the end found no room for their labels"):format(text, s.missing) end
+  if flow.refused > 0 then text = ("%s; %d threads more had no place"):format(text, flow.refused) end
+  return text
+end
+
+--- FLOW.dot, FLOW.svg and FLOW.c; nil and why one of them is not there.
+---@param flow pmlua.Flow
+---@param base string the path without its ending
+---@param options pmlua.flow.dot
+---@return boolean? ok
+---@return string? err
+function M.write(flow, base, options)
+  local ok, err = flow:draw(base .. ".dot", options)
+  if ok then ok, err = picture.write(base .. ".c", flow:skeleton(options)) end
+  if ok then ok, err = flow:draw(base .. ".svg", options) end
+  return ok, err
+end
+
+--- Of each process that has a flow with calls; a line each to stderr, and what went wrong.
+---@param processes pmlua.spools.process[]
+---@param dir string
+---@param o { flow_file?: string, color?: string }
+---@param complain fun(text: string)
+function M.report(processes, dir, o, complain)
+  local with = {}
+  for _, p in ipairs(processes) do
+    if p.flow and #p.flow.graphs > 0 then with[#with + 1] = p end
+  end
+  for _, p in ipairs(with) do
+    local options = { color = o.color, title = "process " .. p.name }
+    local base = ("%s/flow-%s"):format(dir, p.name)
+    local printable = require "pmlua.internal.printable"
+    io.stderr:write(("flow of process %s: %s; %s.dot\n"):format(printable(p.name), printable(text_of(p.flow)), base))
+    local ok, err = M.write(p.flow, base, options)
+    if not ok then complain(err) end
+    if o.flow_file then
+      ok, err = p.flow:draw(named(o.flow_file, p.name, #with > 1), options)
+      if not ok then complain("--flow: " .. err) end
+    end
+  end
+end
+
+return M

@@ -1,0 +1,102 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+-- lua/pmlua/internal/host/beside.lua - metrics of pmlua's own plugins while a command runs, measured by the process
+-- that waits for it.
+--
+-- Try:  pmlua record --metric 'host::memory_*' --metric process::resident -- sort /usr/share/dict/words
+
+local core = require "pmlua.core"
+local plugin = require "pmlua.plugin"
+local own_plugins = require "pmlua.internal.own_plugins"
+local series = require "pmlua.internal.host.series"
+
+local M = {}
+
+---@class pmlua.host.Beside
+---@field handles pmlua.Plugin[]
+local Beside = {}
+Beside.__index = Beside
+
+--- Take "host::memory_*" or "plugin::host::memory_*" among what is wanted; why not.
+---@param wanted table<string, string[]> tokens by plugin
+---@param text string
+---@return string? misuse
+function M.take(wanted, text)
+  local name, token = text:gsub("^plugin::", ""):match("^(%l+)::(.+)$")
+  if not own_plugins.has(name) then
+    return ("'%s' is no metric; say PLUGIN::METRIC, PLUGIN being one of %s"):format(text, table.concat(own_plugins.names(), ", "))
+  end
+  wanted[name] = wanted[name] or {}
+  table.insert(wanted[name], token)
+end
+
+--- Load what is wanted, of a process if it is its; nothing is measured yet.
+---@param wanted table<string, string[]>
+---@param every? string
+---@param pid integer
+---@return pmlua.host.Beside?
+---@return string? err
+function M.load(wanted, every, pid)
+  local self = setmetatable({ handles = {}, pid = pid }, Beside)
+  for _, name in ipairs(own_plugins.names()) do
+    local t = { name = name, metrics = wanted[name], every = every, pid = name == "process" and pid or nil }
+    local p, err
+    if wanted[name] then
+      p, err = own_plugins.load(t)
+      if not p then return nil, err end
+      self.handles[#self.handles + 1] = p
+    end
+  end
+  return self
+end
+
+function Beside:start()
+  for _, p in ipairs(self.handles) do
+    local ok, err = p:start()
+    if not ok then return nil, err end
+  end
+  self.follower = plugin.follower(self.handles)
+  return true
+end
+
+--- The plugins that tell of a process: of another than the command's first those of the host.
+---@param pid integer
+---@return pmlua.Plugin[]
+function Beside:of(pid)
+  local handles = {}
+  for _, p in ipairs(self.handles) do
+    if pid == self.pid or p:info().scope == "host" then handles[#handles + 1] = p end
+  end
+  return handles
+end
+
+--- The command has ended: no more values; all that there are go into DIR/metrics.dat.
+---@param dir string
+---@return boolean? ok
+---@return string? err
+function Beside:finish(dir)
+  self.ended_ns = core.clock.ns()
+  local ok, err
+  for _, p in ipairs(self.handles) do
+    ok, err = p:stop()
+    if not ok then return nil, err end
+  end
+  local t = self.follower:finish() -- what it says of plugins that have ended was said here
+  if not t then return nil, "no metric has a value: the command ended before the first; --every 1ms measures more often" end
+  return require("pmlua.internal.file").write(dir .. "/metrics.dat",
+    require("pmlua.internal.dat").format { title = "record: " .. t.title, columns = t.columns, rows = t.rows })
+end
+
+--- Mean, least and most of each metric over the command's time, as a table for people.
+---@return string
+function Beside:summary()
+  local rows, span = {}, { { from = self.follower.since_ns, to = self.ended_ns } }
+  for _, p in ipairs(self.handles) do
+    for _, s in ipairs(p:series() or {}) do
+      local mean, least, most = series.during(s, span)
+      rows[#rows + 1] = { s.event, mean or "-", least or "-", most or "-", series.unit(s) }
+    end
+  end
+  return require "pmlua.tabulate" ({ "metric", "mean", "least", "most", "unit" }, rows, 2)
+end
+
+return M

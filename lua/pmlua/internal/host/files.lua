@@ -1,0 +1,74 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+-- lua/pmlua/internal/host/files.lua - files of /proc and /sys, below a root that may be a described machine.
+--
+-- Try:  print(require("pmlua.internal.host.files").new():read("proc/loadavg"))
+
+local M = {}
+
+local MOST = 1 << 20 -- bytes of a file: what is longer is none of the kernel's
+
+---@class pmlua.host.Files
+local Files = {}
+Files.__index = Files
+
+---@param root? string where proc and sys are; "/" unless said
+---@return pmlua.host.Files
+function M.new(root)
+  return setmetatable({ root = (root or "/"):gsub("/*$", "/") }, Files)
+end
+
+--- The text of a file.
+---@param path string "proc/loadavg"
+---@return string? text
+---@return string? reason
+function Files:read(path)
+  local f <close>, err = io.open(self.root .. path, "r")
+  if not f then return nil, err end
+  local text, unreadable = f:read(MOST)
+  if text then return text end
+  return nil, ("%s%s: %s"):format(self.root, path, unreadable or "it is empty")
+end
+
+--- The first line of a file; nil if it cannot be read.
+---@param path string
+---@return string? line
+---@return string? reason
+function Files:line(path)
+  local text, err = self:read(path)
+  return text and text:match("^[^\n]*"), err
+end
+
+--- What a folder has, in the order of the alphabet, numbers in that of numbers; none if it cannot be read.
+---@param path string
+---@return string[]
+function Files:list(path)
+  local names = {}
+  local good, entries, state = pcall(require("lfs").dir, self.root .. path)
+  if not good then return names end
+  for name in entries, state do
+    if name:sub(1, 1) ~= "." then names[#names + 1] = name end
+  end
+  local function key(name) return (name:gsub("%d+", function(digits) return ("0"):rep(12 - #digits) .. digits end)) end
+  table.sort(names, function(a, b)
+    local x, y = key(a), key(b)
+    if x ~= y then return x < y end
+    return a < b
+  end)
+  return names
+end
+
+--- What is nothing but one number.
+---@param text string
+---@return table<string, integer>
+function M.number(text)
+  return { value = M.integer(text:match("^%s*(%-?%d+)%s*$")) }
+end
+
+--- The integer that a text of digits is; nil if it is none, or too large.
+---@param digits string?
+---@return integer?
+function M.integer(digits)
+  return digits and math.tointeger(tonumber(digits))
+end
+
+return M

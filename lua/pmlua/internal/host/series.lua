@@ -1,0 +1,58 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+-- lua/pmlua/internal/host/series.lua - what a series of a plugin was during spans of time.
+--
+-- Try:  local mean, least, most = require("pmlua.internal.host.series").during(plugin:series()[1], { { from = t0, to = t1 } })
+--
+-- Values come now and then, and each stands for the time since the one before: an absolute value at a point as an
+-- estimate of what was there until then, one of the mode absolute_last by what it means, and of what accumulates its rate.
+
+local M = {}
+
+--- How a series is read: what counts has a rate, a share or a power is a mean by itself, all else is a level.
+---@return "level"|"mean"|"rate"
+function M.kind(s)
+  if s.mode:find "^accumulated" then return "rate" end
+  return s.mode:find "_last$" and "mean" or "level"
+end
+
+--- The unit of what each() gives; "" of what is counted.
+function M.unit(s)
+  local counted = s.unit == "#"
+  if M.kind(s) == "rate" then return counted and "1/s" or s.unit .. "/s" end
+  return counted and "" or s.unit
+end
+
+--- Visit the steps of a series: from the time [ns] of one value to the next, and what was there meanwhile, in its unit.
+---@param s table of plugin:series()
+---@param step fun(from: integer, to: integer, value: number)
+function M.each(s, step)
+  local rate = M.kind(s) == "rate"
+  for k = 2, #s.ns do
+    local from, to, v = s.ns[k - 1], s.ns[k], s.value[k]
+    if rate then v = (v - s.value[k - 1]) / ((to - from) * 1e-9) end
+    if to > from then step(from, to, v * s.scale) end
+  end
+end
+
+--- Mean, least and most over spans of time, each value weighed by how long it was there; nil if there is none.
+---@param s table
+---@param spans { from: integer, to: integer }[] ns
+---@return number? mean
+---@return number? least
+---@return number? most
+function M.during(s, spans)
+  local sum, time, least, most = 0, 0, math.huge, -math.huge
+  M.each(s, function(from, to, v)
+    for _, span in ipairs(spans) do
+      local overlap = math.min(to, span.to) - math.max(from, span.from)
+      if overlap > 0 then
+        sum, time = sum + v * overlap, time + overlap
+        least, most = math.min(least, v), math.max(most, v)
+      end
+    end
+  end)
+  if time == 0 then return nil end
+  return sum / time, least, most
+end
+
+return M

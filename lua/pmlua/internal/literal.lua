@@ -1,0 +1,86 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+--- Data files: a Lua table constructor after `return`, read without giving it anything to do harm with.
+--
+-- Event groups, presets, facts about PMUs and wrappers' descriptions are such files. They see no globals and no methods of
+-- strings, are bounded in instructions, memory and time, and give strings, numbers, booleans and tables of these. Errors
+-- name the file and the line.
+--
+--     pmlua -e 'print(require("pmlua.internal.literal").parse("return { a = = 1 }", "x.lua"))'
+
+local core = require "pmlua.core"
+
+local M = {}
+
+local BYTES_MAX = 1 << 20
+local MEMORY, INSTRUCTIONS, VALUES = 64 << 20, 1000000, 200000 -- of a file of that size; longer ones have more in proportion
+
+--- The first line of @text where @needle stands as a whole word; 1 if it stands nowhere.
+---@param text string
+---@param needle string
+---@return integer line
+function M.line_of(text, needle)
+  local at = 1
+  while true do
+    local first, last = text:find(needle, at, true)
+    if not first then return 1 end
+    local before, after = text:sub(first - 1, first - 1), text:sub(last + 1, last + 1)
+    if not before:find("[%w_]") and not after:find("[%w_]") then
+      local _, breaks = text:sub(1, first):gsub("\n", "")
+      return breaks + 1
+    end
+    at = first + 1
+  end
+end
+
+--- Lua's own message: chunk:line: what; for a file the chunk is its name already.
+local function complaint(name, err)
+  if err:sub(1, #name + 1) == name .. ":" then return err end
+  return ("%s:1: %s"):format(name, err)
+end
+
+--- Read the text of a data file. It runs in a Lua state of its own, without any library, and with bounded instructions,
+--- memory, time and values (bindings/ldata.c).
+---@param text string
+---@param name string of the file, for errors
+---@param megabytes? integer how long it may be (1)
+---@return table? data
+---@return string? err "file:line: what"
+function M.parse(text, name, megabytes)
+  local most = megabytes or 1
+  if #text > most * BYTES_MAX then
+    return nil, ("%s:1: longer than %s"):format(name, most == 1 and "a megabyte" or most .. " megabytes")
+  end
+  local data, err = core.data.read(text, "@" .. name, MEMORY * most, INSTRUCTIONS * most, VALUES * most)
+  if not data then return nil, complaint(name, (err:gsub("^data%.read: E%w+: ", ""))) end
+  return data
+end
+
+--- Read a data file.
+---@param path string
+---@param megabytes? integer how long it may be (1)
+---@return table? data
+---@return string text its text, for line_of; or the error
+function M.read(path, megabytes)
+  local text, err = require("pmlua.internal.file").read(path, (megabytes or 1) * BYTES_MAX)
+  if not text then return nil, err end
+  local data, why = M.parse(text, path, megabytes)
+  if not data then return nil, why --[[@as string]] end
+  return data, text
+end
+
+--- The data files of a folder of pmlua, by name without .lua, sorted.
+---@param folder string "groups", ...
+---@return { name: string, path: string }[]
+function M.list(folder)
+  local here = debug.getinfo(1, "S").source:sub(2):match("^(.*)/internal/[^/]*$") or ".."
+  local lfs = require "lfs"
+  local files = {}
+  for entry in lfs.dir(here .. "/" .. folder) do
+    local name = entry:match("^([%w_]+)%.lua$")
+    if name then files[#files + 1] = { name = name, path = ("%s/%s/%s"):format(here, folder, entry) } end
+  end
+  table.sort(files, function(a, b) return a.name < b.name end)
+  return files
+end
+
+return M

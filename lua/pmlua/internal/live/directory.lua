@@ -1,0 +1,211 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+-- lua/pmlua/internal/live/directory.lua - the applications that can be asked, and how to get at one of them.
+--
+-- Try:  for _, app in ipairs(require("pmlua.internal.live.directory").list()) do print(app.pid, app.name) end
+--
+-- Each has a socket PID.NAME in its user's runtime folder. One that nobody listens to was left by a process that is gone,
+-- and is removed. Root finds those of all users.
+
+local core = require "pmlua.core"
+local json = require "pmlua.json"
+local nearest = require "pmlua.internal.nearest"
+
+local ENDS = "stopped, because the service ends" -- as bindings/live/limit.c says it
+
+local M = {}
+
+---@class pmlua.Application
+---@field pid integer
+---@field name string
+---@field path string of the socket
+
+--- The sentence of a refusal without the function and the code before it.
+function M.sentence(err)
+  return (tostring(err):gsub("^[%w_.]+: E%w+: ", ""))
+end
+
+local function is_socket(path)
+  return require "lfs".symlinkattributes(path, "mode") == "socket"
+end
+
+--- What a folder has, or nothing where it cannot be read.
+local function entries(folder)
+  local found, iterator, state = pcall(require "lfs".dir, folder)
+  if not found then return function() end end
+  return iterator, state
+end
+
+local function is_root() return require "lfs".attributes("/proc/self", "uid") == 0 end
+
+--- The runtime folders of other users, as the service chooses them. One that is not its user's alone is no such folder:
+--- its maker could send root astray.
+local function folders_of_others(own, add)
+  local lfs = require "lfs"
+  local function consider(folder, uid)
+    local a = lfs.symlinkattributes(folder)
+    if folder ~= own and a and a.mode == "directory" and a.uid == uid and a.permissions == "rwx------" then add(folder) end
+  end
+  for entry in entries "/tmp" do
+    local uid = tonumber(entry:match("^pmlua%-(%d+)$"))
+    if uid then consider("/tmp/" .. entry, uid) end
+  end
+  for entry in entries "/run/user" do
+    local uid = tonumber(entry:match("^%d+$"))
+    if uid then consider("/run/user/" .. entry .. "/pmlua", uid) end
+  end
+end
+
+--- The runtime folder that a process was started with, where it is none of the usual ones.
+local function folder_of(pid)
+  local f <close> = io.open("/proc/" .. pid .. "/environ", "rb")
+  local text = f and "\0" .. (f:read("a") or "") .. "\0"
+  local runtime = text and text:match("%zXDG_RUNTIME_DIR=(/[^%z]*)%z")
+  local lfs = require "lfs"
+  local a = runtime and lfs.symlinkattributes(runtime .. "/pmlua")
+  local mine = a and a.mode == "directory" and a.uid == lfs.attributes("/proc/" .. pid, "uid")
+  return mine and a.permissions == "rwx------" and runtime .. "/pmlua" or nil
+end
+
+local function add_applications(applications, folder, remove)
+  local lfs = require "lfs"
+  for entry in entries(folder) do
+    local pid, name = entry:match("^(%d+)%.([%w_.-]+)$")
+    local path = folder .. "/" .. entry
+    if pid and is_socket(path) then
+      if lfs.attributes("/proc/" .. pid, "mode") ~= nil then
+        applications[#applications + 1] = { pid = math.tointeger(tonumber(pid)), name = name, path = path }
+      elseif remove then os.remove(path) end
+    end
+  end
+end
+
+--- The applications that have a socket, by pid. Whether they answer is not asked here.
+---@return pmlua.Application[]? applications
+---@return string? err
+function M.list()
+  local folder, err = core.live.folder()
+  if not folder then return nil, M.sentence(err) end
+  local applications = {}
+  add_applications(applications, folder, true)
+  if is_root() then folders_of_others(folder, function(other) add_applications(applications, other, false) end) end
+  table.sort(applications, function(a, b) return a.pid < b.pid end)
+  return applications
+end
+
+local function unknown(which, applications)
+  if #applications == 0 then
+    local name = which:find("^[%w_.-]*%a[%w_.-]*$") and ("--name %s "):format(which) or ""
+    return ("%s: no running program %s serves questions (none does); start it with pmlua live %s-- COMMAND"):format(which,
+      which:find("^%d+$") and "with this pid" or "of this name", name)
+  end
+  local names = {}
+  for i, app in ipairs(applications) do names[i] = app.name end
+  local near = not which:find("^%d+$") and nearest(which, names)
+  return ("no application called '%s' can be asked; %s"):format(which,
+    near and ("did you mean '%s'?"):format(near) or "pmlua query lists those that can")
+end
+
+local function ambiguous(which, matches)
+  local pids = {}
+  for i, app in ipairs(matches) do pids[i] = ("%d"):format(app.pid) end
+  return ("%d applications are called '%s'; choose one by its pid: %s"):format(#matches, which, table.concat(pids, ", "))
+end
+
+--- The application with that pid or name.
+---@param which string
+---@return pmlua.Application? application
+---@return string? err one line
+function M.find(which)
+  local applications, err = M.list()
+  if not applications then return nil, err end
+  local matches, pid = {}, tonumber(which)
+  for _, app in ipairs(applications) do
+    if app.pid == pid then return app end
+    if app.name == which then matches[#matches + 1] = app end
+  end
+  local folder = #matches == 0 and math.type(pid) == "integer" and is_root() and folder_of(pid)
+  if folder then
+    local there = {}
+    add_applications(there, folder, false)
+    for _, app in ipairs(there) do
+      if app.pid == pid then return app end
+    end
+  end
+  if #matches == 1 then return matches[1] end
+  return nil, #matches == 0 and unknown(which, applications) or ambiguous(which, matches)
+end
+
+--- A link to an application. A program that has closed every descriptor, as daemons do, notices so when somebody
+--- connects: that connection ends, and the next one is served.
+local Link = {}
+Link.__index = Link
+
+function Link:ask(...)
+  local text, err, code = self.link:ask(...)
+  if code == "ECONNRESET" and not self.answered then
+    self.answered = true
+    core.sys.sleep(0.1)
+    local again = core.link.connect(self.path)
+    if again then
+      self.link = again
+      return again:ask(...)
+    end
+  end
+  self.answered = true
+  return text, err, code
+end
+
+function Link:close() self.link:close() end
+
+Link.__close = Link.close
+
+--- Connect to an application. A socket that nobody listens to is removed.
+---@param app pmlua.Application
+---@return pmlua.Link? link
+---@return string? err one line
+function M.connect(app)
+  local link, err, code = core.link.connect(app.path)
+  if link then return setmetatable({ link = link, path = app.path }, Link) end
+  if code == "ECONNREFUSED" then
+    os.remove(app.path)
+    return nil, ("%s (%d) does not listen any more: it ended, or stopped serving"):format(app.name, app.pid), code
+  end
+  if code == "ENOENT" then return nil, ("%s (%d) has ended"):format(app.name, app.pid), code end
+  return nil, ("%s (%d): %s"):format(app.name, app.pid, M.sentence(err)), code
+end
+
+--- Ask; what goes wrong is said as a person would.
+---@param app pmlua.Application
+---@param link pmlua.Link
+---@param kind string
+---@param payload string
+---@param patience number seconds
+---@return string? text
+---@return string? err one line
+---@return string? code
+function M.ask(app, link, kind, payload, patience)
+  local text, err, code = link:ask(kind, payload, patience)
+  if text then return text end
+  -- an application that ends stops what it was asked meanwhile, and this is its last answer
+  if code == "EREMOTEIO" and M.sentence(err) == ENDS then code = "ECONNRESET" end
+  if code == "ETIMEDOUT" then
+    return nil, ("%s (%d) did not answer within %g s; it may be stopped or overloaded (--patience waits longer)"):format(
+      app.name, app.pid, patience), code
+  elseif code == "ECONNRESET" then
+    return nil, ("%s (%d) ended or closed the connection"):format(app.name, app.pid), code
+  end
+  return nil, M.sentence(err), code
+end
+
+--- Ask, and read the answer's JSON.
+function M.ask_json(app, link, kind, payload, patience)
+  local text, err, code = M.ask(app, link, kind, payload, patience)
+  if not text then return nil, err, code end
+  local value, why = json.decode(text)
+  if type(value) ~= "table" then
+    return nil, ("%s (%d): the answer cannot be read: %s"):format(app.name, app.pid, why or "no object"), "EFORMAT"
+  end
+  return value
+end
+
+return M

@@ -1,0 +1,223 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+-- lua/pmlua/internal/live/rules.lua - watch rules: functions that look at a software-defined event every so often and act.
+--
+-- Try:  local rules = require "pmlua.internal.live.rules"
+--       rules.add("sde:::DEMO::steps", "100ms", function(value, series) print(value, series:slope()) end)
+--       for _ = 1, 1e6 do rules.tick(pml.clock.ns() / 1e9) end
+--
+-- The owner of the Lua state calls tick() and is told when to call it next: the service's thread in an application, a
+-- connection's session, a script of its own. A rule that fails is reported once and goes on; one that fails ten times
+-- in a row is cancelled. It needs no C module beside pmlua.core.
+
+local core = require "pmlua.core"
+local history = require "pmlua.internal.live.history"
+
+local M = {}
+
+local SHORTEST_S = 0.001
+local PATIENCE_S = 1       -- with a callback of the application
+local STRIKES = 10         -- failures in a row that end a rule
+local KEEP = 1000          -- samples of a counter
+local GONE = 16            -- rules that were cancelled are still told of
+
+---@class pmlua.Watch
+local Watch = {}
+Watch.__index = Watch
+
+local rules, gone, last_id = {}, {}, 0
+local running -- the rule that runs; still set when the next tick comes: it was cut off by a limit
+
+local units = { us = 1e-6, ms = 1e-3, s = 1, m = 60, min = 60, h = 3600 }
+
+--- Seconds of a period: a number, or "100ms", "1s", "2m".
+local function seconds(every)
+  if type(every) ~= "string" then return every end
+  local number, unit = every:match("^%s*([%d.]+)%s*(%a*)%s*$")
+  local unit_s = units[unit == "" and "s" or unit]
+  return tonumber(number) and unit_s and tonumber(number) * unit_s
+end
+
+local function place(fn)
+  local info = debug.getinfo(fn, "S")
+  return ("%s:%d"):format(info.short_src, info.linedefined)
+end
+
+local function say(rule, text)
+  core.live.say(("rule %s: %s"):format(rule.name, text))
+end
+
+local known = { name = true, keep = true, key = true }
+
+--- What is wrong with the arguments of a watch.
+---@return string? err
+function M.wrong(event, every, fn, options)
+  if type(event) ~= "string" then return "the event's name must be a string" end
+  if type(fn) ~= "function" then return "a rule is a function of a value and a series" end
+  local s = seconds(every)
+  if type(s) ~= "number" or not (s >= SHORTEST_S and s <= 1e9) then
+    return ("every is %s; it must be seconds, or such as \"100ms\", \"1s\", \"2m\", and not below 1 ms"):format(
+      type(every) == "string" and ("%q"):format(every) or tostring(every))
+  end
+  if options ~= nil and type(options) ~= "table" then return "the options must be a table" end
+  for key in pairs(options or {}) do
+    if not known[key] then return ("unknown option '%s'"):format(tostring(key)) end
+  end
+  local keep, name = options and options.keep or KEEP, options and options.name
+  if math.type(keep) ~= "integer" or keep < 1 or keep > 1000000 then
+    return "option 'keep' must be an integer from 1 to 1000000"
+  end
+  if name ~= nil and type(name) ~= "string" then return "option 'name' must be a string" end
+  local handle <close>, err = core.sde.find(event)
+  return not handle and err or nil
+end
+
+--- Watch an event in this state.
+---@param event string "LIB::EVENT"; one that nobody has registered yet is waited for
+---@param every number|string seconds, or "100ms", "1s", "2m"
+---@param fn fun(value: number, series: pmlua.Samples|pmlua.Elements): boolean? false cancels the rule
+---@param options? { name: string?, keep: integer? } in messages; samples that the series of a counter keeps
+---@return pmlua.Watch
+function M.add(event, every, fn, options)
+  local wrong = M.wrong(event, every, fn, options)
+  if wrong then error(wrong, 2) end
+  options = options or {}
+  local handle = assert(core.sde.find(event))
+  last_id = last_id + 1
+  local rule = setmetatable({
+    id = last_id, event = handle:info().name, every_s = seconds(every), fn = fn, place = place(fn), handle = handle,
+    keep = options.keep or KEEP, key = options.key, count = 0, strikes = 0,
+  }, Watch)
+  rule.name = options.name or rule.place
+  rules[#rules + 1] = rule
+  return rule
+end
+
+--- Forget a rule.
+---@param id integer
+---@return boolean known
+function M.cancel(id)
+  for i, rule in ipairs(rules) do
+    if rule.id == id then
+      rule.cancelled = true
+      table.remove(rules, i)
+      rule.handle:close()
+      gone[#gone + 1] = rule
+      if #gone > GONE then table.remove(gone, 1) end
+      return true
+    end
+  end
+  return false
+end
+
+--- Stop watching.
+function Watch:cancel() return M.cancel(self.id) end
+
+--- How often the function ran.
+---@return integer
+function Watch:fired() return self.count end
+
+--- What went wrong last.
+---@return string?
+function Watch:error() return self.message end
+
+--- The value that the function saw last.
+---@return number?
+function Watch:last() return self.value end
+
+local function failed(rule, message)
+  rule.strikes = rule.strikes + 1
+  message = tostring(message):gsub("%s*\n.*", "")
+  if not message:find("^[^\n]-:%d+: ") then message = rule.place .. ": " .. message end
+  if message ~= rule.message then say(rule, message) end
+  rule.message = message
+  if rule.strikes < STRIKES then return end
+  say(rule, ("cancelled: it failed %d times in a row"):format(STRIKES))
+  M.cancel(rule.id)
+end
+
+--- What the event is now decides what is sampled: it may be registered, taken back, and be something else later.
+local function sample(rule, now_s)
+  local kind = rule.handle:info().kind
+  if kind ~= rule.kind then
+    rule.kind, rule.series = kind, nil
+    if kind == "recorder" then rule.series = history.of_recorder()
+    elseif kind ~= "placeholder" then rule.series = history.of_samples(rule.keep) end
+  end
+  if not rule.series then return nil end
+  return rule.series:sample(rule.handle, now_s, PATIENCE_S)
+end
+
+local function run(rule, now_s)
+  local value, err = sample(rule, now_s)
+  if err then error(err, 0) end
+  if value == nil then return end
+  rule.value, rule.count = value, rule.count + 1
+  if rule.fn(value, rule.series) == false then M.cancel(rule.id) end
+end
+
+local function run_guarded(rule, now_s)
+  running = rule
+  local good, message = pcall(run, rule, now_s)
+  running = nil
+  if not good then return failed(rule, message) end
+  rule.strikes = 0
+end
+
+--- Run the rules that are due.
+---@param now_s number a monotonic clock
+---@return number? seconds until the next is due; nil: there are none
+function M.tick(now_s)
+  if running then
+    local rule = running
+    running = nil
+    failed(rule, "it ran longer than a rule may, or took more memory")
+  end
+  for _, rule in ipairs(table.move(rules, 1, #rules, 1, {})) do
+    if not rule.cancelled and now_s >= (rule.due or now_s) then
+      rule.due = (rule.due or now_s) + rule.every_s
+      if rule.due <= now_s then rule.due = now_s + rule.every_s end -- what was missed is not made up for
+      run_guarded(rule, now_s)
+    end
+  end
+  local soonest
+  for _, rule in ipairs(rules) do soonest = math.min(soonest or math.huge, rule.due or now_s) end
+  return soonest and math.max(0, soonest - now_s)
+end
+
+local function told(rule)
+  return {
+    id = rule.id, key = rule.key, name = rule.name, event = rule.event, every_s = rule.every_s, fired = rule.count,
+    error = rule.message or rule.cancelled and "cancelled" or nil, last = rule.value,
+  }
+end
+
+--- Every rule, as it is told to who asks; then those that were cancelled lately.
+---@return table[]
+function M.list()
+  local out = {}
+  for _, rule in ipairs(rules) do out[#out + 1] = told(rule) end
+  for _, rule in ipairs(gone) do out[#out + 1] = told(rule) end
+  return out
+end
+
+--- Run a file that watches something. It is the user's own: nothing is kept from it.
+---@param path string
+function M.load(path)
+  M.scheduled = true
+  local f, err = loadfile(path, "t")
+  if not f then error(err, 0) end
+  _G.pml = require "pmlua"
+  f(path)
+end
+
+--- Take over a rule that another state shipped (pmlua.internal.live.ship).
+---@param blob string
+---@return integer id
+function M.adopt(blob)
+  M.scheduled = true
+  _G.pml = require "pmlua"
+  local rule = require("pmlua.internal.live.ship").open(blob)
+  return M.add(rule.event, rule.every, rule.fn, rule.options).id
+end
+
+return M

@@ -1,0 +1,127 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+-- lua/pmlua/internal/picture.lua - one picture by gnuplot from data at hand: a script of plots/, its data, a file.
+--
+-- Try:  pmlua report DIR --plot sections.svg
+--
+-- Experiments keep their data and draw by plot.lua; here all but the picture is gone afterwards. gnuplot and dot run in a
+-- folder of their own, without a shell, and confined: they can start no program, whatever the text in the data.
+
+local core = require "pmlua.core"
+local disk = require "pmlua.internal.file"
+local quote = require "pmlua.internal.quote"
+local temporary = require "pmlua.internal.temporary"
+
+local M = {}
+
+local TIME_LIMIT_S = 60
+
+--- Write a file, whole or not at all, through no link.
+M.write = disk.write
+
+--- Call f with a folder that is gone afterwards; its two results.
+function M.in_folder(f)
+  local folder, refused = temporary.folder "plot"
+  if not folder then return nil, refused end
+  local done, result, err = pcall(f, folder)
+  temporary.remove(folder)
+  if not done then error(result, 0) end
+  return result, err
+end
+
+local package_of = { gnuplot = "gnuplot-nox", dot = "graphviz" }
+
+--- Run gnuplot or Graphviz's dot; what it printed, or why not, and that.
+---@param words string[]
+---@param options { folder: string, confined?: boolean, seconds?: integer } confined unless that is false
+---@return string? output
+---@return string? err
+---@return string? said
+---@return string? code ENOENT: not installed
+function M.run(words, options)
+  local seconds = options.seconds or TIME_LIMIT_S
+  local status, output, code = core.tool.run(words,
+    { folder = options.folder, seconds = seconds, confined = options.confined ~= false })
+  local program = words[1]
+  if status == 0 then return output end
+  if status then return nil, program .. " failed", output end
+  if code == "ETIMEDOUT" then return nil, ("%s took longer than %d s"):format(program, seconds), "", code end
+  if code == "ENOENT" then
+    local package = package_of[program:match "gnuplot" or program] or program
+    return nil, ("%s is not installed (apt-get install %s)"):format(program, package), "", code
+  end
+  return nil, ("%s cannot be run: %s"):format(program, output), "", code
+end
+
+--- The words that run gnuplot on a script, without the user's settings.
+function M.gnuplot_words(script, format, file, program)
+  local setting = ("format=%s; output_file=%s"):format(quote.gnuplot(format), quote.gnuplot(file))
+  return { program or "gnuplot", "-d", "-e", setting, script }
+end
+
+--- Run a script in its folder; what it printed.
+function M.gnuplot(folder, script, format)
+  local output, err, said = M.run(M.gnuplot_words(script, format or "", "picture"), { folder = folder })
+  if output then return output end
+  return nil, said:match("line %d+: ([^\n]*)") or err
+end
+
+--- The picture that was drawn in the folder, under the name that it shall have.
+function M.keep(folder, path)
+  local picture, err = disk.read(folder .. "/picture")
+  if not picture then return nil, err end
+  return M.write(path, picture)
+end
+
+--- What theme.gp reads, and further lines.
+---@param title string
+---@param lines string[]
+---@return string
+function M.run_gp(title, lines)
+  local subtitle = ("pmlua %s, %s"):format(core.version, os.date("!%Y-%m-%d %H:%M:%S UTC"))
+  return table.concat({ "run_name = " .. quote.gnuplot(title), "run_subtitle = " .. quote.gnuplot(subtitle), "run_complete = 1",
+    'run_status = ""', table.concat(lines, "\n") }, "\n") .. "\n"
+end
+
+--- theme.gp and STEM.gp of pmlua's own, by name.
+---@param stem string
+---@return table<string, string>? texts
+---@return string? err
+function M.scripts(stem)
+  local plots = require "pmlua".paths.plots
+  if not plots then return nil, "pmlua's folder of plots is not found" end
+  local texts = {}
+  for _, name in ipairs { "theme.gp", stem .. ".gp" } do
+    local text, err = disk.read(plots .. "/" .. name)
+    if not text then return nil, err end
+    texts[name] = text
+  end
+  return texts
+end
+
+local function write_all(folder, files)
+  for name, text in pairs(files) do
+    local ok, err = M.write(folder .. "/" .. name, text)
+    if not ok then return nil, err end
+  end
+  return true
+end
+
+--- Draw plots/STEM.gp.
+---@param stem string
+---@param files table<string, string> text by name: run.gp and data
+---@param path string .svg or .png
+---@return boolean? ok
+---@return string? err one line
+function M.draw(stem, files, path)
+  local scripts, missing = M.scripts(stem)
+  if not scripts then return nil, missing end
+  return M.in_folder(function(folder)
+    local ok, err = write_all(folder, scripts)
+    if ok then ok, err = write_all(folder, files) end
+    if ok then ok, err = M.gnuplot(folder, stem .. ".gp", path:match("%.(%a+)$")) end
+    if not ok then return nil, err end
+    return M.keep(folder, path)
+  end)
+end
+
+return M

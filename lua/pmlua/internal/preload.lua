@@ -1,0 +1,136 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+-- lua/pmlua/internal/preload.lua - running a program with a library of ours preloaded: where both are, and what is in the way.
+--
+-- Try:  print(require("pmlua.internal.preload").obstacle("/usr/bin/su"))
+
+local core = require "pmlua.core"
+local disk = require "pmlua.internal.file"
+
+local M = {}
+
+local NOT_FOUND, NOT_RUN = 127, 126 -- as shells say it
+
+local function attributes(path)
+  local lfs = require "lfs"
+  return lfs.attributes(path)
+end
+
+--- Where the shell would find it; nil and why.
+function M.locate(command)
+  local places = { command }
+  if not command:find("/", 1, true) then
+    places = {}
+    for dir in ((os.getenv("PATH") or "/bin:/usr/bin") .. ":"):gmatch("([^:]*):") do
+      places[#places + 1] = (dir ~= "" and dir or ".") .. "/" .. command
+    end
+  end
+  local seen
+  for _, path in ipairs(places) do
+    local a = attributes(path)
+    if a and a.mode == "file" and a.permissions:find("[xst]") then return path end
+    seen = seen or (a and path)
+  end
+  if not seen then return nil, command .. ": command not found", NOT_FOUND end
+  local what = attributes(seen).mode == "directory" and "is a folder" or "cannot be executed; chmod +x makes it so"
+  return nil, seen .. " " .. what, NOT_RUN
+end
+
+--- Bytes of a file as an integer; little endian or not is the machine's, as the file's.
+local function integer(f, at, bytes)
+  f:seek("set", at)
+  local text = f:read(bytes)
+  return text and #text == bytes and string.unpack("=I" .. bytes, text) or 0
+end
+
+--- Another C library's loader, which could not load what needs glibc; core/preload/exec.c has the same names.
+local function other_loader(path, loader)
+  local name = loader:match("[^/]*$")
+  if name:find("^ld%-linux") or name:find("^ld64%.so") or name:find("^ld%.so") or name:find("^ld%-%d") then return nil end
+  return ("%s is of another C library: its loader is %s, not glibc's, and pmlua's libraries need glibc"):format(path, name),
+    "other"
+end
+
+local function obstacle(path, depth)
+  local set = core.sys.setid(path)
+  if set then return ("%s is %s, and the loader ignores LD_PRELOAD for it; copy it and run the copy"):format(path, set) end
+  local f <close> = disk.open(path)
+  local head = f and f:read(20) or ""
+  local interpreter = head:sub(1, 2) == "#!" and f:seek("set", 2) and f:read("l"):match("^%s*(%S+)")
+  if interpreter and depth < 4 then return obstacle(interpreter, depth + 1) end
+  if head:sub(1, 4) ~= "\127ELF" then return nil end
+  if head:byte(5) ~= 2 then return path .. " is a 32-bit program: the library to preload is for 64 bits" end
+  local at, size, n = integer(f, 32, 8), integer(f, 54, 2), integer(f, 56, 2)
+  for i = 0, n - 1 do
+    if integer(f, at + i * size, 4) == 3 then -- PT_INTERP: it asks for a loader
+      f:seek("set", integer(f, at + i * size + 8, 8))
+      return other_loader(path, (f:read(1024) or ""):match("^[^%z]*"))
+    end
+  end
+  return path .. " is statically linked: no loader runs that could preload", "static"
+end
+
+--- Why the loader will not preload anything into this file, if so. An interpreter stands for its script.
+---@param path string
+---@return string? why
+---@return string? kind "static", "other" (C library): nothing helps
+function M.obstacle(path)
+  return obstacle(path, 0)
+end
+
+--- Why LD_PRELOAD cannot name a file, if so: there is no way to quote.
+---@param path string
+---@return string? why
+function M.unnameable(path)
+  if not path:find("[ :]") then return nil end
+  return ("LD_PRELOAD cannot name %s, because the loader splits it at spaces and colons; move it to a folder without them")
+    :format(path)
+end
+
+--- The library libpmlua-NAME.so; nil and why.
+---@param name string
+---@return string?
+---@return string? err
+function M.library(name)
+  local dir = require "pmlua".paths.preload
+  local path = dir and ("%s/libpmlua-%s.so"):format(dir, name)
+  if path and attributes(path) then
+    local why = M.unnameable(path)
+    return not why and path or nil, why
+  end
+  return nil, ("libpmlua-%s.so is not found beside the command; build it with make all"):format(name)
+end
+
+--- What running a command with libpmlua-NAME.so needs: the library. Else nil, why, the exit status that says so, and
+--- the kind of obstacle.
+---@param name string
+---@param command string
+---@return string? library
+---@return string? err
+---@return integer? status
+---@return string? kind
+function M.ready(name, command)
+  local library, missing = M.library(name)
+  if not library then return nil, missing, 1 end
+  local path, err, status = M.locate(command)
+  if not path then return nil, err, status end
+  local why, kind = M.obstacle(path)
+  if why then return nil, why, NOT_RUN, kind end
+  return library
+end
+
+--- What the environment tells a process that is started about the clock, so that it need not measure the rate again.
+---@return string variable
+function M.clock()
+  -- with a point, whatever locale a host has set
+  return (("PMLUA_CLOCK_RATE=%.17g"):format(require("pmlua.core").clock.info().ticks_per_second):gsub(",", "."))
+end
+
+--- LD_PRELOAD with this library after what it has.
+---@param library string
+---@return string
+function M.with(library)
+  local others = os.getenv("LD_PRELOAD")
+  return others and others ~= "" and others .. ":" .. library or library
+end
+
+return M

@@ -1,0 +1,29 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+--- Text from a file as a terminal may get it: control characters are escaped, so that nothing moves the cursor, hides
+-- a line or types an answer.
+--
+-- Try:  print(require("pmlua.internal.printable")("a\27[2Jb"))
+
+local function hex(bytes)
+  return (bytes:gsub(".", function(c) return ("\\x%02x"):format(c:byte()) end))
+end
+
+--- C0, DEL, and C1 as UTF-8 writes it; bytes that are not UTF-8 are escaped, too.
+---@param text string
+---@return string
+local function printable(text)
+  if not text:find "[%c\127-\255]" then return text end
+  if not utf8.len(text) then text = text:gsub("[\128-\255]", hex) end
+  return (text:gsub("[%c\127]", hex):gsub("\194[\128-\159]", hex))
+end
+
+local M = {}
+
+--- The same for a text of lines, whose ends and tabs stay.
+---@param text string
+---@return string
+function M.lines(text)
+  return (text:gsub("[^\n\t]+", printable))
+end
+
+return setmetatable(M, { __call = function(_, text) return printable(text) end })

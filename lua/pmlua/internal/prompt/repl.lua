@@ -1,0 +1,142 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+--- The prompt of `pmlua -i` and `pmlua attach`: reads a line, evaluates it, prints what it gives; incomplete input is
+-- continued, and Ctrl-C throws away what was typed. Line editing, history and completion come from lua-readline.
+--
+--     pmlua -i
+
+local core = require "pmlua.core"
+local evaluate = require "pmlua.internal.prompt.evaluate"
+local sys = core.sys
+
+local M = {}
+
+local HISTORY_LINES = 1000
+
+local found, readline = pcall(require, "readline")
+found = found and type(readline) == "table"
+local editing = found and sys.isatty(0)
+
+--- Where the history is: with the user's state, as the XDG base directories say.
+---@return string?
+function M.history()
+  local state, home = os.getenv "XDG_STATE_HOME", os.getenv "HOME"
+  if state and state:sub(1, 1) == "/" then return state .. "/pmlua/history" end
+  return home and home ~= "" and home .. "/.local/state/pmlua/history" or nil
+end
+
+--- Whether lines can be edited, or how to get that.
+---@return boolean
+---@return string? remedy
+function M.can_edit()
+  if found then return true end
+  return false, "install lua-readline (Debian: apt-get install lua-readline)"
+end
+
+-- Once: history goes to a file that nobody else reads, or nowhere.
+local function prepare()
+  if not sys.isatty(0) then return end
+  if not found then
+    io.stderr:write("no line editing, history or completion; ", select(2, M.can_edit()), "\n")
+    return
+  end
+  local path = M.history()
+  local kept = path and sys.private_file(path)
+  local file = kept and path or "" -- none; never a device, which readline would replace by a file
+  readline.set_options { histfile = file, keeplines = HISTORY_LINES, ignoredups = true }
+  M.saves = kept
+end
+
+-- A line without its end; nil at the end of the input; false where it was interrupted.
+local function ask(prompt, sign)
+  local line
+  if editing then
+    line = readline.readline((prompt or "") .. sign)
+  else
+    if prompt then
+      io.write(prompt, sign)
+      io.flush()
+    end
+    line = io.read "L"
+    if not line and sys.interrupted() then
+      io.write "\n"
+      return false
+    end
+  end
+  return line
+end
+
+-- With line editing, what comes after an interrupt is read by the same call: the line that it gives is a new input.
+local function read(prompt)
+  sys.at_prompt((prompt or "") .. "> ")
+  local code = ask(prompt, "> ")
+  if not code then return code end
+  code = code:gsub("^=", "return ")
+  while true do
+    local f, more, err = evaluate.compile(code)
+    if not more then return code, f, err end
+    sys.at_prompt((prompt or "") .. "> ")
+    local line = ask(prompt, ">> ")
+    if line == false then return false end
+    if not line then return code, f, err end
+    code = sys.interrupted() and line or code .. "\n" .. line
+  end
+end
+
+local function complain(message)
+  io.stdout:flush()
+  io.stderr:write("pmlua: ", message, "\n")
+end
+
+local function print_values(values)
+  local show = require "pmlua.internal.prompt.show"
+  local texts = {}
+  for i = 2, values.n do texts[i - 1] = show(values[i]) end
+  print(table.concat(texts, "\t"))
+end
+
+local function run(f, debugging)
+  sys.on_interrupt()
+  local results = table.pack(xpcall(f, function(err)
+    err = evaluate.describe(err)
+    return debugging and debug.traceback(err, 2) or err
+  end))
+  sys.at_prompt ""
+  if results[1] and results.n > 1 then
+    results = table.pack(pcall(print_values, results))
+  end
+  if not results[1] then complain(tostring(results[2])) end
+end
+
+--- Read code until the input ends, or until `execute` returns false.
+---@param prompt string? before the "> "; nil: no prompts where there is no terminal
+---@param execute fun(code: string, f: function?, err: string?): boolean? the code, and what compiling it here gave
+---@param complete? fun(left: string): string[] what the word at the end of `left` may become
+function M.loop(prompt, execute, complete)
+  prepare()
+  if editing and complete then
+    readline.set_complete_function(function(line, _, to)
+      readline.set_completion_append_character "" -- readline forgets it with each word
+      return complete(line:sub(1, to))
+    end)
+  end
+  while true do
+    local code, f, err = read(prompt)
+    if code == nil or code and execute(code, f, err) == false then break end
+  end
+  sys.on_interrupt(false)
+  if editing and M.saves then readline.save_history() end
+end
+
+--- Run the prompt until the end of input.
+---@param debugging boolean print a traceback with every error
+---@return integer status
+function M.run(debugging)
+  print("pmlua " .. core.version .. ", " .. _VERSION .. "; pml is loaded, end with Ctrl-D")
+  M.loop("", function(_, f, err)
+    if f then run(f, debugging) else complain(err) end
+  end, require "pmlua.internal.prompt.complete")
+  print()
+  return 0
+end
+
+return M

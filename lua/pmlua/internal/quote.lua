@@ -1,0 +1,69 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+-- lua/pmlua/internal/quote.lua - text that others wrote, as a word of gnuplot, of Graphviz or of the shell.
+--
+-- Try:  print(require("pmlua.internal.quote").gnuplot "cost of `touch x`")
+--
+-- Each function names the characters that may stand as they are. All others are escaped, so that a character that nobody
+-- thought of is text, too. Pictures are XML or are shown by terminals: control characters become blanks, and bytes that
+-- are no UTF-8 question marks.
+
+local M = {}
+
+local function valid(text)
+  local parts, from = {}, 1
+  while true do
+    local length, wrong = utf8.len(text, from)
+    if length then break end
+    parts[#parts + 1] = text:sub(from, wrong - 1) .. "?"
+    from = wrong + 1
+  end
+  parts[#parts + 1] = text:sub(from)
+  return table.concat(parts)
+end
+
+--- One line of valid text. U+0080 to U+009F control terminals; U+FFFE and U+FFFF cannot stand in XML.
+---@param text any
+---@return string
+function M.plain(text)
+  text = valid(tostring(text)):gsub("[\0-\31\127]+", " ")
+  return (text:gsub("\xC2[\x80-\x9F]", " "):gsub("\xEF\xBF[\xBE\xBF]", "?"))
+end
+
+--- A string of gnuplot, in double quotes. What it shows must be shown `noenhanced`.
+---@param text any
+---@return string
+function M.gnuplot(text)
+  -- Versions of gnuplot differ in how many digits they read, so a digit that follows an escape is escaped, too.
+  local inside = M.plain(text):gsub("[^A-Za-z0-9 _.,:/()+=?%-\128-\255]+[0-7]*", function(run)
+    return (run:gsub(".", function(c) return ("\\%03o"):format(c:byte()) end))
+  end)
+  return '"' .. inside .. '"'
+end
+
+--- The inside of a string of Graphviz's; a line break in it is written \n by the caller.
+---@param text any
+---@return string
+function M.dot_inside(text)
+  return (M.plain(text):gsub("[^A-Za-z0-9 _.,:/()+=?%-\128-\255]", function(c)
+    return c == "\\" and "\\\\" or ("&#%d;"):format(c:byte())
+  end))
+end
+
+--- A string of Graphviz's, in double quotes; never one of its HTML.
+---@param text any
+---@return string
+function M.dot(text)
+  return '"' .. M.dot_inside(text) .. '"'
+end
+
+--- A word of the shell. A zero byte cannot be in one and raises.
+---@param text any
+---@return string
+function M.shell(text)
+  text = tostring(text)
+  if text:find("\0", 1, true) then error("a word of a command has a zero byte", 2) end
+  if text:find("^[A-Za-z0-9_%-+=:,./@]+$") then return text end
+  return "'" .. text:gsub("'", "'\\''") .. "'"
+end
+
+return M

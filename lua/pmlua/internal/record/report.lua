@@ -1,0 +1,364 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+-- lua/pmlua/internal/record/report.lua - what people are told of a recording: the table of functions, and all that is not in it.
+--
+-- Try:  require("pmlua.internal.record.report").report({}, "pmlua-record-4711", print)
+
+local core = require "pmlua.core"
+local calls = require "pmlua.internal.record.functions"
+local countfile = require "pmlua.countfile"
+local disk = require "pmlua.internal.file"
+local printable = require "pmlua.internal.printable"
+local spools = require "pmlua.internal.record.spools"
+
+local M = {}
+
+local LINES = 40     -- of the table
+local NAME = 64      -- bytes of a function's
+local PROCESSES = 5  -- that are named one by one
+
+--- Events that were counted, in the order they were asked for.
+local function events_of(all)
+  for _, p in ipairs(all.processes) do
+    if #p.events > 0 then return p.events end
+  end
+  return {}
+end
+
+--- An event as the head of a column: a plugin's metric has a unit, and its values a scale.
+local function heading(all, event)
+  for _, p in ipairs(all.processes) do
+    local u = p.units[event]
+    if u then return ("%s%s"):format(event:gsub("^plugin::", ""), u.unit ~= "" and (" [%s]"):format(u.unit) or ""), u.scale end
+  end
+  return event, 1
+end
+
+--- C++ names may be longer than a screen is wide.
+local function shortened(name)
+  return #name <= NAME and name or name:sub(1, NAME - 3) .. "..."
+end
+
+--- Who counted the events, and at which stage: one line.
+local function counters_text(counters)
+  if #counters == 0 then return nil end
+  local names = {}
+  for i, c in ipairs(counters) do names[i] = c.event end
+  return ("%s: counted by the %s\n"):format(table.concat(names, ", "), countfile.label(counters[1].stage))
+end
+
+local value_heads = { "library", "function", "value", "calls", "sum", "mean", "min", "max" }
+
+--- Arguments and results that wrappers record, of the functions in the table.
+local function value_rows(all)
+  local rows = {}
+  for i, f in ipairs(all.functions) do
+    if i > LINES then break end
+    local names = {}
+    for name in pairs(f.values or {}) do names[#names + 1] = name end
+    table.sort(names)
+    for _, name in ipairs(names) do
+      local v = f.values[name]
+      rows[#rows + 1] = { f.library, shortened(f.name), shortened(name), v.count, v.sum, v.mean, v.min, v.max }
+    end
+  end
+  return rows
+end
+
+--- @whose: the rank of a parallel job, whose table must not mix with those of others: it is one piece.
+local function print_table(all, dir, whose)
+  local tabulate = require "pmlua.tabulate"
+  local rows, events, heads, scales = {}, events_of(all), {}, {}
+  for k, event in ipairs(events) do heads[k], scales[k] = heading(all, event) end
+  local unreturned = 0
+  for _, f in ipairs(all.functions) do unreturned = unreturned + f.unreturned end
+  for i, f in ipairs(all.functions) do
+    if i > LINES then break end
+    rows[i] = { f.library, shortened(f.name), f.calls, f.inclusive_ns, f.exclusive_ns, f.min_ns, f.median_ns, f.max_ns }
+    for k, event in ipairs(events) do
+      local v = f.events and f.events[event] or 0
+      rows[i][7 + k + 1] = scales[k] == 1 and v or v * scales[k]
+    end
+    if unreturned > 0 then table.insert(rows[i], 4, f.unreturned) end
+  end
+  local names = { "library", "function", "calls", "inclusive [ns]", "exclusive [ns]", "min [ns]", "median [ns]", "max [ns]" }
+  table.move(heads, 1, #heads, #names + 1, names)
+  if unreturned > 0 then table.insert(names, 4, "did not return") end
+  local more, text, values = #all.functions - #rows, {}, value_rows(all)
+  if #rows > 0 then text[1] = "\n" .. tabulate(names, rows, 2) .. "\n" end
+  text[#text + 1] = #rows > 0 and counters_text(all.counters) or nil
+  if #values > 0 then text[#text + 1] = "\n" .. tabulate(value_heads, values, 2) .. "\n" end
+  if more > 0 then text[#text + 1] = ("and %d functions more; --json has all\n"):format(more) end
+  text[#text + 1] = ("%s%d %s; results in %s\n"):format(whose, #all.processes,
+    #all.processes == 1 and "process" or "processes", dir)
+  io.stderr:write(table.concat(text))
+end
+
+--- JSON's objects have strings as keys.
+local function names_of(bucket)
+  local named = {}
+  for i, n in pairs(bucket or {}) do named[tostring(i)] = n end
+  return named
+end
+
+local function print_json(all)
+  local json = require "pmlua.json"
+  for _, f in ipairs(all.functions) do f.bucket = names_of(f.bucket) end
+  json.array(all.functions)
+  json.array(all.counters)
+  for _, p in ipairs(all.processes) do
+    json.array(p.paths)
+    json.array(p.unmatched_patterns)
+    json.array(p.troubles)
+    json.array(p.events)
+    p.durations, p.sums, p.values = nil, nil, nil -- the functions have all
+  end
+  print(json.encode(all))
+end
+
+local csv_fields = { "library", "name", "calls", "unreturned", "inclusive_ns", "exclusive_ns", "min_ns", "median_ns", "max_ns" }
+
+--- A row for every function; a column for each event, in its unit.
+local function print_csv(all)
+  local events, rows, names = events_of(all), {}, table.move(csv_fields, 1, #csv_fields, 1, {})
+  names[2] = "function"
+  local scales = {}
+  for k, event in ipairs(events) do names[#csv_fields + k], scales[k] = heading(all, event) end
+  for i, f in ipairs(all.functions) do
+    rows[i] = {}
+    for k, field in ipairs(csv_fields) do rows[i][k] = f[field] end
+    for k, event in ipairs(events) do
+      local v = f.events and f.events[event] or 0
+      rows[i][#csv_fields + k] = scales[k] == 1 and v or v * scales[k]
+    end
+  end
+  io.write(require "pmlua.internal.cli.csv".table(names, rows))
+end
+
+local function total(all, field)
+  local n = 0
+  for _, p in ipairs(all.processes) do n = n + (p[field] or 0) end
+  return n
+end
+
+local function name_of(p)
+  return ("process %s (%s)"):format(p.pid, tostring(p.program):match("[^/]*$"))
+end
+
+--- A line for each of these processes, as far as they are few.
+local function name_some(all, complain, of_them, what)
+  local n = 0
+  for _, p in ipairs(all.processes) do
+    if of_them(p) then
+      n = n + 1
+      if n <= PROCESSES then complain(name_of(p) .. " " .. what(p)) end
+    end
+  end
+  if n > PROCESSES then complain(("and %d more processes likewise"):format(n - PROCESSES)) end
+end
+
+--- What a limit of a file says of itself is not enough to do something about it.
+local remedies = {
+  ["File too large"] = " (a limit on file sizes: ulimit -f)",
+  ["Bad file descriptor"] = " (the program closed the counters' descriptors)",
+}
+
+local function explained(text) return text .. (remedies[text:match("[^:]*$"):gsub("^ ", "")] or "") end
+
+--- Why processes and programs are not recorded, each once (core/record/pml_reasons.h). Anybody may have written it.
+---@return { pid: string?, program: string, why: string }[]
+local function read_reasons(dir)
+  local f <close> = disk.open(dir .. "/reasons")
+  local list, seen = {}, {}
+  for line in ((f and f:read(65536)) or ""):gmatch(" ([^%z]+)") do
+    local pid, program, why = line:match("^(%d*)\t([^\t]*)\t(.+)$")
+    if pid and not seen[line] then
+      list[#list + 1] = { pid = pid ~= "" and pid or nil, program = printable(program), why = printable(why) }
+    end
+    seen[line] = true
+  end
+  return list
+end
+
+--- Of a program that pmlua's libraries cannot be preloaded into, the loader it asks for.
+local function reason_text(p)
+  local loader = not p.pid and p.why:match("/([^/]*)$")
+  return ("%s is not recorded: %s"):format(p.pid and name_of(p) or p.program,
+    loader and ("its loader is %s, not glibc's"):format(loader) or explained(p.why))
+end
+
+local function tell_reasons(reasons, complain)
+  for i = 1, math.min(#reasons, PROCESSES) do complain(reason_text(reasons[i])) end
+  if #reasons > PROCESSES then complain(("%d more are not recorded"):format(#reasons - PROCESSES)) end
+end
+
+local function tell_endings(all, dir, complain)
+  name_some(all, complain, function(p) return p.refused end, function(p)
+    return "is recorded in part: its file could not grow: " .. explained(p.refused)
+  end)
+  name_some(all, complain, function(p) return p.uncounted end, function(p)
+    return "has events that are not counted to its end; their values are too low: " .. explained(p.uncounted)
+  end)
+  name_some(all, complain, function(p) return not p.whole end, function() return "left incomplete results" end)
+  name_some(all, complain, function(p) return p.ended == "failed" and not p.refused end,
+    function(p) return "is not recorded: " .. tostring(p.failure) end)
+  name_some(all, complain, function(p) return p.ended == "cut" end, function()
+    return "was cut short, by a signal or by executing a program that is not recorded; what it did until then is told"
+  end)
+  name_some(all, complain, function(p) return p.confined == 1 end, function()
+    return "gave up its right to system calls (seccomp); from then on only what found room is recorded"
+  end)
+  name_some(all, complain, function(p) return p.ended == "running" end, function()
+    return "is still running; when it has ended, tell the rest with pmlua record --finish " .. dir
+  end)
+end
+
+--- Software-defined events that had no counter in a process that called something: they were 0, which is no count.
+local function tell_absent(all, complain)
+  local called, missing, names = 0, {}, {}
+  for _, p in ipairs(all.processes) do
+    if #p.paths > 0 then
+      called = called + 1
+      for name in pairs(p.absent) do
+        if not missing[name] then names[#names + 1] = name end
+        missing[name] = (missing[name] or 0) + 1
+      end
+    end
+  end
+  table.sort(names)
+  for _, name in ipairs(names) do
+    local why = name:find("^sde:::BYFL::") and "what ran was not compiled by pmlua cc --count" or "no loaded library registers it"
+    local where = missing[name] < called and (" in %d of %d processes"):format(missing[name], called) or ""
+    complain(("%s was not counted%s (%s); 0 means unknown there"):format(name, where, why))
+  end
+end
+
+--- What went wrong with plugins, each line once however many processes say it.
+local function tell_troubles(all, complain)
+  local said = {}
+  for _, p in ipairs(all.processes) do
+    for _, text in ipairs(p.troubles) do
+      if not said[text] then complain(text) end
+      said[text] = true
+    end
+  end
+end
+
+local function tell_missing(all, complain)
+  local function say(field, text)
+    local n = total(all, field)
+    if n > 0 then complain(text:format(n)) end
+  end
+  say("deep", "%d calls were not recorded: calls were nested too deeply")
+  say("nested", "%d calls are not recorded: they interrupted the recording")
+  say("dropped", "%d calls are not recorded: there was no room for their paths")
+  say("left_lost_children", "children are not recorded, as no file could be made for them: %d")
+  say("unseen", "look-ups by dlsym of selected functions: %d; calls by these pointers were not recorded (--dlsym records them)")
+  say("untraced", "%d calls are not in the traces: there was no room for them")
+  say("left_deep", "%d calls are not in the traces, as you asked with --max-depth")
+  say("left_often", "%d calls are not in the traces, as you asked with --max-calls")
+  say("left_brief", "%d calls are not in the traces, as you asked with --min-duration")
+end
+
+--- Patterns that matched in no process, a line each, with the names that are near. A process says so when it exits.
+local function tell_unmatched(all, complain)
+  local processes, count, near, order = 0, {}, {}, {}
+  for _, p in ipairs(all.processes) do
+    if p.ended == "exit" then processes = processes + 1
+    elseif #p.paths > 0 then
+      return -- it may have matched, and could not say so
+    end
+    for _, u in ipairs(p.unmatched_patterns) do
+      local key = u.option .. "\0" .. u.pattern
+      if not count[key] then order[#order + 1] = u end
+      count[key] = (count[key] or 0) + 1
+      near[key] = near[key] or (u.nearest ~= "" and u.nearest)
+    end
+  end
+  for _, u in ipairs(order) do
+    local key = u.option .. "\0" .. u.pattern
+    local nearest = near[key] and ("; near to it: " .. near[key]:gsub(",", ", ")) or ""
+    if count[key] == processes then
+      complain(("--%s '%s' matches no %s%s"):format(u.option, u.pattern, u.option == "lib" and "library" or "function", nearest))
+    end
+  end
+end
+
+--- Why the table is empty.
+local function tell_nothing(all, reasons, complain)
+  if #all.functions > 0 then return end
+  for _, p in ipairs(reasons) do
+    if p.pid then return end -- that is why
+  end
+  for _, p in ipairs(all.processes) do
+    if p.ended == "failed" or p.refused then return end -- that is why
+  end
+  local functions = total(all, "functions")
+  if functions > 0 then
+    complain(("no call was recorded: the program called none of the %d selected library functions"):format(functions))
+  else
+    complain("no call was recorded: the programs call no chosen function of a chosen library")
+  end
+end
+
+local function tell_failures(processes, complain)
+  for _, p in ipairs(processes) do
+    if p.err then complain(("process %s: %s"):format(p.name, p.err)) end
+  end
+end
+
+--- How far a trace is, on a terminal, as soon as it takes a while.
+local function progress_bar(quiet)
+  if quiet or not core.sys.isatty(2) then return nil, function() end end
+  local began, shown = os.time(), false
+  local function show(name, done, all)
+    if os.time() - began < 1 then return end
+    shown = true
+    io.stderr:write(("\rwriting trace-%s: %3d %% "):format(name, 100 * done // math.max(all, 1)))
+  end
+  return show, function()
+    if shown then io.stderr:write("\r", (" "):rep(40), "\r") end
+  end
+end
+
+--- Turns what is in the folder into results, prints them, and says what is missing, a line each.
+---@param o { json?: boolean, csv?: boolean, quiet?: boolean, flow_file?: string, color?: string }
+---@param dir string
+---@param complain fun(text: string)
+---@param beside? fun(pid: integer): pmlua.Plugin[] what measured meanwhile, of a process
+---@return boolean whether there are results
+function M.report(o, dir, complain, beside)
+  local lfs = require "lfs"
+  if lfs.attributes(dir, "mode") ~= "directory" then
+    complain(dir .. (lfs.attributes(dir, "mode") and ": not a folder" or ": no such folder"))
+    return false
+  end
+  local show, clear = progress_bar(o.quiet)
+  local processes = spools.gather(dir, { progress = show, beside = beside })
+  clear()
+  tell_failures(processes, complain)
+  local reasons = read_reasons(dir)
+  tell_reasons(reasons, complain)
+  if not spools.running(processes) then os.remove(dir .. "/reasons") end
+  local all, err = calls.read(dir)
+  if all and #all.processes == 0 and #reasons > 0 then return false end
+  if not all or #all.processes == 0 then
+    complain(err or ("no process left results in %s: none got as far as loading the library, could make a file there, "
+      .. "or had the memory"):format(dir))
+    return false
+  end
+  tell_endings(all, dir, complain)
+  tell_troubles(all, complain)
+  if not o.quiet then
+    tell_absent(all, complain)
+    tell_missing(all, complain)
+  end
+  tell_unmatched(all, complain)
+  tell_nothing(all, reasons, complain)
+  if o.json then print_json(all)
+  elseif o.csv then print_csv(all)
+  else print_table(all, dir, o.whose or "") end
+  require("pmlua.internal.flow.files").report(processes, dir, o, complain)
+  return true
+end
+
+return M

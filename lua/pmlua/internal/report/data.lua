@@ -1,0 +1,146 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+-- lua/pmlua/internal/report/data.lua - a report for programs: JSON with all of it, CSV with one of its tables.
+--
+-- Try:  pmlua report DIR --csv --threads
+--
+-- Times are in seconds, rates per second, shares in 1. What is not known is null, or an empty field.
+
+local countfile = require "pmlua.countfile"
+local csv = require "pmlua.internal.cli.csv"
+local json = require "pmlua.json"
+local report = require "pmlua.report"
+local sections = require "pmlua.sections"
+
+local M = {}
+
+local function s(ns) return ns and ns / 1e9 end
+
+local function show_keys(values)
+  local out = {}
+  for name, v in pairs(values) do out[sections.show(name)] = v end
+  return out
+end
+
+--- What a row says, in the order of CSV's columns.
+local fields = {
+  { "calls", function(row) return row.count end }, { "running", function(row) return row.running end },
+  { "time_s", function(row) return s(row.total_ns) end }, { "share", function(row) return row.share end },
+  { "self_s", function(row) return s(row.self_ns) end }, { "mean_s", function(row) return s(row.mean_ns) end },
+  { "min_s", function(row) return s(row.min_ns) end }, { "max_s", function(row) return s(row.max_ns) end },
+  { "stddev_s", function(row) return s(row.stddev_ns) end }, { "work", function(row) return row.work end },
+  { "iterations", function(row) return row.iterations end }, { "rate", function(row) return row.rate end },
+}
+
+local function row_of(row)
+  local out = {}
+  for _, f in ipairs(fields) do out[f[1]] = f[2](row) end
+  if next(row.values) then out.events = show_keys(row.values) end
+  if next(row.misuse) then out.misuse = row.misuse end
+  return out
+end
+
+local function rows_of(r, rows, by_thread)
+  local out = json.array()
+  for i, row in ipairs(rows) do
+    out[i] = row_of(row)
+    out[i].process = report.process_name(r, row.process)
+    if by_thread then out[i].thread = row.thread end
+  end
+  return out
+end
+
+local function quantiles_of(r, section)
+  local out = json.array()
+  for i in ipairs(r.processes) do
+    local q = section.quantiles[i]
+    if q then
+      out[#out + 1] = { process = report.process_name(r, i), min_s = s(q[1]), q1_s = s(q[2]), median_s = s(q[3]), q3_s = s(q[4]),
+        p95_s = s(q[5]), p99_s = s(q[6]), max_s = s(q[7]) }
+    end
+  end
+  return #out > 0 and out or nil
+end
+
+local function section_of(r, section)
+  local out = row_of(section.all)
+  out.label, out.type, out.exclusive = sections.show(section.label), section.type, section.exclusive
+  out.unit = section.type == "communication" and "byte" or "operation"
+  out.time_average_s, out.self_average_s = s(section.all.time_ns), s(section.all.own_ns)
+  out.imbalance = section.all.imbalance
+  out.work_source = section.all.work > 0 and (section.counted_work and "compiler" or "program") or nil
+  out.processes, out.threads = rows_of(r, section.by_process), rows_of(r, section.by_thread, true)
+  out.quantiles = quantiles_of(r, section)
+  if section.metrics and #section.metrics > 0 then
+    out.metrics = json.array()
+    for i, m in ipairs(section.metrics) do
+      out.metrics[i] = { group = m.group, name = m.name, unit = m.unit, source = m.source, reason = m.reason, says = m.says,
+        value = not m.reason and m.value or nil }
+    end
+  end
+  return out
+end
+
+--- All of a report as JSON.
+---@param r pmlua.Report
+---@return string
+function M.json(r)
+  local out = { total_s = s(r.total_ns), total_of = r.total_of, pmu = r.pmu, counted = r.counted, notes = json.array(r.notes),
+    processes = json.array(), sections = json.array() }
+  for i, p in ipairs(r.processes) do
+    out.processes[i] = { name = report.process_name(r, i), source = p.name, pid = p.pid, rank = p.rank, size = p.size,
+      host = sections.show(p.host), command = sections.show(p.command), started_ns = p.started_ns, written_ns = p.written_ns }
+  end
+  for i, section in ipairs(r.sections) do out.sections[i] = section_of(r, section) end
+  return json.encode(out)
+end
+
+-- --- CSV ---
+
+local function events_of(r)
+  local names, seen = {}, {}
+  for _, section in ipairs(r.sections) do
+    for _, name in ipairs(section.events) do
+      if not seen[name] then names[#names + 1], seen[name] = name, true end
+    end
+  end
+  return names
+end
+
+--- Who counted the work of a row: the program by its stops, or the compiler, with where.
+local function work_source(r, section, row)
+  if row.work <= 0 then return nil end
+  return section.counted_work and countfile.label(r.counted) or "program"
+end
+
+--- One table of a report as CSV: a row per section, or per section and process, or also per thread. Events are columns;
+--- those that the compiler counted have where in a column of their own.
+---@param r pmlua.Report
+---@param level string basic, detail or threads
+---@return string
+function M.csv(r, level)
+  local names, out, events = { "section", "type", "exclusive" }, {}, events_of(r)
+  if level ~= "basic" then names[#names + 1] = "process" end
+  if level == "threads" then names[#names + 1] = "thread" end
+  for _, f in ipairs(fields) do names[#names + 1] = f[1] end
+  names[#names + 1] = "work_source"
+  if r.counted then names[#names + 1] = "counted" end
+  for _, name in ipairs(events) do names[#names + 1] = sections.show(name) end
+  out[1] = csv.line(names, #names)
+  for _, section in ipairs(r.sections) do
+    local rows = level == "basic" and { section.all } or level == "detail" and section.by_process or section.by_thread
+    for _, row in ipairs(rows) do
+      local cells, n = { sections.show(section.label), section.type, section.exclusive and "yes" or "no" }, 3
+      local function add(v) n = n + 1; cells[n] = v end
+      if level ~= "basic" then add(report.process_name(r, row.process)) end
+      if level == "threads" then add(row.thread) end
+      for _, f in ipairs(fields) do add(f[2](row)) end
+      add(work_source(r, section, row))
+      if r.counted then add(r.counted) end
+      for _, name in ipairs(events) do add(row.values[name]) end
+      out[#out + 1] = csv.line(cells, #names)
+    end
+  end
+  return table.concat(out)
+end
+
+return M

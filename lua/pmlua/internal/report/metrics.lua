@@ -1,0 +1,121 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+-- lua/pmlua/internal/report/metrics.lua - what the events of a section say by the formulas of the groups that have them.
+--
+-- Try:  pmlua report DIR --pmu skx
+--
+-- A metric is there when all its events were counted, by a PMU, by the compiler or in a simulation; its source says by
+-- whom. `time` is that of the section and `work` what its stops said, so that USER's ratio compares what the source counted
+-- with what the hardware did.
+
+local countfile = require "pmlua.countfile"
+local groups = require "pmlua.groups"
+
+local M = {}
+
+--- The counts of a group's events in a section, by the group's names for them.
+local function counts_of(group, row, no_work)
+  local counts = { time = row.total_ns / 1e9, work = not no_work and row.work or nil }
+  for key, event in pairs(group.events) do counts[key] = row.values[event] end
+  return counts
+end
+
+local function uses_work(metric)
+  for _, name in ipairs(metric.formula.names) do
+    if name == "work" then return true end
+  end
+  return false
+end
+
+local function complete(metric, row, no_work)
+  if no_work and uses_work(metric) then return false end
+  if next(metric.events) == nil then return false end -- the table has time and work alone already
+  for _, event in pairs(metric.events) do
+    if row.values[event] == nil then return false end
+  end
+  return true
+end
+
+--- @no_work: the section's is no work by hand: it is the compiler's count itself, or bytes.
+local function metrics_of(of, row, no_work)
+  local list = {}
+  for _, name in ipairs(groups.NAMES) do
+    for _, metric in ipairs(of[name] and of[name].metrics or {}) do
+      if complete(metric, row, no_work) then
+        local v, why = groups.value(of[name], metric, counts_of(of[name], row, no_work))
+        list[#list + 1] = { group = name, name = metric.name, unit = metric.unit, value = v, reason = why, about = metric.about,
+          says = not why and groups.judge(metric, v) or nil }
+      end
+    end
+  end
+  return list
+end
+
+--- The PMUs with a metric for these events, but for "generic".
+local function candidates(report)
+  local list = {}
+  for _, pmu in ipairs(groups.pmus()) do
+    local fits = false
+    for _, s in ipairs(pmu ~= "generic" and report.sections or {}) do fits = fits or #metrics_of(groups.of(pmu), s.all) > 0 end
+    if fits then list[#list + 1] = pmu end
+  end
+  return list
+end
+
+--- Whose formulas to take: the PMU asked for, that of this machine, or the only one that fits.
+local function choose(report, wish)
+  local fitting = candidates(report)
+  local here = require "pmlua.pmus".here()
+  for _, pmu in ipairs(fitting) do
+    if pmu == (wish or here) then return pmu end
+  end
+  if wish or #fitting == 0 then return nil end
+  if #fitting == 1 then return fitting[1] end
+  return nil, ("the events fit the groups of %s; --pmu NAME says whose formulas to take"):format(table.concat(fitting, ", "))
+end
+
+local function is_simulated(report)
+  for _, s in ipairs(report.sections) do
+    for _, name in ipairs(s.events) do
+      if name:find "^sim::" then return true end
+    end
+  end
+  return false
+end
+
+--- Add to each section its metrics. Several PMUs may fit: then a note says so.
+---@param report pmlua.Report
+---@param wish string? a PMU
+---@return boolean? ok
+---@return string? err
+function M.add(report, wish)
+  if wish and next(groups.of(wish)) == nil then
+    return nil, ("no groups of a PMU called %s; there are %s"):format(wish, table.concat(groups.pmus(), ", "))
+  end
+  local any = false
+  for _, s in ipairs(report.sections) do any = any or #s.events > 0 end
+  if not any then return true end
+  local pmu, note = choose(report, wish)
+  report.pmu = pmu or wish
+  report.notes[#report.notes + 1] = note
+  if is_simulated(report) then
+    report.notes[#report.notes + 1] = "times, and rates by them, are those of the simulation"
+  end
+  local from = {}
+  for _, name in ipairs { pmu or "generic", pmu and pmu ~= "generic" and "generic" or nil } do
+    from[#from + 1] = { groups = groups.of(name), source = name == "generic" and "perf" or name }
+  end
+  from[#from + 1] = { groups = groups.counted "compiler", source = countfile.label(report.counted) }
+  from[#from + 1] = { groups = groups.counted "simulation", source = "simulation" }
+  for _, s in ipairs(report.sections) do
+    s.metrics = {}
+    for _, of in ipairs(from) do
+      for _, m in ipairs(metrics_of(of.groups, s.all, s.counted_work or s.type ~= "calculation")) do
+        m.source = of.source
+        s.metrics[#s.metrics + 1] = m
+      end
+    end
+  end
+  return true
+end
+
+return M

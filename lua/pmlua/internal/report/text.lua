@@ -1,0 +1,225 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+-- lua/pmlua/internal/report/text.lua - a report as tables for people.
+--
+-- Try:  pmlua report DIR --detail --legend
+
+local report = require "pmlua.report"
+local sections = require "pmlua.sections"
+local units = require "pmlua.internal.report.units"
+local view = require "pmlua.internal.live.view"
+
+local M = {}
+
+local COMMAND_MAX = 100 -- characters that are shown
+
+local short, label_of = report.short, report.label
+
+local function integer(v)
+  return math.type(v) == "integer" and ("%d"):format(v) or ("%.6g"):format(v)
+end
+
+-- --- the head ---
+
+local function distinct(list, key)
+  local seen, n = {}, 0
+  for _, item in ipairs(list) do
+    if not seen[item[key]] then seen[item[key]], n = true, n + 1 end
+  end
+  return n
+end
+
+local function plural(n, word, many)
+  return integer(n) .. " " .. (n == 1 and word or many or word .. "s")
+end
+
+local function head(r)
+  local first, threads = r.processes[1], {}
+  for _, s in ipairs(r.sections) do
+    for _, row in ipairs(s.by_thread) do threads[("%d %d"):format(row.process, row.thread)] = true end
+  end
+  local nthreads = 0
+  for _ in pairs(threads) do nthreads = nthreads + 1 end
+  local ranks = first.rank and r.processes[#r.processes].rank and (" (ranks %d to %d)"):format(first.rank,
+    r.processes[#r.processes].rank) or ""
+  if #r.processes == 1 then ranks = first.rank and (" (rank %d)"):format(first.rank) or "" end
+  return ("%s%s on %s, %s: %s\n"):format(plural(#r.processes, "process", "processes"), ranks,
+    plural(distinct(r.processes, "host"), "host"), plural(nthreads, "thread"), short(sections.show(first.command), COMMAND_MAX))
+end
+
+-- --- tables of times ---
+
+local names = { "CALLS", "TIME", "%", "SELF", "MEAN", "MIN", "MAX", "SIGMA", "WORK", "RATE" }
+
+--- A + marks what the program did not say itself.
+local function work_of(section, row)
+  return units.work(row.work, section.type) .. (section.counted_work and row.work > 0 and "+" or "")
+end
+
+local function figures(section, row, time_ns, own_ns)
+  return { integer(row.count), units.time(time_ns), units.percent(row.share), units.time(own_ns), units.time(row.mean_ns),
+    units.time(row.min_ns), units.time(row.max_ns), units.time(row.stddev_ns), work_of(section, row),
+    units.rate(row.rate, section.type) }
+end
+
+local function lined_up(rows, left)
+  local right = {}
+  for i = 1, #rows[1] do right[i] = i > left end
+  return view.plain(rows, right)
+end
+
+local function basic(r)
+  local rows, several = { { "SECTION", table.unpack(names) } }, #r.processes > 1
+  if several then table.insert(rows[1], "MAX/AVG") end
+  for _, s in ipairs(r.sections) do
+    local row = { label_of(s), table.unpack(figures(s, s.all, s.all.time_ns, s.all.own_ns)) }
+    if several then row[#row + 1] = s.all.imbalance and ("%.3f"):format(s.all.imbalance) or "-" end
+    rows[#rows + 1] = row
+  end
+  return lined_up(rows, 1)
+end
+
+local function detail(r)
+  local rows = { { "SECTION", "PROCESS", table.unpack(names) } }
+  for _, s in ipairs(r.sections) do
+    for i, row in ipairs(s.by_process) do
+      rows[#rows + 1] = { i == 1 and label_of(s) or "", report.process_name(r, row.process),
+        table.unpack(figures(s, row, row.total_ns, row.self_ns)) }
+    end
+  end
+  return lined_up(rows, 2)
+end
+
+local function threads(r)
+  local rows = { { "SECTION", "PROCESS", "THREAD", table.unpack(names) } }
+  for _, s in ipairs(r.sections) do
+    for i, row in ipairs(s.by_thread) do
+      rows[#rows + 1] = { i == 1 and label_of(s) or "", report.process_name(r, row.process),
+        row.thread == 0 and "earlier" or integer(row.thread), table.unpack(figures(s, row, row.total_ns, row.self_ns)) }
+    end
+  end
+  return lined_up(rows, 2)
+end
+
+-- --- what else is known ---
+
+local function quantiles(r)
+  local rows = { { "SECTION", "PROCESS", "MIN", "Q1", "MEDIAN", "Q3", "95 %", "99 %", "MAX" } }
+  for _, s in ipairs(r.sections) do
+    for i in ipairs(r.processes) do
+      if s.quantiles[i] then
+        local row = { label_of(s), report.process_name(r, i) }
+        for _, ns in ipairs(s.quantiles[i]) do row[#row + 1] = units.time(ns) end
+        rows[#rows + 1] = row
+      end
+    end
+  end
+  return #rows > 1 and "\ndurations of calls\n" .. lined_up(rows, 2) or ""
+end
+
+local function events(r)
+  local rows = { { "SECTION", "EVENT", "SUM", "PER CALL", "PER SECOND" } }
+  for _, s in ipairs(r.sections) do
+    for i, name in ipairs(s.events) do
+      local v = s.all.values[name]
+      local per_call, per_s = v and s.all.count > 0 and v / s.all.count, v and s.all.total_ns > 0 and v / s.all.total_ns * 1e9
+      rows[#rows + 1] = { i == 1 and label_of(s) or "", short(sections.show(name)), v and integer(v) or "-",
+        per_call and ("%.6g"):format(per_call) or "-", (units.scaled(per_s or nil, ""):gsub(" $", "")) }
+    end
+  end
+  return #rows > 1 and "\nevents\n" .. lined_up(rows, 2) or ""
+end
+
+local function metrics(r)
+  local rows = { { "SECTION", "GROUP", "METRIC", "VALUE", "COUNTED BY", "" } }
+  for _, s in ipairs(r.sections) do
+    for i, m in ipairs(s.metrics or {}) do
+      rows[#rows + 1] = { i == 1 and label_of(s) or "", m.group, m.name, m.reason and "-" or units.metric(m.value, m.unit),
+        m.source, m.reason or m.says or "" }
+    end
+  end
+  if #rows == 1 then return "" end
+  return "\nmetrics" .. (r.pmu and " of " .. r.pmu or "") .. "\n" .. view.plain(rows, { false, false, false, true, false, false })
+end
+
+local function remarks(r)
+  local lines = {}
+  for _, s in ipairs(r.sections) do
+    local kinds = {}
+    for name in pairs(s.all.misuse) do kinds[#kinds + 1] = name end
+    table.sort(kinds)
+    for _, name in ipairs(kinds) do
+      local text
+      for _, p in ipairs(r.processes) do text = text or p.misuse[name] end
+      lines[#lines + 1] = ("misuse: %s: %s, %s: %s"):format(label_of(s), name, plural(s.all.misuse[name], "time"),
+        sections.show(text))
+    end
+    if s.all.running > 0 then
+      lines[#lines + 1] = ("under way: %s: %s, not in the figures"):format(label_of(s), plural(s.all.running, "call"))
+    end
+  end
+  for _, note in ipairs(r.notes) do lines[#lines + 1] = "note: " .. require "pmlua.internal.printable"(note) end
+  return #lines > 0 and "\n" .. table.concat(lines, "\n") .. "\n" or ""
+end
+
+local legend = [[
+
+(*)      inclusive: the section may contain others. Without it, it contains none, and its time adds up with others'
+CALLS    calls that ended, of all processes and threads
+TIME     time in the section, threads added; in the first table the average over processes
+%%        %s
+SELF     time in the section and in none started inside it
+MEAN ..  of single calls of all processes and threads; SIGMA is the standard deviation of the sample (n - 1)
+WORK     what the program said when it stopped the section: operations (FLOP), of a communication bytes (B). With a +:
+         it said nothing, and the compiler counted the operations (pmlua cc --count)
+RATE     WORK by time: of one thread, on average. FLOPS are FLOP per second
+MAX/AVG  time of the process that took longest by the average: 1 is balanced
+]]
+
+local of = {
+  exclusive = "share of the time of all exclusive sections, which add up to 100",
+  self = "share of the self time of all sections, which add up to 100: none is exclusive",
+}
+
+local function legend_of(r)
+  local lines, seen = { legend:format(of[r.total_of]) }, {}
+  for _, s in ipairs(r.sections) do
+    for _, m in ipairs(s.metrics or {}) do
+      if not seen[m.group .. m.name] then
+        seen[m.group .. m.name] = true
+        lines[#lines + 1] = ("%s %s: %s\n"):format(m.group, m.name, table.concat({ m.unit ~= "" and "in " .. m.unit or "a ratio",
+          m.about ~= "" and m.about or nil }, "; "))
+      end
+    end
+    for _, name in ipairs(s.events) do
+      if not seen[name] then
+        seen[name] = true
+        local found, core = pcall(require, "pmlua.core")
+        local rows = found and core.event.list(name)
+        local about = rows and rows[1] and rows[1].description
+        lines[#lines + 1] = ("%s: %s\n"):format(sections.show(name), about or "an event that this machine does not know")
+      end
+    end
+  end
+  return table.concat(lines)
+end
+
+--- A report as text.
+---@param r pmlua.Report
+---@param options { basic: boolean?, detail: boolean?, threads: boolean?, legend: boolean? }
+---@return string
+function M.format(r, options)
+  local parts = { head(r) }
+  local only = not (options.basic or options.detail or options.threads)
+  if options.basic or only then
+    for _, part in ipairs { basic, quantiles, events, metrics } do
+      parts[#parts + 1] = (part == basic and "\n" or "") .. part(r)
+    end
+  end
+  if options.detail then parts[#parts + 1] = "\nper process\n" .. detail(r) end
+  if options.threads then parts[#parts + 1] = "\nper thread\n" .. threads(r) end
+  parts[#parts + 1] = remarks(r)
+  if options.legend then parts[#parts + 1] = legend_of(r) end
+  return table.concat(parts)
+end
+
+return M

@@ -1,0 +1,185 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+-- lua/pmlua/internal/report/timeline.lua - when each thread was in which section: a Gantt chart of enters and leaves.
+--
+-- Try:  PMLUA_REPORT=out PMLUA_REPORT_TIMELINE=on ./program; pmlua report out --timeline timeline.svg
+--
+-- Moments of several processes are on one axis by their hosts' clocks. What is too short to be seen is gathered: each
+-- such piece of a thread has the colour of the region that took most of it.
+
+local picture = require "pmlua.internal.picture"
+local quote = require "pmlua.internal.quote"
+local report = require "pmlua.report"
+local sections = require "pmlua.sections"
+
+local M = {}
+
+local PIECES = 1500 -- of the width: narrower is not seen
+local LANES, DEPTHS, COLOURS = 64, 6, 8
+
+--- Calls of one thread: { first, last, name, depth } in ns, in the order of their ends. An enter without its leave lasts
+--- to the thread's last event; a leave without its enter began before the timeline, and is left out.
+---@param lane table of pmlua.SectionProcess.timeline
+---@param regions table<integer, string>
+---@return table[] calls
+---@return integer open how many of them were cut
+function M.calls(lane, regions)
+  local calls, stack = {}, {}
+  for _, e in ipairs(lane.events) do
+    local top = stack[#stack]
+    if not e.leave then stack[#stack + 1] = { first = e.ns, name = regions[e.region], region = e.region, depth = #stack }
+    elseif top and top.region == e.region then
+      top.last = math.max(e.ns, top.first)
+      calls[#calls + 1], stack[#stack] = top, nil
+    end
+  end
+  local open, last = #stack, #lane.events > 0 and lane.events[#lane.events].ns or 0
+  for i = #stack, 1, -1 do
+    stack[i].last = math.max(last, stack[i].first)
+    calls[#calls + 1] = stack[i]
+  end
+  return calls, open
+end
+
+--- The name that took most of a piece.
+local function most(times)
+  local best, longest = nil, -1
+  for name, ns in pairs(times) do
+    if ns > longest or ns == longest and name < best then best, longest = name, ns end
+  end
+  return best
+end
+
+--- Calls of one depth as boxes: those that can be seen as they are, the others by pieces of `step` ns.
+---@param calls table[]
+---@param step number
+---@return table[] boxes first, last, name
+function M.boxes(calls, step)
+  local boxes, pieces, order = {}, {}, {}
+  for _, c in ipairs(calls) do
+    if c.last - c.first >= step then boxes[#boxes + 1] = { first = c.first, last = c.last, name = c.name }
+    else
+      local k = c.first // step
+      if not pieces[k] then pieces[k], order[#order + 1] = {}, k end
+      pieces[k][c.name] = (pieces[k][c.name] or 0) + math.max(c.last - c.first, 1)
+    end
+  end
+  table.sort(order)
+  local box
+  for _, k in ipairs(order) do
+    local name = most(pieces[k])
+    if box and box.name == name and box.last == k * step then box.last = (k + 1) * step
+    else
+      box = { first = k * step, last = (k + 1) * step, name = name }
+      boxes[#boxes + 1] = box
+    end
+  end
+  return boxes
+end
+
+-- --- lanes: the threads of all processes, on one axis ---
+
+local function by_thread(a, b) return a.thread < b.thread end
+
+local function lanes_of(r)
+  local lanes, dropped, begun = {}, 0, math.huge
+  for i, p in ipairs(r.processes) do
+    local own = table.move(p.timeline, 1, #p.timeline, 1, {})
+    table.sort(own, by_thread)
+    for _, t in ipairs(own) do
+      local calls = M.calls(t, p.regions)
+      for _, c in ipairs(calls) do
+        c.first, c.last = c.first + p.started_ns, c.last + p.started_ns
+        begun = math.min(begun, c.first)
+      end
+      dropped = dropped + t.dropped
+      if #calls > 0 then
+        lanes[#lanes + 1] = { name = ("%s, thread %d"):format(report.process_name(r, i), t.thread), calls = calls }
+      end
+    end
+  end
+  return lanes, dropped, begun
+end
+
+--- Begin at 0; the end of the last call, the deepest, and names by their time.
+local function measure(lanes, begun)
+  local ended, depth, times, names = 0, 0, {}, {}
+  for _, lane in ipairs(lanes) do
+    for _, c in ipairs(lane.calls) do
+      c.first, c.last = c.first - begun, c.last - begun
+      ended, depth = math.max(ended, c.last), math.max(depth, math.min(c.depth, DEPTHS - 1))
+      if not times[c.name] then times[c.name], names[#names + 1] = 0, c.name end
+      times[c.name] = times[c.name] + c.last - c.first
+    end
+  end
+  table.sort(names, function(a, b)
+    if times[a] ~= times[b] then return times[a] > times[b] end
+    return a < b
+  end)
+  return ended, depth + 1, names
+end
+
+local function at_depth(calls, depth)
+  local list = {}
+  for _, c in ipairs(calls) do
+    if c.depth == depth then list[#list + 1] = c end
+  end
+  return list
+end
+
+--- Lines for gnuplot: from, to [s], lane, depth, colour.
+local function data_of(lanes, ended, depths, colour)
+  local lines, step = {}, math.max(ended / PIECES, 1)
+  for i, lane in ipairs(lanes) do
+    for depth = 0, depths - 1 do
+      for _, b in ipairs(M.boxes(at_depth(lane.calls, depth), step)) do
+        local last = math.min(b.last, ended)
+        lines[#lines + 1] = ("%.12g %.12g %d %d %d"):format(b.first / 1e9, last / 1e9, i, depth, colour[b.name])
+      end
+    end
+  end
+  return table.concat(lines, "\n") .. "\n"
+end
+
+local function array(name, texts)
+  for i, text in ipairs(texts) do texts[i] = quote.gnuplot(text) end
+  return ("array %s[%d] = [%s]"):format(name, #texts, table.concat(texts, ", "))
+end
+
+local function note_of(all, shown, dropped)
+  local parts = {}
+  if shown < all then parts[#parts + 1] = ("%d of %d threads"):format(shown, all) end
+  if dropped > 0 then
+    parts[#parts + 1] = ("cut: the first events of each thread, %d later ones are not in it"):format(dropped)
+  end
+  return table.concat(parts, "; ")
+end
+
+--- Draw the timeline.
+---@param r pmlua.Report
+---@param path string .svg or .png
+---@return boolean? ok
+---@return string? err
+function M.draw(r, path)
+  local lanes, dropped, begun = lanes_of(r)
+  local all = #lanes
+  for _, p in ipairs(r.processes) do all = all + (p.unseen or 0) end
+  if #lanes == 0 then
+    return nil, r.processes[1].name .. ": no timeline in it; the program leaves one that runs with PMLUA_REPORT_TIMELINE=on too"
+  end
+  for i = #lanes, LANES + 1, -1 do lanes[i] = nil end
+  local ended, depths, names = measure(lanes, begun)
+  local colour, keys, titles = {}, {}, {}
+  for i, name in ipairs(names) do
+    colour[name] = math.min(i, COLOURS)
+    if i < COLOURS or #names == COLOURS then keys[i] = report.short(sections.show(name), 30) end
+  end
+  if #names > COLOURS then keys[COLOURS] = ("%d others"):format(#names - COLOURS + 1) end
+  for i, lane in ipairs(lanes) do titles[i] = lane.name end
+  local run = picture.run_gp("Sections of each thread: " .. report.short(r.processes[1].command, 60), {
+    "lanes = " .. #lanes, "depths = " .. depths, "colours = " .. #keys, ("ended = %.12g"):format(ended / 1e9),
+    "timeline_note = " .. quote.gnuplot(note_of(all, #lanes, dropped)), array("lane_name", titles),
+    array("colour_name", keys) })
+  return picture.draw("timeline", { ["run.gp"] = run, ["timeline.dat"] = data_of(lanes, ended, depths, colour) }, path)
+end
+
+return M

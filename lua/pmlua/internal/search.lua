@@ -1,0 +1,67 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+-- lua/pmlua/internal/search.lua - the folders that modules come from: pmlua's own and the system's first, then those of the user.
+--
+-- Try:  cd /tmp && echo 'error "executed"' >lfs.lua && pmlua help
+--
+-- Lua looks in the current folder before it looks for modules in C, so that a file lfs.lua in a folder that came from
+-- somebody else would be run by every verb. Here package.path and package.cpath keep absolute folders only. What a user's
+-- script requires may lie in its own folder and in relative ones, too, but is looked for there last; what pmlua itself
+-- needs never is.
+--
+-- LUA_PATH and LUA_CPATH are the user's: their absolute folders come after pmlua's, their relative ones last. LUA_INIT is
+-- not run.
+
+local M = {}
+
+local searchpath, loadlib, loadfile = package.searchpath, package.loadlib, loadfile
+
+--- What pmlua requires, and must not find in a folder of others.
+local reserved = { pmlua = true, lfs = true, cjson = true, zlib = true, readline = true }
+
+local own = { path = {}, cpath = {} } -- the user's folders, as templates
+
+local function split(templates)
+  local absolute, relative = {}, {}
+  for template in templates:gmatch "[^;]+" do
+    local list = template:sub(1, 1) == "/" and absolute or relative
+    list[#list + 1] = template
+  end
+  return table.concat(absolute, ";"), relative
+end
+
+local function find(name, list)
+  if #list == 0 then return nil, "" end
+  return searchpath(name, table.concat(list, ";"))
+end
+
+--- The last of package.searchers.
+local function searcher(name)
+  if reserved[name:match "^[^.]*"] then return ("\n\tno file of '%s' in the folders that pmlua trusts"):format(name) end
+  local path, missing = find(name, own.path)
+  if path then
+    local chunk, err = loadfile(path)
+    return chunk or error(("error loading module '%s' from file '%s':\n\t%s"):format(name, path, err), 0), path
+  end
+  local library, absent = find(name, own.cpath)
+  if not library then return missing .. absent end
+  local open, err = loadlib(library, "luaopen_" .. name:gsub("^[^-]*%-", ""):gsub("%.", "_"))
+  return open or error(("error loading module '%s' from file '%s':\n\t%s"):format(name, library, err), 0), library
+end
+
+--- Sort the folders. To be called once, before anything else is required.
+---@param with_libraries boolean whether modules in C may come from relative folders
+function M.trust(with_libraries)
+  package.path, own.path = split(package.path)
+  package.cpath, own.cpath = split(package.cpath)
+  if not with_libraries then own.cpath = {} end
+  table.insert(package.searchers, searcher)
+end
+
+--- A folder whose modules the user's script may require.
+---@param folder string
+function M.add(folder)
+  table.insert(own.path, 1, folder .. "/?/init.lua")
+  table.insert(own.path, 1, folder .. "/?.lua")
+end
+
+return M

@@ -1,0 +1,254 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+-- lua/pmlua/internal/simulation/left.lua - what the processes of a simulation left in its folder, read and added up.
+--
+-- Try:  PMLUA_SIM=$PWD/out ... leaves out/out.PID-THREAD (callgrind's), out/log.PID (valgrind's), out/regions.PID (ours)
+--
+-- The last is described in core/source/simulation/pml_simulated.c.
+
+local disk = require "pmlua.internal.file"
+local callgrind = require "pmlua.internal.simulation.callgrind"
+local sections = require "pmlua.sections"
+
+local M = {}
+
+M.events = { "Ir", "Dr", "Dw", "I1mr", "D1mr", "D1mw", "ILmr", "DLmr", "DLmw", "Bc", "Bcm", "Bi", "Bim" }
+
+local LOG_BYTES = 65536 -- of each end of a log
+
+---@class pmlua.SimulatedProcess
+---@field pid integer
+---@field command string
+---@field threads { number: integer, totals: integer[] }[]
+---@field totals integer[]
+---@field functions pmlua.CallgrindFunction[] by what they cost by themselves, of all threads together
+---@field regions pmlua.SimulatedRegion[] sections and all other regions, by thread; empty: it has none, or left no file
+---@field untold? string why what its regions cost is not told
+---@field inherited? boolean a fork that could not set its counts to zero: they include those of its parent
+
+---@class pmlua.SimulatedRegion
+---@field name string
+---@field thread integer valgrind's number of it
+---@field calls integer
+---@field open integer calls that were not left
+---@field inclusive integer[] the whole of its outermost calls
+---@field exclusive integer[] without regions inside; with all others and what is in none they add up to the thread's
+
+local function zeros()
+  local t = {}
+  for i = 1, #M.events do t[i] = 0 end
+  return t
+end
+
+local function add(into, counts)
+  for i, v in ipairs(counts) do into[i] = into[i] + v end
+end
+
+local function same_events(events)
+  if #events ~= #M.events then return false end
+  for i, name in ipairs(M.events) do
+    if events[i] ~= name then return false end
+  end
+  return true
+end
+
+local function process_of(byid, pid)
+  byid[pid] = byid[pid] or { pid = pid, threads = {}, bythread = {}, totals = zeros(), functions = {}, byname = {} }
+  return byid[pid]
+end
+
+local function absorb(process, part)
+  process.command = process.command or part.command
+  local thread = process.bythread[part.thread]
+  if not thread then
+    thread = { number = part.thread, totals = zeros() }
+    process.bythread[part.thread], process.threads[#process.threads + 1] = thread, thread
+  end
+  add(thread.totals, part.totals)
+  add(process.totals, part.totals)
+  for _, f in ipairs(part.functions) do
+    local key = f.object .. "\0" .. f.name
+    local whole = process.byname[key]
+    if not whole then
+      whole = { object = f.object, name = f.name, calls = 0, cost = zeros() }
+      process.byname[key], process.functions[#process.functions + 1] = whole, whole
+    end
+    whole.calls = whole.calls + f.calls
+    add(whole.cost, f.cost)
+  end
+end
+
+--- A forked child has its parent's threads by name, though not one instruction of them.
+local function without_idle(threads)
+  local out = {}
+  for _, t in ipairs(threads) do
+    if t.totals[1] > 0 then out[#out + 1] = t end
+  end
+  return out
+end
+
+local function finish(process)
+  process.byname, process.bythread = nil, nil
+  process.threads = without_idle(process.threads)
+  table.sort(process.threads, function(a, b) return a.number < b.number end)
+  table.sort(process.functions, function(a, b)
+    if a.cost[1] ~= b.cost[1] then return a.cost[1] > b.cost[1] end
+    if a.object ~= b.object then return a.object < b.object end
+    return a.name < b.name
+  end)
+end
+
+--- The beginning and the end of a file: in between it may be long, and have holes.
+local function ends_of(path)
+  local f <close> = disk.open(path)
+  if not f then return "" end
+  local text = f:read(LOG_BYTES) or ""
+  if f:seek("end") > 2 * LOG_BYTES then f:seek("end", -LOG_BYTES) else f:seek("set", #text) end
+  return text .. (f:read("a") or "")
+end
+
+--- What valgrind said of a process: whether it began by itself, and words for people. Its
+--- answers to our own questions are no such words.
+local function read_log(dir, process, warnings)
+  local path, began = ("%s/log.%d"):format(dir, process.pid), false
+  for line in ends_of(path):gmatch("[^\n]+") do
+    if line:find("^==%d+== For interactive control") then began = true end -- not said again by a fork
+    local said = line:match("^valgrind: (.+)$") or line:match("^==%d+== (.*[Uu]nrecognised instruction.*)$")
+      or line:match("^==%d+== (Process terminating .+)$")
+    if said then warnings[#warnings + 1] = ("process %d: %s"):format(process.pid, said) end
+  end
+  local zeroed = require("lfs").attributes(("%s/forked.%d"):format(dir, process.pid)) ~= nil
+  process.inherited = not began and not zeroed or nil
+end
+
+-- --- regions ---
+
+local function integers(fields, from, to)
+  local out = {}
+  for i = from, to do
+    local v = fields[i] and fields[i]:find("^%d+$") and #fields[i] <= 18 and math.tointeger(tonumber(fields[i]))
+    if not v then return nil end
+    out[#out + 1] = v
+  end
+  return out
+end
+
+local function fields_of(line)
+  local out = {}
+  for field in (line .. "\t"):gmatch("([^\t]*)\t") do out[#out + 1] = field end
+  return out
+end
+
+local function region_of(fields)
+  local n = #M.events
+  local head, name = integers(fields, 2, 4), sections.unescape(fields[5] or "")
+  local inclusive, exclusive = integers(fields, 6, 5 + n), integers(fields, 6 + n, 5 + 2 * n)
+  if not head or not name or not inclusive or not exclusive or #fields ~= 5 + 2 * n then return nil end
+  return { name = name, thread = head[1], calls = head[2], open = head[3], inclusive = inclusive, exclusive = exclusive }
+end
+
+local function take_region(byname, list, region)
+  local key = region.thread .. "\0" .. region.name
+  local known = byname[key]
+  if not known then
+    byname[key], list[#list + 1] = region, region
+    return
+  end
+  known.calls, known.open = known.calls + region.calls, known.open + region.open
+  add(known.inclusive, region.inclusive)
+  add(known.exclusive, region.exclusive)
+end
+
+--- A file's text as regions; nil and why it is none.
+---@param text string
+---@return pmlua.SimulatedRegion[]?
+---@return string? err
+function M.regions(text)
+  local list, byname, number, ended = {}, {}, 0, false
+  local broken
+  for line in (text):gmatch("([^\n]*)\n") do
+    number = number + 1
+    local fields = fields_of(line)
+    if ended then return nil, ("line %d: there is more after the end"):format(number) end
+    if number == 1 then
+      if line ~= "pmlua-simulated-regions 1" then return nil, "it is not of this version" end
+    elseif number == 2 then
+      if line ~= "events\t" .. table.concat(M.events, "\t") then return nil, "line 2: other events than were asked for" end
+    elseif fields[1] == "region" then
+      local region = region_of(fields)
+      if not region then return nil, ("line %d: not a region; the file is damaged"):format(number) end
+      take_region(byname, list, region)
+    elseif fields[1] == "broken" and #fields == 2 then
+      broken = ("of its thread %s not all counts could be read"):format(fields[2])
+    elseif line == "end" then
+      ended = true
+    else
+      return nil, ("line %d: neither a region nor the end"):format(number)
+    end
+  end
+  if not ended then return nil, "it is cut off: its last line is missing" end
+  return list, broken
+end
+
+--- Exclusive counts and what is in no region are the thread's: what is in none is what is left.
+local function check_regions(process)
+  local outside = {}
+  for _, t in ipairs(process.threads) do
+    outside[t.number] = { thread = t.number, counts = table.move(t.totals, 1, #t.totals, 1, {}) }
+  end
+  for _, r in ipairs(process.regions) do
+    local o = outside[r.thread]
+    for i, v in ipairs(r.exclusive) do
+      if not o or o.counts[i] < v then return ("of thread %d they are more than was counted"):format(r.thread) end
+      o.counts[i] = o.counts[i] - v
+    end
+  end
+  process.outside = {}
+  for _, t in ipairs(process.threads) do process.outside[#process.outside + 1] = outside[t.number] end
+end
+
+local function read_regions(path, process)
+  process.regions = {}
+  local text = disk.read(path)
+  if not text then return end
+  local list, err = M.regions(text)
+  process.regions, process.untold = list or {}, err
+  local wrong = check_regions(process)
+  if wrong then process.regions, process.untold = {}, wrong end
+end
+
+-- --- all of it ---
+
+local function in_order(dir)
+  local names = {}
+  for entry in require("lfs").dir(dir) do names[#names + 1] = entry end
+  table.sort(names)
+  return names
+end
+
+--- Everything that the processes of a run left in its folder.
+---@param dir string
+---@return { processes: pmlua.SimulatedProcess[], totals: integer[], warnings: string[] }? all
+---@return string? err
+function M.read(dir)
+  local byid, out = {}, { processes = {}, totals = zeros(), warnings = {} }
+  for _, entry in ipairs(in_order(dir)) do
+    local pid = math.tointeger(tonumber(entry:match("^out%.(%d+)[.%d]*%-%d+$")))
+    if pid then
+      local part, err = callgrind.read(dir .. "/" .. entry)
+      if not part then return nil, err end
+      if not same_events(part.events) then return nil, entry .. ": other events than were asked for" end
+      absorb(process_of(byid, pid), part)
+    end
+  end
+  for _, process in pairs(byid) do
+    finish(process)
+    read_log(dir, process, out.warnings)
+    read_regions(("%s/regions.%d"):format(dir, process.pid), process)
+    out.processes[#out.processes + 1] = process
+    if not process.inherited then add(out.totals, process.totals) end
+  end
+  table.sort(out.processes, function(a, b) return a.pid < b.pid end)
+  return out
+end
+
+return M

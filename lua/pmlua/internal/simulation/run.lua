@@ -1,0 +1,167 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+-- lua/pmlua/internal/simulation/run.lua - running a program under valgrind's callgrind, and what was counted in it.
+--
+-- Try:  print(require("pmlua.internal.simulation.run").count({ "true" }).processes[1].totals[1])
+--
+-- Callgrind executes every instruction of the program's user space itself and so counts exactly: instructions, data
+-- reads and writes, branches; and, by a model of the caches and of branch prediction, what would miss. The model is the
+-- same on every machine unless the caller says otherwise. Threads take turns on one cpu. What the kernel does is not
+-- counted, nor what a process did before it executed another program.
+
+local child = require "pmlua.internal.child"
+local core = require "pmlua.core"
+local left = require "pmlua.internal.simulation.left"
+local preload = require "pmlua.internal.preload"
+local temporary = require "pmlua.internal.temporary"
+
+local M = {}
+
+local NOT_FOUND, NOT_RUN, FAILED = 127, 126, 1 -- as shells say it
+
+--- Events in callgrind's order, which is that of every array of counts here.
+M.events = left.events
+
+--- Bytes, ways, bytes of a line: what most cores of the last decade have at the first level, and a modest last one.
+M.caches = { I1 = "32768,8,64", D1 = "32768,8,64", LL = "8388608,16,64" }
+M.levels = { "I1", "D1", "LL" }
+
+local quote = require("pmlua.internal.quote").shell
+
+local function power_of_two(n)
+  return n and n > 0 and n & (n - 1) == 0
+end
+
+--- Whether valgrind can simulate such a cache; nil and why not.
+---@param level string "I1", "D1" or "LL"
+---@param text string "BYTES,WAYS,LINE"
+function M.check_cache(level, text)
+  local bytes, ways, line = text:match("^(%d+),(%d+),(%d+)$")
+  bytes, ways, line = math.tointeger(tonumber(bytes)), math.tointeger(tonumber(ways)), math.tointeger(tonumber(line))
+  if not bytes or not ways or not line then
+    return nil, ("--%s: '%s' is not BYTES,WAYS,LINE, such as %s"):format(level, text, M.caches[level])
+  end
+  local sets = ways > 0 and line > 0 and bytes % (ways * line) == 0 and bytes // (ways * line)
+  if not power_of_two(line) or line < 16 or not power_of_two(sets or 0) then
+    return nil, ("--%s: %s is no cache: the line and BYTES / (WAYS * LINE) must be powers of two, the line of 16 bytes or more")
+      :format(level, text)
+  end
+  return true
+end
+
+--- The caches that are simulated, for people and records.
+---@param caches? table<string, string>
+function M.model(caches)
+  local parts = {}
+  for i, level in ipairs(M.levels) do parts[i] = level .. "=" .. (caches and caches[level] or M.caches[level]) end
+  return table.concat(parts, " ")
+end
+
+--- Where valgrind is and its version; nil and what to install.
+---@return string?
+---@return string version or what to install
+function M.available()
+  local path = preload.locate("valgrind")
+  if not path then
+    return nil, "valgrind is not installed; install Debian's package valgrind (or what your system calls it) and try again"
+  end
+  local p <close> = assert(io.popen(quote(path) .. " --version 2>/dev/null </dev/null"))
+  local version = p:read("l")
+  if not version then return nil, path .. " does not run; install valgrind anew" end
+  return path, (version:gsub("^valgrind%-", ""))
+end
+
+--- Whether address randomisation can be switched off for a command here (some containers do not permit it).
+local function can_fix_addresses()
+  local found = preload.locate("setarch")
+  return found and os.execute("setarch -R true >/dev/null 2>&1") == true
+end
+
+local function literally(path)
+  return (path:gsub("%%", "%%%%"))
+end
+
+--- The words that run a command so; what they say is left in @dir.
+local function words_of(dir, words, options)
+  -- How long the clock's rate is measured would be counted, and even how long its digits are read.
+  local rate = ("PMLUA_CLOCK_RATE=%.2g"):format(core.clock.info().ticks_per_second)
+  local line = { "env", "PMLUA_SIM=" .. dir, "PMLUA_SIM_CACHES=" .. M.model(options.caches), rate }
+  local library, path = preload.library("simulate"), preload.locate(words[1])
+  if library and not (path and preload.obstacle(path)) then line[#line + 1] = "LD_PRELOAD=" .. preload.with(library) end
+  for _, v in ipairs(options.set or {}) do line[#line + 1] = v end
+  if options.section then line[#line + 1] = "PMLUA_SIM_SECTION=" .. options.section end
+  if options.fixed then table.move({ "setarch", "-R" }, 1, 2, #line + 1, line) end
+  local valgrind = {
+    "valgrind", "--tool=callgrind", "--cache-sim=yes", "--branch-sim=yes", "--separate-threads=yes",
+    "--trace-children=yes", "--sigill-diagnostics=no", "--error-limit=no",
+    "--log-file=" .. literally(dir) .. "/log.%p", "--callgrind-out-file=" .. literally(dir) .. "/out.%p",
+  }
+  for _, level in ipairs(M.levels) do
+    valgrind[#valgrind + 1] = ("--%s=%s"):format(level, options.caches and options.caches[level] or M.caches[level])
+  end
+  if options.section then valgrind[#valgrind + 1] = "--collect-atstart=no" end
+  table.move(valgrind, 1, #valgrind, #line + 1, line)
+  return table.move(words, 1, #words, #line + 1, line)
+end
+
+---@class pmlua.SimulationOptions
+---@field caches? table<string, string>
+---@field set? string[] more of the environment
+---@field section? string count only what is inside this section
+
+--- Run a command.
+---@param words string[]
+---@param options? pmlua.SimulationOptions
+---@return table? ended as command:wait() says it
+---@return string? folder that holds what it left, or why it was not run
+---@return integer|boolean status for the caller's own end, or whether addresses were the same as in any other run
+function M.run(words, options)
+  local valgrind, missing = M.available()
+  if not valgrind then return nil, missing, FAILED end
+  local path, err, status = preload.locate(words[1])
+  if not path then return nil, err, status or NOT_FOUND end
+  if os.execute(("test -u %s -o -g %s"):format(quote(path), quote(path))) then -- valgrind looks at nothing but the bits
+    return nil, path .. " is set-uid or set-gid, which valgrind cannot run; a copy of your own can be", NOT_RUN
+  end
+  local dir, refused = temporary.folder "sim"
+  if not dir then return nil, refused, FAILED end
+  local fixed = can_fix_addresses()
+  local o = setmetatable({ fixed = fixed }, { __index = options })
+  local ended, lost = child.run(words_of(dir, words, o))
+  if not ended then
+    temporary.remove(dir)
+    return nil, lost, FAILED
+  end
+  return ended, dir, fixed
+end
+
+--- Run pmlua itself again, with these arguments, and tell what was counted.
+---@param words string[]
+---@return integer status
+function M.again(words)
+  local found, missing = M.available()
+  if not found then
+    io.stderr:write("pmlua --sim: ", missing, "\n")
+    return FAILED
+  end
+  local line = { "--sim", "--", core.sys.realpath("/proc/self/exe") }
+  return require("pmlua.internal.cli.verb").run("stat", table.move(words, 1, #words, #line + 1, line))
+end
+
+--- Run a command and tell what was counted in it.
+---@param words string[]
+---@param options? pmlua.SimulationOptions
+---@return table? all as left.read() gives it, with ended, model and fixed
+---@return string? err
+---@return integer? status
+function M.count(words, options)
+  local ended, dir, third = M.run(words, options)
+  if not ended then return nil, dir, third end
+  local all, err = left.read(dir)
+  temporary.remove(dir)
+  if not all then return nil, err, FAILED end
+  all.section = options and options.section
+  all.ended, all.model, all.fixed = ended, M.model(options and options.caches), third
+  return all
+end
+
+return M

@@ -1,0 +1,240 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+-- lua/pmlua/internal/tally.lua - a series as sorted distinct values with their counts: every quantile stays exact,
+-- in little memory.
+--
+-- Try:  local t = require("pmlua.internal.tally").of{3, 1, 3};  print(t.n, t:quantile(0.5))
+--
+-- Clock ticks are quantised: a million samples of one operation have some hundred distinct values. A tally costs
+-- 32 bytes per distinct value (never more than 32 bytes per sample), so a whole experiment stays in memory while the
+-- samples themselves go to the disk. The runner coarsens tallies that grow beyond all that (and says so).
+
+local M = {}
+
+---@class pmlua.Tally
+---@field n integer number of samples
+---@field value number[] distinct values, ascending
+---@field upto integer[] upto[i] samples are <= value[i]
+local Tally = {}
+Tally.__index = Tally
+
+local function is_finite(v)
+  return type(v) == "number" and v == v and v ~= math.huge and v ~= -math.huge
+end
+
+-- A pml.samples object sorts in C; an array is checked, copied and sorted here.
+local function sorted_of(series)
+  if type(series) == "userdata" then
+    if #series == 0 then return nil, "no samples" end
+    local copy, err = series:copy()
+    if not copy then return nil, err end
+    return copy:sort()
+  end
+  if type(series) ~= "table" then return nil, "samples are expected, not a " .. type(series) end
+  local copy = {}
+  for i = 1, #series do
+    local v = series[i]
+    if not is_finite(v) then return nil, ("sample %d is %s, not a finite number"):format(i, v ~= v and "NaN" or tostring(v)) end
+    copy[i] = v
+  end
+  if #copy == 0 then return nil, "no samples" end
+  table.sort(copy)
+  return copy
+end
+
+-- Where the run of equal values that starts at `first` ends: doubling steps, then bisection, so that a million equal
+-- samples cost twenty comparisons and not a million.
+local function run_end(s, n, first)
+  local v, low, step = s[first], first, 1
+  while low + step <= n and s[low + step] == v do
+    low, step = low + step, step * 2
+  end
+  local high = math.min(low + step, n + 1)
+  while high - low > 1 do
+    local middle = (low + high) // 2
+    if s[middle] == v then low = middle else high = middle end
+  end
+  return low
+end
+
+-- A tick difference is unsigned; Lua shows one beyond 2^63 as negative.
+local function unsigned(v)
+  return v < 0 and v + 2.0 ^ 64 or v
+end
+
+--- Tally a series.
+---@param series userdata|number[] a pml.samples object (left as it is) or an array
+---@return pmlua.Tally? tally
+---@return string? err empty series, or the first value that is not a finite number
+function M.of(series)
+  local s, err = sorted_of(series)
+  if not s then return nil, err end
+  local n, from_c = #s, type(s) == "userdata"
+  local value, upto, i = {}, {}, 1
+  while i <= n do
+    local last = run_end(s, n, i)
+    value[#value + 1] = from_c and unsigned(s[i]) or s[i]
+    upto[#upto + 1] = last
+    i = last + 1
+  end
+  if from_c then s:close() end
+  return setmetatable({ n = n, value = value, upto = upto }, Tally)
+end
+
+--- The tally of both series together.
+---@param a pmlua.Tally?
+---@param b pmlua.Tally
+---@return pmlua.Tally
+function M.merge(a, b)
+  if not a then return b end
+  local value, upto, i, j, n = {}, {}, 1, 1, 0
+  while a.value[i] or b.value[j] do
+    local x, y = a.value[i], b.value[j]
+    local v = (not y or (x and x <= y)) and x or y
+    if x == v then n, i = n + a.upto[i] - (a.upto[i - 1] or 0), i + 1 end
+    if y == v then n, j = n + b.upto[j] - (b.upto[j - 1] or 0), j + 1 end
+    value[#value + 1], upto[#upto + 1] = v, n
+  end
+  return setmetatable({ n = n, value = value, upto = upto }, Tally)
+end
+
+-- Index of the first distinct value with upto >= k.
+local function find_rank(t, k)
+  local low, high = 1, #t.upto
+  while low < high do
+    local middle = (low + high) // 2
+    if t.upto[middle] >= k then high = middle else low = middle + 1 end
+  end
+  return low
+end
+
+--- A tally of at most some 4096 values per octave: inner values rounded to 1/8192 of themselves, the extremes kept.
+-- For series that are nearly all distinct values, so that memory stays bounded.
+---@param t pmlua.Tally
+---@return pmlua.Tally
+function M.coarsen(t)
+  local value, upto, last = {}, {}, #t.value
+  for i, v in ipairs(t.value) do
+    if i > 1 and i < last and v ~= 0 then
+      local step = 2.0 ^ (math.floor(math.log(math.abs(v), 2)) - 12)
+      v = math.max(t.value[1], math.min(math.floor(v / step + 0.5) * step, t.value[last]))
+    end
+    if v ~= value[#value] then value[#value + 1] = v end
+    upto[#value] = t.upto[i]
+  end
+  return setmetatable({ n = t.n, value = value, upto = upto }, Tally)
+end
+
+--- The k-th smallest sample.
+---@param k integer 1..n
+---@return number
+function Tally:rank(k)
+  return self.value[find_rank(self, k)]
+end
+
+--- Quantile of type 7: linear between the order statistics around (n - 1) q + 1.
+-- Hyndman & Fan, Sample quantiles in statistical packages, The American Statistician 50 (1996).
+---@param q number 0..1
+---@return number
+function Tally:quantile(q)
+  local h = (self.n - 1) * q + 1
+  local k = math.floor(h)
+  local low = self:rank(k)
+  if k >= self.n then return low end
+  return low + (h - k) * (self:rank(k + 1) - low)
+end
+
+--- Iterate over distinct values: for value, count in t:each() do.
+function Tally:each()
+  local i, before = 0, 0
+  return function()
+    i = i + 1
+    local v = self.value[i]
+    if not v then return nil end
+    local count = self.upto[i] - before
+    before = self.upto[i]
+    return v, count
+  end
+end
+
+--- Mean and sample standard deviation (n - 1), in two passes so that nothing cancels; no sd for one sample.
+---@return number mean
+---@return number? sd
+function Tally:moments()
+  local sum = 0.0
+  for v, count in self:each() do sum = sum + v * count end
+  local mean, squares = sum / self.n, 0.0
+  for v, count in self:each() do squares = squares + (v - mean) ^ 2 * count end
+  return mean, self.n > 1 and math.sqrt(squares / (self.n - 1)) or nil
+end
+
+--- How many samples are at most v.
+---@param v number
+---@return integer
+function Tally:at_most(v)
+  local low, high = 0, #self.value
+  while low < high do
+    local middle = (low + high + 1) // 2
+    if self.value[middle] <= v then low = middle else high = middle - 1 end
+  end
+  return low == 0 and 0 or self.upto[low]
+end
+
+-- How many samples are below v.
+local function below(t, v)
+  local low, high = 0, #t.value
+  while low < high do
+    local middle = (low + high + 1) // 2
+    if t.value[middle] < v then low = middle else high = middle - 1 end
+  end
+  return low == 0 and 0 or t.upto[low]
+end
+
+--- Samples outside [low, high].
+---@return integer under
+---@return integer over
+function Tally:outside(low, high)
+  return below(self, low), self.n - self:at_most(high)
+end
+
+--- The samples nearest to the fences that are still inside them: where a box plot's whiskers end.
+---@return number low
+---@return number high
+function Tally:whiskers(low, high)
+  local under, over = self:outside(low, high)
+  return self:rank(under + 1), self:rank(self.n - over)
+end
+
+-- Bin width after Freedman and Diaconis (1981), 2 IQR n^(-1/3), as a multiple of the smallest step between values: a
+-- width that is none makes a comb out of a quantised clock.
+local function bin_width(t, low, high, bins)
+  local step = math.huge
+  for i = 2, #t.value do
+    if t.value[i] > high then break end
+    step = math.min(step, t.value[i] - t.value[i - 1])
+  end
+  local iqr = t:quantile(0.75) - t:quantile(0.25)
+  local width = math.max(2 * iqr * t.n ^ (-1 / 3), (high - low) / bins, step)
+  return math.ceil(width / step) * step
+end
+
+--- Histogram from the minimum up to the quantile `upper`; what lies above is left out, the caller knows how much.
+---@param bins? integer at most that many bins (100)
+---@param upper? number quantile where it ends (0.99)
+---@return {low: number, high: number, count: integer}[]
+function Tally:histogram(bins, upper)
+  bins = bins or 100
+  local low, high = self.value[1], self:quantile(upper or 0.99)
+  if high == low then
+    return { { low = low, high = low, count = self:at_most(low) } }
+  end
+  local width, out, before = bin_width(self, low, high, bins), {}, 0
+  local edge = low
+  while edge <= high do
+    local upto = below(self, edge + width)
+    out[#out + 1] = { low = edge, high = edge + width, count = upto - before }
+    before, edge = upto, edge + width
+  end
+  return out
+end
+
+return M

@@ -1,0 +1,36 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+--- lua/pmlua/internal/temporary.lua - folders of our own for what a run leaves, in TMPDIR or /tmp.
+--
+-- Try:  local t = require "pmlua.internal.temporary"; local dir = t.folder "try"; print(dir); t.remove(dir)
+
+local core = require "pmlua.core"
+local lfs = require "lfs"
+
+local M = {}
+
+local TRIES = 99
+
+--- A new folder. Its name is as long as any other of that purpose: in the environment of a program, its size is seen.
+---@param purpose string a word
+---@return string? path
+---@return string? err
+function M.folder(purpose)
+  local base, why = os.getenv("TMPDIR") or "/tmp", nil
+  for i = 0, TRIES do
+    local path = ("%s/pmlua-%s-%010d-%02d"):format(base, purpose, core.sys.pid(), i)
+    local made, err = lfs.mkdir(path)
+    if made then return core.sys.realpath(path) end
+    why = err
+  end
+  return nil, ("%s: %s; TMPDIR must name a folder that can be written to"):format(base, why)
+end
+
+--- It and the files in it.
+function M.remove(dir)
+  for entry in lfs.dir(dir) do
+    if entry ~= "." and entry ~= ".." then os.remove(dir .. "/" .. entry) end
+  end
+  lfs.rmdir(dir)
+end
+
+return M

@@ -1,0 +1,101 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+-- lua/pmlua/internal/wrap/headers.lua - what the headers of a wrapper declare, read by libclang with the wrapper's own flags.
+--
+-- Try:  pmlua -e 'print(#require("pmlua.internal.wrap.headers").read("headers.h", "c", "").declarations)'
+
+local paths = require "pmlua.internal.wrap.paths"
+local shell = require "pmlua.internal.wrap.shell"
+
+local M = {}
+
+--- The line of the header list whose include brought the file in.
+local function line_of(unit, file)
+  for _, i in ipairs(unit.includes) do
+    if i.file == file then return i.line end
+  end
+end
+
+--- One line per error: where in the header list, where in the header, what the compiler says. Flags that are another
+--- compiler's are no errors.
+local function errors_of(unit, list)
+  local lines = {}
+  for _, e in ipairs(unit.errors) do
+    if e.file == list then
+      lines[#lines + 1] = ("%s:%d: %s"):format(list, e.line, e.text)
+    elseif e.file then
+      lines[#lines + 1] = ("%s:%s: %s:%d: %s"):format(list, line_of(unit, e.file) or "?", e.file, e.line, e.text)
+    elseif not e.text:find("^unknown argument") and not e.text:find("^unsupported ") then
+      lines[#lines + 1] = e.text
+    end
+  end
+  return lines
+end
+
+--- The flags for libclang; optimising ones would define functions in the C library's headers.
+local function flags(language, words)
+  local list = { "-x", language }
+  for _, word in ipairs(words) do
+    if not word:find("^%-O") then list[#list + 1] = word end
+  end
+  return list
+end
+
+---@class pmlua.wrap.unit
+---@field declarations table[]
+---@field includes { file: string, line: integer, direct: boolean? }[]
+
+--- What @list, a file of includes, declares. nil, why, and all that the compiler said.
+---@param list string
+---@param language string "c" or "c++"
+---@param cflags string
+---@return pmlua.wrap.unit? unit
+---@return string? err
+---@return string[]? errors
+function M.read(list, language, cflags)
+  local clang, missing = paths.clang()
+  if not clang then return nil, missing end
+  local words, wrong = shell.words(cflags)
+  if not words then return nil, wrong end
+  local unit, refused, code = clang.parse(list, flags(language, words))
+  if not unit then
+    return nil, (refused:gsub("^[%w_.]+: E%w+: ", "")) .. (code == "EINVAL" and ": " .. list .. " " .. cflags or "")
+  end
+  local errors = errors_of(unit, list)
+  if #errors > 0 then return nil, "the headers do not compile: " .. errors[1], errors end
+  return unit
+end
+
+-- Where many libraries have their headers: a header there does not stand for its folder.
+local shared = { "^/usr/include$", "^/usr/local/include$", "^/usr/include/[%w_]+%-linux%-gnu$" }
+
+local function folder_of(file)
+  return file:match("^(.*)/[^/]*$") or "."
+end
+
+--- Whether a file belongs to the library whose headers are listed: it is listed, or beside a listed one in a folder of
+--- their own.
+---@param unit pmlua.wrap.unit
+---@return fun(file: string): boolean
+function M.own(unit)
+  local files, folders = {}, {}
+  for _, i in ipairs(unit.includes) do
+    if i.direct then
+      local folder = folder_of(i.file)
+      local common = false
+      for _, pattern in ipairs(shared) do common = common or folder:find(pattern) ~= nil end
+      files[i.file] = true
+      if not common then folders[folder] = true end
+    end
+  end
+  return function(file)
+    if files[file] then return true end
+    local folder = folder_of(file)
+    while folder ~= "" and folder ~= "." do
+      if folders[folder] then return true end
+      folder = folder:match("^(.*)/[^/]*$") or ""
+    end
+    return folders[folder] == true
+  end
+end
+
+return M

@@ -1,0 +1,111 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+-- lua/pmlua/internal/wrap/installed.lua - wrappers that were installed: putting them there, and finding them.
+--
+-- Wrappers are searched in the folders of PMLUA_WRAP_PATH, then where pmlua itself is.
+--
+-- Try:  pmlua wrap list
+
+local core = require "pmlua.core"
+local literal = require "pmlua.internal.literal"
+local folder = require "pmlua.internal.wrap.folder"
+local paths = require "pmlua.internal.wrap.paths"
+local shell = require "pmlua.internal.wrap.shell"
+
+local M = {}
+
+local MEGABYTES = 64 -- of a description: Qt's has some 11,000 functions
+
+--- A wrapper's description from its folder; nil and why.
+local function describe(dir, name)
+  local file = ("%s/%s.lua"):format(dir, name)
+  local w, err = literal.read(file, MEGABYTES)
+  if not w then return nil, err end
+  if type(w.functions) ~= "table" or type(w.libraries) ~= "table" or w.name ~= name then
+    return nil, file .. ": not the description of a wrapper; build and install it again"
+  end
+  w.dir = core.sys.realpath(dir)
+  return w
+end
+
+--- All wrappers, the first of each name, by name.
+---@return table[]
+function M.list()
+  local lfs = require "lfs"
+  local list, seen = {}, {}
+  for _, dir in ipairs(paths.installed()) do
+    if lfs.attributes(dir, "mode") == "directory" then
+      for entry in lfs.dir(dir) do
+        local name = entry:match("^(.*)%.wrap$")
+        local w = name and not seen[name] and describe(dir, name)
+        if w then
+          seen[name] = true
+          list[#list + 1] = w
+        end
+      end
+    end
+  end
+  table.sort(list, function(a, b) return a.name < b.name end)
+  return list
+end
+
+--- One wrapper by its name; nil and why.
+---@param name string
+---@return table?
+---@return string? err
+function M.find(name)
+  local list, names = M.list(), {}
+  for i, w in ipairs(list) do
+    if w.name == name then return w end
+    names[i] = w.name
+  end
+  local nearest = require "pmlua.internal.nearest"(name, names)
+  return nil, ("there is no wrapper '%s'; %s"):format(name, nearest and "did you mean '" .. nearest .. "'?" or
+    "pmlua wrap list shows those in PMLUA_WRAP_PATH and beside pmlua")
+end
+
+--- The wrapper that a working folder has built; nil and why.
+---@param cfg pmlua.wrap.folder
+---@return table?
+---@return string? err
+function M.built(cfg)
+  if not core.sys.realpath(("%s/%s.lua"):format(cfg.build, cfg.name)) then
+    return nil, cfg.dir .. ": nothing is built; pmlua wrap build does it"
+  end
+  return describe(cfg.build, cfg.name)
+end
+
+--- The files of a wrapper.
+local function files(w)
+  local list = { w.name .. ".wrap", w.name .. ".lua" }
+  for _, kind in ipairs { "link", "run" } do
+    for _, suffix in ipairs { "so", "a" } do
+      local file = ("libpmlua-wrap-%s-%s.%s"):format(w.name, kind, suffix)
+      if w.shared or kind == "link" and suffix == "a" then list[#list + 1] = file end
+    end
+  end
+  return list
+end
+
+--- Copy what is built to PREFIX/lib/pmlua/wrap, or beside pmlua; the folder, or nil and why.
+---@param cfg pmlua.wrap.folder
+---@param prefix string?
+---@return string?
+---@return string? err
+function M.install(cfg, prefix)
+  local w, err = M.built(cfg)
+  if not w then return nil, err end
+  local dir = prefix and prefix .. "/lib/pmlua/wrap" or paths.default()
+  if not dir then return nil, "libpmlua.so is not found beside the command; say where to with --prefix" end
+  local made, refused = folder.make(dir)
+  if not made then return nil, refused end
+  for _, file in ipairs(files(w)) do
+    -- a new file, not a new content: programs that run keep the old one
+    local command = "cp -f %s %s.new && mv -f %s.new %s"
+    local from, to = shell.quote(cfg.build .. "/" .. file), shell.quote(dir .. "/" .. file)
+    local done, out = shell.run(command:format(from, to, to, to))
+    if not done then return nil, (out:gsub("\n.*", "")) end
+  end
+  return core.sys.realpath(dir)
+end
+
+return M

@@ -1,0 +1,90 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+-- lua/pmlua/internal/wrap/line.lua - a command line of a compiler, with what a wrapper adds to it: on link lines only.
+--
+-- Try:  pmlua cc --wrap zlib -- gcc app.c -lz -o app
+
+local paths = require "pmlua.internal.wrap.paths"
+local shell = require "pmlua.internal.wrap.shell"
+local words_of = require "pmlua.internal.cc.words"
+
+local M = {}
+
+--- Whether a compiler called so links: it has an input, and nothing that makes it stop before.
+---@param words string[]
+---@return boolean
+function M.links(words)
+  local inputs, i = 0, words_of.compiler(words) + 1
+  while i <= #words do
+    local word = words[i]
+    if words_of.stops[word] then return false end
+    if word:find("^@") or not word:find("^%-") then inputs = inputs + 1 end
+    i = i + (words_of.takes[word] and 2 or 1)
+  end
+  return inputs > 0
+end
+
+local function append(list, ...)
+  for _, v in ipairs { ... } do list[#list + 1] = v end
+end
+
+--- What libpmlua.a needs, where no shared library brings it along (core/core.mk).
+local OF_ARCHIVE = { "-lpfm", "-lotf2", "-lpthread", "-ldl", "-lm" }
+
+--- Whether the program has no shared library at all.
+local function is_static(words)
+  for _, word in ipairs(words) do
+    if word == "-static" or word == "--static" or word == "-static-pie" then return true end
+  end
+  return false
+end
+
+--- What stands before all inputs, and what behind, for one wrapper; whether it becomes part of the program.
+local function additions(before, after, w, o, whole)
+  local static = o.static or whole or not w.shared
+  local file = ("%s/libpmlua-wrap-%s-%s.%s"):format(w.dir, w.name, o.runtime and "run" or "link", static and "a" or "so")
+  local libs = shell.words(w.ldflags .. " " .. w.libs) or {}
+  if not o.runtime then
+    -- the wrapper needs the library behind it, too
+    append(after, ("@%s/%s.wrap"):format(w.dir, w.name), file, table.unpack(libs))
+  elseif static then
+    -- its functions are the program's own; the library must be there for them to find, though nothing else refers to it
+    append(before, "-Wl,--whole-archive", file, "-Wl,--no-whole-archive")
+    append(after, "-Wl,--push-state,--no-as-needed")
+    append(after, table.unpack(libs))
+    append(after, "-Wl,--pop-state")
+  else
+    append(before, "-Wl,--push-state,--no-as-needed", file, "-Wl,--pop-state")
+  end
+  if not static then append(after, "-Wl,-rpath," .. w.dir) end
+  return static
+end
+
+--- The line with the wrappers in it, in a new table; a line that does not link comes back as it is. nil and why.
+---@param words string[]
+---@param wrappers { dir: string, name: string, libs: string, ldflags: string, shared: boolean }[]
+---@param o { runtime: boolean?, static: boolean? }
+---@return string[]?
+---@return string? err
+function M.with(words, wrappers, o)
+  if not M.links(words) then return words end
+  local library, missing = paths.library()
+  if not library then return nil, missing end
+  local before, after, static, whole = {}, {}, false, is_static(words)
+  if o.runtime and whole then
+    return nil, "--runtime finds functions in shared libraries, which a program linked with -static has not; leave it out"
+  end
+  for _, w in ipairs(wrappers) do
+    if o.runtime and not w.shared then return nil, w.name .. " wraps a static library; it has no wrappers for run time" end
+    static = additions(before, after, w, o, whole) or static
+  end
+  if static then append(after, "-L" .. library, "-lpmlua", "-Wl,-rpath," .. library) end
+  if whole then append(after, table.unpack(OF_ARCHIVE)) end
+  local n, line = words_of.compiler(words), {}
+  table.move(words, 1, n, 1, line)
+  append(line, table.unpack(before))
+  table.move(words, n + 1, #words, #line + 1, line)
+  append(line, table.unpack(after))
+  return line
+end
+
+return M

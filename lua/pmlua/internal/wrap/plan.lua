@@ -1,0 +1,111 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+-- lua/pmlua/internal/wrap/plan.lua - from headers, libraries and filter to the functions that are wrapped, and those left out.
+--
+-- Try:  pmlua wrap check
+
+local choose = require "pmlua.internal.wrap.choose"
+local headers = require "pmlua.internal.wrap.headers"
+local library = require "pmlua.internal.wrap.library"
+local shell = require "pmlua.internal.wrap.shell"
+local templates = require "pmlua.internal.wrap.templates"
+local values = require "pmlua.internal.wrap.values"
+local variadic = require "pmlua.internal.wrap.variadic"
+
+local M = {}
+
+---@class pmlua.wrap.plan
+---@field functions pmlua.wrap.function[] that are wrapped, by symbol
+---@field left table[] that are not, with @why
+---@field missing table[] those of @left that no library has
+---@field foreign table[] those of @left that link without the libraries
+---@field libraries table[]
+
+--- The filter, and whether it says which files are meant; nil and why.
+local function filter_of(cfg)
+  local core = require "pmlua.core"
+  local text = shell.slurp(cfg.filter)
+  if not text then return { wants = function() return true end }, false end
+  local filter, err = core.filter.open(cfg.filter)
+  if not filter then return nil, (err:gsub("^[%w_.]+: [%w_]+: ", "")) end
+  return filter, ("\n" .. text):find("\n%s*SCOREP_FILE_NAMES_BEGIN") ~= nil
+end
+
+local function by_symbol(a, b) return a.symbol < b.symbol end
+
+--- Sift out what the libraries do not have: what links without them, too, is not theirs.
+local function link(cfg, plan)
+  local symbols = {}
+  for i, f in ipairs(plan.functions) do symbols[i] = f.symbol end
+  local undefined, without = library.undefined(cfg, symbols, cfg.build)
+  if not undefined then return nil, without end
+  plan.functions = choose.sift(plan.functions, plan.left, function(f)
+    if f.library and not undefined[f.symbol] then return nil end
+    local foreign = not without[f.symbol]
+    table.insert(foreign and plan.foreign or plan.missing, f)
+    return foreign and "it is of another library, which is linked anyway" or "no library has it"
+  end)
+  return true
+end
+
+--- What the folder's headers, libraries and filter come to; nil, why, and the compiler's errors.
+---@param cfg pmlua.wrap.folder
+---@return pmlua.wrap.plan?
+---@return string? err
+---@return string[]? errors
+function M.make(cfg)
+  local unit, err, errors = headers.read(cfg.headers, cfg.language, cfg.cflags)
+  if not unit then return nil, err, errors end
+  local filter, says_files = filter_of(cfg)
+  if not filter then return nil, says_files end
+  local libraries, missing = library.find(cfg, cfg.build)
+  if not libraries then return nil, missing end
+  local own = says_files and function() return true end or headers.own(unit)
+  local plan = { libraries = libraries, missing = {}, foreign = {} }
+  plan.functions, plan.left = choose.declared(unit, cfg.language, own)
+  local defined = library.functions(libraries)
+  if cfg.language == "c++" then M.add_templates(plan, unit, own, defined) end
+  choose.entitle(plan.functions, plan.left)
+  local there = {} -- a twin need not be wanted itself
+  for _, f in ipairs(plan.functions) do
+    f.library = defined[f.symbol]
+    if f.library then there[#there + 1] = f end
+  end
+  plan.functions = choose.sift(plan.functions, plan.left, function(f)
+    if not filter:wants(f.file, f.title, f.symbol) then return "the filter excludes it" end
+  end)
+  local linked, refused = link(cfg, plan)
+  if not linked then return nil, refused end
+  plan.functions = choose.sift(plan.functions, plan.left, variadic.twin(there, cfg.variadic))
+  table.sort(plan.functions, by_symbol)
+  table.sort(plan.left, by_symbol)
+  if #plan.functions == 0 then return nil, M.nothing(cfg, plan, unit) end
+  local chosen, wrong = values.choose(plan.functions, cfg.record)
+  if not chosen then return nil, wrong end
+  return plan
+end
+
+function M.add_templates(plan, unit, own, defined)
+  local seen = {}
+  for _, list in ipairs { plan.functions, plan.left } do
+    for _, f in ipairs(list) do seen[f.symbol] = true end
+  end
+  local functions, left = templates.instantiated(unit, own, defined, seen)
+  table.move(functions, 1, #functions, #plan.functions + 1, plan.functions)
+  table.move(left, 1, #left, #plan.left + 1, plan.left)
+end
+
+--- Why there is nothing to wrap, in one line.
+function M.nothing(cfg, plan, unit)
+  if #unit.includes == 0 then return "nothing to wrap: headers.h includes nothing" end
+  if #plan.left == 0 then
+    return "nothing to wrap: the listed headers declare no functions themselves; rules for files in the filter name others"
+  end
+  if #plan.libraries == 0 then
+    return ("nothing to wrap: %d functions are declared, and no library is behind '%s'; set libs in wrap.lua"):format(
+      #plan.left, cfg.libs)
+  end
+  return ("nothing to wrap: %d functions are declared; of %s, for example, %s"):format(#plan.left, plan.left[1].symbol,
+    plan.left[1].why)
+end
+
+return M

@@ -1,0 +1,51 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+-- lua/pmlua/internal/wrap/recipes.lua - the recipes in scripts/wrap: what pmlua wrap init needs to know of well-known libraries.
+--
+-- A recipe is a Lua file that returns a table; folder.lua names its fields.
+--
+-- Try:  pmlua wrap list
+
+local folder = require "pmlua.internal.wrap.folder"
+
+local M = {}
+
+local function shipped()
+  local scripts = require("pmlua").paths.scripts
+  return scripts and scripts .. "/wrap"
+end
+
+--- The names of those that come with pmlua.
+---@return string[]
+function M.names()
+  local lfs, dir, names = require "lfs", shipped(), {}
+  if not dir or lfs.attributes(dir, "mode") ~= "directory" then return names end
+  for entry in lfs.dir(dir) do names[#names + 1] = entry:match("^(.+)%.lua$") end
+  table.sort(names)
+  return names
+end
+
+--- A recipe by its file, or by its name if it comes with pmlua; nil and why.
+---@param what string
+---@return table?
+---@return string? err
+function M.read(what)
+  local there = require("pmlua.core").sys.realpath(what)
+  if there or what:find("[/.]") then return folder.read(what, folder.recipe_fields) end
+  local names = M.names()
+  for _, name in ipairs(names) do
+    if name == what then return folder.read(("%s/%s.lua"):format(shipped(), name), folder.recipe_fields) end
+  end
+  local nearest = require "pmlua.internal.nearest"(what, names)
+  return nil, ("there is no recipe '%s'; %s"):format(what, nearest and "did you mean '" .. nearest .. "'?" or
+    "pmlua wrap list names those that there are")
+end
+
+--- Those that come with pmlua, without what cannot be read.
+---@return table[]
+function M.list()
+  local list = {}
+  for _, name in ipairs(M.names()) do list[#list + 1] = M.read(name) end
+  return list
+end
+
+return M

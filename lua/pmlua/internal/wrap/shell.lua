@@ -1,0 +1,48 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+-- lua/pmlua/internal/wrap/shell.lua - compilers and binutils are run by the shell: quoting, what they said, flags as words.
+--
+-- Try:  print(require("pmlua.internal.wrap.shell").run("gcc --version"))
+
+local disk = require "pmlua.internal.file"
+local quote = require "pmlua.internal.quote"
+
+local M = {}
+
+M.quote = quote.shell
+
+--- Whether it succeeded, and what it wrote to both streams; tools speak English.
+---@param command string
+---@return boolean
+---@return string output
+function M.run(command)
+  local pipe = assert(io.popen("{ export LC_ALL=C; " .. command .. "\n} 2>&1 </dev/null"))
+  local out = pipe:read("a")
+  return pipe:close() == true, out
+end
+
+--- The words of flags as the shell sees them: quotes and $(...) are its business.
+---@param flags string?
+---@return string[]? words
+---@return string? err
+function M.words(flags)
+  local words = {}
+  if not flags or not flags:find("%S") then return words end
+  local done, out = M.run("set -- " .. flags .. "\n[ $# -eq 0 ] || printf '%s\\0' \"$@\"")
+  if not done then return nil, ("the flags %s: %s"):format(flags, (out:gsub("\n.*", ""))) end
+  for word in out:gmatch("([^%z]*)%z") do words[#words + 1] = word end
+  return words
+end
+
+--- The whole of a file; nil and why.
+function M.slurp(path)
+  local text, err = disk.read(path)
+  return text, err
+end
+
+--- Write a file as a whole; nil and why.
+function M.spit(path, text)
+  local ok, err = disk.write(path, text)
+  return ok, err
+end
+
+return M

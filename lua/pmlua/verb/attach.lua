@@ -1,0 +1,110 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+--- `pmlua attach`: a prompt inside a running application.
+--
+--     pmlua attach SOLVER
+
+local common = require "pmlua.internal.cli.common"
+local core = require "pmlua.core"
+local directory = require "pmlua.internal.live.directory"
+
+local M = {
+  summary = "a Lua prompt inside a running application",
+  arguments = { { name = "PID|NAME", key = "which", kind = "application", one = "application",
+    missing = "name the application, by its PID or NAME" } },
+  about = [[
+What is typed runs in a Lua state of its own inside the application, on a thread of its own, without files, processes or
+modules, and with limits of instructions, memory and time: it can read and write events, call the functions that the
+application offers, and watch, but not harm. Globals last as long as the session, and so do watch rules made in it.
+
+  pml.sde.list()                         what there is
+  pml.sde.find "LIB::EVENT" :read()      its value; :write(v) where it may be written; :info()
+  pml.sde.find "LIB::RECORDER" :open()   :values(first, n), :quantile(percent), :count()
+  pml.sde.watch(name, seconds, function(value) ... end)
+  pml.live.functions(), pml.live.call(name, numbers...), pml.live.stop_run(reason), pml.live.info()
+
+On a terminal, the tabulator completes event names, globals and methods. Commands may be piped in.]],
+  options = { common.with("patience", { default = "10s" }), common.with("quiet", { help = "no greeting" }) },
+  examples = { "pmlua attach SOLVER", [[echo 'pml.sde.find "SOLVER::tolerance":write(1e-6)' | pmlua attach SOLVER]] },
+}
+
+local function complain(text)
+  io.stdout:flush()
+  io.stderr:write("pmlua attach: ", require "pmlua.internal.printable"(text), "\n")
+  return 1
+end
+
+local Session = {}
+Session.__index = Session
+
+function Session:connect()
+  local link, err = directory.connect(self.app)
+  self.link = link
+  return link ~= nil, err
+end
+
+--- Send code and print what it gives. false: the application is gone.
+function Session:evaluate(code)
+  if not self.link then return false end
+  core.sys.on_interrupt()
+  local text, err, kind = directory.ask(self.app, self.link, "eval", code, self.patience)
+  core.sys.at_prompt ""
+  if text then
+    if text ~= "" then print(require "pmlua.internal.printable".lines(text)) end
+    return true
+  end
+  self.failed = true
+  if kind == "EINTR" then
+    complain "interrupted: the application may still be at it; its answer will not be shown"
+    return true
+  end
+  complain(err)
+  if kind == "ECONNRESET" then return false end
+  return kind == "EREMOTEIO" or kind == "EMSGSIZE" or self:reconnect()
+end
+
+--- An answer that was not waited for would come in place of the next.
+function Session:reconnect()
+  if self.link then self.link:close() end
+  self.failed = true
+  local ok, err = self:connect()
+  complain(ok and "a new session begins; what was defined in the last is gone" or err)
+  return ok
+end
+
+function Session:complete(left)
+  if not self.link then return {} end
+  local text, _, kind = self.link:ask("complete", left, 1)
+  if not text and kind ~= "EREMOTEIO" and kind ~= "EMSGSIZE" then self:reconnect() end
+  local words, start = {}, left:match("[^%s'\"()=,{}%[%]+*/<>~^#%%;]*$")
+  for word in (text or ""):gmatch("[^\n]+") do
+    -- Readline replaces what it takes for the word; the rest of a candidate must agree with what is there.
+    if word:sub(1, #start) == start then words[#words + 1] = word end
+  end
+  return words
+end
+
+local function greet(app, info)
+  io.stderr:write(("inside %s (%d): %s\n"):format(app.name, app.pid, require "pmlua.internal.printable"(info.command)),
+    "watch rules made here end with the session; end with Ctrl-D\n")
+end
+
+---@param o table
+---@return integer status
+function M.run(o)
+  local app, err = directory.find(o.which)
+  if not app then return complain(err) end
+  local session = setmetatable({ app = app, patience = o.patience }, Session)
+  local ok, why = session:connect()
+  if not ok then return complain(why) end
+  local info, silent = directory.ask_json(app, session.link, "info", "", o.patience)
+  if not info then return complain(silent) end
+  if not o.quiet then greet(app, info) end
+  local interactive = core.sys.isatty(0)
+  require "pmlua.internal.prompt.repl".loop(interactive and app.name or nil, function(code) return session:evaluate(code) end,
+    function(left) return session:complete(left) end)
+  if interactive then print() end
+  if session.link then session.link:close() end
+  return not interactive and session.failed and 1 or 0
+end
+
+return M

@@ -1,0 +1,45 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+--- `pmlua completion SHELL`: what makes a shell complete pmlua's verbs, options and values.
+--
+--     source <(pmlua completion bash)
+
+local M = {
+  summary = "print what makes a shell complete pmlua's command line",
+  arguments = { { name = "bash|zsh|fish", key = "shell", choices = { "bash", "zsh", "fish" }, optional = true, one = "shell" } },
+  about = [[
+Prints the completion of a shell: verbs, options, values, event names, running applications, files, and behind -- the
+command that is run. make install puts it where bash, zsh and fish look for it.]],
+  options = {
+    { name = "words", help = "print what the last word of a command line may become: what the shells ask; the command line "
+      .. "follows --" },
+  },
+  command = { behind = true, optional = true },
+  examples = {
+    "source <(pmlua completion bash)",
+    { "source <(pmlua completion zsh)", shell = "zsh" },
+    { "pmlua completion fish | source", shell = "fish" },
+  },
+}
+
+local scripts = require "pmlua.internal.cli.shells"
+
+function M.check(o)
+  if o.words then return (o.shell or not o.command) and "--words takes no shell, and the words behind --" or nil end
+  if scripts[o.shell] then return nil end
+  return o.shell and ("there is no completion for %s; there is for bash, zsh and fish"):format(o.shell)
+    or "say which shell: bash, zsh or fish"
+end
+
+---@param o table
+---@return integer status
+function M.run(o)
+  if o.words then
+    local complete = require "pmlua.internal.cli.complete"
+    io.write(complete.format(complete.candidates(o.command)))
+  else
+    io.write(scripts[o.shell])
+  end
+  return 0
+end
+
+return M

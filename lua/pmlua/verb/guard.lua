@@ -1,0 +1,286 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+--- `pmlua guard`: a build fails when a program's functions or sections take more instructions than they did.
+--
+--     pmlua guard --save counts.guard -- ./program
+--     pmlua guard counts.guard -- ./program
+
+local common = require "pmlua.internal.cli.common"
+local core = require "pmlua.core"
+local guard = require "pmlua.internal.guard"
+local preload = require "pmlua.internal.preload"
+local sections = require "pmlua.sections"
+local simulation = require "pmlua.internal.simulation.run"
+
+local BOUND, LEAST, RUNS = "1", 16, 2
+
+local function place_of(event)
+  local short = event:gsub("^sim::", "")
+  for i, name in ipairs(simulation.events) do
+    if name == short then return i end
+  end
+end
+
+local function event_of(text)
+  if place_of(text) then return "sim::" .. text:gsub("^sim::", "") end
+  return nil, ("a simulation has no event '%s'; it has %s"):format(text, table.concat(simulation.events, " "))
+end
+
+local function glob_of(text)
+  if text:find "%s" then return nil, ("'%s' has a blank; say ? for it"):format(text) end
+  return text
+end
+
+local M = {
+  summary = "keep the instruction counts of a program, and fail when they grow",
+  usage = { "--save FILE [--event EVENT] [--object GLOB] [--function GLOB] [--runs N] [--] CMD [ARGS]",
+    "FILE [--bound PERCENT] [--least N] [--per-call] [--json] [--] CMD [ARGS]" },
+  arguments = { { name = "FILE", key = "file", kind = "file", when = function(o) return not o.save end,
+    missing = "name the file: --save FILE to keep counts, FILE to compare with them" } },
+  about = [[
+With --save CMD is run and the counts of its sections and functions are written to FILE, a text to be kept with the
+sources. Without, CMD is run and compared with FILE: status 1 and a table if anything grew by more than the bound.
+Counts are those of pmlua stat --sim: exact, and the same on every machine of one architecture with the same compiler.]],
+  options = {
+    { name = "save", kind = "file", help = "run CMD and keep its counts in FILE" },
+    { name = "bound", kind = "percent", shown = BOUND, help = "by how much a count may grow" },
+    { name = "least", kind = "integer", min = 0, shown = LEAST, help = "ignore growth up to N instructions" },
+    common.with("event", { many = false, key = "event", shown = "sim::Ir", read = event_of,
+      help = "what is counted (sim::Ir, instructions); misses depend on addresses, so give them a larger bound" }),
+    { name = "object", kind = "glob", many = true, key = "objects", read = glob_of, help = "guard functions of these programs "
+      .. "and libraries ('*': all). Otherwise it is CMD itself and libraries outside of /lib and /usr/lib: what the C library "
+      .. "takes depends on the cpu" },
+    { name = "function", kind = "glob", many = true, key = "functions", read = glob_of, help = "guard only these functions" },
+    { name = "runs", kind = "integer", min = 1, max = 100, shown = RUNS,
+      help = "how many runs are made to save: a count that differs between them may differ so again" },
+    { name = "per-call", help = "compare what a call takes on the average, however many there are" },
+    common.with("json", { help = "the verdict as JSON, on standard output" }),
+    common.with("csv", { help = "what grew, fell, is new or gone as CSV, on standard output" }),
+    common.with("quiet", { help = "say nothing of what is new, gone, fewer, or within the bound" }),
+  },
+  exclusive = { { "json", "csv" } },
+  command = { missing = "no command given; it follows --" },
+  notes = [[
+Sections are guarded with the functions they call, whoever they are of; on x86-64 the C library is told to do without
+the newest instructions, so that it does the same everywhere. A function that is new or gone is named, and is no failure
+by itself: the sum over all functions is guarded, too. A fall by more than the bound is told: save anew to keep it.
+Other compilers, architectures, events or objects than those of FILE are not compared: status 1, and what differs.]],
+  examples = {
+    { "pmlua guard --save counts.guard -- ./program", needs = { "valgrind" } },
+    { "pmlua guard counts.guard --bound 0.5 -- ./program", needs = { "valgrind" } },
+  },
+}
+
+local LINES = 20 -- of new and vanished functions
+
+local function complain(text)
+  io.stderr:write("pmlua guard: ", require "pmlua.internal.printable"(text), "\n")
+end
+
+function M.check(o)
+  if (o.command[1] or ""):find("=", 1, true) then return "a command with '=' in its name cannot be counted" end
+  if o.save and o.file then return "either --save FILE or FILE, then -- and the command" end
+  if o.save and (o.bound or o.least or o.per_call or o.json or o.csv) then
+    return "--bound, --least, --per-call, --json and --csv go with FILE (comparing), not with --save"
+  end
+  if not o.save and (o.event or o.objects or o.functions or o.runs) then
+    return "--event, --object, --function and --runs go with --save; FILE has them"
+  end
+end
+
+-- --- a run ---
+
+--- What compilers wrote into the program: "GCC: (Debian 12.2.0-14) 12.2.0", sorted, each once.
+local function compiler_of(path)
+  local text, seen, list = require("pmlua.internal.file").read(path) or "", {}, {}
+  for _, pattern in ipairs { "GCC: %b() [%d.]+", "[%w ]*clang version [%d.]+", "rustc version [%d.]+" } do
+    for found in text:gmatch(pattern) do
+      if not seen[found] then seen[found], list[#list + 1] = true, found end
+    end
+  end
+  table.sort(list)
+  return #list > 0 and table.concat(list, ", ") or "unknown"
+end
+
+local steady = "GLIBC_TUNABLES=glibc.cpu.hwcaps=-AVX2,-AVX,-BMI2,-ERMS,-FSRM,-LZCNT,-MOVBE:"
+  .. "glibc.cpu.x86_data_cache_size=32768:glibc.cpu.x86_shared_cache_size=1048576:"
+  .. "glibc.cpu.x86_non_temporal_threshold=786432"
+
+local function caches_of(text)
+  local caches = {}
+  for level, value in text:gmatch("(%w+)=([%d,]+)") do
+    if simulation.caches[level] and simulation.check_cache(level, value) then caches[level] = value end
+  end
+  return caches
+end
+
+local function words_of(text)
+  local words = {}
+  for one in text:gmatch("%S+") do words[#words + 1] = one end
+  return words
+end
+
+local function run(o, about, program)
+  local set = about.architecture == "x86_64" and not os.getenv("GLIBC_TUNABLES") and { steady } or nil
+  local all, err, status = simulation.count(o.command, { caches = caches_of(about.caches), set = set })
+  if not all then return nil, err, status end
+  if all.ended.status ~= 0 then
+    local how = all.ended.signal and "was ended by signal" or "exited with status"
+    return nil, ("%s %s %d; nothing is compared or saved"):format(o.command[1], how, all.ended.signal or all.ended.status)
+  end
+  if #all.processes == 0 then return nil, "nothing was counted of " .. o.command[1] end
+  for _, warning in ipairs(require("pmlua.internal.simulation.report").warnings(all)) do complain(warning) end
+  local objects = about.objects ~= "own" and words_of(about.objects) or nil
+  local functions = about.functions ~= "all" and words_of(about.functions) or nil
+  return guard.rows(all, place_of(about.event), core.sys.realpath(program) or program, objects, functions)
+end
+
+--- What counts depend on here.
+local function about_here(o, program, version)
+  return {
+    architecture = core.sys.uname().machine, compiler = compiler_of(program), event = o.event or "sim::Ir",
+    objects = o.objects and table.concat(o.objects, " ") or "own",
+    functions = o.functions and table.concat(o.functions, " ") or "all", caches = simulation.model(),
+    tool = "callgrind-" .. version, command = table.concat(o.command, " "),
+  }
+end
+
+-- --- what is told ---
+
+local function title(row)
+  return (row.object and row.object .. ":" or "") .. sections.show(row.name)
+end
+
+--- By how much a count grew; of a call, if that was asked.
+local function change(pair, per_call)
+  local was, is = pair.row.count, pair.now.count
+  if per_call then was = was * pair.now.calls / pair.row.calls end
+  return was > 0 and ("%+.2f %%"):format(100 * (is - was) / was) or "from 0"
+end
+
+local function table_of(pairs_of, per_call)
+  local rows = {}
+  for i, pair in ipairs(pairs_of) do
+    local row, now = pair.row, pair.now
+    rows[i] = { row.kind, title(row), row.count, now.count, change(pair, per_call), row.calls, now.calls }
+  end
+  return rows
+end
+
+local function name_some(rows, what, event)
+  for i, row in ipairs(rows) do
+    if i > LINES then
+      complain(("and %d more are %s"):format(#rows - LINES, what))
+      break
+    end
+    complain(("%s %s is %s: %d %s"):format(row.kind, title(row), what, row.count, event))
+  end
+end
+
+--- Fewer, new and gone: no failure.
+local function tell_changes(verdict, about, bound, per_call)
+  name_some(verdict.new, "new", about.event)
+  name_some(verdict.gone, "gone", about.event)
+  for _, pair in ipairs(verdict.fallen) do
+    complain(("%s %s fell by more than %g %%: %s (%d %s, kept %d%s); save anew to guard that"):format(pair.row.kind,
+      title(pair.row), bound * 100, change(pair, per_call), pair.now.count, about.event, pair.row.count,
+      per_call and ("; calls %d, kept %d"):format(pair.now.calls, pair.row.calls) or ""))
+  end
+end
+
+local function tell(verdict, about, bound, o)
+  local names = { "", "name", "kept", "now", "change", "calls kept", "calls now" }
+  if not o.quiet then tell_changes(verdict, about, bound, o.per_call) end
+  if #verdict.grown == 0 and o.quiet then return end
+  if #verdict.grown == 0 then
+    complain(("ok: none of %d counts (%s) grew by more than %g %%"):format(verdict.compared, about.event, bound * 100))
+    return
+  end
+  io.stderr:write("\n", require("pmlua.tabulate")(names, table_of(verdict.grown, o.per_call), 2), "\n")
+  complain(("%d of %d counts of %s grew by more than %g %%"):format(#verdict.grown, verdict.compared, about.event, bound * 100))
+end
+
+local function print_json(verdict, about, bound)
+  local json = require "pmlua.json"
+  for _, key in ipairs { "grown", "fallen", "new", "gone" } do json.array(verdict[key]) end
+  verdict.conditions, verdict.bound = about, bound
+  print(json.encode(verdict))
+end
+
+local function print_csv(verdict, per_call)
+  local rows = {}
+  local function add(what, kind, row, was, now, change_text)
+    rows[#rows + 1] = { what, kind, title(row), was and was.count, now and now.count, change_text, was and was.calls,
+      now and now.calls }
+  end
+  for _, what in ipairs { "grown", "fallen" } do
+    for _, pair in ipairs(verdict[what]) do
+      add(what, pair.row.kind, pair.row, pair.row, pair.now, change(pair, per_call))
+    end
+  end
+  for _, row in ipairs(verdict.new) do add("new", row.kind, row, nil, row) end
+  for _, row in ipairs(verdict.gone) do add("gone", row.kind, row, row, nil) end
+  local csv = require "pmlua.internal.cli.csv"
+  io.write(csv.table({ "what", "kind", "name", "kept", "now", "change", "calls_kept", "calls_now" }, rows))
+end
+
+-- --- save and compare ---
+
+local function save(o, program, version)
+  local about, runs = about_here(o, program, version), {}
+  for i = 1, o.runs or RUNS do
+    local rows, err, status = run(o, about, program)
+    if not rows then return nil, err, status end
+    runs[i] = rows
+  end
+  local rows = guard.spread(runs)
+  if #rows == 1 and rows[1].count == 0 then
+    if o.functions then return nil, "none of the --function was counted; pmlua stat --sim --top 1000 lists what is" end
+    return nil, ("no function of %s was counted; name what to guard with --object GLOB"):format(program)
+  end
+  local ok, err = guard.save(o.save, { about = about, rows = rows })
+  if not ok then return nil, err end
+  if not o.quiet then complain(("%d counts of %s kept in %s"):format(#rows, about.event, o.save)) end
+  return 0
+end
+
+local function compare(o, program, version)
+  local kept, err = guard.load(o.file)
+  if not kept then return nil, err end
+  local here = about_here(o, program, version)
+  for _, key in ipairs { "event", "objects", "functions" } do here[key] = kept.about[key] end
+  for _, key in ipairs(guard.conditions) do
+    if kept.about[key] ~= here[key] then
+      return nil, ("%s has counts of another %s (%s, here %s); save them anew"):format(o.file, key, kept.about[key], here[key])
+    end
+  end
+  if not place_of(kept.about.event) then return nil, ("%s: no event '%s'"):format(o.file, kept.about.event) end
+  if kept.about.tool ~= here.tool then complain(("the counts were kept by %s, this is %s"):format(kept.about.tool, here.tool)) end
+  local rows, refused, status = run(o, kept.about, program)
+  if not rows then return nil, refused, status end
+  local bound = o.bound or tonumber(BOUND) / 100
+  local verdict = guard.compare(kept, rows, { bound = bound, least = o.least or LEAST, per_call = o.per_call })
+  if o.json then print_json(verdict, kept.about, bound)
+  elseif o.csv then print_csv(verdict, o.per_call)
+  else tell(verdict, kept.about, bound, o) end
+  return #verdict.grown > 0 and 1 or 0
+end
+
+---@param o table
+---@return integer status
+function M.run(o)
+  local valgrind, version = simulation.available()
+  local program, err, status = preload.locate(o.command[1])
+  if not valgrind or not program then
+    complain(valgrind and err or version)
+    return valgrind and status or 1
+  end
+  local done
+  done, err, status = (o.save and save or compare)(o, program, version)
+  if not done then
+    complain(err)
+    return status or 1
+  end
+  return done
+end
+
+return M

@@ -1,0 +1,67 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+--- `pmlua live -- CMD`: run an unmodified program so that it can be asked.
+--
+--     pmlua live --name SOLVER -- ./solver
+
+local common = require "pmlua.internal.cli.common"
+local core = require "pmlua.core"
+local preload = require "pmlua.internal.preload"
+
+local function name_of(text)
+  if not text:find "^[%w_.-]+$" then return nil, "only letters, digits, '_', '.' and '-'" end
+  return text
+end
+
+local M = {
+  summary = "run a program so that pmlua query and pmlua attach can ask it",
+  about = [[
+CMD is run with a library preloaded that serves questions from the moment on that the program, or a library of its,
+registers software-defined events (papi_sde_* or pml_sde_*) or defines a section (pml_section_*). The program
+need not be changed. Its exit status is returned. A program that registered nothing says so at its end.]],
+  options = {
+    { name = "name", kind = "name", read = name_of, help = "what it is called in pmlua query; else the program's own name" },
+    { name = "rules", kind = "file", help = "watch rules in Lua (pml.sde.watch) that run inside the program" },
+    common.with("quiet", { help = "not a word from pmlua itself, unless something fails" }),
+  },
+  command = { missing = "no command given" },
+  examples = { "pmlua live -- ./solver input.mtx", "pmlua live --name SOLVER --rules stop_divergence.lua -- ./solver input.mtx" },
+}
+
+local NOT_RUN = 126 -- as shells say it
+
+local function complain(text)
+  io.stderr:write("pmlua live: ", require "pmlua.internal.printable"(text), "\n")
+end
+
+--- Become the command; the status if that fails.
+local function execute(words, variables)
+  local _, refused = core.sys.exec(words, variables or {})
+  complain((refused:gsub("^[%w_.]+: E%w+: ", "")))
+  return NOT_RUN
+end
+
+---@param o table
+---@return integer status
+function M.run(o)
+  local library, err, status, kind = preload.ready("live", o.command[1])
+  if not library then
+    local remedy = { static = "; let it call pmlua_live_start() itself", other = "; it runs without, and cannot be asked" }
+    complain(err .. (remedy[kind] or ""))
+    return kind == "other" and execute(o.command) or status
+  end
+  local variables = { LD_PRELOAD = preload.with(library) }
+  variables.PMLUA_LIVE_NAME = o.name
+  -- The program keeps it: the process that says at its end if it told nothing.
+  variables.PMLUA_LIVE_PID = not o.quiet and ("%d"):format(core.sys.pid()) or nil
+  if o.rules then
+    local real, gone = core.sys.realpath(o.rules)
+    if not real then
+      complain("--rules " .. (gone:gsub("^[%w_.]+: E%w+: ", "")))
+      return 1
+    end
+    variables.PMLUA_LIVE_RULES = real
+  end
+  return execute(o.command, variables)
+end
+
+return M

@@ -1,0 +1,42 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+--- `pmlua plot DIR`: draw the figure of a run again, without measuring.
+--
+--     pmlua plot results/read_overhead/latest
+
+local common = require "pmlua.internal.cli.common"
+local printable = require "pmlua.internal.printable"
+
+local M = {
+  summary = "draw the figure of a run again, without measuring",
+  arguments = { { name = "DIR", key = "dirs", kind = "dir", many = true, missing = "no folder given" } },
+  about = [[
+DIR is the folder of a run, such as results/read_overhead/latest. plot.svg and plot.png are drawn from its tables.
+
+A folder may come from anybody. So pmlua draws with the scripts and the theme that it has itself, and nothing in the folder
+is executed: not its plot.gp, and no file that meta.json names. gnuplot runs in a folder of its own and can start no program.]],
+  options = {
+    { name = "trust", help = "run the folder's own plot.gp, such as one that you edited; it can do whatever you can" },
+    { name = "refresh", help = "first replace plot.gp and theme.gp by those that pmlua has now" },
+    common.with "quiet",
+  },
+  notes = "An incomplete run (interrupted, killed) is drawn with what it has, and the figure says so.",
+  examples = { { "pmlua plot results/read_overhead/latest", needs = { "gnuplot" } } },
+}
+
+---@param options table
+---@return integer status
+function M.run(options)
+  local status = 0
+  for _, dir in ipairs(options.dirs) do
+    local files, err, run = require "pmlua.plot".draw(dir, options)
+    if err then io.stderr:write("pmlua plot: ", printable(err), "\n") end
+    if not files then status = 1 end
+    if run and not run.complete and not options.quiet then
+      io.stderr:write(("pmlua plot: %s: this run is incomplete (%s)\n"):format(run.path, printable(run.status)))
+    end
+    for _, file in ipairs(files or {}) do print(file) end
+  end
+  return status
+end
+
+return M

@@ -1,0 +1,242 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+--- `pmlua query`: the software-defined events of a running application, once or followed, as a table, a plot or JSON.
+--
+--     pmlua query SOLVER 'sde:::*residual*' --watch 1s
+
+local common = require "pmlua.internal.cli.common"
+local core = require "pmlua.core"
+local directory = require "pmlua.internal.live.directory"
+local json = require "pmlua.json"
+local series = require "pmlua.internal.live.series"
+local view = require "pmlua.internal.live.view"
+
+local M = {
+  summary = "read the software-defined events of a running application",
+  arguments = { { name = "PID|NAME", key = "which", kind = "application", optional = true },
+    { name = "PATTERN", key = "patterns", many = true, optional = true } },
+  about = [[
+Without arguments: the applications that can be asked. An application can be asked that was started by
+pmlua live -- COMMAND, or that calls pmlua_live_start() (C) or pml.live.start() (Lua).
+
+PATTERN is the name of an event or a glob (* and ?), with or without sde:::. Without one, all events are shown.
+A recorder is shown with its count and its quantiles; LIB::RECORDER:MED names one of them.]],
+  options = {
+    { name = "watch", kind = "duration", value = "EVERY", min = 0.001, help = "read again and again, such as every 1s or "
+      .. "250ms, and show what changed; on a terminal the table is drawn anew, else each is appended. Ends with the "
+      .. "application, or by Ctrl-C" },
+    { name = "count", kind = "integer", min = 1, help = "end after N readings" },
+    common.with("plot", { optional = true, help = "draw in the terminal: the values of recorders, any other event over the "
+      .. "time it is watched; or write the plot to FILE (.svg or .png) at the end" }),
+    common.with("json", { help = "a line for each reading: {name, pid, rows, time_s}" }),
+    common.with("csv", { help = "a row for each event of each reading, and one of names before them" }),
+    common.with "out",
+    common.with("patience", { default = false, shown = "5s" }),
+    common.with("quiet", { help = "with --plot FILE, do not count the readings" }),
+  },
+  exclusive = { { "json", "csv", "plot" } },
+  output = true,
+  examples = {
+    "pmlua query", "pmlua query SOLVER 'sde:::*residual*' --watch 1s --count 3",
+    { "pmlua query SOLVER '*::residual' --count 3 --plot residual.svg", needs = { "gnuplot" } },
+  },
+}
+
+function M.check(o)
+  if not o.which and (o.watch or o.plot or o.count) then return "name the application, by its PID or NAME" end
+  if type(o.plot) == "string" then o.file = o.plot end
+  if o.count and o.count > 1 and not o.watch then o.watch = 1 end
+end
+
+local CLEAR = "\27[H\27[J"
+
+local function complain(text)
+  io.stdout:flush()
+  io.stderr:write("pmlua query: ", require "pmlua.internal.printable"(text), "\n")
+  return 1
+end
+
+-- --- who can be asked ---
+
+local function age(seconds)
+  if not seconds then return "-" end
+  local s = math.floor(seconds)
+  if s < 60 then return ("%ds"):format(s) end
+  if s < 3600 then return ("%dm%02ds"):format(s // 60, s % 60) end
+  if s < 86400 then return ("%dh%02dm"):format(s // 3600, s % 3600 // 60) end
+  return ("%dd%02dh"):format(s // 86400, s % 86400 // 3600)
+end
+
+local function describe(app, patience)
+  local link <close>, err, code = directory.connect(app)
+  if not link then return nil, err, code end
+  return directory.ask_json(app, link, "info", "", patience)
+end
+
+local function list(o)
+  local applications, err = directory.list()
+  if not applications then return complain(err) end
+  local rows, infos = { { "PID", "NAME", "UP", "EVENTS", "COMMAND" } }, json.array()
+  for _, app in ipairs(applications) do
+    local info, why, code = describe(app, o.patience or 1)
+    if info then
+      json.array(info.rules)
+      json.array(info.functions)
+      infos[#infos + 1] = info
+      local command = info.command
+      rows[#rows + 1] = { ("%d"):format(app.pid), app.name, age(info.up_s), ("%d"):format(info.events), command }
+    elseif code ~= "ECONNREFUSED" and code ~= "ENOENT" then -- else it ended just now
+      rows[#rows + 1] = { ("%d"):format(app.pid), app.name, "-", "-", "(" .. why .. ")" }
+    end
+  end
+  if o.json then io.write(json.encode(infos))
+  elseif o.csv then
+    io.write(require "pmlua.internal.cli.csv".table({ "pid", "name", "up", "events", "command" }, { table.unpack(rows, 2) }))
+  elseif #rows > 1 then io.write(view.plain(rows, { true, false, true, true }))
+  else io.write("no application can be asked; start one with pmlua live -- COMMAND, or let it call pmlua_live_start()\n") end
+  return 0
+end
+
+-- --- asking one ---
+
+local function terminal_size()
+  local columns, lines = tonumber(os.getenv("COLUMNS")), tonumber(os.getenv("LINES"))
+  if columns and lines then return columns, lines end
+  local pipe = io.popen("stty size 2>/dev/null </dev/tty")
+  local l, c = pipe:read("a"):match("(%d+) (%d+)")
+  pipe:close()
+  c, l = tonumber(c) or 80, tonumber(l) or 24
+  return math.max(c, 40), math.max(l, 12)
+end
+
+--- Nothing matched: what the application has that is near.
+local function nothing(o, app, link)
+  local all = directory.ask_json(app, link, "read", "*", o.patience)
+  local names, full = {}, {}
+  local asked = o.patterns[1]:gsub("^sde:::", "")
+  for i, row in ipairs(all and all.rows or {}) do
+    names[i] = asked:find("::", 1, true) and row.name:sub(7) or row.name:match("([^:]*)$")
+    full[names[i]] = row.name
+  end
+  if #names == 0 then return complain(("%s (%d) has no events yet"):format(app.name, app.pid)) end
+  local near = require "pmlua.internal.nearest"(asked, names)
+  return complain(("no event of %s (%d) matches '%s'; %s"):format(app.name, app.pid, table.concat(o.patterns, "', '"),
+    near and ("did you mean '%s'?"):format(full[near]) or ("pmlua query %d lists them"):format(app.pid)))
+end
+
+local Watch = {}
+Watch.__index = Watch
+
+function Watch:title()
+  return ("%s (%d)"):format(require "pmlua.internal.printable"(self.app.name), self.app.pid)
+end
+
+function Watch:draw()
+  if not series.drawable(self.series) then return "nothing to draw yet\n" end
+  local columns, lines = terminal_size()
+  local text, err = series.text(self.series, self:title(), columns, lines - 2)
+  return text or err .. "\n"
+end
+
+--- Show one answer.
+function Watch:show(answer)
+  local o = self.options
+  if o.json then
+    io.write(view.json(answer, self.app), "\n")
+  elseif o.csv then
+    io.write(view.csv(answer, self.app, self.readings == 1))
+  elseif o.file then
+    io.write(("\r%d readings"):format(self.readings):rep(self.tty and not o.quiet and 1 or 0))
+  else
+    local text = o.plot and self:draw() or view.table(answer, self.before, o.watch ~= nil)
+    local when = os.date("%H:%M:%S", math.floor(answer.time_s))
+    if not o.watch then io.write(text)
+    elseif self.tty then io.write(CLEAR, self:title(), ", ", when, "; Ctrl-C ends\n", text)
+    else io.write("# ", self:title(), ", ", os.date("%Y-%m-%d ", math.floor(answer.time_s)), when, "\n", text, "\n") end
+  end
+  io.flush()
+end
+
+--- Read once: true, or nil, what went wrong, and its code.
+function Watch:read()
+  local o = self.options
+  local function ask(payload)
+    return directory.ask_json(self.app, self.link, "read", payload, o.patience)
+  end
+  local answer, err, code = ask(table.concat(o.patterns, "\n"))
+  if not answer then return nil, err, code end
+  view.restore(answer)
+  self.rows = #answer.rows
+  self.readings = self.readings + 1
+  if o.plot then
+    local ok, why, how = series.add(self.series, answer, ask)
+    if not ok then return nil, why, how end
+  end
+  if self.rows > 0 or o.watch then self:show(answer) end
+  self.before = answer
+  return true
+end
+
+--- Until the next reading is due; false if the user ended it.
+function Watch:wait()
+  local left = self.began + self.readings * self.options.watch - core.clock.ns() / 1e9
+  if left > 0 then core.sys.sleep(left) end
+  return not core.sys.interrupted()
+end
+
+--- Whether anything that is drawn must be watched for it.
+local function needs_time(set)
+  for _, s in ipairs(set.list) do
+    if not s.recorder then return true end
+  end
+  return false
+end
+
+--- Read as often as was asked. Returns a status and, if the application ended meanwhile, true.
+function Watch:run()
+  local o = self.options
+  self.began = core.clock.ns() / 1e9
+  while true do
+    local ok, err, code = self:read()
+    if core.sys.interrupted() then return 0 end
+    if not ok then
+      if code ~= "ECONNRESET" or self.readings == 0 then return complain(err) end
+      complain(("%s has ended, after %d reading%s"):format(self:title(), self.readings, self.readings == 1 and "" or "s"))
+      return 0
+    end
+    if self.rows == 0 and not o.watch then return nothing(o, self.app, self.link) end
+    if o.plot and not o.watch and needs_time(self.series) then o.watch = 1 end
+    if not o.watch or self.readings == o.count or not self:wait() then return 0 end
+  end
+end
+
+local function write_picture(watch)
+  local o = watch.options
+  if watch.tty and o.watch and not o.quiet then io.write("\n") end
+  if not series.drawable(watch.series) then return complain("nothing to plot: no value was read") end
+  local ok, err = series.picture(watch.series, watch:title(), o.file)
+  if not ok then return complain(err) end
+  print(o.file)
+  return 0
+end
+
+---@param o table
+---@return integer status
+function M.run(o)
+  if not o.which then return list(o) end
+  o.patience = o.patience or 5
+  if #o.patterns == 0 then o.patterns[1] = "*" end
+  local app, err = directory.find(o.which)
+  if not app then return complain(err) end
+  core.sys.on_interrupt()
+  local link <close>, why = directory.connect(app)
+  if not link then return complain(why) end
+  local watch = setmetatable({ options = o, app = app, link = link, series = series.new(), readings = 0,
+    tty = core.sys.isatty(1) and not o.out }, Watch)
+  local status = watch:run()
+  if o.file and watch.readings > 0 and (status == 0 or series.drawable(watch.series)) then
+    status = math.max(status, write_picture(watch))
+  end
+  return status
+end
+
+return M

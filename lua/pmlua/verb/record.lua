@@ -1,0 +1,321 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+--- `pmlua record -- CMD`: which library functions a program spends its time in, without changing it.
+--
+--     pmlua record -- sqlite3 :memory: 'select sqlite_version()'
+
+local child = require "pmlua.internal.child"
+local common = require "pmlua.internal.cli.common"
+local core = require "pmlua.core"
+local disk = require "pmlua.internal.file"
+local flowgraph = require "pmlua.internal.flow.graph"
+local kinds = require "pmlua.internal.cli.kinds"
+local preload = require "pmlua.internal.preload"
+local beside = require "pmlua.internal.host.beside"
+local recording = require "pmlua.internal.record.report"
+
+local function metric(o, text)
+  o.wanted = o.wanted or {}
+  return beside.take(o.wanted, text)
+end
+
+local function flow_of(text)
+  local format, wrong = flowgraph.format(text)
+  return format and text, wrong
+end
+
+local function nanoseconds(text)
+  local s = kinds.duration.read(text, { unit = "ns" })
+  local ns = s and math.tointeger(math.floor(s * 1e9 + 0.5))
+  if ns and ns >= 1 then return ns end
+  return nil, ("'%s' is no duration; say 10us or 1ms"):format(text)
+end
+
+local CALLS = (1 << 31) - 1
+
+local M = {
+  summary = "run a program and tell which library functions it spends its time in",
+  usage = { "[OPTIONS] [--] CMD [ARGS]", "--finish DIR [--json|--csv] [--flow[=FILE]]" },
+  about = [[
+CMD is run as it is, its children too; calls from the program to its libraries and between these are recorded: of every
+library but libc, the loader and pmlua itself. Then a table of functions is printed on standard error, and CMD's exit
+status is returned. Times are in ns; what is recorded inside a call is inclusive, but not exclusive. Recording takes time
+itself: short functions look longer than they are.]],
+  options = {
+    { name = "lib", kind = "glob", many = true, help = "only functions of these libraries (libz, libstdc*)" },
+    { name = "sym", kind = "glob", many = true, help = "only these functions" },
+    { name = "not", kind = "glob", many = true, help = "neither libraries nor functions with these names" },
+    { name = "filter", kind = "file", help = "a filter file as Score-P reads them, in addition" },
+    { name = "dlsym", help = "record calls by pointers that dlsym gives, too. They then differ from the functions' addresses: a "
+      .. "program that compares them or asks dladdr, as Ruby does, may fail" },
+    common.with("event", { help = "what each function's own calls add to this event (pmlua events), not what calls inside them "
+      .. "add. Each call then reads it twice; a program that closes all descriptors must not be counted" }),
+    { name = "plugin", kind = "name", value = "NAME[:METRICS]", many = true, help = "load Score-P's metric plugin libNAME.so "
+      .. "into the program (and those of SCOREP_METRIC_PLUGINS); METRICS, between commas, are what SCOREP_METRIC_NAME would say. "
+      .. "Synchronous metrics are events of each call; what is measured in the plugin's own time is a table, "
+      .. "plugins-PID.dat, drawn where gnuplot is, and in the trace; a process that does not exit by itself leaves none of "
+      .. "that" },
+    { name = "substrate", kind = "name", many = true, help = "load Score-P's substrate plugin libscorep_substrate_NAME.so into "
+      .. "the program (and those of SCOREP_SUBSTRATE_PLUGINS). It gets each call as an enter and a leave, and writes into "
+      .. "substrates-PID of the folder, or SCOREP_EXPERIMENT_DIRECTORY, when the program exits. A forked child has none. A "
+      .. "process that ends by a signal, by _exit or by executing another program ends without it" },
+    { name = "metric", kind = "event", value = "NAME", take = metric, help = "what the host or the process is doing meanwhile, "
+      .. "over time: host::memory_used, 'host::network_*', process::resident (pmlua events plugin::); may be repeated. Into "
+      .. "metrics.dat, a table, and the traces" },
+    { name = "every", kind = "duration", shown = "100ms", such = "20ms", help = "between two values of a metric" },
+    { name = "trace", help = "an OTF2 trace of each process, too: every enter and leave" },
+    { name = "profile", help = "no trace, which is the default" },
+    { name = "flow", kind = "file", optional = true, read = flow_of, help = "graphs of the event flow of each process: "
+      .. "which call follows which, and when; for Graphviz, drawn, and as a C program with the same flow. FILE: the picture, "
+      .. ".svg, .png, .pdf, .dot or .json" },
+    { name = "color", kind = "name", value = "A/B", needs = "flow", help = "nodes of these graphs go from green to red with this "
+      .. "ratio of two of: time, self (ns), calls, events" },
+    common.with("json", { help = "the table and every call path as JSON, on standard output" }),
+    common.with("csv", { help = "all functions as CSV, on standard output" }),
+    common.with("folder", { shown = "pmlua-record-PID", help = "the folder for the results; it is made, and must not hold "
+      .. "results. Ranks of a parallel job (mpirun -n 4 pmlua record -o DIR CMD) have DIR/rank-N each, and print a table each" }),
+    common.with("quiet", { help = "no progress, and not what is left out; what fails is still told" }),
+    { name = "finish", kind = "dir",
+      help = "runs nothing: has the results of processes that were still running, or of a recording cut short" },
+    { name = "max-depth", kind = "integer", min = 1, max = CALLS,
+      help = "keep a trace, or a flow, small: no calls inside N others" },
+    { name = "max-calls", kind = "integer", min = 1, max = CALLS, help = "no more than N calls of each function of a process" },
+    { name = "min-duration", kind = "duration", read = nanoseconds,
+      help = "no calls shorter than that (10us, 1ms; ns if there is no unit) that recorded none inside" },
+  },
+  exclusive = { { "trace", "profile" }, { "json", "csv" } },
+  command = { optional = true },
+  notes = [[
+The table has all calls, whatever --max-depth, --max-calls and --min-duration leave out of the trace; that is told.
+However a process ends, by a signal or by executing another program, what it has recorded is there.
+A call counts when it begins. "did not return" counts those that a longjmp or an exception left, or in which the thread
+or the process ended; minimum, median and maximum are of calls that returned.
+Arguments and results that wrappers record (pmlua wrap init --record) have a table of their own: sum, mean, min and max.]],
+  examples = {
+    { "pmlua record -- python3 -c 'import json; print(json.dumps([1, 2]))'", needs = { "python3" } },
+    "pmlua record --lib libz --trace -o zipped -- ./compress input",
+    "pmlua record --trace --metric 'host::cpus_*' --metric process::resident --every 20ms -- ./solver",
+  },
+}
+
+function M.check(o)
+  if type(o.flow) == "string" then o.flow_file = o.flow end
+  if o.finish then return (o.command or o.out) and "--finish runs nothing and takes its folder itself" or nil end
+  if #(o.command or {}) == 0 then return "no command given" end
+  if o.every and not o.wanted then return "--every is for --metric" end
+  if o.command[1]:find("=", 1, true) then return "a command with '=' in its name cannot be recorded" end
+  if (o.max_depth or o.max_calls or o.min_duration) and not (o.trace or o.flow) then
+    return "--max-depth, --max-calls and --min-duration are of a trace; add --trace"
+  end
+  local _, wrong
+  if o.color then _, wrong = flowgraph.ratio(o.color, o.events or {}) end
+  return wrong and "--color: " .. wrong
+end
+
+local NOT_RUN = 126 -- as shells say it
+local EVENTS = 16 -- pml_intercept_events.h
+
+local whose = "" -- "rank 1 of 4: ", in a parallel job
+
+--- In one piece: other ranks print, too.
+local function complain(text)
+  io.stderr:write(("pmlua record: %s%s\n"):format(whose, require "pmlua.internal.printable"(text)))
+end
+
+local sentence = child.sentence
+
+-- Of Open MPI, of MPICH and what has its process manager, and of Slurm's.
+local jobs = {
+  { "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE" }, { "PMI_RANK", "PMI_SIZE" }, { "PMIX_RANK", "PMIX_SIZE" },
+  { "SLURM_PROCID", "SLURM_STEP_NUM_TASKS" },
+}
+
+--- Which rank of a parallel job this process is, and of how many; nil: there is no job, or it has one rank.
+local function rank_here()
+  for _, names in ipairs(jobs) do
+    local rank, size = tonumber(os.getenv(names[1]) or nil), tonumber(os.getenv(names[2]) or nil)
+    rank, size = math.tointeger(rank), math.tointeger(size)
+    if rank and size and size > 1 and rank >= 0 and rank < size then return rank, size end
+  end
+end
+
+--- The folder, made, by its full path; nil and why. Ranks of a job share the one that was named, and have one each in it.
+local function folder(name, rank)
+  local lfs = require "lfs"
+  local function make()
+    local made, err = lfs.mkdir(name)
+    local mode = lfs.attributes(name, "mode")
+    if made or mode == "directory" then return true end
+    return nil, name .. ": " .. (mode and "not a folder; name one, or a new one, with -o" or err)
+  end
+  local made, err = make()
+  if made and rank then
+    name = ("%s/rank-%d"):format(name, rank)
+    made, err = make()
+  end
+  if not made then return nil, err end
+  for entry in lfs.dir(name) do
+    if entry:find("%.calls$") or entry:find("%.spool$") or entry:find("^trace%-") then
+      return nil, name .. " has results of another recording; remove them, or name another folder with -o"
+    end
+  end
+  local probe = ("%s/.probe-%d"):format(name, core.sys.pid())
+  local done, refused = disk.write(probe, "")
+  if not done then return nil, refused:gsub("/%.probe%-%d+", "") end
+  os.remove(probe)
+  local real, gone = core.sys.realpath(name)
+  if not real then return nil, sentence(gone) end
+  os.remove(real .. "/reasons") -- of a recording that had no results
+  local ready, unready = core.spool.reasons(real)
+  if not ready then return nil, sentence(unready) end
+  return real
+end
+
+--- The filter file by its full path, readable; nil and why.
+local function filter(name)
+  local text, err = disk.read(name)
+  if not text then return nil, err end
+  return core.sys.realpath(name)
+end
+
+--- Whether these events can be counted here; nil and why.
+local function can_count(names)
+  if #names > EVENTS then return nil, ("--event: a call takes at most %d events"):format(EVENTS) end
+  local set <close>, err = core.eventset.open(names)
+  if not set then return nil, "--event: " .. sentence(err) end
+  return true
+end
+
+--- What a plugin's environment says, with those of --plugin; nil and what is wrong.
+local function plugin_variables(list)
+  local separator = os.getenv "SCOREP_METRIC_PLUGINS_SEP" or ","
+  local names, words = { os.getenv "SCOREP_METRIC_PLUGINS" }, {}
+  for _, said in ipairs(list) do
+    local name, colon, metrics = said:match("^([%w_]+)(:?)(.*)$")
+    if not name or (colon == "") ~= (metrics == "") then
+      return nil, ("--plugin: '%s' is not NAME or NAME:METRICS; NAME is that of libNAME.so"):format(said)
+    end
+    if require("pmlua.internal.own_plugins").has(name) then
+      return nil, ("--plugin: %s comes with pmlua and measures beside the program: --metric %s::NAME"):format(name, name)
+    end
+    names[#names + 1] = name
+    if metrics ~= "" then words[#words + 1] = ("SCOREP_METRIC_%s=%s"):format(name:upper(), metrics) end
+  end
+  words[#words + 1] = "SCOREP_METRIC_PLUGINS=" .. table.concat(names, separator:sub(1, 1))
+  return words
+end
+
+--- What a substrate plugin's environment says, with those of --substrate; nil and what is wrong.
+local function substrate_variable(list)
+  local separator = os.getenv "SCOREP_SUBSTRATE_PLUGINS_SEP" or ","
+  local names = { os.getenv "SCOREP_SUBSTRATE_PLUGINS" }
+  for _, name in ipairs(list) do
+    if not name:find "^[%w_]+$" then
+      return nil, ("--substrate: '%s' is not a NAME; NAME is that of libscorep_substrate_NAME.so"):format(name)
+    end
+    names[#names + 1] = name
+  end
+  return "SCOREP_SUBSTRATE_PLUGINS=" .. table.concat(names, separator ~= "" and separator:sub(1, 1) or ",")
+end
+
+--- What the preloaded library reads: names of variables, fields of the options, and what stands between several.
+local variables = { { "LIB", "lib", ":" }, { "SYM", "sym", ":" }, { "NOT", "not", ":" }, { "FILTER", "filter" },
+  { "EVENTS", "events", "\n" }, { "MAX_DEPTH", "max_depth" }, { "MAX_CALLS", "max_calls" }, { "MIN_NS", "min_duration" } }
+
+local function words_of(o, library, dir)
+  local words = { "env", "LD_PRELOAD=" .. preload.with(library), "PMLUA_RECORD_DIR=" .. dir, preload.clock() }
+  for _, v in ipairs(variables) do
+    local value = o[v[2]]
+    if type(value) == "table" then value = table.concat(value, v[3]) end
+    words[#words + 1] = value and ("PMLUA_RECORD_%s=%s"):format(v[1], value)
+  end
+  if o.dlsym then words[#words + 1] = "PMLUA_RECORD_DLSYM=1" end
+  if o.trace then words[#words + 1] = "PMLUA_RECORD_TRACE=1" end
+  if o.flow then words[#words + 1] = "PMLUA_RECORD_FLOW=1" end
+  if o.plugins then table.move(o.plugins, 1, #o.plugins, #words + 1, words) end
+  words[#words + 1] = o.substrates
+  return table.move(o.command, 1, #o.command, #words + 1, words)
+end
+
+--- The metrics that are wanted, measured from now on; false if none are; nil and why.
+local function measure(o, pid)
+  if not o.wanted then return false end
+  local metrics, err = beside.load(o.wanted, o.every, pid)
+  local started
+  if metrics then started, err = metrics:start() end
+  if not started then return nil, "--metric: " .. sentence(err) end
+  return metrics
+end
+
+--- How the command ended; nil and why. What was measured meanwhile is o.metrics.
+local function run(o, library, dir)
+  local ended, err = child.run(words_of(o, library, dir), function(pid)
+    local why
+    o.metrics, why = measure(o, pid)
+    return o.metrics ~= nil, why
+  end)
+  if not o.metrics then return ended, err end
+  local kept, why = o.metrics:finish(dir)
+  if not kept then complain("--metric: " .. sentence(why)) end
+  return ended, err
+end
+
+--- A command that nothing can be preloaded into.
+local function run_alone(words)
+  local ended, err = child.run(words)
+  if not ended then complain(err) end
+  return ended and child.status(ended) or NOT_RUN
+end
+
+--- What the options name is there; nil, why not, and whether that is misuse.
+local function prepare(o)
+  local err
+  if o.filter then
+    o.filter, err = filter(o.filter)
+    if not o.filter then return nil, err end
+  end
+  if o.plugin then
+    o.plugins, err = plugin_variables(o.plugin)
+    if not o.plugins then return nil, err, true end
+  end
+  if o.substrate then
+    o.substrates, err = substrate_variable(o.substrate)
+    if not o.substrates then return nil, err, true end
+  end
+  if o.events then return can_count(o.events) end
+  return true
+end
+
+---@param o table
+---@return integer status
+function M.run(o)
+  if o.finish then return recording.report(o, o.finish, complain) and 0 or 1 end
+  local library, err, status, kind = preload.ready("record", o.command[1])
+  if not library then
+    complain(err .. (kind == "other" and "; it runs without, and is not recorded" or ""))
+    return kind == "other" and run_alone(o.command) or status
+  end
+  local possible, unclear, misused = prepare(o)
+  if not possible then
+    if misused then return require("pmlua.internal.cli.verb").misused("record", unclear) end
+    complain(unclear)
+    return 1
+  end
+  local rank, size = rank_here()
+  if rank then whose = ("rank %d of %d: "):format(rank, size) end
+  local dir, refused = folder(o.out or ("pmlua-record-%d"):format(core.sys.pid()), o.out and rank)
+  if not dir then
+    complain(refused)
+    return 1
+  end
+  local ended, lost = run(o, library, dir)
+  if not ended then
+    complain(lost)
+    return NOT_RUN
+  end
+  o.whose = whose
+  recording.report(o, dir, complain, o.metrics and function(pid) return o.metrics:of(pid) end)
+  if o.metrics and not (o.json or o.csv) then io.stderr:write("\n", o.metrics:summary(), "\n") end
+  return child.status(ended)
+end
+
+return M

@@ -1,0 +1,129 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+--- `pmlua report`: what the sections of a run took, merged over its processes and threads.
+--
+--     PMLUA_REPORT=out mpirun -n 4 ./solver; pmlua report out
+
+local common = require "pmlua.internal.cli.common"
+
+local M = {
+  summary = "tell what the sections of a program took, over processes and threads",
+  arguments = { { name = "DIR|FILE|PID|NAME", key = "paths", kind = "file", many = true,
+    missing = "name what to report: a folder, section files, or the pid or name of a running program" } },
+  about = [[
+DIR is where a run left its files: every process that uses sections and is started with PMLUA_REPORT=DIR in its
+environment leaves one when it ends, each rank its own. FILE is one of them, PID or NAME an application that can be
+asked now (pmlua query lists those). FILE may also be what a program left that was compiled by pmlua cc --count and ran
+with PMLUA_COUNT=FILE: then the report is of its counts, with those of other processes in FILE.PID; --detail shows each
+process, --json and --csv work, too.]],
+  options = {
+    { name = "basic", help = "a row per section (what is shown without an option); (*) marks inclusive sections" },
+    { name = "detail", help = "a row per section and process" },
+    { name = "threads", help = "a row per section and thread" },
+    { name = "legend", help = "what the columns, events and metrics mean" },
+    { name = "sort", kind = "choice", choices = { "time", "calls", "label" }, shown = "time",
+      help = "the order of the sections" },
+    common.with("json", { help = "all of it as JSON" }),
+    common.with("csv", { help = "the table that was asked for as CSV" }),
+    common.with "out",
+    common.with("plot", { help = "a bar for each section (.svg or .png)" }),
+    { name = "timeline", kind = "picture",
+      help = "when each thread was in which section (.svg or .png); the run needs PMLUA_REPORT_TIMELINE=on too" },
+    { name = "pmu", kind = "name",
+      help = "take the formulas of this PMU's event groups, such as skx, for the events that sections counted" },
+    common.with "patience", common.with "quiet",
+  },
+  exclusive = { { "json", "csv" } },
+  output = true,
+  examples = {
+    { "PMLUA_REPORT=out mpirun -n 4 ./solver", needs = { "mpirun" } },
+    { "pmlua report out --detail --plot sections.svg", needs = { "gnuplot" } },
+  },
+}
+
+function M.check(o)
+  if o.csv and (o.basic and 1 or 0) + (o.detail and 1 or 0) + (o.threads and 1 or 0) > 1 then
+    return "--csv is one table: --basic, --detail or --threads"
+  end
+end
+
+-- --- whose ---
+
+local function ask(which, patience)
+  local directory = require "pmlua.internal.live.directory"
+  local app, err = directory.find(which)
+  if not app then return nil, ("%s: no such file or folder, and %s"):format(which, (err:gsub("^[^:]*: ", ""))) end
+  local link <close>, why = directory.connect(app)
+  if not link then return nil, why end
+  local text
+  text, why = directory.ask(app, link, "sections", "", patience)
+  if not text then return nil, ("%s (%d): %s"):format(app.name, app.pid, why) end
+  local process
+  process, why = require "pmlua.sections".parse(text, ("%s (%d)"):format(app.name, app.pid))
+  return process and { process }, why
+end
+
+local function processes_of(o)
+  local lfs, missing = require "lfs", nil
+  for _, path in ipairs(o.paths) do
+    if not lfs.attributes(path, "mode") then missing = missing or path end
+  end
+  if not missing then return require "pmlua.sections".read_all(o.paths) end
+  if #o.paths == 1 then return ask(missing, o.patience) end
+  return nil, missing .. ": no such file or folder"
+end
+
+local function drawn(o, report)
+  for _, name in ipairs { "plot", "timeline" } do
+    if o[name] then
+      local ok, err = require("pmlua.internal.report." .. name).draw(report, o[name])
+      if not ok then return nil, err end
+      if not o.quiet then io.stderr:write("pmlua report: ", require "pmlua.internal.printable"(o[name]), "\n") end
+    end
+  end
+  return true
+end
+
+local sections_only = { "basic", "threads", "legend", "sort", "plot", "timeline", "pmu" }
+
+--- Files of counts, if it is those; nil: it is not. Both kinds in one table would mean nothing.
+local function tell_counts(o)
+  local counts, n = require "pmlua.internal.report.counts", 0
+  for _, path in ipairs(o.paths) do n = n + (counts.is_one(path) and 1 or 0) end
+  if n == 0 then return nil end
+  if n < #o.paths then return false, "files of counts (PMLUA_COUNT) and of sections (PMLUA_REPORT) need a report each" end
+  for _, name in ipairs(sections_only) do
+    if o[name] then return false, ("--%s is for reports of sections; %s has counts"):format(name, o.paths[1]) end
+  end
+  local text, err = counts.format(o.paths, o)
+  if text then io.write(text) end
+  return text ~= nil, err
+end
+
+local function tell(o)
+  local told, refused = tell_counts(o)
+  if told ~= nil then return told, refused end
+  local processes, err = processes_of(o)
+  if not processes then return nil, err end
+  local report, why = require "pmlua.report".build(processes, o.sort)
+  if not report then return nil, why end
+  local ok
+  ok, why = require "pmlua.internal.report.metrics".add(report, o.pmu)
+  if not ok then return nil, why end
+  local data = require "pmlua.internal.report.data"
+  if o.json then io.write(data.json(report))
+  elseif o.csv then io.write(data.csv(report, o.threads and "threads" or o.detail and "detail" or "basic"))
+  else io.write(require "pmlua.internal.report.text".format(report, o)) end
+  return drawn(o, report)
+end
+
+---@param o table
+---@return integer status
+function M.run(o)
+  local ok, err = tell(o)
+  if ok then return 0 end
+  io.stdout:flush()
+  io.stderr:write("pmlua report: ", require "pmlua.internal.printable"(err), "\n")
+  return 1
+end
+
+return M

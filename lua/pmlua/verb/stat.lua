@@ -1,0 +1,200 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+--- `pmlua stat -- CMD`: what a whole command costs, counted by the kernel, or exactly by simulation.
+--
+--     pmlua stat -- sort /etc/services
+--     pmlua stat --sim -- ./program
+
+local common = require "pmlua.internal.cli.common"
+local core = require "pmlua.core"
+
+local NAME = 48 -- bytes of a function's or section's
+
+local function cache(level, help)
+  return { name = level, kind = "text", value = "BYTES,WAYS,LINE", needs = "sim", help = help, read = function(text)
+    local fine, err = require("pmlua.internal.simulation.run").check_cache(level, text)
+    return fine and text, not fine and err:gsub("^%-%-%w+:? ", "") or nil
+  end }
+end
+
+local M = {
+  summary = "run a program and tell what it cost: counted by the kernel, or exactly by simulation",
+  about = [[
+CMD is run as it is and counted with all its children. The table is printed on standard error, also when CMD is
+interrupted or killed; CMD's exit status is returned.]],
+  options = {
+    common.with("event", { value = "EVENTS", key = "lists",
+      help = "only these, separated by commas (pmlua events; with --sim: Ir or sim::Ir, and so on)" }),
+    common.with("json", { help = "the counts as JSON, on standard output" }),
+    common.with("csv", { help = "the counts as CSV, on standard output" }),
+    common.with("out", { help = "the table, the JSON or the CSV into this file instead" }),
+    common.with("quiet", { help = "no notes and no warnings beside the counts" }),
+    { name = "sim", help = "CMD runs under valgrind's callgrind, some 100 to 200 times slower, and needs no PMU: instructions "
+      .. "(Ir), data reads and writes (Dr, Dw), branches (Bc conditional, Bi indirect) are counted exactly; misses of the "
+      .. "first and the last level (I1mr, D1mr, D1mw, ILmr, DLmr, DLmw) and mispredictions (Bcm, Bim) are those of a model. "
+      .. "Told for the whole, for each thread, for the sections of programs that have some, for functions" },
+    { name = "section", kind = "name", needs = "sim",
+      help = "count only inside this section, so that the functions are those of the section" },
+    cache("I1", "the model's first cache of instructions (32768,8,64, whatever the machine has)"),
+    cache("D1", "the model's first cache of data (32768,8,64)"),
+    cache("LL", "the model's last level (8388608,16,64)"),
+    { name = "top", kind = "integer", min = 0, needs = "sim", shown = "20", help = "how many functions are told" },
+  },
+  exclusive = { { "json", "csv" } },
+  command = { missing = "no command given" },
+  notes = [[
+A simulation counts in user space only, and of a process what its last program did. Counts are the same in each run
+where the program does the same: it does not if it depends on the time, on how threads interleave or on its environment.]],
+  examples = {
+    "pmlua stat -- sort /etc/services", { "pmlua stat --sim -e Ir,D1mr,D1mw -- ./program input", needs = { "valgrind" } },
+  },
+}
+
+local function complain(text)
+  io.stderr:write("pmlua stat: ", require "pmlua.internal.printable"(text), "\n")
+end
+
+-- --- the command line ---
+
+--- Names between commas; those inside pmu/a,b/ are its own.
+local function add_events(o, text)
+  o.events = o.events or {}
+  local name, inside = "", false
+  for c in (text .. ","):gmatch(".") do
+    if c == "/" then inside = not inside end
+    if c == "," and not inside then
+      if name == "" then return "--event: an event's name is empty" end
+      o.events[#o.events + 1], name = name, ""
+    else
+      name = name .. c
+    end
+  end
+  if inside then return ("--event: '%s' lacks the closing '/'"):format(text) end
+end
+
+--- Events of a simulation by their places in its arrays of counts.
+local function places_of(names)
+  local events, places = require("pmlua.internal.simulation.run").events, {}
+  for i, name in ipairs(names) do
+    local short = name:gsub("^sim::", "")
+    for k, event in ipairs(events) do
+      if event == short then places[i] = k end
+    end
+    if not places[i] then
+      return nil, ("--event: a simulation has no event '%s'; it has %s"):format(name, table.concat(events, " "))
+    end
+  end
+  return places
+end
+
+function M.check(o)
+  if (o.command[1] or ""):find("=", 1, true) then return "a command with '=' in its name cannot be counted" end
+  for _, list in ipairs(o.lists or {}) do
+    local wrong = add_events(o, list)
+    if wrong then return wrong end
+  end
+  if o.sim and o.events then
+    local err
+    o.places, err = places_of(o.events)
+    return err
+  end
+  for _, name in ipairs(o.events or {}) do
+    if name:find("^sim::") then return name .. " is counted by simulation; add --sim" end
+  end
+end
+
+-- --- what is told ---
+
+--- Where the table goes, opened before the command runs: nil and why not.
+local function output(o)
+  if not o.out then return (o.json or o.csv) and io.stdout or io.stderr end
+  return require("pmlua.internal.file").output(o.out)
+end
+
+local function ending(ended)
+  if ended.signal then return ("ended by signal %d"):format(ended.signal) end
+  return ended.status ~= 0 and ("exit status %d"):format(ended.status) or nil
+end
+
+local function coverage(row)
+  local said = {}
+  local percent = row.running_ns and ("%.0f"):format(100 * row.running_ns / row.enabled_ns)
+  if percent and row.running_ns < row.enabled_ns and percent ~= "100" then
+    said[1] = ("scaled: counted %s %% of the time, %d raw"):format(percent, row.raw)
+  end
+  if row.idle then said[#said + 1] = ("0 on %s, which never counted"):format(table.concat(row.idle, ", ")) end
+  return table.concat(said, "; ")
+end
+
+local function remark(r)
+  if r.reason then return "not counted: " .. r.reason end
+  return r.at_least and "at least" or coverage(r)
+end
+
+local function rows_of(result)
+  local rows = {}
+  for i, r in ipairs(result.rows) do
+    rows[i] = { r.event, r.value, r.unit, r.source, remark(r) }
+  end
+  return rows
+end
+
+--- Without a PMU, what else there is.
+local function tell_no_pmu()
+  if core.event.has_pmu() then return end
+  complain("no PMU here, so no hardware counts; --sim counts instructions, reads, writes and branches by simulation, "
+    .. "and a program built with pmlua cc --count counts its own operations")
+end
+
+local function stat(o, out)
+  local result, err, status = require("pmlua.internal.stat.run").run(o.command, { events = o.events })
+  if not result then return nil, err, status end
+  if o.json then
+    local json = require "pmlua.json"
+    out:write(json.encode { command = json.array(o.command), ended = result.ended, counts = json.array(result.rows),
+      notes = json.array(result.notes) })
+  elseif o.csv then
+    out:write(require "pmlua.internal.cli.csv".table({ "event", "count", "unit", "counted_by", "remark" }, rows_of(result)))
+  else
+    local fd = out == io.stderr and 2 or nil
+    out:write("\n", require("pmlua.tabulate")({ "event", "count", "unit", "counted by", "" }, rows_of(result), fd), "\n")
+    for _, note in ipairs(o.quiet and {} or result.notes) do out:write(note, "\n") end
+    if not o.events and not o.quiet then tell_no_pmu() end
+  end
+  return result.ended
+end
+
+local function simulate(o, out)
+  local simulation = require "pmlua.internal.simulation.run"
+  local all, err, status = simulation.count(o.command, { caches = { I1 = o.I1, D1 = o.D1, LL = o.LL }, section = o.section })
+  if not all then return nil, err, status end
+  local told = require "pmlua.internal.simulation.report"
+  if o.json then out:write(told.json(all, o.command))
+  elseif o.csv then out:write(told.csv(all, o.places))
+  else out:write(told.text(all, { places = o.places, top = o.top, name = NAME, fd = out == io.stderr and 2 or nil })) end
+  for _, warning in ipairs(o.quiet and {} or told.warnings(all)) do complain(warning) end
+  return all.ended
+end
+
+---@param o table
+---@return integer status
+function M.run(o)
+  local out, unwritable = output(o)
+  if not out then
+    complain(unwritable)
+    return 1
+  end
+  local ended, err, status = (o.sim and simulate or stat)(o, out)
+  if not ended then
+    complain(err)
+    return status
+  end
+  local how = ending(ended)
+  if how and not o.json and not o.csv then complain(("%s: %s"):format(o.command[1], how)) end
+  if o.out and not out:close() then
+    complain(o.out .. ": could not be written whole; is the disk full?")
+    return 1
+  end
+  return require("pmlua.internal.child").status(ended)
+end
+
+return M

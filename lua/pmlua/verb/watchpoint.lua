@@ -1,0 +1,197 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+--- `pmlua watchpoint -- CMD`: which threads access a variable, call a function, and what they write, without changing CMD.
+--
+--     pmlua watchpoint -e mem:counter:w -v state.level -- ./solver
+
+local common = require "pmlua.internal.cli.common"
+local core = require "pmlua.core"
+
+local VALUES = 4000000
+local RANGE = 1 << 32
+
+local function add_point(o, point)
+  o.points = o.points or {} -- in the order of the command line, whichever option each is of
+  table.insert(o.points, point)
+end
+
+local function add_variable(o, text) add_point(o, { name = text, content = true }) end
+
+local function add_accesses(o, text)
+  local point, err = require("pmlua.watchpoint").accesses(text)
+  if not point then return err end
+  add_point(o, point)
+end
+
+local M = {
+  summary = "run a program and tell which threads access a variable or call a function, and what they write",
+  about = [[
+CMD is run as it is; hardware breakpoints are set on all its threads, and on those of its children that have the symbols.
+Then a table of accesses by thread is printed on standard error, and CMD's exit status is returned. Each access costs
+the program some microseconds. Nothing needs a PMU.]],
+  options = {
+    common.with("event", { value = "mem:SYMBOL[+OFF][:rwx]", take = add_accesses, help = "count accesses: r, w, rw, or calls: "
+      .. "x; default rw, of a function x. SYMBOL is a variable or a function, static ones too, a member or an element: "
+      .. "v.x[3], or in a scope: space::v, file.c::v. mem: may be left out" }),
+    { name = "variable", short = "v", kind = "name", value = "VARIABLE", many = true, take = add_variable,
+      help = "note each value that is written; its type is found in the debug information (gcc -g): integers, floating point "
+        .. "(long double as double), and .real or .imag of complex numbers" },
+    { name = "in", kind = "file", key = "object",
+      help = "the program or library that has the symbols, if CMD is not it (a script, sh -c ...) nor loads it" },
+    { name = "values", kind = "integer", min = 0, max = RANGE, default = VALUES,
+      help = "how many accesses to keep with their times, by each process; 0 only counts" },
+    { name = "trace", help = "an OTF2 trace of each symbol, too" },
+    common.with("json", { help = "threads with the times and values of their accesses as JSON, on standard output" }),
+    common.with("csv", { help = "the table as CSV, on standard output" }),
+    common.with("folder", { shown = "pmlua-watchpoint-PID",
+      help = "the folder for the results; it is made, and must not hold results" }),
+    common.with("quiet", { help = "no notes on what was not seen, and not where the results are" }),
+  },
+  exclusive = { { "json", "csv" } },
+  command = {},
+  notes = [[
+--event and --variable are four at most, together: the CPU has no more debug registers. A value is taken right
+after the write, by the thread that wrote; when two threads write at once without a lock, it may be the other's. What the
+kernel writes for the program is not seen, nor are static programs and libraries that are loaded later.]],
+  examples = {
+    { "pmlua watchpoint -e mem:work:x -- ./app", needs = { "watchpoints" } },
+    { "pmlua watchpoint -v 'grid.level[2]' --trace -o levels -- ./app input", needs = { "watchpoints" } },
+  },
+}
+
+function M.check(o)
+  if not o.points then return "name what to watch, with -e or -v" end
+  if (o.command[1] or ""):find("=", 1, true) then return "a command with '=' in its name cannot be watched" end
+end
+
+local function complain(text)
+  io.stderr:write("pmlua watchpoint: ", require "pmlua.internal.printable"(text), "\n")
+end
+
+--- The folder, made, by its full path; nil and why.
+local function folder(name)
+  local lfs = require "lfs"
+  local made, err = lfs.mkdir(name)
+  if not made and lfs.attributes(name, "mode") ~= "directory" then
+    return nil, name .. ": " .. (lfs.attributes(name, "mode") and "not a folder; name one, or a new one, with -o" or err)
+  end
+  if lfs.attributes(name .. "/plan") then
+    return nil, name .. " has results of another watch; remove them, or name another folder with -o"
+  end
+  local real, gone = core.sys.realpath(name)
+  return real, gone
+end
+
+local function range(lane)
+  local least, most
+  for _, v in ipairs(lane.value) do
+    least, most = math.min(least or v, v), math.max(most or v, v)
+  end
+  return least, most
+end
+
+local names = { "pid", "symbol", "access", "type", "thread", "accesses", "first", "last", "least", "most" }
+
+local function rows_of(processes)
+  local rows = {}
+  for _, process in ipairs(processes) do
+    for _, lane in ipairs(process.lanes) do
+      local p, least, most, first, last = process.points[lane.point], nil, nil, nil, nil
+      if p.content ~= "none" then
+        least, most = range(lane)
+        first, last = lane.value[1], lane.value[#lane.value]
+      end
+      rows[#rows + 1] = { process.pid, p.name, p.access, p.type ~= "" and p.type or "-", lane.thread, lane.accesses, first, last,
+                          least, most }
+    end
+  end
+  return rows
+end
+
+local function print_table(processes)
+  local rows = rows_of(processes)
+  if #rows > 0 then io.stderr:write("\n", require "pmlua.tabulate"(names, rows, 2), "\n") end
+end
+
+--- What is not in the table, a line each.
+local function warn(process)
+  local late, dropped, touched = 0, 0, {}
+  for _, lane in ipairs(process.lanes) do
+    late, dropped, touched[lane.point] = late + lane.late, dropped + lane.dropped, true
+  end
+  local function say(n, text) if n > 0 then complain(("process %d: " .. text):format(process.pid, n)) end end
+  for i, p in ipairs(process.points) do
+    if not touched[i] then complain(("process %d: no thread accessed %s"):format(process.pid, p.name)) end
+  end
+  say(dropped, "%d accesses are counted, but have neither time nor value; --values asks for more")
+  say(late, "%d accesses were seen late, because a thread blocks SIGTRAP: their values may be later ones")
+  say(process.lost, "%d accesses are by more threads than can be told apart")
+  say(process.missed or 0, "%d accesses happened, but no thread was told: the program takes SIGTRAP itself, or was ending")
+  if process.closed then
+    complain(("process %d closed the watchpoints' descriptors: what it accessed from then on is missing"):format(process.pid))
+  elseif not process.missed then
+    complain(("process %d was killed or is still running; its last accesses may be missing"):format(process.pid))
+  end
+end
+
+local function print_json(processes)
+  local json = require "pmlua.json"
+  for _, process in ipairs(json.array(processes)) do
+    json.array(process.points)
+    for _, lane in ipairs(json.array(process.lanes)) do
+      json.array(lane.ns)
+      lane.value = process.points[lane.point].content ~= "none" and json.array(lane.value) or nil
+      lane.ticks = nil
+    end
+  end
+  print(json.encode(processes))
+end
+
+local function trace(processes, dir)
+  local watchpoint = require "pmlua.watchpoint"
+  for _, process in ipairs(processes) do
+    for i, p in ipairs(process.points) do
+      local name = ("%s/trace-%d-%s"):format(dir, process.pid, p.name:gsub("[^%w_]", "_"))
+      local ok, err = watchpoint.write_trace(process, i, name)
+      if not ok then return nil, err end
+    end
+  end
+  return true
+end
+
+local function report(o, dir)
+  local processes, err = require("pmlua.watchpoint").read(dir)
+  if not processes then return nil, err end
+  if #processes == 0 then return nil, "nothing was watched: no process had the symbols loaded when it started" end
+  for _, process in ipairs(o.quiet and {} or processes) do warn(process) end
+  if o.trace then
+    local ok, refused = trace(processes, dir)
+    if not ok then complain(refused) end
+  end
+  if o.json then print_json(processes)
+  elseif o.csv then io.write(require "pmlua.internal.cli.csv".table(names, rows_of(processes)))
+  else print_table(processes) end
+  return true
+end
+
+---@param o table
+---@return integer status
+function M.run(o)
+  local dir, refused = folder(o.out or ("pmlua-watchpoint-%d"):format(core.sys.pid()))
+  if not dir then
+    complain(refused)
+    return 1
+  end
+  local options = { dir = dir, values = o.values, object = o.object }
+  local ended, err, status = require("pmlua.watchpoint").run(o.command, o.points, options)
+  if not ended then
+    complain(err)
+    if not o.out then require("lfs").rmdir(dir) end
+    return status
+  end
+  local reported, failure = report(o, dir)
+  if not reported then complain(failure)
+  elseif not (o.json or o.csv or o.quiet) then io.stderr:write("results in ", dir, "\n") end
+  return ended.signal and 128 + ended.signal or ended.status
+end
+
+return M

@@ -1,0 +1,144 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+--- `pmlua wrap init`: a working folder for a new wrapper.
+
+local database = require "pmlua.internal.wrap.database"
+local folder = require "pmlua.internal.wrap.folder"
+local headers = require "pmlua.internal.wrap.headers"
+local library = require "pmlua.internal.wrap.library"
+local recipes = require "pmlua.internal.wrap.recipes"
+local scaffold = require "pmlua.internal.wrap.scaffold"
+local shell = require "pmlua.internal.wrap.shell"
+local values = require "pmlua.internal.wrap.values"
+
+local out = require "pmlua.internal.wrap.say"
+local say, complain = out.say, out.complain
+
+local M = {
+  summary = "make a working folder: flags, libraries, header list, example program, filter",
+  arguments = { { name = "DIR", key = "dir", kind = "dir", optional = true, one = "folder" } },
+  usage = { "[DIR] --name NAME --libs FLAGS --headers HEADER... [OPTIONS]", "[DIR] --recipe FILE|NAME [OPTIONS]" },
+  about = [[
+Makes a working folder (wrap-NAME, unless DIR is given) with a README, a Makefile, the header list, an example program
+and a filter, and says which shared libraries are behind the flags.]],
+  options = {
+    { name = "name", kind = "name", help = "what the wrapper is called" },
+    { name = "headers", kind = "file", value = "HEADER", list = true,
+      help = "what applications include: zlib.h, <QtGui/QtGui>, ./own.h" },
+    { name = "libs", kind = "text", value = "FLAGS", help = "how applications are linked: '-lz'" },
+    { name = "cflags", kind = "text", value = "FLAGS",
+      help = "how they are compiled; $(pkg-config --cflags ...) stays as it is" },
+    { name = "ldflags", kind = "text", value = "FLAGS", help = "more for the linker: '-L/opt/lib'" },
+    { name = "language", kind = "choice", choices = { "c", "c++" }, shown = "c", help = "of the headers" },
+    { name = "compile-commands", kind = "file", help = "compile flags and language from a compile_commands.json" },
+    { name = "example", kind = "file", help = "the example program" },
+    { name = "variadic", kind = "name", value = "F=TWIN", many = true,
+      help = "F takes '...' and goes to TWIN, which takes a va_list" },
+    { name = "record", kind = "name", value = "F:ARGUMENT", many = true, help = "also record an argument, by name or number, or "
+      .. "F:return; =metric (on the event) or =recorder (an event with quantiles) for one of both" },
+    { name = "recipe", kind = "file", value = "FILE|NAME", help = "a Lua file that returns all of this: name, language, cflags, "
+      .. "ldflags, libs, variadic, record, headers, example, filter (texts), calls (that the example makes), package; or one "
+      .. "of those that pmlua wrap list names" },
+    { name = "update", help = "change the configuration of a folder that is there" },
+  },
+  examples = {
+    { "pmlua wrap init --name zlib --headers zlib.h --libs -lz --record crc32:len", needs = { "libclang" } },
+    { "pmlua wrap init --recipe fftw3", needs = { "libclang" }, status = { 0, 1 } },
+  },
+}
+
+--- What a recipe, or the folder that is updated, says before the options do.
+local function before(o)
+  if o.recipe then return recipes.read(o.recipe) end
+  if o.update then
+    local cfg, err = folder.load(o.dir or ".")
+    if not cfg then return nil, err end
+    local t = {}
+    for field in pairs(folder.fields) do t[field] = cfg[field] end
+    return t
+  end
+  return {}
+end
+
+local function twins(list, into)
+  for _, text in ipairs(list or {}) do
+    local f, twin = text:match("^([^=]+)=([^=]+)$")
+    if not f then return nil, "--variadic " .. text .. ": say FUNCTION=TWIN" end
+    into[f] = twin
+  end
+  return true
+end
+
+--- All that is said, as a recipe's table; nil and why, and whether that is misuse.
+local function gather(o)
+  local t, err = before(o)
+  if not t then return nil, err end
+  if o.compile_commands then
+    local found, why = database.read(o.compile_commands)
+    if not found then return nil, why end
+    t.cflags, t.language = found.cflags, found.language
+  end
+  for _, field in ipairs { "name", "libs", "cflags", "ldflags", "language", "headers" } do t[field] = o[field] or t[field] end
+  if o.example then
+    local text, missing = shell.slurp(o.example)
+    if not text then return nil, missing end
+    t.example, t.calls = text, nil -- another example makes other calls
+  end
+  t.variadic, t.record = t.variadic or {}, o.record or t.record or {}
+  local fine, misuse = twins(o.variadic, t.variadic)
+  for _, text in ipairs(fine and t.record or {}) do
+    if fine then fine, misuse = values.parse(text) end
+  end
+  if not fine then return nil, misuse, true end
+  if not t.name then return nil, "say --name NAME", true end
+  if not t.name:find("^[%w_][%w_.-]*$") then return nil, "--name: letters, digits, '_', '.' and '-'", true end
+  if t.language and t.language ~= "c" and t.language ~= "c++" then return nil, "--language: c or c++", true end
+  return t
+end
+
+--- What stands against writing the folder.
+local function obstacle(cfg, o)
+  local lfs = require "lfs"
+  if lfs.attributes(cfg.dir .. "/wrap.lua") and not o.update then
+    return cfg.dir .. " is a working folder already; --update changes its configuration"
+  end
+end
+
+local function found_line(libraries)
+  local names = {}
+  for i, l in ipairs(libraries) do names[i] = l.soname .. " (" .. l.file .. ")" end
+  return #names > 0 and table.concat(names, ", ") or "none"
+end
+
+--- Written, then tried: what is found behind the flags, and what the headers come to. nil and why.
+local function try(cfg)
+  local made, refused = folder.make(cfg.build)
+  if not made then return nil, refused end
+  local libraries, err = library.find(cfg, cfg.build)
+  if not libraries then return nil, err end
+  say("libraries: " .. found_line(libraries))
+  for _, l in ipairs(libraries) do
+    if l.archive then say(l.soname .. " is static: wrappers for link time only, static too") end
+  end
+  local unit, why = headers.read(cfg.headers, cfg.language, cfg.cflags)
+  if not unit then return nil, why end
+  return true
+end
+
+---@param o table
+---@return integer status
+function M.run(o)
+  local t, err, misused = gather(o)
+  if not t then return misused and require("pmlua.internal.cli.verb").misused(M.name, err) or complain(err) end
+  local cfg = folder.complete(o.dir or o.update and "." or "wrap-" .. t.name, t)
+  local against = obstacle(cfg, o)
+  if against then return complain(against) end
+  local written, refused = scaffold.write(cfg, { headers = t.headers, example = t.example, filter = t.filter, update = o.update })
+  if not written then return complain(refused) end
+  cfg = folder.load(cfg.dir)
+  local fine, why = try(cfg)
+  if not fine then return complain(why .. (t.package and "; it comes with Debian's " .. t.package or "")) end
+  say(("%s is ready; next: cd %s && make, or pmlua wrap build %s"):format(cfg.dir, cfg.dir, cfg.dir))
+  return 0
+end
+
+return M

@@ -1,0 +1,43 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+--- `pmlua wrap install`: what was built, to where pmlua cc finds it.
+
+local out = require "pmlua.internal.wrap.say"
+local say, complain = out.say, out.complain
+
+local M = {
+  summary = "copy a wrapper to where pmlua cc finds it",
+  arguments = { { name = "DIR", key = "dir", kind = "dir", optional = true, one = "folder" } },
+  about = [[
+Copies what the working folder has built beside pmlua itself, where pmlua cc, list and show find it.]],
+  options = {
+    { name = "prefix", kind = "dir", value = "PREFIX",
+      help = "to PREFIX/lib/pmlua/wrap instead; PMLUA_WRAP_PATH must name that folder then" },
+  },
+  examples = { { "pmlua wrap install wrap-zlib --prefix ~/.local", needs = { "libclang" } } },
+}
+
+local function is_searched(dir)
+  local core = require "pmlua.core"
+  for _, place in ipairs(require("pmlua.internal.wrap.paths").installed()) do
+    if core.sys.realpath(place) == dir then return true end
+  end
+  return false
+end
+
+---@param o table
+---@return integer status
+function M.run(o)
+  local cfg, missing = require("pmlua.internal.wrap.folder").load(o.dir or ".")
+  if not cfg then return complain(missing) end
+  local dir, err = require("pmlua.internal.wrap.installed").install(cfg, o.prefix)
+  if not dir then return complain(err) end
+  say(("%s is installed in %s"):format(cfg.name, dir))
+  if not is_searched(dir) then
+    say("for pmlua to find it: export PMLUA_WRAP_PATH=" .. require("pmlua.internal.wrap.shell").quote(dir))
+  end
+  local preload = require("pmlua.internal.preload").unnameable(dir)
+  if preload then complain(preload) end
+  return 0
+end
+
+return M

@@ -1,0 +1,46 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+-- spec/lua/modules_spec.lua - which of pmlua's modules a script reaches: the public ones by name, what they are made of never.
+
+local support = require "spec.core.support"
+
+--- The modules of a folder of lua/pmlua, without ".lua".
+local function modules(folder)
+  local names = {}
+  for path in io.popen(("ls lua/pmlua/%s"):format(folder)):lines() do names[#names + 1] = path:match "^([%w_]+)%.lua$" end
+  return names
+end
+
+local function answer(code)
+  local status, out, err = support.shell(("%s/pmlua -e '%s'"):format(support.build, code))
+  assert.equal(0, status, err)
+  return out
+end
+
+describe("A script", function()
+  it("reaches every public module as pml.NAME, which loads it", function()
+    local names = modules ""
+    assert.is_true(#names > 20)
+    for _, name in ipairs(names) do
+      if name ~= "init" then
+        assert.equal("true\n", answer(("print(rawequal(pml.%s, require \"pmlua.%s\"))"):format(name, name)), name)
+      end
+    end
+  end)
+
+  it("reaches no inner module as pml.NAME, not even what the core has under its name", function()
+    local inner, public = modules "internal", {}
+    assert.is_true(#inner > 10)
+    for _, name in ipairs(modules "") do public[name] = true end
+    for _, name in ipairs(inner) do
+      assert.is_nil(public[name], name)
+      assert.equal("nil\n", answer(("print(pml.%s)"):format(name)), name)
+    end
+    assert.equal("nil\tnil\tnil\n", answer "print(pml.internal, pml.verb, pml.spool)")
+  end)
+
+  it("does not find inner modules where public ones are", function()
+    for _, name in ipairs(modules "internal") do
+      assert.equal("false\n", answer(("print((pcall(require, \"pmlua.%s\")))"):format(name)), name)
+    end
+  end)
+end)
