@@ -13,11 +13,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/resource.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
-#define HIGH_FD 500
 #define LARGE (PML__SPOOL_UNIT / 4) /* blocks from here on have an extent of their own */
 
 struct pml__spool_map {
@@ -27,79 +24,18 @@ struct pml__spool_map {
 
 /* ---- room on the disk ---- */
 
-/* Programs expect low numbers for what they open themselves. */
-static int out_of_the_way(int fd) {
-  struct rlimit most;
-  int from = HIGH_FD;
-  if (getrlimit(RLIMIT_NOFILE, &most) == 0 && most.rlim_cur < 2 * HIGH_FD) from = (int)(most.rlim_cur / 2);
-  int high = fcntl(fd, F_DUPFD_CLOEXEC, from);
-  if (high < 0) return fd;
-  close(fd);
-  return high;
-}
-
-static bool is_ours(const struct pml_spool *s, int fd) {
-  struct stat st;
-  return fd >= 0 && fstat(fd, &st) == 0 && st.st_dev == s->dev && st.st_ino == s->ino;
-}
-
-/* A descriptor that is not ours any more is the program's. */
-static int descriptor(struct pml_spool *s) {
-  int fd = __atomic_load_n(&s->fd, __ATOMIC_RELAXED);
-  if (is_ours(s, fd)) return fd;
-  fd = open(s->path, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
-  if (fd < 0) return -1;
-  if (!is_ours(s, fd)) {
-    close(fd);
-    return -1;
-  }
-  fd = out_of_the_way(fd);
-  __atomic_store_n(&s->fd, fd, __ATOMIC_RELAXED);
-  return fd;
-}
-
-/* Not every file system can allocate; zeros do the same. */
-static int fill(int fd, uint64_t at, uint64_t bytes) {
-  static const char zeros[4096];
-  while (bytes > 0) {
-    ssize_t n = pwrite(fd, zeros, bytes < sizeof zeros ? bytes : sizeof zeros, (off_t)at);
-    if (n < 0 && errno == EINTR) continue;
-    if (n <= 0) return n < 0 ? -errno : -ENOSPC;
-    at += (uint64_t)n;
-    bytes -= (uint64_t)n;
-  }
-  return 0;
-}
-
-static int allocate(int fd, uint64_t at, uint64_t bytes) {
-  struct rlimit most;
-  int rc;
-  if (getrlimit(RLIMIT_FSIZE, &most) == 0 && at + bytes > most.rlim_cur) return -EFBIG;
-  do rc = fallocate(fd, 0, (off_t)at, (off_t)bytes);
-  while (rc < 0 && errno == EINTR);
-  if (rc == 0) return 0;
-  return errno == EOPNOTSUPP || errno == ENOSYS ? fill(fd, at, bytes) : -errno;
-}
-
-static void *map(int fd, uint64_t at, uint64_t bytes) {
-  void *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, (off_t)at);
-  return memory != MAP_FAILED ? memory : NULL;
-}
-
 struct pml__spool_extent *pml__spool_extent(struct pml_spool *s, uint32_t units) {
   if (pml__spool_is_sealed(s)) return NULL;
-  int saved = errno;
-  struct pml__spool_extent *e = NULL;
   uint64_t bytes = (uint64_t)units * PML__SPOOL_UNIT;
-  int fd = descriptor(s);
-  if (fd >= 0) {
-    uint64_t at = __atomic_fetch_add(&s->next_unit, units, __ATOMIC_RELAXED) * PML__SPOOL_UNIT;
-    int err = allocate(fd, at, bytes);
-    if (err == 0 && (e = map(fd, at, bytes)) == NULL) err = -errno;
-    if (err < 0) __atomic_store_n(&s->head->refused, -err, __ATOMIC_RELAXED);
+  uint64_t at = __atomic_fetch_add(&s->next_unit, units, __ATOMIC_RELAXED) * PML__SPOOL_UNIT;
+  void *memory;
+  int err = pml__grown_map(&s->file, at, bytes, NULL, &memory);
+  if (err < 0) {
+    __atomic_store_n(&s->head->refused, -err, __ATOMIC_RELAXED);
+    return NULL;
   }
-  if (e != NULL) e->units = units;
-  errno = saved;
+  struct pml__spool_extent *e = memory;
+  e->units = units;
   return e;
 }
 
@@ -272,17 +208,15 @@ static void write_head(struct pml_spool *s) {
   __atomic_store_n(&h->magic, PML__SPOOL_MAGIC, __ATOMIC_RELEASE);
 }
 
-static int make(struct pml_spool *s) {
-  struct stat st;
-  s->fd = open(s->path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-  if (s->fd < 0) return -errno;
-  s->fd = out_of_the_way(s->fd);
-  if (fstat(s->fd, &st) < 0) return -errno;
-  s->dev = st.st_dev;
-  s->ino = st.st_ino;
-  int err = allocate(s->fd, 0, PML__SPOOL_HEAD_BYTES);
-  if (err == 0 && (s->head = map(s->fd, 0, PML__SPOOL_HEAD_BYTES)) == NULL) err = -errno;
-  if (err < 0) unlink(s->path);
+static int make(struct pml_spool *s, const char *path) {
+  void *head;
+  int err = pml__grown_make(&s->file, AT_FDCWD, path, path);
+  if (err < 0) return err;
+  err = pml__grown_map(&s->file, 0, PML__SPOOL_HEAD_BYTES, NULL, &head);
+  if (err == 0)
+    s->head = head;
+  else
+    unlink(path);
   return err;
 }
 
@@ -291,7 +225,7 @@ static void unmap_all(struct pml_spool *s) {
   if (s->head != NULL) munmap(s->head, PML__SPOOL_HEAD_BYTES);
   if (s->mark != NULL) munmap(s->mark, PML__SPOOL_MARKS * sizeof *s->mark);
   pml__spool_values_end(s);
-  if (is_ours(s, s->fd)) close(s->fd);
+  pml__grown_close(&s->file);
 }
 
 static void release(struct pml_spool *s) {
@@ -301,7 +235,7 @@ static void release(struct pml_spool *s) {
     free(m);
   }
   pthread_mutex_destroy(&s->lock);
-  free(s->path);
+  free(s->file.path);
   free(s);
 }
 
@@ -312,13 +246,12 @@ int pml_spool_open(struct pml_spool **out, const char *path) {
   struct pml_spool *s = calloc(1, sizeof *s);
   if (s == NULL) return pml_fail(-ENOMEM, "no memory for a spool");
   pthread_mutex_init(&s->lock, NULL);
-  s->fd = -1;
+  s->file.fd = -1;
   s->next_unit = 1;
-  s->path = strdup(path);
   s->mark = mmap(NULL, PML__SPOOL_MARKS * sizeof *s->mark, PROT_READ | PROT_WRITE,
                  MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (s->mark == MAP_FAILED) s->mark = NULL;
-  err = s->path == NULL || s->mark == NULL ? -ENOMEM : make(s);
+  err = s->mark == NULL ? -ENOMEM : make(s, path);
   if (err < 0) {
     (void)pml_fail(err, "%.400s: %s", path, pml_error_text(err));
     release(s);

@@ -11,6 +11,7 @@
 #ifndef PML_SPOOL_FILE_H
 #define PML_SPOOL_FILE_H
 
+#include "record/pml_grown.h"
 #include "substrate/spool/pml_spool.h"
 
 #include <pthread.h>
@@ -164,9 +165,7 @@ struct pml__spool_track;
 
 struct pml_spool {
   struct pml__spool_head *head;
-  char *path;
-  uint64_t dev, ino;
-  int fd;             /* atomic */
+  struct pml__grown file;
   bool sealed;        /* atomic */
   uint64_t next_unit; /* atomic */
 

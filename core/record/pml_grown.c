@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* core/record/pml_grown.c - a file that grows, and what is mapped of it. */
+#include "record/pml_grown.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define HIGH_FD 500
+
+/* Programs expect low numbers for what they open themselves. */
+static int out_of_the_way(int fd) {
+  struct rlimit most;
+  int from = HIGH_FD;
+  if (getrlimit(RLIMIT_NOFILE, &most) == 0 && most.rlim_cur < 2 * HIGH_FD) from = (int)(most.rlim_cur / 2);
+  int high = fcntl(fd, F_DUPFD_CLOEXEC, from);
+  if (high < 0) return fd;
+  close(fd);
+  return high;
+}
+
+static bool is_ours(const struct pml__grown *g, int fd) {
+  struct stat st;
+  return fd >= 0 && fstat(fd, &st) == 0 && st.st_dev == g->dev && st.st_ino == g->ino;
+}
+
+/* A descriptor that is not ours any more is the program's. */
+static int descriptor(struct pml__grown *g) {
+  int fd = __atomic_load_n(&g->fd, __ATOMIC_RELAXED);
+  if (is_ours(g, fd)) return fd;
+  fd = open(g->path, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
+  if (fd < 0) return -errno;
+  if (!is_ours(g, fd)) {
+    close(fd);
+    return -ESTALE;
+  }
+  fd = out_of_the_way(fd);
+  __atomic_store_n(&g->fd, fd, __ATOMIC_RELAXED);
+  return fd;
+}
+
+/* Not every file system can allocate; zeros do the same. */
+static int fill(int fd, uint64_t at, uint64_t bytes) {
+  static const char zeros[4096];
+  while (bytes > 0) {
+    ssize_t n = pwrite(fd, zeros, bytes < sizeof zeros ? bytes : sizeof zeros, (off_t)at);
+    if (n < 0 && errno == EINTR) continue;
+    if (n <= 0) return n < 0 ? -errno : -ENOSPC;
+    at += (uint64_t)n;
+    bytes -= (uint64_t)n;
+  }
+  return 0;
+}
+
+static int allocate(int fd, uint64_t at, uint64_t bytes) {
+  struct rlimit most;
+  int rc;
+  if (getrlimit(RLIMIT_FSIZE, &most) == 0 && at + bytes > most.rlim_cur) return -EFBIG;
+  do rc = fallocate(fd, 0, (off_t)at, (off_t)bytes);
+  while (rc < 0 && errno == EINTR);
+  if (rc == 0) return 0;
+  return errno == EOPNOTSUPP || errno == ENOSYS ? fill(fd, at, bytes) : -errno;
+}
+
+int pml__grown_map(struct pml__grown *g, uint64_t at, uint64_t bytes, void *there, void **memory) {
+  int saved = errno, fd = descriptor(g);
+  int err = fd < 0 ? fd : allocate(fd, at, bytes);
+  if (err == 0) {
+    *memory = mmap(there, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | (there != NULL ? MAP_FIXED : 0), fd, (off_t)at);
+    if (*memory == MAP_FAILED) err = -errno;
+  }
+  errno = saved;
+  return err;
+}
+
+int pml__grown_make(struct pml__grown *g, int folder, const char *name, const char *path) {
+  struct stat st;
+  *g = (struct pml__grown){.fd = -1, .path = strdup(path)};
+  if (g->path == NULL) return -ENOMEM;
+  g->fd = openat(folder, name, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
+  if (g->fd < 0) return -errno;
+  g->fd = out_of_the_way(g->fd);
+  if (fstat(g->fd, &st) < 0) return -errno;
+  g->dev = st.st_dev;
+  g->ino = st.st_ino;
+  return 0;
+}
+
+void pml__grown_close(struct pml__grown *g) {
+  if (is_ours(g, g->fd)) close(g->fd);
+  g->fd = -1;
+}
+
+void pml__grown_end(struct pml__grown *g) {
+  pml__grown_close(g);
+  free(g->path);
+  g->path = NULL;
+}

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * core/record/pml_grown.h - a file that a process makes, and that grows piece by piece, each mapped shared. Internal.
+ *
+ * The kernel has what is written into a piece at once: SIGKILL, exec, _exit and a crash lose none of it. A piece is
+ * allocated on the disk before it is mapped, so that a full disk is a refusal and no SIGBUS; a limit on file sizes is
+ * asked for first, so that there is no SIGXFSZ. One descriptor is kept, with a high number and closed by exec; before
+ * each use it is compared with the file, in case the program closed it and opened another, and if it is gone the file
+ * is opened again by its path.
+ */
+#ifndef PML_GROWN_H
+#define PML_GROWN_H
+
+#include <stdint.h>
+
+/* Zeros, with @fd -1, are a file that was not made. */
+struct pml__grown {
+  char *path;
+  uint64_t dev, ino;
+  int fd; /* atomic */
+};
+
+/*
+ * pml__grown_make - make the file @name in the opened folder @folder (AT_FDCWD: as open() finds it); nothing may stand
+ * there, no link either. @path: the same file, absolute if the process may change its folder; copied.
+ * Returns 0, -errno or -ENOMEM; call pml__grown_end() either way.
+ */
+int pml__grown_make(struct pml__grown *g, int folder, const char *name, const char *path);
+
+/*
+ * pml__grown_map - @bytes from @at on, allocated and mapped: at @there, in place of what is mapped at that address, or,
+ * if it is NULL, anywhere. Returns 0 with *@memory set, or -errno. Thread-safe, if no two ask for the same bytes.
+ */
+int pml__grown_map(struct pml__grown *g, uint64_t at, uint64_t bytes, void *there, void **memory);
+
+/* pml__grown_close - the descriptor, if it is still this file's; what is mapped stays. */
+void pml__grown_close(struct pml__grown *g);
+
+/* pml__grown_end - closes it, and frees what pml__grown_make() took. */
+void pml__grown_end(struct pml__grown *g);
+
+#endif
