@@ -41,18 +41,41 @@ static bool is_packed(const struct perf_event_attr *attr) {
 #endif
 }
 
-/* Why a page must not even be mapped; NULL if it may. */
-static const char *why_no_page(const struct perf_event_attr *attr, const char *pmu, pid_t pid, int cpu,
-                               unsigned flags) {
-  if (flags & PML_OPEN_NO_PAGE) return "page reads were turned off when it was opened";
-  if (pml__counter_is_software(attr, pmu)) return "a software event has no counter register";
-  if (pid == -1) return "it counts a cpu, not the calling thread";
-  if (pid != 0) return "it counts another thread";
-  if (cpu != -1) return "it counts on one cpu only";
-  if (attr->inherit) return "it is inherited: the page lacks what children count";
-  if (is_packed(attr)) return "slots and topdown events share a register that only the kernel can unpack";
-  if (PML_RDPMC_COUNTERS == 0) return "this architecture has no user-space counter read";
-  return NULL;
+/* Why a counter is not read by its page. Kept as a number: a counter is 32 bytes, so that one is found by a shift. */
+#define WHY_LIST(X)                                                                                                    \
+  X(TURNED_OFF, "page reads were turned off when it was opened")                                                       \
+  X(SOFTWARE, "a software event has no counter register")                                                              \
+  X(OF_CPU, "it counts a cpu, not the calling thread")                                                                 \
+  X(OF_OTHER, "it counts another thread")                                                                              \
+  X(ON_ONE_CPU, "it counts on one cpu only")                                                                           \
+  X(INHERITED, "it is inherited: the page lacks what children count")                                                  \
+  X(PACKED, "slots and topdown events share a register that only the kernel can unpack")                               \
+  X(NO_INSTRUCTION, "this architecture has no user-space counter read")                                                \
+  X(UNMAPPED, "its page cannot be mapped (perf_event_mlock_kb, or the PMU refuses)")                                   \
+  X(FORBIDDEN, FORBIDDEN_TEXT)
+
+#if defined(__aarch64__)
+#define FORBIDDEN_TEXT "the kernel forbids user-space reads (sysctl kernel.perf_user_access=1 allows them)"
+#else
+#define FORBIDDEN_TEXT "the kernel forbids user-space reads (cap_user_rdpmc is 0; see rdpmc in the PMU's sysfs folder)"
+#endif
+
+#define WHY_NUMBER(id, text) id,
+#define WHY_TEXT(id, text) [id] = text,
+enum why { PAGE_PATH, WHY_LIST(WHY_NUMBER) };
+static const char *const why_text[] = {WHY_LIST(WHY_TEXT)};
+
+/* Why a page must not even be mapped. */
+static enum why why_no_page(const struct perf_event_attr *attr, const char *pmu, pid_t pid, int cpu, unsigned flags) {
+  if (flags & PML_OPEN_NO_PAGE) return TURNED_OFF;
+  if (pml__counter_is_software(attr, pmu)) return SOFTWARE;
+  if (pid == -1) return OF_CPU;
+  if (pid != 0) return OF_OTHER;
+  if (cpu != -1) return ON_ONE_CPU;
+  if (attr->inherit) return INHERITED;
+  if (is_packed(attr)) return PACKED;
+  if (PML_RDPMC_COUNTERS == 0) return NO_INSTRUCTION;
+  return PAGE_PATH;
 }
 
 static void unmap(struct pml_counter *c) {
@@ -64,18 +87,14 @@ static void unmap(struct pml_counter *c) {
 static void map_page(struct pml_counter *c) {
   void *page = mmap(NULL, page_bytes(), PROT_READ, MAP_SHARED, c->fd, 0);
   if (page == MAP_FAILED) {
-    c->why = "its page cannot be mapped (perf_event_mlock_kb, or the PMU refuses)";
+    c->why = UNMAPPED;
     return;
   }
   c->page = page;
   c->owner = pml_thread_self()->id;
   if (c->page->cap_user_rdpmc) return;
   unmap(c);
-#if defined(__aarch64__)
-  c->why = "the kernel forbids user-space reads (sysctl kernel.perf_user_access=1 allows them)";
-#else
-  c->why = "the kernel forbids user-space reads (cap_user_rdpmc is 0; see rdpmc in the PMU's sysfs folder)";
-#endif
+  c->why = FORBIDDEN;
 }
 
 /* arm64 gives user space a counter only if asked for at open, and refuses the open where sysctl forbids it. */
@@ -99,7 +118,7 @@ static int open_fd(struct pml_counter *c, const struct pml__counter_request *q, 
   struct pml__perf_descriptor d = {.fd = -1};
   uint64_t config1 = attr->config1;
   int err = -ENOENT;
-  if (c->why == NULL && wants_user_access(attr, q->pmu)) {
+  if (c->why == PAGE_PATH && wants_user_access(attr, q->pmu)) {
     attr->config1 |= ARM64_USER_ACCESS;
     err = pml__perf_descriptor_open(&d, attr, q->pid, q->cpu, group_fd);
     if (err < 0) attr->config1 = config1;
@@ -164,7 +183,7 @@ int pml_counter_open(struct pml_counter *c, const struct pml_event *ev, unsigned
                      const struct pml_counter *leader, unsigned flags) {
   static const struct pml_target self = {0};
   const struct pml_target *t = target != NULL ? target : &self;
-  *c = (struct pml_counter){.fd = -1, .flags = flags};
+  *c = (struct pml_counter){.fd = -1, .flags = (uint16_t)flags};
   if (ev->nparts == 0)
     return pml_fail(PML_EMODE, "%s is not counted by the kernel; open it with an event set (pml.eventset)", ev->name);
   if (part >= ev->nparts) return pml_fail(-EINVAL, "%s: it has no part %u", ev->name, part);
@@ -179,7 +198,7 @@ int pml_counter_open(struct pml_counter *c, const struct pml_event *ev, unsigned
   if (rc < 0) return rc;
   prepare_attr(&attr, p, t, q.joins, flags);
   q.attr = &attr;
-  c->why = why_no_page(&attr, p->pmu, q.pid, q.cpu, flags);
+  c->why = (uint16_t)why_no_page(&attr, p->pmu, q.pid, q.cpu, flags);
   int group_fd = q.joins ? leader->fd : -1;
   rc = open_fd(c, &q, &attr, group_fd);
   if ((rc == -EACCES || rc == -EPERM) && ev->may_be_user_only) rc = open_user_only(c, &q, &attr, group_fd, rc);
@@ -187,7 +206,7 @@ int pml_counter_open(struct pml_counter *c, const struct pml_event *ev, unsigned
     q.opens_alone = rc == -EINVAL && q.joins && opens_alone(&attr, q.pid, q.cpu);
     return pml__counter_refused(&q, rc);
   }
-  if (c->why == NULL) map_page(c);
+  if (c->why == PAGE_PATH) map_page(c);
   return 0;
 }
 
@@ -224,7 +243,7 @@ enum pml_path pml_counter_path(const struct pml_counter *c, const char **why) {
   if (c->fd < 0)
     reason = "it is closed";
   else if (c->page == NULL)
-    reason = c->why;
+    reason = why_text[c->why];
   else if (c->owner != pml_thread_id())
     reason = "it was opened by another thread";
   else if (!c->page->cap_user_rdpmc)

@@ -56,14 +56,14 @@ enum pml_path {
 
 /*
  * Caller-allocated; the fields are the library's.
- * The page is read only by the thread whose id is @owner; everybody else takes read(2), which is right for all.
+ * The page is read only by the thread whose id is @owner; all others take read(2), which is right for all.
  */
 struct pml_counter {
   int fd; /* -1: closed */
-  unsigned flags;
-  uint64_t owner;                             /* pml_thread id that may use @page; 0: nobody may */
+  uint16_t flags;
+  uint16_t why;   /* why there is no page path: pml_counter_path() has the sentence; 0: there is one */
+  uint64_t owner; /* pml_thread id that may use @page; 0: no thread may */
   volatile struct perf_event_mmap_page *page; /* NULL: not mapped */
-  const char *why;                            /* why there is no page path; NULL if there is one */
   uint64_t id;                                /* the kernel's, of the event that @fd is */
 };
 
