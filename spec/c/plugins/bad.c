@@ -83,13 +83,23 @@ static void set_clock_function(uint64_t (*clock_time)(void)) {
   now = clock_time;
 }
 
+/* A coarse clock gives several readings one time; the order of what is sorted by it would not be known. */
+static uint64_t later_than(uint64_t time) {
+  uint64_t t = now();
+  while (t == time) t = now();
+  return t;
+}
+
 static uint64_t get_all_values(int32_t id, SCOREP_MetricTimeValuePair **list) {
   (void)id;
   if (FAULT == HOLLOW) return 1;
   SCOREP_MetricTimeValuePair *pair = calloc(3, sizeof *pair);
-  for (unsigned i = 0; i < 3; i++)
+  uint64_t time = 0;
+  for (unsigned i = 0; i < 3; i++) {
+    time = later_than(time);
     pair[FAULT == SHUFFLED ? 2 - i : i] =
-        (SCOREP_MetricTimeValuePair){FAULT == TIMELESS ? i : now(), FAULT == BACKWARDS && i == 2 ? 0 : i + 1};
+        (SCOREP_MetricTimeValuePair){FAULT == TIMELESS ? i : time, FAULT == BACKWARDS && i == 2 ? 0 : i + 1};
+  }
   if (FAULT == TIMELESS) pair[2].timestamp = UINT64_MAX;
   *list = pair;
   return FAULT == BOASTING ? 1000000 : 3;
