@@ -12,10 +12,15 @@ local groups = require "pmlua.groups"
 
 local M = {}
 
+--- The count of a group's event in a section. Where the kernel was not counted it is called NAME:u.
+local function count_of(row, event)
+  return row.values[event] or row.values[event .. ":u"]
+end
+
 --- The counts of a group's events in a section, by the group's names for them.
 local function counts_of(group, row, no_work)
   local counts = { time = row.total_ns / 1e9, work = not no_work and row.work or nil }
-  for key, event in pairs(group.events) do counts[key] = row.values[event] end
+  for key, event in pairs(group.events) do counts[key] = count_of(row, event) end
   return counts
 end
 
@@ -30,7 +35,7 @@ local function complete(metric, row, no_work)
   if no_work and uses_work(metric) then return false end
   if next(metric.events) == nil then return false end -- the table has time and work alone already
   for _, event in pairs(metric.events) do
-    if row.values[event] == nil then return false end
+    if count_of(row, event) == nil then return false end
   end
   return true
 end
