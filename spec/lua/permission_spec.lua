@@ -125,6 +125,23 @@ describe("An ordinary user", function()
     assert.is_true(cpus and cpus > 0) -- the formula says task-clock
   end)
 
+  it_counts("has traces that take the values of sections, under the name that says what they are", function()
+    if helper.shell "command -v otf2-print" ~= 0 then return pending "otf2-print is not installed" end
+    local folder = helper.folder()
+    os.execute(("chmod a+rwx %s"):format(quote(folder)))
+    local status, _, err = helper.shell(([[cd %s && %s%s/pmlua -e '
+      local t = assert(pml.trace.open(".", { metrics = { { name = "task-clock" } } }))
+      local s = assert(pml.section.define { label = "x", events = { "task-clock" } })
+      assert(t:attach())
+      do local _ <close> = s:enter() end
+      assert(t:detach() == 0)
+      t:close()']]):format(quote(folder), as, helper.build))
+    assert.equal(0, status, err)
+    local _, out = helper.shell(("otf2-print %s/traces.otf2"):format(quote(folder)))
+    local _, values = out:gsub(('\nMETRIC [^\n]*%%("%s" <'):format(name:gsub("-", "%%-")), "")
+    assert.equal(2, values, out)
+  end)
+
   it_counts("sees in pmlua choose --run what was counted", function()
     local status, out, err = helper.shell(("%s%s/pmlua choose task-clock --run -- true"):format(as, helper.build))
     assert.equal(0, status, err)

@@ -5,6 +5,7 @@
 #include "base/pml_error.h"
 #include "base/pml_thread.h"
 #include "source/counted/pml_count_file.h"
+#include "source/pml_event.h"
 #include "substrate/trace/pml_otf2_write.h"
 
 #include <errno.h>
@@ -106,14 +107,29 @@ static void *thread_begin(void *arg, uint64_t thread) {
   return t;
 }
 
+/* An event is called what it counts here, NAME:u perhaps, as where its values come from; other names stay. */
+static int name_as_counted(struct pml_otf2_metric *m) {
+  char permitted[PML_EVENT_NAME_MAX];
+  if (pml_event_permitted(m->name, permitted) < 0 || strcmp(m->name, permitted) == 0) return 0;
+  char *name = strdup(permitted);
+  if (name == NULL) return pml_fail(-ENOMEM, "no memory for the name of a metric");
+  free((char *)(uintptr_t)m->name);
+  m->name = name;
+  return 0;
+}
+
 /* The archive's metrics as those of events; NULL if no event can have them. */
-static int archive_metrics(const struct pml_otf2 *a, const struct pml_stream_metrics **out) {
+static int archive_metrics(struct pml_otf2 *a, const struct pml_stream_metrics **out) {
   const char *name[PML_STREAM_METRICS_MAX];
   struct pml_stream_metrics *m = NULL;
   *out = NULL;
   if (a->nmetrics == 0 || a->nmetrics > PML_STREAM_METRICS_MAX) return 0;
-  for (size_t i = 0; i < a->nmetrics; i++) name[i] = a->metric[i].name;
-  int err = pml_stream_metrics(name, a->nmetrics, &m);
+  int err = 0;
+  for (size_t i = 0; i < a->nmetrics && err == 0; i++) {
+    err = name_as_counted(&a->metric[i]);
+    name[i] = a->metric[i].name;
+  }
+  if (err == 0) err = pml_stream_metrics(name, a->nmetrics, &m);
   *out = m;
   return err;
 }

@@ -15,10 +15,11 @@ struct pml_otf2_stream;
 
 /*
  * pml_otf2_stream_open - from now on @a records every enter and leave, and the values of events whose metrics have the
- * names of the archive's, in its order; a double is recorded as the nearest integer, unless the metric is real. Counts
- * of the compiler that sections have unasked are left out where the archive does not name them, too. Values
- * stand at the enter's and the leave's own ticks, after the one and before the other. A thread's location is made at
- * its first event, named "thread TID". Others may record on locations of their own meanwhile.
+ * names of the archive's, in its order, which are those by which events are counted here from then on
+ * (pml_event_permitted()); a double is recorded as the nearest integer, unless the metric is real. Counts of the
+ * compiler that sections have unasked are left out where the archive does not name them, too. Values stand at the
+ * enter's and the leave's own ticks, after the one and before the other. A thread's location is made at its first
+ * event, named "thread TID". Others may record on locations of their own meanwhile.
  *
  * pml_otf2_stream_close - no event is recorded any more; before pml_otf2_close(). NULL is fine. Not from a consumer.
  *
