@@ -17,7 +17,7 @@ local hardware = {
 -- The CPU clock comes last: of the software events it alone is dear to read, and would bend the line through the costs.
 local software = {
   "perf::TASK-CLOCK", "perf::PAGE-FAULTS", "perf::CONTEXT-SWITCHES", "perf::CPU-MIGRATIONS", "perf::MINOR-FAULTS",
-  "perf::MAJOR-FAULTS", "alignment-faults", "emulation-faults", "bpf-output", "perf::CPU-CLOCK",
+  "perf::MAJOR-FAULTS", "alignment-faults", "emulation-faults", "bpf-output", "dummy", "perf::CPU-CLOCK",
 }
 
 -- Paths as the table asks for them, and what that means to an event set.
@@ -41,28 +41,24 @@ function M.open(pml, names, path)
   return pml.eventset.open(names, options)
 end
 
--- Whether an event opens, and opens together with those before it.
-local function fits(pml, names, path)
-  local set = M.open(pml, names, path)
-  if set then set:close() end
-  return set ~= nil
+-- What events that open together are called: NAME:u where the kernel is not counted. nil, why: they do not open.
+local function called(pml, names, path)
+  local set <close>, err = M.open(pml, names, path)
+  if not set then return nil, err end
+  local list = {}
+  for i = 1, #set do list[i] = set:event(i).name end
+  return list
 end
 
 local function gather(pml, candidates, path)
   local names = {}
   for _, name in ipairs(candidates) do
     if #names == M.most then break end
-    names[#names + 1] = name
-    if not fits(pml, names, path) then names[#names] = nil end
+    local more = table.move(names, 1, #names, 1, {})
+    more[#more + 1] = name
+    names = called(pml, more, path) or names
   end
   return names
-end
-
--- A kernel thread's counters cannot be counted without privilege: `:u` then.
-local function in_user_space(names)
-  local out = {}
-  for i, name in ipairs(names) do out[i] = name:match(":%a+$") and name or name .. ":u" end
-  return out
 end
 
 ---@class read_overhead.Events
@@ -85,22 +81,18 @@ function M.choose(pml, asked)
       local ok, err = pml.event.parse(name)
       if not ok then return nil, err end
     end
-    local set, err = M.open(pml, asked, "group")
-    if not set then return nil, err end
-    set:close()
-    events.names = asked
-    return events
+    local names, err = called(pml, asked, "group")
+    events.names = names
+    return names and events, err
   end
   if events.pmu then
     events.names = gather(pml, hardware, "page")
-    if #events.names == 0 then events.names = gather(pml, in_user_space(hardware), "page") end
     if #events.names < M.most then
       events.note = ("the PMU counts %d of these events at once; sets of more are not measured"):format(#events.names)
     end
   end
   if not events.names or #events.names == 0 then
     events.names = gather(pml, software, "group")
-    if #events.names == 0 then events.names = gather(pml, in_user_space(software), "group") end
     events.note = "software events: read(2) is what they cost; the page path needs a PMU"
   end
   if #events.names == 0 then

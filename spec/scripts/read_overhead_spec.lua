@@ -4,6 +4,8 @@
 package.path = "spec/scripts/?.lua;" .. package.path
 local lfs = require "lfs"
 local tables = require "tables"
+require "spec.core.support" -- knows where the core is
+local permission = require "spec.permission"
 local shell, temporary_folder, read_table = tables.shell, tables.temporary_folder, tables.words
 
 local pmlua = tables.pmlua
@@ -98,7 +100,7 @@ describe("scripts/read_overhead.lua --quick", function()
     for cell, n in pairs(samples) do assert.equal(n, seen[cell] or 0, "cell " .. cell) end
   end)
 
-  it("prints the tables with their units", function()
+  it("prints the tables with their units, and the events by what they count", function()
     for _, wanted in ipairs {
       "Clock: ", "Table 1. Median cost in the bare loop %[ns%]", "8 events", "Table 2. .*%[ticks%]", "Table 3. ", "msr/tsc/",
       "Table 4. .*each further %[ns%]", "Table 5. ", "Table 6. ", "Table 7. ",
@@ -108,6 +110,7 @@ describe("scripts/read_overhead.lua --quick", function()
     end
     if pmlua and not shell(pmlua .. " -e 'print(pml.event.has_pmu())'"):find "^true" then
       assert.truthy(text:find("page (needs a PMU)", 1, true))
+      assert.truthy(text:find(("are added: %s, "):format(permission.name "perf::TASK-CLOCK"), 1, true), text)
     end
   end)
 
