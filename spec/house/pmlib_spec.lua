@@ -9,6 +9,8 @@ local library = build:sub(1, 1) == "/" and build or here .. "/" .. build
 
 package.path = "spec/?.lua;" .. package.path
 local shell = require "shell"
+require "spec.core.support" -- knows where the core is
+local permission = require "spec.permission"
 local sh = shell.sh
 
 local function has(command)
@@ -228,7 +230,7 @@ describe("PMlib's calls", function()
       local faults, ns = out:match("\ntouch +: +(%S+) +(%S+)\n")
       assert.equal(512, tonumber(faults), out)
       assert.is_true(tonumber(ns) > 0)
-      assert.equal(1, select(2, out:gsub("Here, for FLOPS: perf::PAGE%-FAULTS clock::ns", "")))
+      assert.equal(1, select(2, out:gsub(("Here, for FLOPS: %s clock::ns"):format(permission.pattern "perf::PAGE-FAULTS"), "")))
       local _, by = basic(out)
       assert.equal(6e6, by["inner part"].work)
     end)
@@ -286,8 +288,8 @@ describe("PMlib's calls", function()
         if not has("otf2-print") then pending("otf2-print is not installed") return end
         run("./serial touch", "OTF_TRACING=full OTF_FILENAME=counts HWPC_CHOOSER=CACHE PMLUA_CHOOSER_EVENTS=perf::PAGE-FAULTS")
         local _, _, out = events("counts")
-        local values = {}
-        for v in out:gmatch('"perf::PAGE%-FAULTS" <%d+>; %w+; (%d+)') do values[#values + 1] = tonumber(v) end
+        local values, value = {}, ('"%s" <%%d+>; %%w+; (%%d+)'):format(permission.pattern "perf::PAGE-FAULTS")
+        for v in out:gmatch(value) do values[#values + 1] = tonumber(v) end
         assert.equal(12, #values) -- at each start and stop; those of "touch" are the last
         assert.equal(512, values[12] - values[11])
       end)

@@ -1,6 +1,7 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 -- spec/lua/choose_spec.lua - pmlua choose as a shell sees it: plans for any PMU, and runs of a command.
 
+local permission = require "spec.permission"
 local support = require "spec.core.support"
 local cjson = require "cjson"
 local pmu_here = support.core.event.has_pmu()
@@ -110,10 +111,11 @@ end)
 describe("pmlua choose --run", function()
   it("counts a command and its children, and tells the share of time counted", function()
     local d, status, err = data("--pmu generic page-faults task-clock CYCLE/cpus --run -- sh -c 'sh -c true; sh -c true'")
-    assert.same({ 0, "" }, { status, err })
-    assert.is_true(row(d, "page-faults").value > 100)
-    assert.equal(1, row(d, "page-faults").coverage)
-    local cpus, clock = row(d, "CYCLE/cpus").value, row(d, "task-clock").value
+    assert.same({ 0, "" }, { status, permission.unexplained(err) })
+    local faults = row(d, permission.name "page-faults")
+    assert.is_true(faults.value > 100)
+    assert.equal(1, faults.coverage)
+    local cpus, clock = row(d, "CYCLE/cpus").value, row(d, permission.name "task-clock").value
     assert.is_true(math.abs(cpus - clock / d.runs[1].ended.real_ns) < 1e-9 * cpus) -- the formula, on this run's own numbers
     assert.equal(0, d.runs[1].ended.status)
   end)
@@ -121,7 +123,7 @@ describe("pmlua choose --run", function()
   it("says plainly what this machine cannot count, once, and counts the rest", function()
     if pmu_here then pending("this machine has a PMU: nothing is refused") return end
     local status, out, err = choose("--pmu generic CYCLE --run -- true")
-    assert.same({ 0, "" }, { status, err })
+    assert.same({ 0, "" }, { status, permission.unexplained(err) })
     assert.matches("\nCYCLE/ipc +%- +instruction/cycle +%- +%- +hardware +%a+: see %[1%]\n", out)
     assert.matches("\nCYCLE/fault_rate +%d+ +1/s +100 %% +1 +kernel\n", out)
     local _, times = out:gsub("has no hardware PMU; use software events", "")
@@ -161,20 +163,20 @@ describe("pmlua choose --run", function()
     support.spit(folder .. "/s.lua", "print(require 'pmlua'.version, ...)\n")
     local status, out = choose(("--pmu generic page-faults --out %s/report --run -- %s/s.lua a b"):format(folder, folder))
     assert.same({ 0, "0.1.0\ta\tb\n" }, { status, out })
-    assert.matches("\npage%-faults +%d+ +100 %% +1 +kernel\n", support.slurp(folder .. "/report"))
+    assert.matches("\n" .. permission.pattern "page-faults" .. " +%d+ +100 %% +1 +kernel\n", support.slurp(folder .. "/report"))
   end)
 
   it("tells when the command fails, or cannot be run", function()
     local status, out, err = choose("--pmu generic page-faults --run -- sh -c 'exit 7'")
     assert.equal(1, status)
-    assert.equal("pmlua choose: run 1: the command ended with status 7\n", err)
+    assert.equal("pmlua choose: run 1: the command ended with status 7\n", permission.unexplained(err))
     assert.matches("\nrun 1 of 1: exit status 7, ", out)
     for command, answer in pairs {
       ["sh -c 'kill -9 $$'"] = "run 1: the command ended with signal 9",
       ["/nowhere/at/all"] = "/nowhere/at/all: No such file or directory",
     } do
       local code, _, why = choose("--pmu generic page-faults --run -- " .. command)
-      assert.same({ 1, "pmlua choose: " .. answer .. "\n" }, { code, why })
+      assert.same({ 1, "pmlua choose: " .. answer .. "\n" }, { code, permission.unexplained(why) })
     end
   end)
 
@@ -193,7 +195,7 @@ describe("pmlua choose --run", function()
     local status, _, err = choose(("--pmu generic page-faults --out %s/report --run -- sh -c 'kill -INT $PPID; exec sleep 60'")
       :format(folder), "timeout 30")
     assert.equal(1, status)
-    assert.equal("pmlua choose: interrupted in run 1\n", err)
+    assert.equal("pmlua choose: interrupted in run 1\n", permission.unexplained(err))
     assert.matches("ended by signal 15", support.slurp(folder .. "/report"))
   end)
 end)

@@ -1,6 +1,7 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 -- spec/lua/stat_spec.lua - pmlua stat: what the kernel counts of a command, its end, and errors that help.
 
+local permission = require "spec.permission"
 local support = require "spec.core.support"
 local json = require "pmlua.json"
 local quote = support.quote
@@ -13,7 +14,7 @@ local function counted(arguments)
   local text = out:match("({\n.*)$")
   assert.truthy(text, err)
   local told, by_event = json.decode(text), {}
-  for _, row in ipairs(told.counts) do by_event[row.event:gsub(":u$", "")] = row end -- user-only for ordinary users
+  for _, row in ipairs(told.counts) do by_event[row.event] = row end
   return by_event, status, told
 end
 
@@ -32,15 +33,16 @@ describe("pmlua stat", function()
     assert.equal(3, status)
     assert.equal("hello\n", out)
     assert.truthy(err:find("\nelapsed time +%d+  ns +getrusage\n"), err)
-    assert.truthy(err:find("\ntask%-clock[:u]* +%d+  ns +perf_event\n"), err)
+    assert.truthy(err:find("\n" .. permission.pattern "task-clock" .. " +%d+  ns +perf_event\n"), err)
     assert.truthy(err:find("\nlargest resident set +%d+  bytes +getrusage\n"), err)
     assert.truthy(err:find("pmlua stat: sh: exit status 3\n", 1, true), err)
   end)
 
   it("counts the command alone, neither the child that waits for it nor what sets its environment", function()
+    local faults = permission.name "page-faults"
     local least, lone = math.huge, math.huge -- the least of some runs: a loader's faults vary by a few
     for _ = 1, 5 do
-      least = math.min(least, counted("-e page-faults -e sde:::BYFL::flop_count_I -- true")["page-faults"].value)
+      least = math.min(least, counted("-e page-faults -e sde:::BYFL::flop_count_I -- true")[faults].value)
       local child <close> = assert(support.core.command.spawn { "true" })
       local set <close> = assert(support.core.eventset.open({ "page-faults" }, { pid = child:pid(), on_exec = true }))
       assert(child:start() and child:wait(60))
@@ -50,9 +52,10 @@ describe("pmlua stat", function()
   end)
 
   it("counts what the command's children do", function()
+    local faults = permission.name "minor-faults"
     local alone = counted("-e minor-faults -- sh -c :")
     local with = counted("-e minor-faults -- sh -c 'for i in 1 2 3 4 5 6 7 8; do /bin/true; done'")
-    assert.is_true(with["minor-faults"].value > alone["minor-faults"].value + 8 * 20)
+    assert.is_true(with[faults].value > alone[faults].value + 8 * 20)
   end)
 
   it("says without a PMU what there is instead", function()
@@ -67,9 +70,9 @@ describe("pmlua stat", function()
 
   it("counts only what is asked for, by names with commas of their own, too", function()
     local by_event = counted("-e task-clock,page-faults -e 'software/config=0x2,config1=0/,minor-faults' -- true")
-    assert.truthy(by_event["task-clock"].value > 0)
-    assert.equal("perf_event", by_event["page-faults"].source)
-    assert.truthy(by_event["minor-faults"])
+    assert.truthy(by_event[permission.name "task-clock"].value > 0)
+    assert.equal("perf_event", by_event[permission.name "page-faults"].source)
+    assert.truthy(by_event[permission.name "minor-faults"])
     assert.is_nil(by_event["context-switches"])
   end)
 
@@ -78,21 +81,21 @@ describe("pmlua stat", function()
     local by_event = counted("-e instructions,task-clock -- true")
     assert.is_nil(by_event.instructions.value)
     assert.truthy(by_event.instructions.reason:find("%w"))
-    assert.truthy(by_event["task-clock"].value > 0)
+    assert.truthy(by_event[permission.name "task-clock"].value > 0)
   end)
 
   it("prints what there is when the command is interrupted, or killed", function()
     local by_event, status, told = counted("-- sh -c 'kill -KILL $$'")
     assert.equal(128 + 9, status)
     assert.equal(9, told.ended.signal)
-    assert.truthy(by_event["task-clock"].value > 0)
+    assert.truthy(by_event[permission.name "task-clock"].value > 0)
   end)
 
   it("passes on a signal that was sent to it alone, and prints what there is", function()
     for _, signal in ipairs { "INT", "TERM" } do
       local status, _, err = support.shell(("%s -- sh -c 'kill -%s $PPID; exec sleep 60'"):format(command, signal))
       assert.equal(128 + 15, status)
-      assert.truthy(err:find("\ntask%-clock +%d+"), err)
+      assert.truthy(err:find("\n" .. permission.pattern "task-clock" .. " +%d+"), err)
       assert.truthy(err:find("pmlua stat: sh: ended by signal 15\n", 1, true), err)
     end
   end)
@@ -139,7 +142,7 @@ describe("pmlua stat", function()
   it("counts what the kernel does where there is no folder for the rest, and says so", function()
     local status, _, err = support.shell("TMPDIR=/nowhere " .. command .. "-- true")
     assert.equal(0, status)
-    assert.matches("\ntask%-clock +%d+ +ns +perf_event\n", err)
+    assert.matches("\n" .. permission.pattern "task-clock" .. " +%d+ +ns +perf_event\n", err)
     assert.matches("\nnot counted by the compiler: /nowhere: [%w ]+; TMPDIR must name a folder that can be written to\n", err)
     refused("-e sde:::BYFL::flop_count_I -- true", "/nowhere: No such file or directory; TMPDIR must name", 1, "TMPDIR=/nowhere ")
     refused("--sim -- true", "/nowhere: No such file or directory; TMPDIR must name", 1, "TMPDIR=/nowhere ")

@@ -1,5 +1,6 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 local helper = require "spec.lua.helper"
+local permission = require "spec.permission"
 local trace = require "pmlua.trace"
 
 local function sequence(phases, first, last)
@@ -74,7 +75,8 @@ describe("trace", function()
     assert.equal(0, code)
     assert.equal(4, select(2, out:gsub("\nENTER", "")))
     assert.equal(4, select(2, out:gsub("\nLEAVE", "")))
-    assert.matches('ENTER[^\n]*"read 4"[^\n]*\nMETRIC[^\n]*"samples"[^\n]*"task%-clock"[^\n]*\nENTER[^\n]*"panel"', out)
+    assert.matches(('ENTER[^\n]*"read 4"[^\n]*\nMETRIC[^\n]*"samples"[^\n]*"%s"[^\n]*\nENTER[^\n]*"panel"'):format(
+      permission.pattern "task-clock"), out)
   end)
 
   it("says why there is none, and which events are missing", function()

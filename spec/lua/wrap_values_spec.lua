@@ -1,6 +1,7 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 -- spec/lua/wrap_values_spec.lua - what pmlua record tells of wrapped functions: their counts and their values.
 
+local permission = require "spec.permission"
 local support = require "spec.core.support"
 local json = require "pmlua.json"
 local quote = support.quote
@@ -83,7 +84,7 @@ local function calls_in(trace)
       now[where].till = time
       calls[#calls + 1] = now[where]
     elseif kind == "METRIC" then
-      local value, of = rest:match '1 Value: %("[^"]+:([^":]+)" <%d+>; (.*)%)$'
+      local value, of = rest:match '1 Value: %("valued_[%w_]+:([^":]+)" <%d+>; (.*)%)$'
       if value then now[where][value == "return" and "gave" or "given"][value] = of .. " at " .. time end
     end
   end
@@ -107,7 +108,7 @@ describe("pmlua record, of wrapped functions,", function()
       assert.same({ way, 40, 0 }, { way, mix.events["sde:::WRAP::valued_mix:n"], mix.events["sde:::WRAP::valued_next:return"] })
       assert.same({ way, 0, 4 },
         { way, next_one.events["sde:::WRAP::valued_mix:n"], next_one.events["sde:::WRAP::valued_next:return"] })
-      assert.is_true(mix.events["task-clock"] > 0, way)
+      assert.is_true(mix.events[permission.name "task-clock"] > 0, way)
     end
   end)
 
