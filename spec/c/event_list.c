@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* spec/c/event_list.c - the list of events: everything in it parses, what it calls available opens. */
 #include "check.h"
+#include "permission.h"
 #include "pml.h"
 
 #include <stdlib.h>
@@ -59,15 +60,20 @@ static void every_row(const struct rows *r, const char *what) {
   CHECK(mute == 0, "what is not available says why");
 }
 
-/* The first available row of each source opens, unless it asks for :u, which stands in its reason. */
+/* The first available row of each source opens: as it is, or user-only, which stands in its reason then. */
 static void available_opens(const struct rows *r, const char *source) {
   for (size_t i = 0; i < r->n; i++) {
     const struct row *row = &r->row[i];
     struct pml_event ev;
-    if (strcmp(row->source, source) != 0 || !row->available || row->reason) continue;
+    if (strcmp(row->source, source) != 0 || !row->available) continue;
     if (pml_event_parse(&ev, row->name) != 0) break;
+    const struct perf_event_attr *attr = &ev.part[0].attr;
+    if (row->reason) {
+      CHECK(!kernel_opens(*attr, false) && kernel_opens(*attr, true), "%s is available and opens as :u", row->name);
+      return;
+    }
     int cpu = ev.part[0].cpu_any;
-    int fd = (int)syscall(SYS_perf_event_open, &ev.part[0].attr, cpu >= 0 ? -1 : 0, cpu, -1, 0);
+    int fd = (int)syscall(SYS_perf_event_open, attr, cpu >= 0 ? -1 : 0, cpu, -1, 0);
     CHECK(fd >= 0, "%s is available and opens", row->name);
     if (fd >= 0) (void)close(fd);
     return;
