@@ -214,12 +214,12 @@ static int l_leave(lua_State *L) {
   return pml_pushdone(L, pml_otf2_leave(checklocation(L)->location, ticks, region), "trace.leave");
 }
 
-/* As C has them: Lua's integers end where half of the unsigned ones are. */
+/* As C has them: Lua's integers end where half of the unsigned ones are. All bits would be no value. */
 static uint64_t read_unsigned(lua_State *L, int arg, int *good) {
   uint64_t v = (uint64_t)lua_tointegerx(L, arg, good);
   double d = *good ? 0 : lua_tonumberx(L, arg, good);
   *good = *good && d >= 0 && (d == 0 || d >= 0x1p63);
-  return d == 0 ? v : d >= 0x1p64 ? UINT64_MAX : (uint64_t)d;
+  return d == 0 ? v : d >= 0x1p64 ? PML_VALUE_ABSENT - 1 : (uint64_t)d;
 }
 
 /* The value of metric @i, at the top; false: it has none. */
