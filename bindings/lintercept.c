@@ -42,7 +42,7 @@ static int l_stats(lua_State *L) {
   lutil_check(L, 1, &intercept_class);
   pml_intercept_stats(&s);
   pml_wrap_stats(&w);
-  lua_createtable(L, 0, 13);
+  lua_createtable(L, 0, 14);
   lutil_setint(L, "objects", s.objects);
   lutil_setint(L, "functions", s.functions);
   lutil_setint(L, "slots", s.slots);
@@ -50,6 +50,7 @@ static int l_stats(lua_State *L) {
   lutil_setint(L, "deep", s.deep);
   lutil_setint(L, "nested", s.nested);
   lutil_setint(L, "unseen", s.unseen);
+  lutil_setint(L, "scans", s.scans);
   lutil_setint(L, "wrapped", w.functions);
   lutil_setint(L, "missing", w.missing);
   lutil_setint(L, "unrecorded", w.unrecorded);

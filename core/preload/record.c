@@ -87,10 +87,12 @@ static void say_counts(struct text *t) {
   struct pml_profile_stats p;
   pml_intercept_stats(&s);
   pml_profile_stats(record.profile, &p);
-  say(t, "objects\t%llu\nfunctions\t%llu\nslots\t%llu\nshared\t%llu\ndeep\t%llu\nnested\t%llu\nunseen\t%llu\n",
+  say(t,
+      "objects\t%llu\nfunctions\t%llu\nslots\t%llu\nshared\t%llu\ndeep\t%llu\nnested\t%llu\nunseen\t%llu\nscans\t%"
+      "llu\n",
       (unsigned long long)s.objects, (unsigned long long)s.functions, (unsigned long long)s.slots,
       (unsigned long long)s.shared, (unsigned long long)s.deep, (unsigned long long)s.nested,
-      (unsigned long long)s.unseen);
+      (unsigned long long)s.unseen, (unsigned long long)s.scans);
   say(t, "threads\t%u\nunmatched\t%llu\ndropped\t%llu\nabandoned\t%llu\n", p.threads, (unsigned long long)p.unmatched,
       (unsigned long long)p.dropped, (unsigned long long)p.abandoned);
 }

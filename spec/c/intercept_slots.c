@@ -182,6 +182,60 @@ static void reopened(void) {
     SKIP("the loader put no library where one was before");
 }
 
+#define AGAIN 50
+
+static uint64_t scans(void) {
+  struct pml_intercept_stats s;
+  pml_intercept_stats(&s);
+  return s.scans;
+}
+
+/* Opened and closed @n times, each time where it was not before; whether every call was seen. */
+static bool again(const char *path, int n) {
+  void *taken[AGAIN];
+  bool good = true;
+  for (int i = 0; i < n; i++) {
+    forget();
+    void *handle = dlopen(path, RTLD_LAZY);
+    uintptr_t base = base_of(handle);
+    good &= call(handle, "leaf_calls", 2) == 7 && calls("leaf_calls") == 1 && calls("lib_tail") == 1;
+    if (handle == NULL || dlclose(handle) != 0) return false;
+    taken[i] = mmap((void *)base, 4096, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
+  }
+  for (int i = 0; i < n; i++)
+    if (taken[i] != MAP_FAILED) munmap(taken[i], 4096);
+  return good;
+}
+
+static bool put(const char *how, const char *file, const char *path) {
+  char line[9000];
+  snprintf(line, sizeof line, how, folder, file, path);
+  return system(line) == 0;
+}
+
+/* A file is read once, whatever is done with it; another one that takes its name is another one. */
+static void read_once(void) {
+  char to[] = "/tmp/pmlua-again-XXXXXX", path[64], line[80];
+  bool made = mkdtemp(to) != NULL;
+  snprintf(path, sizeof path, "%s/leaf_again.so", to);
+  made = made && put("cp '%s/%s' '%s'", "slots_leaf.so", path);
+  uint64_t before = scans();
+  CHECK(made && again(path, AGAIN) && scans() - before == 1, "a library that is opened %d times is read once", AGAIN);
+  before = scans();
+  made = put("cat '%s/%s' >'%s'", "leaf_norelro.so", path);
+  CHECK(made && again(path, 3) && scans() - before == 1, "once more when another was written over it");
+  before = scans();
+  made = put("install '%s/%s' '%s'", "leaf_now.so", path);
+  CHECK(made && again(path, 3) && scans() - before == 1, "and when another file was put in its place");
+#if SHOWS_CALLS
+  before = scans();
+  made = put("install '%s/%s' '%s'", "leaf_noplt.so", path);
+  CHECK(made && again(path, AGAIN) && scans() - before == 1, "also one whose code calls through slots of addresses");
+#endif
+  snprintf(line, sizeof line, "rm -rf %s", to);
+  CHECK(system(line) == 0, "and is removed");
+}
+
 /*
  * What a library was bound to stays as long as it: the loader sees to that, when it binds. @seen: calls that are, of
  * the functions of slots_global.so.
@@ -409,6 +463,7 @@ int main(int argc, char **argv) {
   several();
   openers();
   reopened();
+  read_once();
   many();
   together(&o);
   pml_intercept_remove();

@@ -58,6 +58,21 @@ int main(void) {
 }
 ]]
 
+--- Opens the library in argv[1] and closes it, argv[2] times, and adds nine sums by it each time.
+local reopener = [[
+#include <dlfcn.h>
+#include <stdlib.h>
+int main(int argc, char **argv) {
+  for (int n = atoi(argv[argc - 1]); n > 0; n--) {
+    void (*sums)(void) = NULL, *library = dlopen(argv[1], RTLD_LAZY);
+    if (library == NULL || (*(void **)&sums = dlsym(library, "sums")) == NULL) return 1;
+    sums();
+    if (dlclose(library) != 0) return 1;
+  }
+  return 0;
+}
+]]
+
 --- Whether what it finds is what it was linked to, wherever it looks, and who has it.
 local identity = [[
 #define _GNU_SOURCE
@@ -98,6 +113,22 @@ describe("pmlua record", function()
     local by_name, _, status, _, said = recorded("-o plain --sym adler32 -- ./finder")
     assert.same({ 0 }, { status, by_name.adler32 })
     assert.truthy(said:find("look-ups by dlsym of selected functions: 1; calls by these pointers were not recorded", 1, true))
+  end)
+
+  it("reads a library once, however often it is opened", function()
+    support.spit(dir .. "/reopener.c", reopener)
+    support.spit(dir .. "/nine.c", [[#include <zlib.h>
+      void sums(void) { for (int i = 0; i < 9; i++) adler32(0, (const Bytef *)"pmlua", 5); } ]])
+    assert.equal(0, (shell("gcc -O1 reopener.c -o reopener -Wl,--no-as-needed -lz && " ..
+      "gcc -O1 -fPIC -shared nine.c -o libnine.so -lz")))
+    local read = {}
+    for i, n in ipairs { 1, 50 } do
+      local by_name, all = recorded(("-o reopened%d -- ./reopener ./libnine.so %d"):format(n, n))
+      assert.equal(9 * n, by_name.adler32.calls)
+      read[i] = all.processes[1].scans
+    end
+    assert.equal(read[1], read[2])
+    assert.is_true(read[1] > 1)
   end)
 
   it("leaves every pointer that a program can compare or look up as it was", function()

@@ -107,7 +107,7 @@ int pml_intercept_install(const struct pml_intercept_options *o) {
   if (err == 0) err = choose(o);
   if (err == 0) {
     __atomic_store_n(&pml__intercept_on, true, __ATOMIC_RELEASE);
-    counts.objects = counts.slots = counts.shared = 0;
+    counts.objects = counts.slots = counts.shared = counts.scans = 0;
     (void)pml__intercept_thunks_error();
     err = scan();
     int thunks = pml__intercept_thunks_error();

@@ -103,6 +103,7 @@ struct pml_intercept_stats {
   uint64_t deep;      /* calls not recorded: too many under way */
   uint64_t nested;    /* calls not recorded: made by the recording itself, or by a handler that interrupted it */
   uint64_t unseen;    /* look-ups of chosen functions by dlsym(): calls by these pointers are not seen */
+  uint64_t scans;     /* files whose slots were read: one for a file, however often it is loaded */
 };
 PML_API void pml_intercept_stats(struct pml_intercept_stats *s);
 

@@ -5,6 +5,7 @@
 
 #include "adapter/arch/pml_arch.h"
 #include "adapter/intercept/pml_intercept_private.h"
+#include "adapter/intercept/pml_intercept_scans.h"
 #include "base/pml_error.h"
 
 #include <dlfcn.h>
@@ -61,13 +62,6 @@ static bool fill(struct opened *w, uintptr_t *slot, uintptr_t from, uintptr_t to
          __atomic_compare_exchange_n(slot, &from, to, false, __ATOMIC_RELEASE, __ATOMIC_RELAXED);
 }
 
-/* The slot that @r fills, if it is of @type. */
-static uintptr_t *slot_at(const struct pml__object *o, const Elf64_Rela *r, uint32_t type) {
-  uintptr_t at = o->base + r->r_offset;
-  if (ELF64_R_TYPE(r->r_info) != type || !pml__object_has_slot(o, at)) return NULL;
-  return (uintptr_t *)at; /* NOLINT(performance-no-int-to-ptr) */
-}
-
 /* ---- what a slot calls ---- */
 
 /*
@@ -88,112 +82,66 @@ static bool has_wrapper(struct pml__slots *x, const struct pml__object *of, cons
   return pml__wrap_lists(&o->wrapped, name);
 }
 
+/* Patterns are asked once for each slot of a file. */
+static bool is_chosen(const struct pml__slots *x, struct pml__scan_slot *slot, const char *name, size_t n) {
+  if (slot->choice == PML__SLOT_UNKNOWN)
+    slot->choice = pml__choice_function(x->choice, name, n) ? PML__SLOT_CHOSEN : PML__SLOT_LEFT;
+  return slot->choice == PML__SLOT_CHOSEN;
+}
+
 /* What the slot of @symbol shall have instead of @value; 0: it stays as it is. */
-static uintptr_t thunk_for(struct pml__slots *x, const struct pml__object *o, size_t symbol, uintptr_t value) {
+static uintptr_t thunk_for(struct pml__slots *x, const struct pml__object *o, struct pml__scan_slot *slot,
+                           size_t symbol, uintptr_t value) {
   size_t n;
   const Elf64_Sym *s = pml__object_symbol(o, symbol);
-  const char *name = s != NULL && symbol != 0 ? pml__object_name(o, s, &n) : NULL;
-  if (name == NULL || value == 0 || pml__symbol_is_variant(s) || pml__intercept_target(value) != 0) return 0;
+  const char *name = s != NULL ? pml__object_name(o, s, &n) : NULL;
+  if (name == NULL || value == 0 || pml__intercept_target(value) != 0) return 0;
   const struct pml__intercept_door *door = pml__intercept_door_named(name);
   const struct pml__object *of = NULL;
   if (door == NULL && !x->any_wanted) return 0;
   bool unfilled = is_unfilled(o, s, value);
   if (unfilled) {
-    if (door == NULL && !pml__choice_function(x->choice, name, n)) return 0;
+    if (door == NULL && !is_chosen(x, slot, name, n)) return 0;
     value = pml__slots_resolve(x, o, symbol, name, n);
     x->left |= value == 0;
   }
   if (door != NULL) return value == door->real ? door->ours : 0;
   of = value != 0 ? pml__objects_find(&x->all, value) : NULL;
-  if (of == NULL || !of->wanted || !pml__object_is_code(of, value)) return 0;
-  if (!unfilled && !pml__choice_function(x->choice, name, n)) return 0;
+  if (of == NULL || !of->wanted || !pml__object_is_code(of, value) || !is_chosen(x, slot, name, n)) return 0;
   if (has_wrapper(x, o, name) || has_wrapper(x, of, name)) return 0;
   pml__choice_note(x->choice, name, n);
   return pml__intercept_thunk(value, name, file_of(of->path));
 }
 
-static void fill_calls(struct pml__slots *x, const struct pml__object *o, struct opened *w) {
-  for (size_t i = 0; i < o->njmprel; i++) {
-    const Elf64_Rela *r = &o->jmprel[i];
-    size_t left = o->njmprel - i;
-    if (i % PML__SLOTS_BUNCH == 0) pml__slots_fetch(x, o, r, left < PML__SLOTS_BUNCH ? left : PML__SLOTS_BUNCH);
-    uintptr_t *slot = slot_at(o, r, pml__arch_jump_slot);
-    if (slot == NULL) continue;
-    uintptr_t value = __atomic_load_n(slot, __ATOMIC_RELAXED);
-    uintptr_t thunk = thunk_for(x, o, ELF64_R_SYM(r->r_info), value);
-    if (thunk != 0) x->stats->slots += fill(w, slot, value, thunk);
-  }
-}
-
-/* ---- slots of addresses ---- */
-
-struct use {
-  uintptr_t *slot;
-  uintptr_t value, thunk;
-  bool called, used;
-};
-struct uses {
-  struct use *at;
-  size_t n;
-};
-
-static int by_slot(const void *a, const void *b) {
-  const struct use *x = a, *y = b;
-  return (x->slot > y->slot) - (x->slot < y->slot);
-}
-
-static void note_use(void *arg, uintptr_t slot, bool call) {
-  const struct uses *u = arg;
-  struct use key = {.slot = (uintptr_t *)slot}; /* NOLINT(performance-no-int-to-ptr) */
-  struct use *found = bsearch(&key, u->at, u->n, sizeof key, by_slot);
-  if (found == NULL) return;
-  found->called |= call;
-  found->used |= !call;
-}
-
-static void find_uses(const struct pml__object *o, struct uses *u) {
-  qsort(u->at, u->n, sizeof *u->at, by_slot);
-  for (uint32_t i = 0; i < o->nsegments; i++) {
-    const struct pml__segment *s = &o->segment[i];
-    size_t n = (s->flags & PF_X) != 0 ? pml__object_readable(o, s) : 0;
-    const uint8_t *text = (const uint8_t *)s->lo; /* NOLINT(performance-no-int-to-ptr) */
-    if (n > 0)
-      (void)pml_arch_scan(text, text + n, (uintptr_t)u->at[0].slot, (uintptr_t)u->at[u->n - 1].slot + 1, note_use, u);
-  }
-}
-
-/* The slots of addresses of functions that are chosen. */
-static int collect_uses(struct pml__slots *x, const struct pml__object *o, struct uses *u) {
-  for (size_t i = 0; i < o->nrela; i++) {
-    const Elf64_Rela *r = &o->rela[i];
-    uintptr_t *slot = slot_at(o, r, pml__arch_glob_dat);
-    const Elf64_Sym *s = slot != NULL ? pml__object_symbol(o, ELF64_R_SYM(r->r_info)) : NULL;
-    if (s == NULL || ELF64_ST_TYPE(s->st_info) == STT_OBJECT || ELF64_ST_TYPE(s->st_info) == STT_TLS) continue;
-    uintptr_t value = __atomic_load_n(slot, __ATOMIC_RELAXED);
-    uintptr_t thunk = thunk_for(x, o, ELF64_R_SYM(r->r_info), value);
-    if (thunk == 0) continue;
-    if (u->at == NULL) u->at = malloc((o->nrela - i) * sizeof *u->at);
-    if (u->at == NULL) return pml_fail(-ENOMEM, "no memory to look at %.200s", o->path);
-    u->at[u->n++] = (struct use){slot, value, thunk, false, false};
-  }
+/*
+ * A function whose address is also compared or kept must have the same address everywhere: those slots stay. The code
+ * is read when the first slot of an address asks for it.
+ */
+static int fill_slot(struct pml__slots *x, const struct pml__object *o, struct pml__scan *scan,
+                     struct pml__scan_slot *slot, struct opened *w) {
+  const Elf64_Rela *r = pml__scan_relocation(o, slot);
+  uintptr_t *at = pml__slot_at(o, r, slot->address ? pml__arch_glob_dat : pml__arch_jump_slot);
+  if (at == NULL) return 0;
+  uintptr_t value = __atomic_load_n(at, __ATOMIC_RELAXED);
+  uintptr_t thunk = thunk_for(x, o, slot, ELF64_R_SYM(r->r_info), value);
+  if (thunk == 0) return 0;
+  if (slot->address && !pml__scan_read_code(o, scan)) return pml_fail(-ENOMEM, "no memory to look at %.200s", o->path);
+  if (!slot->address || (slot->called && !slot->used))
+    x->stats->slots += fill(w, at, value, thunk);
+  else
+    x->stats->shared += !x->again;
   return 0;
 }
 
-/* A function whose address is also compared or kept must have the same address everywhere: those slots stay. */
-static int fill_addresses(struct pml__slots *x, const struct pml__object *o, struct opened *w) {
-  struct uses u = {NULL, 0};
-  int err = collect_uses(x, o, &u);
-  if (err < 0) return err;
-  if (u.n > 0) find_uses(o, &u);
-  for (size_t i = 0; i < u.n; i++) {
-    const struct use *y = &u.at[i];
-    if (y->called && !y->used)
-      x->stats->slots += fill(w, y->slot, y->value, y->thunk);
-    else
-      x->stats->shared += !x->again;
+static int fill_slots(struct pml__slots *x, const struct pml__object *o, struct pml__scan *scan) {
+  struct opened w = {o, false};
+  int err = 0;
+  for (size_t i = 0; i < scan->n && err == 0; i++) {
+    if (i % PML__SLOTS_BUNCH == 0 && i < scan->ncalls) pml__slots_fetch(x, o, scan, i);
+    err = fill_slot(x, o, scan, &scan->slot[i], &w);
   }
-  free(u.at);
-  return 0;
+  close_again(&w);
+  return err;
 }
 
 /* ---- scanning ---- */
@@ -219,11 +167,9 @@ static int scan_object(struct pml__slots *x, struct pml__object *o) {
     pml__object_unpin(o);
   }
   if (!has_slots(x->choice, o) || !pml__object_pin(o)) return 0;
-  struct opened w = {o, false};
+  struct pml__scan *scan = pml__scan_of(o, &x->stats->scans);
+  int err = scan != NULL ? fill_slots(x, o, scan) : pml_fail(-ENOMEM, "no memory to look at %.200s", o->path);
   x->stats->objects += !x->again;
-  fill_calls(x, o, &w);
-  int err = fill_addresses(x, o, &w);
-  close_again(&w);
   pml__object_unpin(o);
   return err;
 }
@@ -304,13 +250,14 @@ int pml__intercept_scan(const struct pml__choice *choice, struct pml_intercept_s
 void pml__intercept_give_up(void) {
   known = NULL;
   nknown = 0;
+  pml__scans_give_up();
 }
 
 /* ---- back ---- */
 
 static void restore_slots(const struct pml__object *o, struct opened *w, const Elf64_Rela *r, size_t n, uint32_t type) {
   for (size_t i = 0; i < n; i++) {
-    uintptr_t *slot = slot_at(o, &r[i], type);
+    uintptr_t *slot = pml__slot_at(o, &r[i], type);
     if (slot == NULL) continue;
     uintptr_t value = __atomic_load_n(slot, __ATOMIC_RELAXED), target = pml__intercept_target(value);
     if (target == 0) target = pml__intercept_behind_door(value);
@@ -340,4 +287,5 @@ void pml__intercept_restore(void) {
   }
   pml__objects_free(&all);
   forget();
+  pml__scans_forget();
 }

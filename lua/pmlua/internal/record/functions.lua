@@ -44,8 +44,8 @@ local M = {}
 local figures = { "depth", "calls", "unreturned", "threads", "inclusive_ns", "exclusive_ns", "min_ns", "max_ns" }
 
 -- What is added up, and what a process says of itself as a number.
-local amounts = { "pid", "parent", "objects", "functions", "slots", "shared", "deep", "nested", "threads", "unmatched", "dropped",
-  "abandoned", "left_lost_children", "left_deep", "left_brief", "left_often", "untraced", "confined" }
+local amounts = { "pid", "parent", "objects", "scans", "functions", "slots", "shared", "deep", "nested", "threads", "unmatched",
+  "dropped", "abandoned", "left_lost_children", "left_deep", "left_brief", "left_often", "untraced", "confined" }
 local MOST <const> = 1 << 53 -- calls: more than any machine makes in a year
 local BUCKETS <const> = 496  -- pml_profile.h
 

@@ -1,0 +1,200 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * core/adapter/intercept/pml_intercept_scans.c - the slots of an object, and what its code does with them.
+ *
+ * A program may close a library and open it again without end, each time elsewhere. Its file stays the same, so what
+ * was read of it is kept: places are relocations, which no load address changes.
+ */
+#include "adapter/intercept/pml_intercept_scans.h"
+
+#include "adapter/arch/pml_arch.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#define SCANS_MAX 128u               /* kept; of those used longest ago the next takes the place */
+#define SLOTS_KEPT ((size_t)1 << 19) /* of all of them: 4 MiB */
+
+static struct pml__scan scan[SCANS_MAX];
+static uint64_t uses;
+
+/* ---- identity ---- */
+
+static uint64_t mix(uint64_t hash, const void *bytes, size_t n) {
+  const unsigned char *at = bytes;
+  for (size_t i = 0; i < n; i++) hash = (hash ^ at[i]) * UINT64_C(0x100000001b3);
+  return hash;
+}
+
+/* Of what is mapped: the file may have been replaced since. The notes have the build id. */
+static uint64_t headers_of(const struct pml__object *o) {
+  const size_t tables[] = {o->njmprel, o->nrela, o->nsym, o->nstr};
+  uint64_t hash = mix(UINT64_C(0xcbf29ce484222325), tables, sizeof tables);
+  hash = mix(hash, o->phdr, o->nphdr * sizeof *o->phdr);
+  for (size_t i = 0; i < o->nphdr; i++) {
+    const Elf64_Phdr *p = &o->phdr[i];
+    uintptr_t at = o->base + p->p_vaddr;
+    for (uint32_t j = 0; p->p_type == PT_NOTE && j < o->nsegments; j++)
+      if (at - o->segment[j].lo < pml__object_readable(o, &o->segment[j]) &&
+          p->p_memsz <= pml__object_readable(o, &o->segment[j]) - (at - o->segment[j].lo))
+        hash = mix(hash, (const void *)at, p->p_memsz); /* NOLINT(performance-no-int-to-ptr) */
+  }
+  return hash;
+}
+
+/* False: it has no file, so that nobody could tell it again. */
+static bool identify(const struct pml__object *o, struct pml__file *f) {
+  struct stat st;
+  memset(f, 0, sizeof *f);
+  if (o->path[0] == '\0' || stat(o->path, &st) != 0 || !S_ISREG(st.st_mode)) return false;
+  f->device = st.st_dev;
+  f->inode = st.st_ino;
+  f->bytes = (uint64_t)st.st_size;
+  f->written = st.st_mtim;
+  f->changed = st.st_ctim;
+  f->headers = headers_of(o);
+  return true;
+}
+
+/* ---- slots ---- */
+
+const Elf64_Rela *pml__scan_relocation(const struct pml__object *o, const struct pml__scan_slot *s) {
+  return s->address ? &o->rela[s->index] : &o->jmprel[s->index];
+}
+
+uintptr_t *pml__slot_at(const struct pml__object *o, const Elf64_Rela *r, uint32_t type) {
+  uintptr_t at = o->base + r->r_offset;
+  if (ELF64_R_TYPE(r->r_info) != type || !pml__object_has_slot(o, at)) return NULL;
+  return (uintptr_t *)at; /* NOLINT(performance-no-int-to-ptr) */
+}
+
+static bool is_function(const struct pml__object *o, const Elf64_Rela *r, bool address) {
+  size_t symbol = ELF64_R_SYM(r->r_info);
+  const Elf64_Sym *s = symbol != 0 ? pml__object_symbol(o, symbol) : NULL;
+  if (s == NULL || s->st_name >= o->nstr || pml__symbol_is_variant(s)) return false;
+  return !address || (ELF64_ST_TYPE(s->st_info) != STT_OBJECT && ELF64_ST_TYPE(s->st_info) != STT_TLS);
+}
+
+static void list_of(const struct pml__object *o, struct pml__scan *s, bool address) {
+  const Elf64_Rela *r = address ? o->rela : o->jmprel;
+  size_t n = address ? o->nrela : o->njmprel;
+  uint32_t type = address ? pml__arch_glob_dat : pml__arch_jump_slot;
+  for (size_t i = 0; i < n && i <= UINT32_MAX; i++)
+    if (pml__slot_at(o, &r[i], type) != NULL && is_function(o, &r[i], address))
+      s->slot[s->n++] = (struct pml__scan_slot){.index = (uint32_t)i, .address = address};
+}
+
+static bool list(const struct pml__object *o, struct pml__scan *s) {
+  s->slot = malloc((o->njmprel + o->nrela + 1) * sizeof *s->slot);
+  if (s->slot == NULL) return false;
+  s->n = 0;
+  list_of(o, s, false);
+  s->ncalls = s->n;
+  list_of(o, s, true);
+  struct pml__scan_slot *less = realloc(s->slot, (s->n + 1) * sizeof *less);
+  if (less != NULL) s->slot = less;
+  return true;
+}
+
+/* ---- what the code does with slots of addresses ---- */
+
+struct use {
+  uintptr_t at;
+  struct pml__scan_slot *slot;
+};
+struct pml__uses {
+  struct use *use;
+  size_t n;
+};
+
+static int by_place(const void *a, const void *b) {
+  const struct use *x = a, *y = b;
+  return (x->at > y->at) - (x->at < y->at);
+}
+
+static void note_use(void *arg, uintptr_t slot, bool call) {
+  const struct pml__uses *u = arg;
+  struct use key = {.at = slot}, *found = bsearch(&key, u->use, u->n, sizeof key, by_place);
+  if (found == NULL) return;
+  found->slot->called |= call;
+  found->slot->used |= !call;
+}
+
+bool pml__scan_read_code(const struct pml__object *o, struct pml__scan *s) {
+  struct pml__uses u = {NULL, s->n - s->ncalls};
+  if (s->code_read || u.n == 0) return true;
+  u.use = malloc(u.n * sizeof *u.use);
+  if (u.use == NULL) return false;
+  for (size_t i = 0; i < u.n; i++) {
+    struct pml__scan_slot *slot = &s->slot[s->ncalls + i];
+    u.use[i] = (struct use){o->base + o->rela[slot->index].r_offset, slot};
+  }
+  qsort(u.use, u.n, sizeof *u.use, by_place);
+  for (uint32_t i = 0; i < o->nsegments; i++) {
+    const struct pml__segment *x = &o->segment[i];
+    size_t n = (x->flags & PF_X) != 0 ? pml__object_readable(o, x) : 0;
+    const uint8_t *text = (const uint8_t *)x->lo; /* NOLINT(performance-no-int-to-ptr) */
+    if (n > 0) (void)pml_arch_scan(text, text + n, u.use[0].at, u.use[u.n - 1].at + 1, note_use, &u);
+  }
+  free(u.use);
+  s->code_read = true;
+  return true;
+}
+
+/* ---- keeping ---- */
+
+static void drop(struct pml__scan *s) {
+  free(s->slot);
+  *s = (struct pml__scan){0};
+}
+
+static struct pml__scan *oldest(void) {
+  struct pml__scan *s = &scan[0];
+  for (size_t i = 1; i < SCANS_MAX; i++)
+    if (scan[i].slot != NULL && (s->slot == NULL || scan[i].use < s->use)) s = &scan[i];
+  return s;
+}
+
+/* A place for one more, with room for @slots. */
+static struct pml__scan *place_for(size_t slots) {
+  struct pml__scan *place = NULL;
+  size_t all = slots;
+  for (size_t i = 0; i < SCANS_MAX; i++) {
+    all += scan[i].n;
+    if (scan[i].slot == NULL) place = &scan[i];
+  }
+  for (struct pml__scan *s; (place == NULL || all > SLOTS_KEPT) && (s = oldest())->slot != NULL; place = s) {
+    all -= s->n;
+    drop(s);
+  }
+  return place;
+}
+
+static struct pml__scan *kept(const struct pml__file *f) {
+  for (size_t i = 0; i < SCANS_MAX; i++)
+    if (scan[i].slot != NULL && scan[i].named && memcmp(&scan[i].file, f, sizeof *f) == 0) return &scan[i];
+  return NULL;
+}
+
+struct pml__scan *pml__scan_of(const struct pml__object *o, uint64_t *made) {
+  struct pml__scan fresh = {0};
+  fresh.named = identify(o, &fresh.file);
+  struct pml__scan *s = fresh.named ? kept(&fresh.file) : NULL;
+  if (s == NULL) {
+    if (!list(o, &fresh)) return NULL;
+    s = place_for(fresh.n);
+    *s = fresh;
+    ++*made;
+  }
+  s->use = ++uses;
+  return s;
+}
+
+void pml__scans_forget(void) {
+  for (size_t i = 0; i < SCANS_MAX; i++) drop(&scan[i]);
+}
+
+void pml__scans_give_up(void) {
+  memset(scan, 0, sizeof scan);
+}

@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * core/adapter/intercept/pml_intercept_scans.h - what was read of an object's slots, kept by the identity of its file.
+ *
+ * All of it is used under the lock of pml_intercept.c. Memory: 8 bytes for each slot of a function, 4 MiB in all, or
+ * one object that has more.
+ */
+#ifndef PML_INTERCEPT_SCANS_H
+#define PML_INTERCEPT_SCANS_H
+
+#include "adapter/intercept/pml_intercept_object.h"
+
+#include <sys/types.h>
+#include <time.h>
+
+enum { PML__SLOT_UNKNOWN, PML__SLOT_LEFT, PML__SLOT_CHOSEN };
+
+struct pml__scan_slot {
+  uint32_t index;    /* of its relocation */
+  bool address;      /* of those of addresses, else of calls */
+  bool called, used; /* by code: through it, and in any other way; of addresses */
+  uint8_t choice;    /* whether its function's name is wanted, once that was asked */
+};
+
+struct pml__file {
+  dev_t device;
+  ino_t inode;
+  uint64_t bytes, headers; /* a hash of what is mapped of its headers and notes */
+  struct timespec written, changed;
+};
+
+struct pml__scan {
+  struct pml__scan_slot *slot; /* NULL: a free place */
+  size_t n, ncalls;            /* slots of calls stand first */
+  bool named, code_read;
+  struct pml__file file;
+  uint64_t use;
+};
+
+/*
+ * pml__scan_of - the slots of @o, which is pinned; valid until this is called again.
+ * @made: counts one more where they had to be read. NULL: no memory.
+ */
+struct pml__scan *pml__scan_of(const struct pml__object *o, uint64_t *made);
+
+/* Find out what the code of @o does with its slots of addresses, if that is not known. False: no memory. */
+bool pml__scan_read_code(const struct pml__object *o, struct pml__scan *s);
+
+const Elf64_Rela *pml__scan_relocation(const struct pml__object *o, const struct pml__scan_slot *s);
+
+/* The slot that @r fills, if it is of @type. */
+uintptr_t *pml__slot_at(const struct pml__object *o, const Elf64_Rela *r, uint32_t type);
+
+/* Interception is over; the next one chooses anew. */
+void pml__scans_forget(void);
+/* A thread of the parent was at them: what they have is not freed. */
+void pml__scans_give_up(void);
+
+#endif
