@@ -29,7 +29,10 @@ end:
  *
  * A pad has no frame: to libgcc, which knows its way back to the handler by the stack pointer, it would be the frame of
  * its caller. The mark of a signal's frame ("S") sets them apart. It also says that the caller stands at the address,
- * not behind a call before it, so the rule gives the address less one.
+ * not behind a call before it, so the rule gives the address less one. libunwind's fast backtrace, though, takes what
+ * has the mark for the kernel's frame, looks for registers on the stack and ends. Without the mark it would take its
+ * slow path, which is right; but then only another CFA could set the pad apart for libgcc, and libunwind takes the CFA
+ * for the caller's stack pointer.
  */
   .section .eh_frame, "a", @unwind
   .balign 8
