@@ -16,21 +16,21 @@ static double number_field(lua_State *L, int arg, const char *key) {
   return v;
 }
 
-static struct pml_balance_rule rule_fields(lua_State *L, int arg) {
-  return (struct pml_balance_rule){.reference_hz = number_field(L, arg, "reference"),
-                                   .min_hz = number_field(L, arg, "min"),
-                                   .delta_hz = number_field(L, arg, "delta"),
-                                   .last = number_field(L, arg, "last"),
-                                   .fits = number_field(L, arg, "fits"),
-                                   .window = (unsigned)lutil_intfield(L, arg, "window", 0, 0, PML_BALANCE_WINDOW_MAX)};
+static struct pml_pace_rule rule_fields(lua_State *L, int arg) {
+  return (struct pml_pace_rule){.reference_hz = number_field(L, arg, "reference"),
+                                .min_hz = number_field(L, arg, "min"),
+                                .delta_hz = number_field(L, arg, "delta"),
+                                .last = number_field(L, arg, "last"),
+                                .fits = number_field(L, arg, "fits"),
+                                .window = (unsigned)lutil_intfield(L, arg, "window", 0, 0, PML_PACE_WINDOW_MAX)};
 }
 
 /* ---- the decision ---- */
 
 struct controller {
   struct lutil_handle h;
-  struct pml_balance_rule rule;
-  struct pml_balance_region region;
+  struct pml_pace_rule rule;
+  struct pml_pace_region region;
 };
 
 static const struct lutil_class controller_class = {"controller", sizeof(struct controller), NULL};
@@ -40,11 +40,11 @@ static int l_controller(lua_State *L) {
   static const char *const known[] = {"reference", "min", "delta", "last", "fits", "window", NULL};
   luaL_checktype(L, 1, LUA_TTABLE);
   lutil_options(L, 1, known);
-  struct pml_balance_rule rule = rule_fields(L, 1);
-  if (pml_balance_check(&rule) < 0) return luaL_error(L, "balance: %s", pml_error_detail(-EINVAL));
+  struct pml_pace_rule rule = rule_fields(L, 1);
+  if (pml_pace_check(&rule) < 0) return luaL_error(L, "balance: %s", pml_error_detail(-EINVAL));
   struct controller *c = lutil_new(L, &controller_class, 0, 0);
   c->rule = rule;
-  pml_balance_begin(&c->region, &c->rule);
+  pml_pace_begin(&c->region, &c->rule);
   c->h.open = 1;
   return 1;
 }
@@ -53,7 +53,7 @@ static int l_controller(lua_State *L) {
 static int l_step(lua_State *L) {
   struct controller *c = lutil_check(L, 1, &controller_class);
   double compute = luaL_checknumber(L, 2), total = luaL_checknumber(L, 3), used = luaL_optnumber(L, 4, 0);
-  lua_pushnumber(L, pml_balance_step(&c->region, &c->rule, compute, total, used));
+  lua_pushnumber(L, pml_pace_step(&c->region, &c->rule, compute, total, used));
   return 1;
 }
 
@@ -61,12 +61,12 @@ static int l_step(lua_State *L) {
 
 struct handle {
   struct lutil_handle h;
-  struct pml_balancer *balancer;
+  struct pml_balance *balancer;
 };
 
 static void balancer_close(void *handle) {
   struct handle *h = handle;
-  pml_balancer_close(h->balancer);
+  pml_balance_close(h->balancer);
   h->balancer = NULL;
 }
 
@@ -83,7 +83,7 @@ static int l_open(lua_State *L) {
   luaL_checktype(L, 1, LUA_TTABLE);
   lua_settop(L, 1);
   lutil_options(L, 1, known);
-  struct pml_balancer_options o = {.sync = names, .rule = rule_fields(L, 1)};
+  struct pml_balance_options o = {.sync = names, .rule = rule_fields(L, 1)};
   o.tune.root = lutil_stringfield(L, 1, "root", NULL);
   o.tune.dry_run = lutil_flag(L, 1, "dry_run");
   const char *cpus = lutil_stringfield(L, 1, "cpus", "thread");
@@ -93,23 +93,23 @@ static int l_open(lua_State *L) {
   if (lutil_field(L, 1, "sync") != LUA_TTABLE) luaL_argerror(L, 1, "sync must be a list of names of regions");
   o.nsync = lutil_names(L, lua_gettop(L), names, SYNC_MAX);
   struct handle *h = lutil_new(L, &balancer_class, 0, 0);
-  int err = pml_balancer_open(&h->balancer, &o);
+  int err = pml_balance_open(&h->balancer, &o);
   if (err < 0) return pml_pusherr(L, err, "balance");
   h->h.open = 1;
   return 1;
 }
 
 static int l_stop(lua_State *L) {
-  pml_balancer_stop(check(L)->balancer);
+  pml_balance_stop(check(L)->balancer);
   return 0;
 }
 
 static const char *line(const void *h, size_t i) {
-  return pml_balancer_line(((const struct handle *)h)->balancer, i);
+  return pml_balance_line(((const struct handle *)h)->balancer, i);
 }
 
 static bool entry(const void *h, size_t i, struct pml_tune_entry *e) {
-  return pml_balancer_entry(((const struct handle *)h)->balancer, i, e);
+  return pml_balance_entry(((const struct handle *)h)->balancer, i, e);
 }
 
 static int l_lines(lua_State *L) {
@@ -122,7 +122,7 @@ static int l_log(lua_State *L) {
   return 1;
 }
 
-static void push_record(lua_State *L, const struct pml_balancer_record *r) {
+static void push_record(lua_State *L, const struct pml_balance_record *r) {
   struct pml_region_info info;
   lua_createtable(L, 0, 8);
   lutil_setint(L, "thread", r->thread);
@@ -137,12 +137,12 @@ static void push_record(lua_State *L, const struct pml_balancer_record *r) {
 
 /* take() -> the repetitions that were not taken; times in s, from ns on by pml.clock. */
 static int l_take(lua_State *L) {
-  struct pml_balancer_record r[64];
+  struct pml_balance_record r[64];
   struct handle *h = check(L);
   size_t n = 1;
   lua_newtable(L);
   for (lua_Integer at = 0; h->h.open && n > 0; at += (lua_Integer)n) {
-    n = pml_balancer_take(h->balancer, r, sizeof r / sizeof r[0]);
+    n = pml_balance_take(h->balancer, r, sizeof r / sizeof r[0]);
     for (size_t i = 0; i < n; i++) {
       push_record(L, &r[i]);
       lua_rawseti(L, -2, at + (lua_Integer)i + 1);
@@ -152,8 +152,8 @@ static int l_take(lua_State *L) {
 }
 
 static int l_stats(lua_State *L) {
-  struct pml_balancer_stats s;
-  pml_balancer_stats(check(L)->balancer, &s);
+  struct pml_balance_stats s;
+  pml_balance_stats(check(L)->balancer, &s);
   lua_createtable(L, 0, 7);
   lutil_setint(L, "repetitions", s.repetitions);
   lutil_setint(L, "lost", s.lost);
@@ -167,8 +167,8 @@ static int l_stats(lua_State *L) {
 
 /* rule() -> what is decided by, with all that was left open */
 static int l_rule(lua_State *L) {
-  struct pml_balance_rule r;
-  pml_balancer_rule(check(L)->balancer, &r);
+  struct pml_pace_rule r;
+  pml_balance_rule(check(L)->balancer, &r);
   lua_createtable(L, 0, 6);
   lutil_setnum(L, "reference", r.reference_hz);
   lutil_setnum(L, "min", r.min_hz);

@@ -3,7 +3,7 @@
 #include "adapter/section/pml_section.h"
 #include "base/pml_clock.h"
 #include "base/pml_error.h"
-#include "control/balance/pml_balancer.h"
+#include "control/balance/pml_balance.h"
 
 #include "check.h"
 #include "cpus_folder.h"
@@ -24,52 +24,52 @@ static bool same(double a, double b) {
 
 /* --- the decision --- */
 
-static const struct pml_balance_rule rule_3ghz = {.reference_hz = 3 * GHZ, .min_hz = 1 * GHZ, .delta_hz = 0.3 * GHZ};
+static const struct pml_pace_rule rule_3ghz = {.reference_hz = 3 * GHZ, .min_hz = 1 * GHZ, .delta_hz = 0.3 * GHZ};
 
 /* Computing @share of each of @n repetitions. */
-static double repeat(struct pml_balance_region *r, const struct pml_balance_rule *rule, double share, unsigned n) {
-  for (unsigned i = 0; i < n; i++) (void)pml_balance_step(r, rule, share, 1, 0);
+static double repeat(struct pml_pace_region *r, const struct pml_pace_rule *rule, double share, unsigned n) {
+  for (unsigned i = 0; i < n; i++) (void)pml_pace_step(r, rule, share, 1, 0);
   return r->apply_hz;
 }
 
 static void decision(void) {
-  struct pml_balance_rule rule = rule_3ghz;
-  struct pml_balance_region r;
-  CHECK(pml_balance_check(&rule) == 0 && rule.last == 0.95 && rule.fits == 0.85 && rule.window == 4,
+  struct pml_pace_rule rule = rule_3ghz;
+  struct pml_pace_region r;
+  CHECK(pml_pace_check(&rule) == 0 && rule.last == 0.95 && rule.fits == 0.85 && rule.window == 4,
         "the shares and the window are the paper's");
-  pml_balance_begin(&r, &rule);
+  pml_pace_begin(&r, &rule);
   CHECK(same(r.apply_hz, 3 * GHZ), "it begins at the reference");
   CHECK(same(repeat(&r, &rule, 0.5, 3), 3 * GHZ), "three repetitions slow nobody");
-  CHECK(same(pml_balance_step(&r, &rule, 0.5, 1, 0), 1.8 * GHZ),
+  CHECK(same(pml_pace_step(&r, &rule, 0.5, 1, 0), 1.8 * GHZ),
         "the fourth does: half of the time at 3 GHz is 1.5, and delta");
   CHECK(same(repeat(&r, &rule, 0.9, 8), 1.8 * GHZ), "who computes 90 %% keeps his frequency");
-  CHECK(same(pml_balance_step(&r, &rule, 0.95, 1, 0), 3 * GHZ), "who computes 95 %% is set to the reference at once");
+  CHECK(same(pml_pace_step(&r, &rule, 0.95, 1, 0), 3 * GHZ), "who computes 95 %% is set to the reference at once");
   CHECK(same(repeat(&r, &rule, 0.85, 3), 3 * GHZ), "and stays there");
   CHECK(same(repeat(&r, &rule, 0.5, 1), 3 * GHZ) && same(repeat(&r, &rule, 0.5, 3), 1.8 * GHZ),
         "until the highest of the last four is lower");
   CHECK(same(repeat(&r, &rule, 0.01, 40), 1 * GHZ), "nobody goes below the least");
-  pml_balance_begin(&r, &rule);
-  for (unsigned i = 0; i < 4; i++) (void)pml_balance_step(&r, &rule, 0.6, 1, 2 * GHZ);
+  pml_pace_begin(&r, &rule);
+  for (unsigned i = 0; i < 4; i++) (void)pml_pace_step(&r, &rule, 0.6, 1, 2 * GHZ);
   CHECK(same(r.apply_hz, 1.5 * GHZ), "what was used counts, not what was asked for");
   (void)repeat(&r, &rule, 0.5, 4);
   double before = r.apply_hz;
-  CHECK(same(pml_balance_step(&r, &rule, 2, 1, 0), before) && same(pml_balance_step(&r, &rule, 0, 0, 0), before) &&
-            same(pml_balance_step(&r, &rule, NAN, 1, 0), before),
+  CHECK(same(pml_pace_step(&r, &rule, 2, 1, 0), before) && same(pml_pace_step(&r, &rule, 0, 0, 0), before) &&
+            same(pml_pace_step(&r, &rule, NAN, 1, 0), before),
         "times that are none change nothing");
 }
 
 static void bad_rules(void) {
-  const struct pml_balance_rule bad[] = {{.reference_hz = 0},
-                                         {.reference_hz = NAN},
-                                         {.reference_hz = 1, .min_hz = 2},
-                                         {.reference_hz = 1, .delta_hz = -1},
-                                         {.reference_hz = 1, .delta_hz = 2},
-                                         {.reference_hz = 1, .last = 0.5, .fits = 0.6},
-                                         {.reference_hz = 1, .last = 1.5},
-                                         {.reference_hz = 1, .window = 17}};
+  const struct pml_pace_rule bad[] = {{.reference_hz = 0},
+                                      {.reference_hz = NAN},
+                                      {.reference_hz = 1, .min_hz = 2},
+                                      {.reference_hz = 1, .delta_hz = -1},
+                                      {.reference_hz = 1, .delta_hz = 2},
+                                      {.reference_hz = 1, .last = 0.5, .fits = 0.6},
+                                      {.reference_hz = 1, .last = 1.5},
+                                      {.reference_hz = 1, .window = 17}};
   for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
-    struct pml_balance_rule r = bad[i];
-    CHECK(pml_balance_check(&r) == -EINVAL, "refused: %s", pml_error_detail(-EINVAL));
+    struct pml_pace_rule r = bad[i];
+    CHECK(pml_pace_check(&r) == -EINVAL, "refused: %s", pml_error_detail(-EINVAL));
   }
 }
 
@@ -90,11 +90,11 @@ static void sync_after(const char *name, uint64_t compute, uint64_t wait) {
   at(PML_STREAM_LEAVE, name, wait);
 }
 
-static int balance(struct pml_balancer **b, const char *sync, bool dry_run) {
+static int balance(struct pml_balance **b, const char *sync, bool dry_run) {
   const char *names[] = {sync};
-  const struct pml_balancer_options o = {
+  const struct pml_balance_options o = {
       .sync = names, .nsync = 1, .tune = {.root = cpus_folder, .cpus = PML_TUNE_CURRENT, .dry_run = dry_run}};
-  return pml_balancer_open(b, &o);
+  return pml_balance_open(b, &o);
 }
 
 static void pin(unsigned cpu) {
@@ -105,20 +105,20 @@ static void pin(unsigned cpu) {
 }
 
 static void permission(void) {
-  struct pml_balancer *b;
-  const struct pml_balancer_options none = {.tune = {.root = cpus_folder}}, all = {.tune = {.cpus = PML_TUNE_ALL}};
+  struct pml_balance *b;
+  const struct pml_balance_options none = {.tune = {.root = cpus_folder}}, all = {.tune = {.cpus = PML_TUNE_ALL}};
   CHECK(balance(&b, "barrier", false) == -EPERM && b == NULL, "nothing is written that nobody allowed");
-  CHECK(pml_balancer_open(&b, &none) == -EINVAL && pml_balancer_open(&b, &all) == -EINVAL &&
+  CHECK(pml_balance_open(&b, &none) == -EINVAL && pml_balance_open(&b, &all) == -EINVAL &&
             balance(&b, "", true) == -EINVAL,
         "names of blocking regions are needed, and cpus of a thread");
   pml_tune_allow();
 }
 
 static void files(void) {
-  struct pml_balancer *b;
-  struct pml_balance_rule rule;
+  struct pml_balance *b;
+  struct pml_pace_rule rule;
   CHECK(balance(&b, "MPI_B*", false) == 0, "a balancer takes names or patterns");
-  pml_balancer_rule(b, &rule);
+  pml_balance_rule(b, &rule);
   CHECK(same(rule.reference_hz, 3.5 * GHZ) && same(rule.min_hz, 0.8 * GHZ) && same(rule.delta_hz, 0.35 * GHZ),
         "and the machine's range");
   for (int i = 0; i < 4; i++) sync_after("MPI_Barrier", 500, 500);
@@ -138,54 +138,54 @@ static void files(void) {
   CHECK(cpus_are(0, MAX, "3500000\n"), "the same call on another path is another region");
   at(PML_STREAM_LEAVE, "outer", 1);
   at(PML_STREAM_LEAVE, "never entered", 1);
-  struct pml_balancer_record r[16];
-  size_t n = pml_balancer_take(b, r, 16);
+  struct pml_balance_record r[16];
+  size_t n = pml_balance_take(b, r, 16);
   CHECK(n == 7 && r[0].region == 1 && r[0].sync_ticks - r[0].begin_ticks == 500 &&
             r[0].end_ticks - r[0].sync_ticks == 500 && same(r[0].hz, 3.5 * GHZ) && same(r[3].next_hz, 2.1 * GHZ) &&
             r[5].region == 2 && r[6].region == 1,
         "each repetition is recorded, with its times and frequencies");
-  CHECK(same(r[4].hz, 2.1 * GHZ) && r[4].sync != r[3].sync && pml_balancer_take(b, r, 16) == 0, "once");
-  struct pml_balancer_stats s;
-  pml_balancer_stats(b, &s);
+  CHECK(same(r[4].hz, 2.1 * GHZ) && r[4].sync != r[3].sync && pml_balance_take(b, r, 16) == 0, "once");
+  struct pml_balance_stats s;
+  pml_balance_stats(b, &s);
   CHECK(s.repetitions == 7 && s.threads == 1 && s.lost == 0 && s.total_s > s.compute_s && s.writes > 0, "and counted");
-  pml_balancer_close(b);
+  pml_balance_close(b);
   CHECK(cpus_are(0, MAX, "3500000\n"), "in the end all is as it was");
 }
 
 static void dry(void) {
-  struct pml_balancer *b;
-  struct pml_balancer_record r[8];
+  struct pml_balance *b;
+  struct pml_balance_record r[8];
   struct pml_tune_entry e;
   CHECK(balance(&b, "barrier", true) == 0, "a dry run");
   for (int i = 0; i < 7; i++) sync_after("barrier", 500, 500);
-  CHECK(pml_balancer_take(b, r, 8) == 6 && same(r[3].next_hz, 2.1 * GHZ) && same(r[5].next_hz, 2.1 * GHZ) &&
+  CHECK(pml_balance_take(b, r, 8) == 6 && same(r[3].next_hz, 2.1 * GHZ) && same(r[5].next_hz, 2.1 * GHZ) &&
             same(r[5].hz, 3.5 * GHZ),
         "decides under the reference, which is in force");
-  CHECK(pml_balancer_entry(b, 0, &e) && strcmp(e.text, "2100000") == 0 && cpus_are(0, MAX, "3500000\n"),
+  CHECK(pml_balance_entry(b, 0, &e) && strcmp(e.text, "2100000") == 0 && cpus_are(0, MAX, "3500000\n"),
         "tells what it would write, and writes nothing");
-  pml_balancer_stop(b);
-  pml_balancer_close(b);
+  pml_balance_stop(b);
+  pml_balance_close(b);
   CHECK(balance(&b, "bariers", true) == 0, "a name may be misspelt");
-  pml_balancer_stop(b);
-  const char *line = pml_balancer_line(b, 0);
+  pml_balance_stop(b);
+  const char *line = pml_balance_line(b, 0);
   CHECK(line != NULL && strstr(line, "sync 'bariers': no such region was entered; nearest: barrier") != NULL,
         "which is told at the end");
-  pml_balancer_close(b);
+  pml_balance_close(b);
 }
 
 static void refused(void) {
-  struct pml_balancer *b;
-  struct pml_balancer_record r[8];
+  struct pml_balance *b;
+  struct pml_balance_record r[8];
   char path[512];
   cpus_path(path, 0, MAX);
   cpus_seal(0, MAX, "3500000");
   CHECK(balance(&b, "barrier", false) == 0, "a file that refuses");
   for (int i = 0; i < 7; i++) sync_after("barrier", 500, 500);
-  CHECK(pml_balancer_take(b, r, 8) == 6 && same(r[5].hz, 3.5 * GHZ) && same(r[5].next_hz, 2.1 * GHZ),
+  CHECK(pml_balance_take(b, r, 8) == 6 && same(r[5].hz, 3.5 * GHZ) && same(r[5].next_hz, 2.1 * GHZ),
         "leaves the reference in force, by which is decided");
-  const char *line = pml_balancer_line(b, 0);
+  const char *line = pml_balance_line(b, 0);
   CHECK(line != NULL && strstr(line, "EPERM: '2100000' was refused") != NULL, "and is told");
-  pml_balancer_close(b);
+  pml_balance_close(b);
   (void)unlink(path);
   cpus_make_one(0);
 }
@@ -209,23 +209,23 @@ static void *work(void *arg) {
 }
 
 static void team(void) {
-  struct pml_balancer *b;
-  struct pml_balancer_record r[4 * STEPS];
-  struct pml_balancer_stats s;
+  struct pml_balance *b;
+  struct pml_balance_record r[4 * STEPS];
+  struct pml_balance_stats s;
   pthread_t thread[2];
   long ms[2] = {1, 4};
   if (!CHECK(balance(&b, "team barrier", false) == 0, "threads of a program")) return;
   pthread_barrier_init(&step_done, NULL, 2);
   for (int i = 0; i < 2; i++) pthread_create(&thread[i], NULL, work, &ms[i]);
   for (int i = 0; i < 2; i++) pthread_join(thread[i], NULL);
-  pml_balancer_stats(b, &s);
-  size_t n = pml_balancer_take(b, r, sizeof r / sizeof r[0]), good = 0;
+  pml_balance_stats(b, &s);
+  size_t n = pml_balance_take(b, r, sizeof r / sizeof r[0]), good = 0;
   for (size_t i = 0; i < n; i++)
     good += r[i].begin_ticks <= r[i].sync_ticks && r[i].sync_ticks <= r[i].end_ticks && r[i].hz >= 0.8 * GHZ &&
             r[i].next_hz >= 0.8 * GHZ && r[i].hz <= 3.5 * GHZ && r[i].next_hz <= 3.5 * GHZ;
   CHECK(n == 2 * (STEPS - 1) && good == n && s.threads == 2, "each repetition of each is measured and decided on");
   CHECK(cpus_are(0, MAX, "3500000\n") && cpus_are(1, MAX, "3500000\n"), "a thread that ends asks for nothing more");
-  pml_balancer_close(b);
+  pml_balance_close(b);
   pthread_barrier_destroy(&step_done);
 }
 
@@ -234,7 +234,7 @@ static void killed(void) {
   (void)!pipe(told);
   pid_t pid = fork();
   if (pid == 0) {
-    struct pml_balancer *b;
+    struct pml_balance *b;
     (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
     pin(0);
     if (balance(&b, "barrier", false) == 0)

@@ -10,7 +10,7 @@
  */
 #include "adapter/section/pml_section.h"
 #include "base/pml_error.h"
-#include "control/balance/pml_balancer.h"
+#include "control/balance/pml_balance.h"
 
 #include <dlfcn.h>
 #include <sched.h>
@@ -67,16 +67,16 @@ int main(int argc, char **argv) {
   struct mpi m = load();
   int rank = 0, size = 1;
   cpu_set_t one;
-  struct pml_balancer *b;
-  struct pml_balancer_stats s;
+  struct pml_balance *b;
+  struct pml_balance_stats s;
   if (argc != 3 || m.init(&argc, &argv) != 0 || m.rank(m.world, &rank) != 0 || m.size(m.world, &size) != 0) return 1;
   CPU_ZERO(&one);
   CPU_SET((unsigned)rank, &one);
   if (sched_setaffinity(0, sizeof one, &one) < 0) return 77;
   pml_tune_allow();
   const char *sync = "MPI_Barrier";
-  const struct pml_balancer_options o = {.sync = &sync, .nsync = 1, .tune = {.root = argv[1]}};
-  int err = pml_balancer_open(&b, &o);
+  const struct pml_balance_options o = {.sync = &sync, .nsync = 1, .tune = {.root = argv[1]}};
+  int err = pml_balance_open(&b, &o);
   if (err < 0) {
     fprintf(stderr, "%s\n", pml_error_detail(err));
     return 1;
@@ -89,10 +89,10 @@ int main(int argc, char **argv) {
     (void)pml_section_stop_label("MPI_Barrier");
   }
   long during = mhz(argv[1], rank);
-  pml_balancer_stats(b, &s);
+  pml_balance_stats(b, &s);
   const char *line;
-  for (size_t i = 0; (line = pml_balancer_line(b, i)) != NULL; i++) fprintf(stderr, "rank %d: %s\n", rank, line);
-  pml_balancer_close(b);
+  for (size_t i = 0; (line = pml_balance_line(b, i)) != NULL; i++) fprintf(stderr, "rank %d: %s\n", rank, line);
+  pml_balance_close(b);
   printf("rank %d repetitions %lu computing %.0f MHz %ld then %ld\n", rank, (unsigned long)s.repetitions,
          100 * s.compute_s / s.total_s, during, mhz(argv[1], rank));
   fflush(stdout);

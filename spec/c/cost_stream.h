@@ -9,7 +9,7 @@
 #include "adapter/wrap/pml_wrap.h"
 #include "base/pml_region.h"
 #include "base/pml_stream.h"
-#include "control/balance/pml_balancer.h"
+#include "control/balance/pml_balance.h"
 #include "control/tune/pml_tune.h"
 #include "record/pml_buffer.h"
 #include "substrate/flow/pml_flow.h"
@@ -120,7 +120,7 @@ static inline void once_open_plugin(void) {
 }
 
 static struct pml_tune *tune;
-static struct pml_balancer *balancer;
+static struct pml_balance *balancer;
 
 /* In the place of the plugin: a rule for another region. */
 static inline void once_open_tune(void) {
@@ -137,9 +137,9 @@ static inline void once_open_balancer(void) {
   if (balancer != NULL) return;
   pml_tune_close(tune);
   tune = NULL;
-  const struct pml_balancer_options o = {
+  const struct pml_balance_options o = {
       .sync = sync, .nsync = 1, .rule = {.reference_hz = 3e9, .min_hz = 1e9}, .tune = {.dry_run = true}};
-  if (pml_balancer_open(&balancer, &o) < 0) balancer = NULL;
+  if (pml_balance_open(&balancer, &o) < 0) balancer = NULL;
 }
 
 PML_WRAP_FUNCTION(wrapped, "cost", "cost", NULL, 0);
@@ -152,7 +152,7 @@ static inline void once_switch_off(void) {
   static bool off;
   if (off) return;
   off = true;
-  pml_balancer_close(balancer);
+  pml_balance_close(balancer);
   balancer = NULL;
   pml_section_enable(false);
 }

@@ -370,21 +370,21 @@ static int tune_region(void) {
 
 static int balance_region(void) {
   static const char *const sync[] = {"op"};
-  const struct pml_balancer_options o = {
+  const struct pml_balance_options o = {
       .sync = sync, .nsync = 1, .tune = {.root = cpus_folder, .cpus = PML_TUNE_CURRENT, .dry_run = true}};
-  struct pml_balancer *b = (struct pml_balancer *)1;
-  struct pml_balancer_stats stats = {0};
+  struct pml_balance *b = (struct pml_balance *)1;
+  struct pml_balance_stats stats = {0};
   arm();
-  int err = pml_balancer_open(&b, &o);
+  int err = pml_balance_open(&b, &o);
   if (err < 0 && b) return HANDLE_OPEN;
   for (int i = 0; err == 0 && i < 3; i++) {
     err = pml_section_start_label("op");
     int other = pml_section_stop_label("op");
     if (err == 0) err = other;
   }
-  if (b != NULL) pml_balancer_stats(b, &stats);
+  if (b != NULL) pml_balance_stats(b, &stats);
   if (err == 0 && (stats.lost > 0 || stats.repetitions != 2)) err = -ENOMEM;
-  pml_balancer_close(b);
+  pml_balance_close(b);
   disarm();
   return err;
 }

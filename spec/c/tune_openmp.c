@@ -5,7 +5,7 @@
  */
 #include "adapter/section/pml_section.h"
 #include "base/pml_error.h"
-#include "control/balance/pml_balancer.h"
+#include "control/balance/pml_balance.h"
 
 #include "check.h"
 #include "cpus_folder.h"
@@ -44,11 +44,11 @@ static void threads(void) {
 /* The barrier at the end of each step is a section around an explicit one. */
 static void balanced(void) {
   const char *sync = "omp barrier";
-  const struct pml_balancer_options o = {
+  const struct pml_balance_options o = {
       .sync = &sync, .nsync = 1, .tune = {.root = cpus_folder, .cpus = PML_TUNE_CURRENT}};
-  struct pml_balancer *b;
-  struct pml_balancer_stats s;
-  if (!CHECK(pml_balancer_open(&b, &o) == 0, "the threads of a parallel region are balanced")) return;
+  struct pml_balance *b;
+  struct pml_balance_stats s;
+  if (!CHECK(pml_balance_open(&b, &o) == 0, "the threads of a parallel region are balanced")) return;
 #pragma omp parallel num_threads(2)
   for (int i = 0; i < STEPS; i++) {
     nanosleep(&(struct timespec){.tv_nsec = omp_get_thread_num() == 0 ? 2000000 : 500000}, NULL);
@@ -56,10 +56,10 @@ static void balanced(void) {
 #pragma omp barrier
     (void)pml_section_stop_label("omp barrier");
   }
-  pml_balancer_stats(b, &s);
+  pml_balance_stats(b, &s);
   CHECK(s.threads == 2 && s.repetitions == 2 * (STEPS - 1) && s.compute_s < s.total_s,
         "each thread's repetitions are measured");
-  pml_balancer_close(b);
+  pml_balance_close(b);
   CHECK(cpus_are(0, "cpufreq/scaling_max_freq", "3500000\n") && cpus_are(1, "cpufreq/scaling_max_freq", "3500000\n"),
         "and files put back, of threads that live on as well");
 }

@@ -2,7 +2,7 @@
 /* spec/c/tune_threads.c - threads that enter and leave tuned regions while tuners come and go. */
 #include "adapter/section/pml_section.h"
 #include "base/pml_error.h"
-#include "control/balance/pml_balancer.h"
+#include "control/balance/pml_balance.h"
 
 #include "check.h"
 #include "cpus_folder.h"
@@ -52,12 +52,12 @@ static struct pml_tune *tune(void) {
   return pml_tune_open(&t, rule, 3, &o) == 0 ? t : NULL;
 }
 
-static struct pml_balancer *balance(void) {
+static struct pml_balance *balance(void) {
   static const char *const sync[] = {"barrier"};
-  const struct pml_balancer_options o = {
+  const struct pml_balance_options o = {
       .sync = sync, .nsync = 1, .tune = {.root = cpus_folder, .cpus = PML_TUNE_CURRENT}};
-  struct pml_balancer *b;
-  return pml_balancer_open(&b, &o) == 0 ? b : NULL;
+  struct pml_balance *b;
+  return pml_balance_open(&b, &o) == 0 ? b : NULL;
 }
 
 int main(void) {
@@ -69,7 +69,7 @@ int main(void) {
   for (unsigned i = 0; i < THREADS; i++) pthread_create(&thread[i], NULL, work, &seed[i]);
   for (unsigned i = 0; i < TUNERS; i++) {
     struct pml_tune *t = i % 3 != 2 ? tune() : NULL;
-    struct pml_balancer *b = t == NULL ? balance() : NULL;
+    struct pml_balance *b = t == NULL ? balance() : NULL;
     opened += t != NULL || b != NULL;
     nanosleep(&(struct timespec){.tv_nsec = 20000000}, NULL);
     if (t != NULL) {
@@ -80,12 +80,12 @@ int main(void) {
       untold += s.refused == 0;
       pml_tune_close(t);
     } else if (b != NULL) {
-      struct pml_balancer_stats s;
-      pml_balancer_stop(b);
-      pml_balancer_stats(b, &s);
+      struct pml_balance_stats s;
+      pml_balance_stop(b);
+      pml_balance_stats(b, &s);
       decided += s.repetitions;
       untold += s.refused == 0;
-      pml_balancer_close(b);
+      pml_balance_close(b);
     }
     restored += as_they_were();
   }

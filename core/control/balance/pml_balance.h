@@ -1,59 +1,73 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * core/control/balance/pml_balance.h - how slow a thread may be to arrive just in time: the decision, and nothing else.
+ * core/control/balance/pml_balance.h - balancing of what runs: the threads of this process that wait for each other,
+ * or as one of an MPI job's ranks for other processes, are slowed so that they arrive just in time.
  *
- * After R. Schöne, R. Tschüter, T. Ilsche, J. Schuchart, D. Hackenberg, W. Nagel, Extending the functionality of
- * Score-P through plugins, section 4.5. A synchronised region is computing and then waiting for the others. Of each
- * repetition that computed t_compute of t under the frequency f_m,
- *
- *   t_compute / t >= 0.95    the target is the reference frequency: this thread is (nearly) the last
- *   t_compute / t >= 0.85    the target is f_m: it fits
- *   else                     the target is f_m * t_compute / t + delta: in time and a bit before
- *
- * and what is applied next is the highest target of the last 4 repetitions, within the cpu's range. Before there were 4
- * the missing ones count as the reference, so that a single odd repetition at the start slows nobody.
- *
- * A delta of less than a twentieth of the frequency is too small: even without noise the thread then arrives so closely
- * (t_compute / t comes to 1 - delta / f) that it is taken for the last one, and set back to the reference.
+ * The blocking calls are regions of the stream: sections around barriers, intercepted or wrapped MPI and OpenMP calls.
+ * A synchronised region lasts from the end of one blocking call to the end of the next; what comes before the next
+ * begins is computing. Regions are told apart by the call path of the blocking call that they begin after. Each thread
+ * decides for itself (pml_pace.h), from its own times: nothing is exchanged.
  */
 #ifndef PML_BALANCE_H
 #define PML_BALANCE_H
 
-#include "base/pml_api.h"
+#include "control/balance/pml_pace.h"
+#include "control/tune/pml_tune.h"
 
 PML_BEGIN_DECLS
 
-#define PML_BALANCE_WINDOW_MAX 16u
-
-/* Zero is the default: of @delta a tenth of the reference, of the others the paper's figure. */
-struct pml_balance_rule {
-  double reference_hz, min_hz;
-  double delta_hz;
-  double last, fits; /* 0.95, 0.85 */
-  unsigned window;   /* 4 */
-};
-
-/* One for each region of each thread. */
-struct pml_balance_region {
-  double target_hz[PML_BALANCE_WINDOW_MAX]; /* a ring */
-  unsigned next;
-  double apply_hz; /* for the next repetition */
-};
-
-/* pml_balance_check - fill in what is zero; -EINVAL, with a sentence: a rule that is none. */
-PML_API int pml_balance_check(struct pml_balance_rule *rule);
-
-/* pml_balance_begin - no repetition so far: the reference is to be applied. */
-PML_API void pml_balance_begin(struct pml_balance_region *r, const struct pml_balance_rule *rule);
+struct pml_balance;
 
 /*
- * pml_balance_step - a repetition took @total, of it @compute computing, under @used_hz (0: what was to be applied).
- * Returns what is to be applied to the next, which is in @r->apply_hz, too. A repetition without time, or of which more
- * was computed than it took, changes nothing. The times have any unit that is the same. No lock: one thread at a time.
- * Cost: some 30 instructions.
+ * @sync: names or patterns of the blocking regions. @rule: the reference is by default the highest that the cpus have,
+ * the least their lowest; where the machine does not tell, they must be given. @tune: the root, whose cpus (the
+ * thread's or the one it is on: not all), and dry_run: decide, and set nothing. Then the frequency in force is the
+ * reference.
  */
-PML_API double pml_balance_step(struct pml_balance_region *r, const struct pml_balance_rule *rule, double compute,
-                                double total, double used_hz);
+struct pml_balance_options {
+  const char *const *sync;
+  size_t nsync;
+  struct pml_pace_rule rule;
+  struct pml_tune_options tune;
+};
+
+/*
+ * pml_balance_open - balance from now on; pml_balance_stop - all is put back; close - and freed. As pml_tune_open()
+ * in what is refused, and in how all is put back; a file that cpus share has the highest frequency that one of its
+ * threads wants. Set is scaling_setspeed under the governor userspace, else scaling_max_freq.
+ */
+PML_API int pml_balance_open(struct pml_balance **b, const struct pml_balance_options *o);
+PML_API void pml_balance_stop(struct pml_balance *b);
+PML_API void pml_balance_close(struct pml_balance *b);
+
+PML_API const char *pml_balance_line(struct pml_balance *b, size_t i);                     /* as pml_tune_line() */
+PML_API bool pml_balance_entry(struct pml_balance *b, size_t i, struct pml_tune_entry *e); /* as pml_tune_entry() */
+
+/* The rule in force. */
+PML_API void pml_balance_rule(const struct pml_balance *b, struct pml_pace_rule *rule);
+
+/* A repetition of a synchronised region on a thread. */
+struct pml_balance_record {
+  uint64_t thread;
+  uint32_t region;                             /* of that thread, from 1 */
+  pml_region_t sync;                           /* the blocking call that ended it */
+  uint64_t begin_ticks, sync_ticks, end_ticks; /* of pml_clock: computing is begin to sync */
+  double hz, next_hz;                          /* what was in force, and what is decided */
+};
+
+/*
+ * pml_balance_take - the oldest records of all threads that were not taken, of each thread in its order; how many. A
+ * thread keeps 65536; what comes when that is full is counted in lost. Thread-safe.
+ */
+PML_API size_t pml_balance_take(struct pml_balance *b, struct pml_balance_record *out, size_t max);
+
+struct pml_balance_stats {
+  uint64_t repetitions, lost;
+  uint64_t writes, refused; /* to files */
+  uint32_t threads;
+  double compute_s, total_s; /* of all repetitions of all threads */
+};
+PML_API void pml_balance_stats(struct pml_balance *b, struct pml_balance_stats *s);
 
 PML_END_DECLS
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/control/balance/pml_balancer_private.h - what the balancer knows of a thread: its call path, its regions.
+/* core/control/balance/pml_balance_private.h - what the balancer knows of a thread: its call path, its regions.
  * Internal. */
-#ifndef PML_BALANCER_PRIVATE_H
-#define PML_BALANCER_PRIVATE_H
+#ifndef PML_BALANCE_PRIVATE_H
+#define PML_BALANCE_PRIVATE_H
 
 #include "base/pml_stream.h"
-#include "control/balance/pml_balancer.h"
+#include "control/balance/pml_balance.h"
 #include "control/tune/pml_tune_cpu.h"
 #include "control/tune/pml_tune_table.h"
 
@@ -19,40 +19,40 @@
 #define PML__BALANCER_SLOTS 1024u /* a hash table, filled to three quarters */
 #define PML__BALANCER_RECORDS 65536u
 
-struct pml__balancer_step {
+struct pml__balance_step {
   pml_region_t region;
   uint64_t path; /* of all regions from the outermost to this one */
 };
 
-struct pml__balancer_region {
+struct pml__balance_region {
   uint64_t path; /* of the blocking call that it begins after */
   uint32_t number;
-  struct pml_balance_region state;
+  struct pml_pace_region state;
 };
 
-struct pml__balancer_thread {
-  struct pml_balancer *balancer;
+struct pml__balance_thread {
+  struct pml_balance *balancer;
   uint64_t id;
   struct pml__table table;
-  struct pml__balancer_step *step; /* [depth] */
+  struct pml__balance_step *step; /* [depth] */
   uint32_t depth, room;
-  uint32_t blocking;                    /* the depth of the outermost blocking call that is open; 0: none is */
-  struct pml__balancer_region *current; /* NULL: before the first blocking call */
+  uint32_t blocking;                   /* the depth of the outermost blocking call that is open; 0: none is */
+  struct pml__balance_region *current; /* NULL: before the first blocking call */
   uint64_t begin_ticks, sync_ticks;
   double used_hz;
   cpu_set_t cpus; /* that it has asked for */
-  struct pml__balancer_region *slot[PML__BALANCER_SLOTS];
+  struct pml__balance_region *slot[PML__BALANCER_SLOTS];
   uint32_t nregions;
   pthread_mutex_t lock; /* the records */
-  struct pml_balancer_record *record;
+  struct pml_balance_record *record;
   size_t nrecords, record_room, taken;
   uint64_t lost, repetitions, compute_ticks, total_ticks;
-  struct pml__balancer_thread *next;
+  struct pml__balance_thread *next;
 };
 
-struct pml_balancer {
-  struct pml_balancer_options options;
-  struct pml_balance_rule rule;
+struct pml_balance {
+  struct pml_balance_options options;
+  struct pml_pace_rule rule;
   struct pml__knobs *knobs;
   struct pml__cpus cpus;
   struct pml__cpu_setting setting; /* knob NULL: a dry run where there is no file */
@@ -63,39 +63,39 @@ struct pml_balancer {
   pid_t pid;
   bool stopped;
   pthread_mutex_t lock; /* the list */
-  struct pml__balancer_thread *threads;
+  struct pml__balance_thread *threads;
   uint32_t nthreads;
 };
 
 /* Events; the plain ones with general registers only, for regions that block nobody. */
-void pml__balancer_enter(void *data, const struct pml_stream_event *e);
-void pml__balancer_leave(void *data, const struct pml_stream_event *e);
-bool pml__balancer_plain_enter(void *data, const struct pml_stream_event *e);
-bool pml__balancer_plain_leave(void *data, const struct pml_stream_event *e);
+void pml__balance_enter(void *data, const struct pml_stream_event *e);
+void pml__balance_leave(void *data, const struct pml_stream_event *e);
+bool pml__balance_plain_enter(void *data, const struct pml_stream_event *e);
+bool pml__balance_plain_leave(void *data, const struct pml_stream_event *e);
 
-/* pml__balancer_withdraw - the thread asks for nothing any more. */
-void pml__balancer_withdraw(struct pml__balancer_thread *th);
+/* pml__balance_withdraw - the thread asks for nothing any more. */
+void pml__balance_withdraw(struct pml__balance_thread *th);
 
 /* A path one region longer. */
-static inline uint64_t pml__balancer_path(uint64_t path, pml_region_t region) {
+static inline uint64_t pml__balance_path(uint64_t path, pml_region_t region) {
   uint64_t h = (path ^ region) * UINT64_C(0x9e3779b97f4a7c15);
   return h ^ h >> 29;
 }
 
 /* There is room. */
-static inline void pml__balancer_push(struct pml__balancer_thread *th, pml_region_t region) {
+static inline void pml__balance_push(struct pml__balance_thread *th, pml_region_t region) {
   uint64_t above = th->depth > 0 ? th->step[th->depth - 1].path : 0;
-  th->step[th->depth++] = (struct pml__balancer_step){region, pml__balancer_path(above, region)};
+  th->step[th->depth++] = (struct pml__balance_step){region, pml__balance_path(above, region)};
 }
 
 /* Of regions that block nobody, and general registers only; false: it is not known to be one, or there is more to do.
  */
-static inline bool pml__balancer_enter_plainly(struct pml__balancer_thread *th, pml_region_t region) {
+static inline bool pml__balance_enter_plainly(struct pml__balance_thread *th, pml_region_t region) {
   if (th->depth == th->room || pml__table_get(&th->table, region) != PML__BALANCER_PLAIN) return false;
-  pml__balancer_push(th, region);
+  pml__balance_push(th, region);
   return true;
 }
-static inline bool pml__balancer_leave_plainly(struct pml__balancer_thread *th, pml_region_t region) {
+static inline bool pml__balance_leave_plainly(struct pml__balance_thread *th, pml_region_t region) {
   if (th->depth == 0 || th->step[th->depth - 1].region != region || th->depth == th->blocking) return false;
   th->depth--;
   return true;

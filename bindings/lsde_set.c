@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* bindings/lset.c - counting sets of software-defined events. */
+/* bindings/lsde_set.c - counting sets of software-defined events. */
 #include "lsde.h"
 
 #include <stdint.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/control/balance/pml_balancer_event.c - repetitions of synchronised regions, measured and decided on their
+/* core/control/balance/pml_balance_event.c - repetitions of synchronised regions, measured and decided on their
  * thread. */
-#include "control/balance/pml_balancer_private.h"
+#include "control/balance/pml_balance_private.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -9,13 +9,13 @@
 
 /* --- frequencies --- */
 
-static bool is_set(const struct pml_balancer *b, const cpu_set_t *set, size_t cpu) {
+static bool is_set(const struct pml_balance *b, const cpu_set_t *set, size_t cpu) {
   unsigned number = b->cpus.number[cpu];
   return number < CPU_SETSIZE && CPU_ISSET(number, set) && b->setting.knob[cpu] != NULL;
 }
 
-void pml__balancer_withdraw(struct pml__balancer_thread *th) {
-  struct pml_balancer *b = th->balancer;
+void pml__balance_withdraw(struct pml__balance_thread *th) {
+  struct pml_balance *b = th->balancer;
   if (b->setting.knob == NULL) return;
   for (size_t i = 0; i < b->cpus.n; i++)
     if (is_set(b, &th->cpus, i) && pml__knob_leave(b->setting.knob[i], th->id, 0) < 0)
@@ -24,8 +24,8 @@ void pml__balancer_withdraw(struct pml__balancer_thread *th) {
 }
 
 /* The thread may have been moved since it last asked. */
-static void find_cpus(struct pml__balancer_thread *th) {
-  struct pml_balancer *b = th->balancer;
+static void find_cpus(struct pml__balance_thread *th) {
+  struct pml_balance *b = th->balancer;
   cpu_set_t now;
   CPU_ZERO(&now);
   int cpu = b->options.tune.cpus == PML_TUNE_CURRENT ? sched_getcpu() : -1;
@@ -37,13 +37,13 @@ static void find_cpus(struct pml__balancer_thread *th) {
                    "them; pin each to one",
                    CPU_COUNT(&now));
   if (CPU_EQUAL(&now, &th->cpus)) return;
-  pml__balancer_withdraw(th);
+  pml__balance_withdraw(th);
   th->cpus = now;
 }
 
 /* What the thread computes under from now on. */
-static void apply(struct pml__balancer_thread *th, double hz, pml_region_t region) {
-  struct pml_balancer *b = th->balancer;
+static void apply(struct pml__balance_thread *th, double hz, pml_region_t region) {
+  struct pml_balance *b = th->balancer;
   char text[PML__KNOB_TEXT];
   bool all = !pml__knobs_dry(b->knobs);
   if (b->setting.knob != NULL) {
@@ -62,12 +62,12 @@ static void apply(struct pml__balancer_thread *th, double hz, pml_region_t regio
 /* --- regions --- */
 
 /* The region that begins after the blocking call of @path; NULL: there are too many, or no memory. */
-static struct pml__balancer_region *region_of(struct pml__balancer_thread *th, uint64_t path) {
+static struct pml__balance_region *region_of(struct pml__balance_thread *th, uint64_t path) {
   uint32_t at = (uint32_t)(path % PML__BALANCER_SLOTS);
   while (th->slot[at] != NULL && th->slot[at]->path != path) at = (at + 1) % PML__BALANCER_SLOTS;
   if (th->slot[at] != NULL) return th->slot[at];
-  struct pml_balancer *b = th->balancer;
-  struct pml__balancer_region *r = NULL;
+  struct pml_balance *b = th->balancer;
+  struct pml__balance_region *r = NULL;
   if (th->nregions < PML__BALANCER_SLOTS / 4 * 3) r = calloc(1, sizeof *r);
   if (r == NULL) {
     if (!atomic_exchange(&b->told_regions, true))
@@ -77,19 +77,19 @@ static struct pml__balancer_region *region_of(struct pml__balancer_thread *th, u
   }
   r->path = path;
   r->number = ++th->nregions;
-  pml_balance_begin(&r->state, &b->rule);
+  pml_pace_begin(&r->state, &b->rule);
   th->slot[at] = r;
   return r;
 }
 
-static void keep(struct pml__balancer_thread *th, const struct pml_balancer_record *r) {
+static void keep(struct pml__balance_thread *th, const struct pml_balance_record *r) {
   pthread_mutex_lock(&th->lock);
   th->repetitions++;
   th->compute_ticks += r->sync_ticks - r->begin_ticks;
   th->total_ticks += r->end_ticks - r->begin_ticks;
   if (th->nrecords == th->record_room && th->record_room < PML__BALANCER_RECORDS) {
     size_t room = th->record_room == 0 ? 64 : th->record_room * 4;
-    struct pml_balancer_record *more = realloc(th->record, room * sizeof *more);
+    struct pml_balance_record *more = realloc(th->record, room * sizeof *more);
     if (more != NULL) {
       th->record = more;
       th->record_room = room;
@@ -102,24 +102,24 @@ static void keep(struct pml__balancer_thread *th, const struct pml_balancer_reco
   pthread_mutex_unlock(&th->lock);
 }
 
-static void end_repetition(struct pml__balancer_thread *th, const struct pml_stream_event *e) {
-  struct pml__balancer_region *r = th->current;
-  struct pml_balancer_record record = {.thread = th->id,
-                                       .region = r->number,
-                                       .sync = e->region,
-                                       .begin_ticks = th->begin_ticks,
-                                       .sync_ticks = th->sync_ticks,
-                                       .end_ticks = e->ticks,
-                                       .hz = th->used_hz};
-  record.next_hz = pml_balance_step(&r->state, &th->balancer->rule, (double)(th->sync_ticks - th->begin_ticks),
-                                    (double)(e->ticks - th->begin_ticks), th->used_hz);
+static void end_repetition(struct pml__balance_thread *th, const struct pml_stream_event *e) {
+  struct pml__balance_region *r = th->current;
+  struct pml_balance_record record = {.thread = th->id,
+                                      .region = r->number,
+                                      .sync = e->region,
+                                      .begin_ticks = th->begin_ticks,
+                                      .sync_ticks = th->sync_ticks,
+                                      .end_ticks = e->ticks,
+                                      .hz = th->used_hz};
+  record.next_hz = pml_pace_step(&r->state, &th->balancer->rule, (double)(th->sync_ticks - th->begin_ticks),
+                                 (double)(e->ticks - th->begin_ticks), th->used_hz);
   keep(th, &record);
 }
 
 /* --- events --- */
 
 static uint16_t match(const void *arg, const char *name) {
-  const struct pml_balancer *b = arg;
+  const struct pml_balance *b = arg;
   uint16_t what = PML__BALANCER_PLAIN;
   for (size_t i = 0; i < b->options.nsync; i++) {
     if (!pml__table_matches(b->sync[i], name)) continue;
@@ -129,22 +129,22 @@ static uint16_t match(const void *arg, const char *name) {
   return what;
 }
 
-static bool has_room(struct pml__balancer_thread *th) {
+static bool has_room(struct pml__balance_thread *th) {
   if (th->depth < th->room) return true;
   uint32_t room = th->room * 2 + 64;
-  struct pml__balancer_step *more = room > UINT32_C(1) << 20 ? NULL : realloc(th->step, room * sizeof *more);
+  struct pml__balance_step *more = room > UINT32_C(1) << 20 ? NULL : realloc(th->step, room * sizeof *more);
   if (more == NULL) return false;
   th->step = more;
   th->room = room;
   return true;
 }
 
-static __attribute__((noinline)) void enter(struct pml__balancer_thread *th, const struct pml_stream_event *e) {
+static __attribute__((noinline)) void enter(struct pml__balance_thread *th, const struct pml_stream_event *e) {
   int saved = errno;
   uint16_t what = pml__table_get(&th->table, e->region);
   if (what == PML__TABLE_UNKNOWN) what = pml__table_look_up(&th->table, e->region, match, th->balancer);
   if (has_room(th)) {
-    pml__balancer_push(th, e->region);
+    pml__balance_push(th, e->region);
     if (what == PML__BALANCER_SYNC && th->blocking == 0) {
       th->blocking = th->depth;
       th->sync_ticks = e->ticks;
@@ -154,7 +154,7 @@ static __attribute__((noinline)) void enter(struct pml__balancer_thread *th, con
 }
 
 /* A blocking call has ended; @whole: with its own leave. */
-static void begin_region(struct pml__balancer_thread *th, const struct pml_stream_event *e, uint64_t path, bool whole) {
+static void begin_region(struct pml__balance_thread *th, const struct pml_stream_event *e, uint64_t path, bool whole) {
   th->blocking = 0;
   if (whole && th->current != NULL) end_repetition(th, e);
   th->current = whole ? region_of(th, path) : NULL;
@@ -163,7 +163,7 @@ static void begin_region(struct pml__balancer_thread *th, const struct pml_strea
 }
 
 /* Frames above the one that is left were never left themselves. */
-static __attribute__((noinline)) void leave(struct pml__balancer_thread *th, const struct pml_stream_event *e) {
+static __attribute__((noinline)) void leave(struct pml__balance_thread *th, const struct pml_stream_event *e) {
   uint32_t depth = th->depth;
   while (depth > 0 && th->step[depth - 1].region != e->region) depth--;
   if (depth == 0) return;
@@ -173,10 +173,10 @@ static __attribute__((noinline)) void leave(struct pml__balancer_thread *th, con
   errno = saved;
 }
 
-void pml__balancer_enter(void *data, const struct pml_stream_event *e) {
-  if (!pml__balancer_enter_plainly(data, e->region)) enter(data, e);
+void pml__balance_enter(void *data, const struct pml_stream_event *e) {
+  if (!pml__balance_enter_plainly(data, e->region)) enter(data, e);
 }
 
-void pml__balancer_leave(void *data, const struct pml_stream_event *e) {
-  if (!pml__balancer_leave_plainly(data, e->region)) leave(data, e);
+void pml__balance_leave(void *data, const struct pml_stream_event *e) {
+  if (!pml__balance_leave_plainly(data, e->region)) leave(data, e);
 }

@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* core/control/balance/pml_balance_gpr.c - regions that block nobody, where only general registers may be used. */
+#include "control/balance/pml_balance_private.h"
+
+bool pml__balance_plain_enter(void *data, const struct pml_stream_event *e) {
+  return pml__balance_enter_plainly(data, e->region);
+}
+
+bool pml__balance_plain_leave(void *data, const struct pml_stream_event *e) {
+  return pml__balance_leave_plainly(data, e->region);
+}
