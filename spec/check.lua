@@ -99,7 +99,10 @@ end
 
 -- The limits end what hangs: a machine that others use, too, may take several times what it takes alone.
 local steps = {
-  layers = function() add("layers", tally.whole, "lua5.4 spec/layers.lua", 120) end,
+  layers = function()
+    add("layers", tally.whole, "lua5.4 spec/layers.lua", 120)
+    add("objects", tally.whole, ("PMLUA_BUILD=%s lua5.4 spec/objects.lua"):format(build), 120)
+  end,
   c = function() c_specs("", build, false) end,
   costs = function() add("costs", tally.count, ("lua5.4 spec/costs.lua %s/spec/cost"):format(build), 600) end,
   busted = function() lua_specs(false) end,

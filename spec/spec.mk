@@ -41,7 +41,7 @@ endef
 $(foreach l,krylov tamm kernels,$(eval $(call library_specs,$(l))))
 
 # The flow of a program knows nothing of LLVM.
-$(B)/spec/instrument_flow: spec/c/instrument_flow.c $(B)/obj/core/instrument/instrument_flow.o $(B)/obj/core/instrument/instrument_plan.o
+$(B)/spec/instrument_cfg: spec/c/instrument_cfg.c $(B)/obj/core/instrument/instrument_cfg.o $(B)/obj/core/instrument/instrument_plan.o
 	@mkdir -p $(@D)
 	$(CC) $(ALLCFLAGS) $(LDFLAGS) $^ -o $@
 
@@ -96,8 +96,9 @@ guard: $(B)/pmlua $(B)/spec/cost ## no function of the hot paths takes 1 % more 
 	@$(GUARD) spec/data/hot_paths.guard --per-call -- $(B)/spec/cost run >/dev/null
 guard-save: $(B)/pmlua $(B)/spec/cost ## keep what they take now; look at the difference
 	@$(GUARD) --save spec/data/hot_paths.guard $(foreach f,$(GUARDED),--function '$(f)') -- $(B)/spec/cost run >/dev/null
-layers: ## dependencies run one way
+layers: ## dependencies run one way, by includes and by symbols (what is built)
 	@$(LUA) spec/layers.lua
+	@PMLUA_BUILD=$(B) $(LUA) spec/objects.lua
 asan: asan-build ## the C specs and the Lua specs under AddressSanitizer and UBSan
 	$(call run_specs,asan)
 asan-build:

@@ -127,15 +127,15 @@ static int open_flow(struct pml_body *f) {
   for (uint32_t b = 0; b < f->blocks; b++) {
     LLVMValueRef end = LLVMGetBasicBlockTerminator(f->block[b].block);
     for (unsigned s = 0; s < LLVMGetNumSuccessors(end); s++)
-      f->edge[n++] = (struct pml_flow_edge){.from = b, .to = place_of(f, LLVMGetSuccessor(end, s))->number};
+      f->edge[n++] = (struct pml_cfg_edge){.from = b, .to = place_of(f, LLVMGetSuccessor(end, s))->number};
   }
-  return pml_flow_open(&f->flow, f->blocks, f->edge, n);
+  return pml_cfg_open(&f->flow, f->blocks, f->edge, n);
 }
 
 /* A block that is not among the function's was made in a loop. */
 static bool in_a_loop(const struct pml_body *f, LLVMBasicBlockRef block) {
   const struct pml_place *p = place_of(f, block);
-  return p->block == NULL || f->flow.loop[p->number] != PML_FLOW_NONE;
+  return p->block == NULL || f->flow.loop[p->number] != PML_CFG_NONE;
 }
 
 /*
@@ -331,7 +331,7 @@ int pml_instrument_function(struct pml_module *m, LLVMValueRef function) {
   if (!err) report(&f);
   if (!err && !m->marking && m->mark != NULL) pml_marks_erase(m, function);
   for (uint32_t s = 0; s < f.stretches; s++) free(f.stretch[s].counts.at);
-  pml_flow_close(&f.flow);
+  pml_cfg_close(&f.flow);
   free(f.stretch);
   free(f.dynamic);
   free(f.edge);

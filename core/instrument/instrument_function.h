@@ -3,7 +3,7 @@
 #ifndef PML_INSTRUMENT_FUNCTION_H
 #define PML_INSTRUMENT_FUNCTION_H
 
-#include "instrument/instrument_flow.h"
+#include "instrument/instrument_cfg.h"
 #include "instrument/instrument_private.h"
 
 struct pml_stretch {   /* instructions of a block that run as a whole */
@@ -39,8 +39,8 @@ struct pml_body {
   struct pml_stretch *stretch;
   struct pml_dynamic *dynamic;
   struct pml_place *place;
-  struct pml_flow_edge *edge;
-  struct pml_flow flow;
+  struct pml_cfg_edge *edge;
+  struct pml_cfg flow;
   unsigned uncounted;
   char uncounted_what[128];
   char uncounted_where[224];

@@ -26,7 +26,7 @@ struct loop {
   uint32_t number, exits;
   uint32_t before; /* the block that enters it, and does nothing else */
   uint32_t exit[EXITS_MAX];
-  struct pml_flow_plan plan;
+  struct pml_cfg_plan plan;
   struct pml_counts *worth;             /* [counters + 1] of a turn of each counter; the last: of entering the loop */
   uint64_t cells[PML_COUNT_CELLS / 64]; /* that are worth something; a loop has a dozen */
   LLVMValueRef *counter;
@@ -34,12 +34,12 @@ struct loop {
 
 /* Blocks behind the loop that are reached from it only. */
 static bool find_exits(struct loop *l) {
-  const struct pml_flow *g = &l->f->flow;
+  const struct pml_cfg *g = &l->f->flow;
   for (uint32_t e = 0; e < g->edges; e++) {
     uint32_t to = g->edge[e].to;
-    if (!pml_flow_within(g, g->edge[e].from, l->number) || pml_flow_within(g, to, l->number)) continue;
+    if (!pml_cfg_within(g, g->edge[e].from, l->number) || pml_cfg_within(g, to, l->number)) continue;
     for (uint32_t p = g->first_in[to]; p < g->first_in[to + 1]; p++)
-      if (!pml_flow_within(g, g->into[p], l->number)) return false;
+      if (!pml_cfg_within(g, g->into[p], l->number)) return false;
     bool known = false;
     for (uint32_t i = 0; i < l->exits; i++) known |= l->exit[i] == to;
     if (known) continue;
@@ -50,26 +50,26 @@ static bool find_exits(struct loop *l) {
 }
 
 static bool find_entry(struct loop *l) {
-  const struct pml_flow *g = &l->f->flow;
+  const struct pml_cfg *g = &l->f->flow;
   uint32_t header = g->in[l->number].header;
-  l->before = PML_FLOW_NONE;
+  l->before = PML_CFG_NONE;
   for (uint32_t p = g->first_in[header]; p < g->first_in[header + 1]; p++) {
     uint32_t from = g->into[p];
-    if (pml_flow_within(g, from, l->number)) continue;
-    if (l->before != PML_FLOW_NONE || g->first[from] + 1 != g->first[from + 1]) return false;
+    if (pml_cfg_within(g, from, l->number)) continue;
+    if (l->before != PML_CFG_NONE || g->first[from] + 1 != g->first[from + 1]) return false;
     l->before = from;
   }
-  return l->before != PML_FLOW_NONE;
+  return l->before != PML_CFG_NONE;
 }
 
 static bool stays(const struct loop *l) {
   for (uint32_t b = 0; b < l->f->blocks; b++)
-    if (l->f->block[b].leaves && pml_flow_within(&l->f->flow, b, l->number)) return false;
+    if (l->f->block[b].leaves && pml_cfg_within(&l->f->flow, b, l->number)) return false;
   return true;
 }
 
 static int weigh(struct loop *l) {
-  const struct pml_flow_plan *p = &l->plan;
+  const struct pml_cfg_plan *p = &l->plan;
   l->worth = calloc((size_t)p->counters + 1, sizeof *l->worth);
   l->counter = calloc((size_t)p->counters + 1, sizeof(LLVMValueRef));
   if (l->worth == NULL || l->counter == NULL) return -ENOMEM;
@@ -174,7 +174,7 @@ static void add_at_entry(struct loop *l) {
 }
 
 static bool has_inner(const struct loop *l) {
-  const struct pml_flow *g = &l->f->flow;
+  const struct pml_cfg *g = &l->f->flow;
   for (uint32_t i = 0; i < g->loops; i++)
     if (g->in[i].parent == l->number) return true;
   return false;
@@ -182,11 +182,11 @@ static bool has_inner(const struct loop *l) {
 
 /* The block that every turn ends with, or NONE. */
 static uint32_t latch_of(const struct loop *l) {
-  const struct pml_flow *g = &l->f->flow;
-  uint32_t header = g->in[l->number].header, latch = PML_FLOW_NONE;
+  const struct pml_cfg *g = &l->f->flow;
+  uint32_t header = g->in[l->number].header, latch = PML_CFG_NONE;
   for (uint32_t p = g->first_in[header]; p < g->first_in[header + 1]; p++) {
-    if (!pml_flow_within(g, g->into[p], l->number)) continue;
-    if (latch != PML_FLOW_NONE) return PML_FLOW_NONE;
+    if (!pml_cfg_within(g, g->into[p], l->number)) continue;
+    if (latch != PML_CFG_NONE) return PML_CFG_NONE;
     latch = g->into[p];
   }
   return latch;
@@ -195,8 +195,8 @@ static uint32_t latch_of(const struct loop *l) {
 /* At the end of a turn. */
 static int add_at_turn(struct loop *l) {
   struct pml_module *m = l->f->m;
-  uint32_t latch = has_inner(l) ? latch_of(l) : PML_FLOW_NONE;
-  if (latch == PML_FLOW_NONE || l->plan.counters == 0) return 0;
+  uint32_t latch = has_inner(l) ? latch_of(l) : PML_CFG_NONE;
+  if (latch == PML_CFG_NONE || l->plan.counters == 0) return 0;
   LLVMBasicBlockRef end = l->f->block[latch].block, now = pml_body_part(m, end);
   if (now == NULL) return 0;
   LLVMValueRef turns = LLVMBuildLoad2(m->builder, m->i64, l->counter[0], "");
@@ -215,7 +215,7 @@ static int add_at_turn(struct loop *l) {
 static int count_loop(struct pml_body *f, uint32_t number) {
   struct loop l = {.f = f, .number = number};
   if (!stays(&l) || !find_exits(&l) || !find_entry(&l)) return 0;
-  int err = pml_flow_plan_open(&l.plan, &f->flow, number, COUNTERS_MAX);
+  int err = pml_cfg_plan_open(&l.plan, &f->flow, number, COUNTERS_MAX);
   bool counted = err == 0;
   if (counted) {
     err = weigh(&l);
@@ -228,7 +228,7 @@ static int count_loop(struct pml_body *f, uint32_t number) {
   for (uint32_t c = 0; l.worth != NULL && c <= l.plan.counters; c++) free(l.worth[c].at);
   free(l.worth);
   free(l.counter);
-  pml_flow_plan_close(&l.plan);
+  pml_cfg_plan_close(&l.plan);
   return err == -ENOMEM ? err : counted;
 }
 

@@ -13,38 +13,38 @@
 
 struct merge {
   struct pml_body *f;
-  struct pml_flow back; /* the same edges the other way; 0 is where all ends lead to, block b is b + 1 */
-  struct pml_flow_edge *edge;
+  struct pml_cfg back; /* the same edges the other way; 0 is where all ends lead to, block b is b + 1 */
+  struct pml_cfg_edge *edge;
   uint32_t *size, *at; /* of each block: the blocks below it in the tree of dominators, and where they begin in it */
   uint32_t *stops;     /* [blocks + 1] how many of the tree's blocks before this place may leave or stay */
 };
 
 /* In a cycle with two entries, one block may run oftener than the other that is always come to. */
-static bool is_reducible(const struct pml_flow *g) {
+static bool is_reducible(const struct pml_cfg *g) {
   for (uint32_t e = 0; e < g->edges; e++) {
     uint32_t from = g->edge[e].from, to = g->edge[e].to;
-    if (g->rank[from] == PML_FLOW_NONE || g->rank[to] > g->rank[from]) continue;
-    if (!pml_flow_dominates(g, to, from)) return false;
+    if (g->rank[from] == PML_CFG_NONE || g->rank[to] > g->rank[from]) continue;
+    if (!pml_cfg_dominates(g, to, from)) return false;
   }
   return true;
 }
 
 static int turn_round(struct merge *m) {
-  const struct pml_flow *g = &m->f->flow;
+  const struct pml_cfg *g = &m->f->flow;
   uint32_t n = 0;
   m->edge = calloc((size_t)g->edges + g->blocks + 1, sizeof *m->edge);
   if (m->edge == NULL) return -ENOMEM;
   for (uint32_t b = 0; b < g->blocks; b++) {
-    if (g->rank[b] == PML_FLOW_NONE) continue;
-    if (g->first[b] == g->first[b + 1]) m->edge[n++] = (struct pml_flow_edge){.from = 0, .to = b + 1};
+    if (g->rank[b] == PML_CFG_NONE) continue;
+    if (g->first[b] == g->first[b + 1]) m->edge[n++] = (struct pml_cfg_edge){.from = 0, .to = b + 1};
     for (uint32_t e = g->first[b]; e < g->first[b + 1]; e++)
-      m->edge[n++] = (struct pml_flow_edge){.from = g->edge[e].to + 1, .to = b + 1};
+      m->edge[n++] = (struct pml_cfg_edge){.from = g->edge[e].to + 1, .to = b + 1};
   }
-  return pml_flow_open(&m->back, g->blocks + 1, m->edge, n);
+  return pml_cfg_open(&m->back, g->blocks + 1, m->edge, n);
 }
 
 static int number_tree(struct merge *m) {
-  const struct pml_flow *g = &m->f->flow;
+  const struct pml_cfg *g = &m->f->flow;
   m->size = calloc(4 * (size_t)g->blocks + 4, sizeof *m->size);
   if (m->size == NULL) return -ENOMEM;
   m->at = m->size + g->blocks;
@@ -60,7 +60,7 @@ static int number_tree(struct merge *m) {
     if (i > 0) m->at[b] = next[g->dominator[b]];
     if (i > 0) next[g->dominator[b]] += m->size[b];
     next[b] = m->at[b] + 1;
-    m->stops[m->at[b] + 1] = m->f->block[b].leaves || m->back.rank[b + 1] == PML_FLOW_NONE;
+    m->stops[m->at[b] + 1] = m->f->block[b].leaves || m->back.rank[b + 1] == PML_CFG_NONE;
   }
   for (uint32_t i = 0; i < g->reached; i++) m->stops[i + 1] += m->stops[i];
   return 0;
@@ -76,7 +76,7 @@ static bool goes_on(const struct merge *m, uint32_t above, uint32_t below) {
 static bool run_equally(const struct merge *m, uint32_t above, uint32_t below) {
   const struct pml_body *f = m->f;
   if (f->block[above].in_registers || f->block[below].in_registers || f->block[above].end_leaves) return false;
-  if (f->flow.loop[above] != f->flow.loop[below] || m->back.rank[above + 1] == PML_FLOW_NONE) return false;
+  if (f->flow.loop[above] != f->flow.loop[below] || m->back.rank[above + 1] == PML_CFG_NONE) return false;
   return m->back.dominator[above + 1] == below + 1 && goes_on(m, above, below);
 }
 
@@ -99,7 +99,7 @@ int pml_body_merge(struct pml_body *f) {
     uint32_t b = f->flow.order[i], above = f->flow.dominator[b];
     if (run_equally(&m, above, b)) err = move(f, above, b);
   }
-  pml_flow_close(&m.back);
+  pml_cfg_close(&m.back);
   free(m.edge);
   free(m.size);
   return err;

@@ -7,7 +7,7 @@
  * first, then the deepest blocks; each block that is left out gets a counter, and one turn round the circle that it
  * closes in the tree is one run of every block on it. From exit to entry, the circle is known to be run once.
  */
-#include "instrument/instrument_flow.h"
+#include "instrument/instrument_cfg.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -19,8 +19,8 @@ struct branch { /* of the tree, at a node */
 };
 
 struct tree {
-  const struct pml_flow *f;
-  struct pml_flow_plan *p;
+  const struct pml_cfg *f;
+  struct pml_cfg_plan *p;
   uint32_t loop, nodes, branches;
   uint32_t *place;  /* of each block of the function in p->block, or NONE */
   uint32_t *parent; /* [nodes] of the union-find */
@@ -60,25 +60,25 @@ static uint32_t end_of(uint32_t place) {
 
 /* False: the edges alone close a circle, so that counts of blocks do not tell those of edges. */
 static bool join_edges(struct tree *t) {
-  const struct pml_flow *f = t->f;
+  const struct pml_cfg *f = t->f;
   uint32_t entry = t->nodes - 2, exit = t->nodes - 1;
-  bool good = join(t, entry, begin_of(t->place[f->in[t->loop].header]), PML_FLOW_NONE);
+  bool good = join(t, entry, begin_of(t->place[f->in[t->loop].header]), PML_CFG_NONE);
   for (uint32_t i = 0; i < t->p->blocks && good; i++) {
     uint32_t b = t->p->block[i];
     bool leaves = false;
     for (uint32_t e = f->first[b]; e < f->first[b + 1] && good; e++) {
       uint32_t to = t->place[f->edge[e].to];
-      if (to != PML_FLOW_NONE) good = join(t, end_of(i), begin_of(to), PML_FLOW_NONE);
-      leaves |= to == PML_FLOW_NONE;
+      if (to != PML_CFG_NONE) good = join(t, end_of(i), begin_of(to), PML_CFG_NONE);
+      leaves |= to == PML_CFG_NONE;
     }
-    if (leaves && good) good = join(t, end_of(i), exit, PML_FLOW_NONE);
+    if (leaves && good) good = join(t, end_of(i), exit, PML_CFG_NONE);
   }
   return good;
 }
 
 /* Deepest first; where the edges closed a circle, every block is counted. */
 static void choose_counters(struct tree *t, bool tree) {
-  struct pml_flow_plan *p = t->p;
+  struct pml_cfg_plan *p = t->p;
   uint32_t deepest = 0;
   for (uint32_t l = 0; l < t->f->loops; l++)
     if (t->f->in[l].depth > deepest) deepest = t->f->in[l].depth;
@@ -92,26 +92,26 @@ static void choose_counters(struct tree *t, bool tree) {
 /* Adds to @to[place * stride] what one turn round the circle of @from, @target and the tree's way back runs. */
 static void add_circle(struct tree *t, uint32_t from, uint32_t target, int32_t *to, uint32_t stride) {
   uint32_t depth = 0;
-  for (uint32_t n = 0; n < t->nodes; n++) t->came[n] = PML_FLOW_NONE;
+  for (uint32_t n = 0; n < t->nodes; n++) t->came[n] = PML_CFG_NONE;
   t->stack[depth++] = target;
   t->came[target] = t->branches; /* none, but been there */
-  while (depth > 0 && t->came[from] == PML_FLOW_NONE) {
+  while (depth > 0 && t->came[from] == PML_CFG_NONE) {
     uint32_t n = t->stack[--depth];
-    for (uint32_t b = t->head[n]; b != PML_FLOW_NONE; b = t->branch[b].next) {
-      if (t->came[t->branch[b].to] != PML_FLOW_NONE) continue;
+    for (uint32_t b = t->head[n]; b != PML_CFG_NONE; b = t->branch[b].next) {
+      if (t->came[t->branch[b].to] != PML_CFG_NONE) continue;
       t->came[t->branch[b].to] = b;
       t->stack[depth++] = t->branch[b].to;
     }
   }
-  for (uint32_t n = from; n != target && t->came[n] != PML_FLOW_NONE;) {
+  for (uint32_t n = from; n != target && t->came[n] != PML_CFG_NONE;) {
     const struct branch *b = &t->branch[t->came[n]];
-    if (b->block != PML_FLOW_NONE) to[b->block * stride] += b->sign;
+    if (b->block != PML_CFG_NONE) to[b->block * stride] += b->sign;
     n = t->branch[t->came[n] ^ 1].to; /* its twin leads back */
   }
 }
 
 static int share_out(struct tree *t, bool tree, uint32_t limit) {
-  struct pml_flow_plan *p = t->p;
+  struct pml_cfg_plan *p = t->p;
   choose_counters(t, tree);
   if (p->counters > limit) return -E2BIG;
   p->share = calloc((size_t)p->blocks * p->counters + 1, sizeof *p->share);
@@ -126,15 +126,15 @@ static int share_out(struct tree *t, bool tree, uint32_t limit) {
 }
 
 static int take_blocks(struct tree *t) {
-  const struct pml_flow *f = t->f;
-  struct pml_flow_plan *p = t->p;
+  const struct pml_cfg *f = t->f;
+  struct pml_cfg_plan *p = t->p;
   p->block = calloc(f->blocks + 1, sizeof *p->block);
   p->counter = calloc(f->blocks + 1, sizeof *p->counter);
   t->place = calloc(f->blocks + 1, sizeof *t->place);
   if (p->block == NULL || p->counter == NULL || t->place == NULL) return -ENOMEM;
   for (uint32_t b = 0; b < f->blocks; b++) {
-    t->place[b] = PML_FLOW_NONE;
-    if (!pml_flow_within(f, b, t->loop)) continue;
+    t->place[b] = PML_CFG_NONE;
+    if (!pml_cfg_within(f, b, t->loop)) continue;
     t->place[b] = p->blocks;
     p->block[p->blocks++] = b;
   }
@@ -148,13 +148,13 @@ static int take_blocks(struct tree *t) {
   t->stack = t->came + t->nodes;
   for (uint32_t n = 0; n < t->nodes; n++) {
     t->parent[n] = n;
-    t->head[n] = PML_FLOW_NONE;
+    t->head[n] = PML_CFG_NONE;
   }
   return 0;
 }
 
-int pml_flow_plan_open(struct pml_flow_plan *p, const struct pml_flow *f, uint32_t loop, uint32_t limit) {
-  *p = (struct pml_flow_plan){0};
+int pml_cfg_plan_open(struct pml_cfg_plan *p, const struct pml_cfg *f, uint32_t loop, uint32_t limit) {
+  *p = (struct pml_cfg_plan){0};
   struct tree t = {.f = f, .p = p, .loop = loop};
   int err = take_blocks(&t);
   if (!err) err = share_out(&t, join_edges(&t), limit);
@@ -164,10 +164,10 @@ int pml_flow_plan_open(struct pml_flow_plan *p, const struct pml_flow *f, uint32
   return err;
 }
 
-void pml_flow_plan_close(struct pml_flow_plan *p) {
+void pml_cfg_plan_close(struct pml_cfg_plan *p) {
   free(p->block);
   free(p->counter);
   free(p->base);
   free(p->share);
-  *p = (struct pml_flow_plan){0};
+  *p = (struct pml_cfg_plan){0};
 }

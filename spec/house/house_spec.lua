@@ -204,6 +204,48 @@ describe("make layers", function()
     local out, code = sh("lua5.4 spec/layers.lua " .. dir)
     assert.equal(0, code, out)
   end)
+
+  --- Objects of C files, each a function f_PLACE that calls those of the places it needs.
+  local function objects(needs)
+    for place, needed in pairs(needs) do
+      local text = {}
+      for _, other in ipairs(needed) do
+        local f = "f_" .. other:gsub("/", "_")
+        text[#text + 1] = ("void %s(void);\nvoid (*const via_%s)(void) = %s;"):format(f, f, f)
+      end
+      text[#text + 1] = ("void f_%s(void);\nvoid f_%s(void) {}\n"):format(place:gsub("/", "_"), place:gsub("/", "_"))
+      sh(("mkdir -p %s/%s"):format(dir, place:match "^(.*)/"))
+      write(("%s/%s.c"):format(dir, place), table.concat(text, "\n"))
+      local out, code = sh(("cc -c %s/%s.c -o %s/%s.o"):format(dir, place, dir, place))
+      assert.equal(0, code, out)
+    end
+    return sh("lua5.4 spec/objects.lua " .. dir)
+  end
+
+  it("finds a circle of folders, and says through which", function()
+    local out, code = objects {
+      ["a/one"] = { "b/two" }, ["b/two"] = { "c/d/three" }, ["c/d/three"] = { "a/four" }, ["a/four"] = {},
+    }
+    assert.same({ 1, "a circle of 3 folders: a b c/d\n" }, { code, out })
+  end)
+
+  it("finds a circle of five objects in a folder, not one of four", function()
+    local ring = { ["a/1"] = { "a/2" }, ["a/2"] = { "a/3" }, ["a/3"] = { "a/4" }, ["a/4"] = { "a/1" }, ["b/1"] = { "a/1" } }
+    assert.same({ "", 0 }, { objects(ring) })
+    ring["a/4"], ring["a/5"] = { "a/5" }, { "a/1", "a/2" }
+    local out, code = objects(ring)
+    assert.same({ 1, "a circle of 5 objects: a/1 a/2 a/3 a/4 a/5\n" }, { code, out })
+  end)
+
+  it("takes what is for one cpu for a part of the folder above", function()
+    assert.same({ "", 0 }, { objects { ["a/one"] = { "a/x86_64/two" }, ["a/x86_64/two"] = { "a/one" } } })
+  end)
+
+  it("does not pass where nothing is built", function()
+    local out, code = sh("lua5.4 spec/objects.lua " .. dir)
+    assert.equal(1, code)
+    assert.truthy(out:find("none below", 1, true))
+  end)
 end)
 
 describe("the rockspec", function()

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/instrument/instrument_flow.c - dominators and natural loops of a control flow graph. */
-#include "instrument/instrument_flow.h"
+/* core/instrument/instrument_cfg.c - dominators and natural loops of a control flow graph. */
+#include "instrument/instrument_cfg.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 static int by_ends(const void *x, const void *y) {
-  const struct pml_flow_edge *a = x, *b = y;
+  const struct pml_cfg_edge *a = x, *b = y;
   if (a->from != b->from) return a->from < b->from ? -1 : 1;
   return a->to == b->to ? 0 : a->to < b->to ? -1 : 1;
 }
 
-static void index_edges(struct pml_flow *f) {
+static void index_edges(struct pml_cfg *f) {
   qsort(f->edge, f->edges, sizeof *f->edge, by_ends);
   uint32_t n = 0;
   for (uint32_t i = 0; i < f->edges; i++)
@@ -32,9 +32,9 @@ static void index_edges(struct pml_flow *f) {
 }
 
 /* Depth first without recursion: a chain of a hundred thousand blocks is no reason to crash. */
-static void order_blocks(struct pml_flow *f, uint32_t *stack, uint32_t *next) {
+static void order_blocks(struct pml_cfg *f, uint32_t *stack, uint32_t *next) {
   uint32_t depth = 0, left = f->blocks;
-  for (uint32_t b = 0; b < f->blocks; b++) f->rank[b] = PML_FLOW_NONE;
+  for (uint32_t b = 0; b < f->blocks; b++) f->rank[b] = PML_CFG_NONE;
   memcpy(next, f->first, f->blocks * sizeof *next);
   stack[depth++] = 0;
   f->rank[0] = 0;
@@ -46,7 +46,7 @@ static void order_blocks(struct pml_flow *f, uint32_t *stack, uint32_t *next) {
       continue;
     }
     uint32_t to = f->edge[next[b]++].to;
-    if (f->rank[to] != PML_FLOW_NONE) continue;
+    if (f->rank[to] != PML_CFG_NONE) continue;
     f->rank[to] = 0;
     stack[depth++] = to;
   }
@@ -55,7 +55,7 @@ static void order_blocks(struct pml_flow *f, uint32_t *stack, uint32_t *next) {
   for (uint32_t i = 0; i < f->reached; i++) f->rank[f->order[i]] = i;
 }
 
-static uint32_t meet(const struct pml_flow *f, uint32_t a, uint32_t b) {
+static uint32_t meet(const struct pml_cfg *f, uint32_t a, uint32_t b) {
   while (a != b) {
     while (f->rank[a] > f->rank[b]) a = f->dominator[a];
     while (f->rank[b] > f->rank[a]) b = f->dominator[b];
@@ -63,17 +63,17 @@ static uint32_t meet(const struct pml_flow *f, uint32_t a, uint32_t b) {
   return a;
 }
 
-static void find_dominators(struct pml_flow *f) {
-  for (uint32_t b = 0; b < f->blocks; b++) f->dominator[b] = PML_FLOW_NONE;
+static void find_dominators(struct pml_cfg *f) {
+  for (uint32_t b = 0; b < f->blocks; b++) f->dominator[b] = PML_CFG_NONE;
   f->dominator[0] = 0;
   for (bool changed = true; changed;) {
     changed = false;
     for (uint32_t i = 1; i < f->reached; i++) {
-      uint32_t b = f->order[i], best = PML_FLOW_NONE;
+      uint32_t b = f->order[i], best = PML_CFG_NONE;
       for (uint32_t e = f->first_in[b]; e < f->first_in[b + 1]; e++) {
         uint32_t p = f->into[e];
-        if (f->rank[p] == PML_FLOW_NONE || f->dominator[p] == PML_FLOW_NONE) continue;
-        best = best == PML_FLOW_NONE ? p : meet(f, p, best);
+        if (f->rank[p] == PML_CFG_NONE || f->dominator[p] == PML_CFG_NONE) continue;
+        best = best == PML_CFG_NONE ? p : meet(f, p, best);
       }
       changed |= best != f->dominator[b];
       f->dominator[b] = best;
@@ -81,54 +81,54 @@ static void find_dominators(struct pml_flow *f) {
   }
 }
 
-bool pml_flow_dominates(const struct pml_flow *f, uint32_t above, uint32_t below) {
-  if (f->rank[above] == PML_FLOW_NONE || f->rank[below] == PML_FLOW_NONE) return false;
+bool pml_cfg_dominates(const struct pml_cfg *f, uint32_t above, uint32_t below) {
+  if (f->rank[above] == PML_CFG_NONE || f->rank[below] == PML_CFG_NONE) return false;
   while (f->rank[below] > f->rank[above]) below = f->dominator[below];
   return below == above;
 }
 
-bool pml_flow_within(const struct pml_flow *f, uint32_t block, uint32_t loop) {
+bool pml_cfg_within(const struct pml_cfg *f, uint32_t block, uint32_t loop) {
   uint32_t l = f->loop[block];
-  while (l != PML_FLOW_NONE && l != loop) l = f->in[l].parent;
-  return l == loop && l != PML_FLOW_NONE;
+  while (l != PML_CFG_NONE && l != loop) l = f->in[l].parent;
+  return l == loop && l != PML_CFG_NONE;
 }
 
 /* What reaches a back edge without passing the header. Inner loops were found before: a block in one stands for all. */
-static void fill_loop(struct pml_flow *f, uint32_t loop, uint32_t *stack, uint32_t depth) {
+static void fill_loop(struct pml_cfg *f, uint32_t loop, uint32_t *stack, uint32_t depth) {
   while (depth > 0) {
     uint32_t b = stack[--depth], inner = f->loop[b];
-    if (inner == PML_FLOW_NONE) {
+    if (inner == PML_CFG_NONE) {
       f->loop[b] = loop;
     } else {
-      while (f->in[inner].parent != PML_FLOW_NONE) inner = f->in[inner].parent;
+      while (f->in[inner].parent != PML_CFG_NONE) inner = f->in[inner].parent;
       if (inner == loop) continue;
       f->in[inner].parent = loop;
       b = f->in[inner].header;
     }
     for (uint32_t e = f->first_in[b]; e < f->first_in[b + 1]; e++)
-      if (f->rank[f->into[e]] != PML_FLOW_NONE) stack[depth++] = f->into[e];
+      if (f->rank[f->into[e]] != PML_CFG_NONE) stack[depth++] = f->into[e];
   }
 }
 
 /* Innermost first: a header later in reverse postorder is never that of a loop around an earlier one. */
-static void find_loops(struct pml_flow *f, uint32_t *stack) {
-  for (uint32_t b = 0; b < f->blocks; b++) f->loop[b] = PML_FLOW_NONE;
+static void find_loops(struct pml_cfg *f, uint32_t *stack) {
+  for (uint32_t b = 0; b < f->blocks; b++) f->loop[b] = PML_CFG_NONE;
   for (uint32_t i = f->reached; i-- > 0;) {
     uint32_t b = f->order[i], depth = 0;
     for (uint32_t e = f->first_in[b]; e < f->first_in[b + 1]; e++)
-      if (pml_flow_dominates(f, b, f->into[e])) stack[depth++] = f->into[e];
+      if (pml_cfg_dominates(f, b, f->into[e])) stack[depth++] = f->into[e];
     if (depth == 0) continue;
-    f->in[f->loops] = (struct pml_flow_loop){.header = b, .parent = PML_FLOW_NONE};
+    f->in[f->loops] = (struct pml_cfg_loop){.header = b, .parent = PML_CFG_NONE};
     f->loop[b] = f->loops;
     fill_loop(f, f->loops++, stack, depth);
   }
   for (uint32_t l = f->loops; l-- > 0;)
-    f->in[l].depth = f->in[l].parent == PML_FLOW_NONE ? 1 : f->in[f->in[l].parent].depth + 1;
+    f->in[l].depth = f->in[l].parent == PML_CFG_NONE ? 1 : f->in[f->in[l].parent].depth + 1;
 }
 
-int pml_flow_open(struct pml_flow *f, uint32_t blocks, struct pml_flow_edge *edge, uint32_t edges) {
+int pml_cfg_open(struct pml_cfg *f, uint32_t blocks, struct pml_cfg_edge *edge, uint32_t edges) {
   size_t n = blocks, words = 6 * n + 2 + edges;
-  *f = (struct pml_flow){.blocks = blocks, .edges = edges, .edge = edge};
+  *f = (struct pml_cfg){.blocks = blocks, .edges = edges, .edge = edge};
   uint32_t *memory = calloc(words, sizeof *memory);
   /* each edge is pushed at most once per loop that is filled, and a loop's header is passed once */
   uint32_t *stack = calloc(n + 2 * (size_t)edges + 1, sizeof *stack), *next = calloc(n + 1, sizeof *next);
@@ -152,8 +152,8 @@ int pml_flow_open(struct pml_flow *f, uint32_t blocks, struct pml_flow_edge *edg
   return err;
 }
 
-void pml_flow_close(struct pml_flow *f) {
+void pml_cfg_close(struct pml_cfg *f) {
   free(f->first);
   free(f->in);
-  *f = (struct pml_flow){0};
+  *f = (struct pml_cfg){0};
 }

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * spec/c/instrument_flow.c - dominators, loops and counters of flow graphs, against what follows from the definitions.
+ * spec/c/instrument_cfg.c - dominators, loops and counters of flow graphs, against what follows from the definitions.
  *
  * Random graphs, most of them irreducible somewhere. A walk through a graph counts its blocks; the counters of a loop,
  * incremented in their blocks only, must give the same number for every block of the loop, each time it is left.
  */
-#include "instrument/instrument_flow.h"
+#include "instrument/instrument_cfg.h"
 
 #include "check.h"
 
@@ -16,7 +16,7 @@ enum { BLOCKS_MAX = 24, EDGES_MAX = 96, GRAPHS = 4000, STEPS = 400 };
 
 struct graph {
   uint32_t blocks, edges;
-  struct pml_flow_edge edge[EDGES_MAX];
+  struct pml_cfg_edge edge[EDGES_MAX];
 };
 
 static uint64_t state = 88172645463325252u;
@@ -32,8 +32,8 @@ static uint32_t under(uint32_t n) {
 static struct graph random_graph(void) {
   struct graph g = {.blocks = 2 + under(BLOCKS_MAX - 2)};
   for (uint32_t b = 0; b + 1 < g.blocks; b++) {
-    g.edge[g.edges++] = (struct pml_flow_edge){b, b + 1};
-    for (uint32_t n = under(4); n > 1; n--) g.edge[g.edges++] = (struct pml_flow_edge){b, 1 + under(g.blocks - 1)};
+    g.edge[g.edges++] = (struct pml_cfg_edge){b, b + 1};
+    for (uint32_t n = under(4); n > 1; n--) g.edge[g.edges++] = (struct pml_cfg_edge){b, 1 + under(g.blocks - 1)};
   }
   return g;
 }
@@ -51,34 +51,34 @@ static void reach(const struct graph *g, uint32_t without, bool seen[BLOCKS_MAX]
   }
 }
 
-static bool dominators_hold(const struct pml_flow *f, const struct graph *g) {
+static bool dominators_hold(const struct pml_cfg *f, const struct graph *g) {
   bool all[BLOCKS_MAX], rest[BLOCKS_MAX];
-  reach(g, PML_FLOW_NONE, all);
+  reach(g, PML_CFG_NONE, all);
   for (uint32_t a = 0; a < g->blocks; a++) {
     reach(g, a, rest);
     for (uint32_t b = 0; b < g->blocks; b++)
-      if (pml_flow_dominates(f, a, b) != (all[a] && all[b] && !rest[b])) return false;
+      if (pml_cfg_dominates(f, a, b) != (all[a] && all[b] && !rest[b])) return false;
   }
   return true;
 }
 
 /* The natural loop of a header: it, and what reaches one of its back edges without passing it. */
-static void natural_loop(const struct pml_flow *f, const struct graph *g, uint32_t header, bool in[BLOCKS_MAX]) {
+static void natural_loop(const struct pml_cfg *f, const struct graph *g, uint32_t header, bool in[BLOCKS_MAX]) {
   bool all[BLOCKS_MAX];
-  reach(g, PML_FLOW_NONE, all);
+  reach(g, PML_CFG_NONE, all);
   memset(in, 0, BLOCKS_MAX * sizeof *in);
   for (bool more = true; more;) {
     more = false;
     for (uint32_t e = 0; e < g->edges; e++) {
       uint32_t from = g->edge[e].from, to = g->edge[e].to;
       if (!all[from] || in[from]) continue;
-      bool back = to == header && pml_flow_dominates(f, header, from);
+      bool back = to == header && pml_cfg_dominates(f, header, from);
       if (back || (in[to] && to != header)) in[from] = in[header] = more = true;
     }
   }
 }
 
-static bool loops_hold(const struct pml_flow *f, const struct graph *g) {
+static bool loops_hold(const struct pml_cfg *f, const struct graph *g) {
   bool is_header[BLOCKS_MAX] = {false};
   for (uint32_t l = 0; l < f->loops; l++) is_header[f->in[l].header] = true;
   for (uint32_t h = 0; h < g->blocks; h++) {
@@ -91,13 +91,13 @@ static bool loops_hold(const struct pml_flow *f, const struct graph *g) {
     bool in[BLOCKS_MAX];
     natural_loop(f, g, f->in[l].header, in);
     for (uint32_t b = 0; b < g->blocks; b++)
-      if (pml_flow_within(f, b, l) != in[b]) return false;
+      if (pml_cfg_within(f, b, l) != in[b]) return false;
   }
   return true;
 }
 
 /* What the counters say of a run through the loop, beside what was counted. */
-static bool counts_agree(const struct pml_flow_plan *p, const uint32_t ran[BLOCKS_MAX]) {
+static bool counts_agree(const struct pml_cfg_plan *p, const uint32_t ran[BLOCKS_MAX]) {
   for (uint32_t i = 0; i < p->blocks; i++) {
     int64_t n = p->base[i];
     for (uint32_t c = 0; c < p->counters; c++)
@@ -108,14 +108,14 @@ static bool counts_agree(const struct pml_flow_plan *p, const uint32_t ran[BLOCK
 }
 
 /* Walks at random; counts agree whenever the loop is left. */
-static bool walk(const struct pml_flow *f, uint32_t loop, const struct pml_flow_plan *p, unsigned *left) {
+static bool walk(const struct pml_cfg *f, uint32_t loop, const struct pml_cfg_plan *p, unsigned *left) {
   uint32_t ran[BLOCKS_MAX] = {0};
   for (uint32_t at = 0, step = 0; step < STEPS; step++) {
     uint32_t ways = f->first[at + 1] - f->first[at];
-    bool inside = pml_flow_within(f, at, loop);
+    bool inside = pml_cfg_within(f, at, loop);
     if (inside) ran[at]++;
     uint32_t to = ways > 0 ? f->edge[f->first[at] + under(ways)].to : 0;
-    if (inside && (ways == 0 || !pml_flow_within(f, to, loop))) {
+    if (inside && (ways == 0 || !pml_cfg_within(f, to, loop))) {
       if (ways > 0 && !counts_agree(p, ran)) return false; /* where the program ends, nothing is added */
       *left += ways > 0;
       memset(ran, 0, sizeof ran);
@@ -129,66 +129,66 @@ struct tally {
   unsigned graphs, loops, left, saved, wrong_dominators, wrong_loops, wrong_counts;
 };
 
-static void try_loop(const struct pml_flow *f, uint32_t loop, struct tally *t) {
-  struct pml_flow_plan p;
-  if (pml_flow_plan_open(&p, f, loop, BLOCKS_MAX) == 0) {
+static void try_loop(const struct pml_cfg *f, uint32_t loop, struct tally *t) {
+  struct pml_cfg_plan p;
+  if (pml_cfg_plan_open(&p, f, loop, BLOCKS_MAX) == 0) {
     t->loops++;
     t->saved += p.blocks - p.counters;
     for (int i = 0; i < 3; i++) t->wrong_counts += !walk(f, loop, &p, &t->left);
   }
-  pml_flow_plan_close(&p);
+  pml_cfg_plan_close(&p);
 }
 
 static void try_graph(struct tally *t) {
   struct graph g = random_graph();
   struct graph copy = g;
-  struct pml_flow f;
-  if (pml_flow_open(&f, g.blocks, g.edge, g.edges) == 0) {
+  struct pml_cfg f;
+  if (pml_cfg_open(&f, g.blocks, g.edge, g.edges) == 0) {
     t->graphs++;
     t->wrong_dominators += !dominators_hold(&f, &copy);
     t->wrong_loops += !loops_hold(&f, &copy);
     for (uint32_t l = 0; l < f.loops; l++) try_loop(&f, l, t);
   }
-  pml_flow_close(&f);
+  pml_cfg_close(&f);
 }
 
-static unsigned counters_of(uint32_t blocks, struct pml_flow_edge *edge, uint32_t edges) {
-  struct pml_flow f;
-  struct pml_flow_plan p = {0};
+static unsigned counters_of(uint32_t blocks, struct pml_cfg_edge *edge, uint32_t edges) {
+  struct pml_cfg f;
+  struct pml_cfg_plan p = {0};
   unsigned n = 0;
-  if (pml_flow_open(&f, blocks, edge, edges) == 0 && pml_flow_plan_open(&p, &f, f.loops - 1, 32) == 0) n = p.counters;
-  pml_flow_plan_close(&p);
-  pml_flow_close(&f);
+  if (pml_cfg_open(&f, blocks, edge, edges) == 0 && pml_cfg_plan_open(&p, &f, f.loops - 1, 32) == 0) n = p.counters;
+  pml_cfg_plan_close(&p);
+  pml_cfg_close(&f);
   return n;
 }
 
 static void known_graphs(void) {
-  struct pml_flow_edge one[] = {{0, 1}, {1, 1}, {1, 2}};
+  struct pml_cfg_edge one[] = {{0, 1}, {1, 1}, {1, 2}};
   CHECK(counters_of(3, one, 3) == 1, "a loop of one block has one counter");
-  struct pml_flow_edge plain[] = {{0, 1}, {1, 2}, {2, 3}, {3, 1}, {1, 4}};
+  struct pml_cfg_edge plain[] = {{0, 1}, {1, 2}, {2, 3}, {3, 1}, {1, 4}};
   CHECK(counters_of(5, plain, 5) == 1, "a loop with a head, a body and a step has one counter");
-  struct pml_flow_edge choice[] = {{0, 1}, {1, 2}, {1, 3}, {2, 4}, {3, 4}, {4, 1}, {4, 5}};
+  struct pml_cfg_edge choice[] = {{0, 1}, {1, 2}, {1, 3}, {2, 4}, {3, 4}, {4, 1}, {4, 5}};
   CHECK(counters_of(6, choice, 7) == 2, "a choice in a loop costs a second counter");
-  struct pml_flow_edge nest[] = {{0, 1}, {1, 2}, {2, 2}, {2, 3}, {3, 1}, {1, 4}};
+  struct pml_cfg_edge nest[] = {{0, 1}, {1, 2}, {2, 2}, {2, 3}, {3, 1}, {1, 4}};
   CHECK(counters_of(5, nest, 6) == 2, "a loop in a loop has two, for both");
-  struct pml_flow_edge exits[] = {{0, 1}, {1, 2}, {2, 1}, {1, 3}, {2, 4}};
+  struct pml_cfg_edge exits[] = {{0, 1}, {1, 2}, {2, 1}, {1, 3}, {2, 4}};
   CHECK(counters_of(5, exits, 5) == 2, "a loop that is left in two places has two counters");
 }
 
 static void limits(void) {
-  struct pml_flow_edge choice[] = {{0, 1}, {1, 2}, {1, 3}, {2, 4}, {3, 4}, {4, 1}, {4, 5}};
-  struct pml_flow f;
-  struct pml_flow_plan p;
-  CHECK(pml_flow_open(&f, 6, choice, 7) == 0 && f.loops == 1, "a graph with one loop");
-  CHECK(pml_flow_plan_open(&p, &f, 0, 1) < 0, "a plan is refused where it needs more counters than are allowed");
-  pml_flow_plan_close(&p);
-  pml_flow_close(&f);
+  struct pml_cfg_edge choice[] = {{0, 1}, {1, 2}, {1, 3}, {2, 4}, {3, 4}, {4, 1}, {4, 5}};
+  struct pml_cfg f;
+  struct pml_cfg_plan p;
+  CHECK(pml_cfg_open(&f, 6, choice, 7) == 0 && f.loops == 1, "a graph with one loop");
+  CHECK(pml_cfg_plan_open(&p, &f, 0, 1) < 0, "a plan is refused where it needs more counters than are allowed");
+  pml_cfg_plan_close(&p);
+  pml_cfg_close(&f);
   uint32_t n = 200000;
-  struct pml_flow_edge *chain = calloc(n, sizeof *chain);
-  for (uint32_t i = 0; chain != NULL && i + 1 < n; i++) chain[i] = (struct pml_flow_edge){i, i + 1};
-  CHECK(chain != NULL && pml_flow_open(&f, n, chain, n - 1) == 0 && pml_flow_dominates(&f, 0, n - 1),
+  struct pml_cfg_edge *chain = calloc(n, sizeof *chain);
+  for (uint32_t i = 0; chain != NULL && i + 1 < n; i++) chain[i] = (struct pml_cfg_edge){i, i + 1};
+  CHECK(chain != NULL && pml_cfg_open(&f, n, chain, n - 1) == 0 && pml_cfg_dominates(&f, 0, n - 1),
         "a chain of 200,000 blocks needs no deep stack");
-  pml_flow_close(&f);
+  pml_cfg_close(&f);
   free(chain);
 }
 

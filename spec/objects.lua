@@ -1,0 +1,190 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+-- spec/objects.lua - circles between the objects of core, as nm sees them; run by `make layers`. Try: lua5.4 spec/objects.lua why
+--
+-- An object needs another whose symbol it refers to. No circle may lead through several folders, and within a folder none
+-- through more than MANY objects. `why` prints the symbols that close each circle. Another argument is a folder of objects
+-- to check instead, so that the specs can show a circle being found.
+
+package.path = "spec/?.lua;" .. package.path
+local shell = require "shell"
+
+local MANY <const> = 4
+
+--- Circles that are known, each by what is in it. What is in no circle any more must leave its list: lists only shrink.
+local KNOWN = {
+  folders = {
+    -- The sources and the table of them.
+    { "adapter/arch", "adapter/intercept", "program",
+      "source", "source/clock", "source/counted", "source/kernel", "source/plugin", "source/sde", "source/simulation" },
+  },
+  objects = {
+    { "compat/pmlib/pmlib_collect", "compat/pmlib/pmlib_environment", "compat/pmlib/pmlib_pack", "compat/pmlib/pmlib_report",
+      "compat/pmlib/pmlib_state", "compat/pmlib/pmlib_text", "compat/pmlib/pmlib_trace" },
+    { "source/kernel/pml_counter", "source/kernel/pml_counter_error", "source/kernel/pml_event_available",
+      "source/kernel/pml_event_generic", "source/kernel/pml_event_kernel", "source/kernel/pml_event_pfm_list",
+      "source/kernel/pml_event_probe", "source/kernel/pml_event_sysfs_list", "source/kernel/pml_event_trace",
+      "source/kernel/pml_event_user" },
+    { "adapter/intercept/pml_intercept", "adapter/intercept/pml_intercept_choice", "adapter/intercept/pml_intercept_door",
+      "adapter/intercept/pml_intercept_object", "adapter/intercept/pml_intercept_resolve",
+      "adapter/intercept/pml_intercept_slots", "adapter/intercept/pml_intercept_symbol",
+      "adapter/intercept/pml_intercept_wrapped" },
+    { "source/plugin/pml_plugin", "source/plugin/pml_plugin_call", "source/plugin/pml_plugin_environment",
+      "source/plugin/pml_plugin_library", "source/plugin/pml_plugin_series", "source/plugin/pml_plugin_use" },
+    { "adapter/section/pml_section", "adapter/section/pml_section_define", "adapter/section/pml_section_events",
+      "adapter/section/pml_section_file", "adapter/section/pml_section_report", "adapter/section/pml_section_text",
+      "adapter/section/pml_section_thread", "adapter/section/pml_section_timeline" },
+    { "source/sde/pml_sde", "source/sde/pml_sde_body", "source/sde/pml_sde_counted", "source/sde/pml_sde_group",
+      "source/sde/pml_sde_overflow", "source/sde/pml_sde_read", "source/sde/pml_sde_reader", "source/sde/pml_sde_register" },
+  },
+}
+
+local why = arg[1] == "why"
+local given = not why and arg[1]
+local root = given or (os.getenv "PMLUA_BUILD" or "build") .. "/obj"
+
+--- The folder of an object; what is for one cpu is a part of the folder above.
+local function folder_of(name) return name:gsub("/x86_64/", "/"):gsub("/aarch64/", "/"):match "^(.*)/" or "." end
+
+--- Objects of sources that have gone are still in the folder of a build.
+local function is_of_now(name)
+  if given then return true end
+  for _, kind in ipairs { ".c", ".S" } do
+    local f <close> = io.open("core/" .. name .. kind)
+    if f then return true end
+  end
+  return false
+end
+
+--- What each object defines and needs, by the place of its source in core. What is preloaded stands in for functions of
+--- the C library and of pmlua, and is above all else.
+local function read()
+  local objects = {}
+  local under = given and "" or " -path '*/core/*' -not -path '*/core/preload/*'"
+  local out = shell.sh(('find "%s" -name "*.o"%s | LC_ALL=C sort | xargs -r nm -A -P 2>/dev/null'):format(root, under))
+  for file, symbol, kind in out:gmatch "([^\n]-)%.o: (%S+) (%a)[^\n]*" do
+    local name = given and file:sub(#root + 2) or file:match "/core/(.*)$"
+    local o = objects[name] or { defines = {}, needs = {}, now = is_of_now(name) }
+    objects[name] = o
+    if kind == "U" or kind == "w" or kind == "v" then o.needs[symbol] = true
+    elseif kind:find "%u" then o.defines[symbol] = true end
+  end
+  for name, o in pairs(objects) do
+    if not o.now then objects[name] = nil end
+  end
+  return objects
+end
+
+--- Graphs of who needs whom, each a table NODE -> NEEDED -> lines that say by which symbols: of the folders, and of the
+--- objects within each folder.
+local function graphs(objects)
+  local definer, folders, within = {}, {}, {}
+  for name, o in pairs(objects) do
+    local folder = folder_of(name)
+    folders[folder], within[folder] = folders[folder] or {}, within[folder] or {}
+    within[folder][name] = {}
+    -- What stands in for a function of the C library (syscall) is nobody's need.
+    for symbol in pairs(o.defines) do definer[symbol] = symbol:find "pml" and name or given and name end
+  end
+  local function note(graph, from, to, line)
+    graph[from][to] = graph[from][to] or {}
+    table.insert(graph[from][to], line)
+  end
+  for name, o in pairs(objects) do
+    for symbol in pairs(o.needs) do
+      local other = definer[symbol]
+      if other and other ~= name then
+        local from, to, line = folder_of(name), folder_of(other), ("%s -> %s: %s"):format(name, other, symbol)
+        if from == to then note(within[from], name, other, line) else note(folders, from, to, line) end
+      end
+    end
+  end
+  return folders, within
+end
+
+--- The circles of a graph: its strongly connected parts of more than one node, each sorted (Tarjan's algorithm).
+local function circles(graph)
+  local index, low, on, stack, n, found = {}, {}, {}, {}, 0, {}
+  local function visit(v)
+    n = n + 1
+    index[v], low[v] = n, n
+    stack[#stack + 1], on[v] = v, true
+    for w in pairs(graph[v]) do
+      if not index[w] then visit(w) end
+      if on[w] then low[v] = math.min(low[v], low[w]) end
+    end
+    if low[v] < index[v] then return end
+    local circle = {}
+    repeat
+      local w = table.remove(stack)
+      on[w], circle[#circle + 1] = nil, w
+    until w == v
+    table.sort(circle)
+    if #circle > 1 then found[#found + 1] = circle end
+  end
+  for v in pairs(graph) do
+    if not index[v] then visit(v) end
+  end
+  table.sort(found, function(a, b) return a[1] < b[1] end)
+  return found
+end
+
+local function explain(graph, circle)
+  local inside, lines = {}, {}
+  for _, v in ipairs(circle) do inside[v] = true end
+  for _, v in ipairs(circle) do
+    for w, list in pairs(graph[v]) do
+      if inside[w] then table.move(list, 1, #list, #lines + 1, lines) end
+    end
+  end
+  table.sort(lines)
+  for _, line in ipairs(lines) do print("  " .. line) end
+end
+
+local failed = false
+local function fail(format, ...)
+  failed = true
+  print(format:format(...))
+end
+
+--- The list of KNOWN that all of a circle is in.
+local function known_as(list, circle)
+  for _, known in ipairs(given and {} or list) do
+    local set, all = {}, true
+    for _, v in ipairs(known) do set[v] = true end
+    for _, v in ipairs(circle) do all = all and set[v] end
+    if all then return known end
+  end
+end
+
+local seen = {} -- what a list of KNOWN was needed for
+
+local function judge(graph, list, what)
+  for _, circle in ipairs(circles(graph)) do
+    if what == "folders" or #circle > MANY then
+      local known = known_as(list, circle)
+      if not known then fail("a circle of %d %s: %s", #circle, what, table.concat(circle, " ")) end
+      for _, v in ipairs(known and circle or {}) do seen[v] = true end
+    end
+    if why then
+      print(("%d %s: %s"):format(#circle, what, table.concat(circle, " ")))
+      explain(graph, circle)
+    end
+  end
+end
+
+local objects = read()
+if not next(objects) then
+  print("objects: none below " .. root .. "; run make")
+  os.exit(1)
+end
+local folders, within = graphs(objects)
+judge(folders, KNOWN.folders, "folders")
+for _, graph in pairs(within) do judge(graph, KNOWN.objects, "objects") end
+for what, list in pairs(given and {} or KNOWN) do
+  for _, known in ipairs(list) do
+    for _, v in ipairs(known) do
+      if not seen[v] then fail("%s is in no circle any more: take it out of KNOWN.%s in spec/objects.lua", v, what) end
+    end
+  end
+end
+os.exit(not failed)
