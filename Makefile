@@ -63,7 +63,7 @@ RUN_DEPS   := pkg-config lua5.4 liblua5.4-dev libdw-dev libpfm4-dev libotf2-trac
 PYTHON_TESTS := $(patsubst %,lib%-testsuite,$(shell readlink /usr/bin/python3))
 CHECK_DEPS := g++ lua-busted otf2-tools python3-otf2 python3-six clang libomp-dev valgrind man-db libclang-dev llvm-14-dev \
   gfortran openmpi-bin libopenmpi-dev sqlite3 git $(PYTHON_TESTS)
-CHECK_ALL_DEPS := lua-check clang-format clang-tidy cppcheck gcc-aarch64-linux-gnu libc6-dev-arm64-cross qemu-user-static \
+CHECK_ALL_DEPS := abigail-tools lua-check clang-format clang-tidy cppcheck gcc-aarch64-linux-gnu libc6-dev-arm64-cross qemu-user-static \
   libfftw3-dev libgmp-dev luarocks
 WRAP_DEPS := libopenblas-dev petsc-dev qtbase5-dev
 
@@ -101,9 +101,9 @@ run_specs = @PMLUA_BUILD=$(B) $(LUA) spec/check.lua $(1) $(if $(ONLY),'ONLY=$(ON
 check: deps-check ## set up, build, run the specs, some minutes; ONLY=PATTERN runs those whose name matches, such as ONLY=lua/choose
 	$(call quietly,all specs)
 	$(call run_specs,layers c costs busted)
-check-all: deps-check-all ## what make check leaves out: slow specs, mutants, sanitizers, lint; ONLY=PATTERN as there
+check-all: deps-check-all ## what make check leaves out: slow specs, mutants, sanitizers, lint, the binary interface; ONLY=PATTERN as there
 	$(call quietly,all specs asan-build tsan-build)
-	$(call run_specs,lint slow mutants asan tsan)
+	$(call run_specs,lint abi slow mutants asan tsan)
 check-wrap: deps-check ## the recipes of large libraries: OpenBLAS, PETSc and Qt 5 are installed, wrapped and checked, which takes minutes
 	$(call need,$(WRAP_DEPS))
 	$(call quietly,all)
@@ -155,10 +155,10 @@ install: all man ## PREFIX (default /usr/local), DESTDIR for packagers
 	ln -sf libPM.a "$(D)"/lib/pmlua/compat/libPMmpi.a
 	install -d "$(D)"/include/pmlua/pmlib
 	install -m 644 core/compat/pmlib/include/* "$(D)"/include/pmlua/pmlib/
-	for f in $(filter core/%.h,$(shell $(CC) -D_GNU_SOURCE -MM -Icore core/pml.h)); do \
+	for f in $(PUBLIC_H) $(WRAPPER_H); do \
 	  install -D -m 644 $$f "$(D)"/include/pmlua/$${f#core/} || exit 1; done
 	install -m 644 core/adapter/section/pml_section.hpp core/adapter/section/pml_section.F90 "$(D)"/include/pmlua/adapter/section/
-	cd "$(D)"/include/pmlua && for f in $$(find adapter base control program record source substrate -name '*.h*'); do \
+	cd "$(D)"/include/pmlua && for f in $$(find adapter base record source substrate -name '*.h*'); do \
 	  up=$$(dirname $$f | sed 's|[^/]*|..|g'); sed -i "s|^#include \"\([a-z]*/\)|#include \"$$up/\1|" $$f || exit 1; done
 	install -m 644 bindings/pmlua.h "$(D)"/include/pmlua/
 	(cd lua && find . -name '*.lua') | while read f; do install -D -m 644 lua/$$f "$(D)"/share/pmlua/lua/$$f; done

@@ -3,6 +3,8 @@
 #include "lutil.h"
 #include "tune_told.h"
 
+#include "control/balance/pml_balance.h"
+
 #include <errno.h>
 #include <string.h>
 

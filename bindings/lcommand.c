@@ -3,6 +3,8 @@
 #include "interrupt.h"
 #include "lutil.h"
 
+#include "program/pml_command.h"
+
 #include <errno.h>
 #include <signal.h>
 #include <string.h>

@@ -2,6 +2,8 @@
 /* bindings/lcount.c - pml.count: files of what the compiler counted, and the kinds that there are. */
 #include "lutil.h"
 
+#include "source/counted/pml_count_file.h"
+
 /* Sums of Byfl first, then the kinds of operation: those that were counted. */
 static void push_counts(lua_State *L, const struct pml_counts *c) {
   const char *name, *description;

@@ -2,6 +2,8 @@
 /* bindings/lflow.c - pml.flow: in which order call paths follow each other, as tables of nodes and edges. */
 #include "lutil.h"
 
+#include "substrate/flow/pml_flow.h"
+
 struct handle {
   struct lutil_handle h;
   struct pml_flow *flow;

@@ -2,6 +2,8 @@
 /* bindings/lgroup.c - pml.group: events scheduled together. */
 #include "lutil.h"
 
+#include "source/kernel/pml_group.h"
+
 #include <stdio.h>
 
 struct handle {

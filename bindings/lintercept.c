@@ -2,6 +2,9 @@
 /* bindings/lintercept.c - pml.intercept: calls between the libraries of this process become events. */
 #include "lutil.h"
 
+#include "adapter/intercept/pml_intercept.h"
+#include "adapter/wrap/pml_wrap.h"
+
 /* There is one interception in a process: closing the handle ends it. */
 struct handle {
   struct lutil_handle h;

@@ -4,6 +4,8 @@
 #include "lutil.h"
 #include "plugin_code.h"
 
+#include "source/plugin/pml_plugin_file.h"
+
 #include <dlfcn.h>
 #include <errno.h>
 #include <stdio.h>

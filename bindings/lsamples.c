@@ -3,6 +3,8 @@
 #include "live/limit.h"
 #include "lutil.h"
 
+#include "record/pml_samples.h"
+
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>

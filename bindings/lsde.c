@@ -2,6 +2,9 @@
 /* bindings/lsde.c - pml.sde: libraries of software-defined events, created counters, events by name, the list. */
 #include "lsde.h"
 
+#include "source/sde/pml_sde_hook.h"
+#include "source/sde/pml_sde_patient.h"
+
 #include <errno.h>
 #include <stdint.h>
 #include <stdio.h>

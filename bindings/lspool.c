@@ -3,6 +3,7 @@
 #include "lutil.h"
 
 #include "record/pml_reasons.h"
+#include "substrate/spool/pml_spool_read.h"
 
 #include <errno.h>
 #include <string.h>

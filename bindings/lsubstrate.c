@@ -3,6 +3,8 @@
 #include "lutil.h"
 #include "substrate_state.h"
 
+#include "substrate/scorep/pml_scorep.h"
+
 /* ---- plugins ---- */
 
 struct plugin {

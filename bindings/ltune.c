@@ -4,6 +4,8 @@
 #include "lutil.h"
 #include "tune_told.h"
 
+#include "control/tune/pml_tune.h"
+
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>

@@ -99,6 +99,9 @@ void lutil_setstr(lua_State *L, const char *key, const char *v); /* NULL: not se
 void lutil_setbool(lua_State *L, const char *key, int v);
 void lutil_setreading(lua_State *L, const struct pml_reading *r);
 
+struct pml_samples;
+struct pml_flow;
+
 /* What one handle's binding shows to another's. They raise as lutil_check() does. */
 struct pml_eventset *lutil_eventset(lua_State *L, int idx);
 struct pml_samples *lutil_samples(lua_State *L, int idx);

@@ -2,6 +2,8 @@
 /* bindings/lwatchpoint.c - pml.watchpoint: where variables are, plans for programs to be run, and what these left. */
 #include "lutil.h"
 
+#include "program/pml_watchpoint_plan.h"
+
 #include <linux/hw_breakpoint.h>
 #include <stdlib.h>
 #include <string.h>

@@ -3,6 +3,8 @@
 #include "interrupt.h"
 #include "lutil.h"
 
+#include "adapter/pml_workload.h"
+
 #include <dlfcn.h>
 #include <errno.h>
 #include <math.h>

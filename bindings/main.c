@@ -9,6 +9,7 @@
 #include "state.h"
 
 #include "base/pml_file.h"
+#include "control/tune/pml_tune.h"
 
 #include <lauxlib.h>
 #include <lualib.h>

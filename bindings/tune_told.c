@@ -2,6 +2,8 @@
 /* bindings/tune_told.c - lines and logs of tuners and balancers. */
 #include "tune_told.h"
 
+#include "control/tune/pml_tune.h"
+
 #include <string.h>
 
 void tune_push_lines(lua_State *L, const struct lutil_handle *h, const char *(*line)(const void *h, size_t i)) {

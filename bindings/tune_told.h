@@ -5,6 +5,8 @@
 
 #include "lutil.h"
 
+#include "control/tune/pml_tune.h"
+
 /* A finalizer may close @h while a table is built: then it ends there. */
 void tune_push_lines(lua_State *L, const struct lutil_handle *h, const char *(*line)(const void *h, size_t i));
 void tune_push_log(lua_State *L, const struct lutil_handle *h,

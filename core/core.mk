@@ -38,10 +38,21 @@ $(B)/libpmlua.a: $(CORE_OBJ)
 	@rm -f $@
 	ar rcs $@ $^
 
-# nodelete: threads that counted call into it when they end, also after the last dlclose().
-$(B)/$(SONAME): $(CORE_OBJ) $(MEMORY_OBJ) core/libpmlua.map
-	$(CC) $(SAN) $(LDFLAGS) $(HARDEN_LD) -shared -Wl,-z,nodelete -Wl,-soname,$(SONAME) -Wl,--version-script=core/libpmlua.map -Wl,--as-needed \
-	  $(MEMORY_WRAP) $(CORE_OBJ) $(MEMORY_OBJ) $(CORE_LIBS) -o $@
+# The headers that pml.h reaches. What is PML_API in them is public; all else that is not hidden is for this build's parts.
+PUBLIC_H = $(sort $(filter core/%.h,$(shell $(CC) -D_GNU_SOURCE -MM -Icore core/pml.h)))
+# What generated wrappers include.
+WRAPPER_H = $(filter-out $(PUBLIC_H),$(filter core/%.h,$(shell $(CC) -D_GNU_SOURCE -MM -Icore core/adapter/wrap/pml_wrap.h)))
+$(B)/libpmlua.map: core/pml.h $(wildcard core/*/*.h core/*/*/*.h)
+	@mkdir -p $(@D)
+	@{ echo 'PMLUA_0 { global:'; cat $(PUBLIC_H) | tr '\n' ' ' | grep -oE 'PML_API [^;([]*' | sed -n 's/ *__attribute__$$//; s/.*[ *]\(pml_\)/  \1/; s/^  pml_.*/&;/p'; \
+	  echo '};'; echo 'PMLUA_PRIVATE { global: pml_*; local: *; };'; } >$@.new
+	@cmp -s $@.new $@ && rm $@.new || mv $@.new $@
+
+# nodelete: threads that counted call into it when they end, also after the last dlclose(). $(call link_pmlua,MAP,TO)
+link_pmlua = $(CC) $(SAN) $(LDFLAGS) $(HARDEN_LD) -shared -Wl,-z,nodelete -Wl,-soname,$(SONAME) -Wl,--version-script=$(1) -Wl,--as-needed \
+  $(MEMORY_WRAP) $(CORE_OBJ) $(MEMORY_OBJ) $(CORE_LIBS) -o $(2)
+$(B)/$(SONAME): $(CORE_OBJ) $(MEMORY_OBJ) $(B)/libpmlua.map
+	$(call link_pmlua,$(B)/libpmlua.map,$@)
 
 $(B)/libpmlua.so: $(B)/$(SONAME)
 	ln -sf $(SONAME) $@

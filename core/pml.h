@@ -1,52 +1,25 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/pml.h - all of pmlua's C interface. */
+/*
+ * core/pml.h - pmlua's C interface: errors, clock, regions, events and sets of them, software-defined events and
+ * recorders, sections, plugins, profiles and traces. Lua in an application, and live questions to it, are pmlua.h.
+ *
+ * What other headers of this folder declare is internal, though these include some of them for their inline functions.
+ */
 #ifndef PML_H
 #define PML_H
 
-#include "adapter/intercept/pml_intercept.h"
-#include "adapter/intercept/pml_intercept_events.h"
-#include "adapter/pml_probe.h"
-#include "adapter/pml_workload.h"
 #include "adapter/section/pml_section.h"
 #include "adapter/section/pml_section_file.h"
-#include "adapter/wrap/pml_wrap.h"
-#include "base/pml_api.h"
 #include "base/pml_clock.h"
 #include "base/pml_error.h"
 #include "base/pml_region.h"
-#include "base/pml_stream.h"
-#include "base/pml_thread.h"
-#include "base/pml_value.h"
-#include "control/balance/pml_balance.h"
-#include "control/balance/pml_pace.h"
-#include "control/tune/pml_tune.h"
-#include "program/pml_command.h"
-#include "program/pml_filter.h"
-#include "program/pml_variable.h"
-#include "program/pml_watchpoint.h"
-#include "program/pml_watchpoint_plan.h"
-#include "record/pml_buffer.h"
-#include "record/pml_quantile.h"
 #include "record/pml_recorder.h"
-#include "record/pml_samples.h"
-#include "record/pml_sketch.h"
-#include "source/counted/pml_count_file.h"
 #include "source/kernel/pml_counter.h"
-#include "source/kernel/pml_group.h"
-#include "source/kernel/pml_rdpmc.h"
 #include "source/plugin/pml_plugin.h"
-#include "source/plugin/pml_plugin_file.h"
 #include "source/pml_event.h"
 #include "source/pml_eventset.h"
 #include "source/sde/pml_sde.h"
-#include "source/sde/pml_sde_hook.h"
-#include "source/sde/pml_sde_patient.h"
-#include "source/simulation/pml_sim.h"
-#include "substrate/flow/pml_flow.h"
 #include "substrate/profile/pml_profile.h"
-#include "substrate/scorep/pml_scorep.h"
-#include "substrate/spool/pml_spool.h"
-#include "substrate/spool/pml_spool_read.h"
 #include "substrate/trace/pml_otf2.h"
 #include "substrate/trace/pml_otf2_stream.h"
 

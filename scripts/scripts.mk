@@ -52,7 +52,7 @@ plugin_cc = @mkdir -p $(@D) && $(1) $(OPT) $(CFLAGS) -Wall -Wextra -Werror $(SAN
   $$($(B)/scorep-config --user --cppflags) $(2) $< $$($(B)/scorep-config --user --libs) -lpthread -o $@
 $(filter-out %/libwatchpoint.so,$(OWN_PLUGINS)): $(B)/plugins/lib%.so: scripts/plugins/%.c $(B)/scorep-config
 	$(call plugin_cc,$(CC) -std=gnu11,-Wno-cast-function-type)
-$(B)/plugins/libwatchpoint.so: scripts/plugins/watchpoint.c $(B)/scorep-config | $(B)/libpmlua.so
+$(B)/plugins/libwatchpoint.so: scripts/plugins/watchpoint.c core/program/pml_watchpoint_plan.h $(B)/scorep-config | $(B)/libpmlua.so
 	$(call plugin_cc,$(CC) -std=gnu11,-D_GNU_SOURCE -Icore) -L$(B) -lpmlua -Wl,-rpath,'$$ORIGIN/..:$$ORIGIN/../..'
 
 -include $(WORK_ONE:.so=.d) $(WORK_SRC:%.c=$(B)/obj/%.d)

@@ -118,6 +118,7 @@ local steps = {
       add("lint " .. part, tally.whole, ("make --no-print-directory lint-%s B=%s LINT_JOBS=1"):format(part, build), 3600)
     end
   end,
+  abi = function() add("abi", tally.whole, ("make --no-print-directory abi-check B=%s"):format(build), 300) end,
   tsan = function() sanitized("tsan", "pthread_") end,
 }
 

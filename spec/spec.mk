@@ -70,7 +70,7 @@ LINT_JOBS = $(shell nproc)
 TIDY_SRC = $(CORE_SRC) $(COUNT_SRC) $(SDE_SRC) $(PM_SRC) $(LIVE_SRC) $(RECORD_SRC) $(MEMORY_SRC) $(WATCHPOINT_SRC) $(SIMULATE_SRC) bindings/main.c $(BIND_SRC) \
   $(if $(CLANG_INC),$(CLANG_SRC)) $(if $(LLVMS),bindings/instrument.c $(INSTRUMENT_SRC)) $(WORK_SRC)
 TIDY_FLAGS = -std=c11 -D_GNU_SOURCE -Icore -Ibindings $(LUA_CFLAGS) $(CLANG_INC:%=-isystem %) $(LLVM_CFLAGS)
-.PHONY: lint lint-build lint-format lint-lua lint-cppcheck lint-tidy fmt guard guard-save mutants layers asan asan-build tsan tsan-build bench soak
+.PHONY: lint lint-build lint-format lint-lua lint-cppcheck lint-tidy fmt guard guard-save abi-dump abi abi-check mutants layers asan asan-build tsan tsan-build bench soak
 lint: lint-format lint-lua lint-build lint-cppcheck lint-tidy ## compilers' warnings as errors, clang-tidy, cppcheck, luacheck, format
 lint-format:
 	@clang-format --dry-run -Werror $(ALL_C)
@@ -96,6 +96,22 @@ guard: $(B)/pmlua $(B)/spec/cost ## no function of the hot paths takes 1 % more 
 	@$(GUARD) spec/data/hot_paths.guard --per-call -- $(B)/spec/cost run >/dev/null
 guard-save: $(B)/pmlua $(B)/spec/cost ## keep what they take now; look at the difference
 	@$(GUARD) --save spec/data/hot_paths.guard $(foreach f,$(GUARDED),--function '$(f)') -- $(B)/spec/cost run >/dev/null
+# What libpmlua.so exports to its users, and libpmlua-embed.so, with the types in their headers; abidw cannot leave
+# out the symbols of one version, so the former is linked without those of PMLUA_PRIVATE. The folders of sources are
+# left out (path), as moving a function changes nothing for a user.
+ABI := $(B)/abi
+abi-dump: $(B)/libpmlua.so $(B)/libpmlua-embed.so
+	@rm -rf $(ABI) && mkdir -p $(ABI)/include && cp $(PUBLIC_H) bindings/pmlua.h $(ABI)/include
+	@sed 's/^PMLUA_PRIVATE { global: pml_\*;/PMLUA_PRIVATE {/' $(B)/libpmlua.map >$(ABI)/pmlua.map
+	@$(call link_pmlua,$(ABI)/pmlua.map,$(ABI)/libpmlua.so)
+	@cp $(B)/libpmlua-embed.so $(ABI)
+	@for l in pmlua pmlua-embed; do abidw --headers-dir $(ABI)/include --drop-private-types --exported-interfaces-only --drop-undefined-syms --no-show-locs \
+	  --no-corpus-path --no-comp-dir-path --no-architecture --no-elf-needed --no-parameter-names --type-id-style hash $(ABI)/lib$$l.so | \
+	  awk -v q="'" 'sub(" path=" q "[^" q "]*", " path=" q n + 1) { n++ } 1' >$(ABI)/$$l.abi || exit 1; done
+abi: abi-dump ## record the binary interface in spec/data/*.abi; look at the difference
+	@cp $(ABI)/*.abi spec/data/
+abi-check: abi-dump ## the binary interface is the recorded one
+	@for l in pmlua pmlua-embed; do abidiff spec/data/$$l.abi $(ABI)/$$l.abi || { echo "lib$$l.so: another binary interface; make abi records it"; exit 1; }; done
 layers: ## dependencies run one way, by includes and by symbols (what is built)
 	@$(LUA) spec/layers.lua
 	@PMLUA_BUILD=$(B) $(LUA) spec/objects.lua

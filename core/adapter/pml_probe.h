@@ -35,11 +35,11 @@ struct pml_probe {
 };
 
 /* pml_probe_init - returns 0 or -EINVAL (unknown operation, or a set missing for one that needs it). */
-PML_API int pml_probe_init(struct pml_probe *p, enum pml_probe_operation op, struct pml_eventset *set,
-                           struct pml_samples *samples);
+PML__SHARED int pml_probe_init(struct pml_probe *p, enum pml_probe_operation op, struct pml_eventset *set,
+                               struct pml_samples *samples);
 
 /* The same operation by name: "read"; -1 if there is none. */
-PML_API int pml_probe_operation_by_name(const char *name);
+PML__SHARED int pml_probe_operation_by_name(const char *name);
 
 /*
  * pml_probe_hit - measure one operation, unless the samples are full.

@@ -16,8 +16,13 @@
 #define PML_END_DECLS
 #endif
 
-/* The library is built with -fvisibility=hidden; only what carries PML_API leaves it. */
+/*
+ * The library is built with -fvisibility=hidden. It exports what carries PML_API, for its users, and what carries
+ * PML__SHARED, for the parts of this same build (bindings, command, preloaded libraries, drop-ins, generated wrappers):
+ * that changes without notice, and has the version PMLUA_PRIVATE.
+ */
 #define PML_API __attribute__((visibility("default")))
+#define PML__SHARED __attribute__((visibility("default")))
 #ifdef __cplusplus
 #define PML_THREAD_LOCAL __thread
 #else

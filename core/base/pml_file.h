@@ -17,7 +17,7 @@ PML_BEGIN_DECLS
  * A FIFO is not waited for; FIFOs, devices, sockets and folders are refused. Files of /proc and /sys are regular and
  * have the size 0. Returns a descriptor (close-on-exec), or -errno with the sentence "PATH: why" (pml_error_detail).
  */
-PML_API int pml_file_open(const char *path, uint64_t max_bytes, uint64_t *size);
+PML__SHARED int pml_file_open(const char *path, uint64_t max_bytes, uint64_t *size);
 
 /*
  * A file under construction. Caller-allocated; the fields are the library's. What is written goes to @fd.
@@ -35,25 +35,25 @@ struct pml_file {
  * FIFO or a device at @path is replaced, not opened.
  * Returns 0 or -errno with the sentence "PATH: why". Pair with pml_file_commit() or pml_file_discard().
  */
-PML_API int pml_file_create(struct pml_file *f, const char *path);
+PML__SHARED int pml_file_create(struct pml_file *f, const char *path);
 
 /*
  * pml_file_output - the same for a path that the user named as output: an existing FIFO or device, and what is below
  * /dev or /proc, is opened as it is.
  */
-PML_API int pml_file_output(struct pml_file *f, const char *path);
+PML__SHARED int pml_file_output(struct pml_file *f, const char *path);
 
 /* pml_file_commit - close it and give it its name. Returns 0 or -errno; either way it is closed, and whole or gone. */
-PML_API int pml_file_commit(struct pml_file *f);
+PML__SHARED int pml_file_commit(struct pml_file *f);
 
 /* pml_file_discard - close it; nothing of it stays. Idempotent. */
-PML_API void pml_file_discard(struct pml_file *f);
+PML__SHARED void pml_file_discard(struct pml_file *f);
 
 /*
  * pml_file_new - create @path and open it to write; whatever stands there already, a link too, is an error (-EEXIST).
  * Returns a descriptor or -errno with the sentence "PATH: why".
  */
-PML_API int pml_file_new(const char *path);
+PML__SHARED int pml_file_new(const char *path);
 
 PML_END_DECLS
 

@@ -29,25 +29,25 @@
  * pml__process_memory - @bytes of zeros, aligned to a cache line, that are zeros again in each child. Never freed;
  * NULL: no memory. Thread-safe, not async-signal-safe; keeps errno.
  */
-PML_API void *pml__process_memory(size_t bytes);
+PML__SHARED void *pml__process_memory(size_t bytes);
 
 /*
  * pml__process_watch - @watch is called in each child, before anything else there is done by who looks, in the order
  * of watching. It runs on the thread that looked, with errno to keep; other threads of the parent are not there, and
  * may have been anywhere. Watching the same twice is watching once. Returns 0 or -ENOMEM.
  */
-PML_API int pml__process_watch(void (*watch)(void));
+PML__SHARED int pml__process_watch(void (*watch)(void));
 
 /* pml__process_was_told - by a watcher: fork() made this child, and told its handlers; nothing else does. */
-PML_API bool pml__process_was_told(void);
+PML__SHARED bool pml__process_was_told(void);
 
 /*
  * pml__process_look - if this process has not been seen before, call the watchers. For slow paths: one load, one
  * predicted branch if it has.
  */
-extern PML_API uint64_t
+extern PML__SHARED uint64_t
     *pml__process_number; /* atomic, cleared in children; its own number once that is seen, and never 0 */
-PML_API void pml__process_begins(void);
+PML__SHARED void pml__process_begins(void);
 static inline void pml__process_look(void) {
   if (PML_UNLIKELY(__atomic_load_n(pml__process_number, __ATOMIC_ACQUIRE) == 0)) pml__process_begins();
 }
@@ -67,7 +67,7 @@ struct pml__lock {
   pthread_mutex_t *mutex; /* atomic; NULL: nobody has taken it yet */
   uint64_t holder;        /* the process of the thread that has it; 0: none */
 };
-PML_API pthread_mutex_t *pml__lock_make(struct pml__lock *l);
+PML__SHARED pthread_mutex_t *pml__lock_make(struct pml__lock *l);
 static inline pthread_mutex_t *pml__lock_mutex(struct pml__lock *l) {
   pthread_mutex_t *mutex = __atomic_load_n(&l->mutex, __ATOMIC_ACQUIRE);
   return PML_LIKELY(mutex != NULL) ? mutex : pml__lock_make(l);

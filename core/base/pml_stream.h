@@ -75,8 +75,8 @@ struct pml_stream_consumer {
  * Return 0, -EINVAL (no thread_begin, no event), PML_EFULL (PML_STREAM_CONSUMERS_MAX), -ENOENT (no such consumer) or
  * -EDEADLK (called by a consumer). Thread-safe, not async-signal-safe.
  */
-PML_API int pml_stream_add(const struct pml_stream_consumer *c, uint64_t *id);
-PML_API int pml_stream_remove(uint64_t id);
+PML__SHARED int pml_stream_add(const struct pml_stream_consumer *c, uint64_t *id);
+PML__SHARED int pml_stream_remove(uint64_t id);
 
 struct pml_stream_listed {
   uint64_t id;
@@ -86,13 +86,13 @@ struct pml_stream_listed {
 
 /* pml_stream_list - the consumers, in the order of adding, to @out; how many. A lock; thread-safe, not from a consumer.
  */
-PML_API size_t pml_stream_list(struct pml_stream_listed out[PML_STREAM_CONSUMERS_MAX]);
+PML__SHARED size_t pml_stream_list(struct pml_stream_listed out[PML_STREAM_CONSUMERS_MAX]);
 
 /*
  * pml_stream_metrics - intern @n names, copied, never freed. -EINVAL (none, too many, an empty name), -ENOMEM.
  * No lock; thread-safe.
  */
-PML_API int pml_stream_metrics(const char *const *names, size_t n, struct pml_stream_metrics **out);
+PML__SHARED int pml_stream_metrics(const char *const *names, size_t n, struct pml_stream_metrics **out);
 
 /* Who raises says so before the first event with values; anybody asks. Thread-safe, async-signal-safe. */
 static inline void pml_stream_metrics_set_real(struct pml_stream_metrics *m, uint32_t i) {
@@ -106,14 +106,14 @@ struct pml_stream_lost {
   uint64_t nested;  /* events raised by a consumer, or by a signal handler that interrupted one */
   uint64_t refused; /* (event, consumer) pairs of a thread that the consumer does not want, or had no memory for */
 };
-PML_API void pml_stream_lost(struct pml_stream_lost *lost);
+void pml_stream_lost(struct pml_stream_lost *lost);
 
 /* --- what the inline functions need --- */
 
 struct pml__stream_list;
-extern PML_API const struct pml__stream_list *pml__stream_list[PML_STREAM_KINDS]; /* atomic; NULL: nobody */
-PML_API void pml__stream_raise(enum pml_stream_kind kind, const struct pml_stream_event *e);
-PML_API void pml__stream_ready(pml_region_t region);
+extern PML__SHARED const struct pml__stream_list *pml__stream_list[PML_STREAM_KINDS]; /* atomic; NULL: nobody */
+PML__SHARED void pml__stream_raise(enum pml_stream_kind kind, const struct pml_stream_event *e);
+void pml__stream_ready(pml_region_t region);
 
 /*
  * pml_stream_wanted - whether anybody consumes @kind: one load, one predicted branch. Relaxed: an event raised while a

@@ -25,9 +25,9 @@ struct pml_thread {
 };
 
 /* initial-exec: the block is one segment-relative load away, in a shared library too. */
-extern PML_API PML_THREAD_LOCAL struct pml_thread pml__thread __attribute__((tls_model("initial-exec")));
+extern PML__SHARED PML_THREAD_LOCAL struct pml_thread pml__thread __attribute__((tls_model("initial-exec")));
 
-PML_API struct pml_thread *pml__thread_register(void);
+PML__SHARED struct pml_thread *pml__thread_register(void);
 
 /*
  * pml_thread_self - the calling thread; registers it at its first call, which is not async-signal-safe.

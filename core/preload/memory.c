@@ -10,6 +10,8 @@
  * One range of addresses, of slabs of 64 KiB. A slab has blocks of one size, a power of two; larger blocks are slabs.
  * A lock that no fork carries over guards the lists of free blocks; each change of them is one store.
  */
+#include "preload/memory.h"
+
 #include "base/pml_process.h"
 
 #include <errno.h>
@@ -45,8 +47,6 @@ char *__wrap_strdup(const char *text);
 char *__wrap_strndup(const char *text, size_t most);
 size_t __wrap_malloc_usable_size(void *block);
 void __wrap_free(void *block);
-PML_API void pml__memory_own(void);
-PML_API void pml__memory_seal(void);
 
 struct block {
   struct block *next;

@@ -19,6 +19,7 @@
  * spools; one without its program's own end was cut short.
  */
 #include "preload/confine.h"
+#include "preload/memory.h"
 #include "preload/record_plugins.h"
 #include "preload/record_substrates.h"
 
@@ -43,9 +44,6 @@
 #include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
-
-PML_API void pml__memory_own(void);  /* from here on pmlua has memory of its own, not the program's */
-PML_API void pml__memory_seal(void); /* and makes no system calls for it */
 
 #define PROGRAMS_MAX 1000u
 #define EVENTS_BYTES 4096

@@ -41,27 +41,27 @@ struct pml_command {
  * Returns 0 or -errno (EAGAIN, ENOMEM, EMFILE: no process, no descriptor). *c is closed on failure.
  * Pair with pml_command_close(), which kills a child that is still there. Not async-signal-safe.
  */
-PML_API int pml_command_spawn(struct pml_command *c, char *const *argv);
-PML_API int pml_command_spawn_env(struct pml_command *c, char *const *argv, char *const *envp);
+int pml_command_spawn(struct pml_command *c, char *const *argv);
+PML__SHARED int pml_command_spawn_env(struct pml_command *c, char *const *argv, char *const *envp);
 
 /*
  * pml_command_start - let the child become its program, once.
  * Returns 0, -EALREADY, PML_ECLOSED, or why execve(2) failed (-ENOENT, -EACCES, ...; the child is gone then).
  */
-PML_API int pml_command_start(struct pml_command *c);
+PML__SHARED int pml_command_start(struct pml_command *c);
 
 /*
  * pml_command_wait - wait for its end, at most @timeout_ms (-1: as long as it takes); again: the same answer.
  * Returns 0 with c->end filled, -ETIMEDOUT, -EINTR (a signal handler ran; the child is untouched), PML_EMODE (not
  * started, so it would not end) or PML_ECLOSED.
  */
-PML_API int pml_command_wait(struct pml_command *c, int timeout_ms);
+PML__SHARED int pml_command_wait(struct pml_command *c, int timeout_ms);
 
 /* pml_command_kill - send @sig (0: ask whether it is there). Returns 0, -ESRCH once it is reaped, -EINVAL. */
-PML_API int pml_command_kill(struct pml_command *c, int sig);
+PML__SHARED int pml_command_kill(struct pml_command *c, int sig);
 
 /* pml_command_close - kill (SIGKILL) and reap a child that is still there. Idempotent. */
-PML_API void pml_command_close(struct pml_command *c);
+PML__SHARED void pml_command_close(struct pml_command *c);
 
 PML_END_DECLS
 

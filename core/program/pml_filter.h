@@ -35,10 +35,10 @@ struct pml_filter;
  * pml_filter_open - read the filter file @path. Pair with pml_filter_close().
  * Returns 0; PML_EFORMAT (the detail names file, line and what to do), -errno of the file, -ENOMEM. *@f is NULL then.
  */
-PML_API int pml_filter_open(struct pml_filter **f, const char *path);
+PML__SHARED int pml_filter_open(struct pml_filter **f, const char *path);
 /* pml_filter_parse - the same of @n bytes of text; @name stands for the file in what is said. */
-PML_API int pml_filter_parse(struct pml_filter **f, const char *text, size_t n, const char *name);
-PML_API void pml_filter_close(struct pml_filter *f); /* NULL is allowed */
+int pml_filter_parse(struct pml_filter **f, const char *text, size_t n, const char *name);
+PML__SHARED void pml_filter_close(struct pml_filter *f); /* NULL is allowed */
 
 /*
  * pml_filter_wants - is function @name of @file wanted? @mangled: its name in the symbol table. NULL of any: unknown,
@@ -46,10 +46,10 @@ PML_API void pml_filter_close(struct pml_filter *f); /* NULL is allowed */
  *
  * Thread-safe. Cost: fnmatch(3) once a rule; decide when calls are bound, not when they are made.
  */
-PML_API bool pml_filter_wants(const struct pml_filter *f, const char *file, const char *name, const char *mangled);
+PML__SHARED bool pml_filter_wants(const struct pml_filter *f, const char *file, const char *name, const char *mangled);
 /* Its halves: the first is the same for a whole library. */
-PML_API bool pml_filter_wants_file(const struct pml_filter *f, const char *file);
-PML_API bool pml_filter_wants_name(const struct pml_filter *f, const char *name, const char *mangled);
+bool pml_filter_wants_file(const struct pml_filter *f, const char *file);
+bool pml_filter_wants_name(const struct pml_filter *f, const char *name, const char *mangled);
 
 PML_END_DECLS
 

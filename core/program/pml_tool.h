@@ -28,10 +28,10 @@ struct pml_tool {
  * it. Returns 0, -ENOENT (no such program in PATH), -ETIMEDOUT, -EINTR (a signal handler ran: the tool was killed),
  * -ENOMEM or -errno; on failure *@output is NULL. Not async-signal-safe.
  */
-PML_API int pml_tool_run(const struct pml_tool *tool, int *status, char **output, size_t *length);
+PML__SHARED int pml_tool_run(const struct pml_tool *tool, int *status, char **output, size_t *length);
 
 /* pml_tool_can_confine - whether this machine and kernel confine. */
-PML_API bool pml_tool_can_confine(void);
+PML__SHARED bool pml_tool_can_confine(void);
 
 PML_END_DECLS
 

@@ -30,7 +30,7 @@ struct pml_variable {
  * PML_EFORMAT, PML_ENOTHERE (libdw is not installed, or was not when this was built), or -errno; each with a detail.
  * Cost: milliseconds to seconds, by the size of the debug information. Thread-safe.
  */
-PML_API int pml_variable_find(const char *path, const char *name, bool typed, struct pml_variable *v);
+PML__SHARED int pml_variable_find(const char *path, const char *name, bool typed, struct pml_variable *v);
 
 PML_END_DECLS
 

@@ -55,14 +55,14 @@ struct pml_watchpoint {
  * pml_watchpoint_check - can hardware do this? Returns 0, or -EINVAL with a detail: x stands alone, x86 has no r alone,
  * data are 1, 2, 4 or 8 bytes at a multiple of that, contents are taken at writes.
  */
-PML_API int pml_watchpoint_check(const struct pml_watchpoint *p);
+int pml_watchpoint_check(const struct pml_watchpoint *p);
 
 /*
  * pml_watchpoint_available - can this process have watchpoints at all? Returns 0, -ENOTSUP (x86-64 only),
  * PML_EPARANOID, PML_EMODE (a kernel before Linux 5.13), PML_ENOTHERE (no breakpoints, or none that fire, as in some
  * virtual machines), -ENOSPC (all are taken) or -errno, with a detail. Cost: two syscalls, at first five.
  */
-PML_API int pml_watchpoint_available(void);
+PML__SHARED int pml_watchpoint_available(void);
 
 /* One access. */
 struct pml_watchpoint_value {
@@ -111,23 +111,23 @@ struct pml_watchpoint_cursor {
  * pml_watchpoint_load - read the store of another process, which may still run. The file may be anything.
  * Returns 0, PML_EFORMAT or -errno. Pair with pml_watchpoint_unload(), which accepts NULL.
  */
-PML_API int pml_watchpoint_load(struct pml_watchpoint_store **s, const char *path);
-PML_API void pml_watchpoint_unload(struct pml_watchpoint_store *s);
+PML__SHARED int pml_watchpoint_load(struct pml_watchpoint_store **s, const char *path);
+PML__SHARED void pml_watchpoint_unload(struct pml_watchpoint_store *s);
 
-PML_API void pml_watchpoint_summary(const struct pml_watchpoint_store *s, struct pml_watchpoint_summary *to);
+PML__SHARED void pml_watchpoint_summary(const struct pml_watchpoint_store *s, struct pml_watchpoint_summary *to);
 
 /* pml_watchpoint_lane - what is known of lane @i now. Returns 0, or -EINVAL where there is none. */
-PML_API int pml_watchpoint_lane(const struct pml_watchpoint_store *s, unsigned i, struct pml_watchpoint_lane *to);
+PML__SHARED int pml_watchpoint_lane(const struct pml_watchpoint_store *s, unsigned i, struct pml_watchpoint_lane *to);
 
 /*
  * pml_watchpoint_collect - copy up to @n values of lane @i from where @c is, oldest first, and move it on; while they
  * come, too. Returns their number, 0 when there are no more yet. No lock; thread-safe with different cursors.
  */
-PML_API size_t pml_watchpoint_collect(const struct pml_watchpoint_store *s, unsigned i, struct pml_watchpoint_cursor *c,
-                                      struct pml_watchpoint_value *to, size_t n);
+PML__SHARED size_t pml_watchpoint_collect(const struct pml_watchpoint_store *s, unsigned i,
+                                          struct pml_watchpoint_cursor *c, struct pml_watchpoint_value *to, size_t n);
 
 /* pml_watchpoint_decode - the number that @bits are at @p. An unsigned one above 2^63 - 1 becomes a double. */
-PML_API struct pml_value pml_watchpoint_decode(const struct pml_watchpoint *p, uint64_t bits);
+PML__SHARED struct pml_value pml_watchpoint_decode(const struct pml_watchpoint *p, uint64_t bits);
 
 struct pml_watchpoint_options {
   uint64_t values;  /* accesses to keep, of all threads; rounded up to chunks of 1023. 0: count only */
@@ -145,18 +145,18 @@ struct pml_watchpoints;
  * pml_watchpoint_available() says, or -errno, with a detail.
  * Pair with pml_watchpoints_close(). Not async-signal-safe; the functions below neither.
  */
-PML_API int pml_watchpoints_open(struct pml_watchpoints **w, const struct pml_watchpoint *point, size_t n,
-                                 const struct pml_watchpoint_options *o);
+PML__SHARED int pml_watchpoints_open(struct pml_watchpoints **w, const struct pml_watchpoint *point, size_t n,
+                                     const struct pml_watchpoint_options *o);
 /*
  * Start and stop; a stop notes what the kernel counted. Idempotent. Return 0 or -errno.
  * Cost: a syscall per point and thread that there was at the open.
  */
-PML_API int pml_watchpoints_start(struct pml_watchpoints *w);
-PML_API int pml_watchpoints_stop(struct pml_watchpoints *w);
+PML__SHARED int pml_watchpoints_start(struct pml_watchpoints *w);
+PML__SHARED int pml_watchpoints_stop(struct pml_watchpoints *w);
 /* pml_watchpoints_store - to collect from, until it is closed. */
-PML_API const struct pml_watchpoint_store *pml_watchpoints_store(const struct pml_watchpoints *w);
+PML__SHARED const struct pml_watchpoint_store *pml_watchpoints_store(const struct pml_watchpoints *w);
 /* Stops; a file stays. In a forked child it only gives back the child's share. NULL is fine. */
-PML_API void pml_watchpoints_close(struct pml_watchpoints *w);
+PML__SHARED void pml_watchpoints_close(struct pml_watchpoints *w);
 
 PML_END_DECLS
 

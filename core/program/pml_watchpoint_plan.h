@@ -27,18 +27,18 @@ struct pml_watchpoint_plan {
  * @access as in struct pml_watchpoint; 0: rw of a variable, x of a function. Begin with a plan that is all zero.
  * Returns 0, -EINVAL, -ENOSPC (there are four), or what pml_variable_find() says; each with a detail.
  */
-PML_API int pml_watchpoint_plan_add(struct pml_watchpoint_plan *p, const char *path, const char *name, uint32_t access,
-                                    bool content);
+PML__SHARED int pml_watchpoint_plan_add(struct pml_watchpoint_plan *p, const char *path, const char *name,
+                                        uint32_t access, bool content);
 
 /* Write to a new file, read one that may be anything. Return 0, PML_EFORMAT or -errno, with a detail. */
-PML_API int pml_watchpoint_plan_write(const struct pml_watchpoint_plan *p, const char *path);
-PML_API int pml_watchpoint_plan_read(struct pml_watchpoint_plan *p, const char *path);
+PML__SHARED int pml_watchpoint_plan_write(const struct pml_watchpoint_plan *p, const char *path);
+PML__SHARED int pml_watchpoint_plan_read(struct pml_watchpoint_plan *p, const char *path);
 
 /*
  * pml_watchpoint_plan_place - the points of objects that the calling process has loaded now, at their addresses.
  * @point: room for PML_WATCHPOINTS_MAX. Returns their number.
  */
-PML_API size_t pml_watchpoint_plan_place(const struct pml_watchpoint_plan *p, struct pml_watchpoint *point);
+PML__SHARED size_t pml_watchpoint_plan_place(const struct pml_watchpoint_plan *p, struct pml_watchpoint *point);
 
 PML_END_DECLS
 

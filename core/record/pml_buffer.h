@@ -35,11 +35,11 @@ struct pml_buffer_options {
  * Cost of an event: some 40 instructions beside the stream's, no lock, no allocation but at a thread's first. Memory:
  * 16 bytes per record and 16 KiB per thread, used again by later threads once drained; 128 KiB.
  */
-PML_API int pml_buffer_open(struct pml_buffer **b, const struct pml_buffer_options *options);
-PML_API void pml_buffer_close(struct pml_buffer *b);
+PML__SHARED int pml_buffer_open(struct pml_buffer **b, const struct pml_buffer_options *options);
+PML__SHARED void pml_buffer_close(struct pml_buffer *b);
 
 /* pml_buffer_leave_out - from now on events of @region are not kept (@out), or are again. Lock-free. */
-PML_API void pml_buffer_leave_out(struct pml_buffer *b, pml_region_t region, bool out);
+PML__SHARED void pml_buffer_leave_out(struct pml_buffer *b, pml_region_t region, bool out);
 
 struct pml_buffer_event {
   uint64_t ticks;
@@ -58,8 +58,8 @@ struct pml_buffer_event {
  * turns; @visit must not drain. Never stalls a thread that raises.
  * Cost: a few ns per event.
  */
-PML_API int pml_buffer_drain(struct pml_buffer *b, int (*visit)(const struct pml_buffer_event *e, void *arg),
-                             void *arg);
+PML__SHARED int pml_buffer_drain(struct pml_buffer *b, int (*visit)(const struct pml_buffer_event *e, void *arg),
+                                 void *arg);
 
 struct pml_buffer_stats {
   uint32_t threads;   /* rings */
@@ -68,7 +68,7 @@ struct pml_buffer_stats {
   uint64_t unmatched; /* leaves of what was not entered since the buffer was opened */
   uint64_t refused;   /* threads without a ring: too many, or no memory; their events are not counted */
 };
-PML_API void pml_buffer_stats(struct pml_buffer *b, struct pml_buffer_stats *s);
+PML__SHARED void pml_buffer_stats(struct pml_buffer *b, struct pml_buffer_stats *s);
 
 PML_END_DECLS
 

@@ -19,17 +19,17 @@ PML_BEGIN_DECLS
 struct pml_quantile; /* opaque */
 
 /* @bytes and @compare (as of qsort) matter for PML_TYPE_OTHER only. Returns 0, -EINVAL or -ENOMEM. */
-PML_API int pml_quantile_open(struct pml_quantile **q, enum pml_type type, size_t bytes,
-                              int (*compare)(const void *, const void *));
-PML_API void pml_quantile_close(struct pml_quantile *q);
+int pml_quantile_open(struct pml_quantile **q, enum pml_type type, size_t bytes,
+                      int (*compare)(const void *, const void *));
+void pml_quantile_close(struct pml_quantile *q);
 
 /* pml_quantile_add - take @n elements in; they are copied. Returns 0 or -ENOMEM (then nothing of them is taken). */
-PML_API int pml_quantile_add(struct pml_quantile *q, const void *elements, size_t n);
+int pml_quantile_add(struct pml_quantile *q, const void *elements, size_t n);
 /* pml_quantile_reserve - room for @n more, so that adding them in parts moves nothing. Returns 0 or -ENOMEM. */
-PML_API int pml_quantile_reserve(struct pml_quantile *q, size_t n);
-PML_API void pml_quantile_clear(struct pml_quantile *q);
-PML_API size_t pml_quantile_count(const struct pml_quantile *q); /* without NaN */
-PML_API size_t pml_quantile_nans(const struct pml_quantile *q);
+int pml_quantile_reserve(struct pml_quantile *q, size_t n);
+void pml_quantile_clear(struct pml_quantile *q);
+size_t pml_quantile_count(const struct pml_quantile *q); /* without NaN */
+size_t pml_quantile_nans(const struct pml_quantile *q);
 
 /*
  * pml_quantile_at - the element of index (n * percent) / 100, integer, from 0, capped at n - 1: libsde's rule, so that
@@ -38,7 +38,7 @@ PML_API size_t pml_quantile_nans(const struct pml_quantile *q);
  * A comparator that contradicts itself gives some element, never a crash.
  * Cost: a look-up if nothing was added since it was asked for, else the sort of what is new.
  */
-PML_API const void *pml_quantile_at(struct pml_quantile *q, unsigned percent);
+const void *pml_quantile_at(struct pml_quantile *q, unsigned percent);
 
 PML_END_DECLS
 

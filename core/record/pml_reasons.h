@@ -25,8 +25,8 @@ PML_BEGIN_DECLS
  * pml_reasons_leave - add the line @text, if it is not there and there is room. Returns 0, -errno, -ENOSPC (no room),
  * or PML_EFORMAT (the file is another). Without a lock or an allocation; async-signal-safe, also in a child of vfork().
  */
-PML_API int pml_reasons_make(const char *dir);
-PML_API int pml_reasons_leave(const char *dir, const char *text);
+PML__SHARED int pml_reasons_make(const char *dir);
+PML__SHARED int pml_reasons_leave(const char *dir, const char *text);
 
 PML_END_DECLS
 

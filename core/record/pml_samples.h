@@ -18,8 +18,8 @@ struct pml_samples {
 };
 
 /* Returns 0, -EINVAL (capacity 0) or -ENOMEM; 8 bytes per sample. Close is idempotent. */
-PML_API int pml_samples_open(struct pml_samples *s, size_t capacity);
-PML_API void pml_samples_close(struct pml_samples *s);
+PML__SHARED int pml_samples_open(struct pml_samples *s, size_t capacity);
+PML__SHARED void pml_samples_close(struct pml_samples *s);
 
 /* pml_samples_push - append; a full series keeps what it has and returns PML_EFULL. Cost: 7 instructions. */
 static inline int pml_samples_push(struct pml_samples *s, uint64_t v) {
@@ -31,7 +31,7 @@ static inline int pml_samples_push(struct pml_samples *s, uint64_t v) {
 /*
  * pml_samples_sort - ascending, in place (radix, about 10 ns per sample for values below 2^24). Returns 0 or -ENOMEM.
  */
-PML_API int pml_samples_sort(struct pml_samples *s);
+PML__SHARED int pml_samples_sort(struct pml_samples *s);
 
 /*
  * pml_samples_moments - of a series in any order. sd is the sample standard deviation (n - 1); NaN for n < 2, all NaN
@@ -43,13 +43,13 @@ struct pml_samples_moments {
   double min;
   double max;
 };
-PML_API void pml_samples_moments(const struct pml_samples *s, struct pml_samples_moments *m);
+PML__SHARED void pml_samples_moments(const struct pml_samples *s, struct pml_samples_moments *m);
 
 /*
  * pml_samples_quantile - of a *sorted* series: type 7 of Hyndman & Fan (1996), linear between order statistics
  * h = (n - 1) q. NaN for an empty series or q outside [0, 1].
  */
-PML_API double pml_samples_quantile(const struct pml_samples *s, double q);
+PML__SHARED double pml_samples_quantile(const struct pml_samples *s, double q);
 
 /*
  * pml_samples_format - write samples [first, last) as decimal text, each followed by '\n' and preceded by @prefix
@@ -57,8 +57,8 @@ PML_API double pml_samples_quantile(const struct pml_samples *s, double q);
  * Returns the bytes written (no '\0' is added) and *@next the first sample not written: call again from there. A @last
  * beyond the series means its end.
  */
-PML_API size_t pml_samples_format(const struct pml_samples *s, size_t first, size_t last, const char *prefix, char *buf,
-                                  size_t size, size_t *next);
+PML__SHARED size_t pml_samples_format(const struct pml_samples *s, size_t first, size_t last, const char *prefix,
+                                      char *buf, size_t size, size_t *next);
 
 PML_END_DECLS
 

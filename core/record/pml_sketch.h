@@ -24,23 +24,23 @@ struct pml_sketch;
  * @alpha: in [1e-6, 0.5]; @max_buckets: for each sign, rounded up to a power of two, at least 16.
  * Returns 0, -EINVAL or -ENOMEM. Memory: 24 bytes per bucket.
  */
-PML_API int pml_sketch_open(struct pml_sketch **s, double alpha, size_t max_buckets);
-PML_API void pml_sketch_close(struct pml_sketch *s);
-PML_API void pml_sketch_clear(struct pml_sketch *s);
+int pml_sketch_open(struct pml_sketch **s, double alpha, size_t max_buckets);
+void pml_sketch_close(struct pml_sketch *s);
+void pml_sketch_clear(struct pml_sketch *s);
 
 /* pml_sketch_add - no allocation; a logarithm and a few loads. */
-PML_API void pml_sketch_add(struct pml_sketch *s, double v);
+void pml_sketch_add(struct pml_sketch *s, double v);
 
 /* pml_sketch_merge - add what @from holds; -EINVAL: other alpha, or itself; -ENOMEM: nothing was merged. */
-PML_API int pml_sketch_merge(struct pml_sketch *into, const struct pml_sketch *from);
+int pml_sketch_merge(struct pml_sketch *into, const struct pml_sketch *from);
 
 /* pml_sketch_at - the element of index floor(@q * count), from 0, capped at count - 1; NaN if empty or q not in 0..1.
  */
-PML_API double pml_sketch_at(const struct pml_sketch *s, double q);
-PML_API uint64_t pml_sketch_count(const struct pml_sketch *s); /* without NaN */
-PML_API uint64_t pml_sketch_nans(const struct pml_sketch *s);
+double pml_sketch_at(const struct pml_sketch *s, double q);
+uint64_t pml_sketch_count(const struct pml_sketch *s); /* without NaN */
+uint64_t pml_sketch_nans(const struct pml_sketch *s);
 /* The bound that holds now: @alpha, or more where buckets had to be joined. */
-PML_API double pml_sketch_error(const struct pml_sketch *s);
+double pml_sketch_error(const struct pml_sketch *s);
 
 PML_END_DECLS
 

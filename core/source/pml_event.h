@@ -158,7 +158,7 @@ PML_API int pml_event_has_pmu(void);
  * back to /sys. libpfm4's names of uncore PMUs are then of that machine, too, if it has such a PMU. Returns 0, -ENOENT,
  * -EACCES, -ENAMETOOLONG. Thread-safe; for the whole process.
  */
-PML_API int pml_event_set_sysfs(const char *root);
+PML__SHARED int pml_event_set_sysfs(const char *root);
 
 PML_END_DECLS
 

@@ -4,6 +4,8 @@
 
 #include "pml.h"
 
+#include "program/pml_command.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>

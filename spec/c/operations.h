@@ -8,10 +8,15 @@
 #ifndef SPEC_OPERATIONS_H
 #define SPEC_OPERATIONS_H
 
+#include "control/balance/pml_balance.h"
 #include "cpus_folder.h"
 #include "events.h"
 #include "pml.h"
+#include "record/pml_samples.h"
+#include "source/counted/pml_count_file.h"
 #include "source/counted/pml_count_layout.h"
+#include "source/kernel/pml_group.h"
+#include "substrate/flow/pml_flow.h"
 
 #include <errno.h>
 #include <limits.h>

@@ -49,8 +49,9 @@ static inline bool pmu_is_here(void) {
     SKIP(pml_error_detail(rc));
     return false;
   }
-  const char *why = c.why;
+  const char *why = NULL;
   bool paged = c.page != NULL;
+  (void)pml_counter_path(&c, &why);
   pml_counter_close(&c);
   if (!paged) SKIP(why != NULL ? why : "no page");
   return paged;

@@ -13,6 +13,10 @@
 #include "events.h"
 #include "pml.h"
 
+#include "base/pml_thread.h"
+#include "record/pml_samples.h"
+#include "substrate/flow/pml_flow.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <sched.h>

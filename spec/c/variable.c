@@ -3,6 +3,8 @@
 #include "check.h"
 #include "pml.h"
 
+#include "program/pml_variable.h"
+
 #include <errno.h>
 #include <stdbool.h>
 #include <string.h>

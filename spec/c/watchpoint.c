@@ -3,6 +3,8 @@
 #include "check.h"
 #include "pml.h"
 
+#include "program/pml_watchpoint_plan.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/hw_breakpoint.h>

@@ -14,6 +14,8 @@
 #include "fuzz_lua.h"
 #include "pml.h"
 
+#include "record/pml_samples.h"
+
 #include <errno.h>
 #include <math.h>
 

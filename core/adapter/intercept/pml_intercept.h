@@ -87,13 +87,13 @@ struct pml_intercept_options {
  * that. While nobody consumes: some 20 instructions. Memory: 1 MiB for 32768 calls under way in all threads at a time
  * (more are not recorded, and counted), 64 bytes per thread and 48 per function.
  */
-PML_API int pml_intercept_install(const struct pml_intercept_options *o);
+PML__SHARED int pml_intercept_install(const struct pml_intercept_options *o);
 
 /*
  * pml_intercept_remove - slots have their functions again. Calls under way return as they came, and their leaves are
  * raised; thunks that dlsym() gave stay good, and raise no more. Idempotent. Thread-safe.
  */
-PML_API void pml_intercept_remove(void);
+PML__SHARED void pml_intercept_remove(void);
 
 struct pml_intercept_stats {
   uint64_t objects;   /* that were looked at */
@@ -105,14 +105,14 @@ struct pml_intercept_stats {
   uint64_t unseen;    /* look-ups of chosen functions by dlsym(): calls by these pointers are not seen */
   uint64_t scans;     /* files whose slots were read: one for a file, however often it is loaded */
 };
-PML_API void pml_intercept_stats(struct pml_intercept_stats *s);
+PML__SHARED void pml_intercept_stats(struct pml_intercept_stats *s);
 
 /*
  * pml_intercept_confine - calls of the calling thread are recorded without a system call from now on, as far as
  * consumers make none; @without_clock: its calls are recorded no more, nor the ends of those under way. For good; for a
  * thread that gives up its right to system calls, or to the processor's clock. Not async-signal-safe.
  */
-PML_API void pml_intercept_confine(bool without_clock);
+PML__SHARED void pml_intercept_confine(bool without_clock);
 
 /* A pattern that was given as "lib" or "sym" and matched no library, or no function of the chosen libraries. */
 struct pml_intercept_unmatched {
@@ -131,7 +131,7 @@ typedef int pml_intercept_unmatched_visit(const struct pml_intercept_unmatched *
  * Cost: some microseconds; with functions that are missed, a microsecond per function of the chosen libraries and
  * pattern. Thread-safe; not async-signal-safe.
  */
-PML_API int pml_intercept_unmatched(pml_intercept_unmatched_visit *visit, void *arg);
+PML__SHARED int pml_intercept_unmatched(pml_intercept_unmatched_visit *visit, void *arg);
 
 PML_END_DECLS
 

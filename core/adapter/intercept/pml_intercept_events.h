@@ -23,8 +23,8 @@ PML_BEGIN_DECLS
  * Cost of a call: two reads of the set, and all registers saved: without a page to read, two system calls for each
  * event. The descriptors are the process's; see pml_counter_read() for programs that close them.
  */
-PML_API int pml_intercept_count(const char *const *names, size_t n, void (*lost)(int err),
-                                const struct pml_stream_metrics **metrics);
+PML__SHARED int pml_intercept_count(const char *const *names, size_t n, void (*lost)(int err),
+                                    const struct pml_stream_metrics **metrics);
 
 PML_END_DECLS
 

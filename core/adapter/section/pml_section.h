@@ -73,7 +73,7 @@ PML_API int pml_section_define(const char *label, const struct pml_section_optio
  * its first section from now on; NULL: nobody. It is called with no lock held and may itself define sections.
  * Async-signal-safe.
  */
-PML_API void pml_section_on_first(void (*notify)(void));
+PML__SHARED void pml_section_on_first(void (*notify)(void));
 
 /* pml_section_find - the section @label, NULL if nobody defined it. Lock-free. */
 PML_API struct pml_section *pml_section_find(const char *label);

@@ -114,7 +114,7 @@ struct pml_wrap_function {
 
 /* --- the function itself ------------------------------------------------------------------------------------------ */
 
-PML_API void *pml__wrap_look(const struct pml_wrap_function *f);
+PML__SHARED void *pml__wrap_look(const struct pml_wrap_function *f);
 
 /*
  * pml_wrap_real - for wrappers that carry the function's own name: the function that is found next, after the object
@@ -145,10 +145,10 @@ struct pml_wrap_call {
   uint32_t at; /* among the calls under way */
 };
 
-PML_API bool pml__wrap_records(struct pml_wrap_function *f);
-PML_API void pml__wrap_enter(struct pml_wrap_call *call, struct pml_wrap_function *f, const uint64_t *in);
-PML_API void pml__wrap_results(struct pml_wrap_call *call, struct pml_wrap_function *f, const uint64_t *out);
-PML_API void pml__wrap_leave(struct pml_wrap_call *call);
+PML__SHARED bool pml__wrap_records(struct pml_wrap_function *f);
+PML__SHARED void pml__wrap_enter(struct pml_wrap_call *call, struct pml_wrap_function *f, const uint64_t *in);
+PML__SHARED void pml__wrap_results(struct pml_wrap_call *call, struct pml_wrap_function *f, const uint64_t *out);
+PML__SHARED void pml__wrap_leave(struct pml_wrap_call *call);
 
 /*
  * pml_wrap_enter - raise the enter of @f. Who gets it gets the leave, however the wrapper ends; who begins to listen in
@@ -217,12 +217,12 @@ static inline uint64_t pml_wrap_from_real(double v) {
  */
 #define PML_WRAP_TEXT_MAX 255u
 #define PML_WRAP_TEXTS 8192u
-PML_API uint64_t pml_wrap_from_text(const char *text);
+PML__SHARED uint64_t pml_wrap_from_text(const char *text);
 /* pml_wrap_text - the text of a number, or NULL; lives as long as the process. Lock-free, async-signal-safe. */
-PML_API const char *pml_wrap_text(uint64_t number);
+PML__SHARED const char *pml_wrap_text(uint64_t number);
 
 /* pml_wrap_is_text - whether value @i of events with @m is the number of a text. Lock-free. */
-PML_API bool pml_wrap_is_text(const struct pml_stream_metrics *m, uint32_t i);
+PML__SHARED bool pml_wrap_is_text(const struct pml_stream_metrics *m, uint32_t i);
 
 /* --- who gets them ------------------------------------------------------------------------------------------------ */
 
@@ -235,7 +235,7 @@ struct pml_wrap_listener {
   void (*values)(void *arg, const struct pml_wrap_function *f, bool results, const uint64_t *values);
   void *arg;
 };
-PML_API void pml_wrap_listen(const struct pml_wrap_listener *l);
+PML__SHARED void pml_wrap_listen(const struct pml_wrap_listener *l);
 
 /* --- what happened ------------------------------------------------------------------------------------------------ */
 
@@ -247,7 +247,7 @@ struct pml_wrap_stats {
   uint64_t nameless;   /* times that a text was new, and there was no room */
 };
 /* Calls that were not recorded are among those of pml_intercept_stats(). Lock-free. */
-PML_API void pml_wrap_stats(struct pml_wrap_stats *s);
+PML__SHARED void pml_wrap_stats(struct pml_wrap_stats *s);
 
 PML_END_DECLS
 

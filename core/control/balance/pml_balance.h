@@ -36,15 +36,15 @@ struct pml_balance_options {
  * in what is refused, and in how all is put back; a file that cpus share has the highest frequency that one of its
  * threads wants. Set is scaling_setspeed under the governor userspace, else scaling_max_freq.
  */
-PML_API int pml_balance_open(struct pml_balance **b, const struct pml_balance_options *o);
-PML_API void pml_balance_stop(struct pml_balance *b);
-PML_API void pml_balance_close(struct pml_balance *b);
+PML__SHARED int pml_balance_open(struct pml_balance **b, const struct pml_balance_options *o);
+PML__SHARED void pml_balance_stop(struct pml_balance *b);
+PML__SHARED void pml_balance_close(struct pml_balance *b);
 
-PML_API const char *pml_balance_line(struct pml_balance *b, size_t i);                     /* as pml_tune_line() */
-PML_API bool pml_balance_entry(struct pml_balance *b, size_t i, struct pml_tune_entry *e); /* as pml_tune_entry() */
+PML__SHARED const char *pml_balance_line(struct pml_balance *b, size_t i);                     /* as pml_tune_line() */
+PML__SHARED bool pml_balance_entry(struct pml_balance *b, size_t i, struct pml_tune_entry *e); /* as pml_tune_entry() */
 
 /* The rule in force. */
-PML_API void pml_balance_rule(const struct pml_balance *b, struct pml_pace_rule *rule);
+PML__SHARED void pml_balance_rule(const struct pml_balance *b, struct pml_pace_rule *rule);
 
 /* A repetition of a synchronised region on a thread. */
 struct pml_balance_record {
@@ -59,7 +59,7 @@ struct pml_balance_record {
  * pml_balance_take - the oldest records of all threads that were not taken, of each thread in its order; how many. A
  * thread keeps 65536; what comes when that is full is counted in lost. Thread-safe.
  */
-PML_API size_t pml_balance_take(struct pml_balance *b, struct pml_balance_record *out, size_t max);
+PML__SHARED size_t pml_balance_take(struct pml_balance *b, struct pml_balance_record *out, size_t max);
 
 struct pml_balance_stats {
   uint64_t repetitions, lost;
@@ -67,7 +67,7 @@ struct pml_balance_stats {
   uint32_t threads;
   double compute_s, total_s; /* of all repetitions of all threads */
 };
-PML_API void pml_balance_stats(struct pml_balance *b, struct pml_balance_stats *s);
+PML__SHARED void pml_balance_stats(struct pml_balance *b, struct pml_balance_stats *s);
 
 PML_END_DECLS
 

@@ -41,10 +41,10 @@ struct pml_pace_region {
 };
 
 /* pml_pace_check - fill in what is zero; -EINVAL, with a sentence: a rule that is none. */
-PML_API int pml_pace_check(struct pml_pace_rule *rule);
+PML__SHARED int pml_pace_check(struct pml_pace_rule *rule);
 
 /* pml_pace_begin - no repetition so far: the reference is to be applied. */
-PML_API void pml_pace_begin(struct pml_pace_region *r, const struct pml_pace_rule *rule);
+PML__SHARED void pml_pace_begin(struct pml_pace_region *r, const struct pml_pace_rule *rule);
 
 /*
  * pml_pace_step - a repetition took @total, of it @compute computing, under @used_hz (0: what was to be applied).
@@ -52,8 +52,8 @@ PML_API void pml_pace_begin(struct pml_pace_region *r, const struct pml_pace_rul
  * was computed than it took, changes nothing. The times have any unit that is the same. No lock: one thread at a time.
  * Cost: some 30 instructions.
  */
-PML_API double pml_pace_step(struct pml_pace_region *r, const struct pml_pace_rule *rule, double compute, double total,
-                             double used_hz);
+PML__SHARED double pml_pace_step(struct pml_pace_region *r, const struct pml_pace_rule *rule, double compute,
+                                 double total, double used_hz);
 
 PML_END_DECLS
 

@@ -28,8 +28,8 @@ struct pml_tune;
  * of what runs in it. `pmlua --allow-tuning` says it, and an application that embeds pmlua may. Thread-safe; not taken
  * back.
  */
-PML_API void pml_tune_allow(void);
-PML_API bool pml_tune_allowed(void);
+PML__SHARED void pml_tune_allow(void);
+PML__SHARED bool pml_tune_allowed(void);
 
 /* Whose setting changes: the cpus that the thread may run on as it enters (pin it to one), the cpu it is on, or all. */
 enum pml_tune_cpus { PML_TUNE_THREAD, PML_TUNE_CURRENT, PML_TUNE_ALL };
@@ -82,13 +82,13 @@ struct pml_tune_options {
  * Cost of an event without a rule: a look-up, 8 instructions, general registers only. With one: a write and a
  * read for each file that changes, some microseconds each; not for a signal handler.
  */
-PML_API int pml_tune_open(struct pml_tune **t, const struct pml_tune_rule *rule, size_t n,
-                          const struct pml_tune_options *o);
-PML_API void pml_tune_stop(struct pml_tune *t);
-PML_API void pml_tune_close(struct pml_tune *t);
+PML__SHARED int pml_tune_open(struct pml_tune **t, const struct pml_tune_rule *rule, size_t n,
+                              const struct pml_tune_options *o);
+PML__SHARED void pml_tune_stop(struct pml_tune *t);
+PML__SHARED void pml_tune_close(struct pml_tune *t);
 
 /* pml_tune_line - what is worth telling, as it comes up; NULL after the last. Valid until close. Thread-safe. */
-PML_API const char *pml_tune_line(struct pml_tune *t, size_t i);
+PML__SHARED const char *pml_tune_line(struct pml_tune *t, size_t i);
 
 /* pml_tune_entry - what a dry run would have done; false after the last. Of the first 65536. Thread-safe. */
 struct pml_tune_entry {
@@ -97,7 +97,7 @@ struct pml_tune_entry {
   const char *what; /* a path, "omp_set_num_threads" or "call"; valid until close */
   char text[PML_TUNE_TEXT];
 };
-PML_API bool pml_tune_entry(struct pml_tune *t, size_t i, struct pml_tune_entry *e);
+PML__SHARED bool pml_tune_entry(struct pml_tune *t, size_t i, struct pml_tune_entry *e);
 
 struct pml_tune_stats {
   uint64_t entered; /* regions that have a rule */
@@ -106,7 +106,7 @@ struct pml_tune_stats {
   uint64_t lost;    /* regions not tuned for want of memory */
   size_t files;
 };
-PML_API void pml_tune_stats(struct pml_tune *t, struct pml_tune_stats *s);
+PML__SHARED void pml_tune_stats(struct pml_tune *t, struct pml_tune_stats *s);
 
 PML_END_DECLS
 

@@ -45,41 +45,41 @@ struct pml_counts {
  * Returns 0, -EBADMSG (no file of counts, damaged, cut short, or of another pmlua: the detail says which), -EINVAL (no
  * path), -ENOMEM or another -errno. Free with pml_counts_free(). Thread-safe.
  */
-PML_API int pml_count_read(const char *path, struct pml_counts **counts);
-PML_API void pml_counts_free(struct pml_counts *counts);
+PML__SHARED int pml_count_read(const char *path, struct pml_counts **counts);
+PML__SHARED void pml_counts_free(struct pml_counts *counts);
 
 /*
  * pml_count_kind - name and description of event @i, those of Byfl first, then the kinds of operation; false past the
  * last. The strings are constant.
  */
-PML_API bool pml_count_kind(size_t i, const char **name, const char **description);
+PML__SHARED bool pml_count_kind(size_t i, const char **name, const char **description);
 
 /* pml_count_active - does anything in this process count by compiled-in counts that this library can read? */
-PML_API bool pml_count_active(void);
+PML__SHARED bool pml_count_active(void);
 
 /* pml_count_here - before or after optimisation, of the modules that are loaded by now. */
-PML_API enum pml_count_at pml_count_here(void);
+PML__SHARED enum pml_count_at pml_count_here(void);
 
 /*
  * pml_count_watch - call @heard whenever a module that counts was loaded, on the thread that loads it. One at a time,
  * for good; before any other thread may load a module. pml_count_is_event - is @name one of sde:::BYFL::...?
  */
-PML_API void pml_count_watch(void (*heard)(void));
-PML_API bool pml_count_is_event(const char *name);
+PML__SHARED void pml_count_watch(void (*heard)(void));
+bool pml_count_is_event(const char *name);
 
 /*
  * pml_count_left_out - what of this process no count has, as of now: into @libraries, of @room bytes, the names of
  * objects that were compiled otherwise, parted by commas, "" for none; not the C library's. Returns how many places of
  * those that count could not be counted, such as inline assembly. Takes the loader's lock.
  */
-PML_API uint64_t pml_count_left_out(char *libraries, size_t room);
+uint64_t pml_count_left_out(char *libraries, size_t room);
 
 /*
  * pml_count_at_name - "source", "final", "mixed" or "none". pml_count_at_label - who counts, in words: "counted by the
  * compiler, at source"; "" for none.
  */
-PML_API const char *pml_count_at_name(enum pml_count_at at);
-PML_API const char *pml_count_at_label(enum pml_count_at at);
+PML__SHARED const char *pml_count_at_name(enum pml_count_at at);
+const char *pml_count_at_label(enum pml_count_at at);
 
 PML_END_DECLS
 

@@ -34,6 +34,6 @@ struct pml_count_runtime {
  * of cells that came into use since. 0, -EINVAL (another ABI), -EBUSY (another runtime is attached), -ENOMEM.
  * Thread-safe.
  */
-PML_API int pml_count_attach(const struct pml_count_runtime *r);
+PML__SHARED int pml_count_attach(const struct pml_count_runtime *r);
 
 #endif

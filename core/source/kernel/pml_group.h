@@ -20,16 +20,16 @@ struct pml_group {
  *
  * Returns as pml_counter_open(), and -ENOMEM, -EINVAL (n == 0). Cost: n + 2 syscalls. Not async-signal-safe.
  */
-PML_API int pml_group_open(struct pml_group *g, const struct pml_event *const *ev, const unsigned *part, size_t n,
-                           const struct pml_target *target, unsigned flags, size_t *which);
-PML_API void pml_group_close(struct pml_group *g);
+PML__SHARED int pml_group_open(struct pml_group *g, const struct pml_event *const *ev, const unsigned *part, size_t n,
+                               const struct pml_target *target, unsigned flags, size_t *which);
+PML__SHARED void pml_group_close(struct pml_group *g);
 
 /*
  * pml_group_read - @out[n], in the order of opening. All members by their pages if every page can be read, else one
  * read(2) for all. Returns the number of page reads that had to be tried again (>= 0), or a negative code.
  * One reader at a time (the buffer is the group's own). Async-signal-safe.
  */
-PML_API int pml_group_read(struct pml_group *g, struct pml_reading *out);
+PML__SHARED int pml_group_read(struct pml_group *g, struct pml_reading *out);
 
 PML_END_DECLS
 

@@ -109,7 +109,7 @@ PML_API int pml_plugin_load(const struct pml_plugin_options *o, struct pml_plugi
  * or
  * ","), once per process; those that fail are in the list, dropped. Listing and parsing events call it.
  */
-PML_API void pml_plugin_load_environment(void);
+PML__SHARED void pml_plugin_load_environment(void);
 
 /*
  * What a program provides instead of a library. All calls are made with the plugin's lock held, one at a time; they
@@ -165,7 +165,7 @@ PML_API int pml_plugin_series(struct pml_plugin *p, pml_plugin_series_visit *vis
  * pml_plugin_on_trouble - call @say with each line of trouble that comes up while nobody asks (a failing load has its
  * detail instead); NULL: nobody. It may be called on any thread, with locks held: it must not call the core.
  */
-PML_API void pml_plugin_on_trouble(void (*say)(const char *line));
+PML__SHARED void pml_plugin_on_trouble(void (*say)(const char *line));
 
 PML_END_DECLS
 

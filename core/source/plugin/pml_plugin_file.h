@@ -21,7 +21,7 @@ PML_BEGIN_DECLS
  * must not exist. Without values there is no file. @series: how many were written. Plugins should have ended: what
  * comes later is not in it. Returns 0 or -errno; what could not be written whole is removed.
  */
-PML_API int pml_plugin_save(const char *path, size_t *series);
+PML__SHARED int pml_plugin_save(const char *path, size_t *series);
 
 /*
  * pml_plugin_load_series - call @visit with each series of such a file. What is visited is valid until it returns;
@@ -29,7 +29,7 @@ PML_API int pml_plugin_save(const char *path, size_t *series);
  * the line. Memory: the longest series, 16 bytes a value.
  */
 typedef int pml_plugin_file_visit(const char *plugin, const struct pml_plugin_series *s, void *arg);
-PML_API int pml_plugin_load_series(const char *path, pml_plugin_file_visit *visit, void *arg);
+PML__SHARED int pml_plugin_load_series(const char *path, pml_plugin_file_visit *visit, void *arg);
 
 PML_END_DECLS
 

@@ -51,7 +51,7 @@ PML_API int pml_sde_library(struct pml_sde_library **lib, const char *name);
  * Given later, it is called by the next pml_sde_library(). No lock is held meanwhile. Costs other calls nothing but a
  * load.
  */
-PML_API void pml_sde_on_first_library(void (*notify)(void));
+PML__SHARED void pml_sde_on_first_library(void (*notify)(void));
 
 /*
  * Each registers @event of @lib ("LIB::EVENT"), filling in a placeholder that a reader left. Registering a name again
@@ -82,7 +82,7 @@ PML_API int pml_sde_unregister(struct pml_sde_library *lib, const char *event);
  * it stays until the last one is released. Counters, recorders and sets that were created for it are gone then; the
  * caller answers for no thread being in one of them.
  */
-PML_API void pml_sde_tidy(struct pml_sde_event *ev);
+PML__SHARED void pml_sde_tidy(struct pml_sde_event *ev);
 PML_API int pml_sde_shutdown(struct pml_sde_library *lib); /* unregisters all of it; the handle then is spent */
 
 /*
@@ -114,7 +114,7 @@ PML_API int pml_sde_set_visit(struct pml_sde_set *s, int (*visit)(const struct p
 PML_API int pml_sde_find(const char *name, struct pml_sde_event **ev, bool *made);
 PML_API void pml_sde_release(struct pml_sde_event *ev);
 /* pml_sde_find_in - @event of @lib, there or a placeholder: to refer to it before it is created. */
-PML_API int pml_sde_find_in(struct pml_sde_library *lib, const char *event, struct pml_sde_event **ev);
+PML__SHARED int pml_sde_find_in(struct pml_sde_library *lib, const char *event, struct pml_sde_event **ev);
 
 /*
  * pml_sde_read - the value now, widened. A recorder reads its count, a counting set its size. What each thread counts

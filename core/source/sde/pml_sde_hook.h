@@ -16,7 +16,7 @@ PML_BEGIN_DECLS
  * Returns 0, -ENOENT (no such file), -ELIBACC (it cannot be loaded, or pmlua's libsde.so.1 is not beside libpmlua.so),
  * -ENODATA (it has neither hook nor events). Thread-safe.
  */
-PML_API int pml_sde_hook(const char *path);
+PML__SHARED int pml_sde_hook(const char *path);
 
 PML_END_DECLS
 

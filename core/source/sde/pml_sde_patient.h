@@ -22,7 +22,7 @@ PML_BEGIN_DECLS
  * Thread-safe; several threads may wait for one helper. Cost: that of pml_sde_read() for events that run no foreign
  * code, and that of starting a thread for those that do. Not async-signal-safe.
  */
-PML_API int pml_sde_read_patiently(struct pml_sde_event *ev, struct pml_value *v, uint64_t timeout_ns);
+PML__SHARED int pml_sde_read_patiently(struct pml_sde_event *ev, struct pml_value *v, uint64_t timeout_ns);
 
 PML_END_DECLS
 

@@ -36,14 +36,14 @@ enum pml_sim_event { PML_SIM_EVENT_LIST(PML_SIM_ENUM) PML_SIM_EVENTS };
 #undef PML_SIM_ENUM
 
 /* "Ir", and what it is; NULL beyond the last. */
-PML_API const char *pml_sim_name(unsigned event);
-PML_API const char *pml_sim_description(unsigned event);
+const char *pml_sim_name(unsigned event);
+const char *pml_sim_description(unsigned event);
 
 /*
  * pml_sim_available - whether there is anything to read.
  * Returns 0 or -ENOTSUP with the reason as the detail. Cost: a load once it is known. Thread-safe.
  */
-PML_API int pml_sim_available(void);
+int pml_sim_available(void);
 
 /*
  * pml_sim_read - the calling thread's counts since it, or a forked child, began; *@thread (or NULL) is its number with
@@ -53,7 +53,7 @@ PML_API int pml_sim_available(void);
  * counted instructions, the same each time; natively a request and a read(2), longer the deeper the calls of all
  * threads are. A lock; thread-safe, not async-signal-safe.
  */
-PML_API int pml_sim_read(uint64_t value[PML_SIM_EVENTS], uint32_t *thread);
+int pml_sim_read(uint64_t value[PML_SIM_EVENTS], uint32_t *thread);
 
 PML_END_DECLS
 

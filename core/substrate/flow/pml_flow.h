@@ -51,9 +51,9 @@ struct pml_flow_options {
  * one run has room for seven, 32 per call under way, and 8 per metric of each path and call. A thread that comes to a
  * limit, or finds no memory, is followed no further, and the graph says how many enters are missing at its end.
  */
-PML_API int pml_flow_open(struct pml_flow **f, const struct pml_flow_options *options);
-PML_API int pml_flow_stop(struct pml_flow *f);
-PML_API void pml_flow_close(struct pml_flow *f);
+PML__SHARED int pml_flow_open(struct pml_flow **f, const struct pml_flow_options *options);
+PML__SHARED int pml_flow_stop(struct pml_flow *f);
+PML__SHARED void pml_flow_close(struct pml_flow *f);
 
 /* m is 1 but for the third form, k is 0 for the first: i == j. */
 struct pml_flow_label {
@@ -61,7 +61,7 @@ struct pml_flow_label {
 };
 
 /* pml_flow_label_has - whether @visit is among those of @label. Lock-free, async-signal-safe. */
-PML_API bool pml_flow_label_has(const struct pml_flow_label *label, uint64_t visit);
+bool pml_flow_label_has(const struct pml_flow_label *label, uint64_t visit);
 
 struct pml_flow_edge {
   uint32_t from, to; /* indices of nodes */
@@ -92,10 +92,10 @@ struct pml_flow_graph {
 };
 
 /* pml_flow_graphs - [*n] in the order in which their first threads began; none before pml_flow_stop(). Owned by @f. */
-PML_API const struct pml_flow_graph *const *pml_flow_graphs(const struct pml_flow *f, size_t *n);
+PML__SHARED const struct pml_flow_graph *const *pml_flow_graphs(const struct pml_flow *f, size_t *n);
 
 /* pml_flow_refused - threads that are not in it: too many, or no memory. */
-PML_API uint64_t pml_flow_refused(const struct pml_flow *f);
+PML__SHARED uint64_t pml_flow_refused(const struct pml_flow *f);
 
 PML_END_DECLS
 

@@ -43,7 +43,7 @@ struct pml_profile_memory {
 };
 
 /* pml_profile_open_in - the same with figures in @m, which is borrowed until the profile is closed. */
-PML_API int pml_profile_open_in(struct pml_profile **p, const struct pml_profile_memory *m);
+PML__SHARED int pml_profile_open_in(struct pml_profile **p, const struct pml_profile_memory *m);
 PML_API void pml_profile_close(struct pml_profile *p);
 
 struct pml_profile_node {

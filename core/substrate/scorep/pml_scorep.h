@@ -54,25 +54,25 @@ struct pml_scorep_options {
  * are guarded. The plugin may use any register, so that intercepted calls take the full path, not the plain one.
  * Memory: 17 KiB for each thread that raised, until the plugin is closed.
  */
-PML_API int pml_scorep_open(struct pml_scorep **p, const struct pml_scorep_options *o);
-PML_API void pml_scorep_close(struct pml_scorep *p);
+PML__SHARED int pml_scorep_open(struct pml_scorep **p, const struct pml_scorep_options *o);
+PML__SHARED void pml_scorep_close(struct pml_scorep *p);
 
 /*
  * pml_scorep_record - whether recording is on, as it is at first: while it is off, the plugin's functions for that mode
  * get the events. From one thread at a time; the plugin's function for the switch is called on this thread's location.
  */
-PML_API void pml_scorep_record(struct pml_scorep *p, bool on);
+PML__SHARED void pml_scorep_record(struct pml_scorep *p, bool on);
 
 struct pml_scorep_stats {
   uint32_t threads, regions, metrics; /* that the plugin was told of */
   uint64_t unmatched;                 /* leaves without enters, left out */
   bool dropped;                       /* it threw */
 };
-PML_API void pml_scorep_stats(struct pml_scorep *p, struct pml_scorep_stats *s);
+PML__SHARED void pml_scorep_stats(struct pml_scorep *p, struct pml_scorep_stats *s);
 
 /* pml_scorep_line - the @i-th thing, from 0, that was worth saying about plugins, each once; NULL: there are no more.
  * Valid for good. Thread-safe. */
-PML_API const char *pml_scorep_line(size_t i);
+PML__SHARED const char *pml_scorep_line(size_t i);
 
 PML_END_DECLS
 

@@ -38,41 +38,41 @@ enum pml_spool_end { PML_SPOOL_RUNNING, PML_SPOOL_EXIT, PML_SPOOL_LEFT, PML_SPOO
  * Not async-signal-safe. Of the file, mapped: 16 KiB, 64 KiB with the first name, 64 KiB with the first
  * pml_spool_get(), and as much again whenever one of these is full.
  */
-PML_API int pml_spool_open(struct pml_spool **s, const char *path);
-PML_API void pml_spool_close(struct pml_spool *s);
-PML_API void pml_spool_abandon(struct pml_spool *s);
+PML__SHARED int pml_spool_open(struct pml_spool **s, const char *path);
+void pml_spool_close(struct pml_spool *s);
+PML__SHARED void pml_spool_abandon(struct pml_spool *s);
 
 /* pml_spool_tell - @text, lines of key and value, takes the place of what was told before; cut at some 7 KB. */
-PML_API void pml_spool_tell(struct pml_spool *s, const char *text);
+PML__SHARED void pml_spool_tell(struct pml_spool *s, const char *text);
 
 /* pml_spool_counted - where the compiler counts in this process. One store; async-signal-safe. */
-PML_API void pml_spool_counted(struct pml_spool *s, enum pml_count_at at);
+PML__SHARED void pml_spool_counted(struct pml_spool *s, enum pml_count_at at);
 
 /* pml_spool_end - how the process ends. One store; async-signal-safe. */
-PML_API void pml_spool_end(struct pml_spool *s, enum pml_spool_end how);
+PML__SHARED void pml_spool_end(struct pml_spool *s, enum pml_spool_end how);
 
 /*
  * pml_spool_seal - from now on no system call is made for it: the file does not grow, and what finds no room is dropped
  * and counted; closed, it stays mapped. For a process that gives up its right to system calls. One store;
  * async-signal-safe.
  */
-PML_API void pml_spool_seal(struct pml_spool *s);
+PML__SHARED void pml_spool_seal(struct pml_spool *s);
 
 /* pml_spool_lose_counts - some thread's events have no values from here on, for @err. Async-signal-safe. */
-PML_API void pml_spool_lose_counts(struct pml_spool *s, int err);
+PML__SHARED void pml_spool_lose_counts(struct pml_spool *s, int err);
 
 /* pml_spool_lose_child - a child could not be recorded: by that child, before it abandons. Async-signal-safe. */
-PML_API void pml_spool_lose_child(struct pml_spool *s);
+PML__SHARED void pml_spool_lose_child(struct pml_spool *s);
 
 /*
  * pml_spool_get - @bytes of the file, zeroed, aligned to 64, for part @part of @whose; NULL: no room. A lock.
  * pml_spool_put - it is of no use any more. NULL is fine. Neither in the child of a fork.
  */
-PML_API void *pml_spool_get(struct pml_spool *s, uint32_t whose, uint32_t part, size_t bytes);
-PML_API void pml_spool_put(struct pml_spool *s, void *memory);
+PML__SHARED void *pml_spool_get(struct pml_spool *s, uint32_t whose, uint32_t part, size_t bytes);
+PML__SHARED void pml_spool_put(struct pml_spool *s, void *memory);
 
 /* pml_spool_name - the name of @region goes into the file, once. Lock-free. */
-PML_API void pml_spool_name(struct pml_spool *s, pml_region_t region);
+PML__SHARED void pml_spool_name(struct pml_spool *s, pml_region_t region);
 
 /* What keeps a trace small; 0: no limit. What is left out is counted. */
 struct pml_spool_limits {
@@ -91,7 +91,7 @@ struct pml_spool_limits {
  * Cost of an event: no lock, no allocation, general registers only; for each 16000 events of a thread five syscalls.
  * Memory: 256 KiB of the file mapped per thread, 16 bytes per call under way, 4 MiB of address space for marks.
  */
-PML_API int pml_spool_trace(struct pml_spool *s, const struct pml_spool_limits *limits);
+PML__SHARED int pml_spool_trace(struct pml_spool *s, const struct pml_spool_limits *limits);
 
 /*
  * pml_spool_sum - from now on what each function's own calls add to the values of events with these metrics is summed
@@ -99,7 +99,7 @@ PML_API int pml_spool_trace(struct pml_spool *s, const struct pml_spool_limits *
  * pml_spool_close(). Returns 0, -EINVAL, -ENOMEM, or what pml_stream_add() returns.
  * Memory per thread: 16 bytes per call under way and value; 64 and 8 bytes per function and value.
  */
-PML_API int pml_spool_sum(struct pml_spool *s, const char *const *names, size_t n);
+PML__SHARED int pml_spool_sum(struct pml_spool *s, const char *const *names, size_t n);
 
 /*
  * pml_spool_keep_values - from now on values of calls can be added. @in_trace: they are in the trace, too, which
@@ -119,9 +119,9 @@ struct pml_spool_value {
   bool real;        /* @bits are a double's, else an int64_t's */
   uint64_t bits;
 };
-PML_API int pml_spool_keep_values(struct pml_spool *s, bool in_trace);
-PML_API void pml_spool_add_values(struct pml_spool *s, pml_region_t region, bool results,
-                                  const struct pml_spool_value *v, uint32_t n);
+PML__SHARED int pml_spool_keep_values(struct pml_spool *s, bool in_trace);
+PML__SHARED void pml_spool_add_values(struct pml_spool *s, pml_region_t region, bool results,
+                                      const struct pml_spool_value *v, uint32_t n);
 
 PML_END_DECLS
 

@@ -23,8 +23,8 @@ struct pml_spool_reader;
  * Returns 0, -errno of open or read, PML_EFORMAT (no spool, or of another version, machine or clock), -ENOMEM; *@r is
  * NULL on failure. Memory: 16 bytes per extent, 4 per region.
  */
-PML_API int pml_spool_read_open(struct pml_spool_reader **r, const char *path);
-PML_API void pml_spool_read_close(struct pml_spool_reader *r);
+PML__SHARED int pml_spool_read_open(struct pml_spool_reader **r, const char *path);
+PML__SHARED void pml_spool_read_close(struct pml_spool_reader *r);
 
 struct pml_spool_story {
   int pid, parent;
@@ -38,10 +38,10 @@ struct pml_spool_story {
   uint64_t dropped, unmatched, lifted, unrecorded; /* of the trace, as in pml_otf2_stats */
   uint64_t deep, brief, often;                     /* calls that its limits left out */
 };
-PML_API void pml_spool_read_story(const struct pml_spool_reader *r, struct pml_spool_story *s);
+PML__SHARED void pml_spool_read_story(const struct pml_spool_reader *r, struct pml_spool_story *s);
 
 /* pml_spool_read_profile - the call paths, to be visited and closed as any profile. 0, -errno, -ENOMEM. */
-PML_API int pml_spool_read_profile(struct pml_spool_reader *r, struct pml_profile **p);
+PML__SHARED int pml_spool_read_profile(struct pml_spool_reader *r, struct pml_profile **p);
 
 /*
  * pml_spool_read_sums - the sums of pml_spool_sum(), of a function perhaps several times, to be added. @real: the
@@ -54,8 +54,8 @@ struct pml_spool_function_sums {
   uint64_t real;
   const uint64_t *sum;
 };
-PML_API int pml_spool_read_sums(struct pml_spool_reader *r,
-                                int (*visit)(const struct pml_spool_function_sums *sums, void *arg), void *arg);
+PML__SHARED int pml_spool_read_sums(struct pml_spool_reader *r,
+                                    int (*visit)(const struct pml_spool_function_sums *sums, void *arg), void *arg);
 
 /*
  * pml_spool_read_values - the values of pml_spool_add_values(), of a function's value perhaps several times, to be
@@ -68,8 +68,8 @@ struct pml_spool_function_value {
   uint64_t count;
   struct pml_value sum, least, most; /* least and most: NaN if all values were */
 };
-PML_API int pml_spool_read_values(struct pml_spool_reader *r,
-                                  int (*visit)(const struct pml_spool_function_value *v, void *arg), void *arg);
+PML__SHARED int pml_spool_read_values(struct pml_spool_reader *r,
+                                      int (*visit)(const struct pml_spool_function_value *v, void *arg), void *arg);
 
 /*
  * pml_spool_read_trace - the events as an OTF2 archive in the folder @dir, which exists, of process @process.
@@ -78,16 +78,17 @@ PML_API int pml_spool_read_values(struct pml_spool_reader *r,
  * @open: calls that did not return. Those that nothing ended end where their thread's events end. Returns 0, what
  * pml_otf2_open() and pml_otf2_close() return, or what @progress returned.
  */
-PML_API int pml_spool_read_trace(struct pml_spool_reader *r, const char *dir, const char *process, const char *series,
-                                 int (*progress)(uint64_t done, uint64_t all, void *arg), void *arg, uint64_t *open);
+PML__SHARED int pml_spool_read_trace(struct pml_spool_reader *r, const char *dir, const char *process,
+                                     const char *series, int (*progress)(uint64_t done, uint64_t all, void *arg),
+                                     void *arg, uint64_t *open);
 
 /*
  * pml_spool_read_flow - the events as graphs of their flow, with sums of the values that they carry; stopped, to be
  * closed as any. @progress as above. Returns 0, -errno, -ENOMEM, what pml_flow_open() returns, or what @progress
  * returned; *@f is NULL on failure.
  */
-PML_API int pml_spool_read_flow(struct pml_spool_reader *r, struct pml_flow **f,
-                                int (*progress)(uint64_t done, uint64_t all, void *arg), void *arg);
+PML__SHARED int pml_spool_read_flow(struct pml_spool_reader *r, struct pml_flow **f,
+                                    int (*progress)(uint64_t done, uint64_t all, void *arg), void *arg);
 
 /*
  * pml_spool_read_beside - traces of @r are to have the series of these plugins, too, from the process's beginning to
@@ -96,7 +97,7 @@ PML_API int pml_spool_read_flow(struct pml_spool_reader *r, struct pml_flow **f,
  */
 #define PML_SPOOL_BESIDE_MAX 8
 struct pml_plugin;
-PML_API int pml_spool_read_beside(struct pml_spool_reader *r, struct pml_plugin *const *plugin, size_t n);
+PML__SHARED int pml_spool_read_beside(struct pml_spool_reader *r, struct pml_plugin *const *plugin, size_t n);
 
 PML_END_DECLS
 

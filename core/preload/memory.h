@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* core/preload/memory.h - switches of libpmlua.so's own memory; the archive has its program's. */
+#ifndef MEMORY_H
+#define MEMORY_H
+
+#include "base/pml_api.h"
+
+/*
+ * pml__memory_own - from here on pmlua has memory of its own, not the program's.
+ * pml__memory_seal - and makes no system calls for it.
+ */
+PML__SHARED void pml__memory_own(void);
+PML__SHARED void pml__memory_seal(void);
+
+#endif

@@ -1,0 +1,77 @@
+-- spec/house/exports_spec.lua - libpmlua.so exports what its headers declare: PML_API for users, PML__SHARED for its own parts.
+
+local build = os.getenv("PMLUA_BUILD") or "build"
+
+package.path = "spec/?.lua;" .. package.path
+local sh = require("shell").sh
+
+--- What is in one set and not in the other, sorted.
+local function beyond(set, other)
+  local list = {}
+  for name in pairs(set) do
+    if not other[name] then list[#list + 1] = name end
+  end
+  table.sort(list)
+  return list
+end
+
+local function equal(one, other)
+  assert.truthy(next(one))
+  assert.same({ {}, {} }, { beyond(one, other), beyond(other, one) })
+end
+
+--- The names that headers declare with a mark; @files: the command that lists these.
+local function declared(mark, files)
+  local names = {}
+  for file in sh(files):gmatch "core/%S+%.h" do
+    local f <close> = assert(io.open(file))
+    for text in f:read("a"):gmatch("%f[%w_]" .. mark .. " ([^;(%[]*)") do
+      local name = text:gsub("%s*__attribute__$", ""):match "(pml_[%w_]*)$"
+      if name then names[name] = true end
+    end
+  end
+  return names
+end
+
+local PUBLIC = "cc -D_GNU_SOURCE -MM -Icore core/pml.h"
+local ALL = "find core -name '*.h' ! -path 'core/compat/*'"
+
+--- What a library defines for others, by its version.
+local function exported(version)
+  local names = {}
+  for name in sh(("nm -D --defined-only %s/libpmlua.so"):format(build)):gmatch("(pml_[%w_]*)@@" .. version .. "\n") do
+    names[name] = true
+  end
+  return names
+end
+
+describe("libpmlua.so", function()
+  it("exports to users what the headers of pml.h declare for them", function()
+    equal(declared("PML_API", PUBLIC), exported "PMLUA_0")
+  end)
+
+  it("has no public function in a header that users do not get", function()
+    equal(declared("PML_API", PUBLIC), declared("PML_API", ALL))
+  end)
+
+  it("exports to pmlua's own parts what is declared as shared with them, under a version of its own", function()
+    equal(declared("PML__SHARED", ALL), exported "PMLUA_PRIVATE")
+  end)
+
+  it("exports no name beside these", function()
+    local out = sh(("nm -D --defined-only %s/libpmlua.so"):format(build))
+    for name in out:gmatch "%x+ %a (%S+)" do
+      assert.truthy(name:find "^pml_.*@@PMLUA_" or name:find "^PMLUA_", name)
+    end
+  end)
+
+  it("shares only what a part of pmlua uses", function()
+    -- A runtime of counts finds its function by name, and generated wrappers are of the user's libraries.
+    local unused = exported "PMLUA_PRIVATE"
+    unused.pml_count_attach = nil
+    for name in pairs(declared("PML__SHARED", "echo core/adapter/wrap/pml_wrap.h")) do unused[name] = nil end
+    local parts = ("find %s/pmlua %s/*.so %s/compat %s/preload %s/lua %s/workloads %s/plugins -type f"):gsub("%%s", build)
+    for name in sh(("nm -D -u $(%s) 2>/dev/null"):format(parts)):gmatch "%sU (pml_[%w_]*)" do unused[name] = nil end
+    assert.same({}, beyond(unused, {}))
+  end)
+end)
