@@ -20,7 +20,8 @@ static const struct row rows[] = {PML_ERROR_LIST(ROW)};
 
 static PML_THREAD_LOCAL struct {
   int code; /* 0: nothing has failed yet */
-  char text[512];
+  char place[sizeof((struct pml_failure *)NULL)->place];
+  char text[PML_FAILURE_BYTES]; /* with its remedy */
 } last;
 
 static const struct row *find(int err) {
@@ -50,8 +51,24 @@ const char *pml_error_remedy(int err) {
   return r ? r->remedy : NULL;
 }
 
+static int is_last(int err) {
+  return err != 0 && last.code == err && last.text[0] != '\0';
+}
+
 const char *pml_error_detail(int err) {
-  return err != 0 && last.code == err && last.text[0] != '\0' ? last.text : pml_error_text(err);
+  return is_last(err) ? last.text : pml_error_text(err);
+}
+
+void pml_error_failure(int err, struct pml_failure *f) {
+  *f = (struct pml_failure){.code = err, .text = pml_error_text(err), .remedy = pml_error_remedy(err)};
+  if (!is_last(err)) return;
+  memcpy(f->room, last.text, sizeof f->room);
+  f->text = f->room;
+  memcpy(f->place, last.place, sizeof f->place);
+  char *end = strstr(f->room, "; ");
+  if (end == NULL) return;
+  *end = '\0';
+  f->remedy = end + 2;
 }
 
 /* Half a UTF-8 character at the end would make the whole sentence unprintable for strict readers. */
@@ -61,7 +78,7 @@ static void cut_to_whole_character(char *text, size_t n) {
   text[n] = '\0';
 }
 
-void pml_error_note(int err, const char *fmt, ...) {
+void pml_error_note(int err, const char *place, const char *fmt, ...) {
   int saved = errno;
   /* Not straight into last.text: wrapping pml_error_detail() in a longer sentence would read what it overwrites. */
   char text[sizeof last.text];
@@ -74,6 +91,7 @@ void pml_error_note(int err, const char *fmt, ...) {
   else if ((size_t)n >= sizeof text)
     cut_to_whole_character(text, sizeof text - 1);
   memcpy(last.text, text, strlen(text) + 1);
+  (void)snprintf(last.place, sizeof last.place, "%s", place); /* whose code may be unloaded before it is read */
   last.code = err;
   errno = saved;
 }

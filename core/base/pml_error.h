@@ -56,13 +56,32 @@ PML_API const char *pml_error_remedy(int err);
  */
 PML_API const char *pml_error_detail(int err);
 
+#define PML_FAILURE_BYTES 512u
+
+/* A failure in its parts. Text and remedy are static, or in @room: a copy of the struct points into the original. */
+struct pml_failure {
+  int code;
+  char place[48];     /* the function that refused; "" if only the code is known */
+  const char *text;   /* what happened, without a full stop */
+  const char *remedy; /* what to do about it; NULL: the text says all */
+  char room[PML_FAILURE_BYTES];
+};
+
 /*
- * pml_fail - remember the sentence of a failure on this thread and return @err.
+ * pml_error_failure - @err in its parts, when it is the calling thread's last failure; else its place is "", its text
+ * and remedy those of the code. A failure that has no remedy of its own has its code's.
+ */
+PML_API void pml_error_failure(int err, struct pml_failure *f);
+
+/*
+ * pml_fail - remember the sentence of a failure, and the function that it is in, on this thread; return @err.
+ * The sentence says what happened and, if there is something to do, a semicolon, a blank and what to do: the first
+ * "; " parts them.
  * A macro, so that compiler and analyzer see which value is returned; @err is evaluated twice.
  * Not for hot paths. At most 511 bytes are kept. Thread-safe, not async-signal-safe.
  */
-#define pml_fail(err, ...) (pml_error_note((err), __VA_ARGS__), (err))
-PML_API void pml_error_note(int err, const char *fmt, ...) PML_PRINTF(2, 3);
+#define pml_fail(err, ...) (pml_error_note((err), __func__, __VA_ARGS__), (err))
+PML_API void pml_error_note(int err, const char *place, const char *fmt, ...) PML_PRINTF(3, 4);
 
 PML_END_DECLS
 

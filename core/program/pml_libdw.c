@@ -28,7 +28,7 @@ const struct pml__libdw *pml__libdw(void) {
   static pthread_once_t once = PTHREAD_ONCE_INIT;
   (void)pthread_once(&once, load);
   if (!loaded)
-    pml_error_note(PML_ENOTHERE,
+    pml_error_note(PML_ENOTHERE, __func__,
                    LIBRARY " of elfutils, which reads debug information, is not installed (Debian: libdw1)");
   return loaded ? &dw : NULL;
 }

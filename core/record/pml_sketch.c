@@ -70,7 +70,7 @@ int pml_sketch_open(struct pml_sketch **out, double alpha, size_t max_buckets) {
   s->log_gamma = log1p(alpha) - log1p(-alpha);
   s->half[0].bucket = calloc(s->size * 3, sizeof(uint64_t));
   if (s->half[0].bucket == NULL) {
-    pml_error_note(-ENOMEM, "sketch: no memory for %zu buckets", s->size);
+    pml_error_note(-ENOMEM, __func__, "sketch: no memory for %zu buckets", s->size);
     free(s);
     return -ENOMEM;
   }

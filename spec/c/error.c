@@ -51,11 +51,34 @@ static void details(void) {
   CHECK(strcmp(pml_error_detail(PML_ENOEVENT), "cycels is no event; did you mean cycles?") == 0,
         "the detail is the sentence of the failure");
   CHECK(strcmp(pml_error_detail(PML_ESYNTAX), pml_error_text(PML_ESYNTAX)) == 0, "another code has only its text");
-  pml_error_note(PML_ENOEVENT, "event 3: %s", pml_error_detail(PML_ENOEVENT));
+  pml_error_note(PML_ENOEVENT, __func__, "event 3: %s", pml_error_detail(PML_ENOEVENT));
   CHECK(strcmp(pml_error_detail(PML_ENOEVENT), "event 3: cycels is no event; did you mean cycles?") == 0,
         "a detail can be wrapped in a longer one");
-  pml_error_note(-EIO, "disk");
+  pml_error_note(-EIO, __func__, "disk");
   CHECK(strcmp(pml_error_detail(PML_ENOEVENT), pml_error_text(PML_ENOEVENT)) == 0, "only the last failure is kept");
+}
+
+static bool is(const struct pml_failure *f, int code, const char *place, const char *text, const char *remedy) {
+  return f->code == code && same(f->place, place) && same(f->text, text) && same(f->remedy, remedy);
+}
+
+static void parts(void) {
+  struct pml_failure f;
+  (void)pml_fail(-EACCES, "%s is closed; %s", "/a", "open it; or not");
+  pml_error_failure(-EACCES, &f);
+  CHECK(is(&f, -EACCES, "parts", "/a is closed", "open it; or not"), "a failure has a place, a text and a remedy");
+  CHECK(strcmp(pml_error_detail(-EACCES), "/a is closed; open it; or not") == 0,
+        "which are one sentence in the detail");
+  (void)pml_fail(PML_ENOEVENT, "no event \"x\"");
+  CHECK(strcmp(f.text, "/a is closed") == 0, "it outlives the next failure");
+  pml_error_failure(PML_ENOEVENT, &f);
+  CHECK(is(&f, PML_ENOEVENT, "parts", "no event \"x\"", pml_error_remedy(PML_ENOEVENT)),
+        "a failure without a remedy has its code's");
+  pml_error_failure(-EACCES, &f);
+  CHECK(is(&f, -EACCES, "", strerror(EACCES), NULL), "one that was not the last has its code's text, and no place");
+  pml_error_note(PML_ENOEVENT, "a_function_whose_name_is_longer_than_there_is_room_for", "x");
+  pml_error_failure(PML_ENOEVENT, &f);
+  CHECK(strlen(f.place) == sizeof f.place - 1, "a long place is cut");
 }
 
 /* In the C locale no byte stands for U+20AC, so printf itself fails. */
@@ -70,21 +93,21 @@ static void long_details(void) {
   char text[1024];
   memset(text, 'x', sizeof text);
   text[511] = '\0';
-  pml_error_note(-EIO, "%s", text);
+  pml_error_note(-EIO, __func__, "%s", text);
   CHECK(strcmp(pml_error_detail(-EIO), text) == 0, "511 bytes are kept whole");
   text[511] = 'x';
   text[1023] = '\0';
-  pml_error_note(-EIO, "%s", text);
+  pml_error_note(-EIO, __func__, "%s", text);
   CHECK(strlen(pml_error_detail(-EIO)) == 511, "what is longer is cut at 511 bytes");
   memcpy(&text[509], "\xe2\x82\xac", 3);
-  pml_error_note(-EIO, "%s", text);
+  pml_error_note(-EIO, __func__, "%s", text);
   CHECK(strlen(pml_error_detail(-EIO)) == 509, "a character is not cut in half");
 }
 
 static void *other_thread(void *arg) {
   const char **seen = arg;
   seen[0] = strcmp(pml_error_detail(-EIO), pml_error_text(-EIO)) == 0 ? "text" : "detail of another thread";
-  pml_error_note(-EIO, "mine");
+  pml_error_note(-EIO, __func__, "mine");
   seen[1] = strcmp(pml_error_detail(-EIO), "mine") == 0 ? "mine" : "not mine";
   return NULL;
 }
@@ -92,7 +115,7 @@ static void *other_thread(void *arg) {
 static void details_of_threads(void) {
   const char *seen[2] = {"", ""};
   pthread_t t;
-  pml_error_note(-EIO, "main's");
+  pml_error_note(-EIO, __func__, "main's");
   if (!CHECK(pthread_create(&t, NULL, other_thread, seen) == 0, "a thread starts")) return;
   pthread_join(t, NULL);
   CHECK(strcmp(seen[0], "text") == 0, "a thread does not see the failure of another");
@@ -104,6 +127,7 @@ int main(void) {
   names_and_texts();
   unknown_codes();
   details();
+  parts();
   unprintable();
   long_details();
   details_of_threads();

@@ -139,8 +139,8 @@ int pml__knobs_knob(struct pml__knobs *k, const char *path, struct pml__knob **k
   pthread_mutex_init(&x->lock, NULL);
   int err = open_file(x);
   *knob = err < 0 ? NULL : append(k, x);
-  if (err == -EMFILE) pml_error_note(err, "%s: too many open files; raise the limit with ulimit -n", x->path);
-  if (err < 0 && err != -EMFILE) pml_error_note(err, "%s: %s", x->path, pml_error_text(err));
+  if (err == -EMFILE) pml_error_note(err, __func__, "%s: too many open files; raise the limit with ulimit -n", x->path);
+  if (err < 0 && err != -EMFILE) pml_error_note(err, __func__, "%s: %s", x->path, pml_error_text(err));
   if (*knob != x) free_knob(x);
   return err;
 }

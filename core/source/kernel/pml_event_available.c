@@ -95,7 +95,7 @@ int pml_event_has_pmu(void) {
     (void)pml__event_shortage_reset(before);
   }
   if (state == 1) return 1;
-  pml_error_note(PML_ENOPMU, "%s (%s)", pml_error_text(PML_ENOPMU),
+  pml_error_note(PML_ENOPMU, __func__, "%s (%s)", pml_error_text(PML_ENOPMU),
                  is_absence(state) ? "virtual machine or container?" : pml__event_refusal(state));
   return 0;
 }

@@ -221,5 +221,5 @@ int pml_plugin_end(struct pml_plugin *p) {
     err = end(p);
     leave(p, NULL);
   }
-  return err < 0 ? pml_fail(err, "plugin %s: a thread does not come back from it; it is not finalized", p->name) : 0;
+  return err < 0 ? pml_fail(err, "plugin %s: a thread does not come back from it, so it is not finalized", p->name) : 0;
 }
