@@ -113,7 +113,7 @@ void pml_stream_lost(struct pml_stream_lost *lost);
 struct pml__stream_list;
 extern PML__SHARED const struct pml__stream_list *pml__stream_list[PML_STREAM_KINDS]; /* atomic; NULL: nobody */
 PML__SHARED void pml__stream_raise(enum pml_stream_kind kind, const struct pml_stream_event *e);
-void pml__stream_ready(pml_region_t region);
+PML__SHARED void pml__stream_ready(pml_region_t region);
 
 /*
  * pml_stream_wanted - whether anybody consumes @kind: one load, one predicted branch. Relaxed: an event raised while a
