@@ -11,7 +11,7 @@ struct handle {
   struct lutil_handle h;
   struct pml_eventset *set;
   int n;
-  int typed; /* some events may be doubles: the set is asked which */
+  int typed; /* some events may be doubles or absent: the set is asked which */
   uint64_t value[];
 };
 
@@ -51,7 +51,7 @@ static int l_open(lua_State *L) {
     return pml_pusherr(L, err, "eventset.open");
   }
   s->n = (int)n;
-  for (size_t i = 0; i < n; i++) s->typed |= strncmp(name[i], "sde:::", 6) == 0 || strncmp(name[i], "plugin::", 8) == 0;
+  s->typed = pml_eventset_typed(s->set);
   s->h.open = 1;
   return 1;
 }

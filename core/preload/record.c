@@ -31,6 +31,7 @@
 #include "base/pml_process.h"
 #include "record/pml_reasons.h"
 #include "source/counted/pml_count_file.h"
+#include "source/pml_event.h"
 #include "source/sde/pml_sde.h"
 #include "substrate/profile/pml_profile.h"
 #include "substrate/spool/pml_spool.h"
@@ -123,7 +124,7 @@ static void say_substrates(struct text *t, bool at_end) {
 static void say_absent(struct text *t, const char *name) {
   struct pml_sde_event *ev;
   struct pml_sde_info info;
-  if (strncmp(name, "sde:::", 6) != 0 || pml_sde_find(name, &ev, NULL) < 0) return;
+  if (strcmp(pml_event_source(name), "sde") != 0 || pml_sde_find(name, &ev, NULL) < 0) return;
   if (pml_sde_info(ev, &info) == 0 && info.kind == PML_SDE_PLACEHOLDER) say(t, "absent\t%s\n", name);
   pml_sde_release(ev);
 }

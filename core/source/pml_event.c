@@ -105,7 +105,7 @@ static int parse(struct pml_event *ev, const char *name) {
   ev->source = pml__source_of(name);
   ev->scale = 1;
   pml__copy(ev->name, sizeof ev->name, name);
-  return ev->source->parse(ev, name);
+  return ev->source->parse(ev, pml__source_rest(ev->source, name));
 }
 
 int pml_event_parse(struct pml_event *ev, const char *name) {

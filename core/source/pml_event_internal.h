@@ -80,12 +80,6 @@ int pml__event_parse_generic(struct pml_event *ev, const char *base, const struc
 int pml__event_parse_raw(struct pml_event *ev, const char *base, const struct pml__mods *m);
 int pml__event_walk_generic(const struct pml__walk *w);
 
-/* software-defined events: pml_event_sde.c; as pml__nearest_text(), of the events that are registered */
-const char *pml__event_sde_nearest(const char *name, char *buf, size_t size);
-
-/* pml_event_sim.c: which of pml_sim.h's events "sim::Ir" is, PML_SIM_EVENTS if none */
-unsigned pml__event_sim_index(const char *name);
-
 /* libpfm4: pml_event_pfm.c */
 int pml__event_parse_pfm(struct pml_event *ev, const char *name);
 int pml__event_walk_pfm(const struct pml__walk *w, bool here);

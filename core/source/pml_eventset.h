@@ -54,6 +54,9 @@ PML_API size_t pml_eventset_bytes(size_t n);
 PML_API size_t pml_eventset_size(const struct pml_eventset *set);
 PML_API int pml_eventset_event(const struct pml_eventset *set, size_t i, struct pml_eventset_event *info);
 
+/* pml_eventset_typed - may some value be a double, or absent? Else every one is an integer. */
+PML_API bool pml_eventset_typed(const struct pml_eventset *set);
+
 /*
  * pml_eventset_type - what the last values of event @i are: PML_TYPE_DOUBLE, their bits are a double's, else
  * PML_TYPE_INT64. A software-defined event that nobody has registered yet is an integer, -1, until somebody does.

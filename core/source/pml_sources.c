@@ -36,6 +36,11 @@ const struct pml__source *pml__source_of(const char *name) {
   return &pml__source_kernel;
 }
 
+const char *pml__source_rest(const struct pml__source *source, const char *name) {
+  if (pml__source_of(name) != source) return NULL;
+  return source->prefix != NULL ? name + strlen(source->prefix) : name;
+}
+
 static bool clash(const struct pml__source *a, const struct pml__source *b) {
   return begins(a->prefix, b->prefix) || begins(b->prefix, a->prefix);
 }
@@ -45,8 +50,8 @@ static bool clash(const struct pml__source *a, const struct pml__source *b) {
  * the second finds the first one's. The release publishes what the entry points to.
  */
 int pml__source_add(const struct pml__source *source) {
-  if (!source->prefix || !*source->prefix || !source->name || !source->parse || !source->walk)
-    return pml_fail(-EINVAL, "a source needs a prefix, a name, and functions that parse and list its events");
+  if (!source->prefix || !*source->prefix || !source->name || !source->parse || !source->walk || !source->open)
+    return pml_fail(-EINVAL, "a source needs a prefix, a name, and functions that parse, list and open its events");
   for (size_t i = 0; i < BUILT_IN + ADDED_MAX; i++) {
     const struct pml__source *other = NULL;
     if (i < BUILT_IN)

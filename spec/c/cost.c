@@ -13,9 +13,9 @@
 #include "adapter/section/pml_section.h"
 #include "base/pml_error.h"
 #include "base/pml_thread.h"
+#include "source/kernel/pml_eventset_kernel.h"
 #include "source/kernel/pml_group.h"
 #include "source/kernel/pml_rdpmc.h"
-#include "source/pml_eventset_private.h"
 #include "substrate/trace/pml_otf2.h"
 
 #include "events.h"
@@ -276,11 +276,12 @@ static int dress(uint32_t n) {
   int rc = open_software(&paged[n], n);
   if (rc < 0) return rc;
   struct pml_eventset *s = paged[n];
-  s->owner = pml_thread_self()->id;
-  s->group[0].paged = true;
-  s->simple = false;
+  struct pml__kernel_share *k = pml__kernel_share_of(s);
+  k->owner = pml_thread_self()->id;
+  k->group[0].paged = true;
+  pml__kernel_choose_read(k);
   pml__eventset_choose_read(s);
-  for (uint32_t i = 0; i < n; i++) s->page[i] = &page[i];
+  for (uint32_t i = 0; i < n; i++) k->page[i] = &page[i];
   return pml_eventset_start(s);
 }
 

@@ -3,8 +3,8 @@
  */
 #include "base/pml_error.h"
 #include "base/pml_thread.h"
+#include "source/kernel/pml_eventset_kernel.h"
 #include "source/pml_eventset.h"
-#include "source/pml_eventset_private.h"
 
 #include "check.h"
 #include "events.h"
@@ -85,15 +85,16 @@ static void page_is_the_owners(void) {
   if (pml__eventset_open_events(&s, &ev, 1, NULL) != 0) return;
   struct perf_event_mmap_page page = {.index = 0};
   page.cap_user_rdpmc = 1;
-  s->page[0] = &page;
-  s->group[0].paged = true;
-  s->simple = false;
+  struct pml__kernel_share *k = pml__kernel_share_of(s);
+  k->page[0] = &page;
+  k->group[0].paged = true;
+  pml__kernel_choose_read(k);
   pml__eventset_choose_read(s);
-  s->owner = pml_thread_self()->id;
+  k->owner = pml_thread_self()->id;
   uint64_t v = 0;
   CHECK(pml_eventset_read(s, &v) == 0 && v < 1000, "a page without a counter (index 0) is left for read(2)");
-  s->owner = pml_thread_self()->id + 1000;
-  s->page[0] = NULL; /* would crash if it was looked at */
+  k->owner = pml_thread_self()->id + 1000;
+  k->page[0] = NULL; /* would crash if it was looked at */
   CHECK(pml_eventset_read(s, &v) == 0 && v < 1000, "another thread's page is not touched");
   pml_eventset_close(s);
 }

@@ -3,8 +3,8 @@
  */
 #include "base/pml_clock.h"
 #include "base/pml_error.h"
+#include "source/kernel/pml_eventset_kernel.h"
 #include "source/kernel/pml_group.h"
-#include "source/pml_eventset_private.h"
 #include "source/sde/pml_sde.h"
 
 #include "check.h"
@@ -44,9 +44,10 @@ static struct pml_eventset *open_form(enum form form) {
 /* As if it had been started LONG counts, and LONG ns of running, ago. */
 static void start_long_ago(struct pml_eventset *s) {
   pml_eventset_start(s);
-  for (uint32_t g = 0; g < s->ngroups; g++) {
-    uint64_t *block = s->base + s->group[g].offset;
-    for (uint32_t w = 0; w < s->group[g].n; w++) s->base[s->group[g].values + w] -= LONG;
+  const struct pml__kernel_share *k = pml__kernel_share_of(s);
+  for (uint32_t g = 0; g < k->ngroups; g++) {
+    uint64_t *block = s->base + k->group[g].offset;
+    for (uint32_t w = 0; w < k->group[g].n; w++) s->base[k->group[g].values + w] -= LONG;
     block[PML__WORD_ENABLED] -= LONG;
     block[PML__WORD_RUNNING] -= LONG;
   }
@@ -153,7 +154,7 @@ static void short_set(enum form form, size_t bytes) {
   struct pml_reading r[3];
   uint64_t v[3] = {0}, ticks;
   if (s == NULL) return;
-  int fd = s->group[0].fd, rc[7];
+  int fd = pml__kernel_share_of(s)->group[0].fd, rc[7];
   for (int i = 0; i < 7; i++) {
     if (become_short(fd, words, bytes) < 0) break;
     rc[i] = i == 0   ? pml_eventset_read(s, v)

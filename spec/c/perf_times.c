@@ -6,8 +6,8 @@
  * it is elsewhere: as an event of one kind of core does on a hybrid cpu. So times that differ need no PMU.
  */
 #include "base/pml_error.h"
+#include "source/kernel/pml_eventset_kernel.h"
 #include "source/kernel/pml_group.h"
-#include "source/pml_eventset_private.h"
 
 #include "check.h"
 #include "events.h"

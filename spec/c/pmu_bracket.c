@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* spec/c/pmu_bracket.c - what a page says lies between what read(2) says right before and right after. */
+#include "source/kernel/pml_eventset_kernel.h"
 #include "source/kernel/pml_group.h"
-#include "source/pml_eventset_private.h"
 
 #include "pmu.h"
 
@@ -83,9 +83,9 @@ static void full_group(void) {
 
 static bool kernel_set_read(const struct pml_eventset *s, uint64_t *values) {
   uint64_t snapshot[4 * PML_EVENTSET_MAX] = {0};
-  for (uint32_t i = 0; i < s->ngroups; i++)
-    if (read(s->group[i].fd, snapshot + s->group[i].offset, s->group[i].bytes) != (ssize_t)s->group[i].bytes)
-      return false;
+  const struct pml__kernel_share *k = pml__kernel_share_of(s);
+  for (uint32_t i = 0; i < k->ngroups; i++)
+    if (pml__kernel_read_block(&k->group[i], snapshot) < 0) return false;
   for (uint32_t i = 0; i < s->n; i++) values[i] = snapshot[s->word[i]] - s->base[s->word[i]];
   return true;
 }
@@ -98,11 +98,13 @@ static void multiplexed_set(void) {
   size_t n = 2 * fits;
   for (size_t i = 0; i < n; i++) ev[i] = insns;
   int rc = pml__eventset_open_events(&s, ev, n, &options);
-  if (!CHECK(rc == 0 && s->ngroups > 1, "%zu events make a multiplexed set: %s", n, pml_error_detail(rc))) return;
+  if (!CHECK(rc == 0 && pml__kernel_share_of(s)->ngroups > 1, "%zu events make a multiplexed set: %s", n,
+             pml_error_detail(rc)))
+    return;
   for (unsigned i = 0; i < TRIES; i++) {
     uint64_t before[2 * PMU_MOST], now[2 * PMU_MOST], after[2 * PMU_MOST];
     bool all = kernel_set_read(s, before);
-    for (size_t e = 0; e < n; e++) s->page[e]->index != 0 ? on++ : off++;
+    for (size_t e = 0; e < n; e++) pml__kernel_share_of(s)->page[e]->index != 0 ? on++ : off++;
     all = pml_eventset_read(s, now) >= 0 && all;
     all = kernel_set_read(s, after) && all;
     for (size_t e = 0; e < n; e++) all = all && before[e] <= now[e] && now[e] <= after[e];

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* spec/c/pmu_paths.c - who may read a page, who must ask the kernel, and that none of them is silently wrong. */
+#include "source/kernel/pml_eventset_kernel.h"
 #include "source/kernel/pml_group.h"
-#include "source/pml_eventset_private.h"
 
 #include "pmu.h"
 
@@ -107,7 +107,7 @@ static void *visits(void *arg) {
   struct other *o = arg;
   pmu_spin(8u * LOOP); /* would be seen, if this thread's own register were read */
   o->rc = pml_eventset_read(o->set, &o->value);
-  o->path = pml_counter_path(&o->set->counter[0], NULL);
+  o->path = pml_counter_path(&pml__kernel_share_of(o->set)->counter[0], NULL);
   return NULL;
 }
 

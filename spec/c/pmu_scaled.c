@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* spec/c/pmu_scaled.c - estimates from events that take turns lie within their stated bound of the truth. */
-#include "source/pml_eventset_private.h"
+#include "source/kernel/pml_eventset_kernel.h"
 
 #include "pmu.h"
 
@@ -20,7 +20,7 @@ static struct pml_eventset *open_many(size_t *n) {
   for (size_t i = 0; i < MOST; i++) ev[i] = insns;
   for (*n = 2; *n <= MOST; ++*n) {
     if (pml__eventset_open_events(&s, ev, *n, &options) != 0) return NULL;
-    if (s->ngroups >= 3) return s;
+    if (pml__kernel_share_of(s)->ngroups >= 3) return s;
     pml_eventset_close(s);
     s = NULL;
   }

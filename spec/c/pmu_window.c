@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* spec/c/pmu_window.c - loops of a known number of instructions are counted as that number. */
+#include "source/kernel/pml_eventset_kernel.h"
 #include "source/kernel/pml_group.h"
-#include "source/pml_eventset_private.h"
 
 #include "pmu.h"
 

@@ -2,7 +2,7 @@
 /* spec/c/probe.c - a probe makes its operation once per hit and keeps one sample of it. */
 #include "adapter/pml_probe.h"
 #include "base/pml_error.h"
-#include "source/pml_eventset_private.h"
+#include "source/kernel/pml_eventset_kernel.h"
 
 #include "check.h"
 #include "events.h"
@@ -58,10 +58,11 @@ static void failure(void) {
   struct pml_probe p;
   if (pml__eventset_open_events(&set, &ev, 1, NULL) != 0 || pml_samples_open(&samples, 4) != 0) return;
   pml_probe_init(&p, PML_PROBE_READ, set, &samples);
-  int fd = set->group[0].fd;
-  set->group[0].fd = -1;
+  struct pml__kernel_group *group = pml__kernel_share_of(set)->group;
+  int fd = group->fd;
+  group->fd = -1;
   pml_probe_hit(&p);
-  set->group[0].fd = fd;
+  group->fd = fd;
   pml_probe_hit(&p);
   CHECK(p.error == -EBADF && samples.n == 2, "the first failure is kept, and hits go on");
   pml_eventset_close(set);

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* spec/c/source_toy.c - a source that is added in one file: its names parse, are listed, and are found when misspelt.
+/*
+ * spec/c/source_toy.c - a source that is added in one file: its names parse, are listed, and are found when misspelt;
+ * event sets read it, alone and beside others.
  */
 #include "source/pml_source.h"
 
@@ -9,14 +11,19 @@
 #include <stdio.h>
 #include <string.h>
 
-static const char *const toys[] = {"toy::ball", "toy::kite"};
+/* What the toys count. */
+static uint64_t toys[2];
+static const char *const names[] = {"ball", "kite"};
+static int open_shares;
 
-static int parse_toy(struct pml_event *ev, const char *name);
+static int parse_toy(struct pml_event *ev, const char *rest);
 
 static int walk_toys(const struct pml__walk *w) {
   int rc = 0;
   for (size_t i = 0; rc == 0 && i < 2; i++) {
-    struct pml_event_info row = {.name = toys[i], .description = "a toy", .source = "toy", .pmu = "box"};
+    char name[16];
+    snprintf(name, sizeof name, "toy::%s", names[i]);
+    struct pml_event_info row = {.name = name, .description = "a toy", .source = "toy", .pmu = "box"};
     row.available = true;
     row.reason = "";
     rc = pml__walk_row(w, &row);
@@ -24,16 +31,50 @@ static int walk_toys(const struct pml__walk *w) {
   return rc;
 }
 
-static const struct pml__source toy = {.name = "toy", .prefix = "toy::", .parse = parse_toy, .walk = walk_toys};
+struct toy_share {
+  struct pml__share share;
+  const uint64_t *toy[PML_EVENTSET_MAX];
+};
 
-static int parse_toy(struct pml_event *ev, const char *name) {
+static int read_toys(struct pml__share *share, uint64_t *words, bool times) {
+  (void)times;
+  for (uint32_t k = 0; k < share->n; k++) words[k] = *((struct toy_share *)share)->toy[k];
+  return 0;
+}
+
+static int open_toys(struct pml__share *share, const struct pml_event *ev, const struct pml_eventset_options *options) {
+  (void)options;
+  for (uint32_t k = 0; k < share->n; k++) {
+    const char *rest = pml__source_rest(share->source, ev[share->event[k]].name);
+    ((struct toy_share *)share)->toy[k] = &toys[strcmp(rest, names[1]) == 0];
+    share->word[k] = k;
+  }
+  share->words = share->n;
+  share->snapshot = read_toys;
+  open_shares++;
+  return 0;
+}
+
+static void close_toys(struct pml__share *share) {
+  if (share->snapshot != NULL) open_shares--;
+}
+
+static const struct pml__source toy = {.name = "toy",
+                                       .prefix = "toy::",
+                                       .parse = parse_toy,
+                                       .walk = walk_toys,
+                                       .share_bytes = sizeof(struct toy_share),
+                                       .open = open_toys,
+                                       .close = close_toys};
+
+static int parse_toy(struct pml_event *ev, const char *rest) {
   char near[256];
   for (size_t i = 0; i < 2; i++) {
-    if (strcmp(name, toys[i]) != 0) continue;
+    if (strcmp(rest, names[i]) != 0) continue;
     pml__copy(ev->unit, sizeof ev->unit, "toys");
     return 0;
   }
-  return pml_fail(PML_ENOEVENT, "no toy \"%s\"%s", name, pml__source_nearest(&toy, name, near, sizeof near));
+  return pml_fail(PML_ENOEVENT, "no toy \"%s\"%s", rest, pml__source_nearest(&toy, ev->name, near, sizeof near));
 }
 
 static int count_row(const struct pml_event_info *info, void *n) {
@@ -41,11 +82,52 @@ static int count_row(const struct pml_event_info *info, void *n) {
   return 0;
 }
 
+static void alone(void) {
+  struct pml_eventset *s = NULL;
+  struct pml_eventset_event info;
+  uint64_t v[2] = {0}, sum[2] = {1000, 1000};
+  int rc = pml_eventset_open(&s, (const char *const[]){"toy::kite", "toy::ball"}, 2, NULL);
+  if (!CHECK(rc == 0, "a set opens its events%s%s", rc < 0 ? ": " : "", rc < 0 ? pml_error_detail(rc) : "")) return;
+  CHECK(pml_eventset_event(s, 1, &info) == 0 && strcmp(info.name, "toy::ball") == 0 && strcmp(info.unit, "toys") == 0 &&
+            info.nparts == 0 && !pml_eventset_typed(s),
+        "and says what they are");
+  toys[0] += 5, toys[1] += 7;
+  CHECK(pml_eventset_read(s, v) == 0 && v[0] == 7 && v[1] == 5, "their values are counted from its start");
+  CHECK(pml_eventset_accum(s, sum) == 0 && sum[0] == 1007 && sum[1] == 1005, "added");
+  toys[1] += 1;
+  CHECK(pml_eventset_stop(s, v) == 0 && v[0] == 1 && v[1] == 0, "stopped");
+  toys[1] += 1;
+  CHECK(pml_eventset_read(s, v) == 0 && v[0] == 1, "and stand still");
+  pml_eventset_close(s);
+  CHECK(open_shares == 0, "its share is closed with the set");
+}
+
+static void beside_others(void) {
+  static const char *const mixed[] = {"clock::ns", "toy::ball", "page-faults:u", "sde:::TOYS::NONE", "toy::kite"};
+  struct pml_eventset *s = NULL;
+  struct pml_reading r[5];
+  uint64_t v[5] = {0};
+  int rc = pml_eventset_open(&s, mixed, 5, NULL);
+  if (!CHECK(rc == 0, "and beside those of others%s%s", rc < 0 ? ": " : "", rc < 0 ? pml_error_detail(rc) : "")) return;
+  toys[0] += 5, toys[1] += 7;
+  CHECK(pml_eventset_read(s, v) == 0 && v[0] > 0 && v[1] == 5 && v[2] < 1000 && v[3] == (uint64_t)-1 && v[4] == 7,
+        "each value stands where its name does");
+  CHECK(pml_eventset_readings(s, r) == 0 && r[4].raw == 7 && r[4].enabled_ns == r[0].raw, "with the time that passed");
+  pml_eventset_close(s);
+  CHECK(pml_eventset_open(&s, (const char *const[]){"toy::ball", "page-faults:u", "sde:::TOYS::NONE"}, 3,
+                          &(struct pml_eventset_options){.target = {.pid = 1}}) < 0 &&
+            s == NULL && open_shares == 0,
+        "what cannot be opened leaves nothing open");
+}
+
 int main(void) {
   struct pml_event ev;
-  static const struct pml__source within = {.name = "w", .prefix = "toy::b", .parse = parse_toy, .walk = walk_toys};
-  static const struct pml__source nameless = {.prefix = "x::", .parse = parse_toy, .walk = walk_toys};
-  static const struct pml__source clock = {.name = "c", .prefix = "clock::", .parse = parse_toy, .walk = walk_toys};
+  static const struct pml__source within = {
+      .name = "w", .prefix = "toy::b", .parse = parse_toy, .walk = walk_toys, .open = open_toys};
+  static const struct pml__source nameless = {
+      .prefix = "x::", .parse = parse_toy, .walk = walk_toys, .open = open_toys};
+  static const struct pml__source clock = {
+      .name = "c", .prefix = "clock::", .parse = parse_toy, .walk = walk_toys, .open = open_toys};
   int n = 0;
   CHECK(pml_event_parse(&ev, "toy::ball") == PML_ENOEVENT, "before there is such a source its names are nothing");
   CHECK(pml__source_add(&toy) == 0, "a source is added");
@@ -60,5 +142,7 @@ int main(void) {
   CHECK(pml_event_parse(&ev, "tyo::ball") == PML_ENOEVENT && strstr(pml_error_detail(PML_ENOEVENT), "toy::") != NULL,
         "and so does a misspelt source");
   CHECK(pml_event_list("toy", false, count_row, &n) == 0 && n == 2, "they are in the list");
+  alone();
+  beside_others();
   return check_done();
 }

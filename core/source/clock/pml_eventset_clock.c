@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* core/source/clock/pml_eventset_clock.c - pmlua's own clock as a source of events. */
+#include "base/pml_clock.h"
 #include "source/pml_source.h"
 
 #include <string.h>
@@ -11,13 +12,13 @@ static const struct {
 
 #define CLOCKS (sizeof clocks / sizeof clocks[0])
 
-static int parse(struct pml_event *ev, const char *name) {
+static int parse(struct pml_event *ev, const char *rest) {
   for (size_t i = 0; i < CLOCKS; i++) {
-    if (strcmp(name, clocks[i].name) != 0) continue;
+    if (strcmp(rest, clocks[i].unit) != 0) continue;
     pml__copy(ev->unit, sizeof ev->unit, clocks[i].unit);
     return 0;
   }
-  return pml_fail(PML_ENOEVENT, "no clock \"%s\"; there are clock::ticks and clock::ns (without modifiers)", name);
+  return pml_fail(PML_ENOEVENT, "no clock \"%s\"; there are clock::ticks and clock::ns (without modifiers)", ev->name);
 }
 
 static int walk(const struct pml__walk *w) {
@@ -29,4 +30,38 @@ static int walk(const struct pml__walk *w) {
   return rc;
 }
 
-const struct pml__source pml__source_clock = {.name = "clock", .prefix = "clock::", .parse = parse, .walk = walk};
+/* ---- in an event set: its word is the set's, of which each pass says when it was ---- */
+
+struct clock_share {
+  struct pml__share share;
+  uint32_t nns;
+  uint32_t ns[PML_EVENTSET_MAX]; /* numbers in the set */
+};
+
+static int snapshot_nothing(struct pml__share *share, uint64_t *words, bool times) {
+  (void)share, (void)words, (void)times;
+  return 0;
+}
+
+static void difference(const struct pml__share *share, uint64_t *values) {
+  const struct clock_share *c = (const struct clock_share *)share;
+  for (uint32_t i = 0; i < c->nns; i++) values[c->ns[i]] = pml_clock_ticks_to_ns(values[c->ns[i]]);
+}
+
+static int open_share(struct pml__share *share, const struct pml_event *ev,
+                      const struct pml_eventset_options *options) {
+  struct clock_share *c = (struct clock_share *)share;
+  (void)options;
+  for (uint32_t k = 0; k < share->n; k++)
+    if (strcmp(ev[share->event[k]].unit, "ns") == 0) c->ns[c->nns++] = share->event[k];
+  share->snapshot = snapshot_nothing;
+  share->difference = c->nns > 0 ? difference : NULL;
+  return 0;
+}
+
+const struct pml__source pml__source_clock = {.name = "clock",
+                                              .prefix = "clock::",
+                                              .parse = parse,
+                                              .walk = walk,
+                                              .share_bytes = sizeof(struct clock_share),
+                                              .open = open_share};

@@ -7,9 +7,7 @@
  * such event, nor a cell of one, came or went (pml__sde_counted_epoch). What is then touched is the set's own and the
  * cells, which stay while the set is open: so who takes an event back need not wait for such a read.
  */
-#include "source/pml_eventset_private.h"
-
-#include "source/sde/pml_sde_private.h"
+#include "source/sde/pml_eventset_sde.h"
 
 #include <stdlib.h>
 
@@ -28,38 +26,22 @@ struct weighted {
 struct ends {
   uint16_t once, weighted; /* among the running sums */
 };
-struct pml__eventset_counted {
+struct pml__counted_list {
   uint64_t as_of; /* epoch that the list is right in; 0: there is none */
   uint64_t tried; /* epoch in which it was made last, or could not be */
   uint32_t nonce, nweighted;
   uint16_t once[LISTED_MAX];
   struct weighted weighted[LISTED_MAX];
-  struct ends end[]; /* [nsde] */
+  struct ends end[]; /* of each event */
 };
 
-static const struct pml__sde_body *body_in(const struct pml_eventset *s, uint32_t i) {
-  const struct pml__sde_body *b = pml__sde_body_of(s->sde_event[i]);
+static const struct pml__sde_body *body_in(const struct pml__sde_share *h, uint32_t i) {
+  const struct pml__sde_body *b = pml__sde_body_of(h->event[i]);
   return b != NULL && b->kind == PML_SDE_PER_THREAD ? b : NULL;
 }
 
-int pml__eventset_counted_open(struct pml_eventset *s) {
-  bool all = s->nsde > 0 && !s->reader->whole;
-  pml__sde_enter(s->reader);
-  for (uint32_t i = 0; all && i < s->nsde; i++) all = body_in(s, i) != NULL;
-  pml__sde_leave(s->reader);
-  if (!all) return 0;
-  s->counted = malloc(sizeof *s->counted + s->nsde * sizeof s->counted->end[0]);
-  if (s->counted == NULL) return -1;
-  s->counted->as_of = s->counted->tried = 0;
-  return 0;
-}
-
-void pml__eventset_counted_close(struct pml_eventset *s) {
-  free(s->counted);
-}
-
 /* False: there are too many. */
-static bool list_terms(struct pml__eventset_counted *c, struct pml__sde_terms *t, uint32_t event) {
+static bool list_terms(struct pml__counted_list *c, struct pml__sde_terms *t, uint32_t event) {
   uint32_t n = atomic_load_explicit(&t->n, memory_order_acquire);
   if (n > LISTED_MAX - c->nonce - c->nweighted) return false;
   for (uint32_t k = 0; k < n; k++) {
@@ -75,26 +57,26 @@ static bool list_terms(struct pml__eventset_counted *c, struct pml__sde_terms *t
 
 /* Appending a term, or taking an event back, raises the epoch afterwards: a list of an earlier epoch is out of date.
  */
-static void make_list(struct pml_eventset *s) {
-  struct pml__eventset_counted *c = s->counted;
+static void make_list(struct pml__sde_share *h) {
+  struct pml__counted_list *c = h->counted;
   uint64_t epoch = atomic_load_explicit(&pml__sde_counted_epoch, memory_order_acquire);
-  if (c->tried == epoch || s->reader->cells == NULL) return;
+  if (c->tried == epoch || h->reader->cells == NULL) return;
   bool good = true;
   c->as_of = 0;
   c->nonce = c->nweighted = 0;
-  pml__sde_enter(s->reader);
-  for (uint32_t i = 0; good && i < s->nsde; i++) {
-    const struct pml__sde_body *b = body_in(s, i);
+  pml__sde_enter(h->reader);
+  for (uint32_t i = 0; good && i < h->share.n; i++) {
+    const struct pml__sde_body *b = body_in(h, i);
     good = b != NULL && list_terms(c, b->terms, i);
   }
-  pml__sde_leave(s->reader);
+  pml__sde_leave(h->reader);
   c->tried = epoch;
   if (!good) return;
-  for (uint32_t i = 0; i < s->nsde; i++) c->end[i].weighted = (uint16_t)(c->end[i].weighted + c->nonce);
+  for (uint32_t i = 0; i < h->share.n; i++) c->end[i].weighted = (uint16_t)(c->end[i].weighted + c->nonce);
   c->as_of = epoch;
 }
 
-static inline bool is_listed(const struct pml__eventset_counted *c) {
+static inline bool is_listed(const struct pml__counted_list *c) {
   return c->as_of == atomic_load_explicit(&pml__sde_counted_epoch, memory_order_acquire);
 }
 
@@ -103,7 +85,7 @@ static inline uint64_t load(const uint64_t *cells, uint16_t cell) {
 }
 
 /* The running sums, [0] being before the first. Relaxed: each cell is right for itself. */
-static inline void run(const struct pml__eventset_counted *c, const uint64_t *cells, uint64_t *sum) {
+static inline void run(const struct pml__counted_list *c, const uint64_t *cells, uint64_t *sum) {
   uint32_t n = c->nonce;
   uint64_t all = 0;
   *sum++ = 0;
@@ -114,38 +96,38 @@ static inline void run(const struct pml__eventset_counted *c, const uint64_t *ce
   for (uint32_t i = 0; i < n; i++) *sum++ = all += c->weighted[i].weight * load(cells, c->weighted[i].cell);
 }
 
-int pml__eventset_counted_snapshot(struct pml_eventset *s, uint64_t *snapshot, bool times) {
-  if (PML_UNLIKELY(!is_listed(s->counted))) {
-    int rc = pml__eventset_sde_snapshot(s, snapshot, times);
-    make_list(s);
+static int snapshot_counted(struct pml__share *share, uint64_t *words, bool times) {
+  struct pml__sde_share *h = (struct pml__sde_share *)share;
+  const struct pml__counted_list *c = h->counted;
+  if (PML_UNLIKELY(!is_listed(c))) {
+    int rc = pml__sde_share_snapshot(share, words, times);
+    make_list(h);
     return rc;
   }
-  int rc = pml__eventset_snapshot(s, snapshot, times);
-  if (PML_UNLIKELY(rc < 0)) return rc;
-  const struct pml__eventset_counted *c = s->counted;
-  uint64_t sum[LISTED_MAX + 1], *words = snapshot + s->sde_word;
-  run(c, s->reader->cells, sum);
+  uint64_t sum[LISTED_MAX + 1];
+  run(c, h->reader->cells, sum);
   uint64_t last = sum[c->nonce];
-  for (uint32_t i = 0; i < s->nsde; i++, words += PML__SDE_WORDS) {
+  for (uint32_t i = 0; i < share->n; i++, words += PML__SDE_WORDS) {
     uint64_t now = sum[c->end[i].once] + sum[c->end[i].weighted];
     words[PML__SDE_VALUE] = words[PML__SDE_BASE] = now - last;
     words[PML__SDE_WHAT] = PML__SDE_HAS;
     last = now;
   }
-  return rc;
+  return 0;
 }
 
 /* What was no event at the start has a base of 0. */
-int pml__eventset_counted_read(struct pml_eventset *s, uint64_t *values) {
-  if (PML_UNLIKELY(!is_listed(s->counted))) {
-    int rc = pml__eventset_sde_read(s, values);
-    make_list(s);
+static int read_counted(struct pml_eventset *s, uint64_t *values) {
+  struct pml__sde_share *h = (struct pml__sde_share *)s->share;
+  const struct pml__counted_list *c = h->counted;
+  if (PML_UNLIKELY(!is_listed(c))) {
+    int rc = pml__sde_share_read(s, values);
+    make_list(h);
     return rc;
   }
-  const struct pml__eventset_counted *c = s->counted;
   uint64_t sum[LISTED_MAX + 1];
-  const uint64_t *base = s->base + s->sde_word + PML__SDE_BASE;
-  run(c, s->reader->cells, sum);
+  const uint64_t *base = s->base + PML__SDE_BASE;
+  run(c, h->reader->cells, sum);
   uint64_t last = sum[c->nonce];
   uint32_t n = s->n;
   for (uint32_t i = 0; i < n; i++, base += PML__SDE_WORDS) {
@@ -154,4 +136,23 @@ int pml__eventset_counted_read(struct pml_eventset *s, uint64_t *values) {
     last = now;
   }
   return 0;
+}
+
+int pml__counted_open(struct pml__sde_share *h) {
+  bool all = !h->reader->whole;
+  uint32_t n = h->share.n;
+  pml__sde_enter(h->reader);
+  for (uint32_t i = 0; all && i < n; i++) all = body_in(h, i) != NULL;
+  pml__sde_leave(h->reader);
+  if (!all) return 0;
+  h->counted = malloc(sizeof *h->counted + n * sizeof h->counted->end[0]);
+  if (h->counted == NULL) return -1;
+  h->counted->as_of = h->counted->tried = 0;
+  h->share.snapshot = snapshot_counted;
+  h->share.read = read_counted;
+  return 0;
+}
+
+void pml__counted_close(struct pml__sde_share *h) {
+  free(h->counted);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* core/source/kernel/pml_event_kernel.c - the kernel's events as a source: which parser a name belongs to, the list,
  * and the answer to a name nobody knows. */
-#include "source/pml_source.h"
+#include "source/kernel/pml_eventset_kernel.h"
 
 #include <string.h>
 
@@ -88,4 +88,12 @@ static int walk(const struct pml__walk *w) {
   return err;
 }
 
-const struct pml__source pml__source_kernel = {.name = "perf", .parse = parse, .walk = walk};
+const struct pml__source pml__source_kernel = {.name = "perf",
+                                               .parse = parse,
+                                               .walk = walk,
+                                               .share_bytes = sizeof(struct pml__kernel_share),
+                                               .open = pml__kernel_open,
+                                               .close = pml__kernel_close,
+                                               .describe = pml__kernel_describe,
+                                               .reading = pml__kernel_reading,
+                                               .part = pml__kernel_part};

@@ -7,8 +7,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#define PREFIX "plugin::"
-
 static const char *why_not(const struct pml_plugin_info *info) {
   if (info->state == PML_PLUGIN_ENDED) return "its plugin has ended";
   if (info->state == PML_PLUGIN_DROPPED) return info->trouble;
@@ -33,14 +31,14 @@ static int walk_one(struct pml_plugin *p, void *arg) {
   if (pml_plugin_find(info.name) != p) return 0;                /* there is a newer one of its name */
   if (info.state == PML_PLUGIN_DROPPED && info.nmetrics == 0) { /* one row stands for what it would have had */
     char name[PML_EVENT_NAME_MAX];
-    (void)snprintf(name, sizeof name, PREFIX "%.128s::", info.name);
+    (void)snprintf(name, sizeof name, PML__PLUGIN_PREFIX "%.128s::", info.name);
     struct pml_event_info row = {.name = name, .description = "", .source = "plugin", .pmu = info.name};
     row.reason = info.trouble;
     return pml__walk_row(w, &row);
   }
   for (size_t i = 0; rc == 0 && i < info.nmetrics; i++) {
     char name[PML_EVENT_NAME_MAX], text[512];
-    (void)snprintf(name, sizeof name, PREFIX "%s::%s", info.name, info.metric[i].name);
+    (void)snprintf(name, sizeof name, PML__PLUGIN_PREFIX "%s::%s", info.name, info.metric[i].name);
     describe(text, sizeof text, &info, &info.metric[i]);
     struct pml_event_info row = {.name = name, .description = text, .source = "plugin", .pmu = info.name};
     row.reason = why_not(&info);
@@ -50,7 +48,7 @@ static int walk_one(struct pml_plugin *p, void *arg) {
   return rc;
 }
 
-static int walk(const struct pml__walk *w) {
+int pml__plugin_walk(const struct pml__walk *w) {
   pml_plugin_load_environment();
   return pml_plugin_list(walk_one, (void *)(uintptr_t)w);
 }
@@ -67,16 +65,14 @@ static int fail_unknown(const char *name, const struct pml_plugin *p) {
                   text);
 }
 
-static int parse(struct pml_event *ev, const char *name) {
+int pml__plugin_parse(struct pml_event *ev, const char *rest) {
   struct pml_plugin *p;
   uint32_t i;
   pml_plugin_load_environment();
-  int err = pml__plugin_lookup(name, &p, &i);
-  if (err < 0) return fail_unknown(name, p);
+  int err = pml__plugin_lookup(rest, &p, &i);
+  if (err < 0) return fail_unknown(ev->name, p);
   const struct pml_plugin_metric *m = &p->metric[i];
   ev->scale = pml_plugin_scale(m);
   pml__copy(ev->unit, sizeof ev->unit, m->unit);
   return 0;
 }
-
-const struct pml__source pml__source_plugin = {.name = "plugin", .prefix = PREFIX, .parse = parse, .walk = walk};

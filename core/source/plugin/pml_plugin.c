@@ -17,7 +17,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#define PREFIX_BYTES (sizeof "plugin::" + sizeof "::" - 1)
+#define PREFIX_BYTES (sizeof PML__PLUGIN_PREFIX + sizeof "::" - 1)
 
 _Atomic uint64_t pml__plugin_epoch;
 struct pml__sde_body pml__plugin_inside;
@@ -135,11 +135,11 @@ struct pml_plugin *pml_plugin_find(const char *name) {
 /* Of plugins with one name the newest. */
 int pml__plugin_lookup(const char *event, struct pml_plugin **p, uint32_t *metric) {
   char name[PML_EVENT_NAME_MAX];
-  const char *at = strncmp(event, "plugin::", 8) == 0 ? event + 8 : event, *sep = strstr(at, "::");
-  size_t n = sep != NULL ? (size_t)(sep - at) : strlen(at);
+  const char *sep = strstr(event, "::");
+  size_t n = sep != NULL ? (size_t)(sep - event) : strlen(event);
   *p = NULL;
   if (n >= sizeof name) return -ENOENT;
-  memcpy(name, at, n);
+  memcpy(name, event, n);
   name[n] = '\0';
   *p = pml_plugin_find(name);
   if (*p == NULL) return -ENOENT;

@@ -12,6 +12,7 @@
 #include <stdatomic.h>
 
 #define PML__PLUGIN_LINE 512u
+#define PML__PLUGIN_PREFIX "plugin::" /* of their metrics among all other events */
 
 /*
  * A metric at a place. Readers of strictly synchronous ones call `get` without a lock; all else is under the plugin's
@@ -90,8 +91,15 @@ void pml__plugin_end_at_exit(void);
 /* Copied; one that is there already stays as it is. -EINVAL, PML_EFULL, -ENOMEM. */
 int pml__plugin_add_metric(struct pml_plugin *p, const struct pml_plugin_metric *m);
 
-/* The metric of an event's name, plugin::NAME::METRIC; -ENOENT: no such plugin, PML_ENOEVENT: no such metric. */
+/* The metric NAME::METRIC; -ENOENT: no such plugin, PML_ENOEVENT: no such metric. */
 int pml__plugin_lookup(const char *event, struct pml_plugin **p, uint32_t *metric);
+
+/* --- pml_event_plugin.c: of the entry in the table of sources --- */
+
+struct pml_event;
+struct pml__walk;
+int pml__plugin_parse(struct pml_event *ev, const char *rest);
+int pml__plugin_walk(const struct pml__walk *w);
 
 /* --- pml_plugin_library.c: libraries; each call is guarded, and what it gets wrong is trouble --- */
 

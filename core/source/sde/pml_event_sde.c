@@ -1,15 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* core/source/sde/pml_event_sde.c - software-defined events among all others: their names, the list, what is near. */
 #include "source/counted/pml_count_file.h"
-#include "source/pml_source.h"
-#include "source/sde/pml_sde.h"
+#include "source/sde/pml_eventset_sde.h"
 
 #include <stdio.h>
 #include <string.h>
 
-#define PREFIX "sde:::"
-#define COUNTS PREFIX "BYFL::"
-#define NPREFIX (sizeof PREFIX - 1)
+#define COUNTS PML__SDE_PREFIX "BYFL::"
 
 struct walking {
   const struct pml__walk *walk;
@@ -20,7 +17,7 @@ static int walk_one(const struct pml_sde_info *info, void *arg) {
   char name[PML_EVENT_NAME_MAX];
   if (info->kind == PML_SDE_PLACEHOLDER && strcmp(info->library, "BYFL") == 0 && !pml_count_active()) return 0;
   bool there = info->kind != PML_SDE_PLACEHOLDER;
-  (void)snprintf(name, sizeof name, PREFIX "%s", info->full_name);
+  (void)snprintf(name, sizeof name, PML__SDE_PREFIX "%s", info->full_name);
   struct pml_event_info row = {.name = name, .description = info->description, .source = "sde"};
   row.pmu = info->library;
   row.available = there;
@@ -62,8 +59,7 @@ static void offer_counts(struct pml__nearest *near) {
   }
 }
 
-const char *pml__event_sde_nearest(const char *name, char *buf, size_t size) {
-  if (strncmp(name, PREFIX, NPREFIX) == 0) name += NPREFIX;
+const char *pml__sde_nearest(const char *name, char *buf, size_t size) {
   struct pml__nearest near = {.want = name};
   (void)pml_sde_list(offer_one, &near);
   offer_counts(&near);
@@ -77,14 +73,21 @@ static int find_one(const struct pml_sde_info *info, void *name) {
 /*
  * Any name of the form LIB::EVENT will do: the library may come later. Another must be there already.
  */
-static int parse(struct pml_event *ev, const char *name) {
+static int parse(struct pml_event *ev, const char *rest) {
   char text[512];
-  char *event = ev->name + NPREFIX;
-  const char *sep = strstr(event, "::");
-  if (sep != NULL && sep > event && sep[2] != '\0') return 0;
-  if (*event != '\0' && pml_sde_list(find_one, event) > 0) return 0;
-  return pml_fail(PML_ENOEVENT, "no software-defined event \"%.200s\", whose names are sde:::LIB::EVENT%s", name,
-                  pml__event_sde_nearest(name, text, sizeof text));
+  const char *sep = strstr(rest, "::");
+  if (sep != NULL && sep > rest && sep[2] != '\0') return 0;
+  if (*rest != '\0' && pml_sde_list(find_one, (void *)(uintptr_t)rest) > 0) return 0;
+  return pml_fail(PML_ENOEVENT, "no software-defined event \"%.200s\", whose names are sde:::LIB::EVENT%s", ev->name,
+                  pml__sde_nearest(rest, text, sizeof text));
 }
 
-const struct pml__source pml__source_sde = {.name = "sde", .prefix = PREFIX, .parse = parse, .walk = walk};
+const struct pml__source pml__source_sde = {.name = "sde",
+                                            .prefix = PML__SDE_PREFIX,
+                                            .parse = parse,
+                                            .walk = walk,
+                                            .share_bytes = sizeof(struct pml__sde_share),
+                                            .open = pml__sde_open,
+                                            .close = pml__sde_close,
+                                            .describe = pml__sde_describe,
+                                            .type = pml__sde_type};

@@ -59,9 +59,9 @@ int pml__sde_full_name(char *to, const struct pml_sde_library *lib, const char *
   if (rc < 0) return rc;
   size_t nlib = strlen(lib->name), nevent = strnlen(event, PML__SDE_NAME_MAX);
   /* As part of an event set's name it has "sde:::" before it, and a recorder's has ":CNT" and the like behind. */
-  if (sizeof "sde:::" + nlib + 2 + nevent + sizeof ":CNT" > PML__SDE_NAME_MAX)
+  if (sizeof PML__SDE_PREFIX + nlib + 2 + nevent + sizeof ":CNT" > PML__SDE_NAME_MAX)
     return pml_fail(-EINVAL, "event \"%.40s...\" of library \"%.40s\": together the names are longer than %zu bytes",
-                    event, lib->name, (size_t)PML__SDE_NAME_MAX - 2 - sizeof "sde:::" - sizeof ":CNT");
+                    event, lib->name, (size_t)PML__SDE_NAME_MAX - 2 - sizeof PML__SDE_PREFIX - sizeof ":CNT");
   memcpy(to, lib->name, nlib);
   memcpy(to + nlib, "::", 2);
   memcpy(to + nlib + 2, event, nevent + 1);
@@ -220,7 +220,8 @@ int pml__sde_each(int (*visit)(struct pml_sde_event *, void *), void *arg) {
 }
 
 static const char *without_prefix(const char *name) {
-  return strncmp(name, "sde:::", 6) == 0 ? name + 6 : name;
+  size_t n = sizeof PML__SDE_PREFIX - 1;
+  return strncmp(name, PML__SDE_PREFIX, n) == 0 ? name + n : name;
 }
 
 static int find_locked(const char *name, struct pml_sde_event **found, bool *made) {
@@ -245,7 +246,7 @@ int pml_sde_find(const char *name, struct pml_sde_event **ev, bool *made) {
   int rc = check_name("event", name);
   if (rc < 0) return rc;
   name = without_prefix(name);
-  if (strnlen(name, PML__SDE_NAME_MAX) + sizeof "sde:::" > PML__SDE_NAME_MAX)
+  if (strnlen(name, PML__SDE_NAME_MAX) + sizeof PML__SDE_PREFIX > PML__SDE_NAME_MAX)
     return pml_fail(-ENAMETOOLONG, "event name \"%.40s...\" is longer than %u bytes", name, PML__SDE_NAME_MAX - 8);
   pml__sde_lock();
   rc = find_locked(name, ev, &fresh);

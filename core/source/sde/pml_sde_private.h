@@ -13,6 +13,7 @@
 
 #define PML__SDE_OBJECTS 2u /* what a body may keep loaded: a function's object and its parameter's */
 #define PML__SDE_NAME_MAX 256u
+#define PML__SDE_PREFIX "sde:::" /* of its events among all others */
 
 /*
  * Two things are kept apart. An event is a name that somebody registered or asked for; readers hold references to it.

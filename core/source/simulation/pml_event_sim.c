@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/source/simulation/pml_event_sim.c - simulated events among all other events: their names, the list, what is
- * near. */
+/* core/source/simulation/pml_event_sim.c - simulated events as a source: their names, the list, in an event set. */
+#include "base/pml_thread.h"
 #include "source/pml_source.h"
 #include "source/simulation/pml_sim.h"
 
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #define PREFIX "sim::"
-#define NPREFIX (sizeof PREFIX - 1)
 
 static int walk(const struct pml__walk *w) {
   int rc = 0, err = pml_sim_available();
@@ -26,18 +26,59 @@ static int walk(const struct pml__walk *w) {
   return rc;
 }
 
-unsigned pml__event_sim_index(const char *name) {
+/* PML_SIM_EVENTS: no such event. */
+static unsigned index_of(const char *rest) {
   unsigned i = 0;
-  while (i < PML_SIM_EVENTS && strcmp(pml_sim_name(i), name + NPREFIX) != 0) i++;
+  while (i < PML_SIM_EVENTS && strcmp(pml_sim_name(i), rest) != 0) i++;
   return i;
 }
 
-static int parse(struct pml_event *ev, const char *name) {
-  (void)ev;
-  if (pml__event_sim_index(name) < PML_SIM_EVENTS) return 0;
+static int parse(struct pml_event *ev, const char *rest) {
+  if (index_of(rest) < PML_SIM_EVENTS) return 0;
   char text[512];
-  return pml_fail(PML_ENOEVENT, "no simulated event \"%.128s\"%s (without modifiers)", name,
-                  pml__source_nearest(&pml__source_sim, name, text, sizeof text));
+  return pml_fail(PML_ENOEVENT, "no simulated event \"%.128s\"%s (without modifiers)", ev->name,
+                  pml__source_nearest(&pml__source_sim, ev->name, text, sizeof text));
 }
 
-const struct pml__source pml__source_sim = {.name = "sim", .prefix = PREFIX, .parse = parse, .walk = walk};
+/* ---- in an event set: all of them are a block of words ---- */
+
+struct sim_share {
+  struct pml__share share;
+  uint64_t owner; /* thread that may read them */
+};
+
+static int snapshot(struct pml__share *share, uint64_t *words, bool times) {
+  (void)times;
+  if (((const struct sim_share *)share)->owner != pml_thread_id())
+    return pml_fail(PML_EMODE, "sim:: events are read by the thread that opened the set");
+  return pml_sim_read(words, NULL);
+}
+
+static int open_share(struct pml__share *share, const struct pml_event *ev,
+                      const struct pml_eventset_options *options) {
+  const struct pml_target *target = &options->target;
+  if ((target->pid != 0 && target->pid != gettid()) || target->inherit)
+    return pml_fail(PML_EMODE, "sim:: events count the calling thread alone; pmlua stat --sim counts another program");
+  int err = pml_sim_available();
+  if (err < 0) return err;
+  ((struct sim_share *)share)->owner = pml_thread_id();
+  for (uint32_t k = 0; k < share->n; k++)
+    share->word[k] = index_of(pml__source_rest(share->source, ev[share->event[k]].name));
+  share->words = PML_SIM_EVENTS;
+  share->snapshot = snapshot;
+  return 0;
+}
+
+static void describe_one(const struct pml__share *share, uint32_t k, struct pml_eventset_event *info) {
+  (void)share, (void)k;
+  info->path = PML_PATH_READ;
+  info->why = "callgrind is asked";
+}
+
+const struct pml__source pml__source_sim = {.name = "sim",
+                                            .prefix = PREFIX,
+                                            .parse = parse,
+                                            .walk = walk,
+                                            .share_bytes = sizeof(struct sim_share),
+                                            .open = open_share,
+                                            .describe = describe_one};

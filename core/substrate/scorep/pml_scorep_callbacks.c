@@ -2,6 +2,8 @@
 /* core/substrate/scorep/pml_scorep_callbacks.c - what substrate plugins may ask their host. */
 #include "substrate/scorep/pml_scorep_private.h"
 
+#include "source/pml_source.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -150,10 +152,10 @@ static SCOREP_MetricMode metric_mode(SCOREP_MetricHandle handle) {
 static SCOREP_MetricSourceType metric_source_type(SCOREP_MetricHandle handle) {
   const char *name = metric_name(handle);
   if (*name == '\0') return SCOREP_INVALID_METRIC_SOURCE_TYPE;
-  if (strncmp(name, "plugin::", 8) == 0) return SCOREP_METRIC_SOURCE_TYPE_PLUGIN;
   if (strncmp(name, "PAPI_", 5) == 0) return SCOREP_METRIC_SOURCE_TYPE_PAPI;
-  if (strncmp(name, "sde:::", 6) == 0 || strncmp(name, "clock::", 7) == 0) return SCOREP_METRIC_SOURCE_TYPE_OTHER;
-  return SCOREP_METRIC_SOURCE_TYPE_PERF;
+  const struct pml__source *source = pml__source_of(name);
+  if (source == &pml__source_plugin) return SCOREP_METRIC_SOURCE_TYPE_PLUGIN;
+  return source == &pml__source_kernel ? SCOREP_METRIC_SOURCE_TYPE_PERF : SCOREP_METRIC_SOURCE_TYPE_OTHER;
 }
 
 static uint8_t set_size(SCOREP_SamplingSetHandle handle) {

@@ -5,6 +5,8 @@
 
 #include "base/pml_error.h"
 #include "base/pml_process.h"
+#include "source/plugin/pml_plugin_private.h"
+#include "source/pml_source.h"
 
 #include <errno.h>
 #include <stdarg.h>
@@ -101,21 +103,14 @@ static _Atomic uint32_t nmetrics;
 
 /* What a plugin says of its metric, plugin::NAME::METRIC; of others integers are counts. */
 static void describe_metric(const char *name, bool real, enum pml_plugin_value *type, enum pml_mode *mode) {
-  char plugin[128];
-  struct pml_plugin_info info;
+  struct pml_plugin *p;
+  uint32_t i;
   *type = real ? PML_PLUGIN_DOUBLE : PML_PLUGIN_UINT64;
   *mode = PML_MODE_ACCUMULATED_START;
-  const char *rest = strncmp(name, "plugin::", 8) == 0 ? strstr(name + 8, "::") : NULL;
-  if (rest == NULL || rest - name - 8 >= (ptrdiff_t)sizeof plugin) return;
-  (void)snprintf(plugin, sizeof plugin, "%.*s", (int)(rest - name - 8), name + 8);
-  struct pml_plugin *p = pml_plugin_find(plugin);
-  if (p == NULL) return;
-  pml_plugin_describe(p, &info);
-  for (size_t i = 0; i < info.nmetrics; i++) {
-    if (strcmp(info.metric[i].name, rest + 2) != 0) continue;
-    *mode = pml_mode_summed(info.metric[i].mode);
-    if (!real) *type = info.metric[i].value == PML_PLUGIN_INT64 ? PML_PLUGIN_INT64 : PML_PLUGIN_UINT64;
-  }
+  const char *rest = pml__source_rest(&pml__source_plugin, name);
+  if (rest == NULL || pml__plugin_lookup(rest, &p, &i) < 0) return;
+  *mode = pml_mode_summed(p->metric[i].mode);
+  if (!real) *type = p->metric[i].value == PML_PLUGIN_INT64 ? PML_PLUGIN_INT64 : PML_PLUGIN_UINT64;
 }
 
 uint32_t pml__scorep_metric(const char *name, bool real) {

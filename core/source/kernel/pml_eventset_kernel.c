@@ -1,0 +1,170 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* core/source/kernel/pml_eventset_kernel.c - the kernel's events in an event set: read by page or read(2), and told of.
+ */
+#include "source/kernel/pml_eventset_kernel.h"
+
+#include "base/pml_thread.h"
+#include "source/kernel/pml_rdpmc.h"
+
+#include <math.h>
+#include <string.h>
+
+/* Every member by its page; -EAGAIN when any of them needs the kernel. */
+static inline int read_pages(const struct pml__kernel_group *g, uint64_t *words, bool times) {
+  const volatile struct perf_event_mmap_page **page = g->page, **end = page + g->n;
+  uint64_t *value = words + g->values;
+  int again = 0;
+  if (times) { /* members are scheduled together: one's times are everyone's */
+    struct pml_reading r;
+    int tries = pml_rdpmc_read(*page++, &r);
+    if (PML_UNLIKELY(tries == 0)) return -EAGAIN;
+    again = tries - 1;
+    *value++ = r.raw;
+    words[g->offset + PML__WORD_ENABLED] = r.enabled_ns;
+    words[g->offset + PML__WORD_RUNNING] = r.running_ns;
+  }
+  for (; page < end; page++) {
+    int tries = pml_rdpmc_count(*page, value++);
+    if (PML_UNLIKELY(tries == 0)) return -EAGAIN;
+    again += tries - 1;
+  }
+  return again;
+}
+
+static int snapshot_kernel(struct pml__share *share, uint64_t *words, bool times) {
+  const struct pml__kernel_share *k = (const struct pml__kernel_share *)share;
+  bool owner = k->owner == pml_thread_id();
+  const struct pml__kernel_group *g = k->group, *end = g + k->ngroups;
+  int again = 0;
+  for (; g < end; g++) {
+    int rc = g->paged && owner ? read_pages(g, words, times) : -EAGAIN;
+    if (rc == -EAGAIN) rc = pml__kernel_read_block(g, words);
+    if (PML_UNLIKELY(rc < 0)) return rc;
+    again += rc;
+  }
+  return again;
+}
+
+static int read_kernel(struct pml_eventset *s, uint64_t *values) {
+  int rc = snapshot_kernel(s->share, s->now, false);
+  if (PML_LIKELY(rc >= 0)) pml__eventset_differences(s, values);
+  return rc;
+}
+
+static int read_simple(struct pml_eventset *s, uint64_t *values) {
+  int rc = pml__kernel_read_block(s->group, s->now);
+  if (PML_LIKELY(rc >= 0)) pml__eventset_differences(s, values);
+  return rc;
+}
+
+/* The other parts of an event. */
+static void difference(const struct pml__share *share, uint64_t *values) {
+  const uint64_t *now = pml__share_now(share), *base = pml__share_base(share);
+  const struct pml__kernel_share *k = (const struct pml__kernel_share *)share;
+  for (uint32_t i = 0; i < k->nextra; i++) {
+    uint32_t word = k->extra[i].word;
+    values[k->extra[i].event] += now[word] - base[word];
+  }
+}
+
+void pml__kernel_choose_read(struct pml__kernel_share *k) {
+  bool paged = false;
+  for (uint32_t i = 0; i < k->ngroups; i++) paged |= k->group[i].paged;
+  bool simple = k->share.next == NULL && k->ngroups == 1 && !paged;
+  k->share.set->simple = simple;
+  k->share.set->group = &k->group[0];
+  k->share.read = simple ? read_simple : read_kernel;
+  k->share.snapshot = snapshot_kernel;
+  k->share.difference = k->nextra > 0 ? difference : NULL;
+}
+
+/* ---- what they are ---- */
+
+static struct pml_reading part_reading(const struct pml__kernel_share *k, const struct pml__kernel_part *p) {
+  const uint64_t *now = pml__share_now(&k->share), *base = pml__share_base(&k->share);
+  uint32_t block = k->group[p->group].offset;
+  return (struct pml_reading){
+      .raw = now[p->word] - base[p->word],
+      .enabled_ns = now[block + PML__WORD_ENABLED] - base[block + PML__WORD_ENABLED],
+      .running_ns = now[block + PML__WORD_RUNNING] - base[block + PML__WORD_RUNNING],
+  };
+}
+
+/* Places count side by side, each for its own cpus: each is scaled by itself, and one that never ran adds 0. */
+static struct pml_reading side_by_side(const struct pml_reading *part, uint32_t n, double *scaled) {
+  struct pml_reading sum = {0};
+  *scaled = 0;
+  for (uint32_t i = 0; i < n; i++) {
+    sum.raw += part[i].raw;
+    sum.enabled_ns += part[i].enabled_ns;
+    sum.running_ns += part[i].running_ns;
+    if (part[i].running_ns > 0) *scaled += pml_reading_scaled(&part[i]);
+  }
+  return sum;
+}
+
+struct pml_reading pml__reading_of_turns(const struct pml_reading *part, uint32_t n) {
+  struct pml_reading sum = part[0];
+  for (uint32_t i = 1; i < n; i++) {
+    sum.raw += part[i].raw;
+    sum.running_ns += part[i].running_ns;
+    if (part[i].enabled_ns < sum.enabled_ns) sum.enabled_ns = part[i].enabled_ns;
+  }
+  if (sum.running_ns > sum.enabled_ns) sum.enabled_ns = sum.running_ns;
+  return sum;
+}
+
+void pml__kernel_reading(const struct pml__share *share, uint32_t k, struct pml_reading *out, double *scaled) {
+  const struct pml__kernel_share *kernel = (const struct pml__kernel_share *)share;
+  const struct pml__kernel_event *e = &kernel->event[k];
+  struct pml_reading part[PML_EVENT_PARTS_MAX] = {{0}};
+  for (uint32_t p = 0; p < e->nparts; p++) part[p] = part_reading(kernel, &e->part[p]);
+  if (e->places) {
+    *out = side_by_side(part, e->nparts, scaled);
+    return;
+  }
+  *out = pml__reading_of_turns(part, e->nparts);
+  *scaled = pml_reading_scaled(out);
+}
+
+int pml__kernel_part(const struct pml__share *share, uint32_t k, unsigned p, const char **pmu,
+                     struct pml_reading *out) {
+  const struct pml__kernel_share *kernel = (const struct pml__kernel_share *)share;
+  const struct pml__kernel_event *e = &kernel->event[k];
+  if (p >= e->nparts) return -ENOENT;
+  *pmu = e->part[p].pmu;
+  *out = part_reading(kernel, &e->part[p]);
+  return 0;
+}
+
+/* A group takes the page path only as a whole: one member that cannot decides for all. */
+static enum pml_path part_path(const struct pml__kernel_share *k, const struct pml__kernel_part *part,
+                               const char **why) {
+  if (pml_counter_path(&k->counter[part->counter], why) == PML_PATH_READ) return PML_PATH_READ;
+  const struct pml__kernel_group *g = &k->group[part->group];
+  bool now = g->paged;
+  for (uint32_t i = 0; now && i < g->n; i++) now = g->page[i]->index != 0;
+  if (now) return PML_PATH_PAGE;
+  *why = "another event of its group needs read(2), which then reads all";
+  return PML_PATH_READ;
+}
+
+/* The kernel writes scales as decimals, of as many digits as somebody found enough: 6.103515625e-5 is 2^-14. */
+static void find_power(double scale, struct pml_eventset_event *info) {
+  double two = round(log2(scale)), ten = round(log10(scale));
+  info->binary = fabs(exp2(two) / scale - 1) < 1e-8;
+  if (info->binary)
+    info->exponent = (int64_t)two;
+  else if (fabs(pow(10, ten) / scale - 1) < 1e-8)
+    info->exponent = (int64_t)ten;
+  if (info->exponent == 0) info->binary = false;
+}
+
+void pml__kernel_describe(const struct pml__share *share, uint32_t k, struct pml_eventset_event *info) {
+  const struct pml__kernel_share *kernel = (const struct pml__kernel_share *)share;
+  const struct pml__kernel_event *e = &kernel->event[k];
+  info->nparts = e->nparts;
+  for (uint32_t p = 0; p < e->nparts && info->path == PML_PATH_PAGE; p++)
+    info->path = part_path(kernel, &e->part[p], &info->why);
+  if (info->scale > 0 && info->scale != 1) find_power(info->scale, info);
+}

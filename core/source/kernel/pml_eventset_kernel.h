@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* core/source/kernel/pml_eventset_kernel.h - the kernel's events in an event set: groups, and how one is read.
+ * Internal.
+ */
+#ifndef PML_EVENTSET_KERNEL_H
+#define PML_EVENTSET_KERNEL_H
+
+#include "source/kernel/pml_counter_private.h"
+#include "source/pml_eventset_private.h"
+
+#include <errno.h>
+#include <unistd.h>
+
+/* Events that are scheduled together. Its block in a snapshot is what read(2) writes. */
+struct pml__kernel_group {
+  int fd;                                            /* of the leader */
+  bool paged;                                        /* every member has a page */
+  uint32_t offset;                                   /* of its block, in words of the share */
+  uint32_t values;                                   /* of its first value, in words of the share */
+  uint32_t n;                                        /* members */
+  size_t bytes;                                      /* of its block */
+  const volatile struct perf_event_mmap_page **page; /* [n] in the share's page[] */
+};
+
+/* A part of an event is a counter; cold. */
+struct pml__kernel_part {
+  char pmu[64 + PML_EVENT_PLACE_MAX]; /* with its place: "power:package0" */
+  uint32_t counter;                   /* in counter[] */
+  uint32_t group;
+  uint32_t position; /* in the group */
+  uint32_t word;     /* of its value, in words of the share */
+};
+
+struct pml__kernel_event {
+  uint32_t nparts;
+  bool places; /* its parts are places that count side by side; else kinds of cores that take turns */
+  struct pml__kernel_part *part;
+};
+
+/* A further word that belongs to an event: the other parts of one of several. @event is the set's number. */
+struct pml__kernel_extra {
+  uint32_t event, word;
+};
+
+struct pml__kernel_share {
+  struct pml__share share;
+  uint64_t owner; /* thread that may use the pages */
+  uint32_t ngroups;
+  struct pml__kernel_group *group;
+  const volatile struct perf_event_mmap_page **page; /* of all groups */
+  uint32_t nextra;
+  struct pml__kernel_extra *extra;
+
+  /* What opening, closing and questions touch. */
+  uint32_t ncounters;
+  struct pml_counter *counter;
+  struct pml__kernel_part *part;
+  struct pml__kernel_event *event; /* [share.n] */
+};
+
+/* The kernel's share of @s, which has one. It comes first. */
+static inline struct pml__kernel_share *pml__kernel_share_of(const struct pml_eventset *s) {
+  return (struct pml__kernel_share *)s->share;
+}
+
+static inline int pml__kernel_read_block(const struct pml__kernel_group *g, uint64_t *words) {
+  ssize_t got = read(g->fd, words + g->offset, g->bytes);
+  if (PML_LIKELY(got == (ssize_t)g->bytes)) return 0;
+  return got < 0 ? -errno : -EIO;
+}
+
+/* The kernel's entry in the table of sources: pml_eventset_kernel_open.c, pml_eventset_kernel.c */
+int pml__kernel_open(struct pml__share *share, const struct pml_event *ev, const struct pml_eventset_options *options);
+void pml__kernel_close(struct pml__share *share);
+void pml__kernel_describe(const struct pml__share *share, uint32_t k, struct pml_eventset_event *info);
+void pml__kernel_reading(const struct pml__share *share, uint32_t k, struct pml_reading *out, double *scaled);
+int pml__kernel_part(const struct pml__share *share, uint32_t k, unsigned p, const char **pmu, struct pml_reading *out);
+
+/* Set how the share, and its set if it is the only one, are read: by what is in it and has pages. */
+void pml__kernel_choose_read(struct pml__kernel_share *k);
+
+/*
+ * pml__reading_of_turns - the reading of a hybrid event from those of its @n parts, of which one counts at a time.
+ * The kernel runs the enabled clock of every part while any of them counts: the time of the event is that of one part,
+ * and what was seen of it is the sum of their running times. The parts are enabled and read one after the other, so the
+ * shortest enabled time is taken, and running time beyond it is no time missed.
+ */
+struct pml_reading pml__reading_of_turns(const struct pml_reading *part, uint32_t n);
+
+#endif

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* core/source/sde/pml_eventset_sde.h - software-defined events in an event set. Internal. */
+#ifndef PML_EVENTSET_SDE_H
+#define PML_EVENTSET_SDE_H
+
+#include "source/pml_eventset_private.h"
+#include "source/sde/pml_sde_private.h"
+
+struct pml__counted_list;
+
+struct pml__sde_share {
+  struct pml__share share;
+  struct pml_sde_event **event; /* [share.n] */
+  struct pml__sde_reader *reader;
+  struct pml__counted_list *counted; /* NULL: not all of them are what threads count for themselves */
+  char (*absent)[320];               /* [share.n] why there is no value while nobody has registered it */
+};
+
+/* The entry in the table of sources, whose names are in pml_event_sde.c: pml_eventset_sde.c */
+int pml__sde_open(struct pml__share *share, const struct pml_event *ev, const struct pml_eventset_options *options);
+void pml__sde_close(struct pml__share *share);
+void pml__sde_describe(const struct pml__share *share, uint32_t k, struct pml_eventset_event *info);
+enum pml_type pml__sde_type(const struct pml__share *share, uint32_t k);
+
+/* As pml__nearest_text(), of the events LIB::EVENT that are registered: pml_event_sde.c */
+const char *pml__sde_nearest(const char *name, char *buf, size_t size);
+
+/* How they are read, if nothing more is known of them. */
+int pml__sde_share_snapshot(struct pml__share *share, uint64_t *words, bool times);
+int pml__sde_share_read(struct pml_eventset *s, uint64_t *values); /* all events of the set are software-defined */
+
+/* What threads count for themselves: counted/pml_eventset_counted.c. Changes how @h is read if all its events are. */
+int pml__counted_open(struct pml__sde_share *h); /* -1: no memory */
+void pml__counted_close(struct pml__sde_share *h);
+
+#endif
