@@ -14,8 +14,7 @@ local MANY <const> = 4
 local KNOWN = {
   folders = {
     -- The sources and the table of them.
-    { "adapter/arch", "adapter/intercept", "program",
-      "source", "source/clock", "source/counted", "source/kernel", "source/plugin", "source/sde", "source/simulation" },
+    { "source", "source/clock", "source/counted", "source/kernel", "source/plugin", "source/sde", "source/simulation" },
   },
   objects = {
     { "compat/pmlib/pmlib_collect", "compat/pmlib/pmlib_environment", "compat/pmlib/pmlib_pack", "compat/pmlib/pmlib_report",
@@ -24,10 +23,6 @@ local KNOWN = {
       "source/kernel/pml_event_generic", "source/kernel/pml_event_kernel", "source/kernel/pml_event_pfm_list",
       "source/kernel/pml_event_probe", "source/kernel/pml_event_sysfs_list", "source/kernel/pml_event_trace",
       "source/kernel/pml_event_user" },
-    { "adapter/intercept/pml_intercept", "adapter/intercept/pml_intercept_choice", "adapter/intercept/pml_intercept_door",
-      "adapter/intercept/pml_intercept_object", "adapter/intercept/pml_intercept_resolve",
-      "adapter/intercept/pml_intercept_slots", "adapter/intercept/pml_intercept_symbol",
-      "adapter/intercept/pml_intercept_wrapped" },
     { "source/plugin/pml_plugin", "source/plugin/pml_plugin_call", "source/plugin/pml_plugin_environment",
       "source/plugin/pml_plugin_library", "source/plugin/pml_plugin_series", "source/plugin/pml_plugin_use" },
     { "adapter/section/pml_section", "adapter/section/pml_section_define", "adapter/section/pml_section_events",

@@ -12,8 +12,8 @@ local function has(tool)
   return (support.shell("command -v " .. tool)) == 0
 end
 
-local CORE = " core/base/*.c $(ls core/adapter/intercept/*.c | grep -v -e _gpr -e _events) "
-  .. "core/program/pml_filter.c core/adapter/arch/aarch64/*.[cS] "
+local CORE = " core/base/*.c $(ls core/adapter/intercept/*.c | grep -v _events) "
+  .. "core/program/pml_filter.c $(ls core/adapter/arch/*.c | grep -v _gpr) core/adapter/arch/aarch64/*.[cS] "
 
 --- How the libraries with every kind of slot are linked; the names are the Makefile's.
 local LEAVES = {
@@ -58,7 +58,7 @@ describe("interception on arm64", function()
     dir = io.popen("mktemp -d"):read("l")
     if missing() then return end
     compile("-shared -fexceptions -fsemantic-interposition spec/c/intercept/library.c -o " .. dir .. "/libintercept.so")
-    compile("-mgeneral-regs-only -c core/adapter/intercept/pml_intercept_gpr.c -o " .. dir .. "/gpr.o")
+    compile("-mgeneral-regs-only -c core/adapter/arch/pml_call_gpr.c -o " .. dir .. "/gpr.o")
   end)
   teardown(function() os.execute("rm -rf " .. support.quote(dir)) end)
 

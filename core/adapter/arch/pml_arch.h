@@ -4,11 +4,11 @@
  *
  * Interception replaces the address of a function by that of a thunk, which puts its index into a scratch register and
  * jumps to the enter stub. The stub saves the general registers that may carry an argument and calls
- * pml__intercept_enter(). A call that is recorded is made again, with the arguments where they are, from a pad: there
+ * pml__call_enter(). A call that is recorded is made again, with the arguments where they are, from a pad: there
  * is one for each call under way, and for each pad a slot at a fixed distance, which has the true return address: so
  * that one rule of unwinding, the same for all pads, leads from a pad to the caller, whoever unwinds (exceptions,
  * cancellation, backtraces, debuggers). When the function has returned to it, the pad jumps to the leave stub, which
- * saves the registers that may carry a result, calls pml__intercept_leave() and returns to the caller. So every return
+ * saves the registers that may carry a result, calls pml__call_leave() and returns to the caller. So every return
  * is that of a call, as the CPU predicts it and as a shadow stack wants it.
  *
  * Vector registers are saved only when one of the two says so; then the stub calls its _full twin.
@@ -61,10 +61,10 @@ struct pml_arch_way {
  * Called by the stubs. @address: where the return address of the call is; @sp: the stack pointer at the call, before
  * and after it. The first two use general registers only.
  */
-struct pml_arch_way pml__intercept_enter(uint32_t function, uintptr_t *address, uintptr_t sp);
-struct pml_arch_way pml__intercept_leave(uintptr_t pad, uintptr_t sp);
-struct pml_arch_way pml__intercept_enter_full(uint32_t function, const uintptr_t *address, uintptr_t sp, uint32_t i);
-uintptr_t pml__intercept_leave_full(uintptr_t pad, uintptr_t sp, uint32_t i);
+struct pml_arch_way pml__call_enter(uint32_t function, uintptr_t *address, uintptr_t sp);
+struct pml_arch_way pml__call_leave(uintptr_t pad, uintptr_t sp);
+struct pml_arch_way pml__call_enter_full(uint32_t function, const uintptr_t *address, uintptr_t sp, uint32_t i);
+uintptr_t pml__call_leave_full(uintptr_t pad, uintptr_t sp, uint32_t i);
 
 /* What this CPU has of registers to save. Returns 0 or PML_EMODE: a shadow stack is on (pml_intercept.h). */
 int pml_arch_prepare(void);

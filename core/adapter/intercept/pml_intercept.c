@@ -40,7 +40,7 @@ static struct traffic traffic(void) {
 }
 
 static bool is_on(void) {
-  return __atomic_load_n(&pml__intercept_on, __ATOMIC_ACQUIRE);
+  return __atomic_load_n(&pml__call_on, __ATOMIC_ACQUIRE);
 }
 
 const struct pml__choice *pml__intercept_chosen(void) {
@@ -69,7 +69,7 @@ void pml__intercept_scan_new(void) {
 
 /* Where another thread was scanning, what it had noted is given up, and all is looked at again. */
 static void in_child(void) {
-  pml__intercept_calls_forked();
+  pml__call_forked();
   pml__intercept_doors_forked();
   if (pml__lock_torn(&whole)) pml__intercept_give_up();
 }
@@ -77,7 +77,7 @@ static void in_child(void) {
 static int prepare(void) {
   static bool done;
   int err = pml_arch_prepare();
-  if (err == 0) err = pml__intercept_calls_prepare();
+  if (err == 0) err = pml__call_prepare();
   if (err < 0 || done) return err;
   (void)pml_clock_init(); /* what it says is of PMLUA_CLOCK; there is a clock in any case */
   pml__intercept_thunks_watch_forks();
@@ -95,8 +95,8 @@ static int choose(const struct pml_intercept_options *o) {
 }
 
 static void stop(void) {
-  pml__intercept_restore();
-  __atomic_store_n(&pml__intercept_on, false, __ATOMIC_RELEASE);
+  pml__intercept_restore(chosen);
+  __atomic_store_n(&pml__call_on, false, __ATOMIC_RELEASE);
 }
 
 int pml_intercept_install(const struct pml_intercept_options *o) {
@@ -106,7 +106,7 @@ int pml_intercept_install(const struct pml_intercept_options *o) {
                     : prepare();
   if (err == 0) err = choose(o);
   if (err == 0) {
-    __atomic_store_n(&pml__intercept_on, true, __ATOMIC_RELEASE);
+    __atomic_store_n(&pml__call_on, true, __ATOMIC_RELEASE);
     counts.objects = counts.slots = counts.shared = counts.scans = 0;
     (void)pml__intercept_thunks_error();
     err = scan();
@@ -124,11 +124,15 @@ void pml_intercept_remove(void) {
   pml__lock_leave(&whole);
 }
 
+void pml_intercept_confine(bool without_clock) {
+  pml__call_confine(without_clock);
+}
+
 void pml_intercept_stats(struct pml_intercept_stats *s) {
   pml__lock_take(&whole);
   *s = counts;
   pml__lock_leave(&whole);
   s->functions = pml__intercept_functions();
   s->unseen = pml__intercept_unseen();
-  pml__intercept_calls_stats(s);
+  pml__call_stats(&s->deep, &s->nested);
 }

@@ -16,20 +16,6 @@
 #include <string.h>
 #include <sys/auxv.h>
 
-/* Their addresses are in the code of doors.S, which has no other way to them. */
-void *(*pml__intercept_real_dlopen)(const char *file, int mode) = dlopen;
-void *(*pml__intercept_real_dlsym)(void *handle, const char *name) = dlsym;
-void *(*pml__intercept_real_dlvsym)(void *handle, const char *name, const char *version) = dlvsym;
-
-bool pml__intercept_takes_dlopen(const char *file, int mode, const void *caller);
-bool pml__intercept_takes_dlsym(void *handle, const char *name, const void *caller);
-bool pml__intercept_takes_dlvsym(void *handle, const char *name, const char *version, const void *caller);
-void *pml__intercept_dlopen(const char *file, int mode);
-void *pml__intercept_dlsym(void *handle, const char *name);
-void *pml__intercept_dlvsym(void *handle, const char *name, const char *version);
-
-/* Of all that the program sees. Unlike RTLD_DEFAULT it binds nothing to whom asks: what is found may be closed. */
-void *pml__intercept_global;
 static uintptr_t program_lo, program_hi;
 static uint64_t unseen; /* atomic: look-ups of chosen functions whose calls are not seen */
 
@@ -38,14 +24,7 @@ static const char *file_of(const char *path) {
   return slash != NULL ? slash + 1 : path;
 }
 
-/* ---- which there are ---- */
-
-static struct pml__intercept_door doors[] = {
-    {"dlopen", (uintptr_t)dlopen, (uintptr_t)dlopen, (uintptr_t)pml__arch_dlopen},
-    {"dlsym", (uintptr_t)dlsym, (uintptr_t)dlsym, (uintptr_t)pml__arch_dlsym},
-    {"dlvsym", (uintptr_t)dlvsym, (uintptr_t)dlvsym, (uintptr_t)pml__arch_dlvsym},
-};
-#define DOORS (sizeof doors / sizeof doors[0])
+/* ---- what is behind them ---- */
 
 /* A library that was loaded before this one is not next to it. */
 static void *behind_program(const char *name) {
@@ -63,50 +42,23 @@ static void *behind_program(const char *name) {
 /* What a stand-in of the program (pml__object_stands_in()) leads to would be the door itself, once its slot is filled.
  */
 static void look_behind(const struct pml__object *program) {
-  void **const real[DOORS] = {(void **)&pml__intercept_real_dlopen, (void **)&pml__intercept_real_dlsym,
-                              (void **)&pml__intercept_real_dlvsym};
-  for (size_t i = 0; i < DOORS; i++) {
-    if (!pml__object_stands_in(program, doors[i].name, doors[i].linked)) continue;
-    void *behind = behind_program(doors[i].name);
-    if (behind == NULL) continue;
-    *real[i] = behind;
-    doors[i].real = (uintptr_t)behind;
+  for (size_t i = 0; i < PML__DOORS; i++) {
+    if (!pml__object_stands_in(program, pml__door[i].name, pml__door[i].linked)) continue;
+    void *behind = behind_program(pml__door[i].name);
+    if (behind != NULL) pml__door[i].real = (uintptr_t)behind;
   }
-}
-
-void pml__intercept_doors_prepare(void) {
-  struct pml__object o = {0};
-  pml__intercept_global = pml__intercept_real_dlopen(NULL, RTLD_LAZY);
-  if (pml__intercept_global == NULL || !pml__object_at(&o, (uintptr_t)getauxval(AT_PHDR))) return;
-  program_lo = o.lo;
-  program_hi = o.hi;
-  look_behind(&o);
-  free(o.path);
-}
-
-const struct pml__intercept_door *pml__intercept_door_named(const char *name) {
-  if (name[0] != 'd' || name[1] != 'l') return NULL;
-  for (size_t i = 0; i < DOORS; i++)
-    if (strcmp(doors[i].name, name) == 0) return &doors[i];
-  return NULL;
-}
-
-uintptr_t pml__intercept_behind_door(uintptr_t address) {
-  for (size_t i = 0; i < DOORS; i++)
-    if (address == doors[i].ours) return doors[i].real;
-  return 0;
 }
 
 /* ---- dlopen ---- */
 
 /* Where a bare name is looked for, and what $ORIGIN is, depends on the caller. */
-bool pml__intercept_takes_dlopen(const char *file, int mode, const void *caller) {
+static bool takes_dlopen(const char *file, int mode, const void *caller) {
   (void)mode, (void)caller;
   return file != NULL && strchr(file, '/') != NULL && strchr(file, '$') == NULL;
 }
 
-void *pml__intercept_dlopen(const char *file, int mode) {
-  void *handle = pml__intercept_real_dlopen(file, mode);
+static void *our_dlopen(const char *file, int mode) {
+  void *handle = pml__real_dlopen(file, mode);
   int saved = errno;
   if (handle != NULL) {
     pml__intercept_scan_new();
@@ -169,8 +121,8 @@ static void *given(void *at, const char *name) {
 }
 
 static void *look_up(const char *name, const char *version) {
-  return version != NULL ? pml__intercept_real_dlvsym(pml__intercept_global, name, version)
-                         : pml__intercept_real_dlsym(pml__intercept_global, name);
+  return version != NULL ? pml__real_dlvsym(pml__doors_global, name, version)
+                         : pml__real_dlsym(pml__doors_global, name);
 }
 
 /*
@@ -196,7 +148,7 @@ static bool takes(const void *handle, const char *name, const char *version, con
 }
 
 static void *of_all(void *handle) {
-  return handle == RTLD_DEFAULT || handle == RTLD_NEXT ? pml__intercept_global : handle;
+  return handle == RTLD_DEFAULT || handle == RTLD_NEXT ? pml__doors_global : handle;
 }
 
 static void scan_new(void) {
@@ -205,25 +157,44 @@ static void scan_new(void) {
   errno = saved;
 }
 
-bool pml__intercept_takes_dlsym(void *handle, const char *name, const void *caller) {
+static bool takes_dlsym(void *handle, const char *name, const void *caller) {
   return takes(handle, name, NULL, caller);
 }
 
-void *pml__intercept_dlsym(void *handle, const char *name) {
+static void *our_dlsym(void *handle, const char *name) {
   scan_new();
-  return given(pml__intercept_real_dlsym(of_all(handle), name), name);
+  return given(pml__real_dlsym(of_all(handle), name), name);
 }
 
-bool pml__intercept_takes_dlvsym(void *handle, const char *name, const char *version, const void *caller) {
+static bool takes_dlvsym(void *handle, const char *name, const char *version, const void *caller) {
   return version != NULL && takes(handle, name, version, caller);
 }
 
-void *pml__intercept_dlvsym(void *handle, const char *name, const char *version) {
+static void *our_dlvsym(void *handle, const char *name, const char *version) {
   scan_new();
-  return given(pml__intercept_real_dlvsym(of_all(handle), name, version), name);
+  return given(pml__real_dlvsym(of_all(handle), name, version), name);
 }
 
-/* ---- how many ---- */
+/* ---- life ---- */
+
+void pml__intercept_doors_prepare(void) {
+  static const struct {
+    uintptr_t takes, instead;
+  } ours[PML__DOORS] = {{(uintptr_t)takes_dlopen, (uintptr_t)our_dlopen},
+                        {(uintptr_t)takes_dlsym, (uintptr_t)our_dlsym},
+                        {(uintptr_t)takes_dlvsym, (uintptr_t)our_dlvsym}};
+  struct pml__object o = {0};
+  for (size_t i = 0; i < PML__DOORS; i++) {
+    pml__door[i].takes = ours[i].takes;
+    pml__door[i].instead = ours[i].instead;
+  }
+  pml__doors_prepare();
+  if (pml__doors_global == NULL || !pml__object_at(&o, (uintptr_t)getauxval(AT_PHDR))) return;
+  program_lo = o.lo;
+  program_hi = o.hi;
+  look_behind(&o);
+  free(o.path);
+}
 
 uint64_t pml__intercept_unseen(void) {
   return __atomic_load_n(&unseen, __ATOMIC_RELAXED);

@@ -98,11 +98,11 @@ static int intern_permitted(const char *const *names, size_t n, struct pml_strea
 
 int pml_intercept_count(const char *const *names, size_t n, void (*lost)(int err),
                         const struct pml_stream_metrics **out) {
-  static const struct pml__intercept_counting counting = {read_values, thread_ends, confine};
+  static const struct pml__call_counting counting = {read_values, thread_ends, confine};
   struct pml_stream_metrics *m;
   struct pml_eventset *trial = NULL;
   *out = NULL;
-  if (pml__intercept_counting != NULL) return pml_fail(-EALREADY, "calls have their counts already");
+  if (pml__call_counting != NULL) return pml_fail(-EALREADY, "calls have their counts already");
   if (n > PML_INTERCEPT_EVENTS_MAX)
     return pml_fail(-EINVAL, "a call takes at most %u events, not %zu", PML_INTERCEPT_EVENTS_MAX, n);
   int err = intern_permitted(names, n, &m);
@@ -112,6 +112,6 @@ int pml_intercept_count(const char *const *names, size_t n, void (*lost)(int err
   pml_eventset_close(trial);
   *out = metrics = m;
   tell_lost = lost;
-  __atomic_store_n(&pml__intercept_counting, &counting, __ATOMIC_RELEASE);
+  __atomic_store_n(&pml__call_counting, &counting, __ATOMIC_RELEASE);
   return 0;
 }

@@ -240,7 +240,7 @@ __attribute__((constructor)) static void count_startup(void) {
 /* What was loaded with the program stays anyway, and is asked for by its handle seldom. */
 bool pml__object_pin(struct pml__object *o) {
   if (o->startup) return true;
-  void *handle = pml__intercept_real_dlopen(o->path, RTLD_LAZY | RTLD_NOLOAD);
+  void *handle = pml__real_dlopen(o->path, RTLD_LAZY | RTLD_NOLOAD);
   const struct link_map *map = handle;
   if (handle == NULL) return false;
   if (map->l_addr != o->base) { /* another one by now */

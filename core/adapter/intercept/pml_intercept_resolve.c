@@ -130,8 +130,7 @@ void pml__slots_fetch(const struct pml__slots *x, const struct pml__object *o, c
 /* ---- the loader's search ---- */
 
 static uintptr_t look_up(void *handle, const char *name, const char *version) {
-  return (uintptr_t)(version != NULL ? pml__intercept_real_dlvsym(handle, name, version)
-                                     : pml__intercept_real_dlsym(handle, name));
+  return (uintptr_t)(version != NULL ? pml__real_dlvsym(handle, name, version) : pml__real_dlsym(handle, name));
 }
 
 /*
@@ -147,7 +146,7 @@ static bool search(const struct pml__slots *x, void *handle, const char *name, c
 
 /* What the program has a stand-in for, if one library alone has it or it is known. */
 static uintptr_t behind(struct pml__slots *x, uintptr_t global, const char *name, size_t n) {
-  const struct pml__intercept_door *door = pml__intercept_door_named(name);
+  const struct pml__door *door = pml__door_named(name);
   const struct pml__object *of = global != 0 ? pml__objects_find(&x->all, global) : NULL;
   if (door != NULL && global == door->linked) return door->real;
   if (of == NULL || !pml__object_stands_in(of, name, global)) return global;
@@ -171,7 +170,7 @@ uintptr_t pml__slots_resolve(struct pml__slots *x, const struct pml__object *o, 
     if (one != 0) return one;
   }
   uintptr_t global, local;
-  if (!search(x, pml__intercept_global, name, version, &global)) return 0;
+  if (!search(x, pml__doors_global, name, version, &global)) return 0;
   global = behind(x, global, name, n);
   const struct pml__object *of = global != 0 ? pml__objects_find(&x->all, global) : NULL;
   bool stays = of != NULL && of->startup;

@@ -96,7 +96,7 @@ static uintptr_t thunk_for(struct pml__slots *x, const struct pml__object *o, st
   const Elf64_Sym *s = pml__object_symbol(o, symbol);
   const char *name = s != NULL ? pml__object_name(o, s, &n) : NULL;
   if (name == NULL || value == 0 || pml__intercept_target(value) != 0) return 0;
-  const struct pml__intercept_door *door = pml__intercept_door_named(name);
+  const struct pml__door *door = pml__door_named(name);
   const struct pml__object *of = NULL;
   if (door == NULL && !x->any_wanted) return 0;
   bool unfilled = is_unfilled(o, s, value);
@@ -260,13 +260,13 @@ static void restore_slots(const struct pml__object *o, struct opened *w, const E
     uintptr_t *slot = pml__slot_at(o, &r[i], type);
     if (slot == NULL) continue;
     uintptr_t value = __atomic_load_n(slot, __ATOMIC_RELAXED), target = pml__intercept_target(value);
-    if (target == 0) target = pml__intercept_behind_door(value);
+    if (target == 0) target = pml__door_behind(value);
     if (target != 0) (void)fill(w, slot, value, target);
   }
 }
 
 /* All objects are looked at, so that it matters to nobody which were unloaded meanwhile. */
-void pml__intercept_restore(void) {
+void pml__intercept_restore(const struct pml__choice *last) {
   struct pml__objects all;
   if (pml__objects_collect(&all) == 0) {
     for (size_t i = 0; i < all.n; i++) {
@@ -275,7 +275,7 @@ void pml__intercept_restore(void) {
       if (!pml__object_pin(o)) continue;
       struct pml__wrap_list wrapped = pml__wrap_listed(o);
       pml__wrap_choose(o, &wrapped, NULL);
-      if (!has_slots(pml__intercept_last_choice(), o)) {
+      if (!has_slots(last, o)) {
         pml__object_unpin(o);
         continue;
       }

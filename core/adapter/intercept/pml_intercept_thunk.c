@@ -26,15 +26,15 @@ static uintptr_t range; /* atomic; 0: not reserved yet */
 
 static uintptr_t block_bytes; /* of the thunks of a block; written before the range */
 
-static struct pml__intercept_function *function_at(uint32_t i) {
-  return &pml__intercept_block[i / PML__INTERCEPT_BLOCK][i % PML__INTERCEPT_BLOCK];
+static struct pml__call_function *function_at(uint32_t i) {
+  return &pml__call_block[i / PML__CALL_BLOCK][i % PML__CALL_BLOCK];
 }
 
 static uintptr_t thunk_at(uint32_t i) {
-  return pml_arch_thunk(range + i / PML__INTERCEPT_BLOCK * block_bytes, i % PML__INTERCEPT_BLOCK);
+  return pml_arch_thunk(range + i / PML__CALL_BLOCK * block_bytes, i % PML__CALL_BLOCK);
 }
 
-static bool is_named(const struct pml__intercept_function *f, const char *name, const char *library) {
+static bool is_named(const struct pml__call_function *f, const char *name, const char *library) {
   struct pml_region_info info;
   return pml_region_describe(f->region, &info) == 0 && strcmp(info.name, name) == 0 && strcmp(info.file, library) == 0;
 }
@@ -44,7 +44,7 @@ static uint32_t *bucket_of(uintptr_t target, const char *name, const char *libra
   uint32_t mask = functions.nbuckets - 1;
   uint32_t i = (uint32_t)((uint64_t)target * UINT64_C(0x9e3779b97f4a7c15) >> 32) & mask;
   for (; functions.bucket[i] != 0; i = (i + 1) & mask) {
-    const struct pml__intercept_function *f = function_at(functions.bucket[i] - 1);
+    const struct pml__call_function *f = function_at(functions.bucket[i] - 1);
     if (f->target == target && name != NULL && is_named(f, name, library)) break;
   }
   return &functions.bucket[i];
@@ -65,9 +65,8 @@ static bool more_buckets(void) {
 static int reserve(void) {
   if (range != 0) return 0;
   uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE) - 1;
-  block_bytes = (pml_arch_thunks_bytes(PML__INTERCEPT_BLOCK) + page) & ~page;
-  void *at =
-      mmap(NULL, PML__INTERCEPT_BLOCKS * block_bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  block_bytes = (pml_arch_thunks_bytes(PML__CALL_BLOCK) + page) & ~page;
+  void *at = mmap(NULL, PML__CALL_BLOCKS * block_bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (at == MAP_FAILED) return -ENOMEM;
   __atomic_store_n(&range, (uintptr_t)at, __ATOMIC_RELEASE);
   return 0;
@@ -75,29 +74,29 @@ static int reserve(void) {
 
 /* Never writable and executable at a time. */
 static int more_thunks(void) {
-  uint32_t at = functions.n / PML__INTERCEPT_BLOCK;
-  if (at == PML__INTERCEPT_BLOCKS || reserve() < 0) return -ENOMEM;
-  struct pml__intercept_function *block = calloc(PML__INTERCEPT_BLOCK, sizeof *block);
+  uint32_t at = functions.n / PML__CALL_BLOCK;
+  if (at == PML__CALL_BLOCKS || reserve() < 0) return -ENOMEM;
+  struct pml__call_function *block = calloc(PML__CALL_BLOCK, sizeof *block);
   if (block == NULL) return -ENOMEM;
   void *code = (void *)(range + at * block_bytes); /* NOLINT(performance-no-int-to-ptr) */
   int err = mprotect(code, block_bytes, PROT_READ | PROT_WRITE) == 0 ? 0 : -ENOMEM;
   if (err == 0) {
-    pml_arch_thunks_write(code, functions.n, PML__INTERCEPT_BLOCK);
+    pml_arch_thunks_write(code, functions.n, PML__CALL_BLOCK);
     err = mprotect(code, block_bytes, PROT_READ | PROT_EXEC) == 0 ? 0 : -EACCES;
   }
   if (err < 0) {
     free(block);
     return err;
   }
-  __atomic_store_n(&pml__intercept_block[at], block, __ATOMIC_RELEASE);
+  __atomic_store_n(&pml__call_block[at], block, __ATOMIC_RELEASE);
   return 0;
 }
 
 static bool add(uint32_t *bucket, uintptr_t target, pml_region_t region) {
-  uint32_t block = functions.n / PML__INTERCEPT_BLOCK;
-  bool full = block == PML__INTERCEPT_BLOCKS || pml__intercept_block[block] == NULL;
+  uint32_t block = functions.n / PML__CALL_BLOCK;
+  bool full = block == PML__CALL_BLOCKS || pml__call_block[block] == NULL;
   if (full && (functions.err = more_thunks()) < 0) return false;
-  *function_at(functions.n) = (struct pml__intercept_function){.target = target, .region = region};
+  *function_at(functions.n) = (struct pml__call_function){.target = target, .region = region};
   __atomic_store_n(&functions.n, functions.n + 1, __ATOMIC_RELEASE);
   *bucket = functions.n;
   return true;
@@ -125,9 +124,9 @@ uintptr_t pml__intercept_thunk(uintptr_t target, const char *name, const char *l
 
 uintptr_t pml__intercept_target(uintptr_t address) {
   uintptr_t from = __atomic_load_n(&range, __ATOMIC_ACQUIRE);
-  if (from == 0 || address - from >= PML__INTERCEPT_BLOCKS * block_bytes) return 0;
+  if (from == 0 || address - from >= PML__CALL_BLOCKS * block_bytes) return 0;
   uintptr_t step = pml_arch_thunk(0, 1), inside = (address - from) % block_bytes;
-  uint32_t i = (uint32_t)((address - from) / block_bytes * PML__INTERCEPT_BLOCK + inside / step);
+  uint32_t i = (uint32_t)((address - from) / block_bytes * PML__CALL_BLOCK + inside / step);
   if (inside % step != 0 || i >= __atomic_load_n(&functions.n, __ATOMIC_ACQUIRE)) return 0;
   return function_at(i)->target;
 }

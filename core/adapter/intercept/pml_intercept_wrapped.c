@@ -154,6 +154,6 @@ void pml__wrap_choose(const struct pml__object *o, const struct pml__wrap_list *
       last = f->library;
     }
     mark(f, PML__WRAP_LEFT_OUT, c != NULL && !pml__choice_wrapped(c, library, f->name));
-    mark(f, PML__WRAP_COUNTED, c != NULL && __atomic_load_n(&pml__intercept_counting, __ATOMIC_ACQUIRE) != NULL);
+    mark(f, PML__WRAP_COUNTED, c != NULL && __atomic_load_n(&pml__call_counting, __ATOMIC_ACQUIRE) != NULL);
   }
 }

@@ -2,7 +2,7 @@
 /* core/adapter/wrap/pml_wrap.c - enters, leaves and values of wrapped calls. */
 #include "adapter/wrap/pml_wrap.h"
 
-#include "adapter/intercept/pml_intercept_call.h"
+#include "adapter/arch/pml_call.h"
 #include "adapter/wrap/pml_wrap_private.h"
 #include "base/pml_clock.h"
 #include "base/pml_error.h"
@@ -128,7 +128,7 @@ __attribute__((noinline, cold)) static bool prepare_first(struct pml_wrap_functi
   struct made m = {0};
   char library[NAME_BYTES];
   pthread_once(&once, prepare_clock);
-  int err = f->nin <= PML_WRAP_VALUES_MAX && f->nout <= PML_WRAP_VALUES_MAX ? pml__intercept_calls_prepare() : -EINVAL;
+  int err = f->nin <= PML_WRAP_VALUES_MAX && f->nout <= PML_WRAP_VALUES_MAX ? pml__call_prepare() : -EINVAL;
   if (err == 0) err = pml_region_intern(f->name, pml__wrap_library(f, library, sizeof library), 0, &m.region);
   if (err == 0) err = make_metrics(f, f->in, f->nin, &m.metrics[0], &m.is_text[0]);
   if (err == 0) err = make_metrics(f, f->out, f->nout, &m.metrics[1], &m.is_text[1]);
@@ -155,9 +155,9 @@ bool pml__wrap_records(struct pml_wrap_function *f) {
   uint32_t records = __atomic_load_n(&f->records, __ATOMIC_ACQUIRE) & ~(PML__WRAP_NEGATIVE | PML__WRAP_COUNTED);
   if (PML_LIKELY(records != PML__WRAP_UNKNOWN)) return records == PML__WRAP_RECORDERS;
   int saved = errno;
-  if (!pml__intercept_claim((uintptr_t)__builtin_frame_address(0))) return false;
+  if (!pml__call_claim((uintptr_t)__builtin_frame_address(0))) return false;
   bool good = prepare(f);
-  pml__intercept_let_go();
+  pml__call_let_go();
   errno = saved;
   return good && records_values(f);
 }
@@ -192,7 +192,7 @@ static void choose(struct pml_stream_event *e, const struct pml_wrap_value *valu
 }
 
 /* Apart, so that what is common needs few registers. */
-__attribute__((noinline, cold)) static void go_on(struct pml__intercept_thread *t, enum pml_stream_kind kind) {
+__attribute__((noinline, cold)) static void go_on(struct pml__call_thread *t, enum pml_stream_kind kind) {
   int saved = errno;
   if (kind == PML_STREAM_ENTER && pml__stream_ready_in_pass(t->event.region)) t->event.ticks = pml_clock_ticks();
   pml__stream_go_on(kind, &t->event);
@@ -200,7 +200,7 @@ __attribute__((noinline, cold)) static void go_on(struct pml__intercept_thread *
 }
 
 /* The event is the thread's own, without values. errno is the program's: a function may be called to tell it. */
-static inline void raise_event(struct pml__intercept_thread *t, struct pml__stream_thread *s, enum pml_stream_kind kind,
+static inline void raise_event(struct pml__call_thread *t, struct pml__stream_thread *s, enum pml_stream_kind kind,
                                pml_region_t region) {
   pml__stream_begin_plainly(s);
   t->event.ticks = pml_clock_ticks();
@@ -213,13 +213,13 @@ static inline void raise_event(struct pml__intercept_thread *t, struct pml__stre
 }
 
 /* Nobody is at the thread's calls, nor at its events. */
-static inline bool is_free(const struct pml__intercept_thread *t, const struct pml__stream_thread *s) {
+static inline bool is_free(const struct pml__call_thread *t, const struct pml__stream_thread *s) {
   return t->busy == 0 && !pml__stream_in_pass(s);
 }
 
 /* Nor is anything rare: there is a free place, and no call was left by a longjmp. */
-static inline bool is_plain(const struct pml__intercept_thread *t, const struct pml__stream_thread *s, uintptr_t sp) {
-  return is_free(t, s) && t->free != PML__INTERCEPT_NONE && pml__arch_slot[t->open].sp > sp;
+static inline bool is_plain(const struct pml__call_thread *t, const struct pml__stream_thread *s, uintptr_t sp) {
+  return is_free(t, s) && t->free != PML__CALL_NONE && pml__arch_slot[t->open].sp > sp;
 }
 
 static const uint64_t no_results; /* of a counted call that has none: not plain, either */
@@ -246,8 +246,8 @@ static void begin_call(struct pml_wrap_call *call, struct pml_wrap_function *f, 
   bool counts = is_counted(f);
   if (!pml_stream_wanted(PML_STREAM_ENTER)) return;
   if (in != NULL && (e.metrics = f->metrics[0]) != NULL) choose(&e, f->in, f->nin, in, values);
-  call->at = pml__intercept_begin(counts ? &counted : &e, (uintptr_t)call);
-  if (PML_UNLIKELY(call->at == PML__INTERCEPT_NONE)) return;
+  call->at = pml__call_begin(counts ? &counted : &e, (uintptr_t)call);
+  if (PML_UNLIKELY(call->at == PML__CALL_NONE)) return;
   call->results = counts ? &no_results : NULL;
   call->function = f;
   if (counts) raise_values(&e);
@@ -259,17 +259,17 @@ __attribute__((noinline)) static void enter_fully(struct pml_wrap_call *call, st
                                                   const uint64_t *in) {
   int saved = errno;
   if ((__atomic_load_n(&f->records, __ATOMIC_RELAXED) & PML__WRAP_LEFT_OUT) != 0) return;
-  if (!pml__intercept_claim((uintptr_t)call)) return;
+  if (!pml__call_claim((uintptr_t)call)) return;
   if (PML_LIKELY(prepare(f))) {
     begin_call(call, f, in);
     if (in != NULL && records_values(f)) record(f->in, f->nin, in);
   }
-  pml__intercept_let_go();
+  pml__call_let_go();
   errno = saved;
 }
 
 void pml__wrap_enter(struct pml_wrap_call *call, struct pml_wrap_function *f, const uint64_t *in) {
-  struct pml__intercept_thread *t = &pml__intercept_self;
+  struct pml__call_thread *t = &pml__call_self;
   struct pml__stream_thread *s = pml__stream_self;
   uintptr_t sp = (uintptr_t)call;
   int32_t records = (int32_t)__atomic_load_n(&f->records, __ATOMIC_ACQUIRE);
@@ -277,21 +277,21 @@ void pml__wrap_enter(struct pml_wrap_call *call, struct pml_wrap_function *f, co
     enter_fully(call, f, in);
     return;
   }
-  pml__intercept_set_busy(t, sp - PML__INTERCEPT_BELOW);
+  pml__call_set_busy(t, sp - PML__CALL_BELOW);
   call->results = NULL;
-  call->at = pml__intercept_open(t, f->region, 0, sp);
+  call->at = pml__call_open(t, f->region, 0, sp);
   call->function = f;
   raise_event(t, s, PML_STREAM_ENTER, f->region);
-  pml__intercept_end_busy(t);
+  pml__call_end_busy(t);
 }
 
 void pml__wrap_results(struct pml_wrap_call *call, struct pml_wrap_function *f, const uint64_t *out) {
   int saved = errno;
   call->results = out;
   if (!records_values(f)) return;
-  if (!pml__intercept_claim((uintptr_t)call)) return;
+  if (!pml__call_claim((uintptr_t)call)) return;
   record(f->out, f->nout, out);
-  pml__intercept_let_go();
+  pml__call_let_go();
   errno = saved;
 }
 
@@ -301,9 +301,9 @@ __attribute__((noinline)) static void leave_fully(const struct pml_wrap_call *ca
   uint64_t values[PML_WRAP_VALUES_MAX];
   bool has = call->results != NULL && call->results != &no_results;
   int saved = errno;
-  if (!pml__intercept_claim((uintptr_t)call)) return; /* entered before the claim was; as an intercepted call's */
+  if (!pml__call_claim((uintptr_t)call)) return; /* entered before the claim was; as an intercepted call's */
   if (has && f->nout > 0) {
-    pml__intercept_end_inside(call->at); /* what is told is of the innermost call */
+    pml__call_end_inside(call->at); /* what is told is of the innermost call */
     tell(f, true, call->results);
   }
   if (has && (e.metrics = f->metrics[1]) != NULL) choose(&e, f->out, f->nout, call->results, values);
@@ -311,24 +311,24 @@ __attribute__((noinline)) static void leave_fully(const struct pml_wrap_call *ca
     raise_values(&e);
     e.metrics = NULL;
   }
-  pml__intercept_end(call->at, &e);
-  pml__intercept_let_go();
+  pml__call_end(call->at, &e);
+  pml__call_let_go();
   errno = saved;
 }
 
 void pml__wrap_leave(struct pml_wrap_call *call) {
-  struct pml__intercept_thread *t = &pml__intercept_self;
+  struct pml__call_thread *t = &pml__call_self;
   struct pml__stream_thread *s = pml__stream_self;
   uint32_t i = call->at;
   if (PML_UNLIKELY(call->results != NULL || !is_free(t, s) || t->open != i)) {
     leave_fully(call);
     return;
   }
-  pml__intercept_set_busy(t, (uintptr_t)call - PML__INTERCEPT_BELOW);
-  t->open = pml__intercept_pad[i].next;
+  pml__call_set_busy(t, (uintptr_t)call - PML__CALL_BELOW);
+  t->open = pml__call_pad[i].next;
   raise_event(t, s, PML_STREAM_LEAVE, call->function->region);
-  pml__intercept_release(t, i);
-  pml__intercept_end_busy(t);
+  pml__call_release(t, i);
+  pml__call_end_busy(t);
 }
 
 void pml_wrap_listen(const struct pml_wrap_listener *l) {

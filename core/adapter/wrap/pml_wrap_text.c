@@ -82,9 +82,9 @@ uint64_t pml_wrap_from_text(const char *text) {
   (void)find(number, &found);
   if (PML_LIKELY(found != NULL)) return number;
   int saved = errno;
-  bool claimed = pml__intercept_claim((uintptr_t)__builtin_frame_address(0));
+  bool claimed = pml__call_claim((uintptr_t)__builtin_frame_address(0));
   if (!claimed || !keep(number, text, n)) __atomic_fetch_add(&nameless, 1, __ATOMIC_RELAXED);
-  if (claimed) pml__intercept_let_go();
+  if (claimed) pml__call_let_go();
   errno = saved;
   return number;
 }

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * core/adapter/arch/aarch64/doors.S - doors to dlopen, dlsym and dlvsym, which look at their return address to know who
- * asks: what needs that goes on to the true function as it came.
+ * core/adapter/arch/aarch64/doors.S - doors to dlopen, dlsym and dlvsym (pml_doors.h).
  */
 
   .section .note.GNU-stack, "", %progbits
@@ -10,8 +9,11 @@
 
   .text
 
+/* struct pml__door (pml_doors.h): takes, instead, real. */
+#define DOOR_BYTES 48
+
 /* Who decides has the same arguments and, in register @caller, the return address. */
-  .macro door name, caller
+  .macro door name, index, caller
   .globl pml__arch_\name
   .hidden pml__arch_\name
   .type pml__arch_\name, %function
@@ -27,7 +29,10 @@ pml__arch_\name:
   stp x0, x1, [sp, #16]
   str x2, [sp, #32]
   mov \caller, x30
-  bl pml__intercept_takes_\name
+  adrp x16, pml__door + DOOR_BYTES * \index
+  add x16, x16, #:lo12:pml__door + DOOR_BYTES * \index
+  ldr x16, [x16]
+  blr x16
   and w16, w0, #0xff
   ldp x0, x1, [sp, #16]
   ldr x2, [sp, #32]
@@ -35,18 +40,20 @@ pml__arch_\name:
   .cfi_restore x29
   .cfi_restore x30
   .cfi_def_cfa_offset 0
+  adrp x17, pml__door + DOOR_BYTES * \index
+  add x17, x17, #:lo12:pml__door + DOOR_BYTES * \index
   cbnz w16, 1f
-  adrp x16, pml__intercept_real_\name
-  ldr x16, [x16, #:lo12:pml__intercept_real_\name]
+  ldr x16, [x17, #16]
   br x16
 1:
-  b pml__intercept_\name
+  ldr x16, [x17, #8]
+  br x16
   .cfi_endproc
   .size pml__arch_\name, . - pml__arch_\name
   .endm
 
-  door dlopen, x2
-  door dlsym, x2
-  door dlvsym, x3
+  door dlopen, 0, x2
+  door dlsym, 1, x2
+  door dlvsym, 2, x3
 
 #endif

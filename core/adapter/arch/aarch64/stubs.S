@@ -49,8 +49,8 @@ pml__arch_enter:
   stp x0, x1, [sp, #-16]!
   .cfi_def_cfa_offset 16
   lsr w17, w16, #10
-  adrp x0, pml__intercept_block
-  add x0, x0, #:lo12:pml__intercept_block
+  adrp x0, pml__call_block
+  add x0, x0, #:lo12:pml__call_block
   ldr x0, [x0, x17, lsl #3]
   and w17, w16, #1023
   add x0, x0, x17, lsl #4
@@ -69,7 +69,7 @@ pml__arch_enter:
   mov w0, w16
   add x1, sp, #8
   add x2, sp, #FRAME
-  bl pml__intercept_enter
+  bl pml__call_enter
   cbz x0, .Lenter_all
 .Lenter_recorded:
   mov x16, x0
@@ -81,7 +81,7 @@ pml__arch_enter:
   ldr w0, [sp, #280]
   add x1, sp, #8
   add x2, sp, #FRAME
-  bl pml__intercept_enter_full
+  bl pml__call_enter_full
   vectors ldp
   cbnz x1, .Lenter_recorded
   mov x17, x0
@@ -113,7 +113,7 @@ pml__arch_leave:
   str x18, [sp, #272]
   mov x0, x16
   add x1, sp, #FRAME
-  bl pml__intercept_leave
+  bl pml__call_leave
   cbz x0, .Lleave_all
 .Lleave_done:
   str x0, [sp, #8]
@@ -131,7 +131,7 @@ pml__arch_leave:
   vectors stp
   ldr x0, [sp, #8]
   add x1, sp, #FRAME
-  bl pml__intercept_leave_full
+  bl pml__call_leave_full
   vectors ldp
   b .Lleave_done
   .cfi_endproc

@@ -20,8 +20,7 @@
 
 const uint32_t pml__arch_jump_slot = R_X86_64_JUMP_SLOT, pml__arch_glob_dat = R_X86_64_GLOB_DAT;
 
-extern uint32_t pml__arch_vectors;
-uint32_t pml__arch_vectors = X87;
+extern __attribute__((visibility("hidden"))) uint32_t pml__arch_vectors; /* of stubs.S */
 
 void pml__arch_enter(void);
 

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * core/adapter/arch/x86_64/doors.S - doors to dlopen, dlsym and dlvsym, which look at their return address to know who
- * asks: what needs that goes on to the true function as it came.
+ * core/adapter/arch/x86_64/doors.S - doors to dlopen, dlsym and dlvsym (pml_doors.h).
  */
 
   .section .note.GNU-stack, "", %progbits
@@ -10,8 +9,11 @@
 
   .text
 
+/* struct pml__door (pml_doors.h): takes, instead, real. */
+#define DOOR_BYTES 48
+
 /* Who decides has the same arguments and, in register @caller, the return address. */
-  .macro door name, caller
+  .macro door name, index, caller
   .globl pml__arch_\name
   .hidden pml__arch_\name
   .type pml__arch_\name, @function
@@ -26,7 +28,7 @@ pml__arch_\name:
   pushq %rdx
   .cfi_adjust_cfa_offset 8
   movq 24(%rsp), %\caller
-  call pml__intercept_takes_\name
+  call *pml__door + DOOR_BYTES * \index(%rip)
   movl %eax, %ecx
   popq %rdx
   .cfi_adjust_cfa_offset -8
@@ -35,14 +37,16 @@ pml__arch_\name:
   popq %rdi
   .cfi_adjust_cfa_offset -8
   testb %cl, %cl
-  jnz pml__intercept_\name
-  jmp *pml__intercept_real_\name(%rip)
+  jz 1f
+  jmp *pml__door + DOOR_BYTES * \index + 8(%rip)
+1:
+  jmp *pml__door + DOOR_BYTES * \index + 16(%rip)
   .cfi_endproc
   .size pml__arch_\name, . - pml__arch_\name
   .endm
 
-  door dlopen, rdx
-  door dlsym, rdx
-  door dlvsym, rcx
+  door dlopen, 0, rdx
+  door dlsym, 1, rdx
+  door dlvsym, 2, rcx
 
 #endif

@@ -2,20 +2,29 @@
 /*
  * core/adapter/arch/x86_64/stubs.S - what runs before and after an intercepted function.
  *
- * pml__arch_vectors says what the CPU has, in the bits of XCR0: 0 the x87, 2 the upper halves of AVX, 6 those of
- * AVX-512; bit 31: XGETBV tells which of them are in use. State that is not in use is left so: loading zeros into the
- * upper halves would slow all SSE code that follows.
+ * pml__arch_vectors, which arch.c sets, says what the CPU has, in the bits of XCR0: 0 the x87, 2 the upper halves of
+ * AVX, 6 those of AVX-512; bit 31: XGETBV tells which of them are in use. State that is not in use is left so: loading
+ * zeros into the upper halves would slow all SSE code that follows.
  */
 
   .section .note.GNU-stack, "", %progbits
 
 #if defined(__x86_64__)
 
-  .text
-
 #define X87 0x01
 #define AVX 0x04
 #define AVX512 0x40
+
+  .data
+  .globl pml__arch_vectors
+  .hidden pml__arch_vectors
+  .type pml__arch_vectors, @object
+  .balign 4
+pml__arch_vectors:
+  .long X87
+  .size pml__arch_vectors, . - pml__arch_vectors
+
+  .text
 
 /* %r10d: the state that is in use. Clobbers rax, rcx, rdx. */
   .macro in_use
@@ -116,7 +125,7 @@ pml__arch_enter:
   movq %rcx, -24(%rsp)
   movl %r11d, %eax
   shrl $10, %eax
-  leaq pml__intercept_block(%rip), %rcx
+  leaq pml__call_block(%rip), %rcx
   movq (%rcx, %rax, 8), %rcx
   andl $1023, %r11d
   shll $4, %r11d
@@ -131,7 +140,7 @@ pml__arch_enter:
   movl %r11d, %edi
   leaq 8(%rbp), %rsi
   movq %rsi, %rdx
-  call pml__intercept_enter
+  call pml__call_enter
   testq %rax, %rax
   jz .Lenter_all
 .Lenter_recorded:
@@ -166,7 +175,7 @@ pml__arch_enter:
   leaq 8(%rbp), %rsi
   movq %rsi, %rdx
   movl -76(%rbp), %ecx
-  call pml__intercept_enter_full
+  call pml__call_enter_full
   movl -80(%rbp), %r10d
   vectors 0, 7
   testq %rdx, %rdx
@@ -200,7 +209,7 @@ pml__arch_leave:
   results 1
   movq 8(%rbp), %rdi
   leaq 16(%rbp), %rsi
-  call pml__intercept_leave
+  call pml__call_leave
   testq %rax, %rax
   jz .Lleave_all
 .Lleave_done:
@@ -234,7 +243,7 @@ pml__arch_leave:
   movq 8(%rbp), %rdi
   leaq 16(%rbp), %rsi
   movl -76(%rbp), %edx
-  call pml__intercept_leave_full
+  call pml__call_leave_full
   movl -80(%rbp), %r10d
   vectors 0, 3
   cmpl $1, -84(%rbp)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/adapter/intercept/pml_intercept_call.c - enters and leaves of intercepted calls where all registers are saved:
+/* core/adapter/arch/pml_call.c - enters and leaves of intercepted calls where all registers are saved:
  * what is rare.
  */
-#include "adapter/intercept/pml_intercept_call.h"
+#include "adapter/arch/pml_call.h"
 #include "base/pml_clock.h"
 #include "base/pml_error.h"
 #include "base/pml_process.h"
@@ -19,22 +19,22 @@
 #define DESCRIPTION_BYTES 2048u          /* of glibc's, or fewer */
 #define STACK_MAX ((uintptr_t)1 << 36)   /* of one thread */
 #define THREAD_MAX ((uintptr_t)64 << 20) /* behind where its description is: what is local to the thread */
-#define NONE PML__INTERCEPT_NONE
+#define NONE PML__CALL_NONE
 
 struct pml_arch_slot pml__arch_slot[PML_ARCH_PADS];
-struct pml__intercept_pad pml__intercept_pad[PML_ARCH_PADS];
-PML_THREAD_LOCAL struct pml__intercept_thread pml__intercept_self __attribute__((tls_model("initial-exec")));
+struct pml__call_pad pml__call_pad[PML_ARCH_PADS];
+PML_THREAD_LOCAL struct pml__call_thread pml__call_self __attribute__((tls_model("initial-exec")));
 
-#define pad pml__intercept_pad
+#define pad pml__call_pad
 
-struct pml__intercept_function *pml__intercept_block[PML__INTERCEPT_BLOCKS];
-bool pml__intercept_on, pml__intercept_counter;
+struct pml__call_function *pml__call_block[PML__CALL_BLOCKS];
+bool pml__call_on, pml__call_counter;
 
 static uint32_t untouched = CHUNK; /* atomic: pads from here on were never used */
 static uint64_t given_back;        /* atomic: lists that threads left: how often it changed << 32 | the first of one */
 static uint32_t next_list[PML_ARCH_PADS]; /* atomic: of a list's first pad, the first of the list behind it */
-uint64_t pml__intercept_nested;           /* atomic */
-const struct pml__intercept_counting *pml__intercept_counting;
+uint64_t pml__call_nested;                /* atomic */
+const struct pml__call_counting *pml__call_counting;
 static uint64_t deep; /* atomic */
 static pthread_key_t key;
 static uintptr_t first_lo, first_hi; /* the first thread's stack */
@@ -91,19 +91,19 @@ __attribute__((noinline, cold)) static uint32_t more_pads(void) {
 
 /* Its calls on its own stack are over with it; those on others may be gone on with by another thread. */
 static void thread_ends(void *arg) {
-  struct pml__intercept_thread *t = arg;
+  struct pml__call_thread *t = arg;
   t->busy = (uintptr_t)__builtin_frame_address(0);
   uint32_t open = t->open, free = t->free;
   t->open = t->free = NONE;
   while (open != NONE) {
     uint32_t i = open;
     open = pad[i].next;
-    if (!pml__intercept_own(t, pml__arch_slot[i].sp)) continue;
+    if (!pml__call_own(t, pml__arch_slot[i].sp)) continue;
     pad[i].next = free;
     free = i;
   }
   give_back(free);
-  if (pml__intercept_counting != NULL) pml__intercept_counting->thread_ends();
+  if (pml__call_counting != NULL) pml__call_counting->thread_ends();
   t->hi = 0;
   t->busy = 0;
 }
@@ -114,7 +114,7 @@ static void thread_ends(void *arg) {
  * the beginning of the stack's block, its size and that of its guard side by side, and is itself at the block's end: so
  * no other words in it can be taken for them. Where none are found the stack is not known.
  */
-static bool find_stack(struct pml__intercept_thread *t) {
+static bool find_stack(struct pml__call_thread *t) {
   uintptr_t here = (uintptr_t)__builtin_frame_address(0), self = (uintptr_t)__builtin_thread_pointer();
 #ifdef __x86_64__
   const uintptr_t *word = (const uintptr_t *)self; /* NOLINT(performance-no-int-to-ptr) */
@@ -132,7 +132,7 @@ static bool find_stack(struct pml__intercept_thread *t) {
   return false;
 }
 
-__attribute__((noinline, cold)) static void thread_begins(struct pml__intercept_thread *t) {
+__attribute__((noinline, cold)) static void thread_begins(struct pml__call_thread *t) {
   uintptr_t here = (uintptr_t)__builtin_frame_address(0);
   bool first = here - first_lo < first_hi - first_lo;
   if (first || !find_stack(t)) {
@@ -142,18 +142,18 @@ __attribute__((noinline, cold)) static void thread_begins(struct pml__intercept_
   (void)pthread_setspecific(key, t);
 }
 
-void pml_intercept_confine(bool without_clock) {
-  struct pml__intercept_thread *t = &pml__intercept_self;
+void pml__call_confine(bool without_clock) {
+  struct pml__call_thread *t = &pml__call_self;
   if (t->hi == 0) thread_begins(t);
-  if (pml__intercept_counting != NULL) pml__intercept_counting->confine();
-  (void)pml_thread_self();                          /* substrates ask who it is */
-  if (without_clock) pml__intercept_set_busy(t, 1); /* on no stack: busy for good */
+  if (pml__call_counting != NULL) pml__call_counting->confine();
+  (void)pml_thread_self();                     /* substrates ask who it is */
+  if (without_clock) pml__call_set_busy(t, 1); /* on no stack: busy for good */
 }
 
 /* ---- events ---- */
 
-static void make_event(struct pml__intercept_thread *t, enum pml_stream_kind kind, pml_region_t region) {
-  const struct pml__intercept_counting *c = __atomic_load_n(&pml__intercept_counting, __ATOMIC_ACQUIRE);
+static void make_event(struct pml__call_thread *t, enum pml_stream_kind kind, pml_region_t region) {
+  const struct pml__call_counting *c = __atomic_load_n(&pml__call_counting, __ATOMIC_ACQUIRE);
   if (kind == PML_STREAM_ENTER) pml_stream_ready(region);
   if (PML_UNLIKELY(c != NULL) && kind == PML_STREAM_ENTER) c->read(&t->event);
   t->event.ticks = pml_clock_ticks();
@@ -163,7 +163,7 @@ static void make_event(struct pml__intercept_thread *t, enum pml_stream_kind kin
 
 /* Counts take the place of the values that @e has: an event has one list of them. */
 static void add_counts(struct pml_stream_event *e) {
-  const struct pml__intercept_counting *c = __atomic_load_n(&pml__intercept_counting, __ATOMIC_ACQUIRE);
+  const struct pml__call_counting *c = __atomic_load_n(&pml__call_counting, __ATOMIC_ACQUIRE);
   struct pml_stream_event counts = {0};
   if (PML_LIKELY(c == NULL)) return;
   c->read(&counts);
@@ -172,22 +172,22 @@ static void add_counts(struct pml_stream_event *e) {
   e->values = counts.values;
 }
 
-static void raise_event(struct pml__intercept_thread *t, enum pml_stream_kind kind, pml_region_t region) {
+static void raise_event(struct pml__call_thread *t, enum pml_stream_kind kind, pml_region_t region) {
   make_event(t, kind, region);
   pml_stream_raise(kind, &t->event);
 }
 
 /* The innermost calls, as far as they are on the own stack and below @sp, were left without a return. */
-static void close_left(struct pml__intercept_thread *t, uintptr_t sp, uintptr_t address) {
-  while (t->open != NONE && pml__intercept_own(t, sp)) {
+static void close_left(struct pml__call_thread *t, uintptr_t sp, uintptr_t address) {
+  while (t->open != NONE && pml__call_own(t, sp)) {
     uint32_t i = t->open;
     uintptr_t at = pml__arch_slot[i].sp;
     /* At the same place: a tail call, which will return to the pad, or a later call. */
-    if (!pml__intercept_own(t, at) || at > sp || (at == sp && address == pml_arch_pad_return(i))) return;
+    if (!pml__call_own(t, at) || at > sp || (at == sp && address == pml_arch_pad_return(i))) return;
     t->open = pad[i].next;
     make_event(t, PML_STREAM_LEAVE, pad[i].region);
     pml__stream_raise_left(&t->event);
-    pml__intercept_release(t, i);
+    pml__call_release(t, i);
   }
 }
 
@@ -196,15 +196,15 @@ static void count_one(uint64_t *counter) {
 }
 
 /* The lists are ours, or somebody is at them: false. Who left them by a longjmp was in the stream, too. */
-static bool take_lists(struct pml__intercept_thread *t, uintptr_t sp) {
-  if (PML_UNLIKELY(pml__intercept_is_busy(t, sp))) return false;
+static bool take_lists(struct pml__call_thread *t, uintptr_t sp) {
+  if (PML_UNLIKELY(pml__call_is_busy(t, sp))) return false;
   if (PML_UNLIKELY(t->busy != 0)) pml__stream_abandon();
-  pml__intercept_set_busy(t, sp - PML__INTERCEPT_BELOW);
+  pml__call_set_busy(t, sp - PML__CALL_BELOW);
   return true;
 }
 
 /* Before a call begins. False: too many are under way. */
-static bool make_ready(struct pml__intercept_thread *t, uintptr_t back, uintptr_t sp) {
+static bool make_ready(struct pml__call_thread *t, uintptr_t back, uintptr_t sp) {
   if (PML_UNLIKELY(t->hi == 0)) thread_begins(t);
   close_left(t, sp, back);
   if (PML_LIKELY(t->free != NONE) || (t->free = more_pads()) != NONE) return true;
@@ -212,42 +212,42 @@ static bool make_ready(struct pml__intercept_thread *t, uintptr_t back, uintptr_
   return false;
 }
 
-static uint32_t open_call(struct pml__intercept_thread *t, pml_region_t region, uintptr_t back, uintptr_t sp) {
+static uint32_t open_call(struct pml__call_thread *t, pml_region_t region, uintptr_t back, uintptr_t sp) {
   if (!make_ready(t, back, sp)) return NONE;
-  uint32_t i = pml__intercept_open(t, region, back, sp);
+  uint32_t i = pml__call_open(t, region, back, sp);
   raise_event(t, PML_STREAM_ENTER, region);
   return i;
 }
 
 /* errno is the caller's: a function may be called to tell it. */
-struct pml_arch_way pml__intercept_enter_full(uint32_t function, const uintptr_t *address, uintptr_t sp, uint32_t i) {
-  const struct pml__intercept_function *f = pml__intercept_function(function);
-  struct pml__intercept_thread *t = &pml__intercept_self;
+struct pml_arch_way pml__call_enter_full(uint32_t function, const uintptr_t *address, uintptr_t sp, uint32_t i) {
+  const struct pml__call_function *f = pml__call_function(function);
+  struct pml__call_thread *t = &pml__call_self;
   int saved = errno;
   if (i != NONE) {
     if (pml__stream_ready_in_pass(t->event.region)) t->event.ticks = pml_clock_ticks();
     pml__stream_go_on(PML_STREAM_ENTER, &t->event);
-  } else if (!__atomic_load_n(&pml__intercept_on, __ATOMIC_RELAXED)) {
+  } else if (!__atomic_load_n(&pml__call_on, __ATOMIC_RELAXED)) {
     return (struct pml_arch_way){f->target, 0};
   } else if (take_lists(t, sp)) {
     i = open_call(t, f->region, *address, sp);
   } else {
-    count_one(&pml__intercept_nested);
+    count_one(&pml__call_nested);
     return (struct pml_arch_way){f->target, 0};
   }
-  pml__intercept_end_busy(t);
+  pml__call_end_busy(t);
   errno = saved;
   return (struct pml_arch_way){f->target, i != NONE ? pml_arch_pad(i) : 0};
 }
 
-void pml__intercept_end_inside(uint32_t i) {
-  struct pml__intercept_thread *t = &pml__intercept_self;
+void pml__call_end_inside(uint32_t i) {
+  struct pml__call_thread *t = &pml__call_self;
   if (PML_UNLIKELY(t->open != i)) close_left(t, pml__arch_slot[i].sp - 1, 0);
 }
 
 /* Call @i is not the innermost: it leaves the list, and those left inside it with it. False: another thread began it.
  */
-__attribute__((noinline, cold)) static bool take_out(struct pml__intercept_thread *t, uint32_t i) {
+__attribute__((noinline, cold)) static bool take_out(struct pml__call_thread *t, uint32_t i) {
   close_left(t, pml__arch_slot[i].sp - 1, 0);
   for (uint32_t *at = &t->open; *at != NONE; at = &pad[*at].next) {
     if (*at != i) continue;
@@ -258,19 +258,19 @@ __attribute__((noinline, cold)) static bool take_out(struct pml__intercept_threa
 }
 
 /* Call @i is over, and those that were left inside it. */
-static bool take_call(struct pml__intercept_thread *t, uint32_t i) {
+static bool take_call(struct pml__call_thread *t, uint32_t i) {
   if (PML_UNLIKELY(t->open != i)) return take_out(t, i);
   t->open = pad[i].next;
   return true;
 }
 
-uintptr_t pml__intercept_leave_full(uintptr_t address, uintptr_t sp, uint32_t begun) {
+uintptr_t pml__call_leave_full(uintptr_t address, uintptr_t sp, uint32_t begun) {
   uint32_t i = pml_arch_pad_of(address);
-  struct pml__intercept_thread *t = &pml__intercept_self;
+  struct pml__call_thread *t = &pml__call_self;
   uintptr_t back = pad[i].back;
   bool here = true;
   int saved = errno;
-  if (begun == PML__INTERCEPT_BEGUN) {
+  if (begun == PML__CALL_BEGUN) {
     pml__stream_go_on(PML_STREAM_LEAVE, &t->event);
     here = false; /* the pad is free already */
   } else {
@@ -278,28 +278,28 @@ uintptr_t pml__intercept_leave_full(uintptr_t address, uintptr_t sp, uint32_t be
     here = take_call(t, i);
     raise_event(t, PML_STREAM_LEAVE, pad[i].region);
   }
-  if (here) pml__intercept_release(t, i);
-  pml__intercept_end_busy(t);
+  if (here) pml__call_release(t, i);
+  pml__call_end_busy(t);
   errno = saved;
   return back;
 }
 
 /* ---- calls of wrappers ---- */
 
-bool pml__intercept_claim(uintptr_t sp) {
-  bool mine = take_lists(&pml__intercept_self, sp);
-  if (PML_UNLIKELY(!mine)) count_one(&pml__intercept_nested);
+bool pml__call_claim(uintptr_t sp) {
+  bool mine = take_lists(&pml__call_self, sp);
+  if (PML_UNLIKELY(!mine)) count_one(&pml__call_nested);
   return mine;
 }
 
-void pml__intercept_let_go(void) {
-  pml__intercept_end_busy(&pml__intercept_self);
+void pml__call_let_go(void) {
+  pml__call_end_busy(&pml__call_self);
 }
 
-uint32_t pml__intercept_begin(struct pml_stream_event *e, uintptr_t sp) {
-  struct pml__intercept_thread *t = &pml__intercept_self;
+uint32_t pml__call_begin(struct pml_stream_event *e, uintptr_t sp) {
+  struct pml__call_thread *t = &pml__call_self;
   if (PML_UNLIKELY(!make_ready(t, 0, sp))) return NONE;
-  uint32_t i = pml__intercept_open(t, e->region, 0, sp);
+  uint32_t i = pml__call_open(t, e->region, 0, sp);
   pml_stream_ready(e->region);
   add_counts(e);
   e->ticks = pml_clock_ticks();
@@ -307,13 +307,13 @@ uint32_t pml__intercept_begin(struct pml_stream_event *e, uintptr_t sp) {
   return i;
 }
 
-void pml__intercept_end(uint32_t i, struct pml_stream_event *e) {
-  struct pml__intercept_thread *t = &pml__intercept_self;
+void pml__call_end(uint32_t i, struct pml_stream_event *e) {
+  struct pml__call_thread *t = &pml__call_self;
   bool here = take_call(t, i);
   e->ticks = pml_clock_ticks();
   add_counts(e);
   pml_stream_raise(PML_STREAM_LEAVE, e);
-  if (PML_LIKELY(here)) pml__intercept_release(t, i);
+  if (PML_LIKELY(here)) pml__call_release(t, i);
 }
 
 /* ---- life ---- */
@@ -321,13 +321,13 @@ void pml__intercept_end(uint32_t i, struct pml_stream_event *e) {
 /* glibc's name for the address that the first thread's stack began at. */
 extern void *__libc_stack_end;
 
-int pml__intercept_calls_prepare(void) {
+int pml__call_prepare(void) {
   static struct pml__lock lock;
   static bool done;
   struct rlimit limit;
   pml__lock_take(&lock);
   /* What reads counters needs all registers. */
-  pml__intercept_counter = pml__clock.kind == PML_CLOCK_COUNTER && pml__intercept_counting == NULL;
+  pml__call_counter = pml__clock.kind == PML_CLOCK_COUNTER && pml__call_counting == NULL;
   int err = done ? 0 : pthread_key_create(&key, thread_ends);
   if (err != 0 || done) {
     pml__lock_leave(&lock);
@@ -339,18 +339,18 @@ int pml__intercept_calls_prepare(void) {
   first_lo = first_hi - bytes;
   pml__arch_slot[NONE].sp = UINTPTR_MAX; /* every call is inside */
   (void)pml_clock_init();                /* what it says is of PMLUA_CLOCK; there is a clock in any case */
-  pml__intercept_counter = pml__clock.kind == PML_CLOCK_COUNTER && pml__intercept_counting == NULL;
+  pml__call_counter = pml__clock.kind == PML_CLOCK_COUNTER && pml__call_counting == NULL;
   done = true;
   pml__lock_leave(&lock);
   return 0;
 }
 
-void pml__intercept_calls_stats(struct pml_intercept_stats *s) {
-  s->deep = __atomic_load_n(&deep, __ATOMIC_RELAXED);
-  s->nested = __atomic_load_n(&pml__intercept_nested, __ATOMIC_RELAXED);
+void pml__call_stats(uint64_t *too_deep, uint64_t *nested) {
+  *too_deep = __atomic_load_n(&deep, __ATOMIC_RELAXED);
+  *nested = __atomic_load_n(&pml__call_nested, __ATOMIC_RELAXED);
 }
 
-void pml__intercept_calls_forked(void) {
+void pml__call_forked(void) {
   __atomic_store_n(&deep, 0, __ATOMIC_RELAXED);
-  __atomic_store_n(&pml__intercept_nested, 0, __ATOMIC_RELAXED);
+  __atomic_store_n(&pml__call_nested, 0, __ATOMIC_RELAXED);
 }
