@@ -17,8 +17,6 @@ local KNOWN = {
     { "source", "source/clock", "source/counted", "source/kernel", "source/plugin", "source/sde", "source/simulation" },
   },
   objects = {
-    { "compat/pmlib/pmlib_collect", "compat/pmlib/pmlib_environment", "compat/pmlib/pmlib_pack", "compat/pmlib/pmlib_report",
-      "compat/pmlib/pmlib_state", "compat/pmlib/pmlib_text", "compat/pmlib/pmlib_trace" },
     { "source/kernel/pml_counter", "source/kernel/pml_counter_error", "source/kernel/pml_event_available",
       "source/kernel/pml_event_generic", "source/kernel/pml_event_kernel", "source/kernel/pml_event_pfm_list",
       "source/kernel/pml_event_probe", "source/kernel/pml_event_sysfs_list", "source/kernel/pml_event_trace",

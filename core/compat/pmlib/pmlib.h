@@ -2,11 +2,13 @@
 /*
  * core/compat/pmlib/pmlib.h - what the C++, C and Fortran calls of PMlib share, over pmlua's sections.
  *
- *   state    initialize, start, stop, reset, and what the environment asks for
- *   collect  the figures of this process, then of all ranks
- *   mpi      MPI, looked up in the running program
- *   report   text
- *   trace    an OTF2 archive of the sections
+ *   environment  PMlib's variables
+ *   known        what the program said of sections, and OpenMP of threads
+ *   state        initialize, start, stop, reset
+ *   collect      the figures of this process, then of all ranks
+ *   mpi          MPI, looked up in the running program
+ *   report       text
+ *   trace        an OTF2 archive of the sections
  *
  * Unlike the rest of the core this writes text: reports to the file the program names, warnings to standard error, as
  * programs expect of PMlib.
@@ -84,8 +86,11 @@ struct pmlib_known {
 };
 /* pmlib_known_of - NULL if the program said nothing; pmlib_lock is held. */
 struct pmlib_known *pmlib_known_of(const struct pml_section *s);
+void pmlib_know(const struct pml_section *s, enum pmlib_type type, bool exclusive);
+void pmlib_forget_bases(void);
 /* pmlib_number_of - what OpenMP called the thread when it first started a section; pmlib_lock is held. */
 uint32_t pmlib_number_of(uint64_t thread);
+void pmlib_number_thread(void); /* the calling one, once */
 void pmlib_lock(void);
 void pmlib_unlock(void);
 

@@ -86,15 +86,6 @@ bool pmlib_take(struct pmlib_process *p) {
   return ok;
 }
 
-void pmlib_free_process(struct pmlib_process *p) {
-  for (uint32_t i = 0; p->section != NULL && i < p->nsections; i++) {
-    free(p->section[i].label);
-    free(p->section[i].thread);
-  }
-  free(p->section);
-  memset(p, 0, sizeof *p);
-}
-
 struct pmlib_figures pmlib_figures_of(const struct pmlib_section *s) {
   struct pmlib_figures f = {0};
   for (uint32_t i = 0; s != NULL && i < s->nthreads; i++) {
@@ -224,27 +215,4 @@ void pmlib_collect(bool collective) {
 
 const struct pmlib_run *pmlib_last(void) {
   return have_last ? &last : NULL;
-}
-
-/* ---- what PMlib's calls ask in between ---- */
-
-void pmlib_gather(void) {
-  if (pmlib_on()) pmlib_collect(true);
-}
-
-int pmlib_sections(void) {
-  struct pmlib_process p;
-  if (!pmlib_on()) return 0;
-  if (!pmlib_take(&p)) return 1;
-  int n = (int)p.nsections + 1;
-  pmlib_free_process(&p);
-  return n;
-}
-
-bool pmlib_in_parallel(int id) {
-  struct pmlib_process p;
-  if (id <= 0 || !pmlib_on() || !pmlib_take(&p)) return false;
-  bool parallel = (uint32_t)id <= p.nsections && p.section[id - 1].parallel;
-  pmlib_free_process(&p);
-  return parallel;
 }

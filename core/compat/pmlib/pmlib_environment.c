@@ -26,6 +26,8 @@ const struct pmlib_chooser pmlib_choosers[] = {
 };
 const size_t pmlib_nchoosers = sizeof pmlib_choosers / sizeof *pmlib_choosers;
 
+struct pmlib pmlib = {.chooser = &pmlib_choosers[0], .nprocs = 1};
+
 void pmlib_warn(const char *fmt, ...) {
   char line[1024];
   va_list ap;

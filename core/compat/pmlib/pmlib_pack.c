@@ -62,6 +62,15 @@ static bool get_section(const char **from, size_t *left, struct pmlib_section *s
   return get(from, left, s->thread, s->nthreads * sizeof *s->thread);
 }
 
+void pmlib_free_process(struct pmlib_process *p) {
+  for (uint32_t i = 0; p->section != NULL && i < p->nsections; i++) {
+    free(p->section[i].label);
+    free(p->section[i].thread);
+  }
+  free(p->section);
+  memset(p, 0, sizeof *p);
+}
+
 bool pmlib_unpack(const char *bytes, size_t n, struct pmlib_process *p) {
   if (!get(&bytes, &n, p, sizeof *p)) {
     memset(p, 0, sizeof *p);

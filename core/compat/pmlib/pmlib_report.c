@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/compat/pmlib/pmlib_report.c - PMlib's calls that print: what they gather, and who writes. */
+/* core/compat/pmlib/pmlib_report.c - PMlib's calls that print or ask: what they gather, and who writes. */
 #include "compat/pmlib/pmlib.h"
 
 #include "base/pml_error.h"
@@ -138,4 +138,27 @@ void pmlib_print_colors(FILE *fp, int color, bool legend, bool as_defined) {
   if (legend) pmlib_text_legend(fp);
   fflush(fp);
   free(colors);
+}
+
+/* ---- what PMlib's calls ask in between ---- */
+
+void pmlib_gather(void) {
+  if (pmlib_on()) pmlib_collect(true);
+}
+
+int pmlib_sections(void) {
+  struct pmlib_process p;
+  if (!pmlib_on()) return 0;
+  if (!pmlib_take(&p)) return 1;
+  int n = (int)p.nsections + 1;
+  pmlib_free_process(&p);
+  return n;
+}
+
+bool pmlib_in_parallel(int id) {
+  struct pmlib_process p;
+  if (id <= 0 || !pmlib_on() || !pmlib_take(&p)) return false;
+  bool parallel = (uint32_t)id <= p.nsections && p.section[id - 1].parallel;
+  pmlib_free_process(&p);
+  return parallel;
 }

@@ -2,35 +2,15 @@
 /* core/compat/pmlib/pmlib_state.c - PMlib's calls that measure, handed to pmlua's sections. */
 #include "base/pml_clock.h"
 #include "base/pml_error.h"
-#include "base/pml_process.h"
-#include "base/pml_thread.h"
 #include "compat/pmlib/pmlib.h"
 
-#include <dlfcn.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-struct pmlib pmlib = {.chooser = &pmlib_choosers[0], .nprocs = 1};
-
 enum { UNKNOWN, OFF, ON };
 static int state; /* atomic */
-static struct pml__lock lock;
-static struct pmlib_known *knowns; /* under the lock */
-
-void pmlib_lock(void) {
-  pml__lock_take(&lock);
-}
-void pmlib_unlock(void) {
-  pml__lock_leave(&lock);
-}
-
-struct pmlib_known *pmlib_known_of(const struct pml_section *s) {
-  struct pmlib_known *k = knowns;
-  while (k != NULL && k->section != s) k = k->next;
-  return k;
-}
 
 static pid_t owner;
 
@@ -105,58 +85,7 @@ void pmlib_properties(const char *label, int t, bool exclusive) {
   if (!pmlib_on() || !label_ok(label)) return;
   const struct pml_section *s = define(label, type, exclusive);
   if (s == NULL) return;
-  pmlib_lock();
-  struct pmlib_known *k = pmlib_known_of(s);
-  if (k == NULL && (k = calloc(1, sizeof *k)) != NULL) {
-    k->section = s;
-    k->next = knowns;
-    knowns = k;
-  }
-  if (k != NULL) {
-    k->type = type;
-    k->exclusive = exclusive;
-  }
-  pmlib_unlock();
-}
-
-/* ---- the numbers that OpenMP gives to threads, for the report ---- */
-
-struct numbered {
-  uint64_t thread;
-  uint32_t number;
-  struct numbered *next;
-};
-static struct numbered *numbers; /* under the lock */
-static _Thread_local bool is_numbered;
-
-static int call_openmp(const char *name, int otherwise) {
-  void *f = dlsym(RTLD_DEFAULT, name);
-  int (*call)(void);
-  if (f == NULL) return otherwise;
-  memcpy(&call, &f, sizeof call);
-  return call();
-}
-
-int pmlib_max_threads(void) {
-  return call_openmp("omp_get_max_threads", 1);
-}
-
-static void number_thread(void) {
-  is_numbered = true;
-  struct numbered *n = malloc(sizeof *n);
-  if (n == NULL) return;
-  n->thread = pml_thread_self()->id;
-  n->number = (uint32_t)call_openmp("omp_get_thread_num", 0);
-  pmlib_lock();
-  n->next = numbers;
-  numbers = n;
-  pmlib_unlock();
-}
-
-uint32_t pmlib_number_of(uint64_t thread) {
-  const struct numbered *n = numbers;
-  while (n != NULL && n->thread != thread) n = n->next;
-  return n == NULL ? 0 : n->number;
+  pmlib_know(s, type, exclusive);
 }
 
 /* ---- starting and stopping ---- */
@@ -173,7 +102,7 @@ static struct pml_section *look_up(const char *label, struct place *p) {
   struct pml_section_info info;
   struct pml_section *s = label_ok(label) ? define(label, PMLIB_CALC, true) : NULL;
   if (s == NULL) return NULL;
-  if (!is_numbered) number_thread();
+  pmlib_number_thread();
   pml_section_describe(s, &info);
   p->at = label;
   p->label = info.label;
@@ -256,13 +185,7 @@ void pmlib_reset(const char *label) {
 
 void pmlib_reset_all(void) {
   if (!pmlib_on()) return;
-  pmlib_lock();
-  for (struct pmlib_known *k = knowns; k != NULL; k = k->next) {
-    free(k->base);
-    k->base = NULL;
-    k->nbases = 0;
-  }
-  pmlib_unlock();
+  pmlib_forget_bases();
   pml_section_reset();
   pmlib.begin_ticks = pml_clock_ticks();
   pmlib.end_ticks = 0;
