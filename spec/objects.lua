@@ -21,8 +21,6 @@ local KNOWN = {
       "source/kernel/pml_event_generic", "source/kernel/pml_event_kernel", "source/kernel/pml_event_pfm_list",
       "source/kernel/pml_event_probe", "source/kernel/pml_event_sysfs_list", "source/kernel/pml_event_trace",
       "source/kernel/pml_event_user" },
-    { "source/plugin/pml_plugin", "source/plugin/pml_plugin_call", "source/plugin/pml_plugin_environment",
-      "source/plugin/pml_plugin_library", "source/plugin/pml_plugin_series", "source/plugin/pml_plugin_use" },
     { "adapter/section/pml_section", "adapter/section/pml_section_define", "adapter/section/pml_section_events",
       "adapter/section/pml_section_file", "adapter/section/pml_section_report", "adapter/section/pml_section_text",
       "adapter/section/pml_section_thread", "adapter/section/pml_section_timeline" },

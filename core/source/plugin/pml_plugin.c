@@ -23,7 +23,6 @@ _Atomic uint64_t pml__plugin_epoch;
 struct pml__sde_body pml__plugin_inside;
 
 static struct pml__lock list_lock;
-static struct pml__lock load_lock; /* one is loaded at a time */
 static struct pml_plugin *first, **end = &first;
 static void (*_Atomic on_trouble)(const char *line);
 
@@ -65,8 +64,13 @@ double pml_plugin_scale(const struct pml_plugin_metric *m) {
 
 /* ---- trouble ---- */
 
-void pml_plugin_on_trouble(void (*say)(const char *line)) {
-  atomic_store(&on_trouble, say);
+void pml_plugin_on_trouble(void (*tell)(const char *line)) {
+  atomic_store(&on_trouble, tell);
+}
+
+static void say(const char *line) {
+  void (*tell)(const char *) = atomic_load(&on_trouble);
+  if (tell != NULL) tell(line);
 }
 
 void pml__plugin_trouble(struct pml_plugin *p, const char *fmt, ...) {
@@ -83,8 +87,11 @@ void pml__plugin_trouble(struct pml_plugin *p, const char *fmt, ...) {
     atomic_store(&p->troubled, true);
   }
   pml__lock_leave(&list_lock);
-  void (*say)(const char *) = atomic_load(&on_trouble);
-  if (say != NULL && p->next != p) say(line); /* linked to itself: being loaded, the failure has it */
+  if (p->next != p) say(line); /* linked to itself: being loaded, the failure has it */
+}
+
+void pml__plugin_say_trouble(const struct pml_plugin *p) {
+  if (atomic_load(&p->troubled)) say(p->trouble);
 }
 
 void pml__plugin_drop(struct pml_plugin *p) {
@@ -130,6 +137,13 @@ struct pml_plugin *pml_plugin_find(const char *name) {
   struct pml_plugin *p = find(name, false);
   pml__lock_leave(&list_lock);
   return p;
+}
+
+bool pml__plugin_is_taken(const char *name) {
+  list_take();
+  bool taken = find(name, true) != NULL;
+  pml__lock_leave(&list_lock);
+  return taken;
 }
 
 /* Of plugins with one name the newest. */
@@ -239,50 +253,7 @@ void pml_plugin_describe(struct pml_plugin *p, struct pml_plugin_info *info) {
                                    .trouble = atomic_load(&p->troubled) ? p->trouble : ""};
 }
 
-/* ---- making ---- */
-
-static int check_name(const char *name) {
-  if (name == NULL || *name == '\0') return pml_fail(-EINVAL, "a plugin needs a name");
-  for (const char *c = name; *c != '\0'; c++)
-    if (!isalnum((unsigned char)*c) && *c != '_')
-      return pml_fail(-EINVAL, "\"%.64s\" is no name of a plugin: letters, digits and _ make one", name);
-  return strlen(name) < 128 ? 0 : pml_fail(-EINVAL, "plugin name \"%.40s...\" is too long", name);
-}
-
-static int check_free(const char *name) {
-  list_take();
-  bool taken = find(name, true) != NULL;
-  pml__lock_leave(&list_lock);
-  return taken ? pml_fail(-EEXIST, "plugin %s is loaded already; end it first", name) : 0;
-}
-
-int pml_plugin_load(const struct pml_plugin_options *o, struct pml_plugin **out) {
-  *out = NULL;
-  int err = check_name(o->name);
-  if (err == 0) err = pml_clock_init();
-  if (err < 0) return err;
-  pml__process_look();
-  pml__lock_take(&load_lock);
-  err = check_free(o->name);
-  struct pml_plugin *p = err == 0 ? pml__plugin_new(o->name, "") : NULL;
-  if (err == 0 && p == NULL) err = pml_fail(-ENOMEM, "no memory for plugin %s", o->name);
-  if (err == 0) {
-    p->next = p;
-    err = pml__plugin_open(p, o);
-  }
-  if (err == 0) {
-    pml__plugin_insert(p);
-    *out = p;
-  } else if (p != NULL) {
-    pml__plugin_free(p);
-  }
-  pml__lock_leave(&load_lock);
-  if (err == 0 && atomic_load(&p->troubled)) {
-    void (*say)(const char *) = atomic_load(&on_trouble);
-    if (say != NULL) say(p->trouble);
-  }
-  return err;
-}
+/* ---- metrics ---- */
 
 static int check_metric(const char *plugin, const struct pml_plugin_metric *m) {
   if (m->name == NULL || *m->name == '\0') return pml_fail(-EINVAL, "a metric of plugin %s has no name", plugin);
@@ -316,50 +287,4 @@ int pml__plugin_add_metric(struct pml_plugin *p, const struct pml_plugin_metric 
   if (to->name == NULL || to->description == NULL || to->unit == NULL)
     return pml_fail(-ENOMEM, "no memory for the metrics of plugin %s", p->name);
   return 0;
-}
-
-static int check_provider(const char *name, const struct pml_plugin_provider *v) {
-  if ((unsigned)v->sync >= PML_PLUGIN_SYNCS || (unsigned)v->scope >= PML_PLUGIN_SCOPES)
-    return pml_fail(-EINVAL, "plugin %s: unknown kind or scope", name);
-  if (v->sync == PML_PLUGIN_STRICTLY_SYNC)
-    return pml_fail(-EINVAL, "plugin %s: what a program provides is not strictly synchronous", name);
-  if (v->sync == PML_PLUGIN_SYNC ? v->read == NULL : v->collect == NULL)
-    return pml_fail(-EINVAL, "plugin %s cannot be asked for its values", name);
-  return 0;
-}
-
-static int provide(const char *name, const struct pml_plugin_provider *v, struct pml_plugin **out) {
-  int err = check_free(name);
-  if (err < 0) return err;
-  struct pml_plugin *p = pml__plugin_new(name, "");
-  if (p == NULL) return pml_fail(-ENOMEM, "no memory for plugin %s", name);
-  p->provider = *v;
-  p->sync = v->sync;
-  p->scope = v->scope;
-  p->delta_ticks = v->delta_ticks;
-  p->here = pml__plugin_is_here(v->scope);
-  for (size_t i = 0; err == 0 && i < v->nmetrics; i++) err = pml__plugin_add_metric(p, &v->metric[i]);
-  if (err == 0 && p->nmetrics != v->nmetrics) err = pml_fail(-EINVAL, "plugin %s has two metrics of one name", name);
-  if (err < 0) {
-    pml__plugin_free(p);
-    return err;
-  }
-  pml__plugin_insert(p);
-  *out = p;
-  return 0;
-}
-
-int pml_plugin_provide(const char *name, const struct pml_plugin_provider *v, struct pml_plugin **out) {
-  *out = NULL;
-  int err = check_name(name);
-  if (err == 0) err = check_provider(name, v);
-  if (err == 0) err = pml_clock_init();
-  if (err == 0) {
-    pml__process_look();
-    pml__lock_take(&load_lock);
-    err = provide(name, v, out);
-    pml__lock_leave(&load_lock);
-  }
-  if (err < 0 && v->close != NULL) v->close(v->arg);
-  return err;
 }

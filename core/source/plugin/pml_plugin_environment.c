@@ -70,34 +70,7 @@ int pml__plugin_tokens(const char *name, char ***token, size_t *n) {
   return split(value != NULL ? value : "", separators_of(variable), token, n);
 }
 
-/* --- plugins --- */
-
-/* One that cannot be loaded stays in the list with the reason. */
-static void load(const char *name) {
-  struct pml_plugin *p;
-  int err = pml_plugin_load(&(struct pml_plugin_options){.name = name}, &p);
-  if (err == 0 || err == -EEXIST) return;
-  char why[PML__PLUGIN_LINE];
-  (void)snprintf(why, sizeof why, "%s", pml_error_detail(err));
-  p = pml__plugin_new(name, "");
-  if (p == NULL) return;
-  pml__plugin_drop(p);
-  pml__plugin_insert(p);
-  size_t before = strlen("plugin : ") + strlen(name);
-  bool named = strncmp(why, "plugin ", 7) == 0 && strlen(why) > before;
-  pml__plugin_trouble(p, "%s (of SCOREP_METRIC_PLUGINS)", named ? why + before : why);
-}
-
-static void load_all(void) {
+int pml__plugin_names(char ***name, size_t *n) {
   const char *value = secure_getenv("SCOREP_METRIC_PLUGINS");
-  char **name;
-  size_t n;
-  if (value == NULL || split(value, separators_of("SCOREP_METRIC_PLUGINS"), &name, &n) < 0) return;
-  for (size_t i = 0; i < n; i++) load(name[i]);
-  free(name);
-}
-
-void pml_plugin_load_environment(void) {
-  static pthread_once_t once = PTHREAD_ONCE_INIT;
-  pthread_once(&once, load_all);
+  return split(value != NULL ? value : "", separators_of("SCOREP_METRIC_PLUGINS"), name, n);
 }

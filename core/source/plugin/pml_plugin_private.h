@@ -76,6 +76,7 @@ extern struct pml__sde_body pml__plugin_inside;
 
 /* Note the trouble of @p and say it; the first is kept. */
 void pml__plugin_trouble(struct pml_plugin *p, const char *fmt, ...) PML_PRINTF(2, 3);
+void pml__plugin_say_trouble(const struct pml_plugin *p); /* what was noted while it was being loaded */
 /* No call is made to it any more. */
 void pml__plugin_drop(struct pml_plugin *p);
 static inline bool pml__plugin_alive(const struct pml_plugin *p) {
@@ -86,6 +87,7 @@ static inline bool pml__plugin_alive(const struct pml_plugin *p) {
 struct pml_plugin *pml__plugin_new(const char *name, const char *path);
 void pml__plugin_free(struct pml_plugin *p); /* one that was never listed */
 void pml__plugin_insert(struct pml_plugin *p);
+bool pml__plugin_is_taken(const char *name); /* by one that has not ended */
 /* Once more end all plugins when the process ends, before whatever has been registered to be done then by now. */
 void pml__plugin_end_at_exit(void);
 /* Copied; one that is there already stays as it is. -EINVAL, PML_EFULL, -ENOMEM. */
@@ -143,6 +145,7 @@ void pml__plugin_note_value(struct pml__plugin_counter *c, uint64_t value);
 bool pml__plugin_is_here(enum pml_plugin_scope scope);
 /* The tokens of $SCOREP_METRIC_<NAME>: [*n] and what they stand in, both to be freed. -ENOMEM. */
 int pml__plugin_tokens(const char *name, char ***token, size_t *n);
-bool pml__plugin_mpi(void); /* MPI is up in this process */
+int pml__plugin_names(char ***name, size_t *n); /* of $SCOREP_METRIC_PLUGINS, likewise */
+bool pml__plugin_mpi(void);                     /* MPI is up in this process */
 
 #endif

@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* core/source/plugin/pml_plugin_load.c - plugins that come: libraries, what a program provides, what the environment
+ * names.
+ */
+#include "source/plugin/pml_plugin_private.h"
+
+#include "base/pml_clock.h"
+#include "base/pml_error.h"
+#include "base/pml_process.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static struct pml__lock load_lock; /* one is loaded at a time */
+
+static int check_name(const char *name) {
+  if (name == NULL || *name == '\0') return pml_fail(-EINVAL, "a plugin needs a name");
+  for (const char *c = name; *c != '\0'; c++)
+    if (!isalnum((unsigned char)*c) && *c != '_')
+      return pml_fail(-EINVAL, "\"%.64s\" is no name of a plugin: letters, digits and _ make one", name);
+  return strlen(name) < 128 ? 0 : pml_fail(-EINVAL, "plugin name \"%.40s...\" is too long", name);
+}
+
+static int check_free(const char *name) {
+  return pml__plugin_is_taken(name) ? pml_fail(-EEXIST, "plugin %s is loaded already; end it first", name) : 0;
+}
+
+/* --- a library --- */
+
+int pml_plugin_load(const struct pml_plugin_options *o, struct pml_plugin **out) {
+  *out = NULL;
+  int err = check_name(o->name);
+  if (err == 0) err = pml_clock_init();
+  if (err < 0) return err;
+  pml__process_look();
+  pml__lock_take(&load_lock);
+  err = check_free(o->name);
+  struct pml_plugin *p = err == 0 ? pml__plugin_new(o->name, "") : NULL;
+  if (err == 0 && p == NULL) err = pml_fail(-ENOMEM, "no memory for plugin %s", o->name);
+  if (err == 0) {
+    p->next = p;
+    err = pml__plugin_open(p, o);
+  }
+  if (err == 0) {
+    pml__plugin_insert(p);
+    *out = p;
+  } else if (p != NULL) {
+    pml__plugin_free(p);
+  }
+  pml__lock_leave(&load_lock);
+  if (err == 0) pml__plugin_say_trouble(p);
+  return err;
+}
+
+/* --- what a program provides --- */
+
+static int check_provider(const char *name, const struct pml_plugin_provider *v) {
+  if ((unsigned)v->sync >= PML_PLUGIN_SYNCS || (unsigned)v->scope >= PML_PLUGIN_SCOPES)
+    return pml_fail(-EINVAL, "plugin %s: unknown kind or scope", name);
+  if (v->sync == PML_PLUGIN_STRICTLY_SYNC)
+    return pml_fail(-EINVAL, "plugin %s: what a program provides is not strictly synchronous", name);
+  if (v->sync == PML_PLUGIN_SYNC ? v->read == NULL : v->collect == NULL)
+    return pml_fail(-EINVAL, "plugin %s cannot be asked for its values", name);
+  return 0;
+}
+
+static int provide(const char *name, const struct pml_plugin_provider *v, struct pml_plugin **out) {
+  int err = check_free(name);
+  if (err < 0) return err;
+  struct pml_plugin *p = pml__plugin_new(name, "");
+  if (p == NULL) return pml_fail(-ENOMEM, "no memory for plugin %s", name);
+  p->provider = *v;
+  p->sync = v->sync;
+  p->scope = v->scope;
+  p->delta_ticks = v->delta_ticks;
+  p->here = pml__plugin_is_here(v->scope);
+  for (size_t i = 0; err == 0 && i < v->nmetrics; i++) err = pml__plugin_add_metric(p, &v->metric[i]);
+  if (err == 0 && p->nmetrics != v->nmetrics) err = pml_fail(-EINVAL, "plugin %s has two metrics of one name", name);
+  if (err < 0) {
+    pml__plugin_free(p);
+    return err;
+  }
+  pml__plugin_insert(p);
+  *out = p;
+  return 0;
+}
+
+int pml_plugin_provide(const char *name, const struct pml_plugin_provider *v, struct pml_plugin **out) {
+  *out = NULL;
+  int err = check_name(name);
+  if (err == 0) err = check_provider(name, v);
+  if (err == 0) err = pml_clock_init();
+  if (err == 0) {
+    pml__process_look();
+    pml__lock_take(&load_lock);
+    err = provide(name, v, out);
+    pml__lock_leave(&load_lock);
+  }
+  if (err < 0 && v->close != NULL) v->close(v->arg);
+  return err;
+}
+
+/* --- of the environment --- */
+
+/* One that cannot be loaded stays in the list with the reason. */
+static void load_named(const char *name) {
+  struct pml_plugin *p;
+  int err = pml_plugin_load(&(struct pml_plugin_options){.name = name}, &p);
+  if (err == 0 || err == -EEXIST) return;
+  char why[PML__PLUGIN_LINE];
+  (void)snprintf(why, sizeof why, "%s", pml_error_detail(err));
+  p = pml__plugin_new(name, "");
+  if (p == NULL) return;
+  pml__plugin_drop(p);
+  pml__plugin_insert(p);
+  size_t before = strlen("plugin : ") + strlen(name);
+  bool named = strncmp(why, "plugin ", 7) == 0 && strlen(why) > before;
+  pml__plugin_trouble(p, "%s (of SCOREP_METRIC_PLUGINS)", named ? why + before : why);
+}
+
+static void load_all(void) {
+  char **name;
+  size_t n;
+  if (pml__plugin_names(&name, &n) < 0) return;
+  for (size_t i = 0; i < n; i++) load_named(name[i]);
+  free(name);
+}
+
+void pml_plugin_load_environment(void) {
+  static pthread_once_t once = PTHREAD_ONCE_INIT;
+  pthread_once(&once, load_all);
+}
