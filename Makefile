@@ -29,7 +29,7 @@ ALLCFLAGS  = -std=c11 -D_GNU_SOURCE $(OPT) $(CFLAGS) $(WARN) $(SAN) -fPIC -fvisi
 # Each part stands beside what it builds, and adds to `all` what is for users.
 .DEFAULT_GOAL := all
 .PHONY: all
-include core/core.mk bindings/bindings.mk bindings/instrument.mk scripts/scripts.mk
+include core/core.mk bindings/bindings.mk bindings/instrument/instrument.mk scripts/scripts.mk
 include spec/spec.mk spec/c/intercept/intercept.mk spec/c/plugins/plugins.mk spec/fuzz/fuzz.mk spec/arm/arm.mk
 
 $(B)/obj/%.o: %.c

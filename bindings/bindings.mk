@@ -2,13 +2,13 @@
 # bindings/bindings.mk - the command, the Lua modules, and the library for applications.
 
 EMBED_SONAME := libpmlua-embed.so.0
-CLANG_SRC := bindings/clang.c bindings/clang_table.c
-BIND_SRC := $(filter-out bindings/main.c bindings/instrument.c $(CLANG_SRC),$(wildcard bindings/*.c bindings/live/*.c))
+CLANG_SRC := bindings/instrument/clang.c bindings/instrument/clang_table.c
+BIND_SRC := $(filter-out bindings/command/main.c bindings/instrument/%,$(wildcard bindings/*.c bindings/*/*.c))
 # Its own module, only where libclang's headers are: it opens libclang when it is asked.
 CLANG_INC := $(patsubst %/clang-c/Index.h,%,$(lastword $(sort $(wildcard /usr/include/clang-c/Index.h /usr/lib/llvm-*/include/clang-c/Index.h))))
 CLANG_SO := $(if $(CLANG_INC),$(B)/lua/pmlua/clang.so)
 BIND_OBJ := $(BIND_SRC:%.c=$(B)/obj/%.o)
-MAIN_OBJ := $(B)/obj/bindings/main.o
+MAIN_OBJ := $(B)/obj/bindings/command/main.o
 
 $(B)/obj/bindings/%.o: ALLCFLAGS += -Ibindings
 
@@ -19,17 +19,17 @@ $(B)/lua/pmlua/core.so: $(BIND_OBJ) | $(B)/libpmlua.so
 	@mkdir -p $(@D)
 	$(CC) $(SAN) $(LDFLAGS) $(HARDEN_LD) -shared -Wl,-rpath,'$$ORIGIN/../..:$$ORIGIN/../../..' $(BIND_OBJ) -L$(B) -lpmlua -ldl -lm -o $@
 
-$(B)/lua/pmlua/clang.so: $(CLANG_SRC) bindings/clang.h
+$(B)/lua/pmlua/clang.so: $(CLANG_SRC) bindings/instrument/clang.h
 	@mkdir -p $(@D)
-	$(CC) $(filter-out -MMD -MP,$(ALLCFLAGS)) $(HARDEN) $(FORTIFY) $(LUA_CFLAGS) -isystem $(CLANG_INC) $(LDFLAGS) $(HARDEN_LD) -shared $(CLANG_SRC) -ldl -o $@
+	$(CC) $(filter-out -MMD -MP,$(ALLCFLAGS)) -Ibindings $(HARDEN) $(FORTIFY) $(LUA_CFLAGS) -isystem $(CLANG_INC) $(LDFLAGS) $(HARDEN_LD) -shared $(CLANG_SRC) -ldl -o $@
 
 $(B)/pmlua: $(MAIN_OBJ) $(BIND_OBJ) | $(B)/libpmlua.so
 	$(CC) $(SAN) $(if $(SAN),,-pie) $(LDFLAGS) $(HARDEN_LD) -Wl,-rpath,'$$ORIGIN:$$ORIGIN/../lib' -Wl,-E $(MAIN_OBJ) $(BIND_OBJ) -L$(B) -lpmlua $(LUA_LIBS) \
 	  -ldl -lm -o $@
 
 # For applications: the bindings with Lua. Its symbols are its own, even inside a command that exports the same.
-$(B)/$(EMBED_SONAME): $(BIND_OBJ) bindings/embed.map | $(B)/libpmlua.so
-	$(CC) $(SAN) $(LDFLAGS) $(HARDEN_LD) -shared -Wl,-soname,$(EMBED_SONAME) -Wl,--version-script=bindings/embed.map -Wl,-Bsymbolic \
+$(B)/$(EMBED_SONAME): $(BIND_OBJ) bindings/embed/embed.map | $(B)/libpmlua.so
+	$(CC) $(SAN) $(LDFLAGS) $(HARDEN_LD) -shared -Wl,-soname,$(EMBED_SONAME) -Wl,--version-script=bindings/embed/embed.map -Wl,-Bsymbolic \
 	  -Wl,-rpath,'$$ORIGIN' $(BIND_OBJ) -L$(B) -lpmlua $(LUA_LIBS) -lpthread -ldl -lm -o $@
 
 $(B)/libpmlua-embed.so: $(B)/$(EMBED_SONAME)

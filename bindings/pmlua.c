@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* bindings/pmlua.c - the table of contents of pmlua.core. */
 #include "pmlua.h"
-#include "locate.h"
+#include "embed/locate.h"
 #include "lutil.h"
 
 /* Folders that ship with it are found from there. */

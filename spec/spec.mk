@@ -4,7 +4,7 @@
 SPEC_SRC := $(wildcard spec/c/*.c)
 BENCH_SRC := $(wildcard spec/bench/*.c)
 ALL_C := $(wildcard core/*.h core/*/*.[ch] core/*/*/*.[ch] core/*/*/*/*.h core/*/*/*/*.c core/compat/scorep/include/scorep/*.h \
-  bindings/*.[ch] bindings/live/*.[ch] bindings/*.cpp scripts/programs/*.cpp spec/c/intercept/*.cpp spec/c/substrates/*.cpp \
+  bindings/*.[ch] bindings/*/*.[ch] bindings/*/*.cpp scripts/programs/*.cpp spec/c/intercept/*.cpp spec/c/substrates/*.cpp \
   scripts/workloads/*.[ch] scripts/workloads/*/*.[ch] scripts/programs/*.[ch] scripts/plugins/*.c \
   spec/c/*.[ch] spec/c/intercept/*.[ch] spec/c/wrap/*.[ch] spec/c/plugins/*.c spec/c/plugins/*.cpp spec/c/substrates/*.c \
   spec/lua/wrap/* spec/lua/sim/*.c spec/fuzz/*.[ch] spec/bench/*.[ch] spec/bench/count/*.[ch] spec/lua/count/*.[ch] spec/wrap/*.c spec/pmlib/*.c spec/pmlib/*.cpp)
@@ -67,8 +67,8 @@ specs: $(SPEC_BIN)
 
 # What a file gets said is printed together, when its clang-tidy is done: several run at once.
 LINT_JOBS = $(shell nproc)
-TIDY_SRC = $(CORE_SRC) $(COUNT_SRC) $(SDE_SRC) $(PM_SRC) $(LIVE_SRC) $(RECORD_SRC) $(MEMORY_SRC) $(WATCHPOINT_SRC) $(SIMULATE_SRC) bindings/main.c $(BIND_SRC) \
-  $(if $(CLANG_INC),$(CLANG_SRC)) $(if $(LLVMS),bindings/instrument.c $(INSTRUMENT_SRC)) $(WORK_SRC)
+TIDY_SRC = $(CORE_SRC) $(COUNT_SRC) $(SDE_SRC) $(PM_SRC) $(LIVE_SRC) $(RECORD_SRC) $(MEMORY_SRC) $(WATCHPOINT_SRC) $(SIMULATE_SRC) bindings/command/main.c $(BIND_SRC) \
+  $(if $(CLANG_INC),$(CLANG_SRC)) $(if $(LLVMS),bindings/instrument/instrument.c $(INSTRUMENT_SRC)) $(WORK_SRC)
 TIDY_FLAGS = -std=c11 -D_GNU_SOURCE -Icore -Ibindings $(LUA_CFLAGS) $(CLANG_INC:%=-isystem %) $(LLVM_CFLAGS)
 .PHONY: lint lint-build lint-format lint-lua lint-cppcheck lint-tidy fmt guard guard-save abi-dump abi abi-check mutants layers asan asan-build tsan tsan-build bench soak
 lint: lint-format lint-lua lint-build lint-cppcheck lint-tidy ## compilers' warnings as errors, clang-tidy, cppcheck, luacheck, format
@@ -80,7 +80,7 @@ lint-build:
 	@$(MAKE) --no-print-directory -s CC=clang B=$(B)/clang all specs
 lint-cppcheck:
 	@cppcheck -q -j$(LINT_JOBS) --std=c11 --language=c --error-exitcode=1 --inline-suppr --suppress=missingIncludeSystem \
-	  --enable=warning,performance,portability -D__x86_64__ -Icore -Ibindings core $(wildcard bindings/*.c bindings/live/*.c) scripts/workloads $(wildcard scripts/programs/*.[ch])
+	  --enable=warning,performance,portability -D__x86_64__ -Icore -Ibindings core $(wildcard bindings/*.c bindings/*/*.c) scripts/workloads $(wildcard scripts/programs/*.[ch])
 lint-tidy:
 	@printf '%s\n' $(TIDY_SRC) | xargs -P$(LINT_JOBS) -n1 sh -c 'said=$$(clang-tidy --quiet "$$0" -- $(TIDY_FLAGS) 2>&1) || { echo "$$said"; exit 1; }'
 fmt: ## format the C sources

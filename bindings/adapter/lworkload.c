@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* bindings/lworkload.c - pml.workload: C kernels that read counters where an application would. */
-#include "interrupt.h"
+/* bindings/adapter/lworkload.c - pml.workload: C kernels that read counters where an application would. */
+#include "command/interrupt.h"
 #include "lutil.h"
 
 #include "adapter/pml_workload.h"

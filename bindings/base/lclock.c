@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* bindings/lclock.c - pml.clock: ticks and their nanoseconds. */
+/* bindings/base/lclock.c - pml.clock: ticks and their nanoseconds. */
 #include "lutil.h"
 
 static int l_ticks(lua_State *L) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* bindings/lregion.c - pml.region: names of code regions and their ids. */
+/* bindings/base/lregion.c - pml.region: names of code regions and their ids. */
 #include "live/limit.h"
 #include "lutil.h"
 

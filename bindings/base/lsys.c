@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* bindings/lsys.c - pml.sys: the few things of the system that experiments need and Lua lacks. */
-#include "interrupt.h"
+/* bindings/base/lsys.c - pml.sys: the few things of the system that experiments need and Lua lacks. */
+#include "command/interrupt.h"
+#include "command/prompt.h"
 #include "lutil.h"
 #include "numeric.h"
-#include "prompt.h"
 
 #include <errno.h>
 #include <fcntl.h>

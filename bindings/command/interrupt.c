@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* bindings/interrupt.c - SIGINT and SIGTERM: a flag, an error raised in Lua, and the children told. */
-#include "interrupt.h"
+/* bindings/command/interrupt.c - SIGINT and SIGTERM: a flag, an error raised in Lua, and the children told. */
+#include "command/interrupt.h"
 
 #include "lutil.h"
 

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* bindings/main.c - the command: runs scripts, code, verbs (each a Lua file) and a prompt. */
-#include "interrupt.h"
+/* bindings/command/main.c - the command: runs scripts, code, verbs (each a Lua file) and a prompt. */
+#include "command/interrupt.h"
+#include "embed/locate.h"
+#include "embed/state.h"
 #include "live/live.h"
-#include "locate.h"
 #include "lutil.h"
 #include "numeric.h"
 #include "pml.h"
-#include "state.h"
 
 #include "base/pml_file.h"
 #include "control/tune/pml_tune.h"

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* bindings/prompt.c - Ctrl-C at a prompt, with readline(3) where lua-readline has loaded it, and the history's file. */
-#include "prompt.h"
+/* bindings/command/prompt.c - Ctrl-C at a prompt, with readline(3) where lua-readline has loaded it, and the history's
+ * file. */
+#include "command/prompt.h"
 
-#include "interrupt.h"
+#include "command/interrupt.h"
 #include "lutil.h"
 
 #include <dlfcn.h>

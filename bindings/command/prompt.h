@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* bindings/prompt.h - what a prompt needs of the system: Ctrl-C that clears the line, and a file for its history. */
+/* bindings/command/prompt.h - what a prompt needs of the system: Ctrl-C that clears the line, and a file for its
+ * history. */
 #ifndef PML_PROMPT_H
 #define PML_PROMPT_H
 

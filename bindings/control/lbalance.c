@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* bindings/lbalance.c - pml.balance: the decision alone, and balancers of this process's threads. */
+/* bindings/control/lbalance.c - pml.balance: the decision alone, and balancers of this process's threads. */
+#include "control/tune_told.h"
 #include "lutil.h"
-#include "tune_told.h"
 
 #include "control/balance/pml_balance.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* bindings/ltune.c - pml.tune: rules that set how cpus run while a region is open. */
+/* bindings/control/ltune.c - pml.tune: rules that set how cpus run while a region is open. */
+#include "control/tune_told.h"
 #include "function_copy.h"
 #include "lutil.h"
-#include "tune_told.h"
 
 #include "control/tune/pml_tune.h"
 

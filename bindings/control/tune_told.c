@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* bindings/tune_told.c - lines and logs of tuners and balancers. */
-#include "tune_told.h"
+/* bindings/control/tune_told.c - lines and logs of tuners and balancers. */
+#include "control/tune_told.h"
 
 #include "control/tune/pml_tune.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* bindings/embed.c - Lua states for applications: opened, run under limits, closed. */
+/* bindings/embed/embed.c - Lua states for applications: opened, run under limits, closed. */
+#include "embed/state.h"
 #include "pmlua.h"
-#include "state.h"
 
 #include <errno.h>
 #include <lauxlib.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* bindings/locate.c - where pmlua's Lua folder is. */
-#include "locate.h"
+/* bindings/embed/locate.c - where pmlua's Lua folder is. */
+#include "embed/locate.h"
 
 #include "base/pml_error.h"
 

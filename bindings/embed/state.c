@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* bindings/state.c - a Lua state with pmlua in it and limits around it. */
-#include "state.h"
+/* bindings/embed/state.c - a Lua state with pmlua in it and limits around it. */
+#include "embed/state.h"
 
 #include "base/pml_error.h"
-#include "locate.h"
+#include "embed/locate.h"
 #include "pmlua.h"
 
 #include <errno.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* bindings/state.h - a Lua state with pmlua in it and limits around it. */
+/* bindings/embed/state.h - a Lua state with pmlua in it and limits around it. */
 #ifndef STATE_H
 #define STATE_H
 

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * bindings/clang.c - pmlua.clang, a Lua module of its own: what C and C++ headers declare, as libclang reads them.
+ * bindings/instrument/clang.c - pmlua.clang, a Lua module of its own: what C and C++ headers declare, as libclang reads
+ * them.
  *
  * libclang is opened when it is first asked for, so that nothing else depends on it. Cursors are gathered first and
  * turned into tables later (clang_table.c): no Lua error may unwind through libclang.
  */
-#include "clang.h"
+#include "instrument/clang.h"
 
 #include <dlfcn.h>
 #include <glob.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* bindings/clang_table.c - declarations, errors and includes of a translation unit as Lua tables. */
-#include "clang.h"
+/* bindings/instrument/clang_table.c - declarations, errors and includes of a translation unit as Lua tables. */
+#include "instrument/clang.h"
 
 static enum CXChildVisitResult look_for_virtual_base(CXCursor c, CXCursor parent, CXClientData found) {
   (void)parent;

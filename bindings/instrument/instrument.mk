@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# bindings/instrument.mk - counters for LLVM's IR: for each LLVM that is here, a module of its own that reads bitcode, and
-# a plugin of its clang.
+# bindings/instrument/instrument.mk - counters for LLVM's IR: for each LLVM that is here, a module of its own that reads
+# bitcode, and a plugin of its clang.
 
 # (make drops what a shell said that ends with 127, as command -v does.)
 LLVMS := $(shell for n in 14 15 16 17 18 19; do c=$$(command -v llvm-config-$$n) && [ -e $$($$c --includedir)/llvm-c/Core.h ] && echo $$n; done; :)
@@ -18,13 +18,13 @@ INSTRUMENT_OBJ_$(1) := $(INSTRUMENT_SRC:%.c=$(B)/obj/llvm-$(1)/%.o)
 $(B)/obj/llvm-$(1)/%.o: %.c
 	@mkdir -p $$(@D)
 	$$(CC) $$(ALLCFLAGS) $$(LUA_CFLAGS) $(call llvm_cflags,$(1)) -c $$< -o $$@
-$(B)/lua/pmlua/instrument-$(1).so: $(B)/obj/llvm-$(1)/bindings/instrument.o $$(INSTRUMENT_OBJ_$(1))
+$(B)/lua/pmlua/instrument-$(1).so: $(B)/obj/llvm-$(1)/bindings/instrument/instrument.o $$(INSTRUMENT_OBJ_$(1))
 	@mkdir -p $$(@D)
 	$$(CC) $$(SAN) $$(LDFLAGS) $$(HARDEN_LD) -shared $$^ $$$$(llvm-config-$(1) --ldflags --libs --link-shared) -o $$@
-$(B)/preload/libpmlua-instrument-$(1).so: bindings/instrument_plugin.cpp core/instrument/instrument.h $$(INSTRUMENT_OBJ_$(1))
+$(B)/preload/libpmlua-instrument-$(1).so: bindings/instrument/instrument_plugin.cpp core/instrument/instrument.h $$(INSTRUMENT_OBJ_$(1))
 	@mkdir -p $$(@D)
 	$$(CXX) -std=c++17 $$(OPT) $$(CFLAGS) -Wall -Wextra -Werror -fPIC -fvisibility=hidden -fno-exceptions -fno-rtti -Icore \
 	  $(call llvm_cflags,$(1)) -D_GNU_SOURCE $$(LDFLAGS) $$(HARDEN_LD) -shared $$(filter-out %.h,$$^) -o $$@
--include $$(INSTRUMENT_OBJ_$(1):.o=.d) $(B)/obj/llvm-$(1)/bindings/instrument.d
+-include $$(INSTRUMENT_OBJ_$(1):.o=.d) $(B)/obj/llvm-$(1)/bindings/instrument/instrument.d
 endef
 $(foreach n,$(LLVMS),$(eval $(call instrumenter,$(n))))

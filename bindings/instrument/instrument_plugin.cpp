@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * bindings/instrument_plugin.cpp - the instrumenter as a plugin of clang and flang (-fpass-plugin=).
+ * bindings/instrument/instrument_plugin.cpp - the instrumenter as a plugin of clang and flang (-fpass-plugin=).
  *
  * The compiler hands its module over in memory: no bitcode is written, and no second compiler starts to read it. Counts
  * are added before the first pass or behind the last. What cannot be counted is told as `pmlua cc` tells it.

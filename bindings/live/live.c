@@ -3,7 +3,7 @@
 #include "live/live.h"
 
 #include "base/pml_process.h"
-#include "locate.h"
+#include "embed/locate.h"
 
 #include <dlfcn.h>
 #include <errno.h>

@@ -16,11 +16,11 @@
 #ifndef LIVE_H
 #define LIVE_H
 
+#include "embed/state.h"
 #include "live/live_descriptor.h"
 #include "live/live_frame.h"
 #include "live/live_socket.h"
 #include "pmlua.h"
-#include "state.h"
 
 #include <pthread.h>
 #include <stdatomic.h>

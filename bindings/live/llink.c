@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* bindings/live/llink.c - pmlua.core.link: the asking end of a running application's socket. */
-#include "interrupt.h"
+#include "command/interrupt.h"
 #include "live/live_frame.h"
 #include "lutil.h"
 

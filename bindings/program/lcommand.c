@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* bindings/lcommand.c - pml.command: a program that waits until counters are on it, and its end. */
-#include "interrupt.h"
+/* bindings/program/lcommand.c - pml.command: a program that waits until counters are on it, and its end. */
+#include "command/interrupt.h"
 #include "lutil.h"
 
 #include "program/pml_command.h"

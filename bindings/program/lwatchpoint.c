@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* bindings/lwatchpoint.c - pml.watchpoint: where variables are, plans for programs to be run, and what these left. */
+/* bindings/program/lwatchpoint.c - pml.watchpoint: where variables are, plans for programs to be run, and what these
+ * left. */
 #include "lutil.h"
 
 #include "program/pml_watchpoint_plan.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* bindings/lrecorder.c - recorders of software-defined events: pushed to and read from Lua. */
+/* bindings/record/lrecorder.c - recorders of software-defined events: pushed to and read from Lua. */
 #include "live/limit.h"
-#include "lsde.h"
+#include "source/lsde.h"
 
 #include <stdint.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* bindings/lsamples.c - pml.samples: a series of raw samples. */
+/* bindings/record/lsamples.c - pml.samples: a series of raw samples. */
 #include "live/limit.h"
 #include "lutil.h"
 

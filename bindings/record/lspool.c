@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* bindings/lspool.c - pmlua.core.spool: what a recorded process left, as a story, call paths and a trace. */
+/* bindings/record/lspool.c - pmlua.core.spool: what a recorded process left, as a story, call paths and a trace. */
 #include "lutil.h"
 
 #include "record/pml_reasons.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* bindings/lcount.c - pml.count: files of what the compiler counted, and the kinds that there are. */
+/* bindings/source/lcount.c - pml.count: files of what the compiler counted, and the kinds that there are. */
 #include "lutil.h"
 
 #include "source/counted/pml_count_file.h"

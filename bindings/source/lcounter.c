@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* bindings/lcounter.c - pml.counter: one perf_event counter. */
+/* bindings/source/lcounter.c - pml.counter: one perf_event counter. */
 #include "lutil.h"
 
 #include <stdio.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* bindings/levent.c - pml.event: names to events, and the list of all. */
+/* bindings/source/levent.c - pml.event: names to events, and the list of all. */
 #include "lutil.h"
 
 #include <errno.h>

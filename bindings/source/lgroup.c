@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* bindings/lgroup.c - pml.group: events scheduled together. */
+/* bindings/source/lgroup.c - pml.group: events scheduled together. */
 #include "lutil.h"
 
 #include "source/kernel/pml_group.h"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* bindings/lplugin.c - pml.plugin: metric plugins, loaded or provided in Lua, and their series. */
-#include "locate.h"
+/* bindings/source/lplugin.c - pml.plugin: metric plugins, loaded or provided in Lua, and their series. */
+#include "embed/locate.h"
 #include "lutil.h"
-#include "plugin_code.h"
+#include "source/plugin_code.h"
 
 #include "source/plugin/pml_plugin_file.h"
 

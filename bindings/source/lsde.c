@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* bindings/lsde.c - pml.sde: libraries of software-defined events, created counters, events by name, the list. */
-#include "lsde.h"
+/* bindings/source/lsde.c - pml.sde: libraries of software-defined events, created counters, events by name, the list.
+ */
+#include "source/lsde.h"
 
 #include "source/sde/pml_sde_hook.h"
 #include "source/sde/pml_sde_patient.h"

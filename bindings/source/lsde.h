@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* bindings/lsde.h - what the bindings of software-defined events share: handles, rows, values. */
+/* bindings/source/lsde.h - what the bindings of software-defined events share: handles, rows, values. */
 #ifndef LSDE_H
 #define LSDE_H
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* bindings/lsde_set.c - counting sets of software-defined events. */
-#include "lsde.h"
+/* bindings/source/lsde_set.c - counting sets of software-defined events. */
+#include "source/lsde.h"
 
 #include <stdint.h>
 #include <string.h>

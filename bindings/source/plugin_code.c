@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* bindings/plugin_code.c - metric plugins in Lua: asked on the thread that reads, or by a thread of their own. */
-#include "plugin_code.h"
+/* bindings/source/plugin_code.c - metric plugins in Lua: asked on the thread that reads, or by a thread of their own.
+ */
+#include "source/plugin_code.h"
 
-#include "state.h"
+#include "embed/state.h"
 
 #include <errno.h>
 #include <lauxlib.h>

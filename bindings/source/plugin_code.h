@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* bindings/plugin_code.h - metric plugins in Lua: each has a state of its own, and a thread where it is asynchronous.
+/* bindings/source/plugin_code.h - metric plugins in Lua: each has a state of its own, and a thread where it is
+ * asynchronous.
  */
 #ifndef PLUGIN_CODE_H
 #define PLUGIN_CODE_H

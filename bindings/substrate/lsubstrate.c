@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* bindings/lsubstrate.c - pml.substrate: who takes events; plugins, and functions of Lua that are called at each. */
+/* bindings/substrate/lsubstrate.c - pml.substrate: who takes events; plugins, and functions of Lua that are called at
+ * each. */
 #include "lutil.h"
-#include "substrate_state.h"
+#include "substrate/substrate_state.h"
 
 #include "substrate/scorep/pml_scorep.h"
 

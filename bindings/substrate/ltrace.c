@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* bindings/ltrace.c - pml.trace: OTF2 archives. */
+/* bindings/substrate/ltrace.c - pml.trace: OTF2 archives. */
 #include "lutil.h"
 
 #include <string.h>

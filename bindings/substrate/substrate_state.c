@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* bindings/substrate_state.c - a Lua state that takes events. */
-#include "substrate_state.h"
+/* bindings/substrate/substrate_state.c - a Lua state that takes events. */
+#include "substrate/substrate_state.h"
 
 #include "function_copy.h"
 

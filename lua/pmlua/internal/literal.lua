@@ -39,7 +39,7 @@ local function complaint(name, err)
 end
 
 --- Read the text of a data file. It runs in a Lua state of its own, without any library, and with bounded instructions,
---- memory, time and values (bindings/ldata.c).
+--- memory, time and values (bindings/base/ldata.c).
 ---@param text string
 ---@param name string of the file, for errors
 ---@param megabytes? integer how long it may be (1)
