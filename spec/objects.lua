@@ -17,10 +17,6 @@ local KNOWN = {
     { "source", "source/clock", "source/counted", "source/kernel", "source/plugin", "source/sde", "source/simulation" },
   },
   objects = {
-    { "source/kernel/pml_counter", "source/kernel/pml_counter_error", "source/kernel/pml_event_available",
-      "source/kernel/pml_event_generic", "source/kernel/pml_event_kernel", "source/kernel/pml_event_pfm_list",
-      "source/kernel/pml_event_probe", "source/kernel/pml_event_sysfs_list", "source/kernel/pml_event_trace",
-      "source/kernel/pml_event_user" },
     { "adapter/section/pml_section", "adapter/section/pml_section_define", "adapter/section/pml_section_events",
       "adapter/section/pml_section_file", "adapter/section/pml_section_report", "adapter/section/pml_section_text",
       "adapter/section/pml_section_thread", "adapter/section/pml_section_timeline" },

@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* core/source/kernel/pml_event_user.c - events that count user space only, because the kernel may not be counted. */
-#include "source/kernel/pml_counter.h"
 #include "source/kernel/pml_counter_error.h"
-#include "source/pml_source.h"
+#include "source/pml_event_internal.h"
 
-#include <errno.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
@@ -74,20 +72,4 @@ const char *pml_event_user_only(void) {
 
 const char *pml_event_user_only_reason(void) {
   return atomic_load_explicit(&state, memory_order_acquire) >= 2 ? text : NULL;
-}
-
-int pml_event_permitted(const char *name, char *permitted) {
-  struct pml_event ev;
-  struct pml_counter c;
-  if (strnlen(name, PML_EVENT_NAME_MAX) == PML_EVENT_NAME_MAX) return -ENAMETOOLONG;
-  pml__copy(permitted, PML_EVENT_NAME_MAX, name);
-  if (pml__source_of(name) != &pml__source_kernel) return 0; /* nobody forbids others, and a parse takes its time */
-  int rc = pml_event_parse(&ev, name);
-  if (rc < 0 || !ev.may_be_user_only) return rc;
-  rc = pml_counter_open(&c, &ev, 0, NULL, NULL, PML_OPEN_DISABLED | PML_OPEN_NO_PAGE);
-  if (rc < 0) return rc;
-  size_t n = strlen(permitted);
-  if (c.flags & PML_OPENED_USER_ONLY) pml__copy(permitted + n, PML_EVENT_NAME_MAX - n, PML__USER_ONLY);
-  pml_counter_close(&c);
-  return 0;
 }
