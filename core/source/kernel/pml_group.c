@@ -63,9 +63,8 @@ void pml_group_close(struct pml_group *g) {
 static int read_pages(const struct pml_group *g, struct pml_reading *out) {
   uint64_t self = pml_thread_id();
   int again = 0;
-  for (size_t i = 0; i < g->n; i++) {
-    const struct pml_counter *c = &g->member[i];
-    int tries = c->page != NULL && c->owner == self ? pml_rdpmc_read(c->page, &out[i]) : 0;
+  for (const struct pml_counter *c = g->member, *end = c + g->n; c < end; c++, out++) {
+    int tries = c->page != NULL && c->owner == self ? pml_rdpmc_read(c->page, out) : 0;
     if (tries == 0) return -EAGAIN;
     again += tries - 1;
   }
