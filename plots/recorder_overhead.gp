@@ -50,7 +50,7 @@ set format x "%.0s %cs"
 
 # (a), (b) distribution
 set xlabel "duration of one push, two reads of the clock included"
-set ylabel "pushes per 16,384, in tenths of a decade" offset 1, 0
+set ylabel "pushes per 16,384, in eighths of an octave" offset 1, 0
 set xrange [0.8e-9 * lowest : 1.3e-9 * longest]
 set yrange [0.6 * floor_count : 40000]
 set format y "10^{%L}"

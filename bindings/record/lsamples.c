@@ -6,14 +6,12 @@
 #include "record/pml_samples.h"
 
 #include <errno.h>
-#include <math.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
 #define CHUNK_BYTES (1u << 20) /* of one format() */
 #define PREFIX_MAX 255u
-#define BINS_MAX 1000000
 
 /* No value pointer is kept across an allocation in Lua: a closed series has n == 0, so loops that look at n just end.
  */
@@ -197,55 +195,11 @@ static int l_above(lua_State *L) {
   return 3;
 }
 
-/* Bins are half open, [lo + k w, lo + (k + 1) w): lo belongs to the first, hi to what is over. */
-static void count(const struct pml_samples *s, double lo, double hi, size_t bins, uint64_t *bin) {
-  uint64_t *under = &bin[bins], *over = &bin[bins + 1];
-  for (size_t i = 0; i < s->n; i++) {
-    double v = (double)s->value[i];
-    if (v < lo)
-      ++*under;
-    else if (v >= hi)
-      ++*over;
-    else {
-      size_t k = (size_t)((v - lo) / (hi - lo) * (double)bins);
-      bin[k < bins ? k : bins - 1]++;
-    }
-  }
-}
-
-static int l_histogram(lua_State *L) {
-  check(L);
-  double lo = luaL_checknumber(L, 2), hi = luaL_checknumber(L, 3);
-  size_t bins = (size_t)lutil_int(L, 4, 1, BINS_MAX);
-  if (!isfinite(lo)) luaL_argerror(L, 2, "the bound is not finite");
-  if (!isfinite(hi) || !(lo < hi)) luaL_argerror(L, 3, "the bound is not finite or not above the lower one");
-  uint64_t *bin = lua_newuserdatauv(L, (bins + 2) * sizeof *bin, 0);
-  memset(bin, 0, (bins + 2) * sizeof *bin);
-  count(check(L), lo, hi, bins, bin);
-  lua_createtable(L, (int)bins, 2);
-  for (size_t k = 0; k < bins; k++) {
-    lua_pushinteger(L, (lua_Integer)bin[k]);
-    lua_rawseti(L, -2, (lua_Integer)k + 1);
-  }
-  lutil_setint(L, "under", bin[bins]);
-  lutil_setint(L, "over", bin[bins + 1]);
-  return 1;
-}
-
 int luaopen_pmlua_samples(lua_State *L) {
-  static const luaL_Reg methods[] = {{"capacity", l_capacity},
-                                     {"push", l_push},
-                                     {"clear", l_clear},
-                                     {"copy", l_copy},
-                                     {"append", l_append},
-                                     {"sort", l_sort},
-                                     {"quantile", l_quantile},
-                                     {"moments", l_moments},
-                                     {"format", l_format},
-                                     {"above", l_above},
-                                     {"histogram", l_histogram},
-                                     {"__len", l_len},
-                                     {NULL, NULL}};
+  static const luaL_Reg methods[] = {{"capacity", l_capacity}, {"push", l_push},       {"clear", l_clear},
+                                     {"copy", l_copy},         {"append", l_append},   {"sort", l_sort},
+                                     {"quantile", l_quantile}, {"moments", l_moments}, {"format", l_format},
+                                     {"above", l_above},       {"__len", l_len},       {NULL, NULL}};
   static const luaL_Reg functions[] = {{"new", l_new}, {NULL, NULL}};
   lutil_class(L, &samples_class, methods, l_index);
   luaL_newlib(L, functions);

@@ -26,7 +26,7 @@ struct kept {
 
 struct function {
   struct pml_profile_function f;
-  uint64_t bucket[PML_PROFILE_BUCKETS];
+  uint64_t bucket[PML_HISTOGRAM_BUCKETS];
 };
 
 static void kept_close(void *handle) {
@@ -139,7 +139,7 @@ static void pushfunction(lua_State *L, const struct function *of) {
   lutil_setnum(L, "median_ns", of->f.median_ns);
   lutil_setnum(L, "max_ns", of->f.max_ns);
   lua_newtable(L);
-  for (uint32_t i = 0; i < PML_PROFILE_BUCKETS; i++) {
+  for (uint32_t i = 0; i < PML_HISTOGRAM_BUCKETS; i++) {
     if (of->bucket[i] == 0) continue;
     lua_pushinteger(L, (lua_Integer)of->bucket[i]);
     lua_rawseti(L, -2, i);
@@ -164,7 +164,7 @@ static int l_functions(lua_State *L) {
 }
 
 static int l_bucket_ns(lua_State *L) {
-  lua_pushnumber(L, pml_profile_bucket_ns((uint32_t)lutil_int(L, 1, 0, PML_PROFILE_BUCKETS)));
+  lua_pushnumber(L, pml_profile_bucket_ns((uint32_t)lutil_int(L, 1, 0, PML_HISTOGRAM_BUCKETS)));
   return 1;
 }
 

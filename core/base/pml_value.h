@@ -67,6 +67,26 @@ static inline uint64_t pml_value_absent(bool is_signed_integer) {
   return is_signed_integer ? PML_VALUE_ABSENT_SIGNED : PML_VALUE_ABSENT;
 }
 
+/* x + y, or x - y, of values that are integers, or the bits of doubles. */
+static inline uint64_t pml_value_plus(uint64_t x, uint64_t y, bool real) {
+  double a, b;
+  if (!real) return x + y;
+  __builtin_memcpy(&a, &x, sizeof a);
+  __builtin_memcpy(&b, &y, sizeof b);
+  a += b;
+  __builtin_memcpy(&x, &a, sizeof x);
+  return x;
+}
+static inline uint64_t pml_value_minus(uint64_t x, uint64_t y, bool real) {
+  double a, b;
+  if (!real) return x - y;
+  __builtin_memcpy(&a, &x, sizeof a);
+  __builtin_memcpy(&b, &y, sizeof b);
+  a -= b;
+  __builtin_memcpy(&x, &a, sizeof x);
+  return x;
+}
+
 /* What becomes of a metric whose values are added up: a relative one is accumulated. */
 static inline enum pml_mode pml_mode_summed(enum pml_mode m) {
   static const enum pml_mode sum[] = {PML_MODE_ACCUMULATED_POINT, PML_MODE_ACCUMULATED_LAST, PML_MODE_ACCUMULATED_NEXT};

@@ -274,6 +274,24 @@ static size_t index_at(size_t n, unsigned percent) {
   return index < n ? index : n - 1;
 }
 
+static double number_of_key(enum pml_type type, uint64_t key) {
+  uint64_t bits = bits_of_key(key);
+  double d;
+  if (type == PML_TYPE_INT64 || type == PML_TYPE_INT32) return (double)(int64_t)(key ^ TOP);
+  memcpy(&d, &bits, sizeof d);
+  return d;
+}
+
+int pml_quantile_value(struct pml_quantile *q, double share, double *value) {
+  if (q->type == PML_TYPE_OTHER || !(share >= 0 && share <= 1)) return -EINVAL;
+  if (q->n == 0) return -ENOENT;
+  if (!settle(q)) return -ENOMEM;
+  struct pml_quantile_place p = pml_quantile_place(q->n, share);
+  *value = number_of_key(q->type, key_at(q, p.at));
+  if (p.part > 0) *value = pml_quantile_between(*value, number_of_key(q->type, key_at(q, p.at + 1)), p.part);
+  return 0;
+}
+
 const void *pml_quantile_at(struct pml_quantile *q, unsigned percent) {
   if (percent >= PERCENTS || q->n == 0) return NULL;
   if (q->type == PML_TYPE_OTHER) {

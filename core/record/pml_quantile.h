@@ -10,6 +10,32 @@
 PML_BEGIN_DECLS
 
 /*
+ * The rule of all quantiles. That of share q of n values in their order, counted from 0, lies on the line between the
+ * values of places floor(h) and floor(h) + 1, where h = (n - 1) q: type 7 of R. J. Hyndman & Y. Fan, Sample quantiles
+ * in statistical packages, The American Statistician 50 (1996). So do medians; where values are known by their bucket
+ * (pml_histogram.h) or within an error (pml_sketch.h), the rule is applied to those.
+ *
+ * The one exception are recorders of software-defined events: their users know PAPI's :MIN, :Q1, :MED, :Q3 and :MAX,
+ * which are elements that were pushed. pml_quantile_at() has that rule.
+ */
+struct pml_quantile_place {
+  uint64_t at; /* the lower value's place */
+  double part; /* of the way to the next, in [0, 1); 0 at the last place */
+};
+/* @n: at least 1; @q: in 0..1. */
+static inline struct pml_quantile_place pml_quantile_place(uint64_t n, double q) {
+  double h = (double)(n - 1) * q;
+  uint64_t at = (uint64_t)h;
+  if (at + 1 >= n) return (struct pml_quantile_place){n - 1, 0};
+  return (struct pml_quantile_place){at, h - (double)at};
+}
+/* Rounding does not lead past the upper value. */
+static inline double pml_quantile_between(double lower, double upper, double part) {
+  double v = lower + part * (upper - lower);
+  return v < upper ? v : upper;
+}
+
+/*
  * Exact order statistics of a growing series: what was sorted stays sorted, each update sorts only what is new. New
  * sorted runs are merged with older ones of like size only, and ranks are looked up across runs, so that a little news
  * never moves a long series. NaN are counted apart and never sorted in.
@@ -39,6 +65,12 @@ size_t pml_quantile_nans(const struct pml_quantile *q);
  * Cost: a look-up if nothing was added since it was asked for, else the sort of what is new.
  */
 const void *pml_quantile_at(struct pml_quantile *q, unsigned percent);
+
+/*
+ * pml_quantile_value - the quantile of @share by the rule above, of numbers. Returns 0, -EINVAL (of no numbers, @share
+ * not in 0..1), -ENOENT (there is none) or -ENOMEM.
+ */
+int pml_quantile_value(struct pml_quantile *q, double share, double *value);
 
 PML_END_DECLS
 

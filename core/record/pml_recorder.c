@@ -340,6 +340,22 @@ int pml_recorder_quantile(struct pml_recorder *r, unsigned percent, struct pml_v
   return rc;
 }
 
+int pml_recorder_value(struct pml_recorder *r, double share, double *out) {
+  if (r->options.type == PML_TYPE_OTHER || !(share >= 0 && share <= 1))
+    return pml_fail(-EINVAL, "recorder: there is no quantile of a share of %g", share);
+  pml__recorder_read_begin(r);
+  int rc = catch_up(r);
+  if (rc == 0 && r->options.keep != PML_KEEP_SKETCH) {
+    rc = pml_quantile_value(r->quantile, share, out);
+    if (rc == -ENOMEM) rc = pml_fail(rc, "recorder: no memory to sort what is recorded");
+  } else if (rc == 0) {
+    *out = pml_sketch_value(r->merged, share);
+    rc = pml_sketch_count(r->merged) > 0 ? 0 : -ENOENT;
+  }
+  pml__recorder_read_end(r);
+  return rc == -ENOENT ? nothing_yet() : rc;
+}
+
 int pml_recorder_quantile_bytes(struct pml_recorder *r, unsigned percent, void *out) {
   int rc = check_percent(percent);
   if (rc < 0) return rc;

@@ -68,10 +68,12 @@ PML_API size_t pml_recorder_copy(struct pml_recorder *r, size_t first, void *out
 /*
  * pml_recorder_quantile - by libsde's index rule, see pml_quantile_at(); the value widened, a double if a sketch is
  * kept. -ENOENT if there is none, -EINVAL for a percent above 100, PML_EMODE for PML_TYPE_OTHER, -ENOMEM.
+ * pml_recorder_value - by the rule of all other quantiles (pml_quantile.h), of @share in 0..1; fails as the one before.
  * pml_recorder_quantile_bytes - any type; PML_EMODE without an order, or if only a sketch is kept.
  * pml_recorder_error - the relative error that quantiles have now at most; 0 if all is kept.
  */
 PML_API int pml_recorder_quantile(struct pml_recorder *r, unsigned percent, struct pml_value *out);
+PML_API int pml_recorder_value(struct pml_recorder *r, double share, double *out);
 PML_API int pml_recorder_quantile_bytes(struct pml_recorder *r, unsigned percent, void *out);
 PML_API double pml_recorder_error(struct pml_recorder *r);
 PML_API uint64_t pml_recorder_nans(struct pml_recorder *r);

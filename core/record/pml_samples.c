@@ -3,6 +3,7 @@
 #include "record/pml_samples.h"
 
 #include "base/pml_error.h"
+#include "record/pml_quantile.h"
 
 #include <errno.h>
 #include <math.h>
@@ -98,12 +99,9 @@ void pml_samples_moments(const struct pml_samples *s, struct pml_samples_moments
 
 double pml_samples_quantile(const struct pml_samples *s, double q) {
   if (s->n == 0 || !(q >= 0 && q <= 1)) return NAN;
-  double h = (double)(s->n - 1) * q;
-  size_t i = (size_t)h;
-  if (i + 1 >= s->n) return (double)s->value[s->n - 1];
-  /* Above 2^53 the sum may be rounded past the upper neighbour. */
-  double upper = (double)s->value[i + 1];
-  return fmin((double)s->value[i] + (h - (double)i) * (double)(s->value[i + 1] - s->value[i]), upper);
+  struct pml_quantile_place p = pml_quantile_place(s->n, q);
+  double lower = (double)s->value[p.at];
+  return p.part > 0 ? pml_quantile_between(lower, (double)s->value[p.at + 1], p.part) : lower;
 }
 
 /* Writes @v so that it ends right before @end; returns where it starts. */

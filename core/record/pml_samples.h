@@ -46,8 +46,7 @@ struct pml_samples_moments {
 PML__SHARED void pml_samples_moments(const struct pml_samples *s, struct pml_samples_moments *m);
 
 /*
- * pml_samples_quantile - of a *sorted* series: type 7 of Hyndman & Fan (1996), linear between order statistics
- * h = (n - 1) q. NaN for an empty series or q outside [0, 1].
+ * pml_samples_quantile - of a *sorted* series, by the rule of pml_quantile.h. NaN for an empty one or q outside [0, 1].
  */
 PML__SHARED double pml_samples_quantile(const struct pml_samples *s, double q);
 

@@ -3,6 +3,7 @@
 #include "record/pml_sketch.h"
 
 #include "base/pml_error.h"
+#include "record/pml_quantile.h"
 
 #include <errno.h>
 #include <math.h>
@@ -265,12 +266,22 @@ static double value_at(const struct pml_sketch *s, uint64_t rank) {
   return INFINITY;
 }
 
-double pml_sketch_at(const struct pml_sketch *s, double q) {
-  if (s->count == 0 || !(q >= 0 && q <= 1)) return NAN;
-  double index = floor(q * (double)s->count);
-  uint64_t rank = index < (double)s->count ? (uint64_t)index : s->count - 1;
+static double element(const struct pml_sketch *s, uint64_t rank) {
   if (rank == 0) return s->min;
   if (rank >= s->count - 1) return s->max;
   double v = value_at(s, rank);
   return v < s->min ? s->min : v > s->max ? s->max : v;
+}
+
+double pml_sketch_at(const struct pml_sketch *s, double q) {
+  if (s->count == 0 || !(q >= 0 && q <= 1)) return NAN;
+  double index = floor(q * (double)s->count);
+  return element(s, index < (double)s->count ? (uint64_t)index : s->count - 1);
+}
+
+double pml_sketch_value(const struct pml_sketch *s, double q) {
+  if (s->count == 0 || !(q >= 0 && q <= 1)) return NAN;
+  struct pml_quantile_place p = pml_quantile_place(s->count, q);
+  double lower = element(s, p.at);
+  return p.part > 0 ? pml_quantile_between(lower, element(s, p.at + 1), p.part) : lower;
 }

@@ -37,6 +37,8 @@ int pml_sketch_merge(struct pml_sketch *into, const struct pml_sketch *from);
 /* pml_sketch_at - the element of index floor(@q * count), from 0, capped at count - 1; NaN if empty or q not in 0..1.
  */
 double pml_sketch_at(const struct pml_sketch *s, double q);
+/* pml_sketch_value - the quantile by the rule of pml_quantile.h; NaN if empty or q not in 0..1. */
+double pml_sketch_value(const struct pml_sketch *s, double q);
 uint64_t pml_sketch_count(const struct pml_sketch *s); /* without NaN */
 uint64_t pml_sketch_nans(const struct pml_sketch *s);
 /* The bound that holds now: @alpha, or more where buckets had to be joined. */

@@ -5,6 +5,8 @@
 --
 -- The format is described in core/adapter/section/pml_section_file.h.
 
+local statistics = require("pmlua.core").statistics
+
 local M = {}
 
 local WHOLE_MAX = 1 << 53 -- up to here doubles are exact
@@ -376,37 +378,19 @@ end
 
 -- --- merging ---
 
-local function plus(a, b)
-  local sum = a + b
-  if math.type(sum) == "integer" and (a ~ sum) & (b ~ sum) < 0 then return a + 0.0 + b end -- it wrapped around
-  return sum
-end
-
-local function add_into(sums, more)
-  for name, v in pairs(more) do sums[name] = sums[name] and plus(sums[name], v) or v end
-end
-
 --- Rows as one: sums, extremes, and mean and standard deviation of all calls, of whatever row.
 ---@param rows table[]
 ---@return table row
 function M.merge(rows)
   local m = { count = 0, running = 0, total_ns = 0.0, self_ns = 0.0, min_ns = 0.0, max_ns = 0.0, mean_ns = 0.0,
     stddev_ns = 0.0, work = 0, iterations = 0, values = {}, misuse = {}, threads = #rows }
-  local least, sum, square = math.huge, 0.0, 0.0
   for _, r in ipairs(rows) do
-    for _, name in ipairs { "count", "running", "work", "iterations" } do m[name] = plus(m[name], r[name]) end
+    for _, name in ipairs { "count", "running", "work", "iterations" } do m[name] = statistics.plus(m[name], r[name]) end
     m.total_ns, m.self_ns = m.total_ns + r.total_ns, m.self_ns + r.self_ns
-    add_into(m.values, r.values)
-    add_into(m.misuse, r.misuse)
-    if r.count > 0 then least, m.max_ns = math.min(least, r.min_ns), math.max(m.max_ns, r.max_ns) end
-    sum = sum + r.count * r.mean_ns
+    statistics.add(m.values, r.values)
+    statistics.add(m.misuse, r.misuse)
   end
-  if m.count == 0 then return m end
-  m.min_ns, m.mean_ns = least, sum / m.count
-  for _, r in ipairs(rows) do
-    square = square + math.max(r.count - 1, 0) * r.stddev_ns ^ 2 + r.count * (r.mean_ns - m.mean_ns) ^ 2
-  end
-  if m.count > 1 then m.stddev_ns = math.sqrt(square / (m.count - 1)) end
+  m.mean_ns, m.stddev_ns, m.min_ns, m.max_ns = statistics.merge(rows)
   return m
 end
 

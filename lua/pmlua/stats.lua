@@ -8,6 +8,7 @@
 -- nil and a sentence, never with a NaN.
 
 local rng = require "pmlua.internal.rng"
+local statistics = require("pmlua.core").statistics
 local tally = require "pmlua.internal.tally"
 
 local M = {}
@@ -62,7 +63,7 @@ function M.median_ranks(n, level)
   return low, n + 1 - low
 end
 
---- Quantile (type 7) of a series in any order.
+--- Quantile of a series in any order, by the rule of core/record/pml_quantile.h.
 ---@param series userdata|number[]|pmlua.Tally
 ---@param q number 0..1
 ---@return number? value
@@ -172,8 +173,7 @@ end
 function M.median(values)
   local copy = table.move(values, 1, #values, 1, {})
   table.sort(copy)
-  local middle = (#copy + 1) // 2
-  return #copy % 2 == 1 and copy[middle] or (copy[middle] + copy[middle + 1]) / 2
+  return statistics.quantile(copy, nil, 0.5)
 end
 
 --- The straight line through points, by ordinary least squares.

@@ -4,6 +4,7 @@
 -- Try:  pmlua scripts/balance.lua --quick --no-plot
 
 local platform = require "balance.platform"
+local median = require("pmlua.stats").median
 
 local M = {}
 M.__index = M
@@ -93,11 +94,6 @@ function M:possible(p)
   return true
 end
 
-local function median(list)
-  table.sort(list)
-  return list[(#list + 1) // 2]
-end
-
 -- What a thread did, the one that computes most first; the later rounds stand for the earlier.
 local function keep_shares(self, p, records)
   local threads, list = {}, {}
@@ -117,6 +113,7 @@ local function keep_shares(self, p, records)
   for i, t in ipairs(list) do
     -- The first three repetitions decide nothing.
     local decided = table.move(t.next, math.min(4, #t.next), #t.next, 1, {})
+    table.sort(decided)
     rows[i] = { p.balanced, i, #t.share, t.computing, 100 - t.computing, median(t.hz), median(decided), decided[1],
       decided[#decided] }
   end

@@ -93,13 +93,6 @@ function Lab:measure(o, count)
   return out, about
 end
 
-function M.median(values)
-  local sorted = table.move(values, 1, #values, 1, {})
-  table.sort(sorted)
-  local half = (#sorted + 1) // 2
-  return #sorted % 2 == 1 and sorted[half] or (sorted[half] + sorted[half + 1]) / 2
-end
-
 --- Words of a list option, each of which must be known.
 function M.choose(text, known, option)
   local out, is_known = {}, {}

@@ -7,6 +7,7 @@ local caches = require "kernels.caches"
 local compiled = require "kernels.compiled"
 local flops = require "kernels.flops"
 local kernels = require "kernels.lab"
+local stats = require "pmlua.stats"
 local tabulate = require "pmlua.tabulate"
 
 local M = {}
@@ -61,7 +62,7 @@ local function plateaus(run, lab)
         table.insert(values[level], rate)
       end
     end
-    for i, level in ipairs(lab.levels) do row[3 + i] = values[level.name] and kernels.median(values[level.name]) end
+    for i, level in ipairs(lab.levels) do row[3 + i] = values[level.name] and stats.median(values[level.name]) end
     rows[#rows + 1] = row
   end)
   return { columns = columns, rows = rows }

@@ -7,6 +7,8 @@
 -- difference is free of what opening and closing costs. The same of the empty loop is taken off. Two events at a time, so
 -- that the PMU has room for those of the set itself and nothing is scaled. Only a PMU can tell user from kernel code.
 
+local stats = require "pmlua.stats"
+
 local M = {}
 
 M.events = { { "instructions:u", "instructions:k" }, { "cycles:u", "cycles:k" } }
@@ -41,8 +43,7 @@ local function each(measure, p, names, n)
     for i = 1, #names do differences[i][k] = (twice[i] - once[i]) / n end
   end
   for i = 1, #names do
-    table.sort(differences[i])
-    out[i] = differences[i][3]
+    out[i] = stats.median(differences[i])
   end
   return out
 end

@@ -4,12 +4,12 @@
 -- Try:  pmlua scripts/recorder_overhead.lua --quick --no-plot && head results/recorder_overhead/latest/distribution.dat
 
 local spikes = require "recorder_overhead.spikes"
+local statistics = require("pmlua.core").statistics
 local stats = require "pmlua.stats"
 local tabulate = require "pmlua.tabulate"
 
 local M = {}
 
-local bins_per_decade = 10
 local most_in_series = 1 << 16 -- of a thread; what a figure can show
 
 local function measured(run)
@@ -20,25 +20,19 @@ local function measured(run)
   return out
 end
 
--- Of a value in ns; what is shorter than one is in bin -1.
-local function bin_of(v)
-  return v < 1 and -1 or math.floor(bins_per_decade * math.log(v, 10) + 1e-9)
-end
-
 -- From the shortest to the longest sample, on a logarithmic axis; unlike histogram.dat nothing is left out.
 local function distribution(run, cells)
   local rows = {}
   for _, cell in ipairs(cells) do
     local counts, before, first, last = {}, 0, nil, nil
     for i, v in ipairs(cell.tally.value) do
-      local bin = bin_of(v * run.scale)
+      local bin = statistics.bucket(v)
       counts[bin] = (counts[bin] or 0) + cell.tally.upto[i] - before
       before, first, last = cell.tally.upto[i], first or bin, bin
     end
     if #rows > 0 then rows[#rows + 1] = false end
     for bin = first, last do
-      local low = bin < 0 and 0 or 10 ^ (bin / bins_per_decade)
-      rows[#rows + 1] = { cell.index, low, 10 ^ ((bin + 1) / bins_per_decade), counts[bin] or 0 }
+      rows[#rows + 1] = { cell.index, statistics.least(bin) * run.scale, statistics.least(bin + 1) * run.scale, counts[bin] or 0 }
     end
   end
   return { rows = rows, columns = {

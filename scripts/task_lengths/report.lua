@@ -3,6 +3,7 @@
 --
 -- Try:  pmlua scripts/task_lengths.lua --quick --no-plot && head -40 results/task_lengths/latest/lengths.dat
 
+local stats = require "pmlua.stats"
 local tabulate = require "pmlua.tabulate"
 
 local M = {}
@@ -17,15 +18,9 @@ local function done(run, lab)
   return out
 end
 
--- libsde's rule, as the recorders': the element at this share of the last place, rounded down.
-local function quantile(sorted, percent)
-  return sorted[(#sorted - 1) * percent // 100 + 1]
-end
-
 local function spread(values)
-  table.sort(values)
-  local out = {}
-  for i, percent in ipairs { 0, 25, 50, 75, 100 } do out[i] = quantile(values, percent) end
+  local all, out = stats.tally(values), {}
+  for i, percent in ipairs { 0, 25, 50, 75, 100 } do out[i] = all:quantile(percent / 100) end
   return out
 end
 

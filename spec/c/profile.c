@@ -215,7 +215,7 @@ static void ending_early(void) {
 struct functions {
   size_t n;
   struct pml_profile_function at[FUNCTIONS];
-  uint64_t bucket[FUNCTIONS][PML_PROFILE_BUCKETS];
+  uint64_t bucket[FUNCTIONS][PML_HISTOGRAM_BUCKETS];
 };
 
 static int keep_function(const struct pml_profile_function *f, void *arg) {
@@ -232,7 +232,7 @@ static double ns_of(uint64_t ticks) {
 
 static uint64_t calls_between(const struct functions *all, size_t f, double from, double to) {
   uint64_t n = 0;
-  for (uint32_t i = 0; i < PML_PROFILE_BUCKETS; i++)
+  for (uint32_t i = 0; i < PML_HISTOGRAM_BUCKETS; i++)
     if (pml_profile_bucket_ns(i) >= from && pml_profile_bucket_ns(i) < to) n += all->bucket[f][i];
   return n;
 }
@@ -253,7 +253,7 @@ static void *call_long_and_short(void *arg) {
 
 static void buckets(void) {
   bool narrow = true;
-  for (uint32_t i = 16; i < PML_PROFILE_BUCKETS; i++) {
+  for (uint32_t i = 16; i < PML_HISTOGRAM_BUCKETS; i++) {
     double from = pml_profile_bucket_ns(i), to = pml_profile_bucket_ns(i + 1);
     narrow &= to > from && to <= from * 1.1251;
   }

@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* spec/c/quantile.c - exact quantiles give what qsort gives, on data made to break them. */
+#include "record/pml_histogram.h"
 #include "record/pml_quantile.h"
 #include "record/pml_quantile_sort.h"
+#include "record/pml_recorder.h"
+#include "record/pml_samples.h"
 
 #include "check.h"
 
@@ -233,8 +236,87 @@ static void comparators(void) {
   }
 }
 
+/* ---- the rule of all others ---- */
+
+static const double shares[] = {0, 0.25, 0.5, 0.95, 1};
+/* R: quantile(c(10, 1, 3, 2, 4), shares) and quantile(c(4, 1, 3, 2), shares). */
+static const struct {
+  size_t n;
+  uint64_t value[5];
+  double want[5];
+} known[] = {{5, {10, 1, 3, 2, 4}, {1, 2, 3, 8.8, 10}}, {4, {4, 1, 3, 2}, {1, 1.75, 2.5, 3.85, 4}}};
+
+static bool is_within(double a, double b, double share) {
+  return fabs(a - b) <= share * b;
+}
+static bool is_near(double a, double b) {
+  return is_within(a, b, 1e-12);
+}
+
+static unsigned wrong_of_quantiles(enum pml_type type, size_t k) {
+  struct pml_quantile *q;
+  unsigned wrong = pml_quantile_open(&q, type, 0, NULL) != 0;
+  for (size_t i = 0; i < known[k].n && wrong == 0; i++) {
+    int64_t i64 = (int64_t)known[k].value[i];
+    int32_t i32 = (int32_t)i64;
+    double d = (double)i64;
+    float f = (float)d;
+    const void *const of[] = {&i64, &i32, &d, &f};
+    wrong += pml_quantile_add(q, of[type], 1) != 0;
+  }
+  for (size_t i = 0; i < 5; i++) {
+    double v = 0;
+    wrong += pml_quantile_value(q, shares[i], &v) != 0 || !is_near(v, known[k].want[i]);
+  }
+  pml_quantile_close(q);
+  return wrong;
+}
+
+static unsigned wrong_of_recorder(enum pml_keep keep, size_t k) {
+  struct pml_recorder *r;
+  const struct pml_recorder_options o = {
+      .type = PML_TYPE_DOUBLE, .bytes = sizeof(double), .keep = keep, .alpha = 0.001};
+  if (pml_recorder_open(&r, &o) != 0) return 1;
+  double v = 0;
+  unsigned wrong = pml_recorder_value(r, 0.5, &v) != -ENOENT;
+  for (size_t i = 0; i < known[k].n; i++) wrong += pml_recorder_push_double(r, (double)known[k].value[i]) != 0;
+  for (size_t i = 0; i < 5; i++)
+    wrong += pml_recorder_value(r, shares[i], &v) != 0 ||
+             !is_within(v, known[k].want[i], keep == PML_KEEP_SKETCH ? 0.001 : 1e-12);
+  wrong += pml_recorder_value(r, 1.5, &v) != -EINVAL;
+  pml_recorder_close(r);
+  return wrong;
+}
+
+static void one_rule(void) {
+  for (size_t k = 0; k < 2; k++) {
+    uint64_t copy[5], count[PML_HISTOGRAM_BUCKETS] = {0};
+    memcpy(copy, known[k].value, sizeof copy);
+    struct pml_samples s = {copy, known[k].n, 5};
+    unsigned wrong = pml_samples_sort(&s) != 0;
+    for (size_t i = 0; i < known[k].n; i++) count[pml_histogram_bucket(copy[i])]++;
+    for (size_t i = 0; i < 5; i++) {
+      wrong += !is_near(pml_samples_quantile(&s, shares[i]), known[k].want[i]);
+      wrong += !is_near(pml_histogram_quantile(count, shares[i]), known[k].want[i]);
+    }
+    CHECK(wrong == 0, "samples and exact buckets have the quantiles that R has (%u wrong)", wrong);
+    wrong = 0;
+    for (unsigned type = 0; type < 4; type++) wrong += wrong_of_quantiles((enum pml_type)type, k);
+    CHECK(wrong == 0, "so have series of each type (%u wrong)", wrong);
+    wrong = wrong_of_recorder(PML_KEEP_ALL, k) + wrong_of_recorder(PML_KEEP_SKETCH, k);
+    CHECK(wrong == 0, "and recorders and sketches, where they are asked by the rule (%u wrong)", wrong);
+  }
+  uint64_t wide[PML_HISTOGRAM_BUCKETS] = {[16] = 4}; /* 16 and 17: the four are at 16.25, 16.75, 17.25, 17.75 */
+  CHECK(is_near(pml_histogram_quantile(wide, 0.5), 17) && is_near(pml_histogram_quantile(wide, 0), 16.25),
+        "values of a wide bucket are evenly spread in it");
+  wide[16] = 0;
+  CHECK(isnan(pml_histogram_quantile(wide, 0.5)) && isnan(pml_histogram_quantile(wide, -1)),
+        "of nothing there is none");
+}
+
 int main(void) {
   rule();
+  one_rule();
   sorting();
   doubles_in_parts();
   other_types();

@@ -276,6 +276,16 @@ static void series(void) {
   CHECK(pml_section_quantile(s, 100, &most) == 0 && fabs(most - r.max_ns) < 1, "and its maximum is the report's");
   CHECK(pml_recorder_count(pml_section_durations(s)) == 11, "every call is in it");
   pml_section_reset();
+  for (int i = 0; i < 2; i++) {
+    pml_section_start(s);
+    if (i == 1) spin(100000);
+    pml_section_stop(s);
+  }
+  r = row_of(s);
+  CHECK(pml_section_quantile(s, 50, &median) == 0 && fabs(median - (r.min_ns + r.max_ns) / 2) < 1,
+        "the median of two calls lies in the middle between them");
+  CHECK(pml_section_quantile(s, 101, &median) == -EINVAL, "there is none beyond 100 percent");
+  pml_section_reset();
   CHECK(pml_section_quantile(s, 50, &median) == -ENOENT, "a reset empties it");
   CHECK(pml_section_quantile(defined("unrecorded"), 50, &median) == PML_EMODE, "without a series there is none");
   o.record = PML_SECTION_RECORD_SKETCH;

@@ -53,6 +53,9 @@ M.functions = {
   file = { open = { "/proc/self/stat" }, read = { "/proc/self/stat", 4096 }, write = { dir .. "/nowhere/f", "text" },
            create = { dir .. "/nowhere/f" }, output = { dir .. "/nowhere/f" }, new = { dir .. "/nowhere/f" } },
   data = { read = { "return { 1 }", "@misuse", 1 << 20, 1000, 100 } },
+  statistics = { quantile = { { 1, 2 }, { 1, 3 }, 0.5 }, bucket = { 17 }, least = { 17 },
+                 histogram_quantile = { { [3] = 2 }, 0.5 }, plus = { 1, 2 }, add = { { 1 }, { 2 } },
+                 merge = { { { count = 1, mean_ns = 1, stddev_ns = 0, min_ns = 1, max_ns = 1 } } } },
   tool = { run = { { "/nowhere/program" }, {} }, confines = {} },
 }
 M.slow = { ["event.list"] = true, ["event.parse"] = true, ["clock.info"] = true, ["sys.sleep"] = true,
@@ -87,7 +90,7 @@ function M.methods(handles)
     eventset = { start = {}, read = {}, read_ts = {}, stop = {}, reset = {}, accum = { {} }, reader = {}, readings = {},
                  event = { 1 }, parts = { 1 } },
     samples = { capacity = {}, push = { 1 }, clear = {}, copy = {}, append = { handles.samples }, sort = {},
-                quantile = { 0.5 }, moments = {}, format = { "1,2,", 1, 2 }, above = { 1, 10 }, histogram = { 0, 10, 4 } },
+                quantile = { 0.5 }, moments = {}, format = { "1,2,", 1, 2 }, above = { 1, 10 } },
     workload = { run = { { operation = "empty", samples = { handles.samples } } } },
     trace = { location = { "l" }, flush = {}, stats = {}, attach = {}, detach = {}, plugin = { handles.plugin, 0 } },
     section = { start = {}, stop = { {} }, enter = {}, info = {}, quantile = { 50 } },

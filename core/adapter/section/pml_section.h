@@ -235,7 +235,8 @@ PML_API void pml_section_report_free(struct pml_section_report *r);
 PML_API int pml_section_read(const struct pml_section *s, struct pml_section_row *row,
                              struct pml_section_value *values);
 
-/* pml_section_quantile - of the durations in ns; -ENOENT if there is none, PML_EMODE if the section records none. */
+/* pml_section_quantile - of the durations in ns, by the rule of pml_quantile.h; -ENOENT if there is none, PML_EMODE if
+ * the section records none. */
 PML_API int pml_section_quantile(const struct pml_section *s, unsigned percent, double *ns);
 
 /* pml_section_durations - the recorder: its doubles are ticks; NULL if the section has none. Owned by the section. */

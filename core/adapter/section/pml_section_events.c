@@ -104,26 +104,6 @@ int pml__section_try(struct pml__section_thread *t, struct pml__section_list *l,
   return pml__section_read(t, l, values);
 }
 
-static uint64_t difference(uint64_t before, uint64_t after, bool real) {
-  double b, a;
-  if (!real) return after - before;
-  memcpy(&b, &before, sizeof b);
-  memcpy(&a, &after, sizeof a);
-  a -= b;
-  memcpy(&after, &a, sizeof after);
-  return after;
-}
-
-uint64_t pml__section_plus(uint64_t x, uint64_t y, bool real) {
-  double a, b;
-  if (!real) return x + y;
-  memcpy(&a, &x, sizeof a);
-  memcpy(&b, &y, sizeof b);
-  a += b;
-  memcpy(&x, &a, sizeof x);
-  return x;
-}
-
 bool pml__section_add_values(const struct pml_section *s, struct pml__section_stat *stat, const uint64_t *before,
                              const uint64_t *after) {
   const struct pml_stream_metrics *m = s->list->metrics;
@@ -138,8 +118,8 @@ bool pml__section_add_values(const struct pml_section *s, struct pml__section_st
   }
   for (uint32_t i = 0; i < m->n; i++) {
     bool is_real = pml_stream_metrics_real(m, i);
-    uint64_t more = before != NULL ? difference(before[i], after[i], is_real) : after[i];
-    PML__SECTION_SET(stat->value[i], pml__section_plus(stat->value[i], more, is_real));
+    uint64_t more = before != NULL ? pml_value_minus(after[i], before[i], is_real) : after[i];
+    PML__SECTION_SET(stat->value[i], pml_value_plus(stat->value[i], more, is_real));
   }
   return true;
 }

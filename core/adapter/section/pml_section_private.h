@@ -136,8 +136,6 @@ int pml__section_try(struct pml__section_thread *t, struct pml__section_list *li
 /* Add @after - @before (NULL: 0) to the sums of @stat, which is being updated. False: no memory. */
 bool pml__section_add_values(const struct pml_section *s, struct pml__section_stat *stat, const uint64_t *before,
                              const uint64_t *after);
-/* Two sums of one event; @real: the bits are doubles'. */
-uint64_t pml__section_plus(uint64_t x, uint64_t y, bool real);
 void pml__section_close_sets(struct pml__section_thread *t);
 
 static inline bool pml__section_has_set(const struct pml__section_thread *t, const struct pml__section_list *list) {

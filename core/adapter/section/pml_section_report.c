@@ -3,9 +3,9 @@
 #include "adapter/section/pml_section_private.h"
 #include "base/pml_clock.h"
 #include "base/pml_error.h"
+#include "record/pml_sums.h"
 
 #include <errno.h>
-#include <math.h>
 #include <sched.h>
 #include <stdlib.h>
 #include <string.h>
@@ -134,7 +134,7 @@ static bool more_rows(struct gathering *g) {
 
 static void add_row_values(const struct pml_section *s, uint64_t *to, const uint64_t *from) {
   const struct pml_stream_metrics *m = s->list->metrics;
-  for (uint32_t i = 0; i < m->n; i++) to[i] = pml__section_plus(to[i], from[i], pml_stream_metrics_real(m, i));
+  for (uint32_t i = 0; i < m->n; i++) to[i] = pml_value_plus(to[i], from[i], pml_stream_metrics_real(m, i));
 }
 
 /* @stat with its values into a row of its own, or that of its section. */
@@ -214,16 +214,6 @@ static double ns_of(uint64_t ticks) {
   return (double)ticks * 1e9 / pml__clock.ticks_per_second;
 }
 
-/* The sample's, in ticks: sqrt((sum of squares - n times the square of the mean) / (n - 1)); what rounding leaves below
- * 0 is 0, as is that of one call. */
-static double deviation(const struct pml__section_stat *s) {
-  if (s->count < 2) return 0;
-  long double n = (long double)s->count, mean = (long double)s->sum / n;
-  long double square = (long double)s->square[1] * 0x1p64L + (long double)s->square[0];
-  long double variance = (square - n * mean * mean) / (n - 1);
-  return variance > 0 ? (double)sqrtl(variance) : 0;
-}
-
 static void tell(const struct gathered *g, struct pml_section_row *row) {
   const struct pml__section_stat *s = &g->stat;
   double ns = ns_of(1);
@@ -238,10 +228,11 @@ static void tell(const struct gathered *g, struct pml_section_row *row) {
                                   .iterations = s->iterations};
   for (unsigned m = 0; m < PML_SECTION_MISUSES; m++) row->misuse[m] = s->misuse[m];
   if (s->count == 0) return;
+  struct pml_sums sums = pml_sums_of(s->count, s->sum, s->square, s->min, s->max);
   row->min_ns = ns_of(s->min);
   row->max_ns = ns_of(s->max);
-  row->mean_ns = ns * (double)s->sum / (double)s->count;
-  row->stddev_ns = ns * deviation(s);
+  row->mean_ns = ns * sums.mean;
+  row->stddev_ns = ns * pml_sums_deviation(&sums);
   if (row->section->exclusive && s->self < s->sum - s->recurred) row->misuse[PML_SECTION_OVERLAP]++;
 }
 
@@ -336,12 +327,14 @@ int pml_section_read(const struct pml_section *s, struct pml_section_row *row, s
 }
 
 int pml_section_quantile(const struct pml_section *s, unsigned percent, double *ns) {
-  struct pml_value v;
+  double ticks;
   *ns = 0;
   if (s->recorder == NULL)
     return pml_fail(PML_EMODE, "section %.200s keeps no durations; define it with record = true", s->label);
-  int err = pml_recorder_quantile(s->recorder, percent, &v);
+  int err = percent <= 100
+                ? pml_recorder_value(s->recorder, percent / 100.0, &ticks)
+                : pml_fail(-EINVAL, "section %.200s: there is no quantile of %u percent; 0 to 100", s->label, percent);
   if (err < 0) return err;
-  *ns = v.d * ns_of(1);
+  *ns = ticks * ns_of(1);
   return 0;
 }

@@ -3,8 +3,8 @@
 #include "base/pml_clock.h"
 #include "base/pml_error.h"
 #include "compat/pmlib/pmlib.h"
+#include "record/pml_sums.h"
 
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -111,21 +111,15 @@ static void free_run(void) {
 
 /* The mean of a figure over the processes, and the standard deviation of the sample. */
 static void spread(const struct pmlib_merged *s, size_t offset, double *mean, double *deviation) {
-  double sum = 0, squares = 0, n = last.nprocs;
+  struct pml_sums all = {0};
   for (uint32_t p = 0; p < last.nprocs; p++) {
     struct pmlib_figures f = pmlib_figures_of(s->of[p]);
     double x;
     memcpy(&x, (const char *)&f + offset, sizeof x);
-    sum += x;
+    pml_sums_add(&all, x);
   }
-  *mean = sum / n;
-  for (uint32_t p = 0; p < last.nprocs; p++) {
-    struct pmlib_figures f = pmlib_figures_of(s->of[p]);
-    double x;
-    memcpy(&x, (const char *)&f + offset, sizeof x);
-    squares += (x - *mean) * (x - *mean);
-  }
-  *deviation = n > 1 ? sqrt(squares / (n - 1)) : 0;
+  *mean = all.mean;
+  *deviation = pml_sums_deviation(&all);
 }
 
 static void summarise(struct pmlib_merged *s) {

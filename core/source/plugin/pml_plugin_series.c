@@ -22,16 +22,10 @@ static bool is_less(enum pml_plugin_value type, uint64_t a, uint64_t b) {
   return type == PML_PLUGIN_INT64 ? (int64_t)a < (int64_t)b : a < b;
 }
 
-static uint64_t plus(enum pml_plugin_value type, uint64_t a, uint64_t b) {
-  if (type != PML_PLUGIN_DOUBLE) return a + b;
-  double sum = as_double(a) + as_double(b);
-  memcpy(&a, &sum, sizeof a);
-  return a;
-}
-
 void pml__plugin_note_value(struct pml__plugin_counter *c, uint64_t value) {
   const struct pml_plugin_metric *m = &c->use->plugin->metric[c->metric];
-  c->value = c->has && pml_mode_is_relative(m->mode) ? plus(m->value, c->value, value) : value;
+  c->value =
+      c->has && pml_mode_is_relative(m->mode) ? pml_value_plus(c->value, value, m->value == PML_PLUGIN_DOUBLE) : value;
   c->has = true;
 }
 

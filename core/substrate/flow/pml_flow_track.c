@@ -3,6 +3,8 @@
  * threads. */
 #include "substrate/flow/pml_flow_private.h"
 
+#include "base/pml_value.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -110,19 +112,6 @@ void pml__flow_enter(void *track, const struct pml_stream_event *e) {
   t->missing++;
 }
 
-static double real_of(uint64_t bits) {
-  double d;
-  memcpy(&d, &bits, sizeof d);
-  return d;
-}
-
-static uint64_t plus(uint64_t sum, uint64_t from, uint64_t to, bool real) {
-  if (!real) return sum + (to - from);
-  double d = real_of(sum) + (real_of(to) - real_of(from));
-  memcpy(&sum, &d, sizeof sum);
-  return sum;
-}
-
 void pml__flow_leave(void *track, const struct pml_stream_event *e) {
   struct pml__flow_track *t = track;
   if (pml__flow_leave_plainly(t, e)) return;
@@ -135,7 +124,10 @@ void pml__flow_leave(void *track, const struct pml_stream_event *e) {
   const uint64_t *value = t->value + (size_t)(f - t->frame) * t->nmetrics;
   uint64_t *sum = t->sum + (size_t)f->node->index * t->nmetrics;
   for (uint32_t i = 0; i < t->nmetrics; i++)
-    if ((list->has & f->has) >> i & 1) sum[i] = plus(sum[i], value[i], e->values[list->at[i]], list->real >> i & 1);
+    if ((list->has & f->has) >> i & 1) {
+      bool real = list->real >> i & 1;
+      sum[i] = pml_value_plus(sum[i], pml_value_minus(e->values[list->at[i]], value[i], real), real);
+    }
   pml__flow_end_call(t, f, e);
 }
 
@@ -219,7 +211,7 @@ static void add(struct pml__flow_track *to, const struct pml__flow_track *from) 
     node->entered = visits;
   }
   for (size_t i = 0; i < (size_t)to->tree.n * to->nmetrics; i++)
-    to->sum[i] = plus(to->sum[i], 0, from->sum[i], to->real >> i % to->nmetrics & 1);
+    to->sum[i] = pml_value_plus(to->sum[i], from->sum[i], to->real >> i % to->nmetrics & 1);
   to->nthreads += from->nthreads;
   to->unmatched += from->unmatched;
 }

@@ -10,6 +10,7 @@
 #define PML_PROFILE_H
 
 #include "base/pml_stream.h"
+#include "record/pml_histogram.h"
 
 PML_BEGIN_DECLS
 
@@ -65,21 +66,18 @@ struct pml_profile_node {
 PML_API int pml_profile_visit(struct pml_profile *p, int (*visit)(const struct pml_profile_node *node, void *arg),
                               void *arg);
 
-/* Durations are counted in buckets: those below 16 ticks of pml_clock are exact, above there are eight to the octave.
- */
-#define PML_PROFILE_BUCKETS 496u
-
+/* Durations are counted in the buckets of pml_histogram.h, by ticks of pml_clock. */
 struct pml_profile_function {
   pml_region_t region;
   uint64_t count;
   double min_ns, median_ns, max_ns; /* inclusive; the median to half a bucket, some 6 % */
-  const uint64_t *bucket;           /* [PML_PROFILE_BUCKETS] calls by inclusive duration, valid during the visit */
+  const uint64_t *bucket;           /* [PML_HISTOGRAM_BUCKETS] calls by inclusive duration, valid during the visit */
 };
 
 /*
  * pml_profile_functions - every region that a call of returned, wherever it was called from, in the order of regions;
  * ends early with what @visit returns if that is not 0. As with pml_profile_visit() threads may go on.
- * pml_profile_bucket_ns - the least duration in bucket @i; of PML_PROFILE_BUCKETS, the most that one has.
+ * pml_profile_bucket_ns - the least duration in bucket @i; of PML_HISTOGRAM_BUCKETS, the most that one has.
  * Returns 0, -ENOMEM, or what @visit returned.
  */
 PML_API int pml_profile_functions(struct pml_profile *p, int (*visit)(const struct pml_profile_function *f, void *arg),

@@ -6,7 +6,6 @@
 #include "substrate/profile/pml_profile_private.h"
 
 #include <errno.h>
-#include <math.h>
 #include <stdlib.h>
 
 struct function {
@@ -18,13 +17,8 @@ static double ns_per_tick(void) {
   return 1e9 / pml__clock.ticks_per_second;
 }
 
-/* The least of bucket @i, in ticks; 2^64 does not fit an integer. */
-static double least(uint32_t i) {
-  return i < PML__HISTOGRAM_EXACT ? i : ldexp(8 + i % 8, (int)(i / 8) - 1);
-}
-
 double pml_profile_bucket_ns(uint32_t i) {
-  return ns_per_tick() * least(i < PML_PROFILE_BUCKETS ? i : PML_PROFILE_BUCKETS);
+  return ns_per_tick() * pml_histogram_least(i);
 }
 
 static int by_region(const void *a, const void *b) {
@@ -55,26 +49,17 @@ static void list(struct function *f, const struct pml__histograms *all, const st
 
 static uint64_t spread(const struct pml__histogram *h, uint64_t *bucket) {
   uint64_t count = 0;
-  for (uint32_t i = 0; i < PML_PROFILE_BUCKETS; i++) {
+  for (uint32_t i = 0; i < PML_HISTOGRAM_BUCKETS; i++) {
     const uint64_t *octave = h->octave[i / 8];
     count += bucket[i] = octave != NULL ? octave[i % 8] : 0;
   }
   return count;
 }
 
-/* In ticks: as if the durations in a bucket were evenly spread. */
-static double median_of(const uint64_t *bucket, uint64_t count) {
-  double before = 0, half = (double)count / 2;
-  uint32_t i = 0;
-  while (i + 1 < PML_PROFILE_BUCKETS && before + (double)bucket[i] < half) before += (double)bucket[i++];
-  double from = least(i), width = least(i + 1) - from;
-  return i < PML__HISTOGRAM_EXACT ? from : from + width * (half - before) / (double)bucket[i];
-}
-
 static int tell(const struct function *f, int (*visit)(const struct pml_profile_function *f, void *arg), void *arg) {
-  uint64_t bucket[PML_PROFILE_BUCKETS], count = spread(f->histogram, bucket);
+  uint64_t bucket[PML_HISTOGRAM_BUCKETS], count = spread(f->histogram, bucket);
   if (count == 0 || f->min > f->max) return 0; /* the first call is just ending */
-  double ns = ns_per_tick(), median = median_of(bucket, count);
+  double ns = ns_per_tick(), median = pml_histogram_quantile(bucket, 0.5);
   if (median < (double)f->min) median = (double)f->min;
   if (median > (double)f->max) median = (double)f->max;
   struct pml_profile_function told = {f->histogram->region, count, ns * (double)f->min, ns * median,

@@ -76,7 +76,7 @@ static bool add_octave(struct pml__histogram *h, uint32_t i) {
 
 void pml__histogram_add(struct pml__histogram *h, uint64_t ticks) {
   if (h == &pml__histogram_none) return;
-  uint32_t bucket = pml__histogram_bucket(h->late - 1);
+  uint32_t bucket = pml_histogram_bucket(h->late - 1);
   if (h->late != 0 && (h->octave[bucket / 8] != NULL || add_octave(h, bucket / 8))) {
     uint64_t *count = &h->octave[bucket / 8][bucket % 8];
     __atomic_store_n(count, *count + 1, __ATOMIC_RELAXED);
@@ -91,7 +91,7 @@ static const uint64_t *counts_of(const struct pml__histogram *h, uint32_t octave
 /* The octave of its latest call; beyond all: it had none. */
 static uint32_t late_octave(const struct pml__histogram *h) {
   uint64_t late = __atomic_load_n(&h->late, __ATOMIC_RELAXED);
-  return late != 0 ? pml__histogram_bucket(late - 1) / 8 : PML__HISTOGRAM_OCTAVES;
+  return late != 0 ? pml_histogram_bucket(late - 1) / 8 : PML__HISTOGRAM_OCTAVES;
 }
 
 /* Room for all of @from. */
@@ -112,7 +112,7 @@ static void add(struct pml__histogram *to, const struct pml__histogram *from) {
       to->octave[i][b] += __atomic_load_n(&counts[b], __ATOMIC_RELAXED);
   }
   uint64_t late = __atomic_load_n(&from->late, __ATOMIC_RELAXED);
-  uint32_t bucket = pml__histogram_bucket(late - 1);
+  uint32_t bucket = pml_histogram_bucket(late - 1);
   if (late != 0 && to->octave[bucket / 8] != NULL) to->octave[bucket / 8][bucket % 8]++;
 }
 

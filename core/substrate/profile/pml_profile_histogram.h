@@ -3,8 +3,7 @@
  * core/substrate/profile/pml_profile_histogram.h - how many calls of each function took how long: one thread counts,
  * others may read meanwhile. Internal.
  *
- * Durations below PML__HISTOGRAM_EXACT ticks have a bucket each; above, every octave has eight of equal width, so that
- * a bucket is at most an eighth of its durations wide. The counts of an octave are one cache line, made when it is
+ * Durations in ticks are in the buckets of pml_histogram.h. The counts of an octave are one cache line, made when it is
  * first needed.
  *
  * The latest call of a function waits in `late` for the next one before it is counted: the address of a count depends
@@ -19,9 +18,8 @@
 #include "substrate/profile/pml_profile.h"
 
 #define PML__HISTOGRAM_OCTAVES 62u /* the first two are exact */
-#define PML__HISTOGRAM_EXACT 16u
 
-_Static_assert(PML_PROFILE_BUCKETS == 8 * PML__HISTOGRAM_OCTAVES, "an octave has eight buckets");
+_Static_assert(PML_HISTOGRAM_BUCKETS == 8 * PML__HISTOGRAM_OCTAVES, "an octave has eight buckets");
 
 /* What memory is for, to who gives it: a histogram, or its counts of octave i. */
 #define PML__HISTOGRAM_PART 0x100u
@@ -50,18 +48,12 @@ bool pml__histograms_merge(struct pml__histograms *to, const struct pml__histogr
 /* A call of @ticks; it is lost if there is no memory for its octave. */
 void pml__histogram_add(struct pml__histogram *h, uint64_t ticks);
 
-/* Below EXACT the logarithm is that of 8, and the ticks are the bucket. */
-static inline uint32_t pml__histogram_bucket(uint64_t ticks) {
-  uint32_t shift = 60u - (uint32_t)__builtin_clzll(ticks | 8);
-  return shift * 8 + (uint32_t)(ticks >> shift);
-}
-
 /* Of regions that there is no memory for one: it stays empty. */
 extern __attribute__((visibility("hidden"))) struct pml__histogram pml__histogram_none;
 
 /* Where the latest call is to be counted; NULL: nowhere yet. */
 static inline uint64_t *pml__histogram_count(const struct pml__histogram *h) {
-  uint32_t bucket = pml__histogram_bucket(h->late - 1);
+  uint32_t bucket = pml_histogram_bucket(h->late - 1);
   uint64_t *octave = h->octave[bucket / 8];
   return PML_LIKELY(octave != NULL) ? &octave[bucket % 8] : NULL;
 }

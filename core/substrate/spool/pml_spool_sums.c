@@ -69,23 +69,13 @@ static struct pml__spool_sums *sums_of(struct pml__spool_summer *t, pml_region_t
 
 /* ---- values ---- */
 
-static uint64_t combined(uint64_t x, uint64_t y, bool real, bool minus) {
-  double a, b;
-  if (!real) return minus ? x - y : x + y;
-  memcpy(&a, &x, sizeof a);
-  memcpy(&b, &y, sizeof b);
-  a = minus ? a - b : a + b;
-  memcpy(&x, &a, sizeof x);
-  return x;
-}
-
 static bool is_absent(uint64_t value, bool real) {
   return value == PML_VALUE_ABSENT || (!real && value == PML_VALUE_ABSENT_SIGNED);
 }
 
 /* From or to no value nothing has changed. */
 static uint64_t change(uint64_t from, uint64_t to, bool real) {
-  return is_absent(from, real) || is_absent(to, real) ? 0 : combined(to, from, real, true);
+  return is_absent(from, real) || is_absent(to, real) ? 0 : pml_value_minus(to, from, real);
 }
 
 static void end_call(struct pml__spool_summer *t, const struct pml_stream_event *e) {
@@ -93,9 +83,9 @@ static void end_call(struct pml__spool_summer *t, const struct pml_stream_event 
   struct pml__spool_sums *s = sums_of(t, e->region);
   for (uint32_t i = 0; i < t->n; i++) {
     bool real = pml_stream_metrics_real(t->metrics, i);
-    uint64_t all = change(mine[i], e->values[i], real), own = combined(all, mine[t->n + i], real, true);
-    if (s != NULL) __atomic_store_n(&s->sum[i], combined(s->sum[i], own, real, false), __ATOMIC_RELAXED);
-    if (outer != NULL) outer[i] = combined(outer[i], all, real, false);
+    uint64_t all = change(mine[i], e->values[i], real), own = pml_value_minus(all, mine[t->n + i], real);
+    if (s != NULL) __atomic_store_n(&s->sum[i], pml_value_plus(s->sum[i], own, real), __ATOMIC_RELAXED);
+    if (outer != NULL) outer[i] = pml_value_plus(outer[i], all, real);
   }
 }
 

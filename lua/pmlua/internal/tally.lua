@@ -8,6 +8,8 @@
 -- 32 bytes per distinct value (never more than 32 bytes per sample), so a whole experiment stays in memory while the
 -- samples themselves go to the disk. The runner coarsens tallies that grow beyond all that (and says so).
 
+local statistics = require("pmlua.core").statistics
+
 local M = {}
 
 ---@class pmlua.Tally
@@ -131,16 +133,11 @@ function Tally:rank(k)
   return self.value[find_rank(self, k)]
 end
 
---- Quantile of type 7: linear between the order statistics around (n - 1) q + 1.
--- Hyndman & Fan, Sample quantiles in statistical packages, The American Statistician 50 (1996).
+--- Quantile, by the rule of core/record/pml_quantile.h.
 ---@param q number 0..1
 ---@return number
 function Tally:quantile(q)
-  local h = (self.n - 1) * q + 1
-  local k = math.floor(h)
-  local low = self:rank(k)
-  if k >= self.n then return low end
-  return low + (h - k) * (self:rank(k + 1) - low)
+  return statistics.quantile(self.value, self.upto, q)
 end
 
 --- Iterate over distinct values: for value, count in t:each() do.

@@ -5,6 +5,8 @@
 -- Try:  for _, f in ipairs(require("pmlua.internal.record.functions").read("calls").functions) do print(f.library,
 --       f.name, f.calls) end
 
+local statistics = require("pmlua.core").statistics
+
 local M = {}
 
 ---@class pmlua.calls.function
@@ -47,7 +49,7 @@ local figures = { "depth", "calls", "unreturned", "threads", "inclusive_ns", "ex
 local amounts = { "pid", "parent", "objects", "scans", "functions", "slots", "shared", "deep", "nested", "threads", "unmatched",
   "dropped", "abandoned", "left_lost_children", "left_deep", "left_brief", "left_often", "untraced", "confined" }
 local MOST <const> = 1 << 53 -- calls: more than any machine makes in a year
-local BUCKETS <const> = 496  -- pml_profile.h
+local BUCKETS <const> = 496  -- pml_histogram.h
 
 --- A whole number that can be one of calls.
 local function is_count(v) return math.type(v) == "integer" and v >= 0 and v <= MOST end
@@ -229,29 +231,17 @@ local function sum(functions, paths)
   end
 end
 
---- The least duration in a bucket: below 16 ticks they are exact, above there are eight to the octave.
+--- The least duration in a bucket (core/record/pml_histogram.h).
 ---@param i integer
 ---@param tick_ns number
 function M.bucket_ns(i, tick_ns)
-  return tick_ns * (i < 16 and i or (8 + i % 8) << (i // 8 - 1))
+  return tick_ns * statistics.least(i)
 end
 
---- As if the durations in a bucket were evenly spread: good to half a bucket, some 6 %.
+--- Good to half a bucket, some 6 %.
 local function median_of(f, tick_ns)
-  local order, before = {}, 0
-  for i in pairs(f.bucket) do order[#order + 1] = i end
-  table.sort(order)
-  local half = 0
-  for _, i in ipairs(order) do half = half + f.bucket[i] / 2 end
-  for _, i in ipairs(order) do
-    if before + f.bucket[i] >= half then
-      local from = M.bucket_ns(i, tick_ns)
-      local to = i < 16 and from or M.bucket_ns(i + 1, tick_ns)
-      local median = from + (to - from) * (half - before) / f.bucket[i]
-      return math.max(f.min_ns, math.min(median, f.max_ns))
-    end
-    before = before + f.bucket[i]
-  end
+  local ticks = statistics.histogram_quantile(f.bucket, 0.5)
+  return ticks and math.max(f.min_ns, math.min(tick_ns * ticks, f.max_ns))
 end
 
 --- What each process says of functions in the list @what, with the function in @functions that it is of.
@@ -270,7 +260,7 @@ end
 local function add_durations(functions, processes)
   for f, of, p in each(functions, processes, "durations") do
     f.bucket = f.bucket or {}
-    for i, n in pairs(of.bucket) do f.bucket[i] = (f.bucket[i] or 0) + n end
+    statistics.add(f.bucket, of.bucket)
     f.tick_ns = p.tick_ns
   end
   for _, f in ipairs(functions) do
@@ -280,16 +270,8 @@ end
 
 local function add_sums(functions, processes)
   for f, of in each(functions, processes, "sums") do
-    f.events = f.events or {}
-    for event, v in pairs(of.events) do f.events[event] = (f.events[event] or 0) + v end
+    f.events = statistics.add(f.events or {}, of.events)
   end
-end
-
---- A float where the sum is no integer of 64 bits.
-local function exact_sum(a, b)
-  local s = a + b
-  local overflow = math.type(s) == "integer" and (a ~ s) & (b ~ s) < 0
-  return overflow and a + 0.0 + b or s
 end
 
 --- @all: a function's. A NaN is neither the least nor the most where there are numbers.
@@ -299,7 +281,7 @@ local function add_value(all, v)
     all[v.value] = { count = v.count, sum = v.sum, min = v.min, max = v.max, mean = v.sum / v.count }
     return
   end
-  of.count, of.sum = of.count + v.count, exact_sum(of.sum, v.sum)
+  of.count, of.sum = of.count + v.count, statistics.plus(of.sum, v.sum)
   if v.min < of.min or of.min ~= of.min then of.min = v.min end
   if v.max > of.max or of.max ~= of.max then of.max = v.max end
   of.mean = of.sum / of.count

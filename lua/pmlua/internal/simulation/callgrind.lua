@@ -8,6 +8,8 @@
 -- number; the line after calls= is what the callee cost, not the caller's own; costs left out at the end of a line are 0.
 -- A file whose functions do not add up to its own totals is refused.
 
+local statistics = require("pmlua.core").statistics
+
 local M = {}
 
 local NUMBER_MAX = 18 -- digits: fits an integer
@@ -96,8 +98,7 @@ local function add_costs(reader, text)
     return
   end
   if not reader.fn then stop(reader, "a cost of no function") end
-  local into = reader.fn.cost
-  for i, v in ipairs(costs(reader, text)) do into[i] = into[i] + v end
+  statistics.add(reader.fn.cost, costs(reader, text))
 end
 
 -- What the keys of lines do; others (summary, part, jumps) say nothing of costs by themselves.

@@ -8,6 +8,7 @@
 local disk = require "pmlua.internal.file"
 local callgrind = require "pmlua.internal.simulation.callgrind"
 local sections = require "pmlua.sections"
+local statistics = require("pmlua.core").statistics
 
 local M = {}
 
@@ -39,10 +40,6 @@ local function zeros()
   return t
 end
 
-local function add(into, counts)
-  for i, v in ipairs(counts) do into[i] = into[i] + v end
-end
-
 local function same_events(events)
   if #events ~= #M.events then return false end
   for i, name in ipairs(M.events) do
@@ -63,8 +60,8 @@ local function absorb(process, part)
     thread = { number = part.thread, totals = zeros() }
     process.bythread[part.thread], process.threads[#process.threads + 1] = thread, thread
   end
-  add(thread.totals, part.totals)
-  add(process.totals, part.totals)
+  statistics.add(thread.totals, part.totals)
+  statistics.add(process.totals, part.totals)
   for _, f in ipairs(part.functions) do
     local key = f.object .. "\0" .. f.name
     local whole = process.byname[key]
@@ -73,7 +70,7 @@ local function absorb(process, part)
       process.byname[key], process.functions[#process.functions + 1] = whole, whole
     end
     whole.calls = whole.calls + f.calls
-    add(whole.cost, f.cost)
+    statistics.add(whole.cost, f.cost)
   end
 end
 
@@ -154,8 +151,8 @@ local function take_region(byname, list, region)
     return
   end
   known.calls, known.open = known.calls + region.calls, known.open + region.open
-  add(known.inclusive, region.inclusive)
-  add(known.exclusive, region.exclusive)
+  statistics.add(known.inclusive, region.inclusive)
+  statistics.add(known.exclusive, region.exclusive)
 end
 
 --- A file's text as regions; nil and why it is none.
@@ -245,7 +242,7 @@ function M.read(dir)
     read_log(dir, process, out.warnings)
     read_regions(("%s/regions.%d"):format(dir, process.pid), process)
     out.processes[#out.processes + 1] = process
-    if not process.inherited then add(out.totals, process.totals) end
+    if not process.inherited then statistics.add(out.totals, process.totals) end
   end
   table.sort(out.processes, function(a, b) return a.pid < b.pid end)
   return out

@@ -6,6 +6,7 @@
 
 local sections = require "pmlua.sections"
 local simulation = require "pmlua.internal.simulation.run"
+local statistics = require("pmlua.core").statistics
 local tabulate = require "pmlua.tabulate"
 
 local M = {}
@@ -71,10 +72,6 @@ local function threads(all, places, fd)
   return #rows > 1 and tabulate(header({ "process", "program", "thread" }, places), rows, fd) or nil
 end
 
-local function sum_into(into, counts)
-  for i, v in ipairs(counts) do into[i] = (into[i] or 0) + v end
-end
-
 --- Sections and all other regions of one process, merged over threads, and what is in none of them.
 local function merge_regions(p, add)
   for _, r in ipairs(p.regions) do add(r.name, r.thread, r.calls, r.inclusive, r.exclusive) end
@@ -96,8 +93,8 @@ local function regions_of(all)
       local who = p.pid .. "." .. thread
       if not row.threads[who] then row.threads[who], row.nthreads = true, row.nthreads + 1 end
       row.calls = row.calls + (calls or 0)
-      sum_into(row.inclusive, inclusive or {})
-      sum_into(row.exclusive, exclusive)
+      statistics.add(row.inclusive, inclusive or {})
+      statistics.add(row.exclusive, exclusive)
     end)
   end
   return list
@@ -120,7 +117,7 @@ local function regions(all, places, most, fd)
     local name = r.name and shortened(sections.show(r.name), most) or "(in none of them)"
     local calls, inclusive = r.name and r.calls or false, r.inclusive[places[1]] or false
     rows[i] = row_of({ name, r.nthreads, calls, inclusive }, r.exclusive, places)
-    sum_into(sums, r.exclusive)
+    statistics.add(sums, r.exclusive)
   end
   rows[#rows + 1] = row_of({ "(sum)", false, false, false }, sums, places)
   for _, row in ipairs(rows) do
@@ -139,11 +136,10 @@ local function merged(all)
       local m = byname[key]
       if not m then
         m = { object = f.object, name = f.name, calls = 0, cost = {} }
-        for i in ipairs(simulation.events) do m.cost[i] = 0 end
         byname[key], list[#list + 1] = m, m
       end
       m.calls = m.calls + f.calls
-      for i, v in ipairs(f.cost) do m.cost[i] = m.cost[i] + v end
+      statistics.add(m.cost, f.cost)
     end
   end
   return list

@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* bindings/record/lstatistics.c - the rules of statistics that C and Lua share: quantiles, histograms, sums and their
+ * merge.
+ */
+#include "lutil.h"
+#include "record/pml_histogram.h"
+#include "record/pml_quantile.h"
+#include "record/pml_sums.h"
+
+/* The first of the ascending integers in the table at 2 that is above @place. */
+static lua_Integer find_above(lua_State *L, lua_Integer n, uint64_t place) {
+  lua_Integer low = 1, high = n;
+  while (low < high) {
+    lua_Integer middle = low + (high - low) / 2;
+    lua_rawgeti(L, 2, middle);
+    if ((uint64_t)lua_tointeger(L, -1) > place)
+      high = middle;
+    else
+      low = middle + 1;
+    lua_pop(L, 1);
+  }
+  return low;
+}
+
+/* The value of place @at is pushed; each counts once where there is no table at 2. */
+static void push_at(lua_State *L, lua_Integer n, uint64_t at) {
+  lua_rawgeti(L, 1, lua_istable(L, 2) ? find_above(L, n, at) : (lua_Integer)at + 1);
+}
+
+/*
+ * quantile(values, upto, q) - of ascending numbers, of which upto[i] are at most values[i]; upto nil: each is there
+ * once. nil: there are none, or q is not in 0..1.
+ */
+static int l_quantile(lua_State *L) {
+  luaL_checktype(L, 1, LUA_TTABLE);
+  if (!lua_isnoneornil(L, 2)) luaL_checktype(L, 2, LUA_TTABLE);
+  double q = luaL_checknumber(L, 3);
+  lua_Integer n = (lua_Integer)lua_rawlen(L, 1), all = n;
+  if (lua_istable(L, 2)) {
+    lua_rawgeti(L, 2, n);
+    all = lua_tointeger(L, -1);
+  }
+  if (n < 1 || all < 1 || !(q >= 0 && q <= 1)) return 0;
+  struct pml_quantile_place p = pml_quantile_place((uint64_t)all, q);
+  push_at(L, n, p.at);
+  if (p.part == 0) return 1;
+  push_at(L, n, p.at + 1);
+  lua_pushnumber(L, pml_quantile_between(lua_tonumber(L, -2), lua_tonumber(L, -1), p.part));
+  return 1;
+}
+
+/* bucket(v) - the bucket of a value, 0 of what is not above 0; least(i) - the least value of bucket i; a number, as the
+ * last is 2^64. */
+static int l_bucket(lua_State *L) {
+  lua_Number v = luaL_checknumber(L, 1);
+  uint64_t whole = lua_isinteger(L, 1) ? (uint64_t)lua_tointeger(L, 1) : v < 0x1p64 ? (uint64_t)v : UINT64_MAX;
+  lua_pushinteger(L, v > 0 ? pml_histogram_bucket(whole) : 0);
+  return 1;
+}
+static int l_least(lua_State *L) {
+  lua_pushnumber(L, pml_histogram_least((uint32_t)lutil_int(L, 1, 0, PML_HISTOGRAM_BUCKETS)));
+  return 1;
+}
+
+/* histogram_quantile(count, q) - of what a table has by bucket; nil: there is nothing, or q is not in 0..1. */
+static int l_histogram_quantile(lua_State *L) {
+  uint64_t count[PML_HISTOGRAM_BUCKETS];
+  luaL_checktype(L, 1, LUA_TTABLE);
+  double q = luaL_checknumber(L, 2);
+  for (lua_Integer i = 0; i < (lua_Integer)PML_HISTOGRAM_BUCKETS; i++) {
+    lua_rawgeti(L, 1, i);
+    count[i] = (uint64_t)lua_tointeger(L, -1);
+    lua_pop(L, 1);
+  }
+  double v = pml_histogram_quantile(count, q);
+  if (v != v) return 0;
+  lua_pushnumber(L, v);
+  return 1;
+}
+
+static double field(lua_State *L, const char *name) {
+  lua_pushstring(L, name);
+  lua_rawget(L, -2);
+  double v = lua_tonumber(L, -1);
+  lua_pop(L, 1);
+  return v;
+}
+
+/* merge(rows) - mean, deviation, least and most of all that rows with count, mean_ns, stddev_ns, min_ns, max_ns are of
+ */
+static int l_merge(lua_State *L) {
+  struct pml_sums all = {0};
+  luaL_checktype(L, 1, LUA_TTABLE);
+  lua_Integer n = (lua_Integer)lua_rawlen(L, 1);
+  for (lua_Integer i = 1; i <= n; i++) {
+    lua_rawgeti(L, 1, i);
+    luaL_checktype(L, -1, LUA_TTABLE);
+    double count = field(L, "count"), sd = field(L, "stddev_ns");
+    struct pml_sums row = {count, field(L, "mean_ns"), count > 1 ? (count - 1) * sd * sd : 0, field(L, "min_ns"),
+                           field(L, "max_ns")};
+    pml_sums_merge(&all, &row);
+    lua_pop(L, 1);
+  }
+  lua_pushnumber(L, all.mean);
+  lua_pushnumber(L, pml_sums_deviation(&all));
+  lua_pushnumber(L, all.min);
+  lua_pushnumber(L, all.max);
+  return 4;
+}
+
+/* The sum of the numbers at @a and @b is pushed: of integers one, or a float where that is too large. */
+static void push_sum(lua_State *L, int a, int b) {
+  lua_Integer sum;
+  if (lua_isinteger(L, a) && lua_isinteger(L, b) &&
+      !__builtin_add_overflow(lua_tointeger(L, a), lua_tointeger(L, b), &sum))
+    lua_pushinteger(L, sum);
+  else
+    lua_pushnumber(L, lua_tonumber(L, a) + lua_tonumber(L, b));
+}
+
+static int l_plus(lua_State *L) {
+  luaL_checknumber(L, 1);
+  luaL_checknumber(L, 2);
+  push_sum(L, 1, 2);
+  return 1;
+}
+
+/* add(into, more) - each number of more to that of the same key in into, which is returned. */
+static int l_add(lua_State *L) {
+  luaL_checktype(L, 1, LUA_TTABLE);
+  luaL_checktype(L, 2, LUA_TTABLE);
+  lua_settop(L, 2);
+  for (lua_pushnil(L); lua_next(L, 2) != 0; lua_pop(L, 1)) {
+    luaL_checknumber(L, 4);
+    lua_pushvalue(L, 3);
+    lua_pushvalue(L, 3);
+    if (lua_rawget(L, 1) == LUA_TNUMBER)
+      push_sum(L, 6, 4);
+    else
+      lua_pushvalue(L, 4);
+    lua_remove(L, 6);
+    lua_rawset(L, 1);
+  }
+  lua_settop(L, 1);
+  return 1;
+}
+
+int luaopen_pmlua_statistics(lua_State *L) {
+  static const luaL_Reg functions[] = {
+      {"quantile", l_quantile}, {"bucket", l_bucket}, {"least", l_least}, {"histogram_quantile", l_histogram_quantile},
+      {"merge", l_merge},       {"plus", l_plus},     {"add", l_add},     {NULL, NULL}};
+  luaL_newlib(L, functions);
+  return 1;
+}

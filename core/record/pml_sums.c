@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* core/record/pml_sums.c - count, mean, deviation and extremes, merged. */
+#include "record/pml_sums.h"
+
+#include <math.h>
+
+/* What rounding leaves below 0 is 0. */
+struct pml_sums pml_sums_of(uint64_t count, uint64_t sum, const uint64_t square[2], uint64_t min, uint64_t max) {
+  struct pml_sums s = {.count = (double)count};
+  if (count == 0) return s;
+  long double mean = (long double)sum / (long double)count;
+  long double all = (long double)square[1] * 0x1p64L + (long double)square[0];
+  s.mean = (double)mean;
+  s.square = fmax((double)(all - (long double)count * mean * mean), 0);
+  s.min = (double)min;
+  s.max = (double)max;
+  return s;
+}
+
+void pml_sums_merge(struct pml_sums *to, const struct pml_sums *from) {
+  if (!(from->count > 0)) return;
+  if (!(to->count > 0)) {
+    *to = *from;
+    return;
+  }
+  double n = to->count + from->count, share = from->count / n, distance = from->mean - to->mean;
+  to->square += from->square + distance * distance * to->count * share;
+  to->mean += distance * share;
+  to->min = fmin(to->min, from->min);
+  to->max = fmax(to->max, from->max);
+  to->count = n;
+}
+
+void pml_sums_add(struct pml_sums *to, double value) {
+  const struct pml_sums one = {1, value, 0, value, value};
+  pml_sums_merge(to, &one);
+}
+
+double pml_sums_deviation(const struct pml_sums *s) {
+  return s->count > 1 ? sqrt(s->square / (s->count - 1)) : 0;
+}

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* core/record/pml_sums.h - count, mean, deviation and extremes of values, and their merge: the one of all reports. */
+#ifndef PML_SUMS_H
+#define PML_SUMS_H
+
+#include "base/pml_api.h"
+
+#include <stdint.h>
+
+PML_BEGIN_DECLS
+
+/* All zero: of no values. */
+struct pml_sums {
+  double count, mean;
+  double square; /* of all distances from the mean, added up */
+  double min, max;
+};
+
+/* Of @count whole numbers, by their sum and the sum of their squares, @square[1] 2^64 + @square[0]. */
+struct pml_sums pml_sums_of(uint64_t count, uint64_t sum, const uint64_t square[2], uint64_t min, uint64_t max);
+
+/*
+ * pml_sums_merge - @to is of the values of both; the pairwise update of T. F. Chan, G. H. Golub & R. J. LeVeque (1979),
+ * in which nothing cancels. pml_sums_add - the same of one value.
+ */
+PML__SHARED void pml_sums_merge(struct pml_sums *to, const struct pml_sums *from);
+PML__SHARED void pml_sums_add(struct pml_sums *to, double value);
+
+/* pml_sums_deviation - the sample's (n - 1); 0 of fewer than two values. */
+PML__SHARED double pml_sums_deviation(const struct pml_sums *s);
+
+PML_END_DECLS
+
+#endif

@@ -1,0 +1,129 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+-- spec/lua/statistics_spec.lua - one rule of quantiles, one histogram and one merge, for all users.
+
+local support = require "spec.core.support"
+local core = require "pmlua.core"
+local calls = require "pmlua.internal.record.functions"
+local sections = require "pmlua.sections"
+local stats = require "pmlua.stats"
+local tally = require "pmlua.internal.tally"
+
+local statistics = core.statistics
+
+local function near(expected, v) assert.is_true(math.abs(v - expected) <= 1e-9 * math.abs(expected), tostring(v)) end
+
+-- R: quantile(c(10, 1, 3, 2, 4), q) and quantile(c(4, 1, 3, 2), q)
+local known = {
+  { { 10, 1, 3, 2, 4 }, { [0.0] = 1, [0.25] = 2, [0.5] = 3, [0.95] = 8.8, [1.0] = 10 } },
+  { { 4, 1, 3, 2 }, { [0.0] = 1, [0.25] = 1.75, [0.5] = 2.5, [0.95] = 3.85, [1.0] = 4 } },
+}
+
+local function sorted(values)
+  local copy = table.move(values, 1, #values, 1, {})
+  table.sort(copy)
+  return copy
+end
+
+local users = {
+  ["the rule itself"] = function(values, q) return statistics.quantile(sorted(values), nil, q) end,
+  ["an array"] = stats.quantile,
+  ["a tally"] = function(values, q) return tally.of(values):quantile(q) end,
+  ["a tally of two halves"] = function(values, q)
+    local half = #values // 2
+    return tally.merge(tally.of { table.unpack(values, 1, half) }, tally.of { table.unpack(values, half + 1) }):quantile(q)
+  end,
+  ["raw samples"] = function(values, q)
+    local s <close> = core.samples.new(#values)
+    for _, v in ipairs(values) do s:push(v) end
+    return s:sort():quantile(q)
+  end,
+  ["a histogram"] = function(values, q)
+    local count = {}
+    for _, v in ipairs(values) do count[statistics.bucket(v)] = 1 end
+    return statistics.histogram_quantile(count, q)
+  end,
+}
+
+describe("the rule of quantiles", function()
+  teardown(support.cleanup)
+
+  for name, quantile in pairs(users) do
+    it("is that of R for " .. name, function()
+      for _, case in ipairs(known) do
+        for q, expected in pairs(case[2]) do near(expected, quantile(case[1], q)) end
+      end
+    end)
+  end
+
+  it("is that of medians and summaries", function()
+    for _, case in ipairs(known) do
+      near(case[2][0.5], stats.median(case[1]))
+      local s = stats.summary(case[1])
+      for field, q in pairs { min = 0.0, q1 = 0.25, median = 0.5, p95 = 0.95, max = 1.0 } do near(case[2][q], s[field]) end
+    end
+  end)
+
+  it("holds for recorded calls of several processes", function()
+    local function process(pid, buckets)
+      return ("program\tp\npid\t%d\nparent\t1\nended\texit\ndropped\t0\ntick_ns\t1\n"
+        .. "call\t0\t2\t0\t1\t6\t6\t1\t4\tlib\tf\nfunction\t2\t1\t2\t4\tlib\tf\t%s\nend\n"):format(pid, buckets)
+    end
+    local dir = support.folder()
+    for i, buckets in ipairs { "1:1 4:1", "2:1 3:1" } do
+      support.spit(("%s/%d.calls"):format(dir, i), process(i, buckets))
+    end
+    local all = assert(calls.read(dir))
+    near(2.5, all.functions[1].median_ns)
+  end)
+
+  it("has one exception: what PAPI's users know of recorders", function()
+    local library = assert(core.sde.library "RULE")
+    local r = assert(library:recorder("FOUR", { type = "double" }))
+    for _, v in ipairs { 4.0, 1.0, 3.0, 2.0 } do r:push(v) end
+    assert.same({ 1.0, 2.0, 3.0, 4.0, 4.0 },
+      { r:quantile(0), r:quantile(25), r:quantile(50), r:quantile(75), r:quantile(100) })
+  end)
+
+  it("answers nil where there is nothing, or no such share", function()
+    assert.is_nil(statistics.quantile({}, nil, 0.5))
+    assert.is_nil(statistics.quantile({ 1 }, nil, 1.5))
+    assert.is_nil(statistics.quantile({ 1 }, nil, 0 / 0))
+    assert.is_nil(statistics.histogram_quantile({}, 0.5))
+  end)
+end)
+
+describe("the histogram", function()
+  it("has every value in the bucket whose bounds are around it", function()
+    for _, v in ipairs { 1, 15, 16, 17, 18, 1000, 1 << 40, math.maxinteger } do
+      local i = statistics.bucket(v)
+      assert.is_true(statistics.least(i) <= v and v < statistics.least(i + 1), tostring(v))
+      assert.is_true(v < 16 or statistics.least(i + 1) <= statistics.least(i) * 1.125)
+    end
+    assert.same({ 0x1p64, 0 }, { statistics.least(496), statistics.bucket(-1) })
+    assert.equal(statistics.least(100) * 2, calls.bucket_ns(100, 2))
+  end)
+end)
+
+describe("the merge of sums", function()
+  it("gives the figures of all values, of whatever row", function()
+    -- 2 4 4 4 | 5 5 7 9: mean 5, squares 32
+    local function row(count, mean, squares, min, max)
+      return { count = count, mean_ns = mean, stddev_ns = (squares / (count - 1)) ^ 0.5, min_ns = min, max_ns = max, running = 0,
+        total_ns = count * mean, self_ns = 0.0, work = 0, iterations = 0, values = { e = count }, misuse = {} }
+    end
+    local rows = { row(4, 3.5, 3, 2, 4), row(4, 6.5, 11, 5, 9) }
+    local mean, deviation, min, max = statistics.merge(rows)
+    near(5, mean)
+    near((32 / 7) ^ 0.5, deviation)
+    assert.same({ 2.0, 9.0 }, { min, max })
+    local m = sections.merge(rows)
+    assert.same({ 8, mean, deviation, min, max, 8 }, { m.count, m.mean_ns, m.stddev_ns, m.min_ns, m.max_ns, m.values.e })
+  end)
+
+  it("adds tables of numbers, integers as long as they are", function()
+    assert.same({ 4, 2.5, x = 7 }, statistics.add({ 1, 2 }, { 3, 0.5, x = 7 }))
+    assert.equal("integer", math.type(statistics.plus(1, 2)))
+    assert.equal(0x1p63, statistics.plus(math.maxinteger, 1))
+    assert.has_error(function() statistics.add({}, { "many" }) end)
+  end)
+end)
