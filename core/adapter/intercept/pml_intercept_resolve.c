@@ -102,14 +102,13 @@ static uintptr_t only(const struct pml__index *x, const struct pml__objects *all
  * What is looked up next is far apart in memory: the entry, the symbol, its name. A bunch of slots waits for each of
  * them together instead of one after the other.
  */
-void pml__slots_fetch(const struct pml__slots *x, const struct pml__object *o, const struct pml__scan *s,
-                      size_t first) {
+void pml__slots_fetch(const struct pml__slots *x, const struct pml__object *o, const struct pml__scan_slot *slot,
+                      size_t count) {
   const struct entry *e[PML__SLOTS_BUNCH];
-  size_t left = s->ncalls - first, count = left < PML__SLOTS_BUNCH ? left : PML__SLOTS_BUNCH;
   if (x->index == NULL || x->index->room == 0) return;
   for (size_t i = 0; i < count; i++) {
     size_t n;
-    const Elf64_Rela *r = pml__scan_relocation(o, &s->slot[first + i]);
+    const Elf64_Rela *r = pml__scan_relocation(o, &slot[i]);
     const Elf64_Sym *symbol = pml__object_symbol(o, ELF64_R_SYM(r->r_info));
     const char *name = symbol != NULL ? pml__object_name(o, symbol, &n) : NULL;
     e[i] = &x->index->at[name != NULL ? place(x->index, pml__object_hash(name, n) | 1) : 0];

@@ -137,7 +137,9 @@ static int fill_slots(struct pml__slots *x, const struct pml__object *o, struct 
   struct opened w = {o, false};
   int err = 0;
   for (size_t i = 0; i < scan->n && err == 0; i++) {
-    if (i % PML__SLOTS_BUNCH == 0 && i < scan->ncalls) pml__slots_fetch(x, o, scan, i);
+    size_t left = i < scan->ncalls ? scan->ncalls - i : 0; /* of calls */
+    if (i % PML__SLOTS_BUNCH == 0 && left > 0)
+      pml__slots_fetch(x, o, &scan->slot[i], left < PML__SLOTS_BUNCH ? left : PML__SLOTS_BUNCH);
     err = fill_slot(x, o, scan, &scan->slot[i], &w);
   }
   close_again(&w);

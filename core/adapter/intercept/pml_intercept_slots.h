@@ -7,7 +7,7 @@
 #include "adapter/intercept/pml_intercept_object.h"
 
 struct pml__index;
-struct pml__scan;
+struct pml__scan_slot;
 
 /* One scan. */
 struct pml__slots {
@@ -23,9 +23,10 @@ struct pml__slots {
 /* Where @o's reference to @name, its symbol @symbol, leads; 0: that is left to the loader. */
 uintptr_t pml__slots_resolve(struct pml__slots *x, const struct pml__object *o, size_t symbol, const char *name,
                              size_t n);
-/* A bunch of slots of @o will be looked up next, from the @first on that is of a call. */
+/* [@count] slots of @o, at most a bunch, will be looked up next. */
 #define PML__SLOTS_BUNCH 32u
-void pml__slots_fetch(const struct pml__slots *x, const struct pml__object *o, const struct pml__scan *s, size_t first);
+void pml__slots_fetch(const struct pml__slots *x, const struct pml__object *o, const struct pml__scan_slot *slot,
+                      size_t count);
 void pml__index_free(struct pml__index *x);
 
 #endif
