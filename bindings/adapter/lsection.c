@@ -276,6 +276,13 @@ static void text_close(void *handle) {
 
 static const struct lutil_class text_class = {"sectiontext", sizeof(struct text), text_close};
 
+static int push_text(lua_State *L, struct text *t, size_t n) {
+  t->h.open = 1;
+  lua_pushlstring(L, t->at, n);
+  lutil_close(&t->h);
+  return 1;
+}
+
 static int l_text(lua_State *L) {
   static const char *const known[] = {"timeline", NULL};
   lutil_options(L, 1, known);
@@ -283,11 +290,15 @@ static int l_text(lua_State *L) {
   bool timeline = lutil_flag(L, 1, "timeline");
   struct text *t = lutil_new(L, &text_class, 0, 0);
   int err = pml_section_text(timeline, &t->at, &n);
-  if (err < 0) return pml_pusherr(L, err, "section.text");
-  t->h.open = 1;
-  lua_pushlstring(L, t->at, n);
-  lutil_close(&t->h);
-  return 1;
+  return err < 0 ? pml_pusherr(L, err, "section.text") : push_text(L, t, n);
+}
+
+static int l_log_text(lua_State *L) {
+  const char *path = lutil_string(L, 1);
+  size_t n;
+  struct text *t = lutil_new(L, &text_class, 0, 0);
+  int err = pml_section_log_text(path, &t->at, &n);
+  return err < 0 ? pml_pusherr(L, err, "section.log_text") : push_text(L, t, n);
 }
 
 static int l_write(lua_State *L) {
@@ -316,9 +327,10 @@ int luaopen_pmlua_section(lua_State *L) {
                                              {"info", l_info},           {"quantile", l_quantile}, {NULL, NULL}};
   static const luaL_Reg scope_methods[] = {{"stop", l_scope_stop}, {NULL, NULL}};
   static const luaL_Reg none[] = {{NULL, NULL}};
-  static const luaL_Reg functions[] = {
-      {"define", l_define}, {"start", l_start}, {"stop", l_stop},   {"report", l_report},     {"reset", l_reset},
-      {"enable", l_enable}, {"text", l_text},   {"write", l_write}, {"timeline", l_timeline}, {NULL, NULL}};
+  static const luaL_Reg functions[] = {{"define", l_define},     {"start", l_start}, {"stop", l_stop},
+                                       {"report", l_report},     {"reset", l_reset}, {"enable", l_enable},
+                                       {"text", l_text},         {"write", l_write}, {"timeline", l_timeline},
+                                       {"log_text", l_log_text}, {NULL, NULL}};
   lutil_class(L, &section_class, section_methods, NULL);
   lutil_class(L, &scope_class, scope_methods, NULL);
   lutil_class(L, &report_class, none, NULL);

@@ -27,4 +27,25 @@ static inline void pml__own_add_release(uint64_t *figure, uint64_t more) {
 #endif
 }
 
+/* Both of 32 bits. */
+static inline void pml__own_add32(uint32_t *figure, uint32_t more) {
+#if defined(__x86_64__) && !defined(__SANITIZE_THREAD__)
+  __asm__("addl %1, %0" : "+m"(*figure) : "er"(more) : "cc");
+#else
+  __atomic_store_n(figure, __atomic_load_n(figure, __ATOMIC_RELAXED) + more, __ATOMIC_RELAXED);
+#endif
+}
+
+/* Returns the sum. */
+static inline uint32_t pml__own_add32_release(uint32_t *figure, uint32_t more) {
+#if defined(__x86_64__) && !defined(__SANITIZE_THREAD__)
+  __asm__ volatile("addl %1, %0" : "+m"(*figure) : "er"(more) : "cc", "memory");
+  return *figure;
+#else
+  uint32_t sum = __atomic_load_n(figure, __ATOMIC_RELAXED) + more;
+  __atomic_store_n(figure, sum, __ATOMIC_RELEASE);
+  return sum;
+#endif
+}
+
 #endif

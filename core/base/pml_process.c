@@ -3,6 +3,7 @@
 #include "base/pml_process.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -148,4 +149,17 @@ static void in_child(void) {
   told = true;
   pml__process_look();
   told = false;
+}
+
+/* ---- what it is ---- */
+
+void pml__process_command(char *command, size_t size) {
+  int fd = open("/proc/self/cmdline", O_RDONLY | O_CLOEXEC);
+  ssize_t got = fd >= 0 ? read(fd, command, size - 1) : 0;
+  if (fd >= 0) close(fd);
+  size_t n = got > 0 ? (size_t)got : 0;
+  while (n > 0 && command[n - 1] == '\0') n--;
+  command[n] = '\0';
+  for (size_t i = 0; i < n; i++)
+    if (command[i] == '\0') command[i] = ' ';
 }

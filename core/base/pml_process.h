@@ -58,6 +58,9 @@ static inline uint64_t pml__process(void) {
   return __atomic_load_n(pml__process_number, __ATOMIC_RELAXED);
 }
 
+/* pml__process_command - the process's arguments, parted by blanks; what has no room is cut, what is not known "". */
+void pml__process_command(char *command, size_t size);
+
 /*
  * A lock that is open in each child, whichever thread held it in the parent. What it guards is changed so that a child
  * can go on with it after any store, or the child gives it up where a thread of the parent was at it: pml__lock_torn().

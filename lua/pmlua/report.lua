@@ -212,8 +212,30 @@ local function permission_note(list, processes)
   end
 end
 
+local function name_of(p) return p.rank and ("rank %d"):format(p.rank) or ("%s:%d"):format(sections.show(p.host), p.pid) end
+
+--- What the logs say of themselves: one name each, and how many more there are.
+local function log_notes(processes, notes)
+  local unended, refused = {}, {}
+  for _, p in ipairs(processes) do
+    if p.ended == "unknown" then unended[#unended + 1] = p end
+    if p.refused then refused[#refused + 1] = p end
+  end
+  local function several(list)
+    return name_of(list[1]) .. (#list > 1 and (" and %d more"):format(#list - 1) or "")
+  end
+  if #unended > 0 then
+    notes[#notes + 1] = several(unended) .. " did not end by exit(): figures as of the last stop, no quantiles, no timeline"
+  end
+  if #refused > 0 then
+    notes[#notes + 1] = ("%s: the log could not grow: %s; threads or sections are missing"):format(several(refused),
+      sections.show(refused[1].refused))
+  end
+end
+
 local function notes_of(processes)
   local notes = { missing_ranks(processes) }
+  log_notes(processes, notes)
   for _, p in ipairs(processes) do
     if p.command ~= processes[1].command then
       notes[#notes + 1] = ("these are different programs: %s and %s"):format(M.short(sections.show(processes[1].command)),
@@ -248,8 +270,7 @@ end
 ---@param i integer
 ---@return string
 function M.process_name(report, i)
-  local p = report.processes[i]
-  return p.rank and ("rank %d"):format(p.rank) or ("%s:%d"):format(sections.show(p.host), p.pid)
+  return name_of(report.processes[i])
 end
 
 --- A section's label as tables and plots show it: (*) says that it is inclusive.

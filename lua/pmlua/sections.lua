@@ -1,9 +1,10 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- lua/pmlua/sections.lua - the files that processes leave of their sections: read strictly, merged over threads and ranks.
+-- lua/pmlua/sections.lua - what processes leave of their sections: read strictly, merged over threads and ranks.
 --
 -- Try:  PMLUA_REPORT=out ./program; pmlua -e 'print(#pml.sections.read_all { "out" }[1].sections)'
 --
--- The format is described in core/adapter/section/pml_section_file.h.
+-- A process leaves a log (docs/log.md), of which the core makes the text that is described in
+-- core/adapter/section/pml_section_file.h; pml.section.write() makes the same.
 
 local statistics = require("pmlua.core").statistics
 
@@ -28,6 +29,9 @@ local SIGNIFICANT = "^[-+]?[%d.]+[eE]?[-+]?%d*$"
 ---@field permission? string why events are called NAME:u
 ---@field uncounted? integer places of the code that it could not count
 ---@field others? string libraries that were compiled otherwise, parted by commas
+---@field born? integer of a log: the process's start, the same before and after exec
+---@field ended? string of a log: exit, or unknown
+---@field refused? string of a log: why it did not grow
 
 ---@class pmlua.Section
 ---@field label string any bytes
@@ -144,7 +148,7 @@ local function last_row(self)
 end
 
 local takes = { counted = 1, uncounted = 2, permission = 1, pid = 1, rank = 2, host = 1, command = 1, started = 1,
-  written = 1, clock = 2, section = 4,
+  written = 1, clock = 2, born = 1, ended = 1, refused = 1, section = 4, torn = 0,
   event = 2, row = 11, misuse = 3, region = 2, timeline = 3, unseen = 1, ["+"] = 2, ["-"] = 2,
   quantiles = #M.QUANTILES }
 
@@ -175,6 +179,10 @@ function line.uncounted(self, f)
 end
 
 function line.permission(self, f) self.process.permission = f[1] end
+
+function line.born(self, f) self.process.born = whole(f[1], "the birth") end
+function line.ended(self, f) self.process.ended = one_of(f[1], "exit", "unknown") end
+function line.refused(self, f) self.process.refused = f[1] end
 
 function line.section(self, f)
   if f[1] == "" then refuse "a section without a label" end
@@ -213,6 +221,8 @@ function line.values(self, f)
   if #f ~= #events then refuse(("%d values of %d events"):format(#f, #events)) end
   for i, e in ipairs(events) do row.values[e.name] = value(f[i]) end
 end
+
+function line.torn(self) last_row(self).torn = true end
 
 function line.misuse(self, f)
   local row = last_row(self)
@@ -302,11 +312,22 @@ function M.parse(text, name)
   return nil, ("%s:%d: %s"):format(name, math.max(self.at, 1), err.what)
 end
 
----@param path string
+--- The text of a file: what is in a log, the core says.
+local function text_of(path)
+  local file = require "pmlua.internal.file"
+  local f <close>, err = file.open(path)
+  if not f then return nil, err end
+  local magic = f:read(8)
+  if magic ~= "PMLUALOG" and magic ~= "GOLAULMP" then return file.read(path) end
+  local text, why = require "pmlua.core".section.log_text(path)
+  return text, why and why:gsub("^[%w_.]+: E%w+: ", "")
+end
+
+---@param path string a log, or what pml.section.write() wrote
 ---@return pmlua.SectionProcess? process
 ---@return string? err
 function M.read(path)
-  local text, err = require("pmlua.internal.file").read(path)
+  local text, err = text_of(path)
   if not text then return nil, err end
   return M.parse(text, path)
 end
@@ -316,11 +337,16 @@ local function files_in(folder)
   local listed, iterator, state = pcall(lfs.dir, folder)
   if not listed then return nil, (tostring(iterator):gsub("^cannot open ", "")) end
   for entry in iterator, state do
-    if entry:find("^sections%..*%.txt$") then names[#names + 1] = folder .. "/" .. entry end
+    if entry:find("%.pmlog$") or entry:find("^sections%..*%.txt$") then names[#names + 1] = folder .. "/" .. entry end
   end
   table.sort(names)
   if #names > 0 then return names end
-  return nil, ("%s: no file sections.*.txt in it; a program leaves one that runs with PMLUA_REPORT=%s"):format(folder, folder)
+  return nil, ("%s: no file *.pmlog in it; a program leaves one that runs with PMLUA_REPORT=%s"):format(folder, folder)
+end
+
+--- A process that became another program has a log of each.
+local function same_process(p, other)
+  return p.born and p.born == other.born and p.pid == other.pid and p.host == other.host
 end
 
 --- Two files of one rank are of two runs, whose sum would say nothing.
@@ -328,7 +354,7 @@ local function check_ranks(processes)
   local of = {}
   for _, p in ipairs(processes) do
     local other = p.rank and of[p.rank]
-    if other then
+    if other and not same_process(p, other) then
       return nil, ("rank %d is in two files, %s and %s: of two runs? name the files of one"):format(p.rank, other.name, p.name)
     end
     if p.rank then of[p.rank] = p end
@@ -340,6 +366,7 @@ local function before(a, b)
   if a.rank ~= b.rank then return (a.rank or math.huge) < (b.rank or math.huge) end
   if a.host ~= b.host then return a.host < b.host end
   if a.pid ~= b.pid then return a.pid < b.pid end
+  if a.started_ns ~= b.started_ns then return a.started_ns < b.started_ns end
   return a.name < b.name
 end
 
@@ -354,7 +381,7 @@ function M.order(processes)
   return processes
 end
 
---- The processes of files, and of all section files in folders.
+--- The processes of files, and of all logs and section files in folders.
 ---@param paths string[]
 ---@return pmlua.SectionProcess[]? processes
 ---@return string? err one line
@@ -383,12 +410,13 @@ end
 ---@return table row
 function M.merge(rows)
   local m = { count = 0, running = 0, total_ns = 0.0, self_ns = 0.0, min_ns = 0.0, max_ns = 0.0, mean_ns = 0.0,
-    stddev_ns = 0.0, work = 0, iterations = 0, values = {}, misuse = {}, threads = #rows }
+    stddev_ns = 0.0, work = 0, iterations = 0, values = {}, misuse = {}, threads = #rows, torn = 0 }
   for _, r in ipairs(rows) do
     for _, name in ipairs { "count", "running", "work", "iterations" } do m[name] = statistics.plus(m[name], r[name]) end
     m.total_ns, m.self_ns = m.total_ns + r.total_ns, m.self_ns + r.self_ns
     statistics.add(m.values, r.values)
     statistics.add(m.misuse, r.misuse)
+    m.torn = m.torn + (r.torn and 1 or 0)
   end
   m.mean_ns, m.stddev_ns, m.min_ns, m.max_ns = statistics.merge(rows)
   return m

@@ -50,7 +50,6 @@ static int program(const char *what) {
   int err = strcmp(what, "unused") == 0 ? 0 : pml_section_define("program", NULL, &s);
   if (strcmp(what, "refused") == 0) return err == 0 ? 0 : 10 + (strstr(pml_error_detail(err), "PMLUA_REPORT") != NULL);
   if (s != NULL) call(s, 1, 3);
-  if (strcmp(what, "underscore") == 0) _exit(0);
   if (strcmp(what, "fork") == 0) {
     pid_t child = fork();
     if (child == 0) {
@@ -83,6 +82,22 @@ static int run(const char *what, const char *report, const char *rank, const cha
   return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 }
 
+/* What is in the file @path: of a log, what the reader makes of it. Caller frees. */
+static char *text_of(const char *path) {
+  char *text = NULL;
+  size_t size = 0, got = 0;
+  if (strstr(path, ".pmlog") != NULL) {
+    int err = pml_section_log_text(path, &text, &size);
+    if (err < 0) printf("# %s\n", pml_error_detail(err));
+    return text;
+  }
+  FILE *f = fopen(path, "r");
+  while (f != NULL && (got = fread((text = realloc(text, size + 4097)) + size, 1, 4096, f)) > 0) size += got;
+  if (text != NULL) text[size] = '\0';
+  if (f != NULL) fclose(f);
+  return text;
+}
+
 /* The text of the one file in @folder whose name has @part in it; *@n of them there are. Caller frees. */
 static char *left_in(const char *folder, const char *part, unsigned *n) {
   char *text = NULL, path[PATH_MAX + NAME_MAX + 2];
@@ -91,13 +106,8 @@ static char *left_in(const char *folder, const char *part, unsigned *n) {
   for (struct dirent *e; d != NULL && (e = readdir(d)) != NULL;) {
     if (e->d_name[0] == '.' || strstr(e->d_name, part) == NULL) continue;
     snprintf(path, sizeof path, "%s/%s", in_dir(folder), e->d_name);
-    FILE *f = fopen(path, "r");
-    size_t size = 0, got = 0;
     free(text);
-    text = NULL;
-    while (f != NULL && (got = fread((text = realloc(text, size + 4097)) + size, 1, 4096, f)) > 0) size += got;
-    if (text != NULL) text[size] = '\0';
-    if (f != NULL) fclose(f);
+    text = text_of(path);
     ++*n;
   }
   if (d != NULL) closedir(d);
@@ -111,17 +121,16 @@ static bool has(const char *text, const char *part) {
 static void at_the_end(void) {
   unsigned n;
   CHECK(run("plain", "ended", NULL, NULL) == 0, "a program ends");
-  char *text = left_in("ended", "sections.", &n);
+  char *text = left_in("ended", ".pmlog", &n);
   CHECK(n == 1 && has(text, "\nsection\tprogram\tcalculation\tinclusive\tnone\nrow\t"),
-        "and left a file of its section");
+        "and left a log of its section");
   CHECK(has(text, "section_file plain\n") && !has(text, "\nrank\t"), "with its command and no rank");
   free(text);
   run("unused", "unused", NULL, NULL);
-  run("underscore", "unused", NULL, NULL);
   free(left_in("unused", "", &n));
-  CHECK(n == 0, "one without sections leaves none, nor does one that ends by _exit()");
+  CHECK(n == 0, "one without sections leaves none");
   CHECK(run("moved", "moved", NULL, NULL) == 0, "a program that changes its folder ends");
-  free(left_in("moved", "sections.", &n));
+  free(left_in("moved", ".pmlog", &n));
   CHECK(n == 1, "and left its file where it was told to at first");
 }
 
@@ -129,9 +138,9 @@ static void ranks(void) {
   unsigned n;
   run("plain", "ranks", "0", NULL);
   run("fork", "ranks", "3", NULL);
-  free(left_in("ranks", "sections.", &n));
+  free(left_in("ranks", ".pmlog", &n));
   CHECK(n == 3, "two ranks and a forked child leave a file each (%u)", n);
-  char *text = left_in("ranks", "sections.rank3.", &n);
+  char *text = left_in("ranks", "rank3.", &n);
   CHECK(n == 1 && has(text, "\nrank\t3\t4\n"), "a rank's file says which of how many");
   free(text);
   run("fork", "forked", "1", NULL);
@@ -141,7 +150,7 @@ static void ranks(void) {
   run("plain", "odd", "x1", NULL);
   run("plain", "odd", "-1", NULL);
   run("plain", "odd", "99999999999999999999", NULL);
-  text = left_in("odd", "sections.", &n);
+  text = left_in("odd", ".pmlog", &n);
   CHECK(n == 3 && !has(text, "\nrank\t"), "a rank that is no number is none");
   free(text);
 }
@@ -161,11 +170,11 @@ static void refused(void) {
 static void timelines(void) {
   unsigned n;
   run("plain", "long", NULL, "on");
-  char *text = left_in("long", "sections.", &n);
+  char *text = left_in("long", ".pmlog", &n);
   CHECK(has(text, "\tprogram\ntimeline\t1\t6\t0\n+\t"), "a timeline has three enters and three leaves");
   free(text);
   run("plain", "short", NULL, "4");
-  text = left_in("short", "sections.", &n);
+  text = left_in("short", ".pmlog", &n);
   CHECK(has(text, "\ntimeline\t1\t4\t2\n"), "of a short one the rest is counted");
   free(text);
 }

@@ -24,7 +24,7 @@ M.functions = {
   trace = { open = { dir, {} } },
   section = { define = { { label = "misuse", record = true } }, start = { "misuse" }, stop = { "misuse", {} },
               report = { {} }, reset = {}, enable = { true }, text = { {} }, timeline = { 8 },
-              write = { dir .. "/nowhere/sections" } },
+              write = { dir .. "/nowhere/sections" }, log_text = { dir .. "/nosuch.pmlog" } },
   profile = { open = {}, bucket_ns = { 100 } },
   spool = { open = { dir .. "/nosuch.spool" }, reasons = { dir .. "/nowhere" } },
   buffer = { open = { { records = 256, threads = 2 } } },

@@ -96,7 +96,7 @@ end
     support.spit(dir .. "/end", "")
     assert.same({ 0, "" }, { status, err })
     assert.same({ "done", "5" }, { table.unpack(cells(out, "done"), 1, 2) })
-    assert.matches("under way: at work %(%*%): 1 call", out)
+    assert.matches("open: at work %(%*%): 1 call", out)
     assert.equal("5\tnil\n", answer)
     assert.matches("no application called 'NOSUCH' can be asked", twice)
   end)

@@ -77,7 +77,7 @@ describe("A report of known files", function()
     assert.same({ "all (*)", "2", "150.0 ms", "230.8", "85.00 ms", "150.0 ms", "100.0 ms", "200.0 ms", "70.71 ms", "-", "-",
       "1.333" }, cells(out, "all"))
     assert.matches("\nmisuse: halo: unmatched, 3 times: stopped\n", out)
-    assert.matches("\nunder way: all %(%*%): 1 call, not in the figures\n", out)
+    assert.matches("\nopen: all %(%*%): 1 call that had not stopped, not in the figures\n", out)
   end)
 
   it("shows no byte of a file that is not text", function()
@@ -314,7 +314,7 @@ describe("What cannot be reported", function()
 
   it("is an empty folder, a file that is not there, or a rank that is there twice", function()
     local dir = support.folder()
-    assert.equal(("%s: no file sections.*.txt in it; a program leaves one that runs with PMLUA_REPORT=%s"):format(dir, dir),
+    assert.equal(("%s: no file *.pmlog in it; a program leaves one that runs with PMLUA_REPORT=%s"):format(dir, dir),
       refused(dir))
     assert.matches("^" .. dir:gsub("%p", "%%%0") .. "/x: no such file or folder", refused(dir .. "/x"))
     assert.equal(dir .. "/x: no such file or folder", refused(dir .. "/x " .. dir))

@@ -51,7 +51,7 @@ static inline struct pml__section_stat *stat_here(struct pml__section_thread *t,
 static inline struct pml__section_frame *push(struct pml__section_thread *t, struct pml_section *s,
                                               struct pml__section_stat *stat) {
   struct pml__section_frame *f = ++t->top;
-  PML__SECTION_SET(stat->depth, stat->depth + 1);
+  (void)pml__own_add32_release(&stat->depth, 1);
   f->section = s;
   f->stat = stat;
   f->child = 0;
@@ -59,10 +59,10 @@ static inline struct pml__section_frame *push(struct pml__section_thread *t, str
   return f;
 }
 
-static void count_misuse(struct pml__section_thread *t, struct pml__section_stat *stat, enum pml_section_misuse m) {
-  pml__section_begin_update(t);
+static void count_misuse(struct pml__section_stat *stat, enum pml_section_misuse m) {
+  pml__section_begin_update(stat);
   if (stat->misuse[m] != UINT32_MAX) PML__SECTION_SET(stat->misuse[m], stat->misuse[m] + 1);
-  pml__section_end_update(t);
+  pml__section_end_update(stat);
 }
 
 RARE static int start_rare(struct pml_section *s) {
@@ -72,7 +72,7 @@ RARE static int start_rare(struct pml_section *s) {
   if (stat == NULL) return pml_fail(-ENOMEM, "no memory to start section %.200s", s->label);
   int err = pml__section_deepen(t, s->list != NULL);
   if (err < 0) {
-    count_misuse(t, stat, PML_SECTION_UNSTARTED);
+    count_misuse(stat, PML_SECTION_UNSTARTED);
     return pml_fail(err, "section %.200s is %s", s->label, misuse_text[PML_SECTION_UNSTARTED]);
   }
   uint64_t *row = NULL;
@@ -80,7 +80,7 @@ RARE static int start_rare(struct pml_section *s) {
   if (s->list != NULL) {
     row = t->top[1].room;
     err = pml__section_read(t, s->list, row);
-    if (err < 0) count_misuse(t, stat, PML_SECTION_UNREAD);
+    if (err < 0) count_misuse(stat, PML_SECTION_UNREAD);
   }
   struct pml__section_frame *f = push(t, s, stat);
   if (err >= 0) f->row = row;
@@ -93,7 +93,8 @@ RARE static int start_rare(struct pml_section *s) {
 __attribute__((noinline)) static int start_counted(struct pml_section *s) {
   struct pml__section_thread *t = pml__section_self;
   struct pml__section_stat *stat = stat_here(t, s->index);
-  if (PML_UNLIKELY(stat == NULL || t->top + 1 == t->limit || stat->epoch != state())) return start_rare(s);
+  if (PML_UNLIKELY(stat == NULL || t->top + 1 == t->limit || pml__section_own(stat)->epoch != state()))
+    return start_rare(s);
   uint64_t *row = NULL;
   if (s->list != NULL) {
     row = t->top[1].room;
@@ -114,7 +115,8 @@ int pml__section_start(struct pml_section *s) {
   if (PML_UNLIKELY(s == NULL)) return start_rare(s);
   if (PML_UNLIKELY(s->counted)) return start_counted(s);
   struct pml__section_stat *stat = stat_here(t, s->index);
-  if (PML_UNLIKELY(stat == NULL || t->top + 1 == t->limit || stat->epoch != epoch)) return start_rare(s);
+  if (PML_UNLIKELY(stat == NULL || t->top + 1 == t->limit || pml__section_own(stat)->epoch != epoch))
+    return start_rare(s);
   struct pml__section_frame *f = push(t, s, stat);
   uint64_t ticks = f->ticks = pml_clock_ticks();
   tell(PML_STREAM_ENTER, s, ticks, NULL);
@@ -129,19 +131,16 @@ static inline uint64_t since(uint64_t start, uint64_t now) {
 }
 
 static inline void add_call(struct pml__section_stat *stat, uint64_t d, uint64_t child) {
-  unsigned __int128 square = (unsigned __int128)d * d;
-  uint64_t low = stat->square[0] + (uint64_t)square;
-  uint64_t high = stat->square[1] + (uint64_t)(square >> 64) + (low < (uint64_t)square);
-  uint32_t depth = stat->depth - 1;
+  unsigned __int128 square = (unsigned __int128)stat->square[1] << 64 | stat->square[0];
+  square += (unsigned __int128)d * d;
   pml__own_add_release(&stat->count, 1);
   pml__own_add_release(&stat->sum, d);
   pml__own_add_release(&stat->self, since(child, d));
-  PML__SECTION_SET(stat->square[0], low);
-  PML__SECTION_SET(stat->square[1], high);
+  PML__SECTION_SET(stat->square[0], (uint64_t)square);
+  PML__SECTION_SET(stat->square[1], (uint64_t)(square >> 64));
   if (PML_UNLIKELY(d < stat->min)) PML__SECTION_SET(stat->min, d);
   if (PML_UNLIKELY(d > stat->max)) PML__SECTION_SET(stat->max, d);
-  PML__SECTION_SET(stat->depth, depth);
-  if (PML_UNLIKELY(depth != 0)) pml__own_add_release(&stat->recurred, d);
+  if (PML_UNLIKELY(pml__own_add32_release(&stat->depth, -1u) != 0)) pml__own_add_release(&stat->recurred, d);
 }
 
 /* @work and @iterations to add; a workload that is none is counted. */
@@ -164,19 +163,19 @@ RARE static int bad_work(const struct pml_section *s) {
  * Frame @f ends at @ticks with @values, NULL if there are none; where it stands is the caller's. What is counted inside
  * a call of itself is counted by the outermost.
  */
-static inline int end_call(struct pml__section_thread *t, const struct pml__section_frame *f, uint64_t ticks,
-                           const uint64_t *values, const double *work, uint64_t iterations) {
+static inline int end_call(const struct pml__section_frame *f, uint64_t ticks, const uint64_t *values,
+                           const double *work, uint64_t iterations) {
   struct pml__section_stat *stat = f->stat;
   struct pml_recorder *r = f->section->recorder;
   uint64_t d = since(f->ticks, ticks);
   int err = 0;
-  pml__section_begin_update(t);
+  pml__section_begin_update(stat);
   bool added = values == NULL || stat->depth != 1 || pml__section_add_values(f->section, stat, f->row, values);
   add_call(stat, d, f->child);
   if (work != NULL) err = add_work(stat, *work, iterations);
-  pml__section_end_update(t);
-  if (PML_UNLIKELY(!added)) count_misuse(t, stat, PML_SECTION_UNREAD);
-  if (r != NULL && pml_recorder_push_double(r, (double)d) < 0) count_misuse(t, stat, PML_SECTION_UNRECORDED);
+  pml__section_end_update(stat);
+  if (PML_UNLIKELY(!added)) count_misuse(stat, PML_SECTION_UNREAD);
+  if (r != NULL && pml_recorder_push_double(r, (double)d) < 0) count_misuse(stat, PML_SECTION_UNRECORDED);
   return err < 0 ? bad_work(f->section) : 0;
 }
 
@@ -187,11 +186,11 @@ RARE static int stop_unmatched(struct pml__section_thread *t, const struct pml_s
   bool elsewhere = false;
   pml__section_lock_take();
   for (struct pml__section_thread *o = pml__section_threads(); o != NULL && !elsewhere; o = o->next) {
-    const struct pml__section_stat *other = o != t ? pml__section_stat_at(o, s->index) : NULL;
+    struct pml__section_stat *other = o != t ? pml__section_stat_at(o, s->index) : NULL;
     elsewhere = other != NULL && PML__SECTION_GET(other->depth) > 0;
   }
   pml__section_lock_leave();
-  count_misuse(t, stat, elsewhere ? PML_SECTION_FOREIGN : PML_SECTION_UNMATCHED);
+  count_misuse(stat, elsewhere ? PML_SECTION_FOREIGN : PML_SECTION_UNMATCHED);
   return pml_fail(-EINVAL, "section %.200s was stopped %s", s->label,
                   misuse_text[elsewhere ? PML_SECTION_FOREIGN : PML_SECTION_UNMATCHED] + strlen("stopped "));
 }
@@ -243,19 +242,19 @@ RARE static int stop_rare(struct pml_section *s, uint64_t ticks, const double *w
   if (f == NULL) return stop_unmatched(t, s);
   uint64_t now[PML_SECTION_EVENTS_MAX];
   int err = 0;
-  (void)pml__section_stat_of(t, s); /* there is a block; the statistics may be of before a reset */
+  (void)pml__section_stat_of(t, s); /* there is a block; it may be of before a reset */
   const uint64_t *values = NULL;
   if (f->row != NULL) {
     err = pml__section_read(t, s->list, now);
     if (err < 0)
-      count_misuse(t, f->stat, PML_SECTION_UNREAD);
+      count_misuse(f->stat, PML_SECTION_UNREAD);
     else
       values = now;
   }
-  if (f != t->top) count_misuse(t, f->stat, PML_SECTION_CROSSED);
+  if (f != t->top) count_misuse(f->stat, PML_SECTION_CROSSED);
   charge(t, f, ticks);
   tell_leaves(t, f, ticks, values);
-  int wrong = end_call(t, f, ticks, values, work, iterations);
+  int wrong = end_call(f, ticks, values, work, iterations);
   take_out(t, f);
   return err < 0 ? err : wrong;
 }
@@ -271,7 +270,7 @@ __attribute__((noinline)) static int stop_recorded(struct pml_section *s, uint64
     if (PML_UNLIKELY(pml_eventset_read(t->set[s->list->index].set, now) < 0))
       return stop_rare(s, ticks, work, iterations);
   }
-  int err = end_call(t, f, ticks, values, work, iterations);
+  int err = end_call(f, ticks, values, work, iterations);
   f[-1].child += since(f->ticks, ticks);
   t->top = f - 1;
   tell(PML_STREAM_LEAVE, s, ticks, values);
@@ -286,16 +285,16 @@ __attribute__((noinline)) static int stop_counted(struct pml_section *s, uint64_
   struct pml__section_stat *stat = f->stat;
   const uint64_t *before = f->row;
   uint64_t now[PML_SECTION_EVENTS_MAX];
-  if (PML_UNLIKELY(before == NULL || work != NULL || s->recorder != NULL || stat->value == NULL || stat->depth != 1 ||
-                   !pml__section_has_set(t, s->list) || pml__section_any_real(s->list)))
+  if (PML_UNLIKELY(before == NULL || work != NULL || s->recorder != NULL || pml__section_own(stat)->value == NULL ||
+                   stat->depth != 1 || !pml__section_has_set(t, s->list) || pml__section_any_real(s->list)))
     return stop_recorded(s, ticks, work, iterations);
   if (PML_UNLIKELY(pml_eventset_read(t->set[s->list->index].set, now) < 0))
     return stop_rare(s, ticks, work, iterations);
   uint64_t d = since(f->ticks, ticks);
-  pml__section_begin_update(t);
+  pml__section_begin_update(stat);
   pml__section_add_counts(stat, s->list->metrics->n, before, now);
   add_call(stat, d, f->child);
-  pml__section_end_update(t);
+  pml__section_end_update(stat);
   f[-1].child += d;
   t->top = f - 1;
   tell(PML_STREAM_LEAVE, s, ticks, now);
@@ -308,15 +307,16 @@ __attribute__((always_inline)) static inline int stop(struct pml_section *s, con
   struct pml__section_frame *f = t->top;
   uint32_t epoch = state();
   if (PML_UNLIKELY(epoch == 0)) return 0;
-  if (PML_UNLIKELY(f->section != s || f->stat->epoch != epoch)) return stop_rare(s, ticks, work, iterations);
+  if (PML_UNLIKELY(f->section != s || pml__section_own(f->stat)->epoch != epoch))
+    return stop_rare(s, ticks, work, iterations);
   if (PML_UNLIKELY(s->counted)) return stop_counted(s, ticks, work, iterations);
   struct pml__section_stat *stat = f->stat;
   uint64_t d = since(f->ticks, ticks);
   int err = 0;
-  pml__section_begin_update(t);
+  pml__section_begin_update(stat);
   add_call(stat, d, f->child);
   if (work != NULL) err = add_work(stat, *work, iterations);
-  pml__section_end_update(t);
+  pml__section_end_update(stat);
   f[-1].child += d;
   t->top = f - 1;
   tell(PML_STREAM_LEAVE, s, ticks, NULL);

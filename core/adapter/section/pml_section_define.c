@@ -176,8 +176,10 @@ static int make(const char *label, const struct pml_section_options *o, struct p
   pml__section_lock_take();
   struct pml_section *other = find(s->label, s->hash);
   if (other == NULL) err = insert(s);
+  if (other == NULL && err == 0) pml__section_log_define(s);
   pml__section_lock_leave();
   if (other == NULL && err == 0) {
+    pml__section_log_notes();
     *out = s;
     return 0;
   }

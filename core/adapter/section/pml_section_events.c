@@ -107,10 +107,11 @@ int pml__section_try(struct pml__section_thread *t, struct pml__section_list *l,
 bool pml__section_add_values(const struct pml_section *s, struct pml__section_stat *stat, const uint64_t *before,
                              const uint64_t *after) {
   const struct pml_stream_metrics *m = s->list->metrics;
-  if (PML_UNLIKELY(stat->value == NULL)) {
-    uint64_t *value = calloc(m->n, sizeof *value);
+  struct pml__section_own *own = pml__section_own(stat);
+  if (PML_UNLIKELY(own->value == NULL)) {
+    uint64_t *value = pml__section_stat_values(stat, s);
     if (value == NULL) return false;
-    PML__SECTION_SET(stat->value, value);
+    PML__SECTION_SET(own->value, value);
   }
   if (before != NULL && !pml__section_any_real(s->list)) {
     pml__section_add_counts(stat, m->n, before, after);
@@ -119,7 +120,7 @@ bool pml__section_add_values(const struct pml_section *s, struct pml__section_st
   for (uint32_t i = 0; i < m->n; i++) {
     bool is_real = pml_stream_metrics_real(m, i);
     uint64_t more = before != NULL ? pml_value_minus(after[i], before[i], is_real) : after[i];
-    PML__SECTION_SET(stat->value[i], pml_value_plus(stat->value[i], more, is_real));
+    PML__SECTION_SET(own->value[i], pml_value_plus(own->value[i], more, is_real));
   }
   return true;
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/adapter/section/pml_section_file.c - a section file, written whole; and the one that a process leaves when it
- * ends. */
+/* core/adapter/section/pml_section_file.c - a section file, written whole; and what the environment asks a process to
+ * leave. */
 #include "adapter/section/pml_section_file.h"
+#include "adapter/section/pml_section_private.h"
 #include "adapter/section/pml_section_text.h"
 #include "base/pml_clock.h"
 #include "base/pml_error.h"
@@ -63,7 +64,7 @@ int pml_section_write(const char *path) {
   return err < 0 ? pml_fail(err, "%.400s: %s", path, pml_error_text(err)) : 0;
 }
 
-/* ---- the environment, and the end of the process ---- */
+/* ---- the environment ---- */
 
 static struct pml__section_origin origin = {.rank = -1, .size = -1};
 static char folder[PATH_MAX]; /* "": PMLUA_REPORT is not set */
@@ -101,16 +102,16 @@ static void host_word(char *host, size_t size) {
     if (strchr("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-", *c) == NULL) *c = '_';
 }
 
-static void leave_file(void) {
-  char host[65] = "", rank[32] = "", path[PATH_MAX + 160];
-  struct pml__text t;
-  size_t rows = 0;
-  if (pml__section_text(&t, true, &rows) < 0) return;
+const char *pml__section_folder(void) {
+  return folder;
+}
+
+/* A forked child is not the rank that its parent is. */
+void pml__section_file_name(char *name, size_t size) {
+  char host[65] = "", rank[32] = "";
   host_word(host, sizeof host);
   if (origin.rank >= 0 && getpid() == origin.pid) (void)snprintf(rank, sizeof rank, "rank%ld.", origin.rank);
-  (void)snprintf(path, sizeof path, "%s/sections.%s%s.%d.txt", folder, rank, host, (int)getpid());
-  if (rows > 0) (void)replace(path, t.at, t.n); /* nobody is left to tell */
-  free(t.at);
+  (void)snprintf(name, size, "%s%s.%d", rank, host, (int)getpid());
 }
 
 static int read_folder(void) {
@@ -122,7 +123,7 @@ static int read_folder(void) {
   if (stat(folder, &st) != 0) return -errno;
   if (!S_ISDIR(st.st_mode)) return -ENOTDIR;
   if (access(folder, W_OK | X_OK) != 0) return -errno;
-  return atexit(leave_file) != 0 ? -ENOMEM : 0;
+  return atexit(pml__section_log_end) != 0 ? -ENOMEM : 0;
 }
 
 static int read_timeline(void) {
@@ -137,7 +138,7 @@ static void prepare(void) {
   (void)pml_clock_init();
   origin.pid = (int)getpid();
   origin.started_ns = pml_clock_realtime_ns();
-  origin.zero_ns = pml_clock_ns();
+  origin.zero_ticks = pml_clock_ticks();
   read_rank();
   problem = read_folder();
   if (problem < 0) {

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * core/adapter/section/pml_section_file.h - what a process leaves behind of its sections: a file that `pmlua report`
- * reads.
+ * core/adapter/section/pml_section_file.h - what a process leaves behind of its sections, for `pmlua report`.
  *
- * With PMLUA_REPORT=DIR in the environment, every process that used sections leaves DIR/sections.HOST.PID.txt when it
- * ends, or DIR/sections.rankN.HOST.PID.txt where OMPI_COMM_WORLD_RANK, PMI_RANK, PMIX_RANK or SLURM_PROCID says N, so
- * that neither ranks nor processes share a file. DIR is made if it is missing. A forked child leaves a file of its own,
- * without the rank, which is its parent's. The environment is read at the first pml_section_define(), which fails if
- * DIR cannot be written to.
+ * With PMLUA_REPORT=DIR in the environment, the statistics of every process that uses sections are in its log
+ * (docs/log.md), DIR/HOST.PID.pmlog, or DIR/rankN.HOST.PID.pmlog where OMPI_COMM_WORLD_RANK, PMI_RANK, PMIX_RANK or
+ * SLURM_PROCID says N, so that neither ranks nor processes share a file; one that stands there already, as an earlier
+ * program's in the same process, is left alone (HOST.PID.2.pmlog). DIR is made if it is missing. A forked child has a
+ * log of its own, without the rank, which is its parent's. The environment is read at the first pml_section_define(),
+ * which fails if DIR cannot be written to; the log is made when the first section is started.
  *
- * The file is written by a function that atexit() calls. A process that ends by _exit() or quick_exit(), that is
- * killed by a signal, abort's among them, or that becomes another program by exec leaves none, unless it called
- * pml_section_write() before. Threads that are still running are told as of that moment.
+ * Whatever ends the process, SIGKILL, _exit, exec or a crash too: every stop is in the log, and what was not stopped
+ * is there as under way. Quantiles and the timeline are added by exit alone. Where the disk has no room for more, the
+ * log says so, and what found none is not in it.
  */
 #ifndef PML_SECTION_FILE_H
 #define PML_SECTION_FILE_H
@@ -32,12 +32,16 @@ PML_BEGIN_DECLS
  *     counted         source|final|mixed: what sde:::BYFL:: events of the sections are; only where the compiler counts
  *     uncounted       PLACES LIBRARIES: what is in none of them, by pml_count_left_out(); only if there is any
  *     permission      TEXT: why events are called NAME:u; only if some had to be opened so
+ *     born            the process's start as /proc/PID/stat has it; from here to refused: only of a log
+ *     ended           exit|unknown
+ *     refused         TEXT: why the log did not grow; only if it did not
  *     section         LABEL calculation|communication exclusive|inclusive none|all|sketch; what follows is about it
  *     event           NAME integer|real
  *     quantiles       of the durations in ns: 0, 25, 50, 75, 95, 99, 100 %
  *     row             THREAD RUNNING COUNT TOTAL_NS SELF_NS MIN_NS MAX_NS MEAN_NS STDDEV_NS WORK ITERATIONS
  *     values          a sum for each event, of the last row
  *     misuse          NAME COUNT TEXT, of the last row
+ *     torn            the last row was being changed when it was read, or its process ended: it may lack the last call
  *     region          ID NAME; in the timeline
  *     timeline        THREAD EVENTS DROPPED; the events that follow
  *     + or -          NS ID: enter or leave, since started
@@ -52,9 +56,16 @@ PML_BEGIN_DECLS
 PML_API int pml_section_text(bool timeline, char **text, size_t *length);
 
 /*
- * pml_section_write - the same, with the timeline, into the file @path, which is replaced at once or not at all: a
- * reader sees the old one or the new one. It is not synced to the disk.
- * Returns 0, what pml_section_text() or the file system returns. Thread-safe, if threads write different files.
+ * pml_section_log_text - the same of the log @path, of a process that ended or goes on.
+ * Returns 0, -errno or PML_EFORMAT with a sentence that begins with @path (no log, of another version or byte order,
+ * damaged), or -ENOMEM. Nothing in the file is trusted. Thread-safe.
+ */
+PML_API int pml_section_log_text(const char *path, char **text, size_t *length);
+
+/*
+ * pml_section_write - what pml_section_text() gives, with the timeline, into the file @path, which is replaced at once
+ * or not at all: a reader sees the old one or the new one. It is not synced to the disk. Returns 0, what
+ * pml_section_text() or the file system returns. Thread-safe, if threads write different files.
  */
 PML_API int pml_section_write(const char *path);
 

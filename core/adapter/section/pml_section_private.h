@@ -6,6 +6,7 @@
 #include "adapter/section/pml_section.h"
 #include "base/pml_own.h"
 #include "base/pml_process.h"
+#include "record/pml_log.h"
 #include "source/pml_eventset.h"
 #include "source/simulation/pml_sim.h"
 
@@ -36,25 +37,47 @@ struct pml_section {
 };
 
 /*
- * What one thread knows of one section. Only the thread writes; the first line is all that a usual call touches.
+ * What one thread knows of one section, as it is in a log (docs/log.md). Only the thread writes; the first line is all
+ * that a usual call touches.
  *
- * A reader must not see half an update: it reads `seq` of the thread, the fields, and `seq` again, and starts over if
- * that was odd or has changed. The writer stores an odd number, the fields with release (so that none is seen before
- * the odd number), and an even number with release; the reader loads all with acquire (so that the second look at seq
- * comes last).
+ * A reader must not see half an update: it reads `seq`, the fields, and `seq` again, and starts over if that was odd or
+ * has changed. The writer stores an odd number, the fields with release (so that none is seen before the odd number),
+ * and an even number with release; the reader loads all with acquire (so that the second look at seq comes last). In
+ * the log of a process that ended, an odd number means that an update was cut short.
  */
 struct pml__section_stat {
-  _Alignas(64) uint64_t count;
+  _Alignas(64) uint32_t depth; /* calls under way; outlives a reset */
+  uint32_t seq;                /* atomic: odd while the others change */
+  uint64_t count;
   uint64_t sum, self, min, max; /* ticks */
   uint64_t square[2];           /* sum of squares of ticks, low and high: exact */
-  uint32_t epoch; /* of the statistics; another one than pml__section_epoch(): they are of before a reset */
-  uint32_t depth; /* calls under way; outlives a reset */
   double work;
   uint64_t iterations;
   uint64_t recurred; /* ticks in calls of itself, which sum has twice */
-  uint64_t *value;   /* [list->metrics->n] sums; NULL until there are */
   uint32_t misuse[PML_SECTION_MISUSES];
+  uint32_t epoch; /* of pml__section_epoch(); another one: it is of before a reset */
 };
+
+/*
+ * What of it is the process's alone, a block of it behind each block of the others. Where these are mapped shared, in a
+ * log, this is memory that the kernel clears in a child: another epoch takes the child off the hot path before it
+ * writes to what is its parent's.
+ */
+struct pml__section_own {
+  struct pml__log_entry *entry[2]; /* of the first in a block: the block's, and its values' */
+  uint64_t *values;                /* of the first: where those of all are; NULL until there are */
+  char unused[88];
+  uint64_t *value; /* [list->metrics->n] sums; NULL until there are */
+  uint32_t epoch;  /* the same as the other */
+};
+#define PML__SECTION_BLOCK_BYTES (PML__SECTION_BLOCK * sizeof(struct pml__section_stat))
+#define PML__SECTION_VALUES_BYTES (PML__SECTION_BLOCK * PML_SECTION_EVENTS_MAX * sizeof(uint64_t))
+_Static_assert(sizeof(struct pml__section_stat) == 128 && sizeof(struct pml__section_own) == 128,
+               "one is as far from the next as the other");
+
+static inline struct pml__section_own *pml__section_own(struct pml__section_stat *stat) {
+  return (struct pml__section_own *)(void *)((char *)stat + PML__SECTION_BLOCK_BYTES);
+}
 
 struct pml__section_frame {
   struct pml_section *section;
@@ -74,12 +97,12 @@ struct pml__section_set {
 struct pml__section_thread {
   struct pml__section_frame *top, *limit; /* *top is the innermost; frame[0] is none */
   struct pml__section_stat **block;       /* [nstats / PML__SECTION_BLOCK], each atomic; replaced under the lock */
-  uint64_t seq;                           /* atomic: odd while a stat changes */
   uint32_t nstats;                        /* PML__SECTION_BLOCK * nblocks */
   struct pml__section_frame *frame;
   uint64_t *rows; /* [limit - frame][PML_SECTION_EVENTS_MAX], NULL until events are used */
   uint64_t thread;
   bool ended, stale_sets;
+  bool adrift; /* in a child: open calls have no sums yet */
   struct pml__section_set set[PML_SECTION_EVENT_LISTS_MAX];
   struct pml__section_thread *next;
   struct {
@@ -106,8 +129,10 @@ static inline void pml__section_lock_leave(void) {
 
 /* ---- pml_section_thread.c ---- */
 
-/* The calling thread's, made at its first call; NULL: no memory. */
+/* The calling thread's, made at its first call; NULL: no memory. In a child, what is open has its sums after it. */
 struct pml__section_thread *pml__section_thread(void);
+/* The same, if the thread has any, for who is about to report it. */
+void pml__section_settle(void);
 /* The calling thread's statistics of @s, up to date with the last reset; NULL: no memory. */
 struct pml__section_stat *pml__section_stat_of(struct pml__section_thread *t, const struct pml_section *s);
 /* What is there, also of another thread (under the lock): NULL if there never was any. */
@@ -156,16 +181,47 @@ int pml__section_by_label(const char *label, struct pml_section **s);
 
 /* ---- pml_section_report.c ---- */
 
-/* Add @from to @to, both of which stand still. False: no memory for the values. */
-bool pml__section_sum(const struct pml_section *s, struct pml__section_stat *to, const struct pml__section_stat *from);
+/* Add @from, which stands still, to @to, and empty it. False: no memory for the values. */
+bool pml__section_sum(const struct pml_section *s, struct pml__section_stat *to, struct pml__section_stat *from);
+/* @more into @to. */
+void pml__section_add(struct pml__section_stat *to, const struct pml__section_stat *more);
+/* What @stat says in ns: all but the section, the thread and the values; @exclusive: of the section. */
+void pml__section_row(const struct pml__section_stat *stat, bool exclusive, double ticks_per_second,
+                      struct pml_section_row *row);
+/* Forget all but the calls under way, if it is of another epoch. */
+void pml__section_forget_old(struct pml__section_stat *stat, uint32_t epoch);
+/* Whether there is anything in it to be reported. */
+bool pml__section_says_something(const struct pml__section_stat *stat);
+/* Sums of @n events for people. @real: a bit for each that is a double's. */
+void pml__section_values(const uint64_t *from, uint32_t n, uint64_t real, struct pml_section_value *to);
+
+/* ---- pml_section_log.c ---- */
+
+/*
+ * A block of statistics of @thread (0: of several that ended) for the sections from @first on, zeroed: in the log, if
+ * PMLUA_REPORT asks for one. NULL: no memory. Under the lock.
+ */
+struct pml__section_stat *pml__section_block(uint64_t thread, uint32_t first);
+void pml__section_free_block(struct pml__section_stat *block);
+/* Room for the sums of what the events of @s count in @stat, its statistics; NULL: no memory. By who writes to it. */
+uint64_t *pml__section_stat_values(struct pml__section_stat *stat, const struct pml_section *s);
+/* A section was defined; a reset was made: the log says so, if there is one. Under the lock. */
+void pml__section_log_define(const struct pml_section *s);
+void pml__section_log_reset(uint32_t epoch);
+/* What has changed of what there is to be noted of the process. With no lock held. */
+void pml__section_log_notes(void);
+/* The process is another one's child: its parent's log is not its. */
+void pml__section_log_forget(void);
+/* The process ends by exit. */
+void pml__section_log_end(void);
 
 /* ---- updates ---- */
 
-static inline void pml__section_begin_update(struct pml__section_thread *t) {
-  pml__own_add(&t->seq, 1);
+static inline void pml__section_begin_update(struct pml__section_stat *stat) {
+  pml__own_add32(&stat->seq, 1);
 }
-static inline void pml__section_end_update(struct pml__section_thread *t) {
-  pml__own_add_release(&t->seq, 1);
+static inline void pml__section_end_update(struct pml__section_stat *stat) {
+  (void)pml__own_add32_release(&stat->seq, 1);
 }
 #define PML__SECTION_SET(field, v) __atomic_store_n(&(field), (v), __ATOMIC_RELEASE)
 #define PML__SECTION_GET(field) __atomic_load_n(&(field), __ATOMIC_ACQUIRE)
@@ -173,7 +229,7 @@ static inline void pml__section_end_update(struct pml__section_thread *t) {
 /* Add @after - @before of @n plain counts to the sums of @stat, which has some, and is being updated. */
 static inline void pml__section_add_counts(struct pml__section_stat *stat, uint32_t n, const uint64_t *before,
                                            const uint64_t *after) {
-  uint64_t *value = stat->value;
+  uint64_t *value = pml__section_own(stat)->value;
   for (uint32_t i = 0; i < n; i++) PML__SECTION_SET(value[i], value[i] + (after[i] - before[i]));
 }
 

@@ -31,7 +31,7 @@ struct gathering {
 /* ---- copying and adding ---- */
 
 static void copy_values(const struct pml_section *s, struct pml__section_stat *from, uint64_t *values) {
-  const uint64_t *sums = PML__SECTION_GET(from->value);
+  const uint64_t *sums = PML__SECTION_GET(pml__section_own(from)->value);
   for (uint32_t i = 0; sums != NULL && i < s->list->metrics->n; i++) values[i] = PML__SECTION_GET(sums[i]);
 }
 
@@ -52,14 +52,14 @@ static void copy_fields(struct pml__section_stat *from, struct pml__section_stat
 }
 
 /* As of one moment; 0 or -EAGAIN. */
-static int copy(struct pml__section_thread *t, const struct pml_section *s, struct pml__section_stat *from,
-                struct pml__section_stat *to, uint64_t *values) {
+static int copy(const struct pml_section *s, struct pml__section_stat *from, struct pml__section_stat *to,
+                uint64_t *values) {
   uint64_t begun = 0;
   for (unsigned tries = 1;; tries++) {
-    uint64_t seq = PML__SECTION_GET(t->seq);
+    uint32_t seq = PML__SECTION_GET(from->seq);
     copy_fields(from, to);
     copy_values(s, from, values);
-    if (seq % 2 == 0 && PML__SECTION_GET(t->seq) == seq) return 0;
+    if (seq % 2 == 0 && PML__SECTION_GET(from->seq) == seq) return 0;
     if (tries % 64 != 0) continue;
     if (begun == 0) begun = pml_clock_ns();
     if (pml_clock_ns() - begun > PATIENCE_NS) return -EAGAIN;
@@ -68,7 +68,7 @@ static int copy(struct pml__section_thread *t, const struct pml_section *s, stru
 }
 
 /* Forget all but the calls under way, if @stat is of before the last reset. */
-static void forget_old(struct pml__section_stat *stat, uint32_t epoch) {
+void pml__section_forget_old(struct pml__section_stat *stat, uint32_t epoch) {
   if (stat->epoch == epoch) return;
   uint32_t depth = stat->depth;
   memset(stat, 0, sizeof *stat);
@@ -76,7 +76,7 @@ static void forget_old(struct pml__section_stat *stat, uint32_t epoch) {
   stat->depth = depth;
 }
 
-static bool says_something(const struct pml__section_stat *stat) {
+bool pml__section_says_something(const struct pml__section_stat *stat) {
   uint64_t misuse = 0;
   for (unsigned m = 0; m < PML_SECTION_MISUSES; m++) misuse += stat->misuse[m];
   return stat->count > 0 || stat->depth > 0 || misuse > 0;
@@ -87,26 +87,34 @@ static uint32_t add_up(uint32_t a, uint32_t b) {
 }
 
 /* Neither side is in use by others, but for @to of the sum of threads, whose readers wait for the lock. */
-static void add_stat(struct pml__section_stat *to, const struct pml__section_stat *from) {
-  uint64_t low = to->square[0] + from->square[0];
-  to->square[1] += from->square[1] + (low < from->square[0]);
+void pml__section_add(struct pml__section_stat *to, const struct pml__section_stat *more) {
+  uint64_t low = to->square[0] + more->square[0];
+  to->square[1] += more->square[1] + (low < more->square[0]);
   to->square[0] = low;
-  to->count += from->count;
-  to->sum += from->sum;
-  to->self += from->self;
-  if (from->min < to->min) to->min = from->min;
-  if (from->max > to->max) to->max = from->max;
-  to->depth += from->depth;
-  to->work += from->work;
-  to->iterations += from->iterations;
-  to->recurred += from->recurred;
-  for (unsigned m = 0; m < PML_SECTION_MISUSES; m++) to->misuse[m] = add_up(to->misuse[m], from->misuse[m]);
+  to->count += more->count;
+  to->sum += more->sum;
+  to->self += more->self;
+  if (more->min < to->min) to->min = more->min;
+  if (more->max > to->max) to->max = more->max;
+  to->depth += more->depth;
+  to->work += more->work;
+  to->iterations += more->iterations;
+  to->recurred += more->recurred;
+  for (unsigned m = 0; m < PML_SECTION_MISUSES; m++) to->misuse[m] = add_up(to->misuse[m], more->misuse[m]);
 }
 
-bool pml__section_sum(const struct pml_section *s, struct pml__section_stat *to, const struct pml__section_stat *from) {
-  if (from->value != NULL && !pml__section_add_values(s, to, NULL, from->value)) return false;
-  add_stat(to, from);
-  return true;
+/* Who reads the log of a process that ended in here finds an update that was cut short. */
+bool pml__section_sum(const struct pml_section *s, struct pml__section_stat *to, struct pml__section_stat *from) {
+  struct pml__section_own *own = pml__section_own(from);
+  pml__section_begin_update(to);
+  bool added = own->value == NULL || pml__section_add_values(s, to, NULL, own->value);
+  if (added) {
+    pml__section_add(to, from);
+    PML__SECTION_SET(from->epoch, 0);
+    own->epoch = 0;
+  }
+  pml__section_end_update(to);
+  return added;
 }
 
 /* ---- gathering, under the lock ---- */
@@ -152,7 +160,7 @@ static int gather(struct gathering *g, const struct pml__section_thread *t, cons
     memcpy(g->values + (g->n - 1) * g->width, values, g->width * sizeof *values);
     return 0;
   }
-  add_stat(&g->row[at - 1].stat, stat);
+  pml__section_add(&g->row[at - 1].stat, stat);
   g->row[at - 1].nthreads++;
   if (s->list != NULL) add_row_values(s, g->values + (at - 1) * g->width, values);
   return 0;
@@ -162,18 +170,19 @@ static int gather_thread(struct gathering *g, struct pml__section_thread *t, uin
   uint32_t epoch = pml__section_epoch();
   uint32_t n = t->nstats < nsections ? t->nstats : nsections;
   for (uint32_t i = 0; i < n; i++) {
-    struct pml__section_stat *from = pml__section_stat_at(t, i), stat;
+    struct pml__section_stat *from = pml__section_stat_at(t, i);
+    struct pml__section_stat stat;
     uint64_t values[PML_SECTION_EVENTS_MAX] = {0};
     if (from == NULL) {
       i |= PML__SECTION_BLOCK - 1; /* the whole block is not there */
       continue;
     }
     const struct pml_section *s = pml__section_at(i);
-    int err = copy(t, s, from, &stat, values);
+    int err = copy(s, from, &stat, values);
     if (err < 0) return err;
     if (stat.epoch != epoch) memset(values, 0, sizeof values);
-    forget_old(&stat, epoch);
-    if (!says_something(&stat)) continue;
+    pml__section_forget_old(&stat, epoch);
+    if (!pml__section_says_something(&stat)) continue;
     err = gather(g, t, s, &stat, values);
     if (err < 0) return err;
   }
@@ -210,40 +219,46 @@ static void drop(struct gathering *g) {
 
 /* ---- telling ---- */
 
-static double ns_of(uint64_t ticks) {
-  return (double)ticks * 1e9 / pml__clock.ticks_per_second;
-}
-
-static void tell(const struct gathered *g, struct pml_section_row *row) {
-  const struct pml__section_stat *s = &g->stat;
-  double ns = ns_of(1);
-  *row = (struct pml_section_row){.section = pml__section_at(g->index),
-                                  .thread = g->thread,
-                                  .nthreads = g->nthreads,
-                                  .running = s->depth,
+void pml__section_row(const struct pml__section_stat *s, bool exclusive, double ticks_per_second,
+                      struct pml_section_row *row) {
+  double ns = 1e9 / ticks_per_second;
+  *row = (struct pml_section_row){.running = s->depth,
                                   .count = s->count,
-                                  .total_ns = ns_of(s->sum - s->recurred),
-                                  .self_ns = ns_of(s->self),
+                                  .total_ns = (double)(s->sum - s->recurred) * 1e9 / ticks_per_second,
+                                  .self_ns = (double)s->self * 1e9 / ticks_per_second,
                                   .work = s->work,
                                   .iterations = s->iterations};
   for (unsigned m = 0; m < PML_SECTION_MISUSES; m++) row->misuse[m] = s->misuse[m];
   if (s->count == 0) return;
+  row->min_ns = (double)s->min * 1e9 / ticks_per_second;
+  row->max_ns = (double)s->max * 1e9 / ticks_per_second;
   struct pml_sums sums = pml_sums_of(s->count, s->sum, s->square, s->min, s->max);
-  row->min_ns = ns_of(s->min);
-  row->max_ns = ns_of(s->max);
   row->mean_ns = ns * sums.mean;
   row->stddev_ns = ns * pml_sums_deviation(&sums);
-  if (row->section->exclusive && s->self < s->sum - s->recurred) row->misuse[PML_SECTION_OVERLAP]++;
+  if (exclusive && s->self < s->sum - s->recurred) row->misuse[PML_SECTION_OVERLAP]++;
 }
 
-static void tell_values(const struct pml_section *s, const uint64_t *from, struct pml_section_value *to) {
-  for (uint32_t i = 0; i < s->list->metrics->n; i++) {
-    to[i] = (struct pml_section_value){.real = pml_stream_metrics_real(s->list->metrics, i)};
+static void tell(const struct gathered *g, struct pml_section_row *row) {
+  const struct pml_section *s = pml__section_at(g->index);
+  pml__section_row(&g->stat, s->exclusive, pml__clock.ticks_per_second, row);
+  row->section = s;
+  row->thread = g->thread;
+  row->nthreads = g->nthreads;
+}
+
+void pml__section_values(const uint64_t *from, uint32_t n, uint64_t real, struct pml_section_value *to) {
+  for (uint32_t i = 0; i < n; i++) {
+    to[i] = (struct pml_section_value){.real = (real >> i & 1) != 0};
     if (to[i].real)
       memcpy(&to[i].d, &from[i], sizeof to[i].d);
     else
       to[i].i = (int64_t)from[i];
   }
+}
+
+static void tell_values(const struct pml_section *s, const uint64_t *from, struct pml_section_value *to) {
+  const struct pml_stream_metrics *m = s->list->metrics;
+  pml__section_values(from, m->n, __atomic_load_n(&m->real[0], __ATOMIC_RELAXED), to);
 }
 
 static int by_section(const void *a, const void *b) {
@@ -276,6 +291,7 @@ static int write_report(const struct gathering *g, struct pml_section_report *r)
 int pml_section_report(bool by_thread, struct pml_section_report *r) {
   struct gathering g = {0};
   *r = (struct pml_section_report){0};
+  pml__section_settle();
   pml__section_lock_take();
   int err = gather_all(&g, by_thread);
   pml__section_lock_leave();
@@ -296,15 +312,16 @@ void pml_section_report_free(struct pml_section_report *r) {
 /* Adds one thread's statistics of @s, if it has any. */
 static int read_thread(struct pml__section_thread *t, const struct pml_section *s, struct gathered *sum,
                        uint64_t *values) {
-  struct pml__section_stat *from = pml__section_stat_at(t, s->index), stat;
+  struct pml__section_stat *from = pml__section_stat_at(t, s->index);
+  struct pml__section_stat stat;
   uint64_t own[PML_SECTION_EVENTS_MAX] = {0};
   if (from == NULL) return 0;
-  int err = copy(t, s, from, &stat, own);
+  int err = copy(s, from, &stat, own);
   if (err < 0) return err;
   bool old = stat.epoch != pml__section_epoch();
-  forget_old(&stat, pml__section_epoch());
-  if (!says_something(&stat)) return 0;
-  add_stat(&sum->stat, &stat);
+  pml__section_forget_old(&stat, pml__section_epoch());
+  if (!pml__section_says_something(&stat)) return 0;
+  pml__section_add(&sum->stat, &stat);
   sum->nthreads++;
   if (s->list != NULL && !old) add_row_values(s, values, own);
   return 0;
@@ -314,6 +331,7 @@ int pml_section_read(const struct pml_section *s, struct pml_section_row *row, s
   struct gathered sum = {.stat = {.min = UINT64_MAX}, .index = s->index};
   uint64_t sums[PML_SECTION_EVENTS_MAX] = {0};
   int err = 0;
+  pml__section_settle();
   pml__section_lock_take();
   for (struct pml__section_thread *t = pml__section_threads(); t != NULL && err == 0; t = t->next)
     err = read_thread(t, s, &sum, sums);
@@ -335,6 +353,6 @@ int pml_section_quantile(const struct pml_section *s, unsigned percent, double *
                 ? pml_recorder_value(s->recorder, percent / 100.0, &ticks)
                 : pml_fail(-EINVAL, "section %.200s: there is no quantile of %u percent; 0 to 100", s->label, percent);
   if (err < 0) return err;
-  *ns = ticks * ns_of(1);
+  *ns = ticks * 1e9 / pml__clock.ticks_per_second;
   return 0;
 }

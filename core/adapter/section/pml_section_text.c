@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/adapter/section/pml_section_text.c - the lines of a section file. */
+/* core/adapter/section/pml_section_text.c - the lines of a section file, and what this process says of itself. */
 #include "adapter/section/pml_section_text.h"
 #include "adapter/section/pml_section_file.h"
 #include "base/pml_clock.h"
@@ -8,7 +8,6 @@
 #include "source/pml_event.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <locale.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -20,100 +19,106 @@
 
 /* ---- the process ---- */
 
-static void add_command(struct pml__text *t) {
-  char command[COMMAND_MAX];
-  int fd = open("/proc/self/cmdline", O_RDONLY | O_CLOEXEC);
-  ssize_t n = fd >= 0 ? read(fd, command, sizeof command) : 0;
-  if (fd >= 0) close(fd);
-  while (n > 0 && command[n - 1] == '\0') n--;
-  for (ssize_t i = 0; i < n; i++)
-    if (command[i] == '\0') command[i] = ' ';
-  pml__text_add(t, "command");
-  pml__text_bytes(t, command, n > 0 ? (size_t)n : 0);
-  pml__text_end(t);
-}
-
-/* What the compiler counts, and what it does not. */
-static void add_counted(struct pml__text *t) {
+/* What the compiler counts, what it does not, and why events are called NAME:u. */
+const char *pml__section_note(enum pml__section_note which, char text[PML__SECTION_NOTE_BYTES]) {
   char libraries[512];
-  pml__text_add(t, "counted\t%s", pml_count_at_name(pml_count_here()));
-  pml__text_end(t);
+  const char *user_only = which == PML__SECTION_PERMISSION ? pml_event_user_only_reason() : NULL;
+  if (user_only != NULL) {
+    (void)snprintf(text, PML__SECTION_NOTE_BYTES, "%s", user_only);
+    return "permission";
+  }
+  if (which == PML__SECTION_PERMISSION || !pml_count_active()) return NULL;
+  if (which == PML__SECTION_COUNTED) {
+    (void)snprintf(text, PML__SECTION_NOTE_BYTES, "%s", pml_count_at_name(pml_count_here()));
+    return "counted";
+  }
   uint64_t places = pml_count_left_out(libraries, sizeof libraries);
-  if (places == 0 && libraries[0] == '\0') return;
-  pml__text_add(t, "uncounted\t%llu", (unsigned long long)places);
-  pml__text_field(t, libraries);
+  if (places == 0 && libraries[0] == '\0') return NULL;
+  (void)snprintf(text, PML__SECTION_NOTE_BYTES, "%llu\t%s", (unsigned long long)places, libraries);
+  return "uncounted";
+}
+
+void pml__section_tell_note(struct pml__text *t, const char *key, const char *text) {
+  pml__text_add(t, "%s", key);
+  const char *tab = strcmp(key, "uncounted") == 0 ? strchr(text, '\t') : NULL;
+  if (tab != NULL) pml__text_bytes(t, text, (size_t)(tab - text));
+  pml__text_field(t, tab != NULL ? tab + 1 : text);
   pml__text_end(t);
 }
 
-static void add_process(struct pml__text *t) {
-  const struct pml__section_origin *o = pml__section_origin();
-  char host[256] = "";
-  struct pml_clock_info clock;
-  (void)gethostname(host, sizeof host - 1);
-  (void)pml_clock_describe(&clock);
+static void add_number(struct pml__text *t, const char *key, uint64_t number) {
+  pml__text_add(t, "%s\t%llu", key, (unsigned long long)number);
+  pml__text_end(t);
+}
+
+void pml__section_tell_process(struct pml__text *t, const struct pml__section_process *p) {
   pml__text_add(t, "pmlua-sections\t1");
   pml__text_end(t);
-  pml__text_add(t, "pid\t%d", (int)getpid());
+  pml__text_add(t, "pid\t%d", p->pid);
   pml__text_end(t);
-  if (o->rank >= 0 && getpid() == o->pid) {
-    pml__text_add(t, "rank\t%ld\t%ld", o->rank, o->size);
+  if (p->rank >= 0) {
+    pml__text_add(t, "rank\t%ld\t%ld", p->rank, p->size);
     pml__text_end(t);
   }
   pml__text_add(t, "host");
-  pml__text_field(t, host);
+  pml__text_field(t, p->host);
   pml__text_end(t);
-  add_command(t);
-  pml__text_add(t, "started\t%llu", (unsigned long long)o->started_ns);
+  pml__text_add(t, "command");
+  pml__text_field(t, p->command);
   pml__text_end(t);
-  pml__text_add(t, "written\t%llu", (unsigned long long)pml_clock_realtime_ns());
+  add_number(t, "started", p->started_ns);
+  add_number(t, "written", p->written_ns);
+  pml__text_add(t, "clock\t%s\t%.17g", p->clock, p->ticks_per_second);
   pml__text_end(t);
-  pml__text_add(t, "clock\t%s\t%.17g", clock.name, clock.ticks_per_second);
+  if (p->log == NULL) return;
+  add_number(t, "born", p->log->born);
+  pml__text_add(t, "ended\t%s", p->log->ended == 1 ? "exit" : "unknown");
   pml__text_end(t);
-  if (pml_count_active()) add_counted(t);
-  const char *user_only = pml_event_user_only_reason();
-  if (user_only == NULL) return;
-  pml__text_add(t, "permission");
-  pml__text_field(t, user_only);
+  if (p->log->refused <= 0 || p->log->refused >= 4096) return;
+  pml__text_add(t, "refused");
+  pml__text_field(t, pml_error_text(-p->log->refused));
   pml__text_end(t);
 }
 
 /* ---- sections ---- */
 
-static void add_quantiles(struct pml__text *t, const struct pml_section *s) {
-  static const unsigned percent[] = {0, 25, 50, 75, 95, 99, 100};
-  double ns[sizeof percent / sizeof percent[0]];
-  for (size_t i = 0; i < sizeof percent / sizeof percent[0]; i++)
-    if (pml_section_quantile(s, percent[i], &ns[i]) < 0) return; /* none was recorded, or no memory to sort them */
-  pml__text_add(t, "quantiles");
-  for (size_t i = 0; i < sizeof percent / sizeof percent[0]; i++) pml__text_add(t, "\t%.17g", ns[i]);
-  pml__text_end(t);
+bool pml__section_quantiles(const struct pml_section *s, double ns[PML__LOG_QUANTILES_N]) {
+  static const unsigned percent[PML__LOG_QUANTILES_N] = {0, 25, 50, 75, 95, 99, 100};
+  if (pml_section_durations(s) == NULL) return false;
+  for (size_t i = 0; i < PML__LOG_QUANTILES_N; i++)
+    if (pml_section_quantile(s, percent[i], &ns[i]) < 0)
+      return false; /* none was recorded, or no memory to sort them */
+  return true;
 }
 
-static void add_section(struct pml__text *t, const struct pml_section *s, const struct pml_section_info *info) {
+void pml__section_tell_section(struct pml__text *t, const struct pml__section_told *s) {
   static const char *const record[] = {"none", "all", "sketch"};
   pml__text_add(t, "section");
-  pml__text_field(t, info->label);
-  pml__text_add(t, "\t%s\t%s\t%s", info->type == PML_SECTION_COMMUNICATION ? "communication" : "calculation",
-                info->exclusive ? "exclusive" : "inclusive", record[info->record]);
+  pml__text_field(t, s->label);
+  pml__text_add(t, "\t%s\t%s\t%s", s->type == PML_SECTION_COMMUNICATION ? "communication" : "calculation",
+                s->exclusive ? "exclusive" : "inclusive", record[s->record]);
   pml__text_end(t);
-  for (uint32_t i = 0; info->events != NULL && i < info->events->n; i++) {
+  for (uint32_t i = 0; i < s->nevents; i++) {
     pml__text_add(t, "event");
-    pml__text_field(t, info->events->name[i]);
-    pml__text_add(t, "\t%s", pml_stream_metrics_real(info->events, i) ? "real" : "integer");
+    pml__text_field(t, s->event[i]);
+    pml__text_add(t, "\t%s", (s->real >> i & 1) != 0 ? "real" : "integer");
     pml__text_end(t);
   }
-  if (info->record != PML_SECTION_NO_RECORD) add_quantiles(t, s);
+  if (s->quantile == NULL) return;
+  pml__text_add(t, "quantiles");
+  for (size_t i = 0; i < PML__LOG_QUANTILES_N; i++) pml__text_add(t, "\t%.17g", s->quantile[i]);
+  pml__text_end(t);
 }
 
-static void add_row(struct pml__text *t, const struct pml_section_row *row, const struct pml_section_info *info) {
+void pml__section_tell_row(struct pml__text *t, const struct pml_section_row *row, uint32_t nevents) {
   pml__text_add(t, "row\t%llu\t%u\t%llu\t%.17g\t%.17g\t%.17g\t%.17g\t%.17g\t%.17g\t%.17g\t%llu",
                 (unsigned long long)row->thread, row->running, (unsigned long long)row->count, row->total_ns,
                 row->self_ns, row->min_ns, row->max_ns, row->mean_ns, row->stddev_ns, row->work,
                 (unsigned long long)row->iterations);
   pml__text_end(t);
-  if (row->value != NULL && info->events != NULL) {
+  if (row->value != NULL && nevents > 0) {
     pml__text_add(t, "values");
-    for (uint32_t i = 0; i < info->events->n; i++) {
+    for (uint32_t i = 0; i < nevents; i++) {
       if (row->value[i].real)
         pml__text_add(t, "\t%.17g", row->value[i].d);
       else
@@ -130,63 +135,114 @@ static void add_row(struct pml__text *t, const struct pml_section_row *row, cons
   }
 }
 
-static void add_rows(struct pml__text *t, const struct pml_section_report *r) {
-  const struct pml_section *last = NULL;
-  struct pml_section_info info = {.label = ""};
-  for (size_t i = 0; i < r->n && !t->failed; i++) {
-    const struct pml_section *s = r->row[i].section;
-    if (s != last) {
-      pml_section_describe(s, &info);
-      add_section(t, s, &info);
-      last = s;
-    }
-    add_row(t, &r->row[i], &info);
-  }
+void pml__section_tell_region(struct pml__text *t, uint32_t region, const char *name) {
+  pml__text_add(t, "region\t%u", region);
+  pml__text_field(t, name);
+  pml__text_end(t);
+}
+
+void pml__section_tell_lane(struct pml__text *t, uint64_t thread, uint32_t events, uint64_t dropped) {
+  pml__text_add(t, "timeline\t%llu\t%u\t%llu", (unsigned long long)thread, events, (unsigned long long)dropped);
+  pml__text_end(t);
+}
+
+void pml__section_tell_event(struct pml__text *t, bool leave, int64_t ns, uint32_t region) {
+  pml__text_add(t, "%c\t%lld\t%u", leave ? '-' : '+', (long long)ns, region);
+  pml__text_end(t);
 }
 
 /* Numbers have a decimal point, whatever the application's locale. */
-static int in_plain_locale(struct pml__text *t, const struct pml_section_report *r, bool timeline) {
+int pml__section_all_text(struct pml__text *t, void (*tell)(struct pml__text *t, void *arg), void *arg) {
+  *t = (struct pml__text){0};
   locale_t plain = newlocale(LC_ALL_MASK, "C", (locale_t)0);
   if (plain == (locale_t)0) return -ENOMEM;
   locale_t before = uselocale(plain);
-  add_process(t);
-  add_rows(t, r);
-  if (timeline) pml__section_timeline_text(t);
+  tell(t, arg);
   pml__text_add(t, "end\t%zu\n", t->lines);
   uselocale(before);
   freelocale(plain);
-  return t->failed ? -ENOMEM : 0;
+  if (!t->failed) return 0;
+  free(t->at);
+  *t = (struct pml__text){0};
+  return -ENOMEM;
 }
 
-int pml__section_text(struct pml__text *t, bool timeline, size_t *rows) {
+/* ---- of this process, now ---- */
+
+struct now {
   struct pml_section_report report;
-  *t = (struct pml__text){0};
-  int err = pml__section_prepare_file();
-  if (err != 0) return err;
-  err = pml_section_report(true, &report);
-  if (err < 0) return err;
-  err = in_plain_locale(t, &report, timeline);
-  *rows = report.n;
-  pml_section_report_free(&report);
-  if (err < 0) free(t->at);
-  return err < 0 ? pml_fail(err, "no memory for the text of %zu sections", *rows) : 0;
+  bool timeline;
+};
+
+static void tell_process(struct pml__text *t) {
+  const struct pml__section_origin *o = pml__section_origin();
+  bool first = getpid() == o->pid;
+  char host[256] = "", command[COMMAND_MAX], note[PML__SECTION_NOTE_BYTES];
+  struct pml_clock_info clock;
+  (void)gethostname(host, sizeof host - 1);
+  (void)pml_clock_describe(&clock);
+  pml__process_command(command, sizeof command);
+  struct pml__section_process p = {
+      (int)getpid(), first ? o->rank : -1,   o->size, host, command, o->started_ns, pml_clock_realtime_ns(),
+      clock.name,    clock.ticks_per_second, NULL};
+  pml__section_tell_process(t, &p);
+  for (unsigned i = 0; i < PML__SECTION_NOTES; i++) {
+    const char *key = pml__section_note((enum pml__section_note)i, note);
+    if (key != NULL) pml__section_tell_note(t, key, note);
+  }
+}
+
+static void tell_section(struct pml__text *t, const struct pml_section *s, const struct pml_section_info *info) {
+  double ns[PML__LOG_QUANTILES_N];
+  struct pml__section_told told = {.label = info->label,
+                                   .type = info->type,
+                                   .exclusive = info->exclusive,
+                                   .record = info->record,
+                                   .quantile = pml__section_quantiles(s, ns) ? ns : NULL};
+  if (info->events != NULL) {
+    told.nevents = info->events->n;
+    told.event = info->events->name;
+    told.real = __atomic_load_n(&info->events->real[0], __ATOMIC_RELAXED);
+  }
+  pml__section_tell_section(t, &told);
+}
+
+static void tell_now(struct pml__text *t, void *arg) {
+  const struct now *now = arg;
+  const struct pml_section *last = NULL;
+  struct pml_section_info info = {.label = ""};
+  tell_process(t);
+  for (size_t i = 0; i < now->report.n && !t->failed; i++) {
+    const struct pml_section_row *row = &now->report.row[i];
+    if (row->section != last) {
+      pml_section_describe(row->section, &info);
+      tell_section(t, row->section, &info);
+      last = row->section;
+    }
+    pml__section_tell_row(t, row, info.events != NULL ? info.events->n : 0);
+  }
+  if (now->timeline) pml__section_timeline_text(t);
 }
 
 int pml_section_text(bool timeline, char **text, size_t *length) {
   struct pml__text t;
-  size_t rows = 0;
+  struct now now = {.timeline = timeline};
   *text = NULL;
   *length = 0;
-  int err = pml__section_text(&t, timeline, &rows);
+  int err = pml__section_prepare_file();
+  if (err == 0) err = pml_section_report(true, &now.report);
   if (err < 0) return err;
-  /* By the C library: the caller frees it with the program's free(), and what is built here may be memory of pmlua's.
-   */
-  err = asprintf(text, "%s", t.at) < 0 ? -ENOMEM : 0;
-  free(t.at);
-  if (err < 0) {
-    *text = NULL;
-    return pml_fail(err, "no memory for the text of %zu sections", rows);
-  }
-  *length = t.n;
-  return 0;
+  err = pml__section_all_text(&t, tell_now, &now);
+  pml_section_report_free(&now.report);
+  if (err == 0) err = pml__section_hand_out(&t, text, length);
+  return err < 0 ? pml_fail(err, "no memory for the text of sections") : 0;
+}
+
+/* By the C library: the caller frees it with the program's free(), and what is built here may be memory of pmlua's. */
+int pml__section_hand_out(struct pml__text *t, char **text, size_t *length) {
+  int err = asprintf(text, "%s", t->at) < 0 ? -ENOMEM : 0;
+  free(t->at);
+  *length = err == 0 ? t->n : 0;
+  if (err < 0) *text = NULL;
+  return err;
 }

@@ -3,29 +3,75 @@
 #ifndef PML_SECTION_TEXT_H
 #define PML_SECTION_TEXT_H
 
+#include "adapter/section/pml_section.h"
 #include "base/pml_text.h"
-
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "record/pml_log.h"
 
 /* What belongs to the process as it was when sections were first used. */
 struct pml__section_origin {
   int pid;
   long rank, size;     /* -1: not known */
   uint64_t started_ns; /* CLOCK_REALTIME */
-  uint64_t zero_ns;    /* the same moment on pml_clock's axis */
+  uint64_t zero_ticks; /* the same moment of pml_clock */
 };
 const struct pml__section_origin *pml__section_origin(void);
 
 /* Once the clock runs: reads the environment at its first call. The same result at every call, with its sentence. */
 int pml__section_prepare_file(void);
 
-/* Whether the process leaves a file of its sections, once it is prepared. */
+/* Whether the process has a log of its sections, once it is prepared; in which folder, and under which name. */
 bool pml__section_reports(void);
+const char *pml__section_folder(void);
+void pml__section_file_name(char *name, size_t size);
 
-/* As pml_section_text(); @rows: how many there are. */
-int pml__section_text(struct pml__text *t, bool timeline, size_t *rows);
+/* ---- what is said of a process, of sections in memory or in a log ---- */
+
+enum pml__section_note { PML__SECTION_COUNTED, PML__SECTION_UNCOUNTED, PML__SECTION_PERMISSION, PML__SECTION_NOTES };
+#define PML__SECTION_NOTE_BYTES 1024u
+/* Its line's first field, its others in @text, with tabs between them; NULL: there is nothing to say. */
+const char *pml__section_note(enum pml__section_note which, char text[PML__SECTION_NOTE_BYTES]);
+
+struct pml__section_process {
+  int pid;
+  long rank, size; /* -1: not known */
+  const char *host, *command;
+  uint64_t started_ns, written_ns;
+  const char *clock;
+  double ticks_per_second;
+  const struct pml__log_head *log; /* NULL: the process tells it itself */
+};
+void pml__section_tell_process(struct pml__text *t, const struct pml__section_process *p);
+void pml__section_tell_note(struct pml__text *t, const char *key, const char *text);
+
+struct pml__section_told {
+  const char *label;
+  enum pml_section_type type;
+  bool exclusive;
+  enum pml_section_record record;
+  uint32_t nevents;
+  const char *const *event;
+  uint64_t real;          /* a bit for each event whose sums are doubles */
+  const double *quantile; /* [PML__LOG_QUANTILES_N] ns; NULL: none */
+};
+void pml__section_tell_section(struct pml__text *t, const struct pml__section_told *s);
+void pml__section_tell_row(struct pml__text *t, const struct pml_section_row *row, uint32_t nevents);
+void pml__section_tell_region(struct pml__text *t, uint32_t region, const char *name);
+void pml__section_tell_lane(struct pml__text *t, uint64_t thread, uint32_t events, uint64_t dropped);
+/* @ns since started. */
+void pml__section_tell_event(struct pml__text *t, bool leave, int64_t ns, uint32_t region);
+
+/* All lines by @tell, with numbers as in the C locale, and the last line. 0 or -ENOMEM, then there is no text. */
+int pml__section_all_text(struct pml__text *t, void (*tell)(struct pml__text *t, void *arg), void *arg);
+
+/* What pml_section_text() gives, of @t, which is freed. 0 or -ENOMEM. */
+int pml__section_hand_out(struct pml__text *t, char **text, size_t *length);
+
+/* The durations' quantiles in ns; false: there are none. */
+bool pml__section_quantiles(const struct pml_section *s, double ns[PML__LOG_QUANTILES_N]);
+
+/* ---- pml_section_timeline.c ---- */
+
 void pml__section_timeline_text(struct pml__text *t);
+void pml__section_timeline_log(struct pml__log *log);
 
 #endif

@@ -23,6 +23,13 @@ struct pml__section_thread pml__section_nobody = {.top = &bottom, .limit = &bott
 PML_THREAD_LOCAL struct pml__section_thread *pml__section_self __attribute__((tls_model("initial-exec"))) =
     &pml__section_nobody;
 
+/* Of open calls of a thread that is adrift: epoch 0 is nobody's. */
+static struct {
+  struct pml__section_stat stat;
+  char others[PML__SECTION_BLOCK_BYTES - sizeof(struct pml__section_stat)];
+  struct pml__section_own own;
+} nowhere;
+
 struct pml__lock pml__section_lock;
 static struct pml__section_thread *threads; /* newest first; those that ended are among them */
 static struct pml__section_thread *earlier; /* the sum of those that ended and are not kept one by one */
@@ -61,6 +68,7 @@ static void reset_recorders(void) {
 void pml_section_reset(void) {
   pml__section_lock_take();
   next_epoch();
+  pml__section_log_reset(pml__section_epoch());
   reset_recorders();
   pml__section_lock_leave();
 }
@@ -74,10 +82,7 @@ struct pml__section_thread *pml__section_threads(void) {
 static struct pml__section_stat *stat_of(struct pml__section_thread *t, const struct pml_section *s, bool locked);
 
 static void free_thread(struct pml__section_thread *t) {
-  for (uint32_t b = 0; b < t->nstats / PML__SECTION_BLOCK; b++) {
-    for (uint32_t i = 0; t->block[b] != NULL && i < PML__SECTION_BLOCK; i++) free(t->block[b][i].value);
-    free(t->block[b]);
-  }
+  for (uint32_t b = 0; b < t->nstats / PML__SECTION_BLOCK; b++) pml__section_free_block(t->block[b]);
   free(t->block);
   free(t->frame);
   free(t->rows);
@@ -101,7 +106,7 @@ static bool fold(struct pml__section_thread *t) {
   }
   for (uint32_t i = 0; i < t->nstats; i++) {
     struct pml__section_stat *from = pml__section_stat_at(t, i);
-    if (from == NULL || from->epoch != pml__section_epoch()) continue;
+    if (from == NULL || pml__section_own(from)->epoch != pml__section_epoch()) continue;
     const struct pml_section *s = pml__section_at(i);
     struct pml__section_stat *to = stat_of(earlier, s, true);
     if (to == NULL || !pml__section_sum(s, to, from)) return false;
@@ -113,10 +118,10 @@ static void abandon_open(struct pml__section_thread *t) {
   for (; t->top > t->frame; t->top--) {
     struct pml__section_stat *stat = pml__section_stat_of(t, t->top->section);
     if (stat == NULL) continue;
-    pml__section_begin_update(t);
+    pml__section_begin_update(stat);
     PML__SECTION_SET(stat->misuse[PML_SECTION_ABANDONED], stat->misuse[PML_SECTION_ABANDONED] + 1);
     PML__SECTION_SET(stat->depth, 0);
-    pml__section_end_update(t);
+    pml__section_end_update(stat);
   }
 }
 
@@ -142,15 +147,24 @@ static void thread_ends(void *arg) {
 /*
  * The child starts from zero with the one thread that it has. What is under way began now: the time before was the
  * parent's, and so are the counters. The others' memory is left alone: they may have been in the middle of anything,
- * also within the lock, so that the lists are not looked at.
+ * also within the lock, so that the lists are not looked at. Its own sums may be in its parent's log: it has none until
+ * it next starts or stops a section.
  */
+static void cast_off(struct pml__section_thread *t) {
+  for (uint32_t b = 0; b < t->nstats / PML__SECTION_BLOCK; b++) t->block[b] = NULL;
+  for (struct pml__section_frame *f = t->frame + 1; f <= t->top; f++) f->stat = &nowhere.stat;
+  t->adrift = true;
+}
+
 static void in_child(void) {
   struct pml__section_thread *t = pml__section_self;
   threads = earlier = NULL;
   nended = 0;
   next_epoch();
+  pml__section_log_forget();
   reset_recorders();
   if (t != &pml__section_nobody) {
+    cast_off(t);
     t->next = NULL;
     threads = t;
     t->thread = pml_thread_id();
@@ -173,9 +187,27 @@ void pml__section_prepare(void) {
 
 /* ---- making and growing ---- */
 
+/* Calls that were open at the fork get sums; false: no memory. */
+static bool settle(struct pml__section_thread *t) {
+  for (struct pml__section_frame *f = t->frame + 1; t->adrift && f <= t->top; f++) {
+    if (f->stat != &nowhere.stat) continue;
+    struct pml__section_stat *stat = pml__section_stat_of(t, f->section);
+    if (stat == NULL) return false;
+    f->stat = stat;
+    PML__SECTION_SET(stat->depth, stat->depth + 1);
+  }
+  t->adrift = false;
+  return true;
+}
+
+void pml__section_settle(void) {
+  if (pml__section_self != &pml__section_nobody) (void)pml__section_thread();
+}
+
 struct pml__section_thread *pml__section_thread(void) {
+  pml__process_look();
   struct pml__section_thread *t = pml__section_self;
-  if (t != &pml__section_nobody) return t;
+  if (t != &pml__section_nobody) return settle(t) ? t : NULL;
   t = calloc(1, sizeof *t);
   if (t == NULL) return NULL;
   t->frame = t->top = calloc(FIRST_FRAMES, sizeof *t->frame);
@@ -241,14 +273,6 @@ static bool widen(struct pml__section_thread *t, uint32_t b) {
   return true;
 }
 
-static struct pml__section_stat *make_block(struct pml__section_thread *t, uint32_t b) {
-  struct pml__section_stat *block = aligned_alloc(64, PML__SECTION_BLOCK * sizeof *block);
-  if (block == NULL) return NULL;
-  memset(block, 0, PML__SECTION_BLOCK * sizeof *block);
-  PML__SECTION_SET(t->block[b], block);
-  return block;
-}
-
 struct pml__section_stat *pml__section_stat_at(struct pml__section_thread *t, uint32_t index) {
   if (index >= t->nstats) return NULL;
   struct pml__section_stat *block = PML__SECTION_GET(t->block[index / PML__SECTION_BLOCK]);
@@ -256,11 +280,12 @@ struct pml__section_stat *pml__section_stat_at(struct pml__section_thread *t, ui
 }
 
 /* Forget what is of before the last reset; calls under way stay. */
-static void renew(struct pml__section_thread *t, const struct pml_section *s, struct pml__section_stat *stat) {
+static void renew(const struct pml_section *s, struct pml__section_stat *stat) {
+  struct pml__section_own *own = pml__section_own(stat);
   uint32_t now = pml__section_epoch();
-  if (stat->epoch == now) return;
+  if (own->epoch == now) return;
   double zero = 0;
-  pml__section_begin_update(t);
+  pml__section_begin_update(stat);
   PML__SECTION_SET(stat->count, 0);
   PML__SECTION_SET(stat->sum, 0);
   PML__SECTION_SET(stat->self, 0);
@@ -271,24 +296,35 @@ static void renew(struct pml__section_thread *t, const struct pml_section *s, st
   __atomic_store(&stat->work, &zero, __ATOMIC_RELEASE);
   PML__SECTION_SET(stat->iterations, 0);
   PML__SECTION_SET(stat->recurred, 0);
-  for (uint32_t i = 0; stat->value != NULL && i < s->list->metrics->n; i++) PML__SECTION_SET(stat->value[i], 0);
+  for (uint32_t i = 0; own->value != NULL && i < s->list->metrics->n; i++) PML__SECTION_SET(own->value[i], 0);
   for (unsigned m = 0; m < PML_SECTION_MISUSES; m++) PML__SECTION_SET(stat->misuse[m], 0);
   PML__SECTION_SET(stat->epoch, now);
-  pml__section_end_update(t);
+  pml__section_end_update(stat);
+  own->epoch = now;
+}
+
+/* Under the lock. */
+static bool make_block(struct pml__section_thread *t, uint32_t b) {
+  if (!widen(t, b)) return false;
+  uint64_t owner = t == earlier ? 0 : t->thread;
+  struct pml__section_stat *block = pml__section_block(owner, b * PML__SECTION_BLOCK);
+  if (block == NULL) return false;
+  PML__SECTION_SET(t->block[b], block);
+  return true;
 }
 
 /* @locked: the caller has the lock. */
 static struct pml__section_stat *stat_of(struct pml__section_thread *t, const struct pml_section *s, bool locked) {
-  uint32_t b = s->index / PML__SECTION_BLOCK;
   struct pml__section_stat *stat = pml__section_stat_at(t, s->index);
   if (stat == NULL) {
     if (!locked) pml__section_lock_take();
-    bool room = widen(t, b);
+    bool made = make_block(t, s->index / PML__SECTION_BLOCK);
     if (!locked) pml__section_lock_leave();
-    if (!room || make_block(t, b) == NULL) return NULL;
+    if (!locked) pml__section_log_notes();
+    if (!made) return NULL;
     stat = pml__section_stat_at(t, s->index);
   }
-  renew(t, s, stat);
+  renew(s, stat);
   return stat;
 }
 

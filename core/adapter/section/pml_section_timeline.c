@@ -10,13 +10,9 @@
 
 #include <errno.h>
 #include <pthread.h>
+#include <stdio.h>
 #include <stdlib.h>
-
-struct event {
-  uint64_t ticks;
-  pml_region_t region;
-  uint32_t leave;
-};
+#include <string.h>
 
 /* Of one thread, which alone writes; readers see the events below n, which do not change any more. */
 struct lane {
@@ -25,7 +21,7 @@ struct lane {
   uint32_t capacity;
   uint32_t n;       /* atomic */
   uint64_t dropped; /* atomic */
-  struct event event[];
+  struct pml__log_event event[];
 };
 
 /* Who changes or reads the timeline holds `control`, also while the stream is asked; consumers take `lock` alone. */
@@ -61,7 +57,7 @@ static void keep(struct lane *lane, const struct pml_stream_event *e, uint32_t l
     __atomic_store_n(&lane->dropped, lane->dropped + 1, __ATOMIC_RELAXED);
     return;
   }
-  lane->event[n] = (struct event){e->ticks, e->region, leave};
+  lane->event[n] = (struct pml__log_event){e->ticks, e->region, leave};
   __atomic_store_n(&lane->n, n + 1, __ATOMIC_RELEASE);
 }
 
@@ -122,49 +118,92 @@ int pml_section_timeline(uint32_t events) {
 
 /* ---- telling ---- */
 
-/* A region's name before its first use. @told: a bit for each. */
-static void tell_region(struct pml__text *t, pml_region_t region, uint8_t *told, uint32_t regions) {
-  struct pml_region_info info;
-  if (region > regions || (told[region / 8] >> region % 8 & 1) != 0) return;
-  if (pml_region_describe(region, &info) != 0) return;
-  told[region / 8] |= (uint8_t)(1u << region % 8);
-  pml__text_add(t, "region\t%u", region);
-  pml__text_field(t, info.name);
-  pml__text_end(t);
+/* Once for each region that is in the timeline: @told has a bit for each that was. */
+struct names {
+  uint32_t regions;
+  uint8_t *told;
+};
+
+static bool first_time(const struct names *names, pml_region_t region, struct pml_region_info *info) {
+  if (region > names->regions || (names->told[region / 8] >> region % 8 & 1) != 0) return false;
+  names->told[region / 8] |= (uint8_t)(1u << region % 8);
+  return pml_region_describe(region, info) == 0;
 }
 
-static void tell_lane(struct pml__text *t, const struct lane *lane, uint8_t *told, uint32_t regions) {
-  uint64_t zero = pml__section_origin()->zero_ns;
+static bool make_names(struct names *names) {
+  names->regions = pml_region_count();
+  names->told = calloc(names->regions / 8u + 1u, 1);
+  return names->told != NULL;
+}
+
+/* The lanes as they are now; the caller leaves `control` when it has told them. */
+static struct lane *take_lanes(uint32_t *others) {
+  pml__process_look();
+  pml__lock_take(&control);
+  pml__lock_take(&lock);
+  struct lane *first = lanes;
+  *others = unseen;
+  pml__lock_leave(&lock);
+  return first;
+}
+
+static void tell_lane(struct pml__text *t, const struct lane *lane, const struct names *names) {
+  uint64_t zero = pml_clock_at_ns(pml__section_origin()->zero_ticks);
   uint32_t n = __atomic_load_n(&lane->n, __ATOMIC_ACQUIRE);
-  for (uint32_t i = 0; i < n; i++) tell_region(t, lane->event[i].region, told, regions);
-  pml__text_add(t, "timeline\t%llu\t%u\t%llu", (unsigned long long)lane->thread, n,
-                (unsigned long long)__atomic_load_n(&lane->dropped, __ATOMIC_RELAXED));
-  pml__text_end(t);
+  struct pml_region_info info;
+  for (uint32_t i = 0; i < n; i++)
+    if (first_time(names, lane->event[i].region, &info)) pml__section_tell_region(t, lane->event[i].region, info.name);
+  pml__section_tell_lane(t, lane->thread, n, __atomic_load_n(&lane->dropped, __ATOMIC_RELAXED));
   for (uint32_t i = 0; i < n && !t->failed; i++) {
-    const struct event *e = &lane->event[i];
-    pml__text_add(t, "%c\t%lld\t%u", e->leave ? '-' : '+', (long long)(pml_clock_at_ns(e->ticks) - zero), e->region);
-    pml__text_end(t);
+    const struct pml__log_event *e = &lane->event[i];
+    pml__section_tell_event(t, e->leave != 0, (int64_t)(pml_clock_at_ns(e->ticks) - zero), e->region);
   }
 }
 
 void pml__section_timeline_text(struct pml__text *t) {
-  uint32_t regions = pml_region_count();
-  uint8_t *told = calloc(regions / 8u + 1u, 1);
-  if (told == NULL) {
+  struct names names;
+  uint32_t others;
+  if (!make_names(&names)) {
     t->failed = true;
     return;
   }
-  pml__process_look();
-  pml__lock_take(&control);
-  pml__lock_take(&lock);
-  struct lane *lane = lanes;
-  uint32_t others = unseen;
-  pml__lock_leave(&lock);
+  const struct lane *lane = take_lanes(&others);
   if (others > 0) {
     pml__text_add(t, "unseen\t%u", others);
     pml__text_end(t);
   }
-  for (; lane != NULL; lane = lane->next) tell_lane(t, lane, told, regions);
+  for (; lane != NULL; lane = lane->next) tell_lane(t, lane, &names);
   pml__lock_leave(&control);
-  free(told);
+  free(names.told);
+}
+
+static void log_lane(struct pml__log *log, const struct lane *lane, const struct names *names) {
+  struct pml__log_entry *entry;
+  struct pml_region_info info;
+  uint32_t n = __atomic_load_n(&lane->n, __ATOMIC_ACQUIRE);
+  uint64_t dropped = __atomic_load_n(&lane->dropped, __ATOMIC_RELAXED);
+  for (uint32_t i = 0; i < n; i++) {
+    struct pml__log_region d = {lane->event[i].region, 0};
+    if (first_time(names, d.region, &info)) (void)pml__log_define(log, PML__LOG_REGION, &d, sizeof d, &info.name, 1);
+  }
+  size_t bytes = n * sizeof lane->event[0];
+  void *at = pml__log_extent(log, PML__LOG_SECTION_EVENTS, dropped < UINT32_MAX ? (uint32_t)dropped : UINT32_MAX,
+                             lane->thread, bytes > 0 ? bytes : 1, 0, &entry);
+  if (at == NULL) return;
+  memcpy(at, lane->event, bytes);
+  pml__log_commit(entry, bytes);
+}
+
+void pml__section_timeline_log(struct pml__log *log) {
+  struct names names;
+  uint32_t others;
+  char text[16];
+  const char *const note[2] = {"unseen", text};
+  if (!make_names(&names)) return;
+  const struct lane *lane = take_lanes(&others);
+  (void)snprintf(text, sizeof text, "%u", others);
+  if (others > 0) (void)pml__log_define(log, PML__LOG_NOTE, NULL, 0, note, 2);
+  for (; lane != NULL; lane = lane->next) log_lane(log, lane, &names);
+  pml__lock_leave(&control);
+  free(names.told);
 }

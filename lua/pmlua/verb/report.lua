@@ -8,10 +8,10 @@ local common = require "pmlua.internal.cli.common"
 local M = {
   summary = "tell what the sections of a program took, over processes and threads",
   arguments = { { name = "DIR|FILE|PID|NAME", key = "paths", kind = "file", many = true,
-    missing = "name what to report: a folder, section files, or the pid or name of a running program" } },
+    missing = "name what to report: a folder, logs, or the pid or name of a running program" } },
   about = [[
-DIR is where a run left its files: every process that uses sections and is started with PMLUA_REPORT=DIR in its
-environment leaves one when it ends, each rank its own. FILE is one of them, PID or NAME an application that can be
+DIR is where a run left its logs: every process that uses sections and is started with PMLUA_REPORT=DIR in its
+environment has one there, each rank its own, however it ended. FILE is one of them, PID or NAME an application that can be
 asked now (pmlua query lists those). FILE may also be what a program left that was compiled by pmlua cc --count and ran
 with PMLUA_COUNT=FILE: then the report is of its counts, with those of other processes in FILE.PID; --detail shows each
 process, --json and --csv work, too.]],

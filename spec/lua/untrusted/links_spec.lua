@@ -63,17 +63,18 @@ describe("A link in a folder", function()
     untouched()
   end)
 
-  it("under the name of a program's sections is replaced", function()
-    local name = ("PMLUA_REPORT=%s; export PMLUA_REPORT; f=%s/sections.$(uname -n).$$.txt; ln -s %s $f; ln -s %s $f.$$.tmp; "
-      .. "exec %s -e 'pml.section.start \"a\" pml.section.stop \"a\"'"):format(dir, dir, target, target, command)
+  it("under the name of a program's log is left alone, and the log is made beside it", function()
+    local name = ("PMLUA_REPORT=%s; export PMLUA_REPORT; f=%s/$(uname -n).$$.pmlog; ln -s %s $f; "
+      .. "exec %s -e 'pml.section.start \"a\" pml.section.stop \"a\"'"):format(dir, dir, target, command)
     local status, _, err = helper.shell(name)
     assert.equal(0, status, err)
     untouched()
-    local files = 0
+    local files = {}
     for entry in lfs.dir(dir) do
-      if entry:find "%.txt$" and lfs.symlinkattributes(dir .. "/" .. entry, "mode") == "file" then files = files + 1 end
+      if entry:find "%.pmlog$" then files[lfs.symlinkattributes(dir .. "/" .. entry, "mode")] = entry end
     end
-    assert.equal(1, files)
+    assert.matches("%.2%.pmlog$", files.file)
+    assert.matches("%d%.pmlog$", files.link)
   end)
 
   it("in the place of a trace's files makes the trace impossible", function()

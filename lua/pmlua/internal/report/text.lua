@@ -154,7 +154,12 @@ local function remarks(r)
         sections.show(text))
     end
     if s.all.running > 0 then
-      lines[#lines + 1] = ("under way: %s: %s, not in the figures"):format(label_of(s), plural(s.all.running, "call"))
+      lines[#lines + 1] = ("open: %s: %s that had not stopped, not in the figures"):format(label_of(s),
+        plural(s.all.running, "call"))
+    end
+    if s.all.torn > 0 then
+      lines[#lines + 1] = ("torn: %s: a stop was being counted on %s; its times may lack that call"):format(label_of(s),
+        plural(s.all.torn, "thread"))
     end
   end
   for _, note in ipairs(r.notes) do lines[#lines + 1] = "note: " .. require "pmlua.internal.printable"(note) end

@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* core/adapter/section/pml_section_log.c - where statistics are: in the process's log, or in memory alone. */
+#include "adapter/section/pml_section_private.h"
+#include "adapter/section/pml_section_text.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static struct pml__log *log_of; /* this process's; NULL: none, or none yet. Under the lock */
+static bool tried;              /* to make it, in this process */
+
+/* ---- definitions ---- */
+
+static char *noted[PML__SECTION_NOTES]; /* what the log says already. Under the lock */
+
+static void add_note(enum pml__section_note which, const char *key, const char *text) {
+  const char *const both[2] = {key, text};
+  if (log_of == NULL || (noted[which] != NULL && strcmp(noted[which], text) == 0)) return;
+  if (pml__log_define(log_of, PML__LOG_NOTE, NULL, 0, both, 2) < 0) return;
+  free(noted[which]);
+  noted[which] = strdup(text);
+}
+
+/* What there is to be noted is asked for with no lock held: the loader may have one of its own. */
+void pml__section_log_notes(void) {
+  if (!pml__section_reports()) return;
+  for (unsigned i = 0; i < PML__SECTION_NOTES; i++) {
+    char text[PML__SECTION_NOTE_BYTES];
+    const char *key = pml__section_note((enum pml__section_note)i, text);
+    if (key == NULL) continue;
+    pml__section_lock_take();
+    add_note((enum pml__section_note)i, key, text);
+    pml__section_lock_leave();
+  }
+}
+
+static void define(const struct pml_section *s) {
+  const char *text[1 + PML_SECTION_EVENTS_MAX] = {s->label};
+  const struct pml_stream_metrics *m = s->list != NULL ? s->list->metrics : NULL;
+  struct pml__log_section d = {s->index, s->type, s->exclusive, s->record, m != NULL ? m->n : 0, 0};
+  for (uint32_t i = 0; i < d.nevents; i++) {
+    text[1 + i] = m->name[i];
+    d.real |= (uint32_t)pml_stream_metrics_real(m, i) << i;
+  }
+  (void)pml__log_define(log_of, PML__LOG_SECTION, &d, sizeof d, text, 1 + d.nevents);
+}
+
+void pml__section_log_define(const struct pml_section *s) {
+  if (log_of != NULL) define(s);
+}
+
+void pml__section_log_reset(uint32_t epoch) {
+  if (log_of != NULL) pml__log_epoch(log_of, epoch);
+}
+
+/* ---- the log ---- */
+
+static void open_log(void) {
+  char name[128];
+  const struct pml__section_origin *o = pml__section_origin();
+  bool first = getpid() == o->pid;
+  struct pml__log_process p = {.name = name, .rank = -1, .size = -1};
+  tried = true;
+  if (!pml__section_reports()) return;
+  if (first) {
+    p.rank = (int)o->rank;
+    p.size = (int)o->size;
+  }
+  p.started_ns = o->started_ns;
+  p.started_ticks = o->zero_ticks;
+  pml__section_file_name(name, sizeof name);
+  if (pml__log_open(&log_of, pml__section_folder(), &p) < 0) return; /* measuring goes on without it */
+  pml__log_epoch(log_of, pml__section_epoch());
+  for (uint32_t i = 0; i < pml__section_count(); i++) define(pml__section_at(i));
+}
+
+void pml__section_log_forget(void) {
+  log_of = NULL;
+  tried = false;
+  memset(noted, 0, sizeof noted);
+}
+
+/* ---- blocks ---- */
+
+struct pml__section_stat *pml__section_block(uint64_t thread, uint32_t first) {
+  struct pml__log_entry *entry = NULL;
+  struct pml__section_stat *block = NULL;
+  if (!tried) open_log();
+  if (log_of != NULL)
+    block = pml__log_extent(log_of, PML__LOG_SECTION_SUMS, first, thread, PML__SECTION_BLOCK_BYTES,
+                            PML__SECTION_BLOCK_BYTES, &entry);
+  if (block == NULL) {
+    block = aligned_alloc(64, 2 * PML__SECTION_BLOCK_BYTES);
+    if (block == NULL) return NULL;
+    memset(block, 0, 2 * PML__SECTION_BLOCK_BYTES);
+  }
+  pml__section_own(block)->entry[0] = entry;
+  return block;
+}
+
+uint64_t *pml__section_stat_values(struct pml__section_stat *stat, const struct pml_section *s) {
+  uint32_t i = s->index % PML__SECTION_BLOCK;
+  struct pml__section_own *first = pml__section_own(stat - i);
+  if (first->values == NULL && first->entry[0] != NULL)
+    first->values = pml__log_extent(log_of, PML__LOG_SECTION_VALUES, s->index - i, first->entry[0]->owner,
+                                    PML__SECTION_VALUES_BYTES, 0, &first->entry[1]);
+  if (first->values == NULL) first->values = calloc(1, PML__SECTION_VALUES_BYTES);
+  return first->values != NULL ? first->values + (size_t)i * PML_SECTION_EVENTS_MAX : NULL;
+}
+
+void pml__section_free_block(struct pml__section_stat *block) {
+  if (block == NULL) return;
+  struct pml__section_own *first = pml__section_own(block);
+  if (first->entry[1] != NULL)
+    pml__log_free(log_of, first->entry[1]);
+  else
+    free(first->values);
+  if (first->entry[0] != NULL)
+    pml__log_free(log_of, first->entry[0]);
+  else
+    free(block);
+}
+
+/* ---- the end ---- */
+
+static void add_quantiles(struct pml__log *log, const struct pml_section *s) {
+  struct pml__log_quantiles q = {.index = s->index};
+  if (pml__section_quantiles(s, q.ns)) (void)pml__log_define(log, PML__LOG_QUANTILES, &q, sizeof q, NULL, 0);
+}
+
+void pml__section_log_end(void) {
+  pml__section_settle();
+  pml__section_lock_take();
+  struct pml__log *log = log_of;
+  pml__section_lock_leave();
+  if (log == NULL) return;
+  for (uint32_t i = 0; i < pml__section_count(); i++) add_quantiles(log, pml__section_at(i));
+  pml__section_log_notes();
+  pml__section_timeline_log(log);
+  pml__log_end(log);
+}

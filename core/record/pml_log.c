@@ -1,0 +1,271 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* core/record/pml_log.c - writing a log: its head, its directory, its extents and its definitions. */
+#include "record/pml_log.h"
+
+#include "base/pml_clock.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#define NAMES_MAX 1000
+
+/* An extent as it is mapped, with its private memory behind it, if it has some. */
+struct pml__log_part {
+  struct pml__log_part *next;
+  struct pml__log_entry *entry;
+  char *mapped;
+  size_t bytes, behind; /* whole pages */
+};
+
+static size_t whole_pages(size_t bytes) {
+  size_t page = (size_t)sysconf(_SC_PAGESIZE);
+  return (bytes + page - 1) / page * page;
+}
+
+/* ---- extents, under the lock ---- */
+
+static int map_part(struct pml__log *log, struct pml__log_part *p) {
+  char *there = NULL;
+  void *memory;
+  if (p->behind > 0) {
+    there = mmap(NULL, p->bytes + p->behind, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (there == MAP_FAILED) return -errno;
+    /* Refused: children of fork() are noticed all the same. */
+    (void)madvise(there + p->bytes, p->behind, MADV_WIPEONFORK);
+  }
+  int err = pml__grown_map(&log->file, log->end, p->bytes, there, &memory);
+  if (err < 0) {
+    if (p->behind > 0) (void)munmap(there, p->bytes + p->behind);
+    return err;
+  }
+  p->mapped = memory;
+  log->end += p->bytes;
+  return 0;
+}
+
+static struct pml__log_part *make_part(struct pml__log *log, size_t bytes, size_t behind, int *err) {
+  struct pml__log_part *p = calloc(1, sizeof *p);
+  *err = -ENOMEM;
+  if (p == NULL) return NULL;
+  p->bytes = bytes;
+  p->behind = behind;
+  *err = map_part(log, p);
+  if (*err < 0) {
+    free(p);
+    return NULL;
+  }
+  p->next = log->parts;
+  log->parts = p;
+  return p;
+}
+
+static struct pml__log_part *reuse(struct pml__log *log, size_t bytes, size_t behind) {
+  struct pml__log_part **at = &log->spare;
+  while (*at != NULL && ((*at)->bytes != bytes || (*at)->behind != behind)) at = &(*at)->next;
+  struct pml__log_part *p = *at;
+  if (p == NULL) return NULL;
+  *at = p->next;
+  memset(p->mapped, 0, p->bytes + p->behind);
+  p->next = log->parts;
+  log->parts = p;
+  return p;
+}
+
+static struct pml__log_entry *take_entry(struct pml__log *log) {
+  __atomic_store_n(&log->head->entries, log->head->entries + 1, __ATOMIC_RELEASE);
+  return &log->directory[log->used++];
+}
+
+static void fill_entry(struct pml__log_entry *e, enum pml__log_kind kind, uint32_t key, uint64_t owner, uint64_t at,
+                       uint64_t bytes) {
+  e->key = key;
+  e->owner = owner;
+  e->at = at;
+  e->bytes = bytes;
+  e->committed = 0;
+  __atomic_store_n(&e->kind, kind, __ATOMIC_RELEASE);
+}
+
+/* The last entry of a directory is kept for the next one. */
+static struct pml__log_entry *next_entry(struct pml__log *log, int *err) {
+  uint32_t most = PML__LOG_DIRECTORY / sizeof(struct pml__log_entry);
+  if (log->directory == (void *)((char *)log->head + PML__LOG_ENTRIES_AT))
+    most -= PML__LOG_ENTRIES_AT / (uint32_t)sizeof(struct pml__log_entry);
+  if (log->used < most - 1) return take_entry(log);
+  uint64_t at = log->end;
+  struct pml__log_part *p = make_part(log, whole_pages(PML__LOG_DIRECTORY), 0, err);
+  if (p == NULL) return NULL;
+  fill_entry(take_entry(log), PML__LOG_MORE, 0, 0, at, PML__LOG_DIRECTORY);
+  log->directory = (struct pml__log_entry *)(void *)p->mapped;
+  log->used = 0;
+  return take_entry(log);
+}
+
+/* What has memory behind it ends with its pages. */
+static size_t offset(const struct pml__log_part *p, size_t bytes) {
+  return p->behind > 0 ? p->bytes - bytes : 0;
+}
+
+static struct pml__log_part *extent(struct pml__log *log, enum pml__log_kind kind, uint32_t key, uint64_t owner,
+                                    size_t bytes, size_t behind) {
+  int err;
+  struct pml__log_part *p = reuse(log, whole_pages(bytes), whole_pages(behind));
+  if (p != NULL) {
+    fill_entry(p->entry, kind, key, owner, p->entry->at, bytes);
+    return p;
+  }
+  struct pml__log_entry *e = next_entry(log, &err);
+  uint64_t at = log->end;
+  if (e != NULL) p = make_part(log, whole_pages(bytes), whole_pages(behind), &err);
+  if (p == NULL) {
+    __atomic_store_n(&log->head->refused, -err, __ATOMIC_RELAXED);
+    return NULL;
+  }
+  p->entry = e;
+  fill_entry(e, kind, key, owner, at + offset(p, bytes), bytes);
+  return p;
+}
+
+void *pml__log_extent(struct pml__log *log, enum pml__log_kind kind, uint32_t key, uint64_t owner, size_t bytes,
+                      size_t behind, struct pml__log_entry **entry) {
+  int saved = errno;
+  pml__lock_take(&log->lock);
+  struct pml__log_part *p = extent(log, kind, key, owner, bytes, behind);
+  pml__lock_leave(&log->lock);
+  errno = saved;
+  if (p == NULL) return NULL;
+  *entry = p->entry;
+  return p->mapped + offset(p, bytes);
+}
+
+void pml__log_free(struct pml__log *log, struct pml__log_entry *entry) {
+  pml__lock_take(&log->lock);
+  struct pml__log_part **at = &log->parts;
+  while (*at != NULL && (*at)->entry != entry) at = &(*at)->next;
+  struct pml__log_part *p = *at;
+  __atomic_store_n(&entry->kind, PML__LOG_FREE, __ATOMIC_RELEASE);
+  if (p != NULL) {
+    *at = p->next;
+    p->next = log->spare;
+    log->spare = p;
+  }
+  pml__lock_leave(&log->lock);
+}
+
+/* ---- definitions ---- */
+
+static int make_room(struct pml__log *log, size_t bytes) {
+  if (log->room != NULL && log->definitions->bytes - log->definitions->committed >= bytes) return 0;
+  size_t most = bytes > PML__LOG_DEFINITIONS_BYTES ? whole_pages(bytes) : PML__LOG_DEFINITIONS_BYTES;
+  struct pml__log_part *p = extent(log, PML__LOG_DEFINITIONS, 0, 0, most, 0);
+  if (p == NULL) return -log->head->refused;
+  log->definitions = p->entry;
+  log->room = p->mapped;
+  return 0;
+}
+
+int pml__log_define(struct pml__log *log, enum pml__log_what what, const void *fixed, size_t bytes,
+                    const char *const *text, size_t n) {
+  size_t all = sizeof(struct pml__log_definition) + bytes;
+  for (size_t i = 0; i < n; i++) all += strlen(text[i]) + 1;
+  all = (all + 7) & ~(size_t)7;
+  if (all > UINT32_MAX) return -EFBIG;
+  int saved = errno;
+  pml__lock_take(&log->lock);
+  int err = make_room(log, all);
+  if (err == 0) {
+    char *at = log->room + log->definitions->committed;
+    struct pml__log_definition d = {what, (uint32_t)all};
+    memcpy(at, &d, sizeof d);
+    memcpy(at + sizeof d, fixed, bytes);
+    at += sizeof d + bytes;
+    for (size_t i = 0; i < n; i++) at = stpcpy(at, text[i]) + 1;
+    pml__log_commit(log->definitions, log->definitions->committed + all);
+  }
+  pml__lock_leave(&log->lock);
+  errno = saved;
+  return err;
+}
+
+/* ---- life ---- */
+
+/* The 22nd field; the second one, a name in parentheses, may have anything in it. */
+static uint64_t birth(void) {
+  char text[1024];
+  int fd = open("/proc/self/stat", O_RDONLY | O_CLOEXEC);
+  ssize_t n = fd >= 0 ? read(fd, text, sizeof text - 1) : 0;
+  if (fd >= 0) close(fd);
+  text[n > 0 ? n : 0] = '\0';
+  const char *at = strrchr(text, ')');
+  for (int field = 2; at != NULL && field < 22; field++) at = strchr(at + 1, ' ');
+  return at != NULL ? strtoull(at, NULL, 10) : 0;
+}
+
+static void write_head(struct pml__log *log, const struct pml__log_process *process) {
+  struct pml__log_head *h = log->head;
+  struct pml_clock_info clock;
+  pml__process_command(h->command, sizeof h->command);
+  (void)gethostname(h->host, sizeof h->host - 1);
+  (void)pml_clock_describe(&clock);
+  (void)snprintf(h->clock, sizeof h->clock, "%s", clock.name);
+  h->version = PML__LOG_VERSION;
+  h->pid = getpid();
+  h->parent = getppid();
+  h->rank = process->rank;
+  h->size = process->size;
+  h->born = birth();
+  h->started_ns = process->started_ns;
+  h->started_ticks = process->started_ticks;
+  h->ticks_per_second = clock.ticks_per_second;
+  __atomic_store_n(&h->magic, PML__LOG_MAGIC, __ATOMIC_RELEASE);
+}
+
+static int make_file(struct pml__log *log, const char *folder, const char *name) {
+  char file[NAME_MAX + 1], path[PATH_MAX + NAME_MAX + 2];
+  int in = open(folder, O_PATH | O_DIRECTORY | O_CLOEXEC), err = in < 0 ? -errno : -EEXIST;
+  for (int i = 1; i <= NAMES_MAX && err == -EEXIST; i++) {
+    int n =
+        i == 1 ? snprintf(file, sizeof file, "%s.pmlog", name) : snprintf(file, sizeof file, "%s.%d.pmlog", name, i);
+    if (n >= (int)sizeof file) return -ENAMETOOLONG;
+    (void)snprintf(path, sizeof path, "%s/%s", folder, file);
+    pml__grown_end(&log->file);
+    err = pml__grown_make(&log->file, in, file, path);
+  }
+  if (in >= 0) close(in);
+  return err;
+}
+
+int pml__log_open(struct pml__log **out, const char *folder, const struct pml__log_process *process) {
+  int saved = errno;
+  struct pml__log *log = calloc(1, sizeof *log);
+  void *head = NULL;
+  *out = NULL;
+  if (log == NULL) return -ENOMEM;
+  log->file.fd = -1;
+  int err = make_file(log, folder, process->name);
+  if (err == 0) err = pml__grown_map(&log->file, 0, PML__LOG_DIRECTORY, NULL, &head);
+  if (err < 0) {
+    if (log->file.fd >= 0) (void)unlink(log->file.path);
+    pml__grown_end(&log->file);
+    free(log);
+  } else {
+    log->head = head;
+    log->end = PML__LOG_DIRECTORY;
+    log->directory = (struct pml__log_entry *)(void *)((char *)head + PML__LOG_ENTRIES_AT);
+    write_head(log, process);
+    *out = log;
+  }
+  errno = saved;
+  return err;
+}
+
+void pml__log_end(struct pml__log *log) {
+  log->head->ended_ns = pml_clock_realtime_ns();
+  __atomic_store_n(&log->head->ended, 1, __ATOMIC_RELEASE);
+}

@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * core/record/pml_log.h - one file per process that has what was measured, however the process ends. Internal.
+ *
+ * The file is mapped shared and grows in extents (pml_grown.h); a directory at its beginning says what each is. Its
+ * format is defined in docs/log.md. A thread writes its own records in place; readers take them while they are written,
+ * after the process ended, or cut short.
+ *
+ * What is mapped shared is the parent's in a child. So a child makes a log of its own, and what its hot paths would
+ * write to is found through memory that the kernel clears in each child: see pml__log_extent().
+ */
+#ifndef PML_LOG_H
+#define PML_LOG_H
+
+#include "base/pml_process.h"
+#include "record/pml_grown.h"
+#include "record/pml_log_format.h"
+
+#include <stddef.h>
+
+struct pml__log_part;
+
+struct pml__log {
+  struct pml__log_head *head;
+  struct pml__grown file;
+  struct pml__lock lock; /* guards what follows, and the writing of entries and definitions */
+  uint64_t end;          /* of the file */
+  struct pml__log_entry *directory, *definitions;
+  uint32_t used; /* entries of the current directory */
+  char *room;    /* the current extent of definitions */
+  struct pml__log_part *parts, *spare;
+};
+
+/* What the process knows of itself when the log begins. */
+struct pml__log_process {
+  const char *name; /* the file's, without what is behind the last dot */
+  int rank, size;   /* -1: not known */
+  uint64_t started_ns, started_ticks;
+};
+
+/*
+ * pml__log_open - make a log in the folder @folder, an absolute path: NAME.pmlog, or, if there is one, NAME.2.pmlog and
+ * so on. Nothing that stands there is written to, no link followed.
+ * It stays mapped until the process ends, and in children, which must not use it.
+ * Returns 0, -errno or -ENOMEM; *@log is NULL on failure. Not async-signal-safe.
+ */
+int pml__log_open(struct pml__log **log, const char *folder, const struct pml__log_process *process);
+
+/*
+ * pml__log_extent - @bytes of the file, zeroed, aligned to 4096; NULL: no room, which the head says from now on.
+ * @behind: so many bytes behind it are private memory, zeroed, that the kernel clears in each child: there is what a
+ * hot path looks at before it writes. @bytes is a multiple of 4096 then.
+ * @entry: the extent's, to be given to pml__log_commit() or pml__log_free().
+ * A lock and some system calls. Thread-safe.
+ */
+void *pml__log_extent(struct pml__log *log, enum pml__log_kind kind, uint32_t key, uint64_t owner, size_t bytes,
+                      size_t behind, struct pml__log_entry **entry);
+
+/* pml__log_commit - the first @bytes of an extent are whole. One store. */
+static inline void pml__log_commit(struct pml__log_entry *entry, uint64_t bytes) {
+  __atomic_store_n(&entry->committed, bytes, __ATOMIC_RELEASE);
+}
+
+/* pml__log_free - readers find the extent no more; its memory is given out again. */
+void pml__log_free(struct pml__log *log, struct pml__log_entry *entry);
+
+/* pml__log_define - a definition: @bytes of @fixed, then @n texts. 0 or -errno. A lock. Thread-safe. */
+int pml__log_define(struct pml__log *log, enum pml__log_what what, const void *fixed, size_t bytes,
+                    const char *const *text, size_t n);
+
+/* pml__log_epoch - sums of another epoch are of before a reset. One store. */
+static inline void pml__log_epoch(struct pml__log *log, uint32_t epoch) {
+  __atomic_store_n(&log->head->epoch, epoch, __ATOMIC_RELEASE);
+}
+
+/* pml__log_end - the process ends by exit. */
+void pml__log_end(struct pml__log *log);
+
+/* ---- pml_log_read.c ---- */
+
+struct pml__log_reader {
+  int fd;
+  uint64_t bytes;       /* of the file */
+  uint64_t modified_ns; /* CLOCK_REALTIME, as far as the file system knows */
+  struct pml__log_head head;
+  size_t n;
+  struct pml__log_entry *entry; /* those in use whose extents are in the file whole */
+  uint32_t missing;             /* extents that the file is too short for */
+};
+
+/*
+ * pml__log_read_open - @path is read from now on; its process may still write to it.
+ * Returns 0, -errno of open or read, PML_EFORMAT (no log, of another version or byte order, damaged), -ENOMEM, with a
+ * sentence. Nothing in the file is trusted: entries that lie outside of it, or that together are larger than it is, are
+ * refused. Memory: 64 bytes per extent. Close it either way.
+ */
+int pml__log_read_open(struct pml__log_reader *r, const char *path);
+void pml__log_read_close(struct pml__log_reader *r);
+
+/*
+ * pml__log_read_extent - a copy of what entry @i has; its @bytes are those that are committed, or all, where records
+ * are fixed in place. Free it with free(); NULL: *@err says why.
+ */
+void *pml__log_read_extent(const struct pml__log_reader *r, size_t i, uint64_t *bytes, int *err);
+
+/*
+ * pml__log_read_definitions - each in the order of writing, its @bytes behind the struct. What is damaged ends an
+ * extent. Ends early with what @visit returns if that is not 0. Returns 0, -errno, PML_EFORMAT or what @visit returned.
+ */
+int pml__log_read_definitions(const struct pml__log_reader *r,
+                              int (*visit)(uint32_t what, const char *at, size_t bytes, void *arg), void *arg);
+
+/* pml__log_text - the text at *@at, which moves behind it, of at most *@left bytes; NULL: it does not end there. */
+const char *pml__log_text(const char **at, size_t *left);
+
+#endif

@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* core/record/pml_log_read.c - reading a log: its head, its directories and its extents, none of which is trusted. */
+#include "record/pml_log.h"
+
+#include "base/pml_error.h"
+#include "base/pml_file.h"
+
+#include <errno.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static int read_at(const struct pml__log_reader *r, uint64_t at, void *to, size_t bytes) {
+  for (size_t done = 0; done < bytes;) {
+    ssize_t n = pread(r->fd, (char *)to + done, bytes - done, (off_t)(at + done));
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0) return pml_fail(-errno, "the log cannot be read: %s", strerror(errno));
+    if (n == 0) return pml_fail(PML_EFORMAT, "the log ends where more was");
+    done += (size_t)n;
+  }
+  return 0;
+}
+
+/* ---- the head ---- */
+
+static bool is_text(const char *text, size_t size) {
+  return memchr(text, '\0', size) != NULL;
+}
+
+static int check_head(const struct pml__log_head *h, const char *path) {
+  if (h->magic == __builtin_bswap64(PML__LOG_MAGIC))
+    return pml_fail(PML_EFORMAT, "%.300s: written on a machine with the other byte order; read it there", path);
+  if (h->magic != PML__LOG_MAGIC) return pml_fail(PML_EFORMAT, "%.300s: not a log of pmlua", path);
+  if (h->version != PML__LOG_VERSION)
+    return pml_fail(PML_EFORMAT, "%.300s: a log of version %u; this pmlua reads version %u", path, h->version,
+                    PML__LOG_VERSION);
+  if (!(h->ticks_per_second >= 1e3 && h->ticks_per_second <= 1e12))
+    return pml_fail(PML_EFORMAT, "%.300s: damaged: its clock has %g ticks a second", path, h->ticks_per_second);
+  if (!is_text(h->clock, sizeof h->clock) || !is_text(h->host, sizeof h->host) ||
+      !is_text(h->command, sizeof h->command) || h->pid < 0)
+    return pml_fail(PML_EFORMAT, "%.300s: damaged: its head has texts that do not end, or no pid", path);
+  return 0;
+}
+
+/* ---- the directories ---- */
+
+static bool is_used(const struct pml__log_entry *e) {
+  return e->kind > PML__LOG_MORE && e->kind <= PML__LOG_SECTION_EVENTS;
+}
+
+/* Extents that share bytes would make more work than the file has bytes. */
+static int take_entry(struct pml__log_reader *r, const struct pml__log_entry *e, uint64_t *all, const char *path) {
+  if (e->at % PML__LOG_STEP != 0 || e->at < PML__LOG_DIRECTORY || e->bytes > PML__LOG_EXTENT_MAX ||
+      e->at > UINT64_MAX / 2 || e->committed > e->bytes)
+    return pml_fail(PML_EFORMAT, "%.300s: damaged: an extent has an impossible place", path);
+  if (e->at + e->bytes > r->bytes) {
+    r->missing++;
+    return 0;
+  }
+  *all += e->bytes;
+  if (*all > r->bytes) return pml_fail(PML_EFORMAT, "%.300s: damaged: its extents share bytes", path);
+  r->entry[r->n++] = *e;
+  return 0;
+}
+
+static int read_directories(struct pml__log_reader *r, const char *path) {
+  const uint64_t size = sizeof(struct pml__log_entry);
+  uint64_t left = r->head.entries, at = PML__LOG_ENTRIES_AT, end = PML__LOG_DIRECTORY, all = PML__LOG_DIRECTORY;
+  if (left * size > r->bytes)
+    return pml_fail(PML_EFORMAT, "%.300s: damaged: it says that it has %u extents", path, r->head.entries);
+  r->entry = calloc(left + 1, size);
+  if (r->entry == NULL) return pml_fail(-ENOMEM, "no memory to read a log");
+  for (; left > 0 && at + size <= r->bytes; left--) {
+    struct pml__log_entry e;
+    int err = read_at(r, at, &e, sizeof e);
+    if (err < 0) return err;
+    at += size;
+    if (at == end && left > 1) {
+      if (e.kind != PML__LOG_MORE || e.at % PML__LOG_STEP != 0 || e.at < end || e.at > r->bytes)
+        return pml_fail(PML_EFORMAT, "%.300s: damaged: a directory is not where it should be", path);
+      at = e.at;
+      end = at + PML__LOG_DIRECTORY;
+    } else if (is_used(&e)) {
+      err = take_entry(r, &e, &all, path);
+      if (err < 0) return err;
+    }
+  }
+  r->missing += (uint32_t)left;
+  return 0;
+}
+
+int pml__log_read_open(struct pml__log_reader *r, const char *path) {
+  struct stat st;
+  *r = (struct pml__log_reader){.fd = -1};
+  r->fd = pml_file_open(path, UINT64_MAX, &r->bytes);
+  if (r->fd < 0) return r->fd;
+  if (r->bytes < sizeof r->head) return pml_fail(PML_EFORMAT, "%.300s: not a log of pmlua", path);
+  if (fstat(r->fd, &st) == 0) r->modified_ns = (uint64_t)st.st_mtim.tv_sec * 1000000000 + (uint64_t)st.st_mtim.tv_nsec;
+  int err = read_at(r, 0, &r->head, sizeof r->head);
+  if (err == 0) err = check_head(&r->head, path);
+  return err == 0 ? read_directories(r, path) : err;
+}
+
+void pml__log_read_close(struct pml__log_reader *r) {
+  if (r->fd >= 0) close(r->fd);
+  free(r->entry);
+  *r = (struct pml__log_reader){.fd = -1};
+}
+
+/* ---- extents ---- */
+
+void *pml__log_read_extent(const struct pml__log_reader *r, size_t i, uint64_t *bytes, int *err) {
+  const struct pml__log_entry *e = &r->entry[i];
+  bool in_place = e->kind == PML__LOG_SECTION_SUMS || e->kind == PML__LOG_SECTION_VALUES;
+  *bytes = in_place ? e->bytes : e->committed;
+  char *all = malloc(*bytes + 1);
+  *err = all != NULL ? read_at(r, e->at, all, *bytes) : pml_fail(-ENOMEM, "no memory to read a log");
+  if (*err == 0) return all;
+  free(all);
+  return NULL;
+}
+
+static int visit_all(const char *at, uint64_t left, int (*visit)(uint32_t, const char *, size_t, void *), void *arg) {
+  struct pml__log_definition d;
+  int err = 0;
+  while (err == 0 && left >= sizeof d) {
+    memcpy(&d, at, sizeof d);
+    if (d.bytes < sizeof d || d.bytes % 8 != 0 || d.bytes > left) return 0;
+    err = visit(d.what, at + sizeof d, d.bytes - sizeof d, arg);
+    at += d.bytes;
+    left -= d.bytes;
+  }
+  return err;
+}
+
+int pml__log_read_definitions(const struct pml__log_reader *r,
+                              int (*visit)(uint32_t what, const char *at, size_t bytes, void *arg), void *arg) {
+  int err = 0;
+  for (size_t i = 0; i < r->n && err == 0; i++) {
+    uint64_t bytes;
+    if (r->entry[i].kind != PML__LOG_DEFINITIONS) continue;
+    char *all = pml__log_read_extent(r, i, &bytes, &err);
+    if (all != NULL) err = visit_all(all, bytes, visit, arg);
+    free(all);
+  }
+  return err;
+}
+
+const char *pml__log_text(const char **at, size_t *left) {
+  const char *text = *at;
+  size_t n = strnlen(text, *left);
+  if (n == *left) return NULL;
+  *at += n + 1;
+  *left -= n + 1;
+  return text;
+}

@@ -1,0 +1,428 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * spec/c/section_ends.c - whatever ends a process, its log has every section that was stopped, and what was open.
+ *
+ * Children are killed at random points. Each thread of a child writes into a pipe how far it is about to go, and how
+ * far it went: the log's counts lie between what was surely done and what was begun, and where a thread was between two
+ * rounds they are equal.
+ */
+#include "adapter/section/pml_section_file.h"
+#include "base/pml_error.h"
+
+#include "check.h"
+#include "sanitized.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <limits.h>
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#ifndef KILLS
+#define KILLS 200
+#endif
+#define THREADS 2
+
+static char dir[] = "/tmp/pmlua-section-ends-XXXXXX", self[PATH_MAX];
+static volatile int *volatile nothing;
+
+/* ---- what a log says ---- */
+
+struct row {
+  unsigned long long thread, count, iterations;
+  unsigned running;
+  double total_ns, self_ns, min_ns, max_ns, mean_ns, stddev_ns, work;
+  bool torn;
+};
+
+/* The rows of section @label in @text; how many there are. */
+static size_t rows_of(const char *text, const char *label, struct row *row, size_t most) {
+  char line[100];
+  size_t n = 0;
+  snprintf(line, sizeof line, "\nsection\t%s\t", label);
+  const char *at = text != NULL ? strstr(text, line) : NULL;
+  for (at = at != NULL ? strchr(at + 1, '\n') : NULL; at != NULL && strncmp(at, "\nsection\t", 9) != 0;
+       at = strchr(at + 1, '\n')) {
+    if (n > 0 && strncmp(at, "\ntorn\n", 6) == 0) row[n - 1].torn = true;
+    if (n == most) continue;
+    struct row *r = &row[n];
+    *r = (struct row){0};
+    n += sscanf(at, "\nrow\t%llu\t%u\t%llu\t%lf\t%lf\t%lf\t%lf\t%lf\t%lf\t%lf\t%llu\n", &r->thread, &r->running,
+                &r->count, &r->total_ns, &r->self_ns, &r->min_ns, &r->max_ns, &r->mean_ns, &r->stddev_ns, &r->work,
+                &r->iterations) == 11;
+  }
+  return n;
+}
+
+static struct row only_row(const char *text, const char *label) {
+  struct row row[2];
+  size_t n = rows_of(text, label, row, 2);
+  return n == 1 ? row[0] : (struct row){.count = ~0ull};
+}
+
+/* The text of the log of process @pid in the folder, which goes away; @which: 1 is its first. NULL: there is none. */
+static char *log_of(pid_t pid, int which) {
+  char end[40], path[PATH_MAX];
+  char *text = NULL;
+  size_t length;
+  snprintf(end, sizeof end, which == 1 ? ".%d.pmlog" : ".%d.%d.pmlog", (int)pid, which);
+  DIR *d = opendir(dir);
+  for (struct dirent *e; d != NULL && (e = readdir(d)) != NULL;) {
+    size_t n = strlen(e->d_name), m = strlen(end);
+    if (n < m || strcmp(e->d_name + n - m, end) != 0) continue;
+    snprintf(path, sizeof path, "%s/%s", dir, e->d_name);
+    if (pml_section_log_text(path, &text, &length) < 0) printf("# %s\n", pml_error_detail(PML_EFORMAT));
+    unlink(path);
+  }
+  if (d != NULL) closedir(d);
+  return text;
+}
+
+static bool has(const char *text, const char *part) {
+  return text != NULL && strstr(text, part) != NULL;
+}
+
+/* ---- a child that is killed ---- */
+
+struct progress {
+  uint64_t begun, done;
+};
+
+struct worker {
+  int pipe;
+  unsigned seed;
+  struct pml_section *outer, *inner;
+};
+
+/* Rounds of inner calls, in a call of the outer section that is never stopped. */
+static void *work(void *arg) {
+  struct worker *w = arg;
+  struct progress p = {0};
+  pml_section_start(w->outer);
+  for (;;) {
+    p.begun = p.done + 1 + (unsigned)rand_r(&w->seed) % 64;
+    if (write(w->pipe, &p, sizeof p) != (ssize_t)sizeof p) break;
+    for (; p.done < p.begun; p.done++) {
+      pml_section_start(w->inner);
+      pml_section_stop_work(w->inner, 2, 3);
+    }
+    if (write(w->pipe, &p, sizeof p) != (ssize_t)sizeof p) break;
+  }
+  return NULL;
+}
+
+static struct pml_section *section(const char *label, const struct pml_section_options *o) {
+  struct pml_section *s = NULL;
+  if (pml_section_define(label, o, &s) < 0) _exit(97);
+  return s;
+}
+
+/* Sections of one thread each, so that a row tells which pipe it belongs to. */
+static void be_killed(const int *pipe, unsigned seed) {
+  static const char *const event[] = {"clock::ns"};
+  const struct pml_section_options counted = {.events = event, .nevents = 1};
+  static const char *const inner[THREADS] = {"inner 0", "inner 1"}, *const outer[THREADS] = {"outer 0", "outer 1"};
+  static struct worker w[THREADS];
+  pthread_t thread;
+  setenv("PMLUA_REPORT", dir, 1);
+  for (int i = 0; i < THREADS; i++) {
+    w[i] = (struct worker){pipe[i], seed + (unsigned)i, section(outer[i], NULL), NULL};
+    w[i].inner = section(inner[i], i == 1 ? &counted : NULL);
+  }
+  if (pthread_create(&thread, NULL, work, &w[1]) != 0) _exit(96);
+  (void)work(&w[0]);
+  _exit(95);
+}
+
+/* One more, and, if they are wanted, all that follow. */
+static bool read_progress(int fd, bool all, struct progress *p) {
+  struct progress got;
+  bool any = false;
+  while (!(any && !all) && read(fd, &got, sizeof got) == (ssize_t)sizeof got) {
+    *p = got;
+    any = true;
+  }
+  return any;
+}
+
+struct tally {
+  unsigned wrong, quiet, torn;
+};
+
+static void check_thread(const char *text, int i, const struct progress *p, struct tally *t) {
+  char inner[16], outer[16];
+  struct row in, out;
+  snprintf(inner, sizeof inner, "inner %d", i);
+  snprintf(outer, sizeof outer, "outer %d", i);
+  bool there = rows_of(text, inner, &in, 1) == 1, quiet = p->begun == p->done;
+  if (!there) in = (struct row){0};
+  bool good = rows_of(text, outer, &out, 1) == 1 && out.running == 1 && out.count == 0;
+  good &= in.count >= p->done && in.count <= p->begun && in.running <= 1;
+  good &= in.torn || (in.iterations == 3 * in.count && in.work == 2.0 * (double)in.count);
+  good &= in.torn || in.count == 0 || (in.min_ns <= in.mean_ns && in.mean_ns <= in.max_ns && in.self_ns <= in.total_ns);
+  good &= !quiet || in.count == p->done;
+  t->wrong += !good;
+  t->quiet += quiet;
+  t->torn += in.torn;
+  if (!good)
+    printf("# %s: %llu calls (%u open, torn: %d), of %llu to %llu\n", inner, in.count, in.running, in.torn,
+           (unsigned long long)p->done, (unsigned long long)p->begun);
+}
+
+static void kill_one(unsigned seed, struct tally *t) {
+  int ends[THREADS][2], writers[THREADS];
+  for (int i = 0; i < THREADS; i++) {
+    if (pipe(ends[i]) < 0) {
+      t->wrong++;
+      return;
+    }
+    writers[i] = ends[i][1];
+  }
+  fflush(stdout);
+  pid_t child = fork();
+  if (child == 0) be_killed(writers, seed);
+  struct progress p[THREADS];
+  for (int i = 0; i < THREADS; i++) {
+    close(ends[i][1]);
+    t->wrong += !read_progress(ends[i][0], false, &p[i]);
+  }
+  usleep((unsigned)rand_r(&seed) % 3000);
+  kill(child, SIGKILL);
+  waitpid(child, NULL, 0);
+  char *text = log_of(child, 1);
+  for (int i = 0; i < THREADS; i++) {
+    (void)read_progress(ends[i][0], true, &p[i]);
+    close(ends[i][0]);
+    check_thread(text, i, &p[i], t);
+  }
+  free(text);
+}
+
+static void kills(void) {
+  struct tally t = {0};
+  for (unsigned i = 0; i < KILLS; i++) kill_one(i * 7919u + 1, &t);
+  CHECK(t.wrong == 0, "%d processes are killed at random: all calls that were stopped are in their logs (%u wrong)",
+        KILLS, t.wrong);
+  CHECK(t.quiet > 0 && t.quiet < THREADS * KILLS,
+        "some of the threads were between rounds, and their counts are equal (%u of %u; %u torn)", t.quiet,
+        THREADS * KILLS, t.torn);
+}
+
+/* ---- every other end ---- */
+
+/* Seven calls of "done", in one of "open", and then the end that @how names. */
+static void end_by(const char *how) {
+  struct pml_section *done = section("done", NULL), *open = section("open", NULL);
+  struct rlimit none = {0, 0};
+  setrlimit(RLIMIT_CORE, &none);
+  pml_section_start(open);
+  for (int i = 0; i < 7; i++) {
+    pml_section_start(done);
+    pml_section_stop_work(done, 5, 1);
+  }
+  if (strcmp(how, "SIGTERM") == 0) raise(SIGTERM);
+  if (strcmp(how, "SIGKILL") == 0) raise(SIGKILL);
+  if (strcmp(how, "abort") == 0) abort();
+  if (strcmp(how, "crash") == 0) *nothing = 1;
+  if (strcmp(how, "quick_exit") == 0) quick_exit(0);
+  if (strcmp(how, "exec") == 0) execl(self, self, "exit", (char *)NULL);
+  if (strcmp(how, "exit") == 0) exit(0);
+  _exit(0);
+}
+
+/* The pid of a child that ended by @how. */
+static pid_t ended_by(const char *how) {
+  fflush(stdout);
+  pid_t child = fork();
+  if (child == 0) {
+    setenv("PMLUA_REPORT", dir, 1);
+    end_by(how);
+  }
+  waitpid(child, NULL, 0);
+  return child;
+}
+
+static bool all_there(const char *text, const char *ended) {
+  struct row done = only_row(text, "done"), open = only_row(text, "open");
+  return done.count == 7 && done.running == 0 && done.work == 35 && !done.torn && open.count == 0 &&
+         open.running == 1 && has(text, ended);
+}
+
+static void ends(void) {
+  static const char *const how[] = {"SIGTERM", "SIGKILL", "_exit", "abort", "crash", "quick_exit"};
+  for (size_t i = 0; i < sizeof how / sizeof how[0]; i++) {
+    if (SANITIZED && strcmp(how[i], "crash") == 0) continue;
+    char *text = log_of(ended_by(how[i]), 1);
+    CHECK(all_there(text, "\nended\tunknown\n"), "%s: what was stopped is in the log, what was not is open", how[i]);
+    free(text);
+  }
+  char *text = log_of(ended_by("exit"), 1);
+  CHECK(all_there(text, "\nended\texit\n"), "exit: the same, and the log says how it ended");
+  free(text);
+  pid_t pid = ended_by("exec");
+  char *first = log_of(pid, 1), *second = log_of(pid, 2);
+  const char *born = first != NULL ? strstr(first, "\nborn\t") : NULL;
+  char line[40] = "";
+  if (born != NULL) snprintf(line, sizeof line, "%.*s", (int)strcspn(born + 1, "\n") + 2, born);
+  CHECK(all_there(first, "\nended\tunknown\n") && all_there(second, "\nended\texit\n"),
+        "exec: each of the two programs has its log");
+  CHECK(line[0] != '\0' && has(second, line), "and both say that they are one process");
+  free(first);
+  free(second);
+}
+
+/* ---- children, threads, resets ---- */
+
+static pid_t by_fork(void) {
+  return fork();
+}
+static pid_t by_Fork(void) {
+  return _Fork();
+}
+static pid_t by_clone(void) {
+  return (pid_t)syscall(SYS_clone, SIGCHLD, 0, 0, 0, 0);
+}
+
+/* The child stops what its parent started, and has calls of its own; then both are killed. */
+static void be_parent(pid_t (*make)(void), int to) {
+  struct pml_section *open = section("open", NULL), *done = section("done", NULL);
+  pml_section_start(open);
+  pml_section_start(done);
+  pml_section_stop(done);
+  pid_t child = make();
+  for (int i = 0; child == 0 && i < 3; i++) {
+    pml_section_start(done);
+    pml_section_stop(done);
+  }
+  pml_section_stop(open);
+  if (child == 0) raise(SIGKILL);
+  waitpid(child, NULL, 0);
+  pml_section_start(done);
+  pml_section_stop(done);
+  if (write(to, &child, sizeof child) != (ssize_t)sizeof child) _exit(94);
+  raise(SIGKILL);
+}
+
+static void children(void) {
+  static const struct {
+    const char *name;
+    pid_t (*make)(void);
+  } way[] = {{"fork", by_fork}, {"_Fork", by_Fork}, {"the system call clone", by_clone}};
+  for (size_t i = 0; i < sizeof way / sizeof way[0] - (SANITIZED ? 2 : 0); i++) {
+    int to[2];
+    pid_t child = 0;
+    if (pipe(to) < 0) return;
+    fflush(stdout);
+    pid_t parent = fork();
+    if (parent == 0) {
+      setenv("PMLUA_REPORT", dir, 1);
+      be_parent(way[i].make, to[1]);
+    }
+    waitpid(parent, NULL, 0);
+    bool told = read(to[0], &child, sizeof child) == (ssize_t)sizeof child;
+    close(to[0]);
+    close(to[1]);
+    char *theirs = log_of(parent, 1), *its = log_of(child, 1);
+    CHECK(told && only_row(theirs, "done").count == 2 && only_row(theirs, "open").count == 1,
+          "a parent's calls are its own, when %s made the child", way[i].name);
+    CHECK(only_row(its, "done").count == 3 && only_row(its, "open").count == 1 && !has(its, "\nmisuse\t"),
+          "and the child's are in a log of its own, with what was open in its parent");
+    free(theirs);
+    free(its);
+  }
+}
+
+static void *one_call(void *arg) {
+  pml_section_start(arg);
+  pml_section_stop_work(arg, 1, 1);
+  return NULL;
+}
+
+/* More threads than are kept apart, one after the other. */
+static void be_many(unsigned threads) {
+  static const char *const event[] = {"clock::ns"};
+  const struct pml_section_options counted = {.events = event, .nevents = 1};
+  struct pml_section *s = section("by many", &counted);
+  for (unsigned i = 0; i < threads; i++) {
+    pthread_t t;
+    if (pthread_create(&t, NULL, one_call, s) != 0) _exit(93);
+    pthread_join(t, NULL);
+  }
+  raise(SIGKILL);
+}
+
+static void be_reset(void) {
+  struct pml_section *used = section("used again", NULL), *unused = section("not used again", NULL);
+  for (int i = 0; i < 5; i++) one_call(used);
+  one_call(unused);
+  pml_section_reset();
+  one_call(used);
+  raise(SIGKILL);
+}
+
+static void be_refused(void) {
+  struct rlimit most = {65536, 65536};
+  char label[32];
+  setrlimit(RLIMIT_FSIZE, &most);
+  for (int i = 0; i < 200; i++) {
+    snprintf(label, sizeof label, "section %d", i);
+    one_call(section(label, NULL));
+  }
+  raise(SIGKILL);
+}
+
+static pid_t run(int what) {
+  fflush(stdout);
+  pid_t child = fork();
+  if (child == 0) {
+    setenv("PMLUA_REPORT", dir, 1);
+    if (what == 0) be_many(400);
+    if (what == 1) be_reset();
+    be_refused();
+  }
+  waitpid(child, NULL, 0);
+  return child;
+}
+
+static void others(void) {
+  enum { MOST = 400 };
+  static struct row row[MOST];
+  unsigned long long calls = 0, torn = 0;
+  char *text = log_of(run(0), 1);
+  size_t n = rows_of(text, "by many", row, MOST);
+  for (size_t i = 0; i < n; i++) {
+    calls += row[i].count;
+    torn += row[i].torn;
+  }
+  CHECK(n == 257 && calls == 400 && torn == 0 && row[0].thread == 0 && row[0].count == 400 - 256,
+        "of 400 threads the last 256 have a row each, the others one: %zu rows, %llu calls", n, calls);
+  free(text);
+  text = log_of(run(1), 1);
+  CHECK(only_row(text, "used again").count == 1 && rows_of(text, "not used again", row, 1) == 0,
+        "what is of before a reset is not told");
+  free(text);
+  text = log_of(run(2), 1);
+  CHECK(has(text, "\nrefused\t") && rows_of(text, "section 0", row, 1) == 0,
+        "a log that cannot grow says so, and the program goes on");
+  free(text);
+}
+
+int main(int argc, char **argv) {
+  if (readlink("/proc/self/exe", self, sizeof self - 1) < 0) return 1;
+  if (argc > 1) end_by(argv[1]);
+  if (mkdtemp(dir) == NULL) return 1;
+  kills();
+  ends();
+  children();
+  others();
+  return rmdir(dir) == 0 ? check_done() : 1;
+}
