@@ -66,10 +66,13 @@ int live__wake_pair(struct live *l) {
   int fd[2];
   if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, fd) != 0)
     return pml_fail(-errno, "no socket to wake the service by: %s", strerror(errno));
+  struct live_descriptor wake, woken; /* taken at once: they have no name to be known by */
+  live_descriptor_take(&wake, fd[0]);
+  live_descriptor_take(&woken, fd[1]);
   live_descriptor_close(&l->wake, false);
   live_descriptor_close(&l->woken, false);
-  live_descriptor_take(&l->wake, fd[0]);
-  live_descriptor_take(&l->woken, fd[1]);
+  live_descriptor_move(&l->wake, &wake);
+  live_descriptor_move(&l->woken, &woken);
   return 0;
 }
 
@@ -171,19 +174,15 @@ static int find_rules(char **file, const char *rules) {
 static int create(struct live **live, const struct pmlua_live_options *o) {
   struct live *l = new_live(o->name, false);
   if (l == NULL) return pml_fail(-ENOMEM, "live: out of memory or descriptors");
-  int err = find_rules(&l->rules_file, o->rules), fd = -1;
+  int err = find_rules(&l->rules_file, o->rules);
   l->mail.file = l->rules_file != NULL ? strdup(l->rules_file) : NULL;
   l->unasked = o->unasked != 0;
   l->stop_run = o->stop;
   l->stop_arg = o->stop_arg;
-  if (err == 0 && !l->unasked) {
-    fd = live_socket_listen(l->path, o->name);
-    err = fd < 0 ? fd : 0;
-  }
+  if (err == 0 && !l->unasked) err = live_socket_listen(&l->listener, l->path, o->name);
   if (err == 0) {
-    live_descriptor_take(&l->listener, fd);
     err = start_thread(l);
-    if (err < 0 && fd >= 0) unlink(l->path);
+    if (err < 0 && !l->unasked) unlink(l->path);
   }
   if (err < 0)
     live__free(l);
@@ -197,10 +196,11 @@ static int add_socket(struct live *l, const struct pmlua_live_options *o) {
   char path[LIVE_PATH_MAX], *file;
   int err = find_rules(&file, o->rules);
   if (err < 0) return err;
-  int fd = live_socket_listen(path, o->name);
-  if (fd < 0) {
+  struct live_descriptor listener;
+  err = live_socket_listen(&listener, path, o->name);
+  if (err < 0) {
     free(file);
-    return fd;
+    return err;
   }
   live__lock();
   if (file != NULL) {
@@ -217,7 +217,7 @@ static int add_socket(struct live *l, const struct pmlua_live_options *o) {
   l->unasked = false;
   live_socket_name(l->name, o->name);
   memcpy(l->path, path, sizeof path);
-  live_descriptor_take(&l->listener, fd);
+  live_descriptor_move(&l->listener, &listener);
   (void)live__wake(l);
   live__unlock();
   return 0;

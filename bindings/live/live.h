@@ -123,8 +123,8 @@ int live__stop_run(const char *reason);
 
 void *live__main(void *live);
 
-/* live__talk_begin - a connection on @fd, which it takes, at @socket. NULL: out of memory, and @fd is not taken. */
-struct live_connection *live__talk_begin(struct live_descriptor *socket, int fd, double now);
+/* live__talk_begin - a connection with who @asks, moved to @socket. NULL: out of memory, and it is not moved. */
+struct live_connection *live__talk_begin(struct live_descriptor *socket, struct live_descriptor *asks, double now);
 bool live__talk(struct live_connection *c, const struct live *l, double now); /* false: it has ended */
 void live__talk_end(struct live_connection *c);                               /* frees it */
 

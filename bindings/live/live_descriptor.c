@@ -2,8 +2,10 @@
 /* bindings/live/live_descriptor.c - a socket of the service in a program that may close it. */
 #include "live/live_descriptor.h"
 
+#include <string.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/un.h>
 #include <unistd.h>
 
 void live_descriptor_none(struct live_descriptor *d) {
@@ -18,6 +20,27 @@ void live_descriptor_take(struct live_descriptor *d, int fd) {
     d->inode = st.st_ino;
   }
   atomic_store_explicit(&d->fd, there ? fd : -1, memory_order_release);
+}
+
+static bool is_bound(int fd, const char *path) {
+  struct sockaddr_un a = {.sun_family = AF_UNSPEC};
+  socklen_t n = sizeof a;
+  return getsockname(fd, (struct sockaddr *)&a, &n) == 0 && a.sun_family == AF_UNIX &&
+         strncmp(a.sun_path, path, sizeof a.sun_path) == 0;
+}
+
+/* In this order: if the name is ours, so was what was taken before it. */
+bool live_descriptor_take_bound(struct live_descriptor *d, int fd, const char *path) {
+  live_descriptor_take(d, fd);
+  if (!is_bound(fd, path)) live_descriptor_none(d);
+  return live_descriptor_held(d);
+}
+
+void live_descriptor_move(struct live_descriptor *to, struct live_descriptor *from) {
+  to->device = from->device;
+  to->inode = from->inode;
+  atomic_store_explicit(&to->fd, from->fd, memory_order_release);
+  live_descriptor_none(from);
 }
 
 int live_descriptor_get(const struct live_descriptor *d) {

@@ -24,6 +24,15 @@ struct live_descriptor {
 void live_descriptor_none(struct live_descriptor *d);
 void live_descriptor_take(struct live_descriptor *d, int fd);
 
+/*
+ * live_descriptor_take_bound - the same for a new socket whose name is @path: none of the program's has that, which may
+ * have closed ours and opened its own since. False: @fd is not ours any more, and not to be touched; none is held.
+ */
+bool live_descriptor_take_bound(struct live_descriptor *d, int fd, const char *path);
+
+/* live_descriptor_move - what @from holds is held by @to. */
+void live_descriptor_move(struct live_descriptor *to, struct live_descriptor *from);
+
 static inline bool live_descriptor_held(const struct live_descriptor *d) {
   return atomic_load_explicit(&((struct live_descriptor *)d)->fd, memory_order_acquire) >= 0;
 }

@@ -40,12 +40,13 @@ static int listen_again(struct live *l) {
   bool wanted = !l->unasked && live_descriptor_get(&l->listener) < 0;
   memcpy(name, l->name, sizeof name);
   live__unlock();
-  int fd = wanted ? live_socket_listen(path, name) : 0;
-  if (!wanted || fd < 0) return fd;
+  struct live_descriptor listener;
+  int err = wanted ? live_socket_listen(&listener, path, name) : 0;
+  if (!wanted || err < 0) return err;
   live__lock();
   bool stopping = is_stopping(l);
   if (!stopping) memcpy(l->path, path, sizeof path);
-  live_descriptor_take(&l->listener, fd);
+  live_descriptor_move(&l->listener, &listener);
   live__unlock();
   if (stopping) unlink(path);
   return 0;
@@ -123,23 +124,28 @@ static int free_place(struct live *l, double now) {
   return place;
 }
 
-static void admit(struct live *l, int fd, double now) {
-  int err = live_socket_admit(fd), place = err == 0 ? free_place(l, now) : -1;
-  if (place >= 0) l->connection[place] = live__talk_begin(&l->socket[place], fd, now);
+static void admit(struct live *l, struct live_descriptor *asks, double now) {
+  int fd = live_descriptor_get(asks), err = live_socket_admit(fd), place = err == 0 ? free_place(l, now) : -1;
+  if (place >= 0) l->connection[place] = live__talk_begin(&l->socket[place], asks, now);
   if (place >= 0 && l->connection[place] != NULL) return;
-  send_error(fd, err < 0 ? pml_error_detail(err) : "too many connections");
-  shutdown(fd, SHUT_RDWR);
-  close(fd);
+  fd = live_descriptor_get(asks);
+  if (fd >= 0) send_error(fd, err < 0 ? pml_error_detail(err) : "too many connections");
+  live_descriptor_close(asks, true);
 }
 
 /* Returns false when the kernel has no more descriptors: the listener is then looked at again a little later. */
 static bool accept_all(struct live *l, double now) {
+  char path[LIVE_PATH_MAX];
+  live__lock();
+  memcpy(path, l->path, sizeof path);
+  live__unlock();
   for (int i = 0; i < ACCEPTED_MAX; i++) {
     int listener = live_descriptor_get(&l->listener);
-    if (listener < 0) return true;
+    if (listener < 0 || path[0] == '\0') return true; /* the program closed it, or stops the service */
     int fd = accept4(listener, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
     if (fd < 0) return errno != EMFILE && errno != ENFILE && errno != ENOBUFS && errno != ENOMEM;
-    admit(l, fd, now);
+    struct live_descriptor asks;
+    if (live_descriptor_take_bound(&asks, fd, path)) admit(l, &asks, now);
   }
   return true;
 }

@@ -61,9 +61,14 @@ void live_socket_name(char out[LIVE_NAME_MAX + 1], const char *name) {
 
 /* --- sockets --- */
 
-static int new_socket(void) {
-  int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
-  return fd >= 0 ? fd : pml_fail(-errno, "no socket can be opened: %s", strerror(errno));
+/*
+ * While a socket is made the program may close all descriptors, and open its own: it is looked at before each use. A
+ * call fails with EBADF then, and all is done anew.
+ */
+static int new_socket(struct live_descriptor *d) {
+  int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0), err = fd < 0 ? -errno : 0;
+  live_descriptor_take(d, fd);
+  return err == 0 ? 0 : pml_fail(err, "no socket can be opened: %s", strerror(-err));
 }
 
 static void address(struct sockaddr_un *a, const char *path) {
@@ -74,41 +79,45 @@ static void address(struct sockaddr_un *a, const char *path) {
 /* Nobody listens: the kernel says so at once. A full backlog (EAGAIN) is somebody. */
 static bool is_stale(const char *path) {
   struct sockaddr_un a;
-  int fd = new_socket();
-  if (fd < 0) return false;
+  struct live_descriptor d;
+  int err = EBADF;
   address(&a, path);
-  bool stale = connect(fd, (struct sockaddr *)&a, sizeof a) != 0 && errno == ECONNREFUSED;
-  close(fd);
-  return stale;
+  while (err == EBADF) {
+    if (new_socket(&d) < 0) return false;
+    err = connect(live_descriptor_get(&d), (struct sockaddr *)&a, sizeof a) == 0 ? 0 : errno;
+    live_descriptor_close(&d, false);
+  }
+  return err == ECONNREFUSED;
 }
 
 /* The mode of what bind() makes is the umask's, which belongs to the application; nobody else gets into the folder. */
-static int bind_and_listen(int fd, const char *path) {
+static int bind_and_listen(const struct live_descriptor *d, const char *path) {
   struct sockaddr_un a;
   address(&a, path);
-  int err = bind(fd, (struct sockaddr *)&a, sizeof a) == 0 ? 0 : -errno;
+  int err = bind(live_descriptor_get(d), (struct sockaddr *)&a, sizeof a) == 0 ? 0 : -errno;
   if (err == -EADDRINUSE && is_stale(path) && unlink(path) == 0)
-    err = bind(fd, (struct sockaddr *)&a, sizeof a) == 0 ? 0 : -errno;
+    err = bind(live_descriptor_get(d), (struct sockaddr *)&a, sizeof a) == 0 ? 0 : -errno;
   if (err == -EADDRINUSE) return pml_fail(err, "%s: this process is served already", path);
   if (err < 0) return pml_fail(err, "%s: %s", path, strerror(-err));
-  if (chmod(path, 0600) == 0 && listen(fd, BACKLOG) == 0) return 0;
+  if (chmod(path, 0600) == 0 && listen(live_descriptor_get(d), BACKLOG) == 0) return 0;
   err = -errno;
   unlink(path);
   return pml_fail(err, "%s: %s", path, strerror(-err));
 }
 
-int live_socket_listen(char path[LIVE_PATH_MAX], const char *name) {
+int live_socket_listen(struct live_descriptor *d, char path[LIVE_PATH_MAX], const char *name) {
   char folder[LIVE_PATH_MAX], clean[LIVE_NAME_MAX + 1];
+  live_descriptor_none(d);
   int err = live_socket_folder(folder);
   if (err < 0) return err;
   live_socket_name(clean, name);
   if (snprintf(path, LIVE_PATH_MAX, "%s/%d.%s", folder, (int)getpid(), clean) >= (int)LIVE_PATH_MAX)
     return pml_fail(-ENAMETOOLONG, "%s is too long a name for a folder of sockets", folder);
-  int fd = new_socket();
-  if (fd < 0) return fd;
-  err = bind_and_listen(fd, path);
-  if (err == 0) return fd;
-  close(fd);
+  do {
+    err = new_socket(d);
+    if (err == 0) err = bind_and_listen(d, path);
+    if (err < 0) live_descriptor_close(d, false);
+  } while (err == -EBADF);
   return err;
 }
 
@@ -121,6 +130,8 @@ static bool is_socket_name(const char *name) {
 void live_socket_clean(const char *folder) {
   DIR *d = opendir(folder);
   if (d == NULL) return;
+  struct live_descriptor own;
+  live_descriptor_take(&own, dirfd(d));
   const struct dirent *e;
   for (int n = 0; n < CLEANED_MAX && (e = readdir(d)) != NULL; n++) {
     char path[LIVE_PATH_MAX];
@@ -133,7 +144,7 @@ void live_socket_clean(const char *folder) {
     bool gone = kill(pid, 0) != 0 && errno == ESRCH;
     if (gone || (pid != getpid() && is_stale(path) && time(NULL) - st.st_mtime > 1)) unlink(path);
   }
-  closedir(d);
+  if (live_descriptor_get(&own) >= 0) closedir(d); /* else its number is the program's by now */
 }
 
 int live_socket_admit(int fd) {

@@ -9,6 +9,8 @@
 #ifndef LIVE_SOCKET_H
 #define LIVE_SOCKET_H
 
+#include "live/live_descriptor.h"
+
 #include <stddef.h>
 #include <sys/types.h>
 #include <sys/un.h>
@@ -27,10 +29,10 @@ void live_socket_name(char out[LIVE_NAME_MAX + 1], const char *name);
 
 /*
  * live_socket_listen - a socket that listens as PID.NAME of this process, non-blocking, closed by exec. One of an
- * earlier process of that number, to which nobody listens, is replaced. Returns the descriptor; -EADDRINUSE if somebody
- * does listen. The caller closes it and unlinks @path.
+ * earlier process of that number, to which nobody listens, is replaced. Returns 0; -EADDRINUSE if somebody does listen,
+ * and @d holds none. The caller closes it and unlinks @path.
  */
-int live_socket_listen(char path[LIVE_PATH_MAX], const char *name);
+int live_socket_listen(struct live_descriptor *d, char path[LIVE_PATH_MAX], const char *name);
 
 /* live_socket_clean - remove the sockets of the folder to which nobody listens any more. */
 void live_socket_clean(const char *folder);

@@ -9,14 +9,14 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-struct live_connection *live__talk_begin(struct live_descriptor *socket, int fd, double now) {
+struct live_connection *live__talk_begin(struct live_descriptor *socket, struct live_descriptor *asks, double now) {
   struct live_connection *c = calloc(1, sizeof *c);
   if (c == NULL) return NULL;
   live_frame_question(&c->question);
   c->since = now;
   c->session.due = HUGE_VAL;
   c->socket = socket;
-  live_descriptor_take(socket, fd);
+  live_descriptor_move(socket, asks);
   return c;
 }
 

@@ -63,18 +63,18 @@ static void names(void) {
 static void sockets(void) {
   char path[LIVE_PATH_MAX], again[LIVE_PATH_MAX], expected[LIVE_PATH_MAX + 32];
   mode_t before = umask(0777);
-  int fd = live_socket_listen(path, "spec");
+  struct live_descriptor d, second;
+  int err = live_socket_listen(&d, path, "spec"), fd = live_descriptor_get(&d);
   umask(before);
   snprintf(expected, sizeof expected, "%s/%d.spec", folder, (int)getpid());
-  CHECK(fd >= 0 && strcmp(path, expected) == 0 && mode_of(path) == 0600, "a socket has mode 0600 under any umask");
+  CHECK(err == 0 && strcmp(path, expected) == 0 && mode_of(path) == 0600, "a socket has mode 0600 under any umask");
   CHECK((fcntl(fd, F_GETFD) & FD_CLOEXEC) && (fcntl(fd, F_GETFL) & O_NONBLOCK), "it ends with exec and never waits");
-  int err = live_socket_listen(again, "spec");
-  CHECK(err == -EADDRINUSE && access(path, F_OK) == 0, "the name is taken while somebody listens: %s",
-        pml_error_detail(err));
-  close(fd);
-  fd = live_socket_listen(path, "spec");
-  CHECK(fd >= 0, "a socket that nobody listens to is replaced");
-  close(fd);
+  err = live_socket_listen(&second, again, "spec");
+  CHECK(err == -EADDRINUSE && access(path, F_OK) == 0 && !live_descriptor_held(&second),
+        "the name is taken while somebody listens: %s", pml_error_detail(err));
+  live_descriptor_close(&d, false);
+  CHECK(live_socket_listen(&d, path, "spec") == 0, "a socket that nobody listens to is replaced");
+  live_descriptor_close(&d, false);
   unlink(path);
 }
 
@@ -90,7 +90,8 @@ static void leave(char *path, size_t size, const char *name) {
 
 static void stale(void) {
   char dead[160], file[160], mine[LIVE_PATH_MAX], fresh[160], late[160], name[32];
-  int fd = live_socket_listen(mine, "living");
+  struct live_descriptor living;
+  CHECK(live_socket_listen(&living, mine, "living") == 0, "one listens");
   leave(dead, sizeof dead, "999999999.dead");
   pid_t child = fork();
   if (child == 0) {
@@ -116,13 +117,14 @@ static void stale(void) {
   unlink(file);
   unlink(fresh);
   unlink(mine);
-  close(fd);
+  live_descriptor_close(&living, false);
 }
 
 /* The server's half of a connection made by another user, as far as it goes through. */
 static int admit_other(uid_t uid) {
   char path[LIVE_PATH_MAX];
-  int fd = live_socket_listen(path, "peer"), answer[2];
+  struct live_descriptor d;
+  int fd = live_socket_listen(&d, path, "peer") == 0 ? live_descriptor_get(&d) : -1, answer[2];
   chmod(runtime, 0755);
   chmod(folder, 0755); /* nobody gets in here otherwise: the peer's uid is the second lock */
   chmod(path, 0666);
