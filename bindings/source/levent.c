@@ -9,7 +9,7 @@
 static void pushparts(lua_State *L, const struct pml_event *ev) {
   lua_createtable(L, (int)ev->nparts, 0);
   for (unsigned i = 0; i < ev->nparts; i++) {
-    const struct pml_event_part *p = &ev->part[i];
+    const struct pml_event_part part = pml_event_part(ev, i), *p = &part;
     lua_createtable(L, 0, 11);
     lutil_setstr(L, "pmu", p->pmu);
     lutil_setbool(L, "here", p->here);

@@ -4,8 +4,12 @@
 
 #include <ctype.h>
 #include <errno.h>
+#include <stdatomic.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+
+_Static_assert(sizeof(struct pml_event) < 512, "an event of one part is small");
 
 void pml__copy(char *to, size_t size, const char *from) {
   size_t n = strnlen(from, size - 1);
@@ -62,14 +66,71 @@ void pml__mods_apply(const struct pml__mods *m, struct perf_event_attr *attr, bo
   }
 }
 
-struct pml_event_part *pml__event_part_add(struct pml_event *ev, const char *pmu) {
-  if (ev->nparts == PML_EVENT_PARTS_MAX) return NULL;
-  struct pml_event_part *part = &ev->part[ev->nparts++];
+/* What is kept is added in front and never taken away: a list that was begun stays right. */
+struct kept {
+  struct kept *next;
+  size_t n;
+  _Alignas(8) char bytes[];
+};
+static struct kept *_Atomic kept;
+
+const void *pml__keep(const void *bytes, size_t n) {
+  struct kept *first = atomic_load_explicit(&kept, memory_order_acquire);
+  for (const struct kept *k = first; k != NULL; k = k->next)
+    if (k->n == n && memcmp(k->bytes, bytes, n) == 0) return k->bytes;
+  struct kept *k = malloc(sizeof *k + n);
+  if (k == NULL) {
+    pml__event_note_shortage(-ENOMEM);
+    return NULL;
+  }
+  k->next = first;
+  k->n = n;
+  memcpy(k->bytes, bytes, n);
+  while (!atomic_compare_exchange_weak_explicit(&kept, &k->next, k, memory_order_release, memory_order_acquire)) {
+  } /* two threads may keep the same: no harm */
+  return k->bytes;
+}
+
+const char *pml__keep_text(const char *text) {
+  const char *k = pml__keep(text, strlen(text) + 1);
+  return k != NULL ? k : "";
+}
+
+struct pml_event_part *pml__event_first(struct pml_event *ev, const char *pmu) {
+  struct pml_event_part *part = &ev->first;
   memset(part, 0, sizeof *part);
-  pml__copy(part->pmu, sizeof part->pmu, pmu);
+  part->pmu = pmu;
   part->attr.size = sizeof part->attr;
   part->here = true;
   part->cpu_any = -1;
+  ev->nparts = 1;
+  return part;
+}
+
+int pml__event_others(struct pml_event *ev, const struct pml_event_other *other, unsigned n) {
+  if (n == 0) return 0;
+  ev->other = pml__keep(other, n * sizeof *other);
+  if (ev->other == NULL) return pml_fail(-ENOMEM, "event \"%.200s\": out of memory", ev->name);
+  ev->nparts = n + 1;
+  return 0;
+}
+
+/* Generic events have it in the upper half of config. */
+void pml__event_set_core(struct perf_event_attr *attr, uint32_t type) {
+  if (attr->type == PERF_TYPE_HARDWARE || attr->type == PERF_TYPE_HW_CACHE)
+    attr->config = (attr->config & UINT32_MAX) | (uint64_t)type << 32;
+  else
+    attr->type = type;
+}
+
+struct pml_event_part pml_event_part(const struct pml_event *ev, unsigned i) {
+  struct pml_event_part part = ev->first;
+  if (i == 0) return part;
+  const struct pml_event_other *other = &ev->other[i - 1];
+  part.pmu = other->pmu;
+  part.cpu_any = other->cpu_any;
+  memcpy(part.place, other->place, sizeof part.place);
+  if (other->core_type != 0) pml__event_set_core(&part.attr, other->core_type);
   return part;
 }
 

@@ -50,11 +50,19 @@ struct pml__source; /* where events come from: the kernel, a library, a plugin, 
 
 /* One perf event of one PMU. A generic event on a hybrid CPU has a part per core type, one of packages per place. */
 struct pml_event_part {
-  char pmu[64]; /* sysfs or libpfm4 name of the PMU */
+  const char *pmu; /* sysfs or libpfm4 name of the PMU; static storage */
   struct perf_event_attr attr;
   bool here;   /* false: encoded, but this machine has no such PMU; generic and raw events leave that to the kernel */
   int cpu_any; /* -1, or a cpu the PMU insists on (uncore), from its cpumask */
   char place[PML_EVENT_PLACE_MAX]; /* what that cpu stands for: "package0", "package0:die1", "cpu8"; else "" */
+};
+
+/* What is different in a further part. */
+struct pml_event_other {
+  const char *pmu;
+  char place[PML_EVENT_PLACE_MAX];
+  int cpu_any;
+  uint32_t core_type; /* of a hybrid CPU's PMU, which the kernel is to be told; else 0 */
 };
 
 /* Plain data, owned by the caller, no resources: copy it, forget it. */
@@ -67,7 +75,8 @@ struct pml_event {
       may_be_user_only; /* no modifier was given: it may be opened as NAME:u where the kernel refuses to count itself */
   unsigned
       nparts; /* 0: the kernel does not count it; else 1, or one per PMU of a hybrid CPU or place of an uncore PMU */
-  struct pml_event_part part[PML_EVENT_PARTS_MAX];
+  struct pml_event_part first;
+  const struct pml_event_other *other; /* [nparts - 1]; static storage: the same for all events of a PMU */
 };
 
 /*
@@ -76,11 +85,14 @@ struct pml_event {
  * Returns 0; PML_ENOEVENT (the detail names the nearest events), PML_ESYNTAX, PML_ENOSYMBOL, -EACCES or -ENOENT
  * (tracefs not readable or not mounted: the detail says how to get it; or the file of a uprobe), PML_EFORMAT (a sysfs
  * file or an ELF file is malformed), PML_ETOOMANY (its PMU has more places than an event has parts: name one),
- * -ENAMETOOLONG, -ENOMEM. An event whose PMU is known but absent parses: part[].here
+ * -ENAMETOOLONG, -ENOMEM. An event whose PMU is known but absent parses: first.here
  * is false; its attr.type is UINT32_MAX where perf has no number for such a PMU. *@ev is undefined after a failure.
  * Cost: milliseconds at first (libpfm4 is set up), then microseconds. Thread-safe (a lock), not async-signal-safe.
  */
 PML_API int pml_event_parse(struct pml_event *ev, const char *name);
+
+/* pml_event_part - part @i of @ev, below @ev->nparts. Cost: a copy. Thread-safe, async-signal-safe. */
+PML_API struct pml_event_part pml_event_part(const struct pml_event *ev, unsigned i);
 
 /*
  * pml_event_source - the source that events of such a name belong to, whether there is such an event or not: "perf"

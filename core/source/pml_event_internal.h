@@ -37,8 +37,21 @@ bool pml__event_counts_in_user_space(const struct pml_event *ev);
 bool pml__event_is_of_kernel(const struct perf_event_attr *attr);
 void pml__event_note_user_only(const struct pml_event *ev); /* for pml_event_user_only() */
 
-/* pml__event_part_add - the next part of @ev, zeroed, with attr.size and @pmu set; NULL if there are too many. */
-struct pml_event_part *pml__event_part_add(struct pml_event *ev, const char *pmu);
+/* pml__event_first - the first part of @ev, which then has one: zeroed, with attr.size and @pmu, static, set. */
+struct pml_event_part *pml__event_first(struct pml_event *ev, const char *pmu);
+
+/* pml__event_others - give @ev, which has one part, the @n others. Returns 0 or -ENOMEM, which is noted, too. */
+int pml__event_others(struct pml_event *ev, const struct pml_event_other *other, unsigned n);
+
+/* pml__event_set_core - tell the kernel which core PMU of a hybrid CPU is meant. */
+void pml__event_set_core(struct perf_event_attr *attr, uint32_t type);
+
+/*
+ * pml__keep - one copy of these bytes for the life of the process, because events are plain data: names of PMUs, what
+ * their parts differ in, paths that the kernel reads at every open. NULL: no memory, which is noted. Thread-safe.
+ */
+const void *pml__keep(const void *bytes, size_t n);
+const char *pml__keep_text(const char *text); /* "" if there is no memory */
 
 /* pml__copy - copy what fits and end it; never warns, never overflows. */
 void pml__copy(char *to, size_t size, const char *from);
@@ -77,6 +90,8 @@ const char *pml__event_refusal(int err); /* why perf_event_open() said errno @er
 
 /* generic names and raw codes: pml_event_generic.c */
 int pml__event_parse_generic(struct pml_event *ev, const char *base, const struct pml__mods *m);
+/* pml__event_spread_over_cores - make a part of @ev for each core PMU of a hybrid CPU. Returns 0 or -ENOMEM. */
+int pml__event_spread_over_cores(struct pml_event *ev);
 int pml__event_parse_raw(struct pml_event *ev, const char *base, const struct pml__mods *m);
 int pml__event_walk_generic(const struct pml__walk *w);
 

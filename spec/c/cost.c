@@ -120,7 +120,7 @@ static int open_software(struct pml_eventset **s, uint32_t n) {
   struct pml_event ev[KERNEL];
   for (uint32_t i = 0; i < n; i++) {
     ev[i] = i % 2 == 0 ? faults() : task_clock();
-    ev[i].part[0].attr.exclude_kernel = 1;
+    ev[i].first.attr.exclude_kernel = 1;
   }
   return pml__eventset_open_events(s, ev, n, NULL);
 }

@@ -227,7 +227,7 @@ static void refusals(void) {
     CHECK(rc == PML_ENOPMU && strstr(pml_error_detail(rc), "cycles") != NULL, "no PMU: %s", pml_error_detail(rc));
   }
   struct pml_event absent = faults();
-  absent.part[0].here = false;
+  absent.first.here = false;
   rc = pml_counter_open(&c, &absent, 0, NULL, NULL, 0);
   CHECK(rc == PML_ENOTHERE && c.fd == -1, "a PMU that is not here: %s", pml_error_detail(rc));
   struct pml_event clock = clock_event("clock::ns");
@@ -338,7 +338,7 @@ static void without_privilege(void) {
     return;
   }
   struct pml_event kernel = task_clock(), user = faults();
-  user.part[0].attr.exclude_kernel = 1;
+  user.first.attr.exclude_kernel = 1;
   CHECK(unprivileged(65534, &kernel, NULL) == (level > 1 ? 1 : 0), "level %d and an event of the kernel", level);
   CHECK(unprivileged(65534, &user, NULL) == (level > 2 ? 1 : 0), "level %d and an event of user space", level);
   struct pml_target cpu = {.pid = -1, .cpu_plus = 1};
@@ -350,7 +350,7 @@ static void without_privilege(void) {
 /* The page path itself needs a PMU; who may take it does not. */
 static void page_path(void) {
   struct pml_event ev = perf_event("cycles:u", "cpu", PERF_TYPE_HARDWARE, PERF_COUNT_HW_CPU_CYCLES);
-  ev.part[0].attr.exclude_kernel = 1;
+  ev.first.attr.exclude_kernel = 1;
   struct pml_counter c;
   const char *why = NULL;
   if (!pml_event_has_pmu() || pml_counter_open(&c, &ev, 0, NULL, NULL, 0) != 0) {

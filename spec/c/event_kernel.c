@@ -28,7 +28,7 @@ static int open_event(const char *name) {
     return -1;
   }
   if (!CHECK(err == 0, "%s parses%s%s", name, err ? ": " : "", err ? pml_error_detail(err) : "")) return -1;
-  int fd = (int)syscall(SYS_perf_event_open, &ev.part[0].attr, 0, -1, -1, PERF_FLAG_FD_CLOEXEC);
+  int fd = (int)syscall(SYS_perf_event_open, &ev.first.attr, 0, -1, -1, PERF_FLAG_FD_CLOEXEC);
   if (fd >= 0) return fd;
   char why[400];
   int refused = errno;
@@ -103,7 +103,7 @@ static void watchpoints(void) {
   char name[64];
   if (!breakpoints_fire()) return;
   check_counts("mem:event_kernel_global:w:u", write_global, TIMES, "writes to a global variable");
-  CHECK(ev.part[0].attr.bp_len == 4 && ev.part[0].attr.bp_addr == (uintptr_t)&event_kernel_global,
+  CHECK(ev.first.attr.bp_len == 4 && ev.first.attr.bp_addr == (uintptr_t)&event_kernel_global,
         "the length is the variable's");
   check_counts("mem:event_kernel_global", read_and_write_global, 2 * (uint64_t)TIMES, "reads and writes");
   check_counts("mem:event_kernel_global:w:4:k", write_global, 0, "nothing that the kernel did not do");
@@ -112,7 +112,7 @@ static void watchpoints(void) {
   (void)snprintf(name, sizeof name, "mem:%p:w:u", (volatile void *)&hidden[1]);
   check_counts(name, write_hidden, TIMES, "writes to an address");
   check_counts("mem:probed:x:u", call_probed, TIMES, "executions of a static function");
-  CHECK(pml_event_parse(&ev, "mem:odd+1:w") == 0 && ev.part[0].attr.bp_len == 1,
+  CHECK(pml_event_parse(&ev, "mem:odd+1:w") == 0 && ev.first.attr.bp_len == 1,
         "the length left out, it is what the alignment allows");
 }
 
@@ -140,10 +140,10 @@ static void uprobes(const char *self) {
   char name[400];
   (void)snprintf(name, sizeof name, "uprobe:%s:probed", self);
   check_counts(name, call_probed, TIMES, "calls of a static function of this program");
-  uint64_t offset = ev.part[0].attr.probe_offset, at_entry = ev.part[0].attr.config;
+  uint64_t offset = ev.first.attr.probe_offset, at_entry = ev.first.attr.config;
   (void)snprintf(name, sizeof name, "uprobe:%s:probed%%return:u", self);
   check_counts(name, call_probed, TIMES, "its returns");
-  CHECK(ev.part[0].attr.config != at_entry, "a return differs from an entry");
+  CHECK(ev.first.attr.config != at_entry, "a return differs from an entry");
   (void)snprintf(name, sizeof name, "uprobe:%s:0x%llx", self, (unsigned long long)offset);
   check_counts(name, call_probed, TIMES, "passes of an offset");
   (void)snprintf(name, sizeof name, "uprobe:%s:nobody", self);

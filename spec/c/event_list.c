@@ -67,12 +67,12 @@ static void available_opens(const struct rows *r, const char *source) {
     struct pml_event ev;
     if (strcmp(row->source, source) != 0 || !row->available) continue;
     if (pml_event_parse(&ev, row->name) != 0) break;
-    const struct perf_event_attr *attr = &ev.part[0].attr;
+    const struct perf_event_attr *attr = &ev.first.attr;
     if (row->reason) {
       CHECK(!kernel_opens(*attr, false) && kernel_opens(*attr, true), "%s is available and opens as :u", row->name);
       return;
     }
-    int cpu = ev.part[0].cpu_any;
+    int cpu = ev.first.cpu_any;
     int fd = (int)syscall(SYS_perf_event_open, attr, cpu >= 0 ? -1 : 0, cpu, -1, 0);
     CHECK(fd >= 0, "%s is available and opens", row->name);
     if (fd >= 0) (void)close(fd);

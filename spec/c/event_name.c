@@ -9,7 +9,7 @@
 static struct pml_event ev;
 
 static const struct perf_event_attr *attr(void) {
-  return &ev.part[0].attr;
+  return &ev.first.attr;
 }
 
 static bool encodes(const char *name, uint32_t type, uint64_t config) {

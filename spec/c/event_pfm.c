@@ -10,12 +10,12 @@
 static struct pml_event ev;
 
 static bool encodes(const char *name, uint32_t type, uint64_t config) {
-  return pml_event_parse(&ev, name) == 0 && ev.nparts == 1 && ev.part[0].attr.type == type &&
-         ev.part[0].attr.config == config && ev.part[0].attr.size == sizeof(struct perf_event_attr);
+  return pml_event_parse(&ev, name) == 0 && ev.nparts == 1 && ev.first.attr.type == type &&
+         ev.first.attr.config == config && ev.first.attr.size == sizeof(struct perf_event_attr);
 }
 
 static bool of(const char *pmu, bool here) {
-  return strcmp(ev.part[0].pmu, pmu) == 0 && ev.part[0].here == here && ev.part[0].cpu_any == -1;
+  return strcmp(ev.first.pmu, pmu) == 0 && ev.first.here == here && ev.first.cpu_any == -1;
 }
 
 #if defined(__x86_64__)
@@ -32,11 +32,11 @@ static void here(void) {
   CHECK(strcmp(ev.unit, "ns") == 0, "and counts ns as task-clock does");
   CHECK(encodes("CONTEXT-SWITCHES", PERF_TYPE_SOFTWARE, PERF_COUNT_SW_CONTEXT_SWITCHES) && of("perf", true),
         "without a PMU, one that is here is found");
-  CHECK(encodes("perf::PAGE-FAULTS:u", PERF_TYPE_SOFTWARE, PERF_COUNT_SW_PAGE_FAULTS) &&
-            ev.part[0].attr.exclude_kernel && !ev.part[0].attr.exclude_user,
+  CHECK(encodes("perf::PAGE-FAULTS:u", PERF_TYPE_SOFTWARE, PERF_COUNT_SW_PAGE_FAULTS) && ev.first.attr.exclude_kernel &&
+            !ev.first.attr.exclude_user,
         ":u is respected");
   CHECK(encodes("perf::PAGE-FAULTS:k=1", PERF_TYPE_SOFTWARE, PERF_COUNT_SW_PAGE_FAULTS) &&
-            !ev.part[0].attr.exclude_kernel && ev.part[0].attr.exclude_user,
+            !ev.first.attr.exclude_kernel && ev.first.attr.exclude_user,
         "so is libpfm4's own k=1");
 }
 
@@ -53,10 +53,10 @@ static void elsewhere(void) {
     absent += pml_event_parse(&ev, name) == PML_ENOEVENT && strstr(pml_error_detail(PML_ENOEVENT), "no event");
   }
   CHECK(absent == 2, "a wrong event of an absent PMU is a wrong event, not a wrong PMU");
-  CHECK(encodes("skx::L2_RQSTS:MISS:uk", PERF_TYPE_RAW, 0x3f24) && !ev.part[0].attr.exclude_user &&
-            !ev.part[0].attr.exclude_kernel,
+  CHECK(encodes("skx::L2_RQSTS:MISS:uk", PERF_TYPE_RAW, 0x3f24) && !ev.first.attr.exclude_user &&
+            !ev.first.attr.exclude_kernel,
         "modifiers in one word follow unit masks");
-  CHECK(encodes("skx::L2_RQSTS:MISS:u=1", PERF_TYPE_RAW, 0x3f24) && ev.part[0].attr.exclude_kernel,
+  CHECK(encodes("skx::L2_RQSTS:MISS:u=1", PERF_TYPE_RAW, 0x3f24) && ev.first.attr.exclude_kernel,
         "libpfm4's own modifiers follow unit masks");
   CHECK(encodes("skx::inst_retired:any_p:c=2:i", PERF_TYPE_RAW, 0x28000c0),
         "counter mask and inversion go where the CPU wants them, case aside");
@@ -76,10 +76,10 @@ static void elsewhere(void) {
                  {"icx::TOPDOWN:BACKEND_BOUND_SLOTS", 0x02a4}};
   for (size_t i = 0; i < sizeof topdown / sizeof topdown[0]; i++)
     CHECK(encodes(topdown[i].name, PERF_TYPE_RAW, topdown[i].config), "%s is 0x%04llx: %llx", topdown[i].name,
-          (unsigned long long)topdown[i].config, (unsigned long long)ev.part[0].attr.config);
-  CHECK(pml_event_parse(&ev, "skx_unc_cha0::UNC_C_CLOCKTICKS") == 0 && !ev.part[0].here,
+          (unsigned long long)topdown[i].config, (unsigned long long)ev.first.attr.config);
+  CHECK(pml_event_parse(&ev, "skx_unc_cha0::UNC_C_CLOCKTICKS") == 0 && !ev.first.here,
         "so does an uncore event of another machine");
-  CHECK(pml_event_parse(&ev, "UNC_CLK_UNHALTED") == 0 && !ev.part[0].here && strstr(ev.part[0].pmu, "unc"),
+  CHECK(pml_event_parse(&ev, "UNC_CLK_UNHALTED") == 0 && !ev.first.here && strstr(ev.first.pmu, "unc"),
         "an event no PMU here has is found elsewhere");
   check_fails("skx::L2_RQSTS:MISSS", PML_ENOEVENT, "skx::L2_RQSTS has no attribute \"MISSS\"; nearest: MISS");
   check_fails("skx::L2_RQSTS:u=7", PML_ESYNTAX, "skx::L2_RQSTS:u=7");
@@ -97,7 +97,7 @@ static void *parse_many(void *arg) {
   (void)arg;
   for (int i = 0; i < 300; i++) {
     bad += pml_event_parse(&mine, i % 2 ? "perf::CPU-CLOCK:u" : "task-clock") != 0;
-    bad += mine.part[0].attr.type != PERF_TYPE_SOFTWARE || mine.part[0].attr.exclude_kernel != i % 2;
+    bad += mine.first.attr.type != PERF_TYPE_SOFTWARE || mine.first.attr.exclude_kernel != i % 2;
     bad += pml_event_parse(&mine, "perf::CPU-CLOK") != PML_ENOEVENT;
   }
   return (void *)bad;

@@ -24,7 +24,7 @@ static bool opens(const char *name, uint32_t type, uint64_t config, const char *
   }
   bool same = true;
   for (unsigned i = 0; i < ev.nparts; i++) {
-    const struct pml_event_part *p = &ev.part[i];
+    const struct pml_event_part part = pml_event_part(&ev, i), *p = &part;
     same &= p->attr.type == type && p->attr.config == config && p->here;
     used += (size_t)snprintf(text + used, sizeof text - used, "%s%d %s", i ? ", " : "", p->cpu_any, p->place);
   }
@@ -62,9 +62,9 @@ static void libpfm_names(void) {
         "with a number inside its name");
   CHECK(opens("rapl::RAPL_ENERGY_PKG:package1", 40, 2, "24 package1"), "of energy");
   CHECK(pml_event_parse(&ev, "amd64_fam19h_zen3_l3::UNC_L3_REQUESTS:ALL:package1") == 0 && ev.nparts == 2 &&
-            ev.part[0].attr.type == 41 && ev.part[1].cpu_any == 25,
+            ev.first.attr.type == 41 && pml_event_part(&ev, 1).cpu_any == 25,
         "and of caches of several in a package");
-  CHECK(pml_event_parse(&ev, "skx_unc_imc5::UNC_M_CAS_COUNT:RD") == 0 && !ev.part[0].here,
+  CHECK(pml_event_parse(&ev, "skx_unc_imc5::UNC_M_CAS_COUNT:RD") == 0 && !ev.first.here,
         "a controller that the machine lacks is not there");
   check_fails("skx_unc_imc5::UNC_M_CAS_COUNT:RD:package0", PML_ESYNTAX, "counts no packages");
 }

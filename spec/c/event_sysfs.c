@@ -11,7 +11,7 @@
 static struct pml_event ev;
 
 static const struct perf_event_attr *attr(void) {
-  return &ev.part[0].attr;
+  return &ev.first.attr;
 }
 
 static bool encodes(const char *name, uint32_t type, uint64_t c, uint64_t c1, uint64_t c2) {
@@ -42,7 +42,7 @@ static void formats(void) {
 }
 
 static void core_pmu(void) {
-  CHECK(encodes("cpu/cpu-cycles/", 4, 0x3c, 0, 0) && attr()->exclude_hv && strcmp(ev.part[0].pmu, "cpu") == 0,
+  CHECK(encodes("cpu/cpu-cycles/", 4, 0x3c, 0, 0) && attr()->exclude_hv && strcmp(ev.first.pmu, "cpu") == 0,
         "an event by its name");
   CHECK(encodes("cpu/event=0x3c,umask=1/", 4, 0x13c, 0, 0), "an event by its parameters");
   CHECK(encodes("cpu/event=0xf3c/", 4, 0xf0000003c, 0, 0), "a parameter in two ranges of bits");
@@ -57,7 +57,7 @@ static void core_pmu(void) {
   CHECK(encodes("cpu/cpu-cycles/u", 4, 0x3c, 0, 0) && attr()->exclude_kernel, "modifiers as perf writes them");
   CHECK(encodes("cpu/cpu-cycles/:uk", 4, 0x3c, 0, 0) && !attr()->exclude_kernel, "and after a colon");
   CHECK(encodes("cpu/slots/", 4, 0x100, 0, 0) && ev.scale == 2 && !*ev.unit, "a scale without a unit");
-  CHECK(encodes("cycles", PERF_TYPE_HARDWARE, 0, 0, 0) && strcmp(ev.part[0].pmu, "cpu") == 0,
+  CHECK(encodes("cycles", PERF_TYPE_HARDWARE, 0, 0, 0) && strcmp(ev.first.pmu, "cpu") == 0,
         "one core PMU needs no extended type");
 }
 
@@ -65,10 +65,10 @@ static void uncore(void) {
   CHECK(encodes("uncore_imc_0/cas_count_read/:cpu22", 14, 0x304, 0, 0) && strcmp(ev.unit, "MiB") == 0 &&
             ev.scale == 6.103515625e-5,
         "unit and scale of an uncore event");
-  CHECK(ev.part[0].cpu_any == 22 && !attr()->exclude_hv && !attr()->exclude_guest,
+  CHECK(ev.first.cpu_any == 22 && !attr()->exclude_hv && !attr()->exclude_guest,
         "a cpu of its cpumask; nothing is excluded: such PMUs refuse that");
   CHECK(encodes("power/energy-pkg/", 20, 2, 0, 0) && strcmp(ev.unit, "Joules") == 0 && ev.scale == 0x1p-32 &&
-            ev.part[0].cpu_any == 0,
+            ev.first.cpu_any == 0,
         "energy in Joules");
 }
 
@@ -110,27 +110,27 @@ static void wrong(void) {
   check_fails("broken/halved/", PML_EFORMAT, "malformed");
   check_fails("broken/notanumber/", PML_ESYNTAX, "not a number");
   check_fails("broken/badscale/", PML_EFORMAT, "\"1,5\", not a number");
-  CHECK(encodes("broken/good=1/", 21, 1, 0, 0) && ev.part[0].cpu_any == -1, "what is not broken works");
+  CHECK(encodes("broken/good=1/", 21, 1, 0, 0) && ev.first.cpu_any == -1, "what is not broken works");
 }
 
 static void hybrid(void) {
-  const struct pml_event_part *p = ev.part;
   CHECK(pml_event_parse(&ev, "instructions:u") == 0 && ev.nparts == 2, "a generic event has a part per core PMU");
-  CHECK(strcmp(p[0].pmu, "cpu_atom") == 0 && p[0].attr.config == (UINT64_C(10) << 32 | 1) &&
-            p[0].attr.type == PERF_TYPE_HARDWARE && p[0].attr.exclude_kernel,
+  CHECK(strcmp(ev.first.pmu, "cpu_atom") == 0 && ev.first.attr.config == (UINT64_C(10) << 32 | 1) &&
+            ev.first.attr.type == PERF_TYPE_HARDWARE && ev.first.attr.exclude_kernel,
         "the small cores by their extended type");
-  CHECK(strcmp(p[1].pmu, "cpu_core") == 0 && p[1].attr.config == (UINT64_C(4) << 32 | 1) && p[1].attr.exclude_kernel,
+  CHECK(strcmp(pml_event_part(&ev, 1).pmu, "cpu_core") == 0 &&
+            pml_event_part(&ev, 1).attr.config == (UINT64_C(4) << 32 | 1) && pml_event_part(&ev, 1).attr.exclude_kernel,
         "and the big ones");
   CHECK(pml_event_parse(&ev, "LLC-load-misses") == 0 && ev.nparts == 2 &&
-            p[0].attr.config == (UINT64_C(10) << 32 | 0x10002) && p[0].attr.type == PERF_TYPE_HW_CACHE,
+            ev.first.attr.config == (UINT64_C(10) << 32 | 0x10002) && ev.first.attr.type == PERF_TYPE_HW_CACHE,
         "cache events too");
-  CHECK(pml_event_parse(&ev, "r1c0") == 0 && ev.nparts == 2 && p[0].attr.type == 10 && p[1].attr.type == 4 &&
-            p[0].attr.config == 0x1c0,
+  CHECK(pml_event_parse(&ev, "r1c0") == 0 && ev.nparts == 2 && ev.first.attr.type == 10 &&
+            pml_event_part(&ev, 1).attr.type == 4 && ev.first.attr.config == 0x1c0,
         "raw codes go to each PMU by its own type");
-  CHECK(pml_event_parse(&ev, "perf::CYCLES:u") == 0 && ev.nparts == 2 && p[0].attr.config == UINT64_C(10) << 32 &&
-            p[1].attr.exclude_kernel,
+  CHECK(pml_event_parse(&ev, "perf::CYCLES:u") == 0 && ev.nparts == 2 && ev.first.attr.config == UINT64_C(10) << 32 &&
+            pml_event_part(&ev, 1).attr.exclude_kernel,
         "and so do libpfm4's names of generic events");
-  CHECK(encodes("cpu_atom/cpu-cycles/", 10, 0x3c, 0, 0) && attr()->exclude_hv && p[0].cpu_any == -1,
+  CHECK(encodes("cpu_atom/cpu-cycles/", 10, 0x3c, 0, 0) && attr()->exclude_hv && ev.first.cpu_any == -1,
         "the PMU's own name picks one");
   CHECK(pml_event_parse(&ev, "task-clock") == 0 && ev.nparts == 1, "software events have one part");
 }

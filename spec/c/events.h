@@ -15,13 +15,13 @@
 static inline struct pml_event perf_event(const char *name, const char *pmu, uint32_t type, uint64_t config) {
   struct pml_event ev = {.scale = 1, .nparts = 1};
   snprintf(ev.name, sizeof ev.name, "%s", name);
-  snprintf(ev.part[0].pmu, sizeof ev.part[0].pmu, "%s", pmu);
-  ev.part[0].attr.type = type;
-  ev.part[0].attr.size = sizeof ev.part[0].attr;
-  ev.part[0].attr.config = config;
-  ev.part[0].here = true;
-  ev.part[0].cpu_any = -1;
-  ev.part[0].attr.exclude_kernel = !counts_kernel();
+  ev.first.pmu = pmu;
+  ev.first.attr.type = type;
+  ev.first.attr.size = sizeof ev.first.attr;
+  ev.first.attr.config = config;
+  ev.first.here = true;
+  ev.first.cpu_any = -1;
+  ev.first.attr.exclude_kernel = !counts_kernel();
   return ev;
 }
 
@@ -41,9 +41,9 @@ static inline struct pml_event switches(void) {
 
 static inline struct pml_event watchpoint(const void *address) {
   struct pml_event ev = perf_event("mem:watched:w", "breakpoint", PERF_TYPE_BREAKPOINT, 0);
-  ev.part[0].attr.bp_type = HW_BREAKPOINT_W;
-  ev.part[0].attr.bp_addr = (uint64_t)(uintptr_t)address;
-  ev.part[0].attr.bp_len = HW_BREAKPOINT_LEN_8;
+  ev.first.attr.bp_type = HW_BREAKPOINT_W;
+  ev.first.attr.bp_addr = (uint64_t)(uintptr_t)address;
+  ev.first.attr.bp_len = HW_BREAKPOINT_LEN_8;
   return ev;
 }
 

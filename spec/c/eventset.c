@@ -149,10 +149,10 @@ static void with_clocks(void) {
 
 /* A hybrid event is one with a part per PMU; two software events stand in for the two kinds of core. */
 static void hybrid(void) {
+  static const struct pml_event_other atom = {.pmu = "cpu_atom", .cpu_any = -1};
   struct pml_event ev[2] = {faults(), faults()};
   ev[1].nparts = 2;
-  ev[1].part[1] = ev[0].part[0];
-  snprintf(ev[1].part[1].pmu, sizeof ev[1].part[1].pmu, "cpu_atom");
+  ev[1].other = &atom;
   struct pml_eventset *s;
   int rc = pml__eventset_open_events(&s, ev, 2, NULL);
   if (!CHECK(rc == 0, "an event of two parts opens")) return;
@@ -186,7 +186,7 @@ static void other_pmus(void) {
     return;
   }
   struct pml_event ev[3] = {faults(), perf_event("msr/tsc/", "msr", type, 0), task_clock()};
-  ev[1].part[0].attr.exclude_kernel = 0; /* a register counts in all modes */
+  ev[1].first.attr.exclude_kernel = 0; /* a register counts in all modes */
   struct pml_eventset *s;
   int rc = pml__eventset_open_events(&s, ev, 3, NULL);
   if (rc == PML_EPARANOID) {
@@ -249,7 +249,7 @@ static void as_many_as_go(void) {
   else
     CHECK(rc == PML_ETOOMANY && s == NULL, "too many watchpoints: %s", pml_error_detail(rc));
   ev[10] = faults();
-  ev[10].part[0].here = false;
+  ev[10].first.here = false;
   rc = pml__eventset_open_events(&s, &ev[10], 1, NULL);
   CHECK(rc == PML_ENOTHERE && s == NULL, "an event whose PMU is not here: %s", pml_error_detail(rc));
   CHECK(lowest_free_descriptor() == before, "failures leave no descriptor open");

@@ -90,7 +90,7 @@ static void inherits(void) {
 static void fails_cleanly(void) {
   int before = open_descriptors();
   struct pml_event ev[3] = {faults(), task_clock(), faults()};
-  ev[2].part[0].here = false;
+  ev[2].first.here = false;
   const struct pml_event *p[3] = {&ev[0], &ev[1], &ev[2]};
   struct pml_group g;
   size_t which = 99;

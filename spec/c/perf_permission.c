@@ -49,7 +49,7 @@ static void event(const char *name, bool modeless) {
     SKIP("this machine has no such event");
     return;
   }
-  bool all = kernel_opens(ev.part[0].attr, false), user = kernel_opens(ev.part[0].attr, true);
+  bool all = kernel_opens(ev.first.attr, false), user = kernel_opens(ev.first.attr, true);
   bool narrowed = !all && user && modeless;
   snprintf(narrow, sizeof narrow, "%s%s", name, narrowed ? ":u" : "");
   rc = pml_counter_open(&c, &ev, 0, NULL, NULL, 0);
@@ -74,8 +74,8 @@ static void mixed_group(void) {
   const struct pml_event *p[2] = {&ev[0], &ev[1]};
   struct pml_group g;
   for (int i = 0; i < 2; i++) (void)pml_event_parse(&ev[i], names[i]);
-  bool all = kernel_opens(ev[0].part[0].attr, false);
-  if (!all && !kernel_opens(ev[0].part[0].attr, true)) {
+  bool all = kernel_opens(ev[0].first.attr, false);
+  if (!all && !kernel_opens(ev[0].first.attr, true)) {
     SKIP("this process may count nothing");
     return;
   }
@@ -96,7 +96,7 @@ static void another_user(void) {
     pml_counter_close(&c);
     return;
   }
-  if (kernel_opens(ev.part[0].attr, true))
+  if (kernel_opens(ev.first.attr, true))
     CHECK(rc == PML_ECAP && strstr(pml_error_detail(rc), "another user") != NULL, "%s", pml_error_detail(rc));
   refusal("task-clock", rc, false);
 }

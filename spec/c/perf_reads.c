@@ -32,8 +32,9 @@ static struct pml_eventset *open_form(enum form form) {
   struct pml_eventset_options o = {.flags = form == APART ? PML_EVENTSET_UNGROUPED : 0};
   struct pml_eventset *s = NULL;
   if (form == HYBRID) {
+    static const struct pml_event_other same = {.pmu = "software", .cpu_any = -1};
     ev[0].nparts = 2;
-    ev[0].part[1] = ev[0].part[0];
+    ev[0].other = &same;
   }
   if (form == SDES) ev[2] = sde_event();
   int rc = pml__eventset_open_events(&s, ev, form == SINGLE ? 1 : form == CLOCKED || form == SDES ? 3 : 2, &o);

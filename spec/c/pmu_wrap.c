@@ -20,7 +20,7 @@ static void wraps(const char *how, const struct pml_event *like, uint64_t period
   struct pml_reading first = {0}, before = {0}, after = {0};
   uint64_t least = UINT64_MAX, most = 0;
   unsigned backwards = 0;
-  ev.part[0].attr.sample_period = period;
+  ev.first.attr.sample_period = period;
   int rc = pml_counter_open(&c, &ev, 0, NULL, NULL, 0);
   if (!CHECK(rc == 0, "%s: a wrap every %llu: %s", how, (unsigned long long)period, pml_error_detail(rc))) return;
   pml_counter_read(&c, &first);
@@ -58,7 +58,7 @@ static void counts_freely(const char *how, const struct pml_event *ev) {
 static unsigned width_of(struct pml_event *ev, bool wide) {
   struct pml_counter c;
 #if defined(__aarch64__)
-  ev->part[0].attr.config1 = wide ? 1 : 0;
+  ev->first.attr.config1 = wide ? 1 : 0;
 #else
   (void)wide;
 #endif

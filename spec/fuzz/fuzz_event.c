@@ -43,9 +43,11 @@ static void parse_name(const char *name) {
                                                         : ev.nparts != 0),
           "as pml_event.h says");
   PROMISE(!(strcmp(ev.name, name) != 0 || ev.scale == 0), "as pml_event.h says");
-  PLANTED(ev.nparts == 1 && ev.part[0].attr.type == PERF_TYPE_BREAKPOINT && ev.part[0].attr.bp_len == 2);
-  for (unsigned i = 0; i < ev.nparts; i++)
-    PROMISE(!(ev.part[i].attr.size != sizeof ev.part[i].attr || !*ev.part[i].pmu), "as pml_event.h says");
+  PLANTED(ev.nparts == 1 && ev.first.attr.type == PERF_TYPE_BREAKPOINT && ev.first.attr.bp_len == 2);
+  for (unsigned i = 0; i < ev.nparts; i++) {
+    struct pml_event_part part = pml_event_part(&ev, i);
+    PROMISE(!(part.attr.size != sizeof part.attr || !*part.pmu), "as pml_event.h says");
+  }
 }
 
 /* What a format takes in, it gives back, and it touches no other bit. */

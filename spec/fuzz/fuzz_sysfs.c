@@ -48,10 +48,11 @@ static void make_topology(void) {
 static void check_places(const struct pml_event *ev) {
   struct pml_event one;
   char name[PML_EVENT_NAME_MAX + PML_EVENT_PLACE_MAX + 1];
-  for (unsigned i = 0; i < ev->nparts && i < 4 && ev->part[i].place[0]; i++) {
-    snprintf(name, sizeof name, "%s:%s", ev->name, ev->part[i].place);
+  for (unsigned i = 0; i < ev->nparts && i < 4 && ev->first.place[0]; i++) {
+    struct pml_event_part part = pml_event_part(ev, i);
+    snprintf(name, sizeof name, "%s:%s", ev->name, part.place);
     if (strlen(name) >= PML_EVENT_NAME_MAX) return;
-    PROMISE(pml_event_parse(&one, name) == 0 && one.nparts == 1 && one.part[0].cpu_any == ev->part[i].cpu_any,
+    PROMISE(pml_event_parse(&one, name) == 0 && one.nparts == 1 && one.first.cpu_any == part.cpu_any,
             "a place is a name");
   }
 }
@@ -86,15 +87,17 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   if (err == 0) {
     PROMISE(ev.nparts >= 1 && ev.nparts <= PML_EVENT_PARTS_MAX, "a part, or one for each place");
     PROMISE(ev.scale != 0 && ev.scale - ev.scale == 0, "a finite scale");
-    for (unsigned i = 0; i < ev.nparts; i++)
-      PROMISE(ev.part[i].cpu_any >= (ev.nparts > 1 ? 0 : -1) && memchr(ev.part[i].place, 0, PML_EVENT_PLACE_MAX),
+    for (unsigned i = 0; i < ev.nparts; i++) {
+      struct pml_event_part part = pml_event_part(&ev, i);
+      PROMISE(part.cpu_any >= (ev.nparts > 1 ? 0 : -1) && memchr(part.place, 0, PML_EVENT_PLACE_MAX),
               "a cpu with its place, or none");
+    }
     check_places(&ev);
     PROMISE(memchr(ev.unit, 0, sizeof ev.unit) != NULL, "the unit ends");
   }
   struct pml__walk w = {.visit = visit, .probe = true};
   PROMISE(pml__event_walk_sysfs(&w) == 0, "the list goes through");
-  PLANTED(err == 0 && ev.part[0].attr.config1 >> 60 > 1 && ev.scale == 2);
+  PLANTED(err == 0 && ev.first.attr.config1 >> 60 > 1 && ev.scale == 2);
   free(name);
   free(terms);
   return 0;

@@ -51,7 +51,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   PROMISE(err == PML__NOT_MINE || (err == 0 && ev.nparts == 1), "a number, or not a tracepoint");
   struct pml__walk w = {.visit = visit, .arg = &rows};
   PROMISE(pml__event_walk_trace(&w) == 0, "a list can be walked");
-  PLANTED(err == 0 && ev.part[0].attr.config > 1000 && rows >= 2);
+  PLANTED(err == 0 && ev.first.attr.config > 1000 && rows >= 2);
   free(name);
   free(first);
   free(rest);

@@ -188,7 +188,7 @@ int pml_counter_open(struct pml_counter *c, const struct pml_event *ev, unsigned
     return pml_fail(PML_EMODE, "%s is not counted by the kernel; open it with an event set (pml.eventset)", ev->name);
   if (part >= ev->nparts) return pml_fail(-EINVAL, "%s: it has no part %u", ev->name, part);
   if (leader != NULL && leader->fd < 0) return pml_fail(PML_ECLOSED, "%s: the leader of its group is closed", ev->name);
-  const struct pml_event_part *p = &ev->part[part];
+  const struct pml_event_part of = pml_event_part(ev, part), *p = &of;
   if (!p->here) return pml_fail(PML_ENOTHERE, "%s: its PMU %s is not on this machine", ev->name, p->pmu);
 
   struct pml__counter_request q = {.ev = ev, .pmu = p->pmu, .joins = leader != NULL};

@@ -3,6 +3,7 @@
 #include "source/pml_event_internal.h"
 
 #include <ctype.h>
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 #include <strings.h>
@@ -99,24 +100,34 @@ static bool parse_cache(const char *name, uint64_t *config) {
   return true;
 }
 
+int pml__event_spread_over_cores(struct pml_event *ev) {
+  struct pml__core_pmu pmu[PML_EVENT_PARTS_MAX];
+  struct pml_event_other other[PML_EVENT_PARTS_MAX];
+  unsigned n = pml__core_pmus(pmu);
+  if (n < 2) return 0;
+  memset(other, 0, sizeof other);
+  ev->first.pmu = pml__keep_text(pmu[0].name);
+  pml__event_set_core(&ev->first.attr, pmu[0].type);
+  for (unsigned i = 1; i < n; i++) {
+    other[i - 1].pmu = pml__keep_text(pmu[i].name);
+    if (other[i - 1].pmu[0] == '\0') return -ENOMEM;
+    other[i - 1].core_type = pmu[i].type;
+    other[i - 1].cpu_any = -1;
+  }
+  return pml__event_others(ev, other, n - 1);
+}
+
 /*
- * One part on a CPU of one kind; on a hybrid CPU one per core PMU: the PMU's type goes into the upper half of config.
- * A machine that shows no core PMU gets a part all the same: the kernel says best why it cannot count.
+ * One part on a CPU of one kind; on a hybrid CPU one per core PMU. A machine that shows no core PMU gets a part all the
+ * same: the kernel says best why it cannot count.
  */
 static int add_hardware(struct pml_event *ev, uint32_t type, uint64_t config, const struct pml__mods *m) {
   struct pml__core_pmu pmu[PML_EVENT_PARTS_MAX];
-  unsigned n = pml__core_pmus(pmu);
-  for (unsigned i = 0; i < (n ? n : 1); i++) {
-    struct pml_event_part *part = pml__event_part_add(ev, n ? pmu[i].name : "cpu");
-    part->attr.type = type;
-    part->attr.config = config;
-    if (n > 1 && type == PERF_TYPE_RAW)
-      part->attr.type = pmu[i].type;
-    else if (n > 1)
-      part->attr.config |= (uint64_t)pmu[i].type << 32;
-    pml__mods_apply(m, &part->attr, true);
-  }
-  return 0;
+  struct pml_event_part *part = pml__event_first(ev, pml__core_pmus(pmu) > 0 ? pml__keep_text(pmu[0].name) : "cpu");
+  part->attr.type = type;
+  part->attr.config = config;
+  pml__mods_apply(m, &part->attr, true);
+  return pml__event_spread_over_cores(ev);
 }
 
 int pml__event_parse_generic(struct pml_event *ev, const char *base, const struct pml__mods *m) {
@@ -124,7 +135,7 @@ int pml__event_parse_generic(struct pml_event *ev, const char *base, const struc
     const struct generic *g = &generics[i];
     if (strcmp(base, g->name) != 0 && !(g->alias && strcmp(base, g->alias) == 0)) continue;
     if (g->type == PERF_TYPE_HARDWARE) return add_hardware(ev, g->type, g->config, m);
-    struct pml_event_part *part = pml__event_part_add(ev, "software");
+    struct pml_event_part *part = pml__event_first(ev, "software");
     part->attr.type = g->type;
     part->attr.config = g->config;
     pml__mods_apply(m, &part->attr, false);

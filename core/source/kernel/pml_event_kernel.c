@@ -43,7 +43,7 @@ static int fail_unknown(const char *name) {
 
 /* Clocks of the kernel count ns whoever named them. */
 static void set_unit(struct pml_event *ev) {
-  const struct perf_event_attr *a = &ev->part[0].attr;
+  const struct perf_event_attr *a = &ev->first.attr;
   if (a->type != PERF_TYPE_SOFTWARE || *ev->unit) return;
   if (a->config == PERF_COUNT_SW_CPU_CLOCK || a->config == PERF_COUNT_SW_TASK_CLOCK)
     pml__copy(ev->unit, sizeof ev->unit, "ns");

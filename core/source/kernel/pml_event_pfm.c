@@ -145,7 +145,7 @@ static int fill(struct pml_event *ev, const struct perf_event_attr *attr, int id
     return pml_fail(PML_ENOEVENT, "libpfm4 encodes \"%.200s\" but does not know its PMU%s", ev->name,
                     secure_getenv("LIBPFM_FORCE_PMU") != NULL ? "; unset LIBPFM_FORCE_PMU, which hides all others"
                                                               : "");
-  struct pml_event_part *part = pml__event_part_add(ev, pmu.name);
+  struct pml_event_part *part = pml__event_first(ev, pmu.name);
   part->attr = *attr;
   correct_topdown(ev->name, &info, &part->attr);
   part->here = pmu.is_present && attr->type != PML__TYPE_NONE;
@@ -156,18 +156,10 @@ static int fill(struct pml_event *ev, const struct perf_event_attr *attr, int id
 }
 
 /* A generic event that libpfm4 names (perf::CYCLES) belongs to all core PMUs of a hybrid CPU, as cycles does. */
-static void spread_over_hybrid(struct pml_event *ev) {
-  struct pml_event_part first = ev->part[0];
-  struct pml__core_pmu core[PML_EVENT_PARTS_MAX];
-  if (first.attr.type != PERF_TYPE_HARDWARE && first.attr.type != PERF_TYPE_HW_CACHE) return;
-  unsigned n = pml__core_pmus(core);
-  if (n < 2 || first.attr.config >> 32) return;
-  ev->nparts = 0;
-  for (unsigned i = 0; i < n; i++) {
-    struct pml_event_part *part = pml__event_part_add(ev, core[i].name);
-    part->attr = first.attr;
-    part->attr.config |= (uint64_t)core[i].type << 32;
-  }
+static int spread_over_hybrid(struct pml_event *ev) {
+  const struct perf_event_attr *attr = &ev->first.attr;
+  bool generic = attr->type == PERF_TYPE_HARDWARE || attr->type == PERF_TYPE_HW_CACHE;
+  return generic && attr->config >> 32 == 0 ? pml__event_spread_over_cores(ev) : 0;
 }
 
 /* The event @full starts with, without its attributes; @rest gets the first attribute. -1 if there is none. */
@@ -249,6 +241,6 @@ int pml__event_parse_pfm(struct pml_event *ev, const char *name) {
   else
     err = r == PFM_ERR_NOTFOUND ? PML__NOT_MINE : fail_encoding(name, r);
   pml__pfm_unlock();
-  if (err == 0) spread_over_hybrid(ev);
+  if (err == 0) err = spread_over_hybrid(ev);
   return err;
 }

@@ -24,7 +24,7 @@ static void ask_kernel(struct type *t, const struct perf_event_attr *attr) {
   struct pml_event ev = {.scale = 1};
   const struct pml__place anywhere = {-1, -1, -1};
   char places[100];
-  struct pml_event_part *part = pml__event_part_add(&ev, "");
+  struct pml_event_part *part = pml__event_first(&ev, "");
   part->attr = *attr;
   (void)pml__event_place(&ev, &anywhere);                                /* too many places are still places */
   if (attr->type == PERF_TYPE_HW_CACHE || attr->type == PERF_TYPE_RAW) { /* any code may be odd; this one is not */

@@ -130,7 +130,7 @@ static bool is_in(const struct cpu *c, const struct pml__place *p) {
 
 /* The folder of the part's PMU: libpfm4's names are others than the kernel's, but the type is the same. */
 static void find_folder(const struct pml_event *ev, char pmu[64]) {
-  const struct pml_event_part *part = &ev->part[0];
+  const struct pml_event_part *part = &ev->first;
   pmu[0] = '\0';
   if (strchr(ev->name, '/'))
     pml__copy(pmu, 64, part->pmu);
@@ -157,31 +157,34 @@ static int fail_place(const struct pml_event *ev, const struct cpus *all) {
   char text[300];
   if (all->n == 0)
     return pml_fail(PML_ESYNTAX, "event \"%.160s\": its PMU %s counts no packages; leave the place off", ev->name,
-                    ev->nparts ? ev->part[0].pmu : "");
+                    ev->nparts ? ev->first.pmu : "");
   list_places(all, text, sizeof text);
-  return pml_fail(PML_ENOEVENT, "event \"%.160s\": %s counts at %s, not there", ev->name, ev->part[0].pmu, text);
+  return pml_fail(PML_ENOEVENT, "event \"%.160s\": %s counts at %s, not there", ev->name, ev->first.pmu, text);
 }
 
+/* Too many places are an error, but as many as there is room for become parts. */
 static int spread(struct pml_event *ev, const struct cpus *all, const struct pml__place *want) {
-  struct pml_event_part first = ev->part[0];
-  ev->nparts = 0;
+  struct pml_event_other place[PML_EVENT_PARTS_MAX];
+  unsigned n = 0, found = 0;
+  memset(place, 0, sizeof place);
   for (unsigned i = 0; i < all->n; i++) {
-    if (!is_in(&all->cpu[i], want)) continue;
-    struct pml_event_part *part = pml__event_part_add(ev, first.pmu);
-    if (!part)
-      return pml_fail(PML_ETOOMANY, "event \"%.160s\": %s counts at more than %d places; name one (:package0, :cpu%d)",
-                      ev->name, first.pmu, PML_EVENT_PARTS_MAX, all->cpu[0].cpu);
-    *part = first;
-    part->cpu_any = all->cpu[i].cpu;
-    name_place(all, i, part->place);
+    if (!is_in(&all->cpu[i], want) || ++found > PML_EVENT_PARTS_MAX) continue;
+    place[n].pmu = ev->first.pmu;
+    place[n].cpu_any = all->cpu[i].cpu;
+    name_place(all, i, place[n++].place);
   }
-  return 0;
+  ev->first.cpu_any = place[0].cpu_any;
+  memcpy(ev->first.place, place[0].place, sizeof place[0].place);
+  int rc = pml__event_others(ev, place + 1, n - 1);
+  if (rc < 0 || found == n) return rc;
+  return pml_fail(PML_ETOOMANY, "event \"%.160s\": %s counts at more than %d places; name one (:package0, :cpu%d)",
+                  ev->name, ev->first.pmu, PML_EVENT_PARTS_MAX, all->cpu[0].cpu);
 }
 
 int pml__event_place(struct pml_event *ev, const struct pml__place *want) {
   struct cpus all = {.n = 0};
   char pmu[64] = "";
-  bool one = ev->nparts == 1 && ev->part[0].cpu_any < 0;
+  bool one = ev->nparts == 1 && ev->first.cpu_any < 0;
   if (one) find_folder(ev, pmu);
   find_cpus(pmu, &all);
   bool found = false;
@@ -193,8 +196,8 @@ int pml__event_place(struct pml_event *ev, const struct pml__place *want) {
 void pml__event_places(const struct pml_event *ev, char *text, size_t size) {
   size_t used = 0;
   text[0] = '\0';
-  for (unsigned i = 0; i < ev->nparts && ev->part[i].place[0] != '\0'; i++) {
-    int n = snprintf(text + used, size - used, "%s:%s", i ? ", " : "", ev->part[i].place);
+  for (unsigned i = 0; i < ev->nparts && ev->first.place[0] != '\0'; i++) {
+    int n = snprintf(text + used, size - used, "%s:%s", i ? ", " : "", pml_event_part(ev, i).place);
     if (n < 0 || (size_t)n >= size - used) {
       text[used] = '\0';
       return;

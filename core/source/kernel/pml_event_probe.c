@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* core/source/kernel/pml_event_probe.c - hardware breakpoints (mem:) and user-space probes (uprobe:). */
-#include "base/pml_process.h"
 #include "source/kernel/pml_event_sysfs.h"
 
 #include <ctype.h>
@@ -126,34 +125,13 @@ int pml__event_parse_mem(struct pml_event *ev, const char *name) {
   err = check_mem(&m, name);
   if (err < 0) return err;
 
-  struct pml_event_part *part = pml__event_part_add(ev, "breakpoint");
+  struct pml_event_part *part = pml__event_first(ev, "breakpoint");
   part->attr.type = PERF_TYPE_BREAKPOINT;
   part->attr.bp_type = m.access;
   part->attr.bp_addr = m.address;
   part->attr.bp_len = m.len;
   pml__mods_apply(&m.mods, &part->attr, false);
   return 0;
-}
-
-/* Paths the kernel reads at every open of a uprobe; kept for the life of the process because events are plain data. */
-struct path {
-  struct path *next;
-  char text[];
-};
-static struct path *paths;
-static struct pml__lock paths_lock;
-
-static const char *intern(const char *text) {
-  pml__lock_take(&paths_lock);
-  struct path *p = paths;
-  while (p && strcmp(p->text, text) != 0) p = p->next;
-  if (!p && (p = malloc(sizeof *p + strlen(text) + 1)) != NULL) {
-    memcpy(p->text, text, strlen(text) + 1);
-    p->next = paths;
-    __atomic_store_n(&paths, p, __ATOMIC_RELEASE);
-  }
-  pml__lock_leave(&paths_lock);
-  return p ? p->text : NULL;
 }
 
 struct uprobe {
@@ -222,11 +200,11 @@ int pml__event_parse_uprobe(struct pml_event *ev, const char *name) {
   if (err == 0) err = find_offset(&u, name, &offset);
   if (err == 0) err = read_uprobe_pmu(name, &type, &at_return);
   if (err < 0) return err;
-  const char *path = intern(u.path);
+  const char *path = pml__keep(u.path, strlen(u.path) + 1);
   if (!path) return pml_fail(-ENOMEM, "no memory for the path of event \"%.200s\"", name);
   if (u.at_return) (void)pml__format_put(&at_return, &word[at_return.word], 1);
 
-  struct pml_event_part *part = pml__event_part_add(ev, "uprobe");
+  struct pml_event_part *part = pml__event_first(ev, "uprobe");
   part->attr.type = type;
   part->attr.config = word[0];
   part->attr.uprobe_path = (uintptr_t)path;
@@ -241,7 +219,7 @@ static int row(const struct pml__walk *w, const char *name, const char *source, 
   info.pmu = source;
   int err = pml_event_parse(&ev, name);
   if (err == 0)
-    info.available = pml__event_probe(&ev.part[0].attr, -1, &info.reason);
+    info.available = pml__event_probe(&ev.first.attr, -1, &info.reason);
   else
     info.reason = pml_error_detail(err);
   return pml__walk_row(w, &info);

@@ -46,8 +46,8 @@ static int walk_places(const struct sysfs_walk *s, const char *base, const struc
                        struct pml_event_info *info) {
   char name[PML_EVENT_NAME_MAX + PML_EVENT_PLACE_MAX + 2];
   int err = 0;
-  for (unsigned i = 0; !err && ev->nparts > 1 && i < ev->nparts && *ev->part[i].place; i++) {
-    if (snprintf(name, sizeof name, "%s:%s", base, ev->part[i].place) >= PML_EVENT_NAME_MAX) continue;
+  for (unsigned i = 0; !err && ev->nparts > 1 && i < ev->nparts && *ev->first.place; i++) {
+    if (snprintf(name, sizeof name, "%s:%s", base, pml_event_part(ev, i).place) >= PML_EVENT_NAME_MAX) continue;
     info->name = name;
     err = pml__walk_row(s->w, info);
   }
@@ -72,7 +72,7 @@ static int walk_event(struct sysfs_walk *s, const char *event) {
   }
   if (err < 0) return 0;
   if (s->w->probe && !s->probed) {
-    s->available = pml__event_probe(&ev.part[0].attr, ev.part[0].cpu_any, &s->reason);
+    s->available = pml__event_probe(&ev.first.attr, ev.first.cpu_any, &s->reason);
     s->probed = true;
   }
   (void)snprintf(meaning, sizeof meaning, "%s%s%s", text, s->w->probe && *ev.unit ? "; in " : "",

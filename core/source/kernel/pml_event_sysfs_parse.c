@@ -176,7 +176,7 @@ static int fail_pmu(const char *pmu, int err) {
 }
 
 static int fill(struct parse *p, uint32_t type, const struct pml__mods *m) {
-  struct pml_event_part *part = pml__event_part_add(p->ev, p->pmu);
+  struct pml_event_part *part = pml__event_first(p->ev, pml__keep_text(p->pmu));
   part->attr.type = type;
   part->attr.config = p->word[0];
   part->attr.config1 = p->word[1];

@@ -76,7 +76,7 @@ int pml__event_parse_trace(struct pml_event *ev, const char *base, const struct 
   err = read_id(path, &id);
   if (err == -EACCES || err == -EPERM) return fail_tracefs(base, -EACCES);
   if (err < 0) return PML__NOT_MINE;
-  struct pml_event_part *part = pml__event_part_add(ev, "tracepoint");
+  struct pml_event_part *part = pml__event_first(ev, "tracepoint");
   part->attr.type = PERF_TYPE_TRACEPOINT;
   part->attr.config = id;
   pml__mods_apply(m, &part->attr, false);
@@ -95,7 +95,7 @@ static int row(struct trace_walk *t, const char *name) {
   struct pml__mods none = {0};
   memset(&ev, 0, sizeof ev);
   if (t->w->probe && !t->probed && pml__event_parse_trace(&ev, name, &none) == 0) {
-    t->available = pml__event_probe(&ev.part[0].attr, -1, &t->reason);
+    t->available = pml__event_probe(&ev.first.attr, -1, &t->reason);
     t->probed = true;
   }
   struct pml_event_info info = {.name = name, .description = "tracepoint of the kernel", .source = "tracepoint"};

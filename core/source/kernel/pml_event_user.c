@@ -24,9 +24,7 @@ bool pml__event_is_of_kernel(const struct perf_event_attr *attr) {
 }
 
 bool pml__event_counts_in_user_space(const struct pml_event *ev) {
-  for (unsigned i = 0; i < ev->nparts; i++)
-    if (pml__event_is_of_kernel(&ev->part[i].attr) || strcmp(ev->part[i].pmu, "kprobe") == 0) return false;
-  return true;
+  return ev->nparts == 0 || (!pml__event_is_of_kernel(&ev->first.attr) && strcmp(ev->first.pmu, "kprobe") != 0);
 }
 
 /* :u, :k, :h at the end, PMU/EVENT/u, or libpfm4's :u=1. */
@@ -42,10 +40,7 @@ static bool has_modifier(const char *name) {
 bool pml__event_may_be_user_only(const struct pml_event *ev) {
   if (ev->nparts == 0 || has_modifier(ev->name)) return false;
   if (strlen(ev->name) + sizeof PML__USER_ONLY > PML_EVENT_NAME_MAX) return false;
-  for (unsigned i = 0; i < ev->nparts; i++) {
-    const struct pml_event_part *p = &ev->part[i];
-    if (p->attr.exclude_user || p->attr.exclude_kernel || p->cpu_any >= 0) return false;
-  }
+  if (ev->first.attr.exclude_user || ev->first.attr.exclude_kernel || ev->first.cpu_any >= 0) return false;
   return pml__event_counts_in_user_space(ev);
 }
 

@@ -24,8 +24,8 @@ struct pml__kernel_group {
 
 /* A part of an event is a counter; cold. */
 struct pml__kernel_part {
-  char pmu[64 + PML_EVENT_PLACE_MAX]; /* with its place: "power:package0" */
-  uint32_t counter;                   /* in counter[] */
+  const char *pmu;  /* with its place: "power:package0" */
+  uint32_t counter; /* in counter[] */
   uint32_t group;
   uint32_t position; /* in the group */
   uint32_t word;     /* of its value, in words of the share */

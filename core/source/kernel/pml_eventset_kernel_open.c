@@ -10,6 +10,10 @@
 #include <string.h>
 #include <sys/ioctl.h>
 
+_Static_assert(sizeof(struct pml__eventset_info) + sizeof(struct pml__kernel_event) + sizeof(struct pml__kernel_part) <
+                   512,
+               "what a set knows of an event of one part is small");
+
 /* One part of one event of the share, on its way into a group. */
 struct place {
   uint32_t event, part;
@@ -32,8 +36,8 @@ static const struct pml_event *event_of(const struct opening *o, uint32_t counte
   return event_at(o, o->place[counter].event);
 }
 
-static const struct pml_event_part *part_of(const struct opening *o, uint32_t counter) {
-  return &event_of(o, counter)->part[o->place[counter].part];
+static struct pml_event_part part_of(const struct opening *o, uint32_t counter) {
+  return pml_event_part(event_of(o, counter), o->place[counter].part);
 }
 
 static int open_place(const struct opening *o, struct pml_counter *c, uint32_t counter,
@@ -59,8 +63,8 @@ static int list_places(struct opening *o) {
   for (int r = 0; r <= 2; r++)
     for (uint32_t k = 0; k < n; k++) {
       const struct pml_event *ev = event_at(o, k);
-      for (uint32_t p = 0; p < ev->nparts; p++)
-        if (rank(&ev->part[p]) == r) o->place[o->nplaces++] = (struct place){k, p};
+      bool wanted = ev->nparts > 0 && rank(&ev->first) == r;
+      for (uint32_t p = 0; wanted && p < ev->nparts; p++) o->place[o->nplaces++] = (struct place){k, p};
     }
   return 0;
 }
@@ -78,8 +82,10 @@ static bool pair_opens(const struct opening *o, uint32_t leader, uint32_t member
 
 static void put_into_group(struct opening *o, uint32_t counter, uint32_t group) {
   struct pml__kernel_part *p = &o->k->event[o->place[counter].event].part[o->place[counter].part];
-  const struct pml_event_part *from = part_of(o, counter);
-  (void)snprintf(p->pmu, sizeof p->pmu, "%s%s%s", from->pmu, from->place[0] != '\0' ? ":" : "", from->place);
+  const struct pml_event_part from = part_of(o, counter);
+  char pmu[PML_EVENT_NAME_MAX];
+  (void)snprintf(pmu, sizeof pmu, "%s:%s", from.pmu, from.place);
+  p->pmu = from.place[0] != '\0' ? pml__keep_text(pmu) : from.pmu;
   p->counter = counter;
   p->group = group;
   p->position = o->k->group[group].n++;
@@ -111,9 +117,9 @@ static bool group_runs(int leader) {
 
 /* Joined, but the group would never run with it: in a multiplexed set it is better off in the next one. */
 static bool overfills(const struct opening *o, uint32_t counter, const struct pml_counter *leader) {
-  const struct pml_event_part *p = part_of(o, counter);
+  const struct pml_event_part p = part_of(o, counter);
   if (!(o->options->flags & PML_EVENTSET_MULTIPLEX) || event_of(o, counter)->nparts > 1) return false;
-  if (pml__counter_is_software(&p->attr, p->pmu) || !target_runs(&o->options->target)) return false;
+  if (pml__counter_is_software(&p.attr, p.pmu) || !target_runs(&o->options->target)) return false;
   if (group_runs(leader->fd)) return false;
   pml_counter_close(&o->k->counter[counter]);
   return true;
@@ -123,9 +129,9 @@ static bool overfills(const struct opening *o, uint32_t counter, const struct pm
 static int try_group(struct opening *o, uint32_t counter, uint32_t group) {
   struct pml__kernel_share *k = o->k;
   const struct pml_counter *leader = &k->counter[o->leader[group]];
-  const struct pml_event_part *mine = part_of(o, counter), *first = part_of(o, o->leader[group]);
-  if (mine->cpu_any != first->cpu_any) return 1;
-  if (mine->cpu_any >= 0 && mine->attr.type != first->attr.type) return 1; /* uncore PMUs share no group */
+  const struct pml_event_part mine = part_of(o, counter), first = part_of(o, o->leader[group]);
+  if (mine.cpu_any != first.cpu_any) return 1;
+  if (mine.cpu_any >= 0 && mine.attr.type != first.attr.type) return 1; /* uncore PMUs share no group */
   int rc = open_place(o, &k->counter[counter], counter, leader, o->options->flags & PML_OPEN_NO_PAGE);
   if (rc == 0) return overfills(o, counter, leader) ? 1 : 0;
   if (rc != PML_ETOOMANY) return rc;
@@ -211,7 +217,7 @@ static int allocate(struct opening *o) {
     return pml_fail(-ENOMEM, "event set with %u events of the kernel: out of memory", k->share.n);
   for (uint32_t i = 0; i < k->share.n; i++) {
     const struct pml_event *ev = event_at(o, i);
-    bool places = ev->nparts > 1 && ev->part[0].cpu_any >= 0;
+    bool places = ev->nparts > 1 && ev->first.cpu_any >= 0;
     k->event[i] = (struct pml__kernel_event){.nparts = ev->nparts, .places = places, .part = &k->part[part]};
     part += ev->nparts;
   }
