@@ -45,10 +45,15 @@ $(B)/spec/instrument_cfg: spec/c/instrument_cfg.c $(B)/obj/core/instrument/instr
 	@mkdir -p $(@D)
 	$(CC) $(ALLCFLAGS) $(LDFLAGS) $^ -o $@
 
-# Specs of the service see its internals; embed is compiled and linked as an application is.
+# Specs of the service see its internals, as that of a source does, which Lua reads; embed is compiled and linked as an
+# application is.
+link_lua = $(CC) $(ALLCFLAGS) -Ibindings $(LUA_CFLAGS) $(LDFLAGS) -rdynamic $(call link_of,$<) $< $(B)/libpmlua_lua.a $(B)/libpmlua.a $(CORE_LIBS) $(LUA_LIBS) -o $@
 $(B)/spec/live_%: spec/c/live_%.c $(B)/libpmlua_lua.a $(B)/libpmlua.a
 	@mkdir -p $(@D)
-	$(CC) $(ALLCFLAGS) -Ibindings $(LUA_CFLAGS) $(LDFLAGS) -rdynamic $(call link_of,$<) $< $(B)/libpmlua_lua.a $(B)/libpmlua.a $(CORE_LIBS) $(LUA_LIBS) -o $@
+	$(link_lua)
+$(B)/spec/source_toy: spec/c/source_toy.c $(B)/libpmlua_lua.a $(B)/libpmlua.a
+	@mkdir -p $(@D)
+	$(link_lua)
 $(B)/spec/live_preload: $(B)/preload/libpmlua-live.so $(B)/libpmlua-embed.so
 $(B)/spec/embed $(B)/spec/embed_memory: $(B)/spec/%: spec/c/%.c $(B)/libpmlua-embed.so
 	@mkdir -p $(@D)

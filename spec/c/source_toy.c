@@ -1,15 +1,21 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * spec/c/source_toy.c - a source that is added in one file: its names parse, are listed, and are found when misspelt;
- * event sets read it, alone and beside others.
+ * event sets, sections, traces and Lua read it.
  */
 #include "source/pml_source.h"
 
+#include "adapter/section/pml_section.h"
 #include "check.h"
+#include "pmlua.h"
+#include "substrate/trace/pml_otf2_stream.h"
 
 #include <errno.h>
+#include <lauxlib.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 /* What the toys count. */
 static uint64_t toys[2];
@@ -120,6 +126,88 @@ static void beside_others(void) {
         "what cannot be opened leaves nothing open");
 }
 
+static struct pml_section *play;
+
+static void in_sections(void) {
+  static const char *const events[] = {"toy::ball", "clock::ns"};
+  const struct pml_section_options options = {.events = events, .nevents = 2};
+  struct pml_section_value value[2];
+  struct pml_section_row row;
+  int rc = pml_section_define("play", &options, &play);
+  if (!CHECK(rc == 0, "a section takes its events%s%s", rc < 0 ? ": " : "", rc < 0 ? pml_error_detail(rc) : "")) return;
+  for (int i = 0; i < 3; i++) {
+    pml_section_start(play);
+    toys[0] += 2;
+    pml_section_stop(play);
+    toys[0] += 100;
+  }
+  CHECK(pml_section_read(play, &row, value) == 0 && row.count == 3 && value[0].i == 6,
+        "and sums what they counted in it");
+}
+
+/* Is there a line in what @command prints that has all three? */
+static bool prints(const char *command, const char *a, const char *b, const char *c) {
+  char line[1024];
+  bool found = false;
+  FILE *f = popen(command, "r");
+  while (f != NULL && fgets(line, sizeof line, f) != NULL)
+    found |= strstr(line, a) != NULL && strstr(line, b) != NULL && strstr(line, c) != NULL;
+  if (f != NULL) pclose(f);
+  return found;
+}
+
+/* Values count from the set's start, which was at the section's first. */
+static bool trace_play(const char *dir) {
+  static const struct pml_otf2_metric metric[] = {{.name = "toy::ball", .unit = "toys", .mode = PML_OTF2_ACCUMULATED},
+                                                  {.name = "clock::ns", .unit = "ns", .mode = PML_OTF2_ACCUMULATED}};
+  struct pml_otf2 *a;
+  struct pml_otf2_stream *stream;
+  if (pml_otf2_open(&a, dir, metric, 2, 0) < 0 || pml_otf2_stream_open(&stream, a) < 0) return false;
+  pml_section_start(play);
+  toys[0] += 11;
+  pml_section_stop(play);
+  bool right = pml_otf2_stream_unrecorded(stream) == 0;
+  pml_otf2_stream_close(stream);
+  right &= pml_otf2_flush(a) == 0;
+  return pml_otf2_close(a) == 0 && right;
+}
+
+static void in_traces(void) {
+  char dir[] = "/tmp/pmlua-toys-XXXXXX", command[64];
+  if (play == NULL || mkdtemp(dir) == NULL) return;
+  CHECK(trace_play(dir), "a trace has its values");
+  snprintf(command, sizeof command, "otf2-print %s/traces.otf2", dir);
+  if (system("command -v otf2-print >/dev/null") != 0)
+    SKIP("otf2-print is not installed");
+  else
+    CHECK(prints(command, "METRIC", "\"toy::ball\"", "; 306)") && prints(command, "METRIC", "\"toy::ball\"", "; 317)"),
+          "those before and after what the section did");
+  snprintf(command, sizeof command, "rm -r %s", dir);
+  if (system(command) != 0) printf("# %s stays\n", dir);
+}
+
+static int throw_balls(lua_State *L) {
+  toys[0] += (uint64_t)luaL_checkinteger(L, 1);
+  return 0;
+}
+
+static void in_lua(void) {
+  static const char script[] = "local pml = require 'pmlua'\n"
+                               "local set <close> = assert(pml.eventset { 'toy::ball', 'clock::ns' })\n"
+                               "set:start()\n"
+                               "throw(23)\n"
+                               "return set:read(), set:event(1).unit, select(2, pml.eventset { 'toy::bal' })";
+  struct pmlua *p;
+  char *results = NULL;
+  if (!CHECK(pmlua_open(&p, NULL) == 0, "a Lua state opens: %s", pml_error_detail(0))) return;
+  lua_register(pmlua_state(p), "throw", throw_balls);
+  int rc = pmlua_run_string(p, "toys", script, NULL, &results);
+  CHECK(rc == 0 && strncmp(results, "23\ttoys\t", 8) == 0 && strstr(results, "toy::ball") != NULL,
+        "Lua reads it and is told the right name: %s", rc == 0 ? results : pml_error_detail(rc));
+  free(results);
+  pmlua_close(p);
+}
+
 int main(void) {
   struct pml_event ev;
   static const struct pml__source within = {
@@ -144,5 +232,8 @@ int main(void) {
   CHECK(pml_event_list("toy", false, count_row, &n) == 0 && n == 2, "they are in the list");
   alone();
   beside_others();
+  in_sections();
+  in_traces();
+  in_lua();
   return check_done();
 }
