@@ -34,7 +34,10 @@ static int snapshot_first(struct pml_eventset *s, uint64_t *snapshot) {
   return s->share->snapshot(s->share, snapshot, true);
 }
 
-/* What most sets are, and what a read of them costs is what read(2) costs: nothing else is looked at. */
+/*
+ * What most sets are, and what a read of them costs is what read(2) costs: nothing else is looked at. The block of an
+ * only group begins at 0.
+ */
 static inline int snapshot(struct pml_eventset *s, uint64_t *into) {
   if (PML_LIKELY(s->simple)) return pml__kernel_read_block(s->group, into);
   return s->snapshot(s, into);

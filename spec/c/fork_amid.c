@@ -147,7 +147,7 @@ static bool events_are_as_before(void) {
   for (size_t i = 0; i < KERNELS; i++) {
     struct pml_event ev;
     if (pml_event_parse(&ev, kernels[i]) != 0 || ev.nparts != parsed[i].nparts) return false;
-    if (memcmp(&ev.part[0].attr, &parsed[i].part[0].attr, sizeof ev.part[0].attr) != 0) return false;
+    if (memcmp(&ev.first.attr, &parsed[i].first.attr, sizeof ev.first.attr) != 0) return false;
   }
   return pml_event_set_sysfs(NULL) == 0;
 }

@@ -85,7 +85,7 @@ static bool kernel_set_read(const struct pml_eventset *s, uint64_t *values) {
   uint64_t snapshot[4 * PML_EVENTSET_MAX] = {0};
   const struct pml__kernel_share *k = pml__kernel_share_of(s);
   for (uint32_t i = 0; i < k->ngroups; i++)
-    if (pml__kernel_read_block(&k->group[i], snapshot) < 0) return false;
+    if (pml__kernel_read_block(&k->group[i], snapshot + k->group[i].offset) < 0) return false;
   for (uint32_t i = 0; i < s->n; i++) values[i] = snapshot[s->word[i]] - s->base[s->word[i]];
   return true;
 }

@@ -38,7 +38,7 @@ static int snapshot_kernel(struct pml__share *share, uint64_t *words, bool times
   int again = 0;
   for (; g < end; g++) {
     int rc = g->paged && owner ? read_pages(g, words, times) : -EAGAIN;
-    if (rc == -EAGAIN) rc = pml__kernel_read_block(g, words);
+    if (rc == -EAGAIN) rc = pml__kernel_read_block(g, words + g->offset);
     if (PML_UNLIKELY(rc < 0)) return rc;
     again += rc;
   }

@@ -63,8 +63,8 @@ static inline struct pml__kernel_share *pml__kernel_share_of(const struct pml_ev
   return (struct pml__kernel_share *)s->share;
 }
 
-static inline int pml__kernel_read_block(const struct pml__kernel_group *g, uint64_t *words) {
-  ssize_t got = read(g->fd, words + g->offset, g->bytes);
+static inline int pml__kernel_read_block(const struct pml__kernel_group *g, uint64_t *block) {
+  ssize_t got = read(g->fd, block, g->bytes);
   if (PML_LIKELY(got == (ssize_t)g->bytes)) return 0;
   return got < 0 ? -errno : -EIO;
 }
