@@ -18,8 +18,10 @@ struct pml__source {
   const char *name;   /* one word: what pml_event_source() says */
   const char *prefix; /* what its events' names begin with, colons included; NULL: it takes what no prefix takes */
 
-  /* Fill in @ev, which has its name and is zero but for a scale of 1. @rest: the name after prefix. As
-   * pml_event_parse(). */
+  /*
+   * Fill in @ev, which has its name and is zero but for a scale of 1. @rest: what follows the prefix in the name.
+   * As pml_event_parse().
+   */
   int (*parse)(struct pml_event *ev, const char *rest);
   /* Give every event to pml__walk_row(). Returns what that returns, or a negative code. */
   int (*walk)(const struct pml__walk *w);
@@ -63,9 +65,9 @@ struct pml__share {
   uint32_t *word; /* [n] of each value, among them; zeros */
   /* @times: also what readings need. Returns how often a page was read again, or a negative code. */
   int (*snapshot)(struct pml__share *share, uint64_t *words, bool times);
-  /* Correct its events in @values[of the set]. NULL: each is its word's difference. */
+  /* Correct its events' differences in @values, which has those of the set. NULL: each is its word's difference. */
   void (*difference)(const struct pml__share *share, uint64_t *values);
-  /* Make each @count what pml_eventset_accum() adds to @values as an integer. NULL: it is. */
+  /* Beside it: make each @count what pml_eventset_accum() adds to @values as an integer. NULL: it is. */
   void (*prepare_add)(const struct pml__share *share, const uint64_t *values, uint64_t *count);
   /* pml_eventset_read() of a running set that has no other share. NULL: a snapshot and the differences. */
   int (*read)(struct pml_eventset *set, uint64_t *values);
@@ -77,8 +79,8 @@ extern const struct pml__source pml__source_clock, pml__source_sde, pml__source_
 
 /*
  * pml__source_add - take @source into the table, for good: it is not copied.
- * Returns 0, -EINVAL (no prefix, name, parse, walk or open), -EEXIST (its prefix begins another's, or another's begins
- * it), PML_EFULL. Thread-safe, without a lock; what is parsed or listed from now on knows it.
+ * Returns 0, -EINVAL (no prefix, name, parse, walk or open, no room for a share), -EEXIST (its prefix begins another's,
+ * or another's begins it), PML_EFULL. Thread-safe, without a lock; what is parsed or listed from now on knows it.
  */
 int pml__source_add(const struct pml__source *source);
 

@@ -210,18 +210,16 @@ static void in_lua(void) {
 
 int main(void) {
   struct pml_event ev;
-  static const struct pml__source within = {
-      .name = "w", .prefix = "toy::b", .parse = parse_toy, .walk = walk_toys, .open = open_toys};
-  static const struct pml__source nameless = {
-      .prefix = "x::", .parse = parse_toy, .walk = walk_toys, .open = open_toys};
-  static const struct pml__source clock = {
-      .name = "c", .prefix = "clock::", .parse = parse_toy, .walk = walk_toys, .open = open_toys};
+  struct pml__source within = toy, nameless = toy, clock = toy, shareless = toy;
+  within.prefix = "toy::b", nameless.name = NULL, clock.prefix = "clock::", shareless.share_bytes = 8;
   int n = 0;
   CHECK(pml_event_parse(&ev, "toy::ball") == PML_ENOEVENT, "before there is such a source its names are nothing");
   CHECK(pml__source_add(&toy) == 0, "a source is added");
   CHECK(pml__source_add(&within) == -EEXIST && pml__source_add(&toy) == -EEXIST, "not twice, nor one within another");
   CHECK(pml__source_add(&clock) == -EEXIST, "nor in the place of one that is built in");
-  CHECK(pml__source_add(&nameless) == -EINVAL, "nor without a name");
+  nameless.prefix = shareless.prefix = "x::";
+  CHECK(pml__source_add(&nameless) == -EINVAL && pml__source_add(&shareless) == -EINVAL,
+        "nor without a name, or room for a share");
   CHECK(pml_event_parse(&ev, "toy::kite") == 0 && strcmp(ev.unit, "toys") == 0 && ev.nparts == 0, "its names parse");
   CHECK(strcmp(pml_event_source("toy::kite"), "toy") == 0 && strcmp(pml_event_source("cycles"), "perf") == 0,
         "and are told from others'");
