@@ -27,11 +27,11 @@ static int snapshot_all(struct pml_eventset *s, uint64_t *snapshot) {
   return pass(s, snapshot, true);
 }
 
-/* All shares but the first count the time, if there are others. */
+/* Of one share, beside which others count the time at most. */
 static int snapshot_first(struct pml_eventset *s, uint64_t *snapshot) {
   uint64_t now = pml_clock_ticks();
   snapshot[s->clock_word] = now;
-  return s->share->snapshot(s->share, snapshot, true);
+  return s->read_share->snapshot(s->read_share, snapshot, true);
 }
 
 /*
@@ -67,7 +67,7 @@ static int read_all(struct pml_eventset *s, uint64_t *values) {
 
 static int read_first(struct pml_eventset *s, uint64_t *values) {
   if (s->clocked) s->now[s->clock_word] = pml_clock_ticks();
-  int rc = s->share->snapshot(s->share, s->now, false);
+  int rc = s->read_share->snapshot(s->read_share, s->now, false);
   if (PML_LIKELY(rc >= 0)) pml__eventset_differences(s, values);
   return rc;
 }
@@ -79,7 +79,7 @@ static int read_stopped(struct pml_eventset *s, uint64_t *values) {
 
 void pml__eventset_choose_read(struct pml_eventset *s) {
   const struct pml__share *first = s->share;
-  bool alone = s->read_share == NULL || s->read_share->next_read == NULL;
+  bool alone = s->read_share->next_read == NULL;
   s->snapshot = alone ? snapshot_first : snapshot_all;
   s->read_running = alone ? read_first : read_all;
   if (first->next == NULL && first->read != NULL) s->read_running = first->read;

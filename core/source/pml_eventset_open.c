@@ -71,6 +71,7 @@ static void lay_out(struct pml_eventset *s) {
       difference = &share->next_difference;
     }
   }
+  if (s->read_share == NULL) s->read_share = s->share; /* whose snapshot takes nothing but the time */
   s->words = s->clock_word + 1;
   s->mixed = s->difference_share != NULL;
 }

@@ -5,12 +5,13 @@
 
 #include "source/pml_source.h"
 
+struct pml__kernel_group;
+
 /*
  * One pass over all shares fills a snapshot: an array of 64-bit words in which each share has a block, and the last
  * word is the time. Every count is made of the differences between two snapshots: `base`, taken at start, and `now`.
  * The words of an only share begin at 0.
  */
-struct pml__kernel_group;
 
 /* What an event is beside its words; cold. */
 struct pml__eventset_info {
@@ -36,10 +37,11 @@ struct pml_eventset {
   int (*snapshot)(struct pml_eventset *s, uint64_t *snapshot);
   uint32_t n;
   uint32_t clock_word;
-  uint64_t *base, *now;                                     /* snapshots, cache-line aligned */
-  uint32_t *word;                                           /* [n] of each event's value */
-  const struct pml__kernel_group *group;                    /* of a simple set */
-  struct pml__share *share, *read_share, *difference_share; /* the first of each list */
+  uint64_t *base, *now;                  /* snapshots, cache-line aligned */
+  uint32_t *word;                        /* [n] of each event's value */
+  const struct pml__kernel_group *group; /* of a simple set */
+  struct pml__share *share;              /* the first; and of those that are read, and that have differences */
+  struct pml__share *read_share, *difference_share;
 
   /* What opening, closing and questions touch. */
   size_t words;

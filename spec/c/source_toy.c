@@ -73,6 +73,31 @@ static const struct pml__source toy = {.name = "toy",
                                        .open = open_toys,
                                        .close = close_toys};
 
+/* A source whose events count the time has no words of its own. */
+static int parse_anything(struct pml_event *ev, const char *rest) {
+  (void)ev, (void)rest;
+  return 0;
+}
+
+static int take_nothing(struct pml__share *share, uint64_t *words, bool times) {
+  (void)share, (void)words, (void)times;
+  return 0;
+}
+
+static int open_times(struct pml__share *share, const struct pml_event *ev,
+                      const struct pml_eventset_options *options) {
+  (void)ev, (void)options;
+  share->snapshot = take_nothing;
+  return 0;
+}
+
+static const struct pml__source now = {.name = "now",
+                                       .prefix = "now::",
+                                       .parse = parse_anything,
+                                       .walk = walk_toys,
+                                       .share_bytes = sizeof(struct pml__share),
+                                       .open = open_times};
+
 static int parse_toy(struct pml_event *ev, const char *rest) {
   char near[256];
   for (size_t i = 0; i < 2; i++) {
@@ -124,6 +149,19 @@ static void beside_others(void) {
                           &(struct pml_eventset_options){.target = {.pid = 1}}) < 0 &&
             s == NULL && open_shares == 0,
         "what cannot be opened leaves nothing open");
+}
+
+static void beside_time(void) {
+  static const char *const mixed[] = {"now::a", "sde:::TOYS::NONE", "now::b"};
+  struct pml_eventset *s = NULL;
+  uint64_t v[3] = {0};
+  int rc = pml__source_add(&now) < 0 ? -1 : pml_eventset_open(&s, mixed, 3, NULL);
+  CHECK(rc == 0 && pml_eventset_read(s, v) == 0 && v[0] > 0 && v[1] == (uint64_t)-1 && v[2] == v[0],
+        "the time of a read is any source's to take");
+  pml_eventset_close(s);
+  rc = pml_eventset_open(&s, mixed, 1, NULL);
+  CHECK(rc == 0 && pml_eventset_stop(s, v) == 0 && v[0] > 0, "alone, too");
+  pml_eventset_close(s);
 }
 
 static struct pml_section *play;
@@ -230,6 +268,7 @@ int main(void) {
   CHECK(pml_event_list("toy", false, count_row, &n) == 0 && n == 2, "they are in the list");
   alone();
   beside_others();
+  beside_time();
   in_sections();
   in_traces();
   in_lua();
