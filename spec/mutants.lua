@@ -17,10 +17,13 @@ local READER = "core/source/kernel/pml_rdpmc.h"
 local SECTION = "core/adapter/section/pml_section.c"
 local STREAM, RAISE, PLAINLY = "core/base/pml_stream.c", "core/base/pml_stream_raise.c", "core/base/pml_stream_private.h"
 local SDE, SDE_COUNTER = "core/source/sde/pml_sde_private.h", "core/source/sde/pml_sde_counter.c"
-local COUNTER, GROUP, SET = "core/source/kernel/pml_counter.c", "core/source/kernel/pml_group.c", "core/source/pml_eventset.c"
+local COUNTER, GROUP = "core/source/kernel/pml_counter.c", "core/source/kernel/pml_group.c"
+local SET, DIFFERENCES = "core/source/pml_eventset.c", "core/source/pml_eventset_private.h"
+local SHARE, BLOCK = "core/source/kernel/pml_eventset_kernel.c", "core/source/kernel/pml_eventset_kernel.h"
 
 --- A header stands in several sources: those of @SOURCES_OF are built with it.
-local SOURCES_OF = { [SDE] = "core/source/sde/*.c", [PLAINLY] = "core/base/pml_stream*.c" }
+local SOURCES_OF = { [SDE] = "core/source/sde/*.c", [PLAINLY] = "core/base/pml_stream*.c",
+  [DIFFERENCES] = SET .. " " .. SHARE, [BLOCK] = SET .. " " .. SHARE }
 
 --- name, file, text, replacement; `unless`: an architecture on which the mutant does what the original does;
 --- `by`: the spec that judges it, where it is not those of the file; `pmu = false`: what a real PMU and the copies of its
@@ -70,8 +73,9 @@ local mutants = {
   { "counter: permission not asked for the path", COUNTER, "else if (!c->page->cap_user_rdpmc)", "else if (false)" },
   { "group: owner unchecked", GROUP, "c->page != NULL && c->owner == self", "c->page != NULL && (self | 1)" },
   { "group: half by page", GROUP, "if (tries == 0) return -EAGAIN;", "if (tries == 0) continue;" },
-  { "set: owner unchecked", SET, "bool owner = s->owner == pml_thread_id();", "bool owner = true;" },
-  { "set: half by page", SET, "if (PML_UNLIKELY(tries == 0)) return -EAGAIN;", "if (tries == 0) continue;" },
+  { "set: owner unchecked", SHARE, "bool owner = k->owner == pml_thread_id();", "bool owner = true;" },
+  { "set: half by page", SHARE, "value++);\n    if (PML_UNLIKELY(tries == 0)) return -EAGAIN;",
+    "value++);\n    if (tries == 0) continue;" },
 
   { "counter: close leaves the page mapped", COUNTER, "if (c->page != NULL) munmap((void *)(uintptr_t)c->page, page_bytes());",
     "" },
@@ -92,24 +96,25 @@ local mutants = {
   { "page: a time loaded after the lock", READER, "r->running_ns = running;",
     "r->running_ns = enabled - pc->time_enabled + pc->time_running;", by = "page_step" },
 
-  { "set: difference of 32 bits", SET, "values[i] = now[word[i]] - base[word[i]];",
+  { "set: difference of 32 bits", DIFFERENCES, "values[i] = now[word[i]] - base[word[i]];",
     "values[i] = (uint32_t)(now[word[i]] - base[word[i]]);", by = "perf_reads" },
-  { "set: a part's difference of 32 bits", SET, "+= s->now[word] - s->base[word];",
-    "+= (uint32_t)(s->now[word] - s->base[word]);", by = "perf_reads" },
-  { "set: a reading's difference of 32 bits", SET, ".raw = s->now[p->word] - s->base[p->word],",
-    ".raw = (uint32_t)(s->now[p->word] - s->base[p->word]),", by = "perf_reads" },
-  { "set: start takes no times", SET, "int rc = snapshot(s, s->base, true);", "int rc = snapshot(s, s->base, false);",
+  { "set: a part's difference of 32 bits", SHARE, "+= now[word] - base[word];", "+= (uint32_t)(now[word] - base[word]);",
     by = "perf_reads" },
-  { "set: reset takes no times", SET, "return snapshot(s, s->base, true);", "return snapshot(s, s->base, false);",
-    by = "perf_reads" },
-  { "set: enabled in place of running", SET,
-    ".running_ns = s->now[block + PML__WORD_RUNNING] - s->base[block + PML__WORD_RUNNING],",
-    ".running_ns = s->now[block + PML__WORD_ENABLED] - s->base[block + PML__WORD_ENABLED],", by = "perf_times" },
-  { "set: hybrid enabled times added up", SET,
+  { "set: a reading's difference of 32 bits", SHARE, ".raw = now[p->word] - base[p->word],",
+    ".raw = (uint32_t)(now[p->word] - base[p->word]),", by = "perf_reads" },
+  { "set: a snapshot of one share has no time", SET, "snapshot[s->clock_word] = now;", "(void)now;", by = "perf_reads" },
+  { "set: a snapshot of several shares has no time", SET, "snapshot[s->clock_word] = pml_clock_ticks();\n  return pass",
+    "return pass", by = "perf_reads" },
+  { "set: pages are read without times", SET, "return s->read_share->snapshot(s->read_share, snapshot, true);",
+    "return s->read_share->snapshot(s->read_share, snapshot, false);" },
+  { "set: enabled in place of running", SHARE,
+    ".running_ns = now[block + PML__WORD_RUNNING] - base[block + PML__WORD_RUNNING],",
+    ".running_ns = now[block + PML__WORD_ENABLED] - base[block + PML__WORD_ENABLED],", by = "perf_times" },
+  { "set: hybrid enabled times added up", SHARE,
     "    sum.running_ns += part[i].running_ns;\n    if (part[i].enabled_ns <",
     "    sum.running_ns += part[i].running_ns;\n    sum.enabled_ns += part[i].enabled_ns;\n    if (part[i].enabled_ns <",
     by = "perf_times" },
-  { "set: a short read taken for whole", SET, "got == (ssize_t)g->bytes", "got > 0", by = "perf_reads" },
+  { "set: a short read taken for whole", BLOCK, "got == (ssize_t)g->bytes", "got > 0", by = "perf_reads" },
   { "group: a short read taken for whole", GROUP, "got != (ssize_t)bytes", "got <= 0", by = "perf_reads" },
   { "leader: a short read taken for whole", COUNTER, " || (uint64_t)got != (3 + b.nr) * sizeof(uint64_t)", "",
     by = "perf_reads" },
@@ -229,7 +234,7 @@ local function judges(program, mutant)
   local file = mutant[2]
   if program.by or mutant.by then return program.by == mutant.by end
   if program.file then return program.file == file end
-  return file == COUNTER or file == GROUP or file == SET
+  return file == COUNTER or file == GROUP or file == SET or file == SHARE
 end
 
 --- A shell script that builds and runs, leaving OUT.build, OUT.said and OUT.status.
