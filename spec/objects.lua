@@ -20,8 +20,6 @@ local KNOWN = {
     { "adapter/section/pml_section", "adapter/section/pml_section_define", "adapter/section/pml_section_events",
       "adapter/section/pml_section_file", "adapter/section/pml_section_log", "adapter/section/pml_section_report",
       "adapter/section/pml_section_text", "adapter/section/pml_section_thread", "adapter/section/pml_section_timeline" },
-    { "source/sde/pml_sde", "source/sde/pml_sde_body", "source/sde/pml_sde_counted", "source/sde/pml_sde_group",
-      "source/sde/pml_sde_overflow", "source/sde/pml_sde_read", "source/sde/pml_sde_reader", "source/sde/pml_sde_register" },
   },
 }
 

@@ -6,6 +6,8 @@
 #include <signal.h>
 #include <stdlib.h>
 
+_Atomic uint64_t pml__sde_counted_epoch = 1;
+
 struct pml__sde_body *pml__sde_body_new(enum pml_sde_kind kind, enum pml_type type, unsigned mode) {
   struct pml__sde_body *b = calloc(1, sizeof *b);
   if (b == NULL) return NULL;
@@ -57,14 +59,31 @@ static void recorder_leave(struct pml__sde_recorder *r) {
   free(r);
 }
 
+static void members_free(struct pml__sde_members *m) {
+  while (m != NULL) {
+    struct pml__sde_members *before = m->before;
+    free(m);
+    m = before;
+  }
+}
+
+static void overflow_free(struct pml__sde_overflow *o) {
+  while (o != NULL) {
+    struct pml__sde_overflow *before = o->before;
+    pml__sde_object_drop(o->object);
+    free(o);
+    o = before;
+  }
+}
+
 void pml__sde_body_free(struct pml__sde_body *b) {
   if (b == NULL) return;
   pml__sde_counter_free(b->counter);
   recorder_leave(b->recorder);
   pml__sde_set_free(b->set);
-  pml__sde_members_free(atomic_load_explicit(&b->members, memory_order_relaxed));
-  pml__sde_members_free(b->outgrown);
-  pml__sde_overflow_free(atomic_load_explicit(&b->overflow, memory_order_relaxed));
+  members_free(atomic_load_explicit(&b->members, memory_order_relaxed));
+  members_free(b->outgrown);
+  overflow_free(atomic_load_explicit(&b->overflow, memory_order_relaxed));
   for (unsigned i = 0; i < PML__SDE_OBJECTS; i++) pml__sde_object_drop(b->object[i]);
   free(b);
 }

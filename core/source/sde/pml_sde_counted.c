@@ -24,7 +24,6 @@ static void (*_Atomic listener)(void);
 static struct pml__lock lock; /* the rest */
 static struct pml__sde_terms *sum[PML_BYFL_EVENTS];
 static struct pml__sde_terms *single[PML_CELL_COUNT];
-_Atomic uint64_t pml__sde_counted_epoch = 1;
 
 void pml__sde_counted_take(struct pml__sde_reader *r) {
   const struct pml_count_runtime *rt = atomic_load_explicit(&runtime, memory_order_acquire);

@@ -11,14 +11,6 @@
 #define FIRST_CAPACITY 8u
 #define DEPTH_MAX 64u /* of groups in groups: readers recurse */
 
-void pml__sde_members_free(struct pml__sde_members *m) {
-  while (m != NULL) {
-    struct pml__sde_members *before = m->before;
-    free(m);
-    m = before;
-  }
-}
-
 static struct pml__sde_members *members_of(const struct pml__sde_body *group) {
   return atomic_load_explicit(&((struct pml__sde_body *)group)->members, memory_order_acquire);
 }

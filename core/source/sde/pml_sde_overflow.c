@@ -54,15 +54,6 @@ void pml__sde_check_overflow(struct pml__sde_overflow *o, const struct pml_value
     check_value(o, (int64_t)number);
 }
 
-void pml__sde_overflow_free(struct pml__sde_overflow *o) {
-  while (o != NULL) {
-    struct pml__sde_overflow *before = o->before;
-    pml__sde_object_drop(o->object);
-    free(o);
-    o = before;
-  }
-}
-
 bool pml__sde_is_watched(const struct pml__sde_body *b) {
   const struct pml__sde_overflow *o =
       atomic_load_explicit(&((struct pml__sde_body *)b)->overflow, memory_order_acquire);

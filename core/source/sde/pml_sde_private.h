@@ -155,7 +155,6 @@ int pml__sde_thread(pthread_t *thread, void *(*run)(void *), void *arg);
 /* --- groups: pml_sde_group.c, with the lock held --- */
 
 void pml__sde_leave_groups(struct pml__sde_body *b); /* once readers have left, nobody reads it as a member */
-void pml__sde_members_free(struct pml__sde_members *m);
 uint64_t pml__sde_walk(void); /* the number of a new walk, so that each body is looked at once in it */
 
 /* --- created counters: pml_sde_counter.c --- */
@@ -258,8 +257,7 @@ int pml__sde_publish(struct pml_sde_library *lib, const char *event, struct pml_
 /* --- watching for overflow: pml_sde_overflow.c --- */
 
 void pml__sde_check_overflow(struct pml__sde_overflow *o, const struct pml_value *v);
-void pml__sde_overflow_free(struct pml__sde_overflow *o); /* and those before */
-bool pml__sde_is_watched(const struct pml__sde_body *b);  /* somebody is told when it passes a threshold */
+bool pml__sde_is_watched(const struct pml__sde_body *b); /* somebody is told when it passes a threshold */
 
 /* --- reading: pml_sde_read.c --- */
 
