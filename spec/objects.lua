@@ -67,8 +67,10 @@ local function graphs(objects)
     local folder = folder_of(name)
     folders[folder], within[folder] = folders[folder] or {}, within[folder] or {}
     within[folder][name] = {}
-    -- What stands in for a function of the C library (syscall) is nobody's need.
-    for symbol in pairs(o.defines) do definer[symbol] = symbol:find "pml" and name or given and name end
+    -- Other names are of functions that stand in for the C library's, such as syscall: no object of core needs those.
+    for symbol in pairs(o.defines) do
+      if symbol:find "pml" then definer[symbol] = name end
+    end
   end
   local function note(graph, from, to, line)
     graph[from][to] = graph[from][to] or {}

@@ -200,15 +200,15 @@ describe("make layers", function()
     assert.equal(0, code, out)
   end)
 
-  --- Objects of C files, each a function f_PLACE that calls those of the places it needs.
+  --- Objects of C files, each a function pml_PLACE that calls those of the places it needs.
   local function objects(needs)
     for place, needed in pairs(needs) do
       local text = {}
       for _, other in ipairs(needed) do
-        local f = "f_" .. other:gsub("/", "_")
+        local f = "pml_" .. other:gsub("/", "_")
         text[#text + 1] = ("void %s(void);\nvoid (*const via_%s)(void) = %s;"):format(f, f, f)
       end
-      text[#text + 1] = ("void f_%s(void);\nvoid f_%s(void) {}\n"):format(place:gsub("/", "_"), place:gsub("/", "_"))
+      text[#text + 1] = ("void pml_%s(void);\nvoid pml_%s(void) {}\n"):format(place:gsub("/", "_"), place:gsub("/", "_"))
       sh(("mkdir -p %s/%s"):format(dir, place:match "^(.*)/"))
       write(("%s/%s.c"):format(dir, place), table.concat(text, "\n"))
       local out, code = sh(("cc -c %s/%s.c -o %s/%s.o"):format(dir, place, dir, place))
