@@ -183,7 +183,7 @@ int pml__log_define(struct pml__log *log, enum pml__log_what what, const void *f
     char *at = log->room + log->definitions->committed;
     struct pml__log_definition d = {what, (uint32_t)all};
     memcpy(at, &d, sizeof d);
-    memcpy(at + sizeof d, fixed, bytes);
+    if (bytes > 0) memcpy(at + sizeof d, fixed, bytes);
     at += sizeof d + bytes;
     for (size_t i = 0; i < n; i++) at = stpcpy(at, text[i]) + 1;
     pml__log_commit(log->definitions, log->definitions->committed + all);

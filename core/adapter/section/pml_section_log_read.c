@@ -72,8 +72,9 @@ static int by_index(const void *a, const void *b) {
 
 static struct definition *section_at(const struct book *b, uint32_t index) {
   const struct definition key = {.index = index}, *at = &key;
+  if (b->sections.n == 0) return NULL;
   struct definition **found = bsearch(&at, b->sections.at, b->sections.n, sizeof at, by_index);
-  return b->sections.n > 0 && found != NULL ? *found : NULL;
+  return found != NULL ? *found : NULL;
 }
 
 static int take_section(struct book *b, const char *at, size_t bytes) {
