@@ -14,7 +14,7 @@
 
 local BUILD = os.getenv "PMLUA_BUILD" or "build"
 local READER = "core/source/kernel/pml_rdpmc.h"
-local SECTION = "core/adapter/section/pml_section.c"
+local SECTION, LOG = "core/adapter/section/pml_section.c", "core/record/pml_log.c"
 local STREAM, RAISE, PLAINLY = "core/base/pml_stream.c", "core/base/pml_stream_raise.c", "core/base/pml_stream_private.h"
 local SDE, SDE_COUNTER = "core/source/sde/pml_sde_private.h", "core/source/sde/pml_sde_counter.c"
 local COUNTER, GROUP = "core/source/kernel/pml_counter.c", "core/source/kernel/pml_group.c"
@@ -127,9 +127,11 @@ local mutants = {
   { "counter: target cpu off by one", COUNTER, "*cpu = t->cpu_plus - 1;", "*cpu = t->cpu_plus;", by = "perf_times" },
   { "counter: target cpu ignored", COUNTER, "*cpu = t->cpu_plus - 1;", "*cpu = -1;", by = "perf_times" },
 
-  { "section: reset unseen at a stop", SECTION, " || f->stat->epoch != epoch", "" },
-  { "section: recursion counted twice", SECTION, "if (PML_UNLIKELY(depth != 0))", "if (false)" },
+  { "section: reset unseen at a stop", SECTION, " || pml__section_own(f->stat)->epoch != epoch", "" },
+  { "section: recursion counted twice", SECTION, "PML_UNLIKELY(pml__own_add32_release(&stat->depth, -1u) != 0)",
+    "pml__own_add32_release(&stat->depth, -1u), false" },
   { "section: crossing charged to both", SECTION, "f->child += inner;", "" },
+  { "log: a child goes on in its parent's", LOG, "MADV_WIPEONFORK", "MADV_NORMAL" },
   { "section: label taken by its address", SECTION, " && strcmp(found->label, label) == 0", "" },
   { "stream: nobody waited for", STREAM,
     "memory_order_seq_cst);\n  }\n  wait_for_all();", "memory_order_seq_cst);\n  }" },
@@ -205,7 +207,7 @@ local function programs()
       .. "-Wl,--wrap=mmap,--wrap=syscall spec/c/page_path.c $SOURCES %s/libpmlua.a -lpfm -lotf2 -lpthread -ldl -lm "
       .. "-o '$OUT'"):format(cc, FLAGS, BUILD) }
   end
-  for _, of in ipairs { { SECTION, "section" }, { STREAM, "stream" }, { PLAINLY, "stream" },
+  for _, of in ipairs { { SECTION, "section" }, { LOG, "section_ends" }, { STREAM, "stream" }, { PLAINLY, "stream" },
                         { SDE, "sde_threads" }, { SDE_COUNTER, "sde_threads" } } do
     list[#list + 1] = { title = "its own spec", file = of[1], arch = arch, run = "'$OUT'", build = ("%s %s "
       .. "-I'$DIR' -Icore spec/c/%s.c $SOURCES %s/libpmlua.a -lpfm -lotf2 -lpthread -ldl -lm -o '$OUT'"):format(cc, FLAGS,
