@@ -80,11 +80,13 @@ void pml__log_end(struct pml__log *log);
 
 struct pml__log_reader {
   int fd;
+  const char *path;     /* the caller's */
   uint64_t bytes;       /* of the file */
   uint64_t modified_ns; /* CLOCK_REALTIME, as far as the file system knows */
   struct pml__log_head head;
   size_t n;
   struct pml__log_entry *entry; /* those in use whose extents are in the file whole */
+  uint64_t *place;              /* of each in the file */
   uint32_t missing;             /* extents that the file is too short for */
 };
 
@@ -99,7 +101,7 @@ void pml__log_read_close(struct pml__log_reader *r);
 
 /*
  * pml__log_read_extent - a copy of what entry @i has; its @bytes are those that are committed, or all, where records
- * are fixed in place. Free it with free(); NULL: *@err says why.
+ * are fixed in place. Free it with free(). NULL: *@err says why; 0: the writer has given the extent to another by now.
  */
 void *pml__log_read_extent(const struct pml__log_reader *r, size_t i, uint64_t *bytes, int *err);
 

@@ -16,8 +16,8 @@ static int read_at(const struct pml__log_reader *r, uint64_t at, void *to, size_
   for (size_t done = 0; done < bytes;) {
     ssize_t n = pread(r->fd, (char *)to + done, bytes - done, (off_t)(at + done));
     if (n < 0 && errno == EINTR) continue;
-    if (n < 0) return pml_fail(-errno, "the log cannot be read: %s", strerror(errno));
-    if (n == 0) return pml_fail(PML_EFORMAT, "the log ends where more was");
+    if (n < 0) return pml_fail(-errno, "%.300s: %s", r->path, strerror(errno));
+    if (n == 0) return pml_fail(PML_EFORMAT, "%.300s: it ends where more was", r->path);
     done += (size_t)n;
   }
   return 0;
@@ -51,7 +51,8 @@ static bool is_used(const struct pml__log_entry *e) {
 }
 
 /* Extents that share bytes would make more work than the file has bytes. */
-static int take_entry(struct pml__log_reader *r, const struct pml__log_entry *e, uint64_t *all, const char *path) {
+static int take_entry(struct pml__log_reader *r, const struct pml__log_entry *e, uint64_t place, uint64_t *all,
+                      const char *path) {
   if (e->at % PML__LOG_STEP != 0 || e->at < PML__LOG_DIRECTORY || e->bytes > PML__LOG_EXTENT_MAX ||
       e->at > UINT64_MAX / 2 || e->committed > e->bytes)
     return pml_fail(PML_EFORMAT, "%.300s: damaged: an extent has an impossible place", path);
@@ -61,6 +62,7 @@ static int take_entry(struct pml__log_reader *r, const struct pml__log_entry *e,
   }
   *all += e->bytes;
   if (*all > r->bytes) return pml_fail(PML_EFORMAT, "%.300s: damaged: its extents share bytes", path);
+  r->place[r->n] = place;
   r->entry[r->n++] = *e;
   return 0;
 }
@@ -71,7 +73,8 @@ static int read_directories(struct pml__log_reader *r, const char *path) {
   if (left * size > r->bytes)
     return pml_fail(PML_EFORMAT, "%.300s: damaged: it says that it has %u extents", path, r->head.entries);
   r->entry = calloc(left + 1, size);
-  if (r->entry == NULL) return pml_fail(-ENOMEM, "no memory to read a log");
+  r->place = calloc(left + 1, sizeof *r->place);
+  if (r->entry == NULL || r->place == NULL) return pml_fail(-ENOMEM, "no memory to read a log");
   for (; left > 0 && at + size <= r->bytes; left--) {
     struct pml__log_entry e;
     int err = read_at(r, at, &e, sizeof e);
@@ -83,7 +86,7 @@ static int read_directories(struct pml__log_reader *r, const char *path) {
       at = e.at;
       end = at + PML__LOG_DIRECTORY;
     } else if (is_used(&e)) {
-      err = take_entry(r, &e, &all, path);
+      err = take_entry(r, &e, at - size, &all, path);
       if (err < 0) return err;
     }
   }
@@ -93,7 +96,7 @@ static int read_directories(struct pml__log_reader *r, const char *path) {
 
 int pml__log_read_open(struct pml__log_reader *r, const char *path) {
   struct stat st;
-  *r = (struct pml__log_reader){.fd = -1};
+  *r = (struct pml__log_reader){.fd = -1, .path = path};
   r->fd = pml_file_open(path, UINT64_MAX, &r->bytes);
   if (r->fd < 0) return r->fd;
   if (r->bytes < sizeof r->head) return pml_fail(PML_EFORMAT, "%.300s: not a log of pmlua", path);
@@ -106,10 +109,18 @@ int pml__log_read_open(struct pml__log_reader *r, const char *path) {
 void pml__log_read_close(struct pml__log_reader *r) {
   if (r->fd >= 0) close(r->fd);
   free(r->entry);
+  free(r->place);
   *r = (struct pml__log_reader){.fd = -1};
 }
 
 /* ---- extents ---- */
+
+/* All but what is committed, which grows. */
+static bool is_still(const struct pml__log_reader *r, size_t i, int *err) {
+  struct pml__log_entry now;
+  *err = read_at(r, r->place[i], &now, sizeof now);
+  return *err == 0 && memcmp(&now, &r->entry[i], offsetof(struct pml__log_entry, committed)) == 0;
+}
 
 void *pml__log_read_extent(const struct pml__log_reader *r, size_t i, uint64_t *bytes, int *err) {
   const struct pml__log_entry *e = &r->entry[i];
@@ -117,7 +128,7 @@ void *pml__log_read_extent(const struct pml__log_reader *r, size_t i, uint64_t *
   *bytes = in_place ? e->bytes : e->committed;
   char *all = malloc(*bytes + 1);
   *err = all != NULL ? read_at(r, e->at, all, *bytes) : pml_fail(-ENOMEM, "no memory to read a log");
-  if (*err == 0) return all;
+  if (*err == 0 && is_still(r, i, err)) return all;
   free(all);
   return NULL;
 }

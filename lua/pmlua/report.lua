@@ -216,10 +216,11 @@ local function name_of(p) return p.rank and ("rank %d"):format(p.rank) or ("%s:%
 
 --- What the logs say of themselves: one name each, and how many more there are.
 local function log_notes(processes, notes)
-  local unended, refused = {}, {}
+  local unended, refused, short = {}, {}, {}
   for _, p in ipairs(processes) do
     if p.ended == "unknown" then unended[#unended + 1] = p end
     if p.refused then refused[#refused + 1] = p end
+    if p.missing then short[#short + 1] = p end
   end
   local function several(list)
     return name_of(list[1]) .. (#list > 1 and (" and %d more"):format(#list - 1) or "")
@@ -227,6 +228,7 @@ local function log_notes(processes, notes)
   if #unended > 0 then
     notes[#notes + 1] = several(unended) .. " did not end by exit(): figures as of the last stop, no quantiles, no timeline"
   end
+  if #short > 0 then notes[#notes + 1] = several(short) .. ": the log is cut short; threads or sections are missing" end
   if #refused > 0 then
     notes[#notes + 1] = ("%s: the log could not grow: %s; threads or sections are missing"):format(several(refused),
       sections.show(refused[1].refused))

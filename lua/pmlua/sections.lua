@@ -32,6 +32,7 @@ local SIGNIFICANT = "^[-+]?[%d.]+[eE]?[-+]?%d*$"
 ---@field born? integer of a log: the process's start, the same before and after exec
 ---@field ended? string of a log: exit, or unknown
 ---@field refused? string of a log: why it did not grow
+---@field missing? integer of a log that was cut short: parts that are not in it
 
 ---@class pmlua.Section
 ---@field label string any bytes
@@ -148,7 +149,7 @@ local function last_row(self)
 end
 
 local takes = { counted = 1, uncounted = 2, permission = 1, pid = 1, rank = 2, host = 1, command = 1, started = 1,
-  written = 1, clock = 2, born = 1, ended = 1, refused = 1, section = 4, torn = 0,
+  written = 1, clock = 2, born = 1, ended = 1, refused = 1, missing = 1, section = 4, torn = 0,
   event = 2, row = 11, misuse = 3, region = 2, timeline = 3, unseen = 1, ["+"] = 2, ["-"] = 2,
   quantiles = #M.QUANTILES }
 
@@ -183,6 +184,7 @@ function line.permission(self, f) self.process.permission = f[1] end
 function line.born(self, f) self.process.born = whole(f[1], "the birth") end
 function line.ended(self, f) self.process.ended = one_of(f[1], "exit", "unknown") end
 function line.refused(self, f) self.process.refused = f[1] end
+function line.missing(self, f) self.process.missing = counted(f[1], "the number of missing parts") end
 
 function line.section(self, f)
   if f[1] == "" then refuse "a section without a label" end

@@ -50,6 +50,45 @@ describe("A program with sections", function()
     assert.equal("\137PNG", support.slurp(dir .. "/t.png"):sub(1, 4))
   end)
 
+  it("is reported when it was killed, with what was open", function()
+    local dir = support.folder()
+    local status = support.shell(([[PMLUA_REPORT=%s/out %s -e '
+      local open, done = pml.section.define { label = "open" }, pml.section.define { label = "done", record = true }
+      open:start()
+      for _ = 1, 9 do done:start() done:stop { operations = 3 } end
+      os.execute "kill -KILL $PPID"']]):format(dir, command))
+    assert.equal(137, status)
+    local _, out = pmlua(dir .. "/out")
+    assert.matches("\ndone %(%*%) +9 [^\n]* 27%.00 FLOP ", out)
+    assert.matches("\nopen %(%*%) +0 ", out)
+    assert.matches("\nopen: open %(%*%): 1 call that had not stopped, not in the figures\n", out)
+    assert.matches("\nnote: [%w_-]+:%d+ did not end by exit%(%): figures as of the last stop, no quantiles, no timeline\n", out)
+    local r = json.decode((select(2, pmlua(dir .. "/out --json"))))
+    assert.same({ "unknown", 9, 1 }, { r.processes[1].ended, r.sections[1].calls, r.sections[2].running })
+  end)
+
+  it("is reported as far as its log goes, or not at all", function()
+    local dir = support.folder()
+    local function refused(log)
+      local status, out, err = pmlua(support.spit(dir .. "/some.pmlog", log))
+      assert.same({ 1, "" }, { status, out })
+      return err:match("^pmlua report: [^\n]+/some%.pmlog: ([^\n]+)\n$")
+    end
+    support.shell(("cd %s && PMLUA_REPORT=out %s 4"):format(dir, example))
+    local log = support.slurp((select(2, support.shell(("ls %s/out/*.pmlog"):format(dir))):gsub("\n", "")))
+    local function with(at, bytes) return log:sub(1, at) .. bytes .. log:sub(at + #bytes + 1) end
+    assert.equal("a log of version 7; this pmlua reads version 1", refused(with(8, "\7")))
+    assert.equal("written on a machine with the other byte order; read it there", refused(with(0, "GOLAULMP")))
+    assert.matches("^damaged: its clock has 0 ticks", refused(with(56, ("\0"):rep(8))))
+    assert.equal("damaged: an extent has an impossible place", refused(with(4096 + 16, ("\xff"):rep(8))))
+    assert.equal("damaged: its extents share bytes", refused(with(4096 + 24, string.pack("=I8", #log - 65536))))
+    assert.equal("not a log of pmlua", refused(log:sub(1, 3000)))
+    local last = log:sub(1, -4097) -- of the file, not of what was measured
+    local status, out = pmlua(support.spit(dir .. "/some.pmlog", last))
+    assert.equal(0, status)
+    assert.matches("the log is cut short; threads or sections are missing\n", out)
+  end)
+
   it("is merged over processes that say they are ranks", function()
     local dir, run = support.folder(), ("PMI_SIZE=3 PMI_RANK=%d " .. example .. " 4 &")
     local r = reported(dir, ("sh -c '%s %s %s wait'"):format(run:format(0), run:format(1), run:format(2)))

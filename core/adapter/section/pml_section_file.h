@@ -32,9 +32,10 @@ PML_BEGIN_DECLS
  *     counted         source|final|mixed: what sde:::BYFL:: events of the sections are; only where the compiler counts
  *     uncounted       PLACES LIBRARIES: what is in none of them, by pml_count_left_out(); only if there is any
  *     permission      TEXT: why events are called NAME:u; only if some had to be opened so
- *     born            the process's start as /proc/PID/stat has it; from here to refused: only of a log
+ *     born            the process's start as /proc/PID/stat has it; from here to missing: only of a log
  *     ended           exit|unknown
  *     refused         TEXT: why the log did not grow; only if it did not
+ *     missing         the number of extents that the log is too short for; only if there are any
  *     section         LABEL calculation|communication exclusive|inclusive none|all|sketch; what follows is about it
  *     event           NAME integer|real
  *     quantiles       of the durations in ns: 0, 25, 50, 75, 95, 99, 100 %

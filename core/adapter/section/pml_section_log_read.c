@@ -157,7 +157,7 @@ static int take_definitions(struct book *b) {
   for (size_t i = 1; i < b->sections.n; i++)
     if (section_at(b, ((struct definition *)b->sections.at[i])->index) == NULL ||
         by_index(&b->sections.at[i - 1], &b->sections.at[i]) == 0)
-      return pml_fail(PML_EFORMAT, "damaged: two sections have the same number");
+      return pml_fail(PML_EFORMAT, "%.300s: damaged: two sections have the same number", b->log.path);
   return pml__log_read_definitions(&b->log, take_quantiles, b);
 }
 
@@ -206,10 +206,15 @@ static int read_block(struct book *b, size_t i, struct block *k) {
   for (int tries = 0; tries < TRIES && err == 0; tries++) {
     drop_block(k);
     k->sums = pml__log_read_extent(&b->log, i, &bytes, &err);
+    if (k->sums == NULL) return err;
     k->n = (size_t)(bytes / sizeof *k->sums);
-    if (k->sums != NULL && has_events(b, e->key, k->n)) err = read_values(b, e, k);
+    if (has_events(b, e->key, k->n)) err = read_values(b, e, k);
     if (err == 0) k->again = pml__log_read_extent(&b->log, i, &bytes, &err);
-    bool still = err == 0 && memcmp(k->sums, k->again, k->n * sizeof *k->sums) == 0;
+    if (k->again == NULL) {
+      drop_block(k);
+      return err;
+    }
+    bool still = memcmp(k->sums, k->again, k->n * sizeof *k->sums) == 0;
     for (size_t j = 0; still && j < k->n; j++) still = k->sums[j].seq % 2 == 0;
     if (still) break;
     sched_yield();
@@ -270,6 +275,10 @@ static void tell_process(struct pml__text *t, const struct book *b) {
                                    h->ticks_per_second,
                                    h};
   pml__section_tell_process(t, &p);
+  if (b->log.missing > 0) {
+    pml__text_add(t, "missing\t%u", b->log.missing);
+    pml__text_end(t);
+  }
   for (unsigned i = 0; i < PML__SECTION_NOTES; i++)
     if (b->note[i] != NULL) pml__section_tell_note(t, key[i], b->note[i]);
 }

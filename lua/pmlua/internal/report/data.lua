@@ -88,7 +88,8 @@ function M.json(r)
     processes = json.array(), sections = json.array() }
   for i, p in ipairs(r.processes) do
     out.processes[i] = { name = report.process_name(r, i), source = p.name, pid = p.pid, rank = p.rank, size = p.size,
-      host = sections.show(p.host), command = sections.show(p.command), started_ns = p.started_ns, written_ns = p.written_ns }
+      host = sections.show(p.host), command = sections.show(p.command), started_ns = p.started_ns, written_ns = p.written_ns,
+      ended = p.ended }
   end
   for i, section in ipairs(r.sections) do out.sections[i] = section_of(r, section) end
   return json.encode(out)
