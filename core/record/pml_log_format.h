@@ -3,6 +3,7 @@
 #ifndef PML_LOG_FORMAT_H
 #define PML_LOG_FORMAT_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 #define PML__LOG_MAGIC UINT64_C(0x474f4c41554c4d50) /* PMLUALOG, from the lowest byte to the highest */
@@ -38,7 +39,9 @@ struct pml__log_head {
   uint32_t entries;  /* atomic: filled, of all directories; the last of each full one is among them */
   char host[256], command[3072];
 };
-_Static_assert(sizeof(struct pml__log_head) <= PML__LOG_ENTRIES_AT, "the head has its place");
+_Static_assert(offsetof(struct pml__log_head, entries) == 116 && offsetof(struct pml__log_head, command) == 376 &&
+                   sizeof(struct pml__log_head) <= PML__LOG_ENTRIES_AT,
+               "the head is as docs/log.md says, and has its place");
 
 struct pml__log_entry {
   uint32_t kind; /* atomic, stored last */

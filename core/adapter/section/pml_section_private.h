@@ -74,6 +74,9 @@ struct pml__section_own {
 #define PML__SECTION_VALUES_BYTES (PML__SECTION_BLOCK * PML_SECTION_EVENTS_MAX * sizeof(uint64_t))
 _Static_assert(sizeof(struct pml__section_stat) == 128 && sizeof(struct pml__section_own) == 128,
                "one is as far from the next as the other");
+_Static_assert(PML_SECTION_MISUSES == 9 && offsetof(struct pml__section_stat, work) == 64 &&
+                   offsetof(struct pml__section_stat, epoch) == 124,
+               "records are as docs/log.md says; if that changes, so does the version");
 
 static inline struct pml__section_own *pml__section_own(struct pml__section_stat *stat) {
   return (struct pml__section_own *)(void *)((char *)stat + PML__SECTION_BLOCK_BYTES);
