@@ -2,6 +2,8 @@
 /* bindings/function_copy.c - functions copied from one Lua state to another. */
 #include "function_copy.h"
 
+#include "live/limit.h"
+
 #include "pml.h"
 
 #include <errno.h>
@@ -86,8 +88,8 @@ static int open_libraries(lua_State *L) {
   return 0;
 }
 
-lua_State *function_copy_state(void) {
-  lua_State *L = luaL_newstate();
+lua_State *function_copy_state(struct limit *account) {
+  lua_State *L = account != NULL ? lua_newstate(limit_share, account) : luaL_newstate();
   if (L == NULL) return NULL;
   lua_pushcfunction(L, open_libraries);
   if (lua_pcall(L, 0, 0, 0) == LUA_OK) return L;

@@ -11,8 +11,12 @@
 #include <lua.h>
 #include <stdbool.h>
 
-/* function_copy_state - Lua's libraries, and describe(region) -> name, file, line. NULL: no memory. lua_close() it. */
-lua_State *function_copy_state(void);
+/*
+ * function_copy_state - Lua's libraries, and describe(region) -> name, file, line. NULL: no memory. lua_close() it.
+ * @account: whose limit its memory counts against, and that outlives it; NULL: none.
+ */
+struct limit;
+lua_State *function_copy_state(struct limit *account);
 
 /* function_copy_is_alone - false: the function at @at of @l has what a copy would not; @misuse says it. */
 bool function_copy_is_alone(lua_State *l, int at, char misuse[256]);

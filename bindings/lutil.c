@@ -46,6 +46,24 @@ int lutil_charge(lua_State *L, struct lutil_handle *h, size_t bytes) {
   return 0;
 }
 
+static void *take(void *account, uint32_t whose, uint32_t part, size_t bytes) {
+  (void)whose, (void)part;
+  return limit_take(account, bytes);
+}
+
+static void give(void *account, void *memory) {
+  limit_give(account, memory);
+}
+
+static void name_nothing(void *account, pml_region_t region) {
+  (void)account, (void)region;
+}
+
+const struct pml_profile_memory *lutil_memory(lua_State *L, struct pml_profile_memory *m) {
+  *m = (struct pml_profile_memory){take, give, name_nothing, limit_account(L)};
+  return m->arg != NULL ? m : NULL;
+}
+
 void lutil_uncharge(struct lutil_handle *h) {
   limit_discharge(h->account, h->charged);
   h->account = NULL;

@@ -105,6 +105,8 @@ struct pml_flow;
 /* What one handle's binding shows to another's. They raise as lutil_check() does. */
 struct pml_eventset *lutil_eventset(lua_State *L, int idx);
 struct pml_samples *lutil_samples(lua_State *L, int idx);
+/* lutil_memory - @m, which counts what it gives against the limit of @L; NULL: there is none. It stays while in use. */
+const struct pml_profile_memory *lutil_memory(lua_State *L, struct pml_profile_memory *m);
 /* lutil_pushprofile - a handle that owns @p; without the memory for it @p is closed. */
 void lutil_pushprofile(lua_State *L, struct pml_profile *p);
 void lutil_pushflow(lua_State *L, struct pml_flow *f); /* the same of a flow */

@@ -2,6 +2,7 @@
 /* bindings/control/ltune.c - pml.tune: rules that set how cpus run while a region is open. */
 #include "control/tune_told.h"
 #include "function_copy.h"
+#include "live/limit.h"
 #include "lutil.h"
 
 #include "control/tune/pml_tune.h"
@@ -14,6 +15,8 @@
 enum { ENTER, LEAVE, CALLS };
 
 #define IDLE_MAX 12
+#define RULE_BYTES 2048 /* of a rule, with its settings, without its functions' state */
+#define LOG 4096        /* entries of a dry run's, where the state keeps to a limit */
 
 /* What a rule calls, in a state of their own. */
 struct functions {
@@ -132,7 +135,7 @@ static void take_function(lua_State *L, struct handle *h, struct functions *f, i
     luaL_error(L, "tune: %s must be a function, not a %s", key, lua_typename(L, type));
   if (type == LUA_TFUNCTION) {
     if (!function_copy_is_alone(L, lua_gettop(L), misuse)) luaL_error(L, "tune: %s: %s", key, misuse);
-    if (h->L == NULL) h->L = function_copy_state();
+    if (h->L == NULL) h->L = function_copy_state(limit_account(L));
     if (h->L == NULL || function_copy(h->L, L, lua_gettop(L), &f->ref[which]) < 0)
       luaL_error(L, "tune: no memory for a function");
   }
@@ -217,12 +220,18 @@ static int l_open(lua_State *L) {
   if (n > PML_TUNE_RULES_MAX) luaL_argerror(L, 1, "there are too many rules");
   lua_newtable(L);
   struct handle *h = new_handle(L, n);
+  o.log = limit_account(L) != NULL ? LOG : 0;
+  int err = lutil_charge(L, &h->h, n * RULE_BYTES + o.log * sizeof(struct pml_tune_entry));
+  if (err < 0) {
+    lutil_close(&h->h);
+    return pml_pusherr(L, err, "tune");
+  }
   for (size_t i = 0; i < n; i++) {
     lua_rawgeti(L, rules, (lua_Integer)i + 1);
     take_rule(L, h, i, rules + 1);
     lua_pop(L, 1);
   }
-  int err = pml_tune_open(&h->tune, h->rule, n, &o);
+  err = pml_tune_open(&h->tune, h->rule, n, &o);
   free_rules(h);
   if (err == 0) return 1;
   lutil_close(&h->h);

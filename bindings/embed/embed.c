@@ -87,11 +87,12 @@ static int run_job(struct pmlua *p, struct job *job, const struct pmlua_limits *
   lua_State *L = p->state.L;
   if (!lua_checkstack(L, 3)) return pml_fail(-ENOMEM, "out of memory for Lua's stack");
   size_t cap = p->state.limit.cap;
-  if (limits->memory_bytes != 0 && (cap == 0 || limits->memory_bytes < cap)) p->state.limit.cap = limits->memory_bytes;
+  if (limits->memory_bytes != 0 && (cap == 0 || limits->memory_bytes < cap))
+    __atomic_store_n(&p->state.limit.cap, limits->memory_bytes, __ATOMIC_RELAXED);
   lua_pushcfunction(L, run);
   lua_pushlightuserdata(L, job);
   int err = limit_call(L, 1, 0, limits->instructions);
-  p->state.limit.cap = cap;
+  __atomic_store_n(&p->state.limit.cap, cap, __ATOMIC_RELAXED);
   if (err == 0 && results != NULL)
     *results = job->text;
   else

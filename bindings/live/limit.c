@@ -8,12 +8,14 @@
 #include <errno.h>
 #include <lauxlib.h>
 #include <lualib.h>
+#include <malloc.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
 #define PERIOD 256
 #define PERIOD_TIMED 16
+#define LINE 64u
 
 static struct limit *limit_of(lua_State *L) {
   void *limit;
@@ -22,6 +24,21 @@ static struct limit *limit_of(lua_State *L) {
 }
 
 /* --- memory --- */
+
+/* By the state's thread; others may look. */
+static void set_used(struct limit *limit, size_t bytes) {
+  __atomic_store_n(&limit->used, bytes, __ATOMIC_RELAXED);
+}
+
+size_t limit_used(const struct limit *limit) {
+  return __atomic_load_n(&limit->used, __ATOMIC_RELAXED) + __atomic_load_n(&limit->shared, __ATOMIC_RELAXED);
+}
+
+static bool has_room(const struct limit *limit, size_t bytes) {
+  size_t used = limit_used(limit);
+  size_t cap = __atomic_load_n(&limit->cap, __ATOMIC_RELAXED);
+  return cap == 0 || (used <= cap && bytes <= cap - used);
+}
 
 /*
  * Lua asks, collects its garbage, and asks for the same again: only then there is no more. The buffers of its libraries
@@ -45,41 +62,67 @@ void *limit_alloc(void *ud, void *block, size_t osize, size_t nsize) {
   if (block == NULL) osize = 0; /* it then tells the kind of object */
   if (nsize == 0) {
     free(block);
-    limit->used -= osize;
+    set_used(limit, limit->used - osize);
     return NULL;
   }
   if (nsize > osize) {
     size_t grow = nsize - osize;
     if (limit->exceeded != LIMIT_KEPT) return NULL;
     if (limit->refused != nsize && refused_for_good(limit)) return NULL;
-    if (limit->cap != 0 && (limit->used > limit->cap || grow > limit->cap - limit->used)) return refuse(limit, nsize);
+    if (!has_room(limit, grow)) return refuse(limit, nsize);
   }
   void *fresh = realloc(block, nsize);
   if (fresh == NULL) return nsize <= osize ? block : NULL; /* Lua counts on shrinking */
-  limit->used = limit->used - osize + nsize;
+  set_used(limit, limit->used - osize + nsize);
   if (nsize > osize) limit->refused = 0;
   return fresh;
 }
 
-static bool has_room(const struct limit *limit, size_t bytes) {
-  return limit->cap == 0 || (limit->used <= limit->cap && bytes <= limit->cap - limit->used);
-}
-
 int limit_charge(lua_State *L, size_t bytes, struct limit **account) {
-  void *ud;
+  struct limit *limit = limit_account(L);
   *account = NULL;
-  if (lua_getallocf(L, &ud) != limit_alloc) return 0;
-  struct limit *limit = ud;
+  if (limit == NULL) return 0;
   if (!has_room(limit, bytes)) lua_gc(L, LUA_GCCOLLECT, 0); /* Lua does not know how large its handles are */
   if (!has_room(limit, bytes))
     return pml_fail(-ENOMEM, "%zu bytes do not fit into the %zu that the script may have", bytes, limit->cap);
-  limit->used += bytes;
+  set_used(limit, limit->used + bytes);
   *account = limit;
   return 0;
 }
 
 void limit_discharge(struct limit *account, size_t bytes) {
-  if (account != NULL) account->used -= bytes;
+  if (account != NULL) set_used(account, account->used - bytes);
+}
+
+struct limit *limit_account(lua_State *L) {
+  void *ud;
+  return lua_getallocf(L, &ud) == limit_alloc ? ud : NULL;
+}
+
+void *limit_take(struct limit *account, size_t bytes) {
+  size_t rounded = (bytes + LINE - 1) / LINE * LINE;
+  if (!has_room(account, rounded)) return NULL;
+  void *memory = aligned_alloc(LINE, rounded);
+  if (memory == NULL) return NULL;
+  __atomic_fetch_add(&account->shared, malloc_usable_size(memory), __ATOMIC_RELAXED);
+  return memset(memory, 0, rounded);
+}
+
+void *limit_share(void *ud, void *block, size_t osize, size_t nsize) {
+  struct limit *account = ud;
+  if (block == NULL) osize = 0; /* it then tells the kind of object */
+  if (nsize > osize && !has_room(account, nsize - osize)) return NULL;
+  void *fresh = nsize > 0 ? realloc(block, nsize) : NULL;
+  if (nsize == 0) free(block);
+  if (fresh == NULL && nsize > 0) return nsize <= osize ? block : NULL;
+  __atomic_fetch_add(&account->shared, nsize - osize, __ATOMIC_RELAXED); /* less than 0 wraps around */
+  return fresh;
+}
+
+void limit_give(struct limit *account, void *memory) {
+  if (memory == NULL) return;
+  __atomic_fetch_sub(&account->shared, malloc_usable_size(memory), __ATOMIC_RELAXED);
+  free(memory);
 }
 
 /* --- instructions and time --- */
@@ -163,7 +206,8 @@ static int failure(lua_State *L, const struct limit *limit, int status, uint64_t
 }
 
 int limit_call(lua_State *L, int nargs, int nresults, uint64_t instructions) {
-  struct limit *limit = limit_of(L), outer = *limit;
+  struct limit *limit = limit_of(L);
+  struct limit outer = {.thread = limit->thread, .left = limit->left, .exceeded = limit->exceeded};
   int base = lua_gettop(L) - nargs; /* of the function, and then of the handler */
   lua_Hook hook = lua_gethook(L);
   int mask = lua_gethookmask(L), count = lua_gethookcount(L);

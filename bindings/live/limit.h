@@ -7,7 +7,7 @@
  * given and every coroutine is stopped again at its next instruction. Finalizers (__gc) run with hooks off, in Lua
  * itself: code that is not trusted must not be able to set them.
  *
- * One thread at a time, as its state.
+ * One thread at a time, as its state, but for what limit_take() counts.
  */
 #ifndef LIMIT_H
 #define LIMIT_H
@@ -23,6 +23,7 @@ enum limit_exceeded { LIMIT_KEPT, LIMIT_INSTRUCTIONS, LIMIT_MEMORY, LIMIT_TIME, 
 
 struct limit {
   size_t used, cap;        /* bytes; cap 0: none */
+  size_t shared;           /* atomic: bytes that any thread took on behalf of the state */
   size_t refused;          /* a request that was refused, and was not granted since; 0: none is */
   const atomic_bool *stop; /* who sets it ends what runs; NULL: nobody does */
   double seconds;          /* that a call may take, as an instruction may join long strings; 0: any time */
@@ -44,6 +45,22 @@ void *limit_alloc(void *limit, void *block, size_t osize, size_t nsize);
  */
 int limit_charge(lua_State *L, size_t bytes, struct limit **account);
 void limit_discharge(struct limit *account, size_t bytes);
+
+size_t limit_used(const struct limit *limit); /* all that counts against it now */
+
+/* limit_account - the limit that @L keeps to; NULL: none. */
+struct limit *limit_account(lua_State *L);
+
+/*
+ * limit_take - @bytes of zeros, aligned to a cache line, that count against @account, for what grows in the core while
+ * the state may be running or not. NULL: they do not fit, or there is no memory. limit_give - no more; NULL is fine.
+ * On any thread; the state must be there.
+ */
+void *limit_take(struct limit *account, size_t bytes);
+void limit_give(struct limit *account, void *memory);
+
+/* limit_share - a lua_Alloc for another state, of any thread, that counts against the struct limit of a first one. */
+void *limit_share(void *limit, void *block, size_t osize, size_t nsize);
 
 /*
  * limit_guard - replace what would get around the limits in a fresh state with its libraries: coroutine.wrap and

@@ -72,7 +72,7 @@ static int at_limit(struct live_session *s, int err) {
     return pml_fail(err, "stopped: the code ran longer than one question may (%g s); ask in smaller steps",
                     LIVE_FRAME_SECONDS);
   case LIMIT_MEMORY:
-    if (s->state.limit.used < LIVE_SESSION_BYTES - LIVE_SESSION_SPARE)
+    if (limit_used(&s->state.limit) < LIVE_SESSION_BYTES - LIVE_SESSION_SPARE)
       return pml_fail(err, "stopped: the question needs more than the session's %u MB of memory; ask for less",
                       LIVE_SESSION_BYTES >> 20);
     state_close(&s->state);

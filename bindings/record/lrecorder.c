@@ -7,7 +7,7 @@
 #include <string.h>
 
 #define SKETCH_BYTES 51200 /* of one thread */
-#define RECORDER_BYTES 512
+#define EVENTS 7           /* with those of its quantiles */
 
 const struct lutil_class lsde_recorder_class = {"recorder", sizeof(struct lsde_handle), lsde_handle_close};
 
@@ -42,10 +42,12 @@ int lsde_library_recorder(lua_State *L) {
   lua_settop(L, 3);
   struct pml_recorder_options o = recorder_options(L, 3);
   int err;
-  struct limit *account; /* the registry keeps it, whatever becomes of the handle */
+  struct lsde_charge c = {NULL, 0, 0};
   struct lsde_handle *h = lsde_new(L, &lsde_recorder_class, event, &err);
-  if (err == 0) err = limit_charge(L, o.keep == PML_KEEP_SKETCH ? SKETCH_BYTES : RECORDER_BYTES, &account);
+  size_t bytes = (o.keep == PML_KEEP_SKETCH ? SKETCH_BYTES : 0) + EVENTS * (LSDE_EVENT_BYTES + strlen(event));
+  if (err == 0) err = lsde_charge(L, bytes, &c);
   if (err == 0) err = pml_sde_create_recorder(lib, event, &o, &h->recorder);
+  lsde_settle(&c);
   return lsde_done(L, h, err, "sdelibrary.recorder");
 }
 

@@ -3,6 +3,7 @@
  */
 #include "source/lsde.h"
 
+#include "live/limit.h"
 #include "source/sde/pml_sde_hook.h"
 #include "source/sde/pml_sde_patient.h"
 
@@ -37,6 +38,17 @@ int lsde_pushvalue(lua_State *L, const struct pml_value *v) {
   return 1;
 }
 
+int lsde_charge(lua_State *L, size_t bytes, struct lsde_charge *c) {
+  c->bytes = bytes;
+  int err = limit_charge(L, bytes, &c->account); /* may run finalizers */
+  c->grown = pml_sde_grown();
+  return err;
+}
+
+void lsde_settle(const struct lsde_charge *c) {
+  if (pml_sde_grown() == c->grown) limit_discharge(c->account, c->bytes);
+}
+
 static void rows_close(void *handle) {
   struct lsde_rows *r = handle;
   free(r->text);
@@ -69,7 +81,10 @@ struct lsde_rows *lsde_newrows(lua_State *L) {
 static int l_library(lua_State *L) {
   const char *name = lutil_string(L, 1);
   struct lsde_handle *h = lutil_new(L, &library_class, 0, 0);
-  int err = pml_sde_library(&h->library, name);
+  struct lsde_charge c;
+  int err = lsde_charge(L, LSDE_EVENT_BYTES + strlen(name), &c);
+  if (err == 0) err = pml_sde_library(&h->library, name);
+  lsde_settle(&c);
   return err < 0 ? pml_pusherr(L, err, "sde.library") : open_handle(h);
 }
 
@@ -103,7 +118,10 @@ static int l_counter(lua_State *L) {
   unsigned mode = mode_of(L, 3);
   int err;
   struct lsde_handle *h = lsde_new(L, &counter_class, event, &err);
+  struct lsde_charge c = {NULL, 0, 0};
+  if (err == 0) err = lsde_charge(L, LSDE_EVENT_BYTES + strlen(event), &c);
   if (err == 0) err = pml_sde_create(lib, event, mode, &h->counter);
+  lsde_settle(&c);
   return lsde_done(L, h, err, "sdelibrary.counter");
 }
 
@@ -113,14 +131,22 @@ static int l_group(lua_State *L) {
   const char *group = lutil_string(L, 2);
   int operation = luaL_checkoption(L, 3, NULL, operations);
   const char *event = lutil_string(L, 4);
-  int err = pml_sde_group_add(lib, event, group, (enum pml_sde_operation)operation);
+  struct lsde_charge c;
+  int err = lsde_charge(L, LSDE_EVENT_BYTES + strlen(group), &c);
+  if (err == 0) err = pml_sde_group_add(lib, event, group, (enum pml_sde_operation)operation);
+  lsde_settle(&c);
   return pml_pushdone(L, err, "sdelibrary.group");
 }
 
 static int l_describe(lua_State *L) {
   struct pml_sde_library *lib = lsde_library(L);
   const char *event = lutil_string(L, 2);
-  return pml_pushdone(L, pml_sde_describe(lib, event, lutil_string(L, 3)), "sdelibrary.describe");
+  const char *description = lutil_string(L, 3);
+  struct lsde_charge c;
+  int err = lsde_charge(L, sizeof(void *) + strlen(description) + 1, &c);
+  if (err == 0) err = pml_sde_describe(lib, event, description);
+  lsde_settle(&c);
+  return pml_pushdone(L, err, "sdelibrary.describe");
 }
 
 static int l_unregister(lua_State *L) {
@@ -162,9 +188,11 @@ static struct pml_sde_event *check_event(lua_State *L) {
 
 static int l_find(lua_State *L) {
   const char *name = lutil_string(L, 1);
-  bool made;
+  bool made = false;
   struct lsde_handle *h = lutil_new(L, &event_class, 0, 0);
-  int err = pml_sde_find(name, &h->event, &made);
+  int err = lutil_charge(L, &h->h, LSDE_EVENT_BYTES + strlen(name)); /* a placeholder goes with its last handle */
+  if (err == 0) err = pml_sde_find(name, &h->event, &made);
+  if (!made) lutil_uncharge(&h->h);
   return err < 0 ? pml_pusherr(L, err, "sde.find") : open_handle(h);
 }
 

@@ -15,7 +15,21 @@ struct lsde_handle {
     struct pml_recorder *recorder;
     struct pml_sde_set *set;
   };
+  size_t held; /* bytes of a set's elements that were charged through this handle */
 };
+
+/*
+ * What a script brings to the registry stays, and so does what is charged for it, where it is new. lsde_charge - before
+ * it is made; 0, or -ENOMEM and nothing is to be made. lsde_settle - after that, whatever came of it.
+ */
+struct lsde_charge {
+  struct limit *account;
+  size_t bytes;
+  uint64_t grown;
+};
+#define LSDE_EVENT_BYTES 512 /* of a library or an event beside its names */
+int lsde_charge(lua_State *L, size_t bytes, struct lsde_charge *c);
+void lsde_settle(const struct lsde_charge *c);
 
 extern const struct lutil_class lsde_recorder_class, lsde_set_class;
 

@@ -2,6 +2,8 @@
 /* bindings/source/lsde_set.c - counting sets of software-defined events. */
 #include "source/lsde.h"
 
+#include "live/limit.h"
+
 #include <stdint.h>
 #include <string.h>
 
@@ -12,28 +14,59 @@ int lsde_library_set(lua_State *L) {
   const char *event = lutil_string(L, 2);
   int err;
   struct lsde_handle *h = lsde_new(L, &lsde_set_class, event, &err);
+  struct lsde_charge c = {NULL, 0, 0};
+  if (err == 0) err = lsde_charge(L, LSDE_EVENT_BYTES + strlen(event), &c);
   if (err == 0) err = pml_sde_create_set(lib, event, &h->set);
+  lsde_settle(&c);
   return lsde_done(L, h, err, "sdelibrary.set");
 }
 
-static struct pml_sde_set *check_set(lua_State *L) {
-  return ((struct lsde_handle *)lutil_check(L, 1, &lsde_set_class))->set;
+static struct lsde_handle *check_handle(lua_State *L) {
+  return lutil_check(L, 1, &lsde_set_class);
 }
 
+static struct pml_sde_set *check_set(lua_State *L) {
+  return check_handle(L)->set;
+}
+
+#define ELEMENT_BYTES 64 /* beside what it is */
+
+/* How many elements it has. */
+static int64_t size_of(const struct lsde_handle *h) {
+  struct pml_value v;
+  return pml_sde_read(h->event, &v) == 0 ? v.i : 0;
+}
+
+/* Elements stay when the handle is closed, and so does what is charged for them, each once. */
 static int l_set_insert(lua_State *L) {
   size_t len;
-  struct pml_sde_set *s = check_set(L);
+  check_handle(L);
   const char *element = luaL_checklstring(L, 2, &len);
   uint32_t type_id = (uint32_t)lutil_optint(L, 3, 0, 0, UINT32_MAX);
-  return pml_pushdone(L, pml_sde_set_insert(s, len, len, element, type_id), "countingset.insert");
+  struct limit *account;
+  int err = limit_charge(L, len + ELEMENT_BYTES, &account);
+  struct lsde_handle *h = check_handle(L); /* a finalizer may have closed it */
+  int64_t before = account != NULL ? size_of(h) : 0;
+  if (err == 0) err = pml_sde_set_insert(h->set, len, len, element, type_id);
+  if (account != NULL && size_of(h) == before)
+    limit_discharge(account, len + ELEMENT_BYTES);
+  else if (account != NULL)
+    h->held += len + ELEMENT_BYTES;
+  return pml_pushdone(L, err, "countingset.insert");
 }
 
 static int l_set_remove(lua_State *L) {
   size_t len;
-  struct pml_sde_set *s = check_set(L);
+  struct lsde_handle *h = check_handle(L);
   const char *element = luaL_checklstring(L, 2, &len);
   uint32_t type_id = (uint32_t)lutil_optint(L, 3, 0, 0, UINT32_MAX);
-  return pml_pushdone(L, pml_sde_set_remove(s, len, element, type_id), "countingset.remove");
+  int64_t before = size_of(h);
+  int err = pml_sde_set_remove(h->set, len, element, type_id);
+  if (h->held >= len + ELEMENT_BYTES && size_of(h) < before) {
+    limit_discharge(limit_account(L), len + ELEMENT_BYTES);
+    h->held -= len + ELEMENT_BYTES;
+  }
+  return pml_pushdone(L, err, "countingset.remove");
 }
 
 static int visit_element(const struct pml_sde_element *e, void *rows) {

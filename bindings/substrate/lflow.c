@@ -7,6 +7,7 @@
 struct handle {
   struct lutil_handle h;
   struct pml_flow *flow;
+  struct pml_profile_memory memory; /* where the state keeps to a limit */
 };
 
 static void flow_close(void *handle) {
@@ -31,6 +32,7 @@ static int l_open(lua_State *L) {
   if (!lua_isnoneornil(L, 1) && lutil_field(L, 1, "metrics") != LUA_TNIL)
     o.nmetrics = lutil_names(L, lua_gettop(L), names, PML_FLOW_METRICS_MAX);
   struct handle *h = lutil_new(L, &flow_class, 0, 0);
+  o.memory = lutil_memory(L, &h->memory);
   int err = pml_flow_open(&h->flow, &o);
   if (err < 0) return pml_pusherr(L, err, "flow.open");
   h->h.open = 1;

@@ -9,6 +9,7 @@
 struct handle {
   struct lutil_handle h;
   struct pml_profile *profile;
+  struct pml_profile_memory memory; /* where the state keeps to a limit */
 };
 
 static void profile_close(void *handle) {
@@ -42,9 +43,10 @@ static struct pml_profile *check(lua_State *L) {
   return ((struct handle *)lutil_check(L, 1, &profile_class))->profile;
 }
 
+/* It grows on the threads that raise events: what does not fit the limit is dropped, and counted. */
 static int l_open(lua_State *L) {
   struct handle *h = lutil_new(L, &profile_class, 0, 0);
-  int err = pml_profile_open(&h->profile);
+  int err = pml_profile_open_in(&h->profile, lutil_memory(L, &h->memory));
   if (err < 0) return pml_pusherr(L, err, "profile.open");
   h->h.open = 1;
   return 1;

@@ -124,7 +124,7 @@ int substrate_state_new(struct substrate_state **out, lua_State *l, const int at
   if (s == NULL) return pml_fail(-ENOMEM, "no memory for a Lua state");
   pthread_mutex_init(&s->lock, NULL);
   s->pid = getpid();
-  s->L = function_copy_state();
+  s->L = function_copy_state(NULL);
   int err = s->L != NULL ? 0 : -ENOMEM;
   for (int i = 0; err == 0 && i < SUBSTRATE_FUNCTIONS; i++) {
     s->ref[i] = LUA_NOREF;

@@ -18,6 +18,12 @@ static size_t resident(void) {
   return pages * 4096;
 }
 
+/* Sections in each other, in ever another order: each is a path. */
+#define PATHS                                                                                                          \
+  "local s, r = {}, 1; for i = 1, 60 do s[i] = pml.section.define { label = 'p' .. i } end; "                          \
+  "for i = 1, 5000 do local open = {}; for k = 1, 40 do r = (r * 48271) % 2147483647; "                                \
+  "open[k] = s[r % 60 + 1]; open[k]:start() end; for k = 40, 1, -1 do open[k]:stop() end end; "
+
 static const char *const greedy[] = {
     "local s, err, code = pml.samples.new(1 << 27); assert(not s, 'it was given'); assert(code == 'ENOMEM', err)",
     "local t = {}; for i = 1, 1000 do t[i] = pml.samples.new(1 << 17); if not t[i] then return end end; error 'all "
@@ -38,6 +44,31 @@ static const char *const greedy[] = {
     "return end end; error 'all given'",
     "local t = {}; for i = 1, 10000 do local s, err, code = pml.eventset { 'clock::ns', 'clock::ticks' }; "
     "if not s then assert(code == 'ENOMEM', err) return end; t[i] = s end; error 'all given'",
+    "for i = 1, 1e6 do local s, err, code = pml.section.define { label = ('s'):rep(1000) .. i }; "
+    "if not s then assert(code == 'ENOMEM', err) return end end; error 'all given'",
+    "for i = 1, 1e6 do local l, err, code = pml.sde.library('library' .. i); "
+    "if not l then assert(code == 'ENOMEM', err) return end end; error 'all given'",
+    "local l = pml.sde.library 'counts'; for i = 1, 1e6 do local c, err, code = l:counter('COUNTER' .. i); "
+    "if not c then assert(code == 'ENOMEM', err) return end end; error 'all given'",
+    "local l = pml.sde.library 'told'; local c = l:counter 'C'; for i = 1, 1e6 do "
+    "local d, err, code = l:describe('C', ('d'):rep(500) .. i); "
+    "if not d then assert(code == 'ENOMEM', err) return end end; error 'all given'",
+    "local l = pml.sde.library 'groups'; l:counter 'C'; for i = 1, 1e6 do local g, err, code = l:group('G' .. i, "
+    "'sum', 'C'); "
+    "if not g then assert(code == 'ENOMEM', err) return end end; error 'all given'",
+    "local s = pml.sde.library 'sets':set 'S'; for i = 1, 1e6 do local d, err, code = s:insert(('e'):rep(500) .. i); "
+    "if not d then assert(code == 'ENOMEM', err) return end end; error 'all given'",
+    "local t = {}; for i = 1, 1e6 do local e, err, code = pml.sde.find('FOUND::EVENT' .. i); "
+    "if not e then assert(code == 'ENOMEM', err) return end; t[i] = e end; error 'all given'",
+    "local t <close> = assert(pml.tune { rules = { grow = { enter = function() all = {}; "
+    "for i = 1, 1e6 do all[i] = ('x'):rep(1000) .. i end end } } }); pml.section.define { label = 'grow' }:start(); "
+    "pml.section.define { label = 'grow' }:stop(); assert(t:lines()[1]:find 'memory', t:lines()[1])",
+    "local t <close> = assert(pml.tune { rules = { log = { threads = 1 } }, dry_run = true }); "
+    "local s = pml.section.define { label = 'log' }; for i = 1, 4000 do s:start(); s:stop() end; assert(#t:log() == "
+    "4096)",
+    "local p <close> = pml.profile.open(); " PATHS "assert(p:stats().dropped > 0, 'nothing was refused')",
+    "local f <close> = require('pmlua.core').flow.open { labels = 1 << 24 }; " PATHS
+    "local done, err, code = f:stop(); assert(code == 'ENOMEM' or f:graphs()[1].missing > 0, 'nothing was refused')",
 };
 
 static const char modest[] =
@@ -45,6 +76,14 @@ static const char modest[] =
     "for i = 1, 200 do local s <close> = assert(pml.samples.new(1 << 18)); s:push(1); assert(s:sort()) end\n"
     "for i = 1, 100000 do assert(pml.region.intern 'again') end\n"
     "for i = 1, 100000 do assert(pml.section.define { label = 'again' }) end\n"
+    "local l = pml.sde.library 'modest'; for i = 1, 1e5 do assert(l:counter 'C'); assert(l:describe('C', 'again')) "
+    "end\n"
+    "local set = l:set 'SET'; for i = 1, 1e5 do assert(set:insert(('e'):rep(500) .. i)); "
+    "assert(set:remove(('e'):rep(500) .. i)) end\n"
+    "for i = 1, 1e5 do local e <close> = assert(pml.sde.find('MODEST::EVENT' .. i)) end\n"
+    "for i = 1, 300 do local p <close> = assert(pml.profile.open()); assert(pml.section.define { label = 'again' "
+    "}):start(); "
+    "pml.section.define { label = 'again' }:stop(); assert(p:stats().dropped == 0) end\n"
     "for i = 1, 5000 do local s <close> = assert(pml.eventset { 'clock::ns', 'clock::ticks' }) end\n"
     "local b <close> = assert(pml.buffer.open { records = 4096 })\n"
     "assert(not pml.samples.new(1 << 21))";

@@ -220,10 +220,11 @@ static void limits(void) {
   CHECK(g != NULL && g->missing == 11 && g->nnodes == PML_FLOW_DEPTH_MAX, "calls that are too deep end it, too");
   pml_flow_close(f);
   static const char *const many[PML_FLOW_METRICS_MAX + 1] = {"m"}, *const nameless[] = {""};
-  CHECK(pml_flow_open(&f, &(struct pml_flow_options){many, PML_FLOW_METRICS_MAX + 1, 0}) == -EINVAL && f == NULL &&
-            strstr(pml_error_detail(-EINVAL), "17") != NULL,
+  CHECK(pml_flow_open(&f, &(struct pml_flow_options){.metrics = many, .nmetrics = PML_FLOW_METRICS_MAX + 1}) ==
+                -EINVAL &&
+            f == NULL && strstr(pml_error_detail(-EINVAL), "17") != NULL,
         "too many metrics are refused");
-  CHECK(pml_flow_open(&f, &(struct pml_flow_options){nameless, 1, 0}) == -EINVAL && f == NULL,
+  CHECK(pml_flow_open(&f, &(struct pml_flow_options){.metrics = nameless, .nmetrics = 1}) == -EINVAL && f == NULL,
         "so is one without a name");
   CHECK(pml_flow_open(&f, &(struct pml_flow_options){.labels = UINT32_MAX}) == -EINVAL && f == NULL,
         "and a limit that is none");

@@ -124,7 +124,8 @@ int pml_tune_open(struct pml_tune **out, const struct pml_tune_rule *rule, size_
   t->pid = getpid();
   pthread_mutex_init(&t->lock, NULL);
   const struct pml__knobs_options files = {.root = t->options.root != NULL ? t->options.root : PML_TUNE_ROOT,
-                                           .dry_run = t->options.dry_run};
+                                           .dry_run = t->options.dry_run,
+                                           .log = t->options.log};
   int err = pml__knobs_open(&t->knobs, &files);
   if (err == 0) err = make_rules(t, rule, n);
   if (err == 0) err = start(t);

@@ -62,6 +62,7 @@ struct pml_tune_options {
   const char *root; /* NULL: PML_TUNE_ROOT */
   enum pml_tune_cpus cpus;
   bool dry_run; /* nothing is set or called; pml_tune_entry() tells what would be */
+  size_t log;   /* the most entries that are kept of that; 0: 65536 */
 };
 
 /*
@@ -90,7 +91,7 @@ PML__SHARED void pml_tune_close(struct pml_tune *t);
 /* pml_tune_line - what is worth telling, as it comes up; NULL after the last. Valid until close. Thread-safe. */
 PML__SHARED const char *pml_tune_line(struct pml_tune *t, size_t i);
 
-/* pml_tune_entry - what a dry run would have done; false after the last. Of the first 65536. Thread-safe. */
+/* pml_tune_entry - what a dry run would have done; false after the last. Of the first ones. Thread-safe. */
 struct pml_tune_entry {
   uint64_t ns, thread;
   pml_region_t region;

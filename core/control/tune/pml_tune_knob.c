@@ -61,7 +61,7 @@ int pml__knobs_open(struct pml__knobs **out, const struct pml__knobs_options *o)
   k->options.root = k->root = root;
   k->pid = getpid();
   k->last = &k->first;
-  pml__notes_init(&k->notes);
+  pml__notes_init(&k->notes, o->log);
   list(k);
   *out = k;
   return 0;

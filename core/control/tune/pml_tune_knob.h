@@ -20,6 +20,7 @@ struct pml__knob;
 struct pml__knobs_options {
   const char *root;
   bool dry_run; /* writes go to the log, and nowhere else */
+  size_t log;   /* its most entries; 0: PML__NOTES_LOG */
   bool highest; /* wins, not the last */
 };
 

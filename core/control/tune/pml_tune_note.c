@@ -11,8 +11,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-void pml__notes_init(struct pml__notes *n) {
+void pml__notes_init(struct pml__notes *n, size_t most) {
   memset(n, 0, sizeof *n);
+  n->most = most != 0 && most < PML__NOTES_LOG ? most : PML__NOTES_LOG;
   pthread_mutex_init(&n->lock, NULL);
 }
 
@@ -73,8 +74,9 @@ const char *pml__notes_line(struct pml__notes *n, size_t i) {
 /* With the lock. */
 static bool has_room(struct pml__notes *n) {
   if (n->nentries < n->room) return true;
-  if (n->room >= PML__NOTES_LOG) return false;
+  if (n->room >= n->most) return false;
   size_t room = n->room == 0 ? 64 : n->room * 4;
+  if (room > n->most) room = n->most;
   struct pml__notes_entry *more = realloc(n->entry, room * sizeof *more);
   if (more == NULL) return false;
   n->entry = more;

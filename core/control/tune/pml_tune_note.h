@@ -26,10 +26,10 @@ struct pml__notes {
   char *line[PML__NOTES_LINES], last[64];
   size_t nlines, more;
   struct pml__notes_entry *entry;
-  size_t nentries, room, unlogged;
+  size_t nentries, room, most, unlogged;
 };
 
-void pml__notes_init(struct pml__notes *n);
+void pml__notes_init(struct pml__notes *n, size_t most); /* entries; 0: PML__NOTES_LOG */
 void pml__notes_free(struct pml__notes *n);
 
 /* All are thread-safe. A line without the memory for it is lost. */

@@ -74,6 +74,18 @@ static size_t hash_of(const char *name) {
   return (size_t)(h ^ h >> 29);
 }
 
+/* --- what stays --- */
+
+static _Atomic uint64_t grown;
+
+void pml__sde_grows(void) {
+  atomic_fetch_add_explicit(&grown, 1, memory_order_relaxed);
+}
+
+uint64_t pml_sde_grown(void) {
+  return atomic_load_explicit(&grown, memory_order_relaxed);
+}
+
 /* --- libraries --- */
 
 static struct pml_sde_library *library_obtain(const char *name, size_t n) {
@@ -89,6 +101,7 @@ static struct pml_sde_library *library_obtain(const char *name, size_t n) {
   }
   lib->next = registry.libraries;
   __atomic_store_n(&registry.libraries, lib, __ATOMIC_RELEASE);
+  pml__sde_grows();
   return lib;
 }
 
@@ -176,6 +189,7 @@ struct pml_sde_event *pml__sde_obtain(struct pml_sde_library *lib, const char *n
 void pml__sde_fill(struct pml_sde_event *ev, struct pml_sde_library *lib, struct pml__sde_body *b) {
   ev->library = lib;
   atomic_store_explicit(&ev->body, b, memory_order_release);
+  pml__sde_grows();
   if (b->kind == PML_SDE_PER_THREAD) atomic_fetch_add_explicit(&pml__sde_counted_epoch, 1, memory_order_release);
 }
 
@@ -303,6 +317,7 @@ int pml_sde_describe(struct pml_sde_library *lib, const char *event, const char 
     t->next = ev->texts; /* earlier ones stay, pml_sde_info() gave them out */
     __atomic_store_n(&ev->texts, t, __ATOMIC_RELEASE);
     __atomic_store_n(&ev->description, t->text, __ATOMIC_RELEASE);
+    pml__sde_grows();
     t = NULL;
   }
   pml__sde_unlock();

@@ -42,6 +42,12 @@ enum pml_sde_operation { PML_SDE_SUM, PML_SDE_MAX, PML_SDE_MIN };
 
 typedef int64_t pml_sde_callback(void *param); /* a double travels as its bits, as in libsde */
 
+/*
+ * pml_sde_grown - how often the registry has grown by what stays: a library, an event that is filled, a member of a
+ * group, a description. Who answers for memory asks before and after. Lock-free.
+ */
+PML_API uint64_t pml_sde_grown(void);
+
 /* pml_sde_library - the library of that name, made if it is new. -EINVAL for a bad name, -ENOMEM. */
 PML_API int pml_sde_library(struct pml_sde_library **lib, const char *name);
 

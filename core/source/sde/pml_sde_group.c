@@ -98,6 +98,7 @@ static int add_member(struct pml__sde_body *group, struct pml__sde_body *b) {
   b->groups++; /* first: a child must not find it in a group that it does not leave */
   append(m, b);
   if (full) atomic_store_explicit(&group->members, m, memory_order_release);
+  pml__sde_grows();
   return 0;
 }
 

@@ -129,6 +129,7 @@ void pml__sde_lock(void);
 void pml__sde_unlock(void);
 int pml__sde_full_name(char *to, const struct pml_sde_library *lib, const char *event);
 struct pml_sde_event *pml__sde_lookup(const char *name);
+void pml__sde_grows(void); /* for pml_sde_grown() */
 /* The event "LIB::EVENT", a new placeholder without references if it is not there; NULL: no memory. */
 struct pml_sde_event *pml__sde_obtain(struct pml_sde_library *lib, const char *name);
 /* @b, complete, is what is behind the placeholder @ev from now on; its name belongs to @lib. */

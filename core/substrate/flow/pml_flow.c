@@ -65,7 +65,8 @@ static bool move_edges(struct pml_flow_graph *g, struct pml_flow_edge *to, struc
   for (uint32_t i = 0; i < g->nedges; i++) {
     struct pml__flow_edge *from = &t->edge[i + 1];
     struct pml__flow_visits *v = &from->visits;
-    struct pml_flow_label *label = realloc(v->label, (v->n + PML__FLOW_FOLD) * sizeof *label);
+    struct pml_flow_label *label =
+        pml__flow_resize(t->flow, v->label, v->n * sizeof *label, (v->n + PML__FLOW_FOLD) * sizeof *label);
     if (label == NULL) return false;
     v->label = label;
     pml__flow_visits_end(v);
@@ -77,9 +78,9 @@ static bool move_edges(struct pml_flow_graph *g, struct pml_flow_edge *to, struc
   return true;
 }
 
-static void free_graph(struct pml_flow_graph *g) {
-  for (uint32_t i = 0; g->edge != NULL && i < g->nedges; i++) free((void *)(uintptr_t)g->edge[i].label);
-  free(g);
+static void free_graph(const struct pml_flow *f, struct pml_flow_graph *g) {
+  for (uint32_t i = 0; g->edge != NULL && i < g->nedges; i++) pml__flow_release(f, (void *)(uintptr_t)g->edge[i].label);
+  pml__flow_release(f, g);
 }
 
 /* What was to be entered when the room ended has no visit. */
@@ -99,9 +100,11 @@ static struct pml_flow_graph *make_graph(struct pml_flow *f, struct pml__flow_tr
   uint32_t nodes = visited(t), edges = taken(t);
   struct pml_flow_node *node;
   struct pml_flow_edge *edge;
-  struct pml_flow_graph *g =
-      calloc(1, sizeof *g + nodes * (sizeof *node + f->nmetrics * sizeof(double)) + edges * sizeof *edge);
+  size_t bytes =
+      sizeof(struct pml_flow_graph) + nodes * (sizeof *node + f->nmetrics * sizeof(double)) + edges * sizeof *edge;
+  struct pml_flow_graph *g = pml__flow_resize(f, NULL, 0, bytes);
   if (g == NULL) return NULL;
+  memset(g, 0, bytes);
   g->nthreads = t->nthreads;
   g->nnodes = nodes;
   g->nedges = edges;
@@ -114,7 +117,7 @@ static struct pml_flow_graph *make_graph(struct pml_flow *f, struct pml__flow_tr
   edge = (struct pml_flow_edge *)(node + nodes);
   copy_nodes(g, node, (double *)(edge + edges), t);
   if (move_edges(g, edge, t)) return g;
-  free_graph(g);
+  free_graph(f, g);
   return NULL;
 }
 
@@ -167,6 +170,7 @@ int pml__flow_new(struct pml_flow **out, const struct pml_flow_options *options)
   struct pml_flow *f = calloc(1, sizeof *f);
   if (f == NULL) return pml_fail(-ENOMEM, "no memory for a flow");
   pthread_mutex_init(&f->lock, NULL);
+  f->memory = o->memory;
   f->labels = o->labels != 0 ? o->labels : PML_FLOW_LABELS;
   err = copy_metrics(f, o);
   if (err == 0)
@@ -233,7 +237,7 @@ void pml_flow_close(struct pml_flow *f) {
     next = t->next;
     pml__flow_track_free(t);
   }
-  for (size_t i = 0; i < f->ngraphs; i++) free_graph(f->graph[i]);
+  for (size_t i = 0; i < f->ngraphs; i++) free_graph(f, f->graph[i]);
   free(f->graph);
   free_flow(f);
 }

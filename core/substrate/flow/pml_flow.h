@@ -35,6 +35,8 @@ struct pml_flow_options {
   const char *const *metrics; /* names of values that events carry, to be summed by node; copied */
   size_t nmetrics;
   uint32_t labels; /* of each thread; 0: PML_FLOW_LABELS */
+  const struct pml_profile_memory
+      *memory; /* for what threads' flows grow by; borrowed until it is closed; NULL: heap */
 };
 
 /*

@@ -68,7 +68,8 @@ struct pml_flow {
   int failed; /* to make graphs: why */
   uint32_t labels, nmetrics;
   char *metric[PML_FLOW_METRICS_MAX];
-  struct pml_flow_graph **graph; /* [ngraphs], once stopped */
+  const struct pml_profile_memory *memory; /* NULL: the heap */
+  struct pml_flow_graph **graph;           /* [ngraphs], once stopped */
   size_t ngraphs;
 };
 
@@ -81,6 +82,10 @@ void pml__flow_leave(void *track, const struct pml_stream_event *e);
 /* It ends: if another that ended had the same flow, the later begun one is added to the other, and gone. */
 void pml__flow_track_end(struct pml_flow *f, struct pml__flow_track *track);
 void pml__flow_track_free(struct pml__flow_track *track);
+
+/* Memory for a flow: @had bytes at @old, which may be NULL, become @bytes; NULL: none, and @old stays. Not cleared. */
+void *pml__flow_resize(const struct pml_flow *f, void *old, size_t had, size_t bytes);
+void pml__flow_release(const struct pml_flow *f, void *memory);
 
 /* With general registers only. False, and nothing has changed: not without memory, or not without floating point. */
 bool pml__flow_enter_plainly(void *track, const struct pml_stream_event *e);

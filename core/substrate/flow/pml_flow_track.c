@@ -12,11 +12,28 @@
 
 /* ---- room ---- */
 
+void *pml__flow_resize(const struct pml_flow *f, void *old, size_t had, size_t bytes) {
+  if (f->memory == NULL) return realloc(old, bytes);
+  void *more = f->memory->get(f->memory->arg, 0, 0, bytes);
+  if (more != NULL && old != NULL) {
+    memcpy(more, old, had < bytes ? had : bytes);
+    f->memory->put(f->memory->arg, old);
+  }
+  return more;
+}
+
+void pml__flow_release(const struct pml_flow *f, void *memory) {
+  if (f->memory == NULL)
+    free(memory);
+  else if (memory != NULL)
+    f->memory->put(f->memory->arg, memory);
+}
+
 /* Room for @n more, of @bytes each, zeroed; *at stays as it is if there is none. */
-static bool grow(void *at, uint32_t *capacity, uint32_t n, size_t bytes) {
+static bool grow(const struct pml__flow_track *t, void *at, uint32_t *capacity, uint32_t n, size_t bytes) {
   void *old, *more;
   memcpy(&old, at, sizeof old);
-  more = realloc(old, ((size_t)*capacity + n) * bytes);
+  more = pml__flow_resize(t->flow, old, *capacity * bytes, ((size_t)*capacity + n) * bytes);
   if (more == NULL) return false;
   memset((char *)more + *capacity * bytes, 0, n * bytes);
   memcpy(at, &more, sizeof more);
@@ -27,8 +44,8 @@ static bool grow(void *at, uint32_t *capacity, uint32_t n, size_t bytes) {
 static bool deepen(struct pml__flow_track *t) {
   uint32_t capacity = (uint32_t)(t->last - t->frame) + 1, depth = (uint32_t)(t->top - t->frame), values = capacity;
   if (capacity >= PML_FLOW_DEPTH_MAX) return false;
-  if (t->nmetrics > 0 && !grow(&t->value, &values, capacity, t->nmetrics * sizeof *t->value)) return false;
-  bool more = grow(&t->frame, &capacity, capacity, sizeof *t->frame);
+  if (t->nmetrics > 0 && !grow(t, &t->value, &values, capacity, t->nmetrics * sizeof *t->value)) return false;
+  bool more = grow(t, &t->frame, &capacity, capacity, sizeof *t->frame);
   t->top = t->frame + depth;
   if (more) t->last = t->frame + capacity - 1;
   return more;
@@ -36,9 +53,10 @@ static bool deepen(struct pml__flow_track *t) {
 
 static bool more_slots(struct pml__flow_track *t) {
   uint32_t n = t->slot == NULL ? 2 * FIRST : 2 * (t->mask + 1);
-  uint32_t *slot = calloc(n, sizeof *slot);
+  uint32_t *slot = pml__flow_resize(t->flow, NULL, 0, n * sizeof *slot);
   if (slot == NULL) return false;
-  free(t->slot);
+  memset(slot, 0, n * sizeof *slot);
+  pml__flow_release(t->flow, t->slot);
   t->slot = slot;
   t->mask = n - 1;
   for (uint32_t i = 1; i < t->nedges; i++) *pml__flow_find(t, t->edge[i].from, t->edge[i].to->index) = i;
@@ -48,8 +66,8 @@ static bool more_slots(struct pml__flow_track *t) {
 static bool room_for_nodes(struct pml__flow_track *t) {
   uint32_t n = t->nodes_capacity, more = n == 0 ? FIRST : n, sums = n;
   if (t->tree.n <= n && n > 0) return true;
-  if (t->nmetrics > 0 && !grow(&t->sum, &sums, more, t->nmetrics * sizeof *t->sum)) return false;
-  return grow(&t->latest, &t->nodes_capacity, more, sizeof *t->latest);
+  if (t->nmetrics > 0 && !grow(t, &t->sum, &sums, more, t->nmetrics * sizeof *t->sum)) return false;
+  return grow(t, &t->latest, &t->nodes_capacity, more, sizeof *t->latest);
 }
 
 /* ---- what is new ---- */
@@ -79,7 +97,7 @@ static struct pml__flow_edge *add_edge(struct pml__flow_track *t, struct pml__pr
   uint32_t *slot = pml__flow_find(t, t->at->index, to->index);
   if (*slot != 0) return &t->edge[*slot];
   if (t->nedges == PML_FLOW_EDGES_MAX) return NULL;
-  if (t->nedges == t->edges_capacity && !grow(&t->edge, &t->edges_capacity, t->edges_capacity, sizeof *t->edge))
+  if (t->nedges == t->edges_capacity && !grow(t, &t->edge, &t->edges_capacity, t->edges_capacity, sizeof *t->edge))
     return NULL;
   if (2 * t->nedges > t->mask && !more_slots(t)) return NULL;
   *pml__flow_find(t, t->at->index, to->index) = t->nedges;
@@ -90,7 +108,7 @@ static struct pml__flow_edge *add_edge(struct pml__flow_track *t, struct pml__pr
 static bool room_for_label(struct pml__flow_track *t, struct pml__flow_visits *v) {
   uint32_t more = v->capacity == 0 ? PML__FLOW_FOLD + 1 : v->capacity;
   if (!pml__flow_needs_room(v)) return true;
-  if (t->nlabels + more > t->flow->labels || !grow(&v->label, &v->capacity, more, sizeof *v->label)) return false;
+  if (t->nlabels + more > t->flow->labels || !grow(t, &v->label, &v->capacity, more, sizeof *v->label)) return false;
   t->nlabels += more;
   return true;
 }
@@ -135,23 +153,20 @@ void pml__flow_leave(void *track, const struct pml_stream_event *e) {
 
 void pml__flow_track_free(struct pml__flow_track *t) {
   if (t == NULL) return;
-  for (uint32_t i = 0; i < t->nedges; i++) free(t->edge[i].visits.label);
+  const struct pml_flow *f = t->flow;
+  for (uint32_t i = 0; i < t->nedges; i++) pml__flow_release(f, t->edge[i].visits.label);
   pml__profile_tree_close(&t->tree);
-  free(t->edge);
-  free(t->latest);
-  free(t->sum);
-  free(t->slot);
-  free(t->frame);
-  free(t->value);
+  void *const parts[] = {t->edge, t->latest, t->sum, t->slot, t->frame, t->value};
+  for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) pml__flow_release(f, parts[i]);
   free(t);
 }
 
 static bool open_track(struct pml__flow_track *t) {
   uint32_t frames = 0, values = 0;
-  if (!pml__profile_tree_open(&t->tree, NULL, 0) || !room_for_nodes(t) || !more_slots(t)) return false;
-  if (!grow(&t->edge, &t->edges_capacity, FIRST, sizeof *t->edge)) return false;
-  if (!grow(&t->frame, &frames, FIRST, sizeof *t->frame)) return false;
-  if (t->nmetrics > 0 && !grow(&t->value, &values, FIRST, t->nmetrics * sizeof *t->value)) return false;
+  if (!pml__profile_tree_open(&t->tree, t->flow->memory, 0) || !room_for_nodes(t) || !more_slots(t)) return false;
+  if (!grow(t, &t->edge, &t->edges_capacity, FIRST, sizeof *t->edge)) return false;
+  if (!grow(t, &t->frame, &frames, FIRST, sizeof *t->frame)) return false;
+  if (t->nmetrics > 0 && !grow(t, &t->value, &values, FIRST, t->nmetrics * sizeof *t->value)) return false;
   t->last = t->frame + FIRST - 1;
   t->top = t->frame;
   t->at = t->frame->node = t->edge->to = pml__profile_tree_at(&t->tree, 0);
