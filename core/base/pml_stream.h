@@ -27,6 +27,7 @@ struct pml_stream_metrics {
   uint32_t n;
   const char *const *name; /* [n] */
   uint64_t real[2];        /* atomic: a bit for each value that is a double's bits, as far as who raises has said */
+  uint64_t single[2];      /* the same of each number that is of the event alone, such as an argument, not a sum */
 };
 
 struct pml_stream_event {
@@ -100,6 +101,13 @@ static inline void pml_stream_metrics_set_real(struct pml_stream_metrics *m, uin
 }
 static inline bool pml_stream_metrics_real(const struct pml_stream_metrics *m, uint32_t i) {
   return (__atomic_load_n(&m->real[i / 64], __ATOMIC_RELAXED) >> i % 64 & 1) != 0;
+}
+
+static inline void pml_stream_metrics_set_single(struct pml_stream_metrics *m, uint32_t i) {
+  __atomic_fetch_or(&m->single[i / 64], UINT64_C(1) << i % 64, __ATOMIC_RELAXED);
+}
+static inline bool pml_stream_metrics_single(const struct pml_stream_metrics *m, uint32_t i) {
+  return (__atomic_load_n(&m->single[i / 64], __ATOMIC_RELAXED) >> i % 64 & 1) != 0;
 }
 
 struct pml_stream_lost {

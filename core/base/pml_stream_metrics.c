@@ -40,7 +40,7 @@ static struct interned *copy(const char *const *names, size_t n) {
     name[i] = text;
     text = stpcpy(text, names[i]) + 1;
   }
-  *m = (struct interned){{(uint32_t)n, name, {0, 0}}, NULL};
+  *m = (struct interned){.metrics = {.n = (uint32_t)n, .name = name}};
   return m;
 }
 

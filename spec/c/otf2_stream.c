@@ -5,7 +5,10 @@
  * `otf2_stream DIR` leaves the archive in DIR for the validator.
  */
 #include "adapter/section/pml_section.h"
+#include "base/pml_clock.h"
 #include "base/pml_error.h"
+#include "base/pml_region.h"
+#include "base/pml_stream.h"
 #include "source/sde/pml_sde.h"
 #include "substrate/trace/pml_otf2_stream.h"
 
@@ -40,6 +43,39 @@ static bool define_all(void) {
          pml_section_define("counted", &o, &counted) == 0 && pml_section_define("others", &x, &others) == 0;
 }
 
+/* What a call was given, as wrappers raise it: two numbers and the number of a text. */
+static void raise_alone(void) {
+  static const char *const names[] = {"alone:n", "alone:x", "alone:text"};
+  struct pml_stream_metrics *m;
+  struct pml_stream_event e = {0};
+  const double x = 2.5;
+  uint64_t values[3] = {(uint64_t)-3, 0, 77};
+  memcpy(&values[1], &x, sizeof x);
+  if (pml_stream_metrics(names, 3, &m) < 0 || pml_region_intern("alone", "liba.so", 0, &e.region) < 0) return;
+  pml_stream_metrics_set_real(m, 1);
+  pml_stream_metrics_set_single(m, 0);
+  pml_stream_metrics_set_single(m, 1);
+  e.ticks = pml_clock_ticks();
+  e.metrics = m;
+  e.values = values;
+  pml_stream_raise(PML_STREAM_ENTER, &e);
+  e.ticks = pml_clock_ticks();
+  e.metrics = NULL;
+  pml_stream_raise(PML_STREAM_LEAVE, &e);
+}
+
+/* How many lines of the trace have it; -1: it cannot be read here. */
+static int lines_with(const char *dir, const char *pattern) {
+  char command[400];
+  int n = -1;
+  snprintf(command, sizeof command, "command -v otf2-print >/dev/null && otf2-print %s/traces.otf2 | grep -c '%s'", dir,
+           pattern);
+  FILE *p = popen(command, "r");
+  if (p != NULL && fscanf(p, "%d", &n) != 1) n = -1;
+  if (p != NULL) pclose(p);
+  return n;
+}
+
 static void trace(const char *dir) {
   static const struct pml_otf2_metric metric[] = {
       {"sde:::TRACED::N", NULL, "#", PML_OTF2_ACCUMULATED, 0, false, false, false},
@@ -59,6 +95,7 @@ static void trace(const char *dir) {
   }
   pml_section_start(others);
   pml_section_stop(others);
+  for (int i = 0; i < 5; i++) raise_alone();
   CHECK(pml_otf2_stream_unrecorded(s) == 2, "values that the trace has no place for are counted");
   pml_otf2_stream_close(s);
   pml_section_start(outer);
@@ -66,11 +103,17 @@ static void trace(const char *dir) {
   CHECK(pml_otf2_flush(a) == 0, "the trace is flushed");
   pml_otf2_stats(a, &st);
   /* A crossing call: 2 enters, 2 leaves, and the inner one's leave and enter again. */
-  uint64_t records = (uint64_t)THREADS * CALLS * 6 + 3 * 4 + 2;
+  uint64_t records = (uint64_t)THREADS * CALLS * 6 + 3 * 4 + 2 + 5 * (2 + 2);
   CHECK(st.written == records && st.dropped == 0 && st.unmatched == 0 && st.lifted == 0,
         "every start and stop is recorded until the stream is closed, and nothing else (%llu of %llu)",
         (unsigned long long)st.written, (unsigned long long)records);
   CHECK(pml_otf2_close(a) == 0, "the trace is closed");
+  int n = lines_with(dir, "^METRIC.*alone:n.*-3");
+  if (n < 0)
+    SKIP("otf2-print is not installed");
+  else
+    CHECK(n == 5 && lines_with(dir, "^METRIC.*alone:x.*2.5") == 5 && lines_with(dir, "alone:text") == 0,
+          "numbers of one event alone are metrics of their own, texts are none");
 }
 
 int main(int argc, char **argv) {

@@ -69,8 +69,10 @@ static int make_metrics(const struct pml_wrap_function *f, const struct pml_wrap
   if (used == 0) return 0;
   int err = pml_stream_metrics(name, used, &m);
   if (err < 0) return err;
-  for (uint32_t i = 0; i < used; i++)
+  for (uint32_t i = 0; i < used; i++) {
     if ((is_real >> i & 1) != 0) pml_stream_metrics_set_real(m, i);
+    if ((*is_text >> i & 1) == 0) pml_stream_metrics_set_single(m, i);
+  }
   *out = m;
   return 0;
 }

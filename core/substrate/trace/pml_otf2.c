@@ -121,6 +121,18 @@ int pml_otf2_metric(struct pml_otf2_location *loc, uint64_t ticks, const uint64_
   return record_metric(loc, ticks, values);
 }
 
+int pml__otf2_single(struct pml_otf2_location *loc, uint64_t ticks, uint32_t i, uint64_t bits) {
+  if (!pml__otf2_has_room(loc, PML__OTF2_SINGLE_SLOTS)) {
+    pml__otf2_count(&loc->dropped);
+    return PML_EFULL;
+  }
+  loc->budget += PML__OTF2_SINGLE_SLOTS;
+  uint64_t head = pml__otf2_put(loc, lift(loc, ticks), pml__otf2_word(PML__OTF2_SINGLE, i));
+  pml__otf2_values_in(loc, head, &bits, 1);
+  pml__otf2_publish(loc, head + PML__OTF2_SINGLE_SLOTS);
+  return 0;
+}
+
 /* ---- draining: any thread, under the lock ---- */
 
 static int remember(struct pml_otf2 *a, int err) {
@@ -183,6 +195,12 @@ static int write_record(struct pml_otf2 *a, struct pml_otf2_location *loc, uint6
     pml__otf2_values_out(loc, at, values, loc->nmetrics);
     return pml__otf2_event(a, loc, kind, ticks, 0, values);
   }
+  if (kind == PML__OTF2_SINGLE) {
+    const struct pml__otf2_single *s = &a->single[(uint32_t)word];
+    uint64_t bits;
+    pml__otf2_values_out(loc, at, &bits, 1);
+    return pml__otf2_value(a, loc, ticks, &s->metric, s->class, bits);
+  }
   uint32_t ref;
   int err = region_ref(a, (pml_region_t)word, &ref);
   return err < 0 ? err : pml__otf2_event(a, loc, kind, ticks, ref, NULL);
@@ -194,8 +212,8 @@ static void drain(struct pml_otf2 *a, struct pml_otf2_location *loc) {
   uint64_t at = atomic_load_explicit(&loc->tail, memory_order_relaxed);
   while (at != head) {
     if (a->error != 0 || remember(a, write_record(a, loc, at)) < 0) loc->discarded++;
-    bool metric = loc->words[(at & loc->mask) * 2 + 1] >> 32 == PML__OTF2_METRIC;
-    at += metric ? loc->metric_slots : 1;
+    uint64_t kind = loc->words[(at & loc->mask) * 2 + 1] >> 32;
+    at += kind == PML__OTF2_METRIC ? loc->metric_slots : kind == PML__OTF2_SINGLE ? PML__OTF2_SINGLE_SLOTS : 1;
     atomic_store_explicit(&loc->tail, at, memory_order_release);
   }
 }

@@ -25,7 +25,8 @@
 
 #define PML__OTF2_CACHE_LINE 64
 
-enum pml__otf2_kind { PML__OTF2_ENTER = 1, PML__OTF2_LEAVE, PML__OTF2_METRIC };
+enum pml__otf2_kind { PML__OTF2_ENTER = 1, PML__OTF2_LEAVE, PML__OTF2_METRIC, PML__OTF2_SINGLE };
+#define PML__OTF2_SINGLE_SLOTS 2u /* a record of a single value: which one is in the place of the region */
 
 /* What is open, innermost last: the word that the leave will have, or one of these marks. */
 #define PML__OTF2_DROPPED (UINT64_C(1) << 63) /* this enter was dropped: drop its leave */

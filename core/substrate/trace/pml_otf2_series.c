@@ -119,14 +119,18 @@ void pml__otf2_define_metrics(struct pml__otf2_defs *d) {
 
 /* ---- single values ---- */
 
-int pml__otf2_add_singles(struct pml_otf2 *a, const struct pml_otf2_metric *metrics, size_t n) {
-  if (n == 0) return 0;
-  a->single = calloc(n, sizeof *a->single);
-  bool good = a->single != NULL;
+int pml__otf2_add_singles(struct pml_otf2 *a, const struct pml_otf2_metric *metrics, size_t n, uint32_t *first) {
+  pthread_mutex_lock(&a->lock);
+  struct pml__otf2_single *more = realloc(a->single, (a->nsingles + n + 1) * sizeof *more);
+  bool good = more != NULL;
+  if (good) a->single = more;
+  *first = a->nsingles;
   for (size_t i = 0; good && i < n; i++) {
-    a->single[i].class = pml__otf2_class(a, a->nmetrics) + a->nsingles++;
-    good = pml__otf2_metric_copy(&a->single[i].metric, &metrics[i]);
+    struct pml__otf2_single *to = &a->single[a->nsingles++];
+    to->class = pml__otf2_class(a, a->nmetrics) + a->nclasses++;
+    good = pml__otf2_metric_copy(&to->metric, &metrics[i]);
   }
+  pthread_mutex_unlock(&a->lock);
   return good ? 0 : pml_fail(-ENOMEM, "no memory for %zu metrics of a trace", n);
 }
 
@@ -155,7 +159,7 @@ static struct pml_otf2_location *new_location(const struct pml_otf2 *a, const st
     free(loc);
     return NULL;
   }
-  loc->series->class = pml__otf2_class(a, a->nmetrics) + a->nsingles + 2 * a->nseries;
+  loc->series->class = pml__otf2_class(a, a->nmetrics) + a->nclasses;
   loc->series->ref = loc->series->class + 1;
   return loc;
 }
@@ -172,7 +176,7 @@ static int write_series(struct pml_otf2 *a, const struct pml_otf2_metric *metric
     free(loc);
     return err;
   }
-  a->nseries++;
+  a->nclasses += 2;
   pml__otf2_add_location(a, loc);
   for (size_t i = 0; err == 0 && i < n; i++)
     err = pml__otf2_value(a, loc, pair[i].ticks, &loc->series->metric, loc->series->ref, pair[i].value);

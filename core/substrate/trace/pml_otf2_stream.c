@@ -14,21 +14,30 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Values of one event alone, such as the arguments of a wrapped call: where the archive has them. For good. */
+struct singles {
+  const struct pml_stream_metrics *of;
+  uint32_t first;
+  struct singles *next;
+};
+
 /* One thread. */
 struct track {
   struct pml_otf2_stream *stream;
   struct pml_otf2_location *location;
   uint64_t unrecorded;                   /* atomic, one writer */
   const struct pml_stream_metrics *seen; /* whose values came last, and what to do with them */
-  enum { RECORD, IGNORE, LOSE } doing;
+  const struct singles *singles;
+  enum { RECORD, SINGLES, IGNORE, LOSE } doing;
   struct track *next;
 };
 
 struct pml_otf2_stream {
   struct pml_otf2 *archive;
   const struct pml_stream_metrics *metrics; /* NULL: the archive has none, or more than events can carry */
-  pthread_mutex_t lock;                     /* guards the list */
+  pthread_mutex_t lock;                     /* guards the lists */
   struct track *tracks;
+  struct singles *singles; /* atomic */
   uint64_t consumer;
 };
 
@@ -61,10 +70,56 @@ static void learn(struct track *t, const struct pml_stream_metrics *m) {
   t->doing = RECORD;
 }
 
+static const struct singles *find_singles(const struct pml_otf2_stream *s, const struct pml_stream_metrics *m) {
+  const struct singles *found = __atomic_load_n(&s->singles, __ATOMIC_ACQUIRE);
+  while (found != NULL && found->of != m) found = found->next;
+  return found;
+}
+
+/* NULL: no value is of one event alone, or no memory. */
+static const struct singles *make_singles(struct pml_otf2_stream *s, const struct pml_stream_metrics *m) {
+  struct pml_otf2_metric metric[PML_STREAM_METRICS_MAX];
+  size_t n = 0;
+  for (uint32_t i = 0; i < m->n; i++)
+    if (pml_stream_metrics_single(m, i))
+      metric[n++] = (struct pml_otf2_metric){
+          .name = m->name[i], .mode = PML_OTF2_ABSOLUTE, .real = pml_stream_metrics_real(m, i), .is_signed = true};
+  struct singles *made = n > 0 ? malloc(sizeof *made) : NULL;
+  if (made == NULL) return NULL;
+  *made = (struct singles){m, 0, s->singles};
+  if (pml__otf2_add_singles(s->archive, metric, n, &made->first) < 0) {
+    free(made);
+    return NULL;
+  }
+  __atomic_store_n(&s->singles, made, __ATOMIC_RELEASE);
+  return made;
+}
+
+static const struct singles *singles_of(struct pml_otf2_stream *s, const struct pml_stream_metrics *m) {
+  const struct singles *found = find_singles(s, m);
+  if (found != NULL || (m->single[0] | m->single[1]) == 0) return found;
+  pthread_mutex_lock(&s->lock);
+  found = find_singles(s, m);
+  if (found == NULL) found = make_singles(s, m);
+  pthread_mutex_unlock(&s->lock);
+  return found;
+}
+
+static void record_singles(struct track *t, const struct pml_stream_event *e) {
+  uint32_t at = t->singles->first;
+  for (uint32_t i = 0; i < e->metrics->n; i++)
+    if (pml_stream_metrics_single(e->metrics, i)) (void)pml__otf2_single(t->location, e->ticks, at++, e->values[i]);
+}
+
 static void record_values(struct track *t, const struct pml_stream_event *e) {
   uint64_t values[PML_STREAM_METRICS_MAX];
   const struct pml_stream_metrics *m = e->metrics;
-  if (m != t->seen) learn(t, m);
+  if (m != t->seen) {
+    learn(t, m);
+    t->singles = t->doing == LOSE ? singles_of(t->stream, m) : NULL;
+    if (t->singles != NULL) t->doing = SINGLES;
+  }
+  if (t->doing == SINGLES) record_singles(t, e);
   if (t->doing == LOSE) __atomic_store_n(&t->unrecorded, t->unrecorded + 1, __ATOMIC_RELAXED);
   if (t->doing != RECORD) return;
   for (uint32_t i = 0; i < t->stream->metrics->n; i++)
@@ -159,6 +214,10 @@ void pml_otf2_stream_close(struct pml_otf2_stream *s) {
   for (struct track *t = s->tracks, *next; t != NULL; t = next) {
     next = t->next;
     free(t);
+  }
+  for (struct singles *x = s->singles, *next; x != NULL; x = next) {
+    next = x->next;
+    free(x);
   }
   pthread_mutex_destroy(&s->lock);
   free(s);

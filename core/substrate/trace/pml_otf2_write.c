@@ -265,6 +265,8 @@ int pml__otf2_event(struct pml_otf2 *a, struct pml_otf2_location *loc, enum pml_
   case PML__OTF2_METRIC:
     code = write_metric(a, loc, ticks, values);
     break;
+  case PML__OTF2_SINGLE: /* pml__otf2_value() writes those */
+    break;
   }
   int err = check(a, "write events to", code);
   if (err < 0) return err;

@@ -25,8 +25,9 @@ struct pml_otf2 {
   uint64_t capacity; /* slots of a ring, a power of two */
   struct pml_otf2_location *first, **end;
   uint64_t nlocations;
-  struct pml__otf2_single *single; /* [nsingles]: all are there before the first series */
-  uint32_t nsingles, nseries;
+  struct pml__otf2_single *single; /* [nsingles] */
+  uint32_t nsingles;
+  uint32_t nclasses;    /* and instances, of single values and series, behind those of the archive's metrics */
   uint32_t *region_ref; /* [region_capacity] by region id: its OTF2 reference + 1, 0 if it is in no record */
   uint32_t region_capacity, nregions;
   uint64_t opened_ticks, opened_realtime_ns;
@@ -71,10 +72,12 @@ void pml__otf2_series_free(struct pml__otf2_series *s);
 void pml__otf2_singles_free(struct pml_otf2 *a);
 
 /*
- * pml__otf2_add_singles - @n metrics more, for values that are written past the ring, one at a time; once, before
- * anything is written. pml__otf2_write_single - a value of the @i-th; as pml__otf2_write().
+ * pml__otf2_add_singles - @n metrics more, for values that are recorded one at a time; *@first is the first one's
+ * number. On any thread. pml__otf2_write_single - a value of the @i-th, past the ring; as pml__otf2_write().
+ * pml__otf2_single - the same through the ring, as pml_otf2_metric().
  */
-int pml__otf2_add_singles(struct pml_otf2 *a, const struct pml_otf2_metric *metrics, size_t n);
+int pml__otf2_add_singles(struct pml_otf2 *a, const struct pml_otf2_metric *metrics, size_t n, uint32_t *first);
+int pml__otf2_single(struct pml_otf2_location *loc, uint64_t ticks, uint32_t i, uint64_t bits);
 int pml__otf2_write_single(struct pml_otf2 *a, struct pml_otf2_location *loc, uint64_t ticks, uint32_t i,
                            uint64_t bits);
 

@@ -205,7 +205,8 @@ static int add_list(const struct pml__spool_named_values *v, void *arg) {
 static int add_lists(struct writing *w) {
   int err = w->reader->head.traced != 0 ? pml__spool_name_values(w->reader, add_list, w) : 0;
   if (w->nlists > 0) qsort(w->list, w->nlists, sizeof *w->list, by_region);
-  return err == 0 ? pml__otf2_add_singles(w->archive, w->single, w->nsingles) : err;
+  uint32_t first;
+  return err == 0 ? pml__otf2_add_singles(w->archive, w->single, w->nsingles, &first) : err;
 }
 
 static void free_lists(struct writing *w) {
