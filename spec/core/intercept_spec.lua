@@ -179,13 +179,18 @@ describe("Interception of the own process", function()
     local code, out, err = support.shell(("cc -O2 -fPIC -shared -fexceptions -Icore %s -L%s -lpmlua -Wl,-rpath,%s -o %s"):format(
       source, support.build, support.build, folder .. "/libpmlua-wrap-z.so"))
     assert.same({ 0, "", "" }, { code, out, err })
-    code, out, err = support.shell(("LD_PRELOAD=%s %s/pmlua -e %s"):format(folder .. "/libpmlua-wrap-z.so", support.build,
+    code, out, err = support.shell(("TRACE=%s LD_PRELOAD=%s/libpmlua-wrap-z.so %s/pmlua -e %s"):format(folder, folder,
+      support.build,
       support.quote [[
         local pml = require "pmlua"
         local zlib = require "zlib"
         local three = zlib.crc32()("three")
         local calls <close> = assert(pml.intercept { lib = "libz" })
+        local trace <close> = assert(pml.trace.open(os.getenv "TRACE", {}))
+        assert(trace:attach())
         for _, text in ipairs { "one", "three" } do zlib.crc32()(text) end
+        trace:detach()
+        assert(trace:close())
         calls:drain(function(name, library, _, _, depth, _, values)
           if not values or values["crc32:len"] == 0 then return end -- each sum begins with an empty one
           print(name, library, depth, values["crc32:len"], values["crc32:buf"], values["crc32:return"] == three)
@@ -195,6 +200,11 @@ describe("Interception of the own process", function()
         print(math.tointeger(pml.sde.find("WRAP::crc32:len:MAX"):read()))]]))
     assert.same({ 0, "" }, { code, err })
     assert.equal("crc32\tlibz.so.1\t0\t3\tone\tfalse\ncrc32\tlibz.so.1\t0\t5\tthree\ttrue\nlibz.so.1\t4\n1\t0\n5\n", out)
+    if not support.has "otf2-print" then return end -- what follows is of the trace
+    local _, events = support.shell(("otf2-print %s/traces.otf2"):format(folder))
+    local lengths = {}
+    for n in events:gmatch 'METRIC[^\n]*"crc32:len" <%d+>; INT64; (%d+)' do lengths[#lengths + 1] = tonumber(n) end
+    assert.same({ { 0, 3, 0, 5 }, nil }, { lengths, events:find("crc32:buf", 1, true) })
   end)
 
   it("raises for what is no option", function()
