@@ -155,7 +155,7 @@ install: all man ## PREFIX (default /usr/local), DESTDIR for packagers
 	ln -sf libPM.a "$(D)"/lib/pmlua/compat/libPMmpi.a
 	install -d "$(D)"/include/pmlua/pmlib
 	install -m 644 core/compat/pmlib/include/* "$(D)"/include/pmlua/pmlib/
-	for f in $(PUBLIC_H) $(WRAPPER_H); do \
+	for f in $(PUBLIC_H) $(SHARED_H); do \
 	  install -D -m 644 $$f "$(D)"/include/pmlua/$${f#core/} || exit 1; done
 	install -m 644 core/adapter/section/pml_section.hpp core/adapter/section/pml_section.F90 "$(D)"/include/pmlua/adapter/section/
 	cd "$(D)"/include/pmlua && for f in $$(find adapter base record source substrate -name '*.h*'); do \

@@ -2,6 +2,7 @@
 /* bindings/lutil.c - what every binding shares: handles, failures, options. */
 #include "lutil.h"
 
+#include "failure.h"
 #include "live/limit.h"
 
 #include <limits.h>
@@ -179,15 +180,12 @@ int lutil_explained(lua_State *L) {
 }
 
 int pml_pusherr(lua_State *L, int err, const char *where) {
-  char detail[640]; /* a copy: a finalizer run by the pushes below may fail at something else */
-  snprintf(detail, sizeof detail, "%s", pml_error_detail(err));
-  const char *remedy = pml_error_remedy(err), *name = pml_error_name(err);
+  struct pml_failure f; /* a copy: a finalizer run by the pushes below may fail at something else */
+  pml_error_failure(err, &f);
+  const char *name = pml_error_name(err);
   lua_pushnil(L);
-  if (remedy != NULL && strchr(detail, ';') == NULL) /* else it has a remedy of its own */
-    lua_pushfstring(L, "%s: %s: %s; %s", where, name, detail, remedy);
-  else
-    lua_pushfstring(L, "%s: %s: %s", where, name, detail);
-  lua_pushvalue(L, -1);
+  failure_push(L, where, name, f.text, f.remedy);
+  luaL_tolstring(L, -1, NULL);
   lua_rawsetp(L, LUA_REGISTRYINDEX, &refusal);
   pushplace(L);
   lua_rawsetp(L, LUA_REGISTRYINDEX, &refused_at);

@@ -52,7 +52,8 @@ void lutil_close(struct lutil_handle *h);
 int lutil_charge(lua_State *L, struct lutil_handle *h, size_t bytes);
 void lutil_uncharge(struct lutil_handle *h);
 
-/* pml_pusherr - what the world refused: pushes nil, "where: ENAME: detail; remedy", "ENAME". Returns 3. */
+/* pml_pusherr - what the world refused: pushes nil, a failure (failure.h) whose place is @where, its code. Returns 3.
+ */
 int pml_pusherr(lua_State *L, int err, const char *where);
 
 /* pml_pushdone - true if @err >= 0, else as pml_pusherr(). */
@@ -117,7 +118,7 @@ struct pml_plugin *lutil_plugin(lua_State *L, int idx);
 #define LUTIL_MODULES(X)                                                                                               \
   X(clock) X(event) X(counter) X(group) X(eventset) X(region) X(samples) X(workload) X(trace) X(sys) X(sde) X(section) \
   X(profile) X(spool) X(link) X(live) X(command) X(buffer) X(intercept) X(filter) X(watchpoint) X(plugin) X(substrate) \
-  X(count) X(tune) X(balance) X(flow) X(file) X(tool) X(data) X(statistics)
+  X(count) X(tune) X(balance) X(flow) X(file) X(tool) X(data) X(statistics) X(failure)
 /* clang-format on */
 #define LUTIL_DECLARE(name) int luaopen_pmlua_##name(lua_State *L);
 LUTIL_MODULES(LUTIL_DECLARE)

@@ -40,8 +40,8 @@ $(B)/libpmlua.a: $(CORE_OBJ)
 
 # The headers that pml.h reaches. What is PML_API in them is public; all else that is not hidden is for this build's parts.
 PUBLIC_H = $(sort $(filter core/%.h,$(shell $(CC) -D_GNU_SOURCE -MM -Icore core/pml.h)))
-# What generated wrappers include.
-WRAPPER_H = $(filter-out $(PUBLIC_H),$(filter core/%.h,$(shell $(CC) -D_GNU_SOURCE -MM -Icore core/adapter/wrap/pml_wrap.h)))
+# What generated wrappers, and workloads that scripts drive, include.
+SHARED_H = $(filter-out $(PUBLIC_H),$(sort $(filter core/%.h,$(shell $(CC) -D_GNU_SOURCE -MM -Icore core/adapter/wrap/pml_wrap.h core/adapter/pml_workload.h))))
 $(B)/libpmlua.map: core/pml.h $(wildcard core/*/*.h core/*/*/*.h)
 	@mkdir -p $(@D)
 	@{ echo 'PMLUA_0 { global:'; cat $(PUBLIC_H) | tr '\n' ' ' | grep -oE 'PML_API [^;([]*' | sed -n 's/ *__attribute__$$//; s/.*[ *]\(pml_\)/  \1/; s/^  pml_.*/&;/p'; \

@@ -41,7 +41,7 @@ end
 local function prepare(options)
   local threads, names = command_line.thread_numbers(options.threads, measure.most_threads), chosen(options.ways)
   local set, err = pml.eventset.open { options.event }
-  if not set then error("option --event: " .. err:gsub("^[%w_.]+: %u+: ", ""), 0) end
+  if not set then error("option --event: " .. err:sentence(), 0) end
   set:close()
   lab, err = measure.new(pml, { event = options.event })
   if not lab then error(err, 0) end

@@ -49,8 +49,7 @@ local function unavailable()
   for _, c in ipairs(cells.contexts) do
     if c.event then
       local set, err = pml.eventset.open { c.event }
-      -- "eventset.open: ECODE: event: why; what to do": the why, as it goes into a table
-      if set then set:close() else out[c.event] = err:gsub("^[%w_.]+: %u+: ", ""):match "^[^;]*" end
+      if set then set:close() else out[c.event] = err.text end
     end
   end
   return out

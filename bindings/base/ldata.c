@@ -6,6 +6,7 @@
  * memory and time. What it returns is copied: plain data, a tree of a bounded number of values, which nobody walks for
  * ever. A table that is referred to twice is there twice.
  */
+#include "failure.h"
 #include "live/limit.h"
 #include "lutil.h"
 
@@ -121,8 +122,9 @@ static void data_close(void *handle) {
 static const struct lutil_class data_class = {"data file", sizeof(struct handle), data_close};
 
 static int refused(lua_State *L, int err, const char *what, const char *more) {
+  const char *text = lua_pushfstring(L, "%s%s", what, more);
   lua_pushnil(L);
-  lua_pushfstring(L, "data.read: %s: %s%s", pml_error_name(err), what, more);
+  failure_push(L, "data.read", pml_error_name(err), text, NULL);
   lua_pushstring(L, pml_error_name(err));
   return 3;
 }

@@ -3,6 +3,7 @@
 #include "command/interrupt.h"
 #include "embed/locate.h"
 #include "embed/state.h"
+#include "failure.h"
 #include "live/live.h"
 #include "lutil.h"
 #include "numeric.h"
@@ -77,15 +78,7 @@ static void addposition(lua_State *L) {
 }
 
 static int handler(lua_State *L) {
-  if (!lua_isstring(L, 1)) {
-    if (luaL_getmetafield(L, 1, "__tostring") != LUA_TNIL)
-      luaL_tolstring(L, 1, NULL);
-    else
-      lua_pushfstring(L, "(error object is a %s value)", luaL_typename(L, 1));
-  } else {
-    lua_settop(L, 1);
-    lua_tostring(L, 1);
-  }
+  (void)failure_message(L);
   addposition(L);
   lutil_explain(L);
   if (debug) luaL_traceback(L, L, lua_tostring(L, -1), 1);
@@ -167,11 +160,11 @@ static int getmain(lua_State *L) {
   return type == LUA_TFUNCTION ? 2 : 1;
 }
 
-/* nil (or false) and a sentence: what the script returns is a failure that it passes on. */
+/* nil (or false) and a failure or a sentence: what the script returns is a failure that it passes on. */
 static bool isfailure(lua_State *L, const char *name) {
-  bool failed = !lua_toboolean(L, -2) && lua_type(L, -1) == LUA_TSTRING;
+  bool failed = !lua_toboolean(L, -2) && (lua_type(L, -1) == LUA_TSTRING || failure_test(L, -1));
   if (failed) {
-    lua_pushfstring(L, "%s returned: %s", name, lua_tostring(L, -1));
+    lua_pushfstring(L, "%s returned: %s", name, luaL_tolstring(L, -1, NULL));
     report(L);
   }
   return failed;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* bindings/control/ltune.c - pml.tune: rules that set how cpus run while a region is open. */
 #include "control/tune_told.h"
+#include "failure.h"
 #include "function_copy.h"
 #include "live/limit.h"
 #include "lutil.h"
@@ -78,10 +79,11 @@ static int on_call(void *arg, bool leave, pml_region_t region, char why[PML_TUNE
   int ref = f->ref[leave ? LEAVE : ENTER];
   if (ref == LUA_NOREF) return 0;
   pthread_mutex_lock(&f->h->lock);
+  lua_pushcfunction(L, failure_message);
   lua_pushcfunction(L, call_function);
   lua_pushinteger(L, ref);
   lua_pushinteger(L, (lua_Integer)region);
-  int failed = lua_pcall(L, 2, 0, 0);
+  int failed = lua_pcall(L, 2, 0, -4);
   if (failed != LUA_OK) {
     const char *text = lua_tostring(L, -1);
     strncpy(why, text != NULL ? text : "it raised what is no string", PML_TUNE_WHY - 1);

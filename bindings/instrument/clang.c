@@ -54,15 +54,22 @@ static bool opened(void) {
   return false;
 }
 
-static int refuse(lua_State *L, const char *code, const char *text) {
+/* A failure, whose class pmlua.core has made. */
+static int refuse(lua_State *L, const char *code, const char *text, const char *remedy) {
+  const char *const fields[] = {"place", "clang.parse", "code", code, "text", text, "remedy", remedy};
   lua_pushnil(L);
-  lua_pushfstring(L, "clang.parse: %s: %s", code, text);
+  lua_newtable(L);
+  for (size_t i = 0; i < sizeof fields / sizeof fields[0]; i += 2) {
+    lua_pushstring(L, fields[i + 1]);
+    lua_setfield(L, -2, fields[i]);
+  }
+  luaL_setmetatable(L, "pml.failure");
   lua_pushstring(L, code);
   return 3;
 }
 
 static int missing(lua_State *L) {
-  return refuse(L, "ENOENT", "libclang is not found; install libclang-dev (or set PMLUA_LIBCLANG to its file)");
+  return refuse(L, "ENOENT", "libclang is not found", "install libclang-dev (or set PMLUA_LIBCLANG to its file)");
 }
 
 /* --- what a translation unit declares, gathered without Lua ------------------------------------------------------- */
@@ -181,11 +188,11 @@ static int l_parse(lua_State *L) {
   u->index = cl.createIndex(0, 0);
   enum CXErrorCode err =
       cl.parseTranslationUnit2(u->index, file, list, n, NULL, 0, CXTranslationUnit_DetailedPreprocessingRecord, &u->tu);
-  if (err == CXError_Crashed) return refuse(L, "EFAULT", "libclang crashed while it read the headers");
-  if (err != CXError_Success) return refuse(L, "EINVAL", "libclang does not accept the file or the flags");
+  if (err == CXError_Crashed) return refuse(L, "EFAULT", "libclang crashed while it read the headers", NULL);
+  if (err != CXError_Success) return refuse(L, "EINVAL", "libclang does not accept the file or the flags", NULL);
   cl.visitChildren(cl.getTranslationUnitCursor(u->tu), gather, u);
   cl.getInclusions(u->tu, gather_include, u);
-  if (u->full) return refuse(L, "ENOMEM", "the headers declare more than fits into memory");
+  if (u->full) return refuse(L, "ENOMEM", "the headers declare more than fits into memory", NULL);
   clang_push(L, u);
   return 1;
 }

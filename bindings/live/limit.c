@@ -3,6 +3,7 @@
 #include "live/limit.h"
 
 #include "base/pml_error.h"
+#include "failure.h"
 #include "numeric.h"
 
 #include <errno.h>
@@ -175,17 +176,6 @@ static void on_count(lua_State *L, lua_Debug *ar) {
 
 /* --- the call --- */
 
-static int message(lua_State *L) {
-  if (lua_isstring(L, 1)) {
-    lua_settop(L, 1);
-    lua_tostring(L, 1);
-  } else if (luaL_getmetafield(L, 1, "__tostring") != LUA_TNIL)
-    luaL_tolstring(L, 1, NULL);
-  else
-    lua_pushfstring(L, "(error object is a %s value)", luaL_typename(L, 1));
-  return 1;
-}
-
 static int failure(lua_State *L, const struct limit *limit, int status, uint64_t instructions) {
   switch (limit->exceeded) {
   case LIMIT_INSTRUCTIONS:
@@ -223,7 +213,7 @@ int limit_call(lua_State *L, int nargs, int nresults, uint64_t instructions) {
   if (limit->seconds > 0 && outer.thread == NULL) limit->until = now_s() + limit->seconds;
   if (had != UINT64_MAX || limit->stop != NULL)
     lua_sethook(L, on_count, LUA_MASKCOUNT | LUA_MASKCALL, period_of(limit));
-  lua_pushcfunction(L, message);
+  lua_pushcfunction(L, failure_message);
   lua_insert(L, base);
   locale_t was = numeric_enter(); /* the application may have chosen a decimal comma */
   int status = lua_pcall(L, nargs, nresults, base);

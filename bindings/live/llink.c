@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* bindings/live/llink.c - pmlua.core.link: the asking end of a running application's socket. */
 #include "command/interrupt.h"
+#include "failure.h"
 #include "live/live_frame.h"
 #include "lutil.h"
 
@@ -142,7 +143,7 @@ static int push_answer(lua_State *L, struct link *l) {
     lua_pushlstring(L, l->answer.payload, l->answer.length);
   else {
     lua_pushnil(L);
-    lua_pushfstring(L, "link.ask: EREMOTEIO: %s", l->answer.length > 0 ? l->answer.payload : "refused without a word");
+    failure_push(L, "link.ask", "EREMOTEIO", l->answer.length > 0 ? l->answer.payload : "refused without a word", NULL);
     lua_pushliteral(L, "EREMOTEIO");
   }
   live_frame_reset(&l->answer);

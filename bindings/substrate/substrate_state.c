@@ -2,6 +2,7 @@
 /* bindings/substrate/substrate_state.c - a Lua state that takes events. */
 #include "substrate/substrate_state.h"
 
+#include "failure.h"
 #include "function_copy.h"
 
 #include <errno.h>
@@ -82,9 +83,10 @@ static void on_event(void *data, enum pml_stream_kind kind, const struct pml_str
   pthread_mutex_lock(&s->lock);
   if (s->stats.error[0] == '\0') {
     struct event v = {s, e, r->thread, kind};
+    lua_pushcfunction(s->L, failure_message);
     lua_pushcfunction(s->L, call_event);
     lua_pushlightuserdata(s->L, &v);
-    if (lua_pcall(s->L, 1, 0, 0) != LUA_OK) keep_error(s);
+    if (lua_pcall(s->L, 1, 0, -3) != LUA_OK) keep_error(s);
     lua_settop(s->L, 0);
     s->stats.events++;
   }
@@ -219,11 +221,13 @@ static int copy_results(lua_State *l) {
 /* Under the lock, which nothing may jump out of: what @l raises comes back, too. */
 static int flush_locked(struct substrate_state *s, lua_State *l, bool *raised) {
   int before = lua_gettop(l);
+  lua_pushcfunction(s->L, failure_message);
   lua_rawgeti(s->L, LUA_REGISTRYINDEX, s->ref[SUBSTRATE_FLUSH]);
-  if (lua_pcall(s->L, 0, LUA_MULTRET, 0) != LUA_OK) {
+  if (lua_pcall(s->L, 0, LUA_MULTRET, -2) != LUA_OK) {
     keep_error(s);
     return -EINVAL;
   }
+  lua_remove(s->L, 1);
   lua_pushcfunction(l, copy_results);
   lua_pushlightuserdata(l, s->L);
   *raised = lua_pcall(l, 1, LUA_MULTRET, 0) != LUA_OK;

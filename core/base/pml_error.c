@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -59,13 +60,23 @@ const char *pml_error_detail(int err) {
   return is_last(err) ? last.text : pml_error_text(err);
 }
 
+/* The semicolon before a remedy. Names stand in quotes, and may have semicolons of their own. */
+static char *before_remedy(char *text) {
+  bool quoted = false;
+  for (; *text != '\0'; text++) {
+    if (*text == '"') quoted = !quoted;
+    if (!quoted && text[0] == ';' && text[1] == ' ') return text;
+  }
+  return NULL;
+}
+
 void pml_error_failure(int err, struct pml_failure *f) {
   *f = (struct pml_failure){.code = err, .text = pml_error_text(err), .remedy = pml_error_remedy(err)};
   if (!is_last(err)) return;
   memcpy(f->room, last.text, sizeof f->room);
   f->text = f->room;
   memcpy(f->place, last.place, sizeof f->place);
-  char *end = strstr(f->room, "; ");
+  char *end = before_remedy(f->room);
   if (end == NULL) return;
   *end = '\0';
   f->remedy = end + 2;

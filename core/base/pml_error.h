@@ -76,7 +76,7 @@ PML_API void pml_error_failure(int err, struct pml_failure *f);
 /*
  * pml_fail - remember the sentence of a failure, and the function that it is in, on this thread; return @err.
  * The sentence says what happened and, if there is something to do, a semicolon, a blank and what to do: the first
- * "; " parts them.
+ * "; " outside of double quotes parts them.
  * A macro, so that compiler and analyzer see which value is returned; @err is evaluated twice.
  * Not for hot paths. At most 511 bytes are kept. Thread-safe, not async-signal-safe.
  */

@@ -362,7 +362,7 @@ function Chooser:verify(plan)
     end
     if #names > 0 then
       local group, err, code = core.group.open(names)
-      if not group then return false, ("run %d: %s"):format(r, (err:gsub("^[%w_.]+: E%w+: ", ""))), code end
+      if not group then return false, ("run %d: %s"):format(r, err:sentence()), code end
       group:close()
     end
   end

@@ -108,7 +108,7 @@ function M.read_all(path, these)
   end
   for _, file in ipairs(files) do
     local p, err = core.count.read(file)
-    if not p then return nil, (err:gsub("^[%w_.]+: E%w+: ", "")) end
+    if not p then return nil, err:sentence() end
     if p.modules + p.refused > 0 then
       p.file = file
       all.processes[#all.processes + 1] = p

@@ -4,13 +4,21 @@
 -- require "pmlua" gives one table: what the C core offers (clock, event, counter, group, eventset, region, samples,
 -- workload, trace, sys, sde, section, profile, watchpoint, plugin, count) and, loaded when first named, the Lua modules
 -- beside this file (experiment, stats, plot, ...). What those are made of is in internal/ and not in the table.
--- Whatever the machine refuses comes back as nil, a sentence and a code; misuse raises.
+-- Whatever the machine refuses comes back as nil, a failure and its code; misuse raises.
 --
 --     pmlua -e 'local s <close> = assert(pml.eventset { "task-clock", "clock::ns" }); print(s:read())'
 
 local core = require "pmlua.core"
 
 local _, file = ...
+
+---@class pmlua.Failure: string its string is "place: code: text; remedy", and stands for it where a string is taken
+---@field code string "EACCES"; failure:is "EACCES" compares it
+---@field place string "eventset.open"
+---@field text string what happened
+---@field remedy? string what to do about it
+---@field is fun(self: pmlua.Failure, code: string): boolean
+---@field sentence fun(self: pmlua.Failure): string "text; remedy"
 
 ---@class pml
 ---@field version string

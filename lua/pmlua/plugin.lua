@@ -126,7 +126,9 @@ function M.define(t)
   if kind ~= "shipped" then
     if type(text) ~= "string" then error(("plugin.define: option '%s' must be a string"):format(kind), 2) end
     local good, got = pcall(from_code, kind, text)
-    if not good then return nil, ("plugin.define: ESCRIPT: %s"):format(got), "ESCRIPT" end
+    if not good then
+      return nil, core.failure.new { place = "plugin.define", code = "ESCRIPT", text = tostring(got) }, "ESCRIPT"
+    end
     def = got
   end
   local misuse = wrong(def)
@@ -223,7 +225,7 @@ end
 ---@return string? err
 function M.tabulate(path, stem)
   local all, err = core.plugin.read(path)
-  if not all then return nil, (err:gsub("^[%w_.]+: %u+: ", "")) end
+  if not all then return nil, err:sentence() end
   local since, rows = math.huge, {}
   for _, series in ipairs(all) do since = math.min(since, series.ns[1] or since) end
   for _, series in ipairs(all) do add_rows(rows, series, since) end

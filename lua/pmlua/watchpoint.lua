@@ -14,9 +14,7 @@ local M = setmetatable({}, { __index = function(_, name) return core.watchpoint[
 
 local NOT_FOUND, NOT_RUN, FAILED = 127, 126, 1 -- as shells say it
 
-local function sentence(err)
-  return (err:gsub("^[%w_.]+: E%w+: ", ""))
-end
+local sentence = core.failure.sentence
 
 --- What is to be watched: "mem:SYMBOL[+OFFSET][:rwx]" or the symbol alone.
 ---@param text string

@@ -31,9 +31,7 @@ local end_s = 60 -- until it has written them
 
 M.program, M.kernel = "(program)", "(kernel)"
 
-local function sentence(err)
-  return (tostring(err):gsub("^[%w_.]+: E%w+: ", ""))
-end
+local sentence = core.failure.sentence
 
 -- libz.so.1.2.13 as the file is called, libz.so.1 as programs ask for it.
 local function library_name(subject, file)

@@ -39,8 +39,7 @@ function M.new(pml, options)
   local ok, why = self:try "none"
   if not ok then return nil, why end
   ok, why = self:try "libsde"
-  -- "workload.run: ENOENT: recorder: libsde: why": the why, as it goes into a table
-  if not ok then self.no_libsde = why:gsub("^[%w_.]+: %u+: recorder: ", "") end
+  if not ok then self.no_libsde = why:sentence():gsub("^recorder: ", "") end
   return self
 end
 

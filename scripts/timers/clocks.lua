@@ -127,7 +127,7 @@ end
 function Lab:measure(name, n)
   if self.lua[name] then return self:in_lua(name, n) end
   local out, about = self:in_c(name, n)
-  if not out then return nil, about:gsub("^[%w_.]+: %u+: timers: ", "") end
+  if not out then return nil, (about:sentence():gsub("^timers: ", "")) end
   return out, about
 end
 

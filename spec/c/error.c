@@ -69,10 +69,10 @@ static void parts(void) {
   CHECK(is(&f, -EACCES, "parts", "/a is closed", "open it; or not"), "a failure has a place, a text and a remedy");
   CHECK(strcmp(pml_error_detail(-EACCES), "/a is closed; open it; or not") == 0,
         "which are one sentence in the detail");
-  (void)pml_fail(PML_ENOEVENT, "no event \"x\"");
+  (void)pml_fail(PML_ENOEVENT, "no event \"x; y\"");
   CHECK(strcmp(f.text, "/a is closed") == 0, "it outlives the next failure");
   pml_error_failure(PML_ENOEVENT, &f);
-  CHECK(is(&f, PML_ENOEVENT, "parts", "no event \"x\"", pml_error_remedy(PML_ENOEVENT)),
+  CHECK(is(&f, PML_ENOEVENT, "parts", "no event \"x; y\"", pml_error_remedy(PML_ENOEVENT)),
         "a failure without a remedy has its code's");
   pml_error_failure(-EACCES, &f);
   CHECK(is(&f, -EACCES, "", strerror(EACCES), NULL), "one that was not the last has its code's text, and no place");

@@ -148,7 +148,7 @@ describe("Interception of the own process", function()
     assert.is_nil(second)
     assert.equal("EALREADY", code)
     assert.equal("intercept.install: EALREADY: calls are intercepted already, by pmlua record or by another " ..
-      "interception: a process has one at a time", err)
+      "interception: a process has one at a time", tostring(err))
     assert.is_true(first:stats().objects > 0)
   end)
 

@@ -52,6 +52,7 @@ M.functions = {
            rules = {}, functions = {}, call = { "f", 1 }, stop_run = {}, say = {} },
   file = { open = { "/proc/self/stat" }, read = { "/proc/self/stat", 4096 }, write = { dir .. "/nowhere/f", "text" },
            create = { dir .. "/nowhere/f" }, output = { dir .. "/nowhere/f" }, new = { dir .. "/nowhere/f" } },
+  failure = { new = { { place = "misuse.new", code = "EIO", text = "t", remedy = "r" } }, sentence = { "text" } },
   data = { read = { "return { 1 }", "@misuse", 1 << 20, 1000, 100 } },
   statistics = { quantile = { { 1, 2 }, { 1, 3 }, 0.5 }, bucket = { 17 }, least = { 17 },
                  histogram_quantile = { { [3] = 2 }, 0.5 }, plus = { 1, 2 }, add = { { 1 }, { 2 } },

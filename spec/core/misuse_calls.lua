@@ -54,9 +54,9 @@ end
 
 local function checkrefusal(name, r)
   counts.refused = counts.refused + 1
-  if type(r[2]) ~= "string" or not r[2]:find("^[%w_.]+: E%w+: .") then
+  if not tostring(r[2]):find("^[%w_.]+: E%w+: .") then
     complain(name, "refused without a sentence: " .. tostring(r[2]))
-  elseif type(r[3]) ~= "string" or not r[3]:find("^E%w+$") then
+  elseif type(r[3]) ~= "string" or not r[3]:find("^E%w+$") or r[2].code ~= r[3] then
     complain(name, "refused without a code: " .. tostring(r[3]))
   end
 end

@@ -11,6 +11,7 @@
  * tool.run, section.write and watchpoint.plan, which leave files; list and info, which take long; set_sysfs, which
  * outlives a state; intercept.install, which rebinds the fuzzer.
  */
+#include "failure.h"
 #include "fuzz_lua.h"
 #include "pml.h"
 
@@ -249,12 +250,13 @@ static void push_value(lua_State *L, struct fuzz_input *in, int depth) {
   }
 }
 
-/* What a refusal says: nil, "where: ENAME: text", "ENAME". */
+/* What a refusal says: nil, a failure, its code. */
 static void check_refusal(lua_State *L, int first) {
-  if (lua_gettop(L) < first + 1 || !lua_isnil(L, first) || lua_type(L, first + 1) != LUA_TSTRING) return;
-  const char *text = lua_tostring(L, first + 1), *code = lua_tostring(L, first + 2);
+  if (lua_gettop(L) < first + 2 || !lua_isnil(L, first) || !failure_test(L, first + 1)) return;
+  const char *code = lua_tostring(L, first + 2), *text = luaL_tolstring(L, first + 1, NULL);
   PROMISE(code != NULL && code[0] == 'E', "a refusal has a code");
   PROMISE(strstr(text, code) != NULL, "and a sentence with it");
+  lua_pop(L, 1);
 }
 
 /* One call; the values that it gives are kept. */

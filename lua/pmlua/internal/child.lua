@@ -5,12 +5,9 @@
 
 local core = require "pmlua.core"
 
-local M = {}
+local sentence = core.failure.sentence
 
---- The sentence of an error, without the place and the code before it.
-function M.sentence(err)
-  return (err:gsub("^[%w_.]+: E%w+: ", ""))
-end
+local M = {}
 
 --- Run a command. An interrupt from the terminal is the command's; one that was sent to us alone is passed on. Either way
 --- it is waited for, so that what it leaves can be told.
@@ -21,7 +18,7 @@ end
 ---@return string? err
 function M.run(words, ready, set)
   local command <close>, err = core.command.spawn(words, set and #set > 0 and { environment = set } or nil)
-  if not command then return nil, M.sentence(err) end
+  if not command then return nil, sentence(err) end
   if ready then
     local go, why = ready(command:pid())
     if go == false then return nil, why end
@@ -32,8 +29,8 @@ function M.run(words, ready, set)
   if started then ended, lost = command:wait() end
   core.sys.interrupted()
   core.sys.on_interrupt(false)
-  if not started then return nil, M.sentence(refused) end
-  return ended, lost and M.sentence(lost)
+  if not started then return nil, sentence(refused) end
+  return ended, lost and sentence(lost)
 end
 
 --- The exit status that says how a command ended, as shells do.

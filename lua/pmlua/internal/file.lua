@@ -16,7 +16,7 @@ local function plain(name)
   return function(...)
     local result, err, code = f(...)
     if result then return result end
-    return nil, (err:gsub("^[%w_.]+: E%w+: ", "")), code
+    return nil, err:sentence(), code
   end
 end
 

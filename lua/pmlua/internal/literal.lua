@@ -51,7 +51,7 @@ function M.parse(text, name, megabytes)
     return nil, ("%s:1: longer than %s"):format(name, most == 1 and "a megabyte" or most .. " megabytes")
   end
   local data, err = core.data.read(text, "@" .. name, MEMORY * most, INSTRUCTIONS * most, VALUES * most)
-  if not data then return nil, complaint(name, (err:gsub("^data%.read: E%w+: ", ""))) end
+  if not data then return nil, complaint(name, err.text) end
   return data
 end
 

@@ -180,6 +180,10 @@ local function environment_of(name)
   return text ~= "" and split(text, os.getenv(variable .. "_SEP")) or nil, os.getenv(variable .. "_EVERY")
 end
 
+local function refused(name, text)
+  return nil, core.failure.new { place = "plugin.load", code = name, text = text }, name
+end
+
 --- Load one of pmlua's own plugins. Metrics that the machine lacks are left out, and told on stderr with the reason.
 ---@param options { name: string, metrics?: string[], every?: number|string, root?: string, pid?: integer }
 ---@return pmlua.Plugin? plugin
@@ -191,15 +195,14 @@ function M.load(options)
   local plugin = assert(find(name))
   local tokens, every = environment_of(name)
   if every and not seconds(every) then
-    local sentence = "plugin.load: EINVAL: SCOREP_METRIC_%s_EVERY is '%s', not a time such as 100ms"
-    return nil, sentence:format(name:upper(), every), "EINVAL"
+    return refused("EINVAL", ("SCOREP_METRIC_%s_EVERY is '%s', not a time such as 100ms"):format(name:upper(), every))
   end
   tokens = options.metrics or tokens or plugin.default
   local given = { metrics = tokens, root = options.root, pid = options.pid, every = options.every or every }
   local chosen, lacking = choose(name, plugin, given)
-  if not chosen then return nil, "plugin.load: ENOEVENT: " .. lacking, "ENOEVENT" end
+  if not chosen then return refused("ENOEVENT", lacking) end
   if #chosen == 0 then
-    return nil, ("plugin.load: ENOTHERE: plugin %s: %s"):format(name, lacking[1] or "no metrics are asked for"), "ENOTHERE"
+    return refused("ENOTHERE", ("plugin %s: %s"):format(name, lacking[1] or "no metrics are asked for"))
   end
   local printable = require "pmlua.internal.printable"
   for _, line in ipairs(lacking) do io.stderr:write(("pmlua: plugin %s: %s\n"):format(name, printable(line))) end
@@ -215,7 +218,7 @@ function M.environment()
     if find(name) then
       local loaded, err, why = M.load { name = name }
       if not loaded and why ~= "EEXIST" then
-        io.stderr:write("pmlua: ", require "pmlua.internal.printable"((err:gsub("^[%w.]+: E%w+: ", ""))), "\n")
+        io.stderr:write("pmlua: ", require "pmlua.internal.printable"(core.failure.sentence(err)), "\n")
       end
     end
   end

@@ -9,9 +9,10 @@ local function hex(bytes)
 end
 
 --- C0, DEL, and C1 as UTF-8 writes it; bytes that are not UTF-8 are escaped, too.
----@param text string
+---@param text any a failure, too
 ---@return string
 local function printable(text)
+  text = tostring(text)
   if not text:find "[%c\127-\255]" then return text end
   if not utf8.len(text) then text = text:gsub("[\128-\255]", hex) end
   return (text:gsub("[%c\127]", hex):gsub("\194[\128-\159]", hex))
@@ -20,7 +21,7 @@ end
 local M = {}
 
 --- The same for a text of lines, whose ends and tabs stay.
----@param text string
+---@param text any a failure, too
 ---@return string
 function M.lines(text)
   return (text:gsub("[^\n\t]+", printable))

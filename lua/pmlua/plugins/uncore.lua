@@ -18,9 +18,7 @@ local M = {
 
 local NONE = "no PMU of this machine counts packages, as in most virtual machines"
 
-local function sentence(err)
-  return (err:gsub("^[%w.]+: E%w+: ", ""))
-end
+local sentence = core.failure.sentence
 
 --- Events that a glob is; the token itself if it is none.
 local function events_of(token)

@@ -71,7 +71,7 @@ end
 
 local function become(words)
   local _, refused = require("pmlua.core").sys.exec(words, words.environment or {})
-  return complain((refused:gsub("^[%w_.]+: E%w+: ", "")), NOT_RUN)
+  return complain(refused:sentence(), NOT_RUN)
 end
 
 ---@param o table

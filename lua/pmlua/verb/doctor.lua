@@ -35,21 +35,19 @@ local function exists(path)
   return core.sys.realpath(path) ~= nil
 end
 
---- The sentence of a refusal without the function and the code before it.
-local function sentence(err)
-  return (tostring(err):gsub("^[%w_.]+: E%w+: ", ""))
-end
+local sentence = core.failure.sentence
 
---- Open and close; true, or false and the sentence.
+--- Open and close; true, or false and the failure.
 local function try(name, options)
   local counter, err = core.counter.open(name, options)
-  if not counter then return false, sentence(err) end
+  if not counter then return false, err end
   counter:close()
   return true
 end
 
---- Split "what happened; what to do".
+--- What happened, and what to do.
 local function split(err)
+  if err.text then return err.text, err.remedy end
   local finding, remedy = err:match("^(.-); (.*)$")
   return finding or err, remedy
 end
@@ -92,7 +90,7 @@ check("user-space reads", function()
   if not core.event.has_pmu() then return "missing", "there is no core PMU to read", nil end
   local counter, err = core.counter.open("cycles:u")
   if not counter then counter, err = core.counter.open("instructions:u") end
-  if not counter then return "missing", split(sentence(err)) end
+  if not counter then return "missing", split(err) end
   local path, why = counter:path()
   counter:close()
   if path == "page" then return "ok", "counters are read without a system call" .. read_policy() end
@@ -163,10 +161,10 @@ end)
 
 check("watchpoints", function()
   local possible, why = core.watchpoint.available()
-  if not possible then return "missing", split(sentence(why)) end
+  if not possible then return "missing", split(why) end
   local found, err, code = core.watchpoint.find("/proc/self/exe", "main")
   if found or code ~= "ENOTHERE" then return "ok", "accesses of a program's threads, and what they write (pmlua watchpoint)" end
-  return "missing", sentence(err):match("^[^;]*"), "install libdw1 (Debian), and libdw-dev where pmlua is built"
+  return "missing", err.text, "install libdw1 (Debian), and libdw-dev where pmlua is built"
 end)
 
 check("uprobes", function()
@@ -226,7 +224,7 @@ check("libpfm4", function()
   if not rows then return "missing", sentence(err) end
   local encoded, why = core.event.parse("perf::TASK-CLOCK")
   if encoded then return "ok", "knows events of PMUs by name, here or not" end
-  return "limited", split(sentence(why))
+  return "limited", split(why)
 end)
 
 check("OTF2", function()

@@ -156,7 +156,7 @@ local function nothing(pattern)
       pattern, pattern))
     return 0
   end
-  err = err:gsub("^event%.parse: E%w+: ", "")
+  err = err:sentence()
   if err:find('no event "', 1, true) == 1 then -- a plain name; else it says what is wrong with it
     err = ("no event matches '%s'%s"):format(pattern, err:match "; nearest: .*"
       or "; without a pattern, pmlua events lists all; patterns may have * and ?")

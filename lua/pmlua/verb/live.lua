@@ -36,7 +36,7 @@ end
 --- Become the command; the status if that fails.
 local function execute(words, variables)
   local _, refused = core.sys.exec(words, variables or {})
-  complain((refused:gsub("^[%w_.]+: E%w+: ", "")))
+  complain(refused:sentence())
   return NOT_RUN
 end
 
@@ -56,7 +56,7 @@ function M.run(o)
   if o.rules then
     local real, gone = core.sys.realpath(o.rules)
     if not real then
-      complain("--rules " .. (gone:gsub("^[%w_.]+: E%w+: ", "")))
+      complain("--rules " .. gone:sentence())
       return 1
     end
     variables.PMLUA_LIVE_RULES = real

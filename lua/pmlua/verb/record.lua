@@ -121,7 +121,7 @@ local function complain(text)
   io.stderr:write(("pmlua record: %s%s\n"):format(whose, require "pmlua.internal.printable"(text)))
 end
 
-local sentence = child.sentence
+local sentence = core.failure.sentence
 
 -- Of Open MPI, of MPICH and what has its process manager, and of Slurm's.
 local jobs = {

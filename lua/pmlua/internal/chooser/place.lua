@@ -158,7 +158,7 @@ local function by_facts(pmu, counters, name)
 end
 
 local function sentence(err)
-  return (tostring(err):gsub("^[%w_.]+: E%w+: ", ""):gsub("; list the events with pmlua events$", ""))
+  return err.remedy == "list the events with pmlua events" and err.text or core.failure.sentence(err)
 end
 
 --- One that perf or another PMU counts.

@@ -15,7 +15,7 @@ local M = {}
 
 --- The sentence of a refusal, without the code before it and the event's name, which stands beside it.
 local function sentence(err, name)
-  local text = tostring(err):gsub("^[%w_.]+: E%w+: ", "")
+  local text = core.failure.sentence(err)
   if name and text:sub(1, #name + 2) == name .. ": " then return (text:sub(#name + 3)) end
   return text
 end

@@ -49,7 +49,7 @@ function Run:lost(err)
   self:release()
   self.status = "failed"
   if self.meta.error then return end
-  self.meta.error = err
+  self.meta.error = tostring(err)
   if self.progress then self.progress:clear() end
   io.stderr:write("pmlua: ", require "pmlua.internal.printable"(err), "\n")
 end

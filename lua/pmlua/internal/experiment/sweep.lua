@@ -69,7 +69,7 @@ local function judge(constraints, p)
   if not constraints then return true end
   local verdict, reason = constraints(p)
   if type(verdict) == "string" then return verdict end
-  if not verdict and type(reason) == "string" then return reason end
+  if not verdict and reason then return tostring(reason) end
   return verdict and true or false
 end
 

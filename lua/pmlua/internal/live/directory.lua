@@ -19,10 +19,7 @@ local M = {}
 ---@field name string
 ---@field path string of the socket
 
---- The sentence of a refusal without the function and the code before it.
-function M.sentence(err)
-  return (tostring(err):gsub("^[%w_.]+: E%w+: ", ""))
-end
+local sentence = core.failure.sentence
 
 local function is_socket(path)
   return require "lfs".symlinkattributes(path, "mode") == "socket"
@@ -84,7 +81,7 @@ end
 ---@return string? err
 function M.list()
   local folder, err = core.live.folder()
-  if not folder then return nil, M.sentence(err) end
+  if not folder then return nil, sentence(err) end
   local applications = {}
   add_applications(applications, folder, true)
   if is_root() then folders_of_others(folder, function(other) add_applications(applications, other, false) end) end
@@ -171,7 +168,7 @@ function M.connect(app)
     return nil, ("%s (%d) does not listen any more: it ended, or stopped serving"):format(app.name, app.pid), code
   end
   if code == "ENOENT" then return nil, ("%s (%d) has ended"):format(app.name, app.pid), code end
-  return nil, ("%s (%d): %s"):format(app.name, app.pid, M.sentence(err)), code
+  return nil, ("%s (%d): %s"):format(app.name, app.pid, sentence(err)), code
 end
 
 --- Ask; what goes wrong is said as a person would.
@@ -187,14 +184,14 @@ function M.ask(app, link, kind, payload, patience)
   local text, err, code = link:ask(kind, payload, patience)
   if text then return text end
   -- an application that ends stops what it was asked meanwhile, and this is its last answer
-  if code == "EREMOTEIO" and M.sentence(err) == ENDS then code = "ECONNRESET" end
+  if code == "EREMOTEIO" and sentence(err) == ENDS then code = "ECONNRESET" end
   if code == "ETIMEDOUT" then
     return nil, ("%s (%d) did not answer within %g s; it may be stopped or overloaded (--patience waits longer)"):format(
       app.name, app.pid, patience), code
   elseif code == "ECONNRESET" then
     return nil, ("%s (%d) ended or closed the connection"):format(app.name, app.pid), code
   end
-  return nil, M.sentence(err), code
+  return nil, sentence(err), code
 end
 
 --- Ask, and read the answer's JSON.

@@ -49,9 +49,7 @@ local function portable(v)
   return v
 end
 
-local function sentence(err)
-  return (tostring(err):gsub("^[%w_.]+: E%w+: ", ""))
-end
+local sentence = core.failure.sentence
 
 local quantiles = { min = 0, q1 = 25, median = 50, q3 = 75, max = 100 }
 

@@ -238,7 +238,9 @@ local function find_event(name)
       return guarded(event, "sdeevent", event_methods)
     end
   end
-  return nil, original.format("sde.find: ENOEVENT: no event is called %s; pml.sde.list() names them", full), "ENOEVENT"
+  local text = original.format("no event is called %s", full)
+  return nil, core.failure.new { place = "sde.find", code = "ENOEVENT", text = text, remedy = "pml.sde.list() names them" },
+    "ENOEVENT"
 end
 
 local function new_pml(more)

@@ -24,9 +24,7 @@ local SHORTLY = 0.05 -- seconds
 ---@field err? string why it has no results, or not all
 ---@field flow? pmlua.Flow if it was asked for
 
-local function sentence(err)
-  return (err:gsub("^[%w_.]+: E%w+: ", ""))
-end
+local sentence = core.failure.sentence
 
 local function pid_of(name)
   return math.tointeger(tonumber(name:match("^%d+"))), math.tointeger(tonumber(name:match("%-(%d+)$"))) or 1

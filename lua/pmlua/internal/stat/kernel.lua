@@ -18,11 +18,16 @@ local function usual()
   return core.event.has_pmu() and table.move(hardware, 1, #hardware, #names + 1, names) or names
 end
 
+--- The sentence of a failure without the event's name, which the row has already.
+local function sentence(err, name)
+  local text = err:sentence()
+  return text:sub(1, #name + 2) == name .. ": " and text:sub(#name + 3) or text
+end
+
 local function attach(self, pid)
   for i, name in ipairs(self.names) do
     local set, err = core.eventset.open({ name }, { pid = pid, inherit = true, on_exec = true })
-    -- the row has the name already
-    self.sets[i], self.reasons[i] = set or false, err and (child.sentence(err):gsub("^" .. name:gsub("%p", "%%%0") .. ": ", ""))
+    self.sets[i], self.reasons[i] = set or false, err and sentence(err, name)
   end
 end
 
@@ -43,7 +48,7 @@ local function row_of(self, i)
   row.event, row.unit = about.name, about.unit
   local readings, err = set:readings()
   if not readings then
-    row.reason = child.sentence(err)
+    row.reason = core.failure.sentence(err)
     return row
   end
   local r = readings[1]
@@ -73,7 +78,7 @@ end
 --- Whether it is an event of the kernel at all; nil and why not.
 local function check(name)
   local event, err = core.event.parse(name)
-  if not event then return nil, child.sentence(err) end
+  if not event then return nil, core.failure.sentence(err) end
   if event.kind == "perf" then return true end
   return nil, ("%s is not counted by the kernel, so not for another process"):format(name)
 end

@@ -58,7 +58,7 @@ function M.read(list, language, cflags)
   if not words then return nil, wrong end
   local unit, refused, code = clang.parse(list, flags(language, words))
   if not unit then
-    return nil, (refused:gsub("^[%w_.]+: E%w+: ", "")) .. (code == "EINVAL" and ": " .. list .. " " .. cflags or "")
+    return nil, refused:sentence() .. (code == "EINVAL" and ": " .. list .. " " .. cflags or "")
   end
   local errors = errors_of(unit, list)
   if #errors > 0 then return nil, "the headers do not compile: " .. errors[1], errors end

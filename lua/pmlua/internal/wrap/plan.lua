@@ -26,7 +26,7 @@ local function filter_of(cfg)
   local text = shell.slurp(cfg.filter)
   if not text then return { wants = function() return true end }, false end
   local filter, err = core.filter.open(cfg.filter)
-  if not filter then return nil, (err:gsub("^[%w_.]+: [%w_]+: ", "")) end
+  if not filter then return nil, err:sentence() end
   return filter, ("\n" .. text):find("\n%s*SCOREP_FILE_NAMES_BEGIN") ~= nil
 end
 

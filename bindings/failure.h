@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* bindings/failure.h - what the world refused, as a value of Lua. */
+#ifndef FAILURE_H
+#define FAILURE_H
+
+#include <lua.h>
+#include <stdbool.h>
+
+/*
+ * A failure is a table with code ("EACCES"), place ("counter.open"), text and, if there is something to do about it,
+ * remedy. Its string is "place: code: text; remedy". Where a string is expected, by .., # and the methods of strings,
+ * it stands for that. is(NAME) compares its code; sentence() is "text; remedy".
+ */
+
+/* failure_push - push one; @remedy may be NULL. */
+void failure_push(lua_State *L, const char *place, const char *code, const char *text, const char *remedy);
+
+/* failure_test - whether the value at @idx is one. */
+bool failure_test(lua_State *L, int idx);
+
+/* failure_message - a message handler: any error object as a string. */
+int failure_message(lua_State *L);
+
+#endif

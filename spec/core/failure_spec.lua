@@ -1,0 +1,76 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+-- spec/core/failure_spec.lua - what the world refuses is a value: a code, a place, a text and a remedy.
+
+local support = require "spec.core.support"
+local it = support.it
+local core = support.core
+
+local SENTENCE = 'eventset.open: ENOEVENT: no event "no; such"; list the events with pmlua events'
+
+local function refused()
+  local set, failure, code = core.eventset.open { "no; such" }
+  assert.is_nil(set)
+  return failure, code
+end
+
+describe("A failure", function()
+  it("has a code, a place, a text and a remedy, and its string is the sentence", function()
+    local failure, code = refused()
+    assert.same({ "ENOEVENT", "eventset.open", 'no event "no; such"', "list the events with pmlua events", "ENOEVENT" },
+      { failure.code, failure.place, failure.text, failure.remedy, code })
+    assert.equal(SENTENCE, tostring(failure))
+    assert.equal('no event "no; such"; list the events with pmlua events', failure:sentence())
+  end)
+
+  it("is compared with the name of a code", function()
+    local failure = refused()
+    assert.is_true(failure:is "ENOEVENT")
+    assert.is_false(failure:is "EACCES")
+    assert.has_error(function() failure:is() end)
+  end)
+
+  it("has the remedy that its sentence names, else its code's, else none", function()
+    local _, failure = core.link.connect "/nowhere"
+    assert.same({ "ENOENT", false }, { failure.code, failure.remedy or false })
+    _, failure = core.eventset.open { "mem:nosuch_symbol:w" }
+    assert.equal("give another symbol, or an address (mem:0x7f00:w)", failure.remedy)
+    assert.falsy(failure.text:find("give another symbol", 1, true))
+  end)
+
+  it("stands for its sentence where scripts take it for a string", function()
+    local failure = refused()
+    assert.equal("why: " .. SENTENCE, "why: " .. failure)
+    assert.equal(SENTENCE .. "!", failure .. "!")
+    assert.equal(SENTENCE .. SENTENCE, failure .. refused())
+    assert.equal(#SENTENCE, #failure)
+    assert.equal("ENOEVENT", failure:match ": (E%w+):")
+    assert.equal(SENTENCE:upper(), failure:upper())
+    assert.same({ SENTENCE:gsub("%w+", "x") }, { failure:gsub("%w+", "x") })
+    assert.equal(SENTENCE, ("%s"):format(failure))
+    assert.is_nil(failure.nothing)
+  end)
+
+  it("raised by a script, is printed as its sentence", function()
+    for _, raise in ipairs { "error(f)", "assert(nil, f)", "return nil, f" } do
+      local code = ("local _, f = pml.eventset.open { [[no; such]] } %s"):format(raise)
+      local status, _, err = support.shell(("%s/pmlua -e '%s'"):format(support.build, code))
+      assert.equal(1, status, raise)
+      assert.truthy(err:find(SENTENCE, 1, true), err)
+    end
+  end)
+
+  it("is made by Lua's modules, too", function()
+    local failure = core.failure.new { place = "a.b", code = "EIO", text = "broken" }
+    assert.equal("a.b: EIO: broken", tostring(failure))
+    assert.equal("broken", core.failure.sentence(failure))
+    assert.equal("text", core.failure.sentence "text")
+    assert.has_error(function() core.failure.new { place = "a.b", code = "EIO" } end, "failure: text is needed")
+    assert.has_error(function() core.failure.new { sentence = "x" } end)
+  end)
+
+  it("does not lean on fields that a script has changed", function()
+    local failure = refused()
+    failure.text, failure.remedy, failure.place = nil, {}, 5
+    assert.equal("5: ENOEVENT: ", tostring(failure))
+  end)
+end)
