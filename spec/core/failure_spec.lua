@@ -68,6 +68,13 @@ describe("A failure", function()
     assert.has_error(function() core.failure.new { sentence = "x" } end)
   end)
 
+  it("of a file has its path in the text, and no place", function()
+    local text, failure, code = require("pmlua.file").read "/nowhere/file"
+    assert.is_nil(text)
+    assert.same({ "/nowhere/file: No such file or directory", "ENOENT", true },
+      { tostring(failure), code, failure:is "ENOENT" })
+  end)
+
   it("does not lean on fields that a script has changed", function()
     local failure = refused()
     failure.text, failure.remedy, failure.place = nil, {}, 5

@@ -136,7 +136,8 @@ describe("An event flow", function()
   it("refuses what it cannot draw, in a sentence", function()
     local one = flow_of "a"
     assert.same({ nil, "x.gif: the name of a flow's picture ends in .svg, .png, .pdf, .dot or .json" }, { one:draw "x.gif" })
-    assert.same({ nil, "/nowhere/x.svg: No such file or directory" }, { one:draw "/nowhere/x.svg" })
+    local drawn, err = one:draw "/nowhere/x.svg"
+    assert.same({ "nil", "/nowhere/x.svg: No such file or directory" }, { tostring(drawn), tostring(err) })
     local _, out = support.shell(([[mkdir bin && for t in sh timeout mkdir rm cp; do ln -s $(command -v $t) bin; done
       PATH=bin %s -e 'pml.flow.start() pml.section.start "a" pml.section.stop "a" print(pml.flow.stop():draw "x.svg")']])
       :gsub("^", "cd " .. quote(dir) .. " && "):format(command))

@@ -66,7 +66,7 @@ describe("A data file", function()
     assert.equal("x.lua:1: longer than a megabyte", refusal(long))
     assert.is_table((literal.parse(long, "x.lua", 2)))
     local data, err = literal.read "/dev/zero"
-    assert.same({ nil, "/dev/zero: not a file, but a device" }, { data, err })
+    assert.same({ nil, "/dev/zero: not a file, but a device" }, { data, tostring(err) })
   end)
 
   it("may be a wrapper's, as any other", function()

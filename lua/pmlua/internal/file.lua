@@ -10,38 +10,39 @@ local core = require "pmlua.core"
 
 local M = {}
 
---- The sentence "PATH: why" without the function and the code before it.
+--- The core's function; a failure's text begins with the path, so that its string is "PATH: why", without a place.
 local function plain(name)
   local f = core.file[name]
   return function(...)
     local result, err, code = f(...)
     if result then return result end
-    return nil, err:sentence(), code
+    err.place = nil
+    return nil, err, code
   end
 end
 
 --- A file of Lua that reads.
----@type fun(path: string): file*?, string?, string?
+---@type fun(path: string): file*?, pmlua.Failure?, string?
 M.open = plain "open"
 
 --- The text of a file of at most max_bytes (256 MiB).
----@type fun(path: string, max_bytes?: integer): string?, string?, string?
+---@type fun(path: string, max_bytes?: integer): string?, pmlua.Failure?, string?
 M.read = plain "read"
 
 --- Write a whole file, or none.
----@type fun(path: string, text: string): boolean?, string?, string?
+---@type fun(path: string, text: string): boolean?, pmlua.Failure?, string?
 M.write = plain "write"
 
 --- A file of Lua that gets its name when it is closed.
----@type fun(path: string): file*?, string?, string?
+---@type fun(path: string): file*?, pmlua.Failure?, string?
 M.create = plain "create"
 
 --- The same where the user named the path: an existing FIFO or device is written to.
----@type fun(path: string): file*?, string?, string?
+---@type fun(path: string): file*?, pmlua.Failure?, string?
 M.output = plain "output"
 
 --- A file of Lua where nothing was before.
----@type fun(path: string): file*?, string?, string?
+---@type fun(path: string): file*?, pmlua.Failure?, string?
 M.new = plain "new"
 
 return M
