@@ -15,6 +15,8 @@
 local core = require "pmlua.core"
 local tune = require "pmlua.tune"
 
+---@class pml.balance
+---@overload fun(options: pmlua.balance.options): pmlua.balancer?, string?, string?
 local M = {}
 for name, f in pairs(core.balance) do M[name] = f end
 
@@ -23,13 +25,14 @@ for name, f in pairs(core.balance) do M[name] = f end
 ---@field reference? number Hz; by default the highest of the machine
 ---@field min? number Hz; by default its lowest
 ---@field delta? number Hz that a thread is faster than it had to be; a tenth of the reference
----@field last? number who computes this share of the time is the last one: 0.95
----@field fits? number who computes this share keeps his frequency: 0.85
+---@field last? number a thread that computes this share of the time is the last one: 0.95
+---@field fits? number a thread that computes this share keeps its frequency: 0.85
 ---@field window? integer repetitions of which the highest target counts: 4
 ---@field root? string
 ---@field cpus? "thread"|"current"
 ---@field dry_run? boolean
 
+---@class pmlua.balancer : pmlua.tuner
 local balance = tune.class "balance"
 
 --- The repetitions that were not taken yet: thread, region (of the thread, from 1), sync (the blocking call that ended
@@ -43,7 +46,7 @@ function balance:rule() return (self.handle or error("balance: it is closed", 2)
 
 --- Balance from now on.
 ---@param options pmlua.balance.options
----@return table? balancer with lines, log, stats, stop and close as pml.tune's, take and rule
+---@return pmlua.balancer? balancer with lines, log, stats, stop and close as pml.tune's, take and rule
 ---@return string? err
 ---@return string? code
 function M.new(options)

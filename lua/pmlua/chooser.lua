@@ -14,6 +14,7 @@ local place = require "pmlua.internal.chooser.place"
 local pmus = require "pmlua.pmus"
 local schedule = require "pmlua.internal.chooser.schedule"
 
+---@class pml.chooser
 local M = {}
 
 ---@class pmlua.Chooser
@@ -34,6 +35,7 @@ local function condition(self, asked, said, what)
   return true
 end
 
+--- A chooser for a PMU; what is not said is as this machine has it.
 ---@param options? { pmu: string?, smt: boolean?, watchdog: boolean?, groups: string? } groups: a file of groups to use
 ---  instead of those that ship
 ---@return pmlua.Chooser? chooser
@@ -75,7 +77,11 @@ function Chooser:event(name)
   return self.events[event.key]
 end
 
---- An unknown event of a group of the user's own file is told with its line.
+--- The same, of an event that a group names: an unknown one of the user's own file is refused with its line.
+---@param group pmlua.Group
+---@param name string
+---@return pmlua.Event? event
+---@return string? err
 function Chooser:event_of(group, name)
   local event, err = self:event(name)
   if event or not self.file then return event, err end
@@ -297,6 +303,7 @@ end
 -- --- what can still be added ---
 
 --- Every event of the PMU by name, without the PMU.
+---@return string[] names
 function Chooser:all_events()
   local names = {}
   if self.pmu.known then

@@ -13,6 +13,8 @@ local json = require "pmlua.json"
 local results = require "pmlua.results"
 local stats = require "pmlua.stats"
 
+---@class pml.compare
+---@overload fun(dir_a: string, dir_b: string, options?: table): table?, string?
 local M = {}
 
 local level = 0.05

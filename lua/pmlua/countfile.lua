@@ -10,6 +10,7 @@
 local core = require "pmlua.core"
 local lfs = require "lfs"
 
+---@class pml.countfile
 local M = {}
 
 ---@class pmlua.Counts

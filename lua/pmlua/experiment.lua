@@ -28,6 +28,8 @@ local summary = require "pmlua.internal.experiment.output"
 local sweep = require "pmlua.internal.experiment.sweep"
 local datasets = require "pmlua.internal.experiment.datasets"
 
+---@class pml.experiment
+---@overload fun(def: pmlua.Definition): pmlua.Experiment
 local M = {}
 
 ---@class pmlua.Column
@@ -303,6 +305,9 @@ function Experiment:__pmlua_main(arg)
 end
 
 --- Sum of a number that measure returned beside its samples: experiment.sum(cell, "retries").
+---@param cell pmlua.Cell
+---@param key string
+---@return number
 M.sum = runner.sum
 
 -- No tail call: the stack has to keep the line of the script.

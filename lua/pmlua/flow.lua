@@ -10,6 +10,7 @@
 local core = require "pmlua.core"
 local flowgraph = require "pmlua.internal.flow.graph"
 
+---@class pml.flow
 local M = {}
 
 local running

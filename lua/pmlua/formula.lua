@@ -10,6 +10,7 @@
 --
 --     pmlua -e 'print(pml.formula.compile("64 * lines / time"):value { lines = 1e9, time = 2 })'
 
+---@class pml.formula
 local M = {}
 
 M.NAN = 0 / 0

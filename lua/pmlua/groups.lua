@@ -11,6 +11,7 @@ local literal = require "pmlua.internal.literal"
 local formula = require "pmlua.formula"
 local overlay = require "pmlua.internal.overlay"
 
+---@class pml.groups
 local M = {}
 
 --- The groups that every file has, in the order they are listed.

@@ -10,6 +10,8 @@
 
 local core = require "pmlua.core"
 
+---@class pml.intercept
+---@overload fun(options?: table): pmlua.Interception?, string?, string?
 local M = {}
 
 ---@class pmlua.Interception

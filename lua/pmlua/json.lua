@@ -6,11 +6,14 @@
 -- A NaN or an infinity is null, an empty table an object unless it is M.array{}. Encoding needs nothing beside Lua, so
 -- that it works inside any application; reading needs lua-cjson.
 
+---@class pml.json
 local M = {}
 
 local array_mark = {}
 
 --- Mark a table as an array, for when it is empty.
+---@param t? table nil: a new one
+---@return table t
 function M.array(t)
   return setmetatable(t or {}, array_mark)
 end

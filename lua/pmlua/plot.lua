@@ -15,6 +15,7 @@ local quote = require "pmlua.internal.quote"
 local results = require "pmlua.results"
 local temporary = require "pmlua.internal.temporary"
 
+---@class pml.plot
 local M = {}
 
 local formats = { "svg", "png" }

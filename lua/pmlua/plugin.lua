@@ -13,6 +13,7 @@
 local core = require "pmlua.core"
 local disk = require "pmlua.internal.file"
 
+---@class pml.plugin
 local M = {}
 for name, value in pairs(core.plugin) do M[name] = value end
 M.provide = nil
@@ -115,7 +116,7 @@ local function events_of(t)
 end
 
 --- Provide a plugin in Lua: a table, or { name = ..., file = PATH } or { name = ..., code = TEXT } that return one.
----@param t { name: string, events: table, read: function?, collect: function?, every: number|string?, scope: string? }
+---@param t pmlua.PluginDefinition
 ---@return pmlua.Plugin? plugin
 ---@return string? err
 ---@return string? code

@@ -11,6 +11,7 @@ local core = require "pmlua.core"
 local literal = require "pmlua.internal.literal"
 local overlay = require "pmlua.internal.overlay"
 
+---@class pml.pmus
 local M = {}
 
 ---@class pmlua.Pmu

@@ -8,6 +8,7 @@
 local countfile = require "pmlua.countfile"
 local sections = require "pmlua.sections"
 
+---@class pml.report
 local M = {}
 
 ---@class pmlua.Report
@@ -276,6 +277,8 @@ function M.process_name(report, i)
 end
 
 --- A section's label as tables and plots show it: (*) says that it is inclusive.
+---@param section { label: string, exclusive: boolean }
+---@return string
 function M.label(section)
   return M.short(sections.show(section.label)) .. (section.exclusive and "" or " (*)")
 end

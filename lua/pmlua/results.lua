@@ -11,6 +11,7 @@ local dat = require "pmlua.internal.dat"
 local json = require "pmlua.json"
 local lfs = require "lfs"
 
+---@class pml.results
 local M = {}
 
 local function make_folders(path)
@@ -100,6 +101,8 @@ local function start_time(pid)
 end
 
 --- What identifies a running process in meta.json.
+---@param pid integer
+---@return { pid: integer, start_time: integer? }
 function M.process(pid)
   return { pid = pid, start_time = start_time(pid) }
 end

@@ -9,6 +9,7 @@
 
 local core = require "pmlua.core"
 
+---@class pml.sde
 local M = {}
 for name, value in pairs(core.sde) do M[name] = value end
 
@@ -72,7 +73,7 @@ end
 --- returning false. An error in it is said on stderr; ten in a row cancel it. A forked child goes on without it.
 ---@param event string "LIB::EVENT"; one that nobody has registered yet is waited for
 ---@param every number|string seconds, or "100ms", "1s", "2m"
----@param fn fun(value: number, series: pmlua.Samples|pmlua.Elements): boolean? see pmlua.live.history
+---@param fn fun(value: number, series: pmlua.WatchedSamples|pmlua.WatchedElements): boolean? false cancels the rule
 ---@param options? { name: string?, keep: integer? }
 ---@return pmlua.Watch|pmlua.Shipped
 function M.watch(event, every, fn, options)

@@ -8,6 +8,7 @@
 
 local statistics = require("pmlua.core").statistics
 
+---@class pml.sections
 local M = {}
 
 local WHOLE_MAX = 1 << 53 -- up to here doubles are exact
@@ -321,10 +322,12 @@ local function text_of(path)
   if not f then return nil, err end
   local magic = f:read(8)
   if magic ~= "PMLUALOG" and magic ~= "GOLAULMP" then return file.read(path) end
-  local text, why = require "pmlua.core".section.log_text(path)
-  return text, why and why:gsub("^[%w_.]+: E%w+: ", "")
+  local core = require "pmlua.core"
+  local text, why = core.section.log_text(path)
+  return text, why and core.failure.sentence(why)
 end
 
+--- Read the file that a process left.
 ---@param path string a log, or what pml.section.write() wrote
 ---@return pmlua.SectionProcess? process
 ---@return string? err

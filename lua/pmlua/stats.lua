@@ -11,6 +11,7 @@ local rng = require "pmlua.internal.rng"
 local statistics = require("pmlua.core").statistics
 local tally = require "pmlua.internal.tally"
 
+---@class pml.stats
 local M = {}
 
 -- log C(n, k) by its product; n stays below 1000 here.
@@ -76,6 +77,7 @@ function M.quantile(series, q)
 end
 
 --- The tally of a series; a tally is its own.
+---@param series userdata|number[]|pmlua.Tally
 ---@return pmlua.Tally?
 ---@return string? err
 function M.tally(series)
@@ -211,6 +213,9 @@ function M.bootstrap(draw, seed, level, replicates)
 end
 
 --- A resample of an array, with replacement.
+---@param values any[]
+---@param random fun(n: integer): integer 1 to n
+---@return any[]
 function M.resample(values, random)
   local out, n = {}, #values
   for i = 1, n do out[i] = values[random(n)] end

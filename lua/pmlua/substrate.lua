@@ -12,6 +12,8 @@
 
 local core = require "pmlua.core"
 
+---@class pml.substrate
+---@overload fun(options: pmlua.substrate.options): pmlua.substrate?, string?, string?
 local M = {}
 for name, f in pairs(core.substrate) do M[name] = f end
 

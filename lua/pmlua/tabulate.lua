@@ -5,6 +5,8 @@
 
 local printable = require "pmlua.internal.printable"
 
+---@class pml.tabulate
+---@overload fun(names: string[], rows: any[][], fd?: integer): string
 local M = {}
 
 --- A number to four significant digits, never in scientific notation for what people count in.

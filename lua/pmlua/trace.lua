@@ -6,8 +6,11 @@
 -- A trace is company to the tables, not their condition: when it cannot be written the run says so once and goes on.
 -- What the core has under this name (pml.trace.open) is here, too.
 
+---@class pml.trace
 local M = setmetatable({}, { __index = function(_, name) return require "pmlua.core".trace[name] end })
 
+--- The trace of an experiment's run; `pml.trace.open` gives a trace of a script's own.
+---@class pmlua.RunTrace
 local Trace = {}
 Trace.__index = Trace
 
@@ -38,7 +41,7 @@ end
 ---@param core table pmlua.core
 ---@param dir string
 ---@param events? string[]
----@return table? trace
+---@return pmlua.RunTrace? trace
 ---@return string? err without a trace; beside a trace: why its events are missing
 function M.follow(core, dir, events)
   local set, metrics, no_events = open_events(core, events)
@@ -54,6 +57,8 @@ function M.follow(core, dir, events)
   return setmetatable({ core = core, archive = archive, location = location, set = set, samples = 0 }, Trace), no_events
 end
 
+--- The metrics, as they are now.
+---@param ticks integer
 function Trace:metric(ticks)
   local values = { self.samples }
   local read = self.set and { self.set:read() }
@@ -97,6 +102,11 @@ local function sequence(phases, first, last)
   close_until(math.maxinteger)
   return out
 end
+--- The enters and leaves of phases, in the order of time and properly nested.
+---@param phases { region: integer, enter: integer, leave: integer }[]
+---@param first integer ticks; what began before is left out
+---@param last integer ticks; what ended after is left out
+---@return { [1]: "enter"|"leave", [2]: integer, [3]: integer }[] records region and ticks
 M.sequence = sequence
 
 --- The cell has been measured.

@@ -21,6 +21,8 @@
 
 local core = require "pmlua.core"
 
+---@class pml.tune
+---@overload fun(options: pmlua.tune.options): pmlua.tuner?, string?, string?
 local M = {}
 for name, f in pairs(core.tune) do M[name] = f end
 
@@ -40,7 +42,7 @@ for name, f in pairs(core.tune) do M[name] = f end
 ---@field cpus? "thread"|"current"|"all"
 ---@field dry_run? boolean
 
----@class pmlua.tuner what stops, and has lines to tell
+---@class pmlua.tuner
 ---@field package handle? table of the core
 ---@field package what string
 local tuner = {}
@@ -148,7 +150,7 @@ end
 
 --- Tune from now on.
 ---@param options pmlua.tune.options
----@return pmlua.tune? tune
+---@return pmlua.tuner? tune
 ---@return string? err
 ---@return string? code
 function M.new(options)

@@ -7,6 +7,7 @@
 --
 --     pmlua -e 'print(pml.userwork.new { add = 512, mult = 512 }:arithmetic())'
 
+---@class pml.userwork
 local M = {}
 
 --- Types the paper names. Any other may be counted as well: its name is a word.

@@ -187,6 +187,8 @@ local function below(t, v)
 end
 
 --- Samples outside [low, high].
+---@param low number
+---@param high number
 ---@return integer under
 ---@return integer over
 function Tally:outside(low, high)
@@ -194,6 +196,8 @@ function Tally:outside(low, high)
 end
 
 --- The samples nearest to the fences that are still inside them: where a box plot's whiskers end.
+---@param low number the fences
+---@param high number
 ---@return number low
 ---@return number high
 function Tally:whiskers(low, high)

@@ -45,6 +45,7 @@ function Run:warn(text)
 end
 
 -- Something could not be written: said once, the run's status is "failed", measuring goes on.
+---@package
 function Run:lost(err)
   self:release()
   self.status = "failed"
@@ -66,6 +67,7 @@ local function fill(f, bytes)
   return f:flush()
 end
 
+---@package
 function Run:reserve()
   local path = self:path ".reserve"
   local f = require("pmlua.internal.file").new(path)
@@ -76,6 +78,7 @@ function Run:reserve()
   if not fill(f, bytes) then self:release() end -- a disk with less than that is left to the run
 end
 
+---@package
 function Run:release()
   if not self.reserved then return false end
   self.reserved:close()
@@ -84,6 +87,7 @@ function Run:release()
 end
 
 -- Write a file of the folder, if need be into the room that was kept for it.
+---@package
 function Run:save(method, name, content)
   local ok, err = self.folder[method](self.folder, name, content)
   if ok then return true end
@@ -122,10 +126,12 @@ function Run:write_table(name, t, description)
   if ok then keep_file_name(self, name, description or "table of the experiment") end
 end
 
+---@package
 function Run:file_status()
   return self.status == "complete" and "complete" or "incomplete"
 end
 
+---@package
 function Run:write_meta()
   self.meta.status = self.status
   self:save("write", "meta.json", json.encode(self.meta))
@@ -139,6 +145,7 @@ local standard = {
 
 -- Tables are written again after each round, and in a long round when the last are some seconds old and cost little:
 -- a kill -9 leaves those that were written last.
+---@package
 function Run:write_tables()
   local begun = self.core.clock.ns()
   for _, cell in ipairs(self.cells) do cell.summary = datasets.summarise(self, cell) end
@@ -159,15 +166,18 @@ end
 
 -- Collect garbage now, so that it does not fall into a measurement: Lua's collector then rests until the heap is twice
 -- as large. All of the heap is walked, and it grows with the cells: between two visits, only when more than half as much is new.
+---@package
 function Run:collect()
   collectgarbage()
   self.live_kb = collectgarbage "count"
 end
 
+---@package
 function Run:collect_in_time()
   if collectgarbage "count" > 1.6 * (self.live_kb or 0) then self:collect() end
 end
 
+---@package
 function Run:tables_in_time()
   self.tables_due = self.tables_due or self.core.clock.ns() -- the first cell at once: better one row than none
   if self.core.clock.ns() < self.tables_due then return end

@@ -253,6 +253,9 @@ function M.ratio(text, metrics)
 end
 
 --- The same of a flow's own metrics.
+---@param text string such as "self/time"
+---@return (fun(node: pmlua.flow.node): number?)? ratio
+---@return string? err
 function Flow:ratio(text)
   if type(text) ~= "string" then error("flow.ratio: a text such as 'self/time' is needed", 2) end
   return M.ratio(text, self.graphs[1] and self.graphs[1].metrics or {})

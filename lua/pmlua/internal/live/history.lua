@@ -26,7 +26,8 @@ end
 
 -- --- counters ---
 
----@class pmlua.Samples
+--- What a watch rule sees of an event: the last values, oldest first; `series[i]`, `#series`, and `series.time[i]` in seconds.
+---@class pmlua.WatchedSamples
 local Samples = {}
 
 local function place(self, i)
@@ -58,6 +59,7 @@ function M.of_samples(keep)
 end
 
 --- Read the event once more.
+---@package
 ---@return number? value
 ---@return string? err
 function Samples:sample(event, now_s, patience_s)
@@ -91,7 +93,8 @@ end
 
 -- --- recorders ---
 
----@class pmlua.Elements
+--- What a watch rule sees of a recorder: its elements; `series[i]`, `#series`, and how often it was reset: `series.resets`.
+---@class pmlua.WatchedElements
 local Elements = {}
 
 local elements_meta = {
@@ -110,6 +113,7 @@ end
 
 --- Look at the recorder: the newest element; nil while it is empty. One that was reset, or taken back and made anew,
 --- begins again: series.resets counts it.
+---@package
 function Elements:sample(event)
   local recorder, err = event:open()
   if not recorder then return nil, err end

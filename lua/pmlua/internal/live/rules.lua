@@ -74,7 +74,7 @@ end
 --- Watch an event in this state.
 ---@param event string "LIB::EVENT"; one that nobody has registered yet is waited for
 ---@param every number|string seconds, or "100ms", "1s", "2m"
----@param fn fun(value: number, series: pmlua.Samples|pmlua.Elements): boolean? false cancels the rule
+---@param fn fun(value: number, series: pmlua.WatchedSamples|pmlua.WatchedElements): boolean? false cancels the rule
 ---@param options? { name: string?, keep: integer? } in messages; samples that the series of a counter keeps
 ---@return pmlua.Watch
 function M.add(event, every, fn, options)

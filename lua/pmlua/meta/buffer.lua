@@ -1,0 +1,51 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+---@meta _
+
+--- Events kept in C until a script takes them, in batches. `pml.intercept` and `pml.substrate` are built on it.
+---
+---     local b <close> = assert(pml.buffer.open())
+---     pml.section.start "a"; pml.section.stop "a"
+---     local time, region, kind, thread = {}, {}, {}, {}
+---     for i = 1, b:take(time, region, kind, thread, {}) do print(time[i], region[i], kind[i]) end
+---@class pml.buffer
+local buffer = {}
+
+--- Keep events of all threads from now on, each thread in a ring of its own: some 40 instructions an event, no lock.
+---@param options? pmlua.BufferOptions
+---@return pmlua.Buffer? buffer, pmlua.Failure? failure, string? code
+function buffer.open(options) end
+
+---@class pmlua.BufferOptions
+---@field records? integer of each ring, 16 bytes each; made a power of two; 65536
+---@field threads? integer that may have a ring; 64. Events of more threads are refused and counted
+
+---@class pmlua.Buffer
+local Buffer = {}
+
+--- Take up to 4096 events into arrays, at 1 to n. What was in the arrays is overwritten.
+---@param time integer[] ns of CLOCK_MONOTONIC_RAW
+---@param region integer[]
+---@param kind integer[] 1 an enter, -1 a leave, 0 a metric
+---@param thread integer[] pmlua's numbers of threads
+---@param values table<integer, table<string, number|string>> of those events that carry some, by name
+---@return integer n
+function Buffer:take(time, region, kind, thread, values) end
+
+--- Keep no more events of a region, or keep them again.
+---@param region integer
+---@param out boolean
+function Buffer:leave_out(region, out) end
+
+--- What became of events.
+---@return pmlua.BufferStats stats
+function Buffer:stats() end
+
+--- End it and free all.
+function Buffer:close() end
+
+---@class pmlua.BufferStats
+---@field threads integer that have a ring
+---@field events integer that were kept
+---@field dropped integer that found no room, in whole calls
+---@field unmatched integer leaves of what was not entered since the buffer was opened
+---@field refused integer threads without a ring

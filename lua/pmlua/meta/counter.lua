@@ -1,0 +1,45 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+---@meta _
+
+--- One counter of the kernel (perf_event_open(2)), of one event. Event sets (`pml.eventset`) read several at once, and
+--- events of other sources too.
+---
+---     local c <close> = assert(pml.counter.open "task-clock"); work(); print(c:read())
+---@class pml.counter
+local counter = {}
+
+--- Open a counter; it counts from now on. Six or seven system calls.
+---@param name string
+---@param options? pmlua.CounterOptions
+---@return pmlua.Counter? counter, pmlua.Failure? failure, string? code
+function counter.open(name, options) end
+
+---@class pmlua.CounterOptions
+---@field pid? integer 0 (the default): the calling thread; a thread's id (a process's: its first); -1: all on `cpu`
+---@field cpu? integer count on that cpu alone
+---@field inherit? boolean count threads and processes that are made from now on, too
+---@field no_page? boolean read by read(2), although user space could
+---@field disabled? boolean do not count yet
+---@field part? integer which part of an event that has several, from 1
+
+---@class pmlua.Counter
+local Counter = {}
+
+--- The count since the counter was opened. Some 90 instructions where user space can read it, else a system call.
+--- Where counters were multiplexed, running is less than enabled: the count is never scaled by itself.
+---@return integer? raw
+---@return integer|pmlua.Failure enabled_ns or the failure
+---@return integer|string running_ns or its code
+function Counter:read() end
+
+--- How the next reading on this thread is made: by the page that user space reads, or by read(2).
+---@return "page"|"read" path
+---@return string? why not by the page
+function Counter:path() end
+
+--- What it counts: the name that was asked for, or NAME:u where the kernel refuses to count itself.
+---@return string name
+function Counter:name() end
+
+--- Stop counting.
+function Counter:close() end

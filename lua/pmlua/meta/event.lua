@@ -1,0 +1,80 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+---@meta _
+
+--- Names of events: what a name stands for, which names there are, and which PMUs.
+---
+--- One grammar names every event: `cycles:u`, `skx::INST_RETIRED:ANY`, `msr/tsc/`, `r01c0`, `sched:sched_switch`,
+--- `mem:SYMBOL:w`, `uprobe:/bin/bash:readline`, `clock::ns`, `sde:::LIB::EVENT`, `plugin::NAME::METRIC`, `sim::Ir`; see
+--- `pmlua help events`.
+---
+---     print(pml.event.parse "page-faults".parts[1].pmu)
+---@class pml.event
+local event = {}
+
+--- What a name stands for. An event of a PMU that this machine lacks is parsed, too: its parts have `here = false`.
+--- A misspelt name is refused with the nearest ones. The first call sets libpfm4 up, which takes milliseconds.
+---@param name string
+---@return pmlua.ParsedEvent? event, pmlua.Failure? failure, string? code
+function event.parse(name) end
+
+--- Why events of this process were opened as NAME:u, in a sentence; given once, then nil, and nil if none was.
+---@return string? sentence
+function event.user_only() end
+
+--- Every event that pmlua can name, those of this machine first.
+---@param pattern? string a glob, or plain text that is looked for; compared with name and description without case
+---@param all? boolean also events of PMUs that are not here: about a hundred thousand rows, a second or two
+---@return pmlua.ListedEvent[]? events, pmlua.Failure? failure, string? code
+function event.list(pattern, all) end
+
+--- The PMUs that libpfm4 has tables for; which these are depends on the architecture that it was built for.
+---@return pmlua.ListedPmu[] pmus
+function event.pmus() end
+
+--- Does this machine expose a hardware PMU of its cores?
+---@return boolean has
+---@return string? why not, and what to do
+function event.has_pmu() end
+
+--- Read PMUs and the topology of cpus below another folder than /sys, as another machine has them; for the whole process.
+---@param root? string nil: /sys again
+---@return boolean? done, pmlua.Failure? failure, string? code
+function event.set_sysfs(root) end
+
+---@class pmlua.ParsedEvent
+---@field name string as it was asked for
+---@field kind string the source: "perf" (the kernel), "clock", "sde", "plugin" or "sim"
+---@field unit string of a value, after scaling; "" if it has none
+---@field scale number what a count is multiplied with to be in `unit`
+---@field parts pmlua.EventPart[] none, if the kernel does not count it; several of a hybrid cpu or of packages
+
+--- One event of perf_event_open(2).
+---@class pmlua.EventPart
+---@field pmu string of sysfs or libpfm4
+---@field here boolean this machine has that PMU
+---@field type integer of `perf_event_attr`
+---@field config integer of `perf_event_attr`
+---@field config1 integer of `perf_event_attr`
+---@field config2 integer of `perf_event_attr`
+---@field exclude_user boolean
+---@field exclude_kernel boolean
+---@field exclude_hv boolean
+---@field cpu? integer the cpu that counts for a package
+---@field place? string what that cpu stands for, such as "package0"
+
+---@class pmlua.ListedEvent
+---@field name string
+---@field description string one line; "" if there is none
+---@field source string "clock", "sde", "sim", "plugin", "generic", "libpfm4", "sysfs", "tracepoint", "breakpoint", "uprobe"
+---@field pmu string the PMU or library it belongs to
+---@field available boolean
+---@field reason string why it is not available, or with which restriction; "" otherwise
+
+---@class pmlua.ListedPmu
+---@field name string libpfm4's
+---@field description string
+---@field kind "core"|"uncore"|"os"|"unknown"
+---@field counters integer general counters of a core that runs one thread; 0: libpfm4 does not say
+---@field fixed integer counters that are bound to one event each
+---@field events integer names of events, without their unit masks
+---@field here boolean libpfm4 recognised this machine's cpu as having it

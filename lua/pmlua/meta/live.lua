@@ -1,0 +1,65 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+---@meta _
+
+--- The service that answers `pmlua query` and `pmlua attach` inside this process, and what watch rules may do.
+---
+--- It has a thread of its own and a socket that only the user and root may use.
+---
+---     print(pml.live.start { name = "SOLVER" })
+---@class pml.live
+local live = {}
+
+--- Begin to answer. A process that answers already goes on as it is.
+---@param options? pmlua.LiveOptions
+---@return string|boolean? path of the socket; true with `unasked`, pmlua.Failure? failure, string? code
+function live.start(options) end
+
+---@class pmlua.LiveOptions
+---@field name? string by which the process is found; nil: PMLUA_LIVE_NAME, or the program's
+---@field rules? string a file of watch rules; nil: PMLUA_LIVE_RULES
+---@field unasked? boolean no socket: rules alone
+
+--- Answer no more.
+---@return boolean? done, pmlua.Failure? failure, string? code
+function live.stop() end
+
+--- The socket of this process.
+---@return string? path, pmlua.Failure? failure, string? code
+function live.path() end
+
+--- The folder of the sockets of this user.
+---@return string? folder, pmlua.Failure? failure, string? code
+function live.folder() end
+
+--- Hand a packed rule over to the service. `pml.sde.watch` does it.
+---@param packed string
+---@return integer? id, pmlua.Failure? failure, string? code
+function live.rule(packed) end
+
+--- Cancel a rule that was handed over.
+---@param id integer
+---@return boolean? done, pmlua.Failure? failure, string? code
+function live.cancel(id) end
+
+--- What the rules last said of themselves, as JSON.
+---@return string? json, pmlua.Failure? failure, string? code
+function live.rules() end
+
+--- Names of the functions that the application offers to rules (`pmlua_live_function` in C).
+---@return string[]? names, pmlua.Failure? failure, string? code
+function live.functions() end
+
+--- Call such a function; in rules and questions only, whose thread it runs on.
+---@param name string
+---@param ... number at most 16
+---@return integer? result, pmlua.Failure? failure, string? code
+function live.call(name, ...) end
+
+--- Stop the run: what the application said at its start, or SIGTERM; an experiment ends as after an interrupt.
+---@param reason string
+---@return boolean? first false: it was stopped before, pmlua.Failure? failure, string? code
+function live.stop_run(reason) end
+
+--- Print a line on stderr, without waiting for a thread that holds stdio's lock.
+---@param line string
+function live.say(line) end

@@ -1,0 +1,103 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+---@meta _
+
+---@class pml.plugin
+local plugin = {}
+
+--- A plugin that is loaded, by its name; those that the environment names are loaded first.
+---@param name string
+---@return pmlua.Plugin? plugin, pmlua.Failure? failure, string? code
+function plugin.find(name) end
+
+--- The plugins of this process, those of the environment too, each as `info()` says it.
+---@return pmlua.PluginInfo[] plugins
+function plugin.list() end
+
+--- The series that a recorded process left in a file (`pmlua record --metric`), of all its plugins.
+---@param path string
+---@return pmlua.PluginSeries[]? series, pmlua.Failure? failure, string? code
+function plugin.read(path) end
+
+--- A metric plugin. It outlives its handles: closing one leaves it as it is.
+---@class pmlua.Plugin
+local Plugin = {}
+
+--- Begin to measure; an event set that names one of its metrics does so, too.
+---@return boolean? done, pmlua.Failure? failure, string? code
+function Plugin:start() end
+
+--- Take in what a plugin that measures in its own time has by now; EMODE of a plugin that gives it at its end only.
+---@return boolean? done, pmlua.Failure? failure, string? code
+function Plugin:collect() end
+
+--- End it: its last values are collected. Event sets go on with them.
+---@return boolean? done, pmlua.Failure? failure, string? code
+function Plugin:stop() end
+
+--- What it measured in its own time, a series for each metric and place.
+---@return pmlua.PluginSeries[]? series, pmlua.Failure? failure, string? code
+function Plugin:series() end
+
+--- What it is.
+---@return pmlua.PluginInfo info
+function Plugin:info() end
+
+--- Let go of the handle.
+function Plugin:close() end
+
+---@class pmlua.PluginInfo
+---@field name string
+---@field path string of its library; "" if it has none
+---@field sync string strictly_sync: a value at each read; sync: at a read, if there is a new one; async_event, async: series
+---@field scope "thread"|"process"|"host"|"once" whose values these are
+---@field state "loaded"|"running"|"ended"|"dropped"
+---@field here boolean this process is the one that measures, of a host or of all
+---@field trouble? string what went wrong first
+---@field metrics pmlua.PluginMetric[]
+
+---@class pmlua.PluginMetric
+---@field event string "plugin::NAME::METRIC"
+---@field name string
+---@field description string
+---@field unit string
+---@field mode string such as "accumulated_start" or "absolute_last"
+---@field type "integer"|"unsigned"|"float"
+---@field base integer 2 or 10
+---@field exponent integer
+---@field scale number base to the power of exponent: what a value is multiplied with to be in `unit`
+
+---@class pmlua.PluginSeries
+---@field event string
+---@field name string
+---@field description string
+---@field unit string
+---@field mode string
+---@field type "integer"|"unsigned"|"float"
+---@field base integer
+---@field exponent integer
+---@field scale number
+---@field thread? integer the system's number of the thread, of a plugin per thread
+---@field outside integer values left out: from before the beginning, or from the future
+---@field backwards integer steps down of what only grows
+---@field ns integer[] when, in ns of CLOCK_MONOTONIC_RAW
+---@field value number[]
+
+--- What `pml.plugin.define` takes.
+---@class pmlua.PluginDefinition
+---@field name string
+---@field events (string|pmlua.PluginMetricDefinition)[] a name alone is a number without a unit
+---@field read? fun(name: string): number? is called when an event set is read; nil: nothing new
+---@field collect? fun(): table<string, number> is called every so often by a thread of its own
+---@field every? number|string how often, with collect: seconds, or "100ms"
+---@field scope? "process"|"host"|"once" process
+---@field file? string instead of events and functions: a Lua file that returns the rest
+---@field code? string the same as text
+
+---@class pmlua.PluginMetricDefinition
+---@field name string
+---@field description? string
+---@field unit? string
+---@field mode? string "absolute_point"
+---@field type? "integer"|"float" float
+---@field base? 2|10 10
+---@field exponent? integer 0

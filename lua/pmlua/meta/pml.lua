@@ -1,0 +1,74 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+---@meta _
+
+--- `require "pmlua"`: one table with every public module; in code of `-e` and at the prompts it is the global `pml`.
+---
+--- A module is loaded when it is first named. What the machine refuses (no PMU, no permission, no such file) comes back as
+--- `nil, failure, code`; misuse (a wrong type, an unknown option, a closed handle) raises an error with the script's line.
+--- Every handle can be `<close>`d, is closed by the collector, and has `close()`, which may be called again.
+---
+---     local pml = require "pmlua"
+---     local set <close> = assert(pml.eventset { "task-clock" })
+---@class pml
+---@field version string such as "0.1.0"
+---@field paths pmlua.Paths
+---@field balance pml.balance
+---@field buffer pml.buffer
+---@field chooser pml.chooser
+---@field clock pml.clock
+---@field command pml.command
+---@field compare pml.compare
+---@field count pml.count
+---@field counter pml.counter
+---@field countfile pml.countfile
+---@field event pml.event
+---@field eventset pml.eventset
+---@field experiment pml.experiment
+---@field filter pml.filter
+---@field flow pml.flow
+---@field formula pml.formula
+---@field group pml.group
+---@field groups pml.groups
+---@field intercept pml.intercept
+---@field json pml.json
+---@field live pml.live
+---@field plot pml.plot
+---@field plugin pml.plugin
+---@field pmus pml.pmus
+---@field profile pml.profile
+---@field region pml.region
+---@field report pml.report
+---@field results pml.results
+---@field samples pml.samples
+---@field sde pml.sde
+---@field section pml.section
+---@field sections pml.sections
+---@field stats pml.stats
+---@field substrate pml.substrate
+---@field sys pml.sys
+---@field tabulate pml.tabulate
+---@field trace pml.trace
+---@field tune pml.tune
+---@field userwork pml.userwork
+---@field watchpoint pml.watchpoint
+---@field workload pml.workload
+
+--- Where the parts of this installation are; nil: it has no such part.
+---@class pmlua.Paths
+---@field lua string? the folder that holds `pmlua/init.lua`
+---@field scripts string? the experiments that ship
+---@field plots string? gnuplot scripts
+---@field workloads string? shared objects for `pml.workload.load`
+---@field preload string? libraries that verbs preload into programs
+---@field programs string? the programs that experiments look at
+---@field plugins string? metric plugins that are libraries
+---@field command string? the command `pmlua`
+
+--- Why something was refused: `tostring(failure)` is a sentence that says where, what and what to do about it.
+---
+--- A function that can be refused returns `nil, failure, code`; `code` is the failure's name, such as `"ENOENT"` or
+--- `"EPARANOID"`, for scripts that decide by it. `assert(...)` raises the failure.
+---
+---     local set, failure, code = pml.eventset { "cycles" }
+---     if not set then print(code, tostring(failure)) end
+---@class pmlua.Failure

@@ -1,0 +1,29 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+---@meta _
+
+--- Regions: names of stretches of code, and the numbers that events carry instead of them. They stay for good.
+---
+---     print(pml.region.describe(pml.region.intern("solve", "solver.c", 12)).name)
+---@class pml.region
+local region = {}
+
+--- The number of a region; the same name, file and line have the same number.
+---@param name string
+---@param file? string or the library of a function
+---@param line? integer
+---@return integer? region, pmlua.Failure? failure, string? code
+function region.intern(name, file, line) end
+
+--- What a number stands for.
+---@param number integer
+---@return { name: string, file: string?, line: integer }? region, pmlua.Failure? failure, string? code
+function region.describe(number) end
+
+--- How many regions there are; they are numbered from 1.
+---@return integer
+function region.count() end
+
+--- A C++ name as people write it; any other name as it is, and all where there is no libstdc++.
+---@param name string
+---@return string
+function region.demangle(name) end

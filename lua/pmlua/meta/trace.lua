@@ -1,0 +1,94 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+---@meta _
+
+--- Traces: enters, leaves and metrics of threads in an OTF2 archive.
+---
+---     local t <close> = assert(pml.trace.open "trace-folder")          -- a folder that is there
+---     t:attach(); pml.section.start "a"; pml.section.stop "a"; t:detach()
+---     assert(t:close())                                                 -- otf2-print trace-folder/traces.otf2
+---@class pml.trace
+local trace = {}
+
+--- Begin an archive in a folder that is there and has none.
+---@param dir string
+---@param options? pmlua.TraceOptions
+---@return pmlua.Trace? trace, pmlua.Failure? failure, string? code
+function trace.open(dir, options) end
+
+---@class pmlua.TraceOptions
+---@field metrics? pmlua.TraceMetric[] at most 128, whose values `location:metric` records
+---@field buffer? integer records that each location can hold between two flushes, 24 bytes each; 65536
+
+---@class pmlua.TraceMetric
+---@field name string
+---@field description? string
+---@field unit? string
+---@field mode? string "accumulated" (the default), "absolute", or one of OTF2's ten such as "absolute_last"
+---@field type? "integer"|"unsigned"|"float" integer
+---@field base? 2|10 a value means value * base^exponent unit; 10
+---@field exponent? integer 0
+
+---@class pmlua.Trace
+local Trace = {}
+
+--- A location, on which one thread records: 4 MiB of memory of libotf2.
+---@param name string
+---@return pmlua.TraceLocation? location, pmlua.Failure? failure, string? code
+function Trace:location(name) end
+
+--- Hand what was recorded to libotf2. What finds a location full before is dropped, in whole calls, and counted.
+---@return boolean? done, pmlua.Failure? failure, string? code
+function Trace:flush() end
+
+--- What became of records.
+---@return pmlua.TraceStats stats
+function Trace:stats() end
+
+---@class pmlua.TraceStats
+---@field written integer handed to libotf2
+---@field dropped integer
+---@field lifted integer whose time went back: recorded with the time before
+---@field unmatched integer leaves without an enter, and enters that were open at the end
+
+--- Record sections, intercepted calls and all else that raises events, each thread on a location of its own.
+---@return boolean? done, pmlua.Failure? failure, string? code
+function Trace:attach() end
+
+--- Record them no more.
+---@return integer unrecorded events whose values are not metrics of the trace
+function Trace:detach() end
+
+--- Write the series that a metric plugin has by now, each on a location of its own.
+---@param plugin pmlua.Plugin
+---@param since? integer ticks; older values are left out
+---@return integer? written values, pmlua.Failure? failure, string? code
+function Trace:plugin(plugin, since) end
+
+--- Write everything and close the archive. Unlike other handles' it can fail, as on a full disk, and says so.
+---@return boolean? done, pmlua.Failure? failure, string? code
+function Trace:close() end
+
+--- A thread in the archive. Times are ticks of `pml.clock`, and those of a location do not go back; nil: now.
+---@class pmlua.TraceLocation
+local TraceLocation = {}
+
+--- A region begins. 35 instructions of C.
+---@param region integer of `pml.region.intern`
+---@param ticks? integer
+---@return boolean? done, pmlua.Failure? failure, string? code
+function TraceLocation:enter(region, ticks) end
+
+--- The innermost region ends.
+---@param region integer
+---@param ticks? integer
+---@return boolean? done, pmlua.Failure? failure, string? code
+function TraceLocation:leave(region, ticks) end
+
+--- Values of the trace's metrics.
+---@param values (number|false)[] one for each metric; false of an absolute one: it has no value
+---@param ticks? integer
+---@return boolean? done, pmlua.Failure? failure, string? code
+function TraceLocation:metric(values, ticks) end
+
+--- Let go of the handle; what was recorded stays.
+function TraceLocation:close() end
