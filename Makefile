@@ -183,6 +183,13 @@ man: $(B)/pmlua ## the manual pages, into build/man: pmlua(1), and one of each v
 tables: $(B)/pmlua ## the tables of the README that are made from the verbs
 	$(B)/pmlua -e 'require "pmlua.internal.cli.markdown".update "README.md"'
 
+# --- documentation ----------------------------------------------------------------------------------------------------
+
+.PHONY: docs-reference
+docs-reference: $(B)/pmlua ## the reference in Markdown, into build/docs/reference: Lua API, verbs, environment variables
+	rm -rf $(B)/docs/reference
+	$(B)/pmlua docs/reference.lua $(B)/docs/reference
+
 .PHONY: architecture
 architecture: ## the picture of ARCHITECTURE.md, from what the code includes; needs graphviz
 	$(LUA) docs/architecture.lua >docs/architecture.dot

@@ -1,22 +1,26 @@
 -- SPDX-License-Identifier: BSD-3-Clause
---- `pmlua help [VERB]`: what the command can do.
+--- `pmlua help [VERB | api [NAME] | environment]`: what the command and the Lua API can do.
 --
 --     pmlua help events
 
 local verb = require "pmlua.internal.cli.verb"
 
 local M = {
-  summary = "say what the command and its verbs do",
-  arguments = { { name = "VERB", key = "words", kind = "verb", many = true, optional = true } },
+  summary = "explain the command, its verbs, and the Lua API",
+  usage = { "[--man|--markdown] [VERB]", "[--markdown] api [NAME]", "[--markdown] environment" },
+  arguments = { { name = "VERB", key = "words", kind = "topic", many = true, optional = true } },
   about = [[
 Without VERB: how pmlua is called and which verbs there are.
-With VERB: its arguments, what it does, and examples.]],
+With VERB: its arguments, what it does, and examples.
+api: the modules of the Lua API; with NAME a module (eventset), a class (pmlua.Eventset), or a function
+(pml.eventset.open, Eventset:read). environment: the environment variables. Modules that are no verbs need no api:
+pmlua help experiment.]],
   options = {
     { name = "man", help = "the same as a page for man(1), for those who install pmlua" },
     { name = "markdown", help = "the same in Markdown, for its documentation; without VERB all verbs" },
   },
   exclusive = { { "man", "markdown" } },
-  examples = { "pmlua help events", "pmlua help wrap init" },
+  examples = { "pmlua help events", "pmlua help wrap init", "pmlua help api pml.eventset", "pmlua help experiment" },
 }
 
 local general = [[
@@ -46,12 +50,38 @@ local function overview()
   end
   io.write([[
 
+pmlua help api explains the Lua API, pmlua help environment the environment variables.
 An experiment takes --quick, --out DIR, --no-plot, --json and --csv; SCRIPT.lua --help lists its own options.
 --opt VALUE and --opt=VALUE mean the same, and times have units (500ms, 2s, 1m). What stands behind -- is no option.
 Exit status: 0 done, 1 failed, 2 misused.
 
     pmlua -e 'print(pml.clock.ns())'
 ]])
+  return 0
+end
+
+--- `model`: the Lua API. A bare word is compared with verbs and names of modules too.
+local function fail(name, model)
+  local known = require("pmlua.internal.reference.page").names(model)
+  table.move(model.names, 1, #model.names, #known + 1, known)
+  table.move(verb.all(), 1, #verb.all(), #known + 1, known)
+  local nearest = require "pmlua.internal.nearest"(name, known)
+  io.stderr:write(("pmlua: help: no verb, module or function '%s'; %s\n"):format(require "pmlua.internal.printable"(name),
+    nearest and "did you mean '" .. nearest .. "'?" or "pmlua help and pmlua help api list them"))
+  return 2
+end
+
+--- The page of a name of the Lua API, or the list of its modules.
+local function api(name, markdown)
+  local model = require("pmlua.internal.reference.model").load()
+  if name == "" then
+    io.write("The modules of the Lua API; pmlua help api NAME explains one, a class or a function:\n\n",
+      require("pmlua.internal.reference.text").modules(model))
+    return 0
+  end
+  local blocks = require("pmlua.internal.reference.page").find(model, name)
+  if not blocks then return fail(name, model) end
+  io.write(require(markdown and "pmlua.internal.reference.markdown" or "pmlua.internal.reference.text").page(blocks))
   return 0
 end
 
@@ -66,6 +96,11 @@ function M.run(o)
     io.write(require("pmlua.internal.cli.man").verbs())
     return 0
   elseif name == "" then return overview() end
+  if o.words[1] == "api" then return api(table.concat(o.words, " ", 2), o.markdown) end
+  if name == "environment" then
+    io.write(require("pmlua.internal.cli.environment")[o.markdown and "markdown" or "text"]())
+    return 0
+  end
   for _, one in ipairs(verb.all()) do
     if one == name then
       local form = o.man and require("pmlua.internal.cli.man").page or o.markdown and require("pmlua.internal.cli.markdown").verb
@@ -74,10 +109,7 @@ function M.run(o)
       return 0
     end
   end
-  local nearest = require "pmlua.internal.nearest"(name, verb.all())
-  io.stderr:write(("pmlua: there is no verb '%s'; %s\n"):format(name,
-    nearest and "did you mean '" .. nearest .. "'?" or "pmlua help lists them"))
-  return 2
+  return api(name, o.markdown) -- what is neither a verb nor a topic may be a module
 end
 
 return M

@@ -50,6 +50,19 @@ local function verbs(start, of)
   return words
 end
 
+--- What help explains: verbs, and names of the Lua API behind "pml".
+local function topics(start)
+  local words = verbs(start)
+  for _, topic in ipairs { { "api", "the Lua API" }, { "environment", "the environment variables" } } do
+    if begins(topic[1], start) then words[#words + 1] = topic end
+  end
+  if not begins(start, "pml") then return words end
+  for _, name in ipairs(require("pmlua.internal.reference.page").names(require("pmlua.internal.reference.model").load())) do
+    if begins(name, start) then words[#words + 1] = { name } end
+  end
+  return words
+end
+
 --- What values of a kind begin so.
 local function values(option, start)
   if option.choices then
@@ -62,7 +75,7 @@ local function values(option, start)
   local what = kinds[option.kind or "text"].complete
   if what == "event" then return { words = events(start) } end
   if what == "app" then return { words = applications(start) } end
-  if what == "verb" then return { words = verbs(start) } end
+  if what == "topic" then return { words = topics(start) } end
   return { words = {}, also = what }
 end
 

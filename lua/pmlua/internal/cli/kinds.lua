@@ -6,7 +6,7 @@
 ---@class pmlua.cli.Kind
 ---@field value string what stands for it in help
 ---@field read? fun(text: string, option: pmlua.cli.Option): any, string? the value; nil and what is needed instead
----@field complete? string "file", "dir", "event", "app", "verb": what a shell offers
+---@field complete? string "file", "dir", "event", "app", "topic": what a shell offers
 
 ---@type table<string, pmlua.cli.Kind>
 local M = {}
@@ -28,7 +28,7 @@ M.glob = { value = "GLOB" }
 M.file = { value = "FILE", complete = "file" }
 M.dir = { value = "DIR", complete = "dir" }
 M.event = { value = "EVENT", complete = "event" }
-M.verb = { value = "VERB", complete = "verb" }
+M.topic = { value = "TOPIC", complete = "topic" }
 M.application = { value = "PID|NAME", complete = "app" }
 
 M.picture = {

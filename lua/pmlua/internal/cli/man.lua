@@ -83,13 +83,27 @@ function M.verbs()
   return table.concat(lines, "\n") .. "\n"
 end
 
---- pmlua(1) from its text, with what the tables say in the places of @VERBS@ and @EXPERIMENT@.
+--- What pmlua(1) has of the environment variables.
+---@return string
+function M.environment()
+  local environment, lines = require "pmlua.internal.cli.environment", {}
+  for _, group in ipairs(environment.groups) do
+    for _, variable in ipairs(group.variables) do
+      lines[#lines + 1] = (".TP\n.B %s\n%s."):format(roff(variable.name), roff(variable.about))
+    end
+  end
+  lines[#lines + 1] = ".PP\n" .. roff(environment.NOTE)
+  return table.concat(lines, "\n") .. "\n"
+end
+
+--- pmlua(1) from its text, with what the tables say in the places of @VERBS@, @EXPERIMENT@
+--- and @ENVIRONMENT@.
 ---@param template string
 ---@return string
 function M.main(template)
   local lines = {}
   options(lines, require("pmlua.internal.cli.experiment").common)
-  local parts = { VERBS = M.verbs(), EXPERIMENT = table.concat(lines, "\n") .. "\n" }
+  local parts = { VERBS = M.verbs(), EXPERIMENT = table.concat(lines, "\n") .. "\n", ENVIRONMENT = M.environment() }
   return (template:gsub("@(%u+)@\n", parts))
 end
 

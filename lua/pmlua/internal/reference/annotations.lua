@@ -65,7 +65,7 @@ end
 --- The type at the beginning of a text, and the rest. A function's results, "fun(): a, b", are part of it.
 local function take_type(text)
   local stop = one_type(text, 1)
-  while text:find("^:%s*%S", stop) and text:find "^fun%f[^%w]" do
+  while text:find("^:%s*%S", stop) and text:sub(1, stop - 1):find "%f[%w]fun%b()$" do
     stop = one_type(text, text:match("^:%s*()", stop))
     while text:find("^,%s*%S", stop) do stop = one_type(text, text:match("^,%s*()", stop)) end
   end
@@ -73,7 +73,7 @@ local function take_type(text)
 end
 
 local function value(kind, name, optional, about)
-  if kind:find "%?$" and not kind:find "^fun%f[^%w]" then kind, optional = kind:sub(1, -2), true end
+  if kind:find "%?$" and not kind:find "%f[%w]fun%(" then kind, optional = kind:sub(1, -2), true end
   return { name = name, type = kind, optional = optional or nil, about = about }
 end
 
@@ -90,7 +90,7 @@ end
 TAGS["return"] = function(item, text)
   repeat
     local kind, rest = take_type(text)
-    local name, more = rest:match "^([%a_][%w_]*)(.*)$"
+    local name, more = rest:match "^([%a_.][%w_.]*)(.*)$"
     local another = (name and more or rest):match "^,%s*(.*)$"
     item.returns[#item.returns + 1] = value(kind, name, nil, another and "" or (more or rest):gsub("^%s+", ""))
     text = another

@@ -36,6 +36,7 @@ local function prose(head)
   for line in (head .. "\n"):gmatch "(.-)\n" do
     local code = line:match "^Try:%s+(.*)$"
     if code or line == "" then example = code ~= nil end
+    if #lines == 0 then line = line:gsub("^%l", string.upper) end
     lines[#lines + 1] = code and "    " .. code or example and "    " .. line:gsub("^%s+", "") or line
   end
   return (table.concat(lines, "\n"):gsub("%s+$", ""))

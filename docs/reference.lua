@@ -1,0 +1,62 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+-- docs/reference.lua - writes the reference: the Lua API from its annotations, the verbs from their tables, the environment
+-- variables. Nothing of it is edited or kept: it is made where it is read.
+--
+-- Try:  make docs-reference
+
+local lfs = require "lfs"
+local file = require "pmlua.internal.file"
+local markdown = require "pmlua.internal.reference.markdown"
+local model = require "pmlua.internal.reference.model".load()
+local page = require "pmlua.internal.reference.page"
+local verb = require "pmlua.internal.cli.verb"
+local verbs = require "pmlua.internal.cli.markdown"
+
+local folder = ... or "build/docs/reference"
+
+local MADE = "<!-- made by make docs-reference -->\n\n"
+
+local function write(path, text)
+  local made = ""
+  for part in (folder .. "/" .. path):match "^(.*)/":gmatch "[^/]*" do
+    made = made .. part .. "/"
+    lfs.mkdir(made)
+  end
+  assert(file.write(folder .. "/" .. path, MADE .. text))
+end
+
+local function anchor(class)
+  local name = model.of[class]
+  return name and ("%s.md#%s"):format(name, class)
+end
+
+local function write_api()
+  local rows = {}
+  for i, name in ipairs(model.names) do
+    local module = model.modules[name]
+    write("api/" .. name .. ".md", markdown.page(page.of_module(module), anchor))
+    rows[i] = { ("[`%s`](api/%s.md)"):format(module.class.name, name), (page.summary(module):gsub("|", "\\|")) }
+  end
+  return markdown.table({ "Module", "What" }, rows)
+end
+
+local function write_verbs()
+  local rows = {}
+  for _, name in ipairs(verb.all()) do
+    local path = name:gsub(" ", "-") .. ".md"
+    local v = verb.load(name)
+    write("verbs/" .. path, (verbs.verb(v):gsub("^## ", "# ")))
+    rows[#rows + 1] = { ("[`pmlua %s`](verbs/%s)"):format(name, path), (v.summary:gsub("|", "\\|")) }
+  end
+  return markdown.table({ "Verb", "What" }, rows)
+end
+
+write("environment.md", require "pmlua.internal.cli.environment".markdown())
+write("index.md", table.concat({
+  "# Reference",
+  "The same text is in the terminal: `pmlua help api NAME`, `pmlua help VERB`, `pmlua help environment`. Editors with the Lua "
+    .. "language server complete from the annotations that it is made of.",
+  "## The Lua API", write_api(),
+  "## The verbs of the command", write_verbs(),
+  "## More", "- [Environment variables](environment.md)",
+}, "\n\n") .. "\n")

@@ -1,0 +1,103 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+--- The environment variables that pmlua reads: for the manual page, the documentation, and `pmlua help environment`.
+--
+--     pmlua help environment
+
+local M = {}
+
+---@class pmlua.cli.Variable
+---@field name string
+---@field about string a phrase without a full stop at its end
+
+--- The variables, by what they are for.
+---@type { title: string, variables: pmlua.cli.Variable[] }[]
+M.groups = {
+  { title = "Every use of pmlua", variables = {
+    { name = "PMLUA_CLOCK", about = "counter or monotonic: the clock to use instead of the one that pmlua would choose" },
+    { name = "PMLUA_CLOCK_RATE", about = "ticks of the counter per second, where the kernel does not tell them; checked. "
+      .. "pmlua sets it for the programs that it records" },
+    { name = "PMLUA_LUA", about = "folder of the Lua modules, instead of the one beside the command or library" },
+    { name = "LUA_PATH, LUA_CPATH", about = "where modules of scripts are looked for, after those of pmlua, relative folders "
+      .. "last; pmlua itself requires nothing from relative folders. LUA_INIT is ignored" },
+    { name = "PMLUA_WRAP_PATH", about = "folders of installed wrappers, parted by colons, looked at before pmlua's own" },
+    { name = "PMLUA_LIBCLANG", about = "the file of libclang that reads headers for pmlua wrap" },
+    { name = "LIBPFM_FORCE_PMU", about = "libpfm4's: the PMU that it takes the cpu for" },
+    { name = "XDG_RUNTIME_DIR", about = "folder of the sockets of programs that can be asked; without it /tmp/pmlua-UID" },
+    { name = "XDG_STATE_HOME", about = "folder of the prompts' history; without it ~/.local/state" },
+  } },
+  { title = "Programs with sections", variables = {
+    { name = "PMLUA_SECTIONS", about = "off: sections do nothing" },
+    { name = "PMLUA_REPORT", about = "folder where each process keeps its sections in a log, whatever ends it, for pmlua report; "
+      .. "quantiles are in the log of a process that ends by exit(3)" },
+    { name = "PMLUA_REPORT_TIMELINE", about = "on, or the number of enters and leaves of each thread to keep in that log, which has "
+      .. "them after exit(3)" },
+  } },
+  { title = "Programs that pmlua cc --count compiled", variables = {
+    { name = "PMLUA_COUNT", about = "report (or -): print what was counted at the exit; off: count nothing; anything else "
+      .. "names a file of the counts, kept however the process ends. Where that is there already, as of a parent or of the "
+      .. "program before an exec, it is FILE.PID" },
+  } },
+  { title = "Programs that can be asked while they run", variables = {
+    { name = "PMLUA_LIVE_NAME", about = "name of the program; pmlua live sets it" },
+    { name = "PMLUA_LIVE_RULES", about = "file of watch rules; pmlua live sets it" },
+    { name = "PMLUA_LIVE_PID", about = "process that says at its end if it registered nothing; pmlua live sets it" },
+  } },
+  { title = "Metric and substrate plugins", variables = {
+    { name = "SCOREP_METRIC_PLUGINS", about = "metric plugins to load, libNAME.so each, or host, process and uncore, which come "
+      .. "with pmlua; parted by commas, or by what SCOREP_METRIC_PLUGINS_SEP says" },
+    { name = "SCOREP_METRIC_NAME", about = "metrics that the plugin NAME is asked for, parted by commas, or by what "
+      .. "SCOREP_METRIC_NAME_SEP says; SCOREP_METRIC_NAME_EVERY: the time between two values of a plugin that comes with pmlua" },
+    { name = "SCOREP_SUBSTRATE_PLUGINS", about = "substrate plugins, libscorep_substrate_NAME.so each, parted by commas, or by "
+      .. "what SCOREP_SUBSTRATE_PLUGINS_SEP says. A script loads them into itself, pmlua record into the program; other verbs "
+      .. "load none" },
+    { name = "SCOREP_EXPERIMENT_DIRECTORY", about = "where substrate plugins write; by default substrates-TIME-PID, of a "
+      .. "recorded program substrates-PID in the folder of the results" },
+  } },
+  { title = "Programs that use PMlib", variables = {
+    { name = "HWPC_CHOOSER", about = "what is counted, as in PMlib: FLOPS, BANDWIDTH, VECTOR, CACHE, CYCLE, LOADSTORE or USER" },
+    { name = "PMLUA_CHOOSER_EVENTS", about = "names of the events to count instead of a chooser's" },
+    { name = "PMLIB_REPORT", about = "BASIC, DETAIL or FULL: which tables the report has" },
+    { name = "BYPASS_PMLIB", about = "set: PMlib's functions do nothing" },
+    { name = "OTF_TRACING", about = "off, on or full: write an OTF2 trace" },
+    { name = "OTF_FILENAME", about = "name of that trace" },
+  } },
+  { title = "Set by verbs for the programs that they start", variables = {
+    { name = "PMLUA_RECORD_*", about = "what pmlua record records: DIR, LIB, SYM, NOT, FILTER, EVENTS, TRACE, FLOW and limits" },
+    { name = "PMLUA_WATCHPOINT_DIR", about = "folder of the plan and the results of pmlua watchpoint" },
+    { name = "PMLUA_SIM", about = "folder of the results of pmlua stat --sim; PMLUA_SIM_CACHES and PMLUA_SIM_SECTION: its "
+      .. "model of caches, and the section it counts in" },
+  } },
+}
+
+M.NOTE = "In a set-user-ID program pmlua reads no variable at all."
+
+--- The variables for a terminal.
+---@return string
+function M.text()
+  local wrapped, parts = require("pmlua.internal.reference.text").wrapped, {}
+  for _, group in ipairs(M.groups) do
+    parts[#parts + 1] = group.title .. ":"
+    for _, v in ipairs(group.variables) do
+      parts[#parts + 1] = ("  %s\n%s"):format(v.name, wrapped(v.about .. ".", 6))
+    end
+    parts[#parts + 1] = ""
+  end
+  return table.concat(parts, "\n") .. "\n" .. M.NOTE .. "\n"
+end
+
+--- The variables in Markdown.
+---@return string
+function M.markdown()
+  local table_of, parts = require("pmlua.internal.reference.markdown").table, { "# Environment variables", M.NOTE }
+  for _, group in ipairs(M.groups) do
+    local rows = {}
+    for i, v in ipairs(group.variables) do
+      rows[i] = { "`" .. v.name:gsub(", ", "`, `") .. "`", (v.about:gsub("|", "\\|"):gsub("%*", "\\*")) .. "." }
+    end
+    parts[#parts + 1] = "## " .. group.title
+    parts[#parts + 1] = table_of({ "Variable", "What" }, rows)
+  end
+  return table.concat(parts, "\n\n") .. "\n"
+end
+
+return M
