@@ -64,7 +64,7 @@ PYTHON_TESTS := $(patsubst %,lib%-testsuite,$(shell readlink /usr/bin/python3))
 CHECK_DEPS := g++ lua-busted otf2-tools python3-otf2 python3-six clang libomp-dev valgrind man-db libclang-dev llvm-14-dev \
   gfortran openmpi-bin libopenmpi-dev sqlite3 git $(PYTHON_TESTS)
 CHECK_ALL_DEPS := abigail-tools lua-check clang-format clang-tidy cppcheck gcc-aarch64-linux-gnu libc6-dev-arm64-cross qemu-user-static \
-  libfftw3-dev libgmp-dev luarocks
+  libfftw3-dev libgmp-dev luarocks mkdocs
 WRAP_DEPS := libopenblas-dev petsc-dev qtbase5-dev
 
 # $(call need,PACKAGES): install what is missing, or say what to install and stop.
@@ -185,10 +185,16 @@ tables: $(B)/pmlua ## the tables of the README that are made from the verbs
 
 # --- documentation ----------------------------------------------------------------------------------------------------
 
-.PHONY: docs-reference
+.PHONY: docs docs-reference
+docs: docs-reference ## the site, into build/site, from docs/ and the reference; needs Debian's mkdocs
+	cp docs/*.md $(B)/docs/
+	cat docs/mkdocs.yml $(B)/docs/nav.yml >$(B)/mkdocs.yml
+	rm $(B)/docs/nav.yml
+	mkdocs build --quiet --strict --clean --config-file $(B)/mkdocs.yml
 docs-reference: $(B)/pmlua ## the reference in Markdown, into build/docs/reference: Lua API, verbs, environment variables
-	rm -rf $(B)/docs/reference
-	$(B)/pmlua docs/reference.lua $(B)/docs/reference
+	rm -rf $(B)/docs
+	mkdir -p $(B)/docs
+	$(B)/pmlua docs/reference.lua $(B)/docs
 
 .PHONY: architecture
 architecture: ## the picture of ARCHITECTURE.md, from what the code includes; needs graphviz

@@ -1,8 +1,8 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 -- docs/reference.lua - writes the reference: the Lua API from its annotations, the verbs from their tables, the environment
--- variables. Nothing of it is edited or kept: it is made where it is read.
+-- variables; and the menu of the site. Nothing of it is edited or kept: it is made where it is read.
 --
--- Try:  make docs-reference
+-- Try:  make docs
 
 local lfs = require "lfs"
 local file = require "pmlua.internal.file"
@@ -12,9 +12,9 @@ local page = require "pmlua.internal.reference.page"
 local verb = require "pmlua.internal.cli.verb"
 local verbs = require "pmlua.internal.cli.markdown"
 
-local folder = ... or "build/docs/reference"
+local folder = (... or "build/docs") .. "/reference"
 
-local MADE = "<!-- made by make docs-reference -->\n\n"
+local MADE = "\n<!-- made by docs/reference.lua -->\n"
 
 local function write(path, text)
   local made = ""
@@ -22,8 +22,10 @@ local function write(path, text)
     made = made .. part .. "/"
     lfs.mkdir(made)
   end
-  assert(file.write(folder .. "/" .. path, MADE .. text))
+  assert(file.write(folder .. "/" .. path, text .. MADE))
 end
+
+local menu = { api = {}, verbs = {} }
 
 local function anchor(class)
   local name = model.of[class]
@@ -35,6 +37,7 @@ local function write_api()
   for i, name in ipairs(model.names) do
     local module = model.modules[name]
     write("api/" .. name .. ".md", markdown.page(page.of_module(module), anchor))
+    menu.api[i] = ("      - %s: reference/api/%s.md"):format(module.class.name, name)
     rows[i] = { ("[`%s`](api/%s.md)"):format(module.class.name, name), (page.summary(module):gsub("|", "\\|")) }
   end
   return markdown.table({ "Module", "What" }, rows)
@@ -46,6 +49,7 @@ local function write_verbs()
     local path = name:gsub(" ", "-") .. ".md"
     local v = verb.load(name)
     write("verbs/" .. path, (verbs.verb(v):gsub("^## ", "# ")))
+    menu.verbs[#menu.verbs + 1] = ("      - pmlua %s: reference/verbs/%s"):format(name, path)
     rows[#rows + 1] = { ("[`pmlua %s`](verbs/%s)"):format(name, path), (v.summary:gsub("|", "\\|")) }
   end
   return markdown.table({ "Verb", "What" }, rows)
@@ -60,3 +64,10 @@ write("index.md", table.concat({
   "## The verbs of the command", write_verbs(),
   "## More", "- [Environment variables](environment.md)",
 }, "\n\n") .. "\n")
+
+-- As much of mkdocs.yml as depends on what there is.
+assert(file.write(folder:gsub("/reference$", "/nav.yml"), table.concat({
+  "nav:", "  - index.md", "  - getting-started.md", "  - formats.md", "  - Reference:", "    - reference/index.md",
+  "    - Lua API:", table.concat(menu.api, "\n"), "    - Verbs:", table.concat(menu.verbs, "\n"),
+  "    - reference/environment.md",
+}, "\n") .. "\n"))

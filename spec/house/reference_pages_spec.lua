@@ -25,7 +25,7 @@ describe("The pages of the reference", function()
 
   setup(function()
     dir = sh("mktemp -d"):gsub("%s+$", "")
-    local out, status = sh(("%s/pmlua docs/reference.lua %s/reference 2>&1"):format(build, dir))
+    local out, status = sh(("%s/pmlua docs/reference.lua %s 2>&1 && cp docs/*.md %s"):format(build, dir, dir))
     assert.equal(0, status, out)
   end)
 
@@ -40,7 +40,7 @@ describe("The pages of the reference", function()
 
   it("have no link that leads nowhere", function()
     local broken, links = {}, 0
-    for _, path in ipairs(files(("find %s/reference -name '*.md'"):format(dir))) do
+    for _, path in ipairs(files(("find %s -name '*.md'"):format(dir))) do
       local here = path:match "^(.*)/"
       for target in read(path):gmatch "%]%(([^)%s]+)%)" do
         links = links + 1
@@ -57,8 +57,21 @@ describe("The pages of the reference", function()
     assert.is_true(links > 200)
   end)
 
+  it("become a site without warnings, in whose menu every page is", function()
+    if not sh("command -v mkdocs"):find "mkdocs" then return pending "mkdocs is not installed" end
+    sh(("mkdir %s/site-of && cp -r %s/*.md %s/reference %s/site-of"):format(dir, dir, dir, dir))
+    local out, status = sh(("sed 's|^docs_dir:.*|docs_dir: site-of|' docs/mkdocs.yml | cat - %s/nav.yml >%s/mkdocs.yml && "
+      .. "mkdocs build --strict --config-file %s/mkdocs.yml 2>&1"):format(dir, dir, dir))
+    assert.equal(0, status, out)
+    assert.falsy(out:find("WARNING", 1, true) or out:find("not included in", 1, true), out)
+    local text = read(dir .. "/site/reference/api/counter.html")
+    assert.truthy(text:find("<code>integer&#124;pmlua.Failure</code>", 1, true), "code with a bar")
+    assert.truthy(text:find('href="group.html"', 1, true), "the menu")
+  end)
+
   it("have what annotations say, as pmlua help api prints it", function()
     local page = read(dir .. "/reference/api/eventset.md")
+    assert.equal("# pml.eventset", page:match "^[^\n]*")
     assert.truthy(page:find("## `pml.eventset.open(names, [options])`", 1, true))
     assert.truthy(page:find("| `names` ", 1, true))
     assert.truthy(page:find('<a id="pmlua.Eventset:accum"></a>', 1, true))

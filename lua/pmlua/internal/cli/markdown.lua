@@ -3,6 +3,7 @@
 --
 -- Try:  pmlua help --markdown stat
 
+local code = require "pmlua.internal.reference.markdown".code
 local text = require "pmlua.internal.cli.text"
 local verb = require "pmlua.internal.cli.verb"
 
@@ -10,10 +11,6 @@ local M = {}
 
 local function cell(s)
   return (s:gsub("|", "\\|"):gsub("<", "&lt;"):gsub("%*", "\\*"):gsub("_", "\\_"))
-end
-
-local function code(s)
-  return "`" .. s:gsub("|", "\\|") .. "`"
 end
 
 local function prose(s)

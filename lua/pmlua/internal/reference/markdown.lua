@@ -13,11 +13,19 @@ local function escaped(text) return (text:gsub("|", "\\|")) end
 
 local function width(text) return utf8.len(text) or #text end
 
+--- Code in a cell of a table. In backquotes a "|" needs a backslash for some readers of Markdown, which others show.
+---@param text string
+---@return string
+function M.code(text)
+  if not text:find "|" then return "`" .. text .. "`" end
+  return "<code>" .. text:gsub("[&<>|]", { ["&"] = "&amp;", ["<"] = "&lt;", [">"] = "&gt;", ["|"] = "&#124;" }) .. "</code>"
+end
+
 -- A type that is one class is a link to where it is explained.
 local function type_of(row, link)
   local name = row.type:match "^(pmlua?%.[%w_.]+)[%[%]]*$"
   local target = name and link(name)
-  local code = "`" .. escaped(page.type(row)) .. "`"
+  local code = M.code(page.type(row))
   return target and ("[%s](%s)"):format(code, target) or code
 end
 
@@ -59,8 +67,10 @@ function M.page(blocks, link)
   local parts = {}
   for _, block in ipairs(blocks) do
     if block.kind == "heading" then
-      parts[#parts + 1] = ('<a id="%s"></a>'):format(block.anchor)
-      parts[#parts + 1] = ("%s `%s`"):format(("#"):rep(block.level), block.text)
+      -- A page's title is its first line, and goes into menus without Markdown.
+      local anchor = ('<a id="%s"></a>'):format(block.anchor)
+      local title = block.level == 1 and "# " .. block.text or ("%s `%s`"):format(("#"):rep(block.level), block.text)
+      table.move(block.level == 1 and { title, anchor } or { anchor, title }, 1, 2, #parts + 1, parts)
     elseif block.kind == "code" then
       parts[#parts + 1] = "```lua\n" .. block.text .. "\n```"
     elseif block.kind == "rows" then
