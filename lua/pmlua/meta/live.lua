@@ -11,7 +11,9 @@ local live = {}
 
 --- Begin to answer. A process that answers already goes on as it is.
 ---@param options? pmlua.LiveOptions
----@return string|boolean? path of the socket; true with `unasked`, pmlua.Failure? failure, string? code
+---@return string|boolean? path of the socket; true with `unasked`
+---@return pmlua.Failure? failure
+---@return string? code
 function live.start(options) end
 
 ---@class pmlua.LiveOptions
@@ -57,7 +59,9 @@ function live.call(name, ...) end
 
 --- Stop the run: what the application said at its start, or SIGTERM; an experiment ends as after an interrupt.
 ---@param reason string
----@return boolean? first false: it was stopped before, pmlua.Failure? failure, string? code
+---@return boolean? first false: it was stopped before
+---@return pmlua.Failure? failure
+---@return string? code
 function live.stop_run(reason) end
 
 --- Print a line on stderr, without waiting for a thread that holds stdio's lock.

@@ -61,7 +61,9 @@ function Trace:detach() end
 --- Write the series that a metric plugin has by now, each on a location of its own.
 ---@param plugin pmlua.Plugin
 ---@param since? integer ticks; older values are left out
----@return integer? written values, pmlua.Failure? failure, string? code
+---@return integer? written how many values
+---@return pmlua.Failure? failure
+---@return string? code
 function Trace:plugin(plugin, since) end
 
 --- Write everything and close the archive. Unlike other handles' it can fail, as on a full disk, and says so.
