@@ -5,6 +5,7 @@
 -- Try:  make docs
 
 local lfs = require "lfs"
+local experiment = require "pmlua.internal.cli.experiment".verb
 local file = require "pmlua.internal.file"
 local markdown = require "pmlua.internal.reference.markdown"
 local model = require "pmlua.internal.reference.model".load()
@@ -52,6 +53,9 @@ local function write_verbs()
     menu.verbs[#menu.verbs + 1] = ("      - pmlua %s: reference/verbs/%s"):format(name, path)
     rows[#rows + 1] = { ("[`pmlua %s`](verbs/%s)"):format(name, path), (v.summary:gsub("|", "\\|")) }
   end
+  write("verbs/experiment.md", (verbs.verb(experiment):gsub("^## ", "# ")))
+  rows[#rows + 1] = { "[`pmlua SCRIPT.lua`](verbs/experiment.md)", experiment.summary }
+  menu.verbs[#menu.verbs + 1] = "      - pmlua SCRIPT.lua: reference/verbs/experiment.md"
   return markdown.table({ "Verb", "What" }, rows)
 end
 

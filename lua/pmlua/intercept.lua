@@ -11,7 +11,7 @@
 local core = require "pmlua.core"
 
 ---@class pml.intercept
----@overload fun(options?: table): pmlua.Interception?, string?, string?
+---@overload fun(options?: pmlua.intercept.options): pmlua.Interception?, string?, string?
 local M = {}
 
 ---@class pmlua.Interception
@@ -245,12 +245,18 @@ local function fresh(keep)
     batch = { time = {}, region = {}, kind = {}, thread = {}, values = {} } }, Interception)
 end
 
+---@class pmlua.intercept.options
+---@field lib? string|string[] whose functions; every library but libc, the loader and pmlua
+---@field sym? string|string[] which functions; all
+---@field ["not"]? string|string[] neither libraries nor functions of these names
+---@field keep? "events"|"profile"|fun(name: string, library: string): string|false calls and totals, or totals alone, or a
+--- function that decides for each function; false: neither
+---@field records? integer of a thread's ring; 65536
+---@field threads? integer that have a ring; 64
+---@field dlsym? boolean also calls by pointers that dlsym() gives from now on, which then differ from the functions' addresses
+
 --- Intercept calls of this process. Patterns are globs, several in a list or separated by ":".
----@param options? table
---- lib: whose functions (every library but libc, the loader and pmlua); sym: which; not: neither libraries nor functions
---- of these names. keep: "events" (and totals), "profile" (totals alone), or who says that per function, or false.
---- records: of a thread's ring (65536); threads: that have rings (64). dlsym: calls by pointers that dlsym() gives from
---- now on, too; these pointers then differ from the functions' addresses.
+---@param options? pmlua.intercept.options
 ---@return pmlua.Interception?
 ---@return string? err
 ---@return string? code

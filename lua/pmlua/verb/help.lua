@@ -85,6 +85,11 @@ local function api(name, markdown)
   return 0
 end
 
+local function write_experiment(markdown)
+  local line = require("pmlua.internal.cli.experiment").verb
+  io.write(markdown and require("pmlua.internal.cli.markdown").verb(line) or require("pmlua.internal.cli.text").help(line), "\n")
+end
+
 ---@param o table
 ---@return integer status
 function M.run(o)
@@ -97,6 +102,7 @@ function M.run(o)
     return 0
   elseif name == "" then return overview() end
   if o.words[1] == "api" then return api(table.concat(o.words, " ", 2), o.markdown) end
+  if name == "experiment" then write_experiment(o.markdown) end
   if name == "environment" then
     io.write(require("pmlua.internal.cli.environment")[o.markdown and "markdown" or "text"]())
     return 0

@@ -32,6 +32,13 @@ M.common = {
   common.with("quiet", { help = "no progress and no warnings on standard error" }),
 }
 
+--- The command line of any experiment, as verbs are described.
+M.verb = {
+  name = "SCRIPT.lua", summary = "run an experiment", usage = { "[OPTIONS]" }, options = M.common,
+  about = "Every experiment takes these options; pmlua SCRIPT.lua --help shows its own, too.",
+  examples = { "pmlua scripts/timers.lua --quick", "pmlua scripts/timers.lua --help" },
+}
+
 local kinds = { string = "text", number = "number", integer = "integer", flag = false }
 
 --- What is wrong with the options that an experiment defines, if anything is.

@@ -101,7 +101,7 @@ function TAGS.field(item, text)
   local hidden, rest = text:match "^(%l+)%s+(.*)$"
   if hidden == "package" or hidden == "private" then text = rest else hidden = nil end
   local name, optional, more = text:match "^([%w_]+)(%??)%s+(.*)$"
-  if not name then name, optional, more = text:match "^%[([^%]]+)%](%??)%s+(.*)$" end
+  if not name then name, optional, more = text:match '^%["?([^%]"]+)"?%](%??)%s+(.*)$' end
   if not name then return end
   local kind, about = take_type(more)
   local field = value(kind, name, optional == "?", about)
