@@ -356,7 +356,7 @@ end
 
 --- Open the hardware events of every run as one group, as the runs will.
 ---@param plan pmlua.Choice
----@return boolean? ok nil where this machine cannot tell
+---@return boolean? ok nil: this machine cannot verify it
 ---@return string? why
 ---@return string? code of the failure
 function Chooser:verify(plan)
@@ -376,10 +376,10 @@ function Chooser:verify(plan)
   return true
 end
 
---- Plan and, where this machine can tell, verify; a plan that does not open is made again with one counter less.
+--- Plan and, where this machine can, verify. A plan that cannot be opened is made again with one counter less.
 ---@param names string[]
 ---@param limit? integer
----@return pmlua.Choice? choice with verified (true, false, nil: cannot be told) and unverified (why)
+---@return pmlua.Choice? choice with verified (true, false, nil: not verified) and unverified (why)
 ---@return string? err
 function Chooser:choose_verified(names, limit)
   while true do

@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: BSD-3-Clause
---- What programs counted that were compiled by `pmlua cc --count`: the files of a run, over its processes.
+--- Counts of programs that `pmlua cc --count` compiled, added up over the processes of a run.
 --
 -- With PMLUA_COUNT=FILE every process leaves its counts: the first in FILE, others, children and programs after an exec,
 -- in FILE.PID. They are whole however a process ended, unless a thread of it was in a loop that counts in registers: such

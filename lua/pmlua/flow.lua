@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- lua/pmlua/flow.lua - in which order the regions of this process follow each other: sections, intercepted calls, all.
+-- lua/pmlua/flow.lua - event flow graphs: in which order the regions of this process follow each other.
 --
 -- Try:  pml.flow.start(); for i = 1, 9 do pml.section.start "a"; pml.section.stop "a" end
 --       print(pml.flow.stop():dot())

@@ -6,7 +6,7 @@
 --
 -- Lua never runs inside a call: C keeps the events of each thread in a ring of bounded size, and the script takes them
 -- when it likes. What came meanwhile and found no room is dropped, in whole calls, and counted. Wrapped calls
--- (pmlua wrap) are told as well, once. A process has one interception at a time.
+-- (pmlua wrap) are included, once each. A process has one interception at a time.
 
 local core = require "pmlua.core"
 

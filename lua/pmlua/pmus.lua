@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: BSD-3-Clause
---- What is known of each PMU: how many counters it has, which event may sit on which, what events share.
+--- Facts about each PMU: how many counters it has, which event may sit on which, what events share.
 --
 -- The facts are data, one file per family in pmus/, each with its source. A PMU goes by libpfm4's name (skx,
 -- amd64_fam19h_zen4, arm_n1); intel_skx is understood too. libpfm4 has tables only of the PMUs of the architecture that

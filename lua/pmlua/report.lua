@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- lua/pmlua/report.lua - what sections took, over the processes and threads of a run.
+-- lua/pmlua/report.lua - time and work of sections, over the processes and threads of a run.
 --
 -- Try:  pmlua report DIR --detail
 --

@@ -71,7 +71,7 @@ end
 --- Call a function with an event's value every so often. It may write events (pml.sde.find(name):write(v)), call
 --- functions that the application gave (pml.live.call), stop the run (pml.live.stop_run), and cancel itself by
 --- returning false. An error in it is said on stderr; ten in a row cancel it. A forked child goes on without it.
----@param event string "LIB::EVENT"; one that nobody has registered yet is waited for
+---@param event string "LIB::EVENT"; the rule waits for an event that is not registered yet
 ---@param every number|string seconds, or "100ms", "1s", "2m"
 ---@param fn fun(value: number, series: pmlua.WatchedSamples|pmlua.WatchedElements): boolean? false cancels the rule
 ---@param options? { name: string?, keep: integer? }

@@ -78,7 +78,7 @@ function M.escape(text)
   return (text:gsub("[%c\\]", function(c) return marks[c] or ("\\x%02x"):format(c:byte()) end))
 end
 
---- A label for people and for JSON: UTF-8 without control characters; no two labels look alike.
+--- A label for tables and JSON: UTF-8 without control characters; different labels stay different.
 ---@param label string
 ---@return string
 function M.show(label)

@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- lua/pmlua/stats.lua - what is said of a series: quantiles, intervals, outliers, and whether two series differ.
+-- lua/pmlua/stats.lua - statistics of a series: quantiles, intervals, outliers, and whether two series differ.
 --
 -- Try:  local s = require("pmlua.stats").summary{5, 1, 4, 2, 3, 9};  print(s.median, s.median_lo, s.median_hi)
 --

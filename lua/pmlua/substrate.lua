@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- lua/pmlua/substrate.lua - what takes events: functions of Lua, plugins that were written for Score-P, and all others.
+-- lua/pmlua/substrate.lua - consumers of events: functions of Lua, plugins that were written for Score-P, and all others.
 --
 -- Functions get events in batches, from buffers that each thread fills in C: Lua is never where events are raised, and
 -- an event costs there what the buffer costs, some 40 instructions. drain() takes some 5 to 10 million a second. With

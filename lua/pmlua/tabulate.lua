@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- lua/pmlua/tabulate.lua - a table for people: columns aligned, numbers to the right with as many digits as say something.
+-- lua/pmlua/tabulate.lua - a table as text: columns aligned, numbers to the right, with four significant digits.
 --
 -- Try:  print(require("pmlua.tabulate")({"path", "ns"}, {{"page", 12.345}, {"read", 1234.5}}))
 
@@ -9,7 +9,7 @@ local printable = require "pmlua.internal.printable"
 ---@overload fun(names: string[], rows: any[][], fd?: integer): string
 local M = {}
 
---- A number to four significant digits, never in scientific notation for what people count in.
+--- A number to four significant digits, without an exponent in the usual range.
 ---@param v number?
 ---@return string
 function M.number(v)
@@ -36,7 +36,7 @@ local function pad(text, width, right)
   return right and blanks .. text or text .. blanks
 end
 
---- A text of at most `width` characters, cut in the middle: the ends of a name tell it from its neighbours.
+--- A text of at most `width` characters, cut in the middle, because names differ at their ends.
 ---@param text string
 ---@param width integer at least 5
 ---@return string

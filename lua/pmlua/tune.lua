@@ -4,8 +4,8 @@
 --
 -- The files are the kernel's, below /sys/devices/system/cpu; `root` names another folder of that form. They are written
 -- only where it was allowed when the process was started: pmlua --allow-tuning SCRIPT, or pml_tune_allow() of an application
--- that embeds pmlua; without it `dry_run = true` tells what would be. All is put back on leave, at the end of the script,
--- and by a process of its own when this one dies of whatever.
+-- that embeds pmlua; without it `dry_run = true` logs what would be done. All is put back on leave, at the end of the script,
+-- and by a helper process if this one is killed.
 --
 -- Whose cpus: those that the thread may run on as it enters (cpus = "thread"; pin it to one), the one it is on
 -- ("current"), or "all". Of the rules that match a region, its own name comes first, then the longest pattern, then the
@@ -49,8 +49,8 @@ local tuner = {}
 
 local function handle_of(self) return self.handle or error(self.what .. ": it is closed", 3) end
 
---- What is worth telling so far: what the kernel refused or changed, rules that raised. After stop also: regions that were
---- never entered.
+--- Messages so far: what the kernel refused or changed, rules that raised; after stop also regions that were never
+--- entered.
 ---@return string[]
 function tuner:lines() return handle_of(self):lines() end
 
@@ -65,7 +65,7 @@ function tuner:stats() return handle_of(self):stats() end
 --- Put all back and tune no more.
 function tuner:stop() handle_of(self):stop() end
 
---- Stop, and tell on stderr what is worth telling.
+--- Stop, and print the messages on stderr.
 function tuner:close()
   local handle = self.handle
   if not handle then return end
@@ -76,7 +76,7 @@ function tuner:close()
   handle:close()
 end
 
---- Objects that tell their lines at their close; each has a handle of the core.
+--- A class of objects that print their messages when they are closed; each has a handle of the core.
 ---@param what string
 function M.class(what)
   local class = { what = what, __close = tuner.close, __gc = tuner.close }

@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- lua/pmlua/watchpoint.lua - accesses to variables and calls of functions of a program that was never changed.
+-- lua/pmlua/watchpoint.lua - accesses to variables and calls of functions of an unmodified program.
 --
 -- Try:  pmlua -e 'print(pml.watchpoint.find("/bin/sh", "environ").address)'
 --

@@ -56,7 +56,7 @@ local Balancer = {}
 --- Put all back and balance no more.
 function Balancer:stop() end
 
---- What is worth telling so far.
+--- Messages so far: what the kernel refused or changed.
 ---@return string[] lines
 function Balancer:lines() end
 

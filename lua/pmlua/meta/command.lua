@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 ---@meta _
 
---- A program that is run: held before its first instruction, so that counters can be put on it, and its end.
+--- Run a program. It waits before its first instruction, so that counters can be attached to it.
 ---
 ---     local c <close> = assert(pml.command.spawn { "sleep", "0.1" })
 ---     local set = assert(pml.eventset({ "task-clock" }, { pid = c:pid(), inherit = true, on_exec = true }))

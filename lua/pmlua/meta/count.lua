@@ -1,8 +1,8 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 ---@meta _
 
---- What programs counted that `pmlua cc --count` compiled: one file of it, and the kinds that there are. `pml.countfile`
---- adds the files of a run up.
+--- Counts of programs that `pmlua cc --count` compiled: the file of one process, and the kinds of counts. `pml.countfile`
+--- adds up the files of a run.
 ---
 ---     for _, k in ipairs(pml.count.kinds()) do print(k.name, k.description) end
 ---@class pml.count

@@ -97,7 +97,7 @@ function Eventset:close() end
 ---@field type "integer"|"unsigned"|"float"
 ---@field mode string what its values are: "accumulated_start", or of metrics and instant events "absolute_point", ...
 ---@field base integer `scale` is base to the power of `exponent`: 2 or 10 ...
----@field exponent integer ... 0 where it is a power of neither: then `scale` alone tells
+---@field exponent integer ... 0 where it is a power of neither: then use `scale` alone
 
 ---@class pmlua.PartReading
 ---@field pmu string its name, with the place if it has one: "power:package0"

@@ -17,7 +17,7 @@ local Filter = {}
 
 --- Is a function wanted? The last rule that matches decides, for files and for names; without a rule everything is wanted.
 ---@param file? string source file or library; nil: unknown, no rule of files matches
----@param name? string as people write it
+---@param name? string as in the source, with arguments in C++
 ---@param symbol? string as the symbol table has it, for rules with MANGLED
 ---@return boolean wanted
 function Filter:wants(file, name, symbol) end

@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 ---@meta _
 
---- The service that answers `pmlua query` and `pmlua attach` inside this process, and what watch rules may do.
+--- The service that answers `pmlua query` and `pmlua attach` inside this process, and the functions for watch rules.
 ---
 --- It has a thread of its own and a socket that only the user and root may use.
 ---
@@ -43,11 +43,11 @@ function live.rule(packed) end
 ---@return boolean? done, pmlua.Failure? failure, string? code
 function live.cancel(id) end
 
---- What the rules last said of themselves, as JSON.
+--- The state of the rules as JSON: events, counts, errors.
 ---@return string? json, pmlua.Failure? failure, string? code
 function live.rules() end
 
---- Names of the functions that the application offers to rules (`pmlua_live_function` in C).
+--- Names of the functions that the application lends to rules (`pmlua_live_function` in C).
 ---@return string[]? names, pmlua.Failure? failure, string? code
 function live.functions() end
 

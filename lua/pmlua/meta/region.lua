@@ -23,7 +23,7 @@ function region.describe(number) end
 ---@return integer
 function region.count() end
 
---- A C++ name as people write it; any other name as it is, and all where there is no libstdc++.
+--- Demangle a C++ name. Any other name is returned as it is, and so are all where libstdc++ is missing.
 ---@param name string
 ---@return string
 function region.demangle(name) end

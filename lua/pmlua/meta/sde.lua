@@ -3,8 +3,8 @@
 
 --- Software-defined events: what a library, or a script, counts itself and offers by name, `sde:::LIB::EVENT`.
 ---
---- An event set reads them beside all other events, `pmlua query` reads them from outside. An event that nobody has
---- registered yet is a placeholder; it reads -1.
+--- An event set reads them beside all other events, `pmlua query` reads them from outside. An event that is not
+--- registered yet is a placeholder, which reads -1.
 ---
 ---     local lib = assert(pml.sde.library "DEMO")
 ---     local steps = lib:counter "steps"; steps:add(3)
@@ -146,7 +146,7 @@ function Recorder:error() end
 --- Forget all values.
 function Recorder:reset() end
 
---- A number that no other recorder has, and that is another one after each reset: for a reader that keeps what it read.
+--- A number that no other recorder has and that changes with each reset, so that a reader knows when to begin again.
 ---@return integer
 function Recorder:epoch() end
 
@@ -163,7 +163,7 @@ local CountingSet = {}
 
 --- Count an element once more.
 ---@param element string
----@param type_id? integer tells equal bytes of different types apart; 0
+---@param type_id? integer separates equal bytes of different types; 0
 ---@return boolean? done, pmlua.Failure? failure, string? code
 function CountingSet:insert(element, type_id) end
 

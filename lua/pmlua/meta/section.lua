@@ -26,7 +26,7 @@ function section.define(options) end
 ---@field file? string where it is in the source
 ---@field line? integer
 
---- Start the section of a label on this thread; a label that nobody defined is defined without options.
+--- Start the section of a label on this thread; a label that is not defined yet is defined without options.
 ---@param label string
 ---@return boolean? done, pmlua.Failure? failure, string? code
 function section.start(label) end

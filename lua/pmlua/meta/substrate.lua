@@ -43,7 +43,7 @@ function substrate.list() end
 ---@class pmlua.SubstratePlugin
 local SubstratePlugin = {}
 
---- Switch its recording off, or on again: it is told so.
+--- Switch its recording off, or on again.
 ---@param on boolean
 function SubstratePlugin:record(on) end
 
@@ -52,7 +52,7 @@ function SubstratePlugin:record(on) end
 function SubstratePlugin:stats() end
 
 ---@class pmlua.SubstratePluginStats
----@field threads integer that it was told of
+---@field threads integer that raised events it received
 ---@field regions integer
 ---@field metrics integer
 ---@field unmatched integer leaves without an enter, left out

@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 ---@meta _
 
---- The few things of the system that experiments need and Lua lacks.
+--- System functions that experiments need and Lua lacks: processes, cpus, sleeping, files, interrupts.
 ---
 ---     pml.sys.pin(pml.sys.affinity()[1]); print(pml.sys.cpu())
 ---@class pml.sys
@@ -85,7 +85,7 @@ local Point = {}
 --- The locale of before is back.
 function Point:close() end
 
---- A message about a nil, such as an error that pcall gave, with the last refusal that the script did not look at.
+--- Add to an error message about a nil value the last refusal, which is probably where the nil came from.
 ---@param message string
 ---@return string
 function sys.explained(message) end
@@ -98,7 +98,7 @@ function sys.refusal() end
 ---@param on? boolean true; false: the signals' default action again
 function sys.on_interrupt(on) end
 
---- Whether a signal raises at once, in the next instruction of Lua, or never: only `interrupted()` tells of it.
+--- Choose what a signal does: raise an error in the next instruction of Lua, or only set the flag of `interrupted()`.
 ---@param on boolean
 function sys.raise_interrupt(on) end
 

@@ -36,7 +36,7 @@ local TuneHandle = {}
 --- Put all back and tune no more.
 function TuneHandle:stop() end
 
---- What is worth telling so far.
+--- Messages so far: what the kernel refused or changed, rules that raised.
 ---@return string[] lines
 function TuneHandle:lines() end
 

@@ -14,7 +14,7 @@ local M = {}
 M.groups = {
   { title = "Every use of pmlua", variables = {
     { name = "PMLUA_CLOCK", about = "counter or monotonic: the clock to use instead of the one that pmlua would choose" },
-    { name = "PMLUA_CLOCK_RATE", about = "ticks of the counter per second, where the kernel does not tell them; checked. "
+    { name = "PMLUA_CLOCK_RATE", about = "ticks of the counter per second, where the kernel does not publish them; checked. "
       .. "pmlua sets it for the programs that it records" },
     { name = "PMLUA_LUA", about = "folder of the Lua modules, instead of the one beside the command or library" },
     { name = "LUA_PATH, LUA_CPATH", about = "where modules of scripts are looked for, after those of pmlua, relative folders "

@@ -101,7 +101,7 @@ function Run:path(name)
   return self.dir .. "/" .. name
 end
 
---- Text for people on stdout; nothing with --json.
+--- Print text on stdout; nothing with --json or --csv.
 ---@param text string
 function Run:say(text)
   if not (self.json or self.csv) then io.stdout:write(text, "\n") end
