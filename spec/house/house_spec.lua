@@ -46,6 +46,12 @@ describe("make install", function()
     assert.equal("2\n", out)
   end)
 
+  it("gives the annotations that editors and pmlua help api read", function()
+    local out, code = sh(("cd / && ls %s/share/pmlua/lua/pmlua/meta && %s/bin/pmlua help api pml.clock.ns"):format(prefix, prefix))
+    assert.equal(0, code, out)
+    assert.truthy(out:find("eventset.lua", 1, true) and out:find("Now, in ns of CLOCK_MONOTONIC_RAW", 1, true), out)
+  end)
+
   it("gives headers and a library that pkg-config finds and C and C++ compile and link against", function()
     write(dest .. "/t.c", [[
 #include <pml.h>

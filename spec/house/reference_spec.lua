@@ -316,6 +316,15 @@ describe("The annotations of the public API", function()
     assert.same({}, wrong)
   end)
 
+  it("are found by editors: .luarc.json names folders that are there", function()
+    local settings = assert(require "pmlua.json".decode(read ".luarc.json"))
+    assert.equal("Lua 5.4", settings["runtime.version"])
+    for _, folder in ipairs(settings["workspace.library"]) do
+      assert.truthy(sh("ls " .. folder .. "/pmlua/meta"):find("eventset.lua", 1, true))
+    end
+    assert.truthy(read "lua/pmlua/meta/pml.lua":find("\n---@meta", 1, true))
+  end)
+
   it("have examples that run", function()
     local dir = sh("mktemp -d"):gsub("%s+$", "")
     sh(("mkdir %s/trace-folder"):format(dir))
