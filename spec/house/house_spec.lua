@@ -47,7 +47,8 @@ describe("make install", function()
   end)
 
   it("gives the annotations that editors and pmlua help api read", function()
-    local out, code = sh(("cd / && ls %s/share/pmlua/lua/pmlua/meta && %s/bin/pmlua help api pml.clock.ns"):format(prefix, prefix))
+    local command = "cd / && ls %s/share/pmlua/lua/pmlua/meta && %s/bin/pmlua help api pml.clock.ns"
+    local out, code = sh(command:format(prefix, prefix))
     assert.equal(0, code, out)
     assert.truthy(out:find("eventset.lua", 1, true) and out:find("Now, in ns of CLOCK_MONOTONIC_RAW", 1, true), out)
   end)

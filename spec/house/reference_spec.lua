@@ -136,6 +136,26 @@ local function text_of(paths)
   return table.concat(all)
 end
 
+--- The functions that a C file gives Lua, as { name, C function }, by the name of their handle; "": the module's own.
+local function given(c)
+  local lists, handle_of, all = {}, {}, {}
+  for name, list in c:gmatch "luaL_Reg ([%w_]+)%[%] = (%b{});" do lists[#lists + 1] = { name, list } end
+  for variable, handle in c:gmatch 'lutil_class ([%w_]+) = {"([%w ]+)"' do handle_of[variable] = handle end
+  for variable, list in c:gmatch "lutil_class%(L, &([%w_]+), ([%w_]+)" do
+    for _, one in ipairs(lists) do
+      if one[1] == list and one[2]:find '{"' then all[#all + 1] = { handle_of[variable] or "", one[2] } end
+    end
+  end
+  for _, one in ipairs(lists) do
+    if one[1] == "functions" then all[#all + 1] = { "", one[2] } end
+  end
+  local found = {}
+  for _, one in ipairs(all) do
+    for key, f in one[2]:gmatch '{"([%w]+[%w_]*)", ([%w_]+)}' do found[#found + 1] = { one[1], key, f } end
+  end
+  return found
+end
+
 -- The modules that meta/ describes.
 local function described()
   local names = {}
@@ -268,6 +288,31 @@ describe("The annotations of the public API", function()
       end
     end
     assert.same({}, wrong)
+  end)
+
+  it("say that a function may be refused where its C code refuses", function()
+    local wrong, seen = {}, 0
+    local function look(name, c)
+      local body, meta = {}, read("lua/pmlua/meta/" .. name .. ".lua")
+      for f, text in c:gmatch "\nstatic int ([%w_]+)%(lua_State %*L%) (%b{})" do body[f] = text end
+      for _, one in ipairs(given(c)) do
+        local handle, key, text = one[1], one[2], body[one[3]] or ""
+        local class = class_named(handle == "" and "pml." .. name or HANDLES[handle])
+        local f = class and functions_of(class)[key]
+        local of_c = meta:find("function%s+[%w_]+[.:]" .. key .. "%(") -- else a function of Lua stands for it
+        if f and of_c and (text:find "pml_pusherr%(" or text:find "pml_pushdone%(") then
+          seen = seen + 1
+          local says = false
+          for _, r in ipairs(f.returns) do says = says or r.type:find("Failure", 1, true) or r.name == "..." end
+          if not says then wrong[#wrong + 1] = ("%s.%s may be refused"):format(class.name, key) end
+        end
+      end
+    end
+    for _, name in ipairs(described()) do
+      for _, path in ipairs(sources_of(name)) do look(name, read(path)) end
+    end
+    assert.same({}, wrong)
+    assert.is_true(seen > 60, seen)
   end)
 
   it("explain every type that they mention", function() assert.same({}, model.missing) end)

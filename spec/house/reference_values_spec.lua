@@ -54,6 +54,7 @@ end
 
 function fits(value, kind)
   kind = kind:match "^%s*(.-)%s*$"
+  if kind:find "^fun%(" then return type(value) == "function" end
   if kind:find "^%b()$" then return fits(value, kind:sub(2, -2)) end
   if kind:find "%[%]$" then return fits_list(value, kind:sub(1, -3)) end
   if kind:find "^%b{}$" then return fits_fields(value, kind) end

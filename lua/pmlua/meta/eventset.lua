@@ -67,7 +67,7 @@ function Eventset:reset() end
 function Eventset:accum(sums) end
 
 --- A function that reads this set: `read()` without the look-up of a method, for loops that measure.
----@return fun(): number? ... read
+---@return fun(): number? read what `read()` returns
 function Eventset:reader() end
 
 --- The counts with the times that scaling needs, in the order of the names.
