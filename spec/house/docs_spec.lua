@@ -1,7 +1,6 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 -- spec/house/docs_spec.lua - the pages of docs/ are followed to the letter: each script is saved, each command typed, and what
 -- they print begins as the page says.
--- Slow: runs the experiment of the first steps three times.
 
 package.path = "spec/?.lua;" .. package.path
 local shell = require "shell"
