@@ -13,7 +13,8 @@ local model, annotations, core, pml
 -- Handles of C, by the names of their metatables, and the classes that describe them.
 local HANDLES = {
   balancer = "pmlua.Balancer", buffer = "pmlua.Buffer", command = "pmlua.Command", controller = "pmlua.BalanceController",
-  counter = "pmlua.Counter", countingset = "pmlua.CountingSet", eventset = "pmlua.Eventset", filter = "pmlua.Filter",
+  counter = "pmlua.Counter", countingset = "pmlua.CountingSet", eventset = "pmlua.Eventset", failure = "pmlua.Failure",
+  filter = "pmlua.Filter",
   group = "pmlua.CounterGroup", location = "pmlua.TraceLocation", luasubstrate = "pmlua.SubstrateFunctions",
   plugin = "pmlua.Plugin", point = "pmlua.Point", profile = "pmlua.Profile", recorder = "pmlua.Recorder",
   samples = "pmlua.Samples", sdecounter = "pmlua.SdeCounter", sdeevent = "pmlua.SdeEvent", sdelibrary = "pmlua.SdeLibrary",

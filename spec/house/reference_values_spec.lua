@@ -270,6 +270,7 @@ describe("The values that annotated functions give", function()
       assert.is_nil(refused[1])
       assert.truthy(tostring(refused[2]):find ": E%u+: ", tostring(refused[2]))
       assert.truthy(refused[3]:find "^E%u+$", refused[3])
+      assert.same({ true }, { fits(refused[2], "pmlua.Failure") })
     end
   end)
 end)

@@ -24,6 +24,7 @@
 ---@field event pml.event
 ---@field eventset pml.eventset
 ---@field experiment pml.experiment
+---@field failure pml.failure
 ---@field filter pml.filter
 ---@field flow pml.flow
 ---@field formula pml.formula
@@ -63,12 +64,3 @@
 ---@field programs string? the programs that experiments look at
 ---@field plugins string? metric plugins that are libraries
 ---@field command string? the command `pmlua`
-
---- Why something was refused: `tostring(failure)` is a sentence that says where, what and what to do about it.
----
---- A function that can be refused returns `nil, failure, code`; `code` is the failure's name, such as `"ENOENT"` or
---- `"EPARANOID"`, for scripts that decide by it. `assert(...)` raises the failure.
----
----     local set, failure, code = pml.eventset { "cycles" }
----     if not set then print(code, tostring(failure)) end
----@class pmlua.Failure

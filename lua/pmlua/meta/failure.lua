@@ -1,0 +1,40 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+---@meta _
+
+--- Failures: the second value that a function gives when the machine refuses what it should do.
+---
+--- A function that can be refused returns `nil, failure, code`. `assert(...)` raises the failure.
+---
+---     local set, failure, code = pml.eventset { "no-such-event" }
+---     if not set and failure:is "ENOEVENT" then print(code, failure.place, failure.text, failure.remedy) end
+---@class pml.failure
+local failure = {}
+
+--- Make a failure, for modules in Lua that refuse as those in C do.
+---@param parts { place: string, code: string, text: string, remedy: string? }
+---@return pmlua.Failure failure the same table
+function failure.new(parts) end
+
+--- "text; remedy" of a failure; of any other value, its string.
+---@param value any
+---@return string
+function failure.sentence(value) end
+
+--- Why something was refused. Its string is "place: code: text; remedy"; where a string is taken, by `..`, `#` and the
+--- methods of strings, it stands for that. `io.write` takes `tostring(failure)`.
+---@class pmlua.Failure
+---@field code string its name, such as "ENOENT" or "EPARANOID"
+---@field place string the function, such as "eventset.open"
+---@field text string what happened
+---@field remedy? string what to do about it
+---@operator len: integer
+local Failure = {}
+
+--- Compare its code.
+---@param code string
+---@return boolean
+function Failure:is(code) end
+
+--- "text; remedy".
+---@return string
+function Failure:sentence() end
