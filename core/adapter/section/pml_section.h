@@ -13,7 +13,8 @@
  *
  * A forked child begins with no statistics; what is under way begins then. A child that is made without the C library's
  * fork handlers (_Fork, clone, fork as a system call) begins so when it first takes a lock here: with a new section, a
- * new thread or a report. Calls that it made before are in no report.
+ * new thread or a report. Calls that it made before are in no report. With PMLUA_REPORT (pml_section_file.h) it begins
+ * so at its first start or stop, where the kernel clears memory in children (MADV_WIPEONFORK, Linux 4.14).
  */
 #ifndef PML_SECTION_H
 #define PML_SECTION_H
