@@ -58,7 +58,7 @@ static char **environment(lua_State *L, int arg) {
 }
 
 static int l_spawn(lua_State *L) {
-  static const char *const known[] = {"environment", NULL};
+  static const char *const known[] = {"environment", "input", "output", "error", NULL};
   lua_settop(L, 2);
   lutil_options(L, 2, known);
   const char **argv = lua_newuserdatauv(L, (ARGUMENTS_MAX + 1) * sizeof *argv, 0);
@@ -66,8 +66,11 @@ static int l_spawn(lua_State *L) {
   argv[n] = NULL;
   struct handle *s = lutil_new(L, &command_class, 0, 0);
   int handle = lua_gettop(L);
-  char *const *envp = environment(L, 2);
-  int err = pml_command_spawn_env(&s->c, (char *const *)(uintptr_t)argv, envp != NULL ? envp : environ);
+  struct pml_command_setting setting = {.envp = environment(L, 2)};
+  setting.input = lutil_stringfield(L, 2, "input", NULL);
+  setting.output = lutil_stringfield(L, 2, "output", NULL);
+  setting.error = lutil_stringfield(L, 2, "error", NULL);
+  int err = pml_command_spawn_with(&s->c, (char *const *)(uintptr_t)argv, &setting);
   if (err < 0) return pml_pusherr(L, err, "command.spawn");
   s->h.open = 1;
   lua_pushvalue(L, handle);

@@ -42,25 +42,46 @@ static void without_handlers(void) {
   }
 }
 
+/* Make @path the child's stream @as. Returns 0 or errno. */
+static int redirect(const char *path, int flags, int as) {
+  if (path == NULL) return 0;
+  int fd = open(path, flags, 0666), err = 0;
+  if (fd == as) return 0;
+  if (fd < 0 || dup2(fd, as) < 0) err = errno;
+  shut(&fd);
+  return err;
+}
+
+static int streams(const struct pml_command_setting *s) {
+  int written = O_WRONLY | O_CREAT | O_TRUNC;
+  int err = redirect(s->input, O_RDONLY, STDIN_FILENO);
+  if (err == 0) err = redirect(s->output, written, STDOUT_FILENO);
+  return err != 0 ? err : redirect(s->error, written, STDERR_FILENO);
+}
+
 /* The child: wait for the word, or for the death of who would have given it. The socket is gone after execve(2). */
-static void become(char *const *argv, char *const *envp, int line) {
+static void become(char *const *argv, const struct pml_command_setting *s, int line) {
   char word;
   ssize_t n;
   do n = read(line, &word, 1);
   while (n < 0 && errno == EINTR);
   if (n == 1) {
-    (void)execvpe(argv[0], argv, envp);
-    int err = errno;
+    int err = streams(s);
+    if (err == 0) {
+      (void)execvpe(argv[0], argv, s->envp != NULL ? s->envp : environ);
+      err = errno;
+    }
     (void)send(line, &err, sizeof err, MSG_NOSIGNAL);
   }
   _exit(127);
 }
 
 int pml_command_spawn(struct pml_command *c, char *const *argv) {
-  return pml_command_spawn_env(c, argv, environ);
+  const struct pml_command_setting same = {0};
+  return pml_command_spawn_with(c, argv, &same);
 }
 
-int pml_command_spawn_env(struct pml_command *c, char *const *argv, char *const *envp) {
+int pml_command_spawn_with(struct pml_command *c, char *const *argv, const struct pml_command_setting *setting) {
   int line[2];
   memset(c, 0, sizeof *c);
   c->line = c->pidfd = -1;
@@ -70,7 +91,7 @@ int pml_command_spawn_env(struct pml_command *c, char *const *argv, char *const 
   if (pid == 0) {
     without_handlers();
     close(line[0]); /* else it would hold itself */
-    become(argv, envp, line[1]);
+    become(argv, setting, line[1]);
   }
   close(line[1]);
   c->line = line[0];

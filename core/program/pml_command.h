@@ -35,18 +35,25 @@ struct pml_command {
   uint64_t started_ns;
 };
 
+/* What differs from the caller's in the child; NULL: nothing. The strings are read by the child only. */
+struct pml_command_setting {
+  char *const *envp;                  /* NULL-terminated */
+  const char *input, *output, *error; /* files for the standard streams; output and error are made or emptied */
+};
+
 /*
  * pml_command_spawn - fork a child that will become @argv (NULL-terminated; argv[0] is looked for in PATH).
- * pml_command_spawn_env - the same with environment @envp (NULL-terminated) instead of the caller's.
- * Returns 0 or -errno (EAGAIN, ENOMEM, EMFILE: no process, no descriptor). *c is closed on failure.
- * Pair with pml_command_close(), which kills a child that is still there. Not async-signal-safe.
+ * pml_command_spawn_with - the same in another setting. A file that cannot be opened is reported by
+ * pml_command_start(). Returns 0 or -errno (EAGAIN, ENOMEM, EMFILE: no process, no descriptor). *c is closed on
+ * failure. Pair with pml_command_close(), which kills a child that is still there. Not async-signal-safe.
  */
 int pml_command_spawn(struct pml_command *c, char *const *argv);
-PML__SHARED int pml_command_spawn_env(struct pml_command *c, char *const *argv, char *const *envp);
+PML__SHARED int pml_command_spawn_with(struct pml_command *c, char *const *argv, const struct pml_command_setting *setting);
 
 /*
  * pml_command_start - let the child become its program, once.
- * Returns 0, -EALREADY, PML_ECLOSED, or why execve(2) failed (-ENOENT, -EACCES, ...; the child is gone then).
+ * Returns 0, -EALREADY, PML_ECLOSED, or why execve(2) or open(2) failed (-ENOENT, -EACCES, ...; the child is gone
+ * then).
  */
 PML__SHARED int pml_command_start(struct pml_command *c);
 

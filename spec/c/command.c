@@ -9,6 +9,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -67,6 +68,34 @@ static void what_cannot_run_is_told_by_start(void) {
   CHECK(pml_command_spawn(&c, folder) == 0, "a command whose program is a folder is forked");
   CHECK(pml_command_start(&c) == -EACCES, "start says that it cannot be run");
   pml_command_close(&c);
+}
+
+static void streams_are_files_where_that_is_asked_for(void) {
+  struct pml_command c;
+  char *const argv[] = {"sh", "-c", "read x; echo \"got $x\"; echo wrong >&2", NULL};
+  char dir[] = "/tmp/pmlua-command-XXXXXX", in[64], out[64], err[64], text[16] = "";
+  CHECK(mkdtemp(dir) != NULL, "there is a folder");
+  snprintf(in, sizeof in, "%s/in", dir);
+  snprintf(out, sizeof out, "%s/out", dir);
+  snprintf(err, sizeof err, "%s/err", dir);
+  FILE *f = fopen(in, "w");
+  CHECK(f != NULL && fputs("7\n", f) >= 0 && fclose(f) == 0, "and a file");
+  struct pml_command_setting setting = {.input = in, .output = out, .error = err};
+  CHECK(pml_command_spawn_with(&c, argv, &setting) == 0, "a command with streams of its own is forked");
+  CHECK(pml_command_start(&c) == 0 && pml_command_wait(&c, PATIENCE_MS) == 0 && c.end.status == 0, "it runs");
+  pml_command_close(&c);
+  f = fopen(out, "r");
+  CHECK(f != NULL && fgets(text, sizeof text, f) != NULL && strcmp(text, "got 7\n") == 0,
+        "it read and wrote its files");
+  if (f != NULL) fclose(f);
+  f = fopen(err, "r");
+  CHECK(f != NULL && fgets(text, sizeof text, f) != NULL && strcmp(text, "wrong\n") == 0, "both of them");
+  if (f != NULL) fclose(f);
+  setting.input = "/nowhere/at/all";
+  CHECK(pml_command_spawn_with(&c, argv, &setting) == 0, "a command without its input is forked");
+  CHECK(pml_command_start(&c) == -ENOENT, "start says that it is missing");
+  pml_command_close(&c);
+  CHECK(remove(in) == 0 && remove(out) == 0 && remove(err) == 0 && remove(dir) == 0, "the folder is removed");
 }
 
 static void a_child_killed_before_it_starts_is_seen_to_end(void) {
@@ -156,6 +185,7 @@ int main(void) {
   a_command_waits_then_runs();
   counters_on_it_see_the_whole_program();
   what_cannot_run_is_told_by_start();
+  streams_are_files_where_that_is_asked_for();
   a_child_killed_before_it_starts_is_seen_to_end();
   a_signal_ends_the_wait_but_not_the_child();
   without_a_pidfd_the_end_is_looked_for();

@@ -9,26 +9,41 @@ local sentence = core.failure.sentence
 
 local M = {}
 
+---@class pmlua.ChildOptions
+---@field environment? string[] "NAME=value", more of it
+---@field input? string a file for standard input; nil: the caller's
+---@field output? string
+---@field error? string
+---@field shielded? boolean the caller has handlers for interrupts and asks for them afterwards
+
+local function spawn(words, o)
+  local environment = o.environment and #o.environment > 0 and o.environment or nil
+  return core.command.spawn(words, { environment = environment, input = o.input, output = o.output, error = o.error })
+end
+
 --- Run a command. An interrupt from the terminal is the command's; one that was sent to us alone is passed on. Either way
 --- it is waited for, so that what it leaves can be told.
 ---@param words string[]
 ---@param ready? fun(pid: integer): boolean?, string? called while the command waits to begin; false: it shall not, and why
----@param set? string[] "NAME=value", more of its environment
+---@param options? pmlua.ChildOptions
 ---@return table? ended as command:wait() says it
 ---@return string? err
-function M.run(words, ready, set)
-  local command <close>, err = core.command.spawn(words, set and #set > 0 and { environment = set } or nil)
+function M.run(words, ready, options)
+  local o = options or {}
+  local command <close>, err = spawn(words, o)
   if not command then return nil, sentence(err) end
   if ready then
     local go, why = ready(command:pid())
     if go == false then return nil, why end
   end
-  core.sys.on_interrupt()
+  if not o.shielded then core.sys.on_interrupt() end
   local started, refused = command:start()
   local ended, lost
   if started then ended, lost = command:wait() end
-  core.sys.interrupted()
-  core.sys.on_interrupt(false)
+  if not o.shielded then
+    core.sys.interrupted()
+    core.sys.on_interrupt(false)
+  end
   if not started then return nil, sentence(refused) end
   return ended, lost and sentence(lost)
 end

@@ -107,6 +107,7 @@ end
 ---@field caches? table<string, string>
 ---@field set? string[] more of the environment
 ---@field section? string count only what is inside this section
+---@field child? pmlua.ChildOptions
 
 --- Run a command.
 ---@param words string[]
@@ -126,7 +127,7 @@ function M.run(words, options)
   if not dir then return nil, refused, FAILED end
   local fixed = can_fix_addresses()
   local o = setmetatable({ fixed = fixed }, { __index = options })
-  local ended, lost = child.run(words_of(dir, words, o))
+  local ended, lost = child.run(words_of(dir, words, o), nil, o.child)
   if not ended then
     temporary.remove(dir)
     return nil, lost, FAILED

@@ -40,6 +40,7 @@ M.sources = {
 
 ---@class pmlua.CountOptions
 ---@field events? string[] nil: what there is
+---@field child? pmlua.ChildOptions
 
 local function close(handles)
   for _, h in ipairs(handles) do
@@ -84,13 +85,15 @@ end
 function M.run(words, options)
   local path, missing, status = preload.locate(words[1])
   if not path then return nil, missing, status end
-  local handles, set = open(options or {})
+  options = options or {}
+  local handles, set = open(options)
   if not handles then return nil, set, FAILED end
+  local how = setmetatable({ environment = set }, { __index = options.child })
   local ended, err = child.run(words, function(pid)
     for _, h in ipairs(handles) do
       if h.attach then h:attach(pid) end
     end
-  end, set)
+  end, how)
   local rows, notes
   if ended then rows, notes = gather(handles, ended) end
   close(handles)
