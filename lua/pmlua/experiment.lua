@@ -38,6 +38,11 @@ local M = {}
 ---@field description string?
 ---@field value fun(cell: pmlua.Cell, run: pmlua.Run): number|string|nil
 
+---@class pmlua.Metric a number that measure returns beside its samples, once in a round
+---@field name string key in the table that measure returns
+---@field unit string?
+---@field description string?
+
 ---@class pmlua.Definition
 ---@field name string letters, digits, _ and -
 ---@field description string?
@@ -56,6 +61,8 @@ local M = {}
 ---@field units table<string, string>? units of numeric factors
 ---@field help table<string, string>? descriptions of factors
 ---@field columns pmlua.Column[]? more columns of data.dat
+---@field metrics pmlua.Metric[]? medians of rounds with their intervals in data.dat, values in rounds.dat
+---@field budget { seconds: number, rounds: integer }? end after so long, but not before so many rounds
 ---@field analyse? fun(run: pmlua.Run) at the end: more tables (run:write_table), text (run:say)
 ---@field options pmlua.Option[]?
 ---@field command string? the command line may end in a command of the user's: what --help calls it; options.command has it
@@ -67,7 +74,7 @@ local kinds = {
   name = "string", description = "string", constraints = "function", repeats = "number", rounds = "number",
   warmup = "number", calls = "number", quick = "table", setup = "function", measure = "function", teardown = "function",
   unit = "string", units = "table", help = "table", columns = "table", analyse = "function", options = "table",
-  examples = "table",
+  examples = "table", metrics = "table", budget = "table",
   command = "string", plot = "string", trace_events = "table", factors = "table or function",
 }
 
@@ -119,7 +126,7 @@ local function check_kinds(def)
 end
 
 local function check_columns(def)
-  local reserved = datasets.reserved()
+  local reserved = datasets.reserved(def)
   for i, c in ipairs(def.columns) do
     if type(c) ~= "table" or type(c.name) ~= "string" or type(c.value) ~= "function" then
       misuse(def, "columns[%d] must have a name and a function value(cell)", i)
@@ -135,7 +142,7 @@ Experiment.__index = Experiment
 
 -- A factor is a column of data.dat; it must not have the name of another.
 local function clash(exp, factors)
-  local taken = datasets.reserved()
+  local taken = datasets.reserved(exp)
   for _, c in ipairs(exp.columns) do taken[c.name] = true end
   for _, f in ipairs(factors) do
     if taken[f.name] then return ("factor %s: data.dat has a column of that name; choose another"):format(f.name) end
@@ -149,7 +156,7 @@ function M.define(def)
   check_kinds(def)
   local exp = setmetatable({}, Experiment)
   for k, v in pairs(def) do exp[k] = v end
-  for _, k in ipairs { "columns", "options", "units", "help", "quick" } do exp[k] = exp[k] or {} end
+  for _, k in ipairs { "columns", "metrics", "options", "units", "help", "quick" } do exp[k] = exp[k] or {} end
   check_columns(exp)
   local wrong = options.check(exp)
   if wrong then misuse(def, "%s", wrong) end
@@ -198,6 +205,7 @@ local function make_meta(exp, run, given, record, command)
   record.seed, record.rounds, record.repeats, record.warmup = run.seed, run.rounds, run.repeats, run.warmup
   record.factors, record.sample_unit, record.unit, record.scale = factor_record(run.factors), exp.unit, run.unit, run.scale
   record.files, record.plot, record.calls = json.array(), exp.plot, exp.calls
+  record.metrics = json.array(exp.metrics)
   return record
 end
 

@@ -8,6 +8,7 @@
 -- tables, in a gnuplot that can start nothing. The folder's own plot.gp runs only where the caller trusts it.
 
 local core = require "pmlua.core"
+local dat = require "pmlua.internal.dat"
 local disk = require "pmlua.internal.file"
 local lfs = require "lfs"
 local picture = require "pmlua.internal.picture"
@@ -86,6 +87,16 @@ local function command_of(meta)
   return table.concat(words, " ")
 end
 
+--- Names of the metrics, and the columns that they have in a table.
+local function metrics_of(run, columns)
+  local names, places = {}, {}
+  for _, m in ipairs(type(run.meta.metrics) == "table" and run.meta.metrics or {}) do
+    local name = dat.word(type(m) == "table" and m.name or m)
+    if columns[name] then names[#names + 1], places[#places + 1] = name, columns[name] end
+  end
+  return table.concat(names, " "), table.concat(places, " ")
+end
+
 local function run_gp(run)
   local meta, out = run.meta, {}
   local function set(name, value) out[#out + 1] = ("%s = %s"):format(name, value) end
@@ -102,6 +113,10 @@ local function run_gp(run)
   set("run_factors", #factors)
   set("run_factor_names", quote.gnuplot(table.concat(factors, ", ")))
   for i, c in ipairs(run.data.columns) do set("c_" .. c.name:gsub("[^A-Za-z0-9_]", "_"), i) end
+  local metrics, columns = metrics_of(run, run.data.position)
+  set("run_metrics", quote.gnuplot(metrics))
+  set("run_metric_columns", quote.gnuplot(columns))
+  set("run_metric_rounds", quote.gnuplot(run.rounds and select(2, metrics_of(run, run.rounds.position)) or ""))
   set("run_files", quote.gnuplot((" %s "):format(table.concat(tables_of(run.path), " "))))
   return table.concat(out, "\n") .. "\n"
 end

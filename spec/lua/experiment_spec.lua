@@ -504,6 +504,32 @@ end }]]):format(wait))
     assert.matches("trace: .*no%-such%-event", table.concat(r.meta.warnings, "\n"))
   end)
 
+  it("keeps what measure returns beside its samples as metrics, with their medians and intervals", function()
+    local calls = 0
+    local r = run({ rounds = 6, repeats = 6, metrics = { { name = "faults" }, { name = "size", unit = "bytes" } },
+      factors = { k = { 1, 2 } }, measure = function(_, p)
+        calls = calls + 1
+        return p.k, { faults = 10 * p.k, size = calls > 10 and 7 or nil, other = 5 }
+      end })
+    local opened = assert(results.open(r.dir))
+    local row = opened.data.rows[2]
+    assert.same({ 20, 20, 20 }, { row.faults, row.faults_lo, row.faults_hi })
+    assert.equal("bytes", opened.data.columns[opened.data.position.size].unit)
+    assert.same({ 7, nil }, { row.size, row.size_lo }) -- too few rounds had it
+    assert.equal(10, opened.rounds.rows[1].faults)
+    assert.is_nil(opened.rounds.position.other)
+    assert.matches("\n1,[^\n]*,10,10,10,", require "pmlua.summary".csv(r))
+    assert.same({ median = 20, low = 20, high = 20 }, json.decode(require "pmlua.summary".json(r)).cells[2].metrics.faults)
+    assert.is_false(pcall(define, { metrics = { { name = "a" } }, factors = { a_lo = { 1 } } }))
+  end)
+
+  it("ends after the round in which its budget is used up, but not before as many as it shall have", function()
+    local r = run { repeats = 1000, rounds = 1000, budget = { seconds = 0, rounds = 7 } }
+    assert.same({ "complete", 7, 7, 7 }, { r.status, r.meta.rounds_done, r.rounds, r.repeats })
+    assert.equal(7, assert(results.open(r.dir)).data.rows[1].samples)
+    assert.equal(20, run({ repeats = 20, rounds = 20, budget = { seconds = 1000, rounds = 7 } }).meta.rounds_done)
+  end)
+
   it("says the summary of every cell as JSON, for programs", function()
     local code, out = helper.pmlua(("%s/scripts/timers.lua --clocks ns,lua:os.clock --quick --quiet --no-plot --json --out %s")
       :format(helper.root, helper.folder()))
@@ -549,6 +575,11 @@ describe("progress", function()
     assert.is_nil(text:find("\n"))
     assert.matches("\rround 2/2   75 %%  b  %(40 s left%)", text)
     assert.matches("\r +\r$", text)
+  end)
+
+  it("estimates the end from a budget, where there is one", function()
+    assert.matches("^50 %% of the cells measured, 40 s left\n",
+      drive { total = 400, rounds = 200, budget = { seconds = 90, rounds = 1 } })
   end)
 
   it("is silent when asked to be", function()

@@ -35,11 +35,34 @@ local measured = {
 }
 
 --- Names of data.dat's own columns: neither a factor nor a column of the experiment may have one.
+---@param exp pmlua.Experiment
 ---@return table<string, boolean>
-function M.reserved()
+function M.reserved(exp)
   local out = { cell = true, status = true, samples = true, outliers = true }
   for _, m in ipairs(measured) do out[m[1]] = true end
+  for _, m in ipairs(exp.metrics) do out[m.name], out[m.name .. "_lo"], out[m.name .. "_hi"] = true, true, true end
   return out
+end
+
+-- The metrics of a cell: medians of what its rounds gave, with intervals.
+local function metrics_of(run, cell)
+  local out = {}
+  for _, m in ipairs(run.exp.metrics) do
+    local values = {}
+    for _, r in ipairs(cell.rounds) do values[#values + 1] = M.metric(r, m.name) end
+    if #values > 0 then
+      local low, high = stats.rounds_interval(values, run.seed + cell.index)
+      out[m.name] = { median = stats.median(values), low = low, high = low and high or nil }
+    end
+  end
+  return out
+end
+
+--- What measure gave in a round beside its samples under a name, if that is a number.
+---@return number?
+function M.metric(round, name)
+  local v = type(round.extra) == "table" and round.extra[name]
+  return type(v) == "number" and v or nil
 end
 
 --- The summary of a cell over all its rounds, in the unit of the table.
@@ -53,7 +76,7 @@ function M.summarise(run, cell)
   for i, r in ipairs(cell.rounds) do medians[i] = r.median end
   local low, high = stats.rounds_interval(medians, run.seed + cell.index)
   if low then s.median_lo, s.median_hi = math.min(low, s.median), math.max(high, s.median) end
-  s.outlier_fences = { s.fence_lo, s.fence_hi }
+  s.outlier_fences, s.metrics = { s.fence_lo, s.fence_hi }, metrics_of(run, cell)
   for _, m in ipairs(measured) do s[m[1]] = s[m[1]] and s[m[1]] * run.scale end
   return s
 end
@@ -66,6 +89,12 @@ function M.data(run, status)
   columns[#columns + 1] = { "samples", "", "number of samples" }
   for _, m in ipairs(measured) do columns[#columns + 1] = { m[1], run.unit, m[2] } end
   columns[#columns + 1] = { "outliers", "", "samples outside 1.5 IQR of the quartiles (Tukey)" }
+  for _, m in ipairs(run.exp.metrics) do
+    local about = m.description or m.name
+    columns[#columns + 1] = { m.name, m.unit, about .. ", median over rounds" }
+    columns[#columns + 1] = { m.name .. "_lo", m.unit, "lower end of its 95 % interval" }
+    columns[#columns + 1] = { m.name .. "_hi", m.unit, "upper end of its 95 % interval" }
+  end
   for _, c in ipairs(run.exp.columns) do columns[#columns + 1] = c end
   local rows = {}
   for i, cell in ipairs(run.cells) do
@@ -75,6 +104,10 @@ function M.data(run, status)
     for k, m in ipairs(measured) do row[at + 2 + k] = s[m[1]] end
     at = at + 3 + #measured
     row[at] = s.outliers
+    for _, m in ipairs(run.exp.metrics) do
+      local v = s.metrics and s.metrics[m.name] or {}
+      row[at + 1], row[at + 2], row[at + 3], at = v.median, v.low, v.high, at + 3
+    end
     for k in ipairs(run.exp.columns) do row[at + k] = cell.derived and cell.derived[k] end
     rows[i] = row
   end
@@ -85,18 +118,22 @@ end
 -- rounds are what a comparison takes as repetitions.
 function M.rounds(run, status)
   local u, rows = run.unit, {}
-  for _, cell in ipairs(run.cells) do
-    for _, r in ipairs(cell.rounds) do
-      rows[#rows + 1] = {
-        cell.index, r.round, r.position, r.n, r.min * run.scale, r.median * run.scale, r.mean * run.scale, r.max * run.scale,
-      }
-    end
-  end
-  return { title = run.exp.name .. " rounds", status = status, rows = rows, columns = {
+  local columns = {
     { "cell", "", "as in data.dat" }, { "round", "", "round" }, { "position", "", "turn of the cell in the round" },
     { "samples", "", "number of samples" }, { "min", u, "smallest" }, { "median", u, "median of the round" },
     { "mean", u, "mean" }, { "max", u, "largest" },
-  } }
+  }
+  for i, m in ipairs(run.exp.metrics) do columns[8 + i] = { m.name, m.unit, m.description or m.name } end
+  for _, cell in ipairs(run.cells) do
+    for _, r in ipairs(cell.rounds) do
+      local row = {
+        cell.index, r.round, r.position, r.n, r.min * run.scale, r.median * run.scale, r.mean * run.scale, r.max * run.scale,
+      }
+      for i, m in ipairs(run.exp.metrics) do row[8 + i] = M.metric(r, m.name) end
+      rows[#rows + 1] = row
+    end
+  end
+  return { title = run.exp.name .. " rounds", status = status, rows = rows, columns = columns }
 end
 
 --- outliers.dat: the largest samples outside the fences, with their position in samples.csv.gz.

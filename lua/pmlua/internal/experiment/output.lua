@@ -48,30 +48,44 @@ end
 
 local csv_fields = { "min", "q1", "median", "median_lo", "median_hi", "q3", "p99", "max", "outliers" }
 
---- The same for programs as CSV: factors, summary, the experiment's own columns, status.
+--- The same for programs: factors, summary, metrics, the experiment's own columns, status.
 ---@param run pmlua.Run
----@return string
-function M.csv(run)
+---@return string[] names
+---@return any[][] rows one per cell
+function M.rows(run)
   local names, rows, columns = {}, {}, run.exp.columns
   for i, f in ipairs(run.factors) do names[i] = f.name end
   local first = #names
   table.move(csv_fields, 1, #csv_fields, first + 1, names)
-  for k, c in ipairs(columns) do names[first + #csv_fields + k] = c.name end
+  for k, m in ipairs(run.exp.metrics) do
+    table.move({ m.name, m.name .. "_lo", m.name .. "_hi" }, 1, 3, first + #csv_fields + 3 * k - 2, names)
+  end
+  local last = #names
+  for k, c in ipairs(columns) do names[last + k] = c.name end
   names[#names + 1] = "status"
   for r, cell in ipairs(run.cells) do
     local row = { [#names] = cell.status }
     for i, f in ipairs(run.factors) do row[i] = cell.p[f.name] end
     for k, field in ipairs(csv_fields) do row[first + k] = cell.summary and cell.summary[field] end
-    for k = 1, #columns do row[first + #csv_fields + k] = cell.derived and cell.derived[k] end
+    for k, m in ipairs(run.exp.metrics) do
+      local v = cell.summary and cell.summary.metrics[m.name] or {}
+      table.move({ v.median, v.low, v.high }, 1, 3, first + #csv_fields + 3 * k - 2, row)
+    end
+    for k = 1, #columns do row[last + k] = cell.derived and cell.derived[k] end
     rows[r] = row
   end
-  return require "pmlua.internal.cli.csv".table(names, rows)
+  return names, rows
 end
 
---- The same for programs as JSON, with the medians of the rounds.
+--- As CSV.
 ---@param run pmlua.Run
 ---@return string
-function M.json(run)
+function M.csv(run) return require "pmlua.internal.cli.csv".table(M.rows(run)) end
+
+--- The same for programs, with the medians of the rounds.
+---@param run pmlua.Run
+---@return table
+function M.object(run)
   local cells = json.array()
   for i, cell in ipairs(run.cells) do
     local out = { cell = cell.index, factors = cell.p, label = cell.label, status = cell.status, n = 0 }
@@ -79,15 +93,21 @@ function M.json(run)
       if type(v) == "number" and not k:find("^fence") then out[k] = v end
     end
     for k, c in ipairs(run.exp.columns) do out[c.name] = cell.derived and cell.derived[k] end
+    out.metrics = next(run.exp.metrics) and cell.summary and cell.summary.metrics or nil
     out.round_medians = json.array()
     for r, round in ipairs(cell.rounds) do out.round_medians[r] = round.median * run.scale end
     cells[i] = out
   end
-  return json.encode {
+  return {
     name = run.exp.name, dir = run.dir, status = run.status, error = run.meta.error, unit = run.unit,
     seed = run.seed, rounds = run.rounds, repeats = run.repeats, warnings = run.meta.warnings, cells = cells,
     plots = json.array(run.plots),
   }
 end
+
+--- As JSON.
+---@param run pmlua.Run
+---@return string
+function M.json(run) return json.encode(M.object(run)) end
 
 return M

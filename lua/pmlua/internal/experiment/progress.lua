@@ -12,12 +12,21 @@ local pause_s = 10
 local Progress = {}
 Progress.__index = Progress
 
----@param o {total: integer, rounds: integer, quiet?: boolean, tty?: boolean, out?: file*, now?: fun(): number}
+---@param o {total: integer, rounds: integer, quiet?: boolean, tty?: boolean, out?: file*, now?: (fun(): number),
+---  budget?: { seconds: number, rounds: integer }} budget: as an experiment's
 function M.new(o)
   return setmetatable({
     total = o.total, rounds = o.rounds, quiet = o.quiet, tty = o.tty, out = o.out or io.stderr,
-    now = o.now or os.time, visited = 0, width = 0,
+    now = o.now or os.time, budget = o.budget, visited = 0, width = 0,
   }, Progress)
+end
+
+-- How many cells there are to measure; where a budget ends the run, as many as it is likely to allow.
+function Progress:expected()
+  local b, spent = self.budget, self.now() - (self.started or self.now())
+  if not b or self.visited == 0 or spent <= 0 then return math.max(self.total, 1) end
+  local least = self.total // self.rounds * b.rounds
+  return math.min(self.total, math.max(self.visited, least, math.floor(self.visited * b.seconds / spent)))
 end
 
 local function duration(seconds)
@@ -29,7 +38,7 @@ end
 function Progress:left()
   if self.visited == 0 then return nil end
   local each = (self.now() - self.started) / self.visited
-  return each * (self.total - self.visited)
+  return each * (self:expected() - self.visited)
 end
 
 --- A cell is about to be measured.
@@ -39,8 +48,9 @@ function Progress:step(label, round)
   self.started = self.started or self.now()
   if self.quiet or not self.tty then return end
   local left = self:left()
-  local text = ("round %d/%d  %3d %%  %s%s"):format(round, self.rounds, 100 * self.visited // math.max(self.total, 1),
-    label, left and ("  (%s left)"):format(duration(left)) or "")
+  local rounds = self.budget and "" or "/" .. self.rounds
+  local text = ("round %d%s  %3d %%  %s%s"):format(round, rounds, 100 * self.visited // self:expected(), label,
+    left and ("  (%s left)"):format(duration(left)) or "")
   -- a longer line would wrap and could not be taken back
   text = text:sub(1, 100)
   self.out:write("\r", text, (" "):rep(self.width - #text))
@@ -59,7 +69,7 @@ end
 --- A cell has been measured.
 function Progress:advance()
   self.visited = self.visited + 1
-  self:tell(("%d %% of the cells measured"):format(100 * self.visited // math.max(self.total, 1)))
+  self:tell(("%d %% of the cells measured"):format(100 * self.visited // self:expected()))
 end
 
 --- Take the changing line back, before something else is written.

@@ -162,6 +162,7 @@ function Run:write_tables()
   self:collect()
   local now = self.core.clock.ns()
   self.tables_due = now + math.max(2000000000, 50 * (now - begun))
+  self.tables_again = now + 9 * (now - begun)
 end
 
 -- Collect garbage now, so that it does not fall into a measurement: Lua's collector then rests until the heap is twice
@@ -187,6 +188,7 @@ end
 
 -- Where a function of the script begins: an error about what it gave has no better line.
 local function line_of(run, f)
+  if run.exp.line == 0 then return run.exp.file .. ": " end -- no script's
   local info = debug.getinfo(f, "S")
   return info.what == "Lua" and ("%s:%d: "):format(info.short_src, info.linedefined) or run.exp.file .. ": "
 end
@@ -407,25 +409,41 @@ local function check_samples(run)
   error(line_of(run, run.refuser or run.exp.constraints or run.exp.measure) .. "no cell was measured: " .. first.status, 0)
 end
 
+-- Between two rounds, unless so many short ones have gone by that this would take as long as measuring.
+function Run:tables_between_rounds()
+  if self.core.clock.ns() < (self.tables_again or 0) then return end
+  self:write_tables()
+  self:write_meta()
+end
+
+-- Whether the experiment's budget is used up after this round, which then was the last.
+local function spent(run, round)
+  local budget = run.exp.budget
+  if not budget or round < budget.rounds or run.core.clock.ns() - run.began < budget.seconds * 1e9 then return false end
+  run.rounds, run.repeats = round, run.repeats // run.rounds * round
+  run.meta.rounds, run.meta.repeats = run.rounds, run.repeats
+  return true
+end
+
 local function measure_all(run)
   local plan = sweep.plan(#run.cells, run.rounds, run.repeats, run.seed)
   run.progress = progress.new {
     total = #plan * #run.cells, rounds = #plan, quiet = run.quiet, tty = run.core.sys.isatty(2),
-    now = function() return run.core.clock.ns() / 1e9 end,
+    now = function() return run.core.clock.ns() / 1e9 end, budget = run.exp.budget,
   }
   warm_up(run)
+  run.began = run.core.clock.ns()
   for round, part in ipairs(plan) do
     one_round(run, round, part)
     run.meta.rounds_done = round
     run.at = "tables"
-    if round < #plan then -- after the last round they are written with the run's status
-      run:write_tables()
-      run:write_meta()
-    end
+    local last = round == #plan or spent(run, round)
+    if not last then run:tables_between_rounds() end -- the last are written with the run's status
     if run.trace then
       local ok, err = run.trace:flush()
       if not ok then run:warn("trace: " .. tostring(err)) end
     end
+    if last then break end
   end
   check_samples(run)
   run.status = run.status == "running" and "complete" or run.status
@@ -573,8 +591,8 @@ end
 function M.sum(cell, key)
   local sum
   for _, r in ipairs(cell.rounds) do
-    local v = type(r.extra) == "table" and r.extra[key]
-    if type(v) == "number" then sum = (sum or 0) + v end
+    local v = tables.metric(r, key)
+    if v then sum = (sum or 0) + v end
   end
   return sum
 end
