@@ -3,12 +3,15 @@
 --
 -- Try:  pmlua compare results/read_overhead/20261121T013000Z results/read_overhead/latest
 --
+-- Or: do the levels of a factor differ within one run, whose rounds visited them by turns?
+--
 -- Rounds are the repetitions: samples inside one follow each other in microseconds and are not independent. Per cell:
 -- the ratio of the medians B/A with a 95 % bootstrap interval over the rounds' medians, and the rank-sum test of these,
 -- its p values corrected for the number of cells (Holm), so that one false alarm among all cells has a chance of 5 %.
 -- What changes from one start of the program to the next (memory layout, neighbours on the machine) is in neither: only
--- several runs of each side show that.
+-- several runs of each side show that. Then each run is one value, its median, and Welch's test of their logarithms decides.
 
+local dat = require "pmlua.internal.dat"
 local json = require "pmlua.json"
 local results = require "pmlua.results"
 local stats = require "pmlua.stats"
@@ -19,6 +22,7 @@ local M = {}
 
 local level = 0.05
 local fewest_rounds = 5
+local fewest_starts = 2
 local replicates = 2000
 
 local function factor_names(run)
@@ -33,29 +37,49 @@ local function label_of(names, row)
   return #parts > 0 and table.concat(parts, " ") or "all"
 end
 
--- Rows by the values of their factors, in order, each with the medians of its rounds.
-local function index(run)
-  local names, by_label, order, medians = factor_names(run), {}, {}, {}
+-- Rows of data.dat, each with what its rounds gave: medians of samples, or values of a metric.
+local function cells_of(run, metric)
+  local of_cell, out = {}, {}
   for _, r in ipairs(run.rounds and run.rounds.rows or {}) do
-    if r.cell and r.median then
-      medians[r.cell] = medians[r.cell] or {}
-      table.insert(medians[r.cell], r.median)
+    if r.cell and r[metric] then
+      of_cell[r.cell] = of_cell[r.cell] or {}
+      table.insert(of_cell[r.cell], r[metric])
     end
   end
-  for _, row in ipairs(run.data.rows) do
-    local label = label_of(names, row)
-    if by_label[label] then return nil, ("%s/data.dat: two rows for %s"):format(run.path, label) end
-    by_label[label] = { label = label, row = row, medians = medians[row.cell] or {} }
-    order[#order + 1] = label
+  for i, row in ipairs(run.data.rows) do
+    out[i] = { row = row, median = row[metric], medians = of_cell[row.cell] or {} }
+  end
+  return out
+end
+
+-- The same by the values of their factors, in order.
+local function index(run, metric)
+  local names, by_label, order = factor_names(run), {}, {}
+  for _, cell in ipairs(cells_of(run, metric)) do
+    cell.label = label_of(names, cell.row)
+    if by_label[cell.label] then return nil, ("%s/data.dat: two rows for %s"):format(run.path, cell.label) end
+    by_label[cell.label] = cell
+    order[#order + 1] = cell.label
   end
   return by_label, order
 end
 
+-- The column that holds a metric (nil: the samples' median) and its unit; nil and what there is.
+local function metric_of(run, name)
+  if not name then return "median", run.meta.unit end
+  local known = {}
+  for i, m in ipairs(type(run.meta.metrics) == "table" and run.meta.metrics or {}) do
+    known[i] = type(m) == "table" and tostring(m.name) or "?"
+    if known[i] == name and run.data.position[name] then return name, run.data.columns[run.data.position[name]].unit end
+  end
+  return nil, ("%s has no metric %s; %s"):format(run.path, name,
+    #known > 0 and "it has " .. table.concat(known, ", ") or "it has none")
+end
+
 local function ratio_interval(a, b, seed)
-  local low, high = stats.bootstrap(function(random)
-    return math.log(stats.median(stats.resample(b, random)) / stats.median(stats.resample(a, random)))
+  return stats.bootstrap(function(random)
+    return stats.median(stats.resample(b, random)) / stats.median(stats.resample(a, random))
   end, seed, 0.95, replicates)
-  return math.exp(low), math.exp(high)
 end
 
 local function resolution_of(run)
@@ -64,21 +88,46 @@ local function resolution_of(run)
   return run.meta.sample_unit == "ticks" and ns / (tonumber(run.meta.calls) or 1) or 0
 end
 
--- The numbers of a matched cell; `verdict` only when they cannot be had.
+local function constant(values, value)
+  for _, v in ipairs(values) do
+    if v ~= value then return false end
+  end
+  return true
+end
+
+local function logarithms(values)
+  local out = {}
+  for i, v in ipairs(values) do out[i] = math.log(v) end
+  return out
+end
+
+local function test(a, b, seed)
+  if a.starts then
+    local p, low, high = stats.welch(logarithms(a.medians), logarithms(b.medians))
+    return p, math.exp(low), math.exp(high)
+  end
+  return stats.rank_sum(a.medians, b.medians), ratio_interval(a.medians, b.medians, seed)
+end
+
+-- The numbers of a matched cell; `verdict` only when they cannot be had, or need no statistics.
 local function measure(a, b, seed)
-  local cell = { label = a.label, a = a.row.median, b = b.row.median, rounds_a = #a.medians, rounds_b = #b.medians }
+  local cell = { label = a.label, a = a.median, b = b.median, rounds_a = #a.medians, rounds_b = #b.medians, starts = a.starts }
+  local fewest, what = a.starts and fewest_starts or fewest_rounds, a.starts and "starts" or "rounds"
   if not cell.a or not cell.b then
     local where = not cell.a and not cell.b and "either run" or not cell.a and "A" or "B"
     cell.verdict = "cannot tell (not measured in " .. where .. ")"
-  elseif math.min(#a.medians, #b.medians) < fewest_rounds then
-    cell.verdict = ("cannot tell (too few rounds: %d and %d, %d are needed)"):format(#a.medians, #b.medians, fewest_rounds)
+  elseif math.min(#a.medians, #b.medians) < fewest then
+    cell.verdict = ("cannot tell (too few %s: %d and %d, %d are needed)"):format(what, #a.medians, #b.medians, fewest)
+  elseif cell.a == cell.b and constant(a.medians, cell.a) and constant(b.medians, cell.a) then
+    cell.verdict, cell.low, cell.high = "same", 1, 1
   elseif cell.a <= 0 or cell.b <= 0 or stats.tally(a.medians).value[1] <= 0 or stats.tally(b.medians).value[1] <= 0 then
     cell.verdict = "cannot tell (a median is not positive: no ratio)"
   end
   if cell.a and cell.b and cell.a > 0 then cell.ratio = cell.b / cell.a end
+  if cell.verdict == "same" then cell.ratio = 1 end
   if cell.verdict then return cell end
-  cell.p = stats.rank_sum(a.medians, b.medians)
-  local low, high = ratio_interval(a.medians, b.medians, seed)
+  local low, high
+  cell.p, low, high = test(a, b, seed)
   cell.low, cell.high = math.min(low, cell.ratio), math.max(high, cell.ratio)
   return cell
 end
@@ -101,6 +150,7 @@ local function judge(cell, tests, threshold, resolution, time)
     return (cell.ratio > 1 and "more by " or "less by ") .. percent
   end
   if significant then return ("cannot tell (the difference may be below %.3g %%)"):format(threshold * 100) end
+  if cell.starts then return "cannot tell (the starts spread more than the difference)" end
   if least_p(cell.rounds_a, cell.rounds_b) * tests > level then
     return ("cannot tell (too few rounds for %d cells)"):format(tests)
   end
@@ -113,19 +163,35 @@ local function machine_name(run)
     type(run.meta.versions) == "table" and run.meta.versions.kernel or "?")
 end
 
-local function warnings(a, b)
-  local out = json.array()
-  for name, run in pairs { A = a, B = b } do
-    if not run.complete then out[#out + 1] = ("%s is incomplete (%s): %s"):format(name, run.status, run.path) end
-  end
-  table.sort(out)
+-- What makes a run another than the reference, in one sentence each.
+local function differences(a, b)
+  local out = {}
   if machine_name(a) ~= machine_name(b) then
-    out[#out + 1] = ("different machines or kernels: %s / %s"):format(machine_name(a), machine_name(b))
+    out[1] = ("different machines or kernels: %s / %s"):format(machine_name(a), machine_name(b))
   end
   if a.meta.name ~= b.meta.name then
     out[#out + 1] = ("different experiments: %s / %s"):format(a.meta.name, b.meta.name)
   elseif a.meta.script_sha256 ~= b.meta.script_sha256 then
     out[#out + 1] = "the script is not the same in both runs"
+  end
+  return out
+end
+
+local function warnings(a, b)
+  local out, seen = json.array(), {}
+  local function warn(text)
+    if not seen[text] then out[#out + 1] = text end
+    seen[text] = true
+  end
+  for i, side in ipairs { a, b } do
+    for _, run in ipairs(side) do
+      if not run.complete then warn(("%s is incomplete (%s): %s"):format(i == 1 and "A" or "B", run.status, run.path)) end
+    end
+  end
+  for _, side in ipairs { a, b } do
+    for _, run in ipairs(side) do
+      for _, text in ipairs(differences(a[1], run)) do warn(text) end
+    end
   end
   return out
 end
@@ -151,10 +217,27 @@ local function overall(result)
   return text
 end
 
-local function match(result, a, b, seed)
-  local in_a, order_a = index(a)
+-- The cells of a side, those of its first run: with that run's rounds, or with the median of each run as one value.
+local function index_of_side(runs, several, metric)
+  local cells, order = index(runs[1], metric)
+  if not cells or not several then return cells, order end
+  for _, cell in pairs(cells) do cell.starts, cell.medians = true, { cell.median } end
+  for i = 2, #runs do
+    local more, err = index(runs[i], metric)
+    if not more then return nil, err end
+    for label, cell in pairs(cells) do
+      cell.medians[#cell.medians + 1] = more[label] and more[label].median
+    end
+  end
+  for _, cell in pairs(cells) do cell.median = #cell.medians > 0 and stats.median(cell.medians) or nil end
+  return cells, order
+end
+
+local function match(result, a, b, seed, metric)
+  local several = #a > 1 or #b > 1
+  local in_a, order_a = index_of_side(a, several, metric)
   if not in_a then return nil, order_a end
-  local in_b, order_b = index(b)
+  local in_b, order_b = index_of_side(b, several, metric)
   if not in_b then return nil, order_b end
   for _, label in ipairs(order_a) do
     if in_b[label] then
@@ -169,6 +252,8 @@ local function match(result, a, b, seed)
   return true
 end
 
+local function seed_of(run, options) return options.seed or math.tointeger(run.meta.seed) or 1 end
+
 local function give_verdicts(result, threshold, resolution)
   local tested, p = {}, {}
   for _, cell in ipairs(result.cells) do
@@ -179,34 +264,137 @@ local function give_verdicts(result, threshold, resolution)
     cell.adjusted = adjusted
     cell.verdict = judge(cell, #tested, threshold, resolution, result.unit == "ns" or result.unit == "s")
   end
+  result.overall = overall(result)
 end
 
---- Compare two runs.
----@param dir_a string the reference
----@param dir_b string
----@param options? {threshold?: number, seed?: integer} threshold: relative difference that is called the same, 0.01
+---@class pmlua.CompareOptions
+---@field threshold? number relative difference that is called the same, 0.01
+---@field metric? string one of the run's metrics instead of its samples
+---@field seed? integer of the bootstrap
+
+-- The runs of a side, which are in the reference's unit; nil and what keeps them from being compared.
+local function open_side(dirs, reference, metric)
+  local runs = {}
+  for i, dir in ipairs(type(dirs) == "table" and dirs or { dirs }) do
+    local run, err = results.open(dir)
+    if not run then return nil, err end
+    local column, unit = metric_of(run, metric)
+    if not column then return nil, unit end
+    runs[i], reference = run, reference or run
+    if not metric and run.meta.unit ~= reference.meta.unit then
+      local function unit_of(r) return r.meta.unit and "is in " .. tostring(r.meta.unit) or "has no unit in meta.json" end
+      return nil, ("cannot compare: %s %s, %s %s"):format(reference.path, unit_of(reference), run.path, unit_of(run))
+    end
+  end
+  return runs
+end
+
+local function paths_of(runs)
+  local paths = {}
+  for i, run in ipairs(runs) do paths[i] = run.path end
+  return table.concat(paths, " ")
+end
+
+--- Compare two runs, or several starts of each side.
+---@param dirs_a string|string[] the reference
+---@param dirs_b string|string[]
+---@param options? pmlua.CompareOptions
 ---@return table? result {a, b, unit, cells, only_a, only_b, warnings, overall, geometric_mean}
 ---@return string? err a folder that cannot be read
-function M.compare(dir_a, dir_b, options)
+function M.compare(dirs_a, dirs_b, options)
   options = options or {}
-  local a, err = results.open(dir_a)
+  local a, err = open_side(dirs_a, nil, options.metric)
   if not a then return nil, err end
   local b
-  b, err = results.open(dir_b)
+  b, err = open_side(dirs_b, a[1], options.metric)
   if not b then return nil, err end
-  if a.meta.unit ~= b.meta.unit then
-    local function unit_of(r) return r.meta.unit and "is in " .. tostring(r.meta.unit) or "has no unit in meta.json" end
-    return nil, ("cannot compare: %s %s, %s %s"):format(a.path, unit_of(a), b.path, unit_of(b))
-  end
+  local column, unit = metric_of(a[1], options.metric)
   local result = {
-    a = a.path, b = b.path, unit = a.meta.unit, cells = json.array(), only_a = json.array(), only_b = json.array(),
-    warnings = warnings(a, b),
+    a = paths_of(a), b = paths_of(b), starts_a = #a, starts_b = #b, unit = unit, metric = options.metric,
+    cells = json.array(), only_a = json.array(), only_b = json.array(), warnings = warnings(a, b),
   }
   local ok
-  ok, err = match(result, a, b, options.seed or math.tointeger(a.meta.seed) or 1)
+  ok, err = match(result, a, b, seed_of(a[1], options), column)
   if not ok then return nil, err end
-  give_verdicts(result, options.threshold or 0.01, math.max(resolution_of(a), resolution_of(b)))
-  result.overall = overall(result)
+  local resolution = options.metric and 0 or math.max(resolution_of(a[1]), resolution_of(b[1]))
+  give_verdicts(result, options.threshold or 0.01, resolution)
+  return result
+end
+
+-- The levels of each factor as the experiment wrote them, by the words that stand for them in data.dat.
+local function levels_of(run)
+  local all = {}
+  for _, f in ipairs(run.meta.factors or {}) do
+    local levels = {}
+    for _, v in ipairs(type(f) == "table" and type(f.levels) == "table" and f.levels or {}) do
+      levels[dat.word(v)] = tostring(v)
+    end
+    if type(f) == "table" and type(f.name) == "string" then all[f.name] = levels end
+  end
+  return all
+end
+
+local function written(levels, factor, row)
+  local word = tostring(row[factor])
+  return levels[factor][word] or word
+end
+
+-- What the other factors are in a row; those of one level distinguish nothing.
+local function others_of(levels, names, factor, row)
+  local parts = {}
+  for _, name in ipairs(names) do
+    if name ~= factor and levels[name] and next(levels[name], next(levels[name])) then
+      parts[#parts + 1] = ("%s=%s"):format(name, written(levels, name, row))
+    end
+  end
+  return #parts > 0 and table.concat(parts, " ") or "all"
+end
+
+-- Cells that differ in the factor alone, in the order of data.dat: { label =, cells = { ... } }.
+local function groups_of(run, levels, factor, metric)
+  local names, groups, by_label = factor_names(run), {}, {}
+  for _, cell in ipairs(cells_of(run, metric)) do
+    cell.label = others_of(levels, names, factor, cell.row)
+    local group = by_label[cell.label]
+    if not group then
+      group = { label = cell.label, cells = {} }
+      by_label[cell.label], groups[#groups + 1] = group, group
+    end
+    table.insert(group.cells, cell)
+  end
+  return groups
+end
+
+--- Compare the levels of a factor within one run, each with the first, for each combination of the other factors.
+---@param dir string
+---@param factor string
+---@param options? pmlua.CompareOptions
+---@return table? result {run, factor, unit, metric, cells, overall, warnings}, its cells with level_a and level_b
+---@return string? err
+function M.by(dir, factor, options)
+  options = options or {}
+  local run, err = results.open(dir)
+  if not run then return nil, err end
+  local levels = levels_of(run)
+  if not levels[factor] then
+    return nil, ("%s has no factor %s; it has %s"):format(run.path, factor, table.concat(factor_names(run), ", "))
+  end
+  local metric, unit = metric_of(run, options.metric)
+  if not metric then return nil, unit end
+  local result = { run = run.path, factor = factor, unit = unit, metric = options.metric, cells = json.array(),
+    warnings = json.array() }
+  for _, group in ipairs(groups_of(run, levels, factor, metric)) do
+    for i = 2, #group.cells do
+      local a, b = group.cells[1], group.cells[i]
+      local cell = measure(a, b, seed_of(run, options) + #result.cells)
+      cell.cell = b.row.cell
+      cell.level_a, cell.level_b = written(levels, factor, a.row), written(levels, factor, b.row)
+      table.insert(result.cells, cell)
+    end
+  end
+  if #result.cells == 0 then return nil, ("%s: nothing to compare, factor %s has one level"):format(run.path, factor) end
+  if not run.complete then result.warnings[1] = ("the run is incomplete (%s): %s"):format(run.status, run.path) end
+  give_verdicts(result, options.threshold or 0.01, options.metric and 0 or resolution_of(run))
   return result
 end
 

@@ -293,6 +293,61 @@ function M.rank_sum(a, b)
   return two_sided_normal(math.max(0, math.abs(seen - mean) / 2 - 0.5) / math.sqrt(variance))
 end
 
+-- Simpson's rule for the integral of cos(x)^k from `from` to half a circle's quarter, pi/2.
+local function cosine_tail(k, from)
+  local n, sum = 400, 0
+  local h = (math.pi / 2 - from) / n
+  for i = 0, n do
+    local weight = (i == 0 or i == n) and 1 or i % 2 == 1 and 4 or 2
+    sum = sum + weight * math.max(math.cos(from + i * h), 0) ^ k
+  end
+  return sum * h / 3
+end
+
+--- Two-sided p value of Student's t, by the substitution t = sqrt(df) tan(x).
+---@param t number
+---@param df number degrees of freedom, at least 1
+---@return number
+function M.student(t, df)
+  if df > 500 then return two_sided_normal(t) end -- too narrow a peak for the integral
+  return cosine_tail(df - 1, math.atan(math.abs(t) / math.sqrt(df))) / cosine_tail(df - 1, 0)
+end
+
+local function student_quantile(p, df)
+  local low, high = 0, math.pi / 2
+  for _ = 1, 50 do
+    local middle = (low + high) / 2
+    if M.student(math.sqrt(df) * math.tan(middle), df) > p then low = middle else high = middle end
+  end
+  return math.sqrt(df) * math.tan(low)
+end
+
+local function mean_and_error(values)
+  local n, sum, squares = #values, 0, 0
+  for _, v in ipairs(values) do sum = sum + v end
+  for _, v in ipairs(values) do squares = squares + (v - sum / n) ^ 2 end
+  return sum / n, squares / (n - 1) / n
+end
+
+--- The difference of two means, b - a, with its interval, where the variances may differ.
+-- B. L. Welch, The generalization of 'Student's' problem when several different population variances are involved,
+-- Biometrika 34 (1947). For a few values that are normal, more or less: with three a side no test of ranks can decide.
+---@param a number[] two or more
+---@param b number[] two or more
+---@param level? number 0.95
+---@return number p two-sided
+---@return number low
+---@return number high
+function M.welch(a, b, level)
+  local mean_a, error_a = mean_and_error(a)
+  local mean_b, error_b = mean_and_error(b)
+  local difference, variance = mean_b - mean_a, error_a + error_b
+  if variance == 0 then return difference == 0 and 1 or 0, difference, difference end
+  local df = variance ^ 2 / (error_a ^ 2 / (#a - 1) + error_b ^ 2 / (#b - 1))
+  local reach = student_quantile(1 - (level or 0.95), df) * math.sqrt(variance)
+  return M.student(difference / math.sqrt(variance), df), difference - reach, difference + reach
+end
+
 --- p values corrected for their number, so that the chance of one false alarm among all stays at the level.
 -- S. Holm, A simple sequentially rejective multiple test procedure, Scandinavian Journal of Statistics 6 (1979).
 ---@param p number[]

@@ -97,9 +97,96 @@ describe("compare", function()
     end
   end)
 
+  it("calls counts that never differ the same, though they are zero", function()
+    assert.same({ "same" }, (verdicts({ around(0, 0) }, { around(0, 0) })))
+    assert.same({ "same" }, (verdicts({ around(7, 0) }, { around(7, 0) })))
+  end)
+
   it("survives negative and zero medians", function()
     assert.matches("not positive", verdicts({ around(0, 0) }, { around(1, 0) })[1])
     assert.matches("not positive", verdicts({ around(-1, 0) }, { around(1, 0) })[1])
+  end)
+end)
+
+-- A start of a program: its own offset, and rounds around it.
+local function start(median, offset, random)
+  local rounds = {}
+  for i = 1, 8 do rounds[i] = median * (1 + offset) * (1 + 0.001 * (random(1000) / 1000 - 0.5)) end
+  return helper.run_folder { rounds }
+end
+
+local function normal(random)
+  local sum = -6
+  for _ = 1, 12 do sum = sum + random(100000) / 100000 end
+  return sum
+end
+
+describe("compare of several starts", function()
+  after_each(helper.clean)
+
+  it("has what differs from start to start in its interval, which two single starts have not", function()
+    local random, alone, several = require "pmlua.rng" (5), 0, 0
+    for _ = 1, 40 do
+      local a, b = {}, {}
+      for i = 1, 3 do
+        a[i], b[i] = start(1000, 0.02 * normal(random), random), start(1000, 0.02 * normal(random), random)
+      end
+      local single, many = assert(compare(a[1], b[1])), assert(compare(a, b))
+      if single.cells[1].verdict:find "er by" then alone = alone + 1 end
+      if many.cells[1].verdict:find "er by" then several = several + 1 end
+      helper.clean()
+    end
+    assert.is_true(alone > 20, alone .. " of 40 single starts") -- equal programs, each pair of starts different
+    assert.is_true(several <= 5, several .. " of 40")
+  end)
+
+  it("finds a difference that is larger than that of starts, with p and interval of Welch's test", function()
+    local function side(...)
+      local out = {}
+      for i, median in ipairs { ... } do out[i] = helper.run_folder { around(median, 0.001) } end
+      return out
+    end
+    local r = assert(compare(side(100, 101, 102), side(120, 121, 122)))
+    assert.matches("^slower by 19.8 %%", r.cells[1].verdict)
+    assert.is_true(r.cells[1].low > 1.15 and r.cells[1].high < 1.25)
+    assert.same({ 3, 3 }, { r.starts_a, r.starts_b })
+    assert.equal("cannot tell (the starts spread more than the difference)",
+      assert(compare(side(100, 110, 120), side(105, 115, 125))).cells[1].verdict)
+    assert.equal("cannot tell (too few starts: 1 and 3, 2 are needed)",
+      assert(compare(side(100), side(105, 115, 125))).cells[1].verdict)
+  end)
+end)
+
+describe("compare by a factor", function()
+  after_each(helper.clean)
+
+  it("compares the values of a factor within a run, each with the first, for each combination of the others", function()
+    if not helper.has_core then return pending(helper.no_core) end
+    local exp = require "pmlua.experiment" {
+      name = "demo", unit = "ns", repeats = 10, rounds = 10, warmup = 0, metrics = { { name = "faults" } },
+      factors = { { "how", { "plain", "with blanks" } }, { "size", { 1, 2 } }, { "lone", { "x" } } },
+      measure = function(_, p) return 1000 * p.size * (p.how == "plain" and 1 or p.size), { faults = p.size } end,
+    }
+    local run = assert(exp:run { out = helper.folder(), no_plot = true, quiet = true })
+    local r = assert(compare.by(run.dir, "how"))
+    assert.same({ "size=1", "plain", "with blanks", "same" },
+      { r.cells[1].label, r.cells[1].level_a, r.cells[1].level_b, r.cells[1].verdict })
+    assert.same({ "size=2", "slower by 100 %", 2, 4 },
+      { r.cells[2].label, r.cells[2].verdict, r.cells[2].ratio, r.cells[2].cell })
+    r = assert(compare.by(run.dir, "size", { metric = "faults" }))
+    assert.same({ "how=with blanks", "more by 100 %", 2 }, { r.cells[2].label, r.cells[2].verdict, r.cells[2].ratio })
+    for arguments, why in pairs { nothing = "has no factor nothing; it has how, size, lone", lone = "has one level" } do
+      assert.matches(why, select(2, compare.by(run.dir, arguments)))
+    end
+    assert.matches("has no metric flops; it has faults", select(2, compare.by(run.dir, "how", { metric = "flops" })))
+    local code, out = helper.pmlua(("compare %s --by how --fail-on slower:99"):format(run.dir))
+    assert.equal(1, code)
+    assert.matches("\nsize=2 +plain +with blanks +2000 +4000 +2.0000 +[^\n]*slower by 100 %%\n", out)
+    assert.equal(0, (helper.pmlua(("compare %s --by how --fail-on slower:100%% --fail-on less"):format(run.dir))))
+    code, out = helper.pmlua(("compare --csv %s --by how --metric faults"):format(run.dir))
+    assert.equal(0, code)
+    assert.matches("^level_a,level_b,cell,median_a", out)
+    assert.matches("\nplain,with blanks,size=2,2,2,1,1,1,,same\n", out)
   end)
 end)
 
@@ -119,12 +206,20 @@ describe("pmlua compare", function()
     code, out = helper.pmlua(("compare --json %s %s"):format(a, b))
     assert.equal(0, code)
     assert.equal("slower by 20 %", json.decode(out).cells[1].verdict)
+    code, out = helper.pmlua(("compare %s %s -- %s %s"):format(a, a, b, b))
+    assert.equal(0, code)
+    assert.matches("A is 2 starts of the program, B is 2", out)
+    code, out, err = helper.pmlua(("compare --fail-on slower:2%% -q %s %s"):format(a, b))
+    assert.same({ 1, "pmlua compare: path=p1: slower by 20 %\n" }, { code, err })
+    assert.matches("slower by 20 %%", out)
+    assert.equal(0, (helper.pmlua(("compare --fail-on slower:30%% --fail-on faster %s %s"):format(a, b))))
     helper.write(b .. "/data.dat", "garbage\0")
     code, out, err = helper.pmlua(("compare %s %s"):format(a, b))
     assert.equal(1, code)
     assert.equal("", out)
     assert.matches("^pmlua compare: [^\n]*data.dat:1: [^\n]+\n$", err)
-    for _, misuse in ipairs { "", a, a .. " " .. b .. " x", "--nope " .. a .. " " .. b, "--threshold x " .. a .. " " .. b } do
+    for _, misuse in ipairs { "", a, a .. " " .. b .. " x", "--nope " .. a .. " " .. b, "--threshold x " .. a .. " " .. b,
+      a .. " " .. b .. " --by path", a .. " --", "--fail-on worse " .. a .. " " .. b } do
       code, _, err = helper.pmlua("compare " .. misuse)
       assert.equal(2, code)
       assert.matches("^pmlua compare: [^\n]+\nsee 'pmlua help compare'\n$", err)

@@ -201,6 +201,38 @@ describe("stats", function()
     assert.equal(2.0 ^ 63, t:quantile(1))
   end)
 
+  it("gives Student's t its p value, as tables have it", function()
+    for df, t in pairs { [1] = 12.706, [2] = 4.303, [4] = 2.776, [10] = 2.228, [30] = 2.042, [120] = 1.980, [100000] = 1.960 } do
+      near(0.05, stats.student(t, df), 5e-5)
+      near(0.05, stats.student(-t, df), 5e-5)
+    end
+    near(1, stats.student(0, 3), 1e-9)
+    near(1 / 3, stats.student(1 / math.sqrt(3), 1) / 2, 1e-4) -- of Cauchy's distribution by hand: atan
+    near(1, (stats.welch({ 7, 7 }, { 7, 7 })))
+  end)
+
+  it("tests two means of unequal variance by Welch's method", function()
+    local p, low, high = stats.welch({ 1, 2, 3 }, { 4, 5, 6 }) -- by hand: t = 3 / sqrt(2 / 3), 4 degrees of freedom
+    near(0.02131, p, 1e-5)
+    near(3 - 2.7764 * math.sqrt(2 / 3), low, 1e-3)
+    near(3 + 2.7764 * math.sqrt(2 / 3), high, 1e-3)
+    assert.same({ 0, 1, 1 }, { stats.welch({ 1, 1 }, { 2, 2 }) })
+  end)
+
+  it("covers a difference of means in 95 of 100 cases, three values a side", function()
+    local random, covered = rng(3), 0
+    local function normal()
+      local sum = -6
+      for _ = 1, 12 do sum = sum + random(1000000) / 1000000 end
+      return sum
+    end
+    for _ = 1, 1000 do
+      local _, low, high = stats.welch({ normal(), normal(), normal() }, { 1 + normal(), 1 + normal(), 1 + normal() })
+      if low <= 1 and high >= 1 then covered = covered + 1 end
+    end
+    assert.is_true(covered >= 935 and covered <= 975, covered .. " of 1000")
+  end)
+
   it("lays a line through points by least squares", function()
     local exact = stats.line({ 1, 2, 4 }, { 5, 7, 11 })
     near(2, exact.each)

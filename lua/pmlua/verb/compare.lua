@@ -1,66 +1,144 @@
 -- SPDX-License-Identifier: BSD-3-Clause
---- `pmlua compare A B`: whether two runs differ, where, and by how much.
+--- `pmlua compare A B`: whether runs differ, or variants within a run, where, and by how much.
 --
 --     pmlua compare results/read_overhead/20261121T013000Z results/read_overhead/latest
+--     pmlua compare results/read_overhead/latest --by path
 
 local common = require "pmlua.internal.cli.common"
 local printable = require "pmlua.internal.printable"
 
+local words = { "slower", "faster", "more", "less" }
+
+local function bound_of(text)
+  local word, bound = text:match "^(%a+):([%d.]+)%%?$"
+  word = word or text
+  for _, known in ipairs(words) do
+    if word == known and (not bound or tonumber(bound)) then return { word = word, bound = (tonumber(bound) or 0) / 100 } end
+  end
+  return nil, ("'%s' is not slower, faster, more or less, with a percentage such as slower:2%%"):format(text)
+end
+
 local M = {
-  summary = "say whether two runs differ, where, and by how much",
-  arguments = { { name = "A", key = "a", kind = "dir", missing = "name two folders" },
-    { name = "B", key = "b", kind = "dir", missing = "two folders are compared; name the second", one = "pair of folders" } },
+  summary = "report whether runs differ, or variants within a run, where, and by how much",
+  usage = { "[OPTIONS] A B", "[OPTIONS] A... -- B...", "[OPTIONS] RUN --by FACTOR" },
+  arguments = { { name = "RUN", key = "a", kind = "dir", many = true, missing = "name two folders" } },
   about = [[
 A and B are folders of runs; A is the reference. For each combination of factors that both have: the ratio of the medians
 B/A with a 95 % interval (bootstrap over rounds), and a verdict: same, faster or slower by so much, or cannot tell and why.
-p values of the rank-sum test over rounds are corrected for the number of cells (Holm). Two runs are one start of the program
-each: what changes from start to start is not in the interval.]],
+p values of the rank-sum test over rounds are corrected for the number of cells (Holm).
+
+Two runs are one start of the program each: what changes from start to start is not in the interval. Several starts of each
+side, before and after --, put it there: then each run is one value, the median of its samples, and the interval and p are
+those of Welch's test of the logarithms.
+
+With --by the values of one factor are compared within one run, which measured them by turns, each with the first.]],
   options = {
+    { name = "by", kind = "name", value = "FACTOR", help = "compare the values of this factor within one run" },
+    { name = "metric", kind = "name", help = "compare this metric of the runs (of pmlua bench: user, system, maxrss, events) "
+      .. "instead of the samples" },
     { name = "threshold", kind = "percent", max = 99, default = "1", help = "call a difference up to that the same" },
+    { name = "fail-on", kind = "text", value = "WORD[:PERCENT]", many = true, key = "bounds", read = bound_of,
+      help = "exit with status 1 if a verdict is this word (slower, faster, more, less) by more than that" },
     common.with("json", { help = "the same as an object, every number in full" }),
     common.with("csv", { help = "the cells as CSV, every number in full" }),
     common.with "out", common.with "quiet",
   },
+  command = { name = "B", behind = true, optional = true },
   exclusive = { { "json", "csv" } },
   output = true,
-  notes = "The exit status is 0 whatever the verdict, 1 when a folder cannot be read.",
-  examples = { "pmlua compare results/read_overhead/20261121T013000Z results/read_overhead/latest" },
+  notes = "The exit status is 0 whatever the verdict, unless --fail-on names it, and 1 when a folder cannot be read.",
+  examples = {
+    "pmlua compare results/read_overhead/20261121T013000Z results/read_overhead/latest",
+    "pmlua compare results/read_overhead/latest --by path",
+    "pmlua compare --fail-on slower:2% results/read_overhead/20261121T013000Z results/read_overhead/latest",
+  },
 }
+
+--- How many folders are expected depends on --by and on what follows --.
+function M.check(o)
+  if o.by and (o.command or #o.a > 1) then return "--by compares within one run; name one folder" end
+  if o.by then return nil end
+  if o.command then
+    return #o.command == 0 and "name the folders to compare with after --" or nil
+  end
+  if #o.a < 2 then return "two folders are compared; name the second, or a factor (--by)" end
+  if #o.a > 2 then return "more than one pair of folders; put -- between several starts of A and of B" end
+  o.a, o.command = { o.a[1] }, { o.a[2] }
+end
 
 local fields = { "label", "a", "b", "ratio", "low", "high", "adjusted", "verdict" }
 
-local function cells_csv(r)
-  local rows = {}
+local function csv(r, by)
+  local names, rows = { "cell", "median_a", "median_b", "ratio", "low", "high", "p_holm", "verdict" }, {}
+  local before = by and 2 or 0
   for i, c in ipairs(r.cells) do
-    rows[i] = {}
-    for k, field in ipairs(fields) do rows[i][k] = c[field] end
+    rows[i] = by and { c.level_a, c.level_b } or {}
+    for k, field in ipairs(fields) do rows[i][before + k] = c[field] end
   end
-  local csv = require "pmlua.internal.cli.csv"
-  return csv.table({ "cell", "median_a", "median_b", "ratio", "low", "high", "p_holm", "verdict" }, rows)
+  if by then names = { "level_a", "level_b", table.unpack(names) } end
+  return require "pmlua.internal.cli.csv".table(names, rows)
 end
 
 local function say(text) io.write(text, "\n") end
 
-local function print_result(r)
-  local tabulate = require "pmlua.tabulate"
+local function table_of(r, by)
+  local unit = r.unit and r.unit ~= "" and (" [" .. r.unit .. "]") or ""
+  local names = { "cell", "median A" .. unit, "median B" .. unit, "B/A", "95 % interval", "verdict" }
   local rows = {}
   for i, c in ipairs(r.cells) do
     local interval = c.low and ("%.4f .. %.4f"):format(c.low, c.high) or nil
     rows[i] = { c.label, c.a, c.b, c.ratio and ("%.4f"):format(c.ratio) or nil, interval, c.verdict }
+    if by then
+      table.insert(rows[i], 2, c.level_b)
+      table.insert(rows[i], 2, c.level_a)
+    end
   end
-  local unit = r.unit and (" [" .. r.unit .. "]") or ""
-  say(("A: %s\nB: %s\n"):format(printable(r.a), printable(r.b)))
-  say(tabulate({ "cell", "median A" .. unit, "median B" .. unit, "B/A", "95 % interval", "verdict" }, rows, 1))
-  for _, label in ipairs(r.only_a) do say("only in A: " .. printable(label)) end
-  for _, label in ipairs(r.only_b) do say("only in B: " .. printable(label)) end
+  if by then table.move({ "A", "B", table.unpack(names, 2) }, 1, 7, 2, names) end
+  return require "pmlua.tabulate"(names, rows, 1)
+end
+
+local function print_result(r, by)
+  local metric = r.metric and ", metric " .. r.metric or ""
+  if by then
+    say(("%s by %s%s\n"):format(printable(r.run), printable(by), printable(metric)))
+  else
+    say(("A: %s\nB: %s%s\n"):format(printable(r.a), printable(r.b), printable(metric)))
+  end
+  say(table_of(r, by))
+  for _, label in ipairs(r.only_a or {}) do say("only in A: " .. printable(label)) end
+  for _, label in ipairs(r.only_b or {}) do say("only in B: " .. printable(label)) end
   say("\n" .. printable(r.overall))
-  say("Each side is one start of the program; what changes from start to start is not in the intervals.")
+  if by then
+    say "All were measured by turns in one start of the program; what changes from start to start is not in the intervals."
+  elseif math.max(r.starts_a, r.starts_b) == 1 then
+    say "Each side is one start of the program; what changes from start to start is not in the intervals."
+  else
+    say(("A is %d starts of the program, B is %d; what changes from start to start is in the intervals."):format(r.starts_a,
+      r.starts_b))
+  end
+end
+
+--- The cells whose verdict --fail-on names.
+local function bad_cells(o, r)
+  local bad = {}
+  for _, c in ipairs(r.cells) do
+    local word = c.verdict:match "^%a+"
+    for _, b in ipairs(o.bounds or {}) do
+      if word == b.word and math.abs(c.ratio - 1) > b.bound then
+        bad[#bad + 1] = ("%s: %s"):format(o.by and c.level_b .. (c.label ~= "all" and " " .. c.label or "") or c.label, c.verdict)
+        break
+      end
+    end
+  end
+  return bad
 end
 
 ---@param o table
 ---@return integer status
 function M.run(o)
-  local r, err = require "pmlua.compare".compare(o.a, o.b, o)
+  local compare = require "pmlua.compare"
+  local r, err
+  if o.by then r, err = compare.by(o.a[1], o.by, o) else r, err = compare.compare(o.a, o.command, o) end
   if not r then
     io.stderr:write("pmlua compare: ", printable(err), "\n")
     return 1
@@ -69,9 +147,11 @@ function M.run(o)
     io.stderr:write("pmlua compare: warning: ", printable(w), "\n")
   end
   if o.json then io.write(require "pmlua.json".encode(r))
-  elseif o.csv then io.write(cells_csv(r))
-  else print_result(r) end
-  return 0
+  elseif o.csv then io.write(csv(r, o.by))
+  else print_result(r, o.by) end
+  local bad = bad_cells(o, r)
+  for _, text in ipairs(bad) do io.stderr:write("pmlua compare: ", printable(text), "\n") end
+  return #bad > 0 and 1 or 0
 end
 
 return M
