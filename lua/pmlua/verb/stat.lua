@@ -55,46 +55,16 @@ end
 
 -- --- the command line ---
 
---- Names between commas; those inside pmu/a,b/ are its own.
-local function add_events(o, text)
-  o.events = o.events or {}
-  local name, inside = "", false
-  for c in (text .. ","):gmatch(".") do
-    if c == "/" then inside = not inside end
-    if c == "," and not inside then
-      if name == "" then return "--event: an event's name is empty" end
-      o.events[#o.events + 1], name = name, ""
-    else
-      name = name .. c
-    end
-  end
-  if inside then return ("--event: '%s' lacks the closing '/'"):format(text) end
-end
-
---- Events of a simulation by their places in its arrays of counts.
-local function places_of(names)
-  local events, places = require("pmlua.internal.simulation.run").events, {}
-  for i, name in ipairs(names) do
-    local short = name:gsub("^sim::", "")
-    for k, event in ipairs(events) do
-      if event == short then places[i] = k end
-    end
-    if not places[i] then
-      return nil, ("--event: a simulation has no event '%s'; it has %s"):format(name, table.concat(events, " "))
-    end
-  end
-  return places
-end
-
 function M.check(o)
   if (o.command[1] or ""):find("=", 1, true) then return "a command with '=' in its name cannot be counted" end
-  for _, list in ipairs(o.lists or {}) do
-    local wrong = add_events(o, list)
-    if wrong then return wrong end
+  if o.lists then
+    local err
+    o.events, err = common.event_names(o.lists)
+    if err then return err end
   end
   if o.sim and o.events then
     local err
-    o.places, err = places_of(o.events)
+    o.places, err = common.simulated_places(o.events)
     return err
   end
   for _, name in ipairs(o.events or {}) do

@@ -28,4 +28,50 @@ function M.with(name, particular)
   return option
 end
 
+--- Add names between commas; those inside pmu/a,b/ are its own. What is wrong.
+local function add_names(names, text)
+  local name, inside = "", false
+  for c in (text .. ","):gmatch(".") do
+    if c == "/" then inside = not inside end
+    if c == "," and not inside then
+      if name == "" then return "--event: an event's name is empty" end
+      names[#names + 1], name = name, ""
+    else
+      name = name .. c
+    end
+  end
+  if inside then return ("--event: '%s' lacks the closing '/'"):format(text) end
+end
+
+--- The events that --event names, which may be several between commas.
+---@param lists string[]
+---@return string[]? names
+---@return string? err
+function M.event_names(lists)
+  local names = {}
+  for _, list in ipairs(lists) do
+    local wrong = add_names(names, list)
+    if wrong then return nil, wrong end
+  end
+  return names
+end
+
+--- Events of a simulation by their places in its arrays of counts.
+---@param names string[]
+---@return integer[]? places
+---@return string? err
+function M.simulated_places(names)
+  local events, places = require("pmlua.internal.simulation.run").events, {}
+  for i, name in ipairs(names) do
+    local short = name:gsub("^sim::", "")
+    for k, event in ipairs(events) do
+      if event == short then places[i] = k end
+    end
+    if not places[i] then
+      return nil, ("--event: a simulation has no event '%s'; it has %s"):format(name, table.concat(events, " "))
+    end
+  end
+  return places
+end
+
 return M

@@ -1,0 +1,379 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+-- lua/pmlua/internal/benchmark.lua - commands as an experiment: a cell per command and combination of parameters.
+--
+-- Try:  pmlua bench 'sort /etc/services' 'sort -r /etc/services'
+--
+-- A round runs each command once, in an order of its own. So a sample is one run of a command, and what drifts on the machine
+-- meets all of them. Standard input and output are /dev/null; standard error goes to a file, whose last line explains a
+-- failure.
+
+local child = require "pmlua.internal.child"
+local common = require "pmlua.internal.cli.common"
+local compare = require "pmlua.compare"
+local compiler = require "pmlua.internal.stat.compiler"
+local core = require "pmlua.core"
+local counts = require "pmlua.internal.stat.run"
+local dat = require "pmlua.internal.dat"
+local disk = require "pmlua.internal.file"
+local json = require "pmlua.json"
+local preload = require "pmlua.internal.preload"
+local simulation = require "pmlua.internal.simulation.run"
+local sweep = require "pmlua.internal.experiment.sweep"
+local tables = require "pmlua.internal.experiment.datasets"
+local temporary = require "pmlua.internal.temporary"
+
+local M = {}
+
+local NULL = "/dev/null"
+local SECONDS, RUNS, FEWEST, MOST = 3, 10, 5, 500
+local SIMULATED = 5 -- runs: as many as an interval needs
+local SAID = 120    -- bytes of what a command that failed said
+
+---@class pmlua.BenchmarkOptions
+---@field commands string[]
+---@field names? string[] of the commands
+---@field parameters? { name: string, values: any[] }[]
+---@field events? string[]
+---@field shell? string "none" or a shell's path; nil: sh for all if one of them needs it
+---@field setup? string before all runs, once for each cell
+---@field prepare? string before each run
+---@field cleanup? string after all runs, once for each cell
+---@field warmup? integer
+---@field runs? integer of each cell
+---@field time? number seconds
+---@field by? string the factor whose levels are compared
+---@field threshold? number
+---@field ignore_failure? boolean
+
+---@class pmlua.Benchmark
+---@field experiment pmlua.Experiment
+---@field by string? the factor whose levels are compared
+---@field shell string? nil: commands run without one
+---@field cells table<string, any>[] values of the factors
+---@field comparisons table[] after a run: time's, then one of each metric
+---@field failed boolean? after a run: a command ended with another status than 0
+local Benchmark = {}
+Benchmark.__index = Benchmark
+
+-- --- commands ---
+
+--- The words of a command, as a shell would split it; nil: only a shell can tell.
+---@param text string
+---@param literally? boolean characters that are special to a shell are not
+---@return string[]?
+local function words_of(text, literally)
+  local words, word, quote = {}, nil, nil
+  for c in text:gmatch "." do
+    if quote then
+      if c == quote then quote = nil
+      elseif quote == '"' and c:find "[$`\\]" and not literally then return nil
+      else word = word .. c end
+    elseif c == "'" or c == '"' then quote, word = c, word or ""
+    elseif c:find "%s" and not (c == "\n" and not literally) then
+      if word then words[#words + 1], word = word, nil end
+    elseif not literally and (c:find "[|&;<>()$`\\*?%[\n]" or not word and c:find "[~#]" or #words == 0 and c == "=") then
+      return nil
+    else
+      word = (word or "") .. c
+    end
+  end
+  if quote then return nil end
+  words[#words + 1] = word
+  return words
+end
+
+M.words_of = words_of
+
+local function substitute(text, p)
+  return (text:gsub("{([%a_][%w_]*)}", function(name)
+    if name ~= "command" and p[name] ~= nil then return tostring(p[name]) end
+  end))
+end
+
+--- Names that differ, also as words of a table.
+local function labels_of(commands, names)
+  local labels, taken = {}, {}
+  for i, command in ipairs(commands) do
+    local label, n = names and names[i] or command, 1
+    while taken[dat.word(label)] do
+      n = n + 1
+      label = ("%s (%d)"):format(names and names[i] or command, n)
+    end
+    taken[dat.word(label)], labels[i] = true, label
+  end
+  return labels
+end
+
+function Benchmark:text(p) return substitute(self.commands[p.command], p) end
+
+-- A command that no program is found for may be the shell's own.
+local function alone(text)
+  local words = words_of(text)
+  return words and words[1] and preload.locate(words[1]) and true or false
+end
+
+local function shell_for(self, wish)
+  if wish then return wish ~= "none" and wish or nil end
+  for _, p in ipairs(self.cells) do
+    if not alone(self:text(p)) then return "sh" end
+  end
+end
+
+--- What runs a cell's command; nil and what is wrong with it.
+function Benchmark:words(p)
+  local text = self:text(p)
+  if self.shell then return { self.shell, "-c", text } end
+  local words = words_of(text, true)
+  if not words or #words == 0 then return nil, ("'%s' is no command without a shell"):format(text) end
+  return words
+end
+
+-- --- running ---
+
+--- What a command wrote last on standard error.
+function Benchmark:said()
+  local text = disk.read(self.errors) or ""
+  local line = text:match "([^\n]*%S[^\n]*)%s*$"
+  return line and #line > SAID and line:sub(1, SAID) .. "..." or line
+end
+
+--- How a command failed; nil: it did not.
+function Benchmark:failure(ended)
+  if not ended.signal and ended.status == 0 then return nil end
+  local how = ended.signal and ("ended by signal %d"):format(ended.signal) or ("exit status %d"):format(ended.status)
+  local said = self:said()
+  return said and ("%s (%s)"):format(how, said) or how
+end
+
+--- Run a line of the user's that is not measured; what is wrong.
+function Benchmark:hook(name, p, shielded)
+  if not self[name] then return nil end
+  local words = { self.shell or "sh", "-c", substitute(self[name], p) }
+  local ended, err = child.run(words, nil, { input = NULL, output = NULL, error = self.errors, shielded = shielded })
+  local how = err or self:failure(ended)
+  return how and ("--%s '%s': %s"):format(name, words[3], how)
+end
+
+--- Counts of a run by their names; why some are missing is noted.
+function Benchmark:counted(rows)
+  local out, kernel = {}, 0
+  for _, row in ipairs(rows) do
+    local name = row.event
+    if row.source == "perf_event" then
+      kernel = kernel + 1
+      name = self.kernel[kernel] -- as it was asked for: what the kernel calls it may have :u
+    end
+    if row.source ~= "getrusage" then
+      out[name] = row.value
+      if row.reason then self.notes[("%s: %s"):format(name, row.reason)] = true end
+      if row.at_least then self.notes[name .. " is at least what was counted"] = true end
+      if row.running_ns and row.running_ns < row.enabled_ns then
+        self.notes[name .. " was counted part of the time, and is scaled"] = true
+      end
+    end
+  end
+  return out
+end
+
+--- Run a cell's command under callgrind and add what was counted.
+function Benchmark:simulate(words, extra)
+  local all, err = simulation.count(words, { child = { input = NULL, output = NULL, error = self.errors, shielded = true } })
+  if not all then return err end
+  for i, name in ipairs(self.simulated) do
+    extra[name] = 0
+    for _, process in ipairs(all.processes) do extra[name] = extra[name] + process.totals[self.places[i]] end
+  end
+end
+
+--- One run: its time in ns and what was counted; nil and why not.
+function Benchmark:measure(p)
+  core.sys.raise_interrupt(false) -- the command is waited for, then the run ends
+  local cell = self.places_of_cells[self:key(p)]
+  local words, wrong = self:words(p)
+  wrong = wrong or self:hook("prepare", p, true)
+  if wrong then return nil, wrong end
+  local result, err = counts.run(words, { events = self.counted_events,
+    child = { input = NULL, output = NULL, error = self.errors, shielded = true } })
+  if not result then return nil, err end
+  if core.sys.interrupted() then return nil, "interrupted" end -- which may have ended the command
+  local failed = not self.ignore_failure and self:failure(result.ended)
+  if failed then
+    self.failed = true
+    return nil, failed
+  end
+  local ended, extra = result.ended, self:counted(result.rows)
+  extra.user, extra.system, extra.maxrss = ended.user_ns, ended.system_ns, ended.maxrss_bytes
+  cell.runs = cell.runs + 1
+  if #self.simulated > 0 and cell.runs > self.warmup and cell.runs <= self.warmup + SIMULATED then
+    err = self:simulate(words, extra)
+    if err then return nil, err end
+  end
+  return ended.real_ns, extra
+end
+
+function Benchmark:key(p)
+  local parts = {}
+  for i, f in ipairs(self.factors) do parts[i] = tostring(p[f.name]) end
+  return table.concat(parts, "\0")
+end
+
+-- --- the experiment ---
+
+--- Compare the levels of a factor: time, and each event.
+local function analyse(self, run)
+  self.comparisons = {}
+  run.meta.shell, run.meta.commands = self.shell or "none", json.array()
+  for i, label in ipairs(self.labels) do run.meta.commands[i] = { name = label, command = self.commands[label] } end
+  for note in pairs(self.notes) do run:warn(note) end
+  if not self.by then return end
+  local rows = {}
+  for i = 0, #self.events do
+    local metric = self.events[i]
+    local result = compare.by(run.dir, self.by, { metric = metric, threshold = self.threshold, seed = run.seed })
+    if result then table.insert(self.comparisons, result) end
+    for _, c in ipairs(result and result.cells or {}) do
+      rows[#rows + 1] = { c.cell, metric or "time", c.label, c.level_a, c.level_b, c.ratio, c.low, c.high, c.adjusted, c.verdict }
+    end
+  end
+  run:write_table("comparison.dat", { rows = rows, columns = {
+    { "cell", "", "of B, as in data.dat" }, { "metric", "text", "what is compared" }, { "with", "text", "the other factors" },
+    { "a", "text", "level of " .. self.by }, { "b", "text", "level of " .. self.by },
+    { "ratio", "", "B/A of the medians" }, { "low", "", "lower end of its 95 % interval" },
+    { "high", "", "upper end of its 95 % interval" }, { "p", "", "of the rank-sum test, after Holm" },
+    { "verdict", "text", "same, slower, faster, more, less, or cannot tell" },
+  } }, "comparison of the levels of " .. self.by)
+end
+
+local function metrics_of(self)
+  local metrics = {
+    { name = "user", unit = "ns", description = "user time" }, { name = "system", unit = "ns", description = "system time" },
+    { name = "maxrss", unit = "bytes", description = "largest resident set" },
+  }
+  for _, name in ipairs(self.events) do metrics[#metrics + 1] = { name = name, unit = "", description = name } end
+  return metrics
+end
+
+--- The experiment's table.
+local function definition(self, o)
+  local budget = not o.runs and { seconds = o.time or SECONDS * #self.cells, rounds = o.time and FEWEST or RUNS } or nil
+  local runs = o.runs or math.max(MOST, budget.rounds)
+  return {
+    name = "bench", description = "commands compared", factors = self.levels, repeats = runs, rounds = runs,
+    warmup = self.warmup, unit = "ns", plot = "bench", budget = budget, metrics = metrics_of(self),
+    measure = function(_, p) return self:measure(p) end,
+    analyse = function(run) analyse(self, run) end,
+  }
+end
+
+--- The events by who counts them; what is wrong.
+local function sort_events(self, events)
+  self.events, self.kernel, self.simulated, self.counted_events = {}, {}, {}, {}
+  local seen = {}
+  for _, name in ipairs(events or {}) do
+    if not seen[name] then
+      table.insert(self.events, name)
+      if name:find "^sim::" then
+        table.insert(self.simulated, name)
+      else
+        table.insert(self.counted_events, name)
+        if not compiler.takes(name) then table.insert(self.kernel, name) end
+      end
+    end
+    seen[name] = true
+  end
+  local err
+  self.places, err = common.simulated_places(self.simulated)
+  return err
+end
+
+--- Whether what is to be counted can be counted here; nil and why not.
+local function can_count(self)
+  for _, name in ipairs(self.kernel) do
+    local set <close>, err = core.eventset.open { name }
+    if not set then return nil, child.sentence(err) end
+  end
+  if #self.simulated == 0 then return true end
+  local found, missing = simulation.available()
+  return found and true, missing
+end
+
+local function factors_of(self, parameters)
+  local factors = { { "command", self.labels } }
+  for _, p in ipairs(parameters or {}) do factors[#factors + 1] = { p.name, p.values } end
+  return factors
+end
+
+--- What the commands and hooks do not use is a mistake.
+local function unused(o)
+  local all = table.concat(o.commands, "\0") .. "\0" .. (o.setup or "") .. (o.prepare or "") .. (o.cleanup or "")
+  for _, p in ipairs(o.parameters or {}) do
+    if not all:find("{" .. p.name .. "}", 1, true) then
+      return ("--parameter %s: no command has {%s} in it"):format(p.name, p.name)
+    end
+  end
+end
+
+local function compared(self, by)
+  for _, f in ipairs(self.factors) do
+    if f.name == by or not by and #f.levels > 1 then return #f.levels > 1 and f.name or nil end
+  end
+  return nil, by and ("--by %s: neither 'command' nor a parameter"):format(by)
+end
+
+--- Commands to be measured; nil and what is wrong with the options.
+---@param o pmlua.BenchmarkOptions
+---@return pmlua.Benchmark?
+---@return string? err
+function M.new(o)
+  local self = setmetatable({ warmup = o.warmup or 1, threshold = o.threshold, ignore_failure = o.ignore_failure,
+    setup = o.setup, prepare = o.prepare, cleanup = o.cleanup, notes = {}, commands = {}, places_of_cells = {} }, Benchmark)
+  local err = sort_events(self, o.events) or unused(o)
+  if err then return nil, err end
+  self.labels = labels_of(o.commands, o.names)
+  for i, label in ipairs(self.labels) do self.commands[label] = o.commands[i] end
+  self.levels = factors_of(self, o.parameters)
+  local cells, factors = sweep.cells(self.levels)
+  if not cells then return nil, factors end
+  self.cells, self.factors = {}, factors
+  for i, cell in ipairs(cells) do self.cells[i], self.places_of_cells[self:key(cell.p)] = cell.p, { runs = 0 } end
+  local taken = tables.reserved { metrics = metrics_of(self) }
+  for _, f in ipairs(factors) do
+    if taken[f.name] then return nil, ("--parameter %s: a column of the results has that name; choose another"):format(f.name) end
+  end
+  self.by, err = compared(self, o.by)
+  if err then return nil, err end
+  self.shell = shell_for(self, o.shell)
+  self.definition = definition(self, o)
+  return self
+end
+
+--- Run --setup of all cells, what is measured, then --cleanup of all cells whatever happened before.
+---@param given table as of experiment:run()
+---@param line string[] the command line, for the record
+---@return pmlua.Run? run
+---@return string? err
+function Benchmark:run(given, line)
+  local fine, err = can_count(self)
+  if not fine then return nil, err end
+  local exp = require "pmlua.experiment".define(self.definition)
+  exp.source, exp.file, exp.line = "=bench", "bench", 0
+  local dir
+  dir, err = temporary.folder "bench"
+  if not dir then return nil, err end
+  self.errors = dir .. "/errors"
+  for _, p in ipairs(self.cells) do err = err or self:hook("setup", p) end
+  local run
+  if not err then
+    core.sys.on_interrupt()
+    run, err = exp:run(given, line)
+    core.sys.on_interrupt(false)
+  end
+  for _, p in ipairs(self.cells) do
+    local wrong = self:hook("cleanup", p)
+    if wrong then io.stderr:write("pmlua bench: ", require "pmlua.internal.printable"(wrong), "\n") end
+  end
+  temporary.remove(dir)
+  return run, err
+end
+
+return M

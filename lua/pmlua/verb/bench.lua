@@ -1,0 +1,251 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+--- `pmlua bench CMD CMD ...`: which command is faster, by how much, and how sure that is.
+--
+--     pmlua bench 'sort /etc/services' 'sort -r /etc/services'
+--     pmlua bench -P level=1,6,9 -e page-faults 'gzip -{level}c /etc/services'
+
+local common = require "pmlua.internal.cli.common"
+local printable = require "pmlua.internal.printable"
+local tabulate = require "pmlua.tabulate"
+
+local function parameter_of(text)
+  local name, list = text:match "^([%a_][%w_]*)=(.+)$"
+  if not name or name == "command" then return nil, ("'%s' is not NAME=VALUE,VALUE..."):format(text) end
+  local values, numbers = {}, true
+  for word in (list .. ","):gmatch "([^,]*)," do
+    values[#values + 1] = word
+    numbers = numbers and tonumber(word) ~= nil and word:find "^[%d.]+$" ~= nil
+  end
+  for i, word in ipairs(numbers and values or {}) do values[i] = math.tointeger(tonumber(word)) or tonumber(word) end
+  return { name = name, values = values }
+end
+
+local M = {
+  summary = "run commands by turns and report which is faster, by how much, and how sure that is",
+  arguments = { { name = "CMD", key = "commands", kind = "text", many = true,
+    missing = "no command given" } },
+  about = [[
+Each CMD is one word of the command line: quote it. All are run once in each round, in random order, so that what drifts on
+the machine meets all of them. For each: the median of the elapsed time with a 95 % interval; against the first: the ratio
+of the medians, its interval, and a verdict, as pmlua compare gives it. Every run is kept in a folder, as of an experiment:
+pmlua plot, pmlua compare and pmlua compare --by read it.]],
+  options = {
+    { name = "runs", short = "r", kind = "integer", min = 1, help = "run each command N times" },
+    { name = "time", short = "t", kind = "duration", such = "10s or 2m",
+      help = "stop after the round in which TIME is over, but not before 5 rounds (without --runs and --time: 3 s for each "
+        .. "command, at least 10 and at most 500 rounds)" },
+    { name = "warmup", short = "w", kind = "integer", min = 0, shown = "1", help = "first run each N times, not measured" },
+    { name = "parameter", short = "P", kind = "text", value = "NAME=V,V...", many = true, key = "parameters",
+      read = parameter_of, help = "run with each value in the place of {NAME}; several: every combination" },
+    { name = "name", short = "n", kind = "text", many = true, key = "names",
+      help = "call the next command so in tables and figure" },
+    common.with("event", { value = "EVENTS", key = "lists", help = "also count these, separated by commas: the kernel's, in "
+      .. "the command and all it starts (pmlua events); what pmlua cc --count made it count (sde:::BYFL::...); and of 5 more "
+      .. "runs under valgrind sim::Ir and so on" }),
+    { name = "setup", kind = "text", value = "CMD", help = "run this before all else, once for each combination of command and "
+      .. "parameters" },
+    { name = "prepare", short = "p", kind = "text", value = "CMD", help = "run this before each run, not measured" },
+    { name = "cleanup", short = "c", kind = "text", value = "CMD", help = "run this at the end, also after a failure, once for "
+      .. "each combination" },
+    { name = "shell", kind = "text", value = "none|SHELL", help = "run all commands without a shell, or by SHELL -c; otherwise "
+      .. "by sh if one of them needs a shell, which its time and its counts then include" },
+    { name = "ignore-failure", short = "i", help = "measure commands whose exit status is not 0, too" },
+    { name = "by", kind = "name", help = "compare the values of this parameter (otherwise the commands, or if there is one, "
+      .. "those of the first parameter)" },
+    { name = "threshold", kind = "percent", max = 99, default = "1", help = "call a difference up to that the same" },
+    { name = "seed", kind = "integer", help = "seed of the order, as printed at the end of a run" },
+    common.with("folder", { help = "folder for the results", shown = "results" }),
+    { name = "no-plot", help = "do not draw" },
+    common.with("json", { help = "print the results as JSON, every number in full" }),
+    common.with("csv", { help = "print the results as CSV (RFC 4180)" }),
+    { name = "markdown", help = "print the table in Markdown" },
+    common.with("quiet", { help = "no progress and no warnings on standard error" }),
+  },
+  exclusive = { { "json", "csv", "markdown" }, { "runs", "time" } },
+  notes = [[
+Standard input and output of the commands are /dev/null. A command that ends with another exit status than 0 is a failure:
+it is measured no further, the others are, and the exit status is 1. An interrupt (Ctrl-C) ends the run; what was measured is
+kept, printed, and marked incomplete.]],
+  examples = {
+    "pmlua bench 'sort /etc/services' 'sort -r /etc/services'",
+    "pmlua bench --time 1s -P level=1,9 -e page-faults 'gzip -{level}c /etc/services'",
+    { "pmlua bench --runs 5 -e sim::Ir --markdown 'sort /etc/services' 'sort -r /etc/services'", needs = { "valgrind" } },
+  },
+}
+
+function M.check(o)
+  if o.names and #o.names > #o.commands then
+    return ("%d names for %d commands"):format(#o.names, #o.commands)
+  end
+  if o.lists then
+    local err
+    o.events, err = common.event_names(o.lists)
+    if err then return err end
+  end
+  local err
+  o.benchmark, err = require "pmlua.internal.benchmark".new(o)
+  return err
+end
+
+-- --- the tables ---
+
+local units = { { 1, "ns" }, { 1e3, "us" }, { 1e6, "ms" }, { 1e9, "s" } }
+
+--- The largest unit in which no median is below 1.
+local function unit_for(cells)
+  local least = math.huge
+  for _, cell in ipairs(cells) do
+    if cell.summary then least = math.min(least, cell.summary.median) end
+  end
+  local unit = units[1]
+  for _, u in ipairs(units) do
+    if least < math.huge and least >= u[1] then unit = u end
+  end
+  return table.unpack(unit)
+end
+
+local function range(low, high)
+  return low and ("%s .. %s"):format(tabulate.number(low), tabulate.number(high)) or nil
+end
+
+local function metric_cells(v, divisor)
+  if not v then return nil, nil end
+  return v.median / divisor, range(v.low and v.low / divisor, v.high and v.high / divisor)
+end
+
+--- One row for each command: its time, and its counts.
+local function results_of(run, benchmark)
+  local divisor, unit = unit_for(run.cells)
+  local names, rows = {}, {}
+  for i, f in ipairs(run.factors) do names[i] = f.name end
+  local last = #names
+  table.move({ "runs", "median [" .. unit .. "]", "95 % interval", "min", "max", "user", "system" }, 1, 7, last + 1, names)
+  for _, name in ipairs(benchmark.events) do
+    names[#names + 1] = name
+    names[#names + 1] = "95 % interval"
+  end
+  local whole = true
+  for r, cell in ipairs(run.cells) do
+    local row, s = {}, cell.summary
+    rows[r], whole = row, whole and cell.status == "ok"
+    for i, f in ipairs(run.factors) do row[i] = cell.p[f.name] end
+    row[last + 1] = s and s.n or 0
+    if s then
+      row[last + 2], row[last + 3] = metric_cells({ median = s.median, low = s.median_lo, high = s.median_hi }, divisor)
+      row[last + 4], row[last + 5] = s.min / divisor, s.max / divisor
+      row[last + 6], row[last + 7] = metric_cells(s.metrics.user, divisor), metric_cells(s.metrics.system, divisor)
+      for k, name in ipairs(benchmark.events) do
+        row[last + 6 + 2 * k], row[last + 7 + 2 * k] = metric_cells(s.metrics[name], 1)
+      end
+    end
+    row[last + 8 + 2 * #benchmark.events] = cell.status
+  end
+  if not whole then names[#names + 1] = "status" end
+  return names, rows
+end
+
+--- One row for each pair and metric.
+local function verdicts_of(benchmark)
+  local names = { "A", "B", "metric", "B/A", "95 % interval", "verdict" }
+  local rows, others = {}, false
+  for _, result in ipairs(benchmark.comparisons) do
+    for _, c in ipairs(result.cells) do
+      others = others or c.label ~= "all"
+      rows[#rows + 1] = { c.label, c.level_a, c.level_b, result.metric or "time", c.ratio and ("%.4f"):format(c.ratio) or nil,
+        c.low and ("%.4f .. %.4f"):format(c.low, c.high) or nil, c.verdict }
+    end
+  end
+  if others then table.insert(names, 1, "with") end
+  for _, row in ipairs(others and {} or rows) do table.remove(row, 1) end
+  return names, rows
+end
+
+local function markdown_cell(v)
+  return (tostring(type(v) == "number" and tabulate.number(v) or v == nil and "-" or v):gsub("|", "\\|"):gsub("%c", " "))
+end
+
+local function markdown(names, rows)
+  local lines = { "| " .. table.concat(names, " | ") .. " |", ("|%s"):format((" --- |"):rep(#names)) }
+  for _, row in ipairs(rows) do
+    local cells = {}
+    for i = 1, #names do cells[i] = markdown_cell(row[i]) end
+    lines[#lines + 1] = "| " .. table.concat(cells, " | ") .. " |"
+  end
+  return table.concat(lines, "\n") .. "\n"
+end
+
+--- The verdict on a cell, of each metric: of cells that are the first of their group there is none.
+local function verdict_on(result, cell)
+  for _, c in ipairs(result.cells) do
+    if c.cell == cell.index then return { c.ratio, c.low, c.high, c.adjusted, c.verdict } end
+  end
+  return {}
+end
+
+local function csv(run, benchmark)
+  local names, rows = require "pmlua.internal.experiment.output".rows(run)
+  for _, result in ipairs(benchmark.comparisons) do
+    local first, of = #names, result.metric and result.metric .. "_" or ""
+    for i, name in ipairs { "ratio", "low", "high", "p_holm", "verdict" } do names[first + i] = of .. name end
+    for r, cell in ipairs(run.cells) do table.move(verdict_on(result, cell), 1, 5, first + 1, rows[r]) end
+  end
+  return require "pmlua.internal.cli.csv".table(names, rows)
+end
+
+local function json(run, benchmark)
+  local encoder = require "pmlua.json"
+  local object = require "pmlua.internal.experiment.output".object(run)
+  object.shell, object.by, object.comparisons = benchmark.shell or "none", benchmark.by, encoder.array(benchmark.comparisons)
+  return encoder.encode(object)
+end
+
+local function say(text) io.write(text, "\n") end
+
+local function print_text(run, benchmark)
+  local names, rows = results_of(run, benchmark)
+  say("\n" .. tabulate(names, rows, 1))
+  names, rows = verdicts_of(benchmark)
+  if #rows > 0 then say("\n" .. tabulate(names, rows, 1)) end
+  local how = benchmark.shell and "by " .. benchmark.shell .. " -c, which the numbers include" or "without a shell"
+  local status = run.status == "complete" and run.status or run.status .. ", so incomplete"
+  say(("\n%s: %s, %d rounds in random order, seed %d, run %s"):format(printable(run.dir), status, run.meta.rounds_done, run.seed,
+    printable(how)))
+  for _, file in ipairs(run.plots or {}) do say("  plot     " .. printable(file)) end
+end
+
+local function print_markdown(run, benchmark)
+  io.write(markdown(results_of(run, benchmark)))
+  local names, rows = verdicts_of(benchmark)
+  if #rows > 0 then io.write("\n", markdown(names, rows)) end
+end
+
+--- The command line, for the record.
+local function line()
+  local words = { "pmlua" }
+  if type(arg) == "table" then table.move(arg, 0, #arg, 2, words) end
+  return words
+end
+
+---@param o table
+---@return integer status
+function M.run(o)
+  local benchmark = o.benchmark
+  local given = { out = o.out, no_plot = o.no_plot, seed = o.seed, quiet = o.quiet, json = o.json or o.csv or o.markdown }
+  local run, err = benchmark:run(given, line())
+  if not run then
+    io.stderr:write("pmlua bench: ", printable(err), "\n")
+    return 1
+  end
+  if o.json then io.write(json(run, benchmark))
+  elseif o.csv then io.write(csv(run, benchmark))
+  elseif o.markdown then print_markdown(run, benchmark)
+  else print_text(run, benchmark) end
+  if benchmark.failed and not o.quiet then
+    io.stderr:write("pmlua bench: a command failed; --ignore-failure measures it all the same\n")
+  end
+  local whole = run.status == "complete"
+  for _, cell in ipairs(run.cells) do whole = whole and cell.status == "ok" end
+  return whole and 0 or 1
+end
+
+return M

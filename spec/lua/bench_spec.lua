@@ -1,0 +1,248 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+-- spec/lua/bench_spec.lua - pmlua bench: commands whose difference is planted, and what becomes of those that fail.
+
+local counting = require "spec.lua.counting"
+local helper = require "spec.lua.helper"
+
+if not helper.has_core then
+  describe("pmlua bench", function() pending(helper.no_core) end)
+  return
+end
+
+local json = require "pmlua.json"
+local quote = helper.quote
+local results = require "pmlua.results"
+
+--- Runs it in a folder of its own: status, output, errors, the folder.
+local function bench(arguments, dir)
+  dir = dir or helper.folder()
+  local status, out, err = helper.shell(("cd %s && %s/pmlua bench --no-plot -q %s"):format(quote(dir), helper.build, arguments))
+  return status, out, err, dir
+end
+
+--- What it measured.
+local function measured(arguments, dir)
+  local status, out, err, where = bench("--json " .. arguments, dir)
+  assert(out:find "^{", err)
+  return json.decode(out), status, where
+end
+
+local function lines(path)
+  local list = {}
+  for line in io.lines(path) do list[#list + 1] = line end
+  return list
+end
+
+describe("pmlua bench", function()
+  after_each(helper.clean)
+
+  it("finds the slower command, whatever the order, and its ratio", function()
+    local r, status = measured("-r 8 'sleep 0.02' 'sleep 0.08'")
+    assert.equal(0, status)
+    local c = r.comparisons[1].cells[1]
+    assert.same({ "sleep 0.02", "sleep 0.08" }, { c.level_a, c.level_b })
+    assert.matches("^slower by ", c.verdict)
+    assert.is_true(c.low <= c.ratio and c.ratio <= c.high and c.low > 1)
+    assert.is_true(r.cells[1].min >= 20e6 and r.cells[2].min >= 80e6) -- no sleep is shorter than what was asked for
+    assert.same({ 8, 8 }, { r.cells[1].n, r.cells[2].n })
+    c = measured("-r 8 'sleep 0.08' 'sleep 0.02'").comparisons[1].cells[1]
+    assert.matches("^faster by ", c.verdict)
+  end)
+
+  it("calls a command neither slower nor faster than itself", function()
+    local r = measured("-r 8 --threshold 50 'sleep 0.1' 'sleep 0.1'")
+    assert.same({ "sleep 0.1", "sleep 0.1 (2)" }, { r.cells[1].factors.command, r.cells[2].factors.command })
+    local verdict = r.comparisons[1].cells[1].verdict
+    assert.is_true(verdict == "same" or verdict:find "^cannot tell" == 1, verdict)
+  end)
+
+  counting.it("compares what the compiler counted, exactly", function()
+    local program = counting.build { ["a.c"] = [[
+#include <stdlib.h>
+int main(int argc, char **argv) {
+  volatile double v = 1;
+  for (int i = atoi(argv[argc - 1]); i > 0; i--) v = v * 1.5;
+  return 0;
+}
+]] }
+    local event = "sde:::BYFL::flop_count_I"
+    local r = measured(("-r 5 -e %s -P n=1000,3000,3000.5 '%s {n}'"):format(event, program))
+    for i, flops in ipairs { 1000, 3000, 3000 } do
+      assert.same({ median = flops, low = flops, high = flops }, r.cells[i].metrics[event])
+    end
+    local cells = r.comparisons[2].cells
+    assert.same({ event, "more by 200 %", 3, 3, 3 },
+      { r.comparisons[2].metric, cells[1].verdict, cells[1].ratio, cells[1].low, cells[1].high })
+  end)
+
+  it("compares what a simulation counts, which of one command is the same each time", function()
+    if helper.shell "command -v valgrind" ~= 0 then return pending "valgrind is not installed" end
+    local r = measured("-r 5 -w 0 -e sim::Ir true true 'expr 1 + 1'")
+    local first = r.cells[1].metrics["sim::Ir"]
+    assert.is_true(first.median > 10000)
+    assert.same(first, r.cells[2].metrics["sim::Ir"])
+    assert.same({ "same", 1, 1, 1 }, { r.comparisons[2].cells[1].verdict, r.comparisons[2].cells[1].ratio,
+      r.comparisons[2].cells[1].low, r.comparisons[2].cells[1].high })
+    assert.matches("^more by ", r.comparisons[2].cells[2].verdict)
+  end)
+
+  it("counts the kernel's events in a command and all that it starts", function()
+    local r = measured([[-r 5 -e minor-faults,page-faults --shell sh ':' 'for i in 1 2 3 4 5 6 7 8; do /bin/true; done']])
+    local alone, with = r.cells[1].metrics["minor-faults"].median, r.cells[2].metrics["minor-faults"].median
+    assert.is_true(with > alone + 8 * 20, ("%d with children, %d without"):format(with, alone))
+    assert.matches("^more by ", r.comparisons[2].cells[1].verdict)
+    assert.is_truthy(r.cells[1].metrics["page-faults"])
+  end)
+
+  it("runs every combination of commands and parameters, each as often, in an order that its seed gives again", function()
+    local line = "-r 6 -w 0 --seed %d -P a=1,2 -P b=x,y 'echo {a} {b} {c}' -n E 'true' -P c=7"
+    local r, _, dir = measured(line:format(5))
+    assert.equal(8, #r.cells)
+    for _, cell in ipairs(r.cells) do assert.equal(6, cell.n) end
+    assert.same({ a = 2, b = "y", c = 7, command = "E" }, r.cells[4].factors)
+    assert.equal(4, #r.comparisons[1].cells)
+    assert.equal("a=1 b=x", r.comparisons[1].cells[1].label)
+    local function order(seed)
+      local where = seed and select(3, measured(line:format(seed))) or dir
+      local positions = {}
+      for i, row in ipairs(assert(results.open(where .. "/results/bench/latest")).rounds.rows) do positions[i] = row.position end
+      return positions
+    end
+    assert.same(order(), order(5))
+    assert.is_false(pcall(assert.same, order(), order(6)))
+  end)
+
+  it("compares the values of a parameter where there is one command, or where --by names it", function()
+    local r = measured("-r 5 -P t=0.02,0.08 'sleep {t}'")
+    assert.equal("t", r.by)
+    assert.same({ "0.02", "0.08" }, { r.comparisons[1].cells[1].level_a, r.comparisons[1].cells[1].level_b })
+    assert.matches("^slower", r.comparisons[1].cells[1].verdict)
+    r = measured("-r 5 --by t -P t=0.02,0.08 'sleep {t}' 'sleep 0{t}'")
+    assert.same({ "command=sleep {t}", "command=sleep 0{t}" },
+      { r.comparisons[1].cells[1].label, r.comparisons[1].cells[2].label })
+  end)
+
+  it("calls prepare before each run, setup and cleanup once for each combination, none of them measured", function()
+    local dir = helper.folder()
+    local log = "echo %s {x} >>" .. dir .. "/log"
+    local r = measured(("-r 5 -w 2 -P x=1,2 --setup %s --prepare %s --cleanup %s 'test -s %s/log' -e page-faults")
+      :format(quote(log:format "setup"), quote("sleep 0.1; " .. log:format "prepare"), quote(log:format "cleanup"), dir), dir)
+    local seen = {}
+    for i, line in ipairs(lines(dir .. "/log")) do
+      seen[line] = (seen[line] or 0) + 1
+      if i == 1 then assert.equal("setup 1", line) end
+    end
+    assert.same({ ["setup 1"] = 1, ["setup 2"] = 1, ["prepare 1"] = 7, ["prepare 2"] = 7, ["cleanup 1"] = 1,
+      ["cleanup 2"] = 1 }, seen)
+    assert.is_true(r.cells[1].min < 100e6 or r.cells[2].min < 100e6, "one of ten runs takes less than what prepares it")
+  end)
+
+  it("fails when a hook fails, and cleans up all the same", function()
+    local dir = helper.folder()
+    local status, out, err = bench("--setup 'echo no disk >&2; exit 4' --cleanup 'touch done' true", dir)
+    assert.same({ 1, "" }, { status, out })
+    assert.equal("pmlua bench: --setup 'echo no disk >&2; exit 4': exit status 4 (no disk)\n", err)
+    assert.is_truthy(io.open(dir .. "/done"))
+  end)
+
+  it("takes another exit status than 0 for a failure, and measures the rest", function()
+    local r, status = measured("-r 5 true false nosuchcommand 'sh -c \"echo late >&2; kill -9 $$\"'")
+    assert.equal(1, status)
+    assert.same({ "ok", "exit status 1", "ended by signal 9 (late)" },
+      { r.cells[1].status, r.cells[2].status, r.cells[4].status })
+    assert.matches("^exit status 127 %(.*nosuchcommand.*not found%)$", r.cells[3].status)
+    assert.same({ 5, 0 }, { r.cells[1].n, r.cells[2].n })
+    assert.matches("^cannot tell %(not measured in B%)", r.comparisons[1].cells[1].verdict)
+    r, status = measured("-r 5 --ignore-failure true false")
+    assert.same({ 0, "ok", 5 }, { status, r.cells[2].status, r.cells[2].n })
+    local out, err
+    status, out, err = helper.pmlua("bench -r 5 --no-plot --out " .. helper.folder() .. " false")
+    assert.equal(1, status)
+    assert.matches("exit status 1", out)
+    assert.matches("pmlua: bench: no cell was measured: exit status 1 ", err, 1, true)
+    assert.matches("--ignore-failure measures it all the same", err, 1, true)
+  end)
+
+  it("runs without a shell where none is needed, and says what it did", function()
+    assert.equal("none", measured("-r 1 'true \"a b\"' true").shell)
+    assert.equal("sh", measured("-r 1 true 'true | true'").shell)
+    assert.equal("sh", measured("-r 1 'exit 0'").shell)
+    assert.equal("/bin/sh", measured("-r 1 --shell /bin/sh true").shell)
+    local r = measured("-r 1 --shell none 'test a|b = a|b' 'test \"$HOME\" = $HOME'")
+    assert.same({ "ok", "ok" }, { r.cells[1].status, r.cells[2].status })
+    local words_of = require "pmlua.internal.benchmark".words_of
+    assert.same({ "a", "b c", "", "d'e" }, words_of [[a "b c"  '' "d'e"]])
+    for _, text in ipairs { "a|b", "a >b", "a $b", 'a "$b"', "a *", "~/a", "a=1 b", "a 'b", "a\nb", "a #b", "a\\ b" } do
+      assert.is_nil(words_of(text), text)
+    end
+    assert.same({ "a#b", "c=~d" }, words_of "a#b c=~d")
+  end)
+
+  it("stops when its time is over, but not before five rounds", function()
+    local r = measured("--time 1s true")
+    assert.is_true(r.cells[1].n >= 5)
+    assert.equal(r.rounds, r.cells[1].n)
+    assert.equal("complete", r.status)
+    assert.equal(5, measured("--time 50ms 'sleep 0.1'").cells[1].n)
+  end)
+
+  it("keeps what was measured when it is interrupted, marked incomplete", function()
+    local dir = helper.folder()
+    local line = "cd %s && { TMPDIR=$PWD %s/pmlua bench --no-plot -q -w 0 -r 1000 'sleep 0.01' 'test -e four || { echo >>n; "
+      .. "test $(wc -l <n) -lt 4 || { touch four; kill -INT $PPID; sleep 60; }; }'; }"
+    local status, out, err = helper.shell(line:format(quote(dir), helper.build))
+    assert.equal(1, status)
+    assert.matches("bench: interrupted at cell", err)
+    assert.matches("\nresults/bench/[^\n]*: interrupted, so incomplete, 3 rounds", out)
+    local run = assert(results.open(dir .. "/results/bench/latest"))
+    assert.same({ "interrupted", false, 3 }, { run.status, run.complete, run.data.rows[2].samples })
+    assert.equal(0, (helper.shell(("! ls -d %s/pmlua-bench-* 2>/dev/null"):format(dir))), "its temporary folder is gone")
+  end)
+
+  it("prints a table for people, and the same as JSON, CSV and Markdown", function()
+    local _, out = bench("-r 5 -e page-faults 'sleep 0.02' 'sleep 0.08'")
+    assert.matches("\ncommand +runs +median %[ms%] +95 %% interval +min +max +user +system +page%-faults +95 %% interval\n", out)
+    assert.matches("\nsleep 0.08 +5 +%d+", out)
+    assert.matches("\nsleep 0.02 +sleep 0.08 +time +%d%.%d+ +%d[%d.]+ %.%. %d[%d.]+ +slower by ", out)
+    _, out = bench("-r 5 --csv -e page-faults 'sleep 0.02' 'sleep 0.08'")
+    local first, a, b = out:match "^([^\n]*)\n([^\n]*)\n([^\n]*)\n$"
+    assert.matches("^command,min,q1,median,median_lo,.*,page%-faults,page%-faults_lo,.*,verdict,.*,page%-faults_verdict$", first)
+    assert.matches("^sleep 0.02,.*,ok,,,,,,,,,,$", a)
+    assert.matches("^sleep 0.08,.*,ok,%d[%d.]*,.*,slower by [%d.]+ %%,", b)
+    _, out = bench("-r 5 --markdown 'sleep 0.02' 'sleep 0.02 | true'")
+    assert.matches("^| command | runs | median %[ms%] |", out)
+    assert.matches("\n| sleep 0.02 \\| true | 5 | ", out, 1, true)
+  end)
+
+  it("leaves the folder of a run, which plot and compare read", function()
+    if helper.shell "command -v gnuplot" ~= 0 then return pending "gnuplot is not installed" end
+    local dir = helper.folder()
+    local line = "cd %s && %s/pmlua bench -q -r 6 -e page-faults -P t=0.02,0.04 'sleep {t}' 'sleep 0{t}; true' "
+      .. "'%s %%s \"quoted\"'"
+    local status, out = helper.shell(line:format(quote(dir), helper.build, "echo " .. ("long "):rep(30)))
+    assert.equal(0, status)
+    assert.matches("\n  plot     results/bench/[^\n]*/plot.svg\n", out)
+    local svg = helper.read(dir .. "/results/bench/latest/plot.svg")
+    for _, text in ipairs { "page%-faults", "elapsed time", "sleep {t}: t=0.02", "Compared with sleep {t}" } do
+      assert.matches(text, svg)
+    end
+    status, out = helper.shell(("cd %s/results/bench && %s/pmlua compare --json latest latest"):format(dir, helper.build))
+    assert.same({ 0, 6 }, { status, #json.decode(out).cells })
+  end)
+
+  it("names what is wrong with the command line", function()
+    for arguments, why in pairs {
+      [""] = "no command given", ["-P x true"] = "'x' is not NAME=VALUE,VALUE", ["-P x=1,1 'echo {x}'"] = "has the value 1 twice",
+      ["-P x=1 true"] = "--parameter x: no command has {x} in it", ["-P user=1 'echo {user}'"] = "a column of the results",
+      ["-n a -n b true"] = "2 names for 1 commands", ["-r 0 true"] = "-r needs a whole number from 1 on",
+      ["-r 1 -t 1s true"] = "--runs and --time cannot be used together", ["-e a,, true"] = "an event's name is empty",
+      ["-e sim::Xy true"] = "a simulation has no event 'sim::Xy'", ["--by z true"] = "--by z: neither 'command' nor a parameter",
+    } do
+      local status, out, err = helper.pmlua("bench " .. arguments)
+      assert.same({ 2, "" }, { status, out }, arguments)
+      assert.is_truthy(err:find(why, 1, true), err)
+    end
+    local status, _, err = bench "-e nosuch true"
+    assert.same({ 1, 'pmlua bench: no event "nosuch"; list the events with pmlua events\n' }, { status, err })
+  end)
+end)
