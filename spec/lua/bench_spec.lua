@@ -246,3 +246,56 @@ int main(int argc, char **argv) {
     assert.same({ 1, 'pmlua bench: no event "nosuch"; list the events with pmlua events\n' }, { status, err })
   end)
 end)
+
+describe("pml.bench", function()
+  local pml = require "pmlua"
+
+  it("finds how many calls make a sample: one of a slow function, many of a fast one", function()
+    local slow = assert(pml.bench(function() pml.sys.sleep(0.02) end, { seconds = 0.1 }))
+    assert.equal(1, slow.iterations)
+    assert.is_true(slow.samples >= 5 and slow.samples == #slow.values)
+    assert.is_true(slow.min + slow.empty >= 20e6) -- no sleep is shorter than what was asked for
+    local fast = assert(pml.bench(function() return 1 end, { seconds = 0.1 }))
+    assert.is_true(fast.iterations > 100)
+    assert.is_true(fast.empty > 0)
+    for _, r in ipairs { slow, fast } do assert.is_true(r.low <= r.median and r.median <= r.high and r.min <= r.median) end
+    assert.is_true(slow.median > fast.median)
+  end)
+
+  it("calls the function in every iteration, keeps what it returned last, and counts what a call does", function()
+    local library = pml.sde.library "BENCHED"
+    local steps, calls = assert(library:counter "steps"), 0
+    local r = assert(pml.bench(function()
+      steps:add(3)
+      calls = calls + 1
+      return calls
+    end, { seconds = 0.05, events = { "sde:::BENCHED::steps" } }))
+    assert.equal(3, r.counts["sde:::BENCHED::steps"])
+    assert.equal(calls, r.result)
+    assert.is_true(calls >= r.iterations * r.samples)
+    library:shutdown()
+  end)
+
+  it("subtracts the empty loop, so that what does nothing costs less than what does something", function()
+    local nothing = assert(pml.bench(function() end, { seconds = 0.2 }))
+    local something = assert(pml.bench(function() for _ = 1, 1000 do calls = nil end end, { seconds = 0.2 })) -- luacheck: ignore
+    assert.is_true(something.median > nothing.median)
+    assert.is_true(math.abs(nothing.median) < something.median)
+  end)
+
+  it("reads as a sentence", function()
+    local r = assert(pml.bench(function() pml.sys.sleep(0.001) end, { seconds = 0.02, events = { "clock::ns" } }))
+    assert.matches("^%d[%d.]* ms a call %(95 %%: %d[%d.]* %.%. %d[%d.]*%), %d+ samples of 1 calls, less %-?%d[%d.]* ns of the "
+      .. "empty loop; clock::ns %d+", tostring(r))
+  end)
+
+  it("raises misuse and the function's errors, and returns why an event cannot be counted", function()
+    assert.matches("bench: a function is expected, not a number", select(2, pcall(pml.bench, 3)))
+    assert.matches("bench: there is no option second$", select(2, pcall(pml.bench, print, { second = 1 })))
+    assert.matches("seconds must be a positive number", select(2, pcall(pml.bench, print, { seconds = 0 })))
+    assert.matches("planted", select(2, pcall(pml.bench, function() error "planted" end)))
+    local r, err = pml.bench(print, { events = { "nosuch" } })
+    assert.is_nil(r)
+    assert.matches('no event "nosuch"', err)
+  end)
+end)
