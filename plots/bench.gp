@@ -36,6 +36,7 @@ panels = 1
 panel_name = "time"
 panel_column = sprintf("%d", c_median)
 panel_round = "6"
+panel_unit = "ns"
 do for [i = 1:words(run_metrics)] {
   name = word(run_metrics, i)
   if (strstrt(" user system maxrss ", " " . name . " ") == 0 && panels < most_panels) {
@@ -43,6 +44,7 @@ do for [i = 1:words(run_metrics)] {
     panel_name = panel_name . " " . name
     panel_column = panel_column . " " . word(run_metric_columns, i)
     panel_round = panel_round . " " . word(run_metric_rounds, i)
+    panel_unit = panel_unit . " " . word(run_metric_units, i)
   }
 }
 
@@ -99,13 +101,15 @@ do for [p = 1:panels] {
   set lmargin at screen left(p)
   set rmargin at screen right(p)
   unit = 1.0
-  unit_name = p == 1 ? "ns" : ""
-  if (p == 1 && high[p] >= 1e3) { unit = 1e-3; unit_name = "µs" }
-  if (p == 1 && high[p] >= 1e6) { unit = 1e-6; unit_name = "ms" }
-  if (p == 1 && high[p] >= 1e9) { unit = 1e-9; unit_name = "s" }
-  if (p > 1 && high[p] >= 1e5) { unit = 1e-3; unit_name = "thousands" }
-  if (p > 1 && high[p] >= 1e7) { unit = 1e-6; unit_name = "millions" }
-  if (p > 1 && high[p] >= 1e10) { unit = 1e-9; unit_name = "billions" }
+  unit_name = word(panel_unit, p) eq "-" ? "" : word(panel_unit, p)
+  is_time = unit_name eq "ns"
+  of_unit = unit_name eq "" ? "" : " of " . unit_name
+  if (is_time && high[p] >= 1e3) { unit = 1e-3; unit_name = "µs" }
+  if (is_time && high[p] >= 1e6) { unit = 1e-6; unit_name = "ms" }
+  if (is_time && high[p] >= 1e9) { unit = 1e-9; unit_name = "s" }
+  if (!is_time && high[p] >= 1e5) { unit = 1e-3; unit_name = "thousands" . of_unit }
+  if (!is_time && high[p] >= 1e7) { unit = 1e-6; unit_name = "millions" . of_unit }
+  if (!is_time && high[p] >= 1e10) { unit = 1e-9; unit_name = "billions" . of_unit }
   span = high[p] > low[p] ? high[p] - low[p] : (high[p] != 0 ? 0.1 * abs(high[p]) : 1)
   unset logscale x
   set xtics autofreq

@@ -142,7 +142,7 @@ end
 local function judge(cell, tests, threshold, resolution, time)
   local change = math.abs(cell.ratio - 1)
   local significant = cell.adjusted <= level
-  local percent = ("%.3g %%"):format(change * 100)
+  local percent = (change < 10 and "%.3g %%" or "%.0f %%"):format(change * 100)
   if cell.low >= 1 / (1 + threshold) and cell.high <= 1 + threshold then return "same" end
   if change > 0 and math.abs(cell.b - cell.a) < resolution then return "cannot tell (below the clock's resolution)" end
   if significant and change > threshold then

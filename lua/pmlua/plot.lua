@@ -87,14 +87,15 @@ local function command_of(meta)
   return table.concat(words, " ")
 end
 
---- Names of the metrics, and the columns that they have in a table.
-local function metrics_of(run, columns)
-  local names, places = {}, {}
+--- Names of the metrics, the columns that they have in a table, and their units, as words.
+local function metrics_of(run, t)
+  local names, places, units = {}, {}, {}
   for _, m in ipairs(type(run.meta.metrics) == "table" and run.meta.metrics or {}) do
     local name = dat.word(type(m) == "table" and m.name or m)
-    if columns[name] then names[#names + 1], places[#places + 1] = name, columns[name] end
+    local place = t.position[name]
+    if place then names[#names + 1], places[#places + 1], units[#units + 1] = name, place, dat.word(t.columns[place].unit) end
   end
-  return table.concat(names, " "), table.concat(places, " ")
+  return table.concat(names, " "), table.concat(places, " "), table.concat(units, " ")
 end
 
 local function run_gp(run)
@@ -113,10 +114,11 @@ local function run_gp(run)
   set("run_factors", #factors)
   set("run_factor_names", quote.gnuplot(table.concat(factors, ", ")))
   for i, c in ipairs(run.data.columns) do set("c_" .. c.name:gsub("[^A-Za-z0-9_]", "_"), i) end
-  local metrics, columns = metrics_of(run, run.data.position)
+  local metrics, columns, units = metrics_of(run, run.data)
   set("run_metrics", quote.gnuplot(metrics))
   set("run_metric_columns", quote.gnuplot(columns))
-  set("run_metric_rounds", quote.gnuplot(run.rounds and select(2, metrics_of(run, run.rounds.position)) or ""))
+  set("run_metric_units", quote.gnuplot(units))
+  set("run_metric_rounds", quote.gnuplot(run.rounds and select(2, metrics_of(run, run.rounds)) or ""))
   set("run_files", quote.gnuplot((" %s "):format(table.concat(tables_of(run.path), " "))))
   return table.concat(out, "\n") .. "\n"
 end

@@ -200,8 +200,9 @@ int main(int argc, char **argv) {
   end)
 
   it("prints a table for people, and the same as JSON, CSV and Markdown", function()
-    local _, out = bench("-r 5 -e page-faults 'sleep 0.02' 'sleep 0.08'")
-    assert.matches("\ncommand +runs +median %[ms%] +95 %% interval +min +max +user +system +page%-faults +95 %% interval\n", out)
+    local _, out = bench("-r 5 -e page-faults,task-clock 'sleep 0.02' 'sleep 0.08'")
+    assert.matches("\ncommand +runs +median %[ms%] +95 %% interval +min +max +user +system +page%-faults +95 %% interval +"
+      .. "task%-clock %[ns%] +95 %% interval\n", out)
     assert.matches("\nsleep 0.08 +5 +%d+", out)
     assert.matches("\nsleep 0.02 +sleep 0.08 +time +%d%.%d+ +%d[%d.]+ %.%. %d[%d.]+ +slower by ", out)
     _, out = bench("-r 5 --csv -e page-faults 'sleep 0.02' 'sleep 0.08'")

@@ -249,8 +249,18 @@ local function metrics_of(self)
     { name = "user", unit = "ns", description = "user time" }, { name = "system", unit = "ns", description = "system time" },
     { name = "maxrss", unit = "bytes", description = "largest resident set" },
   }
-  for _, name in ipairs(self.events) do metrics[#metrics + 1] = { name = name, unit = "", description = name } end
+  for _, name in ipairs(self.events) do
+    local event = core.event.parse(name) -- that there is none is told before a run
+    metrics[#metrics + 1] = { name = name, unit = event and event.unit or "", description = name }
+  end
   return metrics
+end
+
+--- The metrics that are events, not those of every command.
+---@return pmlua.Metric[]
+function Benchmark:event_metrics()
+  local all = self.definition.metrics
+  return table.move(all, #all - #self.events + 1, #all, 1, {})
 end
 
 --- The experiment's table.

@@ -38,7 +38,7 @@ pmlua plot, pmlua compare and pmlua compare --by read it.]],
     { name = "parameter", short = "P", kind = "text", value = "NAME=V,V...", many = true, key = "parameters",
       read = parameter_of, help = "run with each value in the place of {NAME}; several: every combination" },
     { name = "name", short = "n", kind = "text", many = true, key = "names",
-      help = "call the next command so in tables and figure" },
+      help = "a name for the first command in tables and figure; the second --name is for the second command, and so on" },
     common.with("event", { value = "EVENTS", key = "lists", help = "also count these, separated by commas: the kernel's, in "
       .. "the command and all it starts (pmlua events); what pmlua cc --count made it count (sde:::BYFL::...); and of 5 more "
       .. "runs under valgrind sim::Ir and so on" }),
@@ -120,8 +120,8 @@ local function results_of(run, benchmark)
   for i, f in ipairs(run.factors) do names[i] = f.name end
   local last = #names
   table.move({ "runs", "median [" .. unit .. "]", "95 % interval", "min", "max", "user", "system" }, 1, 7, last + 1, names)
-  for _, name in ipairs(benchmark.events) do
-    names[#names + 1] = name
+  for _, m in ipairs(benchmark:event_metrics()) do
+    names[#names + 1] = m.unit == "" and m.name or ("%s [%s]"):format(m.name, m.unit)
     names[#names + 1] = "95 % interval"
   end
   local whole = true
