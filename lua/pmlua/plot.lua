@@ -98,6 +98,15 @@ local function metrics_of(run, t)
   return table.concat(names, " "), table.concat(places, " "), table.concat(units, " ")
 end
 
+local function kinds_of(run, factors)
+  local kinds = {}
+  for i, name in ipairs(factors) do
+    local place = run.data.position[name]
+    kinds[i] = place and run.data.columns[place].unit ~= "text" and "number" or "text"
+  end
+  return table.concat(kinds, " ")
+end
+
 local function run_gp(run)
   local meta, out = run.meta, {}
   local function set(name, value) out[#out + 1] = ("%s = %s"):format(name, value) end
@@ -113,6 +122,7 @@ local function run_gp(run)
   local factors = factor_names(meta)
   set("run_factors", #factors)
   set("run_factor_names", quote.gnuplot(table.concat(factors, ", ")))
+  set("run_factor_kinds", quote.gnuplot(kinds_of(run, factors)))
   for i, c in ipairs(run.data.columns) do set("c_" .. c.name:gsub("[^A-Za-z0-9_]", "_"), i) end
   local metrics, columns, units = metrics_of(run, run.data)
   set("run_metrics", quote.gnuplot(metrics))

@@ -37,15 +37,15 @@ describe("pmlua bench", function()
   after_each(helper.clean)
 
   it("finds the slower command, whatever the order, and its ratio", function()
-    local r, status = measured("-r 8 'sleep 0.02' 'sleep 0.08'")
+    local r, status = measured("-r 8 'sleep 0.02' 'sleep 0.2'")
     assert.equal(0, status)
     local c = r.comparisons[1].cells[1]
-    assert.same({ "sleep 0.02", "sleep 0.08" }, { c.level_a, c.level_b })
+    assert.same({ "sleep 0.02", "sleep 0.2" }, { c.level_a, c.level_b })
     assert.matches("^slower by ", c.verdict)
     assert.is_true(c.low <= c.ratio and c.ratio <= c.high and c.low > 1)
-    assert.is_true(r.cells[1].min >= 20e6 and r.cells[2].min >= 80e6) -- no sleep is shorter than what was asked for
+    assert.is_true(r.cells[1].min >= 20e6 and r.cells[2].min >= 200e6) -- no sleep is shorter than what was asked for
     assert.same({ 8, 8 }, { r.cells[1].n, r.cells[2].n })
-    c = measured("-r 8 'sleep 0.08' 'sleep 0.02'").comparisons[1].cells[1]
+    c = measured("-r 8 'sleep 0.2' 'sleep 0.02'").comparisons[1].cells[1]
     assert.matches("^faster by ", c.verdict)
   end)
 
@@ -113,11 +113,11 @@ int main(int argc, char **argv) {
   end)
 
   it("compares the values of a parameter where there is one command, or where --by names it", function()
-    local r = measured("-r 5 -P t=0.02,0.08 'sleep {t}'")
+    local r = measured("-r 5 -P t=0.02,0.2 'sleep {t}'")
     assert.equal("t", r.by)
-    assert.same({ "0.02", "0.08" }, { r.comparisons[1].cells[1].level_a, r.comparisons[1].cells[1].level_b })
+    assert.same({ "0.02", "0.2" }, { r.comparisons[1].cells[1].level_a, r.comparisons[1].cells[1].level_b })
     assert.matches("^slower", r.comparisons[1].cells[1].verdict)
-    r = measured("-r 5 --by t -P t=0.02,0.08 'sleep {t}' 'sleep 0{t}'")
+    r = measured("-r 5 --by t -P t=0.02,0.2 'sleep {t}' 'sleep 0{t}'")
     assert.same({ "command=sleep {t}", "command=sleep 0{t}" },
       { r.comparisons[1].cells[1].label, r.comparisons[1].cells[2].label })
   end)
@@ -200,16 +200,16 @@ int main(int argc, char **argv) {
   end)
 
   it("prints a table for people, and the same as JSON, CSV and Markdown", function()
-    local _, out = bench("-r 5 -e page-faults,task-clock 'sleep 0.02' 'sleep 0.08'")
+    local _, out = bench("-r 5 -e page-faults,task-clock 'sleep 0.02' 'sleep 0.2'")
     assert.matches("\ncommand +runs +median %[ms%] +95 %% interval +min +max +user +system +page%-faults +95 %% interval +"
       .. "task%-clock %[ns%] +95 %% interval\n", out)
-    assert.matches("\nsleep 0.08 +5 +%d+", out)
-    assert.matches("\nsleep 0.02 +sleep 0.08 +time +%d%.%d+ +%d[%d.]+ %.%. %d[%d.]+ +slower by ", out)
-    _, out = bench("-r 5 --csv -e page-faults 'sleep 0.02' 'sleep 0.08'")
+    assert.matches("\nsleep 0.2 +5 +%d+", out)
+    assert.matches("\nsleep 0.02 +sleep 0.2 +time +%d%.%d+ +%d[%d.]+ %.%. %d[%d.]+ +slower by ", out)
+    _, out = bench("-r 5 --csv -e page-faults 'sleep 0.02' 'sleep 0.2'")
     local first, a, b = out:match "^([^\n]*)\n([^\n]*)\n([^\n]*)\n$"
     assert.matches("^command,min,q1,median,median_lo,.*,page%-faults,page%-faults_lo,.*,verdict,.*,page%-faults_verdict$", first)
     assert.matches("^sleep 0.02,.*,ok,,,,,,,,,,$", a)
-    assert.matches("^sleep 0.08,.*,ok,%d[%d.]*,.*,slower by [%d.]+ %%,", b)
+    assert.matches("^sleep 0.2,.*,ok,%d[%d.]*,.*,slower by [%d.]+ %%,", b)
     _, out = bench("-r 5 --markdown 'sleep 0.02' 'sleep 0.02 | true'")
     assert.matches("^| command | runs | median %[ms%] |", out)
     assert.matches("\n| sleep 0.02 \\| true | 5 | ", out, 1, true)
@@ -224,11 +224,15 @@ int main(int argc, char **argv) {
     assert.equal(0, status)
     assert.matches("\n  plot     results/bench/[^\n]*/plot.svg\n", out)
     local svg = helper.read(dir .. "/results/bench/latest/plot.svg")
-    for _, text in ipairs { "page%-faults", "elapsed time", "sleep {t}: t=0.02", "Compared with sleep {t}" } do
+    for _, text in ipairs { "page%-faults", "elapsed time", "sleep {t}, t=0.02", "Compared with sleep {t}" } do
       assert.matches(text, svg)
     end
     status, out = helper.shell(("cd %s/results/bench && %s/pmlua compare --json latest latest"):format(dir, helper.build))
     assert.same({ 0, 6 }, { status, #json.decode(out).cells })
+    status = helper.shell(("cd %s && %s/pmlua bench -q -r 2 -P n=1,2,4 'seq {n}' 'seq {n}0'"):format(quote(dir), helper.build))
+    assert.equal(0, status)
+    svg = helper.read(dir .. "/results/bench/latest/plot.svg")
+    for _, text in ipairs { "Commands over n", ">seq {n}<", ">seq {n}0<", ">4<" } do assert.matches(text, svg) end
   end)
 
   it("names what is wrong with the command line", function()
