@@ -247,7 +247,7 @@ end
 local function metrics_of(self)
   local metrics = {
     { name = "user", unit = "ns", description = "user time" }, { name = "system", unit = "ns", description = "system time" },
-    { name = "maxrss", unit = "bytes", description = "largest resident set" },
+    { name = "maxrss", unit = "bytes", description = "largest resident set, at least that of the pmlua that started it" },
   }
   for _, name in ipairs(self.events) do
     local event = core.event.parse(name) -- that there is none is told before a run

@@ -109,7 +109,7 @@ local function print_result(r, by)
   for _, label in ipairs(r.only_b or {}) do say("only in B: " .. printable(label)) end
   say("\n" .. printable(r.overall))
   if by then
-    say "All were measured by turns in one start of the program; what changes from start to start is not in the intervals."
+    say "All were measured by turns in one run; what changes from one run to the next is not in the intervals."
   elseif math.max(r.starts_a, r.starts_b) == 1 then
     say "Each side is one start of the program; what changes from start to start is not in the intervals."
   else
