@@ -3,7 +3,8 @@
 --
 -- Try:  pmlua compare results/read_overhead/20261121T013000Z results/read_overhead/latest
 --
--- Or: do the levels of a factor differ within one run, whose rounds visited them by turns?
+-- Or: do the levels of a factor differ within one run, whose rounds visited them by turns? Then a round is a pair, so that
+-- what drifts from round to round is in neither the interval nor the test (Wilcoxon's of signed ranks, with 8 rounds or more).
 --
 -- Rounds are the repetitions: samples inside one follow each other in microseconds and are not independent. Per cell:
 -- the ratio of the medians B/A with a 95 % bootstrap interval over the rounds' medians, and the rank-sum test of these,
@@ -23,6 +24,7 @@ local M = {}
 local level = 0.05
 local fewest_rounds = 5
 local fewest_starts = 2
+local fewest_pairs = 8 -- from which on the smallest p is no larger than that of 5 rounds a side
 local replicates = 2000
 
 local function factor_names(run)
@@ -39,15 +41,16 @@ end
 
 -- Rows of data.dat, each with what its rounds gave: medians of samples, or values of a metric.
 local function cells_of(run, metric)
-  local of_cell, out = {}, {}
+  local of_cell, by_round, out = {}, {}, {}
   for _, r in ipairs(run.rounds and run.rounds.rows or {}) do
     if r.cell and r[metric] then
-      of_cell[r.cell] = of_cell[r.cell] or {}
+      of_cell[r.cell], by_round[r.cell] = of_cell[r.cell] or {}, by_round[r.cell] or {}
       table.insert(of_cell[r.cell], r[metric])
+      if r.round then by_round[r.cell][r.round] = r[metric] end
     end
   end
   for i, row in ipairs(run.data.rows) do
-    out[i] = { row = row, median = row[metric], medians = of_cell[row.cell] or {} }
+    out[i] = { row = row, median = row[metric], medians = of_cell[row.cell] or {}, by_round = by_round[row.cell] or {} }
   end
   return out
 end
@@ -101,17 +104,46 @@ local function logarithms(values)
   return out
 end
 
-local function test(a, b, seed)
+-- The rounds that have both.
+local function shared_rounds(a, b)
+  local rounds = {}
+  for round in pairs(a.by_round) do
+    if b.by_round[round] then rounds[#rounds + 1] = round end
+  end
+  table.sort(rounds)
+  return rounds
+end
+
+local function values_of(cell, rounds)
+  local out = {}
+  for i, round in ipairs(rounds) do out[i] = cell.by_round[round] end
+  return out
+end
+
+local function test_pairs(a, b, rounds, seed)
+  local differences = {}
+  for i, round in ipairs(rounds) do differences[i] = math.log(b.by_round[round] / a.by_round[round]) end
+  return stats.signed_rank(differences), stats.bootstrap(function(random)
+    local drawn = stats.resample(rounds, random)
+    return stats.median(values_of(b, drawn)) / stats.median(values_of(a, drawn))
+  end, seed, 0.95, replicates)
+end
+
+local function test(cell, a, b, seed)
   if a.starts then
     local p, low, high = stats.welch(logarithms(a.medians), logarithms(b.medians))
     return p, math.exp(low), math.exp(high)
   end
+  local rounds = cell.paired and shared_rounds(a, b) or {}
+  cell.paired = #rounds >= fewest_pairs and #rounds or nil
+  if cell.paired then return test_pairs(a, b, rounds, seed) end
   return stats.rank_sum(a.medians, b.medians), ratio_interval(a.medians, b.medians, seed)
 end
 
 -- The numbers of a matched cell; `verdict` only when they cannot be had, or need no statistics.
-local function measure(a, b, seed)
-  local cell = { label = a.label, a = a.median, b = b.median, rounds_a = #a.medians, rounds_b = #b.medians, starts = a.starts }
+local function measure(a, b, seed, paired)
+  local cell = { label = a.label, a = a.median, b = b.median, rounds_a = #a.medians, rounds_b = #b.medians, starts = a.starts,
+    paired = paired }
   local fewest, what = a.starts and fewest_starts or fewest_rounds, a.starts and "starts" or "rounds"
   if not cell.a or not cell.b then
     local where = not cell.a and not cell.b and "either run" or not cell.a and "A" or "B"
@@ -127,14 +159,15 @@ local function measure(a, b, seed)
   if cell.verdict == "same" then cell.ratio = 1 end
   if cell.verdict then return cell end
   local low, high
-  cell.p, low, high = test(a, b, seed)
+  cell.p, low, high = test(cell, a, b, seed)
   cell.low, cell.high = math.min(low, cell.ratio), math.max(high, cell.ratio)
   return cell
 end
 
--- The smallest p that the test can give with so many rounds: one of C(m + n, m) orders, at either end.
-local function least_p(m, n)
-  local ways = 1.0
+-- The smallest p that the test can give with so many rounds: one of C(m + n, m) orders, or one of all signs, at either end.
+local function least_p(cell)
+  local m, n, ways = cell.rounds_a, cell.rounds_b, 1.0
+  if cell.paired then return 2 / 2.0 ^ cell.paired end
   for i = 1, m do ways = ways * (n + i) / i end
   return 2 / ways
 end
@@ -151,7 +184,7 @@ local function judge(cell, tests, threshold, resolution, time)
   end
   if significant then return ("cannot tell (the difference may be below %.3g %%)"):format(threshold * 100) end
   if cell.starts then return "cannot tell (the starts spread more than the difference)" end
-  if least_p(cell.rounds_a, cell.rounds_b) * tests > level then
+  if least_p(cell) * tests > level then
     return ("cannot tell (too few rounds for %d cells)"):format(tests)
   end
   return "cannot tell (the rounds spread more than the difference)"
@@ -369,7 +402,8 @@ end
 ---@param dir string
 ---@param factor string
 ---@param options? pmlua.CompareOptions
----@return table? result {run, factor, unit, metric, cells, overall, warnings}, its cells with level_a and level_b
+---@return table? result {run, factor, unit, metric, cells, overall, warnings}, its cells with level_a, level_b and paired, the
+---number of rounds that were pairs
 ---@return string? err
 function M.by(dir, factor, options)
   options = options or {}
@@ -386,7 +420,7 @@ function M.by(dir, factor, options)
   for _, group in ipairs(groups_of(run, levels, factor, metric)) do
     for i = 2, #group.cells do
       local a, b = group.cells[1], group.cells[i]
-      local cell = measure(a, b, seed_of(run, options) + #result.cells)
+      local cell = measure(a, b, seed_of(run, options) + #result.cells, true)
       cell.cell = b.row.cell
       cell.level_a, cell.level_b = written(levels, factor, a.row), written(levels, factor, b.row)
       table.insert(result.cells, cell)

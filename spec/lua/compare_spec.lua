@@ -160,6 +160,25 @@ end)
 describe("compare by a factor", function()
   after_each(helper.clean)
 
+  it("holds its level and finds two percent in twenty rounds that drift by half a percent each", function()
+    local random, found, alarms = require "pmlua.rng" (8), 0, 0
+    for _ = 1, 40 do
+      local a, b, c = {}, {}, {}
+      for r = 1, 20 do
+        local now = 1000 * (1 + 0.005 * r)
+        a[r], b[r], c[r] = now * (1 + 0.01 * normal(random)), now * (1 + 0.01 * normal(random)),
+          now * 1.02 * (1 + 0.01 * normal(random))
+      end
+      local dir = helper.run_folder({ a, b, c }, { factors = { { name = "path", levels = { "p1", "p2", "p3" } } } })
+      local r = assert(compare.by(dir, "path"))
+      if r.cells[1].verdict:find "er by" then alarms = alarms + 1 end
+      if r.cells[2].verdict:find "^slower by" then found = found + 1 end
+      helper.clean()
+    end
+    assert.is_true(found >= 37, found .. " of 40")
+    assert.is_true(alarms <= 2, alarms .. " of 40")
+  end)
+
   it("compares the values of a factor within a run, each with the first, for each combination of the others", function()
     if not helper.has_core then return pending(helper.no_core) end
     local exp = require "pmlua.experiment" {

@@ -201,6 +201,18 @@ describe("stats", function()
     assert.equal(2.0 ^ 63, t:quantile(1))
   end)
 
+  it("tests signed ranks exactly, with ties, zeros and by the normal distribution where there are many", function()
+    near(2 / 2 ^ 6, stats.signed_rank { 1, 2, 3, 4, 5, 6 })
+    near(1, stats.signed_rank { 0, 0 })
+    near(1, stats.signed_rank { 1, -1 })
+    near(2 / 2 ^ 5, stats.signed_rank { 1, 1, 1, 1, 1, 0 })
+    near(6 / 32, stats.signed_rank { -2, 1, 3, 4, 5 }) -- the sum is 13: 13, 14, 15 and 0, 1, 2 come about in one way each
+    local many = {}
+    for i = 1, 31 do many[i] = (i % 4 == 0 and -1 or 1) * i end
+    local exact = stats.signed_rank(table.move(many, 1, 30, 1, {}))
+    assert.is_true(exact > 1e-4 and exact < 0.05 and math.abs(stats.signed_rank(many) - exact) < exact)
+  end)
+
   it("gives Student's t its p value, as tables have it", function()
     for df, t in pairs { [1] = 12.706, [2] = 4.303, [4] = 2.776, [10] = 2.228, [30] = 2.042, [120] = 1.980, [100000] = 1.960 } do
       near(0.05, stats.student(t, df), 5e-5)

@@ -239,7 +239,7 @@ local function analyse(self, run)
     { "cell", "", "of B, as in data.dat" }, { "metric", "text", "what is compared" }, { "with", "text", "the other factors" },
     { "a", "text", "level of " .. self.by }, { "b", "text", "level of " .. self.by },
     { "ratio", "", "B/A of the medians" }, { "low", "", "lower end of its 95 % interval" },
-    { "high", "", "upper end of its 95 % interval" }, { "p", "", "of the rank-sum test, after Holm" },
+    { "high", "", "upper end of its 95 % interval" }, { "p", "", "chance of such a difference between equals, after Holm" },
     { "verdict", "text", "same, slower, faster, more, less, or cannot tell" },
   } }, "comparison of the levels of " .. self.by)
 end

@@ -27,7 +27,7 @@ local M = {
   about = [[
 Each CMD is one word of the command line: quote it. All are run once in each round, in random order, so that what drifts on
 the machine meets all of them. For each: the median of the elapsed time with a 95 % interval; against the first: the ratio
-of the medians, its interval, and a verdict, as pmlua compare gives it. Every run is kept in a folder, as of an experiment:
+of the medians, its interval, and a verdict, as pmlua compare --by gives it. Every run is kept in a folder, as of an experiment:
 pmlua plot, pmlua compare and pmlua compare --by read it.]],
   options = {
     { name = "runs", short = "r", kind = "integer", min = 1, help = "run each command N times" },

@@ -31,7 +31,9 @@ Two runs are one start of the program each: what changes from start to start is 
 side, before and after --, put it there: then each run is one value, the median of its samples, and the interval and p are
 those of Welch's test of the logarithms.
 
-With --by the values of one factor are compared within one run, which measured them by turns, each with the first.]],
+With --by the values of one factor are compared within one run, which measured them by turns, each with the first. A round
+is then a pair, if there are 8 or more: what drifts from round to round is in neither the interval nor p (Wilcoxon's test of
+signed ranks).]],
   options = {
     { name = "by", kind = "name", value = "FACTOR", help = "compare the values of this factor within one run" },
     { name = "metric", kind = "name", help = "compare this metric of the runs (of pmlua bench: user, system, maxrss, events) "
