@@ -25,9 +25,12 @@ struct pml_quantile_place {
 /* @n: at least 1; @q: in 0..1. */
 static inline struct pml_quantile_place pml_quantile_place(uint64_t n, double q) {
   double h = (double)(n - 1) * q;
-  uint64_t at = (uint64_t)h;
-  if (at + 1 >= n) return (struct pml_quantile_place){n - 1, 0};
-  return (struct pml_quantile_place){at, h - (double)at};
+  struct pml_quantile_place p = {(uint64_t)h, 0};
+  if (p.at >= n - 1)
+    p.at = n - 1;
+  else
+    p.part = h - (double)p.at;
+  return p;
 }
 /* Rounding does not lead past the upper value. */
 static inline double pml_quantile_between(double lower, double upper, double part) {
