@@ -48,7 +48,8 @@ struct pml_command_setting {
  * failure. Pair with pml_command_close(), which kills a child that is still there. Not async-signal-safe.
  */
 int pml_command_spawn(struct pml_command *c, char *const *argv);
-PML__SHARED int pml_command_spawn_with(struct pml_command *c, char *const *argv, const struct pml_command_setting *setting);
+PML__SHARED int pml_command_spawn_with(struct pml_command *c, char *const *argv,
+                                       const struct pml_command_setting *setting);
 
 /*
  * pml_command_start - let the child become its program, once.

@@ -69,7 +69,7 @@ describe("A failure", function()
   end)
 
   it("of a file has its path in the text, and no place", function()
-    local text, failure, code = require("pmlua.file").read "/nowhere/file"
+    local text, failure, code = require("pmlua.internal.file").read "/nowhere/file"
     assert.is_nil(text)
     assert.same({ "/nowhere/file: No such file or directory", "ENOENT", true },
       { tostring(failure), code, failure:is "ENOENT" })

@@ -125,7 +125,7 @@ describe("compare of several starts", function()
   after_each(helper.clean)
 
   it("has what differs from start to start in its interval, which two single starts have not", function()
-    local random, alone, several = require "pmlua.rng" (5), 0, 0
+    local random, alone, several = require "pmlua.internal.rng" (5), 0, 0
     for _ = 1, 40 do
       local a, b = {}, {}
       for i = 1, 3 do
@@ -161,7 +161,7 @@ describe("compare by a factor", function()
   after_each(helper.clean)
 
   it("holds its level and finds two percent in twenty rounds that drift by half a percent each", function()
-    local random, found, alarms = require "pmlua.rng" (8), 0, 0
+    local random, found, alarms = require "pmlua.internal.rng" (8), 0, 0
     for _ = 1, 40 do
       local a, b, c = {}, {}, {}
       for r = 1, 20 do
