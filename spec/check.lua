@@ -3,10 +3,11 @@
 --
 -- Usage: lua5.4 spec/check.lua STEP... [ONLY=PATTERN]
 --
--- Every C spec (spec/c/*.c) and every busted spec (spec/*/*_spec.lua) is a process of its own, bounded in time. As many run
--- at once as there are cpus. A spec that takes long says so in a line of its head, "Slow: why", and is left to the step
--- `slow` and to make check-all; one that is named by ONLY runs anyway. C specs and busted count their own checks; any other
--- job is one check. A skip prints its reason. What failed and what was skipped is repeated at the end, in the order of names;
+-- Every C spec (spec/c/*.c) and every busted spec (spec/*/*_spec.lua, spec/*/*/*_spec.lua) is a process of its own,
+-- bounded in time. As many run at once as there are cpus. A spec that takes long says so in a line of its head,
+-- "Slow: why", and is left to the step `slow` and to make check-all; one that is named by ONLY runs anyway. C specs and
+-- busted count their own checks; any other job is one check. A skip prints its reason. What failed and what was skipped is
+-- repeated at the end, in the order of names;
 -- the last line is `N passed, N failed, N skipped`, alone.
 
 package.path = "spec/?.lua;" .. package.path
@@ -87,7 +88,7 @@ local function busted_specs(prefix, files, slow, lua, dir)
 end
 
 local function lua_specs(slow)
-  busted_specs("", "spec/[!w]*/*_spec.lua", slow, "/usr/bin/lua5.4", build)
+  busted_specs("", "spec/[!w]*/*_spec.lua spec/[!w]*/*/*_spec.lua", slow, "/usr/bin/lua5.4", build)
 end
 
 --- The specs under a sanitizer. A stock Lua cannot load a sanitized module: the command itself runs busted.

@@ -518,8 +518,9 @@ end }]]):format(wait))
     assert.same({ 7, nil }, { row.size, row.size_lo }) -- too few rounds had it
     assert.equal(10, opened.rounds.rows[1].faults)
     assert.is_nil(opened.rounds.position.other)
-    assert.matches("\n1,[^\n]*,10,10,10,", require "pmlua.internal.experiment.output".csv(r))
-    assert.same({ median = 20, low = 20, high = 20 }, json.decode(require "pmlua.internal.experiment.output".json(r)).cells[2].metrics.faults)
+    local output = require "pmlua.internal.experiment.output"
+    assert.matches("\n1,[^\n]*,10,10,10,", output.csv(r))
+    assert.same({ median = 20, low = 20, high = 20 }, json.decode(output.json(r)).cells[2].metrics.faults)
     assert.is_false(pcall(define, { metrics = { { name = "a" } }, factors = { a_lo = { 1 } } }))
   end)
 

@@ -74,6 +74,9 @@ kept, printed, and marked incomplete.]],
 }
 
 function M.check(o)
+  for i, text in ipairs(o.commands) do
+    if not text:find "%S" then return ("command %d is empty"):format(i) end
+  end
   if o.names and #o.names > #o.commands then
     return ("%d names for %d commands"):format(#o.names, #o.commands)
   end

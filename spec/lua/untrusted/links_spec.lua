@@ -95,7 +95,7 @@ describe("What is no file", function()
   it("is refused in one line by each verb that reads files, and nothing waits for it", function()
     local dir = helper.folder()
     os.execute(("cd %s && mkfifo fifo && mkdir folder && truncate -s 10G sparse && ln -s /dev/zero zero"):format(dir))
-    local verbs = { "report %s", "plot %s", "compare %s %s", "guard -f %s -- true", "record --filter %s -o /nowhere/x -- true",
+    local verbs = { "report %s", "plot %s", "compare %s %s", "guard %s -- true", "record --filter %s -o /nowhere/x -- true",
       "choose --groups %s", "wrap build %s", "report --csv x %s", "-- %s", "attach %s", "wrap init --recipe %s",
       "record --metrics %s -- true" }
     for _, verb in ipairs(verbs) do

@@ -29,8 +29,8 @@ M.groups = {
     { name = "PMLUA_SECTIONS", about = "off: sections do nothing" },
     { name = "PMLUA_REPORT", about = "folder where each process keeps its sections in a log, whatever ends it, for pmlua report; "
       .. "quantiles are in the log of a process that ends by exit(3)" },
-    { name = "PMLUA_REPORT_TIMELINE", about = "on, or the number of enters and leaves of each thread to keep in that log, which has "
-      .. "them after exit(3)" },
+    { name = "PMLUA_REPORT_TIMELINE", about = "on, or the number of enters and leaves of each thread to keep in that "
+      .. "log, which has them after exit(3)" },
   } },
   { title = "Programs that pmlua cc --count compiled", variables = {
     { name = "PMLUA_COUNT", about = "report (or -): print what was counted at the exit; off: count nothing; anything else "

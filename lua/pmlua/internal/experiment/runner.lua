@@ -298,7 +298,7 @@ local function visit(run, cell, n, tracing)
     if not end_of(xpcall(interruptible(run, setup), handler(run))) or visited.refused then return visited end
   end
   run:collect_in_time()
-  if tracing then run.trace:enter(cell.short, exp.file, exp.line) end
+  if tracing then run.trace:enter(cell.short ~= "" and cell.short or cell.label, exp.file, exp.line) end
   run.core.sys.refusal() -- what was refused before is not measure's
   local function measure()
     take(run, cell, visited, n)
@@ -591,7 +591,7 @@ end
 function M.sum(cell, key)
   local sum
   for _, r in ipairs(cell.rounds) do
-    local v = tables.metric(r, key)
+    local v = datasets.metric(r, key)
     if v then sum = (sum or 0) + v end
   end
   return sum

@@ -3,7 +3,6 @@
 --
 --     pmlua stat -e page-faults -e context-switches -- make
 
-local child = require "pmlua.internal.child"
 local compiler = require "pmlua.internal.stat.compiler"
 local core = require "pmlua.core"
 
