@@ -73,6 +73,11 @@ describe("experiment", function()
     assert.equal(180, opened.meta.samples)
   end)
 
+  it("takes an empty text for a level", function()
+    local r = run { factors = { text = { "", "x" } }, repeats = 2, rounds = 1, measure = function() return 1 end }
+    assert.equal(4, r.meta.samples)
+  end)
+
   it("walks all of the heap, which holds every cell, seldom: not once per visit", function()
     local levels, walks, collect = {}, 0, collectgarbage
     for i = 1, 1000 do levels[i] = i end
