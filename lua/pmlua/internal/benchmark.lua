@@ -300,7 +300,7 @@ end
 local function can_count(self)
   for _, name in ipairs(self.kernel) do
     local set <close>, err = core.eventset.open { name }
-    if not set then return nil, child.sentence(err) end
+    if not set then return nil, core.failure.sentence(err) end
   end
   if #self.simulated == 0 then return true end
   local found, missing = simulation.available()
