@@ -11,6 +11,12 @@
 local core = require "pmlua.core"
 local stats = require "pmlua.stats"
 
+---@class pmlua.BenchOptions
+---@field seconds? number about how long to measure, 0.5
+---@field events? string[] also count these
+
+---@class pml.bench
+---@overload fun(f: function, options?: pmlua.BenchOptions): pmlua.Benched?, pmlua.Failure?
 local M = {}
 
 local SECONDS, SAMPLES, FEWEST = 0.5, 200, 5
@@ -138,9 +144,9 @@ end
 
 --- Measure what a call of a function costs. An error of the function is raised.
 ---@param f function called without arguments, very often
----@param options? { seconds: number?, events: string[]? } seconds: about how long to measure, 0.5; events: also count these
+---@param options? pmlua.BenchOptions
 ---@return pmlua.Benched? result
----@return string? err an event that cannot be counted
+---@return pmlua.Failure? failure an event that cannot be counted
 function M.run(f, options)
   options = options or {}
   checked(f, options)

@@ -38,13 +38,6 @@ function M.load(options)
   return of_core("load", options)
 end
 
---- The metrics of a plugin that comes with pmlua which a token stands for on this machine.
----@param name string as "host"
----@param token string as "cpus_*"
----@return string[]? names none if the machine has none of them
----@return string? why the machine has none; or the error
-function M.find(name, token) return require("pmlua.internal.own_plugins").find(name, token) end
-
 local units = { us = 1e-6, ms = 1e-3, s = 1, m = 60 }
 
 --- Seconds of a number, or of "100ms"; nil if it is neither, or longer than any run.

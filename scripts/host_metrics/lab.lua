@@ -3,6 +3,7 @@
 --
 -- Try:  for _, c in ipairs(require("host_metrics.lab").columns) do print(c.name, c.event) end
 
+local own_plugins = require "pmlua.internal.own_plugins"
 local series_of = require "pmlua.internal.host.series"
 
 local M = {}
@@ -36,10 +37,10 @@ local Lab = {}
 Lab.__index = Lab
 
 --- Metrics of the host that this machine has, of those that are wanted; why it lacks the others, a line each.
-local function available(pml, wanted)
+local function available(wanted)
   local metrics, lacking, taken = {}, {}, {}
   for _, token in ipairs(wanted) do
-    local found, why = pml.plugin.find("host", token)
+    local found, why = own_plugins.find("host", token)
     if not found then return nil, why end
     for _, name in ipairs(found) do
       if not taken[name] then metrics[#metrics + 1] = name end
@@ -66,7 +67,7 @@ function M.new(pml, options)
   local wanted = table.move(drawn, 1, #drawn, 1, {})
   for token in options.metrics:gmatch("[^,]+") do wanted[#wanted + 1] = token end
   local metrics
-  metrics, self.lacking = available(pml, wanted)
+  metrics, self.lacking = available(wanted)
   if not metrics then return nil, "option --metrics: " .. self.lacking end
   self.plugins = {}
   local of_process = { "resident", "cpus", "threads" }

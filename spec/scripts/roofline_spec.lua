@@ -2,6 +2,7 @@
 -- spec/scripts/roofline_spec.lua - the experiment, run for real by its command; and the roof that it computes.
 
 package.path = "scripts/?.lua;spec/scripts/?.lua;lua/?.lua;lua/?/init.lua;" .. package.path
+require "spec.core.support" -- knows where the core is
 local roof = require "kernels.roof"
 local tables = require "tables"
 

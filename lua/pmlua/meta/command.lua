@@ -17,6 +17,9 @@ function command.spawn(words, options) end
 
 ---@class pmlua.CommandOptions
 ---@field environment? string[] "NAME=value", at most 64, set beside the variables of this process
+---@field input? string a file for its standard input, instead of this process's
+---@field output? string a file for its standard output, made or emptied
+---@field error? string a file for its standard error, made or emptied
 
 ---@class pmlua.Command
 local Command = {}

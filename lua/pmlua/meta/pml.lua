@@ -13,6 +13,7 @@
 ---@field version string such as "0.1.0"
 ---@field paths pmlua.Paths
 ---@field balance pml.balance
+---@field bench pml.bench
 ---@field buffer pml.buffer
 ---@field chooser pml.chooser
 ---@field clock pml.clock

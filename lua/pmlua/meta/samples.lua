@@ -71,12 +71,5 @@ function Samples:format(prefix, first, last) end
 ---@return integer total how many there are
 function Samples:above(threshold, limit) end
 
---- Count samples in bins of equal width, from lo up to, but without, hi.
----@param lo number
----@param hi number
----@param bins integer at most a million
----@return { [integer]: integer, under: integer, over: integer } counts by bin, and of what is below and above
-function Samples:histogram(lo, hi, bins) end
-
 --- Free the memory.
 function Samples:close() end

@@ -71,6 +71,11 @@ function section.text(options) end
 ---@return boolean? done, pmlua.Failure? failure, string? code
 function section.write(path) end
 
+--- The text of a log that a process left with `PMLUA_REPORT`, or is writing, for `pml.sections.parse`.
+---@param path string
+---@return string? text, pmlua.Failure? failure, string? code
+function section.log_text(path) end
+
 --- Keep so many starts and stops of each thread, for a timeline.
 ---@param events integer 0: none
 ---@return boolean? done, pmlua.Failure? failure, string? code

@@ -409,7 +409,7 @@ local function check_samples(run)
   error(line_of(run, run.refuser or run.exp.constraints or run.exp.measure) .. "no cell was measured: " .. first.status, 0)
 end
 
--- Between two rounds, unless so many short ones have gone by that this would take as long as measuring.
+--- Write the tables between two rounds, unless so many short ones have gone by that this would take as long as measuring.
 function Run:tables_between_rounds()
   if self.core.clock.ns() < (self.tables_again or 0) then return end
   self:write_tables()
