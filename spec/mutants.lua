@@ -66,8 +66,8 @@ local mutants = {
   { "counter: owner not asked for the path", COUNTER, "c->owner != pml_thread_id()", "false" },
   { "counter: page of an inherited event", COUNTER, "if (attr->inherit) return", "if (false) return" },
   { "counter: page of another's event", COUNTER, "if (pid != 0) return", "if (false) return" },
-  { "counter: page of a cpu-wide event", COUNTER, [[if (pid == -1) return "it counts a cpu, not the calling thread";
-  if (pid != 0) return "it counts another thread";]], "if (pid > 0) return \"it counts another thread\"; cpu = -1;" },
+  { "counter: page of a cpu-wide event", COUNTER, [[if (pid == -1) return OF_CPU;
+  if (pid != 0) return OF_OTHER;]], "if (pid > 0) return OF_OTHER; cpu = -1;" },
   { "counter: page of a cpu-bound event", COUNTER, "if (cpu != -1) return", "if (false) return" },
   { "counter: page though turned off", COUNTER, "if (flags & PML_OPEN_NO_PAGE) return", "if (false) return" },
   { "counter: permission not asked for the path", COUNTER, "else if (!c->page->cap_user_rdpmc)", "else if (false)" },

@@ -160,14 +160,16 @@ void pml__log_free(struct pml__log *log, struct pml__log_entry *entry) {
 
 /* ---- definitions ---- */
 
-static int make_room(struct pml__log *log, size_t bytes) {
-  if (log->room != NULL && log->definitions->bytes - log->definitions->committed >= bytes) return 0;
-  size_t most = bytes > PML__LOG_DEFINITIONS_BYTES ? whole_pages(bytes) : PML__LOG_DEFINITIONS_BYTES;
-  struct pml__log_part *p = extent(log, PML__LOG_DEFINITIONS, 0, 0, most, 0);
-  if (p == NULL) return -log->head->refused;
-  log->definitions = p->entry;
-  log->room = p->mapped;
-  return 0;
+/* Where the next definition goes; NULL: there is no room, as the head says. */
+static char *room_for(struct pml__log *log, size_t bytes) {
+  if (log->room == NULL || log->definitions->bytes - log->definitions->committed < bytes) {
+    size_t most = bytes > PML__LOG_DEFINITIONS_BYTES ? whole_pages(bytes) : PML__LOG_DEFINITIONS_BYTES;
+    struct pml__log_part *p = extent(log, PML__LOG_DEFINITIONS, 0, 0, most, 0);
+    if (p == NULL) return NULL;
+    log->definitions = p->entry;
+    log->room = p->mapped;
+  }
+  return log->room + log->definitions->committed;
 }
 
 int pml__log_define(struct pml__log *log, enum pml__log_what what, const void *fixed, size_t bytes,
@@ -178,9 +180,9 @@ int pml__log_define(struct pml__log *log, enum pml__log_what what, const void *f
   if (all > UINT32_MAX) return -EFBIG;
   int saved = errno;
   pml__lock_take(&log->lock);
-  int err = make_room(log, all);
-  if (err == 0) {
-    char *at = log->room + log->definitions->committed;
+  char *at = room_for(log, all);
+  int err = at == NULL ? -log->head->refused : 0;
+  if (at != NULL) {
     struct pml__log_definition d = {what, (uint32_t)all};
     memcpy(at, &d, sizeof d);
     if (bytes > 0) memcpy(at + sizeof d, fixed, bytes);
@@ -250,7 +252,7 @@ int pml__log_open(struct pml__log **out, const char *folder, const struct pml__l
   log->file.fd = -1;
   int err = make_file(log, folder, process->name);
   if (err == 0) err = pml__grown_map(&log->file, 0, PML__LOG_DIRECTORY, NULL, &head);
-  if (err < 0) {
+  if (err < 0 || head == NULL) {
     if (log->file.fd >= 0) (void)unlink(log->file.path);
     pml__grown_end(&log->file);
     free(log);

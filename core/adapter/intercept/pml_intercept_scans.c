@@ -21,16 +21,21 @@ static uint64_t uses;
 
 /* ---- identity ---- */
 
+static uint64_t mix_one(uint64_t hash, uint64_t value) {
+  return (hash ^ value) * UINT64_C(0x100000001b3);
+}
+
 static uint64_t mix(uint64_t hash, const void *bytes, size_t n) {
   const unsigned char *at = bytes;
-  for (size_t i = 0; i < n; i++) hash = (hash ^ at[i]) * UINT64_C(0x100000001b3);
+  for (size_t i = 0; i < n; i++) hash = mix_one(hash, at[i]);
   return hash;
 }
 
 /* Of what is mapped: the file may have been replaced since. The notes have the build id. */
 static uint64_t headers_of(const struct pml__object *o) {
   const size_t tables[] = {o->njmprel, o->nrela, o->nsym, o->nstr};
-  uint64_t hash = mix(UINT64_C(0xcbf29ce484222325), tables, sizeof tables);
+  uint64_t hash = UINT64_C(0xcbf29ce484222325);
+  for (size_t i = 0; i < sizeof tables / sizeof tables[0]; i++) hash = mix_one(hash, tables[i]);
   hash = mix(hash, o->phdr, o->nphdr * sizeof *o->phdr);
   for (size_t i = 0; i < o->nphdr; i++) {
     const Elf64_Phdr *p = &o->phdr[i];

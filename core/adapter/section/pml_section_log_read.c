@@ -222,6 +222,11 @@ static int read_block(struct book *b, size_t i, struct block *k) {
   return err;
 }
 
+/* Byte by byte: a record may be half written. */
+static bool is_same(const void *then, const void *now, size_t bytes) {
+  return memcmp(then, now, bytes) == 0;
+}
+
 static int take_row(struct book *b, const struct pml__log_entry *e, const struct block *k, size_t i) {
   struct pml__section_stat sums = k->sums[i];
   const struct definition *s = section_at(b, e->key + (uint32_t)i);
@@ -233,7 +238,7 @@ static int take_row(struct book *b, const struct pml__log_entry *e, const struct
   row->section = s;
   row->thread = e->owner;
   row->sums = sums;
-  row->torn = sums.seq % 2 != 0 || memcmp(&k->sums[i], &k->again[i], sizeof sums) != 0;
+  row->torn = sums.seq % 2 != 0 || !is_same(&k->sums[i], &k->again[i], sizeof sums);
   if (k->values != NULL && !old)
     memcpy(row->values, k->values + i * PML_SECTION_EVENTS_MAX, s->told.nevents * sizeof row->values[0]);
   return 0;
@@ -326,7 +331,7 @@ static void tell_all(struct pml__text *t, void *arg) {
   tell_process(t, b);
   for (size_t i = 0; i < b->rows.n && !t->failed; i++) {
     const struct row *r = b->rows.at[i];
-    if (r->section != last) pml__section_tell_section(t, &r->section->told);
+    if (i == 0 || r->section != last) pml__section_tell_section(t, &r->section->told);
     last = r->section;
     tell_row(t, b, r);
   }

@@ -123,6 +123,7 @@ static void spread(const struct pmlib_merged *s, size_t offset, double *mean, do
 }
 
 static void summarise(struct pmlib_merged *s) {
+  if (last.nprocs == 0) return;
   for (uint32_t p = 0; p < last.nprocs; p++) s->calls += pmlib_figures_of(s->of[p]).count;
   s->mean.count = (s->calls + last.nprocs / 2) / last.nprocs;
   spread(s, offsetof(struct pmlib_figures, seconds), &s->mean.seconds, &s->deviation.seconds);
@@ -198,7 +199,10 @@ void pmlib_collect(bool collective) {
     pmlib_free_process(&mine);
   } else if (have) {
     have = (last.process = malloc(sizeof *last.process)) != NULL;
-    if (have) last.process[0] = mine;
+    if (have)
+      last.process[0] = mine;
+    else
+      pmlib_free_process(&mine);
     last.nprocs = have ? 1 : 0;
     last.alone = pmlib.nprocs > 1;
   }

@@ -119,7 +119,7 @@ static void record_values(struct track *t, const struct pml_stream_event *e) {
     t->singles = t->doing == LOSE ? singles_of(t->stream, m) : NULL;
     if (t->singles != NULL) t->doing = SINGLES;
   }
-  if (t->doing == SINGLES) record_singles(t, e);
+  if (t->singles != NULL) record_singles(t, e);
   if (t->doing == LOSE) __atomic_store_n(&t->unrecorded, t->unrecorded + 1, __ATOMIC_RELAXED);
   if (t->doing != RECORD) return;
   for (uint32_t i = 0; i < t->stream->metrics->n; i++)
