@@ -66,7 +66,7 @@ describe("A balancer", function()
   it("takes intercepted calls for blocking ones: those of a program that knows nothing of it", function()
     local cpus = folder.new(2)
     local calls, why = pml.intercept { lib = "libc*", sym = "pthread_barrier_wait" }
-    if not calls then return pending(why) end
+    if not calls then return pending(tostring(why)) end
     local b <close> = assert(pml.balance { sync = { "pthread_barrier_wait" }, root = cpus.root, cpus = "current",
       dry_run = true })
     local workload <close> = assert(pml.workload.load(support.build .. "/workloads/imbalance.so"))

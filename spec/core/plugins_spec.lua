@@ -167,7 +167,7 @@ describe("An event of packages", function()
         trace_events = { "node/energy/:package1", "node/odd/" }, measure = function(_, p) return p.n end }]])
     local status, out, err = support.shell(("%s/pmlua %s --no-plot --out %s"):format(support.build, script, dir))
     assert.equal(0, status, out .. err)
-    if err:find "paranoid" then return pending(err) end -- luacheck: ignore 113
+    if err:find "paranoid" then return pending(tostring(err)) end -- luacheck: ignore 113
     local _, definitions = support.shell(("otf2-print -G %s/places/latest/traces.otf2"):format(dir))
     assert.matches('"node/energy/:package1".-Base: BINARY, Exponent: %-32, Unit: "Joules"', definitions)
     assert.matches('"node/odd/".-Exponent: 0, Unit: "0.75 MiB"', definitions)
@@ -181,7 +181,7 @@ describe("The uncore plugin", function()
     if core.sys.nprocs() < 2 then return pending "a machine with two cpus is needed" end -- luacheck: ignore 113
     assert(pml.event.set_sysfs "spec/data/sysfs/twin")
     local p, err, code = pml.plugin.load { name = "uncore", metrics = { "node/cpu-clock/" }, every = "10ms" }
-    if not p and err:find "paranoid" then return pending(err) end -- luacheck: ignore 113
+    if not p and err:find "paranoid" then return pending(tostring(err)) end -- luacheck: ignore 113
     assert(p, tostring(code) .. tostring(err))
     p:start()
     fresh(p)

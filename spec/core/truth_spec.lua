@@ -14,7 +14,7 @@ local function counting(names)
   local set, err, code = core.eventset.open(names)
   if set then return set end
   if code == "ENOENT" or code == "EACCES" or code == "EPARANOID" or code == "ECAP" or code == "ENOTHERE" then
-    return pending(err)
+    return pending(tostring(err))
   end
   error(err)
 end
