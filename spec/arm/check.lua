@@ -97,7 +97,7 @@ end
 local function boot(m, number)
   m.out = ("%s/machine%d"):format(dir, number)
   os.remove(m.out .. ".status")
-  m.command = ("qemu-system-aarch64 -M virt -cpu %s -smp %d -icount %s -m 1024 -nographic -no-reboot -nic none "
+  m.command = ("qemu-system-aarch64 -M virt -cpu %s -smp %d -icount %s -m 2048 -nographic -no-reboot -nic none "
     .. "-kernel %s/sys/boot/vmlinuz-* -initrd %s/initrd.gz -append 'console=ttyAMA0 quiet panic=-1 pmlua=%s'"):format(
     m.cpu, m.cpus, m.icount, dir, dir, m.guest)
   m.began = tally.now()
