@@ -257,7 +257,12 @@ end
 function M.build(processes, order)
   local list, err = gather(processes)
   if not list then return nil, err end
-  if #list == 0 then return nil, ("%s: no section was used"):format(processes[1].name) end
+  if #list == 0 then
+    for _, p in ipairs(processes) do
+      if (p.missing or 0) > 0 then return nil, ("%s: the log is cut short: none of its sections is left"):format(p.name) end
+    end
+    return nil, ("%s: no section was used"):format(processes[1].name)
+  end
   local total, each, of = totals(list, processes)
   for _, s in ipairs(list) do derive(s, total, each, of, #processes) end
   sort(list, order or "time")

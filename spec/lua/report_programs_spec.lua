@@ -87,6 +87,8 @@ describe("A program with sections", function()
     local status, out = pmlua(support.spit(dir .. "/some.pmlog", last))
     assert.equal(0, status)
     assert.matches("the log is cut short; threads or sections are missing\n", out)
+    local _, _, err = pmlua(support.spit(dir .. "/some.pmlog", log:sub(1, 65536)))
+    assert.matches("some.pmlog: the log is cut short: none of its sections is left\n$", err)
   end)
 
   it("is merged over processes that say they are ranks", function()
