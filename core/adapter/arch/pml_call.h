@@ -8,7 +8,7 @@
  *
  * A thread has a list of its open calls, innermost first, and one of free pads, which it takes from all in chunks. A
  * pad is used again only when its call cannot return any more: it returned, or it is on the thread's own stack below
- * where that stack is now. Of calls on other stacks nobody can say that before they return, in whatever order.
+ * where that stack is now. For calls on other stacks this is unknown before they return, in whatever order.
  *
  * While a thread changes its lists, or hands out an event, `busy` is a stack pointer just below that of the call. Calls
  * made then, by a consumer, by an allocator, by a signal handler that interrupted, go to their functions unrecorded:

@@ -32,7 +32,7 @@ void *pml__real_dlvsym(void *handle, const char *name, const char *version);
 extern void *pml__doors_global;
 void pml__doors_prepare(void);
 
-const struct pml__door *pml__door_named(const char *name); /* NULL: it is none */
+const struct pml__door *pml__door_named(const char *name); /* NULL: not a door */
 uintptr_t pml__door_behind(uintptr_t address);             /* the true function; 0: it is no door */
 
 #endif

@@ -48,7 +48,7 @@ static uint64_t headers_of(const struct pml__object *o) {
   return hash;
 }
 
-/* False: it has no file, so that nobody could tell it again. */
+/* False: it has no file, so it cannot be recognised again. */
 static bool identify(const struct pml__object *o, struct pml__file *f) {
   struct stat st;
   memset(f, 0, sizeof *f);
