@@ -14,15 +14,15 @@
 
 local BUILD = os.getenv "PMLUA_BUILD" or "build"
 local READER = "core/source/kernel/pml_rdpmc.h"
-local SECTION, LOG = "core/adapter/section/pml_section.c", "core/record/pml_log.c"
-local STREAM, RAISE, PLAINLY = "core/base/pml_stream.c", "core/base/pml_stream_raise.c", "core/base/pml_stream_private.h"
+local SECTION, LOG = "core/adapter/section/pml_section.c", "core/record/log/pml_log.c"
+local STREAM, RAISE, PLAINLY = "core/base/stream/pml_stream.c", "core/base/stream/pml_stream_raise.c", "core/base/stream/pml_stream_private.h"
 local SDE, SDE_COUNTER = "core/source/sde/pml_sde_private.h", "core/source/sde/pml_sde_counter.c"
 local COUNTER, GROUP = "core/source/kernel/pml_counter.c", "core/source/kernel/pml_group.c"
 local SET, DIFFERENCES = "core/source/pml_eventset.c", "core/source/pml_eventset_private.h"
 local SHARE, BLOCK = "core/source/kernel/pml_eventset_kernel.c", "core/source/kernel/pml_eventset_kernel.h"
 
 --- A header stands in several sources: those of @SOURCES_OF are built with it.
-local SOURCES_OF = { [SDE] = "core/source/sde/*.c", [PLAINLY] = "core/base/pml_stream*.c",
+local SOURCES_OF = { [SDE] = "core/source/sde/*.c", [PLAINLY] = "core/base/stream/pml_stream*.c",
   [DIFFERENCES] = SET .. " " .. SHARE, [BLOCK] = SET .. " " .. SHARE }
 
 --- name, file, text, replacement; `unless`: an architecture on which the mutant does what the original does;

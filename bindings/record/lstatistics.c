@@ -4,8 +4,8 @@
  */
 #include "lutil.h"
 #include "record/pml_histogram.h"
-#include "record/pml_quantile.h"
 #include "record/pml_sums.h"
+#include "record/quantile/pml_quantile.h"
 
 /* The first of the ascending integers in the table at 2 that is above @place. */
 static lua_Integer find_above(lua_State *L, lua_Integer n, uint64_t place) {

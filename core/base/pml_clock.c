@@ -3,7 +3,7 @@
 #include "base/pml_clock.h"
 
 #include "base/pml_error.h"
-#include "base/pml_locale.h"
+#include "base/text/pml_locale.h"
 
 #include <errno.h>
 #include <linux/perf_event.h>

@@ -3,7 +3,7 @@
 #include "preload/record_plugins.h"
 
 #include "base/pml_error.h"
-#include "base/pml_locale.h"
+#include "base/text/pml_locale.h"
 #include "source/plugin/pml_plugin.h"
 #include "source/plugin/pml_plugin_file.h"
 #include "source/pml_eventset.h"

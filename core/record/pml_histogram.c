@@ -2,7 +2,7 @@
 /* core/record/pml_histogram.c - where buckets begin, and quantiles of what they count. */
 #include "record/pml_histogram.h"
 
-#include "record/pml_quantile.h"
+#include "record/quantile/pml_quantile.h"
 
 #include <math.h>
 

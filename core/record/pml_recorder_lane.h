@@ -3,9 +3,9 @@
 #ifndef PML_RECORDER_LANE_H
 #define PML_RECORDER_LANE_H
 
-#include "record/pml_quantile.h"
 #include "record/pml_recorder.h"
-#include "record/pml_sketch.h"
+#include "record/quantile/pml_quantile.h"
+#include "record/quantile/pml_sketch.h"
 
 #include <pthread.h>
 

@@ -3,7 +3,7 @@
 #include "record/pml_samples.h"
 
 #include "base/pml_error.h"
-#include "record/pml_quantile.h"
+#include "record/quantile/pml_quantile.h"
 
 #include <errno.h>
 #include <math.h>

@@ -4,7 +4,7 @@
 #define PML_EVENT_INTERNAL_H
 
 #include "base/pml_error.h"
-#include "base/pml_nearest.h"
+#include "base/text/pml_nearest.h"
 #include "source/pml_event.h"
 
 #include <sys/types.h>

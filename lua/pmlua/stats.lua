@@ -64,7 +64,7 @@ function M.median_ranks(n, level)
   return low, n + 1 - low
 end
 
---- Quantile of a series in any order, by the rule of core/record/pml_quantile.h.
+--- Quantile of a series in any order, by the rule of core/record/quantile/pml_quantile.h.
 ---@param series userdata|number[]|pmlua.Tally
 ---@param q number 0..1
 ---@return number? value

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* spec/c/clock.c - the clock is right before it is set up and after, and says what it is. */
 #include "base/pml_clock.h"
-#include "base/pml_locale.h"
+#include "base/text/pml_locale.h"
 
 #include "base/pml_error.h"
 #include "check.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* spec/c/sketch.c - every quantile of a sketch is within the bound it states, merged or not, coarse or not. */
-#include "record/pml_sketch.h"
+#include "record/quantile/pml_sketch.h"
 
 #include "check.h"
 

@@ -2,8 +2,8 @@
 /* spec/c/stream.c - events reach those who asked for them, and nobody after he was removed. */
 #include "base/pml_error.h"
 #include "base/pml_stream.h"
-#include "base/pml_stream_private.h"
 #include "base/pml_thread.h"
+#include "base/stream/pml_stream_private.h"
 
 #include "check.h"
 

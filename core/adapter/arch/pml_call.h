@@ -20,7 +20,7 @@
 
 #include "adapter/arch/pml_arch.h"
 #include "base/pml_region.h"
-#include "base/pml_stream_private.h"
+#include "base/stream/pml_stream_private.h"
 
 #include <stdbool.h>
 #include <stddef.h>

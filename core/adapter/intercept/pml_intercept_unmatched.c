@@ -5,7 +5,7 @@
 #include "adapter/intercept/pml_intercept_object.h"
 #include "adapter/intercept/pml_intercept_private.h"
 #include "base/pml_error.h"
-#include "base/pml_nearest.h"
+#include "base/text/pml_nearest.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -5,7 +5,7 @@
 #include "adapter/section/pml_section_private.h"
 #include "base/pml_clock.h"
 #include "base/pml_error.h"
-#include "base/pml_stream_private.h"
+#include "base/stream/pml_stream_private.h"
 
 #include <errno.h>
 #include <math.h>

@@ -6,7 +6,7 @@
 #include "adapter/section/pml_section.h"
 #include "base/pml_own.h"
 #include "base/pml_process.h"
-#include "record/pml_log.h"
+#include "record/log/pml_log.h"
 #include "source/pml_eventset.h"
 #include "source/simulation/pml_sim.h"
 

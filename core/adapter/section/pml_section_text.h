@@ -4,8 +4,8 @@
 #define PML_SECTION_TEXT_H
 
 #include "adapter/section/pml_section.h"
-#include "base/pml_text.h"
-#include "record/pml_log.h"
+#include "base/text/pml_text.h"
+#include "record/log/pml_log.h"
 
 /* What belongs to the process as it was when sections were first used. */
 struct pml__section_origin {

@@ -3,8 +3,8 @@
 #include "control/tune/pml_tune_cpu.h"
 
 #include "base/pml_error.h"
-#include "base/pml_locale.h"
-#include "base/pml_nearest.h"
+#include "base/text/pml_locale.h"
+#include "base/text/pml_nearest.h"
 
 #include <dirent.h>
 #include <errno.h>

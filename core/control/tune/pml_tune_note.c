@@ -3,8 +3,8 @@
 #include "control/tune/pml_tune_note.h"
 
 #include "base/pml_clock.h"
-#include "base/pml_nearest.h"
 #include "base/pml_thread.h"
+#include "base/text/pml_nearest.h"
 
 #include <stdarg.h>
 #include <stdio.h>

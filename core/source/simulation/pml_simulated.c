@@ -15,7 +15,7 @@
 #include "base/pml_file.h"
 #include "base/pml_process.h"
 #include "base/pml_stream.h"
-#include "base/pml_text.h"
+#include "base/text/pml_text.h"
 #include "source/simulation/pml_sim_private.h"
 
 #include <fcntl.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* core/substrate/spool/pml_spool_stream.c - enters, leaves and values, into extents that each thread has for itself. */
 #include "base/pml_error.h"
-#include "base/pml_stream_private.h"
 #include "base/pml_thread.h"
+#include "base/stream/pml_stream_private.h"
 #include "substrate/spool/pml_spool_track.h"
 
 #include <errno.h>

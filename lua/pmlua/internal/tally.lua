@@ -133,7 +133,7 @@ function Tally:rank(k)
   return self.value[find_rank(self, k)]
 end
 
---- Quantile, by the rule of core/record/pml_quantile.h.
+--- Quantile, by the rule of core/record/quantile/pml_quantile.h.
 ---@param q number 0..1
 ---@return number
 function Tally:quantile(q)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/base/pml_nearest.c - which known names are near to a misspelt one. */
-#include "base/pml_nearest.h"
+/* core/base/text/pml_nearest.c - which known names are near to a misspelt one. */
+#include "base/text/pml_nearest.h"
 
 #include <ctype.h>
 #include <stdio.h>

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/record/pml_sketch.c - counts on a geometric scale that becomes coarser when a series outgrows it. */
-#include "record/pml_sketch.h"
+/* core/record/quantile/pml_sketch.c - counts on a geometric scale that becomes coarser when a series outgrows it. */
+#include "record/quantile/pml_sketch.h"
 
 #include "base/pml_error.h"
-#include "record/pml_quantile.h"
+#include "record/quantile/pml_quantile.h"
 
 #include <errno.h>
 #include <math.h>

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/record/pml_log_read.c - reading a log: its head, its directories and its extents, none of which is trusted. */
-#include "record/pml_log.h"
+/* core/record/log/pml_log_read.c - reading a log: its head, its directories and its extents, none of which is trusted.
+ */
+#include "record/log/pml_log.h"
 
 #include "base/pml_error.h"
 #include "base/pml_file.h"

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/base/pml_stream_raise.c - handing out events without a lock. Ordering: see pml_stream.c. */
+/* core/base/stream/pml_stream_raise.c - handing out events without a lock. Ordering: see pml_stream.c. */
 #include "base/pml_stream.h"
 
-#include "base/pml_stream_private.h"
 #include "base/pml_thread.h"
+#include "base/stream/pml_stream_private.h"
 
 /* In a pass, so that the slot stays what it is. */
 __attribute__((noinline, cold)) static void begin_for(struct pml__stream_thread *t, uint32_t i) {

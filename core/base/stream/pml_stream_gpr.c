@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/base/pml_stream_gpr.c - one event for several consumers, with general registers only. */
-#include "base/pml_stream_private.h"
+/* core/base/stream/pml_stream_gpr.c - one event for several consumers, with general registers only. */
+#include "base/stream/pml_stream_private.h"
 
 bool pml__stream_hand_several(void *several, const struct pml_stream_event *e) {
   struct pml__stream_several *s = several;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/base/pml_stream.c - who consumes which events, and the threads that raise them. */
+/* core/base/stream/pml_stream.c - who consumes which events, and the threads that raise them. */
 #include "base/pml_stream.h"
 
 #include "base/pml_error.h"
 #include "base/pml_process.h"
-#include "base/pml_stream_private.h"
 #include "base/pml_thread.h"
+#include "base/stream/pml_stream_private.h"
 
 #include <errno.h>
 #include <linux/membarrier.h>

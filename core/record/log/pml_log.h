@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * core/record/pml_log.h - one file per process that has what was measured, however the process ends. Internal.
+ * core/record/log/pml_log.h - one file per process that has what was measured, however the process ends. Internal.
  *
  * The file is mapped shared and grows in extents (pml_grown.h); a directory at its beginning says what each is. Its
  * format is defined in docs/log.md. A thread writes its own records in place; readers take them while they are written,
@@ -13,8 +13,8 @@
 #define PML_LOG_H
 
 #include "base/pml_process.h"
+#include "record/log/pml_log_format.h"
 #include "record/pml_grown.h"
-#include "record/pml_log_format.h"
 
 #include <stddef.h>
 

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/record/pml_quantile.c - order statistics over sorted runs of 64-bit keys, or of elements with a comparator. */
-#include "record/pml_quantile.h"
+/* core/record/quantile/pml_quantile.c - order statistics over sorted runs of 64-bit keys, or of elements with a
+ * comparator. */
+#include "record/quantile/pml_quantile.h"
 
 #include "base/pml_error.h"
-#include "record/pml_quantile_sort.h"
+#include "record/quantile/pml_quantile_sort.h"
 
 #include <errno.h>
 #include <stdbool.h>

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/record/pml_quantile_sort.c - a radix sort of 64-bit keys, and a merge sort that survives any comparator. */
-#include "record/pml_quantile_sort.h"
+/* core/record/quantile/pml_quantile_sort.c - a radix sort of 64-bit keys, and a merge sort that survives any
+ * comparator. */
+#include "record/quantile/pml_quantile_sort.h"
 
 #include <stdbool.h>
 #include <stdlib.h>

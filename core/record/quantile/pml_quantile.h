@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/record/pml_quantile.h - exact quantiles of a growing series, typed, without a comparator call. */
+/* core/record/quantile/pml_quantile.h - exact quantiles of a growing series, typed, without a comparator call. */
 #ifndef PML_QUANTILE_H
 #define PML_QUANTILE_H
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/base/pml_text.c - lines of tab-separated fields, in memory that grows. */
-#include "base/pml_text.h"
+/* core/base/text/pml_text.c - lines of tab-separated fields, in memory that grows. */
+#include "base/text/pml_text.h"
 
 #include <stdarg.h>
 #include <stdio.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * core/base/pml_stream_private.h - handing out an event inline, also with general registers only, for adapters that run
- * before others' code has had its vector registers saved. Internal.
+ * core/base/stream/pml_stream_private.h - handing out an event inline, also with general registers only, for adapters
+ * that run before others' code has had its vector registers saved. Internal.
  *
  * What is inline here is compiled with -mgeneral-regs-only by who uses it so. Ordering: see pml_stream.c.
  */

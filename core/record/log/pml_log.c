@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/record/pml_log.c - writing a log: its head, its directory, its extents and its definitions. */
-#include "record/pml_log.h"
+/* core/record/log/pml_log.c - writing a log: its head, its directory, its extents and its definitions. */
+#include "record/log/pml_log.h"
 
 #include "base/pml_clock.h"
 
