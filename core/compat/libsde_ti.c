@@ -8,6 +8,7 @@
  */
 #include "compat/libsde.h"
 
+#include "base/pml_bits.h"
 #include "source/sde/pml_sde_memo.h"
 
 #include <dlfcn.h>
@@ -46,15 +47,7 @@ __attribute__((common)) int (*papi_sde_set_timer_for_overflow_ptr)(void);
 #pragma GCC visibility pop
 
 static int64_t value_bits(const struct pml_value *v) {
-  int64_t bits = v->i;
-  if (v->type == PML_TYPE_DOUBLE) memcpy(&bits, &v->d, sizeof bits);
-  return bits;
-}
-
-static double bits_double(int64_t bits) {
-  double d;
-  memcpy(&d, &bits, sizeof d);
-  return d;
+  return v->type == PML_TYPE_DOUBLE ? (int64_t)pml__as_bits(v->d) : v->i;
 }
 
 /* The kind as far as known; what is not known may have been registered through pmlua's own interface meanwhile. */
@@ -70,7 +63,7 @@ static int value_now(struct sde_event *e, bool delta, struct pml_value *v) {
   if (err < 0 || !delta || (atomic_load(&e->mode) & PML_SDE_INSTANT)) return err;
   int64_t stored = atomic_load(&e->stored);
   if (v->type == PML_TYPE_DOUBLE)
-    v->d -= bits_double(stored);
+    v->d -= pml__as_double((uint64_t)stored);
   else
     v->i = (int64_t)((uint64_t)v->i - (uint64_t)stored);
   return 0;
@@ -273,7 +266,7 @@ int sde_ti_write_counter(uint32_t code, long long value) {
   struct pml_value v = {.type = PML_TYPE_INT64, .i = value};
   if (type == PML_TYPE_DOUBLE || type == PML_TYPE_FLOAT) {
     v.type = PML_TYPE_DOUBLE;
-    v.d = bits_double(value);
+    v.d = pml__as_double((uint64_t)value);
   }
   return pml__libsde_error(pml_sde_write(e->event, &v));
 }

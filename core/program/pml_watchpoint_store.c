@@ -2,6 +2,7 @@
 /* core/program/pml_watchpoint_store.c - what watchpoints take: written in signal handlers, read meanwhile or later. */
 #include "program/pml_watchpoint_store.h"
 
+#include "base/pml_bits.h"
 #include "base/pml_clock.h"
 #include "base/pml_error.h"
 
@@ -233,14 +234,12 @@ size_t pml_watchpoint_collect(const struct pml_watchpoint_store *s, unsigned i, 
 
 static double as_float(uint32_t length, uint64_t bits) {
   float f;
-  double d;
   if (length == sizeof f) {
     uint32_t low = (uint32_t)bits;
     memcpy(&f, &low, sizeof f);
     return (double)f;
   }
-  memcpy(&d, &bits, sizeof d);
-  return d;
+  return pml__as_double(bits);
 }
 
 struct pml_value pml_watchpoint_decode(const struct pml_watchpoint *p, uint64_t bits) {

@@ -3,6 +3,7 @@
  * comparator. */
 #include "record/quantile/pml_quantile.h"
 
+#include "base/pml_bits.h"
 #include "base/pml_error.h"
 #include "record/quantile/pml_quantile_sort.h"
 
@@ -249,9 +250,8 @@ static uint64_t key_at(const struct pml_quantile *q, size_t index) {
 
 static uint64_t answer_of_key(enum pml_type type, uint64_t key) {
   uint64_t answer = 0;
-  double d;
   uint64_t bits = bits_of_key(key);
-  memcpy(&d, &bits, sizeof d);
+  double d = pml__as_double(bits);
   float f = (float)d; /* exact: it was one */
   int32_t i = (int32_t)(int64_t)(key ^ TOP);
   switch (type) {
@@ -276,11 +276,8 @@ static size_t index_at(size_t n, unsigned percent) {
 }
 
 static double number_of_key(enum pml_type type, uint64_t key) {
-  uint64_t bits = bits_of_key(key);
-  double d;
   if (type == PML_TYPE_INT64 || type == PML_TYPE_INT32) return (double)(int64_t)(key ^ TOP);
-  memcpy(&d, &bits, sizeof d);
-  return d;
+  return pml__as_double(bits_of_key(key));
 }
 
 int pml_quantile_value(struct pml_quantile *q, double share, double *value) {

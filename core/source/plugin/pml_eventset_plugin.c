@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* core/source/plugin/pml_eventset_plugin.c - metrics of plugins in an event set: opened, read, and their differences.
  */
+#include "base/pml_bits.h"
 #include "base/pml_error.h"
 #include "source/plugin/pml_plugin_guard.h"
 #include "source/plugin/pml_plugin_private.h"
@@ -132,18 +133,6 @@ static int snapshot_metrics(struct pml__share *share, uint64_t *words, bool time
   return 0;
 }
 
-static inline double as_double(uint64_t bits) {
-  double d;
-  memcpy(&d, &bits, sizeof d);
-  return d;
-}
-
-static inline uint64_t as_bits(double d) {
-  uint64_t bits;
-  memcpy(&bits, &d, sizeof bits);
-  return bits;
-}
-
 static void difference(const struct pml__share *share, uint64_t *values) {
   const struct plugin_share *h = (const struct plugin_share *)share;
   const uint64_t *now = pml__share_now(share), *base = pml__share_base(share);
@@ -153,7 +142,7 @@ static void difference(const struct pml__share *share, uint64_t *values) {
     if (m->level)
       values[m->event] = now[i];
     else if (m->real)
-      values[m->event] = as_bits(as_double(now[i]) - as_double(base[i]));
+      values[m->event] = pml__as_bits(pml__as_double(now[i]) - pml__as_double(base[i]));
   }
 }
 
@@ -198,7 +187,8 @@ static void prepare_add(const struct pml__share *share, const uint64_t *values, 
     if (m->level)
       count[m->event] -= values[m->event];
     else if (m->real)
-      count[m->event] = as_bits(as_double(values[m->event]) + as_double(count[m->event])) - values[m->event];
+      count[m->event] =
+          pml__as_bits(pml__as_double(values[m->event]) + pml__as_double(count[m->event])) - values[m->event];
   }
 }
 

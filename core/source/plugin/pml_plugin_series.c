@@ -3,6 +3,7 @@
  */
 #include "source/plugin/pml_plugin_private.h"
 
+#include "base/pml_bits.h"
 #include "base/pml_clock.h"
 #include "base/pml_error.h"
 #include "base/pml_process.h"
@@ -11,14 +12,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-static double as_double(uint64_t bits) {
-  double d;
-  memcpy(&d, &bits, sizeof d);
-  return d;
-}
-
 static bool is_less(enum pml_plugin_value type, uint64_t a, uint64_t b) {
-  if (type == PML_PLUGIN_DOUBLE) return as_double(a) < as_double(b);
+  if (type == PML_PLUGIN_DOUBLE) return pml__as_double(a) < pml__as_double(b);
   return type == PML_PLUGIN_INT64 ? (int64_t)a < (int64_t)b : a < b;
 }
 

@@ -2,6 +2,7 @@
 /* core/source/sde/pml_eventset_sde.c - software-defined events in an event set: opened, read, and their differences. */
 #include "source/sde/pml_eventset_sde.h"
 
+#include "base/pml_bits.h"
 #include "base/pml_error.h"
 
 #include <errno.h>
@@ -19,25 +20,13 @@ int pml__sde_share_snapshot(struct pml__share *share, uint64_t *words, bool time
   return 0;
 }
 
-static inline double as_double(uint64_t bits) {
-  double d;
-  memcpy(&d, &bits, sizeof d);
-  return d;
-}
-
-static inline uint64_t as_bits(double d) {
-  uint64_t bits;
-  memcpy(&bits, &d, sizeof bits);
-  return bits;
-}
-
 /* An event that came or changed its type since the start has no start to be relative to. */
 static uint64_t difference(const uint64_t *now, const uint64_t *base) {
   bool since =
       (base[PML__SDE_WHAT] & PML__SDE_HAS) != 0 && ((base[PML__SDE_WHAT] ^ now[PML__SDE_WHAT]) & PML__SDE_DOUBLE) == 0;
   if ((now[PML__SDE_WHAT] & PML__SDE_HAS) == 0 || !since) return now[PML__SDE_VALUE];
   if ((now[PML__SDE_WHAT] & PML__SDE_DOUBLE) == 0) return now[PML__SDE_VALUE] - base[PML__SDE_BASE];
-  return as_bits(as_double(now[PML__SDE_VALUE]) - as_double(base[PML__SDE_BASE]));
+  return pml__as_bits(pml__as_double(now[PML__SDE_VALUE]) - pml__as_double(base[PML__SDE_BASE]));
 }
 
 static void differences(const struct pml__share *share, uint32_t first, const uint64_t *now, const uint64_t *base,
@@ -88,7 +77,7 @@ static void prepare_add(const struct pml__share *share, const uint64_t *values, 
     if ((now[PML__SDE_WHAT] & PML__SDE_HAS) == 0 || (now[PML__SDE_WHAT] & PML__SDE_LEVEL) != 0)
       count[at] -= values[at];
     else if ((now[PML__SDE_WHAT] & PML__SDE_DOUBLE) != 0)
-      count[at] = as_bits(as_double(values[at]) + as_double(count[at])) - values[at];
+      count[at] = pml__as_bits(pml__as_double(values[at]) + pml__as_double(count[at])) - values[at];
   }
 }
 

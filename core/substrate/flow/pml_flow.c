@@ -2,6 +2,7 @@
 /* core/substrate/flow/pml_flow.c - enters and leaves become flows of threads; stopped, these become graphs. */
 #include "substrate/flow/pml_flow.h"
 
+#include "base/pml_bits.h"
 #include "base/pml_clock.h"
 #include "base/pml_error.h"
 #include "substrate/flow/pml_flow_private.h"
@@ -26,10 +27,7 @@ bool pml_flow_label_has(const struct pml_flow_label *label, uint64_t visit) {
 /* ---- graphs ---- */
 
 static double sum_of(const struct pml__flow_track *t, size_t i) {
-  double d;
-  if (!(t->real >> i % t->nmetrics & 1)) return (double)t->sum[i];
-  memcpy(&d, &t->sum[i], sizeof d);
-  return d;
+  return (t->real >> i % t->nmetrics & 1) != 0 ? pml__as_double(t->sum[i]) : (double)t->sum[i];
 }
 
 static void copy_nodes(struct pml_flow_graph *g, struct pml_flow_node *to, double *metric,

@@ -2,6 +2,7 @@
 /* core/substrate/trace/pml_otf2_stream.c - from the stream's events to the records of a location. */
 #include "substrate/trace/pml_otf2_stream.h"
 
+#include "base/pml_bits.h"
 #include "base/pml_error.h"
 #include "base/pml_thread.h"
 #include "source/counted/pml_count_file.h"
@@ -42,8 +43,7 @@ struct pml_otf2_stream {
 };
 
 static int64_t nearest(uint64_t bits) {
-  double d;
-  memcpy(&d, &bits, sizeof d);
+  double d = pml__as_double(bits);
   if (!(fabs(d) < 0x1p63)) return d > 0 ? INT64_MAX : d < 0 ? INT64_MIN : 0;
   return llrint(d);
 }
