@@ -36,15 +36,7 @@ static const char check[] = "local dat = require 'pmlua.internal.dat'\n"
                             "end\n";
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
-  static lua_State *L;
-  if (L == NULL) {
-    L = fuzz_lua();
-    fuzz_code(L, check);
-  }
-  lua_pushvalue(L, 1);
-  lua_pushlstring(L, (const char *)data, size);
-  fuzz_call(L, 1, 1);
-  PLANTED(lua_tointeger(L, -1) > 0 && lua_tointeger(L, -1) != 3);
-  lua_settop(L, 1);
+  lua_Integer got = fuzz_bytes(check, data, size);
+  PLANTED(got > 0 && got != 3);
   return 0;
 }

@@ -53,4 +53,19 @@ static inline void fuzz_call(lua_State *L, int nargs, int nresults) {
   abort();
 }
 
+/* What the function that @check returns gives for the bytes, a number; @check runs once. */
+static inline lua_Integer fuzz_bytes(const char *check, const uint8_t *data, size_t size) {
+  static lua_State *L;
+  if (L == NULL) {
+    L = fuzz_lua();
+    fuzz_code(L, check);
+  }
+  lua_pushvalue(L, 1);
+  lua_pushlstring(L, (const char *)data, size);
+  fuzz_call(L, 1, 1);
+  lua_Integer got = lua_tointeger(L, -1);
+  lua_settop(L, 1);
+  return got;
+}
+
 #endif
