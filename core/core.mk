@@ -6,7 +6,7 @@ CORE_LIBS := -lpfm -lotf2 -lpthread -ldl -lm
 
 # What programs that were compiled with counts are linked against: libc and nothing else.
 COUNT_SRC := $(filter-out %/pml_count_file.c,$(wildcard core/source/counted/pml_count*.c))
-CORE_SRC := $(filter-out core/compat/% core/preload/% core/instrument/% $(COUNT_SRC),$(wildcard core/*/*.c core/*/*/*.c core/adapter/arch/*/*.c))
+CORE_SRC := $(filter-out core/compat/% core/preload/% core/instrument/% $(COUNT_SRC),$(wildcard core/*/*.c core/*/*/*.c core/*/*/*/*.c))
 COUNT_SONAME := libpmlua_count.so.0
 # Each instruction set has its own; for the others these files are empty.
 CORE_ASM := $(filter-out %/system.S,$(wildcard core/adapter/arch/*/*.S))
@@ -42,7 +42,7 @@ $(B)/libpmlua.a: $(CORE_OBJ)
 PUBLIC_H = $(sort $(filter core/%.h,$(shell $(CC) -D_GNU_SOURCE -MM -Icore core/pml.h)))
 # What generated wrappers, and workloads that scripts drive, include.
 SHARED_H = $(filter-out $(PUBLIC_H),$(sort $(filter core/%.h,$(shell $(CC) -D_GNU_SOURCE -MM -Icore core/adapter/wrap/pml_wrap.h core/adapter/pml_workload.h))))
-$(B)/libpmlua.map: core/pml.h $(wildcard core/*/*.h core/*/*/*.h)
+$(B)/libpmlua.map: core/pml.h $(wildcard core/*/*.h core/*/*/*.h core/*/*/*/*.h)
 	@mkdir -p $(@D)
 	@{ echo 'PMLUA_0 { global:'; cat $(PUBLIC_H) | tr '\n' ' ' | grep -oE 'PML_API [^;([]*' | sed -n 's/ *__attribute__$$//; s/.*[ *]\(pml_\)/  \1/; s/^  pml_.*/&;/p'; \
 	  echo '};'; echo 'PMLUA_PRIVATE { global: pml_*; local: *; };'; } >$@.new

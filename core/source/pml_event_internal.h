@@ -36,6 +36,9 @@ bool pml__event_counts_in_user_space(const struct pml_event *ev);
 /* pml__event_is_of_kernel - it happens in the kernel only: counted in user space it would always be 0. */
 bool pml__event_is_of_kernel(const struct perf_event_attr *attr);
 void pml__event_note_user_only(const struct pml_event *ev); /* for pml_event_user_only() */
+/* pml__event_sysctl - the number in the file @path of /proc/sys; @absent where it cannot be read. */
+int pml__event_sysctl(const char *path, int absent);
+int pml__paranoid_level(void); /* kernel.perf_event_paranoid; 2, the kernel's default, where it cannot be read */
 
 /* pml__event_first - the first part of @ev, which then has one: zeroed, with attr.size and @pmu, static, set. */
 struct pml_event_part *pml__event_first(struct pml_event *ev, const char *pmu);

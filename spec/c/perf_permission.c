@@ -4,7 +4,7 @@
  * The kernel is asked by itself what it permits, so that the claims hold at every perf_event_paranoid.
  */
 #include "base/pml_error.h"
-#include "source/kernel/pml_breakpoint.h"
+#include "source/kernel/event/pml_breakpoint.h"
 #include "source/kernel/pml_group.h"
 #include "source/pml_eventset.h"
 

@@ -4,7 +4,7 @@
 
 #include "base/pml_error.h"
 #include "base/pml_thread.h"
-#include "source/kernel/pml_breakpoint.h"
+#include "source/kernel/event/pml_breakpoint.h"
 #include "source/kernel/pml_counter_error.h"
 #include "source/kernel/pml_counter_private.h"
 #include "source/kernel/pml_perf_descriptor.h"

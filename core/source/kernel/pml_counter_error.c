@@ -12,17 +12,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-static int read_sysctl(const char *path, int absent) {
-  int v = absent;
-  FILE *f = fopen(path, "re");
-  if (f == NULL) return absent;
-  if (fscanf(f, "%d", &v) != 1) v = absent;
-  fclose(f);
-  return v;
-}
-
 static bool watchdog_is_on(void) {
-  return read_sysctl("/proc/sys/kernel/nmi_watchdog", 0) > 0;
+  return pml__event_sysctl("/proc/sys/kernel/nmi_watchdog", 0) > 0;
 }
 
 bool pml__counter_is_software(const struct perf_event_attr *attr, const char *pmu) {
@@ -50,10 +41,6 @@ static int no_such_counter(const struct pml__counter_request *q, int err) {
     return pml_fail(PML_ENOPMU, "%s: this machine has no hardware PMU; %s", name, pml_error_remedy(PML_ENOPMU));
   return pml_fail(PML_ENOTHERE, "%s: this machine's PMU %s does not support it (%s); pmlua events lists what it does",
                   name, q->pmu, pml_error_name(err));
-}
-
-int pml__paranoid_level(void) {
-  return read_sysctl("/proc/sys/kernel/perf_event_paranoid", 2);
 }
 
 static bool opens(struct perf_event_attr attr, pid_t pid, int cpu) {

@@ -19,9 +19,6 @@ struct pml__counter_request {
 /* pml__counter_refused - the code for errno @err, its detail set. Reads /proc/sys. */
 int pml__counter_refused(const struct pml__counter_request *q, int err);
 
-/* pml__paranoid_level - kernel.perf_event_paranoid; 2, the kernel's default, where it cannot be read. */
-int pml__paranoid_level(void);
-
 /* pml__counter_starved - the code for events that opened, but get no counter: the watchdog's or others' fault. */
 int pml__counter_starved(const char *name);
 

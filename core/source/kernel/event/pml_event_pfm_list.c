@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/source/kernel/pml_event_pfm_list.c - the walk over libpfm4's tables. */
-#include "source/kernel/pml_event_pfm.h"
+/* core/source/kernel/event/pml_event_pfm_list.c - the walk over libpfm4's tables. */
+#include "source/kernel/event/pml_event_pfm.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/source/kernel/pml_event_pfm.h - libpfm4 behind its lock, for the encoder and the lister. */
+/* core/source/kernel/event/pml_event_pfm.h - libpfm4 behind its lock, for the encoder and the lister. */
 #ifndef PML_EVENT_PFM_H
 #define PML_EVENT_PFM_H
 

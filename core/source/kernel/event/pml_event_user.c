@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/source/kernel/pml_event_user.c - events that count user space only, because the kernel may not be counted. */
-#include "source/kernel/pml_counter_error.h"
+/* core/source/kernel/event/pml_event_user.c - events that count user space only, because the kernel may not be counted.
+ */
 #include "source/pml_event_internal.h"
 
 #include <stdatomic.h>
@@ -42,6 +42,19 @@ bool pml__event_may_be_user_only(const struct pml_event *ev) {
   if (strlen(ev->name) + sizeof PML__USER_ONLY > PML_EVENT_NAME_MAX) return false;
   if (ev->first.attr.exclude_user || ev->first.attr.exclude_kernel || ev->first.cpu_any >= 0) return false;
   return pml__event_counts_in_user_space(ev);
+}
+
+int pml__event_sysctl(const char *path, int absent) {
+  int v = absent;
+  FILE *f = fopen(path, "re");
+  if (f == NULL) return absent;
+  if (fscanf(f, "%d", &v) != 1) v = absent;
+  fclose(f);
+  return v;
+}
+
+int pml__paranoid_level(void) {
+  return pml__event_sysctl("/proc/sys/kernel/perf_event_paranoid", 2);
 }
 
 /* 0: there was none; 1: the text is being written; 2: it is there; 3: it was taken. The release of 2 publishes it. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/source/kernel/pml_breakpoint.c - whether hardware breakpoints fire on this machine. */
-#include "source/kernel/pml_breakpoint.h"
+/* core/source/kernel/event/pml_breakpoint.c - whether hardware breakpoints fire on this machine. */
+#include "source/kernel/event/pml_breakpoint.h"
 
 #include "base/pml_error.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/source/kernel/pml_event_sysfs_list.c - the walk over the events of sysfs PMUs. */
-#include "source/kernel/pml_event_sysfs.h"
+/* core/source/kernel/event/pml_event_sysfs_list.c - the walk over the events of sysfs PMUs. */
+#include "source/kernel/event/pml_event_sysfs.h"
 
 #include <stdio.h>
 #include <string.h>

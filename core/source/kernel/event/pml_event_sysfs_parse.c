@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/source/kernel/pml_event_sysfs_parse.c - pmu/event,param=x/modifiers by the formats and events of that PMU. */
-#include "source/kernel/pml_event_sysfs.h"
+/* core/source/kernel/event/pml_event_sysfs_parse.c - pmu/event,param=x/modifiers by the formats and events of that PMU.
+ */
+#include "source/kernel/event/pml_event_sysfs.h"
 
 #include <errno.h>
 #include <locale.h>

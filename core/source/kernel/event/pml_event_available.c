@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/source/kernel/pml_event_available.c - would the kernel open an event, and has this machine a PMU? */
-#include "source/kernel/pml_breakpoint.h"
+/* core/source/kernel/event/pml_event_available.c - would the kernel open an event, and has this machine a PMU? */
+#include "source/kernel/event/pml_breakpoint.h"
 #include "source/pml_event_internal.h"
 
 #include <errno.h>

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/source/kernel/pml_event_sysfs.h - the files of a sysfs PMU, for the parser and the lister of pmu/event/ names.
+/* core/source/kernel/event/pml_event_sysfs.h - the files of a sysfs PMU, for the parser and the lister of pmu/event/
+ * names.
  */
 #ifndef PML_EVENT_SYSFS_H
 #define PML_EVENT_SYSFS_H

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/source/kernel/pml_event_probe.c - hardware breakpoints (mem:) and user-space probes (uprobe:). */
-#include "source/kernel/pml_event_sysfs.h"
+/* core/source/kernel/event/pml_event_probe.c - hardware breakpoints (mem:) and user-space probes (uprobe:). */
+#include "source/kernel/event/pml_event_sysfs.h"
 
 #include <ctype.h>
 #include <dlfcn.h>

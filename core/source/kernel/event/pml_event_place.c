@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/source/kernel/pml_event_place.c - where a PMU of packages counts: the cpus of its cpumask, and what these stand
- * for. */
-#include "source/kernel/pml_event_sysfs.h"
+/* core/source/kernel/event/pml_event_place.c - where a PMU of packages counts: the cpus of its cpumask, and what these
+ * stand for. */
+#include "source/kernel/event/pml_event_sysfs.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/source/kernel/pml_event_trace.c - tracepoints, by their numbers in tracefs. */
+/* core/source/kernel/event/pml_event_trace.c - tracepoints, by their numbers in tracefs. */
 #include "source/pml_event_internal.h"
 
 #include <ctype.h>

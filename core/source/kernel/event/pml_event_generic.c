@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/source/kernel/pml_event_generic.c - perf's generic hardware, cache and software names, and raw codes. */
+/* core/source/kernel/event/pml_event_generic.c - perf's generic hardware, cache and software names, and raw codes. */
 #include "source/pml_event_internal.h"
 
 #include <ctype.h>

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/source/kernel/pml_event_pfm.c - libpfm4's names: encoding, and what it says when it cannot. */
-#include "source/kernel/pml_event_pfm.h"
+/* core/source/kernel/event/pml_event_pfm.c - libpfm4's names: encoding, and what it says when it cannot. */
+#include "source/kernel/event/pml_event_pfm.h"
 
 #include "base/pml_process.h"
-#include "source/kernel/pml_event_sysfs.h"
+#include "source/kernel/event/pml_event_sysfs.h"
 
 #include <perfmon/pfmlib_perf_event.h>
 #include <stdio.h>
