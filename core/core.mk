@@ -5,7 +5,7 @@ SONAME  := libpmlua.so.0
 CORE_LIBS := -lpfm -lotf2 -lpthread -ldl -lm
 
 # What programs that were compiled with counts are linked against: libc and nothing else.
-COUNT_SRC := $(filter-out %/pml_count_file.c,$(wildcard core/source/counted/pml_count*.c))
+COUNT_SRC := $(wildcard core/source/compiler/runtime/*.c)
 CORE_SRC := $(filter-out core/compat/% core/preload/% core/instrument/% $(COUNT_SRC),$(wildcard core/*/*.c core/*/*/*.c core/*/*/*/*.c))
 COUNT_SONAME := libpmlua_count.so.0
 # Each instruction set has its own; for the others these files are empty.
@@ -23,7 +23,7 @@ PM_SRC   := $(wildcard core/compat/pmlib/*.c)
 
 CORE_OBJ := $(CORE_SRC:%.c=$(B)/obj/%.o) $(CORE_ASM:%.S=$(B)/obj/%.o)
 SDE_OBJ  := $(SDE_SRC:%.c=$(B)/obj/%.o)
-COUNT_OBJ := $(COUNT_SRC:%.c=$(B)/obj/%.o) $(B)/obj/core/source/counted/cells.o $(patsubst %.S,$(B)/obj/%.o,$(wildcard core/adapter/arch/*/system.S))
+COUNT_OBJ := $(COUNT_SRC:%.c=$(B)/obj/%.o) $(B)/obj/core/source/compiler/pml_count_cells.o $(patsubst %.S,$(B)/obj/%.o,$(wildcard core/adapter/arch/*/system.S))
 PM_OBJ   := $(PM_SRC:%.c=$(B)/obj/%.o)
 LIVE_OBJ := $(LIVE_SRC:%.c=$(B)/obj/%.o)
 MEMORY_OBJ := $(MEMORY_SRC:%.c=$(B)/obj/%.o)
@@ -105,7 +105,7 @@ $(B)/preload/libpmlua-simulate.so: $(SIMULATE_OBJ)
 	$(CC) $(SAN) $(LDFLAGS) $(HARDEN_LD) -shared -Wl,-soname,libpmlua-simulate.so $(SIMULATE_OBJ) -o $@
 
 SDE_CORE := $(filter-out %/pml_event_sde.c %/pml_eventset_sde.c,$(filter core/base/% core/source/sde/% core/record/pml_recorder% core/record/quantile/% \
-  core/source/counted/cells.c,$(CORE_SRC)))
+  core/source/compiler/pml_count_cells.c,$(CORE_SRC)))
 $(B)/compat/libsde.a: $(SDE_OBJ) $(SDE_CORE:%.c=$(B)/obj/%.o)
 	@mkdir -p $(@D)
 	@rm -f $@

@@ -39,7 +39,7 @@ local MAY = {
 local watches = "a fork is watched by pml__process_watch(): a handler that takes a lock hangs other libraries' handlers"
 for dir, except in pairs {
   ["core/base"] = "pml_process.c",
-  ["core/source"] = "counted/pml_count.c",
+  ["core/source"] = "compiler/runtime/pml_count.c",
   ["core/preload"] = "simulate.c",
   ["core/record"] = false,
   ["core/program"] = false,

@@ -4,7 +4,7 @@
 
 # (make drops what a shell said that ends with 127, as command -v does.)
 LLVMS := $(shell for n in 14 15 16 17 18 19; do c=$$(command -v llvm-config-$$n) && [ -e $$($$c --includedir)/llvm-c/Core.h ] && echo $$n; done; :)
-INSTRUMENT_SRC := core/source/counted/cells.c $(wildcard core/instrument/instrument*.c)
+INSTRUMENT_SRC := core/source/compiler/pml_count_cells.c $(wildcard core/instrument/instrument*.c)
 INSTRUMENT_SO := $(LLVMS:%=$(B)/lua/pmlua/instrument-%.so)
 INSTRUMENT_PLUGIN := $(if $(SAN),,$(if $(shell command -v $(CXX) 2>/dev/null),$(LLVMS:%=$(B)/preload/libpmlua-instrument-%.so)))
 llvm_cflags = -isystem $(shell llvm-config-$(1) --includedir) -DPML_LLVM_MAJOR=$(1) -DPML_LLVM_VERSION=$(shell llvm-config-$(1) --version)

@@ -2,7 +2,7 @@
 /* bindings/source/lcount.c - pml.count: files of what the compiler counted, and the kinds that there are. */
 #include "lutil.h"
 
-#include "source/counted/pml_count_file.h"
+#include "source/compiler/pml_count_file.h"
 
 /* Sums of Byfl first, then the kinds of operation: those that were counted. */
 static void push_counts(lua_State *L, const struct pml_counts *c) {

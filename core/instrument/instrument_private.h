@@ -4,8 +4,8 @@
 #define PML_INSTRUMENT_PRIVATE_H
 
 #include "instrument/instrument.h"
-#include "source/counted/cells.h"
-#include "source/counted/pml_count.h"
+#include "source/compiler/pml_count.h"
+#include "source/compiler/pml_count_cells.h"
 
 #include <llvm-c/Core.h>
 #include <llvm-c/Target.h>

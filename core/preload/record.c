@@ -30,7 +30,7 @@
 #include "base/pml_error.h"
 #include "base/pml_process.h"
 #include "record/pml_reasons.h"
-#include "source/counted/pml_count_file.h"
+#include "source/compiler/pml_count_file.h"
 #include "source/pml_event.h"
 #include "source/sde/pml_sde.h"
 #include "substrate/profile/pml_profile.h"

@@ -4,7 +4,7 @@
 
 #include "../c/count_loaded.h"
 #include "base/pml_error.h"
-#include "source/counted/pml_count_file.h"
+#include "source/compiler/pml_count_file.h"
 #include "source/pml_eventset.h"
 #include "source/sde/pml_sde.h"
 

@@ -3,8 +3,8 @@
 #ifndef COUNT_H
 #define COUNT_H
 
-#include "source/counted/cells.h"
-#include "source/counted/pml_count.h"
+#include "source/compiler/pml_count.h"
+#include "source/compiler/pml_count_cells.h"
 
 #include <stddef.h>
 

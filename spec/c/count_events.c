@@ -3,8 +3,8 @@
 #include "base/pml_error.h"
 #include "check.h"
 #include "count.h"
-#include "source/counted/pml_count_file.h"
-#include "source/counted/pml_count_runtime.h"
+#include "source/compiler/pml_count_file.h"
+#include "source/compiler/pml_count_runtime.h"
 #include "source/pml_eventset.h"
 #include "source/sde/pml_sde.h"
 

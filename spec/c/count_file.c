@@ -8,7 +8,7 @@
 #include "check.h"
 #include "count.h"
 #include "sanitized.h"
-#include "source/counted/pml_count_file.h"
+#include "source/compiler/pml_count_file.h"
 
 #include <dlfcn.h>
 #include <errno.h>

@@ -3,8 +3,8 @@
 #ifndef SPEC_COUNT_LOADED_H
 #define SPEC_COUNT_LOADED_H
 
-#include "source/counted/cells.h"
-#include "source/counted/pml_count.h"
+#include "source/compiler/pml_count.h"
+#include "source/compiler/pml_count_cells.h"
 
 #include <dlfcn.h>
 #include <stdbool.h>

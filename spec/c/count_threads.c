@@ -7,7 +7,7 @@
 #include "base/pml_clock.h"
 #include "check.h"
 #include "count.h"
-#include "source/counted/pml_count_runtime.h"
+#include "source/compiler/pml_count_runtime.h"
 #include "source/pml_eventset.h"
 #include "source/sde/pml_sde.h"
 

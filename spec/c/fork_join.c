@@ -6,7 +6,7 @@
 #include "check.h"
 #include "record/pml_recorder.h"
 #include "sanitized.h"
-#include "source/counted/pml_count_runtime.h"
+#include "source/compiler/pml_count_runtime.h"
 #include "source/plugin/pml_plugin.h"
 #include "source/sde/pml_sde.h"
 #include "source/sde/pml_sde_patient.h"

@@ -13,8 +13,8 @@
 #include "events.h"
 #include "pml.h"
 #include "record/pml_samples.h"
-#include "source/counted/pml_count_file.h"
-#include "source/counted/pml_count_layout.h"
+#include "source/compiler/pml_count_file.h"
+#include "source/compiler/pml_count_layout.h"
 #include "source/kernel/pml_group.h"
 #include "substrate/flow/pml_flow.h"
 

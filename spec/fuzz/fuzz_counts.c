@@ -6,9 +6,9 @@
  */
 #include "base/pml_error.h"
 #include "fuzz.h"
-#include "source/counted/cells.h"
-#include "source/counted/pml_count_file.h"
-#include "source/counted/pml_count_layout.h"
+#include "source/compiler/pml_count_cells.h"
+#include "source/compiler/pml_count_file.h"
+#include "source/compiler/pml_count_layout.h"
 
 #include <stddef.h>
 

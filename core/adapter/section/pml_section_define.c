@@ -4,7 +4,7 @@
 #include "adapter/section/pml_section_text.h"
 #include "base/pml_clock.h"
 #include "base/pml_error.h"
-#include "source/counted/pml_count_file.h"
+#include "source/compiler/pml_count_file.h"
 #include "source/simulation/pml_sim.h"
 
 #include <errno.h>

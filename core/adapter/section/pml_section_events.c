@@ -3,7 +3,7 @@
  * thread. */
 #include "adapter/section/pml_section_private.h"
 #include "base/pml_error.h"
-#include "source/counted/pml_count_file.h"
+#include "source/compiler/pml_count_file.h"
 #include "source/simulation/pml_sim.h"
 
 #include <errno.h>

@@ -6,14 +6,14 @@
 #include "source/pml_eventset_private.h"
 #include "source/sde/pml_sde_private.h"
 
-struct pml__counted_list;
+struct pml__compiler_list;
 
 struct pml__sde_share {
   struct pml__share share;
   struct pml_sde_event **event; /* [share.n] */
   struct pml__sde_reader *reader;
-  struct pml__counted_list *counted; /* NULL: not all of them are what threads count for themselves */
-  char (*absent)[320];               /* [share.n] why there is no value while nobody has registered it */
+  struct pml__compiler_list *compiler; /* NULL: not all of them are what threads count for themselves */
+  char (*absent)[320];                 /* [share.n] why there is no value while nobody has registered it */
 };
 
 /* The entry in the table of sources, whose names are in pml_event_sde.c: pml_eventset_sde.c */
@@ -29,8 +29,8 @@ const char *pml__sde_nearest(const char *name, char *buf, size_t size);
 int pml__sde_share_snapshot(struct pml__share *share, uint64_t *words, bool times);
 int pml__sde_share_read(struct pml_eventset *s, uint64_t *values); /* all events of the set are software-defined */
 
-/* What threads count for themselves: counted/pml_eventset_counted.c. Changes how @h is read if all its events are. */
-int pml__counted_open(struct pml__sde_share *h); /* -1: no memory */
-void pml__counted_close(struct pml__sde_share *h);
+/* What threads count for themselves: pml_eventset_compiler.c. Changes how @h is read if all its events are. */
+int pml__compiler_open(struct pml__sde_share *h); /* -1: no memory */
+void pml__compiler_close(struct pml__sde_share *h);
 
 #endif

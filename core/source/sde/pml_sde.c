@@ -190,7 +190,7 @@ void pml__sde_fill(struct pml_sde_event *ev, struct pml_sde_library *lib, struct
   ev->library = lib;
   atomic_store_explicit(&ev->body, b, memory_order_release);
   pml__sde_grows();
-  if (b->kind == PML_SDE_PER_THREAD) atomic_fetch_add_explicit(&pml__sde_counted_epoch, 1, memory_order_release);
+  if (b->kind == PML_SDE_PER_THREAD) atomic_fetch_add_explicit(&pml__sde_compiler_epoch, 1, memory_order_release);
 }
 
 static void free_bodies(struct pml__sde_body *b) {

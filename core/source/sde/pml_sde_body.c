@@ -6,7 +6,7 @@
 #include <signal.h>
 #include <stdlib.h>
 
-_Atomic uint64_t pml__sde_counted_epoch = 1;
+_Atomic uint64_t pml__sde_compiler_epoch = 1;
 
 struct pml__sde_body *pml__sde_body_new(enum pml_sde_kind kind, enum pml_type type, unsigned mode) {
   struct pml__sde_body *b = calloc(1, sizeof *b);

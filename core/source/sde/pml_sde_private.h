@@ -244,14 +244,14 @@ bool pml__sde_wait_for_readers(struct pml__sde_body *const *going, size_t n, boo
 void pml__sde_callback_begin(void);
 void pml__sde_callback_end(void);
 
-/* --- what the compiler counts: pml_sde_counted.c --- */
+/* --- what the compiler counts: pml_sde_compiler.c --- */
 
 /* Raised after a term was appended, and when a per-thread event came or was taken back; never 0. */
-extern _Atomic uint64_t pml__sde_counted_epoch;
+extern _Atomic uint64_t pml__sde_compiler_epoch;
 /* Whose cells @r reads from now on: the calling thread's, or, where there are none of its own, all. */
-void pml__sde_counted_take(struct pml__sde_reader *r);
-void pml__sde_counted_give_back(struct pml__sde_reader *r);
-uint64_t pml__sde_counted_total(struct pml__sde_terms *t); /* of all threads */
+void pml__sde_compiler_take(struct pml__sde_reader *r);
+void pml__sde_compiler_give_back(struct pml__sde_reader *r);
+uint64_t pml__sde_compiler_total(struct pml__sde_terms *t); /* of all threads */
 /* Publish the body @b of a new event, or free it where there is one of that name. 0 or a negative code. */
 int pml__sde_publish(struct pml_sde_library *lib, const char *event, struct pml__sde_body *b);
 

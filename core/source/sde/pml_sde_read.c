@@ -154,8 +154,8 @@ static void sample_counter(const struct pml__sde_body *b, struct pml__sde_sample
 
 /* A set's thread is who first reads such an event by it: whoever opened it, if the event was there. */
 static uint64_t per_thread(struct pml__sde_reader *r, struct pml__sde_terms *t) {
-  if (!r->whole && r->cells == NULL) pml__sde_counted_take(r);
-  return r->cells != NULL ? pml__sde_terms_of(t, r->cells) : pml__sde_counted_total(t);
+  if (!r->whole && r->cells == NULL) pml__sde_compiler_take(r);
+  return r->cells != NULL ? pml__sde_terms_of(t, r->cells) : pml__sde_compiler_total(t);
 }
 
 static void sample_body(struct pml__sde_reader *r, const struct pml__sde_body *b, struct pml__sde_sample *s) {

@@ -69,7 +69,7 @@ struct pml__sde_reader *pml__sde_reader_take(void) {
 
 void pml__sde_reader_give_back(struct pml__sde_reader *r) {
   if (r == NULL) return;
-  if (r->cells != NULL) pml__sde_counted_give_back(r);
+  if (r->cells != NULL) pml__sde_compiler_give_back(r);
   r->whole = false;
   atomic_store_explicit(&r->taken, false, memory_order_release);
 }

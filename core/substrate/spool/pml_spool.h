@@ -16,7 +16,7 @@
 
 #include "base/pml_api.h"
 #include "base/pml_stream.h"
-#include "source/counted/pml_count_file.h"
+#include "source/compiler/pml_count_file.h"
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -5,7 +5,7 @@
 #include "base/pml_bits.h"
 #include "base/pml_error.h"
 #include "base/pml_thread.h"
-#include "source/counted/pml_count_file.h"
+#include "source/compiler/pml_count_file.h"
 #include "source/pml_event.h"
 #include "substrate/trace/pml_otf2_write.h"
 

@@ -9,7 +9,7 @@
 #ifndef PML_OTF2_WRITE_H
 #define PML_OTF2_WRITE_H
 
-#include "source/counted/pml_count_file.h"
+#include "source/compiler/pml_count_file.h"
 #include "substrate/trace/pml_otf2_ring.h"
 
 #include <pthread.h>

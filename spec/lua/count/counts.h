@@ -4,8 +4,8 @@
 #ifndef COUNTS_H
 #define COUNTS_H
 
-#include "source/counted/cells.h"
-#include "source/counted/pml_count.h"
+#include "source/compiler/pml_count.h"
+#include "source/compiler/pml_count_cells.h"
 
 static inline uint64_t counted(enum pml_byfl event) {
   uint64_t n = 0;

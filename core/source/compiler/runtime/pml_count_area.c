@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/source/counted/pml_count_area.c - the memory of the counts, and the file that PMLUA_COUNT maps it from. */
-#include "source/counted/pml_count_private.h"
+/* core/source/compiler/runtime/pml_count_area.c - the memory of the counts, and the file that PMLUA_COUNT maps it from.
+ */
+#include "source/compiler/runtime/pml_count_private.h"
 
 #include <errno.h>
 #include <fcntl.h>

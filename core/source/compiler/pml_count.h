@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * core/source/counted/pml_count.h - between a program that `pmlua cc --count` compiled and the runtime that keeps its
+ * core/source/compiler/pml_count.h - between a program that `pmlua cc --count` compiled and the runtime that keeps its
  * counts.
  *
  * The instrumenter adds to cells: numbers of 64 bits, of the thread alone, in memory that the runtime gives. A cell is

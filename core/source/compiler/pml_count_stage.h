@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/source/counted/pml_count_stage.h - whether modules count before or after optimisation. Internal. */
+/* core/source/compiler/pml_count_stage.h - whether modules count before or after optimisation. Internal. */
 #ifndef PML_COUNT_STAGE_H
 #define PML_COUNT_STAGE_H
 
-#include "source/counted/pml_count.h"
-#include "source/counted/pml_count_file.h"
+#include "source/compiler/pml_count.h"
+#include "source/compiler/pml_count_file.h"
 
 /* Of the stages of modules, a bit each. */
 static inline enum pml_count_at pml__count_stage(uint64_t stages) {

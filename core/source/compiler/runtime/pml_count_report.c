@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/source/counted/pml_count_report.c - what was counted, as a table on stderr: PMLUA_COUNT=report. */
-#include "source/counted/cells.h"
-#include "source/counted/pml_count_private.h"
+/* core/source/compiler/runtime/pml_count_report.c - what was counted, as a table on stderr: PMLUA_COUNT=report. */
+#include "source/compiler/pml_count_cells.h"
+#include "source/compiler/runtime/pml_count_private.h"
 
 #include <stdarg.h>
 #include <stdio.h>

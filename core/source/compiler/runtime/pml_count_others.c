@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/source/counted/pml_count_others.c - which of the objects that are loaded count nothing: libraries, the program.
+/* core/source/compiler/runtime/pml_count_others.c - which of the objects that are loaded count nothing: libraries, the
+ * program.
  */
-#include "source/counted/pml_count_private.h"
+#include "source/compiler/runtime/pml_count_private.h"
 
 #include <errno.h>
 #include <link.h>

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * core/source/counted/pml_eventset_counted.c - what a thread counts for itself, in an event set: all sums in one pass.
+ * core/source/sde/pml_eventset_compiler.c - what a thread counts for itself, in an event set: all sums in one pass.
  *
  * Events that are sums over the cells of the set's thread are read as any other, by pml_eventset_sde.c, once: then it
  * is known which cells they are. From there on a list of them is read, and no event is looked at, for as long as no
- * such event, nor a cell of one, came or went (pml__sde_counted_epoch). What is then touched is the set's own and the
+ * such event, nor a cell of one, came or went (pml__sde_compiler_epoch). What is then touched is the set's own and the
  * cells, which stay while the set is open: so who takes an event back need not wait for such a read.
  */
 #include "source/sde/pml_eventset_sde.h"
@@ -26,7 +26,7 @@ struct weighted {
 struct ends {
   uint16_t once, weighted; /* among the running sums */
 };
-struct pml__counted_list {
+struct pml__compiler_list {
   uint64_t as_of; /* epoch that the list is right in; 0: there is none */
   uint64_t tried; /* epoch in which it was made last, or could not be */
   uint32_t nonce, nweighted;
@@ -41,7 +41,7 @@ static const struct pml__sde_body *body_in(const struct pml__sde_share *h, uint3
 }
 
 /* False: there are too many. */
-static bool list_terms(struct pml__counted_list *c, struct pml__sde_terms *t, uint32_t event) {
+static bool list_terms(struct pml__compiler_list *c, struct pml__sde_terms *t, uint32_t event) {
   uint32_t n = atomic_load_explicit(&t->n, memory_order_acquire);
   if (n > LISTED_MAX - c->nonce - c->nweighted) return false;
   for (uint32_t k = 0; k < n; k++) {
@@ -58,8 +58,8 @@ static bool list_terms(struct pml__counted_list *c, struct pml__sde_terms *t, ui
 /* Appending a term, or taking an event back, raises the epoch afterwards: a list of an earlier epoch is out of date.
  */
 static void make_list(struct pml__sde_share *h) {
-  struct pml__counted_list *c = h->counted;
-  uint64_t epoch = atomic_load_explicit(&pml__sde_counted_epoch, memory_order_acquire);
+  struct pml__compiler_list *c = h->compiler;
+  uint64_t epoch = atomic_load_explicit(&pml__sde_compiler_epoch, memory_order_acquire);
   if (c->tried == epoch || h->reader->cells == NULL) return;
   bool good = true;
   c->as_of = 0;
@@ -76,8 +76,8 @@ static void make_list(struct pml__sde_share *h) {
   c->as_of = epoch;
 }
 
-static inline bool is_listed(const struct pml__counted_list *c) {
-  return c->as_of == atomic_load_explicit(&pml__sde_counted_epoch, memory_order_acquire);
+static inline bool is_listed(const struct pml__compiler_list *c) {
+  return c->as_of == atomic_load_explicit(&pml__sde_compiler_epoch, memory_order_acquire);
 }
 
 static inline uint64_t load(const uint64_t *cells, uint16_t cell) {
@@ -85,7 +85,7 @@ static inline uint64_t load(const uint64_t *cells, uint16_t cell) {
 }
 
 /* The running sums, [0] being before the first. Relaxed: each cell is right for itself. */
-static inline void run(const struct pml__counted_list *c, const uint64_t *cells, uint64_t *sum) {
+static inline void run(const struct pml__compiler_list *c, const uint64_t *cells, uint64_t *sum) {
   uint32_t n = c->nonce;
   uint64_t all = 0;
   *sum++ = 0;
@@ -98,7 +98,7 @@ static inline void run(const struct pml__counted_list *c, const uint64_t *cells,
 
 static int snapshot_counted(struct pml__share *share, uint64_t *words, bool times) {
   struct pml__sde_share *h = (struct pml__sde_share *)share;
-  const struct pml__counted_list *c = h->counted;
+  const struct pml__compiler_list *c = h->compiler;
   if (PML_UNLIKELY(!is_listed(c))) {
     int rc = pml__sde_share_snapshot(share, words, times);
     make_list(h);
@@ -119,7 +119,7 @@ static int snapshot_counted(struct pml__share *share, uint64_t *words, bool time
 /* What was no event at the start has a base of 0. */
 static int read_counted(struct pml_eventset *s, uint64_t *values) {
   struct pml__sde_share *h = (struct pml__sde_share *)s->share;
-  const struct pml__counted_list *c = h->counted;
+  const struct pml__compiler_list *c = h->compiler;
   if (PML_UNLIKELY(!is_listed(c))) {
     int rc = pml__sde_share_read(s, values);
     make_list(h);
@@ -138,21 +138,21 @@ static int read_counted(struct pml_eventset *s, uint64_t *values) {
   return 0;
 }
 
-int pml__counted_open(struct pml__sde_share *h) {
+int pml__compiler_open(struct pml__sde_share *h) {
   bool all = !h->reader->whole;
   uint32_t n = h->share.n;
   pml__sde_enter(h->reader);
   for (uint32_t i = 0; all && i < n; i++) all = body_in(h, i) != NULL;
   pml__sde_leave(h->reader);
   if (!all) return 0;
-  h->counted = malloc(sizeof *h->counted + n * sizeof h->counted->end[0]);
-  if (h->counted == NULL) return -1;
-  h->counted->as_of = h->counted->tried = 0;
+  h->compiler = malloc(sizeof *h->compiler + n * sizeof h->compiler->end[0]);
+  if (h->compiler == NULL) return -1;
+  h->compiler->as_of = h->compiler->tried = 0;
   h->share.snapshot = snapshot_counted;
   h->share.read = read_counted;
   return 0;
 }
 
-void pml__counted_close(struct pml__sde_share *h) {
-  free(h->counted);
+void pml__compiler_close(struct pml__sde_share *h) {
+  free(h->compiler);
 }

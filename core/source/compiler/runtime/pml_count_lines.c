@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * core/source/counted/pml_count_lines.c - how many lines of memory a thread touched, each once: an estimate.
+ * core/source/compiler/runtime/pml_count_lines.c - how many lines of memory a thread touched, each once: an estimate.
  *
  * A HyperLogLog sketch of 1024 registers (Flajolet et al., 2007) in the last cells of the thread, and the estimate that
  * grows with it: a line that changes a register is worth 1 / the chance that one does (Ting, "Streamed approximate
  * counting of distinct elements", 2014). So it is a count as others are, which only grows and adds up over threads; a
  * line that two threads touch counts in both. Standard error: 0.83 / sqrt(1024), 2.6 %.
  */
-#include "source/counted/cells.h"
-#include "source/counted/pml_count.h"
+#include "source/compiler/pml_count.h"
+#include "source/compiler/pml_count_cells.h"
 
 #define REGISTERS 1024u
 #define FIRST (PML_COUNT_CELLS - REGISTERS / 8) /* a register is a byte */

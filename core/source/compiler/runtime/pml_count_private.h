@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/source/counted/pml_count_private.h - what the files of the runtime share. Internal. */
+/* core/source/compiler/runtime/pml_count_private.h - what the files of the runtime share. Internal. */
 #ifndef PML_COUNT_PRIVATE_H
 #define PML_COUNT_PRIVATE_H
 
-#include "source/counted/pml_count_layout.h"
+#include "source/compiler/pml_count_layout.h"
 
 #include <stdbool.h>
 #include <stddef.h>

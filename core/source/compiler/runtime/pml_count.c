@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * core/source/counted/pml_count.c - the runtime of programs that were compiled with counts: each thread has cells.
+ * core/source/compiler/runtime/pml_count.c - the runtime of programs that were compiled with counts: each thread has
+ * cells.
  *
  * Cells are in lanes. A thread takes a free one at its first counted function and gives it back at its end, with what
  * it counted: the next thread adds to that, so that sums are never moved, and nothing is lost wherever a process ends.
@@ -15,8 +16,8 @@
  *
  * No lock is held while a child is made: another library's handler may wait for a thread that wants it.
  */
-#include "source/counted/pml_count_private.h"
-#include "source/counted/pml_count_runtime.h"
+#include "source/compiler/pml_count_runtime.h"
+#include "source/compiler/runtime/pml_count_private.h"
 
 #include <dlfcn.h>
 #include <errno.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/source/counted/cells.c - the table of the kinds of operation, made from the lists in cells.h. */
-#include "source/counted/cells.h"
+/* core/source/compiler/pml_count_cells.c - the table of the kinds of operation, made from the lists in its header. */
+#include "source/compiler/pml_count_cells.h"
 
-#include "source/counted/pml_count.h"
+#include "source/compiler/pml_count.h"
 
 _Static_assert(PML_CELL_COUNT <= PML_COUNT_CELLS, "a thread's memory has a place for each cell");
 

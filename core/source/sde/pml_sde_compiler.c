@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * core/source/sde/pml_sde_counted.c - what the compiler counts, as the software-defined events of the library BYFL.
+ * core/source/sde/pml_sde_compiler.c - what the compiler counts, as the software-defined events of the library BYFL.
  *
  * Their names and the nine sums are those that Byfl registers with PAPI (papi_sde, table 5); each kind of operation
  * that is in use has an event of its own beside them.
  */
 #include "base/pml_error.h"
 #include "base/pml_process.h"
-#include "source/counted/cells.h"
-#include "source/counted/pml_count_runtime.h"
-#include "source/counted/pml_count_stage.h"
+#include "source/compiler/pml_count_cells.h"
+#include "source/compiler/pml_count_runtime.h"
+#include "source/compiler/pml_count_stage.h"
 #include "source/sde/pml_sde_private.h"
 
 #include <dlfcn.h>
@@ -25,18 +25,18 @@ static struct pml__lock lock; /* the rest */
 static struct pml__sde_terms *sum[PML_BYFL_EVENTS];
 static struct pml__sde_terms *single[PML_CELL_COUNT];
 
-void pml__sde_counted_take(struct pml__sde_reader *r) {
+void pml__sde_compiler_take(struct pml__sde_reader *r) {
   const struct pml_count_runtime *rt = atomic_load_explicit(&runtime, memory_order_acquire);
   r->cells = rt != NULL ? rt->hold() : NULL;
   r->whole = r->cells == NULL;
 }
 
-void pml__sde_counted_give_back(struct pml__sde_reader *r) {
+void pml__sde_compiler_give_back(struct pml__sde_reader *r) {
   atomic_load_explicit(&runtime, memory_order_acquire)->release(r->cells);
   r->cells = NULL;
 }
 
-uint64_t pml__sde_counted_total(struct pml__sde_terms *t) {
+uint64_t pml__sde_compiler_total(struct pml__sde_terms *t) {
   const struct pml_count_area *a = atomic_load_explicit(&runtime, memory_order_acquire)->area;
   uint32_t n = __atomic_load_n(&a->header.lanes, __ATOMIC_ACQUIRE);
   uint64_t total = 0;
@@ -93,7 +93,7 @@ static void append(struct pml__sde_terms *t, uint32_t cell, uint32_t weight) {
   uint32_t n = atomic_load_explicit(&t->n, memory_order_relaxed);
   t->term[n] = (struct pml__sde_term){cell, weight};
   atomic_store_explicit(&t->n, n + 1, memory_order_release);
-  atomic_fetch_add_explicit(&pml__sde_counted_epoch, 1, memory_order_release);
+  atomic_fetch_add_explicit(&pml__sde_compiler_epoch, 1, memory_order_release);
 }
 
 static int register_sums(struct pml_sde_library *lib) {

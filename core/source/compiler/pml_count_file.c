@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/source/counted/pml_count_file.c - a file of counts, which may be cut, damaged or growing: nothing in it is
+/* core/source/compiler/pml_count_file.c - a file of counts, which may be cut, damaged or growing: nothing in it is
  * believed. */
-#include "source/counted/pml_count_file.h"
+#include "source/compiler/pml_count_file.h"
 
 #include "base/pml_error.h"
-#include "source/counted/cells.h"
-#include "source/counted/pml_count_layout.h"
-#include "source/counted/pml_count_stage.h"
+#include "source/compiler/pml_count_cells.h"
+#include "source/compiler/pml_count_layout.h"
+#include "source/compiler/pml_count_stage.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * core/source/counted/pml_count_layout.h - how the counts of a process lie in memory, and in the file that it is mapped
- * from.
+ * core/source/compiler/pml_count_layout.h - how the counts of a process lie in memory, and in the file that it is
+ * mapped from.
  *
  * Native integers. Every page is written in place, so that what is there is what was counted, however the process ends.
  * A cell of the process is the sum over lanes less what a forked child had from its parent (inherited).
@@ -9,7 +9,7 @@
 #ifndef PML_COUNT_LAYOUT_H
 #define PML_COUNT_LAYOUT_H
 
-#include "source/counted/pml_count.h"
+#include "source/compiler/pml_count.h"
 
 #define PML_COUNT_MAGIC "PMLCOUNT"
 #define PML_COUNT_LAYOUT 2u

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * core/source/counted/pml_count_fork.c - _Fork(), clone() and syscall(), which tell no handlers: their children have
- * counts of their own.
+ * core/source/compiler/runtime/pml_count_fork.c - _Fork(), clone() and syscall(), which tell no handlers: their
+ * children have counts of their own.
  *
  * In the shared library alone, which is before the C library in a program that was linked with it. An archive's program
  * may have the C library in it, whose fork() would call this _Fork().
  */
-#include "source/counted/pml_count_private.h"
+#include "source/compiler/runtime/pml_count_private.h"
 
 #include <dlfcn.h>
 #include <errno.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * core/source/counted/pml_count_runtime.h - between libpmlua_count, which keeps the counts, and libpmlua, which reads
+ * core/source/compiler/pml_count_runtime.h - between libpmlua_count, which keeps the counts, and libpmlua, which reads
  * them.
  *
  * Neither is linked against the other: whichever is loaded second finds the first, by pml_count_attach() of libpmlua or
@@ -10,7 +10,7 @@
 #define PML_COUNT_RUNTIME_H
 
 #include "base/pml_api.h"
-#include "source/counted/pml_count_layout.h"
+#include "source/compiler/pml_count_layout.h"
 
 #include <stddef.h>
 
