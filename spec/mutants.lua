@@ -18,7 +18,7 @@ local SECTION, LOG = "core/adapter/section/pml_section.c", "core/record/log/pml_
 local STREAM, RAISE, PLAINLY = "core/base/stream/pml_stream.c", "core/base/stream/pml_stream_raise.c", "core/base/stream/pml_stream_private.h"
 local SDE, SDE_COUNTER = "core/source/sde/pml_sde_private.h", "core/source/sde/pml_sde_counter.c"
 local COUNTER, GROUP = "core/source/kernel/pml_counter.c", "core/source/kernel/pml_group.c"
-local SET, DIFFERENCES = "core/source/pml_eventset.c", "core/source/pml_eventset_private.h"
+local SET, DIFFERENCES = "core/source/base/pml_eventset.c", "core/source/base/pml_eventset_private.h"
 local SHARE, BLOCK = "core/source/kernel/pml_eventset_kernel.c", "core/source/kernel/pml_eventset_kernel.h"
 
 --- A header stands in several sources: those of @SOURCES_OF are built with it.

@@ -14,7 +14,7 @@ local MANY <const> = 4
 local KNOWN = {
   folders = {
     -- The sources and the table of them.
-    { "source", "source/clock", "source/kernel", "source/kernel/event", "source/plugin", "source/sde", "source/simulation" },
+    { "source", "source/base", "source/clock", "source/kernel", "source/kernel/event", "source/plugin", "source/sde", "source/simulation" },
   },
   objects = {
     { "adapter/section/pml_section", "adapter/section/pml_section_define", "adapter/section/pml_section_events",

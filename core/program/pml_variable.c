@@ -6,7 +6,7 @@
 
 #if defined(PML_HAS_LIBDW)
 
-#include "source/pml_event_internal.h"
+#include "source/base/pml_event_parse.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* core/source/pml_event_list.c - the list of all events, of every source. */
-#include "source/pml_source.h"
+#include "source/base/pml_source.h"
 
 #include <fnmatch.h>
 #include <string.h>

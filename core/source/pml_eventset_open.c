@@ -2,7 +2,7 @@
 /* core/source/pml_eventset_open.c - open an event set: a share for each source that has events in it. */
 #include "base/pml_clock.h"
 #include "base/pml_error.h"
-#include "source/pml_eventset_private.h"
+#include "source/base/pml_eventset_private.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* core/source/pml_sources.c - the table of sources. */
-#include "source/pml_source.h"
+#include "source/base/pml_source.h"
 
 #include <errno.h>
 #include <stdatomic.h>

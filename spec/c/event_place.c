@@ -6,7 +6,7 @@
  */
 #include "check.h"
 #include "pml.h"
-#include "source/pml_event_internal.h"
+#include "source/base/pml_event_parse.h"
 
 #include <errno.h>
 #include <string.h>

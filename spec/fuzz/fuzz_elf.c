@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* spec/fuzz/fuzz_elf.c - any bytes as an ELF file that is searched for symbols. */
 #include "fuzz.h"
-#include "source/pml_event_internal.h"
+#include "source/base/pml_event_parse.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   static const char *const names[] = {"work", "probed"};

@@ -9,7 +9,7 @@
  */
 #include "fuzz.h"
 #include "pml.h"
-#include "source/pml_event_internal.h"
+#include "source/base/pml_event_parse.h"
 
 static bool whole_search;
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* core/source/clock/pml_eventset_clock.c - pmlua's own clock as a source of events. */
 #include "base/pml_clock.h"
-#include "source/pml_source.h"
+#include "source/base/pml_source.h"
 
 #include <string.h>
 

@@ -4,12 +4,12 @@
 
 #include "base/pml_error.h"
 #include "base/pml_thread.h"
+#include "source/base/pml_event_parse.h"
 #include "source/kernel/event/pml_breakpoint.h"
 #include "source/kernel/pml_counter_error.h"
 #include "source/kernel/pml_counter_private.h"
 #include "source/kernel/pml_perf_descriptor.h"
 #include "source/kernel/pml_rdpmc.h"
-#include "source/pml_event_internal.h"
 
 #include <errno.h>
 #include <stdio.h>

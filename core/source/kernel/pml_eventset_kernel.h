@@ -5,8 +5,8 @@
 #ifndef PML_EVENTSET_KERNEL_H
 #define PML_EVENTSET_KERNEL_H
 
+#include "source/base/pml_eventset_private.h"
 #include "source/kernel/pml_counter_private.h"
-#include "source/pml_eventset_private.h"
 
 #include <errno.h>
 #include <unistd.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* core/source/plugin/pml_event_plugin.c - metrics of plugins among all other events: their names, the list, what is
  * near. */
+#include "source/base/pml_source.h"
 #include "source/plugin/pml_plugin_private.h"
-#include "source/pml_source.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -3,9 +3,9 @@
  */
 #include "base/pml_bits.h"
 #include "base/pml_error.h"
+#include "source/base/pml_eventset_private.h"
 #include "source/plugin/pml_plugin_guard.h"
 #include "source/plugin/pml_plugin_private.h"
-#include "source/pml_eventset_private.h"
 
 #include <errno.h>
 #include <stdlib.h>

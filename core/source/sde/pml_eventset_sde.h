@@ -3,7 +3,7 @@
 #ifndef PML_EVENTSET_SDE_H
 #define PML_EVENTSET_SDE_H
 
-#include "source/pml_eventset_private.h"
+#include "source/base/pml_eventset_private.h"
 #include "source/sde/pml_sde_private.h"
 
 struct pml__compiler_list;

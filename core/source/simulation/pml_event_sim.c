@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* core/source/simulation/pml_event_sim.c - simulated events as a source: their names, the list, in an event set. */
 #include "base/pml_thread.h"
-#include "source/pml_source.h"
+#include "source/base/pml_source.h"
 #include "source/simulation/pml_sim.h"
 
 #include <stdio.h>

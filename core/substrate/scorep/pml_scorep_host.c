@@ -5,8 +5,8 @@
 
 #include "base/pml_error.h"
 #include "base/pml_process.h"
+#include "source/base/pml_source.h"
 #include "source/plugin/pml_plugin_private.h"
-#include "source/pml_source.h"
 
 #include <errno.h>
 #include <stdarg.h>

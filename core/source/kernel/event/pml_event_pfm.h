@@ -3,7 +3,7 @@
 #ifndef PML_EVENT_PFM_H
 #define PML_EVENT_PFM_H
 
-#include "source/pml_event_internal.h"
+#include "source/base/pml_event_parse.h"
 
 #include <perfmon/pfmlib.h>
 

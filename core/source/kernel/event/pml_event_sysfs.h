@@ -5,7 +5,7 @@
 #ifndef PML_EVENT_SYSFS_H
 #define PML_EVENT_SYSFS_H
 
-#include "source/pml_event_internal.h"
+#include "source/base/pml_event_parse.h"
 
 #include <dirent.h>
 

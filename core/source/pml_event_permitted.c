@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/source/kernel/pml_event_permitted.c - the name by which this process may count an event: NAME, or NAME:u. */
+/* core/source/pml_event_permitted.c - the name by which this process may count an event: NAME, or NAME:u. */
+#include "source/base/pml_source.h"
 #include "source/kernel/pml_counter.h"
-#include "source/pml_source.h"
 
 #include <errno.h>
 #include <string.h>

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/source/pml_source.h - what a source of events is: one entry in one table. */
+/* core/source/base/pml_source.h - what a source of events is: one entry in one table. */
 #ifndef PML_SOURCE_H
 #define PML_SOURCE_H
 
-#include "source/pml_event_internal.h"
+#include "source/base/pml_event_parse.h"
 #include "source/pml_eventset.h"
 
 struct pml__share;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/source/pml_event_internal.h - what the pml_event*.c files share: modifiers, parsers, walkers. */
-#ifndef PML_EVENT_INTERNAL_H
-#define PML_EVENT_INTERNAL_H
+/* core/source/base/pml_event_parse.h - what the pml_event*.c files share: modifiers, parsers, walkers. */
+#ifndef PML_EVENT_PARSE_H
+#define PML_EVENT_PARSE_H
 
 #include "base/pml_error.h"
 #include "base/text/pml_nearest.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/source/pml_event.c - names of events: what all sources parse alike. */
-#include "source/pml_source.h"
+/* core/source/base/pml_event_parse.c - names of events: what all sources parse alike. */
+#include "source/base/pml_source.h"
 
 #include <ctype.h>
 #include <errno.h>

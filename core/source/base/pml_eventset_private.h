@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/source/pml_eventset_private.h - the layout of an event set, shared by its opening and its reading. */
+/* core/source/base/pml_eventset_private.h - the layout of an event set, shared by its opening and its reading. */
 #ifndef PML_EVENTSET_PRIVATE_H
 #define PML_EVENTSET_PRIVATE_H
 
-#include "source/pml_source.h"
+#include "source/base/pml_source.h"
 
 struct pml__kernel_group;
 

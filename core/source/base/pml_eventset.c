@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/source/pml_eventset.c - the hot paths of an event set: snapshots and their differences. */
+/* core/source/base/pml_eventset.c - the hot paths of an event set: snapshots and their differences. */
 #include "source/pml_eventset.h"
 
 #include "base/pml_clock.h"
+#include "source/base/pml_eventset_private.h"
 #include "source/kernel/pml_eventset_kernel.h"
-#include "source/pml_eventset_private.h"
 
 #include <errno.h>
 #include <string.h>
