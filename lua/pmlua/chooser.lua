@@ -137,6 +137,10 @@ local function add_name(self, wanted, name)
   end
   local ok, err = add_event(self, wanted, name)
   if ok then return true end
+  if not next(self.groups) and (groups.of "generic"[name] or groups.presets "generic"[name]) then
+    return nil, ("%s: pmlua has no groups and presets for %s; those of perf's generic events: --pmu generic"):format(name,
+      self.pmu.name)
+  end
   if err:find("did you mean", 1, true) or err:find("; nearest: ", 1, true) then return nil, err end
   local names = {}
   for n in pairs(self.groups) do names[#names + 1] = n end

@@ -163,7 +163,7 @@ local function check_plan(c, plan)
 end
 
 describe("A plan", function()
-  for _, pmu in ipairs { "skx", "icx", "spr", "zen2", "zen3", "zen4", "arm_n1", "arm_v1", "a64fx", "generic" } do
+  for _, pmu in ipairs { "skx", "icx", "icl", "spr", "zen2", "zen3", "zen4", "arm_n1", "arm_v1", "a64fx", "generic" } do
     it("of every group on " .. pmu .. " keeps the events of each metric in one run", function()
       for _, smt in ipairs { true, false } do
         local c = open(pmu, smt, true)

@@ -52,8 +52,8 @@ describe("Every event of every group and preset is encoded by libpfm4, on any ma
 end)
 
 describe("Every PMU that is promised", function()
-  for _, name in ipairs { "skx", "clx", "icx", "spr", "amd64_fam17h_zen2", "amd64_fam19h_zen3", "amd64_fam19h_zen4", "arm_n1",
-                          "arm_v1", "arm_a64fx", "generic" } do
+  for _, name in ipairs { "skx", "clx", "icx", "icl", "spr", "amd64_fam17h_zen2", "amd64_fam19h_zen3", "amd64_fam19h_zen4",
+                          "arm_n1", "arm_v1", "arm_a64fx", "generic" } do
     it(name .. " has every group with prose and source, and presets", function()
       local list = groups.of(name)
       for _, group in ipairs(groups.NAMES) do

@@ -1,8 +1,8 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- PAPI presets of Intel Ice Lake-X.
+-- PAPI presets of Intel Ice Lake-X and Ice Lake.
 return {
   like = "skx",
-  pmus = { "icx" },
+  pmus = { "icx", "icl" },
   presets = {
     { name = "PAPI_TOT_CYC", about = "cycles",
       formula = "cycles", events = { cycles = "CPU_CLK_UNHALTED:THREAD_P" } },

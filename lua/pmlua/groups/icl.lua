@@ -1,0 +1,25 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+-- Intel Ice Lake, and Rocket and Tiger Lake, which libpfm4 calls Ice Lake.
+return {
+  like = "icx",
+  pmus = { "icl" },
+  groups = {
+    BANDWIDTH = {
+      prose = "Lines moved between the levels of the cache, as one core sees them. Traffic of the memory controller " ..
+        "itself is counted by an uncore PMU, for the whole socket.",
+      events = {
+        l1_in = "L1D:REPLACEMENT", l2_in = "L2_LINES_IN:ALL", l2_out = "L2_LINES_OUT:NON_SILENT",
+        l3_miss = "LONGEST_LAT_CACHE:MISS", demand = "OCR:DEMAND_DATA_RD_DRAM", prefetch = "OCR:HWPF_L2_DATA_RD_DRAM",
+      },
+      metrics = {
+        { name = "l2_to_l1", unit = "byte/s", formula = "line * l1_in / time" },
+        { name = "into_l2", unit = "byte/s", formula = "line * l2_in / time" },
+        { name = "out_of_l2", unit = "byte/s", formula = "line * l2_out / time" },
+        { name = "l3_miss_rate", unit = "byte/s", formula = "line * l3_miss / time",
+          about = "what the core asked of L3 and L3 did not have" },
+        { name = "memory_read", unit = "byte/s", formula = "line * (demand + prefetch) / time",
+          about = "data that DRAM gave to loads of this core and to the prefetcher of its L2" },
+      },
+    },
+  },
+}
