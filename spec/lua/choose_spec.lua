@@ -5,6 +5,7 @@ local permission = require "spec.permission"
 local support = require "spec.core.support"
 local cjson = require "cjson"
 local pmu_here = support.core.event.has_pmu()
+local known_here = next(require "pmlua.groups".of((require "pmlua.pmus".here()))) ~= nil
 
 local function choose(arguments, before)
   return support.shell(("%s %s/pmlua choose %s"):format(before or "", support.build, arguments))
@@ -37,6 +38,7 @@ describe("pmlua choose answers", function()
   } do
     it("for " .. (name == "" and "this machine" or name), function()
       local status, out, err = choose(name .. " CYCLE")
+      if name == "" and not known_here then return assert.matches("%-%-pmu generic\n$", err) end
       assert.same({ 0, "" }, { status, err })
       assert.matches("run 1 of %d+: CYCLE/ipc", out)
       assert.matches("\n%d+ runs?; no", out)
@@ -47,6 +49,21 @@ describe("pmlua choose answers", function()
       end
     end)
   end
+
+  it("where it has no groups for a PMU that is known, with what to do", function()
+    assert.same({ 1, "", "pmlua choose: CYCLE: pmlua has no groups and presets for hsw; those of perf's generic events: " ..
+      "--pmu generic\n" }, { choose "--pmu hsw CYCLE" })
+    assert.matches('no event "hsw::NONE_SUCH"', (select(3, choose "--pmu hsw NONE_SUCH")))
+  end)
+
+  it("with the events of each run as CSV, as many as in JSON", function()
+    local status, out = choose "--pmu arm_n1 CYCLE CACHE --csv"
+    assert.equal(0, status)
+    local rows, events = select(2, out:gsub("\n%d+,[^,]*,arm_n1::[%w_]+,", "")), 0
+    for _, run in ipairs(data("--pmu arm_n1 CYCLE CACHE").runs) do events = events + #run.events end
+    assert.equal("run,counter,event,why\n", out:match "^[^\n]*\n")
+    assert.equal(events, rows, out)
+  end)
 
   it("with what conflicts, why, and what can still be added", function()
     local status, out = choose("--pmu skx --smt on --watchdog off --more MEM_LOAD_RETIRED:L1_HIT MEM_LOAD_RETIRED:L1_MISS " ..

@@ -164,13 +164,16 @@ sim.describe("pmlua guard", function()
     assert.truthy(err:find("\nsection +outer +200%d+ +204%d+ +%+2.00 %% "), err)
   end)
 
-  it("gives its verdict as JSON", function()
+  it("gives its verdict as JSON, in a file of its own if asked", function()
     build("slower", "-DROUNDS=51000")
-    local status, out = run("kept.guard --json -- ./slower")
-    assert.equal(1, status)
-    local verdict = json.decode(out)
-    assert.equal(2, #verdict.grown) -- and the sum
-    assert.equal("sim::Ir", verdict.conditions.event)
+    for _, where in ipairs { "", "--out verdict.json " } do
+      local status, out = run(("kept.guard --json %s-- ./slower"):format(where))
+      assert.equal(1, status)
+      local verdict = json.decode(where == "" and out or support.slurp(dir .. "/verdict.json"))
+      assert.equal(2, #verdict.grown) -- and the sum
+      assert.equal("sim::Ir", verdict.conditions.event)
+      if where ~= "" then assert.equal("", out) end
+    end
   end)
 
   it("compares nothing with counts of another compiler", function()

@@ -187,6 +187,17 @@ describe("pmlua record", function()
     assert.same({ 400, 200 }, { select(2, out:gsub("\nMETRIC", "")), (select(2, out:gsub("\nENTER", ""))) })
   end)
 
+  it("draws the functions, each with its calls", function()
+    local status, _, err = shell(command .. " record --sym 'crc32' --plot bars.svg -o drawn -- ./sums 400 0")
+    assert.equal(3, status)
+    assert.truthy(err:find "pmlua record: bars%.svg\n$", err)
+    local picture = support.slurp(dir .. "/bars.svg")
+    assert.truthy(picture:find("crc32", 1, true))
+    assert.truthy(picture:find(", 800 calls", 1, true))
+    assert.truthy(picture:find("in functions inside", 1, true))
+    assert.is_nil(picture:find("communication", 1, true))
+  end)
+
   it("tells how long calls took: the least, the median, the most, and how many so long", function()
     local by_name = recorded("-o spread --sym crc32 -- ./sums 1000 0")
     local f, calls = by_name.crc32, 0

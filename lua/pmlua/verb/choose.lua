@@ -14,8 +14,8 @@ local M = {
 NAME is a group (FLOPS, BANDWIDTH, VECTOR, CACHE, CYCLE, LOADSTORE, USER), one of its metrics (FLOPS/flop), a PAPI preset
 (PAPI_TOT_CYC) or an event of the PMU. The events of a metric are counted in one run, or it is said why they cannot be.]],
   options = {
-    { name = "pmu", kind = "name", help = "the PMU of another machine: skx, clx, icx, spr, amd64_fam17h_zen2 (or zen2), zen3, "
-      .. "zen4, arm_n1, arm_v1, arm_a64fx, or any core PMU that libpfm4 knows; generic: perf's own names. Default: this "
+    { name = "pmu", kind = "name", help = "the PMU of another machine: skx, clx, icx, icl, spr, amd64_fam17h_zen2 (or zen2), "
+      .. "zen3, zen4, arm_n1, arm_v1, arm_a64fx, or any core PMU that libpfm4 knows; generic: perf's own names. Default: this "
       .. "machine's" },
     { name = "smt", kind = "choice", choices = { "on", "off" }, help = "whether the core runs two threads" },
     { name = "watchdog", kind = "choice", choices = { "on", "off" }, help = "whether the NMI watchdog holds a counter" },
@@ -30,7 +30,9 @@ NAME is a group (FLOPS, BANDWIDTH, VECTOR, CACHE, CYCLE, LOADSTORE, USER), one o
       help = "the workload counted in the source, in flop, that USER sets beside the hardware's" },
     common.with("out", { help = "write the report there, apart from what CMD prints" }),
     common.with("json", { help = "everything as an object" }),
+    common.with("csv", { help = "with --run what came out, else the events of each run, as CSV" }),
   },
+  exclusive = { { "json", "csv" }, { "list", "json" }, { "list", "csv" } },
   command = { behind = true, optional = true },
   output = true,
   notes = "Exit status: 0 done; 1 nothing could be counted, an event never counted, or CMD failed; 2 misused.",
@@ -113,6 +115,7 @@ end
 local function report_of(options, chooser, plan, outcome, argv)
   local report = require "pmlua.internal.chooser.report"
   if options.json then return require "pmlua.json".encode(report.data(chooser, plan, options.more, outcome)) end
+  if options.csv then return report.csv(plan, outcome) end
   local text = report.plan(chooser, plan, options.more)
   return require "pmlua.internal.printable".lines(outcome and text .. "\n" .. report.outcome(plan, outcome, argv) or text)
 end

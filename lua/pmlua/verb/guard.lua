@@ -55,9 +55,11 @@ Counts are those of pmlua stat --sim: exact, and the same on every machine of on
     { name = "per-call", help = "compare what a call takes on the average, however many there are" },
     common.with("json", { help = "the verdict as JSON, on standard output" }),
     common.with("csv", { help = "what grew, fell, is new or gone as CSV, on standard output" }),
+    common.with("out", { help = "write the JSON or CSV there, apart from what CMD prints" }),
     common.with("quiet", { help = "say nothing of what is new, gone, fewer, or within the bound" }),
   },
   exclusive = { { "json", "csv" } },
+  output = true,
   command = { missing = "no command given; it follows --" },
   notes = [[
 Sections are guarded with the functions they call, whoever they are of; on x86-64 the C library is told to do without
@@ -203,7 +205,7 @@ local function print_json(verdict, about, bound)
   local json = require "pmlua.json"
   for _, key in ipairs { "grown", "fallen", "new", "gone" } do json.array(verdict[key]) end
   verdict.conditions, verdict.bound = about, bound
-  print(json.encode(verdict))
+  io.write(json.encode(verdict), "\n")
 end
 
 local function print_csv(verdict, per_call)

@@ -34,7 +34,7 @@ local CALLS = (1 << 31) - 1
 
 local M = {
   summary = "run a program and tell which library functions it spends its time in",
-  usage = { "[OPTIONS] [--] CMD [ARGS]", "--finish DIR [--json|--csv] [--flow[=FILE]]" },
+  usage = { "[OPTIONS] [--] CMD [ARGS]", "--finish DIR [--json|--csv] [--plot FILE] [--flow[=FILE]]" },
   about = [[
 CMD is run as it is, its children too; calls from the program to its libraries and between these are recorded: of every
 library but libc, the loader and pmlua itself. Then a table of functions is printed on standard error, and CMD's exit
@@ -71,6 +71,7 @@ itself: short functions look longer than they are.]],
       .. "ratio of two of: time, self (ns), calls, events" },
     common.with("json", { help = "the table and every call path as JSON, on standard output" }),
     common.with("csv", { help = "all functions as CSV, on standard output" }),
+    common.with("plot", { help = "a bar for each of the functions in the table (.svg or .png)" }),
     common.with("folder", { shown = "pmlua-record-PID", help = "the folder for the results; it is made, and must not hold "
       .. "results. Ranks of a parallel job (mpirun -n 4 pmlua record -o DIR CMD) have DIR/rank-N each, and print a table each" }),
     common.with("quiet", { help = "no progress, and not what is left out; what fails is still told" }),

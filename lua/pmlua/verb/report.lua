@@ -73,9 +73,10 @@ local function processes_of(o)
 end
 
 local function drawn(o, report)
+  local pictures = { plot = "bars", timeline = "timeline" }
   for _, name in ipairs { "plot", "timeline" } do
     if o[name] then
-      local ok, err = require("pmlua.internal.report." .. name).draw(report, o[name])
+      local ok, err = require("pmlua.internal.report." .. pictures[name]).draw(report, o[name])
       if not ok then return nil, err end
       if not o.quiet then io.stderr:write("pmlua report: ", require "pmlua.internal.printable"(o[name]), "\n") end
     end

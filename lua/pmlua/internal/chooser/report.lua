@@ -186,6 +186,25 @@ end
 
 -- --- data ---
 
+local outcome_heads = { "name", "value", "unit", "counted", "runs", "source", "problem" }
+local plan_heads = { "run", "counter", "event", "why" }
+
+--- What came out or, without that, which event each run counts, as CSV.
+---@param plan pmlua.Choice
+---@param outcome? pmlua.Outcome
+---@return string
+function M.csv(plan, outcome)
+  local rows = {}
+  for i, row in ipairs(outcome and outcome.rows or {}) do
+    rows[i] = { row.name, row.value, row.unit, row.coverage, row.runs and table.concat(row.runs, " "), row.source,
+      row.problem or row.says }
+  end
+  for r, run in ipairs(outcome and {} or plan.runs) do
+    for _, e in ipairs(run.events) do rows[#rows + 1] = { r, e.counter, e.event.name, e.event.why } end
+  end
+  return require "pmlua.internal.cli.csv".table(outcome and outcome_heads or plan_heads, rows)
+end
+
 local function shorts(events)
   local json, list = require "pmlua.json", {}
   for i, e in ipairs(events) do list[i] = e.short end

@@ -134,6 +134,21 @@ local function print_csv(all)
   io.write(require "pmlua.internal.cli.csv".table(names, rows))
 end
 
+--- A bar for each function: its inclusive time, of all threads and processes.
+local function draw(all, o, complain)
+  local units, bars = require "pmlua.internal.report.units", {}
+  for i, f in ipairs(all.functions) do
+    local said = ("%s, %d call%s"):format(units.time(f.inclusive_ns), f.calls, f.calls == 1 and "" or "s")
+    bars[i] = { label = shortened(f.name), total_ns = f.inclusive_ns, own_ns = f.exclusive_ns, least_ns = f.inclusive_ns,
+      most_ns = f.inclusive_ns, said = said }
+  end
+  local of = o.command and table.concat(o.command, " ") or all.processes[1].program
+  local title = "Time in library functions: " .. require "pmlua.report".short((of:gsub("^%S*/", "")), 48)
+  local ok, err = require("pmlua.internal.report.bars").bars(bars, { title = title, what = "functions", several = false }, o.plot)
+  if not ok then return complain("--plot: " .. err) end
+  if not o.quiet then complain(o.plot) end
+end
+
 local function total(all, field)
   local n = 0
   for _, p in ipairs(all.processes) do n = n + (p[field] or 0) end
@@ -321,7 +336,7 @@ local function progress_bar(quiet)
 end
 
 --- Turns what is in the folder into results, prints them, and says what is missing, a line each.
----@param o { json?: boolean, csv?: boolean, quiet?: boolean, flow_file?: string, color?: string }
+---@param o { json?: boolean, csv?: boolean, quiet?: boolean, plot?: string, flow_file?: string, color?: string }
 ---@param dir string
 ---@param complain fun(text: string)
 ---@param beside? fun(pid: integer): pmlua.Plugin[] what measured meanwhile, of a process
@@ -357,6 +372,7 @@ function M.report(o, dir, complain, beside)
   if o.json then print_json(all)
   elseif o.csv then print_csv(all)
   else print_table(all, dir, o.whose or "") end
+  if o.plot and #all.functions > 0 then draw(all, o, complain) end
   require("pmlua.internal.flow.files").report(processes, dir, o, complain)
   return true
 end

@@ -39,7 +39,8 @@ local function title(r)
 end
 
 --- Draw bars, the first of them where they are many.
----@param bars { label: string, total_ns: number, own_ns: number, least_ns: number, most_ns: number, other: boolean?, said: string }[]
+---@param bars { label: string, total_ns: number, own_ns: number, least_ns: number, most_ns: number, other: boolean?,
+---  said: string }[] other: in the second colour
 ---@param head { title: string, what: string, several: boolean } what: "sections"; several: of processes, with their spread
 ---@param path string .svg or .png
 ---@return boolean? ok
