@@ -330,6 +330,10 @@ static double median_cost_ns(void) {
   return (double)median * NS_PER_S / pml__clock.ticks_per_second / COST_READS;
 }
 
+const char *pml__clock_name(void) {
+  return chosen.name;
+}
+
 int pml_clock_describe(struct pml_clock_info *info) {
   int err = pml_clock_init();
   *info = (struct pml_clock_info){.name = chosen.name,

@@ -61,6 +61,9 @@ PML_API int pml_clock_init(void);
  */
 PML_API int pml_clock_describe(struct pml_clock_info *info);
 
+/* pml__clock_name - as pml_clock_info has it, without measuring anything; after pml_clock_init(). Static. */
+const char *pml__clock_name(void);
+
 /* pml_clock_realtime_ns - CLOCK_REALTIME in ns since 1970, for the time stamps of files. */
 PML_API uint64_t pml_clock_realtime_ns(void);
 

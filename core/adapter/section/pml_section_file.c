@@ -95,23 +95,8 @@ static void read_rank(void) {
   }
 }
 
-/* A host's name as part of a file's. */
-static void host_word(char *host, size_t size) {
-  if (gethostname(host, size - 1) != 0 || *host == '\0') (void)snprintf(host, size, "host");
-  for (char *c = host; *c != '\0'; c++)
-    if (strchr("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-", *c) == NULL) *c = '_';
-}
-
 const char *pml__section_folder(void) {
   return folder;
-}
-
-/* A forked child is not the rank that its parent is. */
-void pml__section_file_name(char *name, size_t size) {
-  char host[65] = "", rank[32] = "";
-  host_word(host, sizeof host);
-  if (origin.rank >= 0 && getpid() == origin.pid) (void)snprintf(rank, sizeof rank, "rank%ld.", origin.rank);
-  (void)snprintf(name, size, "%s%s.%d", rank, host, (int)getpid());
 }
 
 static int read_folder(void) {

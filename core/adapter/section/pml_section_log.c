@@ -58,19 +58,14 @@ void pml__section_log_reset(uint32_t epoch) {
 /* ---- the log ---- */
 
 static void open_log(void) {
-  char name[128];
   const struct pml__section_origin *o = pml__section_origin();
-  bool first = getpid() == o->pid;
-  struct pml__log_process p = {.name = name, .rank = -1, .size = -1};
+  struct pml__log_process p = {NULL, -1, -1, o->started_ns, o->zero_ticks};
   tried = true;
   if (!pml__section_reports()) return;
-  if (first) {
+  if (getpid() == o->pid) { /* a forked child is not the rank that its parent is */
     p.rank = (int)o->rank;
     p.size = (int)o->size;
   }
-  p.started_ns = o->started_ns;
-  p.started_ticks = o->zero_ticks;
-  pml__section_file_name(name, sizeof name);
   if (pml__log_open(&log_of, pml__section_folder(), &p) < 0) return; /* measuring goes on without it */
   pml__log_epoch(log_of, pml__section_epoch());
   for (uint32_t i = 0; i < pml__section_count(); i++) define(pml__section_at(i));

@@ -268,7 +268,7 @@ static int take_rows(struct book *b) {
 static void tell_process(struct pml__text *t, const struct book *b) {
   static const char *const key[PML__SECTION_NOTES] = {"counted", "uncounted", "permission"};
   const struct pml__log_head *h = &b->log.head;
-  uint64_t written = h->ended == 1 ? h->ended_ns : b->log.modified_ns;
+  uint64_t written = h->ended_ns != 0 ? h->ended_ns : b->log.modified_ns;
   struct pml__section_process p = {h->pid,
                                    h->rank,
                                    h->size,

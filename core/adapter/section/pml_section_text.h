@@ -19,10 +19,9 @@ const struct pml__section_origin *pml__section_origin(void);
 /* Once the clock runs: reads the environment at its first call. The same result at every call, with its sentence. */
 int pml__section_prepare_file(void);
 
-/* Whether the process has a log of its sections, once it is prepared; in which folder, and under which name. */
+/* Whether the process has a log of its sections, once it is prepared, and in which folder. */
 bool pml__section_reports(void);
 const char *pml__section_folder(void);
-void pml__section_file_name(char *name, size_t size);
 
 /* ---- what is said of a process, of sections in memory or in a log ---- */
 

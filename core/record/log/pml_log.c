@@ -93,18 +93,18 @@ static void fill_entry(struct pml__log_entry *e, enum pml__log_kind kind, uint32
 }
 
 /* The last entry of a directory is kept for the next one. */
-static struct pml__log_entry *next_entry(struct pml__log *log, int *err) {
+static bool has_entry(struct pml__log *log, int *err) {
   uint32_t most = PML__LOG_DIRECTORY / sizeof(struct pml__log_entry);
   if (log->directory == (void *)((char *)log->head + PML__LOG_ENTRIES_AT))
     most -= PML__LOG_ENTRIES_AT / (uint32_t)sizeof(struct pml__log_entry);
-  if (log->used < most - 1) return take_entry(log);
+  if (log->used < most - 1) return true;
   uint64_t at = log->end;
   struct pml__log_part *p = make_part(log, whole_pages(PML__LOG_DIRECTORY), 0, err);
-  if (p == NULL) return NULL;
+  if (p == NULL) return false;
   fill_entry(take_entry(log), PML__LOG_MORE, 0, 0, at, PML__LOG_DIRECTORY);
   log->directory = (struct pml__log_entry *)(void *)p->mapped;
   log->used = 0;
-  return take_entry(log);
+  return true;
 }
 
 /* What has memory behind it ends with its pages. */
@@ -120,15 +120,16 @@ static struct pml__log_part *extent(struct pml__log *log, enum pml__log_kind kin
     fill_entry(p->entry, kind, key, owner, p->entry->at, bytes);
     return p;
   }
-  struct pml__log_entry *e = next_entry(log, &err);
+  if (pml__log_is_sealed(log)) return NULL;
+  bool has = has_entry(log, &err);
   uint64_t at = log->end;
-  if (e != NULL) p = make_part(log, whole_pages(bytes), whole_pages(behind), &err);
+  if (has) p = make_part(log, whole_pages(bytes), whole_pages(behind), &err);
   if (p == NULL) {
     __atomic_store_n(&log->head->refused, -err, __ATOMIC_RELAXED);
     return NULL;
   }
-  p->entry = e;
-  fill_entry(e, kind, key, owner, at + offset(p, bytes), bytes);
+  p->entry = take_entry(log);
+  fill_entry(p->entry, kind, key, owner, at + offset(p, bytes), bytes);
   return p;
 }
 
@@ -144,26 +145,46 @@ void *pml__log_extent(struct pml__log *log, enum pml__log_kind kind, uint32_t ke
   return p->mapped + offset(p, bytes);
 }
 
-void pml__log_free(struct pml__log *log, struct pml__log_entry *entry) {
-  pml__lock_take(&log->lock);
+static struct pml__log_part *take_out(struct pml__log *log, const struct pml__log_entry *entry) {
   struct pml__log_part **at = &log->parts;
   while (*at != NULL && (*at)->entry != entry) at = &(*at)->next;
   struct pml__log_part *p = *at;
+  if (p != NULL) __atomic_store_n(at, p->next, __ATOMIC_RELEASE);
+  return p;
+}
+
+void pml__log_free(struct pml__log *log, struct pml__log_entry *entry) {
+  pml__lock_take(&log->lock);
+  struct pml__log_part *p = take_out(log, entry);
   __atomic_store_n(&entry->kind, PML__LOG_FREE, __ATOMIC_RELEASE);
   if (p != NULL) {
-    *at = p->next;
     p->next = log->spare;
     log->spare = p;
   }
   pml__lock_leave(&log->lock);
 }
 
+static void unmap(const struct pml__log_part *p) {
+  (void)munmap(p->mapped, p->bytes + p->behind);
+}
+
+void pml__log_unmap(struct pml__log *log, const struct pml__log_entry *entry) {
+  if (pml__log_is_sealed(log)) return;
+  int saved = errno;
+  pml__lock_take(&log->lock);
+  struct pml__log_part *p = take_out(log, entry);
+  pml__lock_leave(&log->lock);
+  if (p != NULL) unmap(p);
+  free(p);
+  errno = saved;
+}
+
 /* ---- definitions ---- */
 
-/* Where the next definition goes; NULL: there is no room, as the head says. */
-static char *room_for(struct pml__log *log, size_t bytes) {
-  if (log->room == NULL || log->definitions->bytes - log->definitions->committed < bytes) {
-    size_t most = bytes > PML__LOG_DEFINITIONS_BYTES ? whole_pages(bytes) : PML__LOG_DEFINITIONS_BYTES;
+/* Where the next definition goes, with @kept bytes behind it; NULL: there is no room, as the head says. */
+static char *room_for(struct pml__log *log, size_t bytes, size_t kept) {
+  if (log->room == NULL || log->definitions->bytes - log->definitions->committed < bytes + kept) {
+    size_t most = bytes + kept > PML__LOG_DEFINITIONS_BYTES ? whole_pages(bytes + kept) : PML__LOG_DEFINITIONS_BYTES;
     struct pml__log_part *p = extent(log, PML__LOG_DEFINITIONS, 0, 0, most, 0);
     if (p == NULL) return NULL;
     log->definitions = p->entry;
@@ -180,8 +201,8 @@ int pml__log_define(struct pml__log *log, enum pml__log_what what, const void *f
   if (all > UINT32_MAX) return -EFBIG;
   int saved = errno;
   pml__lock_take(&log->lock);
-  char *at = room_for(log, all);
-  int err = at == NULL ? -log->head->refused : 0;
+  char *at = room_for(log, all, what == PML__LOG_NOTE ? 0 : PML__LOG_NOTES_BYTES);
+  int err = at == NULL ? -(pml__log_is_sealed(log) ? ENOSPC : log->head->refused) : 0;
   if (at != NULL) {
     struct pml__log_definition d = {what, (uint32_t)all};
     memcpy(at, &d, sizeof d);
@@ -211,11 +232,10 @@ static uint64_t birth(void) {
 
 static void write_head(struct pml__log *log, const struct pml__log_process *process) {
   struct pml__log_head *h = log->head;
-  struct pml_clock_info clock;
   pml__process_command(h->command, sizeof h->command);
   (void)gethostname(h->host, sizeof h->host - 1);
-  (void)pml_clock_describe(&clock);
-  (void)snprintf(h->clock, sizeof h->clock, "%s", clock.name);
+  (void)pml_clock_init();
+  (void)snprintf(h->clock, sizeof h->clock, "%s", pml__clock_name());
   h->version = PML__LOG_VERSION;
   h->pid = getpid();
   h->parent = getppid();
@@ -224,8 +244,18 @@ static void write_head(struct pml__log *log, const struct pml__log_process *proc
   h->born = birth();
   h->started_ns = process->started_ns;
   h->started_ticks = process->started_ticks;
-  h->ticks_per_second = clock.ticks_per_second;
+  h->ticks_per_second = pml__clock.ticks_per_second;
   __atomic_store_n(&h->magic, PML__LOG_MAGIC, __ATOMIC_RELEASE);
+}
+
+/* What other than letters, digits and dashes is in a host's name is a line. */
+static void name_file(char *name, size_t size, int rank) {
+  char host[65] = "", of_rank[32] = "";
+  if (gethostname(host, sizeof host - 1) != 0 || *host == '\0') (void)snprintf(host, sizeof host, "host");
+  for (char *c = host; *c != '\0'; c++)
+    if (strchr("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-", *c) == NULL) *c = '_';
+  if (rank >= 0) (void)snprintf(of_rank, sizeof of_rank, "rank%d.", rank);
+  (void)snprintf(name, size, "%s%s.%d", of_rank, host, (int)getpid());
 }
 
 static int make_file(struct pml__log *log, const char *folder, const char *name) {
@@ -247,10 +277,12 @@ int pml__log_open(struct pml__log **out, const char *folder, const struct pml__l
   int saved = errno;
   struct pml__log *log = calloc(1, sizeof *log);
   void *head = NULL;
+  char name[128];
   *out = NULL;
   if (log == NULL) return -ENOMEM;
   log->file.fd = -1;
-  int err = make_file(log, folder, process->name);
+  if (process->name == NULL) name_file(name, sizeof name, process->rank);
+  int err = make_file(log, folder, process->name != NULL ? process->name : name);
   if (err == 0) err = pml__grown_map(&log->file, 0, PML__LOG_DIRECTORY, NULL, &head);
   if (err < 0 || head == NULL) {
     if (log->file.fd >= 0) (void)unlink(log->file.path);
@@ -267,7 +299,36 @@ int pml__log_open(struct pml__log **out, const char *folder, const struct pml__l
   return err;
 }
 
+/* But what hot paths look at to know that they are in a child. */
+static void unmap_all(const struct pml__log_part *p) {
+  for (; p != NULL; p = p->next)
+    if (p->behind == 0) unmap(p);
+}
+
+/* The parts change by single stores: one that was on its way to the spare ones may stay mapped. */
+void pml__log_abandon(struct pml__log *log) {
+  unmap_all(log->parts);
+  unmap_all(log->spare);
+  (void)munmap(log->head, PML__LOG_DIRECTORY);
+  pml__grown_close(&log->file);
+}
+
+static void free_parts(struct pml__log_part *p) {
+  for (struct pml__log_part *next; p != NULL; p = next) {
+    next = p->next;
+    free(p);
+  }
+}
+
+void pml__log_close(struct pml__log *log) {
+  if (!pml__log_is_sealed(log)) pml__log_abandon(log);
+  free_parts(log->parts);
+  free_parts(log->spare);
+  free(log->file.path);
+  free(log);
+}
+
 void pml__log_end(struct pml__log *log) {
-  log->head->ended_ns = pml_clock_realtime_ns();
-  __atomic_store_n(&log->head->ended, 1, __ATOMIC_RELEASE);
+  if (!pml__log_is_sealed(log)) log->head->ended_ns = pml_clock_realtime_ns();
+  __atomic_store_n(&log->head->ended, PML__LOG_ENDED_EXIT, __ATOMIC_RELEASE);
 }

@@ -16,6 +16,7 @@
 #include "record/log/pml_log_format.h"
 #include "record/pml_grown.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 
 struct pml__log_part;
@@ -29,11 +30,12 @@ struct pml__log {
   uint32_t used; /* entries of the current directory */
   char *room;    /* the current extent of definitions */
   struct pml__log_part *parts, *spare;
+  bool sealed; /* atomic */
 };
 
 /* What the process knows of itself when the log begins. */
 struct pml__log_process {
-  const char *name; /* the file's, without what is behind the last dot */
+  const char *name; /* the file's, without what is behind the last dot; NULL: [rankN.]HOST.PID */
   int rank, size;   /* -1: not known */
   uint64_t started_ns, started_ticks;
 };
@@ -45,6 +47,25 @@ struct pml__log_process {
  * Returns 0, -errno or -ENOMEM; *@log is NULL on failure. Not async-signal-safe.
  */
 int pml__log_open(struct pml__log **log, const char *folder, const struct pml__log_process *process);
+
+/*
+ * pml__log_abandon - in a child, which has no use for its parent's log: unmaps it, and leaves the memory as it is,
+ * which threads of the parent may have been changing. pml__log_close - no more is written; what is in the file stays.
+ * Only where no other part of the process has the log.
+ */
+void pml__log_abandon(struct pml__log *log);
+void pml__log_close(struct pml__log *log);
+
+/*
+ * pml__log_seal - from now on no system call is made for the log: it does not grow. For a process that gives up its
+ * right to system calls. One store; async-signal-safe.
+ */
+static inline void pml__log_seal(struct pml__log *log) {
+  __atomic_store_n(&log->sealed, true, __ATOMIC_RELAXED);
+}
+static inline bool pml__log_is_sealed(const struct pml__log *log) {
+  return __atomic_load_n(&log->sealed, __ATOMIC_RELAXED);
+}
 
 /*
  * pml__log_extent - @bytes of the file, zeroed, aligned to 4096; NULL: no room, which the head says from now on.
@@ -61,10 +82,16 @@ static inline void pml__log_commit(struct pml__log_entry *entry, uint64_t bytes)
   __atomic_store_n(&entry->committed, bytes, __ATOMIC_RELEASE);
 }
 
+/* pml__log_unmap - this process is done with an extent, which stays in the file. Nothing if the log is sealed. */
+void pml__log_unmap(struct pml__log *log, const struct pml__log_entry *entry);
+
 /* pml__log_free - readers find the extent no more; its memory is given out again. */
 void pml__log_free(struct pml__log *log, struct pml__log_entry *entry);
 
-/* pml__log_define - a definition: @bytes of @fixed, then @n texts. 0 or -errno. A lock. Thread-safe. */
+/*
+ * pml__log_define - a definition: @bytes of @fixed, then @n texts. 0 or -errno. A lock. Thread-safe.
+ * What a process notes of itself at its end finds room on a full disk, too: 8 KiB are kept for that.
+ */
 int pml__log_define(struct pml__log *log, enum pml__log_what what, const void *fixed, size_t bytes,
                     const char *const *text, size_t n);
 
@@ -73,8 +100,14 @@ static inline void pml__log_epoch(struct pml__log *log, uint32_t epoch) {
   __atomic_store_n(&log->head->epoch, epoch, __ATOMIC_RELEASE);
 }
 
-/* pml__log_end - the process ends by exit. */
+/*
+ * pml__log_end - the process ends by exit.
+ * pml__log_left - by _exit. One store; async-signal-safe.
+ */
 void pml__log_end(struct pml__log *log);
+static inline void pml__log_left(struct pml__log *log) {
+  __atomic_store_n(&log->head->ended, PML__LOG_ENDED_LEFT, __ATOMIC_RELEASE);
+}
 
 /* ---- pml_log_read.c ---- */
 
@@ -98,6 +131,9 @@ struct pml__log_reader {
  */
 int pml__log_read_open(struct pml__log_reader *r, const char *path);
 void pml__log_read_close(struct pml__log_reader *r);
+
+/* pml__log_read_at - @bytes at @at of the file, all of them. 0, -errno; PML_EFORMAT where the file ends before. */
+int pml__log_read_at(const struct pml__log_reader *r, uint64_t at, void *to, size_t bytes);
 
 /*
  * pml__log_read_extent - a copy of what entry @i has; its @bytes are those that are committed, or all, where records

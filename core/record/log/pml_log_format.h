@@ -13,6 +13,7 @@
 #define PML__LOG_DIRECTORY 65536u /* bytes: the head with the first directory, and each further directory */
 #define PML__LOG_EXTENT_MAX (UINT64_C(1) << 40)
 #define PML__LOG_DEFINITIONS_BYTES 65536u /* of an extent of them, if the text is not longer */
+#define PML__LOG_NOTES_BYTES 8192u        /* of that, what only notes take */
 
 enum pml__log_kind {
   PML__LOG_FREE,
@@ -22,6 +23,8 @@ enum pml__log_kind {
   PML__LOG_SECTION_VALUES, /* what the events of these counted */
   PML__LOG_SECTION_EVENTS  /* @owner's timeline; @key: events without room, at most 2^32 - 1 */
 };
+
+enum pml__log_ended { PML__LOG_RUNNING, PML__LOG_ENDED_EXIT, PML__LOG_ENDED_LEFT };
 
 struct pml__log_head {
   uint64_t magic; /* atomic, stored last */
@@ -33,7 +36,7 @@ struct pml__log_head {
   double ticks_per_second;
   char clock[32];
   uint64_t ended_ns; /* CLOCK_REALTIME */
-  uint32_t ended;    /* atomic, stored last: 1: by exit */
+  uint32_t ended;    /* atomic, stored last: enum pml__log_ended */
   int32_t refused;   /* atomic: the errno of why the file did not grow; 0: it always did */
   uint32_t epoch;    /* atomic: sums with another one are of before a reset */
   uint32_t entries;  /* atomic: filled, of all directories; the last of each full one is among them */

@@ -13,7 +13,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-static int read_at(const struct pml__log_reader *r, uint64_t at, void *to, size_t bytes) {
+int pml__log_read_at(const struct pml__log_reader *r, uint64_t at, void *to, size_t bytes) {
   for (size_t done = 0; done < bytes;) {
     ssize_t n = pread(r->fd, (char *)to + done, bytes - done, (off_t)(at + done));
     if (n < 0 && errno == EINTR) continue;
@@ -78,7 +78,7 @@ static int read_directories(struct pml__log_reader *r, const char *path) {
   if (r->entry == NULL || r->place == NULL) return pml_fail(-ENOMEM, "no memory to read a log");
   for (; left > 0 && at + size <= r->bytes; left--) {
     struct pml__log_entry e;
-    int err = read_at(r, at, &e, sizeof e);
+    int err = pml__log_read_at(r, at, &e, sizeof e);
     if (err < 0) return err;
     at += size;
     if (at == end && left > 1) {
@@ -102,7 +102,7 @@ int pml__log_read_open(struct pml__log_reader *r, const char *path) {
   if (r->fd < 0) return r->fd;
   if (r->bytes < sizeof r->head) return pml_fail(PML_EFORMAT, "%.300s: not a log of pmlua", path);
   if (fstat(r->fd, &st) == 0) r->modified_ns = (uint64_t)st.st_mtim.tv_sec * 1000000000 + (uint64_t)st.st_mtim.tv_nsec;
-  int err = read_at(r, 0, &r->head, sizeof r->head);
+  int err = pml__log_read_at(r, 0, &r->head, sizeof r->head);
   if (err == 0) err = check_head(&r->head, path);
   return err == 0 ? read_directories(r, path) : err;
 }
@@ -119,7 +119,7 @@ void pml__log_read_close(struct pml__log_reader *r) {
 /* All but what is committed, which grows. */
 static bool is_still(const struct pml__log_reader *r, size_t i, int *err) {
   struct pml__log_entry now;
-  *err = read_at(r, r->place[i], &now, sizeof now);
+  *err = pml__log_read_at(r, r->place[i], &now, sizeof now);
   return *err == 0 && memcmp(&now, &r->entry[i], offsetof(struct pml__log_entry, committed)) == 0;
 }
 
@@ -128,7 +128,7 @@ void *pml__log_read_extent(const struct pml__log_reader *r, size_t i, uint64_t *
   bool in_place = e->kind == PML__LOG_SECTION_SUMS || e->kind == PML__LOG_SECTION_VALUES;
   *bytes = in_place ? e->bytes : e->committed;
   char *all = malloc(*bytes + 1);
-  *err = all != NULL ? read_at(r, e->at, all, *bytes) : pml_fail(-ENOMEM, "no memory to read a log");
+  *err = all != NULL ? pml__log_read_at(r, e->at, all, *bytes) : pml_fail(-ENOMEM, "no memory to read a log");
   if (*err == 0 && is_still(r, i, err)) return all;
   free(all);
   return NULL;
