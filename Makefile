@@ -8,7 +8,7 @@ ifeq ($(origin CC),default)
 CC := gcc
 endif
 
-VERSION := $(shell sed -n 's/^.define PML_VERSION "\(.*\)"/\1/p' core/base/pml_api.h)
+VERSION := $(shell sed -n 's/^.define PML_VERSION_[A-Z]* \([0-9]*\)$$/\1/p' core/base/pml_api.h | paste -sd.)
 
 LUA        ?= lua5.4
 LUA_CFLAGS := $(shell pkg-config --cflags lua5.4 2>/dev/null)
@@ -30,7 +30,7 @@ ALLCFLAGS  = -std=c11 -D_GNU_SOURCE $(OPT) $(CFLAGS) $(WARN) $(SAN) -fPIC -fvisi
 .DEFAULT_GOAL := all
 .PHONY: all
 include core/core.mk bindings/bindings.mk bindings/instrument/instrument.mk scripts/scripts.mk
-include spec/spec.mk spec/c/intercept/intercept.mk spec/c/plugins/plugins.mk spec/fuzz/fuzz.mk spec/arm/arm.mk
+include packaging/packaging.mk spec/spec.mk spec/c/intercept/intercept.mk spec/c/plugins/plugins.mk spec/fuzz/fuzz.mk spec/arm/arm.mk
 
 $(B)/obj/%.o: %.c
 	@mkdir -p $(@D)
@@ -111,10 +111,17 @@ check-wrap: deps-check ## the recipes of large libraries: OpenBLAS, PETSc and Qt
 
 # --- installing -------------------------------------------------------------------------------------------------------
 
-D := $(DESTDIR)$(PREFIX)
 LUAVER := 5.4
-.PHONY: install
-install: all man ## PREFIX (default /usr/local), DESTDIR for packagers
+STATIC ?= yes
+.PHONY: install uninstall stage
+install: all man ## PREFIX (default /usr/local), DESTDIR for packagers; STATIC=no leaves the static libraries out
+	@stage=$$(mktemp -d) && trap 'rm -rf "$$stage"' EXIT && chmod 755 "$$stage" && \
+	$(MAKE) --no-print-directory stage D="$$stage" && packaging/place.sh install "$$stage" "$(DESTDIR)$(PREFIX)"
+uninstall: ## remove what make install put below PREFIX, and nothing else
+	packaging/place.sh uninstall "$(DESTDIR)$(PREFIX)"
+
+# All of an installation, into the folder D, which is empty.
+stage:
 	install -d "$(D)"/bin "$(D)"/lib/pkgconfig "$(D)"/lib/pmlua/workloads "$(D)"/lib/lua/$(LUAVER)/pmlua "$(D)"/share/lua/$(LUAVER) "$(D)"/share/man/man1 \
 	  "$(D)"/share/pmlua/scripts/workloads "$(D)"/share/pmlua/plots "$(D)"/share/doc/pmlua
 	install -m 755 $(B)/pmlua "$(D)"/bin/
@@ -174,6 +181,7 @@ install: all man ## PREFIX (default /usr/local), DESTDIR for packagers
 	install -m 644 README.md CHANGELOG.md LICENSE "$(D)"/share/doc/pmlua/
 	for p in pmlua pmlua-embed; do \
 	  sed -e 's|@PREFIX@|$(PREFIX)|' -e 's|@VERSION@|$(VERSION)|' bindings/$$p.pc.in >"$(D)"/lib/pkgconfig/$$p.pc || exit 1; done
+	$(if $(filter no,$(STATIC)),find "$(D)" -name '*.a' -delete)
 
 # Pages and tables are made from the tables of the verbs (lua/pmlua/internal/cli).
 .PHONY: man tables

@@ -3,10 +3,13 @@
 #ifndef PML_API_H
 #define PML_API_H
 
+/* The version: the build, the packages and the pages take it from these three lines. */
 #define PML_VERSION_MAJOR 0
-#define PML_VERSION_MINOR 1
+#define PML_VERSION_MINOR 2
 #define PML_VERSION_PATCH 0
-#define PML_VERSION "0.1.0"
+#define PML__TEXT(number) #number
+#define PML__DOTTED(major, minor, patch) PML__TEXT(major) "." PML__TEXT(minor) "." PML__TEXT(patch)
+#define PML_VERSION PML__DOTTED(PML_VERSION_MAJOR, PML_VERSION_MINOR, PML_VERSION_PATCH)
 
 #ifdef __cplusplus
 #define PML_BEGIN_DECLS extern "C" {

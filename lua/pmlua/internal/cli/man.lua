@@ -97,14 +97,14 @@ function M.environment()
 end
 
 --- pmlua(1) from its text, with what the tables say in the places of @VERBS@, @EXPERIMENT@
---- and @ENVIRONMENT@.
+--- and @ENVIRONMENT@, and the version for @VERSION@.
 ---@param template string
 ---@return string
 function M.main(template)
   local lines = {}
   options(lines, require("pmlua.internal.cli.experiment").common)
   local parts = { VERBS = M.verbs(), EXPERIMENT = table.concat(lines, "\n") .. "\n", ENVIRONMENT = M.environment() }
-  return (template:gsub("@(%u+)@\n", parts))
+  return (template:gsub("@VERSION@", require "pmlua.core".version):gsub("@(%u+)@\n", parts))
 end
 
 --- Write all pages into a folder that is there.

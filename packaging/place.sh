@@ -1,0 +1,50 @@
+#!/bin/sh
+# SPDX-License-Identifier: BSD-3-Clause
+# packaging/place.sh - copy a staged installation to its place, and remove it again.
+#
+# Usage: place.sh install STAGE PREFIX | place.sh uninstall PREFIX
+#
+# PREFIX/share/pmlua/installed lists what install put there: files, and the folders that it had to make, each relative to
+# PREFIX. uninstall removes those and nothing else; a folder that holds another file stays. Installing over an older
+# version removes that one first, so that none of its modules stays behind.
+set -eu
+
+list=share/pmlua/installed
+
+entries() { LC_ALL=C sort -r "$1"; } # what is in a folder before the folder
+
+uninstall() {
+  if [ ! -f "$1/$list" ]; then
+    echo "make uninstall: there is no $1/$list; give the PREFIX that pmlua was installed with" >&2
+    return 1
+  fi
+  entries "$1/$list" | while IFS= read -r entry; do
+    at=$1/${entry#.}
+    if [ -d "$at" ] && [ ! -L "$at" ]; then echo "$at"; else rm -f "$at"; fi
+  done | while IFS= read -r folder; do
+    rmdir "$folder" 2>/dev/null || :
+  done
+}
+
+# Make the folders that are not there yet, and print them.
+make_folders() {
+  (cd "$1" && find . -type d | LC_ALL=C sort) | while IFS= read -r folder; do
+    [ -d "$2/$folder" ] && continue
+    command install -d -m 755 "$2/$folder"
+    echo "$folder"
+  done
+}
+
+# tar, because cp would change the modes of folders that were there before.
+install() {
+  if [ -f "$2/$list" ]; then uninstall "$2"; fi
+  made=$(make_folders "$1" "$2")
+  (cd "$1" && find . ! -type d | tar -cf - -T -) | tar -xpf - --no-same-owner -C "$2"
+  { [ -z "$made" ] || echo "$made"; (cd "$1" && find . ! -type d); echo "./$list"; } >"$2/$list.new"
+  mv "$2/$list.new" "$2/$list"
+}
+
+case $1 in
+  install) install "$2" "$3" ;;
+  uninstall) uninstall "$2" ;;
+esac

@@ -1,0 +1,72 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+-- spec/house/place_spec.lua - make install and make uninstall: what they put, what they take away, two of them side by side.
+
+local build = os.getenv("PMLUA_BUILD") or "build"
+
+package.path = "spec/?.lua;" .. package.path
+local shell = require "shell"
+local sh, write = shell.sh, shell.write
+
+local dir
+
+local function make(what)
+  local out, code = sh(("make --no-print-directory %s B=%s"):format(what, build))
+  assert.equal(0, code, out)
+end
+
+--- What is below a folder, with types, modes and targets of links.
+local function listing(folder)
+  return (sh(("cd %s && find . -printf '%%p %%y %%m %%l\\n' | LC_ALL=C sort"):format(folder)))
+end
+
+before_each(function()
+  dir = os.tmpname()
+  os.remove(dir)
+  sh(("mkdir -p %s/bin %s/lib/pkgconfig && chmod 2775 %s/lib"):format(dir, dir, dir))
+  write(dir .. "/bin/other", "not pmlua's\n")
+end)
+after_each(function() sh("rm -rf " .. dir) end)
+
+describe("make uninstall", function()
+  it("leaves what was there before make install, and nothing else", function()
+    local before = listing(dir)
+    make("install PREFIX=" .. dir)
+    local installed = listing(dir)
+    assert.truthy(installed:find("./lib/libpmlua.so l 777 libpmlua.so.0\n", 1, true), installed)
+    assert.truthy(installed:find("./lib d 2775 \n", 1, true), installed)
+    make("uninstall PREFIX=" .. dir)
+    assert.equal(before, listing(dir))
+  end)
+
+  it("keeps a file that somebody put into a folder of pmlua", function()
+    make("install PREFIX=" .. dir .. "/new")
+    write(dir .. "/new/share/pmlua/scripts/mine.lua", "return 1\n")
+    make("uninstall PREFIX=" .. dir .. "/new")
+    assert.equal("./new/share/pmlua/scripts/mine.lua\n", (sh(("cd %s && find ./new ! -type d"):format(dir))))
+  end)
+
+  it("says so where nothing is installed", function()
+    local out, code = sh("make --no-print-directory uninstall PREFIX=" .. dir)
+    assert.equal(2, code)
+    assert.truthy(out:find("give the PREFIX that pmlua was installed with", 1, true), out)
+  end)
+end)
+
+describe("make install", function()
+  it("removes what an older version had and this one has not", function()
+    make("install PREFIX=" .. dir)
+    local stale = "share/pmlua/lua/pmlua/stale.lua"
+    write(("%s/%s"):format(dir, stale), "return 1\n")
+    sh(("echo ./%s >>%s/share/pmlua/installed"):format(stale, dir))
+    make("install PREFIX=" .. dir)
+    assert.is_nil(io.open(("%s/%s"):format(dir, stale)))
+  end)
+
+  it("installs no static library with STATIC=no, and otherwise the same", function()
+    make("install PREFIX=/opt/p STATIC=no DESTDIR=" .. dir .. "/no")
+    make("install PREFIX=/opt/p DESTDIR=" .. dir .. "/yes")
+    local dynamic = sh(("cd %s/yes && find . ! -name '*.a' | LC_ALL=C sort"):format(dir))
+    assert.equal(dynamic, (sh(("cd %s/no && find . | LC_ALL=C sort"):format(dir))))
+    assert.truthy(sh(("find %s/yes -name '*.a'"):format(dir)):find("/libpmlua.a\n", 1, true))
+  end)
+end)
