@@ -108,6 +108,36 @@ static int l_merge(lua_State *L) {
   return 4;
 }
 
+/* moments(values, upto) - mean and deviation of what quantile() takes; no deviation of fewer than two. The sums are of
+ * distances from the first value, so that large values and small spreads lose nothing. */
+static int l_moments(lua_State *L) {
+  struct pml_sums all = {0};
+  double first = 0;
+  lua_Integer before = 0;
+  luaL_checktype(L, 1, LUA_TTABLE);
+  lua_settop(L, 2);
+  lua_Integer n = (lua_Integer)lua_rawlen(L, 1);
+  for (lua_Integer i = 1; i <= n; i++, lua_settop(L, 2)) {
+    lua_rawgeti(L, 1, i);
+    double v = luaL_checknumber(L, 3);
+    lua_Integer upto = i;
+    if (i == 1) first = v;
+    v -= first;
+    if (lua_istable(L, 2)) {
+      lua_rawgeti(L, 2, i);
+      upto = lua_tointeger(L, -1);
+    }
+    const struct pml_sums same = {(double)(upto - before), v, 0, v, v};
+    pml_sums_merge(&all, &same);
+    before = upto;
+  }
+  if (!(all.count > 0)) return 0;
+  lua_pushnumber(L, first + all.mean);
+  if (!(all.count > 1)) return 1;
+  lua_pushnumber(L, pml_sums_deviation(&all));
+  return 2;
+}
+
 /* The sum of the numbers at @a and @b is pushed: of integers one, or a float where that is too large. */
 static void push_sum(lua_State *L, int a, int b) {
   lua_Integer sum;
@@ -146,9 +176,15 @@ static int l_add(lua_State *L) {
 }
 
 int luaopen_pmlua_statistics(lua_State *L) {
-  static const luaL_Reg functions[] = {
-      {"quantile", l_quantile}, {"bucket", l_bucket}, {"least", l_least}, {"histogram_quantile", l_histogram_quantile},
-      {"merge", l_merge},       {"plus", l_plus},     {"add", l_add},     {NULL, NULL}};
+  static const luaL_Reg functions[] = {{"quantile", l_quantile},
+                                       {"bucket", l_bucket},
+                                       {"least", l_least},
+                                       {"histogram_quantile", l_histogram_quantile},
+                                       {"merge", l_merge},
+                                       {"moments", l_moments},
+                                       {"plus", l_plus},
+                                       {"add", l_add},
+                                       {NULL, NULL}};
   luaL_newlib(L, functions);
   return 1;
 }

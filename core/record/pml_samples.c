@@ -3,6 +3,7 @@
 #include "record/pml_samples.h"
 
 #include "base/pml_error.h"
+#include "record/pml_sums.h"
 #include "record/quantile/pml_quantile.h"
 
 #include <errno.h>
@@ -94,7 +95,8 @@ void pml_samples_moments(const struct pml_samples *s, struct pml_samples_moments
   m->mean = (double)whole + rest;
   m->min = (double)min;
   m->max = (double)max;
-  if (s->n > 1) m->sd = sqrt(fmax(squares - n * rest * rest, 0) / (n - 1));
+  const struct pml_sums sums = {n, m->mean, fmax(squares - n * rest * rest, 0), m->min, m->max};
+  if (s->n > 1) m->sd = pml_sums_deviation(&sums);
 }
 
 double pml_samples_quantile(const struct pml_samples *s, double q) {

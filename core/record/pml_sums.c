@@ -5,16 +5,26 @@
 #include <math.h>
 
 /* What rounding leaves below 0 is 0. */
-struct pml_sums pml_sums_of(uint64_t count, uint64_t sum, const uint64_t square[2], uint64_t min, uint64_t max) {
-  struct pml_sums s = {.count = (double)count};
-  if (count == 0) return s;
-  long double mean = (long double)sum / (long double)count;
-  long double all = (long double)square[1] * 0x1p64L + (long double)square[0];
+struct pml_sums pml_sums_of(const struct pml_exact_sums *exact) {
+  struct pml_sums s = {.count = (double)exact->count};
+  if (exact->count == 0) return s;
+  long double mean = (long double)exact->sum / (long double)exact->count;
+  long double all = (long double)exact->square[1] * 0x1p64L + (long double)exact->square[0];
   s.mean = (double)mean;
-  s.square = fmax((double)(all - (long double)count * mean * mean), 0);
-  s.min = (double)min;
-  s.max = (double)max;
+  s.square = fmax((double)(all - (long double)exact->count * mean * mean), 0);
+  s.min = (double)exact->min;
+  s.max = (double)exact->max;
   return s;
+}
+
+void pml_exact_sums_merge(struct pml_exact_sums *to, const struct pml_exact_sums *from) {
+  uint64_t low = to->square[0] + from->square[0];
+  to->square[1] += from->square[1] + (low < from->square[0]);
+  to->square[0] = low;
+  to->count += from->count;
+  to->sum += from->sum;
+  if (from->min < to->min) to->min = from->min;
+  if (from->max > to->max) to->max = from->max;
 }
 
 void pml_sums_merge(struct pml_sums *to, const struct pml_sums *from) {

@@ -16,8 +16,15 @@ struct pml_sums {
   double min, max;
 };
 
-/* Of @count whole numbers, by their sum and the sum of their squares, @square[1] 2^64 + @square[0]. */
-struct pml_sums pml_sums_of(uint64_t count, uint64_t sum, const uint64_t square[2], uint64_t min, uint64_t max);
+/* Of whole numbers, without rounding: what a thread adds up as it goes, and a log keeps (docs/log.md). */
+struct pml_exact_sums {
+  uint64_t count, sum;
+  uint64_t min, max;  /* of no values: UINT64_MAX and 0 */
+  uint64_t square[2]; /* sum of the squares, low and high half */
+};
+
+void pml_exact_sums_merge(struct pml_exact_sums *to, const struct pml_exact_sums *from);
+struct pml_sums pml_sums_of(const struct pml_exact_sums *exact);
 
 /*
  * pml_sums_merge - @to is of the values of both; the pairwise update of T. F. Chan, G. H. Golub & R. J. LeVeque (1979),

@@ -376,10 +376,8 @@ local function student_quantile(p, df)
 end
 
 local function mean_and_error(values)
-  local n, sum, squares = #values, 0, 0
-  for _, v in ipairs(values) do sum = sum + v end
-  for _, v in ipairs(values) do squares = squares + (v - sum / n) ^ 2 end
-  return sum / n, squares / (n - 1) / n
+  local mean, sd = statistics.moments(values)
+  return mean, sd ^ 2 / #values
 end
 
 --- The difference of two means, b - a, with its interval, where the variances may differ.

@@ -7,24 +7,13 @@
 -- the line is fitted to the smallest residual so far. The first steps of a solver are not its trend: of the part that
 -- may be seen, the second half is fitted.
 
+local stats = require "pmlua.stats"
+
 local M = {}
 
 local fewest = 4    -- points of a line worth drawing
 local close = 0.25  -- a prediction within this share of what happened has come true
 local flat = -1e-6  -- decades per iteration: nothing will come of it in a million iterations
-
--- Least squares: slope, value at x = 0, share of the variance that the line explains.
-local function line(x, y)
-  local n, mx, my = #x, 0, 0
-  for i = 1, n do mx, my = mx + x[i] / n, my + y[i] / n end
-  local xx, xy, yy = 0, 0, 0
-  for i = 1, n do
-    local dx, dy = x[i] - mx, y[i] - my
-    xx, xy, yy = xx + dx * dx, xy + dx * dy, yy + dy * dy
-  end
-  local slope = xy / xx
-  return slope, my - slope * mx, yy > 0 and xy * xy / (xx * yy) or 1
-end
 
 ---@class residuals.Fit
 ---@field seen integer iterations that the fit may look at
@@ -48,8 +37,9 @@ function M.fit(series, part, target)
     if k >= first and least > 0 then x[#x + 1], y[#y + 1] = k, math.log(least, 10) end
   end
   if #x < fewest or target <= 0 then return nil end
-  local slope, intercept, r2 = line(x, y)
-  local fit = { seen = seen, slope = slope, r2 = r2, first = first, intercept = intercept }
+  local line = stats.line(x, y)
+  local slope = line.each
+  local fit = { seen = seen, slope = slope, r2 = line.r2 or 1, first = first, intercept = line.at_zero }
   if slope < flat then
     -- from where the series is, not from where the line is: it is there that it goes on
     local left = (math.log(target, 10) - y[#y]) / slope

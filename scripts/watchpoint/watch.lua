@@ -110,8 +110,7 @@ end
 function M:cpu(p)
   local all = self.seconds[key(p)]
   if not all or #all == 0 then return nil end
-  table.sort(all)
-  return all[(#all + 1) // 2]
+  return self.pml.stats.median(all)
 end
 
 --- Microseconds of processor time for an access.

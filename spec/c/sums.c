@@ -4,6 +4,7 @@
 #include "record/pml_sums.h"
 
 #include <math.h>
+#include <string.h>
 
 static bool is(const struct pml_sums *s, double count, double mean, double deviation, double min, double max) {
   return s->count == count && fabs(s->mean - mean) <= 1e-12 * fabs(mean) && s->min == min && s->max == max &&
@@ -29,10 +30,14 @@ int main(void) {
     wrong += !is(&a, 8, 5, deviation, 2, 9);
   }
   CHECK(wrong == 0, "in two parts of any size (%u wrong)", wrong);
-  const uint64_t square[2] = {232, 0};
-  a = pml_sums_of(8, 40, square, 2, 9);
+  struct pml_exact_sums exact = {8, 40, 2, 9, {232, 0}};
+  a = pml_sums_of(&exact);
   CHECK(is(&a, 8, 5, deviation, 2, 9), "from the sum and the sum of squares");
-  a = pml_sums_of(0, 0, square, UINT64_MAX, 0);
+  const struct pml_exact_sums no_values = {0, 0, UINT64_MAX, 0, {0, 0}};
+  pml_exact_sums_merge(&exact, &no_values);
+  b = pml_sums_of(&exact);
+  CHECK(memcmp(&a, &b, sizeof a) == 0, "which nothing is merged into");
+  a = pml_sums_of(&no_values);
   CHECK(is(&a, 0, 0, 0, 0, 0) && is(&nothing, 0, 0, 0, 0, 0), "nothing is all zero");
   b = of(v, 1);
   CHECK(is(&b, 1, 2, 0, 2, 2), "one value has no deviation");
@@ -42,8 +47,14 @@ int main(void) {
   b = (struct pml_sums){n / 2, least + 2, 0, least + 2, least + 2};
   pml_sums_merge(&a, &b);
   CHECK(is(&a, n, least + 1, sqrt(n / (n - 1)), least, least + 2), "large values with a small spread lose nothing");
-  const uint64_t wide[2] = {UINT64_C(0x8000000000000000) + UINT64_C(2), 0}; /* 2^31.5 twice: 2 (2^31)^2 and a little */
-  a = pml_sums_of(2, UINT64_C(1) << 32, wide, UINT64_C(0x7fffffff), UINT64_C(0x80000001));
-  CHECK(is(&a, 2, 0x1p31, sqrt(2), 0x1p31 - 1, 0x1p31 + 1), "so do whole numbers");
+  /* 2^32 - 1 and 2^32 + 1, whose squares are 2^64 -+ 2^33 + 1: each half of a sum carries into the next. */
+  exact = (struct pml_exact_sums){1, UINT32_MAX, UINT32_MAX, UINT32_MAX, {UINT64_C(1) - (UINT64_C(1) << 33), 0}};
+  const uint64_t more = (UINT64_C(1) << 32) + 1;
+  const struct pml_exact_sums other = {1, more, more, more, {UINT64_C(1) + (UINT64_C(1) << 33), 1}};
+  pml_exact_sums_merge(&exact, &other);
+  CHECK(exact.square[0] == 2 && exact.square[1] == 2, "sums of squares carry");
+  exact = (struct pml_exact_sums){2, 0x1p32, 0x7fffffff, 0x80000001, {(UINT64_C(1) << 63) + 2, 0}};
+  a = pml_sums_of(&exact);
+  CHECK(is(&a, 2, 0x1p31, sqrt(2), 0x1p31 - 1, 0x1p31 + 1), "whole numbers lose nothing, either");
   return check_done();
 }

@@ -82,8 +82,8 @@ static void whole_log(void) {
                             .host = "h",
                             .command = "c"};
   struct pml__section_stat stat[2] = {
-      {.count = 2, .sum = 5, .self = 5, .min = 2, .max = 3, .square = {13, 0}, .epoch = 1},
-      {.count = 1, .depth = 1, .epoch = 1}};
+      {.calls = {.count = 2, .sum = 5, .min = 2, .max = 3, .square = {13, 0}}, .self = 5, .epoch = 1},
+      {.calls = {.count = 1}, .depth = 1, .epoch = 1}};
   const struct pml__log_event event[2] = {{1, 1, 0}, {2, 1, 1}};
   PROMISE(ftruncate(file, 0) == 0 && ftruncate(file, BYTES) == 0, "the file is empty");
   put(0, &h, sizeof h);

@@ -120,6 +120,19 @@ describe("the merge of sums", function()
     assert.same({ 8, mean, deviation, min, max, 8 }, { m.count, m.mean_ns, m.stddev_ns, m.min_ns, m.max_ns, m.values.e })
   end)
 
+  it("is that of arrays and tallies, large values with a small spread too", function()
+    local values = { 2, 4, 4, 4, 5, 5, 7, 9 }
+    for _, base in ipairs { 0, 2.0 ^ 50 } do
+      for i, v in ipairs(values) do values[i] = v + base end
+      for _, moments in ipairs { { statistics.moments(values) }, { tally.of(values):moments() } } do
+        near(base + 5, moments[1])
+        near((32 / 7) ^ 0.5, moments[2])
+      end
+    end
+    assert.same({ 7.0 }, { statistics.moments { 7 } })
+    assert.same({}, { statistics.moments {} })
+  end)
+
   it("adds tables of numbers, integers as long as they are", function()
     assert.same({ 4, 2.5, x = 7 }, statistics.add({ 1, 2 }, { 3, 0.5, x = 7 }))
     assert.equal("integer", math.type(statistics.plus(1, 2)))

@@ -4,6 +4,7 @@
 local lfs = require "lfs"
 
 package.path = "scripts/?.lua;spec/?.lua;spec/scripts/?.lua;" .. package.path
+require "spec.lua.helper"
 local predict = require "residuals.predict"
 local sh = require "shell"
 local tables = require "tables"

@@ -131,15 +131,15 @@ static inline uint64_t since(uint64_t start, uint64_t now) {
 }
 
 static inline void add_call(struct pml__section_stat *stat, uint64_t d, uint64_t child) {
-  unsigned __int128 square = (unsigned __int128)stat->square[1] << 64 | stat->square[0];
+  unsigned __int128 square = (unsigned __int128)stat->calls.square[1] << 64 | stat->calls.square[0];
   square += (unsigned __int128)d * d;
-  pml__own_add_release(&stat->count, 1);
-  pml__own_add_release(&stat->sum, d);
+  pml__own_add_release(&stat->calls.count, 1);
+  pml__own_add_release(&stat->calls.sum, d);
   pml__own_add_release(&stat->self, since(child, d));
-  PML__SECTION_SET(stat->square[0], (uint64_t)square);
-  PML__SECTION_SET(stat->square[1], (uint64_t)(square >> 64));
-  if (PML_UNLIKELY(d < stat->min)) PML__SECTION_SET(stat->min, d);
-  if (PML_UNLIKELY(d > stat->max)) PML__SECTION_SET(stat->max, d);
+  PML__SECTION_SET(stat->calls.square[0], (uint64_t)square);
+  PML__SECTION_SET(stat->calls.square[1], (uint64_t)(square >> 64));
+  if (PML_UNLIKELY(d < stat->calls.min)) PML__SECTION_SET(stat->calls.min, d);
+  if (PML_UNLIKELY(d > stat->calls.max)) PML__SECTION_SET(stat->calls.max, d);
   if (PML_UNLIKELY(pml__own_add32_release(&stat->depth, -1u) != 0)) pml__own_add_release(&stat->recurred, d);
 }
 

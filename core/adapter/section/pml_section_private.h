@@ -7,6 +7,7 @@
 #include "base/pml_own.h"
 #include "base/pml_process.h"
 #include "record/log/pml_log.h"
+#include "record/pml_sums.h"
 #include "source/pml_eventset.h"
 #include "source/simulation/pml_sim.h"
 
@@ -48,12 +49,11 @@ struct pml_section {
 struct pml__section_stat {
   _Alignas(64) uint32_t depth; /* calls under way; outlives a reset */
   uint32_t seq;                /* atomic: odd while the others change */
-  uint64_t count;
-  uint64_t sum, self, min, max; /* ticks */
-  uint64_t square[2];           /* sum of squares of ticks, low and high: exact */
+  struct pml_exact_sums calls; /* ticks */
+  uint64_t self;               /* ticks without those inside */
   double work;
   uint64_t iterations;
-  uint64_t recurred; /* ticks in calls of itself, which sum has twice */
+  uint64_t recurred; /* ticks in calls of itself, which calls.sum has twice */
   uint32_t misuse[PML_SECTION_MISUSES];
   uint32_t epoch; /* of pml__section_epoch(); another one: it is of before a reset */
 };
@@ -74,7 +74,7 @@ struct pml__section_own {
 #define PML__SECTION_VALUES_BYTES (PML__SECTION_BLOCK * PML_SECTION_EVENTS_MAX * sizeof(uint64_t))
 _Static_assert(sizeof(struct pml__section_stat) == 128 && sizeof(struct pml__section_own) == 128,
                "one is as far from the next as the other");
-_Static_assert(PML_SECTION_MISUSES == 9 && offsetof(struct pml__section_stat, work) == 64 &&
+_Static_assert(PML_SECTION_MISUSES == 9 && offsetof(struct pml__section_stat, self) == 56 &&
                    offsetof(struct pml__section_stat, epoch) == 124,
                "records are as docs/log.md says; if that changes, so does the version");
 

@@ -3,7 +3,6 @@
 #include "adapter/section/pml_section_private.h"
 #include "base/pml_clock.h"
 #include "base/pml_error.h"
-#include "record/pml_sums.h"
 
 #include <errno.h>
 #include <sched.h>
@@ -36,13 +35,13 @@ static void copy_values(const struct pml_section *s, struct pml__section_stat *f
 }
 
 static void copy_fields(struct pml__section_stat *from, struct pml__section_stat *to) {
-  to->count = PML__SECTION_GET(from->count);
-  to->sum = PML__SECTION_GET(from->sum);
+  to->calls.count = PML__SECTION_GET(from->calls.count);
+  to->calls.sum = PML__SECTION_GET(from->calls.sum);
   to->self = PML__SECTION_GET(from->self);
-  to->min = PML__SECTION_GET(from->min);
-  to->max = PML__SECTION_GET(from->max);
-  to->square[0] = PML__SECTION_GET(from->square[0]);
-  to->square[1] = PML__SECTION_GET(from->square[1]);
+  to->calls.min = PML__SECTION_GET(from->calls.min);
+  to->calls.max = PML__SECTION_GET(from->calls.max);
+  to->calls.square[0] = PML__SECTION_GET(from->calls.square[0]);
+  to->calls.square[1] = PML__SECTION_GET(from->calls.square[1]);
   to->epoch = PML__SECTION_GET(from->epoch);
   to->depth = PML__SECTION_GET(from->depth);
   __atomic_load(&from->work, &to->work, __ATOMIC_ACQUIRE);
@@ -72,14 +71,14 @@ void pml__section_forget_old(struct pml__section_stat *stat, uint32_t epoch) {
   if (stat->epoch == epoch) return;
   uint32_t depth = stat->depth;
   memset(stat, 0, sizeof *stat);
-  stat->min = UINT64_MAX;
+  stat->calls.min = UINT64_MAX;
   stat->depth = depth;
 }
 
 bool pml__section_says_something(const struct pml__section_stat *stat) {
   uint64_t misuse = 0;
   for (unsigned m = 0; m < PML_SECTION_MISUSES; m++) misuse += stat->misuse[m];
-  return stat->count > 0 || stat->depth > 0 || misuse > 0;
+  return stat->calls.count > 0 || stat->depth > 0 || misuse > 0;
 }
 
 static uint32_t add_up(uint32_t a, uint32_t b) {
@@ -88,14 +87,8 @@ static uint32_t add_up(uint32_t a, uint32_t b) {
 
 /* Neither side is in use by others, but for @to of the sum of threads, whose readers wait for the lock. */
 void pml__section_add(struct pml__section_stat *to, const struct pml__section_stat *more) {
-  uint64_t low = to->square[0] + more->square[0];
-  to->square[1] += more->square[1] + (low < more->square[0]);
-  to->square[0] = low;
-  to->count += more->count;
-  to->sum += more->sum;
+  pml_exact_sums_merge(&to->calls, &more->calls);
   to->self += more->self;
-  if (more->min < to->min) to->min = more->min;
-  if (more->max > to->max) to->max = more->max;
   to->depth += more->depth;
   to->work += more->work;
   to->iterations += more->iterations;
@@ -223,19 +216,19 @@ void pml__section_row(const struct pml__section_stat *s, bool exclusive, double 
                       struct pml_section_row *row) {
   double ns = 1e9 / ticks_per_second;
   *row = (struct pml_section_row){.running = s->depth,
-                                  .count = s->count,
-                                  .total_ns = (double)(s->sum - s->recurred) * 1e9 / ticks_per_second,
+                                  .count = s->calls.count,
+                                  .total_ns = (double)(s->calls.sum - s->recurred) * 1e9 / ticks_per_second,
                                   .self_ns = (double)s->self * 1e9 / ticks_per_second,
                                   .work = s->work,
                                   .iterations = s->iterations};
   for (unsigned m = 0; m < PML_SECTION_MISUSES; m++) row->misuse[m] = s->misuse[m];
-  if (s->count == 0) return;
-  row->min_ns = (double)s->min * 1e9 / ticks_per_second;
-  row->max_ns = (double)s->max * 1e9 / ticks_per_second;
-  struct pml_sums sums = pml_sums_of(s->count, s->sum, s->square, s->min, s->max);
+  if (s->calls.count == 0) return;
+  row->min_ns = (double)s->calls.min * 1e9 / ticks_per_second;
+  row->max_ns = (double)s->calls.max * 1e9 / ticks_per_second;
+  struct pml_sums sums = pml_sums_of(&s->calls);
   row->mean_ns = ns * sums.mean;
   row->stddev_ns = ns * pml_sums_deviation(&sums);
-  if (exclusive && s->self < s->sum - s->recurred) row->misuse[PML_SECTION_OVERLAP]++;
+  if (exclusive && s->self < s->calls.sum - s->recurred) row->misuse[PML_SECTION_OVERLAP]++;
 }
 
 static void tell(const struct gathered *g, struct pml_section_row *row) {
@@ -328,7 +321,7 @@ static int read_thread(struct pml__section_thread *t, const struct pml_section *
 }
 
 int pml_section_read(const struct pml_section *s, struct pml_section_row *row, struct pml_section_value *values) {
-  struct gathered sum = {.stat = {.min = UINT64_MAX}, .index = s->index};
+  struct gathered sum = {.stat = {.calls = {.min = UINT64_MAX}}, .index = s->index};
   uint64_t sums[PML_SECTION_EVENTS_MAX] = {0};
   int err = 0;
   pml__section_settle();

@@ -140,29 +140,10 @@ function Tally:quantile(q)
   return statistics.quantile(self.value, self.upto, q)
 end
 
---- Iterate over distinct values: for value, count in t:each() do.
-function Tally:each()
-  local i, before = 0, 0
-  return function()
-    i = i + 1
-    local v = self.value[i]
-    if not v then return nil end
-    local count = self.upto[i] - before
-    before = self.upto[i]
-    return v, count
-  end
-end
-
---- Mean and sample standard deviation (n - 1), in two passes so that nothing cancels; no sd for one sample.
+--- Mean and sample standard deviation (n - 1), by the sums of core/record/pml_sums.h; no sd for one sample.
 ---@return number mean
 ---@return number? sd
-function Tally:moments()
-  local sum = 0.0
-  for v, count in self:each() do sum = sum + v * count end
-  local mean, squares = sum / self.n, 0.0
-  for v, count in self:each() do squares = squares + (v - mean) ^ 2 * count end
-  return mean, self.n > 1 and math.sqrt(squares / (self.n - 1)) or nil
-end
+function Tally:moments() return statistics.moments(self.value, self.upto) end
 
 --- How many samples are at most v.
 ---@param v number

@@ -8,6 +8,7 @@
 -- counted.
 
 local left = require "pmlua.internal.simulation.left"
+local statistics = require("pmlua.core").statistics
 
 local M = {}
 
@@ -68,7 +69,8 @@ function Cells:count(cell, f)
   local counts = differences(differences({ self.set:read() }, before), self.empty)
   if not operations then return end
   local s = cell.simulated or { operations = 0, counts = {} }
-  for i, v in ipairs(counts) do s.counts[i] = (s.counts[i] or 0) + math.max(v, 0) end
+  for i, v in ipairs(counts) do counts[i] = math.max(v, 0) end
+  statistics.add(s.counts, counts)
   s.operations, cell.simulated = s.operations + operations, s
 end
 
