@@ -9,9 +9,14 @@ local root = arg[1] or "."
 -- What stands in a box beside the folder: its concepts, in the field's words.
 local WHAT = {
   bindings = "the command, the embedded state; a file for each handle",
-  base = "error, clock, region, thread, stream",
-  record = "recorder, quantile, sketch, buffer, log",
+  base = "error, clock, region, thread, process, file",
+  ["base/stream"] = "enter and leave, from adapters to substrates",
+  ["base/text"] = "lines, near names",
+  record = "recorder, sums, histogram, buffer, samples",
+  ["record/log"] = "one file for each process",
+  ["record/quantile"] = "exact, or by a sketch",
   source = "event, event set, table of sources",
+  ["source/base"] = "what entries of the table are made from",
   ["source/clock"] = "clocks",
   ["source/compiler"] = "what the compiler counts",
   ["source/kernel"] = "counter, group, rdpmc",

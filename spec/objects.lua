@@ -12,10 +12,7 @@ local MANY <const> = 4
 
 --- Circles that are known, each by what is in it. What is in no circle any more must leave its list: lists only shrink.
 local KNOWN = {
-  folders = {
-    -- The sources and the table of them.
-    { "source", "source/base", "source/clock", "source/kernel", "source/kernel/event", "source/plugin", "source/sde", "source/simulation" },
-  },
+  folders = {},
   objects = {
     { "adapter/section/pml_section", "adapter/section/pml_section_define", "adapter/section/pml_section_events",
       "adapter/section/pml_section_file", "adapter/section/pml_section_log", "adapter/section/pml_section_report",

@@ -3,6 +3,7 @@
 #include "base/pml_clock.h"
 #include "base/pml_error.h"
 #include "source/base/pml_eventset_private.h"
+#include "source/pml_sources.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -189,11 +190,6 @@ bool pml_eventset_typed(const struct pml_eventset *s) {
   for (const struct pml__share *share = s->share; share != NULL; share = share->next)
     if (share->source->type != NULL || share->source->absent != NULL) return true;
   return false;
-}
-
-enum pml_type pml_eventset_type(const struct pml_eventset *s, size_t i) {
-  if (i >= s->n || s->info[i].share->source->type == NULL) return PML_TYPE_INT64;
-  return s->info[i].share->source->type(s->info[i].share, s->info[i].k);
 }
 
 bool pml_eventset_absent(const struct pml_eventset *s, size_t i, uint64_t value) {

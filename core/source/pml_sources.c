@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* core/source/pml_sources.c - the table of sources. */
-#include "source/base/pml_source.h"
+#include "source/pml_sources.h"
 
 #include <errno.h>
 #include <stdatomic.h>
@@ -36,11 +36,6 @@ const struct pml__source *pml__source_of(const char *name) {
   return &pml__source_kernel;
 }
 
-const char *pml__source_rest(const struct pml__source *source, const char *name) {
-  if (pml__source_of(name) != source) return NULL;
-  return source->prefix != NULL ? name + strlen(source->prefix) : name;
-}
-
 static bool clash(const struct pml__source *a, const struct pml__source *b) {
   return begins(a->prefix, b->prefix) || begins(b->prefix, a->prefix);
 }
@@ -68,18 +63,6 @@ int pml__source_add(const struct pml__source *source) {
   return pml_fail(PML_EFULL, "source \"%s\": there are %u added sources already", source->name, ADDED_MAX);
 }
 
-static int offer(const struct pml_event_info *info, void *near) {
-  pml__nearest_offer(near, info->name);
-  return 0;
-}
-
-const char *pml__source_nearest(const struct pml__source *source, const char *name, char *buf, size_t size) {
-  struct pml__nearest near = {.want = name};
-  struct pml__walk w = {.visit = offer, .arg = &near};
-  (void)source->walk(&w);
-  return pml__nearest_text(&near, buf, size);
-}
-
 const char *pml__sources_nearest(const char *name, char *buf, size_t size) {
   const struct pml__source *source;
   char prefix[PML__NEAREST_NAME];
@@ -89,8 +72,4 @@ const char *pml__sources_nearest(const char *name, char *buf, size_t size) {
   struct pml__nearest near = {.want = prefix};
   for (size_t i = 0; (source = prefixed_at(i)) != NULL; i++) pml__nearest_offer(&near, source->prefix);
   return pml__nearest_text(&near, buf, size);
-}
-
-const char *pml_event_source(const char *name) {
-  return pml__source_of(name)->name;
 }

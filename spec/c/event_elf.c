@@ -2,7 +2,7 @@
 /* spec/c/event_elf.c - symbols and file offsets from ELF files, sound and damaged. */
 #include "check.h"
 #include "pml.h"
-#include "source/base/pml_event_parse.h"
+#include "source/kernel/event/pml_event_parsers.h"
 
 #include <elf.h>
 #include <link.h>

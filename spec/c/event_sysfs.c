@@ -2,7 +2,7 @@
 /* spec/c/event_sysfs.c - pmu/event/ names, on machines described in spec/data/sysfs. Run from the repository's root. */
 #include "check.h"
 #include "pml.h"
-#include "source/base/pml_event_parse.h"
+#include "source/kernel/event/pml_event_parsers.h"
 
 #include <errno.h>
 #include <locale.h>

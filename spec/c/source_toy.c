@@ -3,7 +3,7 @@
  * spec/c/source_toy.c - a source that is added in one file: its names parse, are listed, and are found when misspelt;
  * event sets, sections, traces and Lua read it.
  */
-#include "source/base/pml_source.h"
+#include "source/pml_sources.h"
 
 #include "adapter/section/pml_section.h"
 #include "check.h"

@@ -9,7 +9,7 @@
  */
 #include "fuzz.h"
 #include "pml.h"
-#include "source/base/pml_event_parse.h"
+#include "source/kernel/event/pml_event_parsers.h"
 
 static bool whole_search;
 

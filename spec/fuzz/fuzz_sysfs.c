@@ -2,7 +2,7 @@
 /* spec/fuzz/fuzz_sysfs.c - any bytes as the files of a PMU in sysfs, and a name that is looked up in them. */
 #include "fuzz.h"
 #include "pml.h"
-#include "source/base/pml_event_parse.h"
+#include "source/kernel/event/pml_event_parsers.h"
 
 #include <sys/stat.h>
 

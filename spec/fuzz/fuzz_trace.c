@@ -7,7 +7,7 @@
  * The place of tracefs is fixed: the core's own calls are turned to the input.
  */
 #include "fuzz.h"
-#include "source/base/pml_event_parse.h"
+#include "source/kernel/event/pml_event_parsers.h"
 
 static const char *id, *list;
 static size_t nid, nlist;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* core/source/base/pml_event_parse.c - names of events: what all sources parse alike. */
-#include "source/base/pml_source.h"
+#include "source/base/pml_event_parse.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -161,22 +161,11 @@ static int check_name(const char *name) {
   return 0;
 }
 
-static int parse(struct pml_event *ev, const char *name) {
-  memset(ev, 0, sizeof *ev);
-  ev->source = pml__source_of(name);
-  ev->scale = 1;
-  pml__copy(ev->name, sizeof ev->name, name);
-  return ev->source->parse(ev, pml__source_rest(ev->source, name));
-}
-
-int pml_event_parse(struct pml_event *ev, const char *name) {
+int pml__event_begin(struct pml_event *ev, const char *name) {
   int err = check_name(name);
   if (err < 0) return err;
-  int before = pml__event_shortage_reset(0);
-  err = parse(ev, name);
-  ev->may_be_user_only = err == 0 && pml__event_may_be_user_only(ev);
-  int met = pml__event_shortage();
-  if (met < 0) return pml_fail(met, "event \"%.200s\": cannot look it up: %s", name, pml_error_text(met));
-  (void)pml__event_shortage_reset(before); /* a row of a list is parsed in the middle of that list */
-  return err;
+  memset(ev, 0, sizeof *ev);
+  ev->scale = 1;
+  pml__copy(ev->name, sizeof ev->name, name);
+  return 0;
 }

@@ -4,7 +4,6 @@
 
 #include "base/pml_clock.h"
 #include "source/base/pml_eventset_private.h"
-#include "source/kernel/pml_eventset_kernel.h"
 
 #include <errno.h>
 #include <string.h>
@@ -130,6 +129,11 @@ int pml_eventset_accum(struct pml_eventset *s, uint64_t *values) {
   s->base = s->now;
   s->now = was;
   return rc;
+}
+
+enum pml_type pml_eventset_type(const struct pml_eventset *s, size_t i) {
+  if (i >= s->n || s->info[i].share->source->type == NULL) return PML_TYPE_INT64;
+  return s->info[i].share->source->type(s->info[i].share, s->info[i].k);
 }
 
 /* The value, and the time that passed. */

@@ -5,13 +5,25 @@
 
 #include "source/base/pml_source.h"
 
-struct pml__kernel_group;
+#include <errno.h>
+#include <unistd.h>
 
 /*
  * One pass over all shares fills a snapshot: an array of 64-bit words in which each share has a block, and the last
  * word is the time. Every count is made of the differences between two snapshots: `base`, taken at start, and `now`.
  * The words of an only share begin at 0.
  */
+
+/* Events of the kernel that are scheduled together. Its block in a snapshot is what read(2) writes. */
+struct pml__kernel_group {
+  int fd;                                            /* of the leader */
+  bool paged;                                        /* every member has a page */
+  uint32_t offset;                                   /* of its block, in words of the share */
+  uint32_t values;                                   /* of its first value, in words of the share */
+  uint32_t n;                                        /* members */
+  size_t bytes;                                      /* of its block */
+  const volatile struct perf_event_mmap_page **page; /* [n] in the share's page[] */
+};
 
 /* What an event is beside its words; cold. */
 struct pml__eventset_info {
@@ -54,6 +66,12 @@ int pml__eventset_open_events(struct pml_eventset **set, const struct pml_event 
 
 /* Set @read and @snapshot by what is in the set: once that is known, and when a share's read changed. */
 void pml__eventset_choose_read(struct pml_eventset *s);
+
+static inline int pml__kernel_read_block(const struct pml__kernel_group *g, uint64_t *block) {
+  ssize_t got = read(g->fd, block, g->bytes);
+  if (PML_LIKELY(got == (ssize_t)g->bytes)) return 0;
+  return got < 0 ? -errno : -EIO;
+}
 
 /* Where a share's words are in the snapshots. */
 static inline const uint64_t *pml__share_now(const struct pml__share *share) {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/source/base/pml_source.h - what a source of events is: one entry in one table. */
+/* core/source/base/pml_source.h - what a source of events is: one entry in one table (source/pml_sources.h). Internal.
+ */
 #ifndef PML_SOURCE_H
 #define PML_SOURCE_H
 
@@ -7,6 +8,20 @@
 #include "source/pml_eventset.h"
 
 struct pml__share;
+
+/* One walk over the list of events; made by pml_event_list() and, without asking the kernel, by the search for near
+ * names. */
+struct pml__walk {
+  const char *pattern; /* NULL: all */
+  bool all;            /* also PMUs that are not here */
+  bool probe;          /* find out availability */
+  const char *pmu;     /* NULL, or the only libpfm4 PMU to walk */
+  pml_event_visit *visit;
+  void *arg;
+};
+
+/* pml__walk_row - give @info to the visitor if it matches. Returns what the visitor returns. */
+int pml__walk_row(const struct pml__walk *w, const struct pml_event_info *info);
 
 /*
  * A source that is new fills in an entry in a file of its own and is added by pml__source_add(), or listed in
@@ -77,27 +92,10 @@ struct pml__share {
 extern const struct pml__source pml__source_clock, pml__source_sde, pml__source_plugin, pml__source_sim,
     pml__source_kernel;
 
-/*
- * pml__source_add - take @source into the table, for good: it is not copied.
- * Returns 0, -EINVAL (no prefix, name, parse, walk or open, no room for a share), -EEXIST (its prefix begins another's,
- * or another's begins it), PML_EFULL. Thread-safe, without a lock; what is parsed or listed from now on knows it.
- */
-int pml__source_add(const struct pml__source *source);
-
-/* pml__source_at - entry @i, in the order of the list of events; NULL past the last. The one without a prefix is last.
- */
-const struct pml__source *pml__source_at(size_t i);
-
-/* pml__source_of - the source that an event of this name belongs to, whether it has such an event or not. */
-const struct pml__source *pml__source_of(const char *name);
-
-/* pml__source_rest - what follows the prefix in @name, an event's of @source; NULL: another source's. */
+/* pml__source_rest - what follows the prefix in @name; NULL: it begins otherwise. */
 const char *pml__source_rest(const struct pml__source *source, const char *name);
 
 /* pml__source_nearest - as pml__nearest_text(), of the events that @source lists. */
 const char *pml__source_nearest(const struct pml__source *source, const char *name, char *buf, size_t size);
-
-/* pml__sources_nearest - the same of prefixes, near to what @name begins with up to the end of its first colons. */
-const char *pml__sources_nearest(const char *name, char *buf, size_t size);
 
 #endif

@@ -4,8 +4,8 @@
 
 #include "base/pml_error.h"
 #include "base/pml_thread.h"
-#include "source/base/pml_event_parse.h"
 #include "source/kernel/event/pml_breakpoint.h"
+#include "source/kernel/event/pml_event_parsers.h"
 #include "source/kernel/pml_counter_error.h"
 #include "source/kernel/pml_counter_private.h"
 #include "source/kernel/pml_perf_descriptor.h"

@@ -3,7 +3,7 @@
 #include "source/kernel/pml_counter_error.h"
 
 #include "base/pml_error.h"
-#include "source/base/pml_event_parse.h"
+#include "source/kernel/event/pml_event_parsers.h"
 
 #include <errno.h>
 #include <stdio.h>

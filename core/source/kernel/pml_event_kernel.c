@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* core/source/kernel/pml_event_kernel.c - the kernel's events as a source: which parser a name belongs to, the list,
  * and the answer to a name nobody knows. */
+#include "source/kernel/event/pml_event_parsers.h"
 #include "source/kernel/pml_eventset_kernel.h"
 
 #include <string.h>
@@ -10,7 +11,10 @@ static int offer(const struct pml_event_info *info, void *near) {
   return 0;
 }
 
-/* Nobody knows @name: say what is near to it, among the events of its PMU if it names one. */
+/*
+ * Nobody knows @name: say what is near to it, among the events of its PMU if it names one. What names a PMU that is not
+ * known may be of another source.
+ */
 static int fail_unknown(const char *name) {
   struct pml__mods m;
   char base[PML_EVENT_NAME_MAX], pmu[PML_EVENT_NAME_MAX] = "", text[512];
@@ -24,11 +28,10 @@ static int fail_unknown(const char *name) {
     pmu[sep - base] = '\0';
     if (!pml__event_pfm_has_pmu(pmu)) {
       near.want = pmu;
-      if (*pml__sources_nearest(base, text, sizeof text) == '\0') {
-        (void)pml__event_walk_pfm_pmus(&w);
-        (void)pml__nearest_text(&near, text, sizeof text);
-      }
-      return pml_fail(PML_ENOEVENT, "no PMU \"%.64s\" for event \"%.128s\"%s", pmu, name, text);
+      (void)pml__event_walk_pfm_pmus(&w);
+      (void)pml_fail(PML_ENOEVENT, "no PMU \"%.64s\" for event \"%.128s\"%s", pmu, name,
+                     pml__nearest_text(&near, text, sizeof text));
+      return PML__NOT_MINE;
     }
     w.pmu = pmu;
     (void)pml__event_walk_pfm(&w, false);

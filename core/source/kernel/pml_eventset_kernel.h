@@ -8,20 +8,6 @@
 #include "source/base/pml_eventset_private.h"
 #include "source/kernel/pml_counter_private.h"
 
-#include <errno.h>
-#include <unistd.h>
-
-/* Events that are scheduled together. Its block in a snapshot is what read(2) writes. */
-struct pml__kernel_group {
-  int fd;                                            /* of the leader */
-  bool paged;                                        /* every member has a page */
-  uint32_t offset;                                   /* of its block, in words of the share */
-  uint32_t values;                                   /* of its first value, in words of the share */
-  uint32_t n;                                        /* members */
-  size_t bytes;                                      /* of its block */
-  const volatile struct perf_event_mmap_page **page; /* [n] in the share's page[] */
-};
-
 /* A part of an event is a counter; cold. */
 struct pml__kernel_part {
   const char *pmu;  /* with its place: "power:package0" */
@@ -61,12 +47,6 @@ struct pml__kernel_share {
 /* The kernel's share of @s, which has one. It comes first. */
 static inline struct pml__kernel_share *pml__kernel_share_of(const struct pml_eventset *s) {
   return (struct pml__kernel_share *)s->share;
-}
-
-static inline int pml__kernel_read_block(const struct pml__kernel_group *g, uint64_t *block) {
-  ssize_t got = read(g->fd, block, g->bytes);
-  if (PML_LIKELY(got == (ssize_t)g->bytes)) return 0;
-  return got < 0 ? -errno : -EIO;
 }
 
 /* The kernel's entry in the table of sources: pml_eventset_kernel_open.c, pml_eventset_kernel.c */

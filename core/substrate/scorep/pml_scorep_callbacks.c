@@ -2,7 +2,7 @@
 /* core/substrate/scorep/pml_scorep_callbacks.c - what substrate plugins may ask their host. */
 #include "substrate/scorep/pml_scorep_private.h"
 
-#include "source/base/pml_source.h"
+#include "source/pml_sources.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* core/source/kernel/event/pml_event_available.c - would the kernel open an event, and has this machine a PMU? */
-#include "source/base/pml_event_parse.h"
 #include "source/kernel/event/pml_breakpoint.h"
+#include "source/kernel/event/pml_event_parsers.h"
 
 #include <errno.h>
 #include <stdatomic.h>

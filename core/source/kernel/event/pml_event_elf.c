@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* core/source/kernel/event/pml_event_elf.c - symbols of ELF files, static ones too, and of the calling process. */
-#include "source/base/pml_event_parse.h"
+#include "source/kernel/event/pml_event_parsers.h"
 
 #include <dlfcn.h>
 #include <elf.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* core/source/kernel/event/pml_event_generic.c - perf's generic hardware, cache and software names, and raw codes. */
-#include "source/base/pml_event_parse.h"
+#include "source/kernel/event/pml_event_parsers.h"
 
 #include <ctype.h>
 #include <errno.h>

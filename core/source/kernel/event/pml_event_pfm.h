@@ -3,7 +3,7 @@
 #ifndef PML_EVENT_PFM_H
 #define PML_EVENT_PFM_H
 
-#include "source/base/pml_event_parse.h"
+#include "source/kernel/event/pml_event_parsers.h"
 
 #include <perfmon/pfmlib.h>
 

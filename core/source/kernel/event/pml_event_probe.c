@@ -214,10 +214,12 @@ int pml__event_parse_uprobe(struct pml_event *ev, const char *name) {
 }
 
 static int row(const struct pml__walk *w, const char *name, const char *source, const char *text) {
+  bool uprobe = strcmp(source, "uprobe") == 0;
   struct pml_event ev;
   struct pml_event_info info = {.name = name, .description = text, .source = source, .reason = ""};
   info.pmu = source;
-  int err = pml_event_parse(&ev, name);
+  int err = pml__event_begin(&ev, name);
+  if (err == 0) err = uprobe ? pml__event_parse_uprobe(&ev, name) : pml__event_parse_mem(&ev, name);
   if (err == 0)
     info.available = pml__event_probe(&ev.first.attr, -1, &info.reason);
   else

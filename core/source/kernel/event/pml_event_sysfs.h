@@ -5,7 +5,7 @@
 #ifndef PML_EVENT_SYSFS_H
 #define PML_EVENT_SYSFS_H
 
-#include "source/base/pml_event_parse.h"
+#include "source/kernel/event/pml_event_parsers.h"
 
 #include <dirent.h>
 

@@ -54,6 +54,16 @@ static int walk_places(const struct sysfs_walk *s, const char *base, const struc
   return err;
 }
 
+static int parse(struct pml_event *ev, const char *name) {
+  struct pml__place place;
+  char base[PML_EVENT_NAME_MAX];
+  int err = pml__event_begin(ev, name);
+  if (err < 0) return err;
+  pml__place_split(&place, base, name);
+  err = pml__event_parse_sysfs(ev, base);
+  return err == 0 ? pml__event_place(ev, &place) : err;
+}
+
 static int walk_event(struct sysfs_walk *s, const char *event) {
   char name[PML_EVENT_NAME_MAX], file[300], text[PML__ALIAS_MAX], places[200] = "";
   char meaning[PML__ALIAS_MAX + 32], description[PML__ALIAS_MAX + 300];
@@ -64,11 +74,11 @@ static int walk_event(struct sysfs_walk *s, const char *event) {
   struct pml_event ev = {.nparts = 0};
   char base[PML_EVENT_NAME_MAX];
   pml__copy(base, sizeof base, name);
-  int err = s->w->probe ? pml_event_parse(&ev, name) : 0;
+  int err = s->w->probe ? parse(&ev, name) : 0;
   if (err == PML_ETOOMANY) { /* its places stand for it, as far as an event has room for them: those of a package */
     size_t used = strlen(name);
     (void)snprintf(name + used, sizeof name - used, ":package0");
-    err = pml_event_parse(&ev, name);
+    err = parse(&ev, name);
   }
   if (err < 0) return 0;
   if (s->w->probe && !s->probed) {
