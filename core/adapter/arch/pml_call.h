@@ -134,7 +134,8 @@ static inline uintptr_t pml__call_code_behind(uintptr_t address) {
 }
 
 /*
- * The thread has a free pad; then it also knows its stack.
+ * The thread has a free pad; then it also knows its stack. @back 0, known when this is compiled: the call is a
+ * wrapper's, which returns by itself.
  *
  * A signal handler that leaves by longjmp may come between any two stores, and the lists are used thereafter. So they
  * are made in the order in which they stand, here and below: a pad may be lost, it is never in two lists.
@@ -144,7 +145,7 @@ static inline uint32_t pml__call_open(struct pml__call_thread *t, pml_region_t r
   struct pml__call_pad *p = &pml__call_pad[i];
   t->free = p->next;
   __atomic_signal_fence(__ATOMIC_SEQ_CST);
-  pml__arch_slot[i].address = pml__call_code_behind(back);
+  pml__arch_slot[i].address = __builtin_constant_p(back) && back == 0 ? 0 : pml__call_code_behind(back);
   pml__arch_slot[i].sp = sp;
   p->back = back;
   p->region = region;

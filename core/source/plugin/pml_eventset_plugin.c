@@ -163,6 +163,15 @@ static int read_metrics(struct pml_eventset *s, uint64_t *values) {
   return 0;
 }
 
+/* The end of a read of one metric. */
+static inline int keep(struct pml_eventset *s, struct plugin_share *h, uint64_t *values, uint64_t value) {
+  uint64_t *now = s->now;
+  *now = value;
+  *values = value - *s->base;
+  leave(h, now);
+  return 0;
+}
+
 /* What most sets with plugins are. As few registers live across the call as can be: each is a push and a pop. */
 static int read_metric(struct pml_eventset *s, uint64_t *values) {
   struct plugin_share *h = share_of(s);
@@ -171,13 +180,8 @@ static int read_metric(struct pml_eventset *s, uint64_t *values) {
   if (PML_UNLIKELY(h->epoch != atomic_load_explicit(&pml__plugin_epoch, memory_order_seq_cst)))
     return read_metrics(s, values);
   struct pml__guarded got = pml__guard_get(h->metric->id, h->metric->get);
-  if (PML_UNLIKELY(got.e != NULL)) got.value = threw(h, 0, got.e);
-  atomic_store_explicit(&h->reader->passes, 0, memory_order_release);
-  uint64_t *now = s->now;
-  *now = got.value;
-  *values = got.value - *s->base;
-  h->last = now;
-  return 0;
+  if (PML_UNLIKELY(got.e != NULL)) return keep(s, h, values, threw(h, 0, got.e));
+  return keep(s, h, values, got.value);
 }
 
 static void prepare_add(const struct pml__share *share, const uint64_t *values, uint64_t *count) {
