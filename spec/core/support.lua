@@ -72,6 +72,12 @@ function M.shell_in(folder, command, seconds)
   return M.shell("cd " .. M.quote(folder) .. " && " .. command, seconds)
 end
 
+--- The file of a shared library that the loader finds, or nil. ldconfig is in the PATH of root alone.
+function M.library(soname)
+  local _, out = M.shell("PATH=$PATH:/usr/sbin:/sbin ldconfig -p")
+  return out:match("%f[%g]" .. soname:gsub("%p", "%%%0") .. "[^\n]*=> (%S+)")
+end
+
 function M.has(tool)
   return (M.shell("command -v " .. tool)) == 0
 end

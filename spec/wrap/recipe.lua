@@ -43,10 +43,7 @@ end
 --- Symbols whose addresses the libraries of the wrapper keep or compare: interception leaves calls of these alone.
 local function handed_on(w)
   local set, files = {}, {}
-  local _, out = support.shell("ldconfig -p")
-  for _, soname in ipairs(w.libraries) do
-    files[#files + 1] = out:match("%f[%g]" .. soname:gsub("%p", "%%%0") .. "[^\n]*=> (%S+)")
-  end
+  for _, soname in ipairs(w.libraries) do files[#files + 1] = support.library(soname) end
   local _, relocations = support.shell("readelf -rW " .. table.concat(files, " "), 60)
   for symbol in relocations:gmatch("R_%g+_GLOB_DAT +%x+ (%g+)") do set[symbol:match("^[^@]+")] = true end
   for symbol in relocations:gmatch("R_%g+_64 +%x+ (%g+)") do set[symbol:match("^[^@]+")] = true end
