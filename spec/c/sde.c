@@ -371,6 +371,18 @@ static void listed(void) {
   CHECK(pml_event_parse(&ev, "sde:::") == PML_ENOEVENT, "nothing is no name");
 }
 
+static void awaited(void) {
+  static const char *const name[] = {"sde:::SPEC::I46"};
+  struct pml_eventset *set;
+  struct pml_eventset_event e;
+  if (!CHECK(pml_eventset_open(&set, name, 1, NULL) == 0, "an event that no library registered is opened")) return;
+  CHECK(pml_eventset_event(set, 0, &e) == 0 && e.why != NULL && strstr(e.why, "SPEC::I64") != NULL,
+        "it says that it waits, and which name is near: %s", e.why);
+  const char *first = e.why;
+  CHECK(pml_eventset_event(set, 0, &e) == 0 && e.why == first, "asked again, it says the same");
+  pml_eventset_close(set);
+}
+
 static void set_semantics(void) {
   static const char *const names[] = {"sde:::SPEC::I64", "clock::ns",       "sde:::SPEC::F64", "sde:::SPEC::F32",
                                       "sde:::SPEC::SUM", "sde:::SPEC::MAX", "sde:::SPEC::SOON"};
@@ -480,6 +492,7 @@ int main(void) {
   sets();
   placeholders();
   listed();
+  awaited();
   set_semantics();
   larger_sets();
   hostile();

@@ -84,13 +84,9 @@ static void prepare_add(const struct pml__share *share, const uint64_t *values, 
 /* ---- opened and told of ---- */
 
 static int open_one(struct pml__sde_share *h, uint32_t k, const char *name) {
-  char near[256];
-  bool made = false;
-  int rc = pml_sde_find(name, &h->event[k], &made);
+  int rc = pml_sde_find(name, &h->event[k], NULL);
   if (rc < 0) return rc;
   h->share.word[k] = k * PML__SDE_WORDS;
-  (void)snprintf(h->absent[k], sizeof h->absent[k], "no library has registered it yet%s",
-                 made ? pml__sde_nearest(name, near, sizeof near) : "");
   return 0;
 }
 
@@ -130,6 +126,7 @@ void pml__sde_close(struct pml__share *share) {
   pml__sde_reader_give_back(h->reader);
   pml__compiler_close(h);
   free(h->event);
+  for (uint32_t k = 0; h->absent != NULL && k < share->n; k++) free(h->absent[k]);
   free(h->absent);
 }
 
@@ -144,10 +141,20 @@ enum pml_type pml__sde_type(const struct pml__share *share, uint32_t k) {
   return (what(share, k) & PML__SDE_DOUBLE) != 0 ? PML_TYPE_DOUBLE : PML_TYPE_INT64;
 }
 
+/* Looked for when asked: to compare a name with a million others takes half a second. */
+static const char *absence(const struct pml__sde_share *h, uint32_t k, const char *name) {
+  static const char unregistered[] = "no library has registered it yet";
+  char near[256];
+  if (h->absent[k] == NULL &&
+      asprintf(&h->absent[k], "%s%s", unregistered, pml__sde_nearest(name, near, sizeof near)) < 0)
+    h->absent[k] = NULL;
+  return h->absent[k] != NULL ? h->absent[k] : unregistered;
+}
+
 void pml__sde_describe(const struct pml__share *share, uint32_t k, struct pml_eventset_event *info) {
   const struct pml__sde_share *h = (const struct pml__sde_share *)share;
   struct pml_sde_info sde;
   info->type = pml__sde_type(share, k);
   if ((what(share, k) & PML__SDE_LEVEL) != 0) info->mode = PML_MODE_ABSOLUTE_POINT;
-  if (pml_sde_info(h->event[k], &sde) == 0 && sde.kind == PML_SDE_PLACEHOLDER) info->why = h->absent[k];
+  if (pml_sde_info(h->event[k], &sde) == 0 && sde.kind == PML_SDE_PLACEHOLDER) info->why = absence(h, k, sde.full_name);
 }

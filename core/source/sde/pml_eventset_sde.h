@@ -13,7 +13,7 @@ struct pml__sde_share {
   struct pml_sde_event **event; /* [share.n] */
   struct pml__sde_reader *reader;
   struct pml__compiler_list *compiler; /* NULL: not all of them are what threads count for themselves */
-  char (*absent)[320];                 /* [share.n] why there is no value while nobody has registered it */
+  char **absent; /* [share.n] why there is no value while no library has registered it; NULL: not asked yet */
 };
 
 /* The entry in the table of sources, whose names are in pml_event_sde.c: pml_eventset_sde.c */
