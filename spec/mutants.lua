@@ -19,12 +19,12 @@ local STREAM, RAISE = "core/base/stream/pml_stream.c", "core/base/stream/pml_str
 local PLAINLY = "core/base/stream/pml_stream_private.h"
 local SDE, SDE_COUNTER = "core/source/sde/pml_sde_private.h", "core/source/sde/pml_sde_counter.c"
 local COUNTER, GROUP = "core/source/kernel/pml_counter.c", "core/source/kernel/pml_group.c"
-local SET, DIFFERENCES = "core/source/base/pml_eventset.c", "core/source/base/pml_eventset_private.h"
-local SHARE, BLOCK = "core/source/kernel/pml_eventset_kernel.c", "core/source/kernel/pml_eventset_kernel.h"
+local SET, LAYOUT = "core/source/base/pml_eventset.c", "core/source/base/pml_eventset_private.h"
+local SHARE = "core/source/kernel/pml_eventset_kernel.c"
 
 --- A header stands in several sources: those of @SOURCES_OF are built with it.
 local SOURCES_OF = { [SDE] = "core/source/sde/*.c", [PLAINLY] = "core/base/stream/pml_stream*.c",
-  [DIFFERENCES] = SET .. " " .. SHARE, [BLOCK] = SET .. " " .. SHARE }
+  [LAYOUT] = SET .. " " .. SHARE }
 
 --- name, file, text, replacement; `unless`: an architecture on which the mutant does what the original does;
 --- `by`: the spec that judges it, where it is not those of the file; `pmu = false`: what a real PMU and the copies of its
@@ -97,7 +97,7 @@ local mutants = {
   { "page: a time loaded after the lock", READER, "r->running_ns = running;",
     "r->running_ns = enabled - pc->time_enabled + pc->time_running;", by = "page_step" },
 
-  { "set: difference of 32 bits", DIFFERENCES, "values[i] = now[word[i]] - base[word[i]];",
+  { "set: difference of 32 bits", LAYOUT, "values[i] = now[word[i]] - base[word[i]];",
     "values[i] = (uint32_t)(now[word[i]] - base[word[i]]);", by = "perf_reads" },
   { "set: a part's difference of 32 bits", SHARE, "+= now[word] - base[word];", "+= (uint32_t)(now[word] - base[word]);",
     by = "perf_reads" },
@@ -115,7 +115,7 @@ local mutants = {
     "    sum.running_ns += part[i].running_ns;\n    if (part[i].enabled_ns <",
     "    sum.running_ns += part[i].running_ns;\n    sum.enabled_ns += part[i].enabled_ns;\n    if (part[i].enabled_ns <",
     by = "perf_times" },
-  { "set: a short read taken for whole", BLOCK, "got == (ssize_t)g->bytes", "got > 0", by = "perf_reads" },
+  { "set: a short read taken for whole", LAYOUT, "got == (ssize_t)g->bytes", "got > 0", by = "perf_reads" },
   { "group: a short read taken for whole", GROUP, "got != (ssize_t)bytes", "got <= 0", by = "perf_reads" },
   { "leader: a short read taken for whole", COUNTER, " || (uint64_t)got != (3 + b.nr) * sizeof(uint64_t)", "",
     by = "perf_reads" },

@@ -14,19 +14,6 @@
 /* Out of line, so that the usual case needs no stack frame of its own. */
 #define RARE __attribute__((noinline, cold))
 
-#define MISUSE_NAME(id, name, text) name,
-#define MISUSE_TEXT(id, name, text) text,
-static const char *const misuse_name[PML_SECTION_MISUSES] = {PML_SECTION_MISUSE_LIST(MISUSE_NAME)};
-static const char *const misuse_text[PML_SECTION_MISUSES] = {PML_SECTION_MISUSE_LIST(MISUSE_TEXT)};
-
-const char *pml_section_misuse_name(enum pml_section_misuse m) {
-  return (unsigned)m < PML_SECTION_MISUSES ? misuse_name[m] : "unknown";
-}
-
-const char *pml_section_misuse_text(enum pml_section_misuse m) {
-  return (unsigned)m < PML_SECTION_MISUSES ? misuse_text[m] : "unknown";
-}
-
 static uint32_t state(void) {
   return __atomic_load_n(&pml__section_state, __ATOMIC_RELAXED);
 }
@@ -73,7 +60,7 @@ RARE static int start_rare(struct pml_section *s) {
   int err = pml__section_deepen(t, s->list != NULL);
   if (err < 0) {
     count_misuse(stat, PML_SECTION_UNSTARTED);
-    return pml_fail(err, "section %.200s is %s", s->label, misuse_text[PML_SECTION_UNSTARTED]);
+    return pml_fail(err, "section %.200s is %s", s->label, pml_section_misuse_text(PML_SECTION_UNSTARTED));
   }
   uint64_t *row = NULL;
   pml_stream_ready(s->region);
@@ -192,7 +179,8 @@ RARE static int stop_unmatched(struct pml__section_thread *t, const struct pml_s
   pml__section_lock_leave();
   count_misuse(stat, elsewhere ? PML_SECTION_FOREIGN : PML_SECTION_UNMATCHED);
   return pml_fail(-EINVAL, "section %.200s was stopped %s", s->label,
-                  misuse_text[elsewhere ? PML_SECTION_FOREIGN : PML_SECTION_UNMATCHED] + strlen("stopped "));
+                  pml_section_misuse_text(elsewhere ? PML_SECTION_FOREIGN : PML_SECTION_UNMATCHED) +
+                      strlen("stopped "));
 }
 
 /* Frames above @f move down by one, with their values; *@f is gone. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/adapter/section/pml_section_define.c - labels to sections: defining takes a lock, finding none. */
+/* core/adapter/section/pml_section_define.c - define sections: what they count, and whether they agree. */
+#include "adapter/section/pml_section_origin.h"
 #include "adapter/section/pml_section_private.h"
-#include "adapter/section/pml_section_text.h"
 #include "base/pml_clock.h"
 #include "base/pml_error.h"
 #include "source/compiler/pml_count_file.h"
@@ -11,102 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define FIRST_SLOTS 256u
-#define FIRST_CHUNK 64u
-#define CHUNKS 19u /* 64 * (2^19 - 1) is more than PML_SECTIONS_MAX */
-
-/*
- * A table of pointers to sections, at most half full; 0 is a free slot. It is filled under the lock and found through
- * one pointer: an entry is stored with release when its section is complete, a larger table when all are in it. Readers
- * load both with acquire. A table that was outgrown stays, for readers that are in it: all of them together are no
- * larger than the last one.
- */
-struct table {
-  struct table *outgrown;
-  uint64_t mask;
-  struct pml_section *slot[];
-};
-static struct table *table;             /* atomic */
-static struct pml_section **by[CHUNKS]; /* by index: chunk k starts at FIRST_CHUNK * (2^k - 1); each atomic */
-static uint32_t count;                  /* atomic */
-static int environment;                 /* what PMLUA_SECTIONS is worth: 0 or -EINVAL */
-
-static uint64_t hash_of(const char *label) {
-  uint64_t h = UINT64_C(0xcbf29ce484222325);
-  for (const unsigned char *p = (const unsigned char *)label; *p != 0; p++) h = (h ^ *p) * UINT64_C(0x100000001b3);
-  return h ^ h >> 32;
-}
-
-static struct pml_section *find(const char *label, uint64_t hash) {
-  const struct table *t = __atomic_load_n(&table, __ATOMIC_ACQUIRE);
-  if (t == NULL) return NULL;
-  for (uint64_t i = hash & t->mask;; i = (i + 1) & t->mask) {
-    struct pml_section *s = __atomic_load_n(&t->slot[i], __ATOMIC_ACQUIRE);
-    if (s == NULL || (s->hash == hash && strcmp(s->label, label) == 0)) return s;
-  }
-}
-
-struct pml_section *pml_section_find(const char *label) {
-  return label == NULL || *label == '\0' ? NULL : find(label, hash_of(label));
-}
-
-uint32_t pml__section_count(void) {
-  return __atomic_load_n(&count, __ATOMIC_ACQUIRE);
-}
-
-static unsigned chunk_of(uint32_t index) {
-  return 31u - (unsigned)__builtin_clz(index / FIRST_CHUNK + 1u);
-}
-
-static uint32_t chunk_start(unsigned k) {
-  return FIRST_CHUNK * ((1u << k) - 1u);
-}
-
-struct pml_section *pml__section_at(uint32_t index) {
-  unsigned k = chunk_of(index);
-  return __atomic_load_n(&by[k], __ATOMIC_ACQUIRE)[index - chunk_start(k)];
-}
-
-/* ---- inserting, under the lock ---- */
-
-static void put(struct table *t, struct pml_section *s) {
-  uint64_t i = s->hash & t->mask;
-  while (t->slot[i] != NULL) i = (i + 1) & t->mask;
-  __atomic_store_n(&t->slot[i], s, __ATOMIC_RELEASE);
-}
-
-static bool grow_table(void) {
-  uint64_t slots = table == NULL ? FIRST_SLOTS : (table->mask + 1) * 2;
-  struct table *t = calloc(1, sizeof *t + slots * sizeof t->slot[0]);
-  if (t == NULL) return false;
-  t->outgrown = table;
-  t->mask = slots - 1;
-  for (uint32_t i = 0; i < count; i++) put(t, pml__section_at(i));
-  __atomic_store_n(&table, t, __ATOMIC_RELEASE);
-  return true;
-}
-
-/*
- * The section is counted before it can be found: a child of a fork in between finds it not, and its index is not given
- * twice.
- */
-static int insert(struct pml_section *s) {
-  if (count == PML_SECTIONS_MAX) return PML_EFULL;
-  if ((table == NULL || 2 * ((uint64_t)count + 1) > table->mask + 1) && !grow_table()) return -ENOMEM;
-  unsigned k = chunk_of(count);
-  if (by[k] == NULL) {
-    struct pml_section **chunk = calloc((size_t)FIRST_CHUNK << k, sizeof(struct pml_section *));
-    if (chunk == NULL) return -ENOMEM;
-    __atomic_store_n(&by[k], chunk, __ATOMIC_RELEASE);
-  }
-  s->index = count;
-  by[k][count - chunk_start(k)] = s;
-  __atomic_store_n(&count, count + 1, __ATOMIC_RELEASE);
-  put(table, s);
-  return 0;
-}
-
-/* ---- defining ---- */
+static int environment; /* what PMLUA_SECTIONS is worth: 0 or -EINVAL */
 
 static int open_recorder(struct pml_section *s, enum pml_section_record record) {
   struct pml_recorder_options o = {.type = PML_TYPE_DOUBLE,
@@ -137,7 +42,6 @@ static int prepare_section(struct pml_section *s, const char *label, const struc
   if (err < 0) return err;
   (void)pml_region_describe(s->region, &region);
   s->label = region.name;
-  s->hash = hash_of(label);
   s->type = o->type;
   s->exclusive = o->exclusive;
   s->record = o->record;
@@ -174,8 +78,8 @@ static int make(const char *label, const struct pml_section_options *o, struct p
     return err;
   }
   pml__section_lock_take();
-  struct pml_section *other = find(s->label, s->hash);
-  if (other == NULL) err = insert(s);
+  struct pml_section *other = pml_section_find(s->label);
+  if (other == NULL) err = pml__section_insert(s);
   if (other == NULL && err == 0) pml__section_log_define(s);
   pml__section_lock_leave();
   if (other == NULL && err == 0) {
@@ -236,7 +140,7 @@ int pml_section_define(const char *label, const struct pml_section_options *opti
   *out = NULL;
   int err = check(label, o);
   if (err < 0) return err;
-  struct pml_section *s = find(label, hash_of(label));
+  struct pml_section *s = pml_section_find(label);
   err = s != NULL ? agree(s, o) : make(label, o, &s);
   if (err < 0) return err;
   *out = s;
@@ -247,17 +151,4 @@ int pml_section_define(const char *label, const struct pml_section_options *opti
 int pml__section_by_label(const char *label, struct pml_section **s) {
   *s = pml_section_find(label);
   return *s != NULL ? 0 : pml_section_define(label, NULL, s);
-}
-
-void pml_section_describe(const struct pml_section *s, struct pml_section_info *info) {
-  *info = (struct pml_section_info){.label = s->label,
-                                    .region = s->region,
-                                    .type = s->type,
-                                    .exclusive = s->exclusive,
-                                    .record = s->record,
-                                    .events = s->list != NULL ? s->list->metrics : NULL};
-}
-
-struct pml_recorder *pml_section_durations(const struct pml_section *s) {
-  return s->recorder;
 }

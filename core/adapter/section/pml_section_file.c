@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/adapter/section/pml_section_file.c - a section file, written whole; and what the environment asks a process to
- * leave. */
+/* core/adapter/section/pml_section_file.c - what a process leaves of its sections: its text, its file, the end of its
+ * log. */
 #include "adapter/section/pml_section_file.h"
+#include "adapter/section/pml_section_origin.h"
 #include "adapter/section/pml_section_private.h"
 #include "adapter/section/pml_section_text.h"
 #include "base/pml_clock.h"
@@ -18,6 +19,79 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+#define COMMAND_MAX 4096
+
+/* ---- of this process, now ---- */
+
+struct now {
+  struct pml_section_report report;
+  bool timeline;
+};
+
+static void tell_process(struct pml__text *t) {
+  const struct pml__section_origin *o = pml__section_origin();
+  bool first = getpid() == o->pid;
+  char host[256] = "", command[COMMAND_MAX], note[PML__SECTION_NOTE_BYTES];
+  struct pml_clock_info clock;
+  (void)gethostname(host, sizeof host - 1);
+  (void)pml_clock_describe(&clock);
+  pml__process_command(command, sizeof command);
+  struct pml__section_process p = {
+      (int)getpid(), first ? o->rank : -1,   o->size, host, command, o->started_ns, pml_clock_realtime_ns(),
+      clock.name,    clock.ticks_per_second, NULL};
+  pml__section_tell_process(t, &p);
+  for (unsigned i = 0; i < PML__SECTION_NOTES; i++) {
+    const char *key = pml__section_note((enum pml__section_note)i, note);
+    if (key != NULL) pml__section_tell_note(t, key, note);
+  }
+}
+
+static void tell_section(struct pml__text *t, const struct pml_section *s, const struct pml_section_info *info) {
+  double ns[PML__LOG_QUANTILES_N];
+  struct pml__section_told told = {.label = info->label,
+                                   .type = info->type,
+                                   .exclusive = info->exclusive,
+                                   .record = info->record,
+                                   .quantile = pml__section_quantiles(s, ns) ? ns : NULL};
+  if (info->events != NULL) {
+    told.nevents = info->events->n;
+    told.event = info->events->name;
+    told.real = __atomic_load_n(&info->events->real[0], __ATOMIC_RELAXED);
+  }
+  pml__section_tell_section(t, &told);
+}
+
+static void tell_now(struct pml__text *t, void *arg) {
+  const struct now *now = arg;
+  const struct pml_section *last = NULL;
+  struct pml_section_info info = {.label = ""};
+  tell_process(t);
+  for (size_t i = 0; i < now->report.n && !t->failed; i++) {
+    const struct pml_section_row *row = &now->report.row[i];
+    if (row->section != last) {
+      pml_section_describe(row->section, &info);
+      tell_section(t, row->section, &info);
+      last = row->section;
+    }
+    pml__section_tell_row(t, row, info.events != NULL ? info.events->n : 0);
+  }
+  if (now->timeline) pml__section_timeline_text(t);
+}
+
+int pml_section_text(bool timeline, char **text, size_t *length) {
+  struct pml__text t;
+  struct now now = {.timeline = timeline};
+  *text = NULL;
+  *length = 0;
+  int err = pml__section_prepare_file();
+  if (err == 0) err = pml_section_report(true, &now.report);
+  if (err < 0) return err;
+  err = pml__section_all_text(&t, tell_now, &now);
+  pml_section_report_free(&now.report);
+  if (err == 0) err = pml__section_hand_out(&t, text, length);
+  return err < 0 ? pml_fail(err, "no memory for the text of sections") : 0;
+}
 
 /* ---- writing ---- */
 
@@ -64,81 +138,38 @@ int pml_section_write(const char *path) {
   return err < 0 ? pml_fail(err, "%.400s: %s", path, pml_error_text(err)) : 0;
 }
 
-/* ---- the environment ---- */
+/* ---- the end ---- */
 
-static struct pml__section_origin origin = {.rank = -1, .size = -1};
-static char folder[PATH_MAX]; /* "": PMLUA_REPORT is not set */
+static void add_quantiles(struct pml__log *log, const struct pml_section *s) {
+  struct pml__log_quantiles q = {.index = s->index};
+  if (pml__section_quantiles(s, q.ns)) (void)pml__log_define(log, PML__LOG_QUANTILES, &q, sizeof q, NULL, 0);
+}
+
+static void end_log(void) {
+  pml__section_settle();
+  pml__section_lock_take();
+  struct pml__log *log = pml__section_log();
+  pml__section_lock_leave();
+  if (log == NULL) return;
+  for (uint32_t i = 0; i < pml__section_count(); i++) add_quantiles(log, pml__section_at(i));
+  pml__section_log_notes();
+  pml__section_timeline_log(log);
+  pml__log_end(log);
+}
+
+/* ---- what the environment asks for ---- */
+
 static int problem;
 static char why[512];
 
-const struct pml__section_origin *pml__section_origin(void) {
-  return &origin;
-}
-
-/* A number from 0 on, or -1. */
-static long number(const char *text) {
-  char *end;
-  if (text == NULL || *text < '0' || *text > '9') return -1;
-  errno = 0;
-  long v = strtol(text, &end, 10);
-  return errno != 0 || *end != '\0' || v > INT_MAX ? -1 : v;
-}
-
-static void read_rank(void) {
-  static const char *const names[][2] = {{"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"},
-                                         {"PMI_RANK", "PMI_SIZE"},
-                                         {"PMIX_RANK", "PMIX_SIZE"},
-                                         {"SLURM_PROCID", "SLURM_NTASKS"}};
-  for (size_t i = 0; i < sizeof names / sizeof names[0] && origin.rank < 0; i++) {
-    origin.rank = number(secure_getenv(names[i][0]));
-    if (origin.rank >= 0) origin.size = number(secure_getenv(names[i][1]));
-  }
-}
-
-const char *pml__section_folder(void) {
-  return folder;
-}
-
-static int read_folder(void) {
-  const char *wish = secure_getenv("PMLUA_REPORT");
-  if (wish == NULL || *wish == '\0') return 0;
-  if (mkdir(wish, 0777) != 0 && errno != EEXIST) return -errno;
-  if (realpath(wish, folder) == NULL) return -errno;
-  struct stat st;
-  if (stat(folder, &st) != 0) return -errno;
-  if (!S_ISDIR(st.st_mode)) return -ENOTDIR;
-  if (access(folder, W_OK | X_OK) != 0) return -errno;
-  return atexit(pml__section_log_end) != 0 ? -ENOMEM : 0;
-}
-
-static int read_timeline(void) {
-  const char *wish = secure_getenv("PMLUA_REPORT_TIMELINE");
-  if (wish == NULL || *wish == '\0' || strcmp(wish, "off") == 0) return 0;
-  long events = strcmp(wish, "on") == 0 || strcmp(wish, "1") == 0 ? (long)PML_SECTION_TIMELINE_EVENTS : number(wish);
-  if (events < 0 || events > (long)PML_SECTION_TIMELINE_EVENTS_MAX) return -EINVAL;
-  return pml_section_timeline((uint32_t)events);
-}
-
 static void prepare(void) {
+  uint32_t events = 0;
   (void)pml_clock_init();
-  origin.pid = (int)getpid();
-  origin.started_ns = pml_clock_realtime_ns();
-  origin.zero_ticks = pml_clock_ticks();
-  read_rank();
-  problem = read_folder();
-  if (problem < 0) {
-    (void)snprintf(why, sizeof why, "PMLUA_REPORT=%.300s: %s; name a folder that can be written to",
-                   secure_getenv("PMLUA_REPORT"), pml_error_text(problem));
-    return;
-  }
-  problem = read_timeline();
-  if (problem < 0)
-    (void)snprintf(why, sizeof why, "PMLUA_REPORT_TIMELINE=%.100s: %s; say on, off, or how many events of a thread",
-                   secure_getenv("PMLUA_REPORT_TIMELINE"), pml_error_text(problem));
-}
-
-bool pml__section_reports(void) {
-  return folder[0] != '\0';
+  problem = pml__section_read_origin(&events);
+  if (problem == 0 && pml__section_reports() && atexit(end_log) != 0)
+    problem = pml_fail(-ENOMEM, "PMLUA_REPORT: no memory to end the log at exit");
+  if (problem == 0 && events > 0) problem = pml_section_timeline(events);
+  if (problem < 0) (void)snprintf(why, sizeof why, "%s", pml_error_detail(problem));
 }
 
 int pml__section_prepare_file(void) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* core/adapter/section/pml_section_log.c - where statistics are: in the process's log, or in memory alone. */
+#include "adapter/section/pml_section_origin.h"
 #include "adapter/section/pml_section_private.h"
-#include "adapter/section/pml_section_text.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -77,6 +77,10 @@ void pml__section_log_forget(void) {
   memset(noted, 0, sizeof noted);
 }
 
+struct pml__log *pml__section_log(void) {
+  return log_of;
+}
+
 /* ---- blocks ---- */
 
 struct pml__section_stat *pml__section_block(uint64_t thread, uint32_t first) {
@@ -116,23 +120,4 @@ void pml__section_free_block(struct pml__section_stat *block) {
     pml__log_free(log_of, first->entry[0]);
   else
     free(block);
-}
-
-/* ---- the end ---- */
-
-static void add_quantiles(struct pml__log *log, const struct pml_section *s) {
-  struct pml__log_quantiles q = {.index = s->index};
-  if (pml__section_quantiles(s, q.ns)) (void)pml__log_define(log, PML__LOG_QUANTILES, &q, sizeof q, NULL, 0);
-}
-
-void pml__section_log_end(void) {
-  pml__section_settle();
-  pml__section_lock_take();
-  struct pml__log *log = log_of;
-  pml__section_lock_leave();
-  if (log == NULL) return;
-  for (uint32_t i = 0; i < pml__section_count(); i++) add_quantiles(log, pml__section_at(i));
-  pml__section_log_notes();
-  pml__section_timeline_log(log);
-  pml__log_end(log);
 }

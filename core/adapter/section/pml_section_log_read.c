@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* core/adapter/section/pml_section_log_read.c - the text of the sections in a log, which is not trusted. */
 #include "adapter/section/pml_section_file.h"
+#include "adapter/section/pml_section_origin.h"
 #include "adapter/section/pml_section_private.h"
 #include "adapter/section/pml_section_text.h"
 #include "base/pml_error.h"

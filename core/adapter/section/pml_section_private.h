@@ -130,6 +130,16 @@ static inline void pml__section_lock_leave(void) {
   pml__lock_leave(&pml__section_lock);
 }
 
+/* ---- pml_section_table.c ---- */
+
+uint32_t pml__section_count(void);
+struct pml_section *pml__section_at(uint32_t index);
+/* Take @s, complete but for its number, into the table: 0, PML_EFULL or -ENOMEM. Under the lock. */
+int pml__section_insert(struct pml_section *s);
+/* The number of resets; statistics of another epoch are of before the last. Forks count as resets. */
+uint32_t pml__section_epoch(void);
+void pml__section_renew(void); /* the next epoch begins. Under the lock, or in a child */
+
 /* ---- pml_section_thread.c ---- */
 
 /* The calling thread's, made at its first call; NULL: no memory. In a child, what is open has its sums after it. */
@@ -144,7 +154,6 @@ struct pml__section_stat *pml__section_stat_at(struct pml__section_thread *t, ui
 int pml__section_deepen(struct pml__section_thread *t, bool rows);
 /* Threads, those under way and those that ended. Under the lock. */
 struct pml__section_thread *pml__section_threads(void);
-uint32_t pml__section_epoch(void);
 void pml__section_prepare(void);
 
 /* ---- pml_section_events.c ---- */
@@ -177,15 +186,11 @@ static inline bool pml__section_any_real(const struct pml__section_list *l) {
 
 /* ---- pml_section_define.c ---- */
 
-uint32_t pml__section_count(void);
-struct pml_section *pml__section_at(uint32_t index);
 /* By label, defined if need be. */
 int pml__section_by_label(const char *label, struct pml_section **s);
 
-/* ---- pml_section_report.c ---- */
+/* ---- pml_section_sums.c ---- */
 
-/* Add @from, which stands still, to @to, and empty it. False: no memory for the values. */
-bool pml__section_sum(const struct pml_section *s, struct pml__section_stat *to, struct pml__section_stat *from);
 /* @more into @to. */
 void pml__section_add(struct pml__section_stat *to, const struct pml__section_stat *more);
 /* What @stat says in ns: all but the section, the thread and the values; @exclusive: of the section. */
@@ -197,6 +202,11 @@ void pml__section_forget_old(struct pml__section_stat *stat, uint32_t epoch);
 bool pml__section_says_something(const struct pml__section_stat *stat);
 /* Sums of @n events for people. @real: a bit for each that is a double's. */
 void pml__section_values(const uint64_t *from, uint32_t n, uint64_t real, struct pml_section_value *to);
+
+/* ---- pml_section_report.c ---- */
+
+/* The durations' quantiles in ns; false: there are none. */
+bool pml__section_quantiles(const struct pml_section *s, double ns[PML__LOG_QUANTILES_N]);
 
 /* ---- pml_section_log.c ---- */
 
@@ -215,8 +225,13 @@ void pml__section_log_reset(uint32_t epoch);
 void pml__section_log_notes(void);
 /* The process is another one's child: its parent's log is not its. */
 void pml__section_log_forget(void);
-/* The process ends by exit. */
-void pml__section_log_end(void);
+/* This process's; NULL: none, or none yet. Under the lock. */
+struct pml__log *pml__section_log(void);
+
+/* ---- pml_section_file.c ---- */
+
+/* Once the clock runs: begin what the environment asks for. The same result at every call, with its sentence. */
+int pml__section_prepare_file(void);
 
 /* ---- updates ---- */
 

@@ -27,7 +27,7 @@ struct gathering {
   size_t *row_of;   /* by section, its row + 1, when threads are merged */
 };
 
-/* ---- copying and adding ---- */
+/* ---- copying ---- */
 
 static void copy_values(const struct pml_section *s, struct pml__section_stat *from, uint64_t *values) {
   const uint64_t *sums = PML__SECTION_GET(pml__section_own(from)->value);
@@ -64,50 +64,6 @@ static int copy(const struct pml_section *s, struct pml__section_stat *from, str
     if (pml_clock_ns() - begun > PATIENCE_NS) return -EAGAIN;
     sched_yield();
   }
-}
-
-/* Forget all but the calls under way, if @stat is of before the last reset. */
-void pml__section_forget_old(struct pml__section_stat *stat, uint32_t epoch) {
-  if (stat->epoch == epoch) return;
-  uint32_t depth = stat->depth;
-  memset(stat, 0, sizeof *stat);
-  stat->calls.min = UINT64_MAX;
-  stat->depth = depth;
-}
-
-bool pml__section_says_something(const struct pml__section_stat *stat) {
-  uint64_t misuse = 0;
-  for (unsigned m = 0; m < PML_SECTION_MISUSES; m++) misuse += stat->misuse[m];
-  return stat->calls.count > 0 || stat->depth > 0 || misuse > 0;
-}
-
-static uint32_t add_up(uint32_t a, uint32_t b) {
-  return a > UINT32_MAX - b ? UINT32_MAX : a + b;
-}
-
-/* Neither side is in use by others, but for @to of the sum of threads, whose readers wait for the lock. */
-void pml__section_add(struct pml__section_stat *to, const struct pml__section_stat *more) {
-  pml_exact_sums_merge(&to->calls, &more->calls);
-  to->self += more->self;
-  to->depth += more->depth;
-  to->work += more->work;
-  to->iterations += more->iterations;
-  to->recurred += more->recurred;
-  for (unsigned m = 0; m < PML_SECTION_MISUSES; m++) to->misuse[m] = add_up(to->misuse[m], more->misuse[m]);
-}
-
-/* Who reads the log of a process that ended in here finds an update that was cut short. */
-bool pml__section_sum(const struct pml_section *s, struct pml__section_stat *to, struct pml__section_stat *from) {
-  struct pml__section_own *own = pml__section_own(from);
-  pml__section_begin_update(to);
-  bool added = own->value == NULL || pml__section_add_values(s, to, NULL, own->value);
-  if (added) {
-    pml__section_add(to, from);
-    PML__SECTION_SET(from->epoch, 0);
-    own->epoch = 0;
-  }
-  pml__section_end_update(to);
-  return added;
 }
 
 /* ---- gathering, under the lock ---- */
@@ -212,41 +168,12 @@ static void drop(struct gathering *g) {
 
 /* ---- telling ---- */
 
-void pml__section_row(const struct pml__section_stat *s, bool exclusive, double ticks_per_second,
-                      struct pml_section_row *row) {
-  double ns = 1e9 / ticks_per_second;
-  *row = (struct pml_section_row){.running = s->depth,
-                                  .count = s->calls.count,
-                                  .total_ns = (double)(s->calls.sum - s->recurred) * 1e9 / ticks_per_second,
-                                  .self_ns = (double)s->self * 1e9 / ticks_per_second,
-                                  .work = s->work,
-                                  .iterations = s->iterations};
-  for (unsigned m = 0; m < PML_SECTION_MISUSES; m++) row->misuse[m] = s->misuse[m];
-  if (s->calls.count == 0) return;
-  row->min_ns = (double)s->calls.min * 1e9 / ticks_per_second;
-  row->max_ns = (double)s->calls.max * 1e9 / ticks_per_second;
-  struct pml_sums sums = pml_sums_of(&s->calls);
-  row->mean_ns = ns * sums.mean;
-  row->stddev_ns = ns * pml_sums_deviation(&sums);
-  if (exclusive && s->self < s->calls.sum - s->recurred) row->misuse[PML_SECTION_OVERLAP]++;
-}
-
 static void tell(const struct gathered *g, struct pml_section_row *row) {
   const struct pml_section *s = pml__section_at(g->index);
   pml__section_row(&g->stat, s->exclusive, pml__clock.ticks_per_second, row);
   row->section = s;
   row->thread = g->thread;
   row->nthreads = g->nthreads;
-}
-
-void pml__section_values(const uint64_t *from, uint32_t n, uint64_t real, struct pml_section_value *to) {
-  for (uint32_t i = 0; i < n; i++) {
-    to[i] = (struct pml_section_value){.real = (real >> i & 1) != 0};
-    if (to[i].real)
-      memcpy(&to[i].d, &from[i], sizeof to[i].d);
-    else
-      to[i].i = (int64_t)from[i];
-  }
 }
 
 static void tell_values(const struct pml_section *s, const uint64_t *from, struct pml_section_value *to) {
@@ -348,4 +275,13 @@ int pml_section_quantile(const struct pml_section *s, unsigned percent, double *
   if (err < 0) return err;
   *ns = ticks * 1e9 / pml__clock.ticks_per_second;
   return 0;
+}
+
+bool pml__section_quantiles(const struct pml_section *s, double ns[PML__LOG_QUANTILES_N]) {
+  static const unsigned percent[PML__LOG_QUANTILES_N] = {0, 25, 50, 75, 95, 99, 100};
+  if (s->recorder == NULL) return false;
+  for (size_t i = 0; i < PML__LOG_QUANTILES_N; i++)
+    if (pml_section_quantile(s, percent[i], &ns[i]) < 0)
+      return false; /* none was recorded, or no memory to sort them */
+  return true;
 }

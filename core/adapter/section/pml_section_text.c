@@ -1,11 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/adapter/section/pml_section_text.c - the lines of a section file, and what this process says of itself. */
+/* core/adapter/section/pml_section_text.c - the lines of a section file. */
 #include "adapter/section/pml_section_text.h"
 #include "adapter/section/pml_section_file.h"
-#include "base/pml_clock.h"
 #include "base/pml_error.h"
-#include "source/compiler/pml_count_file.h"
-#include "source/pml_event.h"
 
 #include <errno.h>
 #include <locale.h>
@@ -15,28 +12,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#define COMMAND_MAX 4096
-
 /* ---- the process ---- */
-
-/* What the compiler counts, what it does not, and why events are called NAME:u. */
-const char *pml__section_note(enum pml__section_note which, char text[PML__SECTION_NOTE_BYTES]) {
-  char libraries[512];
-  const char *user_only = which == PML__SECTION_PERMISSION ? pml_event_user_only_reason() : NULL;
-  if (user_only != NULL) {
-    (void)snprintf(text, PML__SECTION_NOTE_BYTES, "%s", user_only);
-    return "permission";
-  }
-  if (which == PML__SECTION_PERMISSION || !pml_count_active()) return NULL;
-  if (which == PML__SECTION_COUNTED) {
-    (void)snprintf(text, PML__SECTION_NOTE_BYTES, "%s", pml_count_at_name(pml_count_here()));
-    return "counted";
-  }
-  uint64_t places = pml_count_left_out(libraries, sizeof libraries);
-  if (places == 0 && libraries[0] == '\0') return NULL;
-  (void)snprintf(text, PML__SECTION_NOTE_BYTES, "%llu\t%s", (unsigned long long)places, libraries);
-  return "uncounted";
-}
 
 void pml__section_tell_note(struct pml__text *t, const char *key, const char *text) {
   pml__text_add(t, "%s", key);
@@ -82,15 +58,6 @@ void pml__section_tell_process(struct pml__text *t, const struct pml__section_pr
 
 /* ---- sections ---- */
 
-bool pml__section_quantiles(const struct pml_section *s, double ns[PML__LOG_QUANTILES_N]) {
-  static const unsigned percent[PML__LOG_QUANTILES_N] = {0, 25, 50, 75, 95, 99, 100};
-  if (pml_section_durations(s) == NULL) return false;
-  for (size_t i = 0; i < PML__LOG_QUANTILES_N; i++)
-    if (pml_section_quantile(s, percent[i], &ns[i]) < 0)
-      return false; /* none was recorded, or no memory to sort them */
-  return true;
-}
-
 void pml__section_tell_section(struct pml__text *t, const struct pml__section_told *s) {
   static const char *const record[] = {"none", "all", "sketch"};
   pml__text_add(t, "section");
@@ -108,6 +75,19 @@ void pml__section_tell_section(struct pml__text *t, const struct pml__section_to
   pml__text_add(t, "quantiles");
   for (size_t i = 0; i < PML__LOG_QUANTILES_N; i++) pml__text_add(t, "\t%.17g", s->quantile[i]);
   pml__text_end(t);
+}
+
+#define MISUSE_NAME(id, name, text) name,
+#define MISUSE_TEXT(id, name, text) text,
+static const char *const misuse_name[PML_SECTION_MISUSES] = {PML_SECTION_MISUSE_LIST(MISUSE_NAME)};
+static const char *const misuse_text[PML_SECTION_MISUSES] = {PML_SECTION_MISUSE_LIST(MISUSE_TEXT)};
+
+const char *pml_section_misuse_name(enum pml_section_misuse m) {
+  return (unsigned)m < PML_SECTION_MISUSES ? misuse_name[m] : "unknown";
+}
+
+const char *pml_section_misuse_text(enum pml_section_misuse m) {
+  return (unsigned)m < PML_SECTION_MISUSES ? misuse_text[m] : "unknown";
 }
 
 void pml__section_tell_row(struct pml__text *t, const struct pml_section_row *row, uint32_t nevents) {
@@ -165,77 +145,6 @@ int pml__section_all_text(struct pml__text *t, void (*tell)(struct pml__text *t,
   free(t->at);
   *t = (struct pml__text){0};
   return -ENOMEM;
-}
-
-/* ---- of this process, now ---- */
-
-struct now {
-  struct pml_section_report report;
-  bool timeline;
-};
-
-static void tell_process(struct pml__text *t) {
-  const struct pml__section_origin *o = pml__section_origin();
-  bool first = getpid() == o->pid;
-  char host[256] = "", command[COMMAND_MAX], note[PML__SECTION_NOTE_BYTES];
-  struct pml_clock_info clock;
-  (void)gethostname(host, sizeof host - 1);
-  (void)pml_clock_describe(&clock);
-  pml__process_command(command, sizeof command);
-  struct pml__section_process p = {
-      (int)getpid(), first ? o->rank : -1,   o->size, host, command, o->started_ns, pml_clock_realtime_ns(),
-      clock.name,    clock.ticks_per_second, NULL};
-  pml__section_tell_process(t, &p);
-  for (unsigned i = 0; i < PML__SECTION_NOTES; i++) {
-    const char *key = pml__section_note((enum pml__section_note)i, note);
-    if (key != NULL) pml__section_tell_note(t, key, note);
-  }
-}
-
-static void tell_section(struct pml__text *t, const struct pml_section *s, const struct pml_section_info *info) {
-  double ns[PML__LOG_QUANTILES_N];
-  struct pml__section_told told = {.label = info->label,
-                                   .type = info->type,
-                                   .exclusive = info->exclusive,
-                                   .record = info->record,
-                                   .quantile = pml__section_quantiles(s, ns) ? ns : NULL};
-  if (info->events != NULL) {
-    told.nevents = info->events->n;
-    told.event = info->events->name;
-    told.real = __atomic_load_n(&info->events->real[0], __ATOMIC_RELAXED);
-  }
-  pml__section_tell_section(t, &told);
-}
-
-static void tell_now(struct pml__text *t, void *arg) {
-  const struct now *now = arg;
-  const struct pml_section *last = NULL;
-  struct pml_section_info info = {.label = ""};
-  tell_process(t);
-  for (size_t i = 0; i < now->report.n && !t->failed; i++) {
-    const struct pml_section_row *row = &now->report.row[i];
-    if (row->section != last) {
-      pml_section_describe(row->section, &info);
-      tell_section(t, row->section, &info);
-      last = row->section;
-    }
-    pml__section_tell_row(t, row, info.events != NULL ? info.events->n : 0);
-  }
-  if (now->timeline) pml__section_timeline_text(t);
-}
-
-int pml_section_text(bool timeline, char **text, size_t *length) {
-  struct pml__text t;
-  struct now now = {.timeline = timeline};
-  *text = NULL;
-  *length = 0;
-  int err = pml__section_prepare_file();
-  if (err == 0) err = pml_section_report(true, &now.report);
-  if (err < 0) return err;
-  err = pml__section_all_text(&t, tell_now, &now);
-  pml_section_report_free(&now.report);
-  if (err == 0) err = pml__section_hand_out(&t, text, length);
-  return err < 0 ? pml_fail(err, "no memory for the text of sections") : 0;
 }
 
 /* By the C library: the caller frees it with the program's free(), and what is built here may be memory of pmlua's. */

@@ -1,34 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/adapter/section/pml_section_text.h - who writes which part of a section file. Internal. */
+/* core/adapter/section/pml_section_text.h - the lines of a section file, of sections in memory or in a log. Internal.
+ */
 #ifndef PML_SECTION_TEXT_H
 #define PML_SECTION_TEXT_H
 
 #include "adapter/section/pml_section.h"
 #include "base/text/pml_text.h"
 #include "record/log/pml_log.h"
-
-/* What belongs to the process as it was when sections were first used. */
-struct pml__section_origin {
-  int pid;
-  long rank, size;     /* -1: not known */
-  uint64_t started_ns; /* CLOCK_REALTIME */
-  uint64_t zero_ticks; /* the same moment of pml_clock */
-};
-const struct pml__section_origin *pml__section_origin(void);
-
-/* Once the clock runs: reads the environment at its first call. The same result at every call, with its sentence. */
-int pml__section_prepare_file(void);
-
-/* Whether the process has a log of its sections, once it is prepared, and in which folder. */
-bool pml__section_reports(void);
-const char *pml__section_folder(void);
-
-/* ---- what is said of a process, of sections in memory or in a log ---- */
-
-enum pml__section_note { PML__SECTION_COUNTED, PML__SECTION_UNCOUNTED, PML__SECTION_PERMISSION, PML__SECTION_NOTES };
-#define PML__SECTION_NOTE_BYTES 1024u
-/* Its line's first field, its others in @text, with tabs between them; NULL: there is nothing to say. */
-const char *pml__section_note(enum pml__section_note which, char text[PML__SECTION_NOTE_BYTES]);
 
 struct pml__section_process {
   int pid;
@@ -64,9 +42,6 @@ int pml__section_all_text(struct pml__text *t, void (*tell)(struct pml__text *t,
 
 /* What pml_section_text() gives, of @t, which is freed. 0 or -ENOMEM. */
 int pml__section_hand_out(struct pml__text *t, char **text, size_t *length);
-
-/* The durations' quantiles in ns; false: there are none. */
-bool pml__section_quantiles(const struct pml_section *s, double ns[PML__LOG_QUANTILES_N]);
 
 /* ---- pml_section_timeline.c ---- */
 

@@ -30,46 +30,17 @@ static struct {
   struct pml__section_own own;
 } nowhere;
 
-struct pml__lock pml__section_lock;
 static struct pml__section_thread *threads; /* newest first; those that ended are among them */
 static struct pml__section_thread *earlier; /* the sum of those that ended and are not kept one by one */
 static uint32_t nended;
 
-static uint32_t epoch = 1; /* atomic */
-uint32_t pml__section_state = 1;
 static pthread_key_t key;
 static bool has_key;
 
-uint32_t pml__section_epoch(void) {
-  return __atomic_load_n(&epoch, __ATOMIC_RELAXED);
-}
-
-void pml_section_enable(bool on) {
-  pml__section_lock_take();
-  __atomic_store_n(&pml__section_state, on ? pml__section_epoch() : 0, __ATOMIC_RELAXED);
-  pml__section_lock_leave();
-}
-
-static void next_epoch(void) {
-  uint32_t next = pml__section_epoch() + 1;
-  if (next == 0) next = 1;
-  __atomic_store_n(&epoch, next, __ATOMIC_RELAXED);
-  if (__atomic_load_n(&pml__section_state, __ATOMIC_RELAXED) != 0)
-    __atomic_store_n(&pml__section_state, next, __ATOMIC_RELAXED);
-}
-
-static void reset_recorders(void) {
-  for (uint32_t i = 0; i < pml__section_count(); i++) {
-    struct pml_recorder *r = pml__section_at(i)->recorder;
-    if (r != NULL) pml_recorder_reset(r);
-  }
-}
-
 void pml_section_reset(void) {
   pml__section_lock_take();
-  next_epoch();
+  pml__section_renew();
   pml__section_log_reset(pml__section_epoch());
-  reset_recorders();
   pml__section_lock_leave();
 }
 
@@ -95,6 +66,21 @@ static void unlink_thread(const struct pml__section_thread *t) {
   if (*at != NULL) *at = t->next;
 }
 
+/* Add @from, which stands still, to @to, and empty it. False: no memory for the values. Who reads the log of a process
+ * that ended in here finds an update that was cut short. */
+static bool add(const struct pml_section *s, struct pml__section_stat *to, struct pml__section_stat *from) {
+  struct pml__section_own *own = pml__section_own(from);
+  pml__section_begin_update(to);
+  bool added = own->value == NULL || pml__section_add_values(s, to, NULL, own->value);
+  if (added) {
+    pml__section_add(to, from);
+    PML__SECTION_SET(from->epoch, 0);
+    own->epoch = 0;
+  }
+  pml__section_end_update(to);
+  return added;
+}
+
 /* All of @t into the sum; false: no memory, then it is kept as it is. */
 static bool fold(struct pml__section_thread *t) {
   if (earlier == NULL) {
@@ -109,7 +95,7 @@ static bool fold(struct pml__section_thread *t) {
     if (from == NULL || pml__section_own(from)->epoch != pml__section_epoch()) continue;
     const struct pml_section *s = pml__section_at(i);
     struct pml__section_stat *to = stat_of(earlier, s, true);
-    if (to == NULL || !pml__section_sum(s, to, from)) return false;
+    if (to == NULL || !add(s, to, from)) return false;
   }
   return true;
 }
@@ -160,9 +146,8 @@ static void in_child(void) {
   struct pml__section_thread *t = pml__section_self;
   threads = earlier = NULL;
   nended = 0;
-  next_epoch();
+  pml__section_renew();
   pml__section_log_forget();
-  reset_recorders();
   if (t != &pml__section_nobody) {
     cast_off(t);
     t->next = NULL;

@@ -2,6 +2,7 @@
 /* core/adapter/section/pml_section_timeline.c - the first enters and leaves of each thread, kept for the section file.
  */
 #include "adapter/section/pml_section_file.h"
+#include "adapter/section/pml_section_origin.h"
 #include "adapter/section/pml_section_text.h"
 #include "base/pml_clock.h"
 #include "base/pml_error.h"
