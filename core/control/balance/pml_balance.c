@@ -183,6 +183,7 @@ void pml_balance_rule(const struct pml_balance *b, struct pml_pace_rule *rule) {
 
 size_t pml_balance_take(struct pml_balance *b, struct pml_balance_record *out, size_t max) {
   size_t n = 0;
+  if (b->pid != getpid()) return 0;
   pthread_mutex_lock(&b->lock);
   for (struct pml__balance_thread *th = b->threads; th != NULL && n < max; th = th->next) {
     pthread_mutex_lock(&th->lock);
@@ -198,6 +199,7 @@ void pml_balance_stats(struct pml_balance *b, struct pml_balance_stats *s) {
   struct pml__knobs_stats k;
   pml__knobs_stats(b->knobs, &k);
   *s = (struct pml_balance_stats){.writes = k.writes, .refused = k.refused};
+  if (b->pid != getpid()) return;
   uint64_t compute = 0, total = 0;
   pthread_mutex_lock(&b->lock);
   s->threads = b->nthreads;

@@ -57,7 +57,7 @@ struct pml_balance_record {
 
 /*
  * pml_balance_take - the oldest records of all threads that were not taken, of each thread in its order; how many. A
- * thread keeps 65536; what comes when that is full is counted in lost. Thread-safe.
+ * thread keeps 65536; what comes when that is full is counted in lost. Thread-safe. None in a forked child.
  */
 PML__SHARED size_t pml_balance_take(struct pml_balance *b, struct pml_balance_record *out, size_t max);
 

@@ -73,7 +73,8 @@ struct pml_tune_options {
  * Nested rules: leaving the inner one brings back what the outer one set. Where several threads set one file, the last
  * that did and has not left holds. What the kernel refuses, or changes, is a line (pml_tune_line), once for each file,
  * and the run goes on. All is put back as the process exits, and by a process of its own however this one ends: see
- * pml_tune_guard.h for what that does not survive. A forked child tunes nothing and puts nothing back.
+ * pml_tune_guard.h for what that does not survive. A forked child tunes nothing, puts nothing back and
+ * has no lines.
  * Files are locked (flock) from their first change to the end: another process that tunes them is refused.
  *
  * Returns 0, -EINVAL (no rule, one that sets nothing, a value that is none, a frequency out of range, an unknown

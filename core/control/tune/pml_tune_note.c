@@ -10,11 +10,17 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 void pml__notes_init(struct pml__notes *n, size_t most) {
   memset(n, 0, sizeof *n);
   n->most = most != 0 && most < PML__NOTES_LOG ? most : PML__NOTES_LOG;
+  n->pid = getpid();
   pthread_mutex_init(&n->lock, NULL);
+}
+
+static bool take(struct pml__notes *n) {
+  return n->pid == getpid() && pthread_mutex_lock(&n->lock) == 0;
 }
 
 void pml__notes_free(struct pml__notes *n) {
@@ -30,8 +36,10 @@ void pml__notes_say(struct pml__notes *n, const char *fmt, ...) {
   (void)vsnprintf(buffer, sizeof buffer, fmt, ap);
   va_end(ap);
   char *text = strdup(buffer);
-  if (text == NULL) return;
-  pthread_mutex_lock(&n->lock);
+  if (text == NULL || !take(n)) {
+    free(text);
+    return;
+  }
   if (n->nlines < PML__NOTES_LINES) {
     n->line[n->nlines++] = text;
     text = NULL;
@@ -60,8 +68,8 @@ void pml__notes_unentered(struct pml__notes *n, const char *what, const char *na
 }
 
 const char *pml__notes_line(struct pml__notes *n, size_t i) {
-  pthread_mutex_lock(&n->lock);
   const char *line = NULL;
+  if (!take(n)) return NULL;
   if (i < n->nlines && i < PML__NOTES_LINES) line = n->line[i];
   if (i == PML__NOTES_LINES && n->more > 0) {
     snprintf(n->last, sizeof n->last, "and %zu lines more", n->more);
@@ -87,7 +95,7 @@ static bool has_room(struct pml__notes *n) {
 void pml__notes_log(struct pml__notes *n, pml_region_t region, const char *what, const char *text) {
   struct pml__notes_entry e = {.ns = pml_clock_ns(), .thread = pml_thread_self()->id, .region = region, .what = what};
   snprintf(e.text, sizeof e.text, "%s", text);
-  pthread_mutex_lock(&n->lock);
+  if (!take(n)) return;
   if (has_room(n))
     n->entry[n->nentries++] = e;
   else
@@ -96,7 +104,7 @@ void pml__notes_log(struct pml__notes *n, pml_region_t region, const char *what,
 }
 
 bool pml__notes_entry(struct pml__notes *n, size_t i, struct pml__notes_entry *e) {
-  pthread_mutex_lock(&n->lock);
+  if (!take(n)) return false;
   bool is = i < n->nentries;
   if (is) *e = n->entry[i];
   pthread_mutex_unlock(&n->lock);
@@ -104,7 +112,7 @@ bool pml__notes_entry(struct pml__notes *n, size_t i, struct pml__notes_entry *e
 }
 
 size_t pml__notes_unlogged(struct pml__notes *n) {
-  pthread_mutex_lock(&n->lock);
+  if (!take(n)) return 0;
   size_t unlogged = n->unlogged;
   pthread_mutex_unlock(&n->lock);
   return unlogged;

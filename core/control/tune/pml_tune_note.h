@@ -9,6 +9,7 @@
 #include <pthread.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <sys/types.h>
 
 #define PML__NOTES_LINES 64u  /* kept; one says how many more there were */
 #define PML__NOTES_LOG 65536u /* entries */
@@ -21,7 +22,9 @@ struct pml__notes_entry {
   char text[PML__NOTES_TEXT];
 };
 
+/* Empty in a forked child, where a thread that is not there may hold the lock. */
 struct pml__notes {
+  pid_t pid;
   pthread_mutex_t lock;
   char *line[PML__NOTES_LINES], last[64];
   size_t nlines, more;

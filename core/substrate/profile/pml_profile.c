@@ -11,6 +11,7 @@
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #define FIRST_DEPTH 64u
 
@@ -178,6 +179,11 @@ static void thread_end(void *arg, void *data) {
 
 /* ---- life ---- */
 
+static void begin_life(struct pml_profile *p) {
+  p->pid = getpid();
+  pthread_mutex_init(&p->lock, NULL);
+}
+
 int pml_profile_open_in(struct pml_profile **out, const struct pml_profile_memory *memory) {
   *out = NULL;
   int err = pml_clock_init();
@@ -188,7 +194,7 @@ int pml_profile_open_in(struct pml_profile **out, const struct pml_profile_memor
     free(p);
     return pml_fail(-ENOMEM, "no memory for a profile");
   }
-  pthread_mutex_init(&p->lock, NULL);
+  begin_life(p);
   struct pml_stream_consumer c = {.name = "profile",
                                   .thread_begin = thread_begin,
                                   .thread_end = thread_end,
@@ -215,7 +221,7 @@ int pml__profile_of(struct pml_profile **out, struct pml__profile_tree *tree, st
   struct pml_profile *p = calloc(1, sizeof *p);
   *out = p;
   if (p == NULL) return pml_fail(-ENOMEM, "no memory for a profile");
-  pthread_mutex_init(&p->lock, NULL);
+  begin_life(p);
   p->ended = *tree;
   p->ended_histograms = *histograms;
   return 0;
@@ -236,6 +242,8 @@ void pml_profile_close(struct pml_profile *p) {
 }
 
 void pml_profile_stats(struct pml_profile *p, struct pml_profile_stats *s) {
+  *s = (struct pml_profile_stats){0};
+  if (p->pid != getpid()) return;
   pthread_mutex_lock(&p->lock);
   *s = p->stats;
   s->events += calls_begun(&p->ended);
@@ -313,6 +321,7 @@ static int walk(const struct walk *w, int (*visit)(const struct pml_profile_node
 }
 
 bool pml__profile_merge(struct pml_profile *p, struct pml__profile_tree *tree, struct pml__histograms *histograms) {
+  if (p->pid != getpid()) return true;
   pthread_mutex_lock(&p->lock);
   bool all = pml__profile_tree_merge(tree, &p->ended);
   if (all && histograms != NULL) all = pml__histograms_merge(histograms, &p->ended_histograms);

@@ -30,6 +30,7 @@ struct pml__profile_track {
 };
 
 struct pml_profile {
+  pid_t pid;            /* of the process whose it is; a forked child leaves all below alone */
   pthread_mutex_t lock; /* guards all below: threads begin and end, visits read */
   struct pml__profile_track *tracks;
   struct pml__profile_tree ended; /* merged, of threads that ended */

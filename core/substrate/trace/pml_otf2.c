@@ -9,6 +9,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #define DEFAULT_RECORDS 65536u
 #define MIN_SLOTS 16u
@@ -218,16 +219,23 @@ static void drain(struct pml_otf2 *a, struct pml_otf2_location *loc) {
   }
 }
 
+int pml__otf2_here(const struct pml_otf2 *a) {
+  return a->pid == getpid() ? 0 : pml_fail(PML_EMODE, "trace '%s' is another process's, which forked", a->dir);
+}
+
 int pml_otf2_flush(struct pml_otf2 *a) {
+  int err = pml__otf2_here(a);
+  if (err < 0) return err;
   pthread_mutex_lock(&a->lock);
   for (struct pml_otf2_location *loc = a->first; loc != NULL; loc = loc->next) drain(a, loc);
-  int err = first_error(a);
+  err = first_error(a);
   pthread_mutex_unlock(&a->lock);
   return err;
 }
 
 void pml_otf2_stats(struct pml_otf2 *a, struct pml_otf2_stats *s) {
   *s = (struct pml_otf2_stats){0};
+  if (a->pid != getpid()) return;
   pthread_mutex_lock(&a->lock);
   for (struct pml_otf2_location *loc = a->first; loc != NULL; loc = loc->next) {
     s->written += loc->nrecords;
@@ -280,11 +288,13 @@ static struct pml_otf2_location *new_location(const struct pml_otf2 *a, const ch
 int pml_otf2_location(struct pml_otf2 *a, const char *name, struct pml_otf2_location **out) {
   *out = NULL;
   if (name == NULL) return pml_fail(-EINVAL, "a location of a trace needs a name");
+  int err = pml__otf2_here(a);
+  if (err < 0) return err;
   pthread_mutex_lock(&a->lock);
   struct pml_otf2_location *loc = new_location(a, name);
-  int err = loc == NULL ? pml_fail(-ENOMEM, "no memory for %llu records of location '%s'; ask for fewer",
-                                   (unsigned long long)a->capacity, name)
-                        : pml__otf2_create_location(a, loc);
+  err = loc == NULL ? pml_fail(-ENOMEM, "no memory for %llu records of location '%s'; ask for fewer",
+                               (unsigned long long)a->capacity, name)
+                    : pml__otf2_create_location(a, loc);
   if (err < 0) {
     free_location(loc);
   } else {
@@ -352,6 +362,7 @@ int pml_otf2_open(struct pml_otf2 **out, const char *dir, const struct pml_otf2_
   if (err < 0) return err;
   struct pml_otf2 *a = calloc(1, sizeof *a);
   if (a == NULL) return pml_fail(-ENOMEM, "no memory for a trace in '%s'", dir);
+  a->pid = getpid();
   pthread_mutex_init(&a->lock, NULL);
   a->end = &a->first;
   a->capacity = ring_slots(buffer_records, nmetrics);
@@ -385,6 +396,8 @@ static void leave_open(struct pml_otf2 *a, struct pml_otf2_location *loc) {
 
 int pml_otf2_close(struct pml_otf2 *a) {
   if (a == NULL) return 0;
+  int err = pml__otf2_here(a);
+  if (err < 0) return err;
   pthread_mutex_lock(&a->lock);
   for (struct pml_otf2_location *loc = a->first; loc != NULL; loc = loc->next) {
     drain(a, loc);
@@ -392,7 +405,7 @@ int pml_otf2_close(struct pml_otf2 *a) {
   }
   if (a->process == NULL) a->counted = pml_count_here();
   remember(a, pml__otf2_finish(a));
-  int err = first_error(a);
+  err = first_error(a);
   pthread_mutex_unlock(&a->lock);
   free_archive(a);
   return err;

@@ -4,6 +4,9 @@
  *
  * The hot path appends to a ring that the calling thread alone writes; libotf2 is called only from pml_otf2_flush() and
  * pml_otf2_close(), by whichever thread does that.
+ *
+ * An archive is of the process that opened it. In a forked child what takes a lock returns PML_EMODE, or no stats, and
+ * frees nothing; what the child records on a location is in no file.
  */
 #ifndef PML_OTF2_H
 #define PML_OTF2_H

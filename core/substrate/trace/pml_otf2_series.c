@@ -185,7 +185,8 @@ static int write_series(struct pml_otf2 *a, const struct pml_otf2_metric *metric
 
 int pml_otf2_series(struct pml_otf2 *a, const struct pml_otf2_metric *metric, const char *place,
                     const struct pml_plugin_pair *pair, size_t n) {
-  int err = pml__otf2_check_metrics(metric, 1);
+  int err = pml__otf2_here(a);
+  if (err == 0) err = pml__otf2_check_metrics(metric, 1);
   if (err < 0) return err;
   if (place == NULL) return pml_fail(-EINVAL, "a series of a trace needs a place");
   for (size_t i = 1; i < n; i++)

@@ -225,6 +225,7 @@ void pml_otf2_stream_close(struct pml_otf2_stream *s) {
 
 uint64_t pml_otf2_stream_unrecorded(struct pml_otf2_stream *s) {
   uint64_t n = 0;
+  if (pml__otf2_here(s->archive) < 0) return 0;
   pthread_mutex_lock(&s->lock);
   for (const struct track *t = s->tracks; t != NULL; t = t->next)
     n += __atomic_load_n(&t->unrecorded, __ATOMIC_RELAXED);

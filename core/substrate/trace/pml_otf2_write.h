@@ -18,6 +18,7 @@
 #define PML__OTF2_TEXT_BYTES 400
 
 struct pml_otf2 {
+  pid_t pid;            /* of the process that opened it; a forked child leaves all below alone */
   pthread_mutex_t lock; /* guards all below, and each location's flusher half */
   char *dir;
   struct pml_otf2_metric *metric; /* [nmetrics]; the strings are ours */
@@ -60,6 +61,9 @@ struct pml__otf2_defs {
 
 /* --- pml_otf2.c --- */
 
+/* 0, or PML_EMODE in a forked child, where a thread that is not there may hold the lock, and the files are its
+ * parent's. */
+int pml__otf2_here(const struct pml_otf2 *a);
 void pml__otf2_add_location(struct pml_otf2 *a, struct pml_otf2_location *loc);
 int pml__otf2_check_metrics(const struct pml_otf2_metric *metrics, size_t n);
 
