@@ -46,9 +46,7 @@ static int l_story(lua_State *L) {
   static const char *const ended[] = {"running", "exit", "_exit", "failed"};
   struct pml_spool_story s;
   pml_spool_read_story(check(L)->reader, &s);
-  lua_createtable(L, 0, 13);
-  lua_pushstring(L, s.text); /* before anything that may run a finalizer */
-  lua_setfield(L, -2, "text");
+  lua_createtable(L, 0, 14);
   lutil_setint(L, "pid", (uint64_t)(int64_t)s.pid);
   lutil_setint(L, "parent", (uint64_t)(int64_t)s.parent);
   lutil_setstr(L, "ended", ended[s.ended]);
@@ -63,6 +61,12 @@ static int l_story(lua_State *L) {
   lutil_setint(L, "deep", s.deep);
   lutil_setint(L, "brief", s.brief);
   lutil_setint(L, "often", s.often);
+  return 1;
+}
+
+/* note(key): what the process said of itself under that key; nil: nothing. */
+static int l_note(lua_State *L) {
+  lua_pushstring(L, pml_spool_read_note(check(L)->reader, lutil_string(L, 2)));
   return 1;
 }
 
@@ -242,9 +246,9 @@ static int l_beside(lua_State *L) {
 }
 
 int luaopen_pmlua_spool(lua_State *L) {
-  static const luaL_Reg methods[] = {
-      {"story", l_story}, {"profile", l_profile}, {"sums", l_sums},     {"values", l_values},
-      {"trace", l_trace}, {"flow", l_flow},       {"beside", l_beside}, {NULL, NULL}};
+  static const luaL_Reg methods[] = {{"story", l_story}, {"note", l_note},     {"profile", l_profile},
+                                     {"sums", l_sums},   {"values", l_values}, {"trace", l_trace},
+                                     {"flow", l_flow},   {"beside", l_beside}, {NULL, NULL}};
   static const luaL_Reg functions[] = {{"open", l_open}, {"reasons", l_reasons}, {NULL, NULL}};
   lutil_class(L, &spool_class, methods, NULL);
   luaL_newlib(L, functions);

@@ -14,9 +14,9 @@
  * $SCOREP_SUBSTRATE_PLUGINS: substrate plugins to load (pml_scorep.h). They get each call as an enter and a leave, and
  * write when the process exits, into the folder substrates-PID. A forked child has none of them, either.
  *
- * Each program that a process runs writes PID.spool (pml_spool.h) as it goes, so that no end loses anything and nothing
- * is left to do at the end. Nothing is ever printed, no thread or signal handler is added. pmlua record reads the
- * spools; one without its program's own end was cut short.
+ * Each program that a process runs writes HOST.PID.pmlog (pml_spool.h) as it goes, so that no end loses anything and
+ * nothing is left to do at the end. Nothing is ever printed, no thread or signal handler is added. pmlua record reads
+ * the logs; one without its program's own end was cut short.
  */
 #include "preload/confine.h"
 #include "preload/memory.h"
@@ -46,7 +46,6 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#define PROGRAMS_MAX 1000u
 #define EVENTS_BYTES 4096
 
 static struct {
@@ -58,18 +57,18 @@ static struct {
   struct pml_profile *profile;
   const char *event[PML_INTERCEPT_EVENTS_MAX]; /* whose values calls have */
   size_t nevents;
-  bool trace, flow;    /* what events are for; neither: they are not kept */
-  bool plugins;        /* this process has some, not the one that it was forked from */
-  bool substrates;     /* the same of substrate plugins */
-  size_t nsubstrates;  /* of those, that were opened */
-  char path[PATH_MAX]; /* of the spool */
+  bool trace, flow;   /* what events are for; neither: they are not kept */
+  bool plugins;       /* this process has some, not the one that it was forked from */
+  bool substrates;    /* the same of substrate plugins */
+  size_t nsubstrates; /* of those, that were opened */
 } record;
 
-/* ---- what is told of the process ---- */
+/* ---- what is noted of the process ---- */
 
+/* Lines. */
 struct text {
   size_t n;
-  char at[PATH_MAX + 3072];
+  char at[4096];
 };
 
 __attribute__((format(printf, 2, 3))) static void say(struct text *t, const char *format, ...) {
@@ -81,19 +80,33 @@ __attribute__((format(printf, 2, 3))) static void say(struct text *t, const char
   t->at[t->n] = '\0'; /* a line that has no room is left out */
 }
 
-static void say_counts(struct text *t) {
+static void note(const char *key, const char *text) {
+  pml_spool_note(record.spool, key, text);
+}
+
+static void note_number(const char *key, uint64_t n) {
+  char text[32];
+  (void)snprintf(text, sizeof text, "%llu", (unsigned long long)n);
+  note(key, text);
+}
+
+static void note_counts(void) {
   struct pml_intercept_stats s;
   struct pml_profile_stats p;
   pml_intercept_stats(&s);
   pml_profile_stats(record.profile, &p);
-  say(t,
-      "objects\t%llu\nfunctions\t%llu\nslots\t%llu\nshared\t%llu\ndeep\t%llu\nnested\t%llu\nunseen\t%llu\nscans\t%"
-      "llu\n",
-      (unsigned long long)s.objects, (unsigned long long)s.functions, (unsigned long long)s.slots,
-      (unsigned long long)s.shared, (unsigned long long)s.deep, (unsigned long long)s.nested,
-      (unsigned long long)s.unseen, (unsigned long long)s.scans);
-  say(t, "threads\t%u\nunmatched\t%llu\ndropped\t%llu\nabandoned\t%llu\n", p.threads, (unsigned long long)p.unmatched,
-      (unsigned long long)p.dropped, (unsigned long long)p.abandoned);
+  note_number("objects", s.objects);
+  note_number("functions", s.functions);
+  note_number("slots", s.slots);
+  note_number("shared", s.shared);
+  note_number("deep", s.deep);
+  note_number("nested", s.nested);
+  note_number("unseen", s.unseen);
+  note_number("scans", s.scans);
+  note_number("threads", p.threads);
+  note_number("unmatched", p.unmatched);
+  note_number("dropped", p.dropped);
+  note_number("abandoned", p.abandoned);
 }
 
 static int say_unmatched(const struct pml_intercept_unmatched *u, void *arg) {
@@ -101,53 +114,73 @@ static int say_unmatched(const struct pml_intercept_unmatched *u, void *arg) {
   size_t n = 0;
   for (unsigned i = 0; i < u->n && n < sizeof near; i++)
     n += (size_t)snprintf(near + n, sizeof near - n, "%s%s", i > 0 ? "," : "", u->nearest[i]);
-  say(arg, "unmatched_%s\t%s\t%s\n", u->option, u->pattern, near);
+  say(arg, "%s\t%s\t%s\n", u->option, u->pattern, near);
   return 0;
 }
 
-static void say_plugins(struct text *t) {
-  char lines[2048];
-  pml__record_plugins_tell(lines, sizeof lines);
-  say(t, "%s", lines);
+static void note_unmatched(void) {
+  struct text t = {0};
+  (void)pml_intercept_unmatched(say_unmatched, &t);
+  note("unmatched_patterns", t.at);
+}
+
+static void note_events(void) {
+  struct text t = {0};
+  for (size_t i = 0; i < record.nevents; i++) say(&t, "%s\n", record.event[i]);
+  note("events", t.at);
+  if (!record.plugins) return;
+  pml__record_plugins_units(t.at, sizeof t.at);
+  note("units", t.at);
 }
 
 /* What is told first stands where no end comes to tell better. */
-static void say_substrates(struct text *t, bool at_end) {
+static void note_troubles(bool at_end) {
+  struct text t = {0};
   char line[1024];
-  if (!at_end && record.nsubstrates > 0)
-    say(t, "trouble\ta process did not exit by itself (_exit, a signal, exec, still running): its substrate plugins "
-           "were not told to write their data\n");
-  for (size_t i = 0; pml__record_substrates_trouble(i, line, sizeof line); i++) say(t, "trouble\t%s\n", line);
+  if (record.plugins) pml__record_plugins_troubles(t.at, sizeof t.at);
+  t.n = strlen(t.at);
+  if (record.substrates && !at_end && record.nsubstrates > 0)
+    say(&t, "a process did not exit by itself (_exit, a signal, exec, still running): its substrate plugins were not "
+            "told to write their data\n");
+  for (size_t i = 0; record.substrates && pml__record_substrates_trouble(i, line, sizeof line); i++)
+    say(&t, "%s\n", line);
+  note("troubles", t.at);
 }
 
 /* An event without a counter was 0 for every call, which is no count. */
-static void say_absent(struct text *t, const char *name) {
+static bool is_absent(const char *name) {
   struct pml_sde_event *ev;
   struct pml_sde_info info;
-  if (strcmp(pml_event_source(name), "sde") != 0 || pml_sde_find(name, &ev, NULL) < 0) return;
-  if (pml_sde_info(ev, &info) == 0 && info.kind == PML_SDE_PLACEHOLDER) say(t, "absent\t%s\n", name);
+  if (strcmp(pml_event_source(name), "sde") != 0 || pml_sde_find(name, &ev, NULL) < 0) return false;
+  bool absent = pml_sde_info(ev, &info) == 0 && info.kind == PML_SDE_PLACEHOLDER;
   pml_sde_release(ev);
+  return absent;
+}
+
+static void note_absent(void) {
+  struct text t = {0};
+  for (size_t i = 0; i < record.nevents; i++)
+    if (is_absent(record.event[i])) say(&t, "%s\n", record.event[i]);
+  note("absent", t.at);
 }
 
 /* @failure: why nothing is recorded; NULL: it is. What is loaded later may match, so that is told @at_end only. */
 static void tell(const char *failure, bool at_end) {
-  struct text t = {0};
   char program[PATH_MAX];
   ssize_t n = readlink("/proc/self/exe", program, sizeof program - 1);
   program[n > 0 ? n : 0] = '\0';
-  say(&t, "program\t%s\n", program);
+  note("program", program);
   if (failure != NULL)
-    say(&t, "failure\t%s\n", failure);
+    note("failure", failure);
   else
-    say_counts(&t);
-  for (size_t i = 0; i < record.nevents; i++) say(&t, "event\t%s\n", record.event[i]);
-  if (record.flow) say(&t, "flow\t%s\n", record.trace ? "too" : "only");
-  if (record.plugins) say_plugins(&t);
-  if (record.substrates) say_substrates(&t, at_end);
-  if (record.confined) say(&t, "confined\t1\n");
-  for (size_t i = 0; i < record.nevents && at_end; i++) say_absent(&t, record.event[i]);
-  if (at_end) (void)pml_intercept_unmatched(say_unmatched, &t);
-  pml_spool_tell(record.spool, t.at);
+    note_counts();
+  note_events();
+  note_troubles(at_end);
+  if (record.flow) note("flow", record.trace ? "too" : "only");
+  if (record.confined) note("confined", "1");
+  if (!at_end) return;
+  note_absent();
+  note_unmatched();
 }
 
 static bool is_ours(void) {
@@ -179,12 +212,16 @@ static void end_substrates(void) {
   record.nsubstrates = 0;
 }
 
-/* PID.spool has PID.series beside it. */
+/* HOST.PID.pmlog has @before, PID, and @behind beside it. A host's name has no dot there. */
+static void beside(char path[PATH_MAX], const char *before, const char *behind) {
+  const char *log = strrchr(pml_spool_path(record.spool), '/'), *pid = strchr(log, '.') + 1;
+  (void)snprintf(path, PATH_MAX, "%s/%s%.*s%s", record.dir, before, (int)(strlen(pid) - strlen(".pmlog")), pid, behind);
+}
+
 static void end_plugins(void) {
-  size_t n = strlen(record.path), before = n - strlen("spool");
-  if (n + 2 > sizeof record.path) return;
-  memcpy(record.path + before, "series", sizeof "series");
-  pml__record_plugins_end(record.path);
+  char path[PATH_MAX];
+  beside(path, "", ".series");
+  pml__record_plugins_end(path);
 }
 
 __attribute__((destructor)) static void finish(void) {
@@ -260,25 +297,10 @@ static int start_trace(void) {
   return err == 0 && (record.trace || record.flow) ? pml_spool_trace(record.spool, &limits) : err;
 }
 
-/* DIR/PID.spool has DIR/substrates-PID beside it. */
 static void start_substrates(void) {
   char directory[PATH_MAX];
-  const char *name = record.path + strlen(record.dir) + 1;
-  (void)snprintf(directory, sizeof directory, "%s/substrates-%.*s", record.dir, (int)strcspn(name, "."), name);
+  beside(directory, "substrates-", "");
   record.nsubstrates = pml__record_substrates_open(directory);
-}
-
-/* The @i-th program of this process. */
-static int make_spool(void) {
-  int err = -EEXIST;
-  for (unsigned i = 1; i < PROGRAMS_MAX && err == -EEXIST; i++) {
-    if (i == 1)
-      snprintf(record.path, sizeof record.path, "%s/%d.spool", record.dir, (int)record.pid);
-    else
-      snprintf(record.path, sizeof record.path, "%s/%d-%u.spool", record.dir, (int)record.pid, i);
-    err = pml_spool_open(&record.spool, record.path);
-  }
-  return err;
 }
 
 static void *get_memory(void *spool, uint32_t whose, uint32_t part, size_t bytes) {
@@ -317,7 +339,7 @@ static int start(void) {
   if (record.here == NULL) record.here = pml__process_memory(sizeof *record.here);
   if (record.here != NULL) __atomic_store_n(record.here, 1, __ATOMIC_RELAXED);
   record.profile = NULL;
-  int err = make_spool();
+  int err = pml_spool_open(&record.spool, record.dir, NULL);
   if (err < 0) return err;
   note_counted();
   memory.arg = record.spool;

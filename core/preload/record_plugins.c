@@ -131,28 +131,39 @@ __attribute__((format(printf, 2, 3))) static void say(struct lines *l, const cha
   l->left -= (size_t)n;
 }
 
-/* "unit EVENT SCALE MODE BINARY EXPONENT TYPE UNIT" of what calls carry, and what went wrong. */
-static int tell(struct pml_plugin *p, void *arg) {
+/* EVENT SCALE MODE BINARY EXPONENT TYPE UNIT of what calls carry, with tabs between them. */
+static int tell_units(struct pml_plugin *p, void *arg) {
   struct pml_plugin_info info;
   struct lines *l = arg;
   pml_plugin_describe(p, &info);
   for (size_t i = 0; is_asked(&info) && i < info.nmetrics; i++) {
     const struct pml_plugin_metric *m = &info.metric[i];
-    say(l, "unit\tplugin::%s::%s\t%.17g\t%d\t%d\t%" PRId64 "\t%s\t%s\n", info.name, m->name, pml_plugin_scale(m),
+    say(l, "plugin::%s::%s\t%.17g\t%d\t%d\t%" PRId64 "\t%s\t%s\n", info.name, m->name, pml_plugin_scale(m),
         (int)pml_mode_summed(m->mode), m->binary, m->exponent, pml_plugin_value_name(m->value), m->unit);
   }
-  if (info.trouble[0] != '\0') say(l, "trouble\t%s\n", info.trouble);
   return 0;
 }
 
-void pml__record_plugins_tell(char *text, size_t size) {
+void pml__record_plugins_units(char *text, size_t size) {
   struct lines l = {text, size};
   *text = '\0';
-  (void)pml_plugin_list(tell, &l);
-  if (left_out > 0)
-    say(&l, "trouble\t%zu metrics of plugins are not recorded: a call has no room for them\n", left_out);
-  if (refused[0] != '\0') say(&l, "trouble\t%s\n", refused);
-  if (unsaved[0] != '\0') say(&l, "trouble\t%s\n", unsaved);
+  (void)pml_plugin_list(tell_units, &l);
+}
+
+static int tell_trouble(struct pml_plugin *p, void *arg) {
+  struct pml_plugin_info info;
+  pml_plugin_describe(p, &info);
+  if (info.trouble[0] != '\0') say(arg, "%s\n", info.trouble);
+  return 0;
+}
+
+void pml__record_plugins_troubles(char *text, size_t size) {
+  struct lines l = {text, size};
+  *text = '\0';
+  (void)pml_plugin_list(tell_trouble, &l);
+  if (left_out > 0) say(&l, "%zu metrics of plugins are not recorded: a call has no room for them\n", left_out);
+  if (refused[0] != '\0') say(&l, "%s\n", refused);
+  if (unsaved[0] != '\0') say(&l, "%s\n", unsaved);
 }
 
 /* ---- the end ---- */

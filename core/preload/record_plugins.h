@@ -20,8 +20,12 @@ const char *pml__record_plugins_libraries(void);
 /* pml__record_plugins_start - those that measure in their own time begin. */
 void pml__record_plugins_start(void);
 
-/* pml__record_plugins_tell - lines of key and value: what there is to know of them; at most @size bytes with its 0. */
-void pml__record_plugins_tell(char *text, size_t size);
+/*
+ * pml__record_plugins_units - a line for each metric that calls carry, as pmlua record reads it.
+ * pml__record_plugins_troubles - a line for each thing that went wrong. Both: at most @size bytes with the 0.
+ */
+void pml__record_plugins_units(char *text, size_t size);
+void pml__record_plugins_troubles(char *text, size_t size);
 
 /* pml__record_plugins_end - all end, and their series go into the file @path, if there are any. */
 void pml__record_plugins_end(const char *path);

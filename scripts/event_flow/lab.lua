@@ -52,7 +52,7 @@ function M:flow_of(words, event)
   local ended, lost = command:wait(limit_s)
   if not ended then return nil, lost end
   if ended.signal or ended.status ~= 0 then return nil, words[1]:match "[^/]*$" .. " failed" end
-  for _, p in ipairs(require("pmlua.internal.record.spools").gather(dir)) do
+  for _, p in ipairs(require("pmlua.internal.record.logs").gather(dir)) do
     if p.err then return nil, p.err end
     if p.flow and #p.flow.graphs > 0 then return p.flow end
   end

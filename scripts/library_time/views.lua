@@ -114,9 +114,6 @@ function M.interception(subject, options)
   end
   local out, err = run(subject.words, variables, options)
   if not out then return nil, err end
-  for _, p in ipairs(require("pmlua.internal.record.spools").gather(dir)) do
-    if p.err then return nil, ("process %s: %s"):format(p.name, p.err) end
-  end
   local calls, unread = require("pmlua.internal.record.functions").read(dir)
   if not calls then return nil, unread end
   if #calls.processes == 0 then return nil, "no process of the command left results" end

@@ -47,7 +47,7 @@ static void leave(pml_region_t r, uint64_t ticks) {
 static struct pml_spool *fresh(const struct pml_spool_limits *limits) {
   struct pml_spool *s;
   unlink(path);
-  int err = pml_spool_open(&s, path);
+  int err = pml_spool_open(&s, dir, "1");
   if (err == 0) err = pml_spool_trace(s, limits);
   if (err < 0) printf("# %s\n", pml_error_detail(err));
   return err == 0 ? s : NULL;
@@ -72,13 +72,14 @@ static struct told read_back(void) {
   if (t.err < 0) return t;
   t.err = pml_spool_read_trace(r, folder, "spec (1)", NULL, NULL, NULL, &t.open);
   pml_spool_read_story(r, &t.story);
-  snprintf(t.text, sizeof t.text, "%s", t.story.text);
-  for (size_t i = 0; i < r->nparts; i++) {
+  snprintf(t.text, sizeof t.text, "%s", pml_spool_read_note(r, "key") != NULL ? pml_spool_read_note(r, "key") : "");
+  for (size_t i = 0; i < r->log.n; i++) {
     int err;
-    if (r->part[i].kind != PML__SPOOL_EVENTS) continue;
-    struct pml__spool_event *e = pml__spool_read_part(r, &r->part[i], &err);
+    uint64_t bytes;
+    if (r->log.entry[i].kind != PML__LOG_EVENTS) continue;
+    struct pml__log_event *e = pml__log_read_extent(&r->log, i, &bytes, &err);
     for (size_t k = PML__SPOOL_FIRST_EVENT; e != NULL && k < PML__SPOOL_EXTENT_EVENTS && e[k].word != 0; k++)
-      t.written += e[k].word >> 32 <= PML__SPOOL_LEAVE;
+      t.written += e[k].word >> 32 <= PML__LOG_LEAVE;
     free(e);
   }
   pml_spool_read_close(r);
@@ -91,7 +92,10 @@ static void pairs(void) {
   struct pml_spool *s = fresh(NULL);
   if (!CHECK(s != NULL, "a spool is made")) return;
   struct pml_spool *second;
-  CHECK(pml_spool_open(&second, path) == -EEXIST, "a second one in its place is refused");
+  CHECK(pml_spool_open(&second, dir, "1") == 0 && strcmp(pml_spool_path(second) + strlen(dir), "/1.2.pmlog") == 0,
+        "a second one leaves its place alone");
+  unlink(pml_spool_path(second));
+  pml_spool_close(second);
   for (uint64_t i = 0; i < 100; i++) {
     enter(outer, 10 * i);
     enter(inner, 10 * i + 2);
@@ -100,13 +104,13 @@ static void pairs(void) {
   }
   leave(inner, 5000);
   enter(outer, 4000);
-  pml_spool_tell(s, "one\t1\n");
-  pml_spool_tell(s, "two\t2\n");
+  pml_spool_note(s, "key", "one");
+  pml_spool_note(s, "key", "two");
   struct told t = read_back();
   CHECK(t.err == 0 && t.written == 401 && t.open == 1, "every event is there while the process goes on (%d, %llu)",
         t.err, (unsigned long long)t.written);
   CHECK(t.story.unmatched == 1 && t.story.pid == getpid() && t.story.ended == PML_SPOOL_RUNNING &&
-            strcmp(t.text, "two\t2\n") == 0,
+            strcmp(t.text, "two") == 0,
         "with its story as it is now");
   leave(outer, 3000);
   pml_spool_end(s, PML_SPOOL_EXIT);
@@ -183,7 +187,7 @@ static void values(void) {
   pml_stream_raise(PML_STREAM_ENTER, &e);
   e.metrics = NULL;
   pml_stream_raise(PML_STREAM_LEAVE, &e);
-  pml_spool_tell(s, "event\ta\nevent\tb\nevent\tc\n");
+  pml_spool_note(s, "events", "a\nb\nc\n");
   pml_spool_close(s);
   struct told t = read_back();
   CHECK(t.err == 0 && t.story.unrecorded == 1 && t.open == 0, "values are kept, and others are counted: %s",
@@ -222,7 +226,7 @@ static void sums(void) {
   (void)pml_stream_metrics(names, 2, &m);
   pml_stream_metrics_set_real(m, 1);
   unlink(path);
-  CHECK(pml_spool_open(&s, path) == 0 && pml_spool_sum(s, names, 2) == 0, "a spool sums values");
+  CHECK(pml_spool_open(&s, dir, "1") == 0 && pml_spool_sum(s, names, 2) == 0, "a spool sums values");
   for (uint64_t i = 0; i < 1000; i++) {
     with_values(PML_STREAM_ENTER, outer, m, 100 * i, (double)i);
     with_values(PML_STREAM_ENTER, inner, m, 100 * i + 10, (double)i + 0.25);
@@ -277,7 +281,7 @@ static void *add_many(void *arg) {
 
 /* Those of @bytes of the file that are @from become @to. */
 static void damage(const void *from, const void *to, size_t bytes) {
-  static char all[1 << 20];
+  static char all[1 << 21];
   FILE *f = fopen(path, "r+");
   size_t n = f != NULL ? fread(all, 1, sizeof all, f) : 0, at = 0;
   while (at + bytes <= n && memcmp(all + at, from, bytes) != 0) at++;
@@ -292,7 +296,7 @@ static void values_of_calls(void) {
   struct kept k;
   pthread_t thread[12];
   unlink(path);
-  CHECK(pml_spool_open(&s, path) == 0 && pml_spool_keep_values(s, false) == 0, "a spool keeps values of calls");
+  CHECK(pml_spool_open(&s, dir, "1") == 0 && pml_spool_keep_values(s, false) == 0, "a spool keeps values of calls");
   CHECK(read_values(&k) == 0 && k.n == 0, "without calls there are none");
   add_both(s, -7, NAN);
   CHECK(read_values(&k) == 0 && k.n == 2 && k.i.count == 1 && k.i.sum.i == -7 && k.i.least.i == -7 && k.i.most.i == -7,
@@ -301,7 +305,7 @@ static void values_of_calls(void) {
   pml_spool_close(s);
 
   unlink(path);
-  CHECK(pml_spool_open(&s, path) == 0 && pml_spool_keep_values(s, false) == 0, "another");
+  CHECK(pml_spool_open(&s, dir, "1") == 0 && pml_spool_keep_values(s, false) == 0, "another");
   for (int i = 0; i < 12; i++) pthread_create(&thread[i], NULL, add_many, s);
   for (int i = 0; i < 12; i++) pthread_join(thread[i], NULL);
   double half = CALLS / 2, all = 0.25 * CALLS * (CALLS - 1) / 2;
@@ -323,7 +327,7 @@ static void damaged_values(void) {
   struct kept k;
   static const uint64_t calls[5] = {1, 4711, 0, 4711, 4711}, more[5] = {UINT64_MAX / 2, 4711, 0, 4711, 4711};
   unlink(path);
-  CHECK(pml_spool_open(&s, path) == 0 && pml_spool_keep_values(s, false) == 0, "a spool to be damaged");
+  CHECK(pml_spool_open(&s, dir, "1") == 0 && pml_spool_keep_values(s, false) == 0, "a spool to be damaged");
   add_both(s, 4711, 1.5);
   pml_spool_close(s);
   damage(calls, more, sizeof calls);
@@ -481,16 +485,16 @@ static void damaged_trace(void) {
   struct pml_spool *s = fresh_with_values(NULL);
   for (int64_t i = 0; i < 3; i++) call_inner(s, 1000 + i, 100 * (uint64_t)i, 10);
   pml_spool_close(s);
-  const uint64_t call[2] = {PML__SPOOL_WORD(PML__SPOOL_VALUES, PML__SPOOL_OF_CALL(0, 2, inner)), 1001};
+  const uint64_t call[2] = {PML__LOG_WORD(PML__LOG_VALUES_OF_CALL, PML__LOG_OF_CALL(0, 2, inner)), 1001};
   static const uint32_t number[] = {0, 1, 16, 33, 127};
   for (size_t i = 0; i < sizeof number / sizeof *number; i++) {
-    const uint64_t other[2] = {PML__SPOOL_WORD(PML__SPOOL_VALUES, PML__SPOOL_OF_CALL(0, number[i], inner)), 1001};
+    const uint64_t other[2] = {PML__LOG_WORD(PML__LOG_VALUES_OF_CALL, PML__LOG_OF_CALL(0, number[i], inner)), 1001};
     damage(call, other, sizeof call);
     struct told t = read_back();
     CHECK(t.err == 0 && heard().enters >= 2, "%u values where there were 2: what was before is read", number[i]);
     damage(other, call, sizeof call);
   }
-  const uint64_t other[2] = {PML__SPOOL_WORD(PML__SPOOL_VALUES, PML__SPOOL_OF_CALL(0, 2, 0xffffff)), 1001};
+  const uint64_t other[2] = {PML__LOG_WORD(PML__LOG_VALUES_OF_CALL, PML__LOG_OF_CALL(0, 2, 0xffffff)), 1001};
   damage(call, other, sizeof call);
   struct heard h = heard();
   CHECK(read_back().err == 0 && h.enters == 3 && h.given == 2, "values of a region without a name are left out");
@@ -541,7 +545,7 @@ static void threads(void) {
         "every event of all threads is there");
   uint64_t least = UINT64_C(16) * 2 * 8 * THREADS * CALLS;
   if (stat(path, &st) != 0) return;
-  CHECK((uint64_t)st.st_size < least + (2 * THREADS + 2) * 4 * PML__SPOOL_UNIT,
+  CHECK((uint64_t)st.st_size < least + (2 * THREADS + 2) * PML__SPOOL_EVENTS_BYTES,
         "and a thread goes on where one that ended left room (%lld bytes for %llu)", (long long)st.st_size,
         (unsigned long long)least);
 }
@@ -645,7 +649,7 @@ static void profile(void) {
   struct sums mine = {0}, read = {0};
   pthread_t t[THREADS];
   unlink(path);
-  CHECK(pml_spool_open(&s, path) == 0, "a spool is made");
+  CHECK(pml_spool_open(&s, dir, "1") == 0, "a spool is made");
   struct pml_profile_memory m = {get, put, name, s};
   CHECK(pml_profile_open_in(&p, &m) == 0, "a profile is in it");
   for (int i = 0; i < THREADS; i++) pthread_create(&t[i], NULL, work, NULL);
@@ -671,7 +675,7 @@ static void no_spool(void) {
   char other[160];
   snprintf(other, sizeof other, "%s/nowhere", dir);
   CHECK(pml_spool_read_open(&r, other) == -ENOENT && r == NULL, "a file that is not there is said to be not there");
-  CHECK(pml_spool_read_open(&r, dir) == PML_EFORMAT, "a folder is no spool");
+  CHECK(pml_spool_read_open(&r, dir) == -EISDIR, "a folder is no log");
   int fd = open(path, O_RDWR | O_TRUNC);
   CHECK(fd >= 0 && ftruncate(fd, 70000) == 0 && pml_spool_read_open(&r, path) == PML_EFORMAT, "neither are zeros");
   close(fd);
@@ -680,7 +684,7 @@ static void no_spool(void) {
 int main(void) {
   char command[64];
   if (mkdtemp(dir) == NULL) return 1;
-  snprintf(path, sizeof path, "%s/1.spool", dir);
+  snprintf(path, sizeof path, "%s/1.pmlog", dir);
   pml_clock_init();
   pml_region_intern("outer", "lib.so", 0, &outer);
   pml_region_intern("inner", "lib.so", 0, &inner);

@@ -37,7 +37,7 @@ local function spool()
   folder = dir .. "/" .. folder:match("[^/]*$")
   os.execute(("mkdir -p '%s'; LD_PRELOAD=$(realpath %s/preload/libpmlua-record.so) PMLUA_RECORD_DIR='%s' true 2>/dev/null")
     :format(folder, os.getenv("PMLUA_BUILD") or "build", folder))
-  local path = io.popen(("ls '%s'/*.spool 2>/dev/null"):format(folder)):read("l")
+  local path = io.popen(("ls '%s'/*.pmlog 2>/dev/null"):format(folder)):read("l")
   return path and assert(core.spool.open(path))
 end
 

@@ -2,6 +2,7 @@
 -- spec/core/spool_spec.lua - what a recorded process left, from Lua: a story, call paths, durations, a trace.
 
 local support = require "spec.core.support"
+local calls = require "pmlua.internal.record.functions"
 local core = require "pmlua.core"
 local quote = support.quote
 
@@ -26,7 +27,7 @@ int main(void) {
     local status, _, err = support.shell(("LD_PRELOAD=$(realpath %s/preload/libpmlua-record.so) PMLUA_RECORD_DIR=%s " ..
       "PMLUA_RECORD_TRACE=1 %s/sums"):format(support.build, quote(dir), quote(dir)))
     assert.equal(0, status, err)
-    path = io.popen(("ls %s/*.spool"):format(quote(dir))):read("l")
+    path = io.popen(("ls %s/*.pmlog"):format(quote(dir))):read("l")
   end)
   teardown(function() os.execute("rm -rf " .. quote(dir)) end)
 
@@ -34,8 +35,9 @@ int main(void) {
     local s <close> = assert(core.spool.open(path))
     local story = s:story()
     assert.same({ "exit", true, 0, 0 }, { story.ended, story.traced, story.dropped, story.lost_children })
-    assert.equal(path:match("(%d+)%.spool$"), tostring(story.pid))
-    assert.truthy(story.text:find("^program\t/[^\n]*/sums\n"))
+    assert.equal(path:match("(%d+)%.pmlog$"), tostring(story.pid))
+    assert.truthy(s:note("program"):find("^/[^\n]*/sums$"))
+    assert.is_nil(s:note "nothing")
   end)
 
   it("has call paths, and durations for each function's calls", function()
@@ -75,16 +77,30 @@ int main(void) {
     assert.equal("exit", s:story().ended)
   end)
 
+  it("is not trusted: whatever bytes are changed, there are results or a line that names the file", function()
+    local bytes, damaged, seed = support.slurp(path), support.folder(), 1
+    local function random(n)
+      seed = (seed * 1103515245 + 12345) % 2147483648
+      return seed // 65536 % n
+    end
+    for _ = 1, 200 do
+      local at = 1 + random(70) * 4096 % #bytes + random(3) * random(400)
+      support.spit(damaged .. "/h.7.pmlog", bytes:sub(1, at - 1) .. string.char(random(256)) .. bytes:sub(at + 1))
+      local all, err = calls.read(damaged)
+      assert.truthy(all or err:find("^[^\n]*h%.7%.pmlog[^\n]*$"), err)
+    end
+  end)
+
   it("that is none, is not there or is closed says so", function()
-    local _, err, code = core.spool.open(dir .. "/nowhere.spool")
+    local _, err, code = core.spool.open(dir .. "/nowhere.pmlog")
     assert.same({ "ENOENT", true }, { code, err:find("^spool%.open: ENOENT: .*nowhere") ~= nil })
     support.spit(dir .. "/text", ("text"):rep(9999))
     _, err, code = core.spool.open(dir .. "/text")
-    assert.same({ "EFORMAT", true }, { code, err:find("is no spool of a recorded process", 1, true) ~= nil })
+    assert.same({ "EFORMAT", true }, { code, err:find("not a log of pmlua", 1, true) ~= nil })
     local s = core.spool.open(path)
     s:close()
     s:close()
-    for _, method in ipairs { "story", "profile", "sums", "values", "trace" } do
+    for _, method in ipairs { "story", "note", "profile", "sums", "values", "trace" } do
       assert.error_matches(function() s[method](s, dir, "x") end, "closed")
     end
   end)

@@ -1,27 +1,33 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * spec/fuzz/fuzz_log.c - any bytes in a log: a text that can be reported, or one line that says why not.
+ * spec/fuzz/fuzz_log.c - any bytes in a log: a text that can be reported, call paths and balanced events, or one line
+ * that says why not.
  *
  * An input is pieces of bytes with their places in a log that has two sections, one of them with events, the sums and
- * values of a thread, and a timeline.
+ * values of a thread, and a timeline; and recorded calls: a path of three, values of arguments, and events.
  */
 #include "fuzz_lua.h"
 
 #include "adapter/section/pml_section_file.h"
 #include "adapter/section/pml_section_private.h"
+#include "base/pml_clock.h"
 #include "base/pml_error.h"
+#include "substrate/profile/pml_profile_tree.h"
+#include "substrate/spool/pml_spool_read_private.h"
 
 #include <errno.h>
 
 /* Places that pieces begin at: the head, its entries, and the extents. */
-enum place { HEAD, ENTRIES, MIDDLE, DEFINITIONS, SUMS, VALUES, EVENTS, PLACES };
-static const uint64_t place_of[PLACES] = {0, PML__LOG_ENTRIES_AT, 96, 65536, 69632, 77824, 94208};
-#define BYTES 98304u
+enum place { HEAD, ENTRIES, MIDDLE, DEFINITIONS, SUMS, VALUES, EVENTS, RECORDING, PATHS, ARGUMENTS, TRACK, PLACES };
+static const uint64_t place_of[PLACES] = {
+    0, PML__LOG_ENTRIES_AT, 96, 65536, 69632, 77824, 94208, 98304, 102400, 107584, 110592};
+#define BYTES 114688u
+#define NARGUMENTS 2u
 
 /* What is refused is refused in one line; the rest is a file of sections like others. */
 static const char check[] =
     "local sections, report = require 'pmlua.sections', require 'pmlua.report'\n"
-    "local text = require 'pmlua.report.text'\n"
+    "local text = require 'pmlua.internal.report.text'\n"
     "return function(bytes)\n"
     "  local p, err = sections.parse(bytes, 'f')\n"
     "  if not p then\n"
@@ -35,7 +41,7 @@ static const char check[] =
     "end\n";
 
 static int file = -1;
-static char path[64];
+static char path[64], dir[] = "/tmp/pmlua-fuzz-log-XXXXXX";
 
 static void put(uint64_t at, const void *from, size_t n) {
   PROMISE(pwrite(file, from, n, (off_t)at) == (ssize_t)n, "the file takes it");
@@ -64,9 +70,42 @@ static void put_definitions(void) {
   n += add_definition(all + n, PML__LOG_SECTION, &counted, sizeof counted, labels, sizeof labels);
   n += add_definition(all + n, PML__LOG_NOTE, NULL, 0, note, sizeof note);
   n += add_definition(all + n, PML__LOG_QUANTILES, &q, sizeof q, NULL, 0);
-  n += add_definition(all + n, PML__LOG_REGION, &region, sizeof region, "r", 2);
+  n += add_definition(all + n, PML__LOG_REGION, &region, sizeof region, "r\0l", 4);
   put(place_of[DEFINITIONS], all, n);
   put_entry(0, PML__LOG_DEFINITIONS, DEFINITIONS, 4096, n);
+}
+
+/* A function called from outside, three times, and what its calls were given behind that. */
+static void put_blocks(void) {
+  struct pml__log_block b = {.used = PML__LOG_USED, .whose = 1};
+  struct pml__profile_node node[PML__PROFILE_CHUNK] = {{0}};
+  struct {
+    struct pml__log_values values;
+    char figures[PML__LOG_STRIPES * 128], names[64]; /* a stripe of two values */
+  } v = {.values = {.region = 1, .n = NARGUMENTS, .real = 2}, .names = "n\0x"};
+  for (uint32_t i = 1; i < 4; i++)
+    node[i] = (struct pml__profile_node){.index = i, .region = 1, .count = 1, .entered = 1};
+  PROMISE(place_of[PATHS] + sizeof b + sizeof node == place_of[ARGUMENTS] &&
+              pml__spool_stripe_bytes(NARGUMENTS) == sizeof v.figures / PML__LOG_STRIPES,
+          "blocks are where they are here");
+  b.bytes = sizeof node;
+  put(place_of[PATHS], &b, sizeof b);
+  put(place_of[PATHS] + sizeof b, node, sizeof node);
+  b.bytes = sizeof v;
+  b.part = PML__LOG_VALUES_PART;
+  put(place_of[ARGUMENTS], &b, sizeof b);
+  put(place_of[ARGUMENTS] + sizeof b, &v, sizeof v);
+}
+
+static void put_calls(void) {
+  const struct pml__log_recording r = {.traced = 1};
+  const struct pml__log_event event[2] = {{1, PML__LOG_WORD(PML__LOG_ENTER, 1)}, {2, PML__LOG_WORD(PML__LOG_LEAVE, 1)}};
+  put(place_of[RECORDING], &r, sizeof r);
+  put_blocks();
+  put(place_of[TRACK] + sizeof(struct pml__log_track), event, sizeof event);
+  put_entry(4, PML__LOG_RECORDING, RECORDING, sizeof r, 0);
+  put_entry(5, PML__LOG_BLOCKS, PATHS, 8192, 0);
+  put_entry(6, PML__LOG_EVENTS, TRACK, 4096, 0);
 }
 
 static void whole_log(void) {
@@ -75,17 +114,18 @@ static void whole_log(void) {
                             .pid = 7,
                             .rank = -1,
                             .size = -1,
-                            .ticks_per_second = 1e9,
-                            .clock = "tsc",
+                            .started_ns = pml_clock_realtime_ns(),
+                            .ticks_per_second = pml__clock.ticks_per_second,
                             .epoch = 1,
-                            .entries = 4,
+                            .entries = 7,
                             .host = "h",
                             .command = "c"};
   struct pml__section_stat stat[2] = {
       {.calls = {.count = 2, .sum = 5, .min = 2, .max = 3, .square = {13, 0}}, .self = 5, .epoch = 1},
       {.calls = {.count = 1}, .depth = 1, .epoch = 1}};
-  const struct pml__log_event event[2] = {{1, 1, 0}, {2, 1, 1}};
+  const struct pml__log_event event[2] = {{1, PML__LOG_WORD(PML__LOG_ENTER, 1)}, {2, PML__LOG_WORD(PML__LOG_LEAVE, 1)}};
   PROMISE(ftruncate(file, 0) == 0 && ftruncate(file, BYTES) == 0, "the file is empty");
+  (void)snprintf(h.clock, sizeof h.clock, "%s", pml__clock_name());
   put(0, &h, sizeof h);
   put(place_of[SUMS], stat, sizeof stat);
   put(place_of[EVENTS], event, sizeof event);
@@ -93,6 +133,7 @@ static void whole_log(void) {
   put_entry(1, PML__LOG_SECTION_SUMS, SUMS, PML__SECTION_BLOCK_BYTES, 0);
   put_entry(2, PML__LOG_SECTION_VALUES, VALUES, PML__SECTION_VALUES_BYTES, 0);
   put_entry(3, PML__LOG_SECTION_EVENTS, EVENTS, 4096, sizeof event);
+  put_calls();
 }
 
 /* A piece: its place, how far behind it in units of 4 bytes, how many bytes, the bytes. */
@@ -106,12 +147,127 @@ static void put_pieces(struct fuzz_input *in) {
   }
 }
 
-/* A report takes a hundred times as long as reading. */
-static bool one_in_16(const uint8_t *data, size_t size) {
+/* A report takes a hundred times as long as reading, and a trace a thousand times. */
+static uint32_t hash(const uint8_t *data, size_t size) {
   uint32_t h = 2166136261u;
   for (size_t i = 0; i < size; i++) h = (h ^ data[i]) * 16777619u;
-  return h >> 28 == 0;
+  return h;
 }
+
+/* ---- recorded calls ---- */
+
+static int visit(const struct pml_profile_node *node, void *arg) {
+  struct pml_region_info info;
+  uint32_t *last = arg;
+  PROMISE(node->depth <= *last + 1u || node->depth == 0, "a call path follows its caller's");
+  PROMISE(pml_region_describe(node->region, &info) == 0, "and has a name");
+  *last = node->depth;
+  return 0;
+}
+
+static void check_trace(struct pml_spool_reader *r) {
+  char command[100];
+  uint64_t open;
+  snprintf(command, sizeof command, "%s/traces", dir);
+  int err = pml_spool_read_trace(r, dir, "fuzz (1)", NULL, NULL, NULL, &open);
+  PROMISE(err == 0 || err == -ENOMEM || err == PML_EFORMAT, "a trace is written, or cannot be for a reason");
+  snprintf(command, sizeof command, "rm -rf %s/traces*", dir);
+  PROMISE(system(command) == 0, "and goes away");
+}
+
+static int add_sums(const struct pml_spool_function_sums *f, void *arg) {
+  uint64_t *all = arg;
+  struct pml_region_info info;
+  PROMISE(pml_region_describe(f->region, &info) == 0, "sums are of a function with a name");
+  for (uint32_t i = 0; i < f->n; i++) *all += f->sum[i];
+  return 0;
+}
+
+static int check_value(const struct pml_spool_function_value *v, void *arg) {
+  (void)arg;
+  PROMISE(v->name[0] != '\0' && strlen(v->name) <= PML__LOG_VALUE_NAME_MAX && v->count > 0, "a value has a name");
+  return 0;
+}
+
+/* Events by themselves: values are those of a function with a name, and all can be read. */
+static int begin_thread(void *arg, int64_t tid, void **track) {
+  (void)tid;
+  *track = arg;
+  return 0;
+}
+
+static int check_event(void *arg, void *track, const struct pml__spool_told *e) {
+  struct pml_region_info info;
+  uint64_t *all = arg;
+  PROMISE(track == arg && (e->region == 0 || pml_region_describe(e->region, &info) == 0), "a region has a name");
+  PROMISE(e->kind == PML_STREAM_METRIC || e->region != 0, "and calls have one");
+  if (e->kind != PML_STREAM_METRIC) return 0;
+  PROMISE(e->region != 0 && e->nvalues >= 1 && e->nvalues <= PML_SPOOL_VALUES_MAX, "events alone have no values here");
+  for (uint32_t i = 0; i < e->nvalues; i++) *all += e->values[i];
+  return 0;
+}
+
+static int end_thread(void *arg, void *track) {
+  PROMISE(arg == track, "a thread ends that began");
+  return 0;
+}
+
+static void check_events(struct pml_spool_reader *r) {
+  uint64_t all = 0;
+  const struct pml__spool_listener l = {begin_thread, check_event, end_thread, NULL, NULL, NULL, 0, &all};
+  int err = pml__spool_listen(r, &l);
+  PROMISE(err == 0 || err == -ENOMEM || err == PML_EFORMAT, "events are read");
+}
+
+static void check_calls(struct pml_spool_reader *r) {
+  struct pml_spool_story s;
+  struct pml_profile *p;
+  uint32_t last = 0;
+  uint64_t sum = 0;
+  pml_spool_read_story(r, &s);
+  PROMISE(s.ended <= PML_SPOOL_FAILED, "a story is told");
+  int err = pml_spool_read_profile(r, &p);
+  PROMISE((err == 0) == (p != NULL), "there is a profile or a reason");
+  if (p != NULL) PROMISE(pml_profile_visit(p, visit, &last) == 0, "and it can be visited");
+  pml_profile_close(p);
+  PROMISE(pml_spool_read_sums(r, add_sums, &sum) == 0, "sums are read");
+  err = pml_spool_read_values(r, check_value, NULL);
+  PROMISE(err == 0 || err == PML_EFORMAT, "values are read, or cannot be");
+}
+
+/* Edges take each visit of a node once, but for that at which the flow ends. */
+static void check_flow(struct pml_spool_reader *r) {
+  struct pml_flow *f;
+  size_t n;
+  int err = pml_spool_read_flow(r, &f, NULL, NULL);
+  PROMISE((err == 0) == (f != NULL) && (err == 0 || err == -ENOMEM || err == PML_EFORMAT),
+          "there is a flow or a reason");
+  if (f == NULL) return;
+  const struct pml_flow_graph *const *g = pml_flow_graphs(f, &n);
+  for (size_t i = 0; i < n; i++) {
+    uint64_t visits = 0, taken = 1;
+    for (uint32_t k = 0; k < g[i]->nnodes; k++) visits += g[i]->node[k].visits;
+    for (uint32_t k = 0; k < g[i]->nedges; k++) taken += g[i]->edge[k].count;
+    PROMISE(visits == taken && g[i]->missing == 0, "each visit follows another");
+  }
+  pml_flow_close(f);
+}
+
+static void check_recording(bool trace) {
+  struct pml_spool_reader *r;
+  int err = pml_spool_read_open(&r, path);
+  PROMISE(err == 0 || err == PML_EFORMAT || err == -ENODATA || err == -ENOMEM, "calls are read, or there are none");
+  PROMISE(err == 0 || (r == NULL && *pml_error_detail(err) && !strchr(pml_error_detail(err), '\n')),
+          "and the reason is one line");
+  if (err < 0) return;
+  check_calls(r);
+  check_flow(r);
+  check_events(r);
+  if (trace) check_trace(r);
+  pml_spool_read_close(r);
+}
+
+/* ---- sections ---- */
 
 static void check_text(lua_State *L, char *text, size_t n, bool report) {
   PROMISE(strlen(text) == n && strncmp(text, "pmlua-sections\t1\n", 17) == 0, "a text is as long as it says");
@@ -134,7 +290,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     fuzz_code(L, check);
     file = memfd_create("log", 0);
     snprintf(path, sizeof path, "/proc/self/fd/%d", file);
-    PROMISE(file >= 0, "there is a file");
+    PROMISE(file >= 0 && mkdtemp(dir) != NULL && pml_clock_init() == 0, "there is a file and a folder");
   }
   whole_log();
   put_pieces(&in);
@@ -142,6 +298,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   PROMISE(err == 0 || err == PML_EFORMAT || err == -ENOMEM, "a log is read, or is none");
   PROMISE(err == 0 || (text == NULL && *pml_error_detail(err) && !strchr(pml_error_detail(err), '\n')),
           "and the reason is one line");
-  if (err == 0) check_text(L, text, n, one_in_16(data, size));
+  if (err == 0) check_text(L, text, n, hash(data, size) >> 28 == 0);
+  check_recording(hash(data, size) >> 24 == 0);
   return 0;
 }

@@ -145,7 +145,7 @@ describe("pmlua record --plugin", function()
     recorded "--plugin series_async:ticks -o left -- ./sums 10 1"
     assert.equal(0, #files("left", "^plugins"))
     recorded "--plugin series_async:ticks -o forked -- ./sums 10 3"
-    assert.equal(2, #files("forked", "%.calls$"))
+    assert.equal(2, #files("forked", "%.pmlog$"))
     assert.equal(1, #files("forked", "^plugins%-%d+%.dat$"))
   end)
 

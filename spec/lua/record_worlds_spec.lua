@@ -224,7 +224,7 @@ describe("pmlua record, when things go wrong,", function()
       return pending("no small file system can be mounted here")
     end
     local status, out, err = shell(command .. " record --trace --sym crc32 -o small/r -- ./grave chdir")
-    local left = shell("ls small/r/*.spool")
+    local left = shell("ls small/r/*.pmlog")
     shell("umount small")
     assert.same({ 3, true }, { status, out:find("^%d+\n") ~= nil })
     assert.truthy(err:find("no room") or err:find("No space"), err)

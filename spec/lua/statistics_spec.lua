@@ -64,15 +64,13 @@ describe("the rule of quantiles", function()
   end)
 
   it("holds for recorded calls of several processes", function()
-    local function process(pid, buckets)
-      return ("program\tp\npid\t%d\nparent\t1\nended\texit\ndropped\t0\ntick_ns\t1\n"
-        .. "call\t0\t2\t0\t1\t6\t6\t1\t4\tlib\tf\nfunction\t2\t1\t2\t4\tlib\tf\t%s\nend\n"):format(pid, buckets)
+    local function process(bucket)
+      local path = { depth = 0, calls = 2, unreturned = 0, threads = 1, inclusive_ns = 6, exclusive_ns = 6, min_ns = 1, max_ns = 4,
+        library = "lib", name = "f" }
+      return { process = { paths = { path }, durations = { { library = "lib", name = "f", bucket = bucket } }, sums = {},
+        values = {}, events = {}, tick_ns = 1 } }
     end
-    local dir = support.folder()
-    for i, buckets in ipairs { "1:1 4:1", "2:1 3:1" } do
-      support.spit(("%s/%d.calls"):format(dir, i), process(i, buckets))
-    end
-    local all = assert(calls.read(dir))
+    local all = calls.of { process { [1] = 1, [4] = 1 }, process { [2] = 1, [3] = 1 } }
     near(2.5, all.functions[1].median_ns)
   end)
 

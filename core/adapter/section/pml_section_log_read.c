@@ -320,7 +320,8 @@ static void tell_timeline(struct pml__text *t, struct book *b) {
     pml__section_tell_lane(t, e->owner, n, e->key);
     for (uint32_t k = 0; k < n; k++) {
       double ns = (double)(int64_t)(event[k].ticks - h->started_ticks) * 1e9 / h->ticks_per_second;
-      pml__section_tell_event(t, event[k].leave != 0, ns > -9e18 && ns < 9e18 ? (int64_t)ns : -1, event[k].region);
+      pml__section_tell_event(t, event[k].word >> 32 == PML__LOG_LEAVE, ns > -9e18 && ns < 9e18 ? (int64_t)ns : -1,
+                              (uint32_t)event[k].word);
     }
     free(event);
   }

@@ -52,22 +52,22 @@ static void *thread_begin(void *arg, uint64_t thread) {
   return lane;
 }
 
-static void keep(struct lane *lane, const struct pml_stream_event *e, uint32_t leave) {
+static void keep(struct lane *lane, const struct pml_stream_event *e, enum pml__log_event_kind kind) {
   uint32_t n = lane->n;
   if (n == lane->capacity) {
     __atomic_store_n(&lane->dropped, lane->dropped + 1, __ATOMIC_RELAXED);
     return;
   }
-  lane->event[n] = (struct pml__log_event){e->ticks, e->region, leave};
+  lane->event[n] = (struct pml__log_event){e->ticks, PML__LOG_WORD(kind, e->region)};
   __atomic_store_n(&lane->n, n + 1, __ATOMIC_RELEASE);
 }
 
 static void enter(void *data, const struct pml_stream_event *e) {
-  keep(data, e, 0);
+  keep(data, e, PML__LOG_ENTER);
 }
 
 static void leave(void *data, const struct pml_stream_event *e) {
-  keep(data, e, 1);
+  keep(data, e, PML__LOG_LEAVE);
 }
 
 /* ---- beginning and ending ---- */
@@ -152,12 +152,15 @@ static void tell_lane(struct pml__text *t, const struct lane *lane, const struct
   uint64_t zero = pml_clock_at_ns(pml__section_origin()->zero_ticks);
   uint32_t n = __atomic_load_n(&lane->n, __ATOMIC_ACQUIRE);
   struct pml_region_info info;
-  for (uint32_t i = 0; i < n; i++)
-    if (first_time(names, lane->event[i].region, &info)) pml__section_tell_region(t, lane->event[i].region, info.name);
+  for (uint32_t i = 0; i < n; i++) {
+    pml_region_t region = (pml_region_t)lane->event[i].word;
+    if (first_time(names, region, &info)) pml__section_tell_region(t, region, info.name);
+  }
   pml__section_tell_lane(t, lane->thread, n, __atomic_load_n(&lane->dropped, __ATOMIC_RELAXED));
   for (uint32_t i = 0; i < n && !t->failed; i++) {
     const struct pml__log_event *e = &lane->event[i];
-    pml__section_tell_event(t, e->leave != 0, (int64_t)(pml_clock_at_ns(e->ticks) - zero), e->region);
+    pml__section_tell_event(t, e->word >> 32 == PML__LOG_LEAVE, (int64_t)(pml_clock_at_ns(e->ticks) - zero),
+                            (pml_region_t)e->word);
   }
 }
 
@@ -184,8 +187,10 @@ static void log_lane(struct pml__log *log, const struct lane *lane, const struct
   uint32_t n = __atomic_load_n(&lane->n, __ATOMIC_ACQUIRE);
   uint64_t dropped = __atomic_load_n(&lane->dropped, __ATOMIC_RELAXED);
   for (uint32_t i = 0; i < n; i++) {
-    struct pml__log_region d = {lane->event[i].region, 0};
-    if (first_time(names, d.region, &info)) (void)pml__log_define(log, PML__LOG_REGION, &d, sizeof d, &info.name, 1);
+    struct pml__log_region d = {(pml_region_t)lane->event[i].word, 0};
+    if (!first_time(names, d.region, &info)) continue;
+    const char *const text[2] = {info.name, info.file};
+    (void)pml__log_define(log, PML__LOG_REGION, &d, sizeof d, text, 2);
   }
   size_t bytes = n * sizeof lane->event[0];
   void *at = pml__log_extent(log, PML__LOG_SECTION_EVENTS, dropped < UINT32_MAX ? (uint32_t)dropped : UINT32_MAX,

@@ -21,7 +21,11 @@ enum pml__log_kind {
   PML__LOG_DEFINITIONS,    /* struct pml__log_definition, one behind the other */
   PML__LOG_SECTION_SUMS,   /* of @owner's calls of sections from @key on */
   PML__LOG_SECTION_VALUES, /* what the events of these counted */
-  PML__LOG_SECTION_EVENTS  /* @owner's timeline; @key: events without room, at most 2^32 - 1 */
+  PML__LOG_SECTION_EVENTS, /* @owner's timeline; @key: events without room, at most 2^32 - 1 */
+  PML__LOG_RECORDING,      /* struct pml__log_recording, of a process whose calls are recorded */
+  PML__LOG_BLOCKS,         /* struct pml__log_block, one behind the other: what calls add up to */
+  PML__LOG_EVENTS,         /* struct pml__log_track, then events, until an empty one; @key: the tid of @owner */
+  PML__LOG_KINDS
 };
 
 enum pml__log_ended { PML__LOG_RUNNING, PML__LOG_ENDED_EXIT, PML__LOG_ENDED_LEFT };
@@ -64,7 +68,7 @@ enum pml__log_what {
   PML__LOG_SECTION = 1, /* struct pml__log_section, its label, the names of its events; each ends with a zero */
   PML__LOG_NOTE,        /* a key, a text; the last of a key counts */
   PML__LOG_QUANTILES,   /* struct pml__log_quantiles */
-  PML__LOG_REGION       /* struct pml__log_region, its name */
+  PML__LOG_REGION       /* struct pml__log_region, its name, its file */
 };
 
 struct pml__log_section {
@@ -84,9 +88,93 @@ struct pml__log_region {
   uint32_t region, unused;
 };
 
+/* ---- events ---- */
+
 struct pml__log_event {
-  uint64_t ticks;
-  uint32_t region, leave;
+  uint64_t ticks; /* of PML__LOG_THREAD: the tid */
+  uint64_t word;  /* kind << 32 | region; atomic, stored last. 0: no more events here */
 };
+enum pml__log_event_kind {
+  PML__LOG_ENTER = 1,
+  PML__LOG_LEAVE,
+  PML__LOG_METRIC,        /* of that many values, two to each event that follows */
+  PML__LOG_THREAD,        /* from here on it is that thread's */
+  PML__LOG_LEFT,          /* a leave of a call that did not return */
+  PML__LOG_VALUES_OF_CALL /* of the innermost call, two to each event that follows: its block has their names */
+};
+#define PML__LOG_WORD(kind, low) ((uint64_t)(kind) << 32 | (uint32_t)(low))
+
+/* The lower half of values of a call: whether they are results, how many there are, and the region. */
+#define PML__LOG_OF_CALL(results, n, region) ((uint32_t)(results) << 31 | (uint32_t)(n) << 24 | (uint32_t)(region))
+#define PML__LOG_OF_CALL_RESULTS(low) ((low) >> 31 != 0)
+#define PML__LOG_OF_CALL_N(low) ((low) >> 24 & 0x7fu)
+#define PML__LOG_OF_CALL_REGION(low) ((low)&0xffffffu)
+
+/* ---- recorded calls ---- */
+
+enum pml__log_counter {
+  PML__LOG_DROPPED,   /* calls, and values alone, without room or too deep to follow */
+  PML__LOG_UNMATCHED, /* leaves of what was not entered, or is not innermost */
+  PML__LOG_LIFTED,    /* events whose time went back */
+  PML__LOG_DEEP,      /* calls left out: by each limit */
+  PML__LOG_SHORT,
+  PML__LOG_OFTEN,
+  PML__LOG_UNRECORDED, /* events whose values are not those that are kept */
+  PML__LOG_COUNTERS = 8
+};
+
+struct pml__log_recording {
+  uint32_t failed;   /* atomic; 1: nothing was recorded */
+  uint32_t counted;  /* atomic: enum pml_count_at */
+  int32_t uncounted; /* atomic: the errno of why a thread's events have no more values; 0: all have */
+  uint32_t nmetrics, traced, unused;
+  uint64_t lost_children;            /* atomic */
+  uint64_t real[2];                  /* atomic: which metrics are doubles */
+  uint64_t count[PML__LOG_COUNTERS]; /* atomic: of threads without a track */
+};
+
+struct pml__log_track {
+  uint64_t count[PML__LOG_COUNTERS]; /* atomic: of the threads whose events follow */
+};
+_Static_assert(sizeof(struct pml__log_track) == 64, "events begin at a cache line");
+
+struct pml__log_block {
+  uint32_t used; /* atomic, stored last: PML__LOG_USED */
+  uint32_t whose, part;
+  uint32_t unused[5];
+  uint64_t bytes;              /* of what follows, a multiple of 64; 0: no more blocks */
+  struct pml__log_block *next; /* in the list of free ones: the writer's */
+  uint64_t padding[2];
+};
+_Static_assert(sizeof(struct pml__log_block) == 64, "memory is aligned");
+#define PML__LOG_USED 0x75u
+
+/* A block with this part: sums of a region's values. */
+#define PML__LOG_SUMS_PART 0x200u
+struct pml__log_sums {
+  uint32_t region, n;
+  uint64_t sum[]; /* [n] atomic */
+};
+
+/*
+ * A block with this part: values of a region's calls, with copies of their figures, and then their names, each ended by
+ * a zero.
+ */
+#define PML__LOG_VALUES_PART 0x201u
+#define PML__LOG_STRIPES 8u
+#define PML__LOG_VALUE_NAME_MAX 255u
+struct pml__log_figures {
+  uint64_t count;       /* atomic, as all here; added to last */
+  uint64_t low, high;   /* the sum: a double's bits, or an integer of 128 bits */
+  uint64_t least, most; /* a double's bits, or an int64_t's */
+};
+struct pml__log_values {
+  uint32_t region;
+  uint32_t n;       /* atomic, stored last */
+  uint64_t real;    /* which are doubles */
+  uint64_t results; /* 1: they are what calls gave; 0: what they were given */
+  uint64_t padding[5];
+};
+_Static_assert(sizeof(struct pml__log_values) == 64, "stripes begin at a cache line");
 
 #endif

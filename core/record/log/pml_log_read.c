@@ -48,7 +48,7 @@ static int check_head(const struct pml__log_head *h, const char *path) {
 /* ---- the directories ---- */
 
 static bool is_used(const struct pml__log_entry *e) {
-  return e->kind > PML__LOG_MORE && e->kind <= PML__LOG_SECTION_EVENTS;
+  return e->kind > PML__LOG_MORE && e->kind < PML__LOG_KINDS;
 }
 
 /* Extents that share bytes would make more work than the file has bytes. */
@@ -125,8 +125,8 @@ static bool is_still(const struct pml__log_reader *r, size_t i, int *err) {
 
 void *pml__log_read_extent(const struct pml__log_reader *r, size_t i, uint64_t *bytes, int *err) {
   const struct pml__log_entry *e = &r->entry[i];
-  bool in_place = e->kind == PML__LOG_SECTION_SUMS || e->kind == PML__LOG_SECTION_VALUES;
-  *bytes = in_place ? e->bytes : e->committed;
+  bool grows = e->kind == PML__LOG_DEFINITIONS || e->kind == PML__LOG_SECTION_EVENTS;
+  *bytes = grows ? e->committed : e->bytes;
   char *all = malloc(*bytes + 1);
   *err = all != NULL ? pml__log_read_at(r, e->at, all, *bytes) : pml_fail(-ENOMEM, "no memory to read a log");
   if (*err == 0 && is_still(r, i, err)) return all;

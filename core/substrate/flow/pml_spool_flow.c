@@ -85,7 +85,7 @@ static int open_flow(const struct pml_spool_reader *r, struct making *m, uint32_
   for (uint32_t i = 0; i < n; i++) names[i] = name[i];
   int err = n > 0 ? pml_stream_metrics(names, n, &metrics) : 0;
   for (uint32_t i = 0; i < n && err == 0; i++)
-    if (r->head.real[i / 64] >> i % 64 & 1) pml_stream_metrics_set_real(metrics, i);
+    if (r->recording.real[i / 64] >> i % 64 & 1) pml_stream_metrics_set_real(metrics, i);
   m->metrics = metrics;
   return err == 0 ? pml__flow_new(&m->flow, &(struct pml_flow_options){.metrics = names, .nmetrics = n}) : err;
 }

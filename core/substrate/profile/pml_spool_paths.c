@@ -11,6 +11,7 @@
 #include <string.h>
 
 #define NODE_BYTES sizeof(struct pml__profile_node)
+_Static_assert(NODE_BYTES == 80, "docs/log.md says so");
 
 /* A piece of a thread's tree: nodes from those of the part before it on. */
 struct piece {
@@ -36,7 +37,7 @@ static int add_piece(struct pieces *all, const struct piece *p) {
 }
 
 static int damaged(const char *what, uint64_t value) {
-  return pml_fail(PML_EFORMAT, "the spool is damaged: %s %" PRIu64 " cannot be since it was begun", what, value);
+  return pml_fail(PML_EFORMAT, "the log is damaged: %s %" PRIu64 " cannot be since it was begun", what, value);
 }
 
 /* Of figures that a thread may have been changing: each by itself. */
@@ -62,7 +63,7 @@ struct found {
 };
 
 /* The counts of one octave, or the latest call of a histogram: as a histogram that has nothing else. */
-static int add_durations(const struct pml_spool_reader *r, const struct pml__spool_block *b, uint64_t at,
+static int add_durations(const struct pml_spool_reader *r, const struct pml__log_block *b, uint64_t at,
                          struct pml__histograms *all) {
   struct pml__histogram h;
   uint64_t counts[8];
@@ -71,12 +72,12 @@ static int add_durations(const struct pml_spool_reader *r, const struct pml__spo
   if (one.region == 0) return 0;
   if (b->part == PML__HISTOGRAM_PART) {
     if (b->bytes < sizeof h) return 0;
-    int err = pml__spool_read_at(r, at, &h, sizeof h);
+    int err = pml__log_read_at(&r->log, at, &h, sizeof h);
     if (err < 0) return err;
     if (h.late != 0 && !pml__spool_plausible_ticks(r, h.late - 1)) return damaged("ticks of a call:", h.late - 1);
     one.late = h.late;
   } else {
-    int err = pml__spool_read_at(r, at, counts, sizeof counts);
+    int err = pml__log_read_at(&r->log, at, counts, sizeof counts);
     if (err == 0) err = check_counts(r, counts);
     if (err < 0) return err;
     one.octave[b->part - PML__HISTOGRAM_OCTAVE_PART(0)] = counts;
@@ -84,10 +85,10 @@ static int add_durations(const struct pml_spool_reader *r, const struct pml__spo
   return pml__histograms_merge(all, &from) ? 0 : pml_fail(-ENOMEM, "no memory for the durations of a spool");
 }
 
-static int add_block(const struct pml_spool_reader *r, const struct pml__spool_block *b, uint64_t at, void *arg) {
+static int add_block(const struct pml_spool_reader *r, const struct pml__log_block *b, uint64_t at, void *arg) {
   struct found *all = arg;
   struct piece p = {b->whose, b->part, at, b->bytes};
-  if (b->used != PML__SPOOL_USED) return 0;
+  if (b->used != PML__LOG_USED) return 0;
   if (b->part < PML__PROFILE_CHUNKS) return add_piece(&all->pieces, &p);
   if (b->part < PML__HISTOGRAM_PART || b->part >= PML__HISTOGRAM_OCTAVE_PART(PML__HISTOGRAM_OCTAVES)) return 0;
   return add_durations(r, b, at, &all->histograms);
@@ -136,7 +137,7 @@ static bool graft_piece(struct grafting *g, const struct piece *p, int *err) {
   struct pml__profile_node *node = malloc(n * NODE_BYTES);
   if (at != NULL) g->at = at;
   *err = at == NULL || node == NULL ? pml_fail(-ENOMEM, "no memory for the call paths of a spool")
-                                    : pml__spool_read_at(g->reader, p->at, node, n * NODE_BYTES);
+                                    : pml__log_read_at(&g->reader->log, p->at, node, n * NODE_BYTES);
   bool all = *err == 0;
   for (uint32_t i = 0; i < n && all; i++) all = graft(g, &node[i], err);
   free(node);
@@ -174,16 +175,16 @@ struct summing {
   void *arg;
 };
 
-static int tell_sums(const struct pml_spool_reader *r, const struct pml__spool_block *b, uint64_t at, void *arg) {
+static int tell_sums(const struct pml_spool_reader *r, const struct pml__log_block *b, uint64_t at, void *arg) {
   const struct summing *s = arg;
-  struct pml__spool_sums head;
+  struct pml__log_sums head;
   uint64_t sum[VALUES_MAX];
-  uint32_t n = r->head.nmetrics;
-  if (b->used != PML__SPOOL_USED || b->part != PML__SPOOL_SUMS_PART || n == 0 || n > VALUES_MAX) return 0;
+  uint32_t n = r->recording.nmetrics;
+  if (b->used != PML__LOG_USED || b->part != PML__LOG_SUMS_PART || n == 0 || n > VALUES_MAX) return 0;
   if (b->bytes < sizeof head + n * sizeof *sum) return 0;
-  int err = pml__spool_read_at(r, at, &head, sizeof head);
-  if (err == 0) err = pml__spool_read_at(r, at + sizeof head, sum, n * sizeof *sum);
-  struct pml_spool_function_sums f = {pml__spool_region(r, head.region), n, r->head.real[0], sum};
+  int err = pml__log_read_at(&r->log, at, &head, sizeof head);
+  if (err == 0) err = pml__log_read_at(&r->log, at + sizeof head, sum, n * sizeof *sum);
+  struct pml_spool_function_sums f = {pml__spool_region(r, head.region), n, r->recording.real[0], sum};
   if (err < 0 || head.n != n || f.region == 0) return err;
   return s->visit(&f, s->arg);
 }

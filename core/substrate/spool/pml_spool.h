@@ -1,15 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * core/substrate/spool/pml_spool.h - one file per process that has what was recorded, however the process ends.
+ * core/substrate/spool/pml_spool.h - the calls of a process, recorded in its log (pml_log.h), however it ends.
  *
- * The file is mapped shared, so that what is written into it is the kernel's at once: SIGKILL, exec, _exit and a crash
+ * The log is mapped shared, so that what is written into it is the kernel's at once: SIGKILL, exec, _exit and a crash
  * lose nothing. It is read later (pml_spool_read.h). It holds the names of regions, the memory of a profile
- * (pml_profile.h), and, if asked for, every enter and leave.
- *
- * The file grows in extents. Each is allocated on the disk before it is mapped, so that a full disk is a refusal and no
- * SIGBUS; a limit on file sizes is asked for first, so that there is no SIGXFSZ. What finds no room is dropped and
- * counted. One descriptor is kept, with a high number and closed by exec; before each use it is compared with the file,
- * in case the program closed it and opened another, and if it is gone the file is opened again by its path.
+ * (pml_profile.h), and, if asked for, every enter and leave. What finds no room is dropped and counted.
  */
 #ifndef PML_SPOOL_H
 #define PML_SPOOL_H
@@ -29,26 +24,28 @@ struct pml_spool;
 enum pml_spool_end { PML_SPOOL_RUNNING, PML_SPOOL_EXIT, PML_SPOOL_LEFT, PML_SPOOL_FAILED };
 
 /*
- * pml_spool_open - make the file @path (absolute, if the process may change its folder); it must not exist.
+ * pml_spool_open - make a log for recorded calls in the folder @folder, an absolute path; @name: as pml__log_process.
+ * pml_spool_path - its file.
  * pml_spool_close - no more is written; what is in the file stays. NULL is fine.
  * pml_spool_abandon - the same in a child that has a copy of its parent's spool: nothing is written, the file is
  * unmapped, and memory that threads of the parent may have been changing is left as it is.
  *
  * Return 0, -errno of open, allocation or mapping, -EFBIG (a limit on file sizes), -ENOMEM; *@s is NULL on failure.
- * Not async-signal-safe. Of the file, mapped: 16 KiB, 64 KiB with the first name, 64 KiB with the first
+ * Not async-signal-safe. Of the file, mapped: 68 KiB, 64 KiB with the first name, 64 KiB with the first
  * pml_spool_get(), and as much again whenever one of these is full.
  */
-PML__SHARED int pml_spool_open(struct pml_spool **s, const char *path);
+PML__SHARED int pml_spool_open(struct pml_spool **s, const char *folder, const char *name);
+PML__SHARED const char *pml_spool_path(const struct pml_spool *s);
 void pml_spool_close(struct pml_spool *s);
 PML__SHARED void pml_spool_abandon(struct pml_spool *s);
 
-/* pml_spool_tell - @text, lines of key and value, takes the place of what was told before; cut at some 7 KB. */
-PML__SHARED void pml_spool_tell(struct pml_spool *s, const char *text);
+/* pml_spool_note - what the process says of itself under @key; it takes the place of what it said before. A lock. */
+PML__SHARED void pml_spool_note(struct pml_spool *s, const char *key, const char *text);
 
 /* pml_spool_counted - where the compiler counts in this process. One store; async-signal-safe. */
 PML__SHARED void pml_spool_counted(struct pml_spool *s, enum pml_count_at at);
 
-/* pml_spool_end - how the process ends. One store; async-signal-safe. */
+/* pml_spool_end - how the process ends, or its recording failed. Async-signal-safe. */
 PML__SHARED void pml_spool_end(struct pml_spool *s, enum pml_spool_end how);
 
 /*
@@ -71,7 +68,7 @@ PML__SHARED void pml_spool_lose_child(struct pml_spool *s);
 PML__SHARED void *pml_spool_get(struct pml_spool *s, uint32_t whose, uint32_t part, size_t bytes);
 PML__SHARED void pml_spool_put(struct pml_spool *s, void *memory);
 
-/* pml_spool_name - the name of @region goes into the file, once. Lock-free. */
+/* pml_spool_name - the name of @region goes into the file, once. One load if it is there; a lock the first time. */
 PML__SHARED void pml_spool_name(struct pml_spool *s, pml_region_t region);
 
 /* What keeps a trace small; 0: no limit. What is left out is counted. */

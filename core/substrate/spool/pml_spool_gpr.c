@@ -3,7 +3,7 @@
  * only. */
 #include "substrate/spool/pml_spool_track.h"
 
-struct pml__spool_event pml__spool_elsewhere[2] = {[1] = {.word = PML__SPOOL_WORD(PML__SPOOL_ENTER, 0)}};
+struct pml__log_event pml__spool_elsewhere[2] = {[1] = {.word = PML__LOG_WORD(PML__LOG_ENTER, 0)}};
 
 static bool has_limits(const struct pml_spool_limits *l) {
   return l->max_depth != 0 || l->max_calls != 0;
@@ -22,7 +22,7 @@ bool pml__spool_enter_plainly(void *data, const struct pml_stream_event *e) {
   f->enter = NULL;
   if (PML_UNLIKELY(has_limits(&t->spool->limits)) && pml__spool_left_out(t, e->region)) return true;
   f->enter = t->next;
-  pml__spool_put(t, pml__spool_lift(t, e->ticks), PML__SPOOL_WORD(PML__SPOOL_ENTER, e->region));
+  pml__spool_put(t, pml__spool_lift(t, e->ticks), PML__LOG_WORD(PML__LOG_ENTER, e->region));
   return true;
 }
 
@@ -41,6 +41,6 @@ bool pml__spool_leave_plainly(void *data, const struct pml_stream_event *e) {
     }
     if (last && pml__spool_take_back(t, f->enter, e)) return true;
   }
-  pml__spool_put(t, pml__spool_lift(t, e->ticks), PML__SPOOL_WORD(PML__SPOOL_LEAVE, e->region));
+  pml__spool_put(t, pml__spool_lift(t, e->ticks), PML__LOG_WORD(PML__LOG_LEAVE, e->region));
   return true;
 }

@@ -30,7 +30,6 @@ struct pml_spool_story {
   int pid, parent;
   enum pml_spool_end ended;
   bool traced;
-  const char *text;                                /* what pml_spool_tell() told last; the reader's */
   enum pml_count_at counted;                       /* where the compiler counted, in the modules loaded by then */
   uint64_t lost_children;                          /* that could not be recorded */
   int refused;                                     /* -errno of why the file did not grow; 0: it always did */
@@ -39,6 +38,9 @@ struct pml_spool_story {
   uint64_t deep, brief, often;                     /* calls that its limits left out */
 };
 PML__SHARED void pml_spool_read_story(const struct pml_spool_reader *r, struct pml_spool_story *s);
+
+/* pml_spool_read_note - what the process said last under @key; NULL: nothing. The reader's. */
+PML__SHARED const char *pml_spool_read_note(const struct pml_spool_reader *r, const char *key);
 
 /* pml_spool_read_profile - the call paths, to be visited and closed as any profile. 0, -errno, -ENOMEM. */
 PML__SHARED int pml_spool_read_profile(struct pml_spool_reader *r, struct pml_profile **p);

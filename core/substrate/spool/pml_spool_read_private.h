@@ -6,33 +6,27 @@
 #include "substrate/spool/pml_spool_file.h"
 #include "substrate/spool/pml_spool_read.h"
 
-struct pml__spool_part {
-  uint64_t at; /* in the file */
-  uint32_t kind, units;
+struct pml__spool_noted {
+  struct pml__spool_noted *next; /* an earlier one */
+  const char *text;
+  char key[];
 };
 
 struct pml_spool_reader {
-  int fd;
-  uint64_t bytes; /* of the file */
-  struct pml__spool_head head;
-  struct pml__spool_part *part; /* [nparts], as they follow each other */
-  size_t nparts, parts_capacity;
-  pml_region_t *region; /* [nregions]: theirs to ours; 0: it has no name */
+  struct pml__log_reader log;
+  struct pml__log_recording recording;
+  struct pml__spool_noted *notes; /* the last one first */
+  pml_region_t *region;           /* [nregions]: theirs to ours; 0: it has no name */
   uint32_t nregions;
-  uint64_t count[PML__SPOOL_COUNTERS];
+  uint64_t count[PML__LOG_COUNTERS];
   struct pml_plugin *beside[PML_SPOOL_BESIDE_MAX];
   size_t nbeside;
 };
 
-/* @bytes at @at, all of them. 0, -errno, PML_EFORMAT where the file ends before. */
-int pml__spool_read_at(const struct pml_spool_reader *r, uint64_t at, void *to, size_t bytes);
-/* The whole extent, to be freed by the caller; NULL: it cannot be read, or there is no memory. */
-void *pml__spool_read_part(const struct pml_spool_reader *r, const struct pml__spool_part *p, int *err);
 /* Each block of memory, used or not, @at in the file, until @visit returns anything but 0. */
-typedef int pml__spool_visit_block(const struct pml_spool_reader *r, const struct pml__spool_block *b, uint64_t at,
+typedef int pml__spool_visit_block(const struct pml_spool_reader *r, const struct pml__log_block *b, uint64_t at,
                                    void *arg);
 int pml__spool_each_block(const struct pml_spool_reader *r, pml__spool_visit_block *visit, void *arg);
-/* Ours for theirs; 0: none. */
 /*
  * pml__spool_plausible - whether that many calls, or ticks of one call, can have been since the recording began: no cpu
  * makes more than a call in a nanosecond, no call began before, and no machine has more than 2^16 cpus.
@@ -40,6 +34,7 @@ int pml__spool_each_block(const struct pml_spool_reader *r, pml__spool_visit_blo
 bool pml__spool_plausible_calls(const struct pml_spool_reader *r, uint64_t calls);
 bool pml__spool_plausible_ticks(const struct pml_spool_reader *r, uint64_t ticks);
 
+/* Ours for theirs; 0: none. */
 pml_region_t pml__spool_region(const struct pml_spool_reader *r, uint32_t theirs);
 
 struct pml__spool_told {

@@ -16,30 +16,25 @@
 
 /* ---- events ---- */
 
-static void use(struct pml__spool_track *t, struct pml__spool_extent *e, size_t from) {
-  struct pml__spool_event *events = (struct pml__spool_event *)(void *)e;
-  t->extent = e;
-  t->next = events + from;
-  t->end = events + PML__SPOOL_EXTENT_EVENTS;
-  t->count = e->count;
-}
-
 __attribute__((noinline, cold)) static bool more_room(struct pml__spool_track *t) {
   if (t->full) return false;
-  struct pml__spool_extent *e = pml__spool_extent(t->spool, PML__SPOOL_EVENT_UNITS);
-  if (e == NULL) {
+  struct pml__log_entry *entry, *full = t->entry;
+  uint32_t tid = (uint32_t)pml_thread_self()->tid;
+  void *extent = pml__log_extent(t->spool->log, PML__LOG_EVENTS, tid, t->thread, PML__SPOOL_EVENTS_BYTES, 0, &entry);
+  if (extent == NULL) {
     t->full = true;
     t->end = t->next;
     return false;
   }
-  e->thread = t->thread;
-  e->tid = (int32_t)pml_thread_self()->tid;
-  __atomic_store_n(&e->kind, PML__SPOOL_EVENTS, __ATOMIC_RELEASE);
-  struct pml__spool_extent *full = t->extent;
   for (uint32_t i = 0; i < t->depth; i++)
     if (t->frame[i].enter != NULL) t->frame[i].enter = pml__spool_elsewhere;
-  use(t, e, PML__SPOOL_FIRST_EVENT);
-  pml__spool_unmap(full); /* at last: what the track has is mapped whenever another thread forks */
+  struct pml__log_event *events = extent;
+  t->extent = extent;
+  t->entry = entry;
+  t->next = events + PML__SPOOL_FIRST_EVENT;
+  t->end = events + PML__SPOOL_EXTENT_EVENTS;
+  t->count = t->extent->count;
+  if (full != NULL) pml__log_unmap(t->spool->log, full);
   return true;
 }
 
@@ -51,18 +46,18 @@ static bool has_room(struct pml__spool_track *t, size_t events) {
 static size_t room_for_values(struct pml__spool_track *t, const struct pml_stream_event *e) {
   if (PML_LIKELY(e->metrics == NULL)) return 0;
   if (e->metrics == t->spool->metrics) return 1 + (e->metrics->n + 1) / 2;
-  pml__spool_count(t, PML__SPOOL_UNRECORDED);
+  pml__spool_count(t, PML__LOG_UNRECORDED);
   return 0;
 }
 
 static void put_values(struct pml__spool_track *t, const struct pml_stream_event *e, uint64_t ticks) {
-  struct pml__spool_event *at = t->next;
+  struct pml__log_event *at = t->next;
   uint64_t *value = (uint64_t *)(at + 1);
   for (uint32_t i = 0; i < e->metrics->n; i++) value[i] = e->values[i];
   for (int i = 0; i < 2; i++)
-    __atomic_store_n(&t->spool->head->real[i], __atomic_load_n(&e->metrics->real[i], __ATOMIC_RELAXED),
+    __atomic_store_n(&t->spool->recording->real[i], __atomic_load_n(&e->metrics->real[i], __ATOMIC_RELAXED),
                      __ATOMIC_RELAXED);
-  pml__spool_put(t, ticks, PML__SPOOL_WORD(PML__SPOOL_METRIC, e->metrics->n));
+  pml__spool_put(t, ticks, PML__LOG_WORD(PML__LOG_METRIC, e->metrics->n));
   t->next += (e->metrics->n + 1) / 2;
 }
 
@@ -85,12 +80,13 @@ static void put_values_of_call(void *data, void *arg) {
   size_t follow = (c->n + 1) / 2, leave = 1 + (m != NULL ? 1 + (m->n + 1) / 2 : 0);
   if (t->beyond > 0 || f == NULL || f->region != c->region || f->enter == NULL) return;
   if (!has_room(t, 1 + follow + leave)) {
-    pml__spool_count(t, PML__SPOOL_DROPPED);
+    pml__spool_count(t, PML__LOG_DROPPED);
     return;
   }
   uint64_t *value = (uint64_t *)(t->next + 1);
   for (uint32_t i = 0; i < c->n; i++) value[i] = c->v[i].bits;
-  pml__spool_put(t, t->last_ticks, PML__SPOOL_WORD(PML__SPOOL_VALUES, PML__SPOOL_OF_CALL(c->results, c->n, c->region)));
+  pml__spool_put(t, t->last_ticks,
+                 PML__LOG_WORD(PML__LOG_VALUES_OF_CALL, PML__LOG_OF_CALL(c->results, c->n, c->region)));
   t->next += follow;
 }
 
@@ -129,14 +125,14 @@ static void on_enter(void *data, const struct pml_stream_event *e) {
   if (pml__spool_enter_plainly(t, e)) return;
   if (t->beyond > 0 || (t->depth == t->capacity && !deepen(t))) {
     t->beyond++;
-    pml__spool_count(t, PML__SPOOL_DROPPED);
+    pml__spool_count(t, PML__LOG_DROPPED);
     return;
   }
   size_t values = room_for_values(t, e);
   pml_spool_name(t->spool, e->region);
   if (e->region >= PML__SPOOL_MARKS || !has_room(t, values + 2)) {
     leave_out(t, e->region);
-    pml__spool_count(t, PML__SPOOL_DROPPED);
+    pml__spool_count(t, PML__LOG_DROPPED);
     return;
   }
   struct pml_stream_event bare = {.ticks = e->ticks, .region = e->region};
@@ -148,28 +144,28 @@ static void on_enter(void *data, const struct pml_stream_event *e) {
  * Nothing was written since the call's enter but its values: those of the enter are one event, those that it was given
  * or gave one each.
  */
-static bool is_last(const struct pml__spool_track *t, const struct pml__spool_event *enter) {
-  const struct pml__spool_event *at = enter + 1;
+static bool is_last(const struct pml__spool_track *t, const struct pml__log_event *enter) {
+  const struct pml__log_event *at = enter + 1;
   if (t->next == at) return true;
   if (!pml__spool_has_values(enter)) return false;
-  if (at->word >> 32 == PML__SPOOL_METRIC) at += 1 + ((size_t)(uint32_t)at->word + 1) / 2;
-  while (at < t->next && at->word >> 32 == PML__SPOOL_VALUES)
-    at += 1 + ((size_t)PML__SPOOL_OF_CALL_N((uint32_t)at->word) + 1) / 2;
+  if (at->word >> 32 == PML__LOG_METRIC) at += 1 + ((size_t)(uint32_t)at->word + 1) / 2;
+  while (at < t->next && at->word >> 32 == PML__LOG_VALUES_OF_CALL)
+    at += 1 + ((size_t)PML__LOG_OF_CALL_N((uint32_t)at->word) + 1) / 2;
   return at == t->next;
 }
 
-static bool take_back(struct pml__spool_track *t, struct pml__spool_event *enter, const struct pml_stream_event *e) {
+static bool take_back(struct pml__spool_track *t, struct pml__log_event *enter, const struct pml_stream_event *e) {
   return t->spool->limits.min_ticks != 0 && is_last(t, enter) && pml__spool_take_back(t, enter, e);
 }
 
-static void end_call(struct pml__spool_track *t, const struct pml_stream_event *e, enum pml__spool_event_kind kind) {
+static void end_call(struct pml__spool_track *t, const struct pml_stream_event *e, enum pml__log_event_kind kind) {
   if (t->beyond > 0) {
     t->beyond--;
     return;
   }
   struct pml__spool_frame *f = t->depth > 0 ? &t->frame[t->depth - 1] : NULL;
   if (f == NULL || f->region != e->region) {
-    pml__spool_count(t, PML__SPOOL_UNMATCHED);
+    pml__spool_count(t, PML__LOG_UNMATCHED);
     return;
   }
   bool kept = f->enter != NULL && !take_back(t, f->enter, e);
@@ -178,17 +174,17 @@ static void end_call(struct pml__spool_track *t, const struct pml_stream_event *
   if (kept && has_room(t, values + 1)) {
     uint64_t ticks = pml__spool_lift(t, e->ticks);
     if (values > 0) put_values(t, e, ticks);
-    pml__spool_put(t, ticks, PML__SPOOL_WORD(kind, e->region));
+    pml__spool_put(t, ticks, PML__LOG_WORD(kind, e->region));
   }
   t->depth--;
 }
 
 static void on_leave(void *data, const struct pml_stream_event *e) {
-  if (!pml__spool_leave_plainly(data, e)) end_call(data, e, PML__SPOOL_LEAVE);
+  if (!pml__spool_leave_plainly(data, e)) end_call(data, e, PML__LOG_LEAVE);
 }
 
 static void on_left(void *data, const struct pml_stream_event *e) {
-  end_call(data, e, PML__SPOOL_LEFT);
+  end_call(data, e, PML__LOG_LEFT);
 }
 
 static void on_metric(void *data, const struct pml_stream_event *e) {
@@ -196,7 +192,7 @@ static void on_metric(void *data, const struct pml_stream_event *e) {
   size_t values = room_for_values(t, e);
   if (values == 0) return;
   if (!has_room(t, values)) {
-    pml__spool_count(t, PML__SPOOL_DROPPED);
+    pml__spool_count(t, PML__LOG_DROPPED);
     return;
   }
   put_values(t, e, pml__spool_lift(t, e->ticks));
@@ -204,12 +200,8 @@ static void on_metric(void *data, const struct pml_stream_event *e) {
 
 /* ---- threads ---- */
 
-static void unmap(const struct pml__spool_track *t) {
-  if (!pml__spool_is_sealed(t->spool)) pml__spool_unmap(t->extent);
-}
-
 static void free_track(struct pml__spool_track *t) {
-  unmap(t);
+  if (t->entry != NULL) pml__log_unmap(t->spool->log, t->entry);
   free(t->frame);
   free(t);
 }
@@ -232,7 +224,7 @@ static struct pml__spool_track *new_track(struct pml_spool *s) {
   }
   t->spool = s;
   t->capacity = FIRST_DEPTH;
-  t->count = s->head->count;
+  t->count = s->recording->count;
   return t;
 }
 
@@ -243,11 +235,10 @@ static void *thread_begin(void *arg, uint64_t thread) {
   if (t == NULL) t = new_track(s);
   if (t == NULL) return NULL;
   t->thread = __atomic_add_fetch(&s->nthreads, 1, __ATOMIC_RELAXED);
-  if (t->extent != NULL)
-    pml__spool_put(t, (uint64_t)pml_thread_self()->tid, PML__SPOOL_WORD(PML__SPOOL_THREAD, t->thread));
+  if (t->extent != NULL) pml__spool_put(t, (uint64_t)pml_thread_self()->tid, PML__LOG_WORD(PML__LOG_THREAD, t->thread));
   pthread_mutex_lock(&s->lock);
   t->following = s->tracks;
-  __atomic_store_n(&s->tracks, t, __ATOMIC_RELEASE);
+  s->tracks = t;
   pthread_mutex_unlock(&s->lock);
   return t;
 }
@@ -257,14 +248,14 @@ static void thread_end(void *arg, void *data) {
   struct pml__spool_track *t = data, **at = &s->tracks;
   pthread_mutex_lock(&s->lock);
   while (*at != t) at = &(*at)->following;
-  __atomic_store_n(at, t->following, __ATOMIC_RELEASE);
+  *at = t->following;
   bool worth = t->extent != NULL && t->end - t->next >= WORTH;
   if (worth) {
     t->depth = 0;
     t->beyond = 0;
     t->last_ticks = 0;
     t->following = s->spare;
-    __atomic_store_n(&s->spare, t, __ATOMIC_RELEASE);
+    s->spare = t;
   }
   pthread_mutex_unlock(&s->lock);
   if (!worth) free_track(t);
@@ -287,8 +278,8 @@ int pml_spool_trace(struct pml_spool *s, const struct pml_spool_limits *limits) 
   }
   s->limits.metrics = NULL; /* of the caller */
   s->metrics = metrics;
-  s->head->nmetrics = (uint32_t)s->limits.nmetrics;
-  s->head->traced = 1;
+  s->recording->nmetrics = (uint32_t)s->limits.nmetrics;
+  s->recording->traced = 1;
   return pml_stream_add(&c, &s->consumer);
 }
 
@@ -304,10 +295,4 @@ void pml__spool_trace_end(struct pml_spool *s) {
   (void)pml_stream_remove(s->consumer);
   end_all(s->tracks);
   end_all(s->spare);
-}
-
-/* Lists change by single stores; a track that was on its way from one to the other stays mapped. */
-void pml__spool_trace_abandon(const struct pml_spool *s) {
-  for (const struct pml__spool_track *t = s->tracks; t != NULL; t = t->following) unmap(t);
-  for (const struct pml__spool_track *t = s->spare; t != NULL; t = t->following) unmap(t);
 }

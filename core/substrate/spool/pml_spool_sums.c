@@ -24,16 +24,16 @@ struct pml__spool_summer {
   struct pml_spool *spool;
   const struct pml_stream_metrics *metrics;
   uint32_t n, depth, capacity, beyond;
-  pml_region_t *region;          /* [capacity] of open calls; 0: its enter had no values */
-  uint64_t *value;               /* [capacity][2 n] */
-  struct pml__spool_sums **slot; /* [mask + 1] by a hash of regions */
+  pml_region_t *region;        /* [capacity] of open calls; 0: its enter had no values */
+  uint64_t *value;             /* [capacity][2 n] */
+  struct pml__log_sums **slot; /* [mask + 1] by a hash of regions */
   uint32_t nsums, mask;
   struct pml__spool_summer *following;
 };
 
 /* ---- sums ---- */
 
-static struct pml__spool_sums **find(struct pml__spool_sums **slot, uint32_t mask, pml_region_t region) {
+static struct pml__log_sums **find(struct pml__log_sums **slot, uint32_t mask, pml_region_t region) {
   uint32_t i = (uint32_t)((uint64_t)region * UINT64_C(0x9e3779b97f4a7c15) >> 32) & mask;
   while (slot[i] != NULL && slot[i]->region != region) i = (i + 1) & mask;
   return &slot[i];
@@ -41,7 +41,7 @@ static struct pml__spool_sums **find(struct pml__spool_sums **slot, uint32_t mas
 
 static bool more_slots(struct pml__spool_summer *t) {
   uint32_t mask = t->slot == NULL ? FIRST_SLOTS - 1 : 2 * t->mask + 1;
-  struct pml__spool_sums **slot = calloc(mask + 1u, sizeof(struct pml__spool_sums *));
+  struct pml__log_sums **slot = calloc(mask + 1u, sizeof(struct pml__log_sums *));
   if (slot == NULL) return false;
   for (uint32_t i = 0; t->slot != NULL && i <= t->mask; i++)
     if (t->slot[i] != NULL) *find(slot, mask, t->slot[i]->region) = t->slot[i];
@@ -51,17 +51,17 @@ static bool more_slots(struct pml__spool_summer *t) {
   return true;
 }
 
-static struct pml__spool_sums *sums_of(struct pml__spool_summer *t, pml_region_t region) {
+static struct pml__log_sums *sums_of(struct pml__spool_summer *t, pml_region_t region) {
   if ((t->slot == NULL || 2 * (t->nsums + 1) > t->mask + 1) && !more_slots(t)) return NULL;
-  struct pml__spool_sums **at = find(t->slot, t->mask, region);
+  struct pml__log_sums **at = find(t->slot, t->mask, region);
   if (*at != NULL) return *at;
-  *at = pml_spool_get(t->spool, region, PML__SPOOL_SUMS_PART, sizeof **at + t->n * sizeof(*at)->sum[0]);
+  *at = pml_spool_get(t->spool, region, PML__LOG_SUMS_PART, sizeof **at + t->n * sizeof(*at)->sum[0]);
   if (*at == NULL) return NULL;
   pml_spool_name(t->spool, region);
   (*at)->n = t->n;
   (*at)->region = region;
   for (int i = 0; i < 2; i++)
-    __atomic_store_n(&t->spool->head->real[i], __atomic_load_n(&t->metrics->real[i], __ATOMIC_RELAXED),
+    __atomic_store_n(&t->spool->recording->real[i], __atomic_load_n(&t->metrics->real[i], __ATOMIC_RELAXED),
                      __ATOMIC_RELAXED);
   t->nsums++;
   return *at;
@@ -80,7 +80,7 @@ static uint64_t change(uint64_t from, uint64_t to, bool real) {
 
 static void end_call(struct pml__spool_summer *t, const struct pml_stream_event *e) {
   uint64_t *mine = t->value + (size_t)2 * t->n * t->depth, *outer = t->depth > 0 ? mine - t->n : NULL;
-  struct pml__spool_sums *s = sums_of(t, e->region);
+  struct pml__log_sums *s = sums_of(t, e->region);
   for (uint32_t i = 0; i < t->n; i++) {
     bool real = pml_stream_metrics_real(t->metrics, i);
     uint64_t all = change(mine[i], e->values[i], real), own = pml_value_minus(all, mine[t->n + i], real);
@@ -196,6 +196,6 @@ int pml_spool_sum(struct pml_spool *s, const char *const *names, size_t n) {
   int err = pml_stream_metrics(names, n, &m);
   if (err < 0) return err;
   s->metrics = m;
-  s->head->nmetrics = m->n;
+  s->recording->nmetrics = m->n;
   return pml_stream_add(&c, &s->summing);
 }

@@ -10,26 +10,27 @@
 
 /* A call under way. @enter: in the thread's extent; pml__spool_elsewhere: in one before; NULL: left out. */
 struct pml__spool_frame {
-  struct pml__spool_event *enter;
+  struct pml__log_event *enter;
   pml_region_t region;
 };
 
 /* One thread. */
 struct pml__spool_track {
   struct pml_spool *spool;
-  struct pml__spool_event *next, *end; /* next == end: there is no extent, or it is full */
-  uint64_t *count;                     /* in the extent, or in the head */
-  uint64_t last_ticks, beyond;         /* enters too deep for @frame: their leaves come first */
+  struct pml__log_event *next, *end; /* next == end: there is no extent, or it is full */
+  uint64_t *count;                   /* in the extent, or in the head */
+  uint64_t last_ticks, beyond;       /* enters too deep for @frame: their leaves come first */
   struct pml__spool_frame *frame;
   uint32_t depth, capacity;
   bool full; /* no room, for good: what comes later would not be balanced */
-  struct pml__spool_extent *extent;
+  struct pml__log_track *extent;
+  struct pml__log_entry *entry; /* of it */
   uint32_t thread;
   struct pml__spool_track *following;
 };
 
 /* In an extent one thread counts; in the head all that have none. */
-static inline void pml__spool_count(struct pml__spool_track *t, enum pml__spool_counter which) {
+static inline void pml__spool_count(struct pml__spool_track *t, enum pml__log_counter which) {
   if (PML_LIKELY(t->extent != NULL))
     __atomic_store_n(&t->count[which], t->count[which] + 1, __ATOMIC_RELAXED);
   else
@@ -45,7 +46,7 @@ static inline void pml__spool_put(struct pml__spool_track *t, uint64_t ticks, ui
 
 static inline uint64_t pml__spool_lift(struct pml__spool_track *t, uint64_t ticks) {
   if (PML_LIKELY(ticks >= t->last_ticks)) return t->last_ticks = ticks;
-  pml__spool_count(t, PML__SPOOL_LIFTED);
+  pml__spool_count(t, PML__LOG_LIFTED);
   return t->last_ticks;
 }
 
@@ -53,7 +54,7 @@ static inline uint64_t pml__spool_lift(struct pml__spool_track *t, uint64_t tick
 static inline bool pml__spool_left_out(struct pml__spool_track *t, pml_region_t region) {
   const struct pml_spool_limits *l = &t->spool->limits;
   if (l->max_depth != 0 && t->depth + t->beyond > l->max_depth) {
-    pml__spool_count(t, PML__SPOOL_DEEP);
+    pml__spool_count(t, PML__LOG_DEEP);
     return true;
   }
   uint32_t *mark = &t->spool->mark[region];
@@ -61,29 +62,29 @@ static inline bool pml__spool_left_out(struct pml__spool_track *t, pml_region_t 
   if ((__atomic_load_n(mark, __ATOMIC_RELAXED) & ~PML__SPOOL_NAMED) < l->max_calls &&
       (__atomic_fetch_add(mark, 1, __ATOMIC_RELAXED) & ~PML__SPOOL_NAMED) < l->max_calls)
     return false;
-  pml__spool_count(t, PML__SPOOL_OFTEN);
+  pml__spool_count(t, PML__LOG_OFTEN);
   return true;
 }
 
 /* Stands for an enter in an extent before, whose place may have become that of another event. */
-extern struct pml__spool_event pml__spool_elsewhere[2];
+extern struct pml__log_event pml__spool_elsewhere[2];
 
 /* What follows the enter, if anything does, may be values. */
-static inline bool pml__spool_has_values(const struct pml__spool_event *enter) {
-  return enter[1].word >> 32 != PML__SPOOL_ENTER;
+static inline bool pml__spool_has_values(const struct pml__log_event *enter) {
+  return enter[1].word >> 32 != PML__LOG_ENTER;
 }
 
 /* The call recorded none inside; if it was short its enter, and its values, are taken back. */
-static inline bool pml__spool_take_back(struct pml__spool_track *t, struct pml__spool_event *enter,
+static inline bool pml__spool_take_back(struct pml__spool_track *t, struct pml__log_event *enter,
                                         const struct pml_stream_event *e) {
   if (e->ticks - enter->ticks >= t->spool->limits.min_ticks) return false;
-  for (struct pml__spool_event *at = t->next; at-- > enter;) {
+  for (struct pml__log_event *at = t->next; at-- > enter;) {
     __atomic_store_n(&at->word, 0, __ATOMIC_RELEASE);
     at->ticks = 0;
   }
   t->next = enter;
   if (t->spool->limits.max_calls != 0) __atomic_fetch_sub(&t->spool->mark[e->region], 1, __ATOMIC_RELAXED);
-  pml__spool_count(t, PML__SPOOL_SHORT);
+  pml__spool_count(t, PML__LOG_SHORT);
   return true;
 }
 

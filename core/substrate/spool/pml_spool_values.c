@@ -18,7 +18,7 @@
 
 #define SLOTS ((size_t)PML__SPOOL_MARKS * 2)
 
-static struct pml__spool_values no_room; /* in the place of a block that could not be made: asked for once */
+static struct pml__log_values no_room; /* in the place of a block that could not be made: asked for once */
 
 static double real_of(uint64_t bits) {
   double d;
@@ -52,13 +52,13 @@ static void add_real(uint64_t *sum, uint64_t bits) {
 }
 
 /* 128 bits in two words: who makes the lower one overflow carries into the upper one. */
-static void add_integer(struct pml__spool_figures *f, uint64_t bits) {
+static void add_integer(struct pml__log_figures *f, uint64_t bits) {
   uint64_t before = __atomic_fetch_add(&f->low, bits, __ATOMIC_RELAXED);
   uint64_t carry = before + bits < before, upper = (int64_t)bits < 0 ? UINT64_MAX : 0;
   if (carry + upper != 0) __atomic_fetch_add(&f->high, carry + upper, __ATOMIC_RELAXED);
 }
 
-static void add_one(struct pml__spool_figures *f, uint64_t bits, bool real) {
+static void add_one(struct pml__log_figures *f, uint64_t bits, bool real) {
   keep_extreme(&f->least, bits, real, false);
   keep_extreme(&f->most, bits, real, true);
   if (real)
@@ -70,20 +70,20 @@ static void add_one(struct pml__spool_figures *f, uint64_t bits, bool real) {
 
 /* ---- blocks ---- */
 
-static void begin_figures(struct pml__spool_figures *f, bool real) {
+static void begin_figures(struct pml__log_figures *f, bool real) {
   f->least = real ? bits_of(HUGE_VAL) : INT64_MAX;
   f->most = real ? bits_of(-HUGE_VAL) : (uint64_t)INT64_MIN;
 }
 
-static void fill(struct pml__spool_values *b, pml_region_t region, bool results, const struct pml_spool_value *v,
+static void fill(struct pml__log_values *b, pml_region_t region, bool results, const struct pml_spool_value *v,
                  uint32_t n) {
-  char *name = (char *)pml__spool_figures(b, n, PML__SPOOL_STRIPES);
+  char *name = (char *)pml__spool_figures(b, n, PML__LOG_STRIPES);
   for (uint32_t i = 0; i < n; i++) {
-    size_t bytes = strnlen(v[i].name, PML__SPOOL_VALUE_NAME_MAX);
+    size_t bytes = strnlen(v[i].name, PML__LOG_VALUE_NAME_MAX);
     memcpy(name, v[i].name, bytes); /* its end is there */
     name += bytes + 1;
     b->real |= (uint64_t)v[i].real << i;
-    for (uint32_t k = 0; k < PML__SPOOL_STRIPES; k++) begin_figures(&pml__spool_figures(b, n, k)[i], v[i].real);
+    for (uint32_t k = 0; k < PML__LOG_STRIPES; k++) begin_figures(&pml__spool_figures(b, n, k)[i], v[i].real);
   }
   b->region = region;
   b->results = results;
@@ -91,15 +91,14 @@ static void fill(struct pml__spool_values *b, pml_region_t region, bool results,
 }
 
 /* Of two threads that make one, one takes the other's. */
-__attribute__((noinline, cold)) static struct pml__spool_values *make(struct pml_spool *s,
-                                                                      struct pml__spool_values **slot,
-                                                                      pml_region_t region, bool results,
-                                                                      const struct pml_spool_value *v, uint32_t n) {
-  size_t bytes = sizeof(struct pml__spool_values) + PML__SPOOL_STRIPES * pml__spool_stripe_bytes(n);
-  for (uint32_t i = 0; i < n; i++) bytes += strnlen(v[i].name, PML__SPOOL_VALUE_NAME_MAX) + 1;
-  struct pml__spool_values *found = NULL, *b = pml_spool_get(s, region, PML__SPOOL_VALUES_PART, bytes);
+__attribute__((noinline, cold)) static struct pml__log_values *make(struct pml_spool *s, struct pml__log_values **slot,
+                                                                    pml_region_t region, bool results,
+                                                                    const struct pml_spool_value *v, uint32_t n) {
+  size_t bytes = sizeof(struct pml__log_values) + PML__LOG_STRIPES * pml__spool_stripe_bytes(n);
+  for (uint32_t i = 0; i < n; i++) bytes += strnlen(v[i].name, PML__LOG_VALUE_NAME_MAX) + 1;
+  struct pml__log_values *found = NULL, *b = pml_spool_get(s, region, PML__LOG_VALUES_PART, bytes);
   if (b == NULL) {
-    __atomic_fetch_add(&s->head->count[PML__SPOOL_UNRECORDED], 1, __ATOMIC_RELAXED);
+    __atomic_fetch_add(&s->recording->count[PML__LOG_UNRECORDED], 1, __ATOMIC_RELAXED);
     b = &no_room;
   } else {
     pml_spool_name(s, region);
@@ -127,11 +126,11 @@ void pml__spool_values_end(struct pml_spool *s) {
 void pml_spool_add_values(struct pml_spool *s, pml_region_t region, bool results, const struct pml_spool_value *v,
                           uint32_t n) {
   if (region >= PML__SPOOL_MARKS || n == 0 || n > PML_SPOOL_VALUES_MAX) return;
-  struct pml__spool_values **slot = &s->values[(size_t)2 * region + results];
-  struct pml__spool_values *b = __atomic_load_n(slot, __ATOMIC_ACQUIRE);
+  struct pml__log_values **slot = &s->values[(size_t)2 * region + results];
+  struct pml__log_values *b = __atomic_load_n(slot, __ATOMIC_ACQUIRE);
   if (PML_UNLIKELY(b == NULL)) b = make(s, slot, region, results, v, n);
   if (PML_UNLIKELY(b->n != n)) return; /* no room, or two functions of one name with other values */
-  struct pml__spool_figures *f = pml__spool_figures(b, n, (uint32_t)pml_thread_self()->id % PML__SPOOL_STRIPES);
+  struct pml__log_figures *f = pml__spool_figures(b, n, (uint32_t)pml_thread_self()->id % PML__LOG_STRIPES);
   for (uint32_t i = 0; i < n; i++) add_one(&f[i], v[i].bits, (b->real >> i & 1) != 0);
   if (s->trace_values) pml__spool_trace_values(s, region, results, v, n);
 }

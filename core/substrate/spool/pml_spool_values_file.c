@@ -25,7 +25,7 @@ struct total {
   double sum, least_real, most_real;
 };
 
-static void add(struct total *t, const struct pml__spool_figures *f) {
+static void add(struct total *t, const struct pml__log_figures *f) {
   uint64_t before = t->low;
   t->count += f->count;
   t->low += f->low;
@@ -70,7 +70,7 @@ static bool give(const struct total *t, bool is_real, struct pml_spool_function_
 
 static int check_count(const struct pml_spool_reader *r, uint64_t count) {
   if (pml__spool_plausible_calls(r, count)) return 0;
-  return pml_fail(PML_EFORMAT, "the spool is damaged: calls with a value: %" PRIu64 " cannot be since it was begun",
+  return pml_fail(PML_EFORMAT, "the log is damaged: calls with a value: %" PRIu64 " cannot be since it was begun",
                   count);
 }
 
@@ -79,7 +79,7 @@ static int check_count(const struct pml_spool_reader *r, uint64_t count) {
 /* A block as it is in the file, and its names. */
 struct block {
   union {
-    struct pml__spool_values values;
+    struct pml__log_values values;
     char bytes[PML__SPOOL_VALUES_BYTES_MAX];
   } b;
   struct pml__spool_named_values named;
@@ -87,11 +87,11 @@ struct block {
 
 /* The names come after the figures and fill no more than the block. */
 static bool find_names(struct block *from, uint64_t bytes) {
-  struct pml__spool_values *b = &from->b.values;
-  const char *name = (const char *)pml__spool_figures(b, b->n, PML__SPOOL_STRIPES), *end = from->b.bytes + bytes;
+  struct pml__log_values *b = &from->b.values;
+  const char *name = (const char *)pml__spool_figures(b, b->n, PML__LOG_STRIPES), *end = from->b.bytes + bytes;
   for (uint32_t i = 0; i < b->n; i++) {
     size_t n = strnlen(name, (size_t)(end - name));
-    if (n == 0 || n > PML__SPOOL_VALUE_NAME_MAX || n == (size_t)(end - name)) return false;
+    if (n == 0 || n > PML__LOG_VALUE_NAME_MAX || n == (size_t)(end - name)) return false;
     from->named.name[i] = name;
     name += n + 1;
   }
@@ -99,14 +99,14 @@ static bool find_names(struct block *from, uint64_t bytes) {
 }
 
 /* 1: it is there, whole; 0: it is not one, or is damaged. */
-static int read_block(const struct pml_spool_reader *r, const struct pml__spool_block *block, uint64_t at,
+static int read_block(const struct pml_spool_reader *r, const struct pml__log_block *block, uint64_t at,
                       struct block *to) {
-  struct pml__spool_values *b = &to->b.values;
-  if (block->used != PML__SPOOL_USED || block->part != PML__SPOOL_VALUES_PART) return 0;
+  struct pml__log_values *b = &to->b.values;
+  if (block->used != PML__LOG_USED || block->part != PML__LOG_VALUES_PART) return 0;
   if (block->bytes < sizeof *b || block->bytes > sizeof to->b) return 0;
-  int err = pml__spool_read_at(r, at, &to->b, block->bytes);
+  int err = pml__log_read_at(&r->log, at, &to->b, block->bytes);
   if (err < 0 || b->n == 0 || b->n > PML_SPOOL_VALUES_MAX) return err;
-  if (sizeof *b + PML__SPOOL_STRIPES * pml__spool_stripe_bytes(b->n) >= block->bytes) return 0;
+  if (sizeof *b + PML__LOG_STRIPES * pml__spool_stripe_bytes(b->n) >= block->bytes) return 0;
   to->named.region = pml__spool_region(r, b->region);
   to->named.results = b->results != 0;
   to->named.n = b->n;
@@ -114,18 +114,18 @@ static int read_block(const struct pml_spool_reader *r, const struct pml__spool_
   return to->named.region != 0 && find_names(to, block->bytes);
 }
 
-static int tell_block(const struct pml_spool_reader *r, const struct pml__spool_block *block, uint64_t at, void *arg) {
+static int tell_block(const struct pml_spool_reader *r, const struct pml__log_block *block, uint64_t at, void *arg) {
   const struct telling *to = arg;
   struct block from;
   int err = read_block(r, block, at, &from);
   if (err <= 0) return err;
-  struct pml__spool_values *b = &from.b.values;
+  struct pml__log_values *b = &from.b.values;
   struct pml_spool_function_value v = {.region = from.named.region};
   err = 0;
   for (uint32_t i = 0; i < b->n && err == 0; i++) {
     struct total t = {.least = INT64_MAX, .most = INT64_MIN, .least_real = HUGE_VAL, .most_real = -HUGE_VAL};
-    for (uint32_t k = 0; k < PML__SPOOL_STRIPES && err == 0; k++) {
-      const struct pml__spool_figures *f = &pml__spool_figures(b, b->n, k)[i];
+    for (uint32_t k = 0; k < PML__LOG_STRIPES && err == 0; k++) {
+      const struct pml__log_figures *f = &pml__spool_figures(b, b->n, k)[i];
       err = check_count(r, f->count);
       add(&t, f);
     }
@@ -146,7 +146,7 @@ struct naming {
   void *arg;
 };
 
-static int name_block(const struct pml_spool_reader *r, const struct pml__spool_block *block, uint64_t at, void *arg) {
+static int name_block(const struct pml_spool_reader *r, const struct pml__log_block *block, uint64_t at, void *arg) {
   const struct naming *to = arg;
   struct block from;
   int err = read_block(r, block, at, &from);

@@ -58,7 +58,7 @@ static int begin_thread(void *arg, int64_t tid, void **track) {
 /* A process without a call has its first thread: readers take an archive without a location for broken. */
 static int add_first_thread(struct writing *w) {
   struct pml_otf2_location *silent;
-  return w->nthreads == 0 ? add_location(w, w->reader->head.pid, &silent) : 0;
+  return w->nthreads == 0 ? add_location(w, w->reader->log.head.pid, &silent) : 0;
 }
 
 /* Calls that had not returned end with their thread's last event. */
@@ -148,18 +148,26 @@ static int write_event(void *arg, void *track, const struct pml__spool_told *e) 
 
 /* ---- the archive ---- */
 
+/* The line of the note "units" that begins with @name and a tab; NULL: there is none. */
+static const char *line_of(const char *units, const char *name) {
+  size_t n = strlen(name);
+  while (units != NULL && !(strncmp(units, name, n) == 0 && units[n] == '\t')) {
+    units = strchr(units, '\n');
+    units += units != NULL;
+  }
+  return units;
+}
+
 /*
- * What the line "unit<TAB>NAME<TAB>SCALE<TAB>MODE<TAB>BINARY<TAB>EXPONENT<TAB>TYPE<TAB>UNIT" says of a plugin's metric,
- * if there is one. @unit: where it is kept.
+ * What the line "NAME<TAB>SCALE<TAB>MODE<TAB>BINARY<TAB>EXPONENT<TAB>TYPE<TAB>UNIT" says of a plugin's metric, if there
+ * is one. @unit: where it is kept.
  */
-static void describe_metric(const char *text, struct pml_otf2_metric *m, char unit[UNIT_MAX_BYTES]) {
-  char line[PML__SPOOL_METRIC_BYTES + 16];
+static void describe_metric(const char *units, struct pml_otf2_metric *m, char unit[UNIT_MAX_BYTES]) {
   int mode, binary, exponent, at = 0;
   char type[8];
-  (void)snprintf(line, sizeof line, "\nunit\t%.255s\t", m->name);
-  const char *found = text != NULL ? strstr(text, line) : NULL;
+  const char *found = line_of(units, m->name);
   if (found == NULL) return;
-  found += strlen(line);
+  found += strlen(m->name) + 1;
   if (sscanf(found, "%*s %d %d %d %7s%n", &mode, &binary, &exponent, type, &at) != 4 || mode < 0 || mode >= PML_MODES ||
       exponent < -1000 || exponent > 1000 || found[at] != '\t')
     return;
@@ -203,7 +211,7 @@ static int add_list(const struct pml__spool_named_values *v, void *arg) {
 }
 
 static int add_lists(struct writing *w) {
-  int err = w->reader->head.traced != 0 ? pml__spool_name_values(w->reader, add_list, w) : 0;
+  int err = w->reader->recording.traced != 0 ? pml__spool_name_values(w->reader, add_list, w) : 0;
   if (w->nlists > 0) qsort(w->list, w->nlists, sizeof *w->list, by_region);
   uint32_t first;
   return err == 0 ? pml__otf2_add_singles(w->archive, w->single, w->nsingles, &first) : err;
@@ -226,16 +234,17 @@ static int open_archive(struct writing *w, const char *dir, const char *process)
   uint32_t n = pml__spool_metrics(w->reader, name);
   pml_spool_read_story(w->reader, &story);
   for (uint32_t i = 0; i < n; i++) {
-    bool real = (w->reader->head.real[i / 64] >> i % 64 & 1) != 0;
+    bool real = (w->reader->recording.real[i / 64] >> i % 64 & 1) != 0;
     metric_of[i] =
         (struct pml_otf2_metric){.name = name[i], .mode = PML_OTF2_ACCUMULATED, .real = real, .is_signed = true};
-    describe_metric(story.text, &metric_of[i], unit[i]);
+    describe_metric(pml_spool_read_note(w->reader, "units"), &metric_of[i], unit[i]);
   }
   w->nmetrics = n;
   int err = pml_otf2_open(&w->archive, dir, metric_of, n, 16);
   if (err == 0) err = add_lists(w);
   if (err == 0)
-    err = pml__otf2_origin(w->archive, process, w->reader->head.ticks, w->reader->head.realtime_ns, story.counted);
+    err = pml__otf2_origin(w->archive, process, w->reader->log.head.started_ticks, w->reader->log.head.started_ns,
+                           story.counted);
   return err;
 }
 
@@ -250,11 +259,11 @@ int pml_spool_read_beside(struct pml_spool_reader *r, struct pml_plugin *const *
 /* Until the last event: who measured went on when this process had ended. */
 static int write_beside(const struct writing *w) {
   const struct pml_spool_reader *r = w->reader;
-  uint64_t until = w->until > r->head.ticks ? w->until : r->head.ticks;
+  uint64_t from = r->log.head.started_ticks, until = w->until > from ? w->until : from;
   int err = 0;
   size_t written;
   for (size_t i = 0; i < r->nbeside && err == 0; i++)
-    err = pml__otf2_plugin(w->archive, r->beside[i], r->head.ticks, until, &written);
+    err = pml__otf2_plugin(w->archive, r->beside[i], from, until, &written);
   return err;
 }
 

@@ -155,7 +155,7 @@ local function folder(name, rank)
   end
   if not made then return nil, err end
   for entry in lfs.dir(name) do
-    if entry:find("%.calls$") or entry:find("%.spool$") or entry:find("^trace%-") then
+    if entry:find("%.pmlog$") or entry:find("^trace%-") then
       return nil, name .. " has results of another recording; remove them, or name another folder with -o"
     end
   end

@@ -36,13 +36,13 @@ function M.write(flow, base, options)
 end
 
 --- Of each process that has a flow with calls; a line each to stderr, and what went wrong.
----@param processes pmlua.spools.process[]
+---@param results pmlua.logs.result[]
 ---@param dir string
 ---@param o { flow_file?: string, color?: string }
 ---@param complain fun(text: string)
-function M.report(processes, dir, o, complain)
+function M.report(results, dir, o, complain)
   local with = {}
-  for _, p in ipairs(processes) do
+  for _, p in ipairs(results) do
     if p.flow and #p.flow.graphs > 0 then with[#with + 1] = p end
   end
   for _, p in ipairs(with) do

@@ -5,6 +5,7 @@
 -- Try:  for _, f in ipairs(require("pmlua.internal.record.functions").read("calls").functions) do print(f.library,
 --       f.name, f.calls) end
 
+local logs = require "pmlua.internal.record.logs"
 local statistics = require("pmlua.core").statistics
 
 local M = {}
@@ -42,163 +43,6 @@ local M = {}
 ---@field exclusive_ns number
 ---@field min_ns number
 ---@field max_ns number
-
-local figures = { "depth", "calls", "unreturned", "threads", "inclusive_ns", "exclusive_ns", "min_ns", "max_ns" }
-
--- What is added up, and what a process says of itself as a number.
-local amounts = { "pid", "parent", "objects", "scans", "functions", "slots", "shared", "deep", "nested", "threads", "unmatched",
-  "dropped", "abandoned", "left_lost_children", "left_deep", "left_brief", "left_often", "untraced", "confined" }
-local MOST <const> = 1 << 53 -- calls: more than any machine makes in a year
-local BUCKETS <const> = 496  -- pml_histogram.h
-
---- A whole number that can be one of calls.
-local function is_count(v) return math.type(v) == "integer" and v >= 0 and v <= MOST end
-
---- A time that can be one: not infinite, nor negative.
-local function is_time(v) return v and v >= 0 and v < math.huge end
-
---- Why these figures cannot be those of calls; nil: they can.
-local function implausible(p, deepest)
-  for _, what in ipairs { "depth", "calls", "unreturned", "threads" } do
-    if not is_count(p[what]) then return what .. " is no count" end
-  end
-  for _, what in ipairs { "inclusive_ns", "exclusive_ns", "min_ns", "max_ns" } do
-    if not is_time(p[what]) then return what .. " is no time" end
-  end
-  if p.depth > deepest then return "a call path has no caller" end
-  if p.unreturned > p.calls then return "more calls did not return than began" end
-  -- times are rounded to whole ns, each by itself
-  if p.min_ns > p.max_ns or p.max_ns > p.inclusive_ns + 1 then return "a call took longer than all of them" end
-  if p.exclusive_ns > p.inclusive_ns + 1 then return "a part of the time is longer than the whole" end
-end
-
-local function path_of(line)
-  local fields = {}
-  for field in (line .. "\t"):gmatch("(.-)\t") do fields[#fields + 1] = field end
-  if #fields < #figures + 3 then return nil end
-  local path = { library = fields[#figures + 2], name = fields[#figures + 3] }
-  for i, figure in ipairs(figures) do
-    path[figure] = math.tointeger(tonumber(fields[i + 1])) or tonumber(fields[i + 1])
-    if not path[figure] then return nil end
-  end
-  return path
-end
-
---- { library, name, count, min_ns, median_ns, max_ns, bucket }; nil: it is no such line.
-local function function_of(line)
-  local count, min, median, max, library, name, buckets = line:match(
-    "^function\t(%d+)\t(%d+)\t(%d+)\t(%d+)\t([^\t]*)\t([^\t]*)\t([%d: ]*)$")
-  if not count then return nil end
-  local f = { library = library, name = name, count = math.tointeger(count), bucket = {},
-    min_ns = tonumber(min), median_ns = tonumber(median), max_ns = tonumber(max) }
-  local sum = 0
-  for i, n in buckets:gmatch("(%d+):(%d+)") do
-    i, n = math.tointeger(i), math.tointeger(n)
-    if not is_count(n) or not i or i >= BUCKETS or f.bucket[i] then return nil end
-    f.bucket[i] = n
-    sum = sum + n
-  end
-  if sum ~= f.count or not is_count(sum) or f.min_ns > f.max_ns then return nil end
-  return f
-end
-
-local special = { nan = 0 / 0, ["-nan"] = 0 / 0, inf = math.huge, ["-inf"] = -math.huge }
-
---- As a spool's process wrote it; nil: it is no number.
-local function number_of(text) return math.tointeger(tonumber(text)) or tonumber(text) or special[text] end
-
---- { library, name, value, count, sum, min, max }; nil: it is no such line.
-local function value_of(line)
-  local library, name, value, count, sum, min, max = line:match(
-    "^values\t([^\t]*)\t([^\t]*)\t([^\t]+)\t(%d+)\t([^\t]+)\t([^\t]+)\t([^\t]+)$")
-  local v = library and { library = library, name = name, value = value, count = math.tointeger(tonumber(count)),
-    sum = number_of(sum), min = number_of(min), max = number_of(max) }
-  if not v or not is_count(v.count) or v.count == 0 or not (v.sum and v.min and v.max) or v.min > v.max then return nil end
-  return v
-end
-
---- The sums of a function by event; nil: it is no such line.
-local function sums_of(line, events)
-  local library, name, values = line:match("^sums\t([^\t]*)\t([^\t]*)\t(.*)$")
-  if not library then return nil end
-  local sums, i = { library = library, name = name, events = {} }, 0
-  for text in values:gmatch("[^\t]+") do
-    i = i + 1
-    local v = number_of(text)
-    if not v or not events[i] then return nil end
-    sums.events[events[i]] = v
-  end
-  return sums
-end
-
---- "libnone\tlibz,libm" of a line unmatched_lib: a pattern that matched nothing, and names near to it.
-local function unmatched(option, value)
-  local pattern, nearest = value:match("^([^\t]*)\t?(.*)$")
-  return { option = option, pattern = pattern, nearest = nearest }
-end
-
---- What the head says as numbers are numbers; nil and which one is not.
-local function check_head(p)
-  for _, what in ipairs(amounts) do
-    if p[what] ~= nil and not is_count(p[what]) then return nil, what .. " is no count" end
-  end
-  if p.tick_ns ~= nil and not (type(p.tick_ns) == "number" and p.tick_ns > 0 and p.tick_ns < 1e9) then
-    return nil, "tick_ns is no time"
-  end
-  return true
-end
-
---- One process: its head's fields, paths, and whether the file is whole; nil and why.
-local function process(file)
-  local f <close>, err = require("pmlua.internal.file").open(file)
-  if not f then return nil, err end
-  local number, deepest = 0, 0
-  local function damaged(why)
-    return nil, ("%s:%d: damaged: %s"):format(file, number, why or "not what a recorded process writes")
-  end
-  local p = { paths = {}, durations = {}, events = {}, sums = {}, values = {}, unmatched_patterns = {}, troubles = {},
-    absent = {}, units = {}, whole = false }
-  local own = {}
-  for name in pairs(p) do own[name] = true end
-  for line in f:lines() do
-    number = number + 1
-    local key, value = line:match("^([a-z_]+)\t(.*)$")
-    if line == "end" then p.whole = true
-    elseif key == "call" then
-      local path = path_of(line)
-      local why = path and implausible(path, deepest)
-      if not path or why then return damaged(why) end
-      deepest = path.depth + 1
-      p.paths[#p.paths + 1] = path
-    elseif key == "function" then
-      local of = function_of(line)
-      if not of then return damaged() end
-      p.durations[#p.durations + 1] = of
-    elseif key == "event" then p.events[#p.events + 1] = value
-    elseif key == "sums" then
-      local sums = sums_of(line, p.events)
-      if not sums then return damaged() end
-      p.sums[#p.sums + 1] = sums
-    elseif key == "values" then
-      local v = value_of(line)
-      if not v then return damaged() end
-      p.values[#p.values + 1] = v
-    elseif key == "absent" then p.absent[value] = true
-    elseif key == "trouble" then p.troubles[#p.troubles + 1] = value
-    elseif key == "unit" then
-      local event, scale, unit = value:match("^([^\t]*)\t([^\t]*)\t%d+\t%d\t%-?%d+\t%w+\t(.*)$")
-      if event then p.units[event] = { scale = tonumber(scale) or 1, unit = unit } end
-    elseif key and key:find("^unmatched_") then
-      table.insert(p.unmatched_patterns, unmatched(key:sub(#"unmatched_" + 1), value))
-    elseif own[key] then return damaged()
-    elseif key == "tick_ns" then p.tick_ns = tonumber(value) or value
-    elseif key then p[key] = math.tointeger(tonumber(value)) or value
-    end
-  end
-  local fine, why = check_head(p)
-  if not fine then return damaged(why) end
-  return p
-end
 
 local function add(functions, path, outermost)
   local key = path.library .. "\0" .. path.name
@@ -328,22 +172,14 @@ end
 ---@field functions pmlua.calls.function[] by exclusive time, longest first
 ---@field counters pmlua.calls.counter[] of the events that were not counted by the machine
 
---- What all processes of a folder left; nil and why.
----@param dir string
----@return pmlua.calls?
----@return string? err
-function M.read(dir)
-  local lfs = require "lfs"
-  local files, processes, functions = {}, {}, {}
-  for name in lfs.dir(dir) do
-    if name:find("%.calls$") then files[#files + 1] = name end
-  end
-  table.sort(files)
-  for i, name in ipairs(files) do
-    local p, err = process(dir .. "/" .. name)
-    if not p then return nil, err end
-    processes[i] = p
-    sum(functions, p.paths)
+--- All processes of these, by function.
+---@param results pmlua.logs.result[]
+---@return pmlua.calls
+function M.of(results)
+  local processes, functions = {}, {}
+  for _, r in ipairs(results) do
+    processes[#processes + 1] = r.process
+    if r.process then sum(functions, r.process.paths) end
   end
   add_durations(functions, processes)
   add_sums(functions, processes)
@@ -351,6 +187,18 @@ function M.read(dir)
   for i = #functions, 1, -1 do functions[functions[i].library .. "\0" .. functions[i].name] = nil end
   table.sort(functions, by_time)
   return { processes = processes, functions = functions, counters = counters_of(processes) }
+end
+
+--- What all processes of a folder left; nil and why.
+---@param dir string
+---@return pmlua.calls?
+---@return string? err
+function M.read(dir)
+  local results = logs.read(dir)
+  for _, r in ipairs(results) do
+    if r.err then return nil, r.err end
+  end
+  return M.of(results)
 end
 
 return M

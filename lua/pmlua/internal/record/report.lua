@@ -7,8 +7,8 @@ local core = require "pmlua.core"
 local calls = require "pmlua.internal.record.functions"
 local countfile = require "pmlua.countfile"
 local disk = require "pmlua.internal.file"
+local logs = require "pmlua.internal.record.logs"
 local printable = require "pmlua.internal.printable"
-local spools = require "pmlua.internal.record.spools"
 
 local M = {}
 
@@ -213,7 +213,6 @@ local function tell_endings(all, dir, complain)
   name_some(all, complain, function(p) return p.uncounted end, function(p)
     return "has events that are not counted to its end; their values are too low: " .. explained(p.uncounted)
   end)
-  name_some(all, complain, function(p) return not p.whole end, function() return "left incomplete results" end)
   name_some(all, complain, function(p) return p.ended == "failed" and not p.refused end,
     function(p) return "is not recorded: " .. tostring(p.failure) end)
   name_some(all, complain, function(p) return p.ended == "cut" end, function()
@@ -315,9 +314,9 @@ local function tell_nothing(all, reasons, complain)
   end
 end
 
-local function tell_failures(processes, complain)
-  for _, p in ipairs(processes) do
-    if p.err then complain(("process %s: %s"):format(p.name, p.err)) end
+local function tell_failures(results, complain)
+  for _, r in ipairs(results) do
+    if r.err then complain(("process %s: %s"):format(r.name, r.err)) end
   end
 end
 
@@ -348,16 +347,16 @@ function M.report(o, dir, complain, beside)
     return false
   end
   local show, clear = progress_bar(o.quiet)
-  local processes = spools.gather(dir, { progress = show, beside = beside })
+  local results = logs.gather(dir, { progress = show, beside = beside })
   clear()
-  tell_failures(processes, complain)
+  tell_failures(results, complain)
   local reasons = read_reasons(dir)
   tell_reasons(reasons, complain)
-  if not spools.running(processes) then os.remove(dir .. "/reasons") end
-  local all, err = calls.read(dir)
-  if all and #all.processes == 0 and #reasons > 0 then return false end
-  if not all or #all.processes == 0 then
-    complain(err or ("no process left results in %s: none got as far as loading the library, could make a file there, "
+  if not logs.running(results) then os.remove(dir .. "/reasons") end
+  local all = calls.of(results)
+  if #all.processes == 0 and (#reasons > 0 or #results > 0) then return false end
+  if #all.processes == 0 then
+    complain(("no process left results in %s: none got as far as loading the library, could make a file there, "
       .. "or had the memory"):format(dir))
     return false
   end
@@ -373,7 +372,7 @@ function M.report(o, dir, complain, beside)
   elseif o.csv then print_csv(all)
   else print_table(all, dir, o.whose or "") end
   if o.plot and #all.functions > 0 then draw(all, o, complain) end
-  require("pmlua.internal.flow.files").report(processes, dir, o, complain)
+  require("pmlua.internal.flow.files").report(results, dir, o, complain)
   return true
 end
 

@@ -11,7 +11,6 @@ local library = require "pmlua.internal.wrap.library"
 local line = require "pmlua.internal.wrap.line"
 local preload = require "pmlua.internal.preload"
 local shell = require "pmlua.internal.wrap.shell"
-local spools = require "pmlua.internal.record.spools"
 
 local M = {}
 
@@ -55,7 +54,6 @@ local function count(cfg, w, program, lib, first)
     quote(lib), quote(program))
   local done, out = shell.run(command)
   if not done then return nil, "the example program fails with the wrapper: " .. (out:match("[^\n]+$") or out:match("[^\n]*")) end
-  spools.gather(results)
   local found, err = calls.read(results)
   shell.run("rm -rf " .. quote(results))
   if not found then return nil, err end

@@ -1,0 +1,294 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+-- lua/pmlua/internal/record/logs.lua - the logs of recorded processes in a folder, and what is made of them: trace-NAME,
+-- a flow, plugins-NAME.dat.
+--
+-- A process leaves HOST.PID.pmlog, and HOST.PID.2.pmlog and so on of the programs it became later. NAME is what stands
+-- between the host and the ending.
+--
+-- Try:  for _, p in ipairs(require("pmlua.internal.record.logs").gather("pmlua-record-4711")) do print(p.name, p.ended) end
+
+local core = require "pmlua.core"
+local flowgraph = require "pmlua.internal.flow.graph"
+
+local M = {}
+
+local ROUNDS <const> = 3
+local SHORTLY <const> = 0.05 -- seconds
+local MOST <const> = 1 << 53 -- calls: more than any machine makes in a year
+
+local sentence = core.failure.sentence
+
+--- A whole number that can be one of calls.
+local function is_count(v) return math.type(v) == "integer" and v >= 0 and v <= MOST end
+
+--- Names are shown in tables.
+local function shown(name) return (name:gsub("%c", " ")) end
+local function function_name(name) return shown(core.region.demangle(name)) end
+
+-- ---- what a process says of itself ----
+
+-- Its notes that are numbers.
+local amounts = { "objects", "functions", "slots", "shared", "deep", "nested", "unseen", "scans", "threads", "unmatched",
+  "dropped", "abandoned", "confined" }
+local texts = { "program", "failure", "flow" }
+
+local function lines_of(log, key)
+  local lines = {}
+  for line in (log:note(key) or ""):gmatch "[^\n]+" do lines[#lines + 1] = line end
+  return lines
+end
+
+--- "lib<TAB>libnone<TAB>libz,libm": a pattern that matched nothing, and names near to it.
+local function unmatched(line)
+  local option, pattern, nearest = line:match "^([a-z]+)\t([^\t]*)\t(.*)$"
+  return option and { option = option, pattern = pattern, nearest = nearest }
+end
+
+--- The program by its notes.
+local function notes_of(log)
+  local p = { units = {}, absent = {}, unmatched_patterns = {} }
+  for _, key in ipairs(amounts) do
+    local n = math.tointeger(tonumber(log:note(key)))
+    p[key] = is_count(n) and n or nil
+  end
+  for _, key in ipairs(texts) do p[key] = log:note(key) end
+  p.events, p.troubles = lines_of(log, "events"), lines_of(log, "troubles")
+  for _, name in ipairs(lines_of(log, "absent")) do p.absent[name] = true end
+  for _, line in ipairs(lines_of(log, "unmatched_patterns")) do table.insert(p.unmatched_patterns, unmatched(line)) end
+  for _, line in ipairs(lines_of(log, "units")) do
+    local event, scale, unit = line:match "^([^\t]*)\t([^\t]*)\t%d+\t%d\t%-?%d+\t%w+\t(.*)$"
+    if event then p.units[event] = { scale = tonumber(scale) or 1, unit = unit } end
+  end
+  return p
+end
+
+-- ---- what its calls add up to ----
+
+--- Why these figures cannot be those of calls; nil: they can.
+local function implausible(p)
+  for _, what in ipairs { "calls", "unreturned", "threads" } do
+    if not is_count(p[what]) then return what .. " is no count" end
+  end
+  if p.unreturned > p.calls then return "more calls did not return than began" end
+  -- times are rounded to whole ns, each by itself
+  if p.min_ns > p.max_ns or p.max_ns > p.inclusive_ns + 1 then return "a call took longer than all of them" end
+  if p.exclusive_ns > p.inclusive_ns + 1 then return "a part of the time is longer than the whole" end
+end
+
+local function round(ns) return math.floor(ns + 0.5) end
+
+local function paths_of(profile)
+  local paths = {}
+  for i, n in ipairs(profile:nodes()) do
+    paths[i] = { depth = n.depth, library = shown(n.file), name = function_name(n.name), calls = n.count + n.running,
+      unreturned = n.running, threads = n.threads, inclusive_ns = round(n.inclusive_ns),
+      exclusive_ns = round(n.exclusive_ns), min_ns = round(n.min_ns), max_ns = round(n.max_ns) }
+    local why = implausible(paths[i])
+    if why then return nil, "damaged: " .. why end
+  end
+  return paths
+end
+
+local function durations_of(profile)
+  local durations = {}
+  for i, f in ipairs(profile:functions()) do
+    durations[i] = { library = shown(f.file), name = function_name(f.name), bucket = f.bucket }
+  end
+  return durations
+end
+
+--- What a function's own calls added to each event.
+local function sums_of(sums, events)
+  local list = {}
+  for _, of in pairs(sums) do
+    local by_event = {}
+    for i, v in ipairs(of) do by_event[events[i] or i] = v end
+    list[#list + 1] = { library = shown(of.file), name = function_name(of.name), events = by_event }
+  end
+  return list
+end
+
+local function values_of(values)
+  for _, of in ipairs(values) do
+    of.library, of.name, of.value, of.file = shown(of.file), function_name(of.name), shown(of.value), nil
+  end
+  return values
+end
+
+local function add_figures(p, log)
+  local profile <close>, err = log:profile()
+  local sums, values
+  if profile then p.paths, err = paths_of(profile) end
+  if p.paths then sums, err = log:sums() end
+  if sums then values, err = log:values() end
+  if not values then return nil, err end
+  p.durations, p.sums, p.values = durations_of(profile), sums_of(sums, p.events), values_of(values)
+  return true
+end
+
+-- ---- a process ----
+
+---@class pmlua.logs.process one process, as its log has it
+---@field pid integer
+---@field parent integer
+---@field program string
+---@field ended string how: exit, _exit, exec, cut (short), running, failed
+---@field paths table[] call paths
+---@field durations table[] calls of functions by duration
+---@field sums table[] what functions' own calls added to events
+---@field values table[] arguments and results
+
+local function process_of(log, story, ended)
+  local p = notes_of(log)
+  p.pid, p.parent, p.ended, p.untraced = story.pid, story.parent, ended, story.dropped
+  p.tick_ns = core.profile.bucket_ns(1)
+  for _, what in ipairs { "lost_children", "deep", "brief", "often" } do p["left_" .. what] = story[what] end
+  for _, why in ipairs { "refused", "uncounted" } do p[why] = story[why] ~= "" and story[why] or nil end
+  p.counted = story.counted ~= "none" and story.counted or nil
+  local done, err = add_figures(p, log)
+  return done and p, err
+end
+
+--- NAME, the process's number, and which of its programs it is.
+local function parse(file)
+  local pid, program = file:match "%.(%d+)%.(%d+)%.pmlog$"
+  if not pid then pid, program = file:match "%.(%d+)%.pmlog$", 1 end
+  return pid and (program == 1 and pid or pid .. "." .. program), math.tointeger(tonumber(pid)), math.tointeger(program)
+end
+
+--- Whether the process is there and has the file mapped: its number may be another's by now.
+local function is_running(path, pid)
+  local f <close> = io.open(("/proc/%d/maps"):format(pid), "r")
+  local maps = f and f:read("a")
+  return maps ~= nil and maps:find(path, 1, true) ~= nil
+end
+
+--- How the process ended, as far as it can be told: who is killed cannot say so.
+local function ending(file, story, running, known)
+  if story.ended ~= "running" then return story.ended end
+  if running then return "running" end
+  local _, pid, program = parse(file)
+  local later = file:gsub("%." .. pid .. "%..*$", (".%d.%d.pmlog"):format(pid, program + 1))
+  return known[later] and "exec" or "cut"
+end
+
+-- ---- what is made of it ----
+
+--- The file that has what plugins measured in their own time; nil: there is none.
+local function series_of(dir, name)
+  local path = ("%s/%s.series"):format(dir, name)
+  return core.sys.realpath(path) and path
+end
+
+--- A table of it, plugins-NAME.dat, drawn where gnuplot is.
+local function write_series(path, dir, name)
+  local written, err = require("pmlua.plugin").tabulate(path, ("%s/plugins-%s"):format(dir, name))
+  if written then os.remove(path) end
+  return written, err
+end
+
+--- Once: one that is there was written before.
+local function write_trace(log, dir, name, story, o)
+  local lfs = require "lfs"
+  local folder = ("%s/trace-%s"):format(dir, name)
+  if lfs.attributes(folder .. "/traces.otf2", "mode") == "file" then return true end
+  local made, err = lfs.mkdir(folder)
+  if not made then return nil, folder .. ": " .. err end
+  local program = (log:note "program" or "?"):match "[^/]*$"
+  local open, refused = log:beside(o.beside and o.beside(story.pid) or {})
+  local tell = o.progress and function(done, all) o.progress(name, done, all) end
+  if open then open, refused = log:trace(folder, ("%s (%d)"):format(program, story.pid), series_of(dir, name), tell) end
+  if not open then return nil, sentence(refused) end
+  return open
+end
+
+--- What its events were kept for, beside the profile.
+local function make_more(r, log, dir, story, o)
+  local wanted = r.process.flow
+  if wanted then
+    local flow <close>, refused = log:flow(o.progress and function(...) return o.progress(r.name, ...) end)
+    if flow then r.flow = flowgraph.of(flow) else r.err = sentence(refused) end
+  end
+  if wanted ~= "only" then
+    local _
+    _, r.err = write_trace(log, dir, r.name, story, o)
+  end
+end
+
+--- A process that has just begun has made the file, but may have nothing in it yet.
+local function open(path)
+  local log, err, code = core.spool.open(path)
+  if log or code ~= "EFORMAT" then return log, err, code end
+  core.sys.sleep(SHORTLY)
+  return core.spool.open(path)
+end
+
+---@class pmlua.logs.result
+---@field name string
+---@field ended string as of the process
+---@field process? pmlua.logs.process nil: it could not be read
+---@field err? string why it has no results, or not all
+---@field series? integer of plugins
+---@field flow? pmlua.Flow if it was asked for
+
+--- @o: nil: nothing is made of it. Nil for a log without recorded calls.
+local function results(dir, file, known, o)
+  local path, name, pid = dir .. "/" .. file, parse(file)
+  local running = is_running(path, pid) -- before it is read: what is said at the end must be in it
+  local log <close>, err, code = open(path)
+  if code == "ENODATA" then return nil end
+  if not log then return { name = name, ended = "cut", err = sentence(err) } end
+  local story = log:story()
+  local r = { name = name, ended = ending(file, story, running, known) }
+  local process, lost = process_of(log, story, r.ended)
+  r.process, r.err = process, not process and ("%s: %s"):format(path, sentence(lost)) or nil
+  if not process or not o or r.ended == "running" then return r end
+  if story.traced then make_more(r, log, dir, story, o) end
+  local series = series_of(dir, name)
+  if series and not r.err then r.series, r.err = write_series(series, dir, name) end
+  return r
+end
+
+--- Logs of a folder that are not among the known ones, which they become.
+local function new_files(dir, known)
+  local files = {}
+  for file in require("lfs").dir(dir) do
+    if parse(file) and not known[file] then files[#files + 1] = file end
+  end
+  for _, file in ipairs(files) do known[file] = true end
+  table.sort(files)
+  return files
+end
+
+local function all(dir, o)
+  local real, known, list = core.sys.realpath(dir) or dir, {}, {}
+  for _ = 1, ROUNDS do -- children that began meanwhile
+    local files = new_files(real, known)
+    for _, file in ipairs(files) do list[#list + 1] = results(real, file, known, o) end
+    if #files == 0 then break end
+  end
+  return list
+end
+
+--- Whether any of these still writes to its log.
+---@param list pmlua.logs.result[]
+function M.running(list)
+  for _, r in ipairs(list) do
+    if r.ended == "running" then return true end
+  end
+  return false
+end
+
+--- All logs of a folder, and what is made of those whose processes ended, unless it is there.
+---@param dir string
+---@param o? { progress?: fun(name: string, done: integer, all: integer), beside?: fun(pid: integer): pmlua.Plugin[] }
+-- called while a trace is written; plugins whose series go into the trace of a process
+---@return pmlua.logs.result[]
+function M.gather(dir, o) return all(dir, o or {}) end
+
+--- The same, and nothing is made.
+---@param dir string
+---@return pmlua.logs.result[]
+function M.read(dir) return all(dir) end
+
+return M
