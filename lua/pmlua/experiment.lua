@@ -17,6 +17,9 @@
 --     }
 
 local core = require "pmlua.core"
+local fields = require "pmlua.internal.fields"
+local disk = require "pmlua.internal.file"
+local figure = require "pmlua.internal.experiment.figure"
 local json = require "pmlua.json"
 local options = require "pmlua.internal.cli.experiment"
 local plot = require "pmlua.plot"
@@ -43,6 +46,14 @@ local M = {}
 ---@field unit string?
 ---@field description string?
 
+---@class pmlua.Figure what goes where; NAME.gp beside the script, NAME the experiment's, is drawn instead
+---@field x string the factor along the x axis
+---@field y string? the column of data.dat along the y axis, with its interval if it has one; "median"
+---@field lines string? the factor whose values are lines
+---@field facet string? the factor whose values are panels
+---@field logx boolean?
+---@field logy boolean?
+
 ---@class pmlua.Definition
 ---@field name string letters, digits, _ and -
 ---@field description string?
@@ -67,7 +78,7 @@ local M = {}
 ---@field options pmlua.Option[]?
 ---@field command string? the command line may end in a command of the user's: what --help calls it; options.command has it
 ---@field examples string[]? command lines for --help
----@field plot string? stem of the gnuplot script
+---@field plot (string|pmlua.Figure)? the figure, or the stem of a gnuplot script that draws it
 ---@field trace_events string[]? events in the trace, read when a cell begins and ends
 
 local kinds = {
@@ -75,7 +86,7 @@ local kinds = {
   warmup = "number", calls = "number", quick = "table", setup = "function", measure = "function", teardown = "function",
   unit = "string", units = "table", help = "table", columns = "table", analyse = "function", options = "table",
   examples = "table", metrics = "table", budget = "table",
-  command = "string", plot = "string", trace_events = "table", factors = "table or function",
+  command = "string", plot = "string or table", trace_events = "table", factors = "table or function",
 }
 
 -- Where the definition stands. `return pml.experiment {...}` is a tail call, of which the stack keeps no line: then the
@@ -88,8 +99,13 @@ local function origin(def)
     if not ours and info.what ~= "C" then return info.source, info.currentline end
     if info.istailcall then break end
   end
-  for _, k in ipairs { "measure", "setup", "constraints", "factors", "teardown", "analyse" } do
-    local f = type(def) == "table" and def[k]
+  local functions = {}
+  for k, v in pairs(type(def) == "table" and def or {}) do
+    if type(v) == "function" then functions[#functions + 1] = k == "measure" and "" or tostring(k) end
+  end
+  table.sort(functions) -- measure is the first
+  for _, k in ipairs(functions) do
+    local f = def[k == "" and "measure" or k]
     local info = type(f) == "function" and debug.getinfo(f, "S")
     if info and info.what == "Lua" then return info.source, info.linedefined end
   end
@@ -97,22 +113,40 @@ local function origin(def)
   return script and "@" .. script or "=?", 0
 end
 
+-- Where the script writes a field: the first line that gives something to this name.
+local function line_of(source, name)
+  local text = source:sub(1, 1) == "@" and disk.read(source:sub(2)) or source:sub(1, 1) ~= "=" and source or ""
+  local line = 0
+  for one in (text .. "\n"):gmatch "([^\n]*)\n" do
+    line = line + 1
+    if (" " .. one):find("[^%w_.]" .. name:gsub("%W", "%%%0") .. "%s*=[^=]") then return line end
+  end
+end
+
 local function place(source, line)
   local file = source:sub(1, 1) == "@" and source:sub(2) or source:gsub("^=", ""):match("^[^\n]*")
   return file, line > 0 and ("%s:%d: "):format(file, line) or file .. ": "
 end
 
--- Misuse of a definition: raised with the script's line.
-local function misuse(def, ...)
-  local _, prefix = place(origin(def))
+-- Misuse of a definition: raised with the script's line, that of a field where one is named.
+local function misuse_of(def, name, ...)
+  local source, line = origin(def)
+  local _, prefix = place(source, name and line_of(source, name) or line)
   error(prefix .. "experiment: " .. string.format(...), 0)
+end
+
+local function misuse(def, ...) misuse_of(def, nil, ...) end
+
+local function unknown(def, given, known, where)
+  local wrong, name = fields.unknown(given, known)
+  if wrong then misuse_of(def, tostring(name), "%s%s", where and where .. ": " or "", wrong) end
 end
 
 local function check_kinds(def)
   if type(def) ~= "table" then misuse(def, "a table is expected, not a %s", type(def)) end
+  unknown(def, def, kinds)
   for k, v in pairs(def) do
     local kind = kinds[k]
-    if not kind then misuse(def, "there is no field %s", tostring(k)) end
     if not kind:find(type(v), 1, true) then misuse(def, "%s must be a %s, not a %s", k, kind, type(v)) end
   end
   if not def.name or not def.name:match("^[%w_][%w_%-]*$") then
@@ -123,6 +157,27 @@ local function check_kinds(def)
     local v = def[k]
     if v and (not math.tointeger(v) or v < (k == "warmup" and 0 or 1)) then misuse(def, "%s must be a positive integer", k) end
   end
+end
+
+-- What the tables inside of a definition may have.
+local inner = {
+  columns = { name = true, unit = true, description = true, value = true },
+  metrics = { name = true, unit = true, description = true },
+  options = { name = true, default = true, help = true, type = true, min = true, metavar = true },
+}
+
+local function check_inner(def)
+  for name, known in pairs(inner) do
+    for i, one in ipairs(def[name] or {}) do
+      if type(one) == "table" then unknown(def, one, known, ("%s[%d]"):format(name, i)) end
+    end
+  end
+  if def.budget then unknown(def, def.budget, { seconds = true, rounds = true }, "budget") end
+  local quick = { repeats = true, rounds = true, warmup = true }
+  for _, o in ipairs(def.options or {}) do
+    if type(o) == "table" and type(o.name) == "string" then quick[o.name], quick[o.name:gsub("-", "_")] = true, true end
+  end
+  unknown(def, def.quick or {}, quick, "quick")
 end
 
 local function check_columns(def)
@@ -149,11 +204,21 @@ local function clash(exp, factors)
   end
 end
 
+local function wrong_figure(exp, factors)
+  if type(exp.plot) ~= "table" then return nil end
+  local columns = {}
+  for name in pairs(datasets.reserved(exp)) do columns[#columns + 1] = name ~= "status" and name or nil end
+  for _, c in ipairs(exp.columns) do columns[#columns + 1] = c.unit ~= "text" and c.name or nil end
+  local wrong = figure.wrong(exp.plot, factors, columns)
+  return wrong and "plot: " .. wrong
+end
+
 --- Define an experiment. `return` it from a script to make it a command; or call its run().
 ---@param def pmlua.Definition
 ---@return pmlua.Experiment
 function M.define(def)
   check_kinds(def)
+  check_inner(def)
   local exp = setmetatable({}, Experiment)
   for k, v in pairs(def) do exp[k] = v end
   for _, k in ipairs { "columns", "metrics", "options", "units", "help", "quick" } do exp[k] = exp[k] or {} end
@@ -165,6 +230,8 @@ function M.define(def)
     local ordered, err = sweep.factors(exp.factors)
     err = err or clash(exp, ordered)
     if err then misuse(def, "%s", err) end
+    err = wrong_figure(exp, ordered)
+    if err then misuse_of(def, "plot", "%s", err) end
   end
   exp.unit, exp.calls = exp.unit or "ticks", exp.calls or 1
   exp.source, exp.line = origin(def)
@@ -215,7 +282,7 @@ local function prepare(exp, given, command)
   local factors = type(exp.factors) == "function" and exp.factors(values) or exp.factors
   local cells, ordered = sweep.cells(factors, exp.constraints and function(p) return exp.constraints(p, values) end)
   if not cells then return nil, "experiment: " .. ordered end
-  local same_name = clash(exp, ordered)
+  local same_name = clash(exp, ordered) or wrong_figure(exp, ordered)
   if same_name then return nil, "experiment: " .. same_name end
   if #cells == 0 then return nil, "experiment: the constraints leave no cell to measure" end
   local run = { exp = exp, core = core, options = values, cells = cells, factors = ordered }
@@ -254,12 +321,23 @@ local function execute(self, given, command)
   return run
 end
 
+-- What may be given to a run: what the command line takes, and what the command passes on.
+local function given_fields(exp)
+  local known = { help = true, command = true, debug = true }
+  for _, list in ipairs { options.common, exp.options } do
+    for _, o in ipairs(list) do known[(o.name:gsub("-", "_"))] = true end
+  end
+  return known
+end
+
 --- Run it from a program.
 ---@param given? table { quick=, out=, no_plot=, json=, seed=, rounds=, iterations=, quiet=, and the experiment's options }
 ---@param command? string[] the command line, for the record
 ---@return pmlua.Run? run its status is "complete", "interrupted" or "failed"
 ---@return string? err when nothing could be measured or written at all
 function Experiment:run(given, command)
+  local wrong = fields.unknown(given or {}, given_fields(self))
+  if wrong then error("experiment: run: " .. wrong, 2) end
   local point <close> = core.sys.with_point() -- luacheck: ignore 211
   return execute(self, given or {}, command)
 end

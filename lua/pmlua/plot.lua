@@ -10,6 +10,7 @@
 local core = require "pmlua.core"
 local dat = require "pmlua.internal.dat"
 local disk = require "pmlua.internal.file"
+local figure = require "pmlua.internal.experiment.figure"
 local lfs = require "lfs"
 local picture = require "pmlua.internal.picture"
 local quote = require "pmlua.internal.quote"
@@ -107,7 +108,7 @@ local function kinds_of(run, factors)
   return table.concat(kinds, " ")
 end
 
-local function run_gp(run)
+local function run_gp(run, variables)
   local meta, out = run.meta, {}
   local function set(name, value) out[#out + 1] = ("%s = %s"):format(name, value) end
   out[1] = "# written by pmlua from meta.json and data.dat; plot.gp reads it through theme.gp"
@@ -129,17 +130,40 @@ local function run_gp(run)
   set("run_metric_columns", quote.gnuplot(columns))
   set("run_metric_units", quote.gnuplot(units))
   set("run_metric_rounds", quote.gnuplot(run.rounds and select(2, metrics_of(run, run.rounds)) or ""))
+  for _, variable in ipairs(variables or {}) do
+    local value = variable[2]
+    set(variable[1], type(value) == "number" and ("%.17g"):format(value) or quote.gnuplot(value))
+  end
   set("run_files", quote.gnuplot((" %s "):format(table.concat(tables_of(run.path), " "))))
   return table.concat(out, "\n") .. "\n"
 end
 
---- plot.gp and theme.gp that pmlua or the experiment's script has for this run.
----@return { ["plot.gp"]: string, ["theme.gp"]: string }? texts
+--- The script of a figure that a table describes: NAME.gp beside the experiment's script, or lines.gp.
+---@return string? path
+---@return string? err
+---@return table? variables that lines.gp needs
+local function described(run, options)
+  local own = options.script and M.find(run.meta.name, options.script)
+  if own and core.sys.realpath(own:match "^(.*)/") ~= core.sys.realpath(plots_folder()) then return own end
+  local variables, err = figure.variables(run)
+  if not variables then return nil, err end
+  return M.find "lines", nil, variables
+end
+
+local function script_of(run, options)
+  if options.stem or type(run.meta.plot) ~= "table" then
+    return M.find(options.stem or run.meta.plot or "generic", options.script)
+  end
+  return described(run, options)
+end
+
+--- plot.gp and theme.gp that pmlua or the experiment's script has for this run, and run.gp.
+---@return table<string, string>? texts by the names of their files
 ---@return string? note or what is missing
 ---@return boolean? own the script's, which came with the experiment that was run
 local function scripts_for(run, options)
   local note
-  local path, err = M.find(options.stem or run.meta.plot or "generic", options.script)
+  local path, err, variables = script_of(run, options)
   if not path then
     note, path = err, M.find "generic"
   end
@@ -148,7 +172,7 @@ local function scripts_for(run, options)
   local theme, no_theme = disk.read(plots_folder() .. "/theme.gp")
   if not (plot and theme) then return nil, no_plot or no_theme end
   local own = core.sys.realpath(path:match "^(.*)/") ~= core.sys.realpath(plots_folder())
-  return { ["plot.gp"] = plot, ["theme.gp"] = theme }, note, own
+  return { ["plot.gp"] = plot, ["theme.gp"] = theme, ["run.gp"] = run_gp(run, variables) }, note, own
 end
 
 --- What the folder has of its own, or gets. An own plot.gp that is not run is worth a remark.
@@ -206,7 +230,7 @@ end
 
 --- The folder's tables, and nothing else of it, beside scripts of ours.
 local function copy_to(scratch, run, scripts)
-  local files = { ["run.gp"] = run_gp(run) }
+  local files = {}
   for name, text in pairs(scripts) do files[name] = text end
   for _, name in ipairs(tables_of(run.path)) do files[name] = disk.read(run.path .. "/" .. name) end
   for name, text in pairs(files) do
@@ -255,7 +279,7 @@ function M.draw(dir, options)
   local scripts, note, own = scripts_for(run, options)
   if not scripts then return nil, note end
   local ok, remark = furnish(run, scripts, options)
-  if ok then ok, err = run:write("run.gp", run_gp(run)) end
+  if ok then ok, err = run:write("run.gp", scripts["run.gp"]) end
   if not ok then return nil, err or remark end
   local files
   files, err = draw_all(run, scripts, options.trust or own, options.gnuplot)

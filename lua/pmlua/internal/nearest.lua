@@ -27,7 +27,8 @@ end
 local function nearest(asked, names)
   local best, least = nil, (#asked < 4 and 1 or math.max(2, #asked // 2)) + 1
   for _, name in ipairs(names) do
-    local d = distance(asked:sub(1, LONGEST), name)
+    -- Of two that are as near, the one of the same length: letters change places more often than they are left out.
+    local d = distance(asked:sub(1, LONGEST), name) + math.abs(#asked - #name) / 1000
     if d < least then best, least = name, d end
   end
   return best

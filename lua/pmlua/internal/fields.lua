@@ -1,0 +1,57 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+-- lua/pmlua/internal/fields.lua - which fields a table from a script may have; a misspelt one is answered with the nearest.
+--
+-- Try:  print(require "pmlua.internal.fields".unknown({ mesure = 1 }, { measure = true }))
+
+local nearest = require "pmlua.internal.nearest"
+
+local M = {}
+
+--- "there is no field mesure; did you mean measure?", or all that there are.
+---@param name any
+---@param known table<string, any>|string[] names, as keys or as an array
+---@param what? string "field"
+---@return string
+function M.sentence(name, known, what)
+  local names = {}
+  for key, value in pairs(known) do names[#names + 1] = type(key) == "string" and key or value end
+  table.sort(names)
+  local near = nearest(tostring(name), names)
+  return ("there is no %s %s; %s"):format(what or "field", tostring(name),
+    near and ("did you mean %s?"):format(near) or "there are " .. table.concat(names, ", "))
+end
+
+--- What is wrong with the names of a table's fields, if anything is.
+---@param given table
+---@param known table<string, any>
+---@return string? err
+---@return any name
+function M.unknown(given, known)
+  local wrong
+  for name in pairs(given) do
+    if known[name] == nil and (not wrong or tostring(name) < tostring(wrong)) then wrong = name end
+  end
+  if wrong ~= nil then return M.sentence(wrong, known), wrong end
+end
+
+--- Make a module answer a misspelt name instead of giving nil. A metatable's own __index stays as it is.
+---@generic T
+---@param module T
+---@param what string "pml.stats"
+---@return T module
+function M.strict(module, what)
+  if type(module) ~= "table" then return module end
+  local meta = getmetatable(module) or {}
+  if type(meta) ~= "table" or meta.__index ~= nil then return module end
+  setmetatable(module, meta)
+  function meta.__index(_, name)
+    local names = {}
+    for known in next, module do names[#names + 1] = type(known) == "string" and known or nil end
+    local near = nearest(tostring(name), names)
+    error(("%s has no '%s'; %s"):format(what, tostring(name), near and ("did you mean %s?"):format(near)
+      or ("pmlua help api %s lists what it has"):format(what)), 2)
+  end
+  return module
+end
+
+return M

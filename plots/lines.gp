@@ -1,0 +1,76 @@
+# SPDX-License-Identifier: BSD-3-Clause
+# plots/lines.gp - the figure that an experiment's table describes: plot = { x=, lines=, facet=, y=, logx=, logy= }.
+#
+# run.gp has it as figure_x, figure_lines, figure_facet (columns of data.dat, 0: there is none), each with its _levels and
+# with _words that say them, figure_y with its interval and scale, and the ends of both axes, which all panels share.
+load "theme.gp"
+
+panels = figure_facet ? words(figure_facet_levels) : 1
+lines = figure_lines ? words(figure_lines_levels) : 1
+across = panels <= 3 ? panels : ceil(sqrt(panels))
+down = ceil(1.0 * panels / across)
+
+is_level(col, text, level) = col == 0 ? 1 : text ? strcol(col) eq level : column(col) == real(level)
+is_in(f, l) = is_level(figure_facet, figure_facet_text, word(figure_facet_levels, f)) && \
+  is_level(figure_lines, figure_lines_text, word(figure_lines_levels, l))
+# Texts stand side by side, and what belongs to one of them a little apart.
+apart(l) = 0.08 * (l - 0.5 * (lines + 1))
+x_of(l) = figure_x_text ? (sum [i=1:words(figure_x_levels)] (word(figure_x_levels, i) eq strcol(figure_x) ? i : 0)) + apart(l) \
+  : column(figure_x)
+height(col, f, l) = is_in(f, l) ? figure_y_scale * column(col) : NaN
+said(level, text, name) = text ? plain(level) : name . " " . level
+
+right = figure_lines ? 0.82 : 0.97
+set pointintervalbox 0
+set title run_name . (strlen(run_description) > 0 ? ": " . run_description : "")
+margin = figure_x_text ? 0 : figure_logx ? (figure_x_max / figure_x_min) ** 0.03 : 0.03 * (figure_x_max - figure_x_min)
+if (!figure_x_text && figure_x_max == figure_x_min) margin = figure_logx ? 2 : 1
+if (figure_logx) { set logscale x; set xrange [figure_x_min / margin : figure_x_max * margin] }
+if (!figure_logx) { set xrange [figure_x_min - margin : figure_x_max + margin] }
+# Labels of texts are turned where they do not fit; of numbers, one that would reach into the one before is left out.
+char = 0.014 * across / (right - 0.09)
+turned = figure_x_text && char * (strlen(figure_x_words) + 1) > 1
+if (figure_x_tics) {
+  set xtics () noenhanced
+  set xtics rotate by (turned ? -40 : 0)
+  free = -1.0
+  longest = 0
+  do for [i=1:words(figure_x_levels)] {
+    label = tic(plain(word(figure_x_words, i)))
+    if (strlen(label) > longest) { longest = strlen(label) > 30 ? 30 : strlen(label) }
+    at = figure_x_text ? i : real(word(figure_x_levels, i))
+    share = figure_x_text || figure_x_min == figure_x_max ? i : log(at / figure_x_min) / log(1.0 * figure_x_max / figure_x_min)
+    set xtics add ((share - 0.5 * char * strlen(label) > free ? label : "") at)
+    if (share - 0.5 * char * strlen(label) > free) { free = share + 0.5 * char * (strlen(label) + 1) }
+  }
+}
+if (figure_x_text) { set grid noxtics }
+if (turned && !figure_lines) { right = 0.9 }
+below = turned ? 0.06 + 0.0095 * longest : 0.13
+if (figure_logy) { set logscale y; set yrange [figure_y_min / 1.3 : figure_y_max * 1.3] }
+if (!figure_logy) { set yrange [(figure_y_min >= 0 ? 0 : figure_y_min * 1.08) : (figure_y_max > 0 ? figure_y_max * 1.08 : 0)] }
+if (!figure_logy && figure_y_min == 0 && figure_y_max == 0) { set yrange [-1:1] }
+
+if (panels > 1) {
+  set label 9004 run_name . (strlen(run_description) > 0 ? ": " . run_description : "") at screen 0.5, screen 0.955 center noenhanced
+  set multiplot layout down, across margins screen 0.09, right, below, 0.85 spacing screen 0.03, screen below + 0.02
+  set key at screen 0.985, screen 0.87 right top vertical
+} else {
+  set lmargin at screen 0.1; set rmargin at screen right; set bmargin at screen below; set tmargin at screen 0.89
+}
+if (turned) { set label 9003 figure_x_label at screen 0.02, screen 0.02 left noenhanced }
+if (figure_lines) { set key title figure_lines_label noenhanced left } else { set key off }
+style = figure_x_text ? "points" : "linespoints dashtype 1 + (l - 1) % 5"
+
+do for [f=1:panels] {
+  if (panels > 1) { set title said(word(figure_facet_words, f), figure_facet_text, figure_facet_name) }
+  set xlabel (f > panels - across && !turned ? figure_x_label : "") noenhanced # where nothing is below
+  set ylabel ((f - 1) % across == 0 ? figure_y_label : "") noenhanced
+  set format y ((f - 1) % across == 0 ? "% h" : "")
+  if (f == 2) { set key off; unset label 9001; unset label 9002; unset label 9003; unset label 9004 }
+  plot for [l=1:lines] "data.dat" using (x_of(l)):(height(figure_y, f, l)):(height(figure_y_low ? figure_y_low : figure_y, f, l)):\
+(height(figure_y_high ? figure_y_high : figure_y, f, l)) with yerrorbars linetype l pointsize 0.8 notitle, \
+    for [l=1:lines] "" using (x_of(l)):(height(figure_y, f, l)) smooth unique with @style linetype l pointsize 0.8 \
+      title (figure_lines ? plain(word(figure_lines_words, l)) : "")
+}
+if (panels > 1) { unset multiplot }

@@ -1,0 +1,117 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+-- spec/lua/figure_spec.lua - the figure that an experiment's table describes: what it shows, and what is refused.
+
+local helper = require "spec.lua.helper"
+
+if not helper.has_core then
+  describe("plot = { ... }", function() pending(helper.no_core) end)
+  return
+end
+
+local experiment = require "pmlua.experiment"
+local has_gnuplot = os.execute "command -v gnuplot >/dev/null 2>&1"
+
+local SCRIPT = [[
+return require "pmlua".experiment {
+  name = "demo",
+  factors = { bytes = { 64, 1024, 1048576 }, way = { "by_hand", "twice over" }, threads = { 1, 2 } },
+  units = { bytes = "B" }, repeats = 20, unit = "ns",
+  measure = function(_, p) return p.bytes + p.threads * 100 + #p.way end,
+  plot = %s,
+}
+]]
+
+--- The folder of the run, after the script was run with this figure; its picture, and what was said.
+local function drawn(plot, other)
+  local dir = helper.folder()
+  helper.write(dir .. "/s.lua", SCRIPT:format(plot))
+  for name, text in pairs(other or {}) do helper.write(("%s/%s"):format(dir, name), text) end
+  local code, _, err = helper.shell(("cd %s && %s/pmlua s.lua --quiet"):format(dir, helper.build))
+  assert.equal(0, code, err)
+  local run = dir .. "/results/demo/latest"
+  return run, helper.read(run .. "/plot.svg"), err
+end
+
+local function draws(sentence, f)
+  it(sentence, function()
+    if not has_gnuplot then return pending "gnuplot is not installed" end
+    f()
+  end)
+end
+
+local function count(text, pattern)
+  return select(2, text:gsub(pattern, ""))
+end
+
+describe("plot = { ... }", function()
+  after_each(helper.clean)
+
+  draws("puts factors along x, into lines and into panels, with units and a key", function()
+    local _, svg, err = drawn '{ x = "bytes", lines = "way", y = "median", facet = "threads", logx = true }'
+    assert.equal("", err)
+    for _, text in ipairs { ">bytes %[B%]<", ">median time %[ms%]<", ">1KiB<", ">1MiB<", ">twice over<", ">by hand<", ">way<" } do
+      assert.matches(text, svg)
+    end
+    assert.same({ 1, 1 }, { count(svg, ">threads 1<"), count(svg, ">threads 2<") })
+  end)
+
+  draws("draws the intervals of a column that has them, and any column of data.dat", function()
+    local run = drawn '{ x = "bytes", lines = "way", facet = "threads" }'
+    assert.matches("\nfigure_y_low = [1-9]", helper.read(run .. "/run.gp"))
+    local _, svg = drawn '{ x = "bytes", lines = "way", facet = "threads", y = "samples", logx = true, logy = true }'
+    assert.matches(">samples<", svg)
+  end)
+
+  draws("draws texts beside each other", function()
+    local _, svg = drawn '{ x = "way", lines = "bytes", facet = "threads" }'
+    assert.matches(">by hand<", svg)
+    assert.matches(">bytes %[B%]<", svg)
+  end)
+
+  draws("gives way to a gnuplot script of the experiment's name beside the script", function()
+    local run, svg = drawn('{ x = "bytes", lines = "way", facet = "threads" }',
+      { ["demo.gp"] = 'load "theme.gp"\nset title "my own"\nplot "data.dat" using 1:(column(c_median)) notitle\n' })
+    assert.matches(">my own<", svg)
+    assert.matches("my own", helper.read(run .. "/plot.gp"))
+  end)
+
+  draws("is drawn again by pmlua plot, and by gnuplot alone", function()
+    local run, svg = drawn '{ x = "bytes", lines = "way", facet = "threads" }'
+    local code, out = helper.pmlua("plot " .. run)
+    assert.same({ 0, svg }, { code, helper.read(run .. "/plot.svg") }, out)
+    code = helper.shell(("cd %s && rm plot.svg && gnuplot plot.gp"):format(run))
+    assert.equal(0, code)
+    assert.matches("<svg", helper.read(run .. "/plot.svg"))
+  end)
+
+  draws("of a folder that comes from somebody else is refused where it does not fit the data, and drawn otherwise", function()
+    local run = drawn '{ x = "bytes", lines = "way", facet = "threads" }'
+    local meta = helper.read(run .. "/meta.json")
+    helper.write(run .. "/meta.json", (meta:gsub('"x": *"bytes"', '"x": "`touch x`"')))
+    local code, _, err = helper.pmlua("plot " .. run)
+    assert.equal(0, code, err)
+    assert.matches("plot: x: there is no factor", err, 1, true)
+  end)
+
+  it("is refused where a name is wrong, with what is near", function()
+    local function refused(plot)
+      local done, err = pcall(experiment, { name = "demo", factors = { bytes = { 0, 64 }, way = { "a", "b" } }, measure = print,
+        plot = plot })
+      assert.is_false(done)
+      return err
+    end
+    for sentence, plot in pairs {
+      ["there is no field liens; did you mean lines?"] = { x = "bytes", liens = "way" },
+      ["x: there is no factor byts; did you mean bytes?"] = { x = "byts", lines = "way" },
+      ["y: there is no column medain; did you mean median?"] = { x = "bytes", lines = "way", y = "medain" },
+      ["x is missing"] = { lines = "way" },
+      ["x and facet are both bytes"] = { x = "bytes", facet = "bytes" },
+      ["factor way is neither x, lines nor facet"] = { x = "bytes" },
+      ["logx: bytes has the value 0"] = { x = "bytes", lines = "way", logx = true },
+      ["logx: the values of way are texts"] = { x = "way", lines = "bytes", logx = true },
+      ["logy must be a boolean"] = { x = "bytes", lines = "way", logy = 1 },
+    } do
+      assert.matches(sentence, refused(plot), 1, true)
+    end
+  end)
+end)
