@@ -2,6 +2,7 @@
 /* bindings/lutil.c - what every binding shares: handles, failures, options. */
 #include "lutil.h"
 
+#include "base/pml_nearest.h"
 #include "failure.h"
 #include "live/limit.h"
 
@@ -104,6 +105,45 @@ static void setclosure(lua_State *L, const struct lutil_class *class, lua_CFunct
   lua_setfield(L, -2, key);
 }
 
+#define NEAREST_TEXT_MAX (PML__NEAREST_MAX * (PML__NEAREST_NAME + 2) + 16)
+
+/* "script.lua:3: " of the innermost Lua function: an index function may have asked for another one. */
+static void push_place(lua_State *L) {
+  lua_Debug at;
+  for (int level = 1; lua_getstack(L, level, &at); level++) {
+    lua_getinfo(L, "Sl", &at);
+    if (at.currentline <= 0) continue;
+    lua_pushfstring(L, "%s:%d: ", at.short_src, at.currentline);
+    return;
+  }
+  lua_pushliteral(L, "");
+}
+
+int lutil_unknown(lua_State *L, const char *what, int known) {
+  char text[NEAREST_TEXT_MAX];
+  struct pml__nearest near = {.want = luaL_tolstring(L, -1, NULL)};
+  known = lua_absindex(L, known);
+  for (lua_pushnil(L); lua_next(L, known) != 0; lua_pop(L, 1))
+    if (lua_type(L, -2) == LUA_TSTRING) pml__nearest_offer(&near, lua_tostring(L, -2));
+  push_place(L);
+  lua_pushfstring(L, "%s has no '%s'%s", what, near.want, pml__nearest_text(&near, text, sizeof text));
+  lua_concat(L, 2);
+  return lua_error(L);
+}
+
+static int m_index(lua_State *L) {
+  lua_settop(L, 2);
+  return lutil_unknown(L, lua_tostring(L, lua_upvalueindex(1)), 1);
+}
+
+void lutil_strict(lua_State *L, const char *what) {
+  lua_createtable(L, 0, 1);
+  lua_pushstring(L, what);
+  lua_pushcclosure(L, m_index, 1);
+  lua_setfield(L, -2, "__index");
+  lua_setmetatable(L, -2);
+}
+
 void lutil_class(lua_State *L, const struct lutil_class *class, const luaL_Reg *methods, lua_CFunction index) {
   lua_createtable(L, 0, 8); /* the metatable */
   lua_pushfstring(L, "pml.%s", class->name);
@@ -119,6 +159,7 @@ void lutil_class(lua_State *L, const struct lutil_class *class, const luaL_Reg *
     lua_pushcfunction(L, methods->func);
     lua_setfield(L, methods->name[0] == '_' ? -3 : -2, methods->name);
   }
+  lutil_strict(L, class->name);
   if (index != NULL) lua_pushcclosure(L, index, 1);
   lua_setfield(L, -2, "__index");
   lua_rawsetp(L, LUA_REGISTRYINDEX, class);
@@ -245,14 +286,22 @@ static int isknown(const char *key, const char *const *known) {
   return 0;
 }
 
+/* The key is on top. */
+static void unknown_option(lua_State *L, int arg, const char *const *known) {
+  char text[NEAREST_TEXT_MAX];
+  struct pml__nearest near = {.want = luaL_tolstring(L, -1, NULL)};
+  for (; *known != NULL; known++) pml__nearest_offer(&near, *known);
+  const char *nearest = pml__nearest_text(&near, text, sizeof text);
+  luaL_argerror(L, arg, lua_pushfstring(L, "unknown option '%s'%s", near.want, nearest));
+}
+
 void lutil_options(lua_State *L, int arg, const char *const *known) {
   if (lua_isnoneornil(L, arg)) return;
   luaL_checktype(L, arg, LUA_TTABLE);
   for (lua_pushnil(L); lua_next(L, arg) != 0; lua_pop(L, 1)) {
     if (lua_type(L, -2) == LUA_TSTRING && isknown(lua_tostring(L, -2), known)) continue;
     lua_pop(L, 1);
-    luaL_tolstring(L, -1, NULL);
-    luaL_argerror(L, arg, lua_pushfstring(L, "unknown option '%s'", lua_tostring(L, -1)));
+    unknown_option(L, arg, known);
   }
 }
 

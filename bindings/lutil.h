@@ -29,7 +29,10 @@ struct lutil_handle {
   size_t charged;
 };
 
-/* lutil_class - make the metatable of @class with @methods, close and the metamethods; @index may be NULL. */
+/*
+ * lutil_class - make the metatable of @class with @methods, close and the metamethods. @index may be NULL; it gets the
+ * methods as its upvalue, and ends with lutil_unknown() for a key that is neither its own nor a method.
+ */
 void lutil_class(lua_State *L, const struct lutil_class *class, const luaL_Reg *methods, lua_CFunction index);
 
 /* lutil_new - push a closed handle with @extra bytes after the struct, all zero, and @values user values. */
@@ -51,6 +54,13 @@ void lutil_close(struct lutil_handle *h);
  */
 int lutil_charge(lua_State *L, struct lutil_handle *h, size_t bytes);
 void lutil_uncharge(struct lutil_handle *h);
+
+/*
+ * A misspelt name raises, with those that are near to it. lutil_unknown - "WHAT has no KEY; nearest: a, b", for the key
+ * on top; the table at @known has the names as keys. lutil_strict - the table on top answers so to what it has not.
+ */
+int lutil_unknown(lua_State *L, const char *what, int known);
+void lutil_strict(lua_State *L, const char *what);
 
 /* pml_pusherr - what the world refused: pushes nil, a failure (failure.h) whose place is @where, its code. Returns 3.
  */

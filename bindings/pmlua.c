@@ -11,6 +11,14 @@ static void pushorigin(lua_State *L) {
   lua_pushstring(L, path);
 }
 
+/* The module on top says what it has not, unless it has a metatable of its own. */
+static void strict(lua_State *L, const char *name) {
+  if (lua_getmetatable(L, -1))
+    lua_pop(L, 1);
+  else
+    lutil_strict(L, name);
+}
+
 int luaopen_pmlua_core(lua_State *L) {
   int err = pml_clock_init();
   if (err < 0) {
@@ -25,6 +33,7 @@ int luaopen_pmlua_core(lua_State *L) {
   lua_setfield(L, -2, "origin");
 #define MODULE(name)                                                                                                   \
   luaopen_pmlua_##name(L);                                                                                             \
+  strict(L, "pml." #name);                                                                                             \
   lua_setfield(L, -2, #name);
   LUTIL_MODULES(MODULE)
 #undef MODULE

@@ -111,10 +111,12 @@ static int l_index(lua_State *L) {
   lua_settop(L, 2);
   lua_pushvalue(L, 2);
   if (lua_rawget(L, lua_upvalueindex(1)) != LUA_TNIL) return 1;
-  if (lua_getiuservalue(L, 1, 1) != LUA_TTABLE) return 0;
-  lua_pushvalue(L, 2);
-  lua_rawget(L, -2);
-  return 1;
+  if (lua_getiuservalue(L, 1, 1) == LUA_TTABLE) {
+    lua_pushvalue(L, 2);
+    if (lua_rawget(L, -2) != LUA_TNIL) return 1;
+  }
+  lua_settop(L, 2);
+  return lutil_unknown(L, "workload", lua_upvalueindex(1));
 }
 
 /* --- run --- */

@@ -75,7 +75,7 @@ static int l_len(lua_State *L) {
 static int l_index(lua_State *L) {
   if (lua_type(L, 2) != LUA_TNUMBER) {
     lua_settop(L, 2);
-    lua_rawget(L, lua_upvalueindex(1));
+    lua_gettable(L, lua_upvalueindex(1));
     return 1;
   }
   const struct pml_samples *s = check(L);

@@ -77,10 +77,22 @@ for name, value in pairs(core) do
   if not inner[name] and not (type(value) == "table" and find(name)) then pml[name] = value end
 end
 
+-- Names of the Lua modules beside this file.
+local function module_names()
+  local names = {}
+  for name in next, pml do names[#names + 1] = name end
+  for entry in require "lfs".dir(pml.paths.lua .. "/pmlua") do names[#names + 1] = entry:match "^(%a[%w_]*)%.lua$" end
+  return names
+end
+
 setmetatable(pml, {
   __index = function(self, name)
-    if type(name) ~= "string" or not find(name) then return nil end
-    local module = require("pmlua." .. name)
+    if type(name) ~= "string" or not find(name) then
+      local near = require "pmlua.internal.nearest"(tostring(name), module_names())
+      local hint = near and ("did you mean %s?"):format(near) or "pmlua help api lists what it has"
+      error(("pml has no '%s'; %s"):format(name, hint), 2)
+    end
+    local module = require "pmlua.internal.fields".strict(require("pmlua." .. name), "pml." .. name)
     rawset(self, name, module)
     return module
   end,

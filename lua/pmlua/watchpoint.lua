@@ -11,7 +11,7 @@ local core = require "pmlua.core"
 local preload = require "pmlua.internal.preload"
 
 ---@class pml.watchpoint
-local M = setmetatable({}, { __index = function(_, name) return core.watchpoint[name] end })
+local M = setmetatable({}, { __index = core.watchpoint })
 
 local NOT_FOUND, NOT_RUN, FAILED = 127, 126, 1 -- as shells say it
 

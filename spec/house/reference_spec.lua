@@ -43,7 +43,10 @@ end
 local function reached(name)
   local module, keys = pml[name], {}
   for key in pairs(module) do keys[key] = module[key] end
-  for key in pairs(core[name] or {}) do keys[key] = module[key] end
+  for key in pairs(rawget(core, name) or {}) do
+    local there, value = pcall(function() return module[key] end)
+    keys[key] = there and value or nil
+  end
   return keys
 end
 

@@ -33,9 +33,11 @@ describe("A script", function()
     for _, name in ipairs(modules "") do public[name] = true end
     for _, name in ipairs(inner) do
       assert.is_nil(public[name], name)
-      assert.equal("nil\n", answer(("print(pml.%s)"):format(name)), name)
+      assert.equal("false\n", answer(("print((pcall(function() return pml.%s end)))"):format(name)), name)
     end
-    assert.equal("nil\tnil\tnil\n", answer "print(pml.internal, pml.verb, pml.spool)")
+    for _, name in ipairs { "internal", "verb", "spool" } do
+      assert.equal("false\n", answer(("print((pcall(function() return pml.%s end)))"):format(name)), name)
+    end
   end)
 
   it("does not find inner modules where public ones are", function()

@@ -3,6 +3,8 @@
 #ifndef PML_NEAREST_H
 #define PML_NEAREST_H
 
+#include "base/pml_api.h"
+
 #include <stddef.h>
 
 #define PML__NEAREST_MAX 3
@@ -17,9 +19,9 @@ struct pml__nearest {
     char name[PML__NEAREST_NAME];
   } best[PML__NEAREST_MAX];
 };
-void pml__nearest_offer(struct pml__nearest *near, const char *name);
+PML__SHARED void pml__nearest_offer(struct pml__nearest *near, const char *name);
 
 /* pml__nearest_text - "; nearest: a, b, c", or "" if nothing is near. */
-const char *pml__nearest_text(const struct pml__nearest *near, char *buf, size_t size);
+PML__SHARED const char *pml__nearest_text(const struct pml__nearest *near, char *buf, size_t size);
 
 #endif

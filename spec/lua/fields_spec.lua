@@ -1,0 +1,63 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+-- spec/lua/fields_spec.lua - a misspelt name in a script is answered with its line and the name that is near.
+
+local helper = require "spec.lua.helper"
+
+if not helper.has_core then
+  describe("a misspelt name", function() pending(helper.no_core) end)
+  return
+end
+
+local function complaint(lines)
+  local dir = helper.folder()
+  helper.write(dir .. "/s.lua", table.concat(lines, "\n") .. "\n")
+  local code, _, err = helper.shell(("cd %s && %s/pmlua s.lua --quick --no-plot --quiet"):format(dir, helper.build))
+  assert.equal(1, code, err)
+  return err
+end
+
+describe("a misspelt name", function()
+  after_each(helper.clean)
+
+  local calls = {
+    ["pml.eventsett { 'task-clock' }"] = "s.lua:3: pml has no 'eventsett'; did you mean eventset?",
+    ["pml.clock.nss()"] = "s.lua:3: pml.clock has no 'nss'; nearest: ns",
+    ["pml.stats.medain { 1 }"] = "s.lua:3: pml.stats has no 'medain'; did you mean median?",
+    ["pml.eventset { 'clock::ns' } : raed()"] = "s.lua:3: eventset has no 'raed'; nearest: read",
+    ["pml.samples.new(3):psuh(1)"] = "s.lua:3: samples has no 'psuh'; nearest: push",
+    ["pml.workload.load(pml.paths.workloads .. '/loop.so'):rnu {}"] = "s.lua:3: workload has no 'rnu'; nearest: run",
+    ["pml.eventset({ 'clock::ns' }, { inhreit = true })"] = "unknown option 'inhreit'; nearest: inherit",
+    ["pml.nothing.at_all()"] = "s.lua:3: pml has no 'nothing'; pmlua help api lists what it has",
+  }
+  for call, expected in pairs(calls) do
+    it("of a function, a method or an option is named: " .. call, function()
+      assert.matches(expected, complaint { "local pml = require 'pmlua'", "-- a comment", call }, 1, true)
+    end)
+  end
+
+  local experiments = {
+    ["mesure = function() return 1 end"] = "s.lua:4: experiment: there is no field mesure; did you mean measure?",
+    ["repaets = 3, measure = print"] = "s.lua:4: experiment: there is no field repaets; did you mean repeats?",
+    ["measure = print, options = { { name = 'x', defualt = 3 } }"] =
+      "s.lua:4: experiment: options[1]: there is no field defualt; did you mean default?",
+    ["measure = print, metrics = { { name = 'x', untis = 's' } }"] = "metrics[1]: there is no field untis; did you mean unit?",
+    ["measure = print, columns = { { name = 'x', vaule = print } }"] = "columns[1]: there is no field vaule; did you mean value?",
+    ["measure = print, budget = { secnods = 3 }"] = "budget: there is no field secnods; did you mean seconds?",
+    ["measure = print, quick = { repaets = 3 }"] = "quick: there is no field repaets; did you mean repeats?",
+    ["measure = print, plot = { x = 'k', liens = 'k' }"] =
+      "s.lua:4: experiment: plot: there is no field liens; did you mean lines?",
+  }
+  for field, expected in pairs(experiments) do
+    it("of a field of an experiment is named: " .. field, function()
+      local err = complaint { "local pml = require 'pmlua'", "return pml.experiment {",
+        "  name = 'demo', factors = { k = { 1, 2 } },", "  " .. field, "}" }
+      assert.matches(expected, err, 1, true)
+    end)
+  end
+
+  it("of what an experiment is run with is named", function()
+    local err = complaint { "local pml = require 'pmlua'", "local e = pml.experiment { name = 'demo', measure = print }",
+      "e:run { quik = true }" }
+    assert.matches("s.lua:3: experiment: run: there is no field quik; did you mean quick?", err, 1, true)
+  end)
+end)
