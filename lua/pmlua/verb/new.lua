@@ -1,0 +1,67 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+--- `pmlua new experiment NAME`, `pmlua new workload NAME`: a working start, to be changed into what one wants to know.
+--
+--     pmlua new experiment mine && pmlua mine.lua --quick
+
+local M = {
+  summary = "write a working start of an experiment, or of a workload in C",
+  arguments = {
+    { name = "experiment|workload", key = "what", choices = { "experiment", "workload" }, one = "start",
+      missing = "say what to write: experiment or workload" },
+    { name = "NAME", key = "name", kind = "name", missing = "name what is to be written" },
+  },
+  about = [[
+new experiment NAME writes NAME.lua, an experiment with two factors and a figure. Run it with pmlua NAME.lua.
+
+new workload NAME writes a folder: NAME/NAME.c is the code that is measured, NAME/NAME.lua the experiment that runs it, and
+NAME/Makefile builds both. make -C NAME run builds, measures and draws.
+
+Both run as they are. No file that is there already is written over.]],
+  options = {},
+  examples = {
+    "pmlua new experiment mine && pmlua mine.lua --quick",
+    "pmlua new workload kernel && make -C kernel run ARGS=--quick",
+  },
+}
+
+function M.check(o)
+  if o.what ~= "experiment" and o.what ~= "workload" then
+    local near = require "pmlua.internal.nearest"(o.what, { "experiment", "workload" })
+    return ("there is no start of a '%s'; %s"):format(o.what, near and "did you mean " .. near .. "?"
+      or "there are experiment and workload")
+  end
+  if not o.name:find "^[%w_][%w_-]*$" then return ("'%s' is no name: letters, digits, _ and -"):format(o.name) end
+end
+
+local function complain(what)
+  io.stderr:write("pmlua new: ", require "pmlua.internal.printable"(what), "\n")
+  return 1
+end
+
+local function sorted(files)
+  local names = {}
+  for name in pairs(files) do names[#names + 1] = name end
+  table.sort(names)
+  return names
+end
+
+---@param o table
+---@return integer status
+function M.run(o)
+  local files, err = require "pmlua.internal.starts"[o.what](o.name)
+  if not files then return complain(err) end
+  local disk, lfs = require "pmlua.internal.file", require "lfs"
+  local names = sorted(files)
+  for _, name in ipairs(names) do
+    if lfs.symlinkattributes(name) then return complain(name .. " is there already; choose another name") end
+  end
+  if o.what == "workload" then lfs.mkdir(o.name) end
+  for _, name in ipairs(names) do
+    local done, why = disk.write(name, files[name])
+    if not done then return complain(why) end
+    print(name)
+  end
+  return 0
+end
+
+return M

@@ -1,0 +1,62 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+-- spec/lua/new_spec.lua - pmlua new: what it writes builds and runs at once, and nothing is written over.
+
+local helper = require "spec.lua.helper"
+
+describe("pmlua new", function()
+  local dir
+
+  local function typed(line)
+    return helper.shell(("cd %s && PATH=%s:$PATH && %s"):format(dir, helper.build, line))
+  end
+
+  before_each(function() dir = helper.folder() end)
+  after_each(helper.clean)
+
+  it("writes an experiment that runs", function()
+    assert.same({ 0, "mine.lua\n", "" }, { typed "pmlua new experiment mine" })
+    local code, out, err = typed "pmlua mine.lua --quick --quiet --json --no-plot"
+    assert.same({ 0, "" }, { code, err })
+    local summary = require "pmlua.json".decode(out)
+    assert.equal("mine", summary.name)
+    assert.equal(6, #summary.cells)
+    for _, cell in ipairs(summary.cells) do assert.is_true(cell.median > 0) end
+  end)
+
+  it("writes a workload that builds without warnings, and runs", function()
+    if not os.execute "command -v gcc make >/dev/null 2>&1" then return pending "gcc or make is not installed" end
+    assert.same({ 0, "kernel/Makefile\nkernel/kernel.c\nkernel/kernel.lua\n", "" }, { typed "pmlua new workload kernel" })
+    local code, out, err = typed("make -s -C kernel run CFLAGS='-O2 -Wall -Wextra -Werror' "
+      .. "ARGS='--quick --quiet --json --no-plot'")
+    assert.same({ 0, "" }, { code, err })
+    local summary = require "pmlua.json".decode(out)
+    assert.equal("kernel", summary.name)
+    assert.equal(4, #summary.cells)
+    assert.is_true(summary.cells[4].median > summary.cells[1].median)
+  end)
+
+  it("writes scripts that luacheck finds nothing in", function()
+    if not os.execute "command -v luacheck >/dev/null 2>&1" then return pending "luacheck is not installed" end
+    typed "pmlua new experiment mine && pmlua new workload kernel"
+    local code, out = typed "luacheck -q --no-config mine.lua kernel/kernel.lua"
+    assert.equal(0, code, out)
+  end)
+
+  it("writes over nothing", function()
+    helper.write(dir .. "/mine.lua", "mine\n")
+    assert.same({ 1, "", "pmlua new: mine.lua is there already; choose another name\n" }, { typed "pmlua new experiment mine" })
+    assert.equal("mine\n", helper.read(dir .. "/mine.lua"))
+    typed "mkdir kernel && echo mine >kernel/kernel.c"
+    assert.same({ 1, "", "pmlua new: kernel/kernel.c is there already; choose another name\n" },
+      { typed "pmlua new workload kernel" })
+    assert.equal(1, (typed "test -e kernel/Makefile"))
+  end)
+
+  it("refuses what is neither, and what is no name", function()
+    local code, _, err = typed "pmlua new worklaod mine"
+    assert.equal(2, code)
+    assert.equal("pmlua new: there is no start of a 'worklaod'; did you mean workload?\nsee 'pmlua help new'\n", err)
+    assert.equal(2, (typed "pmlua new experiment ../mine"))
+    assert.equal(2, (typed "pmlua new"))
+  end)
+end)
