@@ -4,17 +4,21 @@
 -- Try:  pmlua compare results/read_overhead/20261121T013000Z results/read_overhead/latest
 --
 -- Or: do the levels of a factor differ within one run, whose rounds visited them by turns? Then a round is a pair, so that
--- what drifts from round to round is in neither the interval nor the test (Wilcoxon's of signed ranks, with 8 rounds or more).
+-- what drifts from round to round is in neither the interval nor the test.
 --
--- Rounds are the repetitions: samples inside one follow each other in microseconds and are not independent. Per cell:
--- the ratio of the medians B/A with a 95 % bootstrap interval over the rounds' medians, and the rank-sum test of these,
--- its p values corrected for the number of cells (Holm), so that one false alarm among all cells has a chance of 5 %.
--- What changes from one start of the program to the next (memory layout, neighbours on the machine) is in neither: only
--- several runs of each side show that. Then each run is one value, its median, and Welch's test of their logarithms decides.
+-- Rounds are the repetitions: samples inside one follow each other in microseconds and are not independent. Per cell: the
+-- ratio B/A of the rounds' medians by ranks, with a 95 % interval and a p value that belong together (internal/shift.lua); the
+-- p values are corrected for the number of cells (Holm), so that one false alarm among all cells has a chance of 5 %.
+--
+-- What changes from one start of the program to the next (memory layout, neighbours on the machine) shows only in several
+-- runs of each side: then each is one value, its median, and Welch's test of their logarithms decides. Where each side is one
+-- start, their medians are taken to vary by 2.5 % (options.between_starts); a drift over the rounds adds to that.
 
 local dat = require "pmlua.internal.dat"
 local json = require "pmlua.json"
 local results = require "pmlua.results"
+local shape = require "pmlua.internal.shape"
+local shift = require "pmlua.internal.shift"
 local stats = require "pmlua.stats"
 
 ---@class pml.compare
@@ -22,10 +26,9 @@ local stats = require "pmlua.stats"
 local M = {}
 
 local level = 0.05
+local between_starts = 0.025 -- for starts that vary by 2 %, and a drift that is too small to be seen
 local fewest_rounds = 5
 local fewest_starts = 2
-local fewest_pairs = 8 -- from which on the smallest p is no larger than that of 5 rounds a side
-local replicates = 2000
 
 local function factor_names(run)
   local names = {}
@@ -79,12 +82,6 @@ local function metric_of(run, name)
     #known > 0 and "it has " .. table.concat(known, ", ") or "it has none")
 end
 
-local function ratio_interval(a, b, seed)
-  return stats.bootstrap(function(random)
-    return stats.median(stats.resample(b, random)) / stats.median(stats.resample(a, random))
-  end, seed, 0.95, replicates)
-end
-
 local function resolution_of(run)
   local clock = type(run.meta.machine) == "table" and run.meta.machine.clock
   local ns = type(clock) == "table" and tonumber(clock.resolution_ns) or 0
@@ -114,60 +111,75 @@ local function shared_rounds(a, b)
   return rounds
 end
 
-local function values_of(cell, rounds)
-  local out = {}
-  for i, round in ipairs(rounds) do out[i] = cell.by_round[round] end
-  return out
+--- The deviation that a drift of the rounds leaves the median: what went on before them may have been as far, either way.
+local function drift_of(cell)
+  local values = {}
+  for i, round in ipairs(shared_rounds(cell, cell)) do values[i] = cell.by_round[round] end
+  local trend = shape.trend(values)
+  return trend and trend.p <= level and math.abs(trend.extent) / math.sqrt(3) or 0
 end
 
-local function test_pairs(a, b, rounds, seed)
+local function test_sets(cell, a, b, allowed)
+  local found = shift.sets(logarithms(a.medians), logarithms(b.medians))
+  cell.p_rounds = found.p
+  if constant(a.medians, a.median) and constant(b.medians, b.median) then return found end
+  cell.drift = math.sqrt(drift_of(a) ^ 2 + drift_of(b) ^ 2)
+  cell.allowed = math.sqrt(2) * allowed
+  return shift.widened(found, math.sqrt(cell.drift ^ 2 + cell.allowed ^ 2))
+end
+
+local function test(cell, a, b, options)
+  if a.starts then return shift.starts(logarithms(a.medians), logarithms(b.medians)) end
+  local rounds = options.paired and shared_rounds(a, b) or {}
+  if #rounds < fewest_rounds then
+    return test_sets(cell, a, b, options.paired and 0 or options.between_starts or between_starts)
+  end
+  cell.paired = #rounds
   local differences = {}
   for i, round in ipairs(rounds) do differences[i] = math.log(b.by_round[round] / a.by_round[round]) end
-  return stats.signed_rank(differences), stats.bootstrap(function(random)
-    local drawn = stats.resample(rounds, random)
-    return stats.median(values_of(b, drawn)) / stats.median(values_of(a, drawn))
-  end, seed, 0.95, replicates)
+  return shift.pairs(differences)
 end
 
-local function test(cell, a, b, seed)
-  if a.starts then
-    local p, low, high = stats.welch(logarithms(a.medians), logarithms(b.medians))
-    return p, math.exp(low), math.exp(high)
-  end
-  local rounds = cell.paired and shared_rounds(a, b) or {}
-  cell.paired = #rounds >= fewest_pairs and #rounds or nil
-  if cell.paired then return test_pairs(a, b, rounds, seed) end
-  return stats.rank_sum(a.medians, b.medians), ratio_interval(a.medians, b.medians, seed)
-end
-
--- The numbers of a matched cell; `verdict` only when they cannot be had, or need no statistics.
-local function measure(a, b, seed, paired)
-  local cell = { label = a.label, a = a.median, b = b.median, rounds_a = #a.medians, rounds_b = #b.medians, starts = a.starts,
-    paired = paired }
+--- Why a cell's numbers need no statistics, or cannot be had.
+local function settled(cell, a, b)
   local fewest, what = a.starts and fewest_starts or fewest_rounds, a.starts and "starts" or "rounds"
   if not cell.a or not cell.b then
     local where = not cell.a and not cell.b and "either run" or not cell.a and "A" or "B"
-    cell.verdict = "cannot tell (not measured in " .. where .. ")"
+    return "cannot tell (not measured in " .. where .. ")"
   elseif math.min(#a.medians, #b.medians) < fewest then
-    cell.verdict = ("cannot tell (too few %s: %d and %d, %d are needed)"):format(what, #a.medians, #b.medians, fewest)
+    return ("cannot tell (too few %s: %d and %d, %d are needed)"):format(what, #a.medians, #b.medians, fewest)
   elseif cell.a == cell.b and constant(a.medians, cell.a) and constant(b.medians, cell.a) then
-    cell.verdict, cell.low, cell.high = "same", 1, 1
+    return "same"
   elseif cell.a <= 0 or cell.b <= 0 or stats.tally(a.medians).value[1] <= 0 or stats.tally(b.medians).value[1] <= 0 then
-    cell.verdict = "cannot tell (a median is not positive: no ratio)"
+    return "cannot tell (a median is not positive: no ratio)"
   end
+end
+
+--- What is not steady, as data.dat has it.
+local function unsteady(row) return row.shape and row.shape ~= "steady" and tostring(row.shape):gsub("_", " ") or nil end
+
+-- The numbers of a matched cell; `verdict` only when they cannot be had, or need no statistics.
+local function measure(a, b, options)
+  local cell = { label = a.label, a = a.median, b = b.median, rounds_a = #a.medians, rounds_b = #b.medians, starts = a.starts,
+    shape_a = unsteady(a.row), shape_b = unsteady(b.row) }
+  cell.verdict = settled(cell, a, b)
   if cell.a and cell.b and cell.a > 0 then cell.ratio = cell.b / cell.a end
-  if cell.verdict == "same" then cell.ratio = 1 end
+  if cell.verdict == "same" then cell.ratio, cell.low, cell.high = 1, 1, 1 end
   if cell.verdict then return cell end
-  local low, high
-  cell.p, low, high = test(cell, a, b, seed)
-  cell.low, cell.high = math.min(low, cell.ratio), math.max(high, cell.ratio)
+  local found = test(cell, a, b, options)
+  cell.p = found.p
+  if constant(a.medians, cell.a) and constant(b.medians, cell.b) then
+    cell.low, cell.high = cell.ratio, cell.ratio -- not by way of logarithms
+  else
+    cell.ratio, cell.low, cell.high = math.exp(found.estimate), math.exp(found.low), math.exp(found.high)
+  end
   return cell
 end
 
 -- The smallest p that the test can give with so many rounds: one of C(m + n, m) orders, or one of all signs, at either end.
 local function least_p(cell)
   local m, n, ways = cell.rounds_a, cell.rounds_b, 1.0
-  if cell.paired then return 2 / 2.0 ^ cell.paired end
+  if cell.paired then return cell.paired < shift.fewest_ranked and 0 or 2 / 2.0 ^ cell.paired end
   for i = 1, m do ways = ways * (n + i) / i end
   return 2 / ways
 end
@@ -184,6 +196,10 @@ local function judge(cell, tests, threshold, resolution, time)
   end
   if significant then return ("cannot tell (the difference may be below %.3g %%)"):format(threshold * 100) end
   if cell.starts then return "cannot tell (the starts spread more than the difference)" end
+  if cell.p_rounds and cell.p_rounds * tests <= level then
+    if cell.drift > cell.allowed then return "cannot tell (the rounds drift by more than the difference)" end
+    return ("cannot tell (one start of each, which may differ by %.2g %%)"):format(196 * cell.allowed)
+  end
   if least_p(cell) * tests > level then
     return ("cannot tell (too few rounds for %d cells)"):format(tests)
   end
@@ -266,7 +282,7 @@ local function index_of_side(runs, several, metric)
   return cells, order
 end
 
-local function match(result, a, b, seed, metric)
+local function match(result, a, b, options, metric)
   local several = #a > 1 or #b > 1
   local in_a, order_a = index_of_side(a, several, metric)
   if not in_a then return nil, order_a end
@@ -274,7 +290,7 @@ local function match(result, a, b, seed, metric)
   if not in_b then return nil, order_b end
   for _, label in ipairs(order_a) do
     if in_b[label] then
-      result.cells[#result.cells + 1] = measure(in_a[label], in_b[label], seed + #result.cells)
+      result.cells[#result.cells + 1] = measure(in_a[label], in_b[label], options)
     else
       result.only_a[#result.only_a + 1] = label
     end
@@ -284,8 +300,6 @@ local function match(result, a, b, seed, metric)
   end
   return true
 end
-
-local function seed_of(run, options) return options.seed or math.tointeger(run.meta.seed) or 1 end
 
 local function give_verdicts(result, threshold, resolution)
   local tested, p = {}, {}
@@ -300,10 +314,18 @@ local function give_verdicts(result, threshold, resolution)
   result.overall = overall(result)
 end
 
+--- The verdict on two cells alone, times that differ by more than 0 or not.
+---@package
+function M.judged(a, b, options)
+  local cell = measure(a, b, options)
+  cell.adjusted = cell.p
+  return cell.verdict or judge(cell, 1, options.threshold or 0, 0, true), cell
+end
+
 ---@class pmlua.CompareOptions
 ---@field threshold? number relative difference that is called the same, 0.01
 ---@field metric? string one of the run's metrics instead of its samples
----@field seed? integer of the bootstrap
+---@field between_starts? number standard deviation of starts of one program, where each side is one: 0.025
 
 -- The runs of a side, which are in the reference's unit; nil and what keeps them from being compared.
 local function open_side(dirs, reference, metric)
@@ -347,7 +369,7 @@ function M.compare(dirs_a, dirs_b, options)
     cells = json.array(), only_a = json.array(), only_b = json.array(), warnings = warnings(a, b),
   }
   local ok
-  ok, err = match(result, a, b, seed_of(a[1], options), column)
+  ok, err = match(result, a, b, { between_starts = options.between_starts }, column)
   if not ok then return nil, err end
   local resolution = options.metric and 0 or math.max(resolution_of(a[1]), resolution_of(b[1]))
   give_verdicts(result, options.threshold or 0.01, resolution)
@@ -420,7 +442,7 @@ function M.by(dir, factor, options)
   for _, group in ipairs(groups_of(run, levels, factor, metric)) do
     for i = 2, #group.cells do
       local a, b = group.cells[1], group.cells[i]
-      local cell = measure(a, b, seed_of(run, options) + #result.cells, true)
+      local cell = measure(a, b, { paired = true })
       cell.cell = b.row.cell
       cell.level_a, cell.level_b = written(levels, factor, a.row), written(levels, factor, b.row)
       table.insert(result.cells, cell)

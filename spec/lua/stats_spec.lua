@@ -133,12 +133,18 @@ describe("stats", function()
     assert.is_nil(s.median_lo)
   end)
 
-  it("bootstraps the same interval from the same seed", function()
-    local medians = { 10, 11, 12, 10, 9, 10, 13, 11 }
-    assert.same({ stats.rounds_interval(medians, 5) }, { stats.rounds_interval(medians, 5) })
-    local low, high = stats.rounds_interval(medians, 5)
-    assert.is_true(low >= 9 and low <= 10.5 and high >= 10.5 and high <= 13)
-    assert.is_nil((stats.rounds_interval({ 1, 2, 3, 4 }, 5)))
+  it("interpolates between order statistics for the interval of rounds", function()
+    -- of 10, the outer 2 and 3 have 97.85 and 89.06 %; by hand: share 0.3244, part 8 * share / (2 + 6 * share)
+    local low, high = stats.rounds_interval { 1, 2, 3, 4, 5, 6, 7, 8, 9, 10 }
+    near(2.6577, low, 1e-3)
+    near(8.3423, high, 1e-3)
+    low, high = stats.rounds_interval { 1, 2, 3, 4, 5 } -- a little beyond the outermost
+    assert.is_true(low > 0.7 and low < 1 and high > 5 and high < 5.3)
+    assert.is_nil((stats.rounds_interval { 1, 2, 3, 4 }))
+    local many = {}
+    for i = 1, 2001 do many[i] = i end
+    low, high = stats.rounds_interval(many)
+    assert.is_true(low > 940 and low < 980 and high > 1020 and high < 1060)
   end)
 
   it("tests rank sums exactly", function()

@@ -229,7 +229,7 @@ local function analyse(self, run)
   local rows = {}
   for i = 0, #self.events do
     local metric = self.events[i]
-    local result = compare.by(run.dir, self.by, { metric = metric, threshold = self.threshold, seed = run.seed })
+    local result = compare.by(run.dir, self.by, { metric = metric, threshold = self.threshold })
     if result then table.insert(self.comparisons, result) end
     for _, c in ipairs(result and result.cells or {}) do
       rows[#rows + 1] = { c.cell, metric or "time", c.label, c.level_a, c.level_b, c.ratio, c.low, c.high, c.adjusted, c.verdict }

@@ -206,7 +206,7 @@ local function say(text) io.write(text, "\n") end
 
 local function print_text(run, benchmark)
   local names, rows = results_of(run, benchmark)
-  say("\n" .. tabulate(names, rows, 1))
+  say("\n" .. tabulate(names, rows, 1) .. require "pmlua.internal.experiment.output".unsteady(run))
   names, rows = verdicts_of(benchmark)
   if #rows > 0 then say("\n" .. tabulate(names, rows, 1)) end
   local how = benchmark.shell and "by " .. benchmark.shell .. " -c, which the numbers include" or "without a shell"

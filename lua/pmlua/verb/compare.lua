@@ -24,21 +24,25 @@ local M = {
   arguments = { { name = "RUN", key = "a", kind = "dir", many = true, missing = "name two folders" } },
   about = [[
 A and B are folders of runs; A is the reference. For each combination of factors that both have: the ratio of the medians
-B/A with a 95 % interval (bootstrap over rounds), and a verdict: same, faster or slower by so much, or cannot tell and why.
-p values of the rank-sum test over rounds are corrected for the number of cells (Holm).
+B/A with a 95 % interval, and a verdict: same, faster or slower by so much, or cannot tell and why. The ratio is the median of
+the ratios of all pairs of rounds (Hodges and Lehmann); the p value of the rank-sum test is corrected for the number of cells
+(Holm). The chance of a false "faster" or "slower" among all cells is 5 %.
 
-Two runs are one start of the program each: what changes from start to start is not in the interval. Several starts of each
-side, before and after --, put it there: then each run is one value, the median of its samples, and the interval and p are
-those of Welch's test of the logarithms.
+Two runs are one start of the program each. What changes from start to start does not show in them: --between-starts says how
+much that may be, and the interval includes it, as it includes a drift over the rounds. Several starts of each side, before
+and after --, show it: then each run is one value, the median of its samples, and the interval and p are those of Welch's
+test of the logarithms.
 
 With --by the values of one factor are compared within one run, which measured them by turns, each with the first. A round
-is then a pair, if there are 8 or more: what drifts from round to round is in neither the interval nor p (Wilcoxon's test of
-signed ranks).]],
+is then a pair: what drifts from round to round is in neither the interval nor p (Wilcoxon's test of signed ranks; with 5 to 7
+rounds Student's t of the logarithms).]],
   options = {
     { name = "by", kind = "name", value = "FACTOR", help = "compare the values of this factor within one run" },
     { name = "metric", kind = "name", help = "compare this metric of the runs (of pmlua bench: user, system, maxrss, events) "
       .. "instead of the samples" },
     { name = "threshold", kind = "percent", max = 99, default = "1", help = "call a difference up to that the same" },
+    { name = "between-starts", kind = "percent", max = 99, default = "2.5", help = "standard deviation of starts of one program, "
+      .. "which the interval includes where each side is one start" },
     { name = "fail-on", kind = "text", value = "WORD[:PERCENT]", many = true, key = "bounds", read = bound_of,
       help = "exit with status 1 if a verdict is this word (slower, faster, more, less) by more than that" },
     common.with("json", { help = "the same as an object, every number in full" }),
@@ -99,7 +103,8 @@ local function table_of(r, by)
   return require "pmlua.tabulate"(names, rows, 1)
 end
 
-local function print_result(r, by)
+local function print_result(r, o)
+  local by = o.by
   local metric = r.metric and ", metric " .. r.metric or ""
   if by then
     say(("%s by %s%s\n"):format(printable(r.run), printable(by), printable(metric)))
@@ -109,11 +114,17 @@ local function print_result(r, by)
   say(table_of(r, by))
   for _, label in ipairs(r.only_a or {}) do say("only in A: " .. printable(label)) end
   for _, label in ipairs(r.only_b or {}) do say("only in B: " .. printable(label)) end
+  for _, c in ipairs(r.cells) do
+    local where = c.label ~= "all" and c.label .. ", " or ""
+    if c.shape_a then say(printable(("%s%s: %s"):format(where, by and c.level_a or "A", c.shape_a))) end
+    if c.shape_b then say(printable(("%s%s: %s"):format(where, by and c.level_b or "B", c.shape_b))) end
+  end
   say("\n" .. printable(r.overall))
   if by then
     say "All were measured by turns in one run; what changes from one run to the next is not in the intervals."
   elseif math.max(r.starts_a, r.starts_b) == 1 then
-    say "Each side is one start of the program; what changes from start to start is not in the intervals."
+    say(("Each side is one start of the program; the intervals allow for a deviation of %.3g %% between starts."):format(
+      o.between_starts * 100))
   else
     say(("A is %d starts of the program, B is %d; what changes from start to start is in the intervals."):format(r.starts_a,
       r.starts_b))
@@ -150,7 +161,7 @@ function M.run(o)
   end
   if o.json then io.write(require "pmlua.json".encode(r))
   elseif o.csv then io.write(csv(r, o.by))
-  else print_result(r, o.by) end
+  else print_result(r, o) end
   local bad = bad_cells(o, r)
   for _, text in ipairs(bad) do io.stderr:write("pmlua compare: ", printable(text), "\n") end
   return #bad > 0 and 1 or 0

@@ -26,7 +26,7 @@ M.common = {
   { name = "no-plot", help = "do not draw" },
   common.with("json", { help = "print the summary of every cell as JSON" }),
   common.with("csv", { help = "print the summary of every cell as CSV" }),
-  { name = "seed", kind = "integer", help = "seed of the order of the cells (and of the bootstrap)" },
+  { name = "seed", kind = "integer", help = "seed of the order of the cells" },
   { name = "rounds", kind = "integer", help = "how many rounds the samples are split into", min = 1 },
   { name = "iterations", kind = "integer", help = "samples per cell, over all rounds", min = 1 },
   common.with("quiet", { help = "no progress and no warnings on standard error" }),

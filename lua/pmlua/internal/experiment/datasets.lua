@@ -5,6 +5,7 @@
 --
 -- Samples in clock ticks are shown in nanoseconds; samples.csv.gz keeps the ticks.
 
+local shape = require "pmlua.internal.shape"
 local stats = require "pmlua.stats"
 
 local M = {}
@@ -38,20 +39,20 @@ local measured = {
 ---@param exp pmlua.Experiment
 ---@return table<string, boolean>
 function M.reserved(exp)
-  local out = { cell = true, status = true, samples = true, outliers = true }
+  local out = { cell = true, status = true, samples = true, outliers = true, shape = true }
   for _, m in ipairs(measured) do out[m[1]] = true end
   for _, m in ipairs(exp.metrics) do out[m.name], out[m.name .. "_lo"], out[m.name .. "_hi"] = true, true, true end
   return out
 end
 
 -- The metrics of a cell: medians of what its rounds gave, with intervals.
-local function metrics_of(run, cell)
+local function metrics_of(cell, metrics)
   local out = {}
-  for _, m in ipairs(run.exp.metrics) do
+  for _, m in ipairs(metrics) do
     local values = {}
     for _, r in ipairs(cell.rounds) do values[#values + 1] = M.metric(r, m.name) end
     if #values > 0 then
-      local low, high = stats.rounds_interval(values, run.seed + cell.index)
+      local low, high = stats.rounds_interval(values)
       out[m.name] = { median = stats.median(values), low = low, high = low and high or nil }
     end
   end
@@ -66,7 +67,7 @@ function M.metric(round, name)
 end
 
 --- The summary of a cell over all its rounds, in the unit of the table.
--- The interval of the median resamples rounds; with fewer than five rounds it is that of the order statistics, which
+-- The interval of the median is that of the rounds; with fewer than five rounds it is that of the order statistics, which
 -- takes samples for independent and is too narrow.
 ---@return table? summary
 function M.summarise(run, cell)
@@ -74,9 +75,10 @@ function M.summarise(run, cell)
   local s = assert(stats.summary(cell.tally))
   local medians = {}
   for i, r in ipairs(cell.rounds) do medians[i] = r.median end
-  local low, high = stats.rounds_interval(medians, run.seed + cell.index)
+  local low, high = stats.rounds_interval(medians)
   if low then s.median_lo, s.median_hi = math.min(low, s.median), math.max(high, s.median) end
-  s.outlier_fences, s.metrics = { s.fence_lo, s.fence_hi }, metrics_of(run, cell)
+  s.shape = shape.of(medians, cell.tally, run.scale)
+  s.outlier_fences, s.metrics = { s.fence_lo, s.fence_hi }, metrics_of(cell, run.exp.metrics)
   for _, m in ipairs(measured) do s[m[1]] = s[m[1]] and s[m[1]] * run.scale end
   return s
 end
@@ -89,6 +91,7 @@ function M.data(run, status)
   columns[#columns + 1] = { "samples", "", "number of samples" }
   for _, m in ipairs(measured) do columns[#columns + 1] = { m[1], run.unit, m[2] } end
   columns[#columns + 1] = { "outliers", "", "samples outside 1.5 IQR of the quartiles (Tukey)" }
+  columns[#columns + 1] = { "shape", "text", "steady, or what the median says little of: a drift or step over rounds, two modes" }
   for _, m in ipairs(run.exp.metrics) do
     local about = m.description or m.name
     columns[#columns + 1] = { m.name, m.unit, about .. ", median over rounds" }
@@ -102,8 +105,8 @@ function M.data(run, status)
     local at, s = #row, cell.summary or {}
     row[at + 1], row[at + 2] = cell.status, s.n or 0
     for k, m in ipairs(measured) do row[at + 2 + k] = s[m[1]] end
-    at = at + 3 + #measured
-    row[at] = s.outliers
+    at = at + 4 + #measured
+    row[at - 1], row[at] = s.outliers, s.shape
     for _, m in ipairs(run.exp.metrics) do
       local v = s.metrics and s.metrics[m.name] or {}
       row[at + 1], row[at + 2], row[at + 3], at = v.median, v.low, v.high, at + 3

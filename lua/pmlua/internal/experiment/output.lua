@@ -18,6 +18,19 @@ local function all_measured(run)
   return true
 end
 
+--- A line for each cell that is not steady, to be printed below a table.
+---@param run pmlua.Run
+---@return string
+function M.unsteady(run)
+  local lines = {}
+  for _, cell in ipairs(run.cells) do
+    local shape = cell.summary and cell.summary.shape
+    local label = cell.label ~= "" and cell.label or "all"
+    if shape and shape ~= "steady" then lines[#lines + 1] = ("\n%s: %s"):format(label, shape) end
+  end
+  return table.concat(lines)
+end
+
 --- The table at the end of a run: a row per cell.
 ---@param run pmlua.Run
 ---@return string
@@ -43,7 +56,7 @@ function M.text(run)
     row[at + 8 + #run.exp.columns + 1] = cell.status
     rows[r] = row
   end
-  return tabulate(names, rows, 1)
+  return tabulate(names, rows, 1) .. M.unsteady(run)
 end
 
 local csv_fields = { "min", "q1", "median", "median_lo", "median_hi", "q3", "p99", "max", "outliers" }
@@ -93,6 +106,7 @@ function M.object(run)
       if type(v) == "number" and not k:find("^fence") then out[k] = v end
     end
     for k, c in ipairs(run.exp.columns) do out[c.name] = cell.derived and cell.derived[k] end
+    out.shape = cell.summary and cell.summary.shape
     out.metrics = next(run.exp.metrics) and cell.summary and cell.summary.metrics or nil
     out.round_medians = json.array()
     for r, round in ipairs(cell.rounds) do out.round_medians[r] = round.median * run.scale end

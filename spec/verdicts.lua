@@ -1,0 +1,165 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+-- spec/verdicts.lua - how often intervals miss, and verdicts are wrong or missing, on data whose truth is known.
+--
+-- Usage: lua5.4 spec/verdicts.lua [TRIALS]      2000 trials of each take some minutes; the seeds are fixed
+--
+-- Data: normal; t of 2 degrees of freedom, whose variance is infinite; log-normal; two modes 10 deviations apart, of 70 % and
+-- 30 % of the rounds. An interval that is called one of 95 % should hold the truth in 94 to 96 of 100. Verdicts are those of
+-- pmlua compare, with all that it does, for rounds that spread by 1 %.
+
+package.path = "./?.lua;" .. package.path
+require "spec.lua.helper"
+local compare = require "pmlua.compare"
+local rng = require "pmlua.internal.rng"
+local shift = require "pmlua.internal.shift"
+local stats = require "pmlua.stats"
+
+local M = { rounds = { 5, 6, 7, 8, 10, 20, 50 }, shapes = { "normal", "heavy", "skewed", "bimodal" } }
+
+local function uniform(random) return (random(1 << 30) - 0.5) / (1 << 30) end
+local function normal(random) return stats.normal_quantile(uniform(random)) end
+
+--- Values whose median is 0.
+local draw = {
+  normal = normal,
+  heavy = function(random) return normal(random) / math.sqrt(-math.log(uniform(random))) end,
+  skewed = function(random) return math.exp(normal(random)) - 1 end,
+  bimodal = function(random) return (uniform(random) < 0.7 and 0 or 10) + normal(random) - 0.5659488 end, -- quantile 5/7
+}
+
+local function several(n, f, ...)
+  local out = {}
+  for i = 1, n do out[i] = f(...) end
+  return out
+end
+
+local function holds(low, high) return low <= 0 and high >= 0 and 1 or 0 end
+
+--- Shares of intervals that hold the truth: of a median, of the shift of pairs and of sets.
+---@param name string
+---@param n integer rounds
+---@param trials integer
+---@return { median: number, pairs: number, sets: number }
+function M.coverage(name, n, trials)
+  local random, sum = rng(n + 1000 * #name), { median = 0, pairs = 0, sets = 0 }
+  for _ = 1, trials do
+    local a, b, differences = several(n, draw[name], random), several(n, draw[name], random), {}
+    for i = 1, n do differences[i] = b[i] - a[i] end
+    local pairs_of, sets_of = shift.pairs(differences), shift.sets(a, b)
+    sum.median = sum.median + holds(stats.rounds_interval(a))
+    sum.pairs, sum.sets = sum.pairs + holds(pairs_of.low, pairs_of.high), sum.sets + holds(sets_of.low, sets_of.high)
+  end
+  for k, v in pairs(sum) do sum[k] = v / trials end
+  return sum
+end
+
+--- The rounds of a start that is off by so much, and drifts: by a line, or by steps of any sign.
+local function start(random, n, level, how)
+  local rounds, now = {}, level * math.exp((how.offset or 0) * normal(random))
+  for i = 1, n do
+    now = now * (1 + (how.drift or 0)) * math.exp((how.wander or 0) * normal(random))
+    rounds[i] = now * math.exp(0.01 * draw[how.data](random))
+  end
+  return rounds
+end
+
+--- Two variants by turns in one start: what moves the machine moves both.
+local function paired_start(random, n, ratio, how)
+  local a, b, now = {}, {}, 1000
+  for i = 1, n do
+    now = now * (1 + (how.drift or 0)) * math.exp((how.wander or 0) * normal(random))
+    a[i], b[i] = now * math.exp(0.01 * draw[how.data](random)), now * ratio * math.exp(0.01 * draw[how.data](random))
+  end
+  return a, b
+end
+
+--- A cell as compare's internals have it.
+local function cell(rounds)
+  return { label = "all", row = {}, median = stats.median(rounds), medians = rounds, by_round = rounds }
+end
+
+local function cell_of_starts(list)
+  local medians = {}
+  for i, rounds in ipairs(list) do medians[i] = stats.median(rounds) end
+  return { label = "all", row = {}, median = stats.median(medians), medians = medians, starts = true }
+end
+
+local ways = {
+  by = function(random, n, ratio, how)
+    local a, b = paired_start(random, n, ratio, how)
+    return compare.judged(cell(a), cell(b), { paired = true })
+  end,
+  single = function(random, n, ratio, how)
+    return compare.judged(cell(start(random, n, 1000, how)), cell(start(random, n, 1000 * ratio, how)), {})
+  end,
+  starts = function(random, n, ratio, how)
+    local function side(level) return cell_of_starts(several(how.starts or 5, start, random, n, level, how)) end
+    return compare.judged(side(1000), side(1000 * ratio), {})
+  end,
+}
+
+--- Share of trials in which B, whose times are `ratio` of A's, is called slower or faster.
+---@param way string by, single or starts
+---@param n integer rounds
+---@param ratio number
+---@param how { data: string, offset?: number, drift?: number, wander?: number, starts?: integer }
+---@param trials integer
+---@return number
+function M.told(way, n, ratio, how, trials)
+  local random, told = rng(n + #way), 0
+  for _ = 1, trials do
+    local verdict = ways[way](random, n, ratio, how)
+    if verdict:find "^slower" or verdict:find "^faster" then told = told + 1 end
+  end
+  return told / trials
+end
+
+M.trouble = {
+  { "nothing", {} },
+  { "drift of 0.5 % a round", { drift = 0.005 } },
+  { "steps of 0.5 % a round", { wander = 0.005 } },
+  { "starts differ by 2 %", { offset = 0.02 } },
+  { "steps of 0.5 %, starts 2 %", { wander = 0.005, offset = 0.02 } },
+}
+
+function M.how(trouble, data)
+  local how = { data = data }
+  for k, v in pairs(trouble) do how[k] = v end
+  return how
+end
+
+local function print_coverage(trials)
+  print(("intervals of 95 %% that hold the truth, %% of %d"):format(trials))
+  print "data      rounds  median  pairs   sets"
+  for _, name in ipairs(M.shapes) do
+    for _, n in ipairs(M.rounds) do
+      local c = M.coverage(name, n, trials)
+      print(("%-8s  %6d  %6.1f %6.1f %6.1f"):format(name, n, 100 * c.median, 100 * c.pairs, 100 * c.sets))
+    end
+  end
+end
+
+local function print_told(ratio, what, trials)
+  print(("\n%s, %% of %d"):format(what, trials))
+  print "trouble                      data     rounds     by  single  5 starts"
+  for _, trouble in ipairs(M.trouble) do
+    for _, data in ipairs { "normal", "heavy", "bimodal" } do
+      for _, n in ipairs { 5, 20 } do
+        local row = {}
+        for i, way in ipairs { "by", "single", "starts" } do
+          row[i] = 100 * M.told(way, n, ratio, M.how(trouble[2], data), trials)
+        end
+        print(("%-28s %-8s %6d %6.1f  %6.1f  %8.1f"):format(trouble[1], data, n, table.unpack(row)))
+      end
+    end
+  end
+end
+
+if arg and arg[0] and arg[0]:find "verdicts%.lua$" then
+  local trials = math.tointeger(tonumber(arg[1])) or 2000
+  print_coverage(trials)
+  print_told(1, "equals that are called slower or faster", trials)
+  print_told(1.02, "times 2 % apart that are told apart", trials)
+end
+
+return M
