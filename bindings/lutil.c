@@ -2,7 +2,7 @@
 /* bindings/lutil.c - what every binding shares: handles, failures, options. */
 #include "lutil.h"
 
-#include "base/pml_nearest.h"
+#include "base/text/pml_nearest.h"
 #include "failure.h"
 #include "live/limit.h"
 

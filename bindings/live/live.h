@@ -88,7 +88,9 @@ struct live {
   struct live_descriptor listener, socket[LIVE_CONNECTIONS];
   struct live_connection *connection[LIVE_CONNECTIONS]; /* NULL: free */
   struct live_rules rules;
-  struct live *next; /* of those that a fork left behind */
+  double sample_due;   /* events in the program's memory, for its log: seconds of CLOCK_MONOTONIC */
+  double callback_due; /* the same of callbacks */
+  struct live *next;   /* of those that a fork left behind */
 };
 
 /* --- live.c --- */

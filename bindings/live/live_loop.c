@@ -2,6 +2,8 @@
 /* bindings/live/live_loop.c - the service's thread: what it waits for and when it ticks. */
 #include "live/live.h"
 
+#include "source/sde/pml_sde.h"
+
 #include <errno.h>
 #include <math.h>
 #include <poll.h>
@@ -18,6 +20,8 @@
 #define LOOK_S 10.0 /* the thread looks as often whether the program has closed its sockets */
 #define CHILD_DELAY_S 0.05
 #define BREATHER_S 0.1  /* after the kernel had no descriptor for a connection */
+#define SAMPLE_S 0.05   /* how old values of events may be in the log of a program that is killed, and a little more */
+#define CALLBACK_S 1.0  /* the same of those that run the program's code */
 #define ACCEPTED_MAX 16 /* at a time: those that are served have their turn */
 
 static _Thread_local bool on_thread;
@@ -178,7 +182,7 @@ static double earlier(double a, double b) {
 
 /* Milliseconds until something is due, rounded up. */
 static int patience(const struct waiting *w, const struct live *l, double now) {
-  double due = earlier(l->rules.due, now + LOOK_S);
+  double due = earlier(earlier(l->rules.due, l->sample_due), now + LOOK_S);
   for (int i = 0; i < LIVE_CONNECTIONS; i++) {
     const struct live_connection *c = l->connection[i];
     if (c == NULL) continue;
@@ -212,9 +216,19 @@ static void serve(struct live *l, struct waiting *w) {
   if (w->fd[1].revents != 0 && !is_stopping(l) && !accept_all(l, now)) w->accept_at = now + BREATHER_S;
 }
 
+/* What is counted in the program's own memory would be lost with it. */
+static void sample(struct live *l) {
+  double now = live__now();
+  if (now < l->sample_due) return;
+  bool callbacks = now >= l->callback_due;
+  if (callbacks) l->callback_due = now + CALLBACK_S;
+  l->sample_due = pml_sde_log_sample(callbacks) ? live__now() + SAMPLE_S : HUGE_VAL;
+}
+
 static void loop(struct live *l) {
   struct waiting w = {.accept_at = 0};
   while (!is_stopping(l)) {
+    sample(l);
     live__rules_run(l, live__now());
     double now = live__now();
     set_poll(&w, l, now);

@@ -31,6 +31,7 @@ static pthread_mutex_t *memory_lock = &no_memory.memory, *look_lock = &no_memory
 static uint64_t last_number;            /* under look_lock */
 static pid_t pid;                       /* of the process that was seen last */
 static void (*watcher[WATCHERS])(void); /* atomic; the first free one ends them */
+static void (*before[WATCHERS])(void);  /* the same before forks */
 static PML_THREAD_LOCAL bool looking __attribute__((tls_model("initial-exec")));
 static bool told; /* while the fork handler looks */
 
@@ -58,6 +59,7 @@ static void *take(size_t bytes) {
   return block;
 }
 
+static void before_fork(void);
 static void in_child(void);
 
 static void prepare(void) {
@@ -73,7 +75,7 @@ static void prepare(void) {
   memory_lock = &first->memory;
   look_lock = &first->look;
   __atomic_store_n(&pml__process_number, number, __ATOMIC_RELEASE);
-  (void)pthread_atfork(NULL, NULL, in_child);
+  (void)pthread_atfork(before_fork, NULL, in_child);
 }
 
 static void prepare_once(void) {
@@ -109,15 +111,27 @@ pthread_mutex_t *pml__lock_make(struct pml__lock *l) {
 
 /* ---- children ---- */
 
-int pml__process_watch(void (*watch)(void)) {
+static int add_watch(void (**list)(void), void (*watch)(void)) {
   prepare_once();
   for (uint32_t i = 0; i < WATCHERS; i++) {
     void (*there)(void) = NULL;
-    if (__atomic_compare_exchange_n(&watcher[i], &there, watch, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE) ||
+    if (__atomic_compare_exchange_n(&list[i], &there, watch, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE) ||
         there == watch)
       return 0;
   }
   return -ENOMEM;
+}
+
+static void call_all(void (**list)(void)) {
+  for (uint32_t i = 0; i < WATCHERS && __atomic_load_n(&list[i], __ATOMIC_ACQUIRE) != NULL; i++) list[i]();
+}
+
+int pml__process_watch(void (*watch)(void)) {
+  return add_watch(watcher, watch);
+}
+
+int pml__process_watch_before(void (*watch)(void)) {
+  return add_watch(before, watch);
 }
 
 bool pml__process_was_told(void) {
@@ -132,12 +146,16 @@ __attribute__((cold)) void pml__process_begins(void) {
   pthread_mutex_lock(look_lock);
   if (__atomic_load_n(pml__process_number, __ATOMIC_RELAXED) == 0) {
     pid = getpid();
-    for (uint32_t i = 0; i < WATCHERS && __atomic_load_n(&watcher[i], __ATOMIC_ACQUIRE) != NULL; i++) watcher[i]();
+    call_all(watcher);
     __atomic_store_n(pml__process_number, ++last_number, __ATOMIC_RELEASE);
   }
   pthread_mutex_unlock(look_lock);
   looking = false;
   errno = saved;
+}
+
+static void before_fork(void) {
+  call_all(before);
 }
 
 /* Another handler may have led here before. What the kernel has not cleared is cleared now. */

@@ -38,6 +38,12 @@ PML__SHARED void *pml__process_memory(size_t bytes);
  */
 PML__SHARED int pml__process_watch(void (*watch)(void));
 
+/*
+ * pml__process_watch_before - @watch is called before each fork(), by the thread that forks: for what a child could not
+ * find any more, as it is shared and goes on to change. It takes no lock. Returns 0 or -ENOMEM.
+ */
+int pml__process_watch_before(void (*watch)(void));
+
 /* pml__process_was_told - by a watcher: fork() made this child, and told its handlers; nothing else does. */
 PML__SHARED bool pml__process_was_told(void);
 

@@ -3,6 +3,7 @@
 #include "record/pml_recorder.h"
 
 #include "base/pml_error.h"
+#include "base/pml_process.h"
 #include "record/pml_recorder_lane.h"
 
 #include <errno.h>
@@ -39,8 +40,14 @@ static int check_options(struct pml_recorder_options *o) {
 
 /* All of a reset is one store; whatever else belongs to an epoch says of which it is. */
 static void begin_epoch(struct pml_recorder *r) {
+  pml__process_look();
+  uint64_t epoch = pml__recorder_new_epoch();
   __atomic_store_n(&r->dropped, 0, __ATOMIC_RELAXED);
-  __atomic_store_n(&r->head.epoch, pml__recorder_new_epoch(), __ATOMIC_RELEASE);
+  __atomic_store_n(&r->head.epoch, epoch, __ATOMIC_SEQ_CST);
+  struct pml__log_cell *cell = pml__recorder_cell(r);
+  if (cell == NULL) return;
+  __atomic_store_n(&cell->more, 0, __ATOMIC_RELAXED);
+  __atomic_store_n(&cell->epoch, epoch, __ATOMIC_RELEASE);
 }
 
 static int open_reading(struct pml_recorder *r) {
@@ -135,7 +142,7 @@ static __attribute__((noinline)) int push_slow(struct pml_recorder *r, const voi
   uint64_t epoch = __atomic_load_n(&r->head.epoch, __ATOMIC_ACQUIRE);
   struct pml__recorder_lane *lane = pml__recorder_enter(r, epoch);
   if (lane == NULL) {
-    __atomic_fetch_add(&r->dropped, 1, __ATOMIC_RELAXED);
+    pml__recorder_dropped(r);
     return PML_EFULL;
   }
   if (lane->sketch != NULL) {
@@ -143,11 +150,11 @@ static __attribute__((noinline)) int push_slow(struct pml_recorder *r, const voi
     __atomic_store_n(&lane->added, lane->added + 1, __ATOMIC_RELEASE);
     return 0; /* there is no chunk, so that each push comes here */
   }
-  if (lane->tail.at == lane->tail.end) {
+  if (lane->mark->tail.at == lane->mark->tail.end) {
     int rc = pml__recorder_more(r, lane, epoch);
     if (rc < 0) return rc;
   }
-  return store(&lane->tail, element, r->options.bytes);
+  return store(&lane->mark->tail, element, r->options.bytes);
 }
 
 int pml_recorder_push(struct pml_recorder *r, const void *element) {
@@ -179,6 +186,7 @@ static uint64_t epoch_of(const struct pml_recorder *r) {
 
 /* Lanes may start again while they are added up; if the epoch is the same afterwards, none has. */
 uint64_t pml_recorder_count(const struct pml_recorder *r) {
+  pml__process_look();
   uint64_t count = 0, epoch = epoch_of(r);
   for (int i = 0; i < ATTEMPTS; i++) {
     count = 0;

@@ -10,7 +10,9 @@
 #include <string.h>
 
 #define CHUNK_BYTES 512 /* the smallest */
-#define GROWTH 16       /* a chunk is at most a sixteenth of what is there */
+#define CELLS_LOG2_MAX 32
+#define GROWTH 16    /* a chunk is at most a sixteenth of what is there */
+#define LOG_GROWTH 4 /* and a quarter in a log */
 
 PML_THREAD_LOCAL struct pml__recorder_cells pml__recorder_cells __attribute__((tls_model("initial-exec")));
 
@@ -27,6 +29,9 @@ static struct {
   uint32_t n;
   pthread_key_t key; /* its destructor gives a thread's lanes back */
   bool has_key;
+  bool logs; /* PMLUA_REPORT asks for a log */
+  struct pml__recorder_cell
+      *spare[CELLS_LOG2_MAX]; /* of threads that ended, by size; the first has the next's address */
 } slots;
 
 static struct pml__lock reading[PML_RECORDERS_MAX]; /* of the recorder in each slot; most are never touched */
@@ -61,7 +66,39 @@ static bool is_current(const struct pml_recorder *r, const struct pml__recorder_
 }
 
 static struct pml__recorder_lane *lane_of(const struct pml__recorder_cell *cell) {
-  return (struct pml__recorder_lane *)cell->tail; /* its first member */
+  return ((struct pml__recorder_mark *)cell->tail)->lane; /* the tail is its first member */
+}
+
+/*
+ * Where lanes are in a log, cells lie in memory that the kernel clears in a child, whatever made it: its pushes find no
+ * cell, and so none of its parent's lanes.
+ */
+static void spare_cells(struct pml__recorder_cells cells) {
+  struct pml__recorder_cell **list = &slots.spare[cells.n == 0 ? 0 : __builtin_ctzll(cells.n)];
+  if (cells.n == 0) return;
+  cells.cell->tail = (struct pml__recorder_tail *)(void *)*list;
+  *list = cells.cell;
+}
+
+static struct pml__recorder_cell *cleared_cells(size_t n) {
+  lock_slots();
+  struct pml__recorder_cell **list = &slots.spare[__builtin_ctzll(n)], *cell = *list;
+  if (cell != NULL) *list = (struct pml__recorder_cell *)(void *)cell->tail;
+  pml__lock_leave(&slots.lock);
+  if (cell == NULL) return pml__process_memory(n * sizeof *cell);
+  memset(cell, 0, n * sizeof *cell);
+  return cell;
+}
+
+static struct pml__recorder_cell *more_cells(struct pml__recorder_cells *cells, size_t n) {
+  if (!slots.logs) return realloc(cells->cell, n * sizeof *cells->cell);
+  struct pml__recorder_cell *cell = cleared_cells(n);
+  if (cell == NULL || cells->n == 0) return cell;
+  memcpy(cell, cells->cell, cells->n * sizeof *cell);
+  lock_slots();
+  spare_cells(*cells);
+  pml__lock_leave(&slots.lock);
+  return cell;
 }
 
 /* Release: who adopts the lane sees all that its last owner did. */
@@ -76,8 +113,9 @@ static void thread_ends(void *arg) {
   pml__recorder_cells = (struct pml__recorder_cells){NULL, 0}; /* a later destructor that pushes starts anew */
   lock_slots();
   give_back(&mine);
+  if (slots.logs) spare_cells(mine);
   pml__lock_leave(&slots.lock);
-  free(arg);
+  if (!slots.logs) free(arg);
 }
 
 /*
@@ -102,10 +140,16 @@ static void abandon_quantiles(struct pml_recorder *r) {
 static void in_child(void) {
   for (uint32_t i = 0; i < slots.n; i++)
     if (slots.slot[i] != NULL && pml__lock_torn(&reading[i])) abandon_quantiles(slots.slot[i]);
+  if (!slots.logs) return;
+  pml__recorder_cells = (struct pml__recorder_cells){NULL, 0};
+  memset(slots.spare, 0, sizeof slots.spare);
+  pml__recorder_leave_log();
 }
 
 /* What fails here only costs: lanes of ended threads are then not adopted. */
 static void prepare(void) {
+  slots.logs = pml__log_asked();
+  if (slots.logs) (void)pml__process_watch_before(pml__recorder_before_fork);
   slots.has_key = pthread_key_create(&slots.key, thread_ends) == 0;
   (void)pml__process_watch(in_child);
 }
@@ -164,17 +208,23 @@ void pml__recorder_unpin(struct pml__recorder_lane *lane) {
   __atomic_store_n(&lane->pinned, 0, __ATOMIC_RELEASE);
 }
 
+/* Sequentially consistent for the readers' sake; in a log it is a plain store. */
+static void set_epoch(struct pml__recorder_lane *lane, uint64_t epoch) {
+  __atomic_store_n(&lane->epoch, epoch, __ATOMIC_SEQ_CST);
+  __atomic_store_n(&lane->mark->epoch, epoch, __ATOMIC_RELEASE);
+}
+
 /* Empty @lane for @epoch, if no reader is inside. Chunks stay for the elements to come. */
 static bool rewind_lane(struct pml__recorder_lane *lane, uint64_t epoch) {
-  __atomic_store_n(&lane->epoch, 0, __ATOMIC_SEQ_CST);
+  set_epoch(lane, 0);
   if (__atomic_load_n(&lane->pinned, __ATOMIC_SEQ_CST) != 0) return false;
-  __atomic_store_n(&lane->tail.at, NULL, __ATOMIC_RELAXED);
+  __atomic_store_n(&lane->mark->tail.at, NULL, __ATOMIC_RELAXED);
   __atomic_store_n(&lane->current, NULL, __ATOMIC_RELAXED);
   __atomic_store_n(&lane->added, 0, __ATOMIC_RELAXED);
-  lane->tail.end = NULL;
+  lane->mark->tail.end = NULL;
   lane->granted = 0;
   if (lane->sketch != NULL) pml_sketch_clear(lane->sketch);
-  __atomic_store_n(&lane->epoch, epoch, __ATOMIC_RELEASE);
+  set_epoch(lane, epoch);
   return true;
 }
 
@@ -217,11 +267,14 @@ static struct pml__recorder_lane *make(struct pml_recorder *r, uint64_t epoch) {
   memset(lane, 0, sizeof *lane);
   lane->owned = 1;
   lane->epoch = epoch;
+  lane->mark = &lane->own;
+  lane->own.lane = lane;
   if (r->options.keep == PML_KEEP_SKETCH &&
       pml_sketch_open(&lane->sketch, r->options.alpha, PML__RECORDER_BUCKETS) < 0) {
     free(lane);
     return NULL;
   }
+  if (r->name != NULL && lane->sketch == NULL) pml__recorder_keep_lane(r, lane);
   append(r, lane);
   return lane;
 }
@@ -230,7 +283,7 @@ static bool grow_cells(struct pml__recorder_cells *cells, uint32_t slot) {
   if (slot < cells->n) return true;
   size_t n = cells->n < 8 ? 8 : cells->n;
   while (n <= slot) n *= 2;
-  struct pml__recorder_cell *cell = realloc(cells->cell, n * sizeof *cell);
+  struct pml__recorder_cell *cell = more_cells(cells, n);
   if (cell == NULL) return false;
   memset(cell + cells->n, 0, (n - cells->n) * sizeof *cell);
   *cells = (struct pml__recorder_cells){cell, n};
@@ -253,14 +306,14 @@ struct pml__recorder_lane *pml__recorder_enter(struct pml_recorder *r, uint64_t 
   }
   struct pml__recorder_lane *lane = adopt(r, epoch);
   if (lane == NULL) lane = make(r, epoch);
-  if (lane != NULL) *cell = (struct pml__recorder_cell){epoch, &lane->tail};
+  if (lane != NULL) *cell = (struct pml__recorder_cell){epoch, &lane->mark->tail};
   return lane;
 }
 
 void pml__recorder_free_lanes(struct pml_recorder *r) {
   for (struct pml__recorder_lane *l = r->lanes, *next; l != NULL; l = next) {
     next = l->next;
-    for (struct pml__recorder_chunk *c = l->first, *after; c != NULL; c = after) {
+    for (struct pml__recorder_chunk *c = l->apart, *after; c != NULL; c = after) {
       after = c->next;
       free(c);
     }
@@ -273,22 +326,33 @@ void pml__recorder_free_lanes(struct pml_recorder *r) {
 /* --- room ----------------------------------------------------------------------------------------------------------
  */
 
-static int drop(struct pml_recorder *r) {
+void pml__recorder_dropped(struct pml_recorder *r) {
+  struct pml__log_cell *cell = pml__recorder_cell(r);
   __atomic_fetch_add(&r->dropped, 1, __ATOMIC_RELAXED);
+  if (cell != NULL) __atomic_fetch_add(&cell->more, 1, __ATOMIC_RELAXED);
+}
+
+static int drop(struct pml_recorder *r) {
+  pml__recorder_dropped(r);
   return PML_EFULL;
 }
 
-static struct pml__recorder_chunk *new_chunk(size_t element, uint64_t first) {
-  uint64_t least = CHUNK_BYTES / element, capacity = first / GROWTH;
-  if (capacity < least) capacity = least;
-  if (capacity == 0) capacity = 1;
-  size_t bytes = sizeof(struct pml__recorder_chunk) + capacity * element;
-  struct pml__recorder_chunk *c = pml__recorder_allocate(bytes);
+static struct pml__recorder_chunk *new_chunk(struct pml__recorder_lane *lane, size_t element, uint64_t first) {
+  uint64_t least = CHUNK_BYTES / element, capacity = 0;
+  struct pml__recorder_chunk *c = pml__recorder_keep_chunk(lane, element, first, &capacity);
+  bool apart = c == NULL;
+  if (apart) {
+    capacity = first / GROWTH;
+    if (capacity < least) capacity = least;
+    if (capacity == 0) capacity = 1;
+    c = pml__recorder_allocate(sizeof *c + capacity * element);
+  }
   if (c == NULL) return NULL;
+  if (apart && lane->apart == NULL) lane->apart = c;
   c->next = NULL;
   c->first = first;
   c->capacity = capacity;
-  c->bytes = bytes;
+  c->bytes = sizeof *c + capacity * element;
   return c;
 }
 
@@ -298,10 +362,10 @@ static struct pml__recorder_chunk *new_chunk(size_t element, uint64_t first) {
  */
 static struct pml__recorder_chunk *next_chunk(struct pml__recorder_lane *lane, size_t element, uint64_t count) {
   struct pml__recorder_chunk **at = lane->current != NULL ? &lane->current->next : &lane->first;
-  if (*at == NULL) *at = new_chunk(element, count);
+  if (*at == NULL) *at = new_chunk(lane, element, count);
   if (*at == NULL) return NULL;
   __atomic_store_n(&lane->current, *at, __ATOMIC_RELEASE);
-  __atomic_store_n(&lane->tail.at, (char *)(*at)->data, __ATOMIC_RELEASE);
+  __atomic_store_n(&lane->mark->tail.at, (char *)(*at)->data, __ATOMIC_RELEASE);
   return *at;
 }
 
@@ -314,7 +378,7 @@ static bool has(const struct pml__recorder_chunk *c, const char *at, size_t byte
  */
 uint64_t pml__recorder_lane_count(const struct pml__recorder_lane *lane, size_t bytes) {
   if (lane->sketch != NULL) return __atomic_load_n(&lane->added, __ATOMIC_ACQUIRE);
-  const char *at = __atomic_load_n(&lane->tail.at, __ATOMIC_ACQUIRE);
+  const char *at = __atomic_load_n(&lane->mark->tail.at, __ATOMIC_ACQUIRE);
   if (at == NULL) return 0;
   const struct pml__recorder_chunk *c = __atomic_load_n(&lane->current, __ATOMIC_ACQUIRE);
   if (c == NULL || !has(c, at, bytes))
@@ -357,6 +421,6 @@ int pml__recorder_more(struct pml_recorder *r, struct pml__recorder_lane *lane, 
     end = c->first + c->capacity;
   }
   uint64_t limit = r->options.cap != 0 && lane->granted < end ? lane->granted : end;
-  lane->tail.end = (char *)c->data + (limit - c->first) * bytes;
+  lane->mark->tail.end = (char *)c->data + (limit - c->first) * bytes;
   return 0;
 }

@@ -3,6 +3,8 @@
 #ifndef PML_RECORDER_LANE_H
 #define PML_RECORDER_LANE_H
 
+#include "base/pml_process.h"
+#include "record/log/pml_log_own.h"
 #include "record/pml_recorder.h"
 #include "record/quantile/pml_quantile.h"
 #include "record/quantile/pml_sketch.h"
@@ -21,12 +23,31 @@ struct pml__recorder_chunk {
   max_align_t data[];
 };
 
+_Static_assert(offsetof(struct pml__recorder_chunk, data) == sizeof(struct pml__log_elements),
+               "a chunk begins as it does in a log");
+
+/* The owner's end of a lane: in the lane, or a cell of the log. */
+struct pml__recorder_mark {
+  struct pml__recorder_tail tail __attribute__((aligned(64)));
+  struct pml__recorder_lane *lane;
+  uint64_t epoch, owner; /* the lane's, and its number in the log */
+  uint32_t number, what;
+};
+_Static_assert(sizeof(struct pml__recorder_mark) == sizeof(struct pml__log_cell) &&
+                   offsetof(struct pml__recorder_mark, epoch) == offsetof(struct pml__log_cell, epoch) &&
+                   offsetof(struct pml__recorder_mark, number) == offsetof(struct pml__log_cell, number),
+               "the end of a lane is a cell of a log");
+
 /*
  * What one thread recorded. The tail is the owner's; what others write stands in lines of its own, so that readers and
  * other threads do not disturb a push.
  */
 struct pml__recorder_lane {
-  struct pml__recorder_tail tail __attribute__((aligned(64)));
+  struct pml__recorder_mark own;
+  struct pml__recorder_mark *mark;             /* @own, or in the log */
+  struct pml__log *log;                        /* where the next chunk goes; NULL: to memory of the process alone */
+  struct pml__recorder_chunk *apart;           /* the first one that is not in a log */
+  uint64_t at_fork;                            /* elements, when the process was about to fork */
   struct pml__recorder_chunk *first;           /* set once */
   struct pml__recorder_chunk *current;         /* atomic: where the tail is, but for a moment */
   uint64_t added;                              /* atomic: to the sketch */
@@ -46,6 +67,12 @@ struct pml_recorder {
   struct pml__recorder_lane *lanes; /* atomic; in the order of their making */
   uint64_t dropped;                 /* atomic */
   uint64_t granted;                 /* atomic: of the cap, tagged with the epoch */
+  char *name;                       /* in the log; NULL: it is not kept there */
+  struct pml_recorder *next;        /* of those with a name */
+  uint32_t section;                 /* as struct pml__log_recorder has it */
+  uint32_t number;                  /* the same */
+  struct pml__log_cell *cell;       /* atomic: in the log of the process of the number below */
+  uint64_t process;                 /* atomic; 0: there is none yet */
   struct pml_quantile *quantile
       __attribute__((aligned(64))); /* of the epoch below; NULL: see pml__recorder_read_begin() */
   struct pml_sketch *merged;
@@ -74,6 +101,34 @@ void pml__recorder_slot_give(struct pml_recorder *r);
  */
 void pml__recorder_read_begin(struct pml_recorder *r);
 void pml__recorder_read_end(struct pml_recorder *r);
+
+/*
+ * pml__recorder_log - keep @r, which nobody has pushed to, in the process's log as @name, if PMLUA_REPORT asks for one:
+ * its lanes and chunks lie there, at no cost to a push. @section: as struct pml__log_recorder has it. In a child, what
+ * was recorded before the fork is in memory of its own, and what comes goes to the child's log. Chunks are at least
+ * a page then, and up to a fifth of what there is. Sketches are not kept. It must not be closed. 0 or -ENOMEM.
+ */
+int pml__recorder_log(struct pml_recorder *r, const char *name, uint32_t section);
+/* The same is in the log from now on, and not from the first push on. */
+void pml__recorder_define(struct pml_recorder *r);
+
+/* A new lane of @r, which has a name: its end goes to the log, if that has room. */
+void pml__recorder_keep_lane(struct pml_recorder *r, struct pml__recorder_lane *lane);
+/* Room of at least a page for elements from the @first on, and for how many; NULL: not in the log. */
+struct pml__recorder_chunk *pml__recorder_keep_chunk(struct pml__recorder_lane *lane, size_t element, uint64_t first,
+                                                     uint64_t *capacity);
+/* What is in the log of the process that forks: its counts, and, in the child, copies of the elements. */
+void pml__recorder_before_fork(void);
+void pml__recorder_leave_log(void);
+
+/* Its cell in this process's log, NULL: there is none. Another process's is left alone. */
+static inline struct pml__log_cell *pml__recorder_cell(const struct pml_recorder *r) {
+  uint64_t process = __atomic_load_n(&r->process, __ATOMIC_SEQ_CST);
+  return process != 0 && process == __atomic_load_n(pml__process_number, __ATOMIC_ACQUIRE) ? r->cell : NULL;
+}
+
+/* One more element was dropped. */
+void pml__recorder_dropped(struct pml_recorder *r);
 
 uint64_t pml__recorder_new_epoch(void);
 void pml__recorder_free_lanes(struct pml_recorder *r);

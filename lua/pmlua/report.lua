@@ -16,6 +16,8 @@ local M = {}
 ---@field sections table[] each with all, by_process and by_thread: statistics with share and rate
 ---@field total_ns number what shares are of
 ---@field total_of string "exclusive", or "self" where no section is exclusive
+---@field counters table[] software-defined events of all processes, each with the index of its process
+---@field recorders table[]
 ---@field notes string[] what is missing
 ---@field counted? string where the compiler counted: source, final, mixed or none
 
@@ -217,9 +219,15 @@ local function name_of(p) return p.rank and ("rank %d"):format(p.rank) or ("%s:%
 
 --- What the logs say of themselves: one name each, and how many more there are.
 local function log_notes(processes, notes)
-  local unended, refused, short = {}, {}, {}
+  local unended, refused, short, used, sketch = {}, {}, {}, "", ""
   for _, p in ipairs(processes) do
-    if p.ended == "unknown" then unended[#unended + 1] = p end
+    if p.ended == "unknown" then
+      unended[#unended + 1] = p
+      for _, s in ipairs(p.sections) do
+        used = ": figures as of the last stop"
+        if s.record == "sketch" then sketch = "; sections that keep a sketch have no quantiles" end
+      end
+    end
     if p.refused then refused[#refused + 1] = p end
     if p.missing then short[#short + 1] = p end
   end
@@ -227,13 +235,40 @@ local function log_notes(processes, notes)
     return name_of(list[1]) .. (#list > 1 and (" and %d more"):format(#list - 1) or "")
   end
   if #unended > 0 then
-    notes[#notes + 1] = several(unended) .. " did not end by exit(): figures as of the last stop, no quantiles, no timeline"
+    notes[#notes + 1] = several(unended) .. " did not end by exit()" .. used .. sketch
   end
   if #short > 0 then notes[#notes + 1] = several(short) .. ": the log is cut short; threads or sections are missing" end
   if #refused > 0 then
     notes[#notes + 1] = ("%s: the log could not grow: %s; threads or sections are missing"):format(several(refused),
       sections.show(refused[1].refused))
   end
+end
+
+--- What processes left under a name, in the order of names and then of processes.
+local function left(processes, what)
+  local list = {}
+  for i, process in ipairs(processes) do
+    for _, one in ipairs(process[what]) do
+      one.process = i
+      list[#list + 1] = one
+    end
+  end
+  table.sort(list, function(a, b)
+    if a.name ~= b.name then return a.name < b.name end
+    return a.process < b.process
+  end)
+  return list
+end
+
+local function recorder_note(recorders)
+  local dropped, cut
+  for _, r in ipairs(recorders) do
+    if r.dropped > 0 then dropped = dropped or r end
+    if r.cut then cut = cut or r end
+  end
+  local function of(r, text) return r and ("recorder %s: %s"):format(sections.show(r.name), text) end
+  return of(dropped, dropped and ("%d elements found no room and were dropped"):format(dropped.dropped)),
+    of(cut, "the log could not grow: its later elements are missing")
 end
 
 local function notes_of(processes)
@@ -257,20 +292,25 @@ end
 function M.build(processes, order)
   local list, err = gather(processes)
   if not list then return nil, err end
-  if #list == 0 then
+  local counters, recorders = left(processes, "counters"), left(processes, "recorders")
+  if #list + #counters + #recorders == 0 then
     for _, p in ipairs(processes) do
       if (p.missing or 0) > 0 then return nil, ("%s: the log is cut short: none of its sections is left"):format(p.name) end
     end
-    return nil, ("%s: no section was used"):format(processes[1].name)
+    return nil, ("%s: no section, counter or recorder was used"):format(processes[1].name)
   end
   local total, each, of = totals(list, processes)
   for _, s in ipairs(list) do derive(s, total, each, of, #processes) end
   sort(list, order or "time")
   local counted, notes = counted_of(processes), notes_of(processes)
+  local dropped, cut = recorder_note(recorders)
+  notes[#notes + 1] = dropped
+  notes[#notes + 1] = cut
   notes[#notes + 1] = counted_note(list, counted)
   notes[#notes + 1] = left_out_note(list, processes)
   notes[#notes + 1] = permission_note(list, processes)
-  return { processes = processes, sections = list, total_ns = total, total_of = of, notes = notes, counted = counted }
+  return { processes = processes, sections = list, counters = counters, recorders = recorders,
+    total_ns = total, total_of = of, notes = notes, counted = counted }
 end
 
 --- What a process is called in a table.

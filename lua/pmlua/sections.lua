@@ -25,6 +25,8 @@ local SIGNIFICANT = "^[-+]?[%d.]+[eE]?[-+]?%d*$"
 ---@field written_ns integer
 ---@field sections pmlua.Section[]
 ---@field timeline { thread: integer, dropped: integer, events: table[] }[]
+---@field counters pmlua.LeftCounter[]
+---@field recorders pmlua.LeftRecorder[]
 ---@field unseen? integer threads that are not in the timeline
 ---@field counted? string where the compiler counts: source, final, mixed or none
 ---@field permission? string why events are called NAME:u
@@ -43,6 +45,21 @@ local SIGNIFICANT = "^[-+]?[%d.]+[eE]?[-+]?%d*$"
 ---@field events { name: string, real: boolean }[]
 ---@field quantiles? number[] 0, 25, 50, 75, 95, 99, 100 %, ns
 ---@field rows table[] a thread each
+
+---@class pmlua.LeftCounter
+---@field name string LIB::EVENT
+---@field kind string created, variable, callback, group, set or compiler
+---@field instant boolean it is a level
+---@field value number
+---@field as_of_ns? integer since started; nil: it is exact
+
+---@class pmlua.LeftRecorder
+---@field name string LIB::EVENT
+---@field count integer
+---@field dropped integer
+---@field cut boolean others are not in the log
+---@field nans integer
+---@field quantiles? number[] 0, 25, 50, 75, 95, 99, 100 %
 
 M.QUANTILES = { 0, 25, 50, 75, 95, 99, 100 }
 
@@ -150,7 +167,8 @@ local function last_row(self)
 end
 
 local takes = { counted = 1, uncounted = 2, permission = 1, pid = 1, rank = 2, host = 1, command = 1, started = 1,
-  written = 1, clock = 2, born = 1, ended = 1, refused = 1, missing = 1, section = 4, torn = 0,
+  written = 1, clock = 2, counter = 6, recorder = 5 + #M.QUANTILES,
+  born = 1, ended = 1, refused = 1, missing = 1, section = 4, torn = 0,
   event = 2, row = 11, misuse = 3, region = 2, timeline = 3, unseen = 1, ["+"] = 2, ["-"] = 2,
   quantiles = #M.QUANTILES }
 
@@ -234,6 +252,23 @@ function line.misuse(self, f)
   self.process.misuse[f[1]] = f[3]
 end
 
+function line.counter(self, f)
+  local v = value(f[5])
+  table.insert(self.process.counters, { name = f[1], kind = f[2], instant = one_of(f[3], "delta", "instant") == "instant",
+    value = one_of(f[4], "integer", "real") == "real" and v + 0.0 or v,
+    as_of_ns = f[6] ~= "-1" and counted(f[6], "the moment of a sample") or nil })
+end
+
+function line.recorder(self, f)
+  local r = { name = f[1], count = counted(f[2], "the number of elements"), dropped = counted(f[3], "the number of dropped ones"),
+    cut = one_of(f[4], "whole", "cut") == "cut", nans = counted(f[5], "the number of NaN") }
+  if f[6] ~= "-" then
+    r.quantiles = {}
+    for i in ipairs(M.QUANTILES) do r.quantiles[i] = value(f[5 + i]) end
+  end
+  table.insert(self.process.recorders, r)
+end
+
 function line.region(self, f) self.process.regions[whole(f[1], "the region")] = f[2] end
 
 function line.timeline(self, f)
@@ -307,7 +342,7 @@ end
 ---@return pmlua.SectionProcess? process
 ---@return string? err "name:line: what"
 function M.parse(text, name)
-  local process = { name = name, sections = {}, timeline = {}, regions = {}, misuse = {} }
+  local process = { name = name, sections = {}, counters = {}, recorders = {}, timeline = {}, regions = {}, misuse = {} }
   local self = { process = process, labels = {}, at = 0 }
   local done, err = pcall(read_lines, self, text)
   if done then return process end

@@ -221,8 +221,10 @@ static void kills(void) {
 
 /* Seven calls of "done", in one of "open", and then the end that @how names. */
 static void end_by(const char *how) {
-  struct pml_section *done = section("done", NULL), *open = section("open", NULL);
+  const struct pml_section_options recorded = {.record = PML_SECTION_RECORD_ALL};
   struct rlimit none = {0, 0};
+  setenv("PMLUA_REPORT_TIMELINE", "100", 1);
+  struct pml_section *done = section("done", &recorded), *open = section("open", NULL);
   setrlimit(RLIMIT_CORE, &none);
   pml_section_start(open);
   for (int i = 0; i < 7; i++) {
@@ -251,10 +253,27 @@ static pid_t ended_by(const char *how) {
   return child;
 }
 
+/* How many lines of @text begin with @c, and a tab. */
+static unsigned lines_with(const char *text, char c) {
+  char line[] = {'\n', c, '\t', '\0'};
+  unsigned n = 0;
+  for (const char *at = text; at != NULL && (at = strstr(at, line)) != NULL; at++) n++;
+  return n;
+}
+
+/* Quantiles of the calls that were recorded, of which the last is the longest; and when each was. */
+static bool more_is_there(const char *text, const struct row *done) {
+  const char *at = text != NULL ? strstr(text, "\nquantiles\t") : NULL;
+  double most = 0;
+  bool has_quantiles = at != NULL && sscanf(at, "\nquantiles\t%*f\t%*f\t%*f\t%*f\t%*f\t%*f\t%lf", &most) == 1;
+  return has_quantiles && most - done->max_ns < 1 && done->max_ns - most < 1 && lines_with(text, '+') == 8 &&
+         lines_with(text, '-') == 7 && has(text, "\tdone\ntimeline\t") + has(text, "\topen\ntimeline\t") == 1;
+}
+
 static bool all_there(const char *text, const char *ended) {
   struct row done = only_row(text, "done"), open = only_row(text, "open");
   return done.count == 7 && done.running == 0 && done.work == 35 && !done.torn && open.count == 0 &&
-         open.running == 1 && has(text, ended);
+         open.running == 1 && has(text, ended) && more_is_there(text, &done);
 }
 
 static void ends(void) {
@@ -265,7 +284,8 @@ static void ends(void) {
       continue;
     }
     char *text = log_of(ended_by(how[i]), 1);
-    CHECK(all_there(text, "\nended\tunknown\n"), "%s: what was stopped is in the log, what was not is open", how[i]);
+    CHECK(all_there(text, "\nended\tunknown\n"),
+          "%s: what was stopped is in the log with quantiles and timeline, what was not is open", how[i]);
     free(text);
   }
   char *text = log_of(ended_by("exit"), 1);

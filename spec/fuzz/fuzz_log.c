@@ -4,7 +4,8 @@
  * that says why not.
  *
  * An input is pieces of bytes with their places in a log that has two sections, one of them with events, the sums and
- * values of a thread, and a timeline; and recorded calls: a path of three, values of arguments, and events.
+ * values of a thread, and a timeline; recorded calls: a path of three, values of arguments, and events; two counters,
+ * one of them sampled, and two recorders, one of them a section's.
  */
 #include "fuzz_lua.h"
 
@@ -18,10 +19,25 @@
 #include <errno.h>
 
 /* Places that pieces begin at: the head, its entries, and the extents. */
-enum place { HEAD, ENTRIES, MIDDLE, DEFINITIONS, SUMS, VALUES, EVENTS, RECORDING, PATHS, ARGUMENTS, TRACK, PLACES };
+enum place {
+  HEAD,
+  ENTRIES,
+  MIDDLE,
+  DEFINITIONS,
+  SUMS,
+  VALUES,
+  EVENTS,
+  RECORDING,
+  PATHS,
+  ARGUMENTS,
+  TRACK,
+  CELLS,
+  ELEMENTS,
+  PLACES
+};
 static const uint64_t place_of[PLACES] = {
-    0, PML__LOG_ENTRIES_AT, 96, 65536, 69632, 77824, 94208, 98304, 102400, 107584, 110592};
-#define BYTES 114688u
+    0, PML__LOG_ENTRIES_AT, 96, 65536, 69632, 77824, 94208, 98304, 102400, 107584, 110592, 114688, 118784};
+#define BYTES 122880u
 #define NARGUMENTS 2u
 
 /* What is refused is refused in one line; the rest is a file of sections like others. */
@@ -37,7 +53,7 @@ static const char check[] =
     "  end\n"
     "  local r, why = report.build({ p }, 'time')\n"
     "  if not r then return assert(why:find('^f: [^\\n]+$'), why) end\n"
-    "  assert(utf8.len(text.format(r, { basic = true, detail = true, threads = true })))\n"
+    "  assert(utf8.len(text.format(r, { basic = true, detail = true, threads = true, events = true })))\n"
     "end\n";
 
 static int file = -1;
@@ -49,6 +65,8 @@ static void put(uint64_t at, const void *from, size_t n) {
 
 static void put_entry(unsigned i, uint32_t kind, enum place place, uint64_t bytes, uint64_t committed) {
   struct pml__log_entry e = {.kind = kind, .owner = 1, .at = place_of[place], .bytes = bytes, .committed = committed};
+  if (kind == PML__LOG_ELEMENTS) e.key = 3;
+  if (kind == PML__LOG_ELEMENTS) e.address = 1000;
   put(PML__LOG_ENTRIES_AT + i * sizeof e, &e, sizeof e);
 }
 
@@ -65,12 +83,18 @@ static void put_definitions(void) {
   const struct pml__log_section plain = {.index = 0}, counted = {.index = 1, .type = 1, .nevents = 2, .real = 2};
   const struct pml__log_quantiles q = {.index = 1, .ns = {1, 2, 3, 4, 5, 6, 7}};
   const struct pml__log_region region = {.region = 1};
+  const struct pml__log_counter created = {1, 3, 0, 1}, sampled = {2, 1, 2, 16};
+  const struct pml__log_recorder series = {3, 0, 2, 8}, durations = {4, 1, 2, 8};
   char all[1024] = "";
   size_t n = add_definition(all, PML__LOG_SECTION, &plain, sizeof plain, "plain", 6);
   n += add_definition(all + n, PML__LOG_SECTION, &counted, sizeof counted, labels, sizeof labels);
   n += add_definition(all + n, PML__LOG_NOTE, NULL, 0, note, sizeof note);
   n += add_definition(all + n, PML__LOG_QUANTILES, &q, sizeof q, NULL, 0);
   n += add_definition(all + n, PML__LOG_REGION, &region, sizeof region, "r\0l", 4);
+  n += add_definition(all + n, PML__LOG_COUNTER, &created, sizeof created, "L::c", 5);
+  n += add_definition(all + n, PML__LOG_COUNTER, &sampled, sizeof sampled, "L::s", 5);
+  n += add_definition(all + n, PML__LOG_RECORDER, &series, sizeof series, "L::r", 5);
+  n += add_definition(all + n, PML__LOG_RECORDER, &durations, sizeof durations, "plain", 6);
   put(place_of[DEFINITIONS], all, n);
   put_entry(0, PML__LOG_DEFINITIONS, DEFINITIONS, 4096, n);
 }
@@ -117,23 +141,39 @@ static void whole_log(void) {
                             .started_ns = pml_clock_realtime_ns(),
                             .ticks_per_second = pml__clock.ticks_per_second,
                             .epoch = 1,
-                            .entries = 7,
+                            .entries = 9,
                             .host = "h",
                             .command = "c"};
   struct pml__section_stat stat[2] = {
       {.calls = {.count = 2, .sum = 5, .min = 2, .max = 3, .square = {13, 0}}, .self = 5, .epoch = 1},
       {.calls = {.count = 1}, .depth = 1, .epoch = 1}};
-  const struct pml__log_event event[2] = {{1, PML__LOG_WORD(PML__LOG_ENTER, 1)}, {2, PML__LOG_WORD(PML__LOG_LEAVE, 1)}};
+  const struct {
+    struct pml__log_lane lane;
+    struct pml__log_event event[2];
+  } events = {{1, 100, 2, 0}, {{1, PML__LOG_WORD(PML__LOG_ENTER, 1)}, {2, PML__LOG_WORD(PML__LOG_LEAVE, 1)}}};
+  const struct pml__log_cell cell[] = {
+      {.value = 4, .more = 1, .number = 1, .what = PML__LOG_CELL_SHARE},
+      {.value = 9, .more = 5, .number = 2, .what = PML__LOG_CELL_SAMPLE},
+      {.epoch = 6, .more = 1, .number = 3, .what = PML__LOG_CELL_RECORDER},
+      {.value = 1000 + 32 + 24, .epoch = 6, .owner = 1, .number = 3, .what = PML__LOG_CELL_LANE}};
+  const struct {
+    struct pml__log_elements head;
+    double element[3];
+  } elements = {{0, 0, 100, 832}, {3, 1, 2}};
   PROMISE(ftruncate(file, 0) == 0 && ftruncate(file, BYTES) == 0, "the file is empty");
   (void)snprintf(h.clock, sizeof h.clock, "%s", pml__clock_name());
   put(0, &h, sizeof h);
   put(place_of[SUMS], stat, sizeof stat);
-  put(place_of[EVENTS], event, sizeof event);
+  put(place_of[EVENTS], &events, sizeof events);
+  put(place_of[CELLS], cell, sizeof cell);
+  put(place_of[ELEMENTS], &elements, sizeof elements);
   put_definitions();
   put_entry(1, PML__LOG_SECTION_SUMS, SUMS, PML__SECTION_BLOCK_BYTES, 0);
   put_entry(2, PML__LOG_SECTION_VALUES, VALUES, PML__SECTION_VALUES_BYTES, 0);
-  put_entry(3, PML__LOG_SECTION_EVENTS, EVENTS, 4096, sizeof event);
+  put_entry(3, PML__LOG_SECTION_EVENTS, EVENTS, 4096, 0);
   put_calls();
+  put_entry(7, PML__LOG_CELLS, CELLS, 4096, 0);
+  put_entry(8, PML__LOG_ELEMENTS, ELEMENTS, 4096, 0);
 }
 
 /* A piece: its place, how far behind it in units of 4 bytes, how many bytes, the bytes. */

@@ -62,7 +62,7 @@ describe("A program with sections", function()
     assert.matches("\ndone %(%*%) +9 [^\n]* 27%.00 FLOP ", out)
     assert.matches("\nopen %(%*%) +0 ", out)
     assert.matches("\nopen: open %(%*%): 1 call that had not stopped, not in the figures\n", out)
-    assert.matches("\nnote: [%w_-]+:%d+ did not end by exit%(%): figures as of the last stop, no quantiles, no timeline\n", out)
+    assert.matches("\nnote: [%w_-]+:%d+ did not end by exit%(%): figures as of the last stop\n", out)
     local r = json.decode((select(2, pmlua(dir .. "/out --json"))))
     assert.same({ "unknown", 9, 1 }, { r.processes[1].ended, r.sections[1].calls, r.sections[2].running })
   end)
@@ -167,5 +167,51 @@ end
     support.spit(dir .. "/end", "")
     assert.same({ 0, "" }, { status, err })
     assert.same({ "unchanged (*)", "1" }, { table.unpack(cells(out, "unchanged"), 1, 2) })
+  end)
+end)
+
+describe("A program with software-defined events", function()
+  local application = support.build .. "/spec/compat_application"
+
+  --- Run it by pmlua live --report until it has counted, and end it; its report as JSON, and the folder.
+  local function ended_by(signal)
+    local dir = support.folder()
+    local status, _, err = support.shell(([[cd %s && { %s live --report out -- %s 600 & } && pid=$! && n=0 &&
+      until ls out/*.pmlog >/dev/null 2>&1 && %s report out --csv 2>/dev/null | grep -q "SOLVER::work,group" ||
+        [ $n = 300 ]; do sleep 0.1; n=$((n + 1)); done; kill -%s $pid; wait $pid 2>/dev/null]]):format(dir, command, application,
+      command, signal))
+    assert.equal(signal == "KILL" and 137 or 143, status, err)
+    local code, out, why = pmlua(dir .. "/out --json")
+    assert.same({ 0, "" }, { code, why })
+    local by = {}
+    for _, e in ipairs(json.decode(out).events) do by[e.name:match "^SOLVER::(.*)$"] = e end
+    return by, dir
+  end
+
+  for _, signal in ipairs { "KILL", "TERM" } do
+    it("leaves what it counted and recorded when SIG" .. signal .. " ends it", function()
+      local e, dir = ended_by(signal)
+      assert.same({ "created", "recorder", "variable", "callback", "set", "group" },
+        { e.steps.kind, e.residual.kind, e.iterations.kind, e.half.kind, e.matrices.kind, e.work.kind })
+      assert.is_true(e.steps.value > 0 and e.residual.value > 0)
+      assert.same({ 1, 0.0005, 0.001, 1 }, { e.residual.max, e.half.value, e.tolerance.value, e.matrices.value })
+      assert.is_nil(e.steps.as_of_s)
+      assert.is_true(e.iterations.as_of_s > 0 and e.half.as_of_s > 0 and e.steps.value >= e.iterations.value)
+      local _, out = pmlua(dir .. "/out")
+      assert.matches("\nCOUNTER +VALUE +KIND +AS OF\n", out)
+      assert.matches("\nSOLVER::steps +%d+ +created +the end\n", out)
+      assert.matches("\nSOLVER::iterations +%d+ +variable +[%d.]+ [^ ]*s after the start\n", out)
+      assert.matches("\nSOLVER::residual +%d+ .- 1\n\nnote: [%w_-]+:%d+ did not end by exit%(%)\n$", out)
+      assert.matches("^event,kind,process,value,as_of_s,dropped,min,.*\nSOLVER::steps,created,[^,]+,%d+,,,", (select(2,
+        pmlua(dir .. "/out --csv --events"))))
+    end)
+  end
+
+  it("has what it read at its exit in the report, too", function()
+    local dir = support.folder()
+    assert.equal(0, (support.shell(("cd %s && %s live --quiet --report out -- %s 0.3"):format(dir, command, application))))
+    local _, out = pmlua(dir .. "/out --events")
+    assert.matches("\nSOLVER::iterations +%d+ +variable +[%d.]+ [^ ]*s before the end\n", out)
+    assert.is_nil(out:find("note:", 1, true))
   end)
 end)

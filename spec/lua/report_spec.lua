@@ -330,7 +330,7 @@ describe("What cannot be reported", function()
     support.spit(dir .. "/sections.b.txt", file({ rank = 2 }, (rank1:gsub("exclusive", "inclusive"))))
     assert.matches("section solve has another exclusiveness than in", refused(dir))
     support.spit(dir .. "/none", file({}, ""))
-    assert.equal(dir .. "/none: no section was used", refused(dir .. "/none"))
+    assert.equal(dir .. "/none: no section, counter or recorder was used", refused(dir .. "/none"))
     support.spit(dir .. "/one", file({}, rank1))
     assert.matches("/one: no timeline in it; the program leaves one that runs with PMLUA_REPORT_TIMELINE=on too",
       select(3, pmlua(("%s/one --timeline %s/t.svg"):format(dir, dir))))

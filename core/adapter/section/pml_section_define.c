@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* core/adapter/section/pml_section_define.c - define sections: what they count, and whether they agree. */
-#include "adapter/section/pml_section_origin.h"
 #include "adapter/section/pml_section_private.h"
 #include "base/pml_clock.h"
 #include "base/pml_error.h"
@@ -25,7 +24,7 @@ static int open_events(struct pml_section *s, const char *label, const struct pm
   if (o->nevents > PML_SECTION_EVENTS_MAX)
     return pml_fail(-EINVAL, "a section takes at most %u events, not %zu", PML_SECTION_EVENTS_MAX, o->nevents);
   s->counting = pml_count_active();
-  s->simulated = pml__section_reports() && pml_sim_available() == 0;
+  s->simulated = pml__log_wanted() && pml_sim_available() == 0;
   size_t n = pml__section_names(s, o, names);
   int err = n > 0 ? pml__section_list(names, n, &s->list) : 0;
   if (err < 0 || n == 0) return err;
@@ -84,6 +83,7 @@ static int make(const char *label, const struct pml_section_options *o, struct p
   pml__section_lock_leave();
   if (other == NULL && err == 0) {
     pml__section_log_notes();
+    pml__section_timeline_name(s->region);
     *out = s;
     return 0;
   }

@@ -2,7 +2,7 @@
 /* core/adapter/section/pml_section_file.c - what a process leaves of its sections: its text, its file, the end of its
  * log. */
 #include "adapter/section/pml_section_file.h"
-#include "adapter/section/pml_section_origin.h"
+#include "adapter/section/pml_section_note.h"
 #include "adapter/section/pml_section_private.h"
 #include "adapter/section/pml_section_text.h"
 #include "base/pml_clock.h"
@@ -30,7 +30,7 @@ struct now {
 };
 
 static void tell_process(struct pml__text *t) {
-  const struct pml__section_origin *o = pml__section_origin();
+  const struct pml__log_origin *o = pml__log_origin();
   bool first = getpid() == o->pid;
   char host[256] = "", command[COMMAND_MAX], note[PML__SECTION_NOTE_BYTES];
   struct pml_clock_info clock;
@@ -140,9 +140,11 @@ int pml_section_write(const char *path) {
 
 /* ---- the end ---- */
 
+/* Of other recorders the elements are in the log. */
 static void add_quantiles(struct pml__log *log, const struct pml_section *s) {
   struct pml__log_quantiles q = {.index = s->index};
-  if (pml__section_quantiles(s, q.ns)) (void)pml__log_define(log, PML__LOG_QUANTILES, &q, sizeof q, NULL, 0);
+  if (s->record == PML_SECTION_RECORD_SKETCH && pml__section_quantiles(s, q.ns))
+    (void)pml__log_define(log, PML__LOG_QUANTILES, &q, sizeof q, NULL, 0);
 }
 
 static void end_log(void) {
@@ -153,8 +155,6 @@ static void end_log(void) {
   if (log == NULL) return;
   for (uint32_t i = 0; i < pml__section_count(); i++) add_quantiles(log, pml__section_at(i));
   pml__section_log_notes();
-  pml__section_timeline_log(log);
-  pml__log_end(log);
 }
 
 /* ---- what the environment asks for ---- */
@@ -162,18 +162,28 @@ static void end_log(void) {
 static int problem;
 static char why[512];
 
+static int read_timeline(void) {
+  const char *wish = secure_getenv("PMLUA_REPORT_TIMELINE");
+  if (wish == NULL || *wish == '\0' || strcmp(wish, "off") == 0) return 0;
+  long events =
+      strcmp(wish, "on") == 0 || strcmp(wish, "1") == 0 ? (long)PML_SECTION_TIMELINE_EVENTS : pml__log_number_of(wish);
+  if (events < 0 || events > (long)PML_SECTION_TIMELINE_EVENTS_MAX) return -EINVAL;
+  return pml_section_timeline((uint32_t)events);
+}
+
+/* The handler is registered behind the log's own, so that it runs before it. */
 static void prepare(void) {
-  uint32_t events = 0;
-  (void)pml_clock_init();
-  problem = pml__section_read_origin(&events);
-  if (problem == 0 && pml__section_reports() && atexit(end_log) != 0)
-    problem = pml_fail(-ENOMEM, "PMLUA_REPORT: no memory to end the log at exit");
-  if (problem == 0 && events > 0) problem = pml_section_timeline(events);
-  if (problem < 0) (void)snprintf(why, sizeof why, "%s", pml_error_detail(problem));
+  if (pml__log_prepare() < 0) return;
+  if (pml__log_wanted() && atexit(end_log) != 0) problem = -ENOMEM;
+  if (problem == 0) problem = read_timeline();
+  if (problem < 0)
+    (void)snprintf(why, sizeof why, "PMLUA_REPORT_TIMELINE=%.100s: %s; say on, off, or how many events of a thread",
+                   secure_getenv("PMLUA_REPORT_TIMELINE"), pml_error_text(problem));
 }
 
 int pml__section_prepare_file(void) {
   static pthread_once_t once = PTHREAD_ONCE_INIT;
   pthread_once(&once, prepare);
-  return problem < 0 ? pml_fail(problem, "%s", why) : 0;
+  int err = pml__log_prepare();
+  return err == 0 && problem < 0 ? pml_fail(problem, "%s", why) : err;
 }

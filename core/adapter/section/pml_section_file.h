@@ -10,8 +10,8 @@
  * which fails if DIR cannot be written to; the log is made when the first section is started.
  *
  * Whatever ends the process, SIGKILL, _exit, exec or a crash too: every stop is in the log, and what was not stopped
- * is there as under way. Quantiles and the timeline are added by exit alone. Where the disk has no room for more, the
- * log says so, and what found none is not in it.
+ * is there as under way; durations and the timeline are there, too. Quantiles of sketches are added by exit alone.
+ * Where the disk has no room for more, the log says so, and what found none is not in it.
  */
 #ifndef PML_SECTION_FILE_H
 #define PML_SECTION_FILE_H
@@ -43,6 +43,8 @@ PML_BEGIN_DECLS
  *     values          a sum for each event, of the last row
  *     misuse          NAME COUNT TEXT, of the last row
  *     torn            the last row was being changed when it was read, or its process ended: it may lack the last call
+ *     counter         NAME KIND delta|instant integer|real VALUE AS_OF; from here to recorder: only of a log, see
+ *     recorder        source/sde/pml_sde_log.h
  *     region          ID NAME; in the timeline
  *     timeline        THREAD EVENTS DROPPED; the events that follow
  *     + or -          NS ID: enter or leave, since started
@@ -77,7 +79,7 @@ PML_API int pml_section_write(const char *path);
 /*
  * pml_section_timeline - keep the first @events enters and leaves of each thread from now on, for the file; what was
  * kept before is forgotten. 0: keep no more of them, what there is stays. PMLUA_REPORT_TIMELINE=on, or a number of
- * events, begins it with the first definition.
+ * events, begins it with the first definition. In a log, room for all of a thread's is taken at its first one.
  *
  * Regions of others that raise in pml_stream are in it too. What finds no room is counted: events beyond the first,
  * threads beyond PML_SECTION_TIMELINE_THREADS_MAX. Memory: 16 bytes an event, touched as they come. Cost of an event:

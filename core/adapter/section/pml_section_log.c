@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* core/adapter/section/pml_section_log.c - where statistics are: in the process's log, or in memory alone. */
-#include "adapter/section/pml_section_origin.h"
+#include "adapter/section/pml_section_note.h"
 #include "adapter/section/pml_section_private.h"
 
 #include <stdio.h>
@@ -25,7 +25,7 @@ static void add_note(enum pml__section_note which, const char *key, const char *
 
 /* What there is to be noted is asked for with no lock held: the loader may have one of its own. */
 void pml__section_log_notes(void) {
-  if (!pml__section_reports()) return;
+  if (!pml__log_wanted()) return;
   for (unsigned i = 0; i < PML__SECTION_NOTES; i++) {
     char text[PML__SECTION_NOTE_BYTES];
     const char *key = pml__section_note((enum pml__section_note)i, text);
@@ -58,15 +58,9 @@ void pml__section_log_reset(uint32_t epoch) {
 /* ---- the log ---- */
 
 static void open_log(void) {
-  const struct pml__section_origin *o = pml__section_origin();
-  struct pml__log_process p = {NULL, -1, -1, o->started_ns, o->zero_ticks};
   tried = true;
-  if (!pml__section_reports()) return;
-  if (getpid() == o->pid) { /* a forked child is not the rank that its parent is */
-    p.rank = (int)o->rank;
-    p.size = (int)o->size;
-  }
-  if (pml__log_open(&log_of, pml__section_folder(), &p) < 0) return; /* measuring goes on without it */
+  log_of = pml__log_own();
+  if (log_of == NULL) return; /* measuring goes on without it */
   pml__log_epoch(log_of, pml__section_epoch());
   for (uint32_t i = 0; i < pml__section_count(); i++) define(pml__section_at(i));
 }

@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* core/adapter/section/pml_section_log_read.c - the text of the sections in a log, which is not trusted. */
 #include "adapter/section/pml_section_file.h"
-#include "adapter/section/pml_section_origin.h"
+#include "adapter/section/pml_section_note.h"
 #include "adapter/section/pml_section_private.h"
 #include "adapter/section/pml_section_text.h"
 #include "base/pml_error.h"
+#include "source/sde/pml_sde_log.h"
 
 #include <errno.h>
 #include <sched.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -42,6 +44,8 @@ struct list {
 
 struct book {
   struct pml__log_reader log;
+  struct pml__log_cells cells;
+  int err; /* of what is read while it is told */
   struct list sections, rows, regions;
   char *note[PML__SECTION_NOTES], *unseen;
 };
@@ -151,6 +155,27 @@ static int take_quantiles(uint32_t what, const char *at, size_t bytes, void *arg
   return 0;
 }
 
+/* Durations are in ticks. What exit wrote of a sketch is there already; a sketch is not in the log. */
+static int take_recorder(uint32_t what, const char *at, size_t bytes, void *arg) {
+  static const double share[PML__LOG_QUANTILES_N] = {0, 0.25, 0.5, 0.75, 0.95, 0.99, 1};
+  struct book *b = arg;
+  struct pml__log_recorder d;
+  struct pml__recorder_left left;
+  if (what != PML__LOG_RECORDER || bytes < sizeof d) return 0;
+  memcpy(&d, at, sizeof d);
+  struct definition *s = d.section > 0 && d.type == PML_TYPE_DOUBLE ? section_at(b, d.section - 1) : NULL;
+  if (s == NULL || s->told.quantile != NULL) return 0;
+  int err = pml__recorder_left(&b->cells, &d, &left);
+  for (size_t i = 0; i < PML__LOG_QUANTILES_N && err == 0; i++) {
+    err = pml_quantile_value(left.quantile, share[i], &s->quantiles.ns[i]);
+    s->quantiles.ns[i] *= 1e9 / b->log.head.ticks_per_second;
+  }
+  pml_quantile_close(left.quantile);
+  if (err == -ENOMEM || err == PML_EFORMAT) return err;
+  if (err == 0) s->told.quantile = s->quantiles.ns;
+  return 0;
+}
+
 static int take_definitions(struct book *b) {
   int err = pml__log_read_definitions(&b->log, take_definition, b);
   if (err < 0) return err;
@@ -159,7 +184,9 @@ static int take_definitions(struct book *b) {
     if (section_at(b, ((struct definition *)b->sections.at[i])->index) == NULL ||
         by_index(&b->sections.at[i - 1], &b->sections.at[i]) == 0)
       return pml_fail(PML_EFORMAT, "%.300s: damaged: two sections have the same number", b->log.path);
-  return pml__log_read_definitions(&b->log, take_quantiles, b);
+  err = pml__log_read_definitions(&b->log, take_quantiles, b);
+  if (err == 0) err = pml__log_cells_read(&b->cells, &b->log);
+  return err == 0 ? pml__log_read_definitions(&b->log, take_recorder, b) : err;
 }
 
 /* ---- sums ---- */
@@ -303,9 +330,26 @@ static void tell_row(struct pml__text *t, const struct book *b, const struct row
   pml__text_end(t);
 }
 
+static int by_region(const void *a, const void *b) {
+  const struct region *x = *(const struct region *const *)a, *y = *(const struct region *const *)b;
+  return (x->region > y->region) - (x->region < y->region);
+}
+
+/* A name may have found no room in the log. */
+static void tell_unnamed(struct pml__text *t, const struct book *b, const struct pml__log_event *event, uint32_t n) {
+  char name[32];
+  for (uint32_t k = 0; k < n; k++) {
+    const struct region key = {.region = (uint32_t)event[k].word}, *at = &key;
+    if (b->regions.n > 0 && bsearch(&at, b->regions.at, b->regions.n, sizeof at, by_region) != NULL) continue;
+    (void)snprintf(name, sizeof name, "region %u", key.region);
+    pml__section_tell_region(t, key.region, name);
+  }
+}
+
 static void tell_timeline(struct pml__text *t, struct book *b) {
   const struct pml__log_head *h = &b->log.head;
   if (b->unseen != NULL) pml__section_tell_note(t, "unseen", b->unseen);
+  if (b->regions.n > 0) qsort(b->regions.at, b->regions.n, sizeof *b->regions.at, by_region);
   for (size_t i = 0; i < b->regions.n; i++) {
     const struct region *r = b->regions.at[i];
     pml__section_tell_region(t, r->region, r->name);
@@ -315,15 +359,22 @@ static void tell_timeline(struct pml__text *t, struct book *b) {
     uint64_t bytes;
     int err;
     if (e->kind != PML__LOG_SECTION_EVENTS) continue;
-    struct pml__log_event *event = pml__log_read_extent(&b->log, i, &bytes, &err);
-    uint32_t n = event != NULL ? (uint32_t)(bytes / sizeof *event) : 0;
-    pml__section_tell_lane(t, e->owner, n, e->key);
+    struct pml__log_lane *lane = pml__log_read_extent(&b->log, i, &bytes, &err);
+    if (lane == NULL || bytes < sizeof *lane) {
+      free(lane);
+      continue;
+    }
+    const struct pml__log_event *event = (const struct pml__log_event *)(lane + 1);
+    uint64_t room = (bytes - sizeof *lane) / sizeof *event;
+    uint32_t n = lane->n < room ? lane->n : (uint32_t)room;
+    tell_unnamed(t, b, event, n);
+    pml__section_tell_lane(t, e->owner, n, lane->dropped);
     for (uint32_t k = 0; k < n; k++) {
       double ns = (double)(int64_t)(event[k].ticks - h->started_ticks) * 1e9 / h->ticks_per_second;
       pml__section_tell_event(t, event[k].word >> 32 == PML__LOG_LEAVE, ns > -9e18 && ns < 9e18 ? (int64_t)ns : -1,
                               (uint32_t)event[k].word);
     }
-    free(event);
+    free(lane);
   }
 }
 
@@ -337,6 +388,7 @@ static void tell_all(struct pml__text *t, void *arg) {
     last = r->section;
     tell_row(t, b, r);
   }
+  b->err = pml__sde_log_tell(t, &b->log, &b->cells);
   tell_timeline(t, b);
 }
 
@@ -350,7 +402,13 @@ int pml_section_log_text(const char *path, char **text, size_t *length) {
   if (err == 0) err = take_rows(&b);
   if (err == 0) err = pml__section_all_text(&t, tell_all, &b);
   if (err == 0) err = pml__section_hand_out(&t, text, length);
+  if (err == 0 && b.err < 0) {
+    free(*text);
+    *text = NULL;
+    err = b.err;
+  }
   if (err == -ENOMEM) (void)pml_fail(err, "%.300s: no memory to read it", path);
+  pml__log_cells_drop(&b.cells);
   pml__log_read_close(&b.log);
   drop(&b.sections);
   drop(&b.rows);

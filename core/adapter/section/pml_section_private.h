@@ -6,7 +6,7 @@
 #include "adapter/section/pml_section.h"
 #include "base/pml_own.h"
 #include "base/pml_process.h"
-#include "record/log/pml_log.h"
+#include "record/log/pml_log_own.h"
 #include "record/pml_sums.h"
 #include "source/pml_eventset.h"
 #include "source/simulation/pml_sim.h"
@@ -232,6 +232,11 @@ struct pml__log *pml__section_log(void);
 
 /* Once the clock runs: begin what the environment asks for. The same result at every call, with its sentence. */
 int pml__section_prepare_file(void);
+
+/* ---- pml_section_timeline.c ---- */
+
+/* The region is one of a section that was just defined: a timeline in the log has its name. */
+void pml__section_timeline_name(pml_region_t region);
 
 /* ---- updates ---- */
 

@@ -3,6 +3,7 @@
  * count. */
 #include "adapter/section/pml_section_private.h"
 #include "base/pml_error.h"
+#include "record/pml_recorder_lane.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -97,6 +98,8 @@ int pml__section_insert(struct pml_section *s) {
     __atomic_store_n(&by[k], chunk, __ATOMIC_RELEASE);
   }
   s->index = count;
+  int err = s->recorder != NULL ? pml__recorder_log(s->recorder, s->label, s->index + 1) : 0;
+  if (err < 0) return err;
   by[k][count - chunk_start(k)] = s;
   __atomic_store_n(&count, count + 1, __ATOMIC_RELEASE);
   put(table, s);

@@ -6,7 +6,7 @@
 
 #include "adapter/section/pml_section.h"
 #include "base/text/pml_text.h"
-#include "record/log/pml_log.h"
+#include "record/log/pml_log_own.h"
 
 struct pml__section_process {
   int pid;
@@ -46,6 +46,5 @@ int pml__section_hand_out(struct pml__text *t, char **text, size_t *length);
 /* ---- pml_section_timeline.c ---- */
 
 void pml__section_timeline_text(struct pml__text *t);
-void pml__section_timeline_log(struct pml__log *log);
 
 #endif

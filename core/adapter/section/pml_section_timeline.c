@@ -2,7 +2,7 @@
 /* core/adapter/section/pml_section_timeline.c - the first enters and leaves of each thread, kept for the section file.
  */
 #include "adapter/section/pml_section_file.h"
-#include "adapter/section/pml_section_origin.h"
+#include "adapter/section/pml_section_private.h"
 #include "adapter/section/pml_section_text.h"
 #include "base/pml_clock.h"
 #include "base/pml_error.h"
@@ -15,51 +15,116 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Of one thread, which alone writes; readers see the events below n, which do not change any more. */
+/*
+ * Of one thread, which alone writes; readers see the events below n, which do not change any more. Where the process
+ * has a log, this lies in it.
+ */
 struct lane {
-  struct lane *next;
-  uint64_t thread;
-  uint32_t capacity;
-  uint32_t n;       /* atomic */
-  uint64_t dropped; /* atomic */
+  struct pml__log_lane head;
   struct pml__log_event event[];
+};
+
+/* What is the process's alone. */
+struct kept {
+  struct kept *next;
+  struct lane *lane;
+  struct pml__log *log; /* NULL: the lane is memory of its own */
+  struct pml__log_entry *entry;
 };
 
 /* Who changes or reads the timeline holds `control`, also while the stream is asked; consumers take `lock` alone. */
 static struct pml__lock control, lock;
-static struct lane *lanes;
+static struct kept *lanes;
 static uint32_t nlanes, capacity, unseen; /* unseen: threads without a lane */
+static uint32_t named;                    /* regions up to this one are in the log. Under `lock` */
 static bool on;
 static uint64_t id;
+
+/* ---- in the log: under `lock` ---- */
+
+/* Regions that are interned later are named when an enter may follow, or the section is defined. */
+static void name_regions(struct pml__log *log) {
+  struct pml_region_info info;
+  for (; named < pml_region_count() && pml_region_describe(named + 1, &info) == 0; named++) {
+    struct pml__log_region d = {named + 1, 0};
+    const char *const text[2] = {info.name, info.file};
+    (void)pml__log_define(log, PML__LOG_REGION, &d, sizeof d, text, 2);
+  }
+}
+
+static void note_unseen(void) {
+  char text[16];
+  const char *const note[2] = {"unseen", text};
+  struct pml__log *log = pml__log_own();
+  (void)snprintf(text, sizeof text, "%u", unseen);
+  if (log != NULL) (void)pml__log_define(log, PML__LOG_NOTE, NULL, 0, note, 2);
+}
+
+static bool make_lane(struct kept *k, uint64_t thread) {
+  size_t bytes = sizeof *k->lane + capacity * sizeof k->lane->event[0];
+  k->log = pml__log_own();
+  if (k->log != NULL) k->lane = pml__log_extent(k->log, PML__LOG_SECTION_EVENTS, 0, thread, bytes, 0, &k->entry);
+  if (k->lane == NULL) {
+    k->log = NULL;
+    k->lane = calloc(1, bytes);
+  }
+  if (k->lane == NULL) return false;
+  k->lane->head.thread = thread;
+  k->lane->head.capacity = capacity;
+  if (k->log != NULL) name_regions(k->log);
+  return true;
+}
+
+static void free_lane(struct kept *k) {
+  if (k->log != NULL)
+    pml__log_free(k->log, k->entry);
+  else
+    free(k->lane);
+  free(k);
+}
 
 /* ---- the stream's side ---- */
 
 static void *thread_begin(void *arg, uint64_t thread) {
   (void)arg;
-  struct lane *lane = NULL;
   pml__lock_take(&lock);
-  if (nlanes < PML_SECTION_TIMELINE_THREADS_MAX) lane = calloc(1, sizeof *lane + capacity * sizeof lane->event[0]);
-  if (lane != NULL) {
-    lane->thread = thread;
-    lane->capacity = capacity;
-    lane->next = lanes;
-    lanes = lane;
+  struct kept *k = nlanes < PML_SECTION_TIMELINE_THREADS_MAX ? calloc(1, sizeof *k) : NULL;
+  bool made = k != NULL && make_lane(k, thread);
+  if (made) {
+    k->next = lanes;
+    lanes = k;
     nlanes++;
   } else if (unseen < UINT32_MAX) {
     unseen++;
+    note_unseen();
   }
+  struct lane *lane = made ? k->lane : NULL;
+  if (!made) free(k);
   pml__lock_leave(&lock);
   return lane;
 }
 
+void pml__section_timeline_name(pml_region_t region) {
+  if (region <= __atomic_load_n(&named, __ATOMIC_RELAXED)) return;
+  pml__lock_take(&lock);
+  struct pml__log *log = lanes != NULL ? pml__log_own() : NULL;
+  if (log != NULL) name_regions(log);
+  pml__lock_leave(&lock);
+}
+
+static void ready(void *data, pml_region_t region) {
+  (void)data;
+  pml__section_timeline_name(region);
+}
+
 static void keep(struct lane *lane, const struct pml_stream_event *e, enum pml__log_event_kind kind) {
-  uint32_t n = lane->n;
-  if (n == lane->capacity) {
-    __atomic_store_n(&lane->dropped, lane->dropped + 1, __ATOMIC_RELAXED);
+  uint32_t n = lane->head.n;
+  if (n == lane->head.capacity) {
+    __atomic_store_n(&lane->head.dropped, lane->head.dropped + 1, __ATOMIC_RELAXED);
     return;
   }
   lane->event[n] = (struct pml__log_event){e->ticks, PML__LOG_WORD(kind, e->region)};
-  __atomic_store_n(&lane->n, n + 1, __ATOMIC_RELEASE);
+  __atomic_store_n(&lane->head.n, n + 1, __ATOMIC_RELEASE);
 }
 
 static void enter(void *data, const struct pml_stream_event *e) {
@@ -75,7 +140,7 @@ static void leave(void *data, const struct pml_stream_event *e) {
 /* The child has no consumers, and what its parent keeps is the parent's: the memory is left alone. */
 static void in_child(void) {
   lanes = NULL;
-  nlanes = unseen = 0;
+  nlanes = unseen = named = 0;
   on = false;
 }
 
@@ -90,10 +155,11 @@ static int end(void) {
 }
 
 static int begin(uint32_t events) {
-  static const struct pml_stream_consumer consumer = {.thread_begin = thread_begin, .event = {enter, leave, NULL}};
+  static const struct pml_stream_consumer consumer = {
+      .thread_begin = thread_begin, .ready = ready, .event = {enter, leave, NULL}};
   while (lanes != NULL) {
-    struct lane *next = lanes->next;
-    free(lanes);
+    struct kept *next = lanes->next;
+    free_lane(lanes);
     lanes = next;
   }
   nlanes = unseen = 0;
@@ -138,25 +204,25 @@ static bool make_names(struct names *names) {
 }
 
 /* The lanes as they are now; the caller leaves `control` when it has told them. */
-static struct lane *take_lanes(uint32_t *others) {
+static struct kept *take_lanes(uint32_t *others) {
   pml__process_look();
   pml__lock_take(&control);
   pml__lock_take(&lock);
-  struct lane *first = lanes;
+  struct kept *first = lanes;
   *others = unseen;
   pml__lock_leave(&lock);
   return first;
 }
 
 static void tell_lane(struct pml__text *t, const struct lane *lane, const struct names *names) {
-  uint64_t zero = pml_clock_at_ns(pml__section_origin()->zero_ticks);
-  uint32_t n = __atomic_load_n(&lane->n, __ATOMIC_ACQUIRE);
+  uint64_t zero = pml_clock_at_ns(pml__log_origin()->zero_ticks);
+  uint32_t n = __atomic_load_n(&lane->head.n, __ATOMIC_ACQUIRE);
   struct pml_region_info info;
   for (uint32_t i = 0; i < n; i++) {
     pml_region_t region = (pml_region_t)lane->event[i].word;
     if (first_time(names, region, &info)) pml__section_tell_region(t, region, info.name);
   }
-  pml__section_tell_lane(t, lane->thread, n, __atomic_load_n(&lane->dropped, __ATOMIC_RELAXED));
+  pml__section_tell_lane(t, lane->head.thread, n, __atomic_load_n(&lane->head.dropped, __ATOMIC_RELAXED));
   for (uint32_t i = 0; i < n && !t->failed; i++) {
     const struct pml__log_event *e = &lane->event[i];
     pml__section_tell_event(t, e->word >> 32 == PML__LOG_LEAVE, (int64_t)(pml_clock_at_ns(e->ticks) - zero),
@@ -171,45 +237,12 @@ void pml__section_timeline_text(struct pml__text *t) {
     t->failed = true;
     return;
   }
-  const struct lane *lane = take_lanes(&others);
+  const struct kept *k = take_lanes(&others);
   if (others > 0) {
     pml__text_add(t, "unseen\t%u", others);
     pml__text_end(t);
   }
-  for (; lane != NULL; lane = lane->next) tell_lane(t, lane, &names);
-  pml__lock_leave(&control);
-  free(names.told);
-}
-
-static void log_lane(struct pml__log *log, const struct lane *lane, const struct names *names) {
-  struct pml__log_entry *entry;
-  struct pml_region_info info;
-  uint32_t n = __atomic_load_n(&lane->n, __ATOMIC_ACQUIRE);
-  uint64_t dropped = __atomic_load_n(&lane->dropped, __ATOMIC_RELAXED);
-  for (uint32_t i = 0; i < n; i++) {
-    struct pml__log_region d = {(pml_region_t)lane->event[i].word, 0};
-    if (!first_time(names, d.region, &info)) continue;
-    const char *const text[2] = {info.name, info.file};
-    (void)pml__log_define(log, PML__LOG_REGION, &d, sizeof d, text, 2);
-  }
-  size_t bytes = n * sizeof lane->event[0];
-  void *at = pml__log_extent(log, PML__LOG_SECTION_EVENTS, dropped < UINT32_MAX ? (uint32_t)dropped : UINT32_MAX,
-                             lane->thread, bytes > 0 ? bytes : 1, 0, &entry);
-  if (at == NULL) return;
-  memcpy(at, lane->event, bytes);
-  pml__log_commit(entry, bytes);
-}
-
-void pml__section_timeline_log(struct pml__log *log) {
-  struct names names;
-  uint32_t others;
-  char text[16];
-  const char *const note[2] = {"unseen", text};
-  if (!make_names(&names)) return;
-  const struct lane *lane = take_lanes(&others);
-  (void)snprintf(text, sizeof text, "%u", others);
-  if (others > 0) (void)pml__log_define(log, PML__LOG_NOTE, NULL, 0, note, 2);
-  for (; lane != NULL; lane = lane->next) log_lane(log, lane, &names);
+  for (; k != NULL; k = k->next) tell_lane(t, k->lane, &names);
   pml__lock_leave(&control);
   free(names.told);
 }

@@ -83,12 +83,13 @@ static struct pml__log_entry *take_entry(struct pml__log *log) {
 }
 
 static void fill_entry(struct pml__log_entry *e, enum pml__log_kind kind, uint32_t key, uint64_t owner, uint64_t at,
-                       uint64_t bytes) {
+                       uint64_t bytes, const void *memory) {
   e->key = key;
   e->owner = owner;
   e->at = at;
   e->bytes = bytes;
   e->committed = 0;
+  e->address = (uintptr_t)memory;
   __atomic_store_n(&e->kind, kind, __ATOMIC_RELEASE);
 }
 
@@ -101,7 +102,7 @@ static bool has_entry(struct pml__log *log, int *err) {
   uint64_t at = log->end;
   struct pml__log_part *p = make_part(log, whole_pages(PML__LOG_DIRECTORY), 0, err);
   if (p == NULL) return false;
-  fill_entry(take_entry(log), PML__LOG_MORE, 0, 0, at, PML__LOG_DIRECTORY);
+  fill_entry(take_entry(log), PML__LOG_MORE, 0, 0, at, PML__LOG_DIRECTORY, p->mapped);
   log->directory = (struct pml__log_entry *)(void *)p->mapped;
   log->used = 0;
   return true;
@@ -117,7 +118,7 @@ static struct pml__log_part *extent(struct pml__log *log, enum pml__log_kind kin
   int err;
   struct pml__log_part *p = reuse(log, whole_pages(bytes), whole_pages(behind));
   if (p != NULL) {
-    fill_entry(p->entry, kind, key, owner, p->entry->at, bytes);
+    fill_entry(p->entry, kind, key, owner, p->entry->at, bytes, p->mapped + offset(p, bytes));
     return p;
   }
   if (pml__log_is_sealed(log)) return NULL;
@@ -129,7 +130,7 @@ static struct pml__log_part *extent(struct pml__log *log, enum pml__log_kind kin
     return NULL;
   }
   p->entry = take_entry(log);
-  fill_entry(p->entry, kind, key, owner, at + offset(p, bytes), bytes);
+  fill_entry(p->entry, kind, key, owner, at + offset(p, bytes), bytes, p->mapped + offset(p, bytes));
   return p;
 }
 

@@ -13,8 +13,8 @@
 #define PML_LOG_H
 
 #include "base/pml_process.h"
+#include "record/log/pml_grown.h"
 #include "record/log/pml_log_format.h"
-#include "record/pml_grown.h"
 
 #include <stdbool.h>
 #include <stddef.h>

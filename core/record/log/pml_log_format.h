@@ -21,10 +21,12 @@ enum pml__log_kind {
   PML__LOG_DEFINITIONS,    /* struct pml__log_definition, one behind the other */
   PML__LOG_SECTION_SUMS,   /* of @owner's calls of sections from @key on */
   PML__LOG_SECTION_VALUES, /* what the events of these counted */
-  PML__LOG_SECTION_EVENTS, /* @owner's timeline; @key: events without room, at most 2^32 - 1 */
+  PML__LOG_SECTION_EVENTS, /* @owner's timeline: struct pml__log_lane, struct pml__log_event */
   PML__LOG_RECORDING,      /* struct pml__log_recording, of a process whose calls are recorded */
   PML__LOG_BLOCKS,         /* struct pml__log_block, one behind the other: what calls add up to */
   PML__LOG_EVENTS,         /* struct pml__log_track, then events, until an empty one; @key: the tid of @owner */
+  PML__LOG_CELLS,          /* struct pml__log_cell, fixed in place */
+  PML__LOG_ELEMENTS, /* of lane @owner of the recorder whose number is @key: struct pml__log_elements, then they */
   PML__LOG_KINDS
 };
 
@@ -56,7 +58,8 @@ struct pml__log_entry {
   uint64_t owner; /* a thread's number, 0: of several that ended */
   uint64_t at, bytes;
   uint64_t committed; /* atomic: bytes that are whole, from the beginning; 0 where records are fixed in place */
-  uint64_t unused[3];
+  uint64_t address;   /* of its first byte, in the memory of the process that wrote it */
+  uint64_t unused[2];
 };
 _Static_assert(sizeof(struct pml__log_entry) == 64, "entries do not share cache lines");
 
@@ -68,7 +71,9 @@ enum pml__log_what {
   PML__LOG_SECTION = 1, /* struct pml__log_section, its label, the names of its events; each ends with a zero */
   PML__LOG_NOTE,        /* a key, a text; the last of a key counts */
   PML__LOG_QUANTILES,   /* struct pml__log_quantiles */
-  PML__LOG_REGION       /* struct pml__log_region, its name, its file */
+  PML__LOG_REGION,      /* struct pml__log_region, its name, its file */
+  PML__LOG_COUNTER,     /* struct pml__log_counter, the event's name */
+  PML__LOG_RECORDER     /* struct pml__log_recorder, the event's name or the section's label */
 };
 
 struct pml__log_section {
@@ -110,9 +115,58 @@ enum pml__log_event_kind {
 #define PML__LOG_OF_CALL_N(low) ((low) >> 24 & 0x7fu)
 #define PML__LOG_OF_CALL_REGION(low) ((low)&0xffffffu)
 
+/* What a timeline begins with. */
+struct pml__log_lane {
+  uint64_t thread;
+  uint32_t capacity;
+  uint32_t n;       /* atomic: events that are whole */
+  uint64_t dropped; /* atomic: events without room */
+};
+
+/* ---- software-defined events ---- */
+
+struct pml__log_counter {
+  uint32_t number;
+  uint32_t kind; /* enum pml_sde_kind */
+  uint32_t type; /* enum pml_type of its values: PML_TYPE_INT64 or PML_TYPE_DOUBLE */
+  uint32_t mode; /* PML_SDE_RW, PML_SDE_INSTANT */
+};
+
+struct pml__log_recorder {
+  uint32_t number;
+  uint32_t section; /* the index of the section whose durations in ticks it has, plus one; 0: it is an event */
+  uint32_t type;    /* enum pml_type */
+  uint32_t bytes;   /* of an element */
+};
+
+/* What a thread, or whoever measures, writes in place; what the words are depends on @what. */
+enum pml__log_cell_what {
+  PML__LOG_CELL_NONE,
+  PML__LOG_CELL_SHARE,    /* of counter @number, which is the sum over its cells of @value and @more */
+  PML__LOG_CELL_SAMPLE,   /* of counter @number: @value as it was at @more ticks or later; @epoch: a double's bits */
+  PML__LOG_CELL_RECORDER, /* of recorder @number: elements of lanes with another @epoch are not in it; @more: dropped */
+  PML__LOG_CELL_LANE      /* of recorder @number: @value is the address of the next element of lane @owner */
+};
+struct pml__log_cell {
+  uint64_t value, more;
+  uint64_t writer; /* means something to the process that wrote it */
+  uint64_t epoch, owner;
+  uint32_t number;
+  uint32_t what; /* atomic, stored last */
+  uint32_t unused[4];
+};
+_Static_assert(sizeof(struct pml__log_cell) == 64 && offsetof(struct pml__log_cell, number) == 40,
+               "cells are as docs/log.md says, and do not share cache lines");
+
+struct pml__log_elements {
+  uint64_t writer;
+  uint64_t first, capacity; /* elements before the first of these, and for how many there is room */
+  uint64_t bytes;           /* of all of this */
+};
+
 /* ---- recorded calls ---- */
 
-enum pml__log_counter {
+enum pml__log_count {
   PML__LOG_DROPPED,   /* calls, and values alone, without room or too deep to follow */
   PML__LOG_UNMATCHED, /* leaves of what was not entered, or is not innermost */
   PML__LOG_LIFTED,    /* events whose time went back */

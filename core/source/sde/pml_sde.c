@@ -105,6 +105,8 @@ static struct pml_sde_library *library_obtain(const char *name, size_t n) {
   return lib;
 }
 
+void (*pml__sde_look)(const struct pml_sde_library *leaving, const char *name);
+
 static void (*_Atomic first_library)(void);
 
 void pml_sde_on_first_library(void (*notify)(void)) {
@@ -130,6 +132,7 @@ int pml_sde_library(struct pml_sde_library **lib, const char *name) {
   if (*lib != NULL) (*lib)->spent = false;
   pml__sde_unlock();
   if (*lib == NULL) return pml_fail(-ENOMEM, "library \"%s\": out of memory", name);
+  if (pml__sde_look != NULL) pml__sde_look(NULL, NULL);
   tell_of_library();
   return 0;
 }
@@ -379,8 +382,7 @@ static int by_order(const void *a, const void *b) {
   return (x > y) - (x < y);
 }
 
-/* The visitor runs without the lock, on references. */
-int pml_sde_list(int (*visit)(const struct pml_sde_info *, void *), void *arg) {
+int pml__sde_each_held(int (*visit)(struct pml_sde_event *, void *), void *arg) {
   pml__sde_lock();
   struct listing l = {.ev = malloc((registry.events + 1) * sizeof(struct pml_sde_event *))};
   if (l.ev != NULL) (void)pml__sde_each(collect, &l);
@@ -389,10 +391,25 @@ int pml_sde_list(int (*visit)(const struct pml_sde_info *, void *), void *arg) {
   qsort(l.ev, l.n, sizeof(struct pml_sde_event *), by_order);
   int rc = 0;
   for (size_t i = 0; i < l.n; i++) {
-    struct pml_sde_info info;
-    if (rc == 0 && pml_sde_info(l.ev[i], &info) == 0) rc = visit(&info, arg);
+    if (rc == 0) rc = visit(l.ev[i], arg);
     pml_sde_release(l.ev[i]);
   }
   free(l.ev);
   return rc;
+}
+
+struct visitor {
+  int (*visit)(const struct pml_sde_info *, void *);
+  void *arg;
+};
+
+static int visit_info(struct pml_sde_event *ev, void *arg) {
+  const struct visitor *v = arg;
+  struct pml_sde_info info;
+  return pml_sde_info(ev, &info) == 0 ? v->visit(&info, v->arg) : 0;
+}
+
+int pml_sde_list(int (*visit)(const struct pml_sde_info *, void *), void *arg) {
+  struct visitor v = {visit, arg};
+  return pml__sde_each_held(visit_info, &v);
 }

@@ -148,6 +148,15 @@ PML_API int pml_sde_info(struct pml_sde_event *ev, struct pml_sde_info *info); /
 PML_API int pml_sde_list(int (*visit)(const struct pml_sde_info *, void *), void *arg);
 
 /*
+ * pml_sde_log_sample - write what events have that are in the program's memory (variables, callbacks, groups, sets)
+ * into the process's log, with the time; created counters and recorders are there anyway. Whoever calls it every so
+ * often answers for how old the values are when the process is killed. @callbacks: callbacks and groups, too, each for
+ * PML_SDE_SAMPLE_NS at most (pml_sde_read_patiently()). False: there is no log. Thread-safe; not for hot paths.
+ */
+#define PML_SDE_SAMPLE_NS 10000000
+PML__SHARED bool pml_sde_log_sample(bool callbacks);
+
+/*
  * pml_sde_on_overflow - call @notify once each time the value passes another multiple of @threshold: created counters
  * from inside the increment; registered counters and callbacks when somebody reads them, and at the latest after
  * PML_SDE_POLL_NS from a thread that polls them. NULL ends it. The object file that holds @notify is kept loaded.

@@ -1,10 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* core/source/sde/pml_sde_body.c - what is behind an event's name, and the object file that it lives in. */
+#include "base/pml_error.h"
+#include "base/pml_process.h"
+#include "record/pml_recorder_lane.h"
 #include "source/sde/pml_sde_private.h"
 
 #include <dlfcn.h>
+#include <errno.h>
 #include <signal.h>
 #include <stdlib.h>
+#include <string.h>
 
 _Atomic uint64_t pml__sde_compiler_epoch = 1;
 
@@ -53,10 +58,61 @@ int pml__sde_thread(pthread_t *thread, void *(*run)(void *), void *arg) {
   return -err;
 }
 
-static void recorder_leave(struct pml__sde_recorder *r) {
-  if (r == NULL || atomic_fetch_sub_explicit(&r->users, 1, memory_order_acq_rel) > 1) return;
+/* ---- recorders ---- */
+
+static struct {
+  struct pml__lock lock;
+  struct pml__sde_recorder *first;
+} gone;
+
+static bool is_same(const struct pml_recorder *r, const char *name, const struct pml_recorder_options *o) {
+  struct pml_recorder_options had = pml_recorder_options(r);
+  return strcmp(r->name, name) == 0 && had.type == o->type && (o->bytes == 0 || had.bytes == o->bytes) &&
+         had.compare == o->compare && had.keep == o->keep && had.cap == o->cap;
+}
+
+static struct pml__sde_recorder *take_gone(const char *name, const struct pml_recorder_options *o) {
+  pml__process_look();
+  pml__lock_take(&gone.lock);
+  struct pml__sde_recorder **at = &gone.first;
+  while (*at != NULL && !is_same((*at)->recorder, name, o)) at = &(*at)->next;
+  struct pml__sde_recorder *r = *at;
+  if (r != NULL) __atomic_store_n(at, r->next, __ATOMIC_RELEASE);
+  pml__lock_leave(&gone.lock);
+  return r;
+}
+
+int pml__sde_recorder_new(struct pml__sde_recorder **out, const char *name, const struct pml_recorder_options *o) {
+  struct pml__sde_recorder *r = take_gone(name, o);
+  *out = r;
+  if (r != NULL) {
+    pml_recorder_reset(r->recorder);
+    return 0;
+  }
+  r = calloc(1, sizeof *r);
+  if (r == NULL) return pml_fail(-ENOMEM, "%s: out of memory", name);
+  int err = pml_recorder_open(&r->recorder, o);
+  if (err == 0) err = pml__recorder_log(r->recorder, name, 0);
+  if (err == 0) {
+    *out = r;
+    return 0;
+  }
   pml_recorder_close(r->recorder);
   free(r);
+  return err;
+}
+
+void pml__sde_recorder_leave(struct pml__sde_recorder *r) {
+  if (r == NULL || atomic_fetch_sub_explicit(&r->users, 1, memory_order_acq_rel) > 1) return;
+  if (r->recorder->name == NULL) {
+    pml_recorder_close(r->recorder);
+    free(r);
+    return;
+  }
+  pml__lock_take(&gone.lock);
+  r->next = gone.first;
+  __atomic_store_n(&gone.first, r, __ATOMIC_RELEASE);
+  pml__lock_leave(&gone.lock);
 }
 
 static void members_free(struct pml__sde_members *m) {
@@ -79,7 +135,7 @@ static void overflow_free(struct pml__sde_overflow *o) {
 void pml__sde_body_free(struct pml__sde_body *b) {
   if (b == NULL) return;
   pml__sde_counter_free(b->counter);
-  recorder_leave(b->recorder);
+  pml__sde_recorder_leave(b->recorder);
   pml__sde_set_free(b->set);
   members_free(atomic_load_explicit(&b->members, memory_order_relaxed));
   members_free(b->outgrown);

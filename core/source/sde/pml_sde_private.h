@@ -37,7 +37,15 @@ struct pml__sde_overflow {
 struct pml__sde_recorder {
   struct pml_recorder *recorder;
   _Atomic unsigned users;
+  struct pml__sde_recorder *next; /* of those that are gone, but for who reads the log */
 };
+
+/*
+ * A new recorder of @name, without users, or, in a log, the one of that name and @options that is gone, emptied. The
+ * last user calls pml__sde_recorder_leave(). 0 or what pml_recorder_open() returns.
+ */
+int pml__sde_recorder_new(struct pml__sde_recorder **r, const char *name, const struct pml_recorder_options *options);
+void pml__sde_recorder_leave(struct pml__sde_recorder *r);
 
 /*
  * A member as a group reads it: what takes one load is told apart from what takes more. @type is an enum pml_type (of
@@ -113,6 +121,9 @@ struct pml_sde_event {
   char *description;
   unsigned refs;
   unsigned order; /* of registration, for lists */
+  /* Of the one who samples: its place in the log of the process of that number. */
+  struct pml__log_cell *cell;
+  uint64_t cell_process;
   struct pml__sde_body *retired;
   struct pml__sde_text *texts;   /* descriptions that were replaced: pml_sde_info() gave them out */
   struct pml_sde_event *next[2]; /* of its hash chain, in this table and in that which it grows into */
@@ -139,6 +150,8 @@ struct pml_sde_event *pml__sde_drop(struct pml_sde_event *ev); /* NULL: it stays
 void pml__sde_event_free(struct pml_sde_event *ev);
 /* Every event in turn; non-zero from @visit stops. */
 int pml__sde_each(int (*visit)(struct pml_sde_event *, void *), void *arg);
+/* The same in the order of registration, without the lock, on references. -ENOMEM or what @visit returned. */
+int pml__sde_each_held(int (*visit)(struct pml_sde_event *, void *), void *arg);
 
 static inline struct pml__sde_body *pml__sde_body_of(const struct pml_sde_event *ev) {
   return atomic_load_explicit(&((struct pml_sde_event *)ev)->body, memory_order_seq_cst); /* pml__sde_enter() */
@@ -161,19 +174,19 @@ uint64_t pml__sde_walk(void); /* the number of a new walk, so that each body is 
 /* --- created counters: pml_sde_counter.c --- */
 
 /*
- * What increments and readers need of a created counter: the way to a thread's shard; the first lane's shard, which is
- * all there is while one thread counts, and the rest: increments of threads without a shard, less what resets and
- * writes took off.
+ * What increments and readers need of a created counter: the way to a thread's shard; the first lane's shard, where
+ * that is all there is, as while one thread counts; and the rest: increments of threads without a shard, less what
+ * resets and writes took off. Of a counter that is in a log, this is memory that the kernel clears in a child.
  */
-struct pml__sde_shard {
+struct pml__sde_shard { /* a cell of the log, or like one */
   _Alignas(64) _Atomic int64_t value;
+  _Atomic int64_t rest; /* of the first: the same as the head's, less what a child has of its parent */
 };
 
 struct pml__sde_counter_head {
-  struct pml__sde_fast fast; /* atomic */
-  _Atomic uint32_t blocks;   /* of shards: 1 with the first alone */
+  struct pml__sde_fast fast;             /* atomic */
+  struct pml__sde_shard *_Atomic single; /* NULL: there are several */
   _Atomic int64_t rest;
-  struct pml__sde_shard first;
 };
 
 uint64_t pml__sde_counter_sum(const struct pml_sde_counter *c);
@@ -181,12 +194,19 @@ uint64_t pml__sde_counter_sum(const struct pml_sde_counter *c);
 /* Relaxed, as the increment is. */
 static inline uint64_t pml__sde_counter_value(const struct pml_sde_counter *c) {
   struct pml__sde_counter_head *h = (struct pml__sde_counter_head *)(uintptr_t)c;
-  if (PML_UNLIKELY(atomic_load_explicit(&h->blocks, memory_order_relaxed) != 1)) return pml__sde_counter_sum(c);
-  return (uint64_t)atomic_load_explicit(&h->first.value, memory_order_relaxed) +
+  struct pml__sde_shard *single = atomic_load_explicit(&h->single, memory_order_relaxed);
+  if (PML_UNLIKELY(single == NULL)) return pml__sde_counter_sum(c);
+  return (uint64_t)atomic_load_explicit(&single->value, memory_order_relaxed) +
          (uint64_t)atomic_load_explicit(&h->rest, memory_order_relaxed);
 }
 
-struct pml_sde_counter *pml__sde_counter_new(void);
+/*
+ * Where PMLUA_REPORT asks for a log, the shards of @name lie in it. What it counted stays there when it is freed, until
+ * there is a counter of that name again.
+ */
+struct pml_sde_counter *pml__sde_counter_new(const char *name, unsigned mode);
+/* It is what its name stands for: the log says so from now on. */
+void pml__sde_counter_log(struct pml_sde_counter *c);
 void pml__sde_counter_free(struct pml_sde_counter *c);
 void pml__sde_counter_write(struct pml_sde_counter *c, int64_t value);
 void pml__sde_counter_overflow(struct pml_sde_counter *c, struct pml__sde_overflow *o);
@@ -254,6 +274,14 @@ void pml__sde_compiler_give_back(struct pml__sde_reader *r);
 uint64_t pml__sde_compiler_total(struct pml__sde_terms *t); /* of all threads */
 /* Publish the body @b of a new event, or free it where there is one of that name. 0 or a negative code. */
 int pml__sde_publish(struct pml_sde_library *lib, const char *event, struct pml__sde_body *b);
+
+/* --- what a log has of events in the program's memory: pml_sde_log.c --- */
+
+/*
+ * Called for each library that is made (@leaving NULL), and before @leaving, or its event LIB::@name, goes: who samples
+ * sets it when it is loaded. NULL: nobody does.
+ */
+extern void (*pml__sde_look)(const struct pml_sde_library *leaving, const char *name);
 
 /* --- watching for overflow: pml_sde_overflow.c --- */
 

@@ -3,6 +3,7 @@
 #include "source/sde/pml_sde.h"
 
 #include "base/pml_error.h"
+#include "record/pml_recorder_lane.h"
 #include "source/sde/pml_sde_private.h"
 
 #include <errno.h>
@@ -107,7 +108,7 @@ int pml_sde_create(struct pml_sde_library *lib, const char *event, unsigned mode
   int rc = check(name, lib, event, mode);
   if (rc < 0) return rc;
   struct pml__sde_body *b = pml__sde_body_new(PML_SDE_CREATED, PML_TYPE_INT64, mode), *there = NULL;
-  if (b == NULL || (b->counter = pml__sde_counter_new()) == NULL) {
+  if (b == NULL || (b->counter = pml__sde_counter_new(name, mode)) == NULL) {
     free(b);
     return no_memory(name);
   }
@@ -116,6 +117,7 @@ int pml_sde_create(struct pml_sde_library *lib, const char *event, unsigned mode
   rc = publish(lib, name, b, &there);
   if (rc >= 0) *c = rc > 0 ? b->counter : there->counter;
   pml__sde_unlock();
+  if (rc > 0) pml__sde_counter_log(*c);
   if (rc <= 0) pml__sde_body_free(b);
   return rc < 0 ? rc : 0;
 }
@@ -183,14 +185,14 @@ static void publish_derived(struct pml_sde_library *lib, const char *name, const
 }
 
 static int open_recorder(const char *name, const struct pml_recorder_options *options, struct pml__sde_body **body) {
-  struct pml__sde_recorder *r = calloc(1, sizeof *r);
-  if (r == NULL) return no_memory(name);
-  int rc = pml_recorder_open(&r->recorder, options);
-  struct pml__sde_body *b = rc == 0 ? recorder_body(PML_SDE_RECORDER, options->type, r) : NULL;
+  struct pml__sde_recorder *r;
+  int rc = pml__sde_recorder_new(&r, name, options);
+  if (rc < 0) return rc;
+  struct pml__sde_body *b = recorder_body(PML_SDE_RECORDER, options->type, r);
   if (b == NULL) {
-    if (rc == 0) pml_recorder_close(r->recorder);
-    free(r);
-    return rc < 0 ? rc : no_memory(name);
+    r->users = 1;
+    pml__sde_recorder_leave(r);
+    return no_memory(name);
   }
   if (options->compare != NULL) b->object[0] = pml__sde_object_hold((const void *)(uintptr_t)options->compare);
   *body = b;
@@ -212,6 +214,7 @@ int pml_sde_create_recorder(struct pml_sde_library *lib, const char *event, cons
   if (rc > 0) publish_derived(lib, name, b, options);
   if (rc >= 0) *r = rc > 0 ? b->recorder->recorder : there->recorder->recorder;
   pml__sde_unlock();
+  if (rc > 0) pml__recorder_define(*r);
   if (rc <= 0) pml__sde_body_free(b);
   return rc < 0 ? rc : 0;
 }
@@ -328,6 +331,7 @@ int pml_sde_unregister(struct pml_sde_library *lib, const char *event) {
   struct leaving l = {0};
   int rc = pml__sde_full_name(name, lib, event);
   if (rc < 0) return rc;
+  if (pml__sde_look != NULL) pml__sde_look(lib, name);
   pml__sde_lock();
   rc = unregister(&l, name);
   pml__sde_unlock();
@@ -355,6 +359,7 @@ static int shut(struct pml_sde_event *ev, void *arg) {
 int pml_sde_shutdown(struct pml_sde_library *lib) {
   if (lib == NULL) return pml_fail(-EINVAL, "software-defined events: there is no library to shut down");
   struct shutdown s = {.library = lib};
+  if (pml__sde_look != NULL) pml__sde_look(lib, NULL);
   pml__sde_lock();
   (void)pml__sde_each(shut, &s);
   if (!s.no_memory) lib->spent = true;

@@ -30,7 +30,7 @@ struct pml__spool_track {
 };
 
 /* In an extent one thread counts; in the head all that have none. */
-static inline void pml__spool_count(struct pml__spool_track *t, enum pml__log_counter which) {
+static inline void pml__spool_count(struct pml__spool_track *t, enum pml__log_count which) {
   if (PML_LIKELY(t->extent != NULL))
     __atomic_store_n(&t->count[which], t->count[which] + 1, __ATOMIC_RELAXED);
   else

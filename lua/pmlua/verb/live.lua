@@ -20,11 +20,14 @@ registers software-defined events (papi_sde_* or pml_sde_*) or defines a section
 need not be changed. Its exit status is returned. A program that registered nothing says so at its end.]],
   options = {
     { name = "name", kind = "name", read = name_of, help = "what it is called in pmlua query; else the program's own name" },
+    { name = "report", kind = "file", value = "DIR",
+      help = "leave what sections, counters and recorders had in a log in DIR, however the program ends (pmlua report DIR)" },
     { name = "rules", kind = "file", help = "watch rules in Lua (pml.sde.watch) that run inside the program" },
     common.with("quiet", { help = "not a word from pmlua itself, unless something fails" }),
   },
   command = { missing = "no command given" },
-  examples = { "pmlua live -- ./solver input.mtx", "pmlua live --name SOLVER --rules stop_divergence.lua -- ./solver input.mtx" },
+  examples = { "pmlua live -- ./solver input.mtx", "pmlua live --name SOLVER --rules stop_divergence.lua -- ./solver input.mtx",
+    "pmlua live --report out -- ./solver; pmlua report out" },
 }
 
 local NOT_RUN = 126 -- as shells say it
@@ -40,6 +43,18 @@ local function execute(words, variables)
   return NOT_RUN
 end
 
+--- An absolute path: the program may change its folder before it measures.
+local function report_folder(path)
+  local lfs = require "lfs"
+  if not lfs.attributes(path, "mode") then
+    local made, err = lfs.mkdir(path)
+    if not made then return nil, ("%s: %s"):format(path, err) end
+  end
+  if lfs.attributes(path, "mode") ~= "directory" then return nil, path .. ": not a folder" end
+  local real, gone = core.sys.realpath(path)
+  return real, not real and gone:sentence() or nil
+end
+
 ---@param o table
 ---@return integer status
 function M.run(o)
@@ -53,6 +68,14 @@ function M.run(o)
   variables.PMLUA_LIVE_NAME = o.name
   -- The program keeps it: the process that says at its end if it told nothing.
   variables.PMLUA_LIVE_PID = not o.quiet and ("%d"):format(core.sys.pid()) or nil
+  if o.report then
+    local folder, refused = report_folder(o.report)
+    if not folder then
+      complain("--report " .. refused)
+      return 1
+    end
+    variables.PMLUA_REPORT = folder
+  end
   if o.rules then
     local real, gone = core.sys.realpath(o.rules)
     if not real then

@@ -5,20 +5,23 @@
 
 local common = require "pmlua.internal.cli.common"
 
+local levels = { "basic", "detail", "threads", "events" }
+
 local M = {
   summary = "tell what the sections of a program took, over processes and threads",
   arguments = { { name = "DIR|FILE|PID|NAME", key = "paths", kind = "file", many = true,
     missing = "name what to report: a folder, logs, or the pid or name of a running program" } },
   about = [[
-DIR is where a run left its logs: every process that uses sections and is started with PMLUA_REPORT=DIR in its
-environment has one there, each rank its own, however it ended. FILE is one of them, PID or NAME an application that can be
-asked now (pmlua query lists those). FILE may also be what a program left that was compiled by pmlua cc --count and ran
-with PMLUA_COUNT=FILE: then the report is of its counts, with those of other processes in FILE.PID; --detail shows each
-process, --json and --csv work, too.]],
+DIR is where a run left its logs: every process that uses sections, software-defined counters or recorders and is started
+with PMLUA_REPORT=DIR in its environment, or by pmlua live --report DIR, has one there, each rank its own, however it ended.
+FILE is one of them, PID or NAME an application that can be asked now (pmlua query lists those). FILE may also be what a
+program left that was compiled by pmlua cc --count and ran with PMLUA_COUNT=FILE: then the report is of its counts, with those
+of other processes in FILE.PID; --detail shows each process, --json and --csv work, too.]],
   options = {
     { name = "basic", help = "a row per section (what is shown without an option); (*) marks inclusive sections" },
     { name = "detail", help = "a row per section and process" },
     { name = "threads", help = "a row per section and thread" },
+    { name = "events", help = "a row per software-defined event: what counters counted and recorders recorded" },
     { name = "legend", help = "what the columns, events and metrics mean" },
     { name = "sort", kind = "choice", choices = { "time", "calls", "label" }, shown = "time",
       help = "the order of the sections" },
@@ -41,8 +44,10 @@ process, --json and --csv work, too.]],
 }
 
 function M.check(o)
-  if o.csv and (o.basic and 1 or 0) + (o.detail and 1 or 0) + (o.threads and 1 or 0) > 1 then
-    return "--csv is one table: --basic, --detail or --threads"
+  local tables = 0
+  for _, name in ipairs(levels) do tables = tables + (o[name] and 1 or 0) end
+  if o.csv and tables > 1 then
+    return "--csv is one table: --basic, --detail, --threads or --events"
   end
 end
 
@@ -84,7 +89,7 @@ local function drawn(o, report)
   return true
 end
 
-local sections_only = { "basic", "threads", "legend", "sort", "plot", "timeline", "pmu" }
+local sections_only = { "basic", "threads", "events", "legend", "sort", "plot", "timeline", "pmu" }
 
 --- Files of counts, if it is those; nil: it is not. Both kinds in one table would mean nothing.
 local function tell_counts(o)
@@ -100,6 +105,14 @@ local function tell_counts(o)
   return text ~= nil, err
 end
 
+--- The one table that CSV has.
+local function level_of(o, report)
+  for _, name in ipairs(levels) do
+    if o[name] then return name end
+  end
+  return #report.sections > 0 and "basic" or "events"
+end
+
 local function tell(o)
   local told, refused = tell_counts(o)
   if told ~= nil then return told, refused end
@@ -112,7 +125,7 @@ local function tell(o)
   if not ok then return nil, why end
   local data = require "pmlua.internal.report.data"
   if o.json then io.write(data.json(report))
-  elseif o.csv then io.write(data.csv(report, o.threads and "threads" or o.detail and "detail" or "basic"))
+  elseif o.csv then io.write(data.csv(report, level_of(o, report)))
   else io.write(require "pmlua.internal.report.text".format(report, o)) end
   return drawn(o, report)
 end

@@ -27,10 +27,10 @@ M.groups = {
   } },
   { title = "Programs with sections", variables = {
     { name = "PMLUA_SECTIONS", about = "off: sections do nothing" },
-    { name = "PMLUA_REPORT", about = "folder where each process keeps its sections in a log, whatever ends it, for pmlua report; "
-      .. "quantiles are in the log of a process that ends by exit(3)" },
+    { name = "PMLUA_REPORT", about = "folder where each process keeps what sections, counters and recorders have in a log, "
+      .. "whatever ends it, for pmlua report" },
     { name = "PMLUA_REPORT_TIMELINE", about = "on, or the number of enters and leaves of each thread to keep in that "
-      .. "log, which has them after exit(3)" },
+      .. "log" },
   } },
   { title = "Programs that pmlua cc --count compiled", variables = {
     { name = "PMLUA_COUNT", about = "report (or -): print what was counted at the exit; off: count nothing; anything else "

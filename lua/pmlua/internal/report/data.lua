@@ -80,6 +80,22 @@ local function section_of(r, section)
   return out
 end
 
+local quantile_names = { "min", "q1", "median", "q3", "p95", "p99", "max" }
+
+--- A counter or recorder: of a recorder the value is the number of its elements.
+local function event_of(r, e)
+  local out = { name = sections.show(e.name), kind = e.kind or "recorder", process = report.process_name(r, e.process),
+    value = e.value or e.count, as_of_s = s(e.as_of_ns), dropped = e.dropped, cut = e.cut or nil }
+  for i, name in ipairs(e.quantiles and quantile_names or {}) do out[name] = e.quantiles[i] end
+  return out
+end
+
+local function each_event(r, f)
+  for _, list in ipairs { r.counters, r.recorders } do
+    for _, e in ipairs(list) do f(event_of(r, e)) end
+  end
+end
+
 --- All of a report as JSON.
 ---@param r pmlua.Report
 ---@return string
@@ -92,6 +108,8 @@ function M.json(r)
       ended = p.ended }
   end
   for i, section in ipairs(r.sections) do out.sections[i] = section_of(r, section) end
+  out.events = json.array()
+  each_event(r, function(e) out.events[#out.events + 1] = e end)
   return json.encode(out)
 end
 
@@ -113,12 +131,27 @@ local function work_source(r, section, row)
   return section.counted_work and countfile.label(r.counted) or "program"
 end
 
+--- Counters and recorders as CSV.
+---@param r pmlua.Report
+---@return string
+function M.events_csv(r)
+  local names = { "event", "kind", "process", "value", "as_of_s", "dropped", table.unpack(quantile_names) }
+  local out = { csv.line(names, #names) }
+  each_event(r, function(e)
+    local cells = { e.name }
+    for i = 2, #names do cells[i] = e[names[i]] end
+    out[#out + 1] = csv.line(cells, #names)
+  end)
+  return table.concat(out)
+end
+
 --- One table of a report as CSV: a row per section, or per section and process, or also per thread. Events are columns;
 --- those that the compiler counted have where in a column of their own.
 ---@param r pmlua.Report
----@param level string basic, detail or threads
+---@param level string basic, detail, threads or events
 ---@return string
 function M.csv(r, level)
+  if level == "events" then return M.events_csv(r) end
   local names, out, events = { "section", "type", "exclusive" }, {}, events_of(r)
   if level ~= "basic" then names[#names + 1] = "process" end
   if level == "threads" then names[#names + 1] = "thread" end

@@ -42,8 +42,10 @@ local function head(r)
   local ranks = first.rank and r.processes[#r.processes].rank and (" (ranks %d to %d)"):format(first.rank,
     r.processes[#r.processes].rank) or ""
   if #r.processes == 1 then ranks = first.rank and (" (rank %d)"):format(first.rank) or "" end
-  return ("%s%s on %s, %s: %s\n"):format(plural(#r.processes, "process", "processes"), ranks,
-    plural(distinct(r.processes, "host"), "host"), plural(nthreads, "thread"), short(sections.show(first.command), COMMAND_MAX))
+  return ("%s%s on %s%s: %s\n"):format(plural(#r.processes, "process", "processes"), ranks,
+    plural(distinct(r.processes, "host"), "host"),
+    nthreads > 0 and ", " .. plural(nthreads, "thread") or "",
+    short(sections.show(first.command), COMMAND_MAX))
 end
 
 -- --- tables of times ---
@@ -122,11 +124,46 @@ local function events(r)
     for i, name in ipairs(s.events) do
       local v = s.all.values[name]
       local per_call, per_s = v and s.all.count > 0 and v / s.all.count, v and s.all.total_ns > 0 and v / s.all.total_ns * 1e9
-      rows[#rows + 1] = { i == 1 and label_of(s) or "", short(sections.show(name)), v and integer(v) or "-",
+      rows[#rows + 1] = { i == 1 and label_of(s) or "",
+    short(sections.show(name)), v and integer(v) or "-",
         per_call and ("%.6g"):format(per_call) or "-", (units.scaled(per_s or nil, ""):gsub(" $", "")) }
     end
   end
   return #rows > 1 and "\nevents\n" .. lined_up(rows, 2) or ""
+end
+
+--- With a column for the process, where there are several.
+local function with_process(r, rows)
+  if #r.processes > 1 then return lined_up(rows, 2) end
+  for _, row in ipairs(rows) do table.remove(row, 2) end
+  return lined_up(rows, 1)
+end
+
+--- When a value was read that is in the program's memory: processes that ended by exit say when that was.
+local function as_of(process, counter)
+  if not counter.as_of_ns then return "the end" end
+  if process.ended ~= "exit" then return units.time(counter.as_of_ns) .. " after the start" end
+  return units.time(math.max(process.written_ns - process.started_ns - counter.as_of_ns, 0)) .. " before the end"
+end
+
+local function counters(r)
+  local rows = { { "COUNTER", "PROCESS", "VALUE", "KIND", "AS OF" } }
+  for i, c in ipairs(r.counters) do
+    rows[#rows + 1] = { i > 1 and r.counters[i - 1].name == c.name and "" or short(sections.show(c.name)),
+      report.process_name(r, c.process), integer(c.value), c.kind, as_of(r.processes[c.process], c) }
+  end
+  return #rows > 1 and "\ncounters\n" .. with_process(r, rows) or ""
+end
+
+local function recorders(r)
+  local rows = { { "RECORDER", "PROCESS", "COUNT", "MIN", "Q1", "MEDIAN", "Q3", "95 %", "99 %", "MAX" } }
+  for i, rec in ipairs(r.recorders) do
+    local row = { i > 1 and r.recorders[i - 1].name == rec.name and "" or short(sections.show(rec.name)),
+      report.process_name(r, rec.process), integer(rec.count) }
+    for k = 1, 7 do row[3 + k] = rec.quantiles and ("%.6g"):format(rec.quantiles[k]) or "-" end
+    rows[#rows + 1] = row
+  end
+  return #rows > 1 and "\nrecorders\n" .. with_process(r, rows) or ""
 end
 
 local function metrics(r)
@@ -177,6 +214,7 @@ MEAN ..  of single calls of all processes and threads; SIGMA is the standard dev
 WORK     what the program said when it stopped the section: operations (FLOP), of a communication bytes (B). With a +:
          it said nothing, and the compiler counted the operations (pmlua cc --count)
 RATE     WORK by time: of one thread, on average. FLOPS are FLOP per second
+COUNTER  a software-defined event; its value is exact, whatever ended the process, or as of when it was last read
 MAX/AVG  time of the process that took longest by the average: 1 is balanced
 ]]
 
@@ -210,15 +248,19 @@ end
 
 --- A report as text.
 ---@param r pmlua.Report
----@param options { basic: boolean?, detail: boolean?, threads: boolean?, legend: boolean? }
+---@param options { basic: boolean?, detail: boolean?, threads: boolean?, events: boolean?, legend: boolean? }
 ---@return string
 function M.format(r, options)
   local parts = { head(r) }
-  local only = not (options.basic or options.detail or options.threads)
+  local only = not (options.basic or options.detail or options.threads or options.events)
   if options.basic or only then
-    for _, part in ipairs { basic, quantiles, events, metrics } do
+    for _, part in ipairs(#r.sections > 0 and { basic, quantiles, events, metrics } or {}) do
       parts[#parts + 1] = (part == basic and "\n" or "") .. part(r)
     end
+  end
+  if options.events or only then
+    parts[#parts + 1] = counters(r)
+    parts[#parts + 1] = recorders(r)
   end
   if options.detail then parts[#parts + 1] = "\nper process\n" .. detail(r) end
   if options.threads then parts[#parts + 1] = "\nper thread\n" .. threads(r) end

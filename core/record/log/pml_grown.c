@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/record/pml_grown.c - a file that grows, and what is mapped of it. */
-#include "record/pml_grown.h"
+/* core/record/log/pml_grown.c - a file that grows, and what is mapped of it. */
+#include "record/log/pml_grown.h"
 
 #include <errno.h>
 #include <fcntl.h>

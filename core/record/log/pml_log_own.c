@@ -1,0 +1,172 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* core/record/log/pml_log_own.c - whether, where and under which name this process has a log; the cells in it. */
+#include "record/log/pml_log_own.h"
+
+#include "base/pml_clock.h"
+#include "base/pml_error.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define CELLS_FIRST 64u  /* of the first extent of cells */
+#define CELLS_MORE 1024u /* of each further one */
+
+static struct pml__log_origin origin = {.rank = -1, .size = -1};
+static char folder[PATH_MAX]; /* "": PMLUA_REPORT is not set */
+static int problem;
+static char why[512];
+
+static struct {
+  struct pml__lock lock;
+  struct pml__log *log;
+  bool tried; /* to make it, in this process */
+  struct pml__log_cell *cell;
+  uint32_t cells; /* left at @cell */
+} own;
+
+const struct pml__log_origin *pml__log_origin(void) {
+  return &origin;
+}
+
+/* ---- the environment ---- */
+
+long pml__log_number_of(const char *text) {
+  char *end;
+  if (text == NULL || *text < '0' || *text > '9') return -1;
+  errno = 0;
+  long v = strtol(text, &end, 10);
+  return errno != 0 || *end != '\0' || v > INT_MAX ? -1 : v;
+}
+
+static void read_rank(void) {
+  static const char *const names[][2] = {{"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"},
+                                         {"PMI_RANK", "PMI_SIZE"},
+                                         {"PMIX_RANK", "PMIX_SIZE"},
+                                         {"SLURM_PROCID", "SLURM_NTASKS"}};
+  for (size_t i = 0; i < sizeof names / sizeof names[0] && origin.rank < 0; i++) {
+    origin.rank = pml__log_number_of(secure_getenv(names[i][0]));
+    if (origin.rank >= 0) origin.size = pml__log_number_of(secure_getenv(names[i][1]));
+  }
+}
+
+static void end_log(void) {
+  pml__process_look();
+  if (own.log != NULL) pml__log_end(own.log);
+}
+
+static int read_folder(void) {
+  const char *wish = secure_getenv("PMLUA_REPORT");
+  struct stat st;
+  if (wish == NULL || *wish == '\0') return 0;
+  if (mkdir(wish, 0777) != 0 && errno != EEXIST) return -errno;
+  if (realpath(wish, folder) == NULL) return -errno;
+  if (stat(folder, &st) != 0) return -errno;
+  if (!S_ISDIR(st.st_mode)) return -ENOTDIR;
+  if (access(folder, W_OK | X_OK) != 0) return -errno;
+  return atexit(end_log) != 0 ? -ENOMEM : 0;
+}
+
+static void forget(void) {
+  own.log = NULL;
+  own.tried = false;
+  own.cells = 0;
+}
+
+static void prepare(void) {
+  (void)pml_clock_init();
+  origin.pid = (int)getpid();
+  origin.started_ns = pml_clock_realtime_ns();
+  origin.zero_ticks = pml_clock_ticks();
+  read_rank();
+  problem = pml__process_watch(forget);
+  if (problem == 0) problem = read_folder();
+  if (problem == 0) return;
+  folder[0] = '\0';
+  (void)snprintf(why, sizeof why, "PMLUA_REPORT=%.300s: %s; name a folder that can be written to",
+                 secure_getenv("PMLUA_REPORT"), pml_error_text(problem));
+}
+
+int pml__log_prepare(void) {
+  static pthread_once_t once = PTHREAD_ONCE_INIT;
+  pthread_once(&once, prepare);
+  return problem < 0 ? pml_fail(problem, "%s", why) : 0;
+}
+
+bool pml__log_wanted(void) {
+  return folder[0] != '\0';
+}
+
+bool pml__log_asked(void) {
+  const char *wish = secure_getenv("PMLUA_REPORT");
+  return wish != NULL && *wish != '\0' && pml__log_prepare() == 0 && pml__log_wanted();
+}
+
+/* ---- the file ---- */
+
+/* A forked child is not the rank that its parent is. Without a log, measuring goes on. */
+static void open_log(void) {
+  bool first = getpid() == origin.pid;
+  struct pml__log_process p = {.rank = first ? (int)origin.rank : -1,
+                               .size = first ? (int)origin.size : -1,
+                               .started_ns = origin.started_ns,
+                               .started_ticks = origin.zero_ticks};
+  own.tried = true;
+  (void)pml__log_open(&own.log, folder, &p);
+}
+
+static struct pml__log *log_here(void) {
+  if (!own.tried) open_log();
+  return own.log;
+}
+
+struct pml__log *pml__log_own(void) {
+  if (pml__log_prepare() < 0 || !pml__log_wanted()) return NULL;
+  pml__process_look();
+  pml__lock_take(&own.lock);
+  struct pml__log *log = log_here();
+  pml__lock_leave(&own.lock);
+  return log;
+}
+
+/* ---- cells ---- */
+
+static bool more_cells(uint32_t n) {
+  struct pml__log_entry *entry;
+  uint32_t all = own.cell == NULL ? CELLS_FIRST : CELLS_MORE;
+  if (n > all) all = n;
+  if (log_here() == NULL) return false;
+  struct pml__log_cell *cell =
+      pml__log_extent(own.log, PML__LOG_CELLS, 0, 0, all * sizeof(struct pml__log_cell), 0, &entry);
+  if (cell == NULL) return false;
+  own.cell = cell;
+  own.cells = all;
+  return true;
+}
+
+struct pml__log_cell *pml__log_cells(uint32_t n, enum pml__log_cell_what what, uint32_t number) {
+  struct pml__log_cell *cell = NULL;
+  if (pml__log_own() == NULL) return NULL;
+  pml__lock_take(&own.lock);
+  if (own.cells >= n || more_cells(n)) {
+    cell = own.cell;
+    own.cell += n;
+    own.cells -= n;
+  }
+  pml__lock_leave(&own.lock);
+  for (uint32_t i = 0; cell != NULL && i < n; i++) {
+    cell[i].number = number;
+    __atomic_store_n(&cell[i].what, what, __ATOMIC_RELEASE);
+  }
+  return cell;
+}
+
+uint32_t pml__log_number(void) {
+  static uint32_t last;
+  return __atomic_add_fetch(&last, 1, __ATOMIC_RELAXED);
+}

@@ -1,0 +1,166 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* core/source/sde/pml_sde_log_read.c - what is left of counters and recorders in a log, which is not trusted. */
+#include "source/sde/pml_sde_log.h"
+
+#include "base/pml_error.h"
+#include "source/sde/pml_sde.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct event {
+  const char *name; /* in @text */
+  size_t order;
+  bool recorder;
+  union {
+    struct pml__log_counter counter;
+    struct pml__log_recorder series;
+  };
+};
+
+struct events {
+  struct event *at;
+  size_t n, capacity;
+  char **text;
+};
+
+static int keep(struct events *e, const struct event *one, const char *name, size_t bytes) {
+  if (e->n == e->capacity) {
+    size_t capacity = e->capacity == 0 ? 64 : 2 * e->capacity;
+    struct event *at = realloc(e->at, capacity * sizeof *at);
+    if (at != NULL) e->at = at;
+    char **text = realloc(e->text, capacity * sizeof *text);
+    if (text != NULL) e->text = text;
+    if (at == NULL || text == NULL) return pml_fail(-ENOMEM, "no memory to read a log");
+    e->capacity = capacity;
+  }
+  char *copy = strndup(name, bytes);
+  if (copy == NULL) return pml_fail(-ENOMEM, "no memory to read a log");
+  e->at[e->n] = *one;
+  e->at[e->n].name = e->text[e->n] = copy;
+  e->at[e->n].order = e->n;
+  e->n++;
+  return 0;
+}
+
+static int take(uint32_t what, const char *at, size_t bytes, void *arg) {
+  struct event one = {.recorder = what == PML__LOG_RECORDER};
+  size_t fixed = one.recorder ? sizeof one.series : sizeof one.counter;
+  if ((what != PML__LOG_RECORDER && what != PML__LOG_COUNTER) || bytes <= fixed) return 0;
+  memcpy(&one.counter, at, fixed);
+  if (memchr(at + fixed, '\0', bytes - fixed) == NULL || (one.recorder && one.series.section != 0)) return 0;
+  return keep(arg, &one, at + fixed, bytes - fixed);
+}
+
+static uint32_t number_of(const struct event *e) {
+  return e->recorder ? e->series.number : e->counter.number;
+}
+
+static int by_number(const void *a, const void *b) {
+  const struct event *x = a, *y = b;
+  int c = (number_of(x) > number_of(y)) - (number_of(x) < number_of(y));
+  return c != 0 ? c : (x->order > y->order) - (x->order < y->order);
+}
+
+/* Cells are read once: of events with one number the first counts. */
+static void drop_doubles(struct events *e) {
+  size_t n = 0, all = e->n;
+  if (all > 0) qsort(e->at, all, sizeof *e->at, by_number);
+  for (size_t i = 0; i < all; i++)
+    if (n == 0 || number_of(&e->at[i]) != number_of(&e->at[n - 1])) e->at[n++] = e->at[i];
+  e->n = n;
+}
+
+/* The last of a name comes first. */
+static int by_name(const void *a, const void *b) {
+  const struct event *x = a, *y = b;
+  int c = strcmp(x->name, y->name);
+  return c != 0 ? c : (x->order < y->order) - (x->order > y->order);
+}
+
+/* ---- counters ---- */
+
+static const char *kind_name(uint32_t kind) {
+  static const char *const name[] = {
+      [PML_SDE_REGISTERED] = "variable", [PML_SDE_CALLBACK] = "callback", [PML_SDE_CREATED] = "created",
+      [PML_SDE_GROUP] = "group",         [PML_SDE_SET] = "set",           [PML_SDE_PER_THREAD] = "compiler"};
+  return kind < sizeof name / sizeof name[0] && name[kind] != NULL ? name[kind] : "event";
+}
+
+static void tell_value(struct pml__text *t, const struct event *e, uint64_t bits, bool real, int64_t as_of) {
+  double d;
+  memcpy(&d, &bits, sizeof d);
+  pml__text_add(t, "counter");
+  pml__text_field(t, e->name);
+  pml__text_add(t, "\t%s\t%s\t%s", kind_name(e->counter.kind),
+                (e->counter.mode & PML_SDE_INSTANT) != 0 ? "instant" : "delta", real ? "real" : "integer");
+  if (real)
+    pml__text_add(t, "\t%.17g", d);
+  else
+    pml__text_add(t, "\t%lld", (long long)bits);
+  pml__text_add(t, "\t%lld", (long long)as_of);
+  pml__text_end(t);
+}
+
+static int64_t since_start(const struct pml__log_head *h, uint64_t ticks) {
+  double ns = (double)(int64_t)(ticks - h->started_ticks) * 1e9 / h->ticks_per_second;
+  return ns >= 0 && ns < 9e18 ? (int64_t)ns : 0;
+}
+
+static void tell_counter(struct pml__text *t, const struct event *e, const struct pml__log_cells *c) {
+  size_t n;
+  uint64_t sum = 0;
+  const struct pml__log_cell *cell = pml__log_cells_of(c, e->counter.number, PML__LOG_CELL_SHARE, &n);
+  for (size_t i = 0; i < n; i++) sum += cell[i].value + cell[i].more;
+  if (cell != NULL) tell_value(t, e, sum, false, -1);
+  if (cell != NULL) return;
+  cell = pml__log_cells_of(c, e->counter.number, PML__LOG_CELL_SAMPLE, &n);
+  if (cell != NULL && cell->more != 0)
+    tell_value(t, e, cell->value, cell->epoch != 0, since_start(&c->log->head, cell->more));
+}
+
+/* ---- recorders ---- */
+
+static int tell_recorder(struct pml__text *t, const struct event *e, const struct pml__log_cells *c) {
+  static const double share[PML__LOG_QUANTILES_N] = {0, 0.25, 0.5, 0.75, 0.95, 0.99, 1};
+  struct pml__recorder_left left;
+  double v;
+  int err = pml__recorder_left(c, &e->series, &left);
+  if (err == 0) {
+    pml__text_add(t, "recorder");
+    pml__text_field(t, e->name);
+    pml__text_add(t, "\t%llu\t%llu\t%s\t%llu", (unsigned long long)left.count, (unsigned long long)left.dropped,
+                  left.missing ? "cut" : "whole",
+                  left.quantile != NULL ? (unsigned long long)pml_quantile_nans(left.quantile) : 0);
+  }
+  for (size_t i = 0; i < PML__LOG_QUANTILES_N && err == 0; i++) {
+    int none = left.quantile != NULL ? pml_quantile_value(left.quantile, share[i], &v) : -ENOENT;
+    if (none == 0)
+      pml__text_add(t, "\t%.17g", v);
+    else
+      pml__text_add(t, "\t-");
+  }
+  if (err == 0) pml__text_end(t);
+  pml_quantile_close(left.quantile);
+  return err;
+}
+
+int pml__sde_log_tell(struct pml__text *t, const struct pml__log_reader *r, const struct pml__log_cells *c) {
+  struct events e = {0};
+  int err = pml__log_read_definitions(r, take, &e);
+  size_t texts = e.n;
+  drop_doubles(&e);
+  if (e.n > 0) qsort(e.at, e.n, sizeof *e.at, by_name);
+  for (size_t i = 0; i < e.n && err == 0; i++) {
+    if (i > 0 && strcmp(e.at[i].name, e.at[i - 1].name) == 0) continue;
+    if (e.at[i].recorder)
+      err = tell_recorder(t, &e.at[i], c);
+    else
+      tell_counter(t, &e.at[i], c);
+  }
+  for (size_t i = 0; i < texts; i++) free(e.text[i]);
+  free(e.text);
+  free(e.at);
+  return err;
+}
