@@ -59,7 +59,7 @@ static uint64_t *new_snapshot(size_t words) {
 
 /* Where each share's block lies; those that count the time have the word behind all blocks. */
 static void lay_out(struct pml_eventset *s) {
-  struct pml__share **read = &s->read_share, **difference = &s->difference_share;
+  struct pml__share **read = &s->read_share, **difference = &s->difference_share, **add = &s->add_share;
   for (struct pml__share *share = s->share; share != NULL; share = share->next) {
     share->at = s->clock_word;
     s->clock_word += share->words;
@@ -70,6 +70,10 @@ static void lay_out(struct pml_eventset *s) {
     if (share->difference != NULL) {
       *difference = share;
       difference = &share->next_difference;
+    }
+    if (share->prepare_add != NULL) {
+      *add = share;
+      add = &share->next_add;
     }
   }
   if (s->read_share == NULL) s->read_share = s->share; /* whose snapshot takes nothing but the time */

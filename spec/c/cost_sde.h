@@ -16,7 +16,7 @@ static int64_t sde_variable[SDE_MEMBERS];
 static double sde_number = 1.5;
 static struct pml_sde_counter *sde_counter;
 static struct pml_recorder *sde_recorder;
-static struct pml_eventset *sde_registered1, *sde_registered8, *sde_created8, *sde_group100;
+static struct pml_eventset *sde_registered1, *sde_registered8, *sde_created8, *sde_group100, *sde_mixed2;
 static uint64_t sde_values[SDE_EVENTS];
 
 static int sde_open_set(struct pml_eventset **s, const char *prefix, size_t n) {
@@ -27,6 +27,13 @@ static int sde_open_set(struct pml_eventset **s, const char *prefix, size_t n) {
     names[i] = name[i];
   }
   int rc = pml_eventset_open(s, names, n, NULL);
+  return rc < 0 ? rc : pml_eventset_start(*s);
+}
+
+/* With an event of the kernel, which is read by read(2). */
+static int sde_open_mixed(struct pml_eventset **s) {
+  const char *names[] = {"page-faults:u", "sde:::COST::V0"};
+  int rc = pml_eventset_open(s, names, 2, NULL);
   return rc < 0 ? rc : pml_eventset_start(*s);
 }
 
@@ -56,6 +63,7 @@ static int sde_open(void) {
   if (rc == 0) rc = sde_open_set(&sde_registered8, "V", SDE_EVENTS);
   if (rc == 0) rc = sde_open_set(&sde_created8, "C", SDE_EVENTS);
   if (rc == 0) rc = sde_open_set(&sde_group100, "GROUP", 1);
+  if (rc == 0) rc = sde_open_mixed(&sde_mixed2);
   return rc;
 }
 
@@ -64,6 +72,7 @@ static void sde_close(void) {
   pml_eventset_close(sde_registered8);
   pml_eventset_close(sde_created8);
   pml_eventset_close(sde_group100);
+  pml_eventset_close(sde_mixed2);
 }
 
 PATH(sde_increment, pml_sde_increment(sde_counter, 1))
@@ -73,11 +82,17 @@ PATH(eventset_read_registered_1, pml_eventset_read(sde_registered1, sde_values))
 PATH(eventset_read_registered_8, pml_eventset_read(sde_registered8, sde_values))
 PATH(eventset_read_created_8, pml_eventset_read(sde_created8, sde_values))
 PATH(eventset_read_group_of_100, pml_eventset_read(sde_group100, sde_values))
+PATH(eventset_read_mixed_2, pml_eventset_read(sde_mixed2, sde_values))
+PATH(eventset_start_mixed_2, pml_eventset_start(sde_mixed2))
+PATH(eventset_reset_mixed_2, pml_eventset_reset(sde_mixed2))
+PATH(eventset_accum_mixed_2, pml_eventset_accum(sde_mixed2, sde_values))
+PATH(eventset_start_stop_mixed_2, pml_eventset_start(sde_mixed2); pml_eventset_stop(sde_mixed2, sde_values))
 
 /* clang-format off */
 #define SDE_PATHS(X)                                                                                                   \
   X(sde_increment) X(recorder_push_double) X(recorder_push) X(eventset_read_registered_1)                              \
-  X(eventset_read_registered_8) X(eventset_read_created_8) X(eventset_read_group_of_100)
+  X(eventset_read_registered_8) X(eventset_read_created_8) X(eventset_read_group_of_100) X(eventset_read_mixed_2)                       \
+  X(eventset_start_mixed_2) X(eventset_reset_mixed_2) X(eventset_accum_mixed_2) X(eventset_start_stop_mixed_2)
 /* clang-format on */
 
 #endif

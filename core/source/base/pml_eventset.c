@@ -112,8 +112,10 @@ int pml_eventset_reset(struct pml_eventset *s) {
 
 static __attribute__((noinline)) void prepare_add_mixed(const struct pml_eventset *s, const uint64_t *values,
                                                         uint64_t *count) {
-  for (const struct pml__share *share = s->difference_share; share != NULL; share = share->next_difference)
-    if (share->prepare_add != NULL) share->prepare_add(share, values, count);
+  const struct pml__share *share = s->add_share;
+  if (share == NULL) return;
+  for (; share->next_add != NULL; share = share->next_add) share->prepare_add(share, values, count);
+  share->prepare_add(share, values, count);
 }
 
 int pml_eventset_accum(struct pml_eventset *s, uint64_t *values) {

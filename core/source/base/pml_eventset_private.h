@@ -53,7 +53,7 @@ struct pml_eventset {
   uint32_t *word;                        /* [n] of each event's value */
   const struct pml__kernel_group *group; /* of a simple set */
   struct pml__share *share;              /* the first; and of those that are read, and that have differences */
-  struct pml__share *read_share, *difference_share;
+  struct pml__share *read_share, *difference_share, *add_share;
 
   /* What opening, closing and questions touch. */
   size_t words;

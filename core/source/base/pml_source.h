@@ -69,6 +69,7 @@ struct pml__share {
   struct pml__share *next;            /* in the order of reading */
   struct pml__share *next_read;       /* that has words of its own */
   struct pml__share *next_difference; /* that has a difference of its own */
+  struct pml__share *next_add;        /* that prepares what is added */
   const struct pml__source *source;
   struct pml_eventset *set;
   uint32_t n;            /* events */

@@ -45,6 +45,12 @@ static int snapshot_kernel(struct pml__share *share, uint64_t *words, bool times
   return again;
 }
 
+/* Of an only group without pages, whose block begins at 0. */
+static int snapshot_block(struct pml__share *share, uint64_t *words, bool times) {
+  (void)times;
+  return pml__kernel_read_block(((const struct pml__kernel_share *)share)->group, words);
+}
+
 static int read_kernel(struct pml_eventset *s, uint64_t *values) {
   int rc = snapshot_kernel(s->share, s->now, false);
   if (PML_LIKELY(rc >= 0)) pml__eventset_differences(s, values);
@@ -70,11 +76,11 @@ static void difference(const struct pml__share *share, uint64_t *values) {
 void pml__kernel_choose_read(struct pml__kernel_share *k) {
   bool paged = false;
   for (uint32_t i = 0; i < k->ngroups; i++) paged |= k->group[i].paged;
-  bool simple = k->share.next == NULL && k->ngroups == 1 && !paged;
+  bool block = k->ngroups == 1 && !paged, simple = block && k->share.next == NULL;
   k->share.set->simple = simple;
   k->share.set->group = &k->group[0];
   k->share.read = simple ? read_simple : read_kernel;
-  k->share.snapshot = snapshot_kernel;
+  k->share.snapshot = block ? snapshot_block : snapshot_kernel;
   k->share.difference = k->nextra > 0 ? difference : NULL;
 }
 
