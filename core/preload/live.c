@@ -9,6 +9,7 @@
  */
 #include "adapter/section/pml_section.h"
 #include "base/pml_error.h"
+#include "base/pml_say.h"
 #include "source/sde/pml_sde.h"
 
 #include <dlfcn.h>
@@ -44,25 +45,6 @@ static bool has_other_lua(void) {
   return strncmp(slash != NULL ? slash + 1 : info.dli_fname, "liblua5.4.so", strlen("liblua5.4.so")) != 0;
 }
 
-static struct stat err_before;
-
-/* A program that closed every descriptor may have data in what is number 2 now. */
-static bool is_stderr(void) {
-  struct stat st;
-  return fstat(STDERR_FILENO, &st) == 0 && st.st_dev == err_before.st_dev && st.st_ino == err_before.st_ino;
-}
-
-static void complain(const char *why) {
-  if (!is_stderr()) return;
-  static const char head[] = "pmlua: live: ";
-  char line[512];
-  size_t n = strnlen(why, sizeof line - sizeof head - 1);
-  memcpy(line, head, sizeof head - 1);
-  memcpy(line + sizeof head - 1, why, n);
-  line[sizeof head - 1 + n] = '\n';
-  if (write(STDERR_FILENO, line, sizeof head + n) < 0) return; /* there is nobody else to tell */
-}
-
 static bool served;   /* atomic */
 static pid_t started; /* the process that pmlua live became; 0 in others */
 
@@ -73,11 +55,11 @@ static void serve(void) {
   *(void **)&start = embed != NULL ? dlsym(embed, "pmlua_live_start") : NULL;
   if (start == NULL) {
     const char *why = dlerror();
-    complain(why != NULL ? why : EMBED " has no pmlua_live_start");
+    pml__say("live: %s", why != NULL ? why : EMBED " has no pmlua_live_start");
     return;
   }
   int err = start(NULL); /* as the environment says */
-  if (err < 0) complain(pml_error_detail(err));
+  if (err < 0) pml__say("live: %s", pml_error_detail(err));
 }
 
 /* Whatever file holds a libsde, but for this one. */
@@ -100,17 +82,15 @@ static bool had_children(void) {
 }
 
 __attribute__((destructor)) static void tell_that_nothing_was_told(void) {
-  char line[400];
   const char *other = NULL;
   if (started != getpid() || __atomic_load_n(&served, __ATOMIC_ACQUIRE)) return;
   (void)dl_iterate_phdr(find_other, &other);
   if (other != NULL)
-    snprintf(line, sizeof line, "%.80s opened another libsde (%.200s), whose events pmlua cannot see; open libsde.so.1",
+    pml__say("live: %.80s opened another libsde (%.200s), whose events pmlua cannot see; open libsde.so.1",
              program_invocation_short_name, other);
   else
-    snprintf(line, sizeof line, "%.80s registered no software-defined events and no sections: it could not be asked%s",
+    pml__say("live: %.80s registered no software-defined events and no sections: it could not be asked%s",
              program_invocation_short_name, had_children() ? " (its children may have been)" : "");
-  complain(line);
 }
 
 /* The program may open a libsde by another name than this one's, which the loader then takes for the same. */
@@ -122,7 +102,6 @@ static void take_name(void) {
 
 __attribute__((constructor)) static void wait_for_something_to_tell(void) {
   const char *pid = secure_getenv("PMLUA_LIVE_PID");
-  if (fstat(STDERR_FILENO, &err_before) != 0) err_before = (struct stat){0};
   if (pid != NULL && strtol(pid, NULL, 10) == getpid()) started = getpid();
   take_name();
   pml_sde_on_first_library(serve);

@@ -67,6 +67,17 @@ describe("A program with sections", function()
     assert.same({ "unknown", 9, 1 }, { r.processes[1].ended, r.sections[1].calls, r.sections[2].running })
   end)
 
+  it("says once why it has no log", function()
+    local dir = support.folder()
+    local status, out = support.shell(("cd %s && ulimit -f 0 && PMLUA_REPORT=out %s 4 2>&1"):format(dir, example))
+    assert.equal(0, status, out)
+    assert.equal(("pmlua: PMLUA_REPORT=%s/out: File too large; this process has no log"):format(dir), out:match "^[^\n]*")
+    assert.equal(1, select(2, out:gsub("pmlua: ", "")))
+    status, out = support.shell(("cd %s && PMLUA_REPORT=no/out %s 4 2>&1"):format(dir, example))
+    assert.equal("pmlua: PMLUA_REPORT=no/out: No such file or directory; name a folder that can be written to",
+      out:match "^[^\n]*", status)
+  end)
+
   it("is reported as far as its log goes, or not at all", function()
     local dir = support.folder()
     local function refused(log)

@@ -8,6 +8,7 @@
 #include "base/pml_clock.h"
 #include "base/pml_error.h"
 #include "base/pml_file.h"
+#include "base/pml_say.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -183,7 +184,11 @@ static void prepare(void) {
 
 int pml__section_prepare_file(void) {
   static pthread_once_t once = PTHREAD_ONCE_INIT;
+  static bool said;
   pthread_once(&once, prepare);
   int err = pml__log_prepare();
-  return err == 0 && problem < 0 ? pml_fail(problem, "%s", why) : err;
+  if (err == 0 && problem < 0) err = pml_fail(problem, "%s", why);
+  /* The macros' sections have no caller who looks at the failure. */
+  if (err < 0 && !__atomic_exchange_n(&said, true, __ATOMIC_RELAXED)) pml__say("%s", pml_error_detail(err));
+  return err;
 }

@@ -4,6 +4,7 @@
 
 #include "base/pml_clock.h"
 #include "base/pml_error.h"
+#include "base/pml_say.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -21,6 +22,8 @@ static struct pml__log_origin origin = {.rank = -1, .size = -1};
 static char folder[PATH_MAX]; /* "": PMLUA_REPORT is not set */
 static int problem;
 static char why[512];
+static char no_log[512]; /* why there is none: once for a process and its children. Under the lock */
+static bool untold;      /* atomic: @no_log is to be said */
 
 static struct {
   struct pml__lock lock;
@@ -55,8 +58,13 @@ static void read_rank(void) {
   }
 }
 
+void pml__log_tell(void) {
+  if (__atomic_exchange_n(&untold, false, __ATOMIC_ACQUIRE)) pml__say("%s", no_log);
+}
+
 static void end_log(void) {
   pml__process_look();
+  pml__log_tell();
   if (own.log != NULL) pml__log_end(own.log);
 }
 
@@ -117,7 +125,11 @@ static void open_log(void) {
                                .started_ns = origin.started_ns,
                                .started_ticks = origin.zero_ticks};
   own.tried = true;
-  (void)pml__log_open(&own.log, folder, &p);
+  int err = pml__log_open(&own.log, folder, &p);
+  if (err == 0 || no_log[0] != '\0') return;
+  (void)snprintf(no_log, sizeof no_log, "PMLUA_REPORT=%.300s: %s; this process has no log", folder,
+                 pml_error_text(err));
+  __atomic_store_n(&untold, true, __ATOMIC_RELEASE);
 }
 
 static struct pml__log *log_here(void) {

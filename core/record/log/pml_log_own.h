@@ -32,6 +32,9 @@ bool pml__log_asked(void);
 /* pml__log_own - this process's log, made at the first call; NULL: none is wanted or possible. A lock. Thread-safe. */
 struct pml__log *pml__log_own(void);
 
+/* pml__log_tell - say on stderr why the process has no log, if that was not said yet. Not with a lock. */
+void pml__log_tell(void);
+
 /*
  * pml__log_cells - @n cells of the process's log that lie together, zeroed, with their @what and @number; they are
  * never given back. In a child they are its parent's: see pml_log.h. NULL: no log, or no room in it. A lock.

@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* core/base/pml_say.h - a line on stderr, for what the environment asks and no caller hears of. Internal. */
+#ifndef PML_SAY_H
+#define PML_SAY_H
+
+#include "base/pml_api.h"
+
+/*
+ * pml__say - "pmlua: ", the text, which is cut after 500 bytes, and a newline.
+ *
+ * Nothing is written where descriptor 2 is not what it was when the library was loaded: a program that closed all
+ * descriptors may have data there. A reader that went raises no SIGPIPE. Keeps errno; thread-safe, not
+ * async-signal-safe. Not with a lock: a pipe may be full.
+ */
+PML__SHARED void pml__say(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+#endif
