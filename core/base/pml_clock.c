@@ -37,7 +37,6 @@ struct pml_clock pml__clock = {PML_CLOCK_MONOTONIC, ONE_NS, 0, NS_PER_S};
 /* How it was chosen; written once together with pml__clock. */
 static struct {
   int err;
-  const char *name;
   char calibration[256];
 } chosen;
 
@@ -232,7 +231,6 @@ static uint64_t calibrate(struct moment *last) {
 }
 
 static void no_counter(const char *why) {
-  chosen.name = "clock_gettime";
   snprintf(chosen.calibration, sizeof chosen.calibration, "ticks are ns; no counter: %s", why);
 }
 
@@ -243,11 +241,6 @@ static void use_counter(void) {
     no_counter("it does not advance");
     return;
   }
-#if defined(__aarch64__)
-  chosen.name = "cntvct";
-#else
-  chosen.name = "tsc";
-#endif
   pml__clock.mult = mult;
   pml__clock.zero_ns = last.ns - pml_clock_ticks_to_ns(last.ticks);
   pml__clock.ticks_per_second = NS_PER_S * ((double)ONE_NS / (double)mult);
@@ -330,13 +323,9 @@ static double median_cost_ns(void) {
   return (double)median * NS_PER_S / pml__clock.ticks_per_second / COST_READS;
 }
 
-const char *pml__clock_name(void) {
-  return chosen.name;
-}
-
 int pml_clock_describe(struct pml_clock_info *info) {
   int err = pml_clock_init();
-  *info = (struct pml_clock_info){.name = chosen.name,
+  *info = (struct pml_clock_info){.name = pml__clock_name(),
                                   .calibration = chosen.calibration,
                                   .ticks_per_second = pml__clock.ticks_per_second,
                                   .resolution_ns = resolution_ns(),

@@ -61,9 +61,6 @@ PML_API int pml_clock_init(void);
  */
 PML_API int pml_clock_describe(struct pml_clock_info *info);
 
-/* pml__clock_name - as pml_clock_info has it, without measuring anything; after pml_clock_init(). Static. */
-const char *pml__clock_name(void);
-
 /* pml_clock_realtime_ns - CLOCK_REALTIME in ns since 1970, for the time stamps of files. */
 PML_API uint64_t pml_clock_realtime_ns(void);
 
@@ -71,6 +68,16 @@ PML_API uint64_t pml_clock_realtime_ns(void);
  */
 struct perf_event_mmap_page;
 uint64_t pml__clock_page_mult(const volatile struct perf_event_mmap_page *page);
+
+/* As pml_clock_info has it, without measuring anything; after pml_clock_init(). */
+static inline const char *pml__clock_name(void) {
+  if (pml__clock.kind != PML_CLOCK_COUNTER) return "clock_gettime";
+#if defined(__aarch64__)
+  return "cntvct";
+#else
+  return "tsc";
+#endif
+}
 
 /* The bare counter; only meaningful where kind is PML_CLOCK_COUNTER. */
 static inline uint64_t pml__clock_counter(void) {

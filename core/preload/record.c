@@ -340,6 +340,7 @@ static int start(void) {
   if (record.here != NULL) __atomic_store_n(record.here, 1, __ATOMIC_RELAXED);
   record.profile = NULL;
   int err = pml_spool_open(&record.spool, record.dir, NULL);
+  pml_spool_share(record.spool);
   if (err < 0) return err;
   note_counted();
   memory.arg = record.spool;
@@ -377,6 +378,7 @@ static void start_in_child(void) {
   if (parents == NULL) return;
   int saved = errno;
   record.spool = NULL;
+  pml_spool_share(NULL);
   pml_wrap_listen(NULL);
   record.plugins = record.substrates = false;
   int err = record.confined ? 0 : start();

@@ -43,8 +43,8 @@ int main(void) {
   it("has call paths, and durations for each function's calls", function()
     local s <close> = assert(core.spool.open(path))
     local p <close> = assert(s:profile())
-    local calls, spread = {}, {}
-    for _, n in ipairs(p:nodes()) do calls[n.name] = (calls[n.name] or 0) + n.count end
+    local count, spread = {}, {}
+    for _, n in ipairs(p:nodes()) do count[n.name] = (count[n.name] or 0) + n.count end
     for _, f in ipairs(p:functions()) do
       spread[f.name] = 0
       for i, n in pairs(f.bucket) do
@@ -54,8 +54,8 @@ int main(void) {
       assert.equal(f.count, spread[f.name])
       assert.is_true(f.min_ns <= f.median_ns and f.median_ns <= f.max_ns)
     end
-    assert.same({ 1000, 1 }, { calls.crc32, calls.adler32 })
-    for name, n in pairs(calls) do assert.equal(n, spread[name] or 0, name) end
+    assert.same({ 1000, 1 }, { count.crc32, count.adler32 })
+    for name, n in pairs(count) do assert.equal(n, spread[name] or 0, name) end
     assert.same({}, s:sums())
     assert.same({}, s:values())
   end)

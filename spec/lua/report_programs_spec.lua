@@ -78,6 +78,35 @@ describe("A program with sections", function()
       out:match "^[^\n]*", status)
   end)
 
+  it("has its sections in the log of its recorded calls, however it ends, unless they are asked for elsewhere", function()
+    if support.build:find "[at]san" then return pending "a sanitizer must be loaded before what is preloaded" end
+    local dir = support.folder()
+    support.spit(dir .. "/ends.lua", [[
+      local section = require("pmlua").section
+      local open, done = section.define { label = "open" }, section.define { label = "done" }
+      open:start()
+      for _ = 1, 9 do done:start() math.exp(1) done:stop() end
+      if arg[1] then os.execute "kill -KILL $PPID" end]])
+    local function recorded(out, variables, argument)
+      local run = "cd %s && %s %s record -o %s --lib 'libm*' --csv -- %s ends.lua %s"
+      local _, table_of = support.shell(run:format(dir, variables, command, out, command, argument))
+      assert.matches("\nlibm[^\n]*,exp,9,", table_of)
+      local _, logs = support.shell(("cd %s && ls -d */*.pmlog | cut -d/ -f1"):format(dir))
+      return select(2, pmlua(("%s/%s"):format(dir, out))), logs
+    end
+    for _, how in ipairs { "", "killed" } do
+      local text, logs = recorded("out" .. how, "", how)
+      assert.matches("\ndone %(%*%) +9 ", text)
+      assert.matches("\nopen: open %(%*%): 1 call that had not stopped", text)
+      assert.equal(how == "", not text:find "did not end by exit")
+      assert.equal(how == "" and "out\n" or "out\noutkilled\noutkilled\n", logs) -- the shell that kills has one, too
+    end
+    support.shell(("rm -r %s/out*"):format(dir))
+    assert.matches("\ndone %(%*%) +9 ", (recorded("same", "PMLUA_REPORT=same", "")))
+    local _, logs = recorded("other", "PMLUA_REPORT=sections", "")
+    assert.equal("other\nsame\nsections\n", logs)
+  end)
+
   it("is reported as far as its log goes, or not at all", function()
     local dir = support.folder()
     local function refused(log)

@@ -65,8 +65,8 @@ describe("the rule of quantiles", function()
 
   it("holds for recorded calls of several processes", function()
     local function process(bucket)
-      local path = { depth = 0, calls = 2, unreturned = 0, threads = 1, inclusive_ns = 6, exclusive_ns = 6, min_ns = 1, max_ns = 4,
-        library = "lib", name = "f" }
+      local path = { depth = 0, calls = 2, unreturned = 0, threads = 1, inclusive_ns = 6, exclusive_ns = 6, min_ns = 1,
+        max_ns = 4, library = "lib", name = "f" }
       return { process = { paths = { path }, durations = { { library = "lib", name = "f", bucket = bucket } }, sums = {},
         values = {}, events = {}, tick_ns = 1 } }
     end

@@ -300,6 +300,16 @@ int pml__log_open(struct pml__log **out, const char *folder, const struct pml__l
   return err;
 }
 
+static struct pml__log *shared; /* atomic */
+
+void pml__log_share(struct pml__log *log) {
+  __atomic_store_n(&shared, log, __ATOMIC_RELEASE);
+}
+
+struct pml__log *pml__log_shared(void) {
+  return __atomic_load_n(&shared, __ATOMIC_ACQUIRE);
+}
+
 /* But what hot paths look at to know that they are in a child. */
 static void unmap_all(const struct pml__log_part *p) {
   for (; p != NULL; p = p->next)

@@ -57,6 +57,14 @@ void pml__log_abandon(struct pml__log *log);
 void pml__log_close(struct pml__log *log);
 
 /*
+ * pml__log_share - what other parts of the process measure can go into @log, too, which is not closed then; NULL: there
+ * is none, as in a child before it has its own.
+ * pml__log_shared - that log, or NULL.
+ */
+void pml__log_share(struct pml__log *log);
+struct pml__log *pml__log_shared(void);
+
+/*
  * pml__log_seal - from now on no system call is made for the log: it does not grow. For a process that gives up its
  * right to system calls. One store; async-signal-safe.
  */
@@ -94,6 +102,12 @@ void pml__log_free(struct pml__log *log, struct pml__log_entry *entry);
  */
 int pml__log_define(struct pml__log *log, enum pml__log_what what, const void *fixed, size_t bytes,
                     const char *const *text, size_t n);
+
+/* pml__log_rank - of MPI, where it was not known at first. */
+static inline void pml__log_rank(struct pml__log *log, int rank, int size) {
+  log->head->rank = rank;
+  log->head->size = size;
+}
 
 /* pml__log_epoch - sums of another epoch are of before a reset. One store. */
 static inline void pml__log_epoch(struct pml__log *log, uint32_t epoch) {

@@ -65,7 +65,7 @@ void pml__log_tell(void) {
 static void end_log(void) {
   pml__process_look();
   pml__log_tell();
-  if (own.log != NULL) pml__log_end(own.log);
+  if (own.log != NULL && own.log != pml__log_shared()) pml__log_end(own.log);
 }
 
 static int read_folder(void) {
@@ -107,7 +107,7 @@ int pml__log_prepare(void) {
 }
 
 bool pml__log_wanted(void) {
-  return folder[0] != '\0';
+  return folder[0] != '\0' || pml__log_shared() != NULL;
 }
 
 bool pml__log_asked(void) {
@@ -117,6 +117,14 @@ bool pml__log_asked(void) {
 
 /* ---- the file ---- */
 
+/* That of recorded calls, if a log is asked for in its folder, or nowhere. */
+static struct pml__log *shared_log(void) {
+  struct pml__log *log = pml__log_shared();
+  if (log == NULL || folder[0] == '\0') return log;
+  size_t n = strlen(folder);
+  return strncmp(log->file.path, folder, n) == 0 && strrchr(log->file.path, '/') == log->file.path + n ? log : NULL;
+}
+
 /* A forked child is not the rank that its parent is. Without a log, measuring goes on. */
 static void open_log(void) {
   bool first = getpid() == origin.pid;
@@ -125,6 +133,11 @@ static void open_log(void) {
                                .started_ns = origin.started_ns,
                                .started_ticks = origin.zero_ticks};
   own.tried = true;
+  own.log = shared_log();
+  if (own.log != NULL) {
+    pml__log_rank(own.log, p.rank, p.size);
+    return;
+  }
   int err = pml__log_open(&own.log, folder, &p);
   if (err == 0 || no_log[0] != '\0') return;
   (void)snprintf(no_log, sizeof no_log, "PMLUA_REPORT=%.300s: %s; this process has no log", folder,

@@ -134,6 +134,10 @@ const char *pml_spool_path(const struct pml_spool *s) {
   return s->log->file.path;
 }
 
+void pml_spool_share(struct pml_spool *s) {
+  pml__log_share(s != NULL ? s->log : NULL);
+}
+
 static void unmap_all(struct pml_spool *s) {
   if (s->mark != NULL) munmap(s->mark, PML__SPOOL_MARKS * sizeof *s->mark);
   pml__spool_values_end(s);

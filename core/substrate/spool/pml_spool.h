@@ -39,6 +39,9 @@ PML__SHARED const char *pml_spool_path(const struct pml_spool *s);
 void pml_spool_close(struct pml_spool *s);
 PML__SHARED void pml_spool_abandon(struct pml_spool *s);
 
+/* pml_spool_share - sections of the process are in the same log, if they are not asked for elsewhere; NULL: no more. */
+PML__SHARED void pml_spool_share(struct pml_spool *s);
+
 /* pml_spool_note - what the process says of itself under @key; it takes the place of what it said before. A lock. */
 PML__SHARED void pml_spool_note(struct pml_spool *s, const char *key, const char *text);
 
