@@ -42,6 +42,7 @@ M.functions = {
           nprocs = {}, raise_interrupt = { false }, refusal = {},
           with_point = {}, explained = { "attempt to index a nil value" },
           at_prompt = { "> " }, private_file = { dir .. "/misuse.private" } },
+  log = { read = { dir .. "/nosuch.pmlog" } },
   link = { connect = { "/nowhere/socket" } },
   watchpoint = { available = {}, find = { "/proc/self/exe", "main", false }, load = { "/nowhere/watchpoints" },
                  plan = { dir .. "/nowhere/plan", { { path = "/proc/self/exe", name = "main" } }, 1 } },

@@ -313,28 +313,37 @@ sim.describe("events of simulation", function()
   end)
 end)
 
-describe("the file of regions", function()
-  local counts = table.concat({ 9, 8, 7, 6, 5, 4, 3, 2, 1, 0, 1, 2, 3 }, "\t")
-  local whole = "pmlua-simulated-regions 1\nevents\t" .. table.concat(left.events, "\t") .. "\nregion\t1\t2\t0\ta\\tb\t"
-    .. counts .. "\t" .. counts .. "\nregion\t1\t3\t1\ta\\tb\t" .. counts .. "\t" .. counts .. "\nend\n"
+describe("the regions in a log", function()
+  local function simulated(thread, calls, open)
+    local counts = { 9, 8, 7, 6, 5, 4, 3, 2, 1, 0, 1, 2, 3 }
+    return string.pack("=I4I4I8I8" .. ("I8"):rep(26), 1, thread, calls, open,
+      table.unpack(table.move(counts, 1, 13, 14, table.move(counts, 1, 13, 1, {}))))
+  end
+  local function log(region, ...)
+    return { ended = true, notes = {}, definitions = { [4] = { region }, [5] = { ... } } }
+  end
+  local name = string.pack("=I4I4zz", 1, 0, "a\tb", "file.c")
 
-  it("is merged by thread and name", function()
-    local list = assert(left.regions(whole))
+  it("are merged by thread and name", function()
+    local list = assert(left.regions(log(name, simulated(1, 2, 0), simulated(1, 3, 1))))
     assert.equal(1, #list)
     assert.equal("a\tb", list[1].name)
-    assert.equal(5, list[1].calls)
-    assert.equal(18, list[1].exclusive[1])
+    assert.same({ 5, 1, 18 }, { list[1].calls, list[1].open, list[1].exclusive[1] })
   end)
 
-  it("is refused when it is not whole, or of another version", function()
-    assert.equal("it is cut off: its last line is missing", select(2, left.regions(whole:sub(1, -5))))
-    assert.equal("it is not of this version", select(2, left.regions("rubbish\n")))
-    assert.equal("line 3: not a region; the file is damaged", select(2, left.regions((whole:gsub("\t2\t0", "\t2\tx", 1)))))
+  it("are refused when the log is not whole, and told when a thread's counts are not", function()
+    local cut, broken = log(name), log(name)
+    cut.ended, broken.notes["simulation.broken"] = false, "3"
+    assert.equal("it is cut off: the process did not end by exit()", select(2, left.regions(cut)))
+    assert.equal("of its thread 3 not all counts could be read", select(2, left.regions(broken)))
+    assert.equal("region 1: the log is damaged", select(2, left.regions(log(name, simulated(1, -2, 0)))))
+    assert.equal("region 1: the log is damaged", select(2, left.regions(log("", simulated(1, 2, 0)))))
+    assert.equal("region 1: the log is damaged", select(2, left.regions(log(name, simulated(1, 2, 0):sub(1, -9)))))
   end)
 
-  it("is read or refused in one line, whatever bytes of it change", function()
-    for text in sim.damaged(whole, 3000) do
-      local list, err = left.regions(text)
+  it("are read or refused in one line, whatever bytes of it change", function()
+    for bytes in sim.damaged(simulated(1, 2, 0), 3000) do
+      local list, err = left.regions(log(name, bytes))
       assert.truthy(list or err:find("^[^\n]+$"))
     end
   end)

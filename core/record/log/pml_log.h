@@ -143,8 +143,8 @@ struct pml__log_reader {
  * sentence. Nothing in the file is trusted: entries that lie outside of it, or that together are larger than it is, are
  * refused. Memory: 64 bytes per extent. Close it either way.
  */
-int pml__log_read_open(struct pml__log_reader *r, const char *path);
-void pml__log_read_close(struct pml__log_reader *r);
+PML__SHARED int pml__log_read_open(struct pml__log_reader *r, const char *path);
+PML__SHARED void pml__log_read_close(struct pml__log_reader *r);
 
 /* pml__log_read_at - @bytes at @at of the file, all of them. 0, -errno; PML_EFORMAT where the file ends before. */
 int pml__log_read_at(const struct pml__log_reader *r, uint64_t at, void *to, size_t bytes);
@@ -159,10 +159,11 @@ void *pml__log_read_extent(const struct pml__log_reader *r, size_t i, uint64_t *
  * pml__log_read_definitions - each in the order of writing, its @bytes behind the struct. What is damaged ends an
  * extent. Ends early with what @visit returns if that is not 0. Returns 0, -errno, PML_EFORMAT or what @visit returned.
  */
-int pml__log_read_definitions(const struct pml__log_reader *r,
-                              int (*visit)(uint32_t what, const char *at, size_t bytes, void *arg), void *arg);
+PML__SHARED int pml__log_read_definitions(const struct pml__log_reader *r,
+                                          int (*visit)(uint32_t what, const char *at, size_t bytes, void *arg),
+                                          void *arg);
 
 /* pml__log_text - the text at *@at, which moves behind it, of at most *@left bytes; NULL: it does not end there. */
-const char *pml__log_text(const char **at, size_t *left);
+PML__SHARED const char *pml__log_text(const char **at, size_t *left);
 
 #endif

@@ -73,7 +73,8 @@ enum pml__log_what {
   PML__LOG_QUANTILES,   /* struct pml__log_quantiles */
   PML__LOG_REGION,      /* struct pml__log_region, its name, its file */
   PML__LOG_COUNTER,     /* struct pml__log_counter, the event's name */
-  PML__LOG_RECORDER     /* struct pml__log_recorder, the event's name or the section's label */
+  PML__LOG_RECORDER,    /* struct pml__log_recorder, the event's name or the section's label */
+  PML__LOG_SIMULATED    /* struct pml__log_simulated: what a region cost under simulation */
 };
 
 struct pml__log_section {
@@ -91,6 +92,13 @@ struct pml__log_quantiles {
 
 struct pml__log_region {
   uint32_t region, unused;
+};
+
+#define PML__LOG_SIMULATED_N 13u
+struct pml__log_simulated {
+  uint32_t region, thread; /* as valgrind numbers it */
+  uint64_t calls, open;    /* of them, that were not left */
+  uint64_t inclusive[PML__LOG_SIMULATED_N], exclusive[PML__LOG_SIMULATED_N];
 };
 
 /* ---- events ---- */

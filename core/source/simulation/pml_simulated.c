@@ -7,26 +7,20 @@
  * belongs to the innermost region, exclusively, or to none. So these parts add up to all that was counted, however
  * regions nest and recur. Inclusively a region counts once, by the outermost of its calls.
  *
- * When the process ends, PMLUA_SIM/regions.PID says so: a first line with a version, a line of the events' names, then
- * for each thread (as valgrind numbers it) and region: "region", thread, calls, calls that were not left, the name as
- * in section files, inclusive counts, exclusive counts, with tabs between them; "broken", thread, where counts are
- * missing; "end".
+ * When the process ends, a log in the folder PMLUA_SIM says so (docs/log.md).
  */
-#include "base/pml_file.h"
+#include "base/pml_clock.h"
 #include "base/pml_process.h"
 #include "base/pml_stream.h"
-#include "base/text/pml_text.h"
+#include "record/log/pml_log.h"
 #include "source/simulation/pml_sim_private.h"
 
-#include <fcntl.h>
-#include <limits.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
-#define VERSION "pmlua-simulated-regions 1"
+_Static_assert(PML_SIM_EVENTS == PML__LOG_SIMULATED_N, "the log has all events");
 
 struct counts {
   uint64_t at[PML_SIM_EVENTS];
@@ -172,53 +166,44 @@ static void thread_end(void *arg, void *data) {
 
 /* ---- telling ---- */
 
-static void tell_counts(struct pml__text *t, const struct counts *c) {
-  for (unsigned i = 0; i < PML_SIM_EVENTS; i++) pml__text_add(t, "\t%llu", (unsigned long long)c->at[i]);
+/* The note has a thread of which not all could be read. */
+static void note_broken(struct pml__log *log, const struct lane *l) {
+  char thread[16];
+  const char *const note[2] = {"simulation.broken", thread};
+  (void)snprintf(thread, sizeof thread, "%u", l->thread);
+  (void)pml__log_define(log, PML__LOG_NOTE, NULL, 0, note, 2);
 }
 
-static void tell_lane(struct pml__text *t, const struct lane *l) {
-  if (l->broken) {
-    pml__text_add(t, "broken\t%u", l->thread);
-    pml__text_end(t);
+static void log_region(struct pml__log *log, pml_region_t region, const struct lane *l, bool first) {
+  struct pml_region_info info;
+  const struct sum *s = &l->sum[region];
+  struct pml__log_simulated d = {region, l->thread, s->calls, s->depth + s->open, {0}, {0}};
+  if (first && pml_region_describe(region, &info) == 0) {
+    const struct pml__log_region name = {region, 0};
+    (void)pml__log_define(log, PML__LOG_REGION, &name, sizeof name, (const char *const[]){info.name, info.file}, 2);
   }
-  for (uint32_t r = 1; r < l->nsums; r++) {
-    struct pml_region_info info;
-    const struct sum *s = &l->sum[r];
-    if (s->calls == 0 || pml_region_describe(r, &info) < 0) continue;
-    pml__text_add(t, "region\t%u\t%llu\t%u", l->thread, (unsigned long long)s->calls, s->depth + s->open);
-    pml__text_field(t, info.name);
-    tell_counts(t, &s->inclusive);
-    tell_counts(t, &s->exclusive);
-    pml__text_end(t);
-  }
+  memcpy(d.inclusive, s->inclusive.at, sizeof d.inclusive);
+  memcpy(d.exclusive, s->exclusive.at, sizeof d.exclusive);
+  (void)pml__log_define(log, PML__LOG_SIMULATED, &d, sizeof d, NULL, 0);
 }
 
-static void tell(struct pml__text *t) {
-  pml__text_add(t, VERSION);
-  pml__text_end(t);
-  pml__text_add(t, "events");
-  for (unsigned i = 0; i < PML_SIM_EVENTS; i++) pml__text_field(t, pml_sim_name(i));
-  pml__text_end(t);
-  for (const struct lane *l = lanes; l != NULL; l = l->next) tell_lane(t, l);
-  pml__text_add(t, "end"); /* without it the file is not whole */
-  pml__text_end(t);
-}
-
-/* Nobody is left to be told of a failure; who reads misses the file, or its end. */
-static void leave_file(void) {
-  char path[PATH_MAX];
-  struct pml__text t = {0};
-  tell(&t);
-  (void)snprintf(path, sizeof path, "%s/regions.%d", secure_getenv("PMLUA_SIM"), (int)getpid());
-  (void)unlink(path); /* of a program that this process was before, or a link of somebody's */
-  int fd = t.failed ? -1 : pml_file_new(path);
-  for (size_t done = 0; fd >= 0 && done < t.n;) {
-    ssize_t n = write(fd, t.at + done, t.n - done);
-    if (n <= 0) break;
-    done += (size_t)n;
+/* Nobody is left to be told of a failure; who reads misses the log, or its end. */
+static void leave_log(void) {
+  struct pml__log *log;
+  const struct pml__log_process p = {NULL, -1, -1, pml_clock_realtime_ns(), pml_clock_ticks()};
+  if (pml__log_open(&log, secure_getenv("PMLUA_SIM"), &p) < 0) return;
+  for (const struct lane *l = lanes; l != NULL; l = l->next)
+    if (l->broken) note_broken(log, l);
+  for (pml_region_t r = 1; r <= pml_region_count(); r++) {
+    bool first = true;
+    for (const struct lane *l = lanes; l != NULL; l = l->next) {
+      if (r >= l->nsums || l->sum[r].calls == 0) continue;
+      log_region(log, r, l, first);
+      first = false;
+    }
   }
-  if (fd >= 0) (void)close(fd);
-  free(t.at);
+  pml__log_end(log);
+  pml__log_close(log);
 }
 
 /* Of the thread that ends the process; the others may go on, but not in here. */
@@ -231,7 +216,7 @@ __attribute__((destructor)) static void finish(void) {
     struct lane *l = pml__sim_read(now.at, &thread) == 0 ? lanes : NULL;
     while (l != NULL && l->thread != thread) l = l->next;
     if (l != NULL && l->nframes > 0) close_open(l);
-    leave_file();
+    leave_log();
   }
   pml__sim_resume();
 }

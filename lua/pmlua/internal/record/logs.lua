@@ -149,8 +149,8 @@ local function process_of(log, story, ended)
   return done and p, err
 end
 
---- NAME, the process's number, and which of its programs it is.
-local function parse(file)
+--- NAME, the process's number, and which of its programs it is; nil: the file is no log.
+function M.parse(file)
   local pid, program = file:match "%.(%d+)%.(%d+)%.pmlog$"
   if not pid then pid, program = file:match "%.(%d+)%.pmlog$", 1 end
   return pid and (program == 1 and pid or pid .. "." .. program), math.tointeger(tonumber(pid)), math.tointeger(program)
@@ -167,7 +167,7 @@ end
 local function ending(file, story, running, known)
   if story.ended ~= "running" then return story.ended end
   if running then return "running" end
-  local _, pid, program = parse(file)
+  local _, pid, program = M.parse(file)
   local later = file:gsub("%." .. pid .. "%..*$", (".%d.%d.pmlog"):format(pid, program + 1))
   return known[later] and "exec" or "cut"
 end
@@ -233,7 +233,7 @@ end
 
 --- @o: nil: nothing is made of it. Nil for a log without recorded calls.
 local function results(dir, file, known, o)
-  local path, name, pid = dir .. "/" .. file, parse(file)
+  local path, name, pid = dir .. "/" .. file, M.parse(file)
   local running = is_running(path, pid) -- before it is read: what is said at the end must be in it
   local log <close>, err, code = open(path)
   if code == "ENODATA" then return nil end
@@ -253,7 +253,7 @@ end
 local function new_files(dir, known)
   local files = {}
   for file in require("lfs").dir(dir) do
-    if parse(file) and not known[file] then files[#files + 1] = file end
+    if M.parse(file) and not known[file] then files[#files + 1] = file end
   end
   for _, file in ipairs(files) do known[file] = true end
   table.sort(files)

@@ -1,19 +1,20 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 -- lua/pmlua/internal/simulation/left.lua - what the processes of a simulation left in its folder, read and added up.
 --
--- Try:  PMLUA_SIM=$PWD/out ... leaves out/out.PID-THREAD (callgrind's), out/log.PID (valgrind's), out/regions.PID (ours)
+-- Try:  PMLUA_SIM=$PWD/out ... leaves out/out.PID-THREAD (callgrind's), out/log.PID (valgrind's), out/HOST.PID.pmlog
 --
--- The last is described in core/source/simulation/pml_simulated.c.
+-- The last is ours: docs/log.md.
 
 local disk = require "pmlua.internal.file"
 local callgrind = require "pmlua.internal.simulation.callgrind"
-local sections = require "pmlua.sections"
-local statistics = require("pmlua.core").statistics
+local core = require "pmlua.core"
+local logs = require "pmlua.internal.record.logs"
 
 local M = {}
 
 M.events = { "Ir", "Dr", "Dw", "I1mr", "D1mr", "D1mw", "ILmr", "DLmr", "DLmw", "Bc", "Bcm", "Bi", "Bim" }
 
+local MOST <const> = 10 ^ 18 -- of a count
 local LOG_BYTES = 65536 -- of each end of a log
 
 ---@class pmlua.SimulatedProcess
@@ -60,8 +61,8 @@ local function absorb(process, part)
     thread = { number = part.thread, totals = zeros() }
     process.bythread[part.thread], process.threads[#process.threads + 1] = thread, thread
   end
-  statistics.add(thread.totals, part.totals)
-  statistics.add(process.totals, part.totals)
+  core.statistics.add(thread.totals, part.totals)
+  core.statistics.add(process.totals, part.totals)
   for _, f in ipairs(part.functions) do
     local key = f.object .. "\0" .. f.name
     local whole = process.byname[key]
@@ -70,7 +71,7 @@ local function absorb(process, part)
       process.byname[key], process.functions[#process.functions + 1] = whole, whole
     end
     whole.calls = whole.calls + f.calls
-    statistics.add(whole.cost, f.cost)
+    core.statistics.add(whole.cost, f.cost)
   end
 end
 
@@ -119,29 +120,9 @@ end
 
 -- --- regions ---
 
-local function integers(fields, from, to)
-  local out = {}
-  for i = from, to do
-    local v = fields[i] and fields[i]:find("^%d+$") and #fields[i] <= 18 and math.tointeger(tonumber(fields[i]))
-    if not v then return nil end
-    out[#out + 1] = v
-  end
-  return out
-end
-
-local function fields_of(line)
-  local out = {}
-  for field in (line .. "\t"):gmatch("([^\t]*)\t") do out[#out + 1] = field end
-  return out
-end
-
-local function region_of(fields)
-  local n = #M.events
-  local head, name = integers(fields, 2, 4), sections.unescape(fields[5] or "")
-  local inclusive, exclusive = integers(fields, 6, 5 + n), integers(fields, 6 + n, 5 + 2 * n)
-  if not head or not name or not inclusive or not exclusive or #fields ~= 5 + 2 * n then return nil end
-  return { name = name, thread = head[1], calls = head[2], open = head[3], inclusive = inclusive, exclusive = exclusive }
-end
+-- docs/log.md
+local REGION <const>, SIMULATED <const> = 4, 5
+local FIGURES = "=I4I4i8i8" .. ("i8"):rep(2 * #M.events)
 
 local function take_region(byname, list, region)
   local key = region.thread .. "\0" .. region.name
@@ -151,39 +132,37 @@ local function take_region(byname, list, region)
     return
   end
   known.calls, known.open = known.calls + region.calls, known.open + region.open
-  statistics.add(known.inclusive, region.inclusive)
-  statistics.add(known.exclusive, region.exclusive)
+  core.statistics.add(known.inclusive, region.inclusive)
+  core.statistics.add(known.exclusive, region.exclusive)
 end
 
---- A file's text as regions; nil and why it is none.
----@param text string
+local function region_of(bytes, names)
+  local figures = #bytes >= FIGURES:packsize() and { FIGURES:unpack(bytes) } or {}
+  for _, v in ipairs(figures) do
+    if v < 0 or v >= MOST then return nil end
+  end
+  local n, name = #M.events, names[figures[1]]
+  return name and { name = name, thread = figures[2], calls = figures[3], open = figures[4],
+    inclusive = table.move(figures, 5, 4 + n, 1, {}), exclusive = table.move(figures, 5 + n, 4 + 2 * n, 1, {}) }
+end
+
+--- A log's regions; nil and why it has none.
+---@param log table core.log.read()
 ---@return pmlua.SimulatedRegion[]?
 ---@return string? err
-function M.regions(text)
-  local list, byname, number, ended = {}, {}, 0, false
-  local broken
-  for line in (text):gmatch("([^\n]*)\n") do
-    number = number + 1
-    local fields = fields_of(line)
-    if ended then return nil, ("line %d: there is more after the end"):format(number) end
-    if number == 1 then
-      if line ~= "pmlua-simulated-regions 1" then return nil, "it is not of this version" end
-    elseif number == 2 then
-      if line ~= "events\t" .. table.concat(M.events, "\t") then return nil, "line 2: other events than were asked for" end
-    elseif fields[1] == "region" then
-      local region = region_of(fields)
-      if not region then return nil, ("line %d: not a region; the file is damaged"):format(number) end
-      take_region(byname, list, region)
-    elseif fields[1] == "broken" and #fields == 2 then
-      broken = ("of its thread %s not all counts could be read"):format(fields[2])
-    elseif line == "end" then
-      ended = true
-    else
-      return nil, ("line %d: neither a region nor the end"):format(number)
-    end
+function M.regions(log)
+  local list, byname, names = {}, {}, {}
+  if not log.ended then return nil, "it is cut off: the process did not end by exit()" end
+  for _, bytes in ipairs(log.definitions[REGION] or {}) do
+    if #bytes > 8 then names[("=I4"):unpack(bytes)] = bytes:match("^[^%z]*", 9) end
   end
-  if not ended then return nil, "it is cut off: its last line is missing" end
-  return list, broken
+  for i, bytes in ipairs(log.definitions[SIMULATED] or {}) do
+    local region = region_of(bytes, names)
+    if not region then return nil, ("region %d: the log is damaged"):format(i) end
+    take_region(byname, list, region)
+  end
+  local broken = log.notes["simulation.broken"]
+  return list, broken and ("of its thread %s not all counts could be read"):format(broken)
 end
 
 --- Exclusive counts and what is in no region are the thread's: what is in none is what is left.
@@ -203,12 +182,18 @@ local function check_regions(process)
   for _, t in ipairs(process.threads) do process.outside[#process.outside + 1] = outside[t.number] end
 end
 
+--- @path: of the log of the process's last program; nil: it left none.
 local function read_regions(path, process)
   process.regions = {}
-  local text = disk.read(path)
-  if not text then return end
-  local list, err = M.regions(text)
-  process.regions, process.untold = list or {}, err
+  local log, err = nil, nil
+  if path then log, err = core.log.read(path) end
+  if not log then
+    process.untold = err and core.failure.sentence(err)
+    return
+  end
+  local list
+  list, process.untold = M.regions(log)
+  process.regions = list or {}
   local wrong = check_regions(process)
   if wrong then process.regions, process.untold = {}, wrong end
 end
@@ -227,8 +212,10 @@ end
 ---@return { processes: pmlua.SimulatedProcess[], totals: integer[], warnings: string[] }? all
 ---@return string? err
 function M.read(dir)
-  local byid, out = {}, { processes = {}, totals = zeros(), warnings = {} }
+  local byid, log_of, out = {}, {}, { processes = {}, totals = zeros(), warnings = {} }
   for _, entry in ipairs(in_order(dir)) do
+    local _, of, program = logs.parse(entry)
+    if of and program >= (log_of[of] or { 0 })[1] then log_of[of] = { program, dir .. "/" .. entry } end
     local pid = math.tointeger(tonumber(entry:match("^out%.(%d+)[.%d]*%-%d+$")))
     if pid then
       local part, err = callgrind.read(dir .. "/" .. entry)
@@ -240,9 +227,9 @@ function M.read(dir)
   for _, process in pairs(byid) do
     finish(process)
     read_log(dir, process, out.warnings)
-    read_regions(("%s/regions.%d"):format(dir, process.pid), process)
+    read_regions((log_of[process.pid] or {})[2], process)
     out.processes[#out.processes + 1] = process
-    if not process.inherited then statistics.add(out.totals, process.totals) end
+    if not process.inherited then core.statistics.add(out.totals, process.totals) end
   end
   table.sort(out.processes, function(a, b) return a.pid < b.pid end)
   return out

@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* bindings/record/llog.c - pmlua.core.log: a log's head, its notes, and its definitions as they are (docs/log.md). */
+#include "lutil.h"
+
+#include "record/log/pml_log.h"
+
+struct handle {
+  struct lutil_handle h;
+  struct pml__log_reader reader;
+};
+
+static void log_close(void *handle) {
+  struct handle *h = handle;
+  pml__log_read_close(&h->reader);
+}
+
+static const struct lutil_class log_class = {"log", sizeof(struct handle), log_close};
+
+static void push_head(lua_State *L, const struct pml__log_head *head) {
+  lua_createtable(L, 0, 8);
+  lutil_setint(L, "pid", (uint64_t)(int64_t)head->pid);
+  lutil_setint(L, "parent", (uint64_t)(int64_t)head->parent);
+  lutil_setint(L, "started_ns", head->started_ns);
+  lutil_setstr(L, "host", head->host);
+  lutil_setstr(L, "command", head->command);
+  lutil_setbool(L, "ended", head->ended == PML__LOG_ENDED_EXIT);
+}
+
+/* Below the table on top is that of the notes. */
+static void add_note(lua_State *L, const char *at, size_t bytes) {
+  const char *key = pml__log_text(&at, &bytes), *text = key != NULL ? pml__log_text(&at, &bytes) : NULL;
+  if (text != NULL) lutil_setstr(L, key, text);
+}
+
+struct reading {
+  lua_State *L;
+  int notes, definitions; /* where their tables are */
+};
+
+static int add_definition(uint32_t what, const char *at, size_t bytes, void *arg) {
+  const struct reading *r = arg;
+  lua_State *L = r->L;
+  lua_pushvalue(L, r->notes);
+  if (what == PML__LOG_NOTE) add_note(L, at, bytes);
+  lua_pop(L, 1);
+  if (lua_rawgeti(L, r->definitions, (lua_Integer)what) != LUA_TTABLE) {
+    lua_pop(L, 1);
+    lua_newtable(L);
+    lua_pushvalue(L, -1);
+    lua_rawseti(L, r->definitions, (lua_Integer)what);
+  }
+  lua_pushlstring(L, at, bytes);
+  lua_rawseti(L, -2, (lua_Integer)lua_rawlen(L, -2) + 1);
+  lua_pop(L, 1);
+  return 0;
+}
+
+/* read(path): the head's fields, notes by key, and by number lists of definitions, each behind its first 8 bytes. */
+static int l_read(lua_State *L) {
+  const char *path = lutil_string(L, 1);
+  struct handle *h = lutil_new(L, &log_class, 0, 0); /* an error of memory closes it */
+  int err = pml__log_read_open(&h->reader, path);
+  if (err < 0) return pml_pusherr(L, err, "log.read");
+  h->h.open = 1;
+  push_head(L, &h->reader.head);
+  struct reading r = {L, lua_gettop(L) + 1, lua_gettop(L) + 2};
+  lua_newtable(L);
+  lua_newtable(L);
+  err = pml__log_read_definitions(&h->reader, add_definition, &r);
+  if (err < 0) return pml_pusherr(L, err, "log.read");
+  lua_setfield(L, -3, "definitions");
+  lua_setfield(L, -2, "notes");
+  return 1;
+}
+
+int luaopen_pmlua_log(lua_State *L) {
+  static const luaL_Reg functions[] = {{"read", l_read}, {NULL, NULL}};
+  lutil_class(L, &log_class, (const luaL_Reg[]){{NULL, NULL}}, NULL);
+  luaL_newlib(L, functions);
+  return 1;
+}
