@@ -9,6 +9,7 @@
 -- of Lua may drop a call.
 
 local core = require "pmlua.core"
+local fields = require "pmlua.internal.fields"
 local stats = require "pmlua.stats"
 
 ---@class pmlua.BenchOptions
@@ -125,7 +126,9 @@ local function checked(f, options)
   local callable = type(f) == "function" or getmetatable(f) and getmetatable(f).__call
   if not callable then error(("bench: a function is expected, not a %s"):format(type(f)), 3) end
   for key, value in pairs(options) do
-    if key ~= "seconds" and key ~= "events" then error(("bench: there is no option %s"):format(tostring(key)), 3) end
+    if key ~= "seconds" and key ~= "events" then
+      error("bench: " .. fields.sentence(key, { "seconds", "events" }, "option"), 3)
+    end
     if key == "seconds" and not (type(value) == "number" and value > 0 and value < math.huge) then
       error("bench: option seconds must be a positive number", 3)
     end

@@ -9,6 +9,7 @@
 --               print(#c:choose { "FLOPS", "CACHE" }.runs)'
 
 local core = require "pmlua.core"
+local fields = require "pmlua.internal.fields"
 local groups = require "pmlua.groups"
 local place = require "pmlua.internal.chooser.place"
 local pmus = require "pmlua.pmus"
@@ -41,6 +42,7 @@ end
 ---@return pmlua.Chooser? chooser
 ---@return string? err
 function M.open(options)
+  fields.options(options, { pmu = true, smt = true, watchdog = true, groups = true }, "chooser.open")
   options = options or {}
   local here, note = pmus.here()
   local pmu, err = pmus.get(options.pmu or here)

@@ -14,6 +14,7 @@
 -- runs of each side: then each is one value, its median, and Welch's test of their logarithms decides. Where each side is one
 -- start, their medians are taken to vary by 2.5 % (options.between_starts); a drift over the rounds adds to that.
 
+local fields = require "pmlua.internal.fields"
 local dat = require "pmlua.internal.dat"
 local json = require "pmlua.json"
 local results = require "pmlua.results"
@@ -322,6 +323,8 @@ function M.judged(a, b, options)
   return cell.verdict or judge(cell, 1, options.threshold or 0, 0, true), cell
 end
 
+local taken = { threshold = true, metric = true, between_starts = true }
+
 ---@class pmlua.CompareOptions
 ---@field threshold? number relative difference that is called the same, 0.01
 ---@field metric? string one of the run's metrics instead of its samples
@@ -357,6 +360,7 @@ end
 ---@return table? result {a, b, unit, cells, only_a, only_b, warnings, overall, geometric_mean}
 ---@return string? err a folder that cannot be read
 function M.compare(dirs_a, dirs_b, options)
+  fields.options(options, taken, "compare.compare")
   options = options or {}
   local a, err = open_side(dirs_a, nil, options.metric)
   if not a then return nil, err end
@@ -428,6 +432,7 @@ end
 ---number of rounds that were pairs
 ---@return string? err
 function M.by(dir, factor, options)
+  fields.options(options, taken, "compare.by")
   options = options or {}
   local run, err = results.open(dir)
   if not run then return nil, err end

@@ -8,6 +8,7 @@
 -- event costs some 50 instructions, without a lock. The values that events carry are summed by node, for colours.
 
 local core = require "pmlua.core"
+local fields = require "pmlua.internal.fields"
 local flowgraph = require "pmlua.internal.flow.graph"
 
 ---@class pml.flow
@@ -34,7 +35,7 @@ local function check(options)
   if type(options) ~= "table" then error("flow.start: options must be a table", 3) end
   for key, value in pairs(options) do
     if key == "metrics" then check_metrics(value)
-    elseif key ~= "labels" then error(("flow.start: there is no option '%s'; metrics or labels"):format(tostring(key)), 3)
+    elseif key ~= "labels" then error("flow.start: " .. fields.sentence(key, { "metrics", "labels" }, "option"), 3)
     elseif math.type(value) ~= "integer" or value < 1 or value > LABELS then
       error(("flow.start: labels must be a number from 1 to %d"):format(LABELS), 3)
     end

@@ -9,6 +9,7 @@
 -- (pmlua wrap) are included, once each. A process has one interception at a time.
 
 local core = require "pmlua.core"
+local fields = require "pmlua.internal.fields"
 
 ---@class pml.intercept
 ---@overload fun(options?: pmlua.intercept.options): pmlua.Interception?, string?, string?
@@ -227,7 +228,7 @@ local function checked(options)
   if options ~= nil and type(options) ~= "table" then error("intercept: a table of options is needed", 3) end
   options = options or {}
   for key in pairs(options) do
-    if not known[key] then error(("intercept: unknown option '%s'"):format(tostring(key)), 3) end
+    if not known[key] then error(("intercept: unknown option '%s'%s"):format(tostring(key), fields.near(key, known)), 3) end
   end
   local keep = options.keep == nil and "events" or options.keep
   if keep ~= "events" and keep ~= "profile" and type(keep) ~= "function" then

@@ -8,6 +8,7 @@
 -- tables, in a gnuplot that can start nothing. The folder's own plot.gp runs only where the caller trusts it.
 
 local core = require "pmlua.core"
+local fields = require "pmlua.internal.fields"
 local dat = require "pmlua.internal.dat"
 local disk = require "pmlua.internal.file"
 local figure = require "pmlua.internal.experiment.figure"
@@ -272,6 +273,7 @@ end
 ---@return string[]? files
 ---@return string? err beside files: a remark
 function M.draw(dir, options)
+  fields.options(options, { stem = true, script = true, refresh = true, trust = true, gnuplot = true }, "plot.draw")
   options = options or {}
   local run, err = results.open(dir)
   if not run then return nil, err end

@@ -11,6 +11,7 @@
 -- goes as it is, and returns the table.
 
 local core = require "pmlua.core"
+local fields = require "pmlua.internal.fields"
 local disk = require "pmlua.internal.file"
 
 ---@class pml.plugin
@@ -61,7 +62,7 @@ local function wrong(t)
   if t.read and t.every ~= nil then return "every is for plugins that collect" end
   local known = { name = 1, scope = 1, every = 1, events = 1, read = 1, collect = 1 }
   for key in pairs(t) do
-    if not known[key] then return ("unknown option '%s'"):format(tostring(key)) end
+    if not known[key] then return ("unknown option '%s'%s"):format(tostring(key), fields.near(key, known)) end
   end
 end
 

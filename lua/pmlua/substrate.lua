@@ -11,6 +11,7 @@
 --       pml.section.start "a"; pml.section.stop "a"; s:drain()
 
 local core = require "pmlua.core"
+local fields = require "pmlua.internal.fields"
 
 ---@class pml.substrate
 ---@overload fun(options: pmlua.substrate.options): pmlua.substrate?, string?, string?
@@ -40,7 +41,7 @@ local known = { enter = "function", leave = "function", metric = "function", flu
 local function check(options)
   if type(options) ~= "table" then error("substrate: a table is needed, with functions enter, leave or metric", 3) end
   for key, value in pairs(options) do
-    if not known[key] then error(("substrate: there is no option '%s'"):format(tostring(key)), 3) end
+    if not known[key] then error(("substrate: there is no option '%s'%s"):format(tostring(key), fields.near(key, known)), 3) end
     if type(value) ~= known[key] then
       error(("substrate: option '%s' must be a %s"):format(key, known[key]), 3)
     end

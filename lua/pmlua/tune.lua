@@ -20,6 +20,7 @@
 --       for _, e in ipairs(t:log()) do print(e.region, e.what, e.value) end
 
 local core = require "pmlua.core"
+local fields = require "pmlua.internal.fields"
 
 ---@class pml.tune
 ---@overload fun(options: pmlua.tune.options): pmlua.tuner?, string?, string?
@@ -97,7 +98,7 @@ local function misuse(...) error("tune: " .. string.format(...), 0) end
 local function check(options)
   if type(options) ~= "table" then misuse "a table is needed, with rules" end
   for key, value in pairs(options) do
-    if not known[key] then misuse("there is no option '%s'", tostring(key)) end
+    if not known[key] then misuse("there is no option '%s'%s", tostring(key), fields.near(key, known)) end
     if type(value) ~= known[key] then misuse("option '%s' must be a %s, not a %s", key, known[key], type(value)) end
   end
   if not options.rules then misuse "rules are needed: a table by the names of regions" end
@@ -108,7 +109,9 @@ local function check_rule(region, rule)
   if type(region) ~= "string" then misuse("a rule is named by its region, not by a %s", type(region)) end
   if type(rule) ~= "table" then misuse("rule '%s' must be a table, not a %s", region, type(rule)) end
   for key, value in pairs(rule) do
-    if not settings[key] then misuse("rule '%s': there is no setting '%s'", region, tostring(key)) end
+    if not settings[key] then
+      misuse("rule '%s': there is no setting '%s'%s", region, tostring(key), fields.near(key, settings))
+    end
     if type(value) ~= settings[key] then
       misuse("rule '%s': %s must be a %s, not a %s", region, key, settings[key], type(value))
     end

@@ -209,7 +209,7 @@ describe("Interception of the own process", function()
 
   it("raises for what is no option", function()
     for text, options in pairs {
-      ["intercept: unknown option 'libs'"] = { libs = "libz" },
+      ["intercept: unknown option 'libs'; did you mean lib?"] = { libs = "libz" },
       ["intercept: option 'lib' must be a pattern or a list of patterns"] = { lib = 7 },
       ["intercept: option 'not' must be a pattern or a list of patterns"] = { ["not"] = "" },
       ["intercept: option 'keep' must be 'events', 'profile' or a function"] = { keep = "all" },

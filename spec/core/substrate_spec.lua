@@ -87,7 +87,7 @@ describe("A substrate in Lua", function()
   it("says what is wrong with its options", function()
     for text, options in pairs {
       ["substrate: one of enter, leave and metric is needed"] = { flush = print },
-      ["substrate: there is no option 'entre'"] = { entre = print },
+      ["substrate: there is no option 'entre'; did you mean enter?"] = { entre = print },
       ["substrate: option 'enter' must be a function"] = { enter = 1 },
       ["substrate: a synchronous one has no buffers"] = { enter = print, synchronous = true, records = 10 },
     } do

@@ -27,6 +27,17 @@ describe("a misspelt name", function()
     ["pml.samples.new(3):psuh(1)"] = "s.lua:3: samples has no 'psuh'; nearest: push",
     ["pml.workload.load(pml.paths.workloads .. '/loop.so'):rnu {}"] = "s.lua:3: workload has no 'rnu'; nearest: run",
     ["pml.eventset({ 'clock::ns' }, { inhreit = true })"] = "unknown option 'inhreit'; nearest: inherit",
+    ["pml.plot.draw('x', { turst = true })"] = "s.lua:3: plot.draw: there is no option 'turst'; did you mean trust?",
+    ["pml.compare.by('x', 'k', { sede = 1 })"] = "s.lua:3: compare.by: there is no option 'sede'; did you mean seed?",
+    ["pml.chooser.open { pmu = 'skx', watchdgo = true }"] =
+      "s.lua:3: chooser.open: there is no option 'watchdgo'; did you mean watchdog?",
+    ["pml.bench(print, { second = 1 })"] = "s.lua:3: bench: there is no option second; did you mean seconds?",
+    ["pml.intercept.open { symb = 'x' }"] = "unknown option 'symb'; did you mean sym?",
+    ["pml.substrate { entre = print }"] = "substrate: there is no option 'entre'; did you mean enter?",
+    ["pml.flow.start { metric = {} }"] = "flow.start: there is no option metric; did you mean metrics?",
+    ["pml.tune { rule = {} }"] = "tune: there is no option 'rule'; did you mean rules?",
+    ["pml.plugin.define { events = { 'x' }, read = print, evry = 3 }"] = "unknown option 'evry'; did you mean every?",
+    ["pml.sde.watch('X::y', '10ms', print, { kep = 3 })"] = "unknown option 'kep'; did you mean keep?",
     ["pml.nothing.at_all()"] = "s.lua:3: pml has no 'nothing'; pmlua help api lists what it has",
   }
   for call, expected in pairs(calls) do

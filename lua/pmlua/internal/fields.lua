@@ -7,18 +7,31 @@ local nearest = require "pmlua.internal.nearest"
 
 local M = {}
 
+local function names_of(known)
+  local names = {}
+  for key, value in pairs(known) do names[#names + 1] = type(key) == "string" and key or value end
+  table.sort(names)
+  return names
+end
+
+--- "; did you mean measure?", or "" where no name is near.
+---@param name any
+---@param known table<string, any>|string[] names, as keys or as an array
+---@return string
+function M.near(name, known)
+  local near = nearest(tostring(name), names_of(known))
+  return near and ("; did you mean %s?"):format(near) or ""
+end
+
 --- "there is no field mesure; did you mean measure?", or all that there are.
 ---@param name any
 ---@param known table<string, any>|string[] names, as keys or as an array
 ---@param what? string "field"
 ---@return string
 function M.sentence(name, known, what)
-  local names = {}
-  for key, value in pairs(known) do names[#names + 1] = type(key) == "string" and key or value end
-  table.sort(names)
-  local near = nearest(tostring(name), names)
-  return ("there is no %s %s; %s"):format(what or "field", tostring(name),
-    near and ("did you mean %s?"):format(near) or "there are " .. table.concat(names, ", "))
+  local near = M.near(name, known)
+  return ("there is no %s %s%s"):format(what or "field", tostring(name),
+    near ~= "" and near or "; there are " .. table.concat(names_of(known), ", "))
 end
 
 --- What is wrong with the names of a table's fields, if anything is.
@@ -32,6 +45,15 @@ function M.unknown(given, known)
     if known[name] == nil and (not wrong or tostring(name) < tostring(wrong)) then wrong = name end
   end
   if wrong ~= nil then return M.sentence(wrong, known), wrong end
+end
+
+--- Raise at the caller's caller for an option that there is not.
+---@param given table?
+---@param known table<string, any>
+---@param where string "plot.draw"
+function M.options(given, known, where)
+  local wrong, name = M.unknown(given or {}, known)
+  if wrong then error(("%s: there is no option '%s'%s"):format(where, tostring(name), M.near(name, known)), 3) end
 end
 
 --- Make a module answer a misspelt name instead of giving nil. A metatable's own __index stays as it is.

@@ -140,7 +140,8 @@ end
 ---@param options table
 ---@return integer status
 function M.run(options)
-  local chooser, err = require "pmlua.chooser".open(options)
+  local chooser, err = require "pmlua.chooser".open { pmu = options.pmu, smt = options.smt, watchdog = options.watchdog,
+    groups = options.groups }
   if not chooser then return complain(err) end
   if options.list then
     io.write(list_text(chooser))

@@ -151,7 +151,8 @@ end
 function M.run(o)
   local compare = require "pmlua.compare"
   local r, err
-  if o.by then r, err = compare.by(o.a[1], o.by, o) else r, err = compare.compare(o.a, o.command, o) end
+  local how = { threshold = o.threshold, metric = o.metric, seed = o.seed }
+  if o.by then r, err = compare.by(o.a[1], o.by, how) else r, err = compare.compare(o.a, o.command, how) end
   if not r then
     io.stderr:write("pmlua compare: ", printable(err), "\n")
     return 1

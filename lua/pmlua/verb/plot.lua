@@ -28,7 +28,7 @@ is executed: not its plot.gp, and no file that meta.json names. gnuplot runs in 
 function M.run(options)
   local status = 0
   for _, dir in ipairs(options.dirs) do
-    local files, err, run = require "pmlua.plot".draw(dir, options)
+    local files, err, run = require "pmlua.plot".draw(dir, { trust = options.trust, refresh = options.refresh })
     if err then io.stderr:write("pmlua plot: ", printable(err), "\n") end
     if not files then status = 1 end
     if run and not run.complete and not options.quiet then

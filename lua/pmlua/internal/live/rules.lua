@@ -10,6 +10,7 @@
 -- in a row is cancelled. It needs no C module beside pmlua.core.
 
 local core = require "pmlua.core"
+local fields = require "pmlua.internal.fields"
 local history = require "pmlua.internal.live.history"
 
 local M = {}
@@ -60,7 +61,7 @@ function M.wrong(event, every, fn, options)
   end
   if options ~= nil and type(options) ~= "table" then return "the options must be a table" end
   for key in pairs(options or {}) do
-    if not known[key] then return ("unknown option '%s'"):format(tostring(key)) end
+    if not known[key] then return ("unknown option '%s'%s"):format(tostring(key), fields.near(key, { "keep", "name" })) end
   end
   local keep, name = options and options.keep or KEEP, options and options.name
   if math.type(keep) ~= "integer" or keep < 1 or keep > 1000000 then
