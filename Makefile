@@ -64,7 +64,7 @@ PYTHON_TESTS := $(patsubst %,lib%-testsuite,$(shell readlink /usr/bin/python3))
 CHECK_DEPS := g++ lua-busted otf2-tools python3-otf2 python3-six clang libomp-dev valgrind man-db libclang-dev llvm-14-dev \
   gfortran openmpi-bin libopenmpi-dev sqlite3 git $(PYTHON_TESTS)
 CHECK_ALL_DEPS := abigail-tools lua-check clang-format clang-tidy cppcheck gcc-aarch64-linux-gnu libc6-dev-arm64-cross qemu-user-static \
-  libfftw3-dev libgmp-dev luarocks mkdocs
+  libfftw3-dev libgmp-dev luarocks mkdocs debhelper chrpath lintian mmdebstrap
 WRAP_DEPS := libopenblas-dev petsc-dev qtbase5-dev
 
 # $(call need,PACKAGES): install what is missing, or say what to install and stop.

@@ -6,7 +6,8 @@
 local build = os.getenv("PMLUA_BUILD") or "build"
 
 package.path = "spec/?.lua;" .. package.path
-local sh = require "shell".sh
+local shell = require "shell"
+local sh = shell.sh
 
 local function done(command, seconds)
   local out, code = sh(command, seconds)
@@ -58,7 +59,9 @@ describe("make dist", function()
   it("builds without git, runs a spec, and leaves another version beside it alone", function()
     done(("sed -i 's/VERSION_PATCH 0/VERSION_PATCH 1/' %s/core/base/pml_api.h"):format(source))
     local no_git = "PATH=" .. dir .. "/no:$PATH " -- a git that fails if it is called
-    done(([[mkdir %s/no && printf '#!/bin/sh\necho no git >&2\nexit 1\n' >%s/no/git && chmod +x %s/no/git]]):format(dir, dir, dir))
+    done("mkdir " .. dir .. "/no")
+    shell.write(dir .. "/no/git", "#!/bin/sh\necho no git >&2\nexit 1\n")
+    done("chmod +x " .. dir .. "/no/git")
     local out = done(("cd %s && %s make -s -j$(nproc) all"):format(source, no_git), 1100)
     assert.falsy(out:find("no git", 1, true), out)
     out = done(("cd %s && PMLUA_BUILD=build %s busted --lua=/usr/bin/lua5.4 spec/lua/experiment_spec.lua"):format(source, no_git))
