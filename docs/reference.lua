@@ -71,7 +71,8 @@ write("index.md", table.concat({
 
 -- As much of mkdocs.yml as depends on what there is.
 assert(file.write(folder:gsub("/reference$", "/nav.yml"), table.concat({
-  "nav:", "  - index.md", "  - getting-started.md", "  - formats.md", "  - log.md", "  - Reference:", "    - reference/index.md",
+  "nav:", "  - index.md", "  - getting-started.md", "  - figures.md", "  - formats.md", "  - packages.md", "  - log.md",
+  "  - Reference:", "    - reference/index.md",
   "    - Lua API:", table.concat(menu.api, "\n"), "    - Verbs:", table.concat(menu.verbs, "\n"),
   "    - reference/environment.md",
 }, "\n") .. "\n"))

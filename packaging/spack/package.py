@@ -20,7 +20,7 @@ class Pmlua(MakefilePackage):
     depends_on("cxx", type="build", when="+llvm")
     depends_on("gmake", type="build")
     depends_on("pkgconfig", type="build")
-    depends_on("lua@5.4", type=("build", "link", "run"))
+    extends("lua@5.4")
     depends_on("libpfm4", type=("build", "link"))
     depends_on("otf2", type=("build", "link"))
     depends_on("elfutils", type=("build", "link"))
@@ -29,6 +29,12 @@ class Pmlua(MakefilePackage):
     depends_on("llvm@14:19+clang", type=("build", "link", "run"), when="+llvm")
     depends_on("gnuplot", type="run", when="+plots")
     depends_on("graphviz", type="run", when="+plots")
+
+    # Spack has no packages of these.
+    @run_after("install")
+    def install_rocks(self):
+        for rock in ("lua-cjson", "lua-zlib"):
+            luarocks("--tree={0}".format(self.prefix), "install", rock)
 
     # Make's own words, so that the build's flags stay those of the Makefile.
     @property

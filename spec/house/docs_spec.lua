@@ -76,6 +76,8 @@ describe("The pages of docs/", function()
     local commands, scripts, shown = follow "docs/getting-started.md"
     assert.is_true(commands >= 10 and scripts == 2 and shown >= 5)
     assert.is_true(follow "docs/index.md" >= 4)
+    commands, scripts = follow "docs/figures.md"
+    assert.same({ 1, 1 }, { commands, scripts })
   end)
 
   it("say which files a run leaves", function()

@@ -8,7 +8,7 @@ local M = {}
 local EXPERIMENT = [[
 -- @NAME@.lua - what it costs to make a string of n bytes, in two ways. Try: pmlua @NAME@.lua --quick
 --
--- Change ways, factors and measure into what you want to know. pmlua help experiment explains each field.
+-- Change ways, factors and measure into what you want to know. pmlua help api pmlua.Definition explains each field.
 local pml = require "pmlua"
 
 local ways = {
