@@ -58,7 +58,7 @@ $(B)/obj/%.o: %.S
 
 # --- the two commands of a newcomer -----------------------------------------------------------------------------------
 
-RUN_DEPS   := pkg-config lua5.4 liblua5.4-dev libdw-dev libpfm4-dev libotf2-trace-dev zlib1g-dev lua-filesystem lua-cjson lua-zlib lua-readline gnuplot-nox graphviz
+RUN_DEPS   := pkg-config lua5.4 liblua5.4-dev libdw-dev libpfm4-dev libotf2-trace-dev zlib1g-dev lua-filesystem lua-cjson lua-zlib libreadline8 gnuplot-nox graphviz
 # Debian's Python has its own tests apart, by its version.
 PYTHON_TESTS := $(patsubst %,lib%-testsuite,$(shell readlink /usr/bin/python3))
 CHECK_DEPS := g++ lua-busted otf2-tools python3-otf2 python3-six clang libomp-dev valgrind man-db libclang-dev llvm-14-dev \

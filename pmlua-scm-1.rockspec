@@ -8,7 +8,7 @@ description = {
   license = "BSD-3-Clause",
 }
 supported_platforms = { "linux" }
-dependencies = { "lua >= 5.4, < 5.5", "luafilesystem", "lua-cjson", "lua-zlib", "readline" }
+dependencies = { "lua >= 5.4, < 5.5", "luafilesystem", "lua-cjson", "lua-zlib" }
 external_dependencies = {
   PFM = { header = "perfmon/pfmlib_perf_event.h" },
   OTF2 = { header = "otf2/otf2.h" },

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* bindings/base/lsys.c - pml.sys: the few things of the system that experiments need and Lua lacks. */
+#include "command/editing.h"
 #include "command/interrupt.h"
 #include "command/prompt.h"
 #include "lutil.h"
@@ -242,5 +243,6 @@ int luaopen_pmlua_sys(lua_State *L) {
   luaL_newlib(L, functions);
   interrupt_functions(L);
   prompt_functions(L);
+  editing_functions(L);
   return 1;
 }

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* bindings/command/prompt.c - Ctrl-C at a prompt, with readline(3) where lua-readline has loaded it, and the history's
- * file. */
+/* bindings/command/prompt.c - Ctrl-C at a prompt, and the file of its history. */
 #include "command/prompt.h"
 
+#include "command/editing.h"
 #include "command/interrupt.h"
 #include "lutil.h"
 
-#include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -16,22 +15,6 @@
 #include <unistd.h>
 
 #define PROMPT_MAX 256
-
-/*
- * readline restores the terminal on SIGINT, hands the signal to the handler that was there before, takes the terminal
- * again, and calls rl_signal_event_hook, which may change the line; but not where the signal came between two keys, as
- * while a word was completed. rl_event_hook is called while it waits for the next key, and then does it. lua-readline
- * shows none of this, so that it is looked up in the library that lua-readline has loaded.
- */
-static struct {
-  int (**signal_hook)(void);
-  int (**event_hook)(void);
-  void (*replace_line)(const char *text, int clear_undo);
-  int (*set_prompt)(const char *prompt);
-  int (*on_new_line)(void);
-  void (*redisplay)(void);
-  int (*crlf)(void);
-} rl;
 
 static char first_prompt[PROMPT_MAX]; /* of a new input: the line may have been the continuation of one */
 
@@ -44,44 +27,16 @@ static void on_signal(int sig) {
   pending = 1;
 }
 
+/*
+ * readline restores the terminal on SIGINT, hands the signal to the handler that was there before, takes the terminal
+ * again, and calls rl_signal_event_hook, which may change the line; but not where the signal came between two keys, as
+ * while a word was completed. rl_event_hook is called while it waits for the next key, and then does it.
+ */
 static int clear_line(void) {
   if (!pending) return 0; /* another signal: a window of another size */
   pending = 0;
-  rl.crlf();
-  rl.replace_line("", 1);
-  rl.set_prompt(first_prompt);
-  rl.on_new_line();
-  rl.redisplay();
+  editing_clear_line(first_prompt);
   return 0;
-}
-
-static void *symbol(void *library, const char *name) {
-  return library != NULL ? dlsym(library, name) : NULL;
-}
-
-/* ISO C has no conversion of an object pointer to a function pointer; POSIX's dlsym() needs it. */
-#define LOOK_UP(library, member, name)                                                                                 \
-  do {                                                                                                                 \
-    void *found_ = symbol(library, name);                                                                              \
-    memcpy(&rl.member, &found_, sizeof found_);                                                                        \
-  } while (0)
-
-static void hook_readline(void) {
-  static const char *const names[] = {"libreadline.so.8", "libreadline.so.9", "libreadline.so.7"};
-  void *library = NULL;
-  for (size_t i = 0; i < sizeof names / sizeof names[0] && library == NULL; i++)
-    library = dlopen(names[i], RTLD_LAZY | RTLD_NOLOAD);
-  LOOK_UP(library, signal_hook, "rl_signal_event_hook");
-  LOOK_UP(library, event_hook, "rl_event_hook");
-  LOOK_UP(library, replace_line, "rl_replace_line");
-  LOOK_UP(library, set_prompt, "rl_set_prompt");
-  LOOK_UP(library, on_new_line, "rl_on_new_line");
-  LOOK_UP(library, redisplay, "rl_redisplay");
-  LOOK_UP(library, crlf, "rl_crlf");
-  if (rl.signal_hook != NULL && rl.event_hook != NULL && rl.replace_line != NULL && rl.set_prompt != NULL &&
-      rl.on_new_line != NULL && rl.redisplay != NULL && rl.crlf != NULL)
-    *rl.signal_hook = *rl.event_hook = clear_line;
-  if (library != NULL) dlclose(library); /* lua-readline holds it */
 }
 
 /* at_prompt(prompt): SIGINT sets the flag and clears the line; a read without readline ends with EINTR. */
@@ -89,7 +44,7 @@ static int l_at_prompt(lua_State *L) {
   const char *prompt = luaL_checkstring(L, 1);
   (void)interrupt_off(L);
   strncpy(first_prompt, prompt, sizeof first_prompt - 1);
-  hook_readline();
+  editing_at_prompt(clear_line);
   pending = 0;
   struct sigaction sa = {.sa_handler = on_signal};
   sigemptyset(&sa.sa_mask);

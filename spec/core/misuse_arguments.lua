@@ -41,6 +41,8 @@ M.functions = {
           realpath = { dir }, setid = { dir }, cpu = {}, cpu_time = {},
           nprocs = {}, raise_interrupt = { false }, refusal = {},
           with_point = {}, explained = { "attempt to index a nil value" },
+          edit = {}, edit_line = { "> " }, edit_completer = { function() return {} end },
+          edit_history = { dir .. "/nowhere/history", 10 }, edit_save = { dir .. "/nowhere/history", 10 },
           at_prompt = { "> " }, private_file = { dir .. "/misuse.private" } },
   log = { read = { dir .. "/nosuch.pmlog" } },
   link = { connect = { "/nowhere/socket" } },
@@ -73,6 +75,8 @@ M.few = {
   ["live.stop_run"] = { NIL, true, "a\0b", {}, print, file },
   ["spool.reasons"] = { NIL, true, "", "a\0b", {}, print, file }, -- it makes a file in the folder
   ["sys.private_file"] = { NIL, true, "", "a\0b", {}, print, file }, -- these would leave files
+  ["sys.edit_history"] = { NIL, true, "", "a\0b", {}, print, file },
+  ["sys.edit_save"] = { NIL, true, "", "a\0b", {}, print, file },
   ["file.write"] = { NIL, true, "", "a\0b", {}, print, file },
   ["file.create"] = { NIL, true, "", "a\0b", {}, print, file },
   ["file.output"] = { NIL, true, "", "a\0b", {}, print, file },

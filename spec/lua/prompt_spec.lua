@@ -8,11 +8,11 @@ if not helper.has_core then
 end
 
 local json = require "pmlua.json"
-local has_readline = pcall(require, "readline")
+local has_readline = helper.has_core and helper.core.sys.edit()
 
 --- Type into `pmlua ARGUMENTS` in a terminal; what it showed, its status, and the folder that is HOME there.
-local function typed(steps, arguments)
-  local home = helper.folder()
+local function typed(steps, arguments, home)
+  home = home or helper.folder()
   local line = "unset XDG_STATE_HOME; HOME=%s TERM=xterm python3 %s/spec/terminal.py 80 %s -- %s/pmlua %s"
   local code, out, err = helper.shell(line:format(home, helper.root, helper.quote(json.line(steps)), helper.build,
     arguments or "-i"))
@@ -26,7 +26,7 @@ describe("The prompt in a terminal", function()
   after_each(helper.clean)
 
   it("throws away on Ctrl-C what was typed, also of an input of several lines, as often as it is pressed", function()
-    if not has_readline then return pending "lua-readline is not installed" end
+    if not has_readline then return pending "libreadline is not installed" end
     local steps = { { "expect", "> " } }
     local function say(what, text) steps[#steps + 1] = { what, text } end
     for _ = 1, 4 do
@@ -41,17 +41,17 @@ describe("The prompt in a terminal", function()
     assert.equal(0, code)
   end)
 
-  it("says how to get line editing where lua-readline is missing, and clears the line there, too", function()
+  it("says how to get line editing where readline is missing, and clears the line there, too", function()
     local out, code = typed({ { "expect", "> " }, { "wait", "0.5" }, { "send", "x = 1 garbage" }, { "expect", "garbage" },
       { "wait", "0.5" }, { "send", CTRL_C }, { "expect", "\n> " }, { "send", "40 + 2\n" }, { "expect", "42" },
       { "send", CTRL_D } },
-      [[-e 'package.preload.readline = function() error "none" end' -i]])
+      [[-e 'require "pmlua.core".sys.edit = function() return false end' -i]])
     assert.equal(0, code)
-    assert.matches("no line editing, history or completion; install lua%-readline", out)
+    assert.matches("no line editing, history or completion; install libreadline", out)
   end)
 
   it("keeps its history for the user alone, and completes members and events", function()
-    if not has_readline then return pending "lua-readline is not installed" end
+    if not has_readline then return pending "libreadline is not installed" end
     local _, code, home = typed { { "expect", "> " }, { "send", "pml.clo\t.n\t() > 0\n" }, { "expect", "true" },
       { "expect", "> " }, { "send", "pml.eventset { 'task-clo\t" }, { "expect", "task-clock" }, { "send", CTRL_C },
       { "expect", "> " }, { "send", CTRL_D } }
@@ -60,6 +60,10 @@ describe("The prompt in a terminal", function()
     assert.equal("pml.clock.ns() > 0\n", helper.read(path))
     assert.equal("600\n", select(2, helper.shell("stat -c %a " .. path)))
     assert.equal("700\n", select(2, helper.shell("stat -c %a " .. home .. "/.local/state/pmlua")))
+    -- Another session has it, and adds what is new.
+    typed({ { "expect", "> " }, { "send", "\27[A\n" }, { "expect", "true" }, { "send", "6 * 7\n" }, { "expect", "\r42" },
+      { "send", "6 * 7\n" }, { "expect", "\r42" }, { "send", CTRL_D } }, "-i", home)
+    assert.equal("pml.clock.ns() > 0\npml.clock.ns() > 0\n6 * 7\n", helper.read(path))
   end)
 end)
 
@@ -95,6 +99,7 @@ describe("Completion", function()
     assert.same({ "page-faults" }, complete "pml.eventset { 'page-f")
     assert.same({}, complete "x -- 'page-f")
     _G.pml = require "pmlua"
+    assert.same({}, complete "pml.there_is_no_such_thing.x")
     local found = table.concat(complete "pml.", " ")
     for _, name in ipairs { "pml.clock", "pml.experiment", "pml.eventset" } do assert.is_truthy(found:find(name, 1, true)) end
   end)

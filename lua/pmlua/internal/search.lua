@@ -16,7 +16,7 @@ local M = {}
 local searchpath, loadlib, loadfile = package.searchpath, package.loadlib, loadfile
 
 --- What pmlua requires, and must not find in a folder of others.
-local reserved = { pmlua = true, lfs = true, cjson = true, zlib = true, readline = true }
+local reserved = { pmlua = true, lfs = true, cjson = true, zlib = true }
 
 local own = { path = {}, cpath = {} } -- the user's folders, as templates
 

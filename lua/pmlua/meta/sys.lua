@@ -110,6 +110,29 @@ function sys.interrupted() end
 ---@param prompt string
 function sys.at_prompt(prompt) end
 
+--- Whether lines can be edited at a prompt: readline(3) is looked up by the first call.
+---@return boolean
+function sys.edit() end
+
+--- Read a line with editing. It goes into the history, unless it is the same as the line before.
+---@param prompt string
+---@return string? line nil: the end of the input, or standard input is no terminal
+function sys.edit_line(prompt) end
+
+--- Choose what completes words.
+---@param f fun(left: string): string[] gets the line up to the cursor; returns what its last word may become
+function sys.edit_completer(f) end
+
+--- Read the lines of former sessions.
+---@param path string
+---@param keep integer lines that are kept in memory
+function sys.edit_history(path, keep) end
+
+--- Add this session's lines to the file.
+---@param path string
+---@param keep integer lines that the file keeps
+function sys.edit_save(path, keep) end
+
 --- Make a file that only its user reads, with the folders above it; one that is there must be the user's own.
 ---@param path string
 ---@return boolean? done, pmlua.Failure? failure, string? code

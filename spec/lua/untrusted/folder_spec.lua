@@ -12,7 +12,7 @@ describe("In a folder with modules of others", function()
     dir = helper.folder()
     canary = dir .. "/canary"
     os.execute(("mkdir -p %s/pmlua/verb %s/pmlua/internal %s/cjson"):format(dir, dir, dir))
-    for _, name in ipairs { "lfs", "cjson", "cjson/safe", "zlib", "readline", "pmlua/init", "pmlua/core",
+    for _, name in ipairs { "lfs", "cjson", "cjson/safe", "zlib", "pmlua/init", "pmlua/core",
       "pmlua/json", "pmlua/internal/search", "pmlua/verb/help", "pmlua/verb/plot", "pmlua/verb/list", "pml" } do
       helper.write(("%s/%s.lua"):format(dir, name), ("io.open(%q, 'w'):close()\nreturn {}\n"):format(canary))
     end
@@ -44,7 +44,7 @@ describe("In a folder with modules of others", function()
   end)
 
   it("what pmlua requires is looked for in trusted folders only, also by the user's code", function()
-    local status, out = run("-e 'print((pcall(require, \"readline\")), (pcall(require, \"cjson\")), type(require \"lfs\".dir))'")
+    local status, out = run("-e 'print((pcall(require, \"cjson\")), type(require \"lfs\".dir))'")
     assert.equal(0, status)
     assert.matches("function", out)
   end)

@@ -18,7 +18,10 @@ local keywords = {
 local function member(t, key)
   for _ = 1, 8 do
     if type(t) == "table" and rawget(t, key) ~= nil then return rawget(t, key) end
-    if t == package.loaded.pmlua then return t[key] end
+    if t == package.loaded.pmlua then
+      local there, value = pcall(function() return t[key] end)
+      return there and value or nil
+    end
     local meta = debug.getmetatable(t)
     t = type(meta) == "table" and rawget(meta, "__index")
     if type(t) ~= "table" then return nil end

@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 --- The prompt of `pmlua -i` and `pmlua attach`: reads a line, evaluates it, prints what it gives; incomplete input is
--- continued, and Ctrl-C throws away what was typed. Line editing, history and completion come from lua-readline.
+-- continued, and Ctrl-C throws away what was typed. Line editing, history and completion come from readline(3).
 --
 --     pmlua -i
 
@@ -12,8 +12,7 @@ local M = {}
 
 local HISTORY_LINES = 1000
 
-local found, readline = pcall(require, "readline")
-found = found and type(readline) == "table"
+local found = sys.edit()
 local editing = found and sys.isatty(0)
 
 --- Where the history is: with the user's state, as the XDG base directories say.
@@ -29,7 +28,7 @@ end
 ---@return string? remedy
 function M.can_edit()
   if found then return true end
-  return false, "install lua-readline (Debian: apt-get install lua-readline)"
+  return false, "install libreadline.so.8 (Debian: apt-get install libreadline8)"
 end
 
 -- Once: history goes to a file that nobody else reads, or nowhere.
@@ -41,16 +40,15 @@ local function prepare()
   end
   local path = M.history()
   local kept = path and sys.private_file(path)
-  local file = kept and path or "" -- none; never a device, which readline would replace by a file
-  readline.set_options { histfile = file, keeplines = HISTORY_LINES, ignoredups = true }
-  M.saves = kept
+  if kept then sys.edit_history(path, HISTORY_LINES) end -- never a device, which readline would replace by a file
+  M.saves = kept and path
 end
 
 -- A line without its end; nil at the end of the input; false where it was interrupted.
 local function ask(prompt, sign)
   local line
   if editing then
-    line = readline.readline((prompt or "") .. sign)
+    line = sys.edit_line((prompt or "") .. sign)
   else
     if prompt then
       io.write(prompt, sign)
@@ -113,18 +111,13 @@ end
 ---@param complete? fun(left: string): string[] what the word at the end of `left` may become
 function M.loop(prompt, execute, complete)
   prepare()
-  if editing and complete then
-    readline.set_complete_function(function(line, _, to)
-      readline.set_completion_append_character "" -- readline forgets it with each word
-      return complete(line:sub(1, to))
-    end)
-  end
+  if editing and complete then sys.edit_completer(complete) end
   while true do
     local code, f, err = read(prompt)
     if code == nil or code and execute(code, f, err) == false then break end
   end
   sys.on_interrupt(false)
-  if editing and M.saves then readline.save_history() end
+  if editing and M.saves then sys.edit_save(M.saves, HISTORY_LINES) end
 end
 
 --- Run the prompt until the end of input.
