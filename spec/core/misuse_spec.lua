@@ -17,8 +17,8 @@ describe("The bindings, called with wrong arguments of every type,", function()
     -- The service would say on stderr what it thinks of rules: where its folder should be is a file, which refuses it.
     local folder = support.folder()
     assert(io.open(folder .. "/pmlua", "w")):close()
-    local status, out, err = support.shell(("XDG_RUNTIME_DIR=%s %s/pmlua spec/core/misuse_calls.lua %s %s %s </dev/null"):format(folder,
-      support.build, folder, socket, workload), 600)
+    local status, out, err = support.shell(("XDG_RUNTIME_DIR=%s %s/pmlua spec/core/misuse_calls.lua %s %s %s "
+      .. "</dev/null"):format(folder, support.build, folder, socket, workload), 600)
     server:close()
     assert.equal("", err)
     local calls, raised, refused, answered, broken =
