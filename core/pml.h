@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * core/pml.h - pmlua's C interface: errors, clock, regions, events and sets of them, software-defined events and
- * recorders, sections, plugins, profiles and traces. Lua in an application, and live questions to it, are pmlua.h.
+ * recorders, the cost of a function, sections, plugins, profiles and traces. Lua in an application, and live questions
+ * to it, are pmlua.h.
  *
  * What other headers of this folder declare is internal, though these include some of them for their inline functions.
  */
@@ -13,6 +14,7 @@
 #include "base/pml_clock.h"
 #include "base/pml_error.h"
 #include "base/pml_region.h"
+#include "record/pml_bench.h"
 #include "record/pml_recorder.h"
 #include "source/kernel/pml_counter.h"
 #include "source/plugin/pml_plugin.h"

@@ -4,6 +4,7 @@
  */
 #include "lutil.h"
 #include "record/pml_histogram.h"
+#include "record/pml_interval.h"
 #include "record/pml_sums.h"
 #include "record/quantile/pml_quantile.h"
 
@@ -47,6 +48,23 @@ static int l_quantile(lua_State *L) {
   push_at(L, n, p.at + 1);
   lua_pushnumber(L, pml_quantile_between(lua_tonumber(L, -2), lua_tonumber(L, -1), p.part));
   return 1;
+}
+
+/* median_interval(values, level) - of ascending numbers: low and high; nil: there are too few. */
+static int l_median_interval(lua_State *L) {
+  luaL_checktype(L, 1, LUA_TTABLE);
+  double level = luaL_checknumber(L, 2), low, high;
+  size_t n = lua_rawlen(L, 1);
+  double *sorted = lua_newuserdatauv(L, (n + 1) * sizeof *sorted, 0);
+  for (size_t i = 0; i < n; i++) {
+    lua_rawgeti(L, 1, (lua_Integer)i + 1);
+    sorted[i] = luaL_checknumber(L, -1);
+    lua_pop(L, 1);
+  }
+  if (!(level > 0 && level < 1) || pml_median_interval(sorted, n, level, &low, &high) < 0) return 0;
+  lua_pushnumber(L, low);
+  lua_pushnumber(L, high);
+  return 2;
 }
 
 /* bucket(v) - the bucket of a value, 0 of what is not above 0; least(i) - the least value of bucket i; a number, as the
@@ -177,6 +195,7 @@ static int l_add(lua_State *L) {
 
 int luaopen_pmlua_statistics(lua_State *L) {
   static const luaL_Reg functions[] = {{"quantile", l_quantile},
+                                       {"median_interval", l_median_interval},
                                        {"bucket", l_bucket},
                                        {"least", l_least},
                                        {"histogram_quantile", l_histogram_quantile},

@@ -223,34 +223,16 @@ function M.resample(values, random)
   return out
 end
 
--- Chance that the median lies outside the k-th value from either end.
-local function outside(n, k)
-  local below = 0.0
-  for i = 0, k - 1 do below = below + math.exp(log_choose(n, i) - n * math.log(2)) end
-  return 2 * below
-end
-
---- Interval of the median over rounds, between order statistics: T. P. Hettmansperger & S. J. Sheather, Confidence intervals
--- based on interpolated order statistics, Statistics & Probability Letters 4 (1986). Five values enclose the median in
--- 93.75 % of all cases; there the same line is followed beyond the outermost values by a fifth of the distance to the next.
+--- Interval of the median over rounds, between order statistics, by core/record/pml_interval.h.
 ---@param medians number[] one per round
 ---@param level? number 0.95
 ---@return number? low
 ---@return number|string high or why there is none
 function M.rounds_interval(medians, level)
-  local n, alpha = #medians, 1 - (level or 0.95)
-  if n < 5 then return nil, ("%d rounds are too few for an interval; 5 are needed"):format(n) end
-  local sorted = table.move(medians, 1, n, 1, {})
+  if #medians < 5 then return nil, ("%d rounds are too few for an interval; 5 are needed"):format(#medians) end
+  local sorted = table.move(medians, 1, #medians, 1, {})
   table.sort(sorted)
-  if n > 1000 then
-    local low, high = M.median_ranks(n, level)
-    return sorted[low], sorted[high]
-  end
-  local k = math.max(1, (M.median_ranks(n, level)) or 1)
-  local here, inside = outside(n, k), outside(n, k + 1)
-  local share = (alpha - here) / (inside - here)
-  local part = (n - k) * share / (k + (n - 2 * k) * share)
-  return sorted[k] + part * (sorted[k + 1] - sorted[k]), sorted[n + 1 - k] - part * (sorted[n + 1 - k] - sorted[n - k])
+  return statistics.median_interval(sorted, level or 0.95)
 end
 
 -- Doubled midranks of both arrays together (doubled: they are integers then), those of `a` first.
