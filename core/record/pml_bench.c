@@ -5,7 +5,7 @@
 #include "base/pml_clock.h"
 #include "base/pml_error.h"
 #include "record/pml_interval.h"
-#include "record/pml_quantile.h"
+#include "record/quantile/pml_quantile.h"
 
 #include <errno.h>
 #include <math.h>

@@ -109,6 +109,15 @@ local function kinds_of(run, factors)
   return table.concat(kinds, " ")
 end
 
+local function units_of(run, factors)
+  local units = {}
+  for i, name in ipairs(factors) do
+    local place = run.data.position[name]
+    units[i] = dat.word(place and run.data.columns[place].unit or "")
+  end
+  return table.concat(units, " ")
+end
+
 local function run_gp(run, variables)
   local meta, out = run.meta, {}
   local function set(name, value) out[#out + 1] = ("%s = %s"):format(name, value) end
@@ -125,6 +134,7 @@ local function run_gp(run, variables)
   set("run_factors", #factors)
   set("run_factor_names", quote.gnuplot(table.concat(factors, ", ")))
   set("run_factor_kinds", quote.gnuplot(kinds_of(run, factors)))
+  set("run_factor_units", quote.gnuplot(units_of(run, factors)))
   for i, c in ipairs(run.data.columns) do set("c_" .. c.name:gsub("[^A-Za-z0-9_]", "_"), i) end
   local metrics, columns, units = metrics_of(run, run.data)
   set("run_metrics", quote.gnuplot(metrics))

@@ -65,6 +65,23 @@ describe("plot", function()
     assert.matches("there is no plot nonexistent.gp", note)
   end)
 
+  draws("lays a factor of numbers along the axis, a line for each level of the other, and boxes without such a factor", function()
+    local function svg(factors)
+      local exp = require "pmlua.experiment" { name = "demo", unit = "ns", repeats = 8, rounds = 8, warmup = 0, factors = factors,
+        measure = function(_, p) return 1000 * p.size * (p.how == "slow one" and 2 or 1) end }
+      return helper.read(assert(exp:run { out = helper.folder(), quiet = true }).dir .. "/plot.svg")
+    end
+    local how = { "how", { "fast", "slow one" } }
+    local lines = svg { { "size", { 1, 4, 64 } }, how }
+    for _, text in ipairs { "how fast", "how slow one", ">64<", ">size<" } do assert.matches(text, lines) end
+    assert.is_nil(lines:find "quartiles")
+    assert.matches("median, 95 %% interval", svg { { "size", { 1, 4, 64 } } })
+    assert.matches("quartiles", svg { { "size", { 1, 4 } }, how })
+    local many = {}
+    for i = 1, 7 do many[i] = "level" .. i end
+    assert.matches("quartiles", svg { { "size", { 1, 2, 3 } }, { "how", many } }) -- too many lines to be told apart
+  end)
+
   it("keeps the data and says what to install without gnuplot", function()
     local dir = helper.run_folder { { 1, 2, 3 } }
     local files, err = plot.draw(dir, { gnuplot = "no-such-gnuplot" })
