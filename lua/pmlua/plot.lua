@@ -298,4 +298,21 @@ function M.draw(dir, options)
   return files, err or note or remark, files and run
 end
 
+--- One page of a run, which needs no other file: page.html in its folder. Without gnuplot it lacks the figure.
+---@param dir string
+---@param options? pmlua.PlotOptions
+---@return string[]? files
+---@return string? err beside files: a remark
+function M.page(dir, options)
+  local run, err = results.open(dir)
+  if not run then return nil, err end
+  local files, remark = M.draw(dir, options)
+  local text = require "pmlua.internal.experiment.page".text(run, files and disk.read(files[1]))
+  local ok, refused = run:write("page.html", text)
+  if not ok then return nil, refused end
+  files = files or {}
+  files[#files + 1] = run.path .. "/page.html"
+  return files, remark, run
+end
+
 return M

@@ -56,6 +56,21 @@ function M.dot(text)
   return '"' .. M.dot_inside(text) .. '"'
 end
 
+--- Text of HTML or XML, also inside of an attribute's quotes.
+---@param text any
+---@param lines? string "lines": keep its lines and tabs
+---@return string
+function M.html(text, lines)
+  if lines then
+    local out = {}
+    for line in (tostring(text) .. "\n"):gmatch "(.-)\r?\n" do out[#out + 1] = M.html((line:gsub("\t", "        "))) end
+    return table.concat(out, "\n")
+  end
+  return (M.plain(text):gsub("[^A-Za-z0-9 _.,:;/()+=?%%*!|~^$@{}%[%]#\128-\255-]", function(c)
+    return ("&#%d;"):format(c:byte())
+  end))
+end
+
 --- A word of the shell. A zero byte cannot be in one and raises.
 ---@param text any
 ---@return string

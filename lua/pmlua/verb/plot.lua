@@ -13,10 +13,13 @@ local M = {
 DIR is the folder of a run, such as results/read_overhead/latest. plot.svg and plot.png are drawn from its tables.
 
 A folder may come from anybody. So pmlua draws with the scripts and the theme that it has itself, and nothing in the folder
-is executed: not its plot.gp, and no file that meta.json names. gnuplot runs in a folder of its own and can start no program.]],
+is executed: not its plot.gp, and no file that meta.json names. gnuplot runs in a folder of its own and can start no program.
+
+The page of --html needs no other file and has no script in it: what the folder says is text there, and the figure is an image.]],
   options = {
     { name = "trust", help = "run the folder's own plot.gp, such as one that you edited; it can do whatever you can" },
     { name = "refresh", help = "first replace plot.gp and theme.gp by those that pmlua has now" },
+    { name = "html", help = "write page.html: the figure, marks to point at, table, machine, script and command, in one file" },
     common.with "quiet",
   },
   notes = "An incomplete run (interrupted, killed) is drawn with what it has, and the figure says so.",
@@ -28,7 +31,8 @@ is executed: not its plot.gp, and no file that meta.json names. gnuplot runs in 
 function M.run(options)
   local status = 0
   for _, dir in ipairs(options.dirs) do
-    local files, err, run = require "pmlua.plot".draw(dir, { trust = options.trust, refresh = options.refresh })
+    local how = { trust = options.trust, refresh = options.refresh }
+    local files, err, run = require "pmlua.plot"[options.html and "page" or "draw"](dir, how)
     if err then io.stderr:write("pmlua plot: ", printable(err), "\n") end
     if not files then status = 1 end
     if run and not run.complete and not options.quiet then

@@ -120,8 +120,10 @@ local function gnuplot_version()
   return first_line_of("gnuplot --version"):match("^gnuplot (.*)$")
 end
 
--- Of the content, so the file's name is only the shell's input.
-local function sha256(path)
+--- Of the content, so the file's name is only the shell's input.
+---@param path string
+---@return string?
+function M.sha256(path)
   return first_line_of("sha256sum <" .. require("pmlua.internal.quote").shell(path)):match("^%x+")
 end
 
@@ -169,7 +171,7 @@ function M.collect(core, script)
   local machine = M.machine(core)
   return {
     machine = machine, versions = M.versions(core), warnings = json.array(M.warnings(machine)), script = script,
-    script_sha256 = script and sha256(script),
+    script_sha256 = script and M.sha256(script),
   }
 end
 
