@@ -17,6 +17,7 @@ ranks = 0
 stats "course.dat" using ($1 == shown_delta && $2 == shown_noise ? (ranks = $3 > ranks ? $3 : ranks, 0) : 0) nooutput
 array delta[3] = [3, 10, 20]
 array colour[3] = [col_vermillion, col_blue, col_green]
+array mark[3] = [7, 5, 9]
 unset key
 
 set multiplot
@@ -27,19 +28,22 @@ set lmargin at screen 0.07
 set rmargin at screen 0.60
 set tmargin at screen 0.875
 set bmargin at screen 0.56
-set title sprintf("(a) Frequency of %d simulated ranks; noise %d %%, delta %d %% of the reference; the load is then reversed", \
-  ranks, shown_noise, shown_delta) font ",11"
+set title sprintf("(a) Frequency of %d of %d simulated ranks; noise %d %%, delta %d %% of the reference; the load is then reversed", \
+  ranks < 5 ? ranks : 5, ranks, shown_noise, shown_delta) font ",11"
 set xlabel "iteration" offset 0, 0.4
 set ylabel "frequency [GHz]"
 set yrange [*:*]
 set offsets 0, 0, graph 0.06, graph 0.06
 set key at screen 0.605, screen 0.875 left top vertical Left reverse samplen 1.4 spacing 1.05 font ",10"
-set palette defined (0 "#0b2f5c", 0.5 "#56B4E9", 1 "#E69F00")
-unset colorbox
-mix(r) = ranks > 1 ? (r - 1.0) / (ranks - 1) : 0
-plot for [r = 1:ranks] "course.dat" using ($1 == shown_delta && $2 == shown_noise && $3 == r ? $4 : NaN):5 with steps \
-  linewidth 1.6 linecolor palette fraction mix(r) title r == 1 ? "rank 1: most work" : r == ranks ? sprintf("rank %d: least", r) : \
-  sprintf("rank %d", r)
+# Of many ranks five, from the one with most work to the one with least, in colours and dashes that can be told apart.
+shown_ranks = ranks < 5 ? ranks : 5
+rank_of(k) = shown_ranks > 1 ? 1 + int((k - 1.0) * (ranks - 1) / (shown_ranks - 1) + 0.5) : 1
+rank_rgb(k) = word("0x000000 0x0072B2 0x009E73 0xD55E00 0xE69F00", k) + 0
+rank_dash(k) = int(word("1 2 1 4 1", k))
+rank_width(k) = k % 2 ? 2.2 : 1.4
+plot for [k = 1:shown_ranks] "course.dat" using ($1 == shown_delta && $2 == shown_noise && $3 == rank_of(k) ? $4 : NaN):5 with steps \
+  linewidth rank_width(k) dashtype rank_dash(k) linecolor rgb rank_rgb(k) title k == 1 ? "rank 1: most work" : \
+  k == shown_ranks ? sprintf("rank %d: least", rank_of(k)) : sprintf("rank %d", rank_of(k))
 unset label 1
 unset label 9001
 unset label 9002
@@ -89,24 +93,24 @@ do for [panel = 1:3] {
   set lmargin at screen 0.07 + (panel - 1) * 0.325
   set rmargin at screen 0.07 + (panel - 1) * 0.325 + 0.262
   set title word("(c) (d) (e)", panel) . (panel == 1 ? " Energy, before and after" : panel == 2 ? " Time lost" : " Changes of frequency") font ",11"
-  set ylabel panel == 1 ? "of an iteration of all ranks [J]" : panel == 2 ? "of the time [%]" : "per rank and 100 iterations"
+  set ylabel panel == 1 ? "energy of an iteration [J]" : panel == 2 ? "time lost [%]" : "changes a rank, in 100 iterations"
   set yrange [0:*]
   if (panel == 1) { set key at graph 0.98, graph 0.05 right bottom vertical Left reverse samplen 1.6 font ",10" } else { unset key }
   if (panel == 1) {
-    plot "effect.dat" using ($1 == delta[2] ? $2 : NaN):3 with linespoints linecolor rgb col_grey pointtype 7 pointsize 0.6 \
+    plot "effect.dat" using ($1 == delta[2] ? $2 : NaN):3 with linespoints linecolor rgb col_grey pointtype 4 pointsize 0.9 \
            title "not balanced", \
          for [d = 1:3] "effect.dat" using ($1 == delta[d] ? $2 : NaN):4 with linespoints linecolor rgb colour[d] \
-           pointtype 7 pointsize 0.6 title sprintf("delta %d %%", delta[d])
+           pointtype mark[d] pointsize 0.9 title sprintf("delta %d %%", delta[d])
   }
   if (panel == 2) {
     plot for [d = 1:3] "effect.dat" using ($1 == delta[d] ? $2 : NaN):8:9:10 with yerrorbars linecolor rgb colour[d] \
            linewidth 1.1 pointsize 0, \
          for [d = 1:3] "effect.dat" using ($1 == delta[d] ? $2 : NaN):8 with linespoints linecolor rgb colour[d] \
-           pointtype 7 pointsize 0.6
+           pointtype mark[d] pointsize 0.9
   }
   if (panel == 3) {
     plot for [d = 1:3] "effect.dat" using ($1 == delta[d] ? $2 : NaN):13 with linespoints linecolor rgb colour[d] \
-      pointtype 7 pointsize 0.6
+      pointtype mark[d] pointsize 0.9
   }
 }
 unset multiplot

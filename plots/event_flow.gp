@@ -28,7 +28,7 @@ set xtics ()
 do for [i = 1:run_cells] { set xtics add (sprintf("%d", steps_of[i]) steps_of[i]) }
 set xlabel "steps of the solver"
 set tmargin at screen 0.83
-set bmargin at screen 0.14
+set bmargin at screen 0.165
 
 set lmargin at screen 0.075
 set rmargin at screen 0.46

@@ -71,11 +71,26 @@ low_a = NaN
 high_a = NaN
 low_b = NaN
 high_b = NaN
-if (has("costs.dat")) { stats "costs.dat" using (strcol(1) eq "metrics" ? (alpha = $2 / 2, low_a = $3 / 2, high_a = $4 / 2, \
-  beta = $5 / 2, low_b = $6 / 2, high_b = $7 / 2, 0) : 0) nooutput }
+straight = 0
+bent = -1
+factor = NaN
+exponent = NaN
+# A row in which anything that is looked at is missing is left out, so the intervals are looked at apart.
+if (has("costs.dat")) {
+  stats "costs.dat" using (strcol(1) eq "metrics" ? (alpha = $2 / 2, beta = $5 / 2, straight = $9, 0) : 0) nooutput
+  stats "costs.dat" using (strcol(1) eq "metrics" ? (low_a = $3 / 2, high_a = $4 / 2, low_b = $6 / 2, high_b = $7 / 2, 0) : 0) nooutput
+  stats "costs.dat" using (strcol(1) eq "metrics" ? (factor = $10 / 2, exponent = $11, bent = $12, 0) : 0) nooutput
+}
+curved = bent > straight # the points bend
+model(n) = curved ? factor * n ** exponent : alpha + beta * n
 if (alpha == alpha) {
-  set label 3 sprintf("α + β n = %.2f ns + %.2f ns n", alpha, beta) at graph 0.04, 0.95 left font ",10.5" noenhanced front
-  if (low_a == low_a) {
+  set label 3 (curved ? sprintf("%.2f ns n^%.2f, R² %.3f", factor, exponent, bent) \
+    : sprintf("α + β n = %.2f ns + %.2f ns n, R² %.3f", alpha, beta, straight)) at graph 0.04, 0.95 left font ",10" noenhanced front
+  if (curved) {
+    set label 4 sprintf("(α + β n: %.2f ns + %.2f ns n, R² %.3f)", alpha, beta, straight) at graph 0.04, 0.88 left font ",9" \
+      textcolor rgb col_grey noenhanced front
+  }
+  if (!curved && low_a == low_a) {
     set label 4 sprintf("α %.2f to %.2f, β %.2f to %.2f", low_a, high_a, low_b, high_b) at graph 0.04, 0.88 left font ",9" \
       textcolor rgb col_grey noenhanced front
   }
@@ -85,7 +100,7 @@ top = 1
 stats "fits.dat" using (strcol(2) eq "metrics" && strcol(1) ne "none" ? (high = $13 == $13 ? $13 / 2 : $11 / 2, \
   top = high > top ? high : top, 0) : 0) nooutput
 set yrange [0 : 1.35 * top]
-plot for [i = 1:(alpha == alpha)] [x = 1:4] '+' using 1:(alpha + beta * $1) with lines linecolor rgb col_grey linewidth 1.4, \
+plot for [i = 1:(alpha == alpha)] [x = 1:4] '+' using 1:(model($1)) with lines linecolor rgb col_grey linewidth 1.4, \
   "fits.dat" using (strcol(2) eq "metrics" && strcol(1) ne "none" ? $3 : NaN):($11 / 2):($12 == $12 ? $12 / 2 : $11 / 2): \
     ($13 == $13 ? $13 / 2 : $11 / 2) with yerrorbars linecolor rgb col_blue pointtype 7 pointsize 1 linewidth 1.4
 unset label 3
@@ -154,5 +169,25 @@ set xrange [0:*]
 set key at graph 0.03, graph 0.98 left top vertical Left reverse samplen 1.8 spacing 1.05 noenhanced font ",9.5"
 rgb(i) = word("0xD55E00 0x0072B2", i) + 0
 names = value_names
-eval figure
+# A curve where it explains more than a line does.
+array e_line[2] = [0, 0]
+array e_curve[2] = [-1, -1]
+array e_factor[2] = [0, 0]
+array e_power[2] = [1, 1]
+array e_slope[2] = [0, 0]
+array e_zero[2] = [0, 0]
+array e_last[2] = [0, 0]
+do for [i = 1:2] {
+  stats "fits.dat" using (of(word(names, i)) ? (e_slope[i] = $4, e_zero[i] = $7, e_line[i] = $8, e_last[i] = $9, 0) : 0) nooutput
+  stats "fits.dat" using (of(word(names, i)) ? (e_factor[i] = $16, e_power[i] = $17, e_curve[i] = $18, 0) : 0) nooutput
+}
+at_values(i, v) = v > e_last[i] ? NaN : e_curve[i] > e_line[i] ? e_factor[i] * v ** e_power[i] : e_zero[i] + 1e-6 * e_slope[i] * v
+e_title(i) = !there(word(names, i)) ? word(names, i) . " - not measured" : title_of(word(names, i)) \
+  . (e_curve[i] > e_line[i] ? sprintf(", ~ n^%.2f, R² %.3f", e_power[i], e_curve[i]) : sprintf(", line, R² %.3f", e_line[i]))
+set offsets 0, 0, graph 0.16, 0 # the key
+most_values = e_last[1] > e_last[2] ? e_last[1] : e_last[2]
+plot for [i = 1:2] "data.dat" using (is(word(names, i)) ? 1e-6 * column(c_count) : NaN):(column(c_median)) \
+       with points linecolor rgb rgb(i) pointtype point(i) pointsize 1 notitle, \
+     for [i = 1:2] [v = 0:1e-6 * most_values] '+' using 1:(at_values(i, 1e6 * $1)) with lines linecolor rgb rgb(i) linewidth 1.4 notitle, \
+     for [i = 1:2] keyentry with linespoints linecolor rgb rgb(i) pointtype point(i) linewidth 1.4 title e_title(i)
 unset multiplot

@@ -41,7 +41,7 @@ floor_count = 16384
 stats "distribution.dat" using ($4 > 0 ? (lowest = $2 > 0 && $2 < lowest ? $2 : lowest, longest = $3 > longest ? $3 : longest, \
   $4 * 16384.0 / samples_of[int($1)] < floor_count ? (floor_count = $4 * 16384.0 / samples_of[int($1)], 0) : 0) : 0) nooutput
 
-set multiplot layout 2, 2 margins 0.072, 0.985, 0.088, 0.822 spacing 0.092, 0.14
+set multiplot layout 2, 2 margins 0.08, 0.985, 0.088, 0.822 spacing 0.092, 0.14
 set label 1 "What a push to a recorder costs" at screen 0.02, screen 0.972 left font ",16" noenhanced
 set title font ",11.5" offset 0, -0.3
 set logscale xy
@@ -49,8 +49,8 @@ set micro # in utf8: µs, not us
 set format x "%.0s %cs"
 
 # (a), (b) distribution
-set xlabel "duration of one push, two reads of the clock included"
-set ylabel "pushes per 16,384, in eighths of an octave" offset 1, 0
+set xlabel "duration of a push and two clock reads; bucket: 1/8 octave"
+set ylabel "pushes of 16,384 in a bucket" offset 1, 0
 set xrange [0.8e-9 * lowest : 1.3e-9 * longest]
 set yrange [0.6 * floor_count : 40000]
 set format y "10^{%L}"
@@ -87,7 +87,7 @@ do for [panel = 1:2] {
 last_round = 0
 stats "spikes.dat" using ($2 > last_round ? (last_round = $2, 0) : 0) nooutput
 set xlabel "number of the push (last round; short ones: every 8th)"
-set ylabel "duration of the push" offset 1.4, 0
+set ylabel "duration of the push" offset 1.0, 0
 unset logscale x
 set format x "%.0f"
 set format y "%.0s %cs"

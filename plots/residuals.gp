@@ -21,6 +21,8 @@ keep(i, m, s, p, o, t, f) = (matrix_of[i] = m, solver_of[i] = s, side_of[i] = p,
   first_of[i] = f, 0)
 stats "events.dat" using (keep(int($1), strcol(2), strcol(3), strcol(4), strcol(5), $11, $9)) nooutput
 stats "prediction.dat" using (target_of[int($1)] = $11, 0) nooutput
+array length_of[curves + 1]
+stats "prediction.dat" using (length_of[int($1)] = int($8), 0) nooutput
 matrices = ""
 do for [i = 1:curves] {
   if (strstrt(matrices . " ", " " . matrix_of[i] . " ") == 0) { matrices = matrices . " " . matrix_of[i] }
@@ -36,13 +38,14 @@ place(s) = strstrt(" " . names . " ", " " . s . " ") == 0 ? 1 : words((" " . nam
 style_of(i) = place(plain_name(solver_of[i], side_of[i]))
 dash_of(i) = style_of(i) > 8 ? 2 : 1
 seconds(t) = t < 1e-3 ? sprintf("%.0f µs", t * 1e6) : t < 1 ? sprintf("%.3g ms", t * 1e3) : sprintf("%.3g s", t)
-why_of(i) = outcome_of[i] eq "converged" ? "" : ", " . (outcome_of[i] eq "iterations" ? "not converged" : outcome_of[i])
+why_of(i) = outcome_of[i] eq "converged" ? "" : outcome_of[i] eq "iterations" ? sprintf(", not converged in %d", length_of[i]) \
+  : ", " . outcome_of[i]
 key_of(i) = sprintf("%s  %s%s", solver_of[i], seconds(time_of[i]), why_of(i))
 shown(i, m, side) = matrix_of[i] eq m && side_of[i] eq side
 
 set label 1 "Residual per iteration, from the recorder of the solver library" at screen 0.012, 1 - 24.0 / plot_height left \
   font ",16" noenhanced
-set label 2 "+ on the dotted target: where the first part of a series says that the solver converges;  times are the solvers', without the set-up of ILU(0)" \
+set label 2 "+ on the dotted target: where the first part of a series says that the solver converges; series are cut after five times the longest that did; times: without the set-up of ILU(0)" \
   at screen 0.012, 1 - 48.0 / plot_height left font ",9" noenhanced textcolor rgb col_grey
 top_edge = 1 - 100.0 / plot_height
 bottom_edge = 76.0 / plot_height
@@ -75,9 +78,9 @@ do for [row = 1:rows] {
   set bmargin at screen top_edge - row * panel + 78.0 / plot_height
   do for [column = 1:2] {
     side = word("ilu0 none", column)
-    set lmargin at screen column == 1 ? 0.065 : 0.545
-    set rmargin at screen column == 1 ? 0.332 : 0.812
-    set key at screen (column == 1 ? 0.342 : 0.822), screen top_edge - (row - 1) * panel left top vertical Left reverse \
+    set lmargin at screen column == 1 ? 0.065 : 0.535
+    set rmargin at screen column == 1 ? 0.285 : 0.755
+    set key at screen (column == 1 ? 0.292 : 0.762), screen top_edge - (row - 1) * panel left top vertical Left reverse \
       samplen 1.2 spacing 1.0 noenhanced font ",9"
     set title m . (column == 1 ? ", preconditioned with ILU(0)" : ", plain") font ",11" noenhanced
     set xlabel row == rows ? "iteration" : ""
@@ -103,11 +106,12 @@ do for [row = 1:rows] {
       set xrange [0:1.03 * longest]
       set yrange [low / 3 : high * 3]
       plot for [i in here] "residuals.dat" using 2:($1 == i && $3 > 0 ? $3 : NaN) \
-             with lines linetype style_of(int(i)) dashtype dash_of(int(i)) linewidth 1.4 notitle, \
+             with linespoints linetype style_of(int(i)) dashtype dash_of(int(i)) linewidth 1.4 \
+             pointinterval (longest > 12 ? int(longest / 6) : 2) pointsize 0.7 notitle, \
            for [i in here] "prediction.dat" using ($1 == i && $7 <= 1.03 * longest ? $7 : NaN):(target) \
              with points linetype style_of(int(i)) pointtype 1 pointsize 1.3 linewidth 2 notitle, \
            target with lines linetype 8 linewidth 0.7 dashtype 3 notitle, \
-           for [i in here] keyentry with lines linetype style_of(int(i)) dashtype dash_of(int(i)) linewidth 2 \
+           for [i in here] keyentry with linespoints linetype style_of(int(i)) dashtype dash_of(int(i)) linewidth 2 pointsize 0.7 \
              title key_of(int(i))
     }
   }

@@ -6,7 +6,7 @@
 #     load "theme.gp"
 #
 # It then has, from run.gp (written from meta.json and the header of data.dat):
-#   run_name, run_description, run_unit ("ns"), run_command, run_complete (0 or 1), run_status, run_subtitle (machine, kernel, date),
+#   run_name, run_description, run_unit ("ns"), run_command, run_complete (0 or 1), run_status, run_subtitle (machine, kernel, date, n),
 #   run_cells (rows of data.dat), run_factors (how many), c_NAME: the number of column NAME of data.dat (c_median, c_q1 ...),
 #   run_factor_kinds: words, "text" or "number"; run_factor_units: words, "-": none
 #   run_metrics, run_metric_columns, run_metric_rounds, run_metric_units: words, the metrics' names, their columns of data.dat

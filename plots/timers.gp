@@ -51,7 +51,7 @@ set title "(b) What clocks say in the first 4 µs"
 unset logscale
 set format "%g"
 set xlabel "since the first reading, by the counter [µs]"
-set ylabel "since the first reading, by the clock [µs]"
+set ylabel "passed by the clock [µs]"
 set xrange [0:4]
 set yrange [-0.3:5]
 set ytics autofreq font ",10" enhanced

@@ -64,6 +64,8 @@ local function subtitle(meta)
   if v.kernel then parts[#parts + 1] = "Linux " .. v.kernel end
   if type(meta.started) == "string" then parts[#parts + 1] = meta.started end
   if v.pmlua then parts[#parts + 1] = "pmlua " .. v.pmlua end
+  local n, rounds = tonumber(meta.samples), tonumber(meta.rounds_done)
+  if n and rounds then parts[#parts + 1] = ("n = %.0f in %.0f round%s"):format(n, rounds, rounds == 1 and "" or "s") end
   return table.concat(parts, " · ")
 end
 

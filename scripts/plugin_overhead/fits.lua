@@ -32,14 +32,31 @@ local function series_of(run, count_of, value)
   return out
 end
 
--- The line through the medians; with `random`, through those of a resample.
-local function line(series, random)
+-- What a x^b explains, by a line through the logarithms: for points that bend.
+local function power(x, y)
+  local log_x, log_y, mean = {}, {}, 0
+  for i in ipairs(x) do
+    if x[i] <= 0 or y[i] <= 0 then return nil end
+    log_x[i], log_y[i], mean = math.log(x[i]), math.log(y[i]), mean + y[i] / #y
+  end
+  local line = stats.line(log_x, log_y)
+  if not line then return nil end
+  local fit, left, all = { factor = math.exp(line.at_zero), exponent = line.each }, 0, 0
+  for i in ipairs(x) do left, all = left + (y[i] - fit.factor * x[i] ^ fit.exponent) ^ 2, all + (y[i] - mean) ^ 2 end
+  fit.r2 = all > 0 and 1 - left / all or nil
+  return fit
+end
+
+local function medians_of(series, random)
   local medians = {}
   for i, rounds in ipairs(series.rounds) do
     medians[i] = stats.median(random and stats.resample(rounds, random) or rounds)
   end
-  return stats.line(series.count, medians)
+  return medians
 end
+
+-- The line through the medians; with `random`, through those of a resample.
+local function line(series, random) return stats.line(series.count, medians_of(series, random)) end
 
 -- A statistic of series, and its interval where there are rounds enough.
 local function estimate(run, statistic)
@@ -60,10 +77,11 @@ local function metrics_cost(run, series, prefix)
       local l = own and line(own, random)
       if l and base then n[#n + 1], more[#more + 1] = subject.metrics, l.each - base.each end
     end
-    return #n >= 2 and stats.line(n, more) or nil
+    return #n >= 2 and stats.line(n, more) or nil, power(n, more)
   end
-  if not fit() then return nil end
-  return { alpha = estimate(run, function(random) return fit(random).at_zero end),
+  local straight, bent = fit()
+  if not straight then return nil end
+  return { r2 = straight.r2, power = bent or {}, alpha = estimate(run, function(random) return fit(random).at_zero end),
     beta = estimate(run, function(random) return fit(random).each end) }
 end
 
@@ -80,7 +98,7 @@ function M.all(run, count_of)
     if l then
       local calls = subject.group ~= "values"
       lines[#lines + 1] = {
-        subject = subject, line = l, last = own.count[#own.count],
+        subject = subject, line = l, power = power(own.count, medians_of(own)) or {}, last = own.count[#own.count],
         each = estimate(run, function(random) return line(own, random).each end),
         hot = calls and line(hot[subject.name]).each or 0,
         more = calls and none and estimate(run, function(random) return line(own, random).each - line(none, random).each end),

@@ -22,7 +22,8 @@ local function fit_table(fits)
   for i, f in ipairs(fits.lines) do
     local s, l, more = f.subject, f.line, f.more or {}
     rows[i] = { s.name, s.group, s.metrics, f.each.value, f.each.low, f.each.high, l.at_zero / 1e6, l.r2, f.last,
-      (l.at_zero + l.each * f.last) / 1e6, more.value, more.low, more.high, f.hot, s.title }
+      (l.at_zero + l.each * f.last) / 1e6, more.value, more.low, more.high, f.hot, s.title,
+      f.power.factor and f.power.factor / 1e6, f.power.exponent, f.power.r2 }
   end
   return { rows = rows, columns = {
     { "subject", "text", "as in data.dat" }, { "group", "text", "as in data.dat" }, { "metrics", "", "how many" },
@@ -32,6 +33,8 @@ local function fit_table(fits)
     { "at_last", "ms", "the line there" }, { "more", "ns", "slope less that without a plugin" },
     { "more_low", "ns", "95 % interval" }, { "more_high", "ns", "95 % interval" },
     { "hot", "ns", "of the slope, in the program's way" }, { "title", "text", "for people" },
+    { "factor", "ms", "of a curve, factor times calls or values to the exponent" }, { "exponent", "", "of the curve" },
+    { "curve_r2", "", "share of the variance that the curve explains" },
   } }
 end
 
@@ -42,7 +45,8 @@ local function cost_table(fits)
   for _, kind in ipairs(kinds) do
     local c = fits[kind[1]]
     if c then
-      rows[#rows + 1] = { kind[1], c.alpha.value, c.alpha.low, c.alpha.high, c.beta.value, c.beta.low, c.beta.high, kind[2] }
+      rows[#rows + 1] = { kind[1], c.alpha.value, c.alpha.low, c.alpha.high, c.beta.value, c.beta.low, c.beta.high, kind[2],
+        c.r2, c.power.factor, c.power.exponent, c.power.r2 }
     end
   end
   return { rows = rows, columns = {
@@ -50,6 +54,9 @@ local function cost_table(fits)
     { "alpha_low", "ns", "95 % interval" }, { "alpha_high", "ns", "95 % interval" },
     { "beta", "ns", "of a call, for each metric" }, { "beta_low", "ns", "95 % interval" },
     { "beta_high", "ns", "95 % interval" }, { "title", "text", "for people" },
+    { "r2", "", "share of the variance that alpha + beta n explains" },
+    { "factor", "ns", "of a curve, factor times n to the exponent" }, { "exponent", "", "of the curve" },
+    { "curve_r2", "", "share of the variance that the curve explains" },
   } }
 end
 

@@ -133,6 +133,19 @@ describe("An event flow", function()
     assert.truthy(support.slurp(dir .. "/odd.svg"):find("<svg", 1, true))
   end)
 
+  it("colours an edge as the node that it leaves, and the edge from nowhere not at all", function()
+    local one = flow_of "a(bbb)a(b)"
+    local text, hue, coloured = one:dot { color = "self/time" }, {}, 0
+    for node, h in text:gmatch 'n1_(%d+) %[label=[^%]]*fillcolor="(%d%.%d+) ' do hue[node] = h end
+    for from, h in text:gmatch 'n1_(%d+) %-> [^;]*color="(%d%.%d+) 0.900 0.700", penwidth=%d' do
+      assert.equal(hue[from], h)
+      coloured = coloured + 1
+    end
+    assert.is_true(coloured >= 3)
+    assert.truthy(text:find "n1_1 %-> n1_2 %[label=\"[^\"]*\"%];")
+    assert.is_nil(one:dot():find("penwidth", 1, true))
+  end)
+
   it("refuses what it cannot draw, in a sentence", function()
     local one = flow_of "a"
     assert.same({ nil, "x.gif: the name of a flow's picture ends in .svg, .png, .pdf, .dot or .json" }, { one:draw "x.gif" })

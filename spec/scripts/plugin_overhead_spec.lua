@@ -59,6 +59,7 @@ describe("scripts/plugin_overhead.lua --quick", function()
       -- the line goes through the mean of its points, at 2.5 metrics
       assert.is_true(math.abs(sum / 4 - (c.alpha + 2.5 * c.beta)) < 1e-6 * math.abs(sum) + 1e-6, c.group)
       assert.is_true(c.alpha_low <= c.alpha_high and c.beta_low <= c.beta_high)
+      assert.is_true(c.r2 <= 1 and c.factor > 0 and c.curve_r2 <= 1)
     end
     assert.truthy(text:find("n metrics add alpha + beta n", 1, true), text)
   end)

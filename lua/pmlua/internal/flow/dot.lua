@@ -43,13 +43,15 @@ local function ratios(flow, color)
   return { name = color, of = of, least = least, most = most }
 end
 
---- From green to red, pale enough to be read through; grey: it has no ratio.
+--- From green to red.
+local function hue(r, v) return (1 - (r.most > r.least and (v - r.least) / (r.most - r.least) or 0)) / 3 end
+
+--- Pale enough to be read through; grey: it has no ratio.
 local function fill(r, node)
   local v = r and r.of[node]
   if not r then return "white" end
   if not v then return "grey92" end
-  local at = r.most > r.least and (v - r.least) / (r.most - r.least) or 0
-  return ("%.3f 0.550 0.950"):format((1 - at) / 3)
+  return ("%.3f 0.550 0.950"):format(hue(r, v))
 end
 
 --- Names that stand for several paths need more than the name.
@@ -75,8 +77,16 @@ local function node_line(g, graph, i, names, r)
     quote.dot(table.concat(flowgraph.path(graph, i, PATH), " / ")), quote.dot(fill(r, node)), last)
 end
 
-local function edge_line(g, edge)
-  return ("n%d_%d -> n%d_%d [label=%s];"):format(g, edge.from, g, edge.to, '"' .. flowgraph.labels(edge, LABELS, "\\n") .. '"')
+--- The colour of what the edge leaves, dark enough for a line; and wider the more often it was taken, by decades.
+local function line_style(r, node, edge)
+  local v = r and r.of[node]
+  if not v then return "" end
+  return (', color="%.3f 0.900 0.700", penwidth=%.1f'):format(hue(r, v), 1 + 0.5 * math.log(math.max(edge.count, 1), 10))
+end
+
+local function edge_line(g, graph, edge, r)
+  return ("n%d_%d -> n%d_%d [label=%s%s];"):format(g, edge.from, g, edge.to,
+    '"' .. flowgraph.labels(edge, LABELS, "\\n") .. '"', line_style(r, graph.nodes[edge.from], edge))
 end
 
 local function heading(graph)
@@ -91,7 +101,7 @@ local function add_graph(out, g, graph, r)
   say(('label=%s; color=grey80; fontsize=11; margin=18;'):format(label(heading(graph))))
   local names = ambiguous(graph)
   for i in ipairs(graph.nodes) do say(node_line(g, graph, i, names, r)) end
-  for _, edge in ipairs(graph.edges) do say(edge_line(g, edge)) end
+  for _, edge in ipairs(graph.edges) do say(edge_line(g, graph, edge, r)) end
   out[#out + 1] = "  }"
 end
 
@@ -104,7 +114,7 @@ function M.text(flow, options)
   if err then return nil, err end
   local title = { options.title or "event flow" }
   if r and r.least <= r.most then
-    title[2] = ("%s: green %.4g, red %.4g"):format(r.name, r.least, r.most)
+    title[2] = ("%s: green %.4g, red %.4g; an edge has the colour of what it leaves"):format(r.name, r.least, r.most)
   end
   if flow.refused > 0 then title[#title + 1] = ("%d threads more are not shown"):format(flow.refused) end
   local out = {
