@@ -45,7 +45,9 @@ set style textbox opaque noborder margins 0.2, 0.2
 set xlabel "time of one call"
 slowest = 100
 stats "data.dat" using (column(c_samples) > 0 && column(c_q3) > slowest ? (slowest = column(c_q3), 0) : 0) nooutput
-set xrange [1e-9 : 4e-9 * slowest]
+fastest = 1
+stats "data.dat" using (column(c_samples) > 0 && column(c_q1) > 0 && column(c_q1) < fastest ? (fastest = column(c_q1), 0) : 0) nooutput
+set xrange [(fastest < 1 ? 0.7e-9 * fastest : 1e-9) : 4e-9 * slowest]
 set yrange [rows + 0.6 : 0.4]
 set ytics () font ",10" noenhanced
 do for [i = 1:rows] { set ytics add (tic(title_of[i]) i) }
