@@ -183,19 +183,17 @@ stage:
 	  sed -e 's|@PREFIX@|$(PREFIX)|' -e 's|@VERSION@|$(VERSION)|' bindings/$$p.pc.in >"$(D)"/lib/pkgconfig/$$p.pc || exit 1; done
 	$(if $(filter no,$(STATIC)),find "$(D)" -name '*.a' -delete)
 
-# Pages and tables are made from the tables of the verbs (lua/pmlua/internal/cli).
-.PHONY: man tables
+# Pages are made from the tables of the verbs (lua/pmlua/internal/cli).
+.PHONY: man
 man: $(B)/pmlua ## the manual pages, into build/man: pmlua(1), and one of each verb
 	@mkdir -p $(B)/man
 	$(B)/pmlua -e 'require "pmlua.internal.cli.man".write("bindings/pmlua.1", "$(B)/man")'
-tables: $(B)/pmlua ## the tables of the README that are made from the verbs
-	$(B)/pmlua -e 'require "pmlua.internal.cli.markdown".update "README.md"'
 
 # --- documentation ----------------------------------------------------------------------------------------------------
 
 .PHONY: docs docs-reference
 docs: docs-reference ## the site, into build/site, from docs/ and the reference; needs Debian's mkdocs
-	cp docs/*.md $(B)/docs/
+	cp -r docs/*.md docs/how docs/concepts docs/experiments docs/gallery $(B)/docs/
 	cat docs/mkdocs.yml $(B)/docs/nav.yml >$(B)/mkdocs.yml
 	rm $(B)/docs/nav.yml
 	mkdocs build --quiet --strict --clean --config-file $(B)/mkdocs.yml

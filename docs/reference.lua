@@ -28,6 +28,14 @@ end
 
 local menu = { api = {}, verbs = {} }
 
+--- The lines of a menu for a folder of pages: those that its index links to, in that order, by their titles.
+local function chapter(title, of)
+  local index = assert(file.read(("docs/%s/index.md"):format(of)))
+  local lines = { "  - " .. title .. ":", ("    - %s/index.md"):format(of) }
+  for path in index:gmatch "%]%(([%w_-]+%.md)%)" do lines[#lines + 1] = ("    - %s/%s"):format(of, path) end
+  return table.concat(lines, "\n")
+end
+
 local function anchor(class)
   local name = model.of[class]
   return name and ("%s.md#%s"):format(name, class)
@@ -71,8 +79,9 @@ write("index.md", table.concat({
 
 -- As much of mkdocs.yml as depends on what there is.
 assert(file.write(folder:gsub("/reference$", "/nav.yml"), table.concat({
-  "nav:", "  - index.md", "  - getting-started.md", "  - figures.md", "  - formats.md", "  - packages.md", "  - log.md",
-  "  - Reference:", "    - reference/index.md",
+  "nav:", "  - index.md", "  - getting-started.md", "  - packages.md", chapter("How do I ...", "how"),
+  chapter("Concepts", "concepts"), chapter("Experiments", "experiments"), "  - figures.md", "  - Reference:",
+  "    - reference/index.md", "    - formats.md", "    - log.md",
   "    - Lua API:", table.concat(menu.api, "\n"), "    - Verbs:", table.concat(menu.verbs, "\n"),
   "    - reference/environment.md",
 }, "\n") .. "\n"))

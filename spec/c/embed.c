@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * spec/c/embed.c - pmlua in an application, from beginning to end: the example that the README walks through.
+ * spec/c/embed.c - pmlua in an application, from beginning to end.
  *
  * The application is a solver whose residual it publishes as a software-defined event. It runs Lua under limits, lends
  * Lua a function, is asked for its residual while it solves, as `pmlua query` asks, and is stopped by a rule.

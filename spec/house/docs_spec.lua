@@ -1,93 +1,90 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- spec/house/docs_spec.lua - the pages of docs/ are followed to the letter: each script is saved, each command typed, and what
--- they print begins as the page says.
+-- spec/house/docs_spec.lua - the README and the pages of docs/ are followed to the letter: each file is saved, each command
+-- typed, and what they print has the lines that the page shows (spec/page.lua). Slow pages: spec/house/docs_slow_spec.lua.
 
 package.path = "spec/?.lua;" .. package.path
-local shell = require "shell"
-local sh, write = shell.sh, shell.write
-
-local build = os.getenv("PMLUA_BUILD") or "build"
-
--- What has been done by those who run a spec.
-local DONE_BEFORE = { "^make run" }
+local page = require "page"
+local sh = require "shell".sh
 
 local function read(path)
   local f <close> = assert(io.open(path, "rb"))
   return f:read("a")
 end
 
---- The blocks of a page: { language, text }.
-local function blocks(page)
-  local list = {}
-  for language, text in page:gmatch "\n```(%w+)\n(.-)```" do list[#list + 1] = { language, text } end
-  return list
+local function words_of(text)
+  local n = 0
+  for _ in text:gmatch "%S+" do n = n + 1 end
+  return n
 end
 
---- Numbers differ from run to run: a line is known by its words.
-local function words(line)
-  local list = {}
-  for word in line:gmatch "%a[%w_]+" do list[#list + 1] = word end
-  return table.concat(list, " ")
-end
+describe("A page of the documentation", function()
+  local prefix
+  setup(function() prefix = page.install() end)
+  teardown(function() sh("rm -rf " .. prefix) end)
 
-local function printed(out, line)
-  for one in out:gmatch "[^\n]+" do
-    if words(one) == words(line) then return true end
+  for _, path in ipairs(page.pages(false)) do
+    it("works as it says: " .. path, function()
+      local lacks = page.lacks(path)
+      if lacks then return pending(lacks .. " is not installed") end
+      local done, why = page.follow(path, prefix)
+      if not why and path:find "getting%-started" then
+        local said = read "docs/formats.md"
+        for name in sh(("ls %s/results/first_touch/latest/"):format(done.dir)):gmatch "%S+" do
+          assert.truthy(said:find("`" .. name .. "`", 1, true) or name == "traces", "docs/formats.md lacks " .. name)
+        end
+      end
+      sh("rm -rf " .. done.dir)
+      assert.is_nil(why)
+    end)
   end
-end
+end)
 
-describe("The pages of docs/", function()
-  local root, dir
-
-  setup(function()
-    root, dir = sh("pwd"):gsub("%s+$", ""), sh("mktemp -d"):gsub("%s+$", "")
+describe("The documentation", function()
+  it("has a README of one page and three pictures", function()
+    local text = read "README.md"
+    assert.is_true(words_of(text) <= 1200, words_of(text))
+    assert.is_true(select(2, text:gsub("\n!%[", "")) <= 3)
   end)
 
-  teardown(function() sh("rm -rf " .. dir) end)
-
-  -- The last command's output, which a block of text below it shows.
-  local function follow(page)
-    local out, commands, scripts, shown = "", 0, 0, 0
-    local path = ("%s/%s"):format(build:find "^/" and "" or root, build)
-    for _, block in ipairs(blocks(read(page))) do
-      local language, text = table.unpack(block)
-      if language == "lua" then
-        write(dir .. "/" .. assert(text:match "^%-%- ([%w_]+%.lua)\n", page .. ": a script without a name"), text)
-        scripts = scripts + 1
-      elseif language == "sh" then
-        for line in text:gmatch "[^\n]+" do
-          if not line:find(DONE_BEFORE[1]) then
-            local status
-            out, status = sh(("cd %s && PATH=%s:$PATH && %s"):format(dir, path, line))
-            assert.equal(0, status, ("%s: %s: %s"):format(page, line, out))
-            commands = commands + 1
-          end
-        end
-      elseif language == "text" then
-        local first = text:match "^[^\n]*"
-        assert.truthy(printed(out, first), ("%s: '%s' is not in: %s"):format(page, first, out))
-        shown = shown + 1
+  it("shows each verb on a page that is followed", function()
+    local commands, missing = {}, {}
+    for path in sh "ls README.md docs/*.md docs/*/*.md":gmatch "%S+" do
+      for _, block in ipairs(page.blocks(read(path))) do
+        if block.language == "sh" and not block.marks["not run"] then commands[#commands + 1] = block.text end
       end
     end
-    return commands, scripts, shown
-  end
-
-  it("show commands and scripts that work", function()
-    local commands, scripts, shown = follow "docs/getting-started.md"
-    assert.is_true(commands >= 10 and scripts == 2 and shown >= 5)
-    assert.is_true(follow "docs/index.md" >= 4)
-    commands, scripts = follow "docs/figures.md"
-    assert.same({ 1, 1 }, { commands, scripts })
+    local all = table.concat(commands)
+    for name in sh "ls lua/pmlua/verb/*.lua":gmatch "(%w+)%.lua" do
+      if not all:find("pmlua " .. name, 1, true) then missing[#missing + 1] = name end
+    end
+    assert.same({}, missing)
   end)
 
-  it("say which files a run leaves", function()
-    local said = {}
-    for name in read("docs/formats.md"):gmatch "`([%w.]+)`" do said[name] = true end
-    local left = 0
-    for name in io.popen(("ls %s/results/first_touch/latest/"):format(dir)):lines() do
-      assert.truthy(said[name] or name == "traces", name)
-      left = left + 1
+  it("has a page of each experiment: its question, its command line, how to read it, what it took", function()
+    local build, wrong = os.getenv("PMLUA_BUILD") or "build", {}
+    for name in sh "ls scripts/*.lua":gmatch "([%w_]+)%.lua" do
+      local text = read("docs/experiments/" .. name .. ".md")
+      for _, heading in ipairs { "Question", "How to read it", "What it took" } do
+        if not text:find("**" .. heading .. ".**", 1, true) then wrong[#wrong + 1] = name .. " lacks " .. heading end
+      end
+      local command = text:match "\n    pmlua (scripts/[^\n]*)"
+      local help = sh(("%s/pmlua scripts/%s.lua --help"):format(build, name))
+      if not command then wrong[#wrong + 1] = name .. " has no command line" end
+      for option in (command or ""):gmatch " (%-%-[%l-]+)" do
+        if not help:find(option, 1, true) then wrong[#wrong + 1] = name .. " has no option " .. option end
+      end
     end
-    assert.is_true(left > 8)
+    assert.same({}, wrong)
+  end)
+
+  it("leaves few blocks unrun, each with its reason", function()
+    local n = 0
+    for path in sh "ls README.md docs/*.md docs/*/*.md":gmatch "%S+" do
+      for _, block in ipairs(page.blocks(read(path))) do
+        n = n + (block.marks["not run"] and 1 or 0)
+        assert.not_equal("", block.marks["not run"], path)
+      end
+    end
+    assert.is_true(n < 20, n)
   end)
 end)

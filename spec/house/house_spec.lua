@@ -286,12 +286,6 @@ describe("the tree", function()
     assert.same({ "pmlua " .. version(), 0 }, { sh(build .. "/pmlua --version | cut -d' ' -f1-2 | tr -d '\\n'") })
   end)
 
-  it("has the README's table of verbs as the verbs are: make tables brings it up to date", function()
-    local out, code = sh(build .. "/pmlua -e 'local t = assert(io.open(\"README.md\")):read(\"a\") "
-      .. "print(assert(require \"pmlua.internal.cli.markdown\".updated(t)) == t)'")
-    assert.same({ 0, "true\n" }, { code, out })
-  end)
-
   it("has a purpose line in every C file", function()
     for file in sh("git ls-files 'core/*.[ch]' 'bindings/*.[ch]'"):gmatch("[^\n]+") do
       local head = assert(io.open(file)):read(600)

@@ -25,7 +25,7 @@ describe("The pages of the reference", function()
 
   setup(function()
     dir = sh("mktemp -d"):gsub("%s+$", "")
-    local out, status = sh(("%s/pmlua docs/reference.lua %s 2>&1 && cp docs/*.md %s"):format(build, dir, dir))
+    local out, status = sh(("%s/pmlua docs/reference.lua %s 2>&1 && cp -r docs/*.md docs/how docs/concepts docs/experiments docs/gallery %s"):format(build, dir, dir))
     assert.equal(0, status, out)
   end)
 
@@ -59,7 +59,7 @@ describe("The pages of the reference", function()
 
   it("become a site without warnings, in whose menu every page is", function()
     if not sh("command -v mkdocs"):find "mkdocs" then return pending "mkdocs is not installed" end
-    sh(("mkdir %s/site-of && cp -r %s/*.md %s/reference %s/site-of"):format(dir, dir, dir, dir))
+    sh(("mkdir %s/site-of && cd %s && cp -r *.md how concepts experiments gallery reference site-of"):format(dir, dir))
     local out, status = sh(("sed 's|^docs_dir:.*|docs_dir: site-of|' docs/mkdocs.yml | cat - %s/nav.yml >%s/mkdocs.yml && "
       .. "mkdocs build --strict --config-file %s/mkdocs.yml 2>&1"):format(dir, dir, dir))
     assert.equal(0, status, out)

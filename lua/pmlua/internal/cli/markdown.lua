@@ -45,7 +45,7 @@ function M.verb(v)
   return table.concat(parts, "\n\n") .. "\n"
 end
 
---- The table of all verbs, as the README has it.
+--- The table of all verbs.
 ---@return string
 function M.verbs()
   local lines = { "| verb | what |", "| --- | --- |" }
@@ -53,25 +53,6 @@ function M.verbs()
     lines[#lines + 1] = ("| %s | %s |"):format(code(name), cell(verb.load(name).summary))
   end
   return table.concat(lines, "\n") .. "\n"
-end
-
-local BEGIN, END = "<!-- verbs: made by make tables -->\n", "<!-- end of verbs -->\n"
-
---- A text of the documentation with the table of verbs between its marks; nil: it has no marks.
----@param document string
----@return string?
-function M.updated(document)
-  local _, a = document:find(BEGIN, 1, true)
-  local b = a and document:find(END, a, true)
-  return b and document:sub(1, a) .. "\n" .. M.verbs() .. "\n" .. document:sub(b)
-end
-
---- Bring the table of verbs in a file up to date.
----@param path string
-function M.update(path)
-  local file = require "pmlua.internal.file"
-  local updated = assert(M.updated(assert(file.read(path))), path .. " has no marks of a table of verbs")
-  assert(file.write(path, updated))
 end
 
 --- All verbs, a section each.

@@ -1,0 +1,141 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+-- spec/page.lua - follow a page of the documentation to the letter: save its files, type its commands, compare what they print.
+--
+-- Try:  lua5.4 -e 'package.path = "spec/?.lua;" .. package.path; print(require "page".follow("docs/getting-started.md"))'
+--
+-- A block whose first line is a comment with a file's name is a file. A block of `sh` is typed as a whole. A block of `text`
+-- is what the `sh` above it printed: each line is looked for in the output by its words, since numbers differ from run to
+-- run. Comments in the page say what differs:
+--
+--   <!-- slow: WHY -->            the page is followed in check-all only
+--   <!-- needs: COMMAND ... -->   without these commands the page cannot be followed here
+--   <!-- not run: WHY -->         the next block is only shown
+--   <!-- exact -->                the next block of text is printed letter by letter
+--   <!-- head -->                 the next block of text is known by its first line; the other rows depend on the machine
+
+local shell = require "shell"
+
+local M = {}
+
+local build = os.getenv "PMLUA_BUILD" or "build"
+
+local function read(path)
+  local f <close> = assert(io.open(path, "rb"))
+  return f:read "a"
+end
+
+local function lines_of(text) return (text:gsub("\n?$", "\n")):gmatch "(.-)\n" end
+
+--- The blocks of a page: { language, text, marks = { ... } }.
+function M.blocks(page)
+  local list, marks, block = {}, {}, nil
+  for line in lines_of(page) do
+    local mark, rest = line:match "^<!%-%- ([%l ]+):? ?(.-) ?%-%->$"
+    local language = line:match "^```(%l+)$"
+    if block and line == "```" then
+      block.text = table.concat(block, "\n") .. "\n"
+      list[#list + 1], block = block, nil
+    elseif block then
+      block[#block + 1] = line
+    elseif language then
+      block, marks = { language = language, marks = marks }, {}
+    elseif mark then
+      marks[mark:gsub("%s+$", "")] = rest
+    end
+  end
+  return list
+end
+
+--- What a page says of itself, such as `slow`, nil without such a comment.
+function M.mark(path, name) return read(path):match("<!%-%- " .. name .. ": (.-) %-%->") end
+
+--- The first command that a page needs and this machine lacks.
+function M.lacks(path)
+  for command in (M.mark(path, "needs") or ""):gmatch "%S+" do
+    if select(2, shell.sh("command -v " .. command)) ~= 0 then return command end
+  end
+end
+
+--- A line by its words: numbers, their units and how columns are filled differ from run to run.
+local function words(line)
+  local list = {}
+  line = line:gsub("%f[%w]%d[%d.,]*[eE]?[-+]?%d*%s?[nmukMGTµ]?[sB]?%f[^%w_/]", " ")
+  for word in line:gmatch "%f[%w_]%a[%w_]+" do list[#list + 1] = word end
+  return table.concat(list, " ")
+end
+
+local function printed(out, line)
+  for one in lines_of(out) do
+    if words(one) == words(line) then return true end
+  end
+end
+
+--- What is missing of a block of text in an output; nil: nothing.
+local function missing(block, out)
+  if block.marks.exact then
+    return not out:find(block.text, 1, true) and block.text or nil
+  end
+  for line in lines_of(block.text) do
+    if line ~= "..." and not printed(out, line) then return line end
+    if block.marks.head then return end
+  end
+end
+
+-- The name in a file's first line: "-- NAME.lua", "/* NAME.c - ...", "# NAME".
+local function file_name(text) return text:match "^[^\n%w]* ?([%w_-]+%.[%w_]+)%f[^%w_]" or text:match "^# (Makefile)\n" end
+
+-- The shell of the page's reader: pmlua is installed, and the checkout's scripts are at hand.
+local function environment(dir, prefix)
+  return ("cd %s && export PATH=%s/bin:$PATH PKG_CONFIG_PATH=%s/lib/pkgconfig LD_LIBRARY_PATH=%s/lib MANPATH=%s/share/man "
+    .. "XDG_RUNTIME_DIR=%s PREFIX=%s OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 && set -e\n")
+    :format(dir, prefix, prefix, prefix, prefix, dir, prefix)
+end
+
+--- Install pmlua into a folder, which the caller removes.
+function M.install()
+  local prefix = shell.sh "mktemp -d":match "%S+"
+  local out, status = shell.sh(("make --no-print-directory -s install PREFIX=%s B=%s"):format(prefix, build))
+  assert(status == 0, out)
+  return prefix
+end
+
+--- Follow a page in a folder of its own, which is left for the caller.
+---@return table done how many commands were typed, files saved and texts compared, and the `dir`
+---@return string? why what did not work
+function M.follow(path, prefix)
+  local dir, root = shell.sh "mktemp -d":match "%S+", shell.sh "pwd":match "%S+"
+  local done, out = { dir = dir, commands = 0, files = 0, texts = 0 }, ""
+  shell.sh(("ln -s %s/scripts %s/scripts && chmod 700 %s"):format(root, dir, dir))
+  for _, block in ipairs(M.blocks(read(path))) do
+    local name = block.language ~= "sh" and block.language ~= "text" and file_name(block.text)
+    if block.marks["not run"] then goto continue end
+    if block.language == "sh" then
+      local status
+      out, status = shell.sh(environment(dir, prefix) .. block.text)
+      if status ~= 0 then return done, ("%s: status %d of:\n%s\n%s"):format(path, status, block.text, out) end
+      done.commands = done.commands + 1
+    elseif block.language == "text" then
+      local line = missing(block, out)
+      if line then return done, ("%s: '%s' is not in:\n%s"):format(path, line, out) end
+      done.texts = done.texts + 1
+    elseif name then
+      shell.write(dir .. "/" .. name, block.text)
+      done.files = done.files + 1
+    else
+      return done, ("%s: a file without a name: %s"):format(path, block.text)
+    end
+    ::continue::
+  end
+  return done
+end
+
+--- The pages that are followed: slow ones, or the others.
+function M.pages(slow)
+  local list = {}
+  for path in shell.sh "ls README.md docs/*.md docs/*/*.md":gmatch "%S+" do
+    if (M.mark(path, "slow") ~= nil) == slow then list[#list + 1] = path end
+  end
+  return list
+end
+
+return M
