@@ -6,7 +6,7 @@
 
 static const char class[] = "pml.failure"; /* also of modules that stand alone: the metatable's name in the registry */
 
-/* A field as text, or NULL; it stays on the stack. */
+/* A field as text, or NULL; it stays on the stack. @idx is positive. */
 static const char *field(lua_State *L, int idx, const char *name) {
   lua_pushstring(L, name);
   lua_rawget(L, idx);
@@ -131,20 +131,54 @@ int failure_message(lua_State *L) {
 
 /* new { place =, code =, text =, remedy = }: for Lua modules that refuse as those in C do. */
 static int l_new(lua_State *L) {
-  static const char *const known[] = {"place", "code", "text", "remedy", NULL};
+  static const char *const known[] = {"code", "text", "place", "remedy", NULL};
   luaL_checktype(L, 1, LUA_TTABLE);
   lutil_options(L, 1, known);
-  for (int i = 0; i < 3; i++)
-    if (lutil_stringfield(L, 1, known[i], NULL) == NULL) return luaL_error(L, "failure: %s is needed", known[i]);
-  (void)lutil_stringfield(L, 1, "remedy", NULL);
+  for (int i = 0; known[i] != NULL; i++)
+    if (lutil_stringfield(L, 1, known[i], NULL) == NULL && i < 2)
+      return luaL_error(L, "failure: %s is needed", known[i]);
   lua_settop(L, 1);
   push_metatable(L);
   lua_setmetatable(L, 1);
   return 1;
 }
 
+/* Leave the failure at 1 on top, without its place; @about, if any, goes before its text. */
+static void push_without_place(lua_State *L, const char *about) {
+  lua_pushnil(L);
+  lua_setfield(L, 1, "place");
+  const char *text = field(L, 1, "text");
+  if (about != NULL && text != NULL) {
+    lua_pushfstring(L, "%s: %s", about, text);
+    lua_setfield(L, 1, "text");
+  }
+  lua_pushvalue(L, 1);
+}
+
+/*
+ * refuse(code, text, remedy): nil, the failure, code. The text names the place: a file and line, a program, a run.
+ * refuse(failure, about): the same of a failure of the core; "about: " goes before its text instead of its place.
+ */
+static int l_refuse(lua_State *L) {
+  bool again = failure_test(L, 1);
+  const char *code = again ? NULL : lutil_string(L, 1);
+  const char *text = again ? luaL_optstring(L, 2, NULL) : lutil_string(L, 2);
+  luaL_argcheck(L, again || code[0] == 'E', 1, "must be the name of a code");
+  const char *remedy = luaL_optstring(L, 3, NULL);
+  lua_settop(L, 3);
+  if (again)
+    push_without_place(L, text);
+  else
+    failure_push(L, NULL, code, text, remedy);
+  lutil_refused(L);
+  lua_pushnil(L);
+  lua_insert(L, -2);
+  (void)field(L, lua_gettop(L), "code");
+  return 3;
+}
+
 int luaopen_pmlua_failure(lua_State *L) {
-  static const luaL_Reg functions[] = {{"new", l_new}, {"sentence", l_sentence}, {NULL, NULL}};
+  static const luaL_Reg functions[] = {{"new", l_new}, {"refuse", l_refuse}, {"sentence", l_sentence}, {NULL, NULL}};
   push_metatable(L);
   lua_pop(L, 1);
   luaL_newlib(L, functions);

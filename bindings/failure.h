@@ -8,11 +8,11 @@
 
 /*
  * A failure is a table with code ("EACCES"), place ("counter.open"), text and, if there is something to do about it,
- * remedy. Its string is "place: code: text; remedy". Where a string is expected, by .., # and the methods of strings,
- * it stands for that. is(NAME) compares its code; sentence() is "text; remedy".
+ * remedy. Its string is "place: code: text; remedy", or "text; remedy" without a place. Where a string is expected, by
+ * .., # and the methods of strings, it stands for that. is(NAME) compares its code; sentence() is "text; remedy".
  */
 
-/* failure_push - push one; @remedy may be NULL. */
+/* failure_push - push one; @remedy may be NULL, and @place, too, if the text names the place. */
 void failure_push(lua_State *L, const char *place, const char *code, const char *text, const char *remedy);
 
 /* failure_test - whether the value at @idx is one. */

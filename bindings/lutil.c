@@ -220,16 +220,20 @@ int lutil_explained(lua_State *L) {
   return 1;
 }
 
+void lutil_refused(lua_State *L) {
+  luaL_tolstring(L, -1, NULL);
+  lua_rawsetp(L, LUA_REGISTRYINDEX, &refusal);
+  pushplace(L);
+  lua_rawsetp(L, LUA_REGISTRYINDEX, &refused_at);
+}
+
 int pml_pusherr(lua_State *L, int err, const char *where) {
   struct pml_failure f; /* a copy: a finalizer run by the pushes below may fail at something else */
   pml_error_failure(err, &f);
   const char *name = pml_error_name(err);
   lua_pushnil(L);
   failure_push(L, where, name, f.text, f.remedy);
-  luaL_tolstring(L, -1, NULL);
-  lua_rawsetp(L, LUA_REGISTRYINDEX, &refusal);
-  pushplace(L);
-  lua_rawsetp(L, LUA_REGISTRYINDEX, &refused_at);
+  lutil_refused(L);
   lua_pushstring(L, name);
   return 3;
 }

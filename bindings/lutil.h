@@ -68,7 +68,11 @@ int pml_pusherr(lua_State *L, int err, const char *where);
 
 /* pml_pushdone - true if @err >= 0, else as pml_pusherr(). */
 int pml_pushdone(lua_State *L, int err, const char *where);
-/* lutil_refusal - push the sentence of the last failure, once: for who tells of a script that did not look at it. */
+/*
+ * lutil_refused - note the failure on top of the stack as the last one.
+ * lutil_refusal - push the sentence of the last failure, once: for a caller that reports a script which ignored it.
+ */
+void lutil_refused(lua_State *L);
 int lutil_refusal(lua_State *L);
 
 /*

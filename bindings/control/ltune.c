@@ -86,7 +86,7 @@ static int on_call(void *arg, bool leave, pml_region_t region, char why[PML_TUNE
   int failed = lua_pcall(L, 2, 0, -4);
   if (failed != LUA_OK) {
     const char *text = lua_tostring(L, -1);
-    strncpy(why, text != NULL ? text : "it raised what is no string", PML_TUNE_WHY - 1);
+    strncpy(why, text != NULL ? text : "an error that is not a string", PML_TUNE_WHY - 1);
     why[strcspn(why, "\n")] = '\0';
   }
   lua_settop(L, 0);

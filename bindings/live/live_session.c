@@ -58,8 +58,8 @@ int live__open_state(struct state *s, const struct live *l, size_t memory_bytes)
 }
 
 /*
- * What a question that hit a limit is told. Where its variables fill the memory, no later question could be answered
- * either: they go, and the session begins anew.
+ * The answer to a question that hit a limit. If its variables fill the memory, no later question could be answered
+ * either: they are dropped, and a new session begins.
  */
 static int at_limit(struct live_session *s, int err) {
   switch (s->state.limit.ended) {
@@ -78,8 +78,8 @@ static int at_limit(struct live_session *s, int err) {
     state_close(&s->state);
     s->due = HUGE_VAL;
     return pml_fail(err,
-                    "stopped: the session's %u MB of memory are used up; its variables and rules are gone, and it "
-                    "begins anew",
+                    "stopped: the session's %u MB of memory are used up; a new session begins, without its variables "
+                    "and rules",
                     LIVE_SESSION_BYTES >> 20);
   default:
     return err;

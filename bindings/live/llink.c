@@ -143,7 +143,8 @@ static int push_answer(lua_State *L, struct link *l) {
     lua_pushlstring(L, l->answer.payload, l->answer.length);
   else {
     lua_pushnil(L);
-    failure_push(L, "link.ask", "EREMOTEIO", l->answer.length > 0 ? l->answer.payload : "refused without a word", NULL);
+    failure_push(L, "link.ask", "EREMOTEIO", l->answer.length > 0 ? l->answer.payload : "refused without a reason",
+                 NULL);
     lua_pushliteral(L, "EREMOTEIO");
   }
   live_frame_reset(&l->answer);

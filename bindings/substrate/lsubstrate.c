@@ -133,7 +133,7 @@ static int flush(lua_State *L) {
 static int l_flush(lua_State *L) {
   struct flush f = {.h = check_functions(L)};
   lua_settop(L, 1);
-  if (f.h->busy) luaL_error(L, "substrate: flush is under way");
+  if (f.h->busy) luaL_error(L, "substrate: flush is already running");
   lua_pushcfunction(L, flush);
   lua_pushlightuserdata(L, &f);
   f.h->busy = true;

@@ -69,7 +69,7 @@ static int call_event(lua_State *L) {
 
 static void keep_error(struct substrate_state *s) {
   const char *text = lua_tostring(s->L, -1);
-  strncpy(s->stats.error, text != NULL ? text : "an error that is no string", sizeof s->stats.error - 1);
+  strncpy(s->stats.error, text != NULL ? text : "an error that is not a string", sizeof s->stats.error - 1);
 }
 
 static void on_event(void *data, enum pml_stream_kind kind, const struct pml_stream_event *e) {

@@ -58,12 +58,12 @@ uint64_t pml_clock_realtime_ns(void) {
 static const char *unreadable(void) {
 #if defined(__x86_64__)
   int mode = PR_TSC_ENABLE;
-  if (prctl(PR_GET_TSC, &mode) == 0 && mode != PR_TSC_ENABLE) return "rdtsc is forbidden to this process (PR_SET_TSC)";
+  if (prctl(PR_GET_TSC, &mode) == 0 && mode != PR_TSC_ENABLE) return "this process may not execute rdtsc (PR_SET_TSC)";
   return NULL;
 #elif defined(__aarch64__)
   return NULL;
 #else
-  return "pmlua knows no counter on this kind of CPU";
+  return "pmlua cannot read a time counter on this kind of CPU";
 #endif
 }
 
@@ -72,7 +72,7 @@ static const char *variant(void) {
 #if defined(__x86_64__)
   unsigned a, b, c, d = 0;
   if (!__get_cpuid(0x80000007, &a, &b, &c, &d) || !(d & (1u << 8)))
-    return "the CPU does not say that its TSC is invariant (CPUID 0x80000007)";
+    return "the CPU does not report an invariant TSC (CPUID 0x80000007)";
 #endif
   return NULL;
 }
@@ -104,7 +104,7 @@ static bool trusted(char *why, size_t size) {
   }
   current_clocksource(clocksource, sizeof clocksource);
   if (kernel_trusts(clocksource)) return true;
-  snprintf(why, size, "the kernel's clocksource is %s, which is not built on the counter", clocksource);
+  snprintf(why, size, "the kernel's clocksource is %s, not the counter", clocksource);
   return false;
 }
 
@@ -225,7 +225,7 @@ static uint64_t calibrate(struct moment *last) {
     snprintf(text, size, "CLOCK_MONOTONIC_RAW over %u ms, because %s disagrees with it", MEASURE_BASELINE_NS / 1000000u,
              who);
   else
-    snprintf(text, size, "CLOCK_MONOTONIC_RAW over %u ms, because the kernel tells no rate (perf page)",
+    snprintf(text, size, "CLOCK_MONOTONIC_RAW over %u ms, because the kernel publishes no rate (perf page)",
              MEASURE_BASELINE_NS / 1000000u);
   return mult;
 }
@@ -238,7 +238,7 @@ static void use_counter(void) {
   struct moment last;
   uint64_t mult = calibrate(&last);
   if (mult == 0) {
-    no_counter("it does not advance");
+    no_counter("the counter does not advance");
     return;
   }
   pml__clock.mult = mult;
@@ -273,7 +273,7 @@ int pml_clock_init(void) {
   pthread_once(&once, choose);
   if (chosen.err == -EINVAL) return pml_fail(-EINVAL, "PMLUA_CLOCK must be counter or monotonic, or not set");
   if (chosen.err < 0)
-    return pml_fail(chosen.err, "PMLUA_CLOCK=counter cannot be had (%s); unset it", chosen.calibration);
+    return pml_fail(chosen.err, "PMLUA_CLOCK=counter is not possible (%s); unset it", chosen.calibration);
   return 0;
 }
 

@@ -54,7 +54,7 @@ static bool is_foreign(const char *path, char *text, size_t size) {
   if (machine == __ehdr_start.e_machine && head[EI_CLASS] == __ehdr_start.e_ident[EI_CLASS] &&
       head[EI_DATA] == __ehdr_start.e_ident[EI_DATA])
     return false;
-  (void)snprintf(text, size, "%s is for another machine (%s); build it for this one", path,
+  (void)snprintf(text, size, "%s was built for another kind of machine (%s); build it for this one", path,
                  machine_name(machine, head[EI_CLASS] == ELFCLASS64, number));
   return true;
 }

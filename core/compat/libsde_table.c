@@ -68,7 +68,8 @@ struct sde_event *pml__libsde_known(const char *name) {
 static int give_code(struct sde_event *e) {
   unsigned chunk;
   uint32_t code = atomic_load_explicit(&codes, memory_order_relaxed);
-  if (code >= FIRST * ((1u << CHUNKS) - 1)) return pml_fail(-ENOMEM, "libsde: no code is left for event %s", e->name);
+  if (code >= FIRST * ((1u << CHUNKS) - 1))
+    return pml_fail(-ENOMEM, "libsde: too many events: %s gets no code", e->name);
   struct sde_event **place = code_place(code, &chunk);
   if (!place) {
     chunks[chunk] = calloc((size_t)FIRST << chunk, sizeof *chunks[chunk]);

@@ -34,7 +34,7 @@ static void tell_unreadable(struct pml_instrument *o, const char *in) {
   memcpy(why, o->error, sizeof why);
   char *producer = strstr(why, "Producer: '"), *end = producer != NULL ? strchr(producer + 11, '\'') : NULL;
   if (end == NULL || strncmp(producer + 11, "LLVM" QUOTE(PML_LLVM_VERSION), (size_t)(end - producer - 11)) == 0) {
-    snprintf(o->error, sizeof o->error, "%.150s is no bitcode of LLVM %s or before: %.100s", in, pml_instrument_llvm(),
+    snprintf(o->error, sizeof o->error, "%.150s is not bitcode of LLVM %s or older: %.100s", in, pml_instrument_llvm(),
              why);
     return;
   }

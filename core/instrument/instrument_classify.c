@@ -192,8 +192,8 @@ static int classify_call(const struct pml_module *m, LLVMValueRef call, struct p
   if (named && LLVMIsDeclaration(called)) {
     size_t n;
     const char *name = LLVMGetValueName2(called, &n);
-    if (strcmp(name, "siglongjmp") == 0) c->uncounted = "a loop that siglongjmp interrupts from a signal's handler";
-    if (fortran_carries_out(name)) c->uncounted = "an operation that Fortran's runtime carries out";
+    if (strcmp(name, "siglongjmp") == 0) c->uncounted = "a loop that a signal handler leaves by siglongjmp";
+    if (fortran_carries_out(name)) c->uncounted = "an operation inside Fortran's runtime library";
     int err = pml_classify_copy(call, name, counts, c);
     if (err <= 0) return err;
     err = pml_classify_math(m, call, name, counts);
@@ -299,6 +299,6 @@ int pml_classify(const struct pml_module *m, LLVMValueRef i, struct pml_counts *
     err = classify_operation(op, i, counts);
     if (err == 0) err = pml_counts_op_bits(i, counts);
   }
-  if (err == NO_LENGTH) c->uncounted = "vectors whose length the machine chooses";
+  if (err == NO_LENGTH) c->uncounted = "vectors of scalable length";
   return err < 0 ? err : 0;
 }

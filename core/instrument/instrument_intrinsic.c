@@ -349,7 +349,7 @@ int pml_classify_intrinsic(const struct pml_module *m, LLVMValueRef call, const 
   else
     err = pml_is_fp(pml_fp_type(m, call)) ? 1 : pml_counts_add(counts, PML_CELL_other, 1);
   if (err == 1) {
-    c->uncounted = "an operation that is not known here";
+    c->uncounted = "an unknown operation";
     c->name = name;
   }
   if (err || machine ||

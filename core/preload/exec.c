@@ -32,7 +32,7 @@
 #define SEGMENTS_MAX 64 /* program headers that are looked at */
 #define PRELOAD "LD_PRELOAD="
 #define OURS "libpmlua-"
-#define OTHER_MACHINE "it is for another machine"
+#define OTHER_MACHINE "it was built for another kind of machine"
 
 #if defined(__x86_64__)
 #define MACHINE EM_X86_64

@@ -140,8 +140,8 @@ static void note_troubles(bool at_end) {
   if (record.plugins) pml__record_plugins_troubles(t.at, sizeof t.at);
   t.n = strlen(t.at);
   if (record.substrates && !at_end && record.nsubstrates > 0)
-    say(&t, "a process did not exit by itself (_exit, a signal, exec, still running): its substrate plugins were not "
-            "told to write their data\n");
+    say(&t, "a process did not exit normally (_exit, a signal, exec, still running): its substrate plugins "
+            "did not get to write their data\n");
   for (size_t i = 0; record.substrates && pml__record_substrates_trouble(i, line, sizeof line); i++)
     say(&t, "%s\n", line);
   note("troubles", t.at);

@@ -161,7 +161,7 @@ void pml__record_plugins_troubles(char *text, size_t size) {
   struct lines l = {text, size};
   *text = '\0';
   (void)pml_plugin_list(tell_trouble, &l);
-  if (left_out > 0) say(&l, "%zu metrics of plugins are not recorded: a call has no room for them\n", left_out);
+  if (left_out > 0) say(&l, "%zu plugin metrics are not recorded: too many for one call\n", left_out);
   if (refused[0] != '\0') say(&l, "%s\n", refused);
   if (unsaved[0] != '\0') say(&l, "%s\n", unsaved);
 }

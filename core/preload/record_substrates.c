@@ -61,7 +61,8 @@ void pml__record_substrates_close(bool confined) {
     take_note("the process exited inside a substrate plugin; the plugins did not write their data");
     return;
   }
-  if (confined) take_note("the process gave up system calls; its substrate plugins ended then and missed later calls");
+  if (confined)
+    take_note("the process gave up system calls (seccomp); its substrate plugins ended then and missed later calls");
   while (n > 0) pml_scorep_close(plugin[--n]);
 }
 

@@ -125,7 +125,7 @@ static int reap(struct pml_command *c, int options) {
   if (r == 0) return 1;
   if (r < 0) {
     /* Somebody else reaped it, or SIGCHLD is ignored: how it ended is lost. */
-    int err = pml_fail(-errno, "the command's end cannot be seen: is SIGCHLD ignored?");
+    int err = pml_fail(-errno, "cannot wait for the command: is SIGCHLD ignored?");
     c->pid = 0;
     return err;
   }
@@ -137,7 +137,7 @@ int pml_command_start(struct pml_command *c) {
   int why = 0;
   ssize_t n;
   if (c->pid == 0 && !c->done) return PML_ECLOSED;
-  if (c->line < 0) return pml_fail(-EALREADY, "the command was started before");
+  if (c->line < 0) return pml_fail(-EALREADY, "the command was already started");
   c->started_ns = now_ns();
   /* A child that was killed meanwhile hears nothing; its end will say so. */
   (void)send(c->line, "g", 1, MSG_NOSIGNAL);
@@ -172,11 +172,11 @@ int pml_command_wait(struct pml_command *c, int timeout_ms) {
   bool last = false;
   if (c->done) return 0;
   if (c->pid == 0) return PML_ECLOSED;
-  if (c->line >= 0) return pml_fail(PML_EMODE, "the command is not started yet");
+  if (c->line >= 0) return pml_fail(PML_EMODE, "the command has not started");
   for (;;) {
     int r = reap(c, WNOHANG);
     if (r <= 0) return r;
-    if (last) return pml_fail(-ETIMEDOUT, "the command still runs");
+    if (last) return pml_fail(-ETIMEDOUT, "the command is still running");
     r = wait_once(c, left_of(timeout_ms, from));
     if (r == -EINTR) return -EINTR;
     last = r == -ETIMEDOUT;

@@ -65,12 +65,12 @@ static int next_word(struct parser *p) {
   p->plain = true;
   for (; p->at < p->end && !is_blank(*p->at) && *p->at != '#'; p->at++) {
     if (*p->at == '\0')
-      return pml_fail(PML_EFORMAT, "%.200s:%u: a zero byte; a filter is a text file", p->name, p->line);
+      return pml_fail(PML_EFORMAT, "%.200s:%u: a zero byte; filters are text files", p->name, p->line);
     if (*p->at != '\\') continue;
     p->plain = false;
     if (p->at + 2 >= p->end || p->at[1] == '\n')
-      return pml_fail(PML_EFORMAT, "%.200s:%u: a backslash before nothing; write \\\\ for the character itself",
-                      p->name, p->line);
+      return pml_fail(PML_EFORMAT, "%.200s:%u: a backslash at the end; write \\\\ for the character itself", p->name,
+                      p->line);
     p->at++;
   }
   return 0;
@@ -107,12 +107,12 @@ static int outside(struct parser *p) {
     p->in_rule = false;
     return 0;
   }
-  return malformed(p, "stands in no block; begin with SCOREP_FILE_NAMES_BEGIN or SCOREP_REGION_NAMES_BEGIN");
+  return malformed(p, "is outside a block; begin with SCOREP_FILE_NAMES_BEGIN or SCOREP_REGION_NAMES_BEGIN");
 }
 
 static int pattern(struct parser *p) {
   struct rules *r = &p->f->rules[p->kind];
-  if (!p->in_rule) return malformed(p, "belongs to no rule; write EXCLUDE or INCLUDE before it");
+  if (!p->in_rule) return malformed(p, "follows no rule; write EXCLUDE or INCLUDE before it");
   if (r->n == r->room) {
     size_t room = r->room == 0 ? 16 : r->room * 2;
     struct rule *at = realloc(r->at, room * sizeof *at);
@@ -134,7 +134,7 @@ static int inside(struct parser *p) {
     return 0;
   }
   if (is(p, "MANGLED") && p->fresh) {
-    if (p->kind == FILES) return malformed(p, "is said of functions, not of files; remove it");
+    if (p->kind == FILES) return malformed(p, "applies to functions, not to files; remove it");
     p->mangled = true;
     p->fresh = false;
     return 0;
@@ -145,8 +145,8 @@ static int inside(struct parser *p) {
   }
   for (int k = 0; k < KINDS; k++)
     if (is(p, begins[k]) || is(p, ends[k]))
-      return malformed(p, p->kind == FILES ? "in a block of files; end it with SCOREP_FILE_NAMES_END"
-                                           : "in a block of functions; end it with SCOREP_REGION_NAMES_END");
+      return malformed(p, p->kind == FILES ? "inside a block of files; end it with SCOREP_FILE_NAMES_END"
+                                           : "inside a block of functions; end it with SCOREP_REGION_NAMES_END");
   return pattern(p);
 }
 
@@ -181,7 +181,7 @@ int pml_filter_parse(struct pml_filter **out, const char *text, size_t n, const 
   struct parser p = {.f = f, .name = name, .at = f->text, .end = f->text + n + 1, .line = 1, .kind = KINDS};
   int err = parse(&p);
   if (err == 0 && p.kind != KINDS)
-    err = pml_fail(PML_EFORMAT, "%.200s:%u: this block has no end; write %s behind its rules", name, p.begun,
+    err = pml_fail(PML_EFORMAT, "%.200s:%u: the block does not end; write %s after its rules", name, p.begun,
                    ends[p.kind]);
   if (err < 0)
     pml_filter_close(f);
@@ -197,7 +197,7 @@ static int read_all(int fd, const char *path, char **text, size_t *n) {
   for (;;) {
     if (*n == room) {
       room = room == 0 ? 4096 : room * 2;
-      if (room > BYTES_MAX) return pml_fail(-EFBIG, "%.400s: no filter is that large", path);
+      if (room > BYTES_MAX) return pml_fail(-EFBIG, "%.400s: too large for a filter", path);
       char *more = realloc(*text, room);
       if (more == NULL) return pml_fail(-ENOMEM, "no memory for the filter %.200s", path);
       *text = more;

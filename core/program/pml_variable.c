@@ -183,9 +183,10 @@ static int nothing(const struct search *s) {
                     "cannot be watched",
                     s->name);
   if (s->optimised_away)
-    return pml_fail(
-        -ENXIO, "%.160s has no address: the compiler keeps it in registers or left it out (volatile, or -O0, helps)",
-        s->name);
+    return pml_fail(-ENXIO,
+                    "%.160s has no address: the compiler keeps it in registers or left it out (declare it volatile, or "
+                    "compile with -O0)",
+                    s->name);
   if (s->symbols == 0 && !s->units)
     return pml_fail(PML_ENOSYMBOL, "%.160s is stripped: it has neither symbols nor debug information", s->path);
   return pml_fail(PML_ENOSYMBOL, "no variable or function %.160s in %.160s%s", s->base, s->path,
@@ -195,7 +196,7 @@ static int nothing(const struct search *s) {
 static int untyped(struct search *s, struct pml_variable *v) {
   uint64_t offset = 0;
   if (s->rest[0] == '+' && !pml__parse_u64(s->rest + 1, strlen(s->rest + 1), &offset))
-    return pml_fail(-EINVAL, "%.160s: the offset %.60s is no number", s->name, s->rest + 1);
+    return pml_fail(-EINVAL, "%.160s: the offset %.60s is not a number", s->name, s->rest + 1);
   v->address = (s->symbol ? s->address : s->at) + offset;
   v->bytes = s->symbol && offset == 0 ? s->bytes : 0;
   v->function = s->function && offset == 0;
@@ -206,19 +207,18 @@ static int conclude(struct search *s, bool typed, struct pml_variable *v) {
   bool member = s->rest[0] == '.' || s->rest[0] == '[';
   if (!s->symbol && s->found == 0) return nothing(s);
   if ((s->symbol ? s->same : s->found) > 1)
-    return pml_fail(-EINVAL, "%.160s: there are %u of this name in %.160s; FILE.c::%.60s tells which", s->base,
+    return pml_fail(-EINVAL, "%.160s: there are %u of this name in %.160s; choose one with FILE.c::%.60s", s->base,
                     s->symbol ? s->same : s->found, s->path, s->base);
   if (typed && s->rest[0] == '+')
-    return pml_fail(-EINVAL, "%.160s: bytes behind a symbol have no type; name a member or an element", s->name);
-  if (s->function && (typed || member))
-    return pml_fail(-EINVAL, "%.160s is a function: it has calls, but no content", s->name);
+    return pml_fail(-EINVAL, "%.160s: SYMBOL+OFFSET has no type; name a member or an element", s->name);
+  if (s->function && (typed || member)) return pml_fail(-EINVAL, "%.160s is a function, which has no content", s->name);
   if (s->found > 0 && !s->function && s->rest[0] != '+') {
     v->address = s->at;
     int err = pml__variable_resolve(s->dw, &s->die, s->name, s->rest, v);
     /* Accesses to a whole array or struct are counted at its beginning. */
     if (err == 0 || typed || member) return err;
   } else if (typed || member) {
-    return pml_fail(-ENODATA, "%.160s: %.160s has no debug information that tells its type; compile with -g", s->name,
+    return pml_fail(-ENODATA, "%.160s: %.160s has no debug information with its type; compile with -g", s->name,
                     s->path);
   }
   return untyped(s, v);
@@ -267,7 +267,7 @@ int pml_variable_find(const char *path, const char *name, bool typed, struct pml
   struct search s = {.path = path, .name = name};
   memset(v, 0, sizeof *v);
   if (*name == '\0' || strlen(name) >= sizeof s.base)
-    return pml_fail(-EINVAL, "\"%.160s\" is no name of a variable or function", name);
+    return pml_fail(-EINVAL, "\"%.160s\" is not the name of a variable or function", name);
   s.dw = pml__libdw();
   if (s.dw == NULL) return PML_ENOTHERE;
   int err = begin(&s);

@@ -78,7 +78,7 @@ static int take_part(struct walk *w, Dwarf_Die *complex, const char *part) {
   Dwarf_Word bytes = 0;
   bool imaginary = strcmp(part, "imag") == 0;
   if (w->part || (!imaginary && strcmp(part, "real") != 0))
-    return pml_fail(-EINVAL, "%.200s: there is no member %.100s; a complex number has .real and .imag", w->name, part);
+    return pml_fail(-EINVAL, "%.200s: no member %.100s; a complex number has .real and .imag", w->name, part);
   (void)w->dw->dwarf_aggregate_size(complex, &bytes);
   if (imaginary) w->offset += bytes / 2;
   w->part = true;
@@ -99,7 +99,7 @@ static int take_member(struct walk *w, const char **rest) {
   if (w->dimension > 0 || (tag != DW_TAG_structure_type && tag != DW_TAG_union_type && tag != DW_TAG_class_type))
     return pml_fail(-EINVAL, "%.200s: cannot take member %.100s, it is not a struct or union", w->name, member);
   if (!find_member(w, &bare, member, w->offset, 0))
-    return pml_fail(-EINVAL, "%.200s: there is no member %.100s%s", w->name, member,
+    return pml_fail(-EINVAL, "%.200s: no member %.100s%s", w->name, member,
                     pml__nearest_text(&w->near, text, sizeof text));
   if (w->offset == UINT64_MAX)
     return pml_fail(-EINVAL, "%.200s: %.100s is a bit field, which has no address of its own", w->name, member);
@@ -132,7 +132,7 @@ static int take_index(struct walk *w, const char **rest) {
   Dwarf_Word size;
   const char *end = strchr(*rest, ']');
   if (end == NULL || !pml__parse_u64(*rest + 1, (size_t)(end - *rest - 1), &index))
-    return pml_fail(-EINVAL, "%.200s: an index is a number in brackets, [3]", w->name);
+    return pml_fail(-EINVAL, "%.200s: write an index as a number in brackets, [3]", w->name);
   *rest = end + 1;
   unsigned count = peel(w, &bare) && w->dw->dwarf_tag(&bare) == DW_TAG_array_type ? dimensions(w, &bare, n) : 0;
   if (count <= w->dimension || !type_of(w->dw, &bare, &element) || w->dw->dwarf_aggregate_size(&element, &size) != 0)
@@ -140,8 +140,8 @@ static int take_index(struct walk *w, const char **rest) {
                     (unsigned long long)index);
   uint64_t have = n[w->dimension];
   if (have != 0 && index >= have)
-    return pml_fail(-EINVAL, "%.200s: the index %llu is too large, there are %llu", w->name, (unsigned long long)index,
-                    (unsigned long long)have);
+    return pml_fail(-EINVAL, "%.200s: index %llu is out of range; the array has %llu elements", w->name,
+                    (unsigned long long)index, (unsigned long long)have);
   for (unsigned i = w->dimension + 1; i < count; i++) size *= n[i];
   w->offset += index * size;
   if (++w->dimension == count) {
@@ -261,10 +261,11 @@ static int settle(struct walk *w, struct pml_variable *v) {
   case DW_TAG_union_type:
     return pml_fail(-EINVAL, "%.200s is a %.60s; name a member, .x", w->name, v->type);
   default:
-    return pml_fail(-EINVAL,
-                    "%.200s is a %.60s of %llu bytes, whose content is not read; that of integers of up to 8 bytes is, "
-                    "of float, double and long double",
-                    w->name, v->type, (unsigned long long)v->bytes);
+    return pml_fail(
+        -EINVAL,
+        "%.200s is a %.60s of %llu bytes, whose content cannot be read; pmlua reads integers up to 8 bytes, "
+        "float, double and long double",
+        w->name, v->type, (unsigned long long)v->bytes);
   }
 }
 
@@ -272,7 +273,7 @@ int pml__variable_resolve(const struct pml__libdw *dw, Dwarf_Die *die, const cha
                           struct pml_variable *v) {
   struct walk w = {.dw = dw, .name = name};
   int err = 0;
-  if (!type_of(dw, die, &w.type)) return pml_fail(-ENODATA, "%.200s: its type is not told", name);
+  if (!type_of(dw, die, &w.type)) return pml_fail(-ENODATA, "%.200s: the debug information gives no type", name);
   while (err == 0 && *rest != '\0') {
     if (*rest == '.')
       err = take_member(&w, &rest);

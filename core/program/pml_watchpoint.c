@@ -150,21 +150,21 @@ int pml_watchpoint_check(const struct pml_watchpoint *p) {
   bool call = p->access == HW_BREAKPOINT_X;
   uint32_t n = p->length;
   if (!call && (p->access == 0 || (p->access & ~(uint32_t)HW_BREAKPOINT_RW) != 0))
-    return pml_fail(-EINVAL, "%.120s: a watchpoint is on execution, or on reads and writes", p->name);
+    return pml_fail(-EINVAL, "%.120s: a watchpoint is either on execution or on reads and writes", p->name);
 #if defined(__x86_64__)
   if (p->access == HW_BREAKPOINT_R)
     return pml_fail(-EINVAL, "%.120s: x86 cannot watch reads alone; use rw, or w", p->name);
 #endif
   /* The handler's own read would fire it, without end. */
   if (p->content != PML_CONTENT_NONE && p->access != HW_BREAKPOINT_W)
-    return pml_fail(-EINVAL, "%.120s: contents are taken at writes alone; watch w", p->name);
+    return pml_fail(-EINVAL, "%.120s: contents are recorded at writes only; use w", p->name);
   if (!call && n != 1 && n != 2 && n != 4 && n != 8)
     return pml_fail(-EINVAL, "%.120s has %u bytes; a hardware breakpoint covers 1, 2, 4 or 8", p->name, n);
   if (p->content == PML_CONTENT_LONG_DOUBLE && n != 8)
-    return pml_fail(-EINVAL, "%.120s: of a long double 8 bytes are watched, not %u", p->name, n);
+    return pml_fail(-EINVAL, "%.120s: only 8 bytes of a long double can be watched, not %u", p->name, n);
   if (!call && p->address % n != 0)
-    return pml_fail(-EINVAL, "%.120s is at 0x%llx, which is no multiple of its %u bytes: a breakpoint cannot cover it",
-                    p->name, (unsigned long long)p->address, n);
+    return pml_fail(-EINVAL, "%.120s is at 0x%llx, not aligned to its %u bytes; a breakpoint cannot cover it", p->name,
+                    (unsigned long long)p->address, n);
   return 0;
 }
 
@@ -183,11 +183,11 @@ static void fill(struct perf_event_attr *a, const struct pml_watchpoint *p) {
 static int refused(const struct pml_watchpoint *p, struct perf_event_attr a, int err) {
   switch (-err) {
   case ENOSPC:
-    return pml_fail(err, "%.120s: no debug register is left; the CPU has 4 or so, for all watchpoints and debuggers",
+    return pml_fail(err, "%.120s: no debug register is free: the CPU has about 4 for all watchpoints and debuggers",
                     p->name);
   case EACCES:
   case EPERM:
-    return pml_fail(PML_EPARANOID, "%.120s: perf_event_paranoid forbids breakpoints of one's own threads", p->name);
+    return pml_fail(PML_EPARANOID, "%.120s: perf_event_paranoid forbids breakpoints even on own threads", p->name);
   case ENOENT:
   case ENODEV:
   case EOPNOTSUPP:
@@ -199,7 +199,7 @@ static int refused(const struct pml_watchpoint *p, struct perf_event_attr a, int
   a.sigtrap = a.remove_on_exec = a.inherit_thread = 0;
   struct pml__perf_descriptor d = {.fd = -1};
   if ((err != -EINVAL && err != -E2BIG) || pml__perf_descriptor_open(&d, &a, 0, -1, -1) < 0)
-    return pml_fail(err, "%.120s: the kernel refuses a breakpoint at 0x%llx: %s", p->name,
+    return pml_fail(err, "%.120s: the kernel refused a breakpoint at 0x%llx: %s", p->name,
                     (unsigned long long)p->address, strerror(-err));
   pml__perf_descriptor_close(&d);
   return pml_fail(PML_EMODE, "%.120s: this kernel cannot signal on breakpoints; Linux 5.13 or newer is needed",
@@ -219,7 +219,7 @@ int pml_watchpoint_available(void) {
   pml__perf_descriptor_close(&d);
   return pml__breakpoint_check(p.name);
 #else
-  return pml_fail(-ENOTSUP, "watchpoints are for x86-64: other CPUs report an access before it is made");
+  return pml_fail(-ENOTSUP, "watchpoints need x86-64: other CPUs report an access before it happens");
 #endif
 }
 
@@ -294,7 +294,7 @@ int pml_watchpoints_open(struct pml_watchpoints **to, const struct pml_watchpoin
   w->points = (unsigned)n;
   if (atomic_exchange(&trap.taken, true)) {
     free(w);
-    return pml_fail(-EBUSY, "this process has watchpoints already; close those first");
+    return pml_fail(-EBUSY, "this process already has watchpoints; close them first");
   }
   int err = open_set(w, point, o);
   if (err < 0) {

@@ -27,7 +27,7 @@ static int describe(struct pml_watchpoint *p, const char *name, const struct pml
                     bool content) {
   if (access == 0) access = v->function ? HW_BREAKPOINT_X : content ? HW_BREAKPOINT_W : HW_BREAKPOINT_RW;
   if (content && access != HW_BREAKPOINT_W)
-    return pml_fail(-EINVAL, "%.120s: contents are taken at writes alone", name);
+    return pml_fail(-EINVAL, "%.120s: contents are recorded at writes only; use w", name);
   *p = (struct pml_watchpoint){.address = v->address, .access = access};
   bool whole = content && v->content != PML_CONTENT_LONG_DOUBLE;
   p->length = access == HW_BREAKPOINT_X ? 0 : whole ? (uint32_t)v->bytes : length_of(v);
@@ -42,7 +42,7 @@ int pml_watchpoint_plan_add(struct pml_watchpoint_plan *p, const char *path, con
   struct pml_variable v;
   struct stat st;
   if (p->points >= PML_WATCHPOINTS_MAX)
-    return pml_fail(-ENOSPC, "%.160s is one too many: the CPU's debug registers hold %d watchpoints", name,
+    return pml_fail(-ENOSPC, "%.160s is too many: the CPU's debug registers hold %d watchpoints", name,
                     PML_WATCHPOINTS_MAX);
   int err = pml_variable_find(path, name, content, &v);
   if (err < 0) return err;
@@ -79,7 +79,7 @@ int pml_watchpoint_plan_read(struct pml_watchpoint_plan *p, const char *path) {
   for (unsigned i = 0; good && i < p->points; i++)
     good = ends(p->point[i].name, sizeof p->point[i].name) && ends(p->point[i].type, sizeof p->point[i].type) &&
            pml_watchpoint_check(&p->point[i]) == 0;
-  return good ? 0 : pml_fail(PML_EFORMAT, "%.400s is no plan of watchpoints of this version", path);
+  return good ? 0 : pml_fail(PML_EFORMAT, "%.400s is not a plan of watchpoints of this version", path);
 }
 
 struct placing {

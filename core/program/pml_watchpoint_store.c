@@ -65,7 +65,7 @@ static void describe(struct pml__store_head *h, const struct pml_watchpoint *poi
 int pml__store_create(struct pml_watchpoint_store *s, const char *path, uint64_t values,
                       const struct pml_watchpoint *point, unsigned n) {
   if (values > PML_WATCHPOINT_VALUES_MAX)
-    return pml_fail(-EINVAL, "%llu values are more than a watchpoint can keep", (unsigned long long)values);
+    return pml_fail(-EINVAL, "%llu values: more than a watchpoint can keep", (unsigned long long)values);
   uint64_t chunks = (values + PML__CHUNK_VALUES - 1) / PML__CHUNK_VALUES;
   int err = 0;
   void *memory = map_new(path, bytes_of(chunks), &err);
@@ -169,7 +169,7 @@ int pml_watchpoint_load(struct pml_watchpoint_store **to, const char *path) {
   }
   free(s);
   if (memory != NULL) (void)munmap(memory, bytes);
-  if (err == PML_EFORMAT) return pml_fail(err, "%.400s is not what watchpoints of this version left", path);
+  if (err == PML_EFORMAT) return pml_fail(err, "%.400s is not a watchpoint file of this version", path);
   if (err == 0) err = -ENOMEM;
   return pml_fail(err, "%.400s: %s", path, strerror(-err));
 }

@@ -24,7 +24,7 @@ static size_t bytes_of(enum pml_type type) {
 
 static int check_options(struct pml_recorder_options *o) {
   if ((unsigned)o->type > PML_TYPE_OTHER || (unsigned)o->keep > PML_KEEP_SKETCH)
-    return pml_fail(-EINVAL, "recorder: no such type (%d) or way of keeping (%d)", (int)o->type, (int)o->keep);
+    return pml_fail(-EINVAL, "recorder: unknown type (%d) or way of keeping (%d)", (int)o->type, (int)o->keep);
   if (o->bytes == 0) o->bytes = bytes_of(o->type);
   if (o->bytes == 0 || o->bytes > PML_RECORDER_BYTES_MAX ||
       (o->type != PML_TYPE_OTHER && o->bytes != bytes_of(o->type)))
@@ -34,7 +34,7 @@ static int check_options(struct pml_recorder_options *o) {
   if (o->alpha == 0) o->alpha = ALPHA;
   if (o->keep == PML_KEEP_SKETCH) o->cap = 0; /* its memory is bounded anyway */
   if (o->cap > PML__RECORDER_CAP_MAX)
-    return pml_fail(-EINVAL, "recorder: a cap of more than 2^%d; 0 is no limit", PML__RECORDER_GRANT_BITS);
+    return pml_fail(-EINVAL, "recorder: the cap is above 2^%d; 0 means no limit", PML__RECORDER_GRANT_BITS);
   return 0;
 }
 
@@ -69,7 +69,7 @@ int pml_recorder_open(struct pml_recorder **out, const struct pml_recorder_optio
   int rc = check_options(&o);
   if (rc < 0) return rc;
   struct pml_recorder *r = aligned_alloc(64, sizeof *r);
-  if (r == NULL) return pml_fail(-ENOMEM, "recorder: no memory for it");
+  if (r == NULL) return pml_fail(-ENOMEM, "recorder: out of memory");
   memset(r, 0, sizeof *r);
   r->options = o;
   begin_epoch(r);
@@ -79,7 +79,7 @@ int pml_recorder_open(struct pml_recorder **out, const struct pml_recorder_optio
   r->head.slot_double = o.type == PML_TYPE_DOUBLE && o.keep == PML_KEEP_ALL ? r->head.slot : UINT32_MAX;
   if (rc < 0) {
     free_recorder(r);
-    return rc == PML_EFULL ? pml_fail(rc, "recorder: %d are open already; close some", PML_RECORDERS_MAX) : rc;
+    return rc == PML_EFULL ? pml_fail(rc, "recorder: %d are already open; close some", PML_RECORDERS_MAX) : rc;
   }
   *out = r;
   return 0;
@@ -298,7 +298,7 @@ static int catch_up(struct pml_recorder *r) {
 }
 
 static int nothing_yet(void) {
-  return pml_fail(-ENOENT, "recorder: no number was recorded yet, so there are no quantiles; push one first");
+  return pml_fail(-ENOENT, "recorder: nothing was recorded yet, so it has no quantiles; push a value first");
 }
 
 static int order_of(struct pml_recorder *r, unsigned percent, const void **element) {
@@ -306,7 +306,7 @@ static int order_of(struct pml_recorder *r, unsigned percent, const void **eleme
   if (rc < 0) return rc;
   if (pml_quantile_count(r->quantile) == 0) return nothing_yet();
   *element = pml_quantile_at(r->quantile, percent);
-  return *element != NULL ? 0 : pml_fail(-ENOMEM, "recorder: no memory to sort what is recorded");
+  return *element != NULL ? 0 : pml_fail(-ENOMEM, "recorder: no memory to sort its values");
 }
 
 static int sketch_at(struct pml_recorder *r, unsigned percent, struct pml_value *out) {
@@ -330,7 +330,7 @@ static void widen(enum pml_type type, const void *element, struct pml_value *out
 }
 
 static int check_percent(unsigned percent) {
-  return percent <= 100 ? 0 : pml_fail(-EINVAL, "recorder: there is no quantile of %u percent; 0 to 100", percent);
+  return percent <= 100 ? 0 : pml_fail(-EINVAL, "recorder: quantile of %u percent; give 0 to 100", percent);
 }
 
 int pml_recorder_quantile(struct pml_recorder *r, unsigned percent, struct pml_value *out) {
@@ -350,12 +350,12 @@ int pml_recorder_quantile(struct pml_recorder *r, unsigned percent, struct pml_v
 
 int pml_recorder_value(struct pml_recorder *r, double share, double *out) {
   if (r->options.type == PML_TYPE_OTHER || !(share >= 0 && share <= 1))
-    return pml_fail(-EINVAL, "recorder: there is no quantile of a share of %g", share);
+    return pml_fail(-EINVAL, "recorder: quantile %g is outside 0 to 1", share);
   pml__recorder_read_begin(r);
   int rc = catch_up(r);
   if (rc == 0 && r->options.keep != PML_KEEP_SKETCH) {
     rc = pml_quantile_value(r->quantile, share, out);
-    if (rc == -ENOMEM) rc = pml_fail(rc, "recorder: no memory to sort what is recorded");
+    if (rc == -ENOMEM) rc = pml_fail(rc, "recorder: no memory to sort its values");
   } else if (rc == 0) {
     *out = pml_sketch_value(r->merged, share);
     rc = pml_sketch_count(r->merged) > 0 ? 0 : -ENOENT;
@@ -368,7 +368,7 @@ int pml_recorder_quantile_bytes(struct pml_recorder *r, unsigned percent, void *
   int rc = check_percent(percent);
   if (rc < 0) return rc;
   if (r->options.keep == PML_KEEP_SKETCH || (r->options.type == PML_TYPE_OTHER && r->options.compare == NULL))
-    return pml_fail(PML_EMODE, "recorder: a sketch has no elements, and without a comparator there is no order");
+    return pml_fail(PML_EMODE, "recorder: no order: a sketch keeps no elements, other types need a comparator");
   const void *element;
   pml__recorder_read_begin(r);
   rc = order_of(r, percent, &element);

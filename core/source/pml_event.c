@@ -45,7 +45,7 @@ int pml_event_list(const char *pattern, bool all, pml_event_visit *visit, void *
   int err = 0;
   for (size_t i = 0; err == 0 && (source = pml__source_at(i)) != NULL; i++) err = source->walk(&w);
   int met = pml__event_shortage();
-  return met < 0 ? pml_fail(met, "the events cannot be listed: %s", pml_error_text(met)) : err;
+  return met < 0 ? pml_fail(met, "cannot list the events: %s", pml_error_text(met)) : err;
 }
 
 int pml_event_permitted(const char *name, char *permitted) {

@@ -60,7 +60,8 @@ int pml__source_add(const struct pml__source *source) {
       return pml_fail(-EEXIST, "source \"%s\": names that begin with \"%s\" belong to source \"%s\"", source->name,
                       source->prefix, other->name);
   }
-  return pml_fail(PML_EFULL, "source \"%s\": there are %u added sources already", source->name, ADDED_MAX);
+  return pml_fail(PML_EFULL, "source \"%s\": %u sources were already added, the most possible", source->name,
+                  ADDED_MAX);
 }
 
 const char *pml__sources_nearest(const char *name, char *buf, size_t size) {

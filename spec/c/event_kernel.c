@@ -123,7 +123,7 @@ static void check_fails(const char *name, int code, const char *says) {
 }
 
 static void wrong_watchpoints(void) {
-  check_fails("mem:", PML_ESYNTAX, "names no address");
+  check_fails("mem:", PML_ESYNTAX, "has no address");
   check_fails("mem:no_such_symbol:w", PML_ENOSYMBOL, "no_such_symbol");
   check_fails("mem:hidden:rwx/4", PML_ESYNTAX, "colon, not a slash");
   check_fails("mem:hidden:rwx", PML_ESYNTAX, "x stands alone");

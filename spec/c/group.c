@@ -96,7 +96,7 @@ static void fails_cleanly(void) {
   size_t which = 99;
   int rc = pml_group_open(&g, p, NULL, 3, NULL, 0, &which);
   CHECK(rc == PML_ENOTHERE && which == 2 && g.n == 0, "the member that does not open is named");
-  CHECK(pml_group_open(&g, p, NULL, 0, NULL, 0, NULL) == -EINVAL, "a group needs an event");
+  CHECK(pml_group_open(&g, p, NULL, 0, NULL, 0, NULL) == -EINVAL, "a group of no events");
 
   struct rlimit was;
   getrlimit(RLIMIT_NOFILE, &was);

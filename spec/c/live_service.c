@@ -181,9 +181,11 @@ static void filled(void) {
   int kind = live_ask(fd, LIVE_EVAL, passing, text, sizeof text);
   CHECK(kind == LIVE_ERROR, "a question that needs too much memory, or time, is stopped: %s", text);
   CHECK(live_evals(fd, "kept", "7"), "and the variable stays");
-  for (int i = 0; i < 20 && strstr(text, "begins anew") == NULL; i++) /* on a busy machine the time ends first */
+  for (int i = 0; i < 20 && strstr(text, "a new session begins") == NULL;
+       i++) /* on a busy machine the time ends first */
     kind = live_ask(fd, LIVE_EVAL, staying, text, sizeof text);
-  CHECK(kind == LIVE_ERROR && strstr(text, "begins anew") != NULL, "one that fills the session says so: %s", text);
+  CHECK(kind == LIVE_ERROR && strstr(text, "a new session begins") != NULL, "one that fills the session says so: %s",
+        text);
   CHECK(live_evals(fd, "kept", "nil") && live_evals(fd, "1 + 1", "2"), "and the session answers the next ones");
   close(fd);
 }

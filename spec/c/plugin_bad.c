@@ -105,13 +105,13 @@ static void other_machine(void) {
   int out = open(path, O_WRONLY | O_CREAT | O_EXCL, 0700);
   CHECK(out >= 0 && write(out, bytes, (size_t)n) == n && close(out) == 0, "for another machine");
   int rc = pml_plugin_load(&(struct pml_plugin_options){.name = "steps", .path = to}, &p);
-  CHECK(rc == PML_EPLUGIN && strstr(pml_error_detail(rc), "is for another machine (RISC-V)") != NULL, "and refused: %s",
-        pml_error_detail(rc));
+  CHECK(rc == PML_EPLUGIN && strstr(pml_error_detail(rc), "was built for another kind of machine (RISC-V)") != NULL,
+        "and refused: %s", pml_error_detail(rc));
   const char *was = getenv("LD_LIBRARY_PATH");
   char *kept = strdup(was != NULL ? was : "");
   (void)setenv("LD_LIBRARY_PATH", to, 1);
   rc = pml_plugin_load(&(struct pml_plugin_options){.name = "steps"}, &p);
-  CHECK(rc == PML_EPLUGIN && strstr(pml_error_detail(rc), "is for another machine") != NULL,
+  CHECK(rc == PML_EPLUGIN && strstr(pml_error_detail(rc), "was built for another kind of machine") != NULL,
         "also where the loader looks for it: %s", pml_error_detail(rc));
   (void)setenv("LD_LIBRARY_PATH", kept, 1);
   free(kept);

@@ -90,16 +90,16 @@ static void malformed(void) {
   } wrong[] = {
       {"", ":1: not a plugin data file of pmlua (its first line is wrong)"},
       {"pmlua-series 2\nend\n", ":1: not a plugin data file of pmlua (its first line is wrong)"},
-      {HEAD, ":2: it ends before its end"},
-      {HEAD "end", ":2: it ends before its end"},
+      {HEAD, ":2: cut short: the end is missing"},
+      {HEAD "end", ":2: cut short: the end is missing"},
       {HEAD "nonsense\n", ":2: no series"},
       {HEAD "series\tp\tm\t0\t1\t3\t0\t0\t0\t0\t0\t0\t\t\nend\n", ":2: no series"},
       {HEAD "series\tp\tm\t0\t1\t1\t10\t0\t0\t0\t0\t0\t\t\nend\n", ":2: no series"},
       {HEAD "series\tp\tm\t0\t1\t1\t0\t0\t1001\t0\t0\t0\t\t\nend\n", ":2: no series"},
       {HEAD "series\tp\tm\t0\t1\t1\t0\t0\t0\t0\t0\t99999999999999999999\t\t\nend\n", ":2: no series"},
-      {HEAD SERIES "5 1\n", ":4: no time and value"},
-      {HEAD SERIES "5 1\nend\n", ":4: no time and value"},
-      {HEAD SERIES "5 1\n6 -1\nend\n", ":4: no time and value"},
+      {HEAD SERIES "5 1\n", ":4: not a time and a value"},
+      {HEAD SERIES "5 1\nend\n", ":4: not a time and a value"},
+      {HEAD SERIES "5 1\n6 -1\nend\n", ":4: not a time and a value"},
       {HEAD SERIES "5 1\n4 1\nend\n", ":4: the times go back"},
   };
   for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {

@@ -171,9 +171,9 @@ static void a_whole_life(void) {
   CHECK(in_order(text, end), "at the end what is open is left, and all is ended in its order");
   CHECK(strstr(read_file("MANIFEST.md"), "# Writer\n\n* `writer.txt`: 1 file with all of it\n") != NULL,
         "its files are in the manifest");
-  CHECK(is_said("substrate plugin writer: nothing here raises what it asks for: MPI_SEND, IO_SEEK"),
+  CHECK(is_said("substrate plugin writer: pmlua never raises these of its events: MPI_SEND, IO_SEEK"),
         "events without a source are named in a line");
-  CHECK(is_said("the callback SCOREP_StringHandle_Get of what is no string is not supported by pmlua") &&
+  CHECK(is_said("the callback SCOREP_StringHandle_Get: not a string handle is not supported by pmlua") &&
             is_said("the callback SCOREP_Ipc_Send is not supported by pmlua"),
         "and what the host cannot answer");
 }
@@ -203,7 +203,7 @@ static void bad(void) {
              {"", "letters, digits", -EINVAL},
              {"no_such", "libscorep_substrate_no_such.so", -ENOENT},
              {"bad_unlike", "has no SCOREP_SubstratePlugin_bad_unlike_get_info", PML_ENOSYMBOL},
-             {"bad_unset", "it has no init", PML_EFORMAT},
+             {"bad_unset", "no init function", PML_EFORMAT},
              {"bad_future", "functions that version 3 does not have", PML_EFORMAT},
              {"bad_hollow", "gives no functions", PML_EFORMAT},
              {"bad_refusing", "does not want to run", -ECANCELED}};
@@ -218,7 +218,7 @@ static void bad(void) {
   if (f != NULL) (void)fputs("no library\n", f), fclose(f);
   int err = pml_scorep_open(&p, &(struct pml_scorep_options){.name = "text", .path = folder});
   CHECK(err == -ENOEXEC, "what is no library is refused: %s", pml_error_detail(err));
-  CHECK(open_plugin("bad_newer", &p) == 0 && is_said("bad_newer: it is of version 4, newer than 3") &&
+  CHECK(open_plugin("bad_newer", &p) == 0 && is_said("bad_newer: version 4 of the interface; pmlua offers 3") &&
             is_said("bad_newer: it knows 1000 kinds of events"),
         "a newer one runs, and that is said");
   pml_scorep_close(p);

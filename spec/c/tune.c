@@ -213,7 +213,7 @@ static void calls(void) {
   enter("threads");
   leave("threads");
   pml_tune_stop(t);
-  CHECK(has_line(t, "rule 'bad enter': enter: no more; what it set is put back, and it is dropped") &&
+  CHECK(has_line(t, "rule 'bad enter': enter: no more; its settings are undone and the rule is dropped") &&
             has_line(t, "rule 'bad leave': leave: no more"),
         "and what failed is named");
   CHECK(has_line(t, "rule 'threads': threads = 3 does nothing: this process has no OpenMP runtime"),

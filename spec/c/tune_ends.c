@@ -138,7 +138,8 @@ static void two_processes(void) {
   (void)pml_section_start_label("solve");
   CHECK(is_slow(), "and the second changes nothing that the first has");
   (void)pml_section_stop_label("solve");
-  CHECK(is_slow() && has_line(t, "/cpu0/" MAX ": EBUSY: '2000000' was refused: another process"), "which it tells");
+  CHECK(is_slow() && has_line(t, "/cpu0/" MAX ": EBUSY: the kernel refused '2000000': another process"),
+        "which it tells");
   pml_tune_close(t);
   (void)!write(word[1], "", 1);
   (void)waitpid(pid, &status, 0);
@@ -162,8 +163,8 @@ static void refusing(void) {
   pml_tune_stats(t, &s);
   size_t n = 0;
   while (pml_tune_line(t, n) != NULL) printf("# %s\n", pml_tune_line(t, n++));
-  CHECK(has_line(t, "/cpu0/" MAX ": EPERM: '1000000' was refused") && s.refused >= 3, "it is told");
-  CHECK(has_line(t, "/cpu1/" MAX ": 1000000 was written, and it says"), "so is one that says something else");
+  CHECK(has_line(t, "/cpu0/" MAX ": EPERM: the kernel refused '1000000'") && s.refused >= 3, "it is told");
+  CHECK(has_line(t, "/cpu1/" MAX ": wrote 1000000, read back"), "so is one that says something else");
   CHECK(n == 2, "each once");
   pml_tune_close(t);
   CHECK(cpus_are(0, MIN, "800000\n"), "and all others are put back");
@@ -181,7 +182,7 @@ static void bad(void) {
   const struct pml_tune_idle c9 = {"C9", false};
   struct pml_tune_rule r = {.region = "solve"};
   struct pml_tune *t;
-  bad_rule("rule 'solve': it sets nothing", -EINVAL, &r);
+  bad_rule("rule 'solve': sets nothing", -EINVAL, &r);
   r.frequency_hz = 9e9;
   bad_rule("9 GHz is outside the 0.8 to 3.5 GHz of these cpus", -EINVAL, &r);
   r.frequency_hz = 1.2;

@@ -112,7 +112,7 @@ static void check_refusals(void) {
   check_refused("variable_int[0]", true, -EINVAL, "not an array");
   check_refused("variable_int+x", false, -EINVAL, "no number");
   check_refused("variable_int+4", true, -EINVAL, "no type");
-  check_refused("variable_int128", true, -EINVAL, "128 of 16 bytes, whose content is not read");
+  check_refused("variable_int128", true, -EINVAL, "128 of 16 bytes, whose content cannot be read");
   check_refused("variable_complex", true, -EINVAL, "name a part, .real or .imag");
   check_refused("variable_complex.re", true, -EINVAL, "a complex number has .real and .imag");
   check_refused("variable_complex.real.real", true, -EINVAL, "no member real");

@@ -86,7 +86,7 @@ describe("A balancer", function()
     b, err, code = pml.balance { sync = { "x" }, root = cpus.root, dry_run = true }
     assert.is_nil(b)
     assert.same("ENOENT", code)
-    assert.matches("no cpu has this file: the kernel sets no frequencies here", err, 1, true)
+    assert.matches("no cpu has this file: the kernel does not set frequencies", err, 1, true)
     b = assert(pml.balance { sync = { "x" }, root = cpus.root, dry_run = true, reference = 3e9, min = 1e9 })
     b:stop()
     assert.matches("sync 'x': no such region was entered", b:lines()[1], 1, true)

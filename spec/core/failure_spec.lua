@@ -4,6 +4,7 @@
 local support = require "spec.core.support"
 local it = support.it
 local core = support.core
+local pml = require "pmlua"
 
 local SENTENCE = 'eventset.open: ENOEVENT: no event "no; such"; list the events with pmlua events'
 
@@ -67,6 +68,40 @@ describe("A failure", function()
     assert.has_error(function() core.failure.new { place = "a.b", code = "EIO" } end, "failure: text is needed")
     assert.has_error(function() core.failure.new { sentence = "x" } end)
   end)
+
+  it("is refused by Lua's modules with a code and a text that names the place", function()
+    local nothing, failure, code = core.failure.refuse("ENOENT", "x.lua:3: no such group", "see pmlua choose")
+    assert.is_nil(nothing)
+    assert.same({ "ENOENT", true }, { code, failure:is "ENOENT" })
+    assert.same({ "x.lua:3: no such group", "see pmlua choose" }, { failure.text, failure.remedy })
+    assert.equal("x.lua:3: no such group; see pmlua choose", tostring(failure))
+    assert.is_nil(failure.place)
+    assert.has_error(function() core.failure.refuse("no such group") end)
+    assert.has_error(function() core.failure.refuse("no code", "text") end)
+  end)
+
+  it("of the core is passed on with what it is about, without its place", function()
+    local _, failure, code = core.failure.refuse(refused(), "run 1")
+    assert.equal('run 1: no event "no; such"; list the events with pmlua events', tostring(failure))
+    assert.same({ "ENOEVENT", true }, { code, failure:is "ENOEVENT" })
+  end)
+
+  for what, call in pairs {
+    ["a run that does not exist"] = { "ENOENT", function() return pml.results.open "/nowhere" end },
+    ["a folder without a run"] = { "ENOENT", function() return pml.results.open "/proc/self/task" end },
+    ["an unknown PMU"] = { "ENOENT", function() return pml.chooser.open { pmu = "nosuch" } end },
+    ["a formula"] = { "EINVAL", function() return pml.formula.compile "1 +" end },
+    ["samples"] = { "ENODATA", function() return pml.stats.quantile({}, 0.5) end },
+    ["an application"] = { "ENOENT", function() return require("pmlua.internal.live.directory").find "no-such-program" end },
+    ["files of sections"] = { "ENOENT", function() return pml.sections.read_all { "/proc/self/task" } end },
+  } do
+    it(("is what Lua's modules give for %s, without the remedy in its text"):format(what), function()
+      local nothing, failure, code = call[2]()
+      assert.is_nil(nothing)
+      assert.same({ call[1], true }, { code or failure.code, failure:is(call[1]) })
+      assert.falsy(failure.text:find("; ", 1, true), failure.text)
+    end)
+  end
 
   it("of a file has its path in the text, and no place", function()
     local text, failure, code = require("pmlua.internal.file").read "/nowhere/file"

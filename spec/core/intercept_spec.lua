@@ -147,7 +147,7 @@ describe("Interception of the own process", function()
     local second, err, code = intercept { lib = "libm" }
     assert.is_nil(second)
     assert.equal("EALREADY", code)
-    assert.equal("intercept.install: EALREADY: calls are intercepted already, by pmlua record or by another " ..
+    assert.equal("intercept.install: EALREADY: calls are already intercepted, by pmlua record or by another " ..
       "interception: a process has one at a time", tostring(err))
     assert.is_true(first:stats().objects > 0)
   end)
@@ -213,7 +213,7 @@ describe("Interception of the own process", function()
       ["intercept: option 'lib' must be a pattern or a list of patterns"] = { lib = 7 },
       ["intercept: option 'not' must be a pattern or a list of patterns"] = { ["not"] = "" },
       ["intercept: option 'keep' must be 'events', 'profile' or a function"] = { keep = "all" },
-      ["intercept: a table of options is needed"] = 7,
+      ["intercept: options must be a table"] = 7,
     } do
       local ok, message = pcall(intercept, options)
       assert.is_false(ok)

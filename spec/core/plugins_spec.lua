@@ -127,7 +127,7 @@ for i in range(500): s.sendto(b"x" * 10000, s.getsockname())']])
   it("is listed as what it would have, and with what this machine lacks", function()
     local status, out = support.shell(support.build .. "/pmlua events plugin::host::")
     assert.equal(0, status)
-    assert.matches("not loaded: pml%.plugin%.load { name = \"host\" }.*plugin::host::memory_available +memory that", out)
+    assert.matches("pml%.plugin%.load { name = \"host\" }.*plugin::host::memory_available +memory available", out)
     local _, loaded, err = support.shell("SCOREP_METRIC_PLUGINS=host SCOREP_METRIC_HOST=load_1 " .. support.build
       .. "/pmlua events --available plugin::host")
     assert.matches("plugin::host::load_1.-absolute_point, async_event, per host.-1 event, 1 available", loaded .. err)
@@ -141,9 +141,9 @@ for i in range(500): s.sendto(b"x" * 10000, s.getsockname())']])
     end
     refused({ name = "host", metrics = { "memry_free" } }, "ENOEVENT", "did you mean 'memory_free'")
     refused({ name = "host", metrics = { "load_1" }, root = "/nosuch" }, "ENOTHERE", "/nosuch/proc/loadavg: No such file")
-    refused({ name = "host", metrics = {} }, "ENOTHERE", "no metrics are asked for")
+    refused({ name = "host", metrics = {} }, "ENOTHERE", "no metric is requested")
     refused({ name = "process", pid = 4194305 }, "ENOTHERE", "No such file")
-    refused({ name = "uncore", metrics = { "task-clock" } }, "ENOTHERE", "counts no packages, but threads")
+    refused({ name = "uncore", metrics = { "task-clock" } }, "ENOTHERE", "counts threads, not packages")
     refused({ name = "uncore", metrics = { "nosuch/x/" } }, "ENOTHERE", "no PMU \"nosuch\"")
     for _, t in ipairs { { name = "host", every = "soon" }, { name = "host", metrics = "load_1" }, { name = "host", pit = 1 },
       { name = "host", metrics = { 1 } }, { name = "process", pid = -1 }, { name = "host", root = 1 } } do

@@ -50,7 +50,7 @@ describe("A substrate in Lua", function()
     raise "flushed"
     assert.same({ 6, 2 }, flushed)
     assert.same(4, entered)
-    assert.has_error(function() s:drain() end, "substrate: it is closed")
+    assert.has_error(function() s:drain() end, "substrate: closed")
   end)
 
   it("takes more than a batch", function()
@@ -86,15 +86,15 @@ describe("A substrate in Lua", function()
 
   it("says what is wrong with its options", function()
     for text, options in pairs {
-      ["substrate: one of enter, leave and metric is needed"] = { flush = print },
+      ["substrate: enter, leave or metric is missing"] = { flush = print },
       ["substrate: there is no option 'entre'; did you mean enter?"] = { entre = print },
       ["substrate: option 'enter' must be a function"] = { enter = 1 },
-      ["substrate: a synchronous one has no buffers"] = { enter = print, synchronous = true, records = 10 },
+      ["substrate: a synchronous substrate has no buffers"] = { enter = print, synchronous = true, records = 10 },
     } do
       assert.has_error(function() pml.substrate(options) end, text)
     end
     assert.has_error(function() pml.substrate(1) end,
-      "substrate: a table is needed, with functions enter, leave or metric")
+      "substrate: must be a table with functions enter, leave or metric")
   end)
 end)
 
@@ -151,7 +151,7 @@ describe("A substrate plugin", function()
     assert.matches("0 unrecorded unwritten 0\n", text, 1, true)
     assert.matches("finalize\n$", text)
     local said = table.concat(pml.substrate.lines(), "\n")
-    assert.matches("substrate plugin writer: nothing here raises what it asks for: MPI_SEND, IO_SEEK", said, 1, true)
+    assert.matches("substrate plugin writer: pmlua never raises these of its events: MPI_SEND, IO_SEEK", said, 1, true)
     os.execute(("rm -r '%s'"):format(dir))
   end)
 
@@ -166,7 +166,7 @@ describe("A substrate plugin", function()
     assert.matches("0 enter here 0\n0 leave here 0\n.*finalize\n$", support.slurp(dir .. "/writer.txt"))
     local lines = support.slurp(said)
     assert.matches("pmlua: substrate.load: ENOENT: substrate plugin no_such:", lines, 1, true)
-    assert.matches("pmlua: substrate plugin writer: nothing here raises what it asks for: MPI_SEND, IO_SEEK\n", lines, 1, true)
+    assert.matches("pmlua: substrate plugin writer: pmlua never raises these of its events: MPI_SEND, IO_SEEK\n", lines, 1, true)
     os.execute(("rm -r '%s' '%s'"):format(dir, said))
   end)
 

@@ -73,7 +73,8 @@ describe("Functions of a rule", function()
     region "raising"
     local lines = t:lines()
     assert.same(1, #lines)
-    assert.matches("^rule 'raising': enter: .*tune_spec.lua:%d+: enough; what it set is put back, and it is dropped$", lines[1])
+    local what = "its settings are undone and the rule is dropped"
+    assert.matches("^rule 'raising': enter: .*tune_spec.lua:%d+: enough; " .. what .. "$", lines[1])
     assert.same(1, t:stats().entered)
   end)
 end)
@@ -90,24 +91,24 @@ describe("The end of a tuner", function()
     region "tune later"
     local t <close> = assert(pml.tune { rules = { ["tune later"] = { enter = function() end } } })
     t:stop()
-    assert.same({ "rule 'tune later': that region was not entered" }, t:lines())
+    assert.same({ "rule 'tune later': the region was not entered" }, t:lines())
   end)
 end)
 
 describe("pml.tune", function()
   it("says what is wrong with its options and rules", function()
     for text, options in pairs {
-      ["there is no option 'rule'"] = { rule = {} },
-      ["rules are needed"] = {},
+      ["unknown option 'rule'"] = { rule = {} },
+      ["rules must be a table"] = {},
       ["option 'rules' must be a table, not a number"] = { rules = 1 },
       ["option 'cpus' must be \"thread\", \"current\" or \"all\""] = { rules = {}, cpus = "mine" },
-      ["rule 'x': there is no setting 'freq'"] = { rules = { x = { freq = 1 } } },
+      ["rule 'x': unknown setting 'freq'"] = { rules = { x = { freq = 1 } } },
       ["rule 'x': frequency must be a number, not a string"] = { rules = { x = { frequency = "1 GHz" } } },
       ["rule 'x': idle is a table of booleans by the names of states"] = { rules = { x = { idle = { "C6" } } } },
       ["threads must be an integer from 1 to 65536"] = { rules = { x = { threads = 0 } } },
       ["a function in C cannot be called at each event"] = { rules = { x = { enter = print } } },
       ["without 'pml' of the script"] = { rules = { x = { enter = function() pml.section.start "y" end } } },
-      ["a rule is named by its region, not by a number"] = { rules = { { threads = 1 } } },
+      ["the key of a rule must be the name of a region, not a number"] = { rules = { { threads = 1 } } },
     } do
       local ok, err = pcall(function() local t = pml.tune(options) return t end)
       assert.is_false(ok)
@@ -119,8 +120,8 @@ describe("pml.tune", function()
   it("answers what the machine has not, and what nobody allowed", function()
     local cpus = folder.new(1)
     for text, rule in pairs {
-      ["tune: EINVAL: rule 'x': it sets nothing"] = {},
-      ["tune: EPERM: rule 'x': it would write below " .. cpus.root .. ", and tuning is not allowed"] = { frequency = 1e9 },
+      ["tune: EINVAL: rule 'x': sets nothing"] = {},
+      ["tune: EPERM: rule 'x': tuning is not allowed to write below " .. cpus.root] = { frequency = 1e9 },
     } do
       local t, err = pml.tune { root = cpus.root, rules = { x = rule } }
       assert.is_nil(t)
@@ -128,8 +129,8 @@ describe("pml.tune", function()
     end
     for text, rule in pairs {
       ["tune: EINVAL: rule 'x': 5 GHz is outside the 0.8 to 3.5 GHz of these cpus"] = { frequency = 5e9 },
-      ["tune: EINVAL: rule 'x': there is no governor 'ondemnd'; nearest: ondemand"] = { governor = "ondemnd" },
-      ["tune: EINVAL: rule 'x': there is no idle state 'C7'; these cpus have POLL, C1, C6"] = { idle = { C7 = true } },
+      ["tune: EINVAL: rule 'x': unknown governor 'ondemnd'; nearest: ondemand"] = { governor = "ondemnd" },
+      ["tune: EINVAL: rule 'x': unknown idle state 'C7'; these cpus have POLL, C1, C6"] = { idle = { C7 = true } },
     } do
       local t, err, code = pml.tune { root = cpus.root, dry_run = true, rules = { x = rule } }
       assert.is_nil(t)

@@ -74,7 +74,7 @@ describe("A program with sections", function()
     assert.equal(("pmlua: PMLUA_REPORT=%s/out: File too large; this process has no log"):format(dir), out:match "^[^\n]*")
     assert.equal(1, select(2, out:gsub("pmlua: ", "")))
     status, out = support.shell(("cd %s && PMLUA_REPORT=no/out %s 4 2>&1"):format(dir, example))
-    assert.equal("pmlua: PMLUA_REPORT=no/out: No such file or directory; name a folder that can be written to",
+    assert.equal("pmlua: PMLUA_REPORT=no/out: No such file or directory; name a folder that you can write to",
       out:match "^[^\n]*", status)
   end)
 

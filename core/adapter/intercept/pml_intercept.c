@@ -101,7 +101,7 @@ static void stop(void) {
 
 int pml_intercept_install(const struct pml_intercept_options *o) {
   pml__lock_take(&whole);
-  int err = is_on() ? pml_fail(-EALREADY, "calls are intercepted already, by pmlua record or by another interception: "
+  int err = is_on() ? pml_fail(-EALREADY, "calls are already intercepted, by pmlua record or by another interception: "
                                           "a process has one at a time")
                     : prepare();
   if (err == 0) err = choose(o);

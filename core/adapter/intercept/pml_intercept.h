@@ -65,7 +65,7 @@ PML_BEGIN_DECLS
 struct pml_intercept_options {
   const char *lib;    /* whose functions */
   const char *sym;    /* which functions, by their names in the symbol table */
-  const char *but;    /* neither libraries nor functions with these names */
+  const char *but;    /* exclude libraries and functions with these names */
   const char *filter; /* a file of rules (pml_filter.h), which may leave out more; libraries are its files */
   const char *aside;  /* libraries of who measures: neither calls to them nor their own are of the program */
   bool dlsym;         /* dlsym() gives thunks of chosen functions, which differ from the functions' addresses */

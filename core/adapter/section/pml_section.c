@@ -143,7 +143,7 @@ static inline int add_work(struct pml__section_stat *stat, double work, uint64_t
 }
 
 RARE static int bad_work(const struct pml_section *s) {
-  return pml_fail(-EINVAL, "the workload of section %.200s is negative or no number", s->label);
+  return pml_fail(-EINVAL, "the workload of section %.200s is negative or not a number", s->label);
 }
 
 /*

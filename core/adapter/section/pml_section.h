@@ -105,12 +105,12 @@ PML_API void pml_section_reset(void);
 /* What can be wrong with a section; counted per thread, named in the report. */
 #define PML_SECTION_MISUSE_LIST(X)                                                                                     \
   X(UNMATCHED, "unmatched", "stopped without a start")                                                                 \
-  X(FOREIGN, "foreign", "stopped on a thread that did not start it, while another one had")                            \
-  X(CROSSED, "crossed", "stopped while sections started after it were under way")                                      \
-  X(ABANDONED, "abandoned", "never stopped by its thread, which ended")                                                \
-  X(WORK, "work", "a workload that is negative or no number; the time is counted, the workload is not")                \
+  X(FOREIGN, "foreign", "stopped on a thread other than the one that started it")                                      \
+  X(CROSSED, "crossed", "stopped while sections that started later were still running")                                \
+  X(ABANDONED, "abandoned", "still running when its thread ended")                                                     \
+  X(WORK, "work", "a workload that is negative or not a number; the time is counted, the workload is not")             \
   X(UNREAD, "unread", "the events could not be read; the time is counted, the events are not")                         \
-  X(UNRECORDED, "unrecorded", "a duration that found no room in the series")                                           \
+  X(UNRECORDED, "unrecorded", "a duration lost because the series was full")                                           \
   X(UNSTARTED, "unstarted", "not started: nested too deep, or no memory")                                              \
   X(OVERLAP, "overlap", "exclusive, but it contains other sections")
 #define PML_SECTION_MISUSE_ENUM(id, name, text) PML_SECTION_##id,

@@ -109,7 +109,7 @@ static int check(const char *label, const struct pml_section_options *o) {
   if (environment < 0) {
     int err = pml_clock_init(); /* says why, if it was the clock */
     return err < 0 ? err
-                   : pml_fail(-EINVAL, "PMLUA_SECTIONS is neither on nor off; set it to one of them, or unset it");
+                   : pml_fail(-EINVAL, "PMLUA_SECTIONS is neither on nor off; set it to one of the two, or unset it");
   }
   int err = pml__section_prepare_file();
   if (err < 0) return err;

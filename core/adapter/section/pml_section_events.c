@@ -60,7 +60,9 @@ int pml__section_list(const char *const *names, size_t n, struct pml__section_li
     *out = &list[i];
   }
   pml__section_lock_leave();
-  return err < 0 ? pml_fail(err, "there are %u different lists of events already", PML_SECTION_EVENT_LISTS_MAX) : 0;
+  return err < 0 ? pml_fail(err, "sections already use %u different lists of events, the most possible",
+                            PML_SECTION_EVENT_LISTS_MAX)
+                 : 0;
 }
 
 void pml__section_close_sets(struct pml__section_thread *t) {

@@ -178,7 +178,7 @@ static void prepare(void) {
   if (pml__log_wanted() && atexit(end_log) != 0) problem = -ENOMEM;
   if (problem == 0) problem = read_timeline();
   if (problem < 0)
-    (void)snprintf(why, sizeof why, "PMLUA_REPORT_TIMELINE=%.100s: %s; say on, off, or how many events of a thread",
+    (void)snprintf(why, sizeof why, "PMLUA_REPORT_TIMELINE=%.100s: %s; set on, off, or a number of events per thread",
                    secure_getenv("PMLUA_REPORT_TIMELINE"), pml_error_text(problem));
 }
 

@@ -183,7 +183,7 @@ static int take_definitions(struct book *b) {
   for (size_t i = 1; i < b->sections.n; i++)
     if (section_at(b, ((struct definition *)b->sections.at[i])->index) == NULL ||
         by_index(&b->sections.at[i - 1], &b->sections.at[i]) == 0)
-      return pml_fail(PML_EFORMAT, "%.300s: damaged: two sections have the same number", b->log.path);
+      return pml_fail(PML_EFORMAT, "%.300s: damaged: two sections share a number", b->log.path);
   err = pml__log_read_definitions(&b->log, take_quantiles, b);
   if (err == 0) err = pml__log_cells_read(&b->cells, &b->log);
   return err == 0 ? pml__log_read_definitions(&b->log, take_recorder, b) : err;

@@ -219,7 +219,7 @@ int pml_section_report(bool by_thread, struct pml_section_report *r) {
   drop(&g);
   if (err == 0) return 0;
   pml_section_report_free(r);
-  return pml_fail(err, err == -EAGAIN ? "a thread was held within a section's stop for a second; ask again"
+  return pml_fail(err, err == -EAGAIN ? "a thread spent a second inside the stop of a section; try again"
                                       : "no memory for the report of the sections");
 }
 
@@ -261,7 +261,7 @@ int pml_section_read(const struct pml_section *s, struct pml_section_row *row, s
     tell_values(s, sums, values);
     row->value = values;
   }
-  return err < 0 ? pml_fail(err, "a thread was held within a section's stop for a second; ask again") : 0;
+  return err < 0 ? pml_fail(err, "a thread spent a second inside the stop of a section; try again") : 0;
 }
 
 int pml_section_quantile(const struct pml_section *s, unsigned percent, double *ns) {
@@ -271,7 +271,7 @@ int pml_section_quantile(const struct pml_section *s, unsigned percent, double *
     return pml_fail(PML_EMODE, "section %.200s keeps no durations; define it with record = true", s->label);
   int err = percent <= 100
                 ? pml_recorder_value(s->recorder, percent / 100.0, &ticks)
-                : pml_fail(-EINVAL, "section %.200s: there is no quantile of %u percent; 0 to 100", s->label, percent);
+                : pml_fail(-EINVAL, "section %.200s: quantile of %u percent; give 0 to 100", s->label, percent);
   if (err < 0) return err;
   *ns = ticks * 1e9 / pml__clock.ticks_per_second;
   return 0;

@@ -172,7 +172,7 @@ static int begin(uint32_t events) {
 int pml_section_timeline(uint32_t events) {
   static pthread_once_t once = PTHREAD_ONCE_INIT;
   if (events > PML_SECTION_TIMELINE_EVENTS_MAX)
-    return pml_fail(-EINVAL, "a timeline keeps at most %u events of a thread", PML_SECTION_TIMELINE_EVENTS_MAX);
+    return pml_fail(-EINVAL, "a timeline keeps at most %u events per thread", PML_SECTION_TIMELINE_EVENTS_MAX);
   (void)pml_clock_init();
   pthread_once(&once, watch_forks);
   pml__process_look();

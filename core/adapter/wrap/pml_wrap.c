@@ -172,7 +172,7 @@ void *pml__wrap_look(const struct pml_wrap_function *f) {
   if (library != NULL) dlclose(library);
   add(&missing, 1);
   errno = ENOSYS;
-  pml_error_note(-ENOSYS, __func__, "nothing has '%.200s' behind its wrapper: is %.200s loaded?", f->name,
+  pml_error_note(-ENOSYS, __func__, "the wrapper finds no '%.200s' to call: is %.200s loaded?", f->name,
                  f->library != NULL ? f->library : "its library");
   return NULL;
 }

@@ -222,7 +222,8 @@ int pml_stream_add(const struct pml_stream_consumer *c, uint64_t *id) {
   int err = 0;
   pml__lock_take(&lock);
   if (nconsumers == PML_STREAM_CONSUMERS_MAX) {
-    err = pml_fail(PML_EFULL, "there are %u consumers of events already", PML_STREAM_CONSUMERS_MAX);
+    err =
+        pml_fail(PML_EFULL, "%u consumers of events are already attached, the most possible", PML_STREAM_CONSUMERS_MAX);
   } else {
     uint32_t at = slot_of(0);
     pml__stream_slot[at].consumer = *c;
@@ -245,7 +246,7 @@ int pml_stream_remove(uint64_t id) {
     err = 0;
   }
   pml__lock_leave(&lock);
-  return err < 0 ? pml_fail(err, "there is no such consumer of events") : 0;
+  return err < 0 ? pml_fail(err, "no such consumer of events") : 0;
 }
 
 size_t pml_stream_list(struct pml_stream_listed out[PML_STREAM_CONSUMERS_MAX]) {

@@ -43,7 +43,7 @@ static size_t choose(const char *variable, const char *const *words, size_t n, c
   if (v == NULL || *v == '\0') return 0;
   for (size_t i = 0; i < n; i++)
     if (strcasecmp(v, words[i]) == 0) return i;
-  if (pmlib.rank == 0) pmlib_warn("%s=%.200s means nothing: taken as %s; set one of %s", variable, v, words[0], list);
+  if (pmlib.rank == 0) pmlib_warn("%s=%.200s is unknown: using %s; set one of %s", variable, v, words[0], list);
   return 0;
 }
 
@@ -70,9 +70,9 @@ static void choose_events(void) {
   if (pmlib.chooser == &pmlib_choosers[0]) return;
   size_t n = split(own != NULL ? own : pmlib.chooser->events, pmlib.event, PMLIB_EVENTS_MAX);
   if (n == 0)
-    WHY("no event name says that on every CPU; name this CPU's in PMLUA_CHOOSER_EVENTS (see pmlua events)");
+    WHY("no event name means this on every CPU; name this CPU's in PMLUA_CHOOSER_EVENTS (see pmlua events)");
   else if (n > PMLIB_EVENTS_MAX)
-    WHY("%zu events are named, at most %u can be", n, PMLIB_EVENTS_MAX);
+    WHY("%zu events named; at most %u are possible", n, PMLIB_EVENTS_MAX);
   if (pmlib.why_no_events[0] != '\0') return;
   struct pml_eventset *set;
   int err = pml_eventset_open(&set, pmlib.event, n, NULL);

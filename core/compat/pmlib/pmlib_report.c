@@ -48,7 +48,7 @@ void pmlib_print_threads(FILE *fp, int rank, bool as_defined) {
   const struct pmlib_run *run = gathered(&fp);
   if (run == NULL) return;
   if (rank < 0 || (uint32_t)rank >= run->nprocs)
-    pmlib_warn("printThreads: there is no rank %d, the last is %u", rank, run->nprocs - 1);
+    pmlib_warn("printThreads: no rank %d; the last is %u", rank, run->nprocs - 1);
   else
     pmlib_text_threads(fp, run, rank, as_defined);
   fflush(fp);
@@ -71,7 +71,8 @@ void pmlib_print_group(FILE *fp, uintptr_t group, const int *ranks, int number, 
   const struct pmlib_run *run = pmlib_last();
   int n = pmlib.nprocs == 1 ? 1 : pmlib_mpi_group_size(group);
   if (run == NULL || n < 0 || ranks == NULL) {
-    pmlib_warn("printGroup %d: %s", number, n < 0 ? "MPI is not up" : "nothing was gathered, call report() before");
+    pmlib_warn("printGroup %d: %s", number,
+               n < 0 ? "MPI is not initialised" : "nothing was gathered; call report() before");
     return;
   }
   if (fp == NULL) fp = stdout;
@@ -113,7 +114,9 @@ static int *gather_colors(int color, const struct pmlib_run *run, const char **w
   int *colors = calloc(n, sizeof *colors);
   int err = colors == NULL ? -ENOMEM : 0;
   if (pmlib.nprocs > 1) err = pmlib_mpi_gather((const char *)&color, sizeof color, &all, &size);
-  *why = err == -EIO ? "MPI is not up" : err < 0 ? pml_error_text(err) : "nothing was gathered, call report() before";
+  *why = err == -EIO ? "MPI is not initialised"
+         : err < 0   ? pml_error_text(err)
+                     : "nothing was gathered; call report() before";
   if (err == 0 && colors != NULL)
     memcpy(colors, all == NULL || n == 1 ? (const char *)&color : all, n * sizeof *colors);
   free(all);

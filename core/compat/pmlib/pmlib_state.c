@@ -76,7 +76,7 @@ static struct pml_section *define(const char *label, enum pmlib_type type, bool 
 static bool label_ok(const char *label) {
   static int said;
   if (label != NULL && *label != '\0') return true;
-  once(&said, "label", "it is empty, the call is ignored");
+  once(&said, "label", "empty name; call ignored");
   return false;
 }
 
@@ -161,7 +161,7 @@ void pmlib_reset(const char *label) {
   if (!pmlib_on() || !label_ok(label)) return;
   const struct pml_section *s = pml_section_find(label);
   if (s == NULL) {
-    pmlib_warn("reset of section '%.200s': nobody has started it", label);
+    pmlib_warn("reset of section '%.200s': it was never started", label);
     return;
   }
   struct pml_section_info info;
@@ -217,5 +217,5 @@ void pmlib_set_mode(const char *mode) {
 
 void pmlib_no_power(void) {
   static int said;
-  if (pmlib_on() && pmlib.rank == 0) once(&said, "power knob", "there is no power API here, the call is ignored");
+  if (pmlib_on() && pmlib.rank == 0) once(&said, "power knob", "no power API available; call ignored");
 }

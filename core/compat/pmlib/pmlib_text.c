@@ -78,7 +78,7 @@ static void text_variables(FILE *fp) {
   }
   const char *power = secure_getenv("POWER_CHOOSER");
   if (power != NULL && strcmp(power, "OFF") != 0 && strcmp(power, "NO") != 0)
-    fprintf(fp, "\tPOWER_CHOOSER=%s: power is not measured, there is no power API here\n", power);
+    fprintf(fp, "\tPOWER_CHOOSER=%s: power is not measured: no power API available\n", power);
 }
 
 static void text_head(FILE *fp, const struct pmlib_run *run, const char *host, const char *comment) {
@@ -93,7 +93,8 @@ static void text_head(FILE *fp, const struct pmlib_run *run, const char *host, c
   if (comment != NULL && *comment != '\0') fprintf(fp, "\tComment   : %s\n", comment);
   fprintf(fp, "\tParallel mode: %s (%u processes x %u threads)\n", mode_of(run), run->nprocs, run->process[0].nthreads);
   if (run->alone)
-    fprintf(fp, "\tThis is rank %d of %d alone: MPI was not up when the report was made.\n", pmlib.rank, pmlib.nprocs);
+    fprintf(fp, "\tThis is rank %d of %d alone: MPI was not initialised when the report was made.\n", pmlib.rank,
+            pmlib.nprocs);
   text_variables(fp);
   if (pmlib.why_no_events[0] != '\0')
     fprintf(fp, "\tNothing is counted for HWPC_CHOOSER=%s: %s.\n\tThe work below is what the program states.\n",

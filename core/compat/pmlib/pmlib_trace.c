@@ -78,8 +78,8 @@ void pmlib_trace_close(void) {
   (void)pml_otf2_flush(a);
   pml_otf2_stats(a, &st);
   int err = pml_otf2_close(a);
-  if (err < 0) pmlib_warn("OTF_TRACING: the trace is not whole: %s", pml_error_detail(err));
-  if (st.dropped > 0) pmlib_warn("OTF_TRACING: %llu records found no room", (unsigned long long)st.dropped);
+  if (err < 0) pmlib_warn("OTF_TRACING: the trace is incomplete: %s", pml_error_detail(err));
+  if (st.dropped > 0) pmlib_warn("OTF_TRACING: %llu records lost: no room", (unsigned long long)st.dropped);
 }
 
 void pmlib_trace_work(const struct pml_section *s, double work) {

@@ -52,7 +52,7 @@ static void free_thread(struct pml__balance_thread *th) {
 
 static int copy_names(struct pml_balance *b) {
   size_t n = b->options.nsync;
-  if (n == 0) return pml_fail(-EINVAL, "balancing needs the names of blocking regions");
+  if (n == 0) return pml_fail(-EINVAL, "no names of blocking regions given");
   b->sync = calloc(n, sizeof *b->sync);
   b->entered = calloc(n, sizeof *b->entered);
   if (b->sync == NULL || b->entered == NULL) return pml_fail(-ENOMEM, "no memory for %zu names", n);
@@ -72,7 +72,7 @@ static int find_rule(struct pml_balance *b) {
   if (err < 0 && err != -ENOENT) return err;
   if (err < 0 && (b->rule.reference_hz == 0 || b->rule.min_hz == 0))
     return pml_fail(-ENOENT,
-                    "%s/cpu%u/cpufreq/cpuinfo_max_freq: no cpu has this file: the kernel sets no frequencies here, as "
+                    "%s/cpu%u/cpufreq/cpuinfo_max_freq: no cpu has this file: the kernel does not set frequencies, as "
                     "in most virtual machines; dry_run with reference and min decides all the same",
                     pml__knobs_root(b->knobs), b->cpus.number[0]);
   if (b->rule.reference_hz == 0) b->rule.reference_hz = max;

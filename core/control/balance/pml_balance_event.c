@@ -33,8 +33,8 @@ static void find_cpus(struct pml__balance_thread *th) {
   if (b->options.tune.cpus == PML_TUNE_THREAD) (void)sched_getaffinity(0, sizeof now, &now);
   if (CPU_COUNT(&now) > 1 && !atomic_exchange(&b->told_unpinned, true))
     pml__notes_say(pml__knobs_notes(b->knobs),
-                   "a thread may run on %d cpus, whose frequency is that of the fastest thread on "
-                   "them; pin each to one",
+                   "a thread may run on %d cpus, whose frequency follows the fastest thread on "
+                   "them; pin each thread to one",
                    CPU_COUNT(&now));
   if (CPU_EQUAL(&now, &th->cpus)) return;
   pml__balance_withdraw(th);
@@ -71,8 +71,8 @@ static struct pml__balance_region *region_of(struct pml__balance_thread *th, uin
   if (th->nregions < PML__BALANCER_SLOTS / 4 * 3) r = calloc(1, sizeof *r);
   if (r == NULL) {
     if (!atomic_exchange(&b->told_regions, true))
-      pml__notes_say(pml__knobs_notes(b->knobs), "after %u synchronised regions of a thread the next are not balanced",
-                     th->nregions);
+      pml__notes_say(pml__knobs_notes(b->knobs),
+                     "a thread has more than %u synchronised regions; the rest are not balanced", th->nregions);
     return NULL;
   }
   r->path = path;

@@ -22,9 +22,9 @@ int pml_pace_check(struct pml_pace_rule *r) {
     return pml_fail(-EINVAL, "delta, %g Hz, must be above 0 and at most the reference, %g Hz", r->delta_hz,
                     r->reference_hz);
   if (!(r->fits > 0 && r->fits <= r->last && r->last <= 1))
-    return pml_fail(-EINVAL, "the shares of computing must be 0 < fits <= last <= 1, not %g and %g", r->fits, r->last);
+    return pml_fail(-EINVAL, "fits and last must satisfy 0 < fits <= last <= 1; they are %g and %g", r->fits, r->last);
   if (r->window > PML_PACE_WINDOW_MAX)
-    return pml_fail(-EINVAL, "a window of %u repetitions is more than %u", r->window, PML_PACE_WINDOW_MAX);
+    return pml_fail(-EINVAL, "a window of %u repetitions; at most %u are possible", r->window, PML_PACE_WINDOW_MAX);
   return 0;
 }
 

@@ -92,7 +92,7 @@ static void thread_end(void *arg, void *data) {
 
 static int make_rules(struct pml_tune *t, const struct pml_tune_rule *rule, size_t n) {
   if (n == 0) return pml_fail(-EINVAL, "tuning needs a rule");
-  if (n > PML_TUNE_RULES_MAX) return pml_fail(-EINVAL, "%zu rules are more than %u", n, PML_TUNE_RULES_MAX);
+  if (n > PML_TUNE_RULES_MAX) return pml_fail(-EINVAL, "%zu rules; at most %u are possible", n, PML_TUNE_RULES_MAX);
   t->rule = calloc(n, sizeof *t->rule);
   if (t->rule == NULL) return pml_fail(-ENOMEM, "no memory for %zu rules", n);
   int err = 0;

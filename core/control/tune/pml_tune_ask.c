@@ -36,7 +36,7 @@ static void tell_other(struct pml__knob *x, const char *text) {
   char now[PML__KNOB_TEXT];
   if (x->told_other || pml__knob_read(x->fd, now) < 0 || strcmp(now, text) == 0) return;
   x->told_other = true;
-  pml__notes_say(&x->of->notes, "%s: %s was written, and it says %s", x->path, text, now);
+  pml__notes_say(&x->of->notes, "%s: wrote %s, read back %s", x->path, text, now);
 }
 
 static int write_text(struct pml__knob *x, const char *text) {
@@ -140,12 +140,12 @@ int pml__knob_leave(struct pml__knob *x, uint64_t owner, pml_region_t region) {
 void pml__knob_tell(struct pml__knob *x, int err) {
   const struct pml__knob_request *r = wanted(x);
   const char *text = r != NULL ? r->text : x->value, *why = pml_error_text(err);
-  if (!x->held && err == -EBUSY) why = "another process, or tuner of this one, has it";
+  if (!x->held && err == -EBUSY) why = "another process, or another tuner of this one, uses it";
   atomic_fetch_add_explicit(&x->of->refused, 1, memory_order_relaxed);
   if (x->told_refused) return;
   x->told_refused = true;
-  pml__notes_say(&x->of->notes, "%s: %s: '%s' was refused: %s; it stays '%s'", x->path, pml_error_name(err), text, why,
-                 x->in_force);
+  pml__notes_say(&x->of->notes, "%s: %s: the kernel refused '%s': %s; it stays '%s'", x->path, pml_error_name(err),
+                 text, why, x->in_force);
 }
 
 int pml__knob_settle(struct pml__knob *x, pml_region_t region) {

@@ -45,7 +45,7 @@ int pml__cpus_find(struct pml__cpus *c, const char *root) {
   }
   closedir(d);
   if (err == 0 && c->n == 0)
-    return pml_fail(-ENOENT, "%s has no folder cpu0: it is not like /sys/devices/system/cpu", root);
+    return pml_fail(-ENOENT, "%s has no folder cpu0; name a folder like /sys/devices/system/cpu", root);
   if (err == 0) qsort(c->number, c->n, sizeof *c->number, ascending);
   return err;
 }
@@ -132,7 +132,7 @@ static int open_all(struct pml__knobs *k, const struct pml__cpus *c, const char 
   for (size_t i = 0; err == 0 && i < c->n; i++) err = open_one(k, c->number[i], file, &out->knob[i]);
   if (err < 0 || has_any(c, out)) return err;
   return pml_fail(-ENOENT,
-                  "%s/cpu%u/%s: no cpu has this file: the kernel sets no frequencies here, as in most virtual "
+                  "%s/cpu%u/%s: no cpu has this file: the kernel does not set frequencies, as in most virtual "
                   "machines; leave it out, or name another root",
                   pml__knobs_root(k), c->number[0], file);
 }
@@ -165,7 +165,7 @@ static int check_governor(const char *root, const struct pml__cpus *c, const cha
       if (strcmp(word, name) == 0) return 0;
       pml__nearest_offer(&nearest, word);
     }
-    return pml_fail(-EINVAL, "there is no governor '%s'%s; this kernel has %s", name,
+    return pml_fail(-EINVAL, "unknown governor '%s'%s; this kernel has %s", name,
                     pml__nearest_text(&nearest, near, sizeof near), list);
   }
   return 0;
@@ -174,7 +174,8 @@ static int check_governor(const char *root, const struct pml__cpus *c, const cha
 int pml__cpu_governor(struct pml__knobs *k, const struct pml__cpus *c, const char *name, struct pml__cpu_setting *out) {
   int err = open_all(k, c, "cpufreq/scaling_governor", out);
   if (err == 0) err = check_governor(pml__knobs_root(k), c, name);
-  if (err == 0 && strlen(name) >= sizeof out->text) err = pml_fail(-EINVAL, "'%.20s...' is no governor's name", name);
+  if (err == 0 && strlen(name) >= sizeof out->text)
+    err = pml_fail(-EINVAL, "'%.20s...' is not the name of a governor", name);
   if (err == 0) snprintf(out->text, sizeof out->text, "%s", name);
   return err;
 }
@@ -213,5 +214,5 @@ int pml__cpu_idle(struct pml__knobs *k, const struct pml__cpus *c, const char *s
   if (err < 0 || has_any(c, out)) return err;
   if (known[0] == '\0')
     return pml_fail(-ENOENT, "%s/cpu%u/cpuidle: no cpu has idle states to set", pml__knobs_root(k), c->number[0]);
-  return pml_fail(-EINVAL, "there is no idle state '%s'; these cpus have %s", state, known);
+  return pml_fail(-EINVAL, "unknown idle state '%s'; these cpus have %s", state, known);
 }

@@ -68,7 +68,7 @@ static bool call(struct pml_tune *t, struct pml__tune_frame *f, bool leave) {
   }
   if (f->rule->call(f->rule->arg, leave, f->region, why) == 0) return true;
   if (!atomic_exchange(&f->rule->dropped, true))
-    pml__notes_say(pml__knobs_notes(t->knobs), "rule '%s': %s: %s; what it set is put back, and it is dropped",
+    pml__notes_say(pml__knobs_notes(t->knobs), "rule '%s': %s: %s; its settings are undone and the rule is dropped",
                    f->rule->region, leave ? "leave" : "enter", why);
   return false;
 }

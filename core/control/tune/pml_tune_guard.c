@@ -136,7 +136,7 @@ int pml__guard_start(struct pml__guard **out, const int *fd, size_t n, bool watc
   int err = watched ? start_watch(g) : 0;
   if (err < 0) {
     munmap(g, bytes);
-    return pml_fail(err, "the process that puts files back after a crash cannot be started: %s", pml_error_text(err));
+    return pml_fail(err, "cannot start the process that restores settings after a crash: %s", pml_error_text(err));
   }
   *out = g;
   return 0;

@@ -117,8 +117,7 @@ static int open_file(struct pml__knob *x) {
   else
     x->fd = fd;
   if (refused != 0 && err == 0)
-    pml__notes_say(&x->of->notes, "%s: %s: it stays as it is; tuning takes root's rights", x->path,
-                   pml_error_name(-refused));
+    pml__notes_say(&x->of->notes, "%s: %s: unchanged; tuning needs root", x->path, pml_error_name(-refused));
   return err;
 }
 

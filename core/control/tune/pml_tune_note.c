@@ -61,7 +61,7 @@ void pml__notes_unentered(struct pml__notes *n, const char *what, const char *na
     known |= strcmp(info.name, name) == 0;
   }
   if (known)
-    pml__notes_say(n, "%s '%s': that region was not entered", what, name);
+    pml__notes_say(n, "%s '%s': the region was not entered", what, name);
   else
     pml__notes_say(n, "%s '%s': no such region was entered%s", what, name,
                    pml__nearest_text(&near, names, sizeof names));
@@ -72,7 +72,7 @@ const char *pml__notes_line(struct pml__notes *n, size_t i) {
   if (!take(n)) return NULL;
   if (i < n->nlines && i < PML__NOTES_LINES) line = n->line[i];
   if (i == PML__NOTES_LINES && n->more > 0) {
-    snprintf(n->last, sizeof n->last, "and %zu lines more", n->more);
+    snprintf(n->last, sizeof n->last, "and %zu more lines", n->more);
     line = n->last;
   }
   pthread_mutex_unlock(&n->lock);

@@ -21,29 +21,29 @@ static bool sets_files(const struct pml_tune_rule *r) {
 int pml__tune_permission(const struct pml__knobs *k) {
   if (pml__knobs_dry(k) || pml_tune_allowed()) return 0;
   return pml_fail(-EPERM,
-                  "it would write below %s, and tuning is not allowed: run pmlua --allow-tuning SCRIPT, or see what "
+                  "tuning is not allowed to write below %s; run pmlua --allow-tuning SCRIPT, or see what "
                   "would be written with dry_run = true",
                   pml__knobs_root(k));
 }
 
 static int check_hz(double hz) {
   if (hz == 0 || (isfinite(hz) && hz >= 1e3 && hz < 1e12)) return 0;
-  return pml_fail(-EINVAL, "a frequency is in Hz, from 1e3 to 1e12, not %g", hz);
+  return pml_fail(-EINVAL, "frequency %g Hz; give 1e3 to 1e12", hz);
 }
 
 static int check(const struct pml_tune *t, const struct pml_tune_rule *r) {
-  if (!sets_files(r) && r->threads == 0 && r->call == NULL) return pml_fail(-EINVAL, "it sets nothing");
+  if (!sets_files(r) && r->threads == 0 && r->call == NULL) return pml_fail(-EINVAL, "sets nothing");
   int err = check_hz(r->frequency_hz);
   if (err == 0) err = check_hz(r->min_hz);
   if (err == 0) err = check_hz(r->max_hz);
   if (err < 0) return err;
   if (r->frequency_hz != 0 && (r->min_hz != 0 || r->max_hz != 0))
-    return pml_fail(-EINVAL, "a frequency leaves no room for the least or the most");
+    return pml_fail(-EINVAL, "frequency excludes least and most; give one or the other");
   if (r->min_hz != 0 && r->max_hz != 0 && r->min_hz > r->max_hz)
     return pml_fail(-EINVAL, "the least frequency, %g Hz, is above the most, %g Hz", r->min_hz, r->max_hz);
-  if (r->threads > INT_MAX) return pml_fail(-EINVAL, "%u threads are too many", r->threads);
+  if (r->threads > INT_MAX) return pml_fail(-EINVAL, "too many threads (%u)", r->threads);
   if (r->nidle > PML__TUNE_SETTINGS_MAX - 4)
-    return pml_fail(-EINVAL, "%zu idle states are too many: %u", r->nidle, PML__TUNE_SETTINGS_MAX - 4);
+    return pml_fail(-EINVAL, "%zu idle states; at most %u are possible", r->nidle, PML__TUNE_SETTINGS_MAX - 4);
   return sets_files(r) ? pml__tune_permission(t->knobs) : 0;
 }
 

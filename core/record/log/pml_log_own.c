@@ -96,7 +96,7 @@ static void prepare(void) {
   if (problem == 0) problem = read_folder();
   if (problem == 0) return;
   folder[0] = '\0';
-  (void)snprintf(why, sizeof why, "PMLUA_REPORT=%.300s: %s; name a folder that can be written to",
+  (void)snprintf(why, sizeof why, "PMLUA_REPORT=%.300s: %s; name a folder that you can write to",
                  secure_getenv("PMLUA_REPORT"), pml_error_text(problem));
 }
 

@@ -208,8 +208,8 @@ static void merge_half(struct pml_sketch *into, const struct pml_sketch *from, i
 
 int pml_sketch_merge(struct pml_sketch *into, const struct pml_sketch *from) {
   if (into == from || into->alpha != from->alpha)
-    return pml_fail(-EINVAL, "sketch: cannot merge one of relative error %g into one of %g, or one into itself",
-                    from->alpha, into->alpha);
+    return pml_fail(-EINVAL, "sketch: cannot merge sketches with errors %g and %g, or one into itself", from->alpha,
+                    into->alpha);
   struct pml_sketch *still;
   int rc = pml_sketch_open(&still, from->alpha, from->size);
   if (rc < 0) return rc;
@@ -224,7 +224,7 @@ int pml_sketch_merge(struct pml_sketch *into, const struct pml_sketch *from) {
     widen(into, still->min, still->max);
   }
   pml_sketch_close(still);
-  return attempts < ATTEMPTS ? 0 : pml_fail(-EAGAIN, "sketch: the other side kept moving its buckets; try again");
+  return attempts < ATTEMPTS ? 0 : pml_fail(-EAGAIN, "sketch: a writer kept moving its buckets; try again");
 }
 
 uint64_t pml_sketch_count(const struct pml_sketch *s) {

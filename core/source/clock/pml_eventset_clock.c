@@ -18,7 +18,7 @@ static int parse(struct pml_event *ev, const char *rest) {
     pml__copy(ev->unit, sizeof ev->unit, clocks[i].unit);
     return 0;
   }
-  return pml_fail(PML_ENOEVENT, "no clock \"%s\"; there are clock::ticks and clock::ns (without modifiers)", ev->name);
+  return pml_fail(PML_ENOEVENT, "no clock \"%s\"; use clock::ticks or clock::ns, without modifiers", ev->name);
 }
 
 static int walk(const struct pml__walk *w) {

@@ -35,7 +35,7 @@ static int get(const struct reading *r, void *to, size_t n, size_t at) {
     ssize_t got = pread(r->fd, (char *)to + done, n - done, (off_t)(at + done));
     if (got < 0 && errno == EINTR) continue;
     if (got < 0) return pml_fail(-errno, "%.300s: %s", r->path, strerror(errno));
-    if (got == 0) return bad(r, "it is cut short, or no file of counts");
+    if (got == 0) return bad(r, "cut short, or not a file of counts");
     done += (size_t)got;
   }
   return 0;
@@ -44,11 +44,11 @@ static int get(const struct reading *r, void *to, size_t n, size_t at) {
 static int check(const struct reading *r) {
   const struct pml_count_header *h = &r->head->header;
   if (memcmp(h->magic, PML_COUNT_MAGIC, sizeof h->magic) != 0)
-    return bad(r, "it is no file of counts: a program leaves one that runs with PMLUA_COUNT=FILE and was compiled by "
+    return bad(r, "not a file of counts; run a program with PMLUA_COUNT=FILE that was compiled by "
                   "pmlua cc --count");
   if (h->layout != PML_COUNT_LAYOUT || h->abi != PML_COUNT_ABI || h->cells != PML_COUNT_CELLS)
-    return bad(r, "it is of another version of pmlua; compile and run the program again");
-  return h->lanes > PML_COUNT_LANES ? bad(r, "it is damaged: it has more lanes than there can be") : 0;
+    return bad(r, "written by another version of pmlua; compile and run the program again");
+  return h->lanes > PML_COUNT_LANES ? bad(r, "damaged: more lanes than possible") : 0;
 }
 
 /* Arguments end with 0; the last is followed by another. */

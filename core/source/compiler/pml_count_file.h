@@ -31,7 +31,8 @@ struct pml_counts {
   uint64_t modules, refused; /* refused: of another pmlua, which spoil the counts */
   uint64_t uncounted;
   char command[1024]; /* separated by blanks; cut where it is longer */
-  char others[512]; /* what counts nothing, parted by commas: libraries, the program; as of its exit if it came to it */
+  char others[512]; /* what counts nothing, separated by commas: libraries, the program; as of its exit if it came to it
+                     */
   size_t nevents;   /* Byfl's nine */
   uint64_t *event;
   size_t ncells; /* kinds of operation */
@@ -69,8 +70,8 @@ bool pml_count_is_event(const char *name);
 
 /*
  * pml_count_left_out - what of this process no count has, as of now: into @libraries, of @room bytes, the names of
- * objects that were compiled otherwise, parted by commas, "" for none; not the C library's. Returns how many places of
- * those that count could not be counted, such as inline assembly. Takes the loader's lock.
+ * objects that were compiled otherwise, separated by commas, "" for none; not the C library's. Returns how many places
+ * of those that count could not be counted, such as inline assembly. Takes the loader's lock.
  */
 uint64_t pml_count_left_out(char *libraries, size_t room);
 

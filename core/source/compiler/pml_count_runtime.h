@@ -24,8 +24,8 @@ struct pml_count_runtime {
    */
   uint64_t *(*hold)(void);
   void (*release)(uint64_t *cells);
-  /* others - names of the objects that are loaded now and count nothing, parted by commas, into @to. Takes the loader's
-   * lock. */
+  /* others - names of the objects that are loaded now and count nothing, separated by commas, into @to. Takes the
+   * loader's lock. */
   void (*others)(char *to, size_t room);
 };
 

@@ -43,7 +43,7 @@ static bool is_packed(const struct perf_event_attr *attr) {
 
 /* Why a counter is not read by its page. Kept as a number: a counter is 32 bytes, so that one is found by a shift. */
 #define WHY_LIST(X)                                                                                                    \
-  X(TURNED_OFF, "page reads were turned off when it was opened")                                                       \
+  X(TURNED_OFF, "opened without user-space reads")                                                                     \
   X(SOFTWARE, "a software event has no counter register")                                                              \
   X(OF_CPU, "it counts a cpu, not the calling thread")                                                                 \
   X(OF_OTHER, "it counts another thread")                                                                              \
@@ -162,8 +162,8 @@ static int resolve_target(const struct pml_target *t, const struct pml_event_par
     *pid = -1;
     *cpu = part->cpu_any;
   }
-  if (*pid < -1 || *cpu < -1) return pml_fail(-EINVAL, "target: pid %d and cpu %d name nothing", (int)*pid, *cpu);
-  if (*pid == -1 && *cpu == -1) return pml_fail(-EINVAL, "target: pid -1 counts a whole cpu; name it");
+  if (*pid < -1 || *cpu < -1) return pml_fail(-EINVAL, "target: pid %d and cpu %d are not valid", (int)*pid, *cpu);
+  if (*pid == -1 && *cpu == -1) return pml_fail(-EINVAL, "target: pid -1 counts a whole cpu; give its number");
   return 0;
 }
 
@@ -185,8 +185,8 @@ int pml_counter_open(struct pml_counter *c, const struct pml_event *ev, unsigned
   const struct pml_target *t = target != NULL ? target : &self;
   *c = (struct pml_counter){.fd = -1, .flags = (uint16_t)flags};
   if (ev->nparts == 0)
-    return pml_fail(PML_EMODE, "%s is not counted by the kernel; open it with an event set (pml.eventset)", ev->name);
-  if (part >= ev->nparts) return pml_fail(-EINVAL, "%s: it has no part %u", ev->name, part);
+    return pml_fail(PML_EMODE, "%s is not an event of the kernel; open it with an event set (pml.eventset)", ev->name);
+  if (part >= ev->nparts) return pml_fail(-EINVAL, "%s: no part %u", ev->name, part);
   if (leader != NULL && leader->fd < 0) return pml_fail(PML_ECLOSED, "%s: the leader of its group is closed", ev->name);
   const struct pml_event_part of = pml_event_part(ev, part), *p = &of;
   if (!p->here) return pml_fail(PML_ENOTHERE, "%s: its PMU %s is not on this machine", ev->name, p->pmu);

@@ -151,7 +151,7 @@ int pml__counter_refused(const struct pml__counter_request *q, int err) {
   case -ENFILE:
     return no_descriptor(q, err);
   case -ESRCH:
-    return pml_fail(err, "%s: there is no thread %d", name, (int)q->pid);
+    return pml_fail(err, "%s: no thread %d", name, (int)q->pid);
   case -EBUSY:
     return pml_fail(err, "%s: %s is in exclusive use by another tool; end it", name, q->pmu);
   case -E2BIG:
@@ -172,11 +172,11 @@ int pml__counter_refused(const struct pml__counter_request *q, int err) {
 int pml__counter_starved(const char *name) {
   if (watchdog_is_on())
     return pml_fail(PML_EWATCHDOG,
-                    "%s: its group does not get its counters, and the NMI watchdog holds one; as root: sysctl "
-                    "kernel.nmi_watchdog=0, or use one event less, or ask for multiplexing",
+                    "%s: its group gets no counters, and the NMI watchdog holds one; as root: sysctl "
+                    "kernel.nmi_watchdog=0, or use one event fewer, or ask for multiplexing",
                     name);
   return pml_fail(PML_ETOOMANY,
-                  "%s: its group does not get its counters: there are too few, or others hold them; use fewer events, "
+                  "%s: its group gets no counters: there are too few, or other tools hold them; use fewer events, "
                   "or ask for multiplexing",
                   name);
 }

@@ -151,7 +151,7 @@ static enum pml_path part_path(const struct pml__kernel_share *k, const struct p
   bool now = g->paged;
   for (uint32_t i = 0; now && i < g->n; i++) now = g->page[i]->index != 0;
   if (now) return PML_PATH_PAGE;
-  *why = "another event of its group needs read(2), which then reads all";
+  *why = "another event of its group needs read(2), which reads the whole group";
   return PML_PATH_READ;
 }
 

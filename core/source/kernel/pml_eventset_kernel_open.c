@@ -59,8 +59,9 @@ static int list_places(struct opening *o) {
   uint32_t most = 0, n = o->k->share.n;
   for (uint32_t k = 0; k < n; k++) most += event_at(o, k)->nparts;
   if (most > PML__GROUP_MAX)
-    return pml_fail(PML_ETOOMANY, "an event set of %u counters: the most is %u; name fewer places of uncore events",
-                    most, PML__GROUP_MAX);
+    return pml_fail(PML_ETOOMANY,
+                    "an event set of %u counters; at most %u are possible: name fewer places of uncore events", most,
+                    PML__GROUP_MAX);
   for (int r = 0; r <= 2; r++)
     for (uint32_t k = 0; k < n; k++) {
       const struct pml_event *ev = event_at(o, k);
@@ -229,7 +230,7 @@ static int enable_groups(const struct pml__kernel_share *k, unsigned flags) {
   if (flags & PML_EVENTSET_ON_EXEC) return 0;
   for (uint32_t i = 0; i < k->ngroups; i++)
     if (ioctl(k->group[i].fd, PERF_EVENT_IOC_ENABLE, 0) != 0)
-      return pml_fail(-errno, "event set: a group cannot be enabled: %s", strerror(errno));
+      return pml_fail(-errno, "event set: cannot enable a group: %s", strerror(errno));
   return 0;
 }
 

@@ -31,8 +31,9 @@ int pml_group_open(struct pml_group *g, const struct pml_event *const *ev, const
                    const struct pml_target *target, unsigned flags, size_t *which) {
   *g = (struct pml_group){0};
   if (which != NULL) *which = 0;
-  if (n == 0) return pml_fail(-EINVAL, "a group needs an event");
-  if (n > PML__GROUP_MAX) return pml_fail(PML_ETOOMANY, "a group of %zu events: the most is %u", n, PML__GROUP_MAX);
+  if (n == 0) return pml_fail(-EINVAL, "a group of no events");
+  if (n > PML__GROUP_MAX)
+    return pml_fail(PML_ETOOMANY, "a group of %zu events; at most %u are possible", n, PML__GROUP_MAX);
 
   int rc = allocate(g, n);
   if (rc < 0) goto fail;
@@ -46,7 +47,7 @@ int pml_group_open(struct pml_group *g, const struct pml_event *const *ev, const
   }
   if (flags & PML_OPEN_DISABLED) return 0;
   if (ioctl(g->member[0].fd, PERF_EVENT_IOC_ENABLE, 0) == 0) return 0;
-  rc = pml_fail(-errno, "%s: its group cannot be enabled: %s", ev[0]->name, strerror(errno));
+  rc = pml_fail(-errno, "%s: cannot enable its group: %s", ev[0]->name, strerror(errno));
 fail:
   pml_group_close(g);
   return rc;

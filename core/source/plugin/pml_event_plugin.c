@@ -58,10 +58,10 @@ static int fail_unknown(const char *name, const struct pml_plugin *p) {
   (void)pml__source_nearest(&pml__source_plugin, name, text, sizeof text);
   if (p == NULL)
     return pml_fail(PML_ENOEVENT,
-                    "no plugin is loaded that \"%.128s\" could be of%s; load it with pml.plugin.load or "
+                    "no loaded plugin has the event \"%.128s\"%s; load one with pml.plugin.load or "
                     "SCOREP_METRIC_PLUGINS",
                     name, text);
-  return pml_fail(PML_ENOEVENT, "plugin %.64s has no metric \"%.128s\"%s; its tokens choose what it has", p->name, name,
+  return pml_fail(PML_ENOEVENT, "plugin %.64s has no metric \"%.128s\"%s; its tokens choose its metrics", p->name, name,
                   text);
 }
 

@@ -206,7 +206,7 @@ static int open_one(struct plugin_share *h, uint32_t k, const char *name) {
   struct metric *m = &h->metric[k];
   uint32_t metric = 0;
   int err = pml__plugin_lookup(pml__source_rest(h->share.source, name), &m->plugin, &metric);
-  if (err < 0) return pml_fail(PML_ENOEVENT, "%s is not there any more", name);
+  if (err < 0) return pml_fail(PML_ENOEVENT, "%s was unregistered", name);
   struct pml__plugin_use *use = pml__plugin_join(m->plugin, &err);
   if (err < 0) return err;
   m->event = h->share.event[k];
@@ -214,7 +214,7 @@ static int open_one(struct plugin_share *h, uint32_t k, const char *name) {
   m->mode = m->metric->mode;
   m->counter = use != NULL ? &use->counter[metric] : NULL;
   if (m->counter != NULL && m->counter->dead)
-    return pml_fail(PML_EPLUGIN, "%s is dropped: its plugin refused it here, or gave what it cannot have", name);
+    return pml_fail(PML_EPLUGIN, "%s is dropped: its plugin refused it, or returned an invalid value", name);
   m->id = m->counter != NULL ? (uint32_t)m->counter->id : 0;
   m->level = pml_mode_is_level(m->mode) || m->counter == NULL || m->plugin->sync == PML_PLUGIN_ASYNC;
   m->real = m->metric->value == PML_PLUGIN_DOUBLE && m->counter != NULL;
@@ -229,8 +229,7 @@ static int open_share(struct pml__share *share, const struct pml_event *ev,
   struct plugin_share *h = (struct plugin_share *)share;
   const struct pml_target *target = &options->target;
   if (target->pid != 0 && target->pid != getpid() && target->pid != gettid())
-    return pml_fail(PML_EMODE, "plugins measure this process: their metrics cannot be read of pid %d",
-                    (int)target->pid);
+    return pml_fail(PML_EMODE, "plugins measure this process only, not pid %d", (int)target->pid);
   h->metric = calloc(share->n, sizeof *h->metric);
   h->reader = pml__sde_reader_take();
   if (h->metric == NULL || h->reader == NULL)
@@ -277,7 +276,7 @@ static void describe(const struct pml__share *share, uint32_t k, struct pml_even
   else if (!pml__plugin_alive(m->plugin))
     info->why = "its plugin has ended or was dropped: this is its last value";
   else if (m->plugin->sync == PML_PLUGIN_ASYNC)
-    info->why = "its values come when the plugin ends, as a series";
+    info->why = "its values arrive as a series when the plugin ends";
 }
 
 const struct pml__source pml__source_plugin = {.name = "plugin",

@@ -258,7 +258,7 @@ void pml_plugin_describe(struct pml_plugin *p, struct pml_plugin_info *info) {
 static int check_metric(const char *plugin, const struct pml_plugin_metric *m) {
   if (m->name == NULL || *m->name == '\0') return pml_fail(-EINVAL, "a metric of plugin %s has no name", plugin);
   if (strlen(plugin) + strlen(m->name) + PREFIX_BYTES > PML_EVENT_NAME_MAX)
-    return pml_fail(-EINVAL, "metric \"%.40s...\" of plugin %s has too long a name", m->name, plugin);
+    return pml_fail(-EINVAL, "the name of metric \"%.40s...\" of plugin %s is too long", m->name, plugin);
   for (const char *c = m->name; *c != '\0'; c++)
     if (iscntrl((unsigned char)*c))
       return pml_fail(-EINVAL, "a metric of plugin %s has a control character in its name", plugin);

@@ -13,7 +13,7 @@
 void pml__plugin_threw(struct pml_plugin *p, const char *what, struct _Unwind_Exception *e) {
   char text[256];
   pml__guard_end(e, p->object, text, sizeof text);
-  pml__plugin_trouble(p, "%s threw %s; the plugin is dropped", what, text);
+  pml__plugin_trouble(p, "%s threw %s; plugin dropped", what, text);
   pml__plugin_drop(p);
 }
 
@@ -132,7 +132,7 @@ bool pml__plugin_pairs(struct pml__plugin_counter *c, struct pml_plugin_pair **l
   if (!call(p, "get_all_values", get_all_values, &j)) return false;
   size_t most = j.list != NULL ? malloc_usable_size(j.list) / sizeof *j.list : 0;
   if (j.value > most) { /* also a list that is not there */
-    pml__plugin_trouble(p, "get_all_values says %llu values of %.64s, and its list has room for %zu; they are left out",
+    pml__plugin_trouble(p, "get_all_values reports %llu values of %.64s but its list holds %zu; values left out",
                         (unsigned long long)j.value, p->metric[c->metric].name, most);
     free(j.list);
     c->dead = true;

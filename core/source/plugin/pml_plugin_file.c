@@ -94,7 +94,7 @@ int pml_plugin_save(const char *path, size_t *series) {
   if (whole && err == 0) return 0;
   *series = 0;
   (void)unlink(path);
-  return err < 0 ? err : pml_fail(-EIO, "%s: the series of plugins cannot be written", path);
+  return err < 0 ? err : pml_fail(-EIO, "%s: cannot write the series of plugins", path);
 }
 
 /* ---- reading ---- */
@@ -186,7 +186,7 @@ static int read_pairs(struct loading *l, const char *name, size_t n) {
     struct pml_plugin_pair *at = &l->pair[i];
     if (rest == NULL || !unsigned_of(ticks, 10, UINT64_MAX, &at->ticks) ||
         !unsigned_of(rest, 16, UINT64_MAX, &at->value))
-      return malformed(l, "no time and value");
+      return malformed(l, "not a time and a value");
     if (at->ticks < last) return malformed(l, "the times go back");
     last = at->ticks;
   }
@@ -226,7 +226,7 @@ int pml_plugin_load_series(const char *path, pml_plugin_file_visit *visit, void 
   while (err == 0 && !ended) {
     bool more = next_line(&l);
     ended = more && strcmp(l.line, "end") == 0;
-    if (!ended) err = more ? load_one(&l, visit, arg) : malformed(&l, "it ends before its end");
+    if (!ended) err = more ? load_one(&l, visit, arg) : malformed(&l, "cut short: the end is missing");
   }
   free(l.pair);
   free(l.line);

@@ -45,8 +45,7 @@ static int refused(const char *name, const char *path, const char *said) {
   if (pml__library_foreign(path, foreign, sizeof foreign)) return pml_fail(PML_EPLUGIN, "plugin %s: %s", name, foreign);
   if (said == NULL) said = "the loader refuses it";
   if (strncmp(said, path, n) == 0 && strstr(said, "No such file") != NULL)
-    return pml_fail(-ENOENT, "plugin %s: there is no %s where the loader looks; set LD_LIBRARY_PATH, or give its path",
-                    name, path);
+    return pml_fail(-ENOENT, "plugin %s: the loader finds no %s; set LD_LIBRARY_PATH, or give its path", name, path);
   return pml_fail(PML_EPLUGIN, "plugin %s: %s", name, said);
 }
 
@@ -130,7 +129,7 @@ static int ask_info(struct opening *o) {
   (void)snprintf(symbol, sizeof symbol, "SCOREP_MetricPlugin_%s_get_info", p->name);
   void *at = dlsym(p->object, symbol);
   if (at == NULL)
-    return pml_fail(PML_EPLUGIN, "plugin %s: %s has no %s: it is no metric plugin, or one of another name", p->name,
+    return pml_fail(PML_EPLUGIN, "plugin %s: %s has no %s: not a metric plugin, or one of another name", p->name,
                     p->path, symbol);
   memcpy(&o->get_info, &at, sizeof at);
   return first_call(o, "get_info", get_info);
@@ -156,7 +155,7 @@ static int validate(struct pml_plugin *p) {
   p->scope = (enum pml_plugin_scope)c->run_per;
   p->delta_ticks = c->delta_t;
   if (p->sync == PML_PLUGIN_STRICTLY_SYNC && p->scope != PML_PLUGIN_THREAD)
-    return pml_fail(PML_EPLUGIN, "plugin %s: it is strictly synchronous but not per thread", p->name);
+    return pml_fail(PML_EPLUGIN, "plugin %s: strictly synchronous plugins must be per thread", p->name);
   const char *function = missing(c);
   if (function != NULL)
     return pml_fail(PML_EPLUGIN, "plugin %s: it has no %s, which a plugin that is %s must have", p->name, function,
@@ -194,7 +193,7 @@ static void take_properties(struct opening *o) {
     free(m[n].name);
   }
   if (n == most)
-    pml__plugin_trouble(o->p, "the list of get_event_info(\"%.64s\") has no end within its %zu bytes", o->token,
+    pml__plugin_trouble(o->p, "the list of get_event_info(\"%.64s\") does not end within %zu bytes", o->token,
                         malloc_usable_size(m));
   else if (n == 0)
     pml__plugin_trouble(o->p, "token \"%.64s\" stands for no metric", o->token);
@@ -231,8 +230,8 @@ int pml__plugin_open(struct pml_plugin *p, const struct pml_plugin_options *opti
   if (err == 0) err = validate(p);
   if (err < 0) return err;
   if (p->call.plugin_version > SCOREP_METRIC_PLUGIN_VERSION)
-    pml__plugin_trouble(p, "it speaks version %u of the interface, which is known to version %d",
-                        p->call.plugin_version, SCOREP_METRIC_PLUGIN_VERSION);
+    pml__plugin_trouble(p, "version %u of the interface; pmlua supports up to %d", p->call.plugin_version,
+                        SCOREP_METRIC_PLUGIN_VERSION);
   if (p->call.set_clock_function != NULL) err = first_call(&o, "set_clock_function", set_clock);
   if (err == 0) err = first_call(&o, "initialize", initialize);
   if (err < 0) return err;

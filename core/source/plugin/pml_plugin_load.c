@@ -20,12 +20,12 @@ static int check_name(const char *name) {
   if (name == NULL || *name == '\0') return pml_fail(-EINVAL, "a plugin needs a name");
   for (const char *c = name; *c != '\0'; c++)
     if (!isalnum((unsigned char)*c) && *c != '_')
-      return pml_fail(-EINVAL, "\"%.64s\" is no name of a plugin: letters, digits and _ make one", name);
+      return pml_fail(-EINVAL, "\"%.64s\" is not the name of a plugin; use letters, digits and _", name);
   return strlen(name) < 128 ? 0 : pml_fail(-EINVAL, "plugin name \"%.40s...\" is too long", name);
 }
 
 static int check_free(const char *name) {
-  return pml__plugin_is_taken(name) ? pml_fail(-EEXIST, "plugin %s is loaded already; end it first", name) : 0;
+  return pml__plugin_is_taken(name) ? pml_fail(-EEXIST, "plugin %s is already loaded; end it first", name) : 0;
 }
 
 /* --- a library --- */
@@ -61,9 +61,9 @@ static int check_provider(const char *name, const struct pml_plugin_provider *v)
   if ((unsigned)v->sync >= PML_PLUGIN_SYNCS || (unsigned)v->scope >= PML_PLUGIN_SCOPES)
     return pml_fail(-EINVAL, "plugin %s: unknown kind or scope", name);
   if (v->sync == PML_PLUGIN_STRICTLY_SYNC)
-    return pml_fail(-EINVAL, "plugin %s: what a program provides is not strictly synchronous", name);
+    return pml_fail(-EINVAL, "plugin %s: a plugin of the program itself cannot be strictly synchronous", name);
   if (v->sync == PML_PLUGIN_SYNC ? v->read == NULL : v->collect == NULL)
-    return pml_fail(-EINVAL, "plugin %s cannot be asked for its values", name);
+    return pml_fail(-EINVAL, "plugin %s has no function that returns values", name);
   return 0;
 }
 

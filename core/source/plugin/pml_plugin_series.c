@@ -70,7 +70,7 @@ static void tell(struct pml__plugin_counter *c, uint64_t outside, uint64_t backw
     pml__plugin_trouble(p, "%llu values of %.64s have times outside the measurement; they are left out",
                         (unsigned long long)c->outside, name);
   if (backwards == 0 && c->backwards > 0)
-    pml__plugin_trouble(p, "%.64s goes backwards %llu times, but says that it only grows", name,
+    pml__plugin_trouble(p, "%.64s fell %llu times although it is declared to grow only", name,
                         (unsigned long long)c->backwards);
 }
 
@@ -111,7 +111,7 @@ static int visit_counter(struct pml__plugin_counter *c, pml_plugin_series_visit 
 int pml_plugin_series(struct pml_plugin *p, pml_plugin_series_visit *visit, void *arg) {
   int rc = 0;
   if (p->sync != PML_PLUGIN_ASYNC && p->sync != PML_PLUGIN_ASYNC_EVENT)
-    return pml_fail(PML_EMODE, "plugin %s is %s: it has no series", p->name, pml_plugin_sync_name(p->sync));
+    return pml_fail(PML_EMODE, "plugin %s is %s: no series", p->name, pml_plugin_sync_name(p->sync));
   pml__process_look();
   pthread_mutex_lock(&p->lock);
   for (const struct pml__plugin_use *use = p->uses; use != NULL && rc == 0; use = use->next)

@@ -90,7 +90,7 @@ struct pml__plugin_use *pml__plugin_join(struct pml_plugin *p, int *err) {
   struct pml__plugin_use *use = NULL;
   *err = 0;
   if (inside == p) {
-    *err = pml_fail(-EDEADLK, "plugin %s is asked from inside itself", p->name);
+    *err = pml_fail(-EDEADLK, "plugin %s cannot read its own metrics", p->name);
     return NULL;
   }
   uint64_t thread = pml_thread_self()->id;
@@ -160,7 +160,7 @@ int pml_plugin_collect(struct pml_plugin *p) {
   if (p->sync != PML_PLUGIN_ASYNC_EVENT)
     return pml_fail(PML_EMODE, "plugin %s is %s: %s", p->name, pml_plugin_sync_name(p->sync),
                     p->sync == PML_PLUGIN_ASYNC ? "its series are collected when it ends" : "it has no series");
-  if (inside == p) return pml_fail(-EDEADLK, "plugin %s is asked from inside itself", p->name);
+  if (inside == p) return pml_fail(-EDEADLK, "plugin %s cannot read its own metrics", p->name);
   const struct pml_plugin *before = enter(p);
   if (pml__plugin_alive(p)) take_all(p);
   int err = pml__plugin_alive(p) ? 0 : refuse(p); /* also when it failed just now */
@@ -221,5 +221,5 @@ int pml_plugin_end(struct pml_plugin *p) {
     err = end(p);
     leave(p, NULL);
   }
-  return err < 0 ? pml_fail(err, "plugin %s: a thread does not come back from it, so it is not finalized", p->name) : 0;
+  return err < 0 ? pml_fail(err, "plugin %s: a thread is still inside it; plugin not finalized", p->name) : 0;
 }

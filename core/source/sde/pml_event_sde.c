@@ -21,7 +21,7 @@ static int walk_one(const struct pml_sde_info *info, void *arg) {
   struct pml_event_info row = {.name = name, .description = info->description, .source = "sde"};
   row.pmu = info->library;
   row.available = there;
-  row.reason = there ? "" : "asked for, but no library has registered it yet";
+  row.reason = there ? "" : "requested, but no library has registered it yet";
   return pml__walk_row(w->walk, &row);
 }
 

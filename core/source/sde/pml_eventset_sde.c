@@ -94,7 +94,7 @@ int pml__sde_open(struct pml__share *share, const struct pml_event *ev, const st
   struct pml__sde_share *h = (struct pml__sde_share *)share;
   const struct pml_target *target = &options->target;
   if (target->pid != 0 && target->pid != getpid() && target->pid != gettid())
-    return pml_fail(PML_EMODE, "software-defined events are the process's own: they cannot be read of pid %d",
+    return pml_fail(PML_EMODE, "software-defined events belong to this process; they cannot be read from pid %d",
                     (int)target->pid);
   h->absent = calloc(share->n, sizeof *h->absent);
   h->event = calloc(share->n, sizeof(struct pml_sde_event *));

@@ -54,7 +54,7 @@ static int check_name(const char *what, const char *name) {
 }
 
 int pml__sde_full_name(char *to, const struct pml_sde_library *lib, const char *event) {
-  if (lib == NULL) return pml_fail(-EINVAL, "software-defined event: there is no library");
+  if (lib == NULL) return pml_fail(-EINVAL, "software-defined event: NULL library");
   int rc = check_name("event", event);
   if (rc < 0) return rc;
   size_t nlib = strlen(lib->name), nevent = strnlen(event, PML__SDE_NAME_MAX);
@@ -315,7 +315,7 @@ int pml_sde_describe(struct pml_sde_library *lib, const char *event, const char 
   pml__sde_lock();
   struct pml_sde_event *ev = pml__sde_lookup(name);
   bool same = ev != NULL && ev->description != NULL && strcmp(ev->description, description) == 0;
-  if (ev == NULL) rc = pml_fail(-EINVAL, "%s cannot be described: nobody has registered it", name);
+  if (ev == NULL) rc = pml_fail(-EINVAL, "%s cannot be described: no library has registered it", name);
   if (ev != NULL && !same) {
     t->next = ev->texts; /* earlier ones stay, pml_sde_info() gave them out */
     __atomic_store_n(&ev->texts, t, __ATOMIC_RELEASE);
@@ -356,7 +356,7 @@ static void info_of(const struct pml_sde_event *ev, struct pml_sde_info *info) {
 }
 
 int pml_sde_info(struct pml_sde_event *ev, struct pml_sde_info *info) {
-  if (ev == NULL) return pml_fail(-EINVAL, "software-defined event: there is none");
+  if (ev == NULL) return pml_fail(-EINVAL, "software-defined event: NULL event");
   pml__sde_lock();
   info_of(ev, info);
   pml__sde_unlock();

@@ -127,7 +127,7 @@ static int attach(const struct pml_count_runtime *r) {
   const struct pml_count_runtime *there = atomic_load_explicit(&runtime, memory_order_relaxed);
   struct pml_sde_library *lib;
   if (there != NULL && there != r)
-    return pml_fail(-EBUSY, "compiler counts: this process has two runtimes of them; link all with the shared one");
+    return pml_fail(-EBUSY, "compiler counts: this process has two runtimes; link every part with the shared one");
   atomic_store_explicit(&runtime, r, memory_order_release);
   int rc = pml_sde_library(&lib, LIBRARY);
   if (rc == 0) rc = register_sums(lib);
@@ -138,7 +138,7 @@ static int attach(const struct pml_count_runtime *r) {
 
 int pml_count_attach(const struct pml_count_runtime *r) {
   if (r == NULL || r->abi != PML_COUNT_ABI || r->area == NULL)
-    return pml_fail(-EINVAL, "compiler counts: their runtime is of another pmlua");
+    return pml_fail(-EINVAL, "compiler counts: the runtime belongs to another pmlua");
   pml__process_look();
   pml__lock_take(&lock);
   int rc = attach(r);

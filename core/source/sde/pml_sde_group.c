@@ -143,7 +143,7 @@ static int add(struct pml_sde_library *lib, const char *event, const char *group
   struct pml__sde_body *b = member != NULL ? pml__sde_body_of(member) : NULL;
   if (!can_be_member(b))
     return pml_fail(-EINVAL, "%s cannot be in group %s: %s", event, group,
-                    b == NULL ? "nobody has registered it" : "it has no single value to add up or compare");
+                    b == NULL ? "no library has registered it" : "it has no single value");
   struct pml_sde_event *g = pml__sde_obtain(lib, group);
   if (g == NULL) return pml_fail(-ENOMEM, "group %s: out of memory", group);
   struct pml__sde_body *gb = pml__sde_body_of(g);
@@ -152,12 +152,12 @@ static int add(struct pml_sde_library *lib, const char *event, const char *group
   if (rc < 0) return pml_fail(rc, "group %s: out of memory", group);
   gb = pml__sde_body_of(g);
   if (gb->kind != PML_SDE_GROUP || gb->operation != operation)
-    return pml_fail(-EINVAL, "%s is there already and is %s", group,
-                    gb->kind != PML_SDE_GROUP ? "not a group" : "a group by another operation");
+    return pml_fail(-EINVAL, "%s already exists and is %s", group,
+                    gb->kind != PML_SDE_GROUP ? "not a group" : "a group with another operation");
   if (find_leaf(gb, b) != NULL) return 0;
   if (depth_to(b, gb, pml__sde_walk()) + 1 >= DEPTH_MAX)
-    return pml_fail(-EINVAL, "%s cannot be in group %s: it contains it, or groups would lie more than %u deep", event,
-                    group, DEPTH_MAX);
+    return pml_fail(-EINVAL, "%s cannot be in group %s: a cycle, or groups nested more than %u deep", event, group,
+                    DEPTH_MAX);
   rc = add_member(gb, b);
   return rc < 0 ? pml_fail(rc, "group %s: out of memory", group) : 0;
 }
@@ -165,8 +165,7 @@ static int add(struct pml_sde_library *lib, const char *event, const char *group
 int pml_sde_group_add(struct pml_sde_library *lib, const char *event, const char *group,
                       enum pml_sde_operation operation) {
   char member[PML__SDE_NAME_MAX], name[PML__SDE_NAME_MAX];
-  if ((unsigned)operation > PML_SDE_MIN)
-    return pml_fail(-EINVAL, "a group sums or gives the largest or the smallest, not %d", (int)operation);
+  if ((unsigned)operation > PML_SDE_MIN) return pml_fail(-EINVAL, "unknown operation of a group: %d", (int)operation);
   int rc = pml__sde_full_name(member, lib, event);
   if (rc == 0) rc = pml__sde_full_name(name, lib, group);
   if (rc < 0) return rc;

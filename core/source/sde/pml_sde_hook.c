@@ -22,7 +22,7 @@
 
 static int cannot_load(const char *what) {
   const char *why = dlerror();
-  return pml_fail(-ELIBACC, "%.200s cannot be loaded: %.250s", what, why != NULL ? why : "the loader does not say why");
+  return pml_fail(-ELIBACC, "cannot load %.200s: %.250s", what, why != NULL ? why : "the loader gives no reason");
 }
 
 static void *open_beside(const char *dir, size_t n, const char *name) {

@@ -146,7 +146,7 @@ static int poll_event(struct pml_sde_event *ev) {
   if (wants_polling(ev)) rc = start_polling(&p, ev);
   pml__lock_leave(&poll.lock);
   free(p);
-  return rc < 0 ? pml_fail(rc, "%s: the thread that polls for its threshold cannot be started", ev->name) : 0;
+  return rc < 0 ? pml_fail(rc, "%s: cannot start the thread that polls its threshold", ev->name) : 0;
 }
 
 /* --- setting one --- */
@@ -155,7 +155,7 @@ static int poll_event(struct pml_sde_event *ev) {
 static int watch(const struct pml_sde_event *ev, struct pml__sde_overflow *o) {
   struct pml__sde_body *b = pml__sde_body_of(ev);
   if (b == NULL || (b->kind != PML_SDE_CREATED && b->kind != PML_SDE_REGISTERED && b->kind != PML_SDE_CALLBACK))
-    return pml_fail(-EINVAL, "%s cannot overflow: it is no counter", ev->name);
+    return pml_fail(-EINVAL, "%s cannot overflow: it is not a counter", ev->name);
   o->before = atomic_load_explicit(&b->overflow, memory_order_relaxed);
   atomic_store_explicit(&b->overflow, o, memory_order_release);
   if (b->kind == PML_SDE_CREATED)
@@ -174,9 +174,9 @@ static int64_t multiples(const struct pml_value *v, int64_t threshold) {
 int pml_sde_on_overflow(struct pml_sde_event *ev, int64_t threshold, void (*notify)(int64_t value, void *arg),
                         void *arg) {
   struct pml_value v;
-  if (ev == NULL) return pml_fail(-EINVAL, "software-defined event: there is none");
+  if (ev == NULL) return pml_fail(-EINVAL, "software-defined event: NULL event");
   if (notify != NULL && threshold <= 0)
-    return pml_fail(-EINVAL, "%s: a threshold of %lld is not above 0", ev->name, (long long)threshold);
+    return pml_fail(-EINVAL, "%s: threshold %lld; it must be above 0", ev->name, (long long)threshold);
   struct pml__sde_overflow *o = calloc(1, sizeof *o);
   if (o == NULL) return pml_fail(-ENOMEM, "%s: out of memory for its threshold", ev->name);
   int rc = pml_sde_read(ev, &v); /* before the lock: it may call back */

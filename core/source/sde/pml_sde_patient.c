@@ -133,15 +133,15 @@ static void watch_forks(void) {
 /* --- asking --- */
 
 static int gave_up(const struct pml_sde_event *ev) {
-  return pml_fail(-ETIMEDOUT, "%s: its library's callback has not come back; it is asked again when it has", ev->name);
+  return pml_fail(-ETIMEDOUT, "%s: its library's callback has not returned; it is called again once it has", ev->name);
 }
 
 /* With the lock held: a job of @ev that has just begun. */
 static int begin(struct job **job, struct pml_sde_event *ev) {
   if (jobs.n >= PML_SDE_HELPERS_MAX)
-    return pml_fail(-EAGAIN, "%s cannot be asked now: %u callbacks have not come back", ev->name, jobs.n);
+    return pml_fail(-EAGAIN, "%s cannot be read now: %u callbacks have not returned", ev->name, jobs.n);
   struct job *j = calloc(1, sizeof *j);
-  if (j == NULL) return pml_fail(-ENOMEM, "%s: out of memory for a thread that asks it", ev->name);
+  if (j == NULL) return pml_fail(-ENOMEM, "%s: out of memory for a thread to read it", ev->name);
   pthread_condattr_t monotonic;
   pthread_condattr_init(&monotonic);
   pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
@@ -152,7 +152,7 @@ static int begin(struct job **job, struct pml_sde_event *ev) {
   if (rc < 0) {
     pthread_cond_destroy(&j->came);
     free(j);
-    return pml_fail(rc, "%s: a thread that asks it cannot be started", ev->name);
+    return pml_fail(rc, "%s: cannot start a thread to read it", ev->name);
   }
   pml__sde_lock();
   ev->refs++;

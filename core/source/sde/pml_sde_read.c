@@ -242,11 +242,11 @@ void pml__sde_snapshot(struct pml__sde_reader *r, struct pml_sde_event *const *e
 /* --- one event --- */
 
 static int no_event(void) {
-  return pml_fail(-EINVAL, "software-defined event: there is none");
+  return pml_fail(-EINVAL, "software-defined event: NULL event");
 }
 
 static int no_reader(const struct pml_sde_event *ev) {
-  return pml_fail(-ENOMEM, "%s: out of memory for one reader more", ev->name);
+  return pml_fail(-ENOMEM, "%s: out of memory for another reader", ev->name);
 }
 
 int pml_sde_read(struct pml_sde_event *ev, struct pml_value *v) {

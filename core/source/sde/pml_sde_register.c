@@ -19,7 +19,7 @@ static int check(char *name, const struct pml_sde_library *lib, const char *even
   int rc = pml__sde_full_name(name, lib, event);
   if (rc < 0) return rc;
   if ((mode & ~(PML_SDE_RW | PML_SDE_INSTANT)) != 0)
-    return pml_fail(-EINVAL, "%s: invalid mode 0x%x; it is PML_SDE_RO or _RW with _DELTA or _INSTANT", name, mode);
+    return pml_fail(-EINVAL, "%s: invalid mode 0x%x; use PML_SDE_RO or _RW with _DELTA or _INSTANT", name, mode);
   return 0;
 }
 
@@ -74,10 +74,11 @@ int pml_sde_register(struct pml_sde_library *lib, const char *event, unsigned mo
   char name[PML__SDE_NAME_MAX];
   int rc = check(name, lib, event, mode);
   if (rc < 0) return rc;
-  if ((unsigned)type >= PML_TYPE_OTHER) return pml_fail(-EINVAL, "%s: %d is not a type of a counter", name, (int)type);
+  if ((unsigned)type >= PML_TYPE_OTHER)
+    return pml_fail(-EINVAL, "%s: %d is not the type of a counter", name, (int)type);
   if (variable == NULL || (uintptr_t)variable % size_of(type) != 0)
     return pml_fail(-EINVAL, "%s: its variable is %s", name,
-                    variable == NULL ? "missing" : "not aligned to its size, so that it cannot be read in one piece");
+                    variable == NULL ? "missing" : "not aligned to its size; it cannot be read atomically");
   struct pml__sde_body *b = pml__sde_body_new(PML_SDE_REGISTERED, type, mode);
   if (b == NULL) return no_memory(name);
   b->variable = variable;
@@ -91,7 +92,8 @@ int pml_sde_register_callback(struct pml_sde_library *lib, const char *event, un
   char name[PML__SDE_NAME_MAX];
   int rc = check(name, lib, event, mode);
   if (rc < 0) return rc;
-  if ((unsigned)type >= PML_TYPE_OTHER) return pml_fail(-EINVAL, "%s: %d is not a type of a counter", name, (int)type);
+  if ((unsigned)type >= PML_TYPE_OTHER)
+    return pml_fail(-EINVAL, "%s: %d is not the type of a counter", name, (int)type);
   if (callback == NULL) return pml_fail(-EINVAL, "%s: its callback is missing", name);
   struct pml__sde_body *b = pml__sde_body_new(PML_SDE_CALLBACK, type, mode);
   if (b == NULL) return no_memory(name);
@@ -205,7 +207,7 @@ int pml_sde_create_recorder(struct pml_sde_library *lib, const char *event, cons
   *r = NULL;
   int rc = check(name, lib, event, PML_SDE_INSTANT);
   if (rc < 0) return rc;
-  if (options == NULL) return pml_fail(-EINVAL, "%s: a recorder needs to be told the type of its elements", name);
+  if (options == NULL) return pml_fail(-EINVAL, "%s: the type of the recorder's elements is missing", name);
   struct pml__sde_body *b = NULL, *there = NULL;
   rc = open_recorder(name, options, &b);
   if (rc < 0) return rc;
@@ -318,8 +320,8 @@ static void withdraw_derived(struct leaving *l, const char *name, const struct p
 static int unregister(struct leaving *l, const char *name) {
   struct pml_sde_event *ev = pml__sde_lookup(name);
   const struct pml__sde_body *b = ev != NULL ? pml__sde_body_of(ev) : NULL;
-  if (b == NULL) return pml_fail(-EINVAL, "%s cannot be unregistered: nobody has registered it", name);
-  if (is_derived(b)) return pml_fail(-EINVAL, "%s goes with its recorder and not alone", name);
+  if (b == NULL) return pml_fail(-EINVAL, "%s cannot be unregistered: no library has registered it", name);
+  if (is_derived(b)) return pml_fail(-EINVAL, "%s is part of a recorder; unregister the recorder", name);
   if (!make_room(l, 1 + DERIVED)) return no_memory(name);
   if (b->kind == PML_SDE_RECORDER) withdraw_derived(l, name, b);
   withdraw(l, ev);
@@ -357,7 +359,7 @@ static int shut(struct pml_sde_event *ev, void *arg) {
 }
 
 int pml_sde_shutdown(struct pml_sde_library *lib) {
-  if (lib == NULL) return pml_fail(-EINVAL, "software-defined events: there is no library to shut down");
+  if (lib == NULL) return pml_fail(-EINVAL, "software-defined events: NULL library");
   struct shutdown s = {.library = lib};
   if (pml__sde_look != NULL) pml__sde_look(lib, NULL);
   pml__sde_lock();

@@ -147,7 +147,7 @@ static int insert(struct pml_sde_set *s, size_t bytes, size_t hashable, const vo
 
 int pml_sde_set_insert(struct pml_sde_set *s, size_t bytes, size_t hashable, const void *element, uint32_t type_id) {
   if (s == NULL || element == NULL || hashable == 0 || hashable > bytes || bytes > PTRDIFF_MAX / 2)
-    return pml_fail(-EINVAL, "counting set: an element of %zu bytes, %zu of them its identity, cannot be put in", bytes,
+    return pml_fail(-EINVAL, "counting set: invalid element of %zu bytes with an identity of %zu bytes", bytes,
                     hashable);
   take(s);
   int rc = insert(s, bytes, hashable, element, type_id);
@@ -156,8 +156,7 @@ int pml_sde_set_insert(struct pml_sde_set *s, size_t bytes, size_t hashable, con
 }
 
 int pml_sde_set_remove(struct pml_sde_set *s, size_t hashable, const void *element, uint32_t type_id) {
-  if (s == NULL || element == NULL || hashable == 0)
-    return pml_fail(-EINVAL, "counting set: there is no element to take out");
+  if (s == NULL || element == NULL || hashable == 0) return pml_fail(-EINVAL, "counting set: no element to remove");
   int rc = -ENOENT;
   take(s);
   if (s->table != NULL) {
@@ -174,7 +173,7 @@ int pml_sde_set_remove(struct pml_sde_set *s, size_t hashable, const void *eleme
     }
   }
   leave(s);
-  return rc < 0 ? pml_fail(rc, "counting set: the element to take out is not in it") : 0;
+  return rc < 0 ? pml_fail(rc, "counting set: the element to remove is not in the set") : 0;
 }
 
 /* A copy of all elements, one behind the other, so that the visitor keeps nobody from inserting. */
@@ -199,7 +198,7 @@ static struct pml_sde_element *copy_all(struct pml_sde_set *s, size_t *n) {
 }
 
 int pml_sde_set_visit(struct pml_sde_set *s, int (*visit)(const struct pml_sde_element *, void *), void *arg) {
-  if (s == NULL || visit == NULL) return pml_fail(-EINVAL, "counting set: there is nothing to visit");
+  if (s == NULL || visit == NULL) return pml_fail(-EINVAL, "counting set: no function to visit with");
   size_t n = 0;
   take(s);
   struct pml_sde_element *all = copy_all(s, &n);

@@ -58,7 +58,8 @@ static int open_share(struct pml__share *share, const struct pml_event *ev,
                       const struct pml_eventset_options *options) {
   const struct pml_target *target = &options->target;
   if ((target->pid != 0 && target->pid != gettid()) || target->inherit)
-    return pml_fail(PML_EMODE, "sim:: events count the calling thread alone; pmlua stat --sim counts another program");
+    return pml_fail(PML_EMODE,
+                    "sim:: events count the calling thread only; count another program with pmlua stat --sim");
   int err = pml_sim_available();
   if (err < 0) return err;
   ((struct sim_share *)share)->owner = pml_thread_id();

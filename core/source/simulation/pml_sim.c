@@ -98,14 +98,13 @@ static int read_answer(off_t from, struct answer *a) {
   ssize_t n;
   while (!a->whole && (n = pread(fd, text, sizeof text, from)) != 0) {
     if (n < 0 && errno == EINTR) continue;
-    if (n < 0) return pml_fail(-errno, "valgrind's log in %.300s cannot be read: %s", folder, strerror(errno));
+    if (n < 0) return pml_fail(-errno, "cannot read valgrind's log %.300s: %s", folder, strerror(errno));
     take_bytes(a, text, (size_t)n);
     from += n;
   }
-  if (a->dumped) return pml_fail(PML_EMODE, "the program itself has callgrind dump its counts, so they begin anew");
+  if (a->dumped) return pml_fail(PML_EMODE, "the program itself made callgrind dump its counts, so they restart at 0");
   if (a->whole && a->ordered) return 0;
-  return pml_fail(PML_EFORMAT, "callgrind did not tell its counts in %.300s; pmlua's valgrind is 3.12 or later",
-                  folder);
+  return pml_fail(PML_EFORMAT, "callgrind wrote no counts to %.300s; pmlua needs valgrind 3.12 or newer", folder);
 }
 
 /* Of a log that grows without end what was read is a hole. */
@@ -120,7 +119,7 @@ static int ask(struct answer *a) {
   if (from < 0) return pml_fail(-errno, "valgrind's log in %.300s: %s", folder, strerror(errno));
   give_back(from);
   if (VALGRIND_MONITOR_COMMAND("status internal") != 0)
-    return pml_fail(-ENOTSUP, "the tool of valgrind is not callgrind; run pmlua stat --sim -- CMD");
+    return pml_fail(-ENOTSUP, "valgrind runs another tool than callgrind; run pmlua stat --sim -- CMD");
   return read_answer(from, a);
 }
 

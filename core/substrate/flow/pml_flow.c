@@ -141,7 +141,7 @@ static int make_graphs(struct pml_flow *f) {
 
 static int copy_metrics(struct pml_flow *f, const struct pml_flow_options *o) {
   if (o->nmetrics > PML_FLOW_METRICS_MAX)
-    return pml_fail(-EINVAL, "a flow takes at most %u metrics, not %zu", PML_FLOW_METRICS_MAX, o->nmetrics);
+    return pml_fail(-EINVAL, "a flow has at most %u metrics, not %zu", PML_FLOW_METRICS_MAX, o->nmetrics);
   for (size_t i = 0; i < o->nmetrics; i++) {
     if (o->metrics[i] == NULL || o->metrics[i][0] == '\0') return pml_fail(-EINVAL, "a metric of a flow has no name");
     f->metric[i] = strdup(o->metrics[i]);
@@ -221,7 +221,7 @@ static int remove_consumer(struct pml_flow *f) {
 int pml_flow_stop(struct pml_flow *f) {
   if (f->stopped) return f->failed;
   int err = remove_consumer(f);
-  if (err < 0) return pml_fail(err, "the flow is another process's, or this is called by a consumer of events");
+  if (err < 0) return pml_fail(err, "the flow belongs to another process, or a consumer of events called this");
   f->stopped = true;
   for (struct pml__flow_track *t; (t = first_alive(f)) != NULL;) pml__flow_track_end(f, t);
   f->failed = make_graphs(f);

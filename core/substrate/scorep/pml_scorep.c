@@ -120,7 +120,7 @@ void pml__scorep_drop(struct pml_scorep *p, struct _Unwind_Exception *e) {
   char what[200];
   bool was = atomic_exchange(&p->dropped, true);
   pml__guard_end(e, p->library, what, sizeof what);
-  if (!was) pml__scorep_say("substrate plugin %s: it threw %s and gets no more events", p->name, what);
+  if (!was) pml__scorep_say("substrate plugin %s: threw %s; it gets no more events", p->name, what);
 }
 
 int64_t pml__scorep_call(struct pml_scorep *p, enum pml__scorep_call which, struct pml__scorep_arguments *a) {
@@ -131,7 +131,7 @@ int64_t pml__scorep_call(struct pml_scorep *p, enum pml__scorep_call which, stru
   char what[200];
   pml__guard_end(g.e, p->library, what, sizeof what);
   if (!atomic_exchange(&p->dropped, true))
-    pml__scorep_say("substrate plugin %s: its %s threw %s; it is dropped", p->name, call_names[which], what);
+    pml__scorep_say("substrate plugin %s: its %s threw %s; plugin dropped", p->name, call_names[which], what);
   return 0;
 }
 
@@ -150,7 +150,7 @@ static int load(struct pml_scorep *p, const char *path) {
   int n = snprintf(file, sizeof file, "%s%slibscorep_substrate_%s.so", path != NULL ? path : "",
                    path != NULL ? "/" : "", p->name);
   if (n >= (int)sizeof file)
-    return pml_fail(-ENAMETOOLONG, "the folder of substrate plugin %s has too long a name", p->name);
+    return pml_fail(-ENAMETOOLONG, "the path of the folder of substrate plugin %s is too long", p->name);
   int err = path != NULL && access(file, F_OK) == 0 ? pml__library_check(file) : 0;
   if (err < 0) return err;
   p->library = dlopen(file, RTLD_NOW | RTLD_LOCAL);
@@ -173,13 +173,13 @@ static int load(struct pml_scorep *p, const char *path) {
 static int check_info(struct pml_scorep *p) {
   const SCOREP_SubstratePluginInfo *i = &p->info;
   if (i->plugin_version > SCOREP_SUBSTRATE_PLUGIN_VERSION)
-    pml__scorep_say("substrate plugin %s: it is of version %u, newer than %d, which is what it gets", p->name,
-                    i->plugin_version, SCOREP_SUBSTRATE_PLUGIN_VERSION);
-  if (i->init == NULL) return pml_fail(PML_EFORMAT, "substrate plugin %s: it has no init", p->name);
+    pml__scorep_say("substrate plugin %s: version %u of the interface; pmlua offers %d", p->name, i->plugin_version,
+                    SCOREP_SUBSTRATE_PLUGIN_VERSION);
+  if (i->init == NULL) return pml_fail(PML_EFORMAT, "substrate plugin %s: no init function", p->name);
   for (size_t k = 0;
        i->plugin_version <= SCOREP_SUBSTRATE_PLUGIN_VERSION && k < sizeof i->undeclared / sizeof *i->undeclared; k++)
     if (i->undeclared[k] != NULL)
-      return pml_fail(PML_EFORMAT, "substrate plugin %s: it sets functions that version %u does not have", p->name,
+      return pml_fail(PML_EFORMAT, "substrate plugin %s: sets functions that version %u lacks", p->name,
                       i->plugin_version);
   return 0;
 }
@@ -240,7 +240,7 @@ static void say_unraised(const struct pml_scorep *p, const bool *unraised) {
     if (unraised[i]) n += (size_t)snprintf(list + n, sizeof list - n, "%s%s", n > 0 ? ", " : "", event_names[i]);
   if (p->info.core_task_create != NULL && n < sizeof list)
     n += (size_t)snprintf(list + n, sizeof list - n, "%stasks", n > 0 ? ", " : "");
-  if (n > 0) pml__scorep_say("substrate plugin %s: nothing here raises what it asks for: %s", p->name, list);
+  if (n > 0) pml__scorep_say("substrate plugin %s: pmlua never raises these of its events: %s", p->name, list);
 }
 
 static int get_functions(struct pml_scorep *p) {
@@ -249,10 +249,10 @@ static int get_functions(struct pml_scorep *p) {
     struct pml__scorep_arguments a = {.mode = (SCOREP_Substrates_Mode)mode};
     int64_t n = pml__scorep_call(p, PML__SCOREP_GET_EVENTS, &a);
     if (n > 0 && a.functions == NULL)
-      return pml_fail(PML_EFORMAT, "substrate plugin %s: its get_event_functions gives no functions", p->name);
+      return pml_fail(PML_EFORMAT, "substrate plugin %s: get_event_functions returned no functions", p->name);
     if (n > SCOREP_SUBSTRATES_NUM_EVENTS) {
-      pml__scorep_say("substrate plugin %s: it knows %lld kinds of events; of the first %d it hears", p->name,
-                      (long long)n, SCOREP_SUBSTRATES_NUM_EVENTS);
+      pml__scorep_say("substrate plugin %s: asks for %lld kinds of events; it gets the first %d", p->name, (long long)n,
+                      SCOREP_SUBSTRATES_NUM_EVENTS);
       n = SCOREP_SUBSTRATES_NUM_EVENTS;
     }
     for (uint32_t i = 0; i < n; i++)
@@ -272,7 +272,7 @@ static int refused(const struct pml_scorep *p, const char *what) {
 static int begin(struct pml_scorep *p) {
   struct pml__scorep_arguments a = {.handle = SCOREP_SUBSTRATES_REQUIREMENT_CREATE_EXPERIMENT_DIRECTORY};
   int64_t said = pml__scorep_call(p, PML__SCOREP_INIT, NULL);
-  if (said != 0) return refused(p, "init does not want to run here");
+  if (said != 0) return refused(p, "init declined to run");
   (void)pml__scorep_call(p, PML__SCOREP_SET_CALLBACKS, NULL);
   int err = get_functions(p);
   if (err == 0 && (pml__scorep_call(p, PML__SCOREP_GET_REQUIREMENT, &a) & 1) != 0) err = pml__scorep_make_directory();
@@ -286,7 +286,7 @@ static int begin(struct pml_scorep *p) {
   if (p->master == NULL) return pml_fail(-ENOMEM, "no memory for a location");
   (void)pml__scorep_call(p, PML__SCOREP_INIT_MPP, NULL);
   pml__scorep_program(p, p->master, true);
-  if (atomic_load(&p->dropped)) return refused(p, "beginning threw an exception");
+  if (atomic_load(&p->dropped)) return refused(p, "its start threw an exception");
   return pml__scorep_listen(p);
 }
 
@@ -332,8 +332,9 @@ static uint32_t others(const char *name, bool *same, uint32_t *slot) {
 static int open_locked(struct pml_scorep *p, const struct pml_scorep_options *o) {
   bool same = false;
   uint32_t n = others(p->name, &same, &p->slot);
-  if (same) return pml_fail(-EEXIST, "substrate plugin %s is open already", p->name);
-  if (n == PML_SCOREP_MAX) return pml_fail(PML_EFULL, "there are %u substrate plugins open already", PML_SCOREP_MAX);
+  if (same) return pml_fail(-EEXIST, "substrate plugin %s is already open", p->name);
+  if (n == PML_SCOREP_MAX)
+    return pml_fail(PML_EFULL, "%u substrate plugins are already open, the most possible", PML_SCOREP_MAX);
   int err = pml__scorep_set_directory(o->directory, n > 0);
   if (err == 0) err = load(p, o->path);
   if (err == 0) err = check_info(p);

@@ -250,7 +250,7 @@ NO_NAME(source_file_name, "SCOREP_SourceFileHandle_GetName")
 static const char *string_of(SCOREP_StringHandle handle) {
   const char *text = pml__scorep_string_text(handle);
   if (text != NULL) return text;
-  (void)no_answer("SCOREP_StringHandle_Get of what is no string", 0);
+  (void)no_answer("SCOREP_StringHandle_Get: not a string handle", 0);
   return "";
 }
 

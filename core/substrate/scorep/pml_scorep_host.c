@@ -132,8 +132,8 @@ uint32_t pml__scorep_metric(const char *name, bool real) {
   }
   pml__lock_leave(&lock);
   if (i == PML_STREAM_METRICS_MAX)
-    pml__scorep_say("substrate plugins: of more than %u metrics they do not hear, such as %s", PML_STREAM_METRICS_MAX,
-                    name);
+    pml__scorep_say("substrate plugins: more than %u metrics; plugins do not receive the rest, such as %s",
+                    PML_STREAM_METRICS_MAX, name);
   return i;
 }
 
@@ -192,9 +192,9 @@ static int name_directory(char *to, size_t size, const char *path) {
     path = stamp;
   }
   /* Absolute: the program may change its folder. */
-  if (path[0] != '/' && getcwd(here, sizeof here) == NULL) return pml_fail(-errno, "the folder to work in has no name");
+  if (path[0] != '/' && getcwd(here, sizeof here) == NULL) return pml_fail(-errno, "no name for the working folder");
   int n = snprintf(to, size, "%s%s%s", here, here[0] != '\0' ? "/" : "", path);
-  return n < (int)size ? 0 : pml_fail(-ENAMETOOLONG, "the folder for substrate plugins has too long a name");
+  return n < (int)size ? 0 : pml_fail(-ENAMETOOLONG, "the path of the folder for substrate plugins is too long");
 }
 
 int pml__scorep_set_directory(const char *path, bool others) {
@@ -203,7 +203,7 @@ int pml__scorep_set_directory(const char *path, bool others) {
   int err = name_directory(name, sizeof name, path);
   if (err < 0) return err;
   if (others && strcmp(name, directory) != 0)
-    return pml_fail(-EEXIST, "substrate plugins that are open write to %s", directory);
+    return pml_fail(-EEXIST, "open substrate plugins already write to %s", directory);
   memcpy(directory, name, sizeof name);
   return 0;
 }

@@ -75,7 +75,8 @@ void pml__scorep_write_manifest(struct pml_scorep *p) {
   if (a.manifest == NULL && fd >= 0) close(fd);
   if (a.manifest == NULL) return;
   (void)pml__scorep_call(p, PML__SCOREP_MANIFEST, &a);
-  if (fclose(a.manifest) != 0) pml__scorep_say("substrate plugin %s: %s could not be written whole", p->name, path);
+  if (fclose(a.manifest) != 0)
+    pml__scorep_say("substrate plugin %s: %s could not be written completely", p->name, path);
 }
 
 void pml__scorep_manifest_header(FILE *out, const char *section) {

@@ -322,7 +322,7 @@ static void free_archive(struct pml_otf2 *a) {
 
 int pml__otf2_check_metrics(const struct pml_otf2_metric *metrics, size_t n) {
   if (n > PML__OTF2_METRICS_MAX)
-    return pml_fail(-EINVAL, "a trace takes at most %d metrics, not %zu", PML__OTF2_METRICS_MAX, n);
+    return pml_fail(-EINVAL, "a trace has at most %d metrics, not %zu", PML__OTF2_METRICS_MAX, n);
   for (size_t i = 0; i < n; i++) {
     if (metrics[i].name == NULL || metrics[i].name[0] == '\0')
       return pml_fail(-EINVAL, "metric %zu of the trace has no name", i + 1);

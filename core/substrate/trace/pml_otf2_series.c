@@ -191,7 +191,7 @@ int pml_otf2_series(struct pml_otf2 *a, const struct pml_otf2_metric *metric, co
   if (place == NULL) return pml_fail(-EINVAL, "a series of a trace needs a place");
   for (size_t i = 1; i < n; i++)
     if (pair[i].ticks < pair[i - 1].ticks)
-      return pml_fail(-EINVAL, "the times of series '%s' go back at value %zu", metric->name, i + 1);
+      return pml_fail(-EINVAL, "the times of series '%s' decrease at value %zu", metric->name, i + 1);
   pthread_mutex_lock(&a->lock);
   err = write_series(a, metric, place, pair, n);
   pthread_mutex_unlock(&a->lock);

@@ -83,7 +83,7 @@ static int code_of(OTF2_ErrorCode code) {
 /* A failed call as ours, in the words of libotf2. @what completes "cannot ...". */
 static int failed(const struct pml_otf2 *a, const char *what, OTF2_ErrorCode returned) {
   OTF2_ErrorCode code = said_code != OTF2_SUCCESS ? said_code : returned;
-  int err = pml_fail(code_of(code), "cannot %s the trace in '%s': libotf2 says: %s%s%s", what, a->dir, said,
+  int err = pml_fail(code_of(code), "cannot %s the trace in '%s': libotf2: %s%s%s", what, a->dir, said,
                      said[0] != '\0' ? ": " : "", OTF2_Error_GetDescription(code));
   forget();
   return err;
@@ -144,7 +144,7 @@ static const char *machine_name(char *buf, size_t size) {
 }
 
 static int exists(const struct pml_otf2 *a, const char *what) {
-  return pml_fail(-EEXIST, "there is a trace already: '%s/%s'; remove it or choose another folder", a->dir, what);
+  return pml_fail(-EEXIST, "the trace '%s/%s' already exists; remove it or choose another folder", a->dir, what);
 }
 
 /*

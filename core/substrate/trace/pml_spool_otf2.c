@@ -250,7 +250,7 @@ static int open_archive(struct writing *w, const char *dir, const char *process)
 
 int pml_spool_read_beside(struct pml_spool_reader *r, struct pml_plugin *const *plugin, size_t n) {
   if (n > PML_SPOOL_BESIDE_MAX)
-    return pml_fail(-EINVAL, "at most %d plugins go into a trace, not %zu", PML_SPOOL_BESIDE_MAX, n);
+    return pml_fail(-EINVAL, "a trace has at most %d plugins, not %zu", PML_SPOOL_BESIDE_MAX, n);
   for (size_t i = 0; i < n; i++) r->beside[i] = plugin[i];
   r->nbeside = n;
   return 0;

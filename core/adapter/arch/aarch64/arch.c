@@ -19,7 +19,7 @@ int pml_arch_prepare(void) {
   uint64_t status = 0;
   if (prctl(GET_SHADOW_STACK, &status, 0, 0, 0) == 0 && (status & 1) != 0)
     return pml_fail(PML_EMODE,
-                    "the guarded control stack is on: an exception through a recorded call might end this program");
+                    "the guarded control stack is on; an exception through a recorded call could end this program");
   return 0;
 }
 

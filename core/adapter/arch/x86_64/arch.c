@@ -39,7 +39,7 @@ int pml_arch_prepare(void) {
   uint64_t status = 0;
   if (syscall(SYS_arch_prctl, SHSTK_STATUS, &status) == 0 && (status & 1) != 0)
     return pml_fail(PML_EMODE,
-                    "the shadow stack is on: an exception through a recorded call might end this program; start it "
+                    "the shadow stack is on; an exception through a recorded call could end this program; start it "
                     "with GLIBC_TUNABLES=glibc.cpu.x86_shstk=off");
   pml__arch_vectors = vectors();
   return 0;

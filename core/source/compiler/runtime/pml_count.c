@@ -164,7 +164,7 @@ static struct pml_count_area *prepared(void) {
   if (a != NULL || __atomic_exchange_n(&preparing, 1, __ATOMIC_ACQ_REL) != 0) return a;
   a = pml__count_map();
   if (a == NULL) {
-    pml__count_say("no memory for counts: nothing is counted");
+    pml__count_say("out of memory: nothing is counted");
     return NULL;
   }
   (void)pthread_key_create(&key, thread_ends);

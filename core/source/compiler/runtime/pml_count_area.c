@@ -47,13 +47,13 @@ static void read_wish(void) {
   if (report) return;
   bool absolute = *w == '/';
   if (!absolute && getcwd(here, sizeof here) == NULL) {
-    pml__count_say("PMLUA_COUNT=%.200s: %s; name it from the root", w, strerror(errno));
+    pml__count_say("PMLUA_COUNT=%.200s: %s; give an absolute path", w, strerror(errno));
     return;
   }
   int n = absolute ? snprintf(wish, sizeof wish, "%s", w) : snprintf(wish, sizeof wish, "%s/%s", here, w);
   if (n >= 0 && (size_t)n < sizeof wish) return;
   wish[0] = '\0';
-  pml__count_say("PMLUA_COUNT: its name is too long; counts are in no file");
+  pml__count_say("PMLUA_COUNT: the path is too long; counts are not written");
 }
 
 /* Room is allocated, so that no store finds the disk full. Where that cannot be, the file gets its full length at once.
@@ -99,8 +99,8 @@ static struct pml_count_area *map_file(uint32_t n, uint32_t *room) {
   if (fd >= 0 && fstat(fd, &st) == 0 && lengthen(fd, 0, n, room))
     at = mmap(NULL, bytes_of(PML_COUNT_LANES), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, fd, 0);
   if (at == MAP_FAILED) {
-    pml__count_say("PMLUA_COUNT=%.300s: %s; counts are in no file", wish,
-                   errno == EEXIST ? "no regular file, or no further name is free" : strerror(errno));
+    pml__count_say("PMLUA_COUNT=%.300s: %s; counts are not written", wish,
+                   errno == EEXIST ? "not a regular file, or all names are taken" : strerror(errno));
     if (fd >= 0) (void)unlink(path);
   } else {
     device = st.st_dev;

@@ -70,11 +70,11 @@ void pml__count_report(const struct pml_count_area *a) {
   if (h->uncounted > 0)
     row("not counted: %llu place%s of the program, such as inline assembly", (unsigned long long)h->uncounted,
         h->uncounted == 1 ? "" : "s");
-  if (h->others[0] != '\0') row("not counted: the work of %s, compiled otherwise", h->others);
-  if (h->refused > 0) row("wrong: %llu modules are of another pmlua", (unsigned long long)h->refused);
+  if (h->others[0] != '\0') row("not counted: the work of %s, which was not compiled with counts", h->others);
+  if (h->refused > 0) row("wrong: %llu modules were compiled by another pmlua", (unsigned long long)h->refused);
   uint64_t underway = pml__count_underway(a);
   if (underway > 0)
-    row("at least: %llu thread%s in a loop that counts in registers, of which the newest turns are missing",
+    row("at least: %llu thread%s inside a loop that counts in registers; its newest iterations are missing",
         (unsigned long long)underway, underway == 1 ? " was" : "s were");
   if (h->sharing > 0) row("low: %llu threads shared their cells", (unsigned long long)h->sharing);
 }

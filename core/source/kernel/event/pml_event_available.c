@@ -31,7 +31,7 @@ const char *pml__event_refusal(int err) {
   case ENOSYS:
     return "this kernel is built without perf_event_open";
   case EBUSY:
-    return "its PMU is in use by someone else";
+    return "another tool uses its PMU";
   case EMFILE:
   case ENFILE:
     return "too many open files";

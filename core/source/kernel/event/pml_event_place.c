@@ -156,10 +156,10 @@ static void list_places(const struct cpus *all, char *text, size_t size) {
 static int fail_place(const struct pml_event *ev, const struct cpus *all) {
   char text[300];
   if (all->n == 0)
-    return pml_fail(PML_ESYNTAX, "event \"%.160s\": its PMU %s counts no packages; leave the place off", ev->name,
-                    ev->nparts ? ev->first.pmu : "");
+    return pml_fail(PML_ESYNTAX, "event \"%.160s\": its PMU %s does not count by package; leave out the place",
+                    ev->name, ev->nparts ? ev->first.pmu : "");
   list_places(all, text, sizeof text);
-  return pml_fail(PML_ENOEVENT, "event \"%.160s\": %s counts at %s, not there", ev->name, ev->first.pmu, text);
+  return pml_fail(PML_ENOEVENT, "event \"%.160s\": %s counts at %s only", ev->name, ev->first.pmu, text);
 }
 
 /* Too many places are an error, but as many as there is room for become parts. */
@@ -177,7 +177,7 @@ static int spread(struct pml_event *ev, const struct cpus *all, const struct pml
   memcpy(ev->first.place, place[0].place, sizeof place[0].place);
   int rc = pml__event_others(ev, place + 1, n - 1);
   if (rc < 0 || found == n) return rc;
-  return pml_fail(PML_ETOOMANY, "event \"%.160s\": %s counts at more than %d places; name one (:package0, :cpu%d)",
+  return pml_fail(PML_ETOOMANY, "event \"%.160s\": %s counts at more than %d places; choose one (:package0, :cpu%d)",
                   ev->name, ev->first.pmu, PML_EVENT_PARTS_MAX, all->cpu[0].cpu);
 }
 

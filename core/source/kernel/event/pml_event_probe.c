@@ -37,7 +37,8 @@ static int parse_target(struct mem *m, const char *name, const char *target) {
   uint64_t offset = 0;
   if (isdigit((unsigned char)target[0])) {
     if (!pml__parse_u64(target, strlen(target), &m->address))
-      return pml_fail(PML_ESYNTAX, "event \"%.200s\": \"%.64s\" is no address, such as 0x7f00", name, target);
+      return pml_fail(PML_ESYNTAX, "event \"%.200s\": \"%.64s\" is not an address; write one such as 0x7f00", name,
+                      target);
     return 0;
   }
   pml__copy(symbol, sizeof symbol, target);
@@ -48,7 +49,7 @@ static int parse_target(struct mem *m, const char *name, const char *target) {
     *plus = '\0';
   }
   struct pml__symbol sym;
-  if (!symbol[0]) return pml_fail(PML_ESYNTAX, "event \"%.200s\" names no address; write " MEM_GRAMMAR, name);
+  if (!symbol[0]) return pml_fail(PML_ESYNTAX, "event \"%.200s\" has no address; write " MEM_GRAMMAR, name);
   if (pml__process_symbol(symbol, &sym) < 0)
     return pml_fail(PML_ENOSYMBOL,
                     "event \"%.160s\": no symbol \"%.160s\" in this process: misspelt, stripped or inlined; give "
@@ -96,7 +97,7 @@ static uint64_t default_length(const struct mem *m) {
 
 static int check_mem(const struct mem *m, const char *name) {
   if ((m->access & HW_BREAKPOINT_X) && m->access != HW_BREAKPOINT_X)
-    return pml_fail(PML_ESYNTAX, "event \"%.200s\": x stands alone: a breakpoint is on execution or on data", name);
+    return pml_fail(PML_ESYNTAX, "event \"%.200s\": use x alone: a breakpoint is on execution or on data", name);
   if (m->access == HW_BREAKPOINT_X && m->len != sizeof(long))
     return pml_fail(PML_ESYNTAX, "event \"%.200s\": leave out the length of an execution breakpoint", name);
 #if defined(__x86_64__)

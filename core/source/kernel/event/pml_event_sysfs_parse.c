@@ -30,7 +30,7 @@ static int next_term(const char **s, struct term *t) {
   if (!**s) return 0;
   size_t n = strcspn(*s, ","), key = strcspn(*s, ",=");
   if (key == 0 || key >= sizeof t->key || n - key >= sizeof t->value)
-    return pml_fail(PML_ESYNTAX, "an empty or endless parameter in \"%.100s\"", *s);
+    return pml_fail(PML_ESYNTAX, "an empty or unterminated parameter in \"%.100s\"", *s);
   pml__copy(t->key, key + 1, *s);
   t->has_value = n > key;
   t->value[0] = '\0';
@@ -172,7 +172,7 @@ static int fail_pmu(const char *pmu, int err) {
     (void)snprintf(text + used, sizeof text - used, "%s%s", used ? ", " : "", names[i]->d_name);
   }
   pml__sysfs_names_free(names, n);
-  return pml_fail(PML_ENOEVENT, "no PMU \"%s\" in /sys/bus/event_source/devices; there are: %s", pmu,
+  return pml_fail(PML_ENOEVENT, "no PMU \"%s\" in /sys/bus/event_source/devices; this machine has %s", pmu,
                   n ? text : "none");
 }
 
@@ -186,7 +186,7 @@ static int fill(struct parse *p, uint32_t type, const struct pml__mods *m) {
   part->attr.config3 = p->word[3];
 #else
   if (p->word[3])
-    return pml_fail(PML_ESYNTAX, "event \"%.200s\" needs config3, which pmlua was built without", p->ev->name);
+    return pml_fail(PML_ESYNTAX, "event \"%.200s\" needs config3, which this build of pmlua lacks", p->ev->name);
 #endif
   pml__mods_apply(m, &part->attr, pml__sysfs_is_core(p->pmu));
   return 0;
@@ -199,11 +199,11 @@ int pml__event_parse_sysfs(struct pml_event *ev, const char *name) {
   const char *first = strchr(name, '/'), *last = strrchr(name, '/'), *mods = last + 1;
   size_t npmu = (size_t)(first - name);
   if (first == last || npmu == 0 || last == first + 1)
-    return pml_fail(PML_ESYNTAX, "event \"%.200s\": a PMU's event is written pmu/event/ or pmu/param=value,.../", name);
+    return pml_fail(PML_ESYNTAX, "event \"%.200s\": write a PMU's event as pmu/event/ or pmu/param=value,.../", name);
   if (*mods == ':') mods++;
   if (last[1] && !pml__mods_parse(&m, mods))
-    return pml_fail(PML_ESYNTAX, "event \"%.200s\": \"%.32s\" is no modifier; they are u, k and h", name, mods);
-  if (npmu >= sizeof p.pmu) return pml_fail(PML_ENOEVENT, "no PMU has a name as long as in \"%.200s\"", name);
+    return pml_fail(PML_ESYNTAX, "event \"%.200s\": \"%.32s\" is not a modifier; use u, k or h", name, mods);
+  if (npmu >= sizeof p.pmu) return pml_fail(PML_ENOEVENT, "the name of the PMU is too long in \"%.200s\"", name);
   pml__copy(p.pmu, npmu + 1, name);
   pml__copy(p.terms, (size_t)(last - first), first + 1);
 
